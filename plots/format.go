@@ -3,7 +3,6 @@ package plots
 import (
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/sfstat/sfstat/trace/enum"
@@ -26,10 +25,7 @@ func (f Format) String() string { return enum.Name(formatNames[:], f) }
 
 // ParseFormat is the inverse of String.
 func ParseFormat(name string) (Format, error) {
-	if i := slices.Index(formatNames[:], name); i >= 0 {
-		return Format(i), nil
-	}
-	return 0, fmt.Errorf("format of a figure is %q, expected one of %s", name, strings.Join(formatNames[:], ", "))
+	return enum.Parse[Format]("format of a figure", formatNames[:], name)
 }
 
 // FormatOf is the format that the name of a file ends in, in any case.

@@ -32,7 +32,6 @@ import (
 	"math"
 	"runtime"
 	"slices"
-	"strings"
 
 	"github.com/sfstat/sfstat/trace/enum"
 )
@@ -61,10 +60,7 @@ func (s Statistic) String() string { return enum.Name(statisticNames[:], s) }
 
 // ParseStatistic is the inverse of String.
 func ParseStatistic(s string) (Statistic, error) {
-	if i := slices.Index(statisticNames[:], s); i >= 0 {
-		return Statistic(i), nil
-	}
-	return 0, fmt.Errorf("statistic is %q, expected one of %s", s, strings.Join(statisticNames[:], ", "))
+	return enum.Parse[Statistic]("statistic", statisticNames[:], s)
 }
 
 // Methods are those that the statistic has, the recommended one first.
@@ -103,12 +99,7 @@ var methodNames = [methodCount]string{"studentised", "student-t", "bca", "percen
 func (m Method) String() string { return enum.Name(methodNames[:], m) }
 
 // ParseMethod is the inverse of String.
-func ParseMethod(s string) (Method, error) {
-	if i := slices.Index(methodNames[:], s); i >= 0 {
-		return Method(i), nil
-	}
-	return 0, fmt.Errorf("method is %q, expected one of %s", s, strings.Join(methodNames[:], ", "))
-}
+func ParseMethod(s string) (Method, error) { return enum.Parse[Method]("method", methodNames[:], s) }
 
 // Options of an analysis.
 type Options struct {

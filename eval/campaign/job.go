@@ -21,7 +21,7 @@ func (g *Group) spec() simulate.Spec {
 	if g.Warmup != nil {
 		s.Schedule.Warmup = *g.Warmup
 	}
-	g.Program.apply(&s)
+	runProgram(g.Program, &s)
 	for i := range s.Stages {
 		if mean, ok := g.Work[s.Stages[i].Name]; ok {
 			scale(&s.Stages[i], mean)
@@ -80,7 +80,7 @@ func syncLast(s *simulate.Spec) {
 	}
 }
 
-// apply makes the default job one of the program. The default is DDP: backward
+// runProgram makes the default job one that runs the program. The default is DDP: backward
 // ends in the all-reduce of the gradients. A reduce-scatter or an all-gather
 // moves half as much as an all-reduce, so each takes half of its transfer.
 //
@@ -92,7 +92,7 @@ func syncLast(s *simulate.Spec) {
 //
 // The gathers of single layers within a stage are taken together at its end,
 // and every rank of the job shards with every other.
-func (p program) apply(s *simulate.Spec) {
+func runProgram(p program, s *simulate.Spec) {
 	half := s.Stages[indexOf(s, simulate.StageBackward)].SyncPoints[0]
 	half.Transfer.Mean /= 2
 	half.Transfer.SD /= 2

@@ -1,16 +1,38 @@
 package campaign
 
 import (
-	"encoding"
-	"slices"
-	"strings"
-
 	"github.com/sfstat/sfstat/trace/enum"
 	"github.com/sfstat/sfstat/trace/input"
 )
 
-// Runner is what makes the runs of a campaign. The zero value is the simulator.
-type Runner uint8
+// word is one of the names of a set, as a specification has it. The zero value is
+// the first.
+type word[S set] uint8
+
+// set says what its words are, and lists them.
+type set interface {
+	words() (what string, names []string)
+}
+
+func (w word[S]) String() string {
+	var s S
+	_, names := s.words()
+	return enum.Name(names, w)
+}
+
+// MarshalText writes the name.
+func (w word[S]) MarshalText() ([]byte, error) { return []byte(w.String()), nil }
+
+// UnmarshalText is the inverse of MarshalText.
+func (w *word[S]) UnmarshalText(text []byte) (err error) {
+	var s S
+	what, names := s.words()
+	*w, err = input.OneOf[word[S]](what, names, string(text))
+	return err
+}
+
+// Runner is what makes the runs of a campaign.
+type Runner = word[runners]
 
 // The runners. What makes real runs is a Maker that whoever calls Execute
 // provides.
@@ -20,10 +42,12 @@ const (
 	Slurm                   // jobs of a cluster
 )
 
-var runnerNames = []string{"simulator", "local", "slurm"}
+type runners struct{}
 
-// program is what a step of the job does. The zero value is DDP.
-type program uint8
+func (runners) words() (string, []string) { return "runner", []string{"simulator", "local", "slurm"} }
+
+// program is what a step of the job does.
+type program = word[programs]
 
 // The programs. They have the same stages; where ranks synchronise differs.
 const (
@@ -32,31 +56,36 @@ const (
 	zero1                // gradients are reduced in backward, parameters gathered in the optimizer
 )
 
-var programNames = []string{"ddp", "fsdp", "zero1"}
+type programs struct{}
 
-// events is whether a run samples device times. The zero value is EventsOn.
-type events uint8
+func (programs) words() (string, []string) { return "program", []string{"ddp", "fsdp", "zero1"} }
+
+// events is whether a run samples device times.
+type events = word[eventUses]
 
 const (
 	eventsOn events = iota
 	eventsOff
 )
 
-var eventsNames = []string{"on", "off"}
+type eventUses struct{}
 
-// recorderUse is whether the recorder runs. The zero value is RecorderOn.
-type recorderUse uint8
+func (eventUses) words() (string, []string) { return "events", []string{"on", "off"} }
+
+// recorderUse is whether the recorder runs.
+type recorderUse = word[recorderUses]
 
 const (
 	recorderOn recorderUse = iota
 	recorderOff
 )
 
-var recorderNames = []string{"on", "off"}
+type recorderUses struct{}
 
-// Profiler is what looks at a run beside the recorder. The zero value is
-// nothing.
-type Profiler uint8
+func (recorderUses) words() (string, []string) { return "recorder", []string{"on", "off"} }
+
+// Profiler is what looks at a run beside the recorder.
+type Profiler = word[profilers]
 
 const (
 	NoProfiler Profiler = iota
@@ -64,78 +93,8 @@ const (
 	Nsight              // nsys around every rank, with ranges for the stages
 )
 
-var profilerNames = []string{"none", "pytorch", "nsight"}
+type profilers struct{}
 
-var (
-	_ encoding.TextUnmarshaler = (*Runner)(nil)
-	_ encoding.TextUnmarshaler = (*program)(nil)
-	_ encoding.TextUnmarshaler = (*events)(nil)
-	_ encoding.TextUnmarshaler = (*Profiler)(nil)
-	_ encoding.TextUnmarshaler = (*recorderUse)(nil)
-)
-
-func parseName(what string, names []string, text []byte) (uint8, error) {
-	i := slices.Index(names, string(text))
-	if i < 0 {
-		return 0, input.Bad(input.ErrType, "%s is %q, expected one of %s", what, text, strings.Join(names, ", "))
-	}
-	return uint8(i), nil
-}
-
-func (r Runner) String() string  { return enum.Name(runnerNames, r) }
-func (p program) String() string { return enum.Name(programNames, p) }
-func (e events) String() string  { return enum.Name(eventsNames, e) }
-
-func (p Profiler) String() string { return enum.Name(profilerNames, p) }
-
-func (r recorderUse) String() string { return enum.Name(recorderNames, r) }
-
-// MarshalText writes the name.
-func (r Runner) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
-
-// MarshalText writes the name.
-func (p program) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
-
-// MarshalText writes the name.
-func (e events) MarshalText() ([]byte, error) { return []byte(e.String()), nil }
-
-// UnmarshalText is the inverse of MarshalText.
-func (r *Runner) UnmarshalText(text []byte) error {
-	i, err := parseName("runner", runnerNames, text)
-	*r = Runner(i)
-	return err
-}
-
-// UnmarshalText is the inverse of MarshalText.
-func (p *program) UnmarshalText(text []byte) error {
-	i, err := parseName("program", programNames, text)
-	*p = program(i)
-	return err
-}
-
-// UnmarshalText is the inverse of MarshalText.
-func (e *events) UnmarshalText(text []byte) error {
-	i, err := parseName("events", eventsNames, text)
-	*e = events(i)
-	return err
-}
-
-// MarshalText writes the name.
-func (p Profiler) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
-
-// UnmarshalText is the inverse of MarshalText.
-func (p *Profiler) UnmarshalText(text []byte) error {
-	i, err := parseName("profiler", profilerNames, text)
-	*p = Profiler(i)
-	return err
-}
-
-// MarshalText writes the name.
-func (r recorderUse) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
-
-// UnmarshalText is the inverse of MarshalText.
-func (r *recorderUse) UnmarshalText(text []byte) error {
-	i, err := parseName("recorder", recorderNames, text)
-	*r = recorderUse(i)
-	return err
+func (profilers) words() (string, []string) {
+	return "profiler", []string{"none", "pytorch", "nsight"}
 }

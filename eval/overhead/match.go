@@ -27,12 +27,7 @@ var byNames = [byCount]string{"order", "name", "seed", "file"}
 func (b By) String() string { return enum.Name(byNames[:], b) }
 
 // ParseBy is the inverse of String.
-func ParseBy(s string) (By, error) {
-	if i := slices.Index(byNames[:], s); i >= 0 {
-		return By(i), nil
-	}
-	return 0, fmt.Errorf("way to match runs is %q, expected one of %s", s, strings.Join(byNames[:], ", "))
-}
+func ParseBy(s string) (By, error) { return enum.Parse[By]("way to match runs", byNames[:], s) }
 
 // Errors of matching; they come wrapped in what was found.
 var (

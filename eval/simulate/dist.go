@@ -3,8 +3,6 @@ package simulate
 import (
 	"math"
 	"math/rand/v2"
-	"slices"
-	"strings"
 
 	"github.com/sfstat/sfstat/trace/enum"
 	"github.com/sfstat/sfstat/trace/input"
@@ -40,13 +38,9 @@ func (s Shape) String() string { return enum.Name(shapeNames[:], s) }
 func (s Shape) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // UnmarshalText is the inverse of MarshalText.
-func (s *Shape) UnmarshalText(text []byte) error {
-	i := slices.Index(shapeNames[:], string(text))
-	if i < 0 {
-		return input.Bad(input.ErrType, "shape is %q, expected one of %s", text, strings.Join(shapeNames[:], ", "))
-	}
-	*s = Shape(i)
-	return nil
+func (s *Shape) UnmarshalText(text []byte) (err error) {
+	*s, err = input.OneOf[Shape]("shape", shapeNames[:], string(text))
+	return err
 }
 
 // Dist is a distribution of lengths of time by its mean and standard

@@ -35,19 +35,15 @@ func ParseFamily(s string) (Family, error) {
 	if s == "" || s == "none" {
 		return NoFault, nil
 	}
-	if i := slices.Index(familyNames[:], s); i >= 0 {
-		return Family(i), nil
-	}
-	return NoFault, input.Bad(input.ErrType, "fault family is %q, expected one of %s", s, strings.Join(familyNames[:], ", "))
+	return input.OneOf[Family]("fault family", familyNames[:], s)
 }
 
 // MarshalText writes the name of the family.
 func (f Family) MarshalText() ([]byte, error) { return []byte(f.String()), nil }
 
 // UnmarshalText is the inverse of MarshalText.
-func (f *Family) UnmarshalText(text []byte) error {
-	family, err := ParseFamily(string(text))
-	*f = family
+func (f *Family) UnmarshalText(text []byte) (err error) {
+	*f, err = ParseFamily(string(text))
 	return err
 }
 

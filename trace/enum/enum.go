@@ -1,7 +1,11 @@
-// Package enum writes the names of closed sets of values.
+// Package enum writes and reads the names of closed sets of values.
 package enum
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // Name is the i-th of the names; of a value outside the set it says which.
 func Name[T ~uint8 | ~int](names []string, i T) string {
@@ -9,4 +13,13 @@ func Name[T ~uint8 | ~int](names []string, i T) string {
 		return names[i]
 	}
 	return fmt.Sprintf("invalid(%d)", int(i))
+}
+
+// Parse is the value of a name, the inverse of Name; what is what it is called in the
+// error.
+func Parse[T ~uint8 | ~int](what string, names []string, name string) (T, error) {
+	if i := slices.Index(names, name); i >= 0 {
+		return T(i), nil
+	}
+	return 0, fmt.Errorf("%s is %q, expected one of %s", what, name, strings.Join(names, ", "))
 }

@@ -10,6 +10,8 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+
+	"github.com/sfstat/sfstat/trace/enum"
 )
 
 // What can be wrong with a record. Readers wrap these in an [Error] that
@@ -81,4 +83,13 @@ func At(pos Pos, err error) error {
 // with a sentence for the person who must act.
 func Bad(kind error, format string, args ...any) error {
 	return fmt.Errorf(format+" (%w)", append(args, kind)...)
+}
+
+// OneOf is the value of a name in an input (enum.Parse).
+func OneOf[T ~uint8 | ~int](what string, names []string, name string) (T, error) {
+	v, err := enum.Parse[T](what, names, name)
+	if err != nil {
+		return 0, fmt.Errorf("%w (%w)", err, ErrType)
+	}
+	return v, nil
 }

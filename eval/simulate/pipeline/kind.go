@@ -1,9 +1,6 @@
 package pipeline
 
 import (
-	"slices"
-	"strings"
-
 	"github.com/sfstat/sfstat/eval/simulate/internal/streams"
 	"github.com/sfstat/sfstat/trace/enum"
 	"github.com/sfstat/sfstat/trace/input"
@@ -33,19 +30,15 @@ func ParseKind(s string) (Kind, error) {
 	if s == "" {
 		return NoFault, nil
 	}
-	if i := slices.Index(kindNames[:], s); i >= 0 {
-		return Kind(i), nil
-	}
-	return NoFault, input.Bad(input.ErrType, "fault kind is %q, expected one of %s", s, strings.Join(kindNames[:], ", "))
+	return input.OneOf[Kind]("fault kind", kindNames[:], s)
 }
 
 // MarshalText writes the name of the kind.
 func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
 // UnmarshalText is the inverse of MarshalText.
-func (k *Kind) UnmarshalText(text []byte) error {
-	kind, err := ParseKind(string(text))
-	*k = kind
+func (k *Kind) UnmarshalText(text []byte) (err error) {
+	*k, err = ParseKind(string(text))
 	return err
 }
 

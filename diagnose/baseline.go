@@ -13,17 +13,23 @@ import (
 )
 
 // sampleFor adds a window to what is compared with the baseline.
-func (r *run) sampleFor(healthy *baseline.Sample, w *trace.Window, m *frontier.Result) error {
-	if healthy == nil {
+func (r *run) sampleFor(o Options, w *trace.Window, m *frontier.Result) error {
+	if o.Baseline == nil {
 		return nil
 	}
 	if r.sample == nil {
-		r.healthy, r.sample = healthy, new(baseline.Sample)
+		r.healthy, r.sample = o.Baseline, new(baseline.Sample)
 	}
-	if err := r.sample.Add(w, m.SyncPoint.Stages()); err != nil {
-		return err
+	to := []*baseline.Sample{r.sample}
+	if o.Recent > 0 {
+		to = append(to, &r.recent.sample)
 	}
-	if ours, theirs := r.sample.Stages(), healthy.Stages(); !slices.Equal(ours, theirs) {
+	for _, s := range to {
+		if err := s.Add(w, m.SyncPoint.Stages()); err != nil {
+			return err
+		}
+	}
+	if ours, theirs := r.sample.Stages(), o.Baseline.Stages(); !slices.Equal(ours, theirs) {
 		return input.Bad(input.ErrFormat, "the stages are %v, the baseline has %v: give a baseline of the same program", ours, theirs)
 	}
 	return nil

@@ -54,7 +54,7 @@ func (r *run) judge(g gates.Gates, minGain float64, beside []*health.Record) Run
 	j.costs()
 	j.weigh()
 	j.operations()
-	v := RunVerdict{Run: r.name, MinGain: minGain, Windows: r.windows, Suspects: j.ranked(), Problems: r.problems()}
+	v := RunVerdict{Run: r.name, MinGain: minGain, Windows: r.windows, Suspects: j.ranked(), Problems: r.problems(), Earlier: r.recent.earlier}
 	v.Undecided = j.questions()
 	if j.operators != nil {
 		j.traced(&v)

@@ -33,6 +33,10 @@ type Options struct {
 	// Benchmarks are what nccl-tests reached, for bandwidths to be held against; nil: there are none.
 	Benchmarks *capacity.Benchmarks
 	Engines    Engines
+	// Recent bounds what is kept of a run that goes on: a verdict is on the last of its
+	// windows, between so many and twice as many, each counted once for every rank, and
+	// those before are a [Stretch]. 0: a verdict is on all windows.
+	Recent int
 }
 
 // Engines is which of them look at the windows in which a rank is charged.
@@ -46,7 +50,8 @@ const (
 )
 
 // Session takes windows one at a time, in any order of runs, and keeps only their
-// accounts: memory does not grow with ranks × steps.
+// accounts: memory does not grow with ranks × steps, and with Options.Recent not with
+// windows either.
 type Session struct {
 	o         Options
 	runs      []*run
@@ -78,6 +83,7 @@ type run struct {
 	queued    []*queued             // likewise; nil where that was not recorded
 	places    map[int]seenOn        // of ranks
 	times     []monitoring.Interval // of windows, zero where not known; without windows those of entries
+	recent    recent                // of Options
 }
 
 // New starts a session.
@@ -132,6 +138,12 @@ func (s *Session) addWindow(w *trace.Window) error {
 	}
 	if s.o.Engines < FindingsAlone || s.o.Engines == FindingsAlone && w.Epochs != nil {
 		r.entries.AddWindow(w)
+		if s.o.Recent > 0 {
+			r.recent.entries.AddWindow(w)
+		}
+	}
+	if s.o.Recent > 0 && r.recent.full(w, s.o.Recent) {
+		r.turn(s.gates())
 	}
 	return nil
 }
@@ -156,7 +168,7 @@ func (s *Session) account(r *run, w *trace.Window) error {
 		return err
 	}
 	r.series = series
-	if err := r.sampleFor(s.o.Baseline, w, a.Main); err != nil {
+	if err := r.sampleFor(s.o, w, a.Main); err != nil {
 		return err
 	}
 	r.compare(w, a.Main)

@@ -31,6 +31,7 @@ type RunVerdict struct {
 	Problems   []answer.Problem
 	Next       []answer.Action
 	Windows    []Window
+	Earlier    []Stretch  // of the same run, before Windows; nil: there was nothing
 	Operators  *Operators // of an operator trace, which has no windows; else nil
 	// Communications is what there was to compare, of a run that is judged by
 	// calls and kernels of NCCL alone; else nil.

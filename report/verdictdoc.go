@@ -141,6 +141,7 @@ func runBlocks(v *diagnose.RunVerdict, s Style) document {
 		}
 		d = append(d, stepTable(v, w, shown), prose(inputLine(v, w)))
 	}
+	d = append(d, earlierBlocks(v)...)
 	if o := v.Operators; o != nil {
 		d = append(d, remark(fmt.Sprintf("Operator trace of this run: %s in %s (%d–%d).", counted(o.Ops, "operator"), counted(len(o.Steps), "step"), o.Steps[0], o.Steps[len(o.Steps)-1])))
 	}
@@ -285,6 +286,27 @@ func excessPerStep(f *diagnose.Finding, w *frontier.Result) float64 {
 		}
 	}
 	return float64(f.Excess) * float64(f.Struck.Count) / float64(max(1, f.Struck.Of))
+}
+
+// earlierBlocks are the windows of a run before those of its verdict: a line for each
+// stretch with one answer.
+func earlierBlocks(v *diagnose.RunVerdict) document {
+	if len(v.Earlier) == 0 {
+		return nil
+	}
+	t := &table{columns: []column{{head: "steps", kind: kindText}, {head: "windows", kind: kindInteger}, {head: "status", kind: kindText}, {head: "who", kind: kindText},
+		{head: "where", kind: kindName}, {head: "%s/step", kind: kindLength}, {head: "of them", kind: kindFraction}, {head: "certainty", kind: kindText}}}
+	windows := 0
+	for _, e := range v.Earlier {
+		windows += e.Windows
+		row := []cell{textCell(fmt.Sprintf("%d–%d", e.First, e.Last)), wholeCell(e.Windows), textCell(strings.ReplaceAll(e.Status.String(), "_", " ")), {}, {}, {}, {}, {}}
+		if s := e.Suspect; s != nil {
+			row[3], row[4], row[5], row[6], row[7] = textCell(suspectName(s)), textCell(shortPlace(s)), realCell(float64(s.Excess)), realCell(s.RunGain), textCell(s.Confidence.String())
+		}
+		t.rows = append(t.rows, row)
+	}
+	return document{heading("Earlier"), prose(fmt.Sprintf("The verdict is on the last %s. The %s before were judged as they came, and are kept as one line for each stretch with one answer:",
+		counted(len(v.Windows), "window"), counted(windows, "window"))), t.tidy()}
 }
 
 // inputLine is what was read.

@@ -30,6 +30,17 @@ type runJSON struct {
 	Next         []answer.Action        `json:"next"`
 	// Operators is null for a run of windows.
 	Operators *operatorsJSON `json:"operators"`
+	Earlier   []stretchJSON  `json:"earlier"`
+}
+
+// stretchJSON is windows of a run before those of its verdict.
+type stretchJSON struct {
+	First   int64        `json:"first_step"`
+	Last    int64        `json:"last_step"`
+	Windows int          `json:"windows"`
+	Steps   int          `json:"steps"`
+	Status  string       `json:"status"`
+	Suspect *suspectJSON `json:"suspect"`
 }
 
 type suspectJSON struct {
@@ -107,6 +118,14 @@ func runFrom(v *diagnose.RunVerdict) runJSON {
 		Problems: each(v.Problems, func(p answer.Problem) problemFound { return problemFound{Problem: p} })}
 	for i := range v.Suspects {
 		out.Suspects[i] = suspectFrom(&v.Suspects[i])
+	}
+	for _, e := range v.Earlier {
+		one := stretchJSON{First: e.First, Last: e.Last, Windows: e.Windows, Steps: e.Steps, Status: e.Status.String()}
+		if e.Suspect != nil {
+			s := suspectFrom(e.Suspect)
+			one.Suspect = &s
+		}
+		out.Earlier = append(out.Earlier, one)
 	}
 	return out
 }

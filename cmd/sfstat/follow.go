@@ -46,15 +46,31 @@ type followedUnit struct {
 	still    int          // looks in a row at which it was as it was judged
 	live     *live
 	runs     []string
+	begins   map[string]beginning // of what its verdict is on, by run; those of all windows have none
 	inputs
+}
+
+// beginning is where the windows of a verdict begin that is not on all of a run.
+type beginning struct {
+	step    int64 // as recorded
+	earlier []diagnose.Stretch
 }
 
 // live is the session of a unit that grows.
 type live struct {
-	s    *diagnose.Session
+	s     *diagnose.Session
+	tail  follow.Tail
+	read  map[string]int64 // the last step, by run
+	marks []bookmark       // one at or before the beginning of what is kept, if any is, and those after it
+	since int              // windows since the last mark, counted once for each of their ranks
+	kept  int              // the same of those that the session keeps
+	used  int              // look
+}
+
+// bookmark is how far a unit was read once.
+type bookmark struct {
 	tail follow.Tail
-	kept int // windows, counted once for each of their ranks
-	used int // look
+	read map[string]int64
 }
 
 const (
@@ -63,9 +79,17 @@ const (
 	mostRestless = 5
 	// quietLooks is after how many looks without a change windows count as complete that some ranks have not written.
 	quietLooks = 10
-	// mostLive is of how many windows, counted once for each of their ranks, the accounts
+	// recentWindows is half of how many windows of a run, counted once for each of their ranks, a
+	// verdict is on at most, where it is followed.
+	recentWindows = 2048
+	// betweenMarks is how many windows, counted likewise, are read from one mark to the next.
+	betweenMarks = recentWindows / 4
+	// mostLive is of how many windows, counted likewise, the accounts
 	// are kept: those of runs that grew last, and in any case of the last.
 	mostLive = 160_000
+	// longUnit is from which size on, bytes, packets are followed from the first look on, so that what is kept
+	// of them stays small.
+	longUnit = 16 << 20
 )
 
 // change is a unit that was judged.
@@ -265,11 +289,11 @@ func (f *following) release(key string, u *followedUnit) {
 func (f *following) judge(u *followedUnit, now *follow.Unit) change {
 	goesOn := u.judged != nil && now.Grown(u.judged) && !now.Same(u.judged)
 	u.still, u.restless = 0, 0
-	if !goesOn {
+	if !goesOn && (u.judged != nil || !now.Plain() || now.Size() < longUnit) {
 		return f.whole(u, now)
 	}
 	if u.live == nil {
-		u.live = &live{s: f.session(now)}
+		u.live = &live{s: f.session(now), read: map[string]int64{}}
 	}
 	in, err := f.appended(u.live, now)
 	if err != nil {
@@ -277,34 +301,107 @@ func (f *following) judge(u *followedUnit, now *follow.Unit) change {
 	}
 	u.judged, u.seen, u.inputs = now, now, in
 	verdict := u.live.s.Verdict()
+	u.begin(verdict)
 	f.bound(u)
 	return change{key: now.Key, judgement: &judgement{in, verdict}}
 }
 
 // appended takes what was appended to packets to the session.
 func (f *following) appended(l *live, now *follow.Unit) (inputs, error) {
-	choose, err := newChooser(f.c)
-	if err != nil {
-		return inputs{}, err
-	}
-	in := inputs{}
-	for _, path := range now.Paths() {
-		in.read = append(in.read, auto.Input{Path: path, Format: auto.Packets})
-	}
-	return in, l.tail.Read(now, func(w *trace.Window) error {
-		if now.Label != "" {
-			w.Run = now.Label + "/" + w.Run
-		}
-		item, ok := choose.of(auto.Item{Window: w})
-		if !ok {
-			return nil
-		}
-		l.kept += len(w.Ranks)
+	err := f.tail(&l.tail, now, func(item auto.Item) error {
+		w := item.Window
+		l.read[w.Run] = lastStep(w)
+		l.since += len(w.Ranks)
 		if f.see != nil {
 			f.see(item)
 		}
-		return l.s.Add(item.Window)
+		return l.s.Add(w)
 	})
+	if l.since >= betweenMarks {
+		l.marks, l.since = append(l.marks, bookmark{l.tail.Clone(), maps.Clone(l.read)}), 0
+	}
+	return appendedTo(now), err
+}
+
+func lastStep(w *trace.Window) int64 { return w.FirstStep + int64(w.Steps()) - 1 }
+
+// appendedTo is what is read of a unit of packets.
+func appendedTo(u *follow.Unit) (in inputs) {
+	for _, path := range u.Paths() {
+		in.read = append(in.read, auto.Input{Path: path, Format: auto.Packets})
+	}
+	return in
+}
+
+// tail hands on the windows that come into packets, as far as flags ask for them.
+func (f *following) tail(t *follow.Tail, u *follow.Unit, each func(auto.Item) error) error {
+	choose, err := newChooser(f.c)
+	if err != nil {
+		return err
+	}
+	return t.Read(u, func(w *trace.Window) error {
+		if u.Label != "" {
+			w.Run = u.Label + "/" + w.Run
+		}
+		if item, ok := choose.of(auto.Item{Window: w}); ok {
+			return each(item)
+		}
+		return nil
+	})
+}
+
+// begin notes where what a verdict is on begins, and drops the marks before that which are
+// of no use.
+func (u *followedUnit) begin(v *diagnose.Verdict) {
+	u.begins = nil
+	kept := 0
+	for i := range v.Runs {
+		r := &v.Runs[i]
+		for k := range r.Windows {
+			kept += len(r.Windows[k].Main.Ranks)
+		}
+		if len(r.Earlier) == 0 || len(r.Windows) == 0 {
+			continue
+		}
+		if u.begins == nil {
+			u.begins = make(map[string]beginning)
+		}
+		u.begins[r.Run] = beginning{r.Windows[0].Main.FirstStep, r.Earlier}
+	}
+	if l := u.live; l != nil {
+		l.kept = kept
+		for len(l.marks) > 1 && u.precedes(&l.marks[1]) {
+			l.marks = slices.Delete(l.marks, 0, 1)
+		}
+	}
+}
+
+// precedes reports whether a mark is before all that verdicts are on.
+func (u *followedUnit) precedes(m *bookmark) bool {
+	for run, last := range m.read {
+		if at, ok := u.begins[run]; !ok || last >= at.step {
+			return false
+		}
+	}
+	return true
+}
+
+// again reads what the verdict on a unit is on.
+func (f *following) again(u *followedUnit, each func(auto.Item) error) (inputs, error) {
+	recent := func(item auto.Item) error {
+		if w := item.Window; w != nil && lastStep(w) < u.begins[w.Run].step {
+			return nil
+		}
+		return each(item)
+	}
+	switch {
+	case u.begins == nil:
+		return f.read(u.judged, each)
+	case u.live != nil && len(u.live.marks) > 0 && u.precedes(&u.live.marks[0]):
+		tail := u.live.marks[0].tail.Clone()
+		return appendedTo(u.judged), f.tail(&tail, u.judged, recent)
+	}
+	return f.read(u.judged, recent)
 }
 
 // bound drops the sessions that were used longest ago where they keep too much. That of
@@ -332,7 +429,7 @@ func (f *following) bound(last *followedUnit) {
 
 // whole reads a unit from its beginning.
 func (f *following) whole(u *followedUnit, now *follow.Unit) change {
-	u.live, u.judged, u.seen = nil, now, now
+	u.live, u.begins, u.judged, u.seen = nil, nil, now, now
 	f.p.outputs.forget()
 	s := f.session(now)
 	x := change{key: now.Key}
@@ -357,6 +454,7 @@ func (f *following) whole(u *followedUnit, now *follow.Unit) change {
 	}
 	u.inputs = in
 	x.judgement = &judgement{in, s.Verdict()}
+	u.begin(x.verdict)
 	return x
 }
 
@@ -383,16 +481,11 @@ func (f *following) problems() []report.Problem {
 // session judges a unit.
 func (f *following) session(u *follow.Unit) *diagnose.Session {
 	o := f.o
+	if u.Plain() {
+		o.Recent = recentWindows
+	}
 	if f.light && !u.Joined {
 		o.Engines = diagnose.FindingsAlone
 	}
 	return diagnose.New(o)
-}
-
-// unitOf is the unit of a run; nil where there is none.
-func (f *following) unitOf(run string) *follow.Unit {
-	if u := f.units[f.of[run]]; u != nil {
-		return u.judged
-	}
-	return nil
 }

@@ -87,6 +87,56 @@ func TestFollowing(t *testing.T) {
 	}, filepath.Dir(path))
 }
 
+// TestFollowingForLong: of a run that goes on, its last windows are kept, and these alone are
+// read again for a page.
+func TestFollowingForLong(t *testing.T) {
+	const ranks, windows = 16, 700 // 128 in a stretch
+	simulated, path := filepath.Join(t.TempDir(), "all.jsonl"), filepath.Join(t.TempDir(), "job.jsonl")
+	p := newProgram(nil, io.Discard, io.Discard)
+	if code := p.carryOut(context.Background(), p.app(), []string{"sfstat", "simulate", "--ranks", "16", "--windows", "700", "--steps", "2", "--fault", "data", "-o", simulated}); code != 0 {
+		t.Fatalf("exit code %d", code)
+	}
+	text, err := os.ReadFile(simulated)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := slices.Collect(bytes.Lines(text))
+	inWatch(t, func(p *program, c *cli.Context) error {
+		f, err := p.newFollowing(c)
+		if err != nil {
+			return err
+		}
+		var last *diagnose.RunVerdict
+		for n := ranks; n <= len(lines); n = min(n+20*ranks, max(len(lines), n+1)) {
+			if err := os.WriteFile(path, slices.Concat(lines[:n]...), 0o600); err != nil {
+				return err
+			}
+			if _, err := f.look(c.Context, func(x change) error { last = &x.verdict.RunVerdict; return x.err }); err != nil {
+				return err
+			}
+		}
+		kept, before := len(last.Windows), 0
+		for _, e := range last.Earlier {
+			before += e.Windows
+		}
+		if kept+before != windows || kept*ranks > 2*recentWindows || before == 0 {
+			t.Errorf("%d windows are kept and %d before them, of %d", kept, before, windows)
+		}
+		u := f.units[f.of[last.Run]]
+		read := 0
+		if _, err := f.again(u, func(auto.Item) error { read++; return nil }); err != nil {
+			return err
+		}
+		if read != kept && read != kept+1 { // the first account may begin in the window before
+			t.Errorf("%d windows were read again, of %d that are kept", read, kept)
+		}
+		if m := u.live.marks; len(m) == 0 || len(m) > 2*recentWindows/betweenMarks+1 || m[0].read[last.Run] < int64(before) {
+			t.Errorf("%d marks, the first after step %v: all is read again from there", len(m), m)
+		}
+		return nil
+	}, filepath.Dir(path))
+}
+
 // TestFollowingSlowly: that nothing happens for a long time between two windows does not
 // make the windows before be read again.
 func TestFollowingSlowly(t *testing.T) {

@@ -217,6 +217,10 @@ func (s *serving) summary(v *diagnose.RunVerdict) serve.Run {
 	for i := range v.Windows {
 		r.Steps += v.Windows[i].Main.Steps
 	}
+	for _, e := range v.Earlier {
+		r.Windows += e.Windows
+		r.Steps += e.Steps
+	}
 	return r
 }
 
@@ -291,13 +295,13 @@ func (s *serving) anew(ctx context.Context, run string, pages *page.Builder) (*j
 	f := s.files
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	u := f.unitOf(run)
-	if u == nil {
+	u := f.units[f.of[run]]
+	if u == nil || u.judged == nil {
 		return nil, errors.New("its files are being read")
 	}
 	s.p.outputs.forget()
 	of := diagnose.New(f.o)
-	in, err := f.read(u, func(item auto.Item) error {
+	in, err := f.again(u, func(item auto.Item) error {
 		for _, r := range item.Recordings() {
 			if item.Telemetry == nil && r.RunName() != run {
 				continue
@@ -314,7 +318,12 @@ func (s *serving) anew(ctx context.Context, run string, pages *page.Builder) (*j
 		}
 		return ctx.Err()
 	})
-	return &judgement{in, of.Verdict()}, err
+	v := of.Verdict()
+	v.Earlier = u.begins[run].earlier
+	for i := range v.Runs {
+		v.Runs[i].Earlier = v.Earlier
+	}
+	return &judgement{in, v}, err
 }
 
 // recorded is when each run was recorded last: what its windows say, or else its file.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"slices"
@@ -174,6 +175,15 @@ type toldRun struct {
 	verdict string            // what the last screen was about
 }
 
+// forget drops windows that are not among those of a verdict any more.
+func (of *toldRun) forget(r *diagnose.RunVerdict) {
+	if len(r.Earlier) == 0 || len(of.windows) <= 2*len(r.Windows) {
+		return
+	}
+	first := r.Windows[0].Main.Window
+	maps.DeleteFunc(of.windows, func(key [2]int64, _ bool) bool { return key[0] < first })
+}
+
 // news is what is new of a run.
 type news struct {
 	run     *diagnose.RunVerdict
@@ -192,6 +202,7 @@ func (f followed) news(v *diagnose.Verdict) []news {
 			of = &toldRun{windows: map[[2]int64]bool{}}
 			f[r.Run] = of
 		}
+		of.forget(r)
 		n := news{run: r}
 		for k := range r.Windows {
 			m := r.Windows[k].Main

@@ -21,9 +21,42 @@ func (s *Series) pool(a *accounting) {
 	s.pools[i].add(a)
 }
 
-// newPool starts with an account, of which it keeps what does not grow with
-// its steps.
+// joined are the sums of both lists, which stay as they are.
+func joined(first, second []*pool) []*pool {
+	out := make([]*pool, 0, len(first))
+	for _, p := range first {
+		sum := &pool{sum: copied(p.sum), steps: p.steps, windows: p.windows, leftOut: slices.Clone(p.leftOut)}
+		out = append(out, sum)
+	}
+	for _, p := range second {
+		i := slices.IndexFunc(out, func(have *pool) bool { return have.like(p.sum) })
+		if i < 0 {
+			out = append(out, p)
+			continue
+		}
+		out[i].sums(p.sum)
+		out[i].follow(p)
+	}
+	return out
+}
+
+// follow adds the steps of the pool of later windows. What the last step before them left
+// out is in their account if that begins there.
+func (p *pool) follow(o *pool) {
+	p.leftOut = append(slices.DeleteFunc(p.leftOut, func(t int64) bool { return t == o.sum.r.FirstStep }), o.leftOut...)
+	p.steps += o.steps
+	p.windows += o.windows
+}
+
+// newPool starts with an account.
 func newPool(a *accounting) *pool {
+	p := &pool{sum: copied(a)}
+	p.extend(a)
+	return p
+}
+
+// copied is what of an account does not grow with its steps.
+func copied(a *accounting) *accounting {
 	head, plan, view := *a.w, *a.plan, *a.v
 	head.Durations, head.Wall, head.Side = nil, nil, nil
 	plan.w, plan.matrix, plan.medians = &head, nil, nil
@@ -43,10 +76,8 @@ func newPool(a *accounting) *pool {
 		sum.slips.merge(a.slips)
 	}
 	sum.quality.Notes = slices.Clone(a.quality.Notes)
-	p := &pool{sum: sum}
-	p.extend(a)
 	sum.r = a.r
-	return p
+	return sum
 }
 
 // like reports whether an account can be added: its rows are the same, and
@@ -62,6 +93,12 @@ func (p *pool) like(a *accounting) bool {
 }
 
 func (p *pool) add(a *accounting) {
+	p.sums(a)
+	p.extend(a)
+}
+
+// sums adds what an account sums up.
+func (p *pool) sums(a *accounting) {
 	s := p.sum
 	s.acc.merge(&a.acc)
 	addTo(s.static, a.static)
@@ -81,7 +118,6 @@ func (p *pool) add(a *accounting) {
 	if a.point.Evidence == SyncShown {
 		s.point.Evidence = SyncShown
 	}
-	p.extend(a)
 }
 
 // extend adds the steps of an account.

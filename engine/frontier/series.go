@@ -20,6 +20,7 @@ type Series struct {
 	o      Options
 	before *border
 	slopes slopeHistory
+	older  []*pool // of the stretch before; see Turn
 	pools  []*pool
 	keep   buffers
 }
@@ -72,17 +73,30 @@ func (s *Series) turnTo(w *trace.Window) {
 	}
 }
 
-// Results are the accounts of all windows added so far, summed: one for each
+// Results are the accounts of all windows added so far, or of the last two
+// stretches of [Series.Turn], summed: one for each
 // set of ranks (all, then role groups) under each cut, in the order in which
 // they came up. Ranks are tested over all their synchronisation points together,
 // so that one stall in every window, which each window takes for chance, is
 // found. Times, shares, counts and P are those of the whole.
 func (s *Series) Results() []*Result {
-	out := make([]*Result, 0, len(s.pools))
-	for _, p := range s.pools {
+	pools := s.pools
+	if len(s.older) > 0 {
+		pools = joined(s.older, s.pools)
+	}
+	out := make([]*Result, 0, len(pools))
+	for _, p := range pools {
 		out = append(out, p.result())
 	}
 	return out
+}
+
+// Turn ends a stretch of windows: [Series.Results] are of that and the next one from
+// now on. It returns the stretch before, which they leave out.
+func (s *Series) Turn() (dropped *Series) {
+	dropped = &Series{o: s.o, pools: s.older}
+	s.older, s.pools = s.pools, nil
+	return dropped
 }
 
 // border is what is kept of a window for the one that follows it.

@@ -193,3 +193,30 @@ func TestSeriesEndsWhereStepsDo(t *testing.T) {
 		t.Errorf("contiguous: account of %d steps from %d on", r.Steps, r.FirstStep)
 	}
 }
+
+// TestTurn: the stretches of a series add up to it, to the nanosecond, and Results are
+// those of the last two.
+func TestTurn(t *testing.T) {
+	parts := divided(randomWindow(rand.New(rand.NewPCG(4, 5)), 60, 5, 6), 10)
+	o := Options{Cut: cut.Step, ModelFit: fit.None}
+	whole, accounts := seriesOf(t, o, parts...)
+	s := NewSeries(o)
+	var dropped []*Series
+	for i, w := range parts {
+		if _, err := s.Add(w); err != nil {
+			t.Fatal(err)
+		}
+		if i == 1 || i == 3 {
+			dropped = append(dropped, s.Turn())
+		}
+	}
+	if first, last := dropped[0].Results(), dropped[1].Results()[0]; len(first) != 0 || last.Windows != 2 || last.Makespan != accounts[0].Main.Makespan+accounts[1].Main.Makespan {
+		t.Errorf("dropped %d results, then %d windows of %d ns", len(first), last.Windows, last.Makespan)
+	}
+	for range 2 { // which changes nothing
+		kept, gone, all := s.Results()[0], dropped[1].Results()[0], whole.Results()[0]
+		if kept.Windows != 4 || kept.Steps+gone.Steps != all.Steps || kept.Makespan+gone.Makespan != all.Makespan {
+			t.Errorf("kept %d windows, %d steps, %d ns beside %d steps, %d ns, want %d and %d in all", kept.Windows, kept.Steps, kept.Makespan, gone.Steps, gone.Makespan, all.Steps, all.Makespan)
+		}
+	}
+}

@@ -2,7 +2,8 @@
 
     go run ./bench/fleet -o FOLDER -windows 100000 -steps 10   # 5,000 runs, Parquet
     python fleet.py folder FOLDER --sfstat bin/sfstat          # start, pages, 50 clients, one more run, memory
-    python fleet.py grow FOLDER --sfstat bin/sfstat            # 3,600 appends to a new FOLDER: seconds to the event, memory
+    python fleet.py grow FOLDER --sfstat bin/sfstat            # windows appended to runs in a new FOLDER as fast as they are served: seconds to the event, memory
+    python fleet.py hour FOLDER --sfstat bin/sfstat            # the same by the clock, with pages asked for: memory, minute by minute
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import threading
 import time
 import urllib.parse
 import urllib.request
-from typing import Callable, Dict, Iterator, List, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Tuple
 
 
 class Served:
@@ -104,12 +105,12 @@ def folder(sfstat: str, path: str) -> Iterator[Tuple[str, object]]:
             yield turn + ": answers, s, slowest s", (len(took), round(time.time() - since, 2), round(max(took), 2))
         spent, runs = s.processor(), s.metric("sfstat_runs")
         added = os.path.join(path, "added.jsonl")
-        subprocess.run([sfstat, "simulate", "--windows", "20", "--steps", "10", "--run", "added", "-o", added, "-q"], check=True)
+        simulated(sfstat, added, "added", ["--windows", "20", "--steps", "10"])
         written = time.time()
         s.until(lambda: s.metric("sfstat_runs") > runs)
         yield "one more run until the event, s", round(time.time() - written, 2)
         with open(added, "a", encoding="utf-8") as f:
-            f.write(window(added, 20))
+            f.write(renumbered([p for p in packets(added) if p["window"] == 0], 20))
         windows = s.metric("sfstat_windows")
         yield "one more window until the event, s", round(s.until(lambda: s.metric("sfstat_windows") > windows), 2)
         yield "processor time of both, s", round(s.processor() - spent, 2)
@@ -120,49 +121,77 @@ def folder(sfstat: str, path: str) -> Iterator[Tuple[str, object]]:
         s.end()
 
 
-def window(path: str, number: int) -> str:
-    """The first window of packets, under another number."""
-    lines: List[str] = []
+def simulated(sfstat: str, path: str, run: str, flags: List[str]) -> None:
+    subprocess.run([sfstat, "simulate", "--run", run, "-o", path, "-q", *flags], check=True)
+
+
+def packets(path: str) -> List[Dict[str, Any]]:
     with open(path, encoding="utf-8") as f:
-        for line in f:
-            packet = json.loads(line)
-            if packet["window"] != 0:
-                continue
-            packet["first_step"] += number * len(packet["durations_ns"])
-            packet["window"] = number
-            packet.pop("side", None)
-            lines.append(json.dumps(packet, separators=(",", ":")) + "\n")
-    return "".join(lines)
+        return [json.loads(line) for line in f]
 
 
-def grow(sfstat: str, path: str, appends: int, runs: int) -> Iterator[Tuple[str, object]]:
-    shutil.rmtree(path, ignore_errors=True)
-    os.makedirs(path)
-    files = [os.path.join(path, "job-%d.jsonl" % i) for i in range(runs)]
-    for i, name in enumerate(files):
-        subprocess.run([sfstat, "simulate", "--windows", "1", "--steps", "20", "--run", "job-%d" % i, "--fault", "data", "--seed", str(i), "-o", name, "-q"], check=True)
+def renumbered(window: List[Dict[str, Any]], number: int) -> str:
+    """A window that was the first of its run, under another number."""
+    out: List[str] = []
+    for packet in window:
+        again = dict(packet, first_step=packet["first_step"] + number * len(packet["durations_ns"]), window=number)
+        again.pop("side", None)
+        out.append(json.dumps(again, separators=(",", ":")) + "\n")
+    return "".join(out)
+
+
+class Growing:
+    """Runs in a new folder to which windows are appended."""
+
+    def __init__(self, sfstat: str, path: str, runs: int, steps: int) -> None:
+        shutil.rmtree(path, ignore_errors=True)
+        os.makedirs(path)
+        self.files = [os.path.join(path, "job-%d.jsonl" % i) for i in range(runs)]
+        self.windows = 1
+        for i, name in enumerate(self.files):
+            simulated(sfstat, name, "job-%d" % i, ["--windows", "1", "--steps", str(steps), "--fault", ["data", "nofault", "forward_host"][i % 3], "--seed", str(i)])
+        self.first = [packets(name) for name in self.files]
+
+    def window(self, run: int, number: int) -> str:
+        return renumbered(self.first[run], number)
+
+    def append(self) -> int:
+        """Appends a window to each run; returns how many there are now."""
+        for run, name in enumerate(self.files):
+            with open(name, "a", encoding="utf-8") as f:
+                f.write(self.window(run, self.windows))
+        self.windows += 1
+        return self.windows * len(self.files)
+
+
+ROW = "%9s %9s %8s %8s %12s %12s %12s"
+HEAD = ROW % ("minutes", "windows", "RSS MB", "most MB", "event s", "slowest s", "processor s")
+
+
+def row(s: Served, windows: int, took: List[float]) -> str:
+    memory, last = s.memory(), sorted(took)
+    return ROW % ("%.1f" % ((time.time() - s.begun) / 60), windows, memory["VmRSS"], memory["VmHWM"], "%.3f" % last[len(last) // 2], "%.3f" % last[-1], "%.1f" % s.processor())
+
+
+def grow(sfstat: str, path: str, windows: int, runs: int, steps: int) -> Iterator[Tuple[str, object]]:
+    g = Growing(sfstat, path, runs, steps)
     s = Served(sfstat, path, "20ms")
     try:
         s.until(lambda: s.metric("sfstat_windows") == runs)
-        took = []
-        for n in range(1, appends + 1):
-            name = files[n % runs]
-            text = window(name, 1 + (n - 1) // runs)
-            with open(name, "a", encoding="utf-8") as f:
-                f.write(text)
-            took.append(s.until(lambda: s.metric("sfstat_windows") == runs + n, 0.002))
-            if n % (appends // 6) == 0:
-                last = sorted(took[-50:])
-                yield "after %d windows: memory MB, event of one more: median, slowest s, processor s" % n, (s.memory(), round(last[25], 3), round(last[-1], 3), round(s.processor(), 1))
-        with open(files[0], encoding="utf-8") as f:
-            first = "".join(f.readlines()[:8])
-        os.rename(files[0], files[0] + ".1")  # rotated: both are of one run now
-        with open(files[0], "w", encoding="utf-8") as f:
-            f.write(window(files[0] + ".1", appends))
-        yield "rotated, s", round(s.until(lambda: s.metric("sfstat_windows") == runs + appends + 1), 2)
-        os.truncate(files[1], len(first) // 2)
-        yield "truncated, s", round(s.until(lambda: s.metric("sfstat_windows") < runs + appends), 2)
-        os.remove(files[2])
+        yield "", HEAD
+        took: List[float] = []
+        while g.windows * runs < windows:
+            total = g.append()
+            took.append(s.until(lambda: s.metric("sfstat_windows") == total, 0.002))
+            if total % (windows // 10) < runs:
+                yield "", row(s, total, took[-50:])
+        os.rename(g.files[0], g.files[0] + ".1")  # rotated: both are of one run now
+        with open(g.files[0], "w", encoding="utf-8") as f:
+            f.write(g.window(0, g.windows))
+        yield "rotated, s", round(s.until(lambda: s.metric("sfstat_windows") == total + 1), 2)
+        os.truncate(g.files[1], os.path.getsize(g.files[1]) // g.windows // 2)
+        yield "truncated, s", round(s.until(lambda: s.metric("sfstat_windows") < total), 2)
+        os.remove(g.files[2])
         yield "deleted, s", round(s.until(lambda: s.metric("sfstat_runs") < runs), 2)
         yield "index", len(s.get(""))
         yield "page of the rotated run", len(s.get("page/" + urllib.parse.quote("job-0")))
@@ -171,16 +200,48 @@ def grow(sfstat: str, path: str, appends: int, runs: int) -> Iterator[Tuple[str,
         s.end()
 
 
+def hour(sfstat: str, path: str, minutes: float, pause: float, runs: int, steps: int) -> Iterator[Tuple[str, object]]:
+    g = Growing(sfstat, path, runs, steps)
+    s = Served(sfstat, path)
+    try:
+        yield "", HEAD
+        took: List[float] = []
+        asked = shown = 0
+        while time.time() - s.begun < 60 * minutes:
+            since = time.time()
+            total = g.append()
+            took.append(s.until(lambda: s.metric("sfstat_windows") == total, 0.05))
+            if time.time() - s.begun >= 60 * (shown + 1):
+                shown += 1
+                yield "", row(s, total, took)
+                took = []
+                for name in ("", "page/job-%d" % (asked % runs), "api/run/job-%d" % (asked % runs)):
+                    s.get(name)
+                asked += 1
+            time.sleep(max(0.0, pause - (time.time() - since)))
+    finally:
+        s.end()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="What sfstat serve takes over a large folder, and over one that grows.")
-    parser.add_argument("action", choices=("folder", "grow"))
+    parser.add_argument("action", choices=("folder", "grow", "hour"))
     parser.add_argument("path")
     parser.add_argument("--sfstat", default="sfstat")
-    parser.add_argument("--appends", type=int, default=3600)
-    parser.add_argument("--runs", type=int, default=4)
+    parser.add_argument("--windows", type=int, default=20000, help="grow: of all runs")
+    parser.add_argument("--runs", type=int, default=8)
+    parser.add_argument("--steps", type=int, default=20, help="of a window")
+    parser.add_argument("--minutes", type=float, default=60, help="hour: how long")
+    parser.add_argument("--pause", type=float, default=1, help="hour: seconds from one window of each run to the next")
     o = parser.parse_args()
-    for what, value in folder(o.sfstat, o.path) if o.action == "folder" else grow(o.sfstat, o.path, o.appends, o.runs):
-        print("%s: %s" % (what, round(value, 2) if isinstance(value, float) else value), flush=True)
+    if o.action == "folder":
+        rows = folder(o.sfstat, o.path)
+    elif o.action == "grow":
+        rows = grow(o.sfstat, o.path, o.windows, o.runs, o.steps)
+    else:
+        rows = hour(o.sfstat, o.path, o.minutes, o.pause, o.runs, o.steps)
+    for what, value in rows:
+        print(": ".join(str(x) for x in (what, round(value, 2) if isinstance(value, float) else value) if x != ""), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 package serve
 
-// kept is documents by name, mostKept bytes of them at most: those that were asked for last.
+// kept is documents by name, each as it was made last, mostKept bytes of them at most: those that were asked for last.
 type kept struct {
 	documents map[string]*document
 	bytes     int
@@ -8,13 +8,14 @@ type kept struct {
 }
 
 type document struct {
+	version uint64
 	content []byte
 	used    int // when it was asked for last
 }
 
-func (k *kept) get(name string) ([]byte, bool) {
+func (k *kept) get(name string, version uint64) ([]byte, bool) {
 	d := k.documents[name]
-	if d == nil {
+	if d == nil || d.version != version {
 		return nil, false
 	}
 	k.clock++
@@ -22,12 +23,16 @@ func (k *kept) get(name string) ([]byte, bool) {
 	return d.content, true
 }
 
-// put keeps a document that is not kept yet. It drops others, least recently used first.
-func (k *kept) put(name string, content []byte) {
+// put keeps a document. It drops the version before, and others, least recently used first.
+func (k *kept) put(name string, d document) {
 	if k.documents == nil {
 		k.documents = make(map[string]*document)
 	}
-	for k.bytes += len(content); k.bytes > mostKept; {
+	if before := k.documents[name]; before != nil {
+		k.bytes -= len(before.content)
+		delete(k.documents, name)
+	}
+	for k.bytes += len(d.content); k.bytes > mostKept; {
 		oldest := ""
 		for other, d := range k.documents {
 			if oldest == "" || d.used < k.documents[oldest].used {
@@ -38,5 +43,6 @@ func (k *kept) put(name string, content []byte) {
 		delete(k.documents, oldest)
 	}
 	k.clock++
-	k.documents[name] = &document{content, k.clock}
+	d.used = k.clock
+	k.documents[name] = &d
 }

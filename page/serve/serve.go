@@ -222,10 +222,11 @@ func (s *Server) made(ctx context.Context, kind, key string, by Maker) ([]byte, 
 		}
 		name, version = r.Name, r.Version
 	}
-	at := fmt.Sprint(kind, "/", version, "/", key)
-	b, ok := s.kept.get(at)
+	at := kind + "/" + key
+	of := fmt.Sprint(version, "/", at)
+	b, ok := s.kept.get(at, version)
 	if !ok {
-		b, ok = s.large[at]
+		b, ok = s.large[of]
 	}
 	s.mu.Unlock()
 	if ok {
@@ -238,9 +239,9 @@ func (s *Server) made(ctx context.Context, kind, key string, by Maker) ([]byte, 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(b) > mostKept {
-		s.large = map[string][]byte{at: b}
+		s.large = map[string][]byte{of: b}
 	} else {
-		s.kept.put(at, b)
+		s.kept.put(at, document{version: version, content: b})
 	}
 	return b, nil
 }

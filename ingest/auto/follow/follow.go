@@ -69,6 +69,14 @@ func (u *Unit) Grown(before *Unit) bool {
 	return u.plain && before.plain && u.Label == before.Label && slices.EqualFunc(u.Files, before.Files, func(a, b File) bool { return a.longer(&b) })
 }
 
+// Size is how long the files of a unit are, bytes.
+func (u *Unit) Size() (sum int64) {
+	for _, f := range u.Files {
+		sum += f.info.Size()
+	}
+	return sum
+}
+
 // Plain reports whether a unit is packets alone, to which lines are appended.
 func (u *Unit) Plain() bool { return u.plain }
 

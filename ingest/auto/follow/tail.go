@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"os"
 
 	"github.com/sfstat/sfstat/ingest"
@@ -22,6 +23,9 @@ type Tail struct {
 	ends map[string]int64 // by run, the step after the last window
 	Open int              // windows that are not handed on yet: some ranks have not written them
 }
+
+// Clone is a Tail that reads what this one would read next.
+func (t *Tail) Clone() Tail { return Tail{maps.Clone(t.at), maps.Clone(t.ends), t.Open} }
 
 // mark is where in a file what was not handed on begins, and what stands before it.
 type mark struct {

@@ -14,17 +14,16 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/sfstat/sfstat/archive"
 	"github.com/sfstat/sfstat/eval/simulate"
+	"github.com/sfstat/sfstat/internal/parallel"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -99,25 +98,8 @@ func fleet(dir string, runs []run, schedule simulate.Schedule) error {
 	if dir == "" {
 		return errors.New("needs -o FOLDER")
 	}
-	var wait sync.WaitGroup
-	var first error
-	var once sync.Once
-	next := make(chan *run)
-	for range 2 {
-		wait.Go(func() {
-			for r := range next {
-				if err := r.write(dir, schedule); err != nil {
-					once.Do(func() { first = err })
-				}
-			}
-		})
-	}
-	for i := range runs {
-		next <- &runs[i]
-	}
-	close(next)
-	wait.Wait()
-	return errors.Join(first, truth(dir, runs))
+	_, err := parallel.Map(len(runs), func(i int) (struct{}, error) { return struct{}{}, runs[i].write(dir, schedule) })
+	return errors.Join(err, truth(dir, runs))
 }
 
 // write makes the file of a run.
@@ -142,19 +124,14 @@ func (r *run) write(dir string, schedule simulate.Schedule) error {
 		return err
 	}
 	out := archive.NewWriter(f)
-	for {
-		w, err := g.Next()
-		if errors.Is(err, io.EOF) {
-			return errors.Join(out.Close(), f.Close())
-		}
-		if err == nil {
-			r.place(w)
-			err = out.Write(w)
-		}
-		if err != nil {
-			return errors.Join(err, f.Close())
-		}
+	err = g.Each(func(w *trace.Window) error {
+		r.place(w)
+		return out.Write(w)
+	})
+	if err == nil {
+		err = out.Close()
 	}
+	return errors.Join(err, f.Close())
 }
 
 // place puts the ranks of a window on the hosts of the run, and the window where it is

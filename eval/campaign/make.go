@@ -3,7 +3,6 @@ package campaign
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 
@@ -44,21 +43,12 @@ func (Simulation) Make(ctx context.Context, t *Task, keep func(*trace.Window) er
 	if err != nil {
 		return err
 	}
-	for {
+	return g.Each(func(w *trace.Window) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		w, err := g.Next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err == nil {
-			err = keep(w)
-		}
-		if err != nil {
-			return err
-		}
-	}
+		return keep(w)
+	})
 }
 
 // failure is a run that could not be made. The others are made nevertheless.

@@ -25,8 +25,8 @@ import (
 	"github.com/sfstat/sfstat/engine/bootstrap"
 	"github.com/sfstat/sfstat/engine/compare"
 	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/eval/internal/pages"
 	"github.com/sfstat/sfstat/eval/simulate"
-	"github.com/sfstat/sfstat/internal/atomicfile"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -67,10 +67,7 @@ func run(args []string, stdout io.Writer) error {
 		return err
 	}
 	page := template.Must(template.New("page").Parse(pageText))
-	if *out == "" {
-		return page.Execute(stdout, p)
-	}
-	return atomicfile.WriteFile(*out, func(w io.Writer) error { return page.Execute(w, p) })
+	return pages.Write(*out, stdout, func(w io.Writer) error { return page.Execute(w, p) })
 }
 
 const (

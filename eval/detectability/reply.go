@@ -1,16 +1,13 @@
 package detectability
 
 import (
-	"cmp"
-	"runtime"
 	"slices"
-	"sync"
-	"sync/atomic"
 
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/engine/bootstrap"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/engine/frontier/ranking"
+	"github.com/sfstat/sfstat/internal/parallel"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -25,24 +22,7 @@ type reply struct {
 // replies asks about all replicates with a delay, on as many threads as there
 // are processors.
 func (s *search) replies(stage int, ns int64) ([]reply, error) {
-	out := make([]reply, s.o.Replicates)
-	threads := min(runtime.GOMAXPROCS(0), s.o.Replicates)
-	failed := make([]error, threads)
-	var next atomic.Int64
-	var wait sync.WaitGroup
-	for thread := range threads {
-		wait.Go(func() {
-			for failed[thread] == nil {
-				n := int(next.Add(1)) - 1
-				if n >= len(out) {
-					return
-				}
-				out[n], failed[thread] = s.ask(s.draws[n], stage, ns)
-			}
-		})
-	}
-	wait.Wait()
-	return out, cmp.Or(failed...)
+	return parallel.Map(s.o.Replicates, func(n int) (reply, error) { return s.ask(s.draws[n], stage, ns) })
 }
 
 func (s *search) ask(d draw, stage int, ns int64) (reply, error) {

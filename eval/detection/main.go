@@ -12,20 +12,18 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
-	"runtime"
-	"sync"
 	"sync/atomic"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/eval/internal/pages"
 	"github.com/sfstat/sfstat/eval/simulate/pipeline"
-	"github.com/sfstat/sfstat/internal/atomicfile"
+	"github.com/sfstat/sfstat/internal/parallel"
 	"github.com/sfstat/sfstat/report"
 )
 
@@ -65,33 +63,17 @@ func run(args []string, stdout io.Writer, stderr *os.File) error {
 			return err
 		}
 	}
-	return writePage(page{Traces: *traces, Seed: *seed, trials: all}, *out, stdout)
-}
-
-// writePage writes to a file, or without a name to stdout.
-func writePage(p page, name string, stdout io.Writer) error {
-	if name == "" {
-		return p.write(stdout)
-	}
-	return atomicfile.WriteFile(name, p.write)
+	return pages.Write(*out, stdout, page{Traces: *traces, Seed: *seed, trials: all}.write)
 }
 
 // tryAll tries traces of a seed, by number, on all cores, and reports how many
 // are done.
 func tryAll(seed uint64, numbers []int, report func(done, of int)) (trials, error) {
-	all, failed := make(trials, len(numbers)), make([]error, len(numbers))
-	var next, done atomic.Int64
-	var wait sync.WaitGroup
-	for range min(len(numbers), runtime.GOMAXPROCS(0)) {
-		wait.Go(func() {
-			for k := int(next.Add(1)) - 1; k < len(numbers); k = int(next.Add(1)) - 1 {
-				all[k], failed[k] = try(seed, numbers[k])
-				report(int(done.Add(1)), len(numbers))
-			}
-		})
-	}
-	wait.Wait()
-	return all, errors.Join(failed...)
+	var done atomic.Int64
+	return parallel.Map(len(numbers), func(k int) (*trial, error) {
+		defer func() { report(int(done.Add(1)), len(numbers)) }()
+		return try(seed, numbers[k])
+	})
 }
 
 // progressOn shows progress where there is somebody to see it.

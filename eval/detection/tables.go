@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/engine/bootstrap"
+	"github.com/sfstat/sfstat/eval/internal/pages"
 	"github.com/sfstat/sfstat/eval/simulate/pipeline"
 )
 
@@ -83,14 +84,7 @@ const none = "–"
 
 // table lays out Markdown.
 func table(head []string, rows [][]string) string {
-	var b strings.Builder
-	line := func(cells []string) { b.WriteString("| " + strings.Join(cells, " | ") + " |\n") }
-	line(head)
-	b.WriteString(strings.Repeat("|---", len(head)) + "|\n")
-	for _, r := range rows {
-		line(r)
-	}
-	return strings.TrimSuffix(b.String(), "\n")
+	return strings.TrimSuffix(pages.Table(append([][]string{head}, rows...)...), "\n")
 }
 
 // byKind is a table with a row for each kind of fault. Where nothing is in a

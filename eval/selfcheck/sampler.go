@@ -4,9 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"runtime"
-	"sync"
-	"sync/atomic"
+
+	"github.com/sfstat/sfstat/internal/parallel"
 )
 
 // sampler runs the trials of one check.
@@ -49,24 +48,13 @@ func repeat[T any](s *sampler, n int, trial func(*rand.Rand) T) []T {
 	if n < 1 {
 		panic(impossible{errors.New("no trials, so nothing is shown")})
 	}
-	out, errs := make([]T, n), make([]error, n)
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range min(n, runtime.GOMAXPROCS(0)) {
-		wg.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				rng := rand.New(rand.NewPCG(s.Seed^s.use<<56, uint64(i)))
-				errs[i] = carriedOut(func() { out[i] = trial(rng) })
-			}
-		})
-	}
-	wg.Wait()
-	for i, err := range errs {
-		if err != nil {
-			panic(impossible{fmt.Errorf("trial %d: %w", i, err)})
+	return must(parallel.Map(n, func(i int) (out T, err error) {
+		rng := rand.New(rand.NewPCG(s.Seed^s.use<<56, uint64(i)))
+		if err = carriedOut(func() { out = trial(rng) }); err != nil {
+			err = fmt.Errorf("trial %d: %w", i, err)
 		}
-	}
-	return out
+		return out, err
+	}))
 }
 
 // tally counts the trials for which holds is true.

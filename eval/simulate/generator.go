@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"errors"
 	"io"
 	"runtime"
 	"slices"
@@ -131,6 +132,22 @@ func (g *Generator) Next() (*trace.Window, error) {
 	}
 	g.window++
 	return w, nil
+}
+
+// Each generates the windows that are left and gives each to keep, whose error ends it.
+func (g *Generator) Each(keep func(*trace.Window) error) error {
+	for {
+		w, err := g.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err == nil {
+			err = keep(w)
+		}
+		if err != nil {
+			return err
+		}
+	}
 }
 
 // channels are the empty side channels of a window.

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"hash/fnv"
-	"io"
 	"slices"
 
 	"github.com/sfstat/sfstat/eval/simulate"
@@ -134,16 +132,10 @@ func (c cell) job(seed uint64) ([]*trace.Window, int, error) {
 		return nil, 0, fmt.Errorf("cell %+v: %w", c, err)
 	}
 	var out []*trace.Window
-	for {
-		w, err := g.Next()
-		if errors.Is(err, io.EOF) {
-			return out, slow, nil
-		}
-		if err != nil {
-			return nil, 0, fmt.Errorf("cell %+v: %w", c, err)
-		}
-		out = append(out, c.paced(w))
+	if err := g.Each(func(w *trace.Window) error { out = append(out, c.paced(w)); return nil }); err != nil {
+		return nil, 0, fmt.Errorf("cell %+v: %w", c, err)
 	}
+	return out, slow, nil
 }
 
 // paced is a window in the pace of the cell, and as it was recorded.

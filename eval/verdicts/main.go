@@ -9,16 +9,13 @@
 package main
 
 import (
-	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
-	"runtime"
-	"sync"
-	"sync/atomic"
 
-	"github.com/sfstat/sfstat/internal/atomicfile"
+	"github.com/sfstat/sfstat/eval/internal/pages"
+	"github.com/sfstat/sfstat/internal/parallel"
 )
 
 func main() {
@@ -49,10 +46,7 @@ func run(args []string, stdout io.Writer) error {
 		}
 		*part.into = scores
 	}
-	if *out == "" {
-		return p.write(stdout)
-	}
-	return atomicfile.WriteFile(*out, p.write)
+	return pages.Write(*out, stdout, p.write)
 }
 
 // measure tries all seeds of all cells on all processors. Cells that differ in
@@ -65,24 +59,11 @@ func measure(cells []cell, seeds int) ([]score, error) {
 		}
 	}
 	starts = append(starts, len(cells))
-	trials := make([][]trial, (len(starts)-1)*seeds)
-	failed := make([]error, runtime.GOMAXPROCS(0))
-	var next atomic.Int64
-	var wait sync.WaitGroup
-	for thread := range failed {
-		wait.Go(func() {
-			for failed[thread] == nil {
-				n := int(next.Add(1)) - 1
-				if n >= len(trials) {
-					return
-				}
-				k := n / seeds
-				trials[n], failed[thread] = try(cells[starts[k]:starts[k+1]], uint64(n%seeds))
-			}
-		})
-	}
-	wait.Wait()
-	if err := errors.Join(failed...); err != nil {
+	trials, err := parallel.Map((len(starts)-1)*seeds, func(n int) ([]trial, error) {
+		k := n / seeds
+		return try(cells[starts[k]:starts[k+1]], uint64(n%seeds))
+	})
+	if err != nil {
 		return nil, err
 	}
 	out := make([]score, len(cells))

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"text/template"
+
+	"github.com/sfstat/sfstat/eval/internal/pages"
 )
 
 // pageText is the page without its figures.
@@ -43,7 +45,7 @@ func (p page) Borders() string {
 		c := p.borders[i]
 		rows = append(rows, []string{fmt.Sprint(c.steps), nameOf(c.family), p.borders[i].String(), p.borders[i+1].String(), p.borders[i+2].String()})
 	}
-	return table(rows)
+	return pages.Table(rows...)
 }
 
 // Strikes has a row for each size of job and recording, with columns for lengths
@@ -76,7 +78,7 @@ func byLength(cells []score, lengths []int) string {
 		}
 		rows = append(rows, row)
 	}
-	return table(rows)
+	return pages.Table(rows...)
 }
 
 // Totals are the sums over all cells.
@@ -89,15 +91,15 @@ func (p page) Totals() string {
 	count := func(what string, k, n int, bound string) []string {
 		return []string{what, fmt.Sprint(k), fmt.Sprint(n), percent(k, n), bound}
 	}
-	return table([][]string{
-		{"", "jobs", "of", "rate", "bound (95 %)"},
+	return pages.Table(
+		[]string{"", "jobs", "of", "rate", "bound (95 %)"},
 		count("named right", all.right, all.jobs, "≥ "+part(atLeast(all.right, all.jobs))),
 		count("of these small", all.small, all.right, ""),
 		count("named wrong", all.wrong, all.jobs, "≤ "+part(atMost(all.wrong, all.jobs))),
-		{"named wrong, worst cell", "", "", part(most), ""},
+		[]string{"named wrong, worst cell", "", "", part(most), ""},
 		count("strong, and right", all.surely, all.strong, "≥ "+part(atLeast(all.surely, all.strong))),
 		count("something called in the healthy job", all.alarms, all.healthy, "≤ "+part(atMost(all.alarms, all.healthy))),
-	})
+	)
 }
 
 // Statuses says what the healthy jobs are answered.
@@ -136,15 +138,3 @@ func (p page) Worse() string {
 func percent(k, n int) string { return part(float64(k) / float64(max(1, n))) }
 
 func part(x float64) string { return fmt.Sprintf("%.2f %%", 100*x) }
-
-// table is rows in Markdown, the first its head.
-func table(rows [][]string) string {
-	var out strings.Builder
-	for i, row := range rows {
-		fmt.Fprintf(&out, "| %s |\n", strings.Join(row, " | "))
-		if i == 0 {
-			fmt.Fprintf(&out, "|%s\n", strings.Repeat("---|", len(row)))
-		}
-	}
-	return out.String()
-}

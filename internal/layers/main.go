@@ -77,6 +77,7 @@ var rules = []rule{
 	{of: "eval/alignment", may: []string{""}},
 	{of: "eval/comparison", may: []string{""}},
 	{of: "eval/detection", may: []string{""}},
+	{of: "eval/internal/pages", may: []string{"internal"}},
 	{of: "eval/dumps"},
 	{of: "eval/verdicts", may: []string{""}},
 	{of: "eval/links", may: []string{""}},
@@ -93,7 +94,7 @@ var rules = []rule{
 
 // everywhere lists packages that any other may import: they are pure and import
 // nothing of ours.
-var everywhere = []string{"internal/robust", "internal/natural", "internal/student", "internal/flatrow"}
+var everywhere = []string{"internal/robust", "internal/natural", "internal/student", "internal/flatrow", "internal/parallel"}
 
 // onlyIn lists libraries that belong to certain folders; nil is none, but tests
 // may import everything.

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -96,17 +95,8 @@ func write(s simulate.Spec, path string) error {
 		return err
 	}
 	defer f.Close()
-	out := packet.NewWriter(f)
-	for {
-		w, err := g.Next()
-		if errors.Is(err, io.EOF) {
-			return f.Close()
-		}
-		if err == nil {
-			err = out.Write(w)
-		}
-		if err != nil {
-			return err
-		}
+	if err := g.Each(packet.NewWriter(f).Write); err != nil {
+		return err
 	}
+	return f.Close()
 }

@@ -24,7 +24,7 @@ func (o Output) Arrivals(jobs []Arrivals) error {
 	return o.write(forms{
 		"sfstat.arrivals/1",
 		func() any { return jobsJSON[arrivalJobJSON]{each(jobs, Arrivals.wire)} },
-		func() *table { return arrivalRows(jobs) },
+		func() *csvTable { return arrivalRows(jobs) },
 		func() document { return jobsDocument(jobs, Arrivals.document) },
 	})
 }
@@ -42,117 +42,77 @@ func jobsDocument(jobs []Arrivals, of func(Arrivals) document) (d document) {
 }
 
 type arrivalJobJSON struct {
-	Run     string        `json:"run"`
-	Ranks   []int         `json:"ranks"`
-	Missing []int         `json:"missing_ranks"`
-	Calls   int           `json:"calls"`
-	Lost    int64         `json:"lost_calls"`
-	Begin   int64         `json:"begin_ns"`
-	End     int64         `json:"end_ns"`
-	Step    int64         `json:"step_ns"`
-	ByOrder []string      `json:"matched_by_order"`
-	Silent  []string      `json:"messages_not_recorded"`
-	Clocks  []clockOfJSON `json:"clocks"`
-	Late    []lateRank    `json:"late"`
-	Set     *lateSetJSON  `json:"late_set"`
-	Places  []arrivalAt   `json:"places"`
-}
-
-type clockOfJSON struct {
-	Host      *string `json:"host"`
-	Ranks     []int   `json:"ranks"`
-	Offset    int64   `json:"offset_ns"`
-	HalfWidth *int64  `json:"half_width_ns"`
-}
-
-type lineJSON struct {
-	File     string  `json:"file"`
-	Line     int     `json:"line"`
-	Function string  `json:"function"`
-	Call     *string `json:"call"`
+	Run     string           `json:"run"`
+	Ranks   []int            `json:"ranks"`
+	Missing []int            `json:"missing_ranks"`
+	Calls   int              `json:"calls"`
+	Lost    int64            `json:"lost_calls"`
+	Begin   int64            `json:"begin_ns"`
+	End     int64            `json:"end_ns"`
+	Step    int64            `json:"step_ns"`
+	ByOrder []string         `json:"matched_by_order"`
+	Silent  []string         `json:"messages_not_recorded"`
+	Clocks  []arrivals.Clock `json:"clocks"`
+	Late    []lateRank       `json:"late"`
+	Set     *arrivals.Set    `json:"late_set"`
+	Places  []arrivalAt      `json:"places"`
 }
 
 type lateRank struct {
-	Rank      int       `json:"rank"`
-	Host      *string   `json:"host"`
-	Stage     *string   `json:"stage"`
-	LostIn    *string   `json:"lost_in"`
-	Op        string    `json:"op"`
-	Group     string    `json:"group"`
-	Line      *lineJSON `json:"source_line"`
-	Place     int       `json:"place"`
-	Delay     int64     `json:"delay_ns"`
-	Excess    int64     `json:"excess_ns"`
-	PerStep   int64     `json:"per_step_ns"`
-	Struck    int       `json:"struck_steps"`
-	Of        int       `json:"steps"`
-	Strikes   int       `json:"strikes"`
-	Last      int       `json:"last"`
-	Points    int       `json:"points"`
-	P         float64   `json:"p"`
-	Gain      float64   `json:"gain"`
-	RunGain   float64   `json:"run_gain"`
-	FirstStep *int64    `json:"first_step"`
-	LastStep  *int64    `json:"last_step"`
-	Clock     bool      `json:"clock_not_excluded"`
-}
-
-type lateSetJSON struct {
-	Ranks []int `json:"ranks"`
-	Place int   `json:"place"`
-	Delay int64 `json:"delay_ns"`
+	Rank      int           `json:"rank"`
+	Host      *string       `json:"host"`
+	Stage     *string       `json:"stage"`
+	LostIn    *string       `json:"lost_in"`
+	Op        string        `json:"op"`
+	Group     string        `json:"group"`
+	Line      arrivals.Line `json:"source_line" null:"zero"`
+	Place     int           `json:"place"`
+	Delay     int64         `json:"delay_ns"`
+	Excess    int64         `json:"excess_ns"`
+	PerStep   int64         `json:"per_step_ns"`
+	Struck    int           `json:"struck_steps"`
+	Of        int           `json:"steps"`
+	Strikes   int           `json:"strikes"`
+	Last      int           `json:"last"`
+	Points    int           `json:"points"`
+	P         float64       `json:"p"`
+	Gain      float64       `json:"gain"`
+	RunGain   float64       `json:"run_gain"`
+	FirstStep *int64        `json:"first_step"`
+	LastStep  *int64        `json:"last_step"`
+	Clock     bool          `json:"clock_not_excluded"`
 }
 
 type arrivalAt struct {
-	Op      string     `json:"op"`
-	Group   string     `json:"group"`
-	Desc    *string    `json:"group_description"`
-	Stage   *string    `json:"stage"`
-	Phase   string     `json:"phase"`
-	Line    *lineJSON  `json:"source_line"`
-	After   string     `json:"after"`
-	AfterAt *lineJSON  `json:"after_line"`
-	Waits   int        `json:"waits_for"`
-	Points  int        `json:"points"`
-	Members int        `json:"members"`
-	Skew    int64      `json:"skew_ns"`
-	Noise   int64      `json:"noise_ns"`
-	Strikes int        `json:"strikes"`
-	Repeats bool       `json:"repeats"`
-	Ranks   []rankAtAt `json:"ranks"`
+	Op      string        `json:"op"`
+	Group   string        `json:"group"`
+	Desc    *string       `json:"group_description"`
+	Stage   *string       `json:"stage"`
+	Phase   string        `json:"phase"`
+	Line    arrivals.Line `json:"source_line" null:"zero"`
+	After   string        `json:"after"`
+	AfterAt arrivals.Line `json:"after_line" null:"zero"`
+	Waits   int           `json:"waits_for"`
+	Points  int           `json:"points"`
+	Members int           `json:"members"`
+	Skew    int64         `json:"skew_ns"`
+	Noise   int64         `json:"noise_ns"`
+	Strikes int           `json:"strikes"`
+	Repeats bool          `json:"repeats"`
+	Ranks   []rankAtAt    `json:"ranks"`
 }
 
 type rankAtAt struct {
-	Rank    int     `json:"rank"`
-	Arrival int64   `json:"arrival_ns"`
-	Delay   int64   `json:"delay_ns"`
-	Last    int     `json:"last"`
-	Strikes int     `json:"strikes"`
-	Points  int     `json:"points"`
-	Cost    int64   `json:"cost_ns"`
-	P       float64 `json:"p"`
-}
-
-func lineFrom(l arrivals.Line) *lineJSON {
-	if l.File == "" {
-		return nil
-	}
-	return &lineJSON{l.File, l.Line, l.Function, optionalString(l.Call)}
+	arrivals.RankAt
+	P float64 `json:"p"`
 }
 
 func (j Arrivals) wire() arrivalJobJSON {
 	out := arrivalJobJSON{Run: j.Run, Ranks: j.Ranks, Missing: j.Missing, Calls: j.Calls, Lost: j.Lost, Begin: j.Begin, End: j.End, Step: j.Step,
-		ByOrder: j.ByOrder, Silent: j.Silent, Clocks: []clockOfJSON{}, Late: []lateRank{}, Places: []arrivalAt{}}
-	for _, c := range j.Clocks {
-		x := clockOfJSON{Host: optionalString(c.Host), Ranks: c.Ranks, Offset: c.Offset}
-		if c.HalfWidth >= 0 {
-			x.HalfWidth = &c.HalfWidth
-		}
-		out.Clocks = append(out.Clocks, x)
-	}
+		ByOrder: j.ByOrder, Silent: j.Silent, Clocks: j.Clocks, Set: j.Set, Late: []lateRank{}, Places: []arrivalAt{}}
 	for _, l := range j.Late {
 		p := &j.Places[l.Place]
-		x := lateRank{Rank: l.Rank, Host: optionalString(l.Host), Stage: optionalString(p.Stage), Op: p.Op, Group: l.Group, Line: lineFrom(p.Line), Place: l.Place,
+		x := lateRank{Rank: l.Rank, Host: optionalString(l.Host), Stage: optionalString(p.Stage), Op: p.Op, Group: l.Group, Line: p.Line, Place: l.Place,
 			Delay: l.Delay, Excess: l.Excess, PerStep: l.PerStep, Struck: l.Struck, Of: l.Of, Strikes: l.Strikes, Last: l.Last, Points: l.Points, P: math.Exp(l.LogP), Gain: l.Gain,
 			RunGain: l.RunGain, Clock: l.Clock}
 		if l.Divided {
@@ -163,60 +123,22 @@ func (j Arrivals) wire() arrivalJobJSON {
 		}
 		out.Late = append(out.Late, x)
 	}
-	if s := j.Set; s != nil {
-		out.Set = &lateSetJSON{s.Ranks, s.Place, s.Delay}
-	}
 	for i := range j.Places {
 		p := &j.Places[i]
-		x := arrivalAt{Op: p.Op, Group: p.Group, Desc: optionalString(p.Desc), Stage: optionalString(p.Stage), Phase: p.Line.Phase.String(), Line: lineFrom(p.Line),
-			After: p.After, AfterAt: lineFrom(p.AfterAt), Waits: p.Waits, Points: p.Points, Members: p.Members, Skew: p.Skew, Noise: p.Noise, Strikes: p.Strikes, Repeats: p.Repeats, Ranks: []rankAtAt{}}
+		x := arrivalAt{Op: p.Op, Group: p.Group, Desc: optionalString(p.Desc), Stage: optionalString(p.Stage), Phase: p.Line.Phase.String(), Line: p.Line,
+			After: p.After, AfterAt: p.AfterAt, Waits: p.Waits, Points: p.Points, Members: p.Members, Skew: p.Skew, Noise: p.Noise, Strikes: p.Strikes, Repeats: p.Repeats, Ranks: []rankAtAt{}}
 		for _, r := range p.Ranks {
-			x.Ranks = append(x.Ranks, rankAtAt{r.Rank, r.Arrival, r.Delay, r.Last, r.Strikes, r.Points, r.Charge, math.Exp(r.LogP)})
+			x.Ranks = append(x.Ranks, rankAtAt{r, math.Exp(r.LogP)})
 		}
 		out.Places = append(out.Places, x)
 	}
 	return out
 }
 
-// arrivalOf is a rank at a place of a job.
-type arrivalOf struct {
-	run   string
-	place int
-	*arrivals.Place
-	arrivals.RankAt
-}
-
-func arrivalRows(jobs []Arrivals) *table {
-	var rows []arrivalOf
-	for _, j := range jobs {
-		for i := range j.Places {
-			for _, r := range j.Places[i].Ranks {
-				rows = append(rows, arrivalOf{j.Run, i, &j.Places[i], r})
-			}
-		}
-	}
-	type x = arrivalOf
-	return flat([]field[x]{
-		{"run", kindName, func(a x) cell { return textCell(a.run) }},
-		{"place", kindID, func(a x) cell { return wholeCell(a.place) }},
-		{"op", kindName, func(a x) cell { return textCell(a.Op) }},
-		{"group", kindName, func(a x) cell { return textCell(a.Group) }},
-		{"stage", kindName, func(a x) cell { return textCell(a.Stage) }},
-		{"source_line", kindName, func(a x) cell { return textCell(a.Line.String()) }},
-		{"call", kindName, func(a x) cell { return textCell(a.Line.Call) }},
-		{"after", kindName, func(a x) cell { return textCell(a.After) }},
-		{"waits_for", kindInteger, func(a x) cell { return wholeCell(a.Waits) }},
-		{"points", kindInteger, func(a x) cell { return wholeCell(a.RankAt.Points) }},
-		{"skew_ns", kindInteger, func(a x) cell { return wholeCell(a.Skew) }},
-		{"noise_ns", kindInteger, func(a x) cell { return wholeCell(a.Noise) }},
-		{"rank", kindID, func(a x) cell { return wholeCell(a.Rank) }},
-		{"arrival_ns", kindInteger, func(a x) cell { return wholeCell(a.Arrival) }},
-		{"delay_ns", kindInteger, func(a x) cell { return wholeCell(a.Delay) }},
-		{"last", kindInteger, func(a x) cell { return wholeCell(a.Last) }},
-		{"strikes", kindInteger, func(a x) cell { return wholeCell(a.RankAt.Strikes) }},
-		{"cost_ns", kindInteger, func(a x) cell { return wholeCell(a.Charge) }},
-		{"p", kindReal, func(a x) cell { return realCell(math.Exp(a.LogP)) }},
-	}, rows)
+// arrivalRows is one row per place and rank.
+func arrivalRows(jobs []Arrivals) *csvTable {
+	return itemRows(jobsJSON[arrivalJobJSON]{each(jobs, Arrivals.wire)}, "jobs.places.ranks",
+		"run place=at:places op group stage source_line call=source_line.call after waits_for points skew_ns noise_ns rank arrival_ns delay_ns last strikes cost_ns p")
 }
 
 const (

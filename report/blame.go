@@ -22,7 +22,7 @@ func (o Output) Blame(results []Blame) error {
 	return o.write(forms{
 		"sfstat.blame/1",
 		func() any { return tracesJSON[blameJSON]{each(results, Blame.wire)} },
-		func() *table { return culpritRows(results) },
+		func() *csvTable { return culpritRows(results) },
 		func() document { return blameDocument(results) },
 	})
 }
@@ -73,64 +73,9 @@ func (b Blame) wire() blameJSON {
 	return out
 }
 
-// culpritOf is a culprit of a trace and its place.
-type culpritOf struct {
-	Blame
-	operators.Culprit
-	place int // 1 for the first
-}
-
-func (c culpritOf) at() placeJSON { return c.Blame.worker(c.Worker) }
-
-func culpritRows(results []Blame) *table {
-	var rows []culpritOf
-	for _, b := range results {
-		for i, c := range b.Culprits {
-			rows = append(rows, culpritOf{b, c, i + 1})
-		}
-	}
-	return flat(culpritFields(), rows)
-}
-
-func culpritFields() []field[culpritOf] {
-	type x = culpritOf
-	edge := func(k kind, name string, of func(x) cell) field[x] {
-		return field[x]{name, k, func(c x) cell {
-			if c.Pred == "" {
-				return cell{}
-			}
-			return of(c)
-		}}
-	}
-	return slices.Concat(
-		[]field[x]{
-			{"run", kindName, func(c x) cell { return textCell(c.View.Trace.Run) }},
-			{"place", kindInteger, func(c x) cell { return wholeCell(c.place) }},
-			{"kind", kindText, func(c x) cell { return textCell(c.Kind.String()) }},
-		},
-		placeFields(x.at),
-		[]field[x]{
-			{"op", kindName, func(c x) cell { return textCell(c.Op) }},
-			{"seqs", kindList, func(c x) cell { return numberList(c.Seqs) }},
-			edge(kindInteger, "pred_rank", func(c x) cell { return wholeCell(c.Blame.worker(c.PredWorker).Rank) }),
-			edge(kindName, "pred_op", func(c x) cell { return textCell(c.Pred) }),
-			edge(kindText, "edge", func(c x) cell { return textCell(c.Edge.String()) }),
-			{"symptoms", kindInteger, func(c x) cell { return wholeCell(c.Symptoms) }},
-			{"in_steps", kindInteger, func(c x) cell { return wholeCell(len(c.Culprit.Steps)) }},
-			{"delay_ns", kindInteger, func(c x) cell { return wholeCell(c.Delay) }},
-			{"victim_ranks", kindList, func(c x) cell { return numberList(c.Blame.ranksOf(c.Victims)) }},
-			{"path_step", kindInteger, func(c x) cell { return wholeCell(c.PathStep) }},
-			{"path", kindList, func(c x) cell { return listCell(stopNames(c.Path)) }},
-		})
-}
-
-// stopNames are the stops of a path as "rank/op/seq".
-func stopNames(path []operators.Stop) []string {
-	out := make([]string, len(path))
-	for i, s := range path {
-		out[i] = fmt.Sprintf("%d/%s/%d", s.Rank, s.Op, s.Seq)
-	}
-	return out
+func culpritRows(results []Blame) *csvTable {
+	return itemRows(tracesJSON[blameJSON]{each(results, Blame.wire)}, "traces.culprits",
+		"run place=nth:culprits kind rank dp pp op seqs pred_rank pred_op edge symptoms in_steps=len:in_step_ids delay_ns victim_ranks path_step path")
 }
 
 const (

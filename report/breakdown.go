@@ -18,7 +18,7 @@ func (o Output) Breakdown(b Breakdowns) error {
 	return o.write(forms{
 		"sfstat.breakdown/1",
 		func() any { return breakdownOf(b) },
-		func() *table { return breakdownRows(b) },
+		func() *csvTable { return breakdownRows(b) },
 		func() document { return breakdownDocument(b) },
 	})
 }
@@ -158,45 +158,35 @@ func (b Breakdowns) rowsOf(r *breakdown.Result) []dividedRow {
 	return rows
 }
 
-func breakdownRows(b Breakdowns) *table {
-	var rows []dividedRow
-	for _, r := range b.Runs {
-		rows = append(rows, b.rowsOf(r)...)
+// dividedColumns are the columns of CSV.
+const dividedColumns = "run rank host role step steps span_ns compute_ns communication_ns memory_ns idle_ns " +
+	"exposed_communication_ns exposed_memory_ns exposed_part_of_communication standing_out"
+
+func breakdownRows(b Breakdowns) *csvTable {
+	type row struct {
+		rankTimesJSON
+		Run   string   `json:"run"`
+		Step  *int64   `json:"step"`
+		Steps int      `json:"steps"`
+		Marks []string `json:"standing_out"`
 	}
-	type x = dividedRow
-	fields := []field[x]{
-		{"run", kindName, func(r x) cell { return textCell(r.run.Run) }},
-		{"rank", kindInteger, func(r x) cell { return wholeCell(r.rank().ID) }},
-		{"host", kindName, func(r x) cell { return textCell(r.rank().Host) }},
-		{"role", kindText, func(r x) cell { return textCell(r.rank().Role.String()) }},
-		{"step", kindInteger, func(r x) cell {
-			if r.step == nil {
-				return cell{}
-			}
-			return wholeCell(r.step.Step)
-		}},
-		{"steps", kindInteger, func(r x) cell {
+	var all struct {
+		Rows []row `json:"rows"`
+	}
+	for _, run := range b.Runs {
+		for _, r := range b.rowsOf(run) {
+			rank := r.rank()
+			x := row{rankTimesJSON{Rank: rank.ID, Host: rank.Host, Role: rank.Role.String(), timesJSON: timesOf(r.times())}, run.Run, nil, len(rank.Steps), nil}
 			if r.step != nil {
-				return wholeCell(1)
+				x.Step, x.Steps = &r.step.Step, 1
 			}
-			return wholeCell(len(r.rank().Steps))
-		}},
-		{"span_ns", kindInteger, func(r x) cell { return wholeCell(r.times().Span) }},
-	}
-	for c, name := range [...]string{breakdown.Compute: "compute", breakdown.Communication: "communication", breakdown.Memory: "memory",
-		breakdown.Idle: "idle", breakdown.ExposedComm: "exposed_communication", breakdown.ExposedMemory: "exposed_memory"} {
-		fields = append(fields, field[x]{name + "_ns", kindInteger, func(r x) cell { return wholeCell(r.times().In[c]) }})
-	}
-	fields = append(fields,
-		field[x]{"exposed_part_of_communication", kindReal, func(r x) cell { return realCell(r.times().Exposed()) }},
-		field[x]{"standing_out", kindList, func(r x) cell {
-			var in []string
-			for _, m := range r.run.Marks {
+			for _, m := range run.Marks {
 				if m.Rank == r.at && r.step == nil {
-					in = append(in, m.Category.Word())
+					x.Marks = append(x.Marks, m.Category.Word())
 				}
 			}
-			return listCell(in)
-		}})
-	return flat(fields, rows)
+			all.Rows = append(all.Rows, x)
+		}
+	}
+	return itemRows(all, "rows", dividedColumns)
 }

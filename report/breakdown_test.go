@@ -89,8 +89,8 @@ func TestBreakdownSchemaIsComplete(t *testing.T) {
 	explained := explainer(t, "output.md")
 	schema, doc := readSchema(t, "breakdown")
 	complete(t, "breakdown", doc, explained)
-	for _, c := range breakdownRows(breakdowns()["slow"]).columns {
-		explained(c.head)
+	for _, c := range breakdownRows(breakdowns()["slow"]).head {
+		explained(c)
 	}
 	renderedBreakdowns(t, JSON, Style{}, func(name string, out []byte) { valid(t, schema, name, out) })
 }

@@ -102,23 +102,6 @@ func (s shown) fit(c cell, n int) string {
 	return shorten(v, n)
 }
 
-// raw is the cell in base units for programs: nanoseconds, fractions, items
-// between spaces; empty when nothing is known.
-func (c cell) raw(k kind) string {
-	if !c.set {
-		return ""
-	}
-	switch k {
-	case kindInteger, kindID:
-		return strconv.FormatInt(c.whole, 10)
-	case kindLength, kindFraction, kindFine, kindFactor, kindUnit, kindReal:
-		return strconv.FormatFloat(c.real, 'g', -1, 64)
-	case kindList:
-		return Visible(strings.Join(c.items, " "))
-	}
-	return Visible(c.text)
-}
-
 var eighths = [...]string{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"}
 
 // bar draws part of the peak in at most n columns, to an eighth of a column.

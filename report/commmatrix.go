@@ -14,7 +14,7 @@ func (o Output) CommMatrix(r *comm.Result) error {
 	return o.write(forms{
 		"sfstat.comm-matrix/1",
 		func() any { return matrixOf(sent, unplaced) },
-		func() *table { return sentRows(sent) },
+		func() *csvTable { return structRows(matrixOf(sent, unplaced).Sent) },
 		func() document { return matrixDocument(sent, unplaced) },
 	})
 }
@@ -80,16 +80,6 @@ func heaviestTable(sent []matrix.Sent) *table {
 		t.rows = append(t.rows, []cell{wholeCell(x.From), wholeCell(x.To), textCell(x.Route.String()), wholeCell(x.Calls), textCell(sizeText(int64(x.Bytes)))})
 	}
 	return t.clip()
-}
-
-func sentRows(sent []matrix.Sent) *table {
-	return flat([]field[matrix.Sent]{
-		{"from_rank", kindInteger, func(x matrix.Sent) cell { return wholeCell(x.From) }},
-		{"to_rank", kindInteger, func(x matrix.Sent) cell { return wholeCell(x.To) }},
-		{"route", kindText, func(x matrix.Sent) cell { return textCell(x.Route.String()) }},
-		{"calls", kindInteger, func(x matrix.Sent) cell { return wholeCell(x.Calls) }},
-		{"bytes", kindInteger, func(x matrix.Sent) cell { return wholeCell(int64(x.Bytes)) }},
-	}, sent)
 }
 
 type matrixJSON struct {

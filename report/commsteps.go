@@ -2,7 +2,6 @@ package report
 
 import (
 	"github.com/sfstat/sfstat/engine/comm"
-	"github.com/sfstat/sfstat/engine/comm/parallel"
 	"github.com/sfstat/sfstat/engine/comm/steptotals"
 )
 
@@ -12,7 +11,9 @@ func (o Output) CommSteps(r *comm.Result) error {
 	return o.write(forms{
 		"sfstat.comm-steps/1",
 		func() any { return stepsOf(steps) },
-		func() *table { return stepRows(steps) },
+		func() *csvTable {
+			return itemRows(stepsOf(steps), "steps.operations", "era step step_name op calls bytes")
+		},
 		func() document { return stepsDocument(steps) },
 	})
 }
@@ -107,30 +108,6 @@ func commStepTable(s *steptotals.Steps) *table {
 		t.rows = append(t.rows, row)
 	}
 	return t.tidy().clip()
-}
-
-// stepUse is one operation in one step.
-type stepUse struct {
-	name string
-	*steptotals.Total
-	parallel.OpUse
-}
-
-func stepRows(s *steptotals.Steps) *table {
-	var rows []stepUse
-	for i := range s.Totals {
-		for _, u := range s.Totals[i].Ops {
-			rows = append(rows, stepUse{placeName(s, s.Totals[i].Place), &s.Totals[i], u})
-		}
-	}
-	return flat([]field[stepUse]{
-		{"era", kindText, func(u stepUse) cell { return textCell(u.Era.String()) }},
-		{"step", kindInteger, func(u stepUse) cell { return ifRank(u.Step) }},
-		{"step_name", kindName, func(u stepUse) cell { return textCell(u.name) }},
-		{"op", kindText, func(u stepUse) cell { return textCell(u.Op.String()) }},
-		{"calls", kindInteger, func(u stepUse) cell { return wholeCell(u.OpUse.Calls) }},
-		{"bytes", kindInteger, func(u stepUse) cell { return wholeCell(u.OpUse.Bytes) }},
-	}, rows)
 }
 
 type stepsJSON struct {

@@ -16,7 +16,7 @@ func (o Output) Comparison(c *runs.Comparison) error {
 	return o.write(forms{
 		"sfstat.compare/1",
 		func() any { return comparisonOf(c) },
-		func() *table { return measureRows(c) },
+		func() *csvTable { return structRows(comparisonOf(c).Rows) },
 		func() document { return comparisonDocument(c) },
 	})
 }

@@ -104,7 +104,7 @@ func TestComparisonSchemaIsComplete(t *testing.T) {
 	explained := explainer(t, "compare.md")
 	_, doc := readSchema(t, "compare")
 	complete(t, "compare", doc, explained)
-	for _, c := range measureRows(comparisonOfCase(t, 0)).columns {
-		explained(c.head)
+	for _, c := range structRows(comparisonOf(comparisonOfCase(t, 0)).Rows).head {
+		explained(c)
 	}
 }

@@ -19,7 +19,7 @@ func (o Output) Completions(results []Completions) error {
 	return o.write(forms{
 		"sfstat.ks/1",
 		func() any { return tracesJSON[completionsJSON]{each(results, Completions.wire)} },
-		func() *table { return completionsRows(results) },
+		func() *csvTable { return completionsRows(results) },
 		func() document { return completionsDocument(results) },
 	})
 }
@@ -51,6 +51,7 @@ type scoreJSON struct {
 	P           *float64     `json:"p"`
 	Q           *float64     `json:"q"`
 	Flagged     bool         `json:"flagged"`
+	Found       *bool        `json:"-" csv:"found"` // Flagged, nil without a test
 	Draws       int          `json:"draws"`
 	Undecided   *string      `json:"undecided"`
 	Textbook    *ks.Textbook `json:"textbook"`
@@ -66,7 +67,7 @@ func (r Completions) wire() completionsJSON {
 		j := scoreJSON{placeJSON: r.worker(s.Worker), Completions: s.Ops, Peers: s.Peers, Mean: s.Mean, Median: s.Median, Later: s.Later, Textbook: s.Textbook}
 		if t := s.Test; t != nil {
 			j.Departure, j.P, j.Q = &t.Departure, &t.P, &t.Q
-			j.Flagged, j.Draws = t.Flagged, t.Draws
+			j.Flagged, j.Found, j.Draws = t.Flagged, &t.Flagged, t.Draws
 		} else {
 			j.Undecided = optionalString(s.Undecided.String())
 		}
@@ -92,82 +93,31 @@ func (r Completions) distance(a, b int) *float64 {
 	return &d
 }
 
-// scoreOf is a worker of a trace.
-type scoreOf struct {
-	Completions
-	ks.Score
-}
-
-func (s scoreOf) at() placeJSON { return s.Completions.worker(s.Score.Worker) }
-
-// pairOf is two workers of a trace.
-type pairOf struct {
-	Completions
-	a, b int
+// pairJSON is two workers of a trace.
+type pairJSON struct {
+	Run      string   `json:"run"`
+	Rank     int      `json:"rank"`
+	Peer     int      `json:"peer_rank"`
+	Distance *float64 `json:"distance"`
 }
 
 // completionsRows is one row per worker in the order of the ranks' places, or one
 // per pair of workers.
-func completionsRows(results []Completions) *table {
-	var rows []scoreOf
-	var pairs []pairOf
+func completionsRows(results []Completions) *csvTable {
+	var pairs []pairJSON
 	for _, r := range results {
-		for _, s := range r.Scores {
-			rows = append(rows, scoreOf{r, s})
-		}
 		n := len(r.Scores)
 		for i := 0; i < n*n && r.Matrix != nil; i++ {
 			if a, b := i/n, i%n; a < b {
-				pairs = append(pairs, pairOf{r, a, b})
+				pairs = append(pairs, pairJSON{r.View.Trace.Run, r.worker(a).Rank, r.worker(b).Rank, r.distance(a, b)})
 			}
 		}
 	}
 	if len(pairs) > 0 {
-		return flat(pairFields(), pairs)
+		return structRows(pairs)
 	}
-	return flat(scoreFields(), rows)
-}
-
-func pairFields() []field[pairOf] {
-	type x = pairOf
-	return []field[x]{
-		{"run", kindName, func(p x) cell { return textCell(p.View.Trace.Run) }},
-		{"rank", kindInteger, func(p x) cell { return wholeCell(p.worker(p.a).Rank) }},
-		{"peer_rank", kindInteger, func(p x) cell { return wholeCell(p.worker(p.b).Rank) }},
-		{"distance", kindReal, func(p x) cell { return optionalCell(p.distance(p.a, p.b)) }},
-	}
-}
-
-func scoreFields() []field[scoreOf] {
-	type x = scoreOf
-	tested := func(k kind, name string, of func(*ks.Test) cell) field[x] {
-		return field[x]{name, k, func(s x) cell {
-			if s.Test == nil {
-				return cell{}
-			}
-			return of(s.Test)
-		}}
-	}
-	return slices.Concat(
-		[]field[x]{{"run", kindName, func(s x) cell { return textCell(s.View.Trace.Run) }}},
-		placeFields(x.at),
-		[]field[x]{
-			{"completions", kindInteger, func(s x) cell { return wholeCell(s.Score.Ops) }},
-			{"peers", kindInteger, func(s x) cell { return wholeCell(s.Score.Peers) }},
-			{"s", kindReal, func(s x) cell { return optionalCell(s.Mean) }},
-			{"median", kindReal, func(s x) cell { return optionalCell(s.Median) }},
-			{"later_ns", kindInteger, func(s x) cell { return wholeCell(s.Later) }},
-			tested(kindReal, "departure", func(t *ks.Test) cell { return realCell(t.Departure) }),
-			tested(kindReal, "p", func(t *ks.Test) cell { return realCell(t.P) }),
-			tested(kindReal, "q", func(t *ks.Test) cell { return realCell(t.Q) }),
-			tested(kindText, "flagged", func(t *ks.Test) cell { return flagCell(t.Flagged) }),
-			{"undecided", kindText, func(s x) cell {
-				if s.Test != nil {
-					return cell{}
-				}
-				return textCell(s.Undecided.String())
-			}},
-		})
+	return itemRows(tracesJSON[completionsJSON]{each(results, Completions.wire)}, "traces.workers",
+		"run rank dp pp completions peers s median later_ns departure p q flagged=found undecided")
 }
 
 // workersShown is how many workers a table lists.

@@ -115,13 +115,6 @@ func optionalCell(f *float64) cell {
 	return realCell(*f)
 }
 
-func flagCell(b bool) cell {
-	if b {
-		return textCell("true")
-	}
-	return textCell("false")
-}
-
 // largest is the largest absolute value of a column of reals; for bars of all
 // bars, so that they compare.
 func (t *table) largest(col int) float64 {

@@ -13,7 +13,7 @@ import (
 )
 
 // appendJSON appends a value as compact JSON. Structs, maps and strings stand as
-// encoding/json has them, by their json tags, and what names itself by its name.
+// encoding/json has them, by their json tags, and what else names itself by its name.
 // Besides:
 //
 //   - NaN and the infinities are null, at any depth;
@@ -69,6 +69,9 @@ func nameOf(v reflect.Value) (named bool, text string, err error) {
 		b, err := x.MarshalText()
 		return true, string(b), err
 	case fmt.Stringer:
+		if v.Kind() == reflect.Struct {
+			return false, "", nil
+		}
 		return true, x.String(), nil
 	}
 	return false, "", nil
@@ -154,6 +157,9 @@ func eachField(v reflect.Value, yield func(string, reflect.Value) bool) bool {
 func isNull(tag string, v reflect.Value) bool {
 	switch tag {
 	case "zero":
+		if x, ok := v.Interface().(interface{ IsZero() bool }); ok {
+			return x.IsZero()
+		}
 		return v.IsZero() || empty(v)
 	case "negative":
 		return v.Int() < 0

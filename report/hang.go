@@ -14,143 +14,86 @@ func (o Output) Hang(jobs []Arrivals) error {
 	return o.write(forms{
 		"sfstat.hang/1",
 		func() any { return jobsJSON[hangJobJSON]{each(jobs, Arrivals.hangWire)} },
-		func() *table { return hangRows(jobs) },
+		func() *csvTable { return hangRows(jobs) },
 		func() document { return jobsDocument(jobs, Arrivals.hangDocument) },
 	})
 }
 
 type hangJobJSON struct {
-	Run        string         `json:"run"`
-	Ranks      []int          `json:"ranks"`
-	Missing    []int          `json:"missing_ranks"`
-	Hang       bool           `json:"hang"`
-	Loop       bool           `json:"loop"`
-	Blocked    []blockedJSON  `json:"blocked"`
-	Mismatches []mismatchJSON `json:"mismatches"`
+	Run        string              `json:"run"`
+	Ranks      []int               `json:"ranks"`
+	Missing    []int               `json:"missing_ranks"`
+	Hang       bool                `json:"hang"`
+	Loop       bool                `json:"loop"`
+	Blocked    []blockedJSON       `json:"blocked"`
+	Mismatches []arrivals.Mismatch `json:"mismatches"`
 }
 
 type blockedJSON struct {
-	Group    string       `json:"group"`
-	Desc     *string      `json:"group_description"`
-	Op       string       `json:"op"`
-	Seq      int64        `json:"seq"`
-	Line     *lineJSON    `json:"source_line"`
-	Waiting  []int        `json:"waiting_ranks"`
-	Since    int64        `json:"since_ns"`
-	AtLeast  int64        `json:"waited_at_least_ns"`
-	Missing  []absentJSON `json:"missing"`
-	Unknown  []int        `json:"ranks_without_dump"`
-	WaitsFor *int         `json:"waits_for"`
-}
-
-type absentJSON struct {
-	Rank  int       `json:"rank"`
-	Host  *string   `json:"host"`
-	Seq   *int64    `json:"last_seq"`
-	Op    *string   `json:"last_op"`
-	Line  *lineJSON `json:"last_line"`
-	Enter *int64    `json:"last_enter_ns"`
-	In    *string   `json:"waits_in_group"`
-}
-
-type mismatchJSON struct {
-	Difference string     `json:"difference"`
-	Group      string     `json:"group"`
-	Desc       *string    `json:"group_description"`
-	Seq        int64      `json:"seq"`
-	Sides      []sideJSON `json:"sides"`
-}
-
-type sideJSON struct {
-	Ranks []int     `json:"ranks"`
-	Op    string    `json:"op"`
-	Sizes string    `json:"sizes"`
-	Types string    `json:"types"`
-	State string    `json:"state"`
-	Line  *lineJSON `json:"source_line"`
+	Group    string            `json:"group"`
+	Desc     *string           `json:"group_description"`
+	Op       string            `json:"op"`
+	Seq      int64             `json:"seq"`
+	Line     arrivals.Line     `json:"source_line" null:"zero"`
+	Waiting  []int             `json:"waiting_ranks"`
+	Since    int64             `json:"since_ns"`
+	AtLeast  int64             `json:"waited_at_least_ns"`
+	Missing  []arrivals.Absent `json:"missing"`
+	Unknown  []int             `json:"ranks_without_dump"`
+	WaitsFor *int              `json:"waits_for"`
 }
 
 func (j Arrivals) hangWire() hangJobJSON {
-	out := hangJobJSON{Run: j.Run, Ranks: j.Ranks, Missing: j.Missing, Hang: j.Result.Hang != nil, Blocked: []blockedJSON{}, Mismatches: []mismatchJSON{}}
+	out := hangJobJSON{Run: j.Run, Ranks: j.Ranks, Missing: j.Missing, Hang: j.Result.Hang != nil, Blocked: []blockedJSON{}, Mismatches: j.Mismatches}
 	if h := j.Result.Hang; h != nil {
 		out.Loop = h.Loop
 		for _, b := range h.Groups {
 			out.Blocked = append(out.Blocked, blockedFrom(h, &b))
 		}
 	}
-	for _, m := range j.Mismatches {
-		x := mismatchJSON{Difference: m.Difference.String(), Group: m.Group, Desc: optionalString(m.Desc), Seq: m.Seq, Sides: []sideJSON{}}
-		for _, s := range m.Sides {
-			x.Sides = append(x.Sides, sideJSON{s.Ranks, s.Op, s.Sizes, s.Types, s.State.String(), lineFrom(s.Line)})
-		}
-		out.Mismatches = append(out.Mismatches, x)
-	}
 	return out
 }
 
 func blockedFrom(h *arrivals.Hang, b *arrivals.Blocked) blockedJSON {
-	x := blockedJSON{Group: b.Group, Desc: optionalString(b.Desc), Op: b.Op, Seq: b.Seq, Line: lineFrom(b.Line), Waiting: b.Waiting, Since: b.Since,
-		AtLeast: h.Dumped - b.Since, Missing: []absentJSON{}, Unknown: b.Unknown}
+	x := blockedJSON{Group: b.Group, Desc: optionalString(b.Desc), Op: b.Op, Seq: b.Seq, Line: b.Line, Waiting: b.Waiting, Since: b.Since,
+		AtLeast: h.Dumped - b.Since, Missing: b.Missing, Unknown: b.Unknown}
 	if b.WaitsFor >= 0 {
 		x.WaitsFor = &b.WaitsFor
-	}
-	for _, a := range b.Missing {
-		m := absentJSON{Rank: a.Rank, Host: optionalString(a.Host), Op: optionalString(a.Op), Line: lineFrom(a.Line), In: optionalString(a.In)}
-		if a.Seq >= 0 {
-			m.Seq = &a.Seq
-		}
-		if a.Enter != 0 {
-			m.Enter = &a.Enter
-		}
-		x.Missing = append(x.Missing, m)
 	}
 	return x
 }
 
 // standing is a rank in a job that stands still.
 type standing struct {
-	run string
-	b   *arrivals.Blocked
-	arrivals.Absent
-	missing bool
+	Run      string        `json:"run"`
+	Group    string        `json:"group"`
+	Op       string        `json:"op"`
+	Seq      int64         `json:"seq"`
+	Rank     int           `json:"rank"`
+	Host     string        `json:"host"`
+	State    string        `json:"state"`
+	LastOp   string        `json:"last_op"`
+	LastSeq  int64         `json:"last_seq"`
+	LastLine arrivals.Line `json:"last_line"`
+	Enter    int64         `json:"last_enter_ns"`
 }
 
-func hangRows(jobs []Arrivals) *table {
+func hangRows(jobs []Arrivals) *csvTable {
 	var rows []standing
 	for _, j := range jobs {
 		if j.Result.Hang == nil {
 			continue
 		}
-		for i := range j.Result.Hang.Groups {
-			b := &j.Result.Hang.Groups[i]
+		for _, b := range j.Result.Hang.Groups {
 			for _, a := range b.Missing {
-				rows = append(rows, standing{j.Run, b, a, true})
+				rows = append(rows, standing{j.Run, b.Group, b.Op, b.Seq, a.Rank, a.Host, "missing", a.Op, a.Seq, a.Line, a.Enter})
 			}
-			for _, r := range b.Waiting {
-				rows = append(rows, standing{j.Run, b, arrivals.Absent{Rank: r, Seq: b.Seq, Op: b.Op, Line: b.Line, Enter: b.Since}, false})
+			for _, rank := range b.Waiting {
+				rows = append(rows, standing{j.Run, b.Group, b.Op, b.Seq, rank, "", "waiting", b.Op, b.Seq, b.Line, b.Since})
 			}
 		}
 	}
-	type x = standing
-	state := func(s x) string {
-		if s.missing {
-			return "missing"
-		}
-		return "waiting"
-	}
-	return flat([]field[x]{
-		{"run", kindName, func(s x) cell { return textCell(s.run) }},
-		{"group", kindName, func(s x) cell { return textCell(s.b.Group) }},
-		{"op", kindName, func(s x) cell { return textCell(s.b.Op) }},
-		{"seq", kindInteger, func(s x) cell { return wholeCell(s.b.Seq) }},
-		{"rank", kindID, func(s x) cell { return wholeCell(s.Rank) }},
-		{"host", kindName, func(s x) cell { return textCell(s.Host) }},
-		{"state", kindText, func(s x) cell { return textCell(state(s)) }},
-		{"last_op", kindName, func(s x) cell { return textCell(s.Op) }},
-		{"last_seq", kindInteger, func(s x) cell { return wholeCell(s.Seq) }},
-		{"last_line", kindName, func(s x) cell { return textCell(s.Line.String()) }},
-		{"last_enter_ns", kindInteger, func(s x) cell { return wholeCell(s.Enter) }},
-	}, rows)
+	return structRows(rows)
 }
 
 func (j Arrivals) hangDocument() document {

@@ -28,7 +28,7 @@ func (o Output) Outliers(results []Outliers) error {
 	return o.write(forms{
 		"sfstat.zscore/1",
 		func() any { return tracesJSON[outliersJSON]{each(results, Outliers.wire)} },
-		func() *table { return outlierRows(results) },
+		func() *csvTable { return outlierRows(results) },
 		func() document { return outliersDocument(results) },
 	})
 }
@@ -54,6 +54,7 @@ type outlierJSON struct {
 	Op        string   `json:"op"`
 	Seq       *int     `json:"seq"`
 	Step      *int64   `json:"step"`
+	StepText  string   `json:"-" csv:"step_text"`
 	Quantity  string   `json:"quantity"`
 	Effect    int64    `json:"effect_ns"`
 	Score     *float64 `json:"score"`
@@ -92,7 +93,7 @@ func (o Outliers) wire() outliersJSON {
 		Expected: o.expected(), Outliers: []outlierJSON{}, Workers: []excessJSON{}, Series: []seriesJSON{}, Calibrations: o.Calibrations}
 	for i := range o.Result.Outliers {
 		x := outlierOf{o, &o.Result.Outliers[i]}
-		out.Outliers = append(out.Outliers, outlierJSON{placeJSON: x.at(), Op: x.op().Name, Seq: seqOf(x.op()), Step: x.step(),
+		out.Outliers = append(out.Outliers, outlierJSON{placeJSON: x.at(), Op: x.op().Name, Seq: seqOf(x.op()), Step: x.step(), StepText: x.stepText(),
 			Quantity: x.quantity(), Effect: x.Effect, Score: &x.Score, Threshold: x.Threshold, P: x.P, Sure: x.Sure})
 	}
 	for _, s := range o.Suspects {
@@ -146,32 +147,9 @@ func (x outlierOf) step() *int64 {
 	return &x.View.Steps()[x.Step]
 }
 
-func outlierRows(results []Outliers) *table {
-	var rows []outlierOf
-	for _, o := range results {
-		for i := range o.Result.Outliers {
-			rows = append(rows, outlierOf{o, &o.Result.Outliers[i]})
-		}
-	}
-	return flat(outlierFields(), rows)
-}
-
-func outlierFields() []field[outlierOf] {
-	type x = outlierOf
-	return slices.Concat(
-		[]field[x]{{"run", kindName, func(o x) cell { return textCell(o.View.Trace.Run) }}},
-		placeFields(x.at),
-		[]field[x]{
-			{"op", kindName, func(o x) cell { return textCell(o.op().Name) }},
-			{"seq", kindInteger, func(o x) cell { return seqCell(o.op().Seq) }},
-			{"step", kindText, func(o x) cell { return textCell(o.stepText()) }},
-			{"quantity", kindText, func(o x) cell { return textCell(o.quantity()) }},
-			{"effect_ns", kindInteger, func(o x) cell { return wholeCell(o.Effect) }},
-			{"score", kindReal, func(o x) cell { return realCell(o.Score) }},
-			{"threshold", kindReal, func(o x) cell { return realCell(o.Threshold) }},
-			{"p", kindReal, func(o x) cell { return optionalCell(o.P) }},
-			{"sure", kindText, func(o x) cell { return flagCell(o.Sure) }},
-		})
+func outlierRows(results []Outliers) *csvTable {
+	return itemRows(tracesJSON[outliersJSON]{each(results, Outliers.wire)}, "traces.outliers",
+		"run rank dp pp op seq step=step_text quantity effect_ns score threshold p sure")
 }
 
 func (x outlierOf) stepText() string {

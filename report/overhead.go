@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/bootstrap"
@@ -16,7 +15,7 @@ func (o Output) Overhead(a *overhead.Account) error {
 	return o.writeWhole(forms{
 		"sfstat.overhead/1",
 		func() any { return overheadOf(a) },
-		func() *table { return boundRows(a) },
+		func() *csvTable { return boundRows(a) },
 		func() document { return overheadDocument(a) },
 	})
 }
@@ -63,15 +62,19 @@ func overheadOf(a *overhead.Account) overheadJSON {
 
 // bound is an interval and the estimate that it bounds.
 type bound struct {
-	of *bootstrap.Estimate
-	by bootstrap.Interval
+	*bootstrap.Estimate
+	bootstrap.Interval
+	Standing string `json:"standing"`
 }
 
-func boundsOf(a *overhead.Account) []bound {
-	var out []bound
+func boundsOf(a *overhead.Account) (out []bound) {
 	for i := range a.Estimates {
 		for _, interval := range a.Estimates[i].Intervals {
-			out = append(out, bound{&a.Estimates[i], interval})
+			b := bound{Estimate: &a.Estimates[i], Interval: interval}
+			if a.Gate != nil {
+				b.Standing = b.Against(*a.Gate, b.Method).String()
+			}
+			out = append(out, b)
 		}
 	}
 	return out
@@ -79,30 +82,13 @@ func boundsOf(a *overhead.Account) []bound {
 
 // boundRows is one row per statistic and method. A single pair of runs has
 // none.
-func boundRows(a *overhead.Account) *table {
-	type x = bound
-	return flat([]field[x]{
-		{"statistic", kindText, func(b x) cell { return textCell(b.of.Statistic.String()) }},
-		{"method", kindText, func(b x) cell { return textCell(b.by.Method.String()) }},
-		{"value", kindReal, func(b x) cell { return realCell(b.of.Value) }},
-		{"standard_error", kindReal, func(b x) cell { return optionalCell(b.of.SE) }},
-		{"lower", kindReal, func(b x) cell { return realCell(b.by.Lower) }},
-		{"upper", kindReal, func(b x) cell { return realCell(b.by.Upper) }},
-		{"at_least", kindReal, func(b x) cell { return realCell(b.by.AtLeast) }},
-		{"at_most", kindReal, func(b x) cell { return realCell(b.by.AtMost) }},
-		{"confidence", kindReal, func(x) cell { return realCell(a.Confidence) }},
-		{"gate", kindReal, func(x) cell { return optionalCell(a.Gate) }},
-		{"standing", kindText, func(b x) cell {
-			if a.Gate == nil {
-				return cell{}
-			}
-			return textCell(b.of.Against(*a.Gate, b.by.Method).String())
-		}},
-		{"paired_runs", kindInteger, func(x) cell { return wholeCell(a.Blocks) }},
-		{"pairs", kindInteger, func(x) cell { return wholeCell(a.Pairs) }},
-		{"replicates", kindInteger, func(x) cell { return wholeCell(a.Replicates) }},
-		{"seed", kindText, func(x) cell { return textCell(strconv.FormatUint(a.Seed, 10)) }},
-	}, boundsOf(a))
+func boundRows(a *overhead.Account) *csvTable {
+	type bounds struct {
+		overheadJSON
+		Bounds []bound `json:"bounds"`
+	}
+	return itemRows(bounds{overheadOf(a), boundsOf(a)}, "bounds",
+		"statistic method value standard_error lower upper at_least at_most confidence gate standing paired_runs pairs replicates seed")
 }
 
 // overheadDocument is what it costs, the bounds by every method, the pairs.
@@ -210,8 +196,8 @@ func boundTable(a *overhead.Account) *table {
 		{head: "to", kind: kindFine}, {head: "at least", kind: kindFine}, {head: "at most", kind: kindFine},
 	}}
 	for _, b := range boundsOf(a) {
-		t.rows = append(t.rows, []cell{textCell(b.of.Statistic.String()), realCell(b.of.Value), textCell(b.by.Method.String()),
-			realCell(b.by.Lower), realCell(b.by.Upper), realCell(b.by.AtLeast), realCell(b.by.AtMost)})
+		t.rows = append(t.rows, []cell{textCell(b.Statistic.String()), realCell(b.Value), textCell(b.Method.String()),
+			realCell(b.Lower), realCell(b.Upper), realCell(b.AtLeast), realCell(b.AtMost)})
 	}
 	return t.tidy()
 }

@@ -109,8 +109,8 @@ func TestOverheadSchemaIsComplete(t *testing.T) {
 	explained := explainer(t, "output.md")
 	_, doc := readSchema(t, "overhead")
 	complete(t, "overhead", doc, explained)
-	for _, c := range boundRows(accountOf(t, "plain")).columns {
-		explained(c.head)
+	for _, c := range boundRows(accountOf(t, "plain")).head {
+		explained(c)
 	}
 }
 

@@ -25,7 +25,7 @@ func (o Output) Tables(list []Table) error {
 			if i > 0 {
 				out.WriteByte('\n')
 			}
-			if err := writeCSV(&out, list[i].cells()); err != nil {
+			if err := list[i].csv().write(&out); err != nil {
 				return err
 			}
 		}
@@ -75,6 +75,19 @@ func (t *Table) cells() *table {
 		cells := make([]cell, len(t.Head))
 		for i := range min(len(row), len(cells)) {
 			cells[i] = textCell(row[i])
+		}
+		out.rows = append(out.rows, cells)
+	}
+	return out
+}
+
+// csv is the rows as CSV has them.
+func (t *Table) csv() *csvTable {
+	out := &csvTable{head: t.Head}
+	for _, row := range t.Rows {
+		cells := make([]string, len(t.Head))
+		for i := range min(len(row), len(cells)) {
+			cells[i] = harmless(Visible(row[i]))
 		}
 		out.rows = append(out.rows, cells)
 	}

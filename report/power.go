@@ -16,7 +16,7 @@ func (o Output) Power(a *detectability.Account) error {
 	return o.writeWhole(forms{
 		"sfstat.power/1",
 		func() any { return powerOf(a) },
-		func() *table { return thresholdRows(a) },
+		func() *csvTable { return thresholdRows(a) },
 		func() document { return powerDocument(a) },
 	})
 }

@@ -107,8 +107,8 @@ func TestPowerSchemaIsComplete(t *testing.T) {
 	explained := explainer(t, "output.md")
 	_, doc := readSchema(t, "power")
 	complete(t, "power", doc, explained)
-	for _, c := range thresholdRows(powerCases[0].make()).columns {
-		explained(c.head)
+	for _, c := range thresholdRows(powerCases[0].make()).head {
+		explained(c)
 	}
 }
 

@@ -78,7 +78,7 @@ func (o Output) Verdict(v *diagnose.Verdict) error {
 	return o.writeWhole(forms{
 		"sfstat.verdict/2",
 		func() any { return verdictOf(v, o.Problems) },
-		func() *table { return suspectRows(v) },
+		func() *csvTable { return suspectRows(v) },
 		func() document { return verdictDocument(v, o.Problems, o.Style) },
 	})
 }
@@ -89,7 +89,7 @@ func (o Output) Frontier(results []*frontier.Result) error {
 	return o.write(forms{
 		"sfstat.frontier/1",
 		func() any { return windowsJSON[windowJSON]{each(results, windowFrom)} },
-		func() *table { return stageRows(results) },
+		func() *csvTable { return stageRows(results) },
 		func() document { return frontierDocument(results) },
 	})
 }
@@ -99,7 +99,7 @@ func (o Output) Frontier(results []*frontier.Result) error {
 type forms struct {
 	schema   string
 	json     func() any
-	rows     func() *table
+	rows     func() *csvTable
 	document func() document
 }
 
@@ -119,7 +119,7 @@ func (o Output) writeWhole(f forms) error {
 	case JSON:
 		return o.JSON(withSchema{f.schema, f.json()})
 	case CSV:
-		return writeCSV(o.W, f.rows())
+		return f.rows().write(o.W)
 	}
 	return o.show(f.document())
 }

@@ -218,11 +218,11 @@ func TestSchemasAreComplete(t *testing.T) {
 	for _, r := range allReasons() {
 		explained(r.String())
 	}
-	for _, f := range slices.Concat(windowFields(), stageFields()) {
-		explained(f.name)
+	for _, c := range stageRows(nil).head {
+		explained(c)
 	}
-	for _, c := range suspectRows(strongCase()).columns {
-		explained(c.head)
+	for _, c := range suspectRows(strongCase()).head {
+		explained(c)
 	}
 }
 
@@ -233,12 +233,9 @@ func TestTracesSchemasAreComplete(t *testing.T) {
 		_, doc := readSchema(t, name)
 		complete(t, name, doc, explained)
 	}
-	for _, columns := range [][]column{
-		flat(scoreFields(), nil).columns, flat(pairFields(), nil).columns, flat(outlierFields(), nil).columns,
-		flat(culpritFields(), nil).columns, flat(figureFields(), nil).columns,
-	} {
-		for _, c := range columns {
-			explained(c.head)
+	for _, t := range []*csvTable{completionsRows(nil), structRows[pairJSON](nil), outlierRows(nil), culpritRows(nil), whatifRows(nil)} {
+		for _, c := range t.head {
+			explained(c)
 		}
 	}
 }

@@ -36,51 +36,47 @@ func SlackOf(d *frontier.Detail) Slack {
 	return out
 }
 
-// slackRow is one rank at one boundary.
+// slackRow is one rank at one boundary, times as means over the steps.
 type slackRow struct {
-	*Slack
-	boundary, rank int
+	Run      string  `json:"run"`
+	Window   int64   `json:"window"`
+	Stage    string  `json:"stage"`
+	Rank     int     `json:"rank"`
+	Prefix   float64 `json:"prefix_ns_per_step"`
+	Frontier float64 `json:"frontier_ns_per_step"`
+	Slack    float64 `json:"slack_ns_per_step"`
 }
-
-// ofStep is a sum as its mean over the steps.
-func (r slackRow) ofStep(sum int64) cell { return realCell(float64(sum) / float64(max(r.Steps, 1))) }
 
 // Slack writes the slack of windows: CSV and text have a row per rank and boundary.
 func (o Output) Slack(windows []Slack) error {
 	return o.write(forms{
 		"sfstat.slack/1",
 		func() any { return windowsJSON[Slack]{windows} },
-		func() *table { return slackTable(windows) },
-		func() document {
-			t := slackTable(windows)
-			for i, head := range map[int]string{4: "prefix %s/step", 5: "frontier", 6: "slack"} {
-				t.columns[i].head = head
-			}
-			t.oneUnit = true
-			t.caption = "prefix: when the rank ends the stage, since the step began, mean over the steps. slack: how long before the last rank."
-			return document{t}
-		},
+		func() *csvTable { return structRows(slackRows(windows)) },
+		func() document { return document{slackTable(windows)} },
 	})
 }
 
 func slackTable(windows []Slack) *table {
-	var rows []slackRow
-	for i := range windows {
-		for b := range windows[i].Stages {
-			for r := range windows[i].Ranks {
-				rows = append(rows, slackRow{&windows[i], b, r})
+	t := &table{columns: []column{{head: "run", kind: kindName}, {head: "window", kind: kindID}, {head: "stage", kind: kindName}, {head: "rank", kind: kindID},
+		{head: "prefix %s/step", kind: kindLength}, {head: "frontier", kind: kindLength}, {head: "slack", kind: kindLength}}, oneUnit: true,
+		caption: "prefix: when the rank ends the stage, since the step began, mean over the steps. slack: how long before the last rank."}
+	for _, r := range slackRows(windows) {
+		t.rows = append(t.rows, []cell{textCell(r.Run), wholeCell(r.Window), textCell(r.Stage), wholeCell(r.Rank),
+			realCell(r.Prefix), realCell(r.Frontier), realCell(r.Slack)})
+	}
+	return t
+}
+
+func slackRows(windows []Slack) (rows []slackRow) {
+	for _, w := range windows {
+		n := float64(max(w.Steps, 1))
+		for b, stage := range w.Stages {
+			for r, rank := range w.Ranks {
+				rows = append(rows, slackRow{w.Run, w.Window, stage, rank,
+					float64(w.Prefix[b][r]) / n, float64(w.Frontier[b]) / n, float64(w.Slack[b][r]) / n})
 			}
 		}
 	}
-	return flat(slackFields, rows)
-}
-
-var slackFields = []field[slackRow]{
-	{"run", kindName, func(r slackRow) cell { return textCell(r.Run) }},
-	{"window", kindID, func(r slackRow) cell { return wholeCell(r.Window) }},
-	{"stage", kindName, func(r slackRow) cell { return textCell(r.Stages[r.boundary]) }},
-	{"rank", kindID, func(r slackRow) cell { return wholeCell(r.Ranks[r.rank]) }},
-	{"prefix_ns_per_step", kindLength, func(r slackRow) cell { return r.ofStep(r.Prefix[r.boundary][r.rank]) }},
-	{"frontier_ns_per_step", kindLength, func(r slackRow) cell { return r.ofStep(r.Frontier[r.boundary]) }},
-	{"slack_ns_per_step", kindLength, func(r slackRow) cell { return r.ofStep(r.Slack.Slack[r.boundary][r.rank]) }},
+	return rows
 }

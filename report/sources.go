@@ -17,7 +17,7 @@ func (o Output) Sources(c *crosscheck.Comparison) error {
 	return o.writeWhole(forms{
 		"sfstat.compare-sources/1",
 		func() any { return sourcesOf(c) },
-		func() *table { return sourceRows(c) },
+		func() *csvTable { return sourceRows(c) },
 		func() document { return sourcesDocument(c) },
 	})
 }
@@ -85,43 +85,34 @@ func sizeRatio(c *crosscheck.Comparison, a *crosscheck.Account) *float64 {
 
 // shareOfSource is a stage of a source.
 type shareOfSource struct {
-	*crosscheck.Account
-	stage int
+	Source     string  `json:"source"`
+	Format     string  `json:"format"`
+	Bytes      int64   `json:"bytes" null:"negative"`
+	Steps      int     `json:"steps"`
+	Ranks      int     `json:"ranks"`
+	Makespan   int64   `json:"makespan_ns"`
+	Index      int     `json:"stage_index"`
+	Stage      string  `json:"stage"`
+	Share      float64 `json:"share"`
+	Difference float64 `json:"difference"`
+	Routed     bool    `json:"routed"`
+	Same       *bool   `json:"same_routing_set"`
 }
 
 // sourceRows is one row per source and stage.
-func sourceRows(c *crosscheck.Comparison) *table {
+func sourceRows(c *crosscheck.Comparison) *csvTable {
 	var rows []shareOfSource
-	for i := range c.Accounts {
-		for s := range c.Stages {
-			rows = append(rows, shareOfSource{&c.Accounts[i], s})
+	for _, a := range c.Accounts {
+		for i, stage := range c.Stages {
+			r := shareOfSource{a.Name, a.Format, a.Bytes, c.Steps, len(c.Ranks), a.Makespan, i, stage,
+				a.Share[i], a.Share[i] - c.Accounts[0].Share[i], slices.Contains(a.Routing, stage), nil}
+			if a.Held != nil {
+				r.Same = &a.Held.SameRouting
+			}
+			rows = append(rows, r)
 		}
 	}
-	type x = shareOfSource
-	return flat([]field[x]{
-		{"source", kindName, func(r x) cell { return textCell(r.Name) }},
-		{"format", kindText, func(r x) cell { return textCell(r.Format) }},
-		{"bytes", kindInteger, func(r x) cell {
-			if r.Bytes < 0 {
-				return cell{}
-			}
-			return wholeCell(r.Bytes)
-		}},
-		{"steps", kindInteger, func(x) cell { return wholeCell(c.Steps) }},
-		{"ranks", kindInteger, func(x) cell { return wholeCell(len(c.Ranks)) }},
-		{"makespan_ns", kindInteger, func(r x) cell { return wholeCell(r.Makespan) }},
-		{"stage_index", kindInteger, func(r x) cell { return wholeCell(r.stage) }},
-		{"stage", kindName, func(r x) cell { return textCell(c.Stages[r.stage]) }},
-		{"share", kindReal, func(r x) cell { return realCell(r.Share[r.stage]) }},
-		{"difference", kindReal, func(r x) cell { return realCell(r.Share[r.stage] - c.Accounts[0].Share[r.stage]) }},
-		{"routed", kindText, func(r x) cell { return flagCell(slices.Contains(r.Routing, c.Stages[r.stage])) }},
-		{"same_routing_set", kindText, func(r x) cell {
-			if r.Held == nil {
-				return cell{}
-			}
-			return flagCell(r.Held.SameRouting)
-		}},
-	}, rows)
+	return structRows(rows)
 }
 
 func sourcesDocument(c *crosscheck.Comparison) document {

@@ -51,8 +51,8 @@ func TestSourcesSchemaIsComplete(t *testing.T) {
 	explained := explainer(t, "output.md")
 	schema, doc := readSchema(t, "sources")
 	complete(t, "compare-sources", doc, explained)
-	for _, c := range sourceRows(comparison()).columns {
-		explained(c.head)
+	for _, c := range sourceRows(comparison()).head {
+		explained(c)
 	}
 	renderedSources(t, JSON, Style{}, func(name string, out []byte) { valid(t, schema, name, out) })
 }

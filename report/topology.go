@@ -17,7 +17,9 @@ func (o Output) Topology(machines []topology.Machine) error {
 	return o.write(forms{
 		"sfstat.comm-topology/1",
 		func() any { return topologyOf(machines) },
-		func() *table { return pathRows(machines) },
+		func() *csvTable {
+			return itemRows(topologyOf(machines), "machines.paths", "host from_rank to_rank class gbps")
+		},
 		func() document { return topologyDocument(machines) },
 	})
 }
@@ -124,36 +126,6 @@ func deviceText(d comms.Device) string {
 }
 
 func gigabytes(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
-
-// pathOf is a path and its host.
-type pathOf struct {
-	host string
-	topology.Path
-}
-
-func pathRows(machines []topology.Machine) *table {
-	var rows []pathOf
-	for i := range machines {
-		for _, p := range machines[i].Paths {
-			rows = append(rows, pathOf{machines[i].Host, p})
-		}
-	}
-	return flat([]field[pathOf]{
-		{"host", kindName, func(p pathOf) cell { return textCell(p.host) }},
-		{"from_rank", kindInteger, func(p pathOf) cell { return wholeCell(p.From) }},
-		{"to_rank", kindInteger, func(p pathOf) cell { return ifRank(p.To) }},
-		{"class", kindText, func(p pathOf) cell { return textCell(p.Class.String()) }},
-		{"gbps", kindReal, func(p pathOf) cell { return realCell(p.Bandwidth) }},
-	}, rows)
-}
-
-// ifRank is a rank, nothing for −1.
-func ifRank(n int) cell {
-	if n < 0 {
-		return cell{}
-	}
-	return wholeCell(n)
-}
 
 type topologyJSON struct {
 	Machines []machineJSON `json:"machines"`

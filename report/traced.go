@@ -112,15 +112,6 @@ func placeColumns() []column {
 	return []column{{head: "rank", kind: kindID}, {head: "dp", kind: kindID}, {head: "pp", kind: kindID}}
 }
 
-// placeFields are place as fields of a flat table.
-func placeFields[T any](of func(T) placeJSON) []field[T] {
-	return []field[T]{
-		{"rank", kindInteger, func(x T) cell { return wholeCell(of(x).Rank) }},
-		{"dp", kindInteger, func(x T) cell { return wholeCell(of(x).DP) }},
-		{"pp", kindInteger, func(x T) cell { return wholeCell(of(x).PP) }},
-	}
-}
-
 // grid is a number for every worker as a heat map, pipeline stages down and
 // replicas across.
 func (t Traced) grid(of func(w int) cell) *heatmap {
@@ -151,14 +142,6 @@ func operatorName(name string, seq int) string {
 		return opnames.Label(name)
 	}
 	return fmt.Sprintf("%s %d", opnames.Label(name), seq)
-}
-
-// seqCell is absent for all operators of a name together.
-func seqCell(seq int) cell {
-	if seq == operators.Total {
-		return cell{}
-	}
-	return wholeCell(seq)
 }
 
 // someRanks names ranks for a sentence: "rank 3", "ranks 0, 4–7 and 12 more".

@@ -17,7 +17,9 @@ func (o Output) Traffic(r *comm.Result) error {
 	return o.write(forms{
 		"sfstat.comm/1",
 		func() any { return trafficOf(r) },
-		func() *table { return trafficRows(r) },
+		func() *csvTable {
+			return itemRows(trafficOf(r), "communicators.operations", "communicator=id kind nranks ranks op calls bytes")
+		},
 		func() document { return trafficDocument(r) },
 	})
 }
@@ -204,30 +206,9 @@ func clockOf(r *comm.Result, c *comm.Clock) clockJSON {
 	return j
 }
 
-// useOf is one operation on one communicator.
-type useOf struct {
-	*parallel.Communicator
-	parallel.OpUse
-}
-
 // trafficRows is one row per communicator and operation.
-func trafficRows(r *comm.Result) *table {
-	var rows []useOf
-	for i := range r.Communicators {
-		for _, u := range r.Communicators[i].Ops {
-			rows = append(rows, useOf{&r.Communicators[i], u})
-		}
-	}
-	type x = useOf
-	return flat([]field[x]{
-		{"communicator", kindName, func(u x) cell { return textCell(u.ID) }},
-		{"kind", kindText, func(u x) cell { return textCell(u.Kind.String()) }},
-		{"nranks", kindInteger, func(u x) cell { return wholeCell(u.NRanks) }},
-		{"ranks", kindList, func(u x) cell { return numberList(u.Ranks) }},
-		{"op", kindText, func(u x) cell { return textCell(u.Op.String()) }},
-		{"calls", kindInteger, func(u x) cell { return wholeCell(u.OpUse.Calls) }},
-		{"bytes", kindInteger, func(u x) cell { return wholeCell(u.Bytes) }},
-	}, rows)
+func trafficRows(r *comm.Result) *csvTable {
+	return itemRows(trafficOf(r), "communicators.operations", "communicator=id kind nranks ranks op calls bytes")
 }
 
 // byCalls is the operations, most calls first.

@@ -67,8 +67,8 @@ func TestTrafficSchemaIsComplete(t *testing.T) {
 				t.Errorf("as %v: the failed write is not reported", f)
 			}
 		}
-		for _, c := range trafficRows(r).columns {
-			explained(c.head)
+		for _, c := range trafficRows(r).head {
+			explained(c)
 		}
 	}
 }

@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"math"
-	"strconv"
 	"time"
 
 	"github.com/sfstat/sfstat/diagnose/evidence"
@@ -16,7 +15,7 @@ func (o Output) Trend(t *runs.Trend) error {
 	return o.write(forms{
 		"sfstat.trend/1",
 		func() any { return trendOf(t) },
-		func() *table { return valueRows(t) },
+		func() *csvTable { return valueRows(t) },
 		func() document { return trendDocument(t) },
 	})
 }
@@ -172,16 +171,19 @@ func trendOf(t *runs.Trend) trendJSON {
 
 // runValue is one measure of one run; level is how many changes lie before it.
 type runValue struct {
-	place, level int
-	run          *runs.Run
-	of           *runs.Series
+	Place   int     `json:"place"`
+	Run     string  `json:"run"`
+	Begin   int64   `json:"begin_ns" null:"zero"`
+	Measure string  `json:"measure"`
+	Stage   string  `json:"stage"`
+	Value   float64 `json:"value_ns"`
+	Level   int     `json:"level"`
 }
 
 // valueRows is one row per run and measure.
-func valueRows(t *runs.Trend) *table {
+func valueRows(t *runs.Trend) *csvTable {
 	var rows []runValue
-	for k := range t.Series {
-		s := &t.Series[k]
+	for _, s := range t.Series {
 		for i, r := range t.Runs {
 			level := 0
 			for _, c := range s.Changes {
@@ -189,22 +191,8 @@ func valueRows(t *runs.Trend) *table {
 					level++
 				}
 			}
-			rows = append(rows, runValue{i, level, r, s})
+			rows = append(rows, runValue{i, r.Name, r.Begin, s.Kind.String(), s.Stage, s.Values[i], level})
 		}
 	}
-	type x = runValue
-	return flat([]field[x]{
-		{"place", kindInteger, func(r x) cell { return wholeCell(r.place) }},
-		{"run", kindName, func(r x) cell { return textCell(r.run.Name) }},
-		{"begin_ns", kindText, func(r x) cell {
-			if r.run.Begin == 0 {
-				return cell{}
-			}
-			return textCell(strconv.FormatInt(r.run.Begin, 10))
-		}},
-		{"measure", kindText, func(r x) cell { return textCell(r.of.Kind.String()) }},
-		{"stage", kindName, func(r x) cell { return textCell(r.of.Stage) }},
-		{"value_ns", kindReal, func(r x) cell { return realCell(r.of.Values[r.place]) }},
-		{"level", kindInteger, func(r x) cell { return wholeCell(r.level) }},
-	}, rows)
+	return structRows(rows)
 }

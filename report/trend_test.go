@@ -74,7 +74,7 @@ func TestTrendSchemaIsComplete(t *testing.T) {
 	explained := explainer(t, "trend.md")
 	_, doc := readSchema(t, "trend")
 	complete(t, "trend", doc, explained)
-	for _, c := range valueRows(trendOfCase(t, 0)).columns {
-		explained(c.head)
+	for _, c := range valueRows(trendOfCase(t, 0)).head {
+		explained(c)
 	}
 }

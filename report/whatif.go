@@ -29,7 +29,7 @@ func (o Output) WhatIf(results []WhatIf) error {
 	return o.write(forms{
 		"sfstat.whatif/1",
 		func() any { return tracesJSON[whatifJSON]{each(results, WhatIf.wire)} },
-		func() *table { return whatifRows(results) },
+		func() *csvTable { return whatifRows(results) },
 		func() document { return whatifDocument(results) },
 	})
 }
@@ -65,29 +65,34 @@ func partName(p whatif.Part, of string) string {
 	return fmt.Sprintf("%s %d", of, p.Index)
 }
 
-// figureOf is a row of the flat table; what does not apply is empty.
+// figureOf is a row of CSV; what does not apply is empty.
 type figureOf struct {
-	run, figure, name string
-	at                *placeJSON
-	index             *int
-	slowdown, time    *float64
-	effect            *whatif.Effect
+	Run    string `json:"run"`
+	Figure string `json:"figure"`
+	Name   string `json:"name"`
+	Index  *int   `json:"index"`
+	*placeJSON
+	Slowdown *float64 `json:"slowdown"`
+	Time     *float64 `json:"t_ns"`
+	*effectJSON
 }
 
-func whatifRows(results []WhatIf) *table {
-	var rows []figureOf
-	for _, x := range results {
-		rows = append(rows, x.figures()...)
+func whatifRows(results []WhatIf) *csvTable {
+	var all struct {
+		Figures []figureOf `json:"figures"`
 	}
-	return flat(figureFields(), rows)
+	for _, x := range results {
+		all.Figures = append(all.Figures, x.figures()...)
+	}
+	return itemRows(all, "figures", "run figure name index rank dp pp slowdown t_ns trem_ns tadd_ns saved_ns rem add")
 }
 
 func (x WhatIf) figures() []figureOf {
 	run := x.View.Trace.Run
 	rows := []figureOf{
-		{run: run, figure: "t_base", time: &x.Recorded.Mean}, {run: run, figure: "t_nodelay", time: &x.NoDelay.Mean},
-		{run: run, figure: "t_noblk", time: &x.Result.Ideal.Mean},
-		{run: run, figure: "blocking_slowdown", slowdown: &x.Slowdown.Overall}, {run: run, figure: "launch_slowdown", slowdown: &x.Launch.Overall},
+		{Run: run, Figure: "t_base", Time: &x.Recorded.Mean}, {Run: run, Figure: "t_nodelay", Time: &x.NoDelay.Mean},
+		{Run: run, Figure: "t_noblk", Time: &x.Result.Ideal.Mean},
+		{Run: run, Figure: "blocking_slowdown", Slowdown: &x.Slowdown.Overall}, {Run: run, Figure: "launch_slowdown", Slowdown: &x.Launch.Overall},
 	}
 	for _, each := range []struct {
 		figure string
@@ -98,58 +103,22 @@ func (x WhatIf) figures() []figureOf {
 	} {
 		for i := range each.parts {
 			p := &each.parts[i]
-			row := figureOf{run: run, figure: each.figure, name: p.Name, slowdown: &p.Overall}
+			row := figureOf{Run: run, Figure: each.figure, Name: p.Name, Slowdown: &p.Overall}
 			if p.Name == "" {
-				row.index = &p.Index
+				row.Index = &p.Index
 			}
 			rows = append(rows, row)
 		}
 	}
 	for i := range x.Workers {
 		w := &x.Workers[i]
-		rows = append(rows, figureOf{run: run, figure: "worker", at: &placeJSON{w.Rank, w.DP, w.Stage}, slowdown: &w.Alone.Overall})
+		rows = append(rows, figureOf{Run: run, Figure: "worker", placeJSON: &placeJSON{w.Rank, w.DP, w.Stage}, Slowdown: &w.Alone.Overall})
 	}
-	rows = append(rows, figureOf{run: run, figure: "m_s", effect: &x.LastStage}, figureOf{run: run, figure: "m_w", effect: &x.TopWorkers})
+	rows = append(rows, figureOf{Run: run, Figure: "m_s", effectJSON: effectFrom(x.LastStage)}, figureOf{Run: run, Figure: "m_w", effectJSON: effectFrom(x.TopWorkers)})
 	for _, f := range x.fixes() {
-		rows = append(rows, figureOf{run: run, figure: "fix", name: f.Selection, effect: &f.Effect})
+		rows = append(rows, figureOf{Run: run, Figure: "fix", Name: f.Selection, effectJSON: effectFrom(f.Effect)})
 	}
 	return rows
-}
-
-func figureFields() []field[figureOf] {
-	type x = figureOf
-	place := func(name string, of func(*placeJSON) int) field[x] {
-		return field[x]{name, kindInteger, func(f x) cell {
-			if f.at == nil {
-				return cell{}
-			}
-			return wholeCell(of(f.at))
-		}}
-	}
-	effect := func(name string, of func(*whatif.Effect) cell) field[x] {
-		return field[x]{name, kindReal, func(f x) cell {
-			if f.effect == nil {
-				return cell{}
-			}
-			return of(f.effect)
-		}}
-	}
-	return []field[x]{
-		{"run", kindName, func(f x) cell { return textCell(f.run) }},
-		{"figure", kindText, func(f x) cell { return textCell(f.figure) }},
-		{"name", kindName, func(f x) cell { return textCell(f.name) }},
-		{"index", kindInteger, func(f x) cell { return optionalWhole(f.index) }},
-		place("rank", func(w *placeJSON) int { return w.Rank }),
-		place("dp", func(w *placeJSON) int { return w.DP }),
-		place("pp", func(w *placeJSON) int { return w.PP }),
-		{"slowdown", kindReal, func(f x) cell { return optionalCell(f.slowdown) }},
-		{"t_ns", kindReal, func(f x) cell { return optionalCell(f.time) }},
-		effect("trem_ns", func(e *whatif.Effect) cell { return realCell(e.Removed) }),
-		effect("tadd_ns", func(e *whatif.Effect) cell { return realCell(e.Added) }),
-		effect("saved_ns", func(e *whatif.Effect) cell { return realCell(e.Saved()) }),
-		effect("rem", func(e *whatif.Effect) cell { return shareCell(e, e.Share) }),
-		effect("add", func(e *whatif.Effect) cell { return shareCell(e, e.AddedShare) }),
-	}
 }
 
 // shareCell is a share of the excess, absent where there is none.

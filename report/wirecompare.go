@@ -116,34 +116,3 @@ func measureOf(c *runs.Comparison, r runs.Row) measureJSON {
 	}
 	return j
 }
-
-// measureRows is one row per measure.
-func measureRows(c *runs.Comparison) *table {
-	var rows []measureJSON
-	for _, r := range c.Rows {
-		rows = append(rows, measureOf(c, r))
-	}
-	type x = measureJSON
-	real := func(name string, of func(x) float64) field[x] {
-		return field[x]{name, kindReal, func(r x) cell { return realCell(of(r)) }}
-	}
-	part := func(name string, of func(x) *float64) field[x] {
-		return field[x]{name, kindReal, func(r x) cell { return optionalCell(of(r)) }}
-	}
-	return flat([]field[x]{
-		{"measure", kindText, func(r x) cell { return textCell(r.Measure) }},
-		{"stage", kindName, func(r x) cell {
-			if r.Stage == nil {
-				return cell{}
-			}
-			return textCell(*r.Stage)
-		}},
-		{"verdict", kindText, func(r x) cell { return textCell(r.Verdict) }},
-		real("base_ns", func(r x) float64 { return r.Base }), real("new_ns", func(r x) float64 { return r.New }),
-		{"base_units", kindInteger, func(r x) cell { return wholeCell(r.BaseUnits) }}, {"new_units", kindInteger, func(r x) cell { return wholeCell(r.NewUnits) }},
-		real("change_ns", func(r x) float64 { return r.Change }), real("low_ns", func(r x) float64 { return r.Low }), real("high_ns", func(r x) float64 { return r.High }),
-		real("change", func(r x) float64 { return r.Relative }), real("low", func(r x) float64 { return r.From }), real("high", func(r x) float64 { return r.To }),
-		real("p", func(r x) float64 { return r.P }), real("shows", func(r x) float64 { return r.Shows }),
-		part("base_share", func(r x) *float64 { return r.BaseShare }), part("new_share", func(r x) *float64 { return r.NewShare }),
-	}, rows)
-}

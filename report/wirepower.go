@@ -1,8 +1,6 @@
 package report
 
 import (
-	"strconv"
-
 	"github.com/sfstat/sfstat/engine/bootstrap"
 	"github.com/sfstat/sfstat/eval/detectability"
 )
@@ -51,6 +49,7 @@ type thresholdJSON struct {
 	Below  *int64         `json:"below_ns"`
 	Guess  *int64         `json:"guess_ns"`
 	Rate   bootstrap.Rate `json:"rate"`
+	Share  float64        `json:"-" csv:"share"`
 }
 
 type triedJSON struct {
@@ -86,7 +85,7 @@ func powerOf(a *detectability.Account) powerJSON {
 func powerStageOf(s *detectability.Stage) powerStageJSON {
 	out := powerStageJSON{Stage: s.Name, Syncs: s.Syncs, AfterSync: s.AfterSync, Asked: triedFrom(s.Asked), Astray: triedFrom(s.Astray)}
 	for i, t := range s.Thresholds {
-		j := thresholdJSON{Answer: detectability.Answer(i).String(), State: t.State.String(), Rate: t.Rate}
+		j := thresholdJSON{Answer: detectability.Answer(i).String(), State: t.State.String(), Rate: t.Rate, Share: shareOf(t.Rate)}
 		if t.State != detectability.Beyond {
 			j.Delay = &t.Delay
 		}
@@ -101,51 +100,10 @@ func powerStageOf(s *detectability.Stage) powerStageJSON {
 	return out
 }
 
-// thresholdRow is one threshold and where it belongs.
-type thresholdRow struct {
-	window *detectability.Window
-	stage  *detectability.Stage
-	answer detectability.Answer
-}
-
-func (r thresholdRow) threshold() detectability.Threshold { return r.stage.Thresholds[r.answer] }
-
-func thresholdRows(a *detectability.Account) *table {
-	var rows []thresholdRow
-	for i := range a.Windows {
-		w := &a.Windows[i]
-		for k := range w.Stages {
-			for _, answer := range detectability.Answers() {
-				rows = append(rows, thresholdRow{w, &w.Stages[k], answer})
-			}
-		}
-	}
-	type x = thresholdRow
-	return flat([]field[x]{
-		{"steps", kindInteger, func(r x) cell { return wholeCell(r.window.Steps) }},
-		{"stage", kindText, func(r x) cell { return textCell(r.stage.Name) }},
-		{"answer", kindText, func(r x) cell { return textCell(r.answer.String()) }},
-		{"state", kindText, func(r x) cell { return textCell(r.threshold().State.String()) }},
-		{"delay_ns", kindInteger, func(r x) cell {
-			if r.threshold().State == detectability.Beyond {
-				return cell{}
-			}
-			return wholeCell(r.threshold().Delay)
-		}},
-		{"below_ns", kindInteger, func(r x) cell {
-			if r.threshold().State == detectability.Already {
-				return cell{}
-			}
-			return wholeCell(r.threshold().Below)
-		}},
-		{"rate", kindReal, func(r x) cell { return realCell(shareOf(r.threshold().Rate)) }},
-		{"rate_lower", kindReal, func(r x) cell { return realCell(r.threshold().Rate.Lower) }},
-		{"rate_upper", kindReal, func(r x) cell { return realCell(r.threshold().Rate.Upper) }},
-		{"replicates", kindInteger, func(r x) cell { return wholeCell(r.threshold().Rate.N) }},
-		{"false_calls", kindInteger, func(r x) cell { return wholeCell(r.window.FalseCalls.K) }},
-		{"power", kindReal, func(x) cell { return realCell(a.Power) }},
-		{"seed", kindText, func(x) cell { return textCell(strconv.FormatUint(a.Seed, 10)) }},
-	}, rows)
+// thresholdRows is one row per threshold.
+func thresholdRows(a *detectability.Account) *csvTable {
+	return itemRows(powerOf(a), "windows.stages.thresholds",
+		"steps stage answer state delay_ns below_ns rate=share rate_lower=rate.lower rate_upper=rate.upper replicates=rate.of false_calls=false_calls.count power seed")
 }
 
 // suspectOfPower is the headline on what was found in the recording itself.

@@ -26,10 +26,10 @@ type whatifJSON struct {
 
 	Workers []heatJSON `json:"workers"`
 
-	LastStage  effectJSON `json:"m_s"`
-	TopWorkers effectJSON `json:"m_w"`
-	TopRanks   []int      `json:"m_w_ranks"`
-	Fixes      []fixJSON  `json:"fixes"`
+	LastStage  *effectJSON `json:"m_s"`
+	TopWorkers *effectJSON `json:"m_w"`
+	TopRanks   []int       `json:"m_w_ranks"`
+	Fixes      []fixJSON   `json:"fixes"`
 }
 
 type replayedStepJSON struct {
@@ -81,7 +81,7 @@ type effectJSON struct {
 
 type fixJSON struct {
 	Selection string `json:"selection"`
-	effectJSON
+	*effectJSON
 }
 
 var idealNames = [...]string{whatif.IdealOverAll: "all", whatif.IdealOverPeers: "peers"}
@@ -123,8 +123,8 @@ func partsFrom[T any](parts []whatif.Part, of func(whatif.Part) T) []T {
 
 func ratioFrom(r whatif.Ratio) ratioJSON { return ratioJSON{r.Overall, r.PerStep} }
 
-func effectFrom(e whatif.Effect) effectJSON {
-	out := effectJSON{Removed: e.Removed, Added: e.Added, Now: e.Now, Ideal: e.Ideal, Saved: e.Saved(),
+func effectFrom(e whatif.Effect) *effectJSON {
+	out := &effectJSON{Removed: e.Removed, Added: e.Added, Now: e.Now, Ideal: e.Ideal, Saved: e.Saved(),
 		RemovedPerStep: e.RemovedPerStep, AddedPerStep: e.AddedPerStep}
 	if e.HasShare {
 		out.Share, out.AddedShare = &e.Share, &e.AddedShare

@@ -2,6 +2,7 @@ package operators
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/blame"
@@ -194,6 +195,9 @@ type Stop struct {
 	Start int64  `json:"start_ns"` // since the first start of the step on any rank
 	Dur   int64  `json:"duration_ns"`
 }
+
+// String is "rank/operator/number".
+func (s Stop) String() string { return fmt.Sprintf("%d/%s/%d", s.Rank, s.Op, s.Seq) }
 
 // Stops reads the operator numbers of a path through one step.
 func (v *View) Stops(step int, path []int64) []Stop {

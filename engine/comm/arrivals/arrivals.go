@@ -83,14 +83,14 @@ type Place struct {
 
 // RankAt is how one rank does at a place.
 type RankAt struct {
-	Rank    int
-	Arrival int64 // after the median of the members, median
-	Delay   int64 // own, median
-	Points  int
-	Last    int // of them it entered last
-	Strikes int
-	Charge  int64 // its share of what late ranks cost there
-	LogP    float64
+	Rank    int     `json:"rank"`
+	Arrival int64   `json:"arrival_ns"` // after the median of the members, median
+	Delay   int64   `json:"delay_ns"`   // own, median
+	Last    int     `json:"last"`       // of Points it entered last
+	Strikes int     `json:"strikes"`
+	Points  int     `json:"points"`
+	Charge  int64   `json:"cost_ns"` // its share of what late ranks cost there
+	LogP    float64 `json:"-"`
 }
 
 // Late is a rank that delays the others.
@@ -124,9 +124,9 @@ type Late struct {
 // Set is ranks that arrive late together, after sends and receives that the
 // record does not have.
 type Set struct {
-	Ranks []int
-	Place int
-	Delay int64
+	Ranks []int `json:"ranks"`
+	Place int   `json:"place"`
+	Delay int64 `json:"delay_ns"`
 }
 
 // Analyze compares the arrivals of all ranks.

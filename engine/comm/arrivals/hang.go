@@ -30,16 +30,16 @@ type Blocked struct {
 
 // Absent is a rank that did not enter.
 type Absent struct {
-	Rank  int
-	Host  string
-	Seq   int64 // its last call in the group, −1: none is recorded
-	Op    string
-	Line  Line
-	Enter int64  // on the common clock; 0: not known
-	In    string // group that it waits in instead, "" for none
+	Rank  int    `json:"rank"`
+	Host  string `json:"host" null:"zero"`
+	Seq   int64  `json:"last_seq" null:"negative"` // its last call in the group, −1: none is recorded
+	Op    string `json:"last_op" null:"zero"`
+	Line  Line   `json:"last_line" null:"zero"`
+	Enter int64  `json:"last_enter_ns" null:"zero"`  // on the common clock; 0: not known
+	In    string `json:"waits_in_group" null:"zero"` // group that it waits in instead, "" for none
 	// AtMost is how long after the first of the others entered its record was
 	// written at the latest; −1: not known.
-	AtMost int64
+	AtMost int64 `json:"-"`
 }
 
 // still is how many steps a wait must last to count as a hang rather than a delay.

@@ -10,12 +10,15 @@ import (
 
 // Line is the line of the user's code from which a call was entered.
 type Line struct {
-	File     string // as recorded; "" where there are no frames
-	Line     int
-	Function string // that the line stands in
-	Call     string // what it calls, of a library: "backward", "barrier"
-	Phase    Phase
+	File     string `json:"file"` // as recorded; "" where there are no frames
+	Line     int    `json:"line"`
+	Function string `json:"function"`         // that the line stands in
+	Call     string `json:"call" null:"zero"` // what it calls, of a library: "backward", "barrier"
+	Phase    Phase  `json:"-"`
 }
+
+// IsZero reports whether the line is not known.
+func (l Line) IsZero() bool { return l.File == "" }
 
 // Phase is the part of a training step that a stack is in, as far as names of
 // functions tell.

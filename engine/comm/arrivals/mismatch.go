@@ -29,21 +29,21 @@ func (d Difference) String() string {
 // Mismatch is a call that members entered differently, or with sizes that cannot
 // be.
 type Mismatch struct {
-	Difference Difference
-	Group      string
-	Desc       string
-	Seq        int64
-	Sides      []Side // the largest first; one where all are wrong alike
+	Difference Difference `json:"difference"`
+	Group      string     `json:"group"`
+	Desc       string     `json:"group_description" null:"zero"`
+	Seq        int64      `json:"seq"`
+	Sides      []Side     `json:"sides"` // the largest first; one where all are wrong alike
 }
 
 // Side is ranks that agree.
 type Side struct {
-	Ranks []int
-	Op    string
-	Sizes string // of input; of UnfitSizes and UnfitTotals also of output
-	Types string
-	State comms.State
-	Line  Line
+	Ranks []int       `json:"ranks"`
+	Op    string      `json:"op"`
+	Sizes string      `json:"sizes"` // of input; of UnfitSizes and UnfitTotals also of output
+	Types string      `json:"types"`
+	State comms.State `json:"state"`
+	Line  Line        `json:"source_line" null:"zero"`
 }
 
 // mismatches compares the members of each point; of a group, the first that

@@ -55,13 +55,13 @@ func profiles(r *comm.Result) int {
 type Communications struct {
 	Met                                                 bool // collectives that all ranks were seen in, or messages
 	LastHost                                            string
-	LastMost                                            *evidence.LastToEnter // who enters last most, where what came before is not known
+	LastMost                                            *evidence.LastToEnter // who enters last most, where what came before is not known, or too few collectives tell
 	Paired                                              int                   // calls with their kernels
 	Calls, Kernels, Ranks, Communicators, Logs, Exports int
 }
 
 // excludes is what calls and kernels can exclude: nothing where no collective can be
-// compared, and not all where what came before a late entry is not known.
+// compared, and not all where a rank is late and nothing tells whether by its own delay, or surely.
 func (c *Communications) excludes() exclusion {
 	switch {
 	case !c.Met:
@@ -85,6 +85,9 @@ func communications(r *comm.Result) *Communications {
 		worst := slices.MaxFunc(all, func(x, y suspects.Lateness) int { return cmp.Compare(x.Caused, y.Caused) })
 		c.LastMost = &evidence.LastToEnter{Rank: r.Ranks[worst.Rank].Rank, N: worst.Last, Of: worst.Of}
 		c.LastHost = r.Ranks[worst.Rank].Host
+	} else if l, share, ok := suspects.Unproven(r); ok {
+		c.LastMost = &evidence.LastToEnter{Rank: r.Ranks[l.Rank].Rank, N: l.Last, Of: l.Of, Delay: l.Usual, Share: share, P: l.Chance, Among: len(r.Ranks)}
+		c.LastHost = r.Ranks[l.Rank].Host
 	}
 	return c
 }

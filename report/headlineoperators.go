@@ -180,10 +180,13 @@ func alsoFound(all []diagnose.Finding) string {
 
 // nothingHeard is the answer where calls and kernels of NCCL show no suspect.
 func nothingHeard(c *diagnose.Communications) string {
-	switch {
-	case c.LastMost != nil:
+	switch last := c.LastMost; {
+	case last != nil && last.Delay > 0:
+		return fmt.Sprintf("Rank %d (%s) is the last to enter %d of %s, with an own delay of %s (median): too few to rule out chance.",
+			last.Rank, c.LastHost, last.N, counted(last.Of, "collective"), length(float64(last.Delay)))
+	case last != nil:
 		return fmt.Sprintf("Rank %d (%s) is the last to enter %d of %s, which costs the others most; the dumps do not show whether the delay is its own.",
-			c.LastMost.Rank, c.LastHost, c.LastMost.N, counted(c.LastMost.Of, "collective"))
+			last.Rank, c.LastHost, last.N, counted(last.Of, "collective"))
 	case c.Met:
 		return "Nothing stands out: no rank keeps the others waiting, and no link or communicator is significantly slower than those that do the same."
 	case c.Paired > 0:

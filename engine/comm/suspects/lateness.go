@@ -153,17 +153,7 @@ const (
 // Latecomers are the ranks that make the others wait, if any stand out, the worst first; shares are of the recording, of what is
 // more than the median rank's.
 func Latecomers(r *comm.Result) (found []Lateness, shares []float64) {
-	all, span := LatenessOf(r)
-	all = slices.DeleteFunc(all, func(l Lateness) bool { return l.Of == 0 })
-	if span <= 0 || len(all) == 0 {
-		return nil, nil
-	}
-	slices.SortStableFunc(all, func(a, b Lateness) int { return cmp.Compare(b.Own, a.Own) })
-	usual := all[len(all)/2].Own
-	excess := make([]float64, len(all))
-	for i, l := range all {
-		excess[i] = float64(l.Own-usual) / float64(span)
-	}
+	all, excess := byOwnDelay(r)
 	outlying := outliers(excess)
 	for i, l := range all {
 		if l.Of >= enough && l.Chance <= surely && (excess[i] >= plain || i < outlying && excess[i] >= worthwhile) {
@@ -171,6 +161,32 @@ func Latecomers(r *comm.Result) (found []Lateness, shares []float64) {
 		}
 	}
 	return found, shares
+}
+
+// Unproven is the rank that would plainly stand out, being the last to enter more than half of its collectives, if these were not too few to
+// tell; share is as of [Latecomers].
+func Unproven(r *comm.Result) (l Lateness, share float64, ok bool) {
+	all, excess := byOwnDelay(r)
+	if len(all) == 0 || all[0].Of >= enough || 2*all[0].Last <= all[0].Of || excess[0] < plain {
+		return Lateness{}, 0, false
+	}
+	return all[0], excess[0], true
+}
+
+// byOwnDelay is the ranks that were seen in collectives, those with most own delay first, and which part of the recording that is, beyond the
+// (lower) median rank's.
+func byOwnDelay(r *comm.Result) (all []Lateness, excess []float64) {
+	all, span := LatenessOf(r)
+	all = slices.DeleteFunc(all, func(l Lateness) bool { return l.Of == 0 })
+	if span <= 0 || len(all) == 0 {
+		return nil, nil
+	}
+	slices.SortStableFunc(all, func(a, b Lateness) int { return cmp.Compare(b.Own, a.Own) })
+	usual := all[len(all)/2].Own
+	for _, l := range all {
+		excess = append(excess, float64(l.Own-usual)/float64(span))
+	}
+	return all, excess
 }
 
 // outliers is how many of the first of x, in descending order and fewer than half, are outliers: where ranks differ as draws of

@@ -47,6 +47,34 @@ func TestLateOfTwo(t *testing.T) {
 	}
 }
 
+// Of a recording that ends early the rank that is late so far is told, and nobody is blamed; one that is late as often as not is not told.
+func TestUnproven(t *testing.T) {
+	always := func(int) (int64, int64) { return 0, 1_000_000 }
+	for name, c := range map[string]struct {
+		late func(k int) (int64, int64)
+		of   int
+		want bool
+	}{
+		"few":          {always, enough - 1, true},
+		"enough":       {always, enough, false},
+		"none":         {always, 0, false},
+		"by turns":     {func(k int) (int64, int64) { return int64(k%2) * 1_000_000, int64(1-k%2) * 1_100_000 }, 12, false},
+		"by a percent": {func(int) (int64, int64) { return 0, 100_000 }, 12, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := pairOfMany(c.late)
+			r.Collectives = r.Collectives[:c.of]
+			l, share, ok := Unproven(r)
+			if ok != c.want || ok && (l.Rank != 1 || l.Last != c.of || share < 0.05) {
+				t.Errorf("%v: %+v, %v of the time", ok, l, share)
+			}
+			if late, _ := Latecomers(r); c.want && len(late) > 0 {
+				t.Errorf("latecomers %+v", late)
+			}
+		})
+	}
+}
+
 // The third rank computes 0.3 ms longer than the others, as all sources of it tell.
 func TestLateRank(t *testing.T) {
 	r := commtest.Analyzed(t, comm.Analyze, commtest.Job(t, commtest.Logs, commtest.Exports))

@@ -57,16 +57,18 @@ type Communications struct {
 	LastHost                                            string
 	LastMost                                            *evidence.LastToEnter // who enters last most, where what came before is not known, or too few collectives tell
 	Paired                                              int                   // calls with their kernels
+	Absent                                              int                   // ranks whose collectives were not measured, without log or export
 	Calls, Kernels, Ranks, Communicators, Logs, Exports int
 }
 
 // excludes is what calls and kernels can exclude: nothing where no collective can be
-// compared, and not all where a rank is late and nothing tells whether by its own delay, or surely.
+// compared, and not all where a rank is late and nothing tells whether by its own delay, or surely, or where
+// ranks were not seen.
 func (c *Communications) excludes() exclusion {
 	switch {
 	case !c.Met:
 		return excludesNothing
-	case c.LastMost != nil:
+	case c.LastMost != nil || c.Absent > 0:
 		return excludesSome
 	}
 	return excludesAll
@@ -76,7 +78,7 @@ func (c *Communications) excludes() exclusion {
 func communications(r *comm.Result) *Communications {
 	met := slices.ContainsFunc(r.Collectives, func(c comm.Collective) bool { return c.Certain && c.Whole(r) })
 	c := &Communications{Met: met || len(r.Transfers) > 0, Paired: len(r.Matches), Calls: len(r.Calls), Ranks: len(r.Ranks),
-		Communicators: len(r.Communicators), Logs: r.Sources(comms.SourceNCCLLog), Exports: profiles(r)}
+		Communicators: len(r.Communicators), Logs: r.Sources(comms.SourceNCCLLog), Exports: profiles(r), Absent: absent(r)}
 	for i := range r.Ranks {
 		c.Kernels += len(r.Kernels(i))
 	}

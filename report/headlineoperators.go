@@ -187,6 +187,8 @@ func nothingHeard(c *diagnose.Communications) string {
 	case last != nil:
 		return fmt.Sprintf("Rank %d (%s) is the last to enter %d of %s, which costs the others most; the dumps do not show whether the delay is its own.",
 			last.Rank, c.LastHost, last.N, counted(last.Of, "collective"))
+	case c.Met && c.Absent > 0:
+		return fmt.Sprintf("Nothing stands out among the ranks that were seen together; what %s did is not known.", counted(c.Absent, "rank"))
 	case c.Met:
 		return "Nothing stands out: no rank keeps the others waiting, and no link or communicator is significantly slower than those that do the same."
 	case c.Paired > 0:

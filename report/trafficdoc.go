@@ -90,7 +90,13 @@ func trafficBasis(r *comm.Result) string {
 	if len(without) > 0 {
 		text += "; " + strings.Join(without, ", ")
 	}
-	return text + "."
+	text += "."
+	for _, n := range r.Notes {
+		if n.Kind == comm.NoteDisjoint {
+			text += fmt.Sprintf(" Perhaps these are several jobs, whose ranks are numbered on: %s share no communicator (--run, or a folder for each).", setsWords(n.Sets))
+		}
+	}
+	return text
 }
 
 // operationTable is one line per operation.

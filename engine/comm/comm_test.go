@@ -256,3 +256,13 @@ func TestRanks(t *testing.T) {
 		t.Errorf("a rank that is not there: %v", err)
 	}
 }
+
+// The process that left no log is the one rank that is missing from the communicator of all.
+func TestOneLogMissing(t *testing.T) {
+	r := analyze(t, commtest.Job(t, append(slices.Clone(commtest.Logs[:2]), commtest.Logs[3]), commtest.Exports), Options{})
+	for i := range r.Ranks {
+		if k := &r.Ranks[i]; k.PID != 4000+7*int64(k.Rank) || (k.Log == comms.None) != (k.Rank == 2) {
+			t.Errorf("pid %d is rank %d, with log %v", k.PID, k.Rank, k.Log != comms.None)
+		}
+	}
+}

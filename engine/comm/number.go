@@ -65,6 +65,9 @@ func (r *Result) worldRanks(m *members) (rank []int, why Note) {
 		}
 	}
 	next := g.Ranks
+	if g.Missing == 1 && len(r.Ranks) == g.Ranks { // who is left is the one that is missing
+		next = slices.Index(g.Sides, comms.None)
+	}
 	for i := range rank {
 		if rank[i] == comms.None {
 			rank[i] = next

@@ -21,12 +21,10 @@ func (s *Score) inArms() bool {
 // timesAlone is the score of the runs without arrivals, or of all where each has
 // them: stages are routed by their times, which are the same in both.
 func (s *Score) timesAlone() *Score {
-	out := *s
-	out.Runs = slices.DeleteFunc(slices.Clone(s.Runs), func(r *scoredRun) bool { return r.withArrivals() })
-	if len(out.Runs) == 0 {
-		return s
+	if out := s.only(func(r *scoredRun) bool { return !r.withArrivals() }); len(out.Runs) > 0 {
+		return out
 	}
-	return &out
+	return s
 }
 
 // armNote says how to read tables of runs with arrivals and without.

@@ -49,20 +49,13 @@ func descending(shares []float64) []float64 {
 func (s *Score) otherFirst(by []Key) []string {
 	var out []string
 	for _, g := range s.grouped(by) {
-		var tally tally
-		faulty(g.runs, func(w *scoredWindow) { tally.add(w.Routing) })
-		p := publishedFor(g, by)
+		tally, p := tallyOf(g.runs), publishedFor(g, by)
 		if p.of == 0 || tally.Windows == 0 || tally.Top1*p.of == p.top1*tally.Windows {
 			continue
 		}
-		var own, other mean
-		faulty(g.runs, func(w *scoredWindow) {
-			own.add(w.Share)
-			rival := rivalOf(w)
-			other.add(&rival)
-		})
+		own, other := rivals(g.runs)
 		out = append(out, fmt.Sprintf("%s: first in %s here and in %s in the paper. Here the seeded share is %v on average, the largest other %v.",
-			strings.Join(keyCells(g, by), ", "), of(tally.Top1, tally.Windows), of(p.top1, p.of), &own, &other))
+			strings.Join(keyCells(g, by), ", "), of(tally.Top1, tally.Windows), of(p.top1, p.of), own, other))
 	}
 	return out
 }

@@ -23,23 +23,19 @@ func Figures(dir string, o Options, w plots.Width) ([]Artifact, error) {
 }
 
 func (f *scoredFolder) figures(w plots.Width) ([]Artifact, error) {
-	score, rows := f.score, f.rows
 	var figures []drawing
 	const methods = 4 // the table whose runs Figure 3a counts
 	for i := range paperTables {
 		if p := &paperTables[i]; p.Number == methods {
-			if part, inputs := f.forTable(p, score, rows); len(part.Runs) > 0 {
+			if part, inputs := f.part(p.counts); len(part.Runs) > 0 {
 				figures = append(figures, drawing{"figure-3a", part.timesAlone().methodBars(), inputs})
 			}
 		}
 	}
-	from := 0
-	for _, g := range f.byGroup(score) {
-		to := from + len(g.Runs)
+	for _, g := range f.byGroup() {
 		if severalDelays(g.Runs) {
-			figures = append(figures, (&delayGroup{g.Name, Score{Tau: score.Tau, Runs: g.Runs}, rows[from:to]}).drawings()...)
+			figures = append(figures, g.drawings()...)
 		}
-		from = to
 	}
 	measured, err := f.measured()
 	if err != nil {
@@ -101,22 +97,15 @@ func percents(of int, counts ...int) []float64 {
 	return out
 }
 
-// delayGroup is a group with several delays.
-type delayGroup struct {
-	name   string
-	score  Score
-	inputs []Provenance
-}
-
-// drawings are the figures of the group.
-func (g *delayGroup) drawings() []drawing {
+// drawings are the figures of a group with several delays.
+func (g *groupRuns) drawings() []drawing {
 	var out []drawing
 	var sizes []curve // the first curve of each size and pattern
-	curves := g.score.curves()
+	curves := g.curves()
 	for i := range curves {
 		c := &curves[i]
 		if c.Family == simulate.Data && !c.Intermittent && !c.Arrivals && len(c.Points) > 1 {
-			out = append(out, drawing{fmt.Sprintf("figure-3b-%s-r%d", g.name, c.Ranks), c.transitionChart(g.score.Tau), g.inputs})
+			out = append(out, drawing{fmt.Sprintf("figure-3b-%s-r%d", g.Name, c.Ranks), c.transitionChart(g.Tau), g.inputs})
 		}
 		known := false
 		for _, s := range sizes {
@@ -127,7 +116,7 @@ func (g *delayGroup) drawings() []drawing {
 		}
 	}
 	for _, s := range sizes {
-		name := fmt.Sprintf("detectability-%s-r%d", g.name, s.Ranks)
+		name := fmt.Sprintf("detectability-%s-r%d", g.Name, s.Ranks)
 		if s.Intermittent {
 			name += "-intermittent"
 		}

@@ -10,21 +10,21 @@ import (
 	"github.com/sfstat/sfstat/eval/simulate"
 )
 
-// groupRuns is the runs of one group of a campaign.
+// groupRuns is the runs of one group of a campaign, and where they come from.
 type groupRuns struct {
 	Name string
-	Runs []*scoredRun
+	*Score
+	inputs []Provenance
 }
 
 // byGroup divides the runs of a plan, whose groups follow each other.
-func (f *folder) byGroup(s *Score) []groupRuns {
+func (f *scoredFolder) byGroup() []groupRuns {
 	var out []groupRuns
 	for i := range f.tasks {
-		if n := len(out); n == 0 || out[n-1].Name != f.tasks[i].Group {
-			out = append(out, groupRuns{Name: f.tasks[i].Group})
+		if name := f.tasks[i].Group; i == 0 || name != f.tasks[i-1].Group {
+			part, inputs := f.part(func(t *Task, _ *scoredRun) bool { return t.Group == name })
+			out = append(out, groupRuns{name, part, inputs})
 		}
-		g := &out[len(out)-1]
-		g.Runs = append(g.Runs, s.Runs[i])
 	}
 	return out
 }
@@ -74,8 +74,7 @@ func (g *groupRuns) configuration() []string {
 }
 
 func (g *groupRuns) shown() []string {
-	var tally tally
-	faulty(g.Runs, func(w *scoredWindow) { tally.add(w.Routing) })
+	tally := tallyOf(g.Runs)
 	runs, called, astray, healthy, strong := 0, 0, 0, 0, 0
 	for _, r := range g.Runs {
 		if !r.healthy() {

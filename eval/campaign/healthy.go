@@ -66,18 +66,12 @@ func rateAtMost(k, n int) string {
 
 // healthy is the table of what has no fault, where the campaign has such
 // windows.
-func (f *folder) healthy(score *Score, rows []Provenance) []Artifact {
-	part := Score{Tau: score.Tau}
-	a := Artifact{Name: "healthy"}
-	for i, r := range score.Runs {
-		if slices.ContainsFunc(r.Windows, func(w scoredWindow) bool { return !w.Fault }) {
-			part.Runs = append(part.Runs, r)
-			a.Inputs = append(a.Inputs, rows[i])
-		}
-	}
+func (f *scoredFolder) healthy() []Artifact {
+	part, inputs := f.part(func(_ *Task, r *scoredRun) bool {
+		return slices.ContainsFunc(r.Windows, func(w scoredWindow) bool { return !w.Fault })
+	})
 	if len(part.Runs) == 0 {
 		return nil
 	}
-	a.Table = part.HealthyTable()
-	return []Artifact{a}
+	return []Artifact{{Name: "healthy", Table: part.HealthyTable(), Inputs: inputs}}
 }

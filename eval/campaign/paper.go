@@ -125,8 +125,22 @@ type scoredFolder struct {
 	rows  []Provenance
 }
 
+// part are the runs that are to be kept, and where they come from.
+func (f *scoredFolder) part(keep func(*Task, *scoredRun) bool) (*Score, []Provenance) {
+	i := -1
+	var inputs []Provenance
+	part := f.score.only(func(r *scoredRun) bool {
+		i++
+		kept := keep(&f.tasks[i], r)
+		if kept {
+			inputs = append(inputs, f.rows[i])
+		}
+		return kept
+	})
+	return part, inputs
+}
+
 func (f *scoredFolder) tables() ([]Artifact, error) {
-	score, rows := f.score, f.rows
 	recorded, recordings, err := f.recordings()
 	if err != nil {
 		return nil, err
@@ -138,7 +152,7 @@ func (f *scoredFolder) tables() ([]Artifact, error) {
 	var out []Artifact
 	for i := range paperTables {
 		p := &paperTables[i]
-		part, inputs := f.forTable(p, score, rows)
+		part, inputs := f.part(p.counts)
 		a := Artifact{Name: "table-" + strconv.Itoa(p.Number), Inputs: inputs}
 		switch {
 		case p.Number == sourceTable && len(recorded) > 0:
@@ -151,22 +165,22 @@ func (f *scoredFolder) tables() ([]Artifact, error) {
 		a.Table.Title = "Table " + strconv.Itoa(p.Number) + ". " + a.Table.Title
 		out = append(out, a)
 	}
-	out = append(out, f.healthy(score, rows)...)
-	out = append(out, f.groups(score, rows)...)
+	out = append(out, f.healthy()...)
+	out = append(out, f.groups()...)
 	recording, err := f.overheads()
 	if err != nil {
 		return nil, err
 	}
 	out = append(out, recording...)
 	for i := range out {
-		out[i].Cells = explained(out[i].Table.cells(out[i].Name), score)
+		out[i].Cells = explained(out[i].Table.cells(out[i].Name), f.score)
 	}
-	return append(f.published(score, rows, out), out...), nil
+	return append(f.published(out), out...), nil
 }
 
 // published are the tables of runs that stand for groups of the paper, the
 // first of them about what the others say.
-func (f *folder) published(score *Score, rows []Provenance, others []Artifact) []Artifact {
+func (f *scoredFolder) published(others []Artifact) []Artifact {
 	var out []Artifact
 	for _, p := range []struct {
 		name, title string
@@ -180,22 +194,17 @@ func (f *folder) published(score *Score, rows []Provenance, others []Artifact) [
 		{"table-8", "Table 8. ", caseNames(), (*Score).caseTable},
 		{"table-16", "Table 16. ", publishedNames(), (*Score).configurationTable},
 	} {
-		a := Artifact{Name: p.name}
-		for i := range f.tasks {
-			if slices.Contains(p.groups, f.tasks[i].Published) {
-				a.Inputs = append(a.Inputs, rows[i])
-			}
-		}
-		if len(a.Inputs) == 0 {
+		part, inputs := f.part(func(t *Task, _ *scoredRun) bool { return slices.Contains(p.groups, t.Published) })
+		if len(inputs) == 0 {
 			continue
 		}
-		a.Table = p.of(score)
+		a := Artifact{Name: p.name, Table: p.of(part), Inputs: inputs}
 		a.Table.Title = p.title + a.Table.Title
-		a.Cells = explained(a.Table.cells(a.Name), score)
+		a.Cells = explained(a.Table.cells(a.Name), f.score)
 		out = append(out, a)
 	}
 	if len(out) > 0 {
-		out = append([]Artifact{questions(append(out[:len(out):len(out)], others...), rows)}, out...)
+		out = append([]Artifact{questions(slices.Concat(out, others), f.rows)}, out...)
 	}
 	return out
 }
@@ -220,43 +229,26 @@ func openScored(dir string, o Options) (*scoredFolder, error) {
 	return &scoredFolder{f, score, rows}, nil
 }
 
-// forTable are the runs that a table counts, and where they come from.
-func (f *folder) forTable(p *paperTable, score *Score, rows []Provenance) (*Score, []Provenance) {
-	part := &Score{Tau: score.Tau, gates: score.gates}
-	var inputs []Provenance
-	for i := range f.tasks {
-		if p.counts(&f.tasks[i], score.Runs[i]) {
-			part.Runs = append(part.Runs, score.Runs[i])
-			inputs = append(inputs, rows[i])
-		}
-	}
-	return part, inputs
-}
-
 // groups are the tables that follow from what groups are: what each shows, and
 // of those with several delays, removed faults or microsteps what that shows.
-func (f *folder) groups(score *Score, rows []Provenance) []Artifact {
-	groups := f.byGroup(score)
-	out := []Artifact{{Name: "groups", Table: groupTable(groups), Inputs: rows}}
-	from := 0
+func (f *scoredFolder) groups() []Artifact {
+	groups := f.byGroup()
+	out := []Artifact{{Name: "groups", Table: groupTable(groups), Inputs: f.rows}}
 	for _, g := range groups {
-		part := Score{Tau: score.Tau, Runs: g.Runs}
-		inputs := rows[from : from+len(g.Runs)]
 		add := func(kind string, t Table) {
 			t.Title = "Group " + g.Name + ". " + t.Title
-			out = append(out, Artifact{Name: kind + "-" + g.Name, Table: t, Inputs: inputs})
+			out = append(out, Artifact{Name: kind + "-" + g.Name, Table: t, Inputs: g.inputs})
 		}
 		if severalDelays(g.Runs) {
-			add("detectability", part.DetectabilityTable())
-			add("thresholds", part.thresholdTable())
+			add("detectability", g.DetectabilityTable())
+			add("thresholds", g.thresholdTable())
 		}
-		if back := part.recoveries(); len(back) > 0 {
+		if back := g.recoveries(); len(back) > 0 {
 			add("recovery", recoveryTable(back))
 		}
 		if slices.ContainsFunc(g.Runs, func(r *scoredRun) bool { return r.Accumulation > 1 && !r.healthy() }) {
-			add("accumulation", part.accumulationTable())
+			add("accumulation", g.accumulationTable())
 		}
-		from += len(g.Runs)
 	}
 	return out
 }

@@ -74,7 +74,7 @@ func (s *Score) configurationTable() Table {
 	t := Table{Title: "Groups of the evaluation", Keys: 1,
 		Head: []string{"group", "role", "ranks", "seeds", "delays_ms", "runs", "windows", "steps", "paper's ranks", "paper's seeds", "paper's delays_ms"}}
 	for _, p := range publishedEvaluation {
-		g := groupRuns{Name: p.name, Runs: s.standingFor(p.name).Runs}
+		g := groupRuns{Name: p.name, Score: s.standingFor(p.name)}
 		if len(g.Runs) == 0 {
 			if p.elsewhere != "" {
 				t.Rows = append(t.Rows, []string{p.name, p.role, "of " + p.elsewhere, none, none, none, none, none, p.ranks, p.seeds, p.delays})

@@ -22,9 +22,9 @@ func explained(cells []cell, s *Score) []cell {
 }
 
 func (s *Score) reason(c *cell) string {
-	part := &Score{Tau: s.Tau, gates: s.gates, Runs: slices.DeleteFunc(slices.Clone(s.Runs), func(r *scoredRun) bool {
-		return r.task == nil || !slices.Contains(r.task.Tables, methodTable) || r.withArrivals()
-	})}
+	part := s.only(func(r *scoredRun) bool {
+		return r.task != nil && slices.Contains(r.task.Tables, methodTable) && !r.withArrivals()
+	})
 	switch {
 	case c.Artifact == "table-4" && len(part.Runs) > 0:
 		return part.methodReason(c)
@@ -62,9 +62,9 @@ func (s *Score) methodReason(c *cell) string {
 	case c.Row == "spread":
 		device := s.ofFamily(simulate.ForwardDevice)
 		second := 0
-		faulty(device.Runs, func(w *scoredWindow) { count(&second, at(w).Place == 2) })
+		faulty(device, func(w *scoredWindow) { count(&second, at(w).Place == 2) })
 		return fmt.Sprintf("The paper misses ten rows. In the ten of forward_device no spread shows the fault, since the host of the delayed rank is as fast as the others; "+
-			"its place is that of the jitter of forward, second here in %s of them. Third is as likely on another job.", of(second, len(device.Runs)))
+			"its place is that of the jitter of forward, second here in %s of them. Third is as likely on another job.", of(second, len(device)))
 	case c.Row == "slowest_rank":
 		return fmt.Sprintf("Ranks leave the all-reduce together, so noise after it decides which of them is slowest in a step. Mostly it is one that waited, whose breakdown shows the wait: "+
 			"missed here are %s. The paper's slowest rank is the hidden one more often.", s.missedBy(at))
@@ -85,14 +85,12 @@ func (s *Score) reached(k int) string {
 	return of(above, all)
 }
 
-func (s *Score) ofFamily(f simulate.Family) *Score {
-	part := *s
-	part.Runs = slices.DeleteFunc(slices.Clone(s.Runs), func(r *scoredRun) bool { return r.Family != f })
-	return &part
+func (s *Score) ofFamily(f simulate.Family) []*scoredRun {
+	return s.only(func(r *scoredRun) bool { return r.Family == f }).Runs
 }
 
 func (s *Score) outsideBackward() []*scoredRun {
-	return slices.DeleteFunc(slices.Clone(s.Runs), func(r *scoredRun) bool { return r.Family == simulate.Backward || r.Family == simulate.BackwardComm })
+	return s.only(func(r *scoredRun) bool { return r.Family != simulate.Backward && r.Family != simulate.BackwardComm }).Runs
 }
 
 // missedBy are the rows whose stage a method does not have among its
@@ -117,14 +115,9 @@ func (s *Score) missedBy(at func(*scoredWindow) routing) string {
 
 // shardingReason is about the callbacks of E8.
 func (s *Score) shardingReason() string {
-	var own, other mean
-	faulty(s.ofFamily(simulate.CallbackSync).Runs, func(w *scoredWindow) {
-		own.add(w.Share)
-		rival := rivalOf(w)
-		other.add(&rival)
-	})
+	own, other := rivals(s.ofFamily(simulate.CallbackSync))
 	return fmt.Sprintf("The callback of 180 ms has %v of the makespan here, the largest other stage %v. In three of the paper's rows, ZeRO-1 at 32 ranks, another stage is longer, "+
-		"as its backward is beside callbacks of 120 ms (Table 14).", &own, &other)
+		"as its backward is beside callbacks of 120 ms (Table 14).", own, other)
 }
 
 // scaleReason is about data of 120 ms at 128 ranks.
@@ -146,15 +139,21 @@ func (s *Score) scaleReason() string {
 		"and on at the same rate; what the paper's is at 128 ranks is lost in the text, and a longer one makes the share smaller.", &step, &own, fixed(two))
 }
 
-// rivalOf is the largest share of a stage that hides nothing.
-func rivalOf(w *scoredWindow) float64 {
-	rival := 0.0
-	for i, share := range w.shares {
-		if !w.seeded[i] {
-			rival = max(rival, share)
+// rivals are the means, over the windows with a fault, of the seeded share and of the
+// largest of a stage that hides nothing.
+func rivals(runs []*scoredRun) (own, other *mean) {
+	own, other = new(mean), new(mean)
+	faulty(runs, func(w *scoredWindow) {
+		own.add(w.Share)
+		rival := 0.0
+		for i, share := range w.shares {
+			if !w.seeded[i] {
+				rival = max(rival, share)
+			}
 		}
-	}
-	return rival
+		other.add(&rival)
+	})
+	return own, other
 }
 
 // twoOf is the sum of the two largest.

@@ -93,6 +93,13 @@ type Score struct {
 	gates gates.Gates // of the scoring
 }
 
+// only is the score of some of the runs.
+func (s *Score) only(keep func(*scoredRun) bool) *Score {
+	part := *s
+	part.Runs = slices.DeleteFunc(slices.Clone(s.Runs), func(r *scoredRun) bool { return !keep(r) })
+	return &part
+}
+
 // scoredRun is one case and how it was answered.
 type scoredRun struct {
 	runCase

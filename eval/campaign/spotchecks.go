@@ -13,8 +13,7 @@ import (
 func (s *Score) boundaryTable() Table {
 	t := Table{Title: fmt.Sprintf("Boundary of the candidate set: when the two largest shares reach τ = %s", fixed(s.Tau)), Keys: 1,
 		Head: []string{"ranks", "share of the two largest, by delay", "crosses between ms", "paper: crosses between ms"}}
-	part := s.standingFor("E4")
-	for _, g := range part.grouped([]Key{ByRanks}) {
+	for _, g := range s.grouped([]Key{ByRanks}) {
 		ranks := Score{Tau: s.Tau, Runs: g.runs}
 		text, last, lastDelay, crossing := "", 0.0, simulate.Millis(0), none
 		for _, d := range ranks.grouped([]Key{ByDelay}) {
@@ -53,12 +52,10 @@ func twoLargest(runs []*scoredRun) float64 {
 func (s *Score) scaleTable() Table {
 	t := Table{Title: "Routing at 64 and 128 ranks: windows with a fault, the paper's cut", Keys: 3,
 		Head: []string{"family", "ranks", "delay_ms", "windows", "delay ÷ step", "seeded share", "two largest", "top-1", "top-2", "paper: top-2"}}
-	part := s.standingFor("Scale")
-	for _, g := range part.grouped([]Key{ByFamily, ByRanks, ByDelay}) {
-		var tally tally
+	for _, g := range s.grouped([]Key{ByFamily, ByRanks, ByDelay}) {
+		tally := tallyOf(g.runs)
 		var share, step mean
 		faulty(g.runs, func(w *scoredWindow) {
-			tally.add(w.Routing)
 			share.add(w.Share)
 			step.addOf(float64(g.like.Delay)*1e6, w.pace.median)
 		})
@@ -86,7 +83,6 @@ func publishedScale(c *runCase) string {
 func (s *Score) shardingTable() Table {
 	t := Table{Title: "Sharded jobs: windows with a fault, the paper's cut", Keys: 1,
 		Head: []string{"rows", "families", "ranks", "windows", "top-1", "top-2", "misses", "paper: top-1", "paper: top-2", "paper: misses"}}
-	part := s.standingFor("E8")
 	for _, kind := range []struct {
 		name      string
 		control   bool
@@ -95,12 +91,11 @@ func (s *Score) shardingTable() Table {
 		{"ranks synchronise after the delay", false, [3]string{"87/90", "90/90", "callback_sync at 32 ranks"}},
 		{"control: optimizer on the host", true, [3]string{"0/18", "0/18", none}},
 	} {
-		g := groupRuns{Runs: slices.DeleteFunc(slices.Clone(part.Runs), func(r *scoredRun) bool { return (r.Family == simulate.OptimizerHost) != kind.control })}
+		g := groupRuns{Score: s.only(func(r *scoredRun) bool { return (r.Family == simulate.OptimizerHost) == kind.control })}
 		if len(g.Runs) == 0 {
 			continue
 		}
-		var tally tally
-		faulty(g.Runs, func(w *scoredWindow) { tally.add(w.Routing) })
+		tally := tallyOf(g.Runs)
 		c := g.configuration()
 		misses := none
 		if !kind.control {

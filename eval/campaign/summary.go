@@ -138,6 +138,12 @@ func (t *tally) add(r routing) {
 	t.MaxCandidates = max(t.MaxCandidates, r.Candidates)
 }
 
+// tallyOf counts the frontier by the paper's cut over the windows with a fault.
+func tallyOf(runs []*scoredRun) (t tally) {
+	faulty(runs, func(w *scoredWindow) { t.add(w.Routing) })
+	return t
+}
+
 // meanCandidates is the mean size of the candidate set; 0 without windows.
 func (t *tally) meanCandidates() float64 { return float64(t.candidates) / float64(max(1, t.Windows)) }
 

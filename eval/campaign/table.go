@@ -72,8 +72,7 @@ func (s *Score) RoutingTable(v View) Table {
 		t.Head = append(t.Head, "paper: top-1", "paper: top-2", "paper: hit", "paper: mean")
 	}
 	for _, g := range s.grouped(v.keys()) {
-		var tally tally
-		faulty(g.runs, func(w *scoredWindow) { tally.add(w.Routing) })
+		tally := tallyOf(g.runs)
 		row := append(keyCells(g, v.keys()), strconv.Itoa(tally.Windows))
 		row = append(row, tally.cells()...)
 		if p := publishedFor(g, v.keys()); v.Published {
@@ -93,13 +92,9 @@ func (s *Score) ForwardTable(v View) Table {
 		t.Head = append(t.Head, "paper: top-1", "paper: top-2", "paper: labelled")
 	}
 	for _, f := range forwardFamilies {
-		var tally tally
-		labelled := 0
-		others := func(r *scoredRun) bool { return r.Family != f.family }
-		faulty(slices.DeleteFunc(slices.Clone(s.Runs), others), func(w *scoredWindow) {
-			tally.add(w.Routing)
-			count(&labelled, slices.Contains(w.Labels, f.label.String()))
-		})
+		runs, labelled := s.ofFamily(f.family), 0
+		faulty(runs, func(w *scoredWindow) { count(&labelled, slices.Contains(w.Labels, f.label.String())) })
+		tally := tallyOf(runs)
 		n := tally.Windows
 		row := []string{f.family.String(), f.label.String(), strconv.Itoa(n), of(tally.Top1, n), of(tally.Top2, n), of(labelled, n)}
 		if v.Published {

@@ -58,7 +58,5 @@ var publishedCompleteness = map[string][]string{
 
 // standingFor are the runs that stand for a published group.
 func (s *Score) standingFor(published ...string) *Score {
-	part := *s
-	part.Runs = slices.DeleteFunc(slices.Clone(s.Runs), func(r *scoredRun) bool { return r.task == nil || !slices.Contains(published, r.task.Published) })
-	return &part
+	return s.only(func(r *scoredRun) bool { return r.task != nil && slices.Contains(published, r.task.Published) })
 }

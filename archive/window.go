@@ -179,7 +179,11 @@ func (t *table) readSide(c *columns, f form) error {
 func (t *table) readChannel(values, ready *parquet.Cursor) ([]trace.Sample, error) {
 	var samples []trace.Sample
 	err := t.each(values, func(row int, v parquet.Run) error {
-		samples = slices.Grow(samples, present(v))
+		if n := present(v); samples == nil && n > 0 {
+			samples = ingest.Samples(n)
+		} else {
+			samples = slices.Grow(samples, n) // of another page
+		}
 		t.notNull(row, v, func(_ int, at trace.Sample, bits int64) bool {
 			at.Value = math.Float64frombits(uint64(bits))
 			samples = append(samples, at)

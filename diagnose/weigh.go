@@ -32,7 +32,7 @@ func (r *run) toWeigh(w *trace.Window, a *frontier.Analysis) bool {
 // later keeps the window, whose times the caller may change.
 func (x weighing) later() *weighing {
 	w := *x.w
-	w.Durations, w.Wall = slices.Clone(w.Durations), slices.Clone(w.Wall)
+	w.Durations, w.Wall, w.Side = slices.Clone(w.Durations), slices.Clone(w.Wall), nil
 	return &weighing{&w, x.a}
 }
 

@@ -7,24 +7,41 @@ import (
 	"github.com/sfstat/sfstat/trace"
 )
 
-// spare holds the times of windows that were released, by the binary order of their number.
-var spare [bits.UintSize + 1]sync.Pool
+// released are lists that nothing refers to any more, by the binary order of their length.
+type released[T any] [bits.UintSize + 1]sync.Pool
 
-// Times is n durations, whatever they are, for a reader to fill.
-func Times(n int) []int64 {
-	if old, ok := spare[bits.Len(uint(n))].Get().(*[]int64); ok && cap(*old) >= n {
+func (of *released[T]) take(n int) []T {
+	if old, ok := of[bits.Len(uint(n))].Get().(*[]T); ok && cap(*old) >= n {
 		return (*old)[:n]
 	}
-	return make([]int64, n)
+	return make([]T, n)
 }
 
-// Release gives the times of a window back, to which nothing may refer any more: those
-// of a window that is read later take their place.
+// put takes a list out of where it lies.
+func (of *released[T]) put(list *[]T) {
+	if old := *list; len(old) > 0 {
+		of[bits.Len(uint(len(old)))].Put(&old)
+		*list = nil
+	}
+}
+
+var (
+	times   released[int64]
+	samples released[trace.Sample]
+)
+
+// Times is n durations, whatever they are, for a reader to fill.
+func Times(n int) []int64 { return times.take(n) }
+
+// Samples is no samples, with room for n.
+func Samples(n int) []trace.Sample { return samples.take(n)[:0] }
+
+// Release gives the times and samples of a window back, to which nothing may refer any
+// more: those of a window that is read later take their place.
 func Release(w *trace.Window) {
-	for _, times := range []*[]int64{&w.Durations, &w.Wall} {
-		if old := *times; len(old) > 0 {
-			spare[bits.Len(uint(len(old)))].Put(&old)
-			*times = nil
-		}
+	times.put(&w.Durations)
+	times.put(&w.Wall)
+	for i := range w.Side {
+		samples.put(&w.Side[i].Samples)
 	}
 }

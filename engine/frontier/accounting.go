@@ -52,7 +52,8 @@ func (a *accounting) measure() {
 		a.groups[g] = append(a.groups[g], i)
 	}
 	a.sync = a.lines(v)
-	a.acc = scan(v, a.gates.Leader, nil)
+	a.acc.ends = sized(&a.keep.reached, v.steps*v.ranks())
+	a.acc.scan(v, a.gates.Leader, nil)
 	c := a.spent
 	if c == nil {
 		c = follow(v, a.sync, new(buffers))

@@ -12,17 +12,14 @@ type suspicion struct {
 	points  int
 	charges int
 	total   float64 // Σ of the charges
-	sizes   []size  // the charges, by size
+	sizes   []size  // the charges, by size: of the class least and those above it
+	least   uint64
 	late    float64 // Σ over the synchronisation points of the late ranks' part of all ranks
 	saved   float64
 }
 
-// size is some charges of nearly the same size, an eighth of an octave wide.
-type size struct {
-	class   uint64 // the leading bits
-	n       float64
-	largest float64
-}
+// size is the charges of a class: of nearly the same size, an eighth of an octave wide.
+type size struct{ n, largest float64 }
 
 func (s *suspicion) charge(x float64) {
 	if x < 1 { // ns
@@ -35,19 +32,19 @@ func (s *suspicion) charge(x float64) {
 	bin.largest = max(bin.largest, x)
 }
 
-// bin is the charges of a class of sizes, which it makes where there are none. It
-// is valid until the next one is made.
+// bin is the charges of a class of sizes, the leading bits of each. It is valid until
+// the next one is asked for.
 func (s *suspicion) bin(class uint64) *size {
-	i := 0
-	for n := len(s.sizes); n > 0; {
-		half := n / 2
-		if s.sizes[i+half].class < class {
-			i, half = i+half+1, n-half-1
-		}
-		n = half
+	if len(s.sizes) == 0 {
+		s.sizes, s.least = make([]size, 1, 64), class // eight octaves
 	}
-	if i == len(s.sizes) || s.sizes[i].class != class {
-		s.sizes = slices.Insert(s.sizes, i, size{class: class})
+	if class < s.least {
+		s.sizes, s.least = slices.Insert(s.sizes, 0, make([]size, s.least-class)...), class
+	}
+	i := int(class - s.least)
+	if n := len(s.sizes); i >= n {
+		s.sizes = slices.Grow(s.sizes, i+1-n)[:i+1]
+		clear(s.sizes[n:])
 	}
 	return &s.sizes[i]
 }
@@ -110,6 +107,9 @@ func (s suspicion) bySize(total float64, ranks int) float64 {
 func (s suspicion) exponent(lambda, total float64, ranks int) float64 {
 	sum := -lambda * total
 	for _, b := range s.sizes {
+		if b.n == 0 {
+			continue
+		}
 		sum += b.n * math.Log1p(math.Expm1(lambda*b.largest)/float64(ranks))
 	}
 	return sum
@@ -126,6 +126,9 @@ func (s suspicion) tilt(total float64, ranks int) float64 {
 	for range 60 {
 		slope, bend := -total, 0.0
 		for _, b := range s.sizes {
+			if b.n == 0 {
+				continue
+			}
 			odds := math.Exp(lambda*b.largest) / others
 			part := b.largest * odds / (1 + odds) // 1 − 1/(1+odds) of a charge that is the rank's
 			slope += b.n * part

@@ -74,7 +74,7 @@ func (p *plan) analyze() (*Analysis, []*accounting) {
 	var beside sync.WaitGroup
 	if p.o.Cut == cut.Auto && p.cut != cut.Step && p.o.Depth == WholeAccount {
 		paper := *p
-		paper.spent = nil
+		paper.spent, paper.keep = nil, new(buffers) // both at a time
 		paper.gates = p.given
 		paper.cut, paper.cutReason = cut.Step, cut.AsPublished
 		paper.o.ModelFit = fit.None
@@ -98,10 +98,11 @@ func (p *plan) analyze() (*Analysis, []*accounting) {
 func (p *plan) part(g roleGroup) *plan {
 	part := *p
 	part.w = p.w.Select(g.columns)
-	part.matrix = newRowsAfter(part.w, p.matrix.lead, new(buffers))
+	part.keep = new(buffers)
+	part.matrix = newRowsAfter(part.w, p.matrix.lead, part.keep)
 	// The other groups are left out here, not missing.
 	part.matrix.quality.Missing = p.matrix.quality.Missing
-	part.medians = rankMedians(part.matrix, new(buffers))
+	part.medians = rankMedians(part.matrix, part.keep)
 	part.apart, part.spent = nil, nil
 	if p.point.WithinPeers {
 		part.point = findSyncPoint(part.matrix, p.scaled, p.o.SyncAfter)
@@ -136,6 +137,7 @@ type plan struct {
 	roles          roles
 	medians        [][]int64 // [stage][rank] over the window's steps
 	apart          []int64   // [rank] of the carried prefixes of the series; nil at its start
+	keep           *buffers  // of the window alone
 	spent          *course   // of the cut, where findRoles needed them and the cut does not carry on
 }
 
@@ -148,14 +150,15 @@ func prepare(w *trace.Window, o Options, s *Series) (*plan, error) {
 	if err := p.given.Validate(); err != nil {
 		return nil, err
 	}
-	lead, keep := 0, new(buffers)
+	lead := 0
+	p.keep = new(buffers)
 	if s != nil {
-		keep = &s.keep
-		w, lead = s.before.join(w, keep)
+		p.keep = &s.keep
+		w, lead = s.before.join(w, p.keep)
 	}
 	first := w.FirstStep
 	p.w, p.dataWaitUnsafe = chargeDataWait(w)
-	p.matrix = newRowsAfter(p.w, max(0, lead-int(p.w.FirstStep-first)), keep)
+	p.matrix = newRowsAfter(p.w, max(0, lead-int(p.w.FirstStep-first)), p.keep)
 	p.scaled = p.given.ScaledTo(p.matrix.typicalStep(), p.w.Steps())
 	p.gates = p.scaled
 	if o.Cut == cut.Step {
@@ -181,8 +184,8 @@ func prepare(w *trace.Window, o Options, s *Series) (*plan, error) {
 		p.point.Boundaries[i].slopes = nil // not to be kept with the result
 	}
 	p.settleSyncPoint()
-	p.roles = p.findRoles(keep)
-	p.medians = rankMedians(p.matrix, keep)
+	p.roles = p.findRoles()
+	p.medians = rankMedians(p.matrix, p.keep)
 	return p, nil
 }
 

@@ -104,7 +104,7 @@ type roleGroup struct {
 // findRoles groups the ranks by declared role and asks whether the groups (or,
 // undeclared, the ranks) do different productive work: only then is one
 // frontier over all of them unsafe.
-func (p *plan) findRoles(keep *buffers) roles {
+func (p *plan) findRoles() roles {
 	R := len(p.w.Ranks)
 	out := roles{peerOf: make([]int, R)}
 	for r, rank := range p.w.Ranks {
@@ -127,7 +127,7 @@ func (p *plan) findRoles(keep *buffers) roles {
 		return out
 	}
 	v := newView(p.matrix, p.cut, p.point.At)
-	spent := follow(v, p.lines(v), keep)
+	spent := follow(v, p.lines(v), p.keep)
 	if p.cut != cut.Carried { // whose ranks begin apart
 		p.spent = spent
 	}

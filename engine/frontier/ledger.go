@@ -82,10 +82,12 @@ func (s *suspicion) merge(o *suspicion) {
 	s.total += o.total
 	s.late += o.late
 	s.saved += o.saved
-	for _, bin := range o.sizes {
-		to := s.bin(bin.class)
-		to.n += bin.n
-		to.largest = max(to.largest, bin.largest)
+	for i, bin := range o.sizes {
+		if bin.n > 0 {
+			to := s.bin(o.least + uint64(i))
+			to.n += bin.n
+			to.largest = max(to.largest, bin.largest)
+		}
 	}
 }
 

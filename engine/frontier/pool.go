@@ -62,7 +62,7 @@ func copied(a *accounting) *accounting {
 	plan.w, plan.matrix, plan.medians = &head, nil, nil
 	view.rows = &rows{w: &head, names: a.v.names}
 	sum := &accounting{plan: &plan, v: &view, mix: a.mix, sync: a.sync, groups: a.groups, sums: a.sums}
-	sum.acc.rows = slices.Clone(a.acc.rows)
+	sum.acc.rows, sum.acc.ends = slices.Clone(a.acc.rows), nil
 	for i := range sum.acc.rows {
 		k := &sum.acc.rows[i]
 		k.leads, k.slack = slices.Clone(k.leads), slices.Clone(k.slack)

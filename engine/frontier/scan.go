@@ -77,8 +77,15 @@ type boundary struct {
 // (StageFrontier, section 3; leaders and lag from section 4). visit may be
 // nil. O(T·S·R) expected time, O((T + S)·R) memory.
 func scan(v *view, g gates.Leader, visit func(boundary)) account {
+	acc := account{ends: make([]int64, v.steps*v.ranks())}
+	acc.scan(v, g, visit)
+	return acc
+}
+
+// scan is scan into an account that has room for its ends.
+func (acc *account) scan(v *view, g gates.Leader, visit func(boundary)) {
 	R, S := v.ranks(), len(v.order)
-	acc := account{rows: make([]tally, S), ends: make([]int64, v.steps*R)}
+	acc.rows = make([]tally, S)
 	counts, times := make([]int, S*R), make([]int64, (S+3)*R)
 	for i := range acc.rows {
 		acc.rows[i] = tally{last: -1, leads: counts[i*R : (i+1)*R], slack: times[i*R : (i+1)*R]}
@@ -133,7 +140,6 @@ func scan(v *view, g gates.Leader, visit func(boundary)) account {
 			k.slack[r] += k.reached
 		}
 	}
-	return acc
 }
 
 // reach is what one row of one step shows: how far the first and the second of the ranks

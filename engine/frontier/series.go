@@ -29,7 +29,7 @@ type Series struct {
 // is accounted for; no result refers to it.
 type buffers struct {
 	durations, wall, residual, block []int64
-	arrived, busy, ended             []int64
+	arrived, busy, ended, reached    []int64
 	middles                          []robust.Middle
 }
 

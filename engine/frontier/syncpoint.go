@@ -181,54 +181,92 @@ func blockOf(steps, freedom int) int {
 // the noise of its durations, but not to that of arrivals.
 func stageSlopes(v *view, among *gathering) [][]float64 {
 	R, S, T := v.ranks(), len(v.order), v.steps
-	all := make([]line, 2*S*R) // [stage][rank] of arrivals, then of durations
-	xs, ys := all[:S*R], all[S*R:]
-	centred := &centred{gathering: among, dx: make([]float64, R), dy: make([]float64, R)}
-	eachArrival := eachArrival
-	if v.open {
-		eachArrival = eachArrivalSinceItsEnd
-	}
-	eachArrival(v, func(t, i int, prefix, d []int64) {
-		at := float64(t)
-		dx, dy := centred.of(prefix, d)
-		x, y := xs[i*R:][:len(dx)], ys[i*R:][:len(dx)]
-		dy = dy[:len(dx)]
-		for r, v := range dx {
-			x[r].add(at, v)
-			y[r].add(at, dy[r])
-		}
+	trends := make([]trend, S*R) // [stage][rank], set after set
+	eachPair(v, among, func(at moment, x, y []int64) {
+		addDeviations(trends[at.row*R+at.rank:][:len(x)], float64(at.step), x, y)
 	})
-	for k := range all {
-		all[k].fit(T)
+	for k := range trends {
+		trends[k].x.fit(T)
+		trends[k].y.fit(T)
 	}
-	slopes := make([]float64, 0, S*T)
+	slopes := make([]float64, S*T)
 	out := make([][]float64, S)
 	for i := range out {
 		out[i] = slopes[i*T : i*T : (i+1)*T]
 	}
-	xx, xy := make([]float64, S), make([]float64, S)
+	sums := make([]products, S)
 	block := blockOf(T, R-len(among.sets))
-	eachArrival(v, func(t, i int, prefix, d []int64) {
-		at, sx, sxy := float64(t), xx[i], xy[i]
-		dx, dy := centred.of(prefix, d)
-		x, y := xs[i*R:][:len(dx)], ys[i*R:][:len(dx)]
-		dy = dy[:len(dx)]
-		for r, v := range dx {
-			rx := v - x[r].at0 - x[r].slope*at
-			sx += rx * rx
-			sxy += rx * (dy[r] - y[r].at0 - y[r].slope*at)
-		}
-		xx[i], xy[i] = sx, sxy
-		if (t+1)%block != 0 {
+	eachPair(v, among, func(at moment, x, y []int64) {
+		sum := &sums[at.row]
+		sum.add(trends[at.row*R+at.rank:][:len(x)], float64(at.step), x, y)
+		if (at.step+1)%block != 0 || at.rank+len(x) < R {
 			return
 		}
 		// Below a nanosecond per rank, what is left of x is rounding.
-		if xx[i] > float64(R*block) {
-			out[i] = append(out[i], xy[i]/xx[i])
+		if sum.xx > float64(R*block) {
+			out[at.row] = append(out[at.row], sum.xy/sum.xx)
 		}
-		xx[i], xy[i] = 0, 0
+		*sum = products{}
 	})
 	return out
+}
+
+// moment is a row of a step, and how many ranks were taken there before.
+type moment struct{ step, row, rank int }
+
+// eachPair runs through a carried view set by set: x is when each rank of a set begins a
+// row, y how long it takes, valid during the call.
+func eachPair(v *view, among *gathering, visit func(at moment, x, y []int64)) {
+	each := eachArrival
+	if v.open {
+		each = eachArrivalSinceItsEnd
+	}
+	xs, ys := make([]int64, v.ranks()), make([]int64, v.ranks())
+	each(v, func(t, i int, x, d []int64) {
+		if among.whole() {
+			visit(moment{t, i, 0}, x, d)
+			return
+		}
+		at := moment{t, i, 0}
+		for _, set := range among.sets {
+			for k, r := range set {
+				xs[k], ys[k] = x[r], d[r]
+			}
+			visit(at, xs[:len(set)], ys[:len(set)])
+			at.rank += len(set)
+		}
+	})
+}
+
+// trend is the lines of a rank's arrivals and durations in a stage over the steps.
+type trend struct{ x, y line }
+
+// addDeviations adds step t, in which ranks arrive at x and take y, to their trends: the
+// deviations from the means.
+func addDeviations(trends []trend, t float64, x, y []int64) {
+	cx, cy := centreOf(x), centreOf(y)
+	y, trends = y[:len(x)], trends[:len(x)]
+	for r, v := range x {
+		k := &trends[r]
+		k.x.add(t, cx.deviation(v))
+		k.y.add(t, cy.deviation(y[r]))
+	}
+}
+
+// products are sums over ranks and steps of what is left of the deviations of x and y
+// beyond the trends.
+type products struct{ xx, xy float64 }
+
+func (p *products) add(trends []trend, t float64, x, y []int64) {
+	cx, cy, xx, xy := centreOf(x), centreOf(y), p.xx, p.xy
+	y, trends = y[:len(x)], trends[:len(x)]
+	for r, v := range x {
+		k := &trends[r]
+		dx := cx.deviation(v) - k.x.at0 - k.x.slope*t
+		xx += dx * dx
+		xy += dx * (cy.deviation(y[r]) - k.y.at0 - k.y.slope*t)
+	}
+	p.xx, p.xy = xx, xy
 }
 
 // line is a least-squares line over the steps: while values are added their sum and that
@@ -276,46 +314,29 @@ func eachArrivalSinceItsEnd(v *view, visit func(t, i int, since, d []int64)) {
 	})
 }
 
-// centred takes deviations of arrivals and durations from the means of their set.
-type centred struct {
-	*gathering
-	dx, dy []float64
+// centre is the mean of values. Taken from the first of them, the numbers are small and
+// exact.
+type centre struct {
+	first int64
+	mean  float64
 }
 
-// of is the deviations of x and of y, valid until the next call.
-func (c *centred) of(x, y []int64) (dx, dy []float64) {
-	if c.whole() {
-		center(c.dx, x)
-		center(c.dy, y)
-		return c.dx, c.dy
-	}
-	for _, set := range c.sets {
-		var sx, sy float64
-		for _, r := range set {
-			c.dx[r], c.dy[r] = float64(x[r]-x[set[0]]), float64(y[r]-y[set[0]])
-			sx += c.dx[r]
-			sy += c.dy[r]
-		}
-		n := float64(len(set))
-		for _, r := range set {
-			c.dx[r] -= sx / n
-			c.dy[r] -= sy / n
-		}
-	}
-	return c.dx, c.dy
-}
-
-// center writes the deviations of v from their mean.
-func center(dst []float64, v []int64) {
-	// Taken from the first value, the numbers are small and exact.
-	first, sum := v[0], int64(0)
+func centreOf(v []int64) centre {
+	sum := int64(0)
 	for _, x := range v {
 		sum += x
 	}
-	mean := float64(sum-int64(len(v))*first) / float64(len(v))
-	dst = dst[:len(v)]
+	return centre{v[0], float64(sum-int64(len(v))*v[0]) / float64(len(v))}
+}
+
+// deviation of a value from the mean.
+func (c centre) deviation(x int64) float64 { return float64(x-c.first) - c.mean }
+
+// center writes the deviations of v from their mean.
+func center(dst []float64, v []int64) {
+	c := centreOf(v)
 	for r, x := range v {
-		dst[r] = float64(x-first) - mean
+		dst[r] = c.deviation(x)
 	}
 }
 

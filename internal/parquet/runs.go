@@ -74,6 +74,13 @@ func sum(out []int64, src []byte, width int, last, least int64) int64 {
 	}
 	mask := ^uint64(0) >> (64 - width)
 	wide := src[:len(src)+slack]
+	if width <= 57 { // any such value lies in eight bytes
+		for i, bit := 0, uint(0); i < len(out); i, bit = i+1, bit+uint(width) {
+			last += least + int64(binary.LittleEndian.Uint64(wide[bit>>3:])>>(bit&7)&mask)
+			out[i] = last
+		}
+		return last
+	}
 	for i := range out {
 		bit := i * width
 		v := binary.LittleEndian.Uint64(wide[bit>>3:]) >> (bit & 7)

@@ -222,6 +222,31 @@ func TestLong(t *testing.T) {
 	}
 }
 
+// The example that the thesis works out by hand (Heidelberg 2026, appendix A.1): GCAT against GGAT, 1, −1 and −1, has a score of 2, by
+// three letters that match and one that does not.
+func TestWorkedExample(t *testing.T) {
+	const a, b = "GCAT", "GGAT"
+	tab := table{score: make([][]int32, len(a)), open: true}
+	for i := range a {
+		for j := range b {
+			s := int32(-1)
+			if a[i] == b[j] {
+				s = 1
+			}
+			tab.score[i] = append(tab.score[i], s)
+		}
+	}
+	got, err := Solve(tab, Options{Rows: Gap{Extend: 1}, Columns: Gap{Extend: 1}})
+	if err != nil || got.Score != 2 || len(got.Pairs) != 4 {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	for i, p := range got.Pairs {
+		if p.Row != i || p.Column != i {
+			t.Errorf("pair %d is %+v", i, p)
+		}
+	}
+}
+
 // Scores that could run over are refused, and so are gaps that pay.
 func TestRefused(t *testing.T) {
 	big := table{score: [][]int32{{1 << 28}}}

@@ -117,7 +117,7 @@ func (e *entered) add(r *profile.Rank) {
 			g = len(e.c.Groups)
 			groups[from.Group] = g
 			e.c.Groups = append(e.c.Groups, comms.Group{Process: process, Name: from.Group, Desc: from.Desc, Rank: slices.Index(from.Ranks, r.ID),
-				Size: from.Size, Members: from.Ranks, Enqueued: -1, Started: -1, Completed: -1})
+				Size: from.Size, Members: from.Ranks, Enqueued: -1, Started: -1, Completed: -1, OnHost: r.Backend == "gloo" || r.Backend == "mpi"})
 		}
 		call := e.call(from)
 		call.Process, call.Group, call.Source = process, g, source

@@ -54,6 +54,7 @@ func (b *Builder) fill(r *profile.Rank, thread int64) {
 	main := newTimeline(slices.DeleteFunc(slices.Clone(b.pieces), func(p piece) bool { return p.background || p.thread != thread }))
 	behind := newTimeline(slices.DeleteFunc(slices.Clone(b.pieces), func(p piece) bool { return !p.background }))
 	forward, backward := b.stages.Index(stagemap.Forward), b.stages.Index(stagemap.Backward)
+	running := b.running()
 	inferred := 0
 	for i := range r.Steps {
 		s := &r.Steps[i]
@@ -62,7 +63,7 @@ func (b *Builder) fill(r *profile.Rank, thread int64) {
 			pieces = append(pieces, hulls(pieces, behind.within(s))...)
 			slices.SortStableFunc(pieces, piece.compare)
 		}
-		s.Spans = cover(pieces)
+		s.Spans = untilDone(cover(pieces), running, s.End)
 		if forward >= 0 && inferForward(s, forward, backward) {
 			inferred++
 		}
@@ -71,6 +72,35 @@ func (b *Builder) fill(r *profile.Rank, thread int64) {
 	if inferred > 0 {
 		b.Note(input.NoteRecorder, "steps that name no forward pass, so that the time before the backward one counts as it: %d", inferred)
 	}
+}
+
+// running are the collectives that a backend works on, by start; none where devices
+// do, whose host waits in calls of its own.
+func (b *Builder) running() []call {
+	if b.works.any() {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(b.calls.all), func(c call) bool { return !isCall(b.calls.name(&c)) })
+}
+
+// untilDone ends spans when the collectives that were entered in them are done: the
+// thread waits for them, as DistributedDataParallel does at the end of backward,
+// and nothing records that. The next span, and the end of the step, end it anyway.
+func untilDone(spans []profile.Span, running []call, stepEnd int64) []profile.Span {
+	for i := range spans {
+		s, until := &spans[i], stepEnd
+		if i+1 < len(spans) {
+			until = spans[i+1].Start
+		}
+		from := sort.Search(len(running), func(k int) bool { return running[k].start >= s.Start })
+		for _, c := range running[from:] {
+			if c.start > s.End {
+				break
+			}
+			s.End = max(s.End, min(c.end, until))
+		}
+	}
+	return spans
 }
 
 // timeline is pieces by start, then the longest first, with the latest end up

@@ -139,6 +139,9 @@ type Group struct {
 	Enqueued, Started, Completed int64
 	// Silent: its sends and receives are counted and not recorded.
 	Silent bool
+	// OnHost: its backend works on CPUs (Gloo, MPI), so that the host waits for
+	// every call before it uses what that gives.
+	OnHost bool
 }
 
 // Split says how a communicator was split off: its members made the same

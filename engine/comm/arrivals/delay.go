@@ -24,6 +24,7 @@ type cell struct{ place, rank int }
 // tally is the result of one rank at one place.
 type tally struct {
 	count, last int
+	largest     int      // cohorts in which its own delay is the largest, and beyond the lowest level
 	delay       []strike // own, of all cohorts
 	excess      int64    // own delay where struck
 	charge      float64  // its share of what the late ranks cost
@@ -66,7 +67,10 @@ type tested struct {
 }
 
 // test compares how often own delays of a rank exceed each level with those of all
-// ranks. It returns the logarithm of the chance, over all levels, ranks and places.
+// ranks, and how often its own delay is the largest with chance. The two have half of
+// the error rate each: levels tell a delay now and then, and in a short recording
+// the largest tells one in every step. It returns the logarithm of the chance, over
+// all levels, ranks and places.
 func (s *strikes) test(at cell) tested {
 	best := tested{limit: s.limit(at.place)}
 	for level, of := range s.hits[at.place] {
@@ -80,8 +84,11 @@ func (s *strikes) test(at cell) tested {
 			best = tested{limit, p}
 		}
 	}
-	tests := len(s.hits[at.place]) * len(s.ranks) * max(1, s.tests)
-	best.logP = min(0, best.logP+math.Log(float64(max(1, tests))))
+	best.logP += math.Log(float64(max(1, len(s.hits[at.place]))))
+	t := s.cells[at]
+	largest := tail(len(s.places[at.place].cohorts), t.largest, 1/max(2, s.width[at.place]))
+	tests := 2 * len(s.ranks) * max(1, s.tests)
+	best.logP = min(0, min(best.logP, largest)+math.Log(float64(tests)))
 	return best
 }
 
@@ -207,6 +214,9 @@ func (s *strikes) tally(at int) {
 			}
 		}
 		of[c[last].rank].last++
+		if i := slices.Index(delays[k], slices.Max(delays[k])); delays[k][i] > s.level(at, 0) {
+			of[c[i].rank].largest++
+		}
 		share(c, delays[k], of)
 	}
 	s.width[at] = float64(members) / float64(max(1, len(p.cohorts)))

@@ -57,6 +57,7 @@ type call struct {
 	kind  int32
 	peer  int32 // rank in the group, −1
 	part  int32 // among calls of one sequence number, as in coalesced groups
+	nth   int32 // among those of its group in its step, from 1; 0: not known
 	done  bool
 	state comms.State // completed where it is done
 }
@@ -76,6 +77,7 @@ type group struct {
 	name, desc string
 	id         uint64
 	silent     bool  // its messages are counted and not recorded
+	onHost     bool  // its members wait for its calls
 	members    []int // global ranks, known from its configuration; nil: those that have entries
 }
 
@@ -147,22 +149,34 @@ func (a *adding) process(p int) rank {
 		groups[i] = -1
 		if g := &a.c.Groups[i]; g.Process == p {
 			groups[i] = a.group(g)
-			if g.Silent {
-				a.groups[groups[i]].silent = true
-			}
+			in := &a.groups[groups[i]]
+			in.silent, in.onHost = in.silent || g.Silent, in.onHost || g.OnHost
 			r.status[int(groups[i])] = status{g.Enqueued, g.Started, g.Completed}
 		}
 	}
+	nth := map[inStep]int32{}
 	for i := range a.c.Calls {
 		c := &a.c.Calls[i]
 		if c.Process != p || !c.HasEnter || c.Group < 0 {
 			continue
 		}
-		r.calls = append(r.calls, call{enter: c.Enter, seq: c.Seq, group: groups[c.Group], kind: a.kind(c), peer: int32(c.Peer),
-			done: c.Retired || c.State == comms.Completed, state: stateOf(c)})
+		made := call{enter: c.Enter, seq: c.Seq, group: groups[c.Group], kind: a.kind(c), peer: int32(c.Peer),
+			done: c.Retired || c.State == comms.Completed, state: stateOf(c)}
+		if c.Step >= 0 && a.c.Groups[c.Group].OnHost {
+			at := inStep{made.group, c.Step}
+			nth[at]++
+			made.nth = nth[at]
+		}
+		r.calls = append(r.calls, made)
 	}
 	a.number(r.calls)
 	return r
+}
+
+// inStep is a step of a group.
+type inStep struct {
+	group int32
+	step  int64
 }
 
 // stateOf is how far a call got; one that was retired is completed.

@@ -103,7 +103,7 @@ func (m *matching) chained(p *point, put func(kind, before, nth int32, e entry))
 }
 
 // phases numbers, for groups whose calls repeat with a period that their kinds
-// alone do not show, the points within the period.
+// alone do not show, the points within the period, or within the recorded step.
 func (m *matching) phases() []int32 {
 	out := make([]int32, len(m.points))
 	by := make([][]int32, len(m.groups))
@@ -117,13 +117,30 @@ func (m *matching) phases() []int32 {
 			x, y := &m.points[a], &m.points[b]
 			return cmp.Or(cmp.Compare(x.seq, y.seq), cmp.Compare(x.part, y.part))
 		})
-		if period := m.period(points); period > 1 {
+		if m.inSteps(points) {
+			for _, p := range points {
+				out[p] = m.call(m.points[p].entries[0]).nth
+			}
+		} else if period := m.period(points); period > 1 {
 			for i, p := range points {
 				out[p] = int32(i % period)
 			}
 		}
 	}
 	return out
+}
+
+// inSteps reports whether each of the points is known to be the same call of its
+// step on all members, and steps have few.
+func (m *matching) inSteps(points []int32) bool {
+	for _, p := range points {
+		entries := m.points[p].entries
+		nth := m.call(entries[0]).nth
+		if nth == 0 || nth > maxPeriod || slices.ContainsFunc(entries, func(e entry) bool { return m.call(e).nth != nth }) {
+			return false
+		}
+	}
+	return true
 }
 
 // period is after how many points the calls of a group repeat, by their kinds and

@@ -142,7 +142,8 @@ const learned = 64
 // least scatter between ranks, and before whose last entry no rank continues. A
 // constant difference between ranks counts only if they are closer together than at
 // the call before, because a rank that is always late stays late whether or not the
-// others wait for it.
+// others wait for it. Where hosts wait for every call, they do for the last one that
+// no rank precedes.
 func (t *timed) learn() {
 	t.trees()
 	t.learnKinds()
@@ -172,10 +173,16 @@ func (t *timed) learn() {
 				p.lag, least = lag, s
 			}
 		}
-		if p.lag == 0 && !gathers && t.together(p.cohorts) {
+		if p.lag == 0 && !gathers && (t.onHost(sample) || t.together(p.cohorts)) {
 			p.lag = t.shared(sample)
 		}
 	}
+}
+
+// onHost reports whether members wait on their hosts for the calls of the groups
+// that meet at a place.
+func (t *timed) onHost(sample []cohort) bool {
+	return !slices.ContainsFunc(sample, func(c cohort) bool { return !t.groups[t.call(c[0]).group].onHost })
 }
 
 // leastTogether is how many cohorts show whether ranks drift apart.

@@ -11,7 +11,10 @@ import (
 // next says what to do, the most useful first.
 func (j *judge) next(v *RunVerdict) []answer.Action {
 	var out []answer.Action
-	if len(v.Suspects) > 0 && v.Status != answer.NoStraggler {
+	switch {
+	case v.Status == answer.TooLittleData && j.short():
+		out = []answer.Action{{Action: answer.TurnOn, With: answer.SourceSteps}}
+	case len(v.Suspects) > 0 && v.Status != answer.NoStraggler:
 		out = j.actions(&v.Suspects[0])
 	}
 	for _, u := range v.Undecided {

@@ -105,9 +105,18 @@ func (j *judge) tooLittle() bool {
 	return steps < leastSteps && (j.traffic == nil || len(j.windows) > 0)
 }
 
-// incomplete reports whether a window lacks ranks, or has times that cannot be
-// trusted. Time in no stage withholds certainty and is no such lack: it is measured
-// on every rank.
+// short reports whether more steps are what the recording of a group lacks.
+func (j *judge) short() bool {
+	return j.tooLittle() && slices.ContainsFunc(j.windows, func(w Window) bool { return len(w.Main.Ranks) >= 2 }) &&
+		!slices.ContainsFunc(j.windows, func(w Window) bool { return w.Incomplete() })
+}
+
+// Incomplete reports whether the window lacks ranks, or has times that cannot be
+// trusted.
+func (w *Window) Incomplete() bool { return incomplete(w.Main) }
+
+// Time in no stage withholds certainty and is no such lack: it is measured on every
+// rank.
 func incomplete(w *frontier.Result) bool {
 	return slices.Contains(w.Labels, labels.TelemetryLimited) && slices.ContainsFunc(w.Reasons, func(r labels.Reason) bool {
 		switch r {

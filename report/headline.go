@@ -9,7 +9,6 @@ import (
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/diagnose/opnames"
-	"github.com/sfstat/sfstat/engine/frontier/labels"
 )
 
 // firstScreen is the first screen of a run: what, what fixing it saves, why and what
@@ -113,7 +112,7 @@ func tooLittle(v *diagnose.RunVerdict) (what, why string) {
 			what += "; " + deviceShares(e)
 		}
 		return what + ".", fmt.Sprintf("one rank, %s of %s each", counted(steps, "step"), length(float64(time)/float64(max(1, steps))))
-	case slices.ContainsFunc(v.Windows, func(w diagnose.Window) bool { return slices.Contains(w.Main.Labels, labels.TelemetryLimited) }):
+	case slices.ContainsFunc(v.Windows, func(w diagnose.Window) bool { return w.Incomplete() }):
 		return "Too little data: what was recorded is incomplete, or its stages do not add up.", "nothing certain can be said about such steps"
 	case belowFloor(v.Windows[0].Main):
 		what = fmt.Sprintf("Too little data: all steps together take %s.", length(float64(time)))

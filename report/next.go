@@ -113,6 +113,8 @@ func turnOn(s answer.Source) string {
 		return "record all ranks of the group"
 	case answer.SourceMoreSteps:
 		return "name the stage in which ranks synchronise (--meet-after STAGE), or record more steps"
+	case answer.SourceSteps:
+		return "record more steps: 20 or more tell a late rank from chance"
 	case answer.SourceWall:
 		return "record the wall time of steps (wall_ns)"
 	case answer.SourceOperators:

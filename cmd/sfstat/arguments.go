@@ -106,7 +106,10 @@ func isPath(word string) bool {
 }
 
 func unknownCommand(app *cli.App, name string) error {
-	return badUsage("unknown command %q%s; see sfstat --help", name, suggestion(name, visibleNames(app.Commands), ""))
+	if like := suggestion(name, visibleNames(app.Commands), ""); like != "" {
+		return badUsage("unknown command %q%s; see sfstat --help", name, like)
+	}
+	return badUsage("%q is no command, and no file or folder here; see sfstat --help", name)
 }
 
 // incomplete is about a group without one of its commands.

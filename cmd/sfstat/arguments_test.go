@@ -64,7 +64,7 @@ func TestArrangeKeepsWhatLooksLikeAFlag(t *testing.T) {
 func TestArrangeRefuses(t *testing.T) {
 	cases := map[string]string{
 		"diagnos":                           `unknown command "diagnos"; did you mean diagnose?`,
-		"xyzzy":                             `unknown command "xyzzy"; see`,
+		"xyzzy":                             `"xyzzy" is no command, and no file or folder here; see`,
 		"diagnose --formt json x":           "unknown flag --formt; did you mean --format?",
 		"diagnose --form json x":            "unknown flag --form; did you mean --format?",
 		"diagnose --json x":                 "unknown flag --json; did you mean --format json?",

@@ -80,6 +80,7 @@ const (
 	SourceEvents     Source = "device_events"   // more of them
 	SourceAllRanks   Source = "all_ranks"       // of the group
 	SourceMoreSteps  Source = "more_steps"      // or the name of the stage
+	SourceSteps      Source = "steps"           // enough of them to exclude chance
 	SourceWall       Source = "wall_time"       // of steps
 	SourceOperators  Source = "operators"       // the recorded operators, compared
 	SourceProfiler   Source = "profiler"        // torch.profiler or nsys

@@ -75,6 +75,12 @@ func TestStages(t *testing.T) {
 			stagemap.Forward + " 10-40, " + stagemap.Backward + " 45-80, " + stagemap.Optimizer + " 80-90"},
 		"annotated backward wins over the engine": {newFeed().on(main, "forward", 10, 40).on(main, "backward", 42, 60).
 			on(engine, "autograd::engine::evaluate_function: A", 45, 75), stagemap.Forward + " 10-40, " + stagemap.Backward + " 42-60"},
+		"backward waits for what runs behind it, and for what that delays": {newFeed().on(main, "forward", 10, 40).on(main, "Optimizer.step#SGD.step", 90, 95).
+			on(main, "autograd::engine::evaluate_function: A", 45, 50).on(8, "gloo:all_reduce", 48, 70).on(8, "gloo:all_reduce", 70, 85),
+			stagemap.Forward + " 10-40, " + stagemap.Backward + " 45-85, " + stagemap.Optimizer + " 90-95"},
+		"what the next stage does not wait for": {newFeed().on(main, "forward", 10, 40).on(main, "backward", 45, 60).on(8, "gloo:all_reduce", 30, 75),
+			stagemap.Forward + " 10-45, " + stagemap.Backward + " 45-60"},
+		"a collective of no stage": {newFeed().on(main, "forward", 10, 40).on(8, "gloo:all_reduce", 50, 70), stagemap.Forward + " 10-40"},
 		"no forward named": {newFeed().on(main, "enumerate(DataLoader)#x.__next__", 2, 10).on(main, "backward", 40, 60),
 			stagemap.Data + " 2-10, " + stagemap.Forward + " 10-40, " + stagemap.Backward + " 40-60"},
 		"cut to the step":               {newFeed().on(main, "forward", -5, 40).on(main, "Optimizer.step#SGD.step", 90, 120), stagemap.Forward + " 0-40, " + stagemap.Optimizer + " 90-100"},

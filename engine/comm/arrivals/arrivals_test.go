@@ -286,6 +286,30 @@ func TestOneCallAStep(t *testing.T) {
 	}
 }
 
+// A few profiled steps of a job on CPUs name the rank that is late in all of them,
+// at the error rate that is asked for.
+func TestProfiledOnHosts(t *testing.T) {
+	const jobs = 200
+	for _, ranks := range []int{2, 3, 8} {
+		innocent, named := 0, 0
+		for seed := range uint64(jobs) {
+			s := synthetic{seed: seed, ranks: ranks, steps: 10, buckets: 2, jitter: 2, perHost: ranks, profiled: true}
+			innocent += len(s.job().Analyze(Options{}).Late)
+			s.delay, s.late, s.at = 30, []int{1}, 1
+			if late := s.job().Analyze(Options{}).Late; len(late) == 1 && late[0].Rank == 1 {
+				named++
+			}
+		}
+		t.Logf("%d ranks: named in %d of %d jobs, %d named in healthy ones", ranks, named, jobs, innocent)
+		if innocent > 8 { // 2 expected at a level of 0.01; more than 8 in 4 of 10,000 cases
+			t.Errorf("%d ranks: %d named in %d healthy jobs", ranks, innocent, jobs)
+		}
+		if ranks > 2 && named < jobs*95/100 {
+			t.Errorf("%d ranks: named in %d of %d jobs", ranks, named, jobs)
+		}
+	}
+}
+
 // A delay in every step shows amid noise as large as it is, and one now and then
 // beyond small ones that all ranks have.
 func TestLevels(t *testing.T) {

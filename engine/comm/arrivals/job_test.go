@@ -30,6 +30,9 @@ type synthetic struct {
 	twice   bool    // before the bucket after that, too
 	every   int     // steps; 0: 1
 	frames  bool
+	// profiled: by profilers on the hosts, which know steps and no sizes, of groups
+	// whose members wait on their hosts.
+	profiled bool
 }
 
 // pieces of a step's work, ms.
@@ -43,6 +46,7 @@ func (s synthetic) job() *Job {
 	rng := rand.New(rand.NewPCG(s.seed, 1))
 	now := make([]float64, s.ranks)
 	calls := make([][]comms.Call, s.ranks)
+	current := int64(0)
 	enter := func(r int, name string, n int64, line int) {
 		c := comms.UnknownCall(0)
 		c.Group, c.Name, c.Op, c.Seq = 0, name, nccl.AllReduce, int64(len(calls[r])+1)
@@ -50,6 +54,9 @@ func (s synthetic) job() *Job {
 		c.Tensors = &comms.Tensors{InSizes: [][]int64{{n}}}
 		if s.frames {
 			c.Stack = line
+		}
+		if s.profiled {
+			c.Step, c.Tensors = current, nil
 		}
 		calls[r] = append(calls[r], c)
 	}
@@ -73,7 +80,12 @@ func (s synthetic) job() *Job {
 		}
 		return 0
 	}
+	source := comms.SourceUnknown
+	if s.profiled {
+		source = comms.SourceKineto
+	}
 	for step := range s.steps {
+		current = int64(step)
 		released := 0.0
 		for r := range s.ranks {
 			work(r, beforeFirst+s.loud*rng.ExpFloat64())
@@ -123,9 +135,9 @@ func (s synthetic) job() *Job {
 			members[i] = i
 		}
 		err := j.Add(&comms.Record{
-			Sources:   []comms.Source{{Name: fmt.Sprint("rank_", r)}},
+			Sources:   []comms.Source{{Name: fmt.Sprint("rank_", r), Kind: source}},
 			Processes: []comms.Process{{Rank: r, Host: host, Lost: int64(lost)}},
-			Groups:    []comms.Group{{Name: "0", Desc: "default_pg", Members: members, Size: s.ranks, Enqueued: -1, Started: -1, Completed: -1}},
+			Groups:    []comms.Group{{Name: "0", Desc: "default_pg", Members: members, Size: s.ranks, OnHost: s.profiled, Enqueued: -1, Started: -1, Completed: -1}},
 			Calls:     kept,
 			Stacks: [][]comms.Frame{
 				{{Function: "backward", File: "/x/torch/_tensor.py", Line: 1}, {Function: "work", File: "/job/train.py", Line: 66}},

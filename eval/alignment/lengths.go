@@ -2,16 +2,12 @@ package main
 
 import (
 	"encoding/csv"
-	"errors"
-	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
-	"slices"
-	"strconv"
 
 	"github.com/sfstat/sfstat/engine/comm/gotoh"
-	"github.com/sfstat/sfstat/eval/campaign"
+	"github.com/sfstat/sfstat/eval/internal/runtimes"
 	"github.com/sfstat/sfstat/internal/atomicfile"
 )
 
@@ -79,51 +75,23 @@ var losses = []struct {
 	lost float64
 }{{"0.1 % lost", 0.001}, {"1 % lost", 0.01}, {"20 % lost", 0.2}}
 
-// measure writes how much processor time the alignment of one sequence takes, by operations: medians, the least and the most.
+// measure writes how much processor time the alignment of one sequence takes, by operations.
 func measure(path string, most, times int) error {
-	if most < shortest || times < 1 {
-		return fmt.Errorf("-most %d, -times %d: expected %d and 1 at least", most, times, shortest)
-	}
-	i := slices.IndexFunc(campaign.MeasuredKinds, func(m campaign.Measured) bool { return m.Name == "alignment-by-length" })
-	if i < 0 {
-		return errors.New("alignment-by-length is no longer drawn")
-	}
-	rows := [][]string{campaign.MeasuredKinds[i].Head()}
+	var series []runtimes.Series
 	for _, s := range losses {
-		for n := shortest; n <= most; n *= 2 {
-			seconds, err := timesOf(job(n, s.lost), times)
-			if err != nil {
-				return err
-			}
-			row := []string{s.name, strconv.Itoa(n)}
-			for _, v := range []float64{seconds[len(seconds)/2], seconds[0], seconds[len(seconds)-1]} {
-				row = append(row, strconv.FormatFloat(v, 'g', 4, 64))
-			}
-			rows = append(rows, append(row, strconv.Itoa(times)))
-			fmt.Fprintln(os.Stderr, rows[len(rows)-1])
-		}
+		series = append(series, runtimes.Series{Name: s.name, Prepare: func(n int) func() error { return alignment(job(n, s.lost)) }})
+	}
+	rows, err := runtimes.Measurement{Kind: "alignment-by-length", Least: shortest, Most: most, Times: times, Clock: processorTime, Log: os.Stderr}.Rows(series)
+	if err != nil {
+		return err
 	}
 	return atomicfile.WriteFile(path, func(w io.Writer) error { return csv.NewWriter(w).WriteAll(rows) })
 }
 
-// timesOf is how much time of processors an alignment takes, in s, ascending.
-func timesOf(s *names, times int) ([]float64, error) {
+func alignment(s *names) func() error {
 	gap := gotoh.Gap{Extend: unpaired}
-	var out []float64
-	for range times {
-		begin, err := processorTime()
-		if err != nil {
-			return nil, err
-		}
-		if _, err := gotoh.Solve(s, gotoh.Options{Rows: gap, Columns: gap, Width: gotoh.DefaultWidth}); err != nil {
-			return nil, err
-		}
-		end, err := processorTime()
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, (end - begin).Seconds())
+	return func() error {
+		_, err := gotoh.Solve(s, gotoh.Options{Rows: gap, Columns: gap, Width: gotoh.DefaultWidth})
+		return err
 	}
-	slices.Sort(out)
-	return out, nil
 }

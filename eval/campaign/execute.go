@@ -214,7 +214,7 @@ func (f *folder) carryOut(ctx context.Context, t *Task, e *Execution) error {
 	if err := e.write(f.archive(t), func(w io.Writer) error { return archiveRun(ctx, e.maker(), t, w) }); err != nil {
 		return err
 	}
-	hash, err := fileHash(f.archive(t))
+	hash, err := FileHash(f.archive(t))
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package campaign
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/csv"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/gofrs/flock"
 	"go.yaml.in/yaml/v3"
@@ -225,7 +227,7 @@ func (f *folder) state(t *Task, version string) (state, error) {
 	if err != nil {
 		return changed, nil // a row that cannot be read is made anew
 	}
-	hash, err := fileHash(f.archive(t))
+	hash, err := FileHash(f.archive(t))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return missing, err
 	}
@@ -234,6 +236,25 @@ func (f *folder) state(t *Task, version string) (state, error) {
 		return standing, nil
 	}
 	return changed, nil
+}
+
+// readTable reads the rows of a table below its header, which must be this one.
+func readTable(path string, head []string) ([][]string, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	in := csv.NewReader(file)
+	in.FieldsPerRecord = len(head)
+	records, err := in.ReadAll()
+	if err != nil {
+		return nil, input.At(input.Pos{File: path}, err)
+	}
+	if len(records) == 0 || !slices.Equal(records[0], head) {
+		return nil, input.At(input.Pos{File: path, Line: 1}, input.Bad(input.ErrFormat, "the first row is not the header %v: move the file away, or give another folder", head))
+	}
+	return records[1:], nil
 }
 
 // finished is where the rows of all runs come from, in the order of the plan.
@@ -248,7 +269,7 @@ func (f *folder) finished() ([]Provenance, error) {
 			wanting = append(wanting, t.ID)
 			continue
 		}
-		hash, err := fileHash(f.archive(t))
+		hash, err := FileHash(f.archive(t))
 		if errors.Is(err, os.ErrNotExist) {
 			return nil, input.At(input.Pos{File: f.archive(t)}, input.Bad(input.ErrMissing,
 				"the archive of a run that was done is gone; sfstat campaign run makes it anew"))
@@ -310,7 +331,18 @@ func addArchive(s *Scorer, path string) error {
 
 func addPackets(s *Scorer, path string) error { return KeepPackets(context.Background(), path, s.Add) }
 
-func fileHash(path string) (string, error) {
+// from is a file of the folder as what something is made from.
+func (f *folder) from(path string) (Provenance, error) {
+	hash, err := FileHash(path)
+	if err != nil {
+		return Provenance{}, err
+	}
+	name, err := filepath.Rel(f.path, path)
+	return Provenance{Input: filepath.ToSlash(name), InputHash: hash}, err
+}
+
+// FileHash is the SHA-256 of a file's bytes, in hexadecimal.
+func FileHash(path string) (string, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return "", err

@@ -5,11 +5,8 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
-
-	"github.com/sfstat/sfstat/trace/input"
 )
 
 // manifestHead is the first row of a manifest.
@@ -37,46 +34,27 @@ func WriteManifest(w io.Writer, artifacts []Artifact) error {
 // beside it as it says and are not among those that were written: what another
 // command made, or the same one in another format.
 func Kept(path string, written []Artifact) ([]Artifact, error) {
-	all, err := readManifest(path)
+	rows, err := readTable(path, manifestHead)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
+	var all []Artifact // in the order of the manifest
+	for _, r := range rows {
+		n := len(all)
+		if n == 0 || all[n-1].File != r[1] {
+			all = append(all, Artifact{Name: r[0], File: r[1], Hash: r[2], Command: r[3]})
+			n++
+		}
+		all[n-1].Inputs = append(all[n-1].Inputs, Provenance{Input: r[4], InputHash: r[5], SpecHash: r[6], Version: r[7]})
+	}
 	return slices.DeleteFunc(all, func(a Artifact) bool {
 		if slices.ContainsFunc(written, func(w Artifact) bool { return w.File == a.File }) || !filepath.IsLocal(a.File) {
 			return true
 		}
-		hash, err := fileHash(filepath.Join(filepath.Dir(path), a.File))
+		hash, err := FileHash(filepath.Join(filepath.Dir(path), a.File))
 		return err != nil || hash != a.Hash // gone, or another since
 	}), nil
-}
-
-// readManifest reads the artifacts of a manifest, in its order.
-func readManifest(path string) ([]Artifact, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	in := csv.NewReader(file)
-	rows, err := in.ReadAll()
-	if err != nil {
-		return nil, input.At(input.Pos{File: path}, err)
-	}
-	if len(rows) == 0 || !slices.Equal(rows[0], manifestHead) {
-		return nil, input.At(input.Pos{File: path, Line: 1}, input.Bad(input.ErrFormat,
-			"the first row is not the header of a manifest, %v: move the file away, or give another folder", manifestHead))
-	}
-	var out []Artifact
-	for _, r := range rows[1:] {
-		n := len(out)
-		if n == 0 || out[n-1].File != r[1] {
-			out = append(out, Artifact{Name: r[0], File: r[1], Hash: r[2], Command: r[3]})
-			n++
-		}
-		out[n-1].Inputs = append(out[n-1].Inputs, Provenance{Input: r[4], InputHash: r[5], SpecHash: r[6], Version: r[7]})
-	}
-	return out, nil
 }

@@ -121,7 +121,6 @@ func (f *folder) measured() ([]drawing, error) {
 	var out []drawing
 	for i := range MeasuredKinds {
 		m := &MeasuredKinds[i]
-		input := measuredFolder + "/" + m.Name + ".csv"
 		path := filepath.Join(f.path, measuredFolder, m.Name+".csv")
 		lines, err := m.Read(path)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -130,11 +129,11 @@ func (f *folder) measured() ([]drawing, error) {
 		if err != nil {
 			return nil, err
 		}
-		hash, err := fileHash(path)
+		from, err := f.from(path)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, drawing{m.Name, m.Chart(lines), []Provenance{{Input: input, InputHash: hash}}})
+		out = append(out, drawing{m.Name, m.Chart(lines), []Provenance{from}})
 	}
 	return out, nil
 }

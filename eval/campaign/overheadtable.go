@@ -88,12 +88,12 @@ func (f *folder) overheads() ([]Artifact, error) {
 		if err != nil {
 			return nil, err
 		}
-		hash, err := fileHash(path)
+		from, err := f.from(path)
 		if err != nil {
 			return nil, err
 		}
-		arms = append(arms, arm{ranks, parts[2], parts[3], account})
-		out.Inputs = append(out.Inputs, Provenance{Run: e.Name(), Input: overheadName + "/" + e.Name(), InputHash: hash})
+		from.Run = e.Name()
+		arms, out.Inputs = append(arms, arm{ranks, parts[2], parts[3], account}), append(out.Inputs, from)
 	}
 	if len(arms) == 0 {
 		return nil, nil

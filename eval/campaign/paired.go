@@ -95,11 +95,12 @@ func (f *folder) pairedArms() (arms []arm, inputs []Provenance, err error) {
 			arms, measured = append(arms, arm{Ranks: t.Spec.Ranks, Gather: "gloo", What: t.what()}), append(measured, nil)
 		}
 		measured[at] = append(measured[at], pairs...)
-		hash, err := fileHash(path)
+		from, err := f.from(path)
 		if err != nil {
 			return nil, nil, err
 		}
-		inputs = append(inputs, Provenance{Run: t.ID, Group: t.Group, SpecHash: t.Hash, Input: filepath.ToSlash(filepath.Join(overheadName, pairedName, t.ID+".csv")), InputHash: hash})
+		from.Run, from.Group, from.SpecHash = t.ID, t.Group, t.Hash
+		inputs = append(inputs, from)
 	}
 	for i := range arms {
 		if arms[i].Account, err = examine(measured[i]); err != nil {

@@ -207,15 +207,11 @@ func (f *folder) filesOf(read []auto.Input) ([]Provenance, error) {
 		if in.Skipped != "" || in.Windows == 0 {
 			continue
 		}
-		hash, err := fileHash(in.Path)
+		from, err := f.from(in.Path)
 		if err != nil {
 			return nil, err
 		}
-		name, err := filepath.Rel(f.path, in.Path)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, Provenance{Input: filepath.ToSlash(name), InputHash: hash})
+		out = append(out, from)
 	}
 	return out, nil
 }

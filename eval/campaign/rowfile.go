@@ -15,25 +15,20 @@ import (
 // runRows are the rows of one run, as they lie in its file.
 type runRows struct {
 	from    Provenance
-	records [][]string // the first is the header
+	records [][]string
 }
 
 // readRows reads a file of rows that this version of the format wrote.
 func readRows(path string) (*runRows, error) {
-	file, err := os.Open(path)
+	head := rowHead()
+	records, err := readTable(path, head)
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close()
-	records, err := csv.NewReader(file).ReadAll()
-	if err != nil {
-		return nil, input.At(input.Pos{File: path}, err)
+	if len(records) == 0 {
+		return nil, input.At(input.Pos{File: path}, input.Bad(input.ErrEmpty, "no rows: remove it"))
 	}
-	head := rowHead()
-	if len(records) < 2 || !slices.Equal(records[0], head) {
-		return nil, input.At(input.Pos{File: path}, input.Bad(input.ErrFormat, "not the rows of a run, or those of another version: remove it"))
-	}
-	run, c := records[1][0], records[1][len(head)-5:]
+	run, c := records[0][0], records[0][len(head)-5:]
 	return &runRows{Provenance{run, c[0], c[1], c[2], c[3], c[4]}, records}, nil
 }
 
@@ -60,12 +55,15 @@ func (f *folder) disjoin() error {
 func (f *folder) join(e *Execution) error {
 	return e.write(filepath.Join(f.path, rowsName), func(w io.Writer) error {
 		out := csv.NewWriter(w)
+		if err := out.Write(rowHead()); err != nil {
+			return err
+		}
 		for i := range f.tasks {
 			rows, err := readRows(f.row(&f.tasks[i]))
 			if err != nil {
 				return err
 			}
-			if err := out.WriteAll(rows.records[min(i, 1):]); err != nil {
+			if err := out.WriteAll(rows.records); err != nil {
 				return err
 			}
 		}

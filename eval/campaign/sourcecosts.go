@@ -1,11 +1,9 @@
 package campaign
 
 import (
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,25 +31,15 @@ type costs struct {
 
 // readCosts reads the table, by source; none is no error.
 func readCosts(path string) (map[string]*costs, error) {
-	file, err := os.Open(path)
+	rows, err := readTable(path, costsHead)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close()
-	in := csv.NewReader(file)
-	in.FieldsPerRecord = len(costsHead)
-	records, err := in.ReadAll()
-	if err != nil {
-		return nil, input.At(input.Pos{File: path}, err)
-	}
-	if len(records) == 0 || !slices.Equal(records[0], costsHead) {
-		return nil, input.At(input.Pos{File: path, Line: 1}, input.Bad(input.ErrFormat, "the first row is not the header %v", costsHead))
-	}
 	out := make(map[string]*costs)
-	for i, r := range records[1:] {
+	for i, r := range rows {
 		c := out[r[1]]
 		if c == nil {
 			c = &costs{Bytes: make(map[string]int64)}

@@ -1,11 +1,7 @@
 package communication
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
-	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -115,15 +111,7 @@ func (r *Recording) readKnown(path string) error {
 
 // from notes a file of the recording as an input.
 func (r *Recording) from(path, name string) error {
-	file, err := os.Open(filepath.Join(path, name))
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, file); err != nil {
-		return fmt.Errorf("read %s: %w", filepath.Join(path, name), err)
-	}
-	r.Inputs = append(r.Inputs, campaign.Provenance{Run: r.Name, Input: Folder + "/" + r.Name + "/" + name, InputHash: hex.EncodeToString(h.Sum(nil))})
-	return nil
+	hash, err := campaign.FileHash(filepath.Join(path, name))
+	r.Inputs = append(r.Inputs, campaign.Provenance{Run: r.Name, Input: Folder + "/" + r.Name + "/" + name, InputHash: hash})
+	return err
 }

@@ -128,7 +128,7 @@ func FuzzMeasured(f *testing.F) {
 			if err != nil {
 				continue
 			}
-			figure, err := MeasuredKinds[i].Chart(lines).Draw(plots.Column)
+			figure, err := MeasuredKinds[i].chart(lines).Draw(plots.Column)
 			if errors.Is(err, plots.ErrNothing) {
 				continue
 			}

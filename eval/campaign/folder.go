@@ -246,13 +246,18 @@ func readTable(path string, head []string) ([][]string, error) {
 	}
 	defer file.Close()
 	in := csv.NewReader(file)
-	in.FieldsPerRecord = len(head)
+	in.FieldsPerRecord = -1
 	records, err := in.ReadAll()
 	if err != nil {
 		return nil, input.At(input.Pos{File: path}, err)
 	}
 	if len(records) == 0 || !slices.Equal(records[0], head) {
 		return nil, input.At(input.Pos{File: path, Line: 1}, input.Bad(input.ErrFormat, "the first row is not the header %v: move the file away, or give another folder", head))
+	}
+	for i, r := range records {
+		if len(r) != len(head) {
+			return nil, input.At(input.Pos{File: path, Line: int64(i) + 1}, input.Bad(input.ErrFormat, "%d fields, expected %d", len(r), len(head)))
+		}
 	}
 	return records[1:], nil
 }

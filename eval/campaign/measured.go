@@ -1,10 +1,8 @@
 package campaign
 
 import (
-	"encoding/csv"
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -47,35 +45,19 @@ func (m *Measured) Head() []string {
 	return []string{"series", m.column, "value", "lower", "upper", "n"}
 }
 
-// Chart is the figure of measurements.
-func (m *Measured) Chart(lines []plots.Line) plots.Chart {
+func (m *Measured) chart(lines []plots.Line) plots.Chart {
 	return plots.Chart{Panels: []plots.Panel{{X: m.X, Y: m.Y, Lines: lines}}}
 }
 
-// Read reads a file of measurements.
+// Read reads a file of measurements: its series by their first rows; those of a series
+// are drawn in their order.
 func (m *Measured) Read(path string) ([]plots.Line, error) {
-	file, err := os.Open(path)
+	rows, err := readTable(path, m.Head())
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close()
-	in := csv.NewReader(file)
-	in.FieldsPerRecord = -1
-	records, err := in.ReadAll()
-	if err != nil {
-		return nil, input.At(input.Pos{File: path}, err)
-	}
-	return m.Lines(path, records)
-}
-
-// Lines are the series of the records of a file, by their first rows; those of a
-// series are drawn in their order. path is the file in errors.
-func (m *Measured) Lines(path string, records [][]string) ([]plots.Line, error) {
-	if len(records) == 0 || !slices.Equal(records[0], m.Head()) {
-		return nil, input.At(input.Pos{File: path, Line: 1}, input.Bad(input.ErrFormat, "the first row is not the header %v", m.Head()))
-	}
 	var lines []plots.Line
-	for i, r := range records[1:] {
+	for i, r := range rows {
 		p, err := measuredPoint(r)
 		if err != nil {
 			return nil, input.At(input.Pos{File: path, Line: int64(i) + 2}, err)
@@ -96,10 +78,6 @@ func (m *Measured) Lines(path string, records [][]string) ([]plots.Line, error) 
 }
 
 func measuredPoint(r []string) (p plots.Point, err error) {
-	const columns = 6
-	if len(r) != columns {
-		return p, input.Bad(input.ErrFormat, "%d fields, expected %d", len(r), columns)
-	}
 	for i, to := range []*float64{&p.X, &p.Y, &p.Low, &p.High} {
 		text := r[i+1]
 		if text == "" && i >= 2 {
@@ -109,8 +87,8 @@ func measuredPoint(r []string) (p plots.Point, err error) {
 			return p, input.Bad(input.ErrType, "field %d is %q, expected a number", i+2, text)
 		}
 	}
-	if p.N, err = strconv.Atoi(r[columns-1]); err != nil || p.N < 1 {
-		return p, input.Bad(input.ErrType, "n is %q, expected how often it was measured", r[columns-1])
+	if p.N, err = strconv.Atoi(r[5]); err != nil || p.N < 1 {
+		return p, input.Bad(input.ErrType, "n is %q, expected how often it was measured", r[5])
 	}
 	return p, nil
 }
@@ -133,7 +111,7 @@ func (f *folder) measured() ([]drawing, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, drawing{m.Name, m.Chart(lines), []Provenance{from}})
+		out = append(out, drawing{m.Name, m.chart(lines), []Provenance{from}})
 	}
 	return out, nil
 }

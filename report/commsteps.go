@@ -2,6 +2,7 @@ package report
 
 import (
 	"github.com/sfstat/sfstat/engine/comm"
+	"github.com/sfstat/sfstat/engine/comm/parallel"
 	"github.com/sfstat/sfstat/engine/comm/steptotals"
 )
 
@@ -116,28 +117,25 @@ type stepsJSON struct {
 }
 
 type stepOf struct {
-	Era        string             `json:"era"`
-	Step       *int               `json:"step"`
-	Name       string             `json:"step_name"`
-	Calls      int64              `json:"calls"`
-	Bytes      int64              `json:"bytes"`
-	Begin      *int64             `json:"begin_ns"`
-	End        *int64             `json:"end_ns"`
-	Transfer   *int64             `json:"moving_ns"`
-	Wait       *int64             `json:"waited_ns"`
-	Operations []operationUseJSON `json:"operations"`
+	Era        string           `json:"era"`
+	Step       *int             `json:"step"`
+	Name       string           `json:"step_name"`
+	Calls      int64            `json:"calls"`
+	Bytes      int64            `json:"bytes"`
+	Begin      *int64           `json:"begin_ns"`
+	End        *int64           `json:"end_ns"`
+	Transfer   *int64           `json:"moving_ns"`
+	Wait       *int64           `json:"waited_ns"`
+	Operations []parallel.OpUse `json:"operations"`
 }
 
 func stepsOf(s *steptotals.Steps) stepsJSON {
 	out := stepsJSON{Source: [...]string{"none", "marks", "repetition"}[s.Source], Steps: []stepOf{}}
 	for i := range s.Totals {
 		x := &s.Totals[i]
-		j := stepOf{Era: x.Era.String(), Step: rankOrNull(x.Step), Name: placeName(s, x.Place), Calls: x.Calls, Bytes: x.Bytes, Operations: []operationUseJSON{}}
+		j := stepOf{Era: x.Era.String(), Step: rankOrNull(x.Step), Name: placeName(s, x.Place), Calls: x.Calls, Bytes: x.Bytes, Operations: x.Ops}
 		if x.End > 0 {
 			j.Begin, j.End, j.Transfer, j.Wait = &x.Begin, &x.End, &x.Transfer, &x.Wait
-		}
-		for _, u := range x.Ops {
-			j.Operations = append(j.Operations, operationUseJSON{u.Op.String(), u.Calls, u.Bytes})
 		}
 		out.Steps = append(out.Steps, j)
 	}

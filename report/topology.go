@@ -132,28 +132,15 @@ type topologyJSON struct {
 }
 
 type machineJSON struct {
-	Host    string           `json:"host"`
-	Devices []topologyDevice `json:"devices"`
-	Links   []linkJSON       `json:"links"`
-	Paths   []pathJSON       `json:"paths"`
-}
-
-type topologyDevice struct {
-	Name string `json:"name"`
-	Kind string `json:"kind"`
-	Rank *int   `json:"rank"`
+	Host    string          `json:"host"`
+	Devices []comms.Device  `json:"devices"`
+	Links   []linkJSON      `json:"links"`
+	Paths   []topology.Path `json:"paths"`
 }
 
 type linkJSON struct {
 	From  string  `json:"from"`
 	To    string  `json:"to"`
-	Class string  `json:"class"`
-	GBps  float64 `json:"gbps"`
-}
-
-type pathJSON struct {
-	From  int     `json:"from_rank"`
-	To    *int    `json:"to_rank"`
 	Class string  `json:"class"`
 	GBps  float64 `json:"gbps"`
 }
@@ -170,15 +157,9 @@ func topologyOf(machines []topology.Machine) topologyJSON {
 	out := topologyJSON{Machines: []machineJSON{}}
 	for i := range machines {
 		m := &machines[i]
-		j := machineJSON{Host: m.Host, Devices: []topologyDevice{}, Links: []linkJSON{}, Paths: []pathJSON{}}
-		for _, d := range m.Devices {
-			j.Devices = append(j.Devices, topologyDevice{d.Name, d.Kind.String(), rankOrNull(d.Rank)})
-		}
+		j := machineJSON{Host: m.Host, Devices: m.Devices, Paths: m.Paths}
 		for _, l := range m.Links {
 			j.Links = append(j.Links, linkJSON{m.Devices[l.From].Name, m.Devices[l.To].Name, l.Class.String(), l.Bandwidth})
-		}
-		for _, p := range m.Paths {
-			j.Paths = append(j.Paths, pathJSON{p.From, rankOrNull(p.To), p.Class.String(), p.Bandwidth})
 		}
 		out.Machines = append(out.Machines, j)
 	}

@@ -77,30 +77,14 @@ type commRankJSON struct {
 }
 
 type communicatorJSON struct {
-	ID         string             `json:"id"`
-	Kind       string             `json:"kind"`
-	Evidence   []string           `json:"evidence"`
-	Ranks      []int              `json:"ranks"`
-	NRanks     int                `json:"nranks"`
-	Hosts      int                `json:"hosts"`
-	Operations []operationUseJSON `json:"operations"`
-	Signature  *signatureJSON     `json:"signature"`
-}
-
-type operationUseJSON struct {
-	Op    string `json:"op"`
-	Calls int64  `json:"calls"`
-	Bytes int64  `json:"bytes"`
-}
-
-type signatureJSON struct {
-	Calls      int      `json:"calls"`
-	Large      int      `json:"large_calls"`
-	Steps      int      `json:"steps"`
-	PerStep    *float64 `json:"large_calls_per_step"`
-	Repeats    float64  `json:"repeats_of_one_size"`
-	Burstiness *float64 `json:"burstiness"`
-	Largest    int64    `json:"largest_bytes"`
+	ID         string              `json:"id"`
+	Kind       string              `json:"kind"`
+	Evidence   []string            `json:"evidence"`
+	Ranks      []int               `json:"ranks"`
+	NRanks     int                 `json:"nranks"`
+	Hosts      int                 `json:"hosts"`
+	Operations []parallel.OpUse    `json:"operations"`
+	Signature  *parallel.Signature `json:"signature"`
 }
 
 type clockJSON struct {
@@ -176,14 +160,9 @@ func trafficOf(r *comm.Result) trafficJSON {
 }
 
 func communicatorOf(c *parallel.Communicator) communicatorJSON {
-	j := communicatorJSON{ID: c.ID, Kind: c.Kind.String(), Evidence: communicatorEvidence(c), Ranks: c.Ranks, NRanks: c.NRanks, Hosts: c.Hosts,
-		Operations: []operationUseJSON{}}
-	for _, u := range c.Ops {
-		j.Operations = append(j.Operations, operationUseJSON{u.Op.String(), u.Calls, u.Bytes})
-	}
-	if s := &c.Signature; s.Calls > 0 {
-		j.Signature = &signatureJSON{Calls: s.Calls, Large: s.Large, Steps: s.Steps, PerStep: known(s.PerStep), Repeats: s.Repeats,
-			Burstiness: known(s.Burstiness), Largest: s.Largest}
+	j := communicatorJSON{ID: c.ID, Kind: c.Kind.String(), Evidence: communicatorEvidence(c), Ranks: c.Ranks, NRanks: c.NRanks, Hosts: c.Hosts, Operations: c.Ops}
+	if c.Signature.Calls > 0 {
+		j.Signature = &c.Signature
 	}
 	return j
 }

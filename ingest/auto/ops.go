@@ -1,7 +1,6 @@
 package auto
 
 import (
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -56,31 +55,6 @@ func (r *Reader) isMeta(c candidate, in *Input) bool {
 	return true
 }
 
-// opItems is one operator trace as items.
-type opItems struct {
-	path string
-	src  io.Closer
-	read func() (*operator.Trace, error)
-}
-
-func (o *opItems) Next() (Item, error) {
-	if o.read == nil {
-		return Item{}, io.EOF
-	}
-	t, err := o.read()
-	if err != nil {
-		return Item{}, err
-	}
-	o.read = nil
-	unnamed := t.Run == ""
-	if unnamed {
-		t.Run = stem(o.path)
-	}
-	return Item{Ops: t, Path: o.path, Launched: t.Totals(), unnamed: unnamed}, nil
-}
-
-func (o *opItems) Close() error { return o.src.Close() }
-
 // stem is the name of a file without what says how it is stored.
 func stem(path string) string {
 	name := filepath.Base(path)
@@ -105,7 +79,7 @@ func (r *Reader) openOperators(in *Input, src *metered) (itemReader, error) {
 		src.Close()
 		return r.columns(in.Path, m)
 	}
-	return &opItems{path: in.Path, src: src, read: func() (*operator.Trace, error) { return optrace.ReadCSV(src, src.Name(), m, r.o.Limits) }}, nil
+	return operatorFile(in.Path, src, func() (*operator.Trace, error) { return optrace.ReadCSV(src, src.Name(), m, r.o.Limits) }), nil
 }
 
 // columns opens an operator trace that is a Parquet file.
@@ -120,5 +94,5 @@ func (r *Reader) columns(path string, m *optrace.Meta) (itemReader, error) {
 		return nil, ingest.Unreadable(path, err)
 	}
 	file := optrace.File{R: &meteredAt{r: f, meter: &r.meter, left: info.Size()}, Size: info.Size(), Name: path}
-	return &opItems{path: path, src: f, read: func() (*operator.Trace, error) { return optrace.ReadParquet(file, m, r.o.Limits) }}, nil
+	return operatorFile(path, f, func() (*operator.Trace, error) { return optrace.ReadParquet(file, m, r.o.Limits) }), nil
 }

@@ -350,7 +350,7 @@ func (r *Reader) spool(in *Input, src *metered) (_ itemReader, err error) {
 		if in.Format = as; !in.Format.gives(r.o.Want) {
 			return nil, input.At(input.Pos{File: file.Name}, in.Format.refusal(r.o.Want))
 		}
-		return &opItems{path: in.Path, src: t, read: func() (*operator.Trace, error) { return optrace.ReadParquet(file, nil, r.o.Limits) }}, nil
+		return operatorFile(in.Path, t, func() (*operator.Trace, error) { return optrace.ReadParquet(file, nil, r.o.Limits) }), nil
 	}
 	var a ingest.WindowReader
 	a, err = archive.NewReader(f, size, src.Name(), r.o.Limits)

@@ -24,9 +24,9 @@ type Communicator struct {
 // OpUse is what was done with one operation: calls and bytes (count × size of the type, as logged)
 // over all ranks.
 type OpUse struct {
-	Op    nccl.Op
-	Calls int64
-	Bytes int64
+	Op    nccl.Op `json:"op"`
+	Calls int64   `json:"calls"`
+	Bytes int64   `json:"bytes"`
 }
 
 // Total is calls and bytes of all operations.
@@ -39,20 +39,20 @@ func (c *Communicator) Total() (calls, bytes int64) {
 
 // Signature is how a communicator is used, by one rank that has most calls on it.
 type Signature struct {
-	Calls      int     // of that rank
-	Large      int     // of them of at least [LargeBytes]
-	Steps      int     // in the recording, 0 where no NVTX range tells
-	PerStep    float64 // large calls in a step; NaN without steps
-	Repeats    float64 // in a step, of the most frequent size of large calls; over all steps where there are none
-	Burstiness float64 // of times between calls, −1 (even) to 1 (bursts); NaN without times
-	Largest    int64   // bytes
-	LargeOps   map[nccl.Op]int
-	Averages   int     // reductions that average
-	Grouped    int     // large collectives that share their launch with others
-	Successive float64 // of large all-gathers, the part that stands in runs of four or more without a reduction between
-	Visits     int     // runs of large collectives that large messages of the rank, on any communicator, break
-	Elsewhere  int     // launches of such messages
-	Sending
+	Calls      int             `json:"calls"`                // of that rank
+	Large      int             `json:"large_calls"`          // of them of at least [LargeBytes]
+	Steps      int             `json:"steps"`                // in the recording, 0 where no NVTX range tells
+	PerStep    float64         `json:"large_calls_per_step"` // large calls in a step; NaN without steps
+	Repeats    float64         `json:"repeats_of_one_size"`  // in a step, of the most frequent size of large calls; over all steps where there are none
+	Burstiness float64         `json:"burstiness"`           // of times between calls, −1 (even) to 1 (bursts); NaN without times
+	Largest    int64           `json:"largest_bytes"`        // bytes
+	LargeOps   map[nccl.Op]int `json:"-"`
+	Averages   int             `json:"-"` // reductions that average
+	Grouped    int             `json:"-"` // large collectives that share their launch with others
+	Successive float64         `json:"-"` // of large all-gathers, the part that stands in runs of four or more without a reduction between
+	Visits     int             `json:"-"` // runs of large collectives that large messages of the rank, on any communicator, break
+	Elsewhere  int             `json:"-"` // launches of such messages
+	Sending    `json:"-"`
 }
 
 // Sending is how a communicator is used for sends and receives, by the same rank.

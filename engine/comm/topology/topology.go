@@ -27,9 +27,10 @@ type Link struct {
 
 // Path is the widest path between two ranks of the job that any topology shows.
 type Path struct {
-	From, To  int // To may be [comms.ToNetwork]; else From < To
-	Class     nccl.Link
-	Bandwidth float64 // of its narrowest link, GB/s
+	From      int       `json:"from_rank"`
+	To        int       `json:"to_rank" null:"negative"` // may be [comms.ToNetwork]; else From < To
+	Class     nccl.Link `json:"class"`
+	Bandwidth float64   `json:"gbps"` // of its narrowest link, GB/s
 }
 
 // Of is the machines of the job's ranks whose logs have it (NCCL_DEBUG_SUBSYS=GRAPH), by host.

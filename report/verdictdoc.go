@@ -244,7 +244,7 @@ func inOrder(stages []frontier.Stage, recorded []string) []frontier.Stage {
 // shorter, and who is late there.
 func recoverableIn(v *diagnose.RunVerdict, s frontier.Stage, w *frontier.Result) (recoverable, late cell, strong bool) {
 	if s.Syncs {
-		late = textCell("ranks synchronise here")
+		late = textCell("ranks synchronise")
 	}
 	var names []string
 	most := 0.0

@@ -307,10 +307,7 @@ func (r *run) problems() []answer.Problem {
 
 // gates are the current gates, and the least gain that is reported.
 func (s *Session) gates() (gates.Gates, float64) {
-	g := gates.Default()
-	if s.o.Frontier.Gates != nil {
-		g = *s.o.Frontier.Gates
-	}
+	g := s.o.Frontier.Gates.OrDefault()
 	return g, cmp.Or(s.o.MinGain, g.StaticGain)
 }
 

@@ -143,10 +143,7 @@ type plan struct {
 
 // prepare decides about a window, which a series (nil: none) goes on with.
 func prepare(w *trace.Window, o Options, s *Series) (*plan, error) {
-	p := &plan{o: o, given: gates.Default()}
-	if o.Gates != nil {
-		p.given = *o.Gates
-	}
+	p := &plan{o: o, given: o.Gates.OrDefault()}
 	if err := p.given.Validate(); err != nil {
 		return nil, err
 	}

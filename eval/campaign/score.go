@@ -29,10 +29,7 @@ type Scorer struct {
 
 // New prepares to score against a truth table.
 func New(truth []simulate.TruthRow, o Options) *Scorer {
-	s := &Scorer{cases: cases(truth), gates: gates.Default()}
-	if o.Gates != nil {
-		s.gates = *o.Gates
-	}
+	s := &Scorer{cases: cases(truth), gates: o.Gates.OrDefault()}
 	s.session = diagnose.New(diagnose.Options{Frontier: frontier.Options{Gates: &s.gates}})
 	return s
 }

@@ -126,10 +126,7 @@ func Compare(all []Source, o Options) (*Comparison, error) {
 	if len(all) < 2 {
 		return nil, input.Bad(input.ErrMissing, "%d sources: give two or more that recorded the same run", len(all))
 	}
-	gates := gates.Default()
-	if o.Gates != nil {
-		gates = *o.Gates
-	}
+	gates := o.Gates.OrDefault()
 	matrices := make([]*matrix, len(all))
 	for i, s := range all {
 		var err error

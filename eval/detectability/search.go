@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/frontier"
-	"github.com/sfstat/sfstat/engine/frontier/gates"
 )
 
 // search looks for the thresholds of windows of one length. What was tried is
@@ -201,18 +200,11 @@ func (s *search) guess(stage int, a Answer) int64 {
 	case RoutedSecond, PaperSecond:
 		return beyond(1)
 	}
-	g := s.gates().StaticGain
+	g := s.o.Frontier.Gates.OrDefault().StaticGain
 	if g >= 1 {
 		return -1
 	}
 	return int64(math.Min(per(h.Makespan)*g/(1-g), float64(s.account.Most)))
-}
-
-func (s *search) gates() gates.Gates {
-	if s.o.Frontier.Gates != nil {
-		return *s.o.Frontier.Gates
-	}
-	return gates.Default()
 }
 
 // try answers all replicates with a delay.

@@ -79,7 +79,6 @@ var rules = []rule{
 	{of: "eval/detection", may: []string{""}},
 	{of: "eval/internal/pages", may: []string{"internal"}},
 	{of: "eval/internal/runtimes", may: []string{"eval/campaign"}},
-	{of: "eval/dumps"},
 	{of: "eval/verdicts", may: []string{""}},
 	{of: "eval/links", may: []string{""}},
 	{of: "eval/ksruntime", may: []string{""}},

@@ -106,6 +106,14 @@ func (n *Nanoseconds) UnmarshalText(b []byte) error {
 	return nil
 }
 
+// OrDefault are the gates, or the defaults where none are given.
+func (g *Gates) OrDefault() Gates {
+	if g == nil {
+		return Default()
+	}
+	return *g
+}
+
 // Default are the documented defaults; docs/gates.md gives the evidence
 // for each.
 func Default() Gates {

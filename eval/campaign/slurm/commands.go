@@ -11,32 +11,18 @@ import (
 type element = slurm.Element
 
 // scheduler is what is asked of Slurm.
-type scheduler interface {
+type scheduler struct {
 	// submit hands a script in and returns the number of its job.
-	submit(ctx context.Context, script string) (job string, err error)
+	submit func(ctx context.Context, script string) (job string, err error)
 	// live are the elements of batches, by name, that wait or run.
-	live(ctx context.Context, names []string) (map[element]bool, error)
+	live func(ctx context.Context, names []string) (map[element]bool, error)
 	// find is the number of the job of that name, which was not submitted before
 	// since; "" if Slurm knows none.
-	find(ctx context.Context, name string, since time.Time) (job string, err error)
+	find func(ctx context.Context, name string, since time.Time) (job string, err error)
 	// state is a word such as TIMEOUT for an element that has ended; "" if
 	// Slurm has forgotten it.
-	state(ctx context.Context, e element) string
+	state func(ctx context.Context, e element) string
 }
 
 // commands is Slurm by its programs.
-type commands struct{}
-
-func (commands) submit(ctx context.Context, script string) (string, error) {
-	return slurm.Submit(ctx, script)
-}
-
-func (commands) live(ctx context.Context, names []string) (map[element]bool, error) {
-	return slurm.Live(ctx, names)
-}
-
-func (commands) find(ctx context.Context, name string, since time.Time) (string, error) {
-	return slurm.Find(ctx, name, since)
-}
-
-func (commands) state(ctx context.Context, e element) string { return slurm.State(ctx, e) }
+var commands = scheduler{slurm.Submit, slurm.Live, slurm.Find, slurm.State}

@@ -108,7 +108,7 @@ func New(dir string, o Options) (*Maker, error) {
 	}
 	o.Poll = cmp.Or(o.Poll, 2*time.Second)
 	o.Patience = cmp.Or(o.Patience, time.Minute)
-	return &Maker{o: o, dir: dir, ask: commands{}, runs: make(map[string]*awaited)}, nil
+	return &Maker{o: o, dir: dir, ask: commands, runs: make(map[string]*awaited)}, nil
 }
 
 // path is where batches lie.

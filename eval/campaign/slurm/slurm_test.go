@@ -85,7 +85,7 @@ func pretend(t *testing.T, dir string, p *pretended) (*Maker, []campaign.Task) {
 	o.Cluster = s.Slurm
 	m, err := New(dir, o)
 	must(t, err)
-	m.ask = p
+	m.ask = scheduler{p.submit, p.live, p.find, p.state}
 	tasks, err := s.Plan()
 	must(t, err)
 	return m, tasks
@@ -237,7 +237,7 @@ func TestFind(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			programs(t, c.scripts)
-			job, err := commands{}.find(t.Context(), "sfstat-x", since)
+			job, err := commands.find(t.Context(), "sfstat-x", since)
 			if job != c.job || (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%q, %v, expected %q, %q", job, err, c.job, c.want)
 			}

@@ -1,7 +1,7 @@
 """Beside torchfrtrace, PyTorch's own reader of Flight Recorder dumps.
 
-    python eval/dumps/beside.py --sfstat bin/sfstat -o FOLDER kinds          # one dump for each of its errors
-    python eval/dumps/beside.py --sfstat bin/sfstat -o FOLDER time 64 512    # ratio of times, one after the other
+    python bench/reference/torchfrtrace.py --sfstat bin/sfstat -o FOLDER kinds          # one dump for each of its errors
+    python bench/reference/torchfrtrace.py --sfstat bin/sfstat -o FOLDER time 64 512    # ratio of times, one after the other
 
 Dumps are of the form that NCCL's processes write, which torchfrtrace reads: a
 few steps of collectives on every rank, the last of which goes wrong. Times are

@@ -111,9 +111,10 @@ type Struck struct {
 	Count, Of   int
 	First, Last int64 // as recorded
 	Pattern     Pattern
-	// Low and High bound the part of the steps that it strikes, ExcessLow and
-	// ExcessHigh the mean excess of those, ns, at 95 % each; 0: not known.
+	// Low and High bound the part of the steps that it strikes, ExcessLow and ExcessHigh Own,
+	// at 95 % each; 0: not known.
 	Low, High             float64
+	Own                   int64 // mean over those steps of what its stage takes beyond its peers, or the step beyond others, ns; what others wait for (Cost.Excess) may be less
 	ExcessLow, ExcessHigh int64
 	P                     float64 // chance of so clear a stretch, if struck steps lay anywhere
 }

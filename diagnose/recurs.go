@@ -20,7 +20,7 @@ type recurred struct {
 // struck is the same for people: steps as recorded.
 func (r *recurred) struck() Struck {
 	return Struck{Count: r.Struck, Of: r.Of, First: r.steps[r.First], Last: r.steps[r.Last], Pattern: strikePattern(r.Pattern),
-		Low: r.Low, High: r.High, ExcessLow: int64(max(0, r.ExcessLow)), ExcessHigh: int64(r.ExcessHigh), P: r.P}
+		Low: r.Low, High: r.High, Own: int64(r.Excess), ExcessLow: int64(max(0, r.ExcessLow)), ExcessHigh: int64(r.ExcessHigh), P: r.P}
 }
 
 // recurs says from the steps themselves how often a finding struck and how long it

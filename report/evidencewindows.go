@@ -197,8 +197,16 @@ func struckWords(f *diagnose.Finding) bullets {
 	if !s.Bounded() {
 		return nil
 	}
-	text := fmt.Sprintf("it struck %s of %s steps (95 %%: %s to %s of them), by %s each (%s to %s)", grouped(int64(s.Count)), grouped(int64(s.Of)),
-		about(s.Low), about(s.High), length(float64(f.Excess)), length(float64(s.ExcessLow)), length(float64(s.ExcessHigh)))
+	text := fmt.Sprintf("it struck %s of %s steps (95 %%: %s to %s of them)", grouped(int64(s.Count)), grouped(int64(s.Of)), about(s.Low), about(s.High))
+	mean, low, high := length(float64(s.Own)), length(float64(s.ExcessLow)), length(float64(s.ExcessHigh))
+	if f.Rank != nil {
+		text += fmt.Sprintf(", in each of which the rank took %s longer than its peers", mean)
+	} else {
+		text += fmt.Sprintf(", by %s each", mean)
+	}
+	if low != high {
+		text += fmt.Sprintf(" (95 %%: %s to %s)", low, high)
+	}
 	if s.Pattern == diagnose.PatternWindow {
 		text += fmt.Sprintf(", and keeps to %s, %s", stepsWord(s.First, s.Last), pValue(s.P))
 	}

@@ -120,15 +120,7 @@ func (s *Signs) take(r Results) {
 	for _, x := range v.Suspects(r.Outliers, r.Series, r.Operators) {
 		of[x.Worker].Excess = x.Excess
 	}
-	for _, o := range r.Outliers.Outliers {
-		switch {
-		case !o.Sure || o.Effect <= 0 || r.Series[o.Series].Quantity != zscore.Duration:
-		case o.Step == zscore.EveryStep:
-			of[o.Worker].Whole++
-		default:
-			of[o.Worker].Steps++
-		}
-	}
+	r.count(of)
 	for _, c := range r.Walks.Culprits { // by descending number of symptoms
 		if c.Kind == blame.LongOp {
 			if of[c.Worker].Walks == 0 {
@@ -138,6 +130,36 @@ func (s *Signs) take(r Results) {
 		}
 	}
 	s.Ranks = append(s.Ranks, of...)
+}
+
+// count counts the sure outliers of every worker. The sum over all operators of a name is
+// one only where none of them is long by itself: its time would count twice.
+func (r Results) count(of []RankSigns) {
+	type place struct {
+		worker int
+		name   string
+		every  bool
+	}
+	single := make(map[place]bool)
+	for _, total := range []bool{false, true} {
+		for _, o := range r.Outliers.Outliers {
+			s := r.Series[o.Series]
+			if !o.Sure || o.Effect <= 0 || s.Quantity != zscore.Duration {
+				continue
+			}
+			op := r.Operators[s.Op]
+			at := place{o.Worker, op.Name, o.Step == zscore.EveryStep}
+			if (op.Instance == Total) != total || total && single[at] {
+				continue
+			}
+			single[at] = single[at] || !total
+			if at.every {
+				of[o.Worker].Whole++
+			} else {
+				of[o.Worker].Steps++
+			}
+		}
+	}
 }
 
 // Of are the signs of a rank.

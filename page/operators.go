@@ -44,7 +44,7 @@ func (x *traced) take(v *operators.View) {
 	t := v.Trace
 	waits, _ := t.Waits()
 	lanes := x.lanes()
-	first := queues(t)
+	first := queues(t, waits)
 	byStep := make(map[int32]*drawing)
 	begin := make(map[int32]int64)
 	for row, s := range t.Step {
@@ -113,15 +113,15 @@ func (x *traced) lanes() []int {
 	return out
 }
 
-// queues are the queue of each rank that is busy for longest.
-func queues(t *operator.Trace) []int32 {
+// queues are the queue of each rank that is busy for longest, without waits for others.
+func queues(t *operator.Trace, waits []int64) []int32 {
 	busy := make([]map[int32]int64, len(t.Ranks))
 	out := make([]int32, len(t.Ranks))
 	for row, r := range t.Rank {
 		if busy[r] == nil {
 			busy[r], out[r] = make(map[int32]int64), t.Lane[row]
 		}
-		busy[r][t.Lane[row]] += t.Dur[row]
+		busy[r][t.Lane[row]] += t.Dur[row] - min(max(0, waits[row]), t.Dur[row])
 		if busy[r][t.Lane[row]] > busy[r][out[r]] {
 			out[r] = t.Lane[row]
 		}

@@ -157,7 +157,9 @@ function points(c, { d, run, x, height, width }) {
 	const p = d.points.at(-1);
 	if (!p) return;
 	const who = p.rank >= 0 ? `rank ${run.ranks[p.rank].id}` : 'the last rank';
-	const text = `${who} arrives last: ranks synchronise in ${brief(run.stages[p.series].name)}`;
-	c.textAlign = x(p.at) > width / 2 ? 'right' : 'left';
-	c.fillText(text, x(p.at) + (x(p.at) > width / 2 ? -4 : 4), 10);
+	const whole = `${who} arrives last: ranks synchronise in ${brief(run.stages[p.series].name)}`;
+	const text = c.measureText(whole).width < width ? whole : `${who} arrives last`;
+	const long = c.measureText(text).width;
+	c.textAlign = 'left';
+	c.fillText(text, Math.max(0, Math.min(x(p.at) > width / 2 ? x(p.at) - 4 - long : x(p.at) + 4, width - long)), 10);
 }

@@ -1,7 +1,7 @@
 """How soon a rank that becomes slow is named, and its line; what that costs the job.
 
     python live.py name -o FOLDER --sfstat bin/sfstat   # seconds until watch and serve name the rank, and the line
-    python live.py cost -o FOLDER --sfstat bin/sfstat   # step times without and with all of it, in pairs
+    python live.py cost -o FOLDER --sfstat bin/sfstat   # a step without and with all of it, in pairs within one job
 
 Real DDP jobs of four processes over Gloo, steps of 75 ms and windows of 20;
 rank 2 loses 60 ms from step 100 on, in data or in backward. The recorder's own
@@ -15,6 +15,7 @@ import json
 import math
 import os
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -33,9 +34,12 @@ def line_of_fault() -> int:
         return 1 + next(i for i, text in enumerate(f) if "time.sleep(self._options.ms" in text)
 
 
-def start_job(folder: str, *arguments: str) -> "subprocess.Popen[bytes]":
+def fresh(folder: str) -> None:
     shutil.rmtree(folder, ignore_errors=True)
-    os.makedirs(folder)
+    os.makedirs(os.path.join(folder, "job"))
+
+
+def start_job(folder: str, *arguments: str) -> "subprocess.Popen[bytes]":
     environment = dict(os.environ, PYTHONPATH=RECORDER, OMP_NUM_THREADS="1")
     command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "4", "--master-port", "0", "--standalone", os.path.join(HERE, "job.py"), "--out", folder]
     return subprocess.Popen(command + list(arguments), env=environment, stderr=subprocess.DEVNULL)
@@ -70,9 +74,8 @@ def follow_serve(address: str, clock: Clock, done: threading.Event) -> None:
 def named(sfstat: str, folder: str, stage: str, trigger: str) -> Dict[str, float]:
     """One job; seconds from the first slow step."""
     clock, done = Clock(), threading.Event()
-    os.makedirs(folder, exist_ok=True)
+    fresh(folder)
     job = start_job(folder, "--stage", stage, "--after", "100", "--steps", "400", "--trigger", trigger)
-    os.makedirs(os.path.join(folder, "job"), exist_ok=True)
     watch_command = [sfstat, "watch", os.path.join(folder, "job"), "--every", "500ms", "--exec", "cat >> %s; echo >> %s" % ((os.path.join(folder, "seen"),) * 2)]
     if trigger == "plan":
         watch_command.append("--capture")
@@ -124,26 +127,40 @@ def verdicts(path: str) -> List[Dict[str, Any]]:
     return out
 
 
-def steps(folder: str) -> List[float]:
-    with open(os.path.join(folder, "steps.json"), encoding="utf-8") as f:
-        return [float(s) for s in json.load(f)][20:]  # the first are slow
+BLOCK = 60  # steps: three windows
+SETTLE = 10  # of them, which are left out
 
 
-def one_cost(sfstat: str, folder: str, everything: bool) -> float:
-    """The mean step of a job without a fault, ms."""
-    job = start_job(folder, "--steps", "220", *(["--trigger", "router"] if everything else ["--no-recorder"]))
-    beside: List["subprocess.Popen[bytes]"] = []
-    if everything:
-        os.makedirs(os.path.join(folder, "job"), exist_ok=True)
-        for command in (["watch"], ["serve", "--listen", "127.0.0.1:0"]):
-            beside.append(subprocess.Popen([sfstat, command[0], os.path.join(folder, "job"), *command[1:]], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+def costs(sfstat: str, folder: str, pairs: int) -> List[Dict[str, float]]:
+    """Of one job without a fault, for every four blocks (without, with, with, without): by how much its steps
+    take longer with the recorder, watch and serve. Medians of the steps of a block."""
+    fresh(folder)
+    beside = [subprocess.Popen([sfstat, *command, os.path.join(folder, "job")], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+              for command in (["watch"], ["serve", "--listen", "127.0.0.1:0"])]
+    job = start_job(folder, "--steps", str(BLOCK), "--blocks", str(4 * pairs), "--trigger", "router", "--beside", ",".join(str(p.pid) for p in beside))
     try:
-        job.wait(timeout=300)
+        job.wait(timeout=60 + 4 * pairs * BLOCK)
+        if any(process.poll() is not None for process in beside):
+            raise SystemExit("sfstat watch or serve ended before the job")
     finally:
         for process in beside:
+            process.send_signal(signal.SIGCONT)
             process.terminate()
             process.wait()
-    return 1e3 * statistics.fmean(steps(folder))
+        job.kill()
+    with open(os.path.join(folder, "blocks.json"), encoding="utf-8") as f:
+        blocks = json.load(f)
+    out = []
+    for i in range(0, len(blocks), 4):
+        took = {}
+        for what in ("wall", "thread", "process"):
+            median = [statistics.median(b[what][SETTLE:]) for b in blocks[i:i + 4]]
+            mean = [statistics.fmean(b[what][SETTLE:]) for b in blocks[i:i + 4]]
+            usual = mean if what == "process" else median  # what other threads do is not in every step
+            took[what] = (usual[1] + usual[2] - usual[0] - usual[3]) / 2
+            took[what + " without"] = (usual[0] + usual[3]) / 2
+        out.append(took)
+    return out
 
 
 def median_interval(differences: List[float]) -> Tuple[float, float, float]:
@@ -158,9 +175,9 @@ def median_interval(differences: List[float]) -> Tuple[float, float, float]:
     return ordered[k], ordered[n - 1 - k], 1 - 2 * below
 
 
-def cost_line(differences: List[float]) -> str:
+def cost_line(what: str, differences: List[float], unit: str) -> str:
     low, high, coverage = median_interval(differences)
-    return "median %+.2f %% of %d pairs, %.1f %% interval %+.2f %% to %+.2f %%" % (statistics.median(differences), len(differences), 100 * coverage, low, high)
+    return "%s: median %+.2f %s of %d pairs, %.1f %% interval %+.2f to %+.2f %s" % (what, statistics.median(differences), unit, len(differences), 100 * coverage, low, high, unit)
 
 
 def main(arguments: Optional[List[str]] = None) -> None:
@@ -168,7 +185,7 @@ def main(arguments: Optional[List[str]] = None) -> None:
     parser.add_argument("action", choices=("name", "cost"))
     parser.add_argument("-o", dest="out", required=True)
     parser.add_argument("--sfstat", default="sfstat")
-    parser.add_argument("--times", type=int, default=3)
+    parser.add_argument("--times", type=int, default=3, help="jobs of each kind; cost: pairs, 20 s each")
     options = parser.parse_args(arguments)
     if options.action == "name":
         print("| slow in | capture by | watch: rank | serve: rank | watch: line | serve: line |\n|---|---|---|---|---|---|")
@@ -179,13 +196,13 @@ def main(arguments: Optional[List[str]] = None) -> None:
                 print("| %s | %s | %s |" % (stage, trigger, " | ".join(
                     "%s s%s" % (", ".join("%.1f" % s for s in c), "" if len(c) == options.times else " (%d of %d)" % (len(c), options.times)) for c in cells)), flush=True)
         return
-    pairs = []
-    for i in range(options.times):
-        order = (False, True) if i % 2 == 0 else (True, False)
-        got = {e: one_cost(options.sfstat, os.path.join(options.out, "cost"), e) for e in order}
-        pairs.append((got[False], got[True]))
-        print("%.2f ms a step without, %.2f ms with: %+.2f %%" % (got[False], got[True], 100 * (got[True] / got[False] - 1)), flush=True)
-    print(cost_line([100 * (b / a - 1) for a, b in pairs]))
+    pairs = costs(options.sfstat, os.path.join(options.out, "cost"), options.times)
+    for p in pairs:
+        print("%.2f ms a step without, %+.2f ms with; training thread %.2f ms, %+.3f ms; process %.2f ms, %+.3f ms" % tuple(
+            1e3 * p[what + x] for what in ("wall", "thread", "process") for x in (" without", "")), flush=True)
+    print(cost_line("a step", [100 * p["wall"] / p["wall without"] for p in pairs], "%"))
+    print(cost_line("processor time of the training thread", [1e3 * p["thread"] for p in pairs], "ms a step"))
+    print(cost_line("processor time of the process", [1e3 * p["process"] for p in pairs], "ms a step"))
 
 
 if __name__ == "__main__":

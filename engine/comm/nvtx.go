@@ -65,10 +65,34 @@ func (r *Result) reconcile(of *profiled, by Scoring) *tied {
 	return t
 }
 
-// unit is the calls that a profiler recorded of one launch.
+// unit is the calls of one launch, as one witness tells it.
 type unit struct {
 	launch int64
-	calls  []int // of Recorded.Calls
+	calls  []int
+}
+
+// unitsOf parts calls by communicator, in the order of their first call, and by launch; those on communicators that do not count are left out.
+func unitsOf(calls []int, call func(int) *comms.Call, counts func(group int) bool) (order []int, units map[int][]unit) {
+	at := map[launchKey]int{}
+	units = map[int][]unit{}
+	for _, i := range calls {
+		c := call(i)
+		if !counts(c.Group) {
+			continue
+		}
+		if units[c.Group] == nil {
+			order = append(order, c.Group)
+		}
+		key := launchKey{c.Group, c.Launch}
+		n, known := at[key]
+		if !known {
+			n = len(units[c.Group])
+			at[key] = n
+			units[c.Group] = append(units[c.Group], unit{launch: c.Launch})
+		}
+		units[c.Group][n].calls = append(units[c.Group][n].calls, i)
+	}
+	return order, units
 }
 
 // profile is what a profiler recorded of the calls of one rank.
@@ -86,28 +110,8 @@ type profile struct {
 }
 
 func newProfile(r *Result, t *tied, rank int, calls []int) *profile {
-	p := &profile{r: r, t: t, rank: rank, k: &r.Ranks[rank], calls: calls, units: map[int][]unit{}, group: map[int]int{}, shift: map[int]int64{}, used: map[int]bool{}}
-	type launch struct {
-		group int
-		count int64
-	}
-	at := map[launch]int{}
-	for _, i := range calls {
-		c := &r.Recorded.Calls[i]
-		if c.Group == comms.None {
-			continue
-		}
-		if p.units[c.Group] == nil {
-			p.order = append(p.order, c.Group)
-		}
-		n, known := at[launch{c.Group, c.Launch}]
-		if !known {
-			n = len(p.units[c.Group])
-			at[launch{c.Group, c.Launch}] = n
-			p.units[c.Group] = append(p.units[c.Group], unit{launch: c.Launch})
-		}
-		p.units[c.Group][n].calls = append(p.units[c.Group][n].calls, i)
-	}
+	p := &profile{r: r, t: t, rank: rank, k: &r.Ranks[rank], calls: calls, group: map[int]int{}, shift: map[int]int64{}, used: map[int]bool{}}
+	p.order, p.units = unitsOf(calls, p.call, func(group int) bool { return group != comms.None })
 	return p
 }
 

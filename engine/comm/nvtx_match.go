@@ -2,6 +2,7 @@ package comm
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/comm/countshift"
@@ -9,17 +10,11 @@ import (
 	"github.com/sfstat/sfstat/trace/comms"
 )
 
-// loggedUnit is the logged calls of a communicator that share their count.
-type loggedUnit struct {
-	launch int64
-	calls  []int // of Result.Calls
-}
-
 // matchRanges finds the calls of a log among the ranges, communicator by communicator. One that is found
 // bounds when the others' calls may have been, so that the rest is tried again.
 func (p *profile) matchRanges() {
 	logged := p.loggedUnits()
-	open := sortedKeys(logged)
+	open := slices.Sorted(maps.Keys(logged))
 	for found := true; found; {
 		found = false
 		open = slices.DeleteFunc(open, func(g int) bool {
@@ -38,44 +33,17 @@ func (p *profile) matchRanges() {
 	p.addRest(len(open) > 0)
 }
 
-func sortedKeys[V any](m map[int]V) (keys []int) {
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
-}
-
 // loggedUnits is the units of each communicator of several ranks that the process logged, by count.
-func (p *profile) loggedUnits() map[int][]loggedUnit {
-	type launch struct {
-		group int
-		count int64
-	}
-	at := map[launch]int{}
-	units := map[int][]loggedUnit{}
-	for _, i := range p.k.Calls {
-		c := &p.r.Calls[i]
-		if p.r.Groups[c.Group].Size == 1 {
-			continue
-		}
-		key := launch{c.Group, c.Launch}
-		n, known := at[key]
-		if !known {
-			n = len(units[c.Group])
-			at[key] = n
-			units[c.Group] = append(units[c.Group], loggedUnit{launch: c.Launch})
-		}
-		units[c.Group][n].calls = append(units[c.Group][n].calls, i)
-	}
+func (p *profile) loggedUnits() map[int][]unit {
+	_, units := unitsOf(p.k.Calls, func(i int) *comms.Call { return &p.r.Calls[i] }, func(group int) bool { return p.r.Groups[group].Size != 1 })
 	for _, list := range units {
-		slices.SortStableFunc(list, func(x, y loggedUnit) int { return cmp.Compare(x.launch, y.launch) })
+		slices.SortStableFunc(list, func(x, y unit) int { return cmp.Compare(x.launch, y.launch) })
 	}
 	return units
 }
 
 // find looks for the communicator of the ranges that is one of the log, and by how much their counts differ.
-func (p *profile) find(logged int, units []loggedUnit) (recorded int, shift int64, ok bool) {
+func (p *profile) find(logged int, units []unit) (recorded int, shift int64, ok bool) {
 	id := p.r.Groups[logged].ID
 	found := 0
 	for _, g := range p.order {
@@ -96,7 +64,7 @@ func (p *profile) find(logged int, units []loggedUnit) (recorded int, shift int6
 }
 
 // fit compares one communicator of the log with one of the ranges. If the ranges have its making, both count from 0.
-func (p *profile) fit(recorded int, units []loggedUnit) (shift int64, ok bool) {
+func (p *profile) fit(recorded int, units []unit) (shift int64, ok bool) {
 	of, in := p.ofLog(units), p.ofRanges(recorded)
 	if len(in) == 0 || len(of) == 0 {
 		return 0, false
@@ -125,7 +93,7 @@ func (p *profile) ofRanges(recorded int) (out []countshift.Unit) {
 }
 
 // ofLog is the units of the log as the engine takes them.
-func (p *profile) ofLog(units []loggedUnit) (out []countshift.Unit) {
+func (p *profile) ofLog(units []unit) (out []countshift.Unit) {
 	for _, u := range units {
 		first := &p.r.Calls[u.calls[0]]
 		x := countshift.Unit{Count: u.launch, Time: first.Enter, HasTime: first.HasEnter}
@@ -203,7 +171,7 @@ func (p *profile) offset() *int64 {
 }
 
 // accept ties the calls of a communicator: within a unit those that are alike in their order.
-func (p *profile) accept(logged, recorded int, shift int64, units []loggedUnit) {
+func (p *profile) accept(logged, recorded int, shift int64, units []unit) {
 	p.group[recorded], p.shift[recorded] = logged, shift
 	at := map[int64]unit{}
 	for _, u := range p.units[recorded] {

@@ -199,14 +199,6 @@ func (h *hmm) learnDeletions() deletions {
 // report replaces the pairs of the alignment. Pairs that rest on estimated parameters are not certain: their margin is at most
 // the one given.
 func (h *hmm) report(r *gotoh.Result, most int32) {
-	for i := range r.SkippedRows {
-		if r.SkippedRows[i] < 0 {
-			r.SkippedRows[i] = 0
-		}
-	}
-	for j := range r.SkippedColumns {
-		r.SkippedColumns[j] = max(r.SkippedColumns[j], 0)
-	}
 	anchors := map[int]int32{}
 	for _, a := range h.anchor {
 		anchors[a.Row] = a.Margin
@@ -220,7 +212,6 @@ func (h *hmm) report(r *gotoh.Result, most int32) {
 			q.Margin = min(marginOf(q.chance), most)
 		}
 		r.Pairs = append(r.Pairs, q.Pair)
-		r.SkippedRows[q.Row], r.SkippedColumns[q.Column] = -1, -1
 	}
 }
 

@@ -2,6 +2,7 @@ package align
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/comm/launchplan"
@@ -52,7 +53,7 @@ func onOneClock(ps []Process, g []Member) [][]Member {
 		byClock[ps[m.Process].Clock] = append(byClock[ps[m.Process].Clock], m)
 	}
 	var parts [][]Member
-	for _, c := range sortedKeys(byClock) {
+	for _, c := range slices.Sorted(maps.Keys(byClock)) {
 		parts = append(parts, byClock[c])
 	}
 	return parts
@@ -194,7 +195,7 @@ func (u *joint) lay() {
 			}
 		}
 	}
-	for _, count := range sortedKeys(source) {
+	for _, count := range slices.Sorted(maps.Keys(source)) {
 		k := source[count]
 		member := u.members[k]
 		for _, i := range u.all[member.Process].Launches[u.launchAt[k][count]].Calls {

@@ -22,13 +22,6 @@ type Match struct {
 	Margin int32 // tenths of a nat by which the best alignment beats any without this match
 }
 
-// uncertain is consecutive launches of one stream of which some, but not certainly which,
-// have no kernel, or the other way round: every choice is as good.
-type uncertain struct {
-	Launches, Kernels int // in the run
-	First, Last       int // launches
-}
-
 // streamPair is a stream of the log and one of the trace that are the same.
 type streamPair struct {
 	Log   uint64
@@ -38,16 +31,14 @@ type streamPair struct {
 
 // Matching is the result for one process.
 type Matching struct {
-	Launches  []launchplan.Launch
-	Why       []launchplan.Reason // of every call
-	Matches   []Match
-	Certain   int32 // margin from which a match is certain
-	streams   []streamPair
-	ambiguous []uncertain
-	Offset    int64  // nanoseconds from a call's stamp to the launch of its kernel, the median
-	Timed     bool   // stamps and launches counted
-	queue     clocks // clocks fitted to kernel starts, where there are no launches
-	Replayed  int    // kernels that graphs launched, which have no call of their own
+	Launches []launchplan.Launch
+	Why      []launchplan.Reason // of every call
+	Matches  []Match
+	Certain  int32 // margin from which a match is certain
+	streams  []streamPair
+	Offset   int64  // nanoseconds from a call's stamp to the launch of its kernel, the median
+	Timed    bool   // stamps and launches counted
+	queue    clocks // clocks fitted to kernel starts, where there are no launches
 
 	beginnings []Beginnings
 }
@@ -73,7 +64,7 @@ func Calls(p Process, sc Scoring) (*Matching, error) {
 // calls is [Calls] where it is known, or not known, how times compare.
 func calls(p Process, sc Scoring, clock clocks) (*Matching, error) {
 	launches, why := launchplan.Plan(p.Calls, len(p.Kernels))
-	m := &Matching{Launches: launches, Why: why, Certain: sc.CertainMargin, Replayed: replayed(p.Kernels)}
+	m := &Matching{Launches: launches, Why: why, Certain: sc.CertainMargin}
 	sc.UseThread = sc.UseThread && sharesThread(&p)
 	parts := divide(&p, launches, clock, &sc)
 	for round := range max(sc.Rounds, 1) {
@@ -141,15 +132,6 @@ func sharesThread(p *Process) bool {
 	return false
 }
 
-func replayed(kernels []comms.Kernel) (n int) {
-	for i := range kernels {
-		if kernels[i].Replay {
-			n++
-		}
-	}
-	return n
-}
-
 // part is one stream: some launches and some kernels.
 type part struct {
 	*evidence
@@ -173,40 +155,9 @@ func (m *Matching) collect(parts []part, results []*gotoh.Result) {
 		for _, p := range r.Pairs {
 			m.Matches = append(m.Matches, Match{Kernel: part.kernelIDs[p.Column], Launch: part.launchIDs[p.Row], Margin: p.Margin})
 		}
-		m.ambiguous = append(m.ambiguous, part.ambiguous(r, m.Certain)...)
 		if b, several := part.beginningsOf(m.Launches); several {
 			m.beginnings = append(m.beginnings, b)
 		}
 	}
 	sort.Slice(m.Matches, func(a, b int) bool { return m.Matches[a].Kernel < m.Matches[b].Kernel })
-}
-
-// ambiguous finds the runs of launches that are not certain, where some lack a partner.
-func (p *part) ambiguous(r *gotoh.Result, certain int32) []uncertain {
-	var runs []uncertain
-	doubtful := make([]bool, len(p.launchIDs))
-	paired := make([]bool, len(p.launchIDs))
-	for i, margin := range r.SkippedRows {
-		doubtful[i] = margin >= 0 && margin < certain
-	}
-	for _, q := range r.Pairs {
-		paired[q.Row] = true
-		doubtful[q.Row] = q.Margin < certain
-	}
-	for i := 0; i < len(doubtful); {
-		if !doubtful[i] {
-			i++
-			continue
-		}
-		run := uncertain{First: p.launchIDs[i]}
-		for ; i < len(doubtful) && doubtful[i]; i++ {
-			run.Launches++
-			run.Last = p.launchIDs[i]
-			if paired[i] {
-				run.Kernels++
-			}
-		}
-		runs = append(runs, run)
-	}
-	return runs
 }

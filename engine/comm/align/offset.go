@@ -2,6 +2,7 @@ package align
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/comm/launchplan"
@@ -49,7 +50,7 @@ func (v ballot) choose(least, most int64, nearly float64) clocks {
 	best, preferred := int64(0), int64(0)
 	count := func(bin int64) int { return v[bin] + v[bin+1] }
 	top, usual := 0, 0
-	for _, bin := range sortedKeys(v) {
+	for _, bin := range slices.Sorted(maps.Keys(v)) {
 		n := count(bin)
 		if n > top {
 			best, top = bin, n

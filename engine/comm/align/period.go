@@ -2,6 +2,7 @@ package align
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 )
 
@@ -24,7 +25,7 @@ func (e *evidence) guessed() []int {
 			of[i] = unknown
 		}
 	}
-	for _, c := range sortedKeys(byComm) {
+	for _, c := range slices.Sorted(maps.Keys(byComm)) {
 		rows := byComm[c]
 		labels := make([]int, len(rows))
 		for k, i := range rows {

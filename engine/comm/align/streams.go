@@ -2,6 +2,7 @@ package align
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/comm/gotoh"
@@ -25,7 +26,7 @@ func divide(p *Process, launches []launchplan.Launch, clock clocks, sc *Scoring)
 	for _, j := range launchplan.ByStart(p.Kernels) {
 		byTrace[p.Kernels[j].Stream] = append(byTrace[p.Kernels[j].Stream], j)
 	}
-	logs, traces := sortedKeys(byLog), sortedKeys(byTrace)
+	logs, traces := slices.Sorted(maps.Keys(byLog)), slices.Sorted(maps.Keys(byTrace))
 	for _, s := range logs {
 		slices.Reverse(byLog[s])
 	}
@@ -122,15 +123,6 @@ func doubtful(all, chosen []candidate, c candidate, near func(best, rival float6
 		}
 	}
 	return false
-}
-
-func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K {
-	keys := make([]K, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 // symbol is what both sides know of one kernel by its name.

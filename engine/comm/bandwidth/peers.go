@@ -2,6 +2,7 @@ package bandwidth
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 
@@ -99,7 +100,7 @@ func (r *Result) slowSubjects(subjects []capacity.Subject, o Options) {
 			r.accuse(suspects, t.cell)
 		}
 	}
-	for _, i := range sortedKeys(suspects) {
+	for _, i := range slices.Sorted(maps.Keys(suspects)) {
 		s := *suspects[i]
 		if s.mostPeers() < 2 {
 			r.Unsettled = append(r.Unsettled, s)

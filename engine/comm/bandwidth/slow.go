@@ -145,12 +145,3 @@ func largestScores(n int, seed uint64) []float64 {
 	slices.Sort(out)
 	return out
 }
-
-func sortedKeys(m map[int]*Suspect) []int {
-	var out []int
-	for k := range m {
-		out = append(out, k)
-	}
-	slices.Sort(out)
-	return out
-}

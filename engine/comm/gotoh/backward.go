@@ -20,17 +20,13 @@ type tracer struct {
 	walk  walker
 	pool  [leaf]kept
 	free  []kept
-	best  []int32 // of each column: the best alignment in which it has a partner
 	res   *Result
 }
 
 // trace finds the pairs of the best path of the band and their margins.
 func (p *problem) trace(f found) *Result {
-	t := &tracer{problem: p, back: newLayer(p.m), front: newLayer(p.m), score: make([]int32, p.m+2), best: make([]int32, p.m)}
-	t.res = &Result{Whole: p.band.whole, Beyond: f.beyond, Cells: p.band.cells, SkippedRows: make([]int32, p.n), SkippedColumns: make([]int32, p.m)}
-	for j := range t.best {
-		t.best[j] = Never
-	}
+	t := &tracer{problem: p, back: newLayer(p.m), front: newLayer(p.m), score: make([]int32, p.m+2)}
+	t.res = &Result{Whole: p.band.whole, Beyond: f.beyond, Cells: p.band.cells}
 	t.front.h[0] = 0
 	p.firstRow(t.front)
 	if p.n == 0 {
@@ -38,7 +34,6 @@ func (p *problem) trace(f found) *Result {
 	} else {
 		t.sweep(0, p.n, t.lastRow())
 	}
-	t.finish()
 	return t.res
 }
 

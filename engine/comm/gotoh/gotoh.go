@@ -86,15 +86,12 @@ type Pair struct {
 
 // Result is the best alignment.
 type Result struct {
-	Pairs []Pair // increasing
-	Score int64
-	// SkippedRows and SkippedColumns hold, for each row and column without
-	// partner, the score lost if it had one; -1 for those with a partner.
-	SkippedRows, SkippedColumns []int32
-	Width                       int   // half width of the band that was enough
-	Whole                       bool  // it was the whole table
-	Beyond                      int64 // no alignment that leaves the band scores more; meaningless if Whole
-	Cells                       int64 // of the last band
+	Pairs  []Pair // increasing
+	Score  int64
+	Width  int   // half width of the band that was enough
+	Whole  bool  // it was the whole table
+	Beyond int64 // no alignment that leaves the band scores more; meaningless if Whole
+	Cells  int64 // of the last band
 }
 
 // Solve finds the best alignment. It is optimal whatever the options' width.

@@ -35,12 +35,8 @@ func (t *tracer) walkRows(lo, hi int, end kept) {
 		t.scores(t.score, i)
 		pairs := len(t.res.Pairs)
 		t.step(i, rows[i-1-lo], rows[i-lo])
-		first, second, skip := t.through(i, rows[i-lo])
-		if len(t.res.Pairs) > pairs {
-			t.res.Pairs[pairs].Margin = t.margin(max(second, skip))
-			t.res.SkippedRows[i-1] = -1
-		} else {
-			t.res.SkippedRows[i-1] = t.margin(first)
+		if other := t.through(i, rows[i-lo]); len(t.res.Pairs) > pairs {
+			t.res.Pairs[pairs].Margin = t.margin(other)
 		}
 	}
 }
@@ -88,16 +84,15 @@ func pay(opens bool, cost int32) int32 {
 	return 0
 }
 
-// through replaces row i−1 of the pass from the beginning by row i, and tells the scores of
-// the best and the second best pair of that row, each with the best of everything else, and of
-// the best alignment without a pair for it.
-func (t *tracer) through(i int, next kept) (first, second, skipped int32) {
+// through replaces row i−1 of the pass from the beginning by row i, and tells what the best alignment scores without the best pair of that row:
+// with its second best, or with none.
+func (t *tracer) through(i int, next kept) (other int32) {
 	left, right := t.band.left[i], t.band.right[i]
 	diagonal, y := int32(Never), int32(Never)
 	if left > t.band.left[i-1] {
 		diagonal = t.front.h[left-1]
 	}
-	first, second, skipped = Never, Never, Never
+	first, second, skipped := int32(Never), int32(Never), int32(Never)
 	ro, re, co, ce := t.costs()
 	h, x, s := t.front.h[left:right+1], t.front.x[left:right+1], t.score[left:right+1]
 	hb, xb := next.h[:len(h)], next.x[:len(h)]
@@ -111,18 +106,13 @@ func (t *tracer) through(i int, next kept) (first, second, skipped int32) {
 			} else {
 				second = all
 			}
-			if c := left + j - 1; c >= 0 {
-				t.best[c] = max(t.best[c], all)
-			}
-		} else if c := left + j - 1; c >= 0 && all > t.best[c] {
-			t.best[c] = all
 		}
 		best := max(skip, y, paired)
 		diagonal = above
 		h[j], x[j] = best, skip
 		y = max(best-co, y) - ce
 	}
-	return first, second, skipped
+	return max(second, skipped)
 }
 
 // margin is how much less than the best alignment another one scores.
@@ -131,14 +121,4 @@ func (t *tracer) margin(other int32) int32 {
 		other = max(other, int32(max(t.res.Beyond, Never)))
 	}
 	return int32(min(max(t.res.Score-int64(other), 0), math.MaxInt32))
-}
-
-// finish sets the margins of columns.
-func (t *tracer) finish() {
-	for j, b := range t.best {
-		t.res.SkippedColumns[j] = t.margin(b)
-	}
-	for _, p := range t.res.Pairs {
-		t.res.SkippedColumns[p.Column] = -1
-	}
 }

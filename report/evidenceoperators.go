@@ -18,7 +18,7 @@ func operatorEvidence(e evidence.Observation) string {
 	case evidence.OperatorTimes:
 		return operatorTimesWords(e)
 	case evidence.SlowPasses:
-		return fmt.Sprintf("passes: forward and backward take %s the median of %s, step by step; workers of this job differ by %s; %s",
+		return fmt.Sprintf("forward and backward compute takes %s the median of %s, step by step; workers of this job differ by %s; %s",
 			factor(e.Factor), counted(e.Peers, "peer"), about(e.Between), pValue(e.P))
 	case evidence.PooledOutliers:
 		var parts []string
@@ -90,7 +90,7 @@ func operatorTimesWords(e evidence.OperatorTimes) string {
 	return text
 }
 
-// times is "2.5 times" and " as long as its peers".
+// times is "2.50 times" and " as long as its peers".
 func times(x evidence.OpTime) (amount, than string) {
 	own, peers := length(float64(x.Own)), length(float64(x.Peers))
 	f := float64(x.Own) / float64(max(1, x.Peers))
@@ -100,7 +100,7 @@ func times(x evidence.OpTime) (amount, than string) {
 	case f >= 100:
 		return fmt.Sprintf("%s where its peers take %s", own, peers), ""
 	case f >= 1.1:
-		return real3(f) + " times", " as long as its peers"
+		return strings.TrimSuffix(factor(f), " ×") + " times", " as long as its peers"
 	}
 	return about(f-1) + " longer", " than its peers"
 }
@@ -158,7 +158,7 @@ func workloadEvidence(e evidence.Observation) string {
 		if e.Stage == e.Stages-1 {
 			which = fmt.Sprintf("the last of %d", e.Stages)
 		}
-		text := fmt.Sprintf("passes: those of pp=%d (%s) take %s the median of the other stages'", e.Stage, which, factor(e.Factor))
+		text := fmt.Sprintf("forward and backward compute of pp=%d (%s) takes %s the median of the other stages", e.Stage, which, factor(e.Factor))
 		if e.P != nil {
 			text += fmt.Sprintf(", where workers differ by %s; %s", about(*e.Between), pValue(*e.P))
 		}
@@ -169,7 +169,7 @@ func workloadEvidence(e evidence.Observation) string {
 	case evidence.RotatingOutliers:
 		return "pooled outliers: long for certain in some step on " + someRanks(e.Ranks)
 	case evidence.MicrobatchCorrelation:
-		parts := []string{fmt.Sprintf("passes vary by %s", about(e.Spread))}
+		parts := []string{fmt.Sprintf("forward and backward compute varies by %s", about(e.Spread))}
 		if e.Directions != nil {
 			parts = append(parts, fmt.Sprintf("forward and backward of a microbatch together: correlation %s, p ≤ %s (permutation)", hundredths(*e.Directions), probability(e.PDirections)))
 		}

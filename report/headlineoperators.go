@@ -15,7 +15,7 @@ import (
 func operatorHeadline(v *diagnose.RunVerdict) string {
 	step := length(v.Operators.Replay.Recorded.Mean)
 	if len(v.Suspects) == 0 {
-		return fmt.Sprintf("No worker, stage or operator stands out: a step takes %s, and with all operators as long as is usual for their kind %s.",
+		return fmt.Sprintf("No worker, stage or operator stands out: a step takes %s, and %s with every operator at its usual duration.",
 			step, length(v.Operators.Replay.Ideal.Mean))
 	}
 	f := &v.Suspects[0]
@@ -70,13 +70,13 @@ func operatorFinding(f *diagnose.Finding) string {
 		e, _ := evidence.Find[evidence.HeavyPasses](f.Evidence)
 		place := f.Stage
 		if e.Stage == e.Stages-1 {
-			place += ", the last,"
+			place += " (the last)"
 		}
-		return fmt.Sprintf("pipeline stage %s takes %s as long for its passes as the others", place, factor(e.Factor))
+		return fmt.Sprintf("pipeline stage %s takes %s as long in forward and backward compute as the others", place, factor(e.Factor))
 	case diagnose.CauseUneven:
-		return "microbatches of uneven length make the workers wait for each other by turns"
+		return "uneven microbatches make the workers wait for each other in turn"
 	case diagnose.CauseRandom:
-		return "passes vary in length by turns on all workers, without a pattern over the microbatches"
+		return "forward and backward compute varies at random on all workers, without a pattern over the microbatches"
 	}
 	return fmt.Sprintf("the operator %s is long intermittently, now on one rank, now on another", f.Op)
 }

@@ -56,7 +56,7 @@ func stepTerms(o *diagnose.Operators) terms {
 		{"job", fmt.Sprintf("%s, %s recorded", layout, counted(len(o.Workers), "worker"))},
 		{"trace", fmt.Sprintf("%s in %s (%d–%d)", counted(o.Ops, "operator"), counted(len(o.Steps), "step"), o.Steps[0], o.Steps[len(o.Steps)-1])},
 		{"step", length(r.Recorded.Mean)},
-		{"replayed", fmt.Sprintf("%s without launch delays, %s with all operators as long as is usual for their kind: slowdown S = %s",
+		{"replayed", fmt.Sprintf("%s without launch delays, %s with every operator at its usual duration: slowdown S = %s",
 			length(r.NoDelay.Mean), length(r.Ideal.Mean), factor(r.Slowdown.Overall))},
 	}
 	if o.Offset > 0 {
@@ -70,8 +70,8 @@ func stageBlocks(o *diagnose.Operators) document {
 	if o.Passes == nil {
 		return nil
 	}
-	t := &table{columns: []column{{head: "stage", kind: kindName}, {head: "passes, %s a step", kind: kindLength}, {kind: kindBar},
-		{head: "to the others", kind: kindFactor}, {head: "slowest", kind: kindText}, {head: "to its peers", kind: kindFactor}}}
+	t := &table{columns: []column{{head: "stage", kind: kindName}, {head: "compute, %s/step", kind: kindLength}, {kind: kindBar},
+		{head: "vs others", kind: kindFactor}, {head: "slowest", kind: kindText}, {head: "vs peers", kind: kindFactor}}}
 	for s, level := range o.Passes.Stages {
 		workers := o.Passes.Workers[s*max(1, o.Replicas) : (s+1)*max(1, o.Replicas)]
 		worst := 0
@@ -91,7 +91,7 @@ func stageBlocks(o *diagnose.Operators) document {
 		}
 		t.rows = append(t.rows, row)
 	}
-	t.caption = "Time in forward and backward passes: of a stage the median over its replicas, against the median of the other stages; of a worker against the median of its peers."
+	t.caption = "compute: time in forward and backward; of a stage the median over its replicas, against the median of the other stages; of a worker against the median of its peers."
 	return document{heading(counted(len(o.Passes.Stages), "pipeline stage")), t.tidy()}
 }
 

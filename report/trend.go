@@ -107,7 +107,7 @@ func spanWord(low, high string) string {
 // changeTable is one line per change.
 func changeTable(t *runs.Trend) *table {
 	out := &table{columns: []column{
-		{head: "measure", kind: kindName}, {head: "from", kind: kindText}, {head: "95 %", kind: kindWrapped}, {head: "%s before", kind: kindLength},
+		{head: "measure", kind: kindName}, {head: "from", kind: kindText}, {head: "95 %", kind: kindWrapped, last: true}, {head: "%s before", kind: kindLength},
 		{head: "after", kind: kindLength}, {head: "change", kind: kindAmount}, {head: "p", kind: kindAmount, spare: true},
 	}, oneUnit: true}
 	longest := 0.0

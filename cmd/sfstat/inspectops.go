@@ -47,6 +47,9 @@ func opsFacts(o *inventory.Trace) report.Table {
 }
 
 func layoutWords(l inventory.Layout) string {
+	if l.TP == 0 { // ranks are missing
+		return fmt.Sprintf("dp %d × pp %d, of a job of %s", l.DP, l.PP, counted(l.World, "rank"))
+	}
 	words := fmt.Sprintf("dp %d × pp %d × tp %d", l.DP, l.PP, l.TP)
 	if l.DSP > 1 {
 		words += fmt.Sprintf(" × dsp %d", l.DSP)

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
+	"syscall"
 
 	"github.com/sfstat/sfstat/batch/findings"
 	"github.com/sfstat/sfstat/diagnose"
@@ -103,17 +105,24 @@ func newWork(p *plan, o *Options, to *parts) *work {
 
 // finish puts the parts together, unless making them failed, and clears up.
 func (b *work) finish(err error) (*findings.Summary, error) {
-	if err != nil {
-		b.parts.release()
-		return nil, err
+	var s *findings.Summary
+	if err == nil {
+		s, err = b.join()
 	}
-	s, err := b.join()
 	if err != nil && !errors.Is(err, ErrNothing) {
 		b.parts.release()
+		if noRoom(err) && b.o.Output.named() {
+			err = fmt.Errorf("%w: make room and go on with --resume, finished parts are kept in %s", err, b.parts.dir)
+		}
 		return nil, err
 	}
 	b.parts.remove()
 	return s, err
+}
+
+// noRoom reports whether a file could not grow.
+func noRoom(err error) bool {
+	return slices.ContainsFunc([]syscall.Errno{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG}, func(e syscall.Errno) bool { return errors.Is(err, e) })
 }
 
 // work is a batch under way.

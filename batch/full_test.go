@@ -49,7 +49,7 @@ func TestFull(t *testing.T) {
 	cmd := exec.Command(self)
 	cmd.Env = append(os.Environ(), cramped+"="+dir)
 	said, _ := cmd.Output() // its exit code is 1
-	if !strings.HasPrefix(string(said), "write "+out) || strings.Count(string(said), "\n") != 1 {
+	if !strings.HasPrefix(string(said), "write "+out) || strings.Count(string(said), "\n") != 1 || !strings.Contains(string(said), "--resume") {
 		t.Errorf("it says %q", said)
 	}
 	if _, err := os.Stat(out); !errors.Is(err, fs.ErrNotExist) {

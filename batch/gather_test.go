@@ -1,11 +1,14 @@
 package batch
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/sfstat/sfstat/batch/findings"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // FuzzReadFindings: whatever a file of findings holds, reading it ends in rows or
@@ -39,4 +42,36 @@ func FuzzReadFindings(f *testing.F) {
 		}
 		_ = readFindings(path, func(*findings.Row) error { return nil }) // an error is an answer
 	})
+}
+
+// TestReason: what is wrong with a file is said without its name, which stands before it.
+func TestReason(t *testing.T) {
+	bad := errors.New("a page is damaged")
+	for _, c := range []struct {
+		name string
+		err  error
+		want string
+	}{
+		{"file", &input.Error{Pos: input.Pos{File: "a.csv"}, Err: bad}, "a page is damaged"},
+		{"line", &input.Error{Pos: input.Pos{File: "a.csv", Line: 3}, Err: bad}, "line 3: a page is damaged"},
+		{"inside", &input.Error{Pos: input.Pos{File: "a.csv", Inside: "row group 0"}, Err: bad}, "row group 0: a page is damaged"},
+		{"byte", &input.Error{Pos: input.Pos{File: "a.csv", Offset: 7}, Err: bad}, "byte 7: a page is damaged"},
+		{"another file", &input.Error{Pos: input.Pos{File: "a.csv.gz"}, Err: bad}, "a.csv.gz: a page is damaged"},
+		{"no file", bad, "a page is damaged"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := reason("a.csv", c.err); got != c.want {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// TestNoFolder: of an output in a folder that is not there the error says so, and what to do.
+func TestNoFolder(t *testing.T) {
+	missing := filepath.Join(t.TempDir(), "missing")
+	_, err := Run(t.Context(), []string{fleet(t, 1)}, Options{Output: Output{Path: filepath.Join(missing, "a.csv"), Format: CSV}})
+	if err == nil || !strings.Contains(err.Error(), missing+": create it") {
+		t.Errorf("it says %v", err)
+	}
 }

@@ -40,7 +40,10 @@ var ErrUnfinished = errors.New("unfinished")
 // was left by the same plan. Nobody else can until it is released.
 func openParts(output, mark string, resume Resume) (*parts, error) {
 	p := &parts{output: output, dir: output + partsSuffix}
-	if err := os.Mkdir(p.dir, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+	switch err := os.Mkdir(p.dir, 0o777); {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("%s: there is no folder %s: create it, or name another output", output, filepath.Dir(output))
+	case err != nil && !errors.Is(err, fs.ErrExist):
 		return nil, err
 	}
 	if err := p.take(); err != nil {

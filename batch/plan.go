@@ -168,15 +168,23 @@ func (p *plan) mark() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// reason is what is wrong with an input, without its name: "line 3: …".
+// reason is what is wrong with an input, without its name: "line 3: …", "row group 0: …".
 func reason(path string, err error) string {
 	text, _, _ := strings.Cut(err.Error(), "\n")
-	rest, named := strings.CutPrefix(text, path+":")
-	switch {
-	case !named:
+	rest, named := strings.CutPrefix(text, path)
+	if !named || rest == "" {
 		return text
-	case rest != "" && rest[0] >= '0' && rest[0] <= '9':
-		return "line " + rest
 	}
-	return strings.TrimSpace(rest)
+	switch rest[0] {
+	case '[':
+		return strings.Replace(rest[1:], "]: ", ": ", 1)
+	case '@':
+		return rest[1:]
+	case ':':
+		if rest = strings.TrimSpace(rest[1:]); rest != "" && rest[0] >= '0' && rest[0] <= '9' {
+			return "line " + rest
+		}
+		return rest
+	}
+	return text
 }

@@ -26,7 +26,7 @@ RACE_PROGRAM = Interrupt|Panic|Progress|TestScripts/(diagnose|output)$$
 
 NPM ?= npm
 
-.PHONY: help page build man demo test test-page race calibrate test-recorder test-python wheel check fmt vet lint vuln layers tidy bench paper verdicts comparison detection fuzz cover clean
+.PHONY: help page build man demo test test-page race calibrate test-recorder test-python wheel check fmt vet lint vuln layers tidy bench paper verdicts comparison archives detection fuzz cover clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -132,6 +132,11 @@ verdicts: ## docs/verdict-evaluation.md: how often the verdict on windows is rig
 comparison: ## docs/compare-evaluation.md: how often comparisons and trends are right, beside benchstat (minutes)
 	GOBIN=$(CURDIR)/bin $(GO) install $(BENCHSTAT)
 	$(GO) run ./eval/comparison -n 200 -benchstat bin/benchstat -o docs/compare-evaluation.md
+
+# With duckdb in PYTHON, DuckDB is measured beside it.
+archives: build comparison ## docs/archives-evaluation.md and docs/compare-evaluation.md: 100,000 windows with known faults, timed, killed and judged (minutes; idle, 1 GB)
+	duckdb=$$($(PYTHON) -c 'import duckdb' 2>/dev/null && echo $(PYTHON)); \
+	$(GO) run ./eval/archives -sfstat bin/sfstat -python "$$duckdb" -o docs/archives-evaluation.md
 
 detection: ## docs/detection.md: how often the verdict on operator traces is right (minutes)
 	$(GO) run ./eval/detection -traces 2400 -seed 4 -o docs/detection.md

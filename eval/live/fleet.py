@@ -1,6 +1,6 @@
 """What `sfstat serve` takes over a large folder, and over one that grows for a long time.
 
-    go run ./bench/fleet -o FOLDER -windows 100000 -steps 10   # 5,000 runs, Parquet
+    go run ./eval/archives -keep FOLDER -windows 100000 -steps 10   # 5,000 runs, Parquet
     python fleet.py folder FOLDER --sfstat bin/sfstat          # start, pages, 50 clients, one more run, memory
     python fleet.py grow FOLDER --sfstat bin/sfstat            # windows appended to runs in a new FOLDER as fast as they are served: seconds to the event, memory
     python fleet.py hour FOLDER --sfstat bin/sfstat            # the same by the clock, with pages asked for: memory, minute by minute

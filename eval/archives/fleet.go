@@ -1,18 +1,8 @@
-// Command fleet makes an archive as a group with many jobs has it after months,
-// for measurements of sfstat batch: a folder for each week, in it a Parquet file
-// for each run, some of them with a fault of known kind, rank, host and week, which
-// truth.csv lists. Half of the faults are on one host. From one day on, the steps of all
-// runs are longer by the part that -slower says.
-//
-//	go run ./bench/fleet -o DIR [-windows 100000] [-faults 40]
-//
-// The same arguments give the same bytes.
 package main
 
 import (
 	"encoding/csv"
 	"errors"
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -40,22 +30,8 @@ const (
 // kinds are the faults whose rank stage times tell.
 var kinds = []simulate.Family{simulate.Data, simulate.ForwardHost, simulate.CallbackHost, simulate.OptimizerHost}
 
-func main() {
-	dir := flag.String("o", "", "`folder` to make")
-	windows := flag.Int("windows", 100000, "windows in all")
-	faults := flag.Int("faults", 40, "runs with a fault")
-	ranks := flag.Int("ranks", 8, "ranks of each run, two on a host")
-	steps := flag.Int("steps", 20, "steps in each window")
-	slower := flag.Float64("slower", 0.03, "part by which steps are longer from day 120 on")
-	flag.Parse()
-	if err := fleet(*dir, plan(*windows/perRun, *faults, *ranks, *slower), simulate.Schedule{Windows: perRun, Steps: *steps}); err != nil {
-		fmt.Fprintln(os.Stderr, "fleet:", err)
-		os.Exit(1)
-	}
-}
-
-// run is one run to be made; where nothing is wrong with it, kind is NoFault.
-type run struct {
+// job is one run to be made; where nothing is wrong with it, kind is NoFault.
+type job struct {
 	name, week string
 	kind       simulate.Family
 	ranks      int
@@ -70,9 +46,10 @@ type run struct {
 var start = time.Date(2026, time.January, 5, 0, 0, 0, 0, time.UTC)
 
 // plan draws the runs.
-func plan(n, faults, ranks int, slower float64) []run {
+func (a *archived) plan() []job {
+	n, faults, ranks, slower := a.Windows/perRun, a.Faults, a.Ranks, a.Slower
 	rng := rand.New(rand.NewPCG(20, 26))
-	out := make([]run, n)
+	out := make([]job, n)
 	for i := range out {
 		r := &out[i]
 		r.ranks, r.name, r.week, r.seed = ranks, fmt.Sprintf("job-%05d", i), fmt.Sprintf("week-%02d", i*weeks/n), uint64(i)
@@ -94,16 +71,14 @@ func plan(n, faults, ranks int, slower float64) []run {
 	return out
 }
 
-func fleet(dir string, runs []run, schedule simulate.Schedule) error {
-	if dir == "" {
-		return errors.New("needs -o FOLDER")
-	}
+// fleet makes the archive: the files of the runs, and truth.csv.
+func fleet(dir string, runs []job, schedule simulate.Schedule) error {
 	_, err := parallel.Map(len(runs), func(i int) (struct{}, error) { return struct{}{}, runs[i].write(dir, schedule) })
 	return errors.Join(err, truth(dir, runs))
 }
 
 // write makes the file of a run.
-func (r *run) write(dir string, schedule simulate.Schedule) error {
+func (r *job) write(dir string, schedule simulate.Schedule) error {
 	spec := simulate.DefaultSpec()
 	spec.Run, spec.Seed, spec.Ranks, spec.RanksPerHost = r.name, r.seed, r.ranks, 2
 	warmup := spec.Schedule.Warmup
@@ -136,7 +111,7 @@ func (r *run) write(dir string, schedule simulate.Schedule) error {
 
 // place puts the ranks of a window on the hosts of the run, and the window where it is
 // in time.
-func (r *run) place(w *trace.Window) {
+func (r *job) place(w *trace.Window) {
 	for _, times := range [][]int64{w.Durations, w.Wall} {
 		for i := range times {
 			times[i] = int64(r.factor * float64(times[i]))
@@ -151,7 +126,7 @@ func (r *run) place(w *trace.Window) {
 	}
 }
 
-func truth(dir string, runs []run) error {
+func truth(dir string, runs []job) error {
 	f, err := os.Create(filepath.Join(dir, "truth.csv"))
 	if err != nil {
 		return err

@@ -1,0 +1,158 @@
+// Command archives measures sfstat batch on an archive as a group with many jobs has it
+// after months, and writes docs/archives-evaluation.md: what reading and judging it
+// takes, whether what was killed and resumed ends in the same bytes, and what is found
+// of the faults and of the change of step time that are known to be there.
+//
+//	go run ./eval/archives -sfstat bin/sfstat [-python PYTHON] [-o docs/archives-evaluation.md]
+//	go run ./eval/archives -keep DIR     # only makes the archive
+//
+// The archive is a folder for each week, in it a Parquet file for each run, some of
+// them with a fault of known kind, rank, host and week, which truth.csv lists. Half of the
+// faults are on one host. From one day on, the steps of all runs are longer. The
+// same arguments give the same bytes.
+package main
+
+import (
+	_ "embed"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"text/template"
+
+	"github.com/sfstat/sfstat/eval/internal/pages"
+	"github.com/sfstat/sfstat/eval/simulate"
+)
+
+//go:embed page.md.tmpl
+var pageText string
+
+func main() {
+	if err := run(os.Args[1:], os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "archives:", err)
+		os.Exit(1)
+	}
+}
+
+// archived is the archive to be made.
+type archived struct {
+	Windows, Faults, Ranks, Steps int
+	Slower                        float64 // part by which steps are longer from day 120 on
+	Bytes                         int64
+}
+
+func run(args []string, stdout io.Writer) error {
+	flags := flag.NewFlagSet("archives", flag.ContinueOnError)
+	a := archived{}
+	flags.IntVar(&a.Windows, "windows", 100000, "windows in all")
+	flags.IntVar(&a.Faults, "faults", 40, "runs with a fault")
+	flags.IntVar(&a.Ranks, "ranks", 8, "ranks of each run, two on a host")
+	flags.IntVar(&a.Steps, "steps", 20, "steps in each window")
+	flags.Float64Var(&a.Slower, "slower", 0.03, "part by which steps are longer from day 120 on")
+	keep := flags.String("keep", "", "make the archive in this `folder` and leave it there (default: a temporary one)")
+	m := measuring{}
+	flags.StringVar(&m.sfstat, "sfstat", "", "the `program` to measure; without it only the archive is made")
+	flags.StringVar(&m.python, "python", "", "an `interpreter` with duckdb; without it DuckDB is not measured")
+	large := flags.Int("large", 2000, "windows of 32 ranks × 120 steps to measure beside the archive")
+	flags.IntVar(&m.Kills, "kills", 10, "how often a batch is killed")
+	out := flags.String("o", "", "write the page here (default: standard output)")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if a.Windows < perRun || *large < perRun || m.Kills < 0 || *keep == "" && m.sfstat == "" {
+		return fmt.Errorf("needs -sfstat PROGRAM or -keep FOLDER, -windows %d or more and -kills 0 or more", perRun)
+	}
+	dir := *keep
+	if dir == "" {
+		var err error
+		if dir, err = os.MkdirTemp("", "archives"); err != nil {
+			return err
+		}
+		defer os.RemoveAll(dir)
+	}
+	jobs := a.plan()
+	if err := fleet(dir, jobs, simulate.Schedule{Windows: perRun, Steps: a.Steps}); err != nil || m.sfstat == "" {
+		return err
+	}
+	return m.page(dir, a, jobs, func(p page) error {
+		var err error
+		if p.Large, err = m.large(*large); err != nil {
+			return err
+		}
+		t := template.Must(template.New("page").Parse(pageText))
+		return pages.Write(*out, stdout, func(w io.Writer) error { return t.Execute(w, p) })
+	})
+}
+
+// page is what was measured of an archive.
+type page struct {
+	archived
+	measuring
+	found
+	Runs         int
+	Table, Large string
+}
+
+// Megabytes is the size of the archive.
+func (p page) Megabytes() int64 { return p.Bytes / 1e6 }
+
+// Percent writes a part of one.
+func (page) Percent(x float64) string { return fmt.Sprintf("%.1f %%", 100*x) }
+
+// large measures archives of large windows, without faults and with one in every tenth
+// run: a table.
+func (m measuring) large(windows int) (string, error) {
+	var table [][]string
+	for _, part := range []float64{0, 0.1} {
+		dir, err := os.MkdirTemp("", "large")
+		if err != nil {
+			return "", err
+		}
+		defer os.RemoveAll(dir)
+		a := archived{Windows: windows, Faults: int(part * float64(windows/perRun)), Ranks: 32, Steps: 120}
+		if err := fleet(dir, a.plan(), simulate.Schedule{Windows: perRun, Steps: a.Steps}); err != nil {
+			return "", err
+		}
+		m.dir, m.work = dir, dir
+		rows, err := m.costs(windows)
+		if err != nil {
+			return "", err
+		}
+		if table == nil {
+			table = append(table, append([]string{"runs with a fault"}, rows[0]...))
+		}
+		for _, row := range rows[1:] {
+			table = append(table, append([]string{strconv.Itoa(a.Faults) + " of " + strconv.Itoa(windows/perRun)}, row...))
+		}
+	}
+	return pages.Table(table...), nil
+}
+
+// page measures an archive and hands over what was found.
+func (m measuring) page(dir string, a archived, jobs []job, write func(page) error) (err error) {
+	work, err := os.MkdirTemp("", "batch")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
+	if a.Bytes, err = sizeOf(dir); err != nil {
+		return err
+	}
+	m.dir, m.work = dir, work
+	p := page{archived: a, Runs: len(jobs)}
+	rows, err := m.costs(a.Windows)
+	if err != nil {
+		return err
+	}
+	p.Table = pages.Table(rows...)
+	if err := m.kill(); err != nil {
+		return err
+	}
+	p.measuring = m
+	if p.found, err = compared(jobs, m.rows()); err != nil {
+		return err
+	}
+	return write(p)
+}

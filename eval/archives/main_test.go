@@ -1,0 +1,40 @@
+package main
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/sfstat/sfstat/batch"
+	"github.com/sfstat/sfstat/eval/simulate"
+)
+
+// TestTruth: in a small archive all faults are found, with rank, host, stage and week,
+// and nothing else; the change of step time too, where it is large.
+func TestTruth(t *testing.T) {
+	a := archived{Windows: 120 * perRun, Faults: 8, Ranks: 4, Steps: 6, Slower: 0.1}
+	dir, rows := t.TempDir(), filepath.Join(t.TempDir(), "all.csv")
+	jobs := a.plan()
+	if err := fleet(dir, jobs, simulate.Schedule{Windows: 2, Steps: 12}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := batch.Run(t.Context(), []string{dir}, batch.Options{Output: batch.Output{Path: rows, Format: batch.CSV}}); err != nil {
+		t.Fatal(err)
+	}
+	got, err := compared(jobs, rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := got
+	want.Flagged, want.Rank, want.Host, want.Stage, want.Week, want.False = 8, 8, 8, 8, 8, 0
+	if got != want || got.Days < 0 || got.Elsewhere > 0 || got.Longer < 0.08 || got.Longer > 0.12 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestRefused(t *testing.T) {
+	for _, args := range [][]string{{}, {"-windows", "3", "-keep", "x"}, {"-kills", "-1", "-keep", "x"}} {
+		if run(args, nil) == nil {
+			t.Errorf("%q is taken", args)
+		}
+	}
+}

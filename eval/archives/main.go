@@ -19,6 +19,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"strconv"
 	"text/template"
 
@@ -72,18 +73,31 @@ func run(args []string, stdout io.Writer) error {
 		}
 		defer os.RemoveAll(dir)
 	}
-	jobs := a.plan()
-	if err := fleet(dir, jobs, simulate.Schedule{Windows: perRun, Steps: a.Steps}); err != nil || m.sfstat == "" {
+	if m.sfstat == "" {
+		return fleet(dir, a.plan(), simulate.Schedule{Windows: perRun, Steps: a.Steps})
+	}
+	p, err := m.page(dir, a, *large)
+	if err != nil {
 		return err
 	}
-	return m.page(dir, a, jobs, func(p page) error {
-		var err error
-		if p.Large, err = m.large(*large); err != nil {
-			return err
-		}
-		t := template.Must(template.New("page").Parse(pageText))
-		return pages.Write(*out, stdout, func(w io.Writer) error { return t.Execute(w, p) })
-	})
+	t := template.Must(template.New("page").Parse(pageText))
+	return pages.Write(*out, stdout, func(w io.Writer) error { return t.Execute(w, p) })
+}
+
+// made makes the archive in a process of its own: the peak memory of a process that is
+// started includes what the one that starts it has.
+func (a *archived) made(dir string) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	said, err := exec.Command(self, "-keep", dir, "-windows", strconv.Itoa(a.Windows), "-faults", strconv.Itoa(a.Faults), "-ranks", strconv.Itoa(a.Ranks),
+		"-steps", strconv.Itoa(a.Steps), "-slower", fmt.Sprint(a.Slower)).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%w: %s", err, said)
+	}
+	a.Bytes, err = sizeOf(dir)
+	return err
 }
 
 // page is what was measured of an archive.
@@ -112,7 +126,7 @@ func (m measuring) large(windows int) (string, error) {
 		}
 		defer os.RemoveAll(dir)
 		a := archived{Windows: windows, Faults: int(part * float64(windows/perRun)), Ranks: 32, Steps: 120}
-		if err := fleet(dir, a.plan(), simulate.Schedule{Windows: perRun, Steps: a.Steps}); err != nil {
+		if err := a.made(dir); err != nil {
 			return "", err
 		}
 		m.dir, m.work = dir, dir
@@ -130,29 +144,29 @@ func (m measuring) large(windows int) (string, error) {
 	return pages.Table(table...), nil
 }
 
-// page measures an archive and hands over what was found.
-func (m measuring) page(dir string, a archived, jobs []job, write func(page) error) (err error) {
+// page measures an archive, and large windows beside it.
+func (m measuring) page(dir string, a archived, large int) (p page, err error) {
+	if err := a.made(dir); err != nil {
+		return p, err
+	}
 	work, err := os.MkdirTemp("", "batch")
 	if err != nil {
-		return err
+		return p, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
-	if a.Bytes, err = sizeOf(dir); err != nil {
-		return err
-	}
 	m.dir, m.work = dir, work
-	p := page{archived: a, Runs: len(jobs)}
 	rows, err := m.costs(a.Windows)
 	if err != nil {
-		return err
+		return p, err
 	}
-	p.Table = pages.Table(rows...)
 	if err := m.kill(); err != nil {
-		return err
+		return p, err
 	}
-	p.measuring = m
-	if p.found, err = compared(jobs, m.rows()); err != nil {
-		return err
+	jobs := a.plan()
+	p = page{archived: a, measuring: m, Runs: len(jobs), Table: pages.Table(rows...)}
+	if p.Large, err = m.large(large); err != nil {
+		return p, err
 	}
-	return write(p)
+	p.found, err = compared(jobs, m.rows())
+	return p, err
 }

@@ -87,7 +87,7 @@ type commFile struct {
 // read does not keep the others from being read; a copy of one before it is a problem too. The order in which paths are given does
 // not matter. A log may come through a pipe, or as "-" from standard input.
 //
-// Runs, if any, are the only ones that are read. A run is what lies in the folder of its name; one that is not there is a [NoRunError].
+// Runs, if any, are the only ones that are read. A run is what lies in the folder of its name, among those below a path or the path itself; one that is not there is a [NoRunError].
 func ReadComm(paths []string, lim ingest.Limits, runs ...string) (*Communication, error) {
 	list, problems := find(paths)
 	list, err := ofRuns(list, runs)
@@ -287,7 +287,8 @@ func ofRuns(files []commFile, runs []string) (list []commFile, err error) {
 		}
 		parts, in := folderParts(f.path), false
 		folders[parts[len(parts)-1]] = true
-		folder := "/" + strings.Join(parts, "/") + "/"
+		above := len(parts) - 1 - strings.Count(f.name, "/") // folders that the one given lies in name no run
+		folder := "/" + strings.Join(parts[max(above, 0):], "/") + "/"
 		for _, run := range runs {
 			if strings.Contains(folder, "/"+run+"/") {
 				found[run], in = true, true

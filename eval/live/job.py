@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import glob
 import json
 import os
 import signal
@@ -75,12 +76,15 @@ class Cost:
     """Steps without and with the recorder in one process, by turns: ABBA, so that drift of
     the machine cancels. What follows the job is halted in the blocks without."""
 
-    def __init__(self, beside: List[int]) -> None:
+    def __init__(self, out: str, beside: List[int]) -> None:
+        self._traces = os.path.join(out, "job", "*.trace.json*")
         self._beside = beside if dist.get_rank() == 0 else []
         self.blocks: List[Dict[str, Any]] = []
 
     def block(self, everything: bool) -> None:
         dist.barrier()
+        if self.blocks:
+            self.blocks[-1]["traces"] = len(glob.glob(self._traces))
         for process in self._beside:
             os.kill(process, signal.SIGCONT if everything else signal.SIGSTOP)
         self.blocks.append({"with": everything, "wall": [], "thread": [], "process": []})
@@ -156,7 +160,7 @@ def main() -> None:
     if not options.blocks:
         train(batches(options.steps, fault), one, perf, count)
     else:
-        cost = Cost([int(p) for p in options.beside.split(",") if p])
+        cost = Cost(options.out, [int(p) for p in options.beside.split(",") if p])
         for i in range(options.blocks):
             everything = i % 4 in (1, 2)
             cost.block(everything)

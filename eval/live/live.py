@@ -152,7 +152,7 @@ def costs(sfstat: str, folder: str, pairs: int) -> List[Dict[str, float]]:
         blocks = json.load(f)
     out = []
     for i in range(0, len(blocks), 4):
-        took = {}
+        took = {"captured": float(blocks[i + 3]["traces"] > blocks[i]["traces"])}
         for what in ("wall", "thread", "process"):
             median = [statistics.median(b[what][SETTLE:]) for b in blocks[i:i + 4]]
             mean = [statistics.fmean(b[what][SETTLE:]) for b in blocks[i:i + 4]]
@@ -198,11 +198,16 @@ def main(arguments: Optional[List[str]] = None) -> None:
         return
     pairs = costs(options.sfstat, os.path.join(options.out, "cost"), options.times)
     for p in pairs:
-        print("%.2f ms a step without, %+.2f ms with; training thread %.2f ms, %+.3f ms; process %.2f ms, %+.3f ms" % tuple(
-            1e3 * p[what + x] for what in ("wall", "thread", "process") for x in (" without", "")), flush=True)
-    print(cost_line("a step", [100 * p["wall"] / p["wall without"] for p in pairs], "%"))
-    print(cost_line("processor time of the training thread", [1e3 * p["thread"] for p in pairs], "ms a step"))
-    print(cost_line("processor time of the process", [1e3 * p["process"] for p in pairs], "ms a step"))
+        parts = ["%s %.2f ms without, %+.3f ms with" % (name, 1e3 * p[what + " without"], 1e3 * p[what])
+                 for what, name in (("wall", "a step"), ("thread", "its training thread"), ("process", "its process"))]
+        print("; ".join(parts) + ("; ranks were profiled" if p["captured"] else ""), flush=True)
+    for captured, name in ((0, "nobody is profiled"), (1, "ranks are profiled in some steps")):
+        these = [p for p in pairs if p["captured"] == captured]
+        if these:
+            print(name + ":")
+            print(cost_line("  a step", [100 * p["wall"] / p["wall without"] for p in these], "%"))
+            print(cost_line("  processor time of the training thread", [1e3 * p["thread"] for p in these], "ms a step"))
+            print(cost_line("  processor time of the process", [1e3 * p["process"] for p in these], "ms a step"))
 
 
 if __name__ == "__main__":

@@ -62,6 +62,9 @@ func (j *judge) arrived(v *RunVerdict) {
 		if at < 0 {
 			if f.inherits(r) {
 				f.lack(evidence.Lack{Reason: evidence.ReasonInherited, AtMost: evidence.Insufficient})
+				if len(r.Missing) > 0 && len(r.Late) == 0 {
+					v.Undecided = append(v.Undecided, answer.Undecided{Question: answer.LateUnrecorded, Stage: f.Stage, Hides: f.Excess, Step: f.Step, N: len(r.Missing), Needs: answer.SourceAllRanks})
+				}
 			}
 			continue
 		}
@@ -89,7 +92,7 @@ func (j *judge) arrived(v *RunVerdict) {
 // entered in them.
 func (j *judge) seenStages(r *arrivals.Result) (stages []string) {
 	for i := range r.Places {
-		if p := &r.Places[i]; p.Repeats && p.Stage != "" && p.Points >= leastSteps && !slices.Contains(stages, p.Stage) {
+		if p := &r.Places[i]; p.Repeats && p.Stage != "" && p.Tells && !slices.Contains(stages, p.Stage) {
 			stages = append(stages, p.Stage)
 		}
 	}
@@ -222,20 +225,22 @@ func (f *Finding) confirm(l *Finding) {
 }
 
 // inherits reports whether a rank that is late by stage times has no own delay
-// before any call, while others do that may have held it up so long, or the waits of
-// its receives are known. It waited for one of the others.
+// before any call, while others do that may have held it up so long, or may have
+// without a record, or the waits of its receives are known. It waited for one of the
+// others.
 func (f *Finding) inherits(r *arrivals.Result) bool {
 	if f.Kind != KindRank || f.Rank == nil || f.Cause != CauseLate {
 		return false
 	}
-	held := func(l arrivals.Late) bool { return l.Rank != *f.Rank && l.RunGain >= accomplice*f.RunGain }
-	if !r.Messages && !slices.ContainsFunc(r.Late, held) {
-		return false
-	}
+	held := r.Messages || len(r.Missing) > 0 || slices.ContainsFunc(r.Late, func(l arrivals.Late) bool { return l.Rank != *f.Rank && l.RunGain >= accomplice*f.RunGain })
 	entered := false
 	for i := range r.Places {
 		for _, at := range r.Places[i].Ranks {
-			if !r.Places[i].Repeats || at.Rank != *f.Rank {
+			if !r.Places[i].Repeats {
+				continue
+			}
+			if at.Rank != *f.Rank {
+				held = held || at.Delay > f.Excess/2
 				continue
 			}
 			entered = true
@@ -244,7 +249,7 @@ func (f *Finding) inherits(r *arrivals.Result) bool {
 			}
 		}
 	}
-	return entered
+	return entered && held
 }
 
 // alone removes ranks that stage times find late together with one rank, and that
@@ -363,8 +368,11 @@ func (j *judge) missing(r *arrivals.Result) (out []Finding) {
 		f := Finding{Kind: KindRank, Cause: CauseMissing, Confidence: evidence.Strong,
 			Place: Place{Rank: &a.Rank, Host: a.Host, Op: operation(b.Op), Group: groupOf(b.Group, b.Desc), Source: sourceOf(a.Line)}}
 		f.Evidence = append(f.Evidence, evidence.NeverEntered{Rank: a.Rank, Op: f.Op, N: b.Seq, Group: f.Group, Waiting: b.Waiting, Since: b.Since, AtLeast: h.Dumped - b.Since,
-			At: sourceOf(b.Line), LastOp: operation(a.Op), LastN: a.Seq, Last: f.Source, In: a.In})
-		if h.Dumped-b.Since < max(r.Step, 1)*stillSteps {
+			At: sourceOf(b.Line), LastOp: operation(a.Op), LastN: a.Seq, Last: f.Source, In: a.In, NoDump: a.Unrecorded})
+		switch {
+		case a.Unrecorded:
+			f.lack(evidence.Lack{Reason: evidence.ReasonNoDump, AtMost: evidence.Ambiguous})
+		case h.Dumped-b.Since < max(r.Step, 1)*stillSteps:
 			f.lack(evidence.Lack{Reason: evidence.ReasonDumpTime, AtMost: evidence.Supported})
 		}
 		j.locate(&f)
@@ -452,6 +460,15 @@ func nobodyLate(r *arrivals.Result, minGain float64) evidence.NobodyLate {
 	}
 	e.Detectable = max(e.Detectable, int64(minGain*float64(r.Step)))
 	return e
+}
+
+// untold reports whether time is lost at a place with too few points to tell a late rank
+// from chance.
+func (j *judge) untold() bool {
+	r := j.entered
+	return slices.ContainsFunc(r.Places, func(p arrivals.Place) bool {
+		return p.Repeats && !p.Tells && slices.ContainsFunc(p.Ranks, func(at arrivals.RankAt) bool { return float64(at.Charge) >= j.minGain*float64(r.End-r.Begin) })
+	})
 }
 
 // locate fills the local rank of a rank, which windows know.

@@ -69,6 +69,9 @@ const (
 func (j *judge) excludes() exclusion {
 	switch {
 	case j.entered != nil && nobodyLate(j.entered, j.minGain).Steps >= leastSteps:
+		if len(j.windows) == 0 && j.untold() {
+			return excludesNothing
+		}
 		return excludesAll
 	case j.operators != nil && len(j.windows) == 0:
 		return excludesAll

@@ -77,6 +77,9 @@ func callOf(op, sizes, types, difference string) string {
 }
 
 func neverEntered(e evidence.NeverEntered) string {
+	if e.NoDump {
+		return "all other ranks wait in it, and of this rank there is no dump"
+	}
 	text := "it has no call of that group in its dump"
 	if e.LastN >= 0 && e.LastOp != "" {
 		text = fmt.Sprintf("its last there is %s #%d", e.LastOp, e.LastN)
@@ -104,6 +107,9 @@ func missingWhat(f *diagnose.Finding) string {
 	if e.AtLeast > int64(time.Second) {
 		waits = fmt.Sprintf("%s waiting for at least %s", counted(len(e.Waiting), "rank"), length(float64(e.AtLeast)))
 	}
+	if e.NoDump {
+		return fmt.Sprintf("Hang: all ranks but %s wait in %s #%d of %s; %s", placeWord(f.Place), e.Op, e.N, groupWord(e.Group), waits)
+	}
 	return fmt.Sprintf("Hang: %s never entered %s #%d of %s; %s", placeWord(f.Place), e.Op, e.N, groupWord(e.Group), waits)
 }
 
@@ -127,6 +133,8 @@ func arrivalLack(l evidence.Lack) string {
 		return "it adds no delay of its own before any call: it waits for another rank"
 	case evidence.ReasonMessages:
 		return "it may have waited for another in sends and receives, which are counted and not recorded"
+	case evidence.ReasonNoDump:
+		return "its process may have failed, or only its dump is lost"
 	case evidence.ReasonDumpTime:
 		return "dumps do not say when they were written, so the job may have gone on"
 	}

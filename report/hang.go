@@ -124,6 +124,9 @@ func hangHeadline(h *arrivals.Hang) string {
 	if h.Loop {
 		return fmt.Sprintf("Hang: %d groups wait for each other in a circle, %s of %s among them.", len(h.Groups), call(b.Op, b.Seq), groupName(b.Group, b.Desc))
 	}
+	if b.Missing[0].Unrecorded {
+		return fmt.Sprintf("Hang: all ranks but %s wait in %s of %s; %s.", missingWords(b), call(b.Op, b.Seq), groupName(b.Group, b.Desc), waited(h, b))
+	}
 	return fmt.Sprintf("Hang: %s never entered %s of %s; %s.", missingWords(b), call(b.Op, b.Seq), groupName(b.Group, b.Desc), waited(h, b))
 }
 
@@ -153,6 +156,13 @@ func waited(h *arrivals.Hang, b *arrivals.Blocked) string {
 
 func hangWhy(h *arrivals.Hang) string {
 	b := &h.Groups[0]
+	if b.Missing[0].Unrecorded {
+		text := fmt.Sprintf("Nothing of %s was recorded: its process may have failed, or only its dump is lost.", missingWords(b))
+		if w := entered(b.Line); w != "" {
+			text += fmt.Sprintf(" The others entered the call from %s.", w)
+		}
+		return text
+	}
 	if len(b.Missing) != 1 {
 		return fmt.Sprintf("The others entered it from %s.", entered(b.Line))
 	}

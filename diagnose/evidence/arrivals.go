@@ -41,6 +41,7 @@ type NeverEntered struct {
 	LastN   int64       `json:"last_n"`            // −1: none
 	Last    *SourceLine `json:"last,omitempty"`
 	In      string      `json:"waits_in,omitempty"` // the group that it waits in instead
+	NoDump  bool        `json:"no_dump,omitempty"`  // all others wait, and of this rank there is no dump
 }
 
 // EnteredDifferently: ranks of a group disagree on a call.
@@ -77,10 +78,11 @@ const (
 	ReasonFewPoints Reason = "few_points"            // N strikes, P
 	ReasonClock     Reason = "clock_not_excluded"    // the delay is below what is known of the clock
 	ReasonDumpTime  Reason = "dump_time_unknown"     // the wait may be of a job that goes on
+	ReasonNoDump    Reason = "no_dump"               // nothing of it was recorded: it may have failed, or its dump was lost
 	ReasonMessages  Reason = "messages_not_recorded" // what it waits for in sends and receives is not known
 	ReasonInherited Reason = "delay_inherited"       // it waited for another that is late
 )
 
 func arrivalReasons() []Reason {
-	return []Reason{ReasonFewPoints, ReasonClock, ReasonDumpTime, ReasonInherited, ReasonMessages}
+	return []Reason{ReasonFewPoints, ReasonClock, ReasonDumpTime, ReasonNoDump, ReasonInherited, ReasonMessages}
 }

@@ -78,6 +78,7 @@ type Place struct {
 	Noise   int64 // robust standard deviation of own delay
 	Strikes int
 	Repeats bool     // in most steps, and not at the job's beginning only
+	Tells   bool     // a rank that is late at all its points here is not late by chance
 	Ranks   []RankAt // by rank
 }
 
@@ -167,6 +168,9 @@ func (j *Job) Analyze(o Options) *Result {
 	r.Transfers = s.transfers(lines)
 	steps := s.extent(r, lines)
 	s.table(r, stages)
+	for i := range r.Places {
+		r.Places[i].Tells = s.tells(i, math.Log(o.Alpha))
+	}
 	s.late(r, math.Log(o.Alpha), steps, lines)
 	r.locate(lines)
 	s.hang(r, lines)
@@ -361,7 +365,10 @@ func (s *strikes) latest(f found) Late {
 	}
 	c := s.clocks[s.domain[f.rank]]
 	l.Host = c.Host
-	l.Clock = len(s.clocks) > 1 && s.places[f.place].lag > 0 && len(c.Ranks) < 2 && (c.HalfWidth < 0 || l.Delay < c.HalfWidth)
+	// Two clocks that were left as they are may be apart by as much: then the other
+	// rank is late elsewhere.
+	bounded := c.HalfWidth >= 0 && l.Delay >= c.HalfWidth && !(len(s.clocks) == 2 && s.agree && 2*l.Strikes > l.Points)
+	l.Clock = s.even(f.rank, l.Delay) || len(s.clocks) > 1 && s.places[f.place].lag > 0 && len(c.Ranks) < 2 && !bounded
 	return l
 }
 

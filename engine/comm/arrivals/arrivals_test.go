@@ -8,6 +8,7 @@ import (
 
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/comms"
+	"github.com/sfstat/sfstat/trace/nccl"
 )
 
 // No rank of a job without a fault costs others as much as a tenth, whatever
@@ -367,5 +368,63 @@ func TestUnrecorded(t *testing.T) {
 	}
 	if got := j.Analyze(Options{}).Missing; !slices.Equal(got, []int{3}) {
 		t.Errorf("missing %v, expected rank 3", got)
+	}
+}
+
+// Nobody lists the members of the default group, and the last rank has no record: the
+// sizes of an all-gather say how many there are.
+func TestUnrecordedLast(t *testing.T) {
+	s := synthetic{seed: 1, ranks: 6, steps: 20, buckets: 2, barrier: true, jitter: 1, perHost: 6}
+	j := s.job()
+	for g := range j.groups {
+		j.groups[g].members, j.groups[g].desc = nil, "default_pg"
+	}
+	for k := range j.kinds {
+		j.kinds[k].op, j.kinds[k].tensors = nccl.AllGather, &comms.Tensors{InSizes: [][]int64{{2}}, OutSizes: [][]int64{{8, 2}}}
+	}
+	r := j.Analyze(Options{})
+	if !slices.Equal(r.Missing, []int{6, 7}) || len(r.Mismatches) > 0 {
+		t.Errorf("missing %v, expected ranks 6 and 7; mismatches %+v", r.Missing, r.Mismatches)
+	}
+}
+
+// All that have a record wait, and one has none: a hang where their records were
+// written long after, and else a job dumped in the middle of a step.
+func TestHangOfUnrecorded(t *testing.T) {
+	for written, hang := range map[int64]bool{0: false, 50 * ms: false, 60_000 * ms: true} {
+		s := synthetic{seed: 1, ranks: 4, steps: 20, buckets: 1, jitter: 1, perHost: 4, frames: true}
+		j := s.job()
+		for r := range j.ranks {
+			calls := j.ranks[r].calls
+			if calls[len(calls)-1].done = false; written > 0 {
+				j.ranks[r].written = newest(&j.ranks[r]) + written
+			}
+		}
+		j.ranks = slices.Delete(j.ranks, 2, 3)
+		delete(j.byRank, 2)
+		r := j.Analyze(Options{})
+		if (r.Hang != nil) != hang || r.MidStep == hang {
+			t.Fatalf("written %d ns later: hang %+v, in the middle of a step %v", written, r.Hang, r.MidStep)
+		}
+		if hang && (len(r.Hang.Groups[0].Missing) != 1 || r.Hang.Groups[0].Missing[0].Rank != 2 || !r.Hang.Groups[0].Missing[0].Unrecorded) {
+			t.Errorf("%+v", r.Hang.Groups[0])
+		}
+	}
+}
+
+// Ranks of one host whose clocks are not one, as of containers with one name: the late
+// rank is found, or it is left open, and never one whose clock is off.
+func TestClocksWithinHost(t *testing.T) {
+	for _, off := range []int64{-3000 * ms, 3000 * ms} {
+		for seed := range uint64(5) {
+			s := synthetic{seed: seed, ranks: 8, steps: 40, buckets: 3, barrier: true, jitter: 2, perHost: 8, delay: 50, late: []int{5}, frames: true}
+			j := s.job()
+			for i := range j.ranks[7].calls {
+				j.ranks[7].calls[i].enter += off
+			}
+			if r := j.Analyze(Options{}); len(r.Late) != 1 || r.Late[0].Rank != 5 {
+				t.Errorf("seed %d, off by %d: late %+v, hidden %+v", seed, off, r.Late, r.MayHide)
+			}
+		}
 	}
 }

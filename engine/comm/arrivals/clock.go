@@ -36,19 +36,14 @@ func (m *matching) aligned() *timed {
 		t.times[r] = make([]int64, len(m.ranks[r].calls))
 		t.shift(r, 0)
 	}
-	hosts := map[string]int{}
-	for r := range m.ranks {
-		host := cmp.Or(m.ranks[r].host, m.hosts[m.ranks[r].id])
-		d, ok := hosts[host]
-		if !ok || host == "" {
-			d = len(t.clocks)
-			hosts[host] = d
-			t.clocks = append(t.clocks, Clock{Host: host})
-		}
-		t.domain[r] = d
-		t.clocks[d].Ranks = append(t.clocks[d].Ranks, m.ranks[r].id)
-	}
 	t.places = m.places()
+	t.divide(m.hostOf)
+	if t.apartWithinHosts() {
+		t.divide(func(int) string { return "" })
+		if t.begin(); t.agree {
+			t.divide(m.hostOf)
+		}
+	}
 	if len(t.clocks) < 2 {
 		t.releases()
 		t.learn()
@@ -69,34 +64,137 @@ func (m *matching) aligned() *timed {
 	return t
 }
 
+func (m *matching) hostOf(r int) string { return cmp.Or(m.ranks[r].host, m.hosts[m.ranks[r].id]) }
+
+// divide gives every domain a clock: ranks of one have one, and a rank of domain "" has
+// its own.
+func (t *timed) divide(domain func(r int) string) {
+	t.clocks = nil
+	known := map[string]int{}
+	for r := range t.ranks {
+		of := domain(r)
+		d, ok := known[of]
+		if !ok || of == "" {
+			d = len(t.clocks)
+			known[of] = d
+			t.clocks = append(t.clocks, Clock{Host: t.hostOf(r)})
+		}
+		t.domain[r] = d
+		t.clocks[d].Ranks = append(t.clocks[d].Ranks, t.ranks[r].id)
+	}
+}
+
+// leastApart is from which part of the time between two visits of a place on ranks are
+// further apart than those of one clock are by a delay that matters.
+const leastApart = 20
+
+// apartWithinHosts reports whether a rank is that far before or behind the others of
+// its host wherever they go: what clocks do that are not one, as of containers that
+// have their name from one image, and what a late rank does where nothing shows that
+// the others wait for it.
+func (t *timed) apartWithinHosts() bool {
+	if len(t.clocks) == len(t.ranks) {
+		return false
+	}
+	least, every := make([]int64, len(t.ranks)), int64(0)
+	for i := range least {
+		least[i] = math.MaxInt64
+	}
+	for i := range t.places {
+		all := t.places[i].cohorts
+		if len(all) < max(enough, len(t.places[0].cohorts)/20) {
+			continue
+		}
+		var ends []int64
+		of := make([][]int64, len(t.ranks))
+		for k := 0; k < len(all); k += max(1, len(all)/learned) {
+			ends = append(ends, t.at(all[k][0]))
+			t.apartOnHost(all[k], of)
+		}
+		every = max(every, period(ends)/int64(max(1, len(all)/learned)))
+		for r, x := range of {
+			if len(x) > 0 {
+				mid := median(x)
+				switch {
+				case least[r] == math.MaxInt64, mid > 0 && least[r] > 0, mid < 0 && least[r] < 0:
+					if abs(mid) < abs(least[r]) {
+						least[r] = mid
+					}
+				default:
+					least[r] = 0
+				}
+			}
+		}
+	}
+	return slices.ContainsFunc(least, func(x int64) bool { return x != math.MaxInt64 && abs(x)*leastApart > every && abs(x) > leastLimit })
+}
+
+// apartOnHost appends how far the members of a cohort are from the median of those of
+// their host, where there are several.
+func (t *timed) apartOnHost(c cohort, of [][]int64) {
+	var same []int64
+	for d := range t.clocks {
+		same = same[:0]
+		for _, e := range c {
+			if t.domain[e.rank] == d {
+				same = append(same, t.at(e))
+			}
+		}
+		if len(same) < 2 {
+			continue
+		}
+		mid := median(same)
+		for _, e := range c {
+			if t.domain[e.rank] == d {
+				of[e.rank] = append(of[e.rank], t.at(e)-mid)
+			}
+		}
+	}
+}
+
 // begin takes the clocks as they are, where the waits show as well as with every
 // clock in the middle: hosts keep their clocks together, and what a job does
 // once at its beginning then bounds the offsets.
 func (t *timed) begin() {
-	count := func() (n int) {
-		t.releases()
-		t.learn()
-		for i := range t.places {
-			if p := &t.places[i]; p.lag > 0 && !p.carried {
-				n += len(p.cohorts) * len(p.cohorts[0])
-			}
-		}
-		return n
-	}
 	t.roughly()
 	for i := range t.places {
 		t.places[i].carried = t.carries(&t.places[i])
 	}
-	inTheMiddle := count()
+	inTheMiddle := t.waiting()
 	middle := slices.Clone(t.clocks)
 	for d := range t.clocks {
 		t.set(d, 0)
 	}
-	if t.agree = count()*10 >= inTheMiddle*9; !t.agree {
+	shown, all := 0, 0
+	for i, asTheyAre := range t.waiting() {
+		n := len(t.places[i].cohorts) * len(t.places[i].cohorts[0])
+		if inTheMiddle[i] >= 0 {
+			all += n
+		}
+		if asTheyAre >= 0 && (inTheMiddle[i] < 0 || asTheyAre <= 2*inTheMiddle[i]) {
+			shown += n
+		}
+	}
+	if t.agree = shown*10 >= all*9; !t.agree {
 		for d := range t.clocks {
 			t.set(d, middle[d].Offset)
 		}
 	}
+}
+
+// waiting is by how much the work of ranks varies at the places that are entered after
+// a wait; −1 at the others.
+func (t *timed) waiting() []int64 {
+	t.releases()
+	t.learn()
+	out := make([]int64, len(t.places))
+	for i := range t.places {
+		out[i] = -1
+		if p := &t.places[i]; p.lag > 0 && !p.carried {
+			_, out[i] = t.scatter(t.sample(p.cohorts), p.lag)
+		}
+	}
+	return out
 }
 
 // roughly sets offsets so that every clock's entries are in the middle of their

@@ -29,6 +29,8 @@ type tally struct {
 	excess      int64    // own delay where struck
 	charge      float64  // its share of what the late ranks cost
 	struck      []strike
+	part        float64 // of all entries of the place
+	beside      []int   // [level] own delays that exceed it, of all members of its points
 }
 
 // enough is the number of cohorts that a place needs before ranks are tested.
@@ -67,29 +69,57 @@ type tested struct {
 }
 
 // test compares how often own delays of a rank exceed each level with those of all
-// ranks, and how often its own delay is the largest with chance. The two have half of
-// the error rate each: levels tell a delay now and then, and in a short recording
-// the largest tells one in every step. It returns the logarithm of the chance, over
-// all levels, ranks and places.
+// ranks and of the members beside it, and how often its own delay is the largest with
+// chance. The two have half of the error rate each: levels tell a delay now and then,
+// and in a short recording the largest tells one in every step. It returns the
+// logarithm of the chance, over all levels, ranks and places.
 func (s *strikes) test(at cell) tested {
-	best := tested{limit: s.limit(at.place)}
+	t := s.cells[at]
+	best := tested{limit: s.limit(at.place), logP: min(0, s.largest(at, t.largest))}
+	least := 0.0
 	for level, of := range s.hits[at.place] {
 		limit, n := s.level(at.place, level), 0
-		for _, x := range s.cells[at].delay {
+		for _, x := range t.delay {
 			if x.own > limit {
 				n++
 			}
 		}
-		if p := tail(of, n, 1/max(2, s.width[at.place])); p < best.logP {
-			best = tested{limit, p}
+		if p := s.chance(at, n, of, t.beside[level]); p < least {
+			least, best.limit = p, limit
 		}
 	}
-	best.logP += math.Log(float64(max(1, len(s.hits[at.place]))))
-	t := s.cells[at]
-	largest := tail(len(s.places[at.place].cohorts), t.largest, 1/max(2, s.width[at.place]))
-	tests := 2 * len(s.ranks) * max(1, s.tests)
-	best.logP = min(0, min(best.logP, largest)+math.Log(float64(tests)))
+	best.logP = min(best.logP, least)
 	return best
+}
+
+// trials is how many tests there are, of ranks at places, two each.
+func (s *strikes) trials() float64 { return float64(2 * len(s.ranks) * max(1, s.tests)) }
+
+// largest is the chance that the own delay of a rank is the largest so often.
+func (s *strikes) largest(at cell, n int) float64 {
+	return tail(s.cells[at].count, n, 1/max(2, s.width[at.place])) + math.Log(s.trials())
+}
+
+// chance is that of n strikes of a rank, of those of all and of the members beside it: a
+// whole group may be slow.
+func (s *strikes) chance(at cell, n, all, beside int) float64 {
+	width, part := max(2, s.width[at.place]), s.cells[at].part
+	p := tail(all, n, min(1/width, part)) + math.Log(float64(max(1, len(s.hits[at.place])))*s.trials())
+	if part < 1/width {
+		p = max(p, tail(beside, n, 1/width)+math.Log(2*width))
+	}
+	return p
+}
+
+// tells reports whether every rank of a place has entries enough there to be found late.
+func (s *strikes) tells(at int, alpha float64) bool {
+	for r := range s.ranks {
+		of := cell{at, r}
+		if t := s.cells[of]; t != nil && min(s.chance(of, t.count, t.count, t.count), s.largest(of, t.count)) > alpha {
+			return false
+		}
+	}
+	return true
 }
 
 // halfLevel is the chance up to which a half of a record shows a late rank.
@@ -211,6 +241,9 @@ func (s *strikes) tally(at int) {
 					s.hits[at] = append(s.hits[at], 0)
 				}
 				s.hits[at][level]++
+				for _, m := range c {
+					of[m.rank].hit(level)
+				}
 			}
 		}
 		of[c[last].rank].last++
@@ -223,8 +256,18 @@ func (s *strikes) tally(at int) {
 	for _, t := range of {
 		if t != nil {
 			t.struck, t.excess = t.above(limit)
+			t.part = float64(t.count) / float64(max(1, members))
+			t.beside = append(t.beside, make([]int, len(s.hits[at])-len(t.beside))...)
 		}
 	}
+}
+
+// hit counts an own delay beyond a level.
+func (t *tally) hit(level int) {
+	for len(t.beside) <= level {
+		t.beside = append(t.beside, 0)
+	}
+	t.beside[level]++
 }
 
 // spread is the robust standard deviation of own delay at a place. It is computed

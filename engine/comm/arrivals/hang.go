@@ -2,6 +2,7 @@ package arrivals
 
 import (
 	"cmp"
+	"math"
 	"slices"
 )
 
@@ -40,6 +41,9 @@ type Absent struct {
 	// AtMost is how long after the first of the others entered its record was
 	// written at the latest; −1: not known.
 	AtMost int64 `json:"-"`
+	// Unrecorded: it has no record at all. What the others wrote shows how long they
+	// have waited, and AtMost is that.
+	Unrecorded bool `json:"-"`
 }
 
 // still is how many steps a wait must last to count as a hang rather than a delay.
@@ -135,7 +139,8 @@ func (t *timed) blocked(g int32) (b Blocked, ok bool) {
 			missing = append(missing, e)
 		}
 	}
-	if len(waiting) == 0 || len(missing) == 0 || most < 0 {
+	alone := len(missing) == 0 && len(b.Unknown) > 0 // all that have a record wait
+	if len(waiting) == 0 || len(missing) == 0 && !alone || most < 0 {
 		return b, false
 	}
 	slices.Sort(b.Unknown)
@@ -165,7 +170,23 @@ func (t *timed) blocked(g int32) (b Blocked, ok bool) {
 		}
 		b.Missing = append(b.Missing, a)
 	}
+	if alone {
+		b.Missing, b.Unknown = t.unrecordedIn(&b, waiting), nil
+	}
 	return b, true
+}
+
+// unrecordedIn are the members of a group without a record, for which all others wait:
+// for as long as they had when the first of their records was written.
+func (t *timed) unrecordedIn(b *Blocked, waiting []tailEnd) (out []Absent) {
+	waited := int64(math.MaxInt64)
+	for _, e := range waiting {
+		waited = min(waited, max(0, t.ranks[e.rank].written+t.offset[e.rank]-b.Last))
+	}
+	for _, id := range b.Unknown {
+		out = append(out, Absent{Rank: id, Host: t.hosts[id], Seq: -1, AtMost: waited, Unrecorded: true})
+	}
+	return out
 }
 
 func (t *timed) lineAt(k *kind) Line {

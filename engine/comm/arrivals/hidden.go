@@ -1,6 +1,9 @@
 package arrivals
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // Hidden is a delay in every step that may be the offset of a clock.
 type Hidden struct {
@@ -66,13 +69,10 @@ func (s *strikes) waits() (n int) {
 // since the call before: what a rank was late by there it still is here, whatever the
 // clocks. Where they have waited, what varies there and what varies here add up.
 func (t *timed) carries(p *place) bool {
-	sample := p.cohorts
-	if len(sample) < enough {
+	if len(p.cohorts) < enough {
 		return false
 	}
-	if len(sample) > learned {
-		sample = t.sampled(sample)
-	}
+	sample := t.sample(p.cohorts)
 	return t.varies(sample, func(e entry) int64 { return t.at(e) - t.at(entry{e.rank, e.call - 1}) }) < t.varies(sample, t.at)
 }
 
@@ -87,4 +87,27 @@ func (t *timed) varies(sample []cohort, of func(entry) int64) (sum int64) {
 		}
 	}
 	return sum
+}
+
+// even reports whether a rank is late by as much wherever ranks have waited, although
+// there is twice as much work before some of those places: its clock is, rather than
+// the rank, whatever host it is on.
+func (s *strikes) even(rank int, delay int64) bool {
+	low, high := [2]int64{math.MaxInt64, math.MaxInt64}, [2]int64{}
+	for i := range s.places {
+		p, t := &s.places[i], s.cells[cell{i, rank}]
+		if t == nil || p.lag == 0 || !s.repeats(i) || s.carries(p) {
+			continue
+		}
+		var work []int64
+		for _, c := range s.sample(p.cohorts) {
+			for _, e := range c {
+				work = append(work, s.since(e, p.lag))
+			}
+		}
+		for k, x := range [2]int64{median(t.own()), median(work)} {
+			low[k], high[k] = min(low[k], x), max(high[k], x)
+		}
+	}
+	return 2*low[0] > delay && 4*high[0] <= 5*low[0] && high[1] >= 2*low[1]
 }

@@ -2,6 +2,7 @@ package arrivals
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/sfstat/sfstat/trace/nccl"
@@ -122,6 +123,11 @@ func (m *matching) join() {
 	}
 	for g := range m.groups {
 		slices.Sort(m.members[g])
+		if of := &m.groups[g]; of.members == nil && of.desc == defaultGroup {
+			for id := range m.gathered(int32(g)) {
+				of.members = append(of.members, id)
+			}
+		}
 		for _, id := range m.groups[g].members {
 			if r, ok := m.byRank[id]; !ok {
 				m.absent[g] = append(m.absent[g], id)
@@ -130,6 +136,29 @@ func (m *matching) join() {
 			}
 		}
 	}
+}
+
+// defaultGroup is how PyTorch describes the group of all ranks of a job.
+const defaultGroup = "default_pg"
+
+// gathered is the size of a group whose members nobody lists, by its all-gathers and
+// reduce-scatters; 0 where they do not show more members than have a record.
+func (m *matching) gathered(g int32) int {
+	size, seen := int64(math.MaxInt64), map[int32]bool{}
+	for _, r := range m.members[g] {
+		for _, c := range m.ranks[r].calls {
+			if k := &m.kinds[c.kind]; c.group == g && !seen[c.kind] {
+				seen[c.kind] = true
+				if n := ratio(k); n > 0 {
+					size = min(size, n)
+				}
+			}
+		}
+	}
+	if size <= int64(len(m.members[g])) || size > mostHoles {
+		return 0
+	}
+	return int(size)
 }
 
 // mostHoles is up to how many numbers between those of recorded ranks are ranks

@@ -88,7 +88,7 @@ func (m *matching) wrong(p *point) (Difference, bool) {
 			return d, true
 		}
 	}
-	size := len(m.members[p.group])
+	size := len(m.members[p.group]) + len(m.absent[p.group])
 	seen := int32(-1)
 	for _, e := range p.entries {
 		if k := m.call(e).kind; k != seen {
@@ -173,6 +173,25 @@ func unfit(k *kind, size int) bool {
 // times reports whether whole is n times part, in the first tensor or in all.
 func times(whole, part [][]int64, n int64) bool {
 	return elements(whole[:1]) == n*elements(part[:1]) || elements(whole) == n*elements(part)
+}
+
+// ratio is of how many parts the whole of an all-gather or a reduce-scatter is; 0 where
+// that is not known.
+func ratio(k *kind) int64 {
+	if k.tensors == nil || len(k.tensors.InSizes) == 0 || len(k.tensors.OutSizes) == 0 || uneven(k) {
+		return 0
+	}
+	whole, part := elements(k.tensors.OutSizes), elements(k.tensors.InSizes)
+	switch {
+	case k.op == nccl.ReduceScatter:
+		whole, part = part, whole
+	case k.op != nccl.AllGather:
+		return 0
+	}
+	if part <= 0 || whole%part != 0 {
+		return 0
+	}
+	return whole / part
 }
 
 // ownTypes reports whether a call gives another type than it takes.

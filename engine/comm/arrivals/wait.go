@@ -149,10 +149,7 @@ func (t *timed) learn() {
 	t.learnKinds()
 	for i := range t.places {
 		p := &t.places[i]
-		sample := p.cohorts
-		if len(sample) > learned {
-			sample = t.sampled(sample)
-		}
+		sample := t.sample(p.cohorts)
 		gathers := t.gathers(sample)
 		p.lag = 0
 		least := int64(math.MaxInt64)
@@ -243,9 +240,12 @@ func (t *timed) sameBefore(sample []cohort, lag int8) bool {
 	return true
 }
 
-// sampled are the cohorts with the widest spread, which carry the information, and a
-// regular sample of the rest.
-func (t *timed) sampled(all []cohort) []cohort {
+// sample is up to about learned cohorts: those with the widest spread, which carry the
+// information, and a regular sample of the rest.
+func (t *timed) sample(all []cohort) []cohort {
+	if len(all) <= learned {
+		return all
+	}
 	spread := make([]int64, len(all))
 	for i, c := range all {
 		low, high := int64(math.MaxInt64), int64(math.MinInt64)

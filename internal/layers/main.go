@@ -75,6 +75,7 @@ var rules = []rule{
 	{of: "recorder"},
 	{of: "sample", may: []string{"internal"}},
 	{of: "eval/alignment", may: []string{""}},
+	{of: "eval/archives", may: []string{""}},
 	{of: "eval/comparison", may: []string{""}},
 	{of: "eval/detection", may: []string{""}},
 	{of: "eval/internal/pages", may: []string{"internal"}},

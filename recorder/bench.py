@@ -8,6 +8,9 @@ python3 recorder/bench.py --pause FILE measures by how long the end of a window
 holds the training thread of a rank up, over Gloo, by the number of processes that
 are gathered (KAIR's Figure 6). It needs PyTorch.
 
+python3 recorder/bench.py --arrivals PAIRS measures what arrivals add to a step of 200 ms
+on the training threads of eight processes: pairs of blocks with and without, in turns.
+
 Where PyTorch is installed, also what arrivals cost by the collectives in the
 Flight Recorder's ring, all of it new: processor time of the writer's thread. A
 training thread that wants the interpreter lock waits no longer than that.
@@ -70,6 +73,8 @@ def main() -> None:
         return measure_intervals(sys.argv[2])
     if sys.argv[1:2] == ["--pause"]:
         return measure_pause(sys.argv[2])
+    if sys.argv[1:2] == ["--arrivals"]:
+        return measure_pairs(int(sys.argv[2]))
     print("%s %s, %s, %d repetitions" % (platform.python_implementation(), platform.python_version(), platform.machine(), REPETITIONS))
     with tempfile.TemporaryDirectory() as folder:
         perf = Recorder(os.path.join(folder, "bench"), Identity("bench"), window=100, queue=10_000)
@@ -207,6 +212,60 @@ def one_rank(rank: int, world: int, gathered: bool, folder: str) -> None:
     with open(os.path.join(folder, "%d.txt" % rank), "w", encoding="utf-8") as out:
         out.writelines("%.6f\n" % (x - usual) for x in closing)
     dist.barrier()
+    dist.destroy_process_group()
+
+
+RANKS, BLOCK = 8, 25
+"""Processes of a paired measurement, and steps of a block."""
+
+
+def measure_pairs(pairs: int) -> None:
+    """A step sleeps and enters a small all-reduce, so that processes do not compete for
+    cores. The mean over ranks of each pair's difference is one observation; the bound
+    is the upper end of the 95 % interval of their mean, by the normal distribution.
+    """
+    import torch.multiprocessing as processes
+
+    with tempfile.TemporaryDirectory() as folder:
+        processes.spawn(paired_rank, args=(pairs, folder), nprocs=RANKS)
+        of: List[List[List[float]]] = []
+        for rank in range(RANKS):
+            with open(os.path.join(folder, "%d.txt" % rank), encoding="utf-8") as f:
+                of.append([[float(x) for x in line.split()] for line in f])
+    for k, name in enumerate(("processor time", "wall time")):
+        got = [statistics.fmean(rows[pair][k] for rows in of) for pair in range(pairs)]
+        mean = statistics.fmean(got)
+        high = mean + 1.96 * statistics.stdev(got) / len(got) ** 0.5
+        print("%-14s of a step: %+.1f us, at most %+.1f us, %.4f %% of %.0f ms (%d pairs of %d steps, %d processes)"
+              % (name, mean * 1e6, high * 1e6, high / STEP_S * 100, STEP_S * 1e3, pairs, BLOCK, RANKS))
+
+
+def paired_rank(rank: int, pairs: int, folder: str) -> None:
+    import torch
+    import torch.distributed as dist
+
+    torch.set_num_threads(1)
+    os.environ.setdefault("TORCH_FR_BUFFER_SIZE", "2000")
+    dist.init_process_group("gloo", store=dist.FileStore(os.path.join(folder, "store"), RANKS), rank=rank, world_size=RANKS)
+    tensor = torch.ones(8)
+
+    def block(name: str, arrivals: bool) -> List[float]:
+        with Recorder(os.path.join(folder, name), Identity("bench", rank, RANKS), window=5, arrivals="auto" if arrivals else False) as perf:
+            dist.barrier()
+            cpu, wall = time.thread_time(), time.perf_counter()
+            for _ in range(BLOCK):
+                with perf.step():
+                    with perf.stage(FORWARD):
+                        time.sleep(STEP_S)
+                        dist.all_reduce(tensor)
+            return [(time.thread_time() - cpu) / BLOCK, (time.perf_counter() - wall) / BLOCK]
+
+    with open(os.path.join(folder, "%d.txt" % rank), "w", encoding="utf-8") as out:
+        block("warm", True)
+        for pair in range(pairs):
+            order = (True, False) if pair % 2 else (False, True)
+            got = {on: block("%d-%d" % (pair, on), on) for on in order}
+            out.write("%r %r\n" % (got[True][0] - got[False][0], got[True][1] - got[False][1]))
     dist.destroy_process_group()
 
 

@@ -41,6 +41,9 @@ type row struct {
 // mostListed bounds the rows of an index, and the problems below it.
 const mostListed = 1000
 
+// leastShown is the least gain that is not written 0.0 %.
+const leastShown = 0.0005
+
 // Columns are what the index is sorted by.
 func (view) Columns() []string { return []string{"gain", "run", "status", "host", "steps", "when"} }
 
@@ -103,7 +106,9 @@ func (v *view) write(w http.ResponseWriter, name string) error {
 
 func (r *Run) row() row {
 	x := row{Path: r.escaped(), Version: r.Version, Name: report.Visible(r.Name), Status: r.Status.String(), Headline: report.Visible(r.Headline), Steps: r.Steps, gain: r.gain(), at: r.When}
-	x.Gain = fmt.Sprintf("%.1f %%", 100*x.gain)
+	if x.gain >= leastShown { // a hang has none
+		x.Gain = fmt.Sprintf("%.1f %%", 100*x.gain)
+	}
 	if !x.at.IsZero() {
 		x.When = x.at.UTC().Format("2006-01-02 15:04:05")
 	}

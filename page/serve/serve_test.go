@@ -181,6 +181,18 @@ func TestIndex(t *testing.T) {
 	}
 }
 
+// TestGain: what saves nothing, a hang for one, shows no share of the run.
+func TestGain(t *testing.T) {
+	for gain, want := range map[float64]string{0: "", 0.0004: "", 0.0006: "0.1 %", 0.361: "36.1 %"} {
+		if got := (&Run{Suspect: &diagnose.Finding{Cost: diagnose.Cost{RunGain: gain}}}).row().Gain; got != want {
+			t.Errorf("%v: %q, want %q", gain, got, want)
+		}
+	}
+	if got := (&Run{}).row().Gain; got != "" {
+		t.Errorf("a run without a suspect: %q, want nothing", got)
+	}
+}
+
 // TestMetrics: each sample is what the JSON says, of so many runs.
 func TestMetrics(t *testing.T) {
 	windows := []*trace.Window{window("fast", 0), window(`s"l\o`+"w", 9e6), window("slower", 30e6)}

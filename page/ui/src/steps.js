@@ -98,13 +98,15 @@ export function exposed(run, sel) {
 // stageKey names the colours; a click chooses a stage.
 export function stageKey(run, colours) {
 	const named = longest(run), more = run.stages.length - named.length;
+	const whole = run.windows.length > 1 && run.stages.some((s) => s.share !== null);
 	return el('ul', { className: 'key' }, run.stages.map((s, i) => {
 		if (!named.includes(i)) return null;
 		const b = el('button', { type: 'button', title: s.name, onclick: () => change({ stage: state.stage === s.name ? '' : s.name }) },
 			swatch(colours[i]), brief(s.name), s.share === null ? '' : ` ${percent(s.share)}`, s.meets ? ' · ranks synchronise' : '');
 		b.setAttribute('aria-pressed', String(state.stage === s.name));
 		return el('li', {}, b);
-	}), more ? el('li', {}, swatch(variable('--stage-other')), `${more} other${more === 1 ? '' : 's'}`) : null);
+	}), more ? el('li', {}, swatch(variable('--stage-other')), `${more} other${more === 1 ? '' : 's'}`) : null,
+	whole ? el('li', {}, `Shares are of all windows of this page; those in the table of the verdict, of the one window that it shows.`) : null);
 }
 
 export function swatch(colour) {

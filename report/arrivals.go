@@ -135,10 +135,12 @@ func (j Arrivals) wire() arrivalJobJSON {
 	return out
 }
 
-// arrivalRows is one row per place and rank.
+// arrivalCSV has one row per place and rank.
+var arrivalCSV = itemsOf[jobsJSON[arrivalJobJSON]]("jobs.places.ranks",
+	"run place=at:places op group stage source_line call=source_line.call after waits_for points skew_ns noise_ns rank arrival_ns delay_ns last strikes cost_ns p")
+
 func arrivalRows(jobs []Arrivals) *csvTable {
-	return itemRows(jobsJSON[arrivalJobJSON]{each(jobs, Arrivals.wire)}, "jobs.places.ranks",
-		"run place=at:places op group stage source_line call=source_line.call after waits_for points skew_ns noise_ns rank arrival_ns delay_ns last strikes cost_ns p")
+	return arrivalCSV.of(jobsJSON[arrivalJobJSON]{each(jobs, Arrivals.wire)})
 }
 
 const (

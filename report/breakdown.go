@@ -158,25 +158,28 @@ func (b Breakdowns) rowsOf(r *breakdown.Result) []dividedRow {
 	return rows
 }
 
-// dividedColumns are the columns of CSV.
-const dividedColumns = "run rank host role step steps span_ns compute_ns communication_ns memory_ns idle_ns " +
-	"exposed_communication_ns exposed_memory_ns exposed_part_of_communication standing_out"
+// dividedRows are the rows of CSV.
+type dividedRows struct {
+	Rows []dividedLine `json:"rows"`
+}
+
+type dividedLine struct {
+	rankTimesJSON
+	Run   string   `json:"run"`
+	Step  *int64   `json:"step"`
+	Steps int      `json:"steps"`
+	Marks []string `json:"standing_out"`
+}
+
+var dividedCSV = itemsOf[dividedRows]("rows", "run rank host role step steps span_ns compute_ns communication_ns memory_ns idle_ns "+
+	"exposed_communication_ns exposed_memory_ns exposed_part_of_communication standing_out")
 
 func breakdownRows(b Breakdowns) *csvTable {
-	type row struct {
-		rankTimesJSON
-		Run   string   `json:"run"`
-		Step  *int64   `json:"step"`
-		Steps int      `json:"steps"`
-		Marks []string `json:"standing_out"`
-	}
-	var all struct {
-		Rows []row `json:"rows"`
-	}
+	var all dividedRows
 	for _, run := range b.Runs {
 		for _, r := range b.rowsOf(run) {
 			rank := r.rank()
-			x := row{rankTimesJSON{Rank: rank.ID, Host: rank.Host, Role: rank.Role.String(), timesJSON: timesOf(r.times())}, run.Run, nil, len(rank.Steps), nil}
+			x := dividedLine{rankTimesJSON{Rank: rank.ID, Host: rank.Host, Role: rank.Role.String(), timesJSON: timesOf(r.times())}, run.Run, nil, len(rank.Steps), nil}
 			if r.step != nil {
 				x.Step, x.Steps = &r.step.Step, 1
 			}
@@ -188,5 +191,5 @@ func breakdownRows(b Breakdowns) *csvTable {
 			all.Rows = append(all.Rows, x)
 		}
 	}
-	return itemRows(all, "rows", dividedColumns)
+	return dividedCSV.of(all)
 }

@@ -13,11 +13,13 @@ func (o Output) CommSteps(r *comm.Result) error {
 		"sfstat.comm-steps/1",
 		func() any { return stepsOf(steps) },
 		func() *csvTable {
-			return itemRows(stepsOf(steps), "steps.operations", "era step step_name op calls bytes")
+			return stepCSV.of(stepsOf(steps))
 		},
 		func() document { return stepsDocument(steps) },
 	})
 }
+
+var stepCSV = itemsOf[stepsJSON]("steps.operations", "era step step_name op calls bytes")
 
 // placeName is the step, or when in the job's life it was.
 func placeName(s *steptotals.Steps, p steptotals.Place) string {

@@ -116,9 +116,11 @@ func completionsRows(results []Completions) *csvTable {
 	if len(pairs) > 0 {
 		return structRows(pairs)
 	}
-	return itemRows(tracesJSON[completionsJSON]{each(results, Completions.wire)}, "traces.workers",
-		"run rank dp pp completions peers s median later_ns departure p q flagged=found undecided")
+	return workerCSV.of(tracesJSON[completionsJSON]{each(results, Completions.wire)})
 }
+
+var workerCSV = itemsOf[tracesJSON[completionsJSON]]("traces.workers",
+	"run rank dp pp completions peers s median later_ns departure p q flagged=found undecided")
 
 // workersShown is how many workers a table lists.
 const workersShown = 20

@@ -147,9 +147,11 @@ func (x outlierOf) step() *int64 {
 	return &x.View.Steps()[x.Step]
 }
 
+var outlierCSV = itemsOf[tracesJSON[outliersJSON]]("traces.outliers",
+	"run rank dp pp op seq step=step_text quantity effect_ns score threshold p sure")
+
 func outlierRows(results []Outliers) *csvTable {
-	return itemRows(tracesJSON[outliersJSON]{each(results, Outliers.wire)}, "traces.outliers",
-		"run rank dp pp op seq step=step_text quantity effect_ns score threshold p sure")
+	return outlierCSV.of(tracesJSON[outliersJSON]{each(results, Outliers.wire)})
 }
 
 func (x outlierOf) stepText() string {

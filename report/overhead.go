@@ -80,15 +80,18 @@ func boundsOf(a *overhead.Account) (out []bound) {
 	return out
 }
 
-// boundRows is one row per statistic and method. A single pair of runs has
+type boundsJSON struct {
+	overheadJSON
+	Bounds []bound `json:"bounds"`
+}
+
+// boundCSV has one row per statistic and method. A single pair of runs has
 // none.
+var boundCSV = itemsOf[boundsJSON]("bounds",
+	"statistic method value standard_error lower upper at_least at_most confidence gate standing paired_runs pairs replicates seed")
+
 func boundRows(a *overhead.Account) *csvTable {
-	type bounds struct {
-		overheadJSON
-		Bounds []bound `json:"bounds"`
-	}
-	return itemRows(bounds{overheadOf(a), boundsOf(a)}, "bounds",
-		"statistic method value standard_error lower upper at_least at_most confidence gate standing paired_runs pairs replicates seed")
+	return boundCSV.of(boundsJSON{overheadOf(a), boundsOf(a)})
 }
 
 // overheadDocument is what it costs, the bounds by every method, the pairs.

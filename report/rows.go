@@ -52,120 +52,222 @@ func structRows[T any](rows []T) *csvTable {
 	return out
 }
 
-// itemRows has a row for each item of a list in the JSON of a result. The list is named by the way there, as "jobs.places.ranks"; an item
-// of a list before the last that has none of the next still has a row where that list is marked, as "windows.stages?".
+// itemTable is a table with a row for each item of a list in the JSON of a T.
+type itemTable[T any] struct {
+	head  []string
+	lists []listAt // from the T to the items
+	cells []func(item) string
+}
+
+// listAt is a list of the struct before it on the way.
+type listAt struct {
+	name   string
+	field  fieldAt
+	always bool // without items it still has a row, of what stands around it
+}
+
+// item is an item of a list.
+type item struct {
+	around []reflect.Value // the structs on the way to it and itself, the outermost first
+	at     []int           // which of each list
+}
+
+// itemsOf is a table of a list, named by the way there, as "jobs.places.ranks"; an item of a list before the last that has none of the next
+// still has a row where that list is marked, as "windows.stages?".
 //
 // A column is the field of its name, of the item or else of the nearest struct around it. What stands behind = is where it is taken from:
 // a field of a field (rate.lower), the length of a list (len:ranks), the position of an item in its list (at:stages), counted from 0, or from 1
 // (nth:suspects), or whether a list has the field before the @ (name@routing_set).
-func itemRows(v any, list, columns string) *csvTable {
-	out, at := &csvTable{}, itemReader{layouts: make(map[reflect.Type][]fieldAt)}
+//
+// It panics on a name that the types do not have: tables are variables of the package, so that the program does not start with a wrong one.
+func itemsOf[T any](list, columns string) *itemTable[T] {
+	t, on := &itemTable[T]{}, way{structs: []reflect.Type{reflect.TypeFor[T]()}}
+	for _, name := range strings.Split(list, ".") {
+		name, always := strings.CutSuffix(name, "?")
+		f, ok := fieldOf(on.structs[len(on.structs)-1], name)
+		if !ok || f.of.Kind() != reflect.Slice {
+			panic(fmt.Sprintf("%v: %s has no list %q", reflect.TypeFor[T](), list, name))
+		}
+		t.lists = append(t.lists, listAt{name, f, always})
+		on.lists, on.structs = append(on.lists, name), append(on.structs, f.of.Elem())
+	}
 	for _, c := range strings.Fields(columns) {
 		name, from, renamed := strings.Cut(c, "=")
 		if !renamed {
 			from = name
 		}
-		out.head, at.columns = append(out.head, name), append(at.columns, from)
+		cell := on.cell(from)
+		if cell == nil {
+			panic(fmt.Sprintf("%v: column %q of %s is nowhere", reflect.TypeFor[T](), c, list))
+		}
+		t.head, t.cells = append(t.head, name), append(t.cells, cell)
 	}
-	at.descend([]reflect.Value{reflect.ValueOf(v)}, nil, strings.Split(list, "."))
-	out.rows = at.rows
+	return t
+}
+
+// of is the rows of v.
+func (t *itemTable[T]) of(v T) *csvTable {
+	out := &csvTable{head: t.head}
+	t.descend(out, item{around: []reflect.Value{reflect.ValueOf(v)}})
 	return out
 }
 
-// itemReader walks down to the items of a list.
-type itemReader struct {
-	columns []string
-	layouts map[reflect.Type][]fieldAt
-	rows    [][]string
-}
-
-// step is a list on the way to an item, and which of its items leads there.
-type step struct {
-	list string
-	at   int
-}
-
-func (r *itemReader) descend(around []reflect.Value, way []step, lists []string) {
-	if len(lists) == 0 {
-		row := make([]string, len(r.columns))
-		for i, c := range r.columns {
-			row[i] = r.cell(around, way, c)
-		}
-		r.rows = append(r.rows, row)
+func (t *itemTable[T]) descend(out *csvTable, x item) {
+	depth := len(x.at)
+	if depth == len(t.lists) {
+		t.row(out, x)
 		return
 	}
-	name, always := strings.CutSuffix(lists[0], "?")
-	items := r.find(around[len(around)-1:], name)
-	for i := 0; items.IsValid() && i < items.Len(); i++ {
-		r.descend(append(slices.Clip(around), items.Index(i)), append(slices.Clip(way), step{name, i}), lists[1:])
+	l, n := &t.lists[depth], 0
+	items := l.field.in(x.around[depth])
+	if items.IsValid() {
+		n = items.Len()
 	}
-	if always && (!items.IsValid() || items.Len() == 0) {
-		r.descend(around, way, nil)
+	for i := range n {
+		t.descend(out, item{append(slices.Clip(x.around), items.Index(i)), append(slices.Clip(x.at), i)})
+	}
+	if l.always && n == 0 {
+		t.row(out, x)
 	}
 }
 
-// cell is one column of the item around which the structs stand.
-func (r *itemReader) cell(around []reflect.Value, way []step, column string) string {
-	position := func(list string, from int) string {
-		i := slices.IndexFunc(way, func(s step) bool { return s.list == list })
-		if i < 0 {
-			return ""
+func (t *itemTable[T]) row(out *csvTable, x item) {
+	row := make([]string, len(t.cells))
+	for i, cell := range t.cells {
+		row[i] = cell(x)
+	}
+	out.rows = append(out.rows, row)
+}
+
+// way is the types of the structs on the way to an item, and the lists between them.
+type way struct {
+	structs []reflect.Type
+	lists   []string
+}
+
+// cell is what prints a column; nil where the structs have no such field.
+func (w *way) cell(column string) func(item) string {
+	kind, list, of := strings.Cut(column, ":")
+	if of && kind == "len" {
+		get, t := w.field(list)
+		if t == nil || t.Kind() != reflect.Slice {
+			return nil
 		}
-		return strconv.Itoa(way[i].at + from)
+		return func(x item) string {
+			v := get(x)
+			if !v.IsValid() {
+				return "0"
+			}
+			return strconv.Itoa(v.Len())
+		}
 	}
-	if list, ok := strings.CutPrefix(column, "at:"); ok {
-		return position(list, 0)
-	}
-	if list, ok := strings.CutPrefix(column, "nth:"); ok {
-		return position(list, 1)
-	}
-	if list, ok := strings.CutPrefix(column, "len:"); ok {
-		return strconv.Itoa(r.find(around, list).Len())
+	if first, known := map[string]int{"at": 0, "nth": 1}[kind]; of && known {
+		return w.position(list, first)
 	}
 	if name, list, ok := strings.Cut(column, "@"); ok {
-		one := r.find(around, name)
-		if !one.IsValid() {
-			return ""
-		}
-		return strconv.FormatBool(slices.Contains(r.find(around, list).Interface().([]string), one.String()))
+		return w.among(name, list)
 	}
-	path := strings.Split(column, ".")
-	v := r.find(around, path[0])
-	for _, name := range path[1:] {
-		v = r.find([]reflect.Value{v}, name)
+	get, t := w.field(column)
+	if t == nil {
+		return nil
 	}
-	return cellText(v)
+	return func(x item) string { return cellText(get(x)) }
 }
 
-// find is the field of that name of the innermost struct that has one, the zero
-// Value where it is null.
-func (r *itemReader) find(around []reflect.Value, name string) reflect.Value {
-	for _, v := range slices.Backward(around) {
-		for v.Kind() == reflect.Pointer {
-			v = v.Elem()
+// position prints which item of a list it is, counted from first.
+func (w *way) position(list string, first int) func(item) string {
+	depth := slices.Index(w.lists, list)
+	if depth < 0 {
+		return nil
+	}
+	return func(x item) string {
+		if depth >= len(x.at) {
+			return ""
 		}
+		return strconv.Itoa(x.at[depth] + first)
+	}
+}
+
+// among prints whether a list of names has the one in a field.
+func (w *way) among(name, list string) func(item) string {
+	one, t := w.field(name)
+	all, of := w.field(list)
+	if t == nil || t.Kind() != reflect.String || of != reflect.TypeFor[[]string]() {
+		return nil
+	}
+	return func(x item) string {
+		v, names := one(x), all(x)
 		if !v.IsValid() {
-			continue
+			return ""
 		}
-		layout, known := r.layouts[v.Type()]
-		if !known {
-			layout = layoutOf(v.Type())
-			r.layouts[v.Type()] = layout
-		}
-		if i := slices.IndexFunc(layout, func(f fieldAt) bool { return f.name == name }); i >= 0 {
-			return layout[i].in(v)
+		return strconv.FormatBool(names.IsValid() && slices.Contains(names.Interface().([]string), v.String()))
+	}
+}
+
+// field is the field of that path, from the innermost struct that has its first name, and its type; nil where there is none.
+func (w *way) field(path string) (get func(item) reflect.Value, t reflect.Type) {
+	names := strings.Split(path, ".")
+	depth := len(w.structs) - 1
+	for ; depth >= 0; depth-- {
+		if _, ok := fieldOf(w.structs[depth], names[0]); ok {
+			break
 		}
 	}
-	return reflect.Value{}
+	if depth < 0 {
+		return nil, nil
+	}
+	t = w.structs[depth]
+	fields := make([]fieldAt, len(names))
+	for i, name := range names {
+		f, ok := fieldOf(t, name)
+		if !ok {
+			return nil, nil
+		}
+		fields[i], t = f, f.of
+	}
+	return func(x item) (v reflect.Value) {
+		if depth >= len(x.around) {
+			return v
+		}
+		v = x.around[depth]
+		for _, f := range fields {
+			v = f.in(v)
+		}
+		return v
+	}, t
+}
+
+// fieldOf is a field of a struct, or of what points to one.
+func fieldOf(t reflect.Type, name string) (f fieldAt, ok bool) {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct {
+		return f, false
+	}
+	layout := layoutOf(t)
+	i := slices.IndexFunc(layout, func(f fieldAt) bool { return f.name == name })
+	if i < 0 {
+		return f, false
+	}
+	return layout[i], true
 }
 
 // fieldAt is where a struct has a field of its JSON.
 type fieldAt struct {
 	name, null string
 	index      []int
+	of         reflect.Type
 }
 
+// in is its value in a struct, or in what points to one; the zero Value where it is null.
 func (f fieldAt) in(v reflect.Value) reflect.Value {
+	if v.Kind() == reflect.Pointer {
+		v = v.Elem()
+	}
+	if !v.IsValid() {
+		return v
+	}
 	field, err := v.FieldByIndexErr(f.index)
 	if err != nil || isNull(f.null, field) {
 		return reflect.Value{}
@@ -182,7 +284,7 @@ func layoutOf(t reflect.Type) (out []fieldAt) {
 			name = f.Tag.Get("csv")
 		}
 		if name != "" {
-			out = append(out, fieldAt{name, f.Tag.Get("null"), f.Index})
+			out = append(out, fieldAt{name, f.Tag.Get("null"), f.Index, f.Type})
 		}
 	}
 	return out

@@ -18,11 +18,13 @@ func (o Output) Topology(machines []topology.Machine) error {
 		"sfstat.comm-topology/1",
 		func() any { return topologyOf(machines) },
 		func() *csvTable {
-			return itemRows(topologyOf(machines), "machines.paths", "host from_rank to_rank class gbps")
+			return pathCSV.of(topologyOf(machines))
 		},
 		func() document { return topologyDocument(machines) },
 	})
 }
+
+var pathCSV = itemsOf[topologyJSON]("machines.paths", "host from_rank to_rank class gbps")
 
 const noTopology = "No topology in the logs: NCCL prints it with NCCL_DEBUG=INFO and NCCL_DEBUG_SUBSYS=INIT,GRAPH."
 

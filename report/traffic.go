@@ -17,9 +17,7 @@ func (o Output) Traffic(r *comm.Result) error {
 	return o.write(forms{
 		"sfstat.comm/1",
 		func() any { return trafficOf(r) },
-		func() *csvTable {
-			return itemRows(trafficOf(r), "communicators.operations", "communicator=id kind nranks ranks op calls bytes")
-		},
+		func() *csvTable { return trafficCSV.of(trafficOf(r)) },
 		func() document { return trafficDocument(r) },
 	})
 }
@@ -185,10 +183,8 @@ func clockOf(r *comm.Result, c *comm.Clock) clockJSON {
 	return j
 }
 
-// trafficRows is one row per communicator and operation.
-func trafficRows(r *comm.Result) *csvTable {
-	return itemRows(trafficOf(r), "communicators.operations", "communicator=id kind nranks ranks op calls bytes")
-}
+// trafficCSV has one row per communicator and operation.
+var trafficCSV = itemsOf[trafficJSON]("communicators.operations", "communicator=id kind nranks ranks op calls bytes")
 
 // byCalls is the operations, most calls first.
 func byCalls(r *comm.Result) []parallel.OpUse {

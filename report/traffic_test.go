@@ -67,7 +67,7 @@ func TestTrafficSchemaIsComplete(t *testing.T) {
 				t.Errorf("as %v: the failed write is not reported", f)
 			}
 		}
-		for _, c := range trafficRows(r).head {
+		for _, c := range trafficCSV.head {
 			explained(c)
 		}
 	}

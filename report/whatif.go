@@ -77,14 +77,18 @@ type figureOf struct {
 	*effectJSON
 }
 
+type figuresOf struct {
+	Figures []figureOf `json:"figures"`
+}
+
+var figureCSV = itemsOf[figuresOf]("figures", "run figure name index rank dp pp slowdown t_ns trem_ns tadd_ns saved_ns rem add")
+
 func whatifRows(results []WhatIf) *csvTable {
-	var all struct {
-		Figures []figureOf `json:"figures"`
-	}
+	var all figuresOf
 	for _, x := range results {
 		all.Figures = append(all.Figures, x.figures()...)
 	}
-	return itemRows(all, "figures", "run figure name index rank dp pp slowdown t_ns trem_ns tadd_ns saved_ns rem add")
+	return figureCSV.of(all)
 }
 
 func (x WhatIf) figures() []figureOf {

@@ -100,11 +100,11 @@ func powerStageOf(s *detectability.Stage) powerStageJSON {
 	return out
 }
 
-// thresholdRows is one row per threshold.
-func thresholdRows(a *detectability.Account) *csvTable {
-	return itemRows(powerOf(a), "windows.stages.thresholds",
-		"steps stage answer state delay_ns below_ns rate=share rate_lower=rate.lower rate_upper=rate.upper replicates=rate.of false_calls=false_calls.count power seed")
-}
+// thresholdCSV has one row per threshold.
+var thresholdCSV = itemsOf[powerJSON]("windows.stages.thresholds",
+	"steps stage answer state delay_ns below_ns rate=share rate_lower=rate.lower rate_upper=rate.upper replicates=rate.of false_calls=false_calls.count power seed")
+
+func thresholdRows(a *detectability.Account) *csvTable { return thresholdCSV.of(powerOf(a)) }
 
 // suspectOfPower is the headline on what was found in the recording itself.
 func suspectOfPower(a *detectability.Account) *string {

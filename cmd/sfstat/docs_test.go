@@ -6,8 +6,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+	"unicode"
 )
 
 // TestDocumentation runs what the documentation shows. In README.md,
@@ -217,30 +219,104 @@ func TestEveryCommandHasAPage(t *testing.T) {
 	}
 }
 
-// TestLinks follows every link of the documentation that stays inside the
-// project.
-func TestLinks(t *testing.T) {
-	link := regexp.MustCompile(`\]\(([^)#: ]+)(#[^)]*)?\)`)
-	checked := 0
+// documentation is the text of every page by its path.
+func documentation(t *testing.T) map[string]string {
+	t.Helper()
+	pages := make(map[string]string)
 	for _, pattern := range []string{"*.md", "docs/*.md", "docs/commands/*.md", "fixtures/*.md"} {
-		pages, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(pattern)))
+		paths, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(pattern)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, page := range pages {
-			text, err := os.ReadFile(page)
+		for _, path := range paths {
+			text, err := os.ReadFile(path)
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, found := range link.FindAllStringSubmatch(string(text), -1) {
-				checked++
-				if target := filepath.Join(filepath.Dir(page), filepath.FromSlash(found[1])); !exists(target) {
-					t.Errorf("%s links to %s, which is not there", page, found[1])
-				}
+			pages[path] = string(text)
+		}
+	}
+	return pages
+}
+
+// TestLinks follows every link of the documentation that stays inside the
+// project, to its heading.
+func TestLinks(t *testing.T) {
+	link := regexp.MustCompile(`\]\(([^)#: ]*)(?:#([^)]*))?\)`)
+	pages := documentation(t)
+	checked := 0
+	for page, text := range pages {
+		for _, found := range link.FindAllStringSubmatch(text, -1) {
+			checked++
+			target := page
+			if found[1] != "" {
+				target = filepath.Join(filepath.Dir(page), filepath.FromSlash(found[1]))
+			}
+			if !exists(target) {
+				t.Errorf("%s links to %s, which is not there", page, found[1])
+			} else if found[2] != "" && !slices.Contains(anchors(pages[target]), found[2]) {
+				t.Errorf("%s links to %s#%s: no such heading", page, found[1], found[2])
 			}
 		}
 	}
 	if checked < 20 {
 		t.Errorf("%d links found: the test would pass on nothing", checked)
+	}
+}
+
+// anchors are the names of a page's headings in links: lower case, without
+// punctuation, with hyphens for blanks.
+func anchors(text string) (out []string) {
+	for _, h := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(text, -1) {
+		heading := regexp.MustCompile(`\[([^]]*)\]\([^)]*\)`).ReplaceAllString(h[1], "$1")
+		out = append(out, strings.Map(func(r rune) rune {
+			switch {
+			case r == ' ':
+				return '-'
+			case unicode.IsLetter(r) || unicode.IsDigit(r) || r == '-' || r == '_':
+				return unicode.ToLower(r)
+			}
+			return -1
+		}, heading))
+	}
+	return out
+}
+
+// TestGoCommands: packages that the documentation runs, tests or measures are
+// there, and so is what -run and -bench pick of them.
+func TestGoCommands(t *testing.T) {
+	command := regexp.MustCompile("(?:go run|go test|-bench)[^`\n|;]* \\./[^`\n;|)]*")
+	picked := regexp.MustCompile(`-(run|bench) '?([A-Za-z]\w*)`)
+	checked := 0
+	for page, text := range documentation(t) {
+		for _, c := range command.FindAllString(text, -1) {
+			checked++
+			var functions []byte
+			for _, word := range strings.Fields(c) {
+				if !strings.HasPrefix(word, "./") || word == "./..." {
+					continue
+				}
+				if !exists(filepath.Join(root, word)) {
+					t.Errorf("%s: %s: no package %s", page, c, word)
+				}
+				tests, _ := filepath.Glob(filepath.Join(root, word, "*_test.go"))
+				for _, name := range tests {
+					source, err := os.ReadFile(name)
+					if err != nil {
+						t.Fatal(err)
+					}
+					functions = append(functions, source...)
+				}
+			}
+			for _, p := range picked.FindAllStringSubmatch(c, -1) {
+				parameter := map[string]string{"run": "T", "bench": "B"}[p[1]]
+				if p[2] != "xxx" && !strings.HasPrefix(c, "go run") && !regexp.MustCompile(`func \w*`+p[2]+`\w*\(\w+ \*testing\.`+parameter).Match(functions) {
+					t.Errorf("%s: %s: nothing of that name", page, c)
+				}
+			}
+		}
+	}
+	if checked < 20 {
+		t.Errorf("%d commands found: the test would pass on nothing", checked)
 	}
 }

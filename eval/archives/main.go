@@ -1,7 +1,7 @@
-// Command archives measures sfstat batch on an archive as a group with many jobs has it
-// after months, and writes docs/archives-evaluation.md: what reading and judging it
-// takes, whether what was killed and resumed ends in the same bytes, and what is found
-// of the faults and of the change of step time that are known to be there.
+// Command archives measures sfstat batch on half a year of simulated jobs and writes
+// docs/archives-evaluation.md: how fast it reads and judges them, whether a batch that was
+// killed and resumed ends in the same bytes, and how many of the known faults, and of the
+// known change of step time, it finds.
 //
 //	go run ./eval/archives -sfstat bin/sfstat [-python PYTHON] [-o docs/archives-evaluation.md]
 //	go run ./eval/archives -keep DIR     # only makes the archive
@@ -20,6 +20,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"text/template"
 
@@ -84,8 +85,8 @@ func run(args []string, stdout io.Writer) error {
 	return pages.Write(*out, stdout, func(w io.Writer) error { return t.Execute(w, p) })
 }
 
-// made makes the archive in a process of its own: the peak memory of a process that is
-// started includes what the one that starts it has.
+// made makes the archive in a process of its own, because the peak memory of a child
+// process includes that of its parent when it was started.
 func (a *archived) made(dir string) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -120,17 +121,8 @@ func (page) Percent(x float64) string { return fmt.Sprintf("%.1f %%", 100*x) }
 func (m measuring) large(windows int) (string, error) {
 	var table [][]string
 	for _, part := range []float64{0, 0.1} {
-		dir, err := os.MkdirTemp("", "large")
-		if err != nil {
-			return "", err
-		}
-		defer os.RemoveAll(dir)
 		a := archived{Windows: windows, Faults: int(part * float64(windows/perRun)), Ranks: 32, Steps: 120}
-		if err := a.made(dir); err != nil {
-			return "", err
-		}
-		m.dir, m.work = dir, dir
-		rows, err := m.costs(windows)
+		rows, err := m.costsOf(a)
 		if err != nil {
 			return "", err
 		}
@@ -142,6 +134,19 @@ func (m measuring) large(windows int) (string, error) {
 		}
 	}
 	return pages.Table(table...), nil
+}
+
+// costsOf makes an archive, measures it, and removes it.
+func (m measuring) costsOf(a archived) (rows [][]string, err error) {
+	if m.work, err = os.MkdirTemp("", "large"); err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(m.work)) }()
+	m.dir = filepath.Join(m.work, "archive")
+	if err := a.made(m.dir); err != nil {
+		return nil, err
+	}
+	return m.costs(a.Windows)
 }
 
 // page measures an archive, and large windows beside it.

@@ -13,13 +13,13 @@ import (
 	"time"
 )
 
-// measuring is how programs are measured, and what came of killing them.
+// measuring is what is measured where, and what came of killing it.
 type measuring struct {
 	sfstat, python string
 	dir, work      string // the archive; outputs
 	wall           time.Duration
-	Kills          int // that were to be
-	Killed         int // that hit a batch at work
+	Kills          int // attempted
+	Killed         int // that hit a running batch
 	Same           bool
 }
 
@@ -82,8 +82,8 @@ func (m *measuring) costs(windows int) ([][]string, error) {
 	return table, nil
 }
 
-// kill kills a batch at random instants, takes it up again each time, and compares what
-// it ends in with what was never killed.
+// kill kills a batch at random instants, resumes it each time, and compares its output
+// with that of one that was never killed.
 func (m *measuring) kill() error {
 	rng := rand.New(rand.NewPCG(9, 9))
 	out := filepath.Join(m.work, "killed.parquet")

@@ -9,13 +9,13 @@ import (
 	"github.com/sfstat/sfstat/eval/simulate"
 )
 
-// found is what the findings of an archive say of what is known of it.
+// found is how the findings of an archive compare with what is known of it.
 type found struct {
 	Flagged     int // runs with a fault that are flagged
 	Rank, Host  int // of these, with the right one
 	Stage, Week int
 	False       int    // runs without a fault that are flagged
-	Recurring   string // the host that recurs least by chance, with its runs
+	Recurring   string // the recurring host of the lowest p, with its runs
 	OnHost      int
 	P           float64
 	Days        int     // days between the change of step time and the one found; −1: none

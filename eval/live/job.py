@@ -73,7 +73,7 @@ def recorder(options: argparse.Namespace) -> Any:
 
 
 class Cost:
-    """Steps without and with the recorder in one process, by turns: ABBA, so that drift of
+    """Steps without and with the recorder in one process, alternating ABBA, so that drift of
     the machine cancels. What follows the job is halted in the blocks without."""
 
     def __init__(self, out: str, beside: List[int]) -> None:
@@ -145,7 +145,7 @@ def main() -> None:
     parser.add_argument("--ms", type=float, default=60)
     parser.add_argument("--after", type=int, default=0)
     parser.add_argument("--trigger", default="", help="router, plan or nothing")
-    parser.add_argument("--blocks", type=int, default=0, help="of --steps each, without and with the recorder by turns")
+    parser.add_argument("--blocks", type=int, default=0, help="of --steps each, without and with the recorder, alternating")
     parser.add_argument("--beside", default="", help="processes that follow the job, halted in the blocks without")
     options = parser.parse_args()
     torch.set_num_threads(1)

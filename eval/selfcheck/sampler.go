@@ -42,8 +42,7 @@ func carriedOut(run func()) (err error) {
 
 // repeat runs n trials in parallel and returns their outcomes in order. Every
 // trial has a random stream of its own, so that the outcomes do not depend on
-// who runs which. The first trial that failed ends the check, and so does to
-// have none.
+// who runs which. A trial that fails ends the check, and so does n < 1.
 func repeat[T any](s *sampler, n int, trial func(*rand.Rand) T) []T {
 	if n < 1 {
 		panic(impossible{errors.New("no trials, so nothing is shown")})

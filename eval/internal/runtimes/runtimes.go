@@ -26,7 +26,7 @@ type Measurement struct {
 	Least, Most int    // sizes double from the least
 	Times       int
 	Clock       func() (time.Duration, error)
-	Log         io.Writer // is told each row
+	Log         io.Writer // gets each row
 }
 
 // Rows are those of a file of the kind, the first its header. A row is the median of

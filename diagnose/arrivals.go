@@ -37,6 +37,11 @@ func (j *judge) arrived(v *RunVerdict) {
 		own[i] = *late[i].Rank
 	}
 	seen := j.seenStages(r)
+	for i := range v.Undecided {
+		if u := &v.Undecided[i]; u.Needs == answer.SourceArrivals && slices.ContainsFunc(r.Places, func(p arrivals.Place) bool { return p.Stage == u.Stage }) {
+			u.Needs = answer.SourceRing
+		}
+	}
 	v.Suspects = slices.DeleteFunc(v.Suspects, func(f Finding) bool {
 		return f.Cause == CauseAlike && (slices.Contains(seen, f.Stage) || slices.ContainsFunc(late, func(l Finding) bool { return l.Stage == f.Stage }))
 	})
@@ -89,10 +94,15 @@ func (j *judge) arrived(v *RunVerdict) {
 }
 
 // seenStages are the stages in which arrivals show who is late: a repeating call is
-// entered in them.
+// entered in them, and no time is lost there at another that shows nothing.
 func (j *judge) seenStages(r *arrivals.Result) (stages []string) {
+	untold := map[string]bool{}
 	for i := range r.Places {
-		if p := &r.Places[i]; p.Repeats && p.Stage != "" && p.Tells && !slices.Contains(stages, p.Stage) {
+		p := &r.Places[i]
+		untold[p.Stage] = untold[p.Stage] || j.losesUntold(p)
+	}
+	for i := range r.Places {
+		if p := &r.Places[i]; p.Repeats && p.Stage != "" && p.Tells && !untold[p.Stage] && !slices.Contains(stages, p.Stage) {
 			stages = append(stages, p.Stage)
 		}
 	}
@@ -465,10 +475,12 @@ func nobodyLate(r *arrivals.Result, minGain float64) evidence.NobodyLate {
 // untold reports whether time is lost at a place with too few points to tell a late rank
 // from chance.
 func (j *judge) untold() bool {
-	r := j.entered
-	return slices.ContainsFunc(r.Places, func(p arrivals.Place) bool {
-		return p.Repeats && !p.Tells && slices.ContainsFunc(p.Ranks, func(at arrivals.RankAt) bool { return float64(at.Charge) >= j.minGain*float64(r.End-r.Begin) })
-	})
+	return slices.ContainsFunc(j.entered.Places, func(p arrivals.Place) bool { return j.losesUntold(&p) })
+}
+
+func (j *judge) losesUntold(p *arrivals.Place) bool {
+	least := j.minGain * float64(j.entered.End-j.entered.Begin)
+	return p.Repeats && !p.Tells && slices.ContainsFunc(p.Ranks, func(at arrivals.RankAt) bool { return float64(at.Charge) >= least })
 }
 
 // locate fills the local rank of a rank, which windows know.

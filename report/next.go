@@ -101,6 +101,8 @@ func turnOn(s answer.Source) string {
 	switch s {
 	case answer.SourceArrivals:
 		return "record arrivals (Recorder(..., arrivals=True)), or put Flight Recorder dumps beside these files"
+	case answer.SourceRing:
+		return "keep more entries in the Flight Recorder's ring (TORCH_FR_BUFFER_SIZE), or record arrivals (Recorder(..., arrivals=True))"
 	case answer.SourceMessages:
 		return "record sends and receives (Recorder(..., arrivals=\"calls\"), or NCCL's dumps)"
 	case answer.SourceRoles:

@@ -75,6 +75,7 @@ type Source string
 const (
 	SourceMessages   Source = "messages"        // sends and receives
 	SourceArrivals   Source = "arrivals"        // who enters each collective when
+	SourceRing       Source = "longer_ring"     // of the Flight Recorder: more arrivals
 	SourceRoles      Source = "roles"           // of every rank
 	SourceMicrosteps Source = "microsteps"      // stages with their accumulation index
 	SourceEvents     Source = "device_events"   // more of them

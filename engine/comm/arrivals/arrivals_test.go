@@ -311,6 +311,17 @@ func TestProfiledOnHosts(t *testing.T) {
 	}
 }
 
+// Two ranks that are late in every step of a short ring share the strikes: such a place
+// does not tell that nobody is late, and a longer one does.
+func TestPlaceTells(t *testing.T) {
+	for ring, want := range map[int]bool{6: false, 40: true} {
+		r := synthetic{seed: 3, ranks: 8, steps: 60, buckets: 1, jitter: 2, perHost: 8, ring: ring}.job().Analyze(Options{})
+		if len(r.Places) != 1 || r.Places[0].Tells != want {
+			t.Errorf("a ring of %d: %+v, want Tells %v", ring, r.Places, want)
+		}
+	}
+}
+
 // A delay in every step shows amid noise as large as it is, and one now and then
 // beyond small ones that all ranks have.
 func TestLevels(t *testing.T) {

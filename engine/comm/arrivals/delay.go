@@ -111,11 +111,20 @@ func (s *strikes) chance(at cell, n, all, beside int) float64 {
 	return p
 }
 
-// tells reports whether every rank of a place has entries enough there to be found late.
+// tells reports whether every rank of a place has entries enough there to be found
+// late, in groups of four or more beside another that always is too.
 func (s *strikes) tells(at int, alpha float64) bool {
 	for r := range s.ranks {
 		of := cell{at, r}
-		if t := s.cells[of]; t != nil && min(s.chance(of, t.count, t.count, t.count), s.largest(of, t.count)) > alpha {
+		t := s.cells[of]
+		if t == nil {
+			continue
+		}
+		all := t.count
+		if s.width[at] >= 4 {
+			all *= 2
+		}
+		if s.chance(of, t.count, all, all) > alpha {
 			return false
 		}
 	}

@@ -114,40 +114,39 @@ func (t *timed) apartWithinHosts() bool {
 		every = max(every, period(ends)/int64(max(1, len(all)/learned)))
 		for r, x := range of {
 			if len(x) > 0 {
-				mid := median(x)
-				switch {
-				case least[r] == math.MaxInt64, mid > 0 && least[r] > 0, mid < 0 && least[r] < 0:
-					if abs(mid) < abs(least[r]) {
-						least[r] = mid
-					}
-				default:
-					least[r] = 0
-				}
+				least[r] = towardsZero(least[r], median(x))
 			}
 		}
 	}
 	return slices.ContainsFunc(least, func(x int64) bool { return x != math.MaxInt64 && abs(x)*leastApart > every && abs(x) > leastLimit })
 }
 
+// towardsZero is the one of two differences that is nearer to 0, which is 0 where they have
+// not one sign; [math.MaxInt64] is none.
+func towardsZero(x, y int64) int64 {
+	switch {
+	case x == math.MaxInt64:
+		return y
+	case x > 0 && y > 0:
+		return min(x, y)
+	case x < 0 && y < 0:
+		return max(x, y)
+	}
+	return 0
+}
+
 // apartOnHost appends how far the members of a cohort are from the median of those of
 // their host, where there are several.
 func (t *timed) apartOnHost(c cohort, of [][]int64) {
-	var same []int64
-	for d := range t.clocks {
-		same = same[:0]
-		for _, e := range c {
-			if t.domain[e.rank] == d {
-				same = append(same, t.at(e))
-			}
-		}
-		if len(same) < 2 {
-			continue
-		}
-		mid := median(same)
-		for _, e := range c {
-			if t.domain[e.rank] == d {
-				of[e.rank] = append(of[e.rank], t.at(e)-mid)
-			}
+	on := make([][]int64, len(t.clocks))
+	for _, e := range c {
+		d := t.domain[e.rank]
+		on[d] = append(on[d], t.at(e))
+	}
+	mid := medians(on)
+	for _, e := range c {
+		if d := t.domain[e.rank]; len(on[d]) > 1 {
+			of[e.rank] = append(of[e.rank], t.at(e)-mid[d])
 		}
 	}
 }

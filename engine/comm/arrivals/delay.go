@@ -238,21 +238,23 @@ func (s *strikes) tally(at int) {
 	s.sigma[at] = spread(of)
 	limit := s.limit(at)
 	members := 0
+	var hits []int // [level] of a cohort
 	for k, c := range p.cohorts {
 		members += len(c)
 		last := 0
+		hits = hits[:0]
 		for i, e := range c {
 			if s.at(e) > s.at(c[last]) {
 				last = i
 			}
 			for level, x := 0, delays[k][i]; x > s.level(at, level); level++ {
-				if level == len(s.hits[at]) {
-					s.hits[at] = append(s.hits[at], 0)
-				}
-				s.hits[at][level]++
-				for _, m := range c {
-					of[m.rank].hit(level)
-				}
+				hits = addAt(hits, level, 1)
+			}
+		}
+		for level, n := range hits {
+			s.hits[at] = addAt(s.hits[at], level, n)
+			for _, e := range c {
+				of[e.rank].beside = addAt(of[e.rank].beside, level, n)
 			}
 		}
 		of[c[last].rank].last++
@@ -271,12 +273,13 @@ func (s *strikes) tally(at int) {
 	}
 }
 
-// hit counts an own delay beyond a level.
-func (t *tally) hit(level int) {
-	for len(t.beside) <= level {
-		t.beside = append(t.beside, 0)
+// addAt adds n to a count, which is 0 where the list ends before it.
+func addAt(counts []int, at, n int) []int {
+	for len(counts) <= at {
+		counts = append(counts, 0)
 	}
-	t.beside[level]++
+	counts[at] += n
+	return counts
 }
 
 // spread is the robust standard deviation of own delay at a place. It is computed

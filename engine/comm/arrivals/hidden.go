@@ -109,5 +109,9 @@ func (s *strikes) even(rank int, delay int64) bool {
 			low[k], high[k] = min(low[k], x), max(high[k], x)
 		}
 	}
-	return 2*low[0] > delay && 4*high[0] <= 5*low[0] && high[1] >= 2*low[1]
+	if low[0] > high[0] { // there is no such place
+		return false
+	}
+	late, work := [2]float64{float64(low[0]), float64(high[0])}, [2]float64{float64(low[1]), float64(high[1])}
+	return 2*late[0] > float64(delay) && late[1] <= 1.25*late[0] && work[1] >= 2*work[0]
 }

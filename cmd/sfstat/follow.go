@@ -293,11 +293,18 @@ func (f *following) judge(u *followedUnit, now *follow.Unit) change {
 		return f.whole(u, now)
 	}
 	if u.live == nil {
-		u.live = &live{s: f.session(now), read: map[string]int64{}}
+		u.live = &live{s: f.session(now), tail: follow.Tail{Tolerant: !f.c.Bool("strict")}, read: map[string]int64{}}
 	}
 	in, err := f.appended(u.live, now)
+	if err != nil && len(now.Files) == 1 && len(in.problems) == 1 {
+		u.live.s, u.live.marks = f.session(now), nil // nothing comes to it any more
+		return u.refuse(now, badInput(err))
+	}
 	if err != nil {
 		return f.whole(u, now)
+	}
+	if len(in.problems) > len(u.problems) {
+		f.sayRefused(in)
 	}
 	u.judged, u.seen, u.inputs = now, now, in
 	verdict := u.live.s.Verdict()
@@ -320,15 +327,18 @@ func (f *following) appended(l *live, now *follow.Unit) (inputs, error) {
 	if l.since >= betweenMarks {
 		l.marks, l.since = append(l.marks, bookmark{l.tail.Clone(), maps.Clone(l.read)}), 0
 	}
-	return appendedTo(now), err
+	return appendedTo(now, &l.tail), err
 }
 
 func lastStep(w *trace.Window) int64 { return w.FirstStep + int64(w.Steps()) - 1 }
 
 // appendedTo is what is read of a unit of packets.
-func appendedTo(u *follow.Unit) (in inputs) {
+func appendedTo(u *follow.Unit, t *follow.Tail) (in inputs) {
 	for _, path := range u.Paths() {
 		in.read = append(in.read, auto.Input{Path: path, Format: auto.Packets})
+	}
+	for _, p := range t.Problems() {
+		in.problems = append(in.problems, report.Problem{Path: p.Path, Err: p.Err})
 	}
 	return in
 }
@@ -399,7 +409,8 @@ func (f *following) again(u *followedUnit, each func(auto.Item) error) (inputs, 
 		return f.read(u.judged, each)
 	case u.live != nil && len(u.live.marks) > 0 && u.precedes(&u.live.marks[0]):
 		tail := u.live.marks[0].tail.Clone()
-		return appendedTo(u.judged), f.tail(&tail, u.judged, recent)
+		err := f.tail(&tail, u.judged, recent)
+		return appendedTo(u.judged, &tail), err
 	}
 	return f.read(u.judged, recent)
 }
@@ -432,7 +443,6 @@ func (f *following) whole(u *followedUnit, now *follow.Unit) change {
 	u.live, u.begins, u.judged, u.seen = nil, nil, now, now
 	f.p.outputs.forget()
 	s := f.session(now)
-	x := change{key: now.Key}
 	in, err := f.read(now, func(item auto.Item) error {
 		for _, r := range item.Recordings() {
 			if err := s.Add(r); err != nil {
@@ -445,17 +455,27 @@ func (f *following) whole(u *followedUnit, now *follow.Unit) change {
 		return nil
 	})
 	if err != nil {
-		u.inputs = inputs{problems: []report.Problem{{Path: now.Files[0].Path, Err: err}}}
-		x.err = err
-		return x
+		return u.refuse(now, err)
 	}
+	f.sayRefused(in)
+	u.inputs = in
+	x := change{key: now.Key, judgement: &judgement{in, s.Verdict()}}
+	u.begin(x.verdict)
+	return x
+}
+
+// refuse notes that a unit cannot be judged.
+func (u *followedUnit) refuse(now *follow.Unit, err error) change {
+	u.judged, u.seen = now, now
+	u.inputs = inputs{problems: []report.Problem{{Path: now.Files[0].Path, Err: err}}}
+	return change{key: now.Key, err: err}
+}
+
+// sayRefused says which inputs are not read to their end.
+func (f *following) sayRefused(in inputs) {
 	for _, line := range refusals(in.problems) {
 		f.p.say("%s: %s", prefix(f.c.Command.Name), line)
 	}
-	u.inputs = in
-	x.judgement = &judgement{in, s.Verdict()}
-	u.begin(x.verdict)
-	return x
 }
 
 // read reads a unit.

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -85,6 +86,67 @@ func TestFollowing(t *testing.T) {
 		}
 		return nil
 	}, filepath.Dir(path))
+}
+
+// TestFollowingBadLine: a recording in which one rank's file has a bad line gives, at each
+// look, the verdict of all at once, and no window is read twice meanwhile.
+func TestFollowingBadLine(t *testing.T) {
+	const ranks, windows, bad = 4, 12, 5
+	dir, simulated := t.TempDir(), filepath.Join(t.TempDir(), "all.jsonl")
+	p := newProgram(nil, io.Discard, io.Discard)
+	if code := p.carryOut(context.Background(), p.app(), []string{"sfstat", "simulate", "--ranks", "4", "--windows", "12", "--steps", "8", "--fault", "data", "-o", simulated}); code != 0 {
+		t.Fatalf("exit code %d", code)
+	}
+	text, err := os.ReadFile(simulated)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := slices.Collect(bytes.Lines(text))
+	inWatch(t, func(p *program, c *cli.Context) error {
+		f, err := p.newFollowing(c)
+		if err != nil {
+			return err
+		}
+		read := 0
+		f.see = func(auto.Item) { read++ }
+		var last *judgement
+		for w := range windows {
+			for rank, packet := range lines[w*ranks : (w+1)*ranks] {
+				if w == bad && rank == 1 {
+					packet = []byte("{\"schema\":7}\n")
+				}
+				if err := appended(filepath.Join(dir, string(rune('0'+rank))+".jsonl"), packet); err != nil {
+					return err
+				}
+			}
+			if _, err := f.look(c.Context, func(x change) error { last = x.judgement; return x.err }); err != nil {
+				return err
+			}
+			whole, err := p.judge(c, func(frontier.Options) (seeing, error) { return func(auto.Item) error { return nil }, nil })
+			if err != nil {
+				return err
+			}
+			if got, want := verdictText(t, last.verdict), verdictText(t, whole.verdict); got != want {
+				t.Errorf("window %d: the verdict differs from that of all at once:\n%s\nwant\n%s", w, got, want)
+			}
+			if got, want := refusals(last.problems), refusals(whole.problems); !slices.Equal(got, want) || len(got) > 1 || len(got) == 1 != (w >= bad) {
+				t.Errorf("window %d: problems %q, want %q", w, got, want)
+			}
+		}
+		if first := 1; read != first+windows { // at the first look it is read whole, and once more when it grows
+			t.Errorf("%d windows were read, want %d", read, first+windows)
+		}
+		return nil
+	}, dir)
+}
+
+func appended(path string, text []byte) error {
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	return errors.Join(err, f.Close())
 }
 
 // TestFollowingForLong: of a run that goes on, its last windows are kept, and these alone are

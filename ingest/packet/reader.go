@@ -64,13 +64,14 @@ type Summary struct {
 	Windows int64 // handed out with packets of this stream
 	Unknown int64 // keys that were skipped
 	Err     error // why the stream was refused; what was read before is kept
+	Cut     bool  // it ends in the middle of a packet
 }
 
 // Summaries tells of all streams, by name.
 func (r *Reader) Summaries() []Summary {
 	out := make([]Summary, len(r.streams))
 	for i, s := range r.streams {
-		out[i] = Summary{s.name, s.packets, s.windows, s.dec.Unknown, s.err}
+		out[i] = Summary{s.name, s.packets, s.windows, s.dec.Unknown, s.err, s.cut.Line > 0}
 	}
 	return out
 }

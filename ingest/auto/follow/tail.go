@@ -8,7 +8,6 @@ import (
 	"maps"
 	"os"
 
-	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/packet"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -19,13 +18,17 @@ var ErrRewritten = errors.New("the files do not go on from what was read of them
 // Tail reads the windows that come into the packets of a plain unit. The zero Tail
 // has read nothing.
 type Tail struct {
-	at   map[string]mark  // by path
-	ends map[string]int64 // by run, the step after the last window
-	Open int              // windows that are not handed on yet: some ranks have not written them
+	Tolerant bool             // of several files, one with a line that cannot be read ends before it
+	Open     int              // windows that are not handed on yet: some ranks have not written them
+	at       map[string]mark  // by path
+	ends     map[string]int64 // by run, the step after the last window
+	refused  refusals
 }
 
 // Clone is a Tail that reads what this one would read next.
-func (t *Tail) Clone() Tail { return Tail{maps.Clone(t.at), maps.Clone(t.ends), t.Open} }
+func (t *Tail) Clone() Tail {
+	return Tail{t.Tolerant, t.Open, maps.Clone(t.at), maps.Clone(t.ends), maps.Clone(t.refused)}
+}
 
 // mark is where in a file what was not handed on begins, and what stands before it.
 type mark struct {
@@ -48,7 +51,7 @@ type window struct {
 // appended and with what is open.
 func (t *Tail) Read(u *Unit, each func(*trace.Window) error) error {
 	if t.at == nil {
-		t.at, t.ends = make(map[string]mark), make(map[string]int64)
+		t.at, t.ends, t.refused = make(map[string]mark), make(map[string]int64), make(refusals)
 	}
 	streams, files, err := t.streams(u)
 	defer func() {
@@ -59,10 +62,16 @@ func (t *Tail) Read(u *Unit, each func(*trace.Window) error) error {
 	if err != nil || len(streams) == 0 {
 		return err
 	}
-	r := packet.NewReader(streams, packet.Options{Policy: ingest.FirstError})
+	if err := t.alone(files); err != nil {
+		return err
+	}
+	r := packet.NewReader(streams, packet.Options{Policy: t.policy()})
 	last := make(map[string]*trace.Window) // of each run
 	for {
 		w, err := r.Next()
+		if err != nil {
+			err = t.ended(files, r.Summaries(), err)
+		}
 		if err == io.EOF {
 			break
 		}
@@ -76,7 +85,7 @@ func (t *Tail) Read(u *Unit, each func(*trace.Window) error) error {
 	}
 	open := make(map[window]int) // packets
 	for run, w := range last {
-		if len(w.Missing()) > 0 {
+		if t.refused.awaits(w) {
 			open[window{run, w.Index}] = len(w.Ranks)
 			continue
 		}
@@ -132,11 +141,16 @@ func (t *Tail) streams(u *Unit) (streams []packet.Stream, files []section, err e
 		if now, err := s.preceding(s.from); err != nil || !os.SameFile(info, f.info) || !bytes.Equal(now, t.at[f.Path].before) {
 			return nil, files, ErrRewritten
 		}
-		if s.to, err = wholeLines(file, s.from, info.Size()); err != nil {
+		if bad, is := t.refused[f.Path]; is {
+			s.to, err = bad.end, bad.still(file)
+		} else {
+			s.to, err = wholeLines(file, s.from, info.Size())
+		}
+		if err != nil {
 			return nil, files, err
 		}
 		files[len(files)-1] = s
-		if s.to > s.from {
+		if s.to > s.from || t.Tolerant { // several may be read on without one of them
 			streams = append(streams, packet.Stream{Name: f.Path, R: io.NewSectionReader(file, s.from, s.to-s.from)})
 		}
 	}
@@ -196,6 +210,10 @@ func (f section) before(open map[window]int) (int64, error) {
 		line := make([]byte, at-begin)
 		if _, err := f.ReadAt(line, begin); err != nil {
 			return at, err
+		}
+		if len(bytes.TrimSpace(line)) == 0 {
+			at = begin
+			continue
 		}
 		var w window
 		if json.Unmarshal(line, &w) != nil {

@@ -293,6 +293,10 @@ func (j *judge) behindMessages(v *RunVerdict) {
 	if s := j.lateSet(r); s != nil {
 		v.Suspects = append(v.Suspects, *s)
 	}
+	// That nobody enters late does not leave a transfer: the wait may be one in a message.
+	v.Undecided = slices.DeleteFunc(v.Undecided, func(u answer.Undecided) bool {
+		return u.HidesRank() || u.Question == answer.TransferHidden || u.Question == answer.SyncPointUnknown
+	})
 	v.Undecided = append(v.Undecided, answer.Undecided{Question: answer.BehindMessages, Hides: r.Step, Step: r.Step, Needs: answer.SourceMessages})
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/diagnose/answer"
+	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/trace/stagename"
 )
 
@@ -17,6 +18,7 @@ func (j *judge) next(v *RunVerdict) []answer.Action {
 	case len(v.Suspects) > 0 && v.Status != answer.NoStraggler:
 		out = j.actions(&v.Suspects[0])
 	}
+	found := len(out)
 	for _, u := range v.Undecided {
 		if (v.Status == answer.UndecidedRun || v.Status == answer.TooLittleData) && u.Needs != "" && !slices.ContainsFunc(out, func(a answer.Action) bool { return a.With == u.Needs }) {
 			a := answer.Action{Action: answer.TurnOn, With: u.Needs}
@@ -26,11 +28,19 @@ func (j *judge) next(v *RunVerdict) []answer.Action {
 			out = append(out, a)
 		}
 	}
+	if len(v.Suspects) > 0 && v.Suspects[0].Confidence < evidence.Ambiguous && v.asks(answer.BehindMessages) {
+		out = append(out[found:], out[:found]...) // who is late comes before why
+	}
 	out = append(out, v.Next...)
 	if len(v.Suspects) > 0 {
 		out = reading(&v.Suspects[0], out)
 	}
 	return out
+}
+
+// asks reports whether a question is open.
+func (v *RunVerdict) asks(q answer.Question) bool {
+	return slices.ContainsFunc(v.Undecided, func(u answer.Undecided) bool { return u.Question == q })
 }
 
 // actions are what to do about a finding.

@@ -145,7 +145,7 @@ func undecided(v *diagnose.RunVerdict) (what, why string) {
 		return fmt.Sprintf("Undecided: %s may delay everyone by up to %s of every %s step, or %s off.", ranksWord(u.Ranks), length(float64(u.Hides)), length(float64(u.Step)), clockIs(u.Ranks)), why
 	}
 	if !ok && slices.ContainsFunc(v.Undecided, func(u answer.Undecided) bool { return u.Question == answer.BehindMessages }) {
-		return "Undecided: ranks wait for each other in sends and receives that are not recorded.", "who arrives late at a collective may have waited for another in them"
+		return "Undecided: ranks wait for each other in sends and receives that are not recorded.", behindMessages(v)
 	}
 	if !ok {
 		return "Undecided: where the ranks synchronise is not shown, so who waits for whom cannot be told.",
@@ -161,6 +161,15 @@ func undecided(v *diagnose.RunVerdict) (what, why string) {
 	}
 	return fmt.Sprintf("Undecided: all ranks spend %s of every %s step in %s alike, and %s.", length(float64(u.Time)), length(float64(u.Step)), stageWord(u.Stage), may),
 		"they synchronise inside it, so stage times cannot show who is late"
+}
+
+// behindMessages says why a rank is not named, and which one stage times show.
+func behindMessages(v *diagnose.RunVerdict) string {
+	if len(v.Suspects) == 0 || v.Suspects[0].Rank == nil || v.Suspects[0].Stage == "" {
+		return "who arrives late at a collective may have waited for another in them"
+	}
+	f := &v.Suspects[0]
+	return fmt.Sprintf("in every %s step %s takes %s longer in %s than its peers, but may wait for another there", length(float64(f.Step)), placeWord(f.Place), length(float64(f.Excess)), stageWord(f.Stage))
 }
 
 // who is the subject of the headline, and whether it is several.

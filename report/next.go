@@ -104,7 +104,7 @@ func turnOn(s answer.Source) string {
 	case answer.SourceRing:
 		return "keep more entries in the Flight Recorder's ring (TORCH_FR_BUFFER_SIZE), or record arrivals (Recorder(..., arrivals=True))"
 	case answer.SourceMessages:
-		return "record sends and receives (Recorder(..., arrivals=\"calls\"), or NCCL's dumps)"
+		return "record sends and receives (recorder: --arrivals calls, or Recorder(..., arrivals=\"calls\"); NCCL's dumps have them)"
 	case answer.SourceRoles:
 		return "record the role of every rank"
 	case answer.SourceMicrosteps:

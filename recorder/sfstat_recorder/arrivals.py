@@ -12,6 +12,7 @@ lost between two readings is counted.
 
 from __future__ import annotations
 
+import functools
 import logging
 import pickle
 import sys
@@ -22,6 +23,7 @@ from bisect import bisect_right
 from collections import deque
 from dataclasses import dataclass, field
 from typing import Any, Callable, Deque, Dict, Iterable, List, Optional, Sequence, Set, Tuple, Union
+from weakref import WeakKeyDictionary
 
 try:
     from typing import Protocol
@@ -173,8 +175,12 @@ def _elements(sizes: Any) -> int:
 
 class CallRing:
     """Collectives that the training calls by ``torch.distributed``, for
-    versions of PyTorch without a ring. What DDP or FSDP start below Python is
-    not seen.
+    versions of PyTorch without a ring, and the messages of pipelines, which the
+    ring of Gloo lacks. What DDP or FSDP start below Python is not seen.
+
+    Messages are seen in the methods of process groups, by which ``send``,
+    ``isend``, ``batch_isend_irecv`` and ``torch.distributed.pipelining`` all go.
+    A receive is entered where it is waited for: it may be posted long before.
     """
 
     source = "calls"
@@ -182,7 +188,6 @@ class CallRing:
     NAMES: Tuple[str, ...] = (
         "all_reduce", "all_gather", "all_gather_into_tensor", "all_gather_object", "reduce_scatter", "reduce_scatter_tensor",
         "broadcast", "broadcast_object_list", "reduce", "gather", "scatter", "all_to_all", "all_to_all_single", "barrier",
-        "send", "recv", "batch_isend_irecv",  # not isend and irecv: PyTorch compares them by identity
     )
 
     def __init__(self, dist: Any, own: Callable[[], Iterable[str]] = lambda: (), clock: Callable[[], int] = time.time_ns) -> None:
@@ -193,9 +198,15 @@ class CallRing:
         self._count = 0
         self._seq: Dict[str, int] = {}
         self._entries: Deque[Entry] = deque(maxlen=_MOST_CALLS)
-        self._originals = {name: getattr(dist, name) for name in self.NAMES if hasattr(dist, name)}
-        for name, original in self._originals.items():
-            setattr(dist, name, self._wrap(name, original))
+        self._posted: "WeakKeyDictionary[Any, Tuple[Any, int]]" = WeakKeyDictionary()  # by the work to wait for: group, sender
+        self._originals: List[Tuple[Any, str, Any]] = []
+        for name in self.NAMES:
+            self._replace(dist, name, functools.partial(self._wrap, name))
+        groups, works = getattr(dist, "ProcessGroup", None), getattr(dist, "Work", None)
+        if hasattr(groups, "send") and hasattr(groups, "recv") and hasattr(works, "wait"):
+            self._replace(groups, "send", self._sending)
+            self._replace(groups, "recv", self._posting)
+            self._replace(works, "wait", self._waiting)
 
     @classmethod
     def detect(cls, own: Callable[[], Iterable[str]] = lambda: ()) -> Optional["CallRing"]:
@@ -204,13 +215,19 @@ class CallRing:
 
     def remove(self) -> None:
         """Puts PyTorch's functions back."""
-        for name, original in self._originals.items():
-            setattr(self._dist, name, original)
+        for owner, name, original in self._originals:
+            setattr(owner, name, original)
 
     def read(self) -> Reading:
         own = set(self._own())
         held = list(self._entries)
         return Reading(_span([e.record for e in held]), [e for e in held if e.group not in own], _members(self._dist))
+
+    def _replace(self, owner: Any, name: str, by: Callable[[Any], Any]) -> None:
+        original = getattr(owner, name, None)
+        if original is not None:
+            self._originals.append((owner, name, original))
+            setattr(owner, name, by(original))
 
     def _wrap(self, name: str, original: Callable[..., Any]) -> Callable[..., Any]:
         def entered(*args: Any, **kwargs: Any) -> Any:
@@ -218,7 +235,7 @@ class CallRing:
                 return original(*args, **kwargs)
             self._inside.call = True
             try:
-                self._note(name, args, kwargs)
+                self._note(lambda: self._add(name, kwargs.get("group"), name))
                 return original(*args, **kwargs)
             finally:
                 self._inside.call = False
@@ -226,30 +243,47 @@ class CallRing:
         entered.__wrapped__ = original  # type: ignore[attr-defined]
         return entered
 
-    def _note(self, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> None:
+    def _sending(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def send(group: Any, tensors: Any, dstRank: int, *rest: Any, **named: Any) -> Any:  # named as PyTorch's
+            self._note(lambda: self._message(group, "send", "->", dstRank))
+            return original(group, tensors, dstRank, *rest, **named)
+
+        return send
+
+    def _posting(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def recv(group: Any, tensors: Any, srcRank: int, *rest: Any, **named: Any) -> Any:
+            work = original(group, tensors, srcRank, *rest, **named)
+            self._note(lambda: self._posted.__setitem__(work, (group, srcRank)))
+            return work
+
+        return recv
+
+    def _waiting(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def received(work: Any) -> None:
+            posted = self._posted.pop(work, None)
+            if posted is not None:
+                self._message(posted[0], "recv", "<-", posted[1])
+
+        def wait(work: Any, *args: Any, **kwargs: Any) -> Any:
+            self._note(lambda: received(work))
+            return original(work, *args, **kwargs)
+
+        return wait
+
+    def _note(self, add: Callable[[], None]) -> None:
         try:
-            now = self._clock()
-            if name == "batch_isend_irecv":
-                for message in kwargs.get("p2p_op_list") or args[0]:
-                    self._message(now, message.op.__name__.lstrip("i"), message.group, message.peer)
-            elif name in ("send", "recv"):
-                peer = "dst" if name == "send" else "src"
-                group = kwargs.get("group", args[2] if len(args) > 2 else None)
-                self._message(now, name, group, kwargs.get(peer, args[1] if len(args) > 1 else None), kwargs.get("group_" + peer))
-            else:
-                self._add(now, name, kwargs.get("group"), name)
+            add()
         except Exception as error:  # never into the training
             _log.debug("a call could not be noted: %s", error)
 
-    def _message(self, now: int, name: str, group: Any, peer: Optional[int], within: Optional[int] = None) -> None:
+    def _message(self, group: Any, op: str, arrow: str, peer: int) -> None:
         """A send or receive, with the ranks in the group at both ends."""
-        if within is None and peer is not None:
-            within = peer if group is None else self._dist.get_group_rank(group, peer)
-        if within is not None:
-            arrow = "->" if name == "send" else "<-"
-            self._add(now, "message", group, "%s %d%s%d" % (name, self._dist.get_rank(group), arrow, within))
+        if group is getattr(getattr(self._dist, "group", None), "WORLD", None):
+            group = None
+        self._add("message", group, "%s %d%s%d" % (op, self._dist.get_rank(group), arrow, peer))
 
-    def _add(self, now: int, numbered: str, group: Any, op: str) -> None:
+    def _add(self, numbered: str, group: Any, op: str) -> None:
+        now = self._clock()
         where = str(getattr(group, "group_name", None) or "0")
         count = where + " message" if numbered == "message" else where
         self._seq[count] = self._seq.get(count, 0) + 1

@@ -247,24 +247,39 @@ class CallRingTest(unittest.TestCase):
 
     def test_messages(self):
         self.ring.remove()
-        sent = []
-        self.dist.send = lambda tensor, dst=None, group=None, tag=0, group_dst=None: sent.append(dst)
-        self.dist.batch_isend_irecv = lambda p2p_op_list: sent.append(len(p2p_op_list))
-        self.dist.get_rank = lambda group=None: 1
-        self.dist.get_group_rank = lambda group, rank: rank - 2
-        ring = CallRing(self.dist, clock=lambda: 5)
 
-        def irecv():
-            pass
+        class Work:
+            def wait(self):
+                return True
 
-        self.dist.send("x", 3)
-        self.dist.send("x", 3, types.SimpleNamespace(group_name="7"))
-        self.dist.send("x", 3, group=types.SimpleNamespace(group_name="7"))
-        self.dist.batch_isend_irecv([types.SimpleNamespace(op=irecv, group=None, peer=0)])
+        class Group:
+            group_name = "0"
+
+            def send(self, tensors, dstRank, tag):
+                return Work()
+
+            def recv(self, tensors, srcRank, tag):
+                return Work()
+
+        self.dist.ProcessGroup, self.dist.Work = Group, Work
+        world, other = Group(), Group()
+        other.group_name = "7"
+        self.dist.group = types.SimpleNamespace(WORLD=world)
+        self.dist.get_rank = lambda group=None: 1 if group is None else 0
+        methods = Group.send, Group.recv, Work.wait
+        ring = CallRing(self.dist, clock=itertools.count(100, 10).__next__)
+        posted = world.recv(["x"], 0, 0)  # noted when it is waited for
+        world.send(["x"], 3, 0).wait()
+        other.send(["x"], dstRank=1, tag=0)
         self.dist.all_reduce(1)
-        self.assertEqual([(e.group, e.op, e.seq) for e in ring.read().entries],
-                         [("0", "send 1->3", 1), ("7", "send 1->1", 1), ("7", "send 1->1", 2), ("0", "recv 1<-0", 2), ("0", "all_reduce", 1)])
-        self.assertEqual(sent, [3, 3, 3, 1])
+        self.assertTrue(posted.wait())
+        posted.wait()  # a second time, and no second receive
+        other.recv(["x"], 1, 0).wait()
+        self.assertEqual([(e.enter_ns, e.group, e.op, e.seq) for e in ring.read().entries],
+                         [(100, "0", "send 1->3", 1), (110, "7", "send 0->1", 1), (120, "0", "all_reduce", 1),
+                          (130, "0", "recv 1<-0", 2), (140, "7", "recv 0<-1", 2)])
+        ring.remove()
+        self.assertEqual((Group.send, Group.recv, Work.wait), methods)
 
     def test_remove(self):
         self.ring.remove()

@@ -6,7 +6,7 @@
 Dumps are of the form that NCCL's processes write, which torchfrtrace reads: a
 few steps of collectives on every rank, the last of which goes wrong. Times are
 processor seconds, user and system, of whole programs, at the median of three
-runs of each in turns.
+alternating runs of each.
 """
 
 from __future__ import annotations
@@ -130,8 +130,9 @@ def time(sfstat: str, out: str, sizes: List[int]) -> None:
         del by_rank[3][-1]
         write(folder, by_rank)
         took: Dict[str, List[float]] = {"reference": [], "ours": []}
+        programs: Dict[str, Callable[[], object]] = {"reference": lambda: reference(folder), "ours": lambda: ours(sfstat, folder)}
         for _ in range(3):
-            for name, run in (("reference", lambda: reference(folder)), ("ours", lambda: ours(sfstat, folder))):
+            for name, run in programs.items():
                 before = resource.getrusage(resource.RUSAGE_CHILDREN)
                 run()
                 after = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -186,7 +186,7 @@ func (s *Score) DetectabilityTable() Table {
 			runs, astray = runs+p.Runs, astray+p.Rates[misrouted].K
 		}
 	}
-	t.Notes = []string{fmt.Sprintf("The delay strikes one rank. Misrouted: a stage or rank that hides nothing is called, in %s runs. "+
+	t.Notes = []string{fmt.Sprintf("The delay strikes one rank. Misrouted: a stage or rank that hides nothing is flagged, in %s runs. "+
 		"The seeded share is a mean over runs with Student's t interval.", of(astray, runs))}
 	return t
 }

@@ -128,7 +128,7 @@ func (s *Score) caseTable() Table {
 		t.Rows = append(t.Rows, append(row, c.shares[:4]...))
 	}
 	t.Notes = []string{"The work of each simulated job is set to the published shares, so that they agree says only that the account gives back what the job is made of; " +
-		"what is tested is the verdict. In QAT-A and QAT-B all ranks are alike: no rank is to be called. In Vision-A the delayed rank changes from step to step: " +
+		"what is tested is the verdict. In QAT-A and QAT-B all ranks are alike: no rank is to be flagged. In Vision-A the delayed rank changes from step to step: " +
 		"rank right is how often the first suspect is one of those delayed."}
 	return t
 }

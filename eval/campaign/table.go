@@ -84,7 +84,7 @@ func (s *Score) RoutingTable(v View) Table {
 }
 
 // ForwardTable has the shape of the paper's Table 5: whether a delay in forward
-// is told to be the device's or the host's, by the label that stands for each.
+// is attributed to the device or the host, by the label that stands for each.
 func (s *Score) ForwardTable(v View) Table {
 	t := Table{Title: "Forward, device or host: windows with a fault, the paper's cut",
 		Head: []string{"family", "label", "windows", "top-1", "top-2", "labelled"}}

@@ -22,7 +22,7 @@ func telemetryOf(w *trace.Window) telemetry {
 // whether every step of every rank was recorded and every window gathered, and
 // how often a run has a strong label.
 func (s *Score) completenessTable() Table {
-	t := Table{Title: "No fault: is the recording complete, and is anything called?", Keys: 1,
+	t := Table{Title: "No fault: is the recording complete, and is anything flagged?", Keys: 1,
 		Head: []string{"group", "runs", "windows", "windows gathered", "steps of ranks recorded", "telemetry_limited", "runs with a strong label", "at most",
 			"paper: windows", "paper: windows gathered", "paper: telemetry_limited", "paper: runs with a strong label", "paper: at most"}}
 	for _, name := range []string{"E0", "E1"} {

@@ -423,6 +423,25 @@ func TestHangOfUnrecorded(t *testing.T) {
 	}
 }
 
+// A rank whose dump is older than the others' has a record: it is not missing, whoever
+// waits, and no rank without a dump.
+func TestNoHangOfOlderDump(t *testing.T) {
+	s := synthetic{seed: 1, ranks: 4, steps: 20, buckets: 1, jitter: 1, perHost: 4, frames: true}
+	j := s.job()
+	for r := range j.ranks {
+		calls := j.ranks[r].calls
+		if r == 2 {
+			j.ranks[r].calls = calls[:len(calls)-5]
+			continue
+		}
+		calls[len(calls)-1].done = false
+		j.ranks[r].written = newest(&j.ranks[r]) + 60_000*ms
+	}
+	if r := j.Analyze(Options{}); r.Hang != nil {
+		t.Errorf("hang %+v", r.Hang.Groups)
+	}
+}
+
 // Ranks of one host whose clocks are not one, as of containers with one name: the late
 // rank is found, or it is left open, and never one whose clock is off.
 func TestClocksWithinHost(t *testing.T) {

@@ -139,7 +139,8 @@ func (t *timed) blocked(g int32) (b Blocked, ok bool) {
 			missing = append(missing, e)
 		}
 	}
-	alone := len(missing) == 0 && len(b.Unknown) > 0 // all that have a record wait
+	gone := t.absent[g]
+	alone := len(missing) == 0 && len(gone) > 0 && len(gone) == len(b.Unknown) // all that have a record wait
 	if len(waiting) == 0 || len(missing) == 0 && !alone || most < 0 {
 		return b, false
 	}

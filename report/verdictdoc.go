@@ -295,7 +295,7 @@ func earlierBlocks(v *diagnose.RunVerdict) document {
 		return nil
 	}
 	t := &table{columns: []column{{head: "steps", kind: kindText}, {head: "windows", kind: kindInteger}, {head: "status", kind: kindText}, {head: "who", kind: kindText},
-		{head: "where", kind: kindName}, {head: "%s/step", kind: kindLength}, {head: "of them", kind: kindFraction}, {head: "certainty", kind: kindText}}}
+		{head: "where", kind: kindName}, {head: "%s/step", kind: kindLength}, {head: "gain", kind: kindFraction}, {head: "certainty", kind: kindText}}}
 	windows := 0
 	for _, e := range v.Earlier {
 		windows += e.Windows

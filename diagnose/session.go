@@ -34,8 +34,9 @@ type Options struct {
 	Benchmarks *capacity.Benchmarks
 	Engines    Engines
 	// Recent bounds what is kept of a run that goes on: a verdict is on the last of its
-	// windows, between so many and twice as many, each counted once for every rank, and
-	// those before are a [Stretch]. 0: a verdict is on all windows.
+	// windows, between so many and twice as many, each counted once for every rank, but on
+	// 16 at least; those before are summed up, each [Stretch] in one line. 0: a verdict is
+	// on all windows.
 	Recent int
 }
 

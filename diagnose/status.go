@@ -118,8 +118,8 @@ func (j *judge) short() bool {
 // trusted.
 func (w *Window) Incomplete() bool { return incomplete(w.Main) }
 
-// Time in no stage withholds certainty and is no such lack: it is measured on every
-// rank.
+// incomplete is [Window.Incomplete] of the result over all ranks. Time in no stage
+// withholds certainty and is no such lack: it is measured on every rank.
 func incomplete(w *frontier.Result) bool {
 	return slices.Contains(w.Labels, labels.TelemetryLimited) && slices.ContainsFunc(w.Reasons, func(r labels.Reason) bool {
 		switch r {

@@ -79,8 +79,7 @@ const (
 	mostRestless = 5
 	// quietLooks is after how many looks without a change windows count as complete that some ranks have not written.
 	quietLooks = 10
-	// recentWindows is half of how many windows of a run, counted once for each of their ranks, a
-	// verdict is on at most, where it is followed.
+	// recentWindows bounds what a verdict is on of a run that is followed (diagnose.Options.Recent).
 	recentWindows = 2048
 	// betweenMarks is how many windows, counted likewise, are read from one mark to the next.
 	betweenMarks = recentWindows / 4

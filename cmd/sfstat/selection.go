@@ -193,6 +193,9 @@ func (s *chooser) found(selected int) error {
 }
 
 func noRun(name string, runs []string) error {
+	if len(runs) == 0 {
+		return badUsage("--run is %q, and no input is in a folder, whose name is that of its run", name)
+	}
 	return badUsage("--run is %q, the inputs have %s%s", name, someOf(runs), suggestion(name, runs, ""))
 }
 

@@ -2,7 +2,6 @@ package comm
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/comm/group"
@@ -98,8 +97,7 @@ func (m *members) keep(rank []int) {
 
 // moveKeys is what is said of calls that are left, by their new indices.
 func moveKeys[V any](of map[int]V, to map[int]int) map[int]V {
-	out := maps.Clone(of)
-	clear(out)
+	out := make(map[int]V)
 	for from, v := range of {
 		if n, kept := to[from]; kept {
 			out[n] = v

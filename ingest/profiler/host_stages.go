@@ -83,9 +83,10 @@ func (b *Builder) running() []call {
 	return slices.DeleteFunc(slices.Clone(b.calls.all), func(c call) bool { return !isCall(b.calls.name(&c)) })
 }
 
-// untilDone ends spans when the collectives that were entered in them are done: the
-// thread waits for them, as DistributedDataParallel does at the end of backward,
-// and nothing records that. The next span, and the end of the step, end it anyway.
+// untilDone ends spans when the collectives that a backend began in them are done, and
+// those that it began before these were: the thread waits for them, as
+// DistributedDataParallel does at the end of backward, and nothing records that. The
+// next span, and the end of the step, end it anyway.
 func untilDone(spans []profile.Span, running []call, stepEnd int64) []profile.Span {
 	for i := range spans {
 		s, until := &spans[i], stepEnd

@@ -245,6 +245,13 @@ func (f *Finding) inherits(r *arrivals.Result) bool {
 	held := r.Messages || len(r.Missing) > 0 || slices.ContainsFunc(r.Late, func(l arrivals.Late) bool { return l.Rank != *f.Rank && l.RunGain >= accomplice*f.RunGain })
 	entered := false
 	for i := range r.Places {
+		if p := &r.Places[i]; p.Unlike {
+			// Without a collective only a receive inside the stage can hold up its rank there.
+			if p.Stage == f.Stage && strings.Contains(p.Op, "recv") && slices.ContainsFunc(p.Ranks, func(at arrivals.RankAt) bool { return at.Rank == *f.Rank }) {
+				return true
+			}
+			continue
+		}
 		for _, at := range r.Places[i].Ranks {
 			if !r.Places[i].Repeats {
 				continue

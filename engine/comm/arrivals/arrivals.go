@@ -56,7 +56,7 @@ type Result struct {
 	MidStep bool
 	// Mismatches are calls whose members disagree.
 	Mismatches []Mismatch
-	Messages   bool     // sends and receives are recorded, and what ranks wait for in them is known
+	Messages   bool     // sends and receives are recorded, and what ranks wait for in them is known at a collective
 	ByOrder    []string // groups whose calls were matched by order, as their numbers differ
 	Silent     []string // groups of which sends and receives are counted and not recorded
 }
@@ -79,6 +79,7 @@ type Place struct {
 	Strikes int
 	Repeats bool     // in most steps, and not at the job's beginning only
 	Tells   bool     // a rank that is late at all its points here is not late by chance
+	Unlike  bool     // ends of messages, of a job without a collective at which the work of its ranks compares
 	Ranks   []RankAt // by rank
 }
 
@@ -168,14 +169,17 @@ func (j *Job) Analyze(o Options) *Result {
 	r.Transfers = s.transfers(lines)
 	steps := s.extent(r, lines)
 	s.table(r, stages)
+	gathers := slices.ContainsFunc(r.Places, func(p Place) bool { return p.Repeats && !p.Unlike })
 	for i := range r.Places {
-		r.Places[i].Tells = s.tells(i, math.Log(o.Alpha))
+		p := &r.Places[i]
+		p.Unlike = p.Unlike && !gathers
+		p.Tells = !p.Unlike && s.tells(i, math.Log(o.Alpha))
 	}
 	s.late(r, math.Log(o.Alpha), steps, lines)
 	r.locate(lines)
 	s.hang(r, lines)
 	r.MayHide = s.mayHide(r)
-	r.Messages = s.blocks != nil && len(r.Silent) == 0
+	r.Messages = s.blocks != nil && len(r.Silent) == 0 && gathers
 	if o.Each != nil {
 		s.each(o.Each, lines, steps)
 	}
@@ -215,7 +219,7 @@ func (s *strikes) table(r *Result, stages []string) {
 		k, c := s.kindOf(e), s.call(e)
 		out := Place{Op: k.name, Bytes: -1, Group: s.groups[c.group].name, Desc: s.groups[c.group].desc, Line: s.line(k),
 			Stage: stages[i], After: s.kinds[p.before].name, AfterAt: s.line(&s.kinds[p.before]), Waits: int(p.lag), Points: len(p.cohorts),
-			Noise: int64(s.sigma[i]), Repeats: s.repeats(i)}
+			Noise: int64(s.sigma[i]), Repeats: s.repeats(i), Unlike: s.divided(i)}
 		if k.tensors != nil {
 			out.Bytes = elements(k.tensors.InSizes)
 		}
@@ -269,18 +273,10 @@ func (s *strikes) line(k *kind) Line {
 	return lineOf(s.stacks[k.stack])
 }
 
-// divided reports whether a place is a send or receive whose work counts at the
-// collective after it.
+// divided reports whether a place is a send or receive. Its two ends are different parts
+// of the program: the work before them counts at the collective after it, if there is one.
 func (s *strikes) divided(at int) bool {
-	if s.blocks == nil || !s.isMessage(s.call(s.places[at].cohorts[0][0])) {
-		return false
-	}
-	for i := range s.places {
-		if s.repeats(i) && !s.isMessage(s.call(s.places[i].cohorts[0][0])) {
-			return true
-		}
-	}
-	return false
+	return s.blocks != nil && s.isMessage(s.call(s.places[at].cohorts[0][0]))
 }
 
 // found is a rank that is late at a place beyond chance, with its strikes there.

@@ -115,3 +115,28 @@ func TestChainNotRecorded(t *testing.T) {
 		}
 	}
 }
+
+// Sender and receiver do different work before a message: without a collective nobody is
+// late by it, and its place tells nothing.
+func TestChainWithoutCollective(t *testing.T) {
+	for slow := -1; slow < 4; slow++ {
+		j := chain(1, 4, slow, true)
+		for r := range j.ranks {
+			j.ranks[r].calls = slices.DeleteFunc(j.ranks[r].calls, func(c call) bool { return j.kinds[c.kind].op == nccl.AllReduce })
+		}
+		r := j.Analyze(Options{})
+		if len(r.Late) > 0 || r.Messages || len(r.Places) == 0 {
+			t.Errorf("rank %d slow: late %v, messages %v, %d places", slow, r.Late, r.Messages, len(r.Places))
+		}
+		for _, p := range r.Places {
+			if !p.Unlike || p.Tells {
+				t.Errorf("rank %d slow: %s: unlike %v, tells %v", slow, p.Op, p.Unlike, p.Tells)
+			}
+		}
+	}
+	for _, p := range chain(1, 4, 1, true).Analyze(Options{}).Places {
+		if p.Unlike {
+			t.Errorf("%s is unlike, beside a collective", p.Op)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -33,5 +34,14 @@ func TestEvidenceHasWords(t *testing.T) {
 		if text := Evidence(evidence.Lack{Reason: r}); text == "" || strings.HasSuffix(text, ".") || strings.Contains(text, "%!") {
 			t.Errorf("%s is %q, want a sentence without a full stop", r, text)
 		}
+	}
+}
+
+// TestSyncPointWithoutSlope: windows that are too short for a slope, and show together where
+// ranks synchronise, have no figures.
+func TestSyncPointWithoutSlope(t *testing.T) {
+	nan := math.NaN()
+	if text := Evidence(evidence.SyncPoint{Stage: "model.backward_cpu_wall", By: "slope", Slope: nan, Low: nan, High: nan}); strings.Contains(text, "–") || strings.Contains(text, "[") {
+		t.Errorf("%q has figures", text)
 	}
 }

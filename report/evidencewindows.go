@@ -113,6 +113,9 @@ func syncPoint(e evidence.SyncPoint) string {
 		return fmt.Sprintf("ranks probably synchronise in %s: the last rank is %s behind the median when it begins and %s when it ends",
 			stage, length(float64(e.Before)), length(float64(e.After)))
 	}
+	if math.IsNaN(e.Slope) {
+		return fmt.Sprintf("ranks synchronise in %s: over all windows, the later a rank arrives the less it spends there (too few steps in one window for a slope)", stage)
+	}
 	return fmt.Sprintf("ranks synchronise in %s: a rank that arrives 1 ms later spends %s ms less there [%s, %s]", stage, hundredths(e.Slope), hundredths(e.Low), hundredths(e.High))
 }
 

@@ -85,7 +85,7 @@ func sizeWords(e parallel.Evidence) string {
 	case parallel.RareSizes:
 		return fmt.Sprintf("no size of message comes more than %s a step, as gradients do", timesWord(e.N))
 	case parallel.GatheredSize:
-		return fmt.Sprintf("one size of message comes %.0f times%s, gathered and reduced by turns, as activations of layers are", e.Times, when)
+		return fmt.Sprintf("one size of message comes %.0f times%s, gathered and reduced alternately, as activations of layers are", e.Times, when)
 	case parallel.ReducedSize:
 		return fmt.Sprintf("one size of message comes %.0f times%s, as activations of layers do", e.Times, when)
 	case parallel.RepeatedSize:

@@ -101,7 +101,7 @@ func checks() []check {
 		{"callback/host, delayed stage first: sync cut, step cut", "step cut 0 %", callbackHost},
 		{"optimizer/host, delayed stage first: sync cut, step cut", "step cut 0 %", optimizerHost},
 		{"synchronising stage found, and no other", "", syncPointFound},
-		{"healthy windows with a strong label or a rank called: bound at 95 %", "0/105, at most 2.81 %", falseAlarms},
+		{"healthy windows with a strong label or a rank flagged: bound at 95 %", "0/105, at most 2.81 %", falseAlarms},
 		{"K-S distance of two workers: trials that differ from the definition", "", distances},
 		{"K-S test, healthy worker of six with P ≤ 0.05: at most 5 %", "", completionsNull},
 		{"K-S score, worker that is 10 % slower: first by S_A", "", completionsCulprit},

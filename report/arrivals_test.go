@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -51,6 +52,15 @@ func TestHangWords(t *testing.T) {
 		if got != want {
 			t.Errorf("%s\nexpected\n%s", got, want)
 		}
+	}
+}
+
+// A missing rank of which there is no dump is one of the ranks without dump too.
+func TestHangOfRankWithoutDump(t *testing.T) {
+	h := &arrivals.Hang{Dumped: 9e9, Groups: []arrivals.Blocked{{Group: "0", Op: "nccl:barrier", Seq: 9, Waiting: []int{0, 1}, Since: 2e9, WaitsFor: -1,
+		Missing: []arrivals.Absent{{Rank: 2, Seq: -1, AtMost: 6e9, Unrecorded: true}}}}}
+	if got := blockedFrom(h, &h.Groups[0]); !slices.Equal(got.Unknown, []int{2}) || len(got.Missing) != 1 {
+		t.Errorf("without dump %v, missing %v", got.Unknown, got.Missing)
 	}
 }
 

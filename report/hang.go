@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/sfstat/sfstat/diagnose/evidence"
@@ -56,7 +57,12 @@ func (j Arrivals) hangWire() hangJobJSON {
 
 func blockedFrom(h *arrivals.Hang, b *arrivals.Blocked) blockedJSON {
 	x := blockedJSON{Group: b.Group, Desc: optionalString(b.Desc), Op: b.Op, Seq: b.Seq, Line: b.Line, Waiting: b.Waiting, Since: b.Since,
-		AtLeast: h.Dumped - b.Since, Missing: b.Missing, Unknown: b.Unknown}
+		AtLeast: h.Dumped - b.Since, Missing: b.Missing, Unknown: slices.Clone(b.Unknown)}
+	for _, a := range b.Missing {
+		if a.Unrecorded {
+			x.Unknown = append(x.Unknown, a.Rank)
+		}
+	}
 	if b.WaitsFor >= 0 {
 		x.WaitsFor = &b.WaitsFor
 	}

@@ -189,9 +189,10 @@ func (a *Archive) flush() (err error) {
 	return err
 }
 
-// Forget drops what is kept of runs but those named. What is dropped was flushed.
-func (a *Archive) Forget(but []string) {
-	maps.DeleteFunc(a.runs, func(name string, _ *run) bool { return !slices.Contains(but, name) })
+// Forget drops what is kept of runs that are not of use: it is read again when a window
+// of theirs is added. What is dropped was flushed.
+func (a *Archive) Forget(useless func(run string) bool) {
+	maps.DeleteFunc(a.runs, func(name string, _ *run) bool { return useless(name) })
 }
 
 // fileFor is the file that takes a window: the last one of its day and stages, or a

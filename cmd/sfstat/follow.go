@@ -40,15 +40,40 @@ type following struct {
 
 // followedUnit is what is kept of a unit.
 type followedUnit struct {
+	changing
+	live   *live
+	runs   []string
+	begins map[string]beginning // of what its verdict is on, by run; those of all windows have none
+	inputs
+}
+
+// changing is how a unit changes from look to look.
+type changing struct {
 	judged   *follow.Unit // as it was judged last; nil: judge it whatever it is
 	seen     *follow.Unit // as it was at the last look
 	restless int          // looks in a row at which it was another, and not judged
 	still    int          // looks in a row at which it was as it was judged
-	live     *live
-	runs     []string
-	begins   map[string]beginning // of what its verdict is on, by run; those of all windows have none
-	inputs
 }
+
+// due reports whether a unit is to be judged: it was not, or is another and has been still
+// for a look, or has grown by packets.
+func (u *changing) due(now *follow.Unit) bool {
+	defer func() { u.seen = now }()
+	switch {
+	case u.judged == nil || now.Grown(u.judged) && !now.Same(u.judged):
+	case now.Same(u.judged):
+		u.restless = 0
+		u.still++
+		return false
+	case !now.Same(u.seen) && u.restless < mostRestless:
+		u.restless++
+		return false
+	}
+	return true
+}
+
+// judgedAs notes that a unit is judged as it is now.
+func (u *changing) judgedAs(now *follow.Unit) { *u = changing{judged: now, seen: now} }
 
 // beginning is where the windows of a verdict begin that is not on all of a run.
 type beginning struct {
@@ -233,26 +258,15 @@ func (f *following) drop(now []*follow.Unit, each func(change) error) (n int, er
 	return n, nil
 }
 
-// due reports whether a unit is to be judged: it is new or another, and is still for a
-// look, or has grown by packets.
+// due reports whether a unit is to be judged: it is new or has changed, or has been still
+// for long and has windows that some ranks have not written.
 func (f *following) due(now *follow.Unit) bool {
 	u := f.units[now.Key]
 	if u == nil {
 		f.units[now.Key] = &followedUnit{}
 		return true
 	}
-	defer func() { u.seen = now }()
-	switch {
-	case u.judged == nil || now.Grown(u.judged) && !now.Same(u.judged):
-	case now.Same(u.judged):
-		u.restless = 0
-		u.still++
-		return u.live != nil && u.live.tail.Open > 0 && u.still == quietLooks
-	case !now.Same(u.seen) && u.restless < mostRestless:
-		u.restless++
-		return false
-	}
-	return true
+	return u.due(now) || u.live != nil && u.live.tail.Open > 0 && u.still == quietLooks
 }
 
 // claim notes whose the runs of a unit are. It reports whether another has one of them: then the two are joined.
@@ -349,14 +363,19 @@ func (f *following) tail(t *follow.Tail, u *follow.Unit, each func(auto.Item) er
 		return err
 	}
 	return t.Read(u, func(w *trace.Window) error {
-		if u.Label != "" {
-			w.Run = u.Label + "/" + w.Run
-		}
-		if item, ok := choose.of(auto.Item{Window: w}); ok {
+		if item, ok := choose.of(labelled(u, w)); ok {
 			return each(item)
 		}
 		return nil
 	})
+}
+
+// labelled is a window of packets under the name that tells its run from others.
+func labelled(u *follow.Unit, w *trace.Window) auto.Item {
+	if u.Label != "" {
+		w.Run = u.Label + "/" + w.Run
+	}
+	return auto.Item{Window: w}
 }
 
 // begin notes where what a verdict is on begins, and drops the marks before that which are

@@ -54,11 +54,7 @@ func (t *Tail) Read(u *Unit, each func(*trace.Window) error) error {
 		t.at, t.ends, t.refused = make(map[string]mark), make(map[string]int64), make(refusals)
 	}
 	streams, files, err := t.streams(u)
-	defer func() {
-		for _, f := range files {
-			f.Close()
-		}
-	}()
+	defer closeAll(files)
 	if err != nil || len(streams) == 0 {
 		return err
 	}
@@ -97,6 +93,29 @@ func (t *Tail) Read(u *Unit, each func(*trace.Window) error) error {
 	return t.advance(files, open)
 }
 
+// Rest hands on the windows that are open, as they are. They are handed on again when
+// they are complete or followed by another.
+func (t *Tail) Rest(u *Unit, each func(*trace.Window) error) error {
+	streams, files, err := t.streams(u)
+	defer closeAll(files)
+	if err != nil || len(streams) == 0 {
+		return err
+	}
+	r := packet.NewReader(streams, packet.Options{Policy: t.policy()})
+	for {
+		w, err := r.Next()
+		if err == io.EOF {
+			return nil
+		}
+		if err == nil {
+			err = each(w)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
 // hand hands on a window that goes on where the last one of its run ended.
 func (t *Tail) hand(w *trace.Window, each func(*trace.Window) error) error {
 	if w == nil {
@@ -114,6 +133,12 @@ type section struct {
 	*os.File
 	path     string
 	from, to int64
+}
+
+func closeAll(files []section) {
+	for _, f := range files {
+		f.Close()
+	}
 }
 
 // preceding is what stands before an offset.

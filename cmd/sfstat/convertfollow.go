@@ -49,8 +49,7 @@ func (p *program) convertFollowing(c *cli.Context, out string) error {
 		return badInput(err)
 	}
 	defer a.Close()
-	f := archiving{p: p, c: c, names: names, out: strings.TrimSuffix(out, "/") + "/", to: a,
-		files: follow.New(names), units: make(map[string]*archivedUnit), of: make(map[string]string)}
+	f := newArchiving(p, c, names, a)
 	p.windsDown.Store(true)
 	if c.Bool("once") {
 		return f.once()
@@ -95,6 +94,11 @@ type archiving struct {
 	units   map[string]*archivedUnit // by key
 	of      map[string]string        // keys, by run
 	written int
+}
+
+func newArchiving(p *program, c *cli.Context, names []string, to *partitions.Archive) *archiving {
+	return &archiving{p: p, c: c, names: names, out: strings.TrimSuffix(c.String("output"), "/") + "/", to: to,
+		files: follow.New(names), units: make(map[string]*archivedUnit), of: make(map[string]string)}
 }
 
 // archivedUnit is what is kept of a unit. All that was read of it is in the archive,

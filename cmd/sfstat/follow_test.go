@@ -22,14 +22,20 @@ import (
 // inWatch calls f with the flags of sfstat watch over paths.
 func inWatch(t *testing.T, f func(*program, *cli.Context) error, paths ...string) {
 	t.Helper()
+	inCommand(t, f, append([]string{"watch"}, paths...)...)
+}
+
+// inCommand calls f in place of a command, with its flags.
+func inCommand(t *testing.T, f func(*program, *cli.Context) error, args ...string) {
+	t.Helper()
 	p := newProgram(nil, io.Discard, io.Discard)
 	app := p.app()
 	for _, command := range app.Commands {
-		if command.Name == "watch" {
+		if command.Name == args[0] {
 			command.Action = func(c *cli.Context) error { return f(p, c) }
 		}
 	}
-	if code := p.carryOut(context.Background(), app, append([]string{"sfstat", "watch"}, paths...)); code != 0 {
+	if code := p.carryOut(context.Background(), app, append([]string{"sfstat"}, args...)); code != 0 {
 		t.Fatalf("exit code %d", code)
 	}
 }

@@ -278,16 +278,17 @@ class CallRing:
 
     def _message(self, group: Any, op: str, arrow: str, peer: int) -> None:
         """A send or receive, with the ranks in the group at both ends."""
-        if group is getattr(getattr(self._dist, "group", None), "WORLD", None):
-            group = None
         self._add("message", group, "%s %d%s%d" % (op, self._dist.get_rank(group), arrow, peer))
 
     def _add(self, numbered: str, group: Any, op: str) -> None:
         now = self._clock()
+        if group is getattr(getattr(self._dist, "group", None), "WORLD", None):
+            group = None
         where = str(getattr(group, "group_name", None) or "0")
+        desc = "default_pg" if group is None else str(getattr(group, "group_desc", None) or "")
         count = where + " message" if numbered == "message" else where
         self._seq[count] = self._seq.get(count, 0) + 1
-        self._entries.append(Entry(self._count, now, where, "", op, self._seq[count], -1))
+        self._entries.append(Entry(self._count, now, where, desc, op, self._seq[count], -1))
         self._count += 1
 
 

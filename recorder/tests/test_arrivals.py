@@ -265,7 +265,7 @@ class CallRingTest(unittest.TestCase):
         world, other = Group(), Group()
         other.group_name = "7"
         self.dist.group = types.SimpleNamespace(WORLD=world)
-        self.dist.get_rank = lambda group=None: 1 if group is None else 0
+        self.dist.get_rank = lambda group: 1 if group is world else 0
         methods = Group.send, Group.recv, Work.wait
         ring = CallRing(self.dist, clock=itertools.count(100, 10).__next__)
         posted = world.recv(["x"], 0, 0)  # noted when it is waited for
@@ -275,6 +275,7 @@ class CallRingTest(unittest.TestCase):
         self.assertTrue(posted.wait())
         posted.wait()  # a second time, and no second receive
         other.recv(["x"], 1, 0).wait()
+        self.assertEqual({(e.group, e.desc) for e in ring.read().entries}, {("0", "default_pg"), ("7", "")})
         self.assertEqual([(e.enter_ns, e.group, e.op, e.seq) for e in ring.read().entries],
                          [(100, "0", "send 1->3", 1), (110, "7", "send 0->1", 1), (120, "0", "all_reduce", 1),
                           (130, "0", "recv 1<-0", 2), (140, "7", "recv 0<-1", 2)])

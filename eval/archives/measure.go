@@ -82,34 +82,52 @@ func (m *measuring) costs(windows int) ([][]string, error) {
 	return table, nil
 }
 
-// kill kills a batch at random instants, resumes it each time, and compares its output
-// with that of one that was never killed.
+// kill kills a batch at random instants, takes it up again each time, and compares what
+// it ends in with what was never killed. Where it ends before it was killed often enough,
+// another begins, and is killed sooner.
 func (m *measuring) kill() error {
-	rng := rand.New(rand.NewPCG(9, 9))
-	out := filepath.Join(m.work, "killed.parquet")
-	batch := func(ctx context.Context) error {
-		return exec.CommandContext(ctx, m.sfstat, "batch", m.dir, "-o", out, "--resume", "--quiet").Run()
-	}
-	for range m.Kills {
-		after := time.Duration(float64(m.wall) * (0.3 + rng.Float64()) / float64(m.Kills+1))
-		ctx, stop := context.WithTimeout(context.Background(), after)
-		err := batch(ctx)
-		stop()
-		if err != nil && ctx.Err() == nil {
-			return err
-		}
-		if err != nil {
-			m.Killed++
-		}
-	}
-	if err := batch(context.Background()); err != nil {
-		return err
-	}
 	whole, err := os.ReadFile(m.rows())
 	if err != nil {
 		return err
 	}
-	resumed, err := os.ReadFile(out)
-	m.Same = err == nil && bytes.Equal(whole, resumed)
-	return err
+	rng := rand.New(rand.NewPCG(9, 9))
+	out := filepath.Join(m.work, "killed.parquet")
+	m.Same = true
+	for most := m.wall / time.Duration(m.Kills+1); ; most /= 2 {
+		if err := m.killed(out, most, rng); err != nil {
+			return err
+		}
+		resumed, err := os.ReadFile(out)
+		if err != nil {
+			return err
+		}
+		m.Same = m.Same && bytes.Equal(whole, resumed)
+		if m.Killed >= m.Kills {
+			return nil
+		}
+		if most < time.Millisecond {
+			return fmt.Errorf("only %d of %d kills hit a batch at work: make a larger archive", m.Killed, m.Kills)
+		}
+		if err := os.Remove(out); err != nil {
+			return err
+		}
+	}
+}
+
+// killed brings a batch to its end, killed as often as is still to be, each time after
+// 0.3 to 1.3 times most.
+func (m *measuring) killed(out string, most time.Duration, rng *rand.Rand) error {
+	for {
+		ctx, stop := context.Background(), context.CancelFunc(func() {})
+		if m.Killed < m.Kills {
+			ctx, stop = context.WithTimeout(ctx, time.Duration(float64(most)*(0.3+rng.Float64())))
+		}
+		err := exec.CommandContext(ctx, m.sfstat, "batch", m.dir, "-o", out, "--resume", "--quiet").Run()
+		late := ctx.Err() != nil
+		stop()
+		if err == nil || !late {
+			return err
+		}
+		m.Killed++
+	}
 }

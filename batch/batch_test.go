@@ -263,6 +263,35 @@ func TestUnfinished(t *testing.T) {
 	}
 }
 
+// TestClockSetBack: times of files are compared, and mean nothing else: a batch of files
+// from the future goes on, and one of whose files has another time by now does not.
+func TestClockSetBack(t *testing.T) {
+	for _, year := range []int{1971, 2200} {
+		dir := fleet(t, 4)
+		path, odd := filepath.Join(dir, "day-0", "job-00.parquet"), time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC)
+		must(t, os.Chtimes(path, odd, odd))
+		ctx, stop := context.WithCancel(t.Context())
+		o := Options{Output: Output{Path: filepath.Join(t.TempDir(), "a.csv"), Format: CSV}, Threads: 1, Resume: GoOn}
+		o.Progress = func(p Progress) {
+			if p.Bytes > 0 {
+				stop()
+			}
+		}
+		if _, err := Run(ctx, []string{dir}, o); !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		o.Progress = nil
+		must(t, os.Chtimes(path, odd.Add(-time.Hour), odd.Add(-time.Hour)))
+		if _, err := Run(t.Context(), []string{dir}, o); !errors.Is(err, ErrUnfinished) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%d, set back by an hour: %v", year, err)
+		}
+		must(t, os.Chtimes(path, odd, odd))
+		if s, err := Run(t.Context(), []string{dir}, o); err != nil || s.Windows != 12 || len(s.Refused) > 0 {
+			t.Errorf("%d, as it was: %v", year, err)
+		}
+	}
+}
+
 // TestTwoAtOnce: the second of two batches with one output gives way.
 func TestTwoAtOnce(t *testing.T) {
 	dir := fleet(t, 2)

@@ -133,10 +133,11 @@ comparison: ## docs/compare-evaluation.md: how often comparisons and trends are 
 	GOBIN=$(CURDIR)/bin $(GO) install $(BENCHSTAT)
 	$(GO) run ./eval/comparison -n 200 -benchstat bin/benchstat -o docs/compare-evaluation.md
 
-# With duckdb in PYTHON, DuckDB is measured beside it.
+# With duckdb in PYTHON, DuckDB is measured beside it. A small form, elsewhere:
+# make archives ARCHIVES='-windows 2000 -large 20 -o small.md'
 archives: build comparison ## docs/archives-evaluation.md and docs/compare-evaluation.md: 100,000 windows with known faults, timed, killed and judged (minutes; idle, 1 GB)
 	duckdb=$$($(PYTHON) -c 'import duckdb' 2>/dev/null && echo $(PYTHON)); \
-	$(GO) run ./eval/archives -sfstat bin/sfstat -python "$$duckdb" -o docs/archives-evaluation.md
+	$(GO) run ./eval/archives -sfstat bin/sfstat -python "$$duckdb" -o docs/archives-evaluation.md $(ARCHIVES)
 
 detection: ## docs/detection.md: how often the verdict on operator traces is right (minutes)
 	$(GO) run ./eval/detection -traces 2400 -seed 4 -o docs/detection.md

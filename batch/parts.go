@@ -42,14 +42,17 @@ func openParts(output, mark string, resume Resume) (*parts, error) {
 	p := &parts{output: output, dir: output + partsSuffix}
 	switch err := os.Mkdir(p.dir, 0o777); {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("%s: there is no folder %s: create it, or name another output", output, filepath.Dir(output))
+		return nil, fmt.Errorf("%s: %w: create the folder %s, or name another output", output, fs.ErrNotExist, filepath.Dir(output))
 	case err != nil && !errors.Is(err, fs.ErrExist):
 		return nil, err
 	}
 	if err := p.take(); err != nil {
 		return nil, err
 	}
-	err := p.claim(mark, resume)
+	err := atomicfile.RemoveStaleOf(output) // of one that was killed when all its parts were there
+	if err == nil {
+		err = p.claim(mark, resume)
+	}
 	if err != nil {
 		p.release()
 		return nil, err

@@ -18,6 +18,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"strings"
 )
 
 // File is an output that has no name yet. It is an io.Writer.
@@ -109,13 +110,25 @@ var stale = regexp.MustCompile(`^\..+\.[0-9a-z]{1,13}\.tmp$`)
 
 // RemoveStale removes from a folder what programs left that were killed while
 // they wrote. Nobody may be writing into it.
-func RemoveStale(dir string) error {
+func RemoveStale(dir string) error { return removeStale(dir, stale.MatchString) }
+
+// RemoveStaleOf removes what was left beside a file by programs that were killed
+// while they wrote it. Nobody may be writing it.
+func RemoveStaleOf(path string) error {
+	dir, base := filepath.Split(path)
+	return removeStale(filepath.Join(dir, "."), func(name string) bool {
+		token, ok := strings.CutPrefix(name, "."+base+".")
+		return ok && stale.MatchString("._."+token) && strings.Count(token, ".") == 1
+	})
+}
+
+func removeStale(dir string, is func(name string) bool) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
-		if !e.Type().IsRegular() || !stale.MatchString(e.Name()) {
+		if !e.Type().IsRegular() || !is(e.Name()) {
 			continue
 		}
 		if err := os.Remove(filepath.Join(dir, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -232,3 +232,19 @@ func TestRemoveStale(t *testing.T) {
 		t.Errorf("a folder that is not there: %v", err)
 	}
 }
+
+// TestRemoveStaleOf: what is left of another file beside it stays.
+func TestRemoveStaleOf(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"a.csv", ".a.csv.1z.tmp", ".a.csv.tmp", ".b.csv.1z.tmp", ".a.csv.parts.1z.tmp"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := RemoveStaleOf(filepath.Join(dir, "a.csv")); err != nil {
+		t.Fatal(err)
+	}
+	if got := entries(t, dir); got != ".a.csv.parts.1z.tmp .a.csv.tmp .b.csv.1z.tmp a.csv" {
+		t.Errorf("left: %s", got)
+	}
+}

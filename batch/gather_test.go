@@ -4,7 +4,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/sfstat/sfstat/batch/findings"
@@ -64,14 +63,5 @@ func TestReason(t *testing.T) {
 				t.Errorf("%q, want %q", got, c.want)
 			}
 		})
-	}
-}
-
-// TestNoFolder: of an output in a folder that is not there the error says so, and what to do.
-func TestNoFolder(t *testing.T) {
-	missing := filepath.Join(t.TempDir(), "missing")
-	_, err := Run(t.Context(), []string{fleet(t, 1)}, Options{Output: Output{Path: filepath.Join(missing, "a.csv"), Format: CSV}})
-	if err == nil || !strings.Contains(err.Error(), missing+": create it") {
-		t.Errorf("it says %v", err)
 	}
 }

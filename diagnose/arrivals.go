@@ -8,6 +8,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
+	"github.com/sfstat/sfstat/trace/nccl"
 	"github.com/sfstat/sfstat/trace/stagename"
 )
 
@@ -247,7 +248,7 @@ func (f *Finding) inherits(r *arrivals.Result) bool {
 	for i := range r.Places {
 		if p := &r.Places[i]; p.Unlike {
 			// Without a collective only a receive inside the stage can hold up its rank there.
-			if p.Stage == f.Stage && strings.Contains(p.Op, "recv") && slices.ContainsFunc(p.Ranks, func(at arrivals.RankAt) bool { return at.Rank == *f.Rank }) {
+			if p.Stage == f.Stage && p.Kind == nccl.Recv && slices.ContainsFunc(p.Ranks, func(at arrivals.RankAt) bool { return at.Rank == *f.Rank }) {
 				return true
 			}
 			continue
@@ -348,7 +349,7 @@ func stageOf(p *arrivals.Place) string {
 	if p.Stage != "" || p.Line.Phase == arrivals.PhaseUnknown {
 		return p.Stage
 	}
-	if p.Waits > 0 && p.Line.Phase == arrivals.PhaseBackward && p.AfterAt.Phase == arrivals.PhaseBackward && strings.Contains(p.Op, "all_reduce") {
+	if p.Waits > 0 && p.Line.Phase == arrivals.PhaseBackward && p.AfterAt.Phase == arrivals.PhaseBackward && p.Kind == nccl.AllReduce {
 		return ""
 	}
 	return p.Line.Phase.String()

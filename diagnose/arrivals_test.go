@@ -7,6 +7,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
+	"github.com/sfstat/sfstat/trace/nccl"
 )
 
 // A rank whose lateness may be chance is a finding of its own, and not one of the ranks
@@ -77,17 +78,18 @@ func TestBehindMessages(t *testing.T) {
 // where no collective compares the work of the ranks.
 func TestInheritsWithoutCollective(t *testing.T) {
 	for name, c := range map[string]struct {
-		op, stage string
-		want      bool
+		kind  nccl.Op
+		stage string
+		want  bool
 	}{
-		"a receive inside":  {"recv 1<-0", "forward", true},
-		"a receive outside": {"recv 1<-0", "step.other_cpu_wall", false},
-		"a send inside":     {"send 1->2", "forward", false},
+		"a receive inside":  {nccl.Recv, "forward", true},
+		"a receive outside": {nccl.Recv, "step.other_cpu_wall", false},
+		"a send inside":     {nccl.Send, "forward", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rank := 1
 			f := Finding{Kind: KindRank, Cause: CauseLate, Place: Place{Rank: &rank, Stage: "forward"}, Cost: Cost{Excess: 30e6}}
-			r := &arrivals.Result{Places: []arrivals.Place{{Op: c.op, Stage: c.stage, Repeats: true, Unlike: true,
+			r := &arrivals.Result{Places: []arrivals.Place{{Kind: c.kind, Stage: c.stage, Repeats: true, Unlike: true,
 				Ranks: []arrivals.RankAt{{Rank: 0, Delay: 40e6}, {Rank: 1}}}}}
 			if got := f.inherits(r); got != c.want {
 				t.Errorf("%v, expected %v", got, c.want)

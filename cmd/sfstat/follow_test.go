@@ -40,6 +40,21 @@ func inCommand(t *testing.T, f func(*program, *cli.Context) error, args ...strin
 	}
 }
 
+// simulated is the lines of packets that sfstat simulate writes.
+func simulated(t *testing.T, args ...string) [][]byte {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "all.jsonl")
+	p := newProgram(nil, io.Discard, io.Discard)
+	if code := p.carryOut(context.Background(), p.app(), slices.Concat([]string{"sfstat", "simulate"}, args, []string{"-o", path})); code != 0 {
+		t.Fatalf("exit code %d", code)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.Collect(bytes.Lines(text))
+}
+
 // verdictText is the JSON of runs.
 func verdictText(t *testing.T, v *diagnose.Verdict) string {
 	t.Helper()
@@ -53,16 +68,8 @@ func verdictText(t *testing.T, v *diagnose.Verdict) string {
 // TestFollowing: a recording that grows by lines gives at the end the verdict that it
 // gives when it is read at once, and no window is read twice meanwhile.
 func TestFollowing(t *testing.T) {
-	simulated, path := filepath.Join(t.TempDir(), "all.jsonl"), filepath.Join(t.TempDir(), "job.jsonl")
-	p := newProgram(nil, io.Discard, io.Discard)
-	if code := p.carryOut(context.Background(), p.app(), []string{"sfstat", "simulate", "--windows", "12", "--steps", "8", "--fault", "data", "-o", simulated}); code != 0 {
-		t.Fatalf("exit code %d", code)
-	}
-	text, err := os.ReadFile(simulated)
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines := slices.Collect(bytes.Lines(text))
+	path := filepath.Join(t.TempDir(), "job.jsonl")
+	lines := simulated(t, "--windows", "12", "--steps", "8", "--fault", "data")
 	inWatch(t, func(p *program, c *cli.Context) error {
 		f, err := p.newFollowing(c)
 		if err != nil {
@@ -98,16 +105,8 @@ func TestFollowing(t *testing.T) {
 // look, the verdict of all at once, and no window is read twice meanwhile.
 func TestFollowingBadLine(t *testing.T) {
 	const ranks, windows, bad = 4, 12, 5
-	dir, simulated := t.TempDir(), filepath.Join(t.TempDir(), "all.jsonl")
-	p := newProgram(nil, io.Discard, io.Discard)
-	if code := p.carryOut(context.Background(), p.app(), []string{"sfstat", "simulate", "--ranks", "4", "--windows", "12", "--steps", "8", "--fault", "data", "-o", simulated}); code != 0 {
-		t.Fatalf("exit code %d", code)
-	}
-	text, err := os.ReadFile(simulated)
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines := slices.Collect(bytes.Lines(text))
+	dir := t.TempDir()
+	lines := simulated(t, "--ranks", "4", "--windows", "12", "--steps", "8", "--fault", "data")
 	inWatch(t, func(p *program, c *cli.Context) error {
 		f, err := p.newFollowing(c)
 		if err != nil {
@@ -159,16 +158,8 @@ func appended(path string, text []byte) error {
 // read again for a page.
 func TestFollowingForLong(t *testing.T) {
 	const ranks, windows = 16, 700 // 128 in a stretch
-	simulated, path := filepath.Join(t.TempDir(), "all.jsonl"), filepath.Join(t.TempDir(), "job.jsonl")
-	p := newProgram(nil, io.Discard, io.Discard)
-	if code := p.carryOut(context.Background(), p.app(), []string{"sfstat", "simulate", "--ranks", "16", "--windows", "700", "--steps", "2", "--fault", "data", "-o", simulated}); code != 0 {
-		t.Fatalf("exit code %d", code)
-	}
-	text, err := os.ReadFile(simulated)
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines := slices.Collect(bytes.Lines(text))
+	path := filepath.Join(t.TempDir(), "job.jsonl")
+	lines := simulated(t, "--ranks", "16", "--windows", "700", "--steps", "2", "--fault", "data")
 	inWatch(t, func(p *program, c *cli.Context) error {
 		f, err := p.newFollowing(c)
 		if err != nil {

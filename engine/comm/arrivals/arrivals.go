@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/sfstat/sfstat/trace/nccl"
 )
 
 // Options of Analyze. The zero value is usable.
@@ -68,8 +70,9 @@ type Place struct {
 	Group   string
 	Desc    string
 	Line    Line
-	Stage   string // that it is entered in, by the timelines; "" where that is not clear
-	After   string // operation of the call before it
+	Kind    nccl.Op // of Op; nccl.UnknownOp where the records do not tell
+	Stage   string  // that it is entered in, by the timelines; "" where that is not clear
+	After   string  // operation of the call before it
 	AfterAt Line
 	Waits   int // it is entered after waiting for the call so many back, 0: without waiting
 	Points  int
@@ -217,7 +220,7 @@ func (s *strikes) table(r *Result, stages []string) {
 		p := &s.places[i]
 		e := p.cohorts[0][0]
 		k, c := s.kindOf(e), s.call(e)
-		out := Place{Op: k.name, Bytes: -1, Group: s.groups[c.group].name, Desc: s.groups[c.group].desc, Line: s.line(k),
+		out := Place{Op: k.name, Kind: k.op, Bytes: -1, Group: s.groups[c.group].name, Desc: s.groups[c.group].desc, Line: s.line(k),
 			Stage: stages[i], After: s.kinds[p.before].name, AfterAt: s.line(&s.kinds[p.before]), Waits: int(p.lag), Points: len(p.cohorts),
 			Noise: int64(s.sigma[i]), Repeats: s.repeats(i), Unlike: s.divided(i)}
 		if k.tensors != nil {

@@ -89,6 +89,15 @@ func (t *timed) varies(sample []cohort, of func(entry) int64) (sum int64) {
 	return sum
 }
 
+// What even takes for a clock's offset: own delays whose largest is little larger than
+// the least, at places before which there is much more work at one than at another. A
+// slower rank would lose more where there is more work.
+const (
+	alike   = 1.25 // largest own delay to the least
+	unalike = 2    // most work to the least
+	mostOf  = 0.5  // of the rank's delay is at every place
+)
+
 // even reports whether a rank is late by as much wherever ranks have waited, although
 // there is twice as much work before some of those places: its clock is, rather than
 // the rank, whatever host it is on.
@@ -113,5 +122,5 @@ func (s *strikes) even(rank int, delay int64) bool {
 		return false
 	}
 	late, work := [2]float64{float64(low[0]), float64(high[0])}, [2]float64{float64(low[1]), float64(high[1])}
-	return 2*late[0] > float64(delay) && late[1] <= 1.25*late[0] && work[1] >= 2*work[0]
+	return late[0] > mostOf*float64(delay) && late[1] <= alike*late[0] && work[1] >= unalike*work[0]
 }

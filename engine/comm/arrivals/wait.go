@@ -176,8 +176,8 @@ func (t *timed) learn() {
 	}
 }
 
-// onHost reports whether members wait on their hosts for the calls of the groups
-// that meet at a place.
+// onHost reports whether members wait on their hosts for all calls of the groups
+// whose cohorts these are.
 func (t *timed) onHost(sample []cohort) bool {
 	return !slices.ContainsFunc(sample, func(c cohort) bool { return !t.groups[t.call(c[0]).group].onHost })
 }

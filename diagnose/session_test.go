@@ -626,3 +626,24 @@ func TestNothingAdded(t *testing.T) {
 		t.Errorf("verdict on nothing: %+v", v)
 	}
 }
+
+// TestTooLittleDecides: what is large and uncertain is no answer of data that exclude
+// nothing; what is certain is.
+func TestTooLittleDecides(t *testing.T) {
+	for name, c := range map[string]struct {
+		confidence evidence.Confidence
+		can        exclusion
+		want       answer.Status
+	}{
+		"uncertain, of too few steps": {evidence.Ambiguous, excludesNothing, answer.TooLittleData},
+		"uncertain, of enough":        {evidence.Ambiguous, excludesAll, answer.ImbalanceRun},
+		"certain, of too few":         {evidence.Strong, excludesNothing, answer.ImbalanceRun},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := RunVerdict{Suspects: []Finding{{Kind: KindWorkload, Cause: CauseRotating, Confidence: c.confidence, Cost: Cost{Score: 0.3}}}}
+			if v.decide(c.can); v.Status != c.want {
+				t.Errorf("%v, want %v", v.Status, c.want)
+			}
+		})
+	}
+}

@@ -24,7 +24,7 @@ func (v *RunVerdict) decide(can exclusion) {
 		switch {
 		case f.Flagged():
 			best = max(best, of)
-		case !f.BelowMinGain && f.Confidence == evidence.Ambiguous:
+		case !f.BelowMinGain && f.Confidence == evidence.Ambiguous && can != excludesNothing:
 			// That time is lost is certain where ranks or roles differ; who loses
 			// it is not.
 			if of == answer.Straggler {

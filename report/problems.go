@@ -2,7 +2,9 @@ package report
 
 import (
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -11,7 +13,7 @@ import (
 func problemBlocks(problems []Problem) document {
 	d := refusedBlocks(problems)
 	for _, p := range problems {
-		if p.PassedOver > 0 {
+		if len(p.PassedOver) > 0 {
 			d = append(d, remark(stopped(p.sentence())+" sfstat inspect lists them."))
 		}
 	}
@@ -21,7 +23,7 @@ func problemBlocks(problems []Problem) document {
 func refusedBlocks(problems []Problem) document {
 	var b bullets
 	for _, p := range problems {
-		if p.PassedOver == 0 {
+		if len(p.PassedOver) == 0 {
 			b = append(b, p.sentence())
 		}
 	}
@@ -35,12 +37,16 @@ func refusedBlocks(problems []Problem) document {
 // refused input, how many more, and the files that were passed over.
 func notRead(problems []Problem) string {
 	var parts []string
-	refused, over := 0, 0
+	refused := 0
+	over := make(map[string]int)
 	for _, p := range problems {
 		switch {
-		case p.PassedOver > 0:
-			over += p.PassedOver
-			parts = append(parts, p.reason())
+		case len(p.PassedOver) > 0 && p.Err != nil:
+			parts = append(parts, p.Reason())
+		case len(p.PassedOver) > 0:
+			for kind, n := range p.PassedOver {
+				over[kind] += n
+			}
 		case refused == 0:
 			refused++
 			parts = append([]string{shortened(filepath.Base(p.Path)+strings.TrimPrefix(p.sentence(), p.Path), 90)}, parts...)
@@ -51,10 +57,24 @@ func notRead(problems []Problem) string {
 	if refused > 1 {
 		parts[0] += fmt.Sprintf(", and %d more", refused-1)
 	}
+	if len(over) > 0 {
+		parts = append(parts, passedOver(over))
+	}
 	if len(parts) == 0 {
 		return ""
 	}
 	return strings.Join(parts, "; ") + ". sfstat inspect lists them"
+}
+
+// passedOver counts files by what they are.
+func passedOver(kinds map[string]int) string {
+	n := 0
+	var each []string
+	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
+		n += kinds[kind]
+		each = append(each, fmt.Sprintf("%d × %s", kinds[kind], kind))
+	}
+	return counted(n, "file") + " passed over: " + strings.Join(each, ", ")
 }
 
 // shortened is the first words of a text that fit.
@@ -74,7 +94,7 @@ func shortened(s string, most int) string {
 
 // sentence is the reason with the path in front, once.
 func (p Problem) sentence() string {
-	switch reason := p.reason(); {
+	switch reason := p.Reason(); {
 	case strings.HasPrefix(reason, p.Path):
 		return reason
 	default:
@@ -82,9 +102,13 @@ func (p Problem) sentence() string {
 	}
 }
 
-func (p Problem) reason() string {
-	if p.Err == nil {
-		return ""
+// Reason is why an input was refused, or what files of a folder were passed over.
+func (p Problem) Reason() string {
+	switch {
+	case p.Err != nil:
+		return p.Err.Error()
+	case len(p.PassedOver) > 0:
+		return passedOver(p.PassedOver)
 	}
-	return p.Err.Error()
+	return ""
 }

@@ -59,9 +59,11 @@ func (s Style) width() int {
 // Problem is an input that was refused, or a folder of which files were passed
 // over.
 type Problem struct {
-	Path       string
-	Err        error
-	PassedOver int // files; 0: Path was refused
+	Path string
+	Err  error
+	// PassedOver counts the files of the folder that are no inputs, by what they are;
+	// empty: Path was refused.
+	PassedOver map[string]int
 }
 
 // Output is where a result goes, how it is written, and what was refused of its

@@ -192,5 +192,5 @@ func deviceOf(r *frontier.Result) *deviceJSON {
 
 // problemsOf are the refused inputs for JSON.
 func problemsOf(problems []Problem) []problemJSON {
-	return each(problems, func(p Problem) problemJSON { return problemJSON{p.Path, p.reason()} })
+	return each(problems, func(p Problem) problemJSON { return problemJSON{p.Path, p.Reason()} })
 }

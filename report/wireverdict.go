@@ -96,7 +96,7 @@ func verdictOf(v *diagnose.Verdict, problems []Problem) verdictJSON {
 	out := verdictJSON{MinGain: v.MinGain, runJSON: runFrom(&v.RunVerdict), Runs: []runJSON{},
 		Windows: []windowJSON{}, PaperWindows: []windowJSON{}, Gates: v.Gates}
 	for _, p := range problems {
-		out.Problems = append(out.Problems, problemFound{answer.Problem{Problem: refused, Path: p.Path}, p.reason()})
+		out.Problems = append(out.Problems, problemFound{answer.Problem{Problem: refused, Path: p.Path}, p.Reason()})
 	}
 	runs := runsOf(v)
 	for i := range runs {

@@ -227,11 +227,11 @@ func (p *program) readFrom(c *cli.Context, what reading, each func(auto.Item) er
 	if n := choose.silenced; n > 0 {
 		err := errors.New("who communicated when is of the whole run, and left out with --window, --steps or --ranks")
 		p.remark(c, "%s: %v", prefix(c.Command.Name), err)
-		over = append(over, report.Problem{Path: what.names[0], PassedOver: n, Err: err})
+		over = append(over, report.Problem{Path: what.names[0], PassedOver: map[string]int{"communication": n}, Err: err})
 	}
 	if c.String("format") == report.CSV.String() { // which has no place for them
 		for _, x := range over {
-			p.remark(c, "%s: %s: %s", prefix(c.Command.Name), x.Path, oneLine(x.Err))
+			p.remark(c, "%s: %s: %s", prefix(c.Command.Name), x.Path, report.Visible(x.Reason()))
 		}
 	}
 	in.problems = append(in.problems, over...)

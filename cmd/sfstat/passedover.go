@@ -1,12 +1,9 @@
 package main
 
 import (
-	"errors"
-	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -15,37 +12,29 @@ import (
 )
 
 // passedOver counts, for each folder that was given, the files in it that are no
-// input and say so by themselves: neither hidden, nor the same as another, nor
-// of what another command or a later part of this one reads.
+// input, where that is news: not those of another command or a later part of this one.
 func passedOver(names []string, read []auto.Input) []report.Problem {
-	why := make(map[string]map[string]int)
+	over := make(map[string]map[string]int) // by folder and kind
 	for _, in := range read {
-		if in.Skipped == "" || in.Skipped == "hidden" || in.Format.Readable() || in.Format == auto.NCCLLog ||
-			strings.HasPrefix(in.Skipped, "the same ") || strings.HasPrefix(in.Skipped, "a link ") {
+		if in.Skipped == "" || in.Known || in.Format.Readable() || in.Format == auto.NCCLLog {
 			continue
 		}
 		folder := folderOf(names, in.Path)
-		if why[folder] == nil {
-			why[folder] = make(map[string]int)
+		if over[folder] == nil {
+			over[folder] = make(map[string]int)
 		}
-		why[folder][in.Skipped]++
+		over[folder][in.Skipped]++
 	}
 	var out []report.Problem
-	for _, folder := range slices.Sorted(maps.Keys(why)) {
-		n := 0
-		var kinds []string
-		for _, kind := range slices.Sorted(maps.Keys(why[folder])) {
-			n += why[folder][kind]
-			kinds = append(kinds, fmt.Sprintf("%d × %s", why[folder][kind], kind))
-		}
-		out = append(out, report.Problem{Path: folder, PassedOver: n, Err: errors.New(counted(n, "file") + " passed over: " + strings.Join(kinds, ", "))})
+	for _, folder := range slices.Sorted(maps.Keys(over)) {
+		out = append(out, report.Problem{Path: folder, PassedOver: over[folder]})
 	}
 	return out
 }
 
 // refused are the problems that are no files passed over.
 func (in *inputs) refused() []report.Problem {
-	return slices.DeleteFunc(slices.Clone(in.problems), func(x report.Problem) bool { return x.PassedOver > 0 })
+	return slices.DeleteFunc(slices.Clone(in.problems), func(x report.Problem) bool { return len(x.PassedOver) > 0 })
 }
 
 // folderOf is the name, of those given, of the folder that a file was found in.
@@ -53,8 +42,8 @@ func folderOf(names []string, path string) string {
 	best := filepath.Dir(path)
 	found := false
 	for _, name := range names {
-		inside := strings.HasPrefix(path, strings.TrimSuffix(name, string(filepath.Separator))+string(filepath.Separator))
-		if inside && (!found || len(name) < len(best)) {
+		rest, err := filepath.Rel(name, path)
+		if err == nil && filepath.IsLocal(rest) && (!found || len(name) < len(best)) {
 			best, found = name, true
 		}
 	}

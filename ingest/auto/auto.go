@@ -184,6 +184,7 @@ type Input struct {
 	Ops         int    // operators in what was handed out of this input
 	MetaOf      string // the operator trace that this is the meta file of, or the table of windows that it lies beside
 	Skipped     string // why it is not read, "" if it is
+	Known       bool   // skipped without news: hidden, or read under another path
 
 	named bool // by the user; else it was found in a folder
 }
@@ -300,7 +301,7 @@ func (r *Reader) lookAll(all []candidate) error {
 	var others []beside
 	for _, i := range metaLast(all) {
 		c, in := all[i], &r.inputs[i]
-		in.Path, in.Bytes, in.Skipped, in.named = c.path, ingest.UnknownSize, c.skipped, c.named
+		in.Path, in.Bytes, in.Skipped, in.Known, in.named = c.path, ingest.UnknownSize, c.skipped, c.known, c.named
 		if c.skipped != "" || r.isMeta(c, in) || isBeside(c, in) {
 			continue
 		}

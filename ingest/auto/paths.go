@@ -14,6 +14,7 @@ type candidate struct {
 	path    string
 	named   bool   // by the user; else it was found in a folder
 	skipped string // why it is not looked into, "" if it is
+	known   bool   // skipped because it is hidden, or there under another path
 	err     error  // why it cannot be looked into
 }
 
@@ -77,13 +78,13 @@ func folder(dir string, been map[string]string) []candidate {
 		info, err := os.Stat(c.path) // follows links
 		switch {
 		case strings.HasPrefix(e.Name(), "."):
-			c.skipped = "hidden"
+			c.skipped, c.known = "hidden", true
 		case err != nil:
 			c.err = ingest.Unreadable(c.path, err)
 		case info.IsDir() && within(realPath(dir), realPath(c.path)):
-			c.skipped = "a link to a folder that it is in"
+			c.skipped, c.known = "a link to a folder that it is in", true
 		case info.IsDir() && been[realPath(c.path)] != "":
-			c.skipped = "the same folder as " + been[realPath(c.path)]
+			c.skipped, c.known = "the same folder as "+been[realPath(c.path)], true
 		case info.IsDir():
 			out = append(out, folder(c.path, been)...)
 			continue
@@ -110,7 +111,7 @@ func once(all []candidate) []candidate {
 			real = realPath(c.path)
 		}
 		if first, ok := seen[real]; ok {
-			c.skipped = "the same file as " + first
+			c.skipped, c.known = "the same file as "+first, true
 			continue
 		}
 		seen[real] = c.path

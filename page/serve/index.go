@@ -73,7 +73,7 @@ func (s *Server) index(w http.ResponseWriter, r *http.Request) error {
 	v.Found = len(v.Rows)
 	v.Rows = v.Rows[:min(len(v.Rows), mostListed)]
 	for _, p := range now.Problems[:min(len(now.Problems), mostListed)] {
-		v.Problems = append(v.Problems, report.Visible(p.Err.Error()))
+		v.Problems = append(v.Problems, report.Visible(p.Reason()))
 	}
 	return v.write(w, "index.html")
 }

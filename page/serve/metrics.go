@@ -41,7 +41,7 @@ func (s *state) metrics(most int) []byte {
 		fmt.Fprintf(&suspect, "sfstat_suspect{%s,%s,%s,%s} 1\n", run, label("rank", rank), label("host", bounded(f.Host)), label("stage", bounded(f.Stage)))
 	}
 	for _, p := range s.Problems {
-		if p.PassedOver == 0 {
+		if len(p.PassedOver) == 0 {
 			refused++
 		}
 	}

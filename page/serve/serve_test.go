@@ -50,7 +50,7 @@ func verdictOn(t *testing.T, windows ...*trace.Window) *diagnose.Verdict {
 // judged is what is kept of the verdict on windows.
 func judged(t *testing.T, windows ...*trace.Window) Recorded {
 	t.Helper()
-	r := Recorded{Problems: []report.Problem{{Path: "x", Err: errors.New(hostile)}, {Path: "y", PassedOver: 2, Err: errors.New("2 files")}}}
+	r := Recorded{Problems: []report.Problem{{Path: "x", Err: errors.New(hostile)}, {Path: "y", PassedOver: map[string]int{"text": 2}}}}
 	for _, v := range verdictOn(t, windows...).Runs {
 		x := Run{Name: v.Run, Status: v.Status, Headline: report.Headline(&v), Windows: len(v.Windows)}
 		if len(v.Suspects) > 0 {

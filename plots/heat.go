@@ -120,3 +120,11 @@ func outline(c draw.Canvas, r vg.Rectangle) {
 	c.SetLineStyle(pen(vermillion, 0.9))
 	c.Stroke(box(r))
 }
+
+// unknownEntry explains the colour of what is not known.
+var unknownEntry = entry{"not known", func(c draw.Canvas) {
+	c.SetColor(shades[unknown])
+	c.Fill(box(c.Rectangle))
+	c.SetLineStyle(pen(black, 0.4))
+	c.Stroke(box(c.Rectangle))
+}}

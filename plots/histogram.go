@@ -26,19 +26,18 @@ type HistogramPanel struct {
 // each other.
 type Histogram struct {
 	X      Axis
-	Series []string // at most as many as there are colours, eight
+	Series []string // beyond eight, colours repeat
 	Panels []HistogramPanel
 }
 
 // parts are the colours of series that stand on each other. Neighbours differ in lightness.
 var parts = []color.Color{blue, sky, vermillion, orange, green, purple, dim, faint}
 
+func part(series int) color.Color { return parts[series%len(parts)] }
+
 // Draw makes the figure of a histogram.
 func (h Histogram) Draw(w Width) (*Figure, error) {
-	if len(h.Series) == 0 || len(h.Series) > len(parts) {
-		return nil, fmt.Errorf("plots: %d series of a histogram, expected 1 to %d", len(h.Series), len(parts))
-	}
-	if len(h.Panels) == 0 {
+	if len(h.Series) == 0 || len(h.Panels) == 0 {
 		return nil, ErrNothing
 	}
 	var panels []*plot.Plot
@@ -52,7 +51,7 @@ func (h Histogram) Draw(w Width) (*Figure, error) {
 	}
 	f := figure(w, 0.32*w.length(), panels...)
 	for k, name := range h.Series {
-		f.legend = append(f.legend, entry{short(name), func(c draw.Canvas) { fillBox(c, parts[k], c.Rectangle) }})
+		f.legend = append(f.legend, entry{short(name), func(c draw.Canvas) { fillBox(c, part(k), c.Rectangle) }})
 	}
 	return f, nil
 }
@@ -115,15 +114,22 @@ func (h Histogram) bars(c draw.Canvas, p *plot.Plot, panel HistogramPanel) {
 			if !panel.Y.shows(v) || !(v > 0) || math.IsInf(below+v, 0) {
 				continue
 			}
-			fillBox(c, parts[k], vg.Rectangle{Min: vg.Point{X: left, Y: y(below)}, Max: vg.Point{X: right, Y: y(below + v)}})
+			fillBox(c, part(k), vg.Rectangle{Min: vg.Point{X: left, Y: y(below)}, Max: vg.Point{X: right, Y: y(below + v)}})
 			below += v
 		}
 	}
 }
 
-// fillBox fills a rectangle and draws its edge.
+// fillBox fills a rectangle and draws its edge. One that is hardly wider than an
+// edge has none, and reaches a hair into its neighbour so that nothing shows between.
 func fillBox(c draw.Canvas, fill color.Color, r vg.Rectangle) {
+	const narrow, hair = 3, 0.2
 	c.SetColor(fill)
+	if r.Size().X < narrow {
+		r.Max.X += hair
+		c.Fill(box(r))
+		return
+	}
 	c.Fill(box(r))
 	c.SetLineStyle(pen(black, 0.4))
 	c.Stroke(box(r))

@@ -76,32 +76,33 @@ func transition() Chart {
 }
 
 // divergent is n workers in blocks of four of which one is far from all others.
-func divergent(n int) Divergence {
+func divergent(n int) Matrix {
 	r := rand.New(rand.NewPCG(1, 2))
-	d := Divergence{Found: "found by the test", D: make([]float64, n*n)}
+	d := Matrix{Found: "found by the test", X: Axis{Name: "rank"}, Y: Axis{Name: "rank"}, Value: Axis{Name: "K-S distance D"}, Values: make([]float64, n*n)}
 	culprit := n * 3 / 4
 	for a := range n {
-		d.Workers = append(d.Workers, Worker{Name: strconv.Itoa(a), Group: a * 4 / n, Culprit: a == culprit})
+		d.Rows = append(d.Rows, Worker{Name: strconv.Itoa(a), Group: a * 4 / n, Culprit: a == culprit})
 		for b := range a {
 			v := 0.1 + 0.05*r.Float64()
 			if a == culprit || b == culprit {
 				v += 0.3
 			}
-			d.D[a*n+b], d.D[b*n+a] = v, v
+			d.Values[a*n+b], d.Values[b*n+a] = v, v
 		}
 	}
+	d.Columns = d.Rows
 	return d
 }
 
-func active(n, bins int) Activity {
-	a := Activity{Operator: "backward-compute", Bin: 0.1, Found: "slow", Steps: []float64{0, 1}}
+// active is how often n workers complete something, over time.
+func active(n, bins int) Matrix {
+	a := Matrix{Key: []string{"backward-compute"}, Found: "slow", Lines: []float64{0, 1}, Columns: make([]Worker, bins), Y: Axis{Name: "rank"},
+		X: Axis{Name: "time", Unit: "s", To: 0.1 * float64(bins)}, Value: Axis{Name: "completions", Unit: "1/s"}}
 	for w := range n {
-		rates := make([]float64, bins)
-		for b := range rates {
-			rates[b] = float64(10 + (w+b)%3)
+		for b := range bins {
+			a.Values = append(a.Values, float64(10+(w+b)%3))
 		}
-		a.Workers = append(a.Workers, Worker{Name: strconv.Itoa(w), Culprit: w == 1})
-		a.Rates = append(a.Rates, rates)
+		a.Rows = append(a.Rows, Worker{Name: strconv.Itoa(w), Culprit: w == 1})
 	}
 	return a
 }
@@ -213,8 +214,7 @@ func TestNothing(t *testing.T) {
 		{"panel", Chart{Panels: []Panel{{}}}.Draw},
 		{"NaN", Chart{Panels: []Panel{{Lines: []Line{{Name: "a", Points: []Point{{X: nan, Y: nan}}}}}}}.Draw},
 		{"bars", Bars{Series: []string{"a"}}.Draw},
-		{"divergence", Divergence{}.Draw},
-		{"activity", Activity{}.Draw},
+		{"matrix", Matrix{}.Draw},
 	}
 	for _, e := range empty {
 		if _, err := e.draw(Column); !errors.Is(err, ErrNothing) {
@@ -222,12 +222,9 @@ func TestNothing(t *testing.T) {
 		}
 	}
 	for name, draw := range map[string]func(Width) (*Figure, error){
-		"too few distances": Divergence{Workers: make([]Worker, 2), D: make([]float64, 3)}.Draw,
-		"ragged rates":      Activity{Workers: make([]Worker, 2), Rates: [][]float64{{1}, {1, 2}}, Bin: 1}.Draw,
-		"rows missing":      Activity{Workers: make([]Worker, 2), Rates: [][]float64{{1}}, Bin: 1}.Draw,
-		"bins of nothing":   Activity{Workers: make([]Worker, 1), Rates: [][]float64{{1}}, Bin: nan}.Draw,
-		"four series":       Bars{Series: make([]string, 4), Groups: make([]Group, 1)}.Draw,
-		"bars missing":      Bars{Series: make([]string, 2), Groups: []Group{{Values: []float64{1}}}}.Draw,
+		"too few values": Matrix{Rows: make([]Worker, 2), Columns: make([]Worker, 2), Values: make([]float64, 3)}.Draw,
+		"four series":    Bars{Series: make([]string, 4), Groups: make([]Group, 1)}.Draw,
+		"bars missing":   Bars{Series: make([]string, 2), Groups: []Group{{Values: []float64{1}}}}.Draw,
 	} {
 		if _, err := draw(Column); err == nil || errors.Is(err, ErrNothing) {
 			t.Errorf("%s: error is %v", name, err)
@@ -237,14 +234,16 @@ func TestNothing(t *testing.T) {
 
 // TestOddMaps: maps of one, of equal and of unknown values.
 func TestOddMaps(t *testing.T) {
-	one := Divergence{Workers: []Worker{{Name: "0"}}, D: []float64{0}}
+	one := Matrix{Rows: []Worker{{Name: "0"}}, Columns: []Worker{{Name: "0"}}, Values: []float64{1}}
 	f, err := one.Draw(Column)
 	written(t, f, err, PNG)
 	gaps := divergent(4)
-	gaps.D[1], gaps.D[4] = -1, nan
+	gaps.Values[1], gaps.Values[4] = nan, nan
 	f, err = gaps.Draw(Column)
 	says(t, f, err, "not known")
-	f, err = Activity{Operator: "x", Workers: make([]Worker, 1), Rates: [][]float64{{0}}, Bin: 1e-9}.Draw(Column)
+	brief := active(1, 1)
+	brief.X.To = 1e-9
+	f, err = brief.Draw(Column)
 	written(t, f, err, SVG)
 }
 
@@ -264,7 +263,7 @@ func TestManyWorkers(t *testing.T) {
 	if len(file) > 1<<20 {
 		t.Errorf("%d bytes, expected less than 1 MiB", len(file))
 	}
-	m := cells{2048, 2048, func(r, c int) float64 { return d.D[r*2048+c] }}.reduced()
+	m := cells{2048, 2048, func(r, c int) float64 { return d.Values[r*2048+c] }}.reduced()
 	if m.rows != mostCells || m.columns != mostCells {
 		t.Fatalf("%d×%d cells, expected %d", m.rows, m.columns, mostCells)
 	}
@@ -293,7 +292,7 @@ func TestLongNames(t *testing.T) {
 // TestMarkup: names cannot break SVG.
 func TestMarkup(t *testing.T) {
 	a := active(1, 2)
-	a.Operator = `<script>&"`
+	a.Key[0] = `<script>&"`
 	f, err := a.Draw(Column)
 	if text := written(t, f, err, SVG); bytes.Contains(text, []byte("<script")) {
 		t.Error("a name became an element")
@@ -393,7 +392,7 @@ func TestFormatOf(t *testing.T) {
 // TestWorkerLabels: labels of workers never overlap, however many there are.
 func TestWorkerLabels(t *testing.T) {
 	for _, n := range []int{1, 2, 9, 64, 100, 2048} {
-		ws := workerAxis(divergent(n).Workers)
+		ws := workerAxis(divergent(n).Rows)
 		const length, each = 200, 10
 		ticks := ws.labelsIn(length, each, func(i int) float64 { return float64(i) })
 		if len(ticks) == 0 || len(ticks)*each > length+each {

@@ -93,6 +93,22 @@ func (ws workerAxis) rowsOf(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
+// columnsOf draws what rowsOf draws, for columns; nothing points at them.
+func (ws workerAxis) columnsOf(c draw.Canvas, p *plot.Plot) {
+	x, _ := p.Transforms(&c)
+	for _, b := range ws.borders() {
+		at := x(float64(b))
+		c.StrokeLine2(pen(dim, 0.4), at, c.Min.Y, at, c.Max.Y)
+	}
+	found := ws.culprits()
+	if len(found) > mostOutlined {
+		return
+	}
+	for _, i := range found {
+		outline(c, vg.Rectangle{Min: vg.Point{X: x(float64(i)), Y: c.Min.Y}, Max: vg.Point{X: x(float64(i + 1)), Y: c.Max.Y}})
+	}
+}
+
 // pointer draws a small triangle that points to the left.
 func pointer(c draw.Canvas, at vg.Point) {
 	c.SetColor(vermillion)

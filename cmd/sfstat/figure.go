@@ -4,11 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
+	"slices"
 	"strconv"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/sfstat/sfstat/diagnose/operators"
+	"github.com/sfstat/sfstat/diagnose/opnames"
 	"github.com/sfstat/sfstat/engine/zscore"
 	"github.com/sfstat/sfstat/plots"
 	"github.com/sfstat/sfstat/report"
@@ -67,9 +70,15 @@ func (p *program) plotCompletions(path string, as plots.Format, results []report
 	for w := range all {
 		all[w] = w
 	}
-	d := plots.Divergence{D: r.Matrix, Found: "found at a false-discovery rate of " + strconv.FormatFloat(100*r.Discovery, 'g', 3, 64) + " %",
-		Workers: workersOf(r.View, all, func(w int) bool { t := r.Scores[w].Test; return t != nil && t.Flagged })}
-	f, err := d.Draw(figureWidth(len(all)))
+	workers := workersOf(r.View, all, func(w int) bool { t := r.Scores[w].Test; return t != nil && t.Flagged })
+	m := plots.Matrix{Rows: workers, Columns: workers, Y: plots.Axis{Name: "rank"}, X: plots.Axis{Name: "rank"}, Value: plots.Axis{Name: "K-S distance D"},
+		Values: slices.Clone(r.Matrix), Found: "found at a false-discovery rate of " + strconv.FormatFloat(100*r.Discovery, 'g', 3, 64) + " %"}
+	for i, d := range m.Values {
+		if d < 0 { // one of the two completed nothing
+			m.Values[i] = math.NaN()
+		}
+	}
+	f, err := m.Draw(figureWidth(len(all)))
 	return p.writeFigure(path, as, f, err)
 }
 
@@ -103,12 +112,14 @@ func (p *program) plotOutliers(c *cli.Context, as plots.Format, results []report
 		return badInput(fmt.Errorf("--op is %q, expected one of %s", name, orList(v.Trace.Names)))
 	}
 	slow := slowIn(r, name)
-	a := plots.Activity{Operator: name, Rates: frequency.Rates, Bin: seconds(frequency.Bin), Found: "surely longer than its peers",
-		Workers: workersOf(v, frequency.Workers, func(w int) bool { return slow[w] })}
+	bins := len(frequency.Rates[0])
+	m := plots.Matrix{Rows: workersOf(v, frequency.Workers, func(w int) bool { return slow[w] }), Columns: make([]plots.Worker, bins), Y: plots.Axis{Name: "rank"},
+		X: plots.Axis{Name: "time", Unit: "s", To: float64(bins) * seconds(frequency.Bin)}, Value: plots.Axis{Name: "completions", Unit: "1/s"},
+		Values: slices.Concat(frequency.Rates...), Key: []string{opnames.Label(name)}, Found: "surely longer than its peers"}
 	for _, s := range frequency.Steps {
-		a.Steps = append(a.Steps, seconds(s))
+		m.Lines = append(m.Lines, seconds(s))
 	}
-	f, err := a.Draw(plots.Page)
+	f, err := m.Draw(plots.Page)
 	return p.writeFigure(c.String("plot"), as, f, err)
 }
 

@@ -83,19 +83,22 @@ func rankStep(d *frontier.Detail) plots.Matrix {
 }
 
 // shares is the exposed time of each stage, step by step.
-func shares(d *frontier.Detail) plots.Areas {
-	a := plots.Areas{X: plots.Axis{Name: "step"}, Y: plots.Axis{Name: "exposed time", Unit: "ms"}}
-	for t := range d.Steps {
-		a.Places = append(a.Places, float64(d.FirstStep+int64(t)))
-	}
+func shares(d *frontier.Detail) plots.Histogram {
+	h := plots.Histogram{X: plots.Axis{Name: "step"}}
 	for s := range d.Stages {
-		area := plots.Area{Name: d.Stages[s].Name}
-		for t := range d.Steps {
-			area.Values = append(area.Values, ms(d.Advance(t, s)))
-		}
-		a.Series = append(a.Series, area)
+		h.Series = append(h.Series, d.Stages[s].Name)
 	}
-	return a
+	panel := plots.HistogramPanel{Y: plots.Axis{Name: "exposed time", Unit: "ms"}}
+	for t := range d.Steps {
+		at := float64(d.FirstStep + int64(t))
+		bin := plots.Bin{From: at - 0.5, To: at + 0.5}
+		for s := range d.Stages {
+			bin.Values = append(bin.Values, ms(d.Advance(t, s)))
+		}
+		panel.Bins = append(panel.Bins, bin)
+	}
+	h.Panels = []plots.HistogramPanel{panel}
+	return h
 }
 
 // worstStep is the step whose last rank is latest.

@@ -52,9 +52,11 @@ func TestRankStage(t *testing.T) {
 }
 
 func TestShares(t *testing.T) {
-	got := shares(detail(t))
-	if data, backward := got.Series[0].Values, got.Series[1].Values; !slices.Equal(data, []float64{5, 5, 55, 5}) || !slices.Equal(backward, []float64{20, 20, 20, 20}) {
-		t.Errorf("got %v and %v", data, backward)
+	want := [][]float64{{5, 20}, {5, 20}, {55, 20}, {5, 20}}
+	for i, bin := range shares(detail(t)).Panels[0].Bins {
+		if !slices.Equal(bin.Values, want[i]) || bin.From != float64(10+i)-0.5 {
+			t.Errorf("bin %d is %+v, want %v", i, bin, want[i])
+		}
 	}
 }
 

@@ -62,16 +62,16 @@ func (b bound) violated() bool { return b.low > b.x || b.x > b.high }
 // maxima: Proposition 1. Ranks alike are the tight case below; ranks that take
 // turns, one stage each, the tight case above.
 func maxima(s *sampler) finding {
-	return proposition(s, func(w *trace.Window, ref reference, f int64) bound {
-		return bound{f, ref.maxima, int64(min(len(w.Schema.Stages), len(w.Ranks))) * f}
+	return proposition(s, func(w *trace.Window, of sums, f int64) bound {
+		return bound{f, of.maxima, int64(min(len(w.Schema.Stages), len(w.Ranks))) * f}
 	}, alike, turns)
 }
 
 // means: Proposition 2, times R to stay in integers. All work on one rank is
 // the tight case below; ranks alike, the tight case above.
 func means(s *sampler) finding {
-	return proposition(s, func(w *trace.Window, ref reference, f int64) bound {
-		return bound{f, ref.sums, int64(len(w.Ranks)) * f}
+	return proposition(s, func(w *trace.Window, of sums, f int64) bound {
+		return bound{f, of.all, int64(len(w.Ranks)) * f}
 	}, alone, alike)
 }
 
@@ -103,14 +103,14 @@ func turns(w *trace.Window) {
 
 // proposition tries a bound on random steps, and on steps made to reach it
 // below and above.
-func proposition(s *sampler, of func(*trace.Window, reference, int64) bound, low, high func(*trace.Window)) finding {
+func proposition(s *sampler, of func(*trace.Window, sums, int64) bound, low, high func(*trace.Window)) finding {
 	var trials [3][]bound
 	violated := 0
 	for i, shape := range []func(*trace.Window){func(*trace.Window) {}, low, high} {
 		trials[i] = repeat(s, s.Trials, func(rng *rand.Rand) bound {
 			w := randomStep(rng)
 			shape(w)
-			return of(w, referenceOf(w), analyze(w, cut.Step).Makespan)
+			return of(w, sumsOf(w), analyze(w, cut.Step).Makespan)
 		})
 		violated += tally(trials[i], bound.violated)
 	}
@@ -161,82 +161,4 @@ func worstError(a, b *frontier.Result, ε int64) float64 {
 			float64(distance(b.Stages[i].Advance, a.Stages[i].Advance))/float64((2*n-1)*ε))
 	}
 	return worst
-}
-
-func slackIdentity(s *sampler) finding {
-	wrong := repeat(s, s.Trials, func(rng *rand.Rand) bool {
-		w := randomStep(rng)
-		a := analyze(w, cut.Step)
-		ref, R := referenceOf(w), len(w.Ranks)
-		slack := make([]int64, R)
-		for i, st := range a.Stages {
-			most := int64(0)
-			for r, d := range w.Step(0)[i*R : (i+1)*R] {
-				most = max(most, d-slack[r])
-			}
-			if most != st.Advance {
-				return true
-			}
-			slack = ref.slack[i]
-		}
-		return false
-	})
-	return noneOf(wrong)
-}
-
-// rankOrder gives the same columns to other ranks: the account of the stages
-// is the same, and who is latest moves along.
-func rankOrder(s *sampler) finding {
-	changed := repeat(s, s.Trials, func(rng *rand.Rand) bool {
-		w := randomWindow(rng)
-		w.Wall = nil
-		R := len(w.Ranks)
-		to := rng.Perm(R)
-		moved := *w
-		moved.Durations = make([]int64, len(w.Durations))
-		for i, d := range w.Durations {
-			moved.Durations[i/R*R+to[i%R]] = d
-		}
-		a := analyze(w, cut.Step)
-		b := analyze(&moved, cut.Step)
-		same := a.Makespan == b.Makespan && slices.Equal(a.Labels, b.Labels) && slices.Equal(a.Routing, b.Routing)
-		for i, st := range a.Stages {
-			latest := make([]int, 0, R)
-			for _, r := range st.Latest {
-				latest = append(latest, to[r])
-			}
-			slices.Sort(latest)
-			same = same && st.Advance == b.Stages[i].Advance && slices.Equal(latest, b.Stages[i].Latest)
-		}
-		return !same
-	})
-	return noneOf(changed)
-}
-
-// scaling counts time in another unit.
-func scaling(s *sampler) finding {
-	changed := repeat(s, s.Trials, func(rng *rand.Rand) bool {
-		w := randomWindow(rng)
-		w.Wall = nil
-		factor := 2 + rng.Int64N(999)
-		scaled := *w
-		scaled.Durations = slices.Clone(w.Durations)
-		for i := range scaled.Durations {
-			scaled.Durations[i] *= factor
-		}
-		a := analyze(w, cut.Step)
-		b := analyze(&scaled, cut.Step)
-		same := factor*a.Makespan == b.Makespan
-		for i := range a.Stages {
-			same = same && factor*a.Stages[i].Advance == b.Stages[i].Advance
-		}
-		return !same
-	})
-	return noneOf(changed)
-}
-
-// noneOf passes when no trial is true.
-func noneOf(trials []bool) finding {
-	n := held(trials)
-	return finding{fmt.Sprintf("%d of %d", n, len(trials)), n == 0}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/engine/frontier/cut"
@@ -79,34 +80,17 @@ func analyze(w *trace.Window, cut cut.Cut) *frontier.Result {
 	return a.Main
 }
 
-// reference is the frontier of one step worked out from its durations alone.
-type reference struct {
-	frontier, advance []int64   // [stage]
-	slack             [][]int64 // [stage][rank] at the end of the stage
-	maxima, sums      int64     // Σ_s max_r d and Σ_s Σ_r d
-}
+// sums are what the bounds of one step are about, worked out from its durations alone.
+type sums struct{ maxima, all int64 } // Σ_s max_r d and Σ_s Σ_r d
 
-func referenceOf(w *trace.Window) reference {
+func sumsOf(w *trace.Window) (s sums) {
 	R := len(w.Ranks)
-	prefix := make([]int64, R)
-	var ref reference
-	last := int64(0)
-	for s := range w.Schema.Stages {
-		top, reached := int64(0), int64(0)
-		for r, d := range w.Step(0)[s*R : (s+1)*R] {
-			prefix[r] += d
-			top, reached = max(top, d), max(reached, prefix[r])
-			ref.sums += d
+	for i := range w.Schema.Stages {
+		row := w.Step(0)[i*R : (i+1)*R]
+		s.maxima += slices.Max(row)
+		for _, d := range row {
+			s.all += d
 		}
-		ref.maxima += top
-		slack := make([]int64, R)
-		for r, p := range prefix {
-			slack[r] = reached - p
-		}
-		ref.frontier = append(ref.frontier, reached)
-		ref.advance = append(ref.advance, reached-last)
-		ref.slack = append(ref.slack, slack)
-		last = reached
 	}
-	return ref
+	return s
 }

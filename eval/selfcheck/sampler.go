@@ -74,3 +74,9 @@ func held(trials []bool) int { return tally(trials, func(b bool) bool { return b
 func outOf(n, all int) string {
 	return fmt.Sprintf("%d/%d (%.0f %%)", n, all, 100*float64(n)/float64(max(1, all)))
 }
+
+// every passes when the statement held in all trials.
+func every(trials []bool) finding {
+	n := held(trials)
+	return finding{outOf(n, len(trials)), n == len(trials)}
+}

@@ -91,7 +91,7 @@ func batchHeadline(sum *findings.Summary, runs []*findings.Run, flagged int) str
 
 func worstRuns(runs []*findings.Run) *table {
 	t := &table{columns: []column{
-		{head: "run", kind: kindName}, {head: "who", kind: kindText}, {head: "stage", kind: kindName},
+		{head: "run", kind: kindKey}, {head: "who", kind: kindText}, {head: "stage", kind: kindName},
 		{head: "host", kind: kindName, spare: true}, {head: "gain", kind: kindFraction}, {head: "lost, %s", kind: kindLength},
 		{head: "certainty", kind: kindText, spare: true}, {head: "folder", kind: kindName, spare: true},
 	}}

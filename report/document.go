@@ -62,6 +62,7 @@ const (
 	kindText     kind = iota // a word or few
 	kindWrapped              // words that are always shown in full; then all columns are
 	kindName                 // a name of the input: may be shortened, is quoted in Markdown
+	kindKey                  // a name that the row is looked up by: never shortened, where there is no room above its row
 	kindList                 // items; as many are shown as fit
 	kindInteger              // a whole number
 	kindID                   // a whole number that names something
@@ -74,6 +75,8 @@ const (
 	kindAmount               // words that stand to the right, as numbers do
 	kindBar                  // a bar as long as its part of the column's largest value
 )
+
+func (k kind) name() bool { return k == kindName || k == kindKey }
 
 func (k kind) numeric() bool {
 	return k == kindInteger || k == kindID || k == kindLength || k == kindFraction || k == kindFine || k == kindFactor || k == kindUnit || k == kindReal

@@ -166,7 +166,7 @@ func (s shown) class() string {
 		return "bar"
 	case s.kind.numeric() || s.kind == kindAmount:
 		return "number"
-	case s.kind == kindName:
+	case s.kind.name():
 		return "name"
 	}
 	return "words"

@@ -82,7 +82,7 @@ func markdownTable(out *bytes.Buffer, in *table) {
 }
 
 func markdownCell(s shown, c cell) string {
-	if !c.set || s.kind != kindName {
+	if !c.set || !s.kind.name() {
 		return escape(s.value(c))
 	}
 	return code(c.text)

@@ -19,7 +19,7 @@ const (
 var shrink = [...]struct {
 	kind  kind
 	floor int
-}{{kindBar, barLeast}, {kindName, 16}, {kindList, 16}, {kindName, 12}, {kindList, 10}, {kindText, 10}, {kindName, 8}, {kindText, 6}, {kindList, 6}}
+}{{kindBar, barLeast}, {kindName, 16}, {kindList, 16}, {kindKey, 24}, {kindName, 12}, {kindList, 10}, {kindText, 10}, {kindKey, 12}, {kindName, 8}, {kindText, 6}, {kindList, 6}}
 
 func (t *textWriter) table(in *table) {
 	if in.wordy() {
@@ -43,6 +43,7 @@ func (t *textWriter) table(in *table) {
 	}
 	t.row(plain, plain, room)
 	for _, row := range tab.rows {
+		row = t.keysAbove(cols, widths, row)
 		for i, c := range cols {
 			plain[i] = t.cell(tab.noted(i), c, row[i], widths[i])
 			painted[i] = plain[i]
@@ -53,6 +54,20 @@ func (t *textWriter) table(in *table) {
 		t.row(plain, painted, room)
 	}
 	t.legend(&tab)
+}
+
+// keysAbove writes the keys of a row that are too wide for their columns on lines of
+// their own, and returns the rest of the row.
+func (t *textWriter) keysAbove(cols []shown, widths []int, row []cell) []cell {
+	rest := row
+	for i, c := range cols {
+		if v := c.value(row[i]); c.kind == kindKey && columns(v) > widths[i] {
+			t.line(clip(t.indent()+v, t.style.width()))
+			rest = slices.Clone(rest)
+			rest[i] = cell{}
+		}
+	}
+	return rest
 }
 
 // legend is the caption and the notes.

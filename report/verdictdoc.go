@@ -60,18 +60,34 @@ func answerBlocks(v *diagnose.RunVerdict) document {
 // runTable is one line per run, in the order given.
 func runTable(v *diagnose.Verdict) *table {
 	t := &table{columns: []column{
-		{head: "run", kind: kindName}, {head: "status", kind: kindText}, {head: "who", kind: kindText}, {head: "where", kind: kindName},
+		{head: "run", kind: kindKey}, {head: "verdict", kind: kindText}, {head: "where", kind: kindName},
 		{head: "of the run", kind: kindFraction}, {head: "certainty", kind: kindText},
 	}, caption: fmt.Sprintf("Above and below: run %s.", v.Run)}
 	for _, r := range v.Runs {
-		row := []cell{textCell(r.Run), textCell(strings.ReplaceAll(r.Status.String(), "_", " ")), {}, {}, {}, {}}
+		row := []cell{textCell(r.Run), textCell(strings.ReplaceAll(r.Status.String(), "_", " ")), {}, {}, {}}
 		if len(r.Suspects) > 0 && r.Status != answer.NoStraggler && r.Status != answer.TooLittleData {
 			s := &r.Suspects[0]
-			row[2], row[3], row[4], row[5] = textCell(suspectName(s)), textCell(shortPlace(s)), realCell(s.RunGain), textCell(s.Confidence.String())
+			row[1], row[2], row[3], row[4] = textCell(statusAndName(r.Status, s)), textCell(shortPlace(s)), realCell(s.RunGain), textCell(s.Confidence.String())
 		}
 		t.rows = append(t.rows, row)
 	}
 	return t.tidy()
+}
+
+// statusAndName is the verdict on a run in few words: a name alone is that of a straggler,
+// and an undecided run has one that may be.
+func statusAndName(status answer.Status, s *diagnose.Finding) string {
+	switch name := suspectName(s); {
+	case status == answer.Straggler:
+		return name
+	case status == answer.Hang:
+		return "hang: " + name
+	case status == answer.UndecidedRun && s.Rank != nil:
+		return "perhaps " + name
+	case status == answer.ImbalanceRun && s.Group != "":
+		return "imbalance: " + s.Group
+	}
+	return strings.ReplaceAll(status.String(), "_", " ")
 }
 
 // Who is who a finding is about, as tables have it.
@@ -100,7 +116,7 @@ func suspectName(s *diagnose.Finding) string {
 // shortPlace is suspectPlace in a word where there is one: names of runs need the room.
 func shortPlace(s *diagnose.Finding) string {
 	place := suspectPlace(s)
-	if word := stageWord(place); place == s.Stage && len(word) < len(place) {
+	if word := strings.TrimPrefix(stageWord(place), "the "); place == s.Stage && len(word) < len(place) {
 		return word
 	}
 	return place

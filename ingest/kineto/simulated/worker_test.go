@@ -1,4 +1,4 @@
-package kinetotest
+package simulated
 
 import (
 	"fmt"
@@ -65,7 +65,7 @@ func play(workers []*worker) {
 			idle = 0
 		}
 		if idle > 2 {
-			panic("kinetotest: the ranks of the job wait for each other for ever")
+			panic("the ranks of the job wait for each other for ever")
 		}
 	}
 }

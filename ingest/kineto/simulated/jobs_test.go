@@ -1,4 +1,4 @@
-package kinetotest_test
+package simulated
 
 import (
 	"bytes"
@@ -15,7 +15,6 @@ import (
 	"github.com/sfstat/sfstat/engine/whatif"
 	"github.com/sfstat/sfstat/engine/zscore"
 	"github.com/sfstat/sfstat/ingest/kineto"
-	"github.com/sfstat/sfstat/ingest/kineto/kinetotest"
 	"github.com/sfstat/sfstat/ingest/profiler"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/profile"
@@ -23,7 +22,7 @@ import (
 )
 
 // profiles reads the traces of a job.
-func profiles(t testing.TB, j *kinetotest.Job) []*profile.Rank {
+func profiles(t testing.TB, j *Job) []*profile.Rank {
 	t.Helper()
 	var ranks []*profile.Rank
 	for r, text := range j.Traces() {
@@ -40,7 +39,7 @@ func profiles(t testing.TB, j *kinetotest.Job) []*profile.Rank {
 	return jobs[0].Ranks
 }
 
-func divided(t testing.TB, j *kinetotest.Job) stages.Divided {
+func divided(t testing.TB, j *Job) stages.Divided {
 	t.Helper()
 	d, err := stages.Divide(profiles(t, j), stages.Options{Run: "job"})
 	if err != nil || len(d.Windows) != 1 {
@@ -50,7 +49,7 @@ func divided(t testing.TB, j *kinetotest.Job) stages.Divided {
 }
 
 // verdict diagnoses a job as sfstat diagnose does.
-func verdict(t testing.TB, j *kinetotest.Job) *diagnose.Verdict {
+func verdict(t testing.TB, j *Job) *diagnose.Verdict {
 	t.Helper()
 	d := divided(t, j)
 	s := diagnose.New(diagnose.Options{})
@@ -64,8 +63,8 @@ func verdict(t testing.TB, j *kinetotest.Job) *diagnose.Verdict {
 }
 
 // slow multiplies what a rank does in one part of a step.
-func slow(rank int, part kinetotest.Part, factor float64) func(kinetotest.Place) float64 {
-	return func(at kinetotest.Place) float64 {
+func slow(rank int, part Part, factor float64) func(Place) float64 {
+	return func(at Place) float64 {
 		if at.Rank == rank && at.Part == part {
 			return factor
 		}
@@ -90,9 +89,9 @@ func wantSuspect(t *testing.T, v *diagnose.Verdict, rank int, stage string) {
 // of data.next_wait, and the windows say in which microstep: nobody but it, and
 // only there, waits long.
 func TestMicrosteps(t *testing.T) {
-	j := &kinetotest.Job{DP: 4, Microsteps: 4, Steps: 10, Noise: 0.03}
-	j.Factor = func(at kinetotest.Place) float64 {
-		if at.Rank == 2 && at.Part == kinetotest.Data && at.Micro == 2 {
+	j := &Job{DP: 4, Microsteps: 4, Steps: 10, Noise: 0.03}
+	j.Factor = func(at Place) float64 {
+		if at.Rank == 2 && at.Part == Data && at.Micro == 2 {
 			return 250
 		}
 		return 1
@@ -108,7 +107,7 @@ func TestMicrosteps(t *testing.T) {
 		}
 		for k := range w.Steps() {
 			for r := range 4 {
-				if long, want := w.Durations[(k*stages+i)*4+r] > 5*kinetotest.Millisecond, r == 2 && name == "data.next_wait@2"; long != want {
+				if long, want := w.Durations[(k*stages+i)*4+r] > 5*Millisecond, r == 2 && name == "data.next_wait@2"; long != want {
 					t.Errorf("step %d, rank %d: %s takes %d ns", k, r, name, w.Durations[(k*stages+i)*4+r])
 				}
 			}
@@ -120,7 +119,7 @@ func TestMicrosteps(t *testing.T) {
 // TestUnevenMicrosteps: where steps have different numbers of microsteps the
 // stages are sums, which is said.
 func TestUnevenMicrosteps(t *testing.T) {
-	ranks := profiles(t, &kinetotest.Job{DP: 2, Microsteps: 3, Steps: 6})
+	ranks := profiles(t, &Job{DP: 2, Microsteps: 3, Steps: 6})
 	ranks[0].Steps[3].Microsteps = ranks[0].Steps[3].Microsteps[:1]
 	var exposed profile.Exposures
 	for e := range ranks[0].Steps[3].Device.Exposed.All() {
@@ -164,8 +163,8 @@ func stage(t *testing.T, w *trace.Window, name string) []int64 {
 // communication is; clocks that no collective tells are set by the messages.
 func TestPipeline(t *testing.T) {
 	for _, flat := range []bool{false, true} {
-		j := &kinetotest.Job{PP: 4, Microsteps: 6, Steps: 8, Noise: 0.03, Flat: flat, Factor: slow(2, kinetotest.Forward, 1.6),
-			Clock: func(rank int) int64 { return int64(rank) * 3 * kinetotest.Millisecond }}
+		j := &Job{PP: 4, Microsteps: 6, Steps: 8, Noise: 0.03, Flat: flat, Factor: slow(2, Forward, 1.6),
+			Clock: func(rank int) int64 { return int64(rank) * 3 * Millisecond }}
 		d := divided(t, j)
 		w := d.Windows[0]
 		wait, sent := stage(t, w, stages.RankWait), stage(t, w, "comm.model.backward")
@@ -189,8 +188,8 @@ func TestPipeline(t *testing.T) {
 // TestUnevenPipeline: a stage with half as many layers again, in kernels of its
 // own, does more work by design: it is told, and not called.
 func TestUnevenPipeline(t *testing.T) {
-	j := &kinetotest.Job{PP: 4, Microsteps: 6, Steps: 8, Noise: 0.03, Factor: slow(3, kinetotest.Forward, 2),
-		Kernel: func(at kinetotest.Place, layer int) string {
+	j := &Job{PP: 4, Microsteps: 6, Steps: 8, Noise: 0.03, Factor: slow(3, Forward, 2),
+		Kernel: func(at Place, layer int) string {
 			if at.Rank == 3 {
 				return "gemm_head"
 			}
@@ -206,7 +205,7 @@ func TestUnevenPipeline(t *testing.T) {
 // though the rank before it in the pipeline comes as late to its own
 // all-reduce; walks from both lead through the message to its forward pass.
 func TestPipelineReplicas(t *testing.T) {
-	j := &kinetotest.Job{PP: 2, DP: 4, Microsteps: 4, Steps: 10, Noise: 0.03, Factor: slow(5, kinetotest.Forward, 1.6)}
+	j := &Job{PP: 2, DP: 4, Microsteps: 4, Steps: 10, Noise: 0.03, Factor: slow(5, Forward, 1.6)}
 	wantSuspect(t, verdict(t, j), 5, "model.fwd_loss")
 	ops, err := stages.OpTrace(profiles(t, j), stages.Options{Run: "job"})
 	if err != nil {
@@ -236,26 +235,26 @@ func TestPipelineReplicas(t *testing.T) {
 // launch other operators, or of which one is longer in all replicas, are not,
 // and nobody is called for what its shard takes.
 func TestShards(t *testing.T) {
-	forward := func(at kinetotest.Place) bool { return at.Part == kinetotest.Forward }
+	forward := func(at Place) bool { return at.Part == Forward }
 	for name, tt := range map[string]struct {
-		job   kinetotest.Job
+		job   Job
 		want  int    // rank, −1: nobody
 		roles string // of rank 1
 	}{
-		"one of four":                     {kinetotest.Job{TP: 4, Factor: slow(2, kinetotest.Forward, 1.5)}, 2, "dp=1"},
-		"one in a pipeline with replicas": {kinetotest.Job{TP: 2, PP: 2, DP: 2, Microsteps: 4, Factor: slow(5, kinetotest.Forward, 1.6)}, 5, "dp=1,pp=0"},
-		"other operators": {kinetotest.Job{TP: 2, DP: 4, Kernel: func(at kinetotest.Place, layer int) string {
+		"one of four":                     {Job{TP: 4, Factor: slow(2, Forward, 1.5)}, 2, "dp=1"},
+		"one in a pipeline with replicas": {Job{TP: 2, PP: 2, DP: 2, Microsteps: 4, Factor: slow(5, Forward, 1.6)}, 5, "dp=1,pp=0"},
+		"other operators": {Job{TP: 2, DP: 4, Kernel: func(at Place, layer int) string {
 			if at.Rank%2 == 1 && layer == 0 {
 				return "gemm_vocabulary"
 			}
 			return "gemm"
-		}, Factor: func(at kinetotest.Place) float64 {
+		}, Factor: func(at Place) float64 {
 			if at.Rank%2 == 1 {
 				return 1.5
 			}
 			return 1
 		}}, -1, "dp=0,tp=1"},
-		"one shard is larger": {kinetotest.Job{TP: 2, DP: 4, Factor: func(at kinetotest.Place) float64 {
+		"one shard is larger": {Job{TP: 2, DP: 4, Factor: func(at Place) float64 {
 			if at.Rank%2 == 1 && forward(at) {
 				return 1.4
 			}

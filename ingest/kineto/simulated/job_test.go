@@ -1,12 +1,12 @@
-// Package kinetotest writes the traces that torch.profiler would have recorded
+// Package simulated tests what is made of the traces that torch.profiler would have recorded
 // of simulated jobs whose fault is known: data-parallel ones with microsteps,
-// pipelines, and tensor-parallel ones, for tests and fixtures.
+// pipelines, and tensor-parallel ones.
 //
 // Hosts launch work and run ahead; devices run it in the order of its queue;
 // collectives, and sends with their receives, begin on each member when that
 // member comes and end on all when the last one has come and the data are
 // over, as NCCL's kernels do.
-package kinetotest
+package simulated
 
 import (
 	"fmt"

@@ -1,10 +1,8 @@
-package kinetotest
+package simulated
 
 import (
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 )
 
@@ -65,17 +63,4 @@ func (w *worker) document() []byte {
 		panic(err) // all of it is numbers and text
 	}
 	return text
-}
-
-// Write writes the traces into a folder, which is made.
-func (j *Job) Write(folder string) error {
-	if err := os.MkdirAll(folder, 0o777); err != nil {
-		return err
-	}
-	for r, text := range j.Traces() {
-		if err := os.WriteFile(filepath.Join(folder, fmt.Sprintf("rank-%d.pt.trace.json", r)), text, 0o666); err != nil {
-			return err
-		}
-	}
-	return nil
 }

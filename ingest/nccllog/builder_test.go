@@ -69,8 +69,8 @@ func TestTopology(t *testing.T) {
 		{Device: logline.Device{Kind: nccl.GPU, ID: 0xc1000}, parent: 7, link: nccl.PCI, bandwidth: 12, rank: 1},
 	}, paths: []pathRow{{from: logline.Device{Kind: nccl.GPU, ID: 0x68000}, paths: []logline.Path{
 		{To: logline.Device{Kind: nccl.GPU, ID: 0x68000}, Bandwidth: 5000, Class: nccl.LOC},
-		{To: logline.Device{Kind: nccl.GPU, ID: 0xc1000}, Hops: 3, Bandwidth: 16, Class: nccl.SYS},
-		{To: logline.Device{Kind: nccl.NetworkPort, ID: 0xc}, Hops: 4, Bandwidth: 12.5, Class: nccl.PHB},
+		{To: logline.Device{Kind: nccl.GPU, ID: 0xc1000}, Bandwidth: 16, Class: nccl.SYS},
+		{To: logline.Device{Kind: nccl.NetworkPort, ID: 0xc}, Bandwidth: 12.5, Class: nccl.PHB},
 	}}}}}
 	if diff := cmp.Diff(want, log.blocks, cmp.AllowUnexported(block{}, node{}, pathRow{}), cmp.Comparer(func(a, b float64) bool { return a-b < 1e-9 && b-a < 1e-9 })); diff != "" {
 		t.Errorf("want −, got +:\n%s", diff)

@@ -33,7 +33,7 @@ func (b *Builder) groupOf(p int, c *logline.Call, line int64) int {
 	if i, ok := b.live[pointerKey{p, c.Comm}]; ok && b.groups[i].Ranks == c.Ranks {
 		return i
 	}
-	i := b.newGroup(p, line, logline.CommEvent{Pointer: c.Comm, Ranks: c.Ranks, Rank: -1, NVMLDev: -1, Split: -1})
+	i := b.newGroup(p, line, logline.CommEvent{Pointer: c.Comm, Ranks: c.Ranks, Rank: -1, Split: -1})
 	b.groups[i].inferred = true
 	return i
 }
@@ -48,7 +48,7 @@ func (b *Builder) newGroup(p int, line int64, e logline.CommEvent) int {
 	}
 	b.groups = append(b.groups, c)
 	b.live[pointerKey{p, e.Pointer}] = i
-	b.held += commBytes + int64(len(e.Func))
+	b.held += commBytes
 	return i
 }
 
@@ -98,7 +98,7 @@ func (c *communicator) adopt(e logline.CommEvent) {
 		c.ID = old.ID
 	}
 	if e.Parent == 0 {
-		c.CommEvent.Parent, c.CommEvent.Split, c.Color, c.Key = old.Parent, old.Split, old.Color, old.Key
+		c.CommEvent.Parent, c.CommEvent.Split, c.Color = old.Parent, old.Split, old.Color
 	}
 	if e.Split < 0 {
 		c.CommEvent.Split = old.Split

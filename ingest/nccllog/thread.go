@@ -68,7 +68,7 @@ func (b *Builder) tuning(p int, r *logline.Record) {
 
 func (b *Builder) keep(u *logline.Tuning) *comms.Tuning {
 	b.held += nodeBytes
-	return &comms.Tuning{Algo: u.Algo, Protocol: u.Protocol, Channels: u.Channels, CopyEngine: u.Kernel == logline.CopyEngine}
+	return &comms.Tuning{Algo: u.Algo, Protocol: u.Protocol, Channels: u.Channels, CopyEngine: u.CopyEngine}
 }
 
 // fits reports whether the line may be that of a call: operation, where it tells, and

@@ -10,9 +10,9 @@ func (r *Record) comm(text []byte) bool {
 		c.dec()
 		c.word("] ")
 	}
-	e := CommEvent{NVMLDev: -1, Split: -1}
+	e := CommEvent{Split: -1}
 	if len(c.b) > 4 && string(c.b[:4]) == "nccl" {
-		e.Func = function(c.name())
+		c.name()
 		c.word(" ")
 	}
 	c.word("comm 0x")
@@ -22,42 +22,10 @@ func (r *Record) comm(text []byte) bool {
 	if c.bad {
 		return false
 	}
-	if c.try(" nRanks ") {
-		r.shape(e, c)
-		return true
+	if !c.try(" nRanks ") { // those tell of nodes and local ranks
+		r.life(e, c)
 	}
-	r.life(e, c)
 	return true
-}
-
-// functions are those that make a communicator, so that each name is kept once.
-var functions = []string{"ncclCommInitRank", "ncclCommInitRankConfig", "ncclCommInitRankScalable", "ncclCommInitAll",
-	"ncclCommSplit", "ncclCommShrink", "ncclCommGrow"}
-
-func function(name []byte) string {
-	name = bytes.TrimSuffix(name, []byte("_impl")) // RCCL 2.27
-	for _, f := range functions {
-		if string(name) == f {
-			return f
-		}
-	}
-	return string(name)
-}
-
-// shape reads "comm 0x… rank 0 nRanks 24 nNodes 3 localRanks 8 localRank 0 …".
-func (r *Record) shape(e CommEvent, c cursor) {
-	e.Ranks = c.small()
-	c.word(" nNodes ")
-	e.Nodes = c.small()
-	c.word(" localRanks ")
-	e.LocalRanks = c.small()
-	c.word(" localRank ")
-	e.LocalRank = c.small()
-	if c.bad {
-		r.damaged("a communicator's shape that is cut short or overwritten")
-		return
-	}
-	r.Kind, r.Comm = ShapeLine, e
 }
 
 // life reads from " nranks" on: the fields that the version has, then how far it is.
@@ -67,7 +35,7 @@ func (r *Record) life(e CommEvent, c cursor) {
 	c.word(" cudaDev ")
 	e.CudaDev = c.small()
 	if c.try(" nvmlDev ") {
-		e.NVMLDev = c.small()
+		c.small()
 	}
 	if c.try(" busId ") {
 		e.Bus, e.HasBus = c.hex(), true
@@ -95,7 +63,7 @@ func (e *CommEvent) split(c *cursor) {
 	c.word(" color ")
 	e.Color = c.int()
 	c.word(" key ")
-	e.Key = c.int()
+	c.int()
 }
 
 // step reads the end: " - Init COMPLETE", "- Init START", nothing in 2.4. RCCL puts
@@ -113,25 +81,9 @@ func (e *CommEvent) step(c *cursor) Step {
 		return Started
 	case bytes.HasPrefix(end, []byte("Init COMPLETE")):
 		return Completed
-	case bytes.HasPrefix(end, []byte("Destroy COMPLETE")):
+	case bytes.HasPrefix(end, []byte("Destroy COMPLETE")), bytes.HasPrefix(end, []byte("Abort COMPLETE")):
 		return Destroyed
-	case bytes.HasPrefix(end, []byte("Abort COMPLETE")):
-		return Aborted
 	}
 	c.bad = true
 	return Announced
-}
-
-// channels reads "8 coll channels, 0 nvls channels, 8 p2p channels, 8 p2p channels
-// per peer", of the communicator that the thread is making.
-func (r *Record) channels(coll int64, c cursor) {
-	r.Kind = ChannelLine
-	r.Comm = CommEvent{CollChannels: int32(min(coll, 1<<16)), NVMLDev: -1, Split: -1}
-	for part := range bytes.SplitSeq(c.b, []byte(", ")) {
-		p := cursor{b: part}
-		n := p.dec()
-		if p.word(" p2p channels"); !p.bad && len(p.b) == 0 {
-			r.Comm.PeerToPeerChans = int32(min(n, 1<<16))
-		}
-	}
 }

@@ -11,7 +11,7 @@ var opCount = []byte(": opCount ")
 
 // classify says what a message of level INFO is, and reads it.
 func (r *Record) classify(text []byte) {
-	r.Kind = Info
+	r.Kind = Other
 	if len(text) == 0 {
 		r.damaged("a head without a message")
 		return
@@ -30,27 +30,20 @@ func (r *Record) classify(text []byte) {
 	}
 }
 
-// indented reads lines of the topology and of graphs.
+// indented reads lines of the topology.
 func (r *Record) indented(text []byte) {
 	inner := bytes.TrimLeft(text, " ")
-	switch {
-	case bytes.HasPrefix(inner, []byte("+ ")) || text[0] == '=':
+	if bytes.HasPrefix(inner, []byte("+ ")) || text[0] == '=' {
 		r.topology(text, inner)
-	case len(inner) > 0 && inner[0]-'0' < 10 && bytes.Contains(inner[:min(len(inner), 8)], []byte(" : ")):
-		r.Kind = GraphLine // " 0 : GPU/0-1000 GPU/0-2000"
 	}
 }
 
-// numbered reads "256 Bytes -> Algo 0 …" and "8 coll channels, …".
+// numbered reads "256 Bytes -> Algo 0 …".
 func (r *Record) numbered(text []byte) {
 	c := cursor{b: text}
 	n := c.dec()
-	switch {
-	case c.bad:
-	case c.try(" Bytes -> "):
+	if c.try(" Bytes -> ") {
 		r.tuning(nccl.UnknownOp, n, c)
-	case c.try(" coll channels, "):
-		r.channels(n, c)
 	}
 }
 
@@ -73,26 +66,16 @@ func (r *Record) worded(text []byte) {
 		}
 		return
 	}
-	for _, p := range prefixes {
-		if bytes.HasPrefix(text, p.text) {
-			if r.Kind = p.kind; p.kind == TopologyLine {
-				r.topology(text, text)
-			}
+	for _, device := range devices {
+		if bytes.HasPrefix(text, device) {
+			r.topology(text, text)
 			return
 		}
 	}
 }
 
-var prefixes = []struct {
-	text []byte
-	kind Kind
-}{
-	{[]byte("CPU/"), TopologyLine}, {[]byte("GPU/"), TopologyLine}, {[]byte("NVS/"), TopologyLine},
-	{[]byte("Pattern "), GraphLine}, {[]byte("Channel "), GraphLine}, {[]byte("Ring "), GraphLine}, {[]byte("Trees "), GraphLine},
-	{[]byte("Tree "), GraphLine}, {[]byte("NVLS Head "), GraphLine}, {[]byte("NVLS Trees "), GraphLine},
-	{[]byte("NCCL version "), VersionLine}, {[]byte("RCCL version "), VersionLine}, {[]byte("HIP version "), VersionLine},
-	{[]byte("ROCm version "), VersionLine},
-}
+// devices begin the lines of paths between devices.
+var devices = [...][]byte{[]byte("CPU/"), []byte("GPU/"), []byte("NVS/")}
 
 // named reads tuning lines that name their operation: "AllReduce: 8 Bytes -> …",
 // "AllGather [Symmetric]: …".
@@ -168,9 +151,8 @@ func (r *Record) tuning(op nccl.Op, bytes int64, c cursor) {
 	r.Kind = TuningLine
 	switch {
 	case c.try("cudaMemcpy"):
-		t.Kernel = CopyEngine
+		t.CopyEngine = true
 	case c.try("Kernel "):
-		t.Kernel = SymmetricKernel
 		c.name()
 		if c.try(" nchannels ") {
 			t.Channels = c.small()
@@ -201,10 +183,10 @@ func (t *Tuning) algorithm(c *cursor) {
 	t.Protocol = nccl.ParseProtocol(c.name())
 	if c.try(" channel") {
 		c.word("{Lo..Hi}={")
-		t.FirstChan = c.small()
+		first := c.small()
 		c.word("..")
-		if last := c.small(); last >= t.FirstChan && last < 1<<16 {
-			t.Channels = last - t.FirstChan + 1
+		if last := c.small(); last >= first && last < 1<<16 {
+			t.Channels = last - first + 1
 		}
 		c.word("}")
 	}

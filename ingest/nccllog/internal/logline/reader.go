@@ -102,8 +102,8 @@ func (r *Reader) fill(h Head, l level, text []byte) {
 	switch l {
 	case warn:
 		rec.Kind = WarnLine
-	case traced:
-		rec.Kind = TraceLine
+	case traced: // of builds with TRACE: says again what call lines say
+		rec.Kind = Other
 	default:
 		rec.classify(text)
 	}
@@ -118,18 +118,13 @@ func (r *Reader) passed(line []byte, size int64) {
 }
 
 // headless makes the record of a line without a head: a call may have
-// lost it to another process that wrote in between, and the version of up to 2.21 never had
-// one.
+// lost it to another process that wrote in between.
 func (r *Reader) headless(line []byte) {
 	rec := &r.record
 	rec.Head, rec.HasHead, rec.Text, rec.Why = Head{Device: -1}, false, line, ""
-	rec.Kind = Foreign
+	rec.Kind = Other
 	if i := bytes.Index(line, opCount); i >= 0 {
 		rec.call(line, i)
-		return
-	}
-	if bytes.HasPrefix(line, []byte("NCCL version ")) || bytes.HasPrefix(line, []byte("RCCL version ")) {
-		rec.Kind = VersionLine
 	}
 }
 

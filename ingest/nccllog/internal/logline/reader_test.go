@@ -127,10 +127,10 @@ func TestTunings(t *testing.T) {
 		{"262144 Bytes -> Algo 0 proto 1 time 54.707825", Tuning{Bytes: 262144, Algo: nccl.Tree, Protocol: nccl.LL128, Numeric: true}},
 		{"AllReduce: 8 Bytes -> Algo 1 proto 2 time 5.1", Tuning{Op: nccl.AllReduce, Bytes: 8, Algo: nccl.Ring, Protocol: nccl.Simple, Numeric: true}},
 		{"AllGather: 8 Bytes -> Algo RING proto LL channel{Lo..Hi}={0..7}", Tuning{Op: nccl.AllGather, Bytes: 8, Algo: nccl.Ring, Protocol: nccl.LL, Channels: 8}},
-		{"Reduce: 8 Bytes -> Algo COLLNET_DIRECT proto SIMPLE channel{Lo..Hi}={2..3}", Tuning{Op: nccl.Reduce, Bytes: 8, Algo: nccl.CollNetDirect, Protocol: nccl.Simple, Channels: 2, FirstChan: 2}},
+		{"Reduce: 8 Bytes -> Algo COLLNET_DIRECT proto SIMPLE channel{Lo..Hi}={2..3}", Tuning{Op: nccl.Reduce, Bytes: 8, Algo: nccl.CollNetDirect, Protocol: nccl.Simple, Channels: 2}},
 		{"AllReduce: 8 Bytes -> Algo Unknown proto LL channel{Lo..Hi}={0..0}", Tuning{Op: nccl.AllReduce, Bytes: 8, Protocol: nccl.LL, Channels: 1}},
-		{"AllGather [Symmetric]: 8 Bytes -> Kernel AllGather_LL nchannels 4 nthreads 512 nWorks 1", Tuning{Op: nccl.AllGather, Bytes: 8, Channels: 4, Kernel: SymmetricKernel}},
-		{"AlltoAll [Copy Engine]: 8 Bytes -> cudaMemcpy; CE synchronization with NVLS", Tuning{Op: nccl.AlltoAll, Bytes: 8, Kernel: CopyEngine}},
+		{"AllGather [Symmetric]: 8 Bytes -> Kernel AllGather_LL nchannels 4 nthreads 512 nWorks 1", Tuning{Op: nccl.AllGather, Bytes: 8, Channels: 4}},
+		{"AlltoAll [Copy Engine]: 8 Bytes -> cudaMemcpy; CE synchronization with NVLS", Tuning{Op: nccl.AlltoAll, Bytes: 8, CopyEngine: true}},
 	}
 	for _, tt := range tests {
 		got := records(t, "h:1:2 [0] NCCL INFO "+tt.text+"\n")
@@ -151,7 +151,7 @@ func TestTunings(t *testing.T) {
 
 // Communicator lines of every version.
 func TestCommLines(t *testing.T) {
-	base := CommEvent{Pointer: 0xabc, Rank: 1, Ranks: 4, CudaDev: 2, NVMLDev: -1, Split: -1}
+	base := CommEvent{Pointer: 0xabc, Rank: 1, Ranks: 4, CudaDev: 2, Split: -1}
 	with := func(change func(*CommEvent)) CommEvent {
 		e := base
 		change(&e)
@@ -161,34 +161,34 @@ func TestCommLines(t *testing.T) {
 		version, text string
 		want          CommEvent
 	}{
-		{"2.4", "comm 0xabc rank 1 nranks 4 cudaDev 2 nvmlDev 3", with(func(e *CommEvent) { e.NVMLDev = 3 })},
-		{"2.4", "comm 0xabc rank 1 nranks 4 cudaDev 2 nvmlDev 3 - Init COMPLETE", with(func(e *CommEvent) { e.NVMLDev, e.Step = 3, Completed })},
+		{"2.4", "comm 0xabc rank 1 nranks 4 cudaDev 2 nvmlDev 3", base},
+		{"2.4", "comm 0xabc rank 1 nranks 4 cudaDev 2 nvmlDev 3 - Init COMPLETE", with(func(e *CommEvent) { e.Step = Completed })},
 		{"2.5", "comm 0xabc rank 1 nranks 4 cudaDev 2 busId C1000 - Init COMPLETE",
 			with(func(e *CommEvent) { e.Bus, e.HasBus, e.Step = 0xc1000, true, Completed })},
 		{"2.16", "comm 0xabc rank 1 nranks 4 cudaDev 2 busId c1000 commId 0x9ad9b5e4ab2566da - Init COMPLETE",
 			with(func(e *CommEvent) { e.Bus, e.HasBus, e.ID, e.Step = 0xc1000, true, 0x9ad9b5e4ab2566da, Completed })},
 		{"2.18", "comm 0xabc rank 1 nranks 4 cudaDev 2 nvmlDev 3 busId c1000 commId 0x1 - Init START",
-			with(func(e *CommEvent) { e.NVMLDev, e.Bus, e.HasBus, e.ID, e.Step = 3, 0xc1000, true, 1, Started })},
+			with(func(e *CommEvent) { e.Bus, e.HasBus, e.ID, e.Step = 0xc1000, true, 1, Started })},
 		{"2.22", "ncclCommSplit comm 0xabc rank 1 nranks 4 cudaDev 2 nvmlDev 3 busId c1000 parent 0xdef color -5 key 7 commId 0x1 - Init COMPLETE",
 			with(func(e *CommEvent) {
-				e.Func, e.NVMLDev, e.Bus, e.HasBus, e.ID, e.Step = "ncclCommSplit", 3, 0xc1000, true, 1, Completed
-				e.Parent, e.Color, e.Key = 0xdef, -5, 7
+				e.Bus, e.HasBus, e.ID, e.Step = 0xc1000, true, 1, Completed
+				e.Parent, e.Color = 0xdef, -5
 			})},
 		{"2.24", "ncclCommSplit comm 0xabc rank 1 nranks 4 cudaDev 2 nvmlDev 3 busId c1000 parent 0xdef splitCount 2 color 5 key 7- Init START",
 			with(func(e *CommEvent) {
-				e.Func, e.NVMLDev, e.Bus, e.HasBus, e.Step = "ncclCommSplit", 3, 0xc1000, true, Started
-				e.Parent, e.Split, e.Color, e.Key = 0xdef, 2, 5, 7
+				e.Bus, e.HasBus, e.Step = 0xc1000, true, Started
+				e.Parent, e.Split, e.Color = 0xdef, 2, 5
 			})},
 		{"2.29", "[Rank 1] ncclCommInitRank comm 0xabc rank 1 nranks 4 cudaDev 2 nvmlDev 3 busId c1000 commId 0x1 - Init START",
 			with(func(e *CommEvent) {
-				e.Func, e.NVMLDev, e.Bus, e.HasBus, e.ID, e.Step = "ncclCommInitRank", 3, 0xc1000, true, 1, Started
+				e.Bus, e.HasBus, e.ID, e.Step = 0xc1000, true, 1, Started
 			})},
 		{"RCCL", "ncclCommInitRank_impl comm 0xabc rank 1 nranks 4 cudaDev 2 nvmlDev 3 busId c1000 commId 0x1 localSize 1 used 2 bytes on core 3 - Init COMPLETE",
 			with(func(e *CommEvent) {
-				e.Func, e.NVMLDev, e.Bus, e.HasBus, e.ID, e.Step = "ncclCommInitRank", 3, 0xc1000, true, 1, Completed
+				e.Bus, e.HasBus, e.ID, e.Step = 0xc1000, true, 1, Completed
 			})},
 		{"end", "comm 0xabc rank 1 nranks 4 cudaDev 2 busId c1000 - Abort COMPLETE",
-			with(func(e *CommEvent) { e.Bus, e.HasBus, e.Step = 0xc1000, true, Aborted })},
+			with(func(e *CommEvent) { e.Bus, e.HasBus, e.Step = 0xc1000, true, Destroyed })},
 	}
 	for _, tt := range tests {
 		got := records(t, "h:1:2 [0] NCCL INFO "+tt.text+"\n")

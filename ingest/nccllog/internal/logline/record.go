@@ -6,30 +6,14 @@ import "github.com/sfstat/sfstat/trace/nccl"
 type Kind uint8
 
 const (
-	Foreign  Kind = iota // a line without a head: of another program, or blank
-	Info                 // NCCL's, and nothing that is read further
+	Other    Kind = iota // nothing that is read further: of NCCL or, without a head, of another program
 	CallLine             // one call of the API
 	TuningLine
-	CommLine    // a communicator: begun, made, split, destroyed
-	ShapeLine   // nodes and local ranks of a communicator
-	ChannelLine // how many channels a communicator has
+	CommLine // a communicator: begun, made, split, destroyed
 	TopologyLine
-	GraphLine // rings, trees, patterns and transports
-	VersionLine
 	WarnLine
-	TraceLine // of builds with TRACE: says again what call lines say
-	Damaged   // begins like one of the above and cannot be read
+	Damaged // begins like one of the above and cannot be read
 )
-
-var kindNames = [...]string{"foreign", "info", "call", "tuning", "communicator", "shape", "channels", "topology", "graph",
-	"version", "warning", "trace", "damaged"}
-
-func (k Kind) String() string {
-	if int(k) < len(kindNames) {
-		return kindNames[k]
-	}
-	return "unknown"
-}
 
 // Clock says what a stamp counts.
 type Clock uint8
@@ -39,8 +23,6 @@ const (
 	Epoch                // since 1970 UTC
 	Wall                 // on the wall, in a zone that the log does not tell; read as if UTC
 )
-
-func (c Clock) String() string { return [...]string{"none", "epoch", "wall"}[min(c, Wall)] }
 
 // Head is what stands before the message. All of it may be lacking.
 type Head struct {
@@ -98,24 +80,14 @@ func (c *Call) Bytes() int64 {
 // Tuning is how NCCL chose to run a collective; only the communicator's first rank
 // prints it.
 type Tuning struct {
-	Op        nccl.Op // UnknownOp up to NCCL 2.22, which does not say
-	Bytes     int64
-	Algo      nccl.Algo
-	Protocol  nccl.Protocol
-	Channels  int32 // 0 where the line does not say
-	FirstChan int32
-	Kernel    Mechanism
-	Numeric   bool // the form of up to 2.23: bytes are of all ranks, and of a whole group
+	Op         nccl.Op // UnknownOp up to NCCL 2.22, which does not say
+	Bytes      int64
+	Algo       nccl.Algo
+	Protocol   nccl.Protocol
+	Channels   int32 // 0 where the line does not say
+	CopyEngine bool  // moves the data, and no kernel
+	Numeric    bool  // the form of up to 2.23: bytes are of all ranks, and of a whole group
 }
-
-// Mechanism says what moves the data of a collective.
-type Mechanism uint8
-
-const (
-	DeviceKernel Mechanism = iota
-	SymmetricKernel
-	CopyEngine // no kernel at all
-)
 
 // Step is how far a communicator has come.
 type Step uint8
@@ -124,27 +96,20 @@ const (
 	Announced Step = iota // 2.4, before Init COMPLETE
 	Started
 	Completed
-	Destroyed
-	Aborted
+	Destroyed // or aborted
 )
 
 // CommEvent is a line about the life of a communicator.
 type CommEvent struct {
 	Step    Step
-	Func    string // ncclCommInitRank and so on; "" up to 2.20
 	Pointer uint64
 	Rank    int32
 	Ranks   int32
 	CudaDev int32
-	NVMLDev int32  // -1 where the line does not say
 	Bus     uint64 // domain<<20 | bus<<12 | device<<4 | function
 	HasBus  bool
 	ID      uint64 // commId: equal on all ranks of the communicator; 0 where there is none
 	Parent  uint64 // pointer, of a split or shrink
 	Split   int64  // the parent's splits so far, -1 where the line does not say
 	Color   int64
-	Key     int64
-
-	Nodes, LocalRanks, LocalRank  int32 // ShapeLine
-	CollChannels, PeerToPeerChans int32 // ChannelLine
 }

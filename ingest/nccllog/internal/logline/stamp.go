@@ -1,6 +1,9 @@
 package logline
 
-import "bytes"
+import (
+	"bytes"
+	"time"
+)
 
 // splitStamp parts a stamp from the host that it is glued to: "19.5node03" is a
 // stamp of digits and one point, then the host, which NCCL cuts at its first
@@ -114,7 +117,7 @@ func (s *stamps) wall(b []byte, frac int64) (t int64, clock Clock, at int, ok bo
 			return 0, NoClock, 0, false
 		}
 		copy(s.date[:], b)
-		s.start = midnight(y, mon, d)
+		s.start = time.Date(y, time.Month(mon), d, 0, 0, 0, 0, time.UTC).UnixNano()
 	}
 	return s.start + int64(h*3600+m*60+sec)*1e9 + frac, Wall, at, true
 }
@@ -125,18 +128,4 @@ func two(b []byte) int {
 		return 1000
 	}
 	return int(b[0]-'0')*10 + int(b[1]-'0')
-}
-
-// midnight is nanoseconds from 1970 to that date, by the civil calendar (Hinnant 2014,
-// "chrono-compatible low-level date algorithms", days_from_civil).
-func midnight(y, m, d int) int64 {
-	if m <= 2 {
-		y--
-	}
-	era := y / 400
-	yoe := y - era*400
-	mp := (m + 9) % 12
-	doy := (153*mp+2)/5 + d - 1
-	doe := yoe*365 + yoe/4 - yoe/100 + doy
-	return int64(era*146097+doe-719468) * 86400 * 1e9
 }

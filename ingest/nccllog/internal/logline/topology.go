@@ -33,8 +33,7 @@ type TopologyItem struct {
 	Kind      ItemKind
 	Indent    int       // of the line's first character
 	Link      nccl.Link // from the device above to this one
-	Bandwidth float64   // of the link, GB/s; BlockStart: the largest of any
-	Total     float64   // BlockStart: of a GPU, GB/s
+	Bandwidth float64   // of the link, GB/s
 	Width     int       // NodeItem: of what stands before the device, which is how far its own devices are indented
 	Device    Device
 	Rank      int32  // GPU: its rank in the communicator, -1 where the line does not say
@@ -49,7 +48,6 @@ func (r *Record) topology(text, inner []byte) {
 	switch {
 	case c.try("=== System"):
 		t.Kind = BlockStart
-		t.Bandwidth, t.Total = systemWidth(c)
 	case c.try("==="):
 		t.Kind = BlockEnd
 	case c.try("+ "):
@@ -70,21 +68,6 @@ func (r *Record) topology(text, inner []byte) {
 		return
 	}
 	r.Topology = t
-}
-
-// systemWidth reads "maxBw 48.0 totalBw 370.8" and its forms of 2.5 to 2.13.
-func systemWidth(c cursor) (widest, total float64) {
-	for _, word := range [...]string{" : maxBw ", " : maxWidth "} {
-		if c.try(word) {
-			widest = c.number()
-			for _, second := range [...]string{" totalBw ", " totalWidth ", " maxSpeed "} {
-				if c.try(second) {
-					total = c.number()
-				}
-			}
-		}
-	}
-	return widest, total
 }
 
 // device reads "GPU/0-c1000 (3)" or, up to 2.20, "GPU/C1000 (3)".
@@ -114,7 +97,6 @@ func readDevice(c *cursor) Device {
 // Path is one entry of a path line.
 type Path struct {
 	To        Device
-	Hops      int32
 	Bandwidth float64 // of the narrowest link, GB/s
 	Class     nccl.Link
 }
@@ -127,7 +109,7 @@ func NextPath(b []byte) (p Path, rest []byte, ok bool) {
 	}
 	p.To = readDevice(&c)
 	c.word(" (")
-	p.Hops = c.small()
+	c.small() // hops
 	c.word("/")
 	p.Bandwidth = c.number()
 	c.word("/")

@@ -36,8 +36,8 @@ func (p *program) batchCommand() *cli.Command {
 			&cli.IntFlag{Name: "threads", Usage: "use `N` threads; by default one per core"},
 			minGainFlag(), gatesFlag(),
 			outputFlag("write the rows to `FILE` (.parquet, .csv or .jsonl), atomically; without it, only the summary is printed"),
-			batchFormatFlag(),
-			&cli.IntFlag{Name: "width", Category: forOutput, Usage: "wrap text at `N` columns, 40 or more; by default COLUMNS, else the terminal's width, else 80"},
+			choiceFor(forOutput, choice("format", "format of the summary", "text", "md")),
+			widthFlag(),
 		}, screenFlags()),
 		UsageText: `sfstat batch runs/ -o findings.parquet
 sfstat batch runs/ -o findings.parquet --resume
@@ -47,12 +47,6 @@ sfstat batch --summarize findings-*.parquet -o findings.parquet
 sfstat batch /shared/runs -o /shared/findings.parquet --slurm --shards 32 --sbatch=--partition=cpu`,
 		Action: p.batch,
 	}
-}
-
-func batchFormatFlag() cli.Flag {
-	f := choice("format", "format of the summary", "text", "md")
-	f.Category = forOutput
-	return f
 }
 
 func (p *program) batch(c *cli.Context) error {

@@ -10,18 +10,17 @@ import (
 )
 
 func limitFlag() cli.Flag {
-	return &cli.GenericFlag{Name: "limit", Value: &stringList{}, Category: forInput,
-		Usage: "hold bandwidths against what nccl-tests reached, before what links allow: `FILE` is what all_reduce_perf and its like printed, or wrote with -J (may be repeated)"}
+	return list(forInput, "limit", "hold bandwidths against what nccl-tests reached, before what links allow: `FILE` is what all_reduce_perf and its like printed, or wrote with -J (may be repeated)")
 }
 
 // benchmarks reads the files of --limit; nil without any.
 func benchmarks(c *cli.Context) (*capacity.Benchmarks, error) {
-	files, _ := c.Generic("limit").(*stringList)
-	if files == nil || len(*files) == 0 {
+	files := listed(c, "limit")
+	if len(files) == 0 {
 		return nil, nil
 	}
 	var all []nccl.Benchmark
-	for _, path := range *files {
+	for _, path := range files {
 		rows, err := benchmarksIn(path)
 		if err != nil {
 			return nil, badInput(err)

@@ -26,7 +26,7 @@ func (p *program) compareCommand() *cli.Command {
 			"when steps have become longer.",
 		Flags: join([]cli.Flag{
 			&cli.StringFlag{Name: "gate", Usage: "exit with 3 when steps are significantly longer, and by more than `SHARE`, such as 2% or 0.02"},
-			gateCertaintyFlag(),
+			failOnFlag("what exceeds the gate: a lower bound above the gate (strong); significantly longer, with an estimate above the gate (supported); or anything not shown to be within the gate (ambiguous); supported by default"),
 			&cli.Float64Flag{Name: "confidence", Value: 0.95, Usage: "simultaneous confidence `LEVEL` of all intervals, above 0.5 and below 1"},
 			&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "seed of the correction for the number of measures"},
 			choiceFor(forInput, choice("match", "pair runs that have the same name on both sides (name), or none", "name", "none")),
@@ -37,14 +37,6 @@ sfstat compare main/ branch/ --gate 2% --format md -o comparison.md
 sfstat compare before.parquet after.parquet --format json | jq '.rows[] | select(.verdict == "regression")'`,
 		Action: p.compare,
 	}
-}
-
-// gateCertaintyFlag is --fail-on where the finding is about --gate.
-func gateCertaintyFlag() cli.Flag {
-	f := choice("fail-on", "what exceeds the gate: a lower bound above the gate (strong); significantly longer, with an estimate above the gate (supported); or anything not shown to be within the gate (ambiguous); supported by default",
-		"", "strong", "supported", "ambiguous")
-	f.Category = forOutput
-	return f
 }
 
 func (p *program) compare(c *cli.Context) error {

@@ -26,20 +26,13 @@ func (p *program) compareSourcesCommand() *cli.Command {
 		Flags: join([]cli.Flag{
 			choice("match", "which step of one source is which of another: of the same number, or the n-th of each", "number", "order"),
 			stageMapFlag(), gatesFlag(),
-			failOnDifferenceFlag(),
+			failOnFlag("exit with 3 when the sources differ: in the stages to look into, or in any share beyond a tie too"),
 		}, selectionFlags(), resultFlags()),
 		UsageText: `sfstat compare-sources packets/ nsight/
 sfstat compare-sources packets.jsonl kineto/ nsight/ --format json
 sfstat compare-sources run.parquet nsight/ --match order --fail-on ambiguous`,
 		Action: p.compareSources,
 	}
-}
-
-// failOnDifferenceFlag is failOnFlag where the finding is that sources differ.
-func failOnDifferenceFlag() cli.Flag {
-	f := choice("fail-on", "exit with 3 when the sources differ: in the stages to look into, or in any share beyond a tie too", "", "strong", "supported", "ambiguous")
-	f.Category = forOutput
-	return f
 }
 
 func (p *program) compareSources(c *cli.Context) error {

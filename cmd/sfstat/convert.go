@@ -10,11 +10,9 @@ import (
 
 // targetFlags say where and how windows are written.
 func targetFlags() []cli.Flag {
-	to := choice("to", "what to write; without it the extension of the output says so", containerNames()...)
-	to.Category = forOutput
 	return []cli.Flag{
 		outputFlag("write to `OUT`: a .jsonl, .csv or .parquet file (.gz and .zst compress the first two), - for standard output, or a folder (a name without extension, or with a slash) with a file for each run"),
-		to,
+		choiceFor(forOutput, choice("to", "what to write; without it the extension of the output says so", containerNames()...)),
 	}
 }
 

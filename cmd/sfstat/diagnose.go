@@ -138,10 +138,7 @@ func failOn(c *cli.Context, found evidence.Confidence) error {
 }
 
 func verdictFailOnFlag() cli.Flag {
-	f := choice("fail-on", "exit with 3 when a finding of --min-gain or more is at least this certain, or when there is too little data",
-		"", "strong", "supported", "ambiguous", "too_little_data")
-	f.Category = forOutput
-	return f
+	return failOnFlag("exit with 3 when a finding of --min-gain or more is at least this certain, or when there is too little data", "too_little_data")
 }
 
 func minGainFlag() cli.Flag {

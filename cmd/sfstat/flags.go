@@ -33,6 +33,39 @@ func choice(name, usage string, choices ...string) *choiceFlag {
 // offers are the values that completion shows.
 func (f *choiceFlag) offers() []string { return f.choices }
 
+// choiceFor puts such a flag under a heading.
+func choiceFor(category string, f *choiceFlag) *choiceFlag {
+	f.Category = category
+	return f
+}
+
+// listFlag is a flag that may stand several times. (The slices of cli/v2 would
+// split a value at its commas.)
+type listFlag struct {
+	*cli.GenericFlag
+	begins []string // values, as completion offers them
+}
+
+func (f *listFlag) offers() []string { return f.begins }
+
+// list makes such a flag.
+func list(category, name, usage string, begins ...string) *listFlag {
+	return &listFlag{&cli.GenericFlag{Name: name, Value: &stringList{}, Category: category, Usage: usage}, begins}
+}
+
+type stringList []string
+
+func (l *stringList) Set(value string) error { *l = append(*l, value); return nil }
+func (l *stringList) String() string         { return strings.Join(*l, " ") }
+
+// listed are the values of a flag that may stand several times, as they were typed.
+func listed(c *cli.Context, name string) []string {
+	if l, ok := c.Generic(name).(*stringList); ok {
+		return *l
+	}
+	return nil
+}
+
 // The headings under which help lists flags.
 const (
 	forOutput = "Output"
@@ -40,9 +73,7 @@ const (
 )
 
 func formatFlag() cli.Flag {
-	f := choice("format", "output format", "text", "json", "csv", "md")
-	f.Category = forOutput
-	return f
+	return choiceFor(forOutput, choice("format", "output format", "text", "json", "csv", "md"))
 }
 
 func outputFlag(usage string) cli.Flag {
@@ -51,10 +82,8 @@ func outputFlag(usage string) cli.Flag {
 
 // screenFlags are what every command has.
 func screenFlags() []cli.Flag {
-	color := choice("color", "colour the output: auto does so on a terminal unless NO_COLOR is set", "auto", "always", "never")
-	color.Category = forOutput
 	return []cli.Flag{
-		color,
+		choiceFor(forOutput, choice("color", "colour the output: auto does so on a terminal unless NO_COLOR is set", "auto", "always", "never")),
 		&cli.BoolFlag{Name: "no-color", Category: forOutput, Usage: "the same as --color never"},
 		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Category: forOutput, Usage: "print only errors on standard error: no progress, no warnings"},
 		&cli.BoolFlag{Name: "no-progress", Category: forOutput, Usage: "no progress bar"},
@@ -78,12 +107,11 @@ func strictFlag() cli.Flag {
 
 // profileFlags say how profiler traces are read.
 func profileFlags() []cli.Flag {
-	timeline := choice("timeline", "clock the stages of profiler traces on the device or on the host; auto uses the device where most ranks recorded one",
-		"auto", "device", "host")
-	timeline.Category = forInput
-	unit := choice("unit", "time unit of a CSV or Parquet table whose column names have none (as data_ms has); ns by default", "", "ns", "us", "ms", "s")
-	unit.Category = forInput
-	return []cli.Flag{stageMapFlag(), timeline, unit}
+	return []cli.Flag{
+		stageMapFlag(),
+		choiceFor(forInput, choice("timeline", "clock the stages of profiler traces on the device or on the host; auto uses the device where most ranks recorded one", "auto", "device", "host")),
+		choiceFor(forInput, choice("unit", "time unit of a CSV or Parquet table whose column names have none (as data_ms has); ns by default", "", "ns", "us", "ms", "s")),
+	}
 }
 
 // timeZoneFlag is for commands that read what monitoring recorded.
@@ -117,10 +145,9 @@ func gatesFlag() cli.Flag {
 	return &cli.StringFlag{Name: "gates", Category: forInput, Usage: "read thresholds from `FILE`; sfstat gates prints a template"}
 }
 
-func failOnFlag() cli.Flag {
-	f := choice("fail-on", "exit with 3 when a finding is at least this certain", "", "strong", "supported", "ambiguous")
-	f.Category = forOutput
-	return f
+// failOnFlag asks for exit code 3 when something is found at least so surely, or one of more values.
+func failOnFlag(usage string, more ...string) cli.Flag {
+	return choiceFor(forOutput, choice("fail-on", usage, append([]string{"", "strong", "supported", "ambiguous"}, more...)...))
 }
 
 // join puts lists of flags together.

@@ -16,13 +16,11 @@ import (
 )
 
 func (p *program) gatesCommand() *cli.Command {
-	f := choice("format", "how to write them", "yaml", "json")
-	f.Category = forOutput
 	return &cli.Command{
 		Name: "gates", Usage: "print the current thresholds, in the format that --gates reads",
 		Description: "Labels depend on thresholds, called gates. This prints the current gates: the defaults, or those in the " +
 			"--gates file, with defaults for what it leaves out. Save the output, edit it, and pass it to --gates.",
-		Flags: append([]cli.Flag{gatesFlag(), f, outputFlag("write to `FILE` instead of standard output")}, screenFlags()...),
+		Flags: join([]cli.Flag{gatesFlag(), choiceFor(forOutput, choice("format", "how to write them", "yaml", "json")), outputFlag("write to `FILE` instead of standard output")}, screenFlags()),
 		UsageText: `sfstat gates
 sfstat gates -o gates.yaml
 sfstat diagnose run/ --gates gates.yaml`,
@@ -38,19 +36,10 @@ sfstat diagnose run/ --gates gates.yaml`,
 				if to.Format == report.JSON {
 					return to.JSON(g)
 				}
-				return writeGates(to.W, g)
+				return strictyaml.Encode(to.W, g)
 			})
 		},
 	}
-}
-
-func writeGates(w io.Writer, g gates.Gates) error {
-	e := yaml.NewEncoder(w)
-	e.SetIndent(2)
-	if err := e.Encode(g); err != nil {
-		return err
-	}
-	return e.Close()
 }
 
 // gatesLimit bounds a file of gates; a real one has 1 kB.

@@ -7,13 +7,14 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/engine/frontier/gates"
+	"github.com/sfstat/sfstat/internal/strictyaml"
 )
 
 func TestGatesReadBack(t *testing.T) {
 	g := gates.Default()
 	g.Tau, g.Leader.GapAbs, g.MissingRanks = 0.7, 2_500_000, 3
 	var text bytes.Buffer
-	if err := writeGates(&text, g); err != nil {
+	if err := strictyaml.Encode(&text, g); err != nil {
 		t.Fatal(err)
 	}
 	back, err := parseGates("gates.yaml", text.Bytes())

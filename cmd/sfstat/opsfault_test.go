@@ -31,7 +31,7 @@ func TestParseOpsFault(t *testing.T) {
 			t.Errorf("%s (-specification +typed):\n%s", typed, diff)
 		}
 	}
-	for _, typed := range []string{"", ",dp=1", "slow", "slow-worker,", "slow-worker,dp", "slow-worker,dp=-1", "slow-worker,factor=fast", "slow-worker,kind=none"} {
+	for _, typed := range []string{"", ",dp=1", "slow", "slow-worker,", "slow-worker,dp", "slow-worker,factor=fast", "slow-worker,kind=none"} {
 		if f, err := parseOpsFault(typed); err == nil {
 			t.Errorf("%q gives %+v", typed, f)
 		}

@@ -6,7 +6,6 @@ import (
 	"math"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -33,36 +32,17 @@ func (p *program) overheadCommand() *cli.Command {
 			&cli.Float64Flag{Name: "gate", Usage: "`SHARE` that the overhead should not exceed, as 0.01"},
 			&cli.IntFlag{Name: "replicates", Value: d.Replicates, Usage: "`N` resamples"},
 			&cli.Uint64Flag{Name: "seed", Value: d.Seed, Usage: "seed of the resamples"},
-			&cli.GenericFlag{Name: "against", Value: &stringList{}, Category: forInput, Usage: "the runs with it: a `PATH` as for BASE; may be given several times"},
+			list(forInput, "against", "the runs with it: a `PATH` as for BASE; may be given several times"),
 			choiceFor(forInput, choice("match", "which run of one side belongs to which of the other: in their order, of the same name, or whose names end in the same number",
 				"order", "name", "seed")),
 			&cli.StringFlag{Name: "pairs", Category: forInput, Usage: "times from `FILE` (CSV: pair, base_ns, with_ns) instead of runs; - is standard input"},
-			failOnGateFlag(),
+			failOnFlag("exit with 3 when the overhead is above the gate: surely, as estimated, or unless surely within"),
 		}, selectionFlags(), resultFlags()),
 		UsageText: `sfstat overhead off/ --against on/
 sfstat overhead off/ --against on/ --match seed --gate 0.01 --fail-on ambiguous
 sfstat overhead --pairs pairs.csv --confidence 0.99 --format json`,
 		Action: p.overhead,
 	}
-}
-
-// stringList is the values of a flag that may stand several times. (The slices of
-// cli/v2 would split a path at its commas.)
-type stringList []string
-
-func (l *stringList) Set(value string) error { *l = append(*l, value); return nil }
-func (l *stringList) String() string         { return strings.Join(*l, " ") }
-
-func choiceFor(category string, f *choiceFlag) *choiceFlag {
-	f.Category = category
-	return f
-}
-
-// failOnGateFlag is failOnFlag where the finding is about --gate.
-func failOnGateFlag() cli.Flag {
-	f := choice("fail-on", "exit with 3 when the overhead is above the gate: surely, as estimated, or unless surely within", "", "strong", "supported", "ambiguous")
-	f.Category = forOutput
-	return f
 }
 
 func (p *program) overhead(c *cli.Context) error {
@@ -149,7 +129,7 @@ func names[T fmt.Stringer](of []T) []string {
 
 // measurements are what the flags say to compare.
 func (p *program) measurements(c *cli.Context) ([]overhead.Measurement, overhead.By, error) {
-	against := *c.Generic("against").(*stringList)
+	against := listed(c, "against")
 	if file := c.String("pairs"); file != "" {
 		if c.Args().Present() || len(against) > 0 || c.IsSet("match") {
 			return nil, 0, badUsage("--pairs has both halves of every pair: it takes no paths, no --against and no --match")

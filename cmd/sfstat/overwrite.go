@@ -24,9 +24,7 @@ func (p *program) noteInputs(c *cli.Context) error {
 		}
 		if of, _ := placeholder(doc.GetUsage()); of == "FILE" || of == "PATH" {
 			p.outputs.reads(c.String(f.Names()[0]))
-			if list, ok := c.Generic(f.Names()[0]).(*stringList); ok {
-				p.outputs.reads(*list...)
-			}
+			p.outputs.reads(listed(c, f.Names()[0])...)
 		}
 	}
 	return p.outputs.refuse(c.String("output"))

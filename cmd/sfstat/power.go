@@ -1,9 +1,7 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"io"
 	"math"
 
 	"github.com/urfave/cli/v2"
@@ -134,14 +132,6 @@ func simulatedJob(c *cli.Context) ([]*trace.Window, error) {
 		return nil, badInput(err)
 	}
 	var windows []*trace.Window
-	for {
-		w, err := g.Next()
-		if errors.Is(err, io.EOF) {
-			return windows, nil
-		}
-		if err != nil {
-			return nil, badInput(err)
-		}
-		windows = append(windows, w)
-	}
+	err = g.Each(func(w *trace.Window) error { windows = append(windows, w); return nil })
+	return windows, badInput(err)
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -123,12 +122,7 @@ func readTruth(path string) ([]simulate.TruthRow, error) {
 	if path == "" {
 		return nil, badUsage("needs --truth FILE, the table of what the runs hide")
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, badInput(err)
-	}
-	defer f.Close()
-	rows, err := simulate.ReadTruth(path, f)
+	rows, err := campaign.ReadTruth(path)
 	if err == nil && len(rows) == 0 {
 		err = input.At(input.Pos{File: path}, errors.New("the truth table has no rows"))
 	}

@@ -16,7 +16,7 @@ import (
 // that has one of them for something else leaves it out.
 func selectionFlags(without ...string) []cli.Flag {
 	all := []cli.Flag{
-		&cli.GenericFlag{Name: "run", Value: &stringList{}, Category: forInput, Usage: "read only the run `NAME` (may be repeated)"},
+		list(forInput, "run", "read only the run `NAME` (may be repeated)"),
 		&cli.StringFlag{Name: "window", Category: forInput, Usage: "read only the windows numbered in `LIST`, such as 3 or 0-4,9"},
 		&cli.StringFlag{Name: "steps", Category: forInput, Usage: "read only the steps numbered `FIRST-LAST`, such as 100-199, or a single step"},
 		&cli.StringFlag{Name: "ranks", Category: forInput, Usage: "read only the ranks in `LIST`, such as 0-3,8"},
@@ -45,9 +45,7 @@ func newChooser(c *cli.Context) (*chooser, error) {
 		}
 		return c.String(name)
 	}
-	if list, ok := c.Generic("run").(*stringList); ok {
-		s.Runs = *list
-	}
+	s.Runs = listed(c, "run")
 	windows, err := numbers("--window", own("window"))
 	if err != nil {
 		return nil, err

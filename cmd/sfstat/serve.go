@@ -29,7 +29,7 @@ func (p *program) serveCommand() *cli.Command {
 			"asks nobody who they are: what it listens at decides who may read.",
 		Flags: join([]cli.Flag{
 			&cli.StringFlag{Name: "listen", Value: "127.0.0.1:8080", Usage: "answer at `ADDRESS`; port 0 takes a free one"},
-			&cli.GenericFlag{Name: "host", Value: &stringList{}, Usage: "answer requests for the host `NAME` as well; may be given several times"},
+			list("", "host", "answer requests for the host `NAME` as well; may be given several times"),
 			&cli.DurationFlag{Name: "every", Value: time.Second, Usage: "look every `LENGTH`"},
 			captureFlag(),
 			&cli.IntFlag{Name: "metrics-runs", Value: 100, Usage: "metrics of the `N` runs that cost most"},
@@ -71,11 +71,7 @@ func (p *program) serve(c *cli.Context) error {
 	p.err = &once{w: p.err, seen: map[string]bool{}}
 	s := serving{p: p, c: c, files: f, runs: make(map[string][]serve.Run), when: recorded{}, asked: capturing{}}
 	f.light, f.see = true, s.when.see
-	o := serve.Options{Version: thisBuild().Version, MetricsRuns: c.Int("metrics-runs"), Page: s.page, JSON: s.json}
-	if list, ok := c.Generic("host").(*stringList); ok {
-		o.Hosts = *list
-	}
-	s.server = serve.New(o)
+	s.server = serve.New(serve.Options{Version: thisBuild().Version, MetricsRuns: c.Int("metrics-runs"), Hosts: listed(c, "host"), Page: s.page, JSON: s.json})
 	return s.until(listener, s.work)
 }
 

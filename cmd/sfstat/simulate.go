@@ -11,9 +11,11 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
-	"go.yaml.in/yaml/v3"
 
+	"github.com/sfstat/sfstat/eval/campaign"
 	"github.com/sfstat/sfstat/eval/simulate"
+	"github.com/sfstat/sfstat/internal/strictyaml"
+	"github.com/sfstat/sfstat/trace"
 )
 
 // truthName is the table of what runs hide, in a folder of runs.
@@ -70,7 +72,7 @@ func (p *program) simulate(c *cli.Context) error {
 		return err
 	}
 	if c.Bool("print-spec") {
-		return p.emit(c, func(w io.Writer) error { return writeSpec(w, spec) })
+		return p.emit(c, func(w io.Writer) error { return strictyaml.Encode(w, spec) })
 	}
 	g, err := simulate.New(spec)
 	if err != nil {
@@ -85,16 +87,14 @@ func (p *program) simulate(c *cli.Context) error {
 		return err
 	}
 	s := newSink(p, t)
-	windows, err := drain(g, s)
+	windows := 0
+	err = g.Each(func(w *trace.Window) error { windows++; return s.Write(w) })
+	if err == nil && truthPath != "" {
+		err = p.writeTruth(truthPath, truth)
+	}
 	if err != nil {
 		s.Discard()
 		return err
-	}
-	if truthPath != "" {
-		if err := p.writeTruth(truthPath, truth); err != nil {
-			s.Discard()
-			return err
-		}
 	}
 	names, err := s.Commit()
 	if err != nil {
@@ -104,22 +104,6 @@ func (p *program) simulate(c *cli.Context) error {
 		p.remark(c, "%s of run %s written to %s", counted(windows, "window"), truth.Run, strings.Join(names, ", "))
 	}
 	return nil
-}
-
-func drain(g *simulate.Generator, s *sink) (windows int, err error) {
-	for {
-		w, err := g.Next()
-		if errors.Is(err, io.EOF) {
-			return windows, nil
-		}
-		if err == nil {
-			err = s.Write(w)
-		}
-		if err != nil {
-			return windows, err
-		}
-		windows++
-	}
 }
 
 // loadSpec is the specification of --spec, or the default, changed by the
@@ -198,15 +182,6 @@ func addFault(c *cli.Context, spec *simulate.Spec) error {
 	return nil
 }
 
-func writeSpec(w io.Writer, spec any) error {
-	e := yaml.NewEncoder(w)
-	e.SetIndent(2)
-	if err := e.Encode(spec); err != nil {
-		return err
-	}
-	return e.Close()
-}
-
 // simulatedTarget is where a run goes: into a folder, under its name and with
 // the truth beside it, or where --output says.
 func simulatedTarget(c *cli.Context, spec simulate.Spec, run string) (t target, truth string, err error) {
@@ -249,13 +224,9 @@ func (p *program) writeTruth(path string, truth simulate.Truth) error {
 }
 
 func knownTruth(path string) ([]simulate.TruthRow, error) {
-	f, err := os.Open(path)
+	rows, err := campaign.ReadTruth(path)
 	if errors.Is(err, os.ErrNotExist) || path == "-" {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return simulate.ReadTruth(path, f)
+	return rows, err
 }

@@ -17,14 +17,12 @@ import (
 
 	"github.com/sfstat/sfstat/eval/simulate/pipeline"
 	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/internal/strictyaml"
 	"github.com/sfstat/sfstat/trace/input"
 )
 
 func (p *program) simulateOpsCommand() *cli.Command {
 	d := pipeline.DefaultSpec()
-	to := choice("to", "what to write", containers[parquet].name, containers[wideCSV].name)
-	to.Category = forOutput
-	faults := newFaultFlag()
 	return &cli.Command{
 		Name: "simulate-ops", Usage: "generate operator traces of a hybrid-parallel job with a known culprit", ArgsUsage: "[SPEC.yaml|-]",
 		Description: "Writes into a folder what a profiler on every worker would have written: the trace, its layout, and the " +
@@ -38,27 +36,27 @@ func (p *program) simulateOpsCommand() *cli.Command {
 			&cli.IntFlag{Name: "microbatches", Usage: "microbatches of a replica in a step", Value: d.Layout.Microbatches},
 			&cli.IntFlag{Name: "steps", Usage: "recorded steps", Value: d.Steps.Count},
 			&cli.Uint64Flag{Name: "seed", Usage: "seed of all randomness"},
-			faults,
+			faultFlag(),
 			outputFlag("write into the folder `DIR`: trace-RUN, meta-RUN.yaml, truth-RUN.json, and RUN's rows of truth.csv"),
-			to,
+			choiceFor(forOutput, choice("to", "what to write", containers[parquet].name, containers[wideCSV].name)),
 		}, screenFlags()),
 		UsageText: `sfstat simulate-ops --fault slow-worker,dp=1,pp=2,factor=1.5 -o runs/
 sfstat simulate-ops --layout 8x4x2 --steps 20 --seed 7 --fault late-start,delay_ms=300,every=5 -o runs/
 sfstat simulate-ops --print-spec > spec.yaml
 sfstat simulate-ops spec.yaml --to csv -o runs/`,
-		Action: func(c *cli.Context) error { return p.simulateOps(c, *faults.typed) },
+		Action: p.simulateOps,
 	}
 }
 
 func layoutText(l pipeline.Layout) string { return fmt.Sprintf("%dx%dx%d", l.DP, l.PP, l.TP) }
 
-func (p *program) simulateOps(c *cli.Context, faults []string) error {
-	spec, err := p.loadOpsSpec(c, faults)
+func (p *program) simulateOps(c *cli.Context) error {
+	spec, err := p.loadOpsSpec(c)
 	if err != nil {
 		return err
 	}
 	if c.Bool("print-spec") {
-		return p.emit(c, func(w io.Writer) error { return writeSpec(w, spec) })
+		return p.emit(c, func(w io.Writer) error { return strictyaml.Encode(w, spec) })
 	}
 	t, err := opsTarget(c)
 	if err != nil {
@@ -103,7 +101,7 @@ func opsTarget(c *cli.Context) (target, error) {
 
 // loadOpsSpec is the specification that is given, or the default, changed by
 // the flags that are given.
-func (p *program) loadOpsSpec(c *cli.Context, faults []string) (pipeline.Spec, error) {
+func (p *program) loadOpsSpec(c *cli.Context) (pipeline.Spec, error) {
 	spec := pipeline.DefaultSpec()
 	if c.NArg() > 1 {
 		return spec, badUsage("takes one specification, found %q too", c.Args().Get(1))
@@ -136,6 +134,7 @@ func (p *program) loadOpsSpec(c *cli.Context, faults []string) (pipeline.Spec, e
 			return spec, err
 		}
 	}
+	faults := listed(c, "fault")
 	if len(faults) > 0 {
 		spec.Faults = nil
 	}

@@ -61,11 +61,9 @@ func versionText(w io.Writer) error {
 }
 
 func (p *program) versionCommand() *cli.Command {
-	f := choice("format", "how to write it", "text", "json")
-	f.Category = forOutput
 	return &cli.Command{
 		Name: "version", Usage: "print the version",
-		Flags:     append([]cli.Flag{f}, screenFlags()...),
+		Flags:     join([]cli.Flag{choiceFor(forOutput, choice("format", "how to write it", "text", "json"))}, screenFlags()),
 		UsageText: "sfstat version\nsfstat version --format json",
 		Action: func(c *cli.Context) error {
 			if err := noOperands(c); err != nil {

@@ -12,20 +12,20 @@ import (
 )
 
 func (p *program) whatifCommand() *cli.Command {
-	fixes := newFixFlag()
 	return &cli.Command{
 		Name: "whatif", Usage: "what uneven work costs, and what fixing a worker, stage or operator would save", ArgsUsage: "PATH...",
 		Description: "Replays the steps of operator traces and stage times with chosen operators as long as is ideal for their kind: the slowdown " +
 			"of the job, what each worker, stage, replica and kind of operator causes of it, and what each fix would save.",
 		Flags: join([]cli.Flag{
-			fixes,
+			list("", "fix", "price fixing `SELECTION` (may be repeated): "+orList(fixNames(""))+" with a value, or several joined by + or |; "+
+				"joined by commas all must match, as stage=3,op=forward-compute; without it the worst suspects are priced", fixNames("=")...),
 			choice("ideal", "what is ideal for an operator: the mean of its kind over all stages, or over those of its own stage", "all", "peers"),
 		}, traceFlags()),
 		UsageText: `sfstat whatif trace-job.parquet
 sfstat whatif trace-job.parquet --fix rank=4 --fix stage=3,op=forward-compute+backward-compute
 sfstat whatif trace-job.parquet --fix dp=1,step=16 --ideal peers
 sfstat whatif trace-job.parquet --format json | jq '.traces[0].blocking_slowdown'`,
-		Action: func(c *cli.Context) error { return p.whatif(c, *fixes.typed) },
+		Action: p.whatif,
 	}
 }
 
@@ -33,7 +33,8 @@ sfstat whatif trace-job.parquet --format json | jq '.traces[0].blocking_slowdown
 // priced where nothing was asked for, each.
 const suspected = 5
 
-func (p *program) whatif(c *cli.Context, typed []string) error {
+func (p *program) whatif(c *cli.Context) error {
+	typed := listed(c, "fix")
 	o := whatif.DefaultOptions()
 	if c.String("ideal") == "peers" {
 		o.Ideal = whatif.IdealOverPeers
@@ -68,33 +69,6 @@ func (p *program) whatif(c *cli.Context, typed []string) error {
 	return p.publish(c, in.problems, func(to report.Output) error { return to.WhatIf(results) })
 }
 
-// fixFlag collects --fix, which may be repeated, as it was typed. Commas are
-// part of a value.
-type fixFlag struct {
-	*cli.GenericFlag
-	typed *typedFixes
-}
-
-type typedFixes []string
-
-func (t *typedFixes) Set(value string) error { *t = append(*t, value); return nil }
-func (t *typedFixes) String() string         { return "" }
-
-func newFixFlag() *fixFlag {
-	typed := &typedFixes{}
-	return &fixFlag{typed: typed, GenericFlag: &cli.GenericFlag{Name: "fix", Value: typed,
-		Usage: "price fixing `SELECTION` (may be repeated): " + orList(fixNames()) + " with a value, or several joined by + or |; " +
-			"joined by commas all must match, as stage=3,op=forward-compute; without it the worst suspects are priced"}}
-}
-
-func (f *fixFlag) offers() []string {
-	var out []string
-	for _, name := range fixNames() {
-		out = append(out, name+"=")
-	}
-	return out
-}
-
 // fixFields are what a selection can name; each adds one value.
 var fixFields = []struct {
 	name string
@@ -107,10 +81,11 @@ var fixFields = []struct {
 	{"step", func(w *whatif.Where, s string) error { return addNumber(&w.Steps, s) }},
 }
 
-func fixNames() []string {
+// fixNames are their names, each with an end.
+func fixNames(end string) []string {
 	var names []string
 	for _, f := range fixFields {
-		names = append(names, f.name)
+		names = append(names, f.name+end)
 	}
 	return names
 }
@@ -157,5 +132,5 @@ func addFix(w *whatif.Where, name, values string) error {
 		}
 		return nil
 	}
-	return fmt.Errorf("nothing is called %q, expected %s, with =VALUE%s", name, orList(fixNames()), suggestion(name, fixNames(), ""))
+	return fmt.Errorf("nothing is called %q, expected %s, with =VALUE%s", name, orList(fixNames("")), suggestion(name, fixNames(""), ""))
 }

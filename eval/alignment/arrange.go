@@ -11,10 +11,9 @@ import (
 	"slices"
 	"strconv"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/sfstat/sfstat/eval/campaign/communication"
 	"github.com/sfstat/sfstat/internal/atomicfile"
+	"github.com/sfstat/sfstat/internal/strictyaml"
 )
 
 // arrange makes a recording of every scenario.
@@ -65,13 +64,7 @@ func arrangeOne(from, to string) error {
 	if err != nil {
 		return err
 	}
-	return atomicfile.WriteFile(filepath.Join(to, "model.yaml"), func(w io.Writer) error {
-		e := yaml.NewEncoder(w)
-		if err := e.Encode(m); err != nil {
-			return err
-		}
-		return e.Close()
-	})
+	return atomicfile.WriteFile(filepath.Join(to, "model.yaml"), func(w io.Writer) error { return strictyaml.Encode(w, m) })
 }
 
 // link makes a link, in the place of one that is there.

@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"os"
 	"slices"
 	"strings"
 
@@ -25,6 +26,16 @@ type runCase struct {
 type hiddenRank struct {
 	Rank  int    `json:"rank"`
 	Stage string `json:"stage"`
+}
+
+// ReadTruth reads a truth table.
+func ReadTruth(path string) ([]simulate.TruthRow, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return simulate.ReadTruth(path, f)
 }
 
 // cases groups the rows of a truth table by run.

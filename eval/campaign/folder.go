@@ -14,13 +14,13 @@ import (
 	"slices"
 
 	"github.com/gofrs/flock"
-	"go.yaml.in/yaml/v3"
 
 	"github.com/sfstat/sfstat/archive"
 	"github.com/sfstat/sfstat/engine/frontier/gates"
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/internal/atomicfile"
+	"github.com/sfstat/sfstat/internal/strictyaml"
 	"github.com/sfstat/sfstat/trace/input"
 )
 
@@ -183,19 +183,10 @@ func (f *folder) begin(s *Spec, e *Execution) error {
 	if err != nil {
 		return err
 	}
-	if err := e.write(filepath.Join(f.path, specName), s.write); err != nil {
+	if err := e.write(filepath.Join(f.path, specName), func(w io.Writer) error { return strictyaml.Encode(w, s) }); err != nil {
 		return err
 	}
 	return e.write(filepath.Join(f.path, truthName), func(w io.Writer) error { return simulate.WriteTruth(w, truth) })
-}
-
-func (s *Spec) write(w io.Writer) error {
-	e := yaml.NewEncoder(w)
-	e.SetIndent(2)
-	if err := e.Encode(s); err != nil {
-		return err
-	}
-	return e.Close()
 }
 
 func truthOf(tasks []Task) ([]simulate.TruthRow, error) {

@@ -13,7 +13,6 @@ import (
 
 	"github.com/sfstat/sfstat/engine/stages"
 	"github.com/sfstat/sfstat/eval/crosscheck"
-	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/trace/input"
@@ -76,15 +75,10 @@ func (f *folder) known(path string) (map[string]*runCase, error) {
 		return nil, err
 	}
 	all := cases(rows)
-	file, err := os.Open(path)
+	more, err := ReadTruth(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return all, nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	more, err := simulate.ReadTruth(path, file)
 	maps.Copy(all, cases(more))
 	return all, err
 }

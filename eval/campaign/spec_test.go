@@ -11,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/sfstat/sfstat/eval/simulate"
+	"github.com/sfstat/sfstat/internal/strictyaml"
 )
 
 // TestSpecsOfTheEvaluation: every specification that comes with the project can
@@ -90,7 +91,7 @@ func TestEveryKey(t *testing.T) {
 	}
 
 	var again bytes.Buffer
-	if err := s.write(&again); err != nil {
+	if err := strictyaml.Encode(&again, s); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(again.String(), `seeds:

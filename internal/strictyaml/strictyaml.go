@@ -1,4 +1,4 @@
-// Package strictyaml reads YAML that people write: what is not known is refused,
+// Package strictyaml reads and writes YAML that people write: what is not known is refused,
 // and errors say where.
 package strictyaml
 
@@ -55,6 +55,16 @@ func Decode(name string, text []byte, v any) error {
 		return input.At(pos, input.Bad(input.ErrFormat, "%s is 0, which says nothing: leave it out for what is usual, or give another number", key.Value))
 	}
 	return nil
+}
+
+// Encode writes what Decode reads.
+func Encode(w io.Writer, v any) error {
+	e := yaml.NewEncoder(w)
+	e.SetIndent(2)
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	return e.Close()
 }
 
 // placed puts the first thing that the library complains about behind its

@@ -7,15 +7,15 @@ import (
 
 // Finding is one answer: what delays whom, where, how much, how sure.
 type Finding struct {
-	Kind  Kind
-	Cause Cause
+	Kind  Kind  `json:"kind"`
+	Cause Cause `json:"cause"`
 	Place
+	Confidence   evidence.Confidence `json:"confidence"`
+	BelowMinGain bool                `json:"below_min_gain"` // smaller than Options.MinGain, however sure
 	Cost
-	Confidence   evidence.Confidence
-	BelowMinGain bool                   // smaller than Options.MinGain, however sure
-	Evidence     []evidence.Observation // for it, strongest first; then what a higher confidence lacks
-	Windows      []int64                // numbers of the windows that show it
-	Detail       int                    // index in RunVerdict.Windows of the one that the evidence is from
+	Evidence []evidence.Observation `json:"evidence"` // for it, strongest first; then what a higher confidence lacks
+	Windows  []int64                `json:"windows"`  // numbers of the windows that show it
+	Detail   int                    `json:"-"`        // index in RunVerdict.Windows of the one that the evidence is from
 }
 
 // Flagged reports whether a finding is certain and large enough to act on.
@@ -76,27 +76,27 @@ func (c Cause) String() string { return enum.Name(causeNames[:], c) }
 // Place is where a finding is. Whatever does not apply, or is not known, is
 // zero.
 type Place struct {
-	Rank      *int   // global; nil when it is not one rank, or cannot be told
-	Host      string // of the rank, or the host that is suspected
-	LocalRank *int
-	Role      string // place of the rank in the layout
-	Stage     string
-	Op        string
-	Seq       *int // of the instance in its step; nil: all of them
-	Group     string
-	Ranks     []int // at the ends of a link, of a communicator, or late together
-	Source    *evidence.SourceLine
+	Rank      *int                 `json:"rank"`             // global; nil when it is not one rank, or cannot be told
+	Host      string               `json:"host" null:"zero"` // of the rank, or the host that is suspected
+	LocalRank *int                 `json:"local_rank"`
+	Role      string               `json:"role" null:"zero"` // place of the rank in the layout
+	Stage     string               `json:"stage" null:"zero"`
+	Op        string               `json:"op" null:"zero"`
+	Seq       *int                 `json:"seq"` // of the instance in its step; nil: all of them
+	Group     string               `json:"group" null:"zero"`
+	Ranks     []int                `json:"ranks"` // at the ends of a link, of a communicator, or late together
+	Source    *evidence.SourceLine `json:"source_line"`
 }
 
 // Cost is what a finding costs. Times are nanoseconds.
 type Cost struct {
-	Excess    int64   // by which a step that it struck is longer than one without it
-	Step      int64   // length of a struck step
-	Explained int64   // exposed time that it explains, over all steps that it struck
-	Score     float64 // Explained as a fraction of the windows that show it
-	Gain      float64 // fraction of the struck steps that fixing it alone saves
-	RunGain   float64 // the same of the whole run
-	Struck    Struck
+	Gain      float64 `json:"gain"`     // fraction of the struck steps that fixing it alone saves
+	RunGain   float64 `json:"run_gain"` // the same of the whole run
+	Struck    Struck  `json:"steps_struck"`
+	Step      int64   `json:"step_ns"`      // length of a struck step
+	Excess    int64   `json:"excess_ns"`    // by which a step that it struck is longer than one without it
+	Explained int64   `json:"explained_ns"` // exposed time that it explains, over all steps that it struck
+	Score     float64 `json:"score"`        // Explained as a fraction of the windows that show it
 }
 
 // times is a part of a cost, in the same steps.
@@ -108,15 +108,20 @@ func (c Cost) times(part float64) Cost {
 
 // Struck is which steps a finding struck.
 type Struck struct {
-	Count, Of   int
-	First, Last int64 // as recorded
-	Pattern     Pattern
+	Count int   `json:"count"`
+	Of    int   `json:"of"`
+	First int64 `json:"first" null:"negative,without Count"` // as recorded; −1: not known
+	Last  int64 `json:"last" null:"negative,without Count"`
+
+	Pattern Pattern `json:"pattern"`
 	// Low and High bound the part of the steps that it strikes, ExcessLow and ExcessHigh Own,
-	// at 95 % each; 0: not known.
-	Low, High             float64
-	Own                   int64 // mean over those steps of what its stage takes beyond its peers, or the step beyond others, ns; what others wait for (Cost.Excess) may be less
-	ExcessLow, ExcessHigh int64
-	P                     float64 // chance of so clear a stretch, if struck steps lay anywhere
+	// at 95 % each. High is 0 where none of these is known.
+	Low        float64 `json:"rate_low" null:"without High"`
+	High       float64 `json:"rate_high" null:"zero"`
+	ExcessLow  int64   `json:"excess_low_ns" null:"without High"`
+	ExcessHigh int64   `json:"excess_high_ns" null:"without High"`
+	Own        int64   `json:"-"`                     // mean over those steps of what its stage takes beyond its peers, or the step beyond others, ns; what others wait for (Cost.Excess) may be less
+	P          float64 `json:"p" null:"without High"` // chance of so clear a stretch, if struck steps lay anywhere
 }
 
 // rate is the fraction of the steps that were struck.

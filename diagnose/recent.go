@@ -13,10 +13,12 @@ import (
 // Stretch is what is kept of windows that were judged together before those of a
 // verdict. It has the resolution of [mostEarlier]: stretches with one answer are one.
 type Stretch struct {
-	First, Last    int64 // steps, as recorded
-	Windows, Steps int
-	Status         answer.Status
-	Suspect        *Finding // what the status is about, with its cost over the stretch and no evidence; nil: nothing
+	First   int64         `json:"first_step"` // as recorded
+	Last    int64         `json:"last_step"`
+	Windows int           `json:"windows"`
+	Steps   int           `json:"steps"`
+	Status  answer.Status `json:"status"`
+	Suspect *Finding      `json:"suspect"` // what the status is about, with its cost over the stretch and no evidence; nil: nothing
 }
 
 const (

@@ -21,7 +21,8 @@ import (
 //   - a piece of evidence is its kind and its fields in one object;
 //   - a field with the tag embed has its fields among the others;
 //   - a field with the tag null:"zero" is null when it is zero (an empty list
-//     too), one with null:"negative" when it is less than 0.
+//     too), one with null:"negative" when it is less than 0, and one with
+//     null:"without Other" when that field of the same struct is zero.
 func appendJSON(dst []byte, v reflect.Value) ([]byte, error) {
 	if !v.IsValid() {
 		return append(dst, "null"...), nil
@@ -143,7 +144,7 @@ func eachField(v reflect.Value, yield func(string, reflect.Value) bool) bool {
 		if name == "" {
 			name = at.Name
 		}
-		if isNull(at.Tag.Get("null"), field) {
+		if isNull(at.Tag.Get("null"), v, field) {
 			field = reflect.Value{}
 		}
 		if !yield(name, field) {
@@ -153,18 +154,22 @@ func eachField(v reflect.Value, yield func(string, reflect.Value) bool) bool {
 	return true
 }
 
-// isNull reports whether a field stands for nothing by its tag.
-func isNull(tag string, v reflect.Value) bool {
-	switch tag {
-	case "zero":
-		if x, ok := v.Interface().(interface{ IsZero() bool }); ok {
-			return x.IsZero()
+// isNull reports whether a field of a struct stands for nothing by any rule of its tag.
+func isNull(tag string, of, v reflect.Value) bool {
+	for rule := range strings.SplitSeq(tag, ",") {
+		other, without := strings.CutPrefix(rule, "without ")
+		if rule == "zero" && isZero(v) || rule == "negative" && v.Int() < 0 || without && isZero(of.FieldByName(other)) {
+			return true
 		}
-		return v.IsZero() || empty(v)
-	case "negative":
-		return v.Int() < 0
 	}
 	return false
+}
+
+func isZero(v reflect.Value) bool {
+	if x, ok := v.Interface().(interface{ IsZero() bool }); ok {
+		return x.IsZero()
+	}
+	return v.IsZero() || empty(v)
 }
 
 // empty reports whether v is a list or map without items.

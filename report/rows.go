@@ -268,11 +268,15 @@ func (f fieldAt) in(v reflect.Value) reflect.Value {
 	if !v.IsValid() {
 		return v
 	}
-	field, err := v.FieldByIndexErr(f.index)
-	if err != nil || isNull(f.null, field) {
+	last := len(f.index) - 1
+	of, err := v.FieldByIndexErr(f.index[:last])
+	if of.Kind() == reflect.Pointer {
+		of = of.Elem()
+	}
+	if err != nil || !of.IsValid() || isNull(f.null, of, of.Field(f.index[last])) {
 		return reflect.Value{}
 	}
-	return field
+	return of.Field(f.index[last])
 }
 
 // layoutOf are the fields of a type of structs, as eachField has them of a value,

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/parallel"
@@ -40,7 +41,7 @@ func (o Output) Matches(r *comm.Result) error {
 type trafficJSON struct {
 	Headline      string             `json:"headline"`
 	Confidence    string             `json:"confidence"`
-	Suspects      []suspectJSON      `json:"suspects"`
+	Suspects      []diagnose.Finding `json:"suspects"`
 	Undecided     []answer.Undecided `json:"undecided"`
 	Next          []answer.Action    `json:"next"`
 	OpCounts      map[string]int64   `json:"op_counts"`

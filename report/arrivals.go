@@ -55,7 +55,7 @@ type arrivalJobJSON struct {
 	Clocks  []arrivals.Clock `json:"clocks"`
 	Late    []lateRank       `json:"late"`
 	Set     *arrivals.Set    `json:"late_set"`
-	Places  []arrivalAt      `json:"places"`
+	Places  []arrivals.Place `json:"places"`
 }
 
 type lateRank struct {
@@ -83,33 +83,9 @@ type lateRank struct {
 	Clock     bool          `json:"clock_not_excluded"`
 }
 
-type arrivalAt struct {
-	Op      string        `json:"op"`
-	Group   string        `json:"group"`
-	Desc    *string       `json:"group_description"`
-	Stage   *string       `json:"stage"`
-	Phase   string        `json:"phase"`
-	Line    arrivals.Line `json:"source_line" null:"zero"`
-	After   string        `json:"after"`
-	AfterAt arrivals.Line `json:"after_line" null:"zero"`
-	Waits   int           `json:"waits_for"`
-	Points  int           `json:"points"`
-	Members int           `json:"members"`
-	Skew    int64         `json:"skew_ns"`
-	Noise   int64         `json:"noise_ns"`
-	Strikes int           `json:"strikes"`
-	Repeats bool          `json:"repeats"`
-	Ranks   []rankAtAt    `json:"ranks"`
-}
-
-type rankAtAt struct {
-	arrivals.RankAt
-	P float64 `json:"p"`
-}
-
 func (j Arrivals) wire() arrivalJobJSON {
 	out := arrivalJobJSON{Run: j.Run, Ranks: j.Ranks, Missing: j.Missing, Calls: j.Calls, Lost: j.Lost, Begin: j.Begin, End: j.End, Step: j.Step,
-		ByOrder: j.ByOrder, Silent: j.Silent, Clocks: j.Clocks, Set: j.Set, Late: []lateRank{}, Places: []arrivalAt{}}
+		ByOrder: j.ByOrder, Silent: j.Silent, Clocks: j.Clocks, Set: j.Set, Places: j.Places}
 	for _, l := range j.Late {
 		p := &j.Places[l.Place]
 		x := lateRank{Rank: l.Rank, Host: optionalString(l.Host), Stage: optionalString(p.Stage), Op: p.Op, Group: l.Group, Line: p.Line, Place: l.Place,
@@ -122,15 +98,6 @@ func (j Arrivals) wire() arrivalJobJSON {
 			x.FirstStep, x.LastStep = &l.Steps[0], &l.Steps[1]
 		}
 		out.Late = append(out.Late, x)
-	}
-	for i := range j.Places {
-		p := &j.Places[i]
-		x := arrivalAt{Op: p.Op, Group: p.Group, Desc: optionalString(p.Desc), Stage: optionalString(p.Stage), Phase: p.Line.Phase.String(), Line: p.Line,
-			After: p.After, AfterAt: p.AfterAt, Waits: p.Waits, Points: p.Points, Members: p.Members, Skew: p.Skew, Noise: p.Noise, Strikes: p.Strikes, Repeats: p.Repeats, Ranks: []rankAtAt{}}
-		for _, r := range p.Ranks {
-			x.Ranks = append(x.Ranks, rankAtAt{r, math.Exp(r.LogP)})
-		}
-		out.Places = append(out.Places, x)
 	}
 	return out
 }

@@ -63,32 +63,3 @@ func opsWords(d strategy.Dimension) string {
 	}
 	return text
 }
-
-type dimensionJSON struct {
-	Kind       string      `json:"kind"`
-	Ranks      *int        `json:"nranks"`
-	Groups     int         `json:"groups"`
-	Variant    string      `json:"variant"`
-	Steps      int         `json:"steps"`
-	Operations []countJSON `json:"large_calls"`
-}
-
-type countJSON struct {
-	Op    string `json:"op"`
-	Calls int    `json:"calls"`
-}
-
-func strategyOf(r *comm.Result) []dimensionJSON {
-	out := []dimensionJSON{}
-	for _, d := range strategy.Of(r) {
-		j := dimensionJSON{Kind: d.Kind.String(), Groups: d.Groups, Variant: d.Variant.String(), Steps: d.Steps, Operations: []countJSON{}}
-		if d.Ranks > 0 {
-			j.Ranks = &d.Ranks
-		}
-		for _, o := range d.Ops {
-			j.Operations = append(j.Operations, countJSON{o.Op.String(), o.Calls})
-		}
-		out = append(out, j)
-	}
-	return out
-}

@@ -9,6 +9,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/parallel"
+	"github.com/sfstat/sfstat/engine/comm/strategy"
 	"github.com/sfstat/sfstat/trace/comms"
 )
 
@@ -39,26 +40,26 @@ func (o Output) Matches(r *comm.Result) error {
 }
 
 type trafficJSON struct {
-	Headline      string             `json:"headline"`
-	Confidence    string             `json:"confidence"`
-	Suspects      []diagnose.Finding `json:"suspects"`
-	Undecided     []answer.Undecided `json:"undecided"`
-	Next          []answer.Action    `json:"next"`
-	OpCounts      map[string]int64   `json:"op_counts"`
-	Unparsed      int64              `json:"unparsed_lines"`
-	Ranks         []commRankJSON     `json:"ranks"`
-	Strategy      []dimensionJSON    `json:"strategy"`
-	Communicators []communicatorJSON `json:"communicators"`
-	Clocks        []clockJSON        `json:"clocks"`
-	Matches       matchesJSON        `json:"matches"`
-	Lateness      []latenessJSON     `json:"lateness"`
-	Bandwidth     []bandwidthJSON    `json:"bandwidth"`
-	Slow          []slowJSON         `json:"slow"`
-	Messages      []messageJSON      `json:"messages"`
-	Accounts      []accountJSON      `json:"volumes"`
-	Warnings      []warningJSON      `json:"warnings"`
-	NotRead       []exampleJSON      `json:"not_understood"`
-	Notes         []string           `json:"notes"`
+	Headline      string               `json:"headline"`
+	Confidence    string               `json:"confidence"`
+	Suspects      []diagnose.Finding   `json:"suspects"`
+	Undecided     []answer.Undecided   `json:"undecided"`
+	Next          []answer.Action      `json:"next"`
+	OpCounts      map[string]int64     `json:"op_counts"`
+	Unparsed      int64                `json:"unparsed_lines"`
+	Ranks         []commRankJSON       `json:"ranks"`
+	Strategy      []strategy.Dimension `json:"strategy"`
+	Communicators []communicatorJSON   `json:"communicators"`
+	Clocks        []clockJSON          `json:"clocks"`
+	Matches       matchesJSON          `json:"matches"`
+	Lateness      []latenessJSON       `json:"lateness"`
+	Bandwidth     []bandwidthJSON      `json:"bandwidth"`
+	Slow          []slowJSON           `json:"slow"`
+	Messages      []messageJSON        `json:"messages"`
+	Accounts      []accountJSON        `json:"volumes"`
+	Warnings      []warningJSON        `json:"warnings"`
+	NotRead       []exampleJSON        `json:"not_understood"`
+	Notes         []string             `json:"notes"`
 }
 
 type commRankJSON struct {
@@ -124,7 +125,7 @@ func trafficOf(r *comm.Result) trafficJSON {
 	out := trafficJSON{Headline: v.Headline, Confidence: v.Confidence, Suspects: v.Suspects, Undecided: v.Undecided,
 		Next: v.Next, OpCounts: map[string]int64{}, Unparsed: r.Unparsed,
 		Ranks: []commRankJSON{}, Communicators: []communicatorJSON{}, Clocks: []clockJSON{}, NotRead: []exampleJSON{}, Warnings: []warningJSON{},
-		Strategy: strategyOf(r), Accounts: accountsOf(r), Notes: []string(trafficNotes(r))}
+		Strategy: strategy.Of(r), Accounts: accountsOf(r), Notes: []string(trafficNotes(r))}
 	for op, n := range r.OpCounts {
 		out.OpCounts[op.String()] = n
 	}

@@ -74,7 +74,7 @@ type figureOf struct {
 	*placeJSON
 	Slowdown *float64 `json:"slowdown"`
 	Time     *float64 `json:"t_ns"`
-	*effectJSON
+	*whatif.Effect
 }
 
 type figuresOf struct {
@@ -118,9 +118,9 @@ func (x WhatIf) figures() []figureOf {
 		w := &x.Workers[i]
 		rows = append(rows, figureOf{Run: run, Figure: "worker", placeJSON: &placeJSON{w.Rank, w.DP, w.Stage}, Slowdown: &w.Alone.Overall})
 	}
-	rows = append(rows, figureOf{Run: run, Figure: "m_s", effectJSON: effectFrom(x.LastStage)}, figureOf{Run: run, Figure: "m_w", effectJSON: effectFrom(x.TopWorkers)})
+	rows = append(rows, figureOf{Run: run, Figure: "m_s", Effect: &x.LastStage}, figureOf{Run: run, Figure: "m_w", Effect: &x.TopWorkers})
 	for _, f := range x.fixes() {
-		rows = append(rows, figureOf{Run: run, Figure: "fix", Name: f.Selection, effectJSON: effectFrom(f.Effect)})
+		rows = append(rows, figureOf{Run: run, Figure: "fix", Name: f.Selection, Effect: &f.Effect})
 	}
 	return rows
 }
@@ -248,9 +248,9 @@ func (x WhatIf) savings() *table {
 func (t *table) addEffect(name string, e *whatif.Effect) {
 	saves := cell{}
 	if e.Now > 0 {
-		saves = realCell(e.Saved() / e.Now)
+		saves = realCell(e.Saved / e.Now)
 	}
-	t.rows = append(t.rows, []cell{textCell(name), realCell(e.Removed), realCell(e.Saved()), saves, shareCell(e, e.Share), realCell(e.Added)})
+	t.rows = append(t.rows, []cell{textCell(name), realCell(e.Removed), realCell(e.Saved), saves, shareCell(e, e.Share), realCell(e.Added)})
 }
 
 // basis says what ideal means and how well the replay fits.

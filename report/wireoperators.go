@@ -10,21 +10,21 @@ import (
 // operator trace; see wire.go.
 
 type operatorsJSON struct {
-	Workers   []workerJSON `json:"workers"`
-	Replicas  int          `json:"replicas"`
-	Stages    int          `json:"pipeline_stages"`
-	Steps     []int64      `json:"steps"`
-	Ops       int          `json:"operators"`
-	Offset    int64        `json:"clock_offset_ns"`
-	Recorded  float64      `json:"recorded_step_ns"`
-	NoDelay   float64      `json:"no_delay_step_ns"`
-	Ideal     float64      `json:"ideal_step_ns"`
-	Slowdown  float64      `json:"slowdown"`
-	ByOp      []partJSON   `json:"by_op"`
-	ByStage   []levelJSON  `json:"by_stage"`
-	Walks     []walkJSON   `json:"walks"`
-	WalkedOps int          `json:"walked_symptoms"`
-	Notes     []string     `json:"notes"`
+	Workers   []workerJSON  `json:"workers"`
+	Replicas  int           `json:"replicas"`
+	Stages    int           `json:"pipeline_stages"`
+	Steps     []int64       `json:"steps"`
+	Ops       int           `json:"operators"`
+	Offset    int64         `json:"clock_offset_ns"`
+	Recorded  float64       `json:"recorded_step_ns"`
+	NoDelay   float64       `json:"no_delay_step_ns"`
+	Ideal     float64       `json:"ideal_step_ns"`
+	Slowdown  float64       `json:"slowdown"`
+	ByOp      []opShareJSON `json:"by_op"`
+	ByStage   []levelJSON   `json:"by_stage"`
+	Walks     []walkJSON    `json:"walks"`
+	WalkedOps int           `json:"walked_symptoms"`
+	Notes     []string      `json:"notes"`
 }
 
 type workerJSON struct {
@@ -45,7 +45,7 @@ type levelJSON struct {
 	Slowdown float64  `json:"slowdown_alone"`
 }
 
-type partJSON struct {
+type opShareJSON struct {
 	Op       string  `json:"op"`
 	Slowdown float64 `json:"slowdown_alone"`
 }
@@ -69,9 +69,9 @@ func operatorsFrom(o *diagnose.Operators) *operatorsJSON {
 	out := &operatorsJSON{Replicas: o.Replicas, Stages: o.Stages(), Steps: o.Steps, Ops: o.Ops, Offset: o.Offset,
 		Recorded: o.Replay.Recorded.Mean, NoDelay: o.Replay.NoDelay.Mean, Ideal: o.Replay.Ideal.Mean,
 		Slowdown: o.Replay.Slowdown.Overall, Workers: workersOf(o), WalkedOps: o.Walks.Symptoms,
-		ByOp: []partJSON{}, ByStage: make([]levelJSON, o.Stages()), Walks: []walkJSON{}, Notes: texts(o.Notes)}
+		ByOp: []opShareJSON{}, ByStage: make([]levelJSON, o.Stages()), Walks: []walkJSON{}, Notes: texts(o.Notes)}
 	for _, p := range o.Replay.ByOp {
-		out.ByOp = append(out.ByOp, partJSON{p.Name, p.Overall})
+		out.ByOp = append(out.ByOp, opShareJSON{p.Name, p.Overall})
 	}
 	for _, p := range o.Replay.ByStage {
 		l := levelJSON{Stage: p.Index, Slowdown: p.Overall}

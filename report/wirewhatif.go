@@ -17,19 +17,19 @@ type whatifJSON struct {
 
 	PerStep []replayedStepJSON `json:"steps"`
 
-	ByDP          []dpPartJSON    `json:"blocking_decompose_by_dp_rank" null:"zero"`
-	ByStage       []stagePartJSON `json:"blocking_decompose_by_stage" null:"zero"`
-	ByOp          []opPartJSON    `json:"blocking_decompose_by_optype" null:"zero"`
-	LaunchByDP    []dpPartJSON    `json:"launch_decompose_by_dp_rank" null:"zero"`
-	LaunchByStage []stagePartJSON `json:"launch_decompose_by_stage" null:"zero"`
-	LaunchByOp    []opPartJSON    `json:"launch_decompose_by_optype" null:"zero"`
+	ByDP          []partJSON `json:"blocking_decompose_by_dp_rank" null:"zero"`
+	ByStage       []partJSON `json:"blocking_decompose_by_stage" null:"zero"`
+	ByOp          []partJSON `json:"blocking_decompose_by_optype" null:"zero"`
+	LaunchByDP    []partJSON `json:"launch_decompose_by_dp_rank" null:"zero"`
+	LaunchByStage []partJSON `json:"launch_decompose_by_stage" null:"zero"`
+	LaunchByOp    []partJSON `json:"launch_decompose_by_optype" null:"zero"`
 
-	Workers []heatJSON `json:"workers"`
+	Workers []whatif.Worker `json:"workers"`
 
-	LastStage  *effectJSON `json:"m_s"`
-	TopWorkers *effectJSON `json:"m_w"`
-	TopRanks   []int       `json:"m_w_ranks"`
-	Fixes      []fixJSON   `json:"fixes"`
+	LastStage  whatif.Effect `json:"m_s"`
+	TopWorkers whatif.Effect `json:"m_w"`
+	TopRanks   []int         `json:"m_w_ranks"`
+	Fixes      []fixJSON     `json:"fixes"`
 }
 
 type replayedStepJSON struct {
@@ -41,47 +41,17 @@ type replayedStepJSON struct {
 	Launch   float64 `json:"launch_slowdown"`
 }
 
-type ratioJSON struct {
-	Slowdown float64   `json:"slowdown"`
-	PerStep  []float64 `json:"slowdown_per_step"`
-}
-
-type dpPartJSON struct {
-	DP int `json:"dp_rank"`
-	ratioJSON
-}
-
-type stagePartJSON struct {
-	Stage int `json:"stage"`
-	ratioJSON
-}
-
-type opPartJSON struct {
-	Op string `json:"optype"`
-	ratioJSON
-}
-
-type heatJSON struct {
-	placeJSON
-	ratioJSON
-	Score float64 `json:"score"`
-}
-
-type effectJSON struct {
-	Removed        float64  `json:"trem_ns"`
-	Added          float64  `json:"tadd_ns"`
-	Now            float64  `json:"tori_ns"`
-	Ideal          float64  `json:"tideal_ns"`
-	Saved          float64  `json:"saved_ns"`
-	Share          *float64 `json:"rem"`
-	AddedShare     *float64 `json:"add"`
-	RemovedPerStep []int64  `json:"trem_per_step_ns"`
-	AddedPerStep   []int64  `json:"tadd_per_step_ns"`
+// partJSON is a part of the job: a replica, a stage or a kind of operator.
+type partJSON struct {
+	DP    *int   `json:"dp_rank,omitempty"`
+	Stage *int   `json:"stage,omitempty"`
+	Op    string `json:"optype,omitempty"`
+	whatif.Ratio
 }
 
 type fixJSON struct {
 	Selection string `json:"selection"`
-	*effectJSON
+	whatif.Effect
 }
 
 var idealNames = [...]string{whatif.IdealOverAll: "all", whatif.IdealOverPeers: "peers"}
@@ -89,45 +59,19 @@ var idealNames = [...]string{whatif.IdealOverAll: "all", whatif.IdealOverPeers: 
 func (x WhatIf) wire() whatifJSON {
 	out := whatifJSON{traceJSON: x.Traced.wire(), Ideal: idealNames[x.Ideal], Base: x.Recorded.Mean, NoDelay: x.NoDelay.Mean,
 		NoBlock: x.Result.Ideal.Mean, Blocking: x.Slowdown.Overall, Launch: x.Launch.Overall, Misfit: x.Misfit,
-		LastStage: effectFrom(x.LastStage), TopWorkers: effectFrom(x.TopWorkers), TopRanks: x.TopRanks, Fixes: []fixJSON{}}
+		Workers: x.Workers, LastStage: x.LastStage, TopWorkers: x.TopWorkers, TopRanks: x.TopRanks}
 	for i, step := range x.Result.Steps {
 		out.PerStep = append(out.PerStep, replayedStepJSON{step, x.Recorded.PerStep[i], x.NoDelay.PerStep[i], x.Result.Ideal.PerStep[i],
 			x.Slowdown.PerStep[i], x.Launch.PerStep[i]})
 	}
-	dp := func(p whatif.Part) dpPartJSON { return dpPartJSON{p.Index, ratioFrom(p.Ratio)} }
-	stage := func(p whatif.Part) stagePartJSON { return stagePartJSON{p.Index, ratioFrom(p.Ratio)} }
-	op := func(p whatif.Part) opPartJSON { return opPartJSON{p.Name, ratioFrom(p.Ratio)} }
-	out.ByDP, out.LaunchByDP = partsFrom(x.ByDP, dp), partsFrom(x.LaunchByDP, dp)
-	out.ByStage, out.LaunchByStage = partsFrom(x.ByStage, stage), partsFrom(x.LaunchByStage, stage)
-	out.ByOp, out.LaunchByOp = partsFrom(x.ByOp, op), partsFrom(x.LaunchByOp, op)
-	for _, w := range x.Workers {
-		out.Workers = append(out.Workers, heatJSON{placeJSON{w.Rank, w.DP, w.Stage}, ratioFrom(w.Alone), w.Score})
-	}
+	dp := func(p whatif.Part) partJSON { return partJSON{DP: &p.Index, Ratio: p.Ratio} }
+	stage := func(p whatif.Part) partJSON { return partJSON{Stage: &p.Index, Ratio: p.Ratio} }
+	op := func(p whatif.Part) partJSON { return partJSON{Op: p.Name, Ratio: p.Ratio} }
+	out.ByDP, out.LaunchByDP = each(x.ByDP, dp), each(x.LaunchByDP, dp)
+	out.ByStage, out.LaunchByStage = each(x.ByStage, stage), each(x.LaunchByStage, stage)
+	out.ByOp, out.LaunchByOp = each(x.ByOp, op), each(x.LaunchByOp, op)
 	for _, f := range x.fixes() {
-		out.Fixes = append(out.Fixes, fixJSON{f.Selection, effectFrom(f.Effect)})
-	}
-	return out
-}
-
-// partsFrom keeps nil, which says that nothing was decomposed.
-func partsFrom[T any](parts []whatif.Part, of func(whatif.Part) T) []T {
-	if parts == nil {
-		return nil
-	}
-	out := make([]T, len(parts))
-	for i, p := range parts {
-		out[i] = of(p)
-	}
-	return out
-}
-
-func ratioFrom(r whatif.Ratio) ratioJSON { return ratioJSON{r.Overall, r.PerStep} }
-
-func effectFrom(e whatif.Effect) *effectJSON {
-	out := &effectJSON{Removed: e.Removed, Added: e.Added, Now: e.Now, Ideal: e.Ideal, Saved: e.Saved(),
-		RemovedPerStep: e.RemovedPerStep, AddedPerStep: e.AddedPerStep}
-	if e.HasShare {
-		out.Share, out.AddedShare = &e.Share, &e.AddedShare
+		out.Fixes = append(out.Fixes, fixJSON{f.Selection, f.Effect})
 	}
 	return out
 }

@@ -151,11 +151,11 @@ func (m *Model) effects(choices []chosen) []Effect {
 	effects := make([]Effect, len(choices))
 	for i := range effects {
 		removed, added := stepTimes(out[2*i].span), stepTimes(out[2*i+1].span)
-		e := Effect{Now: now, Ideal: ideal, Removed: removed.Mean, Added: added.Mean,
+		e := Effect{Now: now, Ideal: ideal, Removed: removed.Mean, Added: added.Mean, Saved: now - removed.Mean,
 			RemovedPerStep: removed.PerStep, AddedPerStep: added.PerStep}
 		if excess := e.Now - e.Ideal; excess > 0 {
 			e.HasShare = true
-			e.Share, e.AddedShare = (e.Now-e.Removed)/excess, (e.Added-e.Ideal)/excess
+			e.Share, e.AddedShare = e.Saved/excess, (e.Added-e.Ideal)/excess
 		}
 		effects[i] = e
 	}

@@ -75,6 +75,6 @@ func (m *Model) Suspects(r *Result, n int) []Suspect {
 	for i, e := range m.effects(choices) {
 		list[i].Effect = e
 	}
-	slices.SortStableFunc(list, func(x, y Suspect) int { return cmp.Compare(y.Saved(), x.Saved()) })
+	slices.SortStableFunc(list, func(x, y Suspect) int { return cmp.Compare(y.Saved, x.Saved) })
 	return list
 }

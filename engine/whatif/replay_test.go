@@ -86,7 +86,7 @@ func TestDiamondByHand(t *testing.T) {
 		}
 	}
 	// mean(now) 45, mean(ideal) 39, with c fixed 39.5
-	if e := c[0]; !e.HasShare || e.Saved() != 5.5 || e.Share != 5.5/6 || e.AddedShare != 3.5/6 {
+	if e := c[0]; !e.HasShare || e.Saved != 5.5 || e.Share != 5.5/6 || e.AddedShare != 3.5/6 {
 		t.Errorf("c: %+v", e)
 	}
 	// delays given back: c's changes nothing (b is longer; 55 in step 1), d's adds 3 in step 1

@@ -47,8 +47,8 @@ type StepTimes struct {
 
 // Ratio is one timeline's step time to another's: of the means, and per step.
 type Ratio struct {
-	Overall float64
-	PerStep []float64
+	Overall float64   `json:"slowdown"`
+	PerStep []float64 `json:"slowdown_per_step"`
 }
 
 // Part is the slowdown that one part of the job causes alone.
@@ -60,31 +60,33 @@ type Part struct {
 
 // Worker is one cell of the heat map.
 type Worker struct {
-	Rank, DP, Stage int
+	Rank  int `json:"rank"`
+	DP    int `json:"dp"`
+	Stage int `json:"pp"`
+	// Alone is the slowdown with this worker's operators as recorded and all
+	// others ideal, which the score stands for.
+	Alone Ratio `embed:"true"`
 	// Score is the paper's estimate, the smaller of the slowdowns of the
 	// worker's replica and stage.
-	Score float64
-	// Alone is the slowdown with this worker's operators as recorded and all
-	// others ideal, which the estimate stands for.
-	Alone Ratio
+	Score float64 `json:"score"`
 }
 
 // Effect is what a set of operators does to the step time, from both sides.
 // Means over the steps, in nanoseconds.
 type Effect struct {
-	Now, Ideal float64 // without launch delays; with everything ideal
-	Removed    float64 // with the set made ideal and all else as recorded
-	Added      float64 // with the set as recorded and all else ideal
+	Removed float64 `json:"trem_ns"`   // with the set made ideal and all else as recorded
+	Added   float64 `json:"tadd_ns"`   // with the set as recorded and all else ideal
+	Now     float64 `json:"tori_ns"`   // without launch delays
+	Ideal   float64 `json:"tideal_ns"` // with everything ideal
+	Saved   float64 `json:"saved_ns"`  // by fixing the set: Now − Removed
 
-	// Share is (Now − Removed) / (Now − Ideal): of the time lost to uneven
-	// work, the share that fixing the set would save. AddedShare is
-	// (Added − Ideal) / (Now − Ideal). Both are 0 unless HasShare: without
-	// excess there is nothing to share.
-	Share, AddedShare float64
-	HasShare          bool
+	// Share is Saved / (Now − Ideal): of the time lost to uneven work, the share
+	// that fixing the set would save. AddedShare is (Added − Ideal) / (Now − Ideal).
+	// Both are 0 unless HasShare: without excess there is nothing to share.
+	Share      float64 `json:"rem" null:"without HasShare"`
+	AddedShare float64 `json:"add" null:"without HasShare"`
+	HasShare   bool    `json:"-"`
 
-	RemovedPerStep, AddedPerStep []int64 // step times, for intervals over steps
+	RemovedPerStep []int64 `json:"trem_per_step_ns"` // step times, for intervals over steps
+	AddedPerStep   []int64 `json:"tadd_per_step_ns"`
 }
-
-// Saved is the nanoseconds per step that fixing the set would save.
-func (e Effect) Saved() float64 { return e.Now - e.Removed }

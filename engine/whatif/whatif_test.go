@@ -76,7 +76,7 @@ func TestSlowWorker(t *testing.T) {
 			t.Errorf("the worker suspected first is %v", worst)
 		}
 		for i := 1; i < len(s); i++ {
-			if s[i].Saved() > s[i-1].Saved() {
+			if s[i].Saved > s[i-1].Saved {
 				t.Errorf("%v saves more than %v before it", s[i], s[i-1])
 			}
 		}
@@ -101,7 +101,7 @@ func TestHealthy(t *testing.T) {
 // Without noise nothing is lost to uneven work, and there is no share of it.
 func TestNoExcess(t *testing.T) {
 	r := analyze(t, pipesim.Make(pipesim.Spec{DP: 2, PP: 2, Microbatches: 2, Steps: 2}))
-	if r.Slowdown.Overall != 1 || r.LastStage.HasShare || r.LastStage.Share != 0 || r.LastStage.Saved() != 0 {
+	if r.Slowdown.Overall != 1 || r.LastStage.HasShare || r.LastStage.Share != 0 || r.LastStage.Saved != 0 {
 		t.Errorf("S = %v, last stage %+v", r.Slowdown.Overall, r.LastStage)
 	}
 }

@@ -65,25 +65,26 @@ type Result struct {
 
 // Place is one call of the program, over all ranks.
 type Place struct {
-	Op      string
-	Bytes   int64 // elements of the first member's input, −1: not known
-	Group   string
-	Desc    string
-	Line    Line
-	Kind    nccl.Op // of Op; nccl.UnknownOp where the records do not tell
-	Stage   string  // that it is entered in, by the timelines; "" where that is not clear
-	After   string  // operation of the call before it
-	AfterAt Line
-	Waits   int // it is entered after waiting for the call so many back, 0: without waiting
-	Points  int
-	Members int
-	Skew    int64 // last entry less first, median
-	Noise   int64 // robust standard deviation of own delay
-	Strikes int
-	Repeats bool     // in most steps, and not at the job's beginning only
-	Tells   bool     // a rank that is late at all its points here is not late by chance
-	Unlike  bool     // ends of messages, of a job without a collective at which the work of its ranks compares
-	Ranks   []RankAt // by rank
+	Op      string   `json:"op"`
+	Bytes   int64    `json:"-"` // elements of the first member's input, −1: not known
+	Group   string   `json:"group"`
+	Desc    string   `json:"group_description" null:"zero"`
+	Kind    nccl.Op  `json:"-"`                 // of Op; nccl.UnknownOp where the records do not tell
+	Stage   string   `json:"stage" null:"zero"` // that it is entered in, by the timelines; "" where that is not clear
+	Phase   Phase    `json:"phase"`             // of Line
+	Line    Line     `json:"source_line" null:"zero"`
+	After   string   `json:"after"` // operation of the call before it
+	AfterAt Line     `json:"after_line" null:"zero"`
+	Waits   int      `json:"waits_for"` // it is entered after waiting for the call so many back, 0: without waiting
+	Points  int      `json:"points"`
+	Members int      `json:"members"`
+	Skew    int64    `json:"skew_ns"`  // last entry less first, median
+	Noise   int64    `json:"noise_ns"` // robust standard deviation of own delay
+	Strikes int      `json:"strikes"`
+	Repeats bool     `json:"repeats"` // in most steps, and not at the job's beginning only
+	Tells   bool     `json:"-"`       // a rank that is late at all its points here is not late by chance
+	Unlike  bool     `json:"-"`       // ends of messages, of a job without a collective at which the work of its ranks compares
+	Ranks   []RankAt `json:"ranks"`   // by rank
 }
 
 // RankAt is how one rank does at a place.
@@ -95,7 +96,7 @@ type RankAt struct {
 	Strikes int     `json:"strikes"`
 	Points  int     `json:"points"`
 	Charge  int64   `json:"cost_ns"` // its share of what late ranks cost there
-	LogP    float64 `json:"-"`
+	P       float64 `json:"p"`
 }
 
 // Late is a rank that delays the others.
@@ -220,7 +221,8 @@ func (s *strikes) table(r *Result, stages []string) {
 		p := &s.places[i]
 		e := p.cohorts[0][0]
 		k, c := s.kindOf(e), s.call(e)
-		out := Place{Op: k.name, Kind: k.op, Bytes: -1, Group: s.groups[c.group].name, Desc: s.groups[c.group].desc, Line: s.line(k),
+		line := s.line(k)
+		out := Place{Op: k.name, Kind: k.op, Bytes: -1, Group: s.groups[c.group].name, Desc: s.groups[c.group].desc, Line: line, Phase: line.Phase,
 			Stage: stages[i], After: s.kinds[p.before].name, AfterAt: s.line(&s.kinds[p.before]), Waits: int(p.lag), Points: len(p.cohorts),
 			Noise: int64(s.sigma[i]), Repeats: s.repeats(i), Unlike: s.divided(i)}
 		if k.tensors != nil {
@@ -248,7 +250,7 @@ func (s *strikes) table(r *Result, stages []string) {
 			}
 			out.Strikes += len(t.struck)
 			out.Ranks = append(out.Ranks, RankAt{Rank: s.ranks[rank].id, Arrival: median(arrivals[int32(rank)]), Delay: median(t.own()),
-				Points: t.count, Last: t.last, Strikes: len(t.struck), Charge: int64(t.charge), LogP: s.test(cell{i, rank}).logP})
+				Points: t.count, Last: t.last, Strikes: len(t.struck), Charge: int64(t.charge), P: math.Exp(s.test(cell{i, rank}).logP)})
 		}
 		r.Places = append(r.Places, out)
 	}

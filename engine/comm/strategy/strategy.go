@@ -26,18 +26,18 @@ func (v Variant) String() string { return variantNames[min(v, ShardedAll)] }
 
 // Dimension is one dimension of a job's strategy, and what speaks for it: calls of at least 16 KiB of one rank of its first group.
 type Dimension struct {
-	Kind    parallel.Kind
-	Ranks   int // of each group; 0: groups are not all of one size
-	Groups  int
-	Variant Variant
-	Steps   int // that Ops are of; 0: all of the recording, where no steps are marked
-	Ops     []OpCount
+	Kind    parallel.Kind `json:"kind"`
+	Ranks   int           `json:"nranks" null:"zero"` // of each group; 0: groups are not all of one size
+	Groups  int           `json:"groups"`
+	Variant Variant       `json:"variant"`
+	Steps   int           `json:"steps"` // that Ops are of; 0: all of the recording, where no steps are marked
+	Ops     []OpCount     `json:"large_calls"`
 }
 
 // OpCount is how often an operation was called.
 type OpCount struct {
-	Op    nccl.Op
-	Calls int
+	Op    nccl.Op `json:"op"`
+	Calls int     `json:"calls"`
 }
 
 // Of is the dimensions in which a job is parallel, from the ranks nearest to each other to the farthest: those that communicators of more than one

@@ -81,7 +81,7 @@ func priceOf(t *testing.T, s Spec) price {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return price{r.Recorded.Mean - healthy.Recorded.Mean, e[0].Saved(), e[0].Removed, r.Recorded.Mean - r.NoDelay.Mean}
+	return price{r.Recorded.Mean - healthy.Recorded.Mean, e[0].Saved, e[0].Removed, r.Recorded.Mean - r.NoDelay.Mean}
 }
 
 // priced are faults on a quiet job of 4 replicas of 4 stages and 8

@@ -286,7 +286,7 @@ func (j Arrivals) notes() bullets {
 		if c.HalfWidth >= 0 {
 			known = "± " + length(float64(c.HalfWidth))
 		}
-		out = append(out, fmt.Sprintf("Clock of %s: %s (%s)", path.Base(name), signed(c.Offset), known))
+		out = append(out, fmt.Sprintf("Clock of %s: %s (%s)", path.Base(name), signedLength(float64(c.Offset)), known))
 	}
 	for _, g := range j.ByOrder {
 		out = append(out, fmt.Sprintf("Calls of group %s are matched by order: their sequence numbers differ between ranks", g))
@@ -295,11 +295,4 @@ func (j Arrivals) notes() bullets {
 		out = append(out, fmt.Sprintf("Sends and receives of group %s are counted but not recorded, as by Gloo", g))
 	}
 	return out
-}
-
-func signed(ns int64) string {
-	if ns < 0 {
-		return "−" + length(float64(-ns))
-	}
-	return "+" + length(float64(ns))
 }

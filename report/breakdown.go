@@ -39,12 +39,12 @@ type dividedJSON struct {
 }
 
 type markJSON struct {
-	Rank     int      `json:"rank"`
-	Category string   `json:"category"`
-	Share    float64  `json:"share"`
-	Peers    float64  `json:"peers_share"`
-	T        *float64 `json:"t"`
-	P        float64  `json:"p"`
+	Rank     int     `json:"rank"`
+	Category string  `json:"category"`
+	Share    float64 `json:"share"`
+	Peers    float64 `json:"peers_share"`
+	T        float64 `json:"t"`
+	P        float64 `json:"p"`
 }
 
 type rankTimesJSON struct {
@@ -61,36 +61,27 @@ type stepTimesJSON struct {
 }
 
 type timesJSON struct {
-	Span               int64    `json:"span_ns"`
-	Compute            int64    `json:"compute_ns"`
-	Communication      int64    `json:"communication_ns"`
-	Memory             int64    `json:"memory_ns"`
-	Idle               int64    `json:"idle_ns"`
-	ExposedComm        int64    `json:"exposed_communication_ns"`
-	ExposedMemory      int64    `json:"exposed_memory_ns"`
-	ComputeShare       *float64 `json:"compute_share"`
-	CommunicationShare *float64 `json:"communication_share"`
-	MemoryShare        *float64 `json:"memory_share"`
-	IdleShare          *float64 `json:"idle_share"`
-	ExposedCommShare   *float64 `json:"exposed_communication_share"`
-	ExposedOfComm      *float64 `json:"exposed_part_of_communication"`
+	Span               int64   `json:"span_ns"`
+	Compute            int64   `json:"compute_ns"`
+	Communication      int64   `json:"communication_ns"`
+	Memory             int64   `json:"memory_ns"`
+	Idle               int64   `json:"idle_ns"`
+	ExposedComm        int64   `json:"exposed_communication_ns"`
+	ExposedMemory      int64   `json:"exposed_memory_ns"`
+	ComputeShare       float64 `json:"compute_share"`
+	CommunicationShare float64 `json:"communication_share"`
+	MemoryShare        float64 `json:"memory_share"`
+	IdleShare          float64 `json:"idle_share"`
+	ExposedCommShare   float64 `json:"exposed_communication_share"`
+	ExposedOfComm      float64 `json:"exposed_part_of_communication"`
 }
 
 func timesOf(t *breakdown.Times) timesJSON {
-	share := func(c breakdown.Category) *float64 { return knownNumber(t.Share(c)) }
+	share := t.Share
 	return timesJSON{Span: t.Span, Compute: t.In[breakdown.Compute], Communication: t.In[breakdown.Communication], Memory: t.In[breakdown.Memory],
 		Idle: t.In[breakdown.Idle], ExposedComm: t.In[breakdown.ExposedComm], ExposedMemory: t.In[breakdown.ExposedMemory],
 		ComputeShare: share(breakdown.Compute), CommunicationShare: share(breakdown.Communication), MemoryShare: share(breakdown.Memory),
-		IdleShare: share(breakdown.Idle), ExposedCommShare: share(breakdown.ExposedComm), ExposedOfComm: knownNumber(t.Exposed())}
-}
-
-// knownNumber is nil for NaN and infinities.
-func knownNumber(f float64) *float64 {
-	if !finite(f) {
-		return nil
-	}
-	n := f
-	return &n
+		IdleShare: share(breakdown.Idle), ExposedCommShare: share(breakdown.ExposedComm), ExposedOfComm: t.Exposed()}
 }
 
 func breakdownOf(b Breakdowns) breakdownJSON {
@@ -99,7 +90,7 @@ func breakdownOf(b Breakdowns) breakdownJSON {
 		run := dividedJSON{Run: r.Run, Headline: breakdownHeadline(r), Alpha: r.Option.Alpha, Least: r.Option.Least, Tests: r.Tests,
 			Marks: []markJSON{}, Ranks: []rankTimesJSON{}, Notes: breakdownNotes(r)}
 		for _, m := range r.Marks {
-			run.Marks = append(run.Marks, markJSON{r.Ranks[m.Rank].ID, m.Category.String(), m.Share, m.Peers, knownNumber(m.T), m.P})
+			run.Marks = append(run.Marks, markJSON{r.Ranks[m.Rank].ID, m.Category.String(), m.Share, m.Peers, m.T, m.P})
 		}
 		for i := range r.Ranks {
 			rank := &r.Ranks[i]

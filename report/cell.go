@@ -25,7 +25,7 @@ type shown struct {
 
 func (t *table) show(col int) shown {
 	s := shown{column: t.columns[col], peak: t.largest(col)}
-	if s.kind == kindLength {
+	if s.kind == kindLength || t.oneUnit {
 		s.scale = scaleFor(s.peak)
 		if t.oneUnit {
 			s.scale = scaleFor(t.longest())

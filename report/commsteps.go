@@ -120,7 +120,7 @@ type stepsJSON struct {
 
 type stepOf struct {
 	Era        string           `json:"era"`
-	Step       *int             `json:"step"`
+	Step       int              `json:"step" null:"negative"`
 	Name       string           `json:"step_name"`
 	Calls      int64            `json:"calls"`
 	Bytes      int64            `json:"bytes"`
@@ -135,7 +135,7 @@ func stepsOf(s *steptotals.Steps) stepsJSON {
 	out := stepsJSON{Source: [...]string{"none", "marks", "repetition"}[s.Source], Steps: []stepOf{}}
 	for i := range s.Totals {
 		x := &s.Totals[i]
-		j := stepOf{Era: x.Era.String(), Step: rankOrNull(x.Step), Name: placeName(s, x.Place), Calls: x.Calls, Bytes: x.Bytes, Operations: x.Ops}
+		j := stepOf{Era: x.Era.String(), Step: x.Step, Name: placeName(s, x.Place), Calls: x.Calls, Bytes: x.Bytes, Operations: x.Ops}
 		if x.End > 0 {
 			j.Begin, j.End, j.Transfer, j.Wait = &x.Begin, &x.End, &x.Transfer, &x.Wait
 		}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -88,15 +89,12 @@ func comparisonBrief(c *runs.Comparison) brief {
 		units = "one run on each side, in batches of steps"
 	}
 	why = append(why, fmt.Sprintf("%s; all intervals together hold at %s", units, percentOf(c.Confidence)))
-	b := brief{{"Why", sentence(strings.Join(why, "; "))}}
+	b := brief{{"Why", strings.Join(why, "; ") + "."}}
 	if next := comparisonNext(c); next != "" {
 		b = append(b, term{"Next", next})
 	}
 	return b
 }
-
-// sentence ends a text with a full stop.
-func sentence(s string) string { return s + "." }
 
 func comparisonNext(c *runs.Comparison) string {
 	r := c.Step()
@@ -181,10 +179,8 @@ func comparisonTable(c *runs.Comparison) *table {
 		{head: percentOf(c.Confidence) + " interval", kind: kindAmount}, {head: "p", kind: kindAmount, spare: true}, {head: "result", kind: kindWrapped},
 		{head: "shows", kind: kindAmount},
 	}, oneUnit: true}
-	longest := 0.0
 	for _, r := range c.Rows {
 		of := c.Whole(r)
-		longest = max(longest, finiteOr0(r.Base), finiteOr0(r.New))
 		row := []cell{textCell(MeasureName(r.Measure)), realCell(r.Base), realCell(r.New), {}, {}, {}, textCell(verdictWordsOfRow[r.Verdict]), {}}
 		if of > 0 && finite(r.Change) {
 			row[3] = textCell(signedPercent(r.Change / of))
@@ -195,16 +191,8 @@ func comparisonTable(c *runs.Comparison) *table {
 		}
 		t.rows = append(t.rows, row)
 	}
-	t.columns[0].head = scaleFor(longest).unit.name + "/step"
 	t.caption = "Stages: exposed time. Changes of stages are relative to the base's step, those of arrival skew to the skew itself. shows: the smallest change that this many runs would detect in four comparisons of five."
 	return t
-}
-
-func finiteOr0(v float64) float64 {
-	if finite(v) {
-		return v
-	}
-	return 0
 }
 
 // foundTable is one line per finding of either side.
@@ -242,17 +230,10 @@ func foundWord(f *runs.Found) string {
 	if f.Host != "" {
 		s += " (" + Visible(f.Host) + ")"
 	}
-	if in := firstOf(f.Op, f.Stage); in != "" {
+	if in := cmp.Or(f.Op, f.Stage); in != "" {
 		s += " in " + Visible(in)
 	}
 	return s
-}
-
-func firstOf(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }
 
 var comparisonDoubtWords = map[runs.Doubt]string{

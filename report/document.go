@@ -82,8 +82,8 @@ func (k kind) numeric() bool {
 	return k == kindInteger || k == kindID || k == kindLength || k == kindFraction || k == kindFine || k == kindFactor || k == kindUnit || k == kindReal
 }
 
-// column describes the cells under it. In the head of a column of lengths, %s
-// stands for the unit.
+// column describes the cells under it. In the head of a column of lengths, and of
+// any where all have one unit, %s stands for the unit.
 type column struct {
 	head  string
 	kind  kind

@@ -84,15 +84,7 @@ func quantityList(names []string) string {
 	for i, n := range names {
 		words[i] = quantityName(n)
 	}
-	return listed(words)
-}
-
-// listed is "a, b and c".
-func listed(words []string) string {
-	if n := len(words); n > 1 {
-		return strings.Join(words[:n-1], ", ") + " and " + words[n-1]
-	}
-	return strings.Join(words, "")
+	return andList(words)
 }
 
 // unitWord is "GPU 3 of h2", or "h2".

@@ -242,11 +242,5 @@ func mismatchHeadline(m *arrivals.Mismatch) string {
 }
 
 func side(s *arrivals.Side, d arrivals.Difference) string {
-	switch d {
-	case arrivals.DifferentSizes, arrivals.UnfitSizes, arrivals.UnfitTotals:
-		return bareOp(s.Op) + " of " + s.Sizes
-	case arrivals.DifferentTypes:
-		return bareOp(s.Op) + " of " + s.Types
-	}
-	return bareOp(s.Op)
+	return callOf(bareOp(s.Op), s.Sizes, s.Types, d.String())
 }

@@ -37,15 +37,8 @@ type sourcesJSON struct {
 }
 
 type sourceJSON struct {
-	Name     string    `json:"source"`
-	Format   string    `json:"format"`
-	Bytes    *int64    `json:"bytes"`
-	Recorded int       `json:"recorded_steps"`
-	Makespan int64     `json:"makespan_ns"`
-	Shares   []float64 `json:"shares"`
-	Lacks    []string  `json:"lacking_stages"`
-	Routing  []string  `json:"routing_set"`
-	Against  *heldJSON `json:"against_first"`
+	*crosscheck.Account
+	Against *heldJSON `json:"against_first"`
 }
 
 type heldJSON struct {
@@ -56,22 +49,14 @@ type heldJSON struct {
 func sourcesOf(c *crosscheck.Comparison) sourcesJSON {
 	out := sourcesJSON{Headline: sourcesHeadline(c), Agree: c.Agree(), Steps: c.Steps, Ranks: c.Ranks,
 		Matched: c.Match.String(), Tau: c.Tau, Tie: c.Tie, Stages: c.Stages, Doubts: c.Doubts}
-	for _, a := range c.Accounts {
-		s := sourceJSON{Name: a.Name, Format: a.Format, Bytes: knownBytes(a.Bytes), Recorded: a.Recorded, Makespan: a.Makespan,
-			Shares: a.Share, Lacks: a.Lacks, Routing: a.Routing}
-		if h := a.Held; h != nil {
-			s.Against = &heldJSON{h, sizeRatio(c, &a)}
+	for i := range c.Accounts {
+		s := sourceJSON{Account: &c.Accounts[i]}
+		if s.Held != nil {
+			s.Against = &heldJSON{s.Held, sizeRatio(c, s.Account)}
 		}
 		out.Sources = append(out.Sources, s)
 	}
 	return out
-}
-
-func knownBytes(n int64) *int64 {
-	if n < 0 {
-		return nil
-	}
-	return &n
 }
 
 // sizeRatio is how many times as large as the first source another is.

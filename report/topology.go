@@ -147,14 +147,6 @@ type linkJSON struct {
 	GBps  float64 `json:"gbps"`
 }
 
-// rankOrNull is nil for −1.
-func rankOrNull(n int) *int {
-	if n < 0 {
-		return nil
-	}
-	return &n
-}
-
 func topologyOf(machines []topology.Machine) topologyJSON {
 	out := topologyJSON{Machines: []machineJSON{}}
 	for i := range machines {

@@ -49,15 +49,15 @@ type accountJSON struct {
 }
 
 type volumeJSON struct {
-	Dimension    string   `json:"dimension"`
-	Op           string   `json:"op"`
-	Expected     float64  `json:"expected_bytes"`
-	ExpectedSent float64  `json:"expected_sent_bytes"`
-	Observed     float64  `json:"observed_bytes"`
-	Sent         float64  `json:"observed_sent_bytes"`
-	Ratio        *float64 `json:"ratio"`
-	Count        *float64 `json:"calls_ratio"`
-	Size         *float64 `json:"size_ratio"`
+	Dimension    string  `json:"dimension"`
+	Op           string  `json:"op"`
+	Expected     float64 `json:"expected_bytes"`
+	ExpectedSent float64 `json:"expected_sent_bytes"`
+	Observed     float64 `json:"observed_bytes"`
+	Sent         float64 `json:"observed_sent_bytes"`
+	Ratio        float64 `json:"ratio"`
+	Count        float64 `json:"calls_ratio"`
+	Size         float64 `json:"size_ratio"`
 }
 
 func accountsOf(r *comm.Result) []accountJSON {
@@ -68,7 +68,7 @@ func accountsOf(r *comm.Result) []accountJSON {
 		for k := range a.Rows {
 			x := &a.Rows[k]
 			j.Rows = append(j.Rows, volumeJSON{Dimension: x.Dimension.String(), Op: x.Op.String(), Expected: x.Theory.Logged, ExpectedSent: x.Theory.Sent,
-				Observed: x.Observed.Logged, Sent: x.Observed.Sent, Ratio: known(x.Ratio), Count: known(x.Count), Size: known(x.Size)})
+				Observed: x.Observed.Logged, Sent: x.Observed.Sent, Ratio: x.Ratio, Count: x.Count, Size: x.Size})
 		}
 		out = append(out, j)
 	}

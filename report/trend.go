@@ -110,10 +110,8 @@ func changeTable(t *runs.Trend) *table {
 		{head: "measure", kind: kindName}, {head: "from", kind: kindText}, {head: "95 %", kind: kindWrapped, last: true}, {head: "%s before", kind: kindLength},
 		{head: "after", kind: kindLength}, {head: "change", kind: kindAmount}, {head: "p", kind: kindAmount, spare: true},
 	}, oneUnit: true}
-	longest := 0.0
 	for _, s := range t.Series {
 		for _, c := range s.Changes {
-			longest = max(longest, c.Before, c.After)
 			change := cell{}
 			if c.Before > 0 {
 				change = textCell(signedPercent(c.Shift() / c.Before))
@@ -122,7 +120,6 @@ func changeTable(t *runs.Trend) *table {
 				change, textCell(probability(c.P))})
 		}
 	}
-	out.columns[3].head = scaleFor(longest).unit.name + " before"
 	out.caption = "from: the first run after the change. before, after: medians of a step between this change and its neighbours."
 	return out
 }

@@ -97,24 +97,21 @@ func real3(v float64) string {
 
 // percent writes a fraction: "58.4 %".
 func percent(f float64) string {
-	if !finite(100 * f) {
-		return absent
-	}
-	s := strconv.FormatFloat(100*f, 'f', 1, 64)
-	if s == "-0.0" {
-		s = "0.0"
-	}
-	return s + " %"
+	return percentTo(1, f)
 }
 
 // finePercent writes a small fraction: "0.131 %".
 func finePercent(f float64) string {
+	return percentTo(3, f)
+}
+
+func percentTo(decimals int, f float64) string {
 	if !finite(100 * f) {
 		return absent
 	}
-	s := strconv.FormatFloat(100*f, 'f', 3, 64)
-	if s == "-0.000" {
-		s = "0.000"
+	s := strconv.FormatFloat(100*f, 'f', decimals, 64)
+	if strings.Trim(s, "-0.") == "" {
+		s = strings.TrimPrefix(s, "-")
 	}
 	return s + " %"
 }

@@ -41,14 +41,14 @@ type windowJSON struct {
 	Candidates byMethod[string]  `json:"baseline_candidates"`
 	Scores     byMethod[float64] `json:"baseline_scores"`
 
-	Quality   qualityJSON   `json:"quality"`
-	SyncPoint syncPointJSON `json:"meeting"`
-	ModelFit  fitJSON       `json:"model_fit"`
-	Culprits  []culpritJSON `json:"culprits"`
-	Late      []culpritJSON `json:"late_ranks"`
-	Saves     *float64      `json:"mend"`
-	Work      []int64       `json:"work_ns"`
-	Device    *deviceJSON   `json:"device"`
+	Quality   qualityJSON        `json:"quality"`
+	SyncPoint frontier.SyncPoint `json:"meeting"`
+	ModelFit  fitJSON            `json:"model_fit"`
+	Culprits  []culpritJSON      `json:"culprits"`
+	Late      []culpritJSON      `json:"late_ranks"`
+	Saves     *float64           `json:"mend"`
+	Work      []int64            `json:"work_ns"`
+	Device    *deviceJSON        `json:"device"`
 }
 
 type problemJSON struct {
@@ -81,15 +81,6 @@ type qualityJSON struct {
 	SchemaOK        bool     `json:"schema_ok"`
 	Wall            bool     `json:"wall"`
 	Notes           []string `json:"notes"`
-}
-
-type syncPointJSON struct {
-	At         *string             `json:"at"`
-	Evidence   string              `json:"evidence"`
-	Peers      bool                `json:"within_peers"`
-	Skew       int64               `json:"skew_ns"`
-	Drift      float64             `json:"drift_ppm"`
-	Boundaries []frontier.Boundary `json:"boundaries"`
 }
 
 type fitJSON struct {
@@ -135,7 +126,7 @@ func windowFrom(r *frontier.Result) windowJSON {
 		Baselines:  eachMethod(r, func(o ranking.Ordering) []string { return names(o.Ranking) }),
 		Candidates: eachMethod(r, func(o ranking.Ordering) []string { return names(o.Candidates) }),
 		Scores:     eachMethod(r, func(o ranking.Ordering) []float64 { return o.Scores }),
-		Quality:    qualityOf(r.Quality), SyncPoint: syncPointOf(r.SyncPoint),
+		Quality:    qualityOf(r.Quality), SyncPoint: r.SyncPoint,
 		ModelFit: fitJSON{r.ModelFit.Mode.String(), r.ModelFit.Holds, fitReason(r.ModelFit)},
 		Culprits: culpritsOf(r, r.Culprits), Late: culpritsOf(r, r.Late), Saves: r.Saves, Work: r.Work, Device: deviceOf(r),
 	}
@@ -165,14 +156,6 @@ func eachMethod[T any](r *frontier.Result, of func(ranking.Ordering) []T) byMeth
 func qualityOf(q frontier.Quality) qualityJSON {
 	return qualityJSON{q.ClosureResidual, q.OverlapError, len(q.Missing), q.Missing,
 		q.GatherOK, q.SchemaOK, q.Wall, texts(q.Notes)}
-}
-
-func syncPointOf(m frontier.SyncPoint) syncPointJSON {
-	out := syncPointJSON{Evidence: m.Evidence.String(), Peers: m.WithinPeers, Skew: m.Skew, Drift: m.Drift, Boundaries: m.Boundaries}
-	if m.Name != "" {
-		out.At = &m.Name
-	}
-	return out
 }
 
 func culpritsOf(r *frontier.Result, culprits []frontier.Culprit) []culpritJSON {

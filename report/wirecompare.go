@@ -26,11 +26,7 @@ type comparisonJSON struct {
 }
 
 type comparedJSON struct {
-	Run      string   `json:"run"`
-	World    int      `json:"world_size"`
-	Windows  int      `json:"windows"`
-	Steps    int      `json:"steps"`
-	Begin    *int64   `json:"begin_ns"`
+	*runs.Run
 	StepTime *float64 `json:"step_time_ns"`
 }
 
@@ -86,18 +82,12 @@ func comparisonOf(c *runs.Comparison) comparisonJSON {
 }
 
 func comparedOf(list []*runs.Run) []comparedJSON {
-	out := []comparedJSON{}
-	for _, r := range list {
-		j := comparedJSON{Run: r.Name, World: r.World, Windows: r.Windows, Steps: r.Steps}
-		if r.Begin != 0 {
-			j.Begin = &r.Begin
-		}
+	return each(list, func(r *runs.Run) comparedJSON {
 		if v, ok := r.Values[runs.Measure{Kind: runs.StepTime}]; ok {
-			j.StepTime = known(v)
+			return comparedJSON{r, &v}
 		}
-		out = append(out, j)
-	}
-	return out
+		return comparedJSON{r, nil}
+	})
 }
 
 func measureOf(c *runs.Comparison, r runs.Row) measureJSON {

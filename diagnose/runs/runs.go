@@ -54,14 +54,14 @@ type Measure struct {
 
 // Run is what one run took.
 type Run struct {
-	Name    string
-	World   int   // ranks
-	Windows int   // 0: it has arrivals only
-	Steps   int   // of all windows
-	Begin   int64 // when its first recorded step began, nanoseconds since 1970 UTC; 0: not known
-	Cut     cut.Cut
-	Values  map[Measure]float64
-	Found   []diagnose.Finding // certain and large enough to act on
+	Name    string              `json:"run"`
+	World   int                 `json:"world_size"`           // ranks
+	Windows int                 `json:"windows"`              // 0: it has arrivals only
+	Steps   int                 `json:"steps"`                // of all windows
+	Begin   int64               `json:"begin_ns" null:"zero"` // when its first recorded step began, nanoseconds since 1970 UTC; 0: not known
+	Cut     cut.Cut             `json:"-"`
+	Values  map[Measure]float64 `json:"-"`
+	Found   []diagnose.Finding  `json:"-"` // certain and large enough to act on
 
 	entries arrivals.Job
 	parts   map[Measure]*batches

@@ -196,17 +196,17 @@ func (m SyncEvidence) Sure() bool { return m == SyncShown || m == SyncNamed }
 
 // SyncPoint is where the ranks synchronise.
 type SyncPoint struct {
-	Evidence   SyncEvidence
-	At         int        // stage, in recorded order, at whose end the sync cut begins; −1: unknown
-	Name       string     // of that stage, "" when unknown
-	Boundaries []Boundary // one per recorded stage; empty for one rank or without wall time
+	At       int          `json:"-"`              // stage, in recorded order, at whose end the sync cut begins; −1: unknown
+	Name     string       `json:"at" null:"zero"` // of that stage, "" when unknown
+	Evidence SyncEvidence `json:"evidence"`
 	// WithinPeers: ranks of equal role synchronise, ranks of different roles do not.
-	WithinPeers bool
+	WithinPeers bool `json:"within_peers"`
 	// Skew is how far apart the ranks' clocks (or starts) are at the first
 	// step, in nanoseconds, and Drift the largest drift between two ranks, in
 	// parts per million; both from the synchronising boundary.
-	Skew  int64
-	Drift float64
+	Skew       int64      `json:"skew_ns"`
+	Drift      float64    `json:"drift_ppm"`
+	Boundaries []Boundary `json:"boundaries"` // one per recorded stage; empty for one rank or without wall time
 }
 
 // Stages are the recorded stages in which all ranks synchronise.

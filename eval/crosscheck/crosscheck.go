@@ -82,15 +82,15 @@ type Comparison struct {
 
 // Account is one source's.
 type Account struct {
-	Name     string
-	Format   string
-	Bytes    int64
-	Recorded int       // steps
-	Makespan int64     // of the steps compared, ns
-	Share    []float64 // by Comparison.Stages
-	Lacks    []string  // stages that the others have
-	Routing  []string  // stages, by descending share
-	Held     *Held     // against the first source; nil for the first itself
+	Name     string    `json:"source"`
+	Format   string    `json:"format"`
+	Bytes    int64     `json:"bytes" null:"negative"` // −1: not known
+	Recorded int       `json:"recorded_steps"`
+	Makespan int64     `json:"makespan_ns"`    // of the steps compared
+	Share    []float64 `json:"shares"`         // by Comparison.Stages
+	Lacks    []string  `json:"lacking_stages"` // that the others have
+	Routing  []string  `json:"routing_set"`    // stages, by descending share
+	Held     *Held     `json:"-"`              // against the first source; nil for the first itself
 }
 
 // Held is how a source stands against the first.

@@ -24,6 +24,10 @@ const (
 	minDict     = 1 << 16 // entries that a dictionary may have, however few rows there are
 )
 
+// atOnce is how many rows a cursor gives at most: what they are decoded into, and
+// what a caller does with them, stays in the fastest memory.
+const atOnce = 4096
+
 // Run is values of consecutive rows, valid until the next call on any cursor
 // of the file.
 type Run struct {
@@ -43,10 +47,11 @@ type Cursor struct {
 	chunk  []byte // the pages of it that are left
 	rows   int64  // and their rows
 
-	values  []int64  // the current page
-	present []uint32 // nil, or levels
-	levels  []uint32
-	at      int // rows of the page that were given away
+	left   int    // rows of the current page that were not given
+	raw    []byte // its bytes; nil: they are in the chunk
+	nulls  bool   // some of its rows are null,
+	levels hybrid // which these tell
+	values values
 
 	dict    []int64 // what the indices of the chunk's pages stand for
 	hasDict bool
@@ -78,7 +83,7 @@ func (c *Cursor) Strings() []string { return c.strings }
 // Next gives the next rows, at least one and at most n, of one row group.
 // Asked for more rows than there are, the error is io.EOF.
 func (c *Cursor) Next(n int) (Run, error) {
-	for c.at == len(c.values) {
+	for c.left == 0 {
 		if err := c.load(); err != nil {
 			if err == io.EOF {
 				return Run{}, err
@@ -86,25 +91,52 @@ func (c *Cursor) Next(n int) (Run, error) {
 			return Run{}, input.At(c.Pos(), err)
 		}
 	}
-	to := min(c.at+n, len(c.values))
-	r := Run{Values: c.values[c.at:to]}
-	if c.present != nil {
-		r.Present = c.present[c.at:to]
+	r, err := c.decode(min(n, c.left, atOnce))
+	if err != nil {
+		return Run{}, input.At(c.Pos(), err)
 	}
-	if c.at = to; to == len(c.values) {
-		c.f.values, c.values, c.at = append(c.f.values, c.values), nil, 0
+	if c.left -= len(r.Values); c.left == 0 {
+		c.f.give(&c.raw)
 		if c.rows == 0 {
-			c.f.chunks, c.base, c.chunk = append(c.f.chunks, c.base), nil, nil
+			c.f.give(&c.base)
 		}
 	}
 	return r, nil
+}
+
+// decode gives the next n rows of the page.
+func (c *Cursor) decode(n int) (Run, error) {
+	rows := c.f.values[:n]
+	if !c.nulls {
+		return Run{Values: rows}, c.fill(rows)
+	}
+	present := c.f.levels[:n]
+	if err := c.levels.fill(present); err != nil {
+		return Run{}, err
+	}
+	count := 0
+	for _, l := range present {
+		count += int(l)
+	}
+	if err := c.fill(rows[:count]); err != nil || count == n {
+		return Run{Values: rows}, err
+	}
+	for i := n - 1; i >= 0; i-- { // spread the values over their rows, from the back
+		if present[i] == 0 {
+			rows[i] = 0
+			continue
+		}
+		count--
+		rows[i] = rows[count]
+	}
+	return Run{Values: rows, Present: present}, nil
 }
 
 // Forget lets go of the strings, where a new page begins and none is to come from a
 // dictionary: positions begin anew. It bounds the memory of columns whose strings
 // all differ.
 func (c *Cursor) Forget() {
-	if c.at == len(c.values) && !c.hasDict {
+	if c.left == 0 && !c.hasDict {
 		c.strings, c.text = nil, 0
 		clear(c.known)
 	}
@@ -134,7 +166,7 @@ func (c *Cursor) open(g Group) error {
 	if c.f.scratch == nil {
 		c.f.scratch = spare.Get().(*scratch)
 	}
-	c.base = taken(&c.f.chunks, int(k.Size+slack))
+	c.base = c.f.take(int(k.Size + slack))
 	c.chunk = c.base[:k.Size]
 	if n, err := c.f.in.R.ReadAt(c.chunk, k.Offset); n < len(c.chunk) {
 		return input.Bad(input.ErrTruncated, "reading %d bytes at %d: %v", k.Size, k.Offset, err)
@@ -142,23 +174,31 @@ func (c *Cursor) open(g Group) error {
 	return nil
 }
 
-// taken is n elements, whatever they are, of the smallest of some buffers that has them.
-func taken[T any](free *[][]T, n int) []T {
+// take is n bytes, whatever they are, of the smallest buffer that has them.
+func (s *scratch) take(n int) []byte {
 	best := -1
-	for i, b := range *free {
-		if cap(b) >= n && (best < 0 || cap(b) < cap((*free)[best])) {
+	for i, b := range s.buffers {
+		if cap(b) >= n && (best < 0 || cap(b) < cap(s.buffers[best])) {
 			best = i
 		}
 	}
 	if best < 0 {
-		return make([]T, n)
+		return make([]byte, n)
 	}
-	buffer := (*free)[best][:n]
-	*free = slices.Delete(*free, best, best+1)
+	buffer := s.buffers[best][:n]
+	s.buffers = slices.Delete(s.buffers, best, best+1)
 	return buffer
 }
 
-// page decodes the next page of the chunk; a dictionary page on the way is kept.
+// give takes a buffer back from where it lies.
+func (s *scratch) give(buffer *[]byte) {
+	if *buffer != nil {
+		s.buffers = append(s.buffers, *buffer)
+		*buffer = nil
+	}
+}
+
+// page begins the next page of the chunk; a dictionary page on the way is kept.
 func (c *Cursor) page() error {
 	h, body, rest, err := nextPage(c.chunk)
 	if err != nil {
@@ -178,8 +218,19 @@ func (c *Cursor) page() error {
 	if err != nil {
 		return err
 	}
-	c.values = taken(&c.f.values, int(h.Values))
-	return c.decode(h.Encoding, levels, src)
+	count := int(h.Values)
+	if c.nulls = false; c.leaf.Nullable && len(levels) > 0 {
+		c.levels = hybrid{src: levels, width: 1, left: count}
+		if count, err = c.levels.ones(); err != nil {
+			return err
+		}
+		c.nulls = count < int(h.Values)
+	}
+	if err := c.begin(h.Encoding, count, src); err != nil {
+		return err
+	}
+	c.left = int(h.Values)
+	return nil
 }
 
 // split decompresses a page and parts the levels, which say what rows are null,
@@ -220,18 +271,22 @@ func (c *Cursor) decompress(body []byte, raw, values int64, stored bool) ([]byte
 	if raw > most {
 		return nil, input.Bad(input.ErrTooLarge, "a page of %d bytes, expected at most %d", raw, most)
 	}
-	f := c.f
-	if int64(cap(f.raw)) < raw+slack {
-		f.raw = make([]byte, raw+slack)
-	}
-	dst, codec := f.raw[:raw], int64(codecNone)
+	codec := int64(codecNone)
 	if !stored {
-		codec = f.foot.Groups[c.group-1].Chunks[c.column].Codec
+		codec = c.f.foot.Groups[c.group-1].Chunks[c.column].Codec
+	}
+	var dst []byte
+	if codec == codecNone {
+		dst = body
+	} else {
+		c.f.give(&c.raw)
+		c.raw = c.f.take(int(raw + slack))
+		dst = c.raw[:raw]
 	}
 	ok := false
 	switch codec {
 	case codecNone:
-		ok = int64(len(body)) == raw && copy(dst, body) == len(body)
+		ok = int64(len(body)) == raw
 	case codecSnappy:
 		if n, err := snappy.DecodedLen(body); err == nil && int64(n) == raw {
 			_, err = snappy.Decode(dst, body)
@@ -243,7 +298,7 @@ func (c *Cursor) decompress(body []byte, raw, values int64, stored bool) ([]byte
 			ok = err == nil
 		}
 	case codecZstd:
-		z, err := f.zstdDecoder()
+		z, err := c.f.zstdDecoder()
 		if err != nil {
 			return nil, err
 		}
@@ -276,160 +331,10 @@ func (c *Cursor) dictionary(h pageHeader, body []byte) error {
 	if err != nil {
 		return err
 	}
+	if err := c.begin(encPlain, int(h.Values), src); err != nil {
+		return err
+	}
 	c.hasDict = true
 	c.dict = slices.Grow(c.dict[:0], int(h.Values))[:h.Values]
-	return c.plain(c.dict, src)
-}
-
-// decode fills c.values and c.present from the levels and values of a page.
-func (c *Cursor) decode(encoding int64, levels, src []byte) error {
-	c.present = nil
-	rows := len(c.values)
-	if !c.leaf.Nullable || len(levels) == 0 {
-		return c.decodeValues(c.values, encoding, src)
-	}
-	if run, n := binary.Uvarint(levels); n > 0 && n == len(levels)-1 && run == uint64(rows)<<1 && levels[n] == 1 {
-		return c.decodeValues(c.values, encoding, src) // none is null
-	}
-	c.levels = slices.Grow(c.levels[:0], rows)[:rows]
-	if err := decodeHybrid(c.levels, levels, 1); err != nil {
-		return err
-	}
-	count := 0
-	for _, l := range c.levels {
-		count += int(l)
-	}
-	if err := c.decodeValues(c.values[:count], encoding, src); err != nil || count == rows {
-		return err
-	}
-	c.present = c.levels
-	for i := rows - 1; i >= 0; i-- { // spread the values over their rows, from the back
-		if c.levels[i] == 0 {
-			c.values[i] = 0
-			continue
-		}
-		count--
-		c.values[i] = c.values[count]
-	}
-	return nil
-}
-
-// decodeValues decodes the values that are not null.
-func (c *Cursor) decodeValues(dst []int64, encoding int64, src []byte) error {
-	typ := c.leaf.Type
-	switch {
-	case len(dst) == 0:
-		return nil
-	case encoding == encRLEDictionary || encoding == encPlainDictionary:
-		return c.lookUp(dst, src)
-	case encoding == encPlain:
-		return c.plain(dst, src)
-	case encoding == encRLE && typ == TypeBoolean:
-		return c.flags(dst, src)
-	case encoding == encDelta && (typ == TypeInt32 || typ == TypeInt64):
-		_, err := decodeDelta(dst, src)
-		if typ == TypeInt32 {
-			for i, v := range dst {
-				dst[i] = int64(int32(v))
-			}
-		}
-		return err
-	case encoding == encDeltaLength && typ == TypeBytes:
-		return c.deltaLength(dst, src)
-	case encoding == encByteStreamSplit && typ.width() > 0:
-		return decodePlanes(dst, src, typ)
-	}
-	return input.Bad(input.ErrFormat, "encoding %s of %s: write the file again without it", nameOf(encodingNames[:], encoding), typ)
-}
-
-// lookUp decodes positions in the dictionary.
-func (c *Cursor) lookUp(dst []int64, src []byte) error {
-	if len(src) == 0 {
-		return input.Bad(input.ErrTruncated, "a page without the width of its indices")
-	}
-	index := c.scratch(len(dst))
-	if err := decodeHybrid(index, src[1:], int(src[0])); err != nil {
-		return err
-	}
-	for i, x := range index {
-		if int(x) >= len(c.dict) {
-			return input.Bad(input.ErrFormat, "entry %d of a dictionary that has %d", x, len(c.dict))
-		}
-		dst[i] = c.dict[x]
-	}
-	return nil
-}
-
-func (c *Cursor) scratch(n int) []uint32 {
-	c.f.index = slices.Grow(c.f.index[:0], n)[:n]
-	return c.f.index
-}
-
-// flags decodes BOOLEAN in RLE, which its length comes before.
-func (c *Cursor) flags(dst []int64, src []byte) error {
-	if len(src) < 4 || int64(binary.LittleEndian.Uint32(src)) > int64(len(src)-4) {
-		return input.Bad(input.ErrTruncated, "a page ends in a run of booleans")
-	}
-	index := c.scratch(len(dst))
-	err := decodeHybrid(index, src[4:][:binary.LittleEndian.Uint32(src)], 1)
-	for i, x := range index {
-		dst[i] = int64(x)
-	}
-	return err
-}
-
-func (c *Cursor) plain(dst []int64, src []byte) error {
-	switch c.leaf.Type {
-	case TypeBoolean:
-		return decodeBits(dst, src)
-	case TypeBytes:
-	default:
-		return decodePlain(dst, src, c.leaf.Type)
-	}
-	for i := range dst {
-		if len(src) < 4 || int64(binary.LittleEndian.Uint32(src)) > int64(len(src)-4) {
-			return errString()
-		}
-		n := 4 + int(binary.LittleEndian.Uint32(src))
-		at, err := c.intern(src[4:n])
-		if err != nil {
-			return err
-		}
-		dst[i], src = at, src[n:]
-	}
-	return nil
-}
-
-func errString() error { return input.Bad(input.ErrTruncated, "a page ends in a string") }
-
-// deltaLength decodes DELTA_LENGTH_BYTE_ARRAY: all lengths, then all strings.
-func (c *Cursor) deltaLength(dst []int64, src []byte) error {
-	src, err := decodeDelta(dst, src)
-	if err != nil {
-		return err
-	}
-	for i, n := range dst {
-		if n < 0 || n > int64(len(src)) {
-			return errString()
-		}
-		if dst[i], err = c.intern(src[:n]); err != nil {
-			return err
-		}
-		src = src[n:]
-	}
-	return nil
-}
-
-// intern gives every distinct string a position.
-func (c *Cursor) intern(s []byte) (int64, error) {
-	if at, ok := c.known[string(s)]; ok {
-		return at, nil
-	}
-	if c.text += len(s) + stringCost; c.text > maxText {
-		return 0, input.Bad(input.ErrTooLarge, "%d distinct strings of more than %d bytes in all", len(c.strings)+1, maxText)
-	}
-	at := int64(len(c.strings))
-	c.known[string(s)] = at
-	c.strings = append(c.strings, string(s))
-	return at, nil
+	return c.fill(c.dict)
 }

@@ -34,14 +34,12 @@ type File struct {
 
 // scratch is memory that the cursors of a file share, and after it those of another.
 type scratch struct {
-	zstd   *zstd.Decoder
-	window int64  // that the decoder accepts
-	raw    []byte // one page, decompressed
-	index  []uint32
-	// What cursors have used up, for the next that needs the like: columns that
-	// are read one after the other share one warm buffer.
-	values [][]int64
-	chunks [][]byte
+	zstd    *zstd.Decoder
+	window  int64    // that the decoder accepts
+	buffers [][]byte // of chunks and pages that are used up
+	// What a cursor gives.
+	values        [atOnce]int64
+	levels, index [atOnce]uint32
 }
 
 // spare is the scratch of files that were closed.

@@ -2,6 +2,7 @@ package parquet
 
 import (
 	"encoding/binary"
+	"math/bits"
 
 	"github.com/sfstat/sfstat/trace/input"
 )
@@ -11,129 +12,228 @@ import (
 // sixteen).
 const slack = 16
 
-// decodeDelta decodes DELTA_BINARY_PACKED, fills dst, and gives what follows in
-// src. Of INT32 the lower 32 bits count. src has slack after its end. O(len(dst)).
-func decodeDelta(dst []int64, src []byte) (rest []byte, err error) {
+// deltas decodes DELTA_BINARY_PACKED. Of INT32 the lower 32 bits count.
+type deltas struct {
+	src   []byte // miniblocks and blocks that are left; slack follows
+	minis int    // in a block
+	size  int    // values of a miniblock
+	left  int    // values that were not given
+	begun bool   // the first was given, which stands in the header
+
+	last, least int64
+	widths      []byte // of the miniblocks of the block that are left
+	packed      []byte // the miniblock, its
+	width       int    // bits of a difference,
+	bit, run    int    // where the next one begins, and how many are left
+}
+
+// newDeltas reads the header of so many values.
+func newDeltas(src []byte, values int) (d deltas, err error) {
 	var head [3]uint64 // values in a block, miniblocks in a block, values in all
 	for i := range head {
 		v, n := binary.Uvarint(src)
 		if n <= 0 {
-			return nil, errDelta("ends in its header")
+			return d, errDelta("ends in its header")
 		}
 		head[i], src = v, src[n:]
 	}
 	block, minis := head[0], head[1]
-	if head[2] != uint64(len(dst)) {
-		return nil, input.Bad(input.ErrRagged, "%d differences where the page has %d values", head[2], len(dst))
+	if head[2] != uint64(values) {
+		return d, input.Bad(input.ErrRagged, "%d differences where the page has %d values", head[2], values)
 	}
 	if block == 0 || block > 1<<16 || minis == 0 || minis > block || block%minis != 0 || block/minis%8 != 0 {
-		return nil, errDelta("has blocks of an impossible shape")
+		return d, errDelta("has blocks of an impossible shape")
 	}
-	last, n := binary.Varint(src)
+	first, n := binary.Varint(src)
 	if n <= 0 {
-		return nil, errDelta("ends in its header")
+		return d, errDelta("ends in its header")
 	}
-	if src = src[n:]; len(dst) == 0 {
-		return src, nil
-	}
-	dst[0] = last
-	dst = dst[1:]
-	mini := int(block / minis)
-	for len(dst) > 0 {
-		least, n := binary.Varint(src)
-		if n <= 0 || len(src)-n < int(minis) {
-			return nil, errDelta("ends before its last block")
-		}
-		widths := src[n:][:minis]
-		src = src[n+int(minis):]
-		for _, w := range widths {
-			if len(dst) == 0 {
-				break
-			}
-			out := dst[:min(mini, len(dst))]
-			if w > 64 || (len(out)*int(w)+7)/8 > len(src) {
-				return nil, errDelta("ends in a block")
-			}
-			last = sum(out, src, int(w), last, least)
-			dst, src = dst[len(out):], src[min(mini/8*int(w), len(src)):]
-		}
-	}
-	return src, nil
+	return deltas{src: src[n:], minis: int(minis), size: int(block / minis), left: values, last: first}, nil
 }
 
 func errDelta(what string) error { return input.Bad(input.ErrFormat, "a run of differences %s", what) }
 
-// sum undoes one miniblock: out[i] is the sum of all differences up to i.
-func sum(out []int64, src []byte, width int, last, least int64) int64 {
-	if width == 0 {
+// fill decodes the next values, of which there are as many. O(len(dst)).
+func (d *deltas) fill(dst []int64) error {
+	if !d.begun && len(dst) > 0 {
+		d.begun, d.left, dst[0] = true, d.left-1, d.last
+		dst = dst[1:]
+	}
+	for len(dst) > 0 {
+		if d.run == 0 {
+			if err := d.next(); err != nil {
+				return err
+			}
+		}
+		n := min(len(dst), d.run)
+		d.sum(dst[:n])
+		d.run, d.left, dst = d.run-n, d.left-n, dst[n:]
+	}
+	return nil
+}
+
+// next begins a miniblock.
+func (d *deltas) next() error {
+	if len(d.widths) == 0 {
+		least, n := binary.Varint(d.src)
+		if n <= 0 || len(d.src)-n < d.minis {
+			return errDelta("ends before its last block")
+		}
+		d.least, d.widths, d.src = least, d.src[n:][:d.minis], d.src[n+d.minis:]
+	}
+	d.width, d.widths = int(d.widths[0]), d.widths[1:]
+	d.run, d.bit = min(d.size, d.left), 0
+	if d.width > 64 || (d.run*d.width+7)/8 > len(d.src) {
+		return errDelta("ends in a block")
+	}
+	d.packed, d.src = d.src, d.src[min(d.size/8*d.width, len(d.src)):]
+	return nil
+}
+
+// sum undoes a part of a miniblock: out[i] is the sum of all differences up to i.
+func (d *deltas) sum(out []int64) {
+	last, least, width := d.last, d.least, uint(d.width)
+	mask := ^uint64(0) >> (64 - width)
+	wide, bit := d.packed[:len(d.packed)+slack], uint(d.bit)
+	d.bit += len(out) * d.width
+	switch {
+	case width == 0:
 		for i := range out {
 			last += least
 			out[i] = last
 		}
-		return last
-	}
-	mask := ^uint64(0) >> (64 - width)
-	wide := src[:len(src)+slack]
-	if width <= 57 { // any such value lies in eight bytes
-		for i, bit := 0, uint(0); i < len(out); i, bit = i+1, bit+uint(width) {
+	case width <= 28: // any two such values lie in eight bytes
+		for ; len(out) >= 2; out, bit = out[2:], bit+2*width {
+			v := binary.LittleEndian.Uint64(wide[bit>>3:]) >> (bit & 7)
+			first := last + least + int64(v&mask)
+			last = first + least + int64(v>>(width&31)&mask)
+			out[0], out[1] = first, last
+		}
+		fallthrough
+	case width <= 57: // any such value does
+		for i := range out {
 			last += least + int64(binary.LittleEndian.Uint64(wide[bit>>3:])>>(bit&7)&mask)
-			out[i] = last
+			out[i], bit = last, bit+width
 		}
-		return last
-	}
-	for i := range out {
-		bit := i * width
-		v := binary.LittleEndian.Uint64(wide[bit>>3:]) >> (bit & 7)
-		if bit&7+width > 64 {
-			v |= uint64(wide[bit>>3+8]) << (64 - bit&7)
+	default:
+		for i := range out {
+			v := binary.LittleEndian.Uint64(wide[bit>>3:]) >> (bit & 7)
+			if bit&7+width > 64 {
+				v |= uint64(wide[bit>>3+8]) << (64 - bit&7)
+			}
+			last += least + int64(v&mask)
+			out[i], bit = last, bit+width
 		}
-		last += least + int64(v&mask)
-		out[i] = last
 	}
-	return last
+	d.last = last
 }
 
-// decodeHybrid decodes the RLE / bit-packing hybrid and fills dst. src has slack
-// after its end. O(len(dst)).
-func decodeHybrid(dst []uint32, src []byte, width int) error {
+// decodeDelta decodes all values of a run of differences, as many as dst has, and
+// gives what follows in src.
+func decodeDelta(dst []int64, src []byte) (rest []byte, err error) {
+	d, err := newDeltas(src, len(dst))
+	if err == nil {
+		err = d.fill(dst)
+	}
+	return d.src, err
+}
+
+// hybrid decodes the hybrid of runs and bit packing.
+type hybrid struct {
+	src   []byte // runs that are left; slack follows
+	width int    // bits of a value
+	left  int    // values that were not given
+
+	run    int    // of them, those of the run that is under way
+	packed []byte // these; nil: all are
+	value  uint32
+	bit    int // where the next one of packed begins
+}
+
+func newHybrid(src []byte, width, values int) (hybrid, error) {
 	if width > 32 {
-		return input.Bad(input.ErrFormat, "indices of %d bits", width)
+		return hybrid{}, input.Bad(input.ErrFormat, "indices of %d bits", width)
 	}
-	mask := uint64(1)<<width - 1
-	for len(dst) > 0 {
-		h, n := binary.Uvarint(src)
-		if n <= 0 || h>>1 == 0 {
+	return hybrid{src: src, width: width, left: values}, nil
+}
+
+// next begins a run, unless one is under way.
+func (h *hybrid) next() error {
+	if h.run > 0 {
+		return nil
+	}
+	head, n := binary.Uvarint(h.src)
+	if n <= 0 || head>>1 == 0 {
+		return errHybrid()
+	}
+	h.src = h.src[n:]
+	if head&1 == 0 { // a run of one value
+		size := (h.width + 7) / 8
+		if size > len(h.src) {
 			return errHybrid()
 		}
-		src = src[n:]
-		if h&1 == 0 { // a run of one value
-			size := (width + 7) / 8
-			if size > len(src) {
-				return errHybrid()
-			}
-			v := uint32(binary.LittleEndian.Uint64(src[:len(src)+slack]) & (1<<(8*size) - 1) & mask)
-			run := dst[:min(h>>1, uint64(len(dst)))]
-			for i := range run {
-				run[i] = v
-			}
-			dst, src = dst[len(run):], src[size:]
-			continue
-		}
-		groups := min(h>>1, uint64(len(dst)+7)/8)
-		run := dst[:min(int(groups)*8, len(dst))]
-		if (len(run)*width+7)/8 > len(src) {
-			return errHybrid()
-		}
-		wide := src[:len(src)+slack]
-		for i := range run {
-			bit := i * width
-			run[i] = uint32(binary.LittleEndian.Uint64(wide[bit>>3:]) >> (bit & 7) & mask)
-		}
-		dst, src = dst[len(run):], src[min(int(groups)*width, len(src)):]
+		h.value = uint32(binary.LittleEndian.Uint64(h.src[:len(h.src)+slack]) & (1<<h.width - 1))
+		h.run, h.packed, h.src = int(min(head>>1, uint64(h.left))), nil, h.src[size:]
+		return nil
 	}
+	groups := int(min(head>>1, uint64(h.left+7)/8))
+	h.run = min(groups*8, h.left)
+	if (h.run*h.width+7)/8 > len(h.src) {
+		return errHybrid()
+	}
+	h.packed, h.bit, h.src = h.src, 0, h.src[min(groups*h.width, len(h.src)):]
 	return nil
 }
 
 func errHybrid() error {
 	return input.Bad(input.ErrTruncated, "a run of indices or levels ends before the page does")
+}
+
+// unpack decodes values of the run that is under way, of which n are used up.
+func (h *hybrid) unpack(dst []uint32, n int) {
+	h.run, h.left = h.run-n, h.left-n
+	if h.packed == nil {
+		for i := range dst {
+			dst[i] = h.value
+		}
+		return
+	}
+	mask, wide := uint64(1)<<h.width-1, h.packed[:len(h.packed)+slack]
+	for i := range dst {
+		dst[i] = uint32(binary.LittleEndian.Uint64(wide[h.bit>>3:]) >> (h.bit & 7) & mask)
+		h.bit += h.width
+	}
+}
+
+// fill decodes the next values, of which there are as many. O(len(dst)).
+func (h *hybrid) fill(dst []uint32) error {
+	for len(dst) > 0 {
+		if err := h.next(); err != nil {
+			return err
+		}
+		n := min(len(dst), h.run)
+		h.unpack(dst[:n], n)
+		dst = dst[n:]
+	}
+	return nil
+}
+
+// ones counts the values of one bit that are set, without using them up.
+func (h hybrid) ones() (count int, err error) {
+	for ; h.left > 0; h.left, h.run = h.left-h.run, 0 {
+		if err := h.next(); err != nil {
+			return 0, err
+		}
+		if h.packed == nil {
+			count += h.run * int(h.value)
+			continue
+		}
+		for _, b := range h.packed[:h.run/8] {
+			count += bits.OnesCount8(b)
+		}
+		if part := h.run & 7; part > 0 {
+			count += bits.OnesCount8(h.packed[h.run/8] << (8 - part))
+		}
+	}
+	return count, nil
 }

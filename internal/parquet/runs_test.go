@@ -58,6 +58,14 @@ func TestDecodeDelta(t *testing.T) {
 	}
 }
 
+func decodeHybrid(dst []uint32, src []byte, width int) error {
+	h, err := newHybrid(src, width, len(dst))
+	if err == nil {
+		err = h.fill(dst)
+	}
+	return err
+}
+
 // TestDecodeHybrid: what parquet-go writes is read, in runs and without.
 func TestDecodeHybrid(t *testing.T) {
 	g := rand.New(rand.NewPCG(3, 3))

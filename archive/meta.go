@@ -2,6 +2,7 @@ package archive
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"hash/crc32"
@@ -120,17 +121,16 @@ func parseMeta(text, sum string) (*meta, error) {
 	if want, err := strconv.ParseUint(sum, 16, 32); err != nil || crc32.ChecksumIEEE([]byte(text)) != uint32(want) {
 		return nil, input.Bad(input.ErrFormat, "the metadata are damaged: their checksum %q does not fit, copy the file again from its source", sum)
 	}
-	var version struct {
-		Format string `json:"format"`
+	m := new(meta)
+	err := json.Unmarshal([]byte(text), m)
+	version := struct{ Format string }{m.Format}
+	if err != nil { // another version may have another form
+		err = cmp.Or(json.Unmarshal([]byte(text), &version), err)
 	}
-	if err := json.Unmarshal([]byte(text), &version); err != nil {
-		return nil, input.Bad(input.ErrFormat, "metadata %s: %v", Key, err)
-	}
-	if version.Format != Format {
+	if version.Format != "" && version.Format != Format || err == nil && version.Format == "" {
 		return nil, input.Bad(input.ErrFormat, "an archive of format %q, this version reads %q: a newer sfstat may read it", version.Format, Format)
 	}
-	m := new(meta)
-	if err := json.Unmarshal([]byte(text), m); err != nil {
+	if err != nil {
 		return nil, input.Bad(input.ErrFormat, "metadata %s: %v", Key, err)
 	}
 	return m, m.check()

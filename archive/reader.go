@@ -207,6 +207,21 @@ func (a *Reader) Next() (*trace.Window, error) {
 // archive does not hold: they are in a file beside.
 func (a *Reader) HasArrivals() bool { return a.meta.Arrivals }
 
+// Ascends reports whether every window of a run begins behind the one before it: no step
+// is there twice.
+func (a *Reader) Ascends() bool {
+	end := make(map[string]int64)
+	for _, p := range a.meta.Windows {
+		f := a.meta.Forms[p[0]]
+		run := a.meta.Runs[f.Run]
+		if p[2] < end[run] {
+			return false
+		}
+		end[run] = p[2] + int64(f.Steps)
+	}
+	return true
+}
+
 // Close ends the reading. Closing again does nothing.
 func (a *Reader) Close() error {
 	a.file.Close()

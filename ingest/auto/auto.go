@@ -212,6 +212,7 @@ type Reader struct {
 	logs      []*Input          // debug logs of NCCL
 	inspected []*Input          // dumps of NCCL's Inspector
 	dumps     flightrecorder.Reader
+	kept      *kept             // nil: none is
 	meter     meter
 	given     int               // inputs that are not skipped
 	metas     map[string]string // traces by the real paths of their meta files
@@ -256,6 +257,7 @@ func open(paths []string, all []candidate, o Options) (*Reader, error) {
 	r.exports()
 	// What may name no run of its own comes behind what does.
 	slices.SortStableFunc(r.units, func(a, b *unit) int { return cmp.Compare(a.turn(), b.turn()) })
+	r.runs.profiled = o.Want == ForVerdict && slices.ContainsFunc(r.units, func(u *unit) bool { return u.turn() == 1 })
 	if o.Want.contents()&calls != 0 {
 		r.units = append(r.units, &unit{reader: &callJobs{r: r}})
 	}
@@ -306,8 +308,8 @@ func (r *Reader) lookAll(all []candidate) error {
 			continue
 		}
 		src, err := r.look(c, in)
-		if err == nil && src == nil {
-			continue // skipped
+		if err == nil && in.Skipped != "" {
+			continue
 		}
 		r.given++
 		switch {
@@ -503,6 +505,10 @@ func (r *Reader) Close() error {
 		errs = append(errs, u.close())
 	}
 	r.units = nil
+	if r.kept != nil {
+		errs = append(errs, r.kept.Close())
+		r.kept = nil
+	}
 	if r.err == nil {
 		r.err = io.EOF
 	}

@@ -38,7 +38,10 @@ func (r *Reader) tableItems(windows ingest.WindowReader, table string) (itemRead
 			windows.Close()
 			return nil, err
 		}
-		return windowItems{r: ingest.NewOnce(windows), path: table}, nil
+		if a, ok := windows.(*archive.Reader); !ok || !a.Ascends() {
+			windows = ingest.NewOnce(windows)
+		}
+		return windowItems{r: windows, path: table}, nil
 	}
 	src, err := ingest.Open(path, r.o.Limits)
 	if err != nil {

@@ -25,6 +25,8 @@ type runNames struct {
 	given  map[[2]string]string // by their own name and their folder
 	places []place              // in the order of reading, each once
 	timed  []timedRun           // those whose stages a recorder timed, in that order
+	// profiled says that a profiler's traces come, which may be of these.
+	profiled bool
 }
 
 // timedRun is a run whose stages a recorder timed, as far as it was read.
@@ -75,7 +77,7 @@ func (r *Reader) named(item Item, path string) Item {
 	case item.Window != nil:
 		item.Window.Run = n.of(item.Window.Run, path)
 		n.see(item.Window.Run, cmp.Or(item.folder, dirOf(path)))
-		if item.folder == "" {
+		if item.folder == "" && n.profiled {
 			n.time(item.Window, dirOf(path))
 		}
 	case item.Ops != nil && item.Launched == nil:

@@ -18,12 +18,16 @@ import (
 )
 
 // look opens a candidate and finds out what it is. The source is nil when the
-// input is not to be read: it is refused with an error, or skipped.
+// input is not to be read, being refused with an error or skipped, and where it is the
+// archive that is kept.
 func (r *Reader) look(c candidate, in *Input) (*metered, error) {
 	if c.err != nil {
 		return nil, c.err
 	}
 	ours := c.named || meant(c.path)
+	if r.keep(c.path, in) && in.Format.gives(r.o.Want) {
+		return nil, nil
+	}
 	src, err := r.source(c.path)
 	if err == nil {
 		in.Bytes, in.Compression = src.Size(), src.Compression()
@@ -58,6 +62,31 @@ func (r *Reader) look(c candidate, in *Input) (*metered, error) {
 	return nil, err
 }
 
+// kept is an archive that was opened to see what it is. The first of the inputs is, and
+// stays open until its turn comes: its footer is read once.
+type kept struct {
+	path string
+	*archive.Reader
+}
+
+// keep opens the first file whose name says that it may be an archive, if it is one.
+func (r *Reader) keep(path string, in *Input) bool {
+	if r.kept != nil || !strings.HasSuffix(path, ".parquet") {
+		return false
+	}
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return false
+	}
+	a, err := archive.Open(path, r.o.Limits)
+	if err != nil {
+		return false
+	}
+	r.kept = &kept{path, a}
+	in.Format, in.Bytes = Archive, info.Size()
+	return true
+}
+
 // notOurs is the kind of an error for which a file of a folder is passed over as
 // something else; nil: it is damaged. Whose a Parquet file is stands in its footer, so
 // one whose footer cannot be read is damaged.
@@ -86,15 +115,19 @@ func (r *Reader) columnar(path string, ours bool) (Format, error) {
 	if err != nil {
 		return Archive, ingest.Unreadable(path, err)
 	}
-	switch as := operatorsIn(optrace.File{R: f, Size: info.Size(), Name: path}, r.o.Limits); {
-	case as != Archive:
-		return as, nil
+	a, err := archive.NewReader(f, info.Size(), path, r.o.Limits)
+	if err == nil {
+		return Archive, a.Close()
 	}
-	_, err = archive.NewReader(f, info.Size(), path, r.o.Limits)
-	switch {
-	case errors.Is(err, archive.ErrNotArchive) && csv.ResemblesParquet(csv.ParquetFile{R: f, Size: info.Size(), Name: path}, r.tables()):
-		return WideParquet, nil
-	case ours && r.o.Want != DeviceOnly:
+	if errors.Is(err, archive.ErrNotArchive) {
+		if as := operatorsIn(optrace.File{R: f, Size: info.Size(), Name: path}, r.o.Limits); as != Archive {
+			return as, nil
+		}
+		if csv.ResemblesParquet(csv.ParquetFile{R: f, Size: info.Size(), Name: path}, r.tables()) {
+			return WideParquet, nil
+		}
+	}
+	if ours && r.o.Want != DeviceOnly {
 		err = nil // it comes again where the file is read
 	}
 	return Archive, err
@@ -169,12 +202,12 @@ func opener(open func(r *Reader, in *Input, src *metered) (itemReader, error)) f
 	return func(r *Reader, in *Input, src *metered) {
 		u := &unit{input: in, source: src, size: r.meter.expect(in.Bytes)}
 		again := in.Bytes != ingest.UnknownSize
-		if again {
+		if again && src != nil {
 			src.Close()
 			u.source = nil
 		}
 		u.open = func(src *metered) (itemReader, error) {
-			if again {
+			if again && in.Format != Archive && in.Format != WideParquet { // which are read from their end
 				s, err := r.source(in.Path)
 				if err != nil {
 					return nil, err
@@ -288,7 +321,10 @@ func (r *Reader) openArchive(in *Input, src *metered) (itemReader, error) {
 	if in.Bytes == ingest.UnknownSize {
 		return r.spool(in, src)
 	}
-	src.Close()
+	if k := r.kept; k != nil && k.path == in.Path {
+		r.kept = nil
+		return r.tableItems(k.Reader, in.Path)
+	}
 	a, err := archive.Open(in.Path, r.o.Limits)
 	if err != nil {
 		return nil, err
@@ -305,8 +341,7 @@ func (r *Reader) openCSV(in *Input, src *metered) (itemReader, error) {
 	return r.tableItems(withSource{c, src}, in.Path)
 }
 
-func (r *Reader) openWideParquet(in *Input, src *metered) (itemReader, error) {
-	src.Close()
+func (r *Reader) openWideParquet(in *Input, _ *metered) (itemReader, error) {
 	f, err := os.Open(in.Path)
 	if err != nil {
 		return nil, ingest.Unreadable(in.Path, err)

@@ -105,8 +105,8 @@ func (d *deltas) sum(out []int64) {
 	case width <= 28: // any two such values lie in eight bytes
 		for ; len(out) >= 2; out, bit = out[2:], bit+2*width {
 			v := binary.LittleEndian.Uint64(wide[bit>>3:]) >> (bit & 7)
-			first := last + least + int64(v&mask)
-			last = first + least + int64(v>>(width&31)&mask)
+			first := last + (least + int64(v&mask))
+			last = first + (least + int64(v>>(width&31)&mask))
 			out[0], out[1] = first, last
 		}
 		fallthrough

@@ -171,9 +171,14 @@ func (t *textWriter) wordWidths(lines [][]string) (widths []int, ok bool) {
 	return widths, true
 }
 
-// wrapped sets each row over as many lines as its longest cell takes.
+// wrapped sets each row over as many lines as its longest cell takes. A path or name that
+// a row begins with is not broken: one that is too long stands above its row.
 func (t *textWriter) wrapped(rows [][]string, widths []int) {
 	for _, row := range rows {
+		if columns(row[0]) > widths[0] && len(strings.Fields(row[0])) == 1 {
+			t.paragraph("", "", row[0])
+			row = append([]string{""}, row[1:]...)
+		}
 		parts := make([][]string, len(row))
 		most := 1
 		for i, cell := range row {

@@ -62,7 +62,7 @@ func (t *textWriter) keysAbove(cols []shown, widths []int, row []cell) []cell {
 	rest := row
 	for i, c := range cols {
 		if v := c.value(row[i]); c.kind == kindKey && columns(v) > widths[i] {
-			t.line(clip(t.indent()+v, t.style.width()))
+			t.paragraph("", "", v)
 			rest = slices.Clone(rest)
 			rest[i] = cell{}
 		}

@@ -33,8 +33,8 @@ for name in paper detectability; do
 done
 mkdir "$work/paper/measured"
 if [ "${1:-}" = -measure ]; then
-	go run ./eval/ksruntime -o $to/workers.csv
-	go run ./eval/alignment -lengths $to/lengths.csv -most 16000 -times 5
+	go run ./eval/runtimes -kind time-by-workers -o $to/workers.csv
+	go run ./eval/runtimes -kind alignment-by-length -o $to/lengths.csv -most 16000 -times 5
 fi
 cp $to/workers.csv "$work/paper/measured/time-by-workers.csv"
 cp $to/lengths.csv "$work/paper/measured/alignment-by-length.csv"

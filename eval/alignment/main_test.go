@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/sfstat/sfstat/eval/campaign"
 	"github.com/sfstat/sfstat/eval/campaign/communication"
 	"github.com/sfstat/sfstat/internal/largedata"
 	"github.com/sfstat/sfstat/trace/nccl"
@@ -40,7 +39,7 @@ func folded(of map[string]int64) map[nccl.Op]int64 {
 func recordings(t *testing.T) (string, []*communication.Recording) {
 	t.Helper()
 	from, to := largedata.Need(t, "data/nccl/dev"), t.TempDir()
-	if err := run([]string{"-scenarios", from, "-o", to}); err != nil {
+	if err := run([]string{"-scenarios", from, "-o", to}, nil); err != nil {
 		t.Fatal(err)
 	}
 	list, err := communication.Read(to)
@@ -128,24 +127,9 @@ func TestRecordingsAreScored(t *testing.T) {
 	}
 }
 
-// What is measured can be drawn.
-func TestMeasure(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "alignment-by-length.csv")
-	if err := run([]string{"-lengths", path, "-most", "2000", "-times", "1"}); err != nil {
-		t.Fatal(err)
-	}
-	for i := range campaign.MeasuredKinds {
-		m := &campaign.MeasuredKinds[i]
-		if m.Name != "alignment-by-length" {
-			continue
-		}
-		lines, err := m.Read(path)
-		if err != nil || len(lines) != len(losses) || len(lines[0].Points) != 2 || lines[0].Points[1].X != 2000 {
-			t.Errorf("%+v, %v", lines, err)
-		}
-	}
-	for _, args := range [][]string{{}, {"-o", "x"}, {"-lengths", path, "-most", "1"}, {"-scenarios", t.TempDir(), "-o", "x"}, {"-unknown"}} {
-		if err := run(args); err == nil {
+func TestRefused(t *testing.T) {
+	for _, args := range [][]string{{}, {"-o", "x"}, {"-scenarios", t.TempDir(), "-o", "x"}, {"-unknown"}} {
+		if err := run(args, nil); err == nil {
 			t.Errorf("%v is taken", args)
 		}
 	}

@@ -22,7 +22,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"text/template"
 
 	"github.com/sfstat/sfstat/eval/internal/pages"
 	"github.com/sfstat/sfstat/eval/simulate"
@@ -31,12 +30,7 @@ import (
 //go:embed page.md.tmpl
 var pageText string
 
-func main() {
-	if err := run(os.Args[1:], os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "archives:", err)
-		os.Exit(1)
-	}
-}
+func main() { pages.Main("archives", run) }
 
 // archived is the archive to be made.
 type archived struct {
@@ -81,8 +75,7 @@ func run(args []string, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	t := template.Must(template.New("page").Parse(pageText))
-	return pages.Write(*out, stdout, func(w io.Writer) error { return t.Execute(w, p) })
+	return pages.Write(*out, stdout, pages.Fill(pageText, p))
 }
 
 // made makes the archive in a process of its own, because the peak memory of a child

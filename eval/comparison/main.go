@@ -16,9 +16,7 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
-	"os"
 	"strings"
-	"text/template"
 	"time"
 
 	"github.com/sfstat/sfstat/diagnose/runs"
@@ -33,12 +31,7 @@ import (
 //go:embed page.md.tmpl
 var pageText string
 
-func main() {
-	if err := run(os.Args[1:], os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "comparison:", err)
-		os.Exit(1)
-	}
-}
+func main() { pages.Main("comparison", run) }
 
 func run(args []string, stdout io.Writer) error {
 	flags := flag.NewFlagSet("comparison", flag.ContinueOnError)
@@ -66,8 +59,7 @@ func run(args []string, stdout io.Writer) error {
 	if p.weeks, err = weeks(*n); err != nil {
 		return err
 	}
-	page := template.Must(template.New("page").Parse(pageText))
-	return pages.Write(*out, stdout, func(w io.Writer) error { return page.Execute(w, p) })
+	return pages.Write(*out, stdout, pages.Fill(pageText, p))
 }
 
 const (

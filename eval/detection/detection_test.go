@@ -14,6 +14,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/eval/internal/pages"
 	"github.com/sfstat/sfstat/eval/simulate/pipeline"
 	"github.com/sfstat/sfstat/trace/operator"
 )
@@ -100,7 +101,7 @@ func TestPlainRuleBelowEleven(t *testing.T) {
 // TestThreadsDoNotMatter: one core and all cores give the same page.
 func TestThreadsDoNotMatter(t *testing.T) {
 	numbers := []int{0, 4, 5, 9, 10}
-	var pages [2]bytes.Buffer
+	var text [2]bytes.Buffer
 	for k, threads := range []int{1, 4} {
 		before := runtime.GOMAXPROCS(threads)
 		all, err := tryAll(testSeed, numbers, func(int, int) {})
@@ -108,12 +109,12 @@ func TestThreadsDoNotMatter(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := (page{Traces: len(numbers), Seed: testSeed, trials: all}).write(&pages[k]); err != nil {
+		if err := pages.Fill(pageText, page{Traces: len(numbers), Seed: testSeed, trials: all})(&text[k]); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if !bytes.Equal(pages[0].Bytes(), pages[1].Bytes()) {
-		t.Errorf("one core:\n%s\nfour:\n%s", pages[0].String(), pages[1].String())
+	if !bytes.Equal(text[0].Bytes(), text[1].Bytes()) {
+		t.Errorf("one core:\n%s\nfour:\n%s", text[0].String(), text[1].String())
 	}
 }
 

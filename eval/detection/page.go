@@ -3,8 +3,6 @@ package main
 import (
 	_ "embed"
 	"fmt"
-	"io"
-	"text/template"
 
 	"github.com/sfstat/sfstat/engine/frontier/gates"
 	"github.com/sfstat/sfstat/eval/simulate/pipeline"
@@ -14,8 +12,6 @@ import (
 //
 //go:embed page.md.tmpl
 var pageText string
-
-var pageTemplate = template.Must(template.New("page").Parse(pageText))
 
 // gate is the part of a step from which on a verdict calls a suspect, and large
 // the part from which on not to name it is a fault of ours.
@@ -29,8 +25,6 @@ type page struct {
 	Seed   uint64
 	trials trials
 }
-
-func (p page) write(w io.Writer) error { return pageTemplate.Execute(w, p) }
 
 // Healthy is the number of traces in which no fault struck.
 func (p page) Healthy() int { return p.trials.count(healthy) }

@@ -44,14 +44,6 @@ type trial struct {
 	wrong   bool // the verdict calls something that is no culprit
 }
 
-// kind is NoFault where no fault struck.
-func (t *trial) kind() pipeline.Kind {
-	if healthy(t) {
-		return pipeline.NoFault
-	}
-	return t.fault.Kind
-}
-
 // try simulates trace number i of a seed and asks all methods.
 func try(seed uint64, i int) (*trial, error) {
 	spec, at := draw(seed, i)

@@ -12,18 +12,12 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/sfstat/sfstat/eval/internal/pages"
 	"github.com/sfstat/sfstat/internal/parallel"
 )
 
-func main() {
-	if err := run(os.Args[1:], os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "verdicts:", err)
-		os.Exit(1)
-	}
-}
+func main() { pages.Main("verdicts", run) }
 
 func run(args []string, stdout io.Writer) error {
 	flags := flag.NewFlagSet("verdicts", flag.ContinueOnError)
@@ -46,7 +40,7 @@ func run(args []string, stdout io.Writer) error {
 		}
 		*part.into = scores
 	}
-	return pages.Write(*out, stdout, p.write)
+	return pages.Write(*out, stdout, pages.Fill(pageText, p))
 }
 
 // measure tries all seeds of all cells on all processors. Cells that differ in

@@ -3,11 +3,9 @@ package main
 import (
 	_ "embed"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
-	"text/template"
 
 	"github.com/sfstat/sfstat/eval/internal/pages"
 )
@@ -17,15 +15,11 @@ import (
 //go:embed page.md.tmpl
 var pageText string
 
-var pageTemplate = template.Must(template.New("page").Parse(pageText))
-
 // page is what the template sees.
 type page struct {
 	Seeds                     int
 	borders, strikes, timings []score
 }
-
-func (p page) write(w io.Writer) error { return pageTemplate.Execute(w, p) }
 
 func (p page) all() []score { return slices.Concat(p.borders, p.strikes, p.timings) }
 

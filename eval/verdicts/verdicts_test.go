@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"github.com/sfstat/sfstat/eval/internal/pages"
 )
 
 // TestFewJobs: a small part of the measurement, at the limits that hold for all.
@@ -52,7 +54,7 @@ func TestPage(t *testing.T) {
 		p.timings = append(p.timings, s)
 	}
 	var out bytes.Buffer
-	if err := p.write(&out); err != nil {
+	if err := pages.Fill(pageText, p)(&out); err != nil {
 		t.Fatal(err)
 	}
 	text := out.String()

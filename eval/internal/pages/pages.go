@@ -2,7 +2,10 @@
 package pages
 
 import (
+	"fmt"
+	"html/template"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/sfstat/sfstat/internal/atomicfile"
@@ -18,6 +21,19 @@ func Table(rows ...[]string) string {
 		}
 	}
 	return out.String()
+}
+
+// Main is a command of the evaluation.
+func Main(name string, run func(args []string, stdout io.Writer) error) {
+	if err := run(os.Args[1:], os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, name+":", err)
+		os.Exit(1)
+	}
+}
+
+// Fill is a page: a template, and what it says of itself.
+func Fill(text string, page any) func(io.Writer) error {
+	return func(w io.Writer) error { return template.Must(template.New("page").Parse(text)).Execute(w, page) }
 }
 
 // Write writes a file, or without a name to stdout.

@@ -4,7 +4,5 @@ package main
 
 import "time"
 
-var began = time.Now()
-
 // processorTime is the time that has passed: there is no other that is told alike everywhere.
-func processorTime() (time.Duration, error) { return time.Since(began), nil }
+func processorTime() (time.Duration, error) { return passed() }

@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/sfstat/sfstat/engine/frontier/cut"
 	"github.com/sfstat/sfstat/engine/frontier/fit"
 	"github.com/sfstat/sfstat/engine/frontier/gates"
 	"github.com/sfstat/sfstat/engine/frontier/labels"
@@ -126,17 +125,10 @@ func (a *accounting) productive(b base, c *course) base {
 // charge finds the ranks that are late; c is the course of the account's view.
 func (a *accounting) charge(c *course) {
 	tolerance := a.scaled.Leader.Tolerance(a.acc.makespan / int64(max(1, a.v.steps)))
-	switch {
-	case a.syncsAnywhere():
-	case a.matrix.open:
+	if !a.syncsAnywhere() {
 		a.late, a.lateGroups = a.stagewise(tolerance)
 		a.slips = newSlips(len(a.v.order))
 		return
-	default:
-		// Nothing is known of synchronisation points: ranks are compared at the end of every
-		// step, whatever the cut.
-		v := newView(a.matrix, cut.Step, 0)
-		c = follow(v, a.lines(v), new(buffers))
 	}
 	late := newBlame(c.v, a.roles.peerOf, tolerance)
 	late.follow(c)

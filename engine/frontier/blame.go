@@ -124,7 +124,7 @@ func (b *blame) settle(x []int64) {
 		// No later than its own doing: the rest is a wait on the way.
 		l.height = min(l.height, l.total)
 	}
-	b.share()
+	share(b.late)
 	rest := b.punctualLast(x)
 	clear(b.mainly)
 	for k := range b.late {
@@ -236,19 +236,20 @@ func together(x []int64, least int64) bool {
 	return 2*below <= len(x)-2
 }
 
-// share fills part, the airport game's shares of the largest height.
-func (b *blame) share() {
-	slices.SortFunc(b.late, func(p, q lateRank) int {
+// share orders late ranks by height and fills part, the airport game's shares of the
+// largest height.
+func share(late []lateRank) {
+	slices.SortFunc(late, func(p, q lateRank) int {
 		if p.height != q.height {
 			return int(min(1, max(-1, p.height-q.height)))
 		}
 		return p.rank - q.rank
 	})
 	paid, sum := int64(0), 0.0
-	for k := range b.late {
-		sum += float64(b.late[k].height-paid) / float64(len(b.late)-k)
-		paid = b.late[k].height
-		b.late[k].part = sum
+	for k := range late {
+		sum += float64(late[k].height-paid) / float64(len(late)-k)
+		paid = late[k].height
+		late[k].part = sum
 	}
 }
 

@@ -36,14 +36,7 @@ func (a *accounting) stagewise(tolerance int64) (late *ledger, groups []string) 
 	for g := range excess {
 		excess[g] = a.excess(v, g, 0, v.steps)
 		for _, over := range excess[g] {
-			late := 0
-			for r, e := range over {
-				if e > tolerance {
-					late++
-					l.add(cell{g, r}, e, float64(e), float64(e), true)
-				}
-			}
-			l.groups[g].count(late, v.ranks())
+			l.shareOut(g, lateIn(over, tolerance))
 		}
 	}
 	// Only now: the test needs to know how often a rank is long by chance.
@@ -63,6 +56,32 @@ func (a *accounting) stagewise(tolerance int64) (late *ledger, groups []string) 
 		l.whole.saved = max(l.whole.saved, l.groups[at.group].saved)
 	}
 	return &l, v.groups
+}
+
+// lateIn are the ranks that exceed their peers by more than the tolerance, least first.
+func lateIn(over []int64, tolerance int64) (late []lateRank) {
+	for r, e := range over {
+		if e > tolerance {
+			late = append(late, lateRank{rank: r, height: e})
+		}
+	}
+	share(late)
+	return late
+}
+
+// shareOut charges a group of rows of one step to the ranks that are late in it.
+func (l *ledger) shareOut(group int, late []lateRank) {
+	l.groups[group].count(len(late), len(l.ranks))
+	for k, of := range late {
+		alone := int64(0) // the last of several is no later than the others by more
+		if k == len(late)-1 {
+			alone = of.height
+			if k > 0 {
+				alone -= late[k-1].height
+			}
+		}
+		l.add(cell{group, of.rank}, of.height, of.part, float64(alone), true)
+	}
 }
 
 // typicalExcess is the median over steps, [group][rank].

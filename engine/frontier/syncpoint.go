@@ -30,21 +30,22 @@ import (
 // of the window is certain (a few steps, or no noise), and never for two ranks:
 // it tells one late rank from one early rank by which of them is the minority.
 
-// findSyncPoint tests every recorded stage. named, if not "", settles it.
+// findSyncPoint tests every recorded stage. named, if not "", settles it. Wall
+// time need not hold what passes between steps: where arrivals that run on show
+// nothing, those counted within a step may.
 // Expected O(T·S·R) time, O(S·(R + T)) memory.
 func findSyncPoint(m *rows, g gates.Gates, named string) SyncPoint {
-	out := SyncPoint{At: -1}
 	v := newView(m, cut.Carried, 0)
-	if v.ranks() >= 2 {
-		out.Boundaries = slopeBoundaries(v, g, everyone(v.ranks()))
-		sloped := slices.Clone(out.Boundaries)
-		syncWithin(v, out.Boundaries, g)
-		takeLast(out.Boundaries, sloped)
-		if out.At = tightest(out.Boundaries); out.At >= 0 {
-			out.Evidence = SyncShown
-		} else if out.At = collapsing(v, out.Boundaries, g); out.At >= 0 {
-			out.Evidence = SyncLikely
-		} else if out.At = reducing(out.Boundaries, g); out.At >= 0 {
+	out := syncPointOf(v, g)
+	if out.Evidence != SyncShown && !m.open {
+		open := *m
+		open.open = true
+		if apart := syncPointOf(newView(&open, cut.Carried, 0), g); apart.Evidence > out.Evidence {
+			out = apart
+		}
+	}
+	if out.At < 0 {
+		if out.At = reducing(out.Boundaries, g); out.At >= 0 {
 			out.Evidence = SyncLikely
 		}
 	}
@@ -55,6 +56,69 @@ func findSyncPoint(m *rows, g gates.Gates, named string) SyncPoint {
 		out.Name = v.names[out.At]
 	}
 	return out
+}
+
+// syncPointOf is what the times of a carried view show.
+func syncPointOf(v *view, g gates.Gates) SyncPoint {
+	out := SyncPoint{At: -1}
+	if v.ranks() < 2 {
+		return out
+	}
+	out.Boundaries = slopeBoundaries(v, g, everyone(v.ranks()))
+	sloped := slices.Clone(out.Boundaries)
+	if v.open {
+		dropLoose(v, out.Boundaries)
+	}
+	syncWithin(v, out.Boundaries, g)
+	takeLast(out.Boundaries, sloped)
+	if out.At = tightest(out.Boundaries); out.At >= 0 {
+		out.Evidence = SyncShown
+	} else if out.At = collapsing(v, out.Boundaries, g); out.At >= 0 {
+		out.Evidence = SyncLikely
+	}
+	return out
+}
+
+// dropLoose takes back slopes that come from the stage before. Where arrivals are
+// counted within a step, a rank that is late in one stage in many steps on end, and by
+// as much shorter in the next, fits both orders: late in the first and waited for in the
+// second, or early in the second and waiting in the first. Where that begins and ends
+// only one of them fits: from one end of the stage where ranks synchronise to the next,
+// all take as long, but for what is not recorded.
+func dropLoose(v *view, boundaries []Boundary) {
+	const deviations = 4 // of noise, by which a spread is larger than another
+	spreads := endSpreads(v)
+	least := slices.Min(spreads) * (1 + deviations/math.Sqrt(float64((v.ranks()-1)*v.steps)))
+	for i := range boundaries {
+		if spreads[i] > least {
+			boundaries[i].Syncs = false
+		}
+	}
+}
+
+// endSpreads is, per stage, how much ranks differ in the time from one end of the stage
+// to the next: the sum of squares of deviations from the step's mean and the rank's.
+func endSpreads(v *view) []float64 {
+	R := v.ranks()
+	sums, squares, end := make([]float64, len(v.order)*R), make([]float64, len(v.order)), make([]int64, R)
+	eachArrivalSinceItsEnd(v, func(t, i int, since, d []int64) {
+		if t == 0 {
+			return
+		}
+		for r := range end {
+			end[r] = since[r] + d[r]
+		}
+		c := centreOf(end)
+		for r, x := range end {
+			dev := c.deviation(x)
+			sums[i*R+r] += dev
+			squares[i] += dev * dev
+		}
+	})
+	for k, sum := range sums {
+		squares[k/R] -= sum * sum / float64(max(1, v.steps-1))
+	}
+	return squares
 }
 
 // takeLast settles what times alone leave open. Where sets synchronise along one axis
@@ -87,16 +151,31 @@ func slopeBoundaries(v *view, g gates.Gates, among *gathering) []Boundary {
 		b := &out[i]
 		*b = Boundary{Stage: i, Name: v.names[i], Slope: math.NaN(), Low: math.NaN(), High: math.NaN()}
 		if among.whole() {
-			b.slopes = slopes[i]
+			b.slopes = slopes[i].values
 		}
-		if lo, mid, hi, ok := interval(slopes[i], g.SyncPoint.Confidence); ok && 2*len(slopes[i])*block >= v.steps {
-			b.Slope, b.Low, b.High = mid, lo, hi
-			// Beyond the gate on the one side, within its inverse on the other:
-			// a synchronisation point's slope is near −1, not anything negative.
-			b.Syncs = hi <= g.SyncPoint.Slope && mid >= 1/g.SyncPoint.Slope
+		far := *b
+		if v.open {
+			far.lies(slopes[i].widest(), g)
+		}
+		if 2*len(slopes[i].values)*block >= v.steps {
+			b.lies(slopes[i].values, g)
+		}
+		if far.Syncs && !b.Syncs {
+			*b = far
 		}
 	}
 	return out
+}
+
+// lies sets the interval of the slope, and whether it is a synchronisation point's,
+// unless there are too few slopes. It puts them in another order.
+func (b *Boundary) lies(slopes []float64, g gates.Gates) {
+	if lo, mid, hi, ok := interval(slopes, g.SyncPoint.Confidence); ok {
+		b.Slope, b.Low, b.High = mid, lo, hi
+		// Beyond the gate on the one side, within its inverse on the other:
+		// a synchronisation point's slope is near −1, not anything negative.
+		b.Syncs = hi <= g.SyncPoint.Slope && mid >= 1/g.SyncPoint.Slope
+	}
 }
 
 // tightest is the synchronisation point with the narrowest interval, −1 without any.
@@ -179,7 +258,7 @@ func blockOf(steps, freedom int) int {
 // arrival is counted from its end of the stage in the step before: where ranks
 // synchronise that was one moment for all, and what is not recorded of one step adds to
 // the noise of its durations, but not to that of arrivals.
-func stageSlopes(v *view, among *gathering) [][]float64 {
+func stageSlopes(v *view, among *gathering) []slopes {
 	R, S, T := v.ranks(), len(v.order), v.steps
 	trends := make([]trend, S*R) // [stage][rank], set after set
 	eachPair(v, among, func(at moment, x, y []int64) {
@@ -189,10 +268,11 @@ func stageSlopes(v *view, among *gathering) [][]float64 {
 		trends[k].x.fit(T)
 		trends[k].y.fit(T)
 	}
-	slopes := make([]float64, S*T)
-	out := make([][]float64, S)
+	values := make([]float64, 2*S*T)
+	out := make([]slopes, S)
 	for i := range out {
-		out[i] = slopes[i*T : i*T : (i+1)*T]
+		at := values[2*i*T:]
+		out[i] = slopes{values: at[:0:T], spreads: at[T : T : 2*T]}
 	}
 	sums := make([]products, S)
 	block := blockOf(T, R-len(among.sets))
@@ -204,10 +284,30 @@ func stageSlopes(v *view, among *gathering) [][]float64 {
 		}
 		// Below a nanosecond per rank, what is left of x is rounding.
 		if sum.xx > float64(R*block) {
-			out[at.row] = append(out[at.row], sum.xy/sum.xx)
+			of := &out[at.row]
+			of.values, of.spreads = append(of.values, sum.xy/sum.xx), append(of.spreads, sum.xx)
 		}
 		*sum = products{}
 	})
+	return out
+}
+
+// slopes are those of a stage, and how far arrivals spread of which each was taken.
+type slopes struct{ values, spreads []float64 }
+
+// widest are the slopes of the quarter in which arrivals spread furthest: where a rank
+// is late in some steps only, the others tell little beside what is not recorded.
+func (s slopes) widest() (out []float64) {
+	n := len(s.values)
+	if n < 4 {
+		return nil
+	}
+	least := robust.Select(slices.Clone(s.spreads), n-n/4)
+	for k, x := range s.values {
+		if s.spreads[k] >= least {
+			out = append(out, x)
+		}
+	}
 	return out
 }
 

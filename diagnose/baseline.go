@@ -40,7 +40,7 @@ func (j *judge) slower() {
 	if j.sample == nil || len(j.windows) == 0 {
 		return
 	}
-	differences, err := baseline.Compare(j.healthy, j.sample, baseline.Options{})
+	differences, err := baseline.Compare(j.healthy, j.sample)
 	if err != nil { // too few steps: the stages are the same
 		j.lost = append(j.lost, answer.Problem{Problem: answer.BaselineTooShort, N: min(j.healthy.Steps(), j.sample.Steps()), Of: baseline.LeastSteps})
 		return

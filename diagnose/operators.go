@@ -88,9 +88,7 @@ func examine(t *operator.Trace) (*examined, error) {
 	}
 	if in := v.Passes(); in != nil {
 		e.microbatches = in.Microbatches
-		o := microbatch.DefaultOptions()
-		o.Alpha = operators.Alpha
-		if e.Passes, err = microbatch.Analyze(*in, o); err != nil {
+		if e.Passes, err = microbatch.Analyze(*in, operators.Alpha); err != nil {
 			return nil, err
 		}
 	}

@@ -18,7 +18,6 @@
 package baseline
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -114,29 +113,21 @@ type Difference struct {
 // Slower reports whether the stage surely takes longer now.
 func (d Difference) Slower() bool { return d.Low > 0 }
 
-// Options of a comparison.
-type Options struct {
-	Confidence float64 // that the bounds of all stages hold together; 0: 0.95
-	Seed       uint64
-}
-
-const replicates = 4000
+const (
+	confidence = 0.95 // that the bounds of all stages hold together
+	replicates = 4000
+)
 
 // Compare bounds the difference of every stage, and last of the whole step, of
 // two runs. O(steps · stages), and 4,000 resamples of the blocks.
-func Compare(before, now *Sample, o Options) ([]Difference, error) {
-	if o.Confidence == 0 {
-		o.Confidence = 0.95
-	}
+func Compare(before, now *Sample) ([]Difference, error) {
 	switch {
-	case !(o.Confidence > 0 && o.Confidence < 1):
-		return nil, fmt.Errorf("baseline: a confidence of %v, expected above 0 and below 1", o.Confidence)
 	case !slices.Equal(before.stages, now.stages):
 		return nil, input.Bad(input.ErrFormat, "the baseline has the stages %v, the run %v: give a run of the same program", before.stages, now.stages)
 	case min(before.Steps(), now.Steps()) < LeastSteps:
 		return nil, input.Bad(input.ErrMissing, "%d steps in the baseline and %d in the run, expected at least %d in each: record more", before.Steps(), now.Steps(), LeastSteps)
 	}
-	tail := (1 - o.Confidence) / 2 / float64(len(before.steps))
+	tail := (1 - confidence) / 2 / float64(len(before.steps))
 	out := make([]Difference, len(before.steps))
 	for i := range out {
 		d := &out[i]
@@ -144,7 +135,7 @@ func Compare(before, now *Sample, o Options) ([]Difference, error) {
 			d.Stage = before.stages[i]
 		}
 		d.Before, d.Now = mean(before.steps[i]), mean(now.steps[i])
-		rng := rand.New(rand.NewPCG(o.Seed, uint64(i)))
+		rng := rand.New(rand.NewPCG(0, uint64(i)))
 		drawn := make([]float64, replicates)
 		b, n := newBlocks(before.steps[i]), newBlocks(now.steps[i])
 		for k := range drawn {

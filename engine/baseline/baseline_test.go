@@ -41,7 +41,7 @@ func sample(t testing.TB, windows ...*trace.Window) *Sample {
 // slower are the stages that surely take longer by more than a millisecond.
 func slower(t testing.TB, before, now *Sample) map[string]float64 {
 	t.Helper()
-	differences, err := Compare(before, now, Options{})
+	differences, err := Compare(before, now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,14 +104,11 @@ func TestRefused(t *testing.T) {
 	if err := s.Add(&other, nil); err == nil {
 		t.Error("other stages: no error")
 	}
-	if _, err := Compare(s, sample(t, &other), Options{}); err == nil {
+	if _, err := Compare(s, sample(t, &other)); err == nil {
 		t.Error("runs with other stages: no error")
 	}
-	if _, err := Compare(s, &Sample{}, Options{}); err == nil {
+	if _, err := Compare(s, &Sample{}); err == nil {
 		t.Error("no steps: no error")
-	}
-	if _, err := Compare(s, s, Options{Confidence: 2}); err == nil {
-		t.Error("confidence 2: no error")
 	}
 }
 
@@ -127,7 +124,7 @@ func ExampleCompare() {
 		}
 		return &s
 	}
-	differences, err := Compare(run(60e6), run(70e6), Options{})
+	differences, err := Compare(run(60e6), run(70e6))
 	if err != nil {
 		panic(err)
 	}

@@ -11,9 +11,8 @@ import (
 // independent trials. The bounds are exact: each holds at least as often as the
 // confidence says (Clopper and Pearson 1934, Biometrika 26:404–413).
 type Rate struct {
-	K          int     `json:"count"`
-	N          int     `json:"of"`
-	Confidence float64 `json:"-"`
+	K int `json:"count"`
+	N int `json:"of"`
 	// Lower and Upper hold the probability between them, AtLeast and AtMost are
 	// one-sided: each alone holds with the confidence.
 	Lower   float64 `json:"lower"`
@@ -32,7 +31,7 @@ func Binomial(k, n int, confidence float64) (Rate, error) {
 		return Rate{}, fmt.Errorf("bootstrap: confidence %v outside (0, 1)", confidence)
 	}
 	alpha := 1 - confidence
-	return Rate{K: k, N: n, Confidence: confidence,
+	return Rate{K: k, N: n,
 		Lower: rateAtLeast(k, n, alpha/2), Upper: rateAtMost(k, n, alpha/2),
 		AtLeast: rateAtLeast(k, n, alpha), AtMost: rateAtMost(k, n, alpha)}, nil
 }

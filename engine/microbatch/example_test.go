@@ -18,7 +18,7 @@ func Example() {
 		}
 		in.X = append(in.X, ns)
 	}
-	r, err := microbatch.Analyze(in, microbatch.DefaultOptions())
+	r, err := microbatch.Analyze(in, 0.01)
 	if err != nil {
 		panic(err)
 	}

@@ -57,18 +57,6 @@ func (in *Input) at(d Direction, stage, micro, step int) int {
 	return (((int(d)*in.Stages+stage)*in.Microbatches+micro)*in.Steps + step) * in.Replicas
 }
 
-// Options of an analysis.
-type Options struct {
-	// Alpha is the chance that any worker of a healthy job is found slow; that
-	// any stage is, is the same.
-	Alpha        float64
-	Permutations int // of the test of correlations; 0: none
-	Seed         uint64
-}
-
-// DefaultOptions test at 1 % with 199 permutations.
-func DefaultOptions() Options { return Options{Alpha: 0.01, Permutations: 199} }
-
 // Level is how one part of the job compares with its like.
 type Level struct {
 	Time   float64  // ns that it computes in a step: of a worker the mean, of a stage the median over its workers
@@ -92,23 +80,27 @@ type Result struct {
 // and frequencies of equal devices differ by this much.
 const floorSpread = 1e-3
 
-// Analyze divides the time. It fails when X has another shape, holds negative
+// permutations of the test of correlations.
+const permutations = 199
+
+// Analyze divides the time. alpha is the chance that any worker of a healthy job
+// is found slow; that any stage is, is the same. It fails when X has another shape, holds negative
 // times, or nothing.
 //
 // O(n + steps × workers × log replicas) for n passes, and O(n) for each
 // permutation, for which at most 64 workers are drawn.
-func Analyze(in Input, o Options) (*Result, error) {
+func Analyze(in Input, alpha float64) (*Result, error) {
 	if err := in.validate(); err != nil {
 		return nil, err
 	}
-	if !(o.Alpha > 0 && o.Alpha < 1) || o.Permutations < 0 {
-		return nil, fmt.Errorf("passes: Alpha %v outside (0, 1), or %d permutations", o.Alpha, o.Permutations)
+	if !(alpha > 0 && alpha < 1) {
+		return nil, fmt.Errorf("passes: alpha %v outside (0, 1)", alpha)
 	}
 	r := &Result{Workers: make([]Level, in.Stages*in.Replicas), Stages: make([]Level, in.Stages)}
 	work := in.work()
-	r.workers(&in, work, o.Alpha)
-	r.stages(&in, o.Alpha)
-	r.Shared = in.shared(o)
+	r.workers(&in, work, alpha)
+	r.stages(&in, alpha)
+	r.Shared = in.shared()
 	return r, nil
 }
 

@@ -56,7 +56,7 @@ func (m model) draw() Input {
 
 func analyze(t *testing.T, in Input) *Result {
 	t.Helper()
-	r, err := Analyze(in, DefaultOptions())
+	r, err := Analyze(in, 0.01)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,11 +107,11 @@ func TestHeavyStage(t *testing.T) {
 	}
 }
 
-// TestFalseAlarms: at most Alpha of healthy jobs have a slow worker, and as
+// TestFalseAlarms: at most alpha of healthy jobs have a slow worker, and as
 // many a heavy stage, within the binomial error.
 func TestFalseAlarms(t *testing.T) {
 	const jobs = 400
-	o := Options{Alpha: 0.05}
+	const alpha = 0.05
 	for _, m := range []model{
 		{stages: 1, micro: 4, steps: 8, replicas: 4},
 		{stages: 2, micro: 4, steps: 8, replicas: 2},
@@ -122,10 +122,10 @@ func TestFalseAlarms(t *testing.T) {
 		m.noise, m.speed, m.length = 0.02, 0.01, 0.05
 		workers, stages := 0, 0
 		for m.seed = range uint64(jobs) {
-			r, err := Analyze(m.draw(), o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			in := m.draw() // as Analyze, without the correlations
+			r := &Result{Workers: make([]Level, in.Stages*in.Replicas), Stages: make([]Level, in.Stages)}
+			r.workers(&in, in.work(), alpha)
+			r.stages(&in, alpha)
 			workers += min(1, len(slow(r.Workers)))
 			stages += min(1, len(slow(r.Stages)))
 		}
@@ -251,11 +251,11 @@ func TestRefused(t *testing.T) {
 		{Input{Stages: 1, Microbatches: 1, Steps: 1, Replicas: 1, X: make([]int64, 3)}, input.ErrRagged},
 		{Input{Stages: 1, Microbatches: 1, Steps: 1, Replicas: 1, X: []int64{1, -1}}, input.ErrNegative},
 	} {
-		if _, err := Analyze(test.in, DefaultOptions()); !errors.Is(err, test.want) {
+		if _, err := Analyze(test.in, 0.01); !errors.Is(err, test.want) {
 			t.Errorf("%v, expected %v", err, test.want)
 		}
 	}
-	if _, err := Analyze(model{stages: 1, micro: 1, steps: 1, replicas: 1}.draw(), Options{}); err == nil {
+	if _, err := Analyze(model{stages: 1, micro: 1, steps: 1, replicas: 1}.draw(), 0); err == nil {
 		t.Error("an error rate of 0 is accepted")
 	}
 }
@@ -264,7 +264,7 @@ func BenchmarkAnalyze(b *testing.B) {
 	in := model{stages: 8, micro: 16, steps: 20, replicas: 64, noise: 0.02, length: 0.1}.draw()
 	b.SetBytes(int64(8 * len(in.X)))
 	for b.Loop() {
-		if _, err := Analyze(in, DefaultOptions()); err != nil {
+		if _, err := Analyze(in, 0.01); err != nil {
 			b.Fatal(err)
 		}
 	}

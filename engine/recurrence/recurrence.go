@@ -32,7 +32,6 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/internal/student"
-	"github.com/sfstat/sfstat/trace/enum"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -50,10 +49,6 @@ const (
 	Stretch                     // one stretch of the run or a few, and next to none outside
 )
 
-var patternNames = [...]string{"none", "constant", "intermittent", "stretch"}
-
-func (p Pattern) String() string { return enum.Name(patternNames[:], p) }
-
 // Recurrence is how often and how long.
 type Recurrence struct {
 	Struck, Of  int     // steps
@@ -62,7 +57,6 @@ type Recurrence struct {
 	Excess      float64 // mean over the struck steps
 	ExcessLow   float64 // 95 % bounds of the mean
 	ExcessHigh  float64
-	Period      int // struck every so many steps, exactly; 0: not so
 	Pattern     Pattern
 	P           float64 // chance of so clear a stretch if struck steps lay anywhere; 1 for the other patterns
 	// Separate: each struck step is told from the others by itself, its excess is
@@ -241,7 +235,7 @@ func (r *Recurrence) place(struck []bool) {
 		r.Pattern = Constant
 		return
 	}
-	r.Pattern, r.Period = Intermittent, period(struck)
+	r.Pattern = Intermittent
 	from, to := densest(struck)
 	inside := 0
 	for _, hit := range struck[from : to+1] {
@@ -326,29 +320,6 @@ func likelihood(k, n, hits, of int) float64 {
 		return float64(k)*math.Log(q) + float64(n-k)*math.Log1p(-q)
 	}
 	return term(k, n) + term(hits-k, of-n) - term(hits, of)
-}
-
-// period is the distance between struck steps, where at least three distances
-// are equal and none is another; else 0.
-func period(struck []bool) int {
-	last, distance, n := -1, 0, 0
-	for t, hit := range struck {
-		if !hit {
-			continue
-		}
-		if last >= 0 {
-			if distance != 0 && t-last != distance {
-				return 0
-			}
-			distance = t - last
-			n++
-		}
-		last = t
-	}
-	if n < 3 || distance == 1 {
-		return 0
-	}
-	return distance
 }
 
 // ChanceApart is the chance that no two of some stretches of a run overlap if each

@@ -29,19 +29,18 @@ func TestHowOftenAndHowLong(t *testing.T) {
 		struck  int
 		excess  float64
 		pattern Pattern
-		period  int
 		first   int
 		last    int
 	}{
-		{"5 s at every border", 2000, func(t int, _ *rand.Rand) float64 { return on(t%100 == 99, 5000) }, 20, 5000, Intermittent, 100, 99, 1999},
-		{"one stall", 100, func(t int, _ *rand.Rand) float64 { return on(t == 42, 5000) }, 1, 5000, Intermittent, 0, 42, 42},
-		{"every step", 400, func(int, *rand.Rand) float64 { return 40 }, 400, 40, Constant, 0, 0, 399},
-		{"every step, no more than noise", 400, func(int, *rand.Rand) float64 { return 2 }, 400, 2, Constant, 0, 0, 399},
-		{"from a step on", 600, func(t int, _ *rand.Rand) float64 { return on(t >= 350, 40) }, 250, 40, Stretch, 0, 350, 599},
-		{"two windows of six", 300, func(t int, _ *rand.Rand) float64 { return on(t >= 100 && t < 200, 38) }, 100, 38, Stretch, 0, 100, 199},
-		{"three windows of four", 160, func(t int, _ *rand.Rand) float64 { return on(t < 80 || t >= 120, 40) }, 120, 40, Stretch, 0, 0, 159},
-		{"every third, of many sizes", 900, func(t int, rng *rand.Rand) float64 { return on(t%3 == 0, 60+60*rng.ExpFloat64()) }, 300, 120, Intermittent, 3, 0, 897},
-		{"now and then", 1000, func(t int, rng *rand.Rand) float64 { return on(rng.Float64() < 0.2, 50) }, 200, 50, Intermittent, 0, -1, -1},
+		{"5 s at every border", 2000, func(t int, _ *rand.Rand) float64 { return on(t%100 == 99, 5000) }, 20, 5000, Intermittent, 99, 1999},
+		{"one stall", 100, func(t int, _ *rand.Rand) float64 { return on(t == 42, 5000) }, 1, 5000, Intermittent, 42, 42},
+		{"every step", 400, func(int, *rand.Rand) float64 { return 40 }, 400, 40, Constant, 0, 399},
+		{"every step, no more than noise", 400, func(int, *rand.Rand) float64 { return 2 }, 400, 2, Constant, 0, 399},
+		{"from a step on", 600, func(t int, _ *rand.Rand) float64 { return on(t >= 350, 40) }, 250, 40, Stretch, 350, 599},
+		{"two windows of six", 300, func(t int, _ *rand.Rand) float64 { return on(t >= 100 && t < 200, 38) }, 100, 38, Stretch, 100, 199},
+		{"three windows of four", 160, func(t int, _ *rand.Rand) float64 { return on(t < 80 || t >= 120, 40) }, 120, 40, Stretch, 0, 159},
+		{"every third, of many sizes", 900, func(t int, rng *rand.Rand) float64 { return on(t%3 == 0, 60+60*rng.ExpFloat64()) }, 300, 120, Intermittent, 0, 897},
+		{"now and then", 1000, func(t int, rng *rand.Rand) float64 { return on(rng.Float64() < 0.2, 50) }, 200, 50, Intermittent, -1, -1},
 	}
 	for _, c := range cases {
 		for seed := range uint64(20) {
@@ -63,8 +62,8 @@ func TestHowOftenAndHowLong(t *testing.T) {
 				if math.Abs(r.Excess-c.excess) > 0.15*c.excess+0.5 {
 					t.Errorf("excess %.1f [%.1f, %.1f], want %.1f", r.Excess, r.ExcessLow, r.ExcessHigh, c.excess)
 				}
-				if r.Pattern != c.pattern && c.excess >= 6 || r.Period != c.period {
-					t.Errorf("pattern %v (p %.2g), period %d, want %v, %d", r.Pattern, r.P, r.Period, c.pattern, c.period)
+				if r.Pattern != c.pattern && c.excess >= 6 {
+					t.Errorf("pattern %v (p %.2g), want %v", r.Pattern, r.P, c.pattern)
 				}
 				if c.first >= 0 && c.excess >= 6 && (r.First != c.first || r.Last != c.last) {
 					t.Errorf("from %d to %d, want %d to %d", r.First, r.Last, c.first, c.last)
@@ -137,7 +136,7 @@ func TestScale(t *testing.T) {
 		t.Fatal(err)
 	}
 	got.Excess, got.ExcessLow, got.ExcessHigh = got.Excess/1e6, got.ExcessLow/1e6, got.ExcessHigh/1e6
-	if math.Abs(got.Excess-want.Excess) > 1e-6 || got.Struck != want.Struck || got.Pattern != want.Pattern || got.Period != want.Period {
+	if math.Abs(got.Excess-want.Excess) > 1e-6 || got.Struck != want.Struck || got.Pattern != want.Pattern {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 }
@@ -164,8 +163,8 @@ func ExampleEstimate() {
 	if err != nil {
 		panic(err)
 	}
-	fmt.Printf("%.0f s in %d of %d steps, %v, every %d\n", r.Excess/1e9, r.Struck, r.Of, r.Pattern, r.Period)
-	// Output: 5 s in 4 of 400 steps, intermittent, every 100
+	fmt.Printf("%.0f s in %d of %d steps, over all of the run: %t\n", r.Excess/1e9, r.Struck, r.Of, r.Pattern == Intermittent)
+	// Output: 5 s in 4 of 400 steps, over all of the run: true
 }
 
 // TestChanceApart: by counting all placements of short arcs on short circles.

@@ -140,7 +140,7 @@ var operations = map[profile.Operation]nccl.Op{profile.AllReduce: nccl.AllReduce
 func (e *entered) call(from *profile.Collective) comms.Call {
 	c := comms.UnknownCall(0)
 	c.Op, c.Name = operations[from.Op], strings.ReplaceAll(from.Op.String(), "-", "_")
-	c.Enter, c.HasEnter, c.Exit, c.HasExit = from.Start, true, from.End, true
+	c.Enter, c.HasEnter, c.Exit = from.Start, true, from.End
 	c.State = comms.Completed // a profile is written when all is done
 	c.Bytes = from.Bytes
 	if e.common == nil {

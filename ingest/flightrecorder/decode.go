@@ -145,7 +145,7 @@ func (d *decoder) call(e *record) bool {
 			seq = e[fP2PSeq]
 		}
 	}
-	c.Seq, c.OpID = numberOr(seq, -1), numberOr(e[fOpID], -1)
+	c.Seq = numberOr(seq, -1)
 	return true
 }
 

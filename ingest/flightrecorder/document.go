@@ -178,13 +178,9 @@ const (
 	fSeq
 	fCollectiveSeq
 	fP2PSeq
-	fOpID
 	fIsP2P
 	fProfiling
 	fCreated
-	fDiscoveredStarted
-	fDiscoveredCompleted
-	fDuration
 	fInSizes
 	fInTypes
 	fOutSizes
@@ -200,8 +196,7 @@ var fieldNames = [numFields]string{
 	fEnqueued: "last_enqueued_collective", fStarted: "last_started_collective", fCompleted: "last_completed_collective",
 	fFrames: "frames", fFile: "filename", fLine: "line",
 	fRecord: "record_id", fGroupID: "pg_id", fGroup: "process_group", fSeq: "seq_id", fCollectiveSeq: "collective_seq_id",
-	fP2PSeq: "p2p_seq_id", fOpID: "op_id", fIsP2P: "is_p2p", fProfiling: "profiling_name", fCreated: "time_created_ns",
-	fDiscoveredStarted: "time_discovered_started_ns", fDiscoveredCompleted: "time_discovered_completed_ns", fDuration: "duration_ms",
+	fP2PSeq: "p2p_seq_id", fIsP2P: "is_p2p", fProfiling: "profiling_name", fCreated: "time_created_ns",
 	fInSizes: "input_sizes", fInTypes: "input_dtypes", fOutSizes: "output_sizes", fOutTypes: "output_dtypes", fState: "state", fRetired: "retired",
 }
 

@@ -79,7 +79,7 @@ func TestRead(t *testing.T) {
 				t.Error(diff)
 			}
 			call := comms.UnknownCall(0)
-			call.Group, call.Op, call.Name, call.Seq, call.OpID, call.Enter, call.HasEnter = 0, nccl.AllReduce, "nccl:all_reduce", 2, 2, 1_700_000_000_000_000_001, true
+			call.Group, call.Op, call.Name, call.Seq, call.Enter, call.HasEnter = 0, nccl.AllReduce, "nccl:all_reduce", 2, 1_700_000_000_000_000_001, true
 			call.Count, call.State, call.Retired, call.Stack, call.Line = 12, comms.Completed, true, 0, 7
 			call.Tensors = &comms.Tensors{InSizes: [][]int64{{4, 3}}, InTypes: []string{"Float"}}
 			if diff := cmp.Diff(call, c.Calls[1]); diff != "" {

@@ -48,7 +48,7 @@ func ReadComm(path, name string, lim ingest.Limits) (c *comms.Record, err error)
 		return nil, err
 	}
 	r.begin()
-	if err := errors.Join(f.Kernels(r.kernel)); err != nil {
+	if err := f.Kernels(r.kernel); err != nil {
 		return nil, err
 	}
 	if len(r.of) == 0 {
@@ -221,9 +221,9 @@ func (r *commReader) ncclRange(e *export.Event, name string) bool {
 // finish puts the parts together: processes by id, kernels by start, with their launches, calls with their groups.
 func (r *commReader) finish(name string) (*comms.Record, error) {
 	buses := map[int64]uint64{}
-	err := r.file.GPUs(func(g export.GPU) error {
-		if bus, ok := busNumber(g.Bus); ok {
-			buses[g.ID] = bus
+	err := r.file.GPUs(func(id int64, text string) error {
+		if bus, ok := busNumber(text); ok {
+			buses[id] = bus
 		}
 		return nil
 	})

@@ -43,7 +43,7 @@ func (r *commReader) called(e *export.PayloadEvent, name string) {
 		return
 	}
 	a := apiRange{call: call{Call: comms.UnknownCall(0)}, event: e.ID}
-	a.Enter, a.HasEnter, a.Exit, a.HasExit, a.Thread, a.Line = start, true, end, true, threadOf(e.Thread), e.Row
+	a.Enter, a.HasEnter, a.Exit, a.Thread, a.Line = start, true, end, threadOf(e.Thread), e.Row
 	if name == "" {
 		name = functionOf(binarySchema(e.Binary))
 	}

@@ -19,18 +19,17 @@ type payload struct {
 	reduction nccl.Reduction
 	rank      int64
 	ranks     int64
-	device    int64
 	found     bool
 }
 
 func noPayload() payload {
-	return payload{bytes: unknown, root: unknown, reduction: unknown, rank: unknown, ranks: unknown, device: unknown}
+	return payload{bytes: unknown, root: unknown, reduction: unknown, rank: unknown, ranks: unknown}
 }
 
 const unknown = -1
 
 // payloadFields are the names of the fields that are known.
-var payloadFields = [...]string{commField, sizeField, "Bytes", "Root", "Peer rank", reductionField, "Rank", "No. of ranks", "CUDA device"}
+var payloadFields = [...]string{commField, sizeField, "Bytes", "Root", "Peer rank", reductionField, "Rank", "No. of ranks"}
 
 const (
 	commField      = "NCCL communicator ID"
@@ -60,8 +59,6 @@ func (p *payload) set(name string, v uint64) {
 		p.rank = small
 	case "No. of ranks":
 		p.ranks = small
-	case "CUDA device":
-		p.device = small
 	default:
 		return
 	}

@@ -30,7 +30,7 @@ func blob(domain, schema, size, last uint64, body ...byte) (out []byte) {
 
 func TestPayloadBinary(t *testing.T) {
 	body := []byte{0x21, 0x43, 0x65, 0x87, 0, 0, 0, 0xf0, 0, 0, 1, 0, 0, 0, 0, 0, 3, 0, 0, 0, 2, 0, 0, 0}
-	want := payload{comm: 0xf000000087654321, bytes: 65536, root: 3, reduction: nccl.Max, rank: -1, ranks: -1, device: -1, found: true}
+	want := payload{comm: 0xf000000087654321, bytes: 65536, root: 3, reduction: nccl.Max, rank: -1, ranks: -1, found: true}
 	s := reduceLayout()
 	for name, tt := range map[string]struct {
 		b    []byte
@@ -64,7 +64,7 @@ func TestPayloadAligned(t *testing.T) {
 
 func TestPayloadJSON(t *testing.T) {
 	got := jsonPayload(` {"NCCL communicator ID": 17293822569102704640, "Message size [bytes]":"1024", "Reduction operation":"Avg", "Peer rank": -1, "other": [1]}`)
-	if want := (payload{comm: 17293822569102704640, bytes: 1024, root: -1, reduction: nccl.Avg, rank: -1, ranks: -1, device: -1, found: true}); got != want {
+	if want := (payload{comm: 17293822569102704640, bytes: 1024, root: -1, reduction: nccl.Avg, rank: -1, ranks: -1, found: true}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	for _, text := range []string{"", "{", "[1]", `{"Message size [bytes]": 1e300}`, `{"Message size [bytes]": NaN}`, `{"Message size [bytes]": -5}`, `{"Message size [bytes]": 99999999999999999999999}`} {

@@ -88,12 +88,7 @@ func (r *recording) host() string {
 
 // gpuOf is the GPU of the host on which the process had most work.
 func (r *recording) gpuOf(p *process) int64 {
-	best, most := int64(0), 0
-	for d, n := range p.devices {
-		if n > most || n == most && d < best {
-			best, most = d, n
-		}
-	}
+	best := mostUsed(p.devices)
 	if gpu, ok := r.gpus[device{int64(p.id.PID()), best}]; ok {
 		return gpu
 	}

@@ -12,13 +12,13 @@ const wrapper = "record_param_comms"
 
 // deviceCollective notes a collective that a piece of device work belongs to;
 // −1 when there are too many.
-func (b *Builder) deviceCollective(w Work, lane uint16) int32 {
+func (b *Builder) deviceCollective(w Work) int32 {
 	if b.onDevice.len() >= maxCollectives {
 		b.lostCalls++
 		return -1
 	}
 	c := profile.Collective{Name: b.names[w.Name], Seq: -1, Bytes: -1, Self: -1, Peer: -1, Step: -1, Stage: -1,
-		Start: w.Start, End: w.End, OnDevice: true, Stream: int32(lane)}
+		Start: w.Start, End: w.End, OnDevice: true}
 	if w.Call != nil {
 		tell(&c, w.Call)
 	}

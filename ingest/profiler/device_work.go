@@ -86,7 +86,7 @@ func (b *Builder) Work(w Work) {
 		one.launch, one.unresolved = w.Correlation, true
 	}
 	if w.Kind == Communication {
-		one.collective = b.deviceCollective(w, one.lane)
+		one.collective = b.deviceCollective(w)
 	}
 	b.works.add(one, &b.launches)
 }

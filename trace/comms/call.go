@@ -28,12 +28,10 @@ type Call struct {
 	Name     string // as the source writes it ("gloo:all_reduce"), where Op does not tell
 	Seq      int64  // among the collectives of the group, or among its sends and receives; −1: not known
 	OpSeq    int64  // among the calls of the group with the same Op; −1: not known
-	OpID     int64  // logical operation: calls that were coalesced have one; −1: not known
 	Launch   int64  // launches of the group before it, as its process counts; calls that were launched together share it; −1: not known
 	Enter    int64  // when the host entered the call
 	HasEnter bool
 	Exit     int64 // when the host left it, on a source that knows
-	HasExit  bool
 
 	Step  int64  // of the training that it is in; −1: not known
 	Stage string // of the step; "": not known
@@ -61,7 +59,7 @@ type Call struct {
 
 // UnknownCall is a call of a process of which nothing is known.
 func UnknownCall(process int) Call {
-	return Call{Process: process, Group: None, Seq: -1, OpSeq: -1, OpID: -1, Launch: -1, Step: -1, Count: -1, Bytes: -1,
+	return Call{Process: process, Group: None, Seq: -1, OpSeq: -1, Launch: -1, Step: -1, Count: -1, Bytes: -1,
 		Datatype: nccl.UnknownType, Peer: -1, Kernel: None, Stack: None}
 }
 

@@ -142,7 +142,6 @@ type Event struct {
 	Code   int    // of an Xid error
 	Bus    uint64 // of the device, as comms.Process has it; 0: none, or not known
 	Device int    // index on its host; −1: none, or not known
-	Line   int64  // of the file
 	Text   string // what was reported
 }
 

@@ -20,7 +20,7 @@ func (t *Trace) Totals() *Totals {
 	if len(t.Launches) == 0 {
 		return nil
 	}
-	out := &Totals{Run: t.Run, Ranks: slices.Clone(t.Ranks), Steps: slices.Clone(t.Steps), Notes: slices.Clone(t.Notes)}
+	out := &Totals{Run: t.Run, Ranks: slices.Clone(t.Ranks), Steps: slices.Clone(t.Steps)}
 	for i, role := range t.Declared {
 		out.Ranks[i].Role = role
 	}

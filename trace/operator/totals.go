@@ -2,7 +2,6 @@ package operator
 
 import (
 	"github.com/sfstat/sfstat/trace"
-	"github.com/sfstat/sfstat/trace/input"
 )
 
 // Totals are the operators of a run summed up by name: how often each ran in
@@ -15,7 +14,6 @@ type Totals struct {
 	Stages []string     // as the windows of the run call them; "" for what no stage launched
 	Names  []string     // distinct, whole
 	Rows   []Total
-	Notes  []input.Note // what is incomplete
 
 	// Functions says that the names are functions of the host's program and the lines
 	// that they stand at: "sleep at train.py:40". Times are without those that they

@@ -118,7 +118,6 @@ type Collective struct {
 	Start    int64     // on the device, or on the host where there is none
 	End      int64     //
 	OnDevice bool      //
-	Stream   int32     // queue, of those on the device
 	Self     int       // of sends and receives whose Peer is a position: that of this rank; else −1
 	Peer     int       // of sends and receives: rank of the other, or where Self is told its position in the group; −1: not known
 	Messages []Message // of a kernel that sends and receives several; nil: Op and Peer tell

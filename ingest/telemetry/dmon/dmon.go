@@ -47,7 +47,6 @@ type column struct {
 type table struct {
 	dcgm    bool
 	columns []column
-	stamped bool // date and time are columns, before the entity
 }
 
 // headerOf reads a header. What stands before the mark is a stamp.
@@ -61,7 +60,7 @@ func headerOf(words []string) (t table, ok bool) {
 		words = words[1:]
 	}
 	if len(words) > 2 && strings.EqualFold(words[0], "date") && strings.EqualFold(words[1], "time") {
-		t.stamped, words = true, words[2:]
+		words = words[2:] // of the stamp
 	}
 	if len(words) < 2 || !strings.EqualFold(words[0], "entity") && words[0] != "gpu" {
 		return t, false

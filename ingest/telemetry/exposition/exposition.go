@@ -225,7 +225,7 @@ func (r *reader) device(d row, at int64) {
 	if d.field == (telemetry.Field{}) { // an Xid error
 		code, _ := strconv.ParseFloat(d.text, 64)
 		if before, ok := r.xids[d.place]; ok && code != before && code > 0 && code < 1e6 {
-			r.b.Event(health.Event{Host: d.host, At: at, Kind: health.XidError, Code: int(code), Device: d.device, Line: r.lines.Pos().Line, Text: xidMetric})
+			r.b.Event(health.Event{Host: d.host, At: at, Kind: health.XidError, Code: int(code), Device: d.device, Text: xidMetric})
 		}
 		r.xids[d.place] = code
 		return

@@ -90,7 +90,7 @@ func Read(r io.Reader, name string, o telemetry.Options) (*health.Record, error)
 		}
 		for _, k := range kinds {
 			if at := bytes.Index(line, []byte(k.mark)); at >= 0 {
-				e := health.Event{Kind: k.kind, Device: -1, Line: lines.Pos().Line, Text: string(bytes.TrimSpace(line[at:]))}
+				e := health.Event{Kind: k.kind, Device: -1, Text: string(bytes.TrimSpace(line[at:]))}
 				s, rest, _ := o.CutStamp(priority(line))
 				e.At = b.Time(s)
 				if host, ok := cutHost(rest); ok {

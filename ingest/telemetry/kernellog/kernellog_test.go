@@ -15,7 +15,7 @@ const fell = "NVRM: Xid (PCI:0000:3b:00): 79, pid='<unknown>', name=<unknown>, G
 
 func TestRead(t *testing.T) {
 	const at = 1795351500e9
-	xid := health.Event{Kind: health.XidError, Code: 79, Bus: 0x3b << 12, Device: -1, Line: 2, Text: fell}
+	xid := health.Event{Kind: health.XidError, Code: 79, Bus: 0x3b << 12, Device: -1, Text: fell}
 	on := func(e health.Event, host string, at int64) health.Event {
 		e.Host, e.At = host, at
 		return e
@@ -32,10 +32,10 @@ func TestRead(t *testing.T) {
 		{"journalctl -o short-unix", "1795351499.0 h2 kernel: usb 1-1: new device\n1795351500.000 h2 kernel: " + fell + "\n", []health.Event{on(xid, "h2", at)}},
 		{"nothing of the kind", "[    0.000000] Linux version 6.8.0\n", nil},
 		{"others", "[1.0] mce: [Hardware Error]: Machine check\n[2.0] Out of memory: Killed process 12 (python)\n[3.0] CPU3: Core temperature above threshold, cpu clock throttled (total events = 1)\n[4.0] mlx5_core 0000:17:00.0 eth2: Link Down\n", []health.Event{
-			{Kind: health.MachineCheck, Device: -1, Line: 1, Text: "mce: [Hardware Error]: Machine check"},
-			{Kind: health.OutOfMemory, Device: -1, Line: 2, Text: "Out of memory: Killed process 12 (python)"},
-			{Kind: health.CPUOverheated, Device: -1, Line: 3, Text: "cpu clock throttled (total events = 1)"},
-			{Kind: health.LinkDown, Device: -1, Line: 4, Text: "Link Down"},
+			{Kind: health.MachineCheck, Device: -1, Text: "mce: [Hardware Error]: Machine check"},
+			{Kind: health.OutOfMemory, Device: -1, Text: "Out of memory: Killed process 12 (python)"},
+			{Kind: health.CPUOverheated, Device: -1, Text: "cpu clock throttled (total events = 1)"},
+			{Kind: health.LinkDown, Device: -1, Text: "Link Down"},
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -60,7 +60,6 @@ func read(path string) (seen map[string]int, err error) {
 	}
 	return seen, errors.Join(err,
 		f.Strings(func(int64, string) error { count("string"); return nil }),
-		f.Processes(func(id export.ProcessID, name string) error { count("process " + name); return nil }),
 		f.Devices(func(d export.Device) error { count("device"); return nil }),
 		f.Domains(func(e *export.Event) error { count("domain " + e.Text); return nil }),
 		f.Events(func(e *export.Event) error {
@@ -81,7 +80,7 @@ func read(path string) (seen map[string]int, err error) {
 }
 
 func TestAges(t *testing.T) {
-	full := map[string]int{"host n0": 1, "epoch": 1, "string": 3, "process python3": 1, "device": 1, "domain NCCL": 1,
+	full := map[string]int{"host n0": 1, "epoch": 1, "string": 3, "device": 1, "domain NCCL": 1,
 		"event": 3, "without end": 2, "call": 1, "kernel": 1, "copy": 1}
 	for age, want := range map[nsighttest.Age]map[string]int{
 		nsighttest.Of2024: full,
@@ -147,7 +146,7 @@ func TestTimeline(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if err := f.Timeline(export.AsStored, export.Sink{Activity: func(*export.Activity) error { return nil }}); !errors.Is(err, export.ErrUnordered) {
+	if err := f.Timeline(export.AsStored, export.Sink{Call: noCall, Activity: func(*export.Activity) error { return nil }}); !errors.Is(err, export.ErrUnordered) {
 		t.Errorf("as stored: %v", err)
 	}
 	calls, work := int64(0), int64(0)
@@ -169,6 +168,8 @@ func TestTimeline(t *testing.T) {
 		t.Errorf("%d calls, %d kernels, %v", calls, work, err)
 	}
 }
+
+func noCall(*export.Call) error { return nil }
 
 // TestWithout leaves out one table at a time.
 func TestWithout(t *testing.T) {
@@ -303,7 +304,7 @@ func TestOddValues(t *testing.T) {
 	var got [][]int64
 	var texts []string
 	err = errors.Join(
-		f.Timeline(export.Sorted, export.Sink{Activity: func(a *export.Activity) error {
+		f.Timeline(export.Sorted, export.Sink{Call: noCall, Activity: func(a *export.Activity) error {
 			got = append(got, []int64{a.Start, a.End, int64(a.Process), a.Name, a.Stream})
 			return nil
 		}}),

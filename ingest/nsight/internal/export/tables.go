@@ -9,7 +9,6 @@ const (
 	graphTable   = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"
 	nvtxTable    = "NVTX_EVENTS"
 	stringTable  = "StringIds"
-	processTable = "PROCESSES"
 	gpuTable     = "TARGET_INFO_GPU"
 	deviceTable  = "TARGET_INFO_CUDA_DEVICE"
 	sessionTable = "TARGET_INFO_SESSION_START_TIME"
@@ -22,7 +21,7 @@ const (
 )
 
 var tables = []string{kernelTable, runtimeTable, memcpyTable, memsetTable, graphTable, nvtxTable, stringTable,
-	processTable, gpuTable, deviceTable, sessionTable, systemTable, metaTable, fieldTable, enumTable, linkTable, plainTable}
+	gpuTable, deviceTable, sessionTable, systemTable, metaTable, fieldTable, enumTable, linkTable, plainTable}
 
 // ThreadID is a global thread id of Nsight Systems: hardware and virtual
 // machine in the upper 16 bits, then 24 bits of process and 24 of thread.

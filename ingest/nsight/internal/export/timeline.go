@@ -37,8 +37,7 @@ type Call struct {
 	Name        int64 // in StringIds
 }
 
-// Sink takes what a timeline yields. The values are reused. Either function may
-// be nil.
+// Sink takes what a timeline yields. The values are reused.
 type Sink struct {
 	Call     func(*Call) error
 	Activity func(*Activity) error
@@ -74,16 +73,12 @@ func (f *File) Timeline(order Order, to Sink) (err error) {
 		all = append(all, l)
 		return l.advance()
 	}
-	if to.Call != nil {
-		if err := add(f.calls(order, to.Call)); err != nil {
-			return err
-		}
+	if err := add(f.calls(order, to.Call)); err != nil {
+		return err
 	}
-	if to.Activity != nil {
-		for kind := range ActivityKind(len(activityTables)) {
-			if err := add(f.activities(order, kind, to.Activity)); err != nil {
-				return err
-			}
+	for kind := range ActivityKind(len(activityTables)) {
+		if err := add(f.activities(order, kind, to.Activity)); err != nil {
+			return err
 		}
 	}
 	for {
@@ -139,10 +134,13 @@ func (f *File) lane(order Order, table string, start *int64, columns ...column) 
 	return &lane{cursor: c, start: start}, nil
 }
 
+func (c *Call) columns() []column {
+	return []column{{name: "globalTid", num: (*int64)(&c.Thread)}, {name: "correlationId", num: &c.Correlation}, {name: "nameId", num: &c.Name}}
+}
+
 func (f *File) calls(order Order, each func(*Call) error) (*lane, error) {
 	v := new(Call)
-	l, err := f.lane(order, runtimeTable, &v.Start, column{name: "globalTid", num: (*int64)(&v.Thread)},
-		column{name: "correlationId", num: &v.Correlation}, column{name: "nameId", num: &v.Name})
+	l, err := f.lane(order, runtimeTable, &v.Start, v.columns()...)
 	if err != nil {
 		return nil, err
 	}
@@ -150,20 +148,25 @@ func (f *File) calls(order Order, each func(*Call) error) (*lane, error) {
 	return l, nil
 }
 
+// columns are those of the kind's table, without the start.
+func (a *Activity) columns(f *File) []column {
+	columns := []column{
+		{name: "end", num: &a.End}, {name: "deviceId", num: &a.Device}, {name: "streamId", num: &a.Stream},
+		{name: "correlationId", num: &a.Correlation}, {name: "globalPid", num: (*int64)(&a.Process)},
+	}
+	if a.Kind != Kernel {
+		return columns
+	}
+	name := "demangledName"
+	if !f.Has(kernelTable, name) {
+		name = "shortName"
+	}
+	return append(columns, column{name: name, num: &a.Name}, column{name: "graphNodeId", num: &a.GraphNode})
+}
+
 func (f *File) activities(order Order, kind ActivityKind, each func(*Activity) error) (*lane, error) {
 	v := &Activity{Kind: kind, Name: Absent, GraphNode: Absent}
-	columns := []column{
-		{name: "end", num: &v.End}, {name: "deviceId", num: &v.Device}, {name: "streamId", num: &v.Stream},
-		{name: "correlationId", num: &v.Correlation}, {name: "globalPid", num: (*int64)(&v.Process)},
-	}
-	if kind == Kernel {
-		name := "demangledName"
-		if !f.Has(kernelTable, name) {
-			name = "shortName"
-		}
-		columns = append(columns, column{name: name, num: &v.Name}, column{name: "graphNodeId", num: &v.GraphNode})
-	}
-	l, err := f.lane(order, activityTables[kind], &v.Start, columns...)
+	l, err := f.lane(order, activityTables[kind], &v.Start, v.columns(f)...)
 	if err != nil {
 		return nil, err
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sfstat/sfstat/eval/overhead"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // Arm is what the loop runs under.
@@ -81,8 +81,8 @@ func readLaunch(dir string, launch, ranks int) ([]Chunk, error) {
 	return chunks, nil
 }
 
-// rankHeader is the first line of what a rank writes.
-const rankHeader = "round,arm,place,steps,begin_unix_ns,end_unix_ns,wall_ns,thread_cpu_ns,process_cpu_ns"
+// rankColumns are those of what a rank writes.
+var rankColumns = []string{"round", "arm", "place", "steps", "begin_unix_ns", "end_unix_ns", "wall_ns", "thread_cpu_ns", "process_cpu_ns"}
 
 func readRank(path string) ([]Chunk, error) {
 	f, err := os.Open(path)
@@ -90,20 +90,13 @@ func readRank(path string) ([]Chunk, error) {
 		return nil, err
 	}
 	defer f.Close()
-	records, err := csv.NewReader(f).ReadAll()
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	if len(records) == 0 || strings.Join(records[0], ",") != rankHeader {
-		return nil, fmt.Errorf("%s: expected %s in line 1", path, rankHeader)
-	}
-	chunks := make([]Chunk, len(records)-1)
-	for i, record := range records[1:] {
-		if chunks[i], err = parseChunk(record); err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", path, i+2, err)
-		}
-	}
-	return chunks, nil
+	var chunks []Chunk
+	err = input.Table(path, f, rankColumns, func(cells []string) error {
+		c, err := parseChunk(cells)
+		chunks = append(chunks, c)
+		return err
+	})
+	return chunks, err
 }
 
 func parseChunk(record []string) (Chunk, error) {
@@ -118,7 +111,7 @@ func parseChunk(record []string) (Chunk, error) {
 		}
 		var err error
 		if n[i], err = strconv.ParseInt(cell, 10, 64); err != nil || n[i] < 0 {
-			return Chunk{}, fmt.Errorf("column %d is %q, expected a number from 0", i+1, cell)
+			return Chunk{}, fmt.Errorf("column %s is %q, expected a number from 0", rankColumns[i], cell)
 		}
 	}
 	if n[3] == 0 {

@@ -18,7 +18,7 @@ import (
 	"github.com/sfstat/sfstat/internal/gpus"
 )
 
-const twoRounds = rankHeader + `
+var twoRounds = strings.Join(rankColumns, ",") + `
 0,off,0,2,1000,3000,2000,200,400
 0,cpu,1,2,4000,6000,2200,220,480
 0,events,2,2,7000,9000,2400,240,500
@@ -29,7 +29,7 @@ const twoRounds = rankHeader + `
 
 // later is the second rank of the same launch: later by a while, and slower in
 // the second round.
-const later = rankHeader + `
+var later = strings.Join(rankColumns, ",") + `
 0,off,0,2,1100,3100,1900,220,440
 0,cpu,1,2,4100,6100,2000,240,500
 0,events,2,2,7100,9100,2000,260,520
@@ -70,13 +70,13 @@ func TestLaunchIsReadByItsSlowestRank(t *testing.T) {
 
 func TestDamagedLaunch(t *testing.T) {
 	for want, second := range map[string]string{
-		"no such file":          "",
-		"rank 1 has 5 chunks":   later[:strings.LastIndex(later, "1,off")],
-		"rank 1 has arm events": strings.Replace(later, "0,cpu,1", "0,events,1", 1),
-		"line 1":                "round,arm\n",
-		":3: arm is \"gpu\"":    strings.Replace(later, "0,cpu", "0,gpu", 1),
-		":2: column 7 is \"x\"": strings.Replace(later, "1900", "x", 1),
-		"without steps":         strings.Replace(later, "0,off,0,2", "0,off,0,0", 1),
+		"no such file":                "",
+		"rank 1 has 5 chunks":         later[:strings.LastIndex(later, "1,off")],
+		"rank 1 has arm events":       strings.Replace(later, "0,cpu,1", "0,events,1", 1),
+		"column \"place\"":            "round,arm\n",
+		":3: arm is \"gpu\"":          strings.Replace(later, "0,cpu", "0,gpu", 1),
+		":2: column wall_ns is \"x\"": strings.Replace(later, "1900", "x", 1),
+		"without steps":               strings.Replace(later, "0,off,0,2", "0,off,0,0", 1),
 	} {
 		dir := launchDir(t, twoRounds)
 		if second != "" {

@@ -11,7 +11,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sfstat/sfstat/eval/campaign"
-	"github.com/sfstat/sfstat/eval/campaign/communication"
 	"github.com/sfstat/sfstat/eval/campaign/slurm"
 	"github.com/sfstat/sfstat/report"
 )
@@ -163,11 +162,11 @@ func (p *program) campaignTables(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	by, err := scoringOf(c, dir)
+	e, err := openEvaluation(c, dir)
 	if err != nil {
 		return err
 	}
-	artifacts, err := tablesOf(dir, by.options)
+	artifacts, err := e.tables()
 	if err != nil {
 		return err
 	}
@@ -178,25 +177,11 @@ func (p *program) campaignTables(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := p.writeTables(out, c.String("format"), artifacts, &by); err != nil {
+	if err := p.writeTables(out, c.String("format"), artifacts, &e.by); err != nil {
 		return err
 	}
 	p.remark(c, "%s and %s written to %s", counted(len(artifacts), "table"), manifestName, out)
 	return nil
-}
-
-// tablesOf are the tables of what a folder holds: an evaluation's runs, recordings of communication, or both.
-func tablesOf(dir string, o campaign.Options) ([]campaign.Artifact, error) {
-	recordings, err := communication.Read(dir)
-	if err != nil {
-		return nil, badInput(err)
-	}
-	tables, err := communication.Tables(recordings)
-	if err != nil || len(recordings) > 0 && !campaign.Holds(dir) {
-		return tables, err
-	}
-	own, err := campaign.Tables(dir, o)
-	return append(own, tables...), err
 }
 
 // writeTables writes tables into a folder, and what they were made from.
@@ -211,21 +196,22 @@ func (p *program) writeTables(folder, format string, tables []campaign.Artifact,
 }
 
 // writeArtifact writes a table into a folder and notes where and how.
-func (p *program) writeArtifact(folder, format string, a *campaign.Artifact) error {
+func (p *program) writeArtifact(folder, format string, a *campaign.Artifact) (err error) {
 	for _, f := range tableFormats {
 		if f.name != format {
 			continue
 		}
-		h := sha256.New()
-		a.File = a.Name + f.extension
-		err := p.writeTo(filepath.Join(folder, a.File), func(w io.Writer) error {
-			return report.Output{W: io.MultiWriter(w, h), Format: f.as}.Tables([]report.Table{{Title: a.Table.Title, Head: a.Table.Head, Rows: a.Table.Rows, Notes: a.Table.Notes}})
+		a.File, a.Command = a.Name+f.extension, "sfstat campaign tables . --format "+format
+		a.Hash, err = p.writeHashed(filepath.Join(folder, a.File), func(w io.Writer) error {
+			return report.Output{W: w, Format: f.as}.Tables([]report.Table{{Title: a.Table.Title, Head: a.Table.Head, Rows: a.Table.Rows, Notes: a.Table.Notes}})
 		})
-		if err != nil {
-			return err
-		}
-		a.Hash = hex.EncodeToString(h.Sum(nil))
-		a.Command = "sfstat campaign tables . --format " + format
 	}
-	return nil
+	return err
+}
+
+// writeHashed writes a file and returns the SHA-256 of its bytes, in hexadecimal.
+func (p *program) writeHashed(path string, write func(io.Writer) error) (string, error) {
+	h := sha256.New()
+	err := p.writeTo(path, func(w io.Writer) error { return write(io.MultiWriter(w, h)) })
+	return hex.EncodeToString(h.Sum(nil)), err
 }

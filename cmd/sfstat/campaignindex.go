@@ -12,7 +12,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sfstat/sfstat/eval/campaign"
-	"github.com/sfstat/sfstat/eval/campaign/communication"
 	"github.com/sfstat/sfstat/plots"
 )
 
@@ -33,11 +32,15 @@ func (p *program) campaignIndex(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	by, err := scoringOf(c, dir)
+	e, err := openEvaluation(c, dir)
 	if err != nil {
 		return err
 	}
-	tables, drawn, err := artifactsOf(dir, by.options)
+	tables, err := e.tables()
+	if err != nil {
+		return err
+	}
+	drawn, err := e.figures(plots.Page)
 	if err != nil {
 		return err
 	}
@@ -46,10 +49,10 @@ func (p *program) campaignIndex(c *cli.Context) error {
 			return badInput(err)
 		}
 	}
-	if err := p.writeTables(filepath.Join(dir, "tables"), "md", tables, &by); err != nil {
+	if err := p.writeTables(filepath.Join(dir, "tables"), "md", tables, &e.by); err != nil {
 		return err
 	}
-	if _, err := p.writeFigures(filepath.Join(dir, "figures"), drawn, drawing{[]plots.Format{plots.SVG}, "page"}, &by); err != nil {
+	if _, err := p.writeFigures(filepath.Join(dir, "figures"), drawn, drawing{[]plots.Format{plots.SVG}, "page"}, &e.by); err != nil {
 		return err
 	}
 	x := campaign.Index{Name: campaign.NameOf(dir), Tables: tables}
@@ -65,25 +68,6 @@ func (p *program) campaignIndex(c *cli.Context) error {
 	p.remark(c, "%s and %s on %s; %d of %s differ from the published ones", counted(len(tables), "table"), counted(len(x.Figures), "figure"),
 		filepath.Join(dir, "index.html"), len(x.Differing()), counted(len(x.Cells()), "cell"))
 	return nil
-}
-
-// artifactsOf are the tables and figures of what a folder holds.
-func artifactsOf(dir string, o campaign.Options) (tables, figures []campaign.Artifact, err error) {
-	if campaign.Holds(dir) {
-		if tables, figures, err = campaign.Artifacts(dir, o, plots.Page); err != nil {
-			return nil, nil, err
-		}
-	}
-	recordings, err := communication.Read(dir)
-	if err != nil {
-		return nil, nil, badInput(err)
-	}
-	more, err := communication.Tables(recordings)
-	if err != nil {
-		return nil, nil, err
-	}
-	drawn, err := communication.Figures(recordings, plots.Page)
-	return append(tables, more...), append(figures, drawn...), err
 }
 
 // picturesIn are the figures of a folder of a campaign, one of each name: SVG

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"io"
 	"os"
@@ -13,7 +11,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sfstat/sfstat/eval/campaign"
-	"github.com/sfstat/sfstat/eval/campaign/communication"
 	"github.com/sfstat/sfstat/plots"
 )
 
@@ -48,11 +45,11 @@ func (p *program) campaignPlots(c *cli.Context) error {
 		return err
 	}
 	width := c.String("width")
-	by, err := scoringOf(c, dir)
+	e, err := openEvaluation(c, dir)
 	if err != nil {
 		return err
 	}
-	figures, err := figuresOf(dir, by.options, plots.Width(slices.Index(figureWidths, width)))
+	figures, err := e.figures(plots.Width(slices.Index(figureWidths, width)))
 	if err != nil {
 		return err
 	}
@@ -63,7 +60,7 @@ func (p *program) campaignPlots(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	files, err := p.writeFigures(out, figures, drawing{formats, width}, &by)
+	files, err := p.writeFigures(out, figures, drawing{formats, width}, &e.by)
 	if err != nil {
 		return err
 	}
@@ -93,25 +90,6 @@ func (p *program) writeFigures(folder string, figures []campaign.Artifact, d dra
 		}
 	}
 	return len(files), p.writeManifest(folder, files)
-}
-
-// figuresOf are the figures of what a folder holds: an evaluation's runs, measurements, recordings of communication.
-func figuresOf(dir string, o campaign.Options, w plots.Width) ([]campaign.Artifact, error) {
-	recordings, err := communication.Read(dir)
-	if err != nil {
-		return nil, badInput(err)
-	}
-	figures, err := communication.Figures(recordings, w)
-	if err != nil {
-		return nil, err
-	}
-	var first []campaign.Artifact
-	if len(recordings) > 0 && !campaign.Holds(dir) {
-		first, err = campaign.MeasuredFigures(dir, w)
-	} else {
-		first, err = campaign.Figures(dir, o, w)
-	}
-	return append(first, figures...), err
 }
 
 // figureFormats reads a list of formats.
@@ -152,10 +130,8 @@ func outputFolder(c *cli.Context, otherwise string) (string, error) {
 }
 
 // drawArtifact writes a figure into a folder and notes where.
-func (p *program) drawArtifact(folder string, a campaign.Artifact, as plots.Format) (campaign.Artifact, error) {
-	h := sha256.New()
+func (p *program) drawArtifact(folder string, a campaign.Artifact, as plots.Format) (_ campaign.Artifact, err error) {
 	a.File = a.Name + "." + as.String()
-	err := p.writeTo(filepath.Join(folder, a.File), func(w io.Writer) error { return a.Figure.Write(io.MultiWriter(w, h), as) })
-	a.Hash = hex.EncodeToString(h.Sum(nil))
+	a.Hash, err = p.writeHashed(filepath.Join(folder, a.File), func(w io.Writer) error { return a.Figure.Write(w, as) })
 	return a, err
 }

@@ -9,6 +9,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sfstat/sfstat/eval/campaign"
+	"github.com/sfstat/sfstat/eval/campaign/communication"
+	"github.com/sfstat/sfstat/plots"
 )
 
 // scoring is by which gates a campaign is scored, and how that is told.
@@ -35,6 +37,53 @@ func scoringOf(c *cli.Context, dir string) (scoring, error) {
 	sum := sha256.Sum256(text)
 	name := filepath.ToSlash(fromFolder(dir, path))
 	return scoring{campaign.Options{Gates: &gates}, " --gates " + name, campaign.Provenance{Input: name, InputHash: hex.EncodeToString(sum[:])}}, nil
+}
+
+// evaluation is what a folder holds: a campaign's runs, recordings of communication, or both.
+type evaluation struct {
+	dir        string
+	by         scoring
+	runs       *campaign.Evaluation // nil: recordings alone
+	recordings []*communication.Recording
+}
+
+// openEvaluation reads the folder. One that holds nothing is taken for a campaign's.
+func openEvaluation(c *cli.Context, dir string) (*evaluation, error) {
+	e := &evaluation{dir: dir}
+	var err error
+	if e.by, err = scoringOf(c, dir); err != nil {
+		return nil, err
+	}
+	if e.recordings, err = communication.Read(dir); err != nil {
+		return nil, badInput(err)
+	}
+	if len(e.recordings) == 0 || campaign.Holds(dir) {
+		e.runs, err = campaign.Open(dir, e.by.options)
+	}
+	return e, err
+}
+
+func (e *evaluation) tables() (own []campaign.Artifact, err error) {
+	if e.runs != nil {
+		if own, err = e.runs.Tables(); err != nil {
+			return nil, err
+		}
+	}
+	more, err := communication.Tables(e.recordings)
+	return append(own, more...), err
+}
+
+func (e *evaluation) figures(w plots.Width) (own []campaign.Artifact, err error) {
+	if e.runs != nil {
+		own, err = e.runs.Figures(w)
+	} else {
+		own, err = campaign.MeasuredFigures(e.dir, w)
+	}
+	if err != nil {
+		return nil, err
+	}
+	more, err := communication.Figures(e.recordings, w)
+	return append(own, more...), err
 }
 
 // fromFolder is a path as it is given in a folder; the path itself where none

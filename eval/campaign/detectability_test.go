@@ -90,7 +90,7 @@ func TestSmallDelaysAreMissed(t *testing.T) {
 		Ranks: []int{8}, Seeds: []uint64{0, 1, 2}, Delays: []simulate.Millis{12, 120}}}}
 	dir := t.TempDir()
 	execute(t, dir, s, Execution{Version: "1"})
-	artifacts, err := Tables(dir, Options{})
+	artifacts, err := tablesIn(dir)
 	if err != nil || len(artifacts) != 3 || artifacts[1].Name != "detectability-curve" || len(artifacts[1].Inputs) != 12 {
 		t.Fatalf("%+v, %v, expected the groups and the curve of 12 runs", artifacts, err)
 	}

@@ -16,8 +16,8 @@
 // the exposed makespan; times are nanoseconds.
 //
 // A [Spec] lists runs, [Execute] has a [Maker] make those that are not done and
-// keeps their windows and scores in a folder, [Tables] makes the paper's tables
-// from there. [Simulation] is one Maker, real jobs on this machine (package
+// keeps their windows and scores in a folder, [Open] scores them, and its
+// [Evaluation] makes the paper's tables and figures. [Simulation] is one Maker, real jobs on this machine (package
 // local) and on a cluster (package slurm) are others.
 //
 // Assumptions: a run's windows arrive in order. A fault holds in every window

@@ -218,7 +218,7 @@ func TestProgress(t *testing.T) {
 func TestPaperTables(t *testing.T) {
 	dir := t.TempDir()
 	execute(t, dir, specOf(t, "specs/e3.yaml"), Execution{Version: "1"})
-	artifacts, err := Tables(dir, Options{})
+	artifacts, err := tablesIn(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -267,7 +267,7 @@ func TestTablesOfTheirGroupsOnly(t *testing.T) {
 	s.Groups[0].Tables = []int{15}
 	s.Groups = s.Groups[:1] // without the healthy one
 	execute(t, dir, s, Execution{Version: "1"})
-	artifacts, err := Tables(dir, Options{})
+	artifacts, err := tablesIn(dir)
 	if err != nil || len(artifacts) != 2 || artifacts[0].Name != "table-15" || len(artifacts[0].Inputs) != 6 {
 		t.Errorf("%+v, %v, expected table 15 of 6 runs, and the groups", artifacts, err)
 	}
@@ -275,7 +275,7 @@ func TestTablesOfTheirGroupsOnly(t *testing.T) {
 
 func TestTablesRefuseWhatIsNotFinished(t *testing.T) {
 	s, dir := small(t), t.TempDir()
-	if _, err := Tables(dir, Options{}); !errors.Is(err, os.ErrNotExist) {
+	if _, err := tablesIn(dir); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("of nothing: %v", err)
 	}
 	execute(t, dir, s, Execution{Version: "1"})
@@ -284,19 +284,19 @@ func TestTablesRefuseWhatIsNotFinished(t *testing.T) {
 	if err := os.WriteFile(archive, []byte(other), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Tables(dir, Options{}); err == nil || !strings.Contains(err.Error(), "e3-data-120ms-r8-s1.parquet: SHA-256 is ") {
+	if _, err := tablesIn(dir); err == nil || !strings.Contains(err.Error(), "e3-data-120ms-r8-s1.parquet: SHA-256 is ") {
 		t.Errorf("with an archive that was changed: %v", err)
 	}
 	if err := os.Remove(archive); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Tables(dir, Options{}); err == nil || !strings.Contains(err.Error(), "is gone; sfstat campaign run makes it anew") {
+	if _, err := tablesIn(dir); err == nil || !strings.Contains(err.Error(), "is gone; sfstat campaign run makes it anew") {
 		t.Errorf("with an archive that is gone: %v", err)
 	}
 	if err := os.Remove(filepath.Join(dir, "rows", "e3-data-120ms-r8-s1.csv")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Tables(dir, Options{}); err == nil || !strings.Contains(err.Error(), "1 of 7 runs are not done, the first is e3-data-120ms-r8-s1") {
+	if _, err := tablesIn(dir); err == nil || !strings.Contains(err.Error(), "1 of 7 runs are not done, the first is e3-data-120ms-r8-s1") {
 		t.Errorf("with a run missing: %v", err)
 	}
 }

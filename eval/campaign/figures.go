@@ -9,20 +9,11 @@ import (
 	"github.com/sfstat/sfstat/plots"
 )
 
-// Figures makes the figures of a finished campaign, from its archives as Tables
-// does, and from what lies in its folder of measurements. Which ones follows
-// from the runs: Figure 3a of StageFrontier where groups are for its Table 4,
-// Figure 3b and the detectability of all families where a group has several
-// delays.
-func Figures(dir string, o Options, w plots.Width) ([]Artifact, error) {
-	c, err := openScored(dir, o)
-	if err != nil {
-		return nil, err
-	}
-	return c.figures(w)
-}
-
-func (f *scoredFolder) figures(w plots.Width) ([]Artifact, error) {
+// Figures makes the figures of the campaign, from its archives as Tables does, and
+// from what lies in its folder of measurements. Which ones follows from the runs:
+// Figure 3a of StageFrontier where groups are for its Table 4, Figure 3b and the
+// detectability of all families where a group has several delays.
+func (f *Evaluation) Figures(w plots.Width) ([]Artifact, error) {
 	var figures []drawing
 	const methods = 4 // the table whose runs Figure 3a counts
 	for i := range paperTables {

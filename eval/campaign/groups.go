@@ -18,7 +18,7 @@ type groupRuns struct {
 }
 
 // byGroup divides the runs of a plan, whose groups follow each other.
-func (f *scoredFolder) byGroup() []groupRuns {
+func (f *Evaluation) byGroup() []groupRuns {
 	var out []groupRuns
 	for i := range f.tasks {
 		if name := f.tasks[i].Group; i == 0 || name != f.tasks[i-1].Group {

@@ -66,7 +66,7 @@ func rateAtMost(k, n int) string {
 
 // healthy is the table of what has no fault, where the campaign has such
 // windows.
-func (f *scoredFolder) healthy() []Artifact {
+func (f *Evaluation) healthy() []Artifact {
 	part, inputs := f.part(func(_ *Task, r *scoredRun) bool {
 		return slices.ContainsFunc(r.Windows, func(w scoredWindow) bool { return !w.Fault })
 	})

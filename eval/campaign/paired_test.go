@@ -59,7 +59,7 @@ func TestPairedRuns(t *testing.T) {
 	if err := os.Remove(run); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Tables(dir, Options{}); err == nil || !strings.Contains(err.Error(), "e1-nofault-r8-s3.csv: ") {
+	if _, err := tablesIn(dir); err == nil || !strings.Contains(err.Error(), "e1-nofault-r8-s3.csv: ") {
 		t.Errorf("without the times of a run: %v", err)
 	}
 }

@@ -92,41 +92,16 @@ type Artifact struct {
 	File, Hash, Command string
 }
 
-// Tables makes the tables of a finished campaign from its archives, with the
-// scoring of [Scorer] by the gates of the options. An archive that is not the one that its row tells of is
-// an error, and so is a run that is missing.
-func Tables(dir string, o Options) ([]Artifact, error) {
-	c, err := openScored(dir, o)
-	if err != nil {
-		return nil, err
-	}
-	return c.tables()
-}
-
-// Artifacts makes the tables of a finished campaign and its figures, from one
-// scoring.
-func Artifacts(dir string, o Options, w plots.Width) (tables, figures []Artifact, err error) {
-	c, err := openScored(dir, o)
-	if err != nil {
-		return nil, nil, err
-	}
-	if tables, err = c.tables(); err != nil {
-		return nil, nil, err
-	}
-	figures, err = c.figures(w)
-	return tables, figures, err
-}
-
-// scoredFolder is a finished campaign; runs and where they come from stand in the
+// Evaluation is a finished campaign, scored; runs and where they come from stand in the
 // order of the plan.
-type scoredFolder struct {
+type Evaluation struct {
 	*folder
 	score *Score
 	rows  []Provenance
 }
 
 // part are the runs that are to be kept, and where they come from.
-func (f *scoredFolder) part(keep func(*Task, *scoredRun) bool) (*Score, []Provenance) {
+func (f *Evaluation) part(keep func(*Task, *scoredRun) bool) (*Score, []Provenance) {
 	i := -1
 	var inputs []Provenance
 	part := f.score.only(func(r *scoredRun) bool {
@@ -140,7 +115,8 @@ func (f *scoredFolder) part(keep func(*Task, *scoredRun) bool) (*Score, []Proven
 	return part, inputs
 }
 
-func (f *scoredFolder) tables() ([]Artifact, error) {
+// Tables makes the tables of the campaign.
+func (f *Evaluation) Tables() ([]Artifact, error) {
 	recorded, recordings, err := f.recordings()
 	if err != nil {
 		return nil, err
@@ -180,7 +156,7 @@ func (f *scoredFolder) tables() ([]Artifact, error) {
 
 // published are the tables of runs that stand for groups of the paper, the
 // first of them about what the others say.
-func (f *scoredFolder) published(others []Artifact) []Artifact {
+func (f *Evaluation) published(others []Artifact) []Artifact {
 	var out []Artifact
 	for _, p := range []struct {
 		name, title string
@@ -209,7 +185,9 @@ func (f *scoredFolder) published(others []Artifact) []Artifact {
 	return out
 }
 
-func openScored(dir string, o Options) (*scoredFolder, error) {
+// Open scores the archives of a finished campaign with the scoring of [Scorer] by the gates of the options. An archive
+// that is not the one that its row tells of is an error, and so is a run that is missing.
+func Open(dir string, o Options) (*Evaluation, error) {
 	f, err := open(dir)
 	if err != nil {
 		return nil, err
@@ -226,12 +204,12 @@ func openScored(dir string, o Options) (*scoredFolder, error) {
 	for i := range f.tasks {
 		score.Runs[i].task = &f.tasks[i]
 	}
-	return &scoredFolder{f, score, rows}, nil
+	return &Evaluation{f, score, rows}, nil
 }
 
 // groups are the tables that follow from what groups are: what each shows, and
 // of those with several delays, removed faults or microsteps what that shows.
-func (f *scoredFolder) groups() []Artifact {
+func (f *Evaluation) groups() []Artifact {
 	groups := f.byGroup()
 	out := []Artifact{{Name: "groups", Table: groupTable(groups), Inputs: f.rows}}
 	for _, g := range groups {

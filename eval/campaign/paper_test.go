@@ -24,7 +24,15 @@ func TestPaper(t *testing.T) {
 		}
 	}
 	execute(t, dir, s, Execution{Version: "1"})
-	tables, figures, err := Artifacts(dir, Options{}, plots.Column)
+	evaluation, err := Open(dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tables, err := evaluation.Tables()
+	if err != nil {
+		t.Fatal(err)
+	}
+	figures, err := evaluation.Figures(plots.Column)
 	if err != nil {
 		t.Fatal(err)
 	}

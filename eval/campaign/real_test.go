@@ -138,7 +138,7 @@ func TestRealSources(t *testing.T) {
 	if err := os.CopyFS(filepath.Join(dir, sourcesName), os.DirFS("../../fixtures/real/e9")); err != nil {
 		t.Fatal(err)
 	}
-	artifacts, err := Tables(dir, Options{})
+	artifacts, err := tablesIn(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

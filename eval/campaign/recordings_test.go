@@ -73,7 +73,7 @@ func TestRecordings(t *testing.T) {
 	write(t, filepath.Join(dir, sourcesName, truthName), func(w io.Writer) error {
 		return simulate.WriteTruth(w, []simulate.TruthRow{{Run: "slow-forward", Family: simulate.ForwardHost, Ranks: 4, HiddenRank: 2, Stage: simulate.StageForward, Delay: 40}})
 	})
-	artifacts, err := Tables(dir, Options{})
+	artifacts, err := tablesIn(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func TestRecordingsRefused(t *testing.T) {
 				}
 			}
 			var placed *input.Error
-			if _, err := Tables(dir, Options{}); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+			if _, err := tablesIn(dir); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("%v, want %s", err, c.want)
 			} else if !errors.As(err, &placed) && !errors.Is(err, os.ErrNotExist) {
 				t.Errorf("%v has no place", err)

@@ -16,7 +16,7 @@ import (
 func tablesOf(t *testing.T, dir string, s *Spec) map[string]Artifact {
 	t.Helper()
 	execute(t, dir, s, Execution{Version: "1"})
-	artifacts, err := Tables(dir, Options{})
+	artifacts, err := tablesIn(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func TestEvaluationGroups(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, overheadName, "notes.txt"), nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Tables(dir, Options{}); err == nil || !strings.Contains(err.Error(), "notes.txt: the name is not RANKS-GATHER-ARM.csv") {
+	if _, err := tablesIn(dir); err == nil || !strings.Contains(err.Error(), "notes.txt: the name is not RANKS-GATHER-ARM.csv") {
 		t.Errorf("with another file: %v", err)
 	}
 }
@@ -170,4 +170,13 @@ func TestDifferences(t *testing.T) {
 	if got := s.widerSets(); len(got) != 1 || got[0] != "Candidate sets of more than two stages: 1/2, of data. There the two largest shares together are 0.77 on average, short of τ = 0.80." {
 		t.Errorf("%q", got)
 	}
+}
+
+// tablesIn are the tables of the campaign in a folder.
+func tablesIn(dir string) ([]Artifact, error) {
+	f, err := Open(dir, Options{})
+	if err != nil {
+		return nil, err
+	}
+	return f.Tables()
 }

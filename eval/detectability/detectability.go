@@ -39,15 +39,6 @@ var answerNames = [...]string{"top-1", "top-2", "paper_top-1", "paper_top-2", "c
 
 func (a Answer) String() string { return enum.Name(answerNames[:], a) }
 
-// Answers are all there are, in order.
-func Answers() []Answer {
-	out := make([]Answer, answerCount)
-	for i := range out {
-		out[i] = Answer(i)
-	}
-	return out
-}
-
 // Options of an examination. Start from DefaultOptions.
 type Options struct {
 	Power      float64 // the rate at which a delay counts as found, in (0, 1)

@@ -157,46 +157,20 @@ func WriteTruth(w io.Writer, rows []TruthRow) error {
 
 // ReadTruth reads a truth table. Columns are found by name and may stand in
 // any order; further columns are ignored. name is the file in errors.
-func ReadTruth(name string, r io.Reader) ([]TruthRow, error) {
-	in := csv.NewReader(r)
-	in.ReuseRecord = true
-	at := func(err error) error {
-		line, _ := in.FieldPos(0)
-		return input.At(input.Pos{File: name, Line: int64(line)}, err)
-	}
-	header, err := in.Read()
-	if err != nil {
-		return nil, input.At(input.Pos{File: name}, input.Bad(input.ErrTruncated, "no header: %v", err))
-	}
-	var column [len(truthHeader)]int
-	for i, want := range truthHeader {
-		if column[i] = slices.Index(header, want); column[i] < 0 {
-			return nil, at(input.Bad(input.ErrMissing, "the header has no column %q, expected %s", want, strings.Join(truthHeader[:], ",")))
-		}
-	}
-	var rows []TruthRow
-	for {
-		record, err := in.Read()
-		if err == io.EOF {
-			return rows, nil
-		}
-		if err != nil {
-			return nil, input.At(input.Pos{File: name}, input.Bad(input.ErrFormat, "%v", err))
-		}
-		var cells [len(truthHeader)]string
-		for i, c := range column {
-			cells[i] = record[c]
-		}
+func ReadTruth(name string, r io.Reader) (rows []TruthRow, err error) {
+	err = input.Table(name, r, truthHeader[:], func(cells []string) error {
 		row, err := parseTruth(cells)
-		if err != nil {
-			return nil, at(err)
-		}
 		rows = append(rows, row)
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
+	return rows, nil
 }
 
 // parseTruth reads one row whose cells stand in the order of truthHeader.
-func parseTruth(cells [len(truthHeader)]string) (TruthRow, error) {
+func parseTruth(cells []string) (TruthRow, error) {
 	row := TruthRow{Run: cells[0], HiddenRank: -1, Stage: cells[6], Notes: cells[9]}
 	var delay float64
 	fields := []struct {

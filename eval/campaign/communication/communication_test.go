@@ -174,11 +174,11 @@ func TestReadRefuses(t *testing.T) {
 		"a model of 3 ranks":   {modelName, "layers: 2\nhidden: 8\nsequence: 8\nvocabulary: 8\nmicrobatch: 1\nglobal_batch: 3\nelement_bytes: 2\ndp: 3\niterations: 1\n", "model.yaml: the model has dp·tp·cp·pp = 3·1·1·1 = 3 ranks"},
 		"a model with a typo":  {modelName, "layerz: 2\n", "model.yaml"},
 		"a model of no layers": {modelName, "hidden: 2\n", "layers is 0"},
-		"a truth of nothing":   {truthName, "", "truth.csv: the file is empty"},
-		"a truth without head": {truthName, "a,1,b,2,3\n", "truth.csv:1: found [a 1 b 2 3], expected the columns [log_file line"},
+		"a truth of nothing":   {truthName, "", "truth.csv: no header, expected log_file,line"},
+		"a truth without head": {truthName, "a,1,b,2,3\n", `truth.csv:1: the header has no column "log_file", expected log_file,line`},
 		"a truth of words":     {truthName, "log_file,line,sqlite_file,global_pid,correlation_id\na,one,b,2,3\n", `truth.csv:2: line is "one", expected an integer`},
 		"a truth that repeats": {truthName, "log_file,line,sqlite_file,global_pid,correlation_id,certain\na,1,b,2,3,true\na,1,b,2,3,false\n", "truth.csv:3: the pair stands twice"},
-		"a truth cut short":    {truthName, "log_file,line,sqlite_file,global_pid,correlation_id\na,1\n", "truth.csv:2: found [a 1]"},
+		"a truth cut short":    {truthName, "log_file,line,sqlite_file,global_pid,correlation_id\na,1\n", "truth.csv: record on line 2: wrong number of fields"},
 	} {
 		dir, job := folder(t)
 		if err := os.WriteFile(filepath.Join(job, tt.file), []byte(tt.text), 0o666); err != nil {

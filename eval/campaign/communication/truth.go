@@ -1,19 +1,16 @@
 package communication
 
 import (
-	"encoding/csv"
-	"errors"
 	"io"
 	"os"
-	"slices"
 	"strconv"
 
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/trace/input"
 )
 
-// TruthHead are the columns of truth.csv, a row for each true pair of which both sides were recorded. Those of
-// sfstat comm --matches begin with them; further columns are passed over.
+// TruthHead are the columns of truth.csv, a row for each true pair of which both sides were recorded. sfstat comm --matches
+// has them too; further columns are passed over.
 var TruthHead = []string{"log_file", "line", "sqlite_file", "global_pid", "correlation_id"}
 
 // Truth is which kernel ran which call.
@@ -43,36 +40,19 @@ func readTruth(path string) (*Truth, error) {
 
 // ParseTruth reads the pairs of a truth; path is its file in errors. A pair that stands twice is an error.
 func ParseTruth(path string, from io.Reader) (*Truth, error) {
-	in := csv.NewReader(from)
-	in.FieldsPerRecord, in.ReuseRecord = -1, true
 	t := &Truth{map[pair]bool{}, map[string]bool{}}
-	for first := true; ; first = false {
-		r, err := in.Read()
-		switch {
-		case errors.Is(err, io.EOF) && first:
-			return nil, input.At(input.Pos{File: path}, input.Bad(input.ErrEmpty, "the file is empty, expected the header %v", TruthHead))
-		case errors.Is(err, io.EOF):
-			return t, nil
-		case err != nil:
-			return nil, input.At(input.Pos{File: path}, input.Bad(input.ErrFormat, "%v", err))
-		}
-		line, _ := in.FieldPos(0)
-		at := input.Pos{File: path, Line: int64(line)}
-		if len(r) < len(TruthHead) || first && !slices.Equal(r[:len(TruthHead)], TruthHead) {
-			return nil, input.At(at, input.Bad(input.ErrFormat, "found %v, expected the columns %v", r, TruthHead))
-		}
-		if first {
-			continue
-		}
-		p, err := pairOf(r)
-		if err != nil {
-			return nil, input.At(at, err)
-		}
-		if t.pairs[p] {
-			return nil, input.At(at, input.Bad(input.ErrFormat, "the pair stands twice: %v", r))
+	err := input.Table(path, from, TruthHead, func(cells []string) error {
+		p, err := pairOf(cells)
+		if err == nil && t.pairs[p] {
+			err = input.Bad(input.ErrFormat, "the pair stands twice: %v", cells)
 		}
 		t.pairs[p], t.files[p.log] = true, true
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
+	return t, nil
 }
 
 func pairOf(r []string) (p pair, err error) {

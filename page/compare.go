@@ -109,7 +109,8 @@ func (o *outline) signs(v *diagnose.RunVerdict) *Signs {
 	out := &Signs{Window: window, Symptoms: found.Symptoms, Alpha: found.Alpha, Ranks: []Sign{}}
 	for _, r := range found.Ranks {
 		if m, ok := o.place[r.Rank]; ok && o.at[m] >= 0 && (r.Departs || r.Whole+r.Steps+r.Walks > 0) {
-			out.Ranks = append(out.Ranks, Sign{Rank: o.at[m], Departs: r.Departs, S: r.S, Q: r.Q, Later: r.Later, Whole: r.Whole, Steps: r.Steps, Excess: r.Excess, Walks: r.Walks, Op: report.Visible(r.Op)})
+			r.Op = report.Visible(r.Op)
+			out.Ranks = append(out.Ranks, Sign{o.at[m], r})
 		}
 	}
 	slices.SortStableFunc(out.Ranks, func(a, b Sign) int { return cmp.Compare(b.Excess, a.Excess) })

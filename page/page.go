@@ -16,6 +16,8 @@
 // nanoseconds and at most a 10,000th of its mean step. The package is pure.
 package page
 
+import "github.com/sfstat/sfstat/diagnose/operators"
+
 // Page is what one page shows, run by run in the order of the verdict.
 type Page struct {
 	Runs []Run `json:"runs"`
@@ -152,16 +154,8 @@ type Signs struct {
 
 // Sign is what they find on one rank.
 type Sign struct {
-	Rank    int     `json:"rank"`    // position in Run.Ranks
-	Departs bool    `json:"departs"` // its completion times do
-	S       float64 `json:"s"`
-	Q       float64 `json:"q"`
-	Later   int64   `json:"later_ns"`
-	Whole   int     `json:"whole"` // stages longer over the window
-	Steps   int     `json:"steps"` // stages of single steps
-	Excess  int64   `json:"excess_ns"`
-	Walks   int     `json:"walks"` // that end at it
-	Op      string  `json:"op"`
+	Rank int `json:"rank"` // position in Run.Ranks
+	operators.RankSigns
 }
 
 // Walk is one walk back from a late operator to where its delay began.

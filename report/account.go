@@ -193,11 +193,7 @@ func windowTable(results []*frontier.Result, noted []int, note string) *table {
 		}
 		t.rows = append(t.rows, row)
 	}
-	if n := len(t.rows); n > windowLimit {
-		t.rows = slices.Concat(t.rows[:windowLimit/2], t.rows[n-windowLimit/2:])
-		t.caption = fmt.Sprintf("The first and the last %d of %d are shown.", windowLimit/2, n)
-	}
-	return t.tidy()
+	return t.ends(windowLimit).tidy()
 }
 
 // labelItems orders labels for a narrow column: diagnoses first, then doubts;

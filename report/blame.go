@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/sfstat/sfstat/diagnose/operators"
 	"github.com/sfstat/sfstat/engine/blame"
@@ -97,7 +96,7 @@ func blameDocument(results []Blame) document {
 		for i, c := range b.Culprits {
 			kinds[c.Kind] = true
 			if i < pathsShown && len(c.Path) > 1 {
-				d = append(d, heading(b.pathTitle(c)), b.pathTable(c))
+				d = append(d, heading(b.pathTitle(c)), walkTable(c.Path))
 			}
 		}
 		d = append(d, heading("How this was read"), b.basis())
@@ -172,21 +171,17 @@ func (b Blame) pathTitle(c operators.Culprit) string {
 	return fmt.Sprintf("A walk to %s of rank %d, step %d", c.Op, b.worker(c.Worker).Rank, c.PathStep)
 }
 
-// pathTable is a walk from symptom to culprit, its middle left out where it is
+// walkTable is a walk from symptom to culprit, its middle left out where it is
 // long.
-func (b Blame) pathTable(c operators.Culprit) *table {
+func walkTable(path []operators.Stop) *table {
 	t := &table{columns: []column{{head: "rank", kind: kindID}, {head: "pp", kind: kindID}, {head: "operator", kind: kindName},
 		{head: "starts %s", kind: kindLength}, {head: "takes %s", kind: kindLength}},
 		caption: "Each operator waited for the one below it; the last is where the delay began."}
-	for _, s := range c.Path {
+	for _, s := range path {
 		t.rows = append(t.rows, []cell{wholeCell(s.Rank), wholeCell(s.Stage), textCell(operatorName(s.Op, s.Seq)),
 			realCell(float64(s.Start)), realCell(float64(s.Dur))})
 	}
-	if n := len(t.rows); n > stopsShown {
-		t.rows = slices.Concat(t.rows[:stopsShown/2], t.rows[n-stopsShown/2:])
-		t.caption += fmt.Sprintf(" The first and the last %d of %d operators are shown; all are in json and csv.", stopsShown/2, n)
-	}
-	return t
+	return t.ends(stopsShown)
 }
 
 func (b Blame) basis() bullets {

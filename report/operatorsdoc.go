@@ -120,9 +120,6 @@ func kindBlocks(o *diagnose.Operators) document {
 	return document{heading("Which operators"), t.tidy()}
 }
 
-// mostStops of a path are shown.
-const mostStops = 10
-
 // walkBlocks show one walk that led to the first suspect.
 func walkBlocks(v *diagnose.RunVerdict) document {
 	if len(v.Suspects) == 0 || v.Suspects[0].Rank == nil {
@@ -135,20 +132,7 @@ func walkBlocks(v *diagnose.RunVerdict) document {
 	if i < 0 {
 		return nil
 	}
-	path := o.Walks.Culprits[i].Path
-	t := &table{columns: []column{{head: "rank", kind: kindInteger}, {head: "operator", kind: kindName}, {head: "number", kind: kindInteger},
-		{head: "starts at, %s", kind: kindLength}, {head: "lasts, %s", kind: kindLength}}}
-	for k, s := range path {
-		if len(path) > mostStops && k >= mostStops/2 && k < len(path)-mostStops/2 {
-			if k == mostStops/2 {
-				t.rows = append(t.rows, []cell{{}, textCell(fmt.Sprintf("… %d more", len(path)-mostStops)), {}, {}, {}})
-			}
-			continue
-		}
-		t.rows = append(t.rows, []cell{wholeCell(s.Rank), textCell(s.Op), wholeCell(s.Seq), realCell(float64(s.Start)), realCell(float64(s.Dur))})
-	}
-	t.caption = "Each line was held up by the next; the last is where the delay began."
-	return document{heading("One walk back from a victim"), t.tidy()}
+	return document{heading("One walk back from a victim"), walkTable(o.Walks.Culprits[i].Path)}
 }
 
 // operatorWhere is where a suspect of an operator trace is: operator and

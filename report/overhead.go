@@ -220,9 +220,5 @@ func pairTable(measurements []overhead.Measurement) *table {
 		}
 		t.rows = append(t.rows, row)
 	}
-	if n := len(t.rows); n > windowLimit {
-		t.rows = slices.Concat(t.rows[:windowLimit/2], t.rows[n-windowLimit/2:])
-		t.caption = fmt.Sprintf("The first and the last %d of %d are shown.", windowLimit/2, n)
-	}
-	return t.tidy()
+	return t.ends(windowLimit).tidy()
 }

@@ -157,6 +157,15 @@ func someRanks(ids []int) string {
 	return "ranks " + strings.Join(ranges, ", ")
 }
 
+// ends keeps the first and the last rows where there are more than so many.
+func (t *table) ends(most int) *table {
+	if n := len(t.rows); n > most {
+		t.rows = slices.Concat(t.rows[:most/2], t.rows[n-most/2:])
+		t.caption = strings.TrimSpace(fmt.Sprintf("%s The first and the last %d of %d are shown.", t.caption, most/2, n))
+	}
+	return t
+}
+
 // capped says how many rows a table shows of how many there are.
 func (t *table) capped(most int, where string) *table {
 	if n := len(t.rows); n > most {

@@ -137,11 +137,11 @@ func whatifDocument(results []WhatIf) document {
 	var d document
 	for _, x := range results {
 		d = append(d, x.title(), prose(x.finding()), x.timelines(),
-			heading("What each part causes alone"), x.parts(),
+			heading("What each part causes alone"), partsTable("this part as recorded and all else ideal, to all ideal", x.ByOp, x.ByStage, x.ByDP),
 			heading("Slowdown that each worker causes alone"), x.plane(),
 			heading("What fixing would save"), x.savings())
 		if x.LaunchByOp != nil {
-			d = append(d, heading("Where operators start late"), x.launches())
+			d = append(d, heading("Where operators start late"), partsTable("the launch delays of this part alone, to no delays", x.LaunchByOp, x.LaunchByStage, x.LaunchByDP))
 		}
 		d = append(d, heading("How this was read"), x.basis())
 	}
@@ -168,27 +168,16 @@ func (x WhatIf) timelines() *table {
 // partsShown is how many parts of a sort a table lists.
 const partsShown = 8
 
-// barAbove1 is the column of the bars of slowdowns.
-var barAbove1 = column{kind: kindBar, means: "The bar is what is above 1."}
-
-// parts are the slowdowns by kind of operator, stage and replica.
-func (x WhatIf) parts() *table {
-	t := &table{columns: []column{{head: "part", kind: kindName}, {head: "slowdown", kind: kindFactor,
-		means: "slowdown: step time with this part as recorded and all else ideal, to all ideal."}, barAbove1}}
-	t.addParts(x.ByOp, "")
-	t.addParts(x.ByStage, "stage")
-	t.addParts(x.ByDP, "replica")
-	t.leftOut(len(x.ByOp) + len(x.ByStage) + len(x.ByDP))
-	return t
-}
-
-func (x WhatIf) launches() *table {
-	t := &table{columns: []column{{head: "part", kind: kindName}, {head: "slowdown", kind: kindFactor,
-		means: "slowdown: step time with the launch delays of this part alone, to no delays."}, barAbove1}}
-	t.addParts(x.LaunchByOp, "")
-	t.addParts(x.LaunchByStage, "stage")
-	t.addParts(x.LaunchByDP, "replica")
-	t.leftOut(len(x.LaunchByOp) + len(x.LaunchByStage) + len(x.LaunchByDP))
+// partsTable is the slowdowns by kind of operator, stage and replica.
+func partsTable(means string, byOp, byStage, byDP []whatif.Part) *table {
+	t := &table{columns: []column{{head: "part", kind: kindName}, {head: "slowdown", kind: kindFactor, means: "slowdown: step time with " + means + "."},
+		{kind: kindBar, means: "The bar is what is above 1."}}}
+	t.addParts(byOp, "")
+	t.addParts(byStage, "stage")
+	t.addParts(byDP, "replica")
+	if n := len(byOp) + len(byStage) + len(byDP) - len(t.rows); n > 0 {
+		t.caption = fmt.Sprintf("%d smaller ones are in json and csv.", n)
+	}
 	return t
 }
 
@@ -197,13 +186,6 @@ func (t *table) addParts(parts []whatif.Part, of string) {
 		bar := realCell(max(0, p.Overall-1))
 		bar.strong = i == 0
 		t.rows = append(t.rows, []cell{textCell(partName(p, of)), realCell(p.Overall), bar})
-	}
-}
-
-// leftOut says how many of the parts the table does not list.
-func (t *table) leftOut(parts int) {
-	if n := parts - len(t.rows); n > 0 {
-		t.caption = fmt.Sprintf("%d smaller ones are in json and csv.", n)
 	}
 }
 

@@ -22,22 +22,24 @@ type Signs struct {
 
 // RankSigns are those of one rank.
 type RankSigns struct {
-	Rank int
+	Rank int `json:"rank"` // ID
 
 	// Completion times (engine/ks): S and Q are those of the test.
-	Departs bool
-	S, Q    float64
-	Later   int64 // ns, on average
+	Departs bool    `json:"departs"`
+	S       float64 `json:"s"`
+	Q       float64 `json:"q"`
+	Later   int64   `json:"later_ns"` // on average
 
 	// Sure outliers on durations (engine/zscore) that are too long: stages over the
 	// whole window, stage instances in single steps.
-	Whole, Steps int
-	Excess       int64 // ns over all steps that these are longer than on the peers, no time counted twice
+	Whole  int   `json:"whole"`
+	Steps  int   `json:"steps"`
+	Excess int64 `json:"excess_ns"` // over all steps that these are longer than on the peers, no time counted twice
 
 	// Walks back from late operators (engine/blame) that end in long operators of
 	// the rank, most of them in Op.
-	Walks int
-	Op    string
+	Walks int    `json:"walks"`
+	Op    string `json:"op"`
 }
 
 // Alpha is the chance that any operator, or stage, of a healthy job is flagged.

@@ -71,22 +71,15 @@ func (b Bars) middle(group int) float64 { return float64(len(b.Groups)-group) - 
 
 func (b Bars) plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
-	for _, t := range p.X.Tick.Marker.Ticks(p.X.Min, p.X.Max) {
-		if at := x(t.Value); !t.IsMinor() && c.ContainsX(at) {
-			c.StrokeLine2(pen(faint, 0.4), at, c.Min.Y, at, c.Max.Y)
-		}
-	}
+	vertical(c, p)
 	share := 1 / float64(len(b.Series)+1) // of a group's height, for a bar
 	for i, g := range b.Groups {
 		for k, v := range g.Values {
 			top := y(b.middle(i) + share*(float64(len(b.Series))/2-float64(k)))
 			bottom := y(b.middle(i) + share*(float64(len(b.Series))/2-float64(k+1)))
 			if b.X.shows(v) {
-				bar := box(vg.Rectangle{Min: vg.Point{X: x(0), Y: bottom}, Max: vg.Point{X: x(clampTo(p.X, v)), Y: top}})
-				c.SetColor(fills[k])
-				c.Fill(bar)
-				c.SetLineStyle(pen(black, 0.4))
-				c.Stroke(bar)
+				bar := vg.Rectangle{Min: vg.Point{X: x(0), Y: bottom}, Max: vg.Point{X: x(clampTo(p.X, v)), Y: top}}
+				fillBox(c, fills[k], bar)
 			}
 			if g.Marks != nil && !math.IsNaN(g.Marks[k]) {
 				drawMarker(c, publishedLook, open, vg.Point{X: x(clampTo(p.X, g.Marks[k])), Y: (top + bottom) / 2})
@@ -105,12 +98,7 @@ func (b Bars) legend() []entry {
 	}
 	var out []entry
 	for k, name := range b.Series {
-		out = append(out, entry{short(name), func(c draw.Canvas) {
-			c.SetColor(fills[k])
-			c.Fill(box(c.Rectangle))
-			c.SetLineStyle(pen(black, 0.4))
-			c.Stroke(box(c.Rectangle))
-		}})
+		out = append(out, entry{short(name), func(c draw.Canvas) { fillBox(c, fills[k], c.Rectangle) }})
 	}
 	if b.Mark != "" {
 		out = append(out, entry{b.Mark, func(c draw.Canvas) { drawMarker(c, publishedLook, open, c.Center()) }})

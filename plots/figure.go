@@ -174,6 +174,11 @@ func (f plotter) Plot(c draw.Canvas, p *plot.Plot) { f(c, p) }
 // grid draws thin lines at the labelled ticks, across the whole of the data.
 func grid(c draw.Canvas, p *plot.Plot) {
 	horizontal(c, p)
+	vertical(c, p)
+}
+
+// vertical draws the lines of the grid that go down.
+func vertical(c draw.Canvas, p *plot.Plot) {
 	x, _ := p.Transforms(&c)
 	for _, t := range p.X.Tick.Marker.Ticks(p.X.Min, p.X.Max) {
 		if at := x(t.Value); !t.IsMinor() && c.ContainsX(at) {

@@ -122,9 +122,4 @@ func outline(c draw.Canvas, r vg.Rectangle) {
 }
 
 // unknownEntry explains the colour of what is not known.
-var unknownEntry = entry{"not known", func(c draw.Canvas) {
-	c.SetColor(shades[unknown])
-	c.Fill(box(c.Rectangle))
-	c.SetLineStyle(pen(black, 0.4))
-	c.Stroke(box(c.Rectangle))
-}}
+var unknownEntry = entry{"not known", func(c draw.Canvas) { fillBox(c, shades[unknown], c.Rectangle) }}

@@ -103,6 +103,7 @@ func (h Histogram) plot(panel HistogramPanel, xs []float64) (*plot.Plot, error) 
 func (h Histogram) shows(b Bin) bool { return h.X.shows(b.From) && h.X.shows(b.To) && b.From < b.To }
 
 func (h Histogram) bars(c draw.Canvas, p *plot.Plot, panel HistogramPanel) {
+	const narrow, hair = 3, 0.2
 	x, y := p.Transforms(&c)
 	for _, b := range panel.Bins {
 		if !h.shows(b) {
@@ -114,23 +115,15 @@ func (h Histogram) bars(c draw.Canvas, p *plot.Plot, panel HistogramPanel) {
 			if !panel.Y.shows(v) || !(v > 0) || math.IsInf(below+v, 0) {
 				continue
 			}
-			fillBox(c, part(k), vg.Rectangle{Min: vg.Point{X: left, Y: y(below)}, Max: vg.Point{X: right, Y: y(below + v)}})
+			r := vg.Rectangle{Min: vg.Point{X: left, Y: y(below)}, Max: vg.Point{X: right, Y: y(below + v)}}
+			if right-left < narrow { // hardly wider than an edge: without one, and a hair into its neighbour so that nothing shows between
+				r.Max.X += hair
+				c.SetColor(part(k))
+				c.Fill(box(r))
+			} else {
+				fillBox(c, part(k), r)
+			}
 			below += v
 		}
 	}
-}
-
-// fillBox fills a rectangle and draws its edge. One that is hardly wider than an
-// edge has none, and reaches a hair into its neighbour so that nothing shows between.
-func fillBox(c draw.Canvas, fill color.Color, r vg.Rectangle) {
-	const narrow, hair = 3, 0.2
-	c.SetColor(fill)
-	if r.Size().X < narrow {
-		r.Max.X += hair
-		c.Fill(box(r))
-		return
-	}
-	c.Fill(box(r))
-	c.SetLineStyle(pen(black, 0.4))
-	c.Stroke(box(r))
 }

@@ -115,3 +115,11 @@ func box(r vg.Rectangle) vg.Path {
 	path.Close()
 	return path
 }
+
+// fillBox fills a rectangle and draws its edge.
+func fillBox(c draw.Canvas, fill color.Color, r vg.Rectangle) {
+	c.SetColor(fill)
+	c.Fill(box(r))
+	c.SetLineStyle(pen(black, 0.4))
+	c.Stroke(box(r))
+}

@@ -98,12 +98,8 @@ func (l Timeline) names(lanes int) []plot.Tick {
 }
 
 func (l Timeline) plot(c draw.Canvas, p *plot.Plot, lanes int) {
-	x, y := p.Transforms(&c)
-	for _, t := range p.X.Tick.Marker.Ticks(p.X.Min, p.X.Max) {
-		if at := x(t.Value); !t.IsMinor() && c.ContainsX(at) {
-			c.StrokeLine2(pen(faint, 0.4), at, c.Min.Y, at, c.Max.Y)
-		}
-	}
+	_, y := p.Transforms(&c)
+	vertical(c, p)
 	row := lanes
 	for _, track := range l.Tracks {
 		if row < lanes {

@@ -23,8 +23,11 @@ type Reader struct {
 	lim     ingest.Limits
 	meta    *meta
 	columns columns
-	next    int   // position in meta.Windows
-	row     int64 // of the file, where that window begins
+	next    int          // position in meta.Windows
+	row     int64        // of the file, where that window begins
+	ranks   []trace.Rank // of the cohort
+	cohort  int          // that was asked for last
+	found   found
 }
 
 var _ ingest.WindowReader = (*Reader)(nil)

@@ -18,7 +18,7 @@ func (a *Reader) window() (*trace.Window, error) {
 		WorldSize: a.meta.Cohorts[f.Cohort].WorldSize, Schema: trace.Schema{Stages: slices.Clone(a.meta.Stages)},
 		GatherFailed: slices.Clone(f.GatherFailed)}
 	var err error
-	if w.Ranks, err = a.meta.Cohorts[f.Cohort].ranks(); err != nil {
+	if w.Ranks, err = a.ranksOf(f.Cohort); err != nil {
 		return nil, err
 	}
 	if w.DataWait, err = trace.ParseDataWait(f.DataWait); err != nil {
@@ -35,7 +35,7 @@ func (a *Reader) window() (*trace.Window, error) {
 	if w.FirstStep < 0 || w.FirstStep > math.MaxInt64-int64(f.Steps) {
 		return nil, input.Bad(input.ErrOverflow, "window %d of run %q has first step %d", w.Index, w.Run, w.FirstStep)
 	}
-	t := table{w: w, rows: rows, first: a.row, channels: a.meta.Channels}
+	t := table{w: w, rows: rows, first: a.row, channels: a.meta.Channels, found: &a.found}
 	if err := t.read(&a.columns, f); err != nil {
 		return nil, err
 	}
@@ -44,6 +44,18 @@ func (a *Reader) window() (*trace.Window, error) {
 	}
 	a.next, a.row = a.next+1, a.row+int64(rows)
 	return w, nil
+}
+
+// ranksOf are the ranks of a cohort. Their roles are shared: nobody changes one.
+func (a *Reader) ranksOf(cohort int) ([]trace.Rank, error) {
+	if a.ranks == nil || a.cohort != cohort {
+		ranks, err := a.meta.Cohorts[cohort].ranks()
+		if err != nil {
+			return nil, err
+		}
+		a.ranks, a.cohort = ranks, cohort
+	}
+	return slices.Clone(a.ranks), nil
 }
 
 // table is the rows of a window while they are read.
@@ -56,6 +68,7 @@ type table struct {
 	// order[i] is the place of row i, counting steps first and ranks within
 	// them; nil when row i is at place i, as the writer leaves them.
 	order []int
+	found *found
 }
 
 func (t *table) read(c *columns, f form) error {
@@ -91,6 +104,9 @@ func (t *table) read(c *columns, f form) error {
 func (t *table) readEpochs(c *parquet.Cursor) error {
 	R := len(t.w.Ranks)
 	return t.each(c, func(row int, v parquet.Run) error {
+		if t.order == nil {
+			v.Values = v.Values[:max(0, min(R-row, len(v.Values)))]
+		}
 		for i, began := range v.Values {
 			at := t.place(row + i)
 			if at >= R || began == 0 {
@@ -175,37 +191,49 @@ func (t *table) readSide(c *columns, f form) error {
 	return nil
 }
 
+// found are the rows of a window that have a sample of a channel, and the samples.
+type found struct {
+	rows   []int
+	values []float64
+}
+
 // readChannel reads one channel's values and which of them are ready.
 func (t *table) readChannel(values, ready *parquet.Cursor) ([]trace.Sample, error) {
-	var samples []trace.Sample
+	rows, known := t.found.rows[:0], t.found.values[:0]
 	err := t.each(values, func(row int, v parquet.Run) error {
-		if n := present(v); samples == nil && n > 0 {
-			samples = ingest.Samples(n)
-		} else {
-			samples = slices.Grow(samples, n) // of another page
+		for i, bits := range v.Values {
+			if v.Present == nil || v.Present[i] != 0 {
+				rows, known = append(rows, row+i), append(known, math.Float64frombits(uint64(bits)))
+			}
 		}
-		t.notNull(row, v, func(_ int, at trace.Sample, bits int64) bool {
-			at.Value = math.Float64frombits(uint64(bits))
-			samples = append(samples, at)
-			return true
-		})
 		return nil
 	})
+	t.found.rows, t.found.values = rows, known
 	if err != nil {
 		return nil, err
 	}
+	var samples []trace.Sample
+	if len(rows) > 0 {
+		samples = ingest.Samples(len(rows))
+	}
+	for i, row := range rows {
+		at := t.place(row)
+		step := at / len(t.w.Ranks)
+		samples = append(samples, trace.Sample{Step: t.w.FirstStep + int64(step), Rank: at - step*len(t.w.Ranks), Value: known[i]})
+	}
 	next := 0
-	err = t.each(ready, func(row int, v parquet.Run) (err error) {
-		t.notNull(row, v, func(i int, at trace.Sample, bit int64) bool {
-			if next == len(samples) || samples[next].Step != at.Step || samples[next].Rank != at.Rank {
-				err = input.Bad(input.ErrRagged, "row %d says whether a sample is ready, or the one before it lacks that", t.first+int64(row+i))
-				return false
+	err = t.each(ready, func(row int, v parquet.Run) error {
+		for i, bit := range v.Values {
+			if v.Present != nil && v.Present[i] == 0 {
+				continue
+			}
+			if next == len(samples) || rows[next] != row+i {
+				return input.Bad(input.ErrRagged, "row %d says whether a sample is ready, or the one before it lacks that", t.first+int64(row+i))
 			}
 			samples[next].Ready = bit != 0
 			next++
-			return true
-		})
-		return err
+		}
+		return nil
 	})
 	if err == nil && next < len(samples) {
 		err = input.At(ready.Pos(), input.Bad(input.ErrRagged, "%d samples, of %d it is said whether they are ready", len(samples), next))
@@ -214,38 +242,6 @@ func (t *table) readChannel(values, ready *parquet.Cursor) ([]trace.Sample, erro
 		slices.SortFunc(samples, bySample)
 	}
 	return samples, err
-}
-
-// notNull calls fn, until it says no, with the rows of a run that are not null: the number
-// in the run, step and rank, and the value. row is the window's own number of the first.
-func (t *table) notNull(row int, v parquet.Run, fn func(i int, at trace.Sample, value int64) bool) {
-	R := len(t.w.Ranks)
-	step, rank := row/R, row%R
-	for i, x := range v.Values {
-		if v.Present == nil || v.Present[i] != 0 {
-			at := trace.Sample{Step: t.w.FirstStep + int64(step), Rank: rank}
-			if t.order != nil {
-				at.Step, at.Rank = t.w.FirstStep+int64(t.order[row+i]/R), t.order[row+i]%R
-			}
-			if !fn(i, at, x) {
-				return
-			}
-		}
-		if rank++; rank == R {
-			step, rank = step+1, 0
-		}
-	}
-}
-
-// present is how many rows of a run are not null.
-func present(v parquet.Run) (n int) {
-	if v.Present == nil {
-		return len(v.Values)
-	}
-	for _, level := range v.Present {
-		n += int(level)
-	}
-	return n
 }
 
 // place is where row i of the window belongs, counting steps first.

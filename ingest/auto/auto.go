@@ -212,7 +212,7 @@ type Reader struct {
 	logs      []*Input          // debug logs of NCCL
 	inspected []*Input          // dumps of NCCL's Inspector
 	dumps     flightrecorder.Reader
-	kept      *kept             // nil: none is
+	kept      *kept // nil: none is
 	meter     meter
 	given     int               // inputs that are not skipped
 	metas     map[string]string // traces by the real paths of their meta files

@@ -22,9 +22,10 @@ import (
 
 // runNames are the run names of the recordings read so far.
 type runNames struct {
-	given  map[[2]string]string // by their own name and their folder
-	places []place              // in the order of reading, each once
-	timed  []timedRun           // those whose stages a recorder timed, in that order
+	given  map[[2]string]string                     // by their own name and their folder
+	places []place                                  // in the order of reading, each once
+	timed  []timedRun                               // those whose stages a recorder timed, in that order
+	last   struct{ run, path, name, folder string } // that was asked for
 	// profiled says that a profiler's traces come, which may be of these.
 	profiled bool
 }
@@ -43,11 +44,22 @@ type place struct{ run, folder string }
 // of is the name of a run that was read in a folder: its own for the first
 // folder that has it.
 func (n *runNames) of(run, path string) string {
+	if n.last.path == path && n.last.run == run {
+		return n.last.name
+	}
 	parts := slices.DeleteFunc(folderParts(path), isDay)
 	key := [2]string{run, strings.Join(parts, "/")}
-	if name, ok := n.given[key]; ok {
-		return name
+	name, ok := n.given[key]
+	if !ok {
+		name = n.give(key, parts)
 	}
+	n.last.run, n.last.path, n.last.name, n.last.folder = run, path, name, dirOf(path)
+	return name
+}
+
+// give names a run that was not read in its folder yet.
+func (n *runNames) give(key [2]string, parts []string) string {
+	run := key[0]
 	taken := make(map[string]bool, len(n.given))
 	at := len(parts) - 1 // where the way to the folder leaves that to the first one
 	for k, name := range n.given {
@@ -76,9 +88,9 @@ func (r *Reader) named(item Item, path string) Item {
 		return item
 	case item.Window != nil:
 		item.Window.Run = n.of(item.Window.Run, path)
-		n.see(item.Window.Run, cmp.Or(item.folder, dirOf(path)))
+		n.see(item.Window.Run, cmp.Or(item.folder, n.last.folder))
 		if item.folder == "" && n.profiled {
-			n.time(item.Window, dirOf(path))
+			n.time(item.Window, n.last.folder)
 		}
 	case item.Ops != nil && item.Launched == nil:
 		item.Ops.Run = r.runOfOperators(item, path)

@@ -92,38 +92,53 @@ func (d *deltas) next() error {
 
 // sum undoes a part of a miniblock: out[i] is the sum of all differences up to i.
 func (d *deltas) sum(out []int64) {
+	if d.width == 0 {
+		for i := range out {
+			d.last += d.least
+			out[i] = d.last
+		}
+		return
+	}
+	width := uint(d.width)
+	mask, wide := ^uint64(0)>>(64-width), d.packed[:len(d.packed)+slack]
+	for len(out) > 0 {
+		if width <= 28 && d.bit&7 == 0 && len(out) >= 8 {
+			eights := out[:len(out)&^7]
+			d.eights(eights, wide[d.bit>>3:])
+			out, d.bit = out[len(eights):], d.bit+len(eights)*d.width
+			continue
+		}
+		at, shift := d.bit>>3, uint(d.bit&7)
+		v := binary.LittleEndian.Uint64(wide[at:]) >> shift
+		if shift+width > 64 {
+			v |= uint64(wide[at+8]) << (64 - shift)
+		}
+		d.last += d.least + int64(v&mask)
+		out[0], out, d.bit = d.last, out[1:], d.bit+d.width
+	}
+}
+
+// eights is sum of values of which eight lie in so many bytes as one has bits, and any
+// two in eight bytes.
+func (d *deltas) eights(out []int64, src []byte) {
 	last, least, width := d.last, d.least, uint(d.width)
-	mask := ^uint64(0) >> (64 - width)
-	wide, bit := d.packed[:len(d.packed)+slack], uint(d.bit)
-	d.bit += len(out) * d.width
-	switch {
-	case width == 0:
-		for i := range out {
-			last += least
-			out[i] = last
-		}
-	case width <= 28: // any two such values lie in eight bytes
-		for ; len(out) >= 2; out, bit = out[2:], bit+2*width {
-			v := binary.LittleEndian.Uint64(wide[bit>>3:]) >> (bit & 7)
-			first := last + (least + int64(v&mask))
-			last = first + (least + int64(v>>(width&31)&mask))
-			out[0], out[1] = first, last
-		}
-		fallthrough
-	case width <= 57: // any such value does
-		for i := range out {
-			last += least + int64(binary.LittleEndian.Uint64(wide[bit>>3:])>>(bit&7)&mask)
-			out[i], bit = last, bit+width
-		}
-	default:
-		for i := range out {
-			v := binary.LittleEndian.Uint64(wide[bit>>3:]) >> (bit & 7)
-			if bit&7+width > 64 {
-				v |= uint64(wide[bit>>3+8]) << (64 - bit&7)
-			}
-			last += least + int64(v&mask)
-			out[i], bit = last, bit+width
-		}
+	mask, odd := ^uint64(0)>>(64-width), width&31
+	second, third, fourth := 2*width, 4*width, 6*width
+	for ; len(out) >= 8; out, src = out[8:], src[width:] {
+		to, from := (*[8]int64)(out), src[:fourth>>3+8]
+		a := binary.LittleEndian.Uint64(from)
+		b := binary.LittleEndian.Uint64(from[second>>3:]) >> (second & 7)
+		c := binary.LittleEndian.Uint64(from[third>>3:]) >> (third & 7)
+		e := binary.LittleEndian.Uint64(from[fourth>>3:]) >> (fourth & 7)
+		to[0] = last + (least + int64(a&mask))
+		to[1] = to[0] + (least + int64(a>>odd&mask))
+		to[2] = to[1] + (least + int64(b&mask))
+		to[3] = to[2] + (least + int64(b>>odd&mask))
+		to[4] = to[3] + (least + int64(c&mask))
+		to[5] = to[4] + (least + int64(c>>odd&mask))
+		to[6] = to[5] + (least + int64(e&mask))
+		to[7] = to[6] + (least + int64(e>>odd&mask))
+		last = to[7]
 	}
 	d.last = last
 }

@@ -4,7 +4,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sfstat/sfstat/eval/campaign"
-	"github.com/sfstat/sfstat/eval/campaign/ddp"
 	"github.com/sfstat/sfstat/eval/campaign/local"
 	"github.com/sfstat/sfstat/eval/campaign/slurm"
 )
@@ -20,7 +19,11 @@ func executionOf(c *cli.Context, dir string, s *campaign.Spec) (campaign.Executi
 		e.Workers = 1 // whose ranks share the machine
 		e.Maker = local.Maker{Dir: dir, Python: c.String("python")}
 	case campaign.Slurm:
-		m, err := slurm.New(dir, slurmOptions(c, s, e.Version))
+		o := slurm.Options{Cluster: s.Slurm, Version: e.Version, Python: c.String("python")}
+		if c.Bool("dry-run") {
+			o.Submit = slurm.DryRun
+		}
+		m, err := slurm.New(dir, o)
 		if err != nil {
 			return e, err
 		}
@@ -34,27 +37,4 @@ func executionOf(c *cli.Context, dir string, s *campaign.Spec) (campaign.Executi
 		e.Maker = campaign.Simulation{}
 	}
 	return e, nil
-}
-
-func slurmOptions(c *cli.Context, s *campaign.Spec, version string) slurm.Options {
-	o := slurm.Options{Cluster: s.Slurm, Version: version, Resolved: ddp.Check}
-	if c.Bool("dry-run") {
-		o.Submit = slurm.DryRun
-	}
-	python := c.String("python")
-	if python == "" {
-		python = ddp.Python()
-	}
-	o.Install = func(dir string) (slurm.Program, error) {
-		installed, err := ddp.Install(dir)
-		return slurm.Program{Words: []string{python, installed.Job}, PythonPath: installed.PythonPath}, err
-	}
-	o.Arguments = func(t *campaign.Task) []string {
-		words := []string{"--recording", local.Recording(t.Spec).String()}
-		if t.Paired {
-			words = append(words, "--group", ddp.OnRank0.String(), "--pairs")
-		}
-		return words
-	}
-	return o
 }

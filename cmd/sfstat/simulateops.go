@@ -183,7 +183,7 @@ func parseLayout(text string, l *pipeline.Layout) error {
 // writeOpsTruth writes what a run hides: JSON of its own, and its rows of the
 // folder's table, where they replace what the table said about the run.
 func (s *sink) writeOpsTruth(truth pipeline.Truth) error {
-	err := s.writeFile(filepath.Join(s.target.path, "truth-"+fileName(truth.Run)+".json"), func(w io.Writer) error {
+	err := s.writeFile(filepath.Join(s.target.path, "truth-"+fileName(truth.Run)+".json"), "", func(w io.Writer) error {
 		e := json.NewEncoder(w)
 		e.SetIndent("", "  ")
 		return e.Encode(truth)
@@ -196,7 +196,7 @@ func (s *sink) writeOpsTruth(truth pipeline.Truth) error {
 	if err != nil {
 		return err
 	}
-	return s.writeFile(path, func(w io.Writer) error {
+	return s.writeFile(path, "", func(w io.Writer) error {
 		out := csv.NewWriter(w)
 		return errors.Join(out.WriteAll(rows), out.Error())
 	})

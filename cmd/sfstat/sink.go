@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
@@ -10,10 +11,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/klauspost/compress/zstd"
 	"github.com/sfstat/sfstat/archive"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/ingest/csv"
 	"github.com/sfstat/sfstat/ingest/packet"
+	"github.com/sfstat/sfstat/internal/atomicfile"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -105,32 +108,87 @@ type sink struct {
 	made   bool                 // the folder, by us
 	files  map[string]*sinkFile // that are open, by what they hold
 	all    []*sinkFile
-	traces []written // operator traces, each after its meta file
+	traces []*output // operator traces, each after its meta file
 
 	remarks []string // for the user, when all went well
 }
 
-// sinkFile is one file of a sink: the container's writer over the compressor
-// over the file.
-type sinkFile struct {
-	layers []io.Closer // outermost first
-	writer windowWriter
-	commit func() error
+// output is one file of a sink, or standard output: what is written goes through a
+// compressor and a buffer. It gets its name with the others.
+type output struct {
+	io.Writer
 	name   string
+	layers []io.Closer      // outermost first
+	file   *atomicfile.File // nil: standard output
+}
+
+// create begins an output.
+func (s *sink) create(name, pack string) (*output, error) {
+	o := &output{name: name}
+	out := s.p.out
+	if name != "-" {
+		file, err := s.p.outputs.create(name)
+		if err != nil {
+			return nil, err
+		}
+		out, o.file = file, file
+	}
+	buffer := flushing{bufio.NewWriterSize(out, 64<<10)}
+	o.Writer, o.layers = buffer, []io.Closer{buffer}
+	z, err := compressor(pack, buffer)
+	if z != nil {
+		o.Writer, o.layers = z, []io.Closer{z, buffer}
+	}
+	return o, err
+}
+
+// finish writes what is buffered.
+func (o *output) finish() error {
+	for len(o.layers) > 0 {
+		layer := o.layers[0]
+		o.layers = o.layers[1:]
+		if err := layer.Close(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (o *output) commit() error {
+	if o.file == nil {
+		return nil
+	}
+	return o.file.Commit()
+}
+
+// compressor is what compresses on the way to out, nil where nothing does; closing it
+// leaves out open.
+func compressor(pack string, out io.Writer) (io.WriteCloser, error) {
+	switch pack {
+	case ".gz":
+		return gzip.NewWriter(out), nil
+	case ".zst":
+		return zstd.NewWriter(out)
+	}
+	return nil, nil
+}
+
+// sinkFile is a file of windows: the container's writer over an output.
+type sinkFile struct {
+	*output
+	writer windowWriter // nil when it is finished
 	run    string
 	beside *besideFile // nil where there is nothing to lie there
 }
 
-// finish writes what is buffered. The file gets its name later.
+// finish writes what is buffered.
 func (f *sinkFile) finish() error {
 	if f.writer == nil {
 		return nil
 	}
 	err := f.writer.Close()
-	for _, layer := range f.layers {
-		if err == nil {
-			err = layer.Close()
-		}
+	if err == nil {
+		err = f.output.finish()
 	}
 	f.writer = nil
 	if f.beside != nil && err == nil {
@@ -226,33 +284,18 @@ func (s *sink) windowsName(run string) string {
 
 // open begins a file.
 func (s *sink) open(run string) (*sinkFile, error) {
-	f := &sinkFile{name: s.target.path, run: run, commit: func() error { return nil }}
-	out := s.p.out
+	name := s.target.path
 	if s.target.folder {
 		if err := s.makeFolder(); err != nil {
 			return nil, err
 		}
-		f.name = s.windowsName(run)
+		name = s.windowsName(run)
 	}
-	if f.name != "-" {
-		file, err := s.p.outputs.create(f.name)
-		if err != nil {
-			return nil, err
-		}
-		out, f.commit = file, file.Commit
+	out, err := s.create(name, s.target.pack)
+	if err != nil {
+		return nil, err
 	}
-	buffer := bufio.NewWriterSize(out, 64<<10)
-	out, f.layers = buffer, []io.Closer{flushing{buffer}}
-	if s.target.pack != "" {
-		z, err := s.target.compressor(out)
-		if err != nil {
-			return nil, err
-		}
-		out, f.layers = z, append(f.layers, z)
-	}
-	slices.Reverse(f.layers)
-	f.writer = newWindowWriter(s.target, out)
-	return f, nil
+	return &sinkFile{output: out, writer: newWindowWriter(s.target, out), run: run}, nil
 }
 
 func newWindowWriter(t target, out io.Writer) windowWriter {
@@ -303,7 +346,7 @@ func (s *sink) Commit() ([]string, error) {
 		names = append(append(names, f.name), beside...)
 	}
 	for _, w := range s.traces {
-		if err := w.file.Commit(); err != nil {
+		if err := w.commit(); err != nil {
 			return nil, err
 		}
 		names = append(names, w.name)

@@ -1,26 +1,20 @@
 package main
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"slices"
 
-	"github.com/klauspost/compress/zstd"
-
 	"github.com/sfstat/sfstat/ingest/packet"
-	"github.com/sfstat/sfstat/internal/atomicfile"
 	"github.com/sfstat/sfstat/trace"
 )
 
 // besideFile is the file beside a table of windows, with what that has no
 // columns for.
 type besideFile struct {
-	file   *atomicfile.File
-	layers []io.Closer // outermost first
+	*output
 	writer *packet.BesideWriter
 }
 
@@ -47,16 +41,11 @@ func (s *sink) writeBeside(f *sinkFile, w *trace.Window) error {
 		return nil
 	}
 	if f.beside == nil {
-		file, err := s.p.outputs.create(packet.Beside(f.name))
+		out, err := s.create(packet.Beside(f.name), ".zst")
 		if err != nil {
 			return err
 		}
-		buffer := bufio.NewWriterSize(file, 64<<10)
-		z, err := zstd.NewWriter(buffer)
-		if err != nil {
-			return err
-		}
-		f.beside = &besideFile{file, []io.Closer{z, flushing{buffer}}, packet.NewBesideWriter(z)}
+		f.beside = &besideFile{out, packet.NewBesideWriter(out)}
 	}
 	return f.beside.writer.Write(w)
 }
@@ -67,19 +56,11 @@ func (f *sinkFile) plain() bool {
 	return errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode().IsRegular()
 }
 
-func (b *besideFile) finish() (err error) {
-	for _, layer := range b.layers {
-		err = errors.Join(err, layer.Close())
-	}
-	b.layers = nil
-	return err
-}
-
 // commitBeside gives the file beside a table its name, which it returns. Where
 // the table has none, one of the table that it replaces goes.
 func (s *sink) commitBeside(f *sinkFile) ([]string, error) {
 	if f.beside != nil {
-		return []string{packet.Beside(f.name)}, f.beside.file.Commit()
+		return []string{f.beside.name}, f.beside.commit()
 	}
 	if s.target.container != packets && f.name != "-" {
 		if err := os.Remove(packet.Beside(f.name)); !errors.Is(err, fs.ErrNotExist) {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -10,22 +9,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/zstd"
-
 	"github.com/sfstat/sfstat/ingest/devicefile"
 	"github.com/sfstat/sfstat/ingest/optrace"
-	"github.com/sfstat/sfstat/internal/atomicfile"
 	"github.com/sfstat/sfstat/trace/devicetime"
 	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/operator"
 )
-
-// written is a file of a sink that is complete but for its name.
-type written struct {
-	file *atomicfile.File
-	name string
-}
 
 // WriteTrace writes an operator trace to a file of its own, with its layout in
 // a meta file beside it.
@@ -38,20 +27,23 @@ func (s *sink) WriteTrace(o *operator.Trace) error {
 		if err := s.makeFolder(); err != nil {
 			return err
 		}
-		if slices.ContainsFunc(s.traces, func(w written) bool { return w.name == name }) {
+		if slices.ContainsFunc(s.traces, func(o *output) bool { return o.name == name }) {
 			return badInput(fmt.Errorf("two operator traces are called %q, which would be one file in %s: convert them one by one", o.Run, s.target.path))
 		}
 	case len(s.all)+len(s.traces) > 0:
 		return badInput(fmt.Errorf("operator trace %s is not all that there is to write, and a file holds one: give a folder (-o DIR/ --to %s)",
 			o.Run, containers[s.target.container].name))
 	}
-	if name == "-" {
-		return s.encode(s.p.out, o)
+	if name != "-" {
+		if err := s.writeMeta(name, o); err != nil {
+			return err
+		}
 	}
-	if err := s.writeMeta(name, o); err != nil {
-		return err
+	write := optrace.WriteCSV
+	if s.target.container == parquet {
+		write = optrace.WriteParquet
 	}
-	return s.writeFile(name, func(w io.Writer) error { return s.encode(w, o) })
+	return s.writeFile(name, s.target.pack, func(w io.Writer) error { return ofTrace(o, write(w, o)) })
 }
 
 // WriteDevice writes the device times of a run to a file of their own, in a
@@ -64,16 +56,7 @@ func (s *sink) WriteDevice(d *devicetime.Run) error {
 		return err
 	}
 	name := filepath.Join(s.target.path, "device-"+fileName(d.Run)+".jsonl.zst")
-	return s.writeFile(name, func(w io.Writer) error {
-		z, err := zstd.NewWriter(w)
-		if err == nil {
-			err = devicefile.Write(z, d)
-		}
-		if err == nil {
-			err = z.Close()
-		}
-		return err
-	})
+	return s.writeFile(name, ".zst", func(w io.Writer) error { return devicefile.Write(w, d) })
 }
 
 // traceName is the file that an operator trace goes to.
@@ -90,13 +73,16 @@ func fileName(run string) string {
 }
 
 // writeFile writes one complete file, which gets its name with the others.
-func (s *sink) writeFile(name string, write func(io.Writer) error) error {
-	file, err := s.p.outputs.create(name)
+func (s *sink) writeFile(name, pack string, write func(io.Writer) error) error {
+	o, err := s.create(name, pack)
 	if err != nil {
 		return err
 	}
-	s.traces = append(s.traces, written{file, name})
-	return buffered(file, write)
+	s.traces = append(s.traces, o)
+	if err := write(o); err != nil {
+		return err
+	}
+	return o.finish()
 }
 
 // writeMeta writes the layout of the trace that is to be at path, unless a meta
@@ -122,23 +108,7 @@ func (s *sink) writeMeta(path string, o *operator.Trace) error {
 			return badInput(fmt.Errorf("%s is there already and does not tell the name and layout of %s, whose meta file it would be: choose another name or remove it", meta, path))
 		}
 	}
-	return s.writeFile(meta, func(w io.Writer) error { return optrace.WriteMeta(w, o) })
-}
-
-// encode writes a trace in the container and the compression of the target.
-func (s *sink) encode(out io.Writer, o *operator.Trace) error {
-	write := optrace.WriteCSV
-	if s.target.container == parquet {
-		write = optrace.WriteParquet
-	}
-	z, err := s.target.compressor(out)
-	if err == nil {
-		err = ofTrace(o, write(z, o))
-	}
-	if err == nil {
-		err = z.Close()
-	}
-	return err
+	return s.writeFile(meta, "", func(w io.Writer) error { return optrace.WriteMeta(w, o) })
 }
 
 // ofTrace says which operator trace an error of a writer is about.
@@ -149,16 +119,4 @@ func ofTrace(o *operator.Trace, err error) error {
 		}
 	}
 	return err
-}
-
-// compressor is what compresses on the way to out; closing it finishes that
-// and leaves out open.
-func (t target) compressor(out io.Writer) (io.WriteCloser, error) {
-	switch t.pack {
-	case ".gz":
-		return gzip.NewWriter(out), nil
-	case ".zst":
-		return zstd.NewWriter(out)
-	}
-	return flushing{bufio.NewWriterSize(out, 64<<10)}, nil
 }

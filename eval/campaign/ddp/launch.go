@@ -25,6 +25,15 @@ var recordingNames = [...]string{"cpu", "events", "off"}
 
 func (r Recording) String() string { return enum.Name(recordingNames[:], r) }
 
+// RecordingOf is how a job of the specification records: with device times where
+// the specification samples them.
+func RecordingOf(s simulate.Spec) Recording {
+	if s.Side.Every == 0 {
+		return CPUWall
+	}
+	return WithEvents
+}
+
 // Gathering is how packets come together.
 type Gathering uint8
 

@@ -19,7 +19,6 @@ import (
 
 	"github.com/sfstat/sfstat/eval/campaign"
 	"github.com/sfstat/sfstat/eval/campaign/ddp"
-	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -76,7 +75,7 @@ func (m Maker) Make(ctx context.Context, t *campaign.Task, keep func(*trace.Wind
 			return err
 		}
 	}
-	o := ddp.Options{Python: m.Python, Spec: t.Spec, Out: out, Recording: Recording(t.Spec), Dir: job}
+	o := ddp.Options{Python: m.Python, Spec: t.Spec, Out: out, Recording: ddp.RecordingOf(t.Spec), Dir: job}
 	switch t.Profiler {
 	case campaign.PyTorch:
 		o.Profile = profile
@@ -93,13 +92,4 @@ func (m Maker) Make(ctx context.Context, t *campaign.Task, keep func(*trace.Wind
 		return err
 	}
 	return campaign.KeepPackets(ctx, out, keep)
-}
-
-// Recording is how a job of the specification records: with device times where
-// the specification samples them.
-func Recording(s simulate.Spec) ddp.Recording {
-	if s.Side.Every == 0 {
-		return ddp.CPUWall
-	}
-	return ddp.WithEvents
 }

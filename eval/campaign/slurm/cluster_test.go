@@ -13,7 +13,6 @@ import (
 
 	"github.com/sfstat/sfstat/eval/campaign"
 	"github.com/sfstat/sfstat/eval/campaign/internal/standin"
-	"github.com/sfstat/sfstat/eval/simulate"
 )
 
 func TestMain(m *testing.M) {
@@ -66,8 +65,7 @@ func standIn(t *testing.T, version string) Options {
 		t.Fatal(err)
 	}
 	t.Setenv(standin.Variable, "1")
-	return Options{Version: version, Resolved: simulate.Spec.Resolved, Poll: 100 * time.Millisecond, Patience: 2 * time.Second,
-		Install: func(string) (Program, error) { return Program{Words: []string{self, "job"}}, nil }}
+	return Options{Version: version, Python: self, Poll: 100 * time.Millisecond, Patience: 2 * time.Second}
 }
 
 const small = `name: small

@@ -18,8 +18,10 @@ type script struct {
 	Runs    int
 	Ranks   int
 	Batch   string // folder of the batch
-	Job     Program
 	Cluster campaign.Cluster
+
+	Words      []string // what every rank executes, followed by --spec FILE --out FOLDER
+	PythonPath string   // for PYTHONPATH
 }
 
 // directives are the options of sbatch.
@@ -53,7 +55,7 @@ func (s *script) Directives() []string {
 // command is the program of a rank as the shell reads it.
 func (s *script) Command() string {
 	var words []string
-	for _, w := range s.Job.Words {
+	for _, w := range s.Words {
 		words = append(words, quoted(w))
 	}
 	return strings.Join(words, " ")
@@ -74,7 +76,7 @@ packets=$batch/packets/$run
 trap 'code=$?; echo $code > "$batch/ended/.$i" && mv "$batch/ended/.$i" "$batch/ended/$i"' EXIT
 trap 'exit 143' TERM
 {{range .Cluster.Setup}}{{.}}
-{{end}}export PYTHONPATH={{quoted .Job.PythonPath}}${PYTHONPATH:+:$PYTHONPATH} PYTHONUNBUFFERED=1
+{{end}}export PYTHONPATH={{quoted .PythonPath}}${PYTHONPATH:+:$PYTHONPATH} PYTHONUNBUFFERED=1
 export OMP_NUM_THREADS=${OMP_NUM_THREADS:-${SLURM_CPUS_PER_TASK:-1}}
 export WORLD_SIZE=$SLURM_NTASKS MASTER_PORT=$((20000 + SLURM_JOB_ID % 20000))
 MASTER_ADDR=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1) || exit

@@ -27,7 +27,7 @@ import (
 	"time"
 
 	"github.com/sfstat/sfstat/eval/campaign"
-	"github.com/sfstat/sfstat/eval/simulate"
+	"github.com/sfstat/sfstat/eval/campaign/ddp"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/input"
 )
@@ -36,27 +36,14 @@ import (
 // (MaxArraySize 1001).
 const mostElements = 1000
 
-// Program is what every rank executes, followed by --spec FILE --out FOLDER.
-type Program struct {
-	Words      []string
-	PythonPath string // for PYTHONPATH
-}
-
 // Options of a Maker.
 type Options struct {
-	Cluster campaign.Cluster
-	Version string // of this program; runs of another are made anew
-	// Install puts what ranks execute below dir, which all nodes see.
-	Install func(dir string) (Program, error)
-	// Resolved is a specification with every default filled in, the hidden
-	// ranks too; an error if a real job cannot carry it out.
-	Resolved func(simulate.Spec) (simulate.Spec, error)
-	// Arguments are further words for the program; runs that differ in them
-	// come into different arrays. nil: none.
-	Arguments func(*campaign.Task) []string
-	Submit    Submission
-	Poll      time.Duration // shortest time between two questions to Slurm; 0: two seconds
-	Patience  time.Duration // how long an ended job may not have said how it ended; 0: a minute
+	Cluster  campaign.Cluster
+	Version  string // of this program; runs of another are made anew
+	Python   string // interpreter that has PyTorch; "": ddp.Python()
+	Submit   Submission
+	Poll     time.Duration // shortest time between two questions to Slurm; 0: two seconds
+	Patience time.Duration // how long an ended job may not have said how it ended; 0: a minute
 }
 
 // Submission is whether jobs are handed in.
@@ -106,6 +93,7 @@ func New(dir string, o Options) (*Maker, error) {
 	if strings.ContainsAny(dir, "\"%\\\r\n") {
 		return nil, input.At(input.Pos{File: dir}, input.Bad(input.ErrFormat, `sbatch cannot take a path with one of " %% \ in it: choose another folder`))
 	}
+	o.Python = cmp.Or(o.Python, ddp.Python())
 	o.Poll = cmp.Or(o.Poll, 2*time.Second)
 	o.Patience = cmp.Or(o.Patience, time.Minute)
 	return &Maker{o: o, dir: dir, ask: commands, runs: make(map[string]*awaited)}, nil
@@ -232,7 +220,7 @@ func (m *Maker) write(dir string, tasks []*campaign.Task) ([]*batch, error) {
 	var kinds []kind
 	of := make(map[kind][]*campaign.Task)
 	for _, t := range tasks {
-		k := kind{t.Spec.Ranks, strings.Join(m.arguments(t), "\x00")}
+		k := kind{t.Spec.Ranks, strings.Join(arguments(t), "\x00")}
 		if of[k] == nil {
 			kinds = append(kinds, k)
 		}
@@ -251,11 +239,14 @@ func (m *Maker) write(dir string, tasks []*campaign.Task) ([]*batch, error) {
 	return out, nil
 }
 
-func (m *Maker) arguments(t *campaign.Task) []string {
-	if m.o.Arguments == nil {
-		return nil
+// arguments are further words for the program; runs that differ in them come into
+// different arrays.
+func arguments(t *campaign.Task) []string {
+	words := []string{"--recording", ddp.RecordingOf(t.Spec).String()}
+	if t.Paired {
+		words = append(words, "--group", ddp.OnRank0.String(), "--pairs")
 	}
-	return m.o.Arguments(t)
+	return words
 }
 
 // fill writes what the jobs of a batch execute: specifications, program and
@@ -266,13 +257,13 @@ func (m *Maker) fill(b *batch, tasks []*campaign.Task) error {
 			return fmt.Errorf("run %s: %w", t.ID, err)
 		}
 	}
-	job, err := m.o.Install(filepath.Join(b.dir, programName))
+	installed, err := ddp.Install(filepath.Join(b.dir, programName))
 	if err != nil {
 		return err
 	}
-	job.Words = slices.Concat(job.Words, m.arguments(tasks[0]))
 	var text strings.Builder
-	err = scriptText.Execute(&text, &script{Name: b.name, Runs: len(tasks), Ranks: tasks[0].Spec.Ranks, Batch: b.dir, Job: job, Cluster: m.o.Cluster})
+	err = scriptText.Execute(&text, &script{Name: b.name, Runs: len(tasks), Ranks: tasks[0].Spec.Ranks, Batch: b.dir, PythonPath: installed.PythonPath,
+		Words: slices.Concat([]string{m.o.Python, installed.Job}, arguments(tasks[0])), Cluster: m.o.Cluster})
 	if err != nil {
 		return err
 	}
@@ -281,7 +272,7 @@ func (m *Maker) fill(b *batch, tasks []*campaign.Task) error {
 
 // writeSpec writes the specification of a run for its job.
 func (m *Maker) writeSpec(b *batch, t *campaign.Task) error {
-	s, err := m.o.Resolved(t.Spec)
+	s, err := ddp.Check(t.Spec)
 	if err != nil {
 		return err
 	}

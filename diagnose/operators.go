@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/diagnose/operators"
-	"github.com/sfstat/sfstat/engine/blame"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/engine/ks"
 	"github.com/sfstat/sfstat/engine/microbatch"
@@ -96,19 +95,12 @@ func examine(t *operator.Trace) (*examined, error) {
 	if n := v.Workers(); n > manyWorkers {
 		completion.Replicates = max(fewestReplicates, 4*fewestReplicates*manyWorkers/n)
 	}
-	if e.Completions, err = ks.Analyze(v.Completions(), completion); err != nil {
+	r, err := operators.Examine(v, completion, walkedSteps)
+	if err != nil {
 		return nil, err
 	}
-	e.series, e.operators = v.Series()
-	o := zscore.DefaultOptions()
-	o.Alpha = operators.Alpha
-	if e.Outliers, err = zscore.Analyze(e.series, o); err != nil {
-		return nil, err
-	}
-	if err := e.walk(); err != nil {
-		return nil, err
-	}
-	e.Signs = operators.Results{View: e.v, Completions: e.Completions, Series: e.series, Operators: e.operators, Outliers: e.Outliers, Walks: e.Walks}.Signs()
+	e.Completions, e.Outliers, e.Walks, e.Signs = r.Completions, r.Outliers, r.Walks, r.Signs()
+	e.series, e.operators = r.Series, r.Operators
 	if n := len(e.Walks.Contradict); n > 0 {
 		e.Notes = append(e.Notes, input.Note{Kind: input.NoteUnknown, Text: fmt.Sprintf("steps whose times contradict the schedule, too coarsely recorded perhaps, so that blame did not walk there: %d", n)})
 	}
@@ -127,18 +119,6 @@ func notesOf(t *operator.Trace, v *operators.View) []input.Note {
 		out = append(out, input.Note{Kind: input.NoteMissingRanks, Text: fmt.Sprintf("the layout has %d pipeline stages, the trace %d", t.Layout.PP, v.Grid.Stages)})
 	}
 	return out
-}
-
-// walk lets blame walk back from the symptoms of the steps.
-func (e *examined) walk() error {
-	n := len(e.Steps)
-	steps := make([]int, min(n, walkedSteps))
-	for k := range steps {
-		steps[k] = k * n / len(steps)
-	}
-	var err error
-	e.Walks, err = e.v.Flags(e.Outliers, e.series, e.operators).Walk(steps, blame.Options{Tie: e.v.Tie()})
-	return err
 }
 
 // reduce accounts for the windows that the trace comes down to, each the

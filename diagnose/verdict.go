@@ -63,3 +63,11 @@ type Verdict struct {
 	Recurring *evidence.RecurringHost // that late ranks of several runs are on; nil: none
 	Gates     gates.Gates
 }
+
+// All are the runs; a verdict that lists none is its own only one.
+func (v *Verdict) All() []RunVerdict {
+	if len(v.Runs) == 0 {
+		return []RunVerdict{v.RunVerdict}
+	}
+	return v.Runs
+}

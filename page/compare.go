@@ -6,12 +6,10 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/diagnose/operators"
-	"github.com/sfstat/sfstat/engine/blame"
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/engine/ks"
 	"github.com/sfstat/sfstat/engine/whatif"
-	"github.com/sfstat/sfstat/engine/zscore"
 	"github.com/sfstat/sfstat/report"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -51,36 +49,28 @@ func (o *outline) compare(v *diagnose.RunVerdict, out *Run) error {
 	if err != nil {
 		return err
 	}
-	if out.Apart, err = apart(x, o.place); err != nil {
-		return err
-	}
-	series, ops := x.Series()
-	z := zscore.DefaultOptions()
-	z.Alpha = operators.Alpha
-	outliers, err := zscore.Analyze(series, z)
+	r, err := operators.Examine(x, distances(), len(x.Grid.Steps))
 	if err != nil {
 		return err
 	}
-	walks, err := x.Flags(outliers, series, ops).Walk(sequence(len(x.Grid.Steps)), blame.Options{Tie: x.Tie()})
-	if err != nil {
-		return err
-	}
-	out.Walk = o.walk(walks, func(w int) int { return x.Rank(w).ID }, named(v))
+	out.Apart = apart(x, r.Completions, o.place)
+	out.Walk = o.walk(r.Walks, func(w int) int { return x.Rank(w).ID }, named(v))
 	return nil
 }
 
-// apart is how far the completion times of every two workers are apart; nil of more
-// than mostApart. place is the position of a rank on the page.
-func apart(v *operators.View, place map[int]int) (*Apart, error) {
+// distances are those of every two workers' completion times, untested.
+func distances() ks.Options {
+	o := ks.DefaultOptions()
+	o.Matrix, o.Replicates, o.Against = true, 0, ks.Everyone
+	return o
+}
+
+// apart is how far the completion times of every two workers are apart; nil of one.
+// place is the position of a rank on the page.
+func apart(v *operators.View, r *ks.Result, place map[int]int) *Apart {
 	n := v.Workers()
-	if n < 2 || n > mostApart {
-		return nil, nil
-	}
-	options := ks.DefaultOptions()
-	options.Matrix, options.Replicates, options.Against = true, 0, ks.Everyone
-	r, err := ks.Analyze(v.Completions(), options)
-	if err != nil {
-		return nil, err
+	if n < 2 {
+		return nil
 	}
 	order := sequence(n)
 	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(v.Rank(a).ID, v.Rank(b).ID) })
@@ -96,7 +86,7 @@ func apart(v *operators.View, place map[int]int) (*Apart, error) {
 		}
 		out.D = append(out.D, row)
 	}
-	return out, nil
+	return out
 }
 
 // signs are what K-S, outliers and blame find on the ranks of the window that the

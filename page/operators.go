@@ -6,6 +6,7 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/diagnose/operators"
+	"github.com/sfstat/sfstat/engine/ks"
 	"github.com/sfstat/sfstat/engine/whatif"
 	"github.com/sfstat/sfstat/report"
 	"github.com/sfstat/sfstat/trace/operator"
@@ -32,8 +33,12 @@ func (b *Builder) operators(t *operator.Trace) error {
 		x.stages = append(x.stages, Stage{Name: name})
 	}
 	x.take(v)
-	if x.apart, err = apart(v, x.place); err != nil {
-		return err
+	if v.Workers() <= mostApart {
+		r, err := ks.Analyze(v.Completions(), distances())
+		if err != nil {
+			return err
+		}
+		x.apart = apart(v, r, x.place)
 	}
 	b.traced = append(b.traced, x)
 	return nil

@@ -24,10 +24,7 @@ const (
 // Page is what was added, with what the verdict says of it.
 func (b *Builder) Page(v *diagnose.Verdict) (*Page, error) {
 	p := &Page{Runs: []Run{}}
-	runs := v.Runs
-	if len(runs) == 0 {
-		runs = []diagnose.RunVerdict{v.RunVerdict}
-	}
+	runs := v.All()
 	for i := range runs {
 		r, err := b.run(&runs[i])
 		if err != nil {

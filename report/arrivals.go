@@ -6,7 +6,6 @@ import (
 	"math"
 	"path"
 	"slices"
-	"strings"
 
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
@@ -145,10 +144,10 @@ func (j Arrivals) headline() string {
 			ranks = append(ranks, l.Rank)
 			gain += l.RunGain
 		}
-		return fmt.Sprintf("%s: %s arrive late by their own delay: fixing them would cut step time by %s.", j.Run, theRanks(ranks), percent(gain))
+		return fmt.Sprintf("%s: %s arrive late by their own delay: fixing them would cut step time by %s.", j.Run, someRanks(ranks), percent(gain))
 	case j.Set != nil:
 		return fmt.Sprintf("%s: %s arrive late together, by %s; which of them is the cause cannot be told, as their sends and receives are not recorded.",
-			j.Run, theRanks(j.Set.Ranks), length(float64(j.Set.Delay)))
+			j.Run, someRanks(j.Set.Ranks), length(float64(j.Set.Delay)))
 	}
 	return fmt.Sprintf("%s: no rank arrives late more often than chance.", j.Run)
 }
@@ -160,15 +159,6 @@ func rankAndHost(rank int, host string) string {
 	return fmt.Sprintf("rank %d (%s)", rank, host)
 }
 
-// theRanks names ranks: "rank 3", "ranks 0–2, 5".
-func theRanks(ranks []int) string {
-	text := strings.Join(rankItems(ranks, 0), ", ")
-	if len(ranks) == 1 {
-		return text
-	}
-	return "ranks " + text
-}
-
 func (j Arrivals) facts() string {
 	text := fmt.Sprintf("%s, %s", counted(len(j.Ranks), "rank"), counted(j.Calls, "call"))
 	if j.Lost > 0 {
@@ -178,7 +168,7 @@ func (j Arrivals) facts() string {
 		text += fmt.Sprintf(", a step of %s over %s", length(float64(j.Step)), length(float64(j.End-j.Begin)))
 	}
 	if len(j.Missing) > 0 {
-		text += fmt.Sprintf("; no record of %s", theRanks(j.Missing))
+		text += fmt.Sprintf("; no record of %s", someRanks(j.Missing))
 	}
 	return text + "."
 }
@@ -280,7 +270,7 @@ func (j Arrivals) notes() bullets {
 		}
 		name := c.Host
 		if name == "" {
-			name = theRanks(c.Ranks)
+			name = someRanks(c.Ranks)
 		}
 		known := "entries do not bound it"
 		if c.HalfWidth >= 0 {

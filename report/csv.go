@@ -29,13 +29,5 @@ func stageRows(results []*frontier.Result) *csvTable {
 	return stageCSV.of(windowsJSON[windowJSON]{each(results, windowFrom)})
 }
 
-// runsOf are the runs of a verdict; one that lists none is its own only run.
-func runsOf(v *diagnose.Verdict) []diagnose.RunVerdict {
-	if len(v.Runs) == 0 {
-		return []diagnose.RunVerdict{v.RunVerdict}
-	}
-	return v.Runs
-}
-
 // strs are the names of values that name themselves; never nil.
 func strs[T fmt.Stringer](v []T) []string { return each(v, T.String) }

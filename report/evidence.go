@@ -6,9 +6,8 @@ import (
 
 // Evidence words one observation: a sentence without a full stop.
 func Evidence(e evidence.Observation) string {
-	switch e := e.(type) {
-	case evidence.Lack:
-		return lackWords(e)
+	if l, ok := e.(evidence.Lack); ok {
+		return lackWords(l)
 	}
 	for _, words := range []func(evidence.Observation) string{windowEvidence, launchedEvidence, operatorEvidence, communicationEvidence, arrivalEvidence, monitoringEvidence} {
 		if text := words(e); text != "" {

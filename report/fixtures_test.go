@@ -301,7 +301,7 @@ var verdictCases = []struct {
 // results are the frontiers that "sfstat frontier" would have for a verdict.
 func results(v *diagnose.Verdict) []*frontier.Result {
 	var out []*frontier.Result
-	for _, r := range runsOf(v) {
+	for _, r := range v.All() {
 		for _, w := range r.Windows {
 			out = append(append(out, w.Main), w.Groups...)
 		}

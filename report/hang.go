@@ -146,7 +146,7 @@ func missingWords(b *arrivals.Blocked) string {
 	for _, a := range b.Missing {
 		ranks = append(ranks, a.Rank)
 	}
-	return theRanks(ranks)
+	return someRanks(ranks)
 }
 
 // waited is since when the others wait. Dumps do not say when they were
@@ -229,16 +229,16 @@ func mismatchHeadline(m *arrivals.Mismatch) string {
 	few, call := m.Sides[len(m.Sides)-1], fmt.Sprintf("call #%d of %s", m.Seq, groupName(m.Group, m.Desc))
 	switch {
 	case m.Difference == arrivals.DifferentStates:
-		return fmt.Sprintf("%s is %s on %s and %s on the others.", upper(call), few.State, theRanks(few.Ranks), m.Sides[0].State)
+		return fmt.Sprintf("%s is %s on %s and %s on the others.", upper(call), few.State, someRanks(few.Ranks), m.Sides[0].State)
 	case m.Difference == arrivals.UnfitTotals:
 		return fmt.Sprintf("Desync: in %s (%s) the members do not receive in all what they send.", call, bareOp(few.Op))
 	case m.Difference == arrivals.UnfitSizes:
-		return fmt.Sprintf("Desync: in %s the output does not fit the input: %s entered %s.", call, theRanks(few.Ranks), side(&few, m.Difference))
+		return fmt.Sprintf("Desync: in %s the output does not fit the input: %s entered %s.", call, someRanks(few.Ranks), side(&few, m.Difference))
 	case len(m.Sides) == 1:
-		return fmt.Sprintf("Desync: %s has an output of another type than its input: %s entered %s.", call, theRanks(few.Ranks), side(&few, m.Difference))
+		return fmt.Sprintf("Desync: %s has an output of another type than its input: %s entered %s.", call, someRanks(few.Ranks), side(&few, m.Difference))
 	}
 	return fmt.Sprintf("Desync: %s differs in its %s: %s entered %s, the others %s.", call, m.Difference,
-		theRanks(few.Ranks), side(&few, m.Difference), side(&m.Sides[0], m.Difference))
+		someRanks(few.Ranks), side(&few, m.Difference), side(&m.Sides[0], m.Difference))
 }
 
 func side(s *arrivals.Side, d arrivals.Difference) string {

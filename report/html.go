@@ -31,7 +31,7 @@ type RunFragments struct {
 
 // VerdictHTML is the verdict as [Input.Verdict] writes it, in HTML.
 func (in Output) VerdictHTML(v *diagnose.Verdict) Fragments {
-	runs := runsOf(v)
+	runs := v.All()
 	out := Fragments{Refused: fragment(problemBlocks(in.Problems))}
 	if len(runs) > 1 {
 		all := document{runTable(v)}

@@ -18,12 +18,8 @@ func writeMarkdown(out *bytes.Buffer, d document) {
 			fmt.Fprintf(out, "## %s\n", escape(b.text))
 		case heading:
 			fmt.Fprintf(out, "### %s\n", escape(string(b)))
-		case prose:
-			fmt.Fprintf(out, "%s\n", escape(string(b)))
-		case remark:
-			fmt.Fprintf(out, "%s\n", escape(string(b)))
-		case hint:
-			fmt.Fprintf(out, "%s\n", escape(string(b)))
+		case prose, remark, hint:
+			fmt.Fprintf(out, "%s\n", escape(fmt.Sprint(b)))
 		case brief:
 			for _, x := range b {
 				fmt.Fprintf(out, "- **%s**: %s\n", escape(x.name), escape(x.text))

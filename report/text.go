@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 
 	"github.com/sfstat/sfstat/diagnose/evidence"
@@ -66,16 +67,12 @@ func (t *textWriter) block(b block) {
 		for _, l := range wrap(Visible(string(b)), t.style.width()) {
 			t.line(t.paint(l, "1"))
 		}
-	case prose:
-		t.paragraph("", "", string(b))
+	case prose, remark, hint:
+		t.paragraph("", "", fmt.Sprint(b))
 	case bullets:
 		for _, s := range b {
 			t.paragraph("• ", "  ", s)
 		}
-	case remark:
-		t.paragraph("", "", string(b))
-	case hint:
-		t.paragraph("", "", string(b))
 	case brief:
 		for _, x := range b {
 			t.paragraph(padRight(x.name, briefColumn), strings.Repeat(" ", briefColumn), x.text)

@@ -144,13 +144,14 @@ func operatorName(name string, seq int) string {
 	return fmt.Sprintf("%s %d", opnames.Label(name), seq)
 }
 
-// someRanks names ranks for a sentence: "rank 3", "ranks 0, 4–7 and 12 more".
+// someRanks names ranks for a sentence: "rank 3", "ranks 0, 4-7", or how many they
+// are and the first of them.
 func someRanks(ids []int) string {
 	if len(ids) == 1 {
 		return fmt.Sprintf("rank %d", ids[0])
 	}
 	const most = 8
-	ranges := strings.Split(trace.RankList(ids), ",")
+	ranges := strings.Split(trace.RankList(slices.Sorted(slices.Values(ids))), ",")
 	if len(ranges) > most {
 		return fmt.Sprintf("%s: %s …", counted(len(ids), "rank"), strings.Join(ranges[:most], ", "))
 	}

@@ -48,7 +48,7 @@ func verdictOf(v *diagnose.Verdict, problems []Problem) verdictJSON {
 	for _, p := range problems {
 		out.Problems = append(out.Problems, problemFound{answer.Problem{Problem: refused, Path: p.Path}, p.Reason()})
 	}
-	runs := runsOf(v)
+	runs := v.All()
 	for i := range runs {
 		out.Runs = append(out.Runs, runFrom(&runs[i]))
 		for _, w := range runs[i].Windows {

@@ -69,27 +69,11 @@ func (s *Signs) add(t *operator.Trace) error {
 	if err != nil {
 		return err
 	}
-	completion, err := ks.Analyze(v.Completions(), ks.DefaultOptions())
-	if err != nil {
-		return err
+	r, err := Examine(v, ks.DefaultOptions(), len(v.Grid.Steps))
+	if err == nil {
+		s.take(r)
 	}
-	series, operators := v.Series()
-	o := zscore.DefaultOptions()
-	o.Alpha = Alpha
-	outliers, err := zscore.Analyze(series, o)
-	if err != nil {
-		return err
-	}
-	steps := make([]int, len(v.Grid.Steps))
-	for i := range steps {
-		steps[i] = i
-	}
-	walks, err := v.Flags(outliers, series, operators).Walk(steps, blame.Options{Tie: v.Tie()})
-	if err != nil {
-		return err
-	}
-	s.take(Results{View: v, Completions: completion, Series: series, Operators: operators, Outliers: outliers, Walks: walks})
-	return nil
+	return err
 }
 
 // Results are what the engines found in a trace.
@@ -100,6 +84,29 @@ type Results struct {
 	Operators   []Operator // of the series
 	Outliers    *zscore.Result
 	Walks       *Walks
+}
+
+// Examine runs the engines over a trace. Blame walks back from the symptoms of at
+// most so many steps, evenly taken.
+func Examine(v *View, completions ks.Options, mostSteps int) (Results, error) {
+	r := Results{View: v}
+	var err error
+	if r.Completions, err = ks.Analyze(v.Completions(), completions); err != nil {
+		return r, err
+	}
+	r.Series, r.Operators = v.Series()
+	o := zscore.DefaultOptions()
+	o.Alpha = Alpha
+	if r.Outliers, err = zscore.Analyze(r.Series, o); err != nil {
+		return r, err
+	}
+	n := len(v.Grid.Steps)
+	steps := make([]int, min(n, mostSteps))
+	for k := range steps {
+		steps[k] = k * n / len(steps)
+	}
+	r.Walks, err = v.Flags(r.Outliers, r.Series, r.Operators).Walk(steps, blame.Options{Tie: v.Tie()})
+	return r, err
 }
 
 // Signs are the results by rank, in the order of the workers.

@@ -82,7 +82,7 @@ func candidates(app *cli.App, words []string) []candidate {
 		last = flag + "=" + value
 		all = values(findFlag(app, command, strings.TrimLeft(flag, "-")), flag+"=")
 	case strings.HasPrefix(last, "-"):
-		all = flagCandidates(app, command)
+		all = flagCandidates(command)
 	case command == nil, command.Name == "help" && operands == 0:
 		all = commandCandidates(app.Commands)
 	case len(command.Subcommands) > 0 && operands == 0:
@@ -146,7 +146,7 @@ func findFlag(app *cli.App, command *cli.Command, name string) cli.Flag {
 	return nil
 }
 
-func flagCandidates(app *cli.App, command *cli.Command) []candidate {
+func flagCandidates(command *cli.Command) []candidate {
 	all := []candidate{{"--help", "explain"}}
 	if command == nil {
 		return append(all, candidate{"--version", "print the version"})

@@ -134,7 +134,7 @@ func flagRows(c *cli.Command, category string) [][2]string {
 	var rows [][2]string
 	for _, f := range c.Flags {
 		if doc, ok := f.(cli.DocGenerationFlag); ok && categoryOf(f) == category {
-			rows = append(rows, [2]string{flagLeft(f, doc), flagRight(f, doc)})
+			rows = append(rows, [2]string{flagLeft(f, doc), flagRight(doc)})
 		}
 	}
 	return rows
@@ -162,7 +162,7 @@ func flagLeft(f cli.Flag, doc cli.DocGenerationFlag) string {
 	return left + " " + value
 }
 
-func flagRight(f cli.Flag, doc cli.DocGenerationFlag) string {
+func flagRight(doc cli.DocGenerationFlag) string {
 	_, text := placeholder(doc.GetUsage())
 	if value := doc.GetValue(); doc.TakesValue() && value != "" && value != "0" && value != "0s" {
 		text += " (default " + value + ")"

@@ -2,6 +2,7 @@ package main
 
 import (
 	"io"
+	"slices"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -30,17 +31,12 @@ const (
 	judging                   // counted in bytes
 )
 
-func (w work) options() []progressbar.Option {
-	if w == makingRuns {
-		return []progressbar.Option{progressbar.OptionSetDescription("running"), progressbar.OptionShowCount()}
-	}
-	if w == searching {
-		return []progressbar.Option{progressbar.OptionSetDescription("searching")}
-	}
-	if w == judging {
-		return []progressbar.Option{progressbar.OptionSetDescription("judging"), progressbar.OptionShowBytes(true)}
-	}
-	return []progressbar.Option{progressbar.OptionSetDescription("reading"), progressbar.OptionShowBytes(true)}
+// progressOptions are how each is shown.
+var progressOptions = [][]progressbar.Option{
+	readingInputs: {progressbar.OptionSetDescription("reading"), progressbar.OptionShowBytes(true)},
+	makingRuns:    {progressbar.OptionSetDescription("running"), progressbar.OptionShowCount()},
+	searching:     {progressbar.OptionSetDescription("searching")},
+	judging:       {progressbar.OptionSetDescription("judging"), progressbar.OptionShowBytes(true)},
 }
 
 func newProgress(what work, w io.Writer, now func() time.Time) *progress {
@@ -58,7 +54,7 @@ func (p *progress) update(done, total int64) {
 		}
 		// Drawn by updates alone: with an interval of its own, a bar of unknown
 		// length goes on drawing after it was cleared.
-		p.bar = progressbar.NewOptions64(total, append(p.what.options(), progressbar.OptionSetSpinnerChangeInterval(0),
+		p.bar = progressbar.NewOptions64(total, append(slices.Clip(progressOptions[p.what]), progressbar.OptionSetSpinnerChangeInterval(0),
 			progressbar.OptionSetWriter(p.w), progressbar.OptionSetWidth(30),
 			progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish())...)
 	}

@@ -112,11 +112,7 @@ func (r *job) write(dir string, schedule simulate.Schedule) error {
 // place puts the ranks of a window on the hosts of the run, and the window where it is
 // in time.
 func (r *job) place(w *trace.Window) {
-	for _, times := range [][]int64{w.Durations, w.Wall} {
-		for i := range times {
-			times[i] = int64(r.factor * float64(times[i]))
-		}
-	}
+	simulate.Scale(w, r.factor)
 	w.Epochs = slices.Repeat([]int64{r.begin.UnixNano()}, len(w.Ranks))
 	for t := range w.Steps() {
 		r.begin = r.begin.Add(time.Duration(slices.Max(w.WallOf(t))))

@@ -16,6 +16,7 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -102,13 +103,8 @@ func simulated(n int) ([]pair, error) {
 // scaled is a window in which everything takes so many times as long.
 func scaled(w *trace.Window, factor float64) *trace.Window {
 	out := *w
-	out.Durations, out.Wall = make([]int64, len(w.Durations)), make([]int64, len(w.Wall))
-	for i, d := range w.Durations {
-		out.Durations[i] = int64(float64(d) * factor)
-	}
-	for i, d := range w.Wall {
-		out.Wall[i] = int64(float64(d) * factor)
-	}
+	out.Durations, out.Wall = slices.Clone(w.Durations), slices.Clone(w.Wall)
+	simulate.Scale(&out, factor)
 	return &out
 }
 

@@ -32,7 +32,7 @@ func sample(t *testing.T, n int, is func(pipeline.Spec) bool) trials {
 			numbers = append(numbers, i)
 		}
 	}
-	all, err := tryAll(testSeed, numbers, func(int, int) {})
+	all, err := tryAll(testSeed, numbers)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func TestThreadsDoNotMatter(t *testing.T) {
 	var text [2]bytes.Buffer
 	for k, threads := range []int{1, 4} {
 		before := runtime.GOMAXPROCS(threads)
-		all, err := tryAll(testSeed, numbers, func(int, int) {})
+		all, err := tryAll(testSeed, numbers)
 		runtime.GOMAXPROCS(before)
 		if err != nil {
 			t.Fatal(err)

@@ -12,8 +12,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
-	"sync/atomic"
 
 	"github.com/sfstat/sfstat/eval/internal/pages"
 	"github.com/sfstat/sfstat/internal/parallel"
@@ -36,34 +34,14 @@ func run(args []string, stdout io.Writer) error {
 	for i := range numbers {
 		numbers[i] = i
 	}
-	all, err := tryAll(*seed, numbers, progressOn(os.Stderr))
+	all, err := tryAll(*seed, numbers)
 	if err != nil {
 		return err
 	}
 	return pages.Write(*out, stdout, pages.Fill(pageText, page{Traces: *traces, Seed: *seed, trials: all}))
 }
 
-// tryAll tries traces of a seed, by number, on all cores, and reports how many
-// are done.
-func tryAll(seed uint64, numbers []int, report func(done, of int)) (trials, error) {
-	var done atomic.Int64
-	return parallel.Map(len(numbers), func(k int) (*trial, error) {
-		defer func() { report(int(done.Add(1)), len(numbers)) }()
-		return try(seed, numbers[k])
-	})
-}
-
-// progressOn shows progress where there is somebody to see it.
-func progressOn(w *os.File) func(done, of int) {
-	info, err := w.Stat()
-	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
-		return func(int, int) {}
-	}
-	return func(done, of int) {
-		end := ""
-		if done == of {
-			end = "\n"
-		}
-		fmt.Fprintf(w, "\r%d of %d traces%s", done, of, end)
-	}
+// tryAll tries traces of a seed, by number, on all cores.
+func tryAll(seed uint64, numbers []int) (trials, error) {
+	return parallel.Map(len(numbers), func(k int) (*trial, error) { return try(seed, numbers[k]) })
 }

@@ -150,6 +150,15 @@ func (g *Generator) Each(keep func(*trace.Window) error) error {
 	}
 }
 
+// Scale makes all times of a window so many times as long, to whole nanoseconds.
+func Scale(w *trace.Window, factor float64) {
+	for _, times := range [][]int64{w.Durations, w.Wall} {
+		for i := range times {
+			times[i] = int64(factor * float64(times[i]))
+		}
+	}
+}
+
 // channels are the empty side channels of a window.
 func (g *Generator) channels() []trace.SideChannel {
 	if g.spec.Side.Every == 0 {

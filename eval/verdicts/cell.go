@@ -146,12 +146,7 @@ func (c cell) paced(w *trace.Window) *trace.Window {
 			channel.Samples[i].Value *= factor
 		}
 	}
-	for i := range w.Durations {
-		w.Durations[i] = int64(factor * float64(w.Durations[i]))
-	}
-	for i := range w.Wall {
-		w.Wall[i] = int64(factor * float64(w.Wall[i]))
-	}
+	simulate.Scale(w, factor)
 	if !c.wall {
 		w.Wall = nil
 	}

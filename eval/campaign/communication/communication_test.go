@@ -61,7 +61,7 @@ func TestCounts(t *testing.T) {
 		got = append(got, fmt.Sprint(c))
 	}
 	count := func(rank int, lines, tunings, damaged int64) string {
-		return fmt.Sprint(Count{Ranks: []int{rank}, Op: nccl.AllReduce, Lines: lines, Tunings: tunings, Damaged: damaged, Calls: 33, Launches: 33, Kernels: 33})
+		return fmt.Sprint(Count{[]int{rank}, numbers{Op: nccl.AllReduce, Lines: lines, Tunings: tunings, Damaged: damaged, Calls: 33, Launches: 33, Kernels: 33}})
 	}
 	if want := []string{count(0, 66, 33, 0), count(1, 40, 6, 1), count(2, 57, 24, 0), count(3, 33, 0, 0)}; !slices.Equal(got, want) {
 		t.Errorf("counts\n%v, want\n%v", strings.Join(got, "\n"), strings.Join(want, "\n"))

@@ -1,6 +1,7 @@
 package communication
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/comm"
@@ -18,7 +19,12 @@ import (
 // them; where a group does several operations, its kernel counts for that of the largest.
 type Count struct {
 	Ranks []int
-	Op    nccl.Op
+	numbers
+}
+
+// numbers are those of one operation.
+type numbers struct {
+	Op nccl.Op
 
 	Lines    int64 // that begin with the operation
 	Tunings  int64 // of them: how a collective is run, no call
@@ -47,10 +53,9 @@ func (r *Recording) Counts() []Count {
 		ops.lines(r.Result, k)
 		ops.calls(r.Result, k)
 		ops.kernels(r.Result, i)
-		for _, op := range ops.sorted() {
-			c := *ops[op]
-			c.Op = op
-			out = gather(out, c, k.Rank)
+		for _, op := range slices.Sorted(maps.Keys(ops)) {
+			ops[op].Op = op
+			out = gather(out, *ops[op], k.Rank)
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Count) int { return int(a.Op) - int(b.Op) })
@@ -58,45 +63,27 @@ func (r *Recording) Counts() []Count {
 }
 
 // gather adds a rank to the count that is like its own.
-func gather(all []Count, c Count, rank int) []Count {
+func gather(all []Count, n numbers, rank int) []Count {
 	for i := range all {
-		like := all[i]
-		like.Ranks = nil
-		if equal(&like, &c) {
+		if all[i].numbers == n {
 			all[i].Ranks = append(all[i].Ranks, rank)
 			return all
 		}
 	}
-	c.Ranks = []int{rank}
-	return append(all, c)
+	return append(all, Count{[]int{rank}, n})
 }
 
-func equal(a, b *Count) bool {
-	return a.Op == b.Op && a.Lines == b.Lines && a.Tunings == b.Tunings && a.Damaged == b.Damaged && a.Repeated == b.Repeated && a.Calls == b.Calls &&
-		a.Silent == b.Silent && a.Joined == b.Joined && a.Launches == b.Launches && a.Kernels == b.Kernels && a.OnlyLogged == b.OnlyLogged &&
-		a.OnlyTraced == b.OnlyTraced
-}
+// tally is the numbers of one rank by operation.
+type tally map[nccl.Op]*numbers
 
-// tally is the counts of one rank by operation.
-type tally map[nccl.Op]*Count
-
-func (t tally) of(op nccl.Op) *Count {
+func (t tally) of(op nccl.Op) *numbers {
 	if op.PointToPoint() {
 		op = nccl.SendRecv
 	}
 	if t[op] == nil {
-		t[op] = &Count{}
+		t[op] = &numbers{}
 	}
 	return t[op]
-}
-
-func (t tally) sorted() []nccl.Op {
-	var ops []nccl.Op
-	for op := range t {
-		ops = append(ops, op)
-	}
-	slices.Sort(ops)
-	return ops
 }
 
 // lines counts what a counter of lines sees.

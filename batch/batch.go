@@ -228,13 +228,13 @@ func (b *work) join() (*findings.Summary, error) {
 			if !b.o.Shard.has(i) {
 				continue
 			}
-			err := b.parts.read(i, func(l line) error {
-				if l.Problem != nil {
-					s.Refuse(findings.Refused(*l.Problem))
+			err := b.parts.read(i, func(row *findings.Row, problem *Problem) error {
+				if problem != nil {
+					s.Refuse(findings.Refused(*problem))
 					return nil
 				}
-				s.Add(l.Row)
-				return to.write(l.Row)
+				s.Add(row)
+				return to.write(row)
 			})
 			if err != nil {
 				return err

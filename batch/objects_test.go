@@ -282,7 +282,7 @@ func TestStoreDown(t *testing.T) {
 	if _, err := os.Stat(out); !errors.Is(err, fs.ErrNotExist) {
 		t.Fatalf("there is an output: %v", err)
 	}
-	parts, _ := filepath.Glob(filepath.Join(out+partsSuffix, "*.jsonl"))
+	parts, _ := filepath.Glob(filepath.Join(out+partsSuffix, "*.part"))
 	copies, _ := filepath.Glob(filepath.Join(out+partsSuffix, objectsPrefix+"*"))
 	if len(parts) == 0 || len(copies) != 0 {
 		t.Errorf("there are the parts %v and the copies %v", parts, copies)

@@ -2,13 +2,15 @@ package batch
 
 import (
 	"bufio"
-	"encoding/json"
+	"cmp"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -16,6 +18,7 @@ import (
 
 	"github.com/sfstat/sfstat/batch/findings"
 	"github.com/sfstat/sfstat/internal/atomicfile"
+	"github.com/sfstat/sfstat/internal/flatrow"
 )
 
 // What lies in the folder of the parts of an output that is not finished.
@@ -119,7 +122,7 @@ func counted(n int, what string) string {
 
 // done is how many parts are there.
 func (p *parts) done() int {
-	list, _ := filepath.Glob(filepath.Join(escaped(p.dir), "*.jsonl"))
+	list, _ := filepath.Glob(filepath.Join(escaped(p.dir), "*.part"))
 	return len(list)
 }
 
@@ -128,7 +131,7 @@ func escaped(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
 
-func (p *parts) path(chunk int) string { return filepath.Join(p.dir, fmt.Sprintf("%06d.jsonl", chunk)) }
+func (p *parts) path(chunk int) string { return filepath.Join(p.dir, fmt.Sprintf("%06d.part", chunk)) }
 
 func (p *parts) has(chunk int) bool {
 	_, err := os.Stat(p.path(chunk))
@@ -151,45 +154,94 @@ func (p *parts) remove() {
 	_ = os.Remove(p.dir)
 }
 
-// line is one line of a part.
-type line struct {
-	*findings.Row
-	Problem *Problem `json:"problem,omitempty"`
-}
+// A part is a list of records: their length, one of these bytes, and what it says.
+const (
+	rowRecord     = 'r'
+	problemRecord = 'p'
+)
 
-// partWriter writes lines.
+// mostRecord bounds what is read of a part that is damaged.
+const mostRecord = 64 << 20
+
+// partWriter writes records.
 type partWriter struct {
-	to  *bufio.Writer
-	enc *json.Encoder
+	to     *bufio.Writer
+	record []byte
 }
 
 func newPartWriter(w io.Writer) *partWriter {
-	b := bufio.NewWriterSize(w, 256<<10)
-	e := json.NewEncoder(b)
-	e.SetEscapeHTML(false)
-	return &partWriter{b, e}
+	return &partWriter{to: bufio.NewWriterSize(w, 64<<10)}
 }
 
-func (p *partWriter) row(r findings.Row) error { return p.enc.Encode(line{Row: &r}) }
-func (p *partWriter) problem(x Problem) error  { return p.enc.Encode(line{Problem: &x}) }
+func (p *partWriter) row(r findings.Row) error {
+	r.Stages = cmp.Or(r.Stages, "{}")
+	p.record = flatrow.Append(append(p.record[:0], rowRecord), &r)
+	return p.write()
+}
 
-// read hands the lines of a part to each.
-func (p *parts) read(chunk int, each func(line) error) error {
+func (p *partWriter) problem(x Problem) error {
+	p.record = flatrow.Append(append(p.record[:0], problemRecord), &x)
+	return p.write()
+}
+
+func (p *partWriter) write() error {
+	if _, err := p.to.Write(binary.AppendUvarint(nil, uint64(len(p.record)))); err != nil {
+		return err
+	}
+	_, err := p.to.Write(p.record)
+	return err
+}
+
+// read hands the rows and problems of a part to each, one of which is nil.
+func (p *parts) read(chunk int, each func(*findings.Row, *Problem) error) error {
 	f, err := os.Open(p.path(chunk))
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	d := json.NewDecoder(bufio.NewReaderSize(f, 256<<10))
-	for {
-		var l line
-		if err := d.Decode(&l); errors.Is(err, io.EOF) {
+	in := bufio.NewReaderSize(f, 64<<10)
+	var rows flatrow.Reader[findings.Row]
+	var problems flatrow.Reader[Problem]
+	for b := []byte(nil); ; {
+		if b, err = nextRecord(in, b); errors.Is(err, io.EOF) {
 			return nil
-		} else if err != nil {
+		}
+		var row *findings.Row
+		var problem *Problem
+		switch {
+		case err != nil:
+		case b[0] == rowRecord:
+			row = new(findings.Row)
+			err = rows.Read(b[1:], row)
+		case b[0] == problemRecord:
+			problem = new(Problem)
+			err = problems.Read(b[1:], problem)
+		default:
+			err = errRecord
+		}
+		if err != nil {
 			return fmt.Errorf("%s: %w: remove that file and go on with --resume", f.Name(), err)
 		}
-		if err := each(l); err != nil {
+		if err := each(row, problem); err != nil {
 			return err
 		}
 	}
+}
+
+var errRecord = errors.New("no part of this batch")
+
+// nextRecord reads a record, into b where it has room.
+func nextRecord(in *bufio.Reader, b []byte) ([]byte, error) {
+	n, err := binary.ReadUvarint(in)
+	if err != nil {
+		return nil, err
+	}
+	if n == 0 || n > mostRecord {
+		return nil, errRecord
+	}
+	b = slices.Grow(b[:0], int(n))[:n]
+	if _, err := io.ReadFull(in, b); err != nil {
+		return nil, io.ErrUnexpectedEOF
+	}
+	return b, nil
 }

@@ -15,10 +15,8 @@ import (
 
 	"github.com/gofrs/flock"
 
-	"github.com/sfstat/sfstat/archive"
 	"github.com/sfstat/sfstat/engine/frontier/gates"
 	"github.com/sfstat/sfstat/eval/simulate"
-	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/internal/atomicfile"
 	"github.com/sfstat/sfstat/internal/strictyaml"
 	"github.com/sfstat/sfstat/trace/input"
@@ -294,38 +292,12 @@ func (f *folder) scoreOf(tasks []Task) (*Score, error) {
 	}
 	scorer := New(truth, Options{Gates: f.gates})
 	for i := range tasks {
-		add := addArchive
-		if tasks[i].Spec.Arrivals {
-			add = addPackets
-		}
-		if err := add(scorer, f.archive(&tasks[i])); err != nil {
+		if err := KeepWindows(context.Background(), f.archive(&tasks[i]), scorer.Add); err != nil {
 			return nil, err
 		}
 	}
 	return scorer.Score(), nil
 }
-
-func addArchive(s *Scorer, path string) error {
-	in, err := archive.Open(path, ingest.Limits{})
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	for {
-		w, err := in.Next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err == nil {
-			err = s.Add(w)
-		}
-		if err != nil {
-			return err
-		}
-	}
-}
-
-func addPackets(s *Scorer, path string) error { return KeepPackets(context.Background(), path, s.Add) }
 
 // from is a file of the folder as what something is made from.
 func (f *folder) from(path string) (Provenance, error) {

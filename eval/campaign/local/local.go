@@ -91,5 +91,5 @@ func (m Maker) Make(ctx context.Context, t *campaign.Task, keep func(*trace.Wind
 	if err := campaign.KeepPairs(m.Dir, t, out); err != nil {
 		return err
 	}
-	return campaign.KeepPackets(ctx, out, keep)
+	return campaign.KeepWindows(ctx, out, keep)
 }

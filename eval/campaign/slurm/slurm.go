@@ -297,7 +297,7 @@ func (m *Maker) Make(ctx context.Context, t *campaign.Task, keep func(*trace.Win
 	if a.err != nil {
 		return a.err
 	}
-	err := campaign.KeepPackets(ctx, a.batch.packets(a.i), keep)
+	err := campaign.KeepWindows(ctx, a.batch.packets(a.i), keep)
 	if err == nil {
 		err = campaign.KeepPairs(m.dir, t, a.batch.packets(a.i))
 	}

@@ -10,11 +10,10 @@ import (
 	"github.com/sfstat/sfstat/trace"
 )
 
-// KeepPackets gives the windows that a real job recorded to keep, in order.
-// They lie at path, as packets of one file or of several in a folder. It is for
-// makers. What readers refuse is an error: a run that lacks something is no
-// run of a campaign.
-func KeepPackets(ctx context.Context, path string, keep func(*trace.Window) error) error {
+// KeepWindows gives the windows of a run to keep, in order. They lie at path, as an
+// archive or as packets, of one file or of several in a folder. What readers refuse is
+// an error: a run that lacks something is no run of a campaign.
+func KeepWindows(ctx context.Context, path string, keep func(*trace.Window) error) error {
 	in, err := auto.Open([]string{path}, auto.Options{Want: auto.WindowsOnly, Strict: ingest.FirstError})
 	if err != nil {
 		return err

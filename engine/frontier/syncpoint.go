@@ -40,13 +40,13 @@ func findSyncPoint(m *rows, g gates.Gates, named string) SyncPoint {
 	if out.Evidence != SyncShown && !m.open {
 		open := *m
 		open.open = true
-		if apart := syncPointOf(newView(&open, cut.Carried, 0), g); apart.Evidence > out.Evidence {
+		if apart := syncPointOf(newView(&open, cut.Carried, 0), g); apart.Evidence > out.Evidence || out.At < 0 && suggestsReducing(apart.Boundaries) {
 			out = apart
 		}
 	}
-	if out.At < 0 {
-		if out.At = reducing(out.Boundaries, g); out.At >= 0 {
-			out.Evidence = SyncLikely
+	if out.Evidence != SyncShown {
+		if at := reducing(out.Boundaries, g); at >= 0 {
+			out.At, out.Evidence = at, SyncLikely
 		}
 	}
 	if named != "" {
@@ -56,6 +56,14 @@ func findSyncPoint(m *rows, g gates.Gates, named string) SyncPoint {
 		out.Name = v.names[out.At]
 	}
 	return out
+}
+
+// suggestsReducing reports whether ranks may wait, by its slope, in a stage that reduces
+// gradients by its name: the interval contains −1 and not 0.
+func suggestsReducing(boundaries []Boundary) bool {
+	return slices.ContainsFunc(boundaries, func(b Boundary) bool {
+		return reducesGradients(b.Name) && b.Low <= -1 && b.High >= -1 && b.High < 0
+	})
 }
 
 // syncPointOf is what the times of a carried view show.
@@ -88,7 +96,7 @@ func syncPointOf(v *view, g gates.Gates) SyncPoint {
 func dropLoose(v *view, boundaries []Boundary) {
 	const deviations = 4 // of noise, by which a spread is larger than another
 	spreads := endSpreads(v)
-	least := slices.Min(spreads) * (1 + deviations/math.Sqrt(float64((v.ranks()-1)*v.steps)))
+	least := slices.Min(spreads) * (1 + deviations/math.Sqrt(float64((v.ranks()-1)*v.paired())))
 	for i := range boundaries {
 		if spreads[i] > least {
 			boundaries[i].Syncs = false
@@ -102,9 +110,6 @@ func endSpreads(v *view) []float64 {
 	R := v.ranks()
 	sums, squares, end := make([]float64, len(v.order)*R), make([]float64, len(v.order)), make([]int64, R)
 	eachArrivalSinceItsEnd(v, func(t, i int, since, d []int64) {
-		if t == 0 {
-			return
-		}
 		for r := range end {
 			end[r] = since[r] + d[r]
 		}
@@ -116,7 +121,7 @@ func endSpreads(v *view) []float64 {
 		}
 	})
 	for k, sum := range sums {
-		squares[k/R] -= sum * sum / float64(max(1, v.steps-1))
+		squares[k/R] -= sum * sum / float64(v.paired())
 	}
 	return squares
 }
@@ -145,7 +150,7 @@ func takeLast(boundaries, sloped []Boundary) {
 // being compared with those of their set.
 func slopeBoundaries(v *view, g gates.Gates, among *gathering) []Boundary {
 	slopes := stageSlopes(v, among)
-	block := blockOf(v.steps, v.ranks()-len(among.sets))
+	block := blockOf(v.paired(), v.ranks()-len(among.sets))
 	out := make([]Boundary, len(v.order))
 	for i := range out {
 		b := &out[i]
@@ -157,7 +162,7 @@ func slopeBoundaries(v *view, g gates.Gates, among *gathering) []Boundary {
 		if v.open {
 			far.lies(slopes[i].widest(), g)
 		}
-		if 2*len(slopes[i].values)*block >= v.steps {
+		if 2*len(slopes[i].values)*block >= v.paired() {
 			b.lies(slopes[i].values, g)
 		}
 		if far.Syncs && !b.Syncs {
@@ -259,7 +264,7 @@ func blockOf(steps, freedom int) int {
 // synchronise that was one moment for all, and what is not recorded of one step adds to
 // the noise of its durations, but not to that of arrivals.
 func stageSlopes(v *view, among *gathering) []slopes {
-	R, S, T := v.ranks(), len(v.order), v.steps
+	R, S, T := v.ranks(), len(v.order), v.paired()
 	trends := make([]trend, S*R) // [stage][rank], set after set
 	eachPair(v, among, func(at moment, x, y []int64) {
 		addDeviations(trends[at.row*R+at.rank:][:len(x)], float64(at.step), x, y)
@@ -400,18 +405,46 @@ func eachArrival(v *view, visit func(t, i int, prefix, d []int64)) {
 }
 
 // eachArrivalSinceItsEnd is eachArrival with each rank's arrival counted from its
-// previous end of the same row. In the first step it is the prefix.
+// previous end of the same row, in the paired steps.
 func eachArrivalSinceItsEnd(v *view, visit func(t, i int, since, d []int64)) {
 	R := v.ranks()
-	previous, since := make([]int64, len(v.order)*R), make([]int64, R)
+	first := v.steps - v.paired()
+	previous, since := v.lastEnds(), make([]int64, R)
 	eachArrival(v, func(t, i int, prefix, d []int64) {
 		end := previous[i*R : (i+1)*R]
 		for r, p := range prefix {
 			since[r] = p - end[r]
 			end[r] = p + d[r]
 		}
-		visit(t, i, since, d)
+		if t >= first {
+			visit(t-first, i, since, d)
+		}
 	})
+}
+
+// paired is in how many steps arrivals can be counted as the view counts them. Without
+// the step before, the first has no end to count from.
+func (v *view) paired() int {
+	if v.open && v.lead == 0 {
+		return v.steps - 1
+	}
+	return v.steps
+}
+
+// lastEnds is when each rank ended each row in the step before the first, [row][rank];
+// all 0 without one.
+func (v *view) lastEnds() []int64 {
+	R := v.ranks()
+	ends := make([]int64, len(v.order)*R)
+	if v.lead == 0 {
+		return ends
+	}
+	for i := len(v.order) - 1; i > 0; i-- {
+		for r, d := range v.row(-1, i) {
+			ends[(i-1)*R+r] = ends[i*R+r] - d
+		}
+	}
+	return ends
 }
 
 // centre is the mean of values. Taken from the first of them, the numbers are small and

@@ -54,10 +54,7 @@ func idle(w *frontier.Result, c *frontier.Culprit) bool {
 func (j *judge) late(w *frontier.Result) {
 	called := map[int]bool{}
 	for g := range w.Stages {
-		c := gather(w, w.Stages[g].Name, w.Culprits, func(c *frontier.Culprit) bool { return c.Stage == g && j.chance(w, c) <= weakLevel && !idle(w, c) })
-		if w.Stages[g].Saves != nil {
-			c.saves = *w.Stages[g].Saves
-		}
+		c := j.lateIn(w, g)
 		if c.share >= j.minGain {
 			j.call(w, c, called)
 		} else if c.saves >= j.minGain && j.byTurns(w, g) {
@@ -76,6 +73,15 @@ func (j *judge) late(w *frontier.Result) {
 		one := cohort{stage: w.Stages[c.Stage].Name, members: []*frontier.Culprit{c}, share: share, saves: c.Gain}
 		j.suspect(w, one, c)
 	}
+}
+
+// lateIn are the ranks that are late because of a stage, more often than by chance.
+func (j *judge) lateIn(w *frontier.Result, g int) cohort {
+	c := gather(w, w.Stages[g].Name, w.Culprits, func(c *frontier.Culprit) bool { return c.Stage == g && j.chance(w, c) <= weakLevel && !idle(w, c) })
+	if w.Stages[g].Saves != nil {
+		c.saves = *w.Stages[g].Saves
+	}
+	return c
 }
 
 // chance bounds the probability that some rank is charged this much if all ranks are

@@ -234,6 +234,25 @@ func TestSlowHost(t *testing.T) {
 	}
 }
 
+// TestShortWindowsOfSlowHost: half of the ranks are late in too few steps of a short
+// window to exclude chance. All windows together name their host and its whole cost, as
+// one window of all steps does.
+func TestShortWindowsOfSlowHost(t *testing.T) {
+	for seed := range uint64(10) {
+		s := spec(4, 60, seed, simulate.Fault{Family: simulate.CallbackHost, Delay: 82, Ranks: []int{2, 3}})
+		s.RanksPerHost = 2
+		whole := verdictOn(t, windows(t, s)...).Runs[0].Suspects
+		s.Schedule.Windows, s.Schedule.Steps = 6, 10
+		parts := verdictOn(t, windows(t, s)...).Runs[0].Suspects
+		if len(whole) != 1 || len(parts) != 1 {
+			t.Fatalf("seed %d: %d suspects in one window, %d in six, want one", seed, len(whole), len(parts))
+		}
+		if a, b := whole[0], parts[0]; b.Kind != KindHost || a.Host != b.Host || b.RunGain < 0.95*a.RunGain || b.RunGain > 1.05*a.RunGain {
+			t.Errorf("seed %d: one window %s, %.3f; six %s, %.3f", seed, show(a), a.RunGain, show(b), b.RunGain)
+		}
+	}
+}
+
 func TestRankSlowAllOver(t *testing.T) {
 	s := spec(8, 60, 4)
 	s.Work = []simulate.WorkFactor{{Ranks: []int{3}, Factor: 1.5}}

@@ -139,7 +139,7 @@ func stageOnlyCase() *diagnose.Verdict {
 	w := window("job-43", 0, 158, 603, 2420, 21, 143, 9)
 	w.Stages[2].Gain, w.Stages[2].Syncs = ptr(0.214), true
 	w.Labels = append(w.Labels, labels.DirectExposure, labels.ForwardHostOverheadSuspected)
-	w.Device = &frontier.Device{Channel: "model.fwd_loss_cuda_event_ms", Stages: []int{1}, Rank: 3, Time: 11.2e6, Wall: 60.3e6, Peers: 11e6, Excess: 0.2e6,
+	w.Device = &frontier.Device{Channel: "model.fwd_loss_cuda_event_ms", Stages: []int{1}, Names: []string{w.Stages[1].Name}, Rank: 3, Time: 11.2e6, Wall: 60.3e6, Peers: 11e6, Excess: 0.2e6,
 		Events: labels.Events{Sampled: 12, Ready: 12, Share: 0.03, OverWall: 0.19}}
 	w.Routing = []int{2}
 	return single(diagnose.RunVerdict{Run: "job-43", Status: answer.SlowEverywhere, Confidence: evidence.Supported,

@@ -48,7 +48,7 @@ type windowJSON struct {
 	Late      []culpritJSON      `json:"late_ranks"`
 	Saves     *float64           `json:"mend"`
 	Work      []int64            `json:"work_ns"`
-	Device    *deviceJSON        `json:"device"`
+	Device    *frontier.Device   `json:"device"`
 }
 
 type problemJSON struct {
@@ -100,21 +100,6 @@ type culpritJSON struct {
 	P         float64 `json:"p"`
 }
 
-type deviceJSON struct {
-	Channel     string   `json:"channel"`
-	Stages      []string `json:"stages"`
-	Sampled     int      `json:"sampled"`
-	Ready       int      `json:"ready"`
-	SideStreams bool     `json:"side_streams"`
-	Share       float64  `json:"share"`
-	OverWall    float64  `json:"over_wall"`
-	Rank        int      `json:"rank"`
-	Time        float64  `json:"time_ns"`
-	Wall        float64  `json:"wall_ns"`
-	Peers       float64  `json:"peers_ns"`
-	Excess      float64  `json:"excess_ns"`
-}
-
 func windowFrom(r *frontier.Result) windowJSON {
 	names := func(stages []int) []string { return stageNames(r, stages) }
 	return windowJSON{
@@ -128,7 +113,7 @@ func windowFrom(r *frontier.Result) windowJSON {
 		Scores:     eachMethod(r, func(o ranking.Ordering) []float64 { return o.Scores }),
 		Quality:    qualityOf(r.Quality), SyncPoint: r.SyncPoint,
 		ModelFit: fitJSON{r.ModelFit.Mode.String(), r.ModelFit.Holds, fitReason(r.ModelFit)},
-		Culprits: culpritsOf(r, r.Culprits), Late: culpritsOf(r, r.Late), Saves: r.Saves, Work: r.Work, Device: deviceOf(r),
+		Culprits: culpritsOf(r, r.Culprits), Late: culpritsOf(r, r.Late), Saves: r.Saves, Work: r.Work, Device: r.Device,
 	}
 }
 
@@ -162,15 +147,6 @@ func culpritsOf(r *frontier.Result, culprits []frontier.Culprit) []culpritJSON {
 	return each(culprits, func(c frontier.Culprit) culpritJSON {
 		return culpritJSON{c.Rank, r.Stages[c.Stage].Name, c.Explained, c.Gain, c.Excess, c.Steps, c.Of, c.P}
 	})
-}
-
-func deviceOf(r *frontier.Result) *deviceJSON {
-	d := r.Device
-	if d == nil {
-		return nil
-	}
-	return &deviceJSON{d.Channel, stageNames(r, d.Stages), d.Sampled, d.Ready, d.SideStreams, d.Share, d.OverWall,
-		d.Rank, d.Time, d.Wall, d.Peers, d.Excess}
 }
 
 // problemsOf are the refused inputs for JSON.

@@ -33,7 +33,7 @@ func summarize(v *view, c trace.SideChannel, stages []int, makespan int64) *Devi
 	d := &Device{Channel: c.Name}
 	for i, at := range v.order {
 		if slices.Contains(stages, at.stage) && !slices.Contains(d.Stages, v.group[i]) {
-			d.Stages = append(d.Stages, v.group[i])
+			d.Stages, d.Names = append(d.Stages, v.group[i]), append(d.Names, v.groups[v.group[i]])
 		}
 	}
 	device, host, n := make([]float64, R), make([]float64, R), make([]float64, R)

@@ -241,19 +241,20 @@ type Culprit struct {
 
 // Device is what a device-event channel says about the stage that it times.
 type Device struct {
-	Channel string
-	Stages  []int // indices in Stages that it times
+	Channel string   `json:"channel"`
+	Stages  []int    `json:"-"`      // indices in Stages that it times
+	Names   []string `json:"stages"` // of these
 	labels.Events
-	Rank   int     // ID of the rank with the longest stage, on the device or on the host
-	Time   float64 // its mean device time, nanoseconds
-	Wall   float64 // its mean host wall time over the same steps, nanoseconds
-	Peers  float64 // median over the other ranks of their mean device time, nanoseconds
-	Excess float64 // Time − Peers
+	Rank   int     `json:"rank"`      // ID of the rank with the longest stage, on the device or on the host
+	Time   float64 `json:"time_ns"`   // its mean device time
+	Wall   float64 `json:"wall_ns"`   // its mean host wall time over the same steps
+	Peers  float64 `json:"peers_ns"`  // median over the other ranks of their mean device time
+	Excess float64 `json:"excess_ns"` // Time − Peers
 	// PerStep estimates the excess of all steps from that of the sampled ones and
 	// the lengths of both, nanoseconds.
-	PerStep float64
+	PerStep float64 `json:"-"`
 	// P bounds the chance of so long times beside its peers' in the same step if all
 	// ranks were alike, by Student's t and by size, for all ranks. 1 where fewer than
 	// three steps have times of it and of others.
-	P float64
+	P float64 `json:"-"`
 }

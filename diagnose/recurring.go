@@ -1,10 +1,10 @@
 package diagnose
 
 import (
-	"math"
 	"slices"
 
 	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/internal/student"
 )
 
 // recurringAlpha is the level at which the host of late ranks in several runs is
@@ -45,20 +45,9 @@ func recurringHost(runs []RunVerdict) *evidence.RecurringHost {
 			host, most = h, n
 		}
 	}
-	p := min(1, float64(len(hosts))*atLeast(len(late), most, 1/float64(len(hosts))))
+	p := min(1, float64(len(hosts))*student.AtLeast(len(late), most, 1/float64(len(hosts))))
 	if p > recurringAlpha {
 		return nil
 	}
 	return &evidence.RecurringHost{Host: host, N: most, Of: len(late), Runs: true, P: p}
-}
-
-// atLeast is the chance of k or more of n at p each.
-func atLeast(n, k int, p float64) (sum float64) {
-	for i := k; i <= n; i++ {
-		choose, _ := math.Lgamma(float64(n + 1))
-		a, _ := math.Lgamma(float64(i + 1))
-		b, _ := math.Lgamma(float64(n - i + 1))
-		sum += math.Exp(choose - a - b + float64(i)*math.Log(p) + float64(n-i)*math.Log1p(-p))
-	}
-	return min(1, sum)
 }

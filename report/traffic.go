@@ -2,7 +2,6 @@ package report
 
 import (
 	"encoding/csv"
-	"slices"
 	"strconv"
 
 	"github.com/sfstat/sfstat/diagnose"
@@ -190,26 +189,9 @@ var trafficCSV = itemsOf[trafficJSON]("communicators.operations", "communicator=
 
 // byCalls is the operations, most calls first.
 func byCalls(r *comm.Result) []parallel.OpUse {
-	uses := map[string]*parallel.OpUse{}
+	uses := parallel.OpTally{}
 	for i := range r.Calls {
-		c := &r.Calls[i]
-		u := uses[c.Op.String()]
-		if u == nil {
-			u = &parallel.OpUse{Op: c.Op}
-			uses[c.Op.String()] = u
-		}
-		u.Calls++
-		u.Bytes += max(c.Bytes, 0)
+		uses.Add(r.Calls[i].Op, r.Calls[i].Bytes)
 	}
-	var out []parallel.OpUse
-	for _, u := range uses {
-		out = append(out, *u)
-	}
-	slices.SortFunc(out, func(a, b parallel.OpUse) int {
-		if a.Calls != b.Calls {
-			return int(b.Calls - a.Calls)
-		}
-		return int(a.Op) - int(b.Op)
-	})
-	return out
+	return uses.Uses()
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/sfstat/sfstat/engine/comm/group"
 	"github.com/sfstat/sfstat/engine/comm/parallel"
 	"github.com/sfstat/sfstat/trace/comms"
-	"github.com/sfstat/sfstat/trace/nccl"
 )
 
 // describe says of every communicator who its ranks are, how it is used and what for. Those on which nothing was called, of one rank, stay: the layout
@@ -54,7 +53,7 @@ func (r *Result) classify(l parallel.Layout) {
 
 func (u *usageOf) describe(g *group.Communicator, calls [][]int) parallel.Communicator {
 	c := parallel.Communicator{NRanks: g.Ranks, Alone: g.Method == group.Alone, ID: u.r.idOf(g)}
-	hosts, uses, busiest := map[string]bool{}, map[nccl.Op]*parallel.OpUse{}, comms.None
+	hosts, uses, busiest := map[string]bool{}, parallel.OpTally{}, comms.None
 	for _, s := range g.Sides {
 		if s == comms.None {
 			continue
@@ -69,18 +68,10 @@ func (u *usageOf) describe(g *group.Communicator, calls [][]int) parallel.Commun
 			busiest = s
 		}
 		for _, i := range calls[s] {
-			x := &u.r.Calls[i]
-			if uses[x.Op] == nil {
-				uses[x.Op] = &parallel.OpUse{Op: x.Op}
-			}
-			uses[x.Op].Calls++
-			uses[x.Op].Bytes += max(x.Bytes, 0)
+			uses.Add(u.r.Calls[i].Op, u.r.Calls[i].Bytes)
 		}
 	}
-	for _, use := range uses {
-		c.Ops = append(c.Ops, *use)
-	}
-	slices.SortFunc(c.Ops, func(x, y parallel.OpUse) int { return cmp.Or(cmp.Compare(y.Calls, x.Calls), cmp.Compare(x.Op, y.Op)) })
+	c.Ops = uses.Uses()
 	slices.Sort(c.Ranks)
 	c.Ranks = slices.Compact(c.Ranks) // a process may have several sides, one for each of its GPUs
 	c.Hosts = len(hosts)

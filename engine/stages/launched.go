@@ -31,7 +31,7 @@ func (c *converter) launched(steps [][]int) *operator.Totals {
 		}
 	}
 	t := totaler{converter: c, out: &operator.Totals{Run: c.o.Run, Functions: functions}, names: make(map[string]int32), stages: make(map[string]int32),
-		row: make(map[operator.Total]int), step: make(map[int64]int32)}
+		row: make(map[operator.Total]int32), step: make(map[int64]int32)}
 	for r, rank := range c.ranks {
 		t.out.Ranks = append(t.out.Ranks, trace.Rank{ID: rank.ID, Host: rank.Host, LocalRank: rank.LocalRank, Role: c.roles[r]})
 		for _, at := range steps[r] {
@@ -61,7 +61,7 @@ type totaler struct {
 	out           *operator.Totals
 	names, stages map[string]int32
 	step          map[int64]int32
-	row           map[operator.Total]int // by the place alone
+	row           map[operator.Total]int32 // by the place alone
 }
 
 // rank adds the operators of one rank.
@@ -97,24 +97,8 @@ func (t *totaler) rank(r int, steps []int) {
 // at is the row of a place, which is made where there is none.
 func (t *totaler) at(r, step int, stage, name string) *operator.Total {
 	place := operator.Total{Rank: int32(r), Step: t.step[t.ranks[r].Steps[step].Index],
-		Stage: number(t.stages, &t.out.Stages, stage), Name: number(t.names, &t.out.Names, name)}
-	at, ok := t.row[place]
-	if !ok {
-		at = len(t.out.Rows)
-		t.row[place] = at
-		t.out.Rows = append(t.out.Rows, place)
-	}
-	return &t.out.Rows[at]
-}
-
-func number(of map[string]int32, table *[]string, text string) int32 {
-	id, ok := of[text]
-	if !ok {
-		id = int32(len(*table))
-		of[text] = id
-		*table = append(*table, text)
-	}
-	return id
+		Stage: operator.Number(t.stages, &t.out.Stages, stage), Name: operator.Number(t.names, &t.out.Names, name)}
+	return &t.out.Rows[operator.Number(t.row, &t.out.Rows, place)]
 }
 
 // stageName is what the windows call a stage of a rank, or its communication.

@@ -135,7 +135,7 @@ func (f *flattener) rows(r int, steps []int) {
 		if !used[op.Step] {
 			continue
 		}
-		name := f.name(f.nameOf(rank, op))
+		name := operator.Number(f.names, &f.o.Names, f.nameOf(rank, op))
 		step := f.step[rank.Steps[op.Step].Index]
 		group := int32(-1)
 		if op.Collective >= 0 {
@@ -176,21 +176,11 @@ func (f *flattener) launcher(rank *profile.Rank) func(*profile.Op) int32 {
 				what, l.Collective = transferTime, k.operation.String()
 			}
 			l.Stage = f.c.stageName(rank, int(op.Stage), what)
-			at = f.launch(l)
+			at = operator.Number(f.launches, &f.o.Launches, l)
 			known[k] = at
 		}
 		return at
 	}
-}
-
-func (f *flattener) launch(l operator.Launch) int32 {
-	id, ok := f.launches[l]
-	if !ok {
-		id = int32(len(f.o.Launches))
-		f.launches[l] = id
-		f.o.Launches = append(f.o.Launches, l)
-	}
-	return id
 }
 
 // nameOf is the name of an operator; what sends or receives says so, and to
@@ -216,16 +206,6 @@ func (f *flattener) nameOf(rank *profile.Rank, op *profile.Op) string {
 		}
 	}
 	return name
-}
-
-func (f *flattener) name(text string) int32 {
-	id, ok := f.names[text]
-	if !ok {
-		id = int32(len(f.o.Names))
-		f.names[text] = id
-		f.o.Names = append(f.o.Names, text)
-	}
-	return id
 }
 
 // shift lets the clock begin with the first operator.

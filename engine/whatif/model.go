@@ -146,13 +146,7 @@ func Build(g Graph, r Recording, o Options) (*Model, error) {
 	m := &Model{program: p, o: o, steps: r.Steps, replicas: r.Replicas, stages: len(r.Ranks) / r.Replicas, ranks: r.Ranks}
 	kind := make(map[string]int32)
 	for _, n := range g.Nodes {
-		k, ok := kind[n.Op]
-		if !ok {
-			k = int32(len(m.ops))
-			kind[n.Op] = k
-			m.ops = append(m.ops, n.Op)
-		}
-		m.opOf = append(m.opOf, k)
+		m.opOf = append(m.opOf, operator.Number(kind, &m.ops, n.Op))
 	}
 	if err := m.measure(r); err != nil {
 		return nil, err

@@ -171,8 +171,10 @@ func TestScale(t *testing.T) {
 		}
 	}
 	a.Recorded, a.NoDelay, a.Ideal = b.Recorded, b.NoDelay, b.Ideal
-	a.LastStage.Now, a.LastStage.Ideal, a.LastStage.Removed, a.LastStage.Added = b.LastStage.Now, b.LastStage.Ideal, b.LastStage.Removed, b.LastStage.Added
-	a.TopWorkers.Now, a.TopWorkers.Ideal, a.TopWorkers.Removed, a.TopWorkers.Added = b.TopWorkers.Now, b.TopWorkers.Ideal, b.TopWorkers.Removed, b.TopWorkers.Added
+	a.LastStage.Now, a.LastStage.Ideal, a.LastStage.Saved, a.LastStage.Removed, a.LastStage.Added =
+		b.LastStage.Now, b.LastStage.Ideal, b.LastStage.Saved, b.LastStage.Removed, b.LastStage.Added
+	a.TopWorkers.Now, a.TopWorkers.Ideal, a.TopWorkers.Saved, a.TopWorkers.Removed, a.TopWorkers.Added =
+		b.TopWorkers.Now, b.TopWorkers.Ideal, b.TopWorkers.Saved, b.TopWorkers.Removed, b.TopWorkers.Added
 	ignore := cmpopts.IgnoreFields(whatif.Effect{}, "RemovedPerStep", "AddedPerStep")
 	if d := cmp.Diff(a, b, ignore, cmpopts.EquateApprox(0, 1e-6)); d != "" {
 		t.Error(d)

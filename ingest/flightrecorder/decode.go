@@ -224,7 +224,7 @@ func (d *decoder) tensors(e *record) tensorsOf {
 		return t
 	}
 	t := tensorsOf{Tensors: &comms.Tensors{InSizes: d.shape(e[fInSizes]), OutSizes: d.shape(e[fOutSizes]), InTypes: d.typeNames(e[fInTypes]), OutTypes: d.typeNames(e[fOutTypes])}}
-	t.elements = elements(t.InSizes)
+	t.elements = comms.Elements(t.InSizes)
 	d.alike[string(d.key)] = t
 	return t
 }
@@ -319,24 +319,3 @@ func (d *decoder) frameOf(v value) (f comms.Frame) {
 var states = map[string]comms.State{"scheduled": comms.Scheduled, "started": comms.Started, "completed": comms.Completed}
 
 func stateOf(name []byte) comms.State { return states[string(name)] }
-
-// elements is the number of elements of all tensors, −1 where it is not known.
-func elements(shape [][]int64) int64 {
-	if len(shape) == 0 {
-		return -1
-	}
-	sum := int64(0)
-	for _, t := range shape {
-		n := int64(1)
-		for _, dim := range t {
-			if dim < 0 || dim > 0 && n > (1<<62)/dim {
-				return -1
-			}
-			n *= dim
-		}
-		if sum += n; sum < 0 {
-			return -1
-		}
-	}
-	return sum
-}

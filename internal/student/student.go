@@ -1,6 +1,6 @@
 // Package student has the tails of Student's t distribution, and what t is made
 // of, to the precision of a float64: the inverse of the regularised incomplete beta function that they
-// rest on is good to eight digits only.
+// rest on is good to eight digits only. Beside them is the upper tail of the binomial.
 package student
 
 import (
@@ -54,4 +54,18 @@ func MeanSD(x []float64) (mean, sd float64) {
 	mean, _ = stats.Mean(x)
 	sd, _ = stats.StandardDeviationSample(x)
 	return mean, sd
+}
+
+// AtLeast is the chance of k or more of n at p each.
+func AtLeast(n, k int, p float64) (sum float64) {
+	if k <= 0 {
+		return 1
+	}
+	for i := k; i <= n; i++ {
+		a, _ := math.Lgamma(float64(n + 1))
+		b, _ := math.Lgamma(float64(i + 1))
+		c, _ := math.Lgamma(float64(n - i + 1))
+		sum += math.Exp(a - b - c + float64(i)*math.Log(p) + float64(n-i)*math.Log1p(-p))
+	}
+	return min(1, sum)
 }

@@ -69,6 +69,27 @@ type Tensors struct {
 	InTypes, OutTypes []string
 }
 
+// Elements is the number of elements of all tensors, −1 where it is not known.
+func Elements(shape [][]int64) int64 {
+	if len(shape) == 0 {
+		return -1
+	}
+	sum := int64(0)
+	for _, t := range shape {
+		n := int64(1)
+		for _, dim := range t {
+			if dim < 0 || dim > 0 && n > (1<<62)/dim {
+				return -1
+			}
+			n *= dim
+		}
+		if sum += n; sum < 0 {
+			return -1
+		}
+	}
+	return sum
+}
+
 // Tuning is how NCCL chose to run a collective.
 type Tuning struct {
 	Algo       nccl.Algo

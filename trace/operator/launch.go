@@ -24,14 +24,14 @@ func (t *Trace) Totals() *Totals {
 	for i, role := range t.Declared {
 		out.Ranks[i].Role = role
 	}
-	s := summer{out: out, stages: make(map[string]int32), names: make(map[string]int32), row: make(map[Total]int)}
+	s := summer{out: out, stages: make(map[string]int32), names: make(map[string]int32), row: make(map[Total]int32)}
 	places := s.places(t.Launches)
 	wait, _ := t.Waits()
 	for i := range t.Start {
 		at := t.Launch[i]
 		place := places[at]
 		place.Rank, place.Step = t.Rank[i], t.Step[i]
-		row := s.at(place)
+		row := &out.Rows[Number(s.row, &out.Rows, place)]
 		row.Count++
 		row.Dur += t.Dur[i]
 		if t.Launches[at].Collective == "" {
@@ -53,34 +53,26 @@ func (t *Trace) Totals() *Totals {
 type summer struct {
 	out           *Totals
 	stages, names map[string]int32
-	row           map[Total]int // by the place alone
+	row           map[Total]int32 // by the place alone
 }
 
 // places are the stage and the name of every launch.
 func (s *summer) places(launches []Launch) []Total {
-	number := func(of map[string]int32, table *[]string, text string) int32 {
-		id, ok := of[text]
-		if !ok {
-			id = int32(len(*table))
-			of[text] = id
-			*table = append(*table, text)
-		}
-		return id
-	}
 	out := make([]Total, len(launches))
 	for i, l := range launches {
-		out[i] = Total{Stage: number(s.stages, &s.out.Stages, l.Stage), Name: number(s.names, &s.out.Names, l.Name)}
+		out[i] = Total{Stage: Number(s.stages, &s.out.Stages, l.Stage), Name: Number(s.names, &s.out.Names, l.Name)}
 	}
 	return out
 }
 
-// at is the row of a place, which is made where there is none.
-func (s *summer) at(place Total) *Total {
-	at, ok := s.row[place]
+// Number is the position of a value in a table, at whose end it comes where it was
+// not there; of are the positions so far.
+func Number[V comparable](of map[V]int32, table *[]V, value V) int32 {
+	at, ok := of[value]
 	if !ok {
-		at = len(s.out.Rows)
-		s.row[place] = at
-		s.out.Rows = append(s.out.Rows, place)
+		at = int32(len(*table))
+		of[value] = at
+		*table = append(*table, value)
 	}
-	return &s.out.Rows[at]
+	return at
 }

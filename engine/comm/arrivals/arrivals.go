@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -202,7 +203,7 @@ func (s *strikes) each(f func(Call), lines []fitted, steps stepping) {
 			e := entry{int32(r), int32(i)}
 			c, k, p := s.call(e), s.kindOf(e), s.matching.of[r][i]
 			step, stage := whereAt(lines, steps, s.ranks[r].id, s.at(e))
-			f(Call{Rank: s.ranks[r].id, Op: k.name, Group: s.groups[c.group].name, Seq: c.seq, Line: s.line(k), Enter: s.at(e),
+			f(Call{Rank: s.ranks[r].id, Op: k.name, Group: s.groups[c.group].name, Seq: c.seq, Line: s.lineAt(k), Enter: s.at(e),
 				Release: max(s.at(e), s.releaseFor(e)), Whole: s.points[p].whole, Delay: own[e],
 				Step: step, Stage: stage})
 		}
@@ -221,12 +222,12 @@ func (s *strikes) table(r *Result, stages []string) {
 		p := &s.places[i]
 		e := p.cohorts[0][0]
 		k, c := s.kindOf(e), s.call(e)
-		line := s.line(k)
+		line := s.lineAt(k)
 		out := Place{Op: k.name, Kind: k.op, Bytes: -1, Group: s.groups[c.group].name, Desc: s.groups[c.group].desc, Line: line, Phase: line.Phase,
-			Stage: stages[i], After: s.kinds[p.before].name, AfterAt: s.line(&s.kinds[p.before]), Waits: int(p.lag), Points: len(p.cohorts),
+			Stage: stages[i], After: s.kinds[p.before].name, AfterAt: s.lineAt(&s.kinds[p.before]), Waits: int(p.lag), Points: len(p.cohorts),
 			Noise: int64(s.sigma[i]), Repeats: s.repeats(i), Unlike: s.divided(i)}
 		if k.tensors != nil {
-			out.Bytes = elements(k.tensors.InSizes)
+			out.Bytes = comms.Elements(k.tensors.InSizes)
 		}
 		arrivals := map[int32][]int64{}
 		var skews, times []int64
@@ -269,13 +270,6 @@ func (r *Result) locate(lines []fitted) {
 			}
 		}
 	}
-}
-
-func (s *strikes) line(k *kind) Line {
-	if k.stack < 0 {
-		return Line{}
-	}
-	return lineOf(s.stacks[k.stack])
 }
 
 // divided reports whether a place is a send or receive. Its two ends are different parts
@@ -444,25 +438,4 @@ func (s *strikes) set(r *Result) {
 		}
 		slices.Sort(r.Set.Ranks)
 	}
-}
-
-// elements is the number of elements of all tensors, −1 where it is not known.
-func elements(shape [][]int64) int64 {
-	if len(shape) == 0 {
-		return -1
-	}
-	sum := int64(0)
-	for _, t := range shape {
-		n := int64(1)
-		for _, dim := range t {
-			if dim < 0 || dim > 0 && n > math.MaxInt64/4/dim {
-				return -1
-			}
-			n *= dim
-		}
-		if sum += n; sum < 0 {
-			return -1
-		}
-	}
-	return sum
 }

@@ -190,11 +190,12 @@ func (t *timed) unrecordedIn(b *Blocked, waiting []tailEnd) (out []Absent) {
 	return out
 }
 
-func (t *timed) lineAt(k *kind) Line {
+// lineAt is where a kind is called.
+func (j *Job) lineAt(k *kind) Line {
 	if k.stack < 0 {
 		return Line{}
 	}
-	return lineOf(t.stacks[k.stack])
+	return lineOf(j.stacks[k.stack])
 }
 
 // end is the last collective of a rank in a group. The status counts calls that

@@ -172,7 +172,7 @@ func unfit(k *kind, size int) bool {
 
 // times reports whether whole is n times part, in the first tensor or in all.
 func times(whole, part [][]int64, n int64) bool {
-	return elements(whole[:1]) == n*elements(part[:1]) || elements(whole) == n*elements(part)
+	return comms.Elements(whole[:1]) == n*comms.Elements(part[:1]) || comms.Elements(whole) == n*comms.Elements(part)
 }
 
 // ratio is of how many parts the whole of an all-gather or a reduce-scatter is; 0 where
@@ -181,7 +181,7 @@ func ratio(k *kind) int64 {
 	if k.tensors == nil || len(k.tensors.InSizes) == 0 || len(k.tensors.OutSizes) == 0 || uneven(k) {
 		return 0
 	}
-	whole, part := elements(k.tensors.OutSizes), elements(k.tensors.InSizes)
+	whole, part := comms.Elements(k.tensors.OutSizes), comms.Elements(k.tensors.InSizes)
 	switch {
 	case k.op == nccl.ReduceScatter:
 		whole, part = part, whole
@@ -196,7 +196,7 @@ func ratio(k *kind) int64 {
 
 // ownTypes reports whether a call gives another type than it takes.
 func ownTypes(k *kind) bool {
-	if k.tensors == nil || len(k.tensors.InTypes) == 0 || len(k.tensors.OutTypes) == 0 || elements(k.tensors.InSizes) <= 0 || elements(k.tensors.OutSizes) <= 0 {
+	if k.tensors == nil || len(k.tensors.InTypes) == 0 || len(k.tensors.OutTypes) == 0 || comms.Elements(k.tensors.InSizes) <= 0 || comms.Elements(k.tensors.OutSizes) <= 0 {
 		return false
 	}
 	return k.op != nccl.Scatter && k.op != nccl.Gather && k.op != nccl.Broadcast &&
@@ -212,7 +212,7 @@ func (m *matching) lost(p *point) bool {
 		if k.op != nccl.AlltoAll || k.tensors == nil {
 			return false
 		}
-		in, out := elements(k.tensors.InSizes), elements(k.tensors.OutSizes)
+		in, out := comms.Elements(k.tensors.InSizes), comms.Elements(k.tensors.OutSizes)
 		if in < 0 || out < 0 {
 			return false
 		}

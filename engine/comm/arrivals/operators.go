@@ -255,20 +255,15 @@ func (o *operators) lagAt(e entry) int8 { return o.places[o.placeOf[e.rank][e.ca
 func (o *operators) label(how string, e entry) string {
 	k := o.kindOf(e)
 	name := how + bare(k.name)
-	if line := o.line(k).String(); line != "" {
+	if line := o.lineAt(k).String(); line != "" {
 		name += " " + line
 	}
 	return name
 }
 
 func (o *operators) add(rank, step int32, name string, start, length int64, group int32) {
-	at, ok := o.names[name]
-	if !ok {
-		at = int32(len(o.t.Names))
-		o.names[name] = at
-		o.t.Names = append(o.t.Names, name)
-	}
 	t := o.t
+	at := operator.Number(o.names, &t.Names, name)
 	t.Rank, t.Step, t.Name, t.Seq = append(t.Rank, rank), append(t.Step, step), append(t.Name, at), append(t.Seq, o.seq[at])
 	t.Start, t.Dur, t.Group = append(t.Start, start-o.begin), append(t.Dur, length), append(t.Group, group)
 	o.seq[at]++

@@ -180,7 +180,7 @@ func (s *strikes) aligned() (lines []fitted, visited [][][]visit) {
 // byFrames gives a place the only stage that is of the phase which its frames
 // name.
 func (s *strikes) byFrames(stages []string, at int) {
-	phase := s.line(s.kindOf(s.places[at].cohorts[0][0])).Phase
+	phase := s.lineAt(s.kindOf(s.places[at].cohorts[0][0])).Phase
 	if phase == PhaseUnknown || len(s.timelines) == 0 {
 		return
 	}
@@ -242,7 +242,7 @@ const candidates = 12
 func (s *strikes) anchored(of []*timeline, visited [][][]visit) (best *anchor) {
 	phases := make([]Phase, len(s.places))
 	for at := range phases {
-		phases[at] = s.line(s.kindOf(s.places[at].cohorts[0][0])).Phase
+		phases[at] = s.lineAt(s.kindOf(s.places[at].cohorts[0][0])).Phase
 	}
 	var order []anchor
 	scores := map[anchor]float64{}

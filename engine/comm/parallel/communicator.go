@@ -4,7 +4,12 @@
 // where that does not decide, the kind stays unknown.
 package parallel
 
-import "github.com/sfstat/sfstat/trace/nccl"
+import (
+	"cmp"
+	"slices"
+
+	"github.com/sfstat/sfstat/trace/nccl"
+)
 
 // Communicator is one communicator of the job and what was done on it.
 type Communicator struct {
@@ -27,6 +32,27 @@ type OpUse struct {
 	Op    nccl.Op `json:"op"`
 	Calls int64   `json:"calls"`
 	Bytes int64   `json:"bytes"`
+}
+
+// OpTally adds up calls by operation.
+type OpTally map[nccl.Op]*OpUse
+
+// Add adds a call; bytes below 0 are not known.
+func (t OpTally) Add(op nccl.Op, bytes int64) {
+	if t[op] == nil {
+		t[op] = &OpUse{Op: op}
+	}
+	t[op].Calls++
+	t[op].Bytes += max(bytes, 0)
+}
+
+// Uses are the operations, most calls first.
+func (t OpTally) Uses() (all []OpUse) {
+	for _, u := range t {
+		all = append(all, *u)
+	}
+	slices.SortFunc(all, func(a, b OpUse) int { return cmp.Or(cmp.Compare(b.Calls, a.Calls), cmp.Compare(a.Op, b.Op)) })
+	return all
 }
 
 // Total is calls and bytes of all operations.

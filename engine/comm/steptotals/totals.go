@@ -7,7 +7,6 @@ import (
 
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/parallel"
-	"github.com/sfstat/sfstat/trace/nccl"
 )
 
 // Total adds up the calls of one step, or of one era outside of steps, over all ranks.
@@ -29,13 +28,13 @@ func label(step int) string { return strconv.Itoa(step + 1) }
 
 // total adds up the calls of every place.
 func (s *Steps) total(r *comm.Result) {
-	at, ops := map[Place]int{}, map[Place]map[nccl.Op]*parallel.OpUse{}
+	at, ops := map[Place]int{}, map[Place]parallel.OpTally{}
 	of := func(call int) *Total {
 		p := s.Places[call]
 		i, known := at[p]
 		if !known {
 			i = len(s.Totals)
-			at[p], ops[p] = i, map[nccl.Op]*parallel.OpUse{}
+			at[p], ops[p] = i, parallel.OpTally{}
 			s.Totals = append(s.Totals, Total{Place: p})
 		}
 		return &s.Totals[i]
@@ -44,12 +43,7 @@ func (s *Steps) total(r *comm.Result) {
 		for _, c := range r.Ranks[i].Calls {
 			t, x := of(c), &r.Calls[c]
 			t.Calls, t.Bytes = t.Calls+1, t.Bytes+max(x.Bytes, 0)
-			use := ops[t.Place]
-			if use[x.Op] == nil {
-				use[x.Op] = &parallel.OpUse{Op: x.Op}
-			}
-			use[x.Op].Calls++
-			use[x.Op].Bytes += max(x.Bytes, 0)
+			ops[t.Place].Add(x.Op, x.Bytes)
 		}
 	}
 	for _, m := range r.Matches {
@@ -66,9 +60,7 @@ func (s *Steps) total(r *comm.Result) {
 	s.times(r, of)
 	for i := range s.Totals {
 		t := &s.Totals[i]
-		for _, u := range ops[t.Place] {
-			t.Ops = append(t.Ops, *u)
-		}
+		t.Ops = ops[t.Place].Uses()
 		slices.SortFunc(t.Ops, func(a, b parallel.OpUse) int { return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Op, b.Op)) })
 	}
 	slices.SortFunc(s.Totals, func(a, b Total) int {

@@ -107,23 +107,9 @@ func chances(r *comm.Result, points []int) []float64 {
 	}
 	out := make([]float64, len(r.Ranks))
 	for i := range out {
-		out[i] = min(1, float64(n)*atLeast(rounds, wins[i], 1/float64(max(n, 2))))
+		out[i] = min(1, float64(n)*student.AtLeast(rounds, wins[i], 1/float64(max(n, 2))))
 	}
 	return out
-}
-
-// atLeast is P(Binomial(n, p) ≥ k).
-func atLeast(n, k int, p float64) (sum float64) {
-	if k <= 0 {
-		return 1
-	}
-	for i := k; i <= n; i++ {
-		a, _ := math.Lgamma(float64(n + 1))
-		b, _ := math.Lgamma(float64(i + 1))
-		c, _ := math.Lgamma(float64(n - i + 1))
-		sum += math.Exp(a - b - c + float64(i)*math.Log(p) + float64(n-i)*math.Log1p(-p))
-	}
-	return min(1, sum)
 }
 
 // second is when the last rank but one arrived.

@@ -44,7 +44,8 @@ func findSyncPoint(m *rows, g gates.Gates, named string) SyncPoint {
 			out = apart
 		}
 	}
-	if out.Evidence != SyncShown {
+	// A stage that is measured waiting holds the wait of the one before it.
+	if out.Evidence != SyncShown && !(out.At >= 0 && waiting(v.names[out.At])) {
 		if at := reducing(out.Boundaries, g); at >= 0 {
 			out.At, out.Evidence = at, SyncLikely
 		}

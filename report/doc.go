@@ -6,8 +6,9 @@
 // from a [diagnose.Verdict] or a [frontier.Result]. Text and Markdown are two
 // renderings of one document (headline, sections, tables of typed cells); CSV
 // is one flat table of the same cells in base units (nanoseconds, fractions);
-// JSON is encoded from explicit structs, so that its field names are a
-// contract and not an accident.
+// JSON is encoded by the json tags of the values that are published as they are,
+// and of structs here where it is more or less than those: its field names are
+// a contract and not an accident.
 //
 // Names and sentences may come from hostile inputs. Text, CSV and Markdown
 // show control characters, invalid UTF-8 and invisible characters as visible

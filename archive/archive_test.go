@@ -438,3 +438,30 @@ func TestLateEpochs(t *testing.T) {
 		}
 	}
 }
+
+// TestAscends: a window that begins within the one before it is told, in its run alone.
+func TestAscends(t *testing.T) {
+	at := func(run string, first int64) *trace.Window {
+		w := synthesize(shape{2, 10, .01, 1}, 1)
+		w.Run, w.FirstStep = run, first
+		return w
+	}
+	for _, test := range []struct {
+		windows []*trace.Window
+		want    bool
+	}{
+		{nil, true},
+		{[]*trace.Window{at("a", 0), at("b", 5), at("a", 10), at("b", 30)}, true},
+		{[]*trace.Window{at("a", 0), at("b", 0), at("a", 9)}, false},
+		{[]*trace.Window{at("a", 20), at("a", 0)}, false},
+	} {
+		b := write(t, test.windows...)
+		r, err := archive.NewReader(bytes.NewReader(b), int64(len(b)), "test.parquet", ingest.Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.Ascends(); got != test.want {
+			t.Errorf("%d windows: %v, want %v", len(test.windows), got, test.want)
+		}
+	}
+}

@@ -12,7 +12,7 @@ import (
 // and a name of its own.
 func TestEvidenceHasWords(t *testing.T) {
 	seen := map[evidence.Kind]bool{}
-	for _, e := range evidence.Prototypes() {
+	for _, e := range evidenceKinds {
 		if seen[e.Kind()] || e.Kind() == "" {
 			t.Errorf("two kinds of evidence are %q", e.Kind())
 		}
@@ -26,7 +26,7 @@ func TestEvidenceHasWords(t *testing.T) {
 		}
 	}
 	reasons := map[evidence.Reason]bool{}
-	for _, r := range evidence.Reasons() {
+	for _, r := range evidenceReasons {
 		if reasons[r] || r == "" {
 			t.Errorf("two reasons are %q", r)
 		}

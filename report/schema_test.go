@@ -138,7 +138,7 @@ func fill(v reflect.Value, f float64) {
 
 // unusualEvidence is one of every kind, filled.
 func unusualEvidence(f float64) (list []evidence.Observation) {
-	for _, e := range evidence.Prototypes() {
+	for _, e := range evidenceKinds {
 		v := reflect.New(reflect.TypeOf(e)).Elem()
 		if v.Kind() == reflect.Struct {
 			fill(v, f)
@@ -165,8 +165,7 @@ func TestEvidenceIsExplained(t *testing.T) {
 			explained(name)
 		}
 	}
-	prototypes := evidence.Prototypes()
-	for _, e := range prototypes {
+	for _, e := range evidenceKinds {
 		if e.Kind() == "said" {
 			continue
 		}
@@ -176,7 +175,7 @@ func TestEvidenceIsExplained(t *testing.T) {
 		}
 		fields(reflect.TypeOf(e))
 	}
-	for _, r := range evidence.Reasons() {
+	for _, r := range evidenceReasons {
 		explained(string(r))
 	}
 }

@@ -3,10 +3,6 @@ package evidence
 // The evidence that entries of collectives, sends and receives give, as Flight
 // Recorder dumps hold them. Times are nanoseconds.
 
-func arrivalEvidence() []Observation {
-	return []Observation{EnteredLast{}, ArrivalsAgree{}, NeverEntered{}, EnteredDifferently{}, LateBehindMessages{}}
-}
-
 // EnteredLast: a rank enters a collective last because of its own work; what it
 // inherits from other synchronisation points is left out.
 type EnteredLast struct {
@@ -82,7 +78,3 @@ const (
 	ReasonMessages  Reason = "messages_not_recorded" // what it waits for in sends and receives is not known
 	ReasonInherited Reason = "delay_inherited"       // it waited for another that is late
 )
-
-func arrivalReasons() []Reason {
-	return []Reason{ReasonFewPoints, ReasonClock, ReasonDumpTime, ReasonNoDump, ReasonInherited, ReasonMessages}
-}

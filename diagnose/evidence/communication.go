@@ -3,11 +3,6 @@ package evidence
 // The evidence that calls and kernels of communication give. Times are
 // nanoseconds, bandwidths bytes per nanosecond (GB/s) on the bus, ranks global.
 
-func communicationEvidence() []Observation {
-	return []Observation{LastToEnter{}, OwnDelay{}, SlowLink{}, Bandwidth{}, MoreComparisons{}, SmallerAsFast{}, EveryWaySlow{}, LinkUnknown{},
-		SlowLinkElsewhere{}, CommunicationAgrees{}, CommunicationNormal{}}
-}
-
 // LastToEnter: the others waited for a rank in collectives.
 type LastToEnter struct {
 	Rank  int     `json:"rank"`
@@ -138,7 +133,3 @@ const (
 	LimitUnknown    Reason = "limit_unknown"
 	TwoPeers        Reason = "two_peers"
 )
-
-func communicationReasons() []Reason {
-	return []Reason{WhichOfTwoLinks, TwoLinksByLimit, ChanceAbove, LimitUnknown, TwoPeers}
-}

@@ -9,14 +9,13 @@ package evidence
 import (
 	"fmt"
 	"path"
-	"slices"
 
 	"github.com/sfstat/sfstat/trace/enum"
 )
 
 // Observation is one piece of evidence. A new kind is a struct with a Kind method,
-// an entry in the list of prototypes of its judge, and a case in report; the tests
-// there fail for a kind without words.
+// and a case in report, whose tests list every kind and fail for one that they miss
+// or that has no words.
 type Observation interface{ Kind() Kind }
 
 // Kind names a kind of evidence, in the JSON too.
@@ -30,11 +29,6 @@ func Find[E Observation](list []Observation) (e E, ok bool) {
 		}
 	}
 	return e, false
-}
-
-// Prototypes are one value of every kind of evidence.
-func Prototypes() []Observation {
-	return slices.Concat([]Observation{Lack{}}, windowEvidence(), launchedEvidence(), operatorEvidence(), communicationEvidence(), arrivalEvidence(), monitoringEvidence())
 }
 
 // Lack is evidence against: a condition of a higher confidence that is not met.
@@ -52,11 +46,6 @@ func (Lack) Kind() Kind { return "lack" }
 // Reason is why a finding is not more certain. It is a name, in the JSON too;
 // package report has a sentence for each.
 type Reason string
-
-// Reasons are all reasons of all judges.
-func Reasons() []Reason {
-	return slices.Concat(windowReasons(), launchedReasons(), operatorReasons(), communicationReasons(), arrivalReasons())
-}
 
 // Confidence is how certain a finding is, whatever its size.
 type Confidence uint8

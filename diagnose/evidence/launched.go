@@ -3,10 +3,6 @@ package evidence
 // The evidence that the operators behind the stages of windows give. Times are
 // nanoseconds a step.
 
-func launchedEvidence() []Observation {
-	return []Observation{RankOperators{}, OperatorDifference{}, CollectiveWait{}, GroupOperators{}, SpentIn{}}
-}
-
 // RankOperators compares what a rank launched in a stage with its peers.
 type RankOperators struct {
 	Rank   int    `json:"rank"`
@@ -76,5 +72,3 @@ func (SpentIn) Kind() Kind            { return "spent_in" }
 // InputsUnknown: the inputs of operators may be larger, which their names do
 // not tell.
 const InputsUnknown Reason = "inputs_unknown"
-
-func launchedReasons() []Reason { return []Reason{InputsUnknown} }

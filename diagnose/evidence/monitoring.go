@@ -3,10 +3,6 @@ package evidence
 // What monitoring recorded while a finding struck. It is no cause: it changes no
 // confidence, and says where to look first.
 
-func monitoringEvidence() []Observation {
-	return []Observation{Monitored{}, MonitoredAlike{}, Reported{}, ProbeTime{}, ProcessorWait{}}
-}
-
 // Monitored: a quantity in which a GPU or a host differed from the others at the
 // time of a finding.
 type Monitored struct {

@@ -3,12 +3,6 @@ package evidence
 // The evidence that operator traces give. Times are nanoseconds, ranks global
 // ids, stages pipeline stages as roles call them.
 
-func operatorEvidence() []Observation {
-	return []Observation{StepReplay{}, BelowGate{}, OperatorTimes{}, SlowPasses{}, PooledOutliers{}, CompletionTimes{}, BlameWalks{}, FrontierCharge{},
-		TransferOutliers{}, SlowTransfers{}, StageFactor{}, LaunchDelay{}, LateStarts{}, HeavyPasses{}, EvenDivision{}, RotatingOutliers{},
-		MicrobatchCorrelation{}, BesideWorkers{}, OperatorsAgree{}, OperatorsNormal{}}
-}
-
 // StepReplay is what a step would take in the replay without what a finding is
 // about.
 type StepReplay struct {
@@ -239,8 +233,3 @@ const (
 	OperatorsDisagree    Reason = "operators_disagree"   // N: the rank that the operator trace finds instead
 	StageTimesDisagree   Reason = "stage_times_disagree" // they find nobody there, or another
 )
-
-func operatorReasons() []Reason {
-	return []Reason{FewReplicas, Untested, FewWorkers, SmallerPart, Unconfirmed, TransfersUnconfirmed, SizesUnknown, LaunchUnconfirmed, WaitUnknown,
-		IdleUnknown, HeavyOrSlowRanks, DifferentPasses, HeavyUnproven, OneStage, WeakCorrelation, LooksLikeNoise, RotatingUnconfirmed, FewSteps, EnginesDisagree, OperatorsDisagree, StageTimesDisagree}
-}

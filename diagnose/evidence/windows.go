@@ -2,11 +2,6 @@ package evidence
 
 // The evidence that windows of stage times give. Times are nanoseconds.
 
-func windowEvidence() []Observation {
-	return []Observation{LastToArrive{}, Replay{}, LateTogether{}, SharedPlace{}, SyncPoint{}, DeviceTime{}, GroupWork{}, LatestInStage{},
-		Clipped{}, Growth{}, SlowerThanBaseline{}, SlowSteps{}, HostOverhead{}, LateByTurns{}, Moving{}, RecurringHost{}, NobodyLate{}, ApartFromPeers{}, DeviceShares{}, ProfileAgrees{}}
-}
-
 // LastToArrive: the group waited for a rank at synchronisation points, because
 // of one stage or (Stage "") of several, most of it in Mainly.
 type LastToArrive struct {
@@ -243,9 +238,3 @@ const (
 	// N: the rank that a profiler's traces of the run find instead.
 	ReasonProfileDisagrees Reason = "profile_disagrees"
 )
-
-func windowReasons() []Reason {
-	return []Reason{ReasonEverywhere, ReasonNotLatest, ReasonChance, ReasonSyncUnknown, ReasonSyncLikely, ReasonNoWall, ReasonUndeclaredRoles,
-		ReasonTelemetry, ReasonMixedRoles, ReasonWithinRole, ReasonAccumulation, ReasonSamplesOnly, ReasonByDesign, ReasonRankHidden,
-		ReasonManyCauses, ReasonOtherSteps, ReasonNoWaitShown, ReasonProfileDisagrees}
-}

@@ -47,7 +47,7 @@ func (j *judge) jointly(w *frontier.Result, g int) {
 		for _, m := range c.members {
 			if f.lateBecauseOf(c.stage, m.Rank) {
 				instead[f] = true
-				if f.Confidence >= confidence {
+				if f.Confidence >= confidence || len(c.members) == 1 { // of one, overall raises it
 					called += f.struck
 				}
 			}

@@ -35,11 +35,14 @@ func (s *suspicion) charge(x float64) {
 // bin is the charges of a class of sizes, the leading bits of each. It is valid until
 // the next one is asked for.
 func (s *suspicion) bin(class uint64) *size {
+	const octave = 8 // classes
 	if len(s.sizes) == 0 {
-		s.sizes, s.least = make([]size, 1, 64), class // eight octaves
+		below := 3 * octave // which may come
+		s.sizes, s.least = make([]size, below+1, 9*octave), class-uint64(below)
 	}
 	if class < s.least {
-		s.sizes, s.least = slices.Insert(s.sizes, 0, make([]size, s.least-class)...), class
+		below := s.least - class + octave
+		s.sizes, s.least = slices.Insert(s.sizes, 0, make([]size, below)...), s.least-below
 	}
 	i := int(class - s.least)
 	if n := len(s.sizes); i >= n {

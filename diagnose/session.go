@@ -47,7 +47,7 @@ const (
 	AllEngines    Engines = iota // K-S, pooled outliers and blame beside the frontier
 	FrontierAlone                // a tenth of the time; the others never name a rank by themselves
 	FindingsAlone                // all of them, without what no finding rests on: for windows without other recordings beside them
-	StagesAlone                  // the same, where no window has arrivals
+	StagesAlone                  // the same, where no window has arrivals, and without evidence that no row of an archive shows
 )
 
 // Session takes windows one at a time, in any order of runs, and keeps only their
@@ -175,7 +175,7 @@ func (s *Session) account(r *run, w *trace.Window) error {
 	r.compare(w, a.Main)
 	r.windows = append(r.windows, Window{Main: a.Main, Paper: a.Paper, Groups: a.Groups, Stages: recorded(w)})
 	if s.o.Engines != FrontierAlone && r.toWeigh(w, a) {
-		switch last, x := &r.windows[len(r.windows)-1], (weighing{w, a}); s.o.Engines {
+		switch last, x := &r.windows[len(r.windows)-1], (weighing{w: w, a: a, confidence: s.o.Engines == StagesAlone}); s.o.Engines {
 		case FindingsAlone, StagesAlone:
 			last.later = x.later()
 		default:

@@ -13,6 +13,9 @@ import (
 type weighing struct {
 	w *trace.Window
 	a *frontier.Analysis
+	// confidence alone is asked for, and no evidence.
+	confidence bool
+	outliers   *operators.Signs // these alone, once they were looked for
 }
 
 // toWeigh reports whether the other engines are to look at a window: the frontier charges
@@ -33,7 +36,8 @@ func (r *run) toWeigh(w *trace.Window, a *frontier.Analysis) bool {
 func (x weighing) later() *weighing {
 	w := *x.w
 	w.Durations, w.Wall, w.Side = slices.Clone(w.Durations), slices.Clone(w.Wall), nil
-	return &weighing{&w, x.a}
+	x.w = &w
+	return &x
 }
 
 // signs are what the engines see; nil where times cannot be put in order: the frontier
@@ -81,6 +85,9 @@ func (j *judge) weigh() {
 		}
 		// The window that the evidence is from, else the first that was looked at.
 		from := append([]int{f.Detail}, f.seen...)
+		if j.unopposed(f, from) {
+			continue
+		}
 		at := slices.IndexFunc(from, j.weighed)
 		if at < 0 {
 			continue
@@ -98,6 +105,28 @@ func (j *judge) weigh() {
 			}
 		}
 	}
+}
+
+// unopposed reports whether a finding keeps its confidence whatever the engines find in
+// the windows from which it may have evidence, and evidence is not asked for: outliers
+// show that at a third of the cost of all.
+func (j *judge) unopposed(f *finding, from []int) bool {
+	at := slices.IndexFunc(from, func(i int) bool { return i >= 0 && i < len(j.windows) && j.windows[i].later != nil })
+	if at < 0 || !j.windows[from[at]].later.confidence {
+		return false
+	}
+	if at > 0 {
+		return true // only the first lowers it
+	}
+	x := j.windows[from[0]].later
+	if x.outliers == nil {
+		s, err := operators.OutliersOf(x.w, x.a)
+		if err != nil {
+			return false
+		}
+		x.outliers = s
+	}
+	return !x.outliers.MayOppose(*f.Rank, f.together, f.bestNs)
 }
 
 // signEvidence is what the engines find of a rank.

@@ -8,7 +8,6 @@ import (
 	"github.com/sfstat/sfstat/engine/ks"
 	"github.com/sfstat/sfstat/engine/zscore"
 	"github.com/sfstat/sfstat/trace"
-	"github.com/sfstat/sfstat/trace/operator"
 )
 
 // Signs are what K-S, pooled outliers and blame find on the ranks of a window or an
@@ -50,30 +49,28 @@ const Alpha = 0.004
 // SignsOf runs the engines over the steps of a window; a is its account. Cost as
 // that of ks.Analyze.
 func SignsOf(w *trace.Window, a *frontier.Analysis) (*Signs, error) {
+	return signsOf(w, a, func(v *View) (Results, error) { return Examine(v, ks.DefaultOptions(), len(v.Grid.Steps)) })
+}
+
+func signsOf(w *trace.Window, a *frontier.Analysis, examine func(*View) (Results, error)) (*Signs, error) {
 	traces, err := FromWindow(w, a)
 	if err != nil {
 		return nil, err
 	}
 	s := &Signs{Alpha: Alpha}
 	for _, t := range traces {
-		if err := s.add(t); err != nil {
+		v, err := view(t, func(v *View) error { v.Trace = t; return nil })
+		if err != nil {
 			return nil, err
 		}
+		r, err := examine(v)
+		if err != nil {
+			return nil, err
+		}
+		s.take(r)
 	}
 	slices.SortFunc(s.Ranks, func(a, b RankSigns) int { return a.Rank - b.Rank })
 	return s, nil
-}
-
-func (s *Signs) add(t *operator.Trace) error {
-	v, err := view(t, func(v *View) error { v.Trace = t; return nil })
-	if err != nil {
-		return err
-	}
-	r, err := Examine(v, ks.DefaultOptions(), len(v.Grid.Steps))
-	if err == nil {
-		s.take(r)
-	}
-	return err
 }
 
 // Results are what the engines found in a trace.
@@ -89,15 +86,11 @@ type Results struct {
 // Examine runs the engines over a trace. Blame walks back from the symptoms of at
 // most so many steps, evenly taken.
 func Examine(v *View, completions ks.Options, mostSteps int) (Results, error) {
-	r := Results{View: v}
-	var err error
-	if r.Completions, err = ks.Analyze(v.Completions(), completions); err != nil {
+	r, err := outliers(v)
+	if err != nil {
 		return r, err
 	}
-	r.Series, r.Operators = v.Series()
-	o := zscore.DefaultOptions()
-	o.Alpha = Alpha
-	if r.Outliers, err = zscore.Analyze(r.Series, o); err != nil {
+	if r.Completions, err = ks.Analyze(v.Completions(), completions); err != nil {
 		return r, err
 	}
 	n := len(v.Grid.Steps)
@@ -109,6 +102,21 @@ func Examine(v *View, completions ks.Options, mostSteps int) (Results, error) {
 	return r, err
 }
 
+// outliers are those of the results.
+func outliers(v *View) (r Results, err error) {
+	r.View = v
+	r.Series, r.Operators = v.Series()
+	o := zscore.DefaultOptions()
+	o.Alpha = Alpha
+	r.Outliers, err = zscore.Analyze(r.Series, o)
+	return r, err
+}
+
+// OutliersOf is SignsOf of the outliers alone.
+func OutliersOf(w *trace.Window, a *frontier.Analysis) (*Signs, error) {
+	return signsOf(w, a, outliers)
+}
+
 // Signs are the results by rank, in the order of the workers.
 func (r Results) Signs() *Signs {
 	s := &Signs{Alpha: r.Outliers.Alpha}
@@ -118,18 +126,35 @@ func (r Results) Signs() *Signs {
 
 func (s *Signs) take(r Results) {
 	v := r.View
-	s.Symptoms += r.Walks.Symptoms
 	of := make([]RankSigns, v.Workers())
 	for w := range of {
 		of[w].Rank = v.Rank(w).ID
-		if c := r.Completions.Scores[w]; c.Test != nil && c.Test.Flagged {
-			of[w].Departs, of[w].S, of[w].Q, of[w].Later = true, *c.Mean, c.Test.Q, c.Later
-		}
 	}
 	for _, x := range v.Suspects(r.Outliers, r.Series, r.Operators) {
 		of[x.Worker].Excess = x.Excess
 	}
 	r.count(of)
+	if r.Completions != nil {
+		r.depart(of)
+	}
+	if r.Walks != nil {
+		s.Symptoms += r.Walks.Symptoms
+		r.blame(of)
+	}
+	s.Ranks = append(s.Ranks, of...)
+}
+
+// depart notes whose completion times depart from their peers'.
+func (r Results) depart(of []RankSigns) {
+	for w, c := range r.Completions.Scores {
+		if c.Test != nil && c.Test.Flagged {
+			of[w].Departs, of[w].S, of[w].Q, of[w].Later = true, *c.Mean, c.Test.Q, c.Later
+		}
+	}
+}
+
+// blame notes where walks end in long operators.
+func (r Results) blame(of []RankSigns) {
 	for _, c := range r.Walks.Culprits { // by descending number of symptoms
 		if c.Kind == blame.LongOp {
 			if of[c.Worker].Walks == 0 {
@@ -138,7 +163,6 @@ func (s *Signs) take(r Results) {
 			of[c.Worker].Walks += c.Symptoms
 		}
 	}
-	s.Ranks = append(s.Ranks, of...)
 }
 
 // count counts the sure outliers of every worker. The sum over all operators of a name is
@@ -195,4 +219,13 @@ func (s *Signs) Agree(rank int, cost int64) int {
 		}
 	}
 	return n
+}
+
+// MayOppose reports whether engines may agree that another rank than those named costs so
+// much, and none of them that this one does, by outliers alone: without a quarter of the
+// cost in its own, Agree counts one engine at most of any rank, whatever the others find.
+func (s *Signs) MayOppose(rank int, named []int, cost int64) bool {
+	return 2*s.Of(rank).Excess < cost && slices.ContainsFunc(s.Ranks, func(r RankSigns) bool {
+		return r.Rank != rank && !slices.Contains(named, r.Rank) && 2*r.Excess >= cost/2
+	})
 }

@@ -79,9 +79,9 @@ type standing struct {
 	Host     string        `json:"host"`
 	State    string        `json:"state"`
 	LastOp   string        `json:"last_op"`
-	LastSeq  int64         `json:"last_seq"`
+	LastSeq  int64         `json:"last_seq" null:"negative"`
 	LastLine arrivals.Line `json:"last_line"`
-	Enter    int64         `json:"last_enter_ns"`
+	Enter    int64         `json:"last_enter_ns" null:"zero"`
 }
 
 func hangRows(jobs []Arrivals) *csvTable {

@@ -44,8 +44,8 @@ func findSyncPoint(m *rows, g gates.Gates, named string) SyncPoint {
 			out = apart
 		}
 	}
-	// A stage that is measured waiting holds the wait of the one before it.
-	if out.Evidence != SyncShown && !(out.At >= 0 && waiting(v.names[out.At])) {
+	// Where waits have stages of their own, a backward pass holds none of them.
+	if out.Evidence != SyncShown && (out.At < 0 || !slices.ContainsFunc(v.names, waiting)) {
 		if at := reducing(out.Boundaries, g); at >= 0 {
 			out.At, out.Evidence = at, SyncLikely
 		}

@@ -152,11 +152,16 @@ func moving(e evidence.Moving) string {
 }
 
 func nobodyLate(e evidence.NobodyLate) string {
+	return searched(e) + ", nobody last more often than chance"
+}
+
+// searched is what was looked at for late ranks.
+func searched(e evidence.NobodyLate) string {
 	s := fmt.Sprintf("%s, %s", counted(e.Ranks, "rank"), counted(e.Steps, "step"))
 	if e.Skew > 0 {
 		s += fmt.Sprintf("; arrival skew %s (median)", length(float64(e.Skew)))
 	}
-	return s + ", nobody last more often than chance"
+	return s
 }
 
 // windowReasons are what a higher confidence lacks.

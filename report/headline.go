@@ -70,7 +70,10 @@ func leadsSuspect(v *diagnose.RunVerdict) bool {
 func healthy(v *diagnose.RunVerdict) (what, why string) {
 	what = fmt.Sprintf("No straggler of %s or more", percentOf(v.MinGain))
 	if e, ok := evidence.Find[evidence.NobodyLate](v.Observed); ok {
-		why = nobodyLate(e)
+		why = searched(e)
+		if small(v) == nil {
+			why = nobodyLate(e)
+		}
 		switch {
 		case e.Detectable > 0:
 			what += fmt.Sprintf(": a delay of %s in a %s step would have been reported", length(float64(e.Detectable)), length(float64(e.Step)))
@@ -81,10 +84,9 @@ func healthy(v *diagnose.RunVerdict) (what, why string) {
 	if e, ok := evidence.Find[evidence.CommunicationNormal](v.Observed); ok {
 		why += ". " + upper(strings.TrimPrefix(Evidence(e), "calls and kernels of NCCL: "))
 	}
-	if len(v.Suspects) > 0 {
-		if f := &v.Suspects[0]; f.Confidence == evidence.Strong && f.Rank != nil {
-			why += fmt.Sprintf("; below the threshold: %s in %s, %s", placeWord(f.Place), stageWord(f.Stage), about(f.Gain))
-		}
+	if f := small(v); f != nil {
+		name, _ := who(f)
+		why += fmt.Sprintf("; below the threshold: %s in %s, %s", name, stageWord(f.Stage), about(savesOfRun(f)))
 	}
 	if k := slices.IndexFunc(v.Undecided, func(u answer.Undecided) bool { return u.Question == answer.RankHiddenUsual }); k >= 0 {
 		why += fmt.Sprintf("; %s takes no longer than usual, but only arrivals would show a rank late inside it", stageWord(v.Undecided[k].Stage))
@@ -93,6 +95,19 @@ func healthy(v *diagnose.RunVerdict) (what, why string) {
 		why += fmt.Sprintf("; up to %s of a step are the last transfer of %s, which only a comparison with a healthy run could show to be slow", length(float64(u.Hides)), stageWord(u.Stage))
 	}
 	return what + ".", why
+}
+
+// small is the certain delay, of ranks that others wait for, that a run without a
+// straggler has below its threshold; nil without one.
+func small(v *diagnose.RunVerdict) *diagnose.Finding {
+	if len(v.Suspects) == 0 {
+		return nil
+	}
+	f := &v.Suspects[0]
+	if name, _ := who(f); name == "" || f.Confidence < evidence.Supported {
+		return nil
+	}
+	return f
 }
 
 // tooLittle says what there is too little of.
@@ -312,12 +327,22 @@ func slowStepsWhat(f *diagnose.Finding) string {
 	return fmt.Sprintf("%s has slow steps on all ranks: %s", upper(stageWord(f.Stage)), howMuch(f))
 }
 
+// savesOfRun is the part of the run that fixing a finding, and all that are late
+// together with it, saves.
+func savesOfRun(f *diagnose.Finding) float64 {
+	if e, ok := evidence.Find[evidence.LateTogether](f.Evidence); ok {
+		return e.RunGain
+	}
+	return f.RunGain
+}
+
 // saves is what fixing a finding saves.
 func saves(f *diagnose.Finding, minGain float64) string {
-	gain, run, it := f.Gain, f.RunGain, "it"
+	gain, it := f.Gain, "it"
 	if e, ok := evidence.Find[evidence.LateTogether](f.Evidence); ok {
-		gain, run, it = e.Gain, e.RunGain, "them"
+		gain, it = e.Gain, "them"
 	}
+	run := savesOfRun(f)
 	if e, ok := evidence.Find[evidence.Moving](f.Evidence); ok && f.Kind == diagnose.KindRank {
 		return fmt.Sprintf("Fixing one rank would cut its steps by %s and the run by %s; fixing the cause, the run by %s.", about(gain), about(run), about(e.Saves))
 	}

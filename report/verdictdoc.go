@@ -266,7 +266,7 @@ func recoverableIn(v *diagnose.RunVerdict, s frontier.Stage, w *frontier.Result)
 	most := 0.0
 	for i := range v.Suspects {
 		f := &v.Suspects[i]
-		if f.Stage != s.Name || f.Cause == diagnose.CauseOperator || f.BelowMinGain && i > 0 || f.Confidence < evidence.Ambiguous || f.Windows != nil && !slices.Contains(f.Windows, w.Window) {
+		if f.Stage != s.Name || f.Cause == diagnose.CauseOperator || f.BelowMinGain && (i > 0 || f.Confidence < evidence.Supported) || f.Confidence < evidence.Ambiguous || f.Windows != nil && !slices.Contains(f.Windows, w.Window) {
 			continue
 		}
 		most = max(most, excessPerStep(f, w))

@@ -298,10 +298,10 @@ func operatorBehind(v *diagnose.RunVerdict, f *diagnose.Finding) string {
 // howMuch is the delay of a struck step, and which steps those are.
 func howMuch(f *diagnose.Finding) string {
 	delay, s := length(float64(f.Excess)), f.Struck
-	switch s.Pattern {
-	case diagnose.PatternIntermittent:
+	switch {
+	case s.Pattern == diagnose.PatternIntermittent, s.Pattern == diagnose.PatternWindow && s.First < 0:
 		return fmt.Sprintf("%s in %s of %s steps", delay, grouped(int64(s.Count)), grouped(int64(s.Of)))
-	case diagnose.PatternWindow:
+	case s.Pattern == diagnose.PatternWindow:
 		return fmt.Sprintf("%s of every %s step in %s", delay, length(float64(f.Step)), stepsWord(s.First, s.Last))
 	}
 	return fmt.Sprintf("%s of every %s step", delay, length(float64(f.Step)))

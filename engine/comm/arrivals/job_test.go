@@ -29,6 +29,7 @@ type synthetic struct {
 	at      int     // bucket before which they lose it; −1: the barrier
 	twice   bool    // before the bucket after that, too
 	every   int     // steps; 0: 1
+	from    int     // the first step in which they do
 	frames  bool
 	// profiled: by profilers on the hosts, which know steps and no sizes, of groups
 	// whose members wait on their hosts.
@@ -71,7 +72,7 @@ func (s synthetic) job() *Job {
 		}
 	}
 	hit := func(r, step, at int) float64 {
-		if (at == s.at || s.twice && at == s.at+1) && step%max(1, s.every) == max(1, s.every)-1 {
+		if (at == s.at || s.twice && at == s.at+1) && step >= s.from && step%max(1, s.every) == max(1, s.every)-1 {
 			for _, l := range s.late {
 				if l == r {
 					return s.delay

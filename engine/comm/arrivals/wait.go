@@ -173,7 +173,77 @@ func (t *timed) learn() {
 		if p.lag == 0 && !gathers && (t.onHost(sample) || t.together(p.cohorts)) {
 			p.lag = t.shared(sample)
 		}
+		if p.lag == 0 && !gathers {
+			p.lag = t.evened(sample)
+		}
 	}
+	t.learnAcross()
+}
+
+// evened is the call that all members of the cohorts entered together and that no rank
+// precedes, if waits for it explain most of how the work varies, between ranks and from
+// cohort to cohort; 0: none. Once a rank is late in every step, the work of the others
+// looks longer in every step if their wait for it is not seen.
+func (t *timed) evened(sample []cohort) int8 {
+	lag := t.shared(sample)
+	if lag == 0 || len(sample) < leastTogether {
+		return 0
+	}
+	without, _ := t.scatter(sample, 0)
+	with, _ := t.scatter(sample, lag)
+	if 2*(with+t.common(sample, lag)) > without+t.common(sample, 0) {
+		return 0
+	}
+	return lag
+}
+
+// learnAcross finds the blocking call of places whose members come to them from
+// different groups. Within a place their work is the same whether they waited or not;
+// but where the ranks of those other groups stay together, something holds them, and
+// that is the last call that no rank precedes.
+func (t *timed) learnAcross() {
+	if t.blocks != nil {
+		return
+	}
+	at := make([]int32, len(t.points))
+	for i := range at {
+		at[i] = -1
+	}
+	for i := range t.places {
+		for _, c := range t.places[i].cohorts {
+			at[t.of[c[0].rank][c[0].call]] = int32(i)
+		}
+	}
+	for i := range t.places {
+		p := &t.places[i]
+		sample := t.sample(p.cohorts)
+		if p.lag == 0 && !t.gathers(sample) {
+			p.lag = t.across(sample, at)
+		}
+	}
+}
+
+// across is the last call before the cohorts that no rank precedes, if its ranks stay
+// together and waits for it leave the work of the members as even as it is; 0: none. at are the places
+// of points.
+func (t *timed) across(sample []cohort, at []int32) int8 {
+	lag := int8(1)
+	for lag <= maxLag && t.early(sample, lag) {
+		lag++
+	}
+	if lag > maxLag || t.sameBefore(sample, lag) {
+		return 0
+	}
+	e := sample[0][0]
+	of := at[t.of[e.rank][e.call-int32(lag)]]
+	if of < 0 || !t.together(t.places[of].cohorts) {
+		return 0
+	}
+	before, _ := t.scatter(sample, 0)
+	if after, _ := t.scatter(sample, lag); after > before+before/20 {
+		return 0
+	}
+	return lag
 }
 
 // onHost reports whether members wait on their hosts for all calls of the groups
@@ -337,6 +407,25 @@ func (t *timed) apart(sample []cohort, of func(entry) int64) (ranks, clocks [][]
 		}
 	}
 	return ranks, clocks
+}
+
+// common is how much the work of whole cohorts varies. If all ranks wait for one that
+// is late from some step on, their work as it looks without the wait is longer from
+// that step on, on all of them.
+func (t *timed) common(sample []cohort, lag int8) (sum int64) {
+	var work, mids []int64
+	for _, c := range sample {
+		work = work[:0]
+		for _, e := range c {
+			work = append(work, t.since(e, lag))
+		}
+		mids = append(mids, median(work))
+	}
+	level := median(slices.Clone(mids))
+	for i, mid := range mids {
+		sum += int64(len(sample[i])) * abs(mid-level)
+	}
+	return sum
 }
 
 // scatter is how much work differs between the members of cohorts, beyond what

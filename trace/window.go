@@ -266,12 +266,12 @@ func within(times []int64, limit int64) bool {
 	var sum int64
 	for len(times) > 0 {
 		block := times[:min(few, len(times))]
-		var any, part int64
+		var bits, part int64
 		for _, d := range block {
-			any |= d
+			bits |= d
 			part += d
 		}
-		if sum += part; uint64(any) >= long || sum > limit {
+		if sum += part; uint64(bits) >= long || sum > limit {
 			return false
 		}
 		times = times[len(block):]

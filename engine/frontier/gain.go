@@ -131,7 +131,8 @@ func (v *view) static(b base, end []int64) []int64 {
 	return saved
 }
 
-// lastFew are the ranks that reach x last, the last one first; of fewer the first one repeated.
+// lastFew are the ranks that reach x last, the last one first. Where there are fewer, rank 0
+// fills the rest.
 func lastFew(x []int64) (at [4]int) {
 	for r := 1; r < len(x); r++ {
 		v := x[r]

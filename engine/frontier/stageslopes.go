@@ -148,7 +148,10 @@ func leftOf(left []float64, lines []line, t float64, v []int64) {
 // of steps times values, then its value at step 0 and its slope per step.
 type line struct{ at0, slope float64 }
 
-func (l *line) add(t, y float64) { l.at0 += y; l.slope += t * y }
+func (l *line) add(t, y float64) {
+	l.at0 += y
+	l.slope += t * y
+}
 
 // fit ends the adding of T values, one for each step.
 func (l *line) fit(T int) {

@@ -19,6 +19,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sfstat/sfstat/archive/partitions"
+	"github.com/sfstat/sfstat/live"
 )
 
 // TestConvertFollow: windows are archived as ranks write them, through rotation and
@@ -141,10 +142,13 @@ func TestConvertFollowReadsWhatIsNew(t *testing.T) {
 			return err
 		}
 		defer to.Close()
-		f := newArchiving(p, c, []string{folder}, to)
+		f, err := p.newArchiving(c, to)
+		if err != nil {
+			return err
+		}
 		expect := func(windows int) {
 			t.Helper()
-			if err := f.look(settledWindows); err != nil || f.written != windows {
+			if err := f.look(live.Settled); err != nil || f.written != windows {
 				t.Fatalf("%d windows are archived, %v; expected %d", f.written, err, windows)
 			}
 		}
@@ -156,7 +160,7 @@ func TestConvertFollowReadsWhatIsNew(t *testing.T) {
 		}
 		put(packets[7:11]...)
 		expect(5)
-		for range quietLooks - 1 {
+		for range 9 {
 			expect(5)
 		}
 		expect(6)

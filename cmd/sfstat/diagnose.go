@@ -82,10 +82,8 @@ func (p *program) judge(c *cli.Context, beside func(frontier.Options) (seeing, e
 		return nil, err
 	}
 	in, err := p.readAs(c, reading{names: names, want: auto.ForVerdict, rank: pattern}, func(item auto.Item) error {
-		for _, r := range item.Recordings() {
-			if err := s.Add(r); err != nil {
-				return ofRecording(r, item, err)
-			}
+		if err := recordings(item, s.Add); err != nil {
+			return err
 		}
 		return see(item)
 	})

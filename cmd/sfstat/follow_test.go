@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,7 +17,9 @@ import (
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/ingest/auto"
+	"github.com/sfstat/sfstat/live"
 	"github.com/sfstat/sfstat/report"
+	"github.com/sfstat/sfstat/trace"
 )
 
 // inWatch calls f with the flags of sfstat watch over paths.
@@ -71,19 +74,20 @@ func TestFollowing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "job.jsonl")
 	lines := simulated(t, "--windows", "12", "--steps", "8", "--fault", "data")
 	inWatch(t, func(p *program, c *cli.Context) error {
-		f, err := p.newFollowing(c)
+		o, err := p.liveVerdicts(c)
 		if err != nil {
 			return err
 		}
 		read := 0
-		f.see = func(auto.Item) { read++ }
+		o.See = func(auto.Item) { read++ }
+		f := live.New(o)
 		var last *diagnose.Verdict
 		for from, n := 0, 0; from < len(lines); from += n {
 			n = min(max(11, n-3), len(lines)-from)
 			if err := os.WriteFile(path, slices.Concat(lines[:from+n]...), 0o600); err != nil {
 				return err
 			}
-			if _, err := f.look(c.Context, func(x change) error { last = x.verdict; return x.err }); err != nil {
+			if _, err := f.Look(c.Context, func(x live.Change) error { last = x.Verdict; return x.Err }); err != nil {
 				return err
 			}
 		}
@@ -108,13 +112,14 @@ func TestFollowingBadLine(t *testing.T) {
 	dir := t.TempDir()
 	lines := simulated(t, "--ranks", "4", "--windows", "12", "--steps", "8", "--fault", "data")
 	inWatch(t, func(p *program, c *cli.Context) error {
-		f, err := p.newFollowing(c)
+		o, err := p.liveVerdicts(c)
 		if err != nil {
 			return err
 		}
 		read := 0
-		f.see = func(auto.Item) { read++ }
-		var last *judgement
+		o.See = func(auto.Item) { read++ }
+		f := live.New(o)
+		var last live.Change
 		for w := range windows {
 			for rank, packet := range lines[w*ranks : (w+1)*ranks] {
 				if w == bad && rank == 1 {
@@ -124,17 +129,17 @@ func TestFollowingBadLine(t *testing.T) {
 					return err
 				}
 			}
-			if _, err := f.look(c.Context, func(x change) error { last = x.judgement; return x.err }); err != nil {
+			if _, err := f.Look(c.Context, func(x live.Change) error { last = x; return x.Err }); err != nil {
 				return err
 			}
 			whole, err := p.judge(c, func(frontier.Options) (seeing, error) { return func(auto.Item) error { return nil }, nil })
 			if err != nil {
 				return err
 			}
-			if got, want := verdictText(t, last.verdict), verdictText(t, whole.verdict); got != want {
+			if got, want := verdictText(t, last.Verdict), verdictText(t, whole.verdict); got != want {
 				t.Errorf("window %d: the verdict differs from that of all at once:\n%s\nwant\n%s", w, got, want)
 			}
-			if got, want := refusals(last.problems), refusals(whole.problems); !slices.Equal(got, want) || len(got) > 1 || len(got) == 1 != (w >= bad) {
+			if got, want := refusals(last.Problems), refusals(whole.problems); !slices.Equal(got, want) || len(got) > 1 || len(got) == 1 != (w >= bad) {
 				t.Errorf("window %d: problems %q, want %q", w, got, want)
 			}
 		}
@@ -161,16 +166,17 @@ func TestFollowingForLong(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "job.jsonl")
 	lines := simulated(t, "--ranks", "16", "--windows", "700", "--steps", "2", "--fault", "data")
 	inWatch(t, func(p *program, c *cli.Context) error {
-		f, err := p.newFollowing(c)
+		o, err := p.liveVerdicts(c)
 		if err != nil {
 			return err
 		}
+		f := live.New(o)
 		var last *diagnose.RunVerdict
 		for n := ranks; n <= len(lines); n = min(n+20*ranks, max(len(lines), n+1)) {
 			if err := os.WriteFile(path, slices.Concat(lines[:n]...), 0o600); err != nil {
 				return err
 			}
-			if _, err := f.look(c.Context, func(x change) error { last = &x.verdict.RunVerdict; return x.err }); err != nil {
+			if _, err := f.Look(c.Context, func(x live.Change) error { last = &x.Verdict.RunVerdict; return x.Err }); err != nil {
 				return err
 			}
 		}
@@ -178,19 +184,19 @@ func TestFollowingForLong(t *testing.T) {
 		for _, e := range last.Earlier {
 			before += e.Windows
 		}
-		if kept+before != windows || kept*ranks > 2*recentWindows || before == 0 {
+		if kept+before != windows || kept*ranks > 2*2048 || before == 0 {
 			t.Errorf("%d windows are kept and %d before them, of %d", kept, before, windows)
 		}
-		u := f.units[f.of[last.Run]]
 		read := 0
-		if _, err := f.again(u, func(auto.Item) error { read++; return nil }); err != nil {
+		again, _, err := f.Anew(c.Context, last.Run, func(trace.Recording) error { read++; return nil })
+		if err != nil {
 			return err
+		}
+		if !slices.EqualFunc(again.Runs[0].Earlier, last.Earlier, func(a, b diagnose.Stretch) bool { return a.First == b.First && a.Windows == b.Windows }) {
+			t.Errorf("before them are %v, want %v", again.Runs[0].Earlier, last.Earlier)
 		}
 		if read != kept && read != kept+1 { // the first account may begin in the window before
 			t.Errorf("%d windows were read again, of %d that are kept", read, kept)
-		}
-		if m := u.live.marks; len(m) == 0 || len(m) > 2*recentWindows/betweenMarks+1 || m[0].read[last.Run] < int64(before) {
-			t.Errorf("%d marks, the first after step %v: all is read again from there", len(m), m)
 		}
 		return nil
 	}, filepath.Dir(path))
@@ -211,19 +217,21 @@ func TestFollowingSlowly(t *testing.T) {
 	lines := slices.Collect(bytes.Lines(text))
 	ranks := len(lines) / 5
 	inWatch(t, func(_ *program, c *cli.Context) error {
-		f, err := newProgram(nil, io.Discard, io.Discard).newFollowing(c)
+		o, err := newProgram(nil, io.Discard, io.Discard).liveVerdicts(c)
 		if err != nil {
 			return err
 		}
 		var read []int
+		n := 0
+		o.See = func(auto.Item) { n++ }
+		f := live.New(o)
 		for windows := range 5 {
-			n := 0
-			f.see = func(auto.Item) { n++ }
+			n = 0
 			if err := os.WriteFile(path, slices.Concat(lines[:(windows+1)*ranks]...), 0o600); err != nil {
 				return err
 			}
-			for range 2 * quietLooks {
-				if _, err := f.look(c.Context, func(x change) error { return x.err }); err != nil {
+			for range 20 {
+				if _, err := f.Look(c.Context, func(x live.Change) error { return x.Err }); err != nil {
 					return err
 				}
 			}
@@ -234,33 +242,6 @@ func TestFollowingSlowly(t *testing.T) {
 		}
 		return nil
 	}, filepath.Dir(path))
-}
-
-// TestBound: accounts are dropped of the runs that grew longest ago, and never of the last.
-func TestBound(t *testing.T) {
-	unit := func(kept, used int) *followedUnit { return &followedUnit{live: &live{kept: kept, used: used}} }
-	for name, c := range map[string]struct {
-		units []*followedUnit // the last was judged last
-		want  []bool          // whose accounts are left
-	}{
-		"all fit":               {[]*followedUnit{unit(mostLive/2, 1), unit(mostLive/2, 2)}, []bool{true, true}},
-		"the oldest goes":       {[]*followedUnit{unit(mostLive/2, 2), unit(mostLive/2, 1), unit(mostLive/2, 3)}, []bool{true, false, true}},
-		"all grew at this look": {[]*followedUnit{unit(mostLive, 3), unit(mostLive, 3)}, []bool{false, true}},
-		"the last alone":        {[]*followedUnit{unit(2*mostLive, 3)}, []bool{true}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			f := &following{units: map[string]*followedUnit{}, looks: 3}
-			for i, u := range c.units {
-				f.units[string(rune('a'+i))] = u
-			}
-			f.bound(c.units[len(c.units)-1])
-			for i, u := range c.units {
-				if (u.live != nil) != c.want[i] {
-					t.Errorf("unit %d: accounts left: %t, want %t", i, u.live != nil, c.want[i])
-				}
-			}
-		})
-	}
 }
 
 // TestFollowingFolders: files of one run that only reading shows, files that go and
@@ -282,22 +263,29 @@ func TestFollowingFolders(t *testing.T) {
 	}
 	put("x/job.csv", table("0"))
 	inWatch(t, func(p *program, c *cli.Context) error {
-		f, err := p.newFollowing(c)
+		o, err := p.liveVerdicts(c)
 		if err != nil {
 			return err
 		}
+		f := live.New(o)
+		runs := map[string][]string{} // by unit
+		note := func(x live.Change) error {
+			delete(runs, x.Key)
+			if x.Verdict != nil {
+				for i := range x.Verdict.Runs {
+					runs[x.Key] = append(runs[x.Key], x.Verdict.Runs[i].Run)
+				}
+			}
+			return nil
+		}
 		expect := func(what string, want ...string) {
 			t.Helper()
-			for range mostRestless {
-				if _, err := f.look(c.Context, func(change) error { return nil }); err != nil {
+			for range 5 {
+				if _, err := f.Look(c.Context, note); err != nil {
 					t.Fatal(err)
 				}
 			}
-			var got []string
-			for run := range f.of {
-				got = append(got, run)
-			}
-			if slices.Sort(got); !slices.Equal(got, want) {
+			if got := slices.Sorted(slices.Values(slices.Concat(slices.Collect(maps.Values(runs))...))); !slices.Equal(got, want) {
 				t.Errorf("%s: runs %q, want %q", what, got, want)
 			}
 		}
@@ -318,17 +306,17 @@ func TestFollowingFolders(t *testing.T) {
 func TestLight(t *testing.T) {
 	inWatch(t, func(p *program, c *cli.Context) error {
 		gist := func(light bool) (out []string) {
-			f, err := p.newFollowing(c)
+			o, err := p.liveVerdicts(c)
 			if err != nil {
 				t.Fatal(err)
 			}
-			f.light = light
-			_, err = f.look(c.Context, func(x change) error {
-				for i := range x.verdict.Runs {
-					r := &x.verdict.Runs[i]
+			o.Light = light
+			_, err = live.New(o).Look(c.Context, func(x live.Change) error {
+				for i := range x.Verdict.Runs {
+					r := &x.Verdict.Runs[i]
 					out = append(out, strings.Join([]string{r.Run, gist(r), report.Headline(r)}, ": "))
 				}
-				return x.err
+				return x.Err
 			})
 			if err != nil {
 				t.Fatal(err)

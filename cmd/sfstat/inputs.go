@@ -217,6 +217,7 @@ func (p *program) readFrom(c *cli.Context, what reading, each func(auto.Item) er
 		in.problems = append(in.problems, report.Problem{Path: problem.Path, Err: problem.Err})
 	}
 	if what.unit != nil {
+		p.sayRefused(c, in.problems)
 		return in, nil
 	}
 	if err := choose.found(n + len(bad)); err != nil {
@@ -246,14 +247,19 @@ func (p *program) tell(c *cli.Context, in inputs, items int) error {
 	}
 	_, onTerminal := terminal(p.destination(c))
 	if items == 0 || !onTerminal || c.String("format") != report.Text.String() {
-		for _, line := range refusals(in.problems) {
-			p.say("%s: %s", prefix(c.Command.Name), line)
-		}
+		p.sayRefused(c, in.problems)
 	}
 	if items == 0 {
 		return badInput(errors.New("nothing in any input"))
 	}
 	return nil
+}
+
+// sayRefused says which inputs are not read to their end.
+func (p *program) sayRefused(c *cli.Context, problems []report.Problem) {
+	for _, line := range refusals(problems) {
+		p.say("%s: %s", prefix(c.Command.Name), line)
+	}
 }
 
 // refusals are the refusals of inputs, a line each; whole files refused for one
@@ -286,6 +292,16 @@ func ofWindow(w *trace.Window, err error) error {
 		return nil
 	}
 	return badInput(fmt.Errorf("run %q, window %d: %w", w.Run, w.Index, err))
+}
+
+// recordings hands the recordings of an item to each, and says which an error is about.
+func recordings(item auto.Item, each func(trace.Recording) error) error {
+	for _, r := range item.Recordings() {
+		if err := each(r); err != nil {
+			return ofRecording(r, item, err)
+		}
+	}
+	return nil
 }
 
 // ofRecording says which recording an error is about.

@@ -38,14 +38,7 @@ func (p *program) report(c *cli.Context) error {
 		if pages.Limits, err = benchmarks(c); err != nil {
 			return nil, err
 		}
-		return func(item auto.Item) error {
-			for _, r := range item.Recordings() {
-				if err := pages.Add(r); err != nil {
-					return ofRecording(r, item, err)
-				}
-			}
-			return nil
-		}, nil
+		return func(item auto.Item) error { return recordings(item, pages.Add) }, nil
 	})
 	if err != nil {
 		return err

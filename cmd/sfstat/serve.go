@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -16,9 +17,11 @@ import (
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
+	"github.com/sfstat/sfstat/live"
 	"github.com/sfstat/sfstat/page"
 	"github.com/sfstat/sfstat/page/serve"
 	"github.com/sfstat/sfstat/report"
+	"github.com/sfstat/sfstat/trace"
 )
 
 func (p *program) serveCommand() *cli.Command {
@@ -58,7 +61,7 @@ func (p *program) serve(c *cli.Context) error {
 	case c.Int("metrics-runs") < 0:
 		return badUsage("--metrics-runs is %d, expected 0 or more", c.Int("metrics-runs"))
 	}
-	f, err := p.newFollowing(c)
+	o, err := p.liveVerdicts(c)
 	if err != nil {
 		return err
 	}
@@ -69,8 +72,9 @@ func (p *program) serve(c *cli.Context) error {
 	defer listener.Close()
 	p.windsDown.Store(true)
 	p.err = &once{w: p.err, seen: map[string]bool{}}
-	s := serving{p: p, c: c, files: f, runs: make(map[string][]serve.Run), when: recorded{}, asked: capturing{}}
-	f.light, f.see = true, s.when.see
+	s := serving{p: p, c: c, runs: make(map[string][]serve.Run), when: recorded{}, asked: capturing{}}
+	o.Light, o.See = true, s.when.see
+	s.o, s.files = o, live.New(o)
 	s.server = serve.New(serve.Options{Version: thisBuild().Version, MetricsRuns: c.Int("metrics-runs"), Hosts: listed(c, "host"), Page: s.page, JSON: s.json})
 	return s.until(listener, s.work)
 }
@@ -80,7 +84,8 @@ type serving struct {
 	p      *program
 	c      *cli.Context
 	server *serve.Server
-	files  *following
+	o      live.Options
+	files  *live.Follower
 	asked  capturing
 
 	refused []auto.Problem         // at the last look
@@ -116,7 +121,7 @@ func (s *serving) until(listener net.Listener, work func(context.Context) error)
 // work looks at the files until the context ends, or finds nothing at first that can be read.
 func (s *serving) work(ctx context.Context) error {
 	for begun := false; ; begun = true {
-		n, err := s.files.look(ctx, s.judged)
+		n, err := s.files.Look(ctx, s.judged)
 		if err == nil && !begun {
 			err = s.unreadable()
 		}
@@ -138,14 +143,14 @@ func (s *serving) work(ctx context.Context) error {
 // relist reports whether others than before cannot be looked at.
 func (s *serving) relist() bool {
 	before := s.refused
-	s.refused = s.files.files.Refused
+	s.refused = s.files.Refused()
 	return !slices.EqualFunc(s.refused, before, func(a, b auto.Problem) bool { return a.Path == b.Path && a.Err.Error() == b.Err.Error() })
 }
 
 // missing is why a path that was named cannot be looked at; "" where all can.
 func (s *serving) missing() string {
 	for _, p := range s.refused {
-		if slices.Contains(s.files.names, p.Path) {
+		if slices.Contains(s.o.Paths, p.Path) {
 			return oneLine(p.Err)
 		}
 	}
@@ -154,41 +159,37 @@ func (s *serving) missing() string {
 
 // unreadable is the error where there are inputs, and all are refused.
 func (s *serving) unreadable() error {
-	if len(s.files.of) > 0 {
+	refused := s.files.Inputs().Problems
+	if len(s.runs) > 0 || len(refused) == 0 {
 		return nil
 	}
-	for _, u := range s.files.units {
-		if list := u.refused(); len(list) > 0 {
-			return badInput(list[0].Err)
-		}
-	}
-	return nil
+	return badInput(refused[0].Err)
 }
 
 // showEvery is how often what is read for the first time is shown, at most.
 const showEvery = 500 * time.Millisecond
 
 // judged takes up what was judged of a unit.
-func (s *serving) judged(x change) error {
+func (s *serving) judged(x live.Change) error {
 	switch {
-	case x.gone:
-		for i := range s.runs[x.key] {
-			delete(s.when, s.runs[x.key][i].Name)
+	case x.Gone:
+		for i := range s.runs[x.Key] {
+			delete(s.when, s.runs[x.Key][i].Name)
 		}
-		delete(s.runs, x.key)
-	case x.err != nil: // which the index lists
-		delete(s.runs, x.key)
-		s.p.remark(s.c, "%s: %s", prefix(s.c.Command.Name), oneLine(x.err))
+		delete(s.runs, x.Key)
+	case x.Err != nil: // which the index lists
+		delete(s.runs, x.Key)
+		s.p.remark(s.c, "%s: %s", prefix(s.c.Command.Name), oneLine(x.Err))
 	default:
-		s.p.capture(s.c, s.asked, x.judgement)
+		s.p.capture(s.c, s.asked, s.p.judged(s.c, &x))
 		s.version++
-		delete(s.runs, x.key)
-		for i := range x.verdict.Runs {
-			s.runs[x.key] = append(s.runs[x.key], s.summary(&x.verdict.Runs[i]))
+		delete(s.runs, x.Key)
+		for i := range x.Verdict.Runs {
+			s.runs[x.Key] = append(s.runs[x.Key], s.summary(&x.Verdict.Runs[i]))
 		}
 	}
-	if x.done < x.all && time.Since(s.shown) >= showEvery {
-		s.show(x.done, x.all)
+	if x.Done < x.All && time.Since(s.shown) >= showEvery {
+		s.show(x.Done, x.All)
 	}
 	return nil
 }
@@ -196,11 +197,21 @@ func (s *serving) judged(x change) error {
 // show serves what is known by now.
 func (s *serving) show(read, of int) {
 	s.shown = time.Now()
-	r := serve.Recorded{Problems: s.files.problems(), Read: read, Of: of}
+	r := serve.Recorded{Problems: s.problems(), Read: read, Of: of}
 	for _, runs := range s.runs {
 		r.Runs = append(r.Runs, runs...)
 	}
 	s.server.Show(r)
+}
+
+// problems are what is refused, and what is no input.
+func (s *serving) problems() []report.Problem {
+	in := s.files.Inputs()
+	for _, x := range s.files.Refused() {
+		in.Problems = append(in.Problems, report.Problem{Path: x.Path, Err: x.Err})
+	}
+	slices.SortStableFunc(in.Problems, func(a, b report.Problem) int { return strings.Compare(a.Path, b.Path) })
+	return append(in.Problems, passedOver(s.o.Paths, in.Read)...)
 }
 
 func (s *serving) summary(v *diagnose.RunVerdict) serve.Run {
@@ -222,8 +233,8 @@ func (s *serving) summary(v *diagnose.RunVerdict) serve.Run {
 
 // page makes the page of a run from its files.
 func (s *serving) page(ctx context.Context, run string) ([]byte, error) {
-	pages := page.New(s.files.o.Frontier)
-	pages.Limits = s.files.o.Benchmarks
+	pages := page.New(s.o.Diagnosis.Frontier)
+	pages.Limits = s.o.Diagnosis.Benchmarks
 	j, err := s.anew(ctx, run, pages)
 	if err != nil {
 		return nil, err
@@ -258,9 +269,12 @@ func (s *serving) json(ctx context.Context, run string) ([]byte, error) {
 
 // together judges all runs, as sfstat diagnose does. That they are too many may show only
 // while they are read.
-func (s *serving) together() (*judgement, error) {
-	s.files.mu.Lock()
-	defer s.files.mu.Unlock()
+func (s *serving) together() (j *judgement, err error) {
+	s.files.Between(func() { j, err = s.all() })
+	return j, err
+}
+
+func (s *serving) all() (*judgement, error) {
 	n := 0
 	for _, runs := range s.runs {
 		for i := range runs {
@@ -288,38 +302,12 @@ func (s *serving) together() (*judgement, error) {
 // anew judges one run with all engines. What is read of it goes to its page too, if
 // that is not nil.
 func (s *serving) anew(ctx context.Context, run string, pages *page.Builder) (*judgement, error) {
-	f := s.files
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	u := f.units[f.of[run]]
-	if u == nil || u.judged == nil {
-		return nil, errors.New("its files are being read")
+	see := func(trace.Recording) error { return nil }
+	if pages != nil {
+		see = pages.Add
 	}
-	s.p.outputs.forget()
-	of := diagnose.New(f.o)
-	in, err := f.again(u, func(item auto.Item) error {
-		for _, r := range item.Recordings() {
-			if item.Telemetry == nil && r.RunName() != run {
-				continue
-			}
-			if err := of.Add(r); err != nil {
-				return ofRecording(r, item, err)
-			}
-			if pages == nil {
-				continue
-			}
-			if err := pages.Add(r); err != nil {
-				return ofRecording(r, item, err)
-			}
-		}
-		return ctx.Err()
-	})
-	v := of.Verdict()
-	v.Earlier = u.begins[run].earlier
-	for i := range v.Runs {
-		v.Runs[i].Earlier = v.Earlier
-	}
-	return &judgement{in, v}, err
+	v, in, err := s.files.Anew(ctx, run, see)
+	return &judgement{inputs{in.Read, in.Problems}, v}, err
 }
 
 // recorded is when each run was recorded last: what its windows say, or else its file.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/sfstat/sfstat/live"
 	"github.com/sfstat/sfstat/page/serve"
 )
 
@@ -112,11 +113,11 @@ func TestTogether(t *testing.T) {
 			t.Fatalf("exit code %d", code)
 		}
 		inWatch(t, func(p *program, c *cli.Context) error {
-			f, err := p.newFollowing(c)
+			o, err := p.liveVerdicts(c)
 			if err != nil {
 				return err
 			}
-			s := serving{p: p, c: c, files: f}
+			s := serving{p: p, c: c, o: o, files: live.New(o)}
 			if _, err := s.json(c.Context, ""); !errors.Is(err, want) {
 				t.Errorf("%s windows: error %v, want %v", windows, err, want)
 			}

@@ -18,6 +18,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/live"
 	"github.com/sfstat/sfstat/report"
 )
 
@@ -47,13 +48,13 @@ func (p *program) watch(c *cli.Context) error {
 	if every < 10*time.Millisecond {
 		return badUsage("--every is %v, expected 10ms or more", every)
 	}
-	f, err := p.newFollowing(c)
+	o, err := p.liveVerdicts(c)
 	if err != nil {
 		return err
 	}
 	p.err = &once{w: p.err, seen: map[string]bool{}}
 	w := watching{p: p, c: c, seen: followed{}, asked: capturing{}, failed: badInput(errors.New("nothing in any input"))}
-	if err := f.follow(c.Context, every, c.Duration("idle"), w.judged); err != nil {
+	if err := live.New(o).Follow(c.Context, every, c.Duration("idle"), w.judged); err != nil {
 		return err
 	}
 	return w.failed
@@ -90,27 +91,29 @@ func (o *once) Write(b []byte) (int, error) {
 }
 
 // judged says what is new of a unit. What cannot be read now may be read the next time.
-func (w *watching) judged(x change) error {
+func (w *watching) judged(x live.Change) error {
 	switch {
-	case x.gone:
+	case x.Gone:
 		return nil
-	case x.err != nil:
+	case x.Err != nil:
 		if w.failed != nil {
-			w.failed = x.err
+			w.failed = badInput(x.Err)
 		}
-		w.p.remark(w.c, "%s: %s", prefix(w.c.Command.Name), oneLine(x.err))
+		w.p.remark(w.c, "%s: %s", prefix(w.c.Command.Name), oneLine(x.Err))
 		return nil
-	case len(x.verdict.Runs) == 0:
+	}
+	j := w.p.judged(w.c, &x)
+	if len(x.Verdict.Runs) == 0 {
 		return nil
 	}
 	w.failed = nil
-	w.p.capture(w.c, w.asked, x.judgement)
-	for _, n := range w.seen.news(x.verdict) {
-		if err := w.tell(x.judgement, n); err != nil {
+	w.p.capture(w.c, w.asked, j)
+	for _, n := range w.seen.news(x.Verdict) {
+		if err := w.tell(j, n); err != nil {
 			return err
 		}
 	}
-	return failOnVerdict(w.c, x.verdict)
+	return failOnVerdict(w.c, x.Verdict)
 }
 
 // tell writes a line for each new window of a run, and its screen if its verdict

@@ -24,7 +24,7 @@ const module = "github.com/sfstat/sfstat"
 //
 // What computes for commands of the evaluation is below report, which presents
 // it; the programs of the evaluation, which call commands' parts, are above.
-var layers = []string{"cmd", "bench", "fixtures", "eval", "page", "sample", "batch", "report", "batch/findings", "eval/overhead", "eval/crosscheck", "eval/detectability", "plots", "diagnose", "ingest/auto", "archive", "ingest", "engine", "internal", "trace", "recorder"}
+var layers = []string{"cmd", "bench", "fixtures", "eval", "page", "sample", "live", "batch", "report", "batch/findings", "eval/overhead", "eval/crosscheck", "eval/detectability", "plots", "diagnose", "ingest/auto", "archive", "ingest", "engine", "internal", "trace", "recorder"}
 
 // rule says what packages under a folder may import of ours, by folder. The
 // first rule that matches counts. A package may always import what lies under
@@ -61,6 +61,7 @@ var rules = []rule{
 	{of: "eval/detectability", may: []string{"trace", "engine", "diagnose"}, pure: true},
 	{of: "batch/findings", may: []string{"trace", "engine", "diagnose"}, pure: true},
 	{of: "batch", may: []string{"trace", "engine", "diagnose", "ingest", "batch/findings", "internal"}},
+	{of: "live", may: []string{"trace", "diagnose", "ingest", "archive", "report"}},
 	{of: "report", may: []string{"trace", "engine", "diagnose", "batch/findings", "eval/overhead", "eval/crosscheck", "eval/detectability"}, pure: true},
 	{of: "page/web", may: []string{"page", "report"}},
 	{of: "page/serve", may: []string{"report", "diagnose"}},

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"github.com/urfave/cli/v2"
+
+	"github.com/sfstat/sfstat/ingest/auto"
+	"github.com/sfstat/sfstat/ingest/auto/follow"
+	"github.com/sfstat/sfstat/live"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// liveInputs reads the flags that decide what is followed, and how it is read.
+func (p *program) liveInputs(c *cli.Context, want auto.Wanted) (o live.Options, err error) {
+	if o.Paths, err = paths(c); err != nil {
+		return o, err
+	}
+	rank, err := rankPattern(c)
+	if err != nil {
+		return o, err
+	}
+	choose, err := newChooser(c)
+	if err != nil {
+		return o, err
+	}
+	o.Select, o.Strict = choose.Selection, c.Bool("strict")
+	o.Read = func(u *follow.Unit, each live.Each) (live.Inputs, error) {
+		p.outputs.forget()
+		in, err := p.readAs(c, reading{names: o.Paths, want: want, rank: rank, unit: u}, func(item auto.Item) error {
+			return recordings(item, func(r trace.Recording) error { return each(item, r) })
+		})
+		return live.Inputs{Read: in.read, Problems: in.problems}, err
+	}
+	return o, nil
+}
+
+// liveVerdicts reads the flags that decide on verdicts too.
+func (p *program) liveVerdicts(c *cli.Context) (live.Options, error) {
+	o, err := p.liveInputs(c, auto.ForVerdict)
+	if err != nil {
+		return o, err
+	}
+	o.Diagnosis, err = p.diagnosis(c)
+	return o, err
+}
+
+// judged is the judgement of a change. What was refused of lines that were appended is said.
+func (p *program) judged(c *cli.Context, x *live.Change) *judgement {
+	p.sayRefused(c, x.Refused)
+	return &judgement{inputs{x.Read, x.Problems}, x.Verdict}
+}

@@ -1,0 +1,235 @@
+package live
+
+import (
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/sfstat/sfstat/archive/partitions"
+	"github.com/sfstat/sfstat/ingest/auto"
+	"github.com/sfstat/sfstat/ingest/auto/follow"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// Archiver keeps an archive up to date with what it follows. Make one with [NewArchiver].
+type Archiver struct {
+	o     Options
+	to    *partitions.Archive
+	files *follow.Files
+	units map[string]*archivedUnit // by key
+	of    map[string]string        // keys, by run
+}
+
+// NewArchiver is an Archiver that has not looked yet.
+func NewArchiver(o Options, to *partitions.Archive) *Archiver {
+	return &Archiver{o: o, to: to, files: follow.New(o.Paths), units: make(map[string]*archivedUnit), of: make(map[string]string)}
+}
+
+// archivedUnit is what is kept of a unit. All that was read of it is in the archive,
+// but for windows that are open, unless it failed.
+type archivedUnit struct {
+	changing
+	tail   follow.Tail
+	whole  bool // what is appended cannot be read alone
+	failed bool // read it from its beginning
+	open   int  // windows that are not archived yet: some ranks have not written them
+}
+
+// Which windows of a look are archived.
+type Which uint8
+
+const (
+	Settled Which = iota // those that all ranks have written, or that others follow
+	All
+)
+
+// errJoined: a unit has a run of another; they are read together from now on.
+var errJoined = errors.New("two units have one run")
+
+// Once archives what is there, and returns how many windows were written.
+func (f *Archiver) Once() (n int, err error) {
+	to := adding{f: f}
+	err = f.read(nil, to.add)
+	n, failed := f.to.Flush()
+	return n, errors.Join(err, to.err(), failed)
+}
+
+// Look archives what is new, and returns how many windows were written. A unit or run that
+// cannot be archived leaves the others alone.
+func (f *Archiver) Look(which Which) (n int, err error) {
+	var failures []error
+	for again := true; again; {
+		again = false
+		units := f.files.Look()
+		f.drop(units)
+		for _, now := range units {
+			if !f.due(now, which) {
+				continue
+			}
+			u := f.units[now.Key]
+			err := f.archive(u, now, which)
+			written, unwritten := f.to.Flush() // before what was read of it counts as archived
+			n += written
+			if errors.Is(err, errJoined) {
+				again, err = true, nil
+			}
+			if err = errors.Join(err, unwritten); err != nil {
+				u.failed = true
+				failures = append(failures, err)
+			}
+		}
+	}
+	for _, p := range f.files.Refused {
+		failures = append(failures, p.Err)
+	}
+	f.to.Forget(func(run string) bool {
+		u := f.units[f.of[run]]
+		return u == nil || u.still > quietLooks
+	})
+	return n, errors.Join(failures...)
+}
+
+// drop forgets units that are not there any more.
+func (f *Archiver) drop(now []*follow.Unit) {
+	for _, key := range gone(f.units, now) {
+		delete(f.units, key)
+	}
+	maps.DeleteFunc(f.of, func(_, key string) bool { return f.units[key] == nil })
+}
+
+// due reports whether a unit is to be read: it has changed, or has been still for long
+// and has windows that are not archived. A new one that may be half written waits for a look.
+func (f *Archiver) due(now *follow.Unit, which Which) bool {
+	u := f.units[now.Key]
+	if u == nil {
+		u = &archivedUnit{changing: changing{seen: now}}
+		f.units[now.Key] = u
+		return now.Plain() || which == All
+	}
+	switch {
+	case u.due(now):
+		return true
+	case which == All:
+		return u.open > 0 || u.failed || !now.Same(u.read)
+	}
+	return u.still == quietLooks && (u.open > 0 || u.failed)
+}
+
+// archive adds what is new of a unit to the archive. Where its files have been still
+// for long, that is all of it.
+func (f *Archiver) archive(u *archivedUnit, now *follow.Unit, which Which) error {
+	if u.read != nil && now.Same(u.read) {
+		which = All
+	}
+	goesOn := u.read != nil && now.Grown(u.read) && !u.failed
+	if !goesOn {
+		if u.read != nil {
+			maps.DeleteFunc(f.of, func(_, key string) bool { return key == now.Key })
+		}
+		u.tail, u.whole, u.failed = follow.Tail{}, !now.Plain(), false
+	}
+	u.readAs(now)
+	to := adding{f: f, key: now.Key}
+	for !u.whole && !to.joined {
+		if f.appended(u, now, which, to.add) == nil {
+			return to.err()
+		}
+		u.whole, u.tail, goesOn = !goesOn, follow.Tail{}, false // from the beginning, and then as a whole
+	}
+	var err error
+	if !to.joined {
+		err = f.wholly(u, now, which, to.add)
+	}
+	if to.joined {
+		return errJoined
+	}
+	return errors.Join(err, to.err())
+}
+
+// adding is windows of a unit on their way into the archive.
+type adding struct {
+	f       *Archiver
+	key     string
+	refused map[string]error // by run
+	joined  bool             // a run is another unit's
+}
+
+func (a *adding) add(w *trace.Window) error {
+	if a.joined = a.f.claim(a.key, w.Run); a.joined {
+		return errJoined
+	}
+	if a.refused[w.Run] != nil {
+		return nil
+	}
+	if err := a.f.to.Add(w); err != nil {
+		if a.refused == nil {
+			a.refused = make(map[string]error)
+		}
+		a.refused[w.Run] = err
+	}
+	return nil
+}
+
+// err is why windows were refused.
+func (a *adding) err() error {
+	var all []error
+	for _, run := range slices.Sorted(maps.Keys(a.refused)) {
+		all = append(all, a.refused[run])
+	}
+	return errors.Join(all...)
+}
+
+// claim notes whose a run is. It reports whether it is another's: then the two are
+// joined, and read together from their beginnings.
+func (f *Archiver) claim(key, run string) (joined bool) {
+	other, taken := f.of[run]
+	if taken && other != key {
+		f.files.Join(other, key)
+		f.units[other].read, f.units[key].read = nil, nil
+		return true
+	}
+	f.of[run] = key
+	return false
+}
+
+// appended adds what was appended to packets.
+func (f *Archiver) appended(u *archivedUnit, now *follow.Unit, which Which, add func(*trace.Window) error) error {
+	if err := f.o.windows(u.tail.Read, now, add); err != nil {
+		return err
+	}
+	if u.open = u.tail.Open; u.open == 0 || which == Settled {
+		return nil
+	}
+	u.open = 0
+	return f.o.windows(u.tail.Rest, now, add)
+}
+
+// wholly adds the windows of a unit from its beginning.
+func (f *Archiver) wholly(u *archivedUnit, now *follow.Unit, which Which, add func(*trace.Window) error) error {
+	open := make(map[string]*trace.Window) // the last of each run, if ranks are missing
+	err := f.read(now, func(w *trace.Window) error {
+		if last := open[w.Run]; last != nil {
+			if err := add(last); err != nil {
+				return err
+			}
+		}
+		if delete(open, w.Run); which == Settled && len(w.Missing()) > 0 {
+			open[w.Run] = w
+			return nil
+		}
+		return add(w)
+	})
+	u.open = len(open)
+	return err
+}
+
+// read hands on the windows of a unit, or of all that is there.
+func (f *Archiver) read(u *follow.Unit, each func(*trace.Window) error) error {
+	_, err := f.o.Read(u, func(item auto.Item, r trace.Recording) error {
+		if w, ok := r.(*trace.Window); ok {
+			return each(w)
+		}
+		return nil
+	})
+	return err
+}

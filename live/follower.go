@@ -1,0 +1,290 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/ingest/auto"
+	"github.com/sfstat/sfstat/ingest/auto/follow"
+	"github.com/sfstat/sfstat/report"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// Follower judges runs. Make one with [New].
+type Follower struct {
+	o     Options
+	files *follow.Files
+	units map[string]*judgedUnit // by key
+	of    map[string]string      // keys, by run
+	looks int
+	mu    sync.Mutex // of units and of
+}
+
+// New is a Follower that has not looked yet.
+func New(o Options) *Follower {
+	return &Follower{o: o, files: follow.New(o.Paths), units: make(map[string]*judgedUnit), of: make(map[string]string)}
+}
+
+// judgedUnit is what is kept of a unit.
+type judgedUnit struct {
+	changing
+	session *session
+	runs    []string
+	begins  map[string]beginning // of what its verdict is on, by run; those of all windows have none
+	Inputs
+}
+
+// Change is a unit that was judged.
+type Change struct {
+	Key     string
+	Verdict *diagnose.Verdict // nil where Err is set or Gone
+	Inputs
+	Refused   []report.Problem // by the lines appended, beside earlier ones; nil if none is new
+	Err       error            // why it cannot be judged
+	Gone      bool             // it is there no more
+	Done, All int              // units of this look, this one included
+}
+
+// Follow looks every so often until that fails, the context ends or, unless idle is 0,
+// nothing happens for so long.
+func (f *Follower) Follow(ctx context.Context, every, idle time.Duration, each func(Change) error) error {
+	for changed := time.Now(); ; {
+		before := len(f.units)
+		n, err := f.Look(ctx, each)
+		switch {
+		case err != nil:
+			return err
+		case n > 0 || f.unsettled() || len(f.units) != before:
+			changed = time.Now()
+		case idle > 0 && time.Since(changed) >= idle:
+			return f.finish(each)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(every):
+		}
+	}
+}
+
+// unsettled reports whether something has changed that waits for the next look.
+func (f *Follower) unsettled() bool {
+	for _, u := range f.units {
+		if u.restless > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// finish judges the windows that some ranks have not written as they are.
+func (f *Follower) finish(each func(Change) error) error {
+	for _, key := range slices.Sorted(maps.Keys(f.units)) {
+		if u := f.units[key]; u.session != nil && u.session.tail.Open > 0 {
+			if err := each(f.whole(u, u.read)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Look judges what has changed and hands it to each, as what is gone. It returns how many
+// units that were.
+func (f *Follower) Look(ctx context.Context, each func(Change) error) (n int, err error) {
+	f.looks++
+	for again := true; again; {
+		due, gone, err := f.sift(each)
+		n += gone
+		if err != nil {
+			return n, err
+		}
+		again = false
+		for i, now := range due {
+			if ctx.Err() != nil {
+				return n, ctx.Err()
+			}
+			n++
+			joined, err := f.one(now, func(x Change) error {
+				x.Done, x.All = i+1, len(due)
+				return each(x)
+			})
+			if err != nil {
+				return n, err
+			}
+			again = again || joined
+		}
+	}
+	return n, nil
+}
+
+// sift lists the units to judge.
+func (f *Follower) sift(each func(Change) error) (due []*follow.Unit, gone int, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	units := f.files.Look()
+	if gone, err = f.drop(units, each); err != nil {
+		return nil, gone, err
+	}
+	return slices.DeleteFunc(units, func(u *follow.Unit) bool { return !f.due(u) }), gone, nil
+}
+
+// one judges a unit and hands it on, unless another has one of its runs: then they are
+// joined, and judged together at once.
+func (f *Follower) one(now *follow.Unit, each func(Change) error) (joined bool, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	x := f.judge(f.units[now.Key], now)
+	if f.claim(&x) {
+		return true, nil
+	}
+	return false, each(x)
+}
+
+// due reports whether a unit is to be judged: it is new or has changed, or has been still
+// for long and has windows that some ranks have not written.
+func (f *Follower) due(now *follow.Unit) bool {
+	u := f.units[now.Key]
+	if u == nil {
+		f.units[now.Key] = &judgedUnit{}
+		return true
+	}
+	return u.due(now) || u.session != nil && u.session.tail.Open > 0 && u.still == quietLooks
+}
+
+// claim notes whose the runs of a unit are. It reports whether another has one of them: then the two are joined.
+func (f *Follower) claim(x *Change) (joined bool) {
+	if x.Verdict == nil {
+		return false
+	}
+	u := f.units[x.Key]
+	f.release(x.Key, u)
+	for i := range x.Verdict.Runs {
+		name := x.Verdict.Runs[i].Run
+		if other, taken := f.of[name]; taken && f.units[other] != nil {
+			f.files.Join(other, x.Key)
+			f.units[other].read, u.read, joined = nil, nil, true
+			continue
+		}
+		f.of[name] = x.Key
+		u.runs = append(u.runs, name)
+	}
+	return joined
+}
+
+func (f *Follower) release(key string, u *judgedUnit) {
+	for _, name := range u.runs {
+		if f.of[name] == key {
+			delete(f.of, name)
+		}
+	}
+	u.runs = nil
+}
+
+// drop forgets units that are not there any more.
+func (f *Follower) drop(now []*follow.Unit, each func(Change) error) (n int, err error) {
+	for _, key := range gone(f.units, now) {
+		n++
+		f.release(key, f.units[key])
+		delete(f.units, key)
+		if err := each(Change{Key: key, Gone: true}); err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+// whole reads a unit from its beginning.
+func (f *Follower) whole(u *judgedUnit, now *follow.Unit) Change {
+	u.session, u.begins, u.read, u.seen = nil, nil, now, now
+	s := f.judging(now)
+	in, err := f.o.Read(now, func(item auto.Item, r trace.Recording) error {
+		f.see(item)
+		return s.Add(r)
+	})
+	if err != nil {
+		return u.refuse(now, err)
+	}
+	u.Inputs = in
+	x := Change{Key: now.Key, Inputs: in, Verdict: s.Verdict()}
+	u.begin(x.Verdict)
+	return x
+}
+
+// refuse notes that a unit cannot be judged.
+func (u *judgedUnit) refuse(now *follow.Unit, err error) Change {
+	u.read, u.seen = now, now
+	u.Inputs = Inputs{Problems: []report.Problem{{Path: now.Files[0].Path, Err: err}}}
+	return Change{Key: now.Key, Err: err}
+}
+
+func (f *Follower) see(item auto.Item) {
+	if f.o.See != nil {
+		f.o.See(item)
+	}
+}
+
+// judging is what judges a unit.
+func (f *Follower) judging(u *follow.Unit) *diagnose.Session {
+	o := f.o.Diagnosis
+	if u.Plain() {
+		o.Recent = recentWindows
+	}
+	if f.o.Light && !u.Joined {
+		o.Engines = diagnose.FindingsAlone
+	}
+	return diagnose.New(o)
+}
+
+// Refused are the paths that could not be looked at, the last time.
+func (f *Follower) Refused() []auto.Problem { return f.files.Refused }
+
+// Inputs are those of all units.
+func (f *Follower) Inputs() (all Inputs) {
+	for _, u := range f.units {
+		all.Read = append(all.Read, u.Read...)
+		all.Problems = append(all.Problems, u.Problems...)
+	}
+	slices.SortStableFunc(all.Problems, func(a, b report.Problem) int { return strings.Compare(a.Path, b.Path) })
+	return all
+}
+
+// Between calls do when no unit is being judged.
+func (f *Follower) Between(do func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	do()
+}
+
+// Anew reads again what the verdict on a run is on, and judges it with all engines. What
+// is read of the run goes to see too.
+func (f *Follower) Anew(ctx context.Context, run string, see func(trace.Recording) error) (*diagnose.Verdict, Inputs, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	u := f.units[f.of[run]]
+	if u == nil || u.read == nil {
+		return nil, Inputs{}, errors.New("its files are being read")
+	}
+	s := diagnose.New(f.o.Diagnosis)
+	in, err := f.again(u, func(item auto.Item, r trace.Recording) error {
+		if item.Telemetry == nil && r.RunName() != run {
+			return ctx.Err()
+		}
+		if err := s.Add(r); err != nil {
+			return err
+		}
+		return errors.Join(see(r), ctx.Err())
+	})
+	v := s.Verdict()
+	v.Earlier = u.begins[run].earlier
+	for i := range v.Runs {
+		v.Runs[i].Earlier = v.Earlier
+	}
+	return v, in, err
+}

@@ -1,0 +1,178 @@
+package live
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/ingest/auto"
+	"github.com/sfstat/sfstat/ingest/auto/follow"
+	"github.com/sfstat/sfstat/report"
+	"github.com/sfstat/sfstat/trace"
+)
+
+const (
+	// recentWindows bounds what a verdict is on of a run that is followed (diagnose.Options.Recent).
+	recentWindows = 2048
+	// betweenMarks is how many windows, counted likewise, are read from one mark to the next.
+	betweenMarks = recentWindows / 4
+	// mostLive is of how many windows, counted likewise, the accounts
+	// are kept: those of runs that grew last, and in any case of the last.
+	mostLive = 160_000
+	// longUnit is from which size on, bytes, packets are followed from the first look on, so that what is kept
+	// of them stays small.
+	longUnit = 16 << 20
+)
+
+// beginning is where the windows of a verdict begin that is not on all of a run.
+type beginning struct {
+	step    int64 // as recorded
+	earlier []diagnose.Stretch
+}
+
+// session judges a unit that grows.
+type session struct {
+	of    *diagnose.Session
+	tail  follow.Tail
+	read  map[string]int64 // the last step, by run
+	marks []bookmark       // one at or before the beginning of what is kept, if any is, and those after it
+	since int              // windows since the last mark, counted once for each of their ranks
+	kept  int              // the same of those that the session keeps
+	used  int              // look
+}
+
+// bookmark is how far a unit was read once.
+type bookmark struct {
+	tail follow.Tail
+	read map[string]int64
+}
+
+// judge judges a unit: what was appended to its packets, if that can be told.
+func (f *Follower) judge(u *judgedUnit, now *follow.Unit) Change {
+	goesOn := u.read != nil && now.Grown(u.read) && !now.Same(u.read)
+	u.still, u.restless = 0, 0
+	if !goesOn && (u.read != nil || !now.Plain() || now.Size() < longUnit) {
+		return f.whole(u, now)
+	}
+	if u.session == nil {
+		u.session = &session{of: f.judging(now), tail: follow.Tail{Tolerant: !f.o.Strict}, read: map[string]int64{}}
+	}
+	in, err := f.appended(u.session, now)
+	if err != nil && len(now.Files) == 1 && len(in.Problems) == 1 {
+		u.session.of, u.session.marks = f.judging(now), nil // nothing comes to it any more
+		return u.refuse(now, err)
+	}
+	if err != nil {
+		return f.whole(u, now)
+	}
+	x := Change{Key: now.Key, Inputs: in, Verdict: u.session.of.Verdict()}
+	if len(in.Problems) > len(u.Problems) {
+		x.Refused = in.Problems
+	}
+	u.read, u.seen, u.Inputs = now, now, in
+	u.begin(x.Verdict)
+	f.bound(u)
+	return x
+}
+
+// appended takes what was appended to packets to the session.
+func (f *Follower) appended(s *session, now *follow.Unit) (Inputs, error) {
+	err := f.o.windows(s.tail.Read, now, func(w *trace.Window) error {
+		s.read[w.Run] = lastStep(w)
+		s.since += len(w.Ranks)
+		f.see(auto.Item{Window: w})
+		return s.of.Add(w)
+	})
+	if s.since >= betweenMarks {
+		s.marks, s.since = append(s.marks, bookmark{s.tail.Clone(), maps.Clone(s.read)}), 0
+	}
+	return appendedTo(now, &s.tail), err
+}
+
+func lastStep(w *trace.Window) int64 { return w.FirstStep + int64(w.Steps()) - 1 }
+
+// appendedTo is what is read of a unit of packets.
+func appendedTo(u *follow.Unit, t *follow.Tail) (in Inputs) {
+	for _, path := range u.Paths() {
+		in.Read = append(in.Read, auto.Input{Path: path, Format: auto.Packets})
+	}
+	for _, p := range t.Problems() {
+		in.Problems = append(in.Problems, report.Problem{Path: p.Path, Err: p.Err})
+	}
+	return in
+}
+
+// begin notes where what a verdict is on begins, and drops the marks before that which are
+// of no use.
+func (u *judgedUnit) begin(v *diagnose.Verdict) {
+	u.begins = nil
+	kept := 0
+	for i := range v.Runs {
+		r := &v.Runs[i]
+		for k := range r.Windows {
+			kept += len(r.Windows[k].Main.Ranks)
+		}
+		if len(r.Earlier) == 0 || len(r.Windows) == 0 {
+			continue
+		}
+		if u.begins == nil {
+			u.begins = make(map[string]beginning)
+		}
+		u.begins[r.Run] = beginning{r.Windows[0].Main.FirstStep, r.Earlier}
+	}
+	if s := u.session; s != nil {
+		s.kept = kept
+		for len(s.marks) > 1 && u.precedes(&s.marks[1]) {
+			s.marks = slices.Delete(s.marks, 0, 1)
+		}
+	}
+}
+
+// precedes reports whether a mark is before all that verdicts are on.
+func (u *judgedUnit) precedes(m *bookmark) bool {
+	for run, last := range m.read {
+		if at, ok := u.begins[run]; !ok || last >= at.step {
+			return false
+		}
+	}
+	return true
+}
+
+// again reads what the verdict on a unit is on.
+func (f *Follower) again(u *judgedUnit, each Each) (Inputs, error) {
+	recent := func(item auto.Item, r trace.Recording) error {
+		if w := item.Window; w != nil && lastStep(w) < u.begins[w.Run].step {
+			return nil
+		}
+		return each(item, r)
+	}
+	if s := u.session; u.begins != nil && s != nil && len(s.marks) > 0 && u.precedes(&s.marks[0]) {
+		tail := s.marks[0].tail.Clone()
+		err := f.o.windows(tail.Read, u.read, func(w *trace.Window) error { return recent(auto.Item{Window: w}, w) })
+		return appendedTo(u.read, &tail), err
+	}
+	return f.o.Read(u.read, recent)
+}
+
+// bound drops the sessions that were used longest ago where they keep too much. That of
+// the unit that was judged last stays: to read it anew would take as much.
+func (f *Follower) bound(last *judgedUnit) {
+	last.session.used = f.looks
+	for {
+		total := 0
+		var oldest *judgedUnit
+		for _, u := range f.units {
+			if u.session == nil {
+				continue
+			}
+			total += u.session.kept
+			if u != last && (oldest == nil || u.session.used < oldest.session.used) {
+				oldest = u
+			}
+		}
+		if total <= mostLive || oldest == nil {
+			return
+		}
+		oldest.session = nil
+	}
+}

@@ -44,17 +44,20 @@ func extentOf(m *frontier.Result) [2]int64 {
 
 // usual is what a stage is charged per step on all ranks, ns. It excludes the excess
 // of slow steps over the median, because a few slow steps are not growth of all
-// steps, and charges to single late ranks.
+// steps, and what single ranks take longer than their peers, whether that is charged to
+// them or not.
 func usual(w *frontier.Result, s frontier.Stage) float64 {
 	charged := float64(s.Advance)
 	if s.Gain != nil {
 		charged -= *s.Gain * float64(w.Makespan)
 	}
+	late := int64(0)
 	for i := range w.Culprits {
 		if c := &w.Culprits[i]; w.Stages[c.Stage].Name == s.Name {
-			charged -= float64(c.Explained)
+			late += c.Explained
 		}
 	}
+	charged -= float64(max(late, w.Behind(s)))
 	return max(0, charged) / float64(max(1, w.Steps))
 }
 

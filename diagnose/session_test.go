@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/sfstat/sfstat/diagnose/answer"
@@ -444,6 +445,27 @@ func TestGrowthBetweenWindows(t *testing.T) {
 	first := v.Suspects[0]
 	if first.Kind != KindStage || first.Stage != simulate.StageCallbacks || first.Confidence != evidence.Supported || !slices.Equal(first.Windows, []int64{1}) {
 		t.Errorf("suspect %v in windows %v", show(first), first.Windows)
+	}
+}
+
+// TestGrowthOfOneRank: a stage that grows on one of two ranks is not slow on all, though
+// nobody is charged where no synchronisation point is shown.
+func TestGrowthOfOneRank(t *testing.T) {
+	for seed := range uint64(10) {
+		s := spec(2, 10, seed, simulate.Fault{Family: simulate.OptimizerHost, Delay: 120, Ranks: []int{1}, Windows: []int{2}})
+		s.Schedule.Windows = 3
+		ws := windows(t, s)
+		for _, w := range ws {
+			w.Wall = nil
+			w.Schema.Stages = slices.Clone(w.Schema.Stages)
+			for i, name := range w.Schema.Stages { // no name tells where ranks synchronise
+				w.Schema.Stages[i] = strings.Replace(name, "backward", "compute", 1)
+			}
+		}
+		v := verdictOn(t, ws...)
+		if i := slices.IndexFunc(v.Suspects, func(f Finding) bool { return f.Cause == CauseGrowth }); i >= 0 {
+			t.Errorf("seed %d: suspect %v", seed, show(v.Suspects[i]))
+		}
 	}
 }
 

@@ -22,6 +22,7 @@ func (j *opJudge) verdict() *RunVerdict {
 		t.RunGain = t.Gain
 		t.Excess, t.Step = t.Explained/int64(len(j.Steps)), int64(j.base(t))
 		t.Struck = Struck{Count: len(j.Steps), Of: len(j.Steps), First: j.Steps[0], Last: j.Steps[len(j.Steps)-1], Pattern: PatternConstant}
+		j.strikes(t)
 	}
 	for _, t := range j.theories {
 		j.trust(t)

@@ -48,12 +48,21 @@ func (p *priced) fixed(fixes ...fix) []int64 {
 // delayed is the mean step time, in ns, when some operators start late beside
 // what the fixes leave.
 func (p *priced) delayed(delay []int64, fixes ...fix) float64 {
-	r, err := p.e.v.Model.Replay(whatif.Timeline{Cost: p.fixed(fixes...), Delay: delay})
+	return p.replay(whatif.Timeline{Cost: p.fixed(fixes...), Delay: delay}).Mean
+}
+
+// perStep are the step times with the fixes, in ns.
+func (p *priced) perStep(fixes ...fix) []int64 {
+	return p.replay(whatif.Timeline{Cost: p.fixed(fixes...)}).PerStep
+}
+
+func (p *priced) replay(t whatif.Timeline) whatif.StepTimes {
+	r, err := p.e.v.Model.Replay(t)
 	if err != nil {
 		p.err = cmp.Or(p.err, err)
-		return 0
+		return whatif.StepTimes{}
 	}
-	return r[0].Mean
+	return r[0]
 }
 
 // local reports whether node n is work that its worker does by itself.

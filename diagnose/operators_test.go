@@ -108,7 +108,10 @@ func TestOperatorFaults(t *testing.T) {
 				return s.Kind == KindRank && *s.Rank == 12 && s.Op == "forward-compute" && s.Confidence == evidence.Strong
 			}},
 		{"slow worker now and then", pipeline.Fault{Kind: pipeline.SlowWorker, Where: pipeline.Where{DP: at(1), PP: at(2)}, Size: pipeline.Size{Factor: 3}, When: pipeline.When{Every: 4}},
-			func(s Finding) bool { return s.Kind == KindRank && *s.Rank == 2*4+1 && s.Flagged() }},
+			func(s Finding) bool {
+				return s.Kind == KindRank && *s.Rank == 2*4+1 && s.Flagged() && s.Struck.Count == 3 && s.Struck.Of == 12 && s.Struck.Pattern == PatternIntermittent &&
+					s.Gain > 2*s.RunGain && s.Excess*3 < int64(1.2*float64(s.Explained))
+			}},
 		{"slow operator", pipeline.Fault{Kind: pipeline.SlowOp, Where: pipeline.Where{DP: at(3), PP: at(0), Op: "backward-compute", Seq: at(4)}, Size: pipeline.Size{Delay: 2500}},
 			func(s Finding) bool {
 				return s.Kind == KindOp && *s.Rank == 3 && s.Op == "backward-compute" && *s.Seq == 4 && s.Confidence == evidence.Strong

@@ -55,7 +55,7 @@ func operatorFinding(f *diagnose.Finding) string {
 	switch f.Cause {
 	case diagnose.CauseCompute:
 		times, _ := evidence.Find[evidence.OperatorTimes](f.Evidence)
-		return rank() + " " + operatorTimesWords(times)
+		return rank() + " " + operatorTimesWords(times) + inSteps(f.Struck, times)
 	case diagnose.CauseTransfer:
 		return fmt.Sprintf("the transfer by %s from %s to rank %d is slower than between its peers", f.Op, rank(), receiver(f))
 	case diagnose.CauseLink:
@@ -79,6 +79,21 @@ func operatorFinding(f *diagnose.Finding) string {
 		return "forward and backward compute varies at random on all workers, without a pattern over the microbatches"
 	}
 	return fmt.Sprintf("the operator %s is long intermittently, now on one rank, now on another", f.Op)
+}
+
+// inSteps says of what does not strike every step how many, and which.
+func inSteps(s diagnose.Struck, times evidence.OperatorTimes) string {
+	if s.Pattern != diagnose.PatternIntermittent && s.Pattern != diagnose.PatternWindow {
+		return ""
+	}
+	which := fmt.Sprintf("%s of %s", grouped(int64(s.Count)), grouped(int64(s.Of)))
+	if s.Pattern == diagnose.PatternWindow || s.Last-s.First+1 == int64(s.Count) {
+		which += fmt.Sprintf(" (%s)", stepsWord(s.First, s.Last))
+	}
+	if len(times.In) == 0 {
+		return ", longer in " + which
+	}
+	return " over all steps, because of " + which
 }
 
 // receiver is the rank at the other end of slow transfers.

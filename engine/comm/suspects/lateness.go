@@ -81,33 +81,95 @@ func synchronised(r *comm.Result) (all []int) {
 const parts = 16
 
 // chances is of each rank, where all ranks are alike, the chance that it or any other has most of what is charged in as many
-// of the parts: n·P(Binomial(parts, 1/n) ≥ k), n the ranks of any of points.
+// of the parts. A rank that surely has is left out for the others: two that are late divide the parts.
 func chances(r *comm.Result, points []int) []float64 {
 	there := make([]bool, len(r.Ranks))
-	n := 0
 	for _, i := range points {
 		for _, p := range r.Collectives[i].Parts {
-			if !there[p.Rank] {
-				there[p.Rank], n = true, n+1
-			}
+			there[p.Rank] = true
 		}
 	}
-	wins := make([]int, len(r.Ranks))
-	rounds := min(parts, len(points))
-	for b := range rounds {
-		sums := make([]int64, len(r.Ranks))
-		for at := b * len(points) / rounds; at < (b+1)*len(points)/rounds; at++ {
-			for _, p := range r.Collectives[points[at]].Parts {
-				sums[p.Rank] += p.Own
-			}
-		}
-		if top := slices.Max(sums); top > 0 {
-			wins[slices.Index(sums, top)]++
-		}
-	}
+	sums := ownByPart(r, points)
 	out := make([]float64, len(r.Ranks))
 	for i := range out {
-		out[i] = min(1, float64(n)*student.AtLeast(rounds, wins[i], 1/float64(max(n, 2))))
+		out[i] = 1
+	}
+	for range there {
+		c := chancesAmong(sums, there)
+		least := -1
+		for i, in := range there {
+			if in {
+				out[i] = c[i]
+			}
+			if in && c[i] <= surely && (least < 0 || c[i] < c[least]) {
+				least = i
+			}
+		}
+		if least < 0 {
+			return out
+		}
+		there[least] = false
+	}
+	return out
+}
+
+// ownByPart is what is charged to each rank, [part][rank].
+func ownByPart(r *comm.Result, points []int) [][]int64 {
+	all := make([][]int64, min(parts, len(points)))
+	for b := range all {
+		all[b] = make([]int64, len(r.Ranks))
+		for at := b * len(points) / len(all); at < (b+1)*len(points)/len(all); at++ {
+			for _, p := range r.Collectives[points[at]].Parts {
+				all[b][p.Rank] += p.Own
+			}
+		}
+	}
+	return all
+}
+
+// chancesAmong is of each rank there n·P(Binomial(K, 1/n) ≥ k), n their number and k of how many of K parts it has most:
+// of all parts or, where it is late now and then, of the quarter in which most is charged; twice the lower of both.
+func chancesAmong(sums [][]int64, there []bool) []float64 {
+	type part struct {
+		rank int
+		most int64
+	}
+	n := 0
+	for _, in := range there {
+		if in {
+			n++
+		}
+	}
+	out := make([]float64, len(there))
+	if n < 2 {
+		for i := range out {
+			out[i] = 1
+		}
+		return out
+	}
+	var won []part
+	for _, by := range sums {
+		top := part{rank: -1}
+		for i, x := range by {
+			if there[i] && x > top.most {
+				top = part{i, x}
+			}
+		}
+		won = append(won, top)
+	}
+	slices.SortStableFunc(won, func(a, b part) int { return cmp.Compare(b.most, a.most) })
+	for i := range out {
+		p := 1.0
+		for _, of := range []int{len(won), len(won) / 4} {
+			wins := 0
+			for _, w := range won[:of] {
+				if w.rank == i {
+					wins++
+				}
+			}
+			p = min(p, student.AtLeast(of, wins, 1/float64(n)))
+		}
+		out[i] = min(1, 2*float64(n)*p)
 	}
 	return out
 }

@@ -1,6 +1,8 @@
 package suspects
 
 import (
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -45,6 +47,63 @@ func TestLateOfTwo(t *testing.T) {
 	if l, _ := Latecomers(r); len(l) != 0 {
 		t.Errorf("nine times of sixteen: %+v", l)
 	}
+}
+
+// jobOf is a job of n ranks with 64 collectives ten milliseconds apart; late says by how much of its own a rank arrives
+// late at the k-th, to which noise adds up to 0.3 ms.
+func jobOf(n int, seed uint64, late func(k, rank int) int64) *comm.Result {
+	rng := rand.New(rand.NewPCG(seed, 0))
+	r := &comm.Result{Recorded: &comms.Record{Processes: make([]comms.Process, 1)}, Ranks: make([]comm.Rank, n), Communicators: []parallel.Communicator{{NRanks: n}}}
+	for i := range n {
+		r.Clocks = append(r.Clocks, comm.Clock{Rank: i, Known: true})
+	}
+	for k := range 64 {
+		at := 1 + int64(k)*10_000_000
+		c := comm.Collective{Certain: true, End: at + 9_000_000}
+		for i := range n {
+			own := late(k, i) + rng.Int64N(300_000)
+			c.Parts = append(c.Parts, comm.Part{Rank: i, Start: at + own, End: c.End, Own: own})
+			if at+own > c.Begin {
+				c.Begin, c.Last = at+own, i
+			}
+		}
+		r.Collectives = append(r.Collectives, c)
+	}
+	return r
+}
+
+// A rank that is late in a quarter of the recording is named, and two that are equally late both are.
+func TestLatecomers(t *testing.T) {
+	for name, c := range map[string]struct {
+		n    int
+		late func(k, rank int) int64
+		want []int
+	}{
+		"none":             {4, func(int, int) int64 { return 0 }, nil},
+		"in the last part": {4, func(k, rank int) int64 { return when(rank == 2 && k >= 48, 6_000_000) }, []int{2}},
+		"now and then":     {4, func(k, rank int) int64 { return when(rank == 2 && k/4%4 == 1, 6_000_000) }, []int{2}},
+		"two of eight":     {8, func(_, rank int) int64 { return when(rank == 2 || rank == 5, 4_000_000) }, []int{2, 5}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for seed := range uint64(20) {
+				late, _ := Latecomers(jobOf(c.n, seed, c.late))
+				var got []int
+				for _, l := range late {
+					got = append(got, l.Rank)
+				}
+				if slices.Sort(got); !slices.Equal(got, c.want) {
+					t.Errorf("seed %d: %v late, expected %v", seed, got, c.want)
+				}
+			}
+		})
+	}
+}
+
+func when(late bool, by int64) int64 {
+	if late {
+		return by
+	}
+	return 0
 }
 
 // Of a recording that ends early the rank that is late so far is told, and nobody is blamed; one that is late as often as not is not told.

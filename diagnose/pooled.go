@@ -46,8 +46,11 @@ func (j *judge) jointly(w *frontier.Result, g int) {
 		instead[f] = f.Cause == CauseRotating && f.Stage == c.stage
 		for _, m := range c.members {
 			if f.lateBecauseOf(c.stage, m.Rank) {
+				if len(c.members) == 1 { // overall raises it
+					return
+				}
 				instead[f] = true
-				if f.Confidence >= confidence || len(c.members) == 1 { // of one, overall raises it
+				if f.Confidence >= confidence {
 					called += f.struck
 				}
 			}

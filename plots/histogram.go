@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"image/color"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -28,6 +29,9 @@ type Histogram struct {
 	X      Axis
 	Series []string // beyond eight, colours repeat
 	Panels []HistogramPanel
+	// Layered draws the series as layers without edges, and names the uppermost first: of
+	// many bins side by side the layers matter, and not the bins.
+	Layered bool
 }
 
 // parts are the colours of series that stand on each other. Neighbours differ in lightness.
@@ -52,6 +56,9 @@ func (h Histogram) Draw(w Width) (*Figure, error) {
 	f := figure(w, 0.32*w.length(), panels...)
 	for k, name := range h.Series {
 		f.legend = append(f.legend, entry{short(name), func(c draw.Canvas) { fillBox(c, part(k), c.Rectangle) }})
+	}
+	if h.Layered {
+		slices.Reverse(f.legend)
 	}
 	return f, nil
 }
@@ -116,7 +123,7 @@ func (h Histogram) bars(c draw.Canvas, p *plot.Plot, panel HistogramPanel) {
 				continue
 			}
 			r := vg.Rectangle{Min: vg.Point{X: left, Y: y(below)}, Max: vg.Point{X: right, Y: y(below + v)}}
-			if right-left < narrow { // hardly wider than an edge: without one, and a hair into its neighbour so that nothing shows between
+			if h.Layered || right-left < narrow { // hardly wider than an edge: without one, and a hair into its neighbour so that nothing shows between
 				r.Max.X += hair
 				c.SetColor(part(k))
 				c.Fill(box(r))

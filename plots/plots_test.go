@@ -8,6 +8,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -398,5 +399,34 @@ func TestWorkerLabels(t *testing.T) {
 		if len(ticks) == 0 || len(ticks)*each > length+each {
 			t.Errorf("%d workers have %d labels of %d in %d", n, len(ticks), each, length)
 		}
+	}
+}
+
+// TestLegends: what has no words is in no legend, and layers are named from the top.
+func TestLegends(t *testing.T) {
+	m := Matrix{Rows: []Worker{{Name: "0"}, {Name: "1", Culprit: true}}, Columns: []Worker{{Name: "data"}}, Values: []float64{1, 2}}
+	h := Histogram{Series: []string{"lower", "upper"}, Panels: []HistogramPanel{{Bins: []Bin{{0, 1, []float64{1, 2}}}}}}
+	for _, c := range []struct {
+		name string
+		draw func(Width) (*Figure, error)
+		want []string
+	}{
+		{"a culprit without words", m.Draw, nil},
+		{"bars", h.Draw, []string{"lower", "upper"}},
+		{"layers", Histogram{Series: h.Series, Panels: h.Panels, Layered: true}.Draw, []string{"upper", "lower"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f, err := c.draw(Column)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, e := range f.legend {
+				got = append(got, e.name)
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("legend %q, expected %q", got, c.want)
+			}
+		})
 	}
 }

@@ -117,7 +117,7 @@ func pointer(c draw.Canvas, at vg.Point) {
 
 // foundEntry explains outlines and pointers.
 func (ws workerAxis) foundEntry(what string) []entry {
-	if len(ws.culprits()) == 0 {
+	if what == "" || len(ws.culprits()) == 0 {
 		return nil
 	}
 	return []entry{{what, func(c draw.Canvas) { pointer(c, c.Center()) }}}

@@ -84,7 +84,7 @@ func rankStep(d *frontier.Detail) plots.Matrix {
 
 // shares is the exposed time of each stage, step by step.
 func shares(d *frontier.Detail) plots.Histogram {
-	h := plots.Histogram{X: plots.Axis{Name: "step"}}
+	h := plots.Histogram{X: plots.Axis{Name: "step"}, Layered: true}
 	for s := range d.Stages {
 		h.Series = append(h.Series, d.Stages[s].Name)
 	}

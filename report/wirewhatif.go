@@ -29,7 +29,7 @@ type whatifJSON struct {
 	LastStage  whatif.Effect `json:"m_s"`
 	TopWorkers whatif.Effect `json:"m_w"`
 	TopRanks   []int         `json:"m_w_ranks"`
-	Fixes      []fixJSON     `json:"fixes"`
+	Fixes      []Fix         `json:"fixes"`
 }
 
 type replayedStepJSON struct {
@@ -49,17 +49,12 @@ type partJSON struct {
 	whatif.Ratio
 }
 
-type fixJSON struct {
-	Selection string `json:"selection"`
-	whatif.Effect
-}
-
 var idealNames = [...]string{whatif.IdealOverAll: "all", whatif.IdealOverPeers: "peers"}
 
 func (x WhatIf) wire() whatifJSON {
 	out := whatifJSON{traceJSON: x.Traced.wire(), Ideal: idealNames[x.Ideal], Base: x.Recorded.Mean, NoDelay: x.NoDelay.Mean,
 		NoBlock: x.Result.Ideal.Mean, Blocking: x.Slowdown.Overall, Launch: x.Launch.Overall, Misfit: x.Misfit,
-		Workers: x.Workers, LastStage: x.LastStage, TopWorkers: x.TopWorkers, TopRanks: x.TopRanks}
+		Workers: x.Workers, LastStage: x.LastStage, TopWorkers: x.TopWorkers, TopRanks: x.TopRanks, Fixes: x.fixes()}
 	for i, step := range x.Result.Steps {
 		out.PerStep = append(out.PerStep, replayedStepJSON{step, x.Recorded.PerStep[i], x.NoDelay.PerStep[i], x.Result.Ideal.PerStep[i],
 			x.Slowdown.PerStep[i], x.Launch.PerStep[i]})
@@ -70,8 +65,5 @@ func (x WhatIf) wire() whatifJSON {
 	out.ByDP, out.LaunchByDP = each(x.ByDP, dp), each(x.LaunchByDP, dp)
 	out.ByStage, out.LaunchByStage = each(x.ByStage, stage), each(x.LaunchByStage, stage)
 	out.ByOp, out.LaunchByOp = each(x.ByOp, op), each(x.LaunchByOp, op)
-	for _, f := range x.fixes() {
-		out.Fixes = append(out.Fixes, fixJSON{f.Selection, f.Effect})
-	}
 	return out
 }

@@ -113,7 +113,11 @@ func small(v *diagnose.RunVerdict) *diagnose.Finding {
 // tooLittle says what there is too little of.
 func tooLittle(v *diagnose.RunVerdict) (what, why string) {
 	ranks, steps, time := 0, 0, int64(0)
+	missing, of := 0, 0
 	for _, w := range v.Windows {
+		if n := len(w.Main.Quality.Missing); w.Incomplete() && n > missing {
+			missing, of = n, w.Main.WorldSize
+		}
 		ranks = max(ranks, len(w.Main.Ranks))
 		steps += w.Main.Steps
 		time += w.Main.Makespan
@@ -127,6 +131,8 @@ func tooLittle(v *diagnose.RunVerdict) (what, why string) {
 			what += "; " + deviceShares(e)
 		}
 		return what + ".", fmt.Sprintf("one rank, %s of %s each", counted(steps, "step"), length(float64(time)/float64(max(1, steps))))
+	case missing > 0:
+		return fmt.Sprintf("Too little data: %d of %d ranks did not report.", missing, of), "the others may wait for a rank that is not recorded; record all ranks, or number them from 0 without gaps"
 	case slices.ContainsFunc(v.Windows, func(w diagnose.Window) bool { return w.Incomplete() }):
 		return "Too little data: what was recorded is incomplete, or its stages do not add up.", "nothing certain can be said about such steps"
 	case belowFloor(v.Windows[0].Main):

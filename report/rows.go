@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/sfstat/sfstat/diagnose/evidence"
 )
@@ -279,9 +280,17 @@ func (f fieldAt) in(v reflect.Value) reflect.Value {
 	return of.Field(f.index[last])
 }
 
+// layouts are the fields of types: the tables of items, made when the program starts, ask for
+// those of the same few types at every column.
+var layouts sync.Map // of reflect.Type: []fieldAt
+
 // layoutOf are the fields of a type of structs, as eachField has them of a value,
 // and those that only CSV has, by their csv tag.
-func layoutOf(t reflect.Type) (out []fieldAt) {
+func layoutOf(t reflect.Type) []fieldAt {
+	if known, ok := layouts.Load(t); ok {
+		return known.([]fieldAt)
+	}
+	var out []fieldAt
 	for _, f := range reflect.VisibleFields(t) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if name == "-" {
@@ -291,6 +300,7 @@ func layoutOf(t reflect.Type) (out []fieldAt) {
 			out = append(out, fieldAt{name, f.Tag.Get("null"), f.Index, f.Type})
 		}
 	}
+	layouts.Store(t, out)
 	return out
 }
 

@@ -37,7 +37,7 @@ func (r *Result) match(m *members, t *tied, by Scoring) error {
 			ps, ranks = append(ps, p), append(ranks, i)
 		}
 	}
-	all, err := align.Joint(ps, m.aligned(at), align.DefaultScoring())
+	all, err := align.Joint(ps, m.aligned(at), align.Options{})
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func (r *Result) matchTied(rank int, t *tied) error {
 	if len(p.Calls) == 0 || len(p.Kernels) == 0 {
 		return nil
 	}
-	m, err := align.Calls(p, align.DefaultScoring())
+	m, err := align.Calls(p, align.Options{})
 	if err != nil {
 		return err
 	}

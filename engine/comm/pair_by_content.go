@@ -95,7 +95,7 @@ func (p *pairs) try(l, t int) trial {
 	if x.Bus != 0 && x.Bus == y.Bus || x.Bus == 0 && x.Device == y.Device {
 		tr.otherGPU = 0
 	}
-	m, err := align.Calls(process, align.DefaultScoring())
+	m, err := align.Calls(process, align.Options{})
 	if err != nil || len(process.Kernels) == 0 {
 		return tr
 	}

@@ -44,28 +44,24 @@ func count(yes bool) int {
 }
 
 // alone aligns each rank by itself.
-func alone(t testing.TB, sn *scenario, sc align.Scoring) []*align.Matching {
-	return together(t, sn, nil, sc)
+func alone(t testing.TB, sn *scenario, o align.Options) []*align.Matching {
+	return together(t, sn, nil, o)
 }
 
-func together(t testing.TB, sn *scenario, groups [][]align.Member, sc align.Scoring) []*align.Matching {
+func together(t testing.TB, sn *scenario, groups [][]align.Member, o align.Options) []*align.Matching {
 	t.Helper()
 	ps := make([]align.Process, len(sn.ranks))
 	for i := range sn.ranks {
 		ps[i] = sn.ranks[i].process
 	}
-	ms, err := align.Joint(ps, groups, sc)
+	ms, err := align.Joint(ps, groups, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return ms
 }
 
-func symbolsOnly() align.Scoring {
-	sc := align.DefaultScoring()
-	sc.UseTime, sc.UseThread = false, false
-	return sc
-}
+func symbolsOnly() align.Options { return align.Options{Clockless: true} }
 
 // leastF1 is what is asked of scenarios that cannot have 1: from names, types, streams, channels
 // and counts of one rank alone, iterations that repeat look the same.
@@ -79,10 +75,10 @@ func TestTable(t *testing.T) {
 	var certain, right int
 	for _, s := range scenarios(t) {
 		var timed, symbols, ranks, starts score
-		timed.judge(&s, alone(t, &s, align.DefaultScoring()))
+		timed.judge(&s, alone(t, &s, align.Options{}))
 		symbols.judge(&s, alone(t, &s, symbolsOnly()))
 		ranks.judge(&s, together(t, &s, s.groups, symbolsOnly()))
-		starts.judge(&s, together(t, withoutLaunches(&s), s.groups, align.DefaultScoring()))
+		starts.judge(&s, together(t, withoutLaunches(&s), s.groups, align.Options{}))
 		t.Logf("| %s | %d | %.3f | %.3f | %.3f | %.3f | %.3f | %.3f |", s.name, timed.truth, bySliding(&s, baseline.SlidingWindow).f1(), byThesis(t, &s).f1(),
 			symbols.f1(), ranks.f1(), starts.f1(), timed.f1())
 		least, hard := leastF1[s.name]
@@ -121,7 +117,7 @@ func withoutLaunches(sn *scenario) *scenario {
 // tuning lines stand beside call lines, and knows every call that launched nothing.
 func TestNoDoubleCalls(t *testing.T) {
 	for _, s := range scenarios(t, "tp2pp2", "tp4", "tp2pp2_literal", "tp4_literal") {
-		for i, m := range alone(t, &s, align.DefaultScoring()) {
+		for i, m := range alone(t, &s, align.Options{}) {
 			r := &s.ranks[i]
 			matched := 0
 			for _, l := range m.Launches {

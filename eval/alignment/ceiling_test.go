@@ -28,16 +28,16 @@ func TestCeiling(t *testing.T) {
 	t.Log("| scenario | best score | posterior by names | at most | posterior by names and times | at most |")
 	t.Log("|---|---|---|---|---|---|")
 	for _, s := range scenarios(t, "nsys_drop20", "both_drop20") {
-		var f, most [align.NamesAndTimes + 1]float64
+		var f, most [align.NoChances + 1]float64
 		for use := range f {
-			sc := symbolsOnly()
-			sc.Chances = align.Use(use)
-			ms := alone(t, &s, sc)
+			o := symbolsOnly()
+			o.Chances = align.Use(use)
+			ms := alone(t, &s, o)
 			var all score
 			all.judge(&s, ms)
 			f[use] = all.f1()
 			for i, m := range ms {
-				most[use] += align.Ceiling(s.ranks[i].process, s.ranks[i].truePairs(m), align.Use(use), sc) / float64(len(ms))
+				most[use] += align.Ceiling(s.ranks[i].process, s.ranks[i].truePairs(m), align.Use(use)) / float64(len(ms))
 			}
 		}
 		t.Logf("| %s | %.3f | %.3f | %.3f | %.3f | %.3f |", s.name, f[align.NoChances], f[align.NamesAlone], most[align.NamesAlone], f[align.NamesAndTimes], most[align.NamesAndTimes])

@@ -53,7 +53,7 @@ func (p *part) beginningsOf(launches []launchplan.Launch) (b Beginnings, ok bool
 		fits[c] = make([]bool, len(p.shapes))
 		for k := range p.shapes {
 			s := p.prior(&p.classes[c], &p.shapes[k])
-			fits[c][k] = s > gotoh.Never && s >= p.sc.Ghost
+			fits[c][k] = s > gotoh.Never && s >= ghost
 		}
 	}
 	cells := 0

@@ -12,10 +12,9 @@ func BenchmarkWithoutClocks(b *testing.B) {
 		for _, n := range []int{300, 1200, 6000} {
 			b.Run(fmt.Sprintf("use=%d/n=%d", use, n), func(b *testing.B) {
 				s := simulateLong(1, n, 0, 0.2)
-				sc := DefaultScoring()
-				sc.UseTime, sc.UseThread, sc.Chances = false, false, use
+				o := Options{Clockless: true, Chances: use}
 				for b.Loop() {
-					m, err := Calls(s.Process, sc)
+					m, err := Calls(s.Process, o)
 					if err != nil {
 						b.Fatal(err)
 					}

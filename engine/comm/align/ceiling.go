@@ -17,14 +17,14 @@ import (
 // way that reports k pairs, one for each kernel at most, has no more right of them in expectation than the k largest
 // of max_i p(i, j) add up to. Out of T true ones its F1 is at most 2·Σ/(k + T). The ceiling is the
 // largest over k. Time and memory are the product of launches and kernels of each stream.
-func Ceiling(p Process, known []Match, use Use, sc Scoring) float64 {
+func Ceiling(p Process, known []Match, use Use) float64 {
 	launches, _ := launchplan.Plan(p.Calls, len(p.Kernels))
 	launchOf := map[int]int{}
 	for _, k := range known {
 		launchOf[k.Kernel] = k.Launch
 	}
 	var chances []float64
-	for _, part := range divide(&p, launches, clocks{}, &sc) {
+	for _, part := range divide(&p, launches, clocks{}) {
 		part.setClock(clocks{})
 		chances = append(chances, part.chances(launchOf, use)...)
 	}

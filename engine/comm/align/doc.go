@@ -1,5 +1,5 @@
 // Package align pairs the calls that a log names with the kernels that a trace holds, in order, where either side lacks some. The
-// optimum is by package gotoh, over the evidence of each pair in tenths of a nat ([Scoring]).
+// optimum is by package gotoh, over the evidence of each pair in tenths of a nat.
 //
 // # Without clocks
 //

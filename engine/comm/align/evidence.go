@@ -10,32 +10,30 @@ import (
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
-// Scoring is what agreement and disagreement are worth, in tenths of a nat: how much more
-// likely the pair is, by that, if it is true. A pair whose operations cannot be the same is Never.
-type Scoring struct {
-	Pair          int32 // every pair that may be
-	Type          int32 // element types agree; disagree: less Wrong
-	Algo          int32 // the tuning line's, where it is one that kernels name
-	Channels      int32 // grid and the tuning line's channels
-	Wrong         int32
-	Learned       int32     // most that a shape is worth which calls of this kind had elsewhere
-	Time          int32     // launch right when it was due
-	Late          int32     // most that is taken off for another time
-	Held          int32     // … where it is before the thread's next call: the host was held up
-	Skip          gotoh.Gap // a call or a kernel without partner
-	Ghost         int32     // a launch that the log lost, with any kernel
-	UseTime       bool
-	UseThread     bool
-	UseShape      bool // channels, threads of a block, and what is learned of them
-	Chances       Use  // what pairs are weighed by, where stamps and launches do not tell
-	Rounds        int  // of learning
-	CertainMargin int32
-}
+// What agreement and disagreement are worth, in tenths of a nat: how much more likely the pair is, by that, if it is true. A pair
+// whose operations cannot be the same is Never.
+const (
+	maybe         = 10 // every pair that may be
+	typeAgrees    = 6  // element types; where they disagree it is less wrong
+	algoAgrees    = 8  // the tuning line's, where it is one that kernels name
+	gridAgrees    = 12 // grid and the tuning line's channels
+	wrong         = 40
+	mostLearned   = 40  // most that a shape is worth which calls of this kind had elsewhere
+	onTime        = 40  // launch right when it was due
+	mostLate      = 110 // most that is taken off for another time
+	mostHeld      = 20  // … where it is before the thread's next call: the host was held up
+	ghost         = 5   // a launch that the log lost, with any kernel
+	certainMargin = 50
+	rounds        = 3 // of learning
+)
 
-// DefaultScoring uses all that both sides know.
-func DefaultScoring() Scoring {
-	return Scoring{Pair: 10, Type: 6, Algo: 8, Channels: 12, Wrong: 40, Learned: 40, Time: 40, Late: 110, Held: 20, Skip: gotoh.Gap{Open: 0, Extend: 25},
-		Ghost: 5, UseTime: true, UseThread: true, UseShape: true, Chances: NamesAndTimes, Rounds: 3, CertainMargin: 50}
+// gaps is what calls and kernels without partner cost.
+var gaps = gotoh.Options{Rows: gotoh.Gap{Extend: 25}, Columns: gotoh.Gap{Extend: 25}, Width: gotoh.DefaultWidth}
+
+// Options say what is looked at. The zero value looks at all that both sides know.
+type Options struct {
+	Clockless bool // neither stamps nor launches are
+	Chances   Use  // what pairs are weighed by, where stamps and launches do not tell
 }
 
 // clocks is what links the stamp of a call to the launch of its kernel.
@@ -43,6 +41,8 @@ type clocks struct {
 	use    bool
 	offset int64 // launch less stamp of a true pair, usually
 	spread int64 // of that: the scale of a Laplace distribution
+
+	threads bool // both sides number threads alike
 
 	queued  bool  // starts stand in for launches, which were not recorded
 	longest int64 // … that a kernel was queued, as far as known; 0: not known yet
@@ -57,7 +57,6 @@ const maxTable = 1 << 24
 
 // evidence scores launches against kernels of one stream.
 type evidence struct {
-	sc       *Scoring
 	calls    []launchplan.Call
 	launches []*launchplan.Launch
 	kernels  []*comms.Kernel
@@ -96,15 +95,10 @@ type class struct {
 	ghost    bool
 }
 
-func newEvidence(sc *Scoring, calls []launchplan.Call, launches []*launchplan.Launch, kernels []*comms.Kernel) *evidence {
-	e := &evidence{sc: sc, calls: calls, launches: launches, kernels: kernels}
+func newEvidence(calls []launchplan.Call, launches []*launchplan.Launch, kernels []*comms.Kernel) *evidence {
+	e := &evidence{calls: calls, launches: launches, kernels: kernels}
 	e.classes, e.rowKinds = number(launches, e.classOf)
-	e.shapes, e.kinds = number(kernels, func(k *comms.Kernel) shape {
-		if sc.UseShape {
-			return shape{k.KernelName, k.Grid, k.Block}
-		}
-		return shape{name: k.KernelName}
-	})
+	e.shapes, e.kinds = number(kernels, func(k *comms.Kernel) shape { return shape{k.KernelName, k.Grid, k.Block} })
 	if len(e.shapes)*len(e.classes) > maxTable { // no program does that: names alone will do
 		e.shapes, e.kinds = number(kernels, func(k *comms.Kernel) shape { return shape{name: k.KernelName} })
 	}
@@ -156,48 +150,45 @@ func (e *evidence) classOf(l *launchplan.Launch) class {
 	if l.Op.Reduces() {
 		c.datatype = lead.Datatype
 	}
-	if e.sc.UseShape {
-		c.algo, c.channels = lead.Algo, lead.Channels
-	}
+	c.algo, c.channels = lead.Algo, lead.Channels
 	return c
 }
 
 // prior is what a kind of launch and a kind of kernel say of one another by
 // themselves.
 func (e *evidence) prior(c *class, k *shape) int32 {
-	s := e.sc
 	if c.ghost {
-		return s.Ghost
+		return ghost
 	}
 	if k.name.Op == nccl.Generic {
-		return s.Pair
+		return maybe
 	}
 	if c.op != k.name.Op && !(c.mixed && k.name.Op != nccl.SendRecv) {
 		return gotoh.Never
 	}
-	score := s.Pair
+	score := int32(maybe)
 	if c.datatype != nccl.UnknownType && k.name.Datatype != nccl.UnknownType {
 		switch {
 		case c.datatype.Signless() == k.name.Datatype.Signless():
-			score += s.Type
+			score += typeAgrees
 		case !c.mixed:
-			score -= s.Wrong
+			score -= wrong
 		}
 	}
 	if k.name.Algo != nccl.UnknownAlgo && (c.algo == nccl.Tree || c.algo == nccl.Ring) {
-		score += agree(c.algo == k.name.Algo, s.Algo, s.Wrong)
+		score += agree(c.algo == k.name.Algo, algoAgrees)
 	}
 	if c.channels > 0 && c.calls == 1 && k.grid > 0 {
-		score += agree(c.channels == k.grid, s.Channels, s.Wrong)
+		score += agree(c.channels == k.grid, gridAgrees)
 	}
 	return score
 }
 
-func agree(same bool, gain, loss int32) int32 {
+func agree(same bool, gain int32) int32 {
 	if same {
 		return gain
 	}
-	return -loss
+	return -wrong
 }
 
 // bounds makes best from the table.
@@ -208,7 +199,7 @@ func (e *evidence) bounds() {
 			e.best[c] = max(e.best[c], s)
 		}
 		if e.clock.use && !e.clock.queued {
-			e.best[c] += e.sc.Time
+			e.best[c] += onTime
 		}
 	}
 }
@@ -341,15 +332,15 @@ func (e *evidence) timely(i int, k *comms.Kernel) int32 {
 	if l.Lead < 0 || !k.HasLaunch {
 		return 0
 	}
-	if e.sc.UseThread && k.Thread != 0 && e.calls[l.Lead].Thread != 0 && k.Thread != e.calls[l.Lead].Thread {
-		return -e.sc.Wrong
+	if e.clock.threads && k.Thread != 0 && e.calls[l.Lead].Thread != 0 && k.Thread != e.calls[l.Lead].Thread {
+		return -wrong
 	}
-	off, most := k.Launch-e.stamps[i]-e.clock.offset, e.sc.Late
+	off, most := k.Launch-e.stamps[i]-e.clock.offset, int64(mostLate)
 	if off < 0 {
 		off = -off
 	} else if k.Launch-e.clock.offset < e.next[i] {
-		most = e.sc.Held
+		most = mostHeld
 	}
 	lost := 10 * off / max(e.clock.spread, 1) // off/spread nats
-	return e.sc.Time - int32(min(lost, int64(e.sc.Time+most)))
+	return onTime - int32(min(lost, onTime+most))
 }

@@ -21,9 +21,9 @@ const (
 type Use uint8
 
 const (
-	NoChances     Use = iota // nothing: one of the alignments that score best
-	NamesAlone               // which kernels follow which
-	NamesAndTimes            // and when they started
+	NamesAndTimes Use = iota // which kernels follow which, and when they started
+	NamesAlone
+	NoChances // nothing: one of the alignments that score best
 )
 
 // hmm is a hidden Markov model of one stream, for where names leave several alignments with the same score: kernels of a program
@@ -46,14 +46,14 @@ type likely struct {
 }
 
 // decode replaces the alignment of a stream by the pairs of the largest posterior.
-func (p *part) decode(r *gotoh.Result, sc *Scoring) {
-	if sc.Chances == NoChances || len(p.kernels) == 0 {
+func (p *part) decode(r *gotoh.Result, use Use) {
+	if use == NoChances || len(p.kernels) == 0 {
 		return
 	}
 	h := newHMM(p.evidence)
 	for _, q := range r.Pairs {
 		h.pairs = append(h.pairs, likely{q, 1})
-		if q.Margin >= sc.CertainMargin {
+		if q.Margin >= certainMargin {
 			h.anchor = append(h.anchor, q)
 		}
 	}
@@ -63,11 +63,11 @@ func (p *part) decode(r *gotoh.Result, sc *Scoring) {
 	h.update(h.estimate(NamesAlone))
 	for range hmmRounds {
 		before := h.pairs
-		if h.update(h.estimate(sc.Chances)); samePairs(before, h.pairs) {
+		if h.update(h.estimate(use)); samePairs(before, h.pairs) {
 			break
 		}
 	}
-	h.report(r, sc.CertainMargin-1)
+	h.report(r)
 }
 
 func samePairs(a, b []likely) bool {
@@ -196,9 +196,8 @@ func (h *hmm) learnDeletions() deletions {
 	return deletions{open: runs / (pairs + 1), stay: 1 - runs/(lost+0.5)}
 }
 
-// report replaces the pairs of the alignment. Pairs that rest on estimated parameters are not certain: their margin is at most
-// the one given.
-func (h *hmm) report(r *gotoh.Result, most int32) {
+// report replaces the pairs of the alignment. Pairs that rest on estimated parameters are not certain.
+func (h *hmm) report(r *gotoh.Result) {
 	anchors := map[int]int32{}
 	for _, a := range h.anchor {
 		anchors[a.Row] = a.Margin
@@ -209,7 +208,7 @@ func (h *hmm) report(r *gotoh.Result, most int32) {
 		if m, ok := anchors[q.Row]; ok {
 			q.Margin = m
 		} else {
-			q.Margin = min(marginOf(q.chance), most)
+			q.Margin = min(marginOf(q.chance), certainMargin-1)
 		}
 		r.Pairs = append(r.Pairs, q.Pair)
 	}

@@ -21,17 +21,17 @@ const endSpread = 6_000
 // and has the same count in their calls. So a kernel that one trace lacks is seen on another rank, and a call that one log lost stands in
 // another. Where times do not decide, the ranks whose kernels are on one clock are aligned jointly, as one list of launches with one
 // list of kernels, for communicators that have their stream to themselves on those members.
-func Joint(ps []Process, groups [][]Member, sc Scoring) ([]*Matching, error) {
+func Joint(ps []Process, groups [][]Member, o Options) ([]*Matching, error) {
 	all := make([]*Matching, len(ps))
 	for i := range ps {
 		var err error
-		if all[i], err = Calls(ps[i], sc); err != nil {
+		if all[i], err = Calls(ps[i], o); err != nil {
 			return nil, err
 		}
 	}
 	for _, g := range groups {
 		for _, members := range onOneClock(ps, g) {
-			u := joint{ps: ps, all: all, sc: sc}
+			u := joint{ps: ps, all: all, o: o}
 			if !u.gather(members) {
 				continue
 			}
@@ -63,7 +63,7 @@ func onOneClock(ps []Process, g []Member) [][]Member {
 type joint struct {
 	ps   []Process
 	all  []*Matching
-	sc   Scoring
+	o    Options
 	ends []end
 
 	calls    []launchplan.Call // a process as if one rank had logged and run everything
@@ -163,7 +163,7 @@ func (u *joint) cluster() {
 // align aligns the joint as one process and gives each member its matches.
 func (u *joint) align() error {
 	u.lay()
-	m, err := calls(Process{Calls: u.calls, Kernels: u.kernels}, u.sc, u.queue)
+	m, err := calls(Process{Calls: u.calls, Kernels: u.kernels}, u.o, u.queue)
 	if err != nil {
 		return err
 	}

@@ -51,15 +51,15 @@ func (h *hmm) learnKinds() (rows [][]float64, often []float64) {
 
 // perfect is what a launch and a kernel say of one another that agree in all that is known of the launch.
 func (e *evidence) perfect(c *class) int32 {
-	s := e.sc.Pair
+	s := int32(maybe)
 	if c.datatype != nccl.UnknownType {
-		s += e.sc.Type
+		s += typeAgrees
 	}
 	if c.algo == nccl.Tree || c.algo == nccl.Ring {
-		s += e.sc.Algo
+		s += algoAgrees
 	}
 	if c.channels > 0 && c.calls == 1 {
-		s += e.sc.Channels
+		s += gridAgrees
 	}
 	return s
 }

@@ -22,7 +22,7 @@ func learnClock(parts []part, results []*gotoh.Result, old clocks) clocks {
 	if len(off) < 8 {
 		return old
 	}
-	c := clocks{use: true, offset: robust.Upper(off)}
+	c := clocks{use: true, threads: old.threads, offset: robust.Upper(off)}
 	for i, d := range off {
 		off[i] = max(d-c.offset, c.offset-d)
 	}
@@ -32,10 +32,7 @@ func learnClock(parts []part, results []*gotoh.Result, old clocks) clocks {
 
 // learn sets the table anew and adds to it which shapes of kernel the calls of one class had, as far as they
 // were aligned without doubt: ten times the logarithm of how much more often than by chance.
-func (e *evidence) learn(r *gotoh.Result, most int32) {
-	if !e.sc.UseShape {
-		return
-	}
+func (e *evidence) learn(r *gotoh.Result) {
 	e.forget()
 	joint := make(map[[2]int]float64)
 	of := make([]float64, len(e.classes))
@@ -65,7 +62,7 @@ func (e *evidence) learn(r *gotoh.Result, most int32) {
 			}
 			chance := (kinds[k] + 0.5) / (total + 0.5*float64(len(e.shapes)))
 			odds := (joint[[2]int{c, k}] + chance) / (of[c] + 1) / chance
-			e.table[c][k] += int32(min(max(10*math.Log(odds), -float64(most)), float64(most)))
+			e.table[c][k] += int32(min(max(10*math.Log(odds), -mostLearned), mostLearned))
 		}
 	}
 }

@@ -34,7 +34,6 @@ type Matching struct {
 	Launches []launchplan.Launch
 	Why      []launchplan.Reason // of every call
 	Matches  []Match
-	Certain  int32 // margin from which a match is certain
 	streams  []streamPair
 	Offset   int64  // nanoseconds from a call's stamp to the launch of its kernel, the median
 	Timed    bool   // stamps and launches counted
@@ -44,35 +43,36 @@ type Matching struct {
 }
 
 // IsCertain says whether the match holds in every alignment that is nearly as good.
-func (m *Matching) IsCertain(k Match) bool { return k.Margin >= m.Certain }
+func (m *Matching) IsCertain(k Match) bool { return k.Margin >= certainMargin }
 
 // Calls pairs the calls of a process with its kernels: groups become launches ([Plan]), the log's
 // streams the trace's, and each stream's launches are aligned with its kernels,
 // twice or more: what kernels calls of one kind usually run in, and how long after the
 // stamp they are launched, is learned from one alignment for the next.
-func Calls(p Process, sc Scoring) (*Matching, error) {
+func Calls(p Process, o Options) (*Matching, error) {
 	var clock clocks
 	switch {
-	case sc.UseTime && stamped(&p):
+	case o.Clockless:
+	case stamped(&p):
 		clock = roughOffset(&p)
-	case sc.UseTime:
+	default:
 		clock = queuedClock(&p)
 	}
-	return calls(p, sc, clock)
+	return calls(p, o, clock)
 }
 
 // calls is [Calls] where it is known, or not known, how times compare.
-func calls(p Process, sc Scoring, clock clocks) (*Matching, error) {
+func calls(p Process, o Options, clock clocks) (*Matching, error) {
 	launches, why := launchplan.Plan(p.Calls, len(p.Kernels))
-	m := &Matching{Launches: launches, Why: why, Certain: sc.CertainMargin}
-	sc.UseThread = sc.UseThread && sharesThread(&p)
-	parts := divide(&p, launches, clock, &sc)
-	for round := range max(sc.Rounds, 1) {
+	m := &Matching{Launches: launches, Why: why}
+	clock.threads = sharesThread(&p)
+	parts := divide(&p, launches, clock)
+	for round := range rounds {
 		results := make([]*gotoh.Result, len(parts))
 		for i := range parts {
 			parts[i].setClock(clock)
 			var err error
-			results[i], err = gotoh.Solve(parts[i].evidence, gotoh.Options{Rows: sc.Skip, Columns: sc.Skip, Width: gotoh.DefaultWidth})
+			results[i], err = gotoh.Solve(parts[i].evidence, gaps)
 			if err != nil {
 				return nil, err
 			}
@@ -85,17 +85,17 @@ func calls(p Process, sc Scoring, clock clocks) (*Matching, error) {
 			clock = learnClock(parts, results, clock)
 			m.Offset, m.Timed = clock.offset, true
 		}
-		if round == max(sc.Rounds, 1)-1 {
+		if round == rounds-1 {
 			if !m.Timed {
 				for i := range parts {
-					parts[i].decode(results[i], &sc)
+					parts[i].decode(results[i], o.Chances)
 				}
 			}
 			m.collect(parts, results)
 			break
 		}
 		for i := range parts {
-			parts[i].learn(results[i], sc.Learned)
+			parts[i].learn(results[i])
 		}
 	}
 	return m, nil
@@ -148,7 +148,7 @@ func (m *Matching) collect(parts []part, results []*gotoh.Result) {
 		part := &parts[i]
 		if part.doubtful {
 			for k := range r.Pairs {
-				r.Pairs[k].Margin = min(r.Pairs[k].Margin, m.Certain-1)
+				r.Pairs[k].Margin = min(r.Pairs[k].Margin, certainMargin-1)
 			}
 		}
 		m.streams = append(m.streams, streamPair{Log: part.log, Trace: part.trace, Pairs: len(r.Pairs)})

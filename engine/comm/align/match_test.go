@@ -92,7 +92,7 @@ func TestSimulated(t *testing.T) {
 		certain, right := 0, 0
 		for seed := range uint64(20) {
 			s := simulate(seed, lost.calls, lost.kernels)
-			m, err := Calls(s.Process, DefaultScoring())
+			m, err := Calls(s.Process, Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -110,12 +110,11 @@ func TestSimulated(t *testing.T) {
 
 // Without clocks repeated iterations are ambiguous: certain pairs are true all the same.
 func TestWithoutClocks(t *testing.T) {
-	sc := DefaultScoring()
-	sc.UseTime, sc.UseThread = false, false
+	o := Options{Clockless: true}
 	certain, right := 0, 0
 	for seed := range uint64(30) {
 		s := simulate(seed, 0, 0.2)
-		m, err := Calls(s.Process, sc)
+		m, err := Calls(s.Process, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -137,7 +136,7 @@ func TestFarClocks(t *testing.T) {
 				k := &s.Kernels[i]
 				k.Start, k.End, k.Launch = k.Start+off, k.End+off, k.Launch+off
 			}
-			m, err := Calls(s.Process, DefaultScoring())
+			m, err := Calls(s.Process, Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -154,7 +153,7 @@ func TestOtherThreads(t *testing.T) {
 	for i := range s.Kernels {
 		s.Kernels[i].Thread = 999
 	}
-	m, err := Calls(s.Process, DefaultScoring())
+	m, err := Calls(s.Process, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +170,7 @@ func TestReplay(t *testing.T) {
 		k.Replay, k.HasLaunch = true, false
 		s.Kernels = append(s.Kernels, k)
 	}
-	m, err := Calls(s.Process, DefaultScoring())
+	m, err := Calls(s.Process, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +183,7 @@ func TestReplay(t *testing.T) {
 func TestEmpty(t *testing.T) {
 	s := simulate(1, 0, 0)
 	for _, p := range []Process{{}, {Calls: s.Calls}, {Kernels: s.Kernels}} {
-		m, err := Calls(p, DefaultScoring())
+		m, err := Calls(p, Options{})
 		if err != nil || len(m.Matches) != 0 {
 			t.Errorf("%d calls, %d kernels: %v, %v", len(p.Calls), len(p.Kernels), m, err)
 		}
@@ -218,7 +217,7 @@ func TestUndecided(t *testing.T) {
 		"times":           {recording(same, true), nil},
 		"steps that grow": {recording(func(i int) uint64 { return uint64(1 + i/len(step)) }, false), nil},
 	} {
-		m, err := Calls(c.p, DefaultScoring())
+		m, err := Calls(c.p, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,7 +13,7 @@ import (
 
 // divide parts launches and kernels by stream, and finds which streams are the
 // same: those first that have most in common.
-func divide(p *Process, launches []launchplan.Launch, clock clocks, sc *Scoring) []part {
+func divide(p *Process, launches []launchplan.Launch, clock clocks) []part {
 	byLog := map[uint64][]int{}
 	streamOf := map[int]uint64{} // of a communicator, as its last call said
 	for i := len(launches) - 1; i >= 0; i-- {
@@ -35,14 +35,14 @@ func divide(p *Process, launches []launchplan.Launch, clock clocks, sc *Scoring)
 	case clock.use && !clock.queued:
 		all, near = coincident(p, launches, clock, byLog, byTrace, logs, traces), func(float64, float64) bool { return false } // the times of each pair tell
 	case len(all) > 1:
-		if scores, ok := scored(p, launches, sc, byLog, byTrace, logs, traces); ok {
-			all, near = scores, func(best, rival float64) bool { return best-rival < float64(sc.CertainMargin) }
+		if scores, ok := scored(p, launches, byLog, byTrace, logs, traces); ok {
+			all, near = scores, func(best, rival float64) bool { return best-rival < certainMargin }
 		}
 	}
 	var parts []part
 	chosen := assign(all, len(logs), len(traces))
 	for _, c := range chosen {
-		pair := newPart(p, launches, sc, byLog[logs[c.log]], byTrace[traces[c.trace]])
+		pair := newPart(p, launches, byLog[logs[c.log]], byTrace[traces[c.trace]])
 		pair.log, pair.trace = logs[c.log], traces[c.trace]
 		pair.doubtful = doubtful(all, chosen, c, near)
 		parts = append(parts, pair)
@@ -51,7 +51,7 @@ func divide(p *Process, launches []launchplan.Launch, clock clocks, sc *Scoring)
 }
 
 // newPart is some launches and some kernels.
-func newPart(p *Process, launches []launchplan.Launch, sc *Scoring, launchIDs, kernelIDs []int) part {
+func newPart(p *Process, launches []launchplan.Launch, launchIDs, kernelIDs []int) part {
 	ls, ks := make([]*launchplan.Launch, len(launchIDs)), make([]*comms.Kernel, len(kernelIDs))
 	for k, i := range launchIDs {
 		ls[k] = &launches[i]
@@ -59,7 +59,7 @@ func newPart(p *Process, launches []launchplan.Launch, sc *Scoring, launchIDs, k
 	for k, j := range kernelIDs {
 		ks[k] = &p.Kernels[j]
 	}
-	return part{evidence: newEvidence(sc, p.Calls, ls, ks), launchIDs: launchIDs, kernelIDs: kernelIDs}
+	return part{evidence: newEvidence(p.Calls, ls, ks), launchIDs: launchIDs, kernelIDs: kernelIDs}
 }
 
 const (
@@ -68,7 +68,7 @@ const (
 )
 
 // scored says for each two streams how well they align; not if that takes long.
-func scored(p *Process, launches []launchplan.Launch, sc *Scoring, byLog map[uint64][]int, byTrace map[int64][]int, logs []uint64, traces []int64) (all []candidate, ok bool) {
+func scored(p *Process, launches []launchplan.Launch, byLog map[uint64][]int, byTrace map[int64][]int, logs []uint64, traces []int64) (all []candidate, ok bool) {
 	n, m := 0, 0
 	for _, l := range byLog {
 		n += len(l)
@@ -81,12 +81,12 @@ func scored(p *Process, launches []launchplan.Launch, sc *Scoring, byLog map[uin
 	}
 	for l, s := range logs {
 		for t, s2 := range traces {
-			pair := newPart(p, launches, sc, byLog[s], byTrace[s2])
-			r, err := gotoh.Solve(pair.evidence, gotoh.Options{Rows: sc.Skip, Columns: sc.Skip, Width: gotoh.DefaultWidth})
+			pair := newPart(p, launches, byLog[s], byTrace[s2])
+			r, err := gotoh.Solve(pair.evidence, gaps)
 			if err != nil {
 				return nil, false
 			}
-			alone := int64(sc.Skip.Open+sc.Skip.Extend) * int64(len(byLog[s])+len(byTrace[s2])) // of what scores without a pair
+			alone := int64(gaps.Rows.Extend) * int64(len(byLog[s])+len(byTrace[s2])) // of what scores without a pair
 			all = append(all, candidate{l, t, float64(r.Score + alone)})
 		}
 	}

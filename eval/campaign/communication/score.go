@@ -133,9 +133,7 @@ func (r *Recording) scoreBlind(s *Score, m Method) error {
 	if m == Together {
 		groups = r.members(at)
 	}
-	sc := align.DefaultScoring()
-	sc.UseTime, sc.UseThread = false, false
-	all, err := align.Joint(ps, groups, sc)
+	all, err := align.Joint(ps, groups, align.Options{Clockless: true})
 	if err != nil {
 		return err
 	}

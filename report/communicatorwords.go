@@ -15,104 +15,51 @@ func communicatorEvidence(c *parallel.Communicator) []string {
 	return b
 }
 
+// communicatorSentences word observations; what stands in braces is filled in.
+var communicatorSentences = map[parallel.EvidenceKind]string{
+	// Who the ranks are and whether they communicate at all.
+	parallel.OneRankReduces:   "one rank reduces what is as large as gradients: a data dimension of one",
+	parallel.SingleRank:       "one rank: nothing is communicated",
+	parallel.OneRankBeside:    "one rank: nothing is communicated; its data-parallel or expert-parallel group is another",
+	parallel.NeverCalled:      "never called",
+	parallel.SharedEmbedding:  "it joins stages of one pipeline, as a shared embedding does",
+	parallel.RanksApart:       "its ranks are {stride} apart",
+	parallel.NeighboursOnHost: "neighbouring ranks of one host",
+	parallel.OneRankPerHost:   "one rank on each of {n} hosts",
+	parallel.LikeOthers:       "groups of {n}, {stride} apart, are {as} elsewhere in the job",
+	// What is sent without being reduced.
+	parallel.UnevenSends:      "all-to-all of uneven sizes, as tokens go to experts: {operations}",
+	parallel.EvenSends:        "all that is sent at once is of equal size: experts of a fixed capacity, a split sequence or an interleaved pipeline: {operations}",
+	parallel.OneWaySends:      "sends go one way only, as in a ring of a split sequence: {operations}",
+	parallel.PairedSends:      "whenever it sends it receives, as in a ring of a split sequence: {operations}",
+	parallel.SendsAndReceives: "sends and receives: {operations}",
+	// Sizes of messages, how often they come and how they are called.
+	parallel.SmallMessages:       "messages of at most {n} bytes: control, not data",
+	parallel.AveragingReductions: "{n} reductions average, as those of gradients do",
+	parallel.GroupedCalls:        "{n} of {of} calls are grouped, as buckets of gradients and parameters are",
+	parallel.SuccessiveGathers:   "{share} % of the all-gathers follow one another without a reduction between, as those of the parameters of layers do",
+	parallel.RareSizes:           "no size of message comes more than {often} a step, as gradients do",
+	parallel.GatheredSize:        "one size of message comes {times}, gathered and reduced alternately, as activations of layers are",
+	parallel.ReducedSize:         "one size of message comes {times}, as activations of layers do",
+	parallel.RepeatedSize:        "one size of message comes {times}, as activations of layers do, and equal buckets of gradients",
+	parallel.TensorOrData:        "which does not decide between tensor and data parallelism",
+	// What the layout given decides.
+	parallel.LayoutGiven:     "the layout given: {as} of {n}, ranks {stride} apart",
+	parallel.LayoutOneRank:   "one rank, as the data dimension has",
+	parallel.OutsideLayout:   "no dimension of the layout has these ranks",
+	parallel.RanksWithoutLog: "some of its ranks left no log",
+	parallel.DefaultGroup:    "all ranks, and small messages alone: the default group",
+	parallel.SilentStages:    "stages of one pipeline that send nothing to each other, as those that share an embedding",
+}
+
 // communicatorWords words one observation, "" where its kind has no words.
 func communicatorWords(c *parallel.Communicator, e parallel.Evidence) string {
-	for _, text := range []string{memberWords(e), exchangeWords(c, e), sizeWords(e), layoutWords(e)} {
-		if text != "" {
-			return text
-		}
-	}
-	return ""
-}
-
-// memberWords words who the ranks are and whether they communicate at all.
-func memberWords(e parallel.Evidence) string {
-	switch e.Kind {
-	case parallel.OneRankReduces:
-		return "one rank reduces what is as large as gradients: a data dimension of one"
-	case parallel.SingleRank:
-		return "one rank: nothing is communicated"
-	case parallel.OneRankBeside:
-		return "one rank: nothing is communicated; its data-parallel or expert-parallel group is another"
-	case parallel.NeverCalled:
-		return "never called"
-	case parallel.SharedEmbedding:
-		return "it joins stages of one pipeline, as a shared embedding does"
-	case parallel.RanksApart:
-		return fmt.Sprintf("its ranks are %d apart", e.Stride)
-	case parallel.NeighboursOnHost:
-		return "neighbouring ranks of one host"
-	case parallel.OneRankPerHost:
-		return fmt.Sprintf("one rank on each of %d hosts", e.N)
-	case parallel.LikeOthers:
-		return fmt.Sprintf("groups of %d, %d apart, are %v elsewhere in the job", e.N, e.Stride, e.As)
-	}
-	return ""
-}
-
-// exchangeWords words what is sent without being reduced, with the operations' shares.
-func exchangeWords(c *parallel.Communicator, e parallel.Evidence) string {
-	switch e.Kind {
-	case parallel.UnevenSends:
-		return "all-to-all of uneven sizes, as tokens go to experts: " + mixWords(c)
-	case parallel.EvenSends:
-		return "all that is sent at once is of equal size: experts of a fixed capacity, a split sequence or an interleaved pipeline: " + mixWords(c)
-	case parallel.OneWaySends:
-		return "sends go one way only, as in a ring of a split sequence: " + mixWords(c)
-	case parallel.PairedSends:
-		return "whenever it sends it receives, as in a ring of a split sequence: " + mixWords(c)
-	case parallel.SendsAndReceives:
-		return "sends and receives: " + mixWords(c)
-	}
-	return ""
-}
-
-// sizeWords words sizes of messages, how often they come and how they are called.
-func sizeWords(e parallel.Evidence) string {
-	when := " a step"
+	times := fmt.Sprintf("%.0f times a step", e.Times)
 	if e.Whole {
-		when = ""
+		times = fmt.Sprintf("%.0f times", e.Times)
 	}
-	switch e.Kind {
-	case parallel.SmallMessages:
-		return fmt.Sprintf("messages of at most %d bytes: control, not data", e.N)
-	case parallel.AveragingReductions:
-		return fmt.Sprintf("%d reductions average, as those of gradients do", e.N)
-	case parallel.GroupedCalls:
-		return fmt.Sprintf("%d of %d calls are grouped, as buckets of gradients and parameters are", e.N, e.Of)
-	case parallel.SuccessiveGathers:
-		return fmt.Sprintf("%.0f %% of the all-gathers follow one another without a reduction between, as those of the parameters of layers do", 100*e.Share)
-	case parallel.RareSizes:
-		return fmt.Sprintf("no size of message comes more than %s a step, as gradients do", timesWord(e.N))
-	case parallel.GatheredSize:
-		return fmt.Sprintf("one size of message comes %.0f times%s, gathered and reduced alternately, as activations of layers are", e.Times, when)
-	case parallel.ReducedSize:
-		return fmt.Sprintf("one size of message comes %.0f times%s, as activations of layers do", e.Times, when)
-	case parallel.RepeatedSize:
-		return fmt.Sprintf("one size of message comes %.0f times%s, as activations of layers do, and equal buckets of gradients", e.Times, when)
-	case parallel.TensorOrData:
-		return "which does not decide between tensor and data parallelism"
-	}
-	return ""
-}
-
-// layoutWords words what the layout given decides.
-func layoutWords(e parallel.Evidence) string {
-	switch e.Kind {
-	case parallel.LayoutGiven:
-		return fmt.Sprintf("the layout given: %v of %d, ranks %d apart", e.As, e.N, e.Stride)
-	case parallel.LayoutOneRank:
-		return "one rank, as the data dimension has"
-	case parallel.OutsideLayout:
-		return "no dimension of the layout has these ranks"
-	case parallel.RanksWithoutLog:
-		return "some of its ranks left no log"
-	case parallel.DefaultGroup:
-		return "all ranks, and small messages alone: the default group"
-	case parallel.SilentStages:
-		return "stages of one pipeline that send nothing to each other, as those that share an embedding"
-	}
-	return ""
+	return filled(communicatorSentences[e.Kind], "n", e.N, "of", e.Of, "stride", e.Stride, "as", e.As, "often", timesWord(e.N),
+		"share", fmt.Sprintf("%.0f", 100*e.Share), "times", times, "operations", mixWords(c))
 }
 
 // mixWords is the three most used operations with their shares of the calls.

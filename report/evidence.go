@@ -7,27 +7,10 @@ import (
 // Evidence words one observation: a sentence without a full stop.
 func Evidence(e evidence.Observation) string {
 	if l, ok := e.(evidence.Lack); ok {
-		return lackWords(l)
+		return "against more certainty: " + lackWords(l)
 	}
 	for _, words := range []func(evidence.Observation) string{windowEvidence, launchedEvidence, operatorEvidence, communicationEvidence, arrivalEvidence, monitoringEvidence} {
 		if text := words(e); text != "" {
-			return text
-		}
-	}
-	return ""
-}
-
-// lackWords says what a higher confidence lacks.
-func lackWords(l evidence.Lack) string {
-	if text := bareLack(l); text != "" {
-		return "against more certainty: " + text
-	}
-	return ""
-}
-
-func bareLack(l evidence.Lack) string {
-	for _, words := range []func(evidence.Lack) string{windowLack, launchedLack, operatorLack, communicationLack, arrivalLack} {
-		if text := words(l); text != "" {
 			return text
 		}
 	}

@@ -31,7 +31,7 @@ func TestEvidenceHasWords(t *testing.T) {
 			t.Errorf("two reasons are %q", r)
 		}
 		reasons[r] = true
-		if text := Evidence(evidence.Lack{Reason: r}); text == "" || strings.HasSuffix(text, ".") || strings.Contains(text, "%!") {
+		if text := lackWords(evidence.Lack{Reason: r}); text == "" || strings.HasSuffix(text, ".") || strings.ContainsAny(text, "{}") {
 			t.Errorf("%s is %q, want a sentence without a full stop", r, text)
 		}
 	}

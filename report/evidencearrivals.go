@@ -121,22 +121,3 @@ func desyncWhat(f *diagnose.Finding) string {
 	}
 	return "Desync: " + arrivalEvidence(e)
 }
-
-// arrivalLack words a reason of arrivals, "" for all else.
-func arrivalLack(l evidence.Lack) string {
-	switch l.Reason {
-	case evidence.ReasonFewPoints:
-		return fmt.Sprintf("it is late at %s only", counted(l.N, "synchronisation point"))
-	case evidence.ReasonClock:
-		return "its clock may be off by as much"
-	case evidence.ReasonInherited:
-		return "it adds no delay of its own before any call: it waits for another rank"
-	case evidence.ReasonMessages:
-		return "it may have waited for another in sends and receives, which are counted and not recorded"
-	case evidence.ReasonNoDump:
-		return "its process may have failed, or only its dump is lost"
-	case evidence.ReasonDumpTime:
-		return "dumps do not say when they were written, so the job may have gone on"
-	}
-	return ""
-}

@@ -121,20 +121,3 @@ func rate(f float64) string {
 
 // binaryBytes writes a size class: "32 MiB".
 func binaryBytes(n int64) string { return binarySize(max(0, bits.Len64(uint64(n))-1)) }
-
-// communicationLack words a reason of that judge, "" for all else.
-func communicationLack(l evidence.Lack) string {
-	switch l.Reason {
-	case evidence.WhichOfTwoLinks:
-		return "only one other does the same work over the same kind of link, so which of the two is slow is open"
-	case evidence.TwoLinksByLimit:
-		return "only one other does the same; this one reaches less than half of its limit, the other more"
-	case evidence.ChanceAbove:
-		return fmt.Sprintf("p is above %s", probability(l.P))
-	case evidence.LimitUnknown:
-		return "the logs do not say what the link carries (NCCL_DEBUG_SUBSYS=GRAPH)"
-	case evidence.TwoPeers:
-		return "there are only two others to compare with"
-	}
-	return ""
-}

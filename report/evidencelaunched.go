@@ -97,11 +97,3 @@ func operatorDifference(e evidence.OperatorDifference) string {
 	}
 	return text + fmt.Sprintf("; %s of the %s", length(float64(e.Excess)), length(float64(e.All)))
 }
-
-// launchedLack words a reason of those operators, "" for all else.
-func launchedLack(l evidence.Lack) string {
-	if l.Reason == evidence.InputsUnknown {
-		return "the inputs of its operators may be larger, which their names do not tell"
-	}
-	return ""
-}

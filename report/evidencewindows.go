@@ -164,37 +164,6 @@ func searched(e evidence.NobodyLate) string {
 	return s
 }
 
-// windowReasons are what a higher confidence lacks.
-var windowReasons = map[evidence.Reason]string{
-	evidence.ReasonEverywhere:      "it is slow in all stages, which points at its host or device rather than at a stage",
-	evidence.ReasonNotLatest:       "over all steps it is not clearly among the latest at the end of that stage",
-	evidence.ReasonSyncUnknown:     "no synchronisation point is shown, so the wait is inferred from the end of the step",
-	evidence.ReasonSyncLikely:      "where the ranks synchronise is likely, not shown: too few steps or ranks, or too little noise",
-	evidence.ReasonNoWall:          "no wall time was recorded, so gaps between stages and steps are unknown",
-	evidence.ReasonUndeclaredRoles: "several ranks are late together and their roles are not declared: they may do other work by design",
-	evidence.ReasonTelemetry:       "the recording of these steps is incomplete, or its stages do not add up",
-	evidence.ReasonMixedRoles:      "ranks of different roles are compared with each other",
-	evidence.ReasonWithinRole:      "it is compared with the ranks of its role only",
-	evidence.ReasonAccumulation:    "accumulation microsteps are summed, so their order is lost",
-	evidence.ReasonSamplesOnly:     "device samples are one kind of evidence, which stage times cannot confirm",
-	evidence.ReasonByDesign:        "roles may differ by design: times cannot tell a fault from how the model is divided",
-	evidence.ReasonRankHidden:      "all ranks look alike in it, so stage times cannot tell which one causes it",
-	evidence.ReasonManyCauses:      "input sizes, sequence lengths, a shared resource and plain noise look the same in stage times",
-	evidence.ReasonOtherSteps:      "in other steps it is shorter than on the peers: its work varies",
-	evidence.ReasonNoWaitShown:     "no synchronisation point is shown, so it is open whether others wait for it",
-}
-
-// windowLack words a reason of windows, "" for all else.
-func windowLack(l evidence.Lack) string {
-	switch l.Reason {
-	case evidence.ReasonChance:
-		return "too few occurrences to exclude chance"
-	case evidence.ReasonProfileDisagrees:
-		return fmt.Sprintf("the profiler's traces find rank %d instead", l.N)
-	}
-	return windowReasons[l.Reason]
-}
-
 // agrees reports whether what a replay saves is what is charged.
 func agrees(e evidence.Replay) bool { return math.Abs(e.Saves-e.Charged) <= 0.25*e.Charged }
 

@@ -160,10 +160,15 @@ func undecided(v *diagnose.RunVerdict) (what, why string) {
 	if k := slices.IndexFunc(v.Undecided, func(u answer.Undecided) bool { return u.Question == answer.ClockOrDelay }); !ok && k >= 0 {
 		u := v.Undecided[k]
 		why = "a delay in every step looks like the offset of a clock, and it is not known which ranks share one"
-		if len(u.Ranks) == 0 {
+		clocks := "their clocks are"
+		switch len(u.Ranks) {
+		case 0:
 			return fmt.Sprintf("Undecided: up to %s of every %s step may be one rank's delay, or its clock.", length(float64(u.Hides)), length(float64(u.Step))), why
+		case 1:
+			clocks = "its clock is"
 		}
-		return fmt.Sprintf("Undecided: %s may delay everyone by up to %s of every %s step, or %s off.", ranksWord(u.Ranks), length(float64(u.Hides)), length(float64(u.Step)), clockIs(u.Ranks)), why
+		return fmt.Sprintf("Undecided: %s may delay everyone by up to %s of every %s step, or %s off.",
+			ranksWord(u.Ranks), length(float64(u.Hides)), length(float64(u.Step)), clocks), why
 	}
 	if !ok && slices.ContainsFunc(v.Undecided, func(u answer.Undecided) bool { return u.Question == answer.BehindMessages }) {
 		return "Undecided: ranks wait for each other in sends and receives that are not recorded.", behindMessages(v)
@@ -396,7 +401,7 @@ func why(f *diagnose.Finding) string {
 	}
 	text += fmt.Sprintf("Certainty: %s", f.Confidence)
 	if l, ok := limit(f); ok {
-		text += " (" + bareLack(l) + ")"
+		text += " (" + lackWords(l) + ")"
 	}
 	return text + "."
 }

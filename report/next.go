@@ -96,35 +96,21 @@ func sourceWords(s answer.Source) string {
 	return string(s)
 }
 
-// turnOn says how to get a source that would decide.
-func turnOn(s answer.Source) string {
-	switch s {
-	case answer.SourceArrivals:
-		return "record arrivals (Recorder(..., arrivals=True)), or put Flight Recorder dumps beside these files"
-	case answer.SourceRing:
-		return "keep more entries in the Flight Recorder's ring (TORCH_FR_BUFFER_SIZE), or record arrivals (Recorder(..., arrivals=True))"
-	case answer.SourceMessages:
-		return "record sends and receives (recorder: --arrivals calls, or Recorder(..., arrivals=\"calls\"); NCCL's dumps have them)"
-	case answer.SourceRoles:
-		return "record the role of every rank"
-	case answer.SourceMicrosteps:
-		return "record stages with their accumulation index (stage@0, stage@1, …)"
-	case answer.SourceEvents:
-		return "sample more steps with device events, and read them later"
-	case answer.SourceAllRanks:
-		return "record all ranks of the group"
-	case answer.SourceMoreSteps:
-		return "name the stage in which ranks synchronise (--meet-after STAGE), or record more steps"
-	case answer.SourceSteps:
-		return "record more steps: 20 or more tell a late rank from chance"
-	case answer.SourceWall:
-		return "record the wall time of steps (wall_ns)"
-	case answer.SourceOperators:
-		return "compare the recorded operators rank by rank (sfstat zscore)"
-	case answer.SourceHosts:
-		return "say which ranks share a host: name the dumps by it (node7_rank3), or put the recorder's packets beside them"
-	case answer.SourceBaseline:
-		return "compare with a healthy run"
-	}
-	return string(s)
+// turnOnWords say how to get a source that would decide.
+var turnOnWords = map[answer.Source]string{
+	answer.SourceArrivals:   "record arrivals (Recorder(..., arrivals=True)), or put Flight Recorder dumps beside these files",
+	answer.SourceRing:       "keep more entries in the Flight Recorder's ring (TORCH_FR_BUFFER_SIZE), or record arrivals (Recorder(..., arrivals=True))",
+	answer.SourceMessages:   "record sends and receives (recorder: --arrivals calls, or Recorder(..., arrivals=\"calls\"); NCCL's dumps have them)",
+	answer.SourceRoles:      "record the role of every rank",
+	answer.SourceMicrosteps: "record stages with their accumulation index (stage@0, stage@1, …)",
+	answer.SourceEvents:     "sample more steps with device events, and read them later",
+	answer.SourceAllRanks:   "record all ranks of the group",
+	answer.SourceMoreSteps:  "name the stage in which ranks synchronise (--meet-after STAGE), or record more steps",
+	answer.SourceSteps:      "record more steps: 20 or more tell a late rank from chance",
+	answer.SourceWall:       "record the wall time of steps (wall_ns)",
+	answer.SourceOperators:  "compare the recorded operators rank by rank (sfstat zscore)",
+	answer.SourceHosts:      "say which ranks share a host: name the dumps by it (node7_rank3), or put the recorder's packets beside them",
+	answer.SourceBaseline:   "compare with a healthy run",
 }
+
+func turnOn(s answer.Source) string { return cmp.Or(turnOnWords[s], string(s)) }

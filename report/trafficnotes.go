@@ -17,95 +17,51 @@ func trafficNotes(r *comm.Result) bullets {
 	return b
 }
 
+// noteSentences word notes; what stands in braces is filled in.
+var noteSentences = map[comm.NoteKind]string{
+	// How processes and calls were found.
+	comm.NotePaired:     "processes of logs and exports were paired: {paired}",
+	comm.NoteTied:       "calls of {n} of {of} ranks are tied to their kernels by NCCL's own NVTX ranges, in which they were launched: nothing is guessed there",
+	comm.NoteCallsAdded: "{n} calls that the logs lack were taken from NVTX ranges",
+	comm.NoteDoubtful:   "no match of the {n} processes that were not clearly paired is called certain",
+	comm.NoteUntried:    "{n} processes of logs and {of} of exports could not be told by host, pid, bus or device, and are too many to compare by what they did",
+	comm.NoteJoined: "{n} sides of communicators were put together by their collectives ending at once: " +
+		"the log names no ids (NCCL before 2.16, or no INIT lines)",
+	comm.NoteBeginnings: "{n} ranks' recordings fit at several places of their logs, and nothing says at which: that of rank {of} may begin at {lines}. " +
+		"Record the launching calls too (nsys profile --trace=cuda), or have the log stamped (NCCL_DEBUG_TIMESTAMP_LEVELS=INFO)",
+	comm.NoteLogged:   "{n} processes logged and are in no export",
+	comm.NoteProfiled: "{n} processes of exports left no log",
+	// What the inputs lack.
+	comm.NoteNoExports: "no export of Nsight Systems among the inputs: what was called is known, not when it ran or for how long",
+	comm.NoteNoCalls: "no debug log among the inputs, and no payloads in the exports: kernels are known, not sizes and communicators; " +
+		"nsys export --include-blobs=true adds what NCCL tells",
+	comm.NoteLogsWithoutCalls: "the logs have no calls: set NCCL_DEBUG=INFO and NCCL_DEBUG_SUBSYS=INIT,COLL,TUNING,GRAPH",
+	comm.NoteUnlikeBenchmarks: "the measurements of nccl-tests are of other operations, numbers of ranks or hosts, or larger sizes than all calls here: " +
+		"limits are those of links",
+	comm.NoteClockUnknown: "the clock of {source} cannot be compared with the first: too few collectives in common",
+	// How ranks are numbered and laid out.
+	comm.NoteRanks:      "{n} of {of} ranks are shown, as --ranks says: a collective that others take part in too is not measured",
+	comm.NoteNoWorld:    "ranks are numbered by host, CUDA device and pid: no communicator in the log holds all processes",
+	comm.NoteNoInit:     "ranks are numbered by host, CUDA device and pid: the log has no INIT lines",
+	comm.NoteUnnumbered: "{n} ranks are numbered by host, CUDA device and pid: there is no log to tell",
+	comm.NoteDisjoint: "{sets} sets of ranks share no communicator, not even over others: {ranks}. Give each job a folder of its own; " +
+		"if this is one job, the logs lack the communicators that join them",
+	comm.NoteLayoutSize:    "kinds of communicators are inferred: a layout of tp={tp}, cp={cp}, dp={dp}, pp={pp} has {world} ranks, the logs and exports have {n}",
+	comm.NoteLayoutExperts: "kinds of communicators are inferred: ep={ep} does not divide dp×cp={dp×cp}",
+	// How dumps of NCCL's Inspector were used.
+	comm.NoteDumpsUnused: "{n} dumps of NCCL's Inspector are left out: exports of Nsight Systems have all kernels and their times",
+	comm.NoteDumpsSampled: "the dumps have {n} of {of} operations, by their numbers: " +
+		"counts and volumes are of those, and what a rank did before each is not known",
+	comm.NoteDumpsDropped: "NCCL's Inspector dropped {n} records before it dumped them: larger rings (NCCL_INSPECTOR_DUMP_COLL_RING_SIZE) " +
+		"or a shorter interval keep them",
+	comm.NoteDumpsTimeless: "the dumps tell how long operations took, not when they ran: NCCL_INSPECTOR_DUMP_VERBOSE=1 adds that",
+}
+
 // noteWords words a note, "" where its kind has no words.
 func noteWords(n comm.Note) string {
-	for _, words := range []func(comm.Note) string{processNote, inputNote, rankNote, dumpNote} {
-		if text := words(n); text != "" {
-			return text
-		}
-	}
-	return ""
-}
-
-// processNote words how processes and calls were found.
-func processNote(n comm.Note) string {
-	switch n.Kind {
-	case comm.NotePaired:
-		return "processes of logs and exports were paired: " + pairedWords(n.Paired)
-	case comm.NoteTied:
-		return fmt.Sprintf("calls of %d of %d ranks are tied to their kernels by NCCL's own NVTX ranges, in which they were launched: nothing is guessed there", n.N, n.Of)
-	case comm.NoteCallsAdded:
-		return fmt.Sprintf("%d calls that the logs lack were taken from NVTX ranges", n.N)
-	case comm.NoteDoubtful:
-		return fmt.Sprintf("no match of the %d processes that were not clearly paired is called certain", n.N)
-	case comm.NoteUntried:
-		return fmt.Sprintf("%d processes of logs and %d of exports could not be told by host, pid, bus or device, and are too many to compare by what they did", n.N, n.Of)
-	case comm.NoteJoined:
-		return fmt.Sprintf("%d sides of communicators were put together by their collectives ending at once: the log names no ids (NCCL before 2.16, or no INIT lines)", n.N)
-	case comm.NoteBeginnings:
-		return fmt.Sprintf("%d ranks' recordings fit at several places of their logs, and nothing says at which: that of rank %d may begin at %s. "+
-			"Record the launching calls too (nsys profile --trace=cuda), or have the log stamped (NCCL_DEBUG_TIMESTAMP_LEVELS=INFO)", n.N, n.Of, linesWords(n))
-	case comm.NoteLogged:
-		return fmt.Sprintf("%d processes logged and are in no export", n.N)
-	case comm.NoteProfiled:
-		return fmt.Sprintf("%d processes of exports left no log", n.N)
-	}
-	return ""
-}
-
-// inputNote words what the inputs lack.
-func inputNote(n comm.Note) string {
-	switch n.Kind {
-	case comm.NoteNoExports:
-		return "no export of Nsight Systems among the inputs: what was called is known, not when it ran or for how long"
-	case comm.NoteNoCalls:
-		return "no debug log among the inputs, and no payloads in the exports: kernels are known, not sizes and communicators; nsys export --include-blobs=true adds what NCCL tells"
-	case comm.NoteLogsWithoutCalls:
-		return "the logs have no calls: set NCCL_DEBUG=INFO and NCCL_DEBUG_SUBSYS=INIT,COLL,TUNING,GRAPH"
-	case comm.NoteUnlikeBenchmarks:
-		return "the measurements of nccl-tests are of other operations, numbers of ranks or hosts, or larger sizes than all calls here: limits are those of links"
-	case comm.NoteClockUnknown:
-		return fmt.Sprintf("the clock of %s cannot be compared with the first: too few collectives in common", n.Source)
-	}
-	return ""
-}
-
-// rankNote words how ranks are numbered and laid out.
-func rankNote(n comm.Note) string {
-	const numbered = "ranks are numbered by host, CUDA device and pid: "
-	switch l := n.Layout; n.Kind {
-	case comm.NoteRanks:
-		return fmt.Sprintf("%d of %d ranks are shown, as --ranks says: a collective that others take part in too is not measured", n.N, n.Of)
-	case comm.NoteNoWorld:
-		return numbered + "no communicator in the log holds all processes"
-	case comm.NoteNoInit:
-		return numbered + "the log has no INIT lines"
-	case comm.NoteUnnumbered:
-		return fmt.Sprintf("%d %sthere is no log to tell", n.N, numbered)
-	case comm.NoteDisjoint:
-		return fmt.Sprintf("%d sets of ranks share no communicator, not even over others: %s. Give each job a folder of its own; if this is one job, the logs lack the communicators that join them",
-			len(n.Sets), setsWords(n.Sets))
-	case comm.NoteLayoutSize:
-		return fmt.Sprintf("kinds of communicators are inferred: a layout of tp=%d, cp=%d, dp=%d, pp=%d has %d ranks, the logs and exports have %d", l.TP, l.CP, l.DP, l.PP, l.World(), n.N)
-	case comm.NoteLayoutExperts:
-		return fmt.Sprintf("kinds of communicators are inferred: ep=%d does not divide dp×cp=%d", l.EP, l.DP*l.CP)
-	}
-	return ""
-}
-
-// dumpNote words how dumps of NCCL's Inspector were used.
-func dumpNote(n comm.Note) string {
-	switch n.Kind {
-	case comm.NoteDumpsUnused:
-		return fmt.Sprintf("%d dumps of NCCL's Inspector are left out: exports of Nsight Systems have all kernels and their times", n.N)
-	case comm.NoteDumpsSampled:
-		return fmt.Sprintf("the dumps have %d of %d operations, by their numbers: counts and volumes are of those, and what a rank did before each is not known", n.N, n.Of)
-	case comm.NoteDumpsDropped:
-		return fmt.Sprintf("NCCL's Inspector dropped %d records before it dumped them: larger rings (NCCL_INSPECTOR_DUMP_COLL_RING_SIZE) or a shorter interval keep them", n.N)
-	case comm.NoteDumpsTimeless:
-		return "the dumps tell how long operations took, not when they ran: NCCL_INSPECTOR_DUMP_VERBOSE=1 adds that"
-	}
-	return ""
+	l := n.Layout
+	return filled(noteSentences[n.Kind], "n", n.N, "of", n.Of, "source", n.Source, "lines", linesWords(n), "paired", pairedWords(n.Paired),
+		"sets", len(n.Sets), "ranks", setsWords(n.Sets), "world", l.World(), "tp", l.TP, "cp", l.CP, "dp", l.DP, "pp", l.PP, "ep", l.EP, "dp×cp", l.DP*l.CP)
 }
 
 func pairedWords(paired []int) string {

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/frontier/labels"
@@ -64,6 +65,16 @@ func meaning[T interface {
 		return words[v]
 	}
 	return v.String()
+}
+
+// filled puts values into a sentence where it has their names in braces: a name, its
+// value, another name …
+func filled(sentence string, values ...any) string {
+	pairs := make([]string, len(values))
+	for i := 0; i < len(values); i += 2 {
+		pairs[i], pairs[i+1] = fmt.Sprintf("{%v}", values[i]), fmt.Sprint(values[i+1])
+	}
+	return strings.NewReplacer(pairs...).Replace(sentence)
 }
 
 func labelTerms(labels []labels.Label) terms {

@@ -104,11 +104,11 @@ func (t *table) read(c *columns, f form) error {
 func (t *table) readEpochs(c *parquet.Cursor) error {
 	R := len(t.w.Ranks)
 	return t.each(c, func(row int, v parquet.Run) error {
-		if t.order == nil {
-			v.Values = v.Values[:max(0, min(R-row, len(v.Values)))]
-		}
 		for i, began := range v.Values {
-			at := t.place(row + i)
+			at := t.place(row + v.Row(i))
+			if at >= R && t.order == nil {
+				return nil
+			}
 			if at >= R || began == 0 {
 				continue
 			}
@@ -132,7 +132,7 @@ func (t *table) each(c *parquet.Cursor, fn func(row int, v parquet.Run) error) e
 		if err := fn(row, v); err != nil {
 			return input.At(c.Pos(), err)
 		}
-		row += len(v.Values)
+		row += v.Rows
 	}
 	return nil
 }
@@ -140,10 +140,14 @@ func (t *table) each(c *parquet.Cursor, fn func(row int, v parquet.Run) error) e
 // values is each for a column that must not have nulls.
 func (t *table) values(c *parquet.Cursor, fn func(row int, v []int64) error) error {
 	return t.each(c, func(row int, v parquet.Run) error {
-		if i := slices.Index(v.Present, 0); i >= 0 {
-			return input.Bad(input.ErrMissing, "row %d is null", t.first+int64(row+i))
+		if v.At == nil {
+			return fn(row, v.Values)
 		}
-		return fn(row, v.Values)
+		null := 0
+		for null < len(v.At) && int(v.At[null]) == null {
+			null++
+		}
+		return input.Bad(input.ErrMissing, "row %d is null", t.first+int64(row+null))
 	})
 }
 
@@ -202,9 +206,7 @@ func (t *table) readChannel(values, ready *parquet.Cursor) ([]trace.Sample, erro
 	rows, known := t.found.rows[:0], t.found.values[:0]
 	err := t.each(values, func(row int, v parquet.Run) error {
 		for i, bits := range v.Values {
-			if v.Present == nil || v.Present[i] != 0 {
-				rows, known = append(rows, row+i), append(known, math.Float64frombits(uint64(bits)))
-			}
+			rows, known = append(rows, row+v.Row(i)), append(known, math.Float64frombits(uint64(bits)))
 		}
 		return nil
 	})
@@ -216,19 +218,19 @@ func (t *table) readChannel(values, ready *parquet.Cursor) ([]trace.Sample, erro
 	if len(rows) > 0 {
 		samples = ingest.Samples(len(rows))
 	}
+	step, R := 0, len(t.w.Ranks)
 	for i, row := range rows {
 		at := t.place(row)
-		step := at / len(t.w.Ranks)
-		samples = append(samples, trace.Sample{Step: t.w.FirstStep + int64(step), Rank: at - step*len(t.w.Ranks), Value: known[i]})
+		if at < step*R || at >= (step+1)*R { // which costs less than to divide each
+			step = at / R
+		}
+		samples = append(samples, trace.Sample{Step: t.w.FirstStep + int64(step), Rank: at - step*R, Value: known[i]})
 	}
 	next := 0
 	err = t.each(ready, func(row int, v parquet.Run) error {
 		for i, bit := range v.Values {
-			if v.Present != nil && v.Present[i] == 0 {
-				continue
-			}
-			if next == len(samples) || rows[next] != row+i {
-				return input.Bad(input.ErrRagged, "row %d says whether a sample is ready, or the one before it lacks that", t.first+int64(row+i))
+			if next == len(samples) || rows[next] != row+v.Row(i) {
+				return input.Bad(input.ErrRagged, "row %d says whether a sample is ready, or the one before it lacks that", t.first+int64(row+v.Row(i)))
 			}
 			samples[next].Ready = bit != 0
 			next++

@@ -169,7 +169,7 @@ func readParquet(f *os.File, path string, each func(*findings.Row) error) error 
 type column struct {
 	cursor *parquet.Cursor
 	is     parquet.Type
-	run    parquet.Run
+	rows   parquet.Values
 	at     int
 }
 
@@ -178,22 +178,18 @@ type column struct {
 const atOnce = 1024
 
 func (c *column) next() (string, error) {
-	if c.at == len(c.run.Values) {
+	if c.at == len(c.rows.Bits) {
 		c.cursor.Forget()
 		run, err := c.cursor.Next(atOnce)
 		if err != nil {
 			return "", err
 		}
-		c.run.Values, c.at = append(c.run.Values[:0], run.Values...), 0
-		if run.Present == nil {
-			c.run.Present = nil
-		} else {
-			c.run.Present = append(c.run.Present[:0], run.Present...)
-		}
+		c.rows.Bits, c.rows.Null, c.at = c.rows.Bits[:0], c.rows.Null[:0], 0
+		c.rows.Append(run)
 	}
-	x, i := c.run.Values[c.at], c.at
+	x, null := c.rows.Bits[c.at], c.rows.Null != nil && c.rows.Null[c.at]
 	c.at++
-	if c.run.Present != nil && c.run.Present[i] == 0 {
+	if null {
 		return "", nil
 	}
 	switch c.is {

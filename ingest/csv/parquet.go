@@ -3,7 +3,6 @@ package csv
 import (
 	"io"
 	"math"
-	"slices"
 	"strconv"
 
 	"github.com/sfstat/sfstat/internal/parquet"
@@ -60,17 +59,10 @@ type parquetRows struct {
 	file    *parquet.File
 	name    string
 	cursors []*parquet.Cursor // nil for columns that are not read
-	batch   []batch           // by column
+	batch   []parquet.Values  // by column, the next rows: runs do not last, and those of the columns end at different rows
 	row     int64             // that was returned last
 	at      int               // in batch
 	cells   []string
-}
-
-// batch are the next rows of a column. The runs of a cursor do not last, and
-// those of the columns end at different rows.
-type batch struct {
-	values  []int64
-	present []uint32
 }
 
 // batchRows is how many rows are held.
@@ -78,7 +70,7 @@ const batchRows = 1 << 10
 
 func (p *parquetRows) Header() ([]string, error) {
 	names := columnNames(p.file)
-	p.cursors, p.batch, p.cells = make([]*parquet.Cursor, len(names)), make([]batch, len(names)), make([]string, len(names))
+	p.cursors, p.batch, p.cells = make([]*parquet.Cursor, len(names)), make([]parquet.Values, len(names)), make([]string, len(names))
 	for i, c := range meanings(names) {
 		if c.kind == ignored {
 			continue
@@ -122,18 +114,13 @@ func (p *parquetRows) fill(n int) error {
 			continue
 		}
 		b := &p.batch[i]
-		b.values, b.present = b.values[:0], b.present[:0]
-		for len(b.values) < n {
-			run, err := c.Next(n - len(b.values))
+		b.Bits, b.Null = b.Bits[:0], b.Null[:0]
+		for len(b.Bits) < n {
+			run, err := c.Next(n - len(b.Bits))
 			if err != nil {
 				return err
 			}
-			b.values = append(b.values, run.Values...)
-			if run.Present == nil {
-				b.present = append(b.present, slices.Repeat([]uint32{1}, len(run.Values))...)
-			} else {
-				b.present = append(b.present, run.Present...)
-			}
+			b.Append(run)
 		}
 	}
 	return nil
@@ -141,9 +128,10 @@ func (p *parquetRows) fill(n int) error {
 
 // cell is a value as text.
 func (p *parquetRows) cell(column int, c *parquet.Cursor) string {
-	v := p.batch[column].values[p.at]
+	b := &p.batch[column]
+	v := b.Bits[p.at]
 	switch typ := p.file.Columns()[column].Type; {
-	case p.batch[column].present[p.at] == 0:
+	case b.Null != nil && b.Null[p.at]:
 		return ""
 	case typ == parquet.TypeBytes:
 		return c.Strings()[v]

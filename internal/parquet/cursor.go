@@ -31,10 +31,19 @@ const atOnce = 4096
 // Run is values of consecutive rows, valid until the next call on any cursor
 // of the file.
 type Run struct {
-	// By row: the integer, the bits of a float64, 0 or 1 for BOOLEAN, the
-	// position in the cursor's Strings for BYTE_ARRAY; 0 for null.
-	Values  []int64
-	Present []uint32 // by row, 0 for null; nil when none is null
+	Rows int
+	// Of the rows that are not null: the integer, the bits of a float64, 0 or 1 for
+	// BOOLEAN, the position in the cursor's Strings for BYTE_ARRAY.
+	Values []int64
+	At     []uint32 // which row each is of, from 0; nil when none is null
+}
+
+// Row is which row of the run the value i is of.
+func (r *Run) Row(i int) int {
+	if r.At == nil {
+		return i
+	}
+	return int(r.At[i])
 }
 
 // Cursor reads one column, from the first row to the last.
@@ -95,7 +104,7 @@ func (c *Cursor) Next(n int) (Run, error) {
 	if err != nil {
 		return Run{}, input.At(c.Pos(), err)
 	}
-	if c.left -= len(r.Values); c.left == 0 {
+	if c.left -= r.Rows; c.left == 0 {
 		c.f.give(&c.raw)
 		if c.rows == 0 {
 			c.f.give(&c.base)
@@ -108,28 +117,17 @@ func (c *Cursor) Next(n int) (Run, error) {
 func (c *Cursor) decode(n int) (Run, error) {
 	rows := c.f.values[:n]
 	if !c.nulls {
-		return Run{Values: rows}, c.fill(rows)
+		return Run{Rows: n, Values: rows}, c.fill(rows)
 	}
-	present := c.f.levels[:n]
-	if err := c.levels.fill(present); err != nil {
+	at, err := c.levels.set(c.f.at[:n])
+	if err != nil {
 		return Run{}, err
 	}
-	count := 0
-	for _, l := range present {
-		count += int(l)
+	r := Run{Rows: n, Values: rows[:len(at)]}
+	if len(at) < n {
+		r.At = at
 	}
-	if err := c.fill(rows[:count]); err != nil || count == n {
-		return Run{Values: rows}, err
-	}
-	for i := n - 1; i >= 0; i-- { // spread the values over their rows, from the back
-		if present[i] == 0 {
-			rows[i] = 0
-			continue
-		}
-		count--
-		rows[i] = rows[count]
-	}
-	return Run{Values: rows, Present: present}, nil
+	return r, c.fill(r.Values)
 }
 
 // Forget lets go of the strings, where a new page begins and none is to come from a

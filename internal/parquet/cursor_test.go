@@ -104,11 +104,14 @@ func FuzzPages(f *testing.F) {
 			if r, err = c.Next(7); err != nil {
 				break
 			}
-			if seen += len(r.Values); len(r.Values) == 0 || seen > rows || r.Present != nil && len(r.Present) != len(r.Values) {
-				t.Fatalf("%d rows, %d in all", len(r.Values), seen)
+			if seen += r.Rows; r.Rows == 0 || seen > rows || r.At == nil && len(r.Values) != r.Rows || r.At != nil && (len(r.At) != len(r.Values) || len(r.At) >= r.Rows) {
+				t.Fatalf("%d rows, %d in all", r.Rows, seen)
 			}
-			for _, v := range r.Values {
-				if Type(typ) == TypeBytes && (v < 0 || int(v) >= len(c.Strings())) && r.Present == nil {
+			for i, v := range r.Values {
+				if r.Row(i) >= r.Rows || i > 0 && r.Row(i) <= r.Row(i-1) {
+					t.Fatalf("value %d of row %d of %d", i, r.Row(i), r.Rows)
+				}
+				if Type(typ) == TypeBytes && (v < 0 || int(v) >= len(c.Strings())) {
 					t.Fatalf("string %d of %d", v, len(c.Strings()))
 				}
 			}

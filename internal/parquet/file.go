@@ -38,8 +38,8 @@ type scratch struct {
 	window  int64    // that the decoder accepts
 	buffers [][]byte // of chunks and pages that are used up
 	// What a cursor gives.
-	values        [atOnce]int64
-	levels, index [atOnce]uint32
+	values    [atOnce]int64
+	at, index [atOnce]uint32
 }
 
 // spare is the scratch of files that were closed.
@@ -122,9 +122,9 @@ func (f *File) pos(group, column int) input.Pos {
 	return input.Pos{File: f.in.Name, Inside: fmt.Sprintf("row group %d, column %s", group, Printable(f.foot.Leaves[column].Name))}
 }
 
-// Values is a whole column.
+// Values are rows of a column.
 type Values struct {
-	Bits    []int64 // by row, as in [Run]
+	Bits    []int64 // by row, as in [Run], 0 for null
 	Null    []bool  // by row; nil when none is null
 	Strings []string
 }
@@ -141,14 +141,27 @@ func (f *File) Read(column int) (Values, error) {
 		if err != nil {
 			return Values{}, err
 		}
-		if run.Present != nil && v.Null == nil {
-			v.Null = make([]bool, rows)
-		}
-		for i, level := range run.Present {
-			v.Null[len(v.Bits)+i] = level == 0
-		}
-		v.Bits = append(v.Bits, run.Values...)
+		v.Append(run)
 	}
 	v.Strings = c.Strings()
 	return v, nil
+}
+
+// Append adds the rows of a run.
+func (v *Values) Append(r Run) {
+	first := len(v.Bits)
+	if r.At == nil && v.Null == nil {
+		v.Bits = append(v.Bits, r.Values...)
+		return
+	}
+	if v.Null == nil {
+		v.Null = make([]bool, first, cap(v.Bits))
+	}
+	for range r.Rows {
+		v.Bits, v.Null = append(v.Bits, 0), append(v.Null, true)
+	}
+	for i, x := range r.Values {
+		at := first + r.Row(i)
+		v.Bits[at], v.Null[at] = x, false
+	}
 }

@@ -233,6 +233,43 @@ func (h *hybrid) fill(dst []uint32) error {
 	return nil
 }
 
+// set gives which of the next len(at) values of one bit are set, from 0, in at.
+func (h *hybrid) set(at []uint32) ([]uint32, error) {
+	count := 0
+	for first := 0; first < len(at); {
+		if err := h.next(); err != nil {
+			return nil, err
+		}
+		n := min(len(at)-first, h.run)
+		switch {
+		case h.packed != nil:
+			count += h.setOfPacked(at[count:], first, n)
+		case h.value != 0:
+			for i := range n {
+				at[count+i] = uint32(first + i)
+			}
+			count += n
+		}
+		h.run, h.left, h.bit, first = h.run-n, h.left-n, h.bit+n, first+n
+	}
+	return at[:count], nil
+}
+
+// setOfPacked notes which of the next n values of the run are set, counted from first.
+func (h *hybrid) setOfPacked(at []uint32, first, n int) (count int) {
+	const most = 32 // that eight bytes hold, wherever in a byte the first begins
+	wide := h.packed[:len(h.packed)+slack]
+	for i := 0; i < n; i += most {
+		bit := h.bit + i
+		left := binary.LittleEndian.Uint64(wide[bit>>3:]) >> (bit & 7) & (1<<min(most, n-i) - 1)
+		for ; left != 0; left &= left - 1 {
+			at[count] = uint32(first + i + bits.TrailingZeros64(left))
+			count++
+		}
+	}
+	return count
+}
+
 // ones counts the values of one bit that are set, without using them up.
 func (h hybrid) ones() (count int, err error) {
 	for ; h.left > 0; h.left, h.run = h.left-h.run, 0 {

@@ -131,7 +131,7 @@ type work struct {
 	o     *Options
 	parts *parts
 	total int64
-	judge chan struct{} // who judges has a place in it; others fetch
+	judge chan struct{} // who judges has a place in it; others fetch, or wait for the disk
 
 	mu   sync.Mutex
 	done Progress
@@ -147,10 +147,7 @@ func (b *work) all(ctx context.Context) error {
 		threads = runtime.GOMAXPROCS(0)
 	}
 	b.judge = make(chan struct{}, threads)
-	workers := threads
-	if b.remote() {
-		workers = 2 * threads // half of them fetch what the others judge next
-	}
+	workers := 2 * threads // half of them fetch what the others judge next, or see a part to the disk
 	var next atomic.Int64
 	var wait sync.WaitGroup
 	for range min(workers, len(b.chunks)) {
@@ -184,8 +181,6 @@ func (b *work) chunk(ctx context.Context, i int) error {
 	if err != nil {
 		return err
 	}
-	b.judge <- struct{}{}
-	defer func() { <-b.judge }()
 	create := b.o.Create
 	if create == nil {
 		create = atomicfile.Create
@@ -195,6 +190,8 @@ func (b *work) chunk(ctx context.Context, i int) error {
 		return err
 	}
 	return f.Fill(func(w io.Writer) error {
+		b.judge <- struct{}{}
+		defer func() { <-b.judge }()
 		out := newPartWriter(w)
 		j := &judge{o: b.o.Diagnose, emit: out.row, refer: out.problem, of: local, tell: func(n int) { b.tell(0, int64(n)) }}
 		for _, u := range b.chunks[i].units {

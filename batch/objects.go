@@ -137,11 +137,6 @@ func (f *file) object() objectstore.Object {
 	return objectstore.Object{Name: f.Path, Size: f.Size, ETag: f.ETag}
 }
 
-// remote reports whether inputs are fetched.
-func (b *work) remote() bool {
-	return slices.ContainsFunc(b.Files, func(f file) bool { return objectstore.Is(f.Path) })
-}
-
 // copies are the objects of a chunk on this machine. The zero value is none.
 type copies struct {
 	dir    string           // "": no input is an object

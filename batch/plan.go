@@ -87,13 +87,14 @@ type Problem struct {
 }
 
 // Chunks are small enough for their work to be lost when it is killed, some for
-// each thread and shard even of a small archive, and of the largest a few thousand.
-// The rows do not depend on them.
+// each thread and shard even of a small archive, and of the largest a few thousand. The
+// last are smaller, so that threads end together. The rows do not depend on them.
 const (
 	usualChunk  = 2 << 20
 	fewChunks   = 32
 	mostChunks  = 4000
 	chunksAhead = 4 // for each shard
+	lastChunks  = 8
 )
 
 // newPlan lists the files and objects of paths. those are not inputs: what is written.
@@ -136,10 +137,11 @@ func (p *plan) divide(all []unit, few int64) {
 	for _, f := range p.Files {
 		total += f.Size
 	}
-	most := max(min(usualChunk, total/few), total/mostChunks, 1)
+	least, most := max(total/mostChunks, 1), min(usualChunk, total/few)
+	left := total
 	for _, u := range all {
 		n := len(p.chunks)
-		if n == 0 || p.chunks[n-1].bytes >= most {
+		if n == 0 || p.chunks[n-1].bytes >= max(least, min(most, left/lastChunks)) {
 			p.chunks = append(p.chunks, chunk{})
 			n++
 		}
@@ -147,6 +149,7 @@ func (p *plan) divide(all []unit, few int64) {
 		c.units = append(c.units, u)
 		for _, f := range u.files {
 			c.bytes += f.Size
+			left -= f.Size
 		}
 	}
 }

@@ -47,6 +47,27 @@ func BenchmarkAllPairs(b *testing.B) {
 	}
 }
 
+// BenchmarkAnalyze is the whole comparison, up to as many workers as the test takes less than
+// a second for; docs/figures/generate.sh draws it.
+func BenchmarkAnalyze(b *testing.B) {
+	for _, series := range []struct {
+		name string
+		most int
+		Options
+	}{{"distances and scores", 2048, Options{}}, {"with the test", 512, DefaultOptions()}} {
+		for workers := 8; workers <= series.most; workers *= 2 {
+			in := benchmarkJob(workers, 8, 125)
+			b.Run(fmt.Sprintf("%s/workers=%d", series.name, workers), func(b *testing.B) {
+				for b.Loop() {
+					if _, err := Analyze(in, series.Options); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}
+
 // pairwise is the straightforward loop.
 func pairwise(workers []Worker) []float64 {
 	sorted := make([][]int64, len(workers))

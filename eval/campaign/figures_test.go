@@ -86,8 +86,8 @@ func measurements(t *testing.T, text string) string {
 
 func TestMeasured(t *testing.T) {
 	const head = "series,workers,value,lower,upper,n\n"
-	m := &MeasuredKinds[2]
-	lines, err := m.Read(measurements(t, head+"a,8,0.5,0.4,0.6,5\nb,8,1,,,1\na,16,0.7,,,1\n"))
+	m := &measuredKinds[2]
+	lines, err := m.read(measurements(t, head+"a,8,0.5,0.4,0.6,5\nb,8,1,,,1\na,16,0.7,,,1\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,11 +105,11 @@ func TestMeasured(t *testing.T) {
 		{head + "\"a,8", "m.csv"},
 		{head + "a,1,1,,,1\nb,1,1,,,1\nc,1,1,,,1\nd,1,1,,,1\ne,1,1,,,1\nf,1,1,,,1\ng,1,1,,,1\nh,1,1,,,1\ni,1,1,,,1\n", ":10: more than 8 series"},
 	} {
-		if _, err := m.Read(measurements(t, bad.text)); err == nil || !strings.Contains(err.Error(), bad.want) {
+		if _, err := m.read(measurements(t, bad.text)); err == nil || !strings.Contains(err.Error(), bad.want) {
 			t.Errorf("%q: error %v, expected %q", bad.text, err, bad.want)
 		}
 	}
-	if _, err := m.Read("none.csv"); !errors.Is(err, os.ErrNotExist) {
+	if _, err := m.read("none.csv"); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("error is %v", err)
 	}
 }
@@ -123,12 +123,12 @@ func FuzzMeasured(f *testing.F) {
 		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		for i := range MeasuredKinds {
-			lines, err := MeasuredKinds[i].Read(path)
+		for i := range measuredKinds {
+			lines, err := measuredKinds[i].read(path)
 			if err != nil {
 				continue
 			}
-			figure, err := MeasuredKinds[i].chart(lines).Draw(plots.Column)
+			figure, err := measuredKinds[i].chart(lines).Draw(plots.Column)
 			if errors.Is(err, plots.ErrNothing) {
 				continue
 			}

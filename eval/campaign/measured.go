@@ -17,18 +17,18 @@ const measuredFolder = "measured"
 // mostSeries is how many series of measurements are drawn in a figure.
 const mostSeries = 8
 
-// Measured is a kind of measurements that can be drawn: a file in the folder of
-// measurements of a campaign, with the columns of MeasuredHead.
-type Measured struct {
+// measurement is a kind of measurements that can be drawn: a file in the folder of
+// measurements of a campaign, with the columns of head.
+type measurement struct {
 	Name   string // of the figure, and of the file without its ending
 	X, Y   plots.Axis
 	column string // of X in the file
 }
 
-// MeasuredKinds are KAIR's Figures 5 and 6 (ASE 2025), how long completion times
+// measuredKinds are KAIR's Figures 5 and 6 (ASE 2025), how long completion times
 // take to compare, and how long calls and kernels take to align (NCCL
 // Trace Profiler, Heidelberg 2026).
-var MeasuredKinds = []Measured{
+var measuredKinds = []measurement{
 	{Name: "overhead-by-interval", column: "interval_steps",
 		X: plots.Axis{Name: "sampling interval", Unit: "steps", Scale: plots.Logarithmic}, Y: plots.Axis{Name: "overhead", Unit: "%"}},
 	{Name: "pause-by-workers", column: "workers",
@@ -39,20 +39,20 @@ var MeasuredKinds = []Measured{
 		X: plots.Axis{Name: "operations", Scale: plots.Logarithmic}, Y: plots.Axis{Name: "time of alignment", Unit: "s", Scale: plots.Logarithmic}},
 }
 
-// Head are the columns of a file: the series that a row is of, X, the value in
+// head are the columns of a file: the series that a row is of, X, the value in
 // the unit of Y, its interval (empty: none), and how often it was measured.
-func (m *Measured) Head() []string {
+func (m *measurement) head() []string {
 	return []string{"series", m.column, "value", "lower", "upper", "n"}
 }
 
-func (m *Measured) chart(lines []plots.Line) plots.Chart {
+func (m *measurement) chart(lines []plots.Line) plots.Chart {
 	return plots.Chart{Panels: []plots.Panel{{X: m.X, Y: m.Y, Lines: lines}}}
 }
 
-// Read reads a file of measurements: its series by their first rows; those of a series
+// read reads a file of measurements: its series by their first rows; those of a series
 // are drawn in their order.
-func (m *Measured) Read(path string) ([]plots.Line, error) {
-	rows, err := readTable(path, m.Head())
+func (m *measurement) read(path string) ([]plots.Line, error) {
+	rows, err := readTable(path, m.head())
 	if err != nil {
 		return nil, err
 	}
@@ -97,10 +97,10 @@ func measuredPoint(r []string) (p plots.Point, err error) {
 // folder; none is no error.
 func (f *folder) measured() ([]drawing, error) {
 	var out []drawing
-	for i := range MeasuredKinds {
-		m := &MeasuredKinds[i]
+	for i := range measuredKinds {
+		m := &measuredKinds[i]
 		path := filepath.Join(f.path, measuredFolder, m.Name+".csv")
-		lines, err := m.Read(path)
+		lines, err := m.read(path)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

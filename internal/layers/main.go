@@ -82,7 +82,6 @@ var rules = []rule{
 	{of: "eval/internal/pages", may: []string{"internal"}},
 	{of: "eval/verdicts", may: []string{""}},
 	{of: "eval/links", may: []string{""}},
-	{of: "eval/runtimes", may: []string{""}},
 	{of: "bench", may: []string{""}},
 	{of: "fixtures", may: []string{""}},
 	{of: "internal/parquet", may: []string{"trace"}},

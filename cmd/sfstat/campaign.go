@@ -12,6 +12,7 @@ import (
 
 	"github.com/sfstat/sfstat/eval/campaign"
 	"github.com/sfstat/sfstat/eval/campaign/slurm"
+	"github.com/sfstat/sfstat/eval/campaign/tables"
 	"github.com/sfstat/sfstat/report"
 )
 
@@ -185,18 +186,18 @@ func (p *program) campaignTables(c *cli.Context) error {
 }
 
 // writeTables writes tables into a folder, and what they were made from.
-func (p *program) writeTables(folder, format string, tables []campaign.Artifact, by *scoring) error {
-	for i := range tables {
-		if err := p.writeArtifact(folder, format, &tables[i]); err != nil {
+func (p *program) writeTables(folder, format string, made []tables.Artifact, by *scoring) error {
+	for i := range made {
+		if err := p.writeArtifact(folder, format, &made[i]); err != nil {
 			return err
 		}
-		by.mark(&tables[i])
+		by.mark(&made[i])
 	}
-	return p.writeManifest(folder, tables)
+	return p.writeManifest(folder, made)
 }
 
 // writeArtifact writes a table into a folder and notes where and how.
-func (p *program) writeArtifact(folder, format string, a *campaign.Artifact) (err error) {
+func (p *program) writeArtifact(folder, format string, a *tables.Artifact) (err error) {
 	for _, f := range tableFormats {
 		if f.name != format {
 			continue

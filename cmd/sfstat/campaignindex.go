@@ -11,7 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/sfstat/sfstat/eval/campaign"
+	"github.com/sfstat/sfstat/eval/campaign/tables"
 	"github.com/sfstat/sfstat/plots"
 )
 
@@ -36,7 +36,7 @@ func (p *program) campaignIndex(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	tables, err := e.tables()
+	made, err := e.tables()
 	if err != nil {
 		return err
 	}
@@ -49,13 +49,16 @@ func (p *program) campaignIndex(c *cli.Context) error {
 			return badInput(err)
 		}
 	}
-	if err := p.writeTables(filepath.Join(dir, "tables"), "md", tables, &e.by); err != nil {
+	if err := p.writeTables(filepath.Join(dir, "tables"), "md", made, &e.by); err != nil {
 		return err
 	}
 	if _, err := p.writeFigures(filepath.Join(dir, "figures"), drawn, drawing{[]plots.Format{plots.SVG}, "page"}, &e.by); err != nil {
 		return err
 	}
-	x := campaign.Index{Name: campaign.NameOf(dir), Tables: tables}
+	x := tables.Index{Name: filepath.Base(dir), Tables: made}
+	if e.runs != nil {
+		x.Name = e.runs.Name
+	}
 	if x.Figures, err = picturesIn(dir); err != nil {
 		return badInput(err)
 	}
@@ -65,23 +68,23 @@ func (p *program) campaignIndex(c *cli.Context) error {
 	if err := p.writeTo(filepath.Join(dir, "index.html"), func(w io.Writer) error { return x.WriteHTML(w) }); err != nil {
 		return err
 	}
-	p.remark(c, "%s and %s on %s; %d of %s differ from the published ones", counted(len(tables), "table"), counted(len(x.Figures), "figure"),
+	p.remark(c, "%s and %s on %s; %d of %s differ from the published ones", counted(len(made), "table"), counted(len(x.Figures), "figure"),
 		filepath.Join(dir, "index.html"), len(x.Differing()), counted(len(x.Cells()), "cell"))
 	return nil
 }
 
 // picturesIn are the figures of a folder of a campaign, one of each name: SVG
 // before PNG.
-func picturesIn(dir string) ([]campaign.Picture, error) {
+func picturesIn(dir string) ([]tables.Picture, error) {
 	entries, err := os.ReadDir(filepath.Join(dir, "figures"))
 	if err != nil {
 		return nil, err
 	}
-	var out []campaign.Picture
+	var out []tables.Picture
 	for _, ending := range []string{".svg", ".png"} {
 		for _, e := range entries {
-			next := campaign.Picture{File: "figures/" + e.Name()}
-			if strings.HasSuffix(e.Name(), ending) && !slices.ContainsFunc(out, func(o campaign.Picture) bool { return o.Name() == next.Name() }) {
+			next := tables.Picture{File: "figures/" + e.Name()}
+			if strings.HasSuffix(e.Name(), ending) && !slices.ContainsFunc(out, func(o tables.Picture) bool { return o.Name() == next.Name() }) {
 				out = append(out, next)
 			}
 		}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/sfstat/sfstat/eval/campaign"
+	"github.com/sfstat/sfstat/eval/campaign/tables"
 	"github.com/sfstat/sfstat/plots"
 )
 
@@ -76,8 +76,8 @@ type drawing struct {
 
 // writeFigures draws figures into a folder, and what they were made from. It
 // returns the number of files.
-func (p *program) writeFigures(folder string, figures []campaign.Artifact, d drawing, by *scoring) (int, error) {
-	var files []campaign.Artifact
+func (p *program) writeFigures(folder string, figures []tables.Artifact, d drawing, by *scoring) (int, error) {
+	var files []tables.Artifact
 	for _, a := range figures {
 		for _, as := range d.formats {
 			file, err := p.drawArtifact(folder, a, as)
@@ -130,7 +130,7 @@ func outputFolder(c *cli.Context, otherwise string) (string, error) {
 }
 
 // drawArtifact writes a figure into a folder and notes where.
-func (p *program) drawArtifact(folder string, a campaign.Artifact, as plots.Format) (_ campaign.Artifact, err error) {
+func (p *program) drawArtifact(folder string, a tables.Artifact, as plots.Format) (_ tables.Artifact, err error) {
 	a.File = a.Name + "." + as.String()
 	a.Hash, err = p.writeHashed(filepath.Join(folder, a.File), func(w io.Writer) error { return a.Figure.Write(w, as) })
 	return a, err

@@ -10,12 +10,13 @@ import (
 
 	"github.com/sfstat/sfstat/eval/campaign"
 	"github.com/sfstat/sfstat/eval/campaign/communication"
+	"github.com/sfstat/sfstat/eval/campaign/tables"
 	"github.com/sfstat/sfstat/plots"
 )
 
 // scoring is by which gates a campaign is scored, and how that is told.
 type scoring struct {
-	options campaign.Options
+	options tables.Options
 	flag    string              // of the command, to be given in the campaign's folder; "": the defaults
 	file    campaign.Provenance // of the gates
 }
@@ -36,14 +37,14 @@ func scoringOf(c *cli.Context, dir string) (scoring, error) {
 	}
 	sum := sha256.Sum256(text)
 	name := filepath.ToSlash(fromFolder(dir, path))
-	return scoring{campaign.Options{Gates: &gates}, " --gates " + name, campaign.Provenance{Input: name, InputHash: hex.EncodeToString(sum[:])}}, nil
+	return scoring{tables.Options{Gates: &gates}, " --gates " + name, campaign.Provenance{Input: name, InputHash: hex.EncodeToString(sum[:])}}, nil
 }
 
 // evaluation is what a folder holds: a campaign's runs, recordings of communication, or both.
 type evaluation struct {
 	dir        string
 	by         scoring
-	runs       *campaign.Evaluation // nil: recordings alone
+	runs       *tables.Evaluation // nil: recordings alone
 	recordings []*communication.Recording
 }
 
@@ -58,12 +59,12 @@ func openEvaluation(c *cli.Context, dir string) (*evaluation, error) {
 		return nil, badInput(err)
 	}
 	if len(e.recordings) == 0 || campaign.Holds(dir) {
-		e.runs, err = campaign.Open(dir, e.by.options)
+		e.runs, err = tables.Open(dir, e.by.options)
 	}
 	return e, err
 }
 
-func (e *evaluation) tables() (own []campaign.Artifact, err error) {
+func (e *evaluation) tables() (own []tables.Artifact, err error) {
 	if e.runs != nil {
 		if own, err = e.runs.Tables(); err != nil {
 			return nil, err
@@ -73,11 +74,11 @@ func (e *evaluation) tables() (own []campaign.Artifact, err error) {
 	return append(own, more...), err
 }
 
-func (e *evaluation) figures(w plots.Width) (own []campaign.Artifact, err error) {
+func (e *evaluation) figures(w plots.Width) (own []tables.Artifact, err error) {
 	if e.runs != nil {
 		own, err = e.runs.Figures(w)
 	} else {
-		own, err = campaign.MeasuredFigures(e.dir, w)
+		own, err = tables.MeasuredFigures(e.dir, w)
 	}
 	if err != nil {
 		return nil, err
@@ -104,7 +105,7 @@ func fromFolder(dir, path string) string {
 }
 
 // mark adds the gates to what an artifact was made from and by.
-func (s *scoring) mark(a *campaign.Artifact) {
+func (s *scoring) mark(a *tables.Artifact) {
 	if s.flag != "" {
 		a.Command += s.flag
 		a.Inputs = append(a.Inputs[:len(a.Inputs):len(a.Inputs)], s.file)
@@ -113,13 +114,13 @@ func (s *scoring) mark(a *campaign.Artifact) {
 
 // writeManifest writes the list of what artifacts in a folder were made from,
 // and keeps in it what other commands made there.
-func (p *program) writeManifest(folder string, artifacts []campaign.Artifact) error {
+func (p *program) writeManifest(folder string, artifacts []tables.Artifact) error {
 	path := filepath.Join(folder, manifestName)
-	kept, err := campaign.Kept(path, artifacts)
+	kept, err := tables.Kept(path, artifacts)
 	if err != nil {
 		return badInput(err)
 	}
 	return p.writeTo(path, func(w io.Writer) error {
-		return campaign.WriteManifest(w, append(artifacts[:len(artifacts):len(artifacts)], kept...))
+		return tables.WriteManifest(w, append(artifacts[:len(artifacts):len(artifacts)], kept...))
 	})
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/sfstat/sfstat/eval/campaign"
+	"github.com/sfstat/sfstat/eval/campaign/tables"
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/report"
 	"github.com/sfstat/sfstat/trace"
@@ -17,18 +17,18 @@ import (
 // scoreTables are the tables of score by the name that --table has.
 var scoreTables = []struct {
 	name string
-	of   func(*campaign.Score, campaign.View) campaign.Table
+	of   func(*tables.Score, tables.View) tables.Table
 }{
-	{"methods", (*campaign.Score).MethodTable},
-	{"routing", (*campaign.Score).RoutingTable},
-	{"forward", (*campaign.Score).ForwardTable},
-	{"cuts", (*campaign.Score).CutTable},
-	{"verdicts", (*campaign.Score).VerdictTable},
-	{"detectability", func(s *campaign.Score, _ campaign.View) campaign.Table { return s.DetectabilityTable() }},
-	{"healthy", func(s *campaign.Score, _ campaign.View) campaign.Table { return s.HealthyTable() }},
-	{"sweep", (*campaign.Score).SweepTable},
-	{"runs", func(s *campaign.Score, _ campaign.View) campaign.Table { return s.RunTable() }},
-	{"windows", func(s *campaign.Score, _ campaign.View) campaign.Table { return s.WindowTable() }},
+	{"methods", (*tables.Score).MethodTable},
+	{"routing", (*tables.Score).RoutingTable},
+	{"forward", (*tables.Score).ForwardTable},
+	{"cuts", (*tables.Score).CutTable},
+	{"verdicts", (*tables.Score).VerdictTable},
+	{"detectability", func(s *tables.Score, _ tables.View) tables.Table { return s.DetectabilityTable() }},
+	{"healthy", func(s *tables.Score, _ tables.View) tables.Table { return s.HealthyTable() }},
+	{"sweep", (*tables.Score).SweepTable},
+	{"runs", func(s *tables.Score, _ tables.View) tables.Table { return s.RunTable() }},
+	{"windows", func(s *tables.Score, _ tables.View) tables.Table { return s.WindowTable() }},
 }
 
 // summaries are the tables that are shown without --table.
@@ -46,7 +46,7 @@ func (p *program) scoreCommand() *cli.Command {
 			"how often a healthy run is accused. Runs that the table does not have are left out.",
 		Flags: join([]cli.Flag{
 			&cli.StringFlag{Name: "truth", Category: forInput, Usage: "the truth table `FILE` (CSV), as sfstat simulate writes it"},
-			&cli.StringFlag{Name: "by", Value: campaign.ByFamily.String(), Usage: "group by `KEYS`: family, pattern, delay, ranks, arrivals, separated by commas"},
+			&cli.StringFlag{Name: "by", Value: tables.ByFamily.String(), Usage: "group by `KEYS`: family, pattern, delay, ranks, arrivals, separated by commas"},
 			choice("table", "show one table only; CSV shows windows unless told otherwise", names...),
 			&cli.BoolFlag{Name: "tau-sweep", Usage: "show candidate sets at τ from 0.70 to 0.90 too"},
 			&cli.BoolFlag{Name: "published", Usage: "show what the paper reports beside"},
@@ -61,7 +61,7 @@ sfstat score runs/ --truth runs/truth.csv --format csv -o windows.csv`,
 }
 
 func (p *program) score(c *cli.Context) error {
-	keys, err := campaign.ParseKeys(c.String("by"))
+	keys, err := tables.ParseKeys(c.String("by"))
 	if err != nil {
 		return badUsage("--by: %v", err)
 	}
@@ -73,7 +73,7 @@ func (p *program) score(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	scorer := campaign.New(truth, campaign.Options{Gates: &gates})
+	scorer := tables.New(truth, tables.Options{Gates: &gates})
 	if _, err := p.windows(c, func(w *trace.Window) error { return ofWindow(w, scorer.Add(w)) }); err != nil {
 		return err
 	}
@@ -84,17 +84,17 @@ func (p *program) score(c *cli.Context) error {
 	if len(s.Runs) == 0 {
 		return badInput(fmt.Errorf("no run of the input is in %s", c.String("truth")))
 	}
-	tables := chosenTables(c, s, campaign.View{By: keys, Published: c.Bool("published")})
+	shown := chosenTables(c, s, tables.View{By: keys, Published: c.Bool("published")})
 	return p.publish(c, nil, func(to report.Output) error {
 		if to.Format == report.JSON {
 			return to.JSON(s)
 		}
-		return to.Tables(tables)
+		return to.Tables(shown)
 	})
 }
 
 // chosenTables are those that the flags ask for.
-func chosenTables(c *cli.Context, s *campaign.Score, v campaign.View) []report.Table {
+func chosenTables(c *cli.Context, s *tables.Score, v tables.View) []report.Table {
 	wanted := summaries
 	if c.Bool("tau-sweep") {
 		wanted = append(wanted[:len(wanted):len(wanted)], "sweep")
@@ -122,7 +122,7 @@ func readTruth(path string) ([]simulate.TruthRow, error) {
 	if path == "" {
 		return nil, badUsage("needs --truth FILE, the table of what the runs hide")
 	}
-	rows, err := campaign.ReadTruth(path)
+	rows, err := tables.ReadTruth(path)
 	if err == nil && len(rows) == 0 {
 		err = input.At(input.Pos{File: path}, errors.New("the truth table has no rows"))
 	}

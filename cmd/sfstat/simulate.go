@@ -12,7 +12,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/sfstat/sfstat/eval/campaign"
+	"github.com/sfstat/sfstat/eval/campaign/tables"
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/internal/strictyaml"
 	"github.com/sfstat/sfstat/trace"
@@ -224,7 +224,7 @@ func (p *program) writeTruth(path string, truth simulate.Truth) error {
 }
 
 func knownTruth(path string) ([]simulate.TruthRow, error) {
-	rows, err := campaign.ReadTruth(path)
+	rows, err := tables.ReadTruth(path)
 	if errors.Is(err, os.ErrNotExist) || path == "-" {
 		return nil, nil
 	}

@@ -18,6 +18,7 @@ import (
 type Execution struct {
 	Version string // of this program, noted in every row
 	Maker   Maker  // of the runs; nil: Simulation
+	Rows    Rows   // what is noted of each
 	Workers int    // runs that are made at the same time; 0: as many as Go uses cores
 	// Create begins an output; nil: atomicfile.Create. Whoever can be
 	// interrupted keeps what is open, to discard it. It is called from several
@@ -112,10 +113,10 @@ func Execute(ctx context.Context, dir string, s *Spec, e Execution) (Outcome, er
 }
 
 // wanting are the runs that are not done, in the order of the plan.
-func (f *folder) wanting(e *Execution, o *Outcome) ([]Task, error) {
+func (f *Folder) wanting(e *Execution, o *Outcome) ([]Task, error) {
 	var out []Task
-	for i := range f.tasks {
-		switch state, err := f.state(&f.tasks[i], e.Version); {
+	for i := range f.Tasks {
+		switch state, err := f.state(&f.Tasks[i], e.Version); {
 		case err != nil:
 			return nil, err
 		case state == standing:
@@ -124,7 +125,7 @@ func (f *folder) wanting(e *Execution, o *Outcome) ([]Task, error) {
 		case state == changed:
 			o.Changed++
 		}
-		out = append(out, f.tasks[i])
+		out = append(out, f.Tasks[i])
 	}
 	o.Wanting = len(out)
 	return out, nil
@@ -132,7 +133,7 @@ func (f *folder) wanting(e *Execution, o *Outcome) ([]Task, error) {
 
 // makeAll makes runs, several at a time, and counts what becomes of them. The
 // first error that is not a run's own ends it.
-func (f *folder) makeAll(ctx context.Context, tasks []Task, e *Execution, o *Outcome) error {
+func (f *Folder) makeAll(ctx context.Context, tasks []Task, e *Execution, o *Outcome) error {
 	working, stop := context.WithCancel(ctx)
 	defer stop()
 	var first error
@@ -181,7 +182,7 @@ type result struct {
 
 // results makes runs with the workers of the execution, in order, and yields
 // each as it ends. The channel is closed when no worker is at work.
-func (f *folder) results(ctx context.Context, tasks []Task, e *Execution) <-chan result {
+func (f *Folder) results(ctx context.Context, tasks []Task, e *Execution) <-chan result {
 	next, results := make(chan int), make(chan result)
 	var workers sync.WaitGroup
 	for range min(e.workers(), len(tasks)) {
@@ -207,21 +208,21 @@ func (f *folder) results(ctx context.Context, tasks []Task, e *Execution) <-chan
 }
 
 // carryOut makes one run, its archive and its row.
-func (f *folder) carryOut(ctx context.Context, t *Task, e *Execution) error {
+func (f *Folder) carryOut(ctx context.Context, t *Task, e *Execution) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := e.write(f.archive(t), func(w io.Writer) error { return archiveRun(ctx, e.maker(), t, w) }); err != nil {
+	if err := e.write(f.Archive(t), func(w io.Writer) error { return archiveRun(ctx, e.maker(), t, w) }); err != nil {
 		return err
 	}
-	hash, err := FileHash(f.archive(t))
+	hash, err := FileHash(f.Archive(t))
 	if err != nil {
 		return err
 	}
-	score, err := f.scoreOf([]Task{*t})
+	rows, err := f.rowsOf(t)
 	if err != nil {
 		return err
 	}
 	p := Provenance{Run: t.ID, Group: t.Group, SpecHash: t.Hash, Version: e.Version, Input: f.input(t), InputHash: hash}
-	return e.write(f.row(t), func(w io.Writer) error { return writeRows(w, score, p) })
+	return e.write(f.Row(t), func(w io.Writer) error { return f.writeRows(w, rows, p) })
 }

@@ -1,7 +1,6 @@
 package campaign
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/csv"
 	"encoding/hex"
@@ -15,7 +14,6 @@ import (
 
 	"github.com/gofrs/flock"
 
-	"github.com/sfstat/sfstat/engine/frontier/gates"
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/internal/atomicfile"
 	"github.com/sfstat/sfstat/internal/strictyaml"
@@ -25,11 +23,23 @@ import (
 // What lies in the folder of a campaign.
 const (
 	specName  = "campaign.yaml"
-	truthName = "truth.csv" // what the runs hide, as sfstat score reads it
-	rowsName  = "rows.csv"  // all rows, in the order of the plan
-	runsName  = "runs"      // an archive for each run, or packets
-	rowFolder = "rows"      // a file for each run, with its rows
-	lockName  = ".lock"     // held by the execution that is at work
+	rowsName  = "rows.csv" // all rows, in the order of the plan
+	runsName  = "runs"     // an archive for each run, or packets
+	rowFolder = "rows"     // a file for each run, with its rows
+	lockName  = ".lock"    // held by the execution that is at work
+)
+
+// What tables read of it besides.
+const (
+	TruthName = "truth.csv" // what the runs hide, as sfstat score reads it
+	// SourcesName holds what other recorders saw of runs, as RUN/NAME, and PacketsName what
+	// sfstat's own saw of real ones.
+	SourcesName = "sources"
+	PacketsName = "packets"
+	// OverheadName holds measurements of what recording costs, and PairedName in it the
+	// times of paired runs.
+	OverheadName = "overhead"
+	PairedName   = "runs"
 )
 
 // Provenance is where the rows of a run come from.
@@ -41,27 +51,21 @@ type Provenance struct {
 	InputHash  string // SHA-256 of its bytes
 }
 
-// rowHead is the header of rows: a window as everywhere, then where it comes
-// from.
-func rowHead() []string {
-	var empty Score
-	return append(empty.WindowTable().Head, "group", "spec_sha256", "made_by", "input", "input_sha256")
+// Folder is a campaign on disk.
+type Folder struct {
+	Name  string // of the campaign
+	Path  string
+	Tasks []Task // of the plan
+	rows  Rows
 }
 
-func (p *Provenance) cells() []string {
-	return []string{p.Group, p.SpecHash, p.Version, p.Input, p.InputHash}
-}
+func (f *Folder) input(t *Task) string { return runsName + "/" + t.file() }
 
-// folder is a campaign on disk.
-type folder struct {
-	path  string
-	tasks []Task
-	gates *gates.Gates // nil: the defaults
-}
+// Archive is where a run's windows lie.
+func (f *Folder) Archive(t *Task) string { return filepath.Join(f.Path, runsName, t.file()) }
 
-func (f *folder) input(t *Task) string   { return runsName + "/" + t.file() }
-func (f *folder) archive(t *Task) string { return filepath.Join(f.path, runsName, t.file()) }
-func (f *folder) row(t *Task) string     { return filepath.Join(f.path, rowFolder, t.ID+".csv") }
+// Row is where its rows lie.
+func (f *Folder) Row(t *Task) string { return filepath.Join(f.Path, rowFolder, t.ID+".csv") }
 
 // file is the name of what a run recorded: packets where it has arrivals, which
 // archives do not hold.
@@ -78,17 +82,8 @@ func Holds(dir string) bool {
 	return err == nil
 }
 
-// NameOf is the name of the campaign that a folder holds, or else that of the
-// folder.
-func NameOf(dir string) string {
-	if s, err := readSpec(filepath.Join(dir, specName)); err == nil {
-		return s.Name
-	}
-	return filepath.Base(dir)
-}
-
-// open reads the campaign that a folder holds.
-func open(path string) (*folder, error) {
+// Open reads the campaign that a folder holds, whose rows were made so.
+func Open(path string, rows Rows) (*Folder, error) {
 	name := filepath.Join(path, specName)
 	s, err := readSpec(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -98,7 +93,7 @@ func open(path string) (*folder, error) {
 		return nil, err
 	}
 	tasks, err := s.Plan()
-	return &folder{path: path, tasks: tasks}, err
+	return &Folder{s.Name, path, tasks, rows}, err
 }
 
 func readSpec(path string) (*Spec, error) {
@@ -112,12 +107,12 @@ func readSpec(path string) (*Spec, error) {
 // prepare makes the folder of a campaign, or takes up the one that is there,
 // and notes in it the specification and what the runs hide. Until the function
 // that it returns is called, nobody else can prepare it.
-func prepare(path string, s *Spec, e *Execution) (*folder, func(), error) {
+func prepare(path string, s *Spec, e *Execution) (*Folder, func(), error) {
 	tasks, err := s.Plan()
 	if err != nil {
 		return nil, nil, err
 	}
-	f := &folder{path: path, tasks: tasks}
+	f := &Folder{s.Name, path, tasks, e.Rows}
 	if err := f.holdsNoOther(s); err != nil {
 		return nil, nil, err
 	}
@@ -138,12 +133,12 @@ func prepare(path string, s *Spec, e *Execution) (*folder, func(), error) {
 }
 
 // folders are those that an execution writes into, the outermost first.
-func (f *folder) folders() []string {
-	return []string{f.path, filepath.Join(f.path, runsName), filepath.Join(f.path, rowFolder)}
+func (f *Folder) folders() []string {
+	return []string{f.Path, filepath.Join(f.Path, runsName), filepath.Join(f.Path, rowFolder)}
 }
 
-func (f *folder) holdsNoOther(s *Spec) error {
-	path := filepath.Join(f.path, specName)
+func (f *Folder) holdsNoOther(s *Spec) error {
+	path := filepath.Join(f.Path, specName)
 	switch old, err := readSpec(path); {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
@@ -157,8 +152,8 @@ func (f *folder) holdsNoOther(s *Spec) error {
 
 // lock makes sure that one execution is at work in the folder. It ends with
 // the process, however that ends.
-func (f *folder) lock() (release func(), err error) {
-	path := filepath.Join(f.path, lockName)
+func (f *Folder) lock() (release func(), err error) {
+	path := filepath.Join(f.Path, lockName)
 	l := flock.New(path)
 	switch held, err := l.TryLock(); {
 	case err != nil:
@@ -171,21 +166,24 @@ func (f *folder) lock() (release func(), err error) {
 
 // begin tidies up after an execution that was killed, and writes what is known
 // before any run is made.
-func (f *folder) begin(s *Spec, e *Execution) error {
+func (f *Folder) begin(s *Spec, e *Execution) error {
 	for _, dir := range f.folders() {
 		if err := atomicfile.RemoveStale(dir); err != nil {
 			return err
 		}
 	}
-	truth, err := truthOf(f.tasks)
+	truth, err := f.Truth()
 	if err != nil {
 		return err
 	}
-	if err := e.write(filepath.Join(f.path, specName), func(w io.Writer) error { return strictyaml.Encode(w, s) }); err != nil {
+	if err := e.write(filepath.Join(f.Path, specName), func(w io.Writer) error { return strictyaml.Encode(w, s) }); err != nil {
 		return err
 	}
-	return e.write(filepath.Join(f.path, truthName), func(w io.Writer) error { return simulate.WriteTruth(w, truth) })
+	return e.write(filepath.Join(f.Path, TruthName), func(w io.Writer) error { return simulate.WriteTruth(w, truth) })
 }
+
+// Truth is what the runs hide.
+func (f *Folder) Truth() ([]simulate.TruthRow, error) { return truthOf(f.Tasks) }
 
 func truthOf(tasks []Task) ([]simulate.TruthRow, error) {
 	var rows []simulate.TruthRow
@@ -208,15 +206,15 @@ const (
 	standing       // done
 )
 
-func (f *folder) state(t *Task, version string) (state, error) {
-	rows, err := readRows(f.row(t))
+func (f *Folder) state(t *Task, version string) (state, error) {
+	rows, err := f.readRows(t)
 	if errors.Is(err, fs.ErrNotExist) {
 		return missing, nil
 	}
 	if err != nil {
 		return changed, nil // a row that cannot be read is made anew
 	}
-	hash, err := FileHash(f.archive(t))
+	hash, err := FileHash(f.Archive(t))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return missing, err
 	}
@@ -227,8 +225,8 @@ func (f *folder) state(t *Task, version string) (state, error) {
 	return changed, nil
 }
 
-// readTable reads the rows of a table below its header, which must be this one.
-func readTable(path string, head []string) ([][]string, error) {
+// ReadTable reads the rows of a table below its header, which must be this one.
+func ReadTable(path string, head []string) ([][]string, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -251,61 +249,46 @@ func readTable(path string, head []string) ([][]string, error) {
 	return records[1:], nil
 }
 
-// finished is where the rows of all runs come from, in the order of the plan.
+// Finished is where the rows of all runs come from, in the order of the plan.
 // It is an error if a run is not done, whatever the version that did it.
-func (f *folder) finished() ([]Provenance, error) {
+func (f *Folder) Finished() ([]Provenance, error) {
 	var out []Provenance
 	var wanting []string
-	for i := range f.tasks {
-		t := &f.tasks[i]
-		rows, err := readRows(f.row(t))
+	for i := range f.Tasks {
+		t := &f.Tasks[i]
+		rows, err := f.readRows(t)
 		if err != nil || rows.from.SpecHash != t.Hash {
 			wanting = append(wanting, t.ID)
 			continue
 		}
-		hash, err := FileHash(f.archive(t))
+		hash, err := FileHash(f.Archive(t))
 		if errors.Is(err, os.ErrNotExist) {
-			return nil, input.At(input.Pos{File: f.archive(t)}, input.Bad(input.ErrMissing,
+			return nil, input.At(input.Pos{File: f.Archive(t)}, input.Bad(input.ErrMissing,
 				"the archive of a run that was done is gone; sfstat campaign run makes it anew"))
 		}
 		if err != nil {
 			return nil, err
 		}
 		if hash != rows.from.InputHash {
-			return nil, input.At(input.Pos{File: f.archive(t)}, fmt.Errorf(
-				"SHA-256 is %s, expected %s as in %s: the archive was changed; sfstat campaign run makes it anew", hash, rows.from.InputHash, f.row(t)))
+			return nil, input.At(input.Pos{File: f.Archive(t)}, fmt.Errorf(
+				"SHA-256 is %s, expected %s as in %s: the archive was changed; sfstat campaign run makes it anew", hash, rows.from.InputHash, f.Row(t)))
 		}
 		out = append(out, rows.from)
 	}
 	if len(wanting) > 0 {
-		return nil, input.At(input.Pos{File: f.path}, input.Bad(input.ErrMissing,
-			"%d of %d runs are not done, the first is %s; sfstat campaign run goes on with them", len(wanting), len(f.tasks), wanting[0]))
+		return nil, input.At(input.Pos{File: f.Path}, input.Bad(input.ErrMissing,
+			"%d of %d runs are not done, the first is %s; sfstat campaign run goes on with them", len(wanting), len(f.Tasks), wanting[0]))
 	}
 	return out, nil
 }
 
-// scoreOf scores the archives of some tasks; the runs stand in their order.
-func (f *folder) scoreOf(tasks []Task) (*Score, error) {
-	truth, err := truthOf(tasks)
-	if err != nil {
-		return nil, err
-	}
-	scorer := New(truth, Options{Gates: f.gates})
-	for i := range tasks {
-		if err := KeepWindows(context.Background(), f.archive(&tasks[i]), scorer.Add); err != nil {
-			return nil, err
-		}
-	}
-	return scorer.Score(), nil
-}
-
-// from is a file of the folder as what something is made from.
-func (f *folder) from(path string) (Provenance, error) {
+// From is a file of the folder as what something is made from.
+func (f *Folder) From(path string) (Provenance, error) {
 	hash, err := FileHash(path)
 	if err != nil {
 		return Provenance{}, err
 	}
-	name, err := filepath.Rel(f.path, path)
+	name, err := filepath.Rel(f.Path, path)
 	return Provenance{Input: filepath.ToSlash(name), InputHash: hash}, err
 }
 

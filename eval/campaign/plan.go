@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strconv"
 
@@ -144,6 +145,15 @@ func (t Task) recording(arrivals bool) Task {
 		t.Spec.Run = t.ID
 	}
 	return t
+}
+
+// ProfileFolder is where the profiler of a run leaves its traces, in the folder
+// of a campaign; "" where none is asked for.
+func (t *Task) ProfileFolder(dir string) string {
+	if t.Profiler == NoProfiler {
+		return ""
+	}
+	return filepath.Join(dir, SourcesName, t.ID, t.Profiler.String())
 }
 
 // hash tells runs apart that differ in what is recorded: by specification, or

@@ -10,12 +10,12 @@ import (
 	"github.com/sfstat/sfstat/trace/input"
 )
 
-// Seeds are the seeds of a group. In YAML a list of numbers and of ranges, such
+// seeds are the seeds of a group. In YAML a list of numbers and of ranges, such
 // as [0-99, 200], both ends included.
-type Seeds []uint64
+type seeds []uint64
 
 // UnmarshalYAML is the inverse of MarshalYAML.
-func (s *Seeds) UnmarshalYAML(node *yaml.Node) error {
+func (s *seeds) UnmarshalYAML(node *yaml.Node) error {
 	var items []string
 	if err := node.Decode(&items); err != nil {
 		return err
@@ -45,7 +45,7 @@ func (s *Seeds) UnmarshalYAML(node *yaml.Node) error {
 }
 
 // MarshalYAML writes three and more consecutive seeds as a range.
-func (s Seeds) MarshalYAML() (any, error) {
+func (s seeds) MarshalYAML() (any, error) {
 	var items []any
 	for i := 0; i < len(s); {
 		end := i

@@ -134,7 +134,7 @@ func TestHash(t *testing.T) {
 }
 
 func TestSeeds(t *testing.T) {
-	for text, want := range map[string]Seeds{
+	for text, want := range map[string]seeds{
 		"[]":                     nil,
 		"[5]":                    {5},
 		"[0-2]":                  {0, 1, 2},
@@ -142,13 +142,13 @@ func TestSeeds(t *testing.T) {
 		"[18446744073709551615]": {18446744073709551615},
 		"[18446744073709551614-18446744073709551615]": {18446744073709551614, 18446744073709551615},
 	} {
-		var got Seeds
+		var got seeds
 		if err := yaml.Unmarshal([]byte(text), &got); err != nil || !cmp.Equal(got, want) {
 			t.Errorf("%s: %v, %v, expected %v", text, got, err, want)
 		}
 	}
 	for _, bad := range []string{"[2-0]", "[-1]", "[1.5]", "[a]", "[0-]", "[0-1-2]", "[0-100000]", "[0-18446744073709551615]", "7"} {
-		var got Seeds
+		var got seeds
 		if err := yaml.Unmarshal([]byte(bad), &got); err == nil {
 			t.Errorf("%s gives %d seeds, expected an error", bad, len(got))
 		}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sfstat/sfstat/eval/campaign"
+	"github.com/sfstat/sfstat/eval/campaign/tables"
 	"github.com/sfstat/sfstat/plots"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
@@ -133,7 +133,7 @@ func TestTables(t *testing.T) {
 	}
 }
 
-func checkTable(t *testing.T, name string, table campaign.Table) {
+func checkTable(t *testing.T, name string, table tables.Table) {
 	t.Helper()
 	if len(table.Rows) == 0 {
 		t.Errorf("%s is empty", name)

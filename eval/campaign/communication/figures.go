@@ -5,15 +5,15 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/sfstat/sfstat/eval/campaign"
+	"github.com/sfstat/sfstat/eval/campaign/tables"
 	"github.com/sfstat/sfstat/plots"
 	"github.com/sfstat/sfstat/plots/charts"
 )
 
 // Figures are those of every recording, called KIND-RECORDING, and where truths are known one of how well each method pairs. What there is
 // nothing to draw of is left out.
-func Figures(list []*Recording, w plots.Width) ([]campaign.Artifact, error) {
-	var out []campaign.Artifact
+func Figures(list []*Recording, w plots.Width) ([]tables.Artifact, error) {
+	var out []tables.Artifact
 	known := having(list, func(r *Recording) bool { return r.Truth != nil })
 	if len(known) > 0 {
 		scores, err := scoreAll(known)
@@ -24,7 +24,7 @@ func Figures(list []*Recording, w plots.Width) ([]campaign.Artifact, error) {
 		if err != nil {
 			return nil, fmt.Errorf("alignment: %w", err)
 		}
-		a := campaign.Artifact{Name: "alignment", Figure: figure}
+		a := tables.Artifact{Name: "alignment", Figure: figure}
 		for _, r := range known {
 			a.Inputs = append(a.Inputs, r.Inputs...)
 		}
@@ -39,7 +39,7 @@ func Figures(list []*Recording, w plots.Width) ([]campaign.Artifact, error) {
 			if err != nil {
 				return nil, fmt.Errorf("%s of %s: %w", c.Name, r.Name, err)
 			}
-			out = append(out, campaign.Artifact{Name: c.Name + "-" + r.Name, Figure: figure, Inputs: r.Inputs})
+			out = append(out, tables.Artifact{Name: c.Name + "-" + r.Name, Figure: figure, Inputs: r.Inputs})
 		}
 	}
 	return out, nil

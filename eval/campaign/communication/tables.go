@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/sfstat/sfstat/eval/campaign"
+	"github.com/sfstat/sfstat/eval/campaign/tables"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -16,14 +17,14 @@ const source = "NCCL Trace Profiler"
 const none = "–"
 
 // Tables are the tables that the recordings feed; none without recordings.
-func Tables(list []*Recording) ([]campaign.Artifact, error) {
-	var out []campaign.Artifact
-	add := func(name string, of []*Recording, t campaign.Table) {
+func Tables(list []*Recording) ([]tables.Artifact, error) {
+	var out []tables.Artifact
+	add := func(name string, of []*Recording, t tables.Table) {
 		var inputs []campaign.Provenance
 		for _, r := range of {
 			inputs = append(inputs, r.Inputs...)
 		}
-		out = append(out, campaign.Artifact{Name: name, Table: t, Inputs: inputs})
+		out = append(out, tables.Artifact{Name: name, Table: t, Inputs: inputs})
 	}
 	if both := having(list, func(r *Recording) bool { return len(r.Counts()) > 0 }); len(both) > 0 {
 		add("nccl-counts", both, CountTable(both))
@@ -48,8 +49,8 @@ func having(list []*Recording, is func(*Recording) bool) []*Recording {
 }
 
 // CountTable has the shape of the thesis's Tables 4.1 and 4.2, and says what becomes of each line.
-func CountTable(list []*Recording) campaign.Table {
-	t := campaign.Table{Title: source + ", Tables 4.1 and 4.2. Operations in log and trace, of each rank",
+func CountTable(list []*Recording) tables.Table {
+	t := tables.Table{Title: source + ", Tables 4.1 and 4.2. Operations in log and trace, of each rank",
 		Head: []string{"recording", "ranks", "operation", "lines", "tuning", "damaged", "repeated", "calls", "launch nothing", "joined", "launches", "kernels",
 			"lines − kernels", "launches − kernels", "only logged", "only traced"},
 		Notes: []string{"Lines begin with the name of the operation, which is what a counter of lines takes for calls. Of them tuning lines say how a collective is run, and are printed by the first rank of a communicator alone. Calls on a communicator of one rank launch nothing; calls of one group are joined in one kernel, as the send and the receive in the middle of 1F1B are.",
@@ -92,8 +93,8 @@ func scoreAll(list []*Recording) ([]scored, error) {
 var publishedF1 = map[string][2]float64{"easy": {1, 0.988}, "nsys_drop20": {0.916, 0.912}, "nccl_drop20": {0.276, 0.868}, "both_drop20": {0.256, 0.805}}
 
 // AlignmentTable has the shape of the thesis's Table 4.5: F1, a column for each method.
-func AlignmentTable(list []scored) campaign.Table {
-	t := campaign.Table{Title: source + ", Table 4.5. F1 of pairs of call and kernel", Head: []string{"recording", "true pairs"}}
+func AlignmentTable(list []scored) tables.Table {
+	t := tables.Table{Title: source + ", Table 4.5. F1 of pairs of call and kernel", Head: []string{"recording", "true pairs"}}
 	for m := range methods {
 		t.Head = append(t.Head, m.String())
 	}
@@ -132,8 +133,8 @@ func publishedCells(name string) []string {
 }
 
 // PairTable has precision and recall of each method, and how many of the pairs called certain are true.
-func PairTable(list []scored) campaign.Table {
-	t := campaign.Table{Title: "Pairs of call and kernel, by method",
+func PairTable(list []scored) tables.Table {
+	t := tables.Table{Title: "Pairs of call and kernel, by method",
 		Head: []string{"recording", "method", "true pairs", "found", "right", "precision", "recall", "F1", "called certain", "of them true"}}
 	var sums [methods]Score
 	row := func(name string, m Method, s Score) {

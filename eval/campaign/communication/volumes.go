@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/engine/comm/volume"
-	"github.com/sfstat/sfstat/eval/campaign"
+	"github.com/sfstat/sfstat/eval/campaign/tables"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -43,8 +43,8 @@ var thesisRows = []struct {
 
 // TheoryTable has the shape of the thesis's Table 5.1: its configuration computed anew, and beside its ratios those of the
 // recordings, of the same dimension.
-func TheoryTable(list []*Recording) campaign.Table {
-	t := campaign.Table{Title: source + ", Table 5.1. Bytes of one rank in 10 iterations, GB",
+func TheoryTable(list []*Recording) tables.Table {
+	t := tables.Table{Title: source + ", Table 5.1. Bytes of one rank in 10 iterations, GB",
 		Head: []string{"row", "thesis: theory", "thesis: observed", "thesis: ratio", "its formula", "model, logged", "model, sent", "recorded ÷ model, here"},
 		Notes: []string{"Its formula: found from the published numbers. Model: what Megatron-LM's rules give for the same configuration, as the log counts bytes and as they leave a rank on a ring; the row of EP has the gradients of the layers without experts too.",
 			"Here: logged bytes of the row's dimension over those of the model, each recording by its own description; ratios above 1 are embeddings, losses, norms and uneven routing, as the table of volumes shows."}}
@@ -96,8 +96,8 @@ func ratioOf(a *volume.Account, of volume.Dimension) (float64, bool) {
 }
 
 // VolumeTable says of every operation of a recording what the model expects and what was logged.
-func VolumeTable(list []*Recording) campaign.Table {
-	t := campaign.Table{Title: "Volumes beside the model, bytes of one rank as the log counts them",
+func VolumeTable(list []*Recording) tables.Table {
+	t := tables.Table{Title: "Volumes beside the model, bytes of one rank as the log counts them",
 		Head:  []string{"recording", "ranks", "for", "operation", "expected GB", "observed GB", "ratio", "calls", "size"},
 		Notes: []string{"Ratio is how many more calls times how much larger each. Operations that no formula is for have no ratio; those of less than a thousandth of what was expected are left out. Ranks of a stage whose bytes are within a thousandth stand together."}}
 	for _, r := range list {

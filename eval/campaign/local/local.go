@@ -88,7 +88,7 @@ func (m Maker) Make(ctx context.Context, t *campaign.Task, keep func(*trace.Wind
 	if err := ddp.Launch(ctx, o); err != nil {
 		return err
 	}
-	if err := campaign.KeepPairs(m.Dir, t, out); err != nil {
+	if err := t.KeepPairs(m.Dir, out); err != nil {
 		return err
 	}
 	return campaign.KeepWindows(ctx, out, keep)

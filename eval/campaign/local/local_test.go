@@ -10,6 +10,7 @@ import (
 
 	"github.com/sfstat/sfstat/eval/campaign"
 	"github.com/sfstat/sfstat/eval/campaign/internal/standin"
+	"github.com/sfstat/sfstat/eval/campaign/tables"
 )
 
 func TestMain(m *testing.M) {
@@ -50,7 +51,7 @@ func TestRunsAreMadeByProcesses(t *testing.T) {
 	m := Maker{Dir: dir, Python: python(t)}
 	t.Setenv(standin.Fails, "a-data-120ms-r4-s1")
 	s := spec(t, small)
-	o, err := campaign.Execute(t.Context(), dir, s, campaign.Execution{Maker: m, Workers: 1})
+	o, err := campaign.Execute(t.Context(), dir, s, campaign.Execution{Maker: m, Workers: 1, Rows: tables.Rows()})
 	if err != nil || o.Made != 3 || len(o.Failed) != 1 {
 		t.Fatalf("%+v, %v, expected 3 made and 1 failed", o, err)
 	}
@@ -61,7 +62,7 @@ func TestRunsAreMadeByProcesses(t *testing.T) {
 		t.Errorf("the job lies elsewhere, where a kill would leave it behind: %v", err)
 	}
 	t.Setenv(standin.Fails, "")
-	if o, err = campaign.Execute(t.Context(), dir, s, campaign.Execution{Maker: m, Workers: 1}); err != nil || !cmp.Equal(o, campaign.Outcome{Made: 1, Stood: 3}) {
+	if o, err = campaign.Execute(t.Context(), dir, s, campaign.Execution{Maker: m, Workers: 1, Rows: tables.Rows()}); err != nil || !cmp.Equal(o, campaign.Outcome{Made: 1, Stood: 3}) {
 		t.Fatalf("again: %+v, %v, expected 1 made", o, err)
 	}
 	rows, err := os.ReadFile(filepath.Join(dir, "rows.csv"))

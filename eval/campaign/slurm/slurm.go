@@ -299,7 +299,7 @@ func (m *Maker) Make(ctx context.Context, t *campaign.Task, keep func(*trace.Win
 	}
 	err := campaign.KeepWindows(ctx, a.batch.packets(a.i), keep)
 	if err == nil {
-		err = campaign.KeepPairs(m.dir, t, a.batch.packets(a.i))
+		err = t.KeepPairs(m.dir, a.batch.packets(a.i))
 	}
 	if err != nil && ctx.Err() == nil {
 		err = errors.Join(fmt.Errorf("packets of job %s: %w", a.batch.element(a.i), err), a.batch.refuse(a.i))

@@ -1,0 +1,66 @@
+package tables
+
+import "slices"
+
+// armNames are the values of ByArrivals.
+var armNames = [...]string{"without", "with"}
+
+// arm is the index of the case's armNames.
+func (c *runCase) arm() int {
+	if c.withArrivals() {
+		return 1
+	}
+	return 0
+}
+
+// inArms reports whether some runs have arrivals.
+func (s *Score) inArms() bool {
+	return slices.ContainsFunc(s.Runs, func(r *scoredRun) bool { return r.withArrivals() })
+}
+
+// timesAlone is the score of the runs without arrivals, or of all where each has
+// them: stages are routed by their times, which are the same in both.
+func (s *Score) timesAlone() *Score {
+	if out := s.only(func(r *scoredRun) bool { return !r.withArrivals() }); len(out.Runs) > 0 {
+		return out
+	}
+	return s
+}
+
+// armNote says how to read tables of runs with arrivals and without.
+const armNote = "Arrivals are when ranks entered their collectives. Routing is by stage times alone, so it is the same with them and without; the verdict is over runs."
+
+// addArms gives the table of methods a row for the verdict on the runs of each
+// arm: the stage of its first suspect stands for top-1.
+func (s *Score) addArms(t *Table) {
+	if !s.inArms() {
+		return
+	}
+	width := len(t.Head)
+	t.Head = append(t.Head, "rank right", "rank wrong", "called")
+	for i := range t.Rows {
+		t.Rows[i] = append(t.Rows[i], none, none, none)
+	}
+	for _, g := range s.grouped([]Key{ByArrivals}) {
+		d := verdictsOf(g.runs)
+		row := slices.Repeat([]string{none}, width)
+		row[0], row[1] = "verdict, "+g.value(ByArrivals)+" arrivals", of(d.StageRight, d.Runs)
+		t.Rows = append(t.Rows, append(row, d.ranks()...))
+	}
+	t.Notes = append(t.Notes, armNote)
+}
+
+// ranks are what verdicts say of the rank, as words.
+func (v *verdictCounts) ranks() []string {
+	return []string{of(v.Answers[rankRight], v.Runs), of(v.Answers[rankWrong], v.Runs), of(v.Named, v.Runs)}
+}
+
+// verdictCells gives a table of groups the verdicts on each.
+func (s *Score) verdictCells(t *Table, by []Key) {
+	t.Head = append(t.Head, "stage right", "rank right", "rank wrong", "called")
+	for i, g := range s.grouped(by) {
+		d := verdictsOf(g.runs)
+		t.Rows[i] = append(append(t.Rows[i], of(d.StageRight, d.Runs)), d.ranks()...)
+	}
+	t.Notes = append(t.Notes, armNote)
+}

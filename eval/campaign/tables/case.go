@@ -1,0 +1,77 @@
+package tables
+
+import (
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/sfstat/sfstat/eval/simulate"
+)
+
+// runCase is a run and what it hides.
+type runCase struct {
+	Run          string          `json:"run"`
+	Family       simulate.Family `json:"family"` // of the first fault
+	Ranks        int             `json:"ranks"`
+	Seed         uint64          `json:"seed"`
+	Delay        simulate.Millis `json:"delay_ms"`
+	Intermittent bool            `json:"intermittent"`
+	Accumulation int             `json:"accumulation"`
+	Notes        string          `json:"notes,omitempty"`
+	Hidden       []hiddenRank    `json:"hidden"` // none: a healthy run
+}
+
+// hiddenRank is one rank that is delayed in one stage. Stages are the grouped
+// ones, without accumulation index.
+type hiddenRank struct {
+	Rank  int    `json:"rank"`
+	Stage string `json:"stage"`
+}
+
+// ReadTruth reads a truth table.
+func ReadTruth(path string) ([]simulate.TruthRow, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return simulate.ReadTruth(path, f)
+}
+
+// cases groups the rows of a truth table by run.
+func cases(rows []simulate.TruthRow) map[string]*runCase {
+	out := make(map[string]*runCase)
+	for _, r := range rows {
+		c := out[r.Run]
+		if c == nil {
+			c = &runCase{Run: r.Run, Family: r.Family, Ranks: r.Ranks, Seed: r.Seed, Delay: r.Delay,
+				Intermittent: r.Intermittent, Accumulation: r.Accumulation, Notes: r.Notes, Hidden: []hiddenRank{}}
+			out[r.Run] = c
+		}
+		if r.HiddenRank >= 0 {
+			c.Hidden = append(c.Hidden, hiddenRank{r.HiddenRank, r.Stage})
+		}
+	}
+	return out
+}
+
+func (c *runCase) noted(what string) bool { return slices.Contains(strings.Fields(c.Notes), what) }
+
+// withArrivals reports whether the run says when ranks entered their
+// collectives.
+func (c *runCase) withArrivals() bool { return c.noted("arrivals") }
+
+// faulty reports whether the n-th window of the run, from 0, holds the fault.
+func (c *runCase) faulty(n int) bool {
+	return len(c.Hidden) > 0 && (!c.noted("aba") || n%2 == 1)
+}
+
+// seeded reports whether a stage is delayed on some rank.
+func (c *runCase) seeded(stage string) bool {
+	return slices.ContainsFunc(c.Hidden, func(h hiddenRank) bool { return h.Stage == stage })
+}
+
+// hides reports whether a rank is delayed in some stage.
+func (c *runCase) hides(rank int) bool {
+	return slices.ContainsFunc(c.Hidden, func(h hiddenRank) bool { return h.Rank == rank })
+}

@@ -1,0 +1,85 @@
+package tables
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// cell is a figure that a published text has, and ours beside it.
+type cell struct {
+	Artifact        string // "table-4"
+	Row, Column     string
+	Ours, Published string
+	Reason          string // why ours differs; "" where it does not
+}
+
+// Differs reports whether the figures differ: counts as rates, numbers as
+// numbers, words as words. Where the text says all, every count must be whole;
+// where it gives a range, ours must lie in it.
+func (c *cell) Differs() bool { return !sameFigure(c.Ours, c.Published) }
+
+// publishedPrefix begins the heads of columns with published figures. What
+// follows is the head of ours, or short for it.
+const publishedPrefix = "paper: "
+
+var shortHeads = map[string]string{"hit": "candidate hit", "mean": "mean candidates"}
+
+// cells pairs the columns of a table that have a published twin. Cells for which
+// either text has no figure are left out.
+func (t *Table) cells(artifact string) []cell {
+	var out []cell
+	for j, head := range t.Head {
+		name, published := strings.CutPrefix(head, publishedPrefix)
+		if long, ok := shortHeads[name]; ok {
+			name = long
+		}
+		at := slices.Index(t.Head, name)
+		if !published || at < 0 {
+			continue
+		}
+		for _, row := range t.Rows {
+			if row[at] != none && row[j] != none {
+				out = append(out, cell{Artifact: artifact, Row: strings.Join(row[:max(1, t.Keys)], ", "), Column: name, Ours: row[at], Published: row[j]})
+			}
+		}
+	}
+	return out
+}
+
+func sameFigure(ours, published string) bool {
+	if ours == published {
+		return true
+	}
+	k, n, counts := fraction(ours)
+	if published == "all" {
+		return counts && k == n
+	}
+	if p, q, ok := fraction(published); ok && counts {
+		return k*q == p*n
+	}
+	if from, to, ok := between(published); ok {
+		if a, b, ok := between(ours); ok {
+			return from <= a && b <= to
+		}
+	}
+	a, err := strconv.ParseFloat(ours, 64)
+	b, err2 := strconv.ParseFloat(published, 64)
+	return err == nil && err2 == nil && a == b
+}
+
+// between reads a range such as 120–180.
+func between(cell string) (from, to float64, ok bool) {
+	a, b, found := strings.Cut(cell, "–")
+	from, err := strconv.ParseFloat(a, 64)
+	to, err2 := strconv.ParseFloat(b, 64)
+	return from, to, found && err == nil && err2 == nil
+}
+
+// fraction reads a count such as 40/50.
+func fraction(cell string) (k, n int, ok bool) {
+	a, b, found := strings.Cut(cell, "/")
+	k, err := strconv.Atoi(a)
+	n, err2 := strconv.Atoi(b)
+	return k, n, found && err == nil && err2 == nil && n > 0
+}

@@ -1,0 +1,220 @@
+package tables
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/sfstat/sfstat/engine/bootstrap"
+	"github.com/sfstat/sfstat/eval/campaign"
+	"github.com/sfstat/sfstat/eval/simulate"
+	"github.com/sfstat/sfstat/plots"
+)
+
+// Figures makes the figures of the campaign, from its archives as Tables does, and
+// from what lies in its folder of measurements. Which ones follows from the runs:
+// Figure 3a of StageFrontier where groups are for its Table 4, Figure 3b and the
+// detectability of all families where a group has several delays.
+func (f *Evaluation) Figures(w plots.Width) ([]Artifact, error) {
+	var figures []drawing
+	const methods = 4 // the table whose runs Figure 3a counts
+	for i := range paperTables {
+		if p := &paperTables[i]; p.Number == methods {
+			if part, inputs := f.part(p.counts); len(part.Runs) > 0 {
+				figures = append(figures, drawing{"figure-3a", part.timesAlone().methodBars(), inputs})
+			}
+		}
+	}
+	for _, g := range f.byGroup() {
+		if severalDelays(g.Runs) {
+			figures = append(figures, g.drawings()...)
+		}
+	}
+	measured, err := f.measured()
+	if err != nil {
+		return nil, err
+	}
+	return drawAll(append(figures, measured...), w)
+}
+
+// MeasuredFigures makes the figures of the measurements in a folder that need hold no campaign.
+func MeasuredFigures(dir string, w plots.Width) ([]Artifact, error) {
+	measured, err := (&folder{Folder: &campaign.Folder{Path: dir}}).measured()
+	if err != nil {
+		return nil, err
+	}
+	return drawAll(measured, w)
+}
+
+func drawAll(figures []drawing, w plots.Width) ([]Artifact, error) {
+	var out []Artifact
+	for _, d := range figures {
+		figure, err := d.of.Draw(w)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", d.name, err)
+		}
+		out = append(out, Artifact{Name: d.name, Figure: figure, Inputs: d.inputs})
+	}
+	return out, nil
+}
+
+// drawing is a figure to be.
+type drawing struct {
+	name string
+	of   interface {
+		Draw(plots.Width) (*plots.Figure, error)
+	}
+	inputs []campaign.Provenance
+}
+
+// methodBars has the shape of the paper's Figure 3a: how often each method finds
+// the seeded stage, the published counts beside ours.
+func (s *Score) methodBars() plots.Bars {
+	names, tallies := s.methods()
+	b := plots.Bars{Series: []string{"top-1", "top-2", "candidate hit"}, Mark: "published",
+		X: plots.Axis{Name: fmt.Sprintf("of %d windows with a fault", tallies[0].Windows), Unit: "%", From: 0, To: 100}}
+	for i, t := range tallies {
+		p := publishedMethods[i]
+		b.Groups = append(b.Groups, plots.Group{Name: names[i], Values: percents(t.Windows, t.Top1, t.Top2, t.Hits),
+			Marks: percents(p.of, p.top1, p.top2, p.hits)})
+	}
+	return b
+}
+
+// percents are counts as parts of a number, NaN of none.
+func percents(of int, counts ...int) []float64 {
+	var out []float64
+	for _, n := range counts {
+		out = append(out, 100*float64(n)/float64(of))
+	}
+	return out
+}
+
+// drawings are the figures of a group with several delays.
+func (g *groupRuns) drawings() []drawing {
+	var out []drawing
+	var sizes []curve // the first curve of each size and pattern
+	curves := g.curves()
+	for i := range curves {
+		c := &curves[i]
+		if c.Family == simulate.Data && !c.Intermittent && !c.Arrivals && len(c.Points) > 1 {
+			out = append(out, drawing{fmt.Sprintf("figure-3b-%s-r%d", g.Name, c.Ranks), c.transitionChart(g.Tau), g.inputs})
+		}
+		known := false
+		for _, s := range sizes {
+			known = known || s.Ranks == c.Ranks && s.Intermittent == c.Intermittent
+		}
+		if !known {
+			sizes = append(sizes, *c)
+		}
+	}
+	for _, s := range sizes {
+		name := fmt.Sprintf("detectability-%s-r%d", g.Name, s.Ranks)
+		if s.Intermittent {
+			name += "-intermittent"
+		}
+		out = append(out, drawing{name, detectability(curves, &s), g.inputs})
+	}
+	return out
+}
+
+// transitionChart has the shape of the paper's Figure 3b: above the mean share
+// of the seeded stage against the delay, and where it passes τ; below how often
+// the stage is first and among the first two. Intervals are those of CurvePoint.
+func (c *curve) transitionChart(tau float64) plots.Chart {
+	delay := plots.Axis{Name: "delay", Unit: "ms"}
+	share := plots.Line{Name: c.Family.String() + " share, mean of runs"}
+	for _, p := range c.Points {
+		delay.Ticks = append(delay.Ticks, float64(p.Delay))
+		candidate := p.Rates[foundCandidate]
+		share.Points = append(share.Points, plots.Point{X: float64(p.Delay), Y: p.Share.Mean, Low: p.Share.Lower, High: p.Share.Upper,
+			N: p.Share.Runs, Open: candidate.K < candidate.N})
+	}
+	above := plots.Panel{X: delay, Y: plots.Axis{Name: "share of makespan", From: 0, To: 1}, Lines: []plots.Line{share},
+		References: []plots.Reference{{Name: "τ = " + fixed(tau), Value: tau, Across: plots.AtY}}}
+	if at, ok := crossing(share.Points, tau); ok {
+		above.References = append(above.References, plots.Reference{Name: fmt.Sprintf("%.0f ms", at), Value: at, Across: plots.AtX})
+	}
+	below := plots.Panel{X: delay, Y: plots.Axis{Name: "rate of runs", From: 0, To: 1},
+		Lines: []plots.Line{c.line("top-1", foundTop1), c.line("top-2", foundTop2)}}
+	return plots.Chart{Panels: []plots.Panel{above, below}, Hollow: "no candidate in some run"}
+}
+
+// crossing is where lines between the points first pass a value upwards.
+func crossing(points []plots.Point, value float64) (x float64, ok bool) {
+	for i := 1; i < len(points); i++ {
+		a, b := points[i-1], points[i]
+		if a.Y < value && b.Y >= value {
+			return a.X + (value-a.Y)/(b.Y-a.Y)*(b.X-a.X), true
+		}
+	}
+	return 0, false
+}
+
+// line is how often something is found, by delay.
+func (c *curve) line(name string, f finding) plots.Line {
+	l := plots.Line{Name: name}
+	for _, p := range c.Points {
+		l.Points = append(l.Points, ratePoint(float64(p.Delay), p.Rates[f]))
+	}
+	return l
+}
+
+// ratePoint is a rate with its exact interval; one of no trials is not drawn.
+func ratePoint(x float64, r bootstrap.Rate) plots.Point {
+	if r.N == 0 {
+		return plots.Point{X: x, Y: math.NaN()}
+	}
+	return plots.Point{X: x, Y: float64(r.K) / float64(r.N), Low: r.Lower, High: r.Upper, N: r.N}
+}
+
+// detectability draws the curves of all families that are like one in size and
+// pattern, a panel for each: how often the seeded stage is among the first two by
+// its times, and how often the verdict calls stage and rank, without arrivals and
+// with them. Lines down mark where half and nine of ten runs are called, by the
+// curve that needs the least.
+func detectability(curves []curve, like *curve) plots.Chart {
+	chart := plots.Chart{Columns: 2}
+	var family simulate.Family
+	for i := range curves {
+		c := &curves[i]
+		if c.Ranks != like.Ranks || c.Intermittent != like.Intermittent {
+			continue
+		}
+		if n := len(chart.Panels); n == 0 || c.Family != family {
+			family = c.Family
+			chart.Panels = append(chart.Panels, plots.Panel{Title: family.String(), Y: plots.Axis{Name: "rate of runs", From: 0, To: 1},
+				X: plots.Axis{Name: "delay", Unit: "ms", Scale: plots.Logarithmic, Ticks: c.delays()}})
+		}
+		c.addTo(&chart.Panels[len(chart.Panels)-1])
+	}
+	if len(chart.Panels) == 1 {
+		chart.Columns = 1
+	}
+	return chart
+}
+
+// delays are those of the points.
+func (c *curve) delays() []float64 {
+	var out []float64
+	for _, p := range c.Points {
+		out = append(out, float64(p.Delay))
+	}
+	return out
+}
+
+// addTo draws the curve into the panel of its family.
+func (c *curve) addTo(panel *plots.Panel) {
+	name := "called, by stage times"
+	if c.Arrivals {
+		name = "called, with arrivals"
+	} else {
+		panel.Lines = append(panel.Lines, c.line("top-2, by stage times", foundTop2))
+	}
+	panel.Lines = append(panel.Lines, c.line(name, foundBoth))
+	half, most := c.threshold(foundBoth, 0.5), c.threshold(foundBoth, 0.9)
+	if math.IsNaN(most.Delay) || len(panel.References) > 0 && panel.References[0].Value <= half.Delay {
+		return
+	}
+	panel.Title = fmt.Sprintf("%v: half at %.0f ms, 90 %% at %.0f ms", c.Family, half.Delay, most.Delay)
+	panel.References = []plots.Reference{{Value: half.Delay, Across: plots.AtX}, {Value: most.Delay, Across: plots.AtX}}
+}

@@ -1,0 +1,45 @@
+package tables
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sfstat/sfstat/engine/frontier/labels"
+)
+
+// labelTable counts the labels of the paper's Table 12 over the windows of a
+// campaign, by the paper's cut.
+func (s *Score) labelTable() Table {
+	t := Table{Title: "Labels: windows that carry each, the paper's cut",
+		Head: []string{"label", "strong", "windows with a fault", "windows without", "families"}}
+	silent := 0
+	for l := labels.FrontierAccounting; l <= labels.TelemetryLimited; l++ {
+		with, without, faults, healthy := 0, 0, 0, 0
+		var families []string
+		for _, r := range s.Runs {
+			for _, w := range r.Windows {
+				has := slices.Contains(w.Labels, l.String())
+				count(&faults, w.Fault)
+				count(&healthy, !w.Fault)
+				count(&with, w.Fault && has)
+				count(&without, !w.Fault && has)
+				if name := r.Family.String(); has && !slices.Contains(families, name) {
+					families = append(families, name)
+				}
+			}
+		}
+		count(&silent, with+without == 0)
+		t.Rows = append(t.Rows, []string{l.String(), yes(l.Strong()), of(with, faults), of(without, healthy), listed(families)})
+	}
+	t.Notes = []string{strconv.Itoa(silent) + " of the labels are given to no window of this campaign: they need missing ranks, roles, summed microsteps, " +
+		"device times out of scope, or a strong exposure by the paper's cut. Each has cases in the decision table of the tests."}
+	return t
+}
+
+func listed(names []string) string {
+	if len(names) == 0 {
+		return none
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,118 @@
+package tables
+
+import (
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"github.com/sfstat/sfstat/eval/campaign"
+	"github.com/sfstat/sfstat/plots"
+	"github.com/sfstat/sfstat/trace/input"
+)
+
+// measuredFolder holds measurements that no run of a campaign makes, as CSV.
+const measuredFolder = "measured"
+
+// mostSeries is how many series of measurements are drawn in a figure.
+const mostSeries = 8
+
+// measurement is a kind of measurements that can be drawn: a file in the folder of
+// measurements of a campaign, with the columns of head.
+type measurement struct {
+	Name   string // of the figure, and of the file without its ending
+	X, Y   plots.Axis
+	column string // of X in the file
+}
+
+// measuredKinds are KAIR's Figures 5 and 6 (ASE 2025), how long completion times
+// take to compare, and how long calls and kernels take to align (NCCL
+// Trace Profiler, Heidelberg 2026).
+var measuredKinds = []measurement{
+	{Name: "overhead-by-interval", column: "interval_steps",
+		X: plots.Axis{Name: "sampling interval", Unit: "steps", Scale: plots.Logarithmic}, Y: plots.Axis{Name: "overhead", Unit: "%"}},
+	{Name: "pause-by-workers", column: "workers",
+		X: plots.Axis{Name: "workers", Scale: plots.Logarithmic}, Y: plots.Axis{Name: "pause of training", Unit: "ms", Scale: plots.Logarithmic}},
+	{Name: "time-by-workers", column: "workers",
+		X: plots.Axis{Name: "workers", Scale: plots.Logarithmic}, Y: plots.Axis{Name: "time of analysis", Unit: "s", Scale: plots.Logarithmic}},
+	{Name: "alignment-by-length", column: "operations",
+		X: plots.Axis{Name: "operations", Scale: plots.Logarithmic}, Y: plots.Axis{Name: "time of alignment", Unit: "s", Scale: plots.Logarithmic}},
+}
+
+// head are the columns of a file: the series that a row is of, X, the value in
+// the unit of Y, its interval (empty: none), and how often it was measured.
+func (m *measurement) head() []string {
+	return []string{"series", m.column, "value", "lower", "upper", "n"}
+}
+
+func (m *measurement) chart(lines []plots.Line) plots.Chart {
+	return plots.Chart{Panels: []plots.Panel{{X: m.X, Y: m.Y, Lines: lines}}}
+}
+
+// read reads a file of measurements: its series by their first rows; those of a series
+// are drawn in their order.
+func (m *measurement) read(path string) ([]plots.Line, error) {
+	rows, err := campaign.ReadTable(path, m.head())
+	if err != nil {
+		return nil, err
+	}
+	var lines []plots.Line
+	for i, r := range rows {
+		p, err := measuredPoint(r)
+		if err != nil {
+			return nil, input.At(input.Pos{File: path, Line: int64(i) + 2}, err)
+		}
+		k := slices.IndexFunc(lines, func(l plots.Line) bool { return l.Name == r[0] })
+		if k < 0 {
+			if k = len(lines); k == mostSeries {
+				return nil, input.At(input.Pos{File: path, Line: int64(i) + 2}, input.Bad(input.ErrTooLarge, "more than %d series: nobody can tell them apart", mostSeries))
+			}
+			lines = append(lines, plots.Line{Name: r[0]})
+		}
+		lines[k].Points = append(lines[k].Points, p)
+	}
+	if len(lines) == 0 {
+		return nil, input.At(input.Pos{File: path}, input.Bad(input.ErrEmpty, "no row under the header"))
+	}
+	return lines, nil
+}
+
+func measuredPoint(r []string) (p plots.Point, err error) {
+	for i, to := range []*float64{&p.X, &p.Y, &p.Low, &p.High} {
+		text := r[i+1]
+		if text == "" && i >= 2 {
+			continue
+		}
+		if *to, err = strconv.ParseFloat(text, 64); err != nil {
+			return p, input.Bad(input.ErrType, "field %d is %q, expected a number", i+2, text)
+		}
+	}
+	if p.N, err = strconv.Atoi(r[5]); err != nil || p.N < 1 {
+		return p, input.Bad(input.ErrType, "n is %q, expected how often it was measured", r[5])
+	}
+	return p, nil
+}
+
+// measured are the figures of the measurements that lie in the campaign's
+// folder; none is no error.
+func (f *folder) measured() ([]drawing, error) {
+	var out []drawing
+	for i := range measuredKinds {
+		m := &measuredKinds[i]
+		path := filepath.Join(f.Path, measuredFolder, m.Name+".csv")
+		lines, err := m.read(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		from, err := f.From(path)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, drawing{m.Name, m.chart(lines), []campaign.Provenance{from}})
+	}
+	return out, nil
+}

@@ -1,0 +1,199 @@
+package tables
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/sfstat/sfstat/engine/stages"
+	"github.com/sfstat/sfstat/eval/campaign"
+	"github.com/sfstat/sfstat/eval/crosscheck"
+	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/ingest/auto"
+	"github.com/sfstat/sfstat/trace/input"
+)
+
+// What other recorders saw of runs lies in a folder of the campaign's, as
+// sources/RUN/NAME: a file or a folder for each recorder. What sfstat's own
+// recorder saw is that of the name packets, or else what the campaign has of the
+// run. sources/truth.csv tells what runs hide that are not the campaign's.
+
+// recordings compares what several recorders saw of runs, as the folder has it.
+// A run of whose recordings one cannot be read is an error; none is no error.
+// O(durations).
+func (f *folder) recordings() ([]comparedRun, []campaign.Provenance, error) {
+	root := filepath.Join(f.Path, campaign.SourcesName)
+	entries, err := os.ReadDir(root)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	known, err := f.known(filepath.Join(root, campaign.TruthName))
+	if err != nil {
+		return nil, nil, err
+	}
+	var out []comparedRun
+	var inputs []campaign.Provenance
+	for _, e := range entries {
+		if e.Name() == campaign.TruthName || e.Name() == costsName || strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		r, read, err := f.recorded(e.Name())
+		if err != nil {
+			return nil, nil, err
+		}
+		r.Run, r.Case = e.Name(), known[e.Name()]
+		out, inputs = append(out, *r), append(inputs, read...)
+	}
+	return out, inputs, nil
+}
+
+// known are the cases of the campaign, and of a table beside the recordings.
+func (f *folder) known(path string) (map[string]*runCase, error) {
+	rows, err := f.Truth()
+	if err != nil {
+		return nil, err
+	}
+	all := cases(rows)
+	more, err := ReadTruth(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return all, nil
+	}
+	maps.Copy(all, cases(more))
+	return all, err
+}
+
+// recorded compares the recordings of one run.
+func (f *folder) recorded(run string) (*comparedRun, []campaign.Provenance, error) {
+	paths, err := f.recordingsOf(run)
+	if err != nil {
+		return nil, nil, err
+	}
+	var all []crosscheck.Source
+	var inputs []campaign.Provenance
+	for _, p := range paths {
+		s, read, err := f.recording(p)
+		if err != nil {
+			return nil, nil, err
+		}
+		for i := range read {
+			read[i].Run = run
+		}
+		all, inputs = append(all, s), append(inputs, read...)
+	}
+	c, err := crosscheck.Compare(all, crosscheck.Options{Gates: f.gates})
+	if err != nil {
+		return nil, nil, input.At(input.Pos{File: filepath.Join(f.Path, campaign.SourcesName, run)}, err)
+	}
+	return &comparedRun{Comparison: c}, inputs, nil
+}
+
+// recordingPath is where a recorder left what it saw.
+type recordingPath struct{ name, path string }
+
+// ownRecorder is what sfstat's recorder is called in tables.
+const ownRecorder = "sfstat recorder"
+
+// recordingsOf finds the recordings of a run, sfstat's own first.
+func (f *folder) recordingsOf(run string) ([]recordingPath, error) {
+	dir := filepath.Join(f.Path, campaign.SourcesName, run)
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, input.At(input.Pos{File: dir}, fmt.Errorf("expected a folder for the run, with a file or a folder for each recorder: %w", err))
+	}
+	own, err := f.ownRecording(run)
+	if err != nil {
+		return nil, err
+	}
+	var others []recordingPath
+	for _, e := range entries {
+		name, _, _ := strings.Cut(e.Name(), ".")
+		path := filepath.Join(dir, e.Name())
+		switch {
+		case name == "": // hidden
+		case name == campaign.PacketsName:
+			own = path
+		case slices.ContainsFunc(others, func(o recordingPath) bool { return o.name == name }):
+			return nil, input.At(input.Pos{File: path}, input.Bad(input.ErrDuplicate, "another recording is called %s too: give each a folder of its own", name))
+		default:
+			others = append(others, recordingPath{name, path})
+		}
+	}
+	switch {
+	case own == "":
+		return nil, input.At(input.Pos{File: dir}, input.Bad(input.ErrMissing,
+			"no %s.jsonl and no folder %s in it, and %s is no run of the campaign: what is it to be compared with?", campaign.PacketsName, campaign.PacketsName, run))
+	case len(others) == 0:
+		return nil, input.At(input.Pos{File: dir}, input.Bad(input.ErrMissing, "nothing of another recorder in it, such as pytorch/ or nsight/"))
+	}
+	return append([]recordingPath{{ownRecorder, own}}, others...), nil
+}
+
+// ownRecording is what sfstat recorded of a run of the campaign: the packets
+// where a real job left some, else the archive; "" for another run.
+func (f *folder) ownRecording(run string) (string, error) {
+	for i := range f.Tasks {
+		if f.Tasks[i].ID != run {
+			continue
+		}
+		packets := filepath.Join(f.Path, campaign.PacketsName, run)
+		switch _, err := os.Stat(packets); {
+		case err == nil:
+			return packets, nil
+		case errors.Is(err, fs.ErrNotExist):
+			return f.Archive(&f.Tasks[i]), nil
+		default:
+			return "", err
+		}
+	}
+	return "", nil
+}
+
+// recording reads what one recorder saw. All of it must be good: a file that is
+// left out would count as a difference.
+func (f *folder) recording(p recordingPath) (crosscheck.Source, []campaign.Provenance, error) {
+	s := crosscheck.Source{Name: p.name}
+	in, err := auto.Open([]string{p.path}, auto.Options{Want: auto.WindowsOnly, Strict: ingest.FirstError, Timeline: stages.OnHost})
+	if err != nil {
+		return s, nil, err
+	}
+	defer in.Close()
+	for {
+		item, err := in.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return s, nil, err
+		}
+		s.Windows = append(s.Windows, item.Window)
+	}
+	bytes, format := auto.Stored(in.Inputs())
+	s.Bytes, s.Format = bytes, format.String()
+	inputs, err := f.filesOf(in.Inputs())
+	return s, inputs, err
+}
+
+// filesOf are the files that windows came from, by their names in the folder.
+func (f *folder) filesOf(read []auto.Input) ([]campaign.Provenance, error) {
+	var out []campaign.Provenance
+	for _, in := range read {
+		if in.Skipped != "" || in.Windows == 0 {
+			continue
+		}
+		from, err := f.From(in.Path)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, from)
+	}
+	return out, nil
+}

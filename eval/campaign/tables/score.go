@@ -1,0 +1,111 @@
+package tables
+
+import (
+	"slices"
+
+	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/engine/frontier/cut"
+	"github.com/sfstat/sfstat/engine/frontier/fit"
+	"github.com/sfstat/sfstat/engine/frontier/gates"
+	"github.com/sfstat/sfstat/eval/campaign"
+	"github.com/sfstat/sfstat/eval/simulate"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// Options of a scoring. The zero value is usable.
+type Options struct {
+	Gates *gates.Gates // nil: the defaults
+}
+
+// Scorer takes windows one at a time, a run's windows in order, and keeps
+// their scores only.
+type Scorer struct {
+	cases   map[string]*runCase
+	gates   gates.Gates
+	session *diagnose.Session
+	runs    []*scoredRun
+	unknown []string
+}
+
+// New prepares to score against a truth table.
+func New(truth []simulate.TruthRow, o Options) *Scorer {
+	s := &Scorer{cases: cases(truth), gates: o.Gates.OrDefault()}
+	s.session = diagnose.New(diagnose.Options{Frontier: frontier.Options{Gates: &s.gates}})
+	return s
+}
+
+// Add scores one validated window. A window of a run that the truth table does
+// not have is left out; Score lists the run. O(T·S·R).
+func (s *Scorer) Add(w *trace.Window) error {
+	c := s.cases[w.Run]
+	if c == nil {
+		if !slices.Contains(s.unknown, w.Run) {
+			s.unknown = append(s.unknown, w.Run)
+		}
+		return nil
+	}
+	paper, err := frontier.Analyze(w, frontier.Options{Cut: cut.Step, ModelFit: fit.None, Gates: &s.gates})
+	if err != nil {
+		return err
+	}
+	if err := s.session.Add(w); err != nil {
+		return err
+	}
+	i := slices.IndexFunc(s.runs, func(r *scoredRun) bool { return r.Run == w.Run })
+	if i < 0 {
+		i = len(s.runs)
+		s.runs = append(s.runs, &scoredRun{runCase: *c})
+	}
+	r := s.runs[i]
+	window := ofPaper(c, paper.Main, c.faulty(len(r.Windows)))
+	window.pace, window.telemetry = paceOf(c, w), telemetryOf(w)
+	r.Windows = append(r.Windows, window)
+	return nil
+}
+
+// Score is what was added, in order of arrival.
+func (s *Scorer) Score() *Score {
+	out := &Score{Tau: s.gates.Tau, gates: s.gates, Unknown: s.unknown, Runs: []*scoredRun{}}
+	verdicts := make(map[string]diagnose.RunVerdict)
+	for _, v := range s.session.Verdict().Runs {
+		verdicts[v.Run] = v
+	}
+	for _, r := range s.runs {
+		v := verdicts[r.Run]
+		r.Verdict = rate(&r.runCase, &v)
+		for i := range r.Windows {
+			r.Windows[i].Automatic = ofAutomatic(&r.runCase, v.Windows[i].Main)
+		}
+		out.Runs = append(out.Runs, r)
+	}
+	return out
+}
+
+// Score is how the runs of an evaluation were answered.
+type Score struct {
+	Tau     float64      `json:"tau"`
+	Runs    []*scoredRun `json:"runs"`
+	Unknown []string     `json:"unknown_runs,omitempty"` // in the input, not in the truth table
+
+	gates gates.Gates // of the scoring
+}
+
+// only is the score of some of the runs.
+func (s *Score) only(keep func(*scoredRun) bool) *Score {
+	part := *s
+	part.Runs = slices.DeleteFunc(slices.Clone(s.Runs), func(r *scoredRun) bool { return !keep(r) })
+	return &part
+}
+
+// scoredRun is one case and how it was answered.
+type scoredRun struct {
+	runCase
+	Verdict verdict        `json:"verdict"`
+	Windows []scoredWindow `json:"windows"`
+
+	task *campaign.Task // of a campaign
+}
+
+// healthy reports whether the run hides nothing.
+func (r *scoredRun) healthy() bool { return len(r.Hidden) == 0 }

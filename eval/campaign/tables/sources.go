@@ -1,0 +1,174 @@
+package tables
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/montanaflynn/stats"
+
+	"github.com/sfstat/sfstat/engine/frontier/ranking"
+	"github.com/sfstat/sfstat/eval/campaign"
+	"github.com/sfstat/sfstat/eval/crosscheck"
+)
+
+// source is what one recorder makes of the runs of the paper's Table 6: sfstat's
+// own, or a profiler whose traces of the same runs were reduced to stages.
+type source struct {
+	Name      string
+	Runs      int
+	tally               // of the runs whose fault is known
+	Same      int       // runs in which its candidates are those of sfstat
+	Artifacts []float64 // bytes that it left behind, by run
+	own       []float64 // bytes of sfstat's recorder, of the same runs
+	Share     float64   // largest difference of a stage's share from sfstat's own
+	Stage     string    // of that difference
+}
+
+// comparedRun is one run that several recorders saw, sfstat's own first.
+type comparedRun struct {
+	Run        string
+	Case       *runCase // nil: what it hides is not known
+	Comparison *crosscheck.Comparison
+}
+
+// publishedSources is the paper's Table 6, whose artifacts are medians of runs.
+var publishedSources = [][]string{
+	{"paper: StageFrontier", "12", "12/12", "12/12", "12/12", "2.00", "2", none, "0.11 MB", "1", none, none, "within noise", none},
+	{"paper: PyTorch Profiler", "12", "12/12", "12/12", "12/12", "2.25", "3", none, "15.81 GB", "144000", "0.039", none, "36.6 %", "43.5 s"},
+	{"paper: HTA on Kineto", "12", "12/12", "12/12", "12/12", "2.25", "3", none, "15.81 GB", "144000", "0.039", none, "36.6 %", "43.5 s"},
+	{"paper: Nsight Systems", "12", "12/12", "12/12", "12/12", "2.00", "2", none, "1.22 GB", "11100", "0.024", none, "50.3 %", "2.59 s"},
+}
+
+// tableOfSources has the shape of the paper's Table 6. Without runs that were
+// compared it has no rows, and says so. costs are by source.
+func tableOfSources(runs []comparedRun, costs map[string]*costs) Table {
+	t := Table{Title: "Sources compared on the same runs",
+		Head: []string{"source", "runs", "top-1", "top-2", "candidate hit", "mean candidates", "max", "routing agrees", "artifact", "× sfstat", "largest share difference", "in stage",
+			"no-fault overhead", "post-processing"}}
+	if len(runs) == 0 {
+		t.Notes = []string{"Not made: needs what profilers recorded of the same runs, in sources/ of the campaign's folder."}
+		return t
+	}
+	all := sourcesOf(runs, costs)
+	for i, s := range all {
+		agrees, share, stage, seconds := none, none, none, "none"
+		if i > 0 {
+			agrees, share, stage = of(s.Same, s.Runs), strconv.FormatFloat(s.Share, 'f', 4, 64), s.Stage
+			seconds = costs[s.Name].seconds()
+		}
+		row := append(append([]string{s.Name, strconv.Itoa(s.Runs)}, s.found()...), agrees)
+		row = append(append(row, s.size()...), share, stage, costs[s.Name].overhead(), seconds)
+		t.Rows = append(t.Rows, row)
+	}
+	t.Rows = append(t.Rows, publishedSources...)
+	t.Notes = []string{"Candidates and shares by the paper's cut, of the steps and ranks that all recorders of a run have; stages of profilers are taken on the host. " +
+		"Artifacts are what a run left as stored, medians of runs; × sfstat is against what its recorder wrote of the same runs. " +
+		"Overhead and post-processing (from the traces of a run to its stages, processor time) are medians of runs, as " + campaign.SourcesName + "/" + costsName + " has them, and for overhead the least and the most; a dash: not measured. Ours are of jobs without a GPU, whose work is mostly sleep: traces of kernels are what makes the paper's large and slow."}
+	t.Notes = append(t.Notes, unseen(all)...)
+	return t
+}
+
+// toolsOfPaper are the sources of the paper's table, and how what is missing is
+// had.
+var toolsOfPaper = []struct{ name, how string }{
+	{"pytorch", "PyTorch's profiler did not look at these runs: a group with profiler: pytorch has it do so."},
+	{"hta", "HTA did not read these traces: pip install HolisticTraceAnalysis, then python3 bench/reference/sources.py FOLDER."},
+	{"nsight", "Nsight Systems did not look at these runs: a group with profiler: nsight has it do so."},
+}
+
+// unseen says of tools of the paper's table that are not among the sources how
+// they are had.
+func unseen(all []source) []string {
+	var out []string
+	for _, tool := range toolsOfPaper {
+		if !slices.ContainsFunc(all, func(s source) bool { return s.Name == tool.name }) {
+			out = append(out, tool.how)
+		}
+	}
+	return out
+}
+
+// found are the counts of the runs whose fault is known, as words.
+func (s *source) found() []string {
+	if s.Windows == 0 {
+		return []string{none, none, none, none, none}
+	}
+	return s.tally.cells()
+}
+
+// sourcesOf adds the runs up by recorder, in order of first appearance. Runs
+// without a fault are there for what profiling costs, and not counted.
+func sourcesOf(runs []comparedRun, costs map[string]*costs) []source {
+	var out []source
+	for _, r := range runs {
+		if r.Case != nil && len(r.Case.Hidden) == 0 {
+			continue
+		}
+		for _, a := range r.Comparison.Accounts {
+			i := slices.IndexFunc(out, func(s source) bool { return s.Name == a.Name })
+			if i < 0 {
+				i = len(out)
+				out = append(out, source{Name: a.Name, Stage: none})
+			}
+			out[i].Artifacts = append(out[i].Artifacts, costs[a.Name].bytes(r.Run, a.Bytes))
+			own := &r.Comparison.Accounts[0]
+			out[i].own = append(out[i].own, costs[own.Name].bytes(r.Run, own.Bytes))
+			out[i].add(&r, &a)
+		}
+	}
+	return out
+}
+
+// bytes are those that a source wrote of a run; of files that no table tells of, what lies there.
+func (c *costs) bytes(run string, stored int64) float64 {
+	if c != nil {
+		if n, ok := c.Bytes[run]; ok {
+			return float64(n)
+		}
+	}
+	return float64(stored)
+}
+
+// add counts what a recorder tells of one run.
+func (s *source) add(r *comparedRun, a *crosscheck.Account) {
+	s.Runs++
+	if c := r.Case; c != nil {
+		seeded := make([]bool, len(a.Share))
+		for i := range seeded {
+			seeded[i] = c.seeded(r.Comparison.Stages[i])
+		}
+		s.tally.add(routing{Place: place(seeded, ranking.Of(a.Share)), Hit: slices.ContainsFunc(a.Routing, c.seeded), Candidates: len(a.Routing)})
+	}
+	if a.Held == nil {
+		return
+	}
+	count(&s.Same, a.Held.SameRouting)
+	if a.Held.Difference > s.Share {
+		s.Share, s.Stage = a.Held.Difference, a.Held.Stage
+	}
+}
+
+// size are the bytes of a run, and how many times those of sfstat's recorder
+// they are.
+func (s *source) size() []string {
+	bytes, _ := stats.Median(s.Artifacts) // of one run or more
+	own, _ := stats.Median(s.own)
+	return []string{storage(bytes), times(bytes, own)}
+}
+
+// times is how many times as many bytes a source left.
+func times(bytes, of float64) string {
+	if of <= 0 {
+		return none
+	}
+	return strconv.FormatFloat(bytes/of, 'g', 3, 64)
+}
+
+// storage writes bytes for a person.
+func storage(n float64) string {
+	v, unit := n/1000, 0
+	for ; v >= 1000 && unit < 2; unit++ {
+		v /= 1000
+	}
+	return strconv.FormatFloat(v, 'f', 2, 64) + " " + [...]string{"kB", "MB", "GB"}[unit]
+}

@@ -1,0 +1,68 @@
+package tables
+
+import (
+	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/diagnose/answer"
+	"github.com/sfstat/sfstat/report"
+)
+
+// verdict is what the diagnosis of a run names first, and whether that is
+// right.
+type verdict struct {
+	Headline   string     `json:"headline"`
+	Kind       string     `json:"kind,omitempty"` // of the first suspect; "" without one
+	Rank       *int       `json:"rank"`
+	Stage      string     `json:"stage,omitempty"`
+	Gain       float64    `json:"gain"`
+	Confidence string     `json:"confidence"`
+	Called     bool       `json:"-"` // certain and large enough to act on
+	StageRight bool       `json:"stage_right"`
+	Answer     rankAnswer `json:"rank_answer"`
+	// Named: stage and rank are right, and the confidence lets them be called
+	// (supported or strong).
+	Named bool `json:"named"`
+	// Innocent is how many suspects that may be called name a rank that hides
+	// nothing.
+	Innocent int `json:"innocent"`
+}
+
+// rankAnswer is what the first suspect says about the rank.
+type rankAnswer string
+
+const (
+	rankNone        rankAnswer = "none"          // nobody is suspected of anything
+	rankUndecidable rankAnswer = "not decidable" // a suspect, and no rank with it
+	rankWrong       rankAnswer = "wrong"
+	rankRight       rankAnswer = "right"
+)
+
+// rate compares a verdict with the truth.
+func rate(c *runCase, v *diagnose.RunVerdict) verdict {
+	out := verdict{Headline: report.Headline(v), Confidence: v.Confidence.String(), Answer: rankNone}
+	for _, s := range v.Suspects {
+		if s.Kind == diagnose.KindRank && s.Rank != nil && s.Flagged() && !c.hides(*s.Rank) {
+			out.Innocent++
+		}
+	}
+	if u, hidden := v.Hidden(); hidden && (v.Status == answer.UndecidedRun || v.Status == answer.NoStraggler) {
+		out.Kind, out.Stage, out.StageRight, out.Answer = diagnose.KindStage.String(), u.Stage, c.seeded(u.Stage), rankUndecidable
+		return out
+	}
+	if len(v.Suspects) == 0 {
+		return out
+	}
+	first := v.Suspects[0]
+	out.Kind, out.Rank, out.Stage, out.Gain = first.Kind.String(), first.Rank, first.Stage, first.Gain
+	out.StageRight = c.seeded(first.Stage)
+	switch {
+	case first.Rank == nil:
+		out.Answer = rankUndecidable
+	case c.hides(*first.Rank):
+		out.Answer = rankRight
+	default:
+		out.Answer = rankWrong
+	}
+	out.Called = first.Flagged()
+	out.Named = out.StageRight && out.Answer == rankRight && out.Called
+	return out
+}

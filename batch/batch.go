@@ -1,6 +1,7 @@
 package batch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,13 +9,13 @@ import (
 	"runtime"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"syscall"
 
 	"github.com/sfstat/sfstat/batch/findings"
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/internal/atomicfile"
 	"github.com/sfstat/sfstat/internal/objectstore"
+	"github.com/sfstat/sfstat/internal/parallel"
 )
 
 // Resume is what to do with parts that an earlier batch left.
@@ -142,32 +143,18 @@ type work struct {
 func (b *work) all(ctx context.Context) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	threads := b.o.Threads
-	if threads == 0 {
-		threads = runtime.GOMAXPROCS(0)
-	}
+	threads := cmp.Or(b.o.Threads, runtime.GOMAXPROCS(0))
 	b.judge = make(chan struct{}, threads)
-	workers := 2 * threads // half of them fetch what the others judge next, or see a part to the disk
-	var next atomic.Int64
-	var wait sync.WaitGroup
-	for range min(workers, len(b.chunks)) {
-		wait.Go(func() {
-			for ctx.Err() == nil {
-				i := int(next.Add(1)) - 1
-				if i >= len(b.chunks) {
-					return
-				}
-				if !b.o.Shard.has(i) {
-					continue
-				}
-				if err := b.chunk(ctx, i); err != nil {
-					stop(err)
-				}
-				b.tell(b.chunks[i].bytes, 0)
-			}
-		})
-	}
-	wait.Wait()
+	// Half of them fetch what the others judge next, or see a part to the disk.
+	parallel.Do(len(b.chunks), 2*threads, func(i int) {
+		if ctx.Err() != nil || !b.o.Shard.has(i) {
+			return
+		}
+		if err := b.chunk(ctx, i); err != nil {
+			stop(err)
+		}
+		b.tell(b.chunks[i].bytes, 0)
+	})
 	return context.Cause(ctx)
 }
 

@@ -9,12 +9,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/internal/objectstore"
+	"github.com/sfstat/sfstat/internal/parallel"
 )
 
 // Objects are files to the readers: those of a chunk are fetched to a folder of their
@@ -169,16 +168,11 @@ func (b *work) fetch(ctx context.Context, units []unit) (*copies, error) {
 		return c, err
 	}
 	errs := make([]error, len(wanted))
-	var next atomic.Int64
-	var wait sync.WaitGroup
-	for range min(objectstore.AtOnce, len(wanted)) {
-		wait.Go(func() {
-			for i := int(next.Add(1)) - 1; i < len(wanted) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
-				errs[i] = b.o.Objects.Fetch(ctx, wanted[i].object(), c.path(wanted[i].Path))
-			}
-		})
-	}
-	wait.Wait()
+	parallel.Do(len(wanted), objectstore.AtOnce, func(i int) {
+		if ctx.Err() == nil {
+			errs[i] = b.o.Objects.Fetch(ctx, wanted[i].object(), c.path(wanted[i].Path))
+		}
+	})
 	if ctx.Err() != nil {
 		return c, context.Cause(ctx)
 	}

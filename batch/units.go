@@ -1,15 +1,15 @@
 package batch
 
 import (
+	"cmp"
 	"path/filepath"
 	"strings"
-	"sync"
-	"sync/atomic"
 
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/ingest/packet"
 	"github.com/sfstat/sfstat/internal/objectstore"
+	"github.com/sfstat/sfstat/internal/parallel"
 )
 
 // unit is files that are read as one input, and what may be found in them: all, where
@@ -128,23 +128,9 @@ type holder func(file) (auto.Held, error)
 
 // lookAll looks into folders, several at a time: it is waiting, mostly.
 func lookAll(all []*folder, holds holder) error {
-	var next atomic.Int64
-	var wait sync.WaitGroup
 	failed := make([]error, len(all))
-	for range min(objectstore.AtOnce, len(all)) {
-		wait.Go(func() {
-			for i := int(next.Add(1)) - 1; i < len(all); i = int(next.Add(1)) - 1 {
-				failed[i] = all[i].look(holds)
-			}
-		})
-	}
-	wait.Wait()
-	for _, err := range failed {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	parallel.Do(len(all), objectstore.AtOnce, func(i int) { failed[i] = all[i].look(holds) })
+	return cmp.Or(failed...)
 }
 
 // look finds what the files of the folder hold. Of files whose names differ in numbers

@@ -3,9 +3,8 @@ package ks
 import (
 	"math"
 	"slices"
-	"sync"
-	"sync/atomic"
 
+	"github.com/sfstat/sfstat/internal/parallel"
 	"github.com/sfstat/sfstat/internal/robust"
 )
 
@@ -43,32 +42,24 @@ type spare struct {
 // fills Mean, Median and Matrix.
 func (s *sample) score(group []int, r *Result, o Options) {
 	m := s.newMatrix(group, r)
-	var next atomic.Int64
-	var wait sync.WaitGroup
-	for range o.Threads {
-		wait.Go(func() {
-			var memory spare
-			block := make([]int, 0, rowsAtOnce)
-			gaps := make([]int64, rowsAtOnce*len(group))
-			chosen := make([]int64, 0, len(group))
-			for {
-				from := int(next.Add(rowsAtOnce)) - rowsAtOnce
-				if from >= len(group) {
-					return
-				}
-				block = block[:0]
-				for i := from; i < min(from+rowsAtOnce, len(group)); i++ {
-					block = append(block, i)
-				}
-				clear(gaps)
-				m.fill(block, gaps, &memory)
-				for j, i := range block {
-					chosen = m.finish(i, gaps[j*len(group):(j+1)*len(group)], chosen)
-				}
+	blocks := (len(group) + rowsAtOnce - 1) / rowsAtOnce
+	parallel.Each(blocks, o.Threads, func() func(int) {
+		var memory spare
+		block := make([]int, 0, rowsAtOnce)
+		gaps := make([]int64, rowsAtOnce*len(group))
+		chosen := make([]int64, 0, len(group))
+		return func(n int) {
+			block = block[:0]
+			for i := n * rowsAtOnce; i < min((n+1)*rowsAtOnce, len(group)); i++ {
+				block = append(block, i)
 			}
-		})
-	}
-	wait.Wait()
+			clear(gaps)
+			m.fill(block, gaps, &memory)
+			for j, i := range block {
+				chosen = m.finish(i, gaps[j*len(group):(j+1)*len(group)], chosen)
+			}
+		}
+	})
 }
 
 // fixedOne is the unit in which distances of unlike denominators are summed:

@@ -2,10 +2,9 @@ package whatif
 
 import (
 	"math"
-	"runtime"
 	"slices"
-	"sync"
-	"sync/atomic"
+
+	"github.com/sfstat/sfstat/internal/parallel"
 )
 
 // scenario is one replay: the chosen operators cost what was recorded, all
@@ -48,23 +47,14 @@ func (m *Model) replay(list []scenario) []times {
 			tasks = append(tasks, task{i, from, min(from+per, len(m.steps))})
 		}
 	}
-	var next atomic.Int64
-	var workers sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(tasks)) {
-		workers.Go(func() {
-			t := m.newTile(per)
-			for {
-				i := int(next.Add(1)) - 1
-				if i >= len(tasks) {
-					return
-				}
-				k := tasks[i]
-				t.run(&list[k.scenario], k.from, k.to)
-				t.collect(&out[k.scenario], k.from)
-			}
-		})
-	}
-	workers.Wait()
+	parallel.Each(len(tasks), 0, func() func(int) {
+		t := m.newTile(per)
+		return func(i int) {
+			k := tasks[i]
+			t.run(&list[k.scenario], k.from, k.to)
+			t.collect(&out[k.scenario], k.from)
+		}
+	})
 	return out
 }
 

@@ -26,10 +26,8 @@ package zscore
 import (
 	"fmt"
 	"math"
-	"runtime"
-	"sync"
-	"sync/atomic"
 
+	"github.com/sfstat/sfstat/internal/parallel"
 	"github.com/sfstat/sfstat/trace/enum"
 )
 
@@ -160,25 +158,10 @@ func Analyze(series []Series, o Options) (*Result, error) {
 	r := &Result{Method: o.Method, Alpha: o.Alpha, Seed: o.Seed, Instances: f.instances,
 		Calibrations: f.calibrations, Series: make([]Report, len(series))}
 	found := make([][]Outlier, len(series))
-	threads := o.Threads
-	if threads == 0 {
-		threads = runtime.GOMAXPROCS(0)
-	}
-	var next atomic.Int64
-	var wait sync.WaitGroup
-	for range min(threads, len(series)) {
-		wait.Go(func() {
-			var memory scratch
-			for {
-				i := int(next.Add(1)) - 1
-				if i >= len(series) {
-					return
-				}
-				r.Series[i], found[i] = examine(i, &series[i], f, &memory)
-			}
-		})
-	}
-	wait.Wait()
+	parallel.Each(len(series), o.Threads, func() func(int) {
+		var memory scratch
+		return func(i int) { r.Series[i], found[i] = examine(i, &series[i], f, &memory) }
+	})
 	r.rank(series, found)
 	return r, nil
 }

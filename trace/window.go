@@ -266,7 +266,13 @@ func within(times []int64, limit int64) bool {
 	var sum int64
 	for len(times) > 0 {
 		block := times[:min(few, len(times))]
+		times = times[len(block):]
 		var bits, part int64
+		for ; len(block) >= 4; block = block[4:] {
+			d := (*[4]int64)(block)
+			bits |= d[0] | d[1] | d[2] | d[3]
+			part += d[0] + d[1] + (d[2] + d[3])
+		}
 		for _, d := range block {
 			bits |= d
 			part += d
@@ -274,7 +280,6 @@ func within(times []int64, limit int64) bool {
 		if sum += part; uint64(bits) >= long || sum > limit {
 			return false
 		}
-		times = times[len(block):]
 	}
 	return true
 }

@@ -8,23 +8,25 @@ import (
 )
 
 // slack is how many readable bytes must follow what is decoded, in its buffer,
-// so that eight bytes can be loaded at any of them (the zstd decompressor likes
-// sixteen).
-const slack = 16
+// so that eight values of a run of differences can be loaded at any of them (and
+// the zstd decompressor likes sixteen).
+const slack = 40
 
 // deltas decodes DELTA_BINARY_PACKED. Of INT32 the lower 32 bits count.
 type deltas struct {
-	src   []byte // miniblocks and blocks that are left; slack follows
+	src   []byte // blocks; slack follows
+	at    int    // where the next block or miniblock begins
 	minis int    // in a block
 	size  int    // values of a miniblock
 	left  int    // values that were not given
 	begun bool   // the first was given, which stands in the header
 
 	last, least int64
-	widths      []byte // of the miniblocks of the block that are left
-	packed      []byte // the miniblock, its
-	width       int    // bits of a difference,
-	bit, run    int    // where the next one begins, and how many are left
+	widths      int // where the widths begin of the miniblocks of the block that are left,
+	more        int // and how many these are
+	packed      int // where the miniblock begins, its
+	width       int // bits of a difference,
+	bit, run    int // where in it the next one begins, and how many are left
 }
 
 // newDeltas reads the header of so many values.
@@ -74,62 +76,83 @@ func (d *deltas) fill(dst []int64) error {
 
 // next begins a miniblock.
 func (d *deltas) next() error {
-	if len(d.widths) == 0 {
-		least, n := binary.Varint(d.src)
-		if n <= 0 || len(d.src)-n < d.minis {
+	if d.more == 0 {
+		least, n := binary.Varint(d.src[d.at:])
+		if n <= 0 || len(d.src)-d.at-n < d.minis {
 			return errDelta("ends before its last block")
 		}
-		d.least, d.widths, d.src = least, d.src[n:][:d.minis], d.src[n+d.minis:]
+		d.least, d.widths, d.more = least, d.at+n, d.minis
+		d.at = d.widths + d.minis
 	}
-	d.width, d.widths = int(d.widths[0]), d.widths[1:]
-	d.run, d.bit = min(d.size, d.left), 0
-	if d.width > 64 || (d.run*d.width+7)/8 > len(d.src) {
+	d.width = int(d.src[d.widths])
+	d.widths, d.more = d.widths+1, d.more-1
+	d.packed, d.bit, d.run = d.at, 0, min(d.size, d.left)
+	if d.width > 64 || (d.run*d.width+7)/8 > len(d.src)-d.at {
 		return errDelta("ends in a block")
 	}
-	d.packed, d.src = d.src, d.src[min(d.size/8*d.width, len(d.src)):]
+	d.at = min(d.at+d.size/8*d.width, len(d.src))
 	return nil
 }
 
 // sum undoes a part of a miniblock: out[i] is the sum of all differences up to i.
 func (d *deltas) sum(out []int64) {
 	if d.width == 0 {
+		last, least := d.last, d.least
 		for i := range out {
-			d.last += d.least
-			out[i] = d.last
+			last += least
+			out[i] = last
 		}
+		d.last = last
 		return
 	}
-	width := uint(d.width)
-	mask, wide := ^uint64(0)>>(64-width), d.packed[:len(d.packed)+slack]
-	for len(out) > 0 {
-		if width <= 28 && d.bit&7 == 0 && len(out) >= 8 {
-			eights := out[:len(out)&^7]
-			d.eights(eights, wide[d.bit>>3:])
-			out, d.bit = out[len(eights):], d.bit+len(eights)*d.width
-			continue
+	if d.width <= widePair {
+		n := 0
+		for n < len(out) && (d.bit+n*d.width)&7 != 0 {
+			n++
 		}
-		at, shift := d.bit>>3, uint(d.bit&7)
+		d.singles(out[:n])
+		out = out[n:]
+		n = len(out) &^ 7
+		d.eights(out[:n])
+		out = out[n:]
+	}
+	d.singles(out)
+}
+
+// singles is sum of values of any width.
+func (d *deltas) singles(out []int64) {
+	last, least, width, bit := d.last, d.least, uint(d.width), uint(d.bit)
+	mask, wide := ^uint64(0)>>(64-width), d.src[d.packed:len(d.src)+slack]
+	for i := range out {
+		at, shift := bit>>3, bit&7
 		v := binary.LittleEndian.Uint64(wide[at:]) >> shift
 		if shift+width > 64 {
 			v |= uint64(wide[at+8]) << (64 - shift)
 		}
-		d.last += d.least + int64(v&mask)
-		out[0], out, d.bit = d.last, out[1:], d.bit+d.width
+		last += least + int64(v&mask)
+		out[i], bit = last, bit+width
 	}
+	d.last, d.bit = last, int(bit)
 }
 
-// eights is sum of values of which eight lie in so many bytes as one has bits, and any
-// two in eight bytes.
-func (d *deltas) eights(out []int64, src []byte) {
+// widePair is the widest values of which any two lie in eight bytes, if eight of them begin
+// with a byte.
+const widePair = 29
+
+// eights is sum of values of up to widePair bits that begin with a byte. Eight of them lie
+// in so many bytes as one has bits.
+func (d *deltas) eights(out []int64) {
 	last, least, width := d.last, d.least, uint(d.width)
 	mask, odd := ^uint64(0)>>(64-width), width&31
 	second, third, fourth := 2*width, 4*width, 6*width
+	src := d.src[d.packed+d.bit>>3 : len(d.src)+slack]
+	d.bit += len(out) * d.width
 	for ; len(out) >= 8; out, src = out[8:], src[width:] {
-		to, from := (*[8]int64)(out), src[:fourth>>3+8]
-		a := binary.LittleEndian.Uint64(from)
-		b := binary.LittleEndian.Uint64(from[second>>3:]) >> (second & 7)
-		c := binary.LittleEndian.Uint64(from[third>>3:]) >> (third & 7)
-		e := binary.LittleEndian.Uint64(from[fourth>>3:]) >> (fourth & 7)
+		to, from := (*[8]int64)(out), (*[slack]byte)(src)
+		a := binary.LittleEndian.Uint64(from[:])
+		b := binary.LittleEndian.Uint64(from[second>>3&31:]) >> (second & 7)
+		c := binary.LittleEndian.Uint64(from[third>>3&31:]) >> (third & 7)
+		e := binary.LittleEndian.Uint64(from[fourth>>3&31:]) >> (fourth & 7)
 		to[0] = last + (least + int64(a&mask))
 		to[1] = to[0] + (least + int64(a>>odd&mask))
 		to[2] = to[1] + (least + int64(b&mask))
@@ -150,7 +173,10 @@ func decodeDelta(dst []int64, src []byte) (rest []byte, err error) {
 	if err == nil {
 		err = d.fill(dst)
 	}
-	return d.src, err
+	if err != nil {
+		return nil, err
+	}
+	return d.src[d.at:], nil
 }
 
 // hybrid decodes the hybrid of runs and bit packing.

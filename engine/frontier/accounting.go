@@ -160,7 +160,6 @@ func (a *accounting) inCut(culprits []Culprit) []Culprit {
 // baseline is what the rows of the view are clipped to.
 func (a *accounting) baseline() base {
 	var b base
-	cohort := cohortMedians(a.medians)
 	for _, at := range a.v.order {
 		switch a.o.Baseline {
 		case Reference:
@@ -168,7 +167,7 @@ func (a *accounting) baseline() base {
 		case RankMedian:
 			b.perRank = append(b.perRank, a.medians[at.stage])
 		default:
-			b.perRow = append(b.perRow, cohort[at.stage])
+			b.perRow = append(b.perRow, a.cohort[at.stage])
 		}
 	}
 	return b

@@ -102,7 +102,7 @@ func (p *plan) part(g roleGroup) *plan {
 	part.matrix = newRowsAfter(part.w, p.matrix.lead, part.keep)
 	// The other groups are left out here, not missing.
 	part.matrix.quality.Missing = p.matrix.quality.Missing
-	part.medians = rankMedians(part.matrix, part.keep)
+	part.takeMedians()
 	part.apart, part.spent = nil, nil
 	if p.point.WithinPeers {
 		part.point = findSyncPoint(part.matrix, p.scaled, p.o.SyncAfter)
@@ -135,7 +135,8 @@ type plan struct {
 	syncs          []*gathering // per recorded stage (residual last); nil where ranks do not synchronise
 	dataWaitUnsafe bool
 	roles          roles
-	medians        [][]int64 // [stage][rank] over the window's steps
+	cohort         []int64   // [stage] of the baseline, one of the two
+	medians        [][]int64 // [stage][rank]
 	apart          []int64   // [rank] of the carried prefixes of the series; nil at its start
 	keep           *buffers  // of the window alone
 	spent          *course   // of the cut, where findRoles needed them and the cut does not carry on
@@ -182,8 +183,18 @@ func prepare(w *trace.Window, o Options, s *Series) (*plan, error) {
 	}
 	p.settleSyncPoint()
 	p.roles = p.findRoles()
-	p.medians = rankMedians(p.matrix, p.keep)
+	p.takeMedians()
 	return p, nil
+}
+
+// takeMedians takes what the baseline asks for.
+func (p *plan) takeMedians() {
+	switch p.o.Baseline {
+	case CohortMedian:
+		p.cohort = cohortMedians(p.matrix, p.keep)
+	case RankMedian:
+		p.medians = rankMedians(p.matrix)
+	}
 }
 
 // clocks measures how the ranks' clocks differ.

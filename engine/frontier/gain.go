@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/frontier/cut"
-	"github.com/sfstat/sfstat/internal/robust"
 )
 
 // base is what the durations of each row are clipped to: one value per row, or
@@ -12,51 +11,6 @@ import (
 type base struct {
 	perRow  []int64   // [row]
 	perRank [][]int64 // [row][rank]; nil: perRow for all ranks
-}
-
-// tile is how many ranks are gathered at once when medians over steps are
-// taken: wide enough that each cache line read is used whole.
-const tile = 64
-
-// rankMedians is the median over the window's steps of every rank's duration
-// in every stage, [stage][rank]: StageFrontier, section 4, "rank median".
-// Expected O(T·S·R) time, O(T + S·R) memory.
-func rankMedians(m *rows, keep *buffers) [][]int64 {
-	R, T := len(m.w.Ranks), m.w.Steps()-m.lead
-	all, out := make([]int64, len(m.names)*R), make([][]int64, len(m.names))
-	for s := range out {
-		out[s] = all[s*R : (s+1)*R]
-	}
-	tiles := (R + tile - 1) / tile
-	first := sized(&keep.block, min(tile, R)*T)
-	inParallel(tiles*len(out), min(tile, R)*T, func(from, to int) {
-		block := first
-		if from > 0 { // another thread
-			block = make([]int64, len(first))
-		}
-		for k := from; k < to; k++ {
-			s, lo := k/tiles, k%tiles*tile
-			hi := min(lo+tile, R)
-			for t := range T {
-				for r, d := range m.at(t+m.lead, s)[lo:hi] {
-					block[r*T+t] = d
-				}
-			}
-			for r := lo; r < hi; r++ {
-				out[s][r] = robust.MedianTime(block[(r-lo)*T : (r-lo+1)*T])
-			}
-		}
-	})
-	return out
-}
-
-// cohortMedians is the median over ranks of the rank medians, [stage].
-func cohortMedians(ranks [][]int64) []int64 {
-	out := make([]int64, len(ranks))
-	for i, m := range ranks {
-		out[i] = robust.MedianTimeOf(m, make([]int64, len(m)))
-	}
-	return out
 }
 
 // savings finds, for every group of rows, how much shorter a course would be with

@@ -59,7 +59,7 @@ func newPool(a *accounting) *pool {
 func copied(a *accounting) *accounting {
 	head, plan, view := *a.w, *a.plan, *a.v
 	head.Durations, head.Wall, head.Side = nil, nil, nil
-	plan.w, plan.matrix, plan.medians = &head, nil, nil
+	plan.w, plan.matrix, plan.cohort, plan.medians = &head, nil, nil, nil
 	view.rows = &rows{w: &head, names: a.v.names}
 	sum := &accounting{plan: &plan, v: &view, mix: a.mix, sync: a.sync, groups: a.groups, sums: a.sums}
 	sum.acc.rows, sum.acc.ends = slices.Clone(a.acc.rows), nil

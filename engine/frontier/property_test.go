@@ -349,7 +349,7 @@ func TestDuplicateRankAndMergedStages(t *testing.T) {
 func TestGainBounds(t *testing.T) {
 	eachRandomWindow(t, func(t *testing.T, _ *rand.Rand, w *trace.Window) {
 		v := newView(newRows(w), cut.Step, 0)
-		b := cohortMedians(rankMedians(v.rows, new(buffers)))
+		b := cohortMedians(v.rows, new(buffers))
 		acc := scan(v, gates.Default().Leader, nil)
 		saved := v.static(base{perRow: b}, acc.ends)
 		for s := range v.order {

@@ -28,9 +28,10 @@ type Series struct {
 // buffers are kept from window to window. What lies in them is of the window that
 // is accounted for; no result refers to it.
 type buffers struct {
-	durations, wall, residual, block []int64
-	arrived, busy, ended, reached    []int64
-	middles                          []robust.Middle
+	durations, wall, residual, took, block []int64
+	arrived, busy, ended, reached          []int64
+	middles                                []robust.Middle
+	reach                                  []int64 // [stage] of cohortMedians
 }
 
 // sized is a buffer with room for n values, which are whatever they were.

@@ -23,11 +23,10 @@ import (
 func stageSlopes(v *view, among *gathering) []slopes {
 	R, S, T := v.ranks(), len(v.order), v.paired()
 	arrive, take := make([]line, S*R), make([]line, S*R) // [stage][rank], set after set
-	eachPair(v, among, func(at moment, x, y []int64) {
+	each := pairsOf(v, among)
+	each(func(at moment, x, y []int64) {
 		k := at.row*R + at.rank
-		if at.row == 0 || v.open {
-			addToLines(arrive[k:], float64(at.step), x)
-		}
+		addToLines(arrive[k:], float64(at.step), x)
 		addToLines(take[k:], float64(at.step), y)
 	})
 	for k := range take {
@@ -42,14 +41,12 @@ func stageSlopes(v *view, among *gathering) []slopes {
 	}
 	sums, beyond := make([]products, S), make([]float64, R)
 	block := blockOf(T, R-len(among.sets))
-	eachPair(v, among, func(at moment, x, y []int64) {
+	each(func(at moment, x, y []int64) {
 		k, left := at.row*R+at.rank, beyond[at.rank:]
-		if at.row == 0 || v.open {
-			leftOf(left, arrive[k:], float64(at.step), x)
-		}
+		leftOf(left, arrive[k:], float64(at.step), x)
 		sum := &sums[at.row]
 		sum.add(left, take[k:], float64(at.step), y)
-		if (at.step+1)%block != 0 || at.rank+len(x) < R {
+		if (at.step+1)%block != 0 || at.rank+len(y) < R {
 			return
 		}
 		// Below a nanosecond per rank, what is left of x is rounding.
@@ -84,28 +81,49 @@ func (s slopes) widest() (out []float64) {
 // moment is a row of a step, and how many ranks were taken there before.
 type moment struct{ step, row, rank int }
 
-// eachPair runs through a carried view set by set: x is when each rank of a set begins a
-// row, y how long it takes, valid during the call.
-func eachPair(v *view, among *gathering, visit func(at moment, x, y []int64)) {
-	each := eachArrival
-	if v.open {
-		each = eachArrivalSinceItsEnd
+// pairsOf runs through a carried view set by set, as often as it is called: x is when each
+// rank of a set begins a row, y how long it takes, valid during the call. Unless steps are
+// open, x is known of the first row of a step, and empty in the others.
+func pairsOf(v *view, among *gathering) func(visit func(at moment, x, y []int64)) {
+	each := eachArrivalSinceItsEnd
+	if !v.open {
+		starts := v.starts()
+		each = func(v *view, visit func(t, i int, x, d []int64)) { eachStart(v, starts, visit) }
+	}
+	if among.whole() {
+		return func(visit func(at moment, x, y []int64)) {
+			each(v, func(t, i int, x, d []int64) { visit(moment{t, i, 0}, x, d) })
+		}
 	}
 	xs, ys := make([]int64, v.ranks()), make([]int64, v.ranks())
-	each(v, func(t, i int, x, d []int64) {
-		if among.whole() {
-			visit(moment{t, i, 0}, x, d)
-			return
-		}
-		at := moment{t, i, 0}
-		for _, set := range among.sets {
-			for k, r := range set {
-				xs[k], ys[k] = x[r], d[r]
+	return func(visit func(at moment, x, y []int64)) {
+		each(v, func(t, i int, x, d []int64) {
+			at := moment{t, i, 0}
+			for _, set := range among.sets {
+				begins := xs[:min(len(x), len(set))]
+				for k := range begins {
+					begins[k] = x[set[k]]
+				}
+				for k, r := range set {
+					ys[k] = d[r]
+				}
+				visit(at, begins, ys[:len(set)])
+				at.rank += len(set)
 			}
-			visit(at, xs[:len(set)], ys[:len(set)])
-			at.rank += len(set)
+		})
+	}
+}
+
+// eachStart runs through a carried view of which it is known when the ranks start each step.
+func eachStart(v *view, starts []int64, visit func(t, i int, start, d []int64)) {
+	R := v.ranks()
+	for t := range v.steps {
+		start := starts[t*R : (t+1)*R]
+		for i := range v.order {
+			visit(t, i, start, v.row(t, i))
+			start = nil
 		}
-	})
+	}
 }
 
 // products are sums over ranks and steps of what is left of x and y beyond their lines and

@@ -20,6 +20,7 @@ type rows struct {
 	lead     int             // steps of the window before, which come first
 	open     bool            // a step may take longer than its stages, and nobody knows by how much
 	residual []int64         // [step][rank]; nil without wall time
+	took     []int64         // [step][rank] of all rows together; nil without wall time
 	middles  []robust.Middle // [step][stage] of the row over all ranks
 	quality  Quality
 }
@@ -38,6 +39,8 @@ func newRowsAfter(w *trace.Window, lead int, keep *buffers) *rows {
 		m.names = append(m.names, stagename.Residual)
 		m.residual = append(keep.residual[:0], w.Wall...)
 		keep.residual = m.residual
+		m.took = append(keep.took[:0], w.Wall...)
+		keep.took = m.took
 		m.closeSteps()
 	}
 	S := len(m.names)
@@ -74,7 +77,7 @@ func (m *rows) closeSteps() {
 	R := len(m.w.Ranks)
 	wall, residual, overlap := make([]int64, R), make([]int64, R), make([]int64, R)
 	for t := range m.w.Steps() {
-		left := m.residual[t*R : (t+1)*R]
+		left, took := m.residual[t*R:(t+1)*R], m.took[t*R:(t+1)*R]
 		if t >= m.lead {
 			for r, x := range left {
 				wall[r] += x
@@ -86,10 +89,12 @@ func (m *rows) closeSteps() {
 			}
 		}
 		for r, x := range left {
+			over := max(0, -x)
 			left[r] = max(0, x)
+			took[r] += over
 			if t >= m.lead {
 				residual[r] += left[r]
-				overlap[r] += max(0, -x)
+				overlap[r] += over
 			}
 		}
 	}
@@ -193,6 +198,23 @@ func newView(m *rows, by cut.Cut, after int) *view {
 }
 
 func (v *view) ranks() int { return len(v.w.Ranks) }
+
+// starts is when the ranks start each step, prefixes running on, [step][rank].
+func (v *view) starts() []int64 {
+	R := v.ranks()
+	out, x := make([]int64, v.steps*R), make([]int64, R)
+	for t := range v.steps {
+		copy(out[t*R:], x)
+		if at := t + v.from; v.took != nil {
+			addTo(x, v.took[at*R:(at+1)*R])
+			continue
+		}
+		for i := range v.order {
+			addTo(x, v.row(t, i))
+		}
+	}
+	return out
+}
 
 // arriving marks the rows at whose end the ranks arrive at a stage.
 func (v *view) arriving(stage string) []bool {

@@ -32,6 +32,9 @@ func (m Middle) Without(x int64) int64 {
 	return m.hi
 }
 
+// From is how far the lower and the upper median are from x, whichever is further.
+func (m Middle) From(x int64) int64 { return max(x-m.lo, m.hi-x) }
+
 // mean2 is the mean rounded down, without overflow.
 func mean2(a, b int64) int64 { return a + (b-a)>>1 }
 
@@ -67,9 +70,15 @@ func MedianTime(v []int64) int64 {
 	if len(v) == 0 {
 		return 0
 	}
-	k := (len(v) - 1) / 2
+	return MedianTimeAmong(v, 0, len(v))
+}
+
+// MedianTimeAmong is MedianTime of n times, where so many are below those of v, which has the
+// middle of them, and the others above.
+func MedianTimeAmong(v []int64, below, n int) int64 {
+	k := (n-1)/2 - below
 	selectTime(v, k)
-	if len(v)%2 == 1 {
+	if n%2 == 1 {
 		return v[k]
 	}
 	return mean2(v[k], slices.Min(v[k+1:]))

@@ -201,18 +201,17 @@ func (b *blame) findLate(x []int64) (punctual int64) {
 	}
 	punctual = minInt64
 	for _, columns := range b.peers {
-		for k, r := range columns {
-			b.values[k] = x[r]
-		}
-		mid := robust.MiddleOf(b.values[:len(columns)], b.scratch)
+		mid := b.middleOf(columns, x)
+		inTime := mid.Least() + b.tolerance
 		for _, r := range columns {
-			lag := x[r] - mid.Without(x[r])
-			if lag > b.tolerance {
-				b.late = append(b.late, lateRank{rank: r, lag: lag})
-				punctual = max(punctual, x[r]-lag)
-			} else {
-				punctual = max(punctual, x[r])
+			came := x[r]
+			if came > inTime {
+				if lag := came - mid.Without(came); lag > b.tolerance {
+					b.late = append(b.late, lateRank{rank: r, lag: lag})
+					came -= lag
+				}
 			}
+			punctual = max(punctual, came)
 		}
 	}
 	kept := b.late[:0]
@@ -285,7 +284,14 @@ func (b *blame) middle(k, rank int) robust.Middle {
 
 // among is the middle of the values of a rank and its peers.
 func (b *blame) among(rank int, v []int64) robust.Middle {
-	columns := b.peers[b.peerOf[rank]]
+	return b.middleOf(b.peers[b.peerOf[rank]], v)
+}
+
+// middleOf is the middle of some of the values.
+func (b *blame) middleOf(columns []int, v []int64) robust.Middle {
+	if len(columns) == len(v) {
+		return robust.MiddleOf(v, b.scratch)
+	}
 	for k, r := range columns {
 		b.values[k] = v[r]
 	}

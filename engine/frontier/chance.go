@@ -37,7 +37,7 @@ func (s *suspicion) charge(x float64) {
 func (s *suspicion) bin(class uint64) *size {
 	const octave = 8 // classes
 	if len(s.sizes) == 0 {
-		below := 3 * octave // which may come
+		below := 5 * octave // which may come
 		s.sizes, s.least = make([]size, below+1, 9*octave), class-uint64(below)
 	}
 	if class < s.least {

@@ -77,45 +77,23 @@ func (v *view) static(b base, end []int64) []int64 {
 	}
 	for t := range v.steps {
 		x := end[t*R : (t+1)*R]
-		last := lastFew(x)
+		last, second, at := topTwo(x)
 		for i, b := range b.perRow {
-			saved[v.group[i]] += x[last[0]] - latestClipped(x, last, v.row(t, i), b)
+			d := v.row(t, i)
+			over := max(0, d[at]-b)
+			if R > 1 && last-over < second { // another may be the last now
+				over = last - latestClipped(x, d, b)
+			}
+			saved[v.group[i]] += over
 		}
 	}
 	return saved
 }
 
-// lastFew are the ranks that reach x last, the last one first. Where there are fewer, rank 0
-// fills the rest.
-func lastFew(x []int64) (at [4]int) {
-	for r := 1; r < len(x); r++ {
-		v := x[r]
-		if v <= x[at[3]] && r > 3 {
-			continue
-		}
-		k := min(r, 3)
-		for ; k > 0 && x[at[k-1]] < v; k-- {
-			at[k] = at[k-1]
-		}
-		at[k] = r
-	}
-	return at
-}
-
 // latestClipped is the last of the ranks that reach x if what each spends in a row is
-// clipped. None is later than it was: behind those that were last, down to one that is now
-// the last, it need not be looked for.
-func latestClipped(x []int64, last [4]int, d []int64, to int64) int64 {
+// clipped.
+func latestClipped(x, d []int64, to int64) int64 {
 	latest := int64(minInt64)
-	for _, r := range last {
-		if x[r] <= latest {
-			return latest
-		}
-		latest = max(latest, x[r]-max(0, d[r]-to))
-	}
-	if latest >= x[last[3]] {
-		return latest
-	}
 	d = d[:len(x)]
 	for r, reached := range x {
 		latest = max(latest, reached-max(0, d[r]-to))

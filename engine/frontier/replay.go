@@ -111,16 +111,18 @@ func follow(v *view, syncs []*gathering, keep *buffers) *course {
 		}
 		for i := range v.order {
 			d := v.row(t, i)
-			if syncs[i] == nil {
-				addTo(x, d)
-			} else {
+			switch {
+			case syncs[i] != nil:
 				copy(c.arrivals(t, i), x)
 				busy := c.productive(t, i)
 				c.wait[i] += syncs[i].pass(x, d, busy)
-				d = busy
-			}
-			if !v.idle[i] {
-				addTo(c.of(i), d)
+				if !v.idle[i] {
+					addTo(c.of(i), busy)
+				}
+			case v.idle[i]:
+				addTo(x, d)
+			default:
+				addToBoth(x, c.of(i), d)
 			}
 		}
 		copy(c.end(t), x)

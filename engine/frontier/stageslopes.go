@@ -81,47 +81,49 @@ func (s slopes) widest() (out []float64) {
 // moment is a row of a step, and how many ranks were taken there before.
 type moment struct{ step, row, rank int }
 
-// pairsOf runs through a carried view set by set, as often as it is called: x is when each
-// rank of a set begins a row, y how long it takes, valid during the call. Unless steps are
+// pairs is what is shown of a row of a set: when each rank begins it, and how long it takes,
+// valid during the call.
+type pairs func(at moment, x, y []int64)
+
+// pairsOf runs through a carried view set by set, as often as it is called. Unless steps are
 // open, x is known of the first row of a step, and empty in the others.
-func pairsOf(v *view, among *gathering) func(visit func(at moment, x, y []int64)) {
-	each := eachArrivalSinceItsEnd
+func pairsOf(v *view, among *gathering) func(visit pairs) {
+	var starts []int64
 	if !v.open {
-		starts := v.starts()
-		each = func(v *view, visit func(t, i int, x, d []int64)) { eachStart(v, starts, visit) }
+		starts = v.starts()
 	}
-	if among.whole() {
-		return func(visit func(at moment, x, y []int64)) {
-			each(v, func(t, i int, x, d []int64) { visit(moment{t, i, 0}, x, d) })
+	return func(visit pairs) {
+		if !among.whole() {
+			visit = bySet(v.ranks(), among, visit)
 		}
-	}
-	xs, ys := make([]int64, v.ranks()), make([]int64, v.ranks())
-	return func(visit func(at moment, x, y []int64)) {
-		each(v, func(t, i int, x, d []int64) {
-			at := moment{t, i, 0}
-			for _, set := range among.sets {
-				begins := xs[:min(len(x), len(set))]
-				for k := range begins {
-					begins[k] = x[set[k]]
-				}
-				for k, r := range set {
-					ys[k] = d[r]
-				}
-				visit(at, begins, ys[:len(set)])
-				at.rank += len(set)
+		if v.open {
+			eachArrivalSinceItsEnd(v, func(t, i int, x, d []int64) { visit(moment{t, i, 0}, x, d) })
+			return
+		}
+		for t := range v.steps {
+			x := starts[t*v.ranks() : (t+1)*v.ranks()]
+			for i := range v.order {
+				visit(moment{t, i, 0}, x, v.row(t, i))
+				x = nil
 			}
-		})
+		}
 	}
 }
 
-// eachStart runs through a carried view of which it is known when the ranks start each step.
-func eachStart(v *view, starts []int64, visit func(t, i int, start, d []int64)) {
-	R := v.ranks()
-	for t := range v.steps {
-		start := starts[t*R : (t+1)*R]
-		for i := range v.order {
-			visit(t, i, start, v.row(t, i))
-			start = nil
+// bySet shows rows set by set.
+func bySet(ranks int, among *gathering, visit pairs) pairs {
+	xs, ys := make([]int64, ranks), make([]int64, ranks)
+	return func(at moment, x, y []int64) {
+		for _, set := range among.sets {
+			begins := xs[:min(len(x), len(set))]
+			for k := range begins {
+				begins[k] = x[set[k]]
+			}
+			for k, r := range set {
+				ys[k] = y[r]
+			}
+			visit(at, begins, ys[:len(set)])
+			at.rank += len(set)
 		}
 	}
 }

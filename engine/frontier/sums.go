@@ -9,6 +9,15 @@ func addTo(p, d []int64) {
 	}
 }
 
+// addToBoth adds d to p and to q.
+func addToBoth(p, q, d []int64) {
+	p, q = p[:len(d)], q[:len(d)]
+	for i, x := range d {
+		p[i] += x
+		q[i] += x
+	}
+}
+
 // topTwo is the largest and the second largest value and the first index of
 // the largest. For one value the second is that value.
 func topTwo(v []int64) (first, second int64, at int) {

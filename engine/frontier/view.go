@@ -65,8 +65,10 @@ func waiting(stage string) bool { return strings.HasPrefix(stage, stagename.Wait
 func (m *rows) typicalStep() int64 {
 	S := len(m.names)
 	steps := make([]int64, m.w.Steps())
-	for i, mid := range m.middles {
-		steps[i/S] += mid.Median()
+	for t := range steps {
+		for _, middle := range m.middles[t*S : (t+1)*S] {
+			steps[t] += middle.Median()
+		}
 	}
 	return robust.MedianTime(steps)
 }

@@ -23,21 +23,24 @@ func middleOfWide(v []int64) Middle {
 	a, b := (*[16]int64)(s[:16]), (*[16]int64)(s[16:])
 	sort16(a)
 	sort16(b)
-	// The 16 smallest and the 16 largest of two sorted lists, and of those the two
-	// largest and the two smallest.
-	below, lo, hi, up := int64(math.MinInt64), int64(math.MinInt64), int64(math.MaxInt64), int64(math.MaxInt64)
+	// The largest of the 16 smallest of two sorted lists and the smallest of the 16 largest;
+	// of an odd number, whose median that is, the second smallest too.
+	lo, hi, up := int64(math.MinInt64), int64(math.MaxInt64), int64(math.MaxInt64)
+	if n%2 == 0 {
+		for i, x := range a {
+			y := b[15-i]
+			lo, hi = max(lo, min(x, y)), min(hi, max(x, y))
+		}
+		return Middle{n: n, lo: lo, hi: hi}
+	}
 	for i, x := range a {
 		y := b[15-i]
-		small, large := min(x, y), max(x, y)
-		below = max(below, min(lo, small))
-		lo = max(lo, small)
+		large := max(x, y)
+		lo = max(lo, min(x, y))
 		up = min(up, max(hi, large))
 		hi = min(hi, large)
 	}
-	if n%2 == 1 {
-		return Middle{n: n, below: lo, lo: hi, hi: hi, up: up}
-	}
-	return Middle{n: n, below: below, lo: lo, hi: hi, up: up}
+	return Middle{n: n, below: lo, lo: hi, hi: hi, up: up}
 }
 
 // sort16 sorts two halves and merges them (Batcher's bitonic merge).

@@ -3,8 +3,8 @@ package robust
 import "slices"
 
 // Middle holds the order statistics around the middle of n times: the lower
-// and upper median and one beyond on either side. It answers for the median of
-// all, and of all but one.
+// and upper median and, of an odd number, one beyond on either side. It answers for the
+// median of all, and of all but one.
 type Middle struct {
 	n                 int
 	below, lo, hi, up int64 // sorted[(n-1)/2-1], sorted[(n-1)/2], sorted[n/2], sorted[n/2+1]
@@ -32,6 +32,14 @@ func (m Middle) Without(x int64) int64 {
 	return m.hi
 }
 
+// Least is a bound that Without is not below.
+func (m Middle) Least() int64 {
+	if m.n%2 == 1 {
+		return m.below
+	}
+	return m.lo
+}
+
 // From is how far the lower and the upper median are from x, whichever is further.
 func (m Middle) From(x int64) int64 { return max(x-m.lo, m.hi-x) }
 
@@ -51,16 +59,12 @@ func MiddleOf(v, scratch []int64) Middle {
 	k := (n - 1) / 2
 	selectTime(s, k)
 	m := Middle{n: n, lo: s[k], hi: s[k], below: s[k], up: s[k]}
-	if k > 0 {
-		m.below = slices.Max(s[:k])
+	switch {
+	case n%2 == 0:
+		m.hi = slices.Min(s[k+1:])
+	case k > 0:
+		m.below, m.up = slices.Max(s[:k]), slices.Min(s[k+1:])
 	}
-	if n%2 == 1 {
-		if k+1 < n {
-			m.up = slices.Min(s[k+1:])
-		}
-		return m
-	}
-	m.hi, m.up = twoSmallest(s[k+1:])
 	return m
 }
 
@@ -106,20 +110,6 @@ func MedianTimeOf(v, scratch []int64) int64 {
 	s := scratch[:len(v)]
 	copy(s, v)
 	return MedianTime(s)
-}
-
-// twoSmallest is the smallest value and the one after it; of one value, that
-// value twice.
-func twoSmallest(v []int64) (first, second int64) {
-	if len(v) == 1 {
-		return v[0], v[0]
-	}
-	first, second = min(v[0], v[1]), max(v[0], v[1])
-	for _, x := range v[2:] {
-		second = min(second, max(first, x))
-		first = min(first, x)
-	}
-	return first, second
 }
 
 // fewTimes is how many times are sorted and not partitioned: less than of other values,

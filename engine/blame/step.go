@@ -105,77 +105,35 @@ func (s *step) knot(i int32) int32 {
 	return i
 }
 
-// frame is a knot whose predecessors are being followed.
-type frame struct {
-	knot   int32
-	via    int32 // the operator of the knot that others wait for
-	member int   // position in the knot, and
-	next   int   // in preds, of what comes next
-}
-
-// acyclic follows predecessors depth first. A knot that comes again while it is
-// being followed waits for itself.
+// acyclic takes away, again and again, what waits for nothing that is left.
 func (s *step) acyclic() error {
-	const open, done = 1, 2
-	state := make([]uint8, len(s.ops)) // by knot
-	var stack []frame
-	enter := func(i int32) {
-		k := s.knot(i)
-		state[k] = open
-		stack = append(stack, frame{knot: k, via: i, next: -1})
-	}
+	waits, after := make([]int, len(s.ops)), make([][]int32, len(s.ops)) // by knot
 	for i := range int32(len(s.ops)) {
-		if state[s.knot(i)] == 0 {
-			enter(i)
-		}
-		for len(stack) > 0 {
-			p, more := s.advance(&stack[len(stack)-1])
-			switch {
-			case !more:
-				state[stack[len(stack)-1].knot] = done
-				stack = stack[:len(stack)-1]
-			case state[s.knot(p)] == 0:
-				enter(p)
-			case state[s.knot(p)] == open:
-				return s.cycle(stack, p)
+		for _, p := range s.before(i) {
+			if p.op >= 0 {
+				k, before := s.knot(i), s.knot(p.op)
+				waits[k]++
+				after[before] = append(after[before], k)
 			}
 		}
+	}
+	var free []int32
+	for k, n := range waits {
+		if n == 0 {
+			free = append(free, int32(k))
+		}
+	}
+	for len(free) > 0 {
+		k := free[len(free)-1]
+		free = free[:len(free)-1]
+		for _, next := range after[k] {
+			if waits[next]--; waits[next] == 0 {
+				free = append(free, next)
+			}
+		}
+	}
+	if k := slices.IndexFunc(waits, func(n int) bool { return n > 0 }); k >= 0 {
+		return fmt.Errorf("blame: operator %d waits, at last, for one that waits for itself, expected an order: %w", s.ops[k].ID, ErrCycle)
 	}
 	return nil
-}
-
-// advance is the next predecessor of a knot that is not lost.
-func (s *step) advance(f *frame) (pred int32, more bool) {
-	members := []int32{f.knot}
-	if c := s.of[f.knot]; c >= 0 {
-		members = s.members[c]
-	}
-	for ; f.member < len(members); f.member, f.next = f.member+1, -1 {
-		i := members[f.member]
-		for f.next = max(f.next, s.first[i]); f.next < s.first[i+1]; {
-			p := s.preds[f.next].op
-			f.next++
-			if p >= 0 {
-				return p, true
-			}
-		}
-	}
-	return 0, false
-}
-
-// cycle names the operators from the knot of p on, in the order of time that
-// their edges ask for.
-func (s *step) cycle(stack []frame, p int32) error {
-	from := slices.IndexFunc(stack, func(f frame) bool { return f.knot == s.knot(p) })
-	ids := []int64{s.ops[p].ID}
-	for _, f := range stack[from+1:] {
-		ids = append(ids, s.ops[f.via].ID)
-	}
-	slices.Reverse(ids)
-	const shown = 8
-	more := ""
-	if len(ids) > shown {
-		more = fmt.Sprintf(" and %d more", len(ids)-shown)
-	}
-	return fmt.Errorf("blame: operators %v%s wait for each other, expected an order: %w", ids[:min(shown, len(ids))], more, ErrCycle)
 }

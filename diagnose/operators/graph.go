@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/blame"
+	"github.com/sfstat/sfstat/engine/whatif"
 	"github.com/sfstat/sfstat/engine/zscore"
 )
 
@@ -99,40 +100,54 @@ func (f *Flags) Graph(step int) (g blame.Graph, symptoms []int64) {
 	return g, symptoms
 }
 
-// schedule is Graph with the dependencies of the schedule alone; without a
-// schedule, with those of every queue.
+// schedule is Graph with the dependencies of the schedule alone. Without a
+// schedule an operator follows the one before it on its queue, and the members of
+// a collective wait for each other: what the host waited for before it launched
+// is not in the trace.
 func (f *Flags) schedule(step int) (g blame.Graph, symptoms []int64) {
 	v := f.v
-	if v.Model == nil {
-		return f.queues(step)
+	replicas, lanes, count := v.Grid.Replicas, v.Grid.Lanes(), len(v.Grid.Instances)
+	var nodes []whatif.Node
+	var collective []membership
+	if v.Model != nil {
+		nodes, collective, count = v.Model.Nodes(), v.collectives(), len(v.Model.Nodes())
 	}
-	replicas, lanes := v.Grid.Replicas, v.Grid.Lanes()
-	worst := slices.Repeat([]int64{-1}, v.Workers())
-	score := make([]int64, v.Workers())
-	instances, nodes := v.Model.Instances(), v.Model.Nodes()
-	collective := v.collectives()
-	for n, i := range instances {
-		in := v.Grid.Instances[i]
+	worst, score := slices.Repeat([]int64{-1}, v.Workers()), make([]int64, v.Workers())
+	type queue struct {
+		worker int
+		lane   int32
+	}
+	queued := make(map[queue][]blame.Op)
+	for n := range count {
+		i := v.instance(n)
 		for d := range replicas {
-			at := int(i)*lanes + step*replicas + d
+			at := i*lanes + step*replicas + d
 			row := v.Grid.At[at]
-			w := int(in.Stage)*replicas + d
-			id := int64(n*replicas + d)
-			op := blame.Op{ID: id, Rank: v.Rank(w).ID, Start: v.Trace.Start[row], End: v.Trace.Start[row] + v.Trace.Dur[row],
+			w := int(v.Grid.Instances[i].Stage)*replicas + d
+			op := blame.Op{ID: int64(n*replicas + d), Rank: v.Rank(w).ID, Start: v.Trace.Start[row], End: v.Trace.Start[row] + v.Trace.Dur[row],
 				Lateness: f.late[at], Length: f.long[at]}
-			if c := collective[n]; c.number > 0 {
-				op.Collective = int64(c.number*replicas + 1)
-				if !c.acrossReplicas {
-					op.Collective += int64(d)
+			if v.Model == nil {
+				op.Collective = int64(v.Trace.Group[row]) + 1
+				q := queue{w, v.Trace.Lane[row]}
+				queued[q] = append(queued[q], op)
+			} else {
+				op.Collective = collective[n].of(replicas, d)
+				for _, before := range nodes[n].After {
+					g.Edges = append(g.Edges, blame.Edge{From: int64(int(before)*replicas + d), To: op.ID, Kind: blame.Lane})
 				}
 			}
 			g.Ops = append(g.Ops, op)
-			for _, before := range nodes[n].After {
-				g.Edges = append(g.Edges, blame.Edge{From: int64(int(before)*replicas + d), To: id, Kind: blame.Lane})
-			}
 			if f.late[at] == blame.High && f.lateness[at] > score[w] {
-				worst[w], score[w] = id, f.lateness[at]
+				worst[w], score[w] = op.ID, f.lateness[at]
 			}
+		}
+	}
+	for _, ops := range queued {
+		slices.SortFunc(ops, func(a, b blame.Op) int {
+			return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End), cmp.Compare(a.ID, b.ID))
+		})
+		for k := 1; k < len(ops); k++ {
+			g.Edges = append(g.Edges, blame.Edge{From: ops[k-1].ID, To: ops[k].ID, Kind: blame.Lane})
 		}
 	}
 	return g, symptomsOf(worst, score)
@@ -174,15 +189,19 @@ func (v *View) followers(ops []blame.Op) []blame.Edge {
 	return edges
 }
 
+// instance is that of node n: of the schedule, or of the grid where there is none.
+func (v *View) instance(n int) int {
+	if v.Model == nil {
+		return n
+	}
+	return int(v.Model.Instances()[n])
+}
+
 // Operation is the operator and the worker of an operator number in a graph.
 func (v *View) Operation(id int64) (Operator, int) {
-	n, d := int(id)/v.Grid.Replicas, int(id)%v.Grid.Replicas
-	i := int32(n)
-	if v.Model != nil {
-		i = v.Model.Instances()[n]
-	}
+	i, d := v.instance(int(id)/v.Grid.Replicas), int(id)%v.Grid.Replicas
 	in := v.Grid.Instances[i]
-	return Operator{Name: v.Trace.Names[in.Name], Class: in.Class, Stage: int(in.Stage), Instance: int(i), Seq: int(in.Seq)},
+	return Operator{Name: v.Trace.Names[in.Name], Class: in.Class, Stage: int(in.Stage), Instance: i, Seq: int(in.Seq)},
 		int(in.Stage)*v.Grid.Replicas + d
 }
 
@@ -215,6 +234,17 @@ func (v *View) Stops(step int, path []int64) []Stop {
 type membership struct {
 	number         int
 	acrossReplicas bool
+}
+
+// of is the number of the group in a graph, on one replica.
+func (m membership) of(replicas, replica int) int64 {
+	switch {
+	case m.number == 0:
+		return 0
+	case m.acrossReplicas:
+		return int64(m.number*replicas + 1)
+	}
+	return int64(m.number*replicas + 1 + replica)
 }
 
 func (v *View) collectives() []membership {

@@ -3,6 +3,7 @@ package bootstrap
 import (
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 )
 
@@ -18,7 +19,8 @@ func BenchmarkAnalyze(b *testing.B) {
 				b.Run(fmt.Sprintf("of=%s/pairs=%d/replicates=10000/threads=%d", c.name, pairs, threads), func(b *testing.B) {
 					sample := drawPairs(rand.New(rand.NewPCG(1, 2)), pairs, normal, 0.002)
 					o := DefaultOptions()
-					o.Statistics, o.Threads = c.statistics, threads
+					o.Statistics = c.statistics
+					defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(threads))
 					for b.Loop() {
 						if _, err := Analyze(sample, o); err != nil {
 							b.Fatal(err)

@@ -30,7 +30,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"runtime"
 	"slices"
 
 	"github.com/sfstat/sfstat/trace/enum"
@@ -107,7 +106,6 @@ type Options struct {
 	Confidence float64     // of every interval and of every one-sided bound, each by itself
 	Replicates int         // B, resamples
 	Seed       uint64
-	Threads    int // 0 means as many as the machine has; the result is the same
 }
 
 // DefaultOptions are 95 % from 10,000 resamples.
@@ -124,8 +122,6 @@ func (o Options) validate() error {
 		return fmt.Errorf("bootstrap: Replicates %d outside 1 to %d", o.Replicates, MostReplicates)
 	case slices.ContainsFunc(o.Statistics, func(s Statistic) bool { return s >= statisticCount }):
 		return fmt.Errorf("bootstrap: Statistics %v has one that there is none of", o.Statistics)
-	case o.Threads < 0:
-		return fmt.Errorf("bootstrap: Threads %d is negative", o.Threads)
 	}
 	return nil
 }
@@ -177,9 +173,6 @@ func Analyze(pairs []Pair, o Options) (*Result, error) {
 	}
 	if err := validate(pairs); err != nil {
 		return nil, err
-	}
-	if o.Threads == 0 {
-		o.Threads = runtime.GOMAXPROCS(0)
 	}
 	if o.Statistics == nil {
 		o.Statistics = []Statistic{Mean, Median, Total}

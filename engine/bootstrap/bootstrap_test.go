@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"runtime"
 	"slices"
 	"testing"
 )
@@ -45,11 +46,13 @@ func alike(a, b *Result, tol float64) bool {
 
 // The number of threads changes no bit.
 func TestThreads(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	for _, pairs := range [][]Pair{drawPairs(source64(1), 13, skewed, 0.01), drawRuns(source64(2), 6, 4, 0.5)} {
-		o := Options{Confidence: 0.9, Replicates: 1001, Seed: 5, Threads: 1}
+		o := Options{Confidence: 0.9, Replicates: 1001, Seed: 5}
+		runtime.GOMAXPROCS(1)
 		want := analyzed(t, pairs, o)
-		for _, threads := range []int{0, 2, 3, 8, 5000} {
-			o.Threads = threads
+		for _, threads := range []int{2, 3, 8, 500} {
+			runtime.GOMAXPROCS(threads)
 			if got := analyzed(t, pairs, o); !reflect.DeepEqual(got, want) {
 				t.Errorf("%d threads: %+v, one: %+v", threads, got, want)
 			}
@@ -253,7 +256,7 @@ func TestRefused(t *testing.T) {
 	}
 	for _, o := range []Options{
 		{}, {Confidence: 1, Replicates: 1}, {Confidence: 0.4, Replicates: 1}, {Confidence: math.NaN(), Replicates: 1},
-		{Confidence: 0.95}, {Confidence: 0.95, Replicates: 1 << 40}, {Confidence: 0.95, Replicates: 1, Threads: -1},
+		{Confidence: 0.95}, {Confidence: 0.95, Replicates: 1 << 40},
 		{Confidence: 0.95, Replicates: 1, Statistics: []Statistic{statisticCount}},
 	} {
 		if _, err := Analyze([]Pair{good}, o); err == nil {

@@ -160,7 +160,7 @@ func TestOracle(t *testing.T) {
 			}
 			s := newSample(pairsOf(c.Input.On, c.Input.Off, c.Input.Block))
 			indices := c.indices(s.blocks())
-			o := Options{Confidence: 1 - c.Input.Alpha, Replicates: len(indices), Threads: 1, Statistics: []Statistic{Mean, Median}}
+			o := Options{Confidence: 1 - c.Input.Alpha, Replicates: len(indices), Statistics: []Statistic{Mean, Median}}
 			r := analyze(s, o, func(b int, index []int32, _ int) { copy(index, indices[b]) })
 			intervals := func(of Statistic, m Method, w want, tol float64) {
 				t.Helper()

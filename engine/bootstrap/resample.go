@@ -3,7 +3,8 @@ package bootstrap
 import (
 	"math"
 	"math/rand/v2"
-	"sync"
+
+	"github.com/sfstat/sfstat/internal/parallel"
 )
 
 // source fills index with the blocks of one resample.
@@ -52,13 +53,11 @@ func (s *sample) resample(o Options, draw source) *resamples {
 			r.t[statistic] = make([]float64, o.Replicates)
 		}
 	}
-	threads := min(o.Threads, o.Replicates)
-	var wait sync.WaitGroup
-	for thread := range threads {
-		from, to := thread*o.Replicates/threads, (thread+1)*o.Replicates/threads
-		wait.Go(func() {
-			index, counts := make([]int32, s.blocks()), make([]int32, len(s.x))
-			for b := from; b < to; b++ {
+	const atOnce = 100
+	parallel.Each((o.Replicates+atOnce-1)/atOnce, 0, func() func(int) {
+		index, counts := make([]int32, s.blocks()), make([]int32, len(s.x))
+		return func(piece int) {
+			for b := piece * atOnce; b < min((piece+1)*atOnce, o.Replicates); b++ {
 				draw(b, index, s.blocks())
 				for _, statistic := range o.Statistics {
 					if statistic == Median {
@@ -68,9 +67,8 @@ func (s *sample) resample(o Options, draw source) *resamples {
 					}
 				}
 			}
-		})
-	}
-	wait.Wait()
+		}
+	})
 	return r
 }
 

@@ -40,10 +40,10 @@ type spare struct {
 
 // score computes the distances within a group of workers with completions and
 // fills Mean, Median and Matrix.
-func (s *sample) score(group []int, r *Result, o Options) {
+func (s *sample) score(group []int, r *Result) {
 	m := s.newMatrix(group, r)
 	blocks := (len(group) + rowsAtOnce - 1) / rowsAtOnce
-	parallel.Each(blocks, o.Threads, func() func(int) {
+	parallel.Each(blocks, 0, func() func(int) {
 		var memory spare
 		block := make([]int, 0, rowsAtOnce)
 		gaps := make([]int64, rowsAtOnce*len(group))

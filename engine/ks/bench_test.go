@@ -19,7 +19,8 @@ func BenchmarkAllPairs(b *testing.B) {
 	for _, workers := range []int{64, 256, 1024, 2048, 4096} {
 		in := benchmarkJob(workers, 1, 1000)
 		pairs := float64(workers) * float64(workers-1) / 2
-		run := func(name string, o Options) {
+		run := func(name string, threads int, o Options) {
+			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(threads))
 			b.Run(fmt.Sprintf("%s/workers=%d/points=1000", name, workers), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
@@ -30,10 +31,10 @@ func BenchmarkAllPairs(b *testing.B) {
 				b.ReportMetric(pairs*float64(b.N)/b.Elapsed().Seconds(), "pairs/s")
 			})
 		}
-		run("windows/threads=1", Options{Threads: 1})
-		run(fmt.Sprintf("windows/threads=%d", runtime.GOMAXPROCS(0)), Options{})
+		run("windows/threads=1", 1, Options{})
+		run(fmt.Sprintf("windows/threads=%d", runtime.GOMAXPROCS(0)), 0, Options{})
 		if workers <= 2048 {
-			run(fmt.Sprintf("raw/threads=%d", runtime.GOMAXPROCS(0)), Options{Window: 1})
+			run(fmt.Sprintf("raw/threads=%d", runtime.GOMAXPROCS(0)), 0, Options{Window: 1})
 		}
 		if workers > 256 {
 			continue
@@ -103,7 +104,8 @@ func BenchmarkSlope(b *testing.B) {
 	for _, points := range []int{500, 1000, 2000, 4000} {
 		in := benchmarkJob(512, 1, points)
 		b.Run(fmt.Sprintf("threads=1/workers=512/points=%d", points), func(b *testing.B) {
-			o := Options{Threads: 1, Window: 1_000_000}
+			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+			o := Options{Window: 1_000_000}
 			for b.Loop() {
 				if _, err := Analyze(in, o); err != nil {
 					b.Fatal(err)
@@ -124,7 +126,7 @@ func BenchmarkTest(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			p := s.newPermuter(s.everyone(), o)
+			p := s.newPermuter(s.everyone())
 			d := p.newDepartures()
 			b.ReportAllocs()
 			for b.Loop() {

@@ -20,13 +20,12 @@
 // silent on healthy workers without them. They are given as [Textbook] and never
 // used. The test permutes, within every step, which peer did which record; see
 // [Test]. It assumes that healthy peers are exchangeable within a step and that
-// steps (or blocks of them) are independent.
+// steps are independent.
 package ks
 
 import (
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 
 	"github.com/sfstat/sfstat/trace/enum"
@@ -72,16 +71,14 @@ type Options struct {
 	Matrix bool  // keep all distances: 8·N² bytes
 
 	Replicates int     // most permutations of the test, fewer where the answer is clear; 0 is no test
-	Block      int     // consecutive steps that are permuted together, for steps that are not independent
 	Discovery  float64 // false-discovery rate that Test.Flagged keeps
 	Seed       uint64
-	Threads    int // 0 means as many as the machine has; the result is the same
 }
 
 // DefaultOptions fold the clock, compare peers and test at a false-discovery
 // rate of 1 %.
 func DefaultOptions() Options {
-	return Options{Replicates: 200_000, Block: 1, Discovery: 0.01, Seed: 1}
+	return Options{Replicates: 200_000, Discovery: 0.01, Seed: 1}
 }
 
 func (o Options) validate() error {
@@ -92,12 +89,10 @@ func (o Options) validate() error {
 		return fmt.Errorf("ks: Against %d is none", o.Against)
 	case o.Window < 0:
 		return fmt.Errorf("ks: Window %d ns is negative", o.Window)
-	case o.Replicates < 0 || o.Replicates > 0 && o.Block < 1:
-		return fmt.Errorf("ks: Replicates %d, Block %d: expected at least 0 and 1", o.Replicates, o.Block)
+	case o.Replicates < 0:
+		return fmt.Errorf("ks: Replicates %d is negative", o.Replicates)
 	case o.Replicates > 0 && !(o.Discovery > 0 && o.Discovery < 1):
 		return fmt.Errorf("ks: Discovery %v outside (0, 1)", o.Discovery)
-	case o.Threads < 0:
-		return fmt.Errorf("ks: Threads %d is negative", o.Threads)
 	}
 	return nil
 }
@@ -172,9 +167,6 @@ func Analyze(workers []Worker, o Options) (*Result, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	if o.Threads == 0 {
-		o.Threads = runtime.GOMAXPROCS(0)
-	}
 	s, err := newSample(workers, o)
 	if err != nil {
 		return nil, err
@@ -199,7 +191,7 @@ func Analyze(workers []Worker, o Options) (*Result, error) {
 		compared = [][]int{s.everyone()}
 	}
 	for _, group := range compared {
-		s.score(group, r, o)
+		s.score(group, r)
 	}
 	for _, group := range peers {
 		s.later(group, r)

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"runtime"
 	"slices"
 	"testing"
 )
@@ -265,16 +266,18 @@ func TestInvariances(t *testing.T) {
 }
 
 func TestThreadsDoNotMatter(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	workers := job{workers: 21, steps: 12, ops: 15, slow: 1.05}.run(source(3))
 	for i := range 6 {
 		workers[i].Peers = 1
 	}
 	for _, window := range []int64{0, 1, 100_000} {
 		o := DefaultOptions()
-		o.Window, o.Threads, o.Matrix = window, 1, true
+		o.Window, o.Matrix = window, true
+		runtime.GOMAXPROCS(1)
 		one := analyze(t, workers, o)
 		for _, threads := range []int{2, 5, 64} {
-			o.Threads = threads
+			runtime.GOMAXPROCS(threads)
 			if got := analyze(t, workers, o); !reflect.DeepEqual(got, one) {
 				t.Fatalf("%d threads give another result than one", threads)
 			}
@@ -341,7 +344,7 @@ func TestRefusals(t *testing.T) {
 	if r := analyze(t, wide, Options{Window: 1}); *r.Scores[0].Mean != 1 {
 		t.Errorf("times 2⁶³−1 apart: %+v", r.Scores)
 	}
-	for _, o := range []Options{{Window: -1}, {Replicates: 9}, {Replicates: 9, Block: 1, Discovery: math.NaN()}, {Threads: -1}, {Clock: 7}, {Against: 7}} {
+	for _, o := range []Options{{Window: -1}, {Replicates: -1}, {Replicates: 9}, {Replicates: 9, Discovery: math.NaN()}, {Clock: 7}, {Against: 7}} {
 		if _, err := Analyze(nil, o); err == nil {
 			t.Errorf("%+v is accepted", o)
 		}

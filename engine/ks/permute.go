@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"sync"
 
@@ -22,8 +23,8 @@ import (
 // number) stands while most of the group is well. It is taken at no more than
 // 256 windows, which are quantiles of the group's completions.
 //
-// A permutation hands, in every step (or block of steps), the records of the
-// group to its labels at random. All labels of all permutations and of the
+// A permutation hands, in every step, the records of the group to its labels at
+// random. All labels of all permutations and of the
 // observed order are one population in which, under the null, the observed
 // worker is a random member:
 //
@@ -76,10 +77,10 @@ func (s *sample) testAll(groups [][]int, r *Result, o Options) {
 		case o.Clock == Wall:
 			doubt(group, RunningClock)
 		default:
-			p := s.newPermuter(group, o)
+			p := s.newPermuter(group)
 			// A label draws all records of one worker with this probability: no P
 			// falls below it.
-			if math.Pow(float64(len(group)), -float64(p.blocks)) > strictest {
+			if math.Pow(float64(len(group)), -float64(p.filled)) > strictest {
 				doubt(group, FewSteps)
 				continue
 			}
@@ -97,14 +98,13 @@ func (s *sample) testAll(groups [][]int, r *Result, o Options) {
 type permuter struct {
 	group   []int
 	steps   int
-	block   int
-	blocks  int       // blocks of steps with any completion
+	filled  int       // steps with any completion
 	records [][]uint8 // [worker of group][step]: windows of the completions, worker-major
 	points  int
 }
 
-func (s *sample) newPermuter(group []int, o Options) *permuter {
-	p := &permuter{group: group, block: o.Block}
+func (s *sample) newPermuter(group []int) *permuter {
+	p := &permuter{group: group}
 	var pooled []int32
 	for _, w := range group {
 		pooled = append(pooled, s.done(w)...)
@@ -119,7 +119,7 @@ func (s *sample) newPermuter(group []int, o Options) *permuter {
 	cuts = slices.Compact(cuts)
 	p.points = len(cuts)
 	p.records = make([][]uint8, len(group)*p.steps)
-	filled := make(map[int]bool)
+	filled := make([]bool, p.steps)
 	for i, w := range group {
 		for t := range p.steps {
 			record := s.record(w, t)
@@ -129,12 +129,14 @@ func (s *sample) newPermuter(group []int, o Options) *permuter {
 				bins[j] = uint8(bin)
 			}
 			p.records[i*p.steps+t] = bins
-			if len(bins) > 0 {
-				filled[t/p.block] = true
-			}
+			filled[t] = filled[t] || len(bins) > 0
 		}
 	}
-	p.blocks = len(filled)
+	for _, any := range filled {
+		if any {
+			p.filled++
+		}
+	}
 	return p
 }
 
@@ -143,7 +145,7 @@ func (s *sample) newPermuter(group []int, o Options) *permuter {
 // alone, and every permutation has its own stream of random numbers: the number
 // of threads changes nothing.
 func (p *permuter) run(most int, stream uint64, o Options, r *Result) {
-	memory := make([]*departures, min(o.Threads, most))
+	memory := make([]*departures, min(runtime.GOMAXPROCS(0), most))
 	for i := range memory {
 		memory[i] = p.newDepartures()
 	}
@@ -241,7 +243,7 @@ func (p *permuter) newDepartures() *departures {
 }
 
 // of is the departure of every label from the median of all, in units of 2⁻³⁰,
-// under a random permutation within every block of steps; without a source of
+// under a random permutation within every step; without a source of
 // randomness, as observed. It is valid until the next call.
 func (d *departures) of(rng *rand.Rand) []int32 {
 	p, n := d.p, len(d.p.group)
@@ -251,7 +253,7 @@ func (d *departures) of(rng *rand.Rand) []int32 {
 		d.order[i] = i
 	}
 	for t := range p.steps {
-		if rng != nil && t%p.block == 0 {
+		if rng != nil {
 			rng.Shuffle(n, func(i, j int) { d.order[i], d.order[j] = d.order[j], d.order[i] })
 		}
 		for label, worker := range d.order {

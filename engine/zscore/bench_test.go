@@ -18,7 +18,8 @@ func BenchmarkAnalyze(b *testing.B) {
 					series = append(series, s)
 				}
 				o := DefaultOptions()
-				o.Method, o.Threads = method, threads
+				o.Method = method
+				before := runtime.GOMAXPROCS(threads)
 				b.Run(fmt.Sprintf("method=%s/peers=%d/steps=%d/threads=%d", method, shape.peers, shape.steps, threads), func(b *testing.B) {
 					b.ReportAllocs()
 					for b.Loop() {
@@ -29,6 +30,7 @@ func BenchmarkAnalyze(b *testing.B) {
 					values := float64(shape.peers * shape.steps * shape.series)
 					b.ReportMetric(values*float64(b.N)/b.Elapsed().Seconds()/1e6, "Mvalues/s")
 				})
+				runtime.GOMAXPROCS(before)
 			}
 		}
 	}

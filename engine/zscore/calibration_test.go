@@ -58,7 +58,6 @@ func TestFalseAlarms(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			o := DefaultOptions()
 			o.Method = c.method
-			o.Threads = 1
 			runs := 200_000 / (c.n * c.steps)
 			if c.method == ModifiedZ {
 				runs = 40 // a calibration each
@@ -97,7 +96,6 @@ func TestPower(t *testing.T) {
 		want  float64
 	}{{4, 5, 0.819}, {4, 6, 0.961}, {8, 5, 0.885}, {8, 6, 0.984}} {
 		o := DefaultOptions()
-		o.Threads = 1
 		hits := 0
 		for seed := range uint64(runs) {
 			s := healthy(source(seed), c.n, 21)

@@ -86,10 +86,9 @@ type Options struct {
 	// Alpha is the chance that a healthy operator instance has any flag, over
 	// all its peers and quantities. The same rate over all instances and steps
 	// together makes a flag Sure.
-	Alpha   float64
-	Cutoff  float64 // threshold of Population and SampleSD, which have no error rate
-	Seed    uint64  // of the calibration of ModifiedZ
-	Threads int     // 0 means as many as the machine has; the result is the same
+	Alpha  float64
+	Cutoff float64 // threshold of Population and SampleSD, which have no error rate
+	Seed   uint64  // of the calibration of ModifiedZ
 }
 
 // DefaultOptions pool over the window at an error rate of 1 %.
@@ -105,8 +104,6 @@ func (o Options) validate() error {
 		return fmt.Errorf("zscore: Alpha %v outside (0, 1)", o.Alpha)
 	case o.plain() && !(o.Cutoff > 0):
 		return fmt.Errorf("zscore: Cutoff %v is not positive", o.Cutoff)
-	case o.Threads < 0:
-		return fmt.Errorf("zscore: Threads %d is negative", o.Threads)
 	}
 	return nil
 }
@@ -158,7 +155,7 @@ func Analyze(series []Series, o Options) (*Result, error) {
 	r := &Result{Method: o.Method, Alpha: o.Alpha, Seed: o.Seed, Instances: f.instances,
 		Calibrations: f.calibrations, Series: make([]Report, len(series))}
 	found := make([][]Outlier, len(series))
-	parallel.Each(len(series), o.Threads, func() func(int) {
+	parallel.Each(len(series), 0, func() func(int) {
 		var memory scratch
 		return func(i int) { r.Series[i], found[i] = examine(i, &series[i], f, &memory) }
 	})

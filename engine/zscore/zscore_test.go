@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"runtime"
 	"slices"
 	"testing"
 )
@@ -222,12 +223,12 @@ func TestPooledInvariances(t *testing.T) {
 		series = append(series, s)
 	}
 	o := DefaultOptions()
-	o.Threads = 1
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	want := analyze(t, o, series...)
 	if len(want.Outliers) < 10 {
 		t.Fatalf("%d outliers of those that were planted", len(want.Outliers))
 	}
-	o.Threads = 7
+	runtime.GOMAXPROCS(7)
 	if got := analyze(t, o, series...); !reflect.DeepEqual(got, want) {
 		t.Error("seven threads give another result than one")
 	}
@@ -417,7 +418,7 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%+v is accepted", s)
 		}
 	}
-	for _, o := range []Options{{}, {Alpha: math.NaN()}, {Alpha: 0.1, Method: 99}, {Alpha: 0.1, Method: Population}, {Alpha: 0.1, Scale: 9}, {Alpha: 0.1, Threads: -1}} {
+	for _, o := range []Options{{}, {Alpha: math.NaN()}, {Alpha: 0.1, Method: 99}, {Alpha: 0.1, Method: Population}, {Alpha: 0.1, Scale: 9}} {
 		if _, err := Analyze(nil, o); err == nil {
 			t.Errorf("%+v is accepted", o)
 		}

@@ -159,7 +159,6 @@ func (t *trial) scoreOutliers(o *operator.Trace) error {
 	}
 	for _, m := range []method{plain, pooled} {
 		opts := zscore.DefaultOptions()
-		opts.Threads = 1
 		if m == plain {
 			opts.Method = zscore.Population
 		}

@@ -14,7 +14,7 @@ var evidenceKinds = []evidence.Observation{
 	evidence.Lack{}, evidence.LastToArrive{}, evidence.Replay{}, evidence.LateTogether{}, evidence.SharedPlace{}, evidence.SyncPoint{},
 	evidence.DeviceTime{}, evidence.GroupWork{}, evidence.LatestInStage{}, evidence.Clipped{}, evidence.Growth{},
 	evidence.SlowerThanBaseline{}, evidence.SlowSteps{}, evidence.HostOverhead{}, evidence.LateByTurns{}, evidence.Moving{},
-	evidence.RecurringHost{}, evidence.NobodyLate{}, evidence.ApartFromPeers{}, evidence.DeviceShares{}, evidence.ProfileAgrees{},
+	evidence.RecurringHost{}, evidence.NobodyLate{}, evidence.DeviceShares{}, evidence.ProfileAgrees{},
 	evidence.RankOperators{}, evidence.OperatorDifference{}, evidence.CollectiveWait{}, evidence.GroupOperators{}, evidence.SpentIn{},
 	evidence.StepReplay{}, evidence.BelowGate{}, evidence.OperatorTimes{}, evidence.SlowPasses{}, evidence.PooledOutliers{},
 	evidence.CompletionTimes{}, evidence.BlameWalks{}, evidence.FrontierCharge{}, evidence.TransferOutliers{}, evidence.SlowTransfers{},

@@ -30,9 +30,6 @@ func windowEvidence(e evidence.Observation) string {
 			e.Group, length(float64(e.Own)), length(float64(e.Others)))
 	case evidence.LatestInStage:
 		return fmt.Sprintf("rank %d is the latest at the end of %s in %d of %d steps, and falls behind the median rank there", e.Rank, stageWord(e.Stage), e.N, e.Of)
-	case evidence.ApartFromPeers:
-		return fmt.Sprintf("rank %d spends %s a step in %s, its peers %s (%s): more in %d of %d steps",
-			e.Rank, length(float64(e.Own)), stageWord(e.Stage), length(float64(e.Peers)), factor(e.Factor), e.N, e.Of)
 	}
 	return stageEvidence(e)
 }

@@ -173,18 +173,6 @@ type NobodyLate struct {
 	Step       int64 `json:"step_ns"`
 }
 
-// ApartFromPeers: one rank's stage takes longer than its peers' in nearly every
-// step, whatever waits it causes.
-type ApartFromPeers struct {
-	Rank   int     `json:"rank"`
-	Stage  string  `json:"stage"`
-	N      int     `json:"n"`
-	Of     int     `json:"of"`
-	Factor float64 `json:"factor"`
-	Own    int64   `json:"own_ns"`
-	Peers  int64   `json:"peers_ns"`
-}
-
 // DeviceShares: how the device of the only rank spends its steps.
 // Fractions of whole steps; kinds of work overlap.
 type DeviceShares struct {
@@ -214,7 +202,6 @@ func (LateByTurns) Kind() Kind        { return "late_by_turns" }
 func (Moving) Kind() Kind             { return "moving" }
 func (RecurringHost) Kind() Kind      { return "recurring_host" }
 func (NobodyLate) Kind() Kind         { return "nobody_late" }
-func (ApartFromPeers) Kind() Kind     { return "apart_from_peers" }
 
 // Why a finding from windows is not more certain.
 const (

@@ -77,9 +77,8 @@ func (r *Result) speed(m *members, theory capacity.Theory) {
 		calls, s.Of = append(calls, call), append(s.Of, Measured{Collective: i, Transfer: comms.None})
 	}
 	calls = r.pairSubjects(calls, l)
-	o := bandwidth.DefaultOptions()
-	o.Theory, s.Theory = theory, theory
-	s.Result = bandwidth.Analyze(s.Subjects, calls, o)
+	s.Theory = theory
+	s.Result = bandwidth.Analyze(s.Subjects, calls, theory)
 }
 
 // AlgoOf is the algorithm that the communicator's first rank was told; the others are not.

@@ -131,7 +131,7 @@ func TestTextbookOracle(t *testing.T) {
 	o := loadOracle(t)
 	for _, c := range o.Cases {
 		for _, p := range c.Pairs {
-			got, err := Compare(c.Input.Workers[p.I], c.Input.Workers[p.J])
+			got, err := pairOf(c.Input.Workers[p.I], c.Input.Workers[p.J])
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,10 +1,6 @@
 package ks
 
-import (
-	"fmt"
-	"math"
-	"slices"
-)
+import "math"
 
 // Textbook is the two-sample Kolmogorov–Smirnov test of N against M times. Its
 // P values hold for independent draws. Completions of operators are not that:
@@ -20,30 +16,6 @@ type Textbook struct {
 
 // exactLimit is the largest n·m for which the exact P is counted.
 const exactLimit = 1 << 18
-
-// Compare tests two sets of times in ns, in any order. It fails when one is
-// empty.
-func Compare(a, b []int64) (Textbook, error) {
-	n, m := len(a), len(b)
-	if n == 0 || m == 0 {
-		return Textbook{}, fmt.Errorf("ks: %d and %d times, expected at least one on each side", n, m)
-	}
-	a, b = slices.Clone(a), slices.Clone(b)
-	slices.Sort(a)
-	slices.Sort(b)
-	gap, i, j := 0, 0, 0 // gap = n·m·D so far, exact
-	for i < n && j < m {
-		t := min(a[i], b[j])
-		for i < n && a[i] == t {
-			i++
-		}
-		for j < m && b[j] == t {
-			j++
-		}
-		gap = max(gap, i*m-j*n, j*n-i*m)
-	}
-	return newTextbook(int64(gap), n, m), nil
-}
 
 // newTextbook makes the P values of D = gap ∕ (n·m).
 func newTextbook(gap int64, n, m int) Textbook {

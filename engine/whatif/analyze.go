@@ -45,7 +45,7 @@ func (m *Model) Analyze() *Result {
 	for _, parts := range [][]Part{r.ByOp, r.ByStage, r.ByDP, r.LaunchByOp, r.LaunchByStage, r.LaunchByDP} {
 		slices.SortStableFunc(parts, func(x, y Part) int { return cmp.Compare(y.Overall, x.Overall) })
 	}
-	r.TopRanks = topRanks(r.Workers, m.o.TopShare)
+	r.TopRanks = topRanks(r.Workers)
 	lastStage := m.chooseNodes(func(v int) bool { return m.nodes[v].Stage == m.stages-1 })
 	top, _ := m.choose(Selection{{Ranks: r.TopRanks}})
 	effects := m.effects([]chosen{lastStage, top})
@@ -82,13 +82,16 @@ func (m *Model) families() (names []string, of []int) {
 	return names, of
 }
 
-// topRanks are the ranks of the workers with the highest scores: the share of
-// them, rounded up; on ties the lower rank comes first.
-func topRanks(workers []Worker, share float64) []int {
+// topShare is the share of the workers that count as the worst, for M_W.
+const topShare = 0.03
+
+// topRanks are the ranks of the workers with the highest scores, rounded up; on
+// ties the lower rank comes first.
+func topRanks(workers []Worker) []int {
 	sorted := slices.SortedFunc(slices.Values(workers), func(x, y Worker) int {
 		return cmp.Or(cmp.Compare(y.Score, x.Score), cmp.Compare(x.Rank, y.Rank))
 	})
-	n := int(math.Ceil(share*float64(len(workers)) - 1e-9))
+	n := int(math.Ceil(topShare*float64(len(workers)) - 1e-9))
 	var ranks []int
 	for _, w := range sorted[:min(max(n, 1), len(sorted))] {
 		ranks = append(ranks, w.Rank)

@@ -47,12 +47,10 @@ type Options struct {
 	// LaunchThreshold is the launch slowdown from which the result says which
 	// operators start late.
 	LaunchThreshold float64
-	// TopShare is the share of the workers that count as the worst, for M_W.
-	TopShare float64
 }
 
 // DefaultOptions are the paper's.
-func DefaultOptions() Options { return Options{LaunchThreshold: 1.03, TopShare: 0.03} }
+func DefaultOptions() Options { return Options{LaunchThreshold: 1.03} }
 
 func (o Options) validate() error {
 	if o.Ideal > IdealOverPeers {
@@ -63,9 +61,6 @@ func (o Options) validate() error {
 	}
 	if !(o.LaunchThreshold >= 0) {
 		return fmt.Errorf("whatif: LaunchThreshold %v, expected 0 or more", o.LaunchThreshold)
-	}
-	if !(o.TopShare > 0 && o.TopShare <= 1) {
-		return fmt.Errorf("whatif: TopShare %v outside (0, 1]", o.TopShare)
 	}
 	return nil
 }

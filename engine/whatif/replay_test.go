@@ -192,7 +192,7 @@ func TestBuildRefuses(t *testing.T) {
 			}
 		})
 	}
-	for _, o := range []Options{{LaunchThreshold: 1}, {TopShare: 0.5, LaunchThreshold: -1}, {TopShare: 2}, {TopShare: 1, Ideal: 9}} {
+	for _, o := range []Options{{LaunchThreshold: -1}, {Ideal: 9}} {
 		if _, err := Build(Graph{Nodes: []Node{n()}}, lanes(1), o); err == nil {
 			t.Errorf("options %+v were taken", o)
 		}

@@ -15,13 +15,13 @@ func TestTopRanks(t *testing.T) {
 		workers[i] = Worker{Rank: 40 - i, Score: 1}
 	}
 	workers[20].Score = 1.5
-	if got, want := topRanks(workers, 0.03), []int{20, 7}; !slices.Equal(got, want) { // 1.02 workers
+	if got, want := topRanks(workers), []int{20, 7}; !slices.Equal(got, want) { // 1.02 workers
 		t.Errorf("the worst are %v, expected %v", got, want)
 	}
-	if got, want := topRanks(workers[:1], 0.03), []int{40}; !slices.Equal(got, want) {
+	if got, want := topRanks(workers[:1]), []int{40}; !slices.Equal(got, want) {
 		t.Errorf("of one worker, %v", got)
 	}
-	if got := topRanks(make([]Worker, 100), 0.03); len(got) != 3 { // exactly 3, whatever 0.03·100 is in binary
+	if got := topRanks(make([]Worker, 100)); len(got) != 3 { // exactly 3, whatever 0.03·100 is in binary
 		t.Errorf("%d of 100 workers", len(got))
 	}
 }

@@ -69,16 +69,16 @@ func TestOracle(t *testing.T) {
 			compare := func(m Method, want scores) {
 				t.Helper()
 				if want.Start[0] == nil {
-					if _, err := Scores(m, c.Input.Start); err == nil {
+					if _, err := scoresOf(m, c.Input.Start); err == nil {
 						t.Errorf("%s: scored, want none", m)
 					}
 					return
 				}
-				start, err := Scores(m, c.Input.Start)
+				start, err := scoresOf(m, c.Input.Start)
 				if err != nil {
 					t.Fatal(err)
 				}
-				dur, err := Scores(m, c.Input.Dur)
+				dur, err := scoresOf(m, c.Input.Dur)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -98,8 +98,8 @@ func TestOracle(t *testing.T) {
 			if c.Expect.Critical != nil {
 				check("critical t", student.Upper(0.01/float64(2*n), float64(n-2)), *c.Expect.Critical)
 			}
-			start, _ := Scores(Population, c.Input.Start)
-			dur, _ := Scores(Population, c.Input.Dur)
+			start, _ := scoresOf(Population, c.Input.Start)
+			dur, _ := scoresOf(Population, c.Input.Dur)
 			for i, want := range c.Expect.Flags {
 				if got := math.Abs(start[i]) > 3 || math.Abs(dur[i]) > 3; got != want {
 					t.Errorf("worker %d: flagged %v, want %v", i, got, want)

@@ -1,38 +1,11 @@
 package zscore
 
 import (
-	"errors"
-	"fmt"
 	"math"
 	"slices"
 
 	"github.com/sfstat/sfstat/internal/robust"
 )
-
-// ErrTooFew is fewer values than a method can score.
-var ErrTooFew = errors.New("too few values")
-
-// Scores are the signed scores of one operator instance by a method that sees
-// one step: all but Pooled. Values without any spread score 0.
-func Scores(m Method, x []int64) ([]float64, error) {
-	if m == Pooled || m >= methodCount {
-		return nil, fmt.Errorf("zscore: method %s does not score a single step", m)
-	}
-	if len(x) < 1 || m == LeaveOneOut && len(x) < 3 {
-		return nil, fmt.Errorf("zscore: %d values for method %s: %w", len(x), m, ErrTooFew)
-	}
-	s := Series{Workers: make([]int, len(x)), X: x}
-	if err := s.validate(0); err != nil {
-		return nil, err
-	}
-	base := slices.Min(x)
-	y := make([]float64, len(x))
-	for i, v := range x {
-		y[i] = float64(v - base)
-	}
-	var memory scratch
-	return scoreStep(m, y, &memory), nil
-}
 
 // ceiling is the largest |score| that any of n values can have: √(n−1) by
 // Population, (n−1)/√n by SampleSD; the others have none.

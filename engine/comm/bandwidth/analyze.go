@@ -33,20 +33,19 @@ const leastClass = 14
 
 // Cell is the calls of one operation and one size class over one subject.
 type Cell struct {
-	Subject             int
-	Op                  nccl.Op
-	Class               int
-	Calls               []int          // indices of the calls that could be measured, in order
-	Bytes               int64          // as logged, of one rank, over all calls
-	Transfer            int64          // median, nanoseconds
-	Wait                int64          // median of the calls' mean waits, nanoseconds
-	Algorithm           float64        // median, GB/s
-	Bus                 float64        // median, GB/s
-	Limit               capacity.Limit // what it is held against, at the mean size of its calls
-	Efficiency          float64        // Bus over what the limit allows; 0 where that is unknown
-	AlgorithmEfficiency float64        // the same of Algorithm
-	Bound               Bound
-	Slow                []int // calls that are slow against the others of the cell, surely
+	Subject    int
+	Op         nccl.Op
+	Class      int
+	Calls      []int          // indices of the calls that could be measured, in order
+	Bytes      int64          // as logged, of one rank, over all calls
+	Transfer   int64          // median, nanoseconds
+	Wait       int64          // median of the calls' mean waits, nanoseconds
+	Algorithm  float64        // median, GB/s
+	Bus        float64        // median, GB/s
+	Limit      capacity.Limit // what it is held against, at the mean size of its calls
+	Efficiency float64        // Bus over what the limit allows; 0 where that is unknown
+	Bound      Bound
+	Slow       []int // calls that are slow against the others of the cell, surely
 	// Of the comparison with cells of peers:
 	Standing Standing
 	Peers    int     // others that it was held against
@@ -69,28 +68,20 @@ const (
 	assumedLatency = 20_000
 )
 
-// Options say how to analyse.
-type Options struct {
-	Theory capacity.Theory
-	// Alpha is the chance that anything at all is called slow in a job where nothing is:
+const (
+	// alpha is the chance that anything at all is called slow in a job where nothing is:
 	// half of it for subjects against their peers, half for calls against others of their cell.
-	Alpha float64
-	// Material is the margin: by how much slower than its peers at least, surely, something is that is called slow; 0.1 is a
-	// tenth.
-	Material float64
-	Seed     uint64 // of the simulated thresholds
-}
-
-// DefaultOptions are those of nccl-tests at 5 %.
-func DefaultOptions() Options { return Options{Alpha: 0.05, Material: 0.1, Seed: 1} }
+	alpha = 0.05
+	// tenth is the margin: by how much slower than its peers at least, surely, something is that is called slow.
+	tenth = 0.1
+)
 
 // Result is what there is to say.
 type Result struct {
-	Measures   []Measure // of each call; Transfer is 0 where it could not be measured
-	Unresolved int       // calls whose clocks do not allow it
-	Latencies  []Latency // of each subject
-	Cells      []Cell    // by subject, operation and class
-	Suspects   []Suspect // slow subjects, by the time that they cost
+	Measures  []Measure // of each call; Transfer is 0 where it could not be measured
+	Latencies []Latency // of each subject
+	Cells     []Cell    // by subject, operation and class
+	Suspects  []Suspect // slow subjects, by the time that they cost
 	// Unsettled are slower than their only peer: of two that differ nothing here says which is as it should be.
 	Unsettled []Suspect
 	Compared  int // comparisons of a cell with peers that could have told
@@ -98,19 +89,15 @@ type Result struct {
 
 // Analyze measures all calls and finds what is slow. Calls of a subject come in the order of time.
 // O(calls · log calls + peers²), and the simulation of a threshold for each number of calls in a cell.
-func Analyze(subjects []capacity.Subject, calls []Call, o Options) *Result {
-	return analyze(subjects, calls, o, &simulations{seed: o.Seed, known: map[int][]float64{}})
+func Analyze(subjects []capacity.Subject, calls []Call, theory capacity.Theory) *Result {
+	return analyze(subjects, calls, theory, tenth, simulations{})
 }
 
-func analyze(subjects []capacity.Subject, calls []Call, o Options, s *simulations) *Result {
+func analyze(subjects []capacity.Subject, calls []Call, theory capacity.Theory, material float64, s simulations) *Result {
 	r := &Result{Measures: make([]Measure, len(calls))}
 	for i := range calls {
-		m, err := measure(&calls[i], o.Theory.Convention)
-		switch err {
-		case nil:
+		if m, err := measure(&calls[i], theory.Convention); err == nil {
 			r.Measures[i] = m
-		case errUnresolved:
-			r.Unresolved++
 		}
 	}
 	r.Cells = cells(calls, r.Measures)
@@ -118,10 +105,10 @@ func analyze(subjects []capacity.Subject, calls []Call, o Options, s *simulation
 	for i := range r.Cells {
 		c := &r.Cells[i]
 		w := capacity.Work{Op: c.Op, Algo: calls[c.Calls[0]].Algo, Bytes: c.Bytes / int64(len(c.Calls))}
-		c.hold(o.Theory.Limit(&subjects[c.Subject], w), r.Latencies[c.Subject])
+		c.hold(theory.Limit(&subjects[c.Subject], w), r.Latencies[c.Subject])
 	}
-	r.slowCalls(o, s)
-	r.slowSubjects(subjects, o)
+	r.slowCalls(material, s)
+	r.slowSubjects(subjects, material)
 	return r
 }
 
@@ -194,7 +181,7 @@ func (c *Cell) hold(h capacity.Held, l Latency) {
 	if h.Bus == 0 || c.Bus == 0 {
 		return
 	}
-	c.Efficiency, c.AlgorithmEfficiency = c.Bus/h.Bus, c.Algorithm/h.Algorithm
+	c.Efficiency = c.Bus / h.Bus
 	c.Bound = ByBandwidth
 	if c.Bus/h.Full*float64(c.Transfer) < float64(l.Time) { // f·S / limit
 		c.Bound = ByLatency

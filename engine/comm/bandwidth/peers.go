@@ -75,27 +75,27 @@ type trial struct {
 }
 
 // slowSubjects compares each subject with those of its family, by operation, size class, link and number of ranks.
-func (r *Result) slowSubjects(subjects []capacity.Subject, o Options) {
+func (r *Result) slowSubjects(subjects []capacity.Subject, material float64) {
 	var trials []trial
 	for _, list := range r.contests(subjects) {
-		r.stand(subjects, list, o)
+		r.stand(subjects, list, material)
 		list = slices.DeleteFunc(list, func(c contender) bool { return r.Cells[c.cell].Standing == Blurred })
 		for i := range list {
 			if len(list) > 1 {
-				trials = append(trials, r.try(list, i, o))
+				trials = append(trials, r.try(list, i, material))
 			}
 		}
 	}
-	factor := attainable(trials, o.Alpha/2)
+	factor := attainable(trials, alpha/2)
 	suspects := map[int]*Suspect{}
 	for _, t := range trials {
 		c := &r.Cells[t.cell]
 		c.Peers, c.PeerBus, c.P = t.peers, t.usual, min(1, factor*t.p)
-		if c.Standing = TooFew; factor*t.least <= o.Alpha/2 {
+		if c.Standing = TooFew; factor*t.least <= alpha/2 {
 			c.Standing = Usual
 			r.Compared++
 		}
-		if c.Standing == Usual && c.P <= o.Alpha/2 && t.outside {
+		if c.Standing == Usual && c.P <= alpha/2 && t.outside {
 			c.Standing = Slower
 			r.accuse(suspects, t.cell)
 		}
@@ -157,7 +157,7 @@ func (r *Result) blocks(c *Cell) []float64 {
 
 // stand says of which cells clocks blur the transfer by more than half of the margin: the ends of one call are that far apart.
 // The members of a group end together or not, as the operation has it; two that send each other end together.
-func (r *Result) stand(subjects []capacity.Subject, list []contender, o Options) {
+func (r *Result) stand(subjects []capacity.Subject, list []contender, material float64) {
 	for _, x := range list {
 		c := &r.Cells[x.cell]
 		if subjects[c.Subject].Kind == capacity.Group && !endsTogether(c.Op) {
@@ -167,7 +167,7 @@ func (r *Result) stand(subjects []capacity.Subject, list []contender, o Options)
 		for _, call := range c.Calls {
 			apart = append(apart, float64(r.Measures[call].Apart))
 		}
-		if robust.Median(apart) > max(o.Material, leastMaterial)/2*float64(c.Transfer) {
+		if robust.Median(apart) > max(material, leastMaterial)/2*float64(c.Transfer) {
 			c.Standing = Blurred
 		}
 	}
@@ -177,14 +177,14 @@ func (r *Result) stand(subjects []capacity.Subject, list []contender, o Options)
 const leastMaterial = 0.1
 
 // try holds one contender against the others.
-func (r *Result) try(list []contender, i int, o Options) trial {
+func (r *Result) try(list []contender, i int, material float64) trial {
 	t := trial{cell: list[i].cell, peers: len(list) - 1, outside: true}
 	var ps, least, buses, logs []float64
 	for k := range list {
 		if k == i {
 			continue
 		}
-		p, lowest := slowerBy(list[i].blocks, list[k].blocks, -math.Log(1-o.Material))
+		p, lowest := slowerBy(list[i].blocks, list[k].blocks, -math.Log(1-material))
 		ps, least = append(ps, p), append(least, lowest)
 		buses = append(buses, r.Cells[list[k].cell].Bus)
 		logs = append(logs, math.Log(r.Cells[list[k].cell].Bus))

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/sfstat/sfstat/engine/comm/capacity"
 )
 
 // byU is how many of the orders of n and m values have each U, by the recurrence of Mann and Whitney.
@@ -89,7 +91,7 @@ func TestMargin(t *testing.T) {
 		{"three calls", 4, 3, map[int]float64{2: 3}, nil},
 	} {
 		subjects, calls := job(rand.New(rand.NewPCG(8, 1)), c.groups, c.calls, c.slower)
-		r := Analyze(subjects, calls, DefaultOptions())
+		r := Analyze(subjects, calls, capacity.Theory{})
 		if got := suspectsOf(r); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
@@ -105,7 +107,7 @@ func TestMargin(t *testing.T) {
 	for i := range calls {
 		calls[i].Members[0].End -= 40_000
 	}
-	r := Analyze(subjects, calls, DefaultOptions())
+	r := Analyze(subjects, calls, capacity.Theory{})
 	if len(r.Suspects) > 0 || r.Cells[1].Standing != Blurred {
 		t.Errorf("ends that are 40 µs apart in 300 µs: suspects %v, %v", suspectsOf(r), r.Cells[1].Standing)
 	}

@@ -33,7 +33,7 @@ type contest struct {
 
 // slowCalls compares the calls of each cell that all have one size, and else by bus bandwidth all the same: a
 // class spans a factor of two.
-func (r *Result) slowCalls(o Options, s *simulations) {
+func (r *Result) slowCalls(material float64, s simulations) {
 	var all []contest
 	for i := range r.Cells {
 		c := &r.Cells[i]
@@ -46,13 +46,13 @@ func (r *Result) slowCalls(o Options, s *simulations) {
 		}
 		all = append(all, s.contest(x, []int{i}))
 	}
-	for k, scale := range holm(all, o.Alpha/2) {
+	for k, scale := range holm(all, alpha/2) {
 		if scale == 0 {
 			continue
 		}
 		c := &r.Cells[all[k].cells[0]]
 		for n, z := range all[k].z {
-			if scale*s.p(len(c.Calls), z) <= o.Alpha/2 && r.Measures[c.Calls[n]].Bus <= (1-o.Material)*c.Bus {
+			if scale*s.p(len(c.Calls), z) <= alpha/2 && r.Measures[c.Calls[n]].Bus <= (1-material)*c.Bus {
 				c.Slow = append(c.Slow, c.Calls[n])
 			}
 		}
@@ -60,7 +60,7 @@ func (r *Result) slowCalls(o Options, s *simulations) {
 }
 
 // contest scores values; x is kept in order.
-func (s *simulations) contest(x []float64, cells []int) contest {
+func (s simulations) contest(x []float64, cells []int) contest {
 	c := contest{cells: cells, z: make([]float64, len(x))}
 	scores(x, c.z, make([]float64, len(x)), steadiest)
 	c.least = s.p(len(x), slices.Max(c.z))
@@ -109,30 +109,27 @@ const (
 )
 
 // simulations are the largest z among n normal values, sorted, by n.
-type simulations struct {
-	seed  uint64
-	known map[int][]float64
-}
+type simulations map[int][]float64
 
 // p is the chance that the largest of n normal values' z is at least z.
-func (s *simulations) p(n int, z float64) float64 {
+func (s simulations) p(n int, z float64) float64 {
 	if !(z > 0) {
 		return 1
 	}
 	if n >= simulated {
 		return min(1, float64(n)*student.TwoSided(z/robust.SigmaOfMAD, 0.37*float64(n-1))/2)
 	}
-	largest, ok := s.known[n]
+	largest, ok := s[n]
 	if !ok {
-		largest = largestScores(n, s.seed)
-		s.known[n] = largest
+		largest = largestScores(n)
+		s[n] = largest
 	}
 	at, _ := slices.BinarySearch(largest, z)
 	return float64(len(largest)-at+1) / float64(len(largest)+1)
 }
 
-func largestScores(n int, seed uint64) []float64 {
-	random := rand.New(rand.NewPCG(seed, uint64(n)))
+func largestScores(n int) []float64 {
+	random := rand.New(rand.NewPCG(1, uint64(n)))
 	x, z, scratch := make([]float64, n), make([]float64, n), make([]float64, n)
 	out := make([]float64, draws)
 	for i := range out {

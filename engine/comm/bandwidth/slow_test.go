@@ -35,7 +35,7 @@ func job(r *rand.Rand, groups, calls int, slower map[int]float64) ([]capacity.Su
 // them slow both are.
 func TestSlowGroup(t *testing.T) {
 	subjects, calls := job(rand.New(rand.NewPCG(3, 1)), 8, 40, map[int]float64{5: 1.5})
-	r := Analyze(subjects, calls, DefaultOptions())
+	r := Analyze(subjects, calls, capacity.Theory{})
 	if len(r.Suspects) != 1 || r.Suspects[0].Subject != 5 || r.Suspects[0].P > 0.025 {
 		t.Fatalf("suspects: %+v, want subject 5", r.Suspects)
 	}
@@ -44,11 +44,11 @@ func TestSlowGroup(t *testing.T) {
 		t.Errorf("ratio %.3f and cost %d ns, want 0.667 and 6 ms", s.Ratio, s.Cost)
 	}
 	subjects, calls = job(rand.New(rand.NewPCG(3, 2)), 8, 40, map[int]float64{1: 2, 5: 2})
-	if r = Analyze(subjects, calls, DefaultOptions()); len(r.Suspects) != 2 {
+	if r = Analyze(subjects, calls, capacity.Theory{}); len(r.Suspects) != 2 {
 		t.Errorf("two slow groups: %+v", r.Suspects)
 	}
 	subjects, calls = job(rand.New(rand.NewPCG(3, 3)), 2, 40, map[int]float64{1: 3})
-	if r = Analyze(subjects, calls, DefaultOptions()); len(r.Suspects) > 0 || len(r.Unsettled) != 1 || r.Unsettled[0].Subject != 1 {
+	if r = Analyze(subjects, calls, capacity.Theory{}); len(r.Suspects) > 0 || len(r.Unsettled) != 1 || r.Unsettled[0].Subject != 1 {
 		t.Errorf("of two groups one is a suspect: %+v, unsettled %+v, want 1", r.Suspects, r.Unsettled)
 	}
 }
@@ -57,7 +57,7 @@ func TestSlowGroup(t *testing.T) {
 func TestCells(t *testing.T) {
 	subjects, calls := job(rand.New(rand.NewPCG(4, 1)), 3, 50, nil)
 	subjects[2].Limit = capacity.Limit{}
-	r := Analyze(subjects, calls, DefaultOptions())
+	r := Analyze(subjects, calls, capacity.Theory{})
 	if len(r.Cells) != 6 {
 		t.Fatalf("%d cells, want 6", len(r.Cells))
 	}
@@ -74,7 +74,7 @@ func TestCells(t *testing.T) {
 	if r.Cells[5].Bound != BoundUnknown || r.Cells[5].Efficiency != 0 {
 		t.Errorf("without a limit: %+v", r.Cells[5])
 	}
-	only := Analyze(subjects[:1], calls[:1], DefaultOptions())
+	only := Analyze(subjects[:1], calls[:1], capacity.Theory{})
 	if l := only.Latencies[0]; l.Measured || l.Time != assumedLatency {
 		t.Errorf("latency without small messages: %+v", l)
 	}
@@ -87,7 +87,7 @@ func TestSlowCalls(t *testing.T) {
 		for i := range calls[10].Members {
 			calls[10].Members[i].End += 300_000
 		}
-		r := Analyze(subjects, calls, DefaultOptions())
+		r := Analyze(subjects, calls, capacity.Theory{})
 		if slow := r.Cells[1].Slow; len(slow) != 1 || slow[0] != 10 || len(r.Cells[0].Slow) > 0 {
 			t.Errorf("n = %d: slow calls %v and %v, want only call 10", n, slow, r.Cells[0].Slow)
 		}
@@ -98,15 +98,13 @@ func TestSlowCalls(t *testing.T) {
 // a least material ratio, the chance is to be no more either.
 func TestFalseAlarms(t *testing.T) {
 	const jobs = 400
-	s := simulations{seed: 1, known: map[int][]float64{}}
+	s := simulations{}
 	for _, tt := range []struct{ groups, calls int }{{3, 4}, {4, 20}, {7, 34}, {16, 60}} {
-		o := DefaultOptions()
-		o.Material = 0
 		random := rand.New(rand.NewPCG(6, uint64(tt.groups)))
 		alarms := 0
 		for range jobs {
 			subjects, calls := job(random, tt.groups, tt.calls, nil)
-			r := analyze(subjects, calls, o, &s)
+			r := analyze(subjects, calls, capacity.Theory{}, 0, s)
 			any := len(r.Suspects) > 0
 			for i := range r.Cells {
 				any = any || len(r.Cells[i].Slow) > 0
@@ -126,7 +124,7 @@ func TestFalseAlarms(t *testing.T) {
 func TestOrder(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 1))
 	subjects, calls := job(random, 6, 9, map[int]float64{2: 1.8})
-	want := Analyze(subjects, calls, DefaultOptions())
+	want := Analyze(subjects, calls, capacity.Theory{})
 	to := random.Perm(len(subjects))
 	moved := make([]capacity.Subject, len(subjects))
 	for i, k := range to {
@@ -136,7 +134,7 @@ func TestOrder(t *testing.T) {
 		calls[i].Subject = to[calls[i].Subject]
 	}
 	random.Shuffle(len(calls), func(i, k int) { calls[i], calls[k] = calls[k], calls[i] })
-	got := Analyze(moved, calls, DefaultOptions())
+	got := Analyze(moved, calls, capacity.Theory{})
 	if len(want.Suspects) != 1 || len(got.Suspects) != 1 || got.Suspects[0].Subject != to[2] || got.Suspects[0].P != want.Suspects[0].P ||
 		got.Suspects[0].Cost != want.Suspects[0].Cost {
 		t.Errorf("got %+v, want %+v with subject %d", got.Suspects, want.Suspects, to[2])

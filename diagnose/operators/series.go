@@ -6,6 +6,7 @@ import (
 
 	"github.com/sfstat/sfstat/engine/microbatch"
 	"github.com/sfstat/sfstat/engine/zscore"
+	"github.com/sfstat/sfstat/internal/ordered"
 	"github.com/sfstat/sfstat/trace/operator"
 )
 
@@ -34,7 +35,7 @@ const Total = -1
 // several. A total sees what is too little in each instance alone.
 func (v *View) Series() (series []zscore.Series, operators []Operator) {
 	g := v.Grid
-	totals := make(map[totalKey]int) // position in totalOps
+	totals := ordered.Numbers[totalKey]{} // positions in totalOps
 	var totalOps []Operator
 	var sums [][]int64
 	count := make(map[totalKey]int)
@@ -51,10 +52,8 @@ func (v *View) Series() (series []zscore.Series, operators []Operator) {
 		if in.Class.IsCommunication() || !v.byClass() && v.communicates(i) || count[k] < 2 {
 			continue
 		}
-		at, ok := totals[k]
-		if !ok {
-			at = len(totalOps)
-			totals[k] = at
+		at, first := totals.Of(k)
+		if first {
 			op.Instance, op.Seq = Total, Total
 			totalOps, sums = append(totalOps, op), append(sums, make([]int64, g.Lanes()))
 		}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/zscore"
+	"github.com/sfstat/sfstat/internal/ordered"
 	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/operator"
@@ -22,19 +23,14 @@ type gathered struct {
 // gather makes the operators of the rows, in their order.
 func gather(t *operator.Totals) []gathered {
 	type key struct{ stage, name int32 }
-	at := make(map[key]int)
-	var out []gathered
+	var out ordered.List[key, gathered]
 	for _, row := range t.Rows {
-		k := key{row.Stage, row.Name}
-		i, ok := at[k]
-		if !ok {
-			i = len(out)
-			at[k] = i
+		g, first := out.Of(key{row.Stage, row.Name})
+		if first {
 			n := len(t.Steps) * len(t.Ranks)
-			out = append(out, gathered{Operator: Operator{Name: t.Names[row.Name], Stage: t.Stages[row.Stage]}, ranks: len(t.Ranks), steps: len(t.Steps),
-				own: make([]int64, n), wait: make([]int64, n), count: make([]int32, n)})
+			*g = gathered{Operator: Operator{Name: t.Names[row.Name], Stage: t.Stages[row.Stage]}, ranks: len(t.Ranks), steps: len(t.Steps),
+				own: make([]int64, n), wait: make([]int64, n), count: make([]int32, n)}
 		}
-		g := &out[i]
 		switch {
 		case row.Joined < row.Communicates:
 			g.Kind = Mixed
@@ -46,7 +42,7 @@ func gather(t *operator.Totals) []gathered {
 		g.wait[cell] += row.Wait
 		g.count[cell] += row.Count
 	}
-	return out
+	return out.All
 }
 
 // runsOn reports whether a rank of the group ever launched it.

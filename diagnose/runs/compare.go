@@ -8,6 +8,7 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/engine/compare"
+	"github.com/sfstat/sfstat/internal/ordered"
 	"github.com/sfstat/sfstat/trace/input"
 )
 
@@ -281,32 +282,29 @@ func (c *Comparison) found() []Found {
 		stage string
 		op    string
 	}
-	var out []Found
-	at := map[key]int{}
+	var found ordered.List[key, Found]
 	for side, all := range [2][]*Run{c.Base, c.New} {
 		for _, r := range all {
 			seen := map[key]bool{}
 			for i := range r.Found {
 				f := &r.Found[i]
 				k := key{f.Kind, f.Stage, f.Op}
-				n, ok := at[k]
-				if !ok {
-					n = len(out)
-					at[k] = n
-					out = append(out, Found{Finding: *f})
+				x, first := found.Of(k)
+				if first {
+					x.Finding = *f
 				}
 				if !seen[k] {
-					out[n].Runs[side]++
+					x.Runs[side]++
 				}
 				seen[k] = true
-				if out[n].Most[side] = max(out[n].Most[side], f.RunGain); f.RunGain > out[n].RunGain {
-					out[n].Finding = *f
+				if x.Most[side] = max(x.Most[side], f.RunGain); f.RunGain > x.RunGain {
+					x.Finding = *f
 				}
 			}
 		}
 	}
-	slices.SortStableFunc(out, func(a, b Found) int { return cmp.Compare(b.RunGain, a.RunGain) })
-	return out
+	slices.SortStableFunc(found.All, func(a, b Found) int { return cmp.Compare(b.RunGain, a.RunGain) })
+	return found.All
 }
 
 // fewUnits is how many units show small differences poorly.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/sfstat/sfstat/internal/ordered"
 )
 
 // walk is the state of one symptom's walk, breadth first.
@@ -29,7 +31,7 @@ func (s *step) blame(symptoms []int64, o Options) (*Result, error) {
 	symptoms = slices.Clone(symptoms)
 	slices.Sort(symptoms)
 	r := &Result{}
-	index := make(map[Culprit]int)
+	var causes ordered.List[Culprit, Cause]
 	for _, id := range slices.Compact(symptoms) {
 		i, ok := s.index[id]
 		if !ok {
@@ -40,15 +42,14 @@ func (s *step) blame(symptoms []int64, o Options) (*Result, error) {
 			r.Unexplained = append(r.Unexplained, id)
 		}
 		for _, f := range found {
-			at, known := index[f.Culprit]
-			if !known {
-				at = len(r.Causes)
-				index[f.Culprit] = at
-				r.Causes = append(r.Causes, Cause{Culprit: f.Culprit, Path: f.path, Delay: s.delay(f.Culprit)})
+			c, first := causes.Of(f.Culprit)
+			if first {
+				c.Culprit, c.Path, c.Delay = f.Culprit, f.path, s.delay(f.Culprit)
 			}
-			r.Causes[at].Symptoms = append(r.Causes[at].Symptoms, id)
+			c.Symptoms = append(c.Symptoms, id)
 		}
 	}
+	r.Causes = causes.All
 	slices.SortFunc(r.Causes, func(a, b Cause) int {
 		return cmp.Or(cmp.Compare(len(b.Symptoms), len(a.Symptoms)), a.compare(b.Culprit))
 	})

@@ -3,6 +3,8 @@ package bootstrap
 import (
 	"math"
 	"slices"
+
+	"github.com/sfstat/sfstat/internal/ordered"
 )
 
 // near is how close to each other values count as equal, relative to the
@@ -73,18 +75,12 @@ func (s *sample) sum(ratio Statistic) (all term) {
 
 // blocksOf are the pairs of each block, blocks in the order of their first pair.
 func blocksOf(pairs []Pair) [][]int32 {
-	var members [][]int32
-	number := make(map[int]int)
+	var members ordered.List[int, []int32]
 	for i, p := range pairs {
-		g, ok := number[p.Block]
-		if !ok {
-			g = len(members)
-			number[p.Block] = g
-			members = append(members, nil)
-		}
-		members[g] = append(members[g], int32(i))
+		list, _ := members.Of(p.Block)
+		*list = append(*list, int32(i))
 	}
-	return members
+	return members.All
 }
 
 // arrange fills what the median needs.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/sfstat/sfstat/internal/ordered"
 	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
@@ -39,23 +40,20 @@ func (c *Collective) Whole(r *Result) bool {
 // collectives puts the matches of one collective together. Point to point is left out, since two ranks
 // of a group need not run it at once, but for exchanges of all with all.
 func (r *Result) collectives(m *members) {
-	at := map[launchKey]int{}
+	var all ordered.List[launchKey, Collective]
 	for _, x := range r.Matches {
 		c := &r.Calls[x.Call]
 		g, ok := r.CommunicatorOf(x.Call)
 		if !ok || m.list[g].Ranks <= 1 || c.Op.PointToPoint() || c.Op.OneSided() {
 			continue
 		}
-		key := launchKey{g, c.Launch}
-		i, known := at[key]
-		if !known {
-			i = len(r.Collectives)
-			at[key] = i
-			r.Collectives = append(r.Collectives, Collective{Communicator: g, Count: c.Launch, Op: c.Op, Certain: true})
+		of, first := all.Of(launchKey{g, c.Launch})
+		if first {
+			*of = Collective{Communicator: g, Count: c.Launch, Op: c.Op, Certain: true}
 		}
-		r.addPart(&r.Collectives[i], x)
+		r.addPart(of, x)
 	}
-	r.Collectives = append(r.Collectives, r.exchanges(m)...)
+	r.Collectives = append(all.All, r.exchanges(m)...)
 	for i := range r.Collectives {
 		r.onOneClock(&r.Collectives[i])
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/sfstat/sfstat/engine/comm/capacity"
 	"github.com/sfstat/sfstat/engine/comm/group"
 	"github.com/sfstat/sfstat/engine/comm/parallel"
+	"github.com/sfstat/sfstat/internal/ordered"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
@@ -55,14 +56,11 @@ func (r *Result) speed(m *members, theory capacity.Theory) {
 		kind          parallel.Kind
 		ranks, stride int
 	}
-	families := map[family]int{}
+	families := ordered.Numbers[family]{}
 	for g := range r.Communicators {
 		c := &r.Communicators[g]
-		key := family{c.Kind, c.NRanks, c.Stride()}
-		if _, known := families[key]; !known {
-			families[key] = len(families)
-		}
-		s.Subjects = append(s.Subjects, capacity.Subject{Kind: capacity.Group, Communicator: g, Ranks: c.NRanks, Hosts: c.Hosts, Family: families[key], Limit: l.of(g)})
+		of, _ := families.Of(family{c.Kind, c.NRanks, c.Stride()})
+		s.Subjects = append(s.Subjects, capacity.Subject{Kind: capacity.Group, Communicator: g, Ranks: c.NRanks, Hosts: c.Hosts, Family: of, Limit: l.of(g)})
 	}
 	var calls []bandwidth.Call
 	for i := range r.Collectives {
@@ -122,19 +120,16 @@ func (l *limits) between(g int, ranks []int) capacity.Limit {
 	if c.Method == group.Alone || c.Ranks < 2 {
 		return capacity.Limit{}
 	}
-	hosts := map[string]int{}
+	hosts := ordered.Numbers[string]{}
 	var machines []int
 	member := map[int]int{} // of ranks in the communicator
 	for n, s := range c.Sides {
 		if s == comms.None || l.m.sides[s].Process == comms.None || ranks != nil && !slices.Contains(ranks, l.m.sides[s].Process) {
 			continue
 		}
-		host := l.r.Ranks[l.m.sides[s].Process].Host
-		if _, known := hosts[host]; !known {
-			hosts[host] = len(hosts)
-		}
+		host, _ := hosts.Of(l.r.Ranks[l.m.sides[s].Process].Host)
 		member[n] = len(machines)
-		machines = append(machines, hosts[host])
+		machines = append(machines, host)
 	}
 	var ways []capacity.Way
 	for _, w := range l.ways[g] {

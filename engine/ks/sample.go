@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/sfstat/sfstat/internal/ordered"
 	"github.com/sfstat/sfstat/internal/robust"
 )
 
@@ -136,21 +137,14 @@ func (s *sample) number(times []int64) {
 // groups are the workers with completions, by Worker.Peers, in order of first
 // appearance.
 func (s *sample) groups(workers []Worker) [][]int {
-	var groups [][]int
-	index := make(map[int]int)
+	var groups ordered.List[int, []int]
 	for w := range workers {
-		if s.ops(w) == 0 {
-			continue
+		if s.ops(w) > 0 {
+			g, _ := groups.Of(s.peers[w])
+			*g = append(*g, w)
 		}
-		g, ok := index[s.peers[w]]
-		if !ok {
-			g = len(groups)
-			index[s.peers[w]] = g
-			groups = append(groups, nil)
-		}
-		groups[g] = append(groups[g], w)
 	}
-	return groups
+	return groups.All
 }
 
 func (s *sample) everyone() []int {

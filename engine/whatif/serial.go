@@ -3,6 +3,7 @@ package whatif
 import (
 	"slices"
 
+	"github.com/sfstat/sfstat/internal/ordered"
 	"github.com/sfstat/sfstat/trace/operator"
 )
 
@@ -11,7 +12,7 @@ import (
 // a group synchronise.
 func newSerialSchedule(t *operator.Trace, g *operator.Grid) *schedule {
 	s := &schedule{}
-	members := make(map[int32]int) // by group: position in the graph's
+	members := ordered.Numbers[int32]{} // positions of groups in the graph's
 	lanes := g.Lanes()
 	for i, in := range g.Instances {
 		node := Node{Op: t.Names[in.Name], Seq: int(in.Seq), Stage: int(in.Stage)}
@@ -22,10 +23,8 @@ func newSerialSchedule(t *operator.Trace, g *operator.Grid) *schedule {
 		rows := g.At[i*lanes : (i+1)*lanes]
 		if group := t.Group[rows[0]]; group >= 0 {
 			node.Communication = true
-			at, ok := members[group]
-			if !ok {
-				at = len(s.graph.Groups)
-				members[group] = at
+			at, first := members.Of(group)
+			if first {
 				s.graph.Groups = append(s.graph.Groups, Group{AcrossReplicas: !slices.ContainsFunc(rows[:g.Replicas], func(row int32) bool { return t.Group[row] != group })})
 			}
 			s.graph.Groups[at].Members = append(s.graph.Groups[at].Members, int32(i))

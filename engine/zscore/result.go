@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"github.com/sfstat/sfstat/internal/ordered"
 )
 
 // EveryStep is the Step of an outlier that is off in the whole window: its mean
@@ -117,17 +119,15 @@ func (r *Result) rank(series []Series, found [][]Outlier) {
 		}
 		return cmp.Compare(weight(&b), weight(&a))
 	})
-	index := make(map[int]int)
+	var workers ordered.List[int, Suspect]
 	for i, o := range r.Outliers {
-		at, ok := index[o.Worker]
-		if !ok {
-			at = len(r.Workers)
-			index[o.Worker] = at
-			r.Workers = append(r.Workers, Suspect{Worker: o.Worker, Worst: i})
+		w, first := workers.Of(o.Worker)
+		if first {
+			w.Worker, w.Worst = o.Worker, i
 		}
-		r.Workers[at].Outliers++
+		w.Outliers++
 		if o.Sure {
-			r.Workers[at].Sure++
+			w.Sure++
 		}
 	}
 	for i, outliers := range found {
@@ -135,9 +135,11 @@ func (r *Result) rank(series []Series, found [][]Outlier) {
 			continue
 		}
 		for worker, excess := range excessOf(outliers, series[i].steps()) {
-			r.Workers[index[worker]].Excess += excess
+			w, _ := workers.Of(worker)
+			w.Excess += excess
 		}
 	}
+	r.Workers = workers.All
 	slices.SortStableFunc(r.Workers, func(a, b Suspect) int { return cmp.Compare(b.Excess, a.Excess) })
 }
 

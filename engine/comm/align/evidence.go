@@ -6,6 +6,7 @@ import (
 
 	"github.com/sfstat/sfstat/engine/comm/gotoh"
 	"github.com/sfstat/sfstat/engine/comm/launchplan"
+	"github.com/sfstat/sfstat/internal/ordered"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
@@ -123,14 +124,12 @@ func (e *evidence) forget() {
 
 // number gives equal keys equal numbers.
 func number[T any, K comparable](list []T, key func(T) K) (keys []K, of []int) {
-	at := map[K]int{}
+	at := ordered.Numbers[K]{}
 	of = make([]int, len(list))
 	for i, v := range list {
 		k := key(v)
-		n, ok := at[k]
-		if !ok {
-			n = len(keys)
-			at[k] = n
+		n, first := at.Of(k)
+		if first {
 			keys = append(keys, k)
 		}
 		of[i] = n

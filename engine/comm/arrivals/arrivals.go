@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/sfstat/sfstat/internal/ordered"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
@@ -317,21 +318,20 @@ func (s *strikes) late(r *Result, alpha float64, steps stepping, lines []fitted)
 	for _, f := range all {
 		total += f.charge
 	}
-	by, struck := map[int]int{}, map[int][]strike{}
+	var late ordered.List[int, Late]
+	struck := map[int][]strike{}
 	for _, f := range all {
 		struck[f.rank] = append(struck[f.rank], f.struck...)
-		i, ok := by[f.rank]
-		if !ok {
-			i = len(r.Late)
-			by[f.rank] = i
-			r.Late = append(r.Late, s.latest(f))
+		l, first := late.Of(f.rank)
+		if first {
+			*l = s.latest(f)
 		}
-		l := &r.Late[i]
 		l.Excess += f.excess
 		l.LogP = min(l.LogP, f.logP)
 		l.First, l.End = min(l.First, f.struck[0].middle()), max(l.End, f.struck[len(f.struck)-1].middle())
 		l.RunGain += saved / span * f.charge / total
 	}
+	r.Late = late.All
 	for i := range r.Late {
 		l := &r.Late[i]
 		of := steps.struck(struck[s.byRank[l.Rank]])

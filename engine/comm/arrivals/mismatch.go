@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sfstat/sfstat/internal/ordered"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
@@ -231,8 +232,7 @@ func sameSizes(a, b [][]int64) bool {
 
 // sides divides the members of a point by what they entered.
 func (m *matching) sides(p *point, d Difference) []Side {
-	by := map[string]int{}
-	var out []Side
+	var out ordered.List[string, Side]
 	for _, e := range p.entries {
 		k := m.kindOf(e)
 		s := Side{Op: k.name, State: m.call(e).state}
@@ -255,16 +255,14 @@ func (m *matching) sides(p *point, d Difference) []Side {
 		if d == DifferentStates {
 			key = s.State.String()
 		}
-		i, ok := by[key]
-		if !ok {
-			i = len(out)
-			by[key] = i
-			out = append(out, s)
+		of, first := out.Of(key)
+		if first {
+			*of = s
 		}
-		out[i].Ranks = append(out[i].Ranks, m.ranks[e.rank].id)
+		of.Ranks = append(of.Ranks, m.ranks[e.rank].id)
 	}
-	slices.SortStableFunc(out, func(a, b Side) int { return cmp.Compare(len(b.Ranks), len(a.Ranks)) })
-	return out
+	slices.SortStableFunc(out.All, func(a, b Side) int { return cmp.Compare(len(b.Ranks), len(a.Ranks)) })
+	return out.All
 }
 
 // shapeOf is sizes and types as text, to compare.

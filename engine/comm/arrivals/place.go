@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/sfstat/sfstat/internal/ordered"
 	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
@@ -33,17 +34,14 @@ const maxPeriod = 64
 // places sorts the entries that have a call before them by place.
 func (m *matching) places() []place {
 	type key struct{ kind, before, phase int32 }
-	found := map[key]int{}
-	var out []place
-	put := func(k key, c cohort) int {
-		i, ok := found[k]
-		if !ok {
-			i = len(out)
-			found[k] = i
-			out = append(out, place{kind: k.kind, before: k.before, phase: k.phase})
+	var found ordered.List[key, place]
+	put := func(k key, c cohort) *place {
+		at, first := found.Of(k)
+		if first {
+			at.kind, at.before, at.phase = k.kind, k.before, k.phase
 		}
-		out[i].cohorts = append(out[i].cohorts, c)
-		return i
+		at.cohorts = append(at.cohorts, c)
+		return at
 	}
 	phase := m.phases()
 	messages := map[key]map[int32]cohort{}
@@ -73,7 +71,7 @@ func (m *matching) places() []place {
 			e := c[0]
 			before := m.ranks[e.rank].calls[e.call-1].kind
 			at := put(key{m.call(e).kind, before, phase[i]}, c)
-			out[at].mixed = out[at].mixed || slices.ContainsFunc(c, func(e entry) bool { return m.ranks[e.rank].calls[e.call-1].kind != before })
+			at.mixed = at.mixed || slices.ContainsFunc(c, func(e entry) bool { return m.ranks[e.rank].calls[e.call-1].kind != before })
 		}
 	}
 	for k, by := range messages {
@@ -83,6 +81,7 @@ func (m *matching) places() []place {
 			}
 		}
 	}
+	out := found.All
 	for i := range out {
 		slices.SortFunc(out[i].cohorts, func(a, b cohort) int { return cmp.Compare(m.enter(a[0]), m.enter(b[0])) })
 	}

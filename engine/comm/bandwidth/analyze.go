@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/comm/capacity"
+	"github.com/sfstat/sfstat/internal/ordered"
 	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
@@ -114,23 +115,21 @@ func analyze(subjects []capacity.Subject, calls []Call, theory capacity.Theory, 
 
 // cells sorts calls into cells and summarises each.
 func cells(calls []Call, measures []Measure) []Cell {
-	at := map[[3]int]int{}
-	var out []Cell
+	var all ordered.List[[3]int, Cell]
 	for i := range calls {
 		c := &calls[i]
 		if measures[i].Transfer == 0 || c.Bytes <= 0 {
 			continue
 		}
 		key := [3]int{c.Subject, int(c.Op), Class(c.Bytes)}
-		k, known := at[key]
-		if !known {
-			k = len(out)
-			at[key] = k
-			out = append(out, Cell{Subject: c.Subject, Op: c.Op, Class: key[2], P: 1})
+		x, first := all.Of(key)
+		if first {
+			*x = Cell{Subject: c.Subject, Op: c.Op, Class: key[2], P: 1}
 		}
-		out[k].Calls = append(out[k].Calls, i)
-		out[k].Bytes += c.Bytes
+		x.Calls = append(x.Calls, i)
+		x.Bytes += c.Bytes
 	}
+	out := all.All
 	for i := range out {
 		out[i].summarise(measures)
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/comm/capacity"
+	"github.com/sfstat/sfstat/internal/ordered"
 	"github.com/sfstat/sfstat/internal/robust"
 )
 
@@ -121,8 +122,8 @@ func (s *Suspect) mostPeers() (n int) {
 }
 
 // contests are the cells that can be held against each other, in the order of cells.
-func (r *Result) contests(subjects []capacity.Subject) (all [][]contender) {
-	at := map[[7]int]int{}
+func (r *Result) contests(subjects []capacity.Subject) [][]contender {
+	var all ordered.List[[7]int, []contender]
 	for i := range r.Cells {
 		c := &r.Cells[i]
 		if c.Bus == 0 {
@@ -130,14 +131,10 @@ func (r *Result) contests(subjects []capacity.Subject) (all [][]contender) {
 		}
 		of := &subjects[c.Subject]
 		key := [7]int{int(of.Kind), of.Family, of.Ranks, int(of.Limit.Link), int(of.Limit.Bandwidth * 1000), int(c.Op), c.Class}
-		k, known := at[key]
-		if !known {
-			k = len(all)
-			at[key], all = k, append(all, nil)
-		}
-		all[k] = append(all[k], contender{i, r.blocks(c)})
+		list, _ := all.Of(key)
+		*list = append(*list, contender{i, r.blocks(c)})
 	}
-	return all
+	return all.All
 }
 
 // blocks are the logarithms of bus bandwidth of the calls of a cell, or medians of runs of them.

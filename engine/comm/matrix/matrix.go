@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/comm"
+	"github.com/sfstat/sfstat/internal/ordered"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -35,7 +36,7 @@ type Sent struct {
 // down to its children, the tree being balanced in the order of ranks. NCCL's own rings and trees go by the topology, so that neighbours may be others; the sums of each
 // rank are the same. unplaced is what goes to ranks that left no log.
 func Of(r *comm.Result) (list []Sent, unplaced float64) {
-	m := matrix{r: r, members: r.MemberNumbers(), algos: map[launch]nccl.Algo{}, at: map[Sent]int{}}
+	m := matrix{r: r, members: r.MemberNumbers(), algos: map[launch]nccl.Algo{}}
 	for i := range r.Calls {
 		if u := r.Calls[i].Tuning; u != nil {
 			if g, ok := r.CommunicatorOf(i); ok {
@@ -50,10 +51,11 @@ func Of(r *comm.Result) (list []Sent, unplaced float64) {
 			}
 		}
 	}
-	slices.SortFunc(m.list, func(a, b Sent) int {
+	list = m.list.All
+	slices.SortFunc(list, func(a, b Sent) int {
 		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To), cmp.Compare(a.Route, b.Route))
 	})
-	return m.list, m.unplaced
+	return list, m.unplaced
 }
 
 // launch is one of a communicator, on all its ranks.
@@ -66,8 +68,7 @@ type matrix struct {
 	r        *comm.Result
 	members  []map[int]int // of each communicator, by rank in it
 	algos    map[launch]nccl.Algo
-	at       map[Sent]int // of list
-	list     []Sent
+	list     ordered.List[Sent, Sent]
 	unplaced float64
 }
 
@@ -79,14 +80,12 @@ func (m *matrix) send(from, communicator, member int, route Route, bytes float64
 		return
 	}
 	key := Sent{From: from, To: to, Route: route}
-	i, ok := m.at[key]
-	if !ok {
-		i = len(m.list)
-		m.at[key] = i
-		m.list = append(m.list, key)
+	sent, first := m.list.Of(key)
+	if first {
+		*sent = key
 	}
-	m.list[i].Calls++
-	m.list[i].Bytes += bytes
+	sent.Calls++
+	sent.Bytes += bytes
 }
 
 // call adds what a rank sends for one of its calls.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/parallel"
+	"github.com/sfstat/sfstat/internal/ordered"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
@@ -204,15 +205,9 @@ func (s *Steps) byRepetition(r *comm.Result) int {
 
 // alikeAs numbers calls: those that equal steps have in common have one number.
 func alikeAs(r *comm.Result, calls []int) []int {
-	numbers, kinds := make([]int, len(calls)), map[likeness]int{}
+	numbers, kinds := make([]int, len(calls)), ordered.Numbers[likeness]{}
 	for i, c := range calls {
-		l := likenessOf(r, c)
-		n, known := kinds[l]
-		if !known {
-			n = len(kinds)
-			kinds[l] = n
-		}
-		numbers[i] = n
+		numbers[i], _ = kinds.Of(likenessOf(r, c))
 	}
 	return numbers
 }

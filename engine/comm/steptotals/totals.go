@@ -7,6 +7,7 @@ import (
 
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/parallel"
+	"github.com/sfstat/sfstat/internal/ordered"
 )
 
 // Total adds up the calls of one step, or of one era outside of steps, over all ranks.
@@ -28,16 +29,15 @@ func label(step int) string { return strconv.Itoa(step + 1) }
 
 // total adds up the calls of every place.
 func (s *Steps) total(r *comm.Result) {
-	at, ops := map[Place]int{}, map[Place]parallel.OpTally{}
+	var totals ordered.List[Place, Total]
+	ops := map[Place]parallel.OpTally{}
 	of := func(call int) *Total {
 		p := s.Places[call]
-		i, known := at[p]
-		if !known {
-			i = len(s.Totals)
-			at[p], ops[p] = i, parallel.OpTally{}
-			s.Totals = append(s.Totals, Total{Place: p})
+		t, first := totals.Of(p)
+		if first {
+			t.Place, ops[p] = p, parallel.OpTally{}
 		}
-		return &s.Totals[i]
+		return t
 	}
 	for i := range r.Ranks {
 		for _, c := range r.Ranks[i].Calls {
@@ -57,7 +57,8 @@ func (s *Steps) total(r *comm.Result) {
 			t.Begin, t.End = min(t.Begin, start), max(t.End, end)
 		}
 	}
-	s.times(r, of)
+	times(r, of)
+	s.Totals = totals.All
 	for i := range s.Totals {
 		t := &s.Totals[i]
 		t.Ops = ops[t.Place].Uses()
@@ -69,7 +70,7 @@ func (s *Steps) total(r *comm.Result) {
 }
 
 // times adds up transfers and waits. What ranks do together is of the place that the first of them has it in.
-func (s *Steps) times(r *comm.Result, of func(call int) *Total) {
+func times(r *comm.Result, of func(call int) *Total) {
 	add := func(parts []comm.Part, begin, end int64) {
 		t := of(parts[0].Call)
 		t.Transfer += max(end-begin, 0)

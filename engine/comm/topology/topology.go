@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/comm"
+	"github.com/sfstat/sfstat/internal/ordered"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
@@ -35,7 +36,7 @@ type Path struct {
 
 // Of is the machines of the job's ranks whose logs have it (NCCL_DEBUG_SUBSYS=GRAPH), by host.
 func Of(r *comm.Result) []Machine {
-	t := topology{r: r, at: map[string]int{}, members: r.MemberNumbers()}
+	t := topology{r: r, members: r.MemberNumbers()}
 	t.links()
 	t.paths()
 	hosts := map[string]bool{}
@@ -44,27 +45,22 @@ func Of(r *comm.Result) []Machine {
 			hosts[r.Recorded.Processes[p].Host] = true
 		}
 	}
-	t.list = slices.DeleteFunc(t.list, func(m Machine) bool { return !hosts[m.Host] })
-	slices.SortFunc(t.list, func(a, b Machine) int { return cmp.Compare(a.Host, b.Host) })
-	return t.list
+	list := slices.DeleteFunc(t.list.All, func(m Machine) bool { return !hosts[m.Host] })
+	slices.SortFunc(list, func(a, b Machine) int { return cmp.Compare(a.Host, b.Host) })
+	return list
 }
 
 type topology struct {
 	r       *comm.Result
-	list    []Machine
-	at      map[string]int // of list, by host
-	members []map[int]int  // of each communicator
+	list    ordered.List[string, Machine] // by host
+	members []map[int]int                 // of each communicator
 }
 
 func (t *topology) machine(group int) *Machine {
 	host := t.r.Recorded.Processes[t.r.Recorded.Groups[group].Process].Host
-	i, known := t.at[host]
-	if !known {
-		i = len(t.list)
-		t.at[host] = i
-		t.list = append(t.list, Machine{Host: host})
-	}
-	return &t.list[i]
+	m, _ := t.list.Of(host)
+	m.Host = host
+	return m
 }
 
 // member is the number in the job of a rank of a group, −1 where it left no log.
@@ -78,17 +74,15 @@ func (t *topology) member(group, rank int) int {
 }
 
 func (t *topology) links() {
-	seen := map[string]map[string]int{} // of each host's Devices, by name
+	seen := map[string]ordered.Numbers[string]{} // of each host's Devices, by name
 	for _, l := range t.r.Recorded.Links {
 		m := t.machine(l.Group)
 		if seen[m.Host] == nil {
-			seen[m.Host] = map[string]int{}
+			seen[m.Host] = ordered.Numbers[string]{}
 		}
 		device := func(d comms.Device) int {
-			i, known := seen[m.Host][d.Name]
-			if !known {
-				i = len(m.Devices)
-				seen[m.Host][d.Name] = i
+			i, first := seen[m.Host].Of(d.Name)
+			if first {
 				d.Rank = t.member(l.Group, d.Rank)
 				m.Devices = append(m.Devices, d)
 			}
@@ -120,7 +114,7 @@ func (t *topology) paths() {
 		}
 	}
 	for host, paths := range widest {
-		m := &t.list[t.at[host]]
+		m, _ := t.list.Of(host)
 		for _, p := range paths {
 			m.Paths = append(m.Paths, p)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/sfstat/sfstat/engine/comm/parallel"
 	"github.com/sfstat/sfstat/engine/comm/suspects"
 	"github.com/sfstat/sfstat/engine/frontier/gates"
+	"github.com/sfstat/sfstat/trace/nccl"
 )
 
 // Communication judges what calls and kernels of NCCL show: which rank enters
@@ -152,11 +153,10 @@ func (h heardSuspect) comparison(e bandwidth.Evidence) evidence.Bandwidth {
 	if p, ok := h.r.PairOf(c.Subject); ok {
 		low, high := h.r.Ranks[p.Low].Rank, h.r.Ranks[p.High].Rank
 		b.Ranks, b.Message = []int{low, high}, evidence.OneWay
-		switch comm.DirectionOf(c.Op) {
-		case comm.Forth:
-		case comm.Back:
+		switch c.Op {
+		case nccl.Recv:
 			b.Ranks = []int{high, low}
-		default:
+		case nccl.SendRecv:
 			b.Message = evidence.BothWays
 		}
 	} else if len(h.Subjects) > 1 {

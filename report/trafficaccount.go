@@ -31,7 +31,7 @@ func modelBlocks(r *comm.Result) document {
 			if x.Theory.Logged > 0 {
 				expected = sizeText(int64(x.Theory.Logged))
 			}
-			t.rows = append(t.rows, []cell{textCell(trace.RankList(ranks)), textCell(x.Dimension.String()), textCell(x.Op.String()), textCell(expected),
+			t.rows = append(t.rows, []cell{textCell(trace.RankList(ranks)), textCell(x.For()), textCell(x.Op.String()), textCell(expected),
 				textCell(sizeText(int64(x.Observed.Logged))), realCell(x.Ratio), realCell(x.Count), realCell(x.Size)})
 		}
 	}
@@ -67,7 +67,7 @@ func accountsOf(r *comm.Result) []accountJSON {
 		j := accountJSON{Rank: r.Ranks[a.Rank].Rank, Bubble: a.Bubble, Rows: []volumeJSON{}}
 		for k := range a.Rows {
 			x := &a.Rows[k]
-			j.Rows = append(j.Rows, volumeJSON{Dimension: x.Dimension.String(), Op: x.Op.String(), Expected: x.Theory.Logged, ExpectedSent: x.Theory.Sent,
+			j.Rows = append(j.Rows, volumeJSON{Dimension: x.For(), Op: x.Op.String(), Expected: x.Theory.Logged, ExpectedSent: x.Theory.Sent,
 				Observed: x.Observed.Logged, Sent: x.Observed.Sent, Ratio: x.Ratio, Count: x.Count, Size: x.Size})
 		}
 		out = append(out, j)

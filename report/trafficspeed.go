@@ -9,6 +9,7 @@ import (
 	"github.com/sfstat/sfstat/engine/comm/bandwidth"
 	"github.com/sfstat/sfstat/engine/comm/parallel"
 	"github.com/sfstat/sfstat/engine/comm/suspects"
+	"github.com/sfstat/sfstat/trace/nccl"
 )
 
 // speedTable is one line per communicator, operation and size class that carries data, waiting left out. What
@@ -164,7 +165,7 @@ func subjectName(r *comm.Result, c *bandwidth.Cell) string {
 	if !ok {
 		return r.Communicators[c.Subject].ID
 	}
-	arrow := [...]string{"→", "←", "↔"}[comm.DirectionOf(c.Op)]
+	arrow := map[nccl.Op]string{nccl.Send: "→", nccl.Recv: "←", nccl.SendRecv: "↔"}[c.Op]
 	return fmt.Sprintf("%d %s %d", r.Ranks[p.Low].Rank, arrow, r.Ranks[p.High].Rank)
 }
 
@@ -186,7 +187,7 @@ func bandwidthOf(r *comm.Result, c *bandwidth.Cell) bandwidthJSON {
 	}
 	if p, ok := r.PairOf(c.Subject); ok {
 		j.Ranks = []int{r.Ranks[p.Low].Rank, r.Ranks[p.High].Rank}
-		j.Way = [...]string{"forth", "back", "both"}[comm.DirectionOf(c.Op)]
+		j.Way = map[nccl.Op]string{nccl.Send: "forth", nccl.Recv: "back", nccl.SendRecv: "both"}[c.Op]
 	} else {
 		j.Ranks = r.Communicators[c.Subject].Ranks
 	}

@@ -100,7 +100,7 @@ type Result struct {
 // Analyze puts together what was recorded, which stays as it is.
 func Analyze(c *comms.Record, o Options) (*Result, error) {
 	if o.Model != nil && !o.Layout.Given() {
-		o.Layout = parallel.LayoutOf(o.Model)
+		o.Layout = o.Model.Layout()
 	}
 	r := &Result{Recorded: c}
 	r.placeKernels()

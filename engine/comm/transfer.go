@@ -12,36 +12,11 @@ import (
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
-// Direction says which way the messages between two ranks go.
-type Direction uint8
-
-const (
-	Forth Direction = iota // from the lower rank to the higher
-	Back
-	Both // at once: both ranks send and receive in one launch
-)
-
-// Op stands for a direction among the operations of package bandwidth, which then compares each with its like.
-func (d Direction) Op() nccl.Op {
-	return [...]nccl.Op{nccl.Send, nccl.Recv, nccl.SendRecv}[min(d, Both)]
-}
-
-// DirectionOf is the reverse of how a cell of a pair of ranks is written.
-func DirectionOf(op nccl.Op) Direction {
-	switch op {
-	case nccl.Send:
-		return Forth
-	case nccl.Recv:
-		return Back
-	}
-	return Both
-}
-
 // Transfer is what two ranks send each other in one launch each, on the clock of the first rank. Data move once
 // both kernels run.
 type Transfer struct {
 	Communicator int
-	Direction    Direction
+	Op           nccl.Op // of the lower rank: Send, Recv, or SendRecv where both ranks send and receive in one launch
 	Bytes        int64   // of the larger direction
 	Ends         [2]Part // the lower rank, the higher
 	Certain      bool    // all matches are
@@ -146,7 +121,7 @@ func (r *Result) transfers(m *members, duplicates map[int]bool) {
 	for _, x := range all {
 		low, okLow := ran[x.send]
 		high, okHigh := ran[x.recv]
-		way := Forth
+		op, way := nccl.Send, 0
 		switch from, to := (place{low.Rank, low.Kernel}), (place{high.Rank, high.Kernel}); {
 		case !okLow || !okHigh:
 			r.Messages.Unlaunch++
@@ -156,7 +131,7 @@ func (r *Result) transfers(m *members, duplicates map[int]bool) {
 			continue
 		}
 		if low.Rank > high.Rank {
-			low, high, way = high, low, Back
+			low, high, op, way = high, low, nccl.Recv, 1
 		}
 		key := [2]place{{low.Rank, low.Kernel}, {high.Rank, high.Kernel}}
 		i, known := at[key]
@@ -168,7 +143,7 @@ func (r *Result) transfers(m *members, duplicates map[int]bool) {
 			i = len(r.Transfers)
 			at[key] = i
 			g, _ := r.CommunicatorOf(x.send)
-			r.Transfers = append(r.Transfers, Transfer{Communicator: g, Direction: way, Certain: true, Ends: [2]Part{r.part(low), r.part(high)}})
+			r.Transfers = append(r.Transfers, Transfer{Communicator: g, Op: op, Certain: true, Ends: [2]Part{r.part(low), r.part(high)}})
 		}
 		bytes := sent[i]
 		bytes[way] += r.Calls[x.send].Bytes
@@ -204,7 +179,7 @@ func (r *Result) sending(m *members) (ran map[int]Match, peers map[place]map[wir
 func (t *Transfer) carry(bytes [2]int64, certain bool) {
 	t.Certain = t.Certain && certain
 	if t.Bytes = max(bytes[0], bytes[1]); bytes[0] > 0 && bytes[1] > 0 {
-		t.Direction = Both
+		t.Op = nccl.SendRecv
 	}
 }
 
@@ -237,7 +212,7 @@ func (r *Result) pairSubjects(calls []bandwidth.Call, l *limits) []bandwidth.Cal
 		if !t.measurable() {
 			continue
 		}
-		call := bandwidth.Call{Subject: at[[2]int{t.Ends[0].Rank, t.Ends[1].Rank}], Op: t.Direction.Op(), Bytes: t.Bytes}
+		call := bandwidth.Call{Subject: at[[2]int{t.Ends[0].Rank, t.Ends[1].Rank}], Op: t.Op, Bytes: t.Bytes}
 		for _, p := range t.Ends {
 			call.Members = append(call.Members, bandwidth.Span{Start: p.Start, End: p.End})
 		}

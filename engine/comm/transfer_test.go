@@ -9,6 +9,7 @@ import (
 
 	"github.com/sfstat/sfstat/fixtures/comm/commtest"
 	"github.com/sfstat/sfstat/fixtures/comm/job"
+	"github.com/sfstat/sfstat/trace/nccl"
 )
 
 // A process whose log is lost does what ranks of other hosts do, at the same times. Hosts that go by the same names in
@@ -34,15 +35,15 @@ func TestTransfers(t *testing.T) {
 	if len(r.Transfers) != 6*4*5 || r.Messages.Paired != 6*4*6 || r.Messages.Lonely+r.Messages.Shared+r.Messages.Unlaunch != 0 || len(r.Speed.Pairs) != 4 {
 		t.Fatalf("%d transfers of %+v on %d pairs", len(r.Transfers), r.Messages, len(r.Speed.Pairs))
 	}
-	var ways [Both + 1]int
+	ways := map[nccl.Op]int{}
 	for i := range r.Transfers {
 		x := &r.Transfers[i]
-		ways[x.Direction]++
+		ways[x.Op]++
 		if low, high := r.Ranks[x.Ends[0].Rank].Rank, r.Ranks[x.Ends[1].Rank].Rank; high != low+4 || x.Bytes != 8<<20 || !x.Certain {
 			t.Fatalf("%+v between ranks %d and %d", x, low, high)
 		}
 	}
-	if ways != [Both + 1]int{Forth: 48, Back: 48, Both: 24} {
+	if ways[nccl.Send] != 48 || ways[nccl.Recv] != 48 || ways[nccl.SendRecv] != 24 {
 		t.Errorf("forth, back, both: %v", ways)
 	}
 	for i := range r.Speed.Cells { // 25 GB/s of a card, 24 of its way there, of which 0.8 · 25 are reached, less 12 µs

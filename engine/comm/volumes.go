@@ -32,21 +32,9 @@ func (r *Result) against(m *volume.Model) error {
 }
 
 // dimensionOf is what a communicator is for. Gradients of experts go over fewer ranks than others.
-func dimensionOf(c *parallel.Communicator, m *volume.Model) volume.Dimension {
-	switch c.Kind {
-	case parallel.DataParallel:
-		if n := m.DP * m.CP / m.EP; m.EP > 1 && int64(c.NRanks) == n && n > 1 {
-			return volume.ExpertData
-		}
-		return volume.Data
-	case parallel.TensorParallel:
-		return volume.Tensor
-	case parallel.PipelineParallel:
-		return volume.Pipeline
-	case parallel.ExpertParallel:
-		return volume.Expert
-	case parallel.ContextParallel:
-		return volume.Context
+func dimensionOf(c *parallel.Communicator, m *volume.Model) parallel.Kind {
+	if n := m.DP * m.CP / m.EP; c.Kind == parallel.DataParallel && m.EP > 1 && n > 1 && int64(c.NRanks) == n {
+		return parallel.ExpertDataParallel
 	}
-	return volume.Other
+	return c.Kind
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/sfstat/sfstat/engine/comm/parallel"
 	"github.com/sfstat/sfstat/engine/comm/volume"
 	"github.com/sfstat/sfstat/internal/largedata"
 	"github.com/sfstat/sfstat/trace/nccl"
@@ -26,7 +27,7 @@ type volumeTruth struct {
 
 // traffic is what a rank logged.
 func (v *volumeTruth) traffic(rank int) []volume.Traffic {
-	dimensions := map[string]volume.Dimension{"TP": volume.Tensor, "DP": volume.Data, "PP": volume.Pipeline, "EP": volume.Expert, "EDP": volume.ExpertData}
+	dimensions := map[string]parallel.Kind{"TP": parallel.TensorParallel, "DP": parallel.DataParallel, "PP": parallel.PipelineParallel, "EP": parallel.ExpertParallel, "EDP": parallel.ExpertDataParallel}
 	column := func(name string) int { return slices.Index(v.CallFields, name) }
 	op, of, bytes, root := column("op"), column("comm"), column("bytes"), column("root")
 	var out []volume.Traffic
@@ -51,19 +52,19 @@ func TestVolumes(t *testing.T) {
 	root := largedata.Need(t, "data/nccl/dev")
 	for _, tt := range []struct {
 		name      string
-		dimension volume.Dimension
+		dimension parallel.Kind
 		op        nccl.Op
 		bytes     float64 // observed over expected, within a thousandth; 0: not as evenly as theory has it
 		calls     float64
 	}{
-		{"dp4", volume.Data, nccl.AllReduce, 1, 2}, // and 8 bytes each iteration, the norm
-		{"pp4", volume.Pipeline, nccl.Send, 1, 1},
-		{"tp4", volume.Tensor, nccl.ReduceScatter, 1 + 1./16, 1 + 1./16}, // of the embedding, once a microbatch, beside 4 of each of 4 layers
-		{"tp4", volume.Tensor, nccl.AllGather, 1 + 3./24, 1 + 3./24},     // of logits and loss, beside 6
-		{"tp2pp2", volume.Tensor, nccl.AllReduce, 1 + 1./8, 1 + 1./8},
-		{"moe_alltoall", volume.Expert, nccl.Send, 0, 6. / 4}, // recomputed
-		{"dp4_zero1", volume.Data, nccl.AllGather, 7. / 8, 4}, // in buckets, the last of half the size
-		{"multinode", volume.Tensor, nccl.AllGather, 1 + 3./12, 1 + 3./12},
+		{"dp4", parallel.DataParallel, nccl.AllReduce, 1, 2}, // and 8 bytes each iteration, the norm
+		{"pp4", parallel.PipelineParallel, nccl.Send, 1, 1},
+		{"tp4", parallel.TensorParallel, nccl.ReduceScatter, 1 + 1./16, 1 + 1./16}, // of the embedding, once a microbatch, beside 4 of each of 4 layers
+		{"tp4", parallel.TensorParallel, nccl.AllGather, 1 + 3./24, 1 + 3./24},     // of logits and loss, beside 6
+		{"tp2pp2", parallel.TensorParallel, nccl.AllReduce, 1 + 1./8, 1 + 1./8},
+		{"moe_alltoall", parallel.ExpertParallel, nccl.Send, 0, 6. / 4}, // recomputed
+		{"dp4_zero1", parallel.DataParallel, nccl.AllGather, 7. / 8, 4}, // in buckets, the last of half the size
+		{"multinode", parallel.TensorParallel, nccl.AllGather, 1 + 3./12, 1 + 3./12},
 	} {
 		var v volumeTruth
 		text, err := os.ReadFile(filepath.Join(root, tt.name, "truth.json"))

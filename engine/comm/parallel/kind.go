@@ -1,9 +1,6 @@
 package parallel
 
-import (
-	"github.com/sfstat/sfstat/engine/comm/volume"
-	"github.com/sfstat/sfstat/trace/nccl"
-)
+import "github.com/sfstat/sfstat/trace/nccl"
 
 // Kind is what a communicator is for: the dimension of parallelism whose ranks it joins.
 type Kind uint8
@@ -15,11 +12,12 @@ const (
 	PipelineParallel
 	ExpertParallel
 	ContextParallel
+	ExpertDataParallel // gradients of experts, among ranks that hold the same ones; of models alone
 )
 
-var kindNames = [...]string{"unknown", "DP", "TP", "PP", "EP", "CP"}
+var kindNames = [...]string{"unknown", "DP", "TP", "PP", "EP", "CP", "EDP"}
 
-func (k Kind) String() string { return kindNames[min(k, ContextParallel)] }
+func (k Kind) String() string { return kindNames[min(k, ExpertDataParallel)] }
 
 // Layout is how many ranks each dimension has; 0 is not given. Ranks are numbered as Megatron-LM
 // does: tensor first, then context, data, pipeline. Expert parallelism is within data.
@@ -54,11 +52,6 @@ func Classify(all []Communicator, l Layout, ranks int) (filled Layout, fits bool
 	}
 	infer(all)
 	return l, !l.Given()
-}
-
-// LayoutOf is the layout of a model.
-func LayoutOf(m *volume.Model) Layout {
-	return Layout{TP: int(m.TP), CP: int(m.CP), EP: int(m.EP), DP: int(m.DP), PP: int(m.PP)}
 }
 
 // dimension is one of a layout: its kind, size and the distance of neighbouring ranks.

@@ -140,7 +140,7 @@ func (a moves) transfer(r *comm.Result, t *comm.Transfer, measure, subject int) 
 		slices.Sort(x.Peers)
 		x.Peers = slices.Compact(x.Peers)
 		if subject != comms.None {
-			x.Subject, x.Held = subject, r.Speed.Theory.Limit(&r.Speed.Subjects[subject], capacity.Work{Op: t.Direction.Op(), Bytes: t.Bytes})
+			x.Subject, x.Held = subject, r.Speed.Theory.Limit(&r.Speed.Subjects[subject], capacity.Work{Op: t.Op, Bytes: t.Bytes})
 		}
 	}
 }

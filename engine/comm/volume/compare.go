@@ -5,12 +5,14 @@ import (
 	"math"
 	"slices"
 
+	"github.com/sfstat/sfstat/engine/comm/parallel"
+	"github.com/sfstat/sfstat/internal/ordered"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
 // Traffic is one call of a rank.
 type Traffic struct {
-	Dimension Dimension
+	Dimension parallel.Kind
 	Op        nccl.Op
 	Ranks     int64
 	Bytes     int64 // as logged
@@ -21,30 +23,24 @@ type Traffic struct {
 // communicate nothing and are left out.
 func Observed(calls []Traffic) []Flow {
 	type key struct {
-		Dimension
+		parallel.Kind
 		nccl.Op
 		ranks int64
 	}
-	at := map[key]int{}
-	var out []Flow
+	var all ordered.List[key, Flow]
 	for _, c := range calls {
 		if c.Ranks < 2 {
 			continue
 		}
-		k := key{c.Dimension, c.Op, c.Ranks}
-		i, known := at[k]
-		if !known {
-			i = len(out)
-			at[k] = i
-			out = append(out, Flow{Dimension: c.Dimension, Op: c.Op, Ranks: c.Ranks})
-		}
-		f := &out[i]
+		f, _ := all.Of(key{c.Dimension, c.Op, c.Ranks})
+		f.Dimension, f.Op, f.Ranks = c.Dimension, c.Op, c.Ranks
 		f.Calls++
 		f.Logged += float64(c.Bytes)
 		if !c.Self {
 			f.Sent += sentBytes(c.Op, float64(c.Bytes), c.Ranks)
 		}
 	}
+	out := all.All
 	slices.SortFunc(out, func(a, b Flow) int {
 		return cmp.Or(cmp.Compare(a.Dimension, b.Dimension), cmp.Compare(a.Op, b.Op), cmp.Compare(a.Ranks, b.Ranks))
 	})
@@ -53,13 +49,21 @@ func Observed(calls []Traffic) []Flow {
 
 // Row holds what was expected of one operation beside what was seen.
 type Row struct {
-	Dimension        Dimension
+	Dimension        parallel.Kind
 	Op               nccl.Op
 	Theory, Observed Flow // zero where there is none
 	// Ratio is observed over expected bytes, as logged, and the product of the other two: how
 	// many more calls, and how much larger each. NaN where nothing is expected; all 0 where nothing was seen.
 	Ratio, Count, Size float64
 	Excess             float64 // logged bytes more than expected
+}
+
+// For is what the bytes are communicated for.
+func (r *Row) For() string {
+	if r.Dimension == parallel.UnknownKind {
+		return "other"
+	}
+	return r.Dimension.String()
 }
 
 // Comparison is the account of one rank.
@@ -72,20 +76,14 @@ type Comparison struct {
 // Compare holds a rank's flows against theory. Each operation of a dimension is one row.
 func Compare(theory, observed []Flow) Comparison {
 	type key struct {
-		Dimension
+		parallel.Kind
 		nccl.Op
 	}
-	at := map[key]int{}
-	var c Comparison
+	var rows ordered.List[key, Row]
 	row := func(f *Flow) *Row {
-		k := key{f.Dimension, f.Op}
-		i, known := at[k]
-		if !known {
-			i = len(c.Rows)
-			at[k] = i
-			c.Rows = append(c.Rows, Row{Dimension: f.Dimension, Op: f.Op})
-		}
-		return &c.Rows[i]
+		r, _ := rows.Of(key{f.Dimension, f.Op})
+		r.Dimension, r.Op = f.Dimension, f.Op
+		return r
 	}
 	for i := range theory {
 		row(&theory[i]).Theory.add(&theory[i])
@@ -93,6 +91,7 @@ func Compare(theory, observed []Flow) Comparison {
 	for i := range observed {
 		row(&observed[i]).Observed.add(&observed[i])
 	}
+	c := Comparison{Rows: rows.All}
 	for i := range c.Rows {
 		r := &c.Rows[i]
 		r.explain()
@@ -131,7 +130,7 @@ func (r *Row) explain() {
 // ExchangeOf is how observed flows write all-to-alls.
 func ExchangeOf(observed []Flow) Exchange {
 	for i := range observed {
-		if f := &observed[i]; f.Dimension == Expert && f.Op == nccl.AlltoAll {
+		if f := &observed[i]; f.Dimension == parallel.ExpertParallel && f.Op == nccl.AlltoAll {
 			return AlltoAllCalls
 		}
 	}

@@ -1,27 +1,13 @@
 package volume
 
-import "github.com/sfstat/sfstat/trace/nccl"
-
-// Dimension is what bytes are communicated for.
-type Dimension uint8
-
-const (
-	Other Dimension = iota // losses, flags, embeddings, and what is not known
-	Data
-	Tensor
-	Pipeline
-	Expert
-	Context
-	ExpertData // gradients of experts, among ranks that hold the same ones
+import (
+	"github.com/sfstat/sfstat/engine/comm/parallel"
+	"github.com/sfstat/sfstat/trace/nccl"
 )
-
-func (d Dimension) String() string {
-	return [...]string{"other", "DP", "TP", "PP", "EP", "CP", "EDP"}[min(d, ExpertData)]
-}
 
 // Flow is calls of one operation on one rank.
 type Flow struct {
-	Dimension Dimension
+	Dimension parallel.Kind // unknown: losses, flags, embeddings
 	Op        nccl.Op
 	Ranks     int64
 	Calls     float64
@@ -58,7 +44,7 @@ const (
 // Flows are what one rank of a pipeline stage should communicate in all iterations. The model is complete.
 func (m *Model) Flows(stage int64, how Exchange) []Flow {
 	var out []Flow
-	add := func(d Dimension, op nccl.Op, ranks int64, calls, logged float64) {
+	add := func(d parallel.Kind, op nccl.Op, ranks int64, calls, logged float64) {
 		if ranks < 2 || calls == 0 {
 			return
 		}
@@ -71,7 +57,7 @@ func (m *Model) Flows(stage int64, how Exchange) []Flow {
 	m.context(add)
 	m.expert(how, add)
 	for i := range out { // what a rank sends to itself stays there
-		if f := &out[i]; f.Dimension == Expert && f.Op == nccl.Send {
+		if f := &out[i]; f.Dimension == parallel.ExpertParallel && f.Op == nccl.Send {
 			f.Sent *= float64(f.Ranks-1) / float64(f.Ranks)
 		}
 	}
@@ -79,16 +65,16 @@ func (m *Model) Flows(stage int64, how Exchange) []Flow {
 }
 
 // adder takes the flow of one iteration: how many calls, and the logged bytes of each.
-type adder func(d Dimension, op nccl.Op, ranks int64, calls, logged float64)
+type adder func(d parallel.Kind, op nccl.Op, ranks int64, calls, logged float64)
 
 func (m *Model) data(stage int64, add adder) {
 	dense, experts := m.parameters(stage)
 	g, e, times := float64(m.GradientBytes), float64(m.ElementBytes), float64(m.Microbatches())
 	for _, p := range []struct {
-		dimension Dimension
+		dimension parallel.Kind
 		count     float64
 		ranks     int64
-	}{{Data, dense, m.DP * m.CP}, {ExpertData, experts, m.DP * m.CP / m.EP}} {
+	}{{parallel.DataParallel, dense, m.DP * m.CP}, {parallel.ExpertDataParallel, experts, m.DP * m.CP / m.EP}} {
 		if p.count == 0 {
 			continue
 		}
@@ -122,12 +108,12 @@ func (m *Model) again() float64 {
 func (m *Model) tensor(add adder) {
 	forward, backward := 2*m.again()*m.layers(), 2*m.layers()
 	if !m.SequenceTP {
-		add(Tensor, nccl.AllReduce, m.TP, forward+backward, m.activations())
+		add(parallel.TensorParallel, nccl.AllReduce, m.TP, forward+backward, m.activations())
 		return
 	}
 	part := m.activations() / float64(m.TP)
-	add(Tensor, nccl.AllGather, m.TP, forward+2*backward, part)
-	add(Tensor, nccl.ReduceScatter, m.TP, forward+backward, part)
+	add(parallel.TensorParallel, nccl.AllGather, m.TP, forward+2*backward, part)
+	add(parallel.TensorParallel, nccl.ReduceScatter, m.TP, forward+backward, part)
 }
 
 // borders is how many of a stage's chunks send activations forward, and how many send gradients back: all, but that the model's last chunk
@@ -148,8 +134,8 @@ func (m *Model) borders(stage int64) float64 {
 // context gathers keys and values of whole sequences, and reduce-scatters their gradients.
 func (m *Model) context(add adder) {
 	part := 2 * m.activations() / float64(m.TP)
-	add(Context, nccl.AllGather, m.CP, m.again()*m.layers(), part)
-	add(Context, nccl.ReduceScatter, m.CP, m.layers(), part)
+	add(parallel.ContextParallel, nccl.AllGather, m.CP, m.again()*m.layers(), part)
+	add(parallel.ContextParallel, nccl.ReduceScatter, m.CP, m.layers(), part)
 }
 
 func (m *Model) pipeline(stage int64, add adder) {
@@ -158,8 +144,8 @@ func (m *Model) pipeline(stage int64, add adder) {
 	if m.SequenceTP {
 		message /= float64(m.TP)
 	}
-	add(Pipeline, nccl.Send, m.PP, borders*float64(m.Microbatches()), message)
-	add(Pipeline, nccl.Recv, m.PP, borders*float64(m.Microbatches()), message)
+	add(parallel.PipelineParallel, nccl.Send, m.PP, borders*float64(m.Microbatches()), message)
+	add(parallel.PipelineParallel, nccl.Recv, m.PP, borders*float64(m.Microbatches()), message)
 }
 
 func (m *Model) expert(how Exchange, add adder) {
@@ -169,15 +155,15 @@ func (m *Model) expert(how Exchange, add adder) {
 		tokens /= float64(m.TP)
 	}
 	if m.Dispatcher == DispatchAllGather {
-		add(Expert, nccl.AllGather, m.EP, exchanges/2, tokens)
-		add(Expert, nccl.ReduceScatter, m.EP, exchanges/2, tokens)
+		add(parallel.ExpertParallel, nccl.AllGather, m.EP, exchanges/2, tokens)
+		add(parallel.ExpertParallel, nccl.ReduceScatter, m.EP, exchanges/2, tokens)
 		return
 	}
 	each := tokens * float64(m.TopK) * m.Capacity / float64(m.EP) // to one peer
 	if how == AlltoAllCalls {
-		add(Expert, nccl.AlltoAll, m.EP, exchanges, each)
+		add(parallel.ExpertParallel, nccl.AlltoAll, m.EP, exchanges, each)
 		return
 	}
-	add(Expert, nccl.Send, m.EP, exchanges*float64(m.EP), each)
-	add(Expert, nccl.Recv, m.EP, exchanges*float64(m.EP), each)
+	add(parallel.ExpertParallel, nccl.Send, m.EP, exchanges*float64(m.EP), each)
+	add(parallel.ExpertParallel, nccl.Recv, m.EP, exchanges*float64(m.EP), each)
 }

@@ -28,6 +28,8 @@ package volume
 
 import (
 	"fmt"
+
+	"github.com/sfstat/sfstat/engine/comm/parallel"
 )
 
 // Sharding is what data-parallel ranks keep a part of.
@@ -162,6 +164,11 @@ func (m *Model) consistent() error {
 
 // Microbatches is how many each rank has in an iteration.
 func (m *Model) Microbatches() int64 { return m.GlobalBatch / (m.Microbatch * m.DP) }
+
+// Layout is how many ranks each dimension has.
+func (m *Model) Layout() parallel.Layout {
+	return parallel.Layout{TP: int(m.TP), CP: int(m.CP), EP: int(m.EP), DP: int(m.DP), PP: int(m.PP)}
+}
 
 // Ranks is how many the layout has.
 func (m *Model) Ranks() int64 { return m.DP * m.TP * m.CP * m.PP }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sfstat/sfstat/engine/comm/parallel"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -60,7 +61,7 @@ func small() Model {
 // A ring's AllReduce is a ReduceScatter and an AllGather: whether optimiser states or sequences are split does not
 // change what leaves a rank, but for the two inputs that are gathered again.
 func TestSplitIsTheSame(t *testing.T) {
-	sent := func(m Model, d Dimension) (sum float64) {
+	sent := func(m Model, d parallel.Kind) (sum float64) {
 		for _, f := range m.Flows(0, SendsAndReceives) {
 			if f.Dimension == d {
 				sum += f.Sent
@@ -71,21 +72,21 @@ func TestSplitIsTheSame(t *testing.T) {
 	whole := small()
 	parts := whole
 	parts.Sharding = ShardedOptimizer
-	if a, b := sent(whole, Data), sent(parts, Data); math.Abs(a/b-1) > 1e-12 || a == 0 {
+	if a, b := sent(whole, parallel.DataParallel), sent(parts, parallel.DataParallel); math.Abs(a/b-1) > 1e-12 || a == 0 {
 		t.Errorf("gradients: %v whole, %v in parts", a, b)
 	}
 	parts = whole
 	parts.SequenceTP = true
-	if a, b := sent(whole, Tensor), sent(parts, Tensor); math.Abs(1.25*a/b-1) > 1e-12 || a == 0 { // 10 halves for 8
+	if a, b := sent(whole, parallel.TensorParallel), sent(parts, parallel.TensorParallel); math.Abs(1.25*a/b-1) > 1e-12 || a == 0 { // 10 halves for 8
 		t.Errorf("activations: %v whole, %v in parts", a, b)
 	}
 	native := 0.0
 	for _, f := range whole.Flows(0, AlltoAllCalls) {
-		if f.Dimension == Expert {
+		if f.Dimension == parallel.ExpertParallel {
 			native += f.Sent
 		}
 	}
-	if a := sent(whole, Expert); math.Abs(a/native-1) > 1e-12 || a == 0 {
+	if a := sent(whole, parallel.ExpertParallel); math.Abs(a/native-1) > 1e-12 || a == 0 {
 		t.Errorf("all-to-alls: %v as sends, %v as calls", a, native)
 	}
 }
@@ -97,9 +98,9 @@ func TestConserved(t *testing.T) {
 	var sends, receives float64
 	for stage := range m.PP {
 		for _, f := range m.Flows(stage, SendsAndReceives) {
-			if f.Dimension == Pipeline && f.Op == nccl.Send {
+			if f.Dimension == parallel.PipelineParallel && f.Op == nccl.Send {
 				sends += f.Logged
-			} else if f.Dimension == Pipeline {
+			} else if f.Dimension == parallel.PipelineParallel {
 				receives += f.Logged
 			}
 		}
@@ -175,7 +176,7 @@ func TestContext(t *testing.T) {
 func TestDispatch(t *testing.T) {
 	sent := func(m Model) (sum float64) {
 		for _, f := range m.Flows(0, AlltoAllCalls) {
-			if f.Dimension == Expert {
+			if f.Dimension == parallel.ExpertParallel {
 				sum += f.Sent
 			}
 		}
@@ -226,7 +227,7 @@ func TestCompare(t *testing.T) {
 
 // A Send to oneself is logged and leaves no rank.
 func TestSelf(t *testing.T) {
-	f := Observed([]Traffic{{Dimension: Expert, Op: nccl.Send, Ranks: 2, Bytes: 5, Self: true}, {Dimension: Expert, Op: nccl.Send, Ranks: 2, Bytes: 7}})
+	f := Observed([]Traffic{{Dimension: parallel.ExpertParallel, Op: nccl.Send, Ranks: 2, Bytes: 5, Self: true}, {Dimension: parallel.ExpertParallel, Op: nccl.Send, Ranks: 2, Bytes: 7}})
 	if len(f) != 1 || f[0].Logged != 12 || f[0].Sent != 7 || f[0].Calls != 2 {
 		t.Errorf("got %+v", f)
 	}
@@ -263,7 +264,7 @@ func TestRefused(t *testing.T) {
 
 func ExampleCompare() {
 	m, _ := Model{Layers: 16, Hidden: 512, Sequence: 1024, Vocabulary: 50304, Microbatch: 4, GlobalBatch: 64, ElementBytes: 2, DP: 4, Iterations: 1}.Complete()
-	seen := Observed([]Traffic{{Dimension: Data, Op: nccl.AllReduce, Ranks: 4, Bytes: 76_718_080}, {Dimension: Data, Op: nccl.AllReduce, Ranks: 4, Bytes: 76_718_080}})
+	seen := Observed([]Traffic{{Dimension: parallel.DataParallel, Op: nccl.AllReduce, Ranks: 4, Bytes: 76_718_080}, {Dimension: parallel.DataParallel, Op: nccl.AllReduce, Ranks: 4, Bytes: 76_718_080}})
 	r := Compare(m.Flows(0, SendsAndReceives), seen).Rows[0]
 	fmt.Printf("%v %v: %.3f of the bytes, %.0f times the calls, each %.2f of the size\n", r.Dimension, r.Op, r.Ratio, r.Count, r.Size)
 	// Output: DP AllReduce: 1.000 of the bytes, 2 times the calls, each 0.50 of the size

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sfstat/sfstat/engine/comm/parallel"
 	"github.com/sfstat/sfstat/engine/comm/volume"
 	"github.com/sfstat/sfstat/eval/campaign/tables"
 	"github.com/sfstat/sfstat/trace"
@@ -37,9 +38,9 @@ func two(f float64) string { return strconv.FormatFloat(f, 'f', 2, 64) }
 
 // thesisRows say what each row of volume.Table51 is about.
 var thesisRows = []struct {
-	of volume.Dimension
+	of parallel.Kind
 	at place // anywhere: any
-}{{of: volume.Data}, {of: volume.Pipeline, at: edge}, {of: volume.Pipeline, at: middle}, {of: volume.Tensor}, {of: volume.Expert}}
+}{{of: parallel.DataParallel}, {of: parallel.PipelineParallel, at: edge}, {of: parallel.PipelineParallel, at: middle}, {of: parallel.TensorParallel}, {of: parallel.ExpertParallel}}
 
 // TheoryTable has the shape of the thesis's Table 5.1: its configuration computed anew, and beside its ratios those of the
 // recordings, of the same dimension.
@@ -60,7 +61,7 @@ func TheoryTable(list []*Recording) tables.Table {
 }
 
 // ratios are those of the recordings that have the dimension at that place, least and most of their ranks.
-func ratios(list []*Recording, of volume.Dimension, at place) string {
+func ratios(list []*Recording, of parallel.Kind, at place) string {
 	var out []string
 	for _, r := range list {
 		least, most := math.Inf(1), 0.0
@@ -85,7 +86,7 @@ func ratios(list []*Recording, of volume.Dimension, at place) string {
 }
 
 // ratioOf is logged over expected bytes of a dimension, of what there is theory for.
-func ratioOf(a *volume.Account, of volume.Dimension) (float64, bool) {
+func ratioOf(a *volume.Account, of parallel.Kind) (float64, bool) {
 	var theory, observed float64
 	for i := range a.Rows {
 		if x := &a.Rows[i]; x.Dimension == of && x.Theory.Logged > 0 {
@@ -118,7 +119,7 @@ func VolumeTable(list []*Recording) tables.Table {
 }
 
 func volumeCells(x *volume.Row) []string {
-	cells := []string{x.Dimension.String(), x.Op.String(), none, gb(x.Observed.Logged), none, none, none}
+	cells := []string{x.For(), x.Op.String(), none, gb(x.Observed.Logged), none, none, none}
 	if x.Theory.Logged > 0 {
 		cells[2], cells[4], cells[5], cells[6] = gb(x.Theory.Logged), three(x.Ratio), three(x.Count), three(x.Size)
 	}

@@ -50,7 +50,7 @@ func table(windows []*trace.Window) string {
 	return string(b)
 }
 
-func parquet(t testing.TB, windows []*trace.Window) string {
+func parquetOf(t testing.TB, windows []*trace.Window) string {
 	var b strings.Builder
 	w := archive.NewWriter(&b)
 	for _, win := range windows {
@@ -160,7 +160,7 @@ func TestContract(t *testing.T) {
 		w.Side = nil
 	}
 	for name, data := range map[string]string{"packets": packets(t, want), "packets.gz": compressed.Gzip(t, packets(t, want)),
-		"archive": parquet(t, want), "table": table(want), "table.zst": compressed.Zstd(t, table(want))} {
+		"archive": parquetOf(t, want), "table": table(want), "table.zst": compressed.Zstd(t, table(want))} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(folderOf(t, map[string]string{name: data}), name)
 			ingesttest.Reader(t, want, func() (ingest.WindowReader, error) { return openWindows([]string{path}, Options{}) })
@@ -180,9 +180,9 @@ func TestMix(t *testing.T) {
 		w.Side = nil
 	}
 	dir := folderOf(t, map[string]string{
-		"m.parquet":        parquet(t, b),
+		"m.parquet":        parquetOf(t, b),
 		"k.tsv":            table(e),
-		"a-archive-no-ext": parquet(t, c),
+		"a-archive-no-ext": parquetOf(t, c),
 		"z.jsonl.gz":       compressed.Gzip(t, packets(t, a[:2])),
 		"y/z/rank.jsonl":   packets(t, a[2:]),
 		"README.md":        "# My runs\n",
@@ -246,7 +246,7 @@ func TestMix(t *testing.T) {
 // beginning.
 func TestProgress(t *testing.T) {
 	windows := ingesttest.Windows(1, 40, ingesttest.Shape{Ranks: 8, Steps: 60, Stages: 6})
-	dir := folderOf(t, map[string]string{"a.jsonl": packets(t, windows[:20]), "b.jsonl.gz": compressed.Gzip(t, packets(t, windows[20:])), "c.parquet": parquet(t, some(2)), "d.txt": "x", "e.csv.gz": compressed.Gzip(t, table(some(3)))})
+	dir := folderOf(t, map[string]string{"a.jsonl": packets(t, windows[:20]), "b.jsonl.gz": compressed.Gzip(t, packets(t, windows[20:])), "c.parquet": parquetOf(t, some(2)), "d.txt": "x", "e.csv.gz": compressed.Gzip(t, table(some(3)))})
 	var size int64
 	for _, name := range []string{"a.jsonl", "b.jsonl.gz", "c.parquet", "e.csv.gz"} {
 		info, err := os.Stat(filepath.Join(dir, name))
@@ -283,7 +283,7 @@ func TestProgress(t *testing.T) {
 // TestLeftovers: no temporary file stays behind.
 func TestLeftovers(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
-	data := parquet(t, some(1))
+	data := parquetOf(t, some(1))
 	for _, in := range []string{data, data[:len(data)-1], data[:4]} {
 		r, err := Open([]string{"-"}, Options{Stdin: strings.NewReader(in)})
 		if err != nil {
@@ -345,7 +345,7 @@ func TestSharedFormats(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got, _ := identify(src, true, Everything); got != want {
+			if got, _ := identify(src, Everything); got != want {
 				t.Errorf("%s: %v, want %v", path, got, want)
 			}
 			src.Close()

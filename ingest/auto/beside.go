@@ -1,6 +1,7 @@
 package auto
 
 import (
+	"io"
 	"os"
 	"strings"
 
@@ -30,15 +31,21 @@ func exists(path string) bool {
 }
 
 // tableItems are the windows of a table, with what lies beside it if anything
-// does. It closes them where that cannot be opened.
-func (r *Reader) tableItems(windows ingest.WindowReader, table string) (itemReader, error) {
+// does; file, if any, is closed with them. It closes both where that cannot be opened.
+func (r *Reader) tableItems(windows ingest.WindowReader, file io.Closer, table string) (itemReader, error) {
+	a, isArchive := windows.(*archive.Reader)
+	if file != nil {
+		windows = withSource{windows, file}
+	}
 	path := packet.Beside(table)
 	if !exists(path) {
-		if err := r.noteLost(windows, path); err != nil {
-			windows.Close()
-			return nil, err
+		if isArchive && a.HasArrivals() {
+			if err := r.lost(path); err != nil {
+				windows.Close()
+				return nil, err
+			}
 		}
-		if a, ok := windows.(*archive.Reader); !ok || !a.Ascends() {
+		if !isArchive || !a.Ascends() {
 			windows = ingest.NewOnce(windows)
 		}
 		return windowItems{r: windows, path: table}, nil
@@ -51,13 +58,9 @@ func (r *Reader) tableItems(windows ingest.WindowReader, table string) (itemRead
 	return windowItems{r: ingest.NewOnce(packet.WithBeside(windows, src, path, r.o.Limits)), path: table}, nil
 }
 
-// noteLost notes as a problem that nothing is at path beside an archive which says
+// lost notes as a problem that nothing is at path beside an archive which says
 // that its windows have arrivals. Under FirstError that is an error.
-func (r *Reader) noteLost(windows ingest.WindowReader, path string) error {
-	a, ok := windows.(*archive.Reader)
-	if !ok || !a.HasArrivals() {
-		return nil
-	}
+func (r *Reader) lost(path string) error {
 	err := input.At(input.Pos{File: path}, input.Bad(input.ErrMissing,
 		"the arrivals of the archive are not there: move the two together, or convert the packets again"))
 	if r.o.Strict == FirstError {

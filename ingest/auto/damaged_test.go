@@ -11,7 +11,7 @@ import (
 // An archive of a folder whose footer is damaged is refused, and not passed over as
 // if it were something else.
 func TestDamagedArchiveInFolder(t *testing.T) {
-	good := parquet(t, some(1))
+	good := parquetOf(t, some(1))
 	for name, spoil := range map[string]func([]byte){
 		"footer":   func(b []byte) { b[len(b)-5] ^= 0x40 }, // its length
 		"metadata": func(b []byte) { b[bytes.LastIndex(b, []byte(archive.Format))+20] ^= 1 },

@@ -39,8 +39,8 @@ func TestRunsOfOneName(t *testing.T) {
 			"b/n0/x.jsonl": byRank("0"), "b/n1/x.jsonl": byRank("1") + byRank("2") + byRank("3")}, "a/job 3, b/job 3"},
 		{"three, two of them side by side", map[string]string{"p/a/x.jsonl": all, "p/b/x.jsonl": all, "q/a/x.jsonl": all}, "p/a/job 3, p/b/job 3, q/a/job 3"},
 		{"a folder for each host", map[string]string{"n0/x.jsonl": byRank("0") + byRank("1"), "n1/x.jsonl": byRank("2") + byRank("3")}, "job 3"},
-		{"archives", map[string]string{"a/x.parquet": parquet(t, w), "b/x.parquet": parquet(t, w)}, "b/job 3, job 3"},
-		{"packets and an archive of another folder", map[string]string{"a/x.jsonl": all, "b/x.parquet": parquet(t, w)}, "b/job 3, job 3"},
+		{"archives", map[string]string{"a/x.parquet": parquetOf(t, w), "b/x.parquet": parquetOf(t, w)}, "b/job 3, job 3"},
+		{"packets and an archive of another folder", map[string]string{"a/x.jsonl": all, "b/x.parquet": parquetOf(t, w)}, "b/job 3, job 3"},
 		{"tables in folders of one name", map[string]string{"a/job/x.csv": table(w), "b/job/x.csv": table(w)}, "b/job 3, job 3"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

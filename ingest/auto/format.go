@@ -95,7 +95,7 @@ var formats []row
 
 func init() { // its functions look at it
 	formats = []row{
-		{format: Archive, name: "window archive", listed: "stage times (CSV, Parquet)", sniff: magic("PAR1"), gives: windows, open: opener((*Reader).openArchive),
+		{format: Archive, name: "window archive", listed: "stage times (CSV, Parquet)", sniff: magic("PAR1"), gives: windows, open: opener((*Reader).openTable),
 			noun: "a window archive, which holds stage windows and not single operations"},
 		{format: SQLite, name: "Nsight Systems export", listed: "Nsight Systems exports (SQLite)", sniff: magic(nsight.Magic), gives: windows | operators | devices | calls,
 			open: (*Reader).addExport, record: eachFile(readExport)},
@@ -133,7 +133,7 @@ func init() { // its functions look at it
 			noun: "an operator trace, which holds single operations and not stage windows"},
 		{format: WideCSV, name: "wide CSV", listed: "stage times (CSV, Parquet)", sniff: withColumns(csv.Recognizes), gives: windows, open: opener((*Reader).openCSV),
 			noun: "a wide CSV, which holds stage windows and not single operations"},
-		{format: WideParquet, name: "wide Parquet", listed: "stage times (CSV, Parquet)", gives: windows, open: opener((*Reader).openWideParquet),
+		{format: WideParquet, name: "wide Parquet", listed: "stage times (CSV, Parquet)", gives: windows, open: opener((*Reader).openTable),
 			noun: "a wide table (Parquet), which holds stage windows and not single operations"},
 		{format: OperatorMeta, name: "meta file", sniff: looksLikeMeta},
 		{format: Text, name: "text", noun: "text"},

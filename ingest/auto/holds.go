@@ -30,7 +30,7 @@ func Holds(path string, lim ingest.Limits) Held {
 		return Held{}
 	}
 	defer src.Close()
-	f, _ := identify(src, false, ForVerdict)
+	f, _ := identify(src, ForVerdict)
 	gives := f.row().gives
 	h := Held{Windows: gives&windows != 0, More: gives&^windows != 0 || f == OperatorMeta, Readings: gives == readings}
 	if f == Packets {

@@ -144,7 +144,7 @@ func launches(o *operator.Trace) []operator.Launch {
 func TestHalves(t *testing.T) {
 	const operators = "dp_rank,stage,rank,step,optype,start_ts,duration,seq_id,lane,group,launched_by,kernel,collective,bytes\n" +
 		"0,0,0,1,a,0,5,0,3,-1,forward,\"void a<int, int>(int)\",,-1\n1,0,1,1,a,0,5,0,3,-1,forward,\"void a<int, int>(int)\",,-1\n"
-	dir := folderOf(t, map[string]string{"trace-a.csv": operators, "w.parquet": parquet(t, some(2))})
+	dir := folderOf(t, map[string]string{"trace-a.csv": operators, "w.parquet": parquetOf(t, some(2))})
 	for want, skipped := range map[Wanted]string{OperatorsFirst: "none", WindowsOnly: "trace-a.csv"} {
 		r, _, _, err := items(t, Options{Want: want, Strict: FirstError}, dir)
 		if err != nil || len(r.Problems()) > 0 {

@@ -66,33 +66,27 @@ func stem(path string) string {
 
 // openOperators opens an operator trace, CSV or Parquet, with its meta file.
 func (r *Reader) openOperators(in *Input, src *metered) (itemReader, error) {
-	meta := ""
-	if in.Path != ingest.Stdin {
-		meta = optrace.MetaBeside(in.Path)
+	if head, _ := src.Peek(sniffed); Sniff(head) == Archive { // which it is not, being an operator trace
+		src.Close()
+		c, err := openColumnar(in.Path)
+		if err != nil {
+			return nil, err
+		}
+		c.R = &meteredAt{r: c.R, meter: &r.meter, left: c.Size}
+		return r.items(in, c)
 	}
-	m, err := optrace.LoadMeta(meta)
+	m, err := metaOf(in.Path)
 	if err != nil {
 		src.Close()
 		return nil, err
 	}
-	if head, _ := src.Peek(sniffed); Sniff(head) == Archive { // which it is not, being an operator trace
-		src.Close()
-		return r.columns(in.Path, m)
-	}
 	return operatorFile(in.Path, src, func() (*operator.Trace, error) { return optrace.ReadCSV(src, src.Name(), m, r.o.Limits) }), nil
 }
 
-// columns opens an operator trace that is a Parquet file.
-func (r *Reader) columns(path string, m *optrace.Meta) (itemReader, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, ingest.Unreadable(path, err)
+// metaOf is the meta file beside an operator trace, nil where there is none.
+func metaOf(path string) (*optrace.Meta, error) {
+	if path == ingest.Stdin {
+		return nil, nil
 	}
-	info, err := f.Stat()
-	if err != nil {
-		f.Close()
-		return nil, ingest.Unreadable(path, err)
-	}
-	file := optrace.File{R: &meteredAt{r: f, meter: &r.meter, left: info.Size()}, Size: info.Size(), Name: path}
-	return operatorFile(path, f, func() (*operator.Trace, error) { return optrace.ReadParquet(file, m, r.o.Limits) }), nil
+	return optrace.LoadMeta(optrace.MetaBeside(path))
 }

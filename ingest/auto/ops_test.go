@@ -137,7 +137,7 @@ func TestFolderOfTraces(t *testing.T) {
 		"lonely.csv":    fixture(t, "trace-late-start.csv"),
 		"result-a.json": `{"S": 1.5}`, "map.png": "\x89PNG\r\n\x1a\n\x00\x00\x00\x0d", "settings.yaml": "colour: red\n",
 		"meta-lost.yaml": "dp_size: 2\npp_size: 3\n",
-		"rank0.jsonl":    packets(t, some(1)), "w.parquet": parquet(t, some(2)),
+		"rank0.jsonl":    packets(t, some(1)), "w.parquet": parquetOf(t, some(2)),
 		"broken.csv":     csv[:len(csv)/2] + "\n1,2,x\n",
 		"cut.parquet":    fixture(t, "trace-heavy-stage.parquet")[:4000],
 		"cut.csv.gz":     compressed.Gzip(t, csv)[:2000],
@@ -239,7 +239,7 @@ func TestWindowsOnly(t *testing.T) {
 // format.
 func TestOperatorsFirst(t *testing.T) {
 	csv := "step,rank,wall_ns,a,b\n0,0,3,1,2\n0,1,3,2,1\n"
-	dir := folderOf(t, map[string]string{"w.jsonl": packets(t, some(1)), "w.parquet": parquet(t, some(2)), "w.csv": csv,
+	dir := folderOf(t, map[string]string{"w.jsonl": packets(t, some(1)), "w.parquet": parquetOf(t, some(2)), "w.csv": csv,
 		"trace-a.csv": fixture(t, "trace-slow-worker.csv"), "meta-a.yaml": fixture(t, "meta-slow-worker.yaml")})
 	r, _, order, err := items(t, Options{Want: OperatorsFirst}, dir)
 	if err != nil || len(r.Problems()) > 0 || len(order) != 10 || !slices.Contains(order, "ops slow-worker") {

@@ -231,7 +231,7 @@ func TestPendingAmongOthers(t *testing.T) {
 			second += line
 		}
 	}
-	dir := folderOf(t, map[string]string{"a.jsonl": first + second, "b.parquet": parquet(t, some(2))})
+	dir := folderOf(t, map[string]string{"a.jsonl": first + second, "b.parquet": parquetOf(t, some(2))})
 	r, got, err := read(t, Options{Limits: ingest.Limits{Pending: 50_000}}, dir)
 	if err != nil {
 		t.Fatal(err)
@@ -292,7 +292,7 @@ func FuzzOpen(f *testing.F) {
 func TestCut(t *testing.T) {
 	windows := ingesttest.Windows(1, 2, ingesttest.Shape{Ranks: 2, Steps: 1, Stages: 2})
 	text := packets(t, windows)
-	for name, data := range map[string]string{"plain": text, "gzip": compressed.Gzip(t, text), "zstd": compressed.Zstd(t, text), "archive": parquet(t, windows), "table": table(windows)} {
+	for name, data := range map[string]string{"plain": text, "gzip": compressed.Gzip(t, text), "zstd": compressed.Zstd(t, text), "archive": parquetOf(t, windows), "table": table(windows)} {
 		t.Run(name, func(t *testing.T) {
 			ingesttest.Cut(t, []byte(data), func(data []byte) (ingest.WindowReader, error) {
 				return openWindows([]string{"-"}, Options{Stdin: bytes.NewReader(data)})

@@ -11,10 +11,7 @@ import (
 	"github.com/sfstat/sfstat/archive"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/csv"
-	"github.com/sfstat/sfstat/ingest/optrace"
-	"github.com/sfstat/sfstat/ingest/packet"
 	"github.com/sfstat/sfstat/trace/input"
-	"github.com/sfstat/sfstat/trace/operator"
 )
 
 // look opens a candidate and finds out what it is. The source is nil when the
@@ -31,10 +28,17 @@ func (r *Reader) look(c candidate, in *Input) (*metered, error) {
 	src, err := r.source(c.path)
 	if err == nil {
 		in.Bytes, in.Compression = src.Size(), src.Compression()
-		in.Format, err = identify(src, ours, r.o.Want)
+		in.Format, err = identify(src, r.o.Want)
+		if ours && in.Format == Text {
+			if in.Format = nearly(src); in.Format != Text {
+				err = nil
+			}
+		}
 		piped := in.Format == Archive && in.Bytes == ingest.UnknownSize // its columns are seen later
 		if err == nil && in.Format == Archive && !piped {
-			in.Format, err = r.columnar(c.path, ours)
+			if in.Format, err = r.columnarAt(c.path); ours && in.Format == Archive && r.o.Want != DeviceOnly {
+				err = nil // it comes again where the file is read
+			}
 		}
 		if in.Format == UTF16 { // one of ours is not passed over in a folder
 			head, _ := src.Peek(sniffed)
@@ -103,50 +107,8 @@ func notOurs(as Format, err error) error {
 	return nil
 }
 
-// columnar tells what a Parquet file is, by its columns. What is not ours for
-// sure must be a window archive then, and so must what is refused for being one.
-func (r *Reader) columnar(path string, ours bool) (Format, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return Archive, ingest.Unreadable(path, err)
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return Archive, ingest.Unreadable(path, err)
-	}
-	a, err := archive.NewReader(f, info.Size(), path, r.o.Limits)
-	if err == nil {
-		return Archive, a.Close()
-	}
-	if errors.Is(err, archive.ErrNotArchive) {
-		if as := operatorsIn(optrace.File{R: f, Size: info.Size(), Name: path}, r.o.Limits); as != Archive {
-			return as, nil
-		}
-		if csv.ResemblesParquet(csv.ParquetFile{R: f, Size: info.Size(), Name: path}, r.tables()) {
-			return WideParquet, nil
-		}
-	}
-	if ours && r.o.Want != DeviceOnly {
-		err = nil // it comes again where the file is read
-	}
-	return Archive, err
-}
-
 // tables is how wide tables are read.
 func (r *Reader) tables() csv.Options { return csv.Options{Limits: r.o.Limits, Unit: r.o.Unit} }
-
-// operatorsIn tells by its columns which operator trace a Parquet file is, if
-// it is one.
-func operatorsIn(in optrace.File, lim ingest.Limits) Format {
-	switch optrace.ResemblesParquet(in, lim) {
-	case optrace.OperatorTable:
-		return OperatorTrace
-	case optrace.LaunchedTable:
-		return LaunchedOperators
-	}
-	return Archive
-}
 
 func (r *Reader) source(path string) (*ingest.Source, error) {
 	if path == ingest.Stdin {
@@ -155,9 +117,8 @@ func (r *Reader) source(path string) (*ingest.Source, error) {
 	return ingest.Open(path, r.o.Limits)
 }
 
-// identify tells what src is; the error says why it cannot be read. What is not
-// ours for sure must begin as its format does.
-func identify(src *ingest.Source, ours bool, want Wanted) (Format, error) {
+// identify tells what src is by how it begins; the error says why it cannot be read.
+func identify(src *ingest.Source, want Wanted) (Format, error) {
 	head, err := src.Peek(sniffed)
 	if err != nil && err != io.EOF && (len(head) == 0 || !errors.Is(err, input.ErrTruncated)) {
 		return Unknown, err
@@ -167,14 +128,9 @@ func identify(src *ingest.Source, ours bool, want Wanted) (Format, error) {
 		head, _ = src.Peek(sniffedJSON)
 		f = Sniff(head)
 	}
-	text := bytes.TrimLeft(head, " \t\r\n")
 	switch {
-	// Packets that are broken at their beginning, or come after log lines:
-	// their reader says best what is wrong.
-	case f == JSON && text[0] == '{' && meant(src.Name()), f == Text && ours && hasAny(text, packetMark):
+	case f == JSON && bytes.TrimLeft(head, " \t\r\n")[0] == '{' && meant(src.Name()): // packets that are broken at their beginning
 		return Packets, nil
-	case f == Text && ours && withColumns(csv.Nearly)(beginning{text: text}): // the like
-		return WideCSV, nil
 	case f == Archive && src.Compression() != ingest.Plain:
 		return f, input.At(input.Pos{File: src.Name()}, input.Bad(input.ErrFormat,
 			"a Parquet file inside %s: unpack it first, Parquet is compressed by itself", src.Compression()))
@@ -184,6 +140,21 @@ func identify(src *ingest.Source, ours bool, want Wanted) (Format, error) {
 		return f, input.At(input.Pos{File: src.Name()}, f.refusal(want))
 	}
 	return f, nil
+}
+
+// nearly is the format of text that was meant to be packets, and comes after log
+// lines, or a table of windows without one of its columns: their readers say best
+// what is wrong. Text: neither.
+func nearly(src *ingest.Source) Format {
+	head, _ := src.Peek(sniffed)
+	text := bytes.TrimLeft(head, " \t\r\n")
+	switch {
+	case hasAny(text, packetMark):
+		return Packets
+	case withColumns(csv.Nearly)(beginning{text: text}):
+		return WideCSV
+	}
+	return Text
 }
 
 // unit is what is read in one go: all packets, or one file. It is opened when
@@ -315,43 +286,13 @@ func (w windowItems) Next() (Item, error) {
 
 func (w windowItems) Close() error { return w.r.Close() }
 
-// openArchive opens a window archive, or what of a stream must be read to its
-// end to know.
-func (r *Reader) openArchive(in *Input, src *metered) (itemReader, error) {
-	if in.Bytes == ingest.UnknownSize {
-		return r.spool(in, src)
-	}
-	if k := r.kept; k != nil && k.path == in.Path {
-		r.kept = nil
-		return r.tableItems(k.Reader, in.Path)
-	}
-	a, err := archive.Open(in.Path, r.o.Limits)
-	if err != nil {
-		return nil, err
-	}
-	return r.tableItems(a, in.Path)
-}
-
 func (r *Reader) openCSV(in *Input, src *metered) (itemReader, error) {
 	c, err := csv.NewReader(src, src.Name(), r.tables())
 	if err != nil {
 		src.Close()
 		return nil, err
 	}
-	return r.tableItems(withSource{c, src}, in.Path)
-}
-
-func (r *Reader) openWideParquet(in *Input, _ *metered) (itemReader, error) {
-	f, err := os.Open(in.Path)
-	if err != nil {
-		return nil, ingest.Unreadable(in.Path, err)
-	}
-	c, err := csv.NewParquetReader(csv.ParquetFile{R: f, Size: in.Bytes, Name: in.Path}, r.tables())
-	if err != nil {
-		f.Close()
-		return nil, err
-	}
-	return r.tableItems(withSource{c, f}, in.Path)
+	return r.tableItems(c, src, in.Path)
 }
 
 // withSource closes the source of a reader with it.
@@ -361,51 +302,3 @@ type withSource struct {
 }
 
 func (w withSource) Close() error { return errors.Join(w.WindowReader.Close(), w.src.Close()) }
-
-// spool copies a Parquet stream to a temporary file, since it is read from its
-// end, where it says what it is.
-func (r *Reader) spool(in *Input, src *metered) (_ itemReader, err error) {
-	defer src.Close()
-	f, err := os.CreateTemp("", "sfstat-*.parquet")
-	if err != nil {
-		return nil, err
-	}
-	t := temporary{f}
-	defer func() {
-		if err != nil {
-			t.Close()
-		}
-	}()
-	size, err := io.Copy(f, src)
-	if err != nil {
-		return nil, err
-	}
-	file := optrace.File{R: f, Size: size, Name: src.Name()}
-	if as := operatorsIn(file, r.o.Limits); as != Archive {
-		if in.Format = as; !in.Format.gives(r.o.Want) {
-			return nil, input.At(input.Pos{File: file.Name}, in.Format.refusal(r.o.Want))
-		}
-		return operatorFile(in.Path, t, func() (*operator.Trace, error) { return optrace.ReadParquet(file, nil, r.o.Limits) }), nil
-	}
-	var a ingest.WindowReader
-	a, err = archive.NewReader(f, size, src.Name(), r.o.Limits)
-	if table := (csv.ParquetFile{R: f, Size: size, Name: src.Name()}); errors.Is(err, archive.ErrNotArchive) && csv.ResemblesParquet(table, r.tables()) {
-		in.Format = WideParquet
-		a, err = csv.NewParquetReader(table, r.tables())
-	}
-	if err == nil && !Archive.gives(r.o.Want) {
-		err = input.At(input.Pos{File: file.Name}, Archive.refusal(r.o.Want))
-	}
-	if err != nil {
-		return nil, err
-	}
-	if err = r.noteLost(a, packet.Beside(in.Path)); err != nil {
-		return nil, err
-	}
-	return windowItems{r: ingest.NewOnce(withSource{a, t}), path: in.Path}, nil
-}
-
-// temporary is a file that goes when it is closed.
-type temporary struct{ f *os.File }
-
-func (t temporary) Close() error { return errors.Join(t.f.Close(), os.Remove(t.f.Name())) }

@@ -9,25 +9,18 @@ import (
 	"github.com/sfstat/sfstat/trace/input"
 )
 
-// ParquetFile is a Parquet file that is open already. Name stands in errors
-// and names the run where the table does not.
-type ParquetFile struct {
-	R    io.ReaderAt
-	Size int64
-	Name string
-}
-
 // ResemblesParquet reports whether a Parquet file has a row for each step of a
 // rank, by its columns. A file that is broken resembles nothing.
-func ResemblesParquet(in ParquetFile, o Options) bool {
-	f, err := in.open(o)
+func ResemblesParquet(in parquet.Input, o Options) bool {
+	f, err := openParquet(in, o)
 	return err == nil && Recognizes(columnNames(f))
 }
 
 // NewParquetReader is NewReader for a table in a Parquet file, as pandas'
-// to_parquet and DuckDB's COPY write it.
-func NewParquetReader(in ParquetFile, o Options) (*Reader, error) {
-	f, err := in.open(o)
+// to_parquet and DuckDB's COPY write it; its name stands in errors and names the
+// run where the table does not.
+func NewParquetReader(in parquet.Input, o Options) (*Reader, error) {
+	f, err := openParquet(in, o)
 	if err != nil {
 		return nil, err
 	}
@@ -41,9 +34,9 @@ func NewParquetReader(in ParquetFile, o Options) (*Reader, error) {
 
 const freeOfRatio = 64 << 20
 
-func (in ParquetFile) open(o Options) (*parquet.File, error) {
+func openParquet(in parquet.Input, o Options) (*parquet.File, error) {
 	lim := o.Limits.OrDefault()
-	return parquet.Open(parquet.Input{R: in.R, Size: in.Size, Name: in.Name}, parquet.Limits{Footer: min(lim.Line, 64<<20), Window: lim.Window})
+	return parquet.Open(in, parquet.Limits{Footer: min(lim.Line, 64<<20), Window: lim.Window})
 }
 
 func columnNames(f *parquet.File) []string {

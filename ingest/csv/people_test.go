@@ -11,6 +11,7 @@ import (
 
 	"github.com/sfstat/sfstat/ingest/csv"
 	"github.com/sfstat/sfstat/ingest/ingesttest"
+	own "github.com/sfstat/sfstat/internal/parquet"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -150,7 +151,7 @@ func TestParquet(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	in := csv.ParquetFile{R: bytes.NewReader(file.Bytes()), Size: int64(file.Len()), Name: "dir/table.csv"}
+	in := own.Input{R: bytes.NewReader(file.Bytes()), Size: int64(file.Len()), Name: "dir/table.csv"}
 	if !csv.ResemblesParquet(in, csv.Options{}) {
 		t.Error("not recognised")
 	}
@@ -185,7 +186,7 @@ func FuzzParquet(f *testing.F) {
 	}
 	f.Add(file.Bytes())
 	f.Fuzz(func(t *testing.T, b []byte) {
-		r, err := csv.NewParquetReader(csv.ParquetFile{R: bytes.NewReader(b), Size: int64(len(b)), Name: "x"}, csv.Options{})
+		r, err := csv.NewParquetReader(own.Input{R: bytes.NewReader(b), Size: int64(len(b)), Name: "x"}, csv.Options{})
 		if err != nil {
 			ingesttest.Placed(t, err, "x")
 			return

@@ -13,13 +13,12 @@ import (
 )
 
 // ReadParquet reads an operator trace out of a Parquet file. m may be nil.
-func ReadParquet(in File, m *Meta, lim ingest.Limits) (*operator.Trace, error) {
+func ReadParquet(in parquet.Input, m *Meta, lim ingest.Limits) (*operator.Trace, error) {
 	lim = lim.OrDefault()
 	// A row takes a byte and more in any real file; runs of equal rows may
 	// take less, which Ratio allows past the first million.
 	rows := min(maxRows(lim), 1<<20+in.Size*lim.Ratio/rowBytes)
-	f, err := parquet.Open(parquet.Input{R: in.R, Size: in.Size, Name: in.Name},
-		parquet.Limits{Footer: footerLimit(lim), Window: lim.Window})
+	f, err := parquet.Open(in, parquet.Limits{Footer: footerLimit(lim), Window: lim.Window})
 	if err == nil {
 		err = f.Check(rows)
 	}

@@ -1,7 +1,6 @@
 package optrace
 
 import (
-	"io"
 	"os"
 	"slices"
 
@@ -33,7 +32,7 @@ func OpenMeta(path, meta string, lim ingest.Limits) (*operator.Trace, error) {
 		if err != nil {
 			return nil, ingest.Unreadable(path, err)
 		}
-		return ReadParquet(File{f, info.Size(), path}, m, lim)
+		return ReadParquet(parquet.Input{R: f, Size: info.Size(), Name: path}, m, lim)
 	}
 	src, err := ingest.NewSource(f, path, lim)
 	if err != nil {
@@ -41,13 +40,6 @@ func OpenMeta(path, meta string, lim ingest.Limits) (*operator.Trace, error) {
 	}
 	defer src.Close()
 	return ReadCSV(src, path, m, lim)
-}
-
-// File is a Parquet file that is open already. Name stands in errors.
-type File struct {
-	R    io.ReaderAt
-	Size int64
-	Name string
 }
 
 // Resemblance is what the columns of a Parquet file say that it is.
@@ -62,9 +54,9 @@ const (
 // ResemblesParquet reports whether a Parquet file has the columns that set
 // operator traces apart from other tables, whether or not it has the rest. A
 // file that is broken resembles nothing.
-func ResemblesParquet(in File, lim ingest.Limits) Resemblance {
+func ResemblesParquet(in parquet.Input, lim ingest.Limits) Resemblance {
 	lim = lim.OrDefault()
-	f, err := parquet.Open(parquet.Input{R: in.R, Size: in.Size, Name: in.Name}, parquet.Limits{Footer: footerLimit(lim)})
+	f, err := parquet.Open(in, parquet.Limits{Footer: footerLimit(lim)})
 	if err != nil {
 		return OtherTable
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/sfstat/sfstat/ingest/internal/compressed"
 	"github.com/sfstat/sfstat/ingest/optrace"
 	"github.com/sfstat/sfstat/internal/largedata"
+	"github.com/sfstat/sfstat/internal/parquet"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/operator"
@@ -249,7 +250,7 @@ func parquetOf[T any](t *testing.T, rows ...T) *bytes.Reader {
 }
 
 func readParquet(r *bytes.Reader) (*operator.Trace, error) {
-	return optrace.ReadParquet(optrace.File{R: r, Size: r.Size(), Name: "t.parquet"}, nil, ingest.Limits{})
+	return optrace.ReadParquet(parquet.Input{R: r, Size: r.Size(), Name: "t.parquet"}, nil, ingest.Limits{})
 }
 
 func TestParquetSeconds(t *testing.T) {
@@ -414,7 +415,7 @@ func FuzzParquet(f *testing.F) {
 	f.Add(launched.Bytes())
 	f.Fuzz(func(t *testing.T, b []byte) {
 		r := bytes.NewReader(b)
-		o, err := optrace.ReadParquet(optrace.File{R: r, Size: r.Size(), Name: "fuzz"}, nil, ingest.Limits{Pending: 1 << 24})
+		o, err := optrace.ReadParquet(parquet.Input{R: r, Size: r.Size(), Name: "fuzz"}, nil, ingest.Limits{Pending: 1 << 24})
 		valid(t, o, err)
 	})
 }

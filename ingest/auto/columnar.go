@@ -1,0 +1,134 @@
+package auto
+
+import (
+	"errors"
+	"io"
+	"os"
+
+	"github.com/sfstat/sfstat/archive"
+	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/ingest/csv"
+	"github.com/sfstat/sfstat/ingest/optrace"
+	"github.com/sfstat/sfstat/internal/parquet"
+	"github.com/sfstat/sfstat/trace/input"
+	"github.com/sfstat/sfstat/trace/operator"
+)
+
+// columnar is a Parquet file that is open: an archive, a table of windows or an
+// operator trace, which its end tells.
+type columnar struct {
+	parquet.Input
+	file io.Closer
+}
+
+func openColumnar(path string) (columnar, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return columnar{}, ingest.Unreadable(path, err)
+	}
+	info, err := f.Stat()
+	if err != nil {
+		f.Close()
+		return columnar{}, ingest.Unreadable(path, err)
+	}
+	return columnar{parquet.Input{R: f, Size: info.Size(), Name: path}, f}, nil
+}
+
+// columnarAt tells what the Parquet file at path is.
+func (r *Reader) columnarAt(path string) (Format, error) {
+	c, err := openColumnar(path)
+	if err != nil {
+		return Archive, err
+	}
+	defer c.file.Close()
+	return r.formatOf(c.Input)
+}
+
+// formatOf tells by its columns what a Parquet file is. What is none of the others
+// is an archive, and the error says why it cannot be read as one.
+func (r *Reader) formatOf(in parquet.Input) (Format, error) {
+	a, err := archive.NewReader(in.R, in.Size, in.Name, r.o.Limits)
+	if err == nil {
+		return Archive, a.Close()
+	}
+	if !errors.Is(err, archive.ErrNotArchive) {
+		return Archive, err
+	}
+	switch optrace.ResemblesParquet(in, r.o.Limits) {
+	case optrace.OperatorTable:
+		return OperatorTrace, nil
+	case optrace.LaunchedTable:
+		return LaunchedOperators, nil
+	}
+	if csv.ResemblesParquet(in, r.tables()) {
+		return WideParquet, nil
+	}
+	return Archive, err
+}
+
+// openTable opens an archive or another table of windows, or what of a stream must be
+// read to its end to know.
+func (r *Reader) openTable(in *Input, src *metered) (itemReader, error) {
+	if in.Bytes == ingest.UnknownSize {
+		return r.spool(in, src)
+	}
+	if k := r.kept; k != nil && k.path == in.Path {
+		r.kept = nil
+		return r.tableItems(k.Reader, nil, in.Path)
+	}
+	c, err := openColumnar(in.Path)
+	if err != nil {
+		return nil, err
+	}
+	return r.items(in, c)
+}
+
+// spool copies a Parquet stream to a temporary file, since it is read from its end.
+func (r *Reader) spool(in *Input, src *metered) (itemReader, error) {
+	defer src.Close()
+	f, err := os.CreateTemp("", "sfstat-*.parquet")
+	if err != nil {
+		return nil, err
+	}
+	c := columnar{parquet.Input{R: f, Name: src.Name()}, temporary{f}}
+	if c.Size, err = io.Copy(f, src); err == nil {
+		in.Format, err = r.formatOf(c.Input)
+	}
+	if err == nil && !in.Format.gives(r.o.Want) {
+		err = input.At(input.Pos{File: c.Name}, in.Format.refusal(r.o.Want))
+	}
+	if err != nil {
+		c.file.Close()
+		return nil, err
+	}
+	return r.items(in, c)
+}
+
+// items are what a Parquet file of a known format holds. Where that cannot be read the
+// file is closed.
+func (r *Reader) items(in *Input, c columnar) (_ itemReader, err error) {
+	var windows ingest.WindowReader
+	switch in.Format {
+	case OperatorTrace, LaunchedOperators:
+		m, err := metaOf(in.Path)
+		if err != nil {
+			c.file.Close()
+			return nil, err
+		}
+		return operatorFile(in.Path, c.file, func() (*operator.Trace, error) { return optrace.ReadParquet(c.Input, m, r.o.Limits) }), nil
+	case WideParquet:
+		windows, err = csv.NewParquetReader(c.Input, r.tables())
+	default:
+		windows, err = archive.NewReader(c.R, c.Size, c.Name, r.o.Limits)
+	}
+	if err != nil {
+		c.file.Close()
+		return nil, err
+	}
+	return r.tableItems(windows, c.file, in.Path)
+}
+
+// temporary is a file that goes when it is closed.
+type temporary struct{ f *os.File }
+
+func (t temporary) Close() error { return errors.Join(t.f.Close(), os.Remove(t.f.Name())) }

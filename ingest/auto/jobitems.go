@@ -15,20 +15,28 @@ import (
 // jobItems are the windows and operator traces of jobs that profilers recorded,
 // and how much of each came from which file.
 type jobItems struct {
-	r     *Reader
-	items []Item
-	of    []map[string]int // operators of each item, by file
+	r      *Reader
+	inputs []*Input
+	load   func() error // reads the inputs and makes the items; nil: it did
+	items  []Item
+	of     []map[string]int // operators of each item, by file
 }
 
-// next hands out the next item and counts it for the inputs that it is made
+// Next hands out the next item and counts it for the inputs that it is made
 // of.
-func (q *jobItems) next(inputs []*Input) (Item, error) {
+func (q *jobItems) Next() (Item, error) {
+	if load := q.load; load != nil {
+		q.load = nil
+		if err := load(); err != nil {
+			return Item{}, err
+		}
+	}
 	if len(q.items) == 0 {
 		return Item{}, io.EOF
 	}
 	item, of := q.items[0], q.of[0]
 	q.items, q.of = q.items[1:], q.of[1:]
-	for _, in := range inputs {
+	for _, in := range q.inputs {
 		n, ok := of[in.Path]
 		switch {
 		case ok && (item.Window != nil || item.Profiled != nil):
@@ -39,6 +47,9 @@ func (q *jobItems) next(inputs []*Input) (Item, error) {
 	}
 	return item, nil
 }
+
+// Close implements itemReader: what was opened by its path is closed.
+func (q *jobItems) Close() error { return nil }
 
 // convert adds what is wanted of a job.
 func (q *jobItems) convert(j stages.Job, run string) error {

@@ -36,6 +36,7 @@ func (r *Reader) exports() {
 		p := folders[dir]
 		if p == nil {
 			p = &nsightRun{jobItems: jobItems{r: r}, name: filepath.Base(dir)}
+			p.load = p.readAll
 			folders[dir] = p
 			r.units = append(r.units, &unit{reader: p})
 		}
@@ -56,29 +57,18 @@ func (r *Reader) exports() {
 // nsightRun is the exports of one run as items.
 type nsightRun struct {
 	jobItems
-	inputs []*Input
-	name   string // of the run
-	read   bool
+	name string // of the run
 }
 
-func (p *nsightRun) Next() (Item, error) {
-	if !p.read {
-		p.read = true
-		if err := p.load(); err != nil {
-			return Item{}, err
-		}
-	}
-	return p.next(p.inputs)
-}
-
-// load reads the exports. Those that are refused are left out of p, unless
+// readAll reads the exports. Those that are refused are left out of p, unless
 // nothing is left or all must be good.
-func (p *nsightRun) load() error {
+func (p *nsightRun) readAll() error {
 	paths := make([]string, len(p.inputs))
 	for i, in := range p.inputs {
 		paths[i] = in.Path
 	}
-	ranks, problems := nsight.Read(paths, nsight.Options{Limits: p.r.o.Limits, Stages: p.r.o.Stages, Detail: p.r.o.Want.detail()}, func(string) { p.r.meter.say() })
+	p.r.meter.say() // nothing is known until all are read
+	ranks, problems := nsight.Read(paths, nsight.Options{Limits: p.r.o.Limits, Stages: p.r.o.Stages, Detail: p.r.o.Want.detail()})
 	refused := make(map[string]bool)
 	for _, bad := range problems {
 		if p.r.o.Strict == FirstError || len(paths) == 1 {
@@ -105,5 +95,3 @@ func (p *nsightRun) load() error {
 	}
 	return p.jobItems.convert(job, p.name)
 }
-
-func (p *nsightRun) Close() error { return nil }

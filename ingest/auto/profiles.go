@@ -3,15 +3,15 @@ package auto
 import (
 	"errors"
 	"path/filepath"
-	"runtime"
+	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/sfstat/sfstat/engine/stages"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/kineto"
+	"github.com/sfstat/sfstat/internal/parallel"
 	"github.com/sfstat/sfstat/trace/profile"
 )
 
@@ -20,71 +20,51 @@ import (
 // traces when all are.
 type profiles struct {
 	jobItems
-	files  []profiled
-	folder string // of all of them
-	read   bool
-}
-
-// profiled is one of them. Its source is kept open only when it cannot be
-// opened again.
-type profiled struct {
-	in  *Input
-	src *metered
+	folder string              // of all of them
+	piped  map[*Input]*metered // those that cannot be opened again
 }
 
 // addProfile puts a profiler trace to those of its folder.
 func (r *Reader) addProfile(in *Input, src *metered) {
-	file := profiled{in: in, src: src}
-	if in.Bytes != ingest.UnknownSize {
+	size, folder := r.meter.expect(in.Bytes), profileFolder(in)
+	i := slices.IndexFunc(r.units, func(u *unit) bool {
+		p, ok := u.reader.(*profiles)
+		return ok && p.folder == folder && in.Path != ingest.Stdin
+	})
+	if i < 0 {
+		p := &profiles{jobItems: jobItems{r: r}, folder: folder, piped: make(map[*Input]*metered)}
+		p.load = p.readAll
+		i, r.units = len(r.units), append(r.units, &unit{reader: p})
+	}
+	p := r.units[i].reader.(*profiles)
+	p.inputs = append(p.inputs, in)
+	r.units[i].size += size
+	if in.Bytes == ingest.UnknownSize {
+		p.piped[in] = src
+	} else {
 		src.Close()
-		file.src = nil
 	}
-	size := r.meter.expect(in.Bytes)
-	folder := profileFolder(in)
-	for _, u := range r.units {
-		if p, ok := u.reader.(*profiles); ok && p.folder == folder && in.Path != ingest.Stdin {
-			p.files = append(p.files, file)
-			u.size += size
-			return
-		}
-	}
-	r.units = append(r.units, &unit{reader: &profiles{jobItems: jobItems{r: r}, folder: folder, files: []profiled{file}}, size: size})
-}
-
-func (p *profiles) Next() (Item, error) {
-	if !p.read {
-		p.read = true
-		if err := p.load(); err != nil {
-			return Item{}, err
-		}
-	}
-	inputs := make([]*Input, len(p.files))
-	for i, f := range p.files {
-		inputs[i] = f.in
-	}
-	return p.next(inputs)
 }
 
 func (p *profiles) Close() error {
 	var errs []error
-	for _, f := range p.files {
-		if f.src != nil {
-			errs = append(errs, f.src.Close())
-		}
+	for _, src := range p.piped {
+		errs = append(errs, src.Close())
 	}
 	return errors.Join(errs...)
 }
 
-// load reads all files and makes the items. A file that is refused is a
+// readAll reads all files and makes the items. A file that is refused is a
 // problem; it is the error where it is the only one or nothing may be refused.
-func (p *profiles) load() error {
-	ranks, failed := p.readAll()
-	for i, err := range failed {
-		if err == nil {
+func (p *profiles) readAll() error {
+	var ranks []*profile.Rank
+	for i, file := range p.sideBySide() {
+		if file.err == nil {
+			ranks = append(ranks, file.rank)
 			continue
 		}
-		p.files[i].in.Skipped = ""
-		if err := p.refuse(p.files[i].in.Path, err); err != nil {
+		p.inputs[i].Skipped = ""
+		if err := p.refuse(p.inputs[i].Path, file.err); err != nil {
 			return err
 		}
 	}
@@ -116,7 +96,7 @@ func (p *profiles) runName(j stages.Job, jobs int) string {
 	for _, ext := range []string{".gz", ".zst", ".json", ".trace", ".pt"} {
 		name = strings.TrimSuffix(name, ext)
 	}
-	if len(p.files) == 1 || first == ingest.Stdin {
+	if len(p.inputs) == 1 || first == ingest.Stdin {
 		return name
 	}
 	folder := p.folder
@@ -129,63 +109,54 @@ func (p *profiles) runName(j stages.Job, jobs int) string {
 	return filepath.Base(folder)
 }
 
-// readAll reads the files, as many at a time as there are processors. What
-// could be read comes in the order of the files, and so do the errors.
-func (p *profiles) readAll() (ranks []*profile.Rank, failed []error) {
-	read := make([]*profile.Rank, len(p.files))
-	failed = make([]error, len(p.files))
+// readProfile is what became of a file.
+type readProfile struct {
+	rank *profile.Rank
+	err  error
+}
+
+// sideBySide reads the files, as many at a time as there are processors.
+func (p *profiles) sideBySide() []readProfile {
 	var consumed atomic.Int64
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(p.files)) {
-		wg.Go(func() {
-			for i := next.Add(1) - 1; i < int64(len(p.files)); i = next.Add(1) - 1 {
-				read[i], failed[i] = p.readOne(&p.files[i], &consumed)
-			}
+	read := make(chan []readProfile, 1)
+	go func() {
+		all, _ := parallel.Map(len(p.inputs), func(i int) (readProfile, error) {
+			rank, err := p.readOne(p.inputs[i], &consumed)
+			return readProfile{rank, err}, nil
 		})
-	}
-	done := make(chan struct{})
-	go func() { wg.Wait(); close(done) }()
+		read <- all
+	}()
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for seen := int64(0); ; {
+		var all []readProfile
 		select {
 		case <-tick.C:
-		case <-done:
+		case all = <-read:
 		}
 		now := consumed.Load()
 		p.r.meter.add(now - seen)
-		seen = now
-		select {
-		case <-done:
-		default:
-			continue
-		}
-		break
-	}
-	for _, r := range read {
-		if r != nil {
-			ranks = append(ranks, r)
+		if seen = now; all != nil {
+			return all
 		}
 	}
-	return ranks, failed
 }
 
 // readOne reads one file.
-func (p *profiles) readOne(f *profiled, consumed *atomic.Int64) (*profile.Rank, error) {
-	if f.in.Format == XPlane {
-		return p.readXPlane(f, consumed)
+func (p *profiles) readOne(in *Input, consumed *atomic.Int64) (*profile.Rank, error) {
+	if in.Format == XPlane {
+		return p.readXPlane(in, consumed)
 	}
 	var src *ingest.Source
-	if f.src != nil {
-		src = f.src.Source
+	if piped := p.piped[in]; piped != nil {
+		src = piped.Source
 	} else {
 		var err error
-		if src, err = ingest.Open(f.in.Path, p.r.o.Limits); err != nil {
+		if src, err = ingest.Open(in.Path, p.r.o.Limits); err != nil {
 			return nil, err
 		}
 		defer src.Close()
 	}
-	return kineto.Read(&metered{Source: src, add: func(n int64) { consumed.Add(n) }}, f.in.Path,
+	return kineto.Read(&metered{Source: src, add: func(n int64) { consumed.Add(n) }}, in.Path,
 		kineto.Options{Stages: p.r.o.Stages, Detail: p.r.o.Want.detail()})
 }

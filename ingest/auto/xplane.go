@@ -64,13 +64,13 @@ func WholeXPlane(path string) string {
 }
 
 // readXPlane reads one file, twice.
-func (p *profiles) readXPlane(f *profiled, consumed *atomic.Int64) (*profile.Rank, error) {
-	if f.src != nil {
-		return nil, input.At(input.Pos{File: f.in.Path}, input.Bad(input.ErrFormat, "an XPlane profile is read twice, which a pipe does not allow: give the file"))
+func (p *profiles) readXPlane(in *Input, consumed *atomic.Int64) (*profile.Rank, error) {
+	if p.piped[in] != nil {
+		return nil, input.At(input.Pos{File: in.Path}, input.Bad(input.ErrFormat, "an XPlane profile is read twice, which a pipe does not allow: give the file"))
 	}
 	first := true
 	rank, err := xplane.Read(func() (io.ReadCloser, error) {
-		src, err := ingest.Open(f.in.Path, p.r.o.Limits)
+		src, err := ingest.Open(in.Path, p.r.o.Limits)
 		if err != nil {
 			return nil, err
 		}
@@ -80,16 +80,16 @@ func (p *profiles) readXPlane(f *profiled, consumed *atomic.Int64) (*profile.Ran
 		}
 		first = false
 		return m, nil
-	}, f.in.Path, xplane.Options{Stages: p.r.o.Stages, Detail: p.r.o.Want.detail()})
+	}, in.Path, xplane.Options{Stages: p.r.o.Stages, Detail: p.r.o.Want.detail()})
 	if err != nil {
 		return nil, err
 	}
-	root, own := logFolder(f.in.Path)
+	root, own := logFolder(in.Path)
 	if m := numbered.FindStringSubmatch(filepath.Base(root)); m != nil && own && p.folder != root {
 		rank.ID, _ = strconv.Atoi(m[1])
 	}
 	if rank.Host == "" && own {
-		rank.Host = strings.TrimSuffix(filepath.Base(f.in.Path), ".xplane.pb")
+		rank.Host = strings.TrimSuffix(filepath.Base(in.Path), ".xplane.pb")
 	}
 	return rank, nil
 }

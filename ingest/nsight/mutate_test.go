@@ -34,7 +34,7 @@ func readBytes(t *testing.T, path string, data []byte) bool {
 	if err := os.WriteFile(path, data, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	ranks, problems := nsight.Read([]string{path}, nsight.Options{}, nil)
+	ranks, problems := nsight.Read([]string{path}, nsight.Options{})
 	if len(ranks) == 0 {
 		return false
 	}

@@ -75,7 +75,7 @@ func save(t *testing.T, dir, name string, e nsighttest.Export) string {
 // mustRead reads files that are all good.
 func mustRead(t *testing.T, paths ...string) []*profile.Rank {
 	t.Helper()
-	ranks, problems := nsight.Read(paths, nsight.Options{Detail: profiler.EachOperator}, nil)
+	ranks, problems := nsight.Read(paths, nsight.Options{Detail: profiler.EachOperator})
 	if len(problems) > 0 {
 		t.Fatal(problems[0].Err)
 	}
@@ -298,7 +298,7 @@ func TestLacking(t *testing.T) {
 	}
 	e := one(nil)
 	e.Without = []string{"NVTX_EVENTS"}
-	_, problems := nsight.Read([]string{save(t, t.TempDir(), "x.sqlite", e)}, nsight.Options{}, nil)
+	_, problems := nsight.Read([]string{save(t, t.TempDir(), "x.sqlite", e)}, nsight.Options{})
 	if len(problems) != 1 || !strings.Contains(problems[0].Err.Error(), "no process in it ran work on a GPU or marked steps") {
 		t.Errorf("%v", problems)
 	}

@@ -5,13 +5,12 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/sfstat/sfstat/internal/natural"
+	"github.com/sfstat/sfstat/internal/parallel"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/profile"
@@ -25,7 +24,7 @@ type Problem struct {
 
 // Read reads the exports of one run, several at a time, and numbers the ranks
 // in them. Files that are refused are listed; the ranks of the others are
-// returned, ascending. done, which may be nil, is called when a file was read.
+// returned, ascending.
 //
 // Ranks are numbered by the first of these that gives every rank a number of
 // its own: what an NVTX range or mark of the process says ("rank 3"), where all
@@ -33,25 +32,12 @@ type Problem struct {
 // the word rank, or, where they count from 0 without a gap, the last; the order
 // of hosts and, within a host, of GPUs, as launchers number them. A note
 // says which it was, for it is a guess but for the first.
-func Read(paths []string, o Options, done func(path string)) ([]*profile.Rank, []Problem) {
-	all := make([][]*process, len(paths))
+func Read(paths []string, o Options) ([]*profile.Rank, []Problem) {
 	errs := make([]error, len(paths))
-	var group sync.WaitGroup
-	var telling sync.Mutex
-	room := make(chan struct{}, max(1, runtime.GOMAXPROCS(0)))
-	for i, path := range paths {
-		room <- struct{}{}
-		group.Go(func() {
-			defer func() { <-room }()
-			all[i], errs[i] = read(path, o)
-			if done != nil {
-				telling.Lock()
-				defer telling.Unlock()
-				done(path)
-			}
-		})
-	}
-	group.Wait()
+	all, _ := parallel.Map(len(paths), func(i int) (ranks []*process, _ error) {
+		ranks, errs[i] = read(paths[i], o)
+		return ranks, nil
+	})
 	var problems []Problem
 	for i, err := range errs {
 		if err != nil {

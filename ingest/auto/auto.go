@@ -209,8 +209,7 @@ type Reader struct {
 	entries   map[string]string // runs of what ranks recorded of entering calls, by folder
 	nsight    []*Input          // exports of Nsight Systems
 	exported  map[string]string // runs of their windows, by folder
-	logs      []*Input          // debug logs of NCCL
-	inspected []*Input          // dumps of NCCL's Inspector
+	recorded  []*Input          // debug logs of NCCL and dumps of its Inspector
 	dumps     flightrecorder.Reader
 	kept      *kept // nil: none is
 	meter     meter

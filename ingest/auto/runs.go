@@ -217,14 +217,14 @@ func (n *runNames) in(folder string) (run string, ok bool) {
 	return run, ok
 }
 
-// nameless is the run of what lies in a folder and names none; alone says that
-// there is one job of its kind.
-func (n *runNames) nameless(folder string, alone bool) string {
+// nameless is the run of what lies in a folder and names none, one of so many jobs of
+// its kind.
+func (n *runNames) nameless(folder string, of int) string {
 	if run, ok := n.in(folder); ok {
 		return run
 	}
 	name, all := filepath.Base(folder), n.all()
-	if !slices.Contains(all, name) && alone && len(all) == 1 {
+	if !slices.Contains(all, name) && of == 1 && len(all) == 1 {
 		return all[0]
 	}
 	return name
@@ -300,7 +300,7 @@ func (r *Reader) jobsOfEntries() map[string]string {
 	out := make(map[string]string)
 	for _, j := range jobs {
 		for _, folder := range j.folders {
-			out[folder] = r.runs.nameless(j.folders[0], len(jobs) == 1)
+			out[folder] = r.runs.nameless(j.folders[0], len(jobs))
 		}
 	}
 	return out

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"hash/fnv"
 	"slices"
-	"strings"
 
 	"github.com/sfstat/sfstat/ingest/profiler"
 )
@@ -109,44 +108,12 @@ func (d *reader) host(e *event) {
 	}
 }
 
-// shape is what a call of the runtime launches.
-type shape uint8
-
-const (
-	unseen shape = iota
-	nothing
-	one
-	graph
-)
-
 // launch takes a call of the runtime or the driver, if it puts work on the
 // device.
 func (d *reader) launch(e *event) {
-	id := d.b.Name(e.name)
-	for int(id) >= len(d.shapes) {
-		d.shapes = append(d.shapes, unseen)
+	if shape := d.b.LaunchShape(d.b.Name(e.name)); shape != profiler.LaunchesNothing {
+		d.b.Launch(correlation(e.args), e.ts, shape)
 	}
-	if d.shapes[id] == unseen {
-		d.shapes[id] = shapeOf(string(e.name))
-	}
-	switch d.shapes[id] {
-	case one:
-		d.b.Launch(correlation(e.args), e.ts, profiler.LaunchesOne)
-	case graph:
-		d.b.Launch(correlation(e.args), e.ts, profiler.LaunchesGraph)
-	}
-}
-
-func shapeOf(name string) shape {
-	name = strings.ToLower(name)
-	switch {
-	case strings.Contains(name, "graphlaunch"):
-		return graph
-	case strings.Contains(name, "launch"), strings.Contains(name, "memcpy"), strings.Contains(name, "memset"),
-		strings.Contains(name, "enqueue"), strings.Contains(name, "submit"):
-		return one
-	}
-	return nothing
 }
 
 // work takes something that ran on the device.

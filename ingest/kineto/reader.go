@@ -64,8 +64,7 @@ type reader struct {
 	e    event
 	info info
 
-	shapes []shape // by name: is it a launch?
-	called []byte  // name of the function that was read last
+	called []byte // name of the function that was read last
 	words  words
 	groups groups
 	begun  map[int64][]begin

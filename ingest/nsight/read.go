@@ -43,10 +43,10 @@ type recording struct {
 	domains   map[domain]string
 	gpus      map[device]int64
 	processes map[export.ProcessID]*process
-	known     map[string]stagemap.Class // of texts of NVTX ranges
-	shapes    map[int64]callShape       // of API calls, by the string id of their names
-	skipped   int                       // rows whose times cannot be
-	open      int                       // steps and stages that had not ended
+	known     map[string]stagemap.Class      // of texts of NVTX ranges
+	shapes    map[int64]profiler.LaunchShape // of API calls, by the string id of their names
+	skipped   int                            // rows whose times cannot be
+	open      int                            // steps and stages that had not ended
 }
 
 type domain struct {
@@ -94,7 +94,7 @@ func (r *recording) begin() {
 	r.discard()
 	r.processes = make(map[export.ProcessID]*process)
 	r.known = make(map[string]stagemap.Class)
-	r.shapes = make(map[int64]callShape)
+	r.shapes = make(map[int64]profiler.LaunchShape)
 	r.skipped, r.open = 0, 0
 }
 
@@ -244,44 +244,20 @@ func (r *recording) timeline() error {
 	return errors.Join(r.file.Events(r.event), r.file.Timeline(export.Sorted, to))
 }
 
-// callShape is what an API call does to the GPU.
-type callShape uint8
-
-const (
-	launchesNothing callShape = iota
-	launchesOne
-	launchesGraph
-)
-
-// shapeOf tells by the name of a call, "cudaLaunchKernel_v7000".
-func shapeOf(name string) callShape {
-	switch {
-	case strings.Contains(name, "GraphLaunch"):
-		return launchesGraph
-	case name == "" || strings.Contains(name, "Launch") || strings.Contains(name, "Memcpy") || strings.Contains(name, "Memset"):
-		return launchesOne
-	}
-	return launchesNothing
-}
-
 func (r *recording) call(c *export.Call) error {
 	shape, ok := r.shapes[c.Name]
 	if !ok {
-		shape = shapeOf(r.names[c.Name])
+		if shape = profiler.LaunchShapeOf(r.names[c.Name]); r.names[c.Name] == "" {
+			shape = profiler.LaunchesOne
+		}
 		r.shapes[c.Name] = shape
 	}
-	if shape == launchesNothing || c.Correlation <= 0 {
+	if shape == profiler.LaunchesNothing || c.Correlation <= 0 {
 		return nil
 	}
-	at, _, ok := r.times(c.Start, c.Start)
-	if !ok {
-		return nil
+	if at, _, ok := r.times(c.Start, c.Start); ok {
+		r.process(c.Thread.Process()).b.Launch(c.Correlation, at, shape)
 	}
-	how := profiler.LaunchesOne
-	if shape == launchesGraph {
-		how = profiler.LaunchesGraph
-	}
-	r.process(c.Thread.Process()).b.Launch(c.Correlation, at, how)
 	return nil
 }
 

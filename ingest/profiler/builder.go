@@ -49,6 +49,7 @@ type meaning struct {
 	kind     Kind
 	call     bool // of a collective, on the host: "nccl:all_reduce"
 	dispatch bool // hands a collective over: "c10d::allreduce_"
+	launches LaunchShape
 }
 
 // Limits of what a builder holds, generous for real profiles: pieces are a few
@@ -92,7 +93,7 @@ func (b *Builder) Name(name []byte) NameID {
 	b.bytes += len(text)
 	clean := strings.ToValidUTF8(text, "�")
 	b.names = append(b.names, clean)
-	b.means = append(b.means, meaning{class: b.stages.Classify(clean), kind: KindOfKernel(clean), call: isCall(clean), dispatch: isDispatch(clean)})
+	b.means = append(b.means, meaning{class: b.stages.Classify(clean), kind: KindOfKernel(clean), call: isCall(clean), dispatch: isDispatch(clean), launches: LaunchShapeOf(clean)})
 	return id
 }
 

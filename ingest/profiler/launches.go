@@ -1,5 +1,7 @@
 package profiler
 
+import "strings"
+
 // launches are the launches whose work has not come yet, by correlation. Two
 // generations bound them: when the young one is full the old one is forgotten.
 type launches struct {
@@ -17,14 +19,33 @@ const maxLaunches = 1 << 17
 type LaunchShape uint8
 
 const (
-	LaunchesOne   LaunchShape = iota
-	LaunchesGraph             // of any number of pieces
+	LaunchesNothing LaunchShape = iota
+	LaunchesOne
+	LaunchesGraph // of any number of pieces
 )
+
+// LaunchShapeOf tells by its name what a call of a runtime or driver launches:
+// "cudaLaunchKernel_v7000".
+func LaunchShapeOf(name string) LaunchShape {
+	name = strings.ToLower(name)
+	if strings.Contains(name, "graphlaunch") {
+		return LaunchesGraph
+	}
+	for _, word := range [...]string{"launch", "memcpy", "memset", "enqueue", "submit"} {
+		if strings.Contains(name, word) {
+			return LaunchesOne
+		}
+	}
+	return LaunchesNothing
+}
+
+// LaunchShape is what a call with this name launches.
+func (b *Builder) LaunchShape(id NameID) LaunchShape { return b.means[id].launches }
 
 // Launch is a call of the host that puts work on the device. Correlations of
 // 0 and less are not known.
 func (b *Builder) Launch(correlation, at int64, shape LaunchShape) {
-	if correlation <= 0 {
+	if correlation <= 0 || shape == LaunchesNothing {
 		return
 	}
 	if b.works.launched(correlation, at) && shape == LaunchesOne {
@@ -46,23 +67,19 @@ func (l *launches) put(correlation int64, made launch) {
 // take is when work with this correlation was launched. A launch of one piece
 // is forgotten with it.
 func (l *launches) take(correlation int64) (at int64, ok bool) {
-	for _, m := range [...]map[int64]launch{l.young, l.old} {
-		if made, ok := m[correlation]; ok && correlation > 0 {
-			if !made.many {
-				delete(m, correlation)
-			}
-			return made.at, true
-		}
+	made, from := l.find(correlation)
+	if from != nil && !made.many {
+		delete(from, correlation)
 	}
-	return 0, false
+	return made.at, from != nil
 }
 
-// find is take, without forgetting.
-func (l *launches) find(correlation int64) (at int64, ok bool) {
+// find is a launch and where it is kept, nil: it is not known.
+func (l *launches) find(correlation int64) (launch, map[int64]launch) {
 	for _, m := range [...]map[int64]launch{l.young, l.old} {
 		if made, ok := m[correlation]; ok && correlation > 0 {
-			return made.at, true
+			return made, m
 		}
 	}
-	return 0, false
+	return launch{}, nil
 }

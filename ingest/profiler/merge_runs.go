@@ -20,10 +20,10 @@ func (l *works) inOrder(from *launches, do func(w *work)) error {
 			return err
 		}
 		if w.unresolved {
-			at, ok := from.find(w.launch)
+			made, known := from.find(w.launch)
 			switch {
-			case ok:
-				w.launch = at
+			case known != nil:
+				w.launch = made.at
 			case seen[w.lane]:
 				w.launch = min(w.start, max(latest[w.lane], w.start-longestQueue))
 			default:

@@ -46,13 +46,14 @@ func Decode(name string, text []byte, v any) error {
 	if err := yaml.Unmarshal(text, &root); err != nil {
 		return placed(pos, nil, err)
 	}
-	if n := fraction(&root, reflect.TypeOf(v)); n != nil {
-		pos.Line = int64(n.Line)
-		return input.At(pos, input.Bad(input.ErrType, "%q is a number, expected a whole number", n.Value))
+	whole := item{value: &root, into: reflect.TypeOf(v)}
+	if bad := whole.first(item.isFraction); bad != nil {
+		pos.Line = int64(bad.value.Line)
+		return input.At(pos, input.Bad(input.ErrType, "%q is a number, expected a whole number", bad.value.Value))
 	}
-	if key := zero(&root, reflect.TypeOf(v)); key != nil {
-		pos.Line = int64(key.Line)
-		return input.At(pos, input.Bad(input.ErrFormat, "%s is 0, which says nothing: leave it out for what is usual, or give another number", key.Value))
+	if bad := whole.first(item.isUnset); bad != nil {
+		pos.Line = int64(bad.key.Line)
+		return input.At(pos, input.Bad(input.ErrFormat, "%s is 0, which says nothing: leave it out for what is usual, or give another number", bad.key.Value))
 	}
 	return nil
 }

@@ -41,20 +41,15 @@ type cohort struct {
 
 // form is what else windows may share.
 type form struct {
-	Run          int    `json:"run"`
-	Cohort       int    `json:"cohort"`
-	Steps        int    `json:"steps"`
-	Accumulation int    `json:"accumulation,omitempty"`
-	DataWait     string `json:"data_wait,omitempty"`
-	NoWall       bool   `json:"no_wall,omitempty"`
-	Channels     []int  `json:"channels,omitempty"`
-	GatherFailed []int  `json:"gather_failed,omitempty"`
-	Notes        []note `json:"notes,omitempty"`
-}
-
-type note struct {
-	Kind string `json:"kind"`
-	Text string `json:"text"`
+	Run          int          `json:"run"`
+	Cohort       int          `json:"cohort"`
+	Steps        int          `json:"steps"`
+	Accumulation int          `json:"accumulation,omitempty"`
+	DataWait     string       `json:"data_wait,omitempty"`
+	NoWall       bool         `json:"no_wall,omitempty"`
+	Channels     []int        `json:"channels,omitempty"`
+	GatherFailed []int        `json:"gather_failed,omitempty"`
+	Notes        []input.Note `json:"notes,omitempty"`
 }
 
 // position is a window: its form, number and first step.
@@ -224,12 +219,9 @@ func (c cohort) ranks() ([]trace.Rank, error) {
 
 // newForm is the form of a window, but for the positions in the lists.
 func newForm(w *trace.Window) form {
-	f := form{Steps: w.Steps(), Accumulation: w.Accumulation, NoWall: w.Wall == nil, GatherFailed: w.GatherFailed}
+	f := form{Steps: w.Steps(), Accumulation: w.Accumulation, NoWall: w.Wall == nil, GatherFailed: w.GatherFailed, Notes: slices.Clone(w.Notes)}
 	if w.DataWait != trace.DataWaitConsuming {
 		f.DataWait = w.DataWait.String()
-	}
-	for _, n := range w.Notes {
-		f.Notes = append(f.Notes, note{n.Kind.String(), n.Text})
 	}
 	return f
 }

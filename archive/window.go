@@ -24,9 +24,7 @@ func (a *Reader) window() (*trace.Window, error) {
 	if w.DataWait, err = trace.ParseDataWait(f.DataWait); err != nil {
 		return nil, err
 	}
-	for _, n := range f.Notes {
-		w.Notes = append(w.Notes, input.Note{Kind: input.ParseNoteKind(n.Kind), Text: n.Text})
-	}
+	w.Notes = append(w.Notes, f.Notes...)
 	rows := f.Steps * len(w.Ranks) // counted by countRows
 	if per := int64(len(a.meta.Stages)) + 1; int64(rows) > a.lim.Pending/8/per {
 		return nil, input.Bad(input.ErrTooLarge, "window %d of run %q has %d steps × %d ranks × %d stages, over the limit of %d bytes",

@@ -334,7 +334,8 @@ func TestRanks(t *testing.T) {
 
 func TestNamesOfEnums(t *testing.T) {
 	for k := input.NoteUnknown; k <= input.NoteTopologyChanged; k++ {
-		if input.ParseNoteKind(k.String()) != k {
+		var got input.NoteKind
+		if text, _ := k.MarshalText(); got.UnmarshalText(text) != nil || got != k {
 			t.Errorf("note kind %d does not survive %q", k, k)
 		}
 	}

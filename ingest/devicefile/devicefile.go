@@ -27,15 +27,10 @@ import (
 const Schema = "sfstat.device/1"
 
 type head struct {
-	Schema string `json:"schema"`
-	Run    string `json:"run"`
-	Ranks  int    `json:"ranks"`
-	Notes  []note `json:"notes,omitempty"`
-}
-
-type note struct {
-	Kind string `json:"kind"`
-	Text string `json:"text"`
+	Schema string       `json:"schema"`
+	Run    string       `json:"run"`
+	Ranks  int          `json:"ranks"`
+	Notes  []input.Note `json:"notes,omitempty"`
 }
 
 // numbers are those of a step, in the order of the package's doc. Not an array:
@@ -55,11 +50,7 @@ type line struct {
 // Write writes the device times of a run.
 func Write(w io.Writer, d *devicetime.Run) error {
 	out := json.NewEncoder(w)
-	h := head{Schema: Schema, Run: d.Run, Ranks: len(d.Ranks)}
-	for _, n := range d.Notes {
-		h.Notes = append(h.Notes, note{n.Kind.String(), n.Text})
-	}
-	if err := out.Encode(h); err != nil {
+	if err := out.Encode(head{Schema, d.Run, len(d.Ranks), d.Notes}); err != nil {
 		return err
 	}
 	for i := range d.Ranks {
@@ -92,10 +83,7 @@ func Read(r io.Reader, name string, lim ingest.Limits) (*devicetime.Run, error) 
 	if h.Schema != Schema {
 		return nil, input.At(in.Pos(), input.Bad(input.ErrFormat, "schema %.80q, expected %q", h.Schema, Schema))
 	}
-	d := &devicetime.Run{Run: h.Run}
-	for _, n := range h.Notes {
-		d.Notes = append(d.Notes, input.Note{Kind: input.ParseNoteKind(n.Kind), Text: n.Text})
-	}
+	d := &devicetime.Run{Run: h.Run, Notes: h.Notes}
 	for {
 		var l line
 		err := next(in, &l)

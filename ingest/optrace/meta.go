@@ -34,8 +34,8 @@ type Meta struct {
 	// coarser than their unit: they were converted from something else.
 	Resolution int64 `yaml:"resolution_ns,omitempty"`
 	// Of the trace of a profiler: its ranks, and what is incomplete.
-	Ranks []metaRank `yaml:"ranks,omitempty"`
-	Notes []metaNote `yaml:"notes,omitempty"`
+	Ranks []metaRank   `yaml:"ranks,omitempty"`
+	Notes []input.Note `yaml:"notes,omitempty"`
 
 	file string
 }

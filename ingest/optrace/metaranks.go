@@ -17,12 +17,6 @@ type metaRank struct {
 	Role  string `yaml:"role,omitempty"` // "dp=0,tp=1", where more is declared than the columns tell
 }
 
-// metaNote is what is incomplete about a profiler's trace.
-type metaNote struct {
-	Kind string `yaml:"kind"`
-	Text string `yaml:"text"`
-}
-
 // metaOf is the meta file that tells of t what its columns do not.
 func metaOf(t *operator.Trace) *Meta {
 	l := t.Layout
@@ -40,9 +34,7 @@ func metaOf(t *operator.Trace) *Meta {
 		}
 		m.Ranks = append(m.Ranks, told)
 	}
-	for _, n := range t.Notes {
-		m.Notes = append(m.Notes, metaNote{n.Kind.String(), n.Text})
-	}
+	m.Notes = t.Notes
 	return m
 }
 
@@ -96,7 +88,5 @@ func (m *Meta) restore(o *operator.Trace) {
 			o.Declared[i], _ = parseRole(t.Role) // which was checked
 		}
 	}
-	for _, n := range m.Notes {
-		o.Notes = append(o.Notes, input.Note{Kind: input.ParseNoteKind(n.Kind), Text: n.Text})
-	}
+	o.Notes = append(o.Notes, m.Notes...)
 }

@@ -38,7 +38,7 @@ type windowJSON struct {
 		Ready bool
 	}
 	GatherFailed []int `json:"gather_failed"`
-	Notes        []struct{ Kind, Text string }
+	Notes        []input.Note
 }
 
 func (j windowJSON) window(t *testing.T) *trace.Window {
@@ -72,9 +72,7 @@ func (j windowJSON) window(t *testing.T) *trace.Window {
 	if len(j.GatherFailed) > 0 {
 		w.GatherFailed = j.GatherFailed
 	}
-	for _, n := range j.Notes {
-		w.Notes = append(w.Notes, input.Note{Kind: input.ParseNoteKind(n.Kind), Text: n.Text})
-	}
+	w.Notes = append(w.Notes, j.Notes...)
 	return w
 }
 

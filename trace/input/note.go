@@ -35,14 +35,18 @@ var noteNames = [...]string{"unknown", "missing_ranks", "gather_failed", "stages
 
 func (k NoteKind) String() string { return enum.Name(noteNames[:], k) }
 
-// ParseNoteKind is the inverse of String; an unknown name gives NoteUnknown.
-func ParseNoteKind(s string) NoteKind {
-	return NoteKind(max(0, slices.Index(noteNames[:], s)))
+// MarshalText writes the name of the kind, as files have it.
+func (k NoteKind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
+// UnmarshalText is the inverse of String; an unknown name gives NoteUnknown.
+func (k *NoteKind) UnmarshalText(text []byte) error {
+	*k = NoteKind(max(0, slices.Index(noteNames[:], string(text))))
+	return nil
 }
 
 // Note is one incompleteness of a window: what, and a sentence that says it
 // with the ranks and steps that it concerns.
 type Note struct {
-	Kind NoteKind
-	Text string
+	Kind NoteKind `json:"kind" yaml:"kind"`
+	Text string   `json:"text" yaml:"text"`
 }

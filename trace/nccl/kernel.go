@@ -44,7 +44,7 @@ func (k *KernelName) parts(words []string) {
 		if a := ParseAlgo(w); a != UnknownAlgo {
 			k.Algo = a
 		}
-		if d := kernelType(w); d != UnknownType {
+		if d, known := kernelTypes[w]; known {
 			k.Datatype = d
 		}
 	}
@@ -75,38 +75,16 @@ func (k KernelName) oldest(name string) (KernelName, bool) {
 		return KernelName{}, false
 	}
 	if i := strings.IndexByte(tail, '_'); i >= 0 && k.Op.Reduces() {
-		k.Datatype = kernelType(tail[i+1:])
+		if d, known := kernelTypes[tail[i+1:]]; known {
+			k.Datatype = d
+		}
 	}
 	return k, true
 }
 
-// kernelType reads the element type in a name of any age.
-func kernelType(word string) Datatype {
-	switch word {
-	case "i8", "int8":
-		return Int8
-	case "u8", "uint8":
-		return Uint8
-	case "i32", "int32":
-		return Int32
-	case "u32", "uint32":
-		return Uint32
-	case "i64", "int64":
-		return Int64
-	case "u64", "uint64":
-		return Uint64
-	case "f16", "half":
-		return Float16
-	case "f32", "float":
-		return Float32
-	case "f64", "double":
-		return Float64
-	case "bf16", "bfloat16":
-		return Bfloat16
-	case "f8e4m3":
-		return Float8E4M3
-	case "f8e5m2":
-		return Float8E5M2
-	}
-	return UnknownType
+// kernelTypes are the element types in names of any age.
+var kernelTypes = map[string]Datatype{
+	"i8": Int8, "int8": Int8, "u8": Uint8, "uint8": Uint8, "i32": Int32, "int32": Int32, "u32": Uint32, "uint32": Uint32,
+	"i64": Int64, "int64": Int64, "u64": Uint64, "uint64": Uint64, "f16": Float16, "half": Float16, "f32": Float32, "float": Float32,
+	"f64": Float64, "double": Float64, "bf16": Bfloat16, "bfloat16": Bfloat16, "f8e4m3": Float8E4M3, "f8e5m2": Float8E5M2,
 }

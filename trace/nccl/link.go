@@ -25,16 +25,11 @@ const (
 
 var linkNames = [numLinks]string{"?", "LOC", "NVL", "NVB", "C2C", "PIX", "PXB", "P2C", "PXN", "PHB", "SYS", "NET", "DIS", "PCI", "XGMI"}
 
-func (l Link) String() string { return linkNames[min(l, numLinks)%numLinks] }
+func (l Link) String() string { return nameOf(linkNames[:], l) }
 
 // ParseLink reads the name as topology lines write it, UnknownLink for any other.
 func ParseLink[T ~string | ~[]byte](name T) Link {
-	for l := LOC; l < numLinks; l++ {
-		if string(name) == linkNames[l] {
-			return l
-		}
-	}
-	return UnknownLink
+	return named[Link](linkNames[:], name)
 }
 
 // DeviceKind is what a device of a machine is, in NCCL's topology.
@@ -53,14 +48,9 @@ const (
 
 var deviceNames = [numDevices]string{"?", "GPU", "CPU", "PCI", "NVS", "NIC", "NET"}
 
-func (k DeviceKind) String() string { return deviceNames[min(k, numDevices)%numDevices] }
+func (k DeviceKind) String() string { return nameOf(deviceNames[:], k) }
 
 // ParseDevice reads the name as topology lines write it, UnknownDevice for any other.
 func ParseDevice[T ~string | ~[]byte](name T) DeviceKind {
-	for k := GPU; k < numDevices; k++ {
-		if string(name) == deviceNames[k] {
-			return k
-		}
-	}
-	return UnknownDevice
+	return named[DeviceKind](deviceNames[:], name)
 }

@@ -39,12 +39,25 @@ func (o Op) String() string {
 // ParseOp reads the name as the log and kernels write it, UnknownOp for any
 // other.
 func ParseOp[T ~string | ~[]byte](name T) Op {
-	for o := AllGather; o < numOps; o++ {
-		if string(name) == opNames[o] {
-			return o
+	return named[Op](opNames[:], name)
+}
+
+// named is the value of a name, 0 where it has none.
+func named[E ~uint8, T ~string | ~[]byte](names []string, name T) E {
+	for i := 1; i < len(names); i++ {
+		if string(name) == names[i] {
+			return E(i)
 		}
 	}
-	return UnknownOp
+	return 0
+}
+
+// nameOf is the name of a value, that of 0 where it has none.
+func nameOf[E ~uint8](names []string, value E) string {
+	if int(value) < len(names) {
+		return names[value]
+	}
+	return names[0]
 }
 
 // PointToPoint says whether the operation runs in a SendRecv kernel: sends,
@@ -154,24 +167,14 @@ const (
 
 var algoNames = [numAlgos]string{"unknown", "TREE", "RING", "COLLNET_DIRECT", "COLLNET_CHAIN", "NVLS", "NVLS_TREE", "PAT"}
 
-func (a Algo) String() string {
-	if a < numAlgos {
-		return algoNames[a]
-	}
-	return algoNames[0]
-}
+func (a Algo) String() string { return nameOf(algoNames[:], a) }
 
 // ParseAlgo reads the name as tuning lines and kernels write it.
 func ParseAlgo[T ~string | ~[]byte](name T) Algo {
-	for a := Tree; a < numAlgos; a++ {
-		if string(name) == algoNames[a] {
-			return a
-		}
-	}
 	if string(name) == "COLLNET" {
 		return CollNetDirect
 	}
-	return UnknownAlgo
+	return named[Algo](algoNames[:], name)
 }
 
 // AlgoNumber is the algorithm that tuning lines up to NCCL 2.23 give by number.
@@ -195,21 +198,11 @@ const (
 
 var protocolNames = [numProtocols]string{"unknown", "LL", "LL128", "SIMPLE"}
 
-func (p Protocol) String() string {
-	if p < numProtocols {
-		return protocolNames[p]
-	}
-	return protocolNames[0]
-}
+func (p Protocol) String() string { return nameOf(protocolNames[:], p) }
 
 // ParseProtocol reads the name as tuning lines write it.
 func ParseProtocol[T ~string | ~[]byte](name T) Protocol {
-	for p := LL; p < numProtocols; p++ {
-		if string(name) == protocolNames[p] {
-			return p
-		}
-	}
-	return UnknownProtocol
+	return named[Protocol](protocolNames[:], name)
 }
 
 // ProtocolNumber is the protocol that tuning lines up to NCCL 2.23 give by

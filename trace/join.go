@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"cmp"
 	"fmt"
 	"github.com/sfstat/sfstat/trace/input"
 	"math"
@@ -26,12 +27,7 @@ func Join(parts []*Part) ([]*Window, error) {
 		return nil, nil
 	}
 	sorted := slices.Clone(parts)
-	slices.SortStableFunc(sorted, func(a, b *Part) int {
-		if a.Rank.ID != b.Rank.ID {
-			return a.Rank.ID - b.Rank.ID
-		}
-		return int(min(1, max(-1, a.FirstStep-b.FirstStep)))
-	})
+	slices.SortStableFunc(sorted, (*Part).compare)
 	for i := 1; i < len(sorted); i++ {
 		a, b := sorted[i-1], sorted[i]
 		if a.Rank.ID == b.Rank.ID && b.FirstStep < a.FirstStep+int64(a.Steps()) {
@@ -193,13 +189,13 @@ func merged(a, b []*Part) []*Part {
 			out = append(out, p)
 		}
 	}
-	slices.SortStableFunc(out, func(p, q *Part) int {
-		if p.Rank.ID != q.Rank.ID {
-			return p.Rank.ID - q.Rank.ID
-		}
-		return int(min(1, max(-1, p.FirstStep-q.FirstStep)))
-	})
+	slices.SortStableFunc(out, (*Part).compare)
 	return out
+}
+
+// compare orders parts by rank and step.
+func (p *Part) compare(q *Part) int {
+	return cmp.Or(cmp.Compare(p.Rank.ID, q.Rank.ID), cmp.Compare(p.FirstStep, q.FirstStep))
 }
 
 func joinSpan(at span) (*Window, error) {
@@ -294,18 +290,8 @@ func (w *Window) placeArrivals(p *Part, r int) {
 }
 
 func sortSide(side []SideChannel) {
-	slices.SortFunc(side, func(a, b SideChannel) int {
-		if a.Name < b.Name {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(side, func(a, b SideChannel) int { return cmp.Compare(a.Name, b.Name) })
 	for _, c := range side {
-		slices.SortStableFunc(c.Samples, func(a, b Sample) int {
-			if a.Step != b.Step {
-				return int(min(1, max(-1, a.Step-b.Step)))
-			}
-			return a.Rank - b.Rank
-		})
+		slices.SortStableFunc(c.Samples, func(a, b Sample) int { return cmp.Or(cmp.Compare(a.Step, b.Step), cmp.Compare(a.Rank, b.Rank)) })
 	}
 }

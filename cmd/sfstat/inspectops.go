@@ -8,6 +8,7 @@ import (
 
 	"github.com/sfstat/sfstat/cmd/sfstat/internal/inventory"
 	"github.com/sfstat/sfstat/report"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 // opsFacts is an operator trace for a person.
@@ -46,7 +47,7 @@ func opsFacts(o *inventory.Trace) report.Table {
 	return t
 }
 
-func layoutWords(l inventory.Layout) string {
+func layoutWords(l operator.Layout) string {
 	if l.TP == 0 { // ranks are missing
 		return fmt.Sprintf("dp %d × pp %d, of a job of %s", l.DP, l.PP, counted(l.World, "rank"))
 	}

@@ -50,7 +50,7 @@ type tensorsOf struct {
 const mostFrames = 256
 
 // comm is the whole dump.
-func (d *decoder) comm(root value, truncated bool, pattern *regexp.Regexp) (*comms.Record, error) {
+func (d *decoder) comm(root value, pattern *regexp.Regexp) (*comms.Record, error) {
 	if root.kind != dict {
 		return nil, d.bad(input.ErrFormat, 0, "no dict at the top, as a Flight Recorder dump has: it may have broken off, or be another pickle")
 	}
@@ -76,9 +76,6 @@ func (d *decoder) comm(root value, truncated bool, pattern *regexp.Regexp) (*com
 	if err := d.exhausted(); err != nil {
 		return nil, err
 	}
-	if truncated {
-		d.note(input.NoteTruncated, fmt.Sprintf("the dump breaks off after %d entries", len(d.out.Calls)))
-	}
 	return d.out, nil
 }
 
@@ -91,7 +88,7 @@ func (d *decoder) entries() {
 	skipped := 0
 	var e record
 	first := int64(-1)
-	for items, next := d.chunk(d.head[fEntries]); items != nil; items, next = d.next(next) {
+	for items := range d.parts(d.head[fEntries]) {
 		d.out.Calls = slices.Grow(d.out.Calls, min(len(items), d.unread()))
 		for _, v := range items {
 			if v.kind != dict || d.containers[v.x].taken {
@@ -200,24 +197,18 @@ func (d *decoder) tensors(e *record) tensorsOf {
 	d.key = d.key[:0]
 	for _, f := range [...]field{fInSizes, fOutSizes} {
 		d.key = binary.AppendUvarint(d.key, uint64(d.length(e[f])))
-		for tensors, next := d.chunk(e[f]); tensors != nil; tensors, next = d.next(next) {
-			for _, t := range tensors {
-				d.key = binary.AppendUvarint(d.key, uint64(d.length(t)))
-				for dims, more := d.chunk(t); dims != nil; dims, more = d.next(more) {
-					for _, n := range dims {
-						d.key = binary.AppendVarint(d.key, numberOr(n, -1))
-					}
-				}
+		for t := range d.each(e[f]) {
+			d.key = binary.AppendUvarint(d.key, uint64(d.length(t)))
+			for n := range d.each(t) {
+				d.key = binary.AppendVarint(d.key, numberOr(n, -1))
 			}
 		}
 	}
 	for _, f := range [...]field{fInTypes, fOutTypes} {
 		d.key = binary.AppendUvarint(d.key, uint64(d.length(e[f])))
-		for types, next := d.chunk(e[f]); types != nil; types, next = d.next(next) {
-			for _, t := range types {
-				name := d.text(t)
-				d.key = append(binary.AppendUvarint(d.key, uint64(len(name))), name...)
-			}
+		for t := range d.each(e[f]) {
+			name := d.text(t)
+			d.key = append(binary.AppendUvarint(d.key, uint64(len(name))), name...)
 		}
 	}
 	if t, ok := d.alike[string(d.key)]; ok {
@@ -231,25 +222,19 @@ func (d *decoder) tensors(e *record) tensorsOf {
 
 // shape is a list of sizes: of each tensor, its dimensions.
 func (d *decoder) shape(v value) (shape [][]int64) {
-	for tensors, next := d.chunk(v); tensors != nil; tensors, next = d.next(next) {
-		for _, t := range tensors {
-			one := []int64{}
-			for dims, more := d.chunk(t); dims != nil; dims, more = d.next(more) {
-				for _, n := range dims {
-					one = append(one, numberOr(n, -1))
-				}
-			}
-			shape = append(shape, one)
+	for t := range d.each(v) {
+		one := []int64{}
+		for n := range d.each(t) {
+			one = append(one, numberOr(n, -1))
 		}
+		shape = append(shape, one)
 	}
 	return shape
 }
 
 func (d *decoder) typeNames(v value) (names []string) {
-	for items, next := d.chunk(v); items != nil; items, next = d.next(next) {
-		for _, t := range items {
-			names = append(names, d.held(t))
-		}
+	for t := range d.each(v) {
+		names = append(names, d.held(t))
 	}
 	return names
 }
@@ -260,22 +245,20 @@ func (d *decoder) stack(v value) int {
 		return comms.None
 	}
 	d.key = d.key[:0]
-	left := mostFrames
-	for items, next := d.chunk(v); items != nil && left > 0; items, next = d.next(next) {
-		items = items[:min(len(items), left)]
-		left -= len(items)
-		for _, frame := range items {
-			d.key = binary.LittleEndian.AppendUint32(d.key, d.frame(frame))
+	for frame := range d.each(v) {
+		if d.key = binary.LittleEndian.AppendUint32(d.key, d.frame(frame)); len(d.key) == 4*mostFrames {
+			break
 		}
 	}
 	if i, ok := d.stacks[string(d.key)]; ok {
 		return i
 	}
 	frames := make([]comms.Frame, 0, len(d.key)/4)
-	for items, next := d.chunk(v); items != nil && len(frames) < mostFrames; items, next = d.next(next) {
-		for _, v := range items[:min(len(items), mostFrames-len(frames))] {
-			frames = append(frames, d.frameOf(v))
+	for frame := range d.each(v) {
+		if len(frames) == mostFrames {
+			break
 		}
+		frames = append(frames, d.frameOf(frame))
 	}
 	i := len(d.out.Stacks)
 	d.out.Stacks = append(d.out.Stacks, frames)
@@ -301,16 +284,14 @@ func (d *decoder) frame(v value) uint32 {
 }
 
 func (d *decoder) frameOf(v value) (f comms.Frame) {
-	for items, next := d.chunk(v); items != nil; items, next = d.next(next) {
-		for i := 0; i+1 < len(items); i += 2 {
-			switch items[i].key {
-			case fName:
-				f.Function = d.held(items[i+1])
-			case fFile:
-				f.File = d.held(items[i+1])
-			case fLine:
-				f.Line = int(numberOr(items[i+1], 0))
-			}
+	for key, item := range d.pairs(v) {
+		switch key.key {
+		case fName:
+			f.Function = d.held(item)
+		case fFile:
+			f.File = d.held(item)
+		case fLine:
+			f.Line = int(numberOr(item, 0))
 		}
 	}
 	return f

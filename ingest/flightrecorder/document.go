@@ -1,6 +1,8 @@
 package flightrecorder
 
 import (
+	"iter"
+
 	"github.com/sfstat/sfstat/trace/input"
 )
 
@@ -97,24 +99,47 @@ func (d *document) length(v value) int {
 	return int(d.containers[v.x].n)
 }
 
-// chunk is the first part of a container's items, and where the next is.
-func (d *document) chunk(v value) ([]value, int32) {
-	if v.kind != list && v.kind != dict {
-		return nil, -1
+// parts are a container's items, a chunk at a time; none of what is no container.
+func (d *document) parts(v value) iter.Seq[[]value] {
+	return func(yield func([]value) bool) {
+		at := int32(-1)
+		if v.kind == list || v.kind == dict {
+			at = d.containers[v.x].first
+		}
+		for at >= 0 {
+			c := d.chunks[at]
+			if d.work -= int64(c.n); d.work < 0 || !yield(d.items[c.from:c.from+c.n]) {
+				return
+			}
+			at = c.next
+		}
 	}
-	return d.next(d.containers[v.x].first)
 }
 
-// next is a part of a container's items, and where the one after it is.
-func (d *document) next(at int32) ([]value, int32) {
-	if at < 0 {
-		return nil, -1
+// each are a container's items.
+func (d *document) each(v value) iter.Seq[value] {
+	return func(yield func(value) bool) {
+		for items := range d.parts(v) {
+			for _, item := range items {
+				if !yield(item) {
+					return
+				}
+			}
+		}
 	}
-	c := d.chunks[at]
-	if d.work -= int64(c.n); d.work < 0 {
-		return nil, -1
+}
+
+// pairs are the keys and values of a dict.
+func (d *document) pairs(v value) iter.Seq2[value, value] {
+	return func(yield func(key, item value) bool) {
+		for items := range d.parts(v) {
+			for i := 0; i+1 < len(items); i += 2 {
+				if !yield(items[i], items[i+1]) {
+					return
+				}
+			}
+		}
 	}
-	return d.items[c.from : c.from+c.n], c.next
 }
 
 // exhausted is the error of a document that refers to its parts so often that
@@ -227,11 +252,9 @@ type record [numFields]value
 // read takes the fields of a dict; of a key that comes twice, the last.
 func (d *document) read(v value, into *record) {
 	*into = record{}
-	for items, next := d.chunk(v); items != nil; items, next = d.next(next) {
-		for i := 0; i+1 < len(items); i += 2 {
-			if f := items[i].key; f != noField {
-				into[f] = items[i+1]
-			}
+	for key, item := range d.pairs(v) {
+		if key.key != noField {
+			into[key.key] = item
 		}
 	}
 }

@@ -14,16 +14,14 @@ import (
 func (d *decoder) group(e *record) int {
 	var name, desc value
 	at := 0
-	for items, next := d.chunk(e[fGroup]); items != nil; items, next = d.next(next) {
-		for _, v := range items {
-			switch at {
-			case 0:
-				name = v
-			case 1:
-				desc = v
-			}
-			at++
+	for v := range d.each(e[fGroup]) {
+		switch at {
+		case 0:
+			name = v
+		case 1:
+			desc = v
 		}
+		at++
 	}
 	d.key = append(append(d.key[:0], d.text(name)...), 0)
 	d.key = append(append(d.key, d.text(desc)...), 0)
@@ -47,21 +45,17 @@ func (d *decoder) group(e *record) int {
 // were sends and receives, which Gloo does not record.
 func (d *decoder) status() {
 	var s record
-	for items, next := d.chunk(d.head[fStatus]); items != nil; items, next = d.next(next) {
-		for i := 0; i+1 < len(items); i += 2 {
-			d.read(items[i+1], &s)
-			g := d.numbered(d.held(items[i]))
-			g.Enqueued = d.numberOrText(s[fEnqueued], -1)
-			g.Started = d.numberOrText(s[fStarted], -1)
-			g.Completed = d.numberOrText(s[fCompleted], -1)
-		}
+	for number, item := range d.pairs(d.head[fStatus]) {
+		d.read(item, &s)
+		g := d.numbered(d.held(number))
+		g.Enqueued = d.numberOrText(s[fEnqueued], -1)
+		g.Started = d.numberOrText(s[fStarted], -1)
+		g.Completed = d.numberOrText(s[fCompleted], -1)
 	}
 	var c record
-	for items, next := d.chunk(d.head[fConfig]); items != nil; items, next = d.next(next) {
-		for i := 0; i+1 < len(items); i += 2 {
-			d.read(items[i+1], &c)
-			d.configure(d.held(items[i]), &c)
-		}
+	for name, item := range d.pairs(d.head[fConfig]) {
+		d.read(item, &c)
+		d.configure(d.held(name), &c)
 	}
 }
 
@@ -113,14 +107,12 @@ func (d *decoder) members(v value) []int {
 		return d.ranks
 	}
 	var ranks []int
-	for items, next := d.chunk(v); items != nil; items, next = d.next(next) {
-		for _, item := range items {
-			rank, ok := number(item)
-			if !ok || rank < 0 || rank > 1<<30 {
-				return nil
-			}
-			ranks = append(ranks, int(rank))
+	for item := range d.each(v) {
+		rank, ok := number(item)
+		if !ok || rank < 0 || rank > 1<<30 {
+			return nil
 		}
+		ranks = append(ranks, int(rank))
 	}
 	return ranks
 }

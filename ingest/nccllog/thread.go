@@ -77,12 +77,12 @@ func (b *Builder) fits(u *logline.Tuning, c *comms.Call) bool {
 	if u.Op != nccl.UnknownOp && u.Op != c.Op {
 		return false
 	}
-	return u.Bytes == b.tunedBytes(c, u.Numeric)
+	return u.Bytes == b.tunedBytes(u, c)
 }
 
 // tunedBytes is the bytes by which a tuning line calls a call.
-func (b *Builder) tunedBytes(c *comms.Call, numeric bool) int64 {
-	if numeric && (c.Op == nccl.AllGather || c.Op == nccl.ReduceScatter) && c.Bytes < 1<<40 {
+func (b *Builder) tunedBytes(u *logline.Tuning, c *comms.Call) int64 {
+	if u.Numeric && (c.Op == nccl.AllGather || c.Op == nccl.ReduceScatter) && c.Bytes < 1<<40 {
 		return c.Bytes * int64(b.groups[c.Group].Ranks)
 	}
 	return c.Bytes
@@ -103,7 +103,7 @@ func (b *Builder) tuneGroup(t *thread, u *logline.Tuning) bool {
 			break
 		}
 		if c.Tuning == nil && c.Op == last.Op {
-			group, sum = append(group, i), sum+b.tunedBytes(c, true)
+			group, sum = append(group, i), sum+b.tunedBytes(u, c)
 		}
 	}
 	if sum != u.Bytes || u.Op != nccl.UnknownOp && u.Op != last.Op {

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/sfstat/sfstat/ingest"
@@ -222,9 +221,7 @@ func (r *commReader) ncclRange(e *export.Event, name string) bool {
 func (r *commReader) finish(name string) (*comms.Record, error) {
 	buses := map[int64]uint64{}
 	err := r.file.GPUs(func(id int64, text string) error {
-		if bus, ok := busNumber(text); ok {
-			buses[id] = bus
-		}
+		buses[id] = nccl.ParseBus(text)
 		return nil
 	})
 	if err != nil {
@@ -261,21 +258,4 @@ func mostUsed(devices map[int64]int) (best int64) {
 		}
 	}
 	return best
-}
-
-// busNumber reads "0000:c1:00.0" as NCCL writes it, c1000.
-func busNumber(text string) (uint64, bool) {
-	parts := strings.FieldsFunc(text, func(r rune) bool { return r == ':' || r == '.' })
-	if len(parts) != 4 {
-		return 0, false
-	}
-	var bus uint64
-	for i, shift := range [...]int{20, 12, 4, 0} {
-		n, err := strconv.ParseUint(parts[i], 16, 32)
-		if err != nil {
-			return 0, false
-		}
-		bus |= n << shift
-	}
-	return bus, true
 }

@@ -71,15 +71,11 @@ func (r *columns) read() error {
 			return err
 		}
 	}
-	names, err := r.text(nameColumn)
-	if err != nil {
-		return err
-	}
-	r.t.names, r.t.name = names.texts, names.at
 	for w := range words {
-		if !r.launched {
+		if w > wordName && !r.launched {
 			break
 		}
+		var err error
 		if r.t.words[w], err = r.text(wordNames[w]); err != nil {
 			return err
 		}

@@ -17,7 +17,7 @@ import (
 // name stands in errors; m may be nil.
 func ReadCSV(r io.Reader, name string, m *Meta, lim ingest.Limits) (*operator.Trace, error) {
 	lim = lim.OrDefault()
-	p := &lines{in: ingest.NewTable(r, name, lim), rows: maxRows(lim), ids: make(map[string]int32)}
+	p := &lines{in: ingest.NewTable(r, name, lim), rows: maxRows(lim)}
 	for f := range p.at {
 		p.at[f] = -1
 	}
@@ -53,10 +53,9 @@ func ReadCSV(r io.Reader, name string, m *Meta, lim ingest.Limits) (*operator.Tr
 
 // Columns beside the fields.
 const (
-	atName     = int(fields)
-	atStart    = int(fields) + 1
-	atDuration = int(fields) + 2
-	atWords    = int(fields) + 3
+	atStart    = int(fields)
+	atDuration = int(fields) + 1
+	atWords    = int(fields) + 2
 	targets    = atWords + int(words)
 )
 
@@ -68,8 +67,7 @@ type lines struct {
 	at   [targets]int
 	last int // the rightmost column that is used
 
-	ids        map[string]int32
-	wordIDs    [words]map[string]int32
+	ids        [words]map[string]int32
 	launched   bool // the columns of a profiler's trace are there
 	start, dur []decimal.Number
 	lineOf     []int64
@@ -90,8 +88,6 @@ func (p *lines) header() error {
 	for i, name := range names {
 		target := -1
 		switch name {
-		case nameColumn:
-			target = atName
 		case startColumn:
 			target = atStart
 		case durationColumn:
@@ -137,11 +133,8 @@ func (p *lines) row(cells []string) error {
 		}
 		p.t.ints[f] = append(p.t.ints[f], v)
 	}
-	if err := p.name(strings.TrimSpace(cells[p.at[atName]])); err != nil {
-		return err
-	}
 	for w := range words {
-		if !p.launched {
+		if w > wordName && !p.launched {
 			break
 		}
 		if err := p.word(w, cells[p.at[atWords+int(w)]]); err != nil {
@@ -158,46 +151,34 @@ func (p *lines) row(cells []string) error {
 	return nil
 }
 
-// maxName is the longest name of an operator, in bytes.
-const maxName = 512
-
-func (p *lines) name(cell string) error {
-	id, ok := p.ids[cell]
-	if !ok {
-		if len(cell) == 0 || len(cell) > maxName {
-			return input.Bad(input.ErrTooLarge, "an optype of %d bytes, expected 1 to %d", len(cell), maxName)
-		}
-		id = int32(len(p.t.names))
-		cell = strings.Clone(cell)
-		p.ids[cell] = id
-		p.t.names = append(p.t.names, cell)
-	}
-	p.t.name = append(p.t.name, id)
-	return nil
-}
-
-// maxWord is the longest text of a profiler's columns, in bytes, and maxWords
-// how many of one column are told apart.
+// maxName is the longest name of an operator, and maxWord the longest text of a
+// profiler's columns, in bytes; maxWords is how many of one of these are told apart.
 const (
+	maxName  = 512
 	maxWord  = 4096
 	maxWords = 1 << 16
 )
 
-// word reads a cell of a profiler's trace.
+// word reads a cell of text.
 func (p *lines) word(w word, cell string) error {
+	if w == wordName {
+		cell = strings.TrimSpace(cell)
+	}
 	d := &p.t.words[w]
-	id, ok := p.wordIDs[w][cell]
+	id, ok := p.ids[w][cell]
 	if !ok {
-		if len(cell) > maxWord || len(d.texts) >= maxWords {
+		switch {
+		case w == wordName && (len(cell) == 0 || len(cell) > maxName):
+			return input.Bad(input.ErrTooLarge, "an optype of %d bytes, expected 1 to %d", len(cell), maxName)
+		case w != wordName && (len(cell) > maxWord || len(d.texts) >= maxWords):
 			return input.Bad(input.ErrTooLarge, "%s of %d bytes beside %d others, at most %d bytes and %d texts are read",
 				wordNames[w], len(cell), len(d.texts), maxWord, maxWords)
-		}
-		if p.wordIDs[w] == nil {
-			p.wordIDs[w] = make(map[string]int32)
+		case p.ids[w] == nil:
+			p.ids[w] = make(map[string]int32)
 		}
 		id = int32(len(d.texts))
 		cell = strings.Clone(cell)
-		p.wordIDs[w][cell] = id
+		p.ids[w][cell] = id
 		d.texts = append(d.texts, cell)
 	}
 	d.at = append(d.at, id)

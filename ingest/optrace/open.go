@@ -65,7 +65,7 @@ func ResemblesParquet(in parquet.Input, lim ingest.Limits) Resemblance {
 		names = append(names, c.Name)
 	}
 	switch {
-	case !slices.Contains(names, nameColumn) || !slices.Contains(names, startColumn):
+	case !slices.Contains(names, wordNames[wordName]) || !slices.Contains(names, startColumn):
 		return OtherTable
 	case launched(names):
 		return LaunchedTable

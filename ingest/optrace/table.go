@@ -36,9 +36,8 @@ func (f field) optional() bool {
 	return f == fieldRank || f == fieldChunk || f == fieldGlobalChunk || f == fieldMicrobatch || f >= fieldLane
 }
 
-// The columns that are no integers.
+// The columns of times.
 const (
-	nameColumn     = "optype"
 	startColumn    = "start_ts"
 	durationColumn = "duration"
 )
@@ -49,7 +48,7 @@ func Launched(columns []string) bool { return launched(columns) }
 
 // missing is a column that a table lacks, or "".
 func missing(columns []string) string {
-	for _, name := range []string{nameColumn, startColumn, durationColumn} {
+	for _, name := range []string{wordNames[wordName], startColumn, durationColumn} {
 		if !slices.Contains(columns, name) {
 			return name
 		}
@@ -62,21 +61,22 @@ func missing(columns []string) string {
 	return ""
 }
 
-// word is a column of text that only the traces of profilers have.
+// word is a column of text. All but the name only the traces of profilers have.
 type word int
 
 const (
-	wordLaunchedBy word = iota
+	wordName word = iota
+	wordLaunchedBy
 	wordKernel
 	wordCollective
 	words
 )
 
-var wordNames = [words]string{"launched_by", "kernel", "collective"}
+var wordNames = [words]string{"optype", "launched_by", "kernel", "collective"}
 
 // launched reports whether all columns that only profilers' traces have are there.
 func launched(columns []string) bool {
-	for _, name := range slices.Concat(wordNames[:], fieldNames[fieldLane:]) {
+	for _, name := range slices.Concat(wordNames[wordLaunchedBy:], fieldNames[fieldLane:]) {
 		if !slices.Contains(columns, name) {
 			return false
 		}
@@ -93,19 +93,18 @@ type dictionary struct {
 // table is what both formats become before it is a trace.
 type table struct {
 	ints  [fields][]int64 // nil when absent
-	names []string
-	name  []int32 // by row, position in names
+	words [words]dictionary
 	start []int64 // nanoseconds
 	dur   []int64
-	words [words]dictionary // of the traces of profilers
 	unit  unit
 	where func(row int) input.Pos
 }
 
 // opTrace makes the trace of a table, arranged and joined.
 func (t *table) opTrace(m *Meta) (*operator.Trace, error) {
-	t.dropUnused()
-	o := &operator.Trace{Names: t.names, Name: t.name, Start: t.start, Dur: t.dur, Units: t.unit.String(), Resolution: t.unit.resolution}
+	names := &t.words[wordName]
+	names.dropUnused()
+	o := &operator.Trace{Names: names.texts, Name: names.at, Start: t.start, Dur: t.dur, Units: t.unit.String(), Resolution: t.unit.resolution}
 	if err := t.roles(o); err != nil {
 		return nil, err
 	}
@@ -140,11 +139,11 @@ func (t *table) opTrace(m *Meta) (*operator.Trace, error) {
 func (t *table) classLanes(o *operator.Trace) {
 	n := len(t.start)
 	o.Lane, o.Group = make([]int32, n), slices.Repeat([]int32{-1}, n)
-	lanes := make([]int32, len(t.names))
-	for i, name := range t.names {
+	lanes := make([]int32, len(o.Names))
+	for i, name := range o.Names {
 		lanes[i] = operator.ParseClass(name).Lane()
 	}
-	for row, name := range t.name {
+	for row, name := range o.Name {
 		o.Lane[row] = lanes[name]
 	}
 }
@@ -168,7 +167,7 @@ func (t *table) launches(o *operator.Trace) (err error) {
 	o.Launch = make([]int32, len(t.start))
 	for row := range o.Launch {
 		k := key{bytes: t.ints[fieldBytes][row]}
-		for w := range words {
+		for w := wordLaunchedBy; w < words; w++ {
 			k.words[w] = t.words[w].at[row]
 		}
 		at, ok := known[k]
@@ -184,25 +183,25 @@ func (t *table) launches(o *operator.Trace) (err error) {
 }
 
 // dropUnused drops names that no row has, such as unused categories.
-func (t *table) dropUnused() {
-	used := make([]bool, len(t.names))
-	for _, name := range t.name {
-		used[name] = true
+func (d *dictionary) dropUnused() {
+	used := make([]bool, len(d.texts))
+	for _, at := range d.at {
+		used[at] = true
 	}
 	if !slices.Contains(used, false) {
 		return
 	}
-	to := make([]int32, len(t.names))
+	to := make([]int32, len(d.texts))
 	var kept []string
-	for i, name := range t.names {
+	for i, text := range d.texts {
 		if used[i] {
 			to[i] = int32(len(kept))
-			kept = append(kept, name)
+			kept = append(kept, text)
 		}
 	}
-	t.names = kept
-	for row, name := range t.name {
-		t.name[row] = to[name]
+	d.texts = kept
+	for row, at := range d.at {
+		d.at[row] = to[at]
 	}
 }
 

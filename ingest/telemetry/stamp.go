@@ -132,28 +132,6 @@ func Unix(text string) (at int64, ok bool) {
 	return 0, false
 }
 
-// Bus reads the address of a device, "00000000:3B:00.0" or "0000:3b:00", as
-// comms.Process has it; 0: it is none.
-func Bus(text string) uint64 {
-	var parts [4]uint64
-	n := 0
-	for field := range bytes.FieldsFuncSeq([]byte(text), func(r rune) bool { return r == ':' || r == '.' }) {
-		if n == len(parts) {
-			return 0
-		}
-		v, err := strconv.ParseUint(string(field), 16, 32)
-		if err != nil {
-			return 0
-		}
-		parts[n] = v
-		n++
-	}
-	if n < 3 || parts[1] > 0xff || parts[2] > 0x1f || parts[3] > 7 {
-		return 0
-	}
-	return parts[0]<<20 | parts[1]<<12 | parts[2]<<4 | parts[3]
-}
-
 // Time is that of a stamp. It notes that a file's stamps name no zone.
 func (b *Builder) Time(s Stamp) int64 {
 	if s.Zoneless && s.At != 0 {

@@ -1,5 +1,10 @@
 package nccl
 
+import (
+	"strconv"
+	"strings"
+)
+
 // Link is a link between devices, or the class of a path, which is that of its worst link
 // (NCCL's graph/topo.h). PCI and XGMI are links only.
 type Link uint8
@@ -53,4 +58,24 @@ func (k DeviceKind) String() string { return nameOf(deviceNames[:], k) }
 // ParseDevice reads the name as topology lines write it, UnknownDevice for any other.
 func ParseDevice[T ~string | ~[]byte](name T) DeviceKind {
 	return named[DeviceKind](deviceNames[:], name)
+}
+
+// ParseBus reads the address of a device, "00000000:3B:00.0" or "0000:3b:00", as NCCL
+// writes it: domain<<20 | bus<<12 | device<<4 | function; 0: it is none.
+func ParseBus(text string) uint64 {
+	var parts [4]uint64
+	fields := strings.FieldsFunc(text, func(r rune) bool { return r == ':' || r == '.' })
+	if len(fields) < 3 || len(fields) > len(parts) {
+		return 0
+	}
+	for i, field := range fields {
+		var err error
+		if parts[i], err = strconv.ParseUint(field, 16, 32); err != nil {
+			return 0
+		}
+	}
+	if parts[1] > 0xff || parts[2] > 0x1f || parts[3] > 7 {
+		return 0
+	}
+	return parts[0]<<20 | parts[1]<<12 | parts[2]<<4 | parts[3]
 }

@@ -54,12 +54,12 @@ type Trace struct {
 // Layout is how a job divides its work: the sizes of its parallel axes. A size
 // of zero is unknown.
 type Layout struct {
-	DP    int // replicas on different data
-	PP    int // pipeline stages
-	TP    int // ranks that share one operator
-	DSP   int // ranks that share one sequence
-	VPP   int // model chunks in a pipeline stage
-	World int // ranks
+	DP    int `json:"dp"`         // replicas on different data
+	PP    int `json:"pp"`         // pipeline stages
+	TP    int `json:"tp"`         // ranks that share one operator
+	DSP   int `json:"dsp"`        // ranks that share one sequence
+	VPP   int `json:"vpp"`        // model chunks in a pipeline stage
+	World int `json:"world_size"` // ranks
 }
 
 // MaxTotal bounds the sum of all durations of an operator trace, in

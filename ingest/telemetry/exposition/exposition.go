@@ -24,6 +24,7 @@ import (
 	"github.com/sfstat/sfstat/ingest/telemetry"
 	"github.com/sfstat/sfstat/trace/health"
 	"github.com/sfstat/sfstat/trace/input"
+	"github.com/sfstat/sfstat/trace/nccl"
 )
 
 // Recognise reports whether text, the beginning of a file, is of the format, and of
@@ -209,7 +210,7 @@ func (r *reader) takeDevice(host string, f telemetry.Field) {
 	if err != nil || n < 0 || n > 4095 || s.label("GPU_I_ID") != "" {
 		return // a part of a GPU (MIG), or none
 	}
-	if bus := telemetry.Bus(s.label("pci_bus_id")); bus != 0 {
+	if bus := nccl.ParseBus(s.label("pci_bus_id")); bus != 0 {
 		r.b.Bus(health.Bus{Host: host, Device: n, Bus: bus})
 	}
 	d := row{place{host, n}, f, strconv.FormatFloat(s.value, 'f', -1, 64)}

@@ -16,6 +16,7 @@ import (
 	"github.com/sfstat/sfstat/ingest/telemetry"
 	"github.com/sfstat/sfstat/trace/health"
 	"github.com/sfstat/sfstat/trace/input"
+	"github.com/sfstat/sfstat/trace/nccl"
 )
 
 // Columns beside the fields.
@@ -136,7 +137,7 @@ func (c *columns) row(b *telemetry.Builder, o telemetry.Options, cells []string,
 		}
 		r.Device = min(n, maxDevice)
 	}
-	if bus := telemetry.Bus(cell(c.bus)); bus != 0 {
+	if bus := nccl.ParseBus(cell(c.bus)); bus != 0 {
 		b.Bus(health.Bus{Host: r.Host, Device: r.Device, Bus: bus})
 	}
 	for i, f := range c.fields {

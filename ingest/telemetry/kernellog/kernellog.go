@@ -20,6 +20,7 @@ import (
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/telemetry"
 	"github.com/sfstat/sfstat/trace/health"
+	"github.com/sfstat/sfstat/trace/nccl"
 )
 
 const xid = "NVRM: Xid ("
@@ -135,7 +136,7 @@ func readXid(e *health.Event, rest []byte) bool {
 		return false
 	}
 	if bus, found := bytes.CutPrefix(place, []byte("PCI:")); found {
-		e.Bus = telemetry.Bus(string(bus))
+		e.Bus = nccl.ParseBus(string(bus))
 	}
 	number, _, _ := bytes.Cut(bytes.TrimSpace(behind), []byte(","))
 	number, _, _ = bytes.Cut(number, []byte(" "))

@@ -12,17 +12,17 @@ import (
 
 // Trace is what is known about one operator trace.
 type Trace struct {
-	Run       string `json:"run"`
-	Path      string `json:"path"`
-	Layout    Layout `json:"layout"`
-	Workers   int    `json:"workers"`         // ranks that recorded operators
-	Missing   string `json:"missing_workers"` // places of the layout without a rank, as "dp=1,pp=0 dp=1,pp=2"
-	Steps     int    `json:"steps"`
-	FirstStep int64  `json:"first_step"`
-	LastStep  int64  `json:"last_step"`
-	Every     int64  `json:"every"` // distance of the steps; 0 when it varies, or of one step
-	Operators int    `json:"operators"`
-	TotalNS   int64  `json:"total_ns"` // sum of all durations
+	Run       string          `json:"run"`
+	Path      string          `json:"path"`
+	Layout    operator.Layout `json:"layout"`          // 0: not known
+	Workers   int             `json:"workers"`         // ranks that recorded operators
+	Missing   string          `json:"missing_workers"` // places of the layout without a rank, as "dp=1,pp=0 dp=1,pp=2"
+	Steps     int             `json:"steps"`
+	FirstStep int64           `json:"first_step"`
+	LastStep  int64           `json:"last_step"`
+	Every     int64           `json:"every"` // distance of the steps; 0 when it varies, or of one step
+	Operators int             `json:"operators"`
+	TotalNS   int64           `json:"total_ns"` // sum of all durations
 	// Groups is how many groups of operators communicate together, and Joined
 	// how many operators are in them. Alone is how many communicate by their
 	// kind but are in no group.
@@ -38,16 +38,6 @@ type Trace struct {
 
 	launched     bool // a profiler told what launched its operators
 	microbatches bool
-}
-
-// Layout is the sizes of the parallel axes. 0 is unknown.
-type Layout struct {
-	DP    int `json:"dp"`
-	PP    int `json:"pp"`
-	TP    int `json:"tp"`
-	DSP   int `json:"dsp"`
-	VPP   int `json:"vpp"`
-	World int `json:"world_size"`
 }
 
 // OpName is one name of operators.
@@ -93,10 +83,8 @@ func kindOf(name string) OpKind {
 
 // AddTrace counts an operator trace in. It keeps nothing of it.
 func (inv *Inventory) AddTrace(path string, o *operator.Trace) {
-	l := o.Layout
 	t := &Trace{Run: o.Run, Path: path, Workers: len(o.Ranks), Steps: len(o.Steps), FirstStep: o.Steps[0], LastStep: o.Steps[len(o.Steps)-1],
-		Layout:    Layout{DP: l.DP, PP: l.PP, TP: l.TP, DSP: l.DSP, VPP: l.VPP, World: l.World},
-		Operators: o.Len(), Units: o.Units, Resolution: o.Resolution, StepClock: o.StepClock,
+		Layout: o.Layout, Operators: o.Len(), Units: o.Units, Resolution: o.Resolution, StepClock: o.StepClock,
 		Every: evenly(o.Steps), Missing: absent(o), Notes: []Note{}}
 	t.launched = o.Launch != nil
 	t.addOperators(o)

@@ -106,12 +106,8 @@ func (p *program) jobs(c *cli.Context) ([]*enteredRun, inputs, error) {
 	if err != nil {
 		return nil, inputs{}, err
 	}
-	pattern, err := rankPattern(c)
-	if err != nil {
-		return nil, inputs{}, err
-	}
 	var jobs []*enteredRun
-	in, err := p.readAs(c, reading{names: names, want: auto.WindowsAndEntries, rank: pattern}, func(item auto.Item) error {
+	in, err := p.readAs(c, reading{names: names, want: auto.WindowsAndEntries}, func(item auto.Item) error {
 		for _, r := range item.Recordings() {
 			if err := enter(&jobs, r); err != nil {
 				return err
@@ -141,15 +137,15 @@ func (p *program) ofDumps(c *cli.Context, write func(report.Output, []report.Arr
 	if err != nil {
 		return err
 	}
-	figure, err := newSkewPicture(c, jobs)
-	if err != nil {
-		return err
+	figure, drawn := c.String("plot"), skew.Map{}
+	if figure != "" && len(jobs) != 1 {
+		return badInput(fmt.Errorf("--plot shows one job, found %d: give one path", len(jobs)))
 	}
 	var results []report.Arrivals
 	for i, j := range jobs {
 		var o arrivals.Options
-		if figure.path != "" {
-			o.EachPoint = figure.of.Add
+		if figure != "" {
+			o.EachPoint = drawn.Add
 		}
 		analyze := func() { results = append(results, report.Arrivals{Run: j.run, Result: j.Analyze(o)}) }
 		if path := c.String("chrome"); path != "" && i == 0 {
@@ -166,26 +162,11 @@ func (p *program) ofDumps(c *cli.Context, write func(report.Output, []report.Arr
 		}
 		analyze()
 	}
-	if figure.path != "" {
-		f, err := figure.of.Drawing(results[0].Result).Draw(plots.Page)
-		if err := p.writeFigure(figure.path, figure.as, f, err); err != nil {
+	if figure != "" {
+		f, err := drawn.Drawing(results[0].Result).Draw(plots.Page)
+		if err := p.writeFigure(figure, f, err); err != nil {
 			return err
 		}
 	}
 	return p.publish(c, in.problems, func(to report.Output) error { return write(to, results) })
-}
-
-// skewPicture is what --plot draws of a job; without a path nothing.
-type skewPicture struct {
-	path string
-	as   plots.Format
-	of   skew.Map
-}
-
-func newSkewPicture(c *cli.Context, jobs []*enteredRun) (*skewPicture, error) {
-	path, as, err := figureFile(c)
-	if err == nil && path != "" && len(jobs) != 1 {
-		err = badInput(fmt.Errorf("--plot shows one job, found %d: give one path", len(jobs)))
-	}
-	return &skewPicture{path: path, as: as}, err
 }

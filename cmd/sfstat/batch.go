@@ -33,7 +33,7 @@ func (p *program) batchCommand() *cli.Command {
 			&cli.StringSliceFlag{Name: "sbatch", Usage: "pass an option to sbatch, such as --sbatch=--partition=cpu (may be repeated)"},
 			&cli.IntFlag{Name: "retries", Value: 2, Usage: "resubmit a failed job up to `N` times"},
 			&cli.BoolFlag{Name: "parts-only", Usage: "used by the jobs of --slurm: write the parts of one shard, for the submitting process to merge"},
-			&cli.IntFlag{Name: "threads", Usage: "use `N` threads; by default one per core"},
+			&cli.IntFlag{Name: "threads", Usage: "use `N` threads; by default one per core", Action: only("threads", notNegative, "1 or more")},
 			minGainFlag(), gatesFlag(),
 			outputFlag("write the rows to `FILE` (.parquet, .csv or .jsonl), atomically; without it, only the summary is printed"),
 			choiceFor(forOutput, choice("format", "format of the summary", "text", "md")),
@@ -136,9 +136,6 @@ func clusterOf(c *cli.Context, names []string) (batch.Cluster, error) {
 
 func (p *program) batchOptions(c *cli.Context) (batch.Options, error) {
 	o := batch.Options{Threads: c.Int("threads"), Create: p.outputs.create, Objects: objectstore.New(os.Getenv), Output: batch.Output{Path: c.String("output"), Stdout: p.out}}
-	if o.Threads < 0 {
-		return o, badUsage("--threads is %d, expected 1 or more", o.Threads)
-	}
 	gates, err := loadGates(c)
 	if err != nil {
 		return o, err

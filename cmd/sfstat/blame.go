@@ -17,7 +17,7 @@ func (p *program) blameCommand() *cli.Command {
 		Flags: join([]cli.Flag{
 			&cli.Int64Flag{Name: "step", Usage: "walk in step `N` alone; without it in all"},
 			choice("semantics", "which predecessors a walk goes to: those that ended last, or every one, as the paper's text has it", "binding", "literal"),
-			&cli.DurationFlag{Name: "tie", Usage: "times closer than `LENGTH`, as 20us, count as equal; without it, what the trace can tell apart"},
+			lengthFlag("tie", "times closer than `LENGTH`, as 20us, count as equal; without it, what the trace can tell apart"),
 			alphaFlag(zscore.DefaultOptions().Alpha),
 		}, traceFlags()),
 		UsageText: `sfstat blame trace-job.parquet
@@ -28,18 +28,11 @@ sfstat blame trace-job.parquet --format json | jq -c '.traces[0].culprits[0].pat
 }
 
 func (p *program) blame(c *cli.Context) error {
-	alpha, err := share(c, "alpha")
-	if err != nil {
-		return err
-	}
 	flags := zscore.DefaultOptions()
-	flags.Alpha = alpha
-	var o blame.Options
+	flags.Alpha = c.Float64("alpha")
+	o := blame.Options{Tie: c.Duration("tie").Nanoseconds()}
 	if c.String("semantics") == "literal" {
 		o.Semantics = blame.Literal
-	}
-	if o.Tie, err = nanoseconds(c, "tie"); err != nil {
-		return err
 	}
 	var results []report.Blame
 	in, err := p.traces(c, observed, func(t report.Traced) error {

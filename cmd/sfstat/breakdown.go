@@ -17,7 +17,7 @@ func (p *program) breakdownCommand() *cli.Command {
 			"memory, idle, and the communication that no compute covers. Marks the ranks whose shares are unlike their peers'.",
 		Flags: join([]cli.Flag{
 			choice("by", "what a row is: a rank, or a step of a rank", "rank", "step"),
-			&cli.Float64Flag{Name: "alpha", Value: d.Alpha, Usage: "`CHANCE` that any rank of a healthy run is marked"},
+			shareFlag("alpha", d.Alpha, "`CHANCE` that any rank of a healthy run is marked"),
 			stageMapFlag(), strictFlag(),
 		}, selectionFlags("window"), resultFlags()),
 		UsageText: `sfstat breakdown traces/
@@ -28,12 +28,8 @@ sfstat breakdown rank0.sqlite rank1.sqlite --format json | jq '.runs[].ranks[].i
 }
 
 func (p *program) breakdown(c *cli.Context) error {
-	alpha, err := share(c, "alpha")
-	if err != nil {
-		return err
-	}
 	o := breakdown.DefaultOptions()
-	o.Alpha = alpha
+	o.Alpha = c.Float64("alpha")
 	all := report.Breakdowns{PerStep: c.String("by") == "step"}
 	in, err := p.read(c, auto.DeviceOnly, func(item auto.Item) error {
 		r, err := breakdown.Analyze(item.Device, o)

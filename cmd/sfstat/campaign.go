@@ -63,13 +63,9 @@ func (p *program) campaignRun(c *cli.Context) error {
 	if dir == "" || dir == "-" {
 		return badUsage("needs -o FOLDER, where the campaign is kept")
 	}
-	text, err := readSmall(path, specLimit)
+	spec, err := readSpec(path, campaign.ParseSpec)
 	if err != nil {
-		return badInput(err)
-	}
-	spec, err := campaign.ParseSpec(path, text)
-	if err != nil {
-		return badInput(err)
+		return err
 	}
 	e, err := executionOf(c, dir, spec)
 	if err != nil {
@@ -159,11 +155,7 @@ sfstat campaign tables e3 --format latex -o paper/tables`,
 }
 
 func (p *program) campaignTables(c *cli.Context) error {
-	dir, err := onlyOperand(c, "FOLDER of a campaign")
-	if err != nil {
-		return err
-	}
-	e, err := openEvaluation(c, dir)
+	e, err := openEvaluation(c)
 	if err != nil {
 		return err
 	}
@@ -174,7 +166,7 @@ func (p *program) campaignTables(c *cli.Context) error {
 	if len(artifacts) == 0 {
 		return badInput(errors.New("nothing to tell: the recordings in communication/ have neither logs beside exports, nor truth.csv, nor model.yaml"))
 	}
-	out, err := outputFolder(c, filepath.Join(dir, "tables"))
+	out, err := outputFolder(c, filepath.Join(e.dir, "tables"))
 	if err != nil {
 		return err
 	}

@@ -28,11 +28,7 @@ func (p *program) campaignIndexCommand() *cli.Command {
 }
 
 func (p *program) campaignIndex(c *cli.Context) error {
-	dir, err := onlyOperand(c, "FOLDER of a campaign")
-	if err != nil {
-		return err
-	}
-	e, err := openEvaluation(c, dir)
+	e, err := openEvaluation(c)
 	if err != nil {
 		return err
 	}
@@ -45,31 +41,31 @@ func (p *program) campaignIndex(c *cli.Context) error {
 		return err
 	}
 	for _, name := range []string{"tables", "figures"} {
-		if err := os.Mkdir(filepath.Join(dir, name), 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+		if err := os.Mkdir(filepath.Join(e.dir, name), 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
 			return badInput(err)
 		}
 	}
-	if err := p.writeTables(filepath.Join(dir, "tables"), "md", made, &e.by); err != nil {
+	if err := p.writeTables(filepath.Join(e.dir, "tables"), "md", made, &e.by); err != nil {
 		return err
 	}
-	if _, err := p.writeFigures(filepath.Join(dir, "figures"), drawn, drawing{[]plots.Format{plots.SVG}, "page"}, &e.by); err != nil {
+	if _, err := p.writeFigures(filepath.Join(e.dir, "figures"), drawn, drawing{[]plots.Format{plots.SVG}, "page"}, &e.by); err != nil {
 		return err
 	}
-	x := tables.Index{Name: filepath.Base(dir), Tables: made}
+	x := tables.Index{Name: filepath.Base(e.dir), Tables: made}
 	if e.runs != nil {
 		x.Name = e.runs.Name
 	}
-	if x.Figures, err = picturesIn(dir); err != nil {
+	if x.Figures, err = picturesIn(e.dir); err != nil {
 		return badInput(err)
 	}
-	if err := p.writeTo(filepath.Join(dir, "comparison.csv"), func(w io.Writer) error { return x.WriteCSV(w) }); err != nil {
+	if err := p.writeTo(filepath.Join(e.dir, "comparison.csv"), func(w io.Writer) error { return x.WriteCSV(w) }); err != nil {
 		return err
 	}
-	if err := p.writeTo(filepath.Join(dir, "index.html"), func(w io.Writer) error { return x.WriteHTML(w) }); err != nil {
+	if err := p.writeTo(filepath.Join(e.dir, "index.html"), func(w io.Writer) error { return x.WriteHTML(w) }); err != nil {
 		return err
 	}
 	p.remark(c, "%s and %s on %s; %d of %s differ from the published ones", counted(len(made), "table"), counted(len(x.Figures), "figure"),
-		filepath.Join(dir, "index.html"), len(x.Differing()), counted(len(x.Cells()), "cell"))
+		filepath.Join(e.dir, "index.html"), len(x.Differing()), counted(len(x.Cells()), "cell"))
 	return nil
 }
 

@@ -36,16 +36,12 @@ sfstat campaign plots detectability --format pdf --width page -o paper/figures`,
 }
 
 func (p *program) campaignPlots(c *cli.Context) error {
-	dir, err := onlyOperand(c, "FOLDER of a campaign")
-	if err != nil {
-		return err
-	}
 	formats, err := figureFormats(c.String("format"))
 	if err != nil {
 		return err
 	}
 	width := c.String("width")
-	e, err := openEvaluation(c, dir)
+	e, err := openEvaluation(c)
 	if err != nil {
 		return err
 	}
@@ -56,7 +52,7 @@ func (p *program) campaignPlots(c *cli.Context) error {
 	if len(figures) == 0 {
 		return badInput(errors.New("nothing to draw: no group of the campaign is for table 4 or has several delays_ms, and there is neither measured/ nor communication/"))
 	}
-	out, err := outputFolder(c, filepath.Join(dir, "figures"))
+	out, err := outputFolder(c, filepath.Join(e.dir, "figures"))
 	if err != nil {
 		return err
 	}

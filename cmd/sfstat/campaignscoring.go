@@ -48,10 +48,13 @@ type evaluation struct {
 	recordings []*communication.Recording
 }
 
-// openEvaluation reads the folder. One that holds nothing is taken for a campaign's.
-func openEvaluation(c *cli.Context, dir string) (*evaluation, error) {
+// openEvaluation reads the folder that is the argument. One that holds nothing is taken for a campaign's.
+func openEvaluation(c *cli.Context) (*evaluation, error) {
+	dir, err := onlyOperand(c, "FOLDER of a campaign")
+	if err != nil {
+		return nil, err
+	}
 	e := &evaluation{dir: dir}
-	var err error
 	if e.by, err = scoringOf(c, dir); err != nil {
 		return nil, err
 	}

@@ -28,7 +28,7 @@ func (p *program) plotTraffic(c *cli.Context, r *comm.Result) error {
 			continue
 		}
 		for _, as := range []plots.Format{plots.PNG, plots.SVG} {
-			if err := p.writeFigure(filepath.Join(folder, x.Name+"."+as.String()), as, f, err); err != nil {
+			if err := p.writeFigure(filepath.Join(folder, x.Name+"."+as.String()), f, err); err != nil {
 				return err
 			}
 		}

@@ -27,7 +27,7 @@ func (p *program) compareCommand() *cli.Command {
 		Flags: join([]cli.Flag{
 			&cli.StringFlag{Name: "gate", Usage: "exit with 3 when steps are significantly longer, and by more than `SHARE`, such as 2% or 0.02"},
 			failOnFlag("what exceeds the gate: a lower bound above the gate (strong); significantly longer, with an estimate above the gate (supported); or anything not shown to be within the gate (ambiguous); supported by default"),
-			&cli.Float64Flag{Name: "confidence", Value: 0.95, Usage: "simultaneous confidence `LEVEL` of all intervals, above 0.5 and below 1"},
+			confidenceFlag(0.95, "simultaneous confidence `LEVEL` of all intervals, above 0.5 and below 1"),
 			&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "seed of the correction for the number of measures"},
 			choiceFor(forInput, choice("match", "pair runs that have the same name on both sides (name), or none", "name", "none")),
 			choice("cut", "where a step begins when exposed time is accounted for, as for diagnose", "auto", "step", "carried", "sync"),
@@ -97,9 +97,6 @@ func gateExceeded(c *cli.Context, s runs.Standing) error {
 
 func compareOptions(c *cli.Context) (o runs.Options, err error) {
 	o = runs.Options{Confidence: c.Float64("confidence"), Seed: c.Uint64("seed"), Unpaired: c.String("match") == "none"}
-	if x := o.Confidence; !(x > 0.5 && x < 1) {
-		return o, badUsage("--confidence is %v, expected above 0.5 and below 1", x)
-	}
 	if text := c.String("gate"); text != "" {
 		gate, err := parseShare(text)
 		if err != nil || !(gate >= 0 && gate < 1e6) {
@@ -125,17 +122,13 @@ func parseShare(text string) (float64, error) {
 // runsIn reads the runs of some paths. Operator traces come down to windows, of
 // which the stages are operators.
 func (p *program) runsIn(c *cli.Context, names []string) ([]*runs.Run, inputs, error) {
-	pattern, err := rankPattern(c)
-	if err != nil {
-		return nil, inputs{}, err
-	}
 	cut, err := cut.Parse(c.String("cut"))
 	if err != nil {
 		return nil, inputs{}, err
 	}
 	set := runs.New(frontier.Options{Cut: cut})
 	add := func(w *trace.Window) error { return ofWindow(w, set.Add(w)) }
-	in, err := p.readAs(c, reading{names: names, want: auto.ForVerdict, rank: pattern}, func(item auto.Item) error {
+	in, err := p.readAs(c, reading{names: names, want: auto.ForVerdict}, func(item auto.Item) error {
 		for _, r := range item.Recordings() {
 			if _, single := r.(*operator.Trace); single {
 				return reduce(item, add)

@@ -19,7 +19,7 @@ import (
 func followFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.BoolFlag{Name: "follow", Category: forInput, Usage: "follow running jobs: keep the folder -o an archive, partitioned by day and run, of all windows that are there and that come, until interrupted"},
-		&cli.DurationFlag{Name: "every", Value: 10 * time.Second, Category: forInput, Usage: "with --follow, poll every `DURATION`"},
+		everyFlag(forInput, 10*time.Second, "with --follow, poll every `DURATION`"),
 		&cli.BoolFlag{Name: "once", Category: forInput, Usage: "with --follow, bring the archive up to date and end"},
 	}
 }
@@ -31,8 +31,6 @@ func (p *program) convertFollowing(c *cli.Context, out string) error {
 		return err
 	case slices.Contains(names, ingest.Stdin):
 		return badUsage("--follow is for files and folders, not standard input")
-	case c.Duration("every") < 10*time.Millisecond:
-		return badUsage("--every is %v, expected 10ms or more", c.Duration("every"))
 	case out == ingest.Stdin || c.Bool("in-place"):
 		return badUsage("--follow writes a folder of archives: give -o DIR/")
 	case c.String("to") != "" && c.String("to") != containers[parquet].name:

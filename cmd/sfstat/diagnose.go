@@ -30,14 +30,14 @@ sfstat diagnose run/ --fail-on supported || echo "someone is slow"`,
 
 func (p *program) diagnose(c *cli.Context) error {
 	var drawn picture
-	j, err := p.judge(c, func(o frontier.Options) (_ seeing, err error) {
-		drawn, err = newPicture(c, o)
+	j, err := p.judge(c, func(o frontier.Options) (seeing, error) {
+		drawn = newPicture(c, o)
 		return func(item auto.Item) error {
 			if item.Window == nil {
 				return nil
 			}
 			return drawn.see(item.Window)
-		}, err
+		}, nil
 	})
 	if err != nil {
 		return err
@@ -77,11 +77,7 @@ func (p *program) judge(c *cli.Context, beside func(frontier.Options) (seeing, e
 	if err != nil {
 		return nil, err
 	}
-	pattern, err := rankPattern(c)
-	if err != nil {
-		return nil, err
-	}
-	in, err := p.readAs(c, reading{names: names, want: auto.ForVerdict, rank: pattern}, func(item auto.Item) error {
+	in, err := p.readAs(c, reading{names: names, want: auto.ForVerdict}, func(item auto.Item) error {
 		if err := recordings(item, s.Add); err != nil {
 			return err
 		}

@@ -19,20 +19,18 @@ import (
 
 // figureFlag asks for a figure beside the result.
 func figureFlag(of string) cli.Flag {
-	return &cli.StringFlag{Name: "plot", Category: forOutput, Usage: "draw " + of + " into `FILE`, which ends in .png, .svg or .pdf"}
+	return &cli.StringFlag{Name: "plot", Category: forOutput, Usage: "draw " + of + " into `FILE`, which ends in .png, .svg or .pdf", Action: drawable}
 }
 
-// figureFile is what --plot names; "" where it is not given.
-func figureFile(c *cli.Context) (string, plots.Format, error) {
-	path := c.String("plot")
+// drawable is the action of --plot: it refuses a file of which the name has no format.
+func drawable(_ *cli.Context, path string) error {
 	if path == "" {
-		return "", 0, nil
+		return nil
 	}
-	as, err := plots.FormatOf(path)
-	if err != nil {
-		return "", 0, badUsage("--plot: %v", err)
+	if _, err := plots.FormatOf(path); err != nil {
+		return badUsage("--plot: %v", err)
 	}
-	return path, as, nil
+	return nil
 }
 
 // onlyTrace is the one that a figure shows.
@@ -43,10 +41,14 @@ func onlyTrace[T any](results []T) (*T, error) {
 	return &results[0], nil
 }
 
-// writeFigure writes a figure into a file.
-func (p *program) writeFigure(path string, as plots.Format, f *plots.Figure, err error) error {
+// writeFigure writes a figure into a file, in the format of its name.
+func (p *program) writeFigure(path string, f *plots.Figure, err error) error {
 	if err != nil {
 		return badInput(err)
+	}
+	as, err := plots.FormatOf(path)
+	if err != nil {
+		return err
 	}
 	return p.writeTo(path, func(w io.Writer) error { return f.Write(w, as) })
 }
@@ -61,7 +63,7 @@ func workersOf(v *operators.View, which []int, culprit func(w int) bool) []plots
 }
 
 // plotCompletions draws the distances of all pairs of workers.
-func (p *program) plotCompletions(path string, as plots.Format, results []report.Completions) error {
+func (p *program) plotCompletions(path string, results []report.Completions) error {
 	r, err := onlyTrace(results)
 	if err != nil {
 		return err
@@ -79,7 +81,7 @@ func (p *program) plotCompletions(path string, as plots.Format, results []report
 		}
 	}
 	f, err := m.Draw(figureWidth(len(all)))
-	return p.writeFigure(path, as, f, err)
+	return p.writeFigure(path, f, err)
 }
 
 // figureWidth is a page for more workers than can be labelled in a column.
@@ -95,7 +97,7 @@ const mostBins = 400
 
 // plotOutliers draws the time-frequency view of an operator: the one that is
 // asked for, or the one that the first suspect is longest in.
-func (p *program) plotOutliers(c *cli.Context, as plots.Format, results []report.Outliers) error {
+func (p *program) plotOutliers(c *cli.Context, results []report.Outliers) error {
 	r, err := onlyTrace(results)
 	if err != nil {
 		return err
@@ -120,7 +122,7 @@ func (p *program) plotOutliers(c *cli.Context, as plots.Format, results []report
 		m.Lines = append(m.Lines, seconds(s))
 	}
 	f, err := m.Draw(plots.Page)
-	return p.writeFigure(c.String("plot"), as, f, err)
+	return p.writeFigure(c.String("plot"), f, err)
 }
 
 func seconds(ns int64) float64 { return float64(ns) / 1e9 }

@@ -72,6 +72,41 @@ const (
 	forInput  = "Input"
 )
 
+// only is the action of a flag that refuses values which are not good.
+func only[T any](name string, good func(T) bool, expected string) func(*cli.Context, T) error {
+	return func(_ *cli.Context, v T) error {
+		if good(v) {
+			return nil
+		}
+		return badUsage("--%s is %v, expected %s", name, v, expected)
+	}
+}
+
+// notNegative is for counts.
+func notNegative(n int) bool { return n >= 0 }
+
+// shareFlag must lie between 0 and 1, both excluded.
+func shareFlag(name string, value float64, usage string) cli.Flag {
+	return &cli.Float64Flag{Name: name, Value: value, Usage: usage,
+		Action: only(name, func(x float64) bool { return x > 0 && x < 1 }, "more than 0 and less than 1")}
+}
+
+// lengthFlag is a time that must not be negative.
+func lengthFlag(name, usage string) cli.Flag {
+	return &cli.DurationFlag{Name: name, Usage: usage, Action: only(name, func(d time.Duration) bool { return d >= 0 }, "no negative time")}
+}
+
+func confidenceFlag(value float64, usage string) cli.Flag {
+	return &cli.Float64Flag{Name: "confidence", Value: value, Usage: usage,
+		Action: only("confidence", func(x float64) bool { return x > 0.5 && x < 1 }, "above 0.5 and below 1")}
+}
+
+// everyFlag is how often a command looks.
+func everyFlag(category string, value time.Duration, usage string) cli.Flag {
+	return &cli.DurationFlag{Name: "every", Value: value, Category: category, Usage: usage,
+		Action: only("every", func(d time.Duration) bool { return d >= 10*time.Millisecond }, "10ms or more")}
+}
+
 func formatFlag() cli.Flag {
 	return choiceFor(forOutput, choice("format", "output format", "text", "json", "csv", "md"))
 }

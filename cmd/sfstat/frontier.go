@@ -37,10 +37,7 @@ func (p *program) frontier(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	drawn, err := newPicture(c, o)
-	if err != nil {
-		return err
-	}
+	drawn := newPicture(c, o)
 	var results []*frontier.Result
 	var slack []report.Slack
 	series := map[string]*frontier.Series{}

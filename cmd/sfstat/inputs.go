@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -30,15 +29,8 @@ type inputs struct {
 	problems []report.Problem
 }
 
-// items hands every window and operator trace of the inputs to each, in input
-// order. Inputs that are refused beside good ones are listed; when nothing
-// could be read, or under --strict, that is the error.
-func (p *program) items(c *cli.Context, each func(auto.Item) error) (inputs, error) {
-	return p.read(c, auto.Everything, each)
-}
-
-// windows is items for a command that can use windows only; operator traces
-// are refused.
+// windows hands every window of the inputs to each, in input order, for a command that
+// can use windows only; operator traces are refused.
 func (p *program) windows(c *cli.Context, each func(*trace.Window) error) (inputs, error) {
 	return p.read(c, auto.WindowsOnly, func(item auto.Item) error { return each(item.Window) })
 }
@@ -49,7 +41,7 @@ func (p *program) windows(c *cli.Context, each func(*trace.Window) error) (input
 func (p *program) reduced(c *cli.Context, each func(*trace.Window) error) (inputs, error) {
 	seen := make(map[string]bool) // runs with windows
 	var kept []auto.Item
-	in, err := p.items(c, func(item auto.Item) error {
+	in, err := p.read(c, auto.Everything, func(item auto.Item) error {
 		switch {
 		case item.Ops == nil:
 			seen[item.Window.Run] = true
@@ -99,6 +91,9 @@ func stageWindows(t *operator.Trace) ([]*trace.Window, error) {
 	return stages.OperatorWindows(aligned, g)
 }
 
+// read hands what is wanted of the inputs to each, in input order. Inputs that are
+// refused beside good ones are listed; when nothing could be read, or under --strict,
+// that is the error.
 func (p *program) read(c *cli.Context, want auto.Wanted, each func(auto.Item) error) (inputs, error) {
 	names, err := paths(c)
 	if err != nil {
@@ -121,7 +116,6 @@ type reading struct {
 	want     auto.Wanted
 	refusing refusing
 	timeline stages.Timeline // of profiler traces
-	rank     *regexp.Regexp  // in the names of Flight Recorder dumps
 	unit     *follow.Unit    // that is read, a part of what is named; nil: all
 }
 
@@ -151,28 +145,39 @@ func given(all []auto.Input) bool {
 	return slices.ContainsFunc(all, func(in auto.Input) bool { return in.Skipped == "" })
 }
 
+// options are what the flags of a command say of how it is read.
+func (r *reading) options(c *cli.Context) (o auto.Options, err error) {
+	o = auto.Options{Want: r.want, Timeline: r.timeline}
+	if r.refusing == allOrNothing {
+		o.Strict = ingest.FirstError
+	}
+	if asked, ok := map[string]stages.Timeline{"device": stages.OnDevice, "host": stages.OnHost}[c.String("timeline")]; ok {
+		o.Timeline = asked
+	}
+	if o.Rank, err = rankPattern(c); err != nil {
+		return o, err
+	}
+	if o.Stages, err = stagemap.Load(c.String("stage-map")); err != nil {
+		return o, badInput(err)
+	}
+	if o.Unit, err = csv.ParseUnit(c.String("unit")); err != nil {
+		return o, err
+	}
+	o.Zone, err = timeZone(c.String("time-zone"))
+	return o, err
+}
+
 func (p *program) readFrom(c *cli.Context, what reading, each func(auto.Item) error) (inputs, error) {
 	choose, err := newChooser(c)
 	if err != nil {
 		return inputs{}, err
 	}
-	o := auto.Options{Stdin: p.in, Want: what.want, Timeline: what.timeline, Rank: what.rank, Progress: p.showProgress(c, readingInputs)}
+	o, err := what.options(c)
+	if err != nil {
+		return inputs{}, err
+	}
+	o.Stdin, o.Progress = p.in, p.showProgress(c, readingInputs)
 	defer p.hideProgress()
-	if o.Stages, err = stagemap.Load(c.String("stage-map")); err != nil {
-		return inputs{}, badInput(err)
-	}
-	if asked, ok := map[string]stages.Timeline{"device": stages.OnDevice, "host": stages.OnHost}[c.String("timeline")]; ok {
-		o.Timeline = asked
-	}
-	if o.Unit, err = csv.ParseUnit(c.String("unit")); err != nil {
-		return inputs{}, err
-	}
-	if o.Zone, err = timeZone(c.String("time-zone")); err != nil {
-		return inputs{}, err
-	}
-	if what.refusing == allOrNothing {
-		o.Strict = ingest.FirstError
-	}
 	r, err := what.open(o)
 	if err != nil {
 		return inputs{}, badInput(err)
@@ -186,31 +191,9 @@ func (p *program) readFrom(c *cli.Context, what reading, each func(auto.Item) er
 	if err := p.outputs.refuse(c.String("output")); err != nil {
 		return inputs{}, err
 	}
-	n := 0
-	var bad []report.Problem // items that cannot be used
-	for {
-		item, err := r.Next()
-		if errors.Is(err, io.EOF) || err != nil && what.unit != nil && !given(r.Inputs()) {
-			break
-		}
-		if err != nil {
-			return inputs{}, badInput(err)
-		}
-		item, ok := choose.of(item)
-		if !ok {
-			continue
-		}
-		var refused *unusable
-		switch err := each(item); {
-		case errors.As(err, &refused) && what.refusing == whatCanBe:
-			bad = append(bad, refused.Problem)
-		case errors.As(err, &refused):
-			return inputs{}, badInput(err)
-		case err != nil:
-			return inputs{}, err
-		case item.Telemetry == nil:
-			n++
-		}
+	n, bad, err := what.items(r, choose, each)
+	if err != nil {
+		return inputs{}, err
 	}
 	in := inputs{read: r.Inputs(), problems: bad}
 	for _, problem := range r.Problems() {
@@ -224,19 +207,54 @@ func (p *program) readFrom(c *cli.Context, what reading, each func(auto.Item) er
 		return inputs{}, err
 	}
 	err = p.tell(c, in, n)
-	over := passedOver(what.names, in.read)
+	in.problems = append(in.problems, p.leftOut(c, &what, in.read, choose)...)
+	return in, err
+}
+
+// items hands what is chosen of all items to each. It counts those that were used, and
+// lists those that cannot be.
+func (r *reading) items(from *auto.Reader, choose *chooser, each func(auto.Item) error) (n int, bad []report.Problem, err error) {
+	for {
+		item, err := from.Next()
+		if errors.Is(err, io.EOF) || err != nil && r.unit != nil && !given(from.Inputs()) {
+			return n, bad, nil
+		}
+		if err != nil {
+			return n, bad, badInput(err)
+		}
+		item, ok := choose.of(item)
+		if !ok {
+			continue
+		}
+		var refused *unusable
+		switch err := each(item); {
+		case errors.As(err, &refused) && r.refusing == whatCanBe:
+			bad = append(bad, refused.Problem)
+		case errors.As(err, &refused):
+			return n, bad, badInput(err)
+		case err != nil:
+			return n, bad, err
+		case item.Telemetry == nil:
+			n++
+		}
+	}
+}
+
+// leftOut is what of the inputs was passed over, which CSV has no place for, so that it
+// is said.
+func (p *program) leftOut(c *cli.Context, what *reading, read []auto.Input, choose *chooser) []report.Problem {
+	over := passedOver(what.names, read)
 	if n := choose.silenced; n > 0 {
 		err := errors.New("who communicated when is of the whole run, and left out with --window, --steps or --ranks")
 		p.remark(c, "%s: %v", prefix(c.Command.Name), err)
 		over = append(over, report.Problem{Path: what.names[0], PassedOver: map[string]int{"communication": n}, Err: err})
 	}
-	if c.String("format") == report.CSV.String() { // which has no place for them
+	if c.String("format") == report.CSV.String() {
 		for _, x := range over {
 			p.remark(c, "%s: %s: %s", prefix(c.Command.Name), x.Path, report.Visible(x.Reason()))
 		}
 	}
-	in.problems = append(in.problems, over...)
-	return in, err
+	return over
 }
 
 // tell says on standard error which inputs were refused, a line for each, and

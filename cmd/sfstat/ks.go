@@ -17,10 +17,10 @@ func (p *program) ksCommand() *cli.Command {
 		Flags: join([]cli.Flag{
 			choice("clock", "what completions are measured from: the start of their step, or the start of the trace", "folded", "wall"),
 			choice("against", "whom the score of a worker is a mean over: the other replicas of its pipeline stage, or everyone", "peers", "everyone"),
-			&cli.DurationFlag{Name: "window", Usage: "count completions in windows of `LENGTH`, as 500us; 1ns compares the raw times; without it, it is chosen"},
-			&cli.IntFlag{Name: "replicates", Value: d.Replicates, Usage: "at most `N` permutations of the test; 0 is no test"},
+			lengthFlag("window", "count completions in windows of `LENGTH`, as 500us; 1ns compares the raw times; without it, it is chosen"),
+			&cli.IntFlag{Name: "replicates", Value: d.Replicates, Usage: "at most `N` permutations of the test; 0 is no test", Action: only("replicates", notNegative, "0 or more")},
 			&cli.Uint64Flag{Name: "seed", Value: d.Seed, Usage: "seed of the permutations"},
-			&cli.Float64Flag{Name: "fdr", Value: d.Discovery, Usage: "`RATE` of false discoveries among those that are found"},
+			shareFlag("fdr", d.Discovery, "`RATE` of false discoveries among those that are found"),
 			&cli.BoolFlag{Name: "matrix", Category: forOutput, Usage: "give the distances of all pairs of workers: in json beside the rest, in csv instead"},
 			figureFlag("the distances of all pairs of workers"),
 		}, traceFlags()),
@@ -35,14 +35,7 @@ sfstat ks trace-job.parquet --clock wall --against everyone    # the paper's fig
 
 func (p *program) ks(c *cli.Context) error {
 	as := format(c)
-	o, err := ksOptions(c)
-	if err != nil {
-		return err
-	}
-	path, drawn, err := figureFile(c)
-	if err != nil {
-		return err
-	}
+	o, path := ksOptions(c), c.String("plot")
 	o.Matrix = o.Matrix || path != ""
 	var results []report.Completions
 	in, err := p.traces(c, observed, func(t report.Traced) error {
@@ -58,7 +51,7 @@ func (p *program) ks(c *cli.Context) error {
 		return err
 	}
 	if path != "" {
-		if err := p.plotCompletions(path, drawn, results); err != nil {
+		if err := p.plotCompletions(path, results); err != nil {
 			return err
 		}
 		if (as == report.JSON || as == report.CSV) && !c.Bool("matrix") {
@@ -91,21 +84,14 @@ func (p *program) announce(c *cli.Context, t report.Traced, o ks.Options) {
 	}
 }
 
-func ksOptions(c *cli.Context) (o ks.Options, err error) {
-	o = ks.DefaultOptions()
-	o.Seed, o.Matrix = c.Uint64("seed"), c.Bool("matrix")
+func ksOptions(c *cli.Context) ks.Options {
+	o := ks.DefaultOptions()
+	o.Seed, o.Matrix, o.Window, o.Replicates, o.Discovery = c.Uint64("seed"), c.Bool("matrix"), c.Duration("window").Nanoseconds(), c.Int("replicates"), c.Float64("fdr")
 	if c.String("clock") == "wall" {
 		o.Clock = ks.Wall
 	}
 	if c.String("against") == "everyone" {
 		o.Against = ks.Everyone
 	}
-	if o.Window, err = nanoseconds(c, "window"); err != nil {
-		return o, err
-	}
-	if o.Replicates, err = count(c, "replicates"); err != nil {
-		return o, err
-	}
-	o.Discovery, err = share(c, "fdr")
-	return o, err
+	return o
 }

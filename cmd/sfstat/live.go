@@ -1,8 +1,11 @@
 package main
 
 import (
+	"slices"
+
 	"github.com/urfave/cli/v2"
 
+	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/ingest/auto/follow"
 	"github.com/sfstat/sfstat/live"
@@ -14,10 +17,6 @@ func (p *program) liveInputs(c *cli.Context, want auto.Wanted) (o live.Options, 
 	if o.Paths, err = paths(c); err != nil {
 		return o, err
 	}
-	rank, err := rankPattern(c)
-	if err != nil {
-		return o, err
-	}
 	choose, err := newChooser(c)
 	if err != nil {
 		return o, err
@@ -25,7 +24,7 @@ func (p *program) liveInputs(c *cli.Context, want auto.Wanted) (o live.Options, 
 	o.Select, o.Strict = choose.Selection, c.Bool("strict")
 	o.Read = func(u *follow.Unit, each live.Each) (live.Inputs, error) {
 		p.outputs.forget()
-		in, err := p.readAs(c, reading{names: o.Paths, want: want, rank: rank, unit: u}, func(item auto.Item) error {
+		in, err := p.readAs(c, reading{names: o.Paths, want: want, unit: u}, func(item auto.Item) error {
 			return recordings(item, func(r trace.Recording) error { return each(item, r) })
 		})
 		return live.Inputs{Read: in.read, Problems: in.problems}, err
@@ -35,6 +34,9 @@ func (p *program) liveInputs(c *cli.Context, want auto.Wanted) (o live.Options, 
 
 // liveVerdicts reads the flags that decide on verdicts too.
 func (p *program) liveVerdicts(c *cli.Context) (live.Options, error) {
+	if slices.Contains(c.Args().Slice(), ingest.Stdin) {
+		return live.Options{}, badUsage("follows files and folders, not standard input")
+	}
 	o, err := p.liveInputs(c, auto.ForVerdict)
 	if err != nil {
 		return o, err

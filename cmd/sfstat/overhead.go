@@ -28,8 +28,9 @@ func (p *program) overheadCommand() *cli.Command {
 				"mean", "median", "total"),
 			choice("method", "whose bound the headline and the gate take; auto is the one recommended for the statistic",
 				"auto", "studentised", "student-t", "bca", "percentile", "order"),
-			&cli.Float64Flag{Name: "confidence", Value: d.Confidence, Usage: "`LEVEL` of every bound, above 0.5 and below 1"},
-			&cli.Float64Flag{Name: "gate", Usage: "`SHARE` that the overhead should not exceed, as 0.01"},
+			confidenceFlag(d.Confidence, "`LEVEL` of every bound, above 0.5 and below 1"),
+			&cli.Float64Flag{Name: "gate", Usage: "`SHARE` that the overhead should not exceed, as 0.01",
+				Action: only("gate", func(x float64) bool { return x > -1 && x < 1e6 }, "a share such as 0.01 for 1 %")},
 			&cli.IntFlag{Name: "replicates", Value: d.Replicates, Usage: "`N` resamples"},
 			&cli.Uint64Flag{Name: "seed", Value: d.Seed, Usage: "seed of the resamples"},
 			list(forInput, "against", "the runs with it: a `PATH` as for BASE; may be given several times"),
@@ -87,9 +88,6 @@ func leastReplicates(confidence float64) int {
 func overheadOptions(c *cli.Context) (o overhead.Options, err error) {
 	o.Bootstrap = bootstrap.DefaultOptions()
 	o.Bootstrap.Confidence, o.Bootstrap.Replicates, o.Bootstrap.Seed = c.Float64("confidence"), c.Int("replicates"), c.Uint64("seed")
-	if x := o.Bootstrap.Confidence; !(x > 0.5 && x < 1) {
-		return o, badUsage("--confidence is %v, expected above 0.5 and below 1", x)
-	}
 	least := leastReplicates(o.Bootstrap.Confidence)
 	if n := o.Bootstrap.Replicates; n < least || n > bootstrap.MostReplicates {
 		return o, badUsage("--replicates is %d, expected %d to %d for bounds at a confidence of %v", n, least, bootstrap.MostReplicates, o.Bootstrap.Confidence)
@@ -109,9 +107,6 @@ func overheadOptions(c *cli.Context) (o overhead.Options, err error) {
 	}
 	if c.IsSet("gate") {
 		gate := c.Float64("gate")
-		if !(gate > -1 && gate < 1e6) {
-			return o, badUsage("--gate is %v, expected a share such as 0.01 for 1 %%", gate)
-		}
 		o.Gate = &gate
 	} else if c.String("fail-on") != "" {
 		return o, badUsage("--fail-on needs --gate, the overhead that is still good")

@@ -111,16 +111,12 @@ func (p *program) baseline(c *cli.Context) ([]*trace.Window, error) {
 	return windows, err
 }
 
-func simulatedJob(c *cli.Context) ([]*trace.Window, error) {
+func simulatedJob(c *cli.Context) (windows []*trace.Window, err error) {
 	spec := simulate.DefaultSpec()
 	spec.Schedule.Steps = simulatedBaseline
 	if path := c.String("spec"); path != "" {
-		text, err := readSmall(path, specLimit)
-		if err == nil {
-			spec, err = simulate.ParseSpec(path, text)
-		}
-		if err != nil {
-			return nil, badInput(err)
+		if spec, err = readSpec(path, simulate.ParseSpec); err != nil {
+			return nil, err
 		}
 	}
 	if c.IsSet("ranks") {
@@ -131,7 +127,6 @@ func simulatedJob(c *cli.Context) ([]*trace.Window, error) {
 	if err != nil {
 		return nil, badInput(err)
 	}
-	var windows []*trace.Window
 	err = g.Each(func(w *trace.Window) error { windows = append(windows, w); return nil })
 	return windows, badInput(err)
 }

@@ -17,7 +17,8 @@ func (p *program) selfcheckCommand() *cli.Command {
 			"answer is known, each beside the paper's figure where it gives one. Exits with 1 when a check fails.",
 		Flags: join([]cli.Flag{
 			&cli.Uint64Flag{Name: "seed", Value: d.Seed, Usage: "seed of all randomness"},
-			&cli.IntFlag{Name: "trials", Value: d.Trials, Usage: "random matrices for each check; simulated checks take 3 for every 10"},
+			&cli.IntFlag{Name: "trials", Value: d.Trials, Usage: "random matrices for each check; simulated checks take 3 for every 10",
+				Action: only("trials", func(n int) bool { return n >= 1 }, "1 or more")},
 		}, resultFlags()),
 		UsageText: `sfstat selfcheck
 sfstat selfcheck --trials 10000 --seed 42
@@ -39,9 +40,6 @@ func (p *program) selfcheck(c *cli.Context) error {
 		return err
 	}
 	trials := c.Int("trials")
-	if trials < 1 {
-		return badUsage("--trials is %d, expected 1 or more", trials)
-	}
 	o := selfcheck.Options{Seed: c.Uint64("seed"), Trials: trials, Simulated: max(1, trials*3/10)}
 	o.Healthy = max(o.Simulated, selfcheck.DefaultOptions().Healthy)
 	rows := selfcheck.Run(o)

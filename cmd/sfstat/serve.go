@@ -15,7 +15,6 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/engine/frontier"
-	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/live"
 	"github.com/sfstat/sfstat/page"
@@ -33,9 +32,9 @@ func (p *program) serveCommand() *cli.Command {
 		Flags: join([]cli.Flag{
 			&cli.StringFlag{Name: "listen", Value: "127.0.0.1:8080", Usage: "answer at `ADDRESS`; port 0 takes a free one"},
 			list("", "host", "answer requests for the host `NAME` as well; may be given several times"),
-			&cli.DurationFlag{Name: "every", Value: time.Second, Usage: "look every `LENGTH`"},
+			everyFlag("", time.Second, "look every `LENGTH`"),
 			captureFlag(),
-			&cli.IntFlag{Name: "metrics-runs", Value: 100, Usage: "metrics of the `N` runs that cost most"},
+			&cli.IntFlag{Name: "metrics-runs", Value: 100, Usage: "metrics of the `N` runs that cost most", Action: only("metrics-runs", notNegative, "0 or more")},
 		}, analysisFlags(), profileFlags(), selectionFlags(), []cli.Flag{rankPatternFlag(), timeZoneFlag(), minGainFlag()}, screenFlags()),
 		UsageText: `sfstat serve runs/
 sfstat serve runs/ --listen 10.0.0.7:8080 --host monitor.cluster`,
@@ -53,14 +52,6 @@ const (
 )
 
 func (p *program) serve(c *cli.Context) error {
-	switch {
-	case slices.Contains(c.Args().Slice(), ingest.Stdin):
-		return badUsage("follows files and folders, not standard input")
-	case c.Duration("every") < 10*time.Millisecond:
-		return badUsage("--every is %v, expected 10ms or more", c.Duration("every"))
-	case c.Int("metrics-runs") < 0:
-		return badUsage("--metrics-runs is %d, expected 0 or more", c.Int("metrics-runs"))
-	}
 	o, err := p.liveVerdicts(c)
 	if err != nil {
 		return err

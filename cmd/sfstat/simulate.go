@@ -24,6 +24,15 @@ const truthName = "truth.csv"
 // specLimit bounds a specification file.
 const specLimit = 16 << 20
 
+// readSpec reads a specification from a file.
+func readSpec[T any](path string, parse func(path string, text []byte) (T, error)) (spec T, err error) {
+	text, err := readSmall(path, specLimit)
+	if err == nil {
+		spec, err = parse(path, text)
+	}
+	return spec, badInput(err)
+}
+
 func families() []string {
 	names := []string{""}
 	for f := simulate.NoFault; f <= simulate.OptimizerHost; f++ {
@@ -108,15 +117,11 @@ func (p *program) simulate(c *cli.Context) error {
 
 // loadSpec is the specification of --spec, or the default, changed by the
 // flags that are given.
-func loadSpec(c *cli.Context) (simulate.Spec, error) {
-	spec := simulate.DefaultSpec()
+func loadSpec(c *cli.Context) (spec simulate.Spec, err error) {
+	spec = simulate.DefaultSpec()
 	if path := c.String("spec"); path != "" {
-		text, err := readSmall(path, specLimit)
-		if err == nil {
-			spec, err = simulate.ParseSpec(path, text)
-		}
-		if err != nil {
-			return spec, badInput(err)
+		if spec, err = readSpec(path, simulate.ParseSpec); err != nil {
+			return spec, err
 		}
 	}
 	for name, set := range map[string]func(){
@@ -132,7 +137,7 @@ func loadSpec(c *cli.Context) (simulate.Spec, error) {
 			set()
 		}
 	}
-	err := plainRun(c)
+	err = plainRun(c)
 	if err == nil {
 		err = addFault(c, &spec)
 	}

@@ -119,37 +119,9 @@ func traceFlags() []cli.Flag {
 	return join([]cli.Flag{strictFlag()}, selectionFlags("window"), resultFlags())
 }
 
-// share reads a flag that must lie between 0 and 1, both excluded.
-func share(c *cli.Context, name string) (float64, error) {
-	x := c.Float64(name)
-	if !(x > 0 && x < 1) {
-		return 0, badUsage("--%s is %v, expected more than 0 and less than 1", name, x)
-	}
-	return x, nil
-}
-
-// count reads a flag that must not be negative.
-func count(c *cli.Context, name string) (int, error) {
-	n := c.Int(name)
-	if n < 0 {
-		return 0, badUsage("--%s is %d, expected 0 or more", name, n)
-	}
-	return n, nil
-}
-
-// nanoseconds reads a duration that must not be negative.
-func nanoseconds(c *cli.Context, name string) (int64, error) {
-	d := c.Duration(name)
-	if d < 0 {
-		return 0, badUsage("--%s is %v, expected no negative time", name, d)
-	}
-	return d.Nanoseconds(), nil
-}
-
 // alphaFlag is the error rate of outliers.
 func alphaFlag(value float64) cli.Flag {
-	return &cli.Float64Flag{Name: "alpha", Value: value,
-		Usage: "`CHANCE` that a healthy operator instance is flagged, over all its peers and quantities"}
+	return shareFlag("alpha", value, "`CHANCE` that a healthy operator instance is flagged, over all its peers and quantities")
 }
 
 // stepsOf are the positions of the steps that --step asks for: one, or all.

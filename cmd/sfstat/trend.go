@@ -17,7 +17,8 @@ func (p *program) trendCommand() *cli.Command {
 		Description: "Sorts runs by time and finds where the level of a measure changed: between which two runs, by how much, and how certain that is. The time of a run comes from " +
 			"its packets, else from the date in its name or path. Runs without times are sorted by name.",
 		Flags: join([]cli.Flag{
-			&cli.Float64Flag{Name: "level", Value: 0.05, Usage: "`PROBABILITY` of reporting any change, over all measures, if there is none"},
+			&cli.Float64Flag{Name: "level", Value: 0.05, Usage: "`PROBABILITY` of reporting any change, over all measures, if there is none",
+				Action: only("level", func(x float64) bool { return x > 0 && x < 1 }, "above 0 and below 1")},
 			&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "random seed of permutations and resamples"},
 			choice("cut", "where a step begins when exposed time is accounted for, as for diagnose", "auto", "step", "carried", "sync"),
 			figureFlag("step time and what changed with it, run by run,"),
@@ -30,14 +31,6 @@ sfstat trend runs/ --format csv -o runs.csv`,
 }
 
 func (p *program) trend(c *cli.Context) error {
-	level := c.Float64("level")
-	if !(level > 0 && level < 1) {
-		return badUsage("--level is %v, expected above 0 and below 1", level)
-	}
-	figure, figureAs, err := figureFile(c)
-	if err != nil {
-		return err
-	}
 	names, err := paths(c)
 	if err != nil {
 		return err
@@ -46,13 +39,13 @@ func (p *program) trend(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	t, err := runs.Follow(list, runs.TrendOptions{Level: level, Seed: c.Uint64("seed")})
+	t, err := runs.Follow(list, runs.TrendOptions{Level: c.Float64("level"), Seed: c.Uint64("seed")})
 	if err != nil {
 		return badInput(err)
 	}
-	if figure != "" {
+	if figure := c.String("plot"); figure != "" {
 		f, err := trendChart(t).Draw(plots.Page)
-		if err := p.writeFigure(figure, figureAs, f, err); err != nil {
+		if err := p.writeFigure(figure, f, err); err != nil {
 			return err
 		}
 	}

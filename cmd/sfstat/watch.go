@@ -9,7 +9,6 @@ import (
 	"maps"
 	"os"
 	"os/exec"
-	"slices"
 	"strconv"
 	"time"
 
@@ -17,7 +16,6 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/diagnose/evidence"
-	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/live"
 	"github.com/sfstat/sfstat/report"
 )
@@ -28,7 +26,7 @@ func (p *program) watchCommand() *cli.Command {
 		Description: "Polls files and folders that recorders are writing, and judges what has changed as sfstat diagnose does: of packets that grow, the new windows " +
 			"alone. A file that cannot be read yet, because it is being written or replaced, is tried again when it has changed.",
 		Flags: join([]cli.Flag{
-			&cli.DurationFlag{Name: "every", Value: time.Second, Usage: "poll every `DURATION`"},
+			everyFlag("", time.Second, "poll every `DURATION`"),
 			&cli.DurationFlag{Name: "idle", Usage: "stop when nothing has changed for `DURATION`; by default only an interrupt or --fail-on stops it"},
 			&cli.StringFlag{Name: "exec", Usage: "run `COMMAND` with sh when a verdict changes, with SFSTAT_RUN, SFSTAT_STATUS, SFSTAT_RANK and SFSTAT_HOST set and the JSON verdict on standard input"},
 			captureFlag(),
@@ -41,20 +39,13 @@ sfstat watch runs/job-42 --exec './page.sh "$SFSTAT_STATUS" "$SFSTAT_HOST"'`,
 }
 
 func (p *program) watch(c *cli.Context) error {
-	if slices.Contains(c.Args().Slice(), ingest.Stdin) {
-		return badUsage("follows files and folders, not standard input")
-	}
-	every := c.Duration("every")
-	if every < 10*time.Millisecond {
-		return badUsage("--every is %v, expected 10ms or more", every)
-	}
 	o, err := p.liveVerdicts(c)
 	if err != nil {
 		return err
 	}
 	p.err = &once{w: p.err, seen: map[string]bool{}}
 	w := watching{p: p, c: c, seen: followed{}, asked: capturing{}, failed: badInput(errors.New("nothing in any input"))}
-	if err := live.New(o).Follow(c.Context, every, c.Duration("idle"), w.judged); err != nil {
+	if err := live.New(o).Follow(c.Context, c.Duration("every"), c.Duration("idle"), w.judged); err != nil {
 		return err
 	}
 	return w.failed

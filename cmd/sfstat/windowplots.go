@@ -17,7 +17,6 @@ import (
 // the largest part. The zero picture keeps none.
 type picture struct {
 	path string
-	as   plots.Format
 	o    frontier.Options
 	runs map[string]*frontier.Series
 	most float64
@@ -27,13 +26,12 @@ type picture struct {
 // pictureFlag asks for the figures of a window.
 func pictureFlag() cli.Flag {
 	return &cli.StringFlag{Name: "plot", Category: forOutput,
-		Usage: "plot the window in which late ranks cost most. `FILE` ends in .png, .svg or .pdf; four figures are named after it: run.png becomes run-rank-stage.png and so on"}
+		Usage: "plot the window in which late ranks cost most. `FILE` ends in .png, .svg or .pdf; four figures are named after it: run.png becomes run-rank-stage.png and so on", Action: drawable}
 }
 
 // newPicture is what --plot asks for.
-func newPicture(c *cli.Context, o frontier.Options) (picture, error) {
-	path, as, err := figureFile(c)
-	return picture{path: path, as: as, o: o, runs: map[string]*frontier.Series{}, most: -1}, err
+func newPicture(c *cli.Context, o frontier.Options) picture {
+	return picture{path: c.String("plot"), o: o, runs: map[string]*frontier.Series{}, most: -1}
 }
 
 // see looks at a window.
@@ -79,7 +77,7 @@ func (p *program) draw(c *cli.Context, k *picture) error {
 		if errors.Is(err, plots.ErrNothing) {
 			continue
 		}
-		if err := p.writeFigure(stem+"-"+figure.Name+extension, k.as, f, err); err != nil {
+		if err := p.writeFigure(stem+"-"+figure.Name+extension, f, err); err != nil {
 			return err
 		}
 		drawn++

@@ -30,10 +30,11 @@ func (p *program) zscoreCommand() *cli.Command {
 		Flags: join([]cli.Flag{
 			choice("method", "how values are scored: pooled takes the spread from all steps, population and sample are the usual rule with --cutoff", zscoreMethods()...),
 			alphaFlag(d.Alpha),
-			&cli.Float64Flag{Name: "cutoff", Value: d.Cutoff, Usage: "`SCORE` beyond which population and sample flag; the others go by --alpha"},
+			&cli.Float64Flag{Name: "cutoff", Value: d.Cutoff, Usage: "`SCORE` beyond which population and sample flag; the others go by --alpha",
+				Action: only("cutoff", func(x float64) bool { return x > 0 }, "more than 0")},
 			choice("scale", "what durations are compared on: auto takes logarithms where the noise is skewed", zscoreScales...),
 			&cli.Uint64Flag{Name: "seed", Value: d.Seed, Usage: "seed of the calibration of modified"},
-			&cli.IntFlag{Name: "top", Value: 20, Category: forOutput, Usage: "rows `N` of outliers in text and Markdown; 0 is all"},
+			&cli.IntFlag{Name: "top", Value: 20, Category: forOutput, Usage: "rows `N` of outliers in text and Markdown; 0 is all", Action: only("top", notNegative, "0 or more")},
 			figureFlag("how often each worker completes an operator, over time,"),
 			&cli.StringFlag{Name: "op", Category: forOutput, Usage: "draw the operator `NAME`; without it, the one that the first suspect is longest in"},
 		}, traceFlags()),
@@ -46,18 +47,7 @@ sfstat zscore trace-job.parquet --method population --cutoff 3 --format csv    #
 }
 
 func (p *program) zscore(c *cli.Context) error {
-	o, err := zscoreOptions(c)
-	if err != nil {
-		return err
-	}
-	top, err := count(c, "top")
-	if err != nil {
-		return err
-	}
-	path, drawn, err := figureFile(c)
-	if err != nil {
-		return err
-	}
+	o, path := zscoreOptions(c), c.String("plot")
 	if path == "" && c.IsSet("op") {
 		return badUsage("--op says what --plot draws, and needs it")
 	}
@@ -73,14 +63,14 @@ func (p *program) zscore(c *cli.Context) error {
 			return ofTraced(t, err)
 		}
 		results = append(results, report.Outliers{Traced: t, Series: series, Operators: operators, Result: r,
-			Suspects: t.View.Suspects(r, series, operators), Names: names, Shown: top})
+			Suspects: t.View.Suspects(r, series, operators), Names: names, Shown: c.Int("top")})
 		return nil
 	})
 	if err != nil {
 		return err
 	}
 	if path != "" {
-		if err := p.plotOutliers(c, drawn, results); err != nil {
+		if err := p.plotOutliers(c, results); err != nil {
 			return err
 		}
 	}
@@ -95,9 +85,9 @@ func byName(t report.Traced, alpha float64) (*opnames.Result, error) {
 	return opnames.Compare(t.Launched, opnames.Options{Alpha: alpha})
 }
 
-func zscoreOptions(c *cli.Context) (o zscore.Options, err error) {
-	o = zscore.DefaultOptions()
-	o.Seed = c.Uint64("seed")
+func zscoreOptions(c *cli.Context) zscore.Options {
+	o := zscore.DefaultOptions()
+	o.Seed, o.Cutoff, o.Alpha = c.Uint64("seed"), c.Float64("cutoff"), c.Float64("alpha")
 	for m, name := range zscoreMethods() {
 		if c.String("method") == name {
 			o.Method = zscore.Method(m)
@@ -108,9 +98,5 @@ func zscoreOptions(c *cli.Context) (o zscore.Options, err error) {
 			o.Scale = zscore.Scale(s)
 		}
 	}
-	if o.Cutoff = c.Float64("cutoff"); !(o.Cutoff > 0) {
-		return o, badUsage("--cutoff is %v, expected more than 0", o.Cutoff)
-	}
-	o.Alpha, err = share(c, "alpha")
-	return o, err
+	return o
 }

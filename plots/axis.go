@@ -10,20 +10,12 @@ import (
 	"gonum.org/v1/plot/text"
 )
 
-// Scale is how values lie along an axis.
-type Scale uint8
-
-const (
-	Linear Scale = iota
-	Logarithmic
-	Sizes // logarithmic, in bytes, labelled at powers of two: 1 KiB
-)
-
 // Axis is a quantity and its unit.
 type Axis struct {
-	Name  string // "delay"
-	Unit  string // "ms"; "" for counts, shares of one and names
-	Scale Scale
+	Name string // "delay"
+	Unit string // "ms"; "" for counts, shares of one and names
+	// Log is a logarithmic scale, and Bytes one that is labelled at powers of two: 1 KiB.
+	Log, Bytes bool
 	// From and To bound what is shown where From is less than To and the data lie
 	// between them; data beyond are shown too. Otherwise the data decide.
 	From, To float64
@@ -44,7 +36,7 @@ func (a Axis) Label() string {
 
 // shows reports whether a value can stand on the axis.
 func (a Axis) shows(v float64) bool {
-	return !math.IsNaN(v) && !math.IsInf(v, 0) && (a.Scale == Linear || v > 0)
+	return !math.IsNaN(v) && !math.IsInf(v, 0) && (v > 0 || !a.Log && !a.Bytes)
 }
 
 // set gives an axis of a plot its label and style; tick says how its labels are
@@ -91,7 +83,7 @@ func (a Axis) fit(to *plot.Axis, values []float64) error {
 // place is where a value stands. Plots are drawn in places, on linear scales:
 // the library puts the label of a logarithmic axis where it needs room for it.
 func (a Axis) place(v float64) float64 {
-	if a.Scale != Linear {
+	if a.Log || a.Bytes {
 		return math.Log10(v)
 	}
 	return v
@@ -109,9 +101,9 @@ func (t ticker) Ticks(low, high float64) []plot.Tick {
 		return t.named(low, high)
 	case len(t.axis.Ticks) > 0:
 		return t.given(low, high)
-	case t.axis.Scale == Logarithmic:
+	case t.axis.Log:
 		return decades(low, high)
-	case t.axis.Scale == Sizes:
+	case t.axis.Bytes:
 		return sizes(low, high)
 	}
 	return round(low, high)

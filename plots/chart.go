@@ -24,25 +24,18 @@ func (p Point) hasInterval() bool {
 
 // Line is a series of points, by ascending X.
 type Line struct {
-	Name    string
-	Points  []Point
-	Drawing Drawing
+	Name     string
+	Points   []Point
+	Unjoined bool // each point stands for itself
+	Unmarked bool // a line alone, without marks
 }
 
 // Reference is a value that data are compared with, drawn across the panel.
 type Reference struct {
-	Name   string // "τ = 0.80"
-	Value  float64
-	Across Direction
+	Name     string // "τ = 0.80"
+	Value    float64
+	Vertical bool // at an X; else horizontal, at a Y
 }
-
-// Direction is that of a reference.
-type Direction uint8
-
-const (
-	AtY Direction = iota // a horizontal line
-	AtX                  // a vertical line
-)
 
 // Panel is one pair of axes.
 type Panel struct {
@@ -51,15 +44,6 @@ type Panel struct {
 	Lines      []Line
 	References []Reference
 }
-
-// Drawing is how the points of a series follow each other.
-type Drawing uint8
-
-const (
-	Joined    Drawing = iota // by a line
-	Scattered                // each stands for itself
-	Curves                   // by a line alone, without marks
-)
 
 // Chart is panels in rows. Series of one name look the same in all.
 type Chart struct {
@@ -125,12 +109,12 @@ func (f *Figure) lookOf(names map[string]int, line Line) look {
 	names[line.Name] = k
 	l := lookOf(k)
 	f.legend = append(f.legend, entry{short(line.Name), func(c draw.Canvas) {
-		if line.Drawing != Scattered {
+		if !line.Unjoined {
 			style := pen(l.color, 1)
 			style.Dashes = l.dashes
 			c.StrokeLine2(style, c.Min.X, c.Center().Y, c.Max.X, c.Center().Y)
 		}
-		if line.Drawing != Curves {
+		if !line.Unmarked {
 			drawMarker(c, l, filled, c.Center())
 		}
 	}})
@@ -154,7 +138,7 @@ func (panel Panel) plot(lookOf func(Line) look) (*plot.Plot, error) {
 		}
 	}
 	for _, r := range panel.References {
-		if r.Across == AtY && len(ys) > 0 {
+		if !r.Vertical && len(ys) > 0 {
 			ys = append(ys, r.Value)
 		}
 	}
@@ -170,7 +154,7 @@ func (panel Panel) plot(lookOf func(Line) look) (*plot.Plot, error) {
 	}
 	for i, l := range panel.Lines {
 		aside := apart * (vg.Length(i) - vg.Length(len(panel.Lines)-1)/2)
-		if l.Drawing != Joined {
+		if l.Unjoined || l.Unmarked {
 			aside = 0
 		}
 		p.Add(panel.linePlotter(l, lookOf(l), aside))
@@ -203,10 +187,10 @@ func (panel Panel) linePlotter(of Line, l look, aside vg.Length) plotter {
 		for _, pt := range points {
 			path = append(path, vg.Point{X: x(panel.X.place(pt.X)) + aside, Y: y(panel.Y.place(pt.Y))})
 		}
-		if of.Drawing != Scattered {
+		if !of.Unjoined {
 			c.StrokeLines(line, c.ClipLinesXY(path)...)
 		}
-		if of.Drawing == Curves {
+		if of.Unmarked {
 			return
 		}
 		for i, pt := range points {
@@ -260,7 +244,7 @@ func (panel Panel) reference(r Reference) plotter {
 		name := words(tickSize - 0.5)
 		name.Color = dim
 		name.XAlign = draw.XRight
-		if r.Across == AtX {
+		if r.Vertical {
 			at := x(panel.X.place(r.Value))
 			if c.ContainsX(at) {
 				c.StrokeLine2(line, at, c.Min.Y, at, c.Max.Y)

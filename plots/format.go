@@ -23,16 +23,16 @@ var formatNames = [formatCount]string{"png", "svg", "pdf"}
 // String is the name of the format, which files end in.
 func (f Format) String() string { return enum.Name(formatNames[:], f) }
 
-// ParseFormat is the inverse of String.
-func ParseFormat(name string) (Format, error) {
-	return enum.Parse[Format]("format of a figure", formatNames[:], name)
+// UnmarshalText is the inverse of String.
+func (f *Format) UnmarshalText(name []byte) (err error) {
+	*f, err = enum.Parse[Format]("format of a figure", formatNames[:], string(name))
+	return err
 }
 
 // FormatOf is the format that the name of a file ends in, in any case.
-func FormatOf(path string) (Format, error) {
+func FormatOf(path string) (f Format, err error) {
 	ending := filepath.Ext(path)
-	f, err := ParseFormat(strings.ToLower(strings.TrimPrefix(ending, ".")))
-	if err != nil {
+	if err := f.UnmarshalText([]byte(strings.ToLower(strings.TrimPrefix(ending, ".")))); err != nil {
 		return 0, fmt.Errorf("%s ends in %q, expected .%s", path, ending, strings.Join(formatNames[:], ", ."))
 	}
 	return f, nil

@@ -10,7 +10,7 @@ import (
 )
 
 func messages() Histogram {
-	bytes := Axis{Name: "message", Scale: Sizes}
+	bytes := Axis{Name: "message", Bytes: true}
 	return Histogram{X: bytes, Series: []string{"AllReduce", "Send"}, Panels: []HistogramPanel{
 		{Y: Axis{Name: "calls"}, Bins: []Bin{{8, 16, []float64{40, 0}}, {1 << 20, 1 << 21, []float64{10, 30}}}},
 		{Y: Axis{Name: "bytes", Unit: "GB"}, Bins: []Bin{{1 << 20, 1 << 21, []float64{0.5, 1.5}}}},
@@ -66,7 +66,7 @@ func TestScattered(t *testing.T) {
 	lines := bytes.Count(written(t, joined, err, SVG), []byte("<path"))
 	for i := range chart.Panels {
 		for k := range chart.Panels[i].Lines {
-			chart.Panels[i].Lines[k].Drawing = Scattered
+			chart.Panels[i].Lines[k].Unjoined = true
 		}
 	}
 	scattered, err := chart.Draw(Column)

@@ -70,7 +70,7 @@ func transition() Chart {
 		{X: delay, Y: Axis{Name: "share", From: 0, To: 1},
 			Lines: []Line{{Name: "data", Points: []Point{
 				{X: 12, Y: 0.2, Low: 0.15, High: 0.3, Open: true}, {X: 60, Y: 0.6, Low: 0.5, High: 0.7}, {X: 180, Y: 0.9, Low: nan, High: nan}}}},
-			References: []Reference{{"τ = 0.80", 0.8, AtY}, {"137 ms", 137, AtX}}},
+			References: []Reference{{"τ = 0.80", 0.8, false}, {"137 ms", 137, true}}},
 		{X: delay, Y: Axis{Name: "rate", From: 0, To: 1},
 			Lines: []Line{{Name: "top-1", Points: []Point{{X: 12, Y: 0, Low: 0, High: 0.5}, {X: 180, Y: 1, Low: 0.5, High: 1}}}, {Name: "data", Points: []Point{{X: 12, Y: 0.3}}}}},
 	}}
@@ -200,7 +200,7 @@ func TestOdd(t *testing.T) {
 		})
 	}
 	log := point(Point{X: 0, Y: 1}, Point{X: 10, Y: -1}, Point{X: 10, Y: 100, Low: -5, High: 200}, Point{X: 1000, Y: 0.5})
-	log.Panels[0].X.Scale, log.Panels[0].Y.Scale = Logarithmic, Logarithmic
+	log.Panels[0].X.Log, log.Panels[0].Y.Log = true, true
 	f, err := log.Draw(Column)
 	says(t, f, err, "10", "100")
 }
@@ -341,21 +341,21 @@ func TestShades(t *testing.T) {
 // TestTicks: labels at round values, inside the range, at least two of them.
 func TestTicks(t *testing.T) {
 	for _, c := range []struct {
-		scale     Scale
+		axis      Axis
 		low, high float64
 		want      string
 	}{
-		{Linear, 0, 100, "0 20 40 60 80 100"},
-		{Linear, 0, 1, "0 0.2 0.4 0.6 0.8 1"},
-		{Linear, -0.3, 0.31, "−0.2 0 0.2"},
-		{Linear, 0, 40_000, "0 10\u2009000 20\u2009000 30\u2009000 40\u2009000"},
-		{Linear, 3, 3, ""},
-		{Logarithmic, 8, 2100, "10 100 1000"},
-		{Logarithmic, 4, 60, "5 10 20 50"},
-		{Logarithmic, 0.0005, 2000, "0.001 0.01 0.1 1 10 100 1000"},
+		{Axis{}, 0, 100, "0 20 40 60 80 100"},
+		{Axis{}, 0, 1, "0 0.2 0.4 0.6 0.8 1"},
+		{Axis{}, -0.3, 0.31, "−0.2 0 0.2"},
+		{Axis{}, 0, 40_000, "0 10\u2009000 20\u2009000 30\u2009000 40\u2009000"},
+		{Axis{}, 3, 3, ""},
+		{Axis{Log: true}, 8, 2100, "10 100 1000"},
+		{Axis{Log: true}, 4, 60, "5 10 20 50"},
+		{Axis{Log: true}, 0.0005, 2000, "0.001 0.01 0.1 1 10 100 1000"},
 	} {
 		var got []string
-		for _, tick := range (ticker{Axis{Scale: c.scale}}).Ticks(Axis{Scale: c.scale}.place(c.low), Axis{Scale: c.scale}.place(c.high)) {
+		for _, tick := range (ticker{c.axis}).Ticks(c.axis.place(c.low), c.axis.place(c.high)) {
 			if !tick.IsMinor() {
 				got = append(got, tick.Label)
 			}
@@ -385,7 +385,7 @@ func TestFormatOf(t *testing.T) {
 			t.Errorf("%q is %v, expected an error", path, f)
 		}
 	}
-	if _, err := ParseFormat("jpg"); err == nil || fmt.Sprint(PDF, Format(9)) != "pdf invalid(9)" {
+	if _, err := FormatOf("a.jpg"); err == nil || fmt.Sprint(PDF, Format(9)) != "pdf invalid(9)" {
 		t.Error("names of formats")
 	}
 }

@@ -22,15 +22,12 @@ type Lane struct {
 	Spans []Span
 }
 
-// Track is lanes that belong together; a line is drawn between tracks.
-type Track []Lane
-
 // Timeline is what lasted when, a row for each lane, the first on top.
 type Timeline struct {
 	X      Axis     // bounded by From and To
 	Series []string // at most as many as there are colours, eight
-	Tracks []Track
-	Waits  string // what paler means, for the legend; "" says nothing
+	Tracks [][]Lane // lanes that belong together; a line is drawn between tracks
+	Waits  string   // what paler means, for the legend; "" says nothing
 }
 
 // laneHeight is that of a row on paper, laneFill the part of it that spans take.

@@ -9,7 +9,7 @@ import (
 )
 
 func lasting() Timeline {
-	return Timeline{X: Axis{Name: "time", Unit: "ms", From: 0, To: 10}, Series: []string{"AllReduce", "Send"}, Waits: "waiting", Tracks: []Track{
+	return Timeline{X: Axis{Name: "time", Unit: "ms", From: 0, To: 10}, Series: []string{"AllReduce", "Send"}, Waits: "waiting", Tracks: [][]Lane{
 		{{Name: "rank 0", Spans: []Span{{From: 1, Busy: 3, To: 4}, {From: 6, Busy: 6, To: 7, Series: 1}}}, {Name: "TP", Spans: []Span{{From: 1, Busy: 3, To: 4}}}},
 		{{Name: "rank 1", Spans: []Span{{From: 3, Busy: 3, To: 4}, {From: 9, Busy: 9, To: 12}, {From: 11, Busy: 11, To: 12}, {From: 5, Busy: 5, To: 5}}}},
 	}}

@@ -92,8 +92,8 @@ func (p *program) writeFigures(folder string, figures []tables.Artifact, d drawi
 func figureFormats(list string) ([]plots.Format, error) {
 	var out []plots.Format
 	for name := range strings.SplitSeq(list, ",") {
-		f, err := plots.ParseFormat(strings.TrimSpace(name))
-		if err != nil {
+		var f plots.Format
+		if err := f.UnmarshalText([]byte(strings.TrimSpace(name))); err != nil {
 			return nil, badUsage("--format: %v", err)
 		}
 		if slices.Contains(out, f) {

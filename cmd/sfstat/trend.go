@@ -89,13 +89,13 @@ func trendChart(t *runs.Trend) plots.Chart {
 			continue
 		}
 		panel := plots.Panel{X: x, Y: plots.Axis{Name: report.MeasureName(s.Measure), Unit: "ms"}}
-		line := plots.Line{Name: "a run", Drawing: plots.Scattered}
+		line := plots.Line{Name: "a run", Unjoined: true}
 		for i, v := range s.Values {
 			line.Points = append(line.Points, plots.Point{X: at(i), Y: v / 1e6})
 		}
 		panel.Lines = []plots.Line{line}
 		for _, c := range s.Changes {
-			panel.References = append(panel.References, plots.Reference{Name: "change", Value: (at(c.At-1) + at(c.At)) / 2, Across: plots.AtX})
+			panel.References = append(panel.References, plots.Reference{Name: "change", Value: (at(c.At-1) + at(c.At)) / 2, Vertical: true})
 		}
 		ch.Panels = append(ch.Panels, panel)
 	}

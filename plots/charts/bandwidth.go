@@ -30,7 +30,7 @@ func leastClass(r *comm.Result) int {
 // bandwidthChart is bus bandwidth by size of message, a series for what is communicated for and by which operation, and the
 // limits: of links, and by size what nccl-tests reached of the same.
 func bandwidthChart(r *comm.Result) plots.Chart {
-	panel := plots.Panel{X: plots.Axis{Name: "message", Scale: plots.Sizes}, Y: plots.Axis{Name: "bus bandwidth", Unit: "GB/s", Scale: plots.Logarithmic}}
+	panel := plots.Panel{X: plots.Axis{Name: "message", Bytes: true}, Y: plots.Axis{Name: "bus bandwidth", Unit: "GB/s", Log: true}}
 	series := map[string][]plots.Point{}
 	limits := map[capacity.Limit]bool{}
 	var names []string
@@ -61,7 +61,7 @@ func bandwidthChart(r *comm.Result) plots.Chart {
 		for i := 0; i < len(all); i += 1 + len(all)/mostPoints {
 			points = append(points, all[i])
 		}
-		panel.Lines = append(panel.Lines, plots.Line{Name: name, Points: points, Drawing: plots.Scattered})
+		panel.Lines = append(panel.Lines, plots.Line{Name: name, Points: points, Unjoined: true})
 	}
 	panel.Lines = append(panel.Lines, benchmarkLines(r, least)...)
 	for l := range limits {
@@ -78,7 +78,7 @@ func benchmarkLines(r *comm.Result, least int) (lines []plots.Line) {
 	for i := range r.Speed.Cells {
 		c := &r.Speed.Cells[i]
 		s := &r.Speed.Subjects[c.Subject]
-		line := plots.Line{Name: fmt.Sprintf("%s test, %d ranks, %s", r.WorkOf(c), s.Ranks, counted(s.Hosts, "host")), Drawing: plots.Curves}
+		line := plots.Line{Name: fmt.Sprintf("%s test, %d ranks, %s", r.WorkOf(c), s.Ranks, counted(s.Hosts, "host")), Unmarked: true}
 		if slices.ContainsFunc(lines, func(l plots.Line) bool { return l.Name == line.Name }) {
 			continue
 		}

@@ -102,7 +102,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-func lane(t *testing.T, track plots.Track, name string) plots.Lane {
+func lane(t *testing.T, track []plots.Lane, name string) plots.Lane {
 	t.Helper()
 	for _, l := range track {
 		if l.Name == name {
@@ -128,7 +128,7 @@ func benchmarked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lines := slices.DeleteFunc(bandwidthChart(r).Panels[0].Lines, func(l plots.Line) bool { return l.Drawing == plots.Scattered })
+	lines := slices.DeleteFunc(bandwidthChart(r).Panels[0].Lines, func(l plots.Line) bool { return l.Unjoined })
 	if len(lines) != 1 || lines[0].Name != "AllReduce test, 2 ranks, 1 host" || !slices.Equal(lines[0].Points, []plots.Point{{X: 1 << 20, Y: 60}, {X: 1 << 22, Y: 80}}) {
 		t.Errorf("curves %+v", lines)
 	}

@@ -125,5 +125,5 @@ func (w *tally) sizes() plots.Histogram {
 		panels[0].Bins = append(panels[0].Bins, plots.Bin{From: from, To: 2 * from, Values: w.callsBySize[k]})
 		panels[1].Bins = append(panels[1].Bins, plots.Bin{From: from, To: 2 * from, Values: w.bytesBySize[k]})
 	}
-	return plots.Histogram{X: plots.Axis{Name: "message", Scale: plots.Sizes}, Series: w.names, Panels: panels}
+	return plots.Histogram{X: plots.Axis{Name: "message", Bytes: true}, Series: w.names, Panels: panels}
 }

@@ -139,8 +139,8 @@ func (c *clip) learn() {
 }
 
 // track is the lanes of a rank.
-func (c *clip) track(i int) plots.Track {
-	track := plots.Track{{Name: fmt.Sprintf("rank %d", c.r.Ranks[i].Rank)}}
+func (c *clip) track(i int) []plots.Lane {
+	track := []plots.Lane{{Name: fmt.Sprintf("rank %d", c.r.Ranks[i].Rank)}}
 	lanes := map[parallel.Kind][]plots.Span{}
 	for n, k := range c.r.Kernels(i) {
 		series := slices.Index(c.ops, k.Op)

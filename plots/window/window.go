@@ -126,7 +126,7 @@ func prefixes(d *frontier.Detail, step int) plots.Chart {
 	last := latest(d, step)
 	curve := func(name string, rank int) plots.Line {
 		begin := d.At(step, 0)[rank] - d.Spent(step, 0)[rank]
-		line := plots.Line{Name: name, Points: []plots.Point{{X: 0, Y: ms(begin)}}, Drawing: plots.Curves}
+		line := plots.Line{Name: name, Points: []plots.Point{{X: 0, Y: ms(begin)}}, Unmarked: true}
 		for b := range d.Boundaries {
 			line.Points = append(line.Points, plots.Point{X: float64(b + 1), Y: ms(d.At(step, b)[rank])})
 		}
@@ -140,7 +140,7 @@ func prefixes(d *frontier.Detail, step int) plots.Chart {
 	}
 	panel.Lines = append(panel.Lines, curve(fmt.Sprintf("rank %d, the last to arrive", d.Ranks[last]), last))
 	if d.Sync > 0 {
-		panel.References = append(panel.References, plots.Reference{Name: "ranks synchronise in " + brief(d.Boundaries[d.Sync]), Value: float64(d.Sync), Across: plots.AtX})
+		panel.References = append(panel.References, plots.Reference{Name: "ranks synchronise in " + brief(d.Boundaries[d.Sync]), Value: float64(d.Sync), Vertical: true})
 	}
 	return plots.Chart{Panels: []plots.Panel{panel}}
 }

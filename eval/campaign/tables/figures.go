@@ -130,9 +130,9 @@ func (c *curve) transitionChart(tau float64) plots.Chart {
 			N: p.Share.Runs, Open: candidate.K < candidate.N})
 	}
 	above := plots.Panel{X: delay, Y: plots.Axis{Name: "share of makespan", From: 0, To: 1}, Lines: []plots.Line{share},
-		References: []plots.Reference{{Name: "τ = " + fixed(tau), Value: tau, Across: plots.AtY}}}
+		References: []plots.Reference{{Name: "τ = " + fixed(tau), Value: tau}}}
 	if at, ok := crossing(share.Points, tau); ok {
-		above.References = append(above.References, plots.Reference{Name: fmt.Sprintf("%.0f ms", at), Value: at, Across: plots.AtX})
+		above.References = append(above.References, plots.Reference{Name: fmt.Sprintf("%.0f ms", at), Value: at, Vertical: true})
 	}
 	below := plots.Panel{X: delay, Y: plots.Axis{Name: "rate of runs", From: 0, To: 1},
 		Lines: []plots.Line{c.line("top-1", foundTop1), c.line("top-2", foundTop2)}}
@@ -183,7 +183,7 @@ func detectability(curves []curve, like *curve) plots.Chart {
 		if n := len(chart.Panels); n == 0 || c.Family != family {
 			family = c.Family
 			chart.Panels = append(chart.Panels, plots.Panel{Title: family.String(), Y: plots.Axis{Name: "rate of runs", From: 0, To: 1},
-				X: plots.Axis{Name: "delay", Unit: "ms", Scale: plots.Logarithmic, Ticks: c.delays()}})
+				X: plots.Axis{Name: "delay", Unit: "ms", Log: true, Ticks: c.delays()}})
 		}
 		c.addTo(&chart.Panels[len(chart.Panels)-1])
 	}
@@ -216,5 +216,5 @@ func (c *curve) addTo(panel *plots.Panel) {
 		return
 	}
 	panel.Title = fmt.Sprintf("%v: half at %.0f ms, 90 %% at %.0f ms", c.Family, half.Delay, most.Delay)
-	panel.References = []plots.Reference{{Value: half.Delay, Across: plots.AtX}, {Value: most.Delay, Across: plots.AtX}}
+	panel.References = []plots.Reference{{Value: half.Delay, Vertical: true}, {Value: most.Delay, Vertical: true}}
 }

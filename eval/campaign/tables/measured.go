@@ -31,13 +31,13 @@ type measurement struct {
 // Trace Profiler, Heidelberg 2026).
 var measuredKinds = []measurement{
 	{Name: "overhead-by-interval", column: "interval_steps",
-		X: plots.Axis{Name: "sampling interval", Unit: "steps", Scale: plots.Logarithmic}, Y: plots.Axis{Name: "overhead", Unit: "%"}},
+		X: plots.Axis{Name: "sampling interval", Unit: "steps", Log: true}, Y: plots.Axis{Name: "overhead", Unit: "%"}},
 	{Name: "pause-by-workers", column: "workers",
-		X: plots.Axis{Name: "workers", Scale: plots.Logarithmic}, Y: plots.Axis{Name: "pause of training", Unit: "ms", Scale: plots.Logarithmic}},
+		X: plots.Axis{Name: "workers", Log: true}, Y: plots.Axis{Name: "pause of training", Unit: "ms", Log: true}},
 	{Name: "time-by-workers", column: "workers",
-		X: plots.Axis{Name: "workers", Scale: plots.Logarithmic}, Y: plots.Axis{Name: "time of analysis", Unit: "s", Scale: plots.Logarithmic}},
+		X: plots.Axis{Name: "workers", Log: true}, Y: plots.Axis{Name: "time of analysis", Unit: "s", Log: true}},
 	{Name: "alignment-by-length", column: "operations",
-		X: plots.Axis{Name: "operations", Scale: plots.Logarithmic}, Y: plots.Axis{Name: "time of alignment", Unit: "s", Scale: plots.Logarithmic}},
+		X: plots.Axis{Name: "operations", Log: true}, Y: plots.Axis{Name: "time of alignment", Unit: "s", Log: true}},
 }
 
 // head are the columns of a file: the series that a row is of, X, the value in

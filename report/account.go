@@ -207,11 +207,7 @@ func labelItems(given []labels.Label) []string {
 	slices.SortStableFunc(order, func(a, b labels.Label) int {
 		return cmp.Compare(labelRank(a), labelRank(b))
 	})
-	var items []string
-	for _, l := range order {
-		items = append(items, l.String())
-	}
-	return items
+	return strs(order)
 }
 
 func labelRank(l labels.Label) int {

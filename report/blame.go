@@ -96,7 +96,7 @@ func blameDocument(results []Blame) document {
 		for i, c := range b.Culprits {
 			kinds[c.Kind] = true
 			if i < pathsShown && len(c.Path) > 1 {
-				d = append(d, heading(b.pathTitle(c)), walkTable(c.Path))
+				d = append(d, heading(fmt.Sprintf("A walk to %s of rank %d, step %d", c.Op, b.worker(c.Worker).Rank, c.PathStep)), walkTable(c.Path))
 			}
 		}
 		d = append(d, heading("How this was read"), b.basis())
@@ -165,10 +165,6 @@ func (b Blame) table() *table {
 		t.rows = append(t.rows, row)
 	}
 	return t.capped(culpritsShown, "json and csv").tidy()
-}
-
-func (b Blame) pathTitle(c operators.Culprit) string {
-	return fmt.Sprintf("A walk to %s of rank %d, step %d", c.Op, b.worker(c.Worker).Rank, c.PathStep)
 }
 
 // walkTable is a walk from symptom to culprit, its middle left out where it is

@@ -8,11 +8,7 @@ import (
 
 // communicatorEvidence words what a communicator is taken to be for.
 func communicatorEvidence(c *parallel.Communicator) []string {
-	var b []string
-	for _, e := range c.Evidence {
-		b = append(b, communicatorWords(c, e))
-	}
-	return b
+	return each(c.Evidence, func(e parallel.Evidence) string { return communicatorWords(c, e) })
 }
 
 // communicatorSentences word observations; what stands in braces is filled in.

@@ -77,10 +77,9 @@ func comparisonLevel(c *runs.Comparison) evidence.Confidence {
 
 // comparisonBrief says what the answer rests on, and what to do.
 func comparisonBrief(c *runs.Comparison) brief {
-	var why []string
-	for _, r := range c.Largest() {
-		why = append(why, fmt.Sprintf("%s %s a step (%s)", MeasureName(r.Measure), signedLength(r.Change), pValue(r.P)))
-	}
+	why := each(c.Largest(), func(r runs.Row) string {
+		return fmt.Sprintf("%s %s a step (%s)", MeasureName(r.Measure), signedLength(r.Change), pValue(r.P))
+	})
 	units := counted(len(c.Base), "run") + " against " + strconv.Itoa(len(c.New))
 	switch c.Unit {
 	case runs.Pairs:
@@ -160,11 +159,6 @@ func signedPercent(f float64) string {
 	return "+" + s
 }
 
-// signedRange writes an interval: "+3.40 … +4.99 %".
-func signedRange(low, high float64) string {
-	return strings.TrimSuffix(signedPercent(low), " %") + " … " + signedPercent(high)
-}
-
 var verdictWordsOfRow = [...]string{
 	compare.Untested:    "not tested",
 	compare.NoneShown:   "none shown",
@@ -185,7 +179,7 @@ func comparisonTable(c *runs.Comparison) *table {
 		if of > 0 && finite(r.Change) {
 			row[3] = textCell(signedPercent(r.Change / of))
 			if r.Verdict != compare.Untested {
-				row[4] = textCell(signedRange(r.Low/of, r.High/of))
+				row[4] = textCell(strings.TrimSuffix(signedPercent(r.Low/of), " %") + " … " + signedPercent(r.High/of))
 				row[5], row[7] = textCell(probability(r.P)), textCell(strings.TrimPrefix(signedPercent(r.Shows/of), "+"))
 			}
 		}

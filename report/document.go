@@ -42,7 +42,6 @@ type table struct {
 	notes   []string
 	caption string // a sentence below the rows, "" for none
 	oneUnit bool   // all lengths have the unit of the longest
-	bare    bool   // keep columns in which nothing is known
 }
 
 func (headline) isBlock() {}

@@ -4,8 +4,8 @@ import (
 	"github.com/sfstat/sfstat/diagnose/evidence"
 )
 
-// Evidence words one observation: a sentence without a full stop.
-func Evidence(e evidence.Observation) string {
+// evidenceWords words one observation: a sentence without a full stop.
+func evidenceWords(e evidence.Observation) string {
 	if l, ok := e.(evidence.Lack); ok {
 		return "against more certainty: " + lackWords(l)
 	}
@@ -15,13 +15,4 @@ func Evidence(e evidence.Observation) string {
 		}
 	}
 	return ""
-}
-
-// evidenceWords words a list.
-func evidenceWords(list []evidence.Observation) bullets {
-	var out bullets
-	for _, e := range list {
-		out = append(out, Evidence(e))
-	}
-	return out
 }

@@ -21,7 +21,7 @@ func TestEvidenceHasWords(t *testing.T) {
 		case evidence.Lack:
 			continue
 		}
-		if text := Evidence(e); text == "" || strings.HasSuffix(text, ".") || strings.Contains(text, "%!") {
+		if text := evidenceWords(e); text == "" || strings.HasSuffix(text, ".") || strings.Contains(text, "%!") {
 			t.Errorf("%s is %q, want a sentence without a full stop", e.Kind(), text)
 		}
 	}
@@ -41,7 +41,7 @@ func TestEvidenceHasWords(t *testing.T) {
 // ranks synchronise, have no figures.
 func TestSyncPointWithoutSlope(t *testing.T) {
 	nan := math.NaN()
-	if text := Evidence(evidence.SyncPoint{Stage: "model.backward_cpu_wall", By: "slope", Slope: nan, Low: nan, High: nan}); strings.Contains(text, "–") || strings.Contains(text, "[") {
+	if text := evidenceWords(evidence.SyncPoint{Stage: "model.backward_cpu_wall", By: "slope", Slope: nan, Low: nan, High: nan}); strings.Contains(text, "–") || strings.Contains(text, "[") {
 		t.Errorf("%q has figures", text)
 	}
 }

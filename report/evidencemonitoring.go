@@ -21,16 +21,13 @@ func monitoringEvidence(e evidence.Observation) string {
 	case evidence.Reported:
 		return reported(e)
 	case evidence.ProbeTime:
-		return fmt.Sprintf("probe %s: %s a step on rank %d, %s on its peers (median of %d), over %s, %s", probeName(e.Channel), length(float64(e.Own)), e.Rank,
+		return fmt.Sprintf("probe %s: %s a step on rank %d, %s on its peers (median of %d), over %s, %s", strings.TrimSuffix(e.Channel, trace.ProbeSuffix), length(float64(e.Own)), e.Rank,
 			length(float64(e.Peers)), e.N, counted(e.Steps, "step"), pValue(e.P))
 	case evidence.ProcessorWait:
 		return fmt.Sprintf("%s of the %s are rank %d waiting for a processor (run queue)", length(float64(e.Wait)), length(float64(e.Delay)), e.Rank)
 	}
 	return ""
 }
-
-// probeName is a probe as the training program names it.
-func probeName(channel string) string { return strings.TrimSuffix(channel, trace.ProbeSuffix) }
 
 // quantityWords are, of each quantity: its name; what a GPU or host did, before its
 // value; and what to do where it is unusual.
@@ -80,11 +77,7 @@ func quantityName(name string) string {
 }
 
 func quantityList(names []string) string {
-	words := make([]string, len(names))
-	for i, n := range names {
-		words[i] = quantityName(n)
-	}
-	return andList(words)
+	return andList(each(names, quantityName))
 }
 
 // unitWord is "GPU 3 of h2", or "h2".

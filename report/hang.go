@@ -109,8 +109,7 @@ func (j Arrivals) hangDocument() document {
 		if j.MidStep {
 			what = fmt.Sprintf("%s: no hang: some ranks had not entered their last call yet, but the dumps were written in the middle of a step.", j.Run)
 		}
-		d := document{headline{what, evidence.Insufficient}, prose(j.facts())}
-		return d
+		return document{headline{what, evidence.Insufficient}, prose(j.facts())}
 	}
 	var d document
 	if h != nil {
@@ -142,11 +141,11 @@ func missingWords(b *arrivals.Blocked) string {
 	if len(b.Missing) == 1 {
 		return rankAndHost(b.Missing[0].Rank, b.Missing[0].Host)
 	}
-	var ranks []int
-	for _, a := range b.Missing {
-		ranks = append(ranks, a.Rank)
-	}
-	return someRanks(ranks)
+	return someRanks(missingRanks(b))
+}
+
+func missingRanks(b *arrivals.Blocked) []int {
+	return each(b.Missing, func(a arrivals.Absent) int { return a.Rank })
 }
 
 // waited is since when the others wait. Dumps do not say when they were
@@ -190,9 +189,7 @@ func hangWhy(h *arrivals.Hang) string {
 }
 
 func hangNext(h *arrivals.Hang) string {
-	b := &h.Groups[0]
-	where := missingWords(b)
-	return fmt.Sprintf("py-spy dump of %s; look for Xid errors in the kernel log of its host.", where)
+	return fmt.Sprintf("py-spy dump of %s; look for Xid errors in the kernel log of its host.", missingWords(&h.Groups[0]))
 }
 
 func hangTable(h *arrivals.Hang) *table {
@@ -202,11 +199,7 @@ func hangTable(h *arrivals.Hang) *table {
 		caption: "In the order in which groups block one another."}
 	for i := range h.Groups {
 		b := &h.Groups[i]
-		var missing []int
-		for _, a := range b.Missing {
-			missing = append(missing, a.Rank)
-		}
-		row := []cell{textCell(b.Group), textCell(call(b.Op, b.Seq)), listCell(rankItems(missing, 0)), listCell(rankItems(b.Waiting, 0)), textCell(entered(b.Line)),
+		row := []cell{textCell(b.Group), textCell(call(b.Op, b.Seq)), listCell(rankItems(missingRanks(b), 0)), listCell(rankItems(b.Waiting, 0)), textCell(entered(b.Line)),
 			listCell(rankItems(b.Unknown, 0)), {}}
 		if b.WaitsFor >= 0 {
 			row[6] = textCell(h.Groups[b.WaitsFor].Group)

@@ -82,7 +82,7 @@ func healthy(v *diagnose.RunVerdict) (what, why string) {
 		}
 	}
 	if e, ok := evidence.Find[evidence.CommunicationNormal](v.Observed); ok {
-		why += ". " + upper(strings.TrimPrefix(Evidence(e), "calls and kernels of NCCL: "))
+		why += ". " + upper(strings.TrimPrefix(evidenceWords(e), "calls and kernels of NCCL: "))
 	}
 	if f := small(v); f != nil {
 		name, _ := who(f)
@@ -394,7 +394,7 @@ func why(f *diagnose.Finding) string {
 		text += "; the profiler's traces agree"
 	}
 	if e, ok := evidence.Find[evidence.ProcessorWait](f.Evidence); ok {
-		text += "; " + Evidence(e)
+		text += "; " + evidenceWords(e)
 	}
 	if text != "" {
 		text += ". "
@@ -428,7 +428,7 @@ func shortEvidence(f *diagnose.Finding, e evidence.Observation) string {
 	}
 	last, ok := e.(evidence.LastToArrive)
 	if !ok {
-		return Evidence(e)
+		return evidenceWords(e)
 	}
 	text := fmt.Sprintf("last to arrive at %d of %d synchronisation points, %s", last.N, last.Of, pValue(last.P))
 	if last.Stage == "" {

@@ -50,18 +50,7 @@ func indent(compact []byte) []byte {
 	for i := 0; i < len(compact); i++ {
 		c := compact[i]
 		if quoted {
-			if r, n := utf8.DecodeRune(compact[i:]); c >= 0x7f && !unicode.IsPrint(r) {
-				for _, half := range utf16.AppendRune(nil, r) {
-					fmt.Fprintf(&out, `\u%04x`, half)
-				}
-				i += n - 1
-				continue
-			}
-			out.WriteByte(c)
-			if c == '\\' {
-				i++
-				out.WriteByte(compact[i])
-			}
+			i += writeQuoted(&out, compact[i:]) - 1
 			quoted = c != '"'
 			continue
 		}
@@ -100,6 +89,23 @@ func indent(compact []byte) []byte {
 	}
 	out.WriteByte('\n')
 	return out.Bytes()
+}
+
+// writeQuoted writes the next character of a string, what steers a terminal as an
+// escape, and returns how many bytes it took.
+func writeQuoted(out *bytes.Buffer, rest []byte) int {
+	if r, n := utf8.DecodeRune(rest); rest[0] >= 0x7f && !unicode.IsPrint(r) {
+		for _, half := range utf16.AppendRune(nil, r) {
+			fmt.Fprintf(out, `\u%04x`, half)
+		}
+		return n
+	}
+	n := 1
+	if rest[0] == '\\' {
+		n = 2
+	}
+	out.Write(rest[:n])
+	return n
 }
 
 // plainArray reports whether the array whose inside begins rest holds numbers

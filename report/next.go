@@ -11,11 +11,7 @@ import (
 
 // nextWords are the first two actions, as one line.
 func nextWords(list []answer.Action) string {
-	var parts []string
-	for _, a := range list[:min(2, len(list))] {
-		parts = append(parts, actionWords(a))
-	}
-	return strings.Join(parts, "; or ")
+	return strings.Join(each(list[:min(2, len(list))], actionWords), "; or ")
 }
 
 // actionWords words one action: an imperative without a full stop.

@@ -98,7 +98,7 @@ func boundRows(a *overhead.Account) *csvTable {
 func overheadDocument(a *overhead.Account) document {
 	d := document{headline{overheadHeadline(a), overheadLevel(a)}, prose(overheadBasis(a))}
 	if len(a.Doubts) > 0 {
-		d = append(d, heading("Read with care"), doubtSentences(a.Doubts))
+		d = append(d, heading("Read with care"), bullets(each(a.Doubts, func(d bootstrap.Doubt) string { return meaning(overheadDoubts[:], d) })))
 	}
 	if a.Interval != nil {
 		d = append(d, heading(fmt.Sprintf("Bounds at %s confidence", percentOf(a.Confidence))), boundTable(a))
@@ -182,14 +182,6 @@ var overheadDoubts = [...]string{
 	bootstrap.FewBlocks:     "With fewer than 20 runs, percentile and BCa bounds fail more often than they say; the studentised one does not where noise is symmetric.",
 	bootstrap.Skewed:        "A few runs lie far out on one side: bounds of the mean and of the total fail more often than they say. More runs help; the median does not see such runs.",
 	bootstrap.FewReplicates: "The resamples are too few for this confidence.",
-}
-
-func doubtSentences(doubts []bootstrap.Doubt) bullets {
-	var b bullets
-	for _, d := range doubts {
-		b = append(b, meaning(overheadDoubts[:], d))
-	}
-	return b
 }
 
 func boundTable(a *overhead.Account) *table {

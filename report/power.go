@@ -131,10 +131,9 @@ func askedHeadline(a *detectability.Account, w *detectability.Window) string {
 func powerBasis(a *detectability.Account) string {
 	s := fmt.Sprintf("Called means at least supported, in %s of windows or more. %s of run %s (%s, %s a step, synchronising in %s) drawn anew in blocks of %d, with a delay of one rank: %s for each delay, seed %d.",
 		percentOf(a.Power), counted(a.Rounds, "step"), a.Run, counted(a.Ranks, "rank"), length(float64(a.StepTime)), a.SyncPoint, a.Block, counted(a.Replicates, "window"), a.Seed)
-	var calls []string
-	for _, w := range a.Windows {
-		calls = append(calls, fmt.Sprintf("%d of %d windows of %d steps (at most %s at 95 %% confidence)", w.FalseCalls.K, w.FalseCalls.N, w.Steps, percent(w.FalseCalls.AtMost)))
-	}
+	calls := each(a.Windows, func(w detectability.Window) string {
+		return fmt.Sprintf("%d of %d windows of %d steps (at most %s at 95 %% confidence)", w.FalseCalls.K, w.FalseCalls.N, w.Steps, percent(w.FalseCalls.AtMost))
+	})
 	if len(calls) > 0 {
 		s += " Without a delay, something was called in " + strings.Join(calls, ", ") + "."
 	}

@@ -220,11 +220,8 @@ func rankText(c *parallel.Communicator) string {
 }
 
 // opTexts is the operations with their calls.
-func opTexts(c *parallel.Communicator) (items []string) {
-	for _, u := range c.Ops {
-		items = append(items, fmt.Sprintf("%v %d", u.Op, u.Calls))
-	}
-	return items
+func opTexts(c *parallel.Communicator) []string {
+	return each(c.Ops, func(u parallel.OpUse) string { return fmt.Sprintf("%v %d", u.Op, u.Calls) })
 }
 
 // clockTable is one line per host.

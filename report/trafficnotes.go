@@ -10,11 +10,7 @@ import (
 
 // trafficNotes words how a result of communication was found, and what it lacks.
 func trafficNotes(r *comm.Result) bullets {
-	var b bullets
-	for _, n := range r.Notes {
-		b = append(b, noteWords(n))
-	}
-	return b
+	return each(r.Notes, noteWords)
 }
 
 // noteSentences word notes; what stands in braces is filled in.
@@ -77,10 +73,7 @@ func pairedWords(paired []int) string {
 // setsWords lists the first sets of ranks.
 func setsWords(sets [][]int) string {
 	const shown = 4
-	var names []string
-	for _, ranks := range sets[:min(shown, len(sets))] {
-		names = append(names, trace.RankList(ranks))
-	}
+	names := each(sets[:min(shown, len(sets))], trace.RankList)
 	if len(sets) > shown {
 		names = append(names, "…")
 	}

@@ -55,16 +55,11 @@ func trendHeadline(t *runs.Trend) string {
 	if c.Shift() < 0 {
 		way = "shorter"
 	}
-	out := fmt.Sprintf("Steps became %s %s %s: %s instead of %s", about(math.Abs(c.Shift())/c.Before), way, changeWord(t, c), length(c.After), length(c.Before))
+	out := fmt.Sprintf("Steps became %s %s %s: %s instead of %s", about(math.Abs(c.Shift())/c.Before), way, fmt.Sprintf("between %s and %s", runWord(t, c.At-1), runWord(t, c.At)), length(c.After), length(c.Before))
 	if n := len(s.Changes) - 1; n > 0 {
 		return out + "; " + counted(n, "change") + " before it."
 	}
 	return out + "."
-}
-
-// changeWord is when a change was: "between 2026-03-13 and 2026-03-14".
-func changeWord(t *runs.Trend, c changepoint.Change) string {
-	return fmt.Sprintf("between %s and %s", runWord(t, c.At-1), runWord(t, c.At))
 }
 
 // runWord is the day of a run, or its name where days do not tell it from its

@@ -234,7 +234,7 @@ func stepTable(v *diagnose.RunVerdict, w *diagnose.Window, shown *frontier.Resul
 		return rawTable(shown)
 	}
 	t := &table{columns: []column{{head: "stage", kind: kindName}, {head: "%s/step", kind: kindLength}, {head: "share", kind: kindBar},
-		{kind: kindFraction}, {head: "recoverable", kind: kindAmount}, {head: "late", kind: kindText}}, bare: true}
+		{kind: kindFraction}, {head: "recoverable", kind: kindAmount}, {head: "late", kind: kindText}}}
 	for _, s := range inOrder(shown.Stages, w.Stages) {
 		if s.Name == stagename.Residual && s.Share != nil && *s.Share < 0.0005 {
 			continue
@@ -443,7 +443,7 @@ func groupBlocks(w *diagnose.Window) document {
 func whyBlocks(v *diagnose.RunVerdict) document {
 	var d document
 	if len(v.Suspects) > 0 && len(v.Suspects[0].Evidence) > 0 {
-		d = append(d, heading("Evidence"), append(evidenceWords(v.Suspects[0].Evidence), struckWords(&v.Suspects[0])...))
+		d = append(d, heading("Evidence"), append(bullets(each(v.Suspects[0].Evidence, evidenceWords)), struckWords(&v.Suspects[0])...))
 	}
 	return append(d, otherSuspects(v)...)
 }
@@ -451,19 +451,11 @@ func whyBlocks(v *diagnose.RunVerdict) document {
 // nextBlocks are what could not be decided and what to do next.
 func nextBlocks(v *diagnose.RunVerdict) document {
 	var d document
-	var open bullets
-	for _, u := range v.Undecided {
-		open = append(open, questionWords(u))
+	if len(v.Undecided) > 0 {
+		d = append(d, heading("Not decided"), bullets(each(v.Undecided, questionWords)))
 	}
-	if len(open) > 0 {
-		d = append(d, heading("Not decided"), open)
-	}
-	var actions bullets
-	for _, a := range v.Next {
-		actions = append(actions, actionWords(a))
-	}
-	if len(actions) > 0 {
-		d = append(d, heading("Next"), actions)
+	if len(v.Next) > 0 {
+		d = append(d, heading("Next"), bullets(each(v.Next, actionWords)))
 	}
 	return d
 }

@@ -24,33 +24,11 @@ type request struct {
 // everything is an argument. What is not a flag of the command is refused
 // here, with the nearest one that is.
 func arrange(app *cli.App, args []string) (request, error) {
-	var req request
-	var flags []flagUse
-	var operands []string
-	rest := args[min(1, len(args)):]
-	for i := 0; i < len(rest); i++ {
-		switch token := rest[i]; {
-		case token == "--":
-			operands = append(operands, rest[i+1:]...)
-			i = len(rest)
-		case token == "-" || !strings.HasPrefix(token, "-"):
-			operands = append(operands, token)
-		case slices.Contains([]string{"-h", "-help", "--help"}, token):
-			req.help = true
-		case slices.Contains([]string{"-V", "-version", "--version"}, token):
-			req.version = true
-		default:
-			use := newFlagUse(token)
-			use.detach(app)
-			if use.inline == nil && takesValue(app, use.name) {
-				if i++; i == len(rest) {
-					known, _ := lookUp(app, operands)
-					return request{command: known.full}, use.incomplete(app, known)
-				}
-				use.value = &rest[i]
-			}
-			flags = append(flags, use)
-		}
+	words := scan(app, args[min(1, len(args)):])
+	req, flags, operands := request{help: words.help, version: words.version}, words.flags, words.operands
+	if words.pending != nil {
+		known, _ := lookUp(app, operands)
+		return request{command: known.full}, words.pending.incomplete(app, known)
 	}
 	if len(operands) > 0 && app.Command(operands[0]) == nil && isPath(operands[0]) {
 		operands = slices.Insert(operands, 0, usual)
@@ -84,6 +62,42 @@ func arrange(app *cli.App, args []string) (request, error) {
 	}
 	req.args = append(append(req.args, "--"), after...)
 	return req, nil
+}
+
+// scanned is the words of a command line by what they are.
+type scanned struct {
+	flags         []flagUse
+	operands      []string
+	help, version bool     // were asked for
+	pending       *flagUse // the last flag, if the value that it needs does not follow
+}
+
+func scan(app *cli.App, words []string) (s scanned) {
+	for i := 0; i < len(words); i++ {
+		switch word := words[i]; {
+		case word == "--":
+			s.operands = append(s.operands, words[i+1:]...)
+			return s
+		case word == "-" || !strings.HasPrefix(word, "-"):
+			s.operands = append(s.operands, word)
+		case slices.Contains([]string{"-h", "-help", "--help"}, word):
+			s.help = true
+		case slices.Contains([]string{"-V", "-version", "--version"}, word):
+			s.version = true
+		default:
+			use := newFlagUse(word)
+			use.detach(app)
+			if use.inline == nil && takesValue(app, use.name) {
+				if i++; i == len(words) {
+					s.pending = &use
+					return s
+				}
+				use.value = &words[i]
+			}
+			s.flags = append(s.flags, use)
+		}
+	}
+	return s
 }
 
 // strayFlags refuses flags that no command has.

@@ -72,26 +72,28 @@ func candidates(app *cli.App, words []string) []candidate {
 		words = []string{""}
 	}
 	before, last := words[:len(words)-1], words[len(words)-1]
-	command, pending, operands := readWords(app, before)
+	scanned := scan(app, before)
+	found, operands := lookUp(app, scanned.operands)
+	command := found.Command
 	var all []candidate
 	switch flag, value, inline := strings.Cut(last, "="); {
-	case pending != nil:
-		all = values(pending, "")
+	case scanned.pending != nil:
+		all = values(findFlag(app, command, scanned.pending.name), "")
 	case slices.Contains(before, "--"):
 	case inline && strings.HasPrefix(flag, "--"):
 		last = flag + "=" + value
 		all = values(findFlag(app, command, strings.TrimLeft(flag, "-")), flag+"=")
 	case strings.HasPrefix(last, "-"):
 		all = flagCandidates(command)
-	case command == nil, command.Name == "help" && operands == 0:
+	case command == nil, command.Name == "help" && len(operands) == 0:
 		all = commandCandidates(app.Commands)
-	case len(command.Subcommands) > 0 && operands == 0:
+	case len(command.Subcommands) > 0 && len(operands) == 0:
 		all = commandCandidates(command.Subcommands)
-	case command.Name == "help" && operands == 1: // after a group, its commands
+	case command.Name == "help" && len(operands) == 1: // after a group, its commands
 		if group := app.Command(before[len(before)-1]); group != nil {
 			all = commandCandidates(group.Subcommands)
 		}
-	case command.Name == "completion" && operands == 0:
+	case command.Name == "completion" && len(operands) == 0:
 		for _, shell := range shells {
 			all = append(all, candidate{shell, ""})
 		}
@@ -107,30 +109,6 @@ func commandCandidates(commands []*cli.Command) []candidate {
 		}
 	}
 	return all
-}
-
-// readWords finds the command among complete words (within a group, too), the
-// flag that still waits for its value, and how many arguments follow the
-// command.
-func readWords(app *cli.App, words []string) (command *cli.Command, pending cli.Flag, operands int) {
-	for _, word := range words {
-		switch {
-		case pending != nil:
-			pending = nil
-		case strings.HasPrefix(word, "-") && word != "-" && word != "--":
-			name := strings.TrimLeft(word, "-")
-			if takesValue(app, name) {
-				pending = findFlag(app, command, name)
-			}
-		case command == nil:
-			command = app.Command(word)
-		case operands == 0 && command.Command(word) != nil:
-			command = command.Command(word)
-		default:
-			operands++
-		}
-	}
-	return command, pending, operands
 }
 
 // findFlag looks in the command, or in all of them when none is known yet.

@@ -6,6 +6,9 @@
 // A unit ([follow.Unit]) is read when it is first seen, when it is another and was still
 // for a look, and when packets were appended to it. Windows that some ranks have not
 // written wait for them until the unit was still for a number of looks.
+//
+// Of the verdicts that come, [Told] says what is new, [Times] when runs were recorded, and
+// [Captures] has a recorder capture what they ask for.
 package live
 
 import (

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"os"
@@ -305,7 +306,7 @@ func TestFollowingFolders(t *testing.T) {
 // TestLight: what serve keeps of a run is what all engines find of it.
 func TestLight(t *testing.T) {
 	inWatch(t, func(p *program, c *cli.Context) error {
-		gist := func(light bool) (out []string) {
+		answers := func(light bool) (out []string) {
 			o, err := p.liveVerdicts(c)
 			if err != nil {
 				t.Fatal(err)
@@ -314,7 +315,11 @@ func TestLight(t *testing.T) {
 			_, err = live.New(o).Look(c.Context, func(x live.Change) error {
 				for i := range x.Verdict.Runs {
 					r := &x.Verdict.Runs[i]
-					out = append(out, strings.Join([]string{r.Run, gist(r), report.Headline(r)}, ": "))
+					first := diagnose.Finding{}
+					if len(r.Suspects) > 0 {
+						first = r.Suspects[0]
+					}
+					out = append(out, fmt.Sprint(r.Run, r.Status, first.Kind, first.Cause, first.Confidence, ": ", report.Headline(r)))
 				}
 				return x.Err
 			})
@@ -323,7 +328,7 @@ func TestLight(t *testing.T) {
 			}
 			return out
 		}
-		if light, all := gist(true), gist(false); !slices.Equal(light, all) || len(all) < 2 {
+		if light, all := answers(true), answers(false); !slices.Equal(light, all) || len(all) < 2 {
 			t.Errorf("light\n%q\nall engines\n%q", light, all)
 		}
 		return nil

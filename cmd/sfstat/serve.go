@@ -6,7 +6,6 @@ import (
 	"errors"
 	"net"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -63,8 +62,8 @@ func (p *program) serve(c *cli.Context) error {
 	defer listener.Close()
 	p.windsDown.Store(true)
 	p.err = &once{w: p.err, seen: map[string]bool{}}
-	s := serving{p: p, c: c, runs: make(map[string][]serve.Run), when: recorded{}, asked: capturing{}}
-	o.Light, o.See = true, s.when.see
+	s := serving{p: p, c: c, runs: make(map[string][]serve.Run), when: live.Times{}, asked: live.Captures{}}
+	o.Light, o.See = true, s.when.See
 	s.o, s.files = o, live.New(o)
 	s.server = serve.New(serve.Options{Version: thisBuild().Version, MetricsRuns: c.Int("metrics-runs"), Hosts: listed(c, "host"), Page: s.page, JSON: s.json})
 	return s.until(listener, s.work)
@@ -77,11 +76,11 @@ type serving struct {
 	server *serve.Server
 	o      live.Options
 	files  *live.Follower
-	asked  capturing
+	asked  live.Captures
 
 	refused []auto.Problem         // at the last look
 	runs    map[string][]serve.Run // by unit
-	when    recorded
+	when    live.Times
 	version uint64
 	shown   time.Time
 }
@@ -299,24 +298,4 @@ func (s *serving) anew(ctx context.Context, run string, pages *page.Builder) (*j
 	}
 	v, in, err := s.files.Anew(ctx, run, see)
 	return &judgement{inputs{in.Read, in.Problems}, v}, err
-}
-
-// recorded is when each run was recorded last: what its windows say, or else its file.
-type recorded map[string]time.Time
-
-func (r recorded) see(item auto.Item) {
-	var at time.Time
-	if item.Window != nil && len(item.Window.Epochs) > 0 {
-		if began := slices.Max(item.Window.Epochs); began > 0 {
-			at = time.Unix(0, began)
-		}
-	}
-	if at.IsZero() && item.Path != "" {
-		if info, err := os.Stat(item.Path); err == nil {
-			at = info.ModTime()
-		}
-	}
-	if run := item.Recordings()[0].RunName(); item.Telemetry == nil && at.After(r[run]) {
-		r[run] = at
-	}
 }

@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"maps"
 	"os"
 	"os/exec"
 	"strconv"
@@ -15,7 +13,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sfstat/sfstat/diagnose"
-	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/live"
 	"github.com/sfstat/sfstat/report"
 )
@@ -44,7 +41,7 @@ func (p *program) watch(c *cli.Context) error {
 		return err
 	}
 	p.err = &once{w: p.err, seen: map[string]bool{}}
-	w := watching{p: p, c: c, seen: followed{}, asked: capturing{}, failed: badInput(errors.New("nothing in any input"))}
+	w := watching{p: p, c: c, seen: live.Told{}, asked: live.Captures{}, failed: badInput(errors.New("nothing in any input"))}
 	if err := live.New(o).Follow(c.Context, c.Duration("every"), c.Duration("idle"), w.judged); err != nil {
 		return err
 	}
@@ -55,8 +52,8 @@ func (p *program) watch(c *cli.Context) error {
 type watching struct {
 	p      *program
 	c      *cli.Context
-	seen   followed
-	asked  capturing
+	seen   live.Told
+	asked  live.Captures
 	failed error // what the command ends with, if it is idle; nil once a run was judged
 }
 
@@ -99,7 +96,7 @@ func (w *watching) judged(x live.Change) error {
 	}
 	w.failed = nil
 	w.p.capture(w.c, w.asked, j)
-	for _, n := range w.seen.news(x.Verdict) {
+	for _, n := range w.seen.News(x.Verdict) {
 		if err := w.tell(j, n); err != nil {
 			return err
 		}
@@ -109,17 +106,17 @@ func (w *watching) judged(x live.Change) error {
 
 // tell writes a line for each new window of a run, and its screen if its verdict
 // is another than before.
-func (w *watching) tell(j *judgement, n news) error {
+func (w *watching) tell(j *judgement, n live.News) error {
 	var out bytes.Buffer
 	to := report.Output{W: &out, Style: w.p.style(w.c)}
-	for _, i := range n.windows {
-		if err := to.Window(n.run, &n.run.Windows[i]); err != nil {
+	for _, i := range n.Windows {
+		if err := to.Window(n.Run, &n.Run.Windows[i]); err != nil {
 			return err
 		}
 	}
-	if n.changed {
+	if n.Changed {
 		out.WriteByte('\n')
-		if err := to.Screen(n.run); err != nil {
+		if err := to.Screen(n.Run); err != nil {
 			return err
 		}
 		out.WriteByte('\n')
@@ -127,8 +124,8 @@ func (w *watching) tell(j *judgement, n news) error {
 	if _, err := w.p.out.Write(out.Bytes()); err != nil {
 		return err
 	}
-	if command := w.c.String("exec"); n.changed && command != "" {
-		return w.exec(j, n.run, command)
+	if command := w.c.String("exec"); n.Changed && command != "" {
+		return w.exec(j, n.Run, command)
 	}
 	return nil
 }
@@ -159,77 +156,4 @@ func (w *watching) exec(j *judgement, r *diagnose.RunVerdict, command string) er
 		w.p.remark(w.c, "%s: --exec: %v", prefix(w.c.Command.Name), err)
 	}
 	return nil
-}
-
-// followed is what was said of each run.
-type followed map[string]*toldRun
-
-type toldRun struct {
-	windows map[[2]int64]bool // by number and first step
-	verdict string            // what the last screen was about
-}
-
-// forget drops windows that are not among those of a verdict any more.
-func (of *toldRun) forget(r *diagnose.RunVerdict) {
-	if len(r.Earlier) == 0 || len(r.Windows) == 0 || len(of.windows) <= 2*len(r.Windows) {
-		return
-	}
-	first := r.Windows[0].Main.Window
-	maps.DeleteFunc(of.windows, func(key [2]int64, _ bool) bool { return key[0] < first })
-}
-
-// news is what is new of a run.
-type news struct {
-	run     *diagnose.RunVerdict
-	windows []int // in run.Windows
-	changed bool  // the verdict is another
-}
-
-// news are the runs of which something is new: windows that are complete, or are
-// followed by another, and verdicts that name another status, suspect or certainty.
-func (f followed) news(v *diagnose.Verdict) []news {
-	var out []news
-	for i := range v.Runs {
-		r := &v.Runs[i]
-		of := f[r.Run]
-		if of == nil {
-			of = &toldRun{windows: map[[2]int64]bool{}}
-			f[r.Run] = of
-		}
-		of.forget(r)
-		n := news{run: r}
-		for k := range r.Windows {
-			m := r.Windows[k].Main
-			key := [2]int64{m.Window, m.FirstStep}
-			if of.windows[key] || len(m.Quality.Missing) > 0 && k == len(r.Windows)-1 {
-				continue
-			}
-			of.windows[key] = true
-			n.windows = append(n.windows, k)
-		}
-		if now := gist(r); now != of.verdict {
-			of.verdict, n.changed = now, true
-		}
-		if n.changed || len(n.windows) > 0 {
-			out = append(out, n)
-		}
-	}
-	return out
-}
-
-// gist is what of a verdict is worth a new screen.
-func gist(r *diagnose.RunVerdict) string {
-	if len(r.Suspects) == 0 || !r.Suspects[0].Flagged() {
-		return r.Status.String()
-	}
-	s := &r.Suspects[0]
-	rank := -1
-	if s.Rank != nil {
-		rank = *s.Rank
-	}
-	line := evidence.SourceLine{}
-	if e, ok := evidence.Find[evidence.SpentIn](s.Evidence); ok {
-		line = e.Source
-	}
-	return fmt.Sprintln(r.Status, s.Kind, s.Cause, rank, s.Host, s.Stage, s.Op, s.Group, s.Confidence, line)
 }

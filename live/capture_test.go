@@ -1,4 +1,4 @@
-package main
+package live
 
 import (
 	"encoding/json"
@@ -26,10 +26,10 @@ func TestCapturePlans(t *testing.T) {
 	dir := t.TempDir()
 	read := []auto.Input{{Path: filepath.Join(dir, "job.jsonl"), Format: auto.Packets}, {Path: filepath.Join(dir, "job.rank00001.jsonl"), Format: auto.Packets}, {Path: "elsewhere/jobs.jsonl", Format: auto.Packets}}
 	path := filepath.Join(dir, "job.capture.json")
-	asked := capturing{}
+	asked := Captures{}
 	ask := func(r diagnose.RunVerdict) (out plan) {
 		t.Helper()
-		got, err := asked.ask(&r, read)
+		got, err := asked.Ask(&r, read)
 		if err != nil || got == "" {
 			return out
 		}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -21,10 +22,12 @@ type shown struct {
 	scale scale
 	peak  float64           // largest absolute value
 	cuts  map[string]string // names as they are shown, where some are cut
+	noted bool              // some cell has a note
 }
 
 func (t *table) show(col int) shown {
 	s := shown{column: t.columns[col], peak: t.largest(col)}
+	s.noted = slices.ContainsFunc(t.rows, func(row []cell) bool { return row[col].note != 0 })
 	if s.kind == kindLength || t.oneUnit {
 		s.scale = scaleFor(s.peak)
 		if t.oneUnit {

@@ -127,16 +127,20 @@ func plainNumber(x float64) string {
 	return fmt.Sprintf("%.2f", x)
 }
 
-// atTheTime begins what is evidence of a time, and of nothing else.
-func atTheTime(known bool) string {
-	if known {
-		return "at the same time, which proves nothing: "
-	}
-	return "at a time that is not known, which proves nothing: "
-}
+// What begins evidence of a time, and of nothing else, and the caveat of times without a
+// zone.
+const (
+	atTheTime    = "at the same time, which proves nothing: "
+	atSomeTime   = "at a time that is not known, which proves nothing: "
+	withoutAZone = "; its times name no zone (--time-zone)"
+)
 
 func monitored(e evidence.Monitored) string {
-	s := atTheTime(!e.Timeless) + didWords(e, othersWord(e.N, e.Device))
+	s := atTheTime
+	if e.Timeless {
+		s = atSomeTime
+	}
+	s += didWords(e, othersWord(e.N, e.Device))
 	if e.N > 1 {
 		s += fmt.Sprintf(" (median; %s to %s)", withUnit(e.Low, e.Unit), withUnit(e.High, e.Unit))
 	}
@@ -146,7 +150,10 @@ func monitored(e evidence.Monitored) string {
 	case e.N < 4:
 		s += ", too few for a test"
 	}
-	return s + zoneWord(e.Zoneless && !e.Timeless)
+	if e.Zoneless && !e.Timeless {
+		s += withoutAZone
+	}
+	return s
 }
 
 // didWords is "GPU 3 of h2 ran at 1 005 MHz, the 7 other GPUs 1 755 MHz".
@@ -156,14 +163,6 @@ func didWords(e evidence.Monitored, others string) string {
 		did = w.did
 	}
 	return fmt.Sprintf("%s %s %s, %s %s", unitWord(e.Host, e.Device), did, withUnit(e.Own, e.Unit), others, withUnit(e.Peers, e.Unit))
-}
-
-// zoneWord is the caveat of times without a zone.
-func zoneWord(zoneless bool) string {
-	if zoneless {
-		return "; its times name no zone (--time-zone)"
-	}
-	return ""
 }
 
 // eventWords name what kernels report.
@@ -184,7 +183,11 @@ func eventName(e evidence.Reported) string {
 }
 
 func reported(e evidence.Reported) string {
-	s := atTheTime(e.At > 0) + fmt.Sprintf("the kernel of %s reported %s", Visible(e.Host), eventName(e))
+	s := atSomeTime
+	if e.At > 0 {
+		s = atTheTime
+	}
+	s += fmt.Sprintf("the kernel of %s reported %s", Visible(e.Host), eventName(e))
 	if e.Device != nil {
 		s += fmt.Sprintf(" of GPU %d", *e.Device)
 	}
@@ -197,7 +200,10 @@ func reported(e evidence.Reported) string {
 	if e.Text != "" {
 		s += " (" + strings.TrimRight(Visible(e.Text), ".") + ")"
 	}
-	return s + zoneWord(e.Zoneless && e.At > 0)
+	if e.Zoneless && e.At > 0 {
+		s += withoutAZone
+	}
+	return s
 }
 
 // clockWord is a time of day.

@@ -45,7 +45,7 @@ func (t *textWriter) table(in *table) {
 	for _, row := range tab.rows {
 		row = t.keysAbove(cols, widths, row)
 		for i, c := range cols {
-			plain[i] = t.cell(tab.noted(i), c, row[i], widths[i])
+			plain[i] = t.cell(c, row[i], widths[i])
 			painted[i] = plain[i]
 			if c.kind == kindBar {
 				painted[i] = t.paintBar(plain[i], row[i])
@@ -102,11 +102,11 @@ func (t *textWriter) paintBar(padded string, c cell) string {
 
 // cell is one cell, padded to n columns. A column in which some cell has a
 // note keeps a place for the mark in all.
-func (t *textWriter) cell(noted bool, s shown, c cell, n int) string {
+func (t *textWriter) cell(s shown, c cell, n int) string {
 	if s.kind == kindBar {
 		return padRight(s.bar(c, n), n)
 	}
-	if !noted {
+	if !s.noted {
 		return align(s, s.fit(c, n), n)
 	}
 	v, m := s.fit(c, n-1), mark(c.note)
@@ -121,16 +121,6 @@ func align(s shown, v string, n int) string {
 		return padLeft(v, n)
 	}
 	return padRight(v, n)
-}
-
-// noted reports whether some cell of the column has a note.
-func (t *table) noted(col int) bool {
-	for _, row := range t.rows {
-		if row[col].note != 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // dropSpare removes spare columns from the right until the table fits as it
@@ -201,7 +191,7 @@ func (t *table) natural() ([]shown, []int) {
 			continue
 		}
 		extra := 0
-		if t.noted(i) {
+		if s.noted {
 			extra = 1
 		}
 		for _, row := range t.rows {
@@ -242,7 +232,7 @@ func (t *table) layout(room int) ([]shown, []int) {
 // cuts are the names of a column in n columns of the page, less the place of
 // their note.
 func (t *table) cuts(col int, s shown, n int) map[string]string {
-	if t.noted(col) {
+	if s.noted {
 		n--
 	}
 	var names []string

@@ -67,10 +67,13 @@ func triedFrom(t *detectability.Tried) *triedJSON {
 
 func powerOf(a *detectability.Account) powerJSON {
 	out := powerJSON{Headline: powerHeadline(a), Run: a.Run, Ranks: a.Ranks, Rounds: a.Rounds,
-		StepTime: a.StepTime, SyncPoint: a.SyncPoint, Suspect: suspectOfPower(a), Power: a.Power,
+		StepTime: a.StepTime, SyncPoint: a.SyncPoint, Power: a.Power,
 		Most: a.Most, Replicates: a.Replicates, Block: a.Block, Seed: a.Seed, Windows: []powerWindowJSON{}}
 	if a.Asked > 0 {
 		out.Asked = &a.Asked
+	}
+	if a.Suspect != nil {
+		out.Suspect = optionalString(Headline(a.Suspect))
 	}
 	for _, w := range a.Windows {
 		window := powerWindowJSON{w.Steps, w.FalseCalls, []powerStageJSON{}}
@@ -105,11 +108,3 @@ var thresholdCSV = itemsOf[powerJSON]("windows.stages.thresholds",
 	"steps stage answer state delay_ns below_ns rate=share rate_lower=rate.lower rate_upper=rate.upper replicates=rate.of false_calls=false_calls.count power seed")
 
 func thresholdRows(a *detectability.Account) *csvTable { return thresholdCSV.of(powerOf(a)) }
-
-// suspectOfPower is the headline on what was found in the recording itself.
-func suspectOfPower(a *detectability.Account) *string {
-	if a.Suspect == nil {
-		return nil
-	}
-	return optionalString(Headline(a.Suspect))
-}

@@ -53,7 +53,7 @@ func arrange(app *cli.App, args []string) (request, error) {
 		}
 		return req, incomplete(command, after)
 	}
-	req.args = append([]string{app.Name}, command.words()...)
+	req.args = append([]string{app.Name}, strings.Fields(command.full)...)
 	for _, use := range flags {
 		if err := use.check(app, command); err != nil {
 			return req, err

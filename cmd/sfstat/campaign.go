@@ -83,7 +83,8 @@ func (p *program) campaignRun(c *cli.Context) error {
 	case err == nil:
 		return p.tellOutcome(c, o)
 	case c.Context.Err() != nil:
-		return interruptedAt(o)
+		return &exitError{exitInterrupted, fmt.Errorf("interrupted: %d of %s done; the same command goes on from there",
+			o.Made+o.Stood, counted(o.Made+o.Stood+o.Wanting, "run"))}
 	case errors.As(err, &dry):
 		p.remark(c, "%s of %s written to %s, not submitted", counted(dry.Batches, "array"), counted(dry.Runs, "run"), dry.Dir)
 		return nil
@@ -91,12 +92,6 @@ func (p *program) campaignRun(c *cli.Context) error {
 		return badInput(err)
 	}
 	return err
-}
-
-// interruptedAt ends a campaign that can go on.
-func interruptedAt(o campaign.Outcome) error {
-	return &exitError{exitInterrupted, fmt.Errorf("interrupted: %d of %s done; the same command goes on from there",
-		o.Made+o.Stood, counted(o.Made+o.Stood+o.Wanting, "run"))}
 }
 
 // tellOutcome says what was made, and fails when not everything could be.

@@ -80,7 +80,7 @@ func (p *program) writeFigures(folder string, figures []tables.Artifact, d drawi
 			if err != nil {
 				return 0, err
 			}
-			file.Command = "sfstat campaign plots . --format " + formatList(d.formats) + " --width " + d.width
+			file.Command = "sfstat campaign plots . --format " + strings.Join(names(d.formats), ",") + " --width " + d.width
 			by.mark(&file)
 			files = append(files, file)
 		}
@@ -102,15 +102,6 @@ func figureFormats(list string) ([]plots.Format, error) {
 		out = append(out, f)
 	}
 	return out, nil
-}
-
-// formatList is the inverse of figureFormats, in one word for the shell.
-func formatList(formats []plots.Format) string {
-	var names []string
-	for _, f := range formats {
-		names = append(names, f.String())
-	}
-	return strings.Join(names, ",")
 }
 
 // outputFolder is the folder that --output names, made if it is not there.

@@ -1,10 +1,6 @@
 package main
 
-import (
-	"strings"
-
-	"github.com/urfave/cli/v2"
-)
+import "github.com/urfave/cli/v2"
 
 // named is a command with all of its name: "diagnose", and "campaign run" of a
 // group of commands.
@@ -50,9 +46,6 @@ func working(app *cli.App) []named {
 	}
 	return out
 }
-
-// words are the names of the command from the program down.
-func (n named) words() []string { return strings.Fields(n.full) }
 
 // visibleNames are what may be typed after the program, or after a group.
 func visibleNames(commands []*cli.Command) []string {

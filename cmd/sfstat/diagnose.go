@@ -19,7 +19,10 @@ func (p *program) diagnoseCommand() *cli.Command {
 		Description: "Reads all windows and operator traces of all inputs and gives one ranked verdict per run. It never claims more than " +
 			"independent evidence supports. Where the recording cannot answer a question, the verdict says so and names what to record next. " +
 			"With NCCL debug logs beside Nsight Systems exports, or with NCCL's annotations in the exports, it also finds slow links and communicators. Readings of nvidia-smi, DCGM or node_exporter and kernel logs beside a recording say what differed where a rank was late.",
-		Flags: join(analysisFlags(), profileFlags(), selectionFlags(), []cli.Flag{rankPatternFlag(), timeZoneFlag(), strictFlag(), verdictFailOnFlag(), minGainFlag(), verboseFlag(), labelsFlag(), limitFlag(), pictureFlag()}, resultFlags()),
+		Flags: join(analysisFlags(), profileFlags(), selectionFlags(), []cli.Flag{rankPatternFlag(), timeZoneFlag(), strictFlag(), verdictFailOnFlag(), minGainFlag(),
+			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Category: forOutput, Usage: "also print evidence, labels and cuts"},
+			&cli.BoolFlag{Name: "labels", Category: forOutput, Usage: "also print the paper's labels"},
+			limitFlag(), pictureFlag()}, resultFlags()),
 		UsageText: `sfstat diagnose run/
 sfstat diagnose rank*.jsonl.zst --format md -o verdict.md
 zcat packets.jsonl.gz | sfstat diagnose - --format json | jq .headline
@@ -138,12 +141,4 @@ func verdictFailOnFlag() cli.Flag {
 func minGainFlag() cli.Flag {
 	return &cli.Float64Flag{Name: "min-gain", Category: forInput, DefaultText: "the gain gate, 0.1",
 		Usage: "act only on findings that cost at least this `FRACTION` of a step; it bounds size, not certainty"}
-}
-
-func verboseFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Category: forOutput, Usage: "also print evidence, labels and cuts"}
-}
-
-func labelsFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "labels", Category: forOutput, Usage: "also print the paper's labels"}
 }

@@ -107,10 +107,6 @@ func everyFlag(category string, value time.Duration, usage string) cli.Flag {
 		Action: only("every", func(d time.Duration) bool { return d >= 10*time.Millisecond }, "10ms or more")}
 }
 
-func formatFlag() cli.Flag {
-	return choiceFor(forOutput, choice("format", "output format", "text", "json", "csv", "md"))
-}
-
 func outputFlag(usage string) cli.Flag {
 	return &cli.StringFlag{Name: "output", Aliases: []string{"o"}, Category: forOutput, Usage: usage}
 }
@@ -127,7 +123,9 @@ func screenFlags() []cli.Flag {
 
 // resultFlags are for commands that write a result.
 func resultFlags() []cli.Flag {
-	return join([]cli.Flag{formatFlag(), outputFlag("write to `FILE` instead of standard output; it is written atomically"),
+	return join([]cli.Flag{
+		choiceFor(forOutput, choice("format", "output format", "text", "json", "csv", "md")),
+		outputFlag("write to `FILE` instead of standard output; it is written atomically"),
 		widthFlag(),
 	}, screenFlags())
 }

@@ -19,7 +19,9 @@ func (p *program) frontierCommand() *cli.Command {
 		Description: "For every window, and for every role group where roles differ: which stage each exposed nanosecond " +
 			"belongs to, what fixing that stage would save, which rank is latest, the labels that the evidence supports, and what " +
 			"simpler methods would have reported.",
-		Flags: join(analysisFlags(), profileFlags(), selectionFlags(), []cli.Flag{strictFlag(), failOnFlag("exit with 3 when a finding is at least this certain"), detailFlag(), pictureFlag()}, resultFlags()),
+		Flags: join(analysisFlags(), profileFlags(), selectionFlags(), []cli.Flag{strictFlag(), failOnFlag("exit with 3 when a finding is at least this certain"),
+			choiceFor(forOutput, choice("detail", "what is written: the account, or the prefix and slack of every rank at the end of every stage", "account", slackDetail)),
+			pictureFlag()}, resultFlags()),
 		UsageText: `sfstat frontier run/
 sfstat frontier run/ --cut step --model-fit none --format csv
 sfstat frontier run/ --meet-after model.backward_cpu_wall --tau 0.7
@@ -79,10 +81,6 @@ func (p *program) frontier(c *cli.Context) error {
 
 // slackDetail asks for the slack of every rank in place of the account.
 const slackDetail = "slack"
-
-func detailFlag() cli.Flag {
-	return choiceFor(forOutput, choice("detail", "what is written: the account, or the prefix and slack of every rank at the end of every stage", "account", slackDetail))
-}
 
 // analysisFlags choose how windows are accounted for.
 func analysisFlags() []cli.Flag {

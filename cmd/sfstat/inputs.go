@@ -67,9 +67,15 @@ func (p *program) reduced(c *cli.Context, each func(*trace.Window) error) (input
 	return in, err
 }
 
-// reduce hands the windows of an operator trace to each.
+// reduce hands the windows that an operator trace comes down to, on aligned clocks, to
+// each.
 func reduce(item auto.Item, each func(*trace.Window) error) error {
-	windows, err := stageWindows(item.Ops)
+	var windows []*trace.Window
+	g, err := item.Ops.Grid()
+	if err == nil {
+		aligned, _ := clock.AlignOperators(item.Ops, g)
+		windows, err = stages.OperatorWindows(aligned, g)
+	}
 	if err != nil {
 		return ofScheduled(item, err)
 	}
@@ -79,16 +85,6 @@ func reduce(item auto.Item, each func(*trace.Window) error) error {
 		}
 	}
 	return nil
-}
-
-// stageWindows reduces an operator trace, on aligned clocks.
-func stageWindows(t *operator.Trace) ([]*trace.Window, error) {
-	g, err := t.Grid()
-	if err != nil {
-		return nil, err
-	}
-	aligned, _ := clock.AlignOperators(t, g)
-	return stages.OperatorWindows(aligned, g)
 }
 
 // read hands what is wanted of the inputs to each, in input order. Inputs that are

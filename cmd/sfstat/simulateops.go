@@ -31,7 +31,7 @@ func (p *program) simulateOpsCommand() *cli.Command {
 		Flags: join([]cli.Flag{
 			&cli.BoolFlag{Name: "print-spec", Usage: "print the effective specification and exit"},
 			&cli.StringFlag{Name: "run", Usage: "`NAME` of the run; without it, fault, layout and seed name it"},
-			&cli.StringFlag{Name: "layout", Usage: "replicas × pipeline stages × tensor-parallel ranks, as `DPxPPxTP`", Value: layoutText(d.Layout)},
+			&cli.StringFlag{Name: "layout", Usage: "replicas × pipeline stages × tensor-parallel ranks, as `DPxPPxTP`", Value: fmt.Sprintf("%dx%dx%d", d.Layout.DP, d.Layout.PP, d.Layout.TP)},
 			&cli.IntFlag{Name: "chunks", Usage: "model chunks on a stage; above 1 the schedule is interleaved", Value: d.Layout.Chunks},
 			&cli.IntFlag{Name: "microbatches", Usage: "microbatches of a replica in a step", Value: d.Layout.Microbatches},
 			&cli.IntFlag{Name: "steps", Usage: "recorded steps", Value: d.Steps.Count},
@@ -47,8 +47,6 @@ sfstat simulate-ops spec.yaml --to csv -o runs/`,
 		Action: p.simulateOps,
 	}
 }
-
-func layoutText(l pipeline.Layout) string { return fmt.Sprintf("%dx%dx%d", l.DP, l.PP, l.TP) }
 
 func (p *program) simulateOps(c *cli.Context) error {
 	spec, err := p.loadOpsSpec(c)

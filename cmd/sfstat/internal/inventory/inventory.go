@@ -201,7 +201,7 @@ func (inv *Inventory) Finish() {
 		r.Missing = trace.RankList(slices.Sorted(maps.Keys(r.missing)))
 		r.Hosts = len(r.hosts)
 		r.group()
-		r.Needs = r.needs(slices.ContainsFunc(inv.Traces, func(t *Trace) bool { return t.Run == r.Run }))
+		r.Needs = r.needs(inv.Traces)
 	}
 }
 

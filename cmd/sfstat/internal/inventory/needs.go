@@ -7,8 +7,8 @@ import (
 )
 
 // needs lists what analyses ask for and the run lacks, the most far-reaching
-// first. traced: its operators are among the inputs too.
-func (r *Run) needs(traced bool) []Need {
+// first. Its operators may be among the traces.
+func (r *Run) needs(traces []*Trace) []Need {
 	var out []Need
 	lacks := func(holds bool, analysis, format string, args ...any) {
 		if holds {
@@ -22,6 +22,7 @@ func (r *Run) needs(traced bool) []Need {
 	lacks(!r.declared(), "label likely_sync_wait, role groups", "no roles are declared")
 	lacks(!r.device() && !r.onDevice(), "device or host, forward labels", "no device-event channel times a stage")
 	lacks(len(r.StageLists) > 1, "comparison across windows", "%d stage lists", len(r.StageLists))
+	traced := slices.ContainsFunc(traces, func(t *Trace) bool { return t.Run == r.Run })
 	lacks(!traced, "which operator", "windows hold stages; operators need a profiler trace")
 	return out
 }

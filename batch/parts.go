@@ -93,7 +93,7 @@ func (p *parts) claim(mark string, resume Resume) error {
 	old, err := os.ReadFile(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return atomicfile.WriteFile(path, func(w io.Writer) error { _, err := io.WriteString(w, mark+"\n"); return err })
+		return atomicfile.WriteText(path, mark+"\n")
 	case err != nil:
 		return err
 	case resume == FromStart:

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"math/rand/v2"
 	"os"
@@ -158,7 +157,7 @@ func (l *launcher) submit(ctx context.Context, shards []int) error {
 		return err
 	}
 	path := filepath.Join(dir, name+".sbatch")
-	if err := atomicfile.WriteFile(path, func(w io.Writer) error { _, err := w.Write(text.Bytes()); return err }); err != nil {
+	if err := atomicfile.WriteText(path, text.Bytes()); err != nil {
 		return err
 	}
 	names, err := l.names()
@@ -166,7 +165,7 @@ func (l *launcher) submit(ctx context.Context, shards []int) error {
 		return err
 	}
 	all := strings.Join(append(names, name), "\n") + "\n"
-	if err := atomicfile.WriteFile(filepath.Join(dir, jobsName), func(w io.Writer) error { _, err := io.WriteString(w, all); return err }); err != nil {
+	if err := atomicfile.WriteText(filepath.Join(dir, jobsName), all); err != nil {
 		return err
 	}
 	_, err = slurm.Submit(ctx, path)

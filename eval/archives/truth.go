@@ -23,10 +23,6 @@ type found struct {
 	Longer      float64 // part by which steps are longer from then on
 }
 
-// stages are those that faults delay.
-var stages = map[simulate.Family]string{simulate.Data: simulate.StageData, simulate.ForwardHost: simulate.StageForward,
-	simulate.CallbackHost: simulate.StageCallbacks, simulate.OptimizerHost: simulate.StageOptimizer}
-
 // compared holds findings against the truth.
 func compared(jobs []job, rows string) (found, error) {
 	f := found{Days: -1}
@@ -49,7 +45,7 @@ func compared(jobs []job, rows string) (found, error) {
 			f.Flagged++
 			f.Rank += one(w.Rank != nil && *w.Rank == int64(j.rank))
 			f.Host += one(w.Host != nil && *w.Host == j.hosts[j.rank/2])
-			f.Stage += one(w.Stage != nil && *w.Stage == stages[j.kind])
+			f.Stage += one(w.Stage != nil && *w.Stage == j.kind.Stage())
 			f.Week += one(filepath.Base(r.Folder) == j.week)
 		}
 	}

@@ -27,7 +27,7 @@ func (g *Group) spec() simulate.Spec {
 			scale(&s.Stages[i], mean)
 		}
 	}
-	if g.Events == eventsOff {
+	if g.Events == off {
 		s.Side.Every = 0
 	}
 	if g.Accumulation != 0 {

@@ -2,7 +2,6 @@ package campaign
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,7 +16,7 @@ import (
 const pairsName = "pairs.csv"
 
 // paired reports whether runs carry out each window with and without the recorder.
-func (g *Group) paired() bool { return slices.Contains(g.Recorder, recorderOff) }
+func (g *Group) paired() bool { return slices.Contains(g.Recorder, off) }
 
 func (g *Group) validateRecorder(r Runner) error {
 	switch {
@@ -25,7 +24,7 @@ func (g *Group) validateRecorder(r Runner) error {
 		return nil
 	case r == Simulator:
 		return input.Bad(input.ErrFormat, "group %s: recorder is off, which is for runners local and slurm: a simulated job has no recorder", g.Name)
-	case len(g.Recorder) != 2 || !slices.Contains(g.Recorder, recorderOn):
+	case len(g.Recorder) != 2 || !slices.Contains(g.Recorder, on):
 		return input.Bad(input.ErrFormat, "group %s: recorder is %v, expected [off, on]: what it costs is measured in pairs", g.Name, g.Recorder)
 	case g.Profiler != NoProfiler:
 		return input.Bad(input.ErrFormat, "group %s: a profiler (%v) would count as cost of the recorder: leave it out", g.Name, g.Profiler)
@@ -52,5 +51,5 @@ func (t *Task) KeepPairs(dir, packets string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return err
 	}
-	return atomicfile.WriteFile(path, func(w io.Writer) error { _, err := w.Write(text); return err })
+	return atomicfile.WriteText(path, text)
 }

@@ -60,29 +60,27 @@ type programs struct{}
 
 func (programs) words() (string, []string) { return "program", []string{"ddp", "fsdp", "zero1"} }
 
-// events is whether a run samples device times.
-type events = word[eventUses]
-
-const (
-	eventsOn events = iota
-	eventsOff
+// events is whether a run samples device times, recorderUse whether the recorder runs.
+type (
+	events      = word[eventUses]
+	recorderUse = word[recorderUses]
 )
+
+// The values of both, which are on unless something else is said.
+const (
+	on = iota
+	off
+)
+
+var onOff = []string{"on", "off"}
 
 type eventUses struct{}
 
-func (eventUses) words() (string, []string) { return "events", []string{"on", "off"} }
-
-// recorderUse is whether the recorder runs.
-type recorderUse = word[recorderUses]
-
-const (
-	recorderOn recorderUse = iota
-	recorderOff
-)
+func (eventUses) words() (string, []string) { return "events", onOff }
 
 type recorderUses struct{}
 
-func (recorderUses) words() (string, []string) { return "recorder", []string{"on", "off"} }
+func (recorderUses) words() (string, []string) { return "recorder", onOff }
 
 // Profiler is what looks at a run beside the recorder.
 type Profiler = word[profilers]

@@ -47,8 +47,8 @@ func (f *Family) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// stage is the stage of the default program that the family delays.
-func (f Family) stage() string {
+// Stage is the stage of the default program that the family delays.
+func (f Family) Stage() string {
 	switch f {
 	case Data:
 		return StageData
@@ -143,7 +143,7 @@ func (s *Spec) defaultStage(f Family) string {
 			}
 		}
 	}
-	return f.stage()
+	return f.Stage()
 }
 
 func (s *Spec) validateFault(i int, st *Stage) error {

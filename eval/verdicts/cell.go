@@ -34,15 +34,12 @@ const usualStep = 195
 // look alike on all ranks, and no verdict from stage times names them.
 var families = []simulate.Family{simulate.Data, simulate.ForwardHost, simulate.ForwardDevice, simulate.CallbackHost, simulate.OptimizerHost}
 
-var stageOf = map[simulate.Family]string{simulate.Data: simulate.StageData, simulate.ForwardHost: simulate.StageForward,
-	simulate.ForwardDevice: simulate.StageForward, simulate.CallbackHost: simulate.StageCallbacks, simulate.OptimizerHost: simulate.StageOptimizer}
-
 // nameOf is the stage of a fault, with where it is slow.
 func nameOf(f simulate.Family) string {
 	if f == simulate.ForwardDevice {
-		return stageOf[f] + ", on the device"
+		return f.Stage() + ", on the device"
 	}
-	return stageOf[f]
+	return f.Stage()
 }
 
 // borderCells have a stall of a quarter of the window in one step of every window.

@@ -41,7 +41,7 @@ func try(cells []cell, seed uint64) ([]trial, error) {
 		if f := named(v); f != nil {
 			t.named = true
 			// "" is a rank that is late over several stages: less is said, and nothing wrong.
-			t.right = f.Rank != nil && *f.Rank == slow && (f.Stage == "" || f.Stage == stageOf[c.family])
+			t.right = f.Rank != nil && *f.Rank == slow && (f.Stage == "" || f.Stage == c.family.Stage())
 			t.small = f.BelowMinGain
 			t.strong = f.Confidence == evidence.Strong
 			t.surely = t.strong && t.right

@@ -67,6 +67,11 @@ func WriteFile(path string, content func(io.Writer) error) error {
 	return f.Fill(content)
 }
 
+// WriteText writes a text, or bytes, under a path as WriteFile does.
+func WriteText[T string | []byte](path string, text T) error {
+	return WriteFile(path, func(w io.Writer) error { _, err := w.Write([]byte(text)); return err })
+}
+
 // Fill writes what content gives and commits the file; where content fails, it
 // discards it.
 func (f *File) Fill(content func(io.Writer) error) error {

@@ -2,7 +2,6 @@ package ddp
 
 import (
 	"embed"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -52,10 +51,6 @@ func copyTree(dir string, from fs.FS) error {
 		if err != nil {
 			return err
 		}
-		return writeFile(dest, text)
+		return atomicfile.WriteText(dest, text)
 	})
-}
-
-func writeFile(path string, content []byte) error {
-	return atomicfile.WriteFile(path, func(w io.Writer) error { _, err := w.Write(content); return err })
 }

@@ -8,60 +8,38 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/eval/simulate"
-	"github.com/sfstat/sfstat/trace/enum"
+	"github.com/sfstat/sfstat/internal/atomicfile"
 	"github.com/sfstat/sfstat/trace/input"
 )
 
-// Recording is what the job records.
-type Recording uint8
-
-const (
-	CPUWall    Recording = iota // wall times of stages and steps
-	WithEvents                  // device times of some steps besides, as the spec's side says
-	Off                         // nothing: the loop without a recorder
-)
-
-var recordingNames = [...]string{"cpu", "events", "off"}
-
-func (r Recording) String() string { return enum.Name(recordingNames[:], r) }
-
-// RecordingOf is how a job of the specification records: with device times where
-// the specification samples them.
-func RecordingOf(s simulate.Spec) Recording {
-	if s.Side.Every == 0 {
-		return CPUWall
-	}
-	return WithEvents
-}
-
-// Gathering is how packets come together.
-type Gathering uint8
-
-const (
-	OwnFiles Gathering = iota // every rank writes a file
-	OnRank0                   // over Gloo, into one file that rank 0 writes
-)
-
-var gatheringNames = [...]string{"files", "gather"}
-
-func (g Gathering) String() string { return enum.Name(gatheringNames[:], g) }
-
 // Options of a job.
 type Options struct {
-	Python    string // interpreter that has PyTorch; "": Python()
-	Spec      simulate.Spec
-	Out       string // folder of the packets; made if it is not there
-	Recording Recording
-	Gathering Gathering
-	Profile   string // folder for the traces of PyTorch's profiler, which runs beside the recorder; "": it does not
-	Nsight    string // folder for the exports of Nsight Systems, which then runs around every rank; "": it does not
+	Python  string        // interpreter that has PyTorch; "": Python()
+	Spec    simulate.Spec // device times are recorded where it samples them
+	Out     string        // folder of the packets; made if it is not there
+	Profile string        // folder for the traces of PyTorch's profiler, which runs beside the recorder; "": it does not
+	Nsight  string        // folder for the exports of Nsight Systems, which then runs around every rank; "": it does not
 	// Paired has the job carry each window out twice, without the recorder and
-	// with it, and write the time of a step of both to pairs.csv in Out.
+	// with it, and write the time of a step of both to pairs.csv in Out. Packets
+	// are gathered on rank 0 then; else every rank writes a file.
 	Paired bool
 	// Dir is where the job and its specification are put, of one launch at a
 	// time; "": a temporary folder, which stays behind when this program is
 	// killed.
 	Dir string
+}
+
+// Arguments are the words for the program of a rank that say what it records and how,
+// behind those that name specification and output.
+func (o *Options) Arguments() []string {
+	words := []string{"--recording", "events"}
+	if o.Spec.Side.Every == 0 {
+		words[1] = "cpu"
+	}
+	if o.Paired {
+		words = append(words, "--group", "gather", "--pairs")
+	}
+	return words
 }
 
 // Python is the interpreter to use where nothing else is said: that of
@@ -100,10 +78,10 @@ func Launch(ctx context.Context, o Options) error {
 		return err
 	}
 	file := filepath.Join(installed.PythonPath, "spec.json")
-	if err := writeFile(file, text); err != nil {
+	if err := atomicfile.WriteText(file, text); err != nil {
 		return err
 	}
-	args := []string{installed.Job, "--spec", file, "--out", out, "--recording", o.Recording.String(), "--group", o.Gathering.String()}
+	args := append([]string{installed.Job, "--spec", file, "--out", out}, o.Arguments()...)
 	if o.Profile != "" {
 		profile, err := madeFolder(o.Profile)
 		if err != nil {
@@ -118,9 +96,6 @@ func Launch(ctx context.Context, o Options) error {
 			return err
 		}
 		args, w.Under = append(args, "--nvtx"), nsys(folder)
-	}
-	if o.Paired {
-		args = append(args, "--pairs")
 	}
 	w.Args = args
 	return w.Run(ctx)

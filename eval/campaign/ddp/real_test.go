@@ -77,7 +77,7 @@ schedule: {windows: 2, steps: 8, warmup: 2, gap: 3}
 side: {every: 2}
 faults: [{family: forward_device, delay_ms: 40, windows: [1], ranks: [3]}, {family: callback_sync, delay_ms: 5, ranks: [2]}, {family: backward_comm, delay_ms: 1, ranks: [0]}]`)
 	out := filepath.Join(t.TempDir(), "packets")
-	if err := Launch(t.Context(), Options{Spec: s, Out: out, Recording: WithEvents, Gathering: OnRank0}); err != nil {
+	if err := Launch(t.Context(), Options{Spec: s, Out: out}); err != nil {
 		t.Fatal(err)
 	}
 	got := windows(t, out)
@@ -180,7 +180,7 @@ func TestRealPairs(t *testing.T) {
 	needTorch(t)
 	s := short(t, "{ranks: 2, schedule: {windows: 2, steps: 5, warmup: 1}}")
 	out := filepath.Join(t.TempDir(), "packets")
-	if err := Launch(t.Context(), Options{Spec: s, Out: out, Gathering: OnRank0, Paired: true}); err != nil {
+	if err := Launch(t.Context(), Options{Spec: s, Out: out, Paired: true}); err != nil {
 		t.Fatal(err)
 	}
 	if got := windows(t, out); len(got) != 2 || got[1].FirstStep != 6 || got[1].Steps() != 5 {

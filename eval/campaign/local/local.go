@@ -75,15 +75,12 @@ func (m Maker) Make(ctx context.Context, t *campaign.Task, keep func(*trace.Wind
 			return err
 		}
 	}
-	o := ddp.Options{Python: m.Python, Spec: t.Spec, Out: out, Recording: ddp.RecordingOf(t.Spec), Dir: job}
+	o := ddp.Options{Python: m.Python, Spec: t.Spec, Out: out, Paired: t.Paired, Dir: job}
 	switch t.Profiler {
 	case campaign.PyTorch:
 		o.Profile = profile
 	case campaign.Nsight:
 		o.Nsight = profile
-	}
-	if t.Paired {
-		o.Gathering, o.Paired = ddp.OnRank0, true
 	}
 	if err := ddp.Launch(ctx, o); err != nil {
 		return err

@@ -5,7 +5,6 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"math/rand/v2"
 	"os"
@@ -74,7 +73,7 @@ func (b *batch) ended(i int) (ending, error) {
 // refuse notes that what an element recorded is no good, so that it is not
 // taken for it again.
 func (b *batch) refuse(i int) error {
-	return write(filepath.Join(b.dir, endedName, strconv.Itoa(i)), string(refused)+"\n")
+	return atomicfile.WriteText(filepath.Join(b.dir, endedName, strconv.Itoa(i)), string(refused)+"\n")
 }
 
 // batches are those in a folder, in the order in which they were made. What is
@@ -163,7 +162,7 @@ func newBatch(dir string, tasks []*campaign.Task, version string, fill func(*bat
 		return nil, err
 	}
 	for _, f := range [][2]string{{runsName, runs.String()}, {entriesName, entries.String()}, {nameName, b.name + "\n"}} {
-		if err := write(filepath.Join(folder, f[0]), f[1]); err != nil {
+		if err := atomicfile.WriteText(filepath.Join(folder, f[0]), f[1]); err != nil {
 			return nil, err
 		}
 	}
@@ -187,9 +186,5 @@ func nextFolder(dir string) (string, error) {
 // noteJob notes the number that Slurm gave to the batch.
 func (b *batch) noteJob(job string) error {
 	b.job = job
-	return write(filepath.Join(b.dir, jobName), job+"\n")
-}
-
-func write(path, text string) error {
-	return atomicfile.WriteFile(path, func(w io.Writer) error { _, err := io.WriteString(w, text); return err })
+	return atomicfile.WriteText(filepath.Join(b.dir, jobName), job+"\n")
 }

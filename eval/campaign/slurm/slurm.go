@@ -28,6 +28,7 @@ import (
 
 	"github.com/sfstat/sfstat/eval/campaign"
 	"github.com/sfstat/sfstat/eval/campaign/ddp"
+	"github.com/sfstat/sfstat/internal/atomicfile"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/input"
 )
@@ -242,11 +243,7 @@ func (m *Maker) write(dir string, tasks []*campaign.Task) ([]*batch, error) {
 // arguments are further words for the program; runs that differ in them come into
 // different arrays.
 func arguments(t *campaign.Task) []string {
-	words := []string{"--recording", ddp.RecordingOf(t.Spec).String()}
-	if t.Paired {
-		words = append(words, "--group", ddp.OnRank0.String(), "--pairs")
-	}
-	return words
+	return (&ddp.Options{Spec: t.Spec, Paired: t.Paired}).Arguments()
 }
 
 // fill writes what the jobs of a batch execute: specifications, program and
@@ -267,7 +264,7 @@ func (m *Maker) fill(b *batch, tasks []*campaign.Task) error {
 	if err != nil {
 		return err
 	}
-	return write(filepath.Join(b.dir, scriptName), text.String())
+	return atomicfile.WriteText(filepath.Join(b.dir, scriptName), text.String())
 }
 
 // writeSpec writes the specification of a run for its job.
@@ -280,7 +277,7 @@ func (m *Maker) writeSpec(b *batch, t *campaign.Task) error {
 	if err != nil {
 		return err
 	}
-	return write(filepath.Join(b.dir, specsName, t.ID+".json"), string(text)+"\n")
+	return atomicfile.WriteText(filepath.Join(b.dir, specsName, t.ID+".json"), string(text)+"\n")
 }
 
 // Make waits for the job of a run and keeps what it recorded.

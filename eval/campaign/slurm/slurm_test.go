@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/sfstat/sfstat/eval/campaign"
+	"github.com/sfstat/sfstat/internal/atomicfile"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -132,7 +133,7 @@ func TestStillCompleting(t *testing.T) {
 	m, tasks := pretend(t, t.TempDir(), p)
 	m.o.Patience = time.Minute
 	must(t, m.Prepare(t.Context(), tasks))
-	must(t, write(filepath.Join(m.runs[tasks[0].ID].batch.dir, endedName, "0"), "1\n"))
+	must(t, atomicfile.WriteText(filepath.Join(m.runs[tasks[0].ID].batch.dir, endedName, "0"), "1\n"))
 	if err := m.Make(t.Context(), &tasks[0], keepNone); err == nil || !strings.Contains(err.Error(), "ended with exit status 1 (Slurm: TIMEOUT)") {
 		t.Errorf("got %v", err)
 	}
@@ -145,8 +146,8 @@ func TestSlurmThatIsDown(t *testing.T) {
 	must(t, m.Prepare(t.Context(), tasks))
 	p.set(func() { p.down = errors.New("unable to contact slurm controller") })
 	a := m.runs[tasks[0].ID]
-	must(t, write(a.batch.log(0), strings.Repeat("earlier\n", 1000)+"out of memory\n"))
-	must(t, write(filepath.Join(a.batch.dir, endedName, "0"), "7\n"))
+	must(t, atomicfile.WriteText(a.batch.log(0), strings.Repeat("earlier\n", 1000)+"out of memory\n"))
+	must(t, atomicfile.WriteText(filepath.Join(a.batch.dir, endedName, "0"), "7\n"))
 	err := m.Make(t.Context(), &tasks[0], keepNone)
 	if err == nil || !strings.Contains(err.Error(), "job 1_0 ended with exit status 7 (Slurm: TIMEOUT); the last of ") || !strings.HasSuffix(err.Error(), "\nout of memory") {
 		t.Errorf("what jobs say themselves is heard nevertheless: %v", err)
@@ -166,7 +167,7 @@ func TestPacketsThatAreNoGood(t *testing.T) {
 	packets := m.runs[tasks[0].ID].batch.packets(0)
 	must(t, os.MkdirAll(packets, 0o777))
 	must(t, os.WriteFile(filepath.Join(packets, "a.jsonl"), []byte("{}\n"), 0o666))
-	must(t, write(filepath.Join(dir, "slurm", "0001", endedName, "0"), "0\n"))
+	must(t, atomicfile.WriteText(filepath.Join(dir, "slurm", "0001", endedName, "0"), "0\n"))
 	if err := m.Make(t.Context(), &tasks[0], keepNone); err == nil || !strings.HasPrefix(err.Error(), "packets of job 1_0: ") {
 		t.Errorf("%v", err)
 	}

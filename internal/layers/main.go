@@ -43,7 +43,7 @@ var rules = []rule{
 	{of: "engine/frontier", may: []string{"trace", "engine/frontier"}, pure: true},
 	{of: "engine/comm", may: []string{"trace", "engine/clock", "engine/comm"}, pure: true},
 	{of: "engine", may: []string{"trace", "engine/clock"}, pure: true},
-	{of: "ingest/auto", may: []string{"trace", "ingest", "archive", "engine/stages"}},
+	{of: "ingest/auto", may: []string{"trace", "ingest", "archive", "engine/stages", "internal/parquet"}},
 	{of: "ingest/ingesttest", may: []string{"trace", "ingest"}},
 	{of: "ingest", may: []string{"trace", "ingest", "internal/parquet", "internal/decimal"}},
 	{of: "archive/calls", may: []string{"trace", "engine"}},

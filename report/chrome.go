@@ -163,8 +163,8 @@ func (c *chrome) rank(i int, matches []comm.Match) {
 	c.event(chromeEvent{Phase: "M", Name: "process_name", Process: k.Rank, Args: nameArgs{fmt.Sprintf("rank %d (%s)", k.Rank, k.Host)}})
 	c.event(chromeEvent{Phase: "M", Name: "process_sort_index", Process: k.Rank, Args: sortArgs{k.Rank}})
 	l := &lanes{c: c, rank: k.Rank, of: map[track][]*lane{}}
-	c.marks(l, i, c.r.Steps(i), track{group: stepTracks, name: "steps"}, "step")
-	c.marks(l, i, c.r.Phases(i), track{group: phaseTracks, name: "phases and microbatches"}, "phase")
+	c.marks(l, i, c.r.Profiled(i).Steps, track{group: stepTracks, name: "steps"}, "step")
+	c.marks(l, i, c.r.Profiled(i).Phases, track{group: phaseTracks, name: "phases and microbatches"}, "phase")
 	calls := map[int][]comm.Match{}
 	for _, m := range matches {
 		calls[m.Kernel] = append(calls[m.Kernel], m)
@@ -224,7 +224,7 @@ func origin(r *comm.Result) (first int64) {
 		for _, x := range r.Kernels(i) {
 			look(x.Start)
 		}
-		for _, s := range r.Steps(i) {
+		for _, s := range r.Profiled(i).Steps {
 			look(s.Start)
 		}
 	}

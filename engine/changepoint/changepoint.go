@@ -45,7 +45,7 @@ import (
 // Change is one change of level.
 type Change struct {
 	At        int     // position of the first value after it
-	Low, High int     // At lies from Low to High with the confidence
+	Low, High int     // At lies from Low to High at 95 %
 	P         float64 // over all values and tests
 	Before    float64 // median of the values back to the change before, or the first
 	After     float64 // median of those up to the next
@@ -58,15 +58,15 @@ func (c Change) Shift() float64 { return c.After - c.Before }
 
 // Options of a search. The zero value is usable.
 type Options struct {
-	Level      float64 // chance of finding any change where there is none; 0: 0.05
-	Tests      int     // rows of values that share the level; 0: 1
-	Confidence float64 // of each interval; 0: 0.95
-	Seed       uint64
+	Level float64 // chance of finding any change where there is none; 0: 0.05
+	Tests int     // rows of values that share the level; 0: 1
+	Seed  uint64
 }
 
 const (
 	permutations = 9999
 	resamples    = 999
+	cut          = 24 // of the resamples, on either side of an interval: 95 % are within
 	// least is how many values a side of a change has: one value is a run that
 	// stalled, and two may be chance.
 	least = 3
@@ -84,12 +84,10 @@ var ErrNotFinite = errors.New("changepoint: a value is not finite")
 
 // Find returns the changes in ascending order of position.
 func Find(values []float64, o Options) ([]Change, error) {
-	o.Level, o.Confidence, o.Tests = cmp.Or(o.Level, 0.05), cmp.Or(o.Confidence, 0.95), cmp.Or(o.Tests, 1)
+	o.Level, o.Tests = cmp.Or(o.Level, 0.05), cmp.Or(o.Tests, 1)
 	switch {
 	case !(o.Level > 0 && o.Level < 1):
 		return nil, fmt.Errorf("changepoint: Level %v outside (0, 1)", o.Level)
-	case !(o.Confidence > 0.5 && o.Confidence < 1):
-		return nil, fmt.Errorf("changepoint: Confidence %v outside (0.5, 1)", o.Confidence)
 	case o.Tests < 1:
 		return nil, fmt.Errorf("changepoint: Tests %d, expected 1 or more", o.Tests)
 	}
@@ -335,10 +333,9 @@ func (s *search) bound(i int) {
 		places[b] = float64(from + place(drawn, c.At-from))
 		shifts[b] = robust.Median(slices.Clone(drawn[c.At-from:])) - robust.Median(slices.Clone(drawn[:c.At-from]))
 	}
-	tail := (1 - s.o.Confidence) / 2
 	slices.Sort(places)
 	slices.Sort(shifts)
-	low, high := int(tail*resamples), resamples-1-int(tail*resamples)
+	low, high := cut, resamples-1-cut
 	c.Low, c.High = min(c.At, int(places[low])), max(c.At, int(places[high]))
 	c.ShiftLow, c.ShiftHigh = shifts[low], shifts[high]
 }

@@ -91,7 +91,7 @@ func TestRefuses(t *testing.T) {
 	if _, err := Find([]float64{1, math.NaN()}, Options{}); !errors.Is(err, ErrNotFinite) {
 		t.Errorf("NaN: %v", err)
 	}
-	for _, o := range []Options{{Level: 2}, {Confidence: 95}, {Tests: -1}} {
+	for _, o := range []Options{{Level: 2}, {Tests: -1}} {
 		if _, err := Find(nil, o); err == nil {
 			t.Errorf("%+v is taken", o)
 		}

@@ -143,20 +143,12 @@ func (r *Result) Kernels(rank int) []comms.Kernel {
 	return nil
 }
 
-// Steps is the steps that a rank marked, on its clock.
-func (r *Result) Steps(rank int) []comms.Span {
+// Profiled is the process that a profiler saw of a rank; where none did, one without steps, on no clock.
+func (r *Result) Profiled(rank int) *comms.Process {
 	if p := r.Ranks[rank].Profile; p != comms.None {
-		return r.Recorded.Processes[p].Steps
+		return &r.Recorded.Processes[p]
 	}
-	return nil
-}
-
-// Phases is what a rank marked inside its steps, on its clock.
-func (r *Result) Phases(rank int) []comms.Span {
-	if p := r.Ranks[rank].Profile; p != comms.None {
-		return r.Recorded.Processes[p].Phases
-	}
-	return nil
+	return &comms.Process{Clock: comms.None}
 }
 
 // ProfileOf is the name of the source that has a rank's kernels, "" where none has.
@@ -184,12 +176,7 @@ func (r *Result) kindOf(process int) comms.SourceKind {
 }
 
 // clockOf is the clock that a rank's kernels were recorded by.
-func (r *Result) clockOf(rank int) int {
-	if p := r.Ranks[rank].Profile; p != comms.None {
-		return r.Recorded.Processes[p].Clock
-	}
-	return comms.None
-}
+func (r *Result) clockOf(rank int) int { return r.Profiled(rank).Clock }
 
 // countCalls counts the calls by operation and finds those that stand twice: a record that equals another to the last buffer is one call.
 func (r *Result) countCalls() (duplicates map[int]bool) {

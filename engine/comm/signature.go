@@ -51,7 +51,7 @@ func (u *usageOf) signature(calls []int, side int) parallel.Signature {
 	s.Repeats = float64(most)
 	s.Sending, s.Successive, s.Burstiness = u.sending(calls), u.successive(calls), u.burstiness(calls)
 	if rank := u.m.sides[side].Process; rank != comms.None {
-		if s.Steps = len(u.r.Steps(rank)); s.Steps > 0 {
+		if s.Steps = len(u.r.Profiled(rank).Steps); s.Steps > 0 {
 			s.PerStep = float64(s.Large) / float64(s.Steps)
 			s.Repeats = float64(most) / float64(s.Steps)
 		}

@@ -97,8 +97,8 @@ func (o Options) validate() error {
 	return nil
 }
 
-// ErrBefore is a completion before its step's start or before the origin.
-var ErrBefore = errors.New("completion before the time it is measured from")
+// errBefore is a completion before its step's start or before the origin.
+var errBefore = errors.New("completion before the time it is measured from")
 
 // Doubt is a reason why something is undecided or to be read with care.
 type Doubt uint8

@@ -329,15 +329,15 @@ func TestUndecided(t *testing.T) {
 
 func TestRefusals(t *testing.T) {
 	early := []Worker{{Steps: []Step{{Start: 10, Done: []int64{12, 9}}}}}
-	if _, err := Analyze(early, Options{Window: 1}); !errors.Is(err, ErrBefore) {
+	if _, err := Analyze(early, Options{Window: 1}); !errors.Is(err, errBefore) {
 		t.Errorf("a completion before its step: %v", err)
 	}
 	far := []Worker{{Steps: []Step{{Start: math.MinInt64, Done: []int64{math.MaxInt64}}}}}
-	if _, err := Analyze(far, Options{Window: 1}); !errors.Is(err, ErrBefore) {
+	if _, err := Analyze(far, Options{Window: 1}); !errors.Is(err, errBefore) {
 		t.Errorf("a time that does not fit 63 bits: %v", err)
 	}
 	back := []Worker{{Steps: []Step{{Start: math.MaxInt64, Done: []int64{math.MinInt64}}}}}
-	if _, err := Analyze(back, Options{Window: 1}); !errors.Is(err, ErrBefore) {
+	if _, err := Analyze(back, Options{Window: 1}); !errors.Is(err, errBefore) {
 		t.Errorf("a completion 2⁶⁴−1 before its step: %v", err)
 	}
 	wide := []Worker{{Steps: []Step{{Start: -1 << 62, Done: []int64{1<<62 - 1}}}}, {Steps: []Step{{Done: []int64{5}}}}}

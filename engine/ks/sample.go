@@ -70,7 +70,7 @@ func newSample(workers []Worker, o Options) (*sample, error) {
 				d := uint64(done) - uint64(from) // right for done ≥ from, whatever their signs
 				if done < from || d > math.MaxInt64 {
 					return nil, fmt.Errorf("ks: worker %d, step %d: operator completes at %d ns, expected within 292 years after %d ns: %w",
-						i, t, done, from, ErrBefore)
+						i, t, done, from, errBefore)
 				}
 				times = append(times, int64(d))
 				sum += float64(d)

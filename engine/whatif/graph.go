@@ -49,7 +49,6 @@ type program struct {
 	nodes  []Node
 	groups []Group
 	order  []instruction
-	leads  []int32 // nodes that wait for nothing
 }
 
 // compile orders the graph topologically; it refuses a graph in which nodes
@@ -81,7 +80,6 @@ func compile(g Graph, replicas int) (*program, error) {
 			ready = append(ready, int32(v))
 		}
 	}
-	p.leads = slices.Clone(ready)
 	end := func(u int32) {
 		for _, v := range next[u] {
 			if waits[v]--; waits[v] == 0 {

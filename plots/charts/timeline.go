@@ -61,7 +61,7 @@ func (c *clip) time(i int, t int64) int64 {
 func (c *clip) choose() {
 	c.from, c.to = 1<<63-1, -1<<63
 	for _, i := range c.ranks {
-		if steps := slices.Clone(c.r.Steps(i)); len(steps) > 0 {
+		if steps := slices.Clone(c.r.Profiled(i).Steps); len(steps) > 0 {
 			slices.SortFunc(steps, func(a, b comms.Span) int { return cmp.Compare(a.Start, b.Start) })
 			s := steps[len(steps)/2]
 			c.from, c.to = c.time(i, s.Start), c.time(i, s.End)

@@ -47,7 +47,7 @@ type rank struct {
 }
 
 // status is how far a process says that it got in a group.
-type status struct{ enqueued, started, completed int64 }
+type status struct{ enqueued, completed int64 }
 
 // call is one entry of a rank, small, for there are many.
 type call struct {
@@ -151,7 +151,7 @@ func (a *adding) process(p int) rank {
 			groups[i] = a.group(g)
 			in := &a.groups[groups[i]]
 			in.silent, in.onHost = in.silent || g.Silent, in.onHost || g.OnHost
-			r.status[int(groups[i])] = status{g.Enqueued, g.Started, g.Completed}
+			r.status[int(groups[i])] = status{g.Enqueued, g.Completed}
 		}
 	}
 	nth := map[inStep]int32{}

@@ -88,7 +88,6 @@ type Pair struct {
 type Result struct {
 	Pairs  []Pair // increasing
 	Score  int64
-	Width  int   // half width of the band that was enough
 	Whole  bool  // it was the whole table
 	Beyond int64 // no alignment that leaves the band scores more; meaningless if Whole
 	Cells  int64 // of the last band
@@ -108,9 +107,7 @@ func Solve(s Scores, o Options) (*Result, error) {
 			width = p.wider(width, f)
 			continue
 		}
-		r := p.trace(f)
-		r.Width = width
-		return r, nil
+		return p.trace(f), nil
 	}
 }
 

@@ -63,7 +63,7 @@ func Of(r *comm.Result) *Steps {
 	at := whenMade(r)
 	steps, ranks := map[int]int{}, 0
 	for i := range r.Ranks {
-		if marks := r.Steps(i); len(marks) > 0 {
+		if marks := r.Profiled(i).Steps; len(marks) > 0 {
 			s.Source, ranks = ByMarks, ranks+1
 			for k := range s.byMarks(r.Ranks[i].Calls, marks, at) {
 				steps[k]++
@@ -314,7 +314,7 @@ func distances(list []int) (out []int) {
 func (s *Steps) name(r *comm.Result) {
 	var marks []comms.Span
 	for i := range r.Ranks {
-		if m := r.Steps(i); len(m) > len(marks) {
+		if m := r.Profiled(i).Steps; len(m) > len(marks) {
 			marks = m
 		}
 	}

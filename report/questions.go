@@ -35,10 +35,11 @@ var questionSentences = map[answer.Question]string{
 	answer.WhetherNetworkSlow: "Whether the network is slow for everyone: {share} of the step goes when transfers take no time, " +
 		"and there is nothing to compare that with. Give sizes, or NCCL logs.",
 	// Of calls and kernels of NCCL.
-	answer.WhetherSlowUnmatched: "Whether {subjects} slow: nothing of equal size does the same over the same kind of link. Compare with another job, or with nccl-tests.",
-	answer.WhetherSlowFewCalls:  "Whether {subjects} slow beside others: there are too few calls of equal size. Record more steps.",
-	answer.WhetherSlowBlurred:   "Whether {subjects} slow beside others: the calls are shorter than what the clocks of the exports resolve.",
-	answer.WhichOfTwoIsSlow:     "Which of two links is slow: {subject} reaches {share} of the bandwidth of the only other like it.",
+	answer.WhetherSlowUnmatched: "Whether {subjects} slow: nothing of equal size does the same over the same kind of link. " +
+		"Compare with another job, or with nccl-tests.",
+	answer.WhetherSlowFewCalls: "Whether {subjects} slow beside others: there are too few calls of equal size. Record more steps.",
+	answer.WhetherSlowBlurred:  "Whether {subjects} slow beside others: the calls are shorter than what the clocks of the exports resolve.",
+	answer.WhichOfTwoIsSlow:    "Which of two links is slow: {subject} reaches {share} of the bandwidth of the only other like it.",
 	answer.WhatAbsentRanksDid: "What {ranks} did: {they are} of communicators in the logs and left no log, or no export. " +
 		"A collective that a rank is missing from is not measured.",
 	answer.WhatUnalignedDid: "The timing between hosts: the clocks of {exports} cannot be aligned with the first, with fewer than 8 collectives in common. " +

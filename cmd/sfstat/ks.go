@@ -18,7 +18,8 @@ func (p *program) ksCommand() *cli.Command {
 			choice("clock", "what completions are measured from: the start of their step, or the start of the trace", "folded", "wall"),
 			choice("against", "whom the score of a worker is a mean over: the other replicas of its pipeline stage, or everyone", "peers", "everyone"),
 			lengthFlag("window", "count completions in windows of `LENGTH`, as 500us; 1ns compares the raw times; without it, it is chosen"),
-			&cli.IntFlag{Name: "replicates", Value: d.Replicates, Usage: "at most `N` permutations of the test; 0 is no test", Action: only("replicates", notNegative, "0 or more")},
+			&cli.IntFlag{Name: "replicates", Value: d.Replicates, Usage: "at most `N` permutations of the test; 0 is no test",
+				Action: only("replicates", notNegative, "0 or more")},
 			&cli.Uint64Flag{Name: "seed", Value: d.Seed, Usage: "seed of the permutations"},
 			shareFlag("fdr", d.Discovery, "`RATE` of false discoveries among those that are found"),
 			&cli.BoolFlag{Name: "matrix", Category: forOutput, Usage: "give the distances of all pairs of workers: in json beside the rest, in csv instead"},
@@ -86,7 +87,8 @@ func (p *program) announce(c *cli.Context, t report.Traced, o ks.Options) {
 
 func ksOptions(c *cli.Context) ks.Options {
 	o := ks.DefaultOptions()
-	o.Seed, o.Matrix, o.Window, o.Replicates, o.Discovery = c.Uint64("seed"), c.Bool("matrix"), c.Duration("window").Nanoseconds(), c.Int("replicates"), c.Float64("fdr")
+	o.Seed, o.Matrix, o.Window = c.Uint64("seed"), c.Bool("matrix"), c.Duration("window").Nanoseconds()
+	o.Replicates, o.Discovery = c.Int("replicates"), c.Float64("fdr")
 	if c.String("clock") == "wall" {
 		o.Clock = ks.Wall
 	}

@@ -61,7 +61,7 @@ var rules = []rule{
 	{of: "eval/detectability", may: []string{"trace", "engine", "diagnose"}, pure: true},
 	{of: "batch/findings", may: []string{"trace", "engine", "diagnose"}, pure: true},
 	{of: "batch", may: []string{"trace", "engine", "diagnose", "ingest", "batch/findings", "internal"}},
-	{of: "live", may: []string{"trace", "diagnose", "ingest", "archive", "report"}},
+	{of: "live", may: []string{"trace", "diagnose", "ingest", "archive", "report", "internal/atomicfile"}},
 	{of: "report", may: []string{"trace", "engine", "diagnose", "batch/findings", "eval/overhead", "eval/crosscheck", "eval/detectability"}, pure: true},
 	{of: "page/web", may: []string{"page", "report"}},
 	{of: "page/serve", may: []string{"report", "diagnose"}},

@@ -65,7 +65,7 @@ func enough(steps, ranks int) bool {
 type slips struct {
 	sum   []float64 // [row] Σ over synchronisation points of the mean over ranks, ns
 	count []int
-	atEnd float64 // the same at the ends of steps
+	atEnd float64 // the same at the ends of steps; where no row has any
 	ends  int
 }
 
@@ -74,6 +74,7 @@ func newSlips(rows int) *slips { return &slips{sum: make([]float64, rows), count
 // slips are those of a course.
 func (c *course) slips() *slips {
 	s := newSlips(len(c.syncs))
+	whole := slices.ContainsFunc(c.syncs, func(g *gathering) bool { return g != nil && g.whole() })
 	for t := range c.v.steps {
 		for i, g := range c.syncs {
 			if g != nil && g.whole() {
@@ -81,7 +82,7 @@ func (c *course) slips() *slips {
 				s.count[i]++
 			}
 		}
-		if c.v.over(t) {
+		if !whole && c.v.over(t) {
 			s.atEnd += slipOf(c.end(t))
 			s.ends++
 		}

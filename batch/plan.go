@@ -164,9 +164,17 @@ func written(path string, those []string) bool {
 	return false
 }
 
-// mark is the same for plans that lead to the same rows.
+// mark is the same for plans that lead to the same rows in the same parts: another build
+// that calls itself by the same version may make other chunks.
 func (p *plan) mark() string {
-	text, _ := json.Marshal(p) // of strings and numbers
+	parts := make([][2]int64, len(p.chunks))
+	for i, c := range p.chunks {
+		parts[i] = [2]int64{int64(len(c.units)), c.bytes}
+	}
+	text, _ := json.Marshal(struct {
+		*plan
+		Parts [][2]int64
+	}{p, parts}) // of strings and numbers
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])
 }

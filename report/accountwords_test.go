@@ -14,7 +14,7 @@ func TestAccountHasWords(t *testing.T) {
 	seen := map[string]bool{}
 	check := func(text string) {
 		t.Helper()
-		if text == "" || seen[text] || strings.HasSuffix(text, ".") || strings.Contains(text, "%!") {
+		if text == "" || seen[text] || strings.HasSuffix(text, ".") || strings.Contains(text, "%!") || strings.ContainsAny(text, "{}") {
 			t.Errorf("%q, want a sentence of its own without a full stop", text)
 		}
 		seen[text] = true

@@ -1,0 +1,29 @@
+package report
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/sfstat/sfstat/diagnose/answer"
+	"github.com/sfstat/sfstat/diagnose/evidence"
+)
+
+// TestSentencesAreFilled: of no question and no problem a name in braces is left, whether its
+// values are there or not.
+func TestSentencesAreFilled(t *testing.T) {
+	check := func(kind, text string) {
+		t.Helper()
+		if text == "" || text == kind || strings.ContainsAny(text, "{}") || strings.Contains(text, "%!") {
+			t.Errorf("%s is %q", kind, text)
+		}
+	}
+	for q := range questionSentences {
+		check(string(q), questionWords(answer.Undecided{Question: q}))
+		check(string(q), questionWords(answer.Undecided{Question: q, Hides: 1e6, N: 2, Ranks: []int{1, 2}, Stage: "a", Name: "b", About: []evidence.Subject{{}, {}}}))
+	}
+	window := int64(3)
+	for p := range problemSentences {
+		check(string(p), problemWords(answer.Problem{Problem: p}))
+		check(string(p), problemWords(answer.Problem{Problem: p, N: 1, Of: 2, Ranks: []int{4}, Steps: &[2]int64{5, 6}, Window: &window}))
+	}
+}

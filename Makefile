@@ -16,6 +16,13 @@ PYTHON      ?= python3
 COMPILE = GOGC=800 $(GO)
 TEST    = $(COMPILE) test -exec 'env -u GOGC' -vet=off -shuffle=on
 
+# What is stripped off at the end need not be made: no tables for a debugger. The
+# tags leave out HTTP/2 and manual pages, which libraries bring and nothing calls.
+# The program, vet and the tests take the same flags, so that packages are compiled
+# once for all three. What needs cgo (internal/gpus) is checked by lint.
+LEAN  = -trimpath -tags nethttpomithttp2,urfave_cli_no_docs -gcflags=all=-dwarf=false
+STRIP = -s -w
+
 # Packages that start goroutines, in code or in tests: there the race detector
 # has something to find. It takes ten times as long, so of each package it runs
 # what works side by side; of the program two scripts, and nothing of what needs
@@ -31,20 +38,18 @@ NPM ?= npm
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-# What is stripped off at the end need not be made: no tables for a debugger. The
-# tags leave out HTTP/2 and manual pages, which libraries bring and nothing calls.
 build: ## bin/sfstat
-	CGO_ENABLED=0 $(COMPILE) build -trimpath -tags nethttpomithttp2,urfave_cli_no_docs -gcflags=all=-dwarf=false -ldflags '-s -w -X main.version=$(VERSION)' -o bin/sfstat ./cmd/sfstat
+	CGO_ENABLED=0 $(COMPILE) build $(LEAN) -ldflags '$(STRIP) -X main.version=$(VERSION)' -o bin/sfstat ./cmd/sfstat
 
 demo: build ## the verdict on a recording of a real job
 	bin/sfstat diagnose fixtures/ddp/host-callback-r8-s0.jsonl
 
 test: vet test-recorder test-python ## everything that must hold: vet, all tests in random order, the recorder, the Python package
 	@echo 'statistical tests take a part of their draws: make calibrate takes all'
-	$(TEST) ./...
+	CGO_ENABLED=0 $(TEST) $(LEAN) -ldflags '$(STRIP)' ./...
 
 calibrate: ## all tests with all draws of the statistical ones, as the documentation quotes them
-	SFSTAT_CALIBRATE=1 $(TEST) ./...
+	SFSTAT_CALIBRATE=1 CGO_ENABLED=0 $(TEST) $(LEAN) -ldflags '$(STRIP)' ./...
 
 race: ## the race detector, where goroutines are started
 	@if ! command -v "$$($(GO) env CC)" >/dev/null; then echo 'NOT RUN: the race detector needs a C compiler, and there is none'; \
@@ -78,7 +83,7 @@ fmt:
 	if [ -n "$$out" ]; then echo "gofmt -s would change:"; echo "$$out"; exit 1; fi
 
 vet:
-	$(COMPILE) vet ./...
+	CGO_ENABLED=0 $(COMPILE) vet $(LEAN) ./...
 
 lint:
 	$(COMPILE) run $(STATICCHECK) ./...

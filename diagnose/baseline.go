@@ -66,7 +66,7 @@ func (j *judge) overAll(d baseline.Difference, share float64) {
 		j.add(m, sight{Finding: Finding{Kind: KindStage, Cause: CauseGrowth, Place: Place{Stage: d.Stage},
 			Cost:       Cost{Explained: int64(d.Now-d.Before) * int64(m.Steps), Gain: share},
 			Confidence: evidence.Supported, Evidence: []evidence.Observation{
-				evidence.SlowerThanBaseline{Stage: d.Stage, Time: int64(d.Now), BaseTime: int64(d.Before), Low: int64(d.Low), High: int64(d.High), Steps: j.healthy.Steps()},
-				evidence.Lack{Reason: evidence.ReasonManyCauses, AtMost: evidence.Supported}}}})
+				evidence.Slower{Stage: d.Stage, Steps: extentOf(m), Time: int64(d.Now), Baseline: true, BaseTime: int64(d.Before), BaseN: j.healthy.Steps(), Low: int64(d.Low), High: int64(d.High)},
+				evidence.Lack{Reason: evidence.SeveralCauses, AtMost: evidence.Supported}}}})
 	}
 }

@@ -71,7 +71,7 @@ func TestRecentIsTheRest(t *testing.T) {
 	}
 	v := s.Verdict()
 	alone := verdictOn(t, all[60-len(v.Windows):]...)
-	a, b := &v.Suspects[0], &alone.Suspects[0]
+	a, b := &v.Findings[0], &alone.Findings[0]
 	if v.Status != alone.Status || a.key() != b.key() || a.Confidence != b.Confidence || !near(a.RunGain, b.RunGain, 0.02) || a.Struck.Pattern != b.Struck.Pattern {
 		t.Errorf("%v %v, on these alone %v %v", v.Status, show(*a), alone.Status, show(*b))
 	}

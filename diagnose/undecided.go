@@ -39,7 +39,7 @@ func (j *judge) hidden(m *frontier.Result) {
 		}
 		least := j.minGain * float64(step)
 		if float64(u.Hides) < least && !compared {
-			u.Question, u.Hides = answer.RankHiddenUsual, u.Time
+			u.Unlikely, u.Hides = true, u.Time
 		}
 		if float64(u.Hides) >= least {
 			j.ask(u)
@@ -84,7 +84,7 @@ func needed(m *frontier.Result, stage string) int64 {
 // of a transfer.
 func (v *RunVerdict) Hidden() (u answer.Undecided, ok bool) {
 	for _, o := range v.Undecided {
-		if (o.Question == answer.RankHidden || o.Question == answer.TransferHidden) && o.Hides > 0 && (!ok || o.Hides > u.Hides) {
+		if (o.HidesRank() && !o.Unlikely || o.Question == answer.TransferHidden) && o.Hides > 0 && (!ok || o.Hides > u.Hides) {
 			u, ok = o, true
 		}
 	}
@@ -118,7 +118,7 @@ func (j *judge) questions() []answer.Undecided {
 			}
 		}
 		if len(m.Ranks) < 2 {
-			j.ask(answer.Undecided{Question: answer.AcrossRanks, Needs: answer.SourceAllRanks})
+			j.ask(answer.Undecided{Question: answer.RanksNotRecorded, Needs: answer.SourceAllRanks})
 			continue
 		}
 		if !m.SyncPoint.Evidence.Sure() && !m.SyncPoint.WithinPeers && m.Steps > 0 {

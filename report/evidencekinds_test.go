@@ -29,16 +29,16 @@ var evidenceKinds = []evidence.Observation{
 
 // evidenceReasons are all reasons of all judges.
 var evidenceReasons = []evidence.Reason{
-	evidence.ReasonEverywhere, evidence.ReasonNotLatest, evidence.ReasonChance, evidence.ReasonSyncUnknown, evidence.ReasonSyncLikely,
-	evidence.ReasonNoWall, evidence.ReasonUndeclaredRoles, evidence.ReasonTelemetry, evidence.ReasonMixedRoles, evidence.ReasonWithinRole,
-	evidence.ReasonAccumulation, evidence.ReasonSamplesOnly, evidence.ReasonByDesign, evidence.ReasonRankHidden, evidence.ReasonManyCauses,
-	evidence.ReasonOtherSteps, evidence.ReasonNoWaitShown, evidence.ReasonProfileDisagrees, evidence.InputsUnknown, evidence.FewReplicas,
-	evidence.Untested, evidence.FewWorkers, evidence.SmallerPart, evidence.Unconfirmed, evidence.TransfersUnconfirmed, evidence.SizesUnknown,
-	evidence.LaunchUnconfirmed, evidence.WaitUnknown, evidence.IdleUnknown, evidence.HeavyOrSlowRanks, evidence.DifferentPasses,
-	evidence.HeavyUnproven, evidence.OneStage, evidence.WeakCorrelation, evidence.LooksLikeNoise, evidence.RotatingUnconfirmed,
-	evidence.FewSteps, evidence.EnginesDisagree, evidence.OperatorsDisagree, evidence.StageTimesDisagree, evidence.WhichOfTwoLinks,
-	evidence.TwoLinksByLimit, evidence.ChanceAbove, evidence.LimitUnknown, evidence.TwoPeers, evidence.ReasonFewPoints, evidence.ReasonClock,
-	evidence.ReasonDumpTime, evidence.ReasonNoDump, evidence.ReasonInherited, evidence.ReasonMessages,
+	evidence.SlowEverywhere, evidence.NotClearlyLatest, evidence.FewOccurrences, evidence.SyncNotShown, evidence.SyncLikely,
+	evidence.NoWallTime, evidence.MayBeByDesign, evidence.Incomplete, evidence.RolesMixed, evidence.WithinOneRole,
+	evidence.MicrostepsSummed, evidence.Unconfirmed, evidence.MayBeByDesign, evidence.RankHidden, evidence.SeveralCauses,
+	evidence.WorkVaries, evidence.SyncNotShown, evidence.SourcesDisagree, evidence.WorkUnknown, evidence.FewPeers,
+	evidence.ChanceNotExcluded, evidence.FewPeers, evidence.SmallerPart, evidence.Unconfirmed, evidence.Unconfirmed, evidence.WorkUnknown,
+	evidence.Unconfirmed, evidence.WaitNotRecorded, evidence.SeveralCauses, evidence.SeveralCauses, evidence.ChanceNotExcluded,
+	evidence.ChanceNotExcluded, evidence.SeveralCauses, evidence.SeveralCauses, evidence.SeveralCauses, evidence.Unconfirmed,
+	evidence.FewOccurrences, evidence.SourcesDisagree, evidence.SourcesDisagree, evidence.SourcesDisagree, evidence.FewPeers,
+	evidence.FewPeers, evidence.ChanceNotExcluded, evidence.LimitUnknown, evidence.FewPeers, evidence.FewOccurrences, evidence.ClockOffset,
+	evidence.DumpIncomplete, evidence.DumpIncomplete, evidence.DelayInherited, evidence.WaitNotRecorded,
 }
 
 // TestEvidenceIsListed: the lists above have every kind and reason that package evidence declares.

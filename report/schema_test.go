@@ -220,7 +220,7 @@ func TestSchemasAreComplete(t *testing.T) {
 	for _, c := range stageRows(nil).head {
 		explained(c)
 	}
-	for _, c := range suspectRows(strongCase()).head {
+	for _, c := range findingRows(strongCase()).head {
 		explained(c)
 	}
 }

@@ -41,7 +41,7 @@ func (o Output) Matches(r *comm.Result) error {
 type trafficJSON struct {
 	Headline      string               `json:"headline"`
 	Confidence    string               `json:"confidence"`
-	Suspects      []diagnose.Finding   `json:"suspects"`
+	Findings      []diagnose.Finding   `json:"findings"`
 	Undecided     []answer.Undecided   `json:"undecided"`
 	Next          []answer.Action      `json:"next"`
 	OpCounts      map[string]int64     `json:"op_counts"`
@@ -121,7 +121,7 @@ type exampleJSON struct {
 func trafficOf(r *comm.Result) trafficJSON {
 	verdict := trafficVerdict(r)
 	v := runFrom(&verdict)
-	out := trafficJSON{Headline: v.Headline, Confidence: v.Confidence, Suspects: v.Suspects, Undecided: v.Undecided,
+	out := trafficJSON{Headline: v.Headline, Confidence: v.Confidence.String(), Findings: v.Findings, Undecided: v.Undecided,
 		Next: v.Next, OpCounts: map[string]int64{}, Unparsed: r.Unparsed,
 		Ranks: []commRankJSON{}, Communicators: []communicatorJSON{}, Clocks: []clockJSON{}, NotRead: []exampleJSON{}, Warnings: []warningJSON{},
 		Strategy: strategy.Of(r), Accounts: accountsOf(r), Notes: []string(trafficNotes(r))}

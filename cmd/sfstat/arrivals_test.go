@@ -77,7 +77,7 @@ func TestDumpsOfRealJobs(t *testing.T) {
 					t.Fatal(err, stderr)
 				}
 				var named []int
-				for _, s := range v.Suspects {
+				for _, s := range v.Findings {
 					if s.Rank == nil || s.BelowMinGain || s.Confidence != "strong" && s.Confidence != "supported" {
 						continue
 					}
@@ -129,7 +129,7 @@ func TestDumpsOnOtherClocks(t *testing.T) {
 			if err := json.Unmarshal([]byte(out), &v); err != nil {
 				t.Fatal(err, stderr)
 			}
-			for _, s := range v.Suspects {
+			for _, s := range v.Findings {
 				if s.Rank != nil && !slices.Contains(hidden, *s.Rank) {
 					t.Errorf("rank %d is named (%s)", *s.Rank, s.Confidence)
 				}

@@ -134,8 +134,8 @@ func TestCommOnScenarios(t *testing.T) {
 		if f1 < 0.99 {
 			t.Errorf("%s: F1 %.4f, want 0.99", name, f1)
 		}
-		if len(r.Suspects) > 0 {
-			t.Errorf("%s: suspects %v, want none", name, r.Suspects)
+		if len(r.Findings) > 0 {
+			t.Errorf("%s: suspects %v, want none", name, r.Findings)
 		}
 		f.checkCounts(t, name, &r)
 		f.checkCommunicators(t, name, &r)

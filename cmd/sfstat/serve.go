@@ -206,8 +206,8 @@ func (s *serving) problems() []report.Problem {
 
 func (s *serving) summary(v *diagnose.RunVerdict) serve.Run {
 	r := serve.Run{Name: v.Run, Version: s.version, Status: v.Status, Headline: report.Headline(v), Windows: len(v.Windows), When: s.when[v.Run]}
-	if len(v.Suspects) > 0 {
-		first := v.Suspects[0]
+	if len(v.Findings) > 0 {
+		first := v.Findings[0]
 		first.Evidence = nil
 		r.Suspect = &first
 	}

@@ -310,8 +310,8 @@ func (r *Run) account(v *diagnose.RunVerdict) {
 			r.Values[Measure{Kind: SyncWait}] = float64(wait) / float64(steps)
 		}
 	}
-	for i := range v.Suspects {
-		if f := &v.Suspects[i]; f.Flagged() {
+	for i := range v.Findings {
+		if f := &v.Findings[i]; f.Flagged() {
 			r.Found = append(r.Found, *f)
 			r.Values[Measure{FoundDelay, f.Stage}] += f.RunGain * r.Values[Measure{Kind: StepTime}]
 		}

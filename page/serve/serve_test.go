@@ -53,8 +53,8 @@ func judged(t *testing.T, windows ...*trace.Window) Recorded {
 	r := Recorded{Problems: []report.Problem{{Path: "x", Err: errors.New(hostile)}, {Path: "y", PassedOver: map[string]int{"text": 2}}}}
 	for _, v := range verdictOn(t, windows...).Runs {
 		x := Run{Name: v.Run, Status: v.Status, Headline: report.Headline(&v), Windows: len(v.Windows)}
-		if len(v.Suspects) > 0 {
-			x.Suspect = &v.Suspects[0]
+		if len(v.Findings) > 0 {
+			x.Suspect = &v.Findings[0]
 		}
 		r.Runs = append(r.Runs, x)
 	}
@@ -223,7 +223,7 @@ func TestMetrics(t *testing.T) {
 		if r.Run == "fast" {
 			continue
 		}
-		f := r.Suspects[0]
+		f := r.Findings[0]
 		want = append(want, fmt.Sprintf("sfstat_run_status{run=%q,status=%q} 1\n", r.Run, r.Status),
 			fmt.Sprintf("sfstat_gain{run=%q} %s\n", r.Run, strconv.FormatFloat(f.Gain, 'g', -1, 64)),
 			fmt.Sprintf("sfstat_suspect{run=%q,rank=\"%d\",host=%q,stage=%q} 1\n", r.Run, *f.Rank, *f.Host, *f.Stage))

@@ -179,10 +179,10 @@ func TestOperatorsAloneCallNothing(t *testing.T) {
 	w := windows(t, spec(8, 40, 1))[0]
 	before := verdictOn(t, w)
 	v := verdictWith(t, w, launched(w, 3, 4, 1, 5e6))
-	if len(v.Findings) != len(before.Suspects) || v.Confidence != before.Confidence || v.Status != before.Status {
+	if len(v.Findings) != len(before.Findings) || v.Confidence != before.Confidence || v.Status != before.Status {
 		t.Errorf("%v with operators, %v without", v.Status, before.Status)
 	}
-	if e := operatorsIn(t, v.Observed); e.Rank != 3 || e.Stage != simulate.StageForward || e.Late {
+	if e := operatorsIn(t, v.Observed); *e.Rank != 3 || e.Stage != simulate.StageForward || e.Late {
 		t.Errorf("%+v", e)
 	}
 }

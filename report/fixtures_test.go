@@ -147,7 +147,7 @@ func stageOnlyCase() *diagnose.Verdict {
 			Cost: diagnose.Cost{Excess: 430 * ms, Step: 633 * ms, Score: 0.214, Explained: 8600 * ms, Gain: 0.68, RunGain: 0.214,
 				Struck: diagnose.Struck{Count: 20, Of: 119, First: 20, Last: 138, Pattern: diagnose.PatternIntermittent}},
 			Confidence: evidence.Supported, Windows: []int64{0}, Evidence: []evidence.Observation{
-				evidence.Clipped{Stage: "model.backward_cpu_wall", Saves: 0.214, Agrees: true},
+				evidence.Replay{Stage: "model.backward_cpu_wall", Saves: 0.214, Agrees: true},
 				evidence.Lack{Reason: evidence.RankHidden, AtMost: evidence.Supported}}}},
 		Windows: []diagnose.Window{{Main: w}}})
 }
@@ -157,7 +157,8 @@ func nothingCase() *diagnose.Verdict {
 	w.Labels, w.Reasons = append(w.Labels, labels.CoCritical), []labels.Reason{labels.LowGainNoModelFit}
 	w.Routing, w.CoCritical = []int{2, 1}, []int{2}
 	return single(diagnose.RunVerdict{Run: "job-44", Status: answer.NoStraggler,
-		Observed: []evidence.Observation{evidence.NobodyLate{Ranks: 8, Steps: 119, Skew: 400_000, Detectable: 21 * ms, Step: 207 * ms}},
+		Observed: []evidence.Observation{evidence.NobodyLate{Ranks: 8, Steps: 119, Skew: 400_000, Step: 207 * ms}},
+		Limits: []answer.Limit{{Stage: "data.next_wait", Reported: 21 * ms}, {Stage: "model.backward_cpu_wall", MayHide: 102 * ms}},
 		Windows:  []diagnose.Window{{Main: w}}})
 }
 

@@ -78,7 +78,7 @@ type Output struct {
 // Verdict writes v and the refused inputs. CSV has no place for the latter.
 func (o Output) Verdict(v *diagnose.Verdict) error {
 	return o.writeWhole(forms{
-		"sfstat.verdict/2",
+		"sfstat.verdict/3",
 		func() any { return verdictOf(v, o.Problems) },
 		func() *csvTable { return findingRows(v) },
 		func() document { return verdictDocument(v, o.Problems, o.Style) },

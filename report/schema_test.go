@@ -175,8 +175,8 @@ func TestEvidenceIsExplained(t *testing.T) {
 		}
 		fields(reflect.TypeOf(e))
 	}
-	for _, r := range evidenceReasons {
-		explained(string(r))
+	for _, r := range evidence.Reason("").Names() {
+		explained(r)
 	}
 }
 

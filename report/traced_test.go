@@ -103,7 +103,7 @@ func (c *tracedCase) analyze() error {
 	if err != nil {
 		return err
 	}
-	c.outliers = Outliers{Traced: t, Series: series, Operators: operators, Result: z, Suspects: v.Findings(z, series, operators), Shown: 8}
+	c.outliers = Outliers{Traced: t, Series: series, Operators: operators, Result: z, Suspects: v.Suspects(z, series, operators), Shown: 8}
 	if c.name != "wide" {
 		ranks := v.Trace.Ranks
 		if c.name == "undecided" {

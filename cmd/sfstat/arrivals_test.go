@@ -30,7 +30,7 @@ type lacking struct {
 type said struct {
 	Status   string    `json:"status"`
 	Problems []lacking `json:"problems"`
-	Suspects []struct {
+	Findings []struct {
 		Rank         *int   `json:"rank"`
 		Ranks        []int  `json:"ranks"`
 		Stage        string `json:"stage"`
@@ -40,7 +40,7 @@ type said struct {
 			File string `json:"file"`
 			Line int    `json:"line"`
 		} `json:"source_line"`
-	} `json:"suspects"`
+	} `json:"findings"`
 }
 
 // TestDumpsOfRealJobs: real jobs with known truth, as dumps beside packets and

@@ -73,7 +73,7 @@ func (f *commTruth) pairs() map[string]bool {
 // commRun is what the command says of a folder.
 type commRun struct {
 	OpCounts      map[string]int64 `json:"op_counts"`
-	Suspects      []struct{ Kind, Confidence string }
+	Findings      []struct{ Kind, Confidence string }
 	Communicators []struct {
 		ID    string
 		Kind  string

@@ -16,7 +16,7 @@ import (
 // judged is what a verdict says of its first suspect.
 type judged struct {
 	Status   string
-	Suspects []judgedSuspect
+	Findings []judgedSuspect
 	Problems []judgedProblem
 }
 

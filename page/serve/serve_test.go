@@ -203,23 +203,29 @@ func TestMetrics(t *testing.T) {
 		return b.Bytes(), err
 	}})
 	s.Show(judged(t, windows...))
-	var v struct {
-		Runs []struct {
-			Run, Status string
-			Suspects    []struct {
-				Rank        *int
-				Host, Stage *string
-				Gain        float64 `json:"run_gain"`
-			}
+	type run struct {
+		Run, Status string
+		Findings    []struct {
+			Rank        *int
+			Host, Stage *string
+			Gain        float64 `json:"run_gain"`
 		}
 		Windows []any
+	}
+	var v struct {
+		run
+		Others []run `json:"other_runs"`
 	}
 	if err := json.Unmarshal(ask(s, "GET", "/api", "localhost").Body.Bytes(), &v); err != nil {
 		t.Fatal(err)
 	}
 	text := ask(s, "GET", "/metrics", "localhost").Body.String()
-	want := []string{fmt.Sprintf("sfstat_windows %d\n", len(v.Windows)), "sfstat_runs 3\n", "sfstat_problems 1\n", "sfstat_stale 0\n"}
-	for _, r := range v.Runs {
+	runs, counted := append(v.Others, v.run), 0
+	for _, r := range runs {
+		counted += len(r.Windows)
+	}
+	want := []string{fmt.Sprintf("sfstat_windows %d\n", counted), "sfstat_runs 3\n", "sfstat_problems 1\n", "sfstat_stale 0\n"}
+	for _, r := range runs {
 		if r.Run == "fast" {
 			continue
 		}

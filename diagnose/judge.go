@@ -6,9 +6,9 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
-	"github.com/sfstat/sfstat/engine/baseline"
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
+	"github.com/sfstat/sfstat/engine/compare"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/engine/frontier/cut"
 	"github.com/sfstat/sfstat/engine/frontier/gates"
@@ -28,7 +28,7 @@ type judge struct {
 	found     []*finding
 	undecided []answer.Undecided
 	// differences from the baseline, by stage; nil without one.
-	differences []baseline.Difference
+	differences map[string]compare.Difference
 }
 
 // judge turns what was read of a run into its verdict, beside what monitoring

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/diagnose/answer"
-	"github.com/sfstat/sfstat/engine/baseline"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/engine/frontier/labels"
 	"github.com/sfstat/sfstat/trace/stagename"
@@ -51,11 +50,8 @@ func (j *judge) hidden(m *frontier.Result) {
 // in the baseline, ns. The baseline run is healthy, so a hidden delay cannot exceed
 // it. ok is false without a baseline.
 func (j *judge) beyondBaseline(stage string) (ns int64, ok bool) {
-	i := slices.IndexFunc(j.differences, func(d baseline.Difference) bool { return d.Stage == stage })
-	if i < 0 {
-		return 0, false
-	}
-	return int64(max(0, j.differences[i].High)), true
+	d, ok := j.differences[stage]
+	return int64(max(0, d.High)), ok
 }
 
 // maySynchronise reports whether the times of a stage suggest, without certainty,

@@ -50,7 +50,7 @@ func TestSourcesHeadline(t *testing.T) {
 func TestSourcesSchemaIsComplete(t *testing.T) {
 	explained := explainer(t, "output.md")
 	schema, doc := readSchema(t, "sources")
-	complete(t, "compare-sources", doc, explained)
+	complete(t, "campaign sources", doc, explained)
 	for _, c := range sourceRows(comparison()).head {
 		explained(c)
 	}

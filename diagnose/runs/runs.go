@@ -19,6 +19,7 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
+	"github.com/sfstat/sfstat/engine/compare"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/engine/frontier/cut"
 	"github.com/sfstat/sfstat/internal/robust"
@@ -64,7 +65,7 @@ type Run struct {
 	Found   []diagnose.Finding  `json:"-"` // certain and large enough to act on
 
 	entries arrivals.Job
-	parts   map[Measure]*batches
+	parts   map[Measure]*compare.Batches
 	order   []string // of its stages
 	wall    float64  // Σ of step times
 }
@@ -86,7 +87,7 @@ func New(o frontier.Options) *Set {
 func (s *Set) run(name string) *Run {
 	r := s.named[name]
 	if r == nil {
-		r = &Run{Name: name, Values: map[Measure]float64{}, parts: map[Measure]*batches{}}
+		r = &Run{Name: name, Values: map[Measure]float64{}, parts: map[Measure]*compare.Batches{}}
 		s.named[name] = r
 		s.order = append(s.order, r)
 	}
@@ -138,7 +139,7 @@ func (s *Set) addWindow(w *trace.Window) error {
 	for t := range w.Steps() {
 		step := float64(stepTime(w, t, whole))
 		r.wall += step
-		r.batch(Measure{Kind: StepTime}).add(step)
+		r.batch(Measure{Kind: StepTime}).Add(step)
 	}
 	return nil
 }
@@ -168,16 +169,16 @@ func (s *Set) addSteps(r *Run, w *trace.Window) error {
 	steps := len(d.Prefix) / max(1, len(d.Boundaries)*len(w.Ranks))
 	for t := range steps {
 		for i := range d.Stages {
-			r.batch(Measure{StageTime, d.Stages[i].Name}).add(float64(d.Advance(t, i)))
+			r.batch(Measure{StageTime, d.Stages[i].Name}).Add(float64(d.Advance(t, i)))
 		}
 	}
 	_, err = s.series.Add(w)
 	return err
 }
 
-func (r *Run) batch(m Measure) *batches {
+func (r *Run) batch(m Measure) *compare.Batches {
 	if r.parts[m] == nil {
-		r.parts[m] = &batches{}
+		r.parts[m] = &compare.Batches{}
 	}
 	return r.parts[m]
 }
@@ -210,7 +211,7 @@ func (r *Run) skew() {
 	skews := arrivalSkews(&r.entries)
 	for _, skew := range skews {
 		sum += skew
-		r.batch(Measure{Kind: ArrivalSkew}).add(skew)
+		r.batch(Measure{Kind: ArrivalSkew}).Add(skew)
 	}
 	if len(skews) > 0 {
 		r.Values[Measure{Kind: ArrivalSkew}] = sum / float64(len(skews))

@@ -21,7 +21,7 @@ type Arrivals struct {
 // place and rank.
 func (o Output) Arrivals(jobs []Arrivals) error {
 	return o.write(forms{
-		"sfstat.arrivals/1",
+		"arrivals",
 		func() any { return jobsJSON[arrivalJobJSON]{each(jobs, Arrivals.wire)} },
 		func() *csvTable { return arrivalRows(jobs) },
 		func() document { return jobsDocument(jobs, Arrivals.document) },

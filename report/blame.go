@@ -19,7 +19,7 @@ type Blame struct {
 // culprit.
 func (o Output) Blame(results []Blame) error {
 	return o.write(forms{
-		"sfstat.blame/1",
+		"blame",
 		func() any { return tracesJSON[blameJSON]{each(results, Blame.wire)} },
 		func() *csvTable { return culpritRows(results) },
 		func() document { return blameDocument(results) },

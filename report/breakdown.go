@@ -16,7 +16,7 @@ type Breakdowns struct {
 // rank and step.
 func (o Output) Breakdown(b Breakdowns) error {
 	return o.write(forms{
-		"sfstat.breakdown/1",
+		"breakdown",
 		func() any { return breakdownOf(b) },
 		func() *csvTable { return breakdownRows(b) },
 		func() document { return breakdownDocument(b) },

@@ -12,7 +12,7 @@ import (
 func (o Output) CommMatrix(r *comm.Result) error {
 	sent, unplaced := matrix.Of(r)
 	return o.write(forms{
-		"sfstat.comm-matrix/1",
+		"comm-matrix",
 		func() any { return matrixOf(sent, unplaced) },
 		func() *csvTable { return structRows(matrixOf(sent, unplaced).Sent) },
 		func() document { return matrixDocument(sent, unplaced) },

@@ -10,7 +10,7 @@ import (
 func (o Output) CommSteps(r *comm.Result) error {
 	steps := steptotals.Of(r)
 	return o.write(forms{
-		"sfstat.comm-steps/1",
+		"comm-steps",
 		func() any { return stepsOf(steps) },
 		func() *csvTable {
 			return stepCSV.of(stepsOf(steps))

@@ -17,7 +17,7 @@ type Completions struct {
 // is one row per worker; where all distances are kept, one per pair.
 func (o Output) Completions(results []Completions) error {
 	return o.write(forms{
-		"sfstat.ks/1",
+		"ks",
 		func() any { return tracesJSON[completionsJSON]{each(results, Completions.wire)} },
 		func() *csvTable { return completionsRows(results) },
 		func() document { return completionsDocument(results) },

@@ -13,7 +13,7 @@ import (
 // disagree. CSV is one row per rank that is missing or waits.
 func (o Output) Hang(jobs []Arrivals) error {
 	return o.write(forms{
-		"sfstat.hang/1",
+		"hang",
 		func() any { return jobsJSON[hangJobJSON]{each(jobs, Arrivals.hangWire)} },
 		func() *csvTable { return hangRows(jobs) },
 		func() document { return jobsDocument(jobs, Arrivals.hangDocument) },

@@ -26,7 +26,7 @@ type Outliers struct {
 // is one row per outlier.
 func (o Output) Outliers(results []Outliers) error {
 	return o.write(forms{
-		"sfstat.zscore/1",
+		"zscore",
 		func() any { return tracesJSON[outliersJSON]{each(results, Outliers.wire)} },
 		func() *csvTable { return outlierRows(results) },
 		func() document { return outliersDocument(results) },

@@ -13,7 +13,7 @@ import (
 // Overhead writes what something costs. CSV is one row per statistic and method.
 func (o Output) Overhead(a *overhead.Account) error {
 	return o.writeWhole(forms{
-		"sfstat.overhead/1",
+		"overhead",
 		func() any { return overheadOf(a) },
 		func() *csvTable { return boundRows(a) },
 		func() document { return overheadDocument(a) },

@@ -15,7 +15,7 @@ import (
 // source and stage.
 func (o Output) Sources(c *crosscheck.Comparison) error {
 	return o.writeWhole(forms{
-		"sfstat.compare-sources/1",
+		"sources",
 		func() any { return sourcesOf(c) },
 		func() *csvTable { return sourceRows(c) },
 		func() document { return sourcesDocument(c) },

@@ -15,7 +15,7 @@ import (
 // Topology writes the machines of a job: paths between ranks, and the links between devices. CSV is one row per path.
 func (o Output) Topology(machines []topology.Machine) error {
 	return o.write(forms{
-		"sfstat.comm-topology/1",
+		"comm-topology",
 		func() any { return topologyOf(machines) },
 		func() *csvTable {
 			return pathCSV.of(topologyOf(machines))

@@ -16,7 +16,7 @@ import (
 // and operation.
 func (o Output) Traffic(r *comm.Result) error {
 	return o.write(forms{
-		"sfstat.comm/1",
+		"comm",
 		func() any { return trafficOf(r) },
 		func() *csvTable { return trafficCSV.of(trafficOf(r)) },
 		func() document { return trafficDocument(r) },

@@ -13,7 +13,7 @@ import (
 // Trend writes when runs changed. CSV is one row per run and measure.
 func (o Output) Trend(t *runs.Trend) error {
 	return o.write(forms{
-		"sfstat.trend/1",
+		"trend",
 		func() any { return trendOf(t) },
 		func() *csvTable { return valueRows(t) },
 		func() document { return trendDocument(t) },

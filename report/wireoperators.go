@@ -99,7 +99,7 @@ func workersOf(o *diagnose.Operators) []workerJSON {
 	}
 	out := make([]workerJSON, len(o.Workers))
 	for i, r := range o.Workers {
-		w := workerJSON{Rank: r.ID, Role: r.Role.String(), Alone: alone[r.ID].Alone.Overall}
+		w := workerJSON{Rank: r.ID, Role: r.Role.String(), Alone: alone[r.ID].Overall}
 		if o.Passes != nil {
 			l := o.Passes.Workers[i]
 			w.Factor, w.P = &l.Factor, &l.P

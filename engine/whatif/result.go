@@ -1,8 +1,6 @@
 package whatif
 
-import (
-	"github.com/sfstat/sfstat/trace/input"
-)
+import "github.com/sfstat/sfstat/trace/input"
 
 // Result is what a trace's steps cost and why. All times are nanoseconds, all
 // slices by step are in the order of Steps.
@@ -63,9 +61,9 @@ type Worker struct {
 	Rank  int `json:"rank"`
 	DP    int `json:"dp"`
 	Stage int `json:"pp"`
-	// Alone is the slowdown with this worker's operators as recorded and all
+	// Ratio is the slowdown with this worker's operators as recorded and all
 	// others ideal, which the score stands for.
-	Alone Ratio `embed:"true"`
+	Ratio
 	// Score is the paper's estimate, the smaller of the slowdowns of the
 	// worker's replica and stage.
 	Score float64 `json:"score"`

@@ -2,10 +2,10 @@ package zscore
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/sfstat/sfstat/internal/ordered"
+	"github.com/sfstat/sfstat/trace/enum"
 )
 
 // EveryStep is the Step of an outlier that is off in the whole window: its mean
@@ -93,12 +93,7 @@ var doubtTexts = [doubtCount]string{
 	"no threshold for the whole analysis", "blind to two equal stragglers",
 }
 
-func (d Doubt) String() string {
-	if d > 0 && d < doubtCount {
-		return doubtTexts[d]
-	}
-	return fmt.Sprintf("doubt(%d)", d)
-}
+func (d Doubt) String() string { return enum.Name(doubtTexts[:], d) }
 
 // rank orders the outliers and sums them up by worker.
 func (r *Result) rank(series []Series, found [][]Outlier) {

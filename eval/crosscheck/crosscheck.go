@@ -32,6 +32,7 @@ import (
 	"github.com/sfstat/sfstat/engine/frontier/gates"
 	"github.com/sfstat/sfstat/engine/frontier/labels"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/enum"
 	"github.com/sfstat/sfstat/trace/input"
 )
 
@@ -51,12 +52,9 @@ const (
 	ByOrder               // the n-th that each recorded: recorders may count from different numbers
 )
 
-func (m Match) String() string {
-	if m == ByOrder {
-		return "order"
-	}
-	return "number"
-}
+var matchNames = [...]string{"number", "order"}
+
+func (m Match) String() string { return enum.Name(matchNames[:], m) }
 
 // ErrNoStep is wrapped where no step number is in all sources, which ByOrder
 // does not mind.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/trace/comms"
+	"github.com/sfstat/sfstat/trace/enum"
 )
 
 // Line is the line of the user's code from which a call was entered.
@@ -32,9 +33,9 @@ const (
 	PhaseOptimizer
 )
 
-func (p Phase) String() string {
-	return [...]string{"unknown", "data", "forward", "backward", "optimizer"}[p]
-}
+var phaseNames = [...]string{"unknown", "data", "forward", "backward", "optimizer"}
+
+func (p Phase) String() string { return enum.Name(phaseNames[:], p) }
 
 // String is the line as people write it: "train.py:66".
 func (l Line) String() string {

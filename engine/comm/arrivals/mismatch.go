@@ -8,6 +8,7 @@ import (
 
 	"github.com/sfstat/sfstat/internal/ordered"
 	"github.com/sfstat/sfstat/trace/comms"
+	"github.com/sfstat/sfstat/trace/enum"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -23,9 +24,9 @@ const (
 	DifferentStates               // completed by some members; dumps that were written one after the other differ so, too
 )
 
-func (d Difference) String() string {
-	return [...]string{"operation", "sizes", "types", "input_and_output", "totals", "state"}[d]
-}
+var differenceNames = [...]string{"operation", "sizes", "types", "input_and_output", "totals", "state"}
+
+func (d Difference) String() string { return enum.Name(differenceNames[:], d) }
 
 // Mismatch is a call that members entered differently, or with sizes that cannot
 // be.

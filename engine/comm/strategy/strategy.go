@@ -7,6 +7,7 @@ import (
 
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/parallel"
+	"github.com/sfstat/sfstat/trace/enum"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -22,7 +23,7 @@ const (
 
 var variantNames = [...]string{"plain", "sequence_parallel", "sharded_optimizer", "sharded_all"}
 
-func (v Variant) String() string { return variantNames[min(v, ShardedAll)] }
+func (v Variant) String() string { return enum.Name(variantNames[:], v) }
 
 // Dimension is one dimension of a job's strategy, and what speaks for it: calls of at least 16 KiB of one rank of its first group.
 type Dimension struct {

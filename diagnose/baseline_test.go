@@ -30,10 +30,10 @@ func beside(t testing.TB, healthy, now simulate.Spec) *Verdict {
 }
 
 // longerThanBaseline is what the verdict says of stages that take longer than in the baseline.
-func longerThanBaseline(v *Verdict) (out []evidence.SlowerThanBaseline) {
-	for _, f := range v.Suspects {
+func longerThanBaseline(v *Verdict) (out []evidence.Slower) {
+	for _, f := range v.Findings {
 		for _, e := range f.Evidence {
-			if s, ok := e.(evidence.SlowerThanBaseline); ok {
+			if s, ok := e.(evidence.Slower); ok {
 				out = append(out, s)
 			}
 		}
@@ -51,7 +51,7 @@ func TestSlowOnAllRanks(t *testing.T) {
 		longer := spec(8, 60, 100+seed)
 		longer.Stages[1].Work.Mean *= 1.5
 		got := longerThanBaseline(beside(t, healthy, longer))
-		if len(got) != 1 || got[0].Stage != simulate.StageForward || math.Abs(float64(got[0].Time-got[0].BaseTime)-30e6) > 2e6 || got[0].Steps != 60 {
+		if len(got) != 1 || got[0].Stage != simulate.StageForward || math.Abs(float64(got[0].Time-got[0].BaseTime)-30e6) > 2e6 || got[0].BaseN != 60 {
 			t.Errorf("seed %d: forward 30 ms longer is %+v", seed, got)
 			continue
 		}
@@ -94,6 +94,6 @@ func TestOtherBaseline(t *testing.T) {
 		t.Error("no error")
 	}
 	if v := s.Verdict(); len(longerThanBaseline(v)) > 0 {
-		t.Errorf("%+v", v.Suspects)
+		t.Errorf("%+v", v.Findings)
 	}
 }

@@ -12,7 +12,7 @@ import (
 // peers in nearly every step, or clearly in some and shorter in none, and
 // fixing it must pay, and more than even microbatches would.
 func (j *opJudge) untested(suspected []int) {
-	worst := slices.MaxFunc(j.Replay.Workers, func(a, b whatif.Worker) int { return cmp.Compare(a.Alone.Overall, b.Alone.Overall) })
+	worst := slices.MaxFunc(j.Replay.Workers, func(a, b whatif.Worker) int { return cmp.Compare(a.Overall, b.Overall) })
 	w := j.v.Worker(worst.Rank)
 	if len(suspected) > 0 || w < 0 {
 		return

@@ -15,7 +15,7 @@ import (
 // Comparison writes what two sets of runs differ in. CSV is one row per measure.
 func (o Output) Comparison(c *runs.Comparison) error {
 	return o.write(forms{
-		"sfstat.compare/1",
+		"compare",
 		func() any { return comparisonOf(c) },
 		func() *csvTable { return structRows(comparisonOf(c).Rows) },
 		func() document { return comparisonDocument(c) },

@@ -98,13 +98,3 @@ func TestSignedPercent(t *testing.T) {
 		}
 	}
 }
-
-// The schema is closed, and the page of the method explains every field and column.
-func TestComparisonSchemaIsComplete(t *testing.T) {
-	explained := explainer(t, "compare.md")
-	_, doc := readSchema(t, "compare")
-	complete(t, "compare", doc, explained)
-	for _, c := range structRows(comparisonOf(comparisonOfCase(t, 0)).Rows).head {
-		explained(c)
-	}
-}

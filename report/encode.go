@@ -7,22 +7,17 @@ import (
 	"fmt"
 	"reflect"
 	"strconv"
-	"strings"
 
 	"github.com/sfstat/sfstat/diagnose/evidence"
 )
 
-// appendJSON appends a value as compact JSON. Structs, maps and strings stand as
-// encoding/json has them, by their json tags, and what else names itself by its name.
+// appendJSON appends a value as compact JSON. Maps and strings stand as encoding/json
+// has them, structs by the tags of their fields, and what else names itself by its name.
 // Besides:
 //
 //   - NaN and the infinities are null, at any depth;
 //   - a list without items is [], never null;
-//   - a piece of evidence is its kind and its fields in one object;
-//   - a field with the tag embed has its fields among the others;
-//   - a field with the tag null:"zero" is null when it is zero (an empty list
-//     too), one with null:"negative" when it is less than 0, and one with
-//     null:"without Other" when that field of the same struct is zero.
+//   - a piece of evidence is its kind and its fields in one object.
 func appendJSON(dst []byte, v reflect.Value) ([]byte, error) {
 	if !v.IsValid() {
 		return append(dst, "null"...), nil
@@ -102,77 +97,30 @@ func appendList(dst []byte, v reflect.Value) (_ []byte, err error) {
 // appendObject appends a struct, behind its kind where it is evidence.
 func appendObject(dst []byte, v reflect.Value, kind evidence.Kind) ([]byte, error) {
 	dst = append(dst, '{')
-	begin := len(dst)
 	if kind != "" {
 		dst = fmt.Appendf(dst, `"kind":%q`, kind)
 	}
-	for name, field := range fieldsOf(v) {
-		if len(dst) > begin {
+	dst, err := appendFields(dst, v)
+	return append(dst, '}'), err
+}
+
+// appendFields appends the fields of a struct, behind others where dst does not end
+// in the brace that begins an object.
+func appendFields(dst []byte, v reflect.Value) (_ []byte, err error) {
+	fields := fieldsOf(v.Type())
+	for i := range fields {
+		f := &fields[i]
+		x := f.in(v)
+		if f.csvOnly || f.omitEmpty && (!x.IsValid() || isZero(x)) {
+			continue
+		}
+		if dst[len(dst)-1] != '{' {
 			dst = append(dst, ',')
 		}
-		dst = append(strconv.AppendQuote(dst, name), ':')
-		var err error
-		if dst, err = appendJSON(dst, field); err != nil {
+		dst = append(strconv.AppendQuote(dst, f.name), ':')
+		if dst, err = appendJSON(dst, x); err != nil {
 			return dst, err
 		}
 	}
-	return append(dst, '}'), nil
-}
-
-// fieldsOf are the fields of a struct as JSON has them, with those of embedded
-// structs in their place; one that is null is the zero Value.
-func fieldsOf(v reflect.Value) func(yield func(string, reflect.Value) bool) {
-	return func(yield func(string, reflect.Value) bool) { eachField(v, yield) }
-}
-
-func eachField(v reflect.Value, yield func(string, reflect.Value) bool) bool {
-	for i := range v.NumField() {
-		at, field := v.Type().Field(i), v.Field(i)
-		name, option, _ := strings.Cut(at.Tag.Get("json"), ",")
-		if at.Anonymous && name == "" || at.Tag.Get("embed") != "" {
-			if k := field.Kind(); k == reflect.Pointer || k == reflect.Interface {
-				field = field.Elem()
-			}
-			if field.IsValid() && !eachField(field, yield) {
-				return false
-			}
-			continue
-		}
-		if name == "-" || !at.IsExported() || option == "omitempty" && (field.IsZero() || empty(field)) {
-			continue
-		}
-		if name == "" {
-			name = at.Name
-		}
-		if isNull(at.Tag.Get("null"), v, field) {
-			field = reflect.Value{}
-		}
-		if !yield(name, field) {
-			return false
-		}
-	}
-	return true
-}
-
-// isNull reports whether a field of a struct stands for nothing by any rule of its tag.
-func isNull(tag string, of, v reflect.Value) bool {
-	for rule := range strings.SplitSeq(tag, ",") {
-		other, without := strings.CutPrefix(rule, "without ")
-		if rule == "zero" && isZero(v) || rule == "negative" && v.Int() < 0 || without && isZero(of.FieldByName(other)) {
-			return true
-		}
-	}
-	return false
-}
-
-func isZero(v reflect.Value) bool {
-	if x, ok := v.Interface().(interface{ IsZero() bool }); ok {
-		return x.IsZero()
-	}
-	return v.IsZero() || empty(v)
-}
-
-// empty reports whether v is a list or map without items.
-func empty(v reflect.Value) bool {
-	return (v.Kind() == reflect.Slice || v.Kind() == reflect.Map) && v.Len() == 0
+	return dst, nil
 }

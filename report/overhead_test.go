@@ -104,16 +104,6 @@ func TestOverheadHeadline(t *testing.T) {
 	}
 }
 
-// The schema is closed, and docs/output.md explains every field and column.
-func TestOverheadSchemaIsComplete(t *testing.T) {
-	explained := explainer(t, "output.md")
-	_, doc := readSchema(t, "overhead")
-	complete(t, "overhead", doc, explained)
-	for _, c := range boundRows(accountOf(t, "plain")).head {
-		explained(c)
-	}
-}
-
 func TestOverheadWriteError(t *testing.T) {
 	for f := Text; f <= Markdown+1; f++ {
 		if err := to(full{}, f, Style{}).Overhead(accountOf(t, "plain")); err == nil {

@@ -14,7 +14,7 @@ import (
 // of window, stage and answer.
 func (o Output) Power(a *detectability.Account) error {
 	return o.writeWhole(forms{
-		"sfstat.power/1",
+		"power",
 		func() any { return powerOf(a) },
 		func() *csvTable { return thresholdRows(a) },
 		func() document { return powerDocument(a) },

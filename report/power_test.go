@@ -102,16 +102,6 @@ func TestPowerHeadline(t *testing.T) {
 	}
 }
 
-// The schema is closed, and docs/output.md explains every field and column.
-func TestPowerSchemaIsComplete(t *testing.T) {
-	explained := explainer(t, "output.md")
-	_, doc := readSchema(t, "power")
-	complete(t, "power", doc, explained)
-	for _, c := range thresholdRows(powerCases[0].make()).head {
-		explained(c)
-	}
-}
-
 func TestPowerWriteError(t *testing.T) {
 	for f := Text; f <= Markdown+1; f++ {
 		if err := to(full{}, f, Style{}).Power(powerCases[0].make()); err == nil {

@@ -78,7 +78,7 @@ type Output struct {
 // Verdict writes v and the refused inputs. CSV has no place for the latter.
 func (o Output) Verdict(v *diagnose.Verdict) error {
 	return o.writeWhole(forms{
-		"sfstat.verdict/3",
+		"verdict",
 		func() any { return verdictOf(v, o.Problems) },
 		func() *csvTable { return findingRows(v) },
 		func() document { return verdictDocument(v, o.Problems, o.Style) },
@@ -89,7 +89,7 @@ func (o Output) Verdict(v *diagnose.Verdict) error {
 // the latter.
 func (o Output) Frontier(results []*frontier.Result) error {
 	return o.write(forms{
-		"sfstat.frontier/1",
+		"frontier",
 		func() any { return windowsJSON[windowJSON]{each(results, windowFrom)} },
 		func() *csvTable { return stageRows(results) },
 		func() document { return frontierDocument(results) },
@@ -99,7 +99,7 @@ func (o Output) Frontier(results []*frontier.Result) error {
 // forms are those of one result: JSON by its schema, rows of CSV, and a document
 // for Text and Markdown.
 type forms struct {
-	schema   string
+	schema   string // by its name
 	json     func() any
 	rows     func() *csvTable
 	document func() document
@@ -109,7 +109,6 @@ type forms struct {
 // for that.
 func (o Output) write(f forms) error {
 	whole := f
-	whole.json = func() any { return withProblems{f.json(), problemsOf(o.Problems)} }
 	whole.document = func() document { return append(f.document(), problemBlocks(o.Problems)...) }
 	return o.writeWhole(whole)
 }
@@ -119,21 +118,11 @@ func (o Output) write(f forms) error {
 func (o Output) writeWhole(f forms) error {
 	switch o.Format {
 	case JSON:
-		return o.JSON(withSchema{f.schema, f.json()})
+		return o.publish(f)
 	case CSV:
 		return f.rows().write(o.W)
 	}
 	return o.show(f.document())
-}
-
-type withSchema struct {
-	Schema string `json:"schema"`
-	Result any    `embed:"true"`
-}
-
-type withProblems struct {
-	Result   any           `embed:"true"`
-	Problems []problemJSON `json:"problems"`
 }
 
 // show renders the whole document before the first byte goes out.

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/sfstat/sfstat/diagnose/evidence"
 )
@@ -39,13 +38,13 @@ func harmless(s string) string {
 
 // structRows has a row for each struct, its fields as JSON names them.
 func structRows[T any](rows []T) *csvTable {
-	out, layout := &csvTable{}, layoutOf(reflect.TypeFor[T]())
-	for _, f := range layout {
+	out, fields := &csvTable{}, fieldsOf(reflect.TypeFor[T]())
+	for _, f := range fields {
 		out.head = append(out.head, f.name)
 	}
 	for i := range rows {
-		row, of := make([]string, len(layout)), reflect.ValueOf(&rows[i]).Elem()
-		for k, f := range layout {
+		row, of := make([]string, len(fields)), reflect.ValueOf(&rows[i]).Elem()
+		for k, f := range fields {
 			row[k] = cellText(f.in(of))
 		}
 		out.rows = append(out.rows, row)
@@ -63,7 +62,7 @@ type itemTable[T any] struct {
 // listAt is a list of the struct before it on the way.
 type listAt struct {
 	name   string
-	field  fieldAt
+	field  field
 	always bool // without items it still has a row, of what stands around it
 }
 
@@ -218,7 +217,7 @@ func (w *way) field(path string) (get func(item) reflect.Value, t reflect.Type) 
 		return nil, nil
 	}
 	t = w.structs[depth]
-	fields := make([]fieldAt, len(names))
+	fields := make([]field, len(names))
 	for i, name := range names {
 		f, ok := fieldOf(t, name)
 		if !ok {
@@ -239,69 +238,19 @@ func (w *way) field(path string) (get func(item) reflect.Value, t reflect.Type) 
 }
 
 // fieldOf is a field of a struct, or of what points to one.
-func fieldOf(t reflect.Type, name string) (f fieldAt, ok bool) {
+func fieldOf(t reflect.Type, name string) (f field, ok bool) {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
 	if t.Kind() != reflect.Struct {
 		return f, false
 	}
-	layout := layoutOf(t)
-	i := slices.IndexFunc(layout, func(f fieldAt) bool { return f.name == name })
+	fields := fieldsOf(t)
+	i := slices.IndexFunc(fields, func(f field) bool { return f.name == name })
 	if i < 0 {
 		return f, false
 	}
-	return layout[i], true
-}
-
-// fieldAt is where a struct has a field of its JSON.
-type fieldAt struct {
-	name, null string
-	index      []int
-	of         reflect.Type
-}
-
-// in is its value in a struct, or in what points to one; the zero Value where it is null.
-func (f fieldAt) in(v reflect.Value) reflect.Value {
-	if v.Kind() == reflect.Pointer {
-		v = v.Elem()
-	}
-	if !v.IsValid() {
-		return v
-	}
-	last := len(f.index) - 1
-	of, err := v.FieldByIndexErr(f.index[:last])
-	if of.Kind() == reflect.Pointer {
-		of = of.Elem()
-	}
-	if err != nil || !of.IsValid() || isNull(f.null, of, of.Field(f.index[last])) {
-		return reflect.Value{}
-	}
-	return of.Field(f.index[last])
-}
-
-// layouts are the fields of types: the tables of items, made when the program starts, ask for
-// those of the same few types at every column.
-var layouts sync.Map // of reflect.Type: []fieldAt
-
-// layoutOf are the fields of a type of structs, as eachField has them of a value,
-// and those that only CSV has, by their csv tag.
-func layoutOf(t reflect.Type) []fieldAt {
-	if known, ok := layouts.Load(t); ok {
-		return known.([]fieldAt)
-	}
-	var out []fieldAt
-	for _, f := range reflect.VisibleFields(t) {
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if name == "-" {
-			name = f.Tag.Get("csv")
-		}
-		if name != "" {
-			out = append(out, fieldAt{name, f.Tag.Get("null"), f.Index, f.Type})
-		}
-	}
-	layouts.Store(t, out)
-	return out
+	return fields[i], true
 }
 
 // cellText is a value in base units: nanoseconds, fractions, the items of a list

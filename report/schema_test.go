@@ -4,16 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"math"
-	"os"
-	"path/filepath"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/sfstat/sfstat/diagnose"
@@ -22,15 +17,14 @@ import (
 	"github.com/sfstat/sfstat/engine/frontier/gates"
 )
 
-const docs = "../docs"
-
+// readSchema is the published schema of a document, ready to validate.
 func readSchema(t *testing.T, name string) (*jsonschema.Schema, map[string]any) {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join(docs, "schema", name+".schema.json"))
-	if err != nil {
+	var b bytes.Buffer
+	if err := (Output{W: &b}).Schema(name); err != nil {
 		t.Fatal(err)
 	}
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(b))
+	doc, err := jsonschema.UnmarshalJSON(&b)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,142 +140,6 @@ func unusualEvidence(f float64) (list []evidence.Observation) {
 		list = append(list, v.Interface().(evidence.Observation))
 	}
 	return list
-}
-
-// Every kind of evidence, its fields and every reason are in the schema and
-// explained.
-func TestEvidenceIsExplained(t *testing.T) {
-	explained := explainer(t, "evidence.md")
-	_, doc := readSchema(t, "verdict")
-	kinds := doc["$defs"].(map[string]any)["evidence"].(map[string]any)["properties"].(map[string]any)["kind"].(map[string]any)["enum"].([]any)
-	var fields func(v reflect.Type)
-	fields = func(v reflect.Type) {
-		for i := 0; v.Kind() == reflect.Struct && i < v.NumField(); i++ {
-			if v.Field(i).Anonymous {
-				fields(v.Field(i).Type)
-				continue
-			}
-			name, _, _ := strings.Cut(v.Field(i).Tag.Get("json"), ",")
-			explained(name)
-		}
-	}
-	for _, e := range evidenceKinds {
-		if e.Kind() == "said" {
-			continue
-		}
-		explained(string(e.Kind()))
-		if !slices.Contains(kinds, any(string(e.Kind()))) {
-			t.Errorf("the schema does not know the kind %s", e.Kind())
-		}
-		fields(reflect.TypeOf(e))
-	}
-	for _, r := range evidence.Reason("").Names() {
-		explained(r)
-	}
-}
-
-// The two files are complete by themselves and agree on what they share.
-func TestSchemasAgree(t *testing.T) {
-	_, verdict := readSchema(t, "verdict")
-	_, account := readSchema(t, "frontier")
-	mine, its := verdict["$defs"].(map[string]any), account["$defs"].(map[string]any)
-	for name, def := range its {
-		if diff := cmp.Diff(fmt.Sprint(def), fmt.Sprint(mine[name])); diff != "" {
-			t.Errorf("$defs/%s differs between the schemas (-frontier +verdict):\n%s", name, diff)
-		}
-	}
-}
-
-// The schemas are closed, know every label and reason, and the page of a
-// command's output explains every field and column.
-func TestSchemasAreComplete(t *testing.T) {
-	explained := explainer(t, "output.md")
-	for _, name := range []string{"frontier", "verdict"} {
-		_, doc := readSchema(t, name)
-		complete(t, name, doc, explained)
-		defs := doc["$defs"].(map[string]any)
-		enum := func(field string) []any {
-			p := defs["window"].(map[string]any)["properties"].(map[string]any)[field].(map[string]any)
-			return p["items"].(map[string]any)["enum"].([]any)
-		}
-		if diff := cmp.Diff(toAny(allLabels()), enum("labels")); diff != "" {
-			t.Errorf("%s: labels (-engine +schema):\n%s", name, diff)
-		}
-		if diff := cmp.Diff(toAny(allReasons()), enum("downgrade_reasons")); diff != "" {
-			t.Errorf("%s: reasons (-engine +schema):\n%s", name, diff)
-		}
-	}
-	for _, l := range allLabels() {
-		explained(l.String())
-	}
-	for _, r := range allReasons() {
-		explained(r.String())
-	}
-	for _, c := range stageRows(nil).head {
-		explained(c)
-	}
-	for _, c := range findingRows(strongCase()).head {
-		explained(c)
-	}
-}
-
-// TestTracesSchemasAreComplete: the same for the tables over operator traces.
-func TestTracesSchemasAreComplete(t *testing.T) {
-	explained := explainer(t, "output-ops.md")
-	for _, name := range []string{"ks", "zscore", "blame", "whatif"} {
-		_, doc := readSchema(t, name)
-		complete(t, name, doc, explained)
-	}
-	for _, t := range []*csvTable{completionsRows(nil), structRows[pairJSON](nil), outlierRows(nil), culpritRows(nil), whatifRows(nil)} {
-		for _, c := range t.head {
-			explained(c)
-		}
-	}
-}
-
-// explainer checks that a page explains a name.
-func explainer(t *testing.T, name string) func(string) {
-	t.Helper()
-	page, err := os.ReadFile(filepath.Join(docs, name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return func(word string) {
-		if !bytes.Contains(page, []byte("`"+word+"`")) {
-			t.Errorf("docs/%s does not explain `%s`", name, word)
-		}
-	}
-}
-
-// complete checks that every object of a schema is closed, requires all of its
-// fields, and that they are explained.
-func complete(t *testing.T, name string, v any, explained func(string)) {
-	m, ok := v.(map[string]any)
-	if !ok {
-		return
-	}
-	if props, ok := m["properties"].(map[string]any); ok && m["type"] == "object" {
-		if m["additionalProperties"] != false {
-			t.Errorf("%s allows other fields", name)
-		}
-		if got := len(m["required"].([]any)); got != len(props) {
-			t.Errorf("%s requires %d of %d fields", name, got, len(props))
-		}
-		for _, p := range slices.Sorted(maps.Keys(props)) {
-			explained(p)
-		}
-	}
-	for k, x := range m {
-		complete(t, name+"/"+k, x, explained)
-	}
-}
-
-func toAny[T fmt.Stringer](v []T) []any {
-	var out []any
-	for _, x := range v {
-		out = append(out, x.String())
-	}
-	return out
 }
 
 // Laying out changes white space only.

@@ -1,8 +1,6 @@
 package report
 
-import (
-	"github.com/sfstat/sfstat/engine/frontier"
-)
+import "github.com/sfstat/sfstat/engine/frontier"
 
 // Slack is for how long each rank was ahead of the last one at every boundary
 // of a window, summed over its steps.
@@ -50,7 +48,7 @@ type slackRow struct {
 // Slack writes the slack of windows: CSV and text have a row per rank and boundary.
 func (o Output) Slack(windows []Slack) error {
 	return o.write(forms{
-		"sfstat.slack/1",
+		"slack",
 		func() any { return windowsJSON[Slack]{windows} },
 		func() *csvTable { return structRows(slackRows(windows)) },
 		func() document { return document{slackTable(windows)} },

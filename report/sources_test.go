@@ -47,13 +47,8 @@ func TestSourcesHeadline(t *testing.T) {
 	}
 }
 
-func TestSourcesSchemaIsComplete(t *testing.T) {
-	explained := explainer(t, "output.md")
-	schema, doc := readSchema(t, "sources")
-	complete(t, "campaign sources", doc, explained)
-	for _, c := range sourceRows(comparison()).head {
-		explained(c)
-	}
+func TestSourcesSchema(t *testing.T) {
+	schema, _ := readSchema(t, "sources")
 	renderedSources(t, JSON, Style{}, func(name string, out []byte) { valid(t, schema, name, out) })
 }
 

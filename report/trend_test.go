@@ -68,13 +68,3 @@ func TestTrendHeadlines(t *testing.T) {
 		}
 	}
 }
-
-// The schema is closed, and the page of the method explains every field and column.
-func TestTrendSchemaIsComplete(t *testing.T) {
-	explained := explainer(t, "trend.md")
-	_, doc := readSchema(t, "trend")
-	complete(t, "trend", doc, explained)
-	for _, c := range valueRows(trendOfCase(t, 0)).head {
-		explained(c)
-	}
-}

@@ -19,7 +19,7 @@ type WhatIf struct {
 // Fix is a selection of operators as it was typed, and what it does to the
 // steps.
 type Fix struct {
-	Selection string `json:"selection"`
+	Selection string `json:"selection" doc:"as --fix takes it"`
 	whatif.Effect
 }
 
@@ -27,7 +27,7 @@ type Fix struct {
 // row per figure.
 func (o Output) WhatIf(results []WhatIf) error {
 	return o.write(forms{
-		"sfstat.whatif/1",
+		"whatif",
 		func() any { return tracesJSON[whatifJSON]{each(results, WhatIf.wire)} },
 		func() *csvTable { return whatifRows(results) },
 		func() document { return whatifDocument(results) },
@@ -116,7 +116,7 @@ func (x WhatIf) figures() []figureOf {
 	}
 	for i := range x.Workers {
 		w := &x.Workers[i]
-		rows = append(rows, figureOf{Run: run, Figure: "worker", placeJSON: &placeJSON{w.Rank, w.DP, w.Stage}, Slowdown: &w.Alone.Overall})
+		rows = append(rows, figureOf{Run: run, Figure: "worker", placeJSON: &placeJSON{w.Rank, w.DP, w.Stage}, Slowdown: &w.Overall})
 	}
 	rows = append(rows, figureOf{Run: run, Figure: "m_s", Effect: &x.LastStage}, figureOf{Run: run, Figure: "m_w", Effect: &x.TopWorkers})
 	for _, f := range x.fixes() {
@@ -192,7 +192,7 @@ func (t *table) addParts(parts []whatif.Part, of string) {
 // plane is what every worker causes alone, on the plane of stages and
 // replicas.
 func (x WhatIf) plane() *heatmap {
-	h := x.grid(func(w int) cell { return realCell(x.Workers[w].Alone.Overall) })
+	h := x.grid(func(w int) cell { return realCell(x.Workers[w].Overall) })
 	h.low, h.least = 1, 1.1
 	return h
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/engine/compare"
 	"github.com/sfstat/sfstat/internal/ordered"
+	"github.com/sfstat/sfstat/trace/enum"
 	"github.com/sfstat/sfstat/trace/input"
 )
 
@@ -23,7 +24,7 @@ const (
 
 var unitNames = [...]string{"pairs", "runs", "batches"}
 
-func (u Unit) String() string { return unitNames[min(int(u), len(unitNames)-1)] }
+func (u Unit) String() string { return enum.Name(unitNames[:], u) }
 
 // Doubt is a reason to read a comparison with care.
 type Doubt uint8
@@ -41,7 +42,7 @@ const (
 
 var doubtNames = [doubtCount]string{"one_run_each", "few_runs", "runs_without_partner", "other_world_size", "other_stages", "other_cut", "mixed_stages"}
 
-func (d Doubt) String() string { return doubtNames[min(int(d), len(doubtNames)-1)] }
+func (d Doubt) String() string { return enum.Name(doubtNames[:], d) }
 
 // Row is one measure of both sides.
 type Row struct {
@@ -71,7 +72,7 @@ const (
 
 var standingNames = [...]string{"", "within", "not_shown", "below_gate", "exceeded", "surely_exceeded"}
 
-func (s Standing) String() string { return standingNames[min(int(s), len(standingNames)-1)] }
+func (s Standing) String() string { return enum.Name(standingNames[:], s) }
 
 // Options of a comparison. The zero value is usable.
 type Options struct {

@@ -55,11 +55,11 @@ type Measure struct {
 
 // Run is what one run took.
 type Run struct {
-	Name    string              `json:"run"`
-	World   int                 `json:"world_size"`           // ranks
-	Windows int                 `json:"windows"`              // 0: it has arrivals only
-	Steps   int                 `json:"steps"`                // of all windows
-	Begin   int64               `json:"begin_ns" null:"zero"` // when its first recorded step began, nanoseconds since 1970 UTC; 0: not known
+	Name    string              `json:"run" doc:"its name"`
+	World   int                 `json:"world_size" doc:"ranks"`
+	Windows int                 `json:"windows" doc:"recorded windows; 0: arrivals only"`
+	Steps   int                 `json:"steps" doc:"recorded steps"`
+	Begin   int64               `json:"begin_ns" null:"zero" doc:"when its first recorded step began, nanoseconds since 1970 UTC; null where that was not recorded"`
 	Cut     cut.Cut             `json:"-"`
 	Values  map[Measure]float64 `json:"-"`
 	Found   []diagnose.Finding  `json:"-"` // certain and large enough to act on

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sfstat/sfstat/engine/changepoint"
 	"github.com/sfstat/sfstat/internal/natural"
+	"github.com/sfstat/sfstat/trace/enum"
 	"github.com/sfstat/sfstat/trace/input"
 )
 
@@ -20,7 +21,7 @@ const (
 
 var orderNames = [...]string{"time", "name"}
 
-func (o Order) String() string { return orderNames[min(int(o), len(orderNames)-1)] }
+func (o Order) String() string { return enum.Name(orderNames[:], o) }
 
 // Series is one measure over the runs.
 type Series struct {

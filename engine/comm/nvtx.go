@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/trace/comms"
+	"github.com/sfstat/sfstat/trace/enum"
 )
 
 // Join says how calls of a rank were tied to its kernels.
@@ -19,7 +20,7 @@ const (
 
 var joinNames = [...]string{"one side alone", "alignment", "NVTX ranges", "Inspector"}
 
-func (j Join) String() string { return joinNames[min(j, ByNumber)] }
+func (j Join) String() string { return enum.Name(joinNames[:], j) }
 
 // tie is a call and its kernel, as the profiler recorded them together.
 type tie struct {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/trace/comms"
+	"github.com/sfstat/sfstat/trace/enum"
 )
 
 // Pairing says how a process that logged was found among those that profilers saw.
@@ -25,7 +26,7 @@ const (
 var pairingNames = [...]string{"one side alone", "host and pid", "host and PCI bus", "rank named in NVTX", "host and CUDA device", "what was done and when",
 	"what was done, not clearly"}
 
-func (p Pairing) String() string { return pairingNames[min(p, Doubtful)] }
+func (p Pairing) String() string { return enum.Name(pairingNames[:], p) }
 
 // Sure says whether matches of the pair may be certain.
 func (p Pairing) Sure() bool { return p >= ByPID && p < Doubtful }

@@ -36,7 +36,7 @@ func (m *Model) Analyze() *Result {
 		r.ByStage = append(r.ByStage, Part{Index: s, Ratio: stage})
 		for d, alone := range m.perReplica(out[2+len(families)+2*s+1]) {
 			r.Workers = append(r.Workers, Worker{Rank: m.ranks[s*m.replicas+d], DP: d, Stage: s,
-				Score: min(r.ByDP[d].Overall, stage.Overall), Alone: alone})
+				Score: min(r.ByDP[d].Overall, stage.Overall), Ratio: alone})
 		}
 	}
 	if r.Launch.Overall >= m.o.LaunchThreshold {

@@ -24,8 +24,8 @@ func Example() {
 	r := m.Analyze()
 	fmt.Printf("steps take %.0f ms, %.0f ms if all work were even: S = %.2f\n", r.NoDelay.Mean/1e6, r.Ideal.Mean/1e6, r.Slowdown.Overall)
 	for _, w := range r.Workers {
-		if w.Alone.Overall > 1.05 {
-			fmt.Printf("rank %d (dp %d, stage %d) alone: %.2f\n", w.Rank, w.DP, w.Stage, w.Alone.Overall)
+		if w.Overall > 1.05 {
+			fmt.Printf("rank %d (dp %d, stage %d) alone: %.2f\n", w.Rank, w.DP, w.Stage, w.Overall)
 		}
 	}
 	effects, err := m.Price(

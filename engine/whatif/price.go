@@ -56,9 +56,9 @@ func (s Suspect) where() Where {
 // save. They overlap: a slow worker is also in a stage and in a replica.
 func (m *Model) Suspects(r *Result, n int) []Suspect {
 	var list []Suspect
-	workers := slices.SortedStableFunc(slices.Values(r.Workers), func(x, y Worker) int { return cmp.Compare(y.Alone.Overall, x.Alone.Overall) })
+	workers := slices.SortedStableFunc(slices.Values(r.Workers), func(x, y Worker) int { return cmp.Compare(y.Overall, x.Overall) })
 	for _, w := range workers[:min(max(n, 0), len(workers))] {
-		list = append(list, Suspect{Kind: SuspectWorker, Index: w.Rank, Slowdown: w.Alone.Overall})
+		list = append(list, Suspect{Kind: SuspectWorker, Index: w.Rank, Slowdown: w.Overall})
 	}
 	add := func(kind SuspectKind, parts []Part) {
 		for _, p := range parts[:min(max(n, 0), len(parts))] {

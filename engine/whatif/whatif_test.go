@@ -64,8 +64,8 @@ func TestSlowWorker(t *testing.T) {
 			if w.Rank != w.DP*4+w.Stage {
 				t.Errorf("rank %d is dp %d, stage %d", w.Rank, w.DP, w.Stage)
 			}
-			if is := w.Alone.Overall > 1.2; is != (w.Rank == rank) || is != (w.Score > 1.2) {
-				t.Errorf("early %v: rank %d has score %v, alone %v", early, w.Rank, w.Score, w.Alone.Overall)
+			if is := w.Overall > 1.2; is != (w.Rank == rank) || is != (w.Score > 1.2) {
+				t.Errorf("early %v: rank %d has score %v, alone %v", early, w.Rank, w.Score, w.Overall)
 			}
 		}
 		s := m.Suspects(r, 3)
@@ -89,8 +89,8 @@ func TestHealthy(t *testing.T) {
 		t.Errorf("S = %v, launch %v", r.Slowdown.Overall, r.Launch.Overall)
 	}
 	for _, w := range r.Workers {
-		if w.Alone.Overall > 1.02 {
-			t.Errorf("rank %d alone %v", w.Rank, w.Alone.Overall)
+		if w.Overall > 1.02 {
+			t.Errorf("rank %d alone %v", w.Rank, w.Overall)
 		}
 	}
 	if want := []int64{100, 110, 120, 130, 140, 150}; !slices.Equal(r.Steps, want) {
@@ -210,7 +210,7 @@ func TestPermuteReplicas(t *testing.T) {
 	}
 	for _, w := range r.Workers {
 		moved := at[[2]int{int(to[w.DP]), w.Stage}]
-		if moved.Score != w.Score || !slices.Equal(moved.Alone.PerStep, w.Alone.PerStep) {
+		if moved.Score != w.Score || !slices.Equal(moved.PerStep, w.PerStep) {
 			t.Errorf("rank %d: %v, moved to rank %d: %v", w.Rank, w, moved.Rank, moved)
 		}
 	}

@@ -2,10 +2,10 @@ package zscore
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/sfstat/sfstat/internal/ordered"
+	"github.com/sfstat/sfstat/trace/enum"
 )
 
 // EveryStep is the Step of an outlier that is off in the whole window: its mean
@@ -51,10 +51,10 @@ type Suspect struct {
 
 // Calibration is a threshold of ModifiedZ that was simulated.
 type Calibration struct {
-	Peers     int     `json:"peers"`
-	Alpha     float64 `json:"alpha"`
-	Threshold float64 `json:"threshold"`
-	Draws     int     `json:"draws"`
+	Peers     int     `json:"peers" doc:"for how many peers"`
+	Alpha     float64 `json:"alpha" doc:"for which rate"`
+	Threshold float64 `json:"threshold" doc:"the threshold"`
+	Draws     int     `json:"draws" doc:"samples that it was simulated from"`
 }
 
 // Result is the account of all series.
@@ -93,12 +93,7 @@ var doubtTexts = [doubtCount]string{
 	"no threshold for the whole analysis", "blind to two equal stragglers",
 }
 
-func (d Doubt) String() string {
-	if d > 0 && d < doubtCount {
-		return doubtTexts[d]
-	}
-	return fmt.Sprintf("doubt(%d)", d)
-}
+func (d Doubt) String() string { return enum.Name(doubtTexts[:], d) }
 
 // rank orders the outliers and sums them up by worker.
 func (r *Result) rank(series []Series, found [][]Outlier) {

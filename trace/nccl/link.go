@@ -3,6 +3,8 @@ package nccl
 import (
 	"strconv"
 	"strings"
+
+	"github.com/sfstat/sfstat/trace/enum"
 )
 
 // Link is a link between devices, or the class of a path, which is that of its worst link
@@ -30,7 +32,7 @@ const (
 
 var linkNames = [numLinks]string{"?", "LOC", "NVL", "NVB", "C2C", "PIX", "PXB", "P2C", "PXN", "PHB", "SYS", "NET", "DIS", "PCI", "XGMI"}
 
-func (l Link) String() string { return nameOf(linkNames[:], l) }
+func (l Link) String() string { return enum.Name(linkNames[:], l) }
 
 // ParseLink reads the name as topology lines write it, UnknownLink for any other.
 func ParseLink[T ~string | ~[]byte](name T) Link {
@@ -53,7 +55,7 @@ const (
 
 var deviceNames = [numDevices]string{"?", "GPU", "CPU", "PCI", "NVS", "NIC", "NET"}
 
-func (k DeviceKind) String() string { return nameOf(deviceNames[:], k) }
+func (k DeviceKind) String() string { return enum.Name(deviceNames[:], k) }
 
 // ParseDevice reads the name as topology lines write it, UnknownDevice for any other.
 func ParseDevice[T ~string | ~[]byte](name T) DeviceKind {

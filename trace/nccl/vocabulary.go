@@ -1,6 +1,6 @@
 package nccl
 
-import "strconv"
+import "github.com/sfstat/sfstat/trace/enum"
 
 // Op is what a rank asked its communicator to do, or what a kernel does.
 type Op uint8
@@ -29,12 +29,7 @@ const (
 var opNames = [numOps]string{"unknown", "AllGather", "AllReduce", "Broadcast", "Reduce", "ReduceScatter", "Send", "Recv",
 	"AlltoAll", "Gather", "Scatter", "PutSignal", "Signal", "WaitSignal", "AllToAllPivot", "SendRecv", "Generic"}
 
-func (o Op) String() string {
-	if o < numOps {
-		return opNames[o]
-	}
-	return "Op(" + strconv.Itoa(int(o)) + ")"
-}
+func (o Op) String() string { return enum.Name(opNames[:], o) }
 
 // ParseOp reads the name as the log and kernels write it, UnknownOp for any
 // other.
@@ -50,14 +45,6 @@ func named[E ~uint8, T ~string | ~[]byte](names []string, name T) E {
 		}
 	}
 	return 0
-}
-
-// nameOf is the name of a value, that of 0 where it has none.
-func nameOf[E ~uint8](names []string, value E) string {
-	if int(value) < len(names) {
-		return names[value]
-	}
-	return names[0]
 }
 
 // PointToPoint says whether the operation runs in a SendRecv kernel: sends,
@@ -167,7 +154,7 @@ const (
 
 var algoNames = [numAlgos]string{"unknown", "TREE", "RING", "COLLNET_DIRECT", "COLLNET_CHAIN", "NVLS", "NVLS_TREE", "PAT"}
 
-func (a Algo) String() string { return nameOf(algoNames[:], a) }
+func (a Algo) String() string { return enum.Name(algoNames[:], a) }
 
 // ParseAlgo reads the name as tuning lines and kernels write it.
 func ParseAlgo[T ~string | ~[]byte](name T) Algo {
@@ -198,7 +185,7 @@ const (
 
 var protocolNames = [numProtocols]string{"unknown", "LL", "LL128", "SIMPLE"}
 
-func (p Protocol) String() string { return nameOf(protocolNames[:], p) }
+func (p Protocol) String() string { return enum.Name(protocolNames[:], p) }
 
 // ParseProtocol reads the name as tuning lines write it.
 func ParseProtocol[T ~string | ~[]byte](name T) Protocol {

@@ -6,14 +6,15 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/trace/comms"
+	"github.com/sfstat/sfstat/trace/enum"
 )
 
 // Line is the line of the user's code from which a call was entered.
 type Line struct {
-	File     string `json:"file"` // as recorded; "" where there are no frames
-	Line     int    `json:"line"`
-	Function string `json:"function"`         // that the line stands in
-	Call     string `json:"call" null:"zero"` // what it calls, of a library: "backward", "barrier"
+	File     string `json:"file" doc:"as recorded"`
+	Line     int    `json:"line" doc:"from 1"`
+	Function string `json:"function" doc:"in which the line stands"`
+	Call     string `json:"call" null:"zero" doc:"what it calls, of a library"`
 	Phase    Phase  `json:"-"`
 }
 
@@ -32,9 +33,9 @@ const (
 	PhaseOptimizer
 )
 
-func (p Phase) String() string {
-	return [...]string{"unknown", "data", "forward", "backward", "optimizer"}[p]
-}
+var phaseNames = [...]string{"unknown", "data", "forward", "backward", "optimizer"}
+
+func (p Phase) String() string { return enum.Name(phaseNames[:], p) }
 
 // String is the line as people write it: "train.py:66".
 func (l Line) String() string {

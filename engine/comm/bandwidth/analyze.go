@@ -8,6 +8,7 @@ import (
 	"github.com/sfstat/sfstat/engine/comm/capacity"
 	"github.com/sfstat/sfstat/internal/ordered"
 	"github.com/sfstat/sfstat/internal/robust"
+	"github.com/sfstat/sfstat/trace/enum"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -20,9 +21,9 @@ const (
 	ByBandwidth
 )
 
-func (b Bound) String() string {
-	return [...]string{"unknown", "latency", "bandwidth"}[min(b, ByBandwidth)]
-}
+var boundNames = [...]string{"unknown", "latency", "bandwidth"}
+
+func (b Bound) String() string { return enum.Name(boundNames[:], b) }
 
 // Class is the size class of a message: the power of two that it reaches, so that 1 MiB and
 // all below 2 MiB are class 20. 0 is what has at most one byte.

@@ -9,6 +9,7 @@ import (
 	"github.com/sfstat/sfstat/engine/comm/capacity"
 	"github.com/sfstat/sfstat/internal/ordered"
 	"github.com/sfstat/sfstat/internal/robust"
+	"github.com/sfstat/sfstat/trace/enum"
 )
 
 // A subject is slow when it is surely slower than most of those that do the same, by more than a margin:
@@ -39,9 +40,9 @@ const (
 	Slower
 )
 
-func (s Standing) String() string {
-	return [...]string{"no peers", "too few calls", "too short for the clocks", "usual", "slower"}[min(s, Slower)]
-}
+var standingNames = [...]string{"no peers", "too few calls", "too short for the clocks", "usual", "slower"}
+
+func (s Standing) String() string { return enum.Name(standingNames[:], s) }
 
 // Suspect is a subject that is slower than its peers.
 type Suspect struct {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/internal/ordered"
+	"github.com/sfstat/sfstat/trace/enum"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -21,7 +22,7 @@ const (
 
 var routeNames = [...]string{"ring", "tree", "direct"}
 
-func (r Route) String() string { return routeNames[min(r, Direct)] }
+func (r Route) String() string { return enum.Name(routeNames[:], r) }
 
 // Sent is what one rank sends another.
 type Sent struct {

@@ -1,6 +1,9 @@
 package parallel
 
-import "github.com/sfstat/sfstat/trace/nccl"
+import (
+	"github.com/sfstat/sfstat/trace/enum"
+	"github.com/sfstat/sfstat/trace/nccl"
+)
 
 // Kind is what a communicator is for: the dimension of parallelism whose ranks it joins.
 type Kind uint8
@@ -17,7 +20,7 @@ const (
 
 var kindNames = [...]string{"unknown", "DP", "TP", "PP", "EP", "CP", "EDP"}
 
-func (k Kind) String() string { return kindNames[min(k, ExpertDataParallel)] }
+func (k Kind) String() string { return enum.Name(kindNames[:], k) }
 
 // Layout is how many ranks each dimension has; 0 is not given. Ranks are numbered as Megatron-LM
 // does: tensor first, then context, data, pipeline. Expert parallelism is within data.

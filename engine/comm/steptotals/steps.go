@@ -11,6 +11,7 @@ import (
 	"github.com/sfstat/sfstat/engine/comm/parallel"
 	"github.com/sfstat/sfstat/internal/ordered"
 	"github.com/sfstat/sfstat/trace/comms"
+	"github.com/sfstat/sfstat/trace/enum"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -27,7 +28,7 @@ const (
 
 var eraNames = [...]string{"unknown", "initialisation", "step", "between steps", "shutdown"}
 
-func (e Era) String() string { return eraNames[min(e, Shutdown)] }
+func (e Era) String() string { return enum.Name(eraNames[:], e) }
 
 // Place is where in the job a call is.
 type Place struct {

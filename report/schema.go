@@ -1,0 +1,269 @@
+package report
+
+import (
+	"bytes"
+	"encoding"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/trace/enum"
+)
+
+// schema is a JSON Schema (draft 2020-12), as far as published documents need one.
+type schema struct {
+	Draft       string     `json:"$schema,omitempty"`
+	Title       string     `json:"title,omitempty"`
+	Description string     `json:"description,omitempty"`
+	Ref         string     `json:"$ref,omitempty"`
+	Type        []string   `json:"-"` // as "type": one name, or a list
+	Const       string     `json:"const,omitempty"`
+	Enum        []any      `json:"enum,omitempty"`
+	AnyOf       []schema   `json:"anyOf,omitempty"`
+	Items       *schema    `json:"items,omitempty"`
+	MinItems    int        `json:"minItems,omitempty"`
+	MaxItems    int        `json:"maxItems,omitempty"`
+	Properties  properties `json:"properties,omitempty"`
+	Required    []string   `json:"required,omitempty"`
+	Others      any        `json:"additionalProperties,omitempty"` // false, or a schema
+	Defs        properties `json:"$defs,omitempty"`
+}
+
+// MarshalJSON implements json.Marshaler.
+func (s schema) MarshalJSON() ([]byte, error) {
+	type plain schema
+	with := struct {
+		Type any `json:"type,omitempty"`
+		plain
+	}{plain: plain(s)}
+	switch len(s.Type) {
+	case 0:
+	case 1:
+		with.Type = s.Type[0]
+	default:
+		with.Type = s.Type
+	}
+	return unescaped(with)
+}
+
+// properties are schemas by name, in the order in which fields are declared.
+type properties []property
+
+type property struct {
+	name string
+	schema
+}
+
+// MarshalJSON implements json.Marshaler.
+func (n properties) MarshalJSON() ([]byte, error) {
+	out := []byte{'{'}
+	for i, x := range n {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		b, err := unescaped(x.schema)
+		if err != nil {
+			return nil, err
+		}
+		out = append(append(append(out, '"'), x.name...), `":`...)
+		out = append(out, b...)
+	}
+	return append(out, '}'), nil
+}
+
+// unescaped is the JSON of v, with <, > and & as they are.
+func unescaped(v any) ([]byte, error) {
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return bytes.TrimSuffix(out.Bytes(), []byte{'\n'}), err
+}
+
+// schemaMaker makes the schema of a document. Structs are described once, in $defs.
+type schemaMaker struct {
+	names map[reflect.Type]string
+	defs  properties
+}
+
+// schema describes a document.
+func (p *published) schema() *schema {
+	m := schemaMaker{names: map[reflect.Type]string{}}
+	root := m.object(p.of)
+	root.Draft, root.Title, root.Description = "https://json-schema.org/draft/2020-12/schema", p.id(), p.doc
+	root.Properties = slices.Insert(root.Properties, 0, property{"schema", schema{Const: p.id(), Description: "name and version of this form"}})
+	root.Required = slices.Insert(root.Required, 0, "schema")
+	if p.problems {
+		problems := m.of(reflect.TypeFor[[]problemJSON]())
+		problems.Description = "inputs that were refused; the others were analysed"
+		root.Properties = append(root.Properties, property{"problems", problems})
+		root.Required = append(root.Required, "problems")
+	}
+	slices.SortFunc(m.defs, func(a, b property) int { return strings.Compare(a.name, b.name) })
+	root.Defs = m.defs
+	return &root
+}
+
+// object describes a struct as appendObject writes it. The objects of a document are
+// closed: a field that the schema lacks is a mistake of one of the two.
+func (m *schemaMaker) object(t reflect.Type) schema {
+	out := schema{Type: []string{"object"}, Others: false}
+	for _, f := range fieldsOf(t) {
+		if f.csvOnly {
+			continue
+		}
+		s := m.of(f.of)
+		if len(f.enum) > 0 {
+			s = schema{Enum: anys(f.enum)}
+		}
+		if f.null != nil {
+			s = s.orNull()
+		}
+		s.Description = f.doc
+		out.Properties = append(out.Properties, property{f.name, s})
+		if !f.omitEmpty {
+			out.Required = append(out.Required, f.name)
+		}
+	}
+	return out
+}
+
+// of describes a value of a type as appendJSON writes it.
+func (m *schemaMaker) of(t reflect.Type) schema {
+	if t == reflect.TypeFor[evidence.Observation]() {
+		return m.anyEvidence()
+	}
+	if names, is := namesOf(t); is {
+		if names == nil {
+			return schema{Type: []string{"string"}}
+		}
+		return schema{Enum: anys(names)}
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		return m.of(t.Elem()).orNull()
+	case reflect.Struct:
+		return schema{Ref: "#/$defs/" + m.define(t)}
+	case reflect.Slice, reflect.Array:
+		items := m.of(t.Elem())
+		out := schema{Type: []string{"array"}, Items: &items}
+		if t.Kind() == reflect.Array {
+			out.MinItems, out.MaxItems = t.Len(), t.Len()
+		}
+		return out
+	case reflect.Map:
+		return schema{Type: []string{"object"}, Others: m.of(t.Elem())}
+	case reflect.Float32, reflect.Float64:
+		return schema{Type: []string{"number", "null"}}
+	case reflect.Bool:
+		return schema{Type: []string{"boolean"}}
+	case reflect.String:
+		return schema{Type: []string{"string"}}
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64, reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return schema{Type: []string{"integer"}}
+	}
+	panic(fmt.Sprintf("report: no schema for %v", t))
+}
+
+// define returns the name of a struct in $defs, where it stands from then on.
+func (m *schemaMaker) define(t reflect.Type) string {
+	if name, known := m.names[t]; known {
+		return name
+	}
+	name, _, _ := strings.Cut(t.Name(), "[")
+	name = snakeCase(strings.TrimSuffix(name, "JSON"))
+	for base, n := name, 2; slices.ContainsFunc(m.defs, func(d property) bool { return d.name == name }); n++ {
+		name = fmt.Sprintf("%s_%d", base, n)
+	}
+	m.names[t] = name
+	m.defs = append(m.defs, property{name: name})
+	at := len(m.defs) - 1
+	described := m.object(t) // which defines others
+	m.defs[at].schema = described
+	return name
+}
+
+// anyEvidence describes a piece of evidence: an object of one of the kinds.
+func (m *schemaMaker) anyEvidence() schema {
+	var out schema
+	for _, s := range evidenceSentences {
+		out.AnyOf = append(out.AnyOf, schema{Ref: "#/$defs/" + m.defineEvidence(s.of)})
+	}
+	return out
+}
+
+// defineEvidence returns the name of a kind of evidence in $defs: what it stands in as a
+// value of its own, and its kind.
+func (m *schemaMaker) defineEvidence(e evidence.Observation) string {
+	name := "evidence_" + string(e.Kind())
+	if slices.ContainsFunc(m.defs, func(d property) bool { return d.name == name }) {
+		return name
+	}
+	m.defs = append(m.defs, property{name: name})
+	at := len(m.defs) - 1
+	described := m.object(reflect.TypeOf(e))
+	described.Properties = slices.Insert(described.Properties, 0, property{"kind", schema{Const: string(e.Kind()), Description: "what was observed"}})
+	described.Required = slices.Insert(described.Required, 0, "kind")
+	m.defs[at].schema = described
+	return name
+}
+
+// orNull describes a value that may lack.
+func (s schema) orNull() schema {
+	switch {
+	case s.Enum != nil:
+		s.Enum = append(slices.Clip(s.Enum), nil)
+	case s.Ref != "" || s.AnyOf != nil:
+		return schema{AnyOf: []schema{s, {Type: []string{"null"}}}}
+	case !slices.Contains(s.Type, "null"):
+		s.Type = append(slices.Clip(s.Type), "null")
+	}
+	return s
+}
+
+// namesOf lists the values of a type that names itself; nil where it does not know them
+// all, as a length that is written with its unit.
+func namesOf(t reflect.Type) (names []string, is bool) {
+	if t.Kind() != reflect.Pointer {
+		if list, ok := reflect.Zero(t).Interface().(interface{ Names() []string }); ok {
+			return list.Names(), true
+		}
+	}
+	is = t.Implements(reflect.TypeFor[encoding.TextMarshaler]()) || t.Kind() != reflect.Struct && t.Implements(reflect.TypeFor[fmt.Stringer]())
+	if k := t.Kind(); !is || k != reflect.Uint8 && k != reflect.Int {
+		return nil, is && t.Kind() != reflect.Pointer
+	}
+	return enum.Names(func(i int) string {
+		v := reflect.New(t).Elem()
+		if v.CanInt() {
+			v.SetInt(int64(i))
+		} else {
+			v.SetUint(uint64(i))
+		}
+		_, name, _ := nameOf(v)
+		return name
+	}), true
+}
+
+func anys(names []string) (out []any) {
+	for _, n := range names {
+		out = append(out, n)
+	}
+	return out
+}
+
+// snakeCase writes the name of a type as names in JSON are written.
+func snakeCase(name string) string {
+	var out strings.Builder
+	for i, r := range name {
+		if unicode.IsUpper(r) && i > 0 {
+			out.WriteByte('_')
+		}
+		out.WriteRune(unicode.ToLower(r))
+	}
+	return out.String()
+}

@@ -83,7 +83,7 @@ type Wait struct {
 	Own    int64  `json:"own_ns"`
 	Caused int64  `json:"caused_ns"`
 	Waited int64  `json:"waited_ns"`
-	Moving int64  `json:"moving_ns"`
+	Moving int64  `json:"transfer_ns"`
 }
 
 // traffic is what calls say; nil where there are none.

@@ -126,7 +126,7 @@ type stepOf struct {
 	Bytes      int64            `json:"bytes" doc:"bytes as logged, of all ranks"`
 	Begin      *int64           `json:"begin_ns" doc:"start of the first kernel, on the first rank's clock; null without kernels"`
 	End        *int64           `json:"end_ns" doc:"end of the last kernel, likewise"`
-	Transfer   *int64           `json:"moving_ns" doc:"collectives and messages after the last rank arrived, added up"`
+	Transfer   *int64           `json:"transfer_ns" doc:"collectives and messages after the last rank arrived, added up"`
 	Wait       *int64           `json:"waited_ns" doc:"waiting for the last rank, of all ranks, added up"`
 	Operations []parallel.OpUse `json:"operations" doc:"what was called, by operation"`
 }

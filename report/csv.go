@@ -22,7 +22,7 @@ var stageCSV = itemsOf[windowsJSON[windowJSON]]("windows.stages?",
 	"run window group cut world_size ranks=len:ranks first_step steps makespan_ns labels downgrade_reasons leader_rank leader_switches "+
 		"closure_residual_share=quality.closure_residual_share overlap_error_share=quality.overlap_error_share "+
 		"missing_ranks=quality.missing_ranks gather_ok=quality.gather_ok "+
-		"stage_index=at:stages stage=name advance_ns share gain sync_gain max_share mean_share latest_ranks lag_ns lag_increase_ns gap_ns meets wait_ns mend "+
+		"stage_index=at:stages stage=name advance_ns share gain sync_gain max_share mean_share latest_ranks lag_ns lag_increase_ns gap_ns synchronises wait_ns saves "+
 		"routed=name@routing_set co_critical=name@co_critical_stages")
 
 func stageRows(results []*frontier.Result) *csvTable {

@@ -83,7 +83,7 @@ type messageJSON struct {
 	Bytes  int64    `json:"bytes" doc:"bytes of them; of exchanges those of the larger direction"`
 	Waits  [2]int64 `json:"waited_ns" doc:"how long the lower and the higher rank were there before the other, over all"`
 	Last   [2]int   `json:"last" doc:"how often each of the two entered last"`
-	Moving int64    `json:"moving_ns" doc:"from the later start to the end, over all"`
+	Moving int64    `json:"transfer_ns" doc:"from the later start to the end, over all"`
 }
 
 // messagesOf is the pairs of ranks, ascending.
@@ -204,7 +204,7 @@ type latenessJSON struct {
 	Caused  int64  `json:"caused_ns" doc:"nanoseconds that it alone made the others wait: its start less that of the last but one, over all of those"`
 	Typical int64  `json:"usually_ns" doc:"the median of that"`
 	Waited  int64  `json:"waited_ns" doc:"from its own start to the last one's, over all collectives"`
-	Moving  int64  `json:"moving_ns" doc:"from the last start to its own end, over all"`
+	Moving  int64  `json:"transfer_ns" doc:"from the last start to its own end, over all"`
 	Own     *int64 `json:"own_ns" doc:"nanoseconds of its coming later than the median rank that began with itself: more time went by since its last kernel of NCCL than for the others; null where dumps of the Inspector do not tell"`
 }
 

@@ -6,7 +6,7 @@ import (
 )
 
 // The structs of this file are the JSON of a window. Their names and types are
-// a contract: docs/schema has the schemas, docs/output.md the meanings.
+// a contract, which sfstat schema prints.
 
 // windowsJSON is the JSON of all commands over windows.
 type windowsJSON[T any] struct {
@@ -42,12 +42,12 @@ type windowJSON struct {
 	Scores     byMethod[float64] `json:"baseline_scores" doc:"scores of the stages, normalised to sum 1, in the order of stages; empty when all are 0"`
 
 	Quality   qualityJSON        `json:"quality" doc:"how complete and how closed the input is"`
-	SyncPoint frontier.SyncPoint `json:"meeting" doc:"where the ranks synchronise"`
+	SyncPoint frontier.SyncPoint `json:"sync_point" doc:"where the ranks synchronise"`
 	ModelFit  fitJSON            `json:"model_fit" doc:"the evidence that later wait is induced by the leading stage"`
 	Culprits  []culpritJSON      `json:"culprits" doc:"ranks that others waited for, by descending explained_ns"`
 	Late      []culpritJSON      `json:"late_ranks" doc:"the same over all stages of a rank; stage is the one with the largest part"`
-	Saves     *float64           `json:"mend" doc:"part of the makespan that goes if no rank is late; null below the floor or without model fit"`
-	Work      []int64            `json:"work_ns" doc:"per rank of ranks: time not spent waiting at a meeting, nanoseconds"`
+	Saves     *float64           `json:"saves" doc:"part of the makespan that goes if no rank is late; null below the floor or without model fit"`
+	Work      []int64            `json:"work_ns" doc:"per rank of ranks: time not spent waiting where ranks synchronise, nanoseconds"`
 	Device    *frontier.Device   `json:"device" doc:"null without a device-event channel"`
 }
 

@@ -13,9 +13,9 @@ type powerJSON struct {
 
 	Run        string  `json:"run" doc:"the recording that stands for the job"`
 	Ranks      int     `json:"ranks" doc:"ranks of it"`
-	Rounds     int     `json:"recorded_steps" doc:"whole steps that were drawn from, each from one meeting of the ranks to the next"`
+	Rounds     int     `json:"recorded_steps" doc:"whole steps that were drawn from, each from one synchronisation point to the next"`
 	StepTime   int64   `json:"step_time_ns" doc:"median time of a step, of its last rank"`
-	SyncPoint  string  `json:"meeting" doc:"the stage at whose end all ranks have met"`
+	SyncPoint  string  `json:"sync_point" doc:"the stage at whose end all ranks synchronise"`
 	Suspect    *string `json:"suspect_in_recording" doc:"what the verdict calls in the recording itself, which should hold no fault; null if nothing"`
 	Power      float64 `json:"power" doc:"the rate from which on a delay counts as found"`
 	Asked      *int64  `json:"asked_delay_ns" doc:"the delay that was asked about; null if none"`
@@ -36,7 +36,7 @@ type powerWindowJSON struct {
 type powerStageJSON struct {
 	Stage      string          `json:"stage" doc:"its name"`
 	Syncs      bool            `json:"ranks_meet" doc:"all ranks synchronise in it, so that its times do not show who was late"`
-	AfterSync  bool            `json:"after_last_meeting" doc:"it comes after the last meeting of a step: others wait for a delay in the next step"`
+	AfterSync  bool            `json:"after_last_sync_point" doc:"it comes after the last synchronisation point of a step: others wait for a delay in the next step"`
 	Thresholds []thresholdJSON `json:"thresholds" doc:"one for each answer"`
 	Asked      *triedJSON      `json:"asked" doc:"at the delay that was asked about; null if none was"`
 	Astray     *triedJSON      `json:"most_wrong" doc:"the delay, of all tried, with the most wrong calls; null if none was tried"`
@@ -53,9 +53,9 @@ type thresholdJSON struct {
 }
 
 type triedJSON struct {
-	Delay int64          `json:"delay_ns"`
-	Call  bootstrap.Rate `json:"called"`
-	Wrong bootstrap.Rate `json:"wrong"`
+	Delay int64          `json:"delay_ns" doc:"the delay that was added, ns a step"`
+	Call  bootstrap.Rate `json:"called" doc:"how often it was found"`
+	Wrong bootstrap.Rate `json:"wrong" doc:"how often another rank or stage was named"`
 }
 
 func triedFrom(t *detectability.Tried) *triedJSON {

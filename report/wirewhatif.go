@@ -44,8 +44,8 @@ type replayedStepJSON struct {
 // partJSON is a part of the job: a replica, a stage or a kind of operator.
 type partJSON struct {
 	DP    *int   `json:"dp_rank,omitempty" doc:"replica"`
-	Stage *int   `json:"stage,omitempty"`
-	Op    string `json:"optype,omitempty"`
+	Stage *int   `json:"stage,omitempty" doc:"pipeline stage"`
+	Op    string `json:"optype,omitempty" doc:"kind of operator"`
 	whatif.Ratio
 }
 

@@ -109,9 +109,9 @@ type Stage struct {
 	Lag         int64    `json:"lag_ns" doc:"sum over steps of the latest arrival less the median arrival at the end of the stage, nanoseconds"`
 	LagIncrease int64    `json:"lag_increase_ns" doc:"sum over steps of what this stage adds to that lag, where it adds, nanoseconds"`
 	Gap         int64    `json:"gap_ns" doc:"sum over steps of the latest arrival less the second latest, nanoseconds; 0 for one rank"`
-	Syncs       bool     `json:"meets" doc:"the ranks synchronise in this stage: a rank that arrives later waits less"`
+	Syncs       bool     `json:"synchronises" doc:"the ranks synchronise in this stage: a rank that arrives later waits less"`
 	Wait        int64    `json:"wait_ns" doc:"sum over steps of the mean time that ranks wait in this stage for the last one, nanoseconds; 0 where they do not meet"`
-	Saves       *float64 `json:"mend" doc:"part of the makespan that goes if no rank is late because of this stage; null below the floor or without model fit"`
+	Saves       *float64 `json:"saves" doc:"part of the makespan that goes if no rank is late because of this stage; null below the floor or without model fit"`
 }
 
 // Behind is by how much the last rank falls behind its peers in a stage, over
@@ -159,7 +159,7 @@ type Boundary struct {
 	Slope float64 `json:"slope" doc:"slope of the stage's duration on the rank's arrival: -1 where a rank that arrives later waits less by as much, 0 where ranks run on freely"`
 	Low   float64 `json:"slope_low" doc:"lower end of its interval"`
 	High  float64 `json:"slope_high" doc:"upper end of its interval"`
-	Syncs bool    `json:"meets" doc:"the interval shows that ranks synchronise here"`
+	Syncs bool    `json:"synchronises" doc:"the interval shows that ranks synchronise here"`
 	// Within names the ranks that synchronise here among themselves, when not all do:
 	// "tp" for sets of ranks that differ in tp only. "" otherwise.
 	Within string `json:"within" doc:"axes of the layout along which sets of ranks synchronise here among themselves, such as tp; empty otherwise"`

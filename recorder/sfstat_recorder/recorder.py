@@ -153,7 +153,7 @@ class Recorder:
         router: Optional[Router] = None
         if trigger is not None:
             self._capture = Capture(profiler or TorchProfiler(place), self.identity.run, self.identity.rank, self._spans.values)
-            router = Router(trigger, os.path.join(place, self.identity.run + ".capture.json"), lambda: self._step)
+            router = Router(trigger, lambda: self._step)
         own = tuple(getattr(group, "names", ()))
         self._writer: Optional[Writer] = Writer(
             self._form, place, group, router, self._capture, queue,

@@ -74,7 +74,6 @@ func (r *run) judge(g gates.Gates, minGain float64, beside []*health.Record) Run
 	j.lines(&v)
 	j.settle(&v)
 	j.probes(&v)
-	j.waited(&v)
 	j.atTheTime(&v, beside)
 	return v
 }

@@ -54,7 +54,7 @@ func (r *run) turn(g gates.Gates, minGain float64) {
 		old := *r
 		old.series = dropped
 		old.windows, old.lengths, old.seen = r.windows[:n], r.lengths[:n], r.seen[:n]
-		old.times, old.probed, old.queued = r.times[:n], r.probed[:n], r.queued[:n]
+		old.times, old.probed = r.times[:n], r.probed[:n]
 		v := old.judge(g, minGain, nil)
 		r.recent.keep(stretchOf(&v, r.seen[n-1].end-1))
 		r.forget(n)
@@ -75,7 +75,7 @@ func (r *run) forget(n int) {
 	}
 	r.lost = slices.DeleteFunc(r.lost, func(p answer.Problem) bool { return p.Window != nil && gone[*p.Window] })
 	r.windows, r.lengths, r.seen = rest(r.windows, n), rest(r.lengths, n), rest(r.seen, n)
-	r.times, r.probed, r.queued = rest(r.times, n), rest(r.probed, n), rest(r.queued, n)
+	r.times, r.probed = rest(r.times, n), rest(r.probed, n)
 }
 
 // rest is all but the first n values, in memory of its own.

@@ -81,7 +81,6 @@ type run struct {
 	limits    *capacity.Benchmarks  // of Options
 	functions []*operator.Totals    // that ran in the stages of the windows
 	probed    [][]probed            // of each window
-	queued    []*queued             // likewise; nil where that was not recorded
 	places    map[int]seenOn        // of ranks
 	times     []monitoring.Interval // of windows, zero where not known; without windows those of entries
 	recent    recent                // of Options
@@ -188,7 +187,6 @@ func (s *Session) account(r *run, w *trace.Window) error {
 	}
 	r.times = append(r.times, timesOfWindow(w))
 	r.probed = append(r.probed, probesOf(w))
-	r.queued = append(r.queued, queuedOf(w))
 	for _, rank := range w.Ranks {
 		r.seeRank(rank.ID, rank.Host, rank.LocalRank)
 	}

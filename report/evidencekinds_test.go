@@ -24,7 +24,7 @@ var evidenceKinds = []evidence.Observation{
 	evidence.MoreComparisons{}, evidence.SmallerAsFast{}, evidence.EveryWaySlow{}, evidence.LinkUnknown{}, evidence.SlowLinkElsewhere{},
 	evidence.CommunicationAgrees{}, evidence.CommunicationNormal{}, evidence.EnteredLast{}, evidence.ArrivalsAgree{}, evidence.NeverEntered{},
 	evidence.EnteredDifferently{}, evidence.LateBehindMessages{}, evidence.Monitored{}, evidence.MonitoredAlike{}, evidence.Reported{},
-	evidence.ProbeTime{}, evidence.ProcessorWait{},
+	evidence.ProbeTime{},
 }
 
 // evidenceReasons are all reasons of all judges.

@@ -23,8 +23,6 @@ func monitoringEvidence(e evidence.Observation) string {
 	case evidence.ProbeTime:
 		return fmt.Sprintf("probe %s: %s a step on rank %d, %s on its peers (median of %d), over %s, %s", strings.TrimSuffix(e.Channel, trace.ProbeSuffix), length(float64(e.Own)), e.Rank,
 			length(float64(e.Peers)), e.N, counted(e.Steps, "step"), pValue(e.P))
-	case evidence.ProcessorWait:
-		return fmt.Sprintf("%s of the %s are rank %d waiting for a processor (run queue)", length(float64(e.Wait)), length(float64(e.Delay)), e.Rank)
 	}
 	return ""
 }

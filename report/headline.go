@@ -393,9 +393,6 @@ func why(f *diagnose.Finding) string {
 	if _, agree := evidence.Find[evidence.ProfileAgrees](f.Evidence); agree {
 		text += "; the profiler's traces agree"
 	}
-	if e, ok := evidence.Find[evidence.ProcessorWait](f.Evidence); ok {
-		text += "; " + evidenceWords(e)
-	}
 	if text != "" {
 		text += ". "
 	}

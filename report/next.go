@@ -48,8 +48,6 @@ func actionWords(a answer.Action) string {
 		return fmt.Sprintf("run nccl-tests (sendrecv_perf) between %s, and read the error counters of their links", ranksWord(a.Ranks))
 	case answer.Compare:
 		return "compare the operators of the ranks (sfstat zscore)"
-	case answer.FreeProcessor:
-		return fmt.Sprintf("see what else runs%s (top), and the CPU limit and affinity of %s: its thread is ready and gets no processor", on, ranksWord(a.Ranks))
 	case answer.CheckMonitored:
 		return checkMonitored(a)
 	case answer.TurnOn:

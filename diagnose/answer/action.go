@@ -33,5 +33,4 @@ const (
 	TestLink       ActionKind = "test_link"        // nccl-tests between ranks
 	Compare        ActionKind = "compare"          // with a healthy run, or another job
 	CheckMonitored ActionKind = "check_monitored"  // in what a GPU or host differed at the time
-	FreeProcessor  ActionKind = "free_processor"   // that other work, or a CPU limit, keeps a rank's thread off
 )

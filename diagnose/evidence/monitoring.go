@@ -56,19 +56,7 @@ type ProbeTime struct {
 	P       float64 `json:"p"` // were the rank like the others; corrected for the number of probes
 }
 
-// ProcessorWait: the training thread of a late rank is ready to run, and waits for a
-// processor longer than those of its peers, by the kernel's count.
-type ProcessorWait struct {
-	Rank  int     `json:"rank"`
-	Wait  int64   `json:"wait_ns"`  // of a step that it delays, beyond its peers
-	Delay int64   `json:"delay_ns"` // of such a step
-	Share float64 `json:"share"`    // of its delay in all steps; at most 1
-	N     int     `json:"n"`        // peers
-	Steps int     `json:"steps"`    // in which waits were counted
-}
-
 func (Monitored) Kind() Kind      { return "monitored" }
 func (MonitoredAlike) Kind() Kind { return "monitored_alike" }
 func (Reported) Kind() Kind       { return "reported" }
 func (ProbeTime) Kind() Kind      { return "probe_time" }
-func (ProcessorWait) Kind() Kind  { return "processor_wait" }

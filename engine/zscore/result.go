@@ -49,25 +49,15 @@ type Suspect struct {
 	Worst  int // index of its first outlier in Result.Outliers
 }
 
-// Calibration is a threshold of ModifiedZ that was simulated.
-type Calibration struct {
-	Peers     int     `json:"peers" doc:"for how many peers"`
-	Alpha     float64 `json:"alpha" doc:"for which rate"`
-	Threshold float64 `json:"threshold" doc:"the threshold"`
-	Draws     int     `json:"draws" doc:"samples that it was simulated from"`
-}
-
 // Result is the account of all series.
 type Result struct {
 	Method    Method
 	Alpha     float64
-	Seed      uint64
 	Instances int // operator instances judged; Alpha·Instances of them would be flagged were all healthy
 
-	Outliers     []Outlier // sure ones first, then by descending |Effect| over the window
-	Workers      []Suspect // workers with outliers, by descending Excess, then by their worst outlier
-	Series       []Report  // by series
-	Calibrations []Calibration
+	Outliers []Outlier // sure ones first, then by descending |Effect| over the window
+	Workers  []Suspect // workers with outliers, by descending Excess, then by their worst outlier
+	Series   []Report  // by series
 }
 
 // Doubt is a reason why a series is undecided or to be read with care.
@@ -81,7 +71,6 @@ const (
 	HeavyTails                    // more deviations beyond 3 spreads than normal noise has: flags of single steps are more than stated
 	CannotFire                    // the largest score there can be is below the cutoff
 	Uncalibrated                  // the method has no error rate
-	NoSure                        // the method has no threshold for the whole analysis
 	Masks                         // the method is blind to two equal stragglers
 	doubtCount
 )
@@ -90,7 +79,7 @@ var doubtTexts = [doubtCount]string{
 	"", "fewer than three peers: who deviates cannot be decided", "too few steps to pool",
 	"most deviations are equal: the spread is not robust", "consecutive steps are correlated", "tails heavier than normal: single steps are flagged more often than stated",
 	"the cutoff is above the largest score there can be", "no error rate is known",
-	"no threshold for the whole analysis", "blind to two equal stragglers",
+	"blind to two equal stragglers",
 }
 
 func (d Doubt) String() string { return enum.Name(doubtTexts[:], d) }

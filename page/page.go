@@ -16,11 +16,15 @@
 // nanoseconds and at most a 10,000th of its mean step. The package is pure.
 package page
 
-import "github.com/sfstat/sfstat/diagnose/operators"
+import (
+	"github.com/sfstat/sfstat/diagnose/operators"
+	"github.com/sfstat/sfstat/internal/bug"
+)
 
 // Page is what one page shows, run by run in the order of the verdict.
 type Page struct {
-	Runs []Run `json:"runs"`
+	Runs   []Run        `json:"runs"`
+	Failed []*bug.Error `json:"-"` // why runs have no charts, where that is a bug
 }
 
 // Run is what is shown of one run. What its inputs do not have is nil.

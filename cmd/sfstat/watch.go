@@ -42,7 +42,7 @@ func (p *program) watch(c *cli.Context) error {
 	}
 	p.err = &once{w: p.err, seen: map[string]bool{}}
 	w := watching{p: p, c: c, seen: live.Told{}, asked: live.Captures{}, failed: badInput(errors.New("nothing in any input"))}
-	if err := live.New(o).Follow(c.Context, c.Duration("every"), c.Duration("idle"), w.judged); err != nil {
+	if err := live.New(o).Follow(c.Context, c.Duration("every"), c.Duration("idle"), p.goesOn(c, w.judged)); err != nil {
 		return err
 	}
 	return w.failed
@@ -87,6 +87,7 @@ func (w *watching) judged(x live.Change) error {
 		if w.failed != nil {
 			w.failed = badInput(x.Err)
 		}
+		w.p.note(x.Err)
 		w.p.remark(w.c, "%s: %s", prefix(w.c.Command.Name), oneLine(x.Err))
 		return nil
 	}

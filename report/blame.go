@@ -28,7 +28,7 @@ func (o Output) Blame(results []Blame) error {
 
 type blameJSON struct {
 	traceJSON
-	Semantics   string          `json:"semantics"`
+	Semantics   blame.Semantics `json:"semantics"`
 	Tie         int64           `json:"tie_ns"`
 	Alpha       float64         `json:"alpha"`
 	Walked      []int64         `json:"walked_step_ids"`
@@ -38,33 +38,31 @@ type blameJSON struct {
 }
 
 type walkedOutJSON struct {
-	Kind string `json:"kind"`
+	Kind blame.Kind `json:"kind"`
 	placeJSON
-	Op        string  `json:"op"`
-	Seqs      []int   `json:"seqs"`
-	PredRank  *int    `json:"pred_rank"`
-	PredOp    *string `json:"pred_op"`
-	Edge      *string `json:"edge"`
-	CrossRank bool    `json:"cross_rank"`
-	Symptoms  int     `json:"symptoms"`
-	Steps     []int64 `json:"in_step_ids"`
-	Delay     int64   `json:"delay_ns"`
-	Victims   []int   `json:"victim_ranks"`
+	Op        string          `json:"op"`
+	Seqs      []int           `json:"seqs"`
+	PredRank  *int            `json:"pred_rank"`
+	PredOp    *string         `json:"pred_op"`
+	Edge      *blame.EdgeKind `json:"edge"`
+	CrossRank bool            `json:"cross_rank"`
+	Symptoms  int             `json:"symptoms"`
+	Steps     []int64         `json:"in_step_ids"`
+	Delay     int64           `json:"delay_ns"`
+	Victims   []int           `json:"victim_ranks"`
 
 	PathStep int64            `json:"path_step"`
 	Path     []operators.Stop `json:"path"`
 }
 
-var semanticsNames = [...]string{blame.Binding: "binding", blame.Literal: "literal"}
-
 func (b Blame) wire() blameJSON {
-	out := blameJSON{traceJSON: b.Traced.wire(), Semantics: semanticsNames[b.Semantics], Tie: b.Tie, Alpha: b.Alpha, Walked: b.Walks.Steps,
+	out := blameJSON{traceJSON: b.Traced.wire(), Semantics: b.Semantics, Tie: b.Tie, Alpha: b.Alpha, Walked: b.Walks.Steps,
 		Symptoms: b.Symptoms, Unexplained: b.Unexplained, Culprits: make([]walkedOutJSON, len(b.Culprits))}
 	for i, c := range b.Culprits {
-		j := walkedOutJSON{Kind: c.Kind.String(), placeJSON: b.worker(c.Worker), Op: c.Op, Seqs: c.Seqs, Symptoms: c.Symptoms, Steps: c.Steps,
+		j := walkedOutJSON{Kind: c.Kind, placeJSON: b.worker(c.Worker), Op: c.Op, Seqs: c.Seqs, Symptoms: c.Symptoms, Steps: c.Steps,
 			Delay: c.Delay, Victims: b.ranksOf(c.Victims), PathStep: c.PathStep, Path: c.Path}
 		if c.Pred != "" {
-			rank, edge := b.worker(c.PredWorker).Rank, c.Edge.String()
+			rank, edge := b.worker(c.PredWorker).Rank, c.Edge
 			j.PredRank, j.PredOp, j.Edge, j.CrossRank = &rank, &c.Pred, &edge, c.PredWorker != c.Worker
 		}
 		out.Culprits[i] = j

@@ -39,12 +39,12 @@ type dividedJSON struct {
 }
 
 type markJSON struct {
-	Rank     int     `json:"rank"`
-	Category string  `json:"category"`
-	Share    float64 `json:"share"`
-	Peers    float64 `json:"peers_share"`
-	T        float64 `json:"t"`
-	P        float64 `json:"p"`
+	Rank     int                `json:"rank"`
+	Category breakdown.Category `json:"category"`
+	Share    float64            `json:"share"`
+	Peers    float64            `json:"peers_share"`
+	T        float64            `json:"t"`
+	P        float64            `json:"p"`
 }
 
 type rankTimesJSON struct {
@@ -90,7 +90,7 @@ func breakdownOf(b Breakdowns) breakdownJSON {
 		run := dividedJSON{Run: r.Run, Headline: breakdownHeadline(r), Alpha: r.Option.Alpha, Least: r.Option.Least, Tests: r.Tests,
 			Marks: []markJSON{}, Ranks: []rankTimesJSON{}, Notes: breakdownNotes(r)}
 		for _, m := range r.Marks {
-			run.Marks = append(run.Marks, markJSON{r.Ranks[m.Rank].ID, m.Category.String(), m.Share, m.Peers, m.T, m.P})
+			run.Marks = append(run.Marks, markJSON{r.Ranks[m.Rank].ID, m.Category, m.Share, m.Peers, m.T, m.P})
 		}
 		for i := range r.Ranks {
 			rank := &r.Ranks[i]

@@ -88,13 +88,13 @@ type matrixJSON struct {
 }
 
 type sentJSON struct {
-	From  int    `json:"from_rank"`
-	To    int    `json:"to_rank"`
-	Route string `json:"route"`
-	Calls int64  `json:"calls"`
-	Bytes int64  `json:"bytes"`
+	From  int          `json:"from_rank"`
+	To    int          `json:"to_rank"`
+	Route matrix.Route `json:"route"`
+	Calls int64        `json:"calls"`
+	Bytes int64        `json:"bytes"`
 }
 
 func matrixOf(sent []matrix.Sent, unplaced float64) matrixJSON {
-	return matrixJSON{each(sent, func(x matrix.Sent) sentJSON { return sentJSON{x.From, x.To, x.Route.String(), x.Calls, int64(x.Bytes)} }), int64(unplaced)}
+	return matrixJSON{each(sent, func(x matrix.Sent) sentJSON { return sentJSON{x.From, x.To, x.Route, x.Calls, int64(x.Bytes)} }), int64(unplaced)}
 }

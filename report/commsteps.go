@@ -114,12 +114,12 @@ func commStepTable(s *steptotals.Steps) *table {
 }
 
 type stepsJSON struct {
-	Source string   `json:"source"`
-	Steps  []stepOf `json:"steps"`
+	Source steptotals.Source `json:"source"`
+	Steps  []stepOf          `json:"steps"`
 }
 
 type stepOf struct {
-	Era        string           `json:"era"`
+	Era        steptotals.Era   `json:"era"`
 	Step       int              `json:"step" null:"negative"`
 	Name       string           `json:"step_name"`
 	Calls      int64            `json:"calls"`
@@ -132,10 +132,10 @@ type stepOf struct {
 }
 
 func stepsOf(s *steptotals.Steps) stepsJSON {
-	out := stepsJSON{Source: [...]string{"none", "marks", "repetition"}[s.Source], Steps: []stepOf{}}
+	out := stepsJSON{Source: s.Source, Steps: []stepOf{}}
 	for i := range s.Totals {
 		x := &s.Totals[i]
-		j := stepOf{Era: x.Era.String(), Step: x.Step, Name: placeName(s, x.Place), Calls: x.Calls, Bytes: x.Bytes, Operations: x.Ops}
+		j := stepOf{Era: x.Era, Step: x.Step, Name: placeName(s, x.Place), Calls: x.Calls, Bytes: x.Bytes, Operations: x.Ops}
 		if x.End > 0 {
 			j.Begin, j.End, j.Transfer, j.Wait = &x.Begin, &x.End, &x.Transfer, &x.Wait
 		}

@@ -26,14 +26,14 @@ func (o Output) Completions(results []Completions) error {
 
 type completionsJSON struct {
 	traceJSON
-	Clock      string   `json:"clock"`
-	Against    string   `json:"against"`
-	Window     int64    `json:"window_ns"`
-	Points     int      `json:"points"`
-	Replicates int      `json:"replicates"`
-	Discovery  float64  `json:"false_discovery_rate"`
-	Seed       uint64   `json:"seed"`
-	Doubts     []string `json:"doubts"`
+	Clock      ks.Clock   `json:"clock"`
+	Against    ks.Against `json:"against"`
+	Window     int64      `json:"window_ns"`
+	Points     int        `json:"points"`
+	Replicates int        `json:"replicates"`
+	Discovery  float64    `json:"false_discovery_rate"`
+	Seed       uint64     `json:"seed"`
+	Doubts     []ks.Doubt `json:"doubts"`
 
 	Workers []scoreJSON  `json:"workers"`
 	Ranking []int        `json:"ranking"`
@@ -53,23 +53,20 @@ type scoreJSON struct {
 	Flagged     bool         `json:"flagged"`
 	Found       *bool        `json:"-" csv:"found"` // Flagged, nil without a test
 	Draws       int          `json:"draws"`
-	Undecided   *string      `json:"undecided"`
+	Undecided   *ks.Doubt    `json:"undecided"`
 	Textbook    *ks.Textbook `json:"textbook"`
 }
 
-var clockNames = [...]string{ks.Folded: "folded", ks.Wall: "wall"}
-var againstNames = [...]string{ks.Peers: "peers", ks.Everyone: "everyone"}
-
 func (r Completions) wire() completionsJSON {
-	out := completionsJSON{traceJSON: r.Traced.wire(), Clock: clockNames[r.Clock], Against: againstNames[r.Against], Window: r.Window, Points: r.Points,
-		Replicates: r.Replicates, Discovery: r.Discovery, Seed: r.Seed, Doubts: strs(r.Doubts), Ranking: r.ranksOf(r.Ranking)}
+	out := completionsJSON{traceJSON: r.Traced.wire(), Clock: r.Clock, Against: r.Against, Window: r.Window, Points: r.Points,
+		Replicates: r.Replicates, Discovery: r.Discovery, Seed: r.Seed, Doubts: r.Doubts, Ranking: r.ranksOf(r.Ranking)}
 	for _, s := range r.Scores {
 		j := scoreJSON{placeJSON: r.worker(s.Worker), Completions: s.Ops, Peers: s.Peers, Mean: s.Mean, Median: s.Median, Later: s.Later, Textbook: s.Textbook}
 		if t := s.Test; t != nil {
 			j.Departure, j.P, j.Q = &t.Departure, &t.P, &t.Q
 			j.Flagged, j.Found, j.Draws = t.Flagged, &t.Flagged, t.Draws
 		} else {
-			j.Undecided = optionalString(s.Undecided.String())
+			j.Undecided = &s.Undecided
 		}
 		out.Workers = append(out.Workers, j)
 	}
@@ -122,6 +119,17 @@ func completionsRows(results []Completions) *csvTable {
 var workerCSV = itemsOf[tracesJSON[completionsJSON]]("traces.workers",
 	"run rank dp pp completions peers s median later_ns departure p q flagged=found undecided")
 
+var completionDoubts = [...]string{
+	ks.NoOperators:   "no operators",
+	ks.NoPeer:        "no peers",
+	ks.TwoWorkers:    "two workers: which one is slow cannot be decided",
+	ks.FewSteps:      "too few steps to permute",
+	ks.RunningClock:  "not tested on a running clock",
+	ks.NotTested:     "not tested",
+	ks.FewReplicates: "too few permutations for the number of workers",
+	ks.UnequalCounts: "peers completed different numbers of operators",
+}
+
 // workersShown is how many workers a table lists.
 const workersShown = 20
 
@@ -155,7 +163,7 @@ func (r Completions) finding() string {
 	slices.Sort(found)
 	switch {
 	case tested == 0 && len(r.Scores) > 0:
-		return fmt.Sprintf("Undecided: %v.", r.Scores[0].Undecided)
+		return fmt.Sprintf("Undecided: %s.", meaning(completionDoubts[:], r.Scores[0].Undecided))
 	case len(found) == 0:
 		return fmt.Sprintf("No worker stands out: the completion times of %s do not differ at a false-discovery rate of %s.", counted(tested, "worker"), percent(r.Discovery))
 	case len(found) == 1:
@@ -198,7 +206,7 @@ func (r Completions) scoreRow(t *table, w int) []cell {
 	n := len(row)
 	if s.Test == nil {
 		row[n-1] = textCell("undecided")
-		why := s.Undecided.String()
+		why := meaning(completionDoubts[:], s.Undecided)
 		i := slices.Index(t.notes, why)
 		if i < 0 {
 			i = len(t.notes)
@@ -262,7 +270,7 @@ func (r Completions) basis() bullets {
 		b = append(b, fmt.Sprintf("Test: at most %s permutations within steps, seed %d", grouped(int64(r.Replicates)), r.Seed))
 	}
 	for _, doubt := range r.Doubts {
-		b = append(b, "In doubt: "+doubt.String())
+		b = append(b, "In doubt: "+meaning(completionDoubts[:], doubt))
 	}
 	return append(b, r.Traced.basis()...)
 }

@@ -16,21 +16,21 @@ type namesJSON struct {
 }
 
 type differenceJSON struct {
-	Rank         int      `json:"rank"`
-	Stage        *string  `json:"stage"`
-	Op           string   `json:"op"`
-	Kind         string   `json:"kind"`
-	Own          float64  `json:"own_ns"`
-	Peers        float64  `json:"peers_ns"`
-	Factor       *float64 `json:"factor"`
-	Launches     float64  `json:"launches"`
-	PeerLaunches float64  `json:"peer_launches"`
-	Waited       float64  `json:"waited_ns"`
-	Excess       float64  `json:"excess_ns"`
-	Steps        []int64  `json:"steps"`
-	Tested       bool     `json:"tested"`
-	Sure         bool     `json:"sure"`
-	Score        *float64 `json:"score"`
+	Rank         int          `json:"rank"`
+	Stage        *string      `json:"stage"`
+	Op           string       `json:"op"`
+	Kind         opnames.Kind `json:"kind"`
+	Own          float64      `json:"own_ns"`
+	Peers        float64      `json:"peers_ns"`
+	Factor       *float64     `json:"factor"`
+	Launches     float64      `json:"launches"`
+	PeerLaunches float64      `json:"peer_launches"`
+	Waited       float64      `json:"waited_ns"`
+	Excess       float64      `json:"excess_ns"`
+	Steps        []int64      `json:"steps"`
+	Tested       bool         `json:"tested"`
+	Sure         bool         `json:"sure"`
+	Score        *float64     `json:"score"`
 }
 
 func namesFrom(r *opnames.Result) *namesJSON {
@@ -40,7 +40,7 @@ func namesFrom(r *opnames.Result) *namesJSON {
 	out := &namesJSON{Alpha: r.Alpha, Tests: r.Tests, Differences: []differenceJSON{}}
 	for _, d := range r.Differences {
 		factor := d.Factor()
-		out.Differences = append(out.Differences, differenceJSON{Rank: d.Rank, Stage: optionalString(d.Stage), Op: d.Name, Kind: d.Kind.String(),
+		out.Differences = append(out.Differences, differenceJSON{Rank: d.Rank, Stage: optionalString(d.Stage), Op: d.Name, Kind: d.Kind,
 			Own: d.Own, Peers: d.Peers, Factor: &factor, Launches: d.Count, PeerLaunches: d.PeerCount,
 			Waited: d.Waited, Excess: d.Excess(), Steps: d.Steps, Tested: d.Tested, Sure: d.Sure, Score: &d.Score})
 	}

@@ -35,11 +35,11 @@ func (o Output) Outliers(results []Outliers) error {
 
 type outliersJSON struct {
 	traceJSON
-	Method    string   `json:"method"`
-	Alpha     float64  `json:"alpha"`
-	Seed      uint64   `json:"seed"`
-	Instances int      `json:"instances"`
-	Expected  *float64 `json:"expected"`
+	Method    zscore.Method `json:"method"`
+	Alpha     float64       `json:"alpha"`
+	Seed      uint64        `json:"seed"`
+	Instances int           `json:"instances"`
+	Expected  *float64      `json:"expected"`
 
 	Outliers     []outlierJSON        `json:"outliers"`
 	Workers      []excessJSON         `json:"workers"`
@@ -51,16 +51,16 @@ type outliersJSON struct {
 
 type outlierJSON struct {
 	placeJSON
-	Op        string   `json:"op"`
-	Seq       *int     `json:"seq"`
-	Step      *int64   `json:"step"`
-	StepText  string   `json:"-" csv:"step_text"`
-	Quantity  string   `json:"quantity"`
-	Effect    int64    `json:"effect_ns"`
-	Score     *float64 `json:"score"`
-	Threshold float64  `json:"threshold"`
-	P         *float64 `json:"p"`
-	Sure      bool     `json:"sure"`
+	Op        string          `json:"op"`
+	Seq       *int            `json:"seq"`
+	Step      *int64          `json:"step"`
+	StepText  string          `json:"-" csv:"step_text"`
+	Quantity  zscore.Quantity `json:"quantity"`
+	Effect    int64           `json:"effect_ns"`
+	Score     *float64        `json:"score"`
+	Threshold float64         `json:"threshold"`
+	P         *float64        `json:"p"`
+	Sure      bool            `json:"sure"`
 }
 
 type excessJSON struct {
@@ -71,25 +71,23 @@ type excessJSON struct {
 }
 
 type seriesJSON struct {
-	Op        string   `json:"op"`
-	PP        int      `json:"pp"`
-	Seq       *int     `json:"seq"`
-	Quantity  string   `json:"quantity"`
-	Peers     int      `json:"peers"`
-	Steps     int      `json:"steps"`
-	Method    string   `json:"method"`
-	Logarithm bool     `json:"logarithm"`
-	Sigma     *float64 `json:"sigma"`
-	Freedom   float64  `json:"freedom"`
-	Threshold float64  `json:"threshold"`
-	Sure      float64  `json:"sure_threshold"`
-	Doubts    []string `json:"doubts"`
+	Op        string          `json:"op"`
+	PP        int             `json:"pp"`
+	Seq       *int            `json:"seq"`
+	Quantity  zscore.Quantity `json:"quantity"`
+	Peers     int             `json:"peers"`
+	Steps     int             `json:"steps"`
+	Method    zscore.Method   `json:"method"`
+	Logarithm bool            `json:"logarithm"`
+	Sigma     *float64        `json:"sigma"`
+	Freedom   float64         `json:"freedom"`
+	Threshold float64         `json:"threshold"`
+	Sure      float64         `json:"sure_threshold"`
+	Doubts    []zscore.Doubt  `json:"doubts"`
 }
 
-var quantityNames = [...]string{zscore.Start: "start", zscore.Duration: "duration", zscore.Wait: "wait", zscore.Transfer: "transfer"}
-
 func (o Outliers) wire() outliersJSON {
-	out := outliersJSON{traceJSON: o.Traced.wire(), Method: o.Method.String(), Alpha: o.Alpha, Seed: o.Seed, Instances: o.Instances,
+	out := outliersJSON{traceJSON: o.Traced.wire(), Method: o.Method, Alpha: o.Alpha, Seed: o.Seed, Instances: o.Instances,
 		Expected: o.expected(), Outliers: []outlierJSON{}, Workers: []excessJSON{}, Series: []seriesJSON{}, Calibrations: o.Calibrations}
 	for i := range o.Result.Outliers {
 		x := outlierOf{o, &o.Result.Outliers[i]}
@@ -102,8 +100,8 @@ func (o Outliers) wire() outliersJSON {
 	for i, r := range o.Result.Series {
 		s := o.Series[i]
 		op := o.Operators[s.Op]
-		out.Series = append(out.Series, seriesJSON{op.Name, op.Stage, seqOf(op), quantityNames[s.Quantity], r.Peers, r.Steps, r.Method.String(), r.Log,
-			&r.Sigma, r.Freedom, r.Threshold, r.Sure, strs(r.Doubts)})
+		out.Series = append(out.Series, seriesJSON{op.Name, op.Stage, seqOf(op), s.Quantity, r.Peers, r.Steps, r.Method, r.Log,
+			&r.Sigma, r.Freedom, r.Threshold, r.Sure, r.Doubts})
 	}
 	out.Names = namesFrom(o.Names)
 	return out
@@ -136,8 +134,8 @@ func (x outlierOf) op() operators.Operator { return x.Operators[x.series().Op] }
 func (x outlierOf) series() zscore.Series {
 	return x.Outliers.Series[x.Outlier.Series]
 }
-func (x outlierOf) quantity() string { return quantityNames[x.series().Quantity] }
-func (x outlierOf) at() placeJSON    { return x.Outliers.worker(x.Worker) }
+func (x outlierOf) quantity() zscore.Quantity { return x.series().Quantity }
+func (x outlierOf) at() placeJSON             { return x.Outliers.worker(x.Worker) }
 
 // step is the index of the step, nil for all.
 func (x outlierOf) step() *int64 {
@@ -212,7 +210,7 @@ func (o Outliers) excessTable() *table {
 		worst := outlierOf{o, &o.Result.Outliers[s.Worst]}
 		excess := realCell(float64(s.Excess) / steps)
 		t.rows = append(t.rows, append(o.place(s.Worker), excess, wholeCell(s.Outliers), wholeCell(s.Sure),
-			textCell(operatorName(worst.op().Name, worst.op().Seq)+", "+worst.quantity())))
+			textCell(operatorName(worst.op().Name, worst.op().Seq)+", "+worst.quantity().String())))
 	}
 	return t.capped(excessShown, "json").tidy()
 }
@@ -233,7 +231,7 @@ func (o Outliers) table() *table {
 		if x.Sure {
 			sure = textCell("yes")
 		}
-		t.rows = append(t.rows, append(o.place(x.Worker), textCell(operatorName(x.op().Name, x.op().Seq)), textCell(x.stepText()), textCell(x.quantity()),
+		t.rows = append(t.rows, append(o.place(x.Worker), textCell(operatorName(x.op().Name, x.op().Seq)), textCell(x.stepText()), textCell(x.quantity().String()),
 			realCell(float64(x.Effect)), realCell(x.Score), realCell(x.Threshold), optionalCell(x.P), sure))
 	}
 	if n < len(o.Result.Outliers) {
@@ -271,9 +269,21 @@ func (o Outliers) judged() bullets {
 	}
 	slices.SortFunc(list, func(x, y zscore.Doubt) int { return cmp.Or(doubts[y]-doubts[x], int(x)-int(y)) })
 	for _, doubt := range list {
-		b = append(b, fmt.Sprintf("In %s of %s series: %v", grouped(int64(doubts[doubt])), total, doubt))
+		b = append(b, fmt.Sprintf("In %s of %s series: %s", grouped(int64(doubts[doubt])), total, meaning(outlierDoubts[:], doubt)))
 	}
 	return append(b, o.basis()...)
+}
+
+var outlierDoubts = [...]string{
+	zscore.TooFewPeers:  "fewer than three peers: who deviates cannot be decided",
+	zscore.FewSteps:     "too few steps to pool",
+	zscore.MostlyEqual:  "most deviations are equal: the spread is not robust",
+	zscore.Dependent:    "consecutive steps are correlated",
+	zscore.HeavyTails:   "tails heavier than normal: single steps are flagged more often than stated",
+	zscore.CannotFire:   "the cutoff is above the largest score there can be",
+	zscore.Uncalibrated: "no error rate is known",
+	zscore.NoSure:       "no threshold for the whole analysis",
+	zscore.Masks:        "blind to two equal stragglers",
 }
 
 func errorRate(o Outliers) string {

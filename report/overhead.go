@@ -23,19 +23,19 @@ func (o Output) Overhead(a *overhead.Account) error {
 type overheadJSON struct {
 	Headline string `json:"headline"`
 
-	Statistic string              `json:"statistic"`
+	Statistic bootstrap.Statistic `json:"statistic"`
 	Estimate  float64             `json:"estimate"`
 	Interval  *bootstrap.Interval `json:"interval"`
 	Gate      *float64            `json:"gate"`
-	Standing  *string             `json:"standing"`
+	Standing  *bootstrap.Standing `json:"standing"`
 
-	Confidence float64  `json:"confidence"`
-	Runs       int      `json:"paired_runs"`
-	Pairs      int      `json:"pairs"`
-	Matched    string   `json:"matched_by"`
-	Replicates int      `json:"replicates"`
-	Seed       uint64   `json:"seed"`
-	Doubts     []string `json:"doubts"`
+	Confidence float64           `json:"confidence"`
+	Runs       int               `json:"paired_runs"`
+	Pairs      int               `json:"pairs"`
+	Matched    overhead.By       `json:"matched_by"`
+	Replicates int               `json:"replicates"`
+	Seed       uint64            `json:"seed"`
+	Doubts     []bootstrap.Doubt `json:"doubts"`
 
 	Estimates    []bootstrap.Estimate `json:"estimates"`
 	Measurements []measurementJSON    `json:"measurements"`
@@ -47,12 +47,12 @@ type measurementJSON struct {
 }
 
 func overheadOf(a *overhead.Account) overheadJSON {
-	out := overheadJSON{Headline: overheadHeadline(a), Statistic: a.Estimate.Statistic.String(),
+	out := overheadJSON{Headline: overheadHeadline(a), Statistic: a.Estimate.Statistic,
 		Estimate: a.Estimate.Value, Gate: a.Gate, Confidence: a.Confidence,
-		Runs: a.Blocks, Pairs: a.Pairs, Matched: a.Matched.String(), Replicates: a.Replicates, Seed: a.Seed,
-		Doubts: strs(a.Doubts), Estimates: a.Estimates, Interval: a.Interval, Measurements: make([]measurementJSON, len(a.Measurements))}
+		Runs: a.Blocks, Pairs: a.Pairs, Matched: a.Matched, Replicates: a.Replicates, Seed: a.Seed,
+		Doubts: a.Doubts, Estimates: a.Estimates, Interval: a.Interval, Measurements: make([]measurementJSON, len(a.Measurements))}
 	if a.Gate != nil {
-		out.Standing = optionalString(a.Standing.String())
+		out.Standing = &a.Standing
 	}
 	for i, m := range a.Measurements {
 		out.Measurements[i] = measurementJSON{m, m.Overhead()}

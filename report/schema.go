@@ -120,8 +120,11 @@ func (m *schemaMaker) object(t reflect.Type) schema {
 		if len(f.enum) > 0 {
 			s = schema{Enum: anys(f.enum)}
 		}
-		if f.null != nil {
+		switch {
+		case f.null != nil:
 			s = s.orNull()
+		case f.omitEmpty && f.of.Kind() == reflect.Pointer:
+			s = m.of(f.of.Elem()) // there only where it points to something
 		}
 		s.Description = f.doc
 		out.Properties = append(out.Properties, property{f.name, s})

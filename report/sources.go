@@ -26,14 +26,14 @@ type sourcesJSON struct {
 	Headline string `json:"headline"`
 	Agree    bool   `json:"agree"`
 
-	Steps   int          `json:"steps"`
-	Ranks   []int        `json:"ranks"`
-	Matched string       `json:"matched_by"`
-	Tau     float64      `json:"tau"`
-	Tie     float64      `json:"tie_tolerance"`
-	Stages  []string     `json:"stages"`
-	Sources []sourceJSON `json:"sources"`
-	Doubts  []string     `json:"doubts"`
+	Steps   int              `json:"steps"`
+	Ranks   []int            `json:"ranks"`
+	Matched crosscheck.Match `json:"matched_by"`
+	Tau     float64          `json:"tau"`
+	Tie     float64          `json:"tie_tolerance"`
+	Stages  []string         `json:"stages"`
+	Sources []sourceJSON     `json:"sources"`
+	Doubts  []string         `json:"doubts"`
 }
 
 type sourceJSON struct {
@@ -48,7 +48,7 @@ type heldJSON struct {
 
 func sourcesOf(c *crosscheck.Comparison) sourcesJSON {
 	out := sourcesJSON{Headline: sourcesHeadline(c), Agree: c.Agree(), Steps: c.Steps, Ranks: c.Ranks,
-		Matched: c.Match.String(), Tau: c.Tau, Tie: c.Tie, Stages: c.Stages, Doubts: c.Doubts}
+		Matched: c.Match, Tau: c.Tau, Tie: c.Tie, Stages: c.Stages, Doubts: c.Doubts}
 	for i := range c.Accounts {
 		s := sourceJSON{Account: &c.Accounts[i]}
 		if s.Held != nil {

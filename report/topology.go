@@ -141,10 +141,10 @@ type machineJSON struct {
 }
 
 type linkJSON struct {
-	From  string  `json:"from"`
-	To    string  `json:"to"`
-	Class string  `json:"class"`
-	GBps  float64 `json:"gbps"`
+	From  string    `json:"from"`
+	To    string    `json:"to"`
+	Class nccl.Link `json:"class"`
+	GBps  float64   `json:"gbps"`
 }
 
 func topologyOf(machines []topology.Machine) topologyJSON {
@@ -153,7 +153,7 @@ func topologyOf(machines []topology.Machine) topologyJSON {
 		m := &machines[i]
 		j := machineJSON{Host: m.Host, Devices: m.Devices, Paths: m.Paths}
 		for _, l := range m.Links {
-			j.Links = append(j.Links, linkJSON{m.Devices[l.From].Name, m.Devices[l.To].Name, l.Class.String(), l.Bandwidth})
+			j.Links = append(j.Links, linkJSON{m.Devices[l.From].Name, m.Devices[l.To].Name, l.Class, l.Bandwidth})
 		}
 		out.Machines = append(out.Machines, j)
 	}

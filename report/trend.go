@@ -123,7 +123,7 @@ func changeTable(t *runs.Trend) *table {
 
 type trendJSON struct {
 	Headline string            `json:"headline"`
-	Order    string            `json:"order"`
+	Order    runs.Order        `json:"order"`
 	Level    float64           `json:"level"`
 	Seed     uint64            `json:"seed"`
 	Runs     []comparedJSON    `json:"runs"`
@@ -132,7 +132,7 @@ type trendJSON struct {
 }
 
 type trendSeriesJSON struct {
-	Measure string       `json:"measure"`
+	Measure runs.Kind    `json:"measure"`
 	Stage   *string      `json:"stage"`
 	Shows   bool         `json:"can_show"`
 	Values  []float64    `json:"values_ns"`
@@ -152,10 +152,10 @@ type changeJSON struct {
 }
 
 func trendOf(t *runs.Trend) trendJSON {
-	out := trendJSON{Headline: trendHeadline(t), Order: t.Order.String(), Level: t.Level, Seed: t.Seed, Runs: comparedOf(t.Runs),
+	out := trendJSON{Headline: trendHeadline(t), Order: t.Order, Level: t.Level, Seed: t.Seed, Runs: comparedOf(t.Runs),
 		Series: []trendSeriesJSON{}, MixedCut: t.MixCut}
 	for _, s := range t.Series {
-		j := trendSeriesJSON{Measure: s.Kind.String(), Stage: optionalString(s.Stage), Shows: s.Shows, Values: s.Values, Changes: each(s.Changes, func(c changepoint.Change) changeJSON { return changeJSON(c) })}
+		j := trendSeriesJSON{Measure: s.Kind, Stage: optionalString(s.Stage), Shows: s.Shows, Values: s.Values, Changes: each(s.Changes, func(c changepoint.Change) changeJSON { return changeJSON(c) })}
 		out.Series = append(out.Series, j)
 	}
 	return out

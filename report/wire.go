@@ -2,6 +2,9 @@ package report
 
 import (
 	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/engine/frontier/cut"
+	"github.com/sfstat/sfstat/engine/frontier/fit"
+	"github.com/sfstat/sfstat/engine/frontier/labels"
 	"github.com/sfstat/sfstat/engine/frontier/ranking"
 )
 
@@ -16,7 +19,7 @@ type windowsJSON[T any] struct {
 type windowJSON struct {
 	Run       string  `json:"run"`
 	Window    int64   `json:"window"`
-	Cut       string  `json:"cut"`
+	Cut       cut.Cut `json:"cut"`
 	CutReason string  `json:"cut_reason"`
 	Group     *string `json:"group"`
 	WorldSize int     `json:"world_size"`
@@ -28,10 +31,10 @@ type windowJSON struct {
 	Stages    []frontier.Stage `json:"stages"`
 	Substages []frontier.Stage `json:"substages"`
 
-	Routing    []string `json:"routing_set"`
-	CoCritical []string `json:"co_critical_stages"`
-	Labels     []string `json:"labels"`
-	Reasons    []string `json:"downgrade_reasons"`
+	Routing    []string        `json:"routing_set"`
+	CoCritical []string        `json:"co_critical_stages"`
+	Labels     []labels.Label  `json:"labels"`
+	Reasons    []labels.Reason `json:"downgrade_reasons"`
 
 	LeaderRank     *int       `json:"leader_rank"`
 	LeaderSwitches int        `json:"leader_switches"`
@@ -84,9 +87,9 @@ type qualityJSON struct {
 }
 
 type fitJSON struct {
-	Mode  string `json:"mode"`
-	Holds bool   `json:"holds"`
-	Why   string `json:"why"`
+	Mode  fit.Mode `json:"mode"`
+	Holds bool     `json:"holds"`
+	Why   string   `json:"why"`
 }
 
 type culpritJSON struct {
@@ -103,16 +106,16 @@ type culpritJSON struct {
 func windowFrom(r *frontier.Result) windowJSON {
 	names := func(stages []int) []string { return stageNames(r, stages) }
 	return windowJSON{
-		Run: r.Run, Window: r.Window, Cut: r.Cut.String(), CutReason: cutReason(r), Group: optionalString(r.Group),
+		Run: r.Run, Window: r.Window, Cut: r.Cut, CutReason: cutReason(r), Group: optionalString(r.Group),
 		WorldSize: r.WorldSize, Ranks: r.Ranks, Steps: r.Steps, FirstStep: r.FirstStep, Makespan: r.Makespan,
 		Stages: r.Stages, Substages: r.Substages,
-		Routing: names(r.Routing), CoCritical: names(r.CoCritical), Labels: strs(r.Labels), Reasons: strs(r.Reasons),
+		Routing: names(r.Routing), CoCritical: names(r.CoCritical), Labels: r.Labels, Reasons: r.Reasons,
 		LeaderRank: r.Leader.Rank, LeaderSwitches: r.Leader.Switches, Leader: leaderOf(r),
 		Baselines:  eachMethod(r, func(o ranking.Ordering) []string { return names(o.Ranking) }),
 		Candidates: eachMethod(r, func(o ranking.Ordering) []string { return names(o.Candidates) }),
 		Scores:     eachMethod(r, func(o ranking.Ordering) []float64 { return o.Scores }),
 		Quality:    qualityOf(r.Quality), SyncPoint: r.SyncPoint,
-		ModelFit: fitJSON{r.ModelFit.Mode.String(), r.ModelFit.Holds, fitReason(r.ModelFit)},
+		ModelFit: fitJSON{r.ModelFit.Mode, r.ModelFit.Holds, fitReason(r.ModelFit)},
 		Culprits: culpritsOf(r, r.Culprits), Late: culpritsOf(r, r.Late), Saves: r.Saves, Work: r.Work, Device: r.Device,
 	}
 }

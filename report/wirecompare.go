@@ -12,17 +12,17 @@ import (
 
 type comparisonJSON struct {
 	Headline   string         `json:"headline"`
-	Unit       string         `json:"unit"`
+	Unit       runs.Unit      `json:"unit"`
 	Confidence float64        `json:"confidence"`
 	Seed       uint64         `json:"seed"`
 	Gate       *float64       `json:"gate"`
-	Standing   *string        `json:"standing"`
+	Standing   *runs.Standing `json:"standing"`
 	Base       []comparedJSON `json:"base"`
 	New        []comparedJSON `json:"new"`
 	Left       []string       `json:"left_out"`
 	Rows       []measureJSON  `json:"rows"`
 	Findings   []foundJSON    `json:"findings"`
-	Doubts     []string       `json:"doubts"`
+	Doubts     []runs.Doubt   `json:"doubts"`
 }
 
 type comparedJSON struct {
@@ -31,23 +31,23 @@ type comparedJSON struct {
 }
 
 type measureJSON struct {
-	Measure   string   `json:"measure"`
-	Stage     *string  `json:"stage"`
-	Verdict   string   `json:"verdict"`
-	Base      float64  `json:"base_ns"`
-	New       float64  `json:"new_ns"`
-	BaseUnits int      `json:"base_units"`
-	NewUnits  int      `json:"new_units"`
-	Change    float64  `json:"change_ns"`
-	Low       float64  `json:"low_ns"`
-	High      float64  `json:"high_ns"`
-	Relative  float64  `json:"change"`
-	From      float64  `json:"low"`
-	To        float64  `json:"high"`
-	P         float64  `json:"p"`
-	Shows     float64  `json:"shows"`
-	BaseShare *float64 `json:"base_share"`
-	NewShare  *float64 `json:"new_share"`
+	Measure   runs.Kind       `json:"measure"`
+	Stage     *string         `json:"stage"`
+	Verdict   compare.Verdict `json:"verdict"`
+	Base      float64         `json:"base_ns"`
+	New       float64         `json:"new_ns"`
+	BaseUnits int             `json:"base_units"`
+	NewUnits  int             `json:"new_units"`
+	Change    float64         `json:"change_ns"`
+	Low       float64         `json:"low_ns"`
+	High      float64         `json:"high_ns"`
+	Relative  float64         `json:"change"`
+	From      float64         `json:"low"`
+	To        float64         `json:"high"`
+	P         float64         `json:"p"`
+	Shows     float64         `json:"shows"`
+	BaseShare *float64        `json:"base_share"`
+	NewShare  *float64        `json:"new_share"`
 }
 
 type foundJSON struct {
@@ -56,7 +56,7 @@ type foundJSON struct {
 	Op       *string `json:"op"`
 	Rank     *int    `json:"rank"`
 	Host     *string `json:"host"`
-	Status   string  `json:"status"`
+	Status   string  `json:"status" enum:"new gone both"`
 	BaseRuns int     `json:"base_runs"`
 	NewRuns  int     `json:"new_runs"`
 	BaseGain float64 `json:"base_gain"`
@@ -64,11 +64,11 @@ type foundJSON struct {
 }
 
 func comparisonOf(c *runs.Comparison) comparisonJSON {
-	out := comparisonJSON{Headline: comparisonHeadline(c), Unit: c.Unit.String(), Confidence: c.Confidence, Seed: c.Seed,
+	out := comparisonJSON{Headline: comparisonHeadline(c), Unit: c.Unit, Confidence: c.Confidence, Seed: c.Seed,
 		Gate: c.Gate, Base: comparedOf(c.Base), New: comparedOf(c.New), Left: append([]string{}, c.Left...),
-		Rows: []measureJSON{}, Findings: []foundJSON{}, Doubts: strs(c.Doubts)}
+		Rows: []measureJSON{}, Findings: []foundJSON{}, Doubts: c.Doubts}
 	if c.Gate != nil {
-		out.Standing = optionalString(c.Standing.String())
+		out.Standing = &c.Standing
 	}
 	for _, r := range c.Rows {
 		out.Rows = append(out.Rows, measureOf(c, r))
@@ -98,7 +98,7 @@ func measureOf(c *runs.Comparison, r runs.Row) measureJSON {
 	if r.Verdict == compare.Untested {
 		p = math.NaN()
 	}
-	j := measureJSON{Measure: r.Kind.String(), Stage: optionalString(r.Stage), Verdict: r.Verdict.String(), Base: r.Base, New: r.New,
+	j := measureJSON{Measure: r.Kind, Stage: optionalString(r.Stage), Verdict: r.Verdict, Base: r.Base, New: r.New,
 		BaseUnits: r.Units[0], NewUnits: r.Units[1], Change: r.Change, Low: r.Low, High: r.High, Relative: r.Change / of,
 		From: r.Low / of, To: r.High / of, P: p, Shows: r.Shows / of}
 	if step != nil && r.Kind == runs.StageTime {

@@ -43,13 +43,13 @@ type powerStageJSON struct {
 }
 
 type thresholdJSON struct {
-	Answer string         `json:"answer"`
-	State  string         `json:"state"`
-	Delay  *int64         `json:"delay_ns"`
-	Below  *int64         `json:"below_ns"`
-	Guess  *int64         `json:"guess_ns"`
-	Rate   bootstrap.Rate `json:"rate"`
-	Share  float64        `json:"-" csv:"share"`
+	Answer detectability.Answer `json:"answer"`
+	State  detectability.State  `json:"state"`
+	Delay  *int64               `json:"delay_ns"`
+	Below  *int64               `json:"below_ns"`
+	Guess  *int64               `json:"guess_ns"`
+	Rate   bootstrap.Rate       `json:"rate"`
+	Share  float64              `json:"-" csv:"share"`
 }
 
 type triedJSON struct {
@@ -88,7 +88,7 @@ func powerOf(a *detectability.Account) powerJSON {
 func powerStageOf(s *detectability.Stage) powerStageJSON {
 	out := powerStageJSON{Stage: s.Name, Syncs: s.Syncs, AfterSync: s.AfterSync, Asked: triedFrom(s.Asked), Astray: triedFrom(s.Astray)}
 	for i, t := range s.Thresholds {
-		j := thresholdJSON{Answer: detectability.Answer(i).String(), State: t.State.String(), Rate: t.Rate, Share: shareOf(t.Rate)}
+		j := thresholdJSON{Answer: detectability.Answer(i), State: t.State, Rate: t.Rate, Share: shareOf(t.Rate)}
 		if t.State != detectability.Beyond {
 			j.Delay = &t.Delay
 		}

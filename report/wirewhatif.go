@@ -7,13 +7,13 @@ import "github.com/sfstat/sfstat/engine/whatif"
 
 type whatifJSON struct {
 	traceJSON
-	Ideal    string  `json:"ideal"`
-	Base     float64 `json:"t_base_ns"`
-	NoDelay  float64 `json:"t_nodelay_ns"`
-	NoBlock  float64 `json:"t_noblk_ns"`
-	Blocking float64 `json:"blocking_slowdown"`
-	Launch   float64 `json:"launch_slowdown"`
-	Misfit   float64 `json:"misfit"`
+	Ideal    whatif.Ideal `json:"ideal"`
+	Base     float64      `json:"t_base_ns"`
+	NoDelay  float64      `json:"t_nodelay_ns"`
+	NoBlock  float64      `json:"t_noblk_ns"`
+	Blocking float64      `json:"blocking_slowdown"`
+	Launch   float64      `json:"launch_slowdown"`
+	Misfit   float64      `json:"misfit"`
 
 	PerStep []replayedStepJSON `json:"steps"`
 
@@ -49,10 +49,8 @@ type partJSON struct {
 	whatif.Ratio
 }
 
-var idealNames = [...]string{whatif.IdealOverAll: "all", whatif.IdealOverPeers: "peers"}
-
 func (x WhatIf) wire() whatifJSON {
-	out := whatifJSON{traceJSON: x.Traced.wire(), Ideal: idealNames[x.Ideal], Base: x.Recorded.Mean, NoDelay: x.NoDelay.Mean,
+	out := whatifJSON{traceJSON: x.Traced.wire(), Ideal: x.Ideal, Base: x.Recorded.Mean, NoDelay: x.NoDelay.Mean,
 		NoBlock: x.Result.Ideal.Mean, Blocking: x.Slowdown.Overall, Launch: x.Launch.Overall, Misfit: x.Misfit,
 		Workers: x.Workers, LastStage: x.LastStage, TopWorkers: x.TopWorkers, TopRanks: x.TopRanks, Fixes: x.fixes()}
 	for i, step := range x.Result.Steps {

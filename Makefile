@@ -129,7 +129,7 @@ paper: build ## every table and figure of the published texts that needs no clus
 	bin/sfstat blame $(PAPER)/operators/trace-slow.parquet -o $(PAPER)/operators/blame.txt
 	bin/sfstat selfcheck > $(PAPER)/selfcheck.txt
 	bin/sfstat campaign run eval/campaign/specs/paper-cluster.yaml --dry-run -o $(PAPER)/cluster
-	bin/sfstat campaign index $(PAPER)
+	bin/sfstat campaign report $(PAPER)
 
 verdicts: ## docs/verdict-evaluation.md: how often the verdict on windows is right (minutes)
 	$(GO) run ./eval/verdicts -seeds 100 -o docs/verdict-evaluation.md

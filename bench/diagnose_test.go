@@ -128,7 +128,7 @@ func verdict(b *testing.B, path string) (reading, computing time.Duration) {
 	begin = time.Now()
 	v := s.Verdict()
 	computing += time.Since(begin)
-	if len(v.Suspects) == 0 || v.Suspects[0].Rank == nil || *v.Suspects[0].Rank != 77 {
+	if len(v.Findings) == 0 || v.Findings[0].Rank == nil || *v.Findings[0].Rank != 77 {
 		b.Fatalf("the verdict is %v", v.Status)
 	}
 	return reading, computing

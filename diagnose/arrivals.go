@@ -43,14 +43,14 @@ func (j *judge) arrived(v *RunVerdict) {
 			u.Needs = answer.SourceRing
 		}
 	}
-	v.Suspects = slices.DeleteFunc(v.Suspects, func(f Finding) bool {
+	v.Findings = slices.DeleteFunc(v.Findings, func(f Finding) bool {
 		return f.Cause == CauseAlike && (slices.Contains(seen, f.Stage) || slices.ContainsFunc(late, func(l Finding) bool { return l.Stage == f.Stage }))
 	})
 	// A stage that became slower on all ranks when one of them became late is that delay.
-	v.Suspects = slices.DeleteFunc(v.Suspects, func(f Finding) bool {
+	v.Findings = slices.DeleteFunc(v.Findings, func(f Finding) bool {
 		return f.Cause == CauseGrowth && slices.ContainsFunc(late, func(l Finding) bool { return l.Stage == f.Stage && 2*l.Excess >= f.Excess })
 	})
-	v.Suspects = j.attribute(v.Suspects, late)
+	v.Findings = j.attribute(v.Findings, late)
 	v.Undecided = slices.DeleteFunc(v.Undecided, func(u answer.Undecided) bool { return u.Question == answer.SyncPointUnknown && len(seen) > 0 })
 	if len(r.Missing) > 0 && r.Hang == nil && !slices.ContainsFunc(late, func(f Finding) bool { return !f.BelowMinGain }) {
 		j.unrecorded(v, seen)
@@ -62,14 +62,14 @@ func (j *judge) arrived(v *RunVerdict) {
 	if !slices.ContainsFunc(late, func(f Finding) bool { return !f.BelowMinGain }) && float64(r.MayHide.Delay) >= j.minGain*float64(max(1, r.Step)) {
 		v.Undecided = append(v.Undecided, answer.Undecided{Question: answer.ClockOrDelay, Hides: r.MayHide.Delay, Step: r.Step, Ranks: r.MayHide.Ranks, Needs: answer.SourceHosts})
 	}
-	for i := range v.Suspects {
-		f := &v.Suspects[i]
+	for i := range v.Findings {
+		f := &v.Findings[i]
 		at := slices.IndexFunc(late, func(l Finding) bool { return f.Kind == KindRank && f.Rank != nil && *l.Rank == *f.Rank })
 		if at < 0 {
 			if f.inherits(r) {
-				f.lack(evidence.Lack{Reason: evidence.ReasonInherited, AtMost: evidence.Insufficient})
+				f.lack(evidence.Lack{Reason: evidence.DelayInherited, AtMost: evidence.Insufficient})
 				if len(r.Missing) > 0 && len(r.Late) == 0 {
-					v.Undecided = append(v.Undecided, answer.Undecided{Question: answer.LateUnrecorded, Stage: f.Stage, Hides: f.Excess, Step: f.Step, N: len(r.Missing), Needs: answer.SourceAllRanks})
+					v.Undecided = append(v.Undecided, answer.Undecided{Question: answer.RanksNotRecorded, Stage: f.Stage, Hides: f.Excess, Step: f.Step, N: len(r.Missing), Needs: answer.SourceAllRanks})
 				}
 			}
 			continue
@@ -78,13 +78,13 @@ func (j *judge) arrived(v *RunVerdict) {
 		f.alone(&late[at], own)
 		late = slices.Delete(late, at, at+1)
 	}
-	v.Suspects = append(v.Suspects, late...)
+	v.Findings = append(v.Findings, late...)
 	j.behindMessages(v)
-	slices.SortStableFunc(v.Suspects, func(a, b Finding) int { return byWeight(&a, &b) })
+	slices.SortStableFunc(v.Findings, func(a, b Finding) int { return byWeight(&a, &b) })
 	still := append(j.missing(r), desync(r)...)
-	v.Suspects = append(still, v.Suspects...)
-	if len(v.Suspects) > 0 && slices.ContainsFunc(v.Suspects[0].Evidence, isArrival) {
-		v.Next = append(v.Next, arrivalActions(&v.Suspects[0], r)...)
+	v.Findings = append(still, v.Findings...)
+	if len(v.Findings) > 0 && slices.ContainsFunc(v.Findings[0].Evidence, isArrival) {
+		v.Next = append(v.Next, arrivalActions(&v.Findings[0], r)...)
 	}
 	said := slices.ContainsFunc(v.Problems, func(p answer.Problem) bool {
 		return p.Problem == answer.RanksMissing && !slices.ContainsFunc(r.Missing, func(id int) bool { return !slices.Contains(p.Ranks, id) })
@@ -116,11 +116,11 @@ func (j *judge) seenStages(r *arrivals.Result) (stages []string) {
 func (j *judge) unrecorded(v *RunVerdict, seen []string) {
 	r := j.entered
 	if len(j.windows) == 0 && r.Step > 0 {
-		v.Undecided = append(v.Undecided, answer.Undecided{Question: answer.LateUnrecorded, Hides: r.Step, Step: r.Step, N: len(r.Missing), Needs: answer.SourceAllRanks})
+		v.Undecided = append(v.Undecided, answer.Undecided{Question: answer.RanksNotRecorded, Hides: r.Step, Step: r.Step, N: len(r.Missing), Needs: answer.SourceAllRanks})
 	}
 	for i := range v.Undecided {
-		if u := &v.Undecided[i]; u.Question == answer.RankHidden && slices.Contains(seen, u.Stage) {
-			u.Question, u.N, u.Needs = answer.LateUnrecorded, len(r.Missing), answer.SourceAllRanks
+		if u := &v.Undecided[i]; u.HidesRank() && !u.Unlikely && slices.Contains(seen, u.Stage) {
+			u.Question, u.N, u.Needs = answer.RanksNotRecorded, len(r.Missing), answer.SourceAllRanks
 		}
 	}
 }
@@ -130,10 +130,10 @@ func (j *judge) unrecorded(v *RunVerdict, seen []string) {
 // healthy run decides that.
 func (j *judge) transfers(v *RunVerdict, seen []string) {
 	v.Undecided = slices.DeleteFunc(v.Undecided, func(u answer.Undecided) bool {
-		return u.HidesRank() && slices.Contains(seen, u.Stage) && (u.Question == answer.RankHiddenUsual || j.transfer(&u) < j.minGain*float64(u.Step))
+		return u.HidesRank() && slices.Contains(seen, u.Stage) && (u.Unlikely || j.transfer(&u) < j.minGain*float64(u.Step))
 	})
 	for i := range v.Undecided {
-		if u := &v.Undecided[i]; u.Question == answer.RankHidden && slices.Contains(seen, u.Stage) {
+		if u := &v.Undecided[i]; u.HidesRank() && !u.Unlikely && slices.Contains(seen, u.Stage) {
 			u.Question, u.Hides, u.Needs = answer.TransferHidden, int64(j.transfer(u)), answer.SourceBaseline
 		}
 	}
@@ -179,21 +179,21 @@ func (j *judge) lateArrivals(r *arrivals.Result) (out []Finding) {
 			Cost: Cost{Excess: l.PerStep, Step: l.Step, Explained: l.Excess, Score: l.RunGain, Gain: l.Gain, RunGain: l.RunGain,
 				Struck: Struck{Count: l.Struck, Of: l.Of, First: l.Steps[0], Last: l.Steps[1], Pattern: patternOf(l, r)}},
 			Confidence: evidence.Strong, BelowMinGain: l.Gain*float64(len(all)) < j.minGain}
-		f.Evidence = append(f.Evidence, evidence.EnteredLast{Rank: l.Rank, N: l.Last, Of: l.Points, Op: f.Op, Group: f.Group, Delay: l.Delay, Strikes: l.Strikes, P: math.Exp(l.LogP), Source: f.Source},
+		f.Evidence = append(f.Evidence, evidence.LastToEnter{Source: evidence.FromArrivals, Rank: l.Rank, N: l.Last, Of: l.Points, Op: f.Op, Group: f.Group, Delay: l.Delay, Strikes: l.Strikes, P: math.Exp(l.LogP), Line: f.Source},
 			evidence.Replay{Ranks: all, Saves: saves, Charged: saves})
 		if len(all) > 1 {
 			f.Ranks = all
 			f.Evidence = append(f.Evidence, evidence.LateTogether{Ranks: all, Gain: saves, RunGain: saves})
 		}
 		if few(l) {
-			few := evidence.Lack{Reason: evidence.ReasonFewPoints, AtMost: evidence.Supported, N: l.Strikes, P: math.Exp(l.LogP)}
+			few := evidence.Lack{Reason: evidence.FewOccurrences, AtMost: evidence.Supported, N: l.Strikes, P: math.Exp(l.LogP)}
 			if !l.Steady {
 				few.AtMost = evidence.Ambiguous
 			}
 			f.lack(few)
 		}
 		if l.Clock {
-			f.lack(evidence.Lack{Reason: evidence.ReasonClock, AtMost: evidence.Supported})
+			f.lack(evidence.Lack{Reason: evidence.ClockOffset, AtMost: evidence.Supported})
 		}
 		j.locate(&f)
 		out = append(out, f)
@@ -213,10 +213,10 @@ func (f *Finding) lack(l evidence.Lack) {
 // confirm adds what arrivals say of a rank that windows found late. Where its
 // own work is, windows know better when they name a stage.
 func (f *Finding) confirm(l *Finding) {
-	e, _ := evidence.Find[evidence.EnteredLast](l.Evidence)
+	e, _ := evidence.EntersLast(l.Evidence, evidence.FromArrivals)
 	raised := f.Confidence < l.Confidence
 	f.Confidence = max(f.Confidence, l.Confidence)
-	f.Evidence = append(f.Evidence, evidence.ArrivalsAgree{EnteredLast: e, Raised: raised})
+	f.Evidence = append(f.Evidence, evidence.Witness{Source: evidence.FromArrivals, Agrees: true, Raised: raised, Confidence: l.Confidence}, e)
 	if f.Stage == "" {
 		f.Stage = l.Stage
 	}
@@ -279,7 +279,7 @@ func (f *Finding) alone(l *Finding, own []int) {
 	f.Ranks, f.Cost, f.BelowMinGain = l.Ranks, l.Cost, l.BelowMinGain
 	f.Evidence = slices.DeleteFunc(f.Evidence, func(e evidence.Observation) bool {
 		switch e.(type) {
-		case evidence.LateTogether, evidence.SharedPlace, evidence.Replay:
+		case evidence.LateTogether, evidence.Replay:
 			return true
 		}
 		return false
@@ -293,19 +293,19 @@ func (j *judge) behindMessages(v *RunVerdict) {
 	if len(r.Silent) == 0 {
 		return
 	}
-	for i := range v.Suspects {
-		if f := &v.Suspects[i]; f.Cause == CauseLate && (f.Kind == KindRank || f.Kind == KindGroup || f.Kind == KindHost) {
-			f.lack(evidence.Lack{Reason: evidence.ReasonMessages, AtMost: evidence.Insufficient})
+	for i := range v.Findings {
+		if f := &v.Findings[i]; f.Cause == CauseLate && (f.Kind == KindRank || f.Kind == KindGroup || f.Kind == KindHost) {
+			f.lack(evidence.Lack{Reason: evidence.WaitNotRecorded, AtMost: evidence.Insufficient})
 		}
 	}
 	if s := j.lateSet(r); s != nil {
-		v.Suspects = append(v.Suspects, *s)
+		v.Findings = append(v.Findings, *s)
 	}
 	// That nobody enters late does not leave a transfer: the wait may be one in a message.
 	v.Undecided = slices.DeleteFunc(v.Undecided, func(u answer.Undecided) bool {
 		return u.HidesRank() || u.Question == answer.TransferHidden || u.Question == answer.SyncPointUnknown
 	})
-	v.Undecided = append(v.Undecided, answer.Undecided{Question: answer.BehindMessages, Hides: r.Step, Step: r.Step, Needs: answer.SourceMessages})
+	v.Undecided = append(v.Undecided, answer.Undecided{Question: answer.MessagesNotRecorded, Hides: r.Step, Step: r.Step, Needs: answer.SourceMessages})
 }
 
 // lateSet is ranks that are late together behind messages that nobody recorded.
@@ -393,9 +393,9 @@ func (j *judge) missing(r *arrivals.Result) (out []Finding) {
 			At: sourceOf(b.Line), LastOp: operation(a.Op), LastN: a.Seq, Last: f.Source, In: a.In, NoDump: a.Unrecorded})
 		switch {
 		case a.Unrecorded:
-			f.lack(evidence.Lack{Reason: evidence.ReasonNoDump, AtMost: evidence.Ambiguous})
+			f.lack(evidence.Lack{Reason: evidence.DumpIncomplete, AtMost: evidence.Ambiguous})
 		case h.Dumped-b.Since < max(r.Step, 1)*stillSteps:
-			f.lack(evidence.Lack{Reason: evidence.ReasonDumpTime, AtMost: evidence.Supported})
+			f.lack(evidence.Lack{Reason: evidence.DumpIncomplete, AtMost: evidence.Supported})
 		}
 		j.locate(&f)
 		out = append(out, f)
@@ -430,8 +430,10 @@ func desync(r *arrivals.Result) (out []Finding) {
 
 // isArrival reports whether evidence comes from arrivals alone.
 func isArrival(e evidence.Observation) bool {
-	switch e.(type) {
-	case evidence.EnteredLast, evidence.NeverEntered, evidence.EnteredDifferently, evidence.LateBehindMessages:
+	switch e := e.(type) {
+	case evidence.LastToEnter:
+		return e.Source == evidence.FromArrivals
+	case evidence.NeverEntered, evidence.EnteredDifferently, evidence.LateBehindMessages:
 		return true
 	}
 	return false
@@ -470,18 +472,28 @@ func arrivalActions(f *Finding, r *arrivals.Result) []answer.Action {
 }
 
 // nobodyLate is what arrivals looked for and did not find.
-func nobodyLate(r *arrivals.Result, minGain float64) evidence.NobodyLate {
+func nobodyLate(r *arrivals.Result) evidence.NobodyLate {
 	e := evidence.NobodyLate{Ranks: len(r.Ranks), Step: r.Step}
 	if r.Step > 0 {
 		e.Steps = int((r.End - r.Begin) / r.Step)
 	}
 	for i := range r.Places {
 		if p := &r.Places[i]; p.Repeats {
-			e.Skew, e.Detectable = max(e.Skew, p.Skew), max(e.Detectable, 3*p.Noise)
+			e.Skew = max(e.Skew, p.Skew)
 		}
 	}
-	e.Detectable = max(e.Detectable, int64(minGain*float64(r.Step)))
 	return e
+}
+
+// arrivalLimit is the least delay of a rank before any call that would have been reported.
+func arrivalLimit(r *arrivals.Result, minGain float64) answer.Limit {
+	l := answer.Limit{Reported: int64(minGain * float64(r.Step))}
+	for i := range r.Places {
+		if p := &r.Places[i]; p.Repeats {
+			l.Reported = max(l.Reported, 3*p.Noise)
+		}
+	}
+	return l
 }
 
 // untold reports whether time is lost at a place with too few points to tell a late rank

@@ -51,21 +51,21 @@ func TestBehindMessages(t *testing.T) {
 		first      answer.Source
 	}{
 		"recorded":     {nil, evidence.Strong, []answer.Question{answer.TransferHidden, answer.RankHidden}, answer.SourceBaseline},
-		"not recorded": {[]string{"0"}, evidence.Insufficient, []answer.Question{answer.BehindMessages}, answer.SourceMessages},
+		"not recorded": {[]string{"0"}, evidence.Insufficient, []answer.Question{answer.MessagesNotRecorded}, answer.SourceMessages},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rank := 1
 			f := Finding{Kind: KindRank, Cause: CauseLate, Place: Place{Rank: &rank, Stage: "forward"}, Confidence: evidence.Strong}
 			j := &judge{run: &run{}, minGain: 0.1, entered: &arrivals.Result{Step: 100e6, Silent: c.silent}}
-			v := &RunVerdict{Status: answer.UndecidedRun, Suspects: []Finding{f}, Next: []answer.Action{{Action: answer.Profile}}, Undecided: []answer.Undecided{
+			v := &RunVerdict{Status: answer.UndecidedRun, Findings: []Finding{f}, Next: []answer.Action{{Action: answer.Profile}}, Undecided: []answer.Undecided{
 				{Question: answer.TransferHidden, Hides: 40e6, Step: 100e6, Needs: answer.SourceBaseline}, {Question: answer.RankHidden, Hides: 40e6, Step: 100e6, Needs: answer.SourceArrivals}}}
 			j.behindMessages(v)
 			var asked []answer.Question
 			for _, u := range v.Undecided {
 				asked = append(asked, u.Question)
 			}
-			if v.Suspects[0].Confidence != c.confidence || !slices.Equal(asked, c.questions) {
-				t.Errorf("%s, open: %v; expected %s, %v", v.Suspects[0].Confidence, asked, c.confidence, c.questions)
+			if v.Findings[0].Confidence != c.confidence || !slices.Equal(asked, c.questions) {
+				t.Errorf("%s, open: %v; expected %s, %v", v.Findings[0].Confidence, asked, c.confidence, c.questions)
 			}
 			if next := j.next(v); next[0].With != c.first {
 				t.Errorf("first %+v, expected to turn on %s", next[0], c.first)

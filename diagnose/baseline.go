@@ -6,6 +6,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/baseline"
+	"github.com/sfstat/sfstat/engine/compare"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/input"
@@ -40,33 +41,54 @@ func (j *judge) slower() {
 	if j.sample == nil || len(j.windows) == 0 {
 		return
 	}
-	differences, err := baseline.Compare(j.healthy, j.sample)
-	if err != nil { // too few steps: the stages are the same
-		j.lost = append(j.lost, answer.Problem{Problem: answer.BaselineTooShort, N: min(j.healthy.Steps(), j.sample.Steps()), Of: baseline.LeastSteps})
+	if n := min(j.healthy.Steps(), j.sample.Steps()); n < baseline.LeastSteps {
+		j.lost = append(j.lost, answer.Problem{Problem: answer.BaselineTooShort, N: n, Of: baseline.LeastSteps})
 		return
 	}
-	j.differences = differences
-	step := differences[len(differences)-1].Now
-	for _, d := range differences[:len(differences)-1] {
-		share := (d.Now - d.Before) / max(1, step)
-		if !d.Slower() || share < j.minGain || d.Stage == stagename.Residual {
-			continue
+	all, err := compare.Compare(batches(j.healthy, j.sample), compare.Options{})
+	if err != nil {
+		panic("diagnose: " + err.Error()) // all rows are of the same steps
+	}
+	stages := j.healthy.Stages()
+	step := all[len(stages)].New
+	j.differences = map[string]compare.Difference{}
+	for i, stage := range stages {
+		d := all[i]
+		j.differences[stage] = d
+		if share := d.Change / max(1, step); d.Verdict == compare.Regression && share >= j.minGain && stage != stagename.Residual {
+			j.overAll(stage, d, share)
 		}
-		j.overAll(d, share)
 	}
 }
 
+// batches are rows of a comparison: those of every stage, and last of the whole
+// step.
+func batches(healthy, now *baseline.Sample) []compare.Row {
+	of := func(steps []float64) []float64 {
+		var b compare.Batches
+		for _, v := range steps {
+			b.Add(v)
+		}
+		return b.Means()
+	}
+	rows := make([]compare.Row, len(healthy.Times()))
+	for i := range rows {
+		rows[i] = compare.Row{Base: of(healthy.Times()[i]), New: of(now.Times()[i])}
+	}
+	return rows
+}
+
 // overAll adds the finding of one stage, over all windows of the run.
-func (j *judge) overAll(d baseline.Difference, share float64) {
+func (j *judge) overAll(stage string, d compare.Difference, share float64) {
 	for _, w := range j.windows {
 		m := w.Main
-		if m.Steps == 0 || !slices.ContainsFunc(m.Stages, func(s frontier.Stage) bool { return s.Name == d.Stage }) {
+		if m.Steps == 0 || !slices.ContainsFunc(m.Stages, func(s frontier.Stage) bool { return s.Name == stage }) {
 			continue
 		}
-		j.add(m, sight{Finding: Finding{Kind: KindStage, Cause: CauseGrowth, Place: Place{Stage: d.Stage},
-			Cost:       Cost{Explained: int64(d.Now-d.Before) * int64(m.Steps), Gain: share},
+		j.add(m, sight{Finding: Finding{Kind: KindStage, Cause: CauseGrowth, Place: Place{Stage: stage},
+			Cost:       Cost{Explained: int64(d.Change) * int64(m.Steps), Gain: share},
 			Confidence: evidence.Supported, Evidence: []evidence.Observation{
-				evidence.SlowerThanBaseline{Stage: d.Stage, Time: int64(d.Now), BaseTime: int64(d.Before), Low: int64(d.Low), High: int64(d.High), Steps: j.healthy.Steps()},
-				evidence.Lack{Reason: evidence.ReasonManyCauses, AtMost: evidence.Supported}}}})
+				evidence.Slower{Stage: stage, Steps: extentOf(m), Time: int64(d.New), Baseline: true, BaseTime: int64(d.Base), BaseN: j.healthy.Steps(), Low: int64(d.Low), High: int64(d.High)},
+				evidence.Lack{Reason: evidence.SeveralCauses, AtMost: evidence.Supported}}}})
 	}
 }

@@ -26,10 +26,10 @@ func Communication(r *comm.Result, g gates.Gates) RunVerdict {
 	slices.SortStableFunc(found, func(a, b heardSuspect) int { return byWeight(&a.f, &b.f) })
 	v := RunVerdict{Undecided: undecidedCommunication(r), Communications: communications(r)}
 	for _, h := range found {
-		v.Suspects = append(v.Suspects, h.f)
+		v.Findings = append(v.Findings, h.f)
 	}
 	if len(found) > 0 {
-		v.Confidence, v.Next = v.Suspects[0].Confidence, found[0].next()
+		v.Confidence, v.Next = v.Findings[0].Confidence, found[0].next()
 	} else if last := v.Communications.LastMost; last != nil { // a profile shows whether the delay is its own
 		v.Next = []answer.Action{{Action: answer.Profile, Ranks: append([]int{last.Rank}, besides(r, []int{last.Rank})...)}}
 	}
@@ -63,13 +63,11 @@ func (h heardSuspect) finding() Finding {
 		f.Group = groupName(h.communicator())
 	}
 	f.Confidence = evidence.Strong
-	for _, e := range h.lacks() {
-		f.Evidence = append(f.Evidence, e)
-		if lack, ok := e.(evidence.Lack); ok {
-			f.Confidence = min(f.Confidence, lack.AtMost)
-		} else {
-			f.Confidence = evidence.Insufficient
-		}
+	for _, l := range h.lacks() {
+		f.lack(l)
+	}
+	if h.Share < enoughShare {
+		f.Confidence, f.BelowMinGain = evidence.Insufficient, true
 	}
 	return f
 }
@@ -115,6 +113,12 @@ func (h heardSuspect) slowLink() evidence.SlowLink {
 	if h.Smallest >= 0 {
 		e.From = bytes(h.Smallest)
 	}
+	switch {
+	case h.Scope == suspects.OneRank || h.Scope == suspects.OneHost || h.Scope == suspects.TwoHosts:
+		e.AllOfKind = len(h.Subjects)
+	case h.Fault == suspects.SlowGroup && len(h.Hosts) > 1:
+		e.AnyLinkOf = true
+	}
 	return e
 }
 
@@ -133,16 +137,9 @@ func (h heardSuspect) slowEvidence() []evidence.Observation {
 		}
 	}
 	if n > mostComparisons {
-		list = append(list, evidence.MoreComparisons{N: n - mostComparisons})
-	}
-	if h.Smallest >= 0 {
-		list = append(list, evidence.SmallerAsFast{Bytes: bytes(h.Smallest)})
-	}
-	switch {
-	case h.Scope == suspects.OneRank || h.Scope == suspects.OneHost || h.Scope == suspects.TwoHosts:
-		list = append(list, evidence.EveryWaySlow{N: len(h.Subjects)})
-	case h.Fault == suspects.SlowGroup && len(h.Hosts) > 1:
-		list = append(list, evidence.LinkUnknown{})
+		last := list[len(list)-1].(evidence.Bandwidth)
+		last.More = n - mostComparisons
+		list[len(list)-1] = last
 	}
 	return list
 }
@@ -167,30 +164,28 @@ func (h heardSuspect) comparison(e bandwidth.Evidence) evidence.Bandwidth {
 
 // lateEvidence is what speaks against a rank.
 func (h heardSuspect) lateEvidence() []evidence.Observation {
-	return []evidence.Observation{h.lastToEnter(), evidence.OwnDelay{Delay: h.Late.Own, Waited: h.Late.Waited, Transfer: h.Late.Moving}}
+	return []evidence.Observation{h.lastToEnter()}
 }
 
 func (h heardSuspect) lastToEnter() evidence.LastToEnter {
 	l := h.Late
-	return evidence.LastToEnter{Rank: h.Ranks[0], N: l.Last, Of: l.Of, Delay: l.Usual, Share: h.Share, P: h.Chance, Among: len(h.r.Ranks)}
+	return evidence.LastToEnter{Source: evidence.FromNCCL, Rank: h.Ranks[0], N: l.Last, Of: l.Of, Delay: l.Usual, Share: h.Share, P: h.Chance, Among: len(h.r.Ranks),
+		Own: l.Own, Waited: l.Waited, Transfer: l.Moving}
 }
 
-// lacks is why the suspect is not more certain, or too small to report.
-func (h heardSuspect) lacks() (out []evidence.Observation) {
+// lacks is why the suspect is not more certain.
+func (h heardSuspect) lacks() (out []evidence.Lack) {
 	lack := func(holds bool, l evidence.Lack) {
 		if holds {
 			out = append(out, l)
 		}
 	}
 	slow := h.Fault != suspects.LateRank
-	if h.Share < enoughShare {
-		out = append(out, evidence.BelowGate{Share: h.Share, Gate: enoughShare})
-	}
-	lack(h.Settled == suspects.Open, evidence.Lack{Reason: evidence.WhichOfTwoLinks, AtMost: evidence.Ambiguous})
-	lack(h.Settled == suspects.ByLimit, evidence.Lack{Reason: evidence.TwoLinksByLimit, AtMost: evidence.Supported})
-	lack(h.Chance > h.gates.SyncPoint.Significance, evidence.Lack{Reason: evidence.ChanceAbove, AtMost: evidence.Supported, P: h.gates.SyncPoint.Significance})
+	lack(h.Settled == suspects.Open, evidence.Lack{Reason: evidence.FewPeers, AtMost: evidence.Ambiguous, N: 1})
+	lack(h.Settled == suspects.ByLimit, evidence.Lack{Reason: evidence.FewPeers, AtMost: evidence.Supported, N: 1})
+	lack(h.Chance > h.gates.SyncPoint.Significance, evidence.Lack{Reason: evidence.ChanceNotExcluded, AtMost: evidence.Supported, P: h.gates.SyncPoint.Significance})
 	lack(slow && h.limit().Bandwidth == 0, evidence.Lack{Reason: evidence.LimitUnknown, AtMost: evidence.Supported})
-	lack(slow && h.Settled == suspects.ByPeers && h.Worst.Peers == 2, evidence.Lack{Reason: evidence.TwoPeers, AtMost: evidence.Supported})
+	lack(slow && h.Settled == suspects.ByPeers && h.Worst.Peers == 2, evidence.Lack{Reason: evidence.FewPeers, AtMost: evidence.Supported, N: 2})
 	return out
 }
 

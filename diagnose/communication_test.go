@@ -77,7 +77,7 @@ func scenario(t testing.TB, name string, nodes int, seed uint64) job.Spec {
 
 // called is the suspects that are called: kind, ranks.
 func called(v diagnose.RunVerdict) (list []string) {
-	for _, s := range v.Suspects {
+	for _, s := range v.Findings {
 		if s.Confidence >= evidence.Supported {
 			list = append(list, fmt.Sprint(s.Kind, " ", s.Ranks))
 		}
@@ -116,7 +116,7 @@ func TestCommunicationNamesTheFault(t *testing.T) {
 			t.Errorf("%s on %d nodes: %q, want %q; next %v", c.name, c.nodes, got, c.want, v.Next)
 			continue
 		}
-		slow, _ := evidence.Find[evidence.SlowLink](v.Suspects[0].Evidence)
+		slow, _ := evidence.Find[evidence.SlowLink](v.Findings[0].Evidence)
 		slow.Between.Ranks = nil
 		if !reflect.DeepEqual(slow.Between, c.link) || slow.From != c.from {
 			t.Errorf("%s on %d nodes: %+v from %d bytes, want %+v from %d", c.name, c.nodes, slow.Between, slow.From, c.link, c.from)
@@ -167,8 +167,8 @@ func TestCommunicationFalseAlarms(t *testing.T) {
 						if d.spoil == nil {
 							d.spoil = func(testing.TB, string) {}
 						}
-						if v := diagnose.Communication(damagedTraffic(t, s, d.spoil), gates.Default()); len(v.Suspects) > 0 {
-							t.Errorf("%s on %d nodes, ranks unlike by %g, damage %s, seed %d: %+v", name, nodes, unlike, damage, s.Seed, v.Suspects[0])
+						if v := diagnose.Communication(damagedTraffic(t, s, d.spoil), gates.Default()); len(v.Findings) > 0 {
+							t.Errorf("%s on %d nodes, ranks unlike by %g, damage %s, seed %d: %+v", name, nodes, unlike, damage, s.Seed, v.Findings[0])
 						}
 					}
 				}
@@ -196,11 +196,11 @@ func TestCommunicationOfDamagedJobs(t *testing.T) {
 	}{
 		"clocks that drift by 250 ppm from node to node":      {drift, nil, []string{"edge [5]"}, ""},
 		"splits without ids, communicators of one rank":       {split, nil, []string{"group [1 5 9 13]"}, ""},
-		"clocks that nothing compares":                        {strangers, nil, []string{"group [4 5 6 7]"}, answer.WhatUnalignedDid},
-		"too few calls":                                       {short, nil, nil, answer.WhetherSlowFewCalls},
-		"logs of one node":                                    {scenario(t, "slow-card", 2, 1), func(f string) bool { return !strings.Contains(f, "nccl.node1") }, nil, answer.WhatAbsentRanksDid},
-		"logs of half of the ranks, the slow link among them": {scenario(t, "slow-card-pipeline", 4, 1), oddLogs, []string{"edge [5]"}, answer.WhatAbsentRanksDid},
-		"an export of one node":                               {scenario(t, "slow-group", 4, 1), func(f string) bool { return f != "node1.sqlite" }, nil, answer.WhatAbsentRanksDid},
+		"clocks that nothing compares":                        {strangers, nil, []string{"group [4 5 6 7]"}, answer.ClockOrDelay},
+		"too few calls":                                       {short, nil, nil, answer.LinkNotCompared},
+		"logs of one node":                                    {scenario(t, "slow-card", 2, 1), func(f string) bool { return !strings.Contains(f, "nccl.node1") }, nil, answer.RanksNotRecorded},
+		"logs of half of the ranks, the slow link among them": {scenario(t, "slow-card-pipeline", 4, 1), oddLogs, []string{"edge [5]"}, answer.RanksNotRecorded},
+		"an export of one node":                               {scenario(t, "slow-group", 4, 1), func(f string) bool { return f != "node1.sqlite" }, nil, answer.RanksNotRecorded},
 	} {
 		v := diagnose.Communication(trafficOf(t, c.spec, c.leave), gates.Default())
 		if got := called(v); !slices.Equal(got, c.want) {

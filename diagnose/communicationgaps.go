@@ -21,10 +21,10 @@ func undecidedCommunication(r *comm.Result) (out []answer.Undecided) {
 	}
 	for _, q := range []struct {
 		standing bandwidth.Standing
-		question answer.Question
-	}{{bandwidth.Unmatched, answer.WhetherSlowUnmatched}, {bandwidth.TooFew, answer.WhetherSlowFewCalls}, {bandwidth.Blurred, answer.WhetherSlowBlurred}} {
+		needs    answer.Source
+	}{{bandwidth.Unmatched, answer.SourceBaseline}, {bandwidth.TooFew, answer.SourceSteps}, {bandwidth.Blurred, answer.SourceClocks}} {
 		if list := subjectsThat(r, q.standing); len(list) > 0 {
-			u := answer.Undecided{Question: q.question, N: len(list)}
+			u := answer.Undecided{Question: answer.LinkNotCompared, N: len(list), Needs: q.needs}
 			for _, s := range list[:min(mostNamed, len(list))] {
 				u.About = append(u.About, subjectOf(r, s))
 			}
@@ -33,12 +33,12 @@ func undecidedCommunication(r *comm.Result) (out []answer.Undecided) {
 	}
 	for _, s := range suspects.Undecided(r) {
 		h := heardSuspect{r: r, Suspect: s}
-		out = append(out, answer.Undecided{Question: answer.WhichOfTwoIsSlow, N: 1, About: []evidence.Subject{subjectOf(r, s.Subjects[0])}, Share: h.cell().Bus / s.Worst.Bus})
+		out = append(out, answer.Undecided{Question: answer.WhichOfFew, N: 1, About: []evidence.Subject{subjectOf(r, s.Subjects[0])}, Share: h.cell().Bus / s.Worst.Bus})
 	}
 	for _, q := range []struct {
 		question answer.Question
 		n        int
-	}{{answer.WhatAbsentRanksDid, absent(r)}, {answer.WhatUnalignedDid, unaligned(r)}, {answer.HowFastShared, r.Messages.Shared}, {answer.HowFastLonely, r.Messages.Lonely}} {
+	}{{answer.RanksNotRecorded, absent(r)}, {answer.ClockOrDelay, unaligned(r)}, {answer.MessageSpeed, r.Messages.Shared + r.Messages.Lonely}} {
 		if q.n > 0 {
 			out = append(out, answer.Undecided{Question: q.question, N: q.n})
 		}
@@ -85,10 +85,10 @@ func communications(r *comm.Result) *Communications {
 	if met && (r.Timeless || r.Sampled) {
 		all, _ := suspects.LatenessOf(r)
 		worst := slices.MaxFunc(all, func(x, y suspects.Lateness) int { return cmp.Compare(x.Caused, y.Caused) })
-		c.LastMost = &evidence.LastToEnter{Rank: r.Ranks[worst.Rank].Rank, N: worst.Last, Of: worst.Of}
+		c.LastMost = &evidence.LastToEnter{Source: evidence.FromNCCL, Rank: r.Ranks[worst.Rank].Rank, N: worst.Last, Of: worst.Of}
 		c.LastHost = r.Ranks[worst.Rank].Host
 	} else if l, share, ok := suspects.Unproven(r); ok {
-		c.LastMost = &evidence.LastToEnter{Rank: r.Ranks[l.Rank].Rank, N: l.Last, Of: l.Of, Delay: l.Usual, Share: share, P: l.Chance, Among: len(r.Ranks)}
+		c.LastMost = &evidence.LastToEnter{Source: evidence.FromNCCL, Rank: r.Ranks[l.Rank].Rank, N: l.Last, Of: l.Of, Delay: l.Usual, Share: share, P: l.Chance, Among: len(r.Ranks)}
 		c.LastHost = r.Ranks[l.Rank].Host
 	}
 	return c

@@ -7,15 +7,15 @@ import (
 
 // Finding is one answer: what delays whom, where, how much, how sure.
 type Finding struct {
-	Kind  Kind  `json:"kind"`
-	Cause Cause `json:"cause"`
+	Kind  Kind  `json:"kind" doc:"what delays the job"`
+	Cause Cause `json:"cause" doc:"how it delays the job"`
 	Place
-	Confidence   evidence.Confidence `json:"confidence"`
-	BelowMinGain bool                `json:"below_min_gain"` // smaller than Options.MinGain, however sure
+	Confidence   evidence.Confidence `json:"confidence" doc:"how certain it is, whatever its size"`
+	BelowMinGain bool                `json:"below_min_gain" doc:"it is smaller than min_gain, however certain"`
 	Cost
-	Evidence []evidence.Observation `json:"evidence"` // for it, strongest first; then what a higher confidence lacks
-	Windows  []int64                `json:"windows"`  // numbers of the windows that show it
-	Detail   int                    `json:"-"`        // index in RunVerdict.Windows of the one that the evidence is from
+	Evidence []evidence.Observation `json:"evidence" doc:"what speaks for it, the strongest first; then what a higher confidence lacks"`
+	Windows  []int64                `json:"windows" doc:"numbers of the windows that show it"`
+	Detail   int                    `json:"-"` // index in RunVerdict.Windows of the one that the evidence is from
 }
 
 // Flagged reports whether a finding is certain and large enough to act on.
@@ -37,6 +37,9 @@ const (
 var kindNames = [...]string{"rank", "stage", "op", "edge", "group", "workload", "host"}
 
 func (k Kind) String() string { return enum.Name(kindNames[:], k) }
+
+// Names are all of them.
+func (Kind) Names() []string { return kindNames[:] }
 
 // Cause is how a finding delays the job. It decides what the headline says and
 // what to do next.
@@ -73,55 +76,59 @@ var causeNames = [...]string{"unknown", "late", "device", "leads", "more_work", 
 
 func (c Cause) String() string { return enum.Name(causeNames[:], c) }
 
+// Names are all of them.
+func (Cause) Names() []string { return causeNames[:] }
+
 // Place is where a finding is. Whatever does not apply, or is not known, is
 // zero.
 type Place struct {
-	Rank      *int                 `json:"rank"`             // global; nil when it is not one rank, or cannot be told
-	Host      string               `json:"host" null:"zero"` // of the rank, or the host that is suspected
-	LocalRank *int                 `json:"local_rank"`
-	Role      string               `json:"role" null:"zero"` // place of the rank in the layout
-	Stage     string               `json:"stage" null:"zero"`
-	Op        string               `json:"op" null:"zero"`
-	Seq       *int                 `json:"seq"` // of the instance in its step; nil: all of them
-	Group     string               `json:"group" null:"zero"`
-	Ranks     []int                `json:"ranks"` // at the ends of a link, of a communicator, or late together
-	Source    *evidence.SourceLine `json:"source_line"`
+	Rank      *int                 `json:"rank" doc:"global rank; null: not one rank, or not known which"`
+	Host      string               `json:"host" null:"zero" doc:"host of the rank, or the host that delays the job"`
+	LocalRank *int                 `json:"local_rank" doc:"index of the rank on its host"`
+	Role      string               `json:"role" null:"zero" doc:"place of the rank in the layout"`
+	Stage     string               `json:"stage" null:"zero" doc:"stage with the delay; null: several, or not known"`
+	Op        string               `json:"op" null:"zero" doc:"operation with the delay, or at which the rank is waited for"`
+	Seq       *int                 `json:"seq" doc:"instance of the operation in its step; null: all of them"`
+	Group     string               `json:"group" null:"zero" doc:"role group, process group or communicator"`
+	Ranks     []int                `json:"ranks" doc:"ranks at the ends of a link, of a communicator, or late together"`
+	Source    *evidence.SourceLine `json:"source_line" doc:"line of the program with the delay, or that enters the operation"`
 }
 
 // Cost is what a finding costs. Times are nanoseconds.
 type Cost struct {
-	Gain      float64 `json:"gain"`     // fraction of the struck steps that fixing it alone saves
-	RunGain   float64 `json:"run_gain"` // the same of the whole run
-	Struck    Struck  `json:"steps_struck"`
-	Step      int64   `json:"step_ns"`      // length of a struck step
-	Excess    int64   `json:"excess_ns"`    // by which a step that it struck is longer than one without it
-	Explained int64   `json:"explained_ns"` // exposed time that it explains, over all steps that it struck
-	Score     float64 `json:"score"`        // Explained as a fraction of the windows that show it
+	Gain      float64 `json:"gain" doc:"what fixing it alone cuts the steps that it struck by, as a fraction"`
+	RunGain   float64 `json:"run_gain" doc:"what fixing it alone cuts the run by, as a fraction"`
+	RunAtMost float64 `json:"run_gain_at_most" doc:"the same with what a synchronising stage may hide"`
+	Struck    Struck  `json:"steps_struck" doc:"which steps it struck"`
+	Step      int64   `json:"step_ns" doc:"length of a step that it struck"`
+	Excess    int64   `json:"excess_ns" doc:"by which a step that it struck is longer than one without it"`
+	Explained int64   `json:"explained_ns" doc:"exposed time that it explains, over all steps that it struck"`
+	Score     float64 `json:"score" doc:"explained_ns as a fraction of the windows that show it"`
 }
 
 // times is a part of a cost, in the same steps.
 func (c Cost) times(part float64) Cost {
 	c.Excess, c.Explained = int64(part*float64(c.Excess)), int64(part*float64(c.Explained))
-	c.Score, c.Gain, c.RunGain = part*c.Score, part*c.Gain, part*c.RunGain
+	c.Score, c.Gain, c.RunGain, c.RunAtMost = part*c.Score, part*c.Gain, part*c.RunGain, part*c.RunAtMost
 	return c
 }
 
 // Struck is which steps a finding struck.
 type Struck struct {
-	Count int   `json:"count"`
-	Of    int   `json:"of"`
-	First int64 `json:"first" null:"negative,without Count"` // as recorded; −1: not known
-	Last  int64 `json:"last" null:"negative,without Count"`
+	Count int   `json:"count" doc:"steps that it struck"`
+	Of    int   `json:"of" doc:"steps that were compared"`
+	First int64 `json:"first" null:"negative,without Count" doc:"first of the steps that it struck, as recorded; null: not known"`
+	Last  int64 `json:"last" null:"negative,without Count" doc:"last of them"`
 
-	Pattern Pattern `json:"pattern"`
-	// Low and High bound the part of the steps that it strikes, ExcessLow and ExcessHigh Own,
-	// at 95 % each. High is 0 where none of these is known.
-	Low        float64 `json:"rate_low" null:"without High"`
-	High       float64 `json:"rate_high" null:"zero"`
-	ExcessLow  int64   `json:"excess_low_ns" null:"without High"`
-	ExcessHigh int64   `json:"excess_high_ns" null:"without High"`
-	Own        int64   `json:"-"`                     // mean over those steps of what its stage takes beyond its peers, or the step beyond others, ns; what others wait for (Cost.Excess) may be less
-	P          float64 `json:"p" null:"without High"` // chance of so clear a stretch, if struck steps lay anywhere
+	Pattern Pattern `json:"pattern" doc:"how they lie in the run"`
+
+	// Each bound at 95 %. High is 0 where none of these is known.
+	Low        float64 `json:"rate_low" null:"without High" doc:"lower bound of the part of the steps that it strikes, 95 %"`
+	High       float64 `json:"rate_high" null:"zero" doc:"upper bound of it"`
+	ExcessLow  int64   `json:"excess_low_ns" null:"without High" doc:"lower bound of what the rank takes beyond its peers in such a step, 95 %"`
+	ExcessHigh int64   `json:"excess_high_ns" null:"without High" doc:"upper bound of it"`
+	Own        int64   `json:"-"` // mean over those steps of what its stage takes beyond its peers, or the step beyond others, ns; what others wait for (Cost.Excess) may be less
+	P          float64 `json:"p" null:"without High" doc:"chance of so clear a stretch if struck steps lay anywhere"`
 }
 
 // rate is the fraction of the steps that were struck.
@@ -138,9 +145,12 @@ const (
 	PatternConstant             // (nearly) every step
 	PatternIntermittent         // some steps, over the whole run
 	PatternWindow               // one stretch of the run
-	PatternMoving               // another rank in each stretch
+	PatternRankToRank           // another rank in each stretch
 )
 
-var patternNames = [...]string{"unknown", "constant", "intermittent", "window", "moving"}
+var patternNames = [...]string{"unknown", "constant", "intermittent", "window", "rank_to_rank"}
 
 func (p Pattern) String() string { return enum.Name(patternNames[:], p) }
+
+// Names are all of them.
+func (Pattern) Names() []string { return patternNames[:] }

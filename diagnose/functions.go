@@ -21,8 +21,8 @@ const mostOf = 0.5
 // late by, in profiled steps among those that they delay. Nobody is suspected because
 // of a function alone.
 func (j *judge) lines(v *RunVerdict) {
-	for i := range v.Suspects {
-		f := &v.Suspects[i]
+	for i := range v.Findings {
+		f := &v.Findings[i]
 		if f.Kind != KindRank || f.Rank == nil || f.Cause != CauseLate {
 			continue
 		}

@@ -63,10 +63,10 @@ func TestLines(t *testing.T) {
 			all.Names[3] = "sleep at train.py:99"
 		}
 		j := &judge{run: &run{functions: []*operator.Totals{all}}}
-		v := &RunVerdict{Suspects: []Finding{{Kind: KindRank, Cause: CauseLate, Place: Place{Rank: &c.rank, Stage: "backward"},
+		v := &RunVerdict{Findings: []Finding{{Kind: KindRank, Cause: CauseLate, Place: Place{Rank: &c.rank, Stage: "backward"},
 			Cost: Cost{Excess: c.excess, Struck: Struck{First: c.first, Last: 29}}, Evidence: []evidence.Observation{evidence.Replay{}}}}}
 		j.lines(v)
-		f := &v.Suspects[0]
+		f := &v.Findings[0]
 		e, found := evidence.Find[evidence.SpentIn](f.Evidence)
 		if found != c.confirm {
 			t.Errorf("%s: %v, want %v", c.what, found, c.confirm)

@@ -23,10 +23,11 @@ func (j *judge) compareGroups(f *finding) {
 		if len(in.sure) == 0 || 2*in.sureExcess < float64(f.perStep()) {
 			return
 		}
-		f.Evidence = append(f.Evidence, evidence.GroupOperators{Group: f.Group, N: len(in.sure), Of: len(in.all), Excess: int64(in.sureExcess), First: in.compared(in.sure[0])})
+		first := in.compared(in.sure[0])
+		f.Evidence = append(f.Evidence, evidence.LaunchedOperators{Group: f.Group, N: len(in.sure), Of: len(in.all), Excess: int64(in.sureExcess), Tested: in.all[0].Tested, First: &first})
 		if f.Confidence == evidence.Ambiguous {
 			f.Confidence = evidence.Supported
-			f.Evidence = append(f.Evidence, evidence.Lack{Reason: evidence.InputsUnknown, AtMost: evidence.Supported})
+			f.Evidence = append(f.Evidence, evidence.Lack{Reason: evidence.WorkUnknown, AtMost: evidence.Supported})
 		}
 		return
 	}

@@ -30,9 +30,8 @@ func (j *judge) growth() {
 			b := base.window
 			j.add(m, sight{Finding: Finding{Kind: KindStage, Cause: CauseGrowth, Place: Place{Stage: s.Name},
 				Cost: Cost{Explained: int64(more), Gain: share}, Confidence: evidence.Supported, Evidence: []evidence.Observation{
-					evidence.Growth{Stage: s.Name, Window: m.Window, Steps: extentOf(m), Time: int64(usual(m, s)),
-						BaseWindow: b.Window, BaseSteps: extentOf(b), BaseTime: int64(base.ns)},
-					evidence.Lack{Reason: evidence.ReasonRankHidden, AtMost: evidence.Supported}}}})
+					evidence.Slower{Stage: s.Name, Steps: extentOf(m), Time: int64(usual(m, s)), BaseSteps: extentOf(b), BaseTime: int64(base.ns)},
+					evidence.Lack{Reason: evidence.RankHidden, AtMost: evidence.Supported}}}})
 		}
 	}
 }

@@ -6,9 +6,9 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
-	"github.com/sfstat/sfstat/engine/baseline"
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
+	"github.com/sfstat/sfstat/engine/compare"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/engine/frontier/cut"
 	"github.com/sfstat/sfstat/engine/frontier/gates"
@@ -28,7 +28,7 @@ type judge struct {
 	found     []*finding
 	undecided []answer.Undecided
 	// differences from the baseline, by stage; nil without one.
-	differences []baseline.Difference
+	differences map[string]compare.Difference
 }
 
 // judge turns what was read of a run into its verdict, beside what monitoring
@@ -54,7 +54,7 @@ func (r *run) judge(g gates.Gates, minGain float64, beside []*health.Record) Run
 	j.costs()
 	j.weigh()
 	j.operations()
-	v := RunVerdict{Run: r.name, MinGain: minGain, Windows: r.windows, Suspects: j.ranked(), Problems: r.problems(), Earlier: r.recent.earlier}
+	v := RunVerdict{Run: r.name, MinGain: minGain, Windows: r.windows, Findings: j.ranked(), Problems: r.problems(), Earlier: r.recent.earlier}
 	v.Undecided = j.questions()
 	if j.operators != nil {
 		j.traced(&v)
@@ -74,18 +74,20 @@ func (r *run) judge(g gates.Gates, minGain float64, beside []*health.Record) Run
 	j.lines(&v)
 	j.settle(&v)
 	j.probes(&v)
-	j.waited(&v)
 	j.atTheTime(&v, beside)
 	return v
 }
 
 // settle gives the run its status, its confidence and what to do next.
 func (j *judge) settle(v *RunVerdict) {
-	if len(v.Suspects) > 0 {
-		v.Confidence = v.Suspects[0].Confidence
+	if len(v.Findings) > 0 {
+		v.Confidence = v.Findings[0].Confidence
+	}
+	for i := range v.Findings {
+		v.Findings[i].RunAtMost = max(v.Findings[i].RunAtMost, v.Findings[i].RunGain)
 	}
 	v.decide(j.excludes())
-	v.Observed = append(j.observed(), v.Observed...)
+	v.Observed, v.Limits = append(j.observed(), v.Observed...), j.limits()
 	v.Undecided = slices.DeleteFunc(v.Undecided, func(u answer.Undecided) bool { return u.Question == "" })
 	v.Next = j.next(v)
 }
@@ -96,7 +98,7 @@ func (j *judge) observed() []evidence.Observation {
 		return []evidence.Observation{*j.alone}
 	}
 	if len(j.windows) == 0 && j.entered != nil {
-		return []evidence.Observation{nobodyLate(j.entered, j.minGain)}
+		return []evidence.Observation{nobodyLate(j.entered)}
 	}
 	e := evidence.NobodyLate{}
 	var skews []int64
@@ -115,7 +117,6 @@ func (j *judge) observed() []evidence.Observation {
 		return nil
 	}
 	e.Step /= int64(e.Steps)
-	e.Detectable = j.detectable()
 	if len(skews) > 0 {
 		slices.Sort(skews)
 		e.Skew = skews[len(skews)/2]
@@ -268,15 +269,28 @@ func (j *judge) costs() {
 			struck = f.Struck.Count
 		}
 		if f.moves {
-			f.Struck.Pattern = PatternMoving
+			f.Struck.Pattern = PatternRankToRank
 		}
 		if len(f.together) > 1 {
 			saved := f.saves * float64(f.makespan)
 			f.Ranks = f.together
-			f.Evidence = append(slices.Clone(f.Evidence), evidence.LateTogether{Ranks: f.together,
-				Gain: min(1, saved/float64(max(1, int64(struck)*f.Step))), RunGain: min(1, saved/max(1, whole))})
+			f.lateTogether(min(1, saved/float64(max(1, int64(struck)*f.Step))), min(1, saved/max(1, whole)))
 		}
 	}
+}
+
+// lateTogether says of the ranks of a finding what fixing all of them saves.
+func (f *finding) lateTogether(gain, runGain float64) {
+	e := evidence.LateTogether{Ranks: f.together, Gain: gain, RunGain: runGain}
+	f.Evidence = slices.Clone(f.Evidence)
+	at := slices.IndexFunc(f.Evidence, func(e evidence.Observation) bool { _, is := e.(evidence.LateTogether); return is })
+	if at < 0 {
+		f.Evidence = append(f.Evidence, e)
+		return
+	}
+	place := f.Evidence[at].(evidence.LateTogether)
+	e.Host, e.Group = place.Host, place.Group
+	f.Evidence[at] = e
 }
 
 // explainedTogether is what all ranks that are late together explain.
@@ -351,12 +365,12 @@ func (j *judge) device(w *frontier.Result) {
 	rank := d.Rank
 	f := Finding{Kind: KindRank, Cause: CauseDevice, Place: Place{Rank: &rank, Stage: stage}, Cost: Cost{Explained: int64(excess), Gain: share}, Confidence: evidence.Supported,
 		Evidence: []evidence.Observation{
-			evidence.DeviceTime{Channel: d.Channel, Stage: stage, Rank: d.Rank, Own: int64(d.Time), Peers: int64(d.Peers), Host: int64(d.Wall), Samples: d.Ready},
-			evidence.Lack{Reason: evidence.ReasonSamplesOnly, AtMost: evidence.Supported},
+			evidence.DeviceTime{Channel: d.Channel, Stage: stage, Rank: &rank, Device: int64(d.Time), Peers: int64(d.Peers), Host: int64(d.Wall), Samples: d.Ready},
+			evidence.Lack{Reason: evidence.Unconfirmed, AtMost: evidence.Supported},
 		}}
 	if incomplete(w) {
 		f.Confidence = evidence.Ambiguous
-		f.Evidence = append(f.Evidence, evidence.Lack{Reason: evidence.ReasonTelemetry, AtMost: evidence.Ambiguous})
+		f.Evidence = append(f.Evidence, evidence.Lack{Reason: evidence.Incomplete, AtMost: evidence.Ambiguous})
 	}
 	j.add(w, sight{Finding: f})
 }
@@ -396,7 +410,7 @@ func (j *judge) groups(w Window) {
 	j.add(main, sight{Finding: Finding{Kind: KindGroup, Cause: CauseMoreWork, Place: Place{Group: w.Groups[heavy].Group, Ranks: w.Groups[heavy].Ranks},
 		Cost: Cost{Explained: more, Gain: share}, Confidence: evidence.Ambiguous, Evidence: []evidence.Observation{
 			evidence.GroupWork{Group: w.Groups[heavy].Group, Own: work[heavy] / steps, Others: usual / steps},
-			evidence.Lack{Reason: evidence.ReasonByDesign, AtMost: evidence.Ambiguous}}}})
+			evidence.Lack{Reason: evidence.MayBeByDesign, AtMost: evidence.Ambiguous}}}})
 }
 
 // medianWork is the median over some ranks of the time that they did not wait.

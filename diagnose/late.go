@@ -207,8 +207,8 @@ func (j *judge) unsteady(w *frontier.Result, s frontier.Stage, c cohort) {
 	j.add(w, sight{Finding: Finding{Kind: KindWorkload, Cause: CauseRotating, Place: Place{Stage: s.Name},
 		Cost: Cost{Explained: int64(c.saves * float64(w.Makespan)), Gain: c.saves}, Confidence: evidence.Ambiguous,
 		Evidence: []evidence.Observation{
-			evidence.LateByTurns{Stage: s.Name, Saves: c.saves, Ranks: len(w.Ranks)},
-			evidence.Lack{Reason: evidence.ReasonManyCauses, AtMost: evidence.Ambiguous},
+			evidence.LateIntermittently{Stage: s.Name, Saves: c.saves, Ranks: len(w.Ranks)},
+			evidence.Lack{Reason: evidence.SeveralCauses, AtMost: evidence.Ambiguous},
 		}}})
 }
 
@@ -253,18 +253,18 @@ func (j *judge) lacks(w *frontier.Result, c cohort, m *frontier.Culprit) []evide
 		}
 		return evidence.Supported
 	}
-	say(c.stage == "", evidence.Lack{Reason: evidence.ReasonEverywhere, AtMost: evidence.Supported})
-	say(c.stage != "" && !(slices.Contains(latest, m.Rank) && 2*len(latest) <= len(w.Ranks)), evidence.Lack{Reason: evidence.ReasonNotLatest, AtMost: evidence.Supported})
+	say(c.stage == "", evidence.Lack{Reason: evidence.SlowEverywhere, AtMost: evidence.Supported})
+	say(c.stage != "" && !(slices.Contains(latest, m.Rank) && 2*len(latest) <= len(w.Ranks)), evidence.Lack{Reason: evidence.NotClearlyLatest, AtMost: evidence.Supported})
 	p := j.chance(w, m)
-	say(p > j.gates.SyncPoint.Significance, evidence.Lack{Reason: evidence.ReasonChance, AtMost: unless(p > weakLevel), P: p})
-	say(w.SyncPoint.Evidence == frontier.SyncUnknown, evidence.Lack{Reason: evidence.ReasonSyncUnknown, AtMost: evidence.Supported})
-	say(w.SyncPoint.Evidence == frontier.SyncLikely, evidence.Lack{Reason: evidence.ReasonSyncLikely, AtMost: evidence.Supported})
-	say(!w.Quality.Wall, evidence.Lack{Reason: evidence.ReasonNoWall, AtMost: evidence.Supported})
-	say(several, evidence.Lack{Reason: evidence.ReasonUndeclaredRoles, AtMost: unless(mixed)})
-	say(slices.Contains(w.Labels, labels.TelemetryLimited), evidence.Lack{Reason: evidence.ReasonTelemetry, AtMost: evidence.Supported})
-	say(mixed, evidence.Lack{Reason: evidence.ReasonMixedRoles, AtMost: evidence.Supported})
-	say(w.Group != "", evidence.Lack{Reason: evidence.ReasonWithinRole, AtMost: evidence.Supported})
-	say(slices.Contains(w.Labels, labels.GradientAccumulationAmbiguous), evidence.Lack{Reason: evidence.ReasonAccumulation, AtMost: evidence.Supported})
+	say(p > j.gates.SyncPoint.Significance, evidence.Lack{Reason: evidence.FewOccurrences, AtMost: unless(p > weakLevel), P: p})
+	say(w.SyncPoint.Evidence == frontier.SyncUnknown, evidence.Lack{Reason: evidence.SyncNotShown, AtMost: evidence.Supported})
+	say(w.SyncPoint.Evidence == frontier.SyncLikely, evidence.Lack{Reason: evidence.SyncLikely, AtMost: evidence.Supported})
+	say(!w.Quality.Wall, evidence.Lack{Reason: evidence.NoWallTime, AtMost: evidence.Supported})
+	say(several, evidence.Lack{Reason: evidence.MayBeByDesign, AtMost: unless(mixed)})
+	say(slices.Contains(w.Labels, labels.TelemetryLimited), evidence.Lack{Reason: evidence.Incomplete, AtMost: evidence.Supported})
+	say(mixed, evidence.Lack{Reason: evidence.RolesMixed, AtMost: evidence.Supported})
+	say(w.Group != "", evidence.Lack{Reason: evidence.WithinOneRole, AtMost: evidence.Supported})
+	say(slices.Contains(w.Labels, labels.GradientAccumulationAmbiguous), evidence.Lack{Reason: evidence.MicrostepsSummed, AtMost: evidence.Supported})
 	return out
 }
 
@@ -296,7 +296,7 @@ func undeclared(w *frontier.Result) bool {
 // common is what distinguishes a set of ranks: a host, or one coordinate of the
 // layout, that all of them share and no other rank has. nil if there is none, or for
 // a single rank.
-func common(w *frontier.Result, ranks []int) *evidence.SharedPlace {
+func common(w *frontier.Result, ranks []int) *evidence.LateTogether {
 	if len(ranks) < 2 || len(ranks) == len(w.Ranks) {
 		return nil
 	}
@@ -315,7 +315,7 @@ func common(w *frontier.Result, ranks []int) *evidence.SharedPlace {
 		return value
 	}
 	if host := same(func(r trace.Rank) string { return r.Host }); host != "" {
-		return &evidence.SharedPlace{Ranks: ranks, Host: host}
+		return &evidence.LateTogether{Ranks: ranks, Host: host}
 	}
 	for _, c := range w.Members[0].Role {
 		coordinate := same(func(r trace.Rank) string {
@@ -326,7 +326,7 @@ func common(w *frontier.Result, ranks []int) *evidence.SharedPlace {
 			return fmt.Sprintf("%s=%d", c.Axis, i)
 		})
 		if coordinate != "" {
-			return &evidence.SharedPlace{Ranks: ranks, Group: coordinate}
+			return &evidence.LateTogether{Ranks: ranks, Group: coordinate}
 		}
 	}
 	return nil

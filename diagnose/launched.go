@@ -142,9 +142,9 @@ func (in *inside) shown() []evidence.Observation {
 
 // behindArrivals adds to the ranks that arrivals alone find late what they launched.
 func (j *judge) behindArrivals(v *RunVerdict) {
-	for i := range v.Suspects {
-		f := &v.Suspects[i]
-		_, described := evidence.Find[evidence.RankOperators](f.Evidence)
+	for i := range v.Findings {
+		f := &v.Findings[i]
+		_, described := evidence.Find[evidence.LaunchedOperators](f.Evidence)
 		if described || f.Cause != CauseLate || f.Rank == nil {
 			continue
 		}
@@ -188,7 +188,7 @@ func (j *judge) explain(f *finding, in *inside) {
 func (j *judge) doubt(f *finding, in *inside) {
 	if f.Cause == CauseLate && in.varies(f.perStep()) {
 		f.Confidence = min(f.Confidence, evidence.Ambiguous)
-		f.Evidence = append(f.Evidence, evidence.Lack{Reason: evidence.ReasonOtherSteps, AtMost: evidence.Ambiguous})
+		f.Evidence = append(f.Evidence, evidence.Lack{Reason: evidence.WorkVaries, AtMost: evidence.Ambiguous})
 	}
 }
 
@@ -229,8 +229,8 @@ func (in *inside) chief() (opnames.Difference, bool) {
 }
 
 // together is what all operators of the rank take.
-func (in *inside) together(late bool) evidence.RankOperators {
-	e := evidence.RankOperators{Rank: in.rank, Stage: in.stage, N: len(in.sure), Of: len(in.all), Own: int64(in.own), Peers: int64(in.peers), Excess: int64(in.sureExcess),
+func (in *inside) together(late bool) evidence.LaunchedOperators {
+	e := evidence.LaunchedOperators{Rank: &in.rank, Stage: in.stage, N: len(in.sure), Of: len(in.all), Own: int64(in.own), Peers: int64(in.peers), Excess: int64(in.sureExcess),
 		Tested: len(in.all) > 0 && in.all[0].Tested, Late: late}
 	if in.deviceWide() {
 		e.DeviceWide = true

@@ -61,9 +61,9 @@ func slowForward(t *testing.T) *trace.Window {
 }
 
 // operatorsIn is what evidence says of all operators of a rank.
-func operatorsIn(t *testing.T, list []evidence.Observation) evidence.RankOperators {
+func operatorsIn(t *testing.T, list []evidence.Observation) evidence.LaunchedOperators {
 	t.Helper()
-	e, ok := evidence.Find[evidence.RankOperators](list)
+	e, ok := evidence.Find[evidence.LaunchedOperators](list)
 	if !ok {
 		t.Errorf("nothing of operators in %+v", list)
 	}
@@ -78,7 +78,7 @@ func TestSmallWithOperators(t *testing.T) {
 		what string
 		slow int
 	}{{"its operators are late too", 3}, {"another rank's are", 4}, {"nobody's are", -1}} {
-		first := verdictWith(t, w, launched(w, c.slow, 4, 4, 18e6)).Suspects[0]
+		first := verdictWith(t, w, launched(w, c.slow, 4, 4, 18e6)).Findings[0]
 		if first.Kind != KindRank || *first.Rank != 3 || first.Score >= 0.10 || first.Score < 0.05 || first.Confidence != evidence.Strong || !first.BelowMinGain {
 			t.Errorf("%s: %v of %.3f, expected rank 3, strong and small", c.what, show(first), first.Score)
 		}
@@ -94,7 +94,7 @@ func TestOperatorOfASuspect(t *testing.T) {
 	if len(v.Runs) != 1 {
 		t.Fatalf("%d runs, expected one", len(v.Runs))
 	}
-	rank, op := v.Suspects[0], v.Suspects[1]
+	rank, op := v.Findings[0], v.Findings[1]
 	if rank.Kind != KindRank || *rank.Rank != 3 || rank.Confidence != evidence.Strong {
 		t.Fatalf("first suspect %v", show(rank))
 	}
@@ -133,10 +133,10 @@ func TestSlowDevice(t *testing.T) {
 			}
 		}
 		v := verdictWith(t, w, ops)
-		if len(v.Suspects) > 1 && v.Suspects[1].Kind == KindOp {
-			t.Errorf("an operator is named: %v", show(v.Suspects[1]))
+		if len(v.Findings) > 1 && v.Findings[1].Kind == KindOp {
+			t.Errorf("an operator is named: %v", show(v.Findings[1]))
 		}
-		if e := operatorsIn(t, v.Suspects[0].Evidence); !e.DeviceWide || e.N != 6 || e.Of != 6 || e.Low > e.High {
+		if e := operatorsIn(t, v.Findings[0].Evidence); !e.DeviceWide || e.N != 6 || e.Of != 6 || e.Low > e.High {
 			t.Errorf("%+v", e)
 		}
 	}
@@ -149,14 +149,14 @@ func TestSlowDeviceAllOver(t *testing.T) {
 	s.Work = []simulate.WorkFactor{{Ranks: []int{3}, Factor: 1.5}}
 	w := windows(t, s)[0]
 	v := verdictWith(t, w, launched(w, 3, 6, 6, 90e6))
-	if v.Suspects[0].Stage != "" || profiled(v) {
-		t.Errorf("suspect %v, next %+v", show(v.Suspects[0]), v.Next)
+	if v.Findings[0].Stage != "" || profiled(v) {
+		t.Errorf("suspect %v, next %+v", show(v.Findings[0]), v.Next)
 	}
-	if e := operatorsIn(t, v.Suspects[0].Evidence); !e.DeviceWide || e.Stage != "" {
+	if e := operatorsIn(t, v.Findings[0].Evidence); !e.DeviceWide || e.Stage != "" {
 		t.Errorf("%+v", e)
 	}
 	v = verdictWith(t, w, launched(w, -1, 6, 6, 90e6))
-	if e := operatorsIn(t, v.Suspects[0].Evidence); len(v.Next) == 0 || e.N != 0 || e.Of == 0 || e.Stage != "" {
+	if e := operatorsIn(t, v.Findings[0].Evidence); len(v.Next) == 0 || e.N != 0 || e.Of == 0 || e.Stage != "" {
 		t.Errorf("on the host: next %+v, %+v", v.Next, e)
 	}
 }
@@ -165,7 +165,7 @@ func TestSlowDeviceAllOver(t *testing.T) {
 func TestSlowHostBehindOperators(t *testing.T) {
 	w := slowForward(t)
 	v := verdictWith(t, w, launched(w, 3, 4, 1, 0))
-	if e := operatorsIn(t, v.Suspects[0].Evidence); e.N != 0 || e.Of != 4 {
+	if e := operatorsIn(t, v.Findings[0].Evidence); e.N != 0 || e.Of != 4 {
 		t.Errorf("%+v", e)
 	}
 	if v.Next[0].With != answer.SourceStacks {
@@ -179,10 +179,10 @@ func TestOperatorsAloneCallNothing(t *testing.T) {
 	w := windows(t, spec(8, 40, 1))[0]
 	before := verdictOn(t, w)
 	v := verdictWith(t, w, launched(w, 3, 4, 1, 5e6))
-	if len(v.Suspects) != len(before.Suspects) || v.Confidence != before.Confidence || v.Status != before.Status {
+	if len(v.Findings) != len(before.Findings) || v.Confidence != before.Confidence || v.Status != before.Status {
 		t.Errorf("%v with operators, %v without", v.Status, before.Status)
 	}
-	if e := operatorsIn(t, v.Observed); e.Rank != 3 || e.Stage != simulate.StageForward || e.Late {
+	if e := operatorsIn(t, v.Observed); *e.Rank != 3 || e.Stage != simulate.StageForward || e.Late {
 		t.Errorf("%+v", e)
 	}
 }
@@ -195,7 +195,7 @@ func TestOperatorsOfAnotherRun(t *testing.T) {
 		ops.Ranks[i].ID += 100
 	}
 	v := verdictWith(t, w, ops)
-	if e, told := evidence.Find[evidence.RankOperators](v.Suspects[0].Evidence); told || len(v.Next) == 0 {
+	if e, told := evidence.Find[evidence.LaunchedOperators](v.Findings[0].Evidence); told || len(v.Next) == 0 {
 		t.Errorf("%+v", e)
 	}
 }

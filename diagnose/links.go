@@ -65,29 +65,30 @@ func (j *judge) heard(v *RunVerdict) {
 		*v = c
 		return
 	}
-	late, slow, rest := split(c.Suspects)
-	for i := range v.Suspects {
-		f := &v.Suspects[i]
+	late, slow, rest := split(c.Findings)
+	for i := range v.Findings {
+		f := &v.Findings[i]
 		switch at := sameRank(late, f); {
 		case at >= 0:
 			f.agree(&late[at])
 			late = slices.Delete(late, at, at+1)
 		case len(slow) > 0 && j.victim(f):
 			link, _ := evidence.Find[evidence.SlowLink](slow[0].Evidence)
-			f.Confidence, f.Evidence = evidence.Insufficient, append(f.Evidence, evidence.SlowLinkElsewhere{SlowLink: link})
+			link.Elsewhere = true
+			f.Confidence, f.Evidence = evidence.Insufficient, append(f.Evidence, link)
 		}
 	}
-	if len(c.Suspects) == 0 && heldAgainst(j.traffic) {
-		v.Observed = append(v.Observed, evidence.CommunicationNormal{})
+	if len(c.Findings) == 0 && heldAgainst(j.traffic) {
+		v.Observed = append(v.Observed, evidence.Witness{Source: evidence.FromNCCL})
 		v.Undecided = slices.DeleteFunc(v.Undecided, func(u answer.Undecided) bool { return u.HidesRank() })
 	}
-	v.Suspects = append(v.Suspects, slices.Concat(slow, late, rest)...)
-	slices.SortStableFunc(v.Suspects, func(a, b Finding) int { return byWeight(&a, &b) })
+	v.Findings = append(v.Findings, slices.Concat(slow, late, rest)...)
+	slices.SortStableFunc(v.Findings, func(a, b Finding) int { return byWeight(&a, &b) })
 	v.Undecided = append(v.Undecided, c.Undecided...)
-	if len(v.Suspects) == 0 {
+	if len(v.Findings) == 0 {
 		return
 	}
-	first := &v.Suspects[0]
+	first := &v.Findings[0]
 	v.Confidence = first.Confidence
 	if !first.Heard() {
 		return
@@ -102,18 +103,18 @@ func (j *judge) heard(v *RunVerdict) {
 // Heard reports whether a finding is that of the communication, or certain
 // enough only with it.
 func (f *Finding) Heard() bool {
-	_, alone := evidence.Find[evidence.LastToEnter](f.Evidence)
-	_, slow := evidence.Find[evidence.SlowLink](f.Evidence)
-	e, agrees := evidence.Find[evidence.CommunicationAgrees](f.Evidence)
-	return alone || slow || agrees && e.Raised
+	w, asked := evidence.WitnessOf(f.Evidence, evidence.FromNCCL)
+	_, late := evidence.EntersLast(f.Evidence, evidence.FromNCCL)
+	_, slow := evidence.FindIf(f.Evidence, func(e evidence.SlowLink) bool { return !e.Elsewhere })
+	return slow || late && (!asked || w.Raised)
 }
 
 // agree adds to a rank that the windows suspect that the communication does too. What was too small to report for the windows, which see
 // what a synchronisation point shows, may be reported for all the collectives.
 func (f *Finding) agree(late *Finding) {
-	e, _ := evidence.Find[evidence.LastToEnter](late.Evidence)
+	e, _ := evidence.EntersLast(late.Evidence, evidence.FromNCCL)
 	raised := f.Confidence < evidence.Supported || f.BelowMinGain && !late.BelowMinGain
-	f.Evidence = append(f.Evidence, evidence.CommunicationAgrees{LastToEnter: e, Raised: raised})
+	f.Evidence = append(f.Evidence, evidence.Witness{Source: evidence.FromNCCL, Agrees: true, Raised: raised, Confidence: late.Confidence}, e)
 	f.Ranks = late.Ranks
 	if raised {
 		f.Confidence, f.BelowMinGain = max(f.Confidence, evidence.Supported), f.BelowMinGain && late.BelowMinGain

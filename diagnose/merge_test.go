@@ -18,14 +18,14 @@ func TestOneSuspectOverWindows(t *testing.T) {
 	s.Schedule.Windows, s.Schedule.Gap = 3, 5 // recorded now and then, so that each window alone has the same account
 	ws := windows(t, s)
 	v := verdictOn(t, ws...)
-	first := v.Suspects[0]
+	first := v.Findings[0]
 	if first.Kind != KindRank || *first.Rank != 2 || first.Confidence != evidence.Strong || !slices.Equal(first.Windows, []int64{0, 1, 2}) {
 		t.Fatalf("suspect %v in windows %v", show(first), first.Windows)
 	}
 	var explained int64
 	var gain, makespan float64
 	for _, w := range ws {
-		one := verdictOn(t, w).Suspects[0]
+		one := verdictOn(t, w).Findings[0]
 		explained += one.Explained
 		m := float64(verdictOn(t, w).Windows[0].Main.Makespan)
 		gain += one.Gain * m
@@ -48,7 +48,7 @@ func TestEvidenceIsOfTheSurestWindow(t *testing.T) {
 	unsure.Wall, unsure.Index, unsure.Run, unsure.FirstStep = nil, 1, sure.Run, 1000
 	unsure.Side = nil
 	v := verdictOn(t, sure, unsure)
-	first := v.Suspects[0]
+	first := v.Findings[0]
 	if first.Confidence != evidence.Strong {
 		t.Fatalf("suspect %v", show(first))
 	}
@@ -66,7 +66,7 @@ func TestWindowsCutDifferentlyDoNotCompare(t *testing.T) {
 		s := spec(2, 40, seed, simulate.Fault{Family: simulate.CallbackHost, Delay: 60, Ranks: []int{1}})
 		s.Schedule.Windows = 2
 		v := verdictOn(t, windows(t, s)...)
-		for _, x := range v.Suspects {
+		for _, x := range v.Findings {
 			if x.Kind == KindStage && x.Confidence >= evidence.Supported {
 				t.Errorf("seed %d: %v", seed, show(x))
 			}
@@ -82,7 +82,7 @@ func TestManyStragglersAreAllNamed(t *testing.T) {
 	}
 	v := verdictOn(t, windows(t, spec(128, 40, 1, simulate.Fault{Family: simulate.Data, Delay: 60, Ranks: slow}))...)
 	var called []int
-	for _, x := range v.Suspects {
+	for _, x := range v.Findings {
 		if x.Kind == KindRank && x.Stage == simulate.StageData && x.Confidence == evidence.Strong {
 			called = append(called, *x.Rank)
 		}
@@ -91,7 +91,7 @@ func TestManyStragglersAreAllNamed(t *testing.T) {
 	if !slices.Equal(called, slow) {
 		t.Errorf("%d of 40 called: %s", len(called), trace.RankList(called))
 	}
-	if together, _ := evidence.Find[evidence.LateTogether](v.Suspects[0].Evidence); !slices.Equal(together.Ranks, slow) {
+	if together, _ := evidence.Find[evidence.LateTogether](v.Findings[0].Evidence); !slices.Equal(together.Ranks, slow) {
 		t.Errorf("together %v", together.Ranks)
 	}
 }
@@ -102,7 +102,7 @@ func TestTwoRanksLateInDifferentStages(t *testing.T) {
 	v := verdictOn(t, windows(t, spec(8, 60, 2,
 		simulate.Fault{Family: simulate.Data, Delay: 120, Ranks: []int{3}},
 		simulate.Fault{Family: simulate.ForwardHost, Delay: 119, Ranks: []int{5}}))...)
-	if f := v.Suspects[0]; f.Gain > 0.05 || f.Explained < int64(f.Struck.Count)*50e6 {
+	if f := v.Findings[0]; f.Gain > 0.05 || f.Explained < int64(f.Struck.Count)*50e6 {
 		t.Errorf("suspect %v explains %d", show(f), f.Explained)
 	}
 }
@@ -115,7 +115,7 @@ func TestDeviceTimesInWrongUnits(t *testing.T) {
 			w.Side[0].Samples[i].Value *= 1000
 		}
 	}
-	for _, x := range verdictOn(t, w).Suspects {
+	for _, x := range verdictOn(t, w).Findings {
 		if x.Kind == KindRank {
 			t.Errorf("suspect %v", show(x))
 		}
@@ -131,7 +131,7 @@ func TestWorstRunLeads(t *testing.T) {
 	large := windows(t, spec(8, 40, 3, simulate.Fault{Family: simulate.Data, Delay: 240, Ranks: []int{2}}))[0]
 	large.Run = "large"
 	v := verdictOn(t, quiet, small, large)
-	if v.Run != "large" || len(v.Runs) != 3 || *v.Suspects[0].Rank != 2 || v.Runs[0].Status != answer.NoStraggler || v.Runs[1].Status != answer.Straggler {
-		t.Errorf("run %q, suspect %v", v.Run, show(v.Suspects[0]))
+	if v.Run != "large" || len(v.Runs) != 3 || *v.Findings[0].Rank != 2 || v.Runs[0].Status != answer.NoStraggler || v.Runs[1].Status != answer.Straggler {
+		t.Errorf("run %q, suspect %v", v.Run, show(v.Findings[0]))
 	}
 }

@@ -248,8 +248,8 @@ func (j *judge) atTheTime(v *RunVerdict, all []*health.Record) {
 		return
 	}
 	w.tellDevices(all)
-	for i := range v.Suspects {
-		f := &v.Suspects[i]
+	for i := range v.Findings {
+		f := &v.Findings[i]
 		if f.Cause == CauseAlike || f.Cause == CauseOperator || f.BelowMinGain && i > 0 {
 			continue
 		}
@@ -263,7 +263,7 @@ func (j *judge) atTheTime(v *RunVerdict, all []*health.Record) {
 			v.Next = lookFirst(v.Next, f, beside, alike)
 		}
 	}
-	if len(v.Suspects) == 0 || v.Status <= answer.UndecidedRun {
+	if len(v.Findings) == 0 || v.Status <= answer.UndecidedRun {
 		beside, _ := w.beside(w.units, j.times)
 		v.Observed = append(slices.Clone(v.Observed), beside...)
 		if v.Status == answer.UndecidedRun {
@@ -315,7 +315,7 @@ func (j *judge) timesOf(f *Finding) (times []monitoring.Interval) {
 
 // beside is what was reported and measured of some units in some times, and else what
 // was compared and alike.
-func (w *watched) beside(units []monitoring.Unit, times []monitoring.Interval) (out []evidence.Observation, alike *evidence.MonitoredAlike) {
+func (w *watched) beside(units []monitoring.Unit, times []monitoring.Interval) (out []evidence.Observation, alike *evidence.Monitored) {
 	for _, e := range w.reported(units, times) {
 		out = append(out, e)
 	}
@@ -324,9 +324,9 @@ func (w *watched) beside(units []monitoring.Unit, times []monitoring.Interval) (
 		out = append(out, w.monitored(&d))
 	}
 	if len(differences) == 0 && len(compared) > 0 {
-		alike = &evidence.MonitoredAlike{Host: w.hosts[units[0].Host]}
+		alike = &evidence.Monitored{Host: w.hosts[units[0].Host]}
 		for _, c := range compared {
-			alike.Quantities = append(alike.Quantities, c.Quantity.String())
+			alike.Alike = append(alike.Alike, c.Quantity.String())
 			alike.N = max(alike.N, c.N)
 		}
 		if len(units) == 2 && units[1].Device >= 0 {
@@ -377,7 +377,7 @@ func in(times []monitoring.Interval, at int64) bool {
 
 // withBeside puts what was so at the time behind what speaks for a finding, before what
 // a higher confidence lacks.
-func withBeside(list, beside []evidence.Observation, alike *evidence.MonitoredAlike) []evidence.Observation {
+func withBeside(list, beside []evidence.Observation, alike *evidence.Monitored) []evidence.Observation {
 	if alike != nil {
 		beside = append(beside, *alike)
 	}
@@ -390,8 +390,8 @@ func withBeside(list, beside []evidence.Observation, alike *evidence.MonitoredAl
 
 // lookFirst puts what monitoring shows before the other actions; to compare clocks and
 // throttle reasons is done then.
-func lookFirst(next []answer.Action, f *Finding, beside []evidence.Observation, alike *evidence.MonitoredAlike) []answer.Action {
-	compared := alike != nil && slices.Contains(alike.Quantities, health.SMClock.String())
+func lookFirst(next []answer.Action, f *Finding, beside []evidence.Observation, alike *evidence.Monitored) []answer.Action {
+	compared := alike != nil && slices.Contains(alike.Alike, health.SMClock.String())
 	if len(beside) > 0 || compared && len(next) > 1 {
 		next = slices.DeleteFunc(slices.Clone(next), func(a answer.Action) bool { return a.Action == answer.InspectHost })
 	}

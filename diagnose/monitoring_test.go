@@ -111,14 +111,14 @@ func TestMonitoring(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			v := judge(c.beside...)
-			if v.Status != alone.Status || v.Confidence != alone.Confidence || len(v.Suspects) != len(alone.Suspects) {
-				t.Fatalf("%v, %v, %d suspects; without monitoring %v, %v, %d", v.Status, v.Confidence, len(v.Suspects), alone.Status, alone.Confidence, len(alone.Suspects))
+			if v.Status != alone.Status || v.Confidence != alone.Confidence || len(v.Findings) != len(alone.Findings) {
+				t.Fatalf("%v, %v, %d suspects; without monitoring %v, %v, %d", v.Status, v.Confidence, len(v.Findings), alone.Status, alone.Confidence, len(alone.Findings))
 			}
-			f, g := v.Suspects[0], alone.Suspects[0]
+			f, g := v.Findings[0], alone.Findings[0]
 			if diff := cmp.Diff(g.Cost, f.Cost); diff != "" || *f.Rank != *g.Rank || f.Confidence != g.Confidence {
 				t.Errorf("the suspect changes: %s", diff)
 			}
-			m, found := evidence.Find[evidence.Monitored](f.Evidence)
+			m, found := evidence.FindIf(f.Evidence, func(m evidence.Monitored) bool { return m.Alike == nil })
 			if found != (c.quantity != "") || found && (m.Quantity != c.quantity || m.Host != "h2.cluster" || *m.Device != 1 || m.Own != 1005 || m.Peers != 1755 || m.N != 7 || m.P > 0.01) {
 				t.Errorf("%v %+v, expected %q", found, m, c.quantity)
 			}
@@ -147,7 +147,7 @@ func TestProbes(t *testing.T) {
 	if err := s.Add(watchedJob()); err != nil {
 		t.Fatal(err)
 	}
-	p, ok := evidence.Find[evidence.ProbeTime](s.Verdict().Suspects[0].Evidence)
+	p, ok := evidence.Find[evidence.ProbeTime](s.Verdict().Findings[0].Evidence)
 	if !ok || p.Rank != 5 || p.Own < 38e6 || p.Own > 39e6 || p.Peers < 8e6 || p.Peers > 9e6 || p.Steps != 40 || p.P > 1e-3 {
 		t.Errorf("%v %+v, expected 38.5 ms on rank 5 and 8.5 ms on its peers", ok, p)
 	}

@@ -31,7 +31,7 @@ func (j *judge) moving() {
 		if len(late) < leastStretches || p > movingLevel {
 			continue
 		}
-		m := evidence.Moving{Stage: stage, P: p}
+		m := evidence.RankToRank{Stage: stage, P: p}
 		saved := 0.0
 		for _, f := range late {
 			m.Ranks = append(m.Ranks, *f.Rank)
@@ -92,7 +92,7 @@ func (j *judge) otherHosts(host string) bool {
 }
 
 // recurring makes a finding of the host on which late ranks change.
-func (j *judge) recurring(late []*finding, m evidence.Moving) {
+func (j *judge) recurring(late []*finding, m evidence.RankToRank) {
 	host := &finding{Finding: Finding{Kind: KindHost, Cause: CauseLate, Place: Place{Host: m.Hosts[0], Stage: m.Stage}, Confidence: evidence.Supported}}
 	for _, f := range late {
 		host.Explained += f.Explained
@@ -106,7 +106,7 @@ func (j *judge) recurring(late []*finding, m evidence.Moving) {
 		host.Ranks = append(host.Ranks, *f.Rank)
 	}
 	host.best, host.culprit, host.Detail = late[0].best, late[0].culprit, late[0].Detail
-	host.Evidence = []evidence.Observation{evidence.RecurringHost{Host: m.Hosts[0], N: len(late), Of: len(late)}, late[0].Evidence[0], m, evidence.Lack{Reason: evidence.ReasonManyCauses, AtMost: evidence.Supported}}
+	host.Evidence = []evidence.Observation{evidence.RecurringHost{Host: m.Hosts[0], N: len(late), Of: len(late)}, late[0].Evidence[0], m, evidence.Lack{Reason: evidence.SeveralCauses, AtMost: evidence.Supported}}
 	j.found = append(j.found, host)
 }
 

@@ -15,8 +15,8 @@ func (j *judge) next(v *RunVerdict) []answer.Action {
 	switch {
 	case v.Status == answer.TooLittleData && j.short():
 		out = []answer.Action{{Action: answer.TurnOn, With: answer.SourceSteps}}
-	case len(v.Suspects) > 0 && v.Status != answer.NoStraggler:
-		out = j.actions(&v.Suspects[0])
+	case len(v.Findings) > 0 && v.Status != answer.NoStraggler:
+		out = j.actions(&v.Findings[0])
 	}
 	found := len(out)
 	for _, u := range v.Undecided {
@@ -28,19 +28,20 @@ func (j *judge) next(v *RunVerdict) []answer.Action {
 			out = append(out, a)
 		}
 	}
-	if len(v.Suspects) > 0 && v.Suspects[0].Confidence < evidence.Ambiguous && v.asks(answer.BehindMessages) {
+	if len(v.Findings) > 0 && v.Findings[0].Confidence < evidence.Ambiguous && v.messagesHide() {
 		out = append(out[found:], out[:found]...) // who is late comes before why
 	}
 	out = append(out, v.Next...)
-	if len(v.Suspects) > 0 {
-		out = reading(&v.Suspects[0], out)
+	if len(v.Findings) > 0 {
+		out = reading(&v.Findings[0], out)
 	}
 	return out
 }
 
-// asks reports whether a question is open.
-func (v *RunVerdict) asks(q answer.Question) bool {
-	return slices.ContainsFunc(v.Undecided, func(u answer.Undecided) bool { return u.Question == q })
+// messagesHide reports whether ranks may have waited for each other in sends and
+// receives that nobody recorded.
+func (v *RunVerdict) messagesHide() bool {
+	return slices.ContainsFunc(v.Undecided, func(u answer.Undecided) bool { return u.Question == answer.MessagesNotRecorded && u.Hides > 0 })
 }
 
 // actions are what to do about a finding.

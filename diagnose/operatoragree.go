@@ -14,11 +14,11 @@ import (
 // confidence rests on first.
 func (j *opJudge) against(w int, m mark) (out []evidence.Observation) {
 	if l := j.level(w); l != nil && l.Score != nil && (m.level || l.Factor > 1.02) {
-		out = append(out, evidence.SlowPasses{Factor: l.Factor, Peers: j.Replicas - 1, Between: j.Passes.Between, P: l.P})
+		out = append(out, evidence.PassTimes{Factor: l.Factor, Peers: j.Replicas - 1, Between: &j.Passes.Between, P: &l.P})
 	}
 	signs := j.Signs.Ranks[w]
 	if m.every+m.steps > 0 {
-		out = append(out, evidence.PooledOutliers{Whole: signs.Whole, Steps: signs.Steps, Alpha: j.Outliers.Alpha})
+		out = append(out, evidence.Outliers{Whole: signs.Whole, Steps: signs.Steps, Alpha: j.Outliers.Alpha})
 	}
 	if e, departs := departure(j.Signs, signs); departs {
 		out = append(out, e)

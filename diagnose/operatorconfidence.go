@@ -36,10 +36,10 @@ func (j *opJudge) verdict() *RunVerdict {
 	v := &RunVerdict{Run: j.run, Operators: j.Operators, Undecided: j.undecided(), Next: j.next()}
 	for _, t := range j.theories {
 		t.Ranks = j.alike(t)
-		v.Suspects = append(v.Suspects, t.Finding)
+		v.Findings = append(v.Findings, t.Finding)
 	}
-	if len(v.Suspects) > 0 {
-		v.Confidence = v.Suspects[0].Confidence
+	if len(v.Findings) > 0 {
+		v.Confidence = v.Findings[0].Confidence
 	}
 	return v
 }
@@ -78,9 +78,7 @@ func (j *opJudge) reported(t *theory) bool {
 // replay and with what a higher confidence lacks.
 func (j *opJudge) trust(t *theory) {
 	t.Evidence = append(t.Evidence, j.replayed(t))
-	if t.BelowMinGain = !j.reported(t); t.BelowMinGain {
-		t.Evidence = append(t.Evidence, evidence.BelowGate{Share: j.share(t), Gate: j.minGain})
-	}
+	t.BelowMinGain = !j.reported(t)
 	t.Confidence = evidence.Strong
 	for _, lack := range j.lacks(t) {
 		t.Confidence = min(t.Confidence, lack.AtMost)
@@ -123,37 +121,36 @@ func (j *opJudge) lacks(t *theory) (out []evidence.Lack) {
 	switch t.Cause {
 	case CauseCompute:
 		w := t.workers[0]
-		lackFew(few, evidence.FewReplicas, j.Replicas)
-		lack(!t.proof.slow() && (!few || j.asUneven(w)), evidence.Ambiguous, evidence.Untested)
-		lack(t.proof.few && !t.proof.level, evidence.Supported, evidence.FewWorkers)
+		lackFew(few, evidence.FewPeers, j.Replicas-1)
+		lack(!t.proof.slow() && (!few || j.asUneven(w)), evidence.Ambiguous, evidence.ChanceNotExcluded)
+		lackFew(!few && t.proof.few && !t.proof.level, evidence.FewPeers, j.Replicas-1)
 		// Two slow steps are there for certain; whether they are what the step
 		// loses is another question.
 		steps := !t.proof.level && !t.proof.few && t.proof.every == 0 && !t.proof.overall
 		lack(t.proof.slow() && steps && 2*t.proof.excess < t.Explained, evidence.Supported, evidence.SmallerPart)
 		lack(!few && !j.confirmedBy(w), evidence.Supported, evidence.Unconfirmed)
 	case CauseTransfer:
-		lackFew(few, evidence.FewReplicas, j.Replicas)
-		lack(!few && !j.blamed(t.workers[0]) && !j.blamed(t.workers[1]), evidence.Supported, evidence.TransfersUnconfirmed)
+		lackFew(few, evidence.FewPeers, j.Replicas-1)
+		lack(!few && !j.blamed(t.workers[0]) && !j.blamed(t.workers[1]), evidence.Supported, evidence.Unconfirmed)
 	case CauseLink, CauseCollective:
-		lack(true, evidence.Supported, evidence.SizesUnknown)
+		lack(true, evidence.Supported, evidence.WorkUnknown)
 	case CauseLaunch:
-		lack(!t.confirmed && !few, evidence.Ambiguous, evidence.LaunchUnconfirmed)
-		lack(true, evidence.Supported, evidence.WaitUnknown)
+		lack(!t.confirmed && !few, evidence.Ambiguous, evidence.Unconfirmed)
+		lack(true, evidence.Supported, evidence.WaitNotRecorded)
 	case CauseIdle:
-		lack(true, evidence.Supported, evidence.IdleUnknown)
+		lack(true, evidence.Supported, evidence.SeveralCauses)
 	case CauseHeavy:
-		lackFew(few, evidence.HeavyOrSlowRanks, j.Replicas)
-		lack(j.Passes == nil, evidence.Supported, evidence.DifferentPasses)
-		lack(!few && !j.surelyHeavy(t.stage), evidence.Ambiguous, evidence.HeavyUnproven)
+		lack(few, evidence.Supported, evidence.SeveralCauses)
+		lack(few && j.Passes == nil, evidence.Supported, evidence.ChanceNotExcluded)
+		lack(!few && !j.surelyHeavy(t.stage), evidence.Ambiguous, evidence.ChanceNotExcluded)
 	case CauseUneven:
-		lack(j.v.Grid.Stages < 2, evidence.Supported, evidence.OneStage)
-		lack(*j.Passes.Shared.Directions < relatedStrongly, evidence.Supported, evidence.WeakCorrelation)
+		lack(j.v.Grid.Stages < 2 || *j.Passes.Shared.Directions < relatedStrongly, evidence.Supported, evidence.SeveralCauses)
 	case CauseRandom:
-		lack(true, evidence.Ambiguous, evidence.LooksLikeNoise)
+		lack(true, evidence.Ambiguous, evidence.SeveralCauses)
 	case CauseRotatingOps:
-		lack(len(t.workers) < 2, evidence.Ambiguous, evidence.RotatingUnconfirmed)
+		lack(len(t.workers) < 2, evidence.Ambiguous, evidence.Unconfirmed)
 	}
-	lackFew(len(j.Steps) < enoughSteps, evidence.FewSteps, len(j.Steps))
+	lackFew(len(j.Steps) < enoughSteps, evidence.FewOccurrences, len(j.Steps))
 	return out
 }
 
@@ -194,21 +191,20 @@ func (j *opJudge) undecided() (out []answer.Undecided) {
 			out = append(out, u)
 		}
 	}
-	ask(j.Replicas == 1, answer.Undecided{Question: answer.WhichRankOfOne})
-	ask(j.Replicas == 2, answer.Undecided{Question: answer.WhichOfTwoReplicas})
+	ask(j.Replicas < 3, answer.Undecided{Question: answer.WhichOfFew, N: j.Replicas})
 	missing := false
 	for _, n := range j.Notes {
-		ask(n.Kind == input.NoteMissingRanks, answer.Undecided{Question: answer.WhatMissingRanksDo, Name: n.Text})
+		ask(n.Kind == input.NoteMissingRanks, answer.Undecided{Question: answer.RanksNotRecorded, Name: n.Text})
 		missing = missing || n.Kind == input.NoteMissingRanks
 	}
-	ask(j.unlinked(), answer.Undecided{Question: answer.WhichStageHoldsUp})
-	ask(len(j.Steps) < enoughSteps, answer.Undecided{Question: answer.WhatIsChance, N: len(j.Steps)})
+	ask(j.unlinked(), answer.Undecided{Question: answer.MessagesNotRecorded})
+	ask(len(j.Steps) < enoughSteps, answer.Undecided{Question: answer.FewSteps, N: len(j.Steps)})
 	local := slices.ContainsFunc(j.theories, func(t *theory) bool {
 		return (t.Cause == CauseCompute || t.Cause == CauseTransfer) && !t.BelowMinGain
 	})
-	ask(local && j.Layout.TP > 1, answer.Undecided{Question: answer.WhichTensorRank, N: j.Layout.TP})
+	ask(local && j.Layout.TP > 1, answer.Undecided{Question: answer.RankOfWorker, N: j.Layout.TP})
 	share := j.network()
-	ask(share >= j.gates.StaticGain && !missing, answer.Undecided{Question: answer.WhetherNetworkSlow, Share: share})
+	ask(share >= j.gates.StaticGain && !missing, answer.Undecided{Question: answer.TransferHidden, Share: share})
 	return out
 }
 

@@ -29,10 +29,10 @@ func (j *judge) traced(v *RunVerdict) {
 		return
 	}
 	v.Operators, v.Undecided = o.Operators, append(v.Undecided, o.Undecided...)
-	reported := slices.DeleteFunc(slices.Clone(o.Suspects), func(f Finding) bool { return !f.Flagged() })
+	reported := slices.DeleteFunc(slices.Clone(o.Findings), func(f Finding) bool { return !f.Flagged() })
 	left := slices.Clone(reported)
-	for i := range v.Suspects {
-		f := &v.Suspects[i]
+	for i := range v.Findings {
+		f := &v.Findings[i]
 		switch at := sameRank(left, f); {
 		case f.Kind != KindRank || f.Rank == nil:
 		case at >= 0:
@@ -49,13 +49,13 @@ func (j *judge) traced(v *RunVerdict) {
 	_, hidden := v.Hidden()
 	for i := range left {
 		if f := &left[i]; f.Rank != nil && !hidden && j.synchronises() {
-			f.lack(evidence.Lack{Reason: evidence.StageTimesDisagree, AtMost: evidence.Supported})
+			f.lack(evidence.Lack{Reason: evidence.SourcesDisagree, AtMost: evidence.Supported})
 		}
 	}
-	v.Suspects = append(v.Suspects, left...)
+	v.Findings = append(v.Findings, left...)
 	// Of what weighs alike, what windows find comes first: they are of the whole run.
-	slices.SortStableFunc(v.Suspects, func(a, b Finding) int { return cmp.Compare(b.weight(), a.weight()) })
-	if first := &v.Suspects[0]; first.Traced() {
+	slices.SortStableFunc(v.Findings, func(a, b Finding) int { return cmp.Compare(b.weight(), a.weight()) })
+	if first := &v.Findings[0]; first.Traced() {
 		v.Undecided = slices.DeleteFunc(v.Undecided, func(u answer.Undecided) bool { return u.HidesRank() })
 		if len(left) > 0 && sameRank(left, first) >= 0 {
 			v.Next = o.Next
@@ -67,19 +67,19 @@ func (j *judge) traced(v *RunVerdict) {
 // only with it.
 func (f *Finding) Traced() bool {
 	_, alone := evidence.Find[evidence.StepReplay](f.Evidence)
-	e, agrees := evidence.Find[evidence.OperatorsAgree](f.Evidence)
-	return alone || agrees && e.Raised
+	w, asked := evidence.WitnessOf(f.Evidence, evidence.FromOperators)
+	return alone || asked && w.Raised
 }
 
 // tracedSteps is what operators were looked at.
-func tracedSteps(o *Operators) evidence.OperatorsNormal {
-	return evidence.OperatorsNormal{N: o.Ops, Ranks: len(o.Workers), Steps: len(o.Steps), First: o.Steps[0], Last: o.Steps[len(o.Steps)-1]}
+func tracedSteps(o *Operators) evidence.Witness {
+	return evidence.Witness{Source: evidence.FromOperators, Operators: o.Ops, Ranks: len(o.Workers), Steps: len(o.Steps), First: o.Steps[0], Last: o.Steps[len(o.Steps)-1]}
 }
 
 // agreeWith adds to a rank that windows suspect what its operators show.
 func (f *Finding) agreeWith(l *Finding, o *Operators) {
 	raised := f.Confidence < l.Confidence || f.BelowMinGain && !l.BelowMinGain
-	e := evidence.OperatorsAgree{Rank: *f.Rank, Op: l.Op, Excess: l.Excess, Step: l.Step, Confidence: l.Confidence, Steps: len(o.Steps), Raised: raised}
+	e := evidence.Witness{Source: evidence.FromOperators, Agrees: true, Op: l.Op, Excess: l.Excess, Step: l.Step, Confidence: l.Confidence, Steps: len(o.Steps), Raised: raised}
 	f.Evidence = append(f.Evidence, e)
 	f.Confidence = max(f.Confidence, l.Confidence)
 	if f.Op == "" {
@@ -103,5 +103,5 @@ func (f *Finding) apartFrom(reported []Finding, o *Operators) {
 		f.Evidence = append(f.Evidence, tracedSteps(o))
 		return
 	}
-	f.lack(evidence.Lack{Reason: evidence.OperatorsDisagree, AtMost: evidence.Supported, N: *reported[at].Rank})
+	f.lack(evidence.Lack{Reason: evidence.SourcesDisagree, AtMost: evidence.Supported, Rank: reported[at].Rank})
 }

@@ -73,7 +73,9 @@ func (j *opJudge) suspectLaunch(l launch) *theory {
 		t.Evidence, t.confirmed = append(t.Evidence, evidence.BlameWalks{End: walk.Symptoms, Symptoms: j.Walks.Symptoms, Op: l.op, Gap: true}), true
 	}
 	if j.startsLate(l) {
-		t.Evidence, t.confirmed = append(t.Evidence, evidence.LateStarts{}), true
+		e := t.Evidence[0].(evidence.LaunchDelay)
+		e.Outlier = true
+		t.Evidence[0], t.confirmed = e, true
 	}
 	return t
 }

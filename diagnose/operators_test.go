@@ -42,14 +42,14 @@ func published(t *testing.T, name string) *operator.Trace {
 func TestPublishedTraces(t *testing.T) {
 	t.Run("one slow worker", func(t *testing.T) {
 		v := operatorVerdict(t, published(t, "AR"))
-		s := v.Suspects[0]
+		s := v.Findings[0]
 		if s.Kind != KindRank || *s.Rank != 0 || s.Role != "dp=0,pp=0" || s.Confidence != evidence.Strong {
 			t.Errorf("suspect %s", show(s))
 		}
 		if faster := 1 / (1 - s.Gain); faster < 1.9 || faster > 2.1 {
 			t.Errorf("fixing it makes a step %.2f times as fast, expected 2", faster)
 		}
-		for _, o := range v.Suspects[1:] {
+		for _, o := range v.Findings[1:] {
 			if o.Flagged() {
 				t.Errorf("a victim is called: %s", show(o))
 			}
@@ -57,14 +57,14 @@ func TestPublishedTraces(t *testing.T) {
 	})
 	t.Run("uneven microbatches", func(t *testing.T) {
 		v := operatorVerdict(t, published(t, "SE"))
-		first, second := v.Suspects[0], v.Suspects[1]
+		first, second := v.Findings[0], v.Findings[1]
 		if first.Kind != KindWorkload || first.Confidence != evidence.Strong {
 			t.Errorf("suspect %s", show(first))
 		}
 		if second.Kind != KindStage || second.Stage != "pp=1" || !second.Flagged() {
 			t.Errorf("second suspect %s", show(second))
 		}
-		for _, o := range v.Suspects[2:] {
+		for _, o := range v.Findings[2:] {
 			if o.Flagged() {
 				t.Errorf("also called: %s", show(o))
 			}
@@ -141,13 +141,13 @@ func TestOperatorFaults(t *testing.T) {
 						s.Layout.Chunks, s.Clock.SkewSD, s.Layout.EarlyReduce = 2, 5, true
 					}
 				})))
-				if len(v.Suspects) == 0 {
+				if len(v.Findings) == 0 {
 					t.Fatalf("no suspect, status %v", v.Status)
 				}
-				if !test.right(v.Suspects[0]) {
-					t.Errorf("suspect %s, status %v\n%v", show(v.Suspects[0]), v.Status, v.Suspects[0].Evidence)
+				if !test.right(v.Findings[0]) {
+					t.Errorf("suspect %s, status %v\n%v", show(v.Findings[0]), v.Status, v.Findings[0].Evidence)
 				}
-				for _, s := range v.Suspects[1:] {
+				for _, s := range v.Findings[1:] {
 					if s.Flagged() {
 						t.Errorf("also called: %s", show(s))
 					}
@@ -166,11 +166,11 @@ func TestHealthyJobs(t *testing.T) {
 			s.Seed, s.Layout.DP, s.Layout.PP, s.Layout.Microbatches = seed, 2+int(seed%7), 1+int(seed%4), 4+4*int(seed%2)
 			s.Steps.Count = 6 + int(seed%9)
 		})))
-		if len(v.Suspects) > 0 {
+		if len(v.Findings) > 0 {
 			listed++
-			t.Logf("seed %d: %s, %s", seed, show(v.Suspects[0]), v.Status)
+			t.Logf("seed %d: %s, %s", seed, show(v.Findings[0]), v.Status)
 		}
-		if len(v.Suspects) > 0 && v.Suspects[0].Flagged() {
+		if len(v.Findings) > 0 && v.Findings[0].Flagged() {
 			t.Errorf("seed %d: %s", seed, v.Status)
 		}
 	}
@@ -189,14 +189,14 @@ func TestEqualStragglersOfAJob(t *testing.T) {
 		}
 	})))
 	var ranks []int
-	for _, s := range v.Suspects {
+	for _, s := range v.Findings {
 		if s.Flagged() {
 			ranks = append(ranks, *s.Rank)
 		}
 	}
 	slices.Sort(ranks)
-	if !slices.Equal(ranks, []int{7, 10}) || !slices.Equal(v.Suspects[0].Ranks, ranks) {
-		t.Errorf("called %v, together %v", ranks, v.Suspects[0].Ranks)
+	if !slices.Equal(ranks, []int{7, 10}) || !slices.Equal(v.Findings[0].Ranks, ranks) {
+		t.Errorf("called %v, together %v", ranks, v.Findings[0].Ranks)
 	}
 }
 
@@ -210,7 +210,7 @@ func TestMaskedCauses(t *testing.T) {
 	for _, faults := range [][]pipeline.Fault{{worker, stage(3)}, {stage(1), stage(3)}} {
 		v := operatorVerdict(t, made(t, job(func(s *pipeline.Spec) { s.Faults = faults })))
 		called := 0
-		for _, s := range v.Suspects {
+		for _, s := range v.Findings {
 			if !s.Flagged() {
 				continue
 			}
@@ -270,7 +270,7 @@ func TestHardCases(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			v := operatorVerdict(t, made(t, job(func(s *pipeline.Spec) { s.Layout.DP, s.Layout.PP, s.Faults = test.dp, test.pp, test.faults })))
 			var calls []call
-			for _, s := range v.Suspects {
+			for _, s := range v.Findings {
 				if s.Flagged() && s.Kind != KindWorkload {
 					c := call{s.Kind, -1, s.Op}
 					if s.Rank != nil {
@@ -299,7 +299,7 @@ func TestWrappedLinks(t *testing.T) {
 		s.Layout.PP, s.Layout.Chunks = 2, 2
 		s.Ops.ForwardTransfer.Mean, s.Ops.BackwardTransfer.Mean = 150, 150
 	})))
-	for _, s := range v.Suspects {
+	for _, s := range v.Findings {
 		if s.Kind == KindEdge {
 			t.Errorf("suspect %s", show(s))
 		}
@@ -317,7 +317,7 @@ func TestLongByTurns(t *testing.T) {
 			s.Faults = append(s.Faults, f)
 		}
 	})))
-	if s := v.Suspects[0]; s.Kind != KindOp || s.Op != "gc" || s.Rank != nil || !s.Flagged() || s.Gain < 0.1 {
+	if s := v.Findings[0]; s.Kind != KindOp || s.Op != "gc" || s.Rank != nil || !s.Flagged() || s.Gain < 0.1 {
 		t.Errorf("suspect %s", show(s))
 	}
 }
@@ -329,7 +329,7 @@ func TestUsualDifferences(t *testing.T) {
 		s.Layout.DP, s.SpeedSD, s.Steps.Count = 16, 0.02, 20
 		s.Ops.Optimizer.Mean, s.Ops.Optimizer.Jitter = 500, 0.001
 	})))
-	for _, s := range v.Suspects {
+	for _, s := range v.Findings {
 		if s.Op == "optimizer" || s.Flagged() {
 			t.Errorf("suspect %s", show(s))
 		}
@@ -346,7 +346,7 @@ func TestHeadlineNumbers(t *testing.T) {
 	} {
 		spec := job(func(s *pipeline.Spec) { s.Faults = []pipeline.Fault{f} })
 		sick, healthy := operatorVerdict(t, made(t, spec)), operatorVerdict(t, made(t, spec.Healthy()))
-		s := sick.Suspects[0]
+		s := sick.Findings[0]
 		recorded := sick.Operators.Replay.Recorded.Mean
 		if then, want := recorded*(1-s.Gain), healthy.Operators.Replay.Recorded.Mean; then < 0.98*want || then > 1.02*want {
 			t.Errorf("%v: a step of %.0f ms would take %.0f, the healthy twin takes %.0f", f.Kind, recorded/1e6, then/1e6, want/1e6)
@@ -369,7 +369,7 @@ func TestBrokenSchedules(t *testing.T) {
 	if err := o.Arrange(nil); err != nil {
 		t.Fatal(err)
 	}
-	if v := operatorVerdict(t, o); v.Suspects[0].Rank == nil || *v.Suspects[0].Rank != 6 {
+	if v := operatorVerdict(t, o); v.Findings[0].Rank == nil || *v.Findings[0].Rank != 6 {
 		t.Errorf("status %v", v.Status)
 	}
 }
@@ -379,7 +379,7 @@ func TestBrokenSchedules(t *testing.T) {
 func TestStandingStill(t *testing.T) {
 	o := pipesim.Make(pipesim.Spec{DP: 4, PP: 4, Microbatches: 8, Steps: 10, Noise: 0.01, HostDelay: 150e6})
 	v := operatorVerdict(t, o)
-	if s := v.Suspects[0]; s.Kind != KindOp || s.Op != "forward-compute" || s.Rank != nil || s.Confidence != evidence.Supported {
+	if s := v.Findings[0]; s.Kind != KindOp || s.Op != "forward-compute" || s.Rank != nil || s.Confidence != evidence.Supported {
 		t.Errorf("suspect %s", show(s))
 	}
 }
@@ -389,16 +389,16 @@ func TestStandingStill(t *testing.T) {
 func TestFewReplicas(t *testing.T) {
 	slow := []pipeline.Fault{{Kind: pipeline.SlowWorker, Where: pipeline.Where{DP: at(1), PP: at(1)}, Size: pipeline.Size{Factor: 1.6}}}
 	v := operatorVerdict(t, made(t, job(func(s *pipeline.Spec) { s.Layout.DP, s.Faults = 2, slow })))
-	if s := v.Suspects[0]; s.Kind != KindRank || *s.Rank != 3 || s.Confidence != evidence.Supported {
+	if s := v.Findings[0]; s.Kind != KindRank || *s.Rank != 3 || s.Confidence != evidence.Supported {
 		t.Errorf("two replicas: %s, %v", show(s), v.Status)
 	}
 	v = operatorVerdict(t, made(t, job(func(s *pipeline.Spec) {
 		s.Layout.DP, s.Faults = 1, []pipeline.Fault{{Kind: pipeline.SlowStage, Where: pipeline.Where{PP: at(2)}, Size: pipeline.Size{Factor: 1.6}}}
 	})))
-	if s := v.Suspects[0]; s.Kind != KindStage || s.Stage != "pp=2" || s.Confidence != evidence.Supported {
+	if s := v.Findings[0]; s.Kind != KindStage || s.Stage != "pp=2" || s.Confidence != evidence.Supported {
 		t.Errorf("one replica: %s, %v", show(s), v.Status)
 	}
-	if len(v.Undecided) == 0 || v.Undecided[0].Question != answer.WhichRankOfOne {
+	if len(v.Undecided) == 0 || v.Undecided[0].Question != answer.WhichOfFew {
 		t.Errorf("undecided %v", v.Undecided)
 	}
 }
@@ -409,11 +409,11 @@ func TestScalingTime(t *testing.T) {
 	o := made(t, job(func(s *pipeline.Spec) {
 		s.Faults = []pipeline.Fault{{Kind: pipeline.SlowWorker, Where: pipeline.Where{DP: at(2), PP: at(1)}, Size: pipeline.Size{Factor: 1.5}}}
 	}))
-	a := operatorVerdict(t, o).Suspects[0]
+	a := operatorVerdict(t, o).Findings[0]
 	for i := range o.Start {
 		o.Start[i], o.Dur[i] = 8*o.Start[i], 8*o.Dur[i]
 	}
-	b := operatorVerdict(t, o).Suspects[0]
+	b := operatorVerdict(t, o).Findings[0]
 	if *a.Rank != *b.Rank || a.Confidence != b.Confidence || fmt.Sprintf("%.6f %.6f", a.Gain, a.Score) != fmt.Sprintf("%.6f %.6f", b.Gain, b.Score) {
 		t.Errorf("%s becomes %s", show(a), show(b))
 	}
@@ -436,7 +436,7 @@ func TestWindowsAndOperators(t *testing.T) {
 	if err := s.Add(o); err != nil {
 		t.Fatal(err)
 	}
-	if v := s.Verdict(); len(v.Runs) != 2 || v.Operators == nil || *v.Suspects[0].Rank != 6 {
+	if v := s.Verdict(); len(v.Runs) != 2 || v.Operators == nil || *v.Findings[0].Rank != 6 {
 		t.Errorf("%d runs, status %v", len(v.Runs), v.Status)
 	}
 }

@@ -134,9 +134,9 @@ func (j *opJudge) suspectPair(k pair, s *slowness) {
 	t := &theory{workers: []int{sender, receiver}, fix: j.transferLikePeers(k), untested: s == nil, Finding: Finding{Kind: KindEdge, Cause: CauseTransfer,
 		Place: Place{Rank: &from, Role: j.Workers[sender].Role.String(), Stage: j.stageName(k.from), Op: k.send.String()}}}
 	if t.untested {
-		t.Evidence = []evidence.Observation{evidence.SlowTransfers{Op: t.Op, From: from, To: to, Factor: slowerTransfers}}
+		t.Evidence = []evidence.Observation{evidence.TransferTimes{Op: t.Op, Between: []int{from, to}, Factor: slowerTransfers}}
 	} else {
-		t.Evidence = []evidence.Observation{evidence.TransferOutliers{Op: t.Op, From: from, To: to, Whole: s.every, Steps: s.single, Worst: s.effect}}
+		t.Evidence = []evidence.Observation{evidence.Outliers{Op: t.Op, Between: []int{from, to}, Whole: s.every, Steps: s.single, Worst: s.effect}}
 	}
 	j.add(t)
 }
@@ -186,7 +186,7 @@ func (j *opJudge) collectives() {
 			}
 			name := j.stageName(stage)
 			j.add(&theory{fix: change, Finding: Finding{Kind: KindGroup, Cause: CauseCollective, Place: Place{Group: name, Stage: name, Op: op},
-				Evidence: []evidence.Observation{evidence.StageFactor{Op: op, Stage: name, Factor: f}}}})
+				Evidence: []evidence.Observation{evidence.TransferTimes{Op: op, Stage: name, Factor: f}}}})
 		}
 	}
 }
@@ -250,5 +250,5 @@ func (j *opJudge) link(l levels, op string, from int, ways map[int]*way) {
 		return
 	}
 	j.add(&theory{fix: change, Finding: Finding{Kind: KindEdge, Cause: CauseLink, Place: Place{Stage: j.stageName(from), Op: op},
-		Evidence: []evidence.Observation{evidence.StageFactor{Op: op, Stage: j.stageName(from), To: j.stageName(to), Factor: f}}}})
+		Evidence: []evidence.Observation{evidence.TransferTimes{Op: op, Stage: j.stageName(from), To: j.stageName(to), Factor: f}}}})
 }

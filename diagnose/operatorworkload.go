@@ -36,7 +36,7 @@ func (j *opJudge) rotating() {
 		t := &theory{saved: saved, workers: j.longIn(kind), Finding: Finding{Kind: KindOp, Cause: CauseRotatingOps, Place: Place{Op: kind},
 			Cost: Cost{Explained: int64(saved * float64(len(j.Steps)))}}}
 		if len(t.workers) > 0 {
-			t.Evidence = []evidence.Observation{evidence.RotatingOutliers{Ranks: j.ids(t.workers)}}
+			t.Evidence = []evidence.Observation{evidence.Outliers{Ranks: j.ids(t.workers)}}
 		}
 		j.add(t)
 	}
@@ -71,12 +71,13 @@ func (j *opJudge) stages() {
 		if saved < j.gates.StaticGain*j.now && !j.surelyHeavy(stage) && !few {
 			continue
 		}
-		heavy := evidence.HeavyPasses{Stage: stage, Stages: j.v.Grid.Stages, Factor: j.stageFactor(levels, stage)}
+		heavy := evidence.PassTimes{Stage: &stage, Peers: j.v.Grid.Stages - 1, Factor: j.stageFactor(levels, stage),
+			Step: int64(j.now), Even: int64(j.balanced(levels))}
 		if j.Passes != nil && j.Passes.Stages[stage].Score != nil {
 			heavy.Between, heavy.P = &j.Passes.Between, &j.Passes.Stages[stage].P
 		}
 		j.add(&theory{stage: stage, fix: change, Finding: Finding{Kind: KindStage, Cause: CauseHeavy, Place: Place{Stage: j.stageName(stage)},
-			Evidence: []evidence.Observation{heavy, evidence.EvenDivision{Step: int64(j.balanced(levels)), Now: int64(j.now)}}}})
+			Evidence: []evidence.Observation{heavy}}})
 	}
 }
 
@@ -138,11 +139,13 @@ func (j *opJudge) uneven() {
 	t := &theory{saved: saved, Finding: Finding{Kind: KindWorkload, Cause: CauseUneven, Cost: Cost{Explained: int64(saved * float64(len(j.Steps)))}}}
 	if j.Passes != nil {
 		s := j.Passes.Shared
-		t.Evidence = []evidence.Observation{evidence.MicrobatchCorrelation{Spread: s.Spread, Directions: s.Directions, PDirections: s.PDirections, Stages: s.Stages, PStages: s.PStages}}
+		e := evidence.MicrobatchCorrelation{Spread: s.Spread, Directions: s.Directions, PDirections: s.PDirections, Stages: s.Stages, PStages: s.PStages}
+		if shared {
+			e.Fixed, e.Workers = j.standOut(), len(j.Workers)
+		}
+		t.Evidence = []evidence.Observation{e}
 	}
-	if shared {
-		t.Evidence = append(t.Evidence, j.besideWorkers())
-	} else {
+	if !shared {
 		t.Kind, t.Cause, t.Op = KindOp, CauseRandom, operator.ForwardCompute.String()
 		if j.varies(operator.BackwardCompute) > j.varies(operator.ForwardCompute) {
 			t.Op = operator.BackwardCompute.String()
@@ -163,13 +166,12 @@ func (j *opJudge) varies(class operator.Class) float64 {
 	return sum
 }
 
-// besideWorkers counts the slow workers that an unevenness was priced without.
-func (j *opJudge) besideWorkers() evidence.BesideWorkers {
-	e := evidence.BesideWorkers{Workers: len(j.Workers)}
+// standOut counts the slow workers that an unevenness was priced without.
+func (j *opJudge) standOut() (n int) {
 	for _, t := range j.theories {
 		if t.Cause == CauseCompute && j.share(t) >= trivial {
-			e.Fixed++
+			n++
 		}
 	}
-	return e
+	return n
 }

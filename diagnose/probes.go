@@ -52,8 +52,8 @@ const (
 // probes adds to the findings on late ranks the probes in which they take longer than the
 // others. They change no confidence: a probe is a part of the time that was judged.
 func (j *judge) probes(v *RunVerdict) {
-	for i := range v.Suspects {
-		f := &v.Suspects[i]
+	for i := range v.Findings {
+		f := &v.Findings[i]
 		if f.Rank == nil || f.Cause != CauseLate && f.Cause != CauseLeads || f.Detail < 0 || f.Detail >= len(j.probed) {
 			continue
 		}

@@ -13,7 +13,7 @@ import (
 // says; where the traces find another, neither is strong.
 func (j *judge) witnessed(v *RunVerdict) {
 	p := j.profiled.judge(j.gates, j.minGain, nil)
-	late := slices.DeleteFunc(p.Suspects, func(f Finding) bool {
+	late := slices.DeleteFunc(p.Findings, func(f Finding) bool {
 		return !f.Flagged() || f.Kind != KindRank || f.Cause != CauseLate || f.Rank == nil
 	})
 	if len(late) == 0 {
@@ -24,8 +24,8 @@ func (j *judge) witnessed(v *RunVerdict) {
 		steps += w.Main.Steps
 	}
 	left := slices.Clone(late)
-	for i := range v.Suspects {
-		f := &v.Suspects[i]
+	for i := range v.Findings {
+		f := &v.Findings[i]
 		if f.Kind != KindRank || f.Rank == nil || f.Cause != CauseLate {
 			continue
 		}
@@ -33,18 +33,18 @@ func (j *judge) witnessed(v *RunVerdict) {
 			f.witnessedBy(&late[at], steps)
 			left = slices.DeleteFunc(left, func(l Finding) bool { return *l.Rank == *f.Rank })
 		} else if f.Flagged() {
-			f.lack(evidence.Lack{Reason: evidence.ReasonProfileDisagrees, AtMost: evidence.Supported, N: *late[0].Rank})
+			f.lack(evidence.Lack{Reason: evidence.SourcesDisagree, AtMost: evidence.Supported, Rank: late[0].Rank})
 		}
 	}
 	for i := range left {
 		left[i].Windows, left[i].Detail = nil, -1 // they are of the traces
 		if j.synchronises() {
-			left[i].lack(evidence.Lack{Reason: evidence.StageTimesDisagree, AtMost: evidence.Supported})
+			left[i].lack(evidence.Lack{Reason: evidence.SourcesDisagree, AtMost: evidence.Supported})
 		}
 	}
-	v.Suspects = append(v.Suspects, left...)
-	slices.SortStableFunc(v.Suspects, func(a, b Finding) int { return byWeight(&a, &b) })
-	if len(left) > 0 && sameRank(left, &v.Suspects[0]) >= 0 {
+	v.Findings = append(v.Findings, left...)
+	slices.SortStableFunc(v.Findings, func(a, b Finding) int { return byWeight(&a, &b) })
+	if len(left) > 0 && sameRank(left, &v.Findings[0]) >= 0 {
 		for _, a := range p.Next {
 			if a.Window = nil; a.Action != answer.Profile { // which was done
 				v.Next = append(v.Next, a)
@@ -61,5 +61,5 @@ func (f *Finding) witnessedBy(l *Finding, steps int) {
 		lack, ok := e.(evidence.Lack)
 		return ok && lack.AtMost < f.Confidence // which the traces make up for
 	})
-	f.Evidence = append(f.Evidence, evidence.ProfileAgrees{Rank: *l.Rank, Stage: l.Stage, Excess: l.Excess, Step: l.Step, Steps: steps, Confidence: l.Confidence, Raised: raised})
+	f.Evidence = append(f.Evidence, evidence.Witness{Source: evidence.FromProfiler, Agrees: true, Stage: l.Stage, Excess: l.Excess, Step: l.Step, Steps: steps, Confidence: l.Confidence, Raised: raised})
 }

@@ -13,12 +13,12 @@ import (
 // Stretch is what is kept of windows that were judged together before those of a
 // verdict. It has the resolution of [mostEarlier]: stretches with one answer are one.
 type Stretch struct {
-	First   int64         `json:"first_step"` // as recorded
-	Last    int64         `json:"last_step"`
-	Windows int           `json:"windows"`
-	Steps   int           `json:"steps"`
-	Status  answer.Status `json:"status"`
-	Suspect *Finding      `json:"suspect"` // what the status is about, with its cost over the stretch and no evidence; nil: nothing
+	First   int64         `json:"first_step" doc:"first step, as recorded"`
+	Last    int64         `json:"last_step" doc:"last step"`
+	Windows int           `json:"windows" doc:"windows"`
+	Steps   int           `json:"steps" doc:"steps"`
+	Status  answer.Status `json:"status" doc:"the answer on them"`
+	Finding *Finding      `json:"finding" doc:"what the status is about, with its cost over the stretch and no evidence; null: nothing"`
 }
 
 const (
@@ -54,7 +54,7 @@ func (r *run) turn(g gates.Gates, minGain float64) {
 		old := *r
 		old.series = dropped
 		old.windows, old.lengths, old.seen = r.windows[:n], r.lengths[:n], r.seen[:n]
-		old.times, old.probed, old.queued = r.times[:n], r.probed[:n], r.queued[:n]
+		old.times, old.probed = r.times[:n], r.probed[:n]
 		v := old.judge(g, minGain, nil)
 		r.recent.keep(stretchOf(&v, r.seen[n-1].end-1))
 		r.forget(n)
@@ -75,7 +75,7 @@ func (r *run) forget(n int) {
 	}
 	r.lost = slices.DeleteFunc(r.lost, func(p answer.Problem) bool { return p.Window != nil && gone[*p.Window] })
 	r.windows, r.lengths, r.seen = rest(r.windows, n), rest(r.lengths, n), rest(r.seen, n)
-	r.times, r.probed, r.queued = rest(r.times, n), rest(r.probed, n), rest(r.queued, n)
+	r.times, r.probed = rest(r.times, n), rest(r.probed, n)
 }
 
 // rest is all but the first n values, in memory of its own.
@@ -86,10 +86,10 @@ func stretchOf(v *RunVerdict, last int64) Stretch {
 	for _, w := range v.Windows {
 		s.Steps += w.Main.Steps
 	}
-	if len(v.Suspects) > 0 && v.Status > answer.NoStraggler {
-		first := v.Suspects[0]
+	if len(v.Findings) > 0 && v.Status > answer.NoStraggler {
+		first := v.Findings[0]
 		first.Evidence, first.Windows, first.Detail = nil, nil, -1
-		s.Suspect = &first
+		s.Finding = &first
 	}
 	return s
 }
@@ -117,10 +117,10 @@ func (r *recent) keep(s Stretch) {
 
 // like reports whether two stretches have one answer.
 func (s Stretch) like(o Stretch) bool {
-	if s.Status != o.Status || (s.Suspect == nil) != (o.Suspect == nil) {
+	if s.Status != o.Status || (s.Finding == nil) != (o.Finding == nil) {
 		return false
 	}
-	return s.Suspect == nil || s.Suspect.key() == o.Suspect.key()
+	return s.Finding == nil || s.Finding.key() == o.Finding.key()
 }
 
 // with is a stretch and the one after it. The answer is that of the worse, whose cost is
@@ -132,15 +132,15 @@ func (s Stretch) with(o Stretch) Stretch {
 		worse, other = o, s
 	}
 	out.Status = worse.Status
-	if worse.Suspect == nil {
+	if worse.Finding == nil {
 		return out
 	}
-	f := *worse.Suspect
+	f := *worse.Finding
 	part := float64(worse.Steps) / float64(max(1, out.Steps))
 	f.RunGain *= part
 	f.Struck.Of = out.Steps
 	if other.like(worse) {
-		of := other.Suspect
+		of := other.Finding
 		count := f.Struck.Count + of.Struck.Count
 		f.Excess = int64((float64(f.Excess)*float64(f.Struck.Count) + float64(of.Excess)*float64(of.Struck.Count)) / float64(max(1, count)))
 		f.RunGain += (1 - part) * of.RunGain
@@ -148,13 +148,13 @@ func (s Stretch) with(o Stretch) Stretch {
 		f.Confidence = max(f.Confidence, of.Confidence)
 		f.Struck.Count, f.Struck.First, f.Struck.Last = count, min(f.Struck.First, of.Struck.First), max(f.Struck.Last, of.Struck.Last)
 	}
-	out.Suspect = &f
+	out.Finding = &f
 	return out
 }
 
 func (s Stretch) explained() int64 {
-	if s.Suspect == nil {
+	if s.Finding == nil {
 		return 0
 	}
-	return s.Suspect.Explained
+	return s.Finding.Explained
 }

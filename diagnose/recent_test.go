@@ -49,8 +49,8 @@ func TestRecent(t *testing.T) {
 	var got []string
 	for _, e := range v.Earlier {
 		who := ""
-		if e.Suspect != nil {
-			who = fmt.Sprintf(" rank %d %s", *e.Suspect.Rank, e.Suspect.Stage)
+		if e.Finding != nil {
+			who = fmt.Sprintf(" rank %d %s", *e.Finding.Rank, e.Finding.Stage)
 		}
 		got = append(got, fmt.Sprintf("%d windows %v%s", e.Windows, e.Status, who))
 	}
@@ -71,7 +71,7 @@ func TestRecentIsTheRest(t *testing.T) {
 	}
 	v := s.Verdict()
 	alone := verdictOn(t, all[60-len(v.Windows):]...)
-	a, b := &v.Suspects[0], &alone.Suspects[0]
+	a, b := &v.Findings[0], &alone.Findings[0]
 	if v.Status != alone.Status || a.key() != b.key() || a.Confidence != b.Confidence || !near(a.RunGain, b.RunGain, 0.02) || a.Struck.Pattern != b.Struck.Pattern {
 		t.Errorf("%v %v, on these alone %v %v", v.Status, show(*a), alone.Status, show(*b))
 	}
@@ -87,17 +87,17 @@ func TestFewStretches(t *testing.T) {
 	for i := range 1000 {
 		s := Stretch{First: int64(10 * i), Last: int64(10*i + 9), Windows: 1, Steps: 10, Status: answer.NoStraggler}
 		if i%2 == 1 {
-			s.Status, s.Suspect = answer.Straggler, &Finding{Place: Place{Rank: &rank}, Cost: Cost{Excess: 5, Explained: 50, RunGain: 0.5, Struck: Struck{Count: 10, Of: 10}}}
+			s.Status, s.Finding = answer.Straggler, &Finding{Place: Place{Rank: &rank}, Cost: Cost{Excess: 5, Explained: 50, RunGain: 0.5, Struck: Struck{Count: 10, Of: 10}}}
 		}
 		r.keep(s)
 	}
 	windows, gain := 0, 0.0
 	for i, e := range r.earlier {
 		windows += e.Windows
-		if e.Suspect != nil {
-			gain += e.Suspect.RunGain * float64(e.Steps)
-			if e.Suspect.Excess != 5 {
-				t.Errorf("stretch %d: an excess of %d, want 5", i, e.Suspect.Excess)
+		if e.Finding != nil {
+			gain += e.Finding.RunGain * float64(e.Steps)
+			if e.Finding.Excess != 5 {
+				t.Errorf("stretch %d: an excess of %d, want 5", i, e.Finding.Excess)
 			}
 		}
 		if e.Steps != 10*e.Windows || i > 0 && e.First != r.earlier[i-1].Last+1 {

@@ -26,7 +26,7 @@ func recurringHost(runs []RunVerdict) *evidence.RecurringHost {
 				}
 			}
 		}
-		if s := runs[i].Suspects; len(s) > 0 && s[0].Flagged() && s[0].Host != "" {
+		if s := runs[i].Findings; len(s) > 0 && s[0].Flagged() && s[0].Host != "" {
 			late = append(late, s[0].Host)
 		}
 	}

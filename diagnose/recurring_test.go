@@ -20,7 +20,7 @@ func runsOn(hosts ...string) (runs []RunVerdict) {
 		v := RunVerdict{Windows: []Window{{Main: &frontier.Result{Members: members}}}}
 		if host != "" {
 			rank := i
-			v.Suspects = []Finding{{Kind: KindRank, Place: Place{Rank: &rank, Host: host}, Confidence: evidence.Strong}}
+			v.Findings = []Finding{{Kind: KindRank, Place: Place{Rank: &rank, Host: host}, Confidence: evidence.Strong}}
 		}
 		runs = append(runs, v)
 	}

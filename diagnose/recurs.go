@@ -1,6 +1,8 @@
 package diagnose
 
 import (
+	"github.com/sfstat/sfstat/diagnose/answer"
+
 	"math"
 	"slices"
 
@@ -125,21 +127,24 @@ func excessOf(w Window, rank int, stage string) (frontier.StepExcess, bool) {
 	return frontier.StepExcess{}, false
 }
 
-// detectable is the smallest delay of one rank in every step that would have been
-// named, whatever stage it is in that does not hide it; 0: not known.
-func (j *judge) detectable() (most int64) {
+// limits are, of each stage, the smallest delay of one rank in every step that would
+// have been reported, or how much of one it may hide; nil: not known.
+func (j *judge) limits() (out []answer.Limit) {
+	if j.entered != nil && len(j.windows) == 0 {
+		return []answer.Limit{arrivalLimit(j.entered, j.minGain)}
+	}
 	if j.series == nil {
-		return 0
+		return nil
 	}
 	steps := 0
 	for _, r := range j.series.Results() {
 		if r.Steps <= steps || r.Group != "" {
 			continue
 		}
-		steps, most = r.Steps, 0
+		steps, out = r.Steps, nil
 		for _, d := range r.Detectable(j.minGain) {
-			most = max(most, d.Delay)
+			out = append(out, answer.Limit{Stage: r.Stages[d.Stage].Name, Reported: d.Delay, MayHide: d.Hides})
 		}
 	}
-	return most
+	return out
 }

@@ -81,7 +81,6 @@ type run struct {
 	limits    *capacity.Benchmarks  // of Options
 	functions []*operator.Totals    // that ran in the stages of the windows
 	probed    [][]probed            // of each window
-	queued    []*queued             // likewise; nil where that was not recorded
 	places    map[int]seenOn        // of ranks
 	times     []monitoring.Interval // of windows, zero where not known; without windows those of entries
 	recent    recent                // of Options
@@ -188,7 +187,6 @@ func (s *Session) account(r *run, w *trace.Window) error {
 	}
 	r.times = append(r.times, timesOfWindow(w))
 	r.probed = append(r.probed, probesOf(w))
-	r.queued = append(r.queued, queuedOf(w))
 	for _, rank := range w.Ranks {
 		r.seeRank(rank.ID, rank.Host, rank.LocalRank)
 	}
@@ -326,24 +324,26 @@ func (s *Session) Verdict() *Verdict {
 			worst = at
 		}
 	}
-	if worst >= 0 {
-		v.RunVerdict = v.Runs[worst]
-	}
 	v.Recurring = recurringHost(v.Runs)
-	if h := v.Recurring; h != nil && len(v.Suspects) > 0 && v.Suspects[0].Host == h.Host {
-		v.Suspects = slices.Clone(v.Suspects)
-		v.Suspects[0].Evidence = append(slices.Clone(v.Suspects[0].Evidence), *h)
+	if worst < 0 {
+		return v
 	}
+	first := &v.Runs[worst]
+	if h := v.Recurring; h != nil && len(first.Findings) > 0 && first.Findings[0].Host == h.Host {
+		first.Findings = slices.Clone(first.Findings)
+		first.Findings[0].Evidence = append(slices.Clone(first.Findings[0].Evidence), *h)
+	}
+	v.RunVerdict, v.First = *first, worst
 	return v
 }
 
 // worse orders runs by how much needs to be done about them.
 func worse(a, b *RunVerdict) bool {
 	weight := func(v *RunVerdict) (w int, share float64) {
-		if len(v.Suspects) == 0 {
+		if len(v.Findings) == 0 {
 			return -1, 0
 		}
-		return v.Suspects[0].weight(), v.Suspects[0].Score
+		return v.Findings[0].weight(), v.Findings[0].Score
 	}
 	wa, sa := weight(a)
 	wb, sb := weight(b)

@@ -72,7 +72,7 @@ func TestEveryFamily(t *testing.T) {
 			for family, stage := range named {
 				t.Run(fmt.Sprintf("%s/ranks=%d/seed=%d", family, ranks, seed), func(t *testing.T) {
 					v := verdictOn(t, windows(t, spec(ranks, steps, seed, simulate.Fault{Family: family, Delay: 120, Ranks: []int{slow}}))...)
-					s := v.Suspects[0]
+					s := v.Findings[0]
 					want := evidence.Strong
 					if family == simulate.ForwardDevice {
 						want = evidence.Supported
@@ -91,8 +91,8 @@ func TestEveryFamily(t *testing.T) {
 			for family, stage := range alike {
 				t.Run(fmt.Sprintf("%s/ranks=%d/seed=%d", family, ranks, seed), func(t *testing.T) {
 					v := verdictOn(t, windows(t, spec(ranks, steps, seed, simulate.Fault{Family: family, Delay: 180, Ranks: []int{slow}}))...)
-					if v.Status != answer.UndecidedRun || slices.ContainsFunc(v.Suspects, func(f Finding) bool { return f.Flagged() }) {
-						t.Errorf("status %v, suspects %v", v.Status, v.Suspects)
+					if v.Status != answer.UndecidedRun || slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Flagged() }) {
+						t.Errorf("status %v, suspects %v", v.Status, v.Findings)
 					}
 					i := slices.IndexFunc(v.Undecided, func(u answer.Undecided) bool { return u.Question == answer.RankHidden && u.Stage == stage })
 					if i < 0 || v.Undecided[i].Hides < 120e6 {
@@ -118,7 +118,7 @@ func TestUsualBackwardMayHide(t *testing.T) {
 	healthy := windows(t, spec(8, 40, 1))
 	v := verdictOn(t, healthy...)
 	at := func(v *Verdict) int {
-		return slices.IndexFunc(v.Undecided, func(u answer.Undecided) bool { return u.Question == answer.RankHiddenUsual })
+		return slices.IndexFunc(v.Undecided, func(u answer.Undecided) bool { return u.HidesRank() && u.Unlikely })
 	}
 	if i := at(v); v.Status != answer.NoStraggler || i < 0 || v.Undecided[i].Stage != simulate.StageBackward || v.Undecided[i].Hides != v.Undecided[i].Time {
 		t.Errorf("status %v, undecided %+v: all of %s may be a delay", v.Status, v.Undecided, simulate.StageBackward)
@@ -147,7 +147,7 @@ func TestNoFaultIsHealthy(t *testing.T) {
 	for _, ranks := range []int{2, 8, 32} {
 		for seed := range uint64(20) {
 			v := verdictOn(t, windows(t, spec(ranks, 40, seed))...)
-			for _, s := range v.Suspects {
+			for _, s := range v.Findings {
 				if s.Flagged() {
 					t.Errorf("%d ranks, seed %d: %v", ranks, seed, show(s))
 				}
@@ -173,7 +173,7 @@ func TestNoFaultIsHealthy(t *testing.T) {
 func TestSmallDelayIsSureAndSmall(t *testing.T) {
 	for seed := range uint64(5) {
 		v := verdictOn(t, windows(t, spec(8, 40, seed, simulate.Fault{Family: simulate.Data, Delay: 12, Ranks: []int{3}}))...)
-		s := v.Suspects[0]
+		s := v.Findings[0]
 		if s.Kind != KindRank || *s.Rank != 3 || s.Stage != simulate.StageData || s.Confidence != evidence.Strong || !s.BelowMinGain || s.Flagged() {
 			t.Errorf("seed %d: %v", seed, show(s))
 		}
@@ -182,7 +182,7 @@ func TestSmallDelayIsSureAndSmall(t *testing.T) {
 
 func TestIntermittentFault(t *testing.T) {
 	v := verdictOn(t, windows(t, spec(8, 80, 2, simulate.Fault{Family: simulate.CallbackHost, Delay: 900, Every: 10, Ranks: []int{6}}))...)
-	s := v.Suspects[0]
+	s := v.Findings[0]
 	if s.Kind != KindRank || *s.Rank != 6 || s.Stage != simulate.StageCallbacks || s.Confidence != evidence.Strong {
 		t.Errorf("suspect %v", show(s))
 	}
@@ -193,11 +193,11 @@ func TestIntermittentFault(t *testing.T) {
 
 func TestSeveralStragglersShareTheTime(t *testing.T) {
 	v := verdictOn(t, windows(t, spec(8, 60, 4, simulate.Fault{Family: simulate.Data, Delay: 120, Ranks: []int{1, 6}}))...)
-	if len(v.Suspects) < 2 {
-		t.Fatalf("suspects %v", v.Suspects)
+	if len(v.Findings) < 2 {
+		t.Fatalf("suspects %v", v.Findings)
 	}
 	var ranks []int
-	for _, s := range v.Suspects[:2] {
+	for _, s := range v.Findings[:2] {
 		ranks = append(ranks, *s.Rank)
 		if s.Stage != simulate.StageData || s.Confidence < evidence.Supported {
 			t.Errorf("suspect %v", show(s))
@@ -207,19 +207,19 @@ func TestSeveralStragglersShareTheTime(t *testing.T) {
 	if !slices.Equal(ranks, []int{1, 6}) {
 		t.Errorf("ranks %v, want 1 and 6", ranks)
 	}
-	if a, b := v.Suspects[0].Explained, v.Suspects[1].Explained; float64(b) < 0.8*float64(a) {
+	if a, b := v.Findings[0].Explained, v.Findings[1].Explained; float64(b) < 0.8*float64(a) {
 		t.Errorf("equal stragglers are charged %d and %d ns", a, b)
 	}
 }
 
 func TestManyEqualStragglersAreCalledTogether(t *testing.T) {
 	v := verdictOn(t, windows(t, spec(32, 60, 4, simulate.Fault{Family: simulate.Data, Delay: 120, Ranks: []int{1, 9, 17, 30}}))...)
-	for i, s := range v.Suspects[:4] {
+	for i, s := range v.Findings[:4] {
 		if s.Kind != KindRank || s.Stage != simulate.StageData || s.Confidence != evidence.Strong {
 			t.Errorf("suspect %d: %v", i, show(s))
 		}
 	}
-	together, _ := evidence.Find[evidence.LateTogether](v.Suspects[0].Evidence)
+	together, _ := evidence.Find[evidence.LateTogether](v.Findings[0].Evidence)
 	if !slices.Equal(together.Ranks, []int{1, 9, 17, 30}) || together.Gain < 0.3 {
 		t.Errorf("together %+v", together)
 	}
@@ -229,7 +229,7 @@ func TestSlowHost(t *testing.T) {
 	s := spec(32, 60, 4)
 	s.Work = []simulate.WorkFactor{{Ranks: []int{8, 9, 10, 11, 12, 13, 14, 15}, Factor: 1.5}}
 	v := verdictOn(t, windows(t, s)...)
-	first := v.Suspects[0]
+	first := v.Findings[0]
 	if first.Kind != KindHost || first.Host != "node1" || first.Confidence < evidence.Supported {
 		t.Errorf("suspect %v", show(first))
 	}
@@ -242,9 +242,9 @@ func TestShortWindowsOfSlowHost(t *testing.T) {
 	for seed := range uint64(10) {
 		s := spec(4, 60, seed, simulate.Fault{Family: simulate.CallbackHost, Delay: 82, Ranks: []int{2, 3}})
 		s.RanksPerHost = 2
-		whole := verdictOn(t, windows(t, s)...).Runs[0].Suspects
+		whole := verdictOn(t, windows(t, s)...).Runs[0].Findings
 		s.Schedule.Windows, s.Schedule.Steps = 6, 10
-		parts := verdictOn(t, windows(t, s)...).Runs[0].Suspects
+		parts := verdictOn(t, windows(t, s)...).Runs[0].Findings
 		if len(whole) != 1 || len(parts) != 1 {
 			t.Fatalf("seed %d: %d suspects in one window, %d in six, want one", seed, len(whole), len(parts))
 		}
@@ -258,7 +258,7 @@ func TestRankSlowAllOver(t *testing.T) {
 	s := spec(8, 60, 4)
 	s.Work = []simulate.WorkFactor{{Ranks: []int{3}, Factor: 1.5}}
 	v := verdictOn(t, windows(t, s)...)
-	first := v.Suspects[0]
+	first := v.Findings[0]
 	if first.Kind != KindRank || *first.Rank != 3 || first.Confidence != evidence.Supported || first.Stage != "" {
 		t.Errorf("suspect %v", show(first))
 	}
@@ -274,7 +274,7 @@ func TestVictimsAreNotBlamed(t *testing.T) {
 			s.Stages[i].Work.Shape = simulate.Normal
 		}
 		v := verdictOn(t, windows(t, s)...)
-		for _, x := range v.Suspects {
+		for _, x := range v.Findings {
 			if x.Flagged() && (x.Rank == nil || *x.Rank != 1) {
 				t.Errorf("two ranks, seed %d: %v", seed, show(x))
 			}
@@ -284,7 +284,7 @@ func TestVictimsAreNotBlamed(t *testing.T) {
 			s.Stages[3].Work = simulate.Dist{Mean: 100, SD: 2, Shape: simulate.Normal}
 			s.Work = []simulate.WorkFactor{{Ranks: []int{1}, Stages: []string{simulate.StageCallbacks}, Factor: 0.1}}
 			v := verdictOn(t, windows(t, s)...)
-			for _, x := range v.Suspects {
+			for _, x := range v.Findings {
 				if x.Flagged() && x.Rank != nil && *x.Rank == 1 {
 					t.Errorf("the only early rank of %d, seed %d: %v", ranks, seed, show(x))
 				}
@@ -296,7 +296,7 @@ func TestVictimsAreNotBlamed(t *testing.T) {
 func TestShortWindow(t *testing.T) {
 	for _, steps := range []int{1, 2, 4, 6} {
 		v := verdictOn(t, windows(t, spec(8, steps, 3, simulate.Fault{Family: simulate.Data, Delay: 120, Ranks: []int{3}}))...)
-		s := v.Suspects[0]
+		s := v.Findings[0]
 		if s.Kind != KindRank || *s.Rank != 3 || s.Stage != simulate.StageData || s.Confidence == evidence.Strong || s.Confidence == evidence.Insufficient {
 			t.Errorf("%d steps: suspect %v", steps, show(s))
 		}
@@ -310,7 +310,7 @@ func TestNamedSyncPointInAShortWindow(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if first := s.Verdict().Suspects[0]; first.Kind != KindRank || *first.Rank != 3 {
+	if first := s.Verdict().Findings[0]; first.Kind != KindRank || *first.Rank != 3 {
 		t.Errorf("suspect %v", show(first))
 	}
 }
@@ -321,7 +321,7 @@ func TestLateByTurns(t *testing.T) {
 		s.Faults = append(s.Faults, simulate.Fault{Family: simulate.Data, Delay: 120, Ranks: []int{r}, From: int64(r), Every: 8})
 	}
 	v := verdictOn(t, windows(t, s)...)
-	if first := v.Suspects[0]; first.Kind != KindWorkload || first.Stage != simulate.StageData || first.Confidence != evidence.Ambiguous {
+	if first := v.Findings[0]; first.Kind != KindWorkload || first.Stage != simulate.StageData || first.Confidence != evidence.Ambiguous {
 		t.Errorf("suspect %v", show(first))
 	}
 }
@@ -331,7 +331,7 @@ func TestPipelineRanksSynchroniseWithinTheirRole(t *testing.T) {
 	s.Layout = []simulate.Axis{{Name: "dp", Size: 4}, {Name: "pp", Size: 2}}
 	s.Stages[2].SyncPoints[0].Across = []string{"dp"}
 	v := verdictOn(t, windows(t, s)...)
-	first := v.Suspects[0]
+	first := v.Findings[0]
 	if first.Kind != KindRank || *first.Rank != 3 || first.Stage != simulate.StageForward || first.Confidence != evidence.Supported {
 		t.Errorf("suspect %v", show(first))
 	}
@@ -363,11 +363,11 @@ func TestTensorParallelGroupsSynchroniseOnTheWay(t *testing.T) {
 			for seed := range uint64(6) {
 				s := tensorParallel(dp, seed/2, seed%2 == 1, simulate.Fault{Family: family, Delay: 120, Ranks: []int{3}})
 				v := verdictOn(t, windows(t, s)...)
-				first := v.Suspects[0]
+				first := v.Findings[0]
 				if first.Kind != KindRank || *first.Rank != 3 || first.Confidence < evidence.Supported {
 					t.Errorf("%v, tp 4 × dp %d, seed %d: suspect %v", family, dp, seed, show(first))
 				}
-				for _, x := range v.Suspects[1:] {
+				for _, x := range v.Findings[1:] {
 					if x.Flagged() {
 						t.Errorf("%v, tp 4 × dp %d, seed %d: also %v", family, dp, seed, show(x))
 					}
@@ -381,7 +381,7 @@ func TestSlowTensorParallelGroup(t *testing.T) {
 	for seed := range uint64(6) {
 		s := tensorParallel(4, seed/2, seed%2 == 1, simulate.Fault{Family: simulate.ForwardHost, Delay: 120, Ranks: []int{3}})
 		v := verdictOn(t, windows(t, s)...)
-		if first := v.Suspects[0]; first.Kind != KindGroup || first.Group != "dp=0" || first.Stage != simulate.StageForward || first.Confidence < evidence.Supported {
+		if first := v.Findings[0]; first.Kind != KindGroup || first.Group != "dp=0" || first.Stage != simulate.StageForward || first.Confidence < evidence.Supported {
 			t.Errorf("seed %d: suspect %v, status %v", seed, show(first), v.Status)
 		}
 	}
@@ -397,7 +397,7 @@ func TestNoisyHealthyRuns(t *testing.T) {
 			s.Stages[i].Work.Shape = simulate.Exponential
 		}
 		v := verdictOn(t, windows(t, s)...)
-		for _, x := range v.Suspects {
+		for _, x := range v.Findings {
 			if x.Kind == KindRank && x.Flagged() {
 				t.Errorf("seed %d: %v", seed, show(x))
 			}
@@ -422,7 +422,7 @@ func TestSeldomInEveryWindow(t *testing.T) {
 			s.Faults = append(s.Faults, simulate.Fault{Family: simulate.ForwardHost, Delay: 400, Ranks: []int{rank}, From: int64(10*w + 5), Every: 1000})
 		}
 		called := 0
-		for _, x := range verdictOn(t, windows(t, s)...).Suspects {
+		for _, x := range verdictOn(t, windows(t, s)...).Findings {
 			if x.Kind == KindRank && x.Flagged() {
 				called++
 				if *x.Rank != 1 {
@@ -442,7 +442,7 @@ func TestGrowthBetweenWindows(t *testing.T) {
 	s := spec(8, 40, 5, simulate.Fault{Family: simulate.CallbackSync, Delay: 120, Ranks: []int{1}, Windows: []int{1}})
 	s.Schedule.Windows = 3
 	v := verdictOn(t, windows(t, s)...)
-	first := v.Suspects[0]
+	first := v.Findings[0]
 	if first.Kind != KindStage || first.Stage != simulate.StageCallbacks || first.Confidence != evidence.Supported || !slices.Equal(first.Windows, []int64{1}) {
 		t.Errorf("suspect %v in windows %v", show(first), first.Windows)
 	}
@@ -463,8 +463,8 @@ func TestGrowthOfOneRank(t *testing.T) {
 			}
 		}
 		v := verdictOn(t, ws...)
-		if i := slices.IndexFunc(v.Suspects, func(f Finding) bool { return f.Cause == CauseGrowth }); i >= 0 {
-			t.Errorf("seed %d: suspect %v", seed, show(v.Suspects[i]))
+		if i := slices.IndexFunc(v.Findings, func(f Finding) bool { return f.Cause == CauseGrowth }); i >= 0 {
+			t.Errorf("seed %d: suspect %v", seed, show(v.Findings[i]))
 		}
 	}
 }
@@ -481,7 +481,7 @@ func TestGrowthBetweenDifferentCuts(t *testing.T) {
 		if w := v.Windows; w[1].Main.SyncPoint.Name != w[0].Main.SyncPoint.Name && w[1].Main.SyncPoint.Name != w[2].Main.SyncPoint.Name {
 			cutApart++
 		}
-		first := v.Suspects[0]
+		first := v.Findings[0]
 		if first.Kind != KindStage || first.Stage != simulate.StageCallbacks || first.Confidence != evidence.Supported || !slices.Equal(first.Windows, []int64{1}) {
 			t.Errorf("seed %d: suspect %v in windows %v", seed, show(first), first.Windows)
 		}
@@ -498,7 +498,7 @@ func TestSlowStepsOnAllRanks(t *testing.T) {
 	for seed := range uint64(3) {
 		for _, delay := range []simulate.Millis{400, 1200} { // with 1200 they are charged most
 			v := verdictOn(t, windows(t, spec(8, 100, seed, simulate.Fault{Family: simulate.CallbackSync, Delay: delay, Every: 10, Ranks: []int{3}}))...)
-			first := v.Suspects[0]
+			first := v.Findings[0]
 			if first.Kind != KindStage || first.Stage != simulate.StageCallbacks || first.Confidence != evidence.Supported {
 				t.Errorf("%v ms, seed %d: suspect %v", delay, seed, show(first))
 			}
@@ -519,7 +519,7 @@ func TestStruckSteps(t *testing.T) {
 	}{{[]int{1}, PatternWindow}, {[]int{0, 1, 3}, PatternWindow}, {[]int{0, 1, 2, 3}, PatternConstant}} {
 		s := spec(8, 40, 5, simulate.Fault{Family: simulate.Data, Delay: 120, Ranks: []int{2}, Windows: c.in})
 		s.Schedule.Windows = 4
-		f := verdictOn(t, windows(t, s)...).Suspects[0]
+		f := verdictOn(t, windows(t, s)...).Findings[0]
 		if f.Struck.Pattern != c.pattern || f.Struck.Count < 38*len(c.in) || f.Struck.Count > 40*len(c.in) {
 			t.Errorf("fault in windows %v: %+v", c.in, f.Struck)
 		}
@@ -535,7 +535,7 @@ func TestRoleGroups(t *testing.T) {
 	s.Work = []simulate.WorkFactor{{Where: map[string]int{"pp": 1}, Factor: 1.4,
 		Stages: []string{simulate.StageData, simulate.StageForward, simulate.StageCallbacks, simulate.StageOptimizer}}}
 	v := verdictOn(t, windows(t, s)...)
-	if first := v.Suspects[0]; first.Kind != KindGroup || first.Group != "pp=1" || first.Confidence >= evidence.Supported {
+	if first := v.Findings[0]; first.Kind != KindGroup || first.Group != "pp=1" || first.Confidence >= evidence.Supported {
 		t.Errorf("suspect %v", show(first))
 	}
 	w := v.Windows[0]
@@ -551,15 +551,15 @@ func TestRoleGroups(t *testing.T) {
 	// A straggler among its peers is still found, and not called strongly.
 	s.Faults = []simulate.Fault{{Family: simulate.Data, Delay: 120, Ranks: []int{5}}}
 	v = verdictOn(t, windows(t, s)...)
-	if first := v.Suspects[0]; first.Kind != KindRank || *first.Rank != 5 || first.Confidence != evidence.Supported {
+	if first := v.Findings[0]; first.Kind != KindRank || *first.Rank != 5 || first.Confidence != evidence.Supported {
 		t.Errorf("suspect %v", show(first))
 	}
 }
 
 func TestOneRankClaimsNothing(t *testing.T) {
 	v := verdictOn(t, windows(t, spec(1, 20, 1))...)
-	if len(v.Suspects) != 0 || v.Status != answer.TooLittleData {
-		t.Errorf("%d suspects, status %v", len(v.Suspects), v.Status)
+	if len(v.Findings) != 0 || v.Status != answer.TooLittleData {
+		t.Errorf("%d suspects, status %v", len(v.Findings), v.Status)
 	}
 }
 
@@ -589,8 +589,8 @@ func TestOneRankWithDevice(t *testing.T) {
 			}
 			v := s.Verdict()
 			got, ok := evidence.Find[evidence.DeviceShares](v.Observed)
-			if ok != (tt.want != nil) || ok && got != *tt.want || len(v.Suspects) != 0 || v.Status != answer.TooLittleData {
-				t.Errorf("observed %+v, %d suspects, status %v", v.Observed, len(v.Suspects), v.Status)
+			if ok != (tt.want != nil) || ok && got != *tt.want || len(v.Findings) != 0 || v.Status != answer.TooLittleData {
+				t.Errorf("observed %+v, %d suspects, status %v", v.Observed, len(v.Findings), v.Status)
 			}
 		})
 	}
@@ -600,7 +600,7 @@ func TestMissingRankWithholdsStrength(t *testing.T) {
 	w := windows(t, spec(8, 40, 1, simulate.Fault{Family: simulate.Data, Delay: 120, Ranks: []int{2}}))[0]
 	part := w.Select([]int{0, 1, 2, 3, 4, 5, 7})
 	v := verdictOn(t, part)
-	if s := v.Suspects[0]; *s.Rank != 2 || s.Confidence != evidence.Supported {
+	if s := v.Findings[0]; *s.Rank != 2 || s.Confidence != evidence.Supported {
 		t.Errorf("suspect %v", show(s))
 	}
 	if p := v.Problems[0]; p.Problem != answer.RanksMissing || !slices.Equal(p.Ranks, []int{6}) || p.Of != 8 {
@@ -638,7 +638,7 @@ func TestWithoutWallTime(t *testing.T) {
 	w := windows(t, spec(8, 60, 1, simulate.Fault{Family: simulate.Data, Delay: 120, Ranks: []int{5}}))[0]
 	w.Wall = nil
 	v := verdictOn(t, w)
-	if first := v.Suspects[0]; first.Kind != KindRank || *first.Rank != 5 || first.Confidence != evidence.Supported {
+	if first := v.Findings[0]; first.Kind != KindRank || *first.Rank != 5 || first.Confidence != evidence.Supported {
 		t.Errorf("suspect %v", show(first))
 	}
 }
@@ -655,7 +655,7 @@ func TestUndeclaredRolesThatDiffer(t *testing.T) {
 	if given := v.Windows[0].Main.Labels; !slices.Contains(given, labels.RoleAwareNeeded) {
 		t.Errorf("labels %v", given)
 	}
-	for _, x := range v.Suspects {
+	for _, x := range v.Findings {
 		if x.Confidence == evidence.Strong {
 			t.Errorf("suspect %v", show(x))
 		}
@@ -663,7 +663,7 @@ func TestUndeclaredRolesThatDiffer(t *testing.T) {
 }
 
 func TestNothingAdded(t *testing.T) {
-	if v := New(Options{}).Verdict(); len(v.Suspects) != 0 || len(v.Runs) != 0 {
+	if v := New(Options{}).Verdict(); len(v.Findings) != 0 || len(v.Runs) != 0 {
 		t.Errorf("verdict on nothing: %+v", v)
 	}
 }
@@ -681,7 +681,7 @@ func TestTooLittleDecides(t *testing.T) {
 		"certain, of too few":         {evidence.Strong, excludesNothing, answer.ImbalanceRun},
 	} {
 		t.Run(name, func(t *testing.T) {
-			v := RunVerdict{Suspects: []Finding{{Kind: KindWorkload, Cause: CauseRotating, Confidence: c.confidence, Cost: Cost{Score: 0.3}}}}
+			v := RunVerdict{Findings: []Finding{{Kind: KindWorkload, Cause: CauseRotating, Confidence: c.confidence, Cost: Cost{Score: 0.3}}}}
 			if v.decide(c.can); v.Status != c.want {
 				t.Errorf("%v, want %v", v.Status, c.want)
 			}

@@ -42,7 +42,7 @@ func (j *judge) leading(m *frontier.Result) bool {
 	j.add(m, sight{Finding: Finding{Kind: KindRank, Cause: CauseLeads, Place: Place{Rank: m.Leader.Rank, Stage: s.Name},
 		Cost: Cost{Explained: m.Behind(s)}, Confidence: evidence.Ambiguous, Evidence: []evidence.Observation{
 			evidence.LatestInStage{Rank: *m.Leader.Rank, Stage: s.Name, N: m.Leader.Steps, Of: m.Steps},
-			evidence.Lack{Reason: evidence.ReasonNoWaitShown, AtMost: evidence.Ambiguous}}}, struck: m.Leader.Steps})
+			evidence.Lack{Reason: evidence.SyncNotShown, AtMost: evidence.Ambiguous}}}, struck: m.Leader.Steps})
 	return true
 }
 
@@ -56,7 +56,7 @@ func (j *judge) slowForAll(i int, slow *slowing) {
 		n, _ := slow.in(i)
 		j.add(m, sight{Finding: Finding{Kind: KindStage, Cause: CauseSlowSteps, Place: Place{Stage: m.Stages[k].Name},
 			Cost: Cost{Explained: int64(gain * float64(m.Makespan)), Gain: gain}, Confidence: evidence.Supported,
-			Evidence: []evidence.Observation{clipped(m, k), evidence.Lack{Reason: evidence.ReasonRankHidden, AtMost: evidence.Supported}}},
+			Evidence: []evidence.Observation{clipped(m, k), evidence.Lack{Reason: evidence.RankHidden, AtMost: evidence.Supported}}},
 			struck: n})
 	}
 }
@@ -83,7 +83,7 @@ func (j *judge) slowTogether(open []int, slow *slowing) {
 		}
 		f := j.add(m, sight{Finding: Finding{Kind: KindWorkload, Cause: CauseSlowSteps,
 			Cost: Cost{Explained: excess, Gain: part(m, excess)}, Confidence: evidence.Supported,
-			Evidence: []evidence.Observation{slow.observed(), evidence.Lack{Reason: evidence.ReasonManyCauses, AtMost: evidence.Supported}}}, struck: n})
+			Evidence: []evidence.Observation{slow.observed(), evidence.Lack{Reason: evidence.SeveralCauses, AtMost: evidence.Supported}}}, struck: n})
 		f.recurrence = &recurred{Recurrence: slow.Recurrence, steps: slow.steps}
 	}
 }
@@ -107,8 +107,8 @@ func (j *judge) slowStage(m *frontier.Result) (stage int, slow bool) {
 }
 
 // clipped is what a stage with slow steps costs, and what agrees.
-func clipped(m *frontier.Result, stage int) evidence.Clipped {
-	c := evidence.Clipped{Stage: m.Stages[stage].Name, Saves: *m.Stages[stage].Gain}
+func clipped(m *frontier.Result, stage int) evidence.Replay {
+	c := evidence.Replay{Stage: m.Stages[stage].Name, Saves: *m.Stages[stage].Gain}
 	if lead := m.Stages[m.Leader.Stage]; stage != m.Leader.Stage {
 		c.Lead, c.LeadSaves = lead.Name, *lead.Gain
 	} else {
@@ -133,6 +133,6 @@ func (j *judge) hostOverhead(m *frontier.Result) {
 	}
 	j.add(m, sight{Finding: Finding{Kind: KindStage, Cause: CauseHost, Place: Place{Stage: s.Name}, Cost: Cost{Explained: explained, Gain: share},
 		Confidence: evidence.Supported, Evidence: []evidence.Observation{
-			evidence.HostOverhead{Stage: s.Name, Host: int64(host), Device: int64(d.Time), Samples: d.Ready},
-			evidence.Lack{Reason: evidence.ReasonSamplesOnly, AtMost: evidence.Supported}}}})
+			evidence.DeviceTime{Channel: d.Channel, Stage: s.Name, Host: int64(host), Device: int64(d.Time), Samples: d.Ready},
+			evidence.Lack{Reason: evidence.Unconfirmed, AtMost: evidence.Supported}}}})
 }

@@ -119,9 +119,9 @@ func TestSpikesOfOneRank(t *testing.T) {
 				s := spec(ranks, 120, seed, simulate.Fault{Family: family, Delay: 1000, Every: 10, Ranks: []int{slow}})
 				s.Arrivals = true
 				v := verdictOn(t, windows(t, s)...).Runs[0]
-				f := v.Suspects[0]
-				if f.Kind != KindRank || *f.Rank != slow || f.Confidence != evidence.Strong || f.Struck.Count < 11 || f.Struck.Count > 12 || f.Gain < 0.7 || len(v.Suspects) > 1 {
-					t.Errorf("%v, %d ranks, seed %d: %s of %d", family, ranks, seed, show(f), len(v.Suspects))
+				f := v.Findings[0]
+				if f.Kind != KindRank || *f.Rank != slow || f.Confidence != evidence.Strong || f.Struck.Count < 11 || f.Struck.Count > 12 || f.Gain < 0.7 || len(v.Findings) > 1 {
+					t.Errorf("%v, %d ranks, seed %d: %s of %d", family, ranks, seed, show(f), len(v.Findings))
 				}
 			}
 		}
@@ -138,7 +138,7 @@ func TestStallsOfAnyRank(t *testing.T) {
 				s.Faults = append(s.Faults, simulate.Fault{Family: family, Delay: 900, Probability: 0.02, Ranks: []int{r}})
 			}
 			s.Arrivals = true
-			for _, f := range verdictOn(t, windows(t, s)...).Runs[0].Suspects {
+			for _, f := range verdictOn(t, windows(t, s)...).Runs[0].Findings {
 				if f.Kind == KindRank && f.Flagged() {
 					t.Errorf("%v, seed %d: %s", family, seed, show(f))
 				}

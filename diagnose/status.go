@@ -18,8 +18,8 @@ const leastTold = 0.02
 // what the data can exclude.
 func (v *RunVerdict) decide(can exclusion) {
 	best := answer.TooLittleData
-	for i := range v.Suspects {
-		f := &v.Suspects[i]
+	for i := range v.Findings {
+		f := &v.Findings[i]
 		of := f.Cause.status()
 		switch {
 		case f.Flagged():
@@ -37,12 +37,10 @@ func (v *RunVerdict) decide(can exclusion) {
 	}
 	hides := func(u answer.Undecided) bool {
 		switch u.Question {
-		case answer.RankHiddenUsual:
-			return false
 		case answer.TransferHidden:
 			return u.Hides > 0 && float64(u.Hides) >= exposedTransfer*float64(u.Step)
 		}
-		return u.Hides > 0
+		return u.Hides > 0 && !u.Unlikely
 	}
 	switch {
 	case best > answer.UndecidedRun:
@@ -68,7 +66,7 @@ const (
 // excludes is what the windows can exclude.
 func (j *judge) excludes() exclusion {
 	switch {
-	case j.entered != nil && nobodyLate(j.entered, j.minGain).Steps >= leastSteps:
+	case j.entered != nil && nobodyLate(j.entered).Steps >= leastSteps:
 		if len(j.windows) == 0 && j.untold() {
 			return excludesNothing
 		}

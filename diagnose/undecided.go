@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/diagnose/answer"
-	"github.com/sfstat/sfstat/engine/baseline"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/engine/frontier/labels"
 	"github.com/sfstat/sfstat/trace/stagename"
@@ -39,7 +38,7 @@ func (j *judge) hidden(m *frontier.Result) {
 		}
 		least := j.minGain * float64(step)
 		if float64(u.Hides) < least && !compared {
-			u.Question, u.Hides = answer.RankHiddenUsual, u.Time
+			u.Unlikely, u.Hides = true, u.Time
 		}
 		if float64(u.Hides) >= least {
 			j.ask(u)
@@ -51,11 +50,8 @@ func (j *judge) hidden(m *frontier.Result) {
 // in the baseline, ns. The baseline run is healthy, so a hidden delay cannot exceed
 // it. ok is false without a baseline.
 func (j *judge) beyondBaseline(stage string) (ns int64, ok bool) {
-	i := slices.IndexFunc(j.differences, func(d baseline.Difference) bool { return d.Stage == stage })
-	if i < 0 {
-		return 0, false
-	}
-	return int64(max(0, j.differences[i].High)), true
+	d, ok := j.differences[stage]
+	return int64(max(0, d.High)), ok
 }
 
 // maySynchronise reports whether the times of a stage suggest, without certainty,
@@ -84,7 +80,7 @@ func needed(m *frontier.Result, stage string) int64 {
 // of a transfer.
 func (v *RunVerdict) Hidden() (u answer.Undecided, ok bool) {
 	for _, o := range v.Undecided {
-		if (o.Question == answer.RankHidden || o.Question == answer.TransferHidden) && o.Hides > 0 && (!ok || o.Hides > u.Hides) {
+		if (o.HidesRank() && !o.Unlikely || o.Question == answer.TransferHidden) && o.Hides > 0 && (!ok || o.Hides > u.Hides) {
 			u, ok = o, true
 		}
 	}
@@ -118,7 +114,7 @@ func (j *judge) questions() []answer.Undecided {
 			}
 		}
 		if len(m.Ranks) < 2 {
-			j.ask(answer.Undecided{Question: answer.AcrossRanks, Needs: answer.SourceAllRanks})
+			j.ask(answer.Undecided{Question: answer.RanksNotRecorded, Needs: answer.SourceAllRanks})
 			continue
 		}
 		if !m.SyncPoint.Evidence.Sure() && !m.SyncPoint.WithinPeers && m.Steps > 0 {

@@ -4,7 +4,7 @@
 // It asks, in order: is the data good enough; what does the frontier charge
 // (by the analysis cut and, beside it, by the paper's); who was late where the
 // ranks synchronise; what would fixing that save; and what cannot be told from this
-// signal. Suspects are ranked by the exposed time that they explain.
+// signal. Findings are ranked by the exposed time that they explain.
 // Confidence is decided by labels and by agreement between independent
 // evidence, and every finding carries its evidence as kinds and numbers: package
 // report alone makes sentences of them.
@@ -21,24 +21,26 @@ import (
 
 // RunVerdict is the verdict on one run.
 type RunVerdict struct {
-	Run        string
-	Confidence evidence.Confidence
-	Status     answer.Status
-	MinGain    float64 // from which on a finding is large enough to act on
-	Suspects   []Finding
-	Observed   []evidence.Observation // of the run as a whole, where nobody is suspected
-	Undecided  []answer.Undecided
-	Problems   []answer.Problem
-	Next       []answer.Action
-	Windows    []Window
-	Earlier    []Stretch  // of the same run, before Windows; nil: there was nothing
-	Operators  *Operators // of an operator trace, which has no windows; else nil
+	Run        string                 `json:"run" doc:"identity of the run"`
+	Status     answer.Status          `json:"status" doc:"the answer in one word"`
+	Confidence evidence.Confidence    `json:"confidence" doc:"certainty of the first finding"`
+	Findings   []Finding              `json:"findings" doc:"what may be acted on first, then what is uncertain, then what is small; within each by exposed time explained"`
+	Limits     []answer.Limit         `json:"limits" doc:"how large a delay of one rank has to be to be reported, and where one may hide"`
+	Observed   []evidence.Observation `json:"observations" doc:"what is known of the run as a whole"`
+	Undecided  []answer.Undecided     `json:"undecided" doc:"what the data cannot answer, each with what would"`
+	Problems   []answer.Problem       `json:"problems" doc:"what was lost, skipped or refused"`
+	Next       []answer.Action        `json:"next" doc:"what to do next, the most useful first"`
+	Earlier    []Stretch              `json:"earlier" doc:"of a run that goes on: the windows before those of the verdict, in stretches of one answer each"`
+
+	MinGain   float64    `json:"-"` // from which on a finding is large enough to act on
+	Windows   []Window   `json:"-"`
+	Operators *Operators `json:"-"` // of an operator trace, which has no windows; else nil
 	// Communications is what there was to compare, of a run that is judged by
 	// calls and kernels of NCCL alone; else nil.
-	Communications *Communications
+	Communications *Communications `json:"-"`
 	// Traffic is what calls and kernels of NCCL were put together to; nil where there
 	// are not both.
-	Traffic *comm.Result
+	Traffic *comm.Result `json:"-"`
 }
 
 // Window is one window of a run: the frontier by the analysis cut, by the
@@ -59,7 +61,8 @@ type Window struct {
 // of the run whose cause is surest, and among those explains the largest part.
 type Verdict struct {
 	RunVerdict
-	Runs      []RunVerdict
+	Runs      []RunVerdict            // in the order of the input
+	First     int                     // index in Runs of the run that the verdict's own fields repeat
 	Recurring *evidence.RecurringHost // that late ranks of several runs are on; nil: none
 	Gates     gates.Gates
 }

@@ -100,7 +100,7 @@ func (j *judge) weigh() {
 		for _, other := range s.Ranks {
 			if !slices.Contains(append(f.together, *f.Rank), other.Rank) && s.Agree(other.Rank, f.bestNs) >= 2 {
 				f.Confidence = min(f.Confidence, evidence.Supported)
-				f.Evidence = append(f.Evidence, evidence.Lack{Reason: evidence.EnginesDisagree, AtMost: evidence.Supported, N: other.Rank})
+				f.Evidence = append(f.Evidence, evidence.Lack{Reason: evidence.SourcesDisagree, AtMost: evidence.Supported, Rank: &other.Rank})
 				break
 			}
 		}
@@ -136,7 +136,7 @@ func signEvidence(s *operators.Signs, rank int) (out []evidence.Observation) {
 		out = append(out, e)
 	}
 	if of.Whole+of.Steps > 0 {
-		out = append(out, evidence.PooledOutliers{Whole: of.Whole, Steps: of.Steps, Alpha: s.Alpha})
+		out = append(out, evidence.Outliers{Whole: of.Whole, Steps: of.Steps, Alpha: s.Alpha})
 	}
 	if s.Blamed(rank) {
 		out = append(out, evidence.BlameWalks{End: of.Walks, Symptoms: s.Symptoms, Op: of.Op})

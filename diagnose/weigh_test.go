@@ -21,9 +21,9 @@ func TestEnginesAgreeOnWindows(t *testing.T) {
 	}
 	for _, family := range []simulate.Family{simulate.Data, simulate.ForwardHost, simulate.CallbackHost, simulate.OptimizerHost} {
 		v := verdictOn(t, windows(t, spec(8, 60, 3, simulate.Fault{Family: family, Delay: 40, Ranks: []int{5}}))...)
-		f := v.Suspects[0]
+		f := v.Findings[0]
 		_, departs := evidence.Find[evidence.CompletionTimes](f.Evidence)
-		_, long := evidence.Find[evidence.PooledOutliers](f.Evidence)
+		_, long := evidence.Find[evidence.Outliers](f.Evidence)
 		walks, blamed := evidence.Find[evidence.BlameWalks](f.Evidence)
 		if *f.Rank != 5 || f.Confidence != evidence.Strong || !departs || !long || !blamed || 2*walks.End < walks.Symptoms {
 			t.Errorf("%v: %s, %+v", family, show(f), f.Evidence)
@@ -49,7 +49,7 @@ func TestEnginesDisagreeOnWindows(t *testing.T) {
 			j := &judge{run: &run{windows: []Window{{Main: &frontier.Result{}, Signs: c.signs}}}, found: []*finding{f}}
 			j.weigh()
 			lack, disagree := evidence.Find[evidence.Lack](f.Evidence)
-			if f.Confidence != c.want || disagree != (c.want == evidence.Supported) || disagree && lack != (evidence.Lack{Reason: evidence.EnginesDisagree, AtMost: evidence.Supported, N: 4}) {
+			if f.Confidence != c.want || disagree != (c.want == evidence.Supported) || disagree && (lack.Reason != evidence.SourcesDisagree || lack.AtMost != evidence.Supported || *lack.Rank != 4) {
 				t.Errorf("%v, %+v", f.Confidence, f.Evidence)
 			}
 		})

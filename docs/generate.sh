@@ -53,7 +53,7 @@ evaluation() {
 	for spec in paper detectability nofault; do
 		sfstat campaign run "eval/campaign/specs/$spec.yaml" -o "$EVAL/$spec" -q
 		[ $spec != paper ] || cp -r fixtures/real/e9 "$EVAL/paper/sources"
-		sfstat campaign tables "$EVAL/$spec" -q
+		sfstat campaign report "$EVAL/$spec" -q
 	done
 }
 

@@ -55,10 +55,10 @@ func (c Captures) Ask(r *diagnose.RunVerdict, read []auto.Input) (path string, e
 // toProfile are the ranks that what is to be done next would look into, the suspects
 // first; none where their line is known.
 func toProfile(r *diagnose.RunVerdict) []int {
-	if len(r.Suspects) == 0 || r.Suspects[0].BelowMinGain {
+	if len(r.Findings) == 0 || r.Findings[0].BelowMinGain {
 		return nil
 	}
-	if _, known := evidence.Find[evidence.SpentIn](r.Suspects[0].Evidence); known {
+	if _, known := evidence.Find[evidence.SpentIn](r.Findings[0].Evidence); known {
 		return nil
 	}
 	for _, a := range r.Next {

@@ -16,7 +16,7 @@ import (
 // profiling is a run whose ranks, the first of them late, are to be profiled.
 func profiling(run string, ranks ...int) diagnose.RunVerdict {
 	r := diagnose.RunVerdict{Run: run, Status: answer.Straggler, Next: []answer.Action{{Action: answer.InspectHost}, {Action: answer.Profile, Ranks: ranks}}}
-	r.Suspects = []diagnose.Finding{{Confidence: evidence.Strong, Place: diagnose.Place{Rank: &ranks[0]}}}
+	r.Findings = []diagnose.Finding{{Confidence: evidence.Strong, Place: diagnose.Place{Rank: &ranks[0]}}}
 	return r
 }
 
@@ -53,9 +53,9 @@ func TestCapturePlans(t *testing.T) {
 		t.Error("the same is asked for twice")
 	}
 	known := profiling("a/job", 3)
-	known.Suspects[0].Evidence = []evidence.Observation{evidence.SpentIn{Rank: 3}}
+	known.Findings[0].Evidence = []evidence.Observation{evidence.SpentIn{Rank: 3}}
 	small := profiling("a/job", 4)
-	small.Suspects[0].BelowMinGain = true
+	small.Findings[0].BelowMinGain = true
 	for what, r := range map[string]diagnose.RunVerdict{"a known line": known, "a small delay": small, "no suspect": {Run: "a/job"}, "a run without packets": profiling("other", 1)} {
 		if got := ask(r); got.Schema != "" {
 			t.Errorf("%s is to be captured", what)

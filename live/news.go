@@ -66,10 +66,10 @@ func (t Told) News(v *diagnose.Verdict) []News {
 
 // gist is what of a verdict is worth a new screen.
 func gist(r *diagnose.RunVerdict) string {
-	if len(r.Suspects) == 0 || !r.Suspects[0].Flagged() {
+	if len(r.Findings) == 0 || !r.Findings[0].Flagged() {
 		return r.Status.String()
 	}
-	s := &r.Suspects[0]
+	s := &r.Findings[0]
 	rank := -1
 	if s.Rank != nil {
 		rank = *s.Rank

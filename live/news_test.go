@@ -39,10 +39,10 @@ func TestNews(t *testing.T) {
 		{"nothing new", diagnose.RunVerdict{Status: answer.NoStraggler, Windows: windowsOf(0, 0)}, nil, false},
 		{"one that some ranks have not written", diagnose.RunVerdict{Status: answer.NoStraggler, Windows: windowsOf(3, 0, 1)}, nil, false},
 		{"and now all have", diagnose.RunVerdict{Status: answer.NoStraggler, Windows: windowsOf(0, 0, 1)}, []int{1}, false},
-		{"a straggler", diagnose.RunVerdict{Status: answer.Straggler, Suspects: rank(3, 0.2), Windows: windowsOf(0, 0, 1, 2)}, []int{2}, true},
-		{"that costs more", diagnose.RunVerdict{Status: answer.Straggler, Suspects: rank(3, 0.3), Windows: windowsOf(0, 0, 1, 2)}, nil, false},
-		{"another rank", diagnose.RunVerdict{Status: answer.Straggler, Suspects: rank(4, 0.3), Windows: windowsOf(0, 0, 1, 2)}, nil, true},
-		{"files that were replaced", diagnose.RunVerdict{Status: answer.Straggler, Suspects: rank(4, 0.3), Windows: windowsOf(0, 3)}, []int{0}, false},
+		{"a straggler", diagnose.RunVerdict{Status: answer.Straggler, Findings: rank(3, 0.2), Windows: windowsOf(0, 0, 1, 2)}, []int{2}, true},
+		{"that costs more", diagnose.RunVerdict{Status: answer.Straggler, Findings: rank(3, 0.3), Windows: windowsOf(0, 0, 1, 2)}, nil, false},
+		{"another rank", diagnose.RunVerdict{Status: answer.Straggler, Findings: rank(4, 0.3), Windows: windowsOf(0, 0, 1, 2)}, nil, true},
+		{"files that were replaced", diagnose.RunVerdict{Status: answer.Straggler, Findings: rank(4, 0.3), Windows: windowsOf(0, 3)}, []int{0}, false},
 	} {
 		var windows []int
 		changed := false

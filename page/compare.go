@@ -111,8 +111,8 @@ func (o *outline) signs(v *diagnose.RunVerdict) *Signs {
 // signsOf are the signs of a verdict, and the window that they are from.
 func signsOf(v *diagnose.RunVerdict) (*operators.Signs, *int64) {
 	at := slices.IndexFunc(v.Windows, func(w diagnose.Window) bool { return w.Signs != nil })
-	if len(v.Suspects) > 0 {
-		if d := v.Suspects[0].Detail; d >= 0 && d < len(v.Windows) && v.Windows[d].Signs != nil {
+	if len(v.Findings) > 0 {
+		if d := v.Findings[0].Detail; d >= 0 && d < len(v.Windows) && v.Windows[d].Signs != nil {
 			at = d
 		}
 	}

@@ -49,7 +49,7 @@ type Run struct {
 // Stage is one stage in the order of the step as recorded.
 type Stage struct {
 	Name    string   `json:"name"`
-	Syncs   bool     `json:"meets"`      // ranks synchronise in it
+	Syncs   bool     `json:"synchronises"`      // ranks synchronise in it
 	Advance int64    `json:"advance_ns"` // exposed time, over all steps
 	Share   *float64 `json:"share"`      // of the exposed time of all steps; nil where there is none
 }

@@ -62,7 +62,7 @@ func built(t *testing.T, windows []*trace.Window, suspects ...int) Run {
 		}
 	}
 	for _, id := range suspects {
-		v.Suspects = append(v.Suspects, diagnose.Finding{Place: diagnose.Place{Rank: &id}, Confidence: evidence.Strong})
+		v.Findings = append(v.Findings, diagnose.Finding{Place: diagnose.Place{Rank: &id}, Confidence: evidence.Strong})
 	}
 	return first(t, b, v)
 }

@@ -110,8 +110,8 @@ func named(v *diagnose.RunVerdict) []int {
 			out = append(out, id)
 		}
 	}
-	for i := range v.Suspects {
-		if f := &v.Suspects[i]; f.Confidence >= evidence.Ambiguous {
+	for i := range v.Findings {
+		if f := &v.Findings[i]; f.Confidence >= evidence.Ambiguous {
 			if f.Rank != nil {
 				take(*f.Rank)
 			}
@@ -271,8 +271,8 @@ func (o *outline) bands() *Bands {
 // baselines, nobody late.
 func fixes(v *diagnose.RunVerdict) []Fix {
 	out := []Fix{}
-	for i := range v.Suspects {
-		f := &v.Suspects[i]
+	for i := range v.Findings {
+		f := &v.Findings[i]
 		if f.RunGain > 0 && f.Confidence >= evidence.Ambiguous {
 			out = append(out, Fix{Kind: "finding", Who: report.Who(f), Stage: report.Where(f), Line: report.Visible(f.Source.Short()), Gain: f.RunGain})
 		}
@@ -296,8 +296,8 @@ func fixes(v *diagnose.RunVerdict) []Fix {
 	// Entries of calls show delays that stage times do not: what these say of all
 	// ranks is then less than what one of them costs.
 	least := 0.0
-	for i := range v.Suspects {
-		if f := &v.Suspects[i]; f.Kind == diagnose.KindRank && f.Confidence >= evidence.Ambiguous {
+	for i := range v.Findings {
+		if f := &v.Findings[i]; f.Kind == diagnose.KindRank && f.Confidence >= evidence.Ambiguous {
 			least = max(least, 0.95*f.RunGain)
 		}
 	}

@@ -83,7 +83,7 @@ type Wait struct {
 	Own    int64  `json:"own_ns"`
 	Caused int64  `json:"caused_ns"`
 	Waited int64  `json:"waited_ns"`
-	Moving int64  `json:"moving_ns"`
+	Moving int64  `json:"transfer_ns"`
 }
 
 // traffic is what calls say; nil where there are none.
@@ -102,7 +102,7 @@ func traffic(calls []*comms.Record, limits *capacity.Benchmarks, v *diagnose.Run
 	if len(r.Calls) == 0 {
 		return nil
 	}
-	t := &Traffic{Leads: len(v.Suspects) > 0 && v.Suspects[0].Heard(), Named: append([]int{}, named(v)...), Speeds: speeds(r), Sent: sentOf(r), Waits: waitsOf(r)}
+	t := &Traffic{Leads: len(v.Findings) > 0 && v.Findings[0].Heard(), Named: append([]int{}, named(v)...), Speeds: speeds(r), Sent: sentOf(r), Waits: waitsOf(r)}
 	t.Limits = slices.ContainsFunc(t.Speeds, func(s Speed) bool { return s.Limit > 0 })
 	t.Volumes = volumes(r)
 	t.Left = max(0, len(t.Volumes)-mostVolumes)

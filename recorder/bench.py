@@ -2,7 +2,7 @@
 
 python3 recorder/bench.py --intervals FILE measures instead what a step of 200
 ms costs by the sampling interval, in per cent of it and by the processor time of
-all threads, and writes it as sfstat campaign plots reads it (KAIR's Figure 5).
+all threads, and writes it as sfstat campaign report reads it (KAIR's Figure 5).
 
 python3 recorder/bench.py --pause FILE measures by how long the end of a window
 holds the training thread of a rank up, over Gloo, by the number of processes that

@@ -30,7 +30,7 @@ func (o Output) Arrivals(jobs []Arrivals) error {
 
 // jobsJSON is the JSON of all commands over what ranks entered.
 type jobsJSON[T any] struct {
-	Jobs []T `json:"jobs"`
+	Jobs []T `json:"jobs" doc:"one for each job of the input"`
 }
 
 func jobsDocument(jobs []Arrivals, of func(Arrivals) document) (d document) {
@@ -41,45 +41,45 @@ func jobsDocument(jobs []Arrivals, of func(Arrivals) document) (d document) {
 }
 
 type arrivalJobJSON struct {
-	Run     string           `json:"run"`
-	Ranks   []int            `json:"ranks"`
-	Missing []int            `json:"missing_ranks"`
-	Calls   int              `json:"calls"`
-	Lost    int64            `json:"lost_calls"`
-	Begin   int64            `json:"begin_ns"`
-	End     int64            `json:"end_ns"`
-	Step    int64            `json:"step_ns"`
-	ByOrder []string         `json:"matched_by_order"`
-	Silent  []string         `json:"messages_not_recorded"`
-	Clocks  []arrivals.Clock `json:"clocks"`
-	Late    []lateRank       `json:"late"`
-	Set     *arrivals.Set    `json:"late_set"`
-	Places  []arrivals.Place `json:"places"`
+	Run     string           `json:"run" doc:"name of the folder, or of the run whose packets lie beside"`
+	Ranks   []int            `json:"ranks" doc:"with a dump"`
+	Missing []int            `json:"missing_ranks" doc:"members of groups without a dump"`
+	Calls   int              `json:"calls" doc:"read"`
+	Lost    int64            `json:"lost_calls" doc:"that left the rings before"`
+	Begin   int64            `json:"begin_ns" doc:"of what repeats, on the first clock, since 1970"`
+	End     int64            `json:"end_ns" doc:"of what repeats"`
+	Step    int64            `json:"step_ns" doc:"its period; 0: nothing repeats"`
+	ByOrder []string         `json:"matched_by_order" doc:"groups whose sequence numbers differ between ranks"`
+	Silent  []string         `json:"messages_not_recorded" doc:"groups whose sends and receives are counted and not recorded"`
+	Clocks  []arrivals.Clock `json:"clocks" doc:"of all hosts"`
+	Late    []lateRank       `json:"late" doc:"ranks that delay the others, by what they cost"`
+	Set     *arrivals.Set    `json:"late_set" doc:"ranks of which it is not known who is the cause"`
+	Places  []arrivals.Place `json:"places" doc:"calls of the program"`
 }
 
 type lateRank struct {
-	Rank      int           `json:"rank"`
-	Host      *string       `json:"host"`
-	Stage     *string       `json:"stage"`
-	LostIn    *string       `json:"lost_in"`
-	Op        string        `json:"op"`
-	Group     string        `json:"group"`
-	Line      arrivals.Line `json:"source_line" null:"zero"`
-	Place     int           `json:"place"`
-	Delay     int64         `json:"delay_ns"`
-	Excess    int64         `json:"excess_ns"`
-	PerStep   int64         `json:"per_step_ns"`
-	Struck    int           `json:"struck_steps"`
-	Of        int           `json:"steps"`
-	Strikes   int           `json:"strikes"`
-	Last      int           `json:"last"`
-	Points    int           `json:"points"`
-	P         float64       `json:"p"`
-	Gain      float64       `json:"gain"`
-	RunGain   float64       `json:"run_gain"`
-	FirstStep *int64        `json:"first_step"`
-	LastStep  *int64        `json:"last_step"`
-	Clock     bool          `json:"clock_not_excluded"`
+	Rank      int           `json:"rank" doc:"global"`
+	Host      *string       `json:"host" doc:"of the rank"`
+	Stage     *string       `json:"stage" doc:"in which the call is entered, by packets beside the dumps"`
+	LostIn    *string       `json:"lost_in" doc:"stage in which it loses more than half of its delay, by the stage times of packets"`
+	Op        string        `json:"op" doc:"as recorded"`
+	Group     string        `json:"group" doc:"the rank's own"`
+	Line      arrivals.Line `json:"source_line" null:"zero" doc:"from which the call is entered"`
+	Place     int           `json:"place" doc:"index of places, where it costs most"`
+	Delay     int64         `json:"delay_ns" doc:"own delay, median of the points that it struck there"`
+	Excess    int64         `json:"excess_ns" doc:"own delay over all strikes and places"`
+	PerStep   int64         `json:"per_step_ns" doc:"own delay of a struck step, over all places, median"`
+	Struck    int           `json:"struck_steps" doc:"steps that it delayed, at any place"`
+	Of        int           `json:"steps" doc:"steps in all"`
+	Strikes   int           `json:"strikes" doc:"points at the place that it delayed"`
+	Last      int           `json:"last" doc:"points that it entered last"`
+	Points    int           `json:"points" doc:"points that it entered"`
+	P         float64       `json:"p" doc:"were all ranks alike; corrected for ranks and places"`
+	Gain      float64       `json:"gain" doc:"fraction of the struck steps that fixing it saves"`
+	RunGain   float64       `json:"run_gain" doc:"fraction of all steps"`
+	FirstStep *int64        `json:"first_step" doc:"first struck step, where packets tell"`
+	LastStep  *int64        `json:"last_step" doc:"last struck step"`
+	Clock     bool          `json:"clock_not_excluded" doc:"the delay is below what is known of the rank's clock"`
 }
 
 func (j Arrivals) wire() arrivalJobJSON {

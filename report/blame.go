@@ -28,31 +28,31 @@ func (o Output) Blame(results []Blame) error {
 
 type blameJSON struct {
 	traceJSON
-	Semantics   blame.Semantics `json:"semantics"`
-	Tie         int64           `json:"tie_ns"`
-	Alpha       float64         `json:"alpha"`
-	Walked      []int64         `json:"walked_step_ids"`
-	Symptoms    int             `json:"symptoms"`
-	Unexplained int             `json:"unexplained"`
-	Culprits    []walkedOutJSON `json:"culprits"`
+	Semantics   blame.Semantics `json:"semantics" doc:"which predecessors a walk goes to"`
+	Tie         int64           `json:"tie_ns" doc:"times closer than this count as equal, nanoseconds"`
+	Alpha       float64         `json:"alpha" doc:"error rate of the outliers that the walks read"`
+	Walked      []int64         `json:"walked_step_ids" doc:"indices of the steps that were walked, ascending"`
+	Symptoms    int             `json:"symptoms" doc:"late operators that walks began on, in all of them"`
+	Unexplained int             `json:"unexplained" doc:"those whose walk leads nowhere"`
+	Culprits    []walkedOutJSON `json:"culprits" doc:"where walks ended, by descending number of symptoms"`
 }
 
 type walkedOutJSON struct {
-	Kind blame.Kind `json:"kind"`
+	Kind blame.Kind `json:"kind" doc:"what it is"`
 	placeJSON
-	Op        string          `json:"op"`
-	Seqs      []int           `json:"seqs"`
-	PredRank  *int            `json:"pred_rank"`
-	PredOp    *string         `json:"pred_op"`
-	Edge      *blame.EdgeKind `json:"edge"`
-	CrossRank bool            `json:"cross_rank"`
-	Symptoms  int             `json:"symptoms"`
-	Steps     []int64         `json:"in_step_ids"`
-	Delay     int64           `json:"delay_ns"`
-	Victims   []int           `json:"victim_ranks"`
+	Op        string          `json:"op" doc:"name of the operators, or of the later ones of the edges"`
+	Seqs      []int           `json:"seqs" doc:"their ordinals in the step, ascending"`
+	PredRank  *int            `json:"pred_rank" doc:"rank of the earlier ones of the edges; null where there is no edge"`
+	PredOp    *string         `json:"pred_op" doc:"their name"`
+	Edge      *blame.EdgeKind `json:"edge" doc:"why the one waits for the other"`
+	CrossRank bool            `json:"cross_rank" doc:"the edges join two ranks"`
+	Symptoms  int             `json:"symptoms" doc:"symptoms that lead here, in all steps"`
+	Steps     []int64         `json:"in_step_ids" doc:"indices of the steps with such a symptom"`
+	Delay     int64           `json:"delay_ns" doc:"over these steps and operators: of an op by how much they were longer than their peers', of a source by how much they started later, of an edge from the end of the one to the start of the other, nanoseconds; else 0"`
+	Victims   []int           `json:"victim_ranks" doc:"other ranks that the walks began on"`
 
-	PathStep int64            `json:"path_step"`
-	Path     []operators.Stop `json:"path"`
+	PathStep int64            `json:"path_step" doc:"index of the step of path"`
+	Path     []operators.Stop `json:"path" doc:"one walk, the longest, from symptom to culprit"`
 }
 
 func (b Blame) wire() blameJSON {

@@ -24,56 +24,56 @@ func (o Output) Breakdown(b Breakdowns) error {
 }
 
 type breakdownJSON struct {
-	Runs []dividedJSON `json:"runs"`
+	Runs []dividedJSON `json:"runs" doc:"one for each run of the input"`
 }
 
 type dividedJSON struct {
-	Run      string          `json:"run"`
-	Headline string          `json:"headline"`
-	Alpha    float64         `json:"alpha"`
-	Least    float64         `json:"least_difference"`
-	Tests    int             `json:"comparisons"`
-	Marks    []markJSON      `json:"standing_out"`
-	Ranks    []rankTimesJSON `json:"ranks"`
-	Notes    []string        `json:"notes"`
+	Run      string          `json:"run" doc:"name of the run"`
+	Headline string          `json:"headline" doc:"the answer in one sentence"`
+	Alpha    float64         `json:"alpha" doc:"chance that any rank of a healthy run is marked"`
+	Least    float64         `json:"least_difference" doc:"difference of shares below which no rank is marked"`
+	Tests    int             `json:"comparisons" doc:"how many comparisons were made; 0 where every role group is too small for one"`
+	Marks    []markJSON      `json:"standing_out" doc:"ranks whose shares are unlike their peers', the largest difference first"`
+	Ranks    []rankTimesJSON `json:"ranks" doc:"the ranks, ascending"`
+	Notes    []string        `json:"notes" doc:"what the figures rest on, and what is incomplete, as sentences"`
 }
 
 type markJSON struct {
-	Rank     int                `json:"rank"`
-	Category breakdown.Category `json:"category"`
-	Share    float64            `json:"share"`
-	Peers    float64            `json:"peers_share"`
-	T        float64            `json:"t"`
-	P        float64            `json:"p"`
+	Rank     int                `json:"rank" doc:"global rank"`
+	Category breakdown.Category `json:"category" doc:"what it is a share of"`
+	Share    float64            `json:"share" doc:"the rank's part of its span, 0 to 1"`
+	Peers    float64            `json:"peers_share" doc:"mean of the other ranks of its role group"`
+	T        float64            `json:"t" doc:"externally studentised residual; null where the peers are all equal"`
+	P        float64            `json:"p" doc:"chance of a healthy run to have it anywhere, over all comparisons"`
 }
 
 type rankTimesJSON struct {
-	Rank int    `json:"rank"`
-	Host string `json:"host"`
-	Role string `json:"role"`
+	Rank int    `json:"rank" doc:"global rank"`
+	Host string `json:"host" doc:"where it ran; empty when not known"`
+	Role string `json:"role" doc:"its place in the layout, as dp=3,pp=1; empty when not known"`
 	timesJSON
-	Steps []stepTimesJSON `json:"steps"`
+	Steps []stepTimesJSON `json:"steps" doc:"its steps, by time"`
 }
 
 type stepTimesJSON struct {
-	Step int64 `json:"step"`
+	Step int64 `json:"step" doc:"number of the step"`
 	timesJSON
 }
 
 type timesJSON struct {
-	Span               int64   `json:"span_ns"`
-	Compute            int64   `json:"compute_ns"`
-	Communication      int64   `json:"communication_ns"`
-	Memory             int64   `json:"memory_ns"`
-	Idle               int64   `json:"idle_ns"`
-	ExposedComm        int64   `json:"exposed_communication_ns"`
-	ExposedMemory      int64   `json:"exposed_memory_ns"`
-	ComputeShare       float64 `json:"compute_share"`
-	CommunicationShare float64 `json:"communication_share"`
-	MemoryShare        float64 `json:"memory_share"`
-	IdleShare          float64 `json:"idle_share"`
-	ExposedCommShare   float64 `json:"exposed_communication_share"`
-	ExposedOfComm      float64 `json:"exposed_part_of_communication"`
+	Span               int64   `json:"span_ns" doc:"the time that is divided, nanoseconds: of a rank from its first work on the device to its last, of a step from its beginning on the device to that of the next"`
+	Compute            int64   `json:"compute_ns" doc:"time in which kernels that do not communicate run"`
+	Communication      int64   `json:"communication_ns" doc:"time in which communication runs, beside something else or not"`
+	Memory             int64   `json:"memory_ns" doc:"time in which copies and fills run, beside something else or not"`
+	Idle               int64   `json:"idle_ns" doc:"time in which nothing runs"`
+	ExposedComm        int64   `json:"exposed_communication_ns" doc:"time in which communication runs and no compute"`
+	ExposedMemory      int64   `json:"exposed_memory_ns" doc:"time in which copies and fills run and neither of the others"`
+	ComputeShare       float64 `json:"compute_share" doc:"compute_ns of the span, 0 to 1; null where there is no span"`
+	CommunicationShare float64 `json:"communication_share" doc:"communication_ns of the span; null where there is no span"`
+	MemoryShare        float64 `json:"memory_share" doc:"memory_ns of the span; null where there is no span"`
+	IdleShare          float64 `json:"idle_share" doc:"idle_ns of the span; null where there is no span"`
+	ExposedCommShare   float64 `json:"exposed_communication_share" doc:"exposed_communication_ns of the span; null where there is no span"`
+	ExposedOfComm      float64 `json:"exposed_part_of_communication" doc:"exposed_communication_ns of communication_ns; null where there is no communication"`
 }
 
 func timesOf(t *breakdown.Times) timesJSON {

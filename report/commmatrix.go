@@ -83,16 +83,16 @@ func heaviestTable(sent []matrix.Sent) *table {
 }
 
 type matrixJSON struct {
-	Sent     []sentJSON `json:"sent"`
-	Unplaced int64      `json:"unplaced_bytes"`
+	Sent     []sentJSON `json:"sent" doc:"pairs of ranks and routes"`
+	Unplaced int64      `json:"unplaced_bytes" doc:"bytes to ranks that left no log"`
 }
 
 type sentJSON struct {
-	From  int          `json:"from_rank"`
-	To    int          `json:"to_rank"`
-	Route matrix.Route `json:"route"`
-	Calls int64        `json:"calls"`
-	Bytes int64        `json:"bytes"`
+	From  int          `json:"from_rank" doc:"sender, rank of the job"`
+	To    int          `json:"to_rank" doc:"receiver, rank of the job"`
+	Route matrix.Route `json:"route" doc:"by what algorithm"`
+	Calls int64        `json:"calls" doc:"calls of the sender"`
+	Bytes int64        `json:"bytes" doc:"bytes sent"`
 }
 
 func matrixOf(sent []matrix.Sent, unplaced float64) matrixJSON {

@@ -114,21 +114,21 @@ func commStepTable(s *steptotals.Steps) *table {
 }
 
 type stepsJSON struct {
-	Source steptotals.Source `json:"source"`
-	Steps  []stepOf          `json:"steps"`
+	Source steptotals.Source `json:"source" doc:"what tells steps"`
+	Steps  []stepOf          `json:"steps" doc:"steps in order, and what is outside of them"`
 }
 
 type stepOf struct {
-	Era        steptotals.Era   `json:"era"`
-	Step       int              `json:"step" null:"negative"`
-	Name       string           `json:"step_name"`
-	Calls      int64            `json:"calls"`
-	Bytes      int64            `json:"bytes"`
-	Begin      *int64           `json:"begin_ns"`
-	End        *int64           `json:"end_ns"`
-	Transfer   *int64           `json:"moving_ns"`
-	Wait       *int64           `json:"waited_ns"`
-	Operations []parallel.OpUse `json:"operations"`
+	Era        steptotals.Era   `json:"era" doc:"when in the job it was"`
+	Step       int              `json:"step" null:"negative" doc:"number of the step, from 0; null outside of steps"`
+	Name       string           `json:"step_name" doc:"name of the step, or the era"`
+	Calls      int64            `json:"calls" doc:"calls of all ranks"`
+	Bytes      int64            `json:"bytes" doc:"bytes as logged, of all ranks"`
+	Begin      *int64           `json:"begin_ns" doc:"start of the first kernel, on the first rank's clock; null without kernels"`
+	End        *int64           `json:"end_ns" doc:"end of the last kernel, likewise"`
+	Transfer   *int64           `json:"transfer_ns" doc:"collectives and messages after the last rank arrived, added up"`
+	Wait       *int64           `json:"waited_ns" doc:"waiting for the last rank, of all ranks, added up"`
+	Operations []parallel.OpUse `json:"operations" doc:"what was called, by operation"`
 }
 
 func stepsOf(s *steptotals.Steps) stepsJSON {

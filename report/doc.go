@@ -1,6 +1,6 @@
 // Package report writes verdicts and frontier accounts for people and for
 // programs: text for a terminal, Markdown for a page, CSV for a spreadsheet
-// and JSON under a published schema (docs/schema, docs/output.md).
+// and JSON under a published schema (sfstat schema).
 //
 // Nothing is computed here beyond scaling and formatting: every number is read
 // from a [diagnose.Verdict] or a [frontier.Result]. Text and Markdown are two

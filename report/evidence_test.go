@@ -25,14 +25,13 @@ func TestEvidenceHasWords(t *testing.T) {
 			t.Errorf("%s is %q, want a sentence without a full stop", e.Kind(), text)
 		}
 	}
-	reasons := map[evidence.Reason]bool{}
-	for _, r := range evidenceReasons {
-		if reasons[r] || r == "" {
-			t.Errorf("two reasons are %q", r)
-		}
-		reasons[r] = true
-		if text := lackWords(evidence.Lack{Reason: r}); text == "" || strings.HasSuffix(text, ".") || strings.ContainsAny(text, "{}") {
-			t.Errorf("%s is %q, want a sentence without a full stop", r, text)
+	for _, name := range evidence.Reason("").Names() {
+		rank := 3
+		for _, l := range []evidence.Lack{{}, {N: 1}, {P: 0.01}, {Rank: &rank}} {
+			l.Reason = evidence.Reason(name)
+			if text := lackWords(l); text == "" || strings.HasSuffix(text, ".") || strings.ContainsAny(text, "{}") {
+				t.Errorf("%s is %q, want a sentence without a full stop", name, text)
+			}
 		}
 	}
 }

@@ -9,23 +9,14 @@ import (
 	"github.com/sfstat/sfstat/diagnose/evidence"
 )
 
-// arrivalEvidence words what entries of collectives give, "" for all else.
-func arrivalEvidence(e evidence.Observation) string {
-	switch e := e.(type) {
-	case evidence.EnteredLast:
-		return enteredLast(e)
-	case evidence.ArrivalsAgree:
-		return "entries of collectives agree: " + enteredLast(e.EnteredLast)
-	case evidence.NeverEntered:
-		return neverEntered(e)
-	case evidence.EnteredDifferently:
-		return fmt.Sprintf("%s entered call #%d of %s as %s, %s as %s", ranksWord(e.Ranks), e.N, groupWord(e.Group), callOf(e.Op, e.Sizes, e.Types, e.Difference),
-			ranksWord(e.Others), callOf(e.OthersOp, e.OthersSizes, e.OthersTypes, e.Difference))
-	case evidence.LateBehindMessages:
-		return fmt.Sprintf("%s arrive %s after the others, together; they send and receive, and only how often is recorded, so which of them began it cannot be told",
-			ranksWord(e.Ranks), length(float64(e.Delay)))
-	}
-	return ""
+func enteredDifferently(e evidence.EnteredDifferently) string {
+	return fmt.Sprintf("%s entered call #%d of %s as %s, %s as %s", ranksWord(e.Ranks), e.N, groupWord(e.Group), callOf(e.Op, e.Sizes, e.Types, e.Difference),
+		ranksWord(e.Others), callOf(e.OthersOp, e.OthersSizes, e.OthersTypes, e.Difference))
+}
+
+func lateBehindMessages(e evidence.LateBehindMessages) string {
+	return fmt.Sprintf("%s arrive %s after the others, together; they send and receive, and only how often is recorded, so which of them began it is not known",
+		ranksWord(e.Ranks), length(float64(e.Delay)))
 }
 
 // groupWord is a group by its description, or "group 2" where it has but a number.
@@ -36,13 +27,13 @@ func groupWord(name string) string {
 	return name
 }
 
-func enteredLast(e evidence.EnteredLast) string {
+func enteredLast(e evidence.LastToEnter) string {
 	text := fmt.Sprintf("last to enter %d of %d %s of %s, %s", e.N, e.Of, e.Op, groupWord(e.Group), pValue(e.P))
 	if 2*e.N < e.Strikes { // those behind it in a chain are later
 		text = fmt.Sprintf("late by its own work before %d of %d %s of %s, %s", e.Strikes, e.Of, e.Op, groupWord(e.Group), pValue(e.P))
 	}
-	if e.Source != nil {
-		text += fmt.Sprintf("; its own delay of %s is before %s", length(float64(e.Delay)), sourceWord(e.Source))
+	if e.Line != nil {
+		text += fmt.Sprintf("; its own delay of %s is before %s", length(float64(e.Delay)), sourceWord(e.Line))
 	} else {
 		text += fmt.Sprintf("; %s of it its own delay", length(float64(e.Delay)))
 	}
@@ -119,5 +110,5 @@ func desyncWhat(f *diagnose.Finding) string {
 	if !ok {
 		return ""
 	}
-	return "Desync: " + arrivalEvidence(e)
+	return "Desync: " + enteredDifferently(e)
 }

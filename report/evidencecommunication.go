@@ -9,35 +9,34 @@ import (
 	"github.com/sfstat/sfstat/trace"
 )
 
-// communicationEvidence words what calls and kernels of communication give, ""
-// for all else.
-func communicationEvidence(e evidence.Observation) string {
-	switch e := e.(type) {
-	case evidence.LastToEnter:
-		return enterWords(e) + fmt.Sprintf("; %s if all %d ranks were alike", pValue(e.P), e.Among)
-	case evidence.OwnDelay:
-		return fmt.Sprintf("own delay beyond the median rank's: %s in total, more time since its last NCCL kernel than on the others; it waited %s for others, and its collectives transferred for %s",
-			length(float64(e.Delay)), length(float64(e.Waited)), length(float64(e.Transfer)))
-	case evidence.SlowLink:
-		return linkWords(e) + "; measured from the last rank's start, so that no arrival skew is in it"
-	case evidence.Bandwidth:
-		return bandwidthWords(e)
-	case evidence.MoreComparisons:
-		return fmt.Sprintf("and %d more comparisons", e.N)
-	case evidence.SmallerAsFast:
-		return fmt.Sprintf("smaller messages are as fast as those of the others: the fault begins at %s", binaryBytes(e.Bytes))
-	case evidence.EveryWaySlow:
-		return fmt.Sprintf("all %d links of that kind that could be compared are slow, and no other", e.N)
-	case evidence.LinkUnknown:
-		return "a collective is only as fast as its slowest link, so collectives alone cannot tell which link it is"
-	case evidence.SlowLinkElsewhere:
-		return "not reported, because calls and kernels of NCCL explain it: " + linkWords(e.SlowLink)
-	case evidence.CommunicationAgrees:
-		return "calls and kernels of NCCL agree: " + enterWords(e.LastToEnter)
-	case evidence.CommunicationNormal:
-		return "calls and kernels of NCCL: no rank is repeatedly the last to enter, and no link or communicator is significantly slower than its peers"
+// lastToEnter is how often a rank enters collectives last, and by how much of its own.
+func lastToEnter(e evidence.LastToEnter) string {
+	if e.Source == evidence.FromArrivals {
+		return enteredLast(e)
 	}
-	return ""
+	text := enterWords(e) + fmt.Sprintf("; %s if all %d ranks were alike", pValue(e.P), e.Among)
+	if e.Own > 0 {
+		text += fmt.Sprintf("; own delay beyond the median rank's: %s in total; it waited %s for others, and its collectives transferred for %s",
+			length(float64(e.Own)), length(float64(e.Waited)), length(float64(e.Transfer)))
+	}
+	return text
+}
+
+func slowLink(e evidence.SlowLink) string {
+	if e.Elsewhere {
+		return "not reported, because calls and kernels of NCCL explain it: " + linkWords(e)
+	}
+	text := linkWords(e) + "; measured from the last rank's start, so that no arrival skew is in it"
+	if e.From > 0 {
+		text += fmt.Sprintf("; smaller messages are as fast as those of the others: the fault begins at %s", binaryBytes(e.From))
+	}
+	switch {
+	case e.AllOfKind > 0:
+		text += fmt.Sprintf("; all %d links of that kind that could be compared are slow, and no other", e.AllOfKind)
+	case e.AnyLinkOf:
+		text += "; a collective is only as fast as its slowest link, so collectives alone cannot show which link it is"
+	}
+	return text
 }
 
 func enterWords(e evidence.LastToEnter) string {
@@ -104,8 +103,12 @@ func bandwidthWords(e evidence.Bandwidth) string {
 	if e.Peers == 1 {
 		others = "the other"
 	}
-	return fmt.Sprintf("%s, from %s: %s over %s, %s %s; %s were links alike",
+	text := fmt.Sprintf("%s, from %s: %s over %s, %s %s; %s were links alike",
 		name, binaryBytes(e.Bytes), rate(e.Bandwidth), counted(e.Calls, "call"), others, rate(e.PeersHave), pValue(e.P))
+	if e.More > 0 {
+		text += fmt.Sprintf("; and %d more comparisons", e.More)
+	}
+	return text
 }
 
 // rate writes bytes per nanosecond.

@@ -6,72 +6,50 @@ import (
 	"regexp"
 	"testing"
 
+	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 )
 
 // evidenceKinds are one value of every kind of evidence.
-var evidenceKinds = []evidence.Observation{
-	evidence.Lack{}, evidence.LastToArrive{}, evidence.Replay{}, evidence.LateTogether{}, evidence.SharedPlace{}, evidence.SyncPoint{},
-	evidence.DeviceTime{}, evidence.GroupWork{}, evidence.LatestInStage{}, evidence.Clipped{}, evidence.Growth{},
-	evidence.SlowerThanBaseline{}, evidence.SlowSteps{}, evidence.HostOverhead{}, evidence.LateByTurns{}, evidence.Moving{},
-	evidence.RecurringHost{}, evidence.NobodyLate{}, evidence.DeviceShares{}, evidence.ProfileAgrees{},
-	evidence.RankOperators{}, evidence.OperatorDifference{}, evidence.CollectiveWait{}, evidence.GroupOperators{}, evidence.SpentIn{},
-	evidence.StepReplay{}, evidence.BelowGate{}, evidence.OperatorTimes{}, evidence.SlowPasses{}, evidence.PooledOutliers{},
-	evidence.CompletionTimes{}, evidence.BlameWalks{}, evidence.FrontierCharge{}, evidence.TransferOutliers{}, evidence.SlowTransfers{},
-	evidence.StageFactor{}, evidence.LaunchDelay{}, evidence.LateStarts{}, evidence.HeavyPasses{}, evidence.EvenDivision{},
-	evidence.RotatingOutliers{}, evidence.MicrobatchCorrelation{}, evidence.BesideWorkers{}, evidence.OperatorsAgree{},
-	evidence.OperatorsNormal{}, evidence.LastToEnter{}, evidence.OwnDelay{}, evidence.SlowLink{}, evidence.Bandwidth{},
-	evidence.MoreComparisons{}, evidence.SmallerAsFast{}, evidence.EveryWaySlow{}, evidence.LinkUnknown{}, evidence.SlowLinkElsewhere{},
-	evidence.CommunicationAgrees{}, evidence.CommunicationNormal{}, evidence.EnteredLast{}, evidence.ArrivalsAgree{}, evidence.NeverEntered{},
-	evidence.EnteredDifferently{}, evidence.LateBehindMessages{}, evidence.Monitored{}, evidence.MonitoredAlike{}, evidence.Reported{},
-	evidence.ProbeTime{}, evidence.ProcessorWait{},
-}
-
-// evidenceReasons are all reasons of all judges.
-var evidenceReasons = []evidence.Reason{
-	evidence.ReasonEverywhere, evidence.ReasonNotLatest, evidence.ReasonChance, evidence.ReasonSyncUnknown, evidence.ReasonSyncLikely,
-	evidence.ReasonNoWall, evidence.ReasonUndeclaredRoles, evidence.ReasonTelemetry, evidence.ReasonMixedRoles, evidence.ReasonWithinRole,
-	evidence.ReasonAccumulation, evidence.ReasonSamplesOnly, evidence.ReasonByDesign, evidence.ReasonRankHidden, evidence.ReasonManyCauses,
-	evidence.ReasonOtherSteps, evidence.ReasonNoWaitShown, evidence.ReasonProfileDisagrees, evidence.InputsUnknown, evidence.FewReplicas,
-	evidence.Untested, evidence.FewWorkers, evidence.SmallerPart, evidence.Unconfirmed, evidence.TransfersUnconfirmed, evidence.SizesUnknown,
-	evidence.LaunchUnconfirmed, evidence.WaitUnknown, evidence.IdleUnknown, evidence.HeavyOrSlowRanks, evidence.DifferentPasses,
-	evidence.HeavyUnproven, evidence.OneStage, evidence.WeakCorrelation, evidence.LooksLikeNoise, evidence.RotatingUnconfirmed,
-	evidence.FewSteps, evidence.EnginesDisagree, evidence.OperatorsDisagree, evidence.StageTimesDisagree, evidence.WhichOfTwoLinks,
-	evidence.TwoLinksByLimit, evidence.ChanceAbove, evidence.LimitUnknown, evidence.TwoPeers, evidence.ReasonFewPoints, evidence.ReasonClock,
-	evidence.ReasonDumpTime, evidence.ReasonNoDump, evidence.ReasonInherited, evidence.ReasonMessages,
-}
-
-// TestEvidenceIsListed: the lists above have every kind and reason that package evidence declares.
-func TestEvidenceIsListed(t *testing.T) {
-	kinds, reasons := map[string]bool{}, map[string]bool{}
-	for _, e := range evidenceKinds {
-		kinds[string(e.Kind())] = true
+var evidenceKinds = func() (list []evidence.Observation) {
+	for _, s := range evidenceSentences {
+		list = append(list, s.of)
 	}
-	for _, r := range evidenceReasons {
-		reasons[string(r)] = true
-	}
+	return list
+}()
+
+// TestEvidenceIsWorded: package report has a sentence for every kind that package
+// evidence declares, and there are as many kinds, reasons and questions as a reader can
+// take in.
+func TestEvidenceIsWorded(t *testing.T) {
+	const mostKinds, mostReasons, mostQuestions = 40, 25, 15
 	files, err := filepath.Glob("../diagnose/evidence/*.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	declared := func(pattern string, source []byte, listed map[string]bool) (n int) {
-		for _, m := range regexp.MustCompile(pattern).FindAllSubmatch(source, -1) {
-			if n++; !listed[string(m[1])] {
-				t.Errorf("%s is not listed", m[1])
-			}
-		}
-		return n
+	worded := map[string]bool{}
+	for _, e := range evidenceKinds {
+		worded[string(e.Kind())] = true
 	}
-	ofKinds, ofReasons := 0, 0
+	declared := 0
 	for _, file := range files {
 		source, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		ofKinds += declared(`\) Kind\(\) Kind\s*\{\s*return "(\w+)"`, source, kinds)
-		ofReasons += declared(`(?m)^(?:const)?\s+\w+ +Reason += "(\w+)"`, source, reasons)
+		for _, m := range regexp.MustCompile(`\) Kind\(\) Kind\s*\{\s*return "(\w+)"`).FindAllSubmatch(source, -1) {
+			if declared++; !worded[string(m[1])] {
+				t.Errorf("%s: %s has no sentence", file, m[1])
+			}
+		}
 	}
-	if ofKinds != len(evidenceKinds) || ofReasons != len(evidenceReasons) {
-		t.Errorf("%d kinds and %d reasons are declared, %d and %d listed", ofKinds, ofReasons, len(evidenceKinds), len(evidenceReasons))
+	if declared != len(worded) || declared > mostKinds {
+		t.Errorf("%d kinds are declared and %d worded, expected the same number, at most %d", declared, len(worded), mostKinds)
+	}
+	if n := len(evidence.Reason("").Names()); n > mostReasons {
+		t.Errorf("%d reasons, expected at most %d", n, mostReasons)
+	}
+	if n := len(answer.Question("").Names()); n > mostQuestions {
+		t.Errorf("%d questions, expected at most %d", n, mostQuestions)
 	}
 }

@@ -8,29 +8,32 @@ import (
 	"github.com/sfstat/sfstat/diagnose/opnames"
 )
 
-// launchedEvidence words what the operators behind the stages of windows give,
-// "" for all else.
-func launchedEvidence(e evidence.Observation) string {
-	switch e := e.(type) {
-	case evidence.RankOperators:
-		return rankOperators(e)
-	case evidence.OperatorDifference:
-		return operatorDifference(e)
-	case evidence.CollectiveWait:
-		return fmt.Sprintf("collectives: %s a step on peers (median), %s of it waiting for rank %d; %s on rank %d, %s of it waiting",
-			length(float64(e.Peers)), length(float64(e.PeersWaited)), e.Rank, length(float64(e.Own)), e.Rank, length(float64(e.OwnWaited)))
-	case evidence.GroupOperators:
-		return fmt.Sprintf("operators that all role groups launch as often: %d of %d take longer in %s than in the others (median) beyond chance, by %s a step; first %s",
-			e.N, e.Of, e.Group, length(float64(e.Excess)), operatorDifference(e.First))
-	case evidence.SpentIn:
-		return fmt.Sprintf("it spends %s a step in %s, %s on its peers, in %s that were profiled", length(float64(e.Own)), sourceWord(&e.Source), length(float64(e.Peers)), counted(e.Steps, "step"))
+func collectiveWait(e evidence.CollectiveWait) string {
+	return fmt.Sprintf("collectives: %s a step on peers (median), %s of it waiting for rank %d; %s on rank %d, %s of it waiting",
+		length(float64(e.Peers)), length(float64(e.PeersWaited)), e.Rank, length(float64(e.Own)), e.Rank, length(float64(e.OwnWaited)))
+}
+
+func spentIn(e evidence.SpentIn) string {
+	return fmt.Sprintf("it spends %s a step in %s, %s on its peers, in %s that were profiled", length(float64(e.Own)), sourceWord(&e.Source), length(float64(e.Peers)), counted(e.Steps, "step"))
+}
+
+// launchedOperators says how many operators of a rank or a role group take longer than
+// those of the others.
+func launchedOperators(e evidence.LaunchedOperators) string {
+	if e.Rank != nil {
+		return rankOperators(*e.Rank, e)
 	}
-	return ""
+	s := fmt.Sprintf("operators that all role groups launch as often: %d of %d take significantly longer in %s than in the others (median), by %s a step",
+		e.N, e.Of, e.Group, length(float64(e.Excess)))
+	if e.First != nil {
+		s += "; first " + operatorDifference(*e.First)
+	}
+	return s
 }
 
 // rankOperators says how many of a rank's operators take longer than on its
 // peers, and whether its device does.
-func rankOperators(e evidence.RankOperators) string {
+func rankOperators(rank int, e evidence.LaunchedOperators) string {
 	where := "all its stages"
 	if e.Stage != "" {
 		where = stageWord(e.Stage)
@@ -38,18 +41,18 @@ func rankOperators(e evidence.RankOperators) string {
 	own, peers := length(float64(e.Own)), length(float64(e.Peers))
 	switch {
 	case e.Of == 0:
-		return fmt.Sprintf("operators: rank %d launched nothing on its device in %s: what it is late in there is its host's", e.Rank, where)
+		return fmt.Sprintf("operators: rank %d launched nothing on its device in %s: what it is late in there is its host's", rank, where)
 	case e.N == 0 && !e.Tested:
-		return fmt.Sprintf("operators: what rank %d launched in %s takes %s a step on its device, %s on its peers (too few for a test)", e.Rank, where, own, peers)
+		return fmt.Sprintf("operators: what rank %d launched in %s takes %s a step on its device, %s on its peers (too few for a test)", rank, where, own, peers)
 	case e.N == 0:
-		return fmt.Sprintf("operators: none that rank %d launched in %s takes longer for certain than on its peers (%s a step together, %s there): the time goes between operators, or on the host",
-			e.Rank, where, own, peers)
+		return fmt.Sprintf("operators: none that rank %d launched in %s takes significantly longer than on its peers (%s a step together, %s there): the time goes between operators, or on the host",
+			rank, where, own, peers)
 	}
 	verb := "take"
 	if e.N == 1 {
 		verb = "takes"
 	}
-	text := fmt.Sprintf("operators: %s rank %d launched in %s %s longer for certain than on its peers, by %s a step", ofThem(e.N, e.Of), e.Rank, where, verb, length(float64(e.Excess)))
+	text := fmt.Sprintf("operators: %s rank %d launched in %s %s significantly longer than on its peers, by %s a step", ofThem(e.N, e.Of), rank, where, verb, length(float64(e.Excess)))
 	if e.DeviceWide {
 		text += fmt.Sprintf(", all by much the same factor (%s to %s): its device is slow there, not one operator", hundredths(e.Low), hundredths(e.High))
 	}

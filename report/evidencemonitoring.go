@@ -11,22 +11,9 @@ import (
 	"github.com/sfstat/sfstat/trace/health"
 )
 
-// monitoringEvidence words what monitoring recorded at the time, "" for all else.
-func monitoringEvidence(e evidence.Observation) string {
-	switch e := e.(type) {
-	case evidence.Monitored:
-		return monitored(e)
-	case evidence.MonitoredAlike:
-		return fmt.Sprintf("at the same time %s was like %s in %s", unitWord(e.Host, e.Device), othersWord(e.N, e.Device), quantityList(e.Quantities))
-	case evidence.Reported:
-		return reported(e)
-	case evidence.ProbeTime:
-		return fmt.Sprintf("probe %s: %s a step on rank %d, %s on its peers (median of %d), over %s, %s", strings.TrimSuffix(e.Channel, trace.ProbeSuffix), length(float64(e.Own)), e.Rank,
-			length(float64(e.Peers)), e.N, counted(e.Steps, "step"), pValue(e.P))
-	case evidence.ProcessorWait:
-		return fmt.Sprintf("%s of the %s are rank %d waiting for a processor (run queue)", length(float64(e.Wait)), length(float64(e.Delay)), e.Rank)
-	}
-	return ""
+func probeTime(e evidence.ProbeTime) string {
+	return fmt.Sprintf("probe %s: %s a step on rank %d, %s on its peers (median of %d), over %s, %s", strings.TrimSuffix(e.Channel, trace.ProbeSuffix), length(float64(e.Own)), e.Rank,
+		length(float64(e.Peers)), e.N, counted(e.Steps, "step"), pValue(e.P))
 }
 
 // quantityWords are, of each quantity: its name; what a GPU or host did, before its
@@ -136,6 +123,9 @@ const (
 )
 
 func monitored(e evidence.Monitored) string {
+	if len(e.Alike) > 0 {
+		return fmt.Sprintf("at the same time %s was like %s in %s", unitWord(e.Host, e.Device), othersWord(e.N, e.Device), quantityList(e.Alike))
+	}
 	s := atTheTime
 	if e.Timeless {
 		s = atSomeTime

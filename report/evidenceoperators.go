@@ -8,38 +8,88 @@ import (
 	"github.com/sfstat/sfstat/diagnose/evidence"
 )
 
-// operatorEvidence words what operator traces give, "" for all else.
-func operatorEvidence(e evidence.Observation) string {
-	switch e := e.(type) {
-	case evidence.StepReplay:
-		return replayWords(e)
-	case evidence.BelowGate:
-		return fmt.Sprintf("%s, below the %s that is reported", about(e.Share), percentOf(e.Gate))
-	case evidence.OperatorTimes:
-		return operatorTimesWords(e)
-	case evidence.SlowPasses:
-		return fmt.Sprintf("forward and backward compute takes %s the median of %s, step by step; workers of this job differ by %s; %s",
-			factor(e.Factor), counted(e.Peers, "peer"), about(e.Between), pValue(e.P))
-	case evidence.PooledOutliers:
-		var parts []string
-		if e.Whole > 0 {
-			parts = append(parts, counted(e.Whole, "operator")+" over the whole window")
-		}
-		if e.Steps > 0 {
-			parts = append(parts, counted(e.Steps, "instance")+" in single steps")
-		}
-		return fmt.Sprintf("pooled outliers: longer than on its peers for certain: %s; family-wise error %s", cmp.Or(strings.Join(parts, ", "), "none"), percentOf(e.Alpha))
-	case evidence.CompletionTimes:
-		return completionWords(e)
-	case evidence.BlameWalks:
-		return blameWords(e)
-	case evidence.FrontierCharge:
-		return fmt.Sprintf("frontier over the replicas of %s: %s of the exposed time is charged to it, most in %s", e.Peers, about(e.Share), e.Stage)
+// witness is what another recording of the run says of a finding.
+func witness(e evidence.Witness) string {
+	if !e.Agrees {
+		return nothingWitnessed(e)
 	}
-	if text := transferEvidence(e); text != "" {
-		return text
+	switch e.Source {
+	case evidence.FromArrivals:
+		return "entries of collectives agree"
+	case evidence.FromNCCL:
+		return "calls and kernels of NCCL agree"
 	}
-	return workloadEvidence(e)
+	recording, where := "operator trace", ""
+	if e.Source == evidence.FromProfiler {
+		recording = "profiler's traces"
+	}
+	switch {
+	case e.Op != "":
+		where = " in " + e.Op
+	case e.Stage != "":
+		where = " in " + stageWord(e.Stage)
+	}
+	return fmt.Sprintf("the %s agree%s: the rank is late%s in %s too, by %s of a %s step (%s)", recording, singularS(e.Source == evidence.FromOperators), where,
+		counted(e.Steps, "step"), length(float64(e.Excess)), length(float64(e.Step)), e.Confidence)
+}
+
+func nothingWitnessed(e evidence.Witness) string {
+	if e.Source == evidence.FromOperators {
+		return fmt.Sprintf("operator trace: no worker, stage or operator stands out among %s of %s in %s (%d–%d)",
+			counted(e.Operators, "operator"), counted(e.Ranks, "worker"), counted(e.Steps, "step"), e.First, e.Last)
+	}
+	return "calls and kernels of NCCL: no rank is repeatedly the last to enter, and no link or communicator is significantly slower than its peers"
+}
+
+// singularS ends the verb of a subject that is one.
+func singularS(one bool) string {
+	if one {
+		return "s"
+	}
+	return ""
+}
+
+func passTimes(e evidence.PassTimes) string {
+	chance := ""
+	if e.P != nil && e.Between != nil {
+		chance = fmt.Sprintf("; workers of this job differ by %s; %s", about(*e.Between), pValue(*e.P))
+	}
+	if e.Stage == nil {
+		return fmt.Sprintf("forward and backward compute takes %s the median of %s, step by step%s", factor(e.Factor), counted(e.Peers, "peer"), chance)
+	}
+	which := fmt.Sprintf("number %d of %d", *e.Stage, e.Peers+1)
+	if *e.Stage == e.Peers {
+		which = fmt.Sprintf("the last of %d", e.Peers+1)
+	}
+	text := fmt.Sprintf("forward and backward compute of pp=%d (%s) takes %s the median of the other stages%s", *e.Stage, which, factor(e.Factor), chance)
+	if e.Even > 0 {
+		text += fmt.Sprintf("; replay: with the same work divided evenly over the stages, a step takes %s instead of %s (%s less)",
+			length(float64(e.Even)), length(float64(e.Step)), about(1-share(e.Even, e.Step)))
+	}
+	return text
+}
+
+// outliers counts operators that are significantly longer than on the peers.
+func outliers(e evidence.Outliers) string {
+	switch {
+	case len(e.Between) == 2:
+		return fmt.Sprintf("pooled outliers: of %s from rank %d to rank %d, %d are significantly longer over the whole window than between the same stages of other replicas, %d in single steps, by up to %s, waiting not counted",
+			e.Op, e.Between[0], e.Between[1], e.Whole, e.Steps, length(float64(e.Worst)))
+	case len(e.Ranks) > 0:
+		return "pooled outliers: significantly long in some step on " + someRanks(e.Ranks)
+	}
+	var parts []string
+	if e.Whole > 0 {
+		parts = append(parts, counted(e.Whole, "operator")+" over the whole window")
+	}
+	if e.Steps > 0 {
+		parts = append(parts, counted(e.Steps, "instance")+" in single steps")
+	}
+	return fmt.Sprintf("pooled outliers: significantly longer than on its peers: %s; family-wise error %s", cmp.Or(strings.Join(parts, ", "), "none"), percentOf(e.Alpha))
+}
+
+func frontierCharge(e evidence.FrontierCharge) string {
+	return fmt.Sprintf("frontier over the replicas of %s: %s of the exposed time is charged to it, most in %s", e.Peers, about(e.Share), e.Stage)
 }
 
 // replayWords say what a step would take without what a finding is about.
@@ -128,69 +178,39 @@ func blameWords(e evidence.BlameWalks) string {
 	return text
 }
 
-// transferEvidence words what is about transfers and starts.
-func transferEvidence(e evidence.Observation) string {
-	switch e := e.(type) {
-	case evidence.TransferOutliers:
-		return fmt.Sprintf("pooled outliers: of %s from rank %d to rank %d, %d are longer for certain over the whole window than between the same stages of other replicas, %d in single steps, by up to %s, waiting not counted",
-			e.Op, e.From, e.To, e.Whole, e.Steps, length(float64(e.Worst)))
-	case evidence.SlowTransfers:
+func transferTimes(e evidence.TransferTimes) string {
+	switch {
+	case len(e.Between) == 2:
 		return fmt.Sprintf("transfer times: in several steps %s from rank %d to rank %d takes at least %s as long as in the other replica, and never the other way round, waiting not counted",
-			e.Op, e.From, e.To, factor(e.Factor))
-	case evidence.StageFactor:
-		if e.To != "" {
-			return fmt.Sprintf("transfer times: %s from %s to %s takes %s as long as between the other stages, in all replicas alike, waiting not counted", e.Op, e.Stage, e.To, factor(e.Factor))
-		}
-		return fmt.Sprintf("transfer times: %s takes %s as long on the replicas of %s as on the median of the other stages, waiting not counted", e.Op, factor(e.Factor), e.Stage)
-	case evidence.LaunchDelay:
-		return fmt.Sprintf("launch delays: rank %d starts %s later behind all that it waits for than the median of its peers does, by %s a step", e.Rank, e.Op, length(float64(e.Delay)))
-	case evidence.LateStarts:
-		return "pooled outliers: its start is late for certain"
+			e.Op, e.Between[0], e.Between[1], factor(e.Factor))
+	case e.To != "":
+		return fmt.Sprintf("transfer times: %s from %s to %s takes %s as long as between the other stages, in all replicas alike, waiting not counted", e.Op, e.Stage, e.To, factor(e.Factor))
 	}
-	return ""
+	return fmt.Sprintf("transfer times: %s takes %s as long on the replicas of %s as on the median of the other stages, waiting not counted", e.Op, factor(e.Factor), e.Stage)
 }
 
-// workloadEvidence words what is about how work is divided.
-func workloadEvidence(e evidence.Observation) string {
-	switch e := e.(type) {
-	case evidence.HeavyPasses:
-		which := fmt.Sprintf("number %d of %d", e.Stage, e.Stages)
-		if e.Stage == e.Stages-1 {
-			which = fmt.Sprintf("the last of %d", e.Stages)
-		}
-		text := fmt.Sprintf("forward and backward compute of pp=%d (%s) takes %s the median of the other stages", e.Stage, which, factor(e.Factor))
-		if e.P != nil {
-			text += fmt.Sprintf(", where workers differ by %s; %s", about(*e.Between), pValue(*e.P))
-		}
-		return text
-	case evidence.EvenDivision:
-		return fmt.Sprintf("replay: with the same work divided evenly over the stages, a step takes %s instead of %s (%s less)",
-			length(float64(e.Step)), length(float64(e.Now)), about(1-share(e.Step, e.Now)))
-	case evidence.RotatingOutliers:
-		return "pooled outliers: long for certain in some step on " + someRanks(e.Ranks)
-	case evidence.MicrobatchCorrelation:
-		parts := []string{fmt.Sprintf("forward and backward compute varies by %s", about(e.Spread))}
-		if e.Directions != nil {
-			parts = append(parts, fmt.Sprintf("forward and backward of a microbatch together: correlation %s, p ≤ %s (permutation)", hundredths(*e.Directions), probability(e.PDirections)))
-		}
-		if e.Stages != nil {
-			parts = append(parts, fmt.Sprintf("a microbatch on neighbouring stages: correlation %s, p ≤ %s", hundredths(*e.Stages), probability(e.PStages)))
-		}
-		return strings.Join(parts, "; ")
-	case evidence.BesideWorkers:
-		if e.Fixed == 0 {
-			return fmt.Sprintf("on no fixed worker: none of %d stands out from its peers", e.Workers)
-		}
-		return fmt.Sprintf("beyond the workers that stand out: priced with %d of them fixed", e.Fixed)
-	case evidence.OperatorsAgree:
-		text := fmt.Sprintf("operator trace: rank %d is slow in its %s too", e.Rank, counted(e.Steps, "step"))
-		if e.Op != "" {
-			text += ", in " + e.Op
-		}
-		return text + fmt.Sprintf(": %s of a %s step (%s)", length(float64(e.Excess)), length(float64(e.Step)), e.Confidence)
-	case evidence.OperatorsNormal:
-		return fmt.Sprintf("operator trace: no worker, stage or operator stands out among %s of %s in %s (%d–%d)",
-			counted(e.N, "operator"), counted(e.Ranks, "worker"), counted(e.Steps, "step"), e.First, e.Last)
+func launchDelay(e evidence.LaunchDelay) string {
+	text := fmt.Sprintf("launch delays: rank %d starts %s later behind all that it waits for than the median of its peers does, by %s a step", e.Rank, e.Op, length(float64(e.Delay)))
+	if e.Outlier {
+		text += "; pooled outliers: its start is significantly late"
 	}
-	return ""
+	return text
+}
+
+// microbatches says how the passes of a microbatch vary together.
+func microbatches(e evidence.MicrobatchCorrelation) string {
+	parts := []string{fmt.Sprintf("forward and backward compute varies by %s", about(e.Spread))}
+	if e.Directions != nil {
+		parts = append(parts, fmt.Sprintf("forward and backward of a microbatch together: correlation %s, p ≤ %s (permutation)", hundredths(*e.Directions), probability(e.PDirections)))
+	}
+	if e.Stages != nil {
+		parts = append(parts, fmt.Sprintf("a microbatch on neighbouring stages: correlation %s, p ≤ %s", hundredths(*e.Stages), probability(e.PStages)))
+	}
+	switch {
+	case e.Fixed > 0:
+		parts = append(parts, fmt.Sprintf("priced with the %s that stand out fixed", counted(e.Fixed, "worker")))
+	case e.Workers > 0:
+		parts = append(parts, fmt.Sprintf("none of %s stands out from its peers", counted(e.Workers, "worker")))
+	}
+	return strings.Join(parts, "; ")
 }

@@ -8,63 +8,41 @@ import (
 	"github.com/sfstat/sfstat/diagnose/evidence"
 )
 
-// windowEvidence words what windows give, "" for all else.
-func windowEvidence(e evidence.Observation) string {
-	switch e := e.(type) {
-	case evidence.LastToArrive:
-		return lastToArrive(e)
-	case evidence.Replay:
-		return replay(e)
-	case evidence.LateTogether:
-		return fmt.Sprintf("%s are late together: fixing all of them would cut those steps by %s, and the run by %s",
-			ranksWord(e.Ranks), about(e.Gain), about(e.RunGain))
-	case evidence.SharedPlace:
-		return sharedPlace(e)
-	case evidence.SyncPoint:
-		return syncPoint(e)
-	case evidence.DeviceTime:
-		return fmt.Sprintf("device events (%s): %s a sampled step on rank %d, %s on its peers (median), over %d samples; the host of rank %d records %s in %s, since it does not wait there",
-			e.Channel, length(float64(e.Own)), e.Rank, length(float64(e.Peers)), e.Samples, e.Rank, length(float64(e.Host)), stageWord(e.Stage))
-	case evidence.GroupWork:
-		return fmt.Sprintf("ranks of %s work %s a step, the other groups %s; the others wait for them where all synchronise",
-			e.Group, length(float64(e.Own)), length(float64(e.Others)))
-	case evidence.LatestInStage:
-		return fmt.Sprintf("rank %d is the latest at the end of %s in %d of %d steps, and falls behind the median rank there", e.Rank, stageWord(e.Stage), e.N, e.Of)
+func deviceTime(e evidence.DeviceTime) string {
+	stage, host, device := stageWord(e.Stage), length(float64(e.Host)), length(float64(e.Device))
+	if e.Rank == nil {
+		return fmt.Sprintf("%s takes %s a step on every host and %s on the device (%d samples): the rest is spent on the host, in Python, in launching or in copies",
+			stage, host, device, e.Samples)
 	}
-	return stageEvidence(e)
+	return fmt.Sprintf("device events (%s): %s a sampled step on rank %d, %s on its peers (median), over %d samples; the host of rank %d records %s in %s, since it does not wait there",
+		e.Channel, device, *e.Rank, length(float64(e.Peers)), e.Samples, *e.Rank, host, stage)
 }
 
-// stageEvidence words what is about all ranks.
-func stageEvidence(e evidence.Observation) string {
-	switch e := e.(type) {
-	case evidence.Clipped:
-		return clipped(e)
-	case evidence.Growth:
-		return fmt.Sprintf("%s takes %s a step in steps %d–%d (window %d) and %s in steps %d–%d (window %d), on all ranks alike", stageWord(e.Stage),
-			length(float64(e.Time)), e.Steps[0], e.Steps[1], e.Window, length(float64(e.BaseTime)), e.BaseSteps[0], e.BaseSteps[1], e.BaseWindow)
-	case evidence.SlowerThanBaseline:
-		return fmt.Sprintf("%s takes %s a step on all ranks, %s in the baseline (%d steps): %s more, between %s and %s at 95 %%", stageWord(e.Stage),
-			length(float64(e.Time)), length(float64(e.BaseTime)), e.Steps, length(float64(e.Time-e.BaseTime)), length(float64(e.Low)), length(float64(e.High)))
-	case evidence.SlowSteps:
-		return fmt.Sprintf("%d of %d steps, in %s: %s as long as the median step, %s more, on all ranks alike",
-			e.N, e.Of, stepsWord(e.First, e.Last), factor(e.Factor), length(float64(e.Excess)))
-	case evidence.HostOverhead:
-		return fmt.Sprintf("%s takes %s a step on every host and %s on the device (%d samples): the rest is the host's, in Python, in launching or in copies",
-			stageWord(e.Stage), length(float64(e.Host)), length(float64(e.Device)), e.Samples)
-	case evidence.LateByTurns:
-		return fmt.Sprintf("ranks are late intermittently because of %s, each of %d about as often: were none late, step time would fall by %s", stageWord(e.Stage), e.Ranks, about(e.Saves))
-	case evidence.ProfileAgrees:
-		return profileAgrees(e)
-	case evidence.Moving:
-		return moving(e)
-	case evidence.RecurringHost:
-		return recurringHost(e)
-	case evidence.DeviceShares:
-		return deviceShares(e)
-	case evidence.NobodyLate:
-		return nobodyLate(e)
+func groupWork(e evidence.GroupWork) string {
+	return fmt.Sprintf("ranks of %s work %s a step, the other groups %s; the others wait for them where all synchronise",
+		e.Group, length(float64(e.Own)), length(float64(e.Others)))
+}
+
+func latestInStage(e evidence.LatestInStage) string {
+	return fmt.Sprintf("rank %d is the latest at the end of %s in %d of %d steps, and falls behind the median rank there", e.Rank, stageWord(e.Stage), e.N, e.Of)
+}
+
+func slower(e evidence.Slower) string {
+	stage, now, before := stageWord(e.Stage), length(float64(e.Time)), length(float64(e.BaseTime))
+	if e.Baseline {
+		return fmt.Sprintf("%s takes %s a step on all ranks, %s in the baseline (%d steps): %s more, between %s and %s at 95 %%", stage,
+			now, before, e.BaseN, length(float64(e.Time-e.BaseTime)), length(float64(e.Low)), length(float64(e.High)))
 	}
-	return ""
+	return fmt.Sprintf("%s takes %s a step in steps %d–%d and %s in steps %d–%d, on all ranks alike", stage, now, e.Steps[0], e.Steps[1], before, e.BaseSteps[0], e.BaseSteps[1])
+}
+
+func slowSteps(e evidence.SlowSteps) string {
+	return fmt.Sprintf("%d of %d steps, in %s: %s as long as the median step, %s more, on all ranks alike",
+		e.N, e.Of, stepsWord(e.First, e.Last), factor(e.Factor), length(float64(e.Excess)))
+}
+
+func lateIntermittently(e evidence.LateIntermittently) string {
+	return fmt.Sprintf("ranks are late intermittently because of %s, each of %d about as often: were none late, step time would fall by %s", stageWord(e.Stage), e.Ranks, about(e.Saves))
 }
 
 func recurringHost(e evidence.RecurringHost) string {
@@ -84,6 +62,9 @@ func lastToArrive(e evidence.LastToArrive) string {
 }
 
 func replay(e evidence.Replay) string {
+	if e.Stage != "" {
+		return stageReplay(e)
+	}
 	it := "it"
 	if len(e.Ranks) > 1 {
 		it = ranksWord(e.Ranks)
@@ -91,12 +72,24 @@ func replay(e evidence.Replay) string {
 	return fmt.Sprintf("replay: with %s as fast as the median of the peers, %s of the exposed time goes; %s is charged to %s", it, about(e.Saves), about(e.Charged), it)
 }
 
-func sharedPlace(e evidence.SharedPlace) string {
-	of := e.Group
-	if e.Host != "" {
-		of = e.Host
+// stageReplay is the replay with a stage at its median.
+func stageReplay(e evidence.Replay) string {
+	s := fmt.Sprintf("replay: with %s at its median in every step, %s of the exposed time goes", stageWord(e.Stage), about(e.Saves))
+	switch {
+	case e.Lead != "":
+		s += fmt.Sprintf("; %s is charged more and would save %s, as it is nearly as long in every step", stageWord(e.Lead), about(e.LeadSaves))
+	case e.Agrees:
+		s += "; raw durations and spread agree"
 	}
-	return fmt.Sprintf("%s are late together: all ranks of %s, and no other", ranksWord(e.Ranks), of)
+	return s
+}
+
+func lateTogether(e evidence.LateTogether) string {
+	s := ranksWord(e.Ranks) + " are late together"
+	if place := e.Host + e.Group; place != "" {
+		s += fmt.Sprintf(", all ranks of %s and no other", place)
+	}
+	return s + fmt.Sprintf(": fixing all of them would cut those steps by %s, and the run by %s", about(e.Gain), about(e.RunGain))
 }
 
 func syncPoint(e evidence.SyncPoint) string {
@@ -116,27 +109,7 @@ func syncPoint(e evidence.SyncPoint) string {
 	return fmt.Sprintf("ranks synchronise in %s: a rank that arrives 1 ms later spends %s ms less there [%s, %s]", stage, hundredths(e.Slope), hundredths(e.Low), hundredths(e.High))
 }
 
-func clipped(e evidence.Clipped) string {
-	s := fmt.Sprintf("replay: with %s at its median in every step, %s of the exposed time goes", stageWord(e.Stage), about(e.Saves))
-	switch {
-	case e.Lead != "":
-		s += fmt.Sprintf("; %s is charged more and would save %s, as it is nearly as long in every step", stageWord(e.Lead), about(e.LeadSaves))
-	case e.Agrees:
-		s += "; raw durations and spread agree"
-	}
-	return s
-}
-
-func profileAgrees(e evidence.ProfileAgrees) string {
-	where := ""
-	if e.Stage != "" {
-		where = " in " + stageWord(e.Stage)
-	}
-	return fmt.Sprintf("the profiler's traces agree: rank %d is late%s in their %s too, by %s of a %s step (%s)",
-		e.Rank, where, counted(e.Steps, "step"), length(float64(e.Excess)), length(float64(e.Step)), e.Confidence)
-}
-
-func moving(e evidence.Moving) string {
+func rankToRank(e evidence.RankToRank) string {
 	s := fmt.Sprintf("the delay in %s moves from rank to rank (%s), never on two at once, %s", stageWord(e.Stage), rankList(e.Ranks), pValue(e.P))
 	switch len(e.Hosts) {
 	case 0:

@@ -111,7 +111,7 @@ func baselines() []ranking.Ordering {
 
 func strongRun() diagnose.RunVerdict {
 	return diagnose.RunVerdict{Run: "job-42", Status: answer.Straggler, Confidence: evidence.Strong,
-		Suspects: []diagnose.Finding{
+		Findings: []diagnose.Finding{
 			{Kind: diagnose.KindRank, Cause: diagnose.CauseLate,
 				Place: diagnose.Place{Rank: ptr(5), Host: "node0", LocalRank: ptr(5), Stage: "callbacks.cpu_wall"},
 				Cost: diagnose.Cost{Excess: 119 * ms, Step: 323 * ms, Score: 0.372, Explained: 14161 * ms, Gain: 0.372, RunGain: 0.372,
@@ -125,7 +125,7 @@ func strongRun() diagnose.RunVerdict {
 					Struck: diagnose.Struck{Count: 1, Of: 119, First: 20, Last: 138, Pattern: diagnose.PatternIntermittent}},
 				Confidence: evidence.Ambiguous, BelowMinGain: true, Windows: []int64{0}, Evidence: []evidence.Observation{
 					evidence.LastToArrive{Rank: 2, Stage: "model.fwd_loss_cpu_wall", N: 1, Of: 1, Excess: 3 * ms, P: 0.2},
-					evidence.Lack{Reason: evidence.ReasonChance, AtMost: evidence.Ambiguous, P: 0.2}}},
+					evidence.Lack{Reason: evidence.FewOccurrences, AtMost: evidence.Ambiguous, P: 0.2}}},
 		},
 		Undecided: []answer.Undecided{{Question: answer.RankHidden, Stage: "model.backward_cpu_wall", Hides: 40 * ms, Time: 102 * ms, Step: 323 * ms, Needs: answer.SourceArrivals}},
 		Next: []answer.Action{{Action: answer.SampleStack, Host: "node0", Ranks: []int{5}, Stages: []string{"callbacks.cpu_wall"}, With: answer.SourcePySpy},
@@ -143,12 +143,12 @@ func stageOnlyCase() *diagnose.Verdict {
 		Events: labels.Events{Sampled: 12, Ready: 12, Share: 0.03, OverWall: 0.19}}
 	w.Routing = []int{2}
 	return single(diagnose.RunVerdict{Run: "job-43", Status: answer.SlowEverywhere, Confidence: evidence.Supported,
-		Suspects: []diagnose.Finding{{Kind: diagnose.KindStage, Cause: diagnose.CauseSlowSteps, Place: diagnose.Place{Stage: "model.backward_cpu_wall"},
+		Findings: []diagnose.Finding{{Kind: diagnose.KindStage, Cause: diagnose.CauseSlowSteps, Place: diagnose.Place{Stage: "model.backward_cpu_wall"},
 			Cost: diagnose.Cost{Excess: 430 * ms, Step: 633 * ms, Score: 0.214, Explained: 8600 * ms, Gain: 0.68, RunGain: 0.214,
 				Struck: diagnose.Struck{Count: 20, Of: 119, First: 20, Last: 138, Pattern: diagnose.PatternIntermittent}},
 			Confidence: evidence.Supported, Windows: []int64{0}, Evidence: []evidence.Observation{
-				evidence.Clipped{Stage: "model.backward_cpu_wall", Saves: 0.214, Agrees: true},
-				evidence.Lack{Reason: evidence.ReasonRankHidden, AtMost: evidence.Supported}}}},
+				evidence.Replay{Stage: "model.backward_cpu_wall", Saves: 0.214, Agrees: true},
+				evidence.Lack{Reason: evidence.RankHidden, AtMost: evidence.Supported}}}},
 		Windows: []diagnose.Window{{Main: w}}})
 }
 
@@ -157,7 +157,8 @@ func nothingCase() *diagnose.Verdict {
 	w.Labels, w.Reasons = append(w.Labels, labels.CoCritical), []labels.Reason{labels.LowGainNoModelFit}
 	w.Routing, w.CoCritical = []int{2, 1}, []int{2}
 	return single(diagnose.RunVerdict{Run: "job-44", Status: answer.NoStraggler,
-		Observed: []evidence.Observation{evidence.NobodyLate{Ranks: 8, Steps: 119, Skew: 400_000, Detectable: 21 * ms, Step: 207 * ms}},
+		Observed: []evidence.Observation{evidence.NobodyLate{Ranks: 8, Steps: 119, Skew: 400_000, Step: 207 * ms}},
+		Limits:   []answer.Limit{{Stage: "data.next_wait", Reported: 21 * ms}, {Stage: "model.backward_cpu_wall", MayHide: 102 * ms}},
 		Windows:  []diagnose.Window{{Main: w}}})
 }
 
@@ -165,20 +166,20 @@ func severalRunsCase() *diagnose.Verdict {
 	quiet, stage, strong := nothingCase().RunVerdict, stageOnlyCase().RunVerdict, strongRun()
 	many := strongRun()
 	many.Run, many.Status, many.Confidence = "a-run-with-a-rather-long-name-r128-s7", answer.UndecidedRun, evidence.Ambiguous
-	many.Suspects = []diagnose.Finding{{Kind: diagnose.KindOp, Place: diagnose.Place{Rank: ptr(113), Op: "ncclDevKernel_AllReduce_Sum_bf16_RING_LL", Stage: "model.backward_cpu_wall"}, Cost: diagnose.Cost{Explained: 210 * ms, Gain: 0.031}, Confidence: evidence.Ambiguous}}
+	many.Findings = []diagnose.Finding{{Kind: diagnose.KindOp, Place: diagnose.Place{Rank: ptr(113), Op: "ncclDevKernel_AllReduce_Sum_bf16_RING_LL", Stage: "model.backward_cpu_wall"}, Cost: diagnose.Cost{Explained: 210 * ms, Gain: 0.031}, Confidence: evidence.Ambiguous}}
 	return &diagnose.Verdict{RunVerdict: strong, Runs: []diagnose.RunVerdict{quiet, stage, strong, many}, Gates: gates.Default()}
 }
 
 func severalWindowsCase() *diagnose.Verdict {
 	rv := strongRun()
-	rv.Windows, rv.Suspects[0].Windows = nil, nil
+	rv.Windows, rv.Findings[0].Windows = nil, nil
 	for i := range int64(12) {
 		w := window("job-42", i, 158, 603, 1020+10*i, 101, 143, 9)
 		w.Labels, w.Reasons = append(w.Labels, labels.CoCritical), []labels.Reason{labels.LowGainNoModelFit}
 		if i%5 == 2 {
 			w = strongWindow().Main
 			w.Window, w.FirstStep = i, 20+120*i
-			rv.Suspects[0].Windows = append(rv.Suspects[0].Windows, i)
+			rv.Findings[0].Windows = append(rv.Findings[0].Windows, i)
 		}
 		rv.Windows = append(rv.Windows, diagnose.Window{Main: w})
 	}
@@ -210,7 +211,7 @@ func groupsCase() *diagnose.Verdict {
 	accuse(w.Groups[1], 1, 6, 0.31)
 	w.Groups[1].Labels = append(w.Groups[1].Labels, labels.SyncWaitDependent, labels.LikelySyncWait)
 	return single(diagnose.RunVerdict{Run: "pipeline", Status: answer.Straggler, Confidence: evidence.Strong,
-		Suspects: []diagnose.Finding{{Kind: diagnose.KindRank, Cause: diagnose.CauseLate, Place: diagnose.Place{Rank: ptr(6), Group: "pp=1", Stage: "model.fwd_loss_cpu_wall"},
+		Findings: []diagnose.Finding{{Kind: diagnose.KindRank, Cause: diagnose.CauseLate, Place: diagnose.Place{Rank: ptr(6), Group: "pp=1", Stage: "model.fwd_loss_cpu_wall"},
 			Cost: diagnose.Cost{Excess: 70 * ms, Step: 226 * ms, Score: 0.31, Explained: 8400 * ms, Gain: 0.31, RunGain: 0.31,
 				Struck: diagnose.Struck{Count: 119, Of: 119, First: 20, Last: 138, Pattern: diagnose.PatternConstant}},
 			Confidence: evidence.Strong, Windows: []int64{0}, Evidence: []evidence.Observation{
@@ -226,7 +227,7 @@ func oneRankCase() *diagnose.Verdict {
 	}
 	w.Reasons = []labels.Reason{labels.SingleRank}
 	return single(diagnose.RunVerdict{Run: "laptop", Status: answer.TooLittleData,
-		Undecided: []answer.Undecided{{Question: answer.AcrossRanks, Needs: answer.SourceAllRanks}}, Windows: []diagnose.Window{{Main: w}}})
+		Undecided: []answer.Undecided{{Question: answer.RanksNotRecorded, Needs: answer.SourceAllRanks}}, Windows: []diagnose.Window{{Main: w}}})
 }
 
 func belowFloorCase() *diagnose.Verdict {
@@ -273,9 +274,9 @@ const (
 func hostileCase() *diagnose.Verdict {
 	rv := strongRun()
 	rv.Run = hostileRun
-	rv.Suspects[0].Stage, rv.Suspects[0].Host = hostileStage, "\x9b31m and \u0085 and \u2028 too"
-	rv.Suspects[0].Evidence = []evidence.Observation{evidence.LastToArrive{Rank: 5, Stage: hostileStage, N: 1, Of: 2, P: math.NaN()}}
-	rv.Suspects[0].Score, rv.Suspects[1].Gain = math.NaN(), math.Inf(1)
+	rv.Findings[0].Stage, rv.Findings[0].Host = hostileStage, "\x9b31m and \u0085 and \u2028 too"
+	rv.Findings[0].Evidence = []evidence.Observation{evidence.LastToArrive{Rank: 5, Stage: hostileStage, N: 1, Of: 2, P: math.NaN()}}
+	rv.Findings[0].Score, rv.Findings[1].Gain = math.NaN(), math.Inf(1)
 	rv.Next[0].Stages = []string{hostileStage}
 	for _, r := range []*frontier.Result{rv.Windows[0].Main, rv.Windows[0].Paper} {
 		r.Run, r.Stages[3].Name = hostileRun, hostileStage

@@ -31,20 +31,20 @@ func answerTo(v *diagnose.RunVerdict) firstScreen {
 	switch {
 	case v.Operators != nil && (len(v.Windows) == 0 || leadsTraced(v)):
 		a.what, a.why = operatorHeadline(v), operatorWhy(v)
-	case v.Communications != nil && len(v.Suspects) == 0:
+	case v.Communications != nil && len(v.Findings) == 0:
 		a.what = nothingHeard(v.Communications)
-	case len(v.Suspects) > 0 && v.Suspects[0].Heard():
-		a.what, a.why = communicationHeadline(v), why(&v.Suspects[0])
+	case len(v.Findings) > 0 && v.Findings[0].Heard():
+		a.what, a.why = communicationHeadline(v), why(&v.Findings[0])
 	case v.Status == answer.NoStraggler:
 		a.what, a.why = healthy(v)
 	case v.Status == answer.TooLittleData:
 		a.what, a.why = tooLittle(v)
 	case v.Status == answer.UndecidedRun && !leadsSuspect(v):
 		a.what, a.why = undecided(v)
-	case len(v.Suspects) == 0:
+	case len(v.Findings) == 0:
 		a.what = upper(v.Status.String()) + "."
 	default:
-		f := &v.Suspects[0]
+		f := &v.Findings[0]
 		a.what, a.saves, a.why = suspectWhat(v, f), saves(f, v.MinGain), why(f)
 	}
 	a.next = nextWords(v.Next)
@@ -54,16 +54,16 @@ func answerTo(v *diagnose.RunVerdict) firstScreen {
 // leadsTraced reports whether what leads in a run of windows and operators is what
 // the operators find.
 func leadsTraced(v *diagnose.RunVerdict) bool {
-	if len(v.Suspects) == 0 {
+	if len(v.Findings) == 0 {
 		return false
 	}
-	_, ok := evidence.Find[evidence.StepReplay](v.Suspects[0].Evidence)
+	_, ok := evidence.Find[evidence.StepReplay](v.Findings[0].Evidence)
 	return ok
 }
 
 // leadsSuspect reports whether an undecided run has a suspect to speak of.
 func leadsSuspect(v *diagnose.RunVerdict) bool {
-	return len(v.Suspects) > 0 && !v.Suspects[0].BelowMinGain && v.Suspects[0].Confidence >= evidence.Ambiguous
+	return len(v.Findings) > 0 && !v.Findings[0].BelowMinGain && v.Findings[0].Confidence >= evidence.Ambiguous
 }
 
 // healthy says that nothing was found, and how little would have been.
@@ -75,21 +75,21 @@ func healthy(v *diagnose.RunVerdict) (what, why string) {
 			why = nobodyLate(e)
 		}
 		switch {
-		case e.Detectable > 0:
-			what += fmt.Sprintf(": a delay of %s in a %s step would have been reported", length(float64(e.Detectable)), length(float64(e.Step)))
+		case reportedAt(v) > 0:
+			what += fmt.Sprintf(": a delay of %s in a %s step would have been reported", length(float64(reportedAt(v))), length(float64(e.Step)))
 		case e.Step > 0:
 			what += fmt.Sprintf(" in steps of %s", length(float64(e.Step)))
 		}
 	}
-	if e, ok := evidence.Find[evidence.CommunicationNormal](v.Observed); ok {
+	if e, ok := evidence.WitnessOf(v.Observed, evidence.FromNCCL); ok {
 		why += ". " + upper(strings.TrimPrefix(evidenceWords(e), "calls and kernels of NCCL: "))
 	}
 	if f := small(v); f != nil {
 		name, _ := who(f)
 		why += fmt.Sprintf("; below the threshold: %s in %s, %s", name, stageWord(f.Stage), about(savesOfRun(f)))
 	}
-	if k := slices.IndexFunc(v.Undecided, func(u answer.Undecided) bool { return u.Question == answer.RankHiddenUsual }); k >= 0 {
-		why += fmt.Sprintf("; %s takes no longer than usual, but only arrivals would show a rank late inside it", stageWord(v.Undecided[k].Stage))
+	if k := slices.IndexFunc(v.Undecided, func(u answer.Undecided) bool { return u.HidesRank() && u.Unlikely }); k >= 0 {
+		why += fmt.Sprintf("; a rank may be late inside %s, which only arrivals would show", stageWord(v.Undecided[k].Stage))
 	}
 	if u, ok := v.Hidden(); ok && u.Question == answer.TransferHidden {
 		why += fmt.Sprintf("; up to %s of a step are the last transfer of %s, which only a comparison with a healthy run could show to be slow", length(float64(u.Hides)), stageWord(u.Stage))
@@ -97,13 +97,22 @@ func healthy(v *diagnose.RunVerdict) (what, why string) {
 	return what + ".", why
 }
 
+// reportedAt is the delay that would have been reported in any stage that can show one;
+// 0: not known.
+func reportedAt(v *diagnose.RunVerdict) (most int64) {
+	for _, l := range v.Limits {
+		most = max(most, l.Reported)
+	}
+	return most
+}
+
 // small is the certain delay, of ranks that others wait for, that a run without a
 // straggler has below its threshold; nil without one.
 func small(v *diagnose.RunVerdict) *diagnose.Finding {
-	if len(v.Suspects) == 0 {
+	if len(v.Findings) == 0 {
 		return nil
 	}
-	f := &v.Suspects[0]
+	f := &v.Findings[0]
 	if name, _ := who(f); name == "" || f.Confidence < evidence.Supported {
 		return nil
 	}
@@ -153,11 +162,11 @@ func deviceShares(e evidence.DeviceShares) string {
 // undecided says where a delay may hide.
 func undecided(v *diagnose.RunVerdict) (what, why string) {
 	u, ok := v.Hidden()
-	if k := slices.IndexFunc(v.Undecided, func(u answer.Undecided) bool { return u.Question == answer.LateUnrecorded }); k >= 0 {
+	if k := slices.IndexFunc(v.Undecided, func(u answer.Undecided) bool { return u.Question == answer.RanksNotRecorded && u.Hides > 0 }); k >= 0 {
 		return fmt.Sprintf("Undecided: no recorded rank arrives late, but %s without a record may.", oneOf(v.Undecided[k].N)),
 			"all others would wait for it alike"
 	}
-	if k := slices.IndexFunc(v.Undecided, func(u answer.Undecided) bool { return u.Question == answer.ClockOrDelay }); !ok && k >= 0 {
+	if k := slices.IndexFunc(v.Undecided, func(u answer.Undecided) bool { return u.Question == answer.ClockOrDelay && u.Hides > 0 }); !ok && k >= 0 {
 		u := v.Undecided[k]
 		why = "a delay in every step looks like the offset of a clock, and it is not known which ranks share one"
 		clocks := "their clocks are"
@@ -170,7 +179,7 @@ func undecided(v *diagnose.RunVerdict) (what, why string) {
 		return fmt.Sprintf("Undecided: %s may delay everyone by up to %s of every %s step, or %s off.",
 			ranksWord(u.Ranks), length(float64(u.Hides)), length(float64(u.Step)), clocks), why
 	}
-	if !ok && slices.ContainsFunc(v.Undecided, func(u answer.Undecided) bool { return u.Question == answer.BehindMessages }) {
+	if !ok && slices.ContainsFunc(v.Undecided, func(u answer.Undecided) bool { return u.Question == answer.MessagesNotRecorded && u.Hides > 0 }) {
 		return "Undecided: ranks wait for each other in sends and receives that are not recorded.", behindMessages(v)
 	}
 	if !ok {
@@ -191,10 +200,10 @@ func undecided(v *diagnose.RunVerdict) (what, why string) {
 
 // behindMessages says why a rank is not named, and which one stage times show.
 func behindMessages(v *diagnose.RunVerdict) string {
-	if len(v.Suspects) == 0 || v.Suspects[0].Rank == nil || v.Suspects[0].Stage == "" {
+	if len(v.Findings) == 0 || v.Findings[0].Rank == nil || v.Findings[0].Stage == "" {
 		return "who arrives late at a collective may have waited for another in them"
 	}
-	f := &v.Suspects[0]
+	f := &v.Findings[0]
 	return fmt.Sprintf("in every %s step %s takes %s longer in %s than its peers, but may wait for another there", length(float64(f.Step)), placeWord(f.Place), length(float64(f.Excess)), stageWord(f.Stage))
 }
 
@@ -202,7 +211,7 @@ func behindMessages(v *diagnose.RunVerdict) string {
 func who(f *diagnose.Finding) (name string, several bool) {
 	switch {
 	case f.Kind == diagnose.KindHost && len(f.Ranks) > 0:
-		if _, moves := evidence.Find[evidence.Moving](f.Evidence); moves {
+		if _, moves := evidence.Find[evidence.RankToRank](f.Evidence); moves {
 			return fmt.Sprintf("host %s (%s)", f.Host, ranksWord(f.Ranks)), false
 		}
 		return fmt.Sprintf("all ranks of %s (%s)", f.Host, ranksWord(f.Ranks)), true
@@ -251,7 +260,7 @@ func suspectWhat(v *diagnose.RunVerdict, f *diagnose.Finding) string {
 	case diagnose.CauseSlowSteps:
 		text = slowStepsWhat(f)
 	case diagnose.CauseHost:
-		if e, ok := evidence.Find[evidence.HostOverhead](f.Evidence); ok {
+		if e, ok := evidence.Find[evidence.DeviceTime](f.Evidence); ok {
 			text = fmt.Sprintf("All ranks spend %s of every %s step in %s on the host; the device works for %s of it",
 				length(float64(e.Host)), length(float64(f.Step)), stageWord(e.Stage), length(float64(e.Device)))
 		}
@@ -261,7 +270,7 @@ func suspectWhat(v *diagnose.RunVerdict, f *diagnose.Finding) string {
 
 // lateWhat is the sentence on ranks that others wait for.
 func lateWhat(f *diagnose.Finding, op string) string {
-	if e, ok := evidence.Find[evidence.Moving](f.Evidence); ok && f.Kind == diagnose.KindRank {
+	if e, ok := evidence.Find[evidence.RankToRank](f.Evidence); ok && f.Kind == diagnose.KindRank {
 		return fmt.Sprintf("%s delay everyone in %s, one in each stretch of steps: %s of every %s step, moving from rank to rank: not one host",
 			upper(ranksWord(e.Ranks)), stageWord(f.Stage), length(float64(f.Excess)), length(float64(f.Step)))
 	}
@@ -298,8 +307,8 @@ func operatorBehind(v *diagnose.RunVerdict, f *diagnose.Finding) string {
 	if e, ok := evidence.Find[evidence.SpentIn](f.Evidence); ok {
 		return fmt.Sprintf(" (%s)", lineWord(&e.Source))
 	}
-	for i := range v.Suspects {
-		if o := &v.Suspects[i]; o.Cause == diagnose.CauseOperator && o.Rank != nil && f.Rank != nil && *o.Rank == *f.Rank && o.Stage == f.Stage {
+	for i := range v.Findings {
+		if o := &v.Findings[i]; o.Cause == diagnose.CauseOperator && o.Rank != nil && f.Rank != nil && *o.Rank == *f.Rank && o.Stage == f.Stage {
 			return fmt.Sprintf(" (%s)", opnames.Label(o.Op))
 		}
 	}
@@ -319,13 +328,13 @@ func howMuch(f *diagnose.Finding) string {
 }
 
 func growthWhat(f *diagnose.Finding) string {
-	if e, ok := evidence.Find[evidence.SlowerThanBaseline](f.Evidence); ok {
+	e, ok := evidence.Find[evidence.Slower](f.Evidence)
+	switch {
+	case !ok:
+		return ""
+	case e.Baseline:
 		return fmt.Sprintf("%s is slower on all ranks than in the baseline: %s a step instead of %s", upper(stageWord(f.Stage)),
 			length(float64(e.Time)), length(float64(e.BaseTime)))
-	}
-	e, ok := evidence.Find[evidence.Growth](f.Evidence)
-	if !ok {
-		return ""
 	}
 	return fmt.Sprintf("%s is slower on all ranks in %s: %s a step, where steps %d–%d take %s", upper(stageWord(f.Stage)),
 		stepsWord(e.Steps[0], e.Steps[1]), length(float64(e.Time)), e.BaseSteps[0], e.BaseSteps[1], length(float64(e.BaseTime)))
@@ -354,7 +363,7 @@ func saves(f *diagnose.Finding, minGain float64) string {
 		gain, it = e.Gain, "them"
 	}
 	run := savesOfRun(f)
-	if e, ok := evidence.Find[evidence.Moving](f.Evidence); ok && f.Kind == diagnose.KindRank {
+	if e, ok := evidence.Find[evidence.RankToRank](f.Evidence); ok && f.Kind == diagnose.KindRank {
 		return fmt.Sprintf("Fixing one rank would cut its steps by %s and the run by %s; fixing the cause, the run by %s.", about(gain), about(run), about(e.Saves))
 	}
 	below := ""
@@ -387,14 +396,11 @@ func why(f *diagnose.Finding) string {
 			break
 		}
 	}
-	if _, agree := evidence.Find[evidence.OperatorsAgree](f.Evidence); agree {
+	if w, ok := evidence.WitnessOf(f.Evidence, evidence.FromOperators); ok && w.Agrees {
 		text += "; its operators agree"
 	}
-	if _, agree := evidence.Find[evidence.ProfileAgrees](f.Evidence); agree {
+	if w, ok := evidence.WitnessOf(f.Evidence, evidence.FromProfiler); ok && w.Agrees {
 		text += "; the profiler's traces agree"
-	}
-	if e, ok := evidence.Find[evidence.ProcessorWait](f.Evidence); ok {
-		text += "; " + evidenceWords(e)
 	}
 	if text != "" {
 		text += ". "
@@ -419,12 +425,9 @@ func limit(f *diagnose.Finding) (evidence.Lack, bool) {
 // shortEvidence is the first line of evidence under a headline that names the
 // suspect already.
 func shortEvidence(f *diagnose.Finding, e evidence.Observation) string {
-	if enter, ok := e.(evidence.LastToEnter); ok {
-		text := fmt.Sprintf("%s if all %d ranks were alike", pValue(enter.P), enter.Among)
-		if own, ok := evidence.Find[evidence.OwnDelay](f.Evidence); ok {
-			text += fmt.Sprintf("; own delay %s in total, %s waited for others", length(float64(own.Delay)), length(float64(own.Waited)))
-		}
-		return text
+	if enter, ok := e.(evidence.LastToEnter); ok && enter.Source == evidence.FromNCCL {
+		return fmt.Sprintf("%s if all %d ranks were alike; own delay %s in total, %s waited for others", pValue(enter.P), enter.Among,
+			length(float64(enter.Own)), length(float64(enter.Waited)))
 	}
 	last, ok := e.(evidence.LastToArrive)
 	if !ok {
@@ -434,7 +437,7 @@ func shortEvidence(f *diagnose.Finding, e evidence.Observation) string {
 	if last.Stage == "" {
 		text += ", most of it in " + stageWord(last.Mainly)
 	}
-	if p, ok := evidence.Find[evidence.SharedPlace](f.Evidence); ok {
+	if p, ok := evidence.Find[evidence.LateTogether](f.Evidence); ok && p.Host+p.Group != "" {
 		text += fmt.Sprintf("; all %d ranks there and no other", len(p.Ranks))
 	} else if r, ok := evidence.Find[evidence.Replay](f.Evidence); ok && agrees(r) {
 		text += "; replay without it agrees"

@@ -14,21 +14,21 @@ import (
 // operatorHeadline is that of an operator trace.
 func operatorHeadline(v *diagnose.RunVerdict) string {
 	step := length(v.Operators.Replay.Recorded.Mean)
-	if len(v.Suspects) == 0 {
+	if len(v.Findings) == 0 {
 		return fmt.Sprintf("No worker, stage or operator stands out: a step takes %s, and %s with every operator at its usual duration.",
 			step, length(v.Operators.Replay.Ideal.Mean))
 	}
-	f := &v.Suspects[0]
-	if gate, below := evidence.Find[evidence.BelowGate](f.Evidence); below {
-		return fmt.Sprintf("No finding above the %s threshold; largest: %s, %s of a %s step.", percentOf(gate.Gate), operatorFinding(f), about(gate.Share), step)
+	f := &v.Findings[0]
+	if r, _ := evidence.Find[evidence.StepReplay](f.Evidence); f.BelowMinGain {
+		return fmt.Sprintf("No finding above the %s threshold; largest: %s, %s of a %s step.", percentOf(v.MinGain), operatorFinding(f), about(r.Share), step)
 	}
 	text := operatorFinding(f)
 	if len(f.Ranks) > 1 {
 		text = fmt.Sprintf("ranks %s each take longer than their peers for the same work", rankList(f.Ranks))
 	}
 	text = certainly(f.Confidence, text) + ". " + fixed(f)
-	if len(v.Suspects) > 1 && len(f.Ranks) < 2 && v.Suspects[1].Confidence >= evidence.Supported {
-		second := &v.Suspects[1]
+	if len(v.Findings) > 1 && len(f.Ranks) < 2 && v.Findings[1].Confidence >= evidence.Supported {
+		second := &v.Findings[1]
 		if r, ok := evidence.Find[evidence.StepReplay](second.Evidence); ok {
 			text += fmt.Sprintf(" Second: %s (%s).", operatorFinding(second), about(r.Share))
 		}
@@ -51,7 +51,7 @@ func certainly(c evidence.Confidence, text string) string {
 // sentence.
 func operatorFinding(f *diagnose.Finding) string {
 	rank := func() string { return fmt.Sprintf("rank %d (%s)", *f.Rank, f.Role) }
-	factorOf, _ := evidence.Find[evidence.StageFactor](f.Evidence)
+	factorOf, _ := evidence.Find[evidence.TransferTimes](f.Evidence)
 	switch f.Cause {
 	case diagnose.CauseCompute:
 		times, _ := evidence.Find[evidence.OperatorTimes](f.Evidence)
@@ -67,9 +67,9 @@ func operatorFinding(f *diagnose.Finding) string {
 	case diagnose.CauseIdle:
 		return fmt.Sprintf("all replicas idle before %s, though all that it waits for has ended", f.Op)
 	case diagnose.CauseHeavy:
-		e, _ := evidence.Find[evidence.HeavyPasses](f.Evidence)
+		e, _ := evidence.Find[evidence.PassTimes](f.Evidence)
 		place := f.Stage
-		if e.Stage == e.Stages-1 {
+		if e.Stage != nil && *e.Stage == e.Peers {
 			place += " (the last)"
 		}
 		return fmt.Sprintf("pipeline stage %s takes %s as long in forward and backward compute as the others", place, factor(e.Factor))
@@ -98,11 +98,16 @@ func inSteps(s diagnose.Struck, times evidence.OperatorTimes) string {
 
 // receiver is the rank at the other end of slow transfers.
 func receiver(f *diagnose.Finding) int {
-	if e, tested := evidence.Find[evidence.TransferOutliers](f.Evidence); tested {
-		return e.To
+	var between []int
+	if e, tested := evidence.Find[evidence.Outliers](f.Evidence); tested {
+		between = e.Between
+	} else if e, ok := evidence.Find[evidence.TransferTimes](f.Evidence); ok {
+		between = e.Between
 	}
-	e, _ := evidence.Find[evidence.SlowTransfers](f.Evidence)
-	return e.To
+	if len(between) != 2 {
+		return -1
+	}
+	return between[1]
 }
 
 // fixed says what fixing a finding saves: it alone, all that are alike, or,
@@ -134,9 +139,9 @@ func fixed(f *diagnose.Finding) string {
 // communicationHeadline is that of findings from calls and kernels of NCCL,
 // alone or beside windows.
 func communicationHeadline(v *diagnose.RunVerdict) string {
-	f := &v.Suspects[0]
+	f := &v.Findings[0]
 	var text string
-	if e, slow := evidence.Find[evidence.SlowLink](f.Evidence); slow {
+	if e, slow := evidence.Find[evidence.SlowLink](f.Evidence); slow && !e.Elsewhere {
 		is := "is"
 		if _, open := evidence.Find[evidence.Lack](f.Evidence); open && f.Confidence == evidence.Ambiguous {
 			is = "may be"
@@ -148,21 +153,18 @@ func communicationHeadline(v *diagnose.RunVerdict) string {
 		}
 		text += fmt.Sprintf(": %s; that costs %s, %s of the time.", linkWords(e), length(float64(e.Lost)), about(e.Share))
 	} else {
-		e, found := evidence.Find[evidence.LastToEnter](f.Evidence)
-		if agrees, ok := evidence.Find[evidence.CommunicationAgrees](f.Evidence); !found && ok {
-			e = agrees.LastToEnter
-		}
+		e, _ := evidence.EntersLast(f.Evidence, evidence.FromNCCL)
 		host := ""
 		if f.Host != "" {
 			host = fmt.Sprintf(" (%s)", f.Host)
 		}
 		text = fmt.Sprintf("Rank %d%s makes the others wait: %s.", e.Rank, host, enterWords(e))
 	}
-	if also := alsoFound(v.Suspects); also != "" {
+	if also := alsoFound(v.Findings); also != "" {
 		text += " Also suspected: " + also + "."
 	}
-	for _, s := range v.Suspects[1:] {
-		if _, victim := evidence.Find[evidence.SlowLinkElsewhere](s.Evidence); victim && s.Rank == nil && s.Stage != "" {
+	for _, s := range v.Findings[1:] {
+		if e, victim := evidence.Find[evidence.SlowLink](s.Evidence); victim && e.Elsewhere && s.Rank == nil && s.Stage != "" {
 			return text + fmt.Sprintf(" The group loses it in %s.", s.Stage)
 		}
 	}
@@ -219,16 +221,13 @@ func nothingHeard(c *diagnose.Communications) string {
 // operatorWhy is the strongest evidence of an operator trace and the certainty,
 // "" where there is no finding.
 func operatorWhy(v *diagnose.RunVerdict) string {
-	if len(v.Suspects) == 0 {
+	if len(v.Findings) == 0 {
 		return ""
 	}
-	f := v.Suspects[0]
+	f := v.Findings[0]
 	f.Evidence = slices.DeleteFunc(slices.Clone(f.Evidence), func(e evidence.Observation) bool {
-		switch e.(type) {
-		case evidence.OperatorTimes, evidence.BelowGate: // in the headline
-			return true
-		}
-		return false
+		_, inHeadline := e.(evidence.OperatorTimes)
+		return inHeadline
 	})
 	return why(&f)
 }

@@ -23,7 +23,7 @@ func TestSmallDelaysAreSaid(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.suspect.Cause, c.suspect.BelowMinGain, c.suspect.RunGain = diagnose.CauseLate, true, 0.094
-			v := &diagnose.RunVerdict{Status: answer.NoStraggler, MinGain: 0.1, Suspects: []diagnose.Finding{c.suspect},
+			v := &diagnose.RunVerdict{Status: answer.NoStraggler, MinGain: 0.1, Findings: []diagnose.Finding{c.suspect},
 				Observed: []evidence.Observation{evidence.NobodyLate{Ranks: 4, Steps: 60, Step: 200e6}}}
 			if why := answerTo(v).why; !strings.Contains(why, c.says) || strings.Contains(why, c.not) {
 				t.Errorf("%q, want %q and not %q", why, c.says, c.not)

@@ -10,27 +10,27 @@ import (
 
 // namesJSON is the comparison of operators by name.
 type namesJSON struct {
-	Alpha       float64          `json:"alpha"`
-	Tests       int              `json:"tests"`
-	Differences []differenceJSON `json:"differences"`
+	Alpha       float64          `json:"alpha" doc:"family-wise error"`
+	Tests       int              `json:"tests" doc:"tests that were made"`
+	Differences []differenceJSON `json:"differences" doc:"operators that differ, the largest excess first"`
 }
 
 type differenceJSON struct {
-	Rank         int          `json:"rank"`
-	Stage        *string      `json:"stage"`
-	Op           string       `json:"op"`
-	Kind         opnames.Kind `json:"kind"`
-	Own          float64      `json:"own_ns"`
-	Peers        float64      `json:"peers_ns"`
-	Factor       *float64     `json:"factor"`
-	Launches     float64      `json:"launches"`
-	PeerLaunches float64      `json:"peer_launches"`
-	Waited       float64      `json:"waited_ns"`
-	Excess       float64      `json:"excess_ns"`
-	Steps        []int64      `json:"steps"`
-	Tested       bool         `json:"tested"`
-	Sure         bool         `json:"sure"`
-	Score        *float64     `json:"score"`
+	Rank         int          `json:"rank" doc:"the rank"`
+	Stage        *string      `json:"stage" doc:"stage in which it was launched; null: any"`
+	Op           string       `json:"op" doc:"whole name of the operator"`
+	Kind         opnames.Kind `json:"kind" doc:"what it does"`
+	Own          float64      `json:"own_ns" doc:"its time on the rank, a step"`
+	Peers        float64      `json:"peers_ns" doc:"its time on the peers, a step, median"`
+	Factor       *float64     `json:"factor" doc:"own_ns over peers_ns"`
+	Launches     float64      `json:"launches" doc:"launches a step"`
+	PeerLaunches float64      `json:"peer_launches" doc:"launches a step on the peers"`
+	Waited       float64      `json:"waited_ns" doc:"part of own_ns that is wait"`
+	Excess       float64      `json:"excess_ns" doc:"by which it takes longer, a step"`
+	Steps        []int64      `json:"steps" doc:"steps in which it differs"`
+	Tested       bool         `json:"tested" doc:"there are enough peers for a test"`
+	Sure         bool         `json:"sure" doc:"the test finds that it takes longer"`
+	Score        *float64     `json:"score" doc:"z-score; null: not tested"`
 }
 
 func namesFrom(r *opnames.Result) *namesJSON {

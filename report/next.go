@@ -48,8 +48,6 @@ func actionWords(a answer.Action) string {
 		return fmt.Sprintf("run nccl-tests (sendrecv_perf) between %s, and read the error counters of their links", ranksWord(a.Ranks))
 	case answer.Compare:
 		return "compare the operators of the ranks (sfstat zscore)"
-	case answer.FreeProcessor:
-		return fmt.Sprintf("see what else runs%s (top), and the CPU limit and affinity of %s: its thread is ready and gets no processor", on, ranksWord(a.Ranks))
 	case answer.CheckMonitored:
 		return checkMonitored(a)
 	case answer.TurnOn:
@@ -107,6 +105,7 @@ var turnOnWords = map[answer.Source]string{
 	answer.SourceOperators:  "compare the recorded operators rank by rank (sfstat zscore)",
 	answer.SourceHosts:      "say which ranks share a host: name the dumps by it (node7_rank3), or put the recorder's packets beside them",
 	answer.SourceBaseline:   "compare with a healthy run",
+	answer.SourceClocks:     "record exports whose clocks resolve the calls",
 }
 
 func turnOn(s answer.Source) string { return cmp.Or(turnOnWords[s], string(s)) }

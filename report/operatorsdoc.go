@@ -122,12 +122,12 @@ func kindBlocks(o *diagnose.Operators) document {
 
 // walkBlocks show one walk that led to the first suspect.
 func walkBlocks(v *diagnose.RunVerdict) document {
-	if len(v.Suspects) == 0 || v.Suspects[0].Rank == nil {
+	if len(v.Findings) == 0 || v.Findings[0].Rank == nil {
 		return nil
 	}
 	o := v.Operators
 	i := slices.IndexFunc(o.Walks.Culprits, func(w operators.Culprit) bool {
-		return o.Workers[w.Worker].ID == *v.Suspects[0].Rank && len(w.Path) > 1
+		return o.Workers[w.Worker].ID == *v.Findings[0].Rank && len(w.Path) > 1
 	})
 	if i < 0 {
 		return nil

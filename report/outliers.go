@@ -35,55 +35,55 @@ func (o Output) Outliers(results []Outliers) error {
 
 type outliersJSON struct {
 	traceJSON
-	Method    zscore.Method `json:"method"`
-	Alpha     float64       `json:"alpha"`
-	Seed      uint64        `json:"seed"`
-	Instances int           `json:"instances"`
-	Expected  *float64      `json:"expected"`
+	Method    zscore.Method `json:"method" doc:"the method that was asked for"`
+	Alpha     float64       `json:"alpha" doc:"chance that a healthy operator instance is flagged"`
+	Seed      uint64        `json:"seed" doc:"seed of the calibration"`
+	Instances int           `json:"instances" doc:"operator instances that were judged"`
+	Expected  *float64      `json:"expected" doc:"how many of them would be flagged were all healthy; null for methods without an error rate"`
 
-	Outliers     []outlierJSON        `json:"outliers"`
-	Workers      []excessJSON         `json:"workers"`
-	Series       []seriesJSON         `json:"series"`
-	Calibrations []zscore.Calibration `json:"calibrations"`
+	Outliers     []outlierJSON        `json:"outliers" doc:"sure ones first, then by descending effect over the window"`
+	Workers      []excessJSON         `json:"workers" doc:"workers with outliers, by descending excess_ns"`
+	Series       []seriesJSON         `json:"series" doc:"how every quantity of every operator was judged"`
+	Calibrations []zscore.Calibration `json:"calibrations" doc:"thresholds that were simulated"`
 	// Names is null for a trace that no profiler made.
-	Names *namesJSON `json:"names"`
+	Names *namesJSON `json:"names" doc:"of a profiler's trace, its operators by name, stage and rank; null for others"`
 }
 
 type outlierJSON struct {
 	placeJSON
-	Op        string          `json:"op"`
-	Seq       *int            `json:"seq"`
-	Step      *int64          `json:"step"`
+	Op        string          `json:"op" doc:"name of the operator"`
+	Seq       *int            `json:"seq" doc:"its ordinal in the step; null for all of the name together, their durations added up"`
+	Step      *int64          `json:"step" doc:"index of the step; null where it is off in the whole window"`
 	StepText  string          `json:"-" csv:"step_text"`
-	Quantity  zscore.Quantity `json:"quantity"`
-	Effect    int64           `json:"effect_ns"`
-	Score     *float64        `json:"score"`
-	Threshold float64         `json:"threshold"`
-	P         *float64        `json:"p"`
-	Sure      bool            `json:"sure"`
+	Quantity  zscore.Quantity `json:"quantity" doc:"what is off: a start is late above 0, a wait is that of a late member below 0"`
+	Effect    int64           `json:"effect_ns" doc:"deviation from the median of the peers, nanoseconds; of the whole window its median over the steps"`
+	Score     *float64        `json:"score" doc:"signed score; null where it is infinite, because the peers do not vary at all"`
+	Threshold float64         `json:"threshold" doc:"what the score passed"`
+	P         *float64        `json:"p" doc:"two-sided chance of such a score; null for methods that have none"`
+	Sure      bool            `json:"sure" doc:"still flagged when the error rate is that of the whole analysis"`
 }
 
 type excessJSON struct {
 	placeJSON
-	Outliers int   `json:"outliers"`
-	Sure     int   `json:"sure"`
-	Excess   int64 `json:"excess_ns"`
+	Outliers int   `json:"outliers" doc:"how many it has"`
+	Sure     int   `json:"sure" doc:"how many of them are sure"`
+	Excess   int64 `json:"excess_ns" doc:"by how much its flagged durations and transfers are longer than its peers', over all steps, nanoseconds; of every name the instances or the total of all, whichever is more"`
 }
 
 type seriesJSON struct {
-	Op        string          `json:"op"`
-	PP        int             `json:"pp"`
-	Seq       *int            `json:"seq"`
-	Quantity  zscore.Quantity `json:"quantity"`
-	Peers     int             `json:"peers"`
-	Steps     int             `json:"steps"`
-	Method    zscore.Method   `json:"method"`
-	Logarithm bool            `json:"logarithm"`
-	Sigma     *float64        `json:"sigma"`
-	Freedom   float64         `json:"freedom"`
-	Threshold float64         `json:"threshold"`
-	Sure      float64         `json:"sure_threshold"`
-	Doubts    []zscore.Doubt  `json:"doubts"`
+	Op        string          `json:"op" doc:"name of the operator"`
+	PP        int             `json:"pp" doc:"pipeline stage"`
+	Seq       *int            `json:"seq" doc:"ordinal in the step; null for all of the name together"`
+	Quantity  zscore.Quantity `json:"quantity" doc:"what was compared"`
+	Peers     int             `json:"peers" doc:"replicas with a value"`
+	Steps     int             `json:"steps" doc:"steps with values"`
+	Method    zscore.Method   `json:"method" doc:"the method used; another than asked for where that was impossible"`
+	Logarithm bool            `json:"logarithm" doc:"logarithms were compared"`
+	Sigma     *float64        `json:"sigma" doc:"spread, in nanoseconds or of the logarithm; 0 for methods that see one step"`
+	Freedom   float64         `json:"freedom" doc:"degrees of freedom of sigma; 0 for methods that see one step"`
+	Threshold float64         `json:"threshold" doc:"what flags in one step with all peers; 0 where there is none"`
+	Sure      float64         `json:"sure_threshold" doc:"what flags in the whole analysis; 0 where there is none"`
+	Doubts    []zscore.Doubt  `json:"doubts" doc:"why it is undecided or to be read with care, in words"`
 }
 
 func (o Outliers) wire() outliersJSON {

@@ -21,29 +21,29 @@ func (o Output) Overhead(a *overhead.Account) error {
 }
 
 type overheadJSON struct {
-	Headline string `json:"headline"`
+	Headline string `json:"headline" doc:"the answer in one sentence"`
 
-	Statistic bootstrap.Statistic `json:"statistic"`
-	Estimate  float64             `json:"estimate"`
-	Interval  *bootstrap.Interval `json:"interval"`
-	Gate      *float64            `json:"gate"`
-	Standing  *bootstrap.Standing `json:"standing"`
+	Statistic bootstrap.Statistic `json:"statistic" doc:"what headline and gate are about"`
+	Estimate  float64             `json:"estimate" doc:"its value, a fraction"`
+	Interval  *bootstrap.Interval `json:"interval" doc:"the bounds that headline and gate take; null for a single pair of runs"`
+	Gate      *float64            `json:"gate" doc:"what the overhead should not exceed, a fraction; null without one"`
+	Standing  *bootstrap.Standing `json:"standing" doc:"where the overhead stands against the gate: at_most is within it, only the estimate is, the estimate is above it, at_least is. null without a gate"`
 
-	Confidence float64           `json:"confidence"`
-	Runs       int               `json:"paired_runs"`
-	Pairs      int               `json:"pairs"`
-	Matched    overhead.By       `json:"matched_by"`
-	Replicates int               `json:"replicates"`
-	Seed       uint64            `json:"seed"`
-	Doubts     []bootstrap.Doubt `json:"doubts"`
+	Confidence float64           `json:"confidence" doc:"of every interval and every one-sided bound, each by itself"`
+	Runs       int               `json:"paired_runs" doc:"pairs of runs: the blocks that are resampled"`
+	Pairs      int               `json:"pairs" doc:"pairs of windows, or rows of the file"`
+	Matched    overhead.By       `json:"matched_by" doc:"how runs were matched"`
+	Replicates int               `json:"replicates" doc:"resamples"`
+	Seed       uint64            `json:"seed" doc:"seed of the resamples"`
+	Doubts     []bootstrap.Doubt `json:"doubts" doc:"reasons to read the bounds with care"`
 
-	Estimates    []bootstrap.Estimate `json:"estimates"`
-	Measurements []measurementJSON    `json:"measurements"`
+	Estimates    []bootstrap.Estimate `json:"estimates" doc:"the statistics"`
+	Measurements []measurementJSON    `json:"measurements" doc:"the pairs, in order"`
 }
 
 type measurementJSON struct {
 	overhead.Measurement
-	Overhead float64 `json:"overhead"`
+	Overhead float64 `json:"overhead" doc:"with_ns ÷ base_ns − 1"`
 }
 
 func overheadOf(a *overhead.Account) overheadJSON {

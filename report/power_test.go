@@ -63,7 +63,7 @@ var powerCases = []struct {
 	{"no", func() *detectability.Account {
 		a := asking(powerAccount(powerStage("data.next_wait", false, 25.8e6)), 20e6, 10)
 		run := strongRun()
-		run.Suspects[0].Stage = "data.next_wait <b>"
+		run.Findings[0].Stage = "data.next_wait <b>"
 		a.Suspect = &run
 		a.Windows[0].Stages[0].Name = "=data\x1b[31m|`"
 		a.Windows[0].Stages[0].Astray = &detectability.Tried{Delay: 70e6, Wrong: rateIn(3, 100)}

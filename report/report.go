@@ -80,7 +80,7 @@ func (o Output) Verdict(v *diagnose.Verdict) error {
 	return o.writeWhole(forms{
 		"verdict",
 		func() any { return verdictOf(v, o.Problems) },
-		func() *csvTable { return suspectRows(v) },
+		func() *csvTable { return findingRows(v) },
 		func() document { return verdictDocument(v, o.Problems, o.Style) },
 	})
 }

@@ -190,9 +190,29 @@ func (m *schemaMaker) define(t reflect.Type) string {
 	return name
 }
 
-// anyEvidence describes a piece of evidence: its kind, and the numbers of that kind.
+// anyEvidence describes a piece of evidence: an object of one of the kinds.
 func (m *schemaMaker) anyEvidence() schema {
-	return schema{Type: []string{"object"}, Properties: properties{{"kind", schema{Type: []string{"string"}, Description: "what was observed"}}}, Required: []string{"kind"}}
+	var out schema
+	for _, s := range evidenceSentences {
+		out.AnyOf = append(out.AnyOf, schema{Ref: "#/$defs/" + m.defineEvidence(s.of)})
+	}
+	return out
+}
+
+// defineEvidence returns the name of a kind of evidence in $defs: what it stands in as a
+// value of its own, and its kind.
+func (m *schemaMaker) defineEvidence(e evidence.Observation) string {
+	name := "evidence_" + string(e.Kind())
+	if slices.ContainsFunc(m.defs, func(d property) bool { return d.name == name }) {
+		return name
+	}
+	m.defs = append(m.defs, property{name: name})
+	at := len(m.defs) - 1
+	described := m.object(reflect.TypeOf(e))
+	described.Properties = slices.Insert(described.Properties, 0, property{"kind", schema{Const: string(e.Kind()), Description: "what was observed"}})
+	described.Required = slices.Insert(described.Required, 0, "kind")
+	m.defs[at].schema = described
+	return name
 }
 
 // orNull describes a value that may lack.
@@ -211,8 +231,10 @@ func (s schema) orNull() schema {
 // namesOf lists the values of a type that names itself; nil where it does not know them
 // all, as a length that is written with its unit.
 func namesOf(t reflect.Type) (names []string, is bool) {
-	if list, ok := stringNames[t]; ok {
-		return list, true
+	if t.Kind() != reflect.Pointer {
+		if list, ok := reflect.Zero(t).Interface().(interface{ Names() []string }); ok {
+			return list.Names(), true
+		}
 	}
 	is = t.Implements(reflect.TypeFor[encoding.TextMarshaler]()) || t.Kind() != reflect.Struct && t.Implements(reflect.TypeFor[fmt.Stringer]())
 	if k := t.Kind(); !is || k != reflect.Uint8 && k != reflect.Int {
@@ -248,6 +270,3 @@ func snakeCase(name string) string {
 	}
 	return out.String()
 }
-
-// stringNames are the values of types that are strings.
-var stringNames = map[reflect.Type][]string{}

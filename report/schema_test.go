@@ -103,12 +103,16 @@ func TestJSONOfUnusualValues(t *testing.T) {
 	}
 }
 
-// fill sets every float to f and gives every slice one element and every
+// fill sets every float to f, every name of a kind to the first and gives every slice one element and every
 // pointer a value; indices stay 0.
 func fill(v reflect.Value, f float64) {
 	switch v.Kind() {
 	case reflect.Float64:
 		v.SetFloat(f)
+	case reflect.String:
+		if x, ok := v.Interface().(interface{ Names() []string }); ok {
+			v.SetString(x.Names()[0])
+		}
 	case reflect.Pointer:
 		if v.Type() != reflect.TypeFor[*frontier.Result]() {
 			v.Set(reflect.New(v.Type().Elem()))

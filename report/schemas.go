@@ -32,9 +32,9 @@ var documents = []published{
 	{"overhead", 1, "what something costs: sfstat overhead", reflect.TypeFor[overheadJSON](), false},
 	{"power", 1, "how large a delay must be to be found: sfstat power", reflect.TypeFor[powerJSON](), false},
 	{"slack", 1, "how long each rank was ahead of the last one at each boundary: sfstat frontier --detail slack", reflect.TypeFor[windowsJSON[Slack]](), true},
-	{"sources", 1, "what several recorders tell of one run: sfstat compare-sources", reflect.TypeFor[sourcesJSON](), false},
+	{"sources", 1, "what several recorders say of one run: sfstat campaign sources", reflect.TypeFor[sourcesJSON](), false},
 	{"trend", 1, "when runs became slower or faster: sfstat trend", reflect.TypeFor[trendJSON](), true},
-	{"verdict", 2, "the verdict on all runs of the input: sfstat diagnose", reflect.TypeFor[verdictJSON](), false},
+	{"verdict", 3, "the verdict on all runs of the input: sfstat diagnose", reflect.TypeFor[verdictJSON](), false},
 	{"whatif", 1, "what uneven work costs: sfstat whatif", reflect.TypeFor[tracesJSON[whatifJSON]](), true},
 	{"zscore", 1, "operators that run unlike themselves on other ranks: sfstat zscore", reflect.TypeFor[tracesJSON[outliersJSON]](), true},
 }

@@ -17,9 +17,11 @@ func TestSentencesAreFilled(t *testing.T) {
 			t.Errorf("%s is %q", kind, text)
 		}
 	}
-	for q := range questionSentences {
-		check(string(q), questionWords(answer.Undecided{Question: q}))
-		check(string(q), questionWords(answer.Undecided{Question: q, Hides: 1e6, N: 2, Ranks: []int{1, 2}, Stage: "a", Name: "b", About: []evidence.Subject{{}, {}}}))
+	for _, name := range answer.Question("").Names() {
+		q := answer.Question(name)
+		check(name, questionWords(answer.Undecided{Question: q}))
+		check(name, questionWords(answer.Undecided{Question: q, N: 2, Share: 0.2}))
+		check(name, questionWords(answer.Undecided{Question: q, Hides: 1e6, N: 2, Ranks: []int{1, 2}, Stage: "a", Name: "b", About: []evidence.Subject{{}, {}}}))
 	}
 	window := int64(3)
 	for p := range problemSentences {

@@ -5,17 +5,15 @@ import "github.com/sfstat/sfstat/engine/frontier"
 // Slack is for how long each rank was ahead of the last one at every boundary
 // of a window, summed over its steps.
 type Slack struct {
-	Run    string   `json:"run"`
-	Window int64    `json:"window"`
-	Cut    string   `json:"cut"`
-	Steps  int      `json:"steps"`
-	Ranks  []int    `json:"ranks"`
-	Stages []string `json:"stages"` // that end at the boundaries, in the order of the cut
-	// Frontier is the last rank's prefix at each boundary, Prefix that of each
-	// rank, [boundary][rank], Slack what is between: nanoseconds over all steps.
-	Frontier []int64   `json:"frontier_ns"`
-	Prefix   [][]int64 `json:"prefix_ns"`
-	Slack    [][]int64 `json:"slack_ns"`
+	Run      string    `json:"run" doc:"identity of the run"`
+	Window   int64     `json:"window" doc:"number of the window"`
+	Cut      string    `json:"cut" doc:"how steps are cut"`
+	Steps    int       `json:"steps" doc:"steps that were summed"`
+	Ranks    []int     `json:"ranks" doc:"ranks, in the order of the lists below"`
+	Stages   []string  `json:"stages" doc:"stages that end at the boundaries, in the order of the cut"`
+	Frontier []int64   `json:"frontier_ns" doc:"prefix of the last rank at each boundary, ns over all steps"`
+	Prefix   [][]int64 `json:"prefix_ns" doc:"prefix of each rank at each boundary: a list for each boundary, ns over all steps"`
+	Slack    [][]int64 `json:"slack_ns" doc:"what is between the two, likewise"`
 }
 
 // SlackOf sums the account of one window. O(T·B·R).

@@ -23,27 +23,27 @@ func (o Output) Sources(c *crosscheck.Comparison) error {
 }
 
 type sourcesJSON struct {
-	Headline string `json:"headline"`
-	Agree    bool   `json:"agree"`
+	Headline string `json:"headline" doc:"the answer in one sentence"`
+	Agree    bool   `json:"agree" doc:"every source has the stages to look into of the first, and no share differs by more than tie_tolerance"`
 
-	Steps   int              `json:"steps"`
-	Ranks   []int            `json:"ranks"`
-	Matched crosscheck.Match `json:"matched_by"`
-	Tau     float64          `json:"tau"`
-	Tie     float64          `json:"tie_tolerance"`
-	Stages  []string         `json:"stages"`
-	Sources []sourceJSON     `json:"sources"`
-	Doubts  []string         `json:"doubts"`
+	Steps   int              `json:"steps" doc:"steps compared: those that all sources have"`
+	Ranks   []int            `json:"ranks" doc:"ranks compared: those that all sources have"`
+	Matched crosscheck.Match `json:"matched_by" doc:"how steps were matched"`
+	Tau     float64          `json:"tau" doc:"the part of the exposed time that the stages to look into reach"`
+	Tie     float64          `json:"tie_tolerance" doc:"shares this close are a tie"`
+	Stages  []string         `json:"stages" doc:"the stages of all sources, in the order of the first"`
+	Sources []sourceJSON     `json:"sources" doc:"the sources, in the order given"`
+	Doubts  []string         `json:"doubts" doc:"what differs besides, and what was left out, as sentences"`
 }
 
 type sourceJSON struct {
 	*crosscheck.Account
-	Against *heldJSON `json:"against_first"`
+	Against *heldJSON `json:"against_first" doc:"how it stands against the first source; null for the first itself"`
 }
 
 type heldJSON struct {
 	*crosscheck.Held
-	Size *float64 `json:"size_ratio"`
+	Size *float64 `json:"size_ratio" doc:"bytes, divided by those of the first source; null when either is not known"`
 }
 
 func sourcesOf(c *crosscheck.Comparison) sourcesJSON {

@@ -130,21 +130,21 @@ func deviceText(d comms.Device) string {
 func gigabytes(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
 type topologyJSON struct {
-	Machines []machineJSON `json:"machines"`
+	Machines []machineJSON `json:"machines" doc:"the machines, each with its devices"`
 }
 
 type machineJSON struct {
-	Host    string          `json:"host"`
-	Devices []comms.Device  `json:"devices"`
-	Links   []linkJSON      `json:"links"`
-	Paths   []topology.Path `json:"paths"`
+	Host    string          `json:"host" doc:"host, up to the first dot"`
+	Devices []comms.Device  `json:"devices" doc:"devices that NCCL saw"`
+	Links   []linkJSON      `json:"links" doc:"links between devices"`
+	Paths   []topology.Path `json:"paths" doc:"paths between ranks, and from ranks to the network"`
 }
 
 type linkJSON struct {
-	From  string    `json:"from"`
-	To    string    `json:"to"`
-	Class nccl.Link `json:"class"`
-	GBps  float64   `json:"gbps"`
+	From  string    `json:"from" doc:"name of a device"`
+	To    string    `json:"to" doc:"name of a device"`
+	Class nccl.Link `json:"class" doc:"class of the link, as NCCL names it"`
+	GBps  float64   `json:"gbps" doc:"gigabytes per second"`
 }
 
 func topologyOf(machines []topology.Machine) topologyJSON {

@@ -19,19 +19,19 @@ type Traced struct {
 
 // tracesJSON is the JSON of all commands over operator traces.
 type tracesJSON[T any] struct {
-	Traces []T `json:"traces"`
+	Traces []T `json:"traces" doc:"one for each operator trace, in the order of the input"`
 }
 
 // traceJSON is what is known of a trace before any engine.
 type traceJSON struct {
-	Run       string   `json:"run"`
-	DP        int      `json:"dp_size"`
-	PP        int      `json:"pp_size"`
-	World     int      `json:"world_size"`
-	Operators int      `json:"operators"`
-	Steps     []int64  `json:"step_ids"`
-	Offset    int64    `json:"clock_offset_ns"`
-	Notes     []string `json:"notes"`
+	Run       string   `json:"run" doc:"name of the trace: its own, else that of its file"`
+	DP        int      `json:"dp_size" doc:"replicas"`
+	PP        int      `json:"pp_size" doc:"pipeline stages"`
+	World     int      `json:"world_size" doc:"ranks of the job; 0 where it is not known"`
+	Operators int      `json:"operators" doc:"operators in the trace"`
+	Steps     []int64  `json:"step_ids" doc:"indices of the steps that were analysed, ascending; lists per step are in this order"`
+	Offset    int64    `json:"clock_offset_ns" doc:"by how much, at most, the clock of a rank was off and was aligned, nanoseconds; 0 where clocks were left as they are"`
+	Notes     []string `json:"notes" doc:"what is incomplete, in sentences"`
 }
 
 func (t Traced) wire() traceJSON {
@@ -52,9 +52,9 @@ func (t Traced) notes() []string {
 
 // placeJSON is a worker and its place.
 type placeJSON struct {
-	Rank int `json:"rank"`
-	DP   int `json:"dp"`
-	PP   int `json:"pp"`
+	Rank int `json:"rank" doc:"global rank"`
+	DP   int `json:"dp" doc:"its replica"`
+	PP   int `json:"pp" doc:"its pipeline stage"`
 }
 
 func (t Traced) worker(w int) placeJSON {

@@ -39,89 +39,89 @@ func (o Output) Matches(r *comm.Result) error {
 }
 
 type trafficJSON struct {
-	Headline      string               `json:"headline"`
-	Confidence    string               `json:"confidence"`
-	Suspects      []diagnose.Finding   `json:"suspects"`
-	Undecided     []answer.Undecided   `json:"undecided"`
-	Next          []answer.Action      `json:"next"`
-	OpCounts      map[string]int64     `json:"op_counts"`
-	Unparsed      int64                `json:"unparsed_lines"`
-	Ranks         []commRankJSON       `json:"ranks"`
-	Strategy      []strategy.Dimension `json:"strategy"`
-	Communicators []communicatorJSON   `json:"communicators"`
-	Clocks        []clockJSON          `json:"clocks"`
-	Matches       matchesJSON          `json:"matches"`
-	Lateness      []latenessJSON       `json:"lateness"`
-	Bandwidth     []bandwidthJSON      `json:"bandwidth"`
-	Slow          []slowJSON           `json:"slow"`
-	Messages      []messageJSON        `json:"messages"`
-	Accounts      []accountJSON        `json:"volumes"`
-	Warnings      []warningJSON        `json:"warnings"`
-	NotRead       []exampleJSON        `json:"not_understood"`
-	Notes         []string             `json:"notes"`
+	Headline      string               `json:"headline" doc:"the answer in one sentence"`
+	Confidence    string               `json:"confidence" doc:"how far the finding may be trusted"`
+	Findings      []diagnose.Finding   `json:"findings" doc:"who is to blame, those that may be named first, then by what it costs"`
+	Undecided     []answer.Undecided   `json:"undecided" doc:"what the data cannot tell, each with what would"`
+	Next          []answer.Action      `json:"next" doc:"what to do next, the most useful first"`
+	OpCounts      map[string]int64     `json:"op_counts" doc:"calls in the logs by operation: complete lines, each call once, tuning lines not counted"`
+	Unparsed      int64                `json:"unparsed_lines" doc:"lines that begin like NCCL's and were not understood, such as calls cut short; see not_understood"`
+	Ranks         []commRankJSON       `json:"ranks" doc:"the processes of the job, by rank"`
+	Strategy      []strategy.Dimension `json:"strategy" doc:"the dimensions in which the job is parallel, from the ranks nearest to each other to the farthest; empty where no communicator has a known kind"`
+	Communicators []communicatorJSON   `json:"communicators" doc:"the communicators, in the order of the logs"`
+	Clocks        []clockJSON          `json:"clocks" doc:"the clock of each rank that is in an export, by rank"`
+	Matches       matchesJSON          `json:"matches" doc:"how many calls found their kernel"`
+	Lateness      []latenessJSON       `json:"lateness" doc:"how ranks come to collectives, by rank; those that were in none that all ranks were seen in are left out"`
+	Bandwidth     []bandwidthJSON      `json:"bandwidth" doc:"how fast data moved, waiting left out, by communicator or pair of ranks, operation and size"`
+	Slow          []slowJSON           `json:"slow" doc:"communicators and pairs of ranks that are surely slower than those that do the same, by what it costs"`
+	Messages      []messageJSON        `json:"messages" doc:"pairs of ranks that send each other messages, ascending"`
+	Accounts      []accountJSON        `json:"volumes" doc:"what each rank communicated beside what --model says; empty without it"`
+	Warnings      []warningJSON        `json:"warnings" doc:"what NCCL warned of"`
+	NotRead       []exampleJSON        `json:"not_understood" doc:"what unparsed_lines counts, by reason, the most frequent first, with the first of each"`
+	Notes         []string             `json:"notes" doc:"how processes were paired and ranks numbered, and what is lacking, as sentences"`
 }
 
 type commRankJSON struct {
-	Rank    int    `json:"rank"`
-	Host    string `json:"host"`
-	PID     int64  `json:"pid"`
-	Device  *int64 `json:"device"`
-	Log     bool   `json:"logged"`
-	Export  string `json:"sqlite_file"`
-	Pairing string `json:"paired_by"`
-	Join    string `json:"tied_by"`
-	Calls   int    `json:"calls"`
-	Pairs   int    `json:"matches"`
-	Certain int    `json:"certain_matches"`
+	Rank    int    `json:"rank" doc:"number in the job"`
+	Host    string `json:"host" doc:"host, up to the first dot"`
+	PID     int64  `json:"pid" doc:"process, as the log numbers it, or else the export; 0 where neither does"`
+	Device  *int64 `json:"device" doc:"CUDA index of its GPU; null where nothing tells"`
+	Log     bool   `json:"logged" doc:"it left a log"`
+	Export  string `json:"sqlite_file" doc:"the export that it is in; empty without one"`
+	Pairing string `json:"paired_by" doc:"how the process of the log was found in the export"`
+	Join    string `json:"tied_by" doc:"how its calls were tied to its kernels: by NCCL's own NVTX ranges or the numbers of its Inspector, which is exact, or by alignment"`
+	Calls   int    `json:"calls" doc:"calls in its log, and those that NVTX ranges add"`
+	Pairs   int    `json:"matches" doc:"pairs of one of its calls and a kernel"`
+	Certain int    `json:"certain_matches" doc:"of them those that are certain"`
 }
 
 type communicatorJSON struct {
-	ID         string              `json:"id"`
-	Kind       string              `json:"kind"`
-	Evidence   []string            `json:"evidence"`
-	Ranks      []int               `json:"ranks"`
-	NRanks     int                 `json:"nranks"`
-	Hosts      int                 `json:"hosts"`
-	Operations []parallel.OpUse    `json:"operations"`
-	Signature  *parallel.Signature `json:"signature"`
+	ID         string              `json:"id" doc:"commId as the log writes it; of a split the parent's with number and colour; else host, pid and pointer"`
+	Kind       string              `json:"kind" doc:"what it is for: data, tensor, pipeline, expert or context parallelism"`
+	Evidence   []string            `json:"evidence" doc:"why it is taken for that, as sentences"`
+	Ranks      []int               `json:"ranks" doc:"ranks of the job that are in it and left a log, ascending"`
+	NRanks     int                 `json:"nranks" doc:"ranks that are in it"`
+	Hosts      int                 `json:"hosts" doc:"hosts of ranks"`
+	Operations []parallel.OpUse    `json:"operations" doc:"what was called on it, most calls first"`
+	Signature  *parallel.Signature `json:"signature" doc:"how the rank with most calls on it uses it; null without calls"`
 }
 
 type clockJSON struct {
-	Host       string   `json:"host"`
-	Rank       int      `json:"rank"`
-	Known      bool     `json:"known"`
-	Offset     *int64   `json:"offset_ns"`
-	Drift      *float64 `json:"drift_ppm"`
-	At         *int64   `json:"at_ns"`
-	Residual   *int64   `json:"residual_ns"`
-	SyncPoints int      `json:"collectives"`
+	Host       string   `json:"host" doc:"host"`
+	Rank       int      `json:"rank" doc:"rank"`
+	Known      bool     `json:"known" doc:"there were enough collectives in common to tell"`
+	Offset     *int64   `json:"offset_ns" doc:"nanoseconds that the export of this rank is ahead of that of the first rank, at at_ns; null where not known"`
+	Drift      *float64 `json:"drift_ppm" doc:"millionths that it gains; 0 where that is within the error"`
+	At         *int64   `json:"at_ns" doc:"where the offset holds, on the first clock: the first NVTX range or kernel of NCCL of its export"`
+	Residual   *int64   `json:"residual_ns" doc:"median distance of a collective's ends from that line"`
+	SyncPoints int      `json:"collectives" doc:"collectives that the offset rests on"`
 }
 
 type matchesJSON struct {
-	Pairs     int `json:"pairs"`
-	Certain   int `json:"certain"`
-	Unmatched int `json:"calls_without_kernel"`
-	Leftover  int `json:"kernels_without_call"`
+	Pairs     int `json:"pairs" doc:"pairs of call and kernel"`
+	Certain   int `json:"certain" doc:"of them certain: in every alignment that is nearly as good"`
+	Unmatched int `json:"calls_without_kernel" doc:"calls that launch a kernel, of ranks in an export, for which none was found"`
+	Leftover  int `json:"kernels_without_call" doc:"kernels of NCCL for which no call was found"`
 }
 
 type warningJSON struct {
-	File string `json:"file"`
-	Line int64  `json:"line"`
-	Text string `json:"text"`
+	File string `json:"file" doc:"the log"`
+	Line int64  `json:"line" doc:"line, from 1"`
+	Text string `json:"text" doc:"the message, at most 200 bytes"`
 }
 
 type exampleJSON struct {
-	About string `json:"about"`
-	Count int64  `json:"count"`
-	File  string `json:"file"`
-	Line  int64  `json:"line"`
-	Text  string `json:"text"`
+	About string `json:"about" doc:"what is wrong"`
+	Count int64  `json:"count" doc:"lines"`
+	File  string `json:"file" doc:"file of the first"`
+	Line  int64  `json:"line" doc:"its line, from 1"`
+	Text  string `json:"text" doc:"its text, at most 200 bytes"`
 }
 
 func trafficOf(r *comm.Result) trafficJSON {
 	verdict := trafficVerdict(r)
 	v := runFrom(&verdict)
-	out := trafficJSON{Headline: v.Headline, Confidence: v.Confidence, Suspects: v.Suspects, Undecided: v.Undecided,
+	out := trafficJSON{Headline: v.Headline, Confidence: v.Confidence.String(), Findings: v.Findings, Undecided: v.Undecided,
 		Next: v.Next, OpCounts: map[string]int64{}, Unparsed: r.Unparsed,
 		Ranks: []commRankJSON{}, Communicators: []communicatorJSON{}, Clocks: []clockJSON{}, NotRead: []exampleJSON{}, Warnings: []warningJSON{},
 		Strategy: strategy.Of(r), Accounts: accountsOf(r), Notes: []string(trafficNotes(r))}

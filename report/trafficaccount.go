@@ -43,21 +43,21 @@ func modelBlocks(r *comm.Result) document {
 }
 
 type accountJSON struct {
-	Rank   int          `json:"rank"`
-	Bubble float64      `json:"bubble_fraction"`
-	Rows   []volumeJSON `json:"rows"`
+	Rank   int          `json:"rank" doc:"rank of the job"`
+	Bubble float64      `json:"bubble_fraction" doc:"time in which pipeline stages idle while the pipeline fills and drains, over that in which they compute, by the model; 0 without a pipeline"`
+	Rows   []volumeJSON `json:"rows" doc:"by dimension and operation, what accounts for most bytes first"`
 }
 
 type volumeJSON struct {
-	Dimension    string  `json:"dimension"`
-	Op           string  `json:"op"`
-	Expected     float64 `json:"expected_bytes"`
-	ExpectedSent float64 `json:"expected_sent_bytes"`
-	Observed     float64 `json:"observed_bytes"`
-	Sent         float64 `json:"observed_sent_bytes"`
-	Ratio        float64 `json:"ratio"`
-	Count        float64 `json:"calls_ratio"`
-	Size         float64 `json:"size_ratio"`
+	Dimension    string  `json:"dimension" doc:"what it is communicated for"`
+	Op           string  `json:"op" doc:"operation"`
+	Expected     float64 `json:"expected_bytes" doc:"what the model says, as logged; 0 where no formula is for it"`
+	ExpectedSent float64 `json:"expected_sent_bytes" doc:"what of that leaves the rank on a ring"`
+	Observed     float64 `json:"observed_bytes" doc:"what the rank called, as logged"`
+	Sent         float64 `json:"observed_sent_bytes" doc:"what of that leaves the rank on a ring"`
+	Ratio        float64 `json:"ratio" doc:"observed over expected bytes, as logged: calls_ratio times size_ratio; null where nothing is expected"`
+	Count        float64 `json:"calls_ratio" doc:"observed over expected calls"`
+	Size         float64 `json:"size_ratio" doc:"observed over expected mean size"`
 }
 
 func accountsOf(r *comm.Result) []accountJSON {

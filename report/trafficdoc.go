@@ -18,7 +18,7 @@ import (
 func trafficDocument(r *comm.Result) document {
 	v := trafficVerdict(r)
 	d := document{headline{Headline(&v), v.Confidence}}
-	if len(v.Suspects) > 0 {
+	if len(v.Findings) > 0 {
 		d = append(d, prose(fmt.Sprintf("Confidence: %v. %s", v.Confidence, meaning(confidenceWords[:], v.Confidence))))
 	}
 	d = append(d, prose(trafficBasis(r)))

@@ -77,13 +77,13 @@ func messageTable(r *comm.Result) *table {
 }
 
 type messageJSON struct {
-	Low    int      `json:"low_rank"`
-	High   int      `json:"high_rank"`
-	Count  int      `json:"messages"`
-	Bytes  int64    `json:"bytes"`
-	Waits  [2]int64 `json:"waited_ns"`
-	Last   [2]int   `json:"last"`
-	Moving int64    `json:"moving_ns"`
+	Low    int      `json:"low_rank" doc:"the lower rank"`
+	High   int      `json:"high_rank" doc:"the higher rank"`
+	Count  int      `json:"messages" doc:"messages, or exchanges both ways at once, of which both kernels are known"`
+	Bytes  int64    `json:"bytes" doc:"bytes of them; of exchanges those of the larger direction"`
+	Waits  [2]int64 `json:"waited_ns" doc:"how long the lower and the higher rank were there before the other, over all"`
+	Last   [2]int   `json:"last" doc:"how often each of the two entered last"`
+	Moving int64    `json:"transfer_ns" doc:"from the later start to the end, over all"`
 }
 
 // messagesOf is the pairs of ranks, ascending.
@@ -114,32 +114,32 @@ func messagesOf(r *comm.Result) []messageJSON {
 }
 
 type bandwidthJSON struct {
-	Communicator string   `json:"communicator"`
-	Op           string   `json:"op"`
-	From         int64    `json:"from_bytes"`
-	Calls        int      `json:"calls"`
-	Transfer     int64    `json:"transfer_ns"`
-	Wait         int64    `json:"wait_ns"`
-	Algorithm    float64  `json:"algorithm_gbps"`
-	Bus          float64  `json:"bus_gbps"`
-	Link         string   `json:"limit_link"`
-	Limit        *float64 `json:"limit_gbps"`
-	Efficiency   *float64 `json:"efficiency"`
-	Bound        string   `json:"bound_by"`
-	SlowCalls    int      `json:"slow_calls"`
-	Ranks        []int    `json:"ranks"`
-	Way          string   `json:"way"`
-	Standing     string   `json:"beside_peers"`
-	Peers        int      `json:"peers"`
-	PeerBus      *float64 `json:"peers_bus_gbps"`
-	P            *float64 `json:"p"`
+	Communicator string   `json:"communicator" doc:"id of the communicator; of a pair of ranks, the first that they were seen to send on"`
+	Op           string   `json:"op" doc:"operation; Send/Recv for messages between two ranks"`
+	From         int64    `json:"from_bytes" doc:"messages from this size to below twice as much, as logged"`
+	Calls        int      `json:"calls" doc:"collectives or messages"`
+	Transfer     int64    `json:"transfer_ns" doc:"from the last start to the last end, the median"`
+	Wait         int64    `json:"wait_ns" doc:"mean wait of a rank, the median"`
+	Algorithm    float64  `json:"algorithm_gbps" doc:"size over transfer, 10⁹ bytes a second"`
+	Bus          float64  `json:"bus_gbps" doc:"the same times the factor of nccl-tests: what each link of a ring carries"`
+	Link         string   `json:"limit_link" doc:"class of the narrowest link, as NCCL names it, or nccl-tests where --limit has the operation; empty where neither is known"`
+	Limit        *float64 `json:"limit_gbps" doc:"what it carries, or what nccl-tests reached at the mean size of the calls; null likewise"`
+	Efficiency   *float64 `json:"efficiency" doc:"bus_gbps over limit_gbps. Where NCCL drives several paths at once it may exceed 1"`
+	Bound        string   `json:"bound_by" doc:"what most of the time is; latency where at the limit the transfer would take less than the latency"`
+	SlowCalls    int      `json:"slow_calls" doc:"calls that are surely slower than the others of the row"`
+	Ranks        []int    `json:"ranks" doc:"ranks of the communicator, or the two that send each other messages"`
+	Way          string   `json:"way" doc:"of messages: from the lower rank to the higher, back, or both at once; empty for a communicator"`
+	Standing     string   `json:"beside_peers" doc:"how it compares with those that do the same over the same kind of link"`
+	Peers        int      `json:"peers" doc:"others that it was compared with"`
+	PeerBus      *float64 `json:"peers_bus_gbps" doc:"median of the others' bus_gbps; null without others"`
+	P            *float64 `json:"p" doc:"chance of so low a bandwidth where all are alike, corrected for all comparisons; null without others"`
 }
 
 type slowJSON struct {
-	Communicator string  `json:"communicator"`
-	Ratio        float64 `json:"ratio"`
-	P            float64 `json:"p"`
-	Cost         int64   `json:"cost_ns"`
+	Communicator string  `json:"communicator" doc:"id of the communicator; of a pair of ranks, the first that they were seen to send on"`
+	Ratio        float64 `json:"ratio" doc:"its bus bandwidth over that of those that do the same, where that is least"`
+	P            float64 `json:"p" doc:"chance that one of a job in which nothing is slow looks so, corrected for all comparisons"`
+	Cost         int64   `json:"cost_ns" doc:"nanoseconds that its calls took more than at the others' bandwidth"`
 }
 
 func bandwidthsOf(r *comm.Result) (cells []bandwidthJSON, slow []slowJSON) {
@@ -198,14 +198,14 @@ func bandwidthOf(r *comm.Result, c *bandwidth.Cell) bandwidthJSON {
 }
 
 type latenessJSON struct {
-	Rank    int    `json:"rank"`
-	Met     int    `json:"collectives"`
-	Last    int    `json:"last"`
-	Caused  int64  `json:"caused_ns"`
-	Typical int64  `json:"usually_ns"`
-	Waited  int64  `json:"waited_ns"`
-	Moving  int64  `json:"moving_ns"`
-	Own     *int64 `json:"own_ns"`
+	Rank    int    `json:"rank" doc:"rank"`
+	Met     int    `json:"collectives" doc:"collectives with others, of which all ranks were seen and surely matched"`
+	Last    int    `json:"last" doc:"of them those that it entered last"`
+	Caused  int64  `json:"caused_ns" doc:"nanoseconds that it alone made the others wait: its start less that of the last but one, over all of those"`
+	Typical int64  `json:"usually_ns" doc:"the median of that"`
+	Waited  int64  `json:"waited_ns" doc:"from its own start to the last one's, over all collectives"`
+	Moving  int64  `json:"transfer_ns" doc:"from the last start to its own end, over all"`
+	Own     *int64 `json:"own_ns" doc:"nanoseconds of its coming later than the median rank that began with itself: more time went by since its last kernel of NCCL than for the others; null where dumps of the Inspector do not tell"`
 }
 
 // latenessOf is how the ranks come to collectives; ranks that met none are left out.

@@ -122,33 +122,33 @@ func changeTable(t *runs.Trend) *table {
 // The structs below are the JSON of a trend; see wire.go.
 
 type trendJSON struct {
-	Headline string            `json:"headline"`
-	Order    runs.Order        `json:"order"`
-	Level    float64           `json:"level"`
-	Seed     uint64            `json:"seed"`
-	Runs     []comparedJSON    `json:"runs"`
-	Series   []trendSeriesJSON `json:"series"`
-	MixedCut bool              `json:"mixed_cut"`
+	Headline string            `json:"headline" doc:"the answer in one sentence"`
+	Order    runs.Order        `json:"order" doc:"what the runs follow one another by"`
+	Level    float64           `json:"level" doc:"chance of any change in any measure where there is none"`
+	Seed     uint64            `json:"seed" doc:"of permutations and resamples"`
+	Runs     []comparedJSON    `json:"runs" doc:"the runs in their order"`
+	Series   []trendSeriesJSON `json:"series" doc:"the measures: step time first, stages in the order of the step"`
+	MixedCut bool              `json:"mixed_cut" doc:"stages of the runs are accounted by different cuts of the step, and are left out"`
 }
 
 type trendSeriesJSON struct {
-	Measure runs.Kind    `json:"measure"`
-	Stage   *string      `json:"stage"`
-	Shows   bool         `json:"can_show"`
-	Values  []float64    `json:"values_ns"`
-	Changes []changeJSON `json:"changes"`
+	Measure runs.Kind    `json:"measure" doc:"what it is, as in a comparison"`
+	Stage   *string      `json:"stage" doc:"of a stage, and of a found delay where it is in one"`
+	Shows   bool         `json:"can_show" doc:"whether so many runs can show a change at all"`
+	Values  []float64    `json:"values_ns" doc:"one value for each run; null where it has none"`
+	Changes []changeJSON `json:"changes" doc:"by position"`
 }
 
 // changeJSON is a changepoint.Change of times.
 type changeJSON struct {
-	At        int     `json:"at"`
-	Low       int     `json:"low"`
-	High      int     `json:"high"`
-	P         float64 `json:"p"`
-	Before    float64 `json:"before_ns"`
-	After     float64 `json:"after_ns"`
-	ShiftLow  float64 `json:"shift_low_ns"`
-	ShiftHigh float64 `json:"shift_high_ns"`
+	At        int     `json:"at" doc:"position in runs of the first run after it"`
+	Low       int     `json:"low" doc:"lower bound of at, at 95 %"`
+	High      int     `json:"high" doc:"upper bound of at"`
+	P         float64 `json:"p" doc:"chance of such a change anywhere, in any measure, where there is none"`
+	Before    float64 `json:"before_ns" doc:"median back to the change before"`
+	After     float64 `json:"after_ns" doc:"median up to the next change"`
+	ShiftLow  float64 `json:"shift_low_ns" doc:"lower bound of after_ns − before_ns, at 95 %"`
+	ShiftHigh float64 `json:"shift_high_ns" doc:"its upper bound"`
 }
 
 func trendOf(t *runs.Trend) trendJSON {

@@ -39,8 +39,8 @@ func verdictDocument(v *diagnose.Verdict, problems []Problem, s Style) document 
 // answerBlocks are the first three lines.
 func answerBlocks(v *diagnose.RunVerdict) document {
 	level := evidence.Insufficient
-	if len(v.Suspects) > 0 && v.Suspects[0].Flagged() {
-		level = v.Suspects[0].Confidence
+	if len(v.Findings) > 0 && v.Findings[0].Flagged() {
+		level = v.Findings[0].Confidence
 	}
 	a := answerTo(v)
 	d := document{headline{a.what, level}}
@@ -65,8 +65,8 @@ func runTable(v *diagnose.Verdict) *table {
 	}, caption: fmt.Sprintf("Above and below: run %s.", v.Run)}
 	for _, r := range v.Runs {
 		row := []cell{textCell(r.Run), textCell(strings.ReplaceAll(r.Status.String(), "_", " ")), {}, {}, {}}
-		if len(r.Suspects) > 0 && r.Status != answer.NoStraggler && r.Status != answer.TooLittleData {
-			s := &r.Suspects[0]
+		if len(r.Findings) > 0 && r.Status != answer.NoStraggler && r.Status != answer.TooLittleData {
+			s := &r.Findings[0]
 			row[1], row[2], row[3], row[4] = textCell(statusAndName(r.Status, s)), textCell(shortPlace(s)), realCell(s.RunGain), textCell(s.Confidence.String())
 		}
 		t.rows = append(t.rows, row)
@@ -152,8 +152,8 @@ func runBlocks(v *diagnose.RunVerdict, s Style) document {
 	var d document
 	if w != nil {
 		shown := w.Main
-		if len(v.Suspects) > 0 {
-			shown = frontierOfGroup(w, v.Suspects[0].Group)
+		if len(v.Findings) > 0 {
+			shown = frontierOfGroup(w, v.Findings[0].Group)
 		}
 		d = append(d, stepTable(v, w, shown), prose(inputLine(v, w)))
 	}
@@ -205,9 +205,9 @@ func detailBlocks(v *diagnose.RunVerdict, w *diagnose.Window) document {
 	d = append(d, windowsBlocks(v)...)
 	d = append(d, groupBlocks(w)...)
 	shown, stage := w.Main, ""
-	if len(v.Suspects) > 0 {
-		stage = v.Suspects[0].Stage
-		shown = frontierOfGroup(w, v.Suspects[0].Group)
+	if len(v.Findings) > 0 {
+		stage = v.Findings[0].Stage
+		shown = frontierOfGroup(w, v.Findings[0].Group)
 	}
 	d = append(d, accountBlocks(shown, stage)...)
 	if w.Paper != nil && shown == w.Main {
@@ -264,8 +264,8 @@ func recoverableIn(v *diagnose.RunVerdict, s frontier.Stage, w *frontier.Result)
 	}
 	var names []string
 	most := 0.0
-	for i := range v.Suspects {
-		f := &v.Suspects[i]
+	for i := range v.Findings {
+		f := &v.Findings[i]
 		if f.Stage != s.Name || f.Cause == diagnose.CauseOperator || f.BelowMinGain && (i > 0 || f.Confidence < evidence.Supported) || f.Confidence < evidence.Ambiguous || f.Windows != nil && !slices.Contains(f.Windows, w.Window) {
 			continue
 		}
@@ -316,7 +316,7 @@ func earlierBlocks(v *diagnose.RunVerdict) document {
 	for _, e := range v.Earlier {
 		windows += e.Windows
 		row := []cell{textCell(fmt.Sprintf("%d–%d", e.First, e.Last)), wholeCell(e.Windows), textCell(strings.ReplaceAll(e.Status.String(), "_", " ")), {}, {}, {}, {}, {}}
-		if s := e.Suspect; s != nil {
+		if s := e.Finding; s != nil {
 			row[3], row[4], row[5], row[6], row[7] = textCell(suspectName(s)), textCell(shortPlace(s)), realCell(float64(s.Excess)), realCell(s.RunGain), textCell(s.Confidence.String())
 		}
 		t.rows = append(t.rows, row)
@@ -388,8 +388,8 @@ func windowsBlocks(v *diagnose.RunVerdict) document {
 		return nil
 	}
 	var show []int64
-	if len(v.Suspects) > 0 {
-		show = v.Suspects[0].Windows
+	if len(v.Findings) > 0 {
+		show = v.Findings[0].Windows
 	}
 	var results []*frontier.Result
 	var noted []int
@@ -412,8 +412,8 @@ func windowOf(v *diagnose.RunVerdict) *diagnose.Window {
 	if len(v.Windows) == 0 {
 		return nil
 	}
-	if len(v.Suspects) > 0 && v.Suspects[0].Detail >= 0 && v.Suspects[0].Detail < len(v.Windows) {
-		return &v.Windows[v.Suspects[0].Detail]
+	if len(v.Findings) > 0 && v.Findings[0].Detail >= 0 && v.Findings[0].Detail < len(v.Windows) {
+		return &v.Windows[v.Findings[0].Detail]
 	}
 	best := 0
 	for i, w := range v.Windows {
@@ -442,10 +442,10 @@ func groupBlocks(w *diagnose.Window) document {
 // whyBlocks are the evidence for the first finding and the other findings.
 func whyBlocks(v *diagnose.RunVerdict) document {
 	var d document
-	if len(v.Suspects) > 0 && len(v.Suspects[0].Evidence) > 0 {
-		d = append(d, heading("Evidence"), append(bullets(each(v.Suspects[0].Evidence, evidenceWords)), struckWords(&v.Suspects[0])...))
+	if len(v.Findings) > 0 && len(v.Findings[0].Evidence) > 0 {
+		d = append(d, heading("Evidence"), append(bullets(each(v.Findings[0].Evidence, evidenceWords)), struckWords(&v.Findings[0])...))
 	}
-	return append(d, otherSuspects(v)...)
+	return append(d, otherFindings(v)...)
 }
 
 // nextBlocks are what could not be decided and what to do next.
@@ -460,14 +460,14 @@ func nextBlocks(v *diagnose.RunVerdict) document {
 	return d
 }
 
-func otherSuspects(v *diagnose.RunVerdict) document {
+func otherFindings(v *diagnose.RunVerdict) document {
 	const most = 5
-	if len(v.Suspects) < 2 {
+	if len(v.Findings) < 2 {
 		return nil
 	}
 	t := &table{columns: []column{{head: "who", kind: kindText}, {head: "where", kind: kindName}, {head: "line", kind: kindName, spare: true},
 		{head: "%s/step", kind: kindLength}, {head: "steps", kind: kindInteger}, {head: "of the run", kind: kindFraction}, {head: "certainty", kind: kindText}}}
-	others := v.Suspects[1:]
+	others := v.Findings[1:]
 	for i := range others[:min(most, len(others))] {
 		s := &others[i]
 		t.rows = append(t.rows, []cell{textCell(suspectName(s)), textCell(suspectPlace(s)), textCell(s.Source.Short()), realCell(float64(s.Excess)), wholeCell(s.Struck.Count), realCell(s.RunGain),

@@ -52,9 +52,9 @@ func lateIn(v *diagnose.RunVerdict, w *diagnose.Window) string {
 // where there is none.
 func lateThen(v *diagnose.RunVerdict, w *diagnose.Window) *diagnose.Finding {
 	m := w.Main
-	for i := range v.Suspects {
-		f := &v.Suspects[i]
-		if _, arrived := evidence.Find[evidence.EnteredLast](f.Evidence); !arrived || f.Rank == nil || !f.Flagged() || f.Struck.Pattern == diagnose.PatternIntermittent {
+	for i := range v.Findings {
+		f := &v.Findings[i]
+		if _, arrived := evidence.EntersLast(f.Evidence, evidence.FromArrivals); !arrived || f.Rank == nil || !f.Flagged() || f.Struck.Pattern == diagnose.PatternIntermittent {
 			continue
 		}
 		if f.Struck.First < m.FirstStep+int64(m.Steps) && f.Struck.Last >= m.FirstStep {

@@ -24,10 +24,10 @@ func TestWindowLine(t *testing.T) {
 		"not known for certain": {0, diagnose.PatternConstant, evidence.Ambiguous, "no rank late by 10.0 % or more"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			v := &diagnose.RunVerdict{MinGain: 0.1, Suspects: []diagnose.Finding{{Kind: diagnose.KindRank, Cause: diagnose.CauseLate,
+			v := &diagnose.RunVerdict{MinGain: 0.1, Findings: []diagnose.Finding{{Kind: diagnose.KindRank, Cause: diagnose.CauseLate,
 				Place: diagnose.Place{Rank: ptr(2), Host: "n1", Stage: "model.backward_cpu_wall"}, Confidence: c.sure,
 				Cost:     diagnose.Cost{Excess: 60e6, Struck: diagnose.Struck{First: c.first, Last: 59, Pattern: c.pattern}},
-				Evidence: []evidence.Observation{evidence.EnteredLast{Rank: 2}}}}}
+				Evidence: []evidence.Observation{evidence.LastToEnter{Source: evidence.FromArrivals, Rank: 2}}}}}
 			var out strings.Builder
 			w := &diagnose.Window{Main: &frontier.Result{Run: "job", Steps: 20, Makespan: 4e9}}
 			if err := (Output{W: &out}).Window(v, w); err != nil || !strings.HasSuffix(out.String(), c.want+"\n") {

@@ -9,98 +9,98 @@ import (
 )
 
 // The structs of this file are the JSON of a window. Their names and types are
-// a contract: docs/schema has the schemas, docs/output.md the meanings.
+// a contract, which sfstat schema prints.
 
 // windowsJSON is the JSON of all commands over windows.
 type windowsJSON[T any] struct {
-	Windows []T `json:"windows"`
+	Windows []T `json:"windows" doc:"one for each window and role group, in the order of the input"`
 }
 
 type windowJSON struct {
-	Run       string  `json:"run"`
-	Window    int64   `json:"window"`
-	Cut       cut.Cut `json:"cut"`
-	CutReason string  `json:"cut_reason"`
-	Group     *string `json:"group"`
-	WorldSize int     `json:"world_size"`
-	Ranks     []int   `json:"ranks"`
-	Steps     int     `json:"steps"`
-	FirstStep int64   `json:"first_step"`
-	Makespan  int64   `json:"makespan_ns"`
+	Run       string  `json:"run" doc:"identity of the run"`
+	Window    int64   `json:"window" doc:"number of the window in its run"`
+	Cut       cut.Cut `json:"cut" doc:"where steps begin"`
+	CutReason string  `json:"cut_reason" doc:"one sentence: why this cut"`
+	Group     *string `json:"group" doc:"role group of these ranks; null for all ranks"`
+	WorldSize int     `json:"world_size" doc:"ranks of the job"`
+	Ranks     []int   `json:"ranks" doc:"IDs of the ranks in this account, ascending"`
+	Steps     int     `json:"steps" doc:"steps of the cut; a sync cut has one less than was recorded"`
+	FirstStep int64   `json:"first_step" doc:"index of the first step"`
+	Makespan  int64   `json:"makespan_ns" doc:"exposed makespan, summed over steps, nanoseconds"`
 
-	Stages    []frontier.Stage `json:"stages"`
-	Substages []frontier.Stage `json:"substages"`
+	Stages    []frontier.Stage `json:"stages" doc:"in the order of the cut"`
+	Substages []frontier.Stage `json:"substages" doc:"the stages as recorded where accumulation expands them, else empty"`
 
-	Routing    []string        `json:"routing_set"`
-	CoCritical []string        `json:"co_critical_stages"`
-	Labels     []labels.Label  `json:"labels"`
-	Reasons    []labels.Reason `json:"downgrade_reasons"`
+	Routing    []string        `json:"routing_set" doc:"the smallest set of stages whose shares reach tau, largest first: where to look"`
+	CoCritical []string        `json:"co_critical_stages" doc:"stages that cannot be told apart; only with the label co_critical"`
+	Labels     []labels.Label  `json:"labels" doc:"the findings that the evidence permits; docs/output.md explains each"`
+	Reasons    []labels.Reason `json:"downgrade_reasons" doc:"why no stronger label was given; docs/output.md explains each"`
 
-	LeaderRank     *int       `json:"leader_rank"`
-	LeaderSwitches int        `json:"leader_switches"`
-	Leader         leaderJSON `json:"leader"`
+	LeaderRank     *int       `json:"leader_rank" doc:"ID of the rank that leads most confident steps; null when none does"`
+	LeaderSwitches int        `json:"leader_switches" doc:"changes between consecutive confident leaders"`
+	Leader         leaderJSON `json:"leader" doc:"who is latest at the end of the leading stage"`
 
-	Baselines  byMethod[string]  `json:"baselines"`
-	Candidates byMethod[string]  `json:"baseline_candidates"`
-	Scores     byMethod[float64] `json:"baseline_scores"`
+	Baselines  byMethod[string]  `json:"baselines" doc:"the full ranking of stages by each comparison method, best first"`
+	Candidates byMethod[string]  `json:"baseline_candidates" doc:"the smallest set whose scores reach tau, by each method"`
+	Scores     byMethod[float64] `json:"baseline_scores" doc:"scores of the stages, normalised to sum 1, in the order of stages; empty when all are 0"`
 
-	Quality   qualityJSON        `json:"quality"`
-	SyncPoint frontier.SyncPoint `json:"meeting"`
-	ModelFit  fitJSON            `json:"model_fit"`
-	Culprits  []culpritJSON      `json:"culprits"`
-	Late      []culpritJSON      `json:"late_ranks"`
-	Saves     *float64           `json:"mend"`
-	Work      []int64            `json:"work_ns"`
-	Device    *frontier.Device   `json:"device"`
+	Quality   qualityJSON        `json:"quality" doc:"how complete and how closed the input is"`
+	SyncPoint frontier.SyncPoint `json:"sync_point" doc:"where the ranks synchronise"`
+	ModelFit  fitJSON            `json:"model_fit" doc:"the evidence that later wait is induced by the leading stage"`
+	Culprits  []culpritJSON      `json:"culprits" doc:"ranks that others waited for, by descending explained_ns"`
+	Late      []culpritJSON      `json:"late_ranks" doc:"the same over all stages of a rank; stage is the one with the largest part"`
+	Saves     *float64           `json:"saves" doc:"part of the makespan that goes if no rank is late; null below the floor or without model fit"`
+	Work      []int64            `json:"work_ns" doc:"per rank of ranks: time not spent waiting where ranks synchronise, nanoseconds"`
+	Device    *frontier.Device   `json:"device" doc:"null without a device-event channel"`
 }
 
 type problemJSON struct {
-	Path  string `json:"path"`
-	Error string `json:"error"`
+	Path  string `json:"path" doc:"the input"`
+	Error string `json:"error" doc:"place and reason"`
 }
 
 type leaderJSON struct {
-	Stage     *string  `json:"stage"`
-	Steps     int      `json:"steps"`
-	Confident int      `json:"confident"`
-	Rate      *float64 `json:"rate"`
+	Stage     *string  `json:"stage" doc:"the leading stage; null when none leads"`
+	Steps     int      `json:"steps" doc:"steps in which leader_rank is surely the latest"`
+	Confident int      `json:"confident" doc:"steps in which one rank is surely the latest"`
+	Rate      *float64 `json:"rate" doc:"leader switches per consecutive pair of confident steps, 0 to 1; null with fewer than two"`
 }
 
 // byMethod is a list for each comparison method; all five are always there.
 type byMethod[T any] struct {
-	StageMax    []T `json:"stage_max"`
-	StageMean   []T `json:"stage_mean"`
-	Spread      []T `json:"spread"`
-	SlowestRank []T `json:"slowest_rank"`
-	Rank0       []T `json:"rank0"`
+	StageMax    []T `json:"stage_max" doc:"by the sum over steps of the largest duration over ranks"`
+	StageMean   []T `json:"stage_mean" doc:"by the sum over steps of the mean duration over ranks"`
+	Spread      []T `json:"spread" doc:"by the sum over steps of the largest duration less the median"`
+	SlowestRank []T `json:"slowest_rank" doc:"by the durations on each step's slowest rank"`
+	Rank0       []T `json:"rank0" doc:"by the durations on the lowest rank"`
 }
 
 type qualityJSON struct {
-	ClosureResidual float64  `json:"closure_residual_share"`
-	OverlapError    float64  `json:"overlap_error_share"`
-	MissingRanks    int      `json:"missing_ranks"`
-	MissingIDs      []int    `json:"missing_rank_ids"`
-	GatherOK        bool     `json:"gather_ok"`
-	SchemaOK        bool     `json:"schema_ok"`
-	Wall            bool     `json:"wall"`
-	Notes           []string `json:"notes"`
+	ClosureResidual float64  `json:"closure_residual_share" doc:"part of the wall time that no stage covers, on the worst rank, 0 to 1"`
+	OverlapError    float64  `json:"overlap_error_share" doc:"part by which stages exceed the wall time, on the worst rank"`
+	MissingRanks    int      `json:"missing_ranks" doc:"number of ranks that did not report"`
+	MissingIDs      []int    `json:"missing_rank_ids" doc:"their IDs, ascending"`
+	GatherOK        bool     `json:"gather_ok" doc:"the recorder gathered the window from all ranks"`
+	SchemaOK        bool     `json:"schema_ok" doc:"all ranks recorded the same stages"`
+	Wall            bool     `json:"wall" doc:"wall time was recorded"`
+	Notes           []string `json:"notes" doc:"what is incomplete, as sentences"`
 }
 
 type fitJSON struct {
-	Mode  fit.Mode `json:"mode"`
-	Holds bool     `json:"holds"`
-	Why   string   `json:"why"`
+	Mode  fit.Mode `json:"mode" doc:"on whose word: the window's own, nobody's, or the caller's"`
+	Holds bool     `json:"holds" doc:"the wait is taken as induced"`
+	Why   string   `json:"why" doc:"one sentence"`
 }
 
 type culpritJSON struct {
-	Rank      int     `json:"rank"`
-	Stage     string  `json:"stage"`
-	Explained int64   `json:"explained_ns"`
-	Gain      float64 `json:"gain"`
-	Excess    int64   `json:"excess_ns"`
-	Steps     int     `json:"steps"`
-	Of        int     `json:"of"`
-	P         float64 `json:"p"`
+	Rank      int     `json:"rank" doc:"ID of the rank"`
+	Stage     string  `json:"stage" doc:"name of the stage"`
+	Explained int64   `json:"explained_ns" doc:"exposed time charged to this rank and stage, nanoseconds; every nanosecond for which the group waited is charged once"`
+	Gain      float64 `json:"gain" doc:"part of the makespan saved if this rank's stage were at its peers' median"`
+	Excess    int64   `json:"excess_ns" doc:"mean over the steps in which it was late of its duration over its peers' median, nanoseconds"`
+	Steps     int     `json:"steps" doc:"steps in which it was late because of this stage"`
+	Of        int     `json:"of" doc:"steps in which any rank was late because of this stage"`
+	P         float64 `json:"p" doc:"bound on the chance of this when all ranks are alike, corrected for ranks and stages, 0 to 1"`
 }
 
 func windowFrom(r *frontier.Result) windowJSON {

@@ -11,56 +11,56 @@ import (
 // wire.go.
 
 type comparisonJSON struct {
-	Headline   string         `json:"headline"`
-	Unit       runs.Unit      `json:"unit"`
-	Confidence float64        `json:"confidence"`
-	Seed       uint64         `json:"seed"`
-	Gate       *float64       `json:"gate"`
-	Standing   *runs.Standing `json:"standing"`
-	Base       []comparedJSON `json:"base"`
-	New        []comparedJSON `json:"new"`
-	Left       []string       `json:"left_out"`
-	Rows       []measureJSON  `json:"rows"`
-	Findings   []foundJSON    `json:"findings"`
-	Doubts     []runs.Doubt   `json:"doubts"`
+	Headline   string         `json:"headline" doc:"the answer in one sentence"`
+	Unit       runs.Unit      `json:"unit" doc:"what varies by itself: pairs of runs, runs, or batches of consecutive steps of one run on each side"`
+	Confidence float64        `json:"confidence" doc:"at which the intervals of all rows hold together"`
+	Seed       uint64         `json:"seed" doc:"of the correction for the number of rows"`
+	Gate       *float64       `json:"gate" doc:"by which part of it step time may be longer; null without one"`
+	Standing   *runs.Standing `json:"standing" doc:"where step time stands against the gate: surely within; not surely longer, nor surely within; surely longer, by less as estimated; surely longer, by more as estimated; surely longer by more than the gate. null without a gate"`
+	Base       []comparedJSON `json:"base" doc:"the runs of the base that were compared"`
+	New        []comparedJSON `json:"new" doc:"those of the other side; of pairs in the same order"`
+	Left       []string       `json:"left_out" doc:"runs without a partner of the same name, where the others are paired"`
+	Rows       []measureJSON  `json:"rows" doc:"the measures: step time first, stages in the order of the step"`
+	Findings   []foundJSON    `json:"findings" doc:"what diagnose finds on either side, by what fixing it saves"`
+	Doubts     []runs.Doubt   `json:"doubts" doc:"reasons to read it with care"`
 }
 
 type comparedJSON struct {
 	*runs.Run
-	StepTime *float64 `json:"step_time_ns"`
+	StepTime *float64 `json:"step_time_ns" doc:"median over ranks of a step's time, mean over steps; null without windows"`
 }
 
 type measureJSON struct {
-	Measure   runs.Kind       `json:"measure"`
-	Stage     *string         `json:"stage"`
-	Verdict   compare.Verdict `json:"verdict"`
-	Base      float64         `json:"base_ns"`
-	New       float64         `json:"new_ns"`
-	BaseUnits int             `json:"base_units"`
-	NewUnits  int             `json:"new_units"`
-	Change    float64         `json:"change_ns"`
-	Low       float64         `json:"low_ns"`
-	High      float64         `json:"high_ns"`
-	Relative  float64         `json:"change"`
-	From      float64         `json:"low"`
-	To        float64         `json:"high"`
-	P         float64         `json:"p"`
-	Shows     float64         `json:"shows"`
-	BaseShare *float64        `json:"base_share"`
-	NewShare  *float64        `json:"new_share"`
+	Measure   runs.Kind       `json:"measure" doc:"what it is; docs/compare.md says how it is measured"`
+	Stage     *string         `json:"stage" doc:"of a stage, and of a found delay where it is in one"`
+	Verdict   compare.Verdict `json:"verdict" doc:"regression: surely longer; improvement: surely shorter; none_shown: no difference that these runs could show; untested: one unit on a side"`
+	Base      float64         `json:"base_ns" doc:"mean over the units of the base"`
+	New       float64         `json:"new_ns" doc:"the same of the other side"`
+	BaseUnits int             `json:"base_units" doc:"pairs, runs or batches that have it"`
+	NewUnits  int             `json:"new_units" doc:"the same of the other side"`
+	Change    float64         `json:"change_ns" doc:"new_ns − base_ns"`
+	Low       float64         `json:"low_ns" doc:"lower bound of the change"`
+	High      float64         `json:"high_ns" doc:"upper bound; the intervals of all rows hold together"`
+	Relative  float64         `json:"change" doc:"the change as a part of the base's step time; of arrival_skew of itself"`
+	From      float64         `json:"low" doc:"low_ns likewise"`
+	To        float64         `json:"high" doc:"high_ns likewise"`
+	P         float64         `json:"p" doc:"chance of any row so far from none if no row differed; null where untested"`
+	Shows     float64         `json:"shows" doc:"the change that as many runs show four times in five, as a part of the base's step"`
+	BaseShare *float64        `json:"base_share" doc:"of a stage: its part of the base's step; else null"`
+	NewShare  *float64        `json:"new_share" doc:"the same of the other side"`
 }
 
 type foundJSON struct {
-	Kind     string  `json:"kind"`
-	Stage    *string `json:"stage"`
-	Op       *string `json:"op"`
-	Rank     *int    `json:"rank"`
-	Host     *string `json:"host"`
-	Status   string  `json:"status" enum:"new gone both"`
-	BaseRuns int     `json:"base_runs"`
-	NewRuns  int     `json:"new_runs"`
-	BaseGain float64 `json:"base_gain"`
-	NewGain  float64 `json:"new_gain"`
+	Kind     string  `json:"kind" doc:"as in the verdict"`
+	Stage    *string `json:"stage" doc:"where it is"`
+	Op       *string `json:"op" doc:"operator, where known"`
+	Rank     *int    `json:"rank" doc:"of the run where it costs most; null where it is not one rank"`
+	Host     *string `json:"host" doc:"of that rank"`
+	Status   string  `json:"status" enum:"new gone both" doc:"on which side it is: new, gone or both"`
+	BaseRuns int     `json:"base_runs" doc:"runs of the base that show it"`
+	NewRuns  int     `json:"new_runs" doc:"runs of the other side that do"`
+	BaseGain float64 `json:"base_gain" doc:"largest part of a run of the base that fixing it saves"`
+	NewGain  float64 `json:"new_gain" doc:"the same of the other side"`
 }
 
 func comparisonOf(c *runs.Comparison) comparisonJSON {

@@ -9,53 +9,53 @@ import (
 // see wire.go.
 
 type powerJSON struct {
-	Headline string `json:"headline"`
+	Headline string `json:"headline" doc:"the answer in one sentence"`
 
-	Run        string  `json:"run"`
-	Ranks      int     `json:"ranks"`
-	Rounds     int     `json:"recorded_steps"`
-	StepTime   int64   `json:"step_time_ns"`
-	SyncPoint  string  `json:"meeting"`
-	Suspect    *string `json:"suspect_in_recording"`
-	Power      float64 `json:"power"`
-	Asked      *int64  `json:"asked_delay_ns"`
-	Most       int64   `json:"largest_delay_ns"`
-	Replicates int     `json:"replicates"`
-	Block      int     `json:"block"`
-	Seed       uint64  `json:"seed"`
+	Run        string  `json:"run" doc:"the recording that stands for the job"`
+	Ranks      int     `json:"ranks" doc:"ranks of it"`
+	Rounds     int     `json:"recorded_steps" doc:"whole steps that were drawn from, each from one synchronisation point to the next"`
+	StepTime   int64   `json:"step_time_ns" doc:"median time of a step, of its last rank"`
+	SyncPoint  string  `json:"sync_point" doc:"the stage at whose end all ranks synchronise"`
+	Suspect    *string `json:"suspect_in_recording" doc:"what the verdict calls in the recording itself, which should hold no fault; null if nothing"`
+	Power      float64 `json:"power" doc:"the rate from which on a delay counts as found"`
+	Asked      *int64  `json:"asked_delay_ns" doc:"the delay that was asked about; null if none"`
+	Most       int64   `json:"largest_delay_ns" doc:"the largest delay that was tried"`
+	Replicates int     `json:"replicates" doc:"windows for each delay"`
+	Block      int     `json:"block" doc:"consecutive steps that are drawn together"`
+	Seed       uint64  `json:"seed" doc:"seed of all randomness"`
 
-	Windows []powerWindowJSON `json:"windows"`
+	Windows []powerWindowJSON `json:"windows" doc:"by length of window, in the order asked for"`
 }
 
 type powerWindowJSON struct {
-	Steps      int              `json:"steps"`
-	FalseCalls bootstrap.Rate   `json:"false_calls"`
-	Stages     []powerStageJSON `json:"stages"`
+	Steps      int              `json:"steps" doc:"their length"`
+	FalseCalls bootstrap.Rate   `json:"false_calls" doc:"how often something is called where nothing is delayed"`
+	Stages     []powerStageJSON `json:"stages" doc:"in recorded order"`
 }
 
 type powerStageJSON struct {
-	Stage      string          `json:"stage"`
-	Syncs      bool            `json:"ranks_meet"`
-	AfterSync  bool            `json:"after_last_meeting"`
-	Thresholds []thresholdJSON `json:"thresholds"`
-	Asked      *triedJSON      `json:"asked"`
-	Astray     *triedJSON      `json:"most_wrong"`
+	Stage      string          `json:"stage" doc:"its name"`
+	Syncs      bool            `json:"ranks_meet" doc:"all ranks synchronise in it, so that its times do not show who was late"`
+	AfterSync  bool            `json:"after_last_sync_point" doc:"it comes after the last synchronisation point of a step: others wait for a delay in the next step"`
+	Thresholds []thresholdJSON `json:"thresholds" doc:"one for each answer"`
+	Asked      *triedJSON      `json:"asked" doc:"at the delay that was asked about; null if none was"`
+	Astray     *triedJSON      `json:"most_wrong" doc:"the delay, of all tried, with the most wrong calls; null if none was tried"`
 }
 
 type thresholdJSON struct {
-	Answer detectability.Answer `json:"answer"`
-	State  detectability.State  `json:"state"`
-	Delay  *int64               `json:"delay_ns"`
-	Below  *int64               `json:"below_ns"`
-	Guess  *int64               `json:"guess_ns"`
-	Rate   bootstrap.Rate       `json:"rate"`
+	Answer detectability.Answer `json:"answer" doc:"the stage is first or among the first two by the automatic cut, or by the paper's; or rank and stage are called (supported or strong)"`
+	State  detectability.State  `json:"state" doc:"found; already: it holds without a delay; beyond: not up to the largest delay"`
+	Delay  *int64               `json:"delay_ns" doc:"the delay; 0 when already, null when beyond"`
+	Below  *int64               `json:"below_ns" doc:"the largest delay tried that was not; null when already"`
+	Guess  *int64               `json:"guess_ns" doc:"where it would be if a delay added to its own stage and to nothing else; null without a guess"`
+	Rate   bootstrap.Rate       `json:"rate" doc:"at delay_ns; at the largest delay when beyond"`
 	Share  float64              `json:"-" csv:"share"`
 }
 
 type triedJSON struct {
-	Delay int64          `json:"delay_ns"`
-	Call  bootstrap.Rate `json:"called"`
-	Wrong bootstrap.Rate `json:"wrong"`
+	Delay int64          `json:"delay_ns" doc:"the delay that was added, ns a step"`
+	Call  bootstrap.Rate `json:"called" doc:"how often it was found"`
+	Wrong bootstrap.Rate `json:"wrong" doc:"how often another rank or stage was named"`
 }
 
 func triedFrom(t *detectability.Tried) *triedJSON {

@@ -1,6 +1,8 @@
 package report
 
 import (
+	"slices"
+
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
@@ -9,61 +11,57 @@ import (
 
 // The structs of this file are the JSON of a verdict; see wire.go.
 
+// verdictJSON is the run that most needs attention, then the others.
 type verdictJSON struct {
-	MinGain float64 `json:"min_gain"`
+	MinGain float64 `json:"min_gain" doc:"fraction of a step from which on a finding is large enough to act on"`
 	runJSON
-	Runs         []runJSON    `json:"runs"`
-	Windows      []windowJSON `json:"windows"`
-	PaperWindows []windowJSON `json:"paper_windows"`
-	Gates        gates.Gates  `json:"gates"`
+	Others    []runJSON               `json:"other_runs" doc:"all runs but the first, in the order of the input"`
+	Recurring *evidence.RecurringHost `json:"recurring_host" doc:"host that the late ranks of several runs are on; null: none"`
+	Gates     gates.Gates             `json:"gates" doc:"thresholds that were used"`
 }
 
+// runJSON is the verdict on a run, with its sentence and the accounts behind it.
 type runJSON struct {
-	Run          string                 `json:"run"`
-	Status       string                 `json:"status"`
-	Headline     string                 `json:"headline"`
-	Confidence   string                 `json:"confidence"`
-	Suspects     []diagnose.Finding     `json:"suspects"`
-	Observations []evidence.Observation `json:"observations"`
-	Undecided    []answer.Undecided     `json:"undecided"`
-	Problems     []problemFound         `json:"problems"`
-	Next         []answer.Action        `json:"next"`
-	// Operators is null for a run of windows.
-	Operators *operatorsJSON     `json:"operators"`
-	Earlier   []diagnose.Stretch `json:"earlier"`
+	Headline string `json:"headline" doc:"what delays the job and what fixing it saves, in two sentences at most"`
+	diagnose.RunVerdict
+	Operators *operatorsJSON `json:"operators" doc:"what the engines found in an operator trace; null for a run of windows"`
+	Windows   []windowJSON   `json:"windows" doc:"one for each window by the cut of the analysis, each followed by its role groups"`
+	Paper     []windowJSON   `json:"paper_windows" doc:"the same windows by the step cut without model fit, where that differs"`
 }
 
 // refused is the kind of problem that an input was not read.
 const refused answer.ProblemKind = "input_refused"
 
-// problemFound is a problem of a run, or an input that was refused.
-type problemFound struct {
-	answer.Problem
-	Error string `json:"error,omitempty"`
-}
-
 func verdictOf(v *diagnose.Verdict, problems []Problem) verdictJSON {
-	out := verdictJSON{MinGain: v.MinGain, runJSON: runFrom(&v.RunVerdict), Runs: []runJSON{},
-		Windows: []windowJSON{}, PaperWindows: []windowJSON{}, Gates: v.Gates}
+	out := verdictJSON{MinGain: v.MinGain, runJSON: runFrom(&v.RunVerdict), Others: []runJSON{}, Recurring: v.Recurring, Gates: v.Gates}
+	out.Problems = slices.Clone(out.Problems)
 	for _, p := range problems {
-		out.Problems = append(out.Problems, problemFound{answer.Problem{Problem: refused, Path: p.Path}, p.Reason()})
+		out.Problems = append(out.Problems, answer.Problem{Problem: refused, Path: p.Path, Text: p.Reason()})
 	}
-	runs := v.All()
-	for i := range runs {
-		out.Runs = append(out.Runs, runFrom(&runs[i]))
-		for _, w := range runs[i].Windows {
-			out.Windows = append(out.Windows, windowFrom(w.Main))
-			out.Windows = append(out.Windows, each(w.Groups, windowFrom)...)
-			if w.Paper != nil {
-				out.PaperWindows = append(out.PaperWindows, windowFrom(w.Paper))
-			}
+	for i := range v.Runs {
+		if i != v.First {
+			out.Others = append(out.Others, runFrom(&v.Runs[i]))
 		}
 	}
 	return out
 }
 
+// runsOf are the verdicts on all runs, in the order of the input.
+func runsOf(v *diagnose.Verdict) runsJSON {
+	return runsJSON{each(v.All(), func(r diagnose.RunVerdict) runJSON { return runFrom(&r) })}
+}
+
+type runsJSON struct {
+	Runs []runJSON `json:"runs"`
+}
+
 func runFrom(v *diagnose.RunVerdict) runJSON {
-	return runJSON{Run: v.Run, Status: v.Status.String(), Headline: Headline(v), Confidence: v.Confidence.String(), Operators: operatorsFrom(v.Operators),
-		Suspects: v.Suspects, Observations: v.Observed, Undecided: v.Undecided, Next: v.Next, Earlier: v.Earlier,
-		Problems: each(v.Problems, func(p answer.Problem) problemFound { return problemFound{Problem: p} })}
+	out := runJSON{Headline: Headline(v), RunVerdict: *v, Operators: operatorsFrom(v.Operators), Windows: []windowJSON{}, Paper: []windowJSON{}}
+	for _, w := range v.Windows {
+		out.Windows = append(append(out.Windows, windowFrom(w.Main)), each(w.Groups, windowFrom)...)
+		if w.Paper != nil {
+			out.Paper = append(out.Paper, windowFrom(w.Paper))
+		}
+	}
+	return out
 }

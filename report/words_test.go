@@ -91,7 +91,7 @@ func TestUnknownWord(t *testing.T) {
 
 // Where a rank is late is its stage, else the line of its call, else the call.
 func TestLateWhere(t *testing.T) {
-	entered := []evidence.Observation{evidence.EnteredLast{Rank: 2}}
+	entered := []evidence.Observation{evidence.LastToEnter{Source: evidence.FromArrivals, Rank: 2}}
 	line := &evidence.SourceLine{File: "train.py", Line: 66}
 	for name, c := range map[string]struct {
 		place diagnose.Place

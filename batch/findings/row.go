@@ -83,8 +83,8 @@ func Of(at Where, v *diagnose.RunVerdict, starts []int64) []Row {
 	var out []Row
 	if len(v.Windows) == 0 {
 		row := runRow(at, v)
-		for k := range v.Suspects {
-			out = append(out, row.with(&v.Suspects[k], k))
+		for k := range v.Findings {
+			out = append(out, row.with(&v.Findings[k], k))
 		}
 		if len(out) == 0 {
 			out = append(out, row)
@@ -97,8 +97,8 @@ func Of(at Where, v *diagnose.RunVerdict, starts []int64) []Row {
 			row.Start = &starts[i]
 		}
 		shown := false
-		for k := range v.Suspects {
-			f := &v.Suspects[k]
+		for k := range v.Findings {
+			f := &v.Findings[k]
 			if slices.Contains(f.Windows, m.Window) || len(f.Windows) == 0 && f.Detail == i {
 				shown = true
 				out = append(out, row.with(f, k))

@@ -1,5 +1,5 @@
 """What profilers' traces of a campaign's runs cost, beside sfstat's packets, for
-its Table 6 (docs/commands/campaign-tables.md).
+its Table 6 (docs/commands/campaign-report.md).
 
     pip install HolisticTraceAnalysis
     go build -o bin/sfstat ./cmd/sfstat

@@ -27,9 +27,8 @@ func (p *program) app() *cli.App {
 		Commands: slices.Concat(
 			group("Commands", p.diagnoseCommand(), p.reportCommand(), p.compareCommand(), p.inspectCommand(), p.convertCommand()),
 			group("Running jobs and archives", p.sampleCommand(), p.watchCommand(), p.serveCommand(), p.hangCommand(), p.batchCommand(), p.trendCommand()),
-			group("One question at a time", p.frontierCommand(), p.commCommand(), p.arrivalsCommand(), p.ksCommand(), p.zscoreCommand(), p.blameCommand(), p.whatifCommand(), p.breakdownCommand()),
-			group("Recorders", p.compareSourcesCommand(), p.overheadCommand()),
-			group("Evaluation", p.powerCommand(), p.simulateCommand(), p.simulateOpsCommand(), p.scoreCommand(), p.campaignCommand(), p.selfcheckCommand()),
+			group("One question at a time", p.frontierCommand(), p.commCommand(), p.arrivalsCommand(), p.ksCommand(), p.zscoreCommand(), p.blameCommand(), p.whatifCommand(), p.breakdownCommand(), p.overheadCommand()),
+			group("Evaluation", p.campaignCommand(), p.simulateCommand(), p.simulateOpsCommand(), p.powerCommand(), p.selfcheckCommand()),
 			group("This program", p.gatesCommand(), p.versionCommand(), p.completionCommand(), p.helpCommand(), p.completeCommand()),
 		),
 		Writer: p.out, ErrWriter: p.err, Reader: p.in,
@@ -98,7 +97,7 @@ func noOperands(c *cli.Context) error {
 // paths are the inputs of a command that reads.
 func paths(c *cli.Context) ([]string, error) {
 	if !c.Args().Present() {
-		return nil, badUsage("needs a file or folder; - reads standard input (see sfstat %s --help)", c.Command.Name)
+		return nil, badUsage("needs a file or folder; - reads standard input (see %s --help)", c.Command.HelpName)
 	}
 	var local []string
 	for _, name := range c.Args().Slice() {

@@ -49,7 +49,7 @@ func TestArrangeKeepsWhatLooksLikeAFlag(t *testing.T) {
 		"campaign run -o out spec":       {"sfstat", "campaign", "run", "-o=out", "--", "spec"},
 		"-o out campaign spec run":       nil, // what follows the group is its command
 		"-o out campaign run run":        {"sfstat", "campaign", "run", "-o=out", "--", "run"},
-		"campaign -q tables -- --format": {"sfstat", "campaign", "tables", "-q", "--", "--format"},
+		"campaign -q report -- --format": {"sfstat", "campaign", "report", "-q", "--", "--format"},
 	}
 	for line, want := range cases {
 		req, err := arrange(testApp(), append([]string{"sfstat"}, strings.Fields(line)...))
@@ -63,29 +63,29 @@ func TestArrangeKeepsWhatLooksLikeAFlag(t *testing.T) {
 
 func TestArrangeRefuses(t *testing.T) {
 	cases := map[string]string{
-		"diagnos":                           `unknown command "diagnos"; did you mean diagnose?`,
-		"xyzzy":                             `"xyzzy" is no command, and no file or folder here; see`,
-		"diagnose --formt json x":           "unknown flag --formt; did you mean --format?",
-		"diagnose --form json x":            "unknown flag --form; did you mean --format?",
-		"diagnose --json x":                 "unknown flag --json; did you mean --format json?",
-		"comm --topology x":                 "unknown flag --topology; did you mean --show topology?",
-		"comm --matrix x":                   "unknown flag --matrix; did you mean --show matrix?",
-		"comm x --steps":                    "unknown flag --steps; did you mean --show steps?",
-		"comm --steps x":                    "unknown flag --steps; did you mean --show steps?",
-		"diagnose -z x":                     "unknown flag -z;",
-		"diagnose x --format":               "flag --format needs a value",
-		"diagnose --output --format json x": "flag --output needs a value, found the flag --format",
-		"diagnose x --format xml":           `--format is "xml", expected text, json, csv or md`,
-		"diagnose x --format=":              `--format is "", expected`,
-		"simulate --fail-on strong":         "flag --fail-on belongs to diagnose, report, compare, watch, frontier, compare-sources, overhead, not to simulate",
-		"campaign":                          "needs a command: run",
-		"campaign rum x":                    `"rum" is not a command of it, expected run`,
-		"campaign tbles x":                  "did you mean tables?",
-		"campaign run x --truth y":          "flag --truth belongs to simulate, score, not to campaign run",
-		"gates --steps 3":                   "flag --steps belongs to",
-		"campaign tables x --format xml":    `--format is "xml", expected md, csv or latex`,
-		"--formt":                           "unknown flag --formt; did you mean --format?",
-		"--formt json diagnose x":           "unknown flag --formt; did you mean --format?",
+		"diagnos":                            `unknown command "diagnos"; did you mean diagnose?`,
+		"xyzzy":                              `"xyzzy" is no command, and no file or folder here; see`,
+		"diagnose --formt json x":            "unknown flag --formt; did you mean --format?",
+		"diagnose --form json x":             "unknown flag --form; did you mean --format?",
+		"diagnose --json x":                  "unknown flag --json; did you mean --format json?",
+		"comm --topology x":                  "unknown flag --topology; did you mean --show topology?",
+		"comm --matrix x":                    "unknown flag --matrix; did you mean --show matrix?",
+		"comm x --steps":                     "unknown flag --steps; did you mean --show steps?",
+		"comm --steps x":                     "unknown flag --steps; did you mean --show steps?",
+		"diagnose -z x":                      "unknown flag -z;",
+		"diagnose x --format":                "flag --format needs a value",
+		"diagnose --output --format json x":  "flag --output needs a value, found the flag --format",
+		"diagnose x --format xml":            `--format is "xml", expected text, json, csv or md`,
+		"diagnose x --format=":               `--format is "", expected`,
+		"simulate --fail-on strong":          "flag --fail-on belongs to diagnose, report, compare, watch, frontier, overhead, campaign sources, not to simulate",
+		"campaign":                           "needs a command: run",
+		"campaign rum x":                     `"rum" is not a command of it, expected run`,
+		"campaign reprt x":                   "did you mean report?",
+		"campaign run x --truth y":           "flag --truth belongs to campaign report, simulate, not to campaign run",
+		"gates --steps 3":                    "flag --steps belongs to",
+		"campaign report x --table-format x": `--table-format is "x", expected md, csv or latex`,
+		"--formt":                            "unknown flag --formt; did you mean --format?",
+		"--formt json diagnose x":            "unknown flag --formt; did you mean --format?",
 	}
 	for line, want := range cases {
 		_, err := arrange(testApp(), append([]string{"sfstat"}, strings.Fields(line)...))

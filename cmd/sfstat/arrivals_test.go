@@ -30,7 +30,7 @@ type lacking struct {
 type said struct {
 	Status   string    `json:"status"`
 	Problems []lacking `json:"problems"`
-	Suspects []struct {
+	Findings []struct {
 		Rank         *int   `json:"rank"`
 		Ranks        []int  `json:"ranks"`
 		Stage        string `json:"stage"`
@@ -40,7 +40,7 @@ type said struct {
 			File string `json:"file"`
 			Line int    `json:"line"`
 		} `json:"source_line"`
-	} `json:"suspects"`
+	} `json:"findings"`
 }
 
 // TestDumpsOfRealJobs: real jobs with known truth, as dumps beside packets and
@@ -77,7 +77,7 @@ func TestDumpsOfRealJobs(t *testing.T) {
 					t.Fatal(err, stderr)
 				}
 				var named []int
-				for _, s := range v.Suspects {
+				for _, s := range v.Findings {
 					if s.Rank == nil || s.BelowMinGain || s.Confidence != "strong" && s.Confidence != "supported" {
 						continue
 					}
@@ -129,7 +129,7 @@ func TestDumpsOnOtherClocks(t *testing.T) {
 			if err := json.Unmarshal([]byte(out), &v); err != nil {
 				t.Fatal(err, stderr)
 			}
-			for _, s := range v.Suspects {
+			for _, s := range v.Findings {
 				if s.Rank != nil && !slices.Contains(hidden, *s.Rank) {
 					t.Errorf("rank %d is named (%s)", *s.Rank, s.Confidence)
 				}

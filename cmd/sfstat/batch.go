@@ -61,7 +61,7 @@ func (p *program) batch(c *cli.Context) error {
 	sum, err := p.findings(c, names, o)
 	if sum != nil {
 		for _, r := range sum.Refused {
-			p.say("%s: %s: %s", prefix(c.Command.Name), r.Path, r.Error)
+			p.say("%s: %s: %s", c.Command.HelpName, r.Path, r.Error)
 		}
 	}
 	if err != nil {

@@ -1,23 +1,14 @@
 package main
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
-	"path/filepath"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/sfstat/sfstat/eval/campaign"
 	"github.com/sfstat/sfstat/eval/campaign/slurm"
-	"github.com/sfstat/sfstat/eval/campaign/tables"
-	"github.com/sfstat/sfstat/report"
 )
-
-// manifestName is the list of what tables are made from, beside them.
-const manifestName = "artifact_manifest.csv"
 
 // campaignCommand is the group of commands about evaluations.
 func (p *program) campaignCommand() *cli.Command {
@@ -27,13 +18,11 @@ func (p *program) campaignCommand() *cli.Command {
 			"tables and figures that follow.",
 		Subcommands: []*cli.Command{
 			p.campaignRunCommand(),
-			p.campaignTablesCommand(),
-			p.campaignPlotsCommand(),
-			p.campaignIndexCommand(),
+			p.campaignReportCommand(),
+			p.campaignSourcesCommand(),
 		},
 		UsageText: `sfstat campaign run eval/campaign/specs/e3.yaml -o e3
-sfstat campaign tables e3
-sfstat campaign plots e3`,
+sfstat campaign report e3`,
 	}
 }
 
@@ -49,7 +38,7 @@ func (p *program) campaignRunCommand() *cli.Command {
 			outputFlag("the `FOLDER` of the campaign, made if it is not there"),
 		}, screenFlags()),
 		UsageText: `sfstat campaign run eval/campaign/specs/e3.yaml -o e3
-sfstat campaign tables e3`,
+sfstat campaign report e3`,
 		Action: p.campaignRun,
 	}
 }
@@ -116,90 +105,4 @@ func onlyOperand(c *cli.Context, what string) (string, error) {
 		return "", badUsage("needs one %s, found %s", what, counted(c.Args().Len(), "argument"))
 	}
 	return c.Args().First(), nil
-}
-
-// tableFormats are how campaign tables writes a table.
-var tableFormats = []struct {
-	name, extension string
-	as              report.Format
-}{
-	{"md", ".md", report.Markdown},
-	{"csv", ".csv", report.CSV},
-	{"latex", ".tex", report.LaTeX},
-}
-
-func (p *program) campaignTablesCommand() *cli.Command {
-	var names []string
-	for _, f := range tableFormats {
-		names = append(names, f.name)
-	}
-	return &cli.Command{
-		Name: "tables", Usage: "make the tables of an evaluation from its archives", ArgsUsage: "FOLDER",
-		Description: "Scores the archives of a finished campaign and writes the tables of StageFrontier that its groups are for, ours beside " +
-			"the published figures, a file for each; of recordings of communication in the folder communication/ those of the NCCL Trace " +
-			"Profiler; and artifact_manifest.csv, which says what each was made from and by what command.",
-		Flags: join([]cli.Flag{
-			gatesFlag(),
-			choiceFor(forOutput, choice("format", "how to write the tables", names...)),
-			outputFlag("write into `FOLDER`; without it, into tables/ of the campaign"),
-		}, screenFlags()),
-		UsageText: `sfstat campaign tables e3
-sfstat campaign tables e3 --format latex -o paper/tables`,
-		Action: p.campaignTables,
-	}
-}
-
-func (p *program) campaignTables(c *cli.Context) error {
-	e, err := openEvaluation(c)
-	if err != nil {
-		return err
-	}
-	artifacts, err := e.tables()
-	if err != nil {
-		return err
-	}
-	if len(artifacts) == 0 {
-		return badInput(errors.New("nothing to tell: the recordings in communication/ have neither logs beside exports, nor truth.csv, nor model.yaml"))
-	}
-	out, err := outputFolder(c, filepath.Join(e.dir, "tables"))
-	if err != nil {
-		return err
-	}
-	if err := p.writeTables(out, c.String("format"), artifacts, &e.by); err != nil {
-		return err
-	}
-	p.remark(c, "%s and %s written to %s", counted(len(artifacts), "table"), manifestName, out)
-	return nil
-}
-
-// writeTables writes tables into a folder, and what they were made from.
-func (p *program) writeTables(folder, format string, made []tables.Artifact, by *scoring) error {
-	for i := range made {
-		if err := p.writeArtifact(folder, format, &made[i]); err != nil {
-			return err
-		}
-		by.mark(&made[i])
-	}
-	return p.writeManifest(folder, made)
-}
-
-// writeArtifact writes a table into a folder and notes where and how.
-func (p *program) writeArtifact(folder, format string, a *tables.Artifact) (err error) {
-	for _, f := range tableFormats {
-		if f.name != format {
-			continue
-		}
-		a.File, a.Command = a.Name+f.extension, "sfstat campaign tables . --format "+format
-		a.Hash, err = p.writeHashed(filepath.Join(folder, a.File), func(w io.Writer) error {
-			return report.Output{W: w, Format: f.as}.Tables([]report.Table{{Title: a.Table.Title, Head: a.Table.Head, Rows: a.Table.Rows, Notes: a.Table.Notes}})
-		})
-	}
-	return err
-}
-
-// writeHashed writes a file and returns the SHA-256 of its bytes, in hexadecimal.
-func (p *program) writeHashed(path string, write func(io.Writer) error) (string, error) {
-	h := sha256.New()
-	err := p.writeTo(path, func(w io.Writer) error { return write(io.MultiWriter(w, h)) })
-	return hex.EncodeToString(h.Sum(nil)), err
 }

@@ -19,9 +19,9 @@ func (p *program) capture(c *cli.Context, asked live.Captures, j *judgement) {
 		path, err := asked.Ask(&j.verdict.Runs[i], j.read)
 		switch {
 		case err != nil:
-			p.remark(c, "%s: --capture: %s", prefix(c.Command.Name), oneLine(err))
+			p.remark(c, "%s: --capture: %s", c.Command.HelpName, oneLine(err))
 		case path != "":
-			p.remark(c, "%s: capture plan written: %s", prefix(c.Command.Name), path)
+			p.remark(c, "%s: capture plan written: %s", c.Command.HelpName, path)
 		}
 	}
 }

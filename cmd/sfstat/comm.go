@@ -147,7 +147,7 @@ func (p *program) commProblems(c *cli.Context, found *auto.Communication) (probl
 			return nil, badInput(x.Err)
 		}
 		if !onTerminal || format(c) != report.Text {
-			p.say("%s: %s", prefix(c.Command.Name), oneLine(x.Err))
+			p.say("%s: %s", c.Command.HelpName, oneLine(x.Err))
 		}
 		problems = append(problems, report.Problem{Path: x.Path, Err: x.Err})
 	}

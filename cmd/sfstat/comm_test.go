@@ -73,7 +73,7 @@ func (f *commTruth) pairs() map[string]bool {
 // commRun is what the command says of a folder.
 type commRun struct {
 	OpCounts      map[string]int64 `json:"op_counts"`
-	Suspects      []struct{ Kind, Confidence string }
+	Findings      []struct{ Kind, Confidence string }
 	Communicators []struct {
 		ID    string
 		Kind  string
@@ -134,8 +134,8 @@ func TestCommOnScenarios(t *testing.T) {
 		if f1 < 0.99 {
 			t.Errorf("%s: F1 %.4f, want 0.99", name, f1)
 		}
-		if len(r.Suspects) > 0 {
-			t.Errorf("%s: suspects %v, want none", name, r.Suspects)
+		if len(r.Findings) > 0 {
+			t.Errorf("%s: suspects %v, want none", name, r.Findings)
 		}
 		f.checkCounts(t, name, &r)
 		f.checkCommunicators(t, name, &r)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -22,7 +23,7 @@ func (p *program) convertCommand() *cli.Command {
 		Description: "Durations, ranks, roles, side channels and notes are kept to the nanosecond; epochs and arrivals go into a file " +
 			"beside CSV and Parquet (OUT.arrivals.jsonl.zst), which is read with them. A CSV or Parquet file " +
 			"holds windows of one stage list, or one operator trace, whose layout goes into a YAML file beside it; give a " +
-			"folder when the inputs have several. The output is complete or not there.",
+			"folder when the inputs have several. Device times of profiler traces are not kept. The output is complete or not there.",
 		Flags: join([]cli.Flag{
 			&cli.BoolFlag{Name: "in-place", Category: forOutput, Usage: "let OUT be a file that is read; without -o, the only one"},
 			strictFlag(),
@@ -68,10 +69,8 @@ func (p *program) convert(c *cli.Context) error {
 			traces++
 			return s.WriteTrace(item.Ops)
 		}
-		if item.Device != nil {
-			if err := s.WriteDevice(item.Device); err != nil || item.Window == nil {
-				return err
-			}
+		if d := item.Device; d != nil {
+			s.remarks = append(s.remarks, fmt.Sprintf("device times of run %s are not kept: sfstat breakdown, and sfstat diagnose of a single rank, need its traces", d.Run))
 		}
 		windows++
 		return s.Write(item.Window)

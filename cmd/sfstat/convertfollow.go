@@ -106,7 +106,7 @@ func (f *archiving) follow() error {
 	ctx := f.c.Context
 	for ctx.Err() == nil {
 		if err := f.look(live.Settled); err != nil {
-			f.p.remark(f.c, "%s: %s", prefix(f.c.Command.Name), oneLine(err))
+			f.p.remark(f.c, "%s: %s", f.c.Command.HelpName, oneLine(err))
 		}
 		select {
 		case <-ctx.Done():

@@ -115,8 +115,8 @@ func failOnVerdict(c *cli.Context, v *diagnose.Verdict) error {
 		if c.String("fail-on") == answer.TooLittleData.String() && r.Status == answer.TooLittleData {
 			return &exitError{exitFinding, fmt.Errorf("run %s has too little data (--fail-on %s)", r.Run, answer.TooLittleData)}
 		}
-		for k := range r.Suspects {
-			if f := &r.Suspects[k]; !f.BelowMinGain {
+		for k := range r.Findings {
+			if f := &r.Findings[k]; !f.BelowMinGain {
 				surest = max(surest, f.Confidence)
 			}
 		}

@@ -316,8 +316,8 @@ func TestLight(t *testing.T) {
 				for i := range x.Verdict.Runs {
 					r := &x.Verdict.Runs[i]
 					first := diagnose.Finding{}
-					if len(r.Suspects) > 0 {
-						first = r.Suspects[0]
+					if len(r.Findings) > 0 {
+						first = r.Findings[0]
 					}
 					out = append(out, fmt.Sprint(r.Run, r.Status, first.Kind, first.Cause, first.Confidence, ": ", report.Headline(r)))
 				}

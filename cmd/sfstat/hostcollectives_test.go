@@ -22,7 +22,7 @@ func diagnosed(t *testing.T, folder string) (v said, named []int) {
 	if err := json.Unmarshal([]byte(out), &v); err != nil || code != 0 {
 		t.Fatal(err, stderr)
 	}
-	for _, s := range v.Suspects {
+	for _, s := range v.Findings {
 		if s.Rank != nil && !s.BelowMinGain {
 			named = append(named, *s.Rank)
 		}
@@ -53,7 +53,7 @@ func TestHostCollectivesOfRealJobs(t *testing.T) {
 			if v.Status != "straggler" || !slices.Equal(named, []int{late}) {
 				t.Fatalf("status %s, named %v, expected rank %d", v.Status, named, late)
 			}
-			if s := v.Suspects[0]; s.Stage != "model.backward_cpu_wall" || s.Confidence != "strong" {
+			if s := v.Findings[0]; s.Stage != "model.backward_cpu_wall" || s.Confidence != "strong" {
 				t.Errorf("%s in %s", s.Confidence, s.Stage)
 			}
 		})
@@ -115,8 +115,8 @@ func TestHostCollectives(t *testing.T) {
 	}
 	t.Run("one late", func(t *testing.T) {
 		v, named := diagnosed(t, write(t, 15_000, late))
-		if v.Status != "straggler" || !slices.Equal(named, []int{1}) || v.Suspects[0].Stage != "model.backward_cpu_wall" {
-			t.Errorf("status %s, named %v: %+v", v.Status, named, v.Suspects)
+		if v.Status != "straggler" || !slices.Equal(named, []int{1}) || v.Findings[0].Stage != "model.backward_cpu_wall" {
+			t.Errorf("status %s, named %v: %+v", v.Status, named, v.Findings)
 		}
 	})
 	t.Run("nobody late", func(t *testing.T) {

@@ -242,12 +242,12 @@ func (p *program) leftOut(c *cli.Context, what *reading, read []auto.Input, choo
 	over := passedOver(what.names, read)
 	if n := choose.silenced; n > 0 {
 		err := errors.New("who communicated when is of the whole run, and left out with --window, --steps or --ranks")
-		p.remark(c, "%s: %v", prefix(c.Command.Name), err)
+		p.remark(c, "%s: %v", c.Command.HelpName, err)
 		over = append(over, report.Problem{Path: what.names[0], PassedOver: map[string]int{"communication": n}, Err: err})
 	}
 	if c.String("format") == report.CSV.String() {
 		for _, x := range over {
-			p.remark(c, "%s: %s: %s", prefix(c.Command.Name), x.Path, report.Visible(x.Reason()))
+			p.remark(c, "%s: %s: %s", c.Command.HelpName, x.Path, report.Visible(x.Reason()))
 		}
 	}
 	return over
@@ -272,7 +272,7 @@ func (p *program) tell(c *cli.Context, in inputs, items int) error {
 // sayRefused says which inputs are not read to their end.
 func (p *program) sayRefused(c *cli.Context, problems []report.Problem) {
 	for _, line := range refusals(problems) {
-		p.say("%s: %s", prefix(c.Command.Name), line)
+		p.say("%s: %s", c.Command.HelpName, line)
 	}
 }
 

@@ -92,9 +92,6 @@ func (i *inspection) add(item auto.Item) error {
 		i.AddTrace(item.Path, item.Ops)
 		return nil
 	}
-	if item.Window == nil { // device times, which the list of inputs names
-		return nil
-	}
 	return i.Add(item.Window)
 }
 
@@ -115,8 +112,6 @@ func (i *inspectedInput) holds() string {
 		return "layout of " + i.MetaOf
 	case i.Format == auto.OperatorTrace.String():
 		return counted(i.Operators, "operator")
-	case i.Format == auto.DeviceFile.String():
-		return "a run's"
 	case i.Format == auto.Kineto.String() && i.Operators > 0:
 		return "a rank of " + counted(i.Windows, "window") + ", " + counted(i.Operators, "operator")
 	case i.Format == auto.SQLite.String() && i.Operators > 0:

@@ -81,7 +81,7 @@ const longTest = 512
 // announce says that the test takes a while where it does.
 func (p *program) announce(c *cli.Context, t report.Traced, o ks.Options) {
 	if n := t.View.Workers(); n >= longTest && o.Replicates > 0 && o.Clock == ks.Folded {
-		p.remark(c, "%s: comparing %d workers; the test takes some seconds, --replicates 0 leaves it out", prefix(c.Command.Name), n)
+		p.remark(c, "%s: comparing %d workers; the test takes some seconds, --replicates 0 leaves it out", c.Command.HelpName, n)
 	}
 }
 

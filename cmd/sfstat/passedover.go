@@ -60,6 +60,6 @@ func (p *program) remarkNCCL(c *cli.Context, in inputs) {
 		}
 	}
 	if n > 0 {
-		p.remark(c, "%s: passed over %s of NCCL, which sfstat comm reads, and sfstat diagnose beside exports of Nsight Systems", prefix(c.Command.Name), counted(n, "debug log"))
+		p.remark(c, "%s: passed over %s of NCCL, which sfstat comm reads, and sfstat diagnose beside exports of Nsight Systems", c.Command.HelpName, counted(n, "debug log"))
 	}
 }

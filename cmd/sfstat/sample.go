@@ -47,9 +47,9 @@ func (p *program) sample(c *cli.Context) (err error) {
 	sources := []sample.Source{sample.Host{Root: os.DirFS("/")}}
 	if gpus, err := sample.GPUs(); err == nil {
 		sources = append(sources, gpus)
-		p.remark(c, "%s: sampling %s and %s", prefix(c.Command.Name), gpus.Name(), sources[0].Name())
+		p.remark(c, "%s: sampling %s and %s", c.Command.HelpName, gpus.Name(), sources[0].Name())
 	} else {
-		p.remark(c, "%s: sampling the host alone: %v", prefix(c.Command.Name), err)
+		p.remark(c, "%s: sampling the host alone: %v", c.Command.HelpName, err)
 	}
 	var out io.Writer = p.out
 	if path := c.String("output"); path != "" {
@@ -65,7 +65,7 @@ func (p *program) sample(c *cli.Context) (err error) {
 	failed := 0
 	err = sample.Run(ctx, out, sources, o, func(s sample.Source, err error) {
 		failed++
-		p.remark(c, "%s: %s: %v", prefix(c.Command.Name), s.Name(), err)
+		p.remark(c, "%s: %s: %v", c.Command.HelpName, s.Name(), err)
 	})
 	if err == nil && failed == len(sources) {
 		return badInput(errors.New("nothing can be sampled here: figures of a host are read from /proc (Linux)"))

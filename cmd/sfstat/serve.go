@@ -91,7 +91,7 @@ func (s *serving) until(listener net.Listener, work func(context.Context) error)
 	defer cancel()
 	web := &http.Server{Handler: s.server, ReadHeaderTimeout: headerTime, ReadTimeout: headerTime, WriteTimeout: answerTime, IdleTimeout: idleTime,
 		MaxHeaderBytes: mostHeader, BaseContext: func(net.Listener) context.Context { return ctx }}
-	s.p.remark(s.c, "%s: http://%s/", prefix(s.c.Command.Name), listener.Addr())
+	s.p.remark(s.c, "%s: http://%s/", s.c.Command.HelpName, listener.Addr())
 	ended := make(chan error, 1)
 	go func() {
 		ended <- web.Serve(listener)
@@ -169,7 +169,7 @@ func (s *serving) judged(x live.Change) error {
 		delete(s.runs, x.Key)
 	case x.Err != nil: // which the index lists
 		delete(s.runs, x.Key)
-		s.p.remark(s.c, "%s: %s", prefix(s.c.Command.Name), oneLine(x.Err))
+		s.p.remark(s.c, "%s: %s", s.c.Command.HelpName, oneLine(x.Err))
 	default:
 		s.p.capture(s.c, s.asked, s.p.judged(s.c, &x))
 		s.version++
@@ -206,8 +206,8 @@ func (s *serving) problems() []report.Problem {
 
 func (s *serving) summary(v *diagnose.RunVerdict) serve.Run {
 	r := serve.Run{Name: v.Run, Version: s.version, Status: v.Status, Headline: report.Headline(v), Windows: len(v.Windows), When: s.when[v.Run]}
-	if len(v.Suspects) > 0 {
-		first := v.Suspects[0]
+	if len(v.Findings) > 0 {
+		first := v.Findings[0]
 		first.Evidence = nil
 		r.Suspect = &first
 	}

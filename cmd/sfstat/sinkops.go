@@ -9,9 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sfstat/sfstat/ingest/devicefile"
 	"github.com/sfstat/sfstat/ingest/optrace"
-	"github.com/sfstat/sfstat/trace/devicetime"
 	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/operator"
 )
@@ -44,19 +42,6 @@ func (s *sink) WriteTrace(o *operator.Trace) error {
 		write = optrace.WriteParquet
 	}
 	return s.writeFile(name, s.target.pack, func(w io.Writer) error { return ofTrace(o, write(w, o)) })
-}
-
-// WriteDevice writes the device times of a run to a file of their own, in a
-// folder; a single file has no room for them.
-func (s *sink) WriteDevice(d *devicetime.Run) error {
-	if !s.target.folder || s.target.container == packets {
-		return nil
-	}
-	if err := s.makeFolder(); err != nil {
-		return err
-	}
-	name := filepath.Join(s.target.path, "device-"+fileName(d.Run)+".jsonl.zst")
-	return s.writeFile(name, ".zst", func(w io.Writer) error { return devicefile.Write(w, d) })
 }
 
 // traceName is the file that an operator trace goes to.

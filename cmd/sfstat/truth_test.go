@@ -16,7 +16,7 @@ import (
 // judged is what a verdict says of its first suspect.
 type judged struct {
 	Status   string
-	Suspects []judgedSuspect
+	Findings []judgedSuspect
 	Problems []judgedProblem
 }
 
@@ -89,7 +89,7 @@ func TestAuditedJobs(t *testing.T) {
 	}
 	t.Run("overlap.jsonl", func(t *testing.T) {
 		v := verdictOf(t, filepath.Join(dir, "overlap.jsonl"))
-		if len(v.Suspects) != 0 || !slices.ContainsFunc(v.Problems, func(p judgedProblem) bool { return p.Problem == "steps_repeated" }) {
+		if len(v.Findings) != 0 || !slices.ContainsFunc(v.Problems, func(p judgedProblem) bool { return p.Problem == "steps_repeated" }) {
 			t.Errorf("%+v", v)
 		}
 	})
@@ -97,10 +97,10 @@ func TestAuditedJobs(t *testing.T) {
 
 func (a *audited) check(t *testing.T, v judged) {
 	t.Helper()
-	if v.Status != a.status || len(v.Suspects) == 0 {
-		t.Fatalf("status %s with %d suspects, expected %s", v.Status, len(v.Suspects), a.status)
+	if v.Status != a.status || len(v.Findings) == 0 {
+		t.Fatalf("status %s with %d suspects, expected %s", v.Status, len(v.Findings), a.status)
 	}
-	s := v.Suspects[0]
+	s := v.Findings[0]
 	near := func(what string, got, want float64) {
 		if want != 0 && math.Abs(got-want) > 0.06*want+0.002 {
 			t.Errorf("%s %.4g, expected %.4g", what, got, want)
@@ -153,20 +153,20 @@ func TestRecordedJobs(t *testing.T) {
 					t.Errorf("half the ranks do more work, and the status is %s", v.Status)
 				}
 			case family == "nofault":
-				if v.Status != "no_straggler" || slices.ContainsFunc(v.Suspects, flaggedSuspect) {
+				if v.Status != "no_straggler" || slices.ContainsFunc(v.Findings, flaggedSuspect) {
 					t.Errorf("healthy, and the status is %s", v.Status)
 				}
 			case run == "e6-aba-r8-s0":
-				if v.Status != "slow_everywhere" || *v.Suspects[0].Stage != stage {
-					t.Errorf("status %s, suspects %+v", v.Status, v.Suspects)
+				if v.Status != "slow_everywhere" || *v.Findings[0].Stage != stage {
+					t.Errorf("status %s, suspects %+v", v.Status, v.Findings)
 				}
 			case family == "backward" || family == "backward_comm" || family == "callback_sync":
-				if v.Status != "undecided" || slices.ContainsFunc(v.Suspects, flaggedSuspect) {
+				if v.Status != "undecided" || slices.ContainsFunc(v.Findings, flaggedSuspect) {
 					t.Errorf("all ranks look alike, and the status is %s", v.Status)
 				}
 			default:
 				rank, _ := strconv.Atoi(hidden)
-				s := v.Suspects[0]
+				s := v.Findings[0]
 				if v.Status != "straggler" || s.Rank == nil || *s.Rank != rank || *s.Stage != stage || s.Confidence != "strong" && s.Confidence != "supported" {
 					t.Errorf("status %s, suspect %+v, expected rank %d in %s", v.Status, s, rank, stage)
 				}

@@ -87,7 +87,7 @@ func (w *watching) judged(x live.Change) error {
 		if w.failed != nil {
 			w.failed = badInput(x.Err)
 		}
-		w.p.remark(w.c, "%s: %s", prefix(w.c.Command.Name), oneLine(x.Err))
+		w.p.remark(w.c, "%s: %s", w.c.Command.HelpName, oneLine(x.Err))
 		return nil
 	}
 	j := w.p.judged(w.c, &x)
@@ -144,16 +144,16 @@ func (w *watching) exec(j *judgement, r *diagnose.RunVerdict, command string) er
 	cmd := exec.CommandContext(ctx, "sh", "-c", command)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = &in, w.p.out, w.p.err
 	rank, host := "", ""
-	if len(r.Suspects) > 0 {
-		host = r.Suspects[0].Host
-		if r.Suspects[0].Rank != nil {
-			rank = strconv.Itoa(*r.Suspects[0].Rank)
+	if len(r.Findings) > 0 {
+		host = r.Findings[0].Host
+		if r.Findings[0].Rank != nil {
+			rank = strconv.Itoa(*r.Findings[0].Rank)
 		}
 	}
 	cmd.Env = append(os.Environ(), "SFSTAT_RUN="+report.Visible(r.Run), "SFSTAT_STATUS="+r.Status.String(), "SFSTAT_RANK="+rank, "SFSTAT_HOST="+report.Visible(host))
 	cmd.WaitDelay = time.Second
 	if err := cmd.Run(); err != nil && w.c.Context.Err() == nil {
-		w.p.remark(w.c, "%s: --exec: %v", prefix(w.c.Command.Name), err)
+		w.p.remark(w.c, "%s: --exec: %v", w.c.Command.HelpName, err)
 	}
 	return nil
 }

@@ -4,22 +4,27 @@ import "github.com/sfstat/sfstat/diagnose/evidence"
 
 // Action is something to do next.
 type Action struct {
-	Action ActionKind `json:"action"`
-	Host   string     `json:"host,omitempty"`
-	Ranks  []int      `json:"ranks,omitempty"` // the suspects first
-	Stages []string   `json:"stages,omitempty"`
-	Steps  *[2]int64  `json:"steps,omitempty"` // first and last, as recorded
-	Window *int64     `json:"window,omitempty"`
-	With   Source     `json:"with,omitempty"`
+	Action ActionKind `json:"action" doc:"what to do"`
+	Host   string     `json:"host,omitempty" doc:"on which host"`
+	Ranks  []int      `json:"ranks,omitempty" doc:"on which ranks, the late ones first"`
+	Stages []string   `json:"stages,omitempty" doc:"in which stages"`
+	Steps  *[2]int64  `json:"steps,omitempty" doc:"first and last step to look at, as recorded"`
+	Window *int64     `json:"window,omitempty" doc:"number of the window to look at"`
+	With   Source     `json:"with,omitempty" doc:"what to look with, or to turn on"`
 
-	Line *evidence.SourceLine `json:"source_line,omitempty"` // to look at
+	Line *evidence.SourceLine `json:"source_line,omitempty" doc:"line of the program to look at"`
 	// What monitoring shows, of CheckMonitored: one of them.
-	Monitored *evidence.Monitored `json:"monitored,omitempty"`
-	Reported  *evidence.Reported  `json:"reported,omitempty"`
+	Monitored *evidence.Monitored `json:"monitored,omitempty" doc:"quantity in which a GPU or host differed"`
+	Reported  *evidence.Reported  `json:"reported,omitempty" doc:"what the kernel of a host reported"`
 }
 
 // ActionKind is what to do.
 type ActionKind string
+
+// Names are all of them.
+func (ActionKind) Names() []string {
+	return namesOf([]ActionKind{InspectHost, Profile, SampleStack, CheckLoader, ReadLine, DumpStack, CheckKernelLog, TurnOn, TestLink, Compare, CheckMonitored})
+}
 
 const (
 	InspectHost    ActionKind = "inspect_host"     // drain it, or look at its clocks, throttling, temperature
@@ -33,5 +38,4 @@ const (
 	TestLink       ActionKind = "test_link"        // nccl-tests between ranks
 	Compare        ActionKind = "compare"          // with a healthy run, or another job
 	CheckMonitored ActionKind = "check_monitored"  // in what a GPU or host differed at the time
-	FreeProcessor  ActionKind = "free_processor"   // that other work, or a CPU limit, keeps a rank's thread off
 )

@@ -2,16 +2,15 @@ package answer
 
 // Problem is something that was lost, skipped or refused.
 type Problem struct {
-	Problem ProblemKind `json:"problem"`
-	Path    string      `json:"path,omitempty"`
-	Window  *int64      `json:"window,omitempty"`
-	Ranks   []int       `json:"ranks,omitempty"`
-	Steps   *[2]int64   `json:"steps,omitempty"`
-	N       int         `json:"n,omitempty"`
-	Of      int         `json:"of,omitempty"`
-	// Times are, of readings, the first and last, then those of the run; ns since 1970.
-	Times *[4]int64 `json:"times_ns,omitempty"`
-	Text  string    `json:"text,omitempty"` // what the reader says
+	Problem ProblemKind `json:"problem" doc:"what happened: a name of sfstat, or of a reader's note"`
+	Path    string      `json:"path,omitempty" doc:"file"`
+	Window  *int64      `json:"window,omitempty" doc:"number of the window"`
+	Ranks   []int       `json:"ranks,omitempty" doc:"ranks"`
+	Steps   *[2]int64   `json:"steps,omitempty" doc:"first and last step"`
+	N       int         `json:"n,omitempty" doc:"how many"`
+	Of      int         `json:"of,omitempty" doc:"of how many"`
+	Times   *[4]int64   `json:"times_ns,omitempty" doc:"first and last reading, then begin and end of the run; ns since 1970"`
+	Text    string      `json:"text,omitempty" doc:"what the reader says"`
 }
 
 // ProblemKind is what happened: one of those below, or the name of a kind of note

@@ -21,3 +21,9 @@ const (
 var statusNames = [...]string{"too_little_data", "no_straggler", "undecided", "slow_everywhere", "imbalance", "straggler", "hang"}
 
 func (s Status) String() string { return enum.Name(statusNames[:], s) }
+
+// Names are all statuses.
+func (Status) Names() []string { return statusNames[:] }
+
+// MarshalText writes the name.
+func (s Status) MarshalText() ([]byte, error) { return []byte(s.String()), nil }

@@ -4,20 +4,19 @@ import "github.com/sfstat/sfstat/diagnose/evidence"
 
 // Undecided is a question that the data leave open.
 type Undecided struct {
-	Question Question `json:"question"`
-	Stage    string   `json:"stage,omitempty"`
-	// Hides is the largest delay that may hide there, ns a step; 0: not known.
-	Hides int64  `json:"hides_ns,omitempty"`
-	Time  int64  `json:"stage_ns,omitempty"` // of the stage, a step
-	Step  int64  `json:"step_ns,omitempty"`
-	N     int    `json:"n,omitempty"`     // what the question counts
-	Ranks []int  `json:"ranks,omitempty"` // that the question is about
-	Needs Source `json:"needs,omitempty"`
-	// Name is that of what the question is about, where it is no stage.
-	Name  string  `json:"name,omitempty"`
-	Share float64 `json:"share,omitempty"` // of the step
-	// About are links and communicators that the question is about; N of them.
-	About []evidence.Subject `json:"about,omitempty"`
+	Question Question `json:"question" doc:"the question"`
+	Stage    string   `json:"stage,omitempty" doc:"stage that it is about"`
+	Hides    int64    `json:"hides_ns,omitempty" doc:"largest delay that may hide there, ns a step; absent: not known"`
+	Unlikely bool     `json:"unlikely,omitempty" doc:"the stage takes no longer than it needs, so that a delay in it is unlikely, not excluded"`
+	Time     int64    `json:"stage_ns,omitempty" doc:"length of the stage, ns a step"`
+	Step     int64    `json:"step_ns,omitempty" doc:"length of a step, ns"`
+	N        int      `json:"n,omitempty" doc:"what the question counts"`
+	Ranks    []int    `json:"ranks,omitempty" doc:"ranks that the question is about"`
+	Needs    Source   `json:"needs,omitempty" doc:"what would answer it"`
+	Name     string   `json:"name,omitempty" doc:"name of what the question is about, where it is no stage"`
+	Share    float64  `json:"share,omitempty" doc:"part of the step, or of the other link's bandwidth"`
+
+	About []evidence.Subject `json:"about,omitempty" doc:"links and communicators that the question is about"`
 }
 
 // Question is something that the data cannot answer. Its value is a name, in the
@@ -26,47 +25,40 @@ type Question string
 
 // The questions that data may leave open.
 const (
-	// Of windows.
-	RankHidden       Question = "rank_hidden_in_stage"    // Stage, Hides
-	RankHiddenUsual  Question = "rank_hidden_in_usual"    // as RankHidden, where the stage takes no longer than it usually does: unlikely
-	RolesMixed       Question = "roles_mixed"             // one frontier over ranks of different work
-	MicrostepOrder   Question = "microstep_order"         // summed in the stages
-	DeviceOrHost     Question = "device_or_host"          // too few device events
-	AcrossRanks      Question = "across_ranks"            // one rank reported
-	SyncPointUnknown Question = "synchronisation_unknown" // where the ranks synchronise
-	UnrecordedTime   Question = "unrecorded_time"         // between stages and steps
-
-	// Of operator traces.
-	WhichRankOfOne     Question = "which_rank_of_one_replica"
-	WhichOfTwoReplicas Question = "which_of_two_replicas"
-	WhatMissingRanksDo Question = "what_missing_ranks_do" // Name: which
-	WhichStageHoldsUp  Question = "which_stage_holds_up"
-	WhatIsChance       Question = "what_is_chance"             // N: steps
-	WhichTensorRank    Question = "which_tensor_parallel_rank" // N: of a worker
-	WhetherNetworkSlow Question = "whether_network_is_slow"    // Share: of the step
-
-	// Of calls and kernels of communication.
-	WhetherSlowUnmatched Question = "whether_slow_without_peers"
-	WhetherSlowFewCalls  Question = "whether_slow_with_few_calls"
-	WhetherSlowBlurred   Question = "whether_slow_below_clock_resolution"
-	WhichOfTwoIsSlow     Question = "which_of_two_is_slow" // Share: of the other's bandwidth
-	WhatAbsentRanksDid   Question = "what_absent_ranks_did"
-	WhatUnalignedDid     Question = "what_unaligned_exports_did"
-	HowFastShared        Question = "how_fast_messages_of_shared_kernels"
-	HowFastLonely        Question = "how_fast_messages_with_one_end"
-
-	// Of arrivals.
-	BehindMessages Question = "late_behind_messages"     // who is late where sends and receives are not recorded
-	TransferHidden Question = "transfer_hidden_in_stage" // is what follows a last entry slow: Stage, Hides
-	LateUnrecorded Question = "late_without_record"      // is one of N ranks without a record late, nobody else is: Hides
-	ClockOrDelay   Question = "clock_or_delay"           // is a rank late in every step, or its clock: Hides, Ranks
+	RankHidden          Question = "rank_hidden_in_stage"    // who is late inside Stage, in which ranks synchronise: Hides, Time, Step
+	TransferHidden      Question = "transfer_hidden"         // whether a transfer is slow: Stage and Hides, or Share of the step
+	RanksNotRecorded    Question = "ranks_not_recorded"      // what N ranks without a record did, and how long others may have waited for them: Hides
+	MessagesNotRecorded Question = "messages_not_recorded"   // who waited for whom in sends and receives: Hides
+	ClockOrDelay        Question = "clock_or_delay"          // whether a rank is late in every step, or its clock is off: Hides, Ranks; or N exports whose clocks cannot be aligned
+	SyncPointUnknown    Question = "synchronisation_unknown" // where the ranks synchronise: N steps do not show it
+	UnrecordedTime      Question = "unrecorded_time"         // between stages and steps
+	RolesMixed          Question = "roles_mixed"             // one frontier over ranks of different work
+	MicrostepOrder      Question = "microstep_order"         // summed in the stages
+	DeviceOrHost        Question = "device_or_host"          // too few device events
+	WhichOfFew          Question = "which_of_few"            // which of N replicas, or of About and the only other link like it, is unusual: Share of its bandwidth
+	RankOfWorker        Question = "rank_of_worker"          // which of the N tensor-parallel ranks of a worker
+	FewSteps            Question = "few_steps"               // N steps cannot exclude chance
+	LinkNotCompared     Question = "link_not_compared"       // whether About, N links and communicators, are slow: nothing comparable was recorded
+	MessageSpeed        Question = "message_speed"           // how fast N messages were
 )
+
+var questions = []Question{RankHidden, TransferHidden, RanksNotRecorded, MessagesNotRecorded, ClockOrDelay, SyncPointUnknown, UnrecordedTime, RolesMixed,
+	MicrostepOrder, DeviceOrHost, WhichOfFew, RankOfWorker, FewSteps, LinkNotCompared, MessageSpeed}
+
+// Names are all questions.
+func (Question) Names() []string { return namesOf(questions) }
+
+func namesOf[T ~string](list []T) []string {
+	names := make([]string, len(list))
+	for i, x := range list {
+		names[i] = string(x)
+	}
+	return names
+}
 
 // HidesRank reports whether the question is who is late inside a stage in which all
 // ranks synchronise.
-func (u *Undecided) HidesRank() bool {
-	return u.Question == RankHidden || u.Question == RankHiddenUsual
-}
+func (u *Undecided) HidesRank() bool { return u.Question == RankHidden }
 
 // Source is what would answer a question, or what to turn on.
 type Source string
@@ -91,4 +83,11 @@ const (
 	SourceDevice     Source = "device_counters" // clocks, throttle reasons, temperature
 	SourceBaseline   Source = "baseline"        // a healthy run
 	SourceHosts      Source = "hosts"           // of the ranks
+	SourceClocks     Source = "finer_clocks"    // than those of the exports
 )
+
+var sources = []Source{SourceMessages, SourceArrivals, SourceRing, SourceRoles, SourceMicrosteps, SourceEvents, SourceAllRanks, SourceMoreSteps, SourceSteps,
+	SourceWall, SourceOperators, SourceProfiler, SourceStacks, SourcePySpy, SourceLoader, SourceDevice, SourceBaseline, SourceHosts, SourceClocks}
+
+// Names are all sources.
+func (Source) Names() []string { return namesOf(sources) }

@@ -4,71 +4,50 @@ package evidence
 // confidence, and says where to look first.
 
 // Monitored: a quantity in which a GPU or a host differed from the others at the
-// time of a finding.
+// time of a finding; or, with Alike, quantities in which it did not.
 type Monitored struct {
-	Quantity string  `json:"quantity"` // package trace lists them
-	Unit     string  `json:"unit"`
-	Host     string  `json:"host"`
-	Device   *int    `json:"device,omitempty"` // index of the GPU on its host; of the host as a whole without
-	Own      float64 `json:"own"`
-	Peers    float64 `json:"peers"` // median of the others
-	Low      float64 `json:"low"`   // of the others
-	High     float64 `json:"high"`
-	N        int     `json:"n"`        // others
-	Readings int     `json:"readings"` // of the unit
-	Tested   bool    `json:"tested"`   // there are others enough
-	P        float64 `json:"p"`        // were it like the others; corrected for Tests
-	Tests    int     `json:"tests"`    // comparisons that were made
-	Timeless bool    `json:"timeless"` // of the whole file: the time of the readings, or of the steps, is not known
-	Zoneless bool    `json:"zoneless"` // the times in the file name no zone
-}
-
-// MonitoredAlike: what was compared, and was as on the others.
-type MonitoredAlike struct {
-	Host       string   `json:"host"`
-	Device     *int     `json:"device,omitempty"`
-	Quantities []string `json:"quantities"`
-	N          int      `json:"n"` // others, the most in any
+	Quantity string   `json:"quantity,omitempty" doc:"the quantity"`
+	Unit     string   `json:"unit,omitempty" doc:"unit of its values"`
+	Host     string   `json:"host" doc:"the host, or the host of the GPU"`
+	Device   *int     `json:"device,omitempty" doc:"index of the GPU on its host; absent: the host as a whole"`
+	Own      float64  `json:"own" doc:"its value"`
+	Peers    float64  `json:"peers" doc:"value of the others, median"`
+	Low      float64  `json:"low" doc:"least value of the others"`
+	High     float64  `json:"high" doc:"largest value of the others"`
+	N        int      `json:"n" doc:"others that were compared"`
+	Readings int      `json:"readings" doc:"readings of it"`
+	Tested   bool     `json:"tested" doc:"there are enough others for a test"`
+	P        float64  `json:"p" doc:"chance of it if it were like the others; corrected for tests"`
+	Tests    int      `json:"tests" doc:"comparisons that were made"`
+	Timeless bool     `json:"timeless" doc:"over the whole file: the time of the readings, or of the steps, is not known"`
+	Zoneless bool     `json:"zoneless" doc:"the times in the file name no zone"`
+	Alike    []string `json:"alike,omitempty" doc:"quantities in which it was like the others, where none differed"`
 }
 
 // Reported: what the kernel of a host reported at the time of a finding.
 type Reported struct {
-	Event  string `json:"event"` // xid, machine_check, out_of_memory, cpu_overheated or link_down
-	Code   int    `json:"code,omitempty"`
-	Host   string `json:"host"`
-	Device *int   `json:"device,omitempty"` // where its address is known
-	N      int    `json:"n"`                // times
-	At     int64  `json:"at_ns,omitempty"`  // of the first, since 1970; 0: not known
-	Text   string `json:"text"`             // of the first
-	// Zoneless: the times in the log name no zone.
-	Zoneless bool `json:"zoneless"`
+	Event    string `json:"event" doc:"xid, machine_check, out_of_memory, cpu_overheated or link_down"`
+	Code     int    `json:"code,omitempty" doc:"code of the event"`
+	Host     string `json:"host" doc:"the host"`
+	Device   *int   `json:"device,omitempty" doc:"index of the GPU on its host, where its address is known"`
+	N        int    `json:"n" doc:"how often it was reported"`
+	At       int64  `json:"at_ns,omitempty" doc:"time of the first report, since 1970; absent: not known"`
+	Text     string `json:"text" doc:"text of the first report"`
+	Zoneless bool   `json:"zoneless" doc:"the times in the log name no zone"`
 }
 
 // ProbeTime: a probe inside the stages, in which a late rank takes longer than the
 // others.
 type ProbeTime struct {
-	Channel string  `json:"channel"`
-	Rank    int     `json:"rank"`
-	Own     int64   `json:"own_ns"`   // a step
-	Peers   int64   `json:"peers_ns"` // median
-	N       int     `json:"n"`        // others
-	Steps   int     `json:"steps"`
-	P       float64 `json:"p"` // were the rank like the others; corrected for the number of probes
+	Channel string  `json:"channel" doc:"side channel of the probe"`
+	Rank    int     `json:"rank" doc:"the rank"`
+	Own     int64   `json:"own_ns" doc:"its time, a step"`
+	Peers   int64   `json:"peers_ns" doc:"time of the others, a step, median"`
+	N       int     `json:"n" doc:"others that were compared"`
+	Steps   int     `json:"steps" doc:"steps that were recorded"`
+	P       float64 `json:"p" doc:"chance of it if the rank were like the others; corrected for the number of probes"`
 }
 
-// ProcessorWait: the training thread of a late rank is ready to run, and waits for a
-// processor longer than those of its peers, by the kernel's count.
-type ProcessorWait struct {
-	Rank  int     `json:"rank"`
-	Wait  int64   `json:"wait_ns"`  // of a step that it delays, beyond its peers
-	Delay int64   `json:"delay_ns"` // of such a step
-	Share float64 `json:"share"`    // of its delay in all steps; at most 1
-	N     int     `json:"n"`        // peers
-	Steps int     `json:"steps"`    // in which waits were counted
-}
-
-func (Monitored) Kind() Kind      { return "monitored" }
-func (MonitoredAlike) Kind() Kind { return "monitored_alike" }
-func (Reported) Kind() Kind       { return "reported" }
-func (ProbeTime) Kind() Kind      { return "probe_time" }
-func (ProcessorWait) Kind() Kind  { return "processor_wait" }
+func (Monitored) Kind() Kind { return "monitored" }
+func (Reported) Kind() Kind  { return "reported" }
+func (ProbeTime) Kind() Kind { return "probe_time" }

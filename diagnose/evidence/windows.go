@@ -5,223 +5,153 @@ package evidence
 // LastToArrive: the group waited for a rank at synchronisation points, because
 // of one stage or (Stage "") of several, most of it in Mainly.
 type LastToArrive struct {
-	Rank   int     `json:"rank"`
-	Stage  string  `json:"stage,omitempty"`
-	Mainly string  `json:"mainly,omitempty"`
-	N      int     `json:"n"`         // synchronisation points at which it was late for that
-	Of     int     `json:"of"`        // those at which any rank was
-	Excess int64   `json:"excess_ns"` // mean over its peers' median, where it was late
-	P      float64 `json:"p"`         // were all ranks alike; corrected for ranks and stages
+	Rank   int     `json:"rank" doc:"the rank"`
+	Stage  string  `json:"stage,omitempty" doc:"stage that makes it late; absent: several"`
+	Mainly string  `json:"mainly,omitempty" doc:"of several stages, the one with most of the delay"`
+	N      int     `json:"n" doc:"synchronisation points at which it was late for that"`
+	Of     int     `json:"of" doc:"synchronisation points at which any rank was late"`
+	Excess int64   `json:"excess_ns" doc:"by which it exceeds its peers' median where it was late, mean"`
+	P      float64 `json:"p" doc:"chance of it if all ranks were alike; corrected for ranks and stages"`
 }
 
-// ProfileAgrees: a profiler's traces of the run find the rank late too, by
-// themselves.
-type ProfileAgrees struct {
-	Rank       int        `json:"rank"`
-	Stage      string     `json:"stage,omitempty"` // as the traces divide a step
-	Excess     int64      `json:"excess_ns"`       // a step
-	Step       int64      `json:"step_ns"`
-	Steps      int        `json:"steps"` // of the traces
-	Confidence Confidence `json:"confidence"`
-	Raised     bool       `json:"raised"` // from less without them
-}
-
-// Replay: the steps with ranks brought to their peers' median.
+// Replay is the steps with ranks brought to their peers' median, or with a stage at
+// its own median in all steps.
 type Replay struct {
-	Ranks   []int   `json:"ranks"`
-	Saves   float64 `json:"saves"`   // fraction of the exposed time
-	Charged float64 `json:"charged"` // fraction charged to them
+	Ranks     []int   `json:"ranks,omitempty" doc:"ranks brought to their peers' median"`
+	Stage     string  `json:"stage,omitempty" doc:"stage brought to its median over the steps"`
+	Saves     float64 `json:"saves" doc:"exposed time that goes, as a fraction"`
+	Charged   float64 `json:"charged,omitempty" doc:"exposed time that is charged to the ranks, as a fraction"`
+	Lead      string  `json:"lead,omitempty" doc:"stage that is charged more than the stage"`
+	LeadSaves float64 `json:"lead_saves,omitempty" doc:"what goes with that stage at its median"`
+	Agrees    bool    `json:"agrees,omitempty" doc:"raw durations and spread point at the stage too"`
 }
 
 // LateTogether: several ranks are late for the same reason, and what fixing all
-// of them saves, as Cost.Gain and Cost.RunGain.
+// of them saves.
 type LateTogether struct {
-	Ranks   []int   `json:"ranks"`
-	Gain    float64 `json:"gain"`
-	RunGain float64 `json:"run_gain"`
-}
-
-// SharedPlace: the late ranks are all ranks of one host or role group.
-type SharedPlace struct {
-	Ranks []int  `json:"ranks"`
-	Host  string `json:"host,omitempty"`
-	Group string `json:"group,omitempty"`
+	Ranks   []int   `json:"ranks" doc:"the ranks"`
+	Host    string  `json:"host,omitempty" doc:"host whose ranks they are, all of them and no other"`
+	Group   string  `json:"group,omitempty" doc:"role group whose ranks they are, all of them and no other"`
+	Gain    float64 `json:"gain" doc:"what fixing all of them cuts those steps by, as a fraction"`
+	RunGain float64 `json:"run_gain" doc:"what fixing all of them cuts the run by, as a fraction"`
 }
 
 // SyncPoint: where the ranks synchronise, and how that is known.
 type SyncPoint struct {
-	Stage string `json:"stage"`
-	By    string `json:"by"` // named, slope, leads or name
-	// By slope: a rank that arrives 1 ms later spends this less in the stage.
-	Slope float64 `json:"slope,omitempty"`
-	Low   float64 `json:"low,omitempty"`
-	High  float64 `json:"high,omitempty"`
-	// By leads: the last rank's lead over the median when it begins and ends.
-	Before int64 `json:"before_ns,omitempty"`
-	After  int64 `json:"after_ns,omitempty"`
+	Stage  string  `json:"stage" doc:"stage at whose end ranks synchronise"`
+	By     string  `json:"by" doc:"how that is known: named by the user, slope, leads, or the name of the stage"`
+	Slope  float64 `json:"slope,omitempty" doc:"by slope: time that a rank spends less there for each unit that it arrives later"`
+	Low    float64 `json:"low,omitempty" doc:"lower bound of the slope"`
+	High   float64 `json:"high,omitempty" doc:"upper bound of the slope"`
+	Before int64   `json:"before_ns,omitempty" doc:"by leads: the last rank's lead over the median when the stage begins"`
+	After  int64   `json:"after_ns,omitempty" doc:"by leads: the same when the stage ends"`
 }
 
-// DeviceTime: device events of one stage, on a rank and its peers.
+// DeviceTime: device events of one stage next to the host's time: of a rank and its
+// peers, or of all ranks alike.
 type DeviceTime struct {
-	Channel string `json:"channel"`
-	Stage   string `json:"stage"`
-	Rank    int    `json:"rank"`
-	Own     int64  `json:"own_ns"`   // a step
-	Peers   int64  `json:"peers_ns"` // median
-	Host    int64  `json:"host_ns"`  // of the rank's host in that stage
-	Samples int    `json:"samples"`
+	Channel string `json:"channel,omitempty" doc:"side channel of the device events"`
+	Stage   string `json:"stage" doc:"the stage"`
+	Rank    *int   `json:"rank" doc:"the rank; null: all ranks alike"`
+	Device  int64  `json:"device_ns" doc:"time on the device, a sampled step"`
+	Peers   int64  `json:"peers_ns,omitempty" doc:"time on the devices of its peers, median"`
+	Host    int64  `json:"host_ns" doc:"time on the host, a step"`
+	Samples int    `json:"samples" doc:"device events that were ready"`
 }
 
 // GroupWork: the time that the ranks of a role group do not wait, a step.
 type GroupWork struct {
-	Group  string `json:"group"`
-	Own    int64  `json:"own_ns"`
-	Others int64  `json:"others_ns"` // median
+	Group  string `json:"group" doc:"the role group"`
+	Own    int64  `json:"own_ns" doc:"its time"`
+	Others int64  `json:"others_ns" doc:"time of the other groups, median"`
 }
 
 // LatestInStage: a rank is the latest at the end of a stage and pulls away there.
 type LatestInStage struct {
-	Rank  int    `json:"rank"`
-	Stage string `json:"stage"`
-	N     int    `json:"n"`
-	Of    int    `json:"of"`
+	Rank  int    `json:"rank" doc:"the rank"`
+	Stage string `json:"stage" doc:"the stage"`
+	N     int    `json:"n" doc:"steps in which it is the latest"`
+	Of    int    `json:"of" doc:"steps of the window"`
 }
 
-// Clipped: the steps with a stage at its median in all of them.
-type Clipped struct {
-	Stage string  `json:"stage"`
-	Saves float64 `json:"saves"`
-	// The stage that is charged most, where that is another.
-	Lead      string  `json:"lead,omitempty"`
-	LeadSaves float64 `json:"lead_saves,omitempty"`
-	Agrees    bool    `json:"agrees,omitempty"` // raw durations and spread point at the stage too
-}
-
-// Growth: a stage takes longer in one window than in another of the run.
-type Growth struct {
-	Stage      string   `json:"stage"`
-	Window     int64    `json:"window"`
-	Steps      [2]int64 `json:"steps"`
-	Time       int64    `json:"ns"` // a step
-	BaseWindow int64    `json:"base_window"`
-	BaseSteps  [2]int64 `json:"base_steps"`
-	BaseTime   int64    `json:"base_ns"`
-}
-
-// SlowerThanBaseline: a stage takes longer on all ranks than in a healthy run.
-type SlowerThanBaseline struct {
-	Stage    string `json:"stage"`
-	Time     int64  `json:"ns"` // a step, mean
-	BaseTime int64  `json:"base_ns"`
-	Low      int64  `json:"low_ns"` // bounds of the difference, 95 % for all stages together
-	High     int64  `json:"high_ns"`
-	Steps    int    `json:"n"` // of the healthy run
+// Slower: a stage takes longer on all ranks than it did before: in another window of
+// the run, or in a healthy run.
+type Slower struct {
+	Stage     string   `json:"stage" doc:"the stage"`
+	Steps     [2]int64 `json:"steps" doc:"first and last step in which it takes longer"`
+	Time      int64    `json:"ns" doc:"its time there, a step"`
+	Baseline  bool     `json:"baseline" doc:"compared with a healthy run; false: with other steps of the run"`
+	BaseSteps [2]int64 `json:"base_steps" doc:"first and last of those steps"`
+	BaseTime  int64    `json:"base_ns" doc:"its time in those, a step"`
+	BaseN     int      `json:"base_n,omitempty" doc:"steps of the healthy run"`
+	Low       int64    `json:"low_ns,omitempty" doc:"lower bound of the difference, 95 % for all stages together"`
+	High      int64    `json:"high_ns,omitempty" doc:"upper bound of the difference"`
 }
 
 // SlowSteps: steps that are longer on all ranks alike, in several stages.
 type SlowSteps struct {
-	N      int     `json:"n"`
-	Of     int     `json:"of"`
-	Factor float64 `json:"factor"` // to the other steps
-	Excess int64   `json:"excess_ns"`
-	First  int64   `json:"first"`
-	Last   int64   `json:"last"`
+	N      int     `json:"n" doc:"such steps"`
+	Of     int     `json:"of" doc:"steps of the run"`
+	Factor float64 `json:"factor" doc:"their length over that of the median step"`
+	Excess int64   `json:"excess_ns" doc:"by which they are longer"`
+	First  int64   `json:"first" doc:"the first of them"`
+	Last   int64   `json:"last" doc:"the last of them"`
 }
 
-// HostOverhead: a stage is long on the host of every rank and short on the device.
-type HostOverhead struct {
-	Stage   string `json:"stage"`
-	Host    int64  `json:"host_ns"` // a step
-	Device  int64  `json:"device_ns"`
-	Samples int    `json:"samples"`
+// LateIntermittently: ranks are late because of a stage, none more than chance allows.
+type LateIntermittently struct {
+	Stage string  `json:"stage" doc:"the stage"`
+	Saves float64 `json:"saves" doc:"exposed time that goes if none is late, as a fraction"`
+	Ranks int     `json:"ranks" doc:"ranks that were compared"`
 }
 
-// LateByTurns: ranks are late because of a stage, none more than chance allows.
-type LateByTurns struct {
-	Stage string  `json:"stage"`
-	Saves float64 `json:"saves"` // fraction of the exposed time, were none late
-	Ranks int     `json:"ranks"`
-}
-
-// Moving: the same delay on another rank in each stretch of the run.
-type Moving struct {
-	Stage string   `json:"stage"`
-	Ranks []int    `json:"ranks"` // in order of time
-	Hosts []string `json:"hosts"` // that they are on, each once
-	Saves float64  `json:"saves"` // fraction of the run, with all of them fixed
-	P     float64  `json:"p"`     // if the stretch of each lay anywhere: of none at the same time
+// RankToRank: the same delay on another rank in each stretch of the run.
+type RankToRank struct {
+	Stage string   `json:"stage" doc:"the stage"`
+	Ranks []int    `json:"ranks" doc:"the ranks, in order of time"`
+	Hosts []string `json:"hosts" doc:"hosts that they are on, each once"`
+	Saves float64  `json:"saves" doc:"what fixing all of them cuts the run by, as a fraction"`
+	P     float64  `json:"p" doc:"chance that no two stretches overlap, if each lay anywhere"`
 }
 
 // RecurringHost: late ranks of several stretches or runs are all on one host.
 type RecurringHost struct {
-	Host string `json:"host"`
-	N    int    `json:"n"`  // runs, or stretches of one
-	Of   int    `json:"of"` // with a late rank
-	Runs bool   `json:"runs,omitempty"`
-	// P: if the late rank of every run were on any host alike, corrected for the
-	// number of hosts; 0 for stretches.
-	P float64 `json:"p,omitempty"`
+	Host string  `json:"host" doc:"the host"`
+	N    int     `json:"n" doc:"runs, or stretches of one, with a late rank on it"`
+	Of   int     `json:"of" doc:"runs, or stretches of one, with a late rank"`
+	Runs bool    `json:"runs,omitempty" doc:"runs are counted; absent: stretches of one"`
+	P    float64 `json:"p,omitempty" doc:"chance of it if the late rank of every run were on any host alike; corrected for the number of hosts"`
 }
 
 // NobodyLate: what was looked for and not found.
 type NobodyLate struct {
-	Ranks int   `json:"ranks"`
-	Steps int   `json:"steps"`
-	Skew  int64 `json:"skew_ns"` // arrival skew at the synchronisation point, median over steps; 0: not known
-	// Detectable is the least delay a step that would have been reported; 0: not known.
-	Detectable int64 `json:"detectable_ns,omitempty"`
-	Step       int64 `json:"step_ns"`
+	Ranks int   `json:"ranks" doc:"ranks that were compared"`
+	Steps int   `json:"steps" doc:"steps that were compared"`
+	Skew  int64 `json:"skew_ns" doc:"arrival skew at the synchronisation point, median over steps; 0: not known"`
+	Step  int64 `json:"step_ns" doc:"length of a step"`
 }
 
 // DeviceShares: how the device of the only rank spends its steps.
 // Fractions of whole steps; kinds of work overlap.
 type DeviceShares struct {
-	Compute       float64 `json:"compute"`
-	Communication float64 `json:"communication"`
-	Exposed       float64 `json:"exposed_communication"` // with nothing to cover it
-	Memory        float64 `json:"memory"`
-	Idle          float64 `json:"idle"`
+	Compute       float64 `json:"compute" doc:"computing"`
+	Communication float64 `json:"communication" doc:"communicating"`
+	Exposed       float64 `json:"exposed_communication" doc:"communicating with nothing to cover it"`
+	Memory        float64 `json:"memory" doc:"copying or setting memory"`
+	Idle          float64 `json:"idle" doc:"idle"`
 }
 
-func (DeviceShares) Kind() Kind       { return "device_shares" }
-func (ProfileAgrees) Kind() Kind      { return "profile_agrees" }
 func (LastToArrive) Kind() Kind       { return "last_to_arrive" }
 func (Replay) Kind() Kind             { return "replay" }
 func (LateTogether) Kind() Kind       { return "late_together" }
-func (SharedPlace) Kind() Kind        { return "shared_place" }
-func (SyncPoint) Kind() Kind          { return "synchronisation_point" }
+func (SyncPoint) Kind() Kind          { return "sync_point" }
 func (DeviceTime) Kind() Kind         { return "device_time" }
 func (GroupWork) Kind() Kind          { return "group_work" }
 func (LatestInStage) Kind() Kind      { return "latest_in_stage" }
-func (Clipped) Kind() Kind            { return "clipped" }
-func (Growth) Kind() Kind             { return "growth" }
-func (SlowerThanBaseline) Kind() Kind { return "slower_than_baseline" }
+func (Slower) Kind() Kind             { return "slower" }
 func (SlowSteps) Kind() Kind          { return "slow_steps" }
-func (HostOverhead) Kind() Kind       { return "forward_host_overhead" }
-func (LateByTurns) Kind() Kind        { return "late_by_turns" }
-func (Moving) Kind() Kind             { return "moving" }
+func (LateIntermittently) Kind() Kind { return "late_intermittently" }
+func (RankToRank) Kind() Kind         { return "rank_to_rank" }
 func (RecurringHost) Kind() Kind      { return "recurring_host" }
 func (NobodyLate) Kind() Kind         { return "nobody_late" }
-
-// Why a finding from windows is not more certain.
-const (
-	ReasonEverywhere      Reason = "slow_in_all_stages"
-	ReasonNotLatest       Reason = "not_clearly_latest"
-	ReasonChance          Reason = "chance_not_excluded"
-	ReasonSyncUnknown     Reason = "synchronisation_not_shown"
-	ReasonSyncLikely      Reason = "synchronisation_likely"
-	ReasonNoWall          Reason = "no_wall_time"
-	ReasonUndeclaredRoles Reason = "roles_not_declared"
-	ReasonTelemetry       Reason = "telemetry_limited"
-	ReasonMixedRoles      Reason = "roles_mixed"
-	ReasonWithinRole      Reason = "within_one_role"
-	ReasonAccumulation    Reason = "accumulation_summed"
-	ReasonSamplesOnly     Reason = "device_samples_only"
-	ReasonByDesign        Reason = "may_be_by_design"
-	ReasonRankHidden      Reason = "rank_hidden_in_stage"
-	ReasonManyCauses      Reason = "several_causes_fit"
-	ReasonOtherSteps      Reason = "shorter_in_other_steps"
-	ReasonNoWaitShown     Reason = "no_wait_shown"
-	// N: the rank that a profiler's traces of the run find instead.
-	ReasonProfileDisagrees Reason = "profile_disagrees"
-)
+func (DeviceShares) Kind() Kind       { return "device_shares" }

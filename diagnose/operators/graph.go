@@ -207,12 +207,12 @@ func (v *View) Operation(id int64) (Operator, int) {
 
 // Stop is one operator on the way of a walk.
 type Stop struct {
-	Rank  int    `json:"rank"`
-	Op    string `json:"op"`
-	Seq   int    `json:"seq"`
+	Rank  int    `json:"rank" doc:"global rank"`
+	Op    string `json:"op" doc:"name of the operator"`
+	Seq   int    `json:"seq" doc:"its ordinal in the step"`
 	Stage int    `json:"-"`
-	Start int64  `json:"start_ns"` // since the first start of the step on any rank
-	Dur   int64  `json:"duration_ns"`
+	Start int64  `json:"start_ns" doc:"start since the first start of the step on any rank, nanoseconds"`
+	Dur   int64  `json:"duration_ns" doc:"duration, nanoseconds"`
 }
 
 // String is "rank/operator/number".

@@ -203,7 +203,7 @@ func (c *Comparison) measures() []Measure {
 // row is what the units of both sides took.
 func (c *Comparison) row(m Measure) compare.Row {
 	if c.Unit == Batches {
-		base, now := c.Base[0].parts[m].means(), c.New[0].parts[m].means()
+		base, now := c.Base[0].parts[m].Means(), c.New[0].parts[m].Means()
 		if len(base) < 2 || len(now) < 2 {
 			return compare.Row{Base: []float64{c.Base[0].value(m)}, New: []float64{c.New[0].value(m)}}
 		}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
+	"github.com/sfstat/sfstat/engine/compare"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/engine/frontier/cut"
 	"github.com/sfstat/sfstat/internal/robust"
@@ -54,17 +55,17 @@ type Measure struct {
 
 // Run is what one run took.
 type Run struct {
-	Name    string              `json:"run"`
-	World   int                 `json:"world_size"`           // ranks
-	Windows int                 `json:"windows"`              // 0: it has arrivals only
-	Steps   int                 `json:"steps"`                // of all windows
-	Begin   int64               `json:"begin_ns" null:"zero"` // when its first recorded step began, nanoseconds since 1970 UTC; 0: not known
+	Name    string              `json:"run" doc:"its name"`
+	World   int                 `json:"world_size" doc:"ranks"`
+	Windows int                 `json:"windows" doc:"recorded windows; 0: arrivals only"`
+	Steps   int                 `json:"steps" doc:"recorded steps"`
+	Begin   int64               `json:"begin_ns" null:"zero" doc:"when its first recorded step began, nanoseconds since 1970 UTC; null where that was not recorded"`
 	Cut     cut.Cut             `json:"-"`
 	Values  map[Measure]float64 `json:"-"`
 	Found   []diagnose.Finding  `json:"-"` // certain and large enough to act on
 
 	entries arrivals.Job
-	parts   map[Measure]*batches
+	parts   map[Measure]*compare.Batches
 	order   []string // of its stages
 	wall    float64  // Σ of step times
 }
@@ -86,7 +87,7 @@ func New(o frontier.Options) *Set {
 func (s *Set) run(name string) *Run {
 	r := s.named[name]
 	if r == nil {
-		r = &Run{Name: name, Values: map[Measure]float64{}, parts: map[Measure]*batches{}}
+		r = &Run{Name: name, Values: map[Measure]float64{}, parts: map[Measure]*compare.Batches{}}
 		s.named[name] = r
 		s.order = append(s.order, r)
 	}
@@ -138,7 +139,7 @@ func (s *Set) addWindow(w *trace.Window) error {
 	for t := range w.Steps() {
 		step := float64(stepTime(w, t, whole))
 		r.wall += step
-		r.batch(Measure{Kind: StepTime}).add(step)
+		r.batch(Measure{Kind: StepTime}).Add(step)
 	}
 	return nil
 }
@@ -168,16 +169,16 @@ func (s *Set) addSteps(r *Run, w *trace.Window) error {
 	steps := len(d.Prefix) / max(1, len(d.Boundaries)*len(w.Ranks))
 	for t := range steps {
 		for i := range d.Stages {
-			r.batch(Measure{StageTime, d.Stages[i].Name}).add(float64(d.Advance(t, i)))
+			r.batch(Measure{StageTime, d.Stages[i].Name}).Add(float64(d.Advance(t, i)))
 		}
 	}
 	_, err = s.series.Add(w)
 	return err
 }
 
-func (r *Run) batch(m Measure) *batches {
+func (r *Run) batch(m Measure) *compare.Batches {
 	if r.parts[m] == nil {
-		r.parts[m] = &batches{}
+		r.parts[m] = &compare.Batches{}
 	}
 	return r.parts[m]
 }
@@ -210,7 +211,7 @@ func (r *Run) skew() {
 	skews := arrivalSkews(&r.entries)
 	for _, skew := range skews {
 		sum += skew
-		r.batch(Measure{Kind: ArrivalSkew}).add(skew)
+		r.batch(Measure{Kind: ArrivalSkew}).Add(skew)
 	}
 	if len(skews) > 0 {
 		r.Values[Measure{Kind: ArrivalSkew}] = sum / float64(len(skews))
@@ -310,8 +311,8 @@ func (r *Run) account(v *diagnose.RunVerdict) {
 			r.Values[Measure{Kind: SyncWait}] = float64(wait) / float64(steps)
 		}
 	}
-	for i := range v.Suspects {
-		if f := &v.Suspects[i]; f.Flagged() {
+	for i := range v.Findings {
+		if f := &v.Findings[i]; f.Flagged() {
 			r.Found = append(r.Found, *f)
 			r.Values[Measure{FoundDelay, f.Stage}] += f.RunGain * r.Values[Measure{Kind: StepTime}]
 		}

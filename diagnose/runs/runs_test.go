@@ -63,7 +63,7 @@ func TestMeasures(t *testing.T) {
 		t.Errorf("world %d, %d windows, %d steps, from %d", r.World, r.Windows, r.Steps, r.Begin)
 	}
 	for m, want := range want {
-		if of := r.parts[m].means(); m.Kind <= StageTime && (len(of) != 7 || math.Abs(of[3]-want) > 1e-3) {
+		if of := r.parts[m].Means(); m.Kind <= StageTime && (len(of) != 7 || math.Abs(of[3]-want) > 1e-3) {
 			t.Errorf("%v: batches %v, want 7 of %v", m, of, want)
 		}
 	}
@@ -77,33 +77,6 @@ func TestWithoutWallTime(t *testing.T) {
 	}
 	if got := s.Runs()[0].Values[Measure{Kind: StepTime}]; got != 40e6 {
 		t.Errorf("a step takes %v, want the sum of its stages", got)
-	}
-}
-
-// However many values come, batches are few, of one length, and keep the mean.
-func TestBatches(t *testing.T) {
-	for _, c := range []struct{ values, want int }{{0, 0}, {3, 0}, {7, 1}, {8, 2}, {63, 15}, {64, 16}, {1000, 16}, {100_003, 16}} {
-		var b batches
-		sum := 0.0
-		for i := range c.values {
-			b.add(float64(i))
-			sum += float64(i)
-		}
-		means := b.means()
-		if len(means) != c.want || len(b.sums) > mostCells {
-			t.Errorf("%d values: %d batches of %d cells, want %d", c.values, len(means), len(b.sums), c.want)
-			continue
-		}
-		if !slices.IsSorted(means) {
-			t.Errorf("%d values: batches out of order: %v", c.values, means)
-		}
-		all := 0.0
-		for _, m := range means {
-			all += m / float64(len(means))
-		}
-		if c.want > 0 && math.Abs(all-sum/float64(c.values)) > 0.02*sum/float64(c.values) {
-			t.Errorf("%d values: mean %v of batches, want %v", c.values, all, sum/float64(c.values))
-		}
 	}
 }
 

@@ -13,7 +13,7 @@ PATH=$work:$PATH
 go build -o "$work/sfstat" ./cmd/sfstat
 to=docs/figures
 
-# measured COLUMN PACKAGE BENCHMARK: what campaign plots reads, of benchmarks called
+# measured COLUMN PACKAGE BENCHMARK: what campaign report reads, of benchmarks called
 # SERIES/COLUMN=SIZE: median, least and most seconds of five.
 measured() {
 	go test "$2" -run '^$' -bench "$3" -benchtime 1x -count 5 | awk -v column="$1" '
@@ -58,10 +58,10 @@ if [ "${1:-}" = -measure ]; then
 fi
 cp $to/workers.csv "$work/paper/measured/time-by-workers.csv"
 cp $to/lengths.csv "$work/paper/measured/alignment-by-length.csv"
-sfstat campaign plots "$work/paper" --format png,svg -o "$work/drawn" -q
-sfstat campaign plots "$work/detectability" --format png,svg --width page -o "$work/drawn" -q
-cp "$work/drawn/figure-3a.png" $to/
-cp "$work/drawn/time-by-workers.png" $to/workers.png
-cp "$work/drawn/alignment-by-length.png" $to/lengths.png
-cp "$work/drawn/figure-3b-e3-curve-r8.svg" $to/figure-3b.svg
-cp "$work/drawn/detectability-detectability-r8.svg" $to/detectability.svg
+sfstat campaign report "$work/paper" --figure-format png,svg --figure-width column -q
+sfstat campaign report "$work/detectability" -q
+cp "$work/paper/figures/figure-3a.png" $to/
+cp "$work/paper/figures/time-by-workers.png" $to/workers.png
+cp "$work/paper/figures/alignment-by-length.png" $to/lengths.png
+cp "$work/paper/figures/figure-3b-e3-curve-r8.svg" $to/figure-3b.svg
+cp "$work/detectability/figures/detectability-detectability-r8.svg" $to/detectability.svg

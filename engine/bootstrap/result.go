@@ -5,25 +5,25 @@ import "github.com/sfstat/sfstat/trace/enum"
 // Interval bounds a statistic. An infinite bound says that the data permit none
 // at this confidence.
 type Interval struct {
-	Method Method `json:"method"`
+	Method Method `json:"method" doc:"how the bounds were made"`
 	// Lower and Upper hold the statistic between them with the confidence.
-	Lower float64 `json:"lower"`
-	Upper float64 `json:"upper"`
+	Lower float64 `json:"lower" doc:"lower end of the two-sided interval"`
+	Upper float64 `json:"upper" doc:"upper end of the two-sided interval"`
 	// AtLeast and AtMost are one-sided: each alone holds with the confidence.
-	AtLeast float64 `json:"at_least"`
-	AtMost  float64 `json:"at_most"`
+	AtLeast float64 `json:"at_least" doc:"one-sided lower bound"`
+	AtMost  float64 `json:"at_most" doc:"one-sided upper bound"`
 }
 
 // Estimate is one statistic with its intervals.
 type Estimate struct {
-	Statistic Statistic `json:"statistic"`
-	Value     float64   `json:"value"`
+	Statistic Statistic `json:"statistic" doc:"mean and median of the pairs' overheads, total: of all time together"`
+	Value     float64   `json:"value" doc:"the estimate"`
 	// SE is the standard error with blocks as the unit; nil of the median and of
 	// a single block.
-	SE *float64 `json:"standard_error"`
+	SE *float64 `json:"standard_error" doc:"its standard error, with paired runs as the unit; null of the median and of a single pair of runs"`
 	// Intervals by the methods that there are for the statistic, the recommended
 	// one first; none of a single block.
-	Intervals []Interval `json:"intervals"`
+	Intervals []Interval `json:"intervals" doc:"by every method that the statistic has, the recommended one first; empty for a single pair of runs"`
 }
 
 // By is the interval of a method.

@@ -2,7 +2,7 @@
 // runs, and which of the differences are more than chance.
 //
 // A unit is what varies by itself: a pair of runs, a run, or a batch of
-// consecutive steps where there is one run on each side. Of a measure with the
+// consecutive steps where there is one run on each side ([Batches]). Of a measure with the
 // values x in the units of the base and y in those of the other side,
 //
 //	Change = mean(y) − mean(x),   t = Change / se

@@ -6,12 +6,12 @@ import "math"
 // P values hold for independent draws. Completions of operators are not that:
 // do not alarm on them.
 type Textbook struct {
-	D          float64  `json:"d"`
-	N          int      `json:"n"`
-	M          int      `json:"m"`
-	Asymptotic float64  `json:"asymptotic"` // Q(√(nm ∕ (n+m))·D) of Kolmogorov's distribution
-	Stephens   float64  `json:"stephens"`   // the same with Stephens' correction for small samples
-	Exact      *float64 `json:"exact"`      // P(D' ≥ D); nil where n·m is above 2¹⁸
+	D          float64  `json:"d" doc:"the statistic"`
+	N          int      `json:"n" doc:"completions of the worker"`
+	M          int      `json:"m" doc:"completions of its peers"`
+	Asymptotic float64  `json:"asymptotic" doc:"p by Kolmogorov's distribution"`
+	Stephens   float64  `json:"stephens" doc:"the same, corrected for small samples"`
+	Exact      *float64 `json:"exact" doc:"exact P; null where n·m is above 2¹⁸"`
 }
 
 // exactLimit is the largest n·m for which the exact P is counted.

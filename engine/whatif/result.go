@@ -45,8 +45,8 @@ type StepTimes struct {
 
 // Ratio is one timeline's step time to another's: of the means, and per step.
 type Ratio struct {
-	Overall float64   `json:"slowdown"`
-	PerStep []float64 `json:"slowdown_per_step"`
+	Overall float64   `json:"slowdown" doc:"step time with this part as recorded and all else ideal, to all ideal"`
+	PerStep []float64 `json:"slowdown_per_step" doc:"the same per step"`
 }
 
 // Part is the slowdown that one part of the job causes alone.
@@ -58,33 +58,33 @@ type Part struct {
 
 // Worker is one cell of the heat map.
 type Worker struct {
-	Rank  int `json:"rank"`
-	DP    int `json:"dp"`
-	Stage int `json:"pp"`
+	Rank  int `json:"rank" doc:"global rank"`
+	DP    int `json:"dp" doc:"its replica"`
+	Stage int `json:"pp" doc:"its pipeline stage"`
 	// Ratio is the slowdown with this worker's operators as recorded and all
 	// others ideal, which the score stands for.
 	Ratio
 	// Score is the paper's estimate, the smaller of the slowdowns of the
 	// worker's replica and stage.
-	Score float64 `json:"score"`
+	Score float64 `json:"score" doc:"the study's estimate of it: the smaller of the slowdowns of its replica and stage"`
 }
 
 // Effect is what a set of operators does to the step time, from both sides.
 // Means over the steps, in nanoseconds.
 type Effect struct {
-	Removed float64 `json:"trem_ns"`   // with the set made ideal and all else as recorded
-	Added   float64 `json:"tadd_ns"`   // with the set as recorded and all else ideal
-	Now     float64 `json:"tori_ns"`   // without launch delays
-	Ideal   float64 `json:"tideal_ns"` // with everything ideal
-	Saved   float64 `json:"saved_ns"`  // by fixing the set: Now − Removed
+	Removed float64 `json:"trem_ns" doc:"mean step time with the selection made ideal and all else as recorded, nanoseconds"`
+	Added   float64 `json:"tadd_ns" doc:"with the selection as recorded and all else ideal"`
+	Now     float64 `json:"tori_ns" doc:"with all as recorded, without launch delays"`
+	Ideal   float64 `json:"tideal_ns" doc:"with all ideal"`
+	Saved   float64 `json:"saved_ns" doc:"tori_ns − trem_ns"`
 
 	// Share is Saved / (Now − Ideal): of the time lost to uneven work, the share
 	// that fixing the set would save. AddedShare is (Added − Ideal) / (Now − Ideal).
 	// Both are 0 unless HasShare: without excess there is nothing to share.
-	Share      float64 `json:"rem" null:"without HasShare"`
-	AddedShare float64 `json:"add" null:"without HasShare"`
+	Share      float64 `json:"rem" null:"without HasShare" doc:"saved_ns as a part of tori_ns − tideal_ns; null where that is nothing"`
+	AddedShare float64 `json:"add" null:"without HasShare" doc:"tadd_ns − tideal_ns as a part of it"`
 	HasShare   bool    `json:"-"`
 
-	RemovedPerStep []int64 `json:"trem_per_step_ns"` // step times, for intervals over steps
-	AddedPerStep   []int64 `json:"tadd_per_step_ns"`
+	RemovedPerStep []int64 `json:"trem_per_step_ns" doc:"trem_ns step by step"`
+	AddedPerStep   []int64 `json:"tadd_per_step_ns" doc:"tadd_ns step by step"`
 }

@@ -51,10 +51,10 @@ type Suspect struct {
 
 // Calibration is a threshold of ModifiedZ that was simulated.
 type Calibration struct {
-	Peers     int     `json:"peers"`
-	Alpha     float64 `json:"alpha"`
-	Threshold float64 `json:"threshold"`
-	Draws     int     `json:"draws"`
+	Peers     int     `json:"peers" doc:"for how many peers"`
+	Alpha     float64 `json:"alpha" doc:"for which rate"`
+	Threshold float64 `json:"threshold" doc:"the threshold"`
+	Draws     int     `json:"draws" doc:"samples that it was simulated from"`
 }
 
 // Result is the account of all series.

@@ -1,5 +1,5 @@
 // Command alignment turns generated recordings of communication, whose truth is known, into a folder that
-// sfstat campaign tables and plots read:
+// sfstat campaign report reads:
 //
 //	go run ./eval/alignment -scenarios ../shared/data/nccl/dev -o CAMPAIGN
 //

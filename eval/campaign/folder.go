@@ -31,7 +31,7 @@ const (
 
 // What tables read of it besides.
 const (
-	TruthName = "truth.csv" // what the runs hide, as sfstat score reads it
+	TruthName = "truth.csv" // what the runs hide, as sfstat campaign report reads it
 	// SourcesName holds what other recorders saw of runs, as RUN/NAME, and PacketsName what
 	// sfstat's own saw of real ones.
 	SourcesName = "sources"

@@ -80,24 +80,24 @@ type Comparison struct {
 
 // Account is one source's.
 type Account struct {
-	Name     string    `json:"source"`
-	Format   string    `json:"format"`
-	Bytes    int64     `json:"bytes" null:"negative"` // −1: not known
-	Recorded int       `json:"recorded_steps"`
-	Makespan int64     `json:"makespan_ns"`    // of the steps compared
-	Share    []float64 `json:"shares"`         // by Comparison.Stages
-	Lacks    []string  `json:"lacking_stages"` // that the others have
-	Routing  []string  `json:"routing_set"`    // stages, by descending share
-	Held     *Held     `json:"-"`              // against the first source; nil for the first itself
+	Name     string    `json:"source" doc:"the file or folder, as given"`
+	Format   string    `json:"format" doc:"what it was found to be"`
+	Bytes    int64     `json:"bytes" null:"negative" doc:"size of its files as stored; null when not known"`
+	Recorded int       `json:"recorded_steps" doc:"steps that it recorded, compared or not"`
+	Makespan int64     `json:"makespan_ns" doc:"exposed time of the steps compared"`
+	Share    []float64 `json:"shares" doc:"share of each stage, in the order of stages; 0 for a stage that it lacks"`
+	Lacks    []string  `json:"lacking_stages" doc:"stages that other sources have and this one does not"`
+	Routing  []string  `json:"routing_set" doc:"the stages to look into, by descending share"`
+	Held     *Held     `json:"-"` // against the first source; nil for the first itself
 }
 
 // Held is how a source stands against the first.
 type Held struct {
-	Difference  float64 `json:"share_difference"`       // largest of any stage's shares
-	Stage       string  `json:"stage"`                  // of that difference
-	SameRouting bool    `json:"same_routing_set"`       // the same stages to look into
-	SameRoute   bool    `json:"same_order"`             // in the same order
-	Longest     int64   `json:"duration_difference_ns"` // largest difference of a duration of a stage that both have, ns
+	Difference  float64 `json:"share_difference" doc:"the largest difference of a stage's share from the first source's, 0 to 1"`
+	Stage       string  `json:"stage" doc:"the stage of that difference"`
+	SameRouting bool    `json:"same_routing_set" doc:"the stages to look into are the same as the first source's"`
+	SameRoute   bool    `json:"same_order" doc:"they are in the same order too"`
+	Longest     int64   `json:"duration_difference_ns" doc:"the largest difference of a stage's time on a rank in a step, of the stages that both have"`
 }
 
 // Agree reports whether every source has the routing set of the first, and no

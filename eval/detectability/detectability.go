@@ -199,7 +199,7 @@ func suspected(windows []*trace.Window, o frontier.Options) (*diagnose.RunVerdic
 		}
 	}
 	v := s.Verdict()
-	if slices.ContainsFunc(v.Suspects, callable) {
+	if slices.ContainsFunc(v.Findings, callable) {
 		return &v.RunVerdict, nil
 	}
 	return nil, nil

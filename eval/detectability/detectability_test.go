@@ -261,7 +261,7 @@ func TestFaultInRecording(t *testing.T) {
 	o := DefaultOptions()
 	o.Replicates = 1
 	a, err := Examine([]*trace.Window{w}, o)
-	if err != nil || a.Suspect == nil || a.Suspect.Suspects[0].Stage != "data.next_wait" {
+	if err != nil || a.Suspect == nil || a.Suspect.Findings[0].Stage != "data.next_wait" {
 		t.Errorf("suspect %v, %v, expected the fault", a.Suspect, err)
 	}
 }

@@ -44,10 +44,10 @@ func replyOf(v *diagnose.Verdict, rank int) reply {
 	if r.paper = r.main; w.Paper != nil {
 		r.paper = byShare(w.Paper)
 	}
-	if len(v.Suspects) > 0 {
-		r.first = &v.Suspects[0]
+	if len(v.Findings) > 0 {
+		r.first = &v.Findings[0]
 	}
-	for _, x := range v.Suspects {
+	for _, x := range v.Findings {
 		if callable(x) {
 			r.called = append(r.called, x)
 		}

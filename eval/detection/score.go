@@ -84,7 +84,7 @@ func verdict(o *operator.Trace) (*diagnose.Verdict, error) {
 
 // scoreVerdict judges the suspects.
 func (t *trial) scoreVerdict(v *diagnose.Verdict) {
-	for k, s := range v.Suspects {
+	for k, s := range v.Findings {
 		right, op := t.isCulprit(s)
 		a := answer{true, right, op}
 		if k == 0 {

@@ -37,7 +37,7 @@ func calledOf(t *testing.T, s job.Spec) (list []string, headline string) {
 		t.Fatal(err)
 	}
 	v := diagnose.Communication(r, gates.Default())
-	for _, x := range v.Suspects {
+	for _, x := range v.Findings {
 		if x.Confidence >= evidence.Supported {
 			list = append(list, fmt.Sprint(x.Kind, " ", x.Ranks))
 		}

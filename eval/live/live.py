@@ -52,7 +52,7 @@ class Clock:
         self.at: Dict[str, float] = {}
 
     def see(self, what: str, verdict: Dict[str, Any]) -> None:
-        suspects = [s for r in verdict.get("runs", []) for s in r["suspects"][:1]]
+        suspects = [s for r in [verdict, *verdict.get("other_runs", [])] for s in r["findings"][:1]]
         for s in suspects:
             if s["rank"] == RANK and not s["below_min_gain"]:
                 self.at.setdefault(what + " rank", time.time())

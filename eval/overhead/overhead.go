@@ -17,12 +17,12 @@ import (
 
 // Measurement is one piece of work, timed without and with what is examined.
 type Measurement struct {
-	Pair   string  `json:"pair"`                 // names the pair of runs, which is the block
-	Run    string  `json:"base_run" null:"zero"` // the run without it; "" when times came from a file
-	Other  string  `json:"with_run" null:"zero"` // the run with it
-	Window int     `json:"window"`               // position in its run, from 0
-	Base   float64 `json:"base_ns"`              // per step without
-	With   float64 `json:"with_ns"`              // per step with
+	Pair   string  `json:"pair" doc:"names the pair of runs; rows with the same name are resampled together"`
+	Run    string  `json:"base_run" null:"zero" doc:"the run without it; null when times came from a file"`
+	Other  string  `json:"with_run" null:"zero" doc:"the run with it; null when times came from a file"`
+	Window int     `json:"window" doc:"position of the window in its run, from 0"`
+	Base   float64 `json:"base_ns" doc:"time per step without, nanoseconds"`
+	With   float64 `json:"with_ns" doc:"time per step with, nanoseconds"`
 }
 
 // Overhead is With/Base − 1.

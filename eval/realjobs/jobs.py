@@ -293,7 +293,7 @@ def diagnose(sfstat: str, packets: str) -> Answer:
     verdict: Dict[str, Any] = json.loads(done.stdout)
     ranks: Dict[bool, Set[int]] = {False: set(), True: set()}
     stage = {False: "", True: ""}
-    for suspect in verdict["suspects"]:
+    for suspect in verdict["findings"]:
         if suspect["rank"] is None or suspect["confidence"] not in ("strong", "supported"):
             continue
         below = suspect["below_min_gain"]

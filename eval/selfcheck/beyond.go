@@ -86,7 +86,7 @@ func falseAlarms(s *sampler) finding {
 		w := simulated(rng)
 		paper := analyze(w, cut.Step)
 		v := verdict(w)
-		called := slices.ContainsFunc(v.Suspects, func(x diagnose.Finding) bool { return x.Confidence >= evidence.Supported })
+		called := slices.ContainsFunc(v.Findings, func(x diagnose.Finding) bool { return x.Confidence >= evidence.Supported })
 		return called || paper.Strong() || v.Windows[0].Main.Strong()
 	})
 	x, n := held(alarms), len(alarms)

@@ -81,11 +81,11 @@ func step(v *diagnose.Verdict) float64 {
 // called is the first suspect that may be acted on: supported or strong, and as
 // large as the gate. nil without one.
 func called(v *diagnose.Verdict) *diagnose.Finding {
-	i := slices.IndexFunc(v.Suspects, func(f diagnose.Finding) bool { return f.Flagged() })
+	i := slices.IndexFunc(v.Findings, func(f diagnose.Finding) bool { return f.Flagged() })
 	if i < 0 {
 		return nil
 	}
-	return &v.Suspects[i]
+	return &v.Findings[i]
 }
 
 // leastNamed is the part of the time from which on a certain suspect below the
@@ -95,13 +95,13 @@ const leastNamed = 0.02
 // named is the first suspect that is called, or certain and worth 2 %. What all
 // ranks record alike where they synchronise names nobody: nil.
 func named(v *diagnose.Verdict) *diagnose.Finding {
-	i := slices.IndexFunc(v.Suspects, func(f diagnose.Finding) bool {
+	i := slices.IndexFunc(v.Findings, func(f diagnose.Finding) bool {
 		return f.Flagged() || f.Confidence >= evidence.Supported && f.Score >= leastNamed
 	})
-	if i < 0 || v.Suspects[i].Kind == diagnose.KindStage && v.Suspects[i].Stage == simulate.StageBackward {
+	if i < 0 || v.Findings[i].Kind == diagnose.KindStage && v.Findings[i].Stage == simulate.StageBackward {
 		return nil
 	}
-	return &v.Suspects[i]
+	return &v.Findings[i]
 }
 
 // score is the answers to the jobs of a cell.

@@ -404,19 +404,15 @@ func (r *Reader) Next() (Item, error) {
 // behind says why what belongs to the windows of a run cannot be used by a
 // verdict: there are none among the inputs.
 func (r *Reader) behind(item Item) error {
-	if r.o.Want != ForVerdict || item.Window != nil || item.Launched == nil && item.Device == nil {
+	if r.o.Want != ForVerdict || item.Window != nil || item.Launched == nil {
 		return nil
 	}
 	run := item.Recordings()[0].RunName()
 	if slices.Contains(r.runs.all(), run) {
 		return nil
 	}
-	what, commands := "a profiler's kernels", "sfstat zscore, ks and blame compare kernels"
-	if item.Device != nil {
-		what, commands = "device times", "sfstat breakdown divides them"
-	}
 	return input.At(input.Pos{File: item.Path}, input.Bad(input.ErrMissing,
-		"%s of run %s, whose windows are not among the inputs: give the folder that sfstat convert wrote, or the profiler's traces; %s", what, run, commands))
+		"a profiler's kernels of run %s, whose windows are not among the inputs: give the folder that sfstat convert wrote, or the profiler's traces; sfstat zscore, ks and blame compare kernels", run))
 }
 
 // refuse notes that u ended in err.

@@ -7,7 +7,6 @@ import (
 
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/csv"
-	"github.com/sfstat/sfstat/ingest/devicefile"
 	"github.com/sfstat/sfstat/ingest/flightrecorder"
 	"github.com/sfstat/sfstat/ingest/inspector"
 	"github.com/sfstat/sfstat/ingest/nsight"
@@ -39,7 +38,6 @@ const (
 	SQLite        // for Sniff any SQLite database
 	InspectorDump // of NCCL's Inspector
 	FlightRecorder
-	DeviceFile   // device times of a profile that was converted
 	GPUTable     // readings of nvidia-smi
 	GPULines     // of dcgmi dmon and nvidia-smi dmon
 	Metrics      // of node_exporter and DCGM's exporter
@@ -110,8 +108,6 @@ func init() { // its functions look at it
 			noun: "epochs and arrivals of windows in a table, which is not beside it: that of X.parquet is X.parquet" + packet.BesideSuffix},
 		{format: Packets, name: "packets", listed: "packets (JSON Lines)", sniff: object(isPacket), gives: windows, open: (*Reader).addPackets,
 			noun: "packets, which hold stage windows and not single operations"},
-		{format: DeviceFile, name: "device times", listed: "device times written by sfstat convert (JSON)", half: true, sniff: object(holding(`"` + devicefile.Schema + `"`)), gives: devices, open: opener((*Reader).openDevices),
-			noun: "device times, which sfstat breakdown reads"},
 		{format: InspectorDump, name: "Inspector dump", listed: "dumps of NCCL's Inspector (JSON)", sniff: object(inspector.Recognise), gives: calls, open: (*Reader).addCalls, record: eachFile(inspector.Read),
 			noun: "a dump of NCCL's Inspector, which sfstat comm reads"},
 		{format: Kineto, name: "profiler trace", listed: "PyTorch profiler traces (JSON)", sniff: object(isProfilerTrace), gives: windows | operators | devices, open: (*Reader).addProfile,

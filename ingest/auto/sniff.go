@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sfstat/sfstat/ingest/devicefile"
 	"github.com/sfstat/sfstat/ingest/inspector"
 	"github.com/sfstat/sfstat/ingest/nccllog"
 )
@@ -79,7 +78,7 @@ func isPacket(text []byte) bool {
 		return true
 	}
 	bare := hasAny(text, `"durations_ns"`) || hasAny(text, `"first_step"`) && hasAny(text, `"stages"`)
-	return bare && !isProfilerTrace(text) && !inspector.Recognise(text) && !hasAny(text, `"`+devicefile.Schema+`"`)
+	return bare && !isProfilerTrace(text) && !inspector.Recognise(text)
 }
 
 // wide recognises UTF-16 without a mark, of text that begins in ASCII.

@@ -214,7 +214,7 @@ func (u *unit) turn() int {
 		return 0
 	}
 	switch u.input.Format.row().gives {
-	case operators, devices:
+	case operators:
 		return 2
 	case entries:
 		return 3

@@ -5,7 +5,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/sfstat/sfstat/ingest/devicefile"
 	"github.com/sfstat/sfstat/ingest/flightrecorder"
 	"github.com/sfstat/sfstat/ingest/telemetry"
 	"github.com/sfstat/sfstat/trace/health"
@@ -36,13 +35,6 @@ func written(path string) time.Time {
 		return info.ModTime()
 	}
 	return time.Time{}
-}
-
-func (r *Reader) openDevices(in *Input, src *metered) (itemReader, error) {
-	return &wholeFile{src, func() (Item, error) {
-		run, err := devicefile.Read(src, in.Path, r.o.Limits)
-		return Item{Device: run, Path: in.Path}, err
-	}}, nil
 }
 
 func (r *Reader) openFlightRecorder(in *Input, src *metered) (itemReader, error) {

@@ -62,10 +62,14 @@ func Recognise(head []byte) bool {
 		}
 		rest = rest[1+n:]
 	}
-	if len(rest) < 2 || rest[0] != 2<<3|lengthDelimited || int(rest[1]) > len(rest)-2 {
+	if len(rest) == 0 || rest[0] != 2<<3|lengthDelimited {
 		return false
 	}
-	name := rest[2 : 2+rest[1]]
+	length, n := binary.Uvarint(rest[1:])
+	if n <= 0 || length > uint64(len(rest)-1-n) {
+		return false
+	}
+	name := rest[1+n:][:length]
 	return slices.ContainsFunc([]string{"/host:", "/device:", "Task Environment", "/metadata"}, func(p string) bool { return bytes.HasPrefix(name, []byte(p)) })
 }
 

@@ -216,6 +216,20 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// TestLongNames: a name of 128 bytes and more has a length of two bytes, and a byte from 128 on is no length by itself.
+func TestLongNames(t *testing.T) {
+	for n := 126; n <= 255; n++ {
+		name := append([]byte("/host:"), bytes.Repeat([]byte("A"), n-len("/host:"))...)
+		if !Recognise(message(nil).bytes(1, message(nil).bytes(2, name))) {
+			t.Errorf("a plane whose name has %d bytes is not recognised", n)
+		}
+		head := append([]byte{1<<3 | lengthDelimited, 5, 2<<3 | lengthDelimited, byte(n)}, bytes.Repeat([]byte("A"), 300)...)
+		if Recognise(head) {
+			t.Errorf("300 bytes after the length byte %d are taken for the name of a plane", n)
+		}
+	}
+}
+
 func FuzzRead(f *testing.F) {
 	f.Add(gpu(true))
 	f.Add(gpu(false))

@@ -76,6 +76,7 @@ var rules = []rule{
 	{of: "eval/campaign", may: []string{"trace", "ingest", "archive", "eval/simulate", "recorder", "internal"}},
 	{of: "recorder"},
 	{of: "sample", may: []string{"internal"}},
+	{of: "eval/accuracy", may: []string{""}},
 	{of: "eval/alignment", may: []string{""}},
 	{of: "eval/archives", may: []string{""}},
 	{of: "eval/comparison", may: []string{""}},

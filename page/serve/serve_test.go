@@ -53,8 +53,8 @@ func judged(t *testing.T, windows ...*trace.Window) Recorded {
 	r := Recorded{Problems: []report.Problem{{Path: "x", Err: errors.New(hostile)}, {Path: "y", PassedOver: map[string]int{"text": 2}}}}
 	for _, v := range verdictOn(t, windows...).Runs {
 		x := Run{Name: v.Run, Status: v.Status, Headline: report.Headline(&v), Windows: len(v.Windows)}
-		if len(v.Suspects) > 0 {
-			x.Suspect = &v.Suspects[0]
+		if len(v.Findings) > 0 {
+			x.Suspect = &v.Findings[0]
 		}
 		r.Runs = append(r.Runs, x)
 	}
@@ -203,27 +203,33 @@ func TestMetrics(t *testing.T) {
 		return b.Bytes(), err
 	}})
 	s.Show(judged(t, windows...))
-	var v struct {
-		Runs []struct {
-			Run, Status string
-			Suspects    []struct {
-				Rank        *int
-				Host, Stage *string
-				Gain        float64 `json:"run_gain"`
-			}
+	type run struct {
+		Run, Status string
+		Findings    []struct {
+			Rank        *int
+			Host, Stage *string
+			Gain        float64 `json:"run_gain"`
 		}
 		Windows []any
+	}
+	var v struct {
+		run
+		Others []run `json:"other_runs"`
 	}
 	if err := json.Unmarshal(ask(s, "GET", "/api", "localhost").Body.Bytes(), &v); err != nil {
 		t.Fatal(err)
 	}
 	text := ask(s, "GET", "/metrics", "localhost").Body.String()
-	want := []string{fmt.Sprintf("sfstat_windows %d\n", len(v.Windows)), "sfstat_runs 3\n", "sfstat_problems 1\n", "sfstat_stale 0\n"}
-	for _, r := range v.Runs {
+	runs, counted := append(v.Others, v.run), 0
+	for _, r := range runs {
+		counted += len(r.Windows)
+	}
+	want := []string{fmt.Sprintf("sfstat_windows %d\n", counted), "sfstat_runs 3\n", "sfstat_problems 1\n", "sfstat_stale 0\n"}
+	for _, r := range runs {
 		if r.Run == "fast" {
 			continue
 		}
-		f := r.Suspects[0]
+		f := r.Findings[0]
 		want = append(want, fmt.Sprintf("sfstat_run_status{run=%q,status=%q} 1\n", r.Run, r.Status),
 			fmt.Sprintf("sfstat_gain{run=%q} %s\n", r.Run, strconv.FormatFloat(f.Gain, 'g', -1, 64)),
 			fmt.Sprintf("sfstat_suspect{run=%q,rank=\"%d\",host=%q,stage=%q} 1\n", r.Run, *f.Rank, *f.Host, *f.Stage))

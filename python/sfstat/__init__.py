@@ -4,7 +4,7 @@
 
     verdict = sfstat.diagnose("runs/job-42")
     verdict.headline
-    verdict.suspects[0].host
+    verdict.findings[0].host
     verdict.to_pandas()
 
 The program does the work; this package starts it and types what it answers.

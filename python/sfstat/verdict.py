@@ -7,7 +7,7 @@ from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple
 
 from . import html, tables
 
-SCHEMA = "sfstat.verdict/2"
+SCHEMA = "sfstat.verdict/3"
 
 Evidence = Mapping[str, Any]  # "kind" and its numbers: docs/evidence.md
 
@@ -39,7 +39,7 @@ class SourceLine:
 
 
 @dataclass(frozen=True)
-class Suspect:
+class Finding:
     """What delays the job, by how much, and how sure that is. Times are nanoseconds, gains parts of a step."""
 
     kind: str
@@ -58,6 +58,7 @@ class Suspect:
     below_min_gain: bool
     gain: Optional[float]
     run_gain: Optional[float]
+    run_gain_at_most: Optional[float]
     steps_struck: StepsStruck
     step_ns: int
     excess_ns: int
@@ -74,6 +75,7 @@ class Undecided:
     question: str
     stage: Optional[str] = None
     hides_ns: Optional[int] = None
+    unlikely: bool = False
     stage_ns: Optional[int] = None
     step_ns: Optional[int] = None
     n: Optional[int] = None
@@ -81,6 +83,16 @@ class Undecided:
     needs: Optional[str] = None
     name: Optional[str] = None
     share: Optional[float] = None
+    about: Tuple[Evidence, ...] = ()
+
+
+@dataclass(frozen=True)
+class Limit:
+    """How large a delay has to be to be reported in a stage, or how large one may hide in it, ns a step."""
+
+    stage: str
+    reported_ns: Optional[int] = None
+    may_hide_ns: Optional[int] = None
 
 
 @dataclass(frozen=True)
@@ -91,10 +103,11 @@ class Problem:
     path: Optional[str] = None
     window: Optional[int] = None
     ranks: Tuple[int, ...] = ()
+    steps: Optional[Tuple[int, ...]] = None
     n: Optional[int] = None
     of: Optional[int] = None
+    times_ns: Optional[Tuple[int, ...]] = None
     text: Optional[str] = None
-    error: Optional[str] = None
 
 
 @dataclass(frozen=True)
@@ -140,7 +153,8 @@ class RunVerdict:
     status: str
     headline: str
     confidence: str
-    suspects: Tuple[Suspect, ...]
+    findings: Tuple[Finding, ...]
+    limits: Tuple[Limit, ...]
     observations: Tuple[Evidence, ...]
     undecided: Tuple[Undecided, ...]
     problems: Tuple[Problem, ...]
@@ -149,18 +163,24 @@ class RunVerdict:
 
 @dataclass(frozen=True)
 class Verdict(RunVerdict):
-    """The verdict on all runs of the input; its own fields repeat those of the run whose cause is surest."""
+    """The verdict on all runs of the input; its own fields are of the run that most needs attention."""
 
     min_gain: Optional[float]
-    runs: Tuple[RunVerdict, ...]
+    other_runs: Tuple[RunVerdict, ...]
+    recurring_host: Optional[Evidence]
     raw: Mapping[str, Any] = field(repr=False, compare=False)  # the whole document: windows, gates, operators
 
+    @property
+    def runs(self) -> Tuple[RunVerdict, ...]:
+        """All runs, the one that most needs attention first."""
+        return (self, *self.other_runs)
+
     def records(self) -> Iterator[Dict[str, Any]]:
-        """Yields one flat row for each suspect of each run."""
+        """Yields one flat row for each finding of each run."""
         for run in self.runs:
-            for place, suspect in enumerate(run.suspects, 1):
+            for place, finding in enumerate(run.findings, 1):
                 row: Dict[str, Any] = {"run": run.run, "status": run.status, "place": place}
-                for name, value in vars(suspect).items():
+                for name, value in vars(finding).items():
                     if name == "steps_struck":
                         row.update((f"struck_{k}", v) for k, v in asdict(value).items())
                     elif name == "source_line":
@@ -172,33 +192,33 @@ class Verdict(RunVerdict):
                 yield row
 
     def to_pandas(self) -> Any:
-        """Returns a DataFrame with a row for each suspect; needs pandas."""
+        """Returns a DataFrame with a row for each finding; needs pandas."""
         columns = ["run", "status", "place"]
-        for name in Suspect.__dataclass_fields__:
+        for name in Finding.__dataclass_fields__:
             columns += [f"struck_{k}" for k in StepsStruck.__dataclass_fields__] if name == "steps_struck" else [name]
         return tables.frame(self.records(), columns)
 
     def _repr_html_(self) -> str:
         body: List[str] = []
-        for run in self.runs or (self,):
+        for run in self.runs:
             body.append(html.headline(run.headline, run.status in ("straggler", "hang")))
             body.append(html.facts([("run", run.run), ("status", run.status.replace("_", " ")), ("certainty", run.confidence),
                                     ("next", "; ".join(a.sentence() for a in run.next))]))
             body.append(html.table(
-                ["suspect", "stage", "a step loses", "fixing saves", "of the run", "certainty", "evidence"],
+                ["finding", "stage", "a step loses", "fixing saves", "of the run", "certainty", "evidence"],
                 [[who(s), s.stage or s.op or "", html.length(s.excess_ns), html.percent(s.gain), html.percent(s.run_gain), s.confidence,
-                  ", ".join(e["kind"].replace("_", " ") for e in s.evidence)] for s in run.suspects]))
+                  ", ".join(e["kind"].replace("_", " ") for e in s.evidence)] for s in run.findings]))
             body.append(html.table(
                 ["not decided", "stage", "may hide"],
                 [[u.question.replace("_", " "), u.stage or "", html.length(u.hides_ns) if u.hides_ns else ""] for u in run.undecided]))
             body.append(html.table(
                 ["problem", "where"],
-                [[p.problem.replace("_", " "), p.error or p.text or p.path or ""] for p in run.problems]))
+                [[p.problem.replace("_", " "), p.text or p.path or ""] for p in run.problems]))
         return html.page(body)
 
 
-def who(s: Suspect) -> str:
-    """Returns the name of a suspect: "rank 2 (gpu-node-1, local rank 2)"."""
+def who(s: Finding) -> str:
+    """Returns who a finding is about: "rank 2 (gpu-node-1, local rank 2)"."""
     name = s.kind if s.rank is None else f"rank {s.rank}"
     at = ([s.host] if s.host else []) + ([f"local rank {s.local_rank}"] if s.local_rank is not None else [])
     return f"{name} ({', '.join(at)})" if at else name

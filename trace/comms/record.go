@@ -163,9 +163,9 @@ type Path struct {
 
 // Device is a device of a machine, named as its topology names it.
 type Device struct {
-	Name string          `json:"name"` // unique on the machine, such as "GPU/0-c1000"
-	Kind nccl.DeviceKind `json:"kind"`
-	Rank int             `json:"rank" null:"negative"` // of a GPU, in the group that the topology was printed for; −1: not known
+	Name string          `json:"name" doc:"name, unique on the host"`
+	Kind nccl.DeviceKind `json:"kind" doc:"what it is"`
+	Rank int             `json:"rank" null:"negative" doc:"rank of the job that has it"`
 }
 
 // Link is a link between two devices of one machine, as one process of a group saw the topology. Links of a group are those of the

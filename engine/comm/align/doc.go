@@ -4,6 +4,5 @@
 // # Without clocks
 //
 // Where stamps and launches do not tell, many alignments score the same. [Calls] then goes on with a hidden Markov model of how
-// launches leave kernels and when these start, estimated from the pairs so far, and reports the pairs of the largest posterior;
-// [Ceiling] is what no way to pair can beat.
+// launches leave kernels and when these start, estimated from the pairs so far, and reports the pairs of the largest posterior.
 package align

@@ -34,7 +34,6 @@ var gaps = gotoh.Options{Rows: gotoh.Gap{Extend: 25}, Columns: gotoh.Gap{Extend:
 // Options say what is looked at. The zero value looks at all that both sides know.
 type Options struct {
 	Clockless bool // neither stamps nor launches are
-	Chances   Use  // what pairs are weighed by, where stamps and launches do not tell
 }
 
 // clocks is what links the stamp of a call to the launch of its kernel.

@@ -17,15 +17,6 @@ const (
 	noLaunchPart = 0.002   // of kernels, of which the log knows nothing although its counts have no gap there
 )
 
-// Use says what of a trace is weighed where there are no clocks.
-type Use uint8
-
-const (
-	NamesAndTimes Use = iota // which kernels follow which, and when they started
-	NamesAlone
-	NoChances // nothing: one of the alignments that score best
-)
-
 // hmm is a hidden Markov model of one stream, for where names leave several alignments with the same score: kernels of a program
 // that repeats itself start at times that repeat. Its parameters are the odds of kernel shapes, the deletion rate and the gaps between
 // starts. They are estimated from the alignment so far, the posterior of each pair follows by forward-backward recursion over a
@@ -46,8 +37,8 @@ type likely struct {
 }
 
 // decode replaces the alignment of a stream by the pairs of the largest posterior.
-func (p *part) decode(r *gotoh.Result, use Use) {
-	if use == NoChances || len(p.kernels) == 0 {
+func (p *part) decode(r *gotoh.Result) {
+	if len(p.kernels) == 0 {
 		return
 	}
 	h := newHMM(p.evidence)
@@ -60,10 +51,10 @@ func (p *part) decode(r *gotoh.Result, use Use) {
 	if len(h.anchor) == len(r.Pairs) && len(r.Pairs) == len(p.launches) {
 		return
 	}
-	h.update(h.estimate(NamesAlone))
+	h.update(h.byNames())
 	for range hmmRounds {
 		before := h.pairs
-		if h.update(h.estimate(use)); samePairs(before, h.pairs) {
+		if h.update(h.estimate()); samePairs(before, h.pairs) {
 			break
 		}
 	}
@@ -119,22 +110,27 @@ type model struct {
 	deletions deletions
 	kinds     [][]float64 // of each launch: the odds of each kind of kernel
 	often     []float64   // of each kind, among all kernels
-	gaps      *startGaps  // nil where the times are not used
+	gaps      *startGaps  // nil where names alone are weighed
 }
 
-// estimate takes the parameters from the pairs so far.
-func (h *hmm) estimate(use Use) *model {
+// byNames takes the parameters of names from the pairs so far: which kernels
+// follow which.
+func (h *hmm) byNames() *model {
 	m := &model{deletions: h.learnDeletions()}
 	m.kinds, m.often = h.learnKinds()
-	if use == NamesAndTimes {
-		var known []gotoh.Pair
-		for _, q := range h.pairs {
-			if q.chance > 0.5 {
-				known = append(known, q.Pair)
-			}
+	return m
+}
+
+// estimate takes all parameters from the pairs so far, also when kernels start.
+func (h *hmm) estimate() *model {
+	m := h.byNames()
+	var known []gotoh.Pair
+	for _, q := range h.pairs {
+		if q.chance > 0.5 {
+			known = append(known, q.Pair)
 		}
-		m.gaps = learnStartGaps(h.labels, known, h.start)
 	}
+	m.gaps = learnStartGaps(h.labels, known, h.start)
 	return m
 }
 

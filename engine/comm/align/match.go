@@ -88,7 +88,7 @@ func calls(p Process, o Options, clock clocks) (*Matching, error) {
 		if round == rounds-1 {
 			if !m.Timed {
 				for i := range parts {
-					parts[i].decode(results[i], o.Chances)
+					parts[i].decode(results[i])
 				}
 			}
 			m.collect(parts, results)

@@ -67,38 +67,38 @@ type Result struct {
 
 // Place is one call of the program, over all ranks.
 type Place struct {
-	Op      string   `json:"op"`
+	Op      string   `json:"op" doc:"as recorded"`
 	Bytes   int64    `json:"-"` // elements of the first member's input, −1: not known
-	Group   string   `json:"group"`
-	Desc    string   `json:"group_description" null:"zero"`
-	Kind    nccl.Op  `json:"-"`                 // of Op; nccl.UnknownOp where the records do not tell
-	Stage   string   `json:"stage" null:"zero"` // that it is entered in, by the timelines; "" where that is not clear
-	Phase   Phase    `json:"phase"`             // of Line
-	Line    Line     `json:"source_line" null:"zero"`
-	After   string   `json:"after"` // operation of the call before it
-	AfterAt Line     `json:"after_line" null:"zero"`
-	Waits   int      `json:"waits_for"` // it is entered after waiting for the call so many back, 0: without waiting
-	Points  int      `json:"points"`
-	Members int      `json:"members"`
-	Skew    int64    `json:"skew_ns"`  // last entry less first, median
-	Noise   int64    `json:"noise_ns"` // robust standard deviation of own delay
-	Strikes int      `json:"strikes"`
-	Repeats bool     `json:"repeats"` // in most steps, and not at the job's beginning only
-	Tells   bool     `json:"-"`       // a rank that is late at all its points here is not late by chance
-	Unlike  bool     `json:"-"`       // ends of messages, of a job without a collective at which the work of its ranks compares
-	Ranks   []RankAt `json:"ranks"`   // by rank
+	Group   string   `json:"group" doc:"of the first of its points"`
+	Desc    string   `json:"group_description" null:"zero" doc:"of that group"`
+	Kind    nccl.Op  `json:"-"` // of Op; nccl.UnknownOp where the records do not tell
+	Stage   string   `json:"stage" null:"zero" doc:"in which it is entered, by packets beside the dumps"`
+	Phase   Phase    `json:"phase" doc:"by the names of functions"`
+	Line    Line     `json:"source_line" null:"zero" doc:"from which it is entered"`
+	After   string   `json:"after" doc:"operation of the call before it"`
+	AfterAt Line     `json:"after_line" null:"zero" doc:"of the call before it"`
+	Waits   int      `json:"waits_for" doc:"it is entered after waiting for the call so many back; 0: without waiting"`
+	Points  int      `json:"points" doc:"synchronisation points that were compared"`
+	Members int      `json:"members" doc:"ranks of a point"`
+	Skew    int64    `json:"skew_ns" doc:"last entry less first, median"`
+	Noise   int64    `json:"noise_ns" doc:"robust standard deviation of own delay"`
+	Strikes int      `json:"strikes" doc:"own delays beyond three of those, of all ranks"`
+	Repeats bool     `json:"repeats" doc:"in most steps, and not at the beginning only"`
+	Tells   bool     `json:"-"` // a rank that is late at all its points here is not late by chance
+	Unlike  bool     `json:"-"` // ends of messages, of a job without a collective at which the work of its ranks compares
+	Ranks   []RankAt `json:"ranks" doc:"by rank"`
 }
 
 // RankAt is how one rank does at a place.
 type RankAt struct {
-	Rank    int     `json:"rank"`
-	Arrival int64   `json:"arrival_ns"` // after the median of the members, median
-	Delay   int64   `json:"delay_ns"`   // own, median
-	Last    int     `json:"last"`       // of Points it entered last
-	Strikes int     `json:"strikes"`
-	Points  int     `json:"points"`
-	Charge  int64   `json:"cost_ns"` // its share of what late ranks cost there
-	P       float64 `json:"p"`
+	Rank    int     `json:"rank" doc:"global"`
+	Arrival int64   `json:"arrival_ns" doc:"after the median of the members, median"`
+	Delay   int64   `json:"delay_ns" doc:"own delay, median"`
+	Last    int     `json:"last" doc:"points that it entered last"`
+	Strikes int     `json:"strikes" doc:"points that it delayed"`
+	Points  int     `json:"points" doc:"points that it entered"`
+	Charge  int64   `json:"cost_ns" doc:"its share of what late ranks cost there"`
+	P       float64 `json:"p" doc:"chance of so many strikes were all ranks alike; corrected for ranks and places"`
 }
 
 // Late is a rank that delays the others.
@@ -132,9 +132,9 @@ type Late struct {
 // Set is ranks that arrive late together, after sends and receives that the
 // record does not have.
 type Set struct {
-	Ranks []int `json:"ranks"`
-	Place int   `json:"place"`
-	Delay int64 `json:"delay_ns"`
+	Ranks []int `json:"ranks" doc:"all of them"`
+	Place int   `json:"place" doc:"index of places"`
+	Delay int64 `json:"delay_ns" doc:"by which they are later than the others"`
 }
 
 // Analyze compares the arrivals of all ranks.

@@ -31,13 +31,13 @@ type Blocked struct {
 
 // Absent is a rank that did not enter.
 type Absent struct {
-	Rank  int    `json:"rank"`
-	Host  string `json:"host" null:"zero"`
-	Seq   int64  `json:"last_seq" null:"negative"` // its last call in the group, −1: none is recorded
-	Op    string `json:"last_op" null:"zero"`
-	Line  Line   `json:"last_line" null:"zero"`
-	Enter int64  `json:"last_enter_ns" null:"zero"`  // on the common clock; 0: not known
-	In    string `json:"waits_in_group" null:"zero"` // group that it waits in instead, "" for none
+	Rank  int    `json:"rank" doc:"global"`
+	Host  string `json:"host" null:"zero" doc:"of the rank"`
+	Seq   int64  `json:"last_seq" null:"negative" doc:"of its last call in the group; null: none is recorded"`
+	Op    string `json:"last_op" null:"zero" doc:"of that call"`
+	Line  Line   `json:"last_line" null:"zero" doc:"from which it was entered"`
+	Enter int64  `json:"last_enter_ns" null:"zero" doc:"when"`
+	In    string `json:"waits_in_group" null:"zero" doc:"that it waits in instead"`
 	// AtMost is how long after the first of the others entered its record was
 	// written at the latest; −1: not known.
 	AtMost int64 `json:"-"`

@@ -11,10 +11,10 @@ import (
 
 // Line is the line of the user's code from which a call was entered.
 type Line struct {
-	File     string `json:"file"` // as recorded; "" where there are no frames
-	Line     int    `json:"line"`
-	Function string `json:"function"`         // that the line stands in
-	Call     string `json:"call" null:"zero"` // what it calls, of a library: "backward", "barrier"
+	File     string `json:"file" doc:"as recorded"`
+	Line     int    `json:"line" doc:"from 1"`
+	Function string `json:"function" doc:"in which the line stands"`
+	Call     string `json:"call" null:"zero" doc:"what it calls, of a library"`
 	Phase    Phase  `json:"-"`
 }
 

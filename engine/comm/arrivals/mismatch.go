@@ -31,21 +31,21 @@ func (d Difference) String() string { return enum.Name(differenceNames[:], d) }
 // Mismatch is a call that members entered differently, or with sizes that cannot
 // be.
 type Mismatch struct {
-	Difference Difference `json:"difference"`
-	Group      string     `json:"group"`
-	Desc       string     `json:"group_description" null:"zero"`
-	Seq        int64      `json:"seq"`
-	Sides      []Side     `json:"sides"` // the largest first; one where all are wrong alike
+	Difference Difference `json:"difference" doc:"the first found"`
+	Group      string     `json:"group" doc:"name"`
+	Desc       string     `json:"group_description" null:"zero" doc:"of the group"`
+	Seq        int64      `json:"seq" doc:"of the call"`
+	Sides      []Side     `json:"sides" doc:"the largest first"`
 }
 
 // Side is ranks that agree.
 type Side struct {
-	Ranks []int       `json:"ranks"`
-	Op    string      `json:"op"`
-	Sizes string      `json:"sizes"` // of input; of UnfitSizes and UnfitTotals also of output
-	Types string      `json:"types"`
-	State comms.State `json:"state"`
-	Line  Line        `json:"source_line" null:"zero"`
+	Ranks []int       `json:"ranks" doc:"all of them"`
+	Op    string      `json:"op" doc:"as recorded"`
+	Sizes string      `json:"sizes" doc:"of the inputs; of input_and_output and totals also of the outputs"`
+	Types string      `json:"types" doc:"of the inputs"`
+	State comms.State `json:"state" doc:"how far the call got: unknown, scheduled, started or completed"`
+	Line  Line        `json:"source_line" null:"zero" doc:"from which it was entered"`
 }
 
 // mismatches compares the members of each point; of a group, the first that

@@ -29,9 +29,9 @@ type Communicator struct {
 // OpUse is what was done with one operation: calls and bytes (count × size of the type, as logged)
 // over all ranks.
 type OpUse struct {
-	Op    nccl.Op `json:"op"`
-	Calls int64   `json:"calls"`
-	Bytes int64   `json:"bytes"`
+	Op    nccl.Op `json:"op" doc:"operation"`
+	Calls int64   `json:"calls" doc:"calls of all ranks"`
+	Bytes int64   `json:"bytes" doc:"count × size of the type as logged, of all ranks: for AllGather and ReduceScatter what one rank contributes or keeps"`
 }
 
 // OpTally adds up calls by operation.
@@ -65,13 +65,13 @@ func (c *Communicator) Total() (calls, bytes int64) {
 
 // Signature is how a communicator is used, by one rank that has most calls on it.
 type Signature struct {
-	Calls      int             `json:"calls"`                // of that rank
-	Large      int             `json:"large_calls"`          // of them of at least [LargeBytes]
-	Steps      int             `json:"steps"`                // in the recording, 0 where no NVTX range tells
-	PerStep    float64         `json:"large_calls_per_step"` // large calls in a step; NaN without steps
-	Repeats    float64         `json:"repeats_of_one_size"`  // in a step, of the most frequent size of large calls; over all steps where there are none
-	Burstiness float64         `json:"burstiness"`           // of times between calls, −1 (even) to 1 (bursts); NaN without times
-	Largest    int64           `json:"largest_bytes"`        // bytes
+	Calls      int             `json:"calls" doc:"calls of that rank"`
+	Large      int             `json:"large_calls" doc:"of them those of at least 16 KiB"`
+	Steps      int             `json:"steps" doc:"steps that its NVTX ranges mark; 0 where none do"`
+	PerStep    float64         `json:"large_calls_per_step" doc:"null without steps"`
+	Repeats    float64         `json:"repeats_of_one_size" doc:"how often the most frequent size of large calls comes, in a step; in all where there are none"`
+	Burstiness float64         `json:"burstiness" doc:"(σ − μ)/(σ + μ) of the times between calls: −1 even, 1 in bursts; null without times"`
+	Largest    int64           `json:"largest_bytes" doc:"the largest message"`
 	LargeOps   map[nccl.Op]int `json:"-"`
 	Averages   int             `json:"-"` // reductions that average
 	Grouped    int             `json:"-"` // large collectives that share their launch with others

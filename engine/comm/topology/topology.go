@@ -28,10 +28,10 @@ type Link struct {
 
 // Path is the widest path between two ranks of the job that any topology shows.
 type Path struct {
-	From      int       `json:"from_rank"`
-	To        int       `json:"to_rank" null:"negative"` // may be [comms.ToNetwork]; else From < To
-	Class     nccl.Link `json:"class"`
-	Bandwidth float64   `json:"gbps"` // of its narrowest link, GB/s
+	From      int       `json:"from_rank" doc:"rank of the job"`
+	To        int       `json:"to_rank" null:"negative" doc:"rank of the job; null: the network"`
+	Class     nccl.Link `json:"class" doc:"class of the worst link"`
+	Bandwidth float64   `json:"gbps" doc:"gigabytes per second of the narrowest link"`
 }
 
 // Of is the machines of the job's ranks whose logs have it (NCCL_DEBUG_SUBSYS=GRAPH), by host.

@@ -14,41 +14,41 @@ import (
 // Shares and gains are fractions of the exposed makespan, in [0, 1].
 type Gates struct {
 	// Tau is the cumulative share that the routing set must reach, in (0, 1].
-	Tau float64 `yaml:"tau" json:"tau"`
+	Tau float64 `yaml:"tau" json:"tau" doc:"share that the routing set must reach"`
 	// TieTolerance: two shares, or two gains, this close are a tie.
-	TieTolerance float64 `yaml:"tie_tolerance" json:"tie_tolerance"`
+	TieTolerance float64 `yaml:"tie_tolerance" json:"tie_tolerance" doc:"shares or gains this close are a tie"`
 	// DominanceShare is what a stage must reach before a strong label names it.
-	DominanceShare float64 `yaml:"dominance_share_min" json:"dominance_share_min"`
+	DominanceShare float64 `yaml:"dominance_share_min" json:"dominance_share_min" doc:"share from which a strong label may name a stage"`
 	// StaticGain is the gain from which fixing a stage counts as worth it.
-	StaticGain float64 `yaml:"static_gain_min" json:"static_gain_min"`
+	StaticGain float64 `yaml:"static_gain_min" json:"static_gain_min" doc:"gain from which mending counts"`
 	// ClosureResidual bounds the share of wall time that no stage covers, on
 	// the worst rank.
-	ClosureResidual float64 `yaml:"closure_residual_share_max" json:"closure_residual_share_max"`
+	ClosureResidual float64 `yaml:"closure_residual_share_max" json:"closure_residual_share_max" doc:"most wall time in no stage, on the worst rank"`
 	// OverlapError bounds the share by which stages exceed wall time, on the
 	// worst rank.
-	OverlapError float64 `yaml:"overlap_error_share_max" json:"overlap_error_share_max"`
+	OverlapError float64 `yaml:"overlap_error_share_max" json:"overlap_error_share_max" doc:"most overlap, on the worst rank"`
 	// MissingRanks is how many ranks may be missing.
-	MissingRanks int `yaml:"missing_ranks_max" json:"missing_ranks_max"`
+	MissingRanks int `yaml:"missing_ranks_max" json:"missing_ranks_max" doc:"ranks that may be missing"`
 
-	Event  Event  `yaml:"event" json:"event"`
-	Leader Leader `yaml:"leader" json:"leader"`
+	Event  Event  `yaml:"event" json:"event" doc:"when a device-event channel may be used"`
+	Leader Leader `yaml:"leader" json:"leader" doc:"when one rank is surely the latest"`
 
 	// LagShare: from this part of a stage's advance on, the advance is one
 	// rank pulling away rather than common work.
-	LagShare float64 `yaml:"lag_share_min" json:"lag_share_min"`
+	LagShare float64 `yaml:"lag_share_min" json:"lag_share_min" doc:"part of the advance that must be lag"`
 	// DenominatorFloor: at or below this makespan of a window there are raw
 	// advances and no percentages.
-	DenominatorFloor Nanoseconds `yaml:"denominator_floor" json:"denominator_floor"`
+	DenominatorFloor Nanoseconds `yaml:"denominator_floor" json:"denominator_floor" doc:"makespan of a window up to which there are no percentages"`
 
-	SyncPoint SyncPoint `yaml:"meeting" json:"meeting"`
+	SyncPoint SyncPoint `yaml:"meeting" json:"meeting" doc:"when a stage is one where ranks synchronise"`
 }
 
 // Event decide whether a device-event channel may be used.
 type Event struct {
-	ReadyRatio  float64 `yaml:"ready_ratio_min" json:"ready_ratio_min"`     // ready ÷ sampled
-	Samples     int     `yaml:"ready_samples_min" json:"ready_samples_min"` // ready samples
-	HighShare   float64 `yaml:"high_share_min" json:"high_share_min"`       // event time ÷ exposed step
-	LowOverWall float64 `yaml:"low_over_cpu_max" json:"low_over_cpu_max"`   // event time ÷ host wall of the stage
+	ReadyRatio  float64 `yaml:"ready_ratio_min" json:"ready_ratio_min" doc:"ready ÷ sampled"`
+	Samples     int     `yaml:"ready_samples_min" json:"ready_samples_min" doc:"ready samples"`
+	HighShare   float64 `yaml:"high_share_min" json:"high_share_min" doc:"event time ÷ exposed step from which it is long"`
+	LowOverWall float64 `yaml:"low_over_cpu_max" json:"low_over_cpu_max" doc:"event time ÷ host wall up to which the host is to blame"`
 }
 
 // Leader decide when one rank is surely the latest: its gap to the second
@@ -57,9 +57,9 @@ type Leader struct {
 	// GapAbs is literal in labels of the step cut, as in the paper. Elsewhere it
 	// is the tolerance of a step of 200 ms, and scales with the step: 1 ms of 3
 	// is a straggler, and 1 ms of 30 s is noise.
-	GapAbs     Nanoseconds `yaml:"gap_abs" json:"gap_abs"`
-	GapRel     float64     `yaml:"gap_rel" json:"gap_rel"` // of the frontier
-	SwitchRate float64     `yaml:"switch_rate_max" json:"switch_rate_max"`
+	GapAbs     Nanoseconds `yaml:"gap_abs" json:"gap_abs" doc:"least gap to the second rank"`
+	GapRel     float64     `yaml:"gap_rel" json:"gap_rel" doc:"the same as a part of the frontier"`
+	SwitchRate float64     `yaml:"switch_rate_max" json:"switch_rate_max" doc:"switch rate from which the leader is not one rank"`
 }
 
 // Tolerance is the gap up to which two ranks count as equally late, in ns, where the frontier is.
@@ -71,12 +71,12 @@ func (g Leader) Tolerance(frontier int64) int64 {
 type SyncPoint struct {
 	// Slope: the interval of the slope of duration on arrival must lie at or
 	// below this; −1 is a perfect synchronisation point, 0 none.
-	Slope float64 `yaml:"slope_max" json:"slope_max"`
+	Slope float64 `yaml:"slope_max" json:"slope_max" doc:"the interval of the slope must lie at or below this"`
 	// Confidence of that interval, two-sided, in (0, 1).
-	Confidence float64 `yaml:"confidence" json:"confidence"`
+	Confidence float64 `yaml:"confidence" json:"confidence" doc:"of that interval"`
 	// Significance is the level of the test that one rank is late too often,
 	// after correction over ranks and stages.
-	Significance float64 `yaml:"significance" json:"significance"`
+	Significance float64 `yaml:"significance" json:"significance" doc:"level of the test that one rank is late too often"`
 }
 
 // thresholdSlack makes thresholds inclusive: 0.7 + 0.1 < 0.8 in doubles.

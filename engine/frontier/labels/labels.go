@@ -128,11 +128,11 @@ const (
 
 // Events summarises a device-event channel.
 type Events struct {
-	Sampled     int     `json:"sampled"`
-	Ready       int     `json:"ready"`
-	SideStreams bool    `json:"side_streams"` // work on streams that the events do not cover
-	Share       float64 `json:"share"`        // event time ÷ exposed step, on the rank where the forward stage is longest
-	OverWall    float64 `json:"over_wall"`    // event time ÷ host wall of the stage, same rank
+	Sampled     int     `json:"sampled" doc:"samples taken"`
+	Ready       int     `json:"ready" doc:"samples whose event had completed"`
+	SideStreams bool    `json:"side_streams" doc:"work runs on streams that the events do not cover"`
+	Share       float64 `json:"share" doc:"event time ÷ exposed step, on the rank with the longest stage"`
+	OverWall    float64 `json:"over_wall" doc:"event time ÷ host wall time of the stage, same rank"`
 }
 
 // Decision is what follows from the evidence.

@@ -155,7 +155,7 @@ func TestRate(t *testing.T) {
 			verdict{Called: true, Answer: rankRight, StageRight: true, Named: true, Innocent: 1}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got := rate(c, &diagnose.RunVerdict{Suspects: test.suspects})
+			got := rate(c, &diagnose.RunVerdict{Findings: test.suspects})
 			only := cmpopts.IgnoreFields(verdict{}, "Headline", "Kind", "Rank", "Stage", "Gain", "Confidence")
 			if diff := cmp.Diff(test.want, got, only); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)

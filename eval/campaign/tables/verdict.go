@@ -39,7 +39,7 @@ const (
 // rate compares a verdict with the truth.
 func rate(c *runCase, v *diagnose.RunVerdict) verdict {
 	out := verdict{Headline: report.Headline(v), Confidence: v.Confidence.String(), Answer: rankNone}
-	for _, s := range v.Suspects {
+	for _, s := range v.Findings {
 		if s.Kind == diagnose.KindRank && s.Rank != nil && s.Flagged() && !c.hides(*s.Rank) {
 			out.Innocent++
 		}
@@ -48,10 +48,10 @@ func rate(c *runCase, v *diagnose.RunVerdict) verdict {
 		out.Kind, out.Stage, out.StageRight, out.Answer = diagnose.KindStage.String(), u.Stage, c.seeded(u.Stage), rankUndecidable
 		return out
 	}
-	if len(v.Suspects) == 0 {
+	if len(v.Findings) == 0 {
 		return out
 	}
-	first := v.Suspects[0]
+	first := v.Findings[0]
 	out.Kind, out.Rank, out.Stage, out.Gain = first.Kind.String(), first.Rank, first.Stage, first.Gain
 	out.StageRight = c.seeded(first.Stage)
 	switch {

@@ -53,7 +53,7 @@ func TestHealthy(t *testing.T) {
 			j := &Job{DP: 8, Steps: 10, Noise: 0.03, Seed: seed + 1}
 			change(j)
 			v := verdict(t, j)
-			for _, s := range v.Suspects {
+			for _, s := range v.Findings {
 				if s.Flagged() {
 					t.Errorf("%s, seed %d: %s", name, j.Seed, v.Status)
 					break
@@ -79,7 +79,7 @@ func TestSmall(t *testing.T) {
 		}
 		v := verdict(t, j)
 		wantSuspect(t, v, 5, "model.fwd_loss")
-		if s := v.Suspects[0]; !s.BelowMinGain || s.Gain > 0.1 {
+		if s := v.Findings[0]; !s.BelowMinGain || s.Gain > 0.1 {
 			t.Errorf("seed %d: %v, gain %.3f: %s", j.Seed, s.Confidence, s.Gain, v.Status)
 		}
 	}

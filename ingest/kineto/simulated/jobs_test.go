@@ -76,10 +76,10 @@ func slow(rank int, part Part, factor float64) func(Place) float64 {
 // supported or strong confidence.
 func wantSuspect(t *testing.T, v *diagnose.Verdict, rank int, stage string) {
 	t.Helper()
-	if len(v.Suspects) == 0 {
+	if len(v.Findings) == 0 {
 		t.Fatalf("no suspect: %s", v.Status)
 	}
-	s := v.Suspects[0]
+	s := v.Findings[0]
 	if s.Rank == nil || *s.Rank != rank || !strings.HasPrefix(s.Stage, stage) || s.Confidence < evidence.Supported {
 		t.Errorf("%s (%v, stage %q), want rank %d in %s", v.Status, s.Confidence, s.Stage, rank, stage)
 	}
@@ -174,10 +174,10 @@ func TestPipeline(t *testing.T) {
 			}
 		}
 		v := verdict(t, j)
-		if s := v.Suspects[0]; s.Group != "pp=2" || s.Confidence != evidence.Supported || !slices.Equal(s.Ranks, []int{2}) {
+		if s := v.Findings[0]; s.Group != "pp=2" || s.Confidence != evidence.Supported || !slices.Equal(s.Ranks, []int{2}) {
 			t.Errorf("flat %v: %v: %s", flat, s.Confidence, v.Status)
 		}
-		for _, s := range v.Suspects {
+		for _, s := range v.Findings {
 			if strings.HasPrefix(s.Stage, stagename.WaitStem) {
 				t.Errorf("somebody is suspected for waiting: %+v", s)
 			}
@@ -196,7 +196,7 @@ func TestUnevenPipeline(t *testing.T) {
 			return "gemm"
 		}}
 	v := verdict(t, j)
-	if s := v.Suspects[0]; s.Group != "pp=3" || s.Confidence != evidence.Ambiguous {
+	if s := v.Findings[0]; s.Group != "pp=3" || s.Confidence != evidence.Ambiguous {
 		t.Errorf("%v %s: %s", s.Confidence, s.Group, v.Status)
 	}
 }
@@ -272,7 +272,7 @@ func TestShards(t *testing.T) {
 				wantSuspect(t, v, tt.want, "model.fwd_loss")
 				return
 			}
-			for _, s := range v.Suspects {
+			for _, s := range v.Findings {
 				if s.Flagged() {
 					t.Errorf("%s: %+v", v.Status, s)
 				}

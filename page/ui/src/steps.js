@@ -102,7 +102,7 @@ export function stageKey(run, colours) {
 	return el('ul', { className: 'key' }, run.stages.map((s, i) => {
 		if (!named.includes(i)) return null;
 		const b = el('button', { type: 'button', title: s.name, onclick: () => change({ stage: state.stage === s.name ? '' : s.name }) },
-			swatch(colours[i]), brief(s.name), s.share === null ? '' : ` ${percent(s.share)}`, s.meets ? ' · ranks synchronise' : '');
+			swatch(colours[i]), brief(s.name), s.share === null ? '' : ` ${percent(s.share)}`, s.synchronises ? ' · ranks synchronise' : '');
 		b.setAttribute('aria-pressed', String(state.stage === s.name));
 		return el('li', {}, b);
 	}), more ? el('li', {}, swatch(variable('--stage-other')), `${more} other${more === 1 ? '' : 's'}`) : null,

@@ -170,6 +170,6 @@ export function waits(run, sel) {
 		columns: [{ head: 'rank' }, { head: 'last to enter', number: true }, { head: 'own delay', number: true }, { head: '', bar: true }, { head: 'makes others wait, alone', number: true },
 			{ head: 'waits', number: true }, { head: 'transfer', number: true }],
 		rows: rows.map((w) => [w.host ? `rank ${w.rank} (${w.host})` : `rank ${w.rank}`, `${count(w.last)} of ${count(w.of)}`, length(w.own_ns), { bar: w.own_ns / top, strong: run.traffic.named.includes(w.rank) },
-			length(w.caused_ns), length(w.waited_ns), length(w.moving_ns)]),
+			length(w.caused_ns), length(w.waited_ns), length(w.transfer_ns)]),
 	};
 }

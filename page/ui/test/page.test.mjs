@@ -118,21 +118,21 @@ describe('values', () => {
 	}));
 
 	test('what fixing saves is what the findings of the JSON say', () => shown('callback', async (page) => {
-		const { suspects } = await json(page);
+		const { findings } = await json(page);
 		const table = await rows(page, 'What fixing would save');
-		assert.deepEqual(table[1], ['rank 2', 'callbacks.cpu_wall', '', `${(100 * suspects[0].run_gain).toFixed(1)} %`]);
+		assert.deepEqual(table[1], ['rank 2', 'callbacks.cpu_wall', '', `${(100 * findings[0].run_gain).toFixed(1)} %`]);
 	}));
 
 	test('the line of a finding stands beside what fixing it saves', () => shown('captured', async (page) => {
-		const { source_line: line } = (await json(page)).suspects[0];
+		const { source_line: line } = (await json(page)).findings[0];
 		const table = await rows(page, 'What fixing would save');
 		assert.deepEqual([table[0][2], table[1][2]], ['line', `${line.file.split('/').at(-1)}:${line.line}`]);
 	}));
 
 	test('outliers of an operator trace are listed, those of the suspect first', () => shown('hybrid', async (page) => {
-		const { suspects } = await json(page);
+		const { findings } = await json(page);
 		const table = await rows(page, 'What other methods find');
-		assert.ok(table[1][0].startsWith(`rank ${suspects[0].rank}`), table[1][0]);
+		assert.ok(table[1][0].startsWith(`rank ${findings[0].rank}`), table[1][0]);
 		assert.ok(Number(table[1][3]) + Number(table[1][4]) > 0);
 	}));
 

@@ -3,7 +3,6 @@ package main
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"io"
 	"path/filepath"
 
 	"github.com/urfave/cli/v2"
@@ -50,11 +49,12 @@ type evaluation struct {
 
 // openEvaluation reads the folder that is the argument. One that holds nothing is taken for a campaign's.
 func openEvaluation(c *cli.Context) (*evaluation, error) {
-	dir, err := onlyOperand(c, "FOLDER of a campaign")
-	if err != nil {
-		return nil, err
+	if c.NArg() != 1 {
+		return nil, badUsage("needs one FOLDER of a campaign, or recordings and --truth FILE; found %s", counted(c.NArg(), "argument"))
 	}
+	dir := c.Args().First()
 	e := &evaluation{dir: dir}
+	var err error
 	if e.by, err = scoringOf(c, dir); err != nil {
 		return nil, err
 	}
@@ -113,17 +113,4 @@ func (s *scoring) mark(a *tables.Artifact) {
 		a.Command += s.flag
 		a.Inputs = append(a.Inputs[:len(a.Inputs):len(a.Inputs)], s.file)
 	}
-}
-
-// writeManifest writes the list of what artifacts in a folder were made from,
-// and keeps in it what other commands made there.
-func (p *program) writeManifest(folder string, artifacts []tables.Artifact) error {
-	path := filepath.Join(folder, manifestName)
-	kept, err := tables.Kept(path, artifacts)
-	if err != nil {
-		return badInput(err)
-	}
-	return p.writeTo(path, func(w io.Writer) error {
-		return tables.WriteManifest(w, append(artifacts[:len(artifacts):len(artifacts)], kept...))
-	})
 }

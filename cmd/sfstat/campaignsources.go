@@ -17,9 +17,9 @@ import (
 	"github.com/sfstat/sfstat/trace/input"
 )
 
-func (p *program) compareSourcesCommand() *cli.Command {
+func (p *program) campaignSourcesCommand() *cli.Command {
 	return &cli.Command{
-		Name: "compare-sources", Usage: "whether several recorders of one run agree", ArgsUsage: "FIRST OTHER...",
+		Name: "sources", Usage: "whether several recorders of one run agree", ArgsUsage: "FIRST OTHER...",
 		Description: "Each argument is what one recorder saw of the same run: packets, a profiler's folder, an archive. All come down to " +
 			"durations by step, stage and rank; the steps and ranks that all have are held against the first: how far shares of exposed " +
 			"time differ, whether the stages to look into are the same, how large the files are. Stages of profilers are taken on the host.",
@@ -28,14 +28,14 @@ func (p *program) compareSourcesCommand() *cli.Command {
 			stageMapFlag(), gatesFlag(),
 			failOnFlag("exit with 3 when the sources differ: in the stages to look into, or in any share beyond a tie too"),
 		}, selectionFlags(), resultFlags()),
-		UsageText: `sfstat compare-sources packets/ nsight/
-sfstat compare-sources packets.jsonl kineto/ nsight/ --format json
-sfstat compare-sources run.parquet nsight/ --match order --fail-on ambiguous`,
-		Action: p.compareSources,
+		UsageText: `sfstat campaign sources packets/ nsight/
+sfstat campaign sources packets.jsonl kineto/ nsight/ --format json
+sfstat campaign sources run.parquet nsight/ --match order --fail-on ambiguous`,
+		Action: p.campaignSources,
 	}
 }
 
-func (p *program) compareSources(c *cli.Context) error {
+func (p *program) campaignSources(c *cli.Context) error {
 	gates, err := loadGates(c)
 	if err != nil {
 		return err

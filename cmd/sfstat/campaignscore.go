@@ -14,7 +14,7 @@ import (
 	"github.com/sfstat/sfstat/trace/input"
 )
 
-// scoreTables are the tables of score by the name that --table has.
+// scoreTables are the tables of recordings by the name that --table has.
 var scoreTables = []struct {
 	name string
 	of   func(*tables.Score, tables.View) tables.Table
@@ -34,38 +34,27 @@ var scoreTables = []struct {
 // summaries are the tables that are shown without --table.
 var summaries = []string{"methods", "routing", "cuts", "verdicts", "healthy"}
 
-func (p *program) scoreCommand() *cli.Command {
+// scoreFlags are for recordings with a truth table.
+func scoreFlags() []cli.Flag {
 	names := []string{""}
 	for _, t := range scoreTables {
 		names = append(names, t.name)
 	}
-	return &cli.Command{
-		Name: "score", Usage: "how often accounts and verdicts are right, on runs with a known fault", ArgsUsage: "PATH...",
-		Description: "Compares what the frontier, five simpler methods and the verdict say with a truth table: where the " +
-			"delayed stage stands in each ranking, whether it is a candidate, whether the verdict names stage and rank, and " +
-			"how often a healthy run is accused. Runs that the table does not have are left out.",
-		Flags: join([]cli.Flag{
-			&cli.StringFlag{Name: "truth", Category: forInput, Usage: "the truth table `FILE` (CSV), as sfstat simulate writes it"},
-			&cli.StringFlag{Name: "by", Value: tables.ByFamily.String(), Usage: "group by `KEYS`: family, pattern, delay, ranks, arrivals, separated by commas"},
-			choice("table", "show one table only; CSV shows windows unless told otherwise", names...),
-			&cli.BoolFlag{Name: "tau-sweep", Usage: "show candidate sets at τ from 0.70 to 0.90 too"},
-			&cli.BoolFlag{Name: "published", Usage: "show what the paper reports beside"},
-			gatesFlag(), strictFlag(),
-		}, selectionFlags(), resultFlags()),
-		UsageText: `sfstat score runs/ --truth runs/truth.csv
-sfstat score runs/ --truth runs/truth.csv --by family,ranks --table routing
-sfstat score runs/ --truth runs/truth.csv --tau-sweep --published --format md
-sfstat score runs/ --truth runs/truth.csv --format csv -o windows.csv`,
-		Action: p.score,
+	return []cli.Flag{
+		&cli.StringFlag{Name: "truth", Category: forInput, Usage: "what the recordings hide: the truth table `FILE` (CSV), as sfstat simulate writes it"},
+		&cli.StringFlag{Name: "by", Value: tables.ByFamily.String(), Usage: "group recordings by `KEYS`: family, pattern, delay, ranks, arrivals, separated by commas"},
+		choice("table", "show one table only, of recordings; CSV shows windows unless told otherwise", names...),
+		&cli.BoolFlag{Name: "published", Usage: "show what the paper reports next to what recordings show"},
 	}
 }
 
-func (p *program) score(c *cli.Context) error {
+// score shows how often accounts and verdicts on recordings are right.
+func (p *program) score(c *cli.Context, truthTable string) error {
 	keys, err := tables.ParseKeys(c.String("by"))
 	if err != nil {
 		return badUsage("--by: %v", err)
 	}
-	truth, err := readTruth(c.String("truth"))
+	truth, err := readTruth(truthTable)
 	if err != nil {
 		return err
 	}
@@ -79,10 +68,10 @@ func (p *program) score(c *cli.Context) error {
 	}
 	s := scorer.Score()
 	if n := len(s.Unknown); n > 0 {
-		p.say("%s: %s not in the truth table: %s", prefix(c.Command.Name), counted(n, "run"), strings.Join(s.Unknown, ", "))
+		p.say("%s: %s not in the truth table: %s", c.Command.HelpName, counted(n, "run"), strings.Join(s.Unknown, ", "))
 	}
 	if len(s.Runs) == 0 {
-		return badInput(fmt.Errorf("no run of the input is in %s", c.String("truth")))
+		return badInput(fmt.Errorf("no run of the input is in %s", truthTable))
 	}
 	shown := chosenTables(c, s, tables.View{By: keys, Published: c.Bool("published")})
 	return p.publish(c, nil, func(to report.Output) error {
@@ -96,9 +85,6 @@ func (p *program) score(c *cli.Context) error {
 // chosenTables are those that the flags ask for.
 func chosenTables(c *cli.Context, s *tables.Score, v tables.View) []report.Table {
 	wanted := summaries
-	if c.Bool("tau-sweep") {
-		wanted = append(wanted[:len(wanted):len(wanted)], "sweep")
-	}
 	if c.String("format") == report.CSV.String() {
 		wanted = []string{"windows"}
 	}
@@ -109,19 +95,15 @@ func chosenTables(c *cli.Context, s *tables.Score, v tables.View) []report.Table
 	for _, name := range wanted {
 		for _, t := range scoreTables {
 			if t.name == name {
-				made := t.of(s, v)
-				out = append(out, report.Table{Title: made.Title, Head: made.Head, Rows: made.Rows, Notes: made.Notes})
+				out = append(out, asReported(t.of(s, v)))
 			}
 		}
 	}
 	return out
 }
 
-// readTruth reads the table of --truth.
+// readTruth reads a truth table, which must have rows.
 func readTruth(path string) ([]simulate.TruthRow, error) {
-	if path == "" {
-		return nil, badUsage("needs --truth FILE, the table of what the runs hide")
-	}
 	rows, err := tables.ReadTruth(path)
 	if err == nil && len(rows) == 0 {
 		err = input.At(input.Pos{File: path}, errors.New("the truth table has no rows"))

@@ -1,8 +1,10 @@
-package runs
+package compare
 
-// batches are sums of consecutive values, of as many each as keep their number
-// below mostCells: memory is flat however many values come.
-type batches struct {
+// Batches are the units of a side that is one run: batches of consecutive values,
+// such as those of its steps. They are kept as sums, of as many values each as keep
+// their number below mostCells: memory is flat however many values come. The zero
+// value is empty.
+type Batches struct {
 	size int // values in a cell; the last may have fewer
 	sums []float64
 	last int // values in the last cell
@@ -18,7 +20,8 @@ const (
 	leastBatch = 4
 )
 
-func (b *batches) add(v float64) {
+// Add adds the next value.
+func (b *Batches) Add(v float64) {
 	if b.size == 0 {
 		b.size = 1
 	}
@@ -35,9 +38,9 @@ func (b *batches) add(v float64) {
 	b.last++
 }
 
-// means are the means of at most mostBatches batches of about one length; fewer
+// Means are the means of at most mostBatches batches of about one length; fewer
 // than two where there is too little for that.
-func (b *batches) means() []float64 {
+func (b *Batches) Means() []float64 {
 	if b == nil || len(b.sums) == 0 {
 		return nil
 	}

@@ -1,0 +1,233 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/sfstat/sfstat/eval/campaign"
+	"github.com/sfstat/sfstat/eval/campaign/tables"
+	"github.com/sfstat/sfstat/plots"
+	"github.com/sfstat/sfstat/report"
+)
+
+// manifestName is the list of what tables or figures are made from, beside them.
+const manifestName = "artifact_manifest.csv"
+
+// figureWidths are the values of --figure-width, in the order of plots.Width.
+var figureWidths = []string{plots.Column: "column", plots.Page: "page"}
+
+func (p *program) campaignReportCommand() *cli.Command {
+	return &cli.Command{
+		Name: "report", Usage: "score runs with a known fault: the paper's tables and figures, next to the published ones", ArgsUsage: "FOLDER | PATH...",
+		Description: "Scores the archives of a finished campaign and writes into its FOLDER the tables (tables/), the figures (figures/), and index.html, which " +
+			"shows both and says which cells differ from the published ones, by how much and why; comparison.csv has the same as rows. " +
+			"artifact_manifest.csv lists what each table and figure was made from and by what command. Recordings of communication in communication/ and " +
+			"measurements in measured/ get tables and figures too.\n" +
+			"Given other recordings and a truth table, it prints how often the frontier, five simpler methods and the verdict are right: where the delayed stage " +
+			"stands in each ranking, whether it is a candidate, whether the verdict names stage and rank, and how often a healthy run is accused. " +
+			"The truth table is --truth FILE, or truth.csv in the FOLDER. Runs without a row in it are left out.",
+		Flags: join([]cli.Flag{
+			choice("table-format", "write the tables of a campaign as Markdown, CSV or LaTeX", "md", "csv", "latex"),
+			&cli.StringFlag{Name: "figure-format", Value: plots.SVG.String(), Usage: "draw each figure of a campaign in every format of `LIST`: svg, png, pdf"},
+			choice("figure-width", "width of the figures of a campaign: 17.5 cm or 8.5 cm", figureWidths[plots.Page], figureWidths[plots.Column]),
+		}, scoreFlags(), []cli.Flag{gatesFlag(), strictFlag()}, selectionFlags(), resultFlags()),
+		UsageText: `sfstat campaign report e3
+sfstat campaign report e3 --table-format latex --figure-format pdf --figure-width column
+sfstat campaign report runs/ --truth runs/truth.csv
+sfstat campaign report runs/ --truth runs/truth.csv --by family,ranks --table routing
+sfstat campaign report runs/ --truth runs/truth.csv --format csv -o windows.csv`,
+		Action: p.campaignReport,
+	}
+}
+
+func (p *program) campaignReport(c *cli.Context) error {
+	truth := c.String("truth")
+	if in := filepath.Join(c.Args().First(), campaign.TruthName); truth == "" && c.NArg() == 1 && !campaign.Holds(c.Args().First()) && exists(in) {
+		truth = in
+	}
+	if truth != "" {
+		if err := notWith(c, "is for the folder of a campaign, not for recordings with a truth table", "table-format", "figure-format", "figure-width"); err != nil {
+			return err
+		}
+		return p.score(c, truth)
+	}
+	if err := notWith(c, "is for recordings with --truth FILE, not for the folder of a campaign", "by", "table", "published", "strict", "run", "window", "steps", "ranks",
+		"format", "output", "width"); err != nil {
+		return err
+	}
+	return p.reportCampaign(c)
+}
+
+// notWith refuses flags that mean nothing where they were given.
+func notWith(c *cli.Context, why string, names ...string) error {
+	for _, name := range names {
+		if c.IsSet(name) {
+			return badUsage("--%s %s", name, why)
+		}
+	}
+	return nil
+}
+
+// reportCampaign writes tables, figures and the page of a campaign into its folder.
+func (p *program) reportCampaign(c *cli.Context) error {
+	formats, err := figureFormats(c.String("figure-format"))
+	if err != nil {
+		return err
+	}
+	e, err := openEvaluation(c)
+	if err != nil {
+		return err
+	}
+	width := c.String("figure-width")
+	made, err := e.tables()
+	if err != nil {
+		return err
+	}
+	drawn, err := e.figures(plots.Width(slices.Index(figureWidths, width)))
+	if err != nil {
+		return err
+	}
+	if len(made)+len(drawn) == 0 {
+		return badInput(errors.New("nothing to report: the recordings in communication/ have no logs beside exports, no truth.csv and no model.yaml"))
+	}
+	if err := p.writeTables(e, c.String("table-format"), made); err != nil {
+		return err
+	}
+	if err := p.writeFigures(e, formats, width, drawn); err != nil {
+		return err
+	}
+	return p.writeIndex(c, e, made)
+}
+
+// writeTables writes the tables of a campaign, and what they were made from.
+func (p *program) writeTables(e *evaluation, format string, made []tables.Artifact) error {
+	var as report.Format
+	if err := as.UnmarshalText([]byte(format)); err != nil {
+		return err
+	}
+	ending := "." + format
+	if as == report.LaTeX {
+		ending = ".tex"
+	}
+	for i := range made {
+		a := &made[i]
+		a.File, a.Command = a.Name+ending, "sfstat campaign report . --table-format "+format
+		e.by.mark(a)
+		err := p.writeHashed(e, "tables", a, func(w io.Writer) error {
+			return report.Output{W: w, Format: as}.Tables([]report.Table{asReported(a.Table)})
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return p.writeManifest(e, "tables", made)
+}
+
+func asReported(t tables.Table) report.Table {
+	return report.Table{Title: t.Title, Head: t.Head, Rows: t.Rows, Notes: t.Notes}
+}
+
+// writeFigures draws the figures of a campaign, and writes what they were made from.
+func (p *program) writeFigures(e *evaluation, formats []plots.Format, width string, drawn []tables.Artifact) error {
+	command := "sfstat campaign report . --figure-format " + strings.Join(names(formats), ",") + " --figure-width " + width
+	var files []tables.Artifact
+	for _, a := range drawn {
+		for _, as := range formats {
+			file := a
+			file.File, file.Command = a.Name+"."+as.String(), command
+			e.by.mark(&file)
+			if err := p.writeHashed(e, "figures", &file, func(w io.Writer) error { return a.Figure.Write(w, as) }); err != nil {
+				return err
+			}
+			files = append(files, file)
+		}
+	}
+	return p.writeManifest(e, "figures", files)
+}
+
+// figureFormats reads a list of formats.
+func figureFormats(list string) ([]plots.Format, error) {
+	var out []plots.Format
+	for name := range strings.SplitSeq(list, ",") {
+		var f plots.Format
+		if err := f.UnmarshalText([]byte(strings.TrimSpace(name))); err != nil {
+			return nil, badUsage("--figure-format: %v", err)
+		}
+		if slices.Contains(out, f) {
+			return nil, badUsage("--figure-format has %v twice", f)
+		}
+		out = append(out, f)
+	}
+	return out, nil
+}
+
+// writeHashed writes an artifact into a folder of the campaign, made if it is not
+// there, and keeps the SHA-256 of its bytes.
+func (p *program) writeHashed(e *evaluation, folder string, a *tables.Artifact, write func(io.Writer) error) error {
+	dir := filepath.Join(e.dir, folder)
+	if err := os.Mkdir(dir, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+		return badInput(err)
+	}
+	h := sha256.New()
+	err := p.writeTo(filepath.Join(dir, a.File), func(w io.Writer) error { return write(io.MultiWriter(w, h)) })
+	a.Hash = hex.EncodeToString(h.Sum(nil))
+	return err
+}
+
+// writeManifest lists what the artifacts in a folder of the campaign were made from.
+func (p *program) writeManifest(e *evaluation, folder string, written []tables.Artifact) error {
+	if len(written) == 0 {
+		return nil
+	}
+	return p.writeTo(filepath.Join(e.dir, folder, manifestName), func(w io.Writer) error { return tables.WriteManifest(w, written) })
+}
+
+// writeIndex writes the page of a campaign, and what differs on it as rows.
+func (p *program) writeIndex(c *cli.Context, e *evaluation, made []tables.Artifact) error {
+	x := tables.Index{Name: filepath.Base(e.dir), Tables: made}
+	if e.runs != nil {
+		x.Name = e.runs.Name
+	}
+	var err error
+	if x.Figures, err = picturesIn(e.dir); err != nil {
+		return badInput(err)
+	}
+	if err := p.writeTo(filepath.Join(e.dir, "comparison.csv"), x.WriteCSV); err != nil {
+		return err
+	}
+	page := filepath.Join(e.dir, "index.html")
+	if err := p.writeTo(page, x.WriteHTML); err != nil {
+		return err
+	}
+	p.remark(c, "%s and %s on %s; %d of %s differ from the published ones", counted(len(made), "table"), counted(len(x.Figures), "figure"),
+		page, len(x.Differing()), counted(len(x.Cells()), "cell"))
+	return nil
+}
+
+// picturesIn are the figures of a campaign's folder, one of each name: SVG before
+// PNG.
+func picturesIn(dir string) ([]tables.Picture, error) {
+	entries, err := os.ReadDir(filepath.Join(dir, "figures"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	var out []tables.Picture
+	for _, ending := range []string{".svg", ".png"} {
+		for _, e := range entries {
+			next := tables.Picture{File: "figures/" + e.Name()}
+			if strings.HasSuffix(e.Name(), ending) && !slices.ContainsFunc(out, func(o tables.Picture) bool { return o.Name() == next.Name() }) {
+				out = append(out, next)
+			}
+		}
+	}
+	return out, nil
+}

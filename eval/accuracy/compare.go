@@ -1,0 +1,97 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"text/tabwriter"
+)
+
+// tally is how many of some jobs two tables have right.
+type tally struct{ both, onlyNew, onlyOld, neither int }
+
+func (t *tally) add(old, new bool) {
+	switch {
+	case old && new:
+		t.both++
+	case new:
+		t.onlyNew++
+	case old:
+		t.onlyOld++
+	default:
+		t.neither++
+	}
+}
+
+// comparison is two tables, job by job.
+type comparison struct {
+	groups  []group // in the order of the old table
+	lost    []row   // right in the old table alone, as they are in the new one
+	missing [2]int  // rows that only the old table has, and only the new one
+}
+
+// group is what is counted together: a family of a source, in one variant.
+type group struct {
+	source, family, variant string
+	tally
+}
+
+func compareRows(old, new []row) comparison {
+	var c comparison
+	was := map[key]*row{}
+	for i := range old {
+		was[old[i].key()] = &old[i]
+	}
+	for i := range new {
+		r := &new[i]
+		before, ok := was[r.key()]
+		if !ok {
+			c.missing[1]++
+			continue
+		}
+		delete(was, r.key())
+		at := slices.IndexFunc(c.groups, func(g group) bool { return g.source == r.Source && g.family == r.Family && g.variant == r.Variant })
+		if at < 0 {
+			at = len(c.groups)
+			c.groups = append(c.groups, group{source: r.Source, family: r.Family, variant: r.Variant})
+		}
+		c.groups[at].add(before.Right, r.Right)
+		if before.Right && !r.Right {
+			c.lost = append(c.lost, *r)
+		}
+	}
+	c.missing[0] = len(was)
+	return c
+}
+
+// write prints a row for each group, the sum, and what was lost.
+func (c comparison) write(w io.Writer) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "source\tfamily\tvariant\tjobs\tboth right\tonly new\tonly old\tneither")
+	line := func(g group) {
+		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\t%d\t%d\t%d\n", g.source, g.family, g.variant, g.both+g.onlyNew+g.onlyOld+g.neither, g.both, g.onlyNew, g.onlyOld, g.neither)
+	}
+	all := group{source: "all"}
+	for _, g := range c.groups {
+		line(g)
+		all.both, all.onlyNew, all.onlyOld, all.neither = all.both+g.both, all.onlyNew+g.onlyNew, all.onlyOld+g.onlyOld, all.neither+g.neither
+	}
+	line(all)
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	if c.missing != [2]int{} {
+		fmt.Fprintf(w, "not compared: %d rows only in the old table, %d only in the new one\n", c.missing[0], c.missing[1])
+	}
+	if len(c.lost) > 0 {
+		fmt.Fprintln(w, "\nright in the old table only:")
+	}
+	for _, r := range c.lost {
+		fmt.Fprintf(w, "  %s/%s/%s", r.Source, r.Family, r.Job)
+		if r.Variant != "" {
+			fmt.Fprintf(w, " (%s)", r.Variant)
+		}
+		fmt.Fprintf(w, ": %s\n", r.Wrong)
+	}
+	return nil
+}

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"fmt"
+	"testing"
+)
+
+// finding2 is a finding in the JSON of a verdict.
+func finding2(kind string, rank int, stage, confidence string, gain float64) string {
+	return fmt.Sprintf(`{"kind": %q, "cause": "late", "rank": %d, "ranks": [], "stage": %q, "confidence": %q, "below_min_gain": false, "gain": %g, "run_gain": %g,
+		"steps_struck": {"count": 60, "of": 60, "first": 0, "last": 59, "pattern": "constant"}}`, kind, rank, stage, confidence, gain, gain)
+}
+
+// said is a verdict of version 2 with some findings.
+func said(t *testing.T, status string, findings ...string) *verdict {
+	t.Helper()
+	text := fmt.Sprintf(`{"schema": "sfstat.verdict/2", "status": %q, "suspects": [`, status)
+	for i, f := range findings {
+		if i > 0 {
+			text += ","
+		}
+		text += f
+	}
+	v, err := decode([]byte(text + `], "undecided": [{"stage": "backward", "hides_ns": 40e6}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// TestJudge: what is wrong with verdicts made by hand.
+func TestJudge(t *testing.T) {
+	one := truth{late, []fault{{ranks: []int{3}, stages: []string{"data"}, saves: 0.2, due: true, from: -1}}}
+	two := truth{late, []fault{
+		{ranks: []int{3}, stages: []string{"data"}, saves: 0.2, due: true, from: -1},
+		{ranks: []int{5}, stages: []string{"forward"}, saves: 0.15, due: true, from: -1}}}
+	small := truth{late, []fault{{ranks: []int{3}, stages: []string{"data"}, saves: 0.05, from: -1}}}
+	host := truth{late, []fault{{ranks: []int{0, 1}, stages: []string{"data"}, saves: 0.2, due: true, from: -1}}}
+	inside := truth{hidden, []fault{{ranks: []int{3}, stages: []string{"backward"}, hides: 42e6, from: -1}}}
+	more := truth{hidden, []fault{{ranks: []int{3}, stages: []string{"backward"}, hides: 43e6, from: -1}}}
+	network := truth{transfer, []fault{{stages: []string{"backward"}, hides: 42e6, from: -1}}}
+	slower := truth{everyone, []fault{{stages: []string{"forward"}, saves: 0.2, from: 100}}}
+	warm := truth{startUp, []fault{{ranks: []int{0}, from: -1}}}
+	stuck := truth{hang, []fault{{ranks: []int{3}, due: true, from: -1}}}
+
+	late3 := finding2("rank", 3, "data", "strong", 0.2)
+	all := func(stage string, first int, confidence string, gain float64) string {
+		return fmt.Sprintf(`{"kind": "stage", "cause": "slow_steps", "rank": null, "stage": %q, "confidence": %q, "gain": %g, "run_gain": null, "steps_struck": {"count": 9, "of": 200, "first": %d}}`,
+			stage, confidence, gain, first)
+	}
+	for _, c := range []struct {
+		name  string
+		truth truth
+		v     *verdict
+		want  string
+	}{
+		{"right", one, said(t, "straggler", late3), ""},
+		{"right rank, wrong stage", one, said(t, "straggler", finding2("rank", 3, "optim", "strong", 0.2)), "wrong stage"},
+		{"right rank, no stage", one, said(t, "straggler", finding2("rank", 3, "", "strong", 0.2)), "wrong stage"},
+		{"another rank", one, said(t, "straggler", finding2("rank", 4, "data", "strong", 0.2)), "innocent named"},
+		{"another rank too", one, said(t, "straggler", late3, finding2("rank", 4, "data", "supported", 0.2)), "innocent named"},
+		{"another rank, not sure", one, said(t, "straggler", late3, finding2("rank", 4, "data", "ambiguous", 0.2)), ""},
+		{"not sure", one, said(t, "undecided", finding2("rank", 3, "data", "ambiguous", 0.2)), "not named"},
+		{"an edge is no rank", one, said(t, "straggler", finding2("edge", 3, "data", "strong", 0.2)), "not named"},
+		{"nobody", one, said(t, "no_straggler"), "false all-clear"},
+		{"saving within a fifth", one, said(t, "straggler", finding2("rank", 3, "data", "strong", 0.239)), ""},
+		{"saving too large", one, said(t, "straggler", finding2("rank", 3, "data", "strong", 0.241)), "saving off"},
+		{"saving too small", one, said(t, "straggler", finding2("rank", 3, "data", "strong", 0.159)), "saving off"},
+		{"two faults", two, said(t, "straggler", late3, finding2("rank", 5, "forward", "supported", 0.4)), ""},
+		{"two faults, one found", two, said(t, "straggler", late3), "second missed"},
+		{"small, not named", small, said(t, "no_straggler"), ""},
+		{"small, named", small, said(t, "straggler", late3), ""},
+		{"a host", host, said(t, "straggler", `{"kind": "host", "rank": null, "ranks": [0, 1], "stage": "data", "confidence": "strong", "run_gain": 0.2}`), ""},
+		{"a rank of the host", host, said(t, "straggler", finding2("rank", 0, "data", "strong", 0.2)), "second missed"},
+		{"healthy", truth{kind: healthy}, said(t, "no_straggler"), ""},
+		{"healthy, undecided", truth{kind: healthy}, said(t, "undecided"), "false alarm: undecided"},
+		{"healthy, a rank", truth{kind: healthy}, said(t, "straggler", late3), "innocent named"},
+		{"uneven", truth{kind: uneven}, said(t, "imbalance"), ""},
+		{"uneven, slow", truth{kind: uneven}, said(t, "slow_everywhere"), "false alarm: slow_everywhere"},
+		{"hidden, said", inside, said(t, "no_straggler"), ""}, // 40 of 42 ms may hide: 95 %
+		{"hidden, more than said", more, said(t, "no_straggler"), "false all-clear"},
+		{"hidden, undecided", more, said(t, "undecided"), ""},
+		{"hidden, named", more, said(t, "straggler", finding2("rank", 3, "backward", "strong", 0.2)), ""},
+		{"hidden, all are slow", inside, said(t, "slow_everywhere"), "false all-clear"},
+		{"network", network, said(t, "slow_everywhere"), ""},
+		{"network, as uneven work", network, said(t, "imbalance"), "wrong: imbalance"},
+		{"everyone", slower, said(t, "slow_everywhere", all("forward", 102, "supported", 0.2)), ""},
+		{"everyone, late onset", slower, said(t, "slow_everywhere", all("forward", 103, "supported", 0.2)), "wrong onset"},
+		{"everyone, other stage", slower, said(t, "slow_everywhere", all("data", 100, "supported", 0.2)), "wrong stage"},
+		{"everyone, not sure", slower, said(t, "slow_everywhere", all("forward", 100, "ambiguous", 0.2)), "unsure"},
+		{"everyone, saving", slower, said(t, "slow_everywhere", all("forward", 100, "strong", 0.25)), "saving off"},
+		{"turns", truth{kind: turns}, said(t, "imbalance"), ""},
+		{"turns, undecided", truth{kind: turns}, said(t, "undecided"), "wrong: undecided"},
+		{"start-up, not mentioned", warm, said(t, "no_straggler"), ""},
+		{"start-up, as slow steps", warm, said(t, "slow_everywhere", all("forward", 0, "strong", 0.25)), "warm-up as finding"},
+		{"hang", stuck, said(t, "hang", finding2("rank", 3, "", "strong", 0)), ""},
+		{"hang, not seen", stuck, said(t, "no_straggler"), "wrong: no_straggler"},
+		{"hang, nobody", stuck, said(t, "hang"), "wrong rank"},
+	} {
+		if got := judge(c.truth, c.v); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// TestDecode: both versions of the document say the same.
+func TestDecode(t *testing.T) {
+	two := said(t, "no_straggler")
+	three, err := decode([]byte(`{"schema": "sfstat.verdict/3", "runs": [{"run": "a", "status": "no_straggler", "findings": [], "limits": [{"stage": "data", "reported_ns": 5}, {"stage": "backward", "may_hide_ns": 40e6}]},
+		{"run": "b", "status": "hang"}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if three.Status != two.Status || two.hides("backward") != 40e6 || three.hides("backward") != 40e6 || three.hides("data") != 0 {
+		t.Errorf("%+v and %+v", two, three)
+	}
+	for _, text := range []string{"", "{}", `{"runs": []}`} {
+		if _, err := decode([]byte(text)); err == nil {
+			t.Errorf("%q is taken for a verdict", text)
+		}
+	}
+	// What fixing a rank saves at most is in version 3 alone.
+	v := said(t, "straggler", `{"kind": "rank", "rank": 1, "stage": "data", "confidence": "strong", "gain": 0.1, "run_gain": 0.05, "run_gain_at_most": 0.3}`, finding2("rank", 2, "data", "strong", 0.1))
+	if a := v.named()[1]; a.gain != 0.05 || a.most != 0.3 {
+		t.Errorf("gain %+v, want 0.05 to 0.3", a)
+	}
+	if a := v.named()[2]; a.gain != 0.1 || a.most != 0.1 {
+		t.Errorf("gain %+v, want 0.1", a)
+	}
+}
+
+// TestDiffers: what counts as the same verdict on a job that was recorded otherwise.
+func TestDiffers(t *testing.T) {
+	of := func(rank, first int, stage string, gain float64) *verdict {
+		return said(t, "straggler", fmt.Sprintf(`{"kind": "rank", "cause": "late", "rank": %d, "stage": %q, "confidence": "strong", "run_gain": %g, "steps_struck": {"first": %d}}`, rank, stage, gain, first))
+	}
+	v := of(1, 50, "data", 0.2)
+	for _, c := range []struct {
+		name string
+		u    *verdict
+		to   []int
+		want string
+	}{
+		{"the same", of(1, 50, "data", 0.2), nil, ""},
+		{"within a point and two steps", of(1, 52, "data", 0.2095), nil, ""},
+		{"renumbered", of(0, 50, "data", 0.2), []int{1, 2, 0}, ""},
+		{"renumbered, another", of(1, 50, "data", 0.2), []int{1, 2, 0}, "other ranks"},
+		{"gain", of(1, 50, "data", 0.211), nil, "other gain"},
+		{"first step", of(1, 53, "data", 0.2), nil, "other first step"},
+		{"stage", of(1, 50, "forward", 0.2), nil, "other stages"},
+		{"one more", said(t, "straggler", finding2("rank", 1, "data", "strong", 0.2), finding2("rank", 2, "data", "strong", 0.2)), nil, "other ranks"},
+		{"status", said(t, "no_straggler"), nil, "no_straggler, was straggler"},
+	} {
+		if got := differs(v, c.u, c.to); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sfstat/sfstat/internal/flatrow"
+)
+
+// key names a row: a job, as it was recorded or in a variant.
+type key struct{ source, family, job, variant string }
+
+// row is what came of one job: what is true, what the verdict says, and whether that is
+// right. What a verdict does not say is empty.
+type row struct {
+	Source  string `json:"source"`
+	Family  string `json:"family"`
+	Job     string `json:"job"`
+	Variant string `json:"variant"` // of the recording; "" is as it was recorded
+	Right   bool   `json:"right"`
+	Wrong   string `json:"wrong"` // what is wrong
+
+	Truth     string   `json:"truth"`
+	TrueRanks string   `json:"true_ranks"`
+	TrueStage string   `json:"true_stage"`
+	TrueGain  *float64 `json:"true_gain"` // of the first fault
+	Due       int64    `json:"due"`       // faults that have to be named
+
+	Status string `json:"status"`
+	Named  string `json:"named"` // ranks of all findings to act on, with their stages
+	Hides  string `json:"hides"` // milliseconds that may hide, by stage
+	// Of the first finding:
+	Kind       string   `json:"kind"`
+	Cause      string   `json:"cause"`
+	Ranks      string   `json:"ranks"`
+	Stage      string   `json:"stage"`
+	Op         string   `json:"op"`
+	Confidence string   `json:"confidence"`
+	P          *float64 `json:"p"`
+	Gain       *float64 `json:"gain"`
+	RunGain    *float64 `json:"run_gain"`
+	AtMost     *float64 `json:"run_gain_at_most"`
+	Struck     string   `json:"struck"` // steps, of how many
+	First      *int64   `json:"first_step"`
+	Last       *int64   `json:"last_step"`
+	Pattern    string   `json:"pattern"`
+}
+
+// newRow is a row about a job of known truth.
+func newRow(k key, t truth) row {
+	r := row{Source: k.source, Family: k.family, Job: k.job, Variant: k.variant, Truth: string(t.kind), TrueRanks: numbers(t.guilty()), Due: int64(len(t.due()))}
+	if len(t.faults) > 0 {
+		f := t.faults[0]
+		r.TrueStage = strings.Join(f.stages, "|")
+		if f.saves != 0 {
+			r.TrueGain = &f.saves
+		}
+	}
+	return r
+}
+
+// judged is the row with what a verdict says, and what is wrong with it.
+func (r row) judged(v *verdict, wrong string) row {
+	r.Right, r.Wrong, r.Status = wrong == "", wrong, v.Status
+	named := v.named()
+	var list []string
+	for _, rank := range slices.Sorted(maps.Keys(named)) {
+		list = append(list, fmt.Sprintf("%d:%s", rank, strings.Join(named[rank].stages, "|")))
+	}
+	r.Named = strings.Join(list, " ")
+	list = nil
+	for _, l := range v.Limits {
+		if l.Hides > 0 {
+			list = append(list, fmt.Sprintf("%s:%.4g", l.Stage, l.Hides/1e6))
+		}
+	}
+	r.Hides = strings.Join(list, " ")
+	f := v.first()
+	if f == nil {
+		return r
+	}
+	gain, most := f.gains()
+	r.Kind, r.Cause, r.Ranks, r.Stage, r.Op, r.Confidence, r.P = f.Kind, f.Cause, numbers(f.of()), f.Stage, f.Op, f.Confidence, short(f.p())
+	r.Gain, r.RunGain, r.AtMost = short(&f.Gain), short(&gain), short(&most)
+	s := f.Struck
+	r.Struck, r.First, r.Last, r.Pattern = fmt.Sprintf("%d/%d", s.Count, s.Of), s.First, s.Last, s.Pattern
+	return r
+}
+
+// failed is the row of a job on which the program gives no verdict.
+func (r row) failed(err error) row {
+	r.Wrong = "no verdict: " + err.Error()
+	return r
+}
+
+// short is a value with four digits, which is what a table needs.
+func short(x *float64) *float64 {
+	if x == nil {
+		return nil
+	}
+	y, _ := strconv.ParseFloat(strconv.FormatFloat(*x, 'g', 4, 64), 64)
+	return &y
+}
+
+func numbers(list []int) string {
+	var out []string
+	for _, n := range list {
+		out = append(out, strconv.Itoa(n))
+	}
+	return strings.Join(out, " ")
+}
+
+// writeRows writes a table as CSV.
+func writeRows(w io.Writer, rows []row) error {
+	out := csv.NewWriter(w)
+	err := out.Write(flatrow.Columns[row]())
+	for i := range rows {
+		err = errors.Join(err, out.Write(flatrow.Cells(&rows[i])))
+	}
+	out.Flush()
+	return errors.Join(err, out.Error())
+}
+
+// readRows reads as much of a table as two are compared by. Other columns may differ from
+// version to version.
+func readRows(path string) ([]row, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	in := csv.NewReader(f)
+	head, err := in.Read()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	columns := []string{"source", "family", "job", "variant", "right", "wrong"}
+	var at [6]int
+	for i, name := range columns {
+		if at[i] = slices.Index(head, name); at[i] < 0 {
+			return nil, fmt.Errorf("%s: no column %s, expected a table of accuracy score", path, name)
+		}
+	}
+	var out []row
+	for {
+		record, err := in.Read()
+		if err == io.EOF {
+			return out, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		out = append(out, row{Source: record[at[0]], Family: record[at[1]], Job: record[at[2]], Variant: record[at[3]], Right: record[at[4]] == "true", Wrong: record[at[5]]})
+	}
+}
+
+func (r *row) key() key { return key{r.Source, r.Family, r.Job, r.Variant} }

@@ -1,0 +1,53 @@
+package main
+
+import "slices"
+
+// kind is what is wrong with a job, and so what a verdict on it has to say.
+type kind string
+
+const (
+	healthy  kind = "healthy"  // nobody is slow; a value that was recorded wrong is nobody's delay
+	uneven   kind = "uneven"   // work differs by design: nobody is named
+	late     kind = "late"     // some ranks are slow
+	hidden   kind = "hidden"   // a rank is slow inside the stage where ranks synchronise, which stage times show on all alike
+	everyone kind = "everyone" // all ranks are slow in a stage, in all steps or in some
+	transfer kind = "transfer" // the network is slow, which stage times show where ranks synchronise
+	turns    kind = "turns"    // another rank is slow in each stretch of steps
+	startUp  kind = "start-up" // the first steps are slow
+	hang     kind = "hang"     // a rank never enters a collective
+)
+
+// truth is what a job hides.
+type truth struct {
+	kind   kind
+	faults []fault
+}
+
+// fault is one cause.
+type fault struct {
+	ranks  []int    // that are slow; none: all, or none in particular
+	stages []string // to be named, one of them; none: any, as where a rank is slow in all
+	saves  float64  // part of the run that fixing it alone saves; 0 where it is not known
+	due    bool     // it is so large that it has to be named
+	from   int64    // step at which it begins, −1 where that is not asked
+	hides  float64  // nanoseconds of each step, where it is in a stage in which it may hide
+}
+
+// leastDue is the part of the run from which on a fault has to be named: the threshold of
+// a verdict is 10 %, and what it estimates may come out just below.
+const leastDue = 0.12
+
+// guilty are the ranks that are slow.
+func (t truth) guilty() []int {
+	var out []int
+	for _, f := range t.faults {
+		out = append(out, f.ranks...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// due are the faults that have to be named.
+func (t truth) due() []fault {
+	return slices.DeleteFunc(slices.Clone(t.faults), func(f fault) bool { return !f.due })
+}

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+)
+
+// verdict is what is scored of the JSON of sfstat diagnose. It reads sfstat.verdict/2,
+// which calls findings suspects, and sfstat.verdict/3, so that two versions of the
+// program can be compared.
+type verdict struct {
+	Status   string    `json:"status"`
+	Findings []finding `json:"findings"`
+	Limits   []limit   `json:"limits"`
+
+	Suspects  []finding `json:"suspects"` // version 2
+	Undecided []struct {
+		Stage string  `json:"stage"`
+		Hides float64 `json:"hides_ns"`
+	} `json:"undecided"` // version 2
+}
+
+// limit is how long a delay may hide in a stage.
+type limit struct {
+	Stage string  `json:"stage"`
+	Hides float64 `json:"may_hide_ns"`
+}
+
+// finding is what a verdict says of one cause.
+type finding struct {
+	Kind         string  `json:"kind"`
+	Cause        string  `json:"cause"`
+	Rank         *int    `json:"rank"`
+	Ranks        []int   `json:"ranks"`
+	Stage        string  `json:"stage"`
+	Op           string  `json:"op"`
+	Seq          *int    `json:"seq"`
+	Confidence   string  `json:"confidence"`
+	BelowMinGain bool    `json:"below_min_gain"`
+	Gain         float64 `json:"gain"`
+	RunGain      float64 `json:"run_gain"`
+	AtMost       float64 `json:"run_gain_at_most"`
+	Struck       struct {
+		Count   int    `json:"count"`
+		Of      int    `json:"of"`
+		First   *int64 `json:"first"`
+		Last    *int64 `json:"last"`
+		Pattern string `json:"pattern"`
+	} `json:"steps_struck"`
+	P        *float64 `json:"p"`
+	Evidence []struct {
+		P *float64 `json:"p"`
+	} `json:"evidence"`
+}
+
+// decode reads the verdict on the first run of a document.
+func decode(text []byte) (*verdict, error) {
+	var doc struct {
+		Schema string `json:"schema"`
+		verdict
+		Runs []verdict `json:"runs"`
+	}
+	if err := json.Unmarshal(text, &doc); err != nil {
+		return nil, err
+	}
+	v := &doc.verdict
+	if v.Status == "" && len(doc.Runs) > 0 {
+		v = &doc.Runs[0]
+	}
+	if v.Status == "" {
+		return nil, fmt.Errorf("%q has no status, expected sfstat.verdict/2 or /3", doc.Schema)
+	}
+	if v.Findings == nil {
+		v.Findings = v.Suspects
+	}
+	for _, u := range v.Undecided {
+		v.Limits = append(v.Limits, limit(u))
+	}
+	return v, nil
+}
+
+// first is the first finding, nil without one.
+func (v *verdict) first() *finding {
+	if len(v.Findings) == 0 {
+		return nil
+	}
+	return &v.Findings[0]
+}
+
+// sure reports whether a finding is certain enough to act on.
+func (f *finding) sure() bool { return f.Confidence == "strong" || f.Confidence == "supported" }
+
+// flagged reports whether it is certain and large enough to act on.
+func (f *finding) flagged() bool { return f.sure() && !f.BelowMinGain }
+
+// of are the ranks that a finding is about.
+func (f *finding) of() []int {
+	if f.Rank != nil {
+		return []int{*f.Rank}
+	}
+	return f.Ranks
+}
+
+// gains are what fixing it saves of the run, and at most.
+func (f *finding) gains() (gain, most float64) {
+	gain = f.RunGain
+	if gain == 0 {
+		gain = f.Gain
+	}
+	if most = f.AtMost; most == 0 {
+		most = gain
+	}
+	return gain, most
+}
+
+// p is the chance of the finding if all ranks were alike, of its first evidence that
+// has one where it has none itself; nil where there is none.
+func (f *finding) p() *float64 {
+	if f.P != nil {
+		return f.P
+	}
+	for _, e := range f.Evidence {
+		if e.P != nil {
+			return e.P
+		}
+	}
+	return nil
+}
+
+// hides are the nanoseconds of each step that may hide in a stage, as the verdict says.
+func (v *verdict) hides(stage string) float64 {
+	most := 0.0
+	for _, l := range v.Limits {
+		if l.Stage == stage {
+			most = max(most, l.Hides)
+		}
+	}
+	return most
+}
+
+// accused is what a verdict says of a rank: the stages, and what fixing it saves of the
+// run, and at most.
+type accused struct {
+	stages     []string
+	gain, most float64
+}
+
+// named are the ranks of findings to act on.
+func (v *verdict) named() map[int]accused {
+	out := map[int]accused{}
+	for i := range v.Findings {
+		f := &v.Findings[i]
+		if !f.flagged() || !slices.Contains([]string{"rank", "host", "group", "worker"}, f.Kind) {
+			continue
+		}
+		gain, most := f.gains()
+		for _, r := range f.of() {
+			a := out[r]
+			if !slices.Contains(a.stages, f.Stage) {
+				a.stages = append(a.stages, f.Stage)
+			}
+			a.gain, a.most = max(a.gain, gain), max(a.most, most)
+			out[r] = a
+		}
+	}
+	return out
+}

@@ -1,0 +1,86 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// TestPublishedFields: testdata/fields.txt lists every field of every published document
+// with its type, so that a change of the contract is seen in review; and each field has a
+// description.
+func TestPublishedFields(t *testing.T) {
+	var out bytes.Buffer
+	for i := range documents {
+		p := &documents[i]
+		fmt.Fprintf(&out, "%s\n", p.id())
+		s := p.schema()
+		listFields(t, &out, p.name, *s)
+		for _, d := range s.Defs {
+			fmt.Fprintf(&out, "  %s\n", d.name)
+			listFields(t, &out, p.name+"."+d.name, d.schema)
+		}
+	}
+	golden(t, "fields.txt", out.Bytes())
+}
+
+func listFields(t *testing.T, out *bytes.Buffer, at string, s schema) {
+	t.Helper()
+	for _, f := range s.Properties {
+		if f.Description == "" {
+			t.Errorf("%s.%s has no description", at, f.name)
+		}
+		fmt.Fprintf(out, "    %s %s\n", f.name, typeOf(f.schema))
+	}
+}
+
+// typeOf is the type of a field in a few words.
+func typeOf(s schema) string {
+	switch {
+	case s.Const != "":
+		return "=" + s.Const
+	case s.Ref != "":
+		return strings.TrimPrefix(s.Ref, "#/$defs/")
+	case s.Enum != nil:
+		return strings.Join(strings.Fields(strings.Trim(fmt.Sprint(s.Enum), "[]")), "|")
+	case s.Items != nil:
+		return "[]" + typeOf(*s.Items)
+	case len(s.AnyOf) > 8:
+		return "evidence"
+	case s.AnyOf != nil:
+		names := make([]string, len(s.AnyOf))
+		for i, a := range s.AnyOf {
+			names[i] = typeOf(a)
+		}
+		return strings.Join(names, "|")
+	}
+	return strings.Join(s.Type, "|")
+}
+
+// TestSchemaFollowsTypes: a field that a type gains is in its schema, required and with its
+// description; one that may lack is not required; one without a name is not there.
+func TestSchemaFollowsTypes(t *testing.T) {
+	type inner struct {
+		Deep []float64 `json:"deep" doc:"deep numbers"`
+	}
+	type outer struct {
+		inner
+		Name   string  `json:"name" doc:"a name"`
+		Rank   *int    `json:"rank" doc:"a rank"`
+		Option string  `json:"option,omitempty" doc:"an option"`
+		First  int64   `json:"first" null:"negative" doc:"a step"`
+		Secret float64 `json:"-"`
+	}
+	m := schemaMaker{names: map[reflect.Type]string{}}
+	s := m.object(reflect.TypeFor[outer]())
+	var got []string
+	for _, p := range s.Properties {
+		got = append(got, p.name+" "+typeOf(p.schema)+": "+p.Description)
+	}
+	want := "deep []number|null: deep numbers, name string: a name, rank integer|null: a rank, option string: an option, first integer|null: a step"
+	if text := strings.Join(got, ", "); text != want || strings.Join(s.Required, " ") != "deep name rank first" {
+		t.Errorf("%s, required %v, expected %s", text, s.Required, want)
+	}
+}

@@ -86,16 +86,13 @@ func (f *Follower) appended(s *session, now *follow.Unit) (Inputs, error) {
 	if s.since >= betweenMarks {
 		s.marks, s.since = append(s.marks, bookmark{s.tail.Clone(), maps.Clone(s.read)}), 0
 	}
-	return appendedTo(now, &s.tail), err
+	return problemsOf(&s.tail), err
 }
 
 func lastStep(w *trace.Window) int64 { return w.FirstStep + int64(w.Steps()) - 1 }
 
-// appendedTo is what is read of a unit of packets.
-func appendedTo(u *follow.Unit, t *follow.Tail) (in Inputs) {
-	for _, path := range u.Paths() {
-		in.Read = append(in.Read, auto.Input{Path: path, Format: auto.Packets})
-	}
+// problemsOf are those of a unit of packets.
+func problemsOf(t *follow.Tail) (in Inputs) {
 	for _, p := range t.Problems() {
 		in.Problems = append(in.Problems, report.Problem{Path: p.Path, Err: p.Err})
 	}
@@ -149,7 +146,7 @@ func (f *Follower) again(u *judgedUnit, each Each) (Inputs, error) {
 	if s := u.session; u.begins != nil && s != nil && len(s.marks) > 0 && u.precedes(&s.marks[0]) {
 		tail := s.marks[0].tail.Clone()
 		err := f.o.windows(tail.Read, u.read, func(w *trace.Window) error { return recent(auto.Item{Window: w}, w) })
-		return appendedTo(u.read, &tail), err
+		return problemsOf(&tail), err
 	}
 	return f.o.Read(u.read, recent)
 }

@@ -429,6 +429,9 @@ func shortEvidence(f *diagnose.Finding, e evidence.Observation) string {
 		return fmt.Sprintf("%s if all %d ranks were alike; own delay %s in total, %s waited for others", pValue(enter.P), enter.Among,
 			length(float64(enter.Own)), length(float64(enter.Waited)))
 	}
+	if link, ok := e.(evidence.SlowLink); ok && !link.Elsewhere {
+		return linkWords(link) + "; measured from the last rank's start, so that no arrival skew is in it"
+	}
 	last, ok := e.(evidence.LastToArrive)
 	if !ok {
 		return evidenceWords(e)

@@ -37,14 +37,12 @@ type outliersJSON struct {
 	traceJSON
 	Method    zscore.Method `json:"method" doc:"the method that was asked for"`
 	Alpha     float64       `json:"alpha" doc:"chance that a healthy operator instance is flagged"`
-	Seed      uint64        `json:"seed" doc:"seed of the calibration"`
 	Instances int           `json:"instances" doc:"operator instances that were judged"`
 	Expected  *float64      `json:"expected" doc:"how many of them would be flagged were all healthy; null for methods without an error rate"`
 
-	Outliers     []outlierJSON        `json:"outliers" doc:"sure ones first, then by descending effect over the window"`
-	Workers      []excessJSON         `json:"workers" doc:"workers with outliers, by descending excess_ns"`
-	Series       []seriesJSON         `json:"series" doc:"how every quantity of every operator was judged"`
-	Calibrations []zscore.Calibration `json:"calibrations" doc:"thresholds that were simulated"`
+	Outliers []outlierJSON `json:"outliers" doc:"sure ones first, then by descending effect over the window"`
+	Workers  []excessJSON  `json:"workers" doc:"workers with outliers, by descending excess_ns"`
+	Series   []seriesJSON  `json:"series" doc:"how every quantity of every operator was judged"`
 	// Names is null for a trace that no profiler made.
 	Names *namesJSON `json:"names" doc:"of a profiler's trace, its operators by name, stage and rank; null for others"`
 }
@@ -87,8 +85,8 @@ type seriesJSON struct {
 }
 
 func (o Outliers) wire() outliersJSON {
-	out := outliersJSON{traceJSON: o.Traced.wire(), Method: o.Method, Alpha: o.Alpha, Seed: o.Seed, Instances: o.Instances,
-		Expected: o.expected(), Outliers: []outlierJSON{}, Workers: []excessJSON{}, Series: []seriesJSON{}, Calibrations: o.Calibrations}
+	out := outliersJSON{traceJSON: o.Traced.wire(), Method: o.Method, Alpha: o.Alpha, Instances: o.Instances,
+		Expected: o.expected(), Outliers: []outlierJSON{}, Workers: []excessJSON{}, Series: []seriesJSON{}}
 	for i := range o.Result.Outliers {
 		x := outlierOf{o, &o.Result.Outliers[i]}
 		out.Outliers = append(out.Outliers, outlierJSON{placeJSON: x.at(), Op: x.op().Name, Seq: seqOf(x.op()), Step: x.step(), StepText: x.stepText(),
@@ -243,7 +241,7 @@ func (o Outliers) table() *table {
 // judged counts the series by method, scale and doubt.
 func (o Outliers) judged() bullets {
 	total := grouped(int64(len(o.Series)))
-	b := bullets{fmt.Sprintf("Method %v, seed %d; %s", o.Method, o.Seed, errorRate(o))}
+	b := bullets{fmt.Sprintf("Method %v; %s", o.Method, errorRate(o))}
 	other, logs := 0, 0
 	doubts := make(map[zscore.Doubt]int)
 	for _, r := range o.Result.Series {
@@ -282,7 +280,6 @@ var outlierDoubts = [...]string{
 	zscore.HeavyTails:   "tails heavier than normal: single steps are flagged more often than stated",
 	zscore.CannotFire:   "the cutoff is above the largest score there can be",
 	zscore.Uncalibrated: "no error rate is known",
-	zscore.NoSure:       "no threshold for the whole analysis",
 	zscore.Masks:        "blind to two equal stragglers",
 }
 

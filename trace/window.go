@@ -146,14 +146,8 @@ type Sample struct {
 // sideSuffix ends the names of channels that time a stage on the device.
 const sideSuffix = "_cuda_event_ms"
 
-// Channels that measure something beside the stages.
-const (
-	// ProbeSuffix ends the names of those that time a part of a stage on the host.
-	ProbeSuffix = "_probe_ms"
-	// RunQueueChannel is how long the training thread of a rank was ready to run and waited
-	// for a processor, by the kernel's count, a step.
-	RunQueueChannel = "run_queue_ms"
-)
+// ProbeSuffix ends the names of channels that time a part of a stage on the host.
+const ProbeSuffix = "_probe_ms"
 
 // wallSuffix ends the names of stages that are host wall time.
 const wallSuffix = "_cpu_wall"

@@ -17,7 +17,7 @@ func TestConvertedFolder(t *testing.T) {
 	if code, _, stderr := runArgs(t, nil, "convert", traces, "-o", folder+"/", "--to", "parquet"); code != 0 {
 		t.Fatal(stderr)
 	}
-	for _, command := range []string{"diagnose", "zscore", "ks", "blame", "frontier", "breakdown"} {
+	for _, command := range []string{"diagnose", "zscore", "ks", "blame", "frontier"} {
 		_, want, _ := runArgs(t, nil, command, traces, "--format", "json")
 		want = withoutProblems(want) // other files lie beside the traces
 		code, got, stderr := runArgs(t, nil, command, folder, "--strict", "--format", "json")

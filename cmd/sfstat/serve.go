@@ -26,13 +26,12 @@ func (p *program) serveCommand() *cli.Command {
 	return &cli.Command{
 		Name: "serve", Usage: "serve an index of runs and their pages to a browser, which follow running jobs", ArgsUsage: "PATH...",
 		Description: "Answers a browser on this machine, and Prometheus: the verdicts of all runs, the page that sfstat report writes of each, " +
-			"their JSON and metrics. Looks again and again at the files, judges what has changed, and tells open pages. Without --capture it only reads. It " +
+			"their JSON and metrics. Looks again and again at the files, judges what has changed, and tells open pages. It only reads. It " +
 			"asks nobody who they are: what it listens at decides who may read.",
 		Flags: join([]cli.Flag{
 			&cli.StringFlag{Name: "listen", Value: "127.0.0.1:8080", Usage: "answer at `ADDRESS`; port 0 takes a free one"},
 			list("", "host", "answer requests for the host `NAME` as well; may be given several times"),
 			everyFlag("", time.Second, "look every `LENGTH`"),
-			captureFlag(),
 			&cli.IntFlag{Name: "metrics-runs", Value: 100, Usage: "metrics of the `N` runs that cost most", Action: only("metrics-runs", notNegative, "0 or more")},
 		}, analysisFlags(), profileFlags(), selectionFlags(), []cli.Flag{rankPatternFlag(), timeZoneFlag(), minGainFlag()}, screenFlags()),
 		UsageText: `sfstat serve runs/
@@ -62,7 +61,7 @@ func (p *program) serve(c *cli.Context) error {
 	defer listener.Close()
 	p.windsDown.Store(true)
 	p.err = &once{w: p.err, seen: map[string]bool{}}
-	s := serving{p: p, c: c, runs: make(map[string][]serve.Run), when: live.Times{}, asked: live.Captures{}}
+	s := serving{p: p, c: c, runs: make(map[string][]serve.Run), when: live.Times{}}
 	o.Light, o.See = true, s.when.See
 	s.o, s.files = o, live.New(o)
 	s.server = serve.New(serve.Options{Version: thisBuild().Version, MetricsRuns: c.Int("metrics-runs"), Hosts: listed(c, "host"), Page: s.page, JSON: s.json})
@@ -76,7 +75,6 @@ type serving struct {
 	server *serve.Server
 	o      live.Options
 	files  *live.Follower
-	asked  live.Captures
 
 	refused []auto.Problem         // at the last look
 	runs    map[string][]serve.Run // by unit
@@ -171,7 +169,7 @@ func (s *serving) judged(x live.Change) error {
 		delete(s.runs, x.Key)
 		s.p.remark(s.c, "%s: %s", s.c.Command.HelpName, oneLine(x.Err))
 	default:
-		s.p.capture(s.c, s.asked, s.p.judged(s.c, &x))
+		s.p.sayRefused(s.c, x.Refused)
 		s.version++
 		delete(s.runs, x.Key)
 		for i := range x.Verdict.Runs {

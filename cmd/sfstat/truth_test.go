@@ -73,7 +73,7 @@ func TestAuditedJobs(t *testing.T) {
 		{file: "border-data.jsonl.gz", status: "straggler", kind: "rank", rank: 6, stage: "data.next_wait", gain: 0.96, run: 0.18, excess: 5000, count: 20, first: 20, last: 1920, pattern: "intermittent"},
 		{file: "fast.csv", status: "straggler", kind: "rank", rank: 3, stage: "data", gain: 0.17, run: 0.17, pattern: "constant"},
 		{file: "gap.csv", status: "straggler", kind: "rank", rank: 3, stage: "data", excess: 40, pattern: "constant"},
-		{file: "shift.jsonl", status: "straggler", kind: "rank", rank: none, stage: "data", gain: 0.17, run: 0.028, excess: 38, count: 50, pattern: "moving"},
+		{file: "shift.jsonl", status: "straggler", kind: "rank", rank: none, stage: "data", gain: 0.17, run: 0.028, excess: 38, count: 50, pattern: "rank_to_rank"},
 		{file: "mw.jsonl", status: "straggler", kind: "rank", rank: 3, stage: "data", gain: 0.17, run: 0.063, excess: 38, count: 100, first: 100, last: 199, pattern: "window"},
 		{file: "hosts.jsonl", status: "straggler", kind: "rank", rank: 5, stage: "data", host: "gpu-node-001", gain: 0.17, run: 0.17, pattern: "constant"},
 		{file: "hosts2.jsonl", status: "straggler", kind: "host", rank: none, host: "gpu-node-1", gain: 0.35, run: 0.35, pattern: "constant"},

@@ -26,7 +26,6 @@ func (p *program) watchCommand() *cli.Command {
 			everyFlag("", time.Second, "poll every `DURATION`"),
 			&cli.DurationFlag{Name: "idle", Usage: "stop when nothing has changed for `DURATION`; by default only an interrupt or --fail-on stops it"},
 			&cli.StringFlag{Name: "exec", Usage: "run `COMMAND` with sh when a verdict changes, with SFSTAT_RUN, SFSTAT_STATUS, SFSTAT_RANK and SFSTAT_HOST set and the JSON verdict on standard input"},
-			captureFlag(),
 		}, analysisFlags(), profileFlags(), selectionFlags(), []cli.Flag{rankPatternFlag(), verdictFailOnFlag(), minGainFlag(), widthFlag()}, screenFlags()),
 		UsageText: `sfstat watch runs/job-42
 sfstat watch runs/job-42 --fail-on strong && echo "healthy to the end"
@@ -41,7 +40,7 @@ func (p *program) watch(c *cli.Context) error {
 		return err
 	}
 	p.err = &once{w: p.err, seen: map[string]bool{}}
-	w := watching{p: p, c: c, seen: live.Told{}, asked: live.Captures{}, failed: badInput(errors.New("nothing in any input"))}
+	w := watching{p: p, c: c, seen: live.Told{}, failed: badInput(errors.New("nothing in any input"))}
 	if err := live.New(o).Follow(c.Context, c.Duration("every"), c.Duration("idle"), w.judged); err != nil {
 		return err
 	}
@@ -53,7 +52,6 @@ type watching struct {
 	p      *program
 	c      *cli.Context
 	seen   live.Told
-	asked  live.Captures
 	failed error // what the command ends with, if it is idle; nil once a run was judged
 }
 
@@ -95,7 +93,6 @@ func (w *watching) judged(x live.Change) error {
 		return nil
 	}
 	w.failed = nil
-	w.p.capture(w.c, w.asked, j)
 	for _, n := range w.seen.News(x.Verdict) {
 		if err := w.tell(j, n); err != nil {
 			return err

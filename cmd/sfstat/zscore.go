@@ -33,7 +33,6 @@ func (p *program) zscoreCommand() *cli.Command {
 			&cli.Float64Flag{Name: "cutoff", Value: d.Cutoff, Usage: "`SCORE` beyond which population and sample flag; the others go by --alpha",
 				Action: only("cutoff", func(x float64) bool { return x > 0 }, "more than 0")},
 			choice("scale", "what durations are compared on: auto takes logarithms where the noise is skewed", zscoreScales...),
-			&cli.Uint64Flag{Name: "seed", Value: d.Seed, Usage: "seed of the calibration of modified"},
 			&cli.IntFlag{Name: "top", Value: 20, Category: forOutput, Usage: "rows `N` of outliers in text and Markdown; 0 is all",
 				Action: only("top", notNegative, "0 or more")},
 			figureFlag("how often each worker completes an operator, over time,"),
@@ -88,7 +87,7 @@ func byName(t report.Traced, alpha float64) (*opnames.Result, error) {
 
 func zscoreOptions(c *cli.Context) zscore.Options {
 	o := zscore.DefaultOptions()
-	o.Seed, o.Cutoff, o.Alpha = c.Uint64("seed"), c.Float64("cutoff"), c.Float64("alpha")
+	o.Cutoff, o.Alpha = c.Float64("cutoff"), c.Float64("alpha")
 	for m, name := range zscoreMethods() {
 		if c.String("method") == name {
 			o.Method = zscore.Method(m)

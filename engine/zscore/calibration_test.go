@@ -53,15 +53,11 @@ func TestFalseAlarms(t *testing.T) {
 		{"pooled, lognormal, N=8", lognormal, Pooled, 8, 100},
 		{"pooled, lognormal, N=32", lognormal, Pooled, 32, 21},
 		{"leave-one-out, N=8", healthy, LeaveOneOut, 8, 5},
-		{"modified z, N=8", healthy, ModifiedZ, 8, 5},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := DefaultOptions()
 			o.Method = c.method
 			runs := 200_000 / (c.n * c.steps)
-			if c.method == ModifiedZ {
-				runs = 40 // a calibration each
-			}
 			flagged, off := 0, 0
 			for seed := range uint64(runs) {
 				r := analyze(t, o, c.draw(source(seed), c.n, c.steps))

@@ -133,14 +133,10 @@ func (e *examiner) single(memory *scratch) {
 	n, method := e.report.Peers, e.report.Method
 	judges := make(map[int]judge)
 	full := e.judgeOf(n, judges)
-	if !math.IsInf(full.threshold, 0) {
-		e.report.Threshold, e.report.Sure = full.threshold, full.sure
-	}
+	e.report.Threshold, e.report.Sure = full.threshold, full.sure
 	switch method {
 	case LeaveOneOut:
 		e.doubt(Masks)
-	case ModifiedZ:
-		e.doubt(NoSure)
 	default:
 		e.doubt(Uncalibrated)
 		if ceiling(method, n) <= e.family.o.Cutoff {
@@ -181,12 +177,6 @@ func (e *examiner) judgeOf(n int, known map[int]judge) judge {
 	switch e.report.Method {
 	case LeaveOneOut:
 		j = e.judge(float64(n - 2))
-	case ModifiedZ:
-		threshold, ok := e.family.calibrated(n, e.family.instanceAlpha(e.s))
-		if !ok {
-			threshold = math.Inf(1) // no step has so many peers
-		}
-		j = judge{threshold: threshold}
 	default:
 		j = judge{threshold: e.family.o.Cutoff}
 	}

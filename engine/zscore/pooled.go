@@ -25,6 +25,9 @@ const (
 	levelWidth    = 1.05 // deviation of μ over that of a mean, with something to spare
 	skewed        = 2.5  // times 1/√n: skewness of the noise beyond which logarithms are tried
 	dependent     = 0.3  // correlation of consecutive steps that is worth a doubt
+	// meanADToSigma makes the mean absolute deviation of normal values their standard
+	// deviation: √(π/2) (Iglewicz and Hoaglin 1993, How to Detect and Handle Outliers).
+	meanADToSigma = 1.253314
 )
 
 // fit is a series as pooled.

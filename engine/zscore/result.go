@@ -49,25 +49,15 @@ type Suspect struct {
 	Worst  int // index of its first outlier in Result.Outliers
 }
 
-// Calibration is a threshold of ModifiedZ that was simulated.
-type Calibration struct {
-	Peers     int     `json:"peers" doc:"for how many peers"`
-	Alpha     float64 `json:"alpha" doc:"for which rate"`
-	Threshold float64 `json:"threshold" doc:"the threshold"`
-	Draws     int     `json:"draws" doc:"samples that it was simulated from"`
-}
-
 // Result is the account of all series.
 type Result struct {
 	Method    Method
 	Alpha     float64
-	Seed      uint64
 	Instances int // operator instances judged; Alpha·Instances of them would be flagged were all healthy
 
-	Outliers     []Outlier // sure ones first, then by descending |Effect| over the window
-	Workers      []Suspect // workers with outliers, by descending Excess, then by their worst outlier
-	Series       []Report  // by series
-	Calibrations []Calibration
+	Outliers []Outlier // sure ones first, then by descending |Effect| over the window
+	Workers  []Suspect // workers with outliers, by descending Excess, then by their worst outlier
+	Series   []Report  // by series
 }
 
 // Doubt is a reason why a series is undecided or to be read with care.
@@ -81,12 +71,11 @@ const (
 	HeavyTails                    // more deviations beyond 3 spreads than normal noise has: flags of single steps are more than stated
 	CannotFire                    // the largest score there can be is below the cutoff
 	Uncalibrated                  // the method has no error rate
-	NoSure                        // the method has no threshold for the whole analysis
 	Masks                         // the method is blind to two equal stragglers
 	doubtCount
 )
 
-var doubtNames = [doubtCount]string{"", "few_peers", "few_steps", "mostly_equal", "dependent", "heavy_tails", "cannot_fire", "uncalibrated", "no_sure_threshold", "masks_two"}
+var doubtNames = [doubtCount]string{"", "few_peers", "few_steps", "mostly_equal", "dependent", "heavy_tails", "cannot_fire", "uncalibrated", "masks_two"}
 
 func (d Doubt) String() string { return enum.Name(doubtNames[:], d) }
 

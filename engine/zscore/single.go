@@ -21,8 +21,8 @@ func ceiling(m Method, n int) float64 {
 
 // scratch is one thread's memory.
 type scratch struct {
-	sorted, values, scores, column, pooled []float64
-	sides                                  []side
+	sorted, scores, column, pooled []float64
+	sides                          []side
 }
 
 // side is the sums of the values before or behind one, about a center.
@@ -40,8 +40,6 @@ func scoreStep(m Method, y []float64, memory *scratch) []float64 {
 	switch m {
 	case LeaveOneOut:
 		leaveOneOut(out, memory)
-	case ModifiedZ:
-		modified(out, memory)
 	case SampleSD:
 		plain(out, float64(len(y)-1))
 	default:
@@ -113,33 +111,6 @@ func sign(x float64) int {
 		return -1
 	}
 	return 1
-}
-
-// The constants of Iglewicz and Hoaglin 1993, How to Detect and Handle Outliers,
-// as printed: 0.6745 makes the MAD, and 1.253314 the mean absolute deviation, of
-// normal values their standard deviation.
-const (
-	madToSigma    = 0.6745
-	meanADToSigma = 1.253314
-)
-
-// modified is 0.6745·(y − median)/MAD, in place; where the MAD is 0, the mean
-// absolute deviation takes its place.
-func modified(y []float64, memory *scratch) {
-	center := median(y, memory)
-	memory.values = memory.values[:0]
-	sum := 0.0
-	for _, v := range y {
-		memory.values = append(memory.values, math.Abs(v-center))
-		sum += math.Abs(v - center)
-	}
-	unit := median(memory.values, memory) / madToSigma
-	if unit == 0 {
-		unit = meanADToSigma * sum / float64(len(y))
-	}
-	for i, v := range y {
-		y[i] = (v - center) / unit
-	}
 }
 
 // median of y, which stays as it is; of an even number the mean of the middle two.

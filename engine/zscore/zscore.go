@@ -64,13 +64,12 @@ type Method uint8
 const (
 	Pooled      Method = iota // deviation from the peers over spread pooled over the steps
 	LeaveOneOut               // each value against mean and deviation of the others, in its step alone
-	ModifiedZ                 // 0.6745·(x − median)/MAD, calibrated by simulation
 	Population                // (x − mean)/deviation with divisor N: the paper's
 	SampleSD                  // the same with divisor N − 1
 	methodCount
 )
 
-var methodNames = [methodCount]string{"pooled", "leave-one-out", "modified", "population", "sample"}
+var methodNames = [methodCount]string{"pooled", "leave-one-out", "population", "sample"}
 
 func (m Method) String() string { return enum.Name(methodNames[:], m) }
 
@@ -92,11 +91,10 @@ type Options struct {
 	// together makes a flag Sure.
 	Alpha  float64
 	Cutoff float64 // threshold of Population and SampleSD, which have no error rate
-	Seed   uint64  // of the calibration of ModifiedZ
 }
 
 // DefaultOptions pool over the window at an error rate of 1 %.
-func DefaultOptions() Options { return Options{Alpha: 0.01, Cutoff: 3, Seed: 1} }
+func DefaultOptions() Options { return Options{Alpha: 0.01, Cutoff: 3} }
 
 func (o Options) validate() error {
 	switch {
@@ -156,8 +154,7 @@ func Analyze(series []Series, o Options) (*Result, error) {
 		}
 	}
 	f := newFamily(series, o)
-	r := &Result{Method: o.Method, Alpha: o.Alpha, Seed: o.Seed, Instances: f.instances,
-		Calibrations: f.calibrations, Series: make([]Report, len(series))}
+	r := &Result{Method: o.Method, Alpha: o.Alpha, Instances: f.instances, Series: make([]Report, len(series))}
 	found := make([][]Outlier, len(series))
 	parallel.Each(len(series), 0, func() func(int) {
 		var memory scratch

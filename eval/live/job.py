@@ -68,8 +68,7 @@ def batches(steps: int, fault: Fault) -> Iterator[torch.Tensor]:
 def recorder(options: argparse.Namespace) -> Any:
     from sfstat_recorder import Recorder, TorchGroup, Trigger
 
-    trigger = {"router": Trigger(), "plan": Trigger(threshold=None)}.get(options.trigger)
-    return Recorder(os.path.join(options.out, "job"), window=options.window, group=TorchGroup(), trigger=trigger)
+    return Recorder(os.path.join(options.out, "job"), window=options.window, group=TorchGroup(), trigger=Trigger() if options.trigger else None)
 
 
 class Cost:
@@ -144,7 +143,7 @@ def main() -> None:
     parser.add_argument("--slow", type=int, default=2)
     parser.add_argument("--ms", type=float, default=60)
     parser.add_argument("--after", type=int, default=0)
-    parser.add_argument("--trigger", default="", help="router, plan or nothing")
+    parser.add_argument("--trigger", action="store_true", help="have late ranks profiled")
     parser.add_argument("--blocks", type=int, default=0, help="of --steps each, without and with the recorder, alternating")
     parser.add_argument("--beside", default="", help="processes that follow the job, halted in the blocks without")
     options = parser.parse_args()

@@ -4,8 +4,8 @@
     python live.py cost -o FOLDER --sfstat bin/sfstat   # a step without and with all of it, in pairs within one job
 
 Real DDP jobs of four processes over Gloo, steps of 75 ms and windows of 20;
-rank 2 loses 60 ms from step 100 on, in data or in backward. The recorder's own
-trigger starts the capture (router), or a capture plan of `sfstat watch` (plan).
+rank 2 loses 60 ms from step 100 on, in data or in backward. The recorder's
+trigger starts the capture.
 """
 
 from __future__ import annotations
@@ -71,14 +71,12 @@ def follow_serve(address: str, clock: Clock, done: threading.Event) -> None:
         done.wait(0.1)
 
 
-def named(sfstat: str, folder: str, stage: str, trigger: str) -> Dict[str, float]:
+def named(sfstat: str, folder: str, stage: str) -> Dict[str, float]:
     """One job; seconds from the first slow step."""
     clock, done = Clock(), threading.Event()
     fresh(folder)
-    job = start_job(folder, "--stage", stage, "--after", "100", "--steps", "400", "--trigger", trigger)
+    job = start_job(folder, "--stage", stage, "--after", "100", "--steps", "400", "--trigger")
     watch_command = [sfstat, "watch", os.path.join(folder, "job"), "--every", "500ms", "--exec", "cat >> %s; echo >> %s" % ((os.path.join(folder, "seen"),) * 2)]
-    if trigger == "plan":
-        watch_command.append("--capture")
     watch = subprocess.Popen(watch_command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     serve = subprocess.Popen([sfstat, "serve", os.path.join(folder, "job"), "--every", "500ms", "--listen", "127.0.0.1:0"], stderr=subprocess.PIPE, text=True)
     assert serve.stderr is not None
@@ -137,7 +135,7 @@ def costs(sfstat: str, folder: str, pairs: int) -> List[Dict[str, float]]:
     fresh(folder)
     beside = [subprocess.Popen([sfstat, *command, os.path.join(folder, "job")], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
               for command in (["watch"], ["serve", "--listen", "127.0.0.1:0"])]
-    job = start_job(folder, "--steps", str(BLOCK), "--blocks", str(4 * pairs), "--trigger", "router", "--beside", ",".join(str(p.pid) for p in beside))
+    job = start_job(folder, "--steps", str(BLOCK), "--blocks", str(4 * pairs), "--trigger", "--beside", ",".join(str(p.pid) for p in beside))
     try:
         job.wait(timeout=60 + 4 * pairs * BLOCK)
         if any(process.poll() is not None for process in beside):
@@ -188,13 +186,12 @@ def main(arguments: Optional[List[str]] = None) -> None:
     parser.add_argument("--times", type=int, default=3, help="jobs of each kind; cost: pairs, 20 s each")
     options = parser.parse_args(arguments)
     if options.action == "name":
-        print("| slow in | capture by | watch: rank | serve: rank | watch: line | serve: line |\n|---|---|---|---|---|---|")
+        print("| slow in | watch: rank | serve: rank | watch: line | serve: line |\n|---|---|---|---|---|")
         for stage in ("data", "backward"):
-            for trigger in ("router", "plan"):
-                rows = [named(options.sfstat, os.path.join(options.out, "%s-%s-%d" % (stage, trigger, i)), stage, trigger) for i in range(options.times)]
-                cells = [sorted(r[what] for r in rows if what in r) for what in ("watch rank", "serve rank", "watch line", "serve line")]
-                print("| %s | %s | %s |" % (stage, trigger, " | ".join(
-                    "%s s%s" % (", ".join("%.1f" % s for s in c), "" if len(c) == options.times else " (%d of %d)" % (len(c), options.times)) for c in cells)), flush=True)
+            rows = [named(options.sfstat, os.path.join(options.out, "%s-%d" % (stage, i)), stage) for i in range(options.times)]
+            cells = [sorted(r[what] for r in rows if what in r) for what in ("watch rank", "serve rank", "watch line", "serve line")]
+            print("| %s | %s |" % (stage, " | ".join(
+                "%s s%s" % (", ".join("%.1f" % s for s in c), "" if len(c) == options.times else " (%d of %d)" % (len(c), options.times)) for c in cells)), flush=True)
         return
     pairs = costs(options.sfstat, os.path.join(options.out, "cost"), options.times)
     for p in pairs:

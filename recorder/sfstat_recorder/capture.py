@@ -28,7 +28,7 @@ class Plan:
     """Which ranks profile how many steps, and of which window it was learnt.
 
     The profiler starts with step ``first`` and marks the ``steps`` after it; it
-    ends early after so many ``seconds``. ``why``: "late", "uneven", "slower", "plan",
+    ends early after so many ``seconds``. ``why``: "late", "uneven", "slower",
     or "entries": nobody profiles, and all ranks read when they entered collectives.
     """
 

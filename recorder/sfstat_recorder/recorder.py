@@ -22,7 +22,6 @@ from .gather import Group
 from .identity import Identity
 from .packet import Form, Window
 from .router import Router, Trigger
-from .runqueue import CHANNEL, RunQueue
 from .sampling import Idle, Sampling
 from .spans import AheadSpan, Batches, EventSpan, Fault, OnFault, ProbeSpan, Span, StageError, StepSpan, Unrecorded
 from .stages import DATA, STAGES, DataWait, Stages
@@ -65,9 +64,6 @@ class Recorder:
     ``every`` is the sampling interval: of so many windows one is recorded, at a
     place by lot that is the same on all ranks. The other steps cost next to
     nothing.
-
-    Where Linux counts how long the recording thread waited for a processor, that
-    is written too, 2.5 µs a step: see ``runqueue``.
 
     One thread records: the one that begins the step. Spans in other threads
     are left out. The clock is monotonic and in nanoseconds.
@@ -138,8 +134,6 @@ class Recorder:
         self._lines: Dict[str, str] = {}
         self._begin_window()
         self._channels = Channels(events)
-        # Its times are beside those of no other clock.
-        self._run_queue = RunQueue() if clock is time.perf_counter_ns else None
         self._faults: Dict[Fault, int] = {}
         self._example = ""
         self._spans: Dict[str, Union[Span, Unrecorded]] = {}
@@ -153,7 +147,7 @@ class Recorder:
         router: Optional[Router] = None
         if trigger is not None:
             self._capture = Capture(profiler or TorchProfiler(place), self.identity.run, self.identity.rank, self._spans.values)
-            router = Router(trigger, os.path.join(place, self.identity.run + ".capture.json"), lambda: self._step)
+            router = Router(trigger, lambda: self._step)
         own = tuple(getattr(group, "names", ()))
         self._writer: Optional[Writer] = Writer(
             self._form, place, group, router, self._capture, queue,
@@ -239,7 +233,7 @@ class Recorder:
         if self._walls:
             self._release()
             self._held = self._cut()
-        self._forget_step()
+        self._channels.forget(self._step)
         self._clear_step()
 
     def close(self, timeout_s: float = _CLOSE_S) -> bool:
@@ -293,8 +287,6 @@ class Recorder:
             self._skips = self._skips or not self._sampling.takes(index)
         if self._capture is not None:
             self._capture.step(self._step)
-        if self._run_queue is not None and not self._skips:
-            self._run_queue.begin()
         self._inside = True
 
     def end_step(self) -> None:
@@ -307,10 +299,6 @@ class Recorder:
         if self._skips:
             self._skip()
             return
-        if self._run_queue is not None:
-            waited = self._run_queue.since()
-            if waited >= 0:
-                self._channels.spend(CHANNEL, self._step, waited)
         self._durations.extend(self._row)
         self._timing.starts.append(self._start)
         self._timing.begins.extend(self._begun)
@@ -323,7 +311,7 @@ class Recorder:
 
     def _skip(self) -> None:
         """Ends a step that is not recorded."""
-        self._forget_step()
+        self._channels.forget(self._step)
         self._shift = 0
         self._next_step()
         if self._capture is not None:
@@ -348,7 +336,7 @@ class Recorder:
         if not isinstance(error, (StopIteration, GeneratorExit, KeyboardInterrupt)):
             self._faults[Fault.ABORTED] = self._faults.get(Fault.ABORTED, 0) + 1
             self._example = self._example or "step %d" % self._step
-        self._forget_step()
+        self._channels.forget(self._step)
         self._shift = 0
         self._next_step()
         self._flush()
@@ -372,12 +360,6 @@ class Recorder:
     def _next_step(self) -> None:
         self._inside = False
         self._clear_step()
-
-    def _forget_step(self) -> None:
-        """Nothing beside the stages is kept of the step."""
-        self._channels.forget(self._step)
-        if self._run_queue is not None:
-            self._run_queue.stop()
 
     def _clear_step(self) -> None:
         self._row = [0] * self.stages.count

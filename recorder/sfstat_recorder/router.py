@@ -15,8 +15,6 @@ This is a hint where to look, not a verdict: that is sfstat's.
 from __future__ import annotations
 
 import json
-import logging
-import os
 import random
 import statistics
 import time
@@ -25,11 +23,8 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple
 
 from .capture import Plan
 
-_log = logging.getLogger("sfstat_recorder")
-
 _AHEAD_S = 0.5  # in which every rank has heard of a plan
-_MOST_STEPS = 100  # that a plan may ask for
-_MOST_BYTES = 1 << 16  # of a file with a plan
+_MOST_STEPS = 100  # of a capture
 
 _Packet = Dict[str, Any]
 
@@ -40,8 +35,7 @@ class Trigger:
 
     ``threshold`` is the part of the step time that must be lost: to a rank
     that is late, to steps that are longer than the usual one, or since an
-    earlier window. None leaves that to capture plans. ``plans`` takes up the
-    plans that ``sfstat watch --capture`` writes beside the packets.
+    earlier window.
 
     ``suspects`` and ``peers`` are how many late ranks, and how many others by
     lot, are profiled for ``steps`` steps or ``seconds``, whichever ends first;
@@ -49,7 +43,7 @@ class Trigger:
     ``captures`` at most. The same rank is not captured twice for being late.
     """
 
-    threshold: Optional[float] = 0.1
+    threshold: float = 0.1
     suspects: int = 2
     peers: int = 2
     steps: int = 8
@@ -57,23 +51,19 @@ class Trigger:
     seed: int = 0
     captures: int = 3
     seconds: float = 30.0
-    plans: bool = True
 
     def __post_init__(self) -> None:
-        if self.threshold is not None and not 0 < self.threshold < 1:
+        if not 0 < self.threshold < 1:
             raise ValueError("threshold is %r, expected a part of the step time, between 0 and 1" % self.threshold)
         if min(self.suspects, self.peers, self.cooldown, self.captures) < 0 or not 1 <= self.steps <= _MOST_STEPS or not self.seconds > 0:
             raise ValueError("a trigger needs 1 to %d steps, some time, and no number below 0: %r" % (_MOST_STEPS, self))
 
 
 class Router:
-    """Rank 0's eye on the gathered windows. ``path`` is where a capture plan of
-    sfstat's would be, ``now`` the step that the training is in.
-    """
+    """Rank 0's eye on the gathered windows. ``now`` is the step that the training is in."""
 
-    def __init__(self, trigger: Trigger, path: str = "", now: Callable[[], int] = lambda: 0) -> None:
+    def __init__(self, trigger: Trigger, now: Callable[[], int] = lambda: 0) -> None:
         self._trigger = trigger
-        self._path = path
         self._now = now
         self._quiet_until = 0
         self._taken = 0
@@ -86,41 +76,14 @@ class Router:
     @property
     def reads(self) -> bool:
         """Whether the packets of windows are needed."""
-        return self._trigger.threshold is not None and self._taken < self._trigger.captures
-
-    def asked(self, world: int) -> Optional[Plan]:
-        """The plan that sfstat wrote, which is taken away."""
-        t = self._trigger
-        if not t.plans or self._taken >= t.captures or not self._path or not os.path.exists(self._path):
-            return None
-        ranks, steps = self._read(world)
-        return self._plan(-1, ranks, (steps, 0.1), range(world), "plan") if ranks else None
-
-    def _read(self, world: int) -> Tuple[List[int], int]:
-        try:
-            with open(self._path, "rb") as f:
-                text = f.read(_MOST_BYTES)
-            os.remove(self._path)
-        except OSError as error:
-            path, self._path = self._path, ""  # it would be taken up again and again
-            _log.warning("the capture plan %s cannot be taken up: %s", path, error)
-            return [], 0
-        try:
-            wanted = json.loads(text)
-            if wanted["schema"] != "sfstat.capture/1":
-                raise ValueError("its schema is %.40r" % wanted["schema"])
-            ranks = [int(r) for r in wanted["ranks"] if 0 <= int(r) < world]
-            return ranks, min(max(1, int(wanted.get("steps", self._trigger.steps))), _MOST_STEPS)
-        except Exception as error:
-            _log.warning("the capture plan %s is none: %s: %.200s", self._path, type(error).__name__, error)
-            return [], 0
+        return self._taken < self._trigger.captures
 
     def look(self, packets: Sequence[_Packet]) -> Optional[Plan]:
         """The plan that follows from the packets of one window, by rank."""
         t = self._trigger
         steps = max((len(p["wall_ns"]) for p in packets), default=0)
         packets = [p for p in packets if len(p["wall_ns"]) == steps]
-        if t.threshold is None or steps < 2:
+        if steps < 2:
             return None
         slowest = [max(walls) for walls in zip(*(p["wall_ns"] for p in packets))]
         mean, median = statistics.fmean(slowest), statistics.median(slowest)
@@ -157,15 +120,14 @@ class Router:
         """Adds others by lot. ``pace`` is steps to profile, and seconds of one."""
         t = self._trigger
         steps, seconds = pace
-        ranks = ranks[:t.suspects + t.peers]
         others = sorted(set(everyone) - set(ranks))
         lot = random.Random("%d %d %d" % (t.seed, window, self._taken))
         by_lot = t.peers if why != "slower" else t.suspects + t.peers
-        ranks = ranks + lot.sample(others, min(by_lot if why != "plan" else max(0, t.suspects + t.peers - len(ranks)), len(others)))
+        ranks = ranks + lot.sample(others, min(by_lot, len(others)))
         self._taken += 1
         self._quiet_until = window + 1 + t.cooldown
         first = self._now() + 2 + min(_MOST_STEPS, int(_AHEAD_S / max(seconds, 1e-4)))
-        return Plan(max(0, window), tuple(sorted(ranks)), steps, first, t.seconds, why)
+        return Plan(window, tuple(sorted(ranks)), steps, first, t.seconds, why)
 
 
 def _peers(packets: Sequence[_Packet]) -> List[List[_Packet]]:

@@ -233,11 +233,8 @@ class Writer:
 
     def _plan(self, lines: List[bytes]) -> Optional[Plan]:
         router = self._router
-        if router is None:
+        if router is None or not router.reads:
             return None
-        asked = router.asked(len(lines))
-        if asked is not None or not router.reads:
-            return asked
         packets = []
         for line in lines:
             if line:

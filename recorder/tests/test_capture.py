@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import logging
 import os
 import tempfile
@@ -133,38 +132,6 @@ class RouterTest(unittest.TestCase):
                 Trigger(**options)
         with tempfile.TemporaryDirectory() as folder, self.assertRaises(ValueError):
             Recorder(folder, place(), trigger=Trigger())  # without a group nobody sees all ranks
-
-
-class PlanFileTest(unittest.TestCase):
-    def asked(self, text, **options):
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "job.capture.json")
-            with open(path, "w", encoding="utf-8") as f:
-                f.write(text)
-            router = Router(Trigger(**options), path)
-            plan = router.asked(8)
-            self.assertEqual(os.path.exists(path), plan is None and not options.get("plans", True))
-            return plan, router.asked(8)
-
-    def test_a_plan_is_taken_up_once(self):
-        plan, again = self.asked('{"schema":"sfstat.capture/1","run":"job","ranks":[2,0],"steps":5}', suspects=1, peers=2)
-        self.assertEqual((len(plan.ranks), plan.steps, plan.why), (3, 5, "plan"))
-        self.assertLessEqual({0, 2}, set(plan.ranks))
-        self.assertIsNone(again)
-
-    def test_it_is_bounded(self):
-        plan, _ = self.asked(json.dumps({"schema": "sfstat.capture/1", "ranks": list(range(-5, 500)), "steps": 10**9}), suspects=1, peers=2)
-        self.assertEqual((plan.ranks, plan.steps), ((0, 1, 2), 100))
-
-    def test_what_is_no_plan_is_taken_away(self):
-        self.addCleanup(logging.disable, logging.NOTSET)
-        logging.disable(logging.CRITICAL)
-        for text in ("", "{", "[]", '{"schema":"x"}', '{"schema":"sfstat.capture/1","ranks":"all"}', '{"schema":"sfstat.capture/1","ranks":[99]}', "9" * 100_000):
-            with self.subTest(text[:40]):
-                self.assertEqual(self.asked(text), (None, None))
-
-    def test_plans_can_be_refused(self):
-        self.assertEqual(self.asked('{"schema":"sfstat.capture/1","ranks":[2]}', plans=False), (None, None))
 
 
 class Log:

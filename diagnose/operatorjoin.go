@@ -103,5 +103,5 @@ func (f *Finding) apartFrom(reported []Finding, o *Operators) {
 		f.Evidence = append(f.Evidence, tracedSteps(o))
 		return
 	}
-	f.lack(evidence.Lack{Reason: evidence.SourcesDisagree, AtMost: evidence.Supported, Rank: reported[at].Rank})
+	f.lack(evidence.Lack{Reason: evidence.SourcesDisagree, AtMost: evidence.Supported, Rank: reported[at].Rank, Source: evidence.FromOperators})
 }

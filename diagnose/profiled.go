@@ -33,7 +33,7 @@ func (j *judge) witnessed(v *RunVerdict) {
 			f.witnessedBy(&late[at], steps)
 			left = slices.DeleteFunc(left, func(l Finding) bool { return *l.Rank == *f.Rank })
 		} else if f.Flagged() {
-			f.lack(evidence.Lack{Reason: evidence.SourcesDisagree, AtMost: evidence.Supported, Rank: late[0].Rank})
+			f.lack(evidence.Lack{Reason: evidence.SourcesDisagree, AtMost: evidence.Supported, Rank: late[0].Rank, Source: evidence.FromProfiler})
 		}
 	}
 	for i := range left {

@@ -51,11 +51,22 @@ func lackWords(l evidence.Lack) string {
 		return "nobody else does the same work, so that a fault and heavier work look the same"
 	case evidence.SourcesDisagree:
 		if l.Rank != nil {
-			return fmt.Sprintf("another source of evidence finds rank %d instead", *l.Rank)
+			return fmt.Sprintf("%s find rank %d instead", sourceOf(l.Source), *l.Rank)
 		}
 		return "the stage times of the same run do not find it"
 	}
 	return lackSentences[l.Reason]
+}
+
+// sourceOf names what finds another rank.
+func sourceOf(s evidence.Source) string {
+	switch s {
+	case evidence.FromOperators:
+		return "the operators of the trace"
+	case evidence.FromProfiler:
+		return "the profiler's traces"
+	}
+	return "K-S, outliers or blame"
 }
 
 // countedAre is "1 step is" or "3 steps are".

@@ -7,7 +7,7 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/bootstrap"
-	"github.com/sfstat/sfstat/eval/overhead"
+	"github.com/sfstat/sfstat/engine/overhead"
 )
 
 // Overhead writes what something costs. CSV is one row per statistic and method.

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/engine/bootstrap"
-	"github.com/sfstat/sfstat/eval/overhead"
+	"github.com/sfstat/sfstat/engine/overhead"
 )
 
 // measured are n pairs of runs of some windows, whose overheads scatter about

@@ -5,9 +5,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sfstat/sfstat/diagnose/detectability"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/bootstrap"
-	"github.com/sfstat/sfstat/eval/detectability"
 )
 
 // Power writes how large a delay must be to be found. CSV is one row per length

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sfstat/sfstat/diagnose/detectability"
 	"github.com/sfstat/sfstat/engine/bootstrap"
-	"github.com/sfstat/sfstat/eval/detectability"
 )
 
 func rateIn(k, n int) bootstrap.Rate {

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sfstat/sfstat/diagnose/crosscheck"
 	"github.com/sfstat/sfstat/diagnose/evidence"
-	"github.com/sfstat/sfstat/eval/crosscheck"
 	"github.com/sfstat/sfstat/trace"
 )
 

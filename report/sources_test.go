@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sfstat/sfstat/eval/crosscheck"
+	"github.com/sfstat/sfstat/diagnose/crosscheck"
 )
 
 // comparison is three sources, the last of which differs by much.

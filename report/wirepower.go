@@ -1,8 +1,8 @@
 package report
 
 import (
+	"github.com/sfstat/sfstat/diagnose/detectability"
 	"github.com/sfstat/sfstat/engine/bootstrap"
-	"github.com/sfstat/sfstat/eval/detectability"
 )
 
 // The structs of this file are the JSON of what delays are found, and its CSV;

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sfstat/sfstat/eval/overhead"
+	"github.com/sfstat/sfstat/engine/overhead"
 	"github.com/sfstat/sfstat/trace/input"
 )
 

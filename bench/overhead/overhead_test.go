@@ -13,8 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sfstat/sfstat/engine/overhead"
 	"github.com/sfstat/sfstat/eval/campaign/ddp"
-	"github.com/sfstat/sfstat/eval/overhead"
 	"github.com/sfstat/sfstat/internal/gpus"
 )
 

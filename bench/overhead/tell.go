@@ -11,7 +11,7 @@ import (
 	"github.com/montanaflynn/stats"
 
 	"github.com/sfstat/sfstat/engine/bootstrap"
-	"github.com/sfstat/sfstat/eval/overhead"
+	"github.com/sfstat/sfstat/engine/overhead"
 )
 
 // tell says what came out.

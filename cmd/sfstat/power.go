@@ -6,8 +6,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/sfstat/sfstat/diagnose/detectability"
 	"github.com/sfstat/sfstat/engine/frontier"
-	"github.com/sfstat/sfstat/eval/detectability"
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/report"
 	"github.com/sfstat/sfstat/trace"

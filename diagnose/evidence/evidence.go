@@ -85,6 +85,7 @@ type Lack struct {
 	AtMost Confidence `json:"at_most" doc:"highest confidence without it"`
 	N      int        `json:"n,omitempty" doc:"what the reason counts"`
 	Rank   *int       `json:"rank,omitempty" doc:"the rank that another source finds instead"`
+	Source Source     `json:"source,omitempty" doc:"that source; absent: the engines, or the stage times where no rank is given"`
 	P      float64    `json:"p,omitempty" doc:"p-value, or the level that it exceeds"`
 }
 

@@ -26,6 +26,8 @@ func TestCheck(t *testing.T) {
 		{"diagnose", module + "/engine/frontier", ""},
 		{"diagnose", module + "/report", "may import"},
 		{"report", module + "/diagnose", ""},
+		{"report", module + "/eval/simulate", "may import"},
+		{"eval/campaign/tables", module + "/report", "may import"},
 		{"report", "github.com/urfave/cli/v2", "only cmd"},
 		{"report", "golang.org/x/text/width", ""},
 		{"ingest/optrace", "github.com/parquet-go/parquet-go", ""},

@@ -13,7 +13,7 @@ func TestLinkNames(t *testing.T) {
 			t.Errorf("%q reads as %s", name, got)
 		}
 	}
-	if got := Link(200).String(); got != "?" {
+	if got := Link(200).String(); got != "invalid(200)" {
 		t.Errorf("link 200 is called %s", got)
 	}
 }

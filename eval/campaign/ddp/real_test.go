@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sfstat/sfstat/eval/crosscheck"
-	"github.com/sfstat/sfstat/eval/overhead"
+	"github.com/sfstat/sfstat/diagnose/crosscheck"
+	"github.com/sfstat/sfstat/engine/overhead"
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/trace"

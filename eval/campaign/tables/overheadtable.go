@@ -12,8 +12,8 @@ import (
 	"strconv"
 
 	"github.com/sfstat/sfstat/engine/bootstrap"
+	"github.com/sfstat/sfstat/engine/overhead"
 	"github.com/sfstat/sfstat/eval/campaign"
-	"github.com/sfstat/sfstat/eval/overhead"
 	"github.com/sfstat/sfstat/trace/input"
 )
 

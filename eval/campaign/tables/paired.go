@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/sfstat/sfstat/engine/overhead"
 	"github.com/sfstat/sfstat/eval/campaign"
-	"github.com/sfstat/sfstat/eval/overhead"
 	"github.com/sfstat/sfstat/trace/input"
 )
 

@@ -96,7 +96,7 @@ func recorded(t *testing.T, dir, extension string) *Score {
 
 func checkReal(t *testing.T, r *scoredRun) {
 	if r.Verdict.Innocent > 0 {
-		t.Errorf("an innocent rank is called: %s", r.Verdict.Headline)
+		t.Errorf("an innocent rank is called: %+v", r.Verdict)
 	}
 	for _, w := range r.Windows {
 		if w.Telescoping != 0 || w.Automatic.Telescoping != 0 {
@@ -110,7 +110,7 @@ func checkReal(t *testing.T, r *scoredRun) {
 	switch r.Family {
 	case simulate.ForwardHost:
 		if w.Methods[0].Top(1) || !w.Routing.Top(2) || !r.Verdict.Named {
-			t.Errorf("per-stage maxima %+v, frontier %+v, %s", w.Methods[0], w.Routing, r.Verdict.Headline)
+			t.Errorf("per-stage maxima %+v, frontier %+v, %+v", w.Methods[0], w.Routing, r.Verdict)
 		}
 	case simulate.ForwardDevice:
 		if w.Routing.Top(1) || !w.Routing.Top(2) {
@@ -121,11 +121,11 @@ func checkReal(t *testing.T, r *scoredRun) {
 			break
 		}
 		if w.Routing.Top(2) || w.Automatic.Place != 1 || !w.Automatic.LeaderRight || !r.Verdict.Named {
-			t.Errorf("frontier %+v, automatic %+v, %s", w.Routing, w.Automatic, r.Verdict.Headline)
+			t.Errorf("frontier %+v, automatic %+v, %+v", w.Routing, w.Automatic, r.Verdict)
 		}
 	case simulate.Backward, simulate.BackwardComm:
 		if r.Verdict.Answer != rankUndecidable || !r.Verdict.StageRight {
-			t.Errorf("all ranks look alike, and the verdict is: %s", r.Verdict.Headline)
+			t.Errorf("all ranks look alike, and the verdict is: %+v", r.Verdict)
 		}
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sfstat/sfstat/diagnose/crosscheck"
 	"github.com/sfstat/sfstat/eval/campaign"
-	"github.com/sfstat/sfstat/eval/crosscheck"
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/trace/input"
 )

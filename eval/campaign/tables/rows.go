@@ -152,14 +152,30 @@ func real(f *float64) string {
 
 // RunTable is one row per run: what it hides, and what the verdict says.
 func (s *Score) RunTable() Table {
-	t := Table{Title: "Runs", Head: []string{"run", "delay_ms", "hidden", "confidence", "rank", "headline"}}
+	t := Table{Title: "Runs", Head: []string{"run", "delay_ms", "hidden", "suspect", "gain", "confidence", "rank"}}
 	for _, r := range s.Runs {
 		answer := string(r.Verdict.Answer)
 		if r.healthy() {
 			answer = none
 		}
 		t.Rows = append(t.Rows, []string{r.Run, strconv.FormatFloat(float64(r.Delay), 'f', -1, 64), hiddenList(r.Hidden),
-			r.Verdict.Confidence, answer, r.Verdict.Headline})
+			suspectPlace(&r.Verdict), suspectGain(&r.Verdict), r.Verdict.Confidence, answer})
 	}
 	return t
+}
+
+// suspectPlace is the rank and stage of the first suspect, as hiddenList writes what is
+// hidden; a stage alone without a rank.
+func suspectPlace(v *verdict) string {
+	if v.Rank == nil {
+		return v.Stage
+	}
+	return fmt.Sprintf("%d:%s", *v.Rank, v.Stage)
+}
+
+func suspectGain(v *verdict) string {
+	if v.Gain == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.0f %%", 100*v.Gain)
 }

@@ -156,7 +156,7 @@ func TestRate(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got := rate(c, &diagnose.RunVerdict{Findings: test.suspects})
-			only := cmpopts.IgnoreFields(verdict{}, "Headline", "Kind", "Rank", "Stage", "Gain", "Confidence")
+			only := cmpopts.IgnoreFields(verdict{}, "Kind", "Rank", "Stage", "Gain", "Confidence")
 			if diff := cmp.Diff(test.want, got, only); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}

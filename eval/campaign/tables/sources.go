@@ -6,9 +6,9 @@ import (
 
 	"github.com/montanaflynn/stats"
 
+	"github.com/sfstat/sfstat/diagnose/crosscheck"
 	"github.com/sfstat/sfstat/engine/frontier/ranking"
 	"github.com/sfstat/sfstat/eval/campaign"
-	"github.com/sfstat/sfstat/eval/crosscheck"
 )
 
 // source is what one recorder makes of the runs of the paper's Table 6: sfstat's

@@ -3,13 +3,11 @@ package tables
 import (
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/diagnose/answer"
-	"github.com/sfstat/sfstat/report"
 )
 
 // verdict is what the diagnosis of a run names first, and whether that is
 // right.
 type verdict struct {
-	Headline   string     `json:"headline"`
 	Kind       string     `json:"kind,omitempty"` // of the first suspect; "" without one
 	Rank       *int       `json:"rank"`
 	Stage      string     `json:"stage,omitempty"`
@@ -38,7 +36,7 @@ const (
 
 // rate compares a verdict with the truth.
 func rate(c *runCase, v *diagnose.RunVerdict) verdict {
-	out := verdict{Headline: report.Headline(v), Confidence: v.Confidence.String(), Answer: rankNone}
+	out := verdict{Confidence: v.Confidence.String(), Answer: rankNone}
 	for _, s := range v.Findings {
 		if s.Kind == diagnose.KindRank && s.Rank != nil && s.Flagged() && !c.hides(*s.Rank) {
 			out.Innocent++

@@ -28,7 +28,7 @@ func (o Output) Blame(results []Blame) error {
 
 type blameJSON struct {
 	traceJSON
-	Semantics   string          `json:"semantics" doc:"which predecessors a walk goes to"`
+	Semantics   blame.Semantics `json:"semantics" doc:"which predecessors a walk goes to"`
 	Tie         int64           `json:"tie_ns" doc:"times closer than this count as equal, nanoseconds"`
 	Alpha       float64         `json:"alpha" doc:"error rate of the outliers that the walks read"`
 	Walked      []int64         `json:"walked_step_ids" doc:"indices of the steps that were walked, ascending"`
@@ -38,33 +38,31 @@ type blameJSON struct {
 }
 
 type walkedOutJSON struct {
-	Kind string `json:"kind" doc:"what it is"`
+	Kind blame.Kind `json:"kind" doc:"what it is"`
 	placeJSON
-	Op        string  `json:"op" doc:"name of the operators, or of the later ones of the edges"`
-	Seqs      []int   `json:"seqs" doc:"their ordinals in the step, ascending"`
-	PredRank  *int    `json:"pred_rank" doc:"rank of the earlier ones of the edges; null where there is no edge"`
-	PredOp    *string `json:"pred_op" doc:"their name"`
-	Edge      *string `json:"edge" doc:"why the one waits for the other"`
-	CrossRank bool    `json:"cross_rank" doc:"the edges join two ranks"`
-	Symptoms  int     `json:"symptoms" doc:"symptoms that lead here, in all steps"`
-	Steps     []int64 `json:"in_step_ids" doc:"indices of the steps with such a symptom"`
-	Delay     int64   `json:"delay_ns" doc:"over these steps and operators: of an op by how much they were longer than their peers', of a source by how much they started later, of an edge from the end of the one to the start of the other, nanoseconds; else 0"`
-	Victims   []int   `json:"victim_ranks" doc:"other ranks that the walks began on"`
+	Op        string          `json:"op" doc:"name of the operators, or of the later ones of the edges"`
+	Seqs      []int           `json:"seqs" doc:"their ordinals in the step, ascending"`
+	PredRank  *int            `json:"pred_rank" doc:"rank of the earlier ones of the edges; null where there is no edge"`
+	PredOp    *string         `json:"pred_op" doc:"their name"`
+	Edge      *blame.EdgeKind `json:"edge" doc:"why the one waits for the other"`
+	CrossRank bool            `json:"cross_rank" doc:"the edges join two ranks"`
+	Symptoms  int             `json:"symptoms" doc:"symptoms that lead here, in all steps"`
+	Steps     []int64         `json:"in_step_ids" doc:"indices of the steps with such a symptom"`
+	Delay     int64           `json:"delay_ns" doc:"over these steps and operators: of an op by how much they were longer than their peers', of a source by how much they started later, of an edge from the end of the one to the start of the other, nanoseconds; else 0"`
+	Victims   []int           `json:"victim_ranks" doc:"other ranks that the walks began on"`
 
 	PathStep int64            `json:"path_step" doc:"index of the step of path"`
 	Path     []operators.Stop `json:"path" doc:"one walk, the longest, from symptom to culprit"`
 }
 
-var semanticsNames = [...]string{blame.Binding: "binding", blame.Literal: "literal"}
-
 func (b Blame) wire() blameJSON {
-	out := blameJSON{traceJSON: b.Traced.wire(), Semantics: semanticsNames[b.Semantics], Tie: b.Tie, Alpha: b.Alpha, Walked: b.Walks.Steps,
+	out := blameJSON{traceJSON: b.Traced.wire(), Semantics: b.Semantics, Tie: b.Tie, Alpha: b.Alpha, Walked: b.Walks.Steps,
 		Symptoms: b.Symptoms, Unexplained: b.Unexplained, Culprits: make([]walkedOutJSON, len(b.Culprits))}
 	for i, c := range b.Culprits {
-		j := walkedOutJSON{Kind: c.Kind.String(), placeJSON: b.worker(c.Worker), Op: c.Op, Seqs: c.Seqs, Symptoms: c.Symptoms, Steps: c.Steps,
+		j := walkedOutJSON{Kind: c.Kind, placeJSON: b.worker(c.Worker), Op: c.Op, Seqs: c.Seqs, Symptoms: c.Symptoms, Steps: c.Steps,
 			Delay: c.Delay, Victims: b.ranksOf(c.Victims), PathStep: c.PathStep, Path: c.Path}
 		if c.Pred != "" {
-			rank, edge := b.worker(c.PredWorker).Rank, c.Edge.String()
+			rank, edge := b.worker(c.PredWorker).Rank, c.Edge
 			j.PredRank, j.PredOp, j.Edge, j.CrossRank = &rank, &c.Pred, &edge, c.PredWorker != c.Worker
 		}
 		out.Culprits[i] = j

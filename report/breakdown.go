@@ -39,12 +39,12 @@ type dividedJSON struct {
 }
 
 type markJSON struct {
-	Rank     int     `json:"rank" doc:"global rank"`
-	Category string  `json:"category" doc:"what it is a share of"`
-	Share    float64 `json:"share" doc:"the rank's part of its span, 0 to 1"`
-	Peers    float64 `json:"peers_share" doc:"mean of the other ranks of its role group"`
-	T        float64 `json:"t" doc:"externally studentised residual; null where the peers are all equal"`
-	P        float64 `json:"p" doc:"chance of a healthy run to have it anywhere, over all comparisons"`
+	Rank     int                `json:"rank" doc:"global rank"`
+	Category breakdown.Category `json:"category" doc:"what it is a share of"`
+	Share    float64            `json:"share" doc:"the rank's part of its span, 0 to 1"`
+	Peers    float64            `json:"peers_share" doc:"mean of the other ranks of its role group"`
+	T        float64            `json:"t" doc:"externally studentised residual; null where the peers are all equal"`
+	P        float64            `json:"p" doc:"chance of a healthy run to have it anywhere, over all comparisons"`
 }
 
 type rankTimesJSON struct {
@@ -90,7 +90,7 @@ func breakdownOf(b Breakdowns) breakdownJSON {
 		run := dividedJSON{Run: r.Run, Headline: breakdownHeadline(r), Alpha: r.Option.Alpha, Least: r.Option.Least, Tests: r.Tests,
 			Marks: []markJSON{}, Ranks: []rankTimesJSON{}, Notes: breakdownNotes(r)}
 		for _, m := range r.Marks {
-			run.Marks = append(run.Marks, markJSON{r.Ranks[m.Rank].ID, m.Category.String(), m.Share, m.Peers, m.T, m.P})
+			run.Marks = append(run.Marks, markJSON{r.Ranks[m.Rank].ID, m.Category, m.Share, m.Peers, m.T, m.P})
 		}
 		for i := range r.Ranks {
 			rank := &r.Ranks[i]

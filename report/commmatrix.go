@@ -88,13 +88,13 @@ type matrixJSON struct {
 }
 
 type sentJSON struct {
-	From  int    `json:"from_rank" doc:"sender, rank of the job"`
-	To    int    `json:"to_rank" doc:"receiver, rank of the job"`
-	Route string `json:"route" doc:"by what algorithm"`
-	Calls int64  `json:"calls" doc:"calls of the sender"`
-	Bytes int64  `json:"bytes" doc:"bytes sent"`
+	From  int          `json:"from_rank" doc:"sender, rank of the job"`
+	To    int          `json:"to_rank" doc:"receiver, rank of the job"`
+	Route matrix.Route `json:"route" doc:"by what algorithm"`
+	Calls int64        `json:"calls" doc:"calls of the sender"`
+	Bytes int64        `json:"bytes" doc:"bytes sent"`
 }
 
 func matrixOf(sent []matrix.Sent, unplaced float64) matrixJSON {
-	return matrixJSON{each(sent, func(x matrix.Sent) sentJSON { return sentJSON{x.From, x.To, x.Route.String(), x.Calls, int64(x.Bytes)} }), int64(unplaced)}
+	return matrixJSON{each(sent, func(x matrix.Sent) sentJSON { return sentJSON{x.From, x.To, x.Route, x.Calls, int64(x.Bytes)} }), int64(unplaced)}
 }

@@ -114,12 +114,12 @@ func commStepTable(s *steptotals.Steps) *table {
 }
 
 type stepsJSON struct {
-	Source string   `json:"source" doc:"what tells steps"`
-	Steps  []stepOf `json:"steps" doc:"steps in order, and what is outside of them"`
+	Source steptotals.Source `json:"source" doc:"what tells steps"`
+	Steps  []stepOf          `json:"steps" doc:"steps in order, and what is outside of them"`
 }
 
 type stepOf struct {
-	Era        string           `json:"era" doc:"when in the job it was"`
+	Era        steptotals.Era   `json:"era" doc:"when in the job it was"`
 	Step       int              `json:"step" null:"negative" doc:"number of the step, from 0; null outside of steps"`
 	Name       string           `json:"step_name" doc:"name of the step, or the era"`
 	Calls      int64            `json:"calls" doc:"calls of all ranks"`
@@ -132,10 +132,10 @@ type stepOf struct {
 }
 
 func stepsOf(s *steptotals.Steps) stepsJSON {
-	out := stepsJSON{Source: [...]string{"none", "marks", "repetition"}[s.Source], Steps: []stepOf{}}
+	out := stepsJSON{Source: s.Source, Steps: []stepOf{}}
 	for i := range s.Totals {
 		x := &s.Totals[i]
-		j := stepOf{Era: x.Era.String(), Step: x.Step, Name: placeName(s, x.Place), Calls: x.Calls, Bytes: x.Bytes, Operations: x.Ops}
+		j := stepOf{Era: x.Era, Step: x.Step, Name: placeName(s, x.Place), Calls: x.Calls, Bytes: x.Bytes, Operations: x.Ops}
 		if x.End > 0 {
 			j.Begin, j.End, j.Transfer, j.Wait = &x.Begin, &x.End, &x.Transfer, &x.Wait
 		}

@@ -26,14 +26,14 @@ func (o Output) Completions(results []Completions) error {
 
 type completionsJSON struct {
 	traceJSON
-	Clock      string   `json:"clock" doc:"what completions were measured from: the start of their step, or the first start of the trace"`
-	Against    string   `json:"against" doc:"whom s is a mean over"`
-	Window     int64    `json:"window_ns" doc:"length of the windows in which completions are counted, nanoseconds"`
-	Points     int      `json:"points" doc:"windows in which anything completes"`
-	Replicates int      `json:"replicates" doc:"most permutations of the test; 0 is no test"`
-	Discovery  float64  `json:"false_discovery_rate" doc:"the rate that flagged keeps"`
-	Seed       uint64   `json:"seed" doc:"seed of the permutations"`
-	Doubts     []string `json:"doubts" doc:"what is to be read with care, in words"`
+	Clock      ks.Clock   `json:"clock" doc:"what completions were measured from: the start of their step, or the first start of the trace"`
+	Against    ks.Against `json:"against" doc:"whom s is a mean over"`
+	Window     int64      `json:"window_ns" doc:"length of the windows in which completions are counted, nanoseconds"`
+	Points     int        `json:"points" doc:"windows in which anything completes"`
+	Replicates int        `json:"replicates" doc:"most permutations of the test; 0 is no test"`
+	Discovery  float64    `json:"false_discovery_rate" doc:"the rate that flagged keeps"`
+	Seed       uint64     `json:"seed" doc:"seed of the permutations"`
+	Doubts     []ks.Doubt `json:"doubts" doc:"what is to be read with care, in words"`
 
 	Workers []scoreJSON  `json:"workers" doc:"all workers, by stage, then by replica"`
 	Ranking []int        `json:"ranking" doc:"ranks by descending s; without those that have none"`
@@ -53,23 +53,20 @@ type scoreJSON struct {
 	Flagged     bool         `json:"flagged" doc:"found at false_discovery_rate"`
 	Found       *bool        `json:"-" csv:"found"` // Flagged, nil without a test
 	Draws       int          `json:"draws" doc:"departures that p was counted among; 0 where undecided"`
-	Undecided   *string      `json:"undecided" doc:"why there is no test, in words; null where there is one"`
+	Undecided   *ks.Doubt    `json:"undecided" doc:"why there is no test, in words; null where there is one"`
 	Textbook    *ks.Textbook `json:"textbook" doc:"the Kolmogorov–Smirnov test against all peers together, which assumes independent draws: for comparison, never to alarm on"`
 }
 
-var clockNames = [...]string{ks.Folded: "folded", ks.Wall: "wall"}
-var againstNames = [...]string{ks.Peers: "peers", ks.Everyone: "everyone"}
-
 func (r Completions) wire() completionsJSON {
-	out := completionsJSON{traceJSON: r.Traced.wire(), Clock: clockNames[r.Clock], Against: againstNames[r.Against], Window: r.Window, Points: r.Points,
-		Replicates: r.Replicates, Discovery: r.Discovery, Seed: r.Seed, Doubts: strs(r.Doubts), Ranking: r.ranksOf(r.Ranking)}
+	out := completionsJSON{traceJSON: r.Traced.wire(), Clock: r.Clock, Against: r.Against, Window: r.Window, Points: r.Points,
+		Replicates: r.Replicates, Discovery: r.Discovery, Seed: r.Seed, Doubts: r.Doubts, Ranking: r.ranksOf(r.Ranking)}
 	for _, s := range r.Scores {
 		j := scoreJSON{placeJSON: r.worker(s.Worker), Completions: s.Ops, Peers: s.Peers, Mean: s.Mean, Median: s.Median, Later: s.Later, Textbook: s.Textbook}
 		if t := s.Test; t != nil {
 			j.Departure, j.P, j.Q = &t.Departure, &t.P, &t.Q
 			j.Flagged, j.Found, j.Draws = t.Flagged, &t.Flagged, t.Draws
 		} else {
-			j.Undecided = optionalString(s.Undecided.String())
+			j.Undecided = &s.Undecided
 		}
 		out.Workers = append(out.Workers, j)
 	}
@@ -122,6 +119,17 @@ func completionsRows(results []Completions) *csvTable {
 var workerCSV = itemsOf[tracesJSON[completionsJSON]]("traces.workers",
 	"run rank dp pp completions peers s median later_ns departure p q flagged=found undecided")
 
+var completionDoubts = [...]string{
+	ks.NoOperators:   "no operators",
+	ks.NoPeer:        "no peers",
+	ks.TwoWorkers:    "two workers: which one is slow cannot be decided",
+	ks.FewSteps:      "too few steps to permute",
+	ks.RunningClock:  "not tested on a running clock",
+	ks.NotTested:     "not tested",
+	ks.FewReplicates: "too few permutations for the number of workers",
+	ks.UnequalCounts: "peers completed different numbers of operators",
+}
+
 // workersShown is how many workers a table lists.
 const workersShown = 20
 
@@ -155,7 +163,7 @@ func (r Completions) finding() string {
 	slices.Sort(found)
 	switch {
 	case tested == 0 && len(r.Scores) > 0:
-		return fmt.Sprintf("Undecided: %v.", r.Scores[0].Undecided)
+		return fmt.Sprintf("Undecided: %s.", meaning(completionDoubts[:], r.Scores[0].Undecided))
 	case len(found) == 0:
 		return fmt.Sprintf("No worker stands out: the completion times of %s do not differ at a false-discovery rate of %s.", counted(tested, "worker"), percent(r.Discovery))
 	case len(found) == 1:
@@ -198,7 +206,7 @@ func (r Completions) scoreRow(t *table, w int) []cell {
 	n := len(row)
 	if s.Test == nil {
 		row[n-1] = textCell("undecided")
-		why := s.Undecided.String()
+		why := meaning(completionDoubts[:], s.Undecided)
 		i := slices.Index(t.notes, why)
 		if i < 0 {
 			i = len(t.notes)
@@ -262,7 +270,7 @@ func (r Completions) basis() bullets {
 		b = append(b, fmt.Sprintf("Test: at most %s permutations within steps, seed %d", grouped(int64(r.Replicates)), r.Seed))
 	}
 	for _, doubt := range r.Doubts {
-		b = append(b, "In doubt: "+doubt.String())
+		b = append(b, "In doubt: "+meaning(completionDoubts[:], doubt))
 	}
 	return append(b, r.Traced.basis()...)
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -32,7 +33,11 @@ func listFields(t *testing.T, out *bytes.Buffer, at string, s schema) {
 		if f.Description == "" {
 			t.Errorf("%s.%s has no description", at, f.name)
 		}
-		fmt.Fprintf(out, "    %s %s\n", f.name, typeOf(f.schema))
+		optional := ""
+		if !slices.Contains(s.Required, f.name) {
+			optional = "?"
+		}
+		fmt.Fprintf(out, "    %s%s %s\n", f.name, optional, typeOf(f.schema))
 	}
 }
 
@@ -44,7 +49,12 @@ func typeOf(s schema) string {
 	case s.Ref != "":
 		return strings.TrimPrefix(s.Ref, "#/$defs/")
 	case s.Enum != nil:
-		return strings.Join(strings.Fields(strings.Trim(fmt.Sprint(s.Enum), "[]")), "|")
+		return strings.Join(each(s.Enum, func(v any) string {
+			if v == nil {
+				return "null"
+			}
+			return fmt.Sprintf("%q", v)
+		}), "|")
 	case s.Items != nil:
 		return "[]" + typeOf(*s.Items)
 	case len(s.AnyOf) > 8:

@@ -35,10 +35,10 @@ func (o Output) Outliers(results []Outliers) error {
 
 type outliersJSON struct {
 	traceJSON
-	Method    string   `json:"method" doc:"the method that was asked for"`
-	Alpha     float64  `json:"alpha" doc:"chance that a healthy operator instance is flagged"`
-	Instances int      `json:"instances" doc:"operator instances that were judged"`
-	Expected  *float64 `json:"expected" doc:"how many of them would be flagged were all healthy; null for methods without an error rate"`
+	Method    zscore.Method `json:"method" doc:"the method that was asked for"`
+	Alpha     float64       `json:"alpha" doc:"chance that a healthy operator instance is flagged"`
+	Instances int           `json:"instances" doc:"operator instances that were judged"`
+	Expected  *float64      `json:"expected" doc:"how many of them would be flagged were all healthy; null for methods without an error rate"`
 
 	Outliers []outlierJSON `json:"outliers" doc:"sure ones first, then by descending effect over the window"`
 	Workers  []excessJSON  `json:"workers" doc:"workers with outliers, by descending excess_ns"`
@@ -49,16 +49,16 @@ type outliersJSON struct {
 
 type outlierJSON struct {
 	placeJSON
-	Op        string   `json:"op" doc:"name of the operator"`
-	Seq       *int     `json:"seq" doc:"its ordinal in the step; null for all of the name together, their durations added up"`
-	Step      *int64   `json:"step" doc:"index of the step; null where it is off in the whole window"`
-	StepText  string   `json:"-" csv:"step_text"`
-	Quantity  string   `json:"quantity" doc:"what is off: a start is late above 0, a wait is that of a late member below 0"`
-	Effect    int64    `json:"effect_ns" doc:"deviation from the median of the peers, nanoseconds; of the whole window its median over the steps"`
-	Score     *float64 `json:"score" doc:"signed score; null where it is infinite, because the peers do not vary at all"`
-	Threshold float64  `json:"threshold" doc:"what the score passed"`
-	P         *float64 `json:"p" doc:"two-sided chance of such a score; null for methods that have none"`
-	Sure      bool     `json:"sure" doc:"still flagged when the error rate is that of the whole analysis"`
+	Op        string          `json:"op" doc:"name of the operator"`
+	Seq       *int            `json:"seq" doc:"its ordinal in the step; null for all of the name together, their durations added up"`
+	Step      *int64          `json:"step" doc:"index of the step; null where it is off in the whole window"`
+	StepText  string          `json:"-" csv:"step_text"`
+	Quantity  zscore.Quantity `json:"quantity" doc:"what is off: a start is late above 0, a wait is that of a late member below 0"`
+	Effect    int64           `json:"effect_ns" doc:"deviation from the median of the peers, nanoseconds; of the whole window its median over the steps"`
+	Score     *float64        `json:"score" doc:"signed score; null where it is infinite, because the peers do not vary at all"`
+	Threshold float64         `json:"threshold" doc:"what the score passed"`
+	P         *float64        `json:"p" doc:"two-sided chance of such a score; null for methods that have none"`
+	Sure      bool            `json:"sure" doc:"still flagged when the error rate is that of the whole analysis"`
 }
 
 type excessJSON struct {
@@ -69,25 +69,23 @@ type excessJSON struct {
 }
 
 type seriesJSON struct {
-	Op        string   `json:"op" doc:"name of the operator"`
-	PP        int      `json:"pp" doc:"pipeline stage"`
-	Seq       *int     `json:"seq" doc:"ordinal in the step; null for all of the name together"`
-	Quantity  string   `json:"quantity" doc:"what was compared"`
-	Peers     int      `json:"peers" doc:"replicas with a value"`
-	Steps     int      `json:"steps" doc:"steps with values"`
-	Method    string   `json:"method" doc:"the method used; another than asked for where that was impossible"`
-	Logarithm bool     `json:"logarithm" doc:"logarithms were compared"`
-	Sigma     *float64 `json:"sigma" doc:"spread, in nanoseconds or of the logarithm; 0 for methods that see one step"`
-	Freedom   float64  `json:"freedom" doc:"degrees of freedom of sigma; 0 for methods that see one step"`
-	Threshold float64  `json:"threshold" doc:"what flags in one step with all peers; 0 where there is none"`
-	Sure      float64  `json:"sure_threshold" doc:"what flags in the whole analysis; 0 where there is none"`
-	Doubts    []string `json:"doubts" doc:"why it is undecided or to be read with care, in words"`
+	Op        string          `json:"op" doc:"name of the operator"`
+	PP        int             `json:"pp" doc:"pipeline stage"`
+	Seq       *int            `json:"seq" doc:"ordinal in the step; null for all of the name together"`
+	Quantity  zscore.Quantity `json:"quantity" doc:"what was compared"`
+	Peers     int             `json:"peers" doc:"replicas with a value"`
+	Steps     int             `json:"steps" doc:"steps with values"`
+	Method    zscore.Method   `json:"method" doc:"the method used; another than asked for where that was impossible"`
+	Logarithm bool            `json:"logarithm" doc:"logarithms were compared"`
+	Sigma     *float64        `json:"sigma" doc:"spread, in nanoseconds or of the logarithm; 0 for methods that see one step"`
+	Freedom   float64         `json:"freedom" doc:"degrees of freedom of sigma; 0 for methods that see one step"`
+	Threshold float64         `json:"threshold" doc:"what flags in one step with all peers; 0 where there is none"`
+	Sure      float64         `json:"sure_threshold" doc:"what flags in the whole analysis; 0 where there is none"`
+	Doubts    []zscore.Doubt  `json:"doubts" doc:"why it is undecided or to be read with care, in words"`
 }
 
-var quantityNames = [...]string{zscore.Start: "start", zscore.Duration: "duration", zscore.Wait: "wait", zscore.Transfer: "transfer"}
-
 func (o Outliers) wire() outliersJSON {
-	out := outliersJSON{traceJSON: o.Traced.wire(), Method: o.Method.String(), Alpha: o.Alpha, Instances: o.Instances,
+	out := outliersJSON{traceJSON: o.Traced.wire(), Method: o.Method, Alpha: o.Alpha, Instances: o.Instances,
 		Expected: o.expected(), Outliers: []outlierJSON{}, Workers: []excessJSON{}, Series: []seriesJSON{}}
 	for i := range o.Result.Outliers {
 		x := outlierOf{o, &o.Result.Outliers[i]}
@@ -100,8 +98,8 @@ func (o Outliers) wire() outliersJSON {
 	for i, r := range o.Result.Series {
 		s := o.Series[i]
 		op := o.Operators[s.Op]
-		out.Series = append(out.Series, seriesJSON{op.Name, op.Stage, seqOf(op), quantityNames[s.Quantity], r.Peers, r.Steps, r.Method.String(), r.Log,
-			&r.Sigma, r.Freedom, r.Threshold, r.Sure, strs(r.Doubts)})
+		out.Series = append(out.Series, seriesJSON{op.Name, op.Stage, seqOf(op), s.Quantity, r.Peers, r.Steps, r.Method, r.Log,
+			&r.Sigma, r.Freedom, r.Threshold, r.Sure, r.Doubts})
 	}
 	out.Names = namesFrom(o.Names)
 	return out
@@ -134,8 +132,8 @@ func (x outlierOf) op() operators.Operator { return x.Operators[x.series().Op] }
 func (x outlierOf) series() zscore.Series {
 	return x.Outliers.Series[x.Outlier.Series]
 }
-func (x outlierOf) quantity() string { return quantityNames[x.series().Quantity] }
-func (x outlierOf) at() placeJSON    { return x.Outliers.worker(x.Worker) }
+func (x outlierOf) quantity() zscore.Quantity { return x.series().Quantity }
+func (x outlierOf) at() placeJSON             { return x.Outliers.worker(x.Worker) }
 
 // step is the index of the step, nil for all.
 func (x outlierOf) step() *int64 {
@@ -210,7 +208,7 @@ func (o Outliers) excessTable() *table {
 		worst := outlierOf{o, &o.Result.Outliers[s.Worst]}
 		excess := realCell(float64(s.Excess) / steps)
 		t.rows = append(t.rows, append(o.place(s.Worker), excess, wholeCell(s.Outliers), wholeCell(s.Sure),
-			textCell(operatorName(worst.op().Name, worst.op().Seq)+", "+worst.quantity())))
+			textCell(operatorName(worst.op().Name, worst.op().Seq)+", "+worst.quantity().String())))
 	}
 	return t.capped(excessShown, "json").tidy()
 }
@@ -231,7 +229,7 @@ func (o Outliers) table() *table {
 		if x.Sure {
 			sure = textCell("yes")
 		}
-		t.rows = append(t.rows, append(o.place(x.Worker), textCell(operatorName(x.op().Name, x.op().Seq)), textCell(x.stepText()), textCell(x.quantity()),
+		t.rows = append(t.rows, append(o.place(x.Worker), textCell(operatorName(x.op().Name, x.op().Seq)), textCell(x.stepText()), textCell(x.quantity().String()),
 			realCell(float64(x.Effect)), realCell(x.Score), realCell(x.Threshold), optionalCell(x.P), sure))
 	}
 	if n < len(o.Result.Outliers) {
@@ -269,9 +267,20 @@ func (o Outliers) judged() bullets {
 	}
 	slices.SortFunc(list, func(x, y zscore.Doubt) int { return cmp.Or(doubts[y]-doubts[x], int(x)-int(y)) })
 	for _, doubt := range list {
-		b = append(b, fmt.Sprintf("In %s of %s series: %v", grouped(int64(doubts[doubt])), total, doubt))
+		b = append(b, fmt.Sprintf("In %s of %s series: %s", grouped(int64(doubts[doubt])), total, meaning(outlierDoubts[:], doubt)))
 	}
 	return append(b, o.basis()...)
+}
+
+var outlierDoubts = [...]string{
+	zscore.TooFewPeers:  "fewer than three peers: who deviates cannot be decided",
+	zscore.FewSteps:     "too few steps to pool",
+	zscore.MostlyEqual:  "most deviations are equal: the spread is not robust",
+	zscore.Dependent:    "consecutive steps are correlated",
+	zscore.HeavyTails:   "tails heavier than normal: single steps are flagged more often than stated",
+	zscore.CannotFire:   "the cutoff is above the largest score there can be",
+	zscore.Uncalibrated: "no error rate is known",
+	zscore.Masks:        "blind to two equal stragglers",
 }
 
 func errorRate(o Outliers) string {

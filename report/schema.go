@@ -20,7 +20,7 @@ type schema struct {
 	Title       string     `json:"title,omitempty"`
 	Description string     `json:"description,omitempty"`
 	Ref         string     `json:"$ref,omitempty"`
-	Type        []string   `json:"-"` // as "type": one name, or a list
+	Type        typeNames  `json:"type,omitempty"`
 	Const       string     `json:"const,omitempty"`
 	Enum        []any      `json:"enum,omitempty"`
 	AnyOf       []schema   `json:"anyOf,omitempty"`
@@ -33,21 +33,15 @@ type schema struct {
 	Defs        properties `json:"$defs,omitempty"`
 }
 
+// typeNames are the types that a value may have; JSON has one name as it is.
+type typeNames []string
+
 // MarshalJSON implements json.Marshaler.
-func (s schema) MarshalJSON() ([]byte, error) {
-	type plain schema
-	with := struct {
-		Type any `json:"type,omitempty"`
-		plain
-	}{plain: plain(s)}
-	switch len(s.Type) {
-	case 0:
-	case 1:
-		with.Type = s.Type[0]
-	default:
-		with.Type = s.Type
+func (n typeNames) MarshalJSON() ([]byte, error) {
+	if len(n) == 1 {
+		return json.Marshal(n[0])
 	}
-	return unescaped(with)
+	return json.Marshal([]string(n))
 }
 
 // properties are schemas by name, in the order in which fields are declared.
@@ -111,7 +105,7 @@ func (p *published) schema() *schema {
 // object describes a struct as appendObject writes it. The objects of a document are
 // closed: a field that the schema lacks is a mistake of one of the two.
 func (m *schemaMaker) object(t reflect.Type) schema {
-	out := schema{Type: []string{"object"}, Others: false}
+	out := schema{Type: typeNames{"object"}, Others: false}
 	for _, f := range fieldsOf(t) {
 		if f.csvOnly {
 			continue
@@ -120,8 +114,11 @@ func (m *schemaMaker) object(t reflect.Type) schema {
 		if len(f.enum) > 0 {
 			s = schema{Enum: anys(f.enum)}
 		}
-		if f.null != nil {
+		switch {
+		case f.null != nil:
 			s = s.orNull()
+		case f.omitEmpty && f.of.Kind() == reflect.Pointer:
+			s = m.of(f.of.Elem()) // there only where it points to something
 		}
 		s.Description = f.doc
 		out.Properties = append(out.Properties, property{f.name, s})
@@ -139,7 +136,7 @@ func (m *schemaMaker) of(t reflect.Type) schema {
 	}
 	if names, is := namesOf(t); is {
 		if names == nil {
-			return schema{Type: []string{"string"}}
+			return schema{Type: typeNames{"string"}}
 		}
 		return schema{Enum: anys(names)}
 	}
@@ -150,21 +147,21 @@ func (m *schemaMaker) of(t reflect.Type) schema {
 		return schema{Ref: "#/$defs/" + m.define(t)}
 	case reflect.Slice, reflect.Array:
 		items := m.of(t.Elem())
-		out := schema{Type: []string{"array"}, Items: &items}
+		out := schema{Type: typeNames{"array"}, Items: &items}
 		if t.Kind() == reflect.Array {
 			out.MinItems, out.MaxItems = t.Len(), t.Len()
 		}
 		return out
 	case reflect.Map:
-		return schema{Type: []string{"object"}, Others: m.of(t.Elem())}
+		return schema{Type: typeNames{"object"}, Others: m.of(t.Elem())}
 	case reflect.Float32, reflect.Float64:
-		return schema{Type: []string{"number", "null"}}
+		return schema{Type: typeNames{"number", "null"}}
 	case reflect.Bool:
-		return schema{Type: []string{"boolean"}}
+		return schema{Type: typeNames{"boolean"}}
 	case reflect.String:
-		return schema{Type: []string{"string"}}
+		return schema{Type: typeNames{"string"}}
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64, reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		return schema{Type: []string{"integer"}}
+		return schema{Type: typeNames{"integer"}}
 	}
 	panic(fmt.Sprintf("report: no schema for %v", t))
 }
@@ -218,7 +215,7 @@ func (s schema) orNull() schema {
 	case s.Enum != nil:
 		s.Enum = append(slices.Clip(s.Enum), nil)
 	case s.Ref != "" || s.AnyOf != nil:
-		return schema{AnyOf: []schema{s, {Type: []string{"null"}}}}
+		return schema{AnyOf: []schema{s, {Type: typeNames{"null"}}}}
 	case !slices.Contains(s.Type, "null"):
 		s.Type = append(slices.Clip(s.Type), "null")
 	}

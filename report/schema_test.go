@@ -66,6 +66,19 @@ func TestSchemas(t *testing.T) {
 	}
 }
 
+// Every published schema is one: the compiler holds it to the meta-schema of its draft.
+func TestSchemasAreValid(t *testing.T) {
+	for _, name := range SchemaNames() {
+		if _, doc := readSchema(t, name); doc["title"] == "" || doc["description"] == "" {
+			t.Errorf("%s: title %q, description %q", name, doc["title"], doc["description"])
+		}
+	}
+	var out bytes.Buffer
+	if err := (Output{W: &out}).Schema("verdicts"); err == nil || out.Len() > 0 {
+		t.Errorf("a schema that is not there: %v, %q", err, out.String())
+	}
+}
+
 // Whatever floats an engine hands over, the JSON is valid: what is not finite
 // is null, and lists that are nil are empty.
 func TestJSONOfUnusualValues(t *testing.T) {

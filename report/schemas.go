@@ -2,8 +2,10 @@ package report
 
 import (
 	"fmt"
+	"io"
 	"reflect"
 	"slices"
+	"strings"
 )
 
 // published is a document that a command writes as JSON: an object with its name and
@@ -69,6 +71,16 @@ func (o Output) publish(f forms) error {
 
 // SchemaNames are the names of the published documents, in order.
 func SchemaNames() []string { return each(documents, func(p published) string { return p.name }) }
+
+// Schemas writes the names of the published documents, and what each is.
+func (o Output) Schemas() error {
+	var out strings.Builder
+	for _, p := range documents {
+		fmt.Fprintf(&out, "%-13s  %s\n", p.name, p.doc)
+	}
+	_, err := io.WriteString(o.W, out.String())
+	return err
+}
 
 // Schema writes the JSON Schema of a published document.
 func (o Output) Schema(name string) error {

@@ -1,13 +1,16 @@
 package report
 
-import "github.com/sfstat/sfstat/engine/frontier"
+import (
+	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/engine/frontier/cut"
+)
 
 // Slack is for how long each rank was ahead of the last one at every boundary
 // of a window, summed over its steps.
 type Slack struct {
 	Run      string    `json:"run" doc:"identity of the run"`
 	Window   int64     `json:"window" doc:"number of the window"`
-	Cut      string    `json:"cut" doc:"how steps are cut"`
+	Cut      cut.Cut   `json:"cut" doc:"how steps are cut"`
 	Steps    int       `json:"steps" doc:"steps that were summed"`
 	Ranks    []int     `json:"ranks" doc:"ranks, in the order of the lists below"`
 	Stages   []string  `json:"stages" doc:"stages that end at the boundaries, in the order of the cut"`
@@ -18,7 +21,7 @@ type Slack struct {
 
 // SlackOf sums the account of one window. O(T·B·R).
 func SlackOf(d *frontier.Detail) Slack {
-	out := Slack{Run: d.Run, Window: d.Window, Cut: d.Cut.String(), Steps: d.Steps, Ranks: d.Ranks, Stages: d.Boundaries}
+	out := Slack{Run: d.Run, Window: d.Window, Cut: d.Cut, Steps: d.Steps, Ranks: d.Ranks, Stages: d.Boundaries}
 	for b := range d.Boundaries {
 		slack, prefix, last := d.Slack(b), make([]int64, len(d.Ranks)), int64(0)
 		for t := range d.Steps {

@@ -26,14 +26,14 @@ type sourcesJSON struct {
 	Headline string `json:"headline" doc:"the answer in one sentence"`
 	Agree    bool   `json:"agree" doc:"every source has the stages to look into of the first, and no share differs by more than tie_tolerance"`
 
-	Steps   int          `json:"steps" doc:"steps compared: those that all sources have"`
-	Ranks   []int        `json:"ranks" doc:"ranks compared: those that all sources have"`
-	Matched string       `json:"matched_by" doc:"how steps were matched"`
-	Tau     float64      `json:"tau" doc:"the part of the exposed time that the stages to look into reach"`
-	Tie     float64      `json:"tie_tolerance" doc:"shares this close are a tie"`
-	Stages  []string     `json:"stages" doc:"the stages of all sources, in the order of the first"`
-	Sources []sourceJSON `json:"sources" doc:"the sources, in the order given"`
-	Doubts  []string     `json:"doubts" doc:"what differs besides, and what was left out, as sentences"`
+	Steps   int              `json:"steps" doc:"steps compared: those that all sources have"`
+	Ranks   []int            `json:"ranks" doc:"ranks compared: those that all sources have"`
+	Matched crosscheck.Match `json:"matched_by" doc:"how steps were matched"`
+	Tau     float64          `json:"tau" doc:"the part of the exposed time that the stages to look into reach"`
+	Tie     float64          `json:"tie_tolerance" doc:"shares this close are a tie"`
+	Stages  []string         `json:"stages" doc:"the stages of all sources, in the order of the first"`
+	Sources []sourceJSON     `json:"sources" doc:"the sources, in the order given"`
+	Doubts  []string         `json:"doubts" doc:"what differs besides, and what was left out, as sentences"`
 }
 
 type sourceJSON struct {
@@ -48,7 +48,7 @@ type heldJSON struct {
 
 func sourcesOf(c *crosscheck.Comparison) sourcesJSON {
 	out := sourcesJSON{Headline: sourcesHeadline(c), Agree: c.Agree(), Steps: c.Steps, Ranks: c.Ranks,
-		Matched: c.Match.String(), Tau: c.Tau, Tie: c.Tie, Stages: c.Stages, Doubts: c.Doubts}
+		Matched: c.Match, Tau: c.Tau, Tie: c.Tie, Stages: c.Stages, Doubts: c.Doubts}
 	for i := range c.Accounts {
 		s := sourceJSON{Account: &c.Accounts[i]}
 		if s.Held != nil {

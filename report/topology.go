@@ -141,10 +141,10 @@ type machineJSON struct {
 }
 
 type linkJSON struct {
-	From  string  `json:"from" doc:"name of a device"`
-	To    string  `json:"to" doc:"name of a device"`
-	Class string  `json:"class" doc:"class of the link, as NCCL names it"`
-	GBps  float64 `json:"gbps" doc:"gigabytes per second"`
+	From  string    `json:"from" doc:"name of a device"`
+	To    string    `json:"to" doc:"name of a device"`
+	Class nccl.Link `json:"class" doc:"class of the link, as NCCL names it"`
+	GBps  float64   `json:"gbps" doc:"gigabytes per second"`
 }
 
 func topologyOf(machines []topology.Machine) topologyJSON {
@@ -153,7 +153,7 @@ func topologyOf(machines []topology.Machine) topologyJSON {
 		m := &machines[i]
 		j := machineJSON{Host: m.Host, Devices: m.Devices, Paths: m.Paths}
 		for _, l := range m.Links {
-			j.Links = append(j.Links, linkJSON{m.Devices[l.From].Name, m.Devices[l.To].Name, l.Class.String(), l.Bandwidth})
+			j.Links = append(j.Links, linkJSON{m.Devices[l.From].Name, m.Devices[l.To].Name, l.Class, l.Bandwidth})
 		}
 		out.Machines = append(out.Machines, j)
 	}

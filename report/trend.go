@@ -123,7 +123,7 @@ func changeTable(t *runs.Trend) *table {
 
 type trendJSON struct {
 	Headline string            `json:"headline" doc:"the answer in one sentence"`
-	Order    string            `json:"order" doc:"what the runs follow one another by"`
+	Order    runs.Order        `json:"order" doc:"what the runs follow one another by"`
 	Level    float64           `json:"level" doc:"chance of any change in any measure where there is none"`
 	Seed     uint64            `json:"seed" doc:"of permutations and resamples"`
 	Runs     []comparedJSON    `json:"runs" doc:"the runs in their order"`
@@ -132,7 +132,7 @@ type trendJSON struct {
 }
 
 type trendSeriesJSON struct {
-	Measure string       `json:"measure" doc:"what it is, as in a comparison"`
+	Measure runs.Kind    `json:"measure" doc:"what it is, as in a comparison"`
 	Stage   *string      `json:"stage" doc:"of a stage, and of a found delay where it is in one"`
 	Shows   bool         `json:"can_show" doc:"whether so many runs can show a change at all"`
 	Values  []float64    `json:"values_ns" doc:"one value for each run; null where it has none"`
@@ -152,10 +152,10 @@ type changeJSON struct {
 }
 
 func trendOf(t *runs.Trend) trendJSON {
-	out := trendJSON{Headline: trendHeadline(t), Order: t.Order.String(), Level: t.Level, Seed: t.Seed, Runs: comparedOf(t.Runs),
+	out := trendJSON{Headline: trendHeadline(t), Order: t.Order, Level: t.Level, Seed: t.Seed, Runs: comparedOf(t.Runs),
 		Series: []trendSeriesJSON{}, MixedCut: t.MixCut}
 	for _, s := range t.Series {
-		j := trendSeriesJSON{Measure: s.Kind.String(), Stage: optionalString(s.Stage), Shows: s.Shows, Values: s.Values, Changes: each(s.Changes, func(c changepoint.Change) changeJSON { return changeJSON(c) })}
+		j := trendSeriesJSON{Measure: s.Kind, Stage: optionalString(s.Stage), Shows: s.Shows, Values: s.Values, Changes: each(s.Changes, func(c changepoint.Change) changeJSON { return changeJSON(c) })}
 		out.Series = append(out.Series, j)
 	}
 	return out

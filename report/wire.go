@@ -2,6 +2,9 @@ package report
 
 import (
 	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/engine/frontier/cut"
+	"github.com/sfstat/sfstat/engine/frontier/fit"
+	"github.com/sfstat/sfstat/engine/frontier/labels"
 	"github.com/sfstat/sfstat/engine/frontier/ranking"
 )
 
@@ -16,7 +19,7 @@ type windowsJSON[T any] struct {
 type windowJSON struct {
 	Run       string  `json:"run" doc:"identity of the run"`
 	Window    int64   `json:"window" doc:"number of the window in its run"`
-	Cut       string  `json:"cut" doc:"where steps begin"`
+	Cut       cut.Cut `json:"cut" doc:"where steps begin"`
 	CutReason string  `json:"cut_reason" doc:"one sentence: why this cut"`
 	Group     *string `json:"group" doc:"role group of these ranks; null for all ranks"`
 	WorldSize int     `json:"world_size" doc:"ranks of the job"`
@@ -28,10 +31,10 @@ type windowJSON struct {
 	Stages    []frontier.Stage `json:"stages" doc:"in the order of the cut"`
 	Substages []frontier.Stage `json:"substages" doc:"the stages as recorded where accumulation expands them, else empty"`
 
-	Routing    []string `json:"routing_set" doc:"the smallest set of stages whose shares reach tau, largest first: where to look"`
-	CoCritical []string `json:"co_critical_stages" doc:"stages that cannot be told apart; only with the label co_critical"`
-	Labels     []string `json:"labels" doc:"the findings that the evidence permits; docs/output.md explains each"`
-	Reasons    []string `json:"downgrade_reasons" doc:"why no stronger label was given; docs/output.md explains each"`
+	Routing    []string        `json:"routing_set" doc:"the smallest set of stages whose shares reach tau, largest first: where to look"`
+	CoCritical []string        `json:"co_critical_stages" doc:"stages that cannot be told apart; only with the label co_critical"`
+	Labels     []labels.Label  `json:"labels" doc:"the findings that the evidence permits; docs/output.md explains each"`
+	Reasons    []labels.Reason `json:"downgrade_reasons" doc:"why no stronger label was given; docs/output.md explains each"`
 
 	LeaderRank     *int       `json:"leader_rank" doc:"ID of the rank that leads most confident steps; null when none does"`
 	LeaderSwitches int        `json:"leader_switches" doc:"changes between consecutive confident leaders"`
@@ -84,9 +87,9 @@ type qualityJSON struct {
 }
 
 type fitJSON struct {
-	Mode  string `json:"mode" doc:"on whose word: the window's own, nobody's, or the caller's"`
-	Holds bool   `json:"holds" doc:"the wait is taken as induced"`
-	Why   string `json:"why" doc:"one sentence"`
+	Mode  fit.Mode `json:"mode" doc:"on whose word: the window's own, nobody's, or the caller's"`
+	Holds bool     `json:"holds" doc:"the wait is taken as induced"`
+	Why   string   `json:"why" doc:"one sentence"`
 }
 
 type culpritJSON struct {
@@ -103,16 +106,16 @@ type culpritJSON struct {
 func windowFrom(r *frontier.Result) windowJSON {
 	names := func(stages []int) []string { return stageNames(r, stages) }
 	return windowJSON{
-		Run: r.Run, Window: r.Window, Cut: r.Cut.String(), CutReason: cutReason(r), Group: optionalString(r.Group),
+		Run: r.Run, Window: r.Window, Cut: r.Cut, CutReason: cutReason(r), Group: optionalString(r.Group),
 		WorldSize: r.WorldSize, Ranks: r.Ranks, Steps: r.Steps, FirstStep: r.FirstStep, Makespan: r.Makespan,
 		Stages: r.Stages, Substages: r.Substages,
-		Routing: names(r.Routing), CoCritical: names(r.CoCritical), Labels: strs(r.Labels), Reasons: strs(r.Reasons),
+		Routing: names(r.Routing), CoCritical: names(r.CoCritical), Labels: r.Labels, Reasons: r.Reasons,
 		LeaderRank: r.Leader.Rank, LeaderSwitches: r.Leader.Switches, Leader: leaderOf(r),
 		Baselines:  eachMethod(r, func(o ranking.Ordering) []string { return names(o.Ranking) }),
 		Candidates: eachMethod(r, func(o ranking.Ordering) []string { return names(o.Candidates) }),
 		Scores:     eachMethod(r, func(o ranking.Ordering) []float64 { return o.Scores }),
 		Quality:    qualityOf(r.Quality), SyncPoint: r.SyncPoint,
-		ModelFit: fitJSON{r.ModelFit.Mode.String(), r.ModelFit.Holds, fitReason(r.ModelFit)},
+		ModelFit: fitJSON{r.ModelFit.Mode, r.ModelFit.Holds, fitReason(r.ModelFit)},
 		Culprits: culpritsOf(r, r.Culprits), Late: culpritsOf(r, r.Late), Saves: r.Saves, Work: r.Work, Device: r.Device,
 	}
 }

@@ -12,17 +12,17 @@ import (
 
 type comparisonJSON struct {
 	Headline   string         `json:"headline" doc:"the answer in one sentence"`
-	Unit       string         `json:"unit" doc:"what varies by itself: pairs of runs, runs, or batches of consecutive steps of one run on each side"`
+	Unit       runs.Unit      `json:"unit" doc:"what varies by itself: pairs of runs, runs, or batches of consecutive steps of one run on each side"`
 	Confidence float64        `json:"confidence" doc:"at which the intervals of all rows hold together"`
 	Seed       uint64         `json:"seed" doc:"of the correction for the number of rows"`
 	Gate       *float64       `json:"gate" doc:"by which part of it step time may be longer; null without one"`
-	Standing   *string        `json:"standing" doc:"where step time stands against the gate: surely within; not surely longer, nor surely within; surely longer, by less as estimated; surely longer, by more as estimated; surely longer by more than the gate. null without a gate"`
+	Standing   *runs.Standing `json:"standing" doc:"where step time stands against the gate: surely within; not surely longer, nor surely within; surely longer, by less as estimated; surely longer, by more as estimated; surely longer by more than the gate. null without a gate"`
 	Base       []comparedJSON `json:"base" doc:"the runs of the base that were compared"`
 	New        []comparedJSON `json:"new" doc:"those of the other side; of pairs in the same order"`
 	Left       []string       `json:"left_out" doc:"runs without a partner of the same name, where the others are paired"`
 	Rows       []measureJSON  `json:"rows" doc:"the measures: step time first, stages in the order of the step"`
 	Findings   []foundJSON    `json:"findings" doc:"what diagnose finds on either side, by what fixing it saves"`
-	Doubts     []string       `json:"doubts" doc:"reasons to read it with care"`
+	Doubts     []runs.Doubt   `json:"doubts" doc:"reasons to read it with care"`
 }
 
 type comparedJSON struct {
@@ -31,23 +31,23 @@ type comparedJSON struct {
 }
 
 type measureJSON struct {
-	Measure   string   `json:"measure" doc:"what it is; docs/compare.md says how it is measured"`
-	Stage     *string  `json:"stage" doc:"of a stage, and of a found delay where it is in one"`
-	Verdict   string   `json:"verdict" doc:"regression: surely longer; improvement: surely shorter; none_shown: no difference that these runs could show; untested: one unit on a side"`
-	Base      float64  `json:"base_ns" doc:"mean over the units of the base"`
-	New       float64  `json:"new_ns" doc:"the same of the other side"`
-	BaseUnits int      `json:"base_units" doc:"pairs, runs or batches that have it"`
-	NewUnits  int      `json:"new_units" doc:"the same of the other side"`
-	Change    float64  `json:"change_ns" doc:"new_ns − base_ns"`
-	Low       float64  `json:"low_ns" doc:"lower bound of the change"`
-	High      float64  `json:"high_ns" doc:"upper bound; the intervals of all rows hold together"`
-	Relative  float64  `json:"change" doc:"the change as a part of the base's step time; of arrival_skew of itself"`
-	From      float64  `json:"low" doc:"low_ns likewise"`
-	To        float64  `json:"high" doc:"high_ns likewise"`
-	P         float64  `json:"p" doc:"chance of any row so far from none if no row differed; null where untested"`
-	Shows     float64  `json:"shows" doc:"the change that as many runs show four times in five, as a part of the base's step"`
-	BaseShare *float64 `json:"base_share" doc:"of a stage: its part of the base's step; else null"`
-	NewShare  *float64 `json:"new_share" doc:"the same of the other side"`
+	Measure   runs.Kind       `json:"measure" doc:"what it is; docs/compare.md says how it is measured"`
+	Stage     *string         `json:"stage" doc:"of a stage, and of a found delay where it is in one"`
+	Verdict   compare.Verdict `json:"verdict" doc:"regression: surely longer; improvement: surely shorter; none_shown: no difference that these runs could show; untested: one unit on a side"`
+	Base      float64         `json:"base_ns" doc:"mean over the units of the base"`
+	New       float64         `json:"new_ns" doc:"the same of the other side"`
+	BaseUnits int             `json:"base_units" doc:"pairs, runs or batches that have it"`
+	NewUnits  int             `json:"new_units" doc:"the same of the other side"`
+	Change    float64         `json:"change_ns" doc:"new_ns − base_ns"`
+	Low       float64         `json:"low_ns" doc:"lower bound of the change"`
+	High      float64         `json:"high_ns" doc:"upper bound; the intervals of all rows hold together"`
+	Relative  float64         `json:"change" doc:"the change as a part of the base's step time; of arrival_skew of itself"`
+	From      float64         `json:"low" doc:"low_ns likewise"`
+	To        float64         `json:"high" doc:"high_ns likewise"`
+	P         float64         `json:"p" doc:"chance of any row so far from none if no row differed; null where untested"`
+	Shows     float64         `json:"shows" doc:"the change that as many runs show four times in five, as a part of the base's step"`
+	BaseShare *float64        `json:"base_share" doc:"of a stage: its part of the base's step; else null"`
+	NewShare  *float64        `json:"new_share" doc:"the same of the other side"`
 }
 
 type foundJSON struct {
@@ -56,7 +56,7 @@ type foundJSON struct {
 	Op       *string `json:"op" doc:"operator, where known"`
 	Rank     *int    `json:"rank" doc:"of the run where it costs most; null where it is not one rank"`
 	Host     *string `json:"host" doc:"of that rank"`
-	Status   string  `json:"status" doc:"on which side it is: new, gone or both"`
+	Status   string  `json:"status" enum:"new gone both" doc:"on which side it is: new, gone or both"`
 	BaseRuns int     `json:"base_runs" doc:"runs of the base that show it"`
 	NewRuns  int     `json:"new_runs" doc:"runs of the other side that do"`
 	BaseGain float64 `json:"base_gain" doc:"largest part of a run of the base that fixing it saves"`
@@ -64,11 +64,11 @@ type foundJSON struct {
 }
 
 func comparisonOf(c *runs.Comparison) comparisonJSON {
-	out := comparisonJSON{Headline: comparisonHeadline(c), Unit: c.Unit.String(), Confidence: c.Confidence, Seed: c.Seed,
+	out := comparisonJSON{Headline: comparisonHeadline(c), Unit: c.Unit, Confidence: c.Confidence, Seed: c.Seed,
 		Gate: c.Gate, Base: comparedOf(c.Base), New: comparedOf(c.New), Left: append([]string{}, c.Left...),
-		Rows: []measureJSON{}, Findings: []foundJSON{}, Doubts: strs(c.Doubts)}
+		Rows: []measureJSON{}, Findings: []foundJSON{}, Doubts: c.Doubts}
 	if c.Gate != nil {
-		out.Standing = optionalString(c.Standing.String())
+		out.Standing = &c.Standing
 	}
 	for _, r := range c.Rows {
 		out.Rows = append(out.Rows, measureOf(c, r))
@@ -98,7 +98,7 @@ func measureOf(c *runs.Comparison, r runs.Row) measureJSON {
 	if r.Verdict == compare.Untested {
 		p = math.NaN()
 	}
-	j := measureJSON{Measure: r.Kind.String(), Stage: optionalString(r.Stage), Verdict: r.Verdict.String(), Base: r.Base, New: r.New,
+	j := measureJSON{Measure: r.Kind, Stage: optionalString(r.Stage), Verdict: r.Verdict, Base: r.Base, New: r.New,
 		BaseUnits: r.Units[0], NewUnits: r.Units[1], Change: r.Change, Low: r.Low, High: r.High, Relative: r.Change / of,
 		From: r.Low / of, To: r.High / of, P: p, Shows: r.Shows / of}
 	if step != nil && r.Kind == runs.StageTime {

@@ -43,13 +43,13 @@ type powerStageJSON struct {
 }
 
 type thresholdJSON struct {
-	Answer string         `json:"answer" doc:"the stage is first or among the first two by the automatic cut, or by the paper's; or rank and stage are called (supported or strong)"`
-	State  string         `json:"state" doc:"found; already: it holds without a delay; beyond: not up to the largest delay"`
-	Delay  *int64         `json:"delay_ns" doc:"the delay; 0 when already, null when beyond"`
-	Below  *int64         `json:"below_ns" doc:"the largest delay tried that was not; null when already"`
-	Guess  *int64         `json:"guess_ns" doc:"where it would be if a delay added to its own stage and to nothing else; null without a guess"`
-	Rate   bootstrap.Rate `json:"rate" doc:"at delay_ns; at the largest delay when beyond"`
-	Share  float64        `json:"-" csv:"share"`
+	Answer detectability.Answer `json:"answer" doc:"the stage is first or among the first two by the automatic cut, or by the paper's; or rank and stage are called (supported or strong)"`
+	State  detectability.State  `json:"state" doc:"found; already: it holds without a delay; beyond: not up to the largest delay"`
+	Delay  *int64               `json:"delay_ns" doc:"the delay; 0 when already, null when beyond"`
+	Below  *int64               `json:"below_ns" doc:"the largest delay tried that was not; null when already"`
+	Guess  *int64               `json:"guess_ns" doc:"where it would be if a delay added to its own stage and to nothing else; null without a guess"`
+	Rate   bootstrap.Rate       `json:"rate" doc:"at delay_ns; at the largest delay when beyond"`
+	Share  float64              `json:"-" csv:"share"`
 }
 
 type triedJSON struct {
@@ -88,7 +88,7 @@ func powerOf(a *detectability.Account) powerJSON {
 func powerStageOf(s *detectability.Stage) powerStageJSON {
 	out := powerStageJSON{Stage: s.Name, Syncs: s.Syncs, AfterSync: s.AfterSync, Asked: triedFrom(s.Asked), Astray: triedFrom(s.Astray)}
 	for i, t := range s.Thresholds {
-		j := thresholdJSON{Answer: detectability.Answer(i).String(), State: t.State.String(), Rate: t.Rate, Share: shareOf(t.Rate)}
+		j := thresholdJSON{Answer: detectability.Answer(i), State: t.State, Rate: t.Rate, Share: shareOf(t.Rate)}
 		if t.State != detectability.Beyond {
 			j.Delay = &t.Delay
 		}

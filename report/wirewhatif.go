@@ -7,13 +7,13 @@ import "github.com/sfstat/sfstat/engine/whatif"
 
 type whatifJSON struct {
 	traceJSON
-	Ideal    string  `json:"ideal" doc:"over what the ideal durations are taken: all stages, or the operator's own"`
-	Base     float64 `json:"t_base_ns" doc:"mean step time as recorded, nanoseconds"`
-	NoDelay  float64 `json:"t_nodelay_ns" doc:"the same without launch delays"`
-	NoBlock  float64 `json:"t_noblk_ns" doc:"the same with all durations ideal too"`
-	Blocking float64 `json:"blocking_slowdown" doc:"s: t_nodelay_ns ÷ t_noblk_ns, up to operators that outlast the optimizer"`
-	Launch   float64 `json:"launch_slowdown" doc:"step time as recorded to that without launch delays"`
-	Misfit   float64 `json:"misfit" doc:"by what part of it a replay of everything that was recorded misses a recorded step time, at most"`
+	Ideal    whatif.Ideal `json:"ideal" doc:"over what the ideal durations are taken: all stages, or the operator's own"`
+	Base     float64      `json:"t_base_ns" doc:"mean step time as recorded, nanoseconds"`
+	NoDelay  float64      `json:"t_nodelay_ns" doc:"the same without launch delays"`
+	NoBlock  float64      `json:"t_noblk_ns" doc:"the same with all durations ideal too"`
+	Blocking float64      `json:"blocking_slowdown" doc:"s: t_nodelay_ns ÷ t_noblk_ns, up to operators that outlast the optimizer"`
+	Launch   float64      `json:"launch_slowdown" doc:"step time as recorded to that without launch delays"`
+	Misfit   float64      `json:"misfit" doc:"by what part of it a replay of everything that was recorded misses a recorded step time, at most"`
 
 	PerStep []replayedStepJSON `json:"steps" doc:"the same, step by step"`
 
@@ -49,10 +49,8 @@ type partJSON struct {
 	whatif.Ratio
 }
 
-var idealNames = [...]string{whatif.IdealOverAll: "all", whatif.IdealOverPeers: "peers"}
-
 func (x WhatIf) wire() whatifJSON {
-	out := whatifJSON{traceJSON: x.Traced.wire(), Ideal: idealNames[x.Ideal], Base: x.Recorded.Mean, NoDelay: x.NoDelay.Mean,
+	out := whatifJSON{traceJSON: x.Traced.wire(), Ideal: x.Ideal, Base: x.Recorded.Mean, NoDelay: x.NoDelay.Mean,
 		NoBlock: x.Result.Ideal.Mean, Blocking: x.Slowdown.Overall, Launch: x.Launch.Overall, Misfit: x.Misfit,
 		Workers: x.Workers, LastStage: x.LastStage, TopWorkers: x.TopWorkers, TopRanks: x.TopRanks, Fixes: x.fixes()}
 	for i, step := range x.Result.Steps {

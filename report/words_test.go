@@ -8,7 +8,10 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/engine/bootstrap"
 	"github.com/sfstat/sfstat/engine/frontier/labels"
+	"github.com/sfstat/sfstat/engine/ks"
+	"github.com/sfstat/sfstat/engine/zscore"
 )
 
 // named lists the values from first on that have a name of their own.
@@ -58,6 +61,24 @@ func TestWords(t *testing.T) {
 	}
 	for _, c := range named(evidence.Insufficient) {
 		check(len("Confidence: . ")+len(c.String()), c.String(), meaning(confidenceWords[:], c))
+	}
+}
+
+// Every doubt has words.
+func TestDoubtWords(t *testing.T) {
+	check := func(name, words string) {
+		if words == name || strings.Contains(words, "_") {
+			t.Errorf("%s has no words: %q", name, words)
+		}
+	}
+	for _, d := range named(ks.NoOperators) {
+		check(d.String(), meaning(completionDoubts[:], d))
+	}
+	for _, d := range named(zscore.TooFewPeers) {
+		check(d.String(), meaning(outlierDoubts[:], d))
+	}
+	for _, d := range named(bootstrap.OneBlock) {
+		check(d.String(), meaning(overheadDoubts[:], d))
 	}
 }
 

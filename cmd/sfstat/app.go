@@ -29,7 +29,7 @@ func (p *program) app() *cli.App {
 			group("Running jobs and archives", p.sampleCommand(), p.watchCommand(), p.serveCommand(), p.hangCommand(), p.batchCommand(), p.trendCommand()),
 			group("One question at a time", p.frontierCommand(), p.commCommand(), p.arrivalsCommand(), p.ksCommand(), p.zscoreCommand(), p.blameCommand(), p.whatifCommand(), p.breakdownCommand(), p.overheadCommand()),
 			group("Evaluation", p.campaignCommand(), p.simulateCommand(), p.simulateOpsCommand(), p.powerCommand(), p.selfcheckCommand()),
-			group("This program", p.gatesCommand(), p.versionCommand(), p.completionCommand(), p.helpCommand(), p.completeCommand()),
+			group("This program", p.schemaCommand(), p.gatesCommand(), p.versionCommand(), p.completionCommand(), p.helpCommand(), p.completeCommand()),
 		),
 		Writer: p.out, ErrWriter: p.err, Reader: p.in,
 		HideHelp: true, HideVersion: true,

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/sfstat/sfstat/report"
 )
 
 // The scripts ask the hidden command "__complete" for the candidates, so that
@@ -94,11 +96,18 @@ func candidates(app *cli.App, words []string) []candidate {
 			all = commandCandidates(group.Subcommands)
 		}
 	case command.Name == "completion" && len(operands) == 0:
-		for _, shell := range shells {
-			all = append(all, candidate{shell, ""})
-		}
+		all = wordCandidates(shells)
+	case command.Name == "schema" && len(operands) == 0:
+		all = wordCandidates(report.SchemaNames())
 	}
 	return slices.DeleteFunc(all, func(c candidate) bool { return !strings.HasPrefix(c.word, last) })
+}
+
+func wordCandidates(words []string) (all []candidate) {
+	for _, w := range words {
+		all = append(all, candidate{w, ""})
+	}
+	return all
 }
 
 func commandCandidates(commands []*cli.Command) []candidate {

@@ -38,6 +38,8 @@ func TestCandidates(t *testing.T) {
 		{"diagnose -- --for", ""},
 		{"completion ", "bash zsh fish"},
 		{"completion bash ", ""},
+		{"schema comm-", "comm-matrix comm-steps comm-topology"},
+		{"schema comm ", ""},
 		{"help g", "gates"},
 		{"camp", "campaign"},
 		{"campaign rep", "report"},

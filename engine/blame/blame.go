@@ -99,6 +99,10 @@ const (
 	Literal                  // every predecessor
 )
 
+var semanticsNames = [...]string{"binding", "literal"}
+
+func (s Semantics) String() string { return enum.Name(semanticsNames[:], s) }
+
 // Options of a walk.
 type Options struct {
 	Semantics Semantics

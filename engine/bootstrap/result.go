@@ -48,12 +48,9 @@ const (
 	doubtCount
 )
 
-var doubtTexts = [doubtCount]string{
-	"one run: no interval", "fewer than 10 runs", "fewer than 20 runs",
-	"a few runs lie far out", "too few resamples for this confidence",
-}
+var doubtNames = [doubtCount]string{"one_run", "very_few_runs", "few_runs", "skewed", "few_replicates"}
 
-func (d Doubt) String() string { return enum.Name(doubtTexts[:], d) }
+func (d Doubt) String() string { return enum.Name(doubtNames[:], d) }
 
 // Result is what is known of the overhead.
 type Result struct {

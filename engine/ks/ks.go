@@ -52,6 +52,10 @@ const (
 	Wall                // Options.Origin, over all steps
 )
 
+var clockNames = [...]string{"folded", "wall"}
+
+func (c Clock) String() string { return enum.Name(clockNames[:], c) }
+
 // Against says whom a worker's mean is taken over.
 type Against uint8
 
@@ -59,6 +63,10 @@ const (
 	Peers    Against = iota // workers of the same Worker.Peers
 	Everyone                // all workers, as in the paper
 )
+
+var againstNames = [...]string{"peers", "everyone"}
+
+func (a Against) String() string { return enum.Name(againstNames[:], a) }
 
 // Options of an analysis.
 type Options struct {
@@ -116,13 +124,9 @@ const (
 	doubtCount
 )
 
-var doubtTexts = [doubtCount]string{
-	"", "no operators", "no peers", "two workers: which one is slow cannot be decided",
-	"too few steps to permute", "not tested on a running clock", "not tested",
-	"too few permutations for the number of workers", "peers completed different numbers of operators",
-}
+var doubtNames = [doubtCount]string{"", "no_operators", "no_peers", "two_workers", "few_steps", "running_clock", "not_tested", "few_replicates", "unequal_counts"}
 
-func (d Doubt) String() string { return enum.Name(doubtTexts[:], d) }
+func (d Doubt) String() string { return enum.Name(doubtNames[:], d) }
 
 // Score is what is known of one worker.
 type Score struct {

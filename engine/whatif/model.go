@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/enum"
 	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/operator"
 )
@@ -30,6 +31,10 @@ const (
 	// IdealOverPeers takes the replicas and steps of the same stage only.
 	IdealOverPeers
 )
+
+var idealNames = [...]string{"all", "peers"}
+
+func (i Ideal) String() string { return enum.Name(idealNames[:], i) }
 
 // Missing says what becomes of a trace that lacks operators which end every
 // training step, such as the optimizer.

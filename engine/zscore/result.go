@@ -75,14 +75,9 @@ const (
 	doubtCount
 )
 
-var doubtTexts = [doubtCount]string{
-	"", "fewer than three peers: who deviates cannot be decided", "too few steps to pool",
-	"most deviations are equal: the spread is not robust", "consecutive steps are correlated", "tails heavier than normal: single steps are flagged more often than stated",
-	"the cutoff is above the largest score there can be", "no error rate is known",
-	"blind to two equal stragglers",
-}
+var doubtNames = [doubtCount]string{"", "few_peers", "few_steps", "mostly_equal", "dependent", "heavy_tails", "cannot_fire", "uncalibrated", "masks_two"}
 
-func (d Doubt) String() string { return enum.Name(doubtTexts[:], d) }
+func (d Doubt) String() string { return enum.Name(doubtNames[:], d) }
 
 // rank orders the outliers and sums them up by worker.
 func (r *Result) rank(series []Series, found [][]Outlier) {

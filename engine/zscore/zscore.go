@@ -41,6 +41,10 @@ const (
 	Transfer                 // how long a collective took once all were there
 )
 
+var quantityNames = [...]string{"start", "duration", "wait", "transfer"}
+
+func (q Quantity) String() string { return enum.Name(quantityNames[:], q) }
+
 // Absent marks a value that was not recorded.
 const Absent = math.MinInt64
 

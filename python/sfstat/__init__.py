@@ -13,15 +13,15 @@ recorder of stage times is the package ``sfstat_recorder`` beside this one.
 """
 
 from .commands import batch, compare, diagnose, read_findings
-from .comparison import Comparison, ComparedRun, Finding, Row
+from .comparison import ComparedFinding, ComparedRun, Comparison, Row
 from .decode import FormatError
 from .program import BadInputError, NotFoundError, SfstatError, find, version
-from .verdict import Action, Problem, RunVerdict, SourceLine, StepsStruck, Suspect, Undecided, Verdict
+from .verdict import Action, Finding, Limit, Problem, RunVerdict, SourceLine, StepsStruck, Undecided, Verdict
 
 __version__ = "0.1.0"
 
 __all__ = [
-    "Action", "BadInputError", "ComparedRun", "Comparison", "Finding", "FormatError", "NotFoundError", "Problem", "Row",
-    "RunVerdict", "SfstatError", "SourceLine", "StepsStruck", "Suspect", "Undecided", "Verdict",
+    "Action", "BadInputError", "ComparedFinding", "ComparedRun", "Comparison", "Finding", "FormatError", "Limit", "NotFoundError", "Problem",
+    "Row", "RunVerdict", "SfstatError", "SourceLine", "StepsStruck", "Undecided", "Verdict",
     "batch", "compare", "diagnose", "find", "read_findings", "version",
 ]

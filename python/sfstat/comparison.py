@@ -1,4 +1,4 @@
-"""The answer of ``sfstat compare``, as docs/compare.md explains it field by field."""
+"""The answer of ``sfstat compare``, as ``sfstat schema compare`` describes it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Finding:
+class ComparedFinding:
     """What diagnose finds on either side."""
 
     kind: str
@@ -67,7 +67,7 @@ class Comparison:
 
     headline: str
     unit: str
-    confidence: float
+    confidence: Optional[float]
     seed: int
     gate: Optional[float]
     standing: Optional[str]
@@ -75,7 +75,7 @@ class Comparison:
     new: Tuple[ComparedRun, ...]
     left_out: Tuple[str, ...]
     rows: Tuple[Row, ...]
-    findings: Tuple[Finding, ...]
+    findings: Tuple[ComparedFinding, ...]
     doubts: Tuple[str, ...]
     raw: Mapping[str, Any] = field(repr=False, compare=False)
 

@@ -1,4 +1,4 @@
-"""The answer of ``sfstat diagnose``, as docs/output.md explains it field by field."""
+"""The answer of ``sfstat diagnose``, as ``sfstat schema verdict`` describes it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from . import html, tables
 
 SCHEMA = "sfstat.verdict/3"
 
-Evidence = Mapping[str, Any]  # "kind" and its numbers: docs/evidence.md
+Evidence = Mapping[str, Any]  # "kind" and its numbers: sfstat schema verdict
 
 
 @dataclass(frozen=True)

@@ -25,14 +25,16 @@ func Parse[T ~uint8 | ~int](what string, names []string, name string) (T, error)
 }
 
 // Names is what String returns for 0, 1, …, up to the first value of which Name
-// says that it is outside the set.
+// says that it is outside the set, without those that are "".
 func Names(of func(i int) string) (names []string) {
 	for i := range 256 {
 		name := of(i)
 		if name == Name(nil, i) {
 			return names
 		}
-		names = append(names, name)
+		if name != "" {
+			names = append(names, name)
+		}
 	}
 	return nil
 }

@@ -45,6 +45,10 @@ const (
 	ByRepetition        // calls that repeat themselves, as those of equal steps do
 )
 
+var sourceNames = [...]string{"none", "marks", "repetition"}
+
+func (s Source) String() string { return enum.Name(sourceNames[:], s) }
+
 // Steps is the steps of a job.
 type Steps struct {
 	Source Source   // of the first rank that has any

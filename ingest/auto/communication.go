@@ -124,7 +124,7 @@ func (r *commReader) read(c commFile) (err error) {
 	if err == nil {
 		defer src.Close()
 		head, peeked := src.Peek(commSniffed)
-		if format = Sniff(head); format.row().record == nil && peeked != io.EOF {
+		if format = sniff(head); format.row().record == nil && peeked != io.EOF {
 			err = peeked
 		}
 	}

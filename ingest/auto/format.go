@@ -31,13 +31,13 @@ const (
 	Packets
 	WideCSV
 	WideParquet // the same columns in Parquet
-	Archive     // for Sniff any Parquet file: its end must be read to know
+	Archive     // for sniff any Parquet file: its end must be read to know
 	OperatorTrace
 	LaunchedOperators // an operator trace that says what launched each, as one of a profiler's does
 	Kineto
 	XPlane // of JAX and TensorFlow
 	NCCLLog
-	SQLite        // for Sniff any SQLite database
+	SQLite        // for sniff any SQLite database
 	InspectorDump // of NCCL's Inspector
 	FlightRecorder
 	GPUTable     // readings of nvidia-smi

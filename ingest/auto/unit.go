@@ -49,7 +49,7 @@ func (r *Reader) look(c candidate, in *Input) (_ *metered, err error) {
 		}
 		if in.Format == UTF16 { // one of ours is not passed over in a folder
 			head, _ := src.Peek(sniffed)
-			ours = ours || Sniff(narrow(head)).Readable()
+			ours = ours || sniff(narrow(head)).Readable()
 		}
 		if in.Format.operators() {
 			r.claim(in.Path)
@@ -130,10 +130,10 @@ func identify(src *ingest.Source, want Wanted) (Format, error) {
 	if err != nil && err != io.EOF && (len(head) == 0 || !errors.Is(err, input.ErrTruncated)) {
 		return Unknown, err
 	}
-	f := Sniff(head)
+	f := sniff(head)
 	if f == JSON && len(head) == sniffed { // long metadata may come first
 		head, _ = src.Peek(sniffedJSON)
-		f = Sniff(head)
+		f = sniff(head)
 	}
 	switch {
 	case f == JSON && bytes.TrimLeft(head, " \t\r\n")[0] == '{' && meant(src.Name()): // packets that are broken at their beginning

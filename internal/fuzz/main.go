@@ -1,5 +1,6 @@
 // Command fuzz runs every fuzz target of the module for a while, and fails where one finds
-// something or hardly ran: a target that makes less than a thousand executions tests nothing.
+// something or hardly ran: a target that makes less than a thousand executions tests nothing. One
+// that did is run again for longer, as the machine may have been busy.
 //
 //	go run ./internal/fuzz [-time 15s] [-least 1000] [-only REGEXP] [-- FLAGS OF GO TEST]
 //
@@ -50,6 +51,10 @@ func run(module fs.FS, each time.Duration, least int, only string, flags []strin
 		ran++
 		out, err := t.run(each, flags)
 		execs, why := verdict(out, err, least)
+		if why == tooFew(least) {
+			out, err = t.run(longer*each, flags)
+			execs, why = verdict(out, err, least)
+		}
 		fmt.Printf("%-60s %9d executions %s\n", t, execs, why)
 		if why != "" {
 			fmt.Println(out)
@@ -64,6 +69,9 @@ func run(module fs.FS, each time.Duration, least int, only string, flags []strin
 	}
 	return nil
 }
+
+// longer is how many times as long a target is run again.
+const longer = 4
 
 // target is a fuzz target.
 type target struct{ folder, name string }
@@ -116,7 +124,9 @@ func verdict(out string, err error, least int) (execs int, why string) {
 	case err != nil && found:
 		return execs, fmt.Sprintf("FAILED (%v)", err)
 	case execs < least:
-		return execs, fmt.Sprintf("FAILED: less than %d", least)
+		return execs, tooFew(least)
 	}
 	return execs, ""
 }
+
+func tooFew(least int) string { return fmt.Sprintf("FAILED: less than %d", least) }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/sfstat/sfstat/batch/findings"
 	"github.com/sfstat/sfstat/internal/atomicfile"
+	"github.com/sfstat/sfstat/internal/bug"
 	"github.com/sfstat/sfstat/internal/parquet"
 	"github.com/sfstat/sfstat/trace/input"
 )
@@ -39,7 +40,7 @@ func Gather(paths []string, to Output, create func(string) (*atomicfile.File, er
 			}
 			if err != nil {
 				first = err
-				s.Refuse(findings.Refused{Path: path, Error: reason(path, err)})
+				s.Refuse(findings.Refused(problemOf(path, err)))
 			}
 		}
 		if s.Empty() && first != nil {
@@ -54,7 +55,8 @@ func Gather(paths []string, to Output, create func(string) (*atomicfile.File, er
 type outputError struct{ error }
 
 // readFindings reads a file of findings in any format.
-func readFindings(path string, each func(*findings.Row) error) error {
+func readFindings(path string, each func(*findings.Row) error) (err error) {
+	defer bug.Contain(path, &err)
 	as, err := FormatOf(path)
 	if err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
+	"github.com/sfstat/sfstat/internal/bug"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/input"
 )
@@ -48,12 +49,20 @@ type session struct {
 }
 
 // unit judges the runs of files that are read together. What is wrong with them
-// is referred; an error is one of the output, or the end of ctx.
+// is referred, a panic too; an error is one of the output, or the end of ctx.
 func (j *judge) unit(ctx context.Context, u unit) error {
+	var err error
+	if panicked := bug.Contained(u.files[0].Path, func() { err = j.read(ctx, u) }); panicked != nil {
+		return errors.Join(j.refer(j.of.problem(u.files[0].Path, panicked)), j.finish(0))
+	}
+	return err
+}
+
+func (j *judge) read(ctx context.Context, u unit) error {
 	var paths []string
 	for _, f := range u.files {
 		if err, failed := j.of.failed[f.Path]; failed {
-			if err := j.refer(Problem{f.Path, err.Error()}); err != nil {
+			if err := j.refer(Problem{Path: f.Path, Error: err.Error()}); err != nil {
 				return err
 			}
 			continue
@@ -136,7 +145,7 @@ func (j *judge) problems(ctx context.Context, u unit, r *auto.Reader) error {
 	}
 	for _, f := range u.files {
 		if what := f.changed(); what != "" {
-			if err := j.refer(Problem{f.Path, what + " since the work began: the rows are of what was read"}); err != nil {
+			if err := j.refer(Problem{Path: f.Path, Error: what + " since the work began: the rows are of what was read"}); err != nil {
 				return err
 			}
 		}
@@ -194,13 +203,28 @@ func (j *judge) finish(left int) error {
 	return nil
 }
 
-// close gives the rows of a session.
+// close gives the rows of a session. A panic is referred.
 func (j *judge) close(s *session) error {
-	for _, v := range s.s.Verdict().Runs {
-		for _, row := range findings.Of(s.at, &v, s.starts) {
-			if err := j.emit(row); err != nil {
-				return err
-			}
+	var rows []findings.Row
+	var failed []*bug.Error
+	err := bug.Contained("run "+s.run, func() {
+		var v *diagnose.Verdict
+		v, failed = s.s.Judge()
+		for i := range v.Runs {
+			rows = append(rows, findings.Of(s.at, &v.Runs[i], s.starts)...)
+		}
+	})
+	if err != nil {
+		rows, failed = nil, []*bug.Error{bug.In(err)}
+	}
+	for _, b := range failed {
+		if err := j.refer(j.of.problem(within(s.at.Folder, s.at.File), b)); err != nil {
+			return err
+		}
+	}
+	for _, row := range rows {
+		if err := j.emit(row); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -81,7 +81,7 @@ func (p *plan) list(ctx context.Context, names []string, from *objectstore.Clien
 			case hidden(below), there[auto.WholeXPlane(o.Name)]:
 				p.skipped++
 			case !isPath(o.Name), folders[o.Name]:
-				p.refused = append(p.refused, Problem{o.Name, "no file can have this name: copy the object to another"})
+				p.refused = append(p.refused, Problem{Path: o.Name, Error: "no file can have this name: copy the object to another"})
 			default:
 				p.Files = append(p.Files, file{Path: o.Name, Size: o.Size, ETag: o.ETag})
 			}
@@ -228,7 +228,8 @@ func (c *copies) name(path string) string {
 // problem is what is wrong with what lies at a path, in which no path of a copy is
 // left.
 func (c *copies) problem(path string, err error) Problem {
-	p := Problem{c.name(path), reason(path, err)}
+	p := problemOf(path, err)
+	p.Path = c.name(path)
 	if c.dir != "" {
 		slash := string(filepath.Separator)
 		for _, scheme := range []string{"s3", "gs"} {

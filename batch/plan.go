@@ -27,6 +27,7 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/ingest/auto"
+	"github.com/sfstat/sfstat/internal/bug"
 	"github.com/sfstat/sfstat/internal/objectstore"
 	"github.com/sfstat/sfstat/trace/input"
 )
@@ -84,6 +85,16 @@ type plan struct {
 type Problem struct {
 	Path  string `json:"path"`
 	Error string `json:"error"`
+	Bug   string `json:"bug"` // the stack of a panic, which is a bug of ours; "": it is none
+}
+
+// problemOf is what is wrong with an input.
+func problemOf(path string, err error) Problem {
+	p := Problem{Path: path, Error: reason(path, err)}
+	if b := bug.In(err); b != nil {
+		p.Bug = string(b.Stack)
+	}
+	return p
 }
 
 // Chunks are small enough for their work to be lost when it is killed, some for
@@ -107,7 +118,7 @@ func newPlan(ctx context.Context, paths []string, o *Options, those ...string) (
 	for _, l := range auto.List(local) {
 		switch {
 		case l.Err != nil:
-			p.refused = append(p.refused, Problem{l.Path, reason(l.Path, l.Err)})
+			p.refused = append(p.refused, problemOf(l.Path, l.Err))
 		case l.Skipped != "" || written(l.Path, those):
 			p.skipped++
 		default:

@@ -55,7 +55,7 @@ func (j *judge) traced(v *RunVerdict) {
 	v.Findings = append(v.Findings, left...)
 	// Of what weighs alike, what windows find comes first: they are of the whole run.
 	slices.SortStableFunc(v.Findings, func(a, b Finding) int { return cmp.Compare(b.weight(), a.weight()) })
-	if first := &v.Findings[0]; first.Traced() {
+	if first := &v.Findings[0]; first.traced() {
 		v.Undecided = slices.DeleteFunc(v.Undecided, func(u answer.Undecided) bool { return u.HidesRank() })
 		if len(left) > 0 && sameRank(left, first) >= 0 {
 			v.Next = o.Next
@@ -63,9 +63,9 @@ func (j *judge) traced(v *RunVerdict) {
 	}
 }
 
-// Traced reports whether a finding is that of an operator trace, or certain enough
+// traced reports whether a finding is that of an operator trace, or certain enough
 // only with it.
-func (f *Finding) Traced() bool {
+func (f *Finding) traced() bool {
 	_, alone := evidence.Find[evidence.StepReplay](f.Evidence)
 	w, asked := evidence.WitnessOf(f.Evidence, evidence.FromOperators)
 	return alone || asked && w.Raised

@@ -13,6 +13,7 @@ import (
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/engine/frontier/gates"
 	"github.com/sfstat/sfstat/engine/monitoring"
+	"github.com/sfstat/sfstat/internal/bug"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/devicetime"
@@ -57,6 +58,8 @@ type Session struct {
 	o         Options
 	runs      []*run
 	telemetry []*health.Record
+	failed    []*bug.Error
+	leftOut   []string // the runs that they are of
 }
 
 type run struct {
@@ -100,9 +103,31 @@ func New(o Options) *Session {
 // analysed: an operator trace without a program that its replicas share, a window
 // with other stages than the baseline.
 //
+// An engine that panics is a bug, and fails the run alone: it is left out, and
+// [Session.Judge] has the error.
+//
 // A window takes O(T·S·R). Of an operator trace time and memory grow linearly with
 // the operators, time also with the square of the replicas.
 func (s *Session) Add(r trace.Recording) error {
+	if slices.Contains(s.leftOut, r.RunName()) {
+		return nil
+	}
+	var err error
+	s.contained(r.RunName(), func() { err = s.add(r) })
+	return err
+}
+
+// contained does what is to be done for a run, which is left out from then on if that panics.
+func (s *Session) contained(name string, do func()) {
+	err := bug.Contained("run "+name, do)
+	if err == nil {
+		return
+	}
+	s.failed, s.leftOut = append(s.failed, bug.In(err)), append(s.leftOut, name)
+	s.runs = slices.DeleteFunc(s.runs, func(r *run) bool { return r.name == name })
+}
+
+func (s *Session) add(r trace.Recording) error {
 	switch r := r.(type) {
 	case *trace.Window:
 		return s.addWindow(r)
@@ -310,23 +335,33 @@ func (s *Session) gates() (gates.Gates, float64) {
 	return g, cmp.Or(s.o.MinGain, g.StaticGain)
 }
 
-// Verdict judges what was added. It may be called again after more windows.
+// Verdict is Judge where no run fails; it panics where one does.
 func (s *Session) Verdict() *Verdict {
+	v, failed := s.Judge()
+	if len(failed) > 0 {
+		panic(failed[0])
+	}
+	return v
+}
+
+// Judge judges what was added. It may be called again after more windows. Runs on which an
+// engine panicked are not in the verdict; their errors name them.
+func (s *Session) Judge() (*Verdict, []*bug.Error) {
 	v := &Verdict{}
 	v.Gates, v.MinGain = s.gates()
 	worst := -1
-	for _, r := range s.runs {
+	for _, r := range slices.Clone(s.runs) {
 		if r.empty() {
 			continue
 		}
-		v.Runs = append(v.Runs, r.judge(v.Gates, v.MinGain, s.telemetry))
-		if at := len(v.Runs) - 1; worst < 0 || worse(&v.Runs[at], &v.Runs[worst]) {
+		s.contained(r.name, func() { v.Runs = append(v.Runs, r.judge(v.Gates, v.MinGain, s.telemetry)) })
+		if at := len(v.Runs) - 1; at >= 0 && (worst < 0 || worse(&v.Runs[at], &v.Runs[worst])) {
 			worst = at
 		}
 	}
 	v.Recurring = recurringHost(v.Runs)
 	if worst < 0 {
-		return v
+		return v, s.failed
 	}
 	first := &v.Runs[worst]
 	if h := v.Recurring; h != nil && len(first.Findings) > 0 && first.Findings[0].Host == h.Host {
@@ -334,7 +369,7 @@ func (s *Session) Verdict() *Verdict {
 		first.Findings[0].Evidence = append(slices.Clone(first.Findings[0].Evidence), *h)
 	}
 	v.RunVerdict, v.First = *first, worst
-	return v
+	return v, s.failed
 }
 
 // worse orders runs by how much needs to be done about them.

@@ -1,6 +1,10 @@
 package ingest
 
-import "io"
+import (
+	"io"
+
+	"github.com/sfstat/sfstat/internal/bug"
+)
 
 // Chunks of this size, this many of them, stand between the goroutine that
 // decompresses and the one that parses.
@@ -49,12 +53,18 @@ func (a *ahead) run(r io.Reader, atEnd func()) {
 		case <-a.stop:
 			return
 		}
-		n, err := readFull(r, buf[:aheadChunk])
+		n, err := contained(r, buf[:aheadChunk])
 		a.full <- chunk{buf[:n], err} // never blocks: full holds every chunk there is
 		if err != nil {
 			return
 		}
 	}
+}
+
+// contained is readFull, where a panic of the decoder is an error.
+func contained(r io.Reader, p []byte) (n int, err error) {
+	defer bug.Contain("", &err) // the Source knows where
+	return readFull(r, p)
 }
 
 // readFull fills p as far as the input goes; unlike io.ReadFull it keeps the

@@ -28,8 +28,8 @@ const (
 	FirstError               // the first refusal ends the reading
 )
 
-// Limits bound what a reader will accept from one input. The zero value means
-// DefaultLimits.
+// Limits bound what a reader will accept from one input. Limits that are
+// zero stand for those of OrDefault.
 type Limits struct {
 	Line    int64 // bytes in one line or record
 	Pending int64 // bytes of windows that wait for ranks that have not reported
@@ -37,16 +37,16 @@ type Limits struct {
 	Window  int64 // bytes of history that a zstd frame may ask the decoder to hold
 }
 
-// DefaultLimits are generous for real data: a packet of 10,000 steps × 100
+// defaultLimits are generous for real data: a packet of 10,000 steps × 100
 // stages is about 10 MB, timings compress 2- to 20-fold, and 128 MiB is what the
 // zstd command line itself accepts.
-func DefaultLimits() Limits {
+func defaultLimits() Limits {
 	return Limits{Line: 256 << 20, Pending: 2 << 30, Ratio: 1000, Window: 128 << 20}
 }
 
 // OrDefault replaces unset limits by the defaults.
 func (l Limits) OrDefault() Limits {
-	d := DefaultLimits()
+	d := defaultLimits()
 	if l.Line <= 0 {
 		l.Line = d.Line
 	}

@@ -348,3 +348,26 @@ func FuzzSource(f *testing.F) {
 		}
 	})
 }
+
+// failing panics where the data ends, as a decoder with a bug would.
+type failing struct{ r io.Reader }
+
+func (f failing) Read(p []byte) (int, error) {
+	n, err := f.r.Read(p)
+	if err == io.EOF {
+		panic("boom")
+	}
+	return n, err
+}
+
+// TestDecoderPanics: decompressing goes on in a goroutine; a panic in it is an error of the file.
+func TestDecoderPanics(t *testing.T) {
+	packed := compressed.Gzip(t, strings.Repeat("line\n", 100_000))
+	s, err := NewSource(failing{strings.NewReader(packed[:len(packed)/2])}, "a.gz", Limits{})
+	if err == nil {
+		_, err = io.Copy(io.Discard, s)
+	}
+	if err == nil || err.Error() != "a.gz: this is a bug in sfstat, please report it: boom" {
+		t.Errorf("%v, expected a bug in a.gz", err)
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"github.com/sfstat/sfstat/archive/partitions"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/ingest/auto/follow"
+	"github.com/sfstat/sfstat/internal/bug"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -67,13 +68,9 @@ func (f *Archiver) Look(which Which) (n int, err error) {
 				continue
 			}
 			u := f.units[now.Key]
-			err := f.archive(u, now, which)
-			written, unwritten := f.to.Flush() // before what was read of it counts as archived
-			n += written
-			if errors.Is(err, errJoined) {
-				again, err = true, nil
-			}
-			if err = errors.Join(err, unwritten); err != nil {
+			written, joined, err := f.one(u, now, which)
+			n, again = n+written, again || joined
+			if err != nil {
 				u.failed = true
 				failures = append(failures, err)
 			}
@@ -87,6 +84,17 @@ func (f *Archiver) Look(which Which) (n int, err error) {
 		return u == nil || u.still > quietLooks
 	})
 	return n, errors.Join(failures...)
+}
+
+// one archives what is new of a unit, and returns how many windows were written, and whether
+// it is read together with another from now on. A panic is an error of the unit.
+func (f *Archiver) one(u *archivedUnit, now *follow.Unit, which Which) (n int, joined bool, err error) {
+	defer bug.Contain(now.Files[0].Path, &err)
+	if err = f.archive(u, now, which); errors.Is(err, errJoined) {
+		joined, err = true, nil
+	}
+	n, unwritten := f.to.Flush() // before what was read of it counts as archived
+	return n, joined, errors.Join(err, unwritten)
 }
 
 // drop forgets units that are not there any more.

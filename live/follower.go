@@ -12,6 +12,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/ingest/auto/follow"
+	"github.com/sfstat/sfstat/internal/bug"
 	"github.com/sfstat/sfstat/report"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -45,7 +46,7 @@ type Change struct {
 	Key     string
 	Verdict *diagnose.Verdict // nil where Err is set or Gone
 	Inputs
-	Refused   []report.Problem // by the lines appended, beside earlier ones; nil if none is new
+	Refused   []report.Problem // by the lines appended, beside earlier ones; nil if none is new. Runs that fail are among them
 	Err       error            // why it cannot be judged
 	Gone      bool             // it is there no more
 	Done, All int              // units of this look, this one included
@@ -87,7 +88,7 @@ func (f *Follower) unsettled() bool {
 func (f *Follower) finish(each func(Change) error) error {
 	for _, key := range slices.Sorted(maps.Keys(f.units)) {
 		if u := f.units[key]; u.session != nil && u.session.tail.Open > 0 {
-			if err := each(f.whole(u, u.read)); err != nil {
+			if err := each(u.contained(u.read, f.whole)); err != nil {
 				return err
 			}
 		}
@@ -140,11 +141,20 @@ func (f *Follower) sift(each func(Change) error) (due []*follow.Unit, gone int, 
 func (f *Follower) one(now *follow.Unit, each func(Change) error) (joined bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	x := f.judge(f.units[now.Key], now)
+	x := f.units[now.Key].contained(now, f.judge)
 	if f.claim(&x) {
 		return true, nil
 	}
 	return false, each(x)
+}
+
+// contained judges a unit. A panic is an error of the unit.
+func (u *judgedUnit) contained(now *follow.Unit, judge func(*judgedUnit, *follow.Unit) Change) (x Change) {
+	if err := bug.Contained(now.Files[0].Path, func() { x = judge(u, now) }); err != nil {
+		u.session = nil
+		return u.refuse(now, err)
+	}
+	return x
 }
 
 // due reports whether a unit is to be judged: it is new or has changed, or has been still
@@ -211,10 +221,20 @@ func (f *Follower) whole(u *judgedUnit, now *follow.Unit) Change {
 	if err != nil {
 		return u.refuse(now, err)
 	}
-	u.Inputs = in
-	x := Change{Key: now.Key, Inputs: in, Verdict: s.Verdict()}
+	refused := len(in.Problems)
+	x := Change{Key: now.Key, Verdict: verdict(s, &in)}
+	u.Inputs, x.Inputs, x.Refused = in, in, in.Problems[refused:]
 	u.begin(x.Verdict)
 	return x
+}
+
+// verdict judges what a session has. Runs that fail are problems.
+func verdict(s *diagnose.Session, in *Inputs) *diagnose.Verdict {
+	v, failed := s.Judge()
+	for _, b := range failed {
+		in.Problems = append(in.Problems, report.Problem{Path: b.Where, Err: b})
+	}
+	return v
 }
 
 // refuse notes that a unit cannot be judged.
@@ -281,7 +301,10 @@ func (f *Follower) Anew(ctx context.Context, run string, see func(trace.Recordin
 		}
 		return errors.Join(see(r), ctx.Err())
 	})
-	v := s.Verdict()
+	v, failed := s.Judge()
+	if len(failed) > 0 && err == nil {
+		err = failed[0]
+	}
 	v.Earlier = u.begins[run].earlier
 	for i := range v.Runs {
 		v.Runs[i].Earlier = v.Earlier

@@ -65,7 +65,8 @@ func (f *Follower) judge(u *judgedUnit, now *follow.Unit) Change {
 	if err != nil {
 		return f.whole(u, now)
 	}
-	x := Change{Key: now.Key, Inputs: in, Verdict: u.session.of.Verdict()}
+	x := Change{Key: now.Key, Verdict: verdict(u.session.of, &in)}
+	x.Inputs = in
 	if len(in.Problems) > len(u.Problems) {
 		x.Refused = in.Problems
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
 	"github.com/sfstat/sfstat/engine/comm/capacity"
 	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/internal/bug"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/operator"
@@ -19,6 +20,7 @@ type Builder struct {
 	o      frontier.Options
 	runs   []*run
 	traced []*traced
+	failed map[string]*bug.Error // by run
 }
 
 // New starts a page of windows that are accounted for in this way.
@@ -71,6 +73,25 @@ func (b *Builder) runOf(name string) *run {
 // A window takes O(T·S·R), an operator trace O(operators) and, for up to mostApart
 // workers, the square of their number.
 func (b *Builder) Add(r trace.Recording) error {
+	var err error
+	b.contained(r.RunName(), func() { err = b.add(r) })
+	return err
+}
+
+// contained does what is to be done for a run. If that panics, the run has no charts.
+func (b *Builder) contained(name string, do func()) {
+	if b.failed[name] != nil {
+		return
+	}
+	if err := bug.Contained("charts of run "+name, do); err != nil {
+		if b.failed == nil {
+			b.failed = make(map[string]*bug.Error)
+		}
+		b.failed[name] = bug.In(err)
+	}
+}
+
+func (b *Builder) add(r trace.Recording) error {
 	switch r := r.(type) {
 	case *trace.Window:
 		return b.window(r)

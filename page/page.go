@@ -16,11 +16,15 @@
 // nanoseconds and at most a 10,000th of its mean step. The package is pure.
 package page
 
-import "github.com/sfstat/sfstat/diagnose/operators"
+import (
+	"github.com/sfstat/sfstat/diagnose/operators"
+	"github.com/sfstat/sfstat/internal/bug"
+)
 
 // Page is what one page shows, run by run in the order of the verdict.
 type Page struct {
-	Runs []Run `json:"runs"`
+	Runs   []Run        `json:"runs"`
+	Failed []*bug.Error `json:"-"` // why runs have no charts, where that is a bug
 }
 
 // Run is what is shown of one run. What its inputs do not have is nil.
@@ -49,9 +53,9 @@ type Run struct {
 // Stage is one stage in the order of the step as recorded.
 type Stage struct {
 	Name    string   `json:"name"`
-	Syncs   bool     `json:"synchronises"`      // ranks synchronise in it
-	Advance int64    `json:"advance_ns"` // exposed time, over all steps
-	Share   *float64 `json:"share"`      // of the exposed time of all steps; nil where there is none
+	Syncs   bool     `json:"synchronises"` // ranks synchronise in it
+	Advance int64    `json:"advance_ns"`   // exposed time, over all steps
+	Share   *float64 `json:"share"`        // of the exposed time of all steps; nil where there is none
 }
 
 // Rank is one rank over all steps.

@@ -282,3 +282,26 @@ func TestOperators(t *testing.T) {
 		t.Errorf("%d spans of %d operators", spans, item.Ops.Len())
 	}
 }
+
+// TestPanics: a run on which the charts panic has none, and the others have theirs.
+func TestPanics(t *testing.T) {
+	b, v := New(asRecorded), &diagnose.Verdict{}
+	for _, run := range []string{"a", "broken", "c"} {
+		w := window(4, 0, 20, stall(3, 1))
+		w.Run = run
+		if run == "broken" {
+			w.Wall = []int64{1}
+		}
+		if err := b.Add(w); err != nil {
+			t.Fatal(err)
+		}
+		v.Runs = append(v.Runs, diagnose.RunVerdict{Run: run})
+	}
+	p, err := b.Page(v)
+	if err != nil || len(p.Runs) != 3 || p.Runs[0].Steps == nil || p.Runs[1].Steps != nil || p.Runs[1].Name != "broken" || p.Runs[2].Steps == nil {
+		t.Fatalf("%v: expected charts of a and c alone", err)
+	}
+	if len(p.Failed) != 1 || p.Failed[0].Where != "charts of run broken" {
+		t.Errorf("failed: %v, expected the charts of run broken", p.Failed)
+	}
+}

@@ -26,18 +26,30 @@ func (b *Builder) Page(v *diagnose.Verdict) (*Page, error) {
 	p := &Page{Runs: []Run{}}
 	runs := v.All()
 	for i := range runs {
-		r, err := b.run(&runs[i])
+		var r Run
+		var err error
+		b.contained(runs[i].Run, func() { r, err = b.run(&runs[i]) })
 		if err != nil {
 			return nil, err
+		}
+		if failed := b.failed[runs[i].Run]; failed != nil {
+			r = uncharted(&runs[i])
+			p.Failed = append(p.Failed, failed)
 		}
 		p.Runs = append(p.Runs, r)
 	}
 	return p, nil
 }
 
+// uncharted is a run without charts.
+func uncharted(v *diagnose.RunVerdict) Run {
+	return Run{Name: report.Visible(v.Run), Status: v.Status.String(), Unit: 1, Stages: []Stage{}, Ranks: []Rank{}, Named: []int{}, Drawn: []Drawn{},
+		Fixes: []Fix{}, Windows: []Part{}}
+}
+
 func (b *Builder) run(v *diagnose.RunVerdict) (Run, error) {
-	out := Run{Name: report.Visible(v.Run), Status: v.Status.String(), Unit: 1, Stages: []Stage{}, Ranks: []Rank{}, Named: []int{}, Drawn: []Drawn{},
-		Fixes: fixes(v), Windows: parts(v)}
+	out := uncharted(v)
+	out.Fixes, out.Windows = fixes(v), parts(v)
 	i := slices.IndexFunc(b.runs, func(r *run) bool { return r.name == v.Run })
 	if i < 0 || b.runs[i].steps == 0 && v.Operators != nil {
 		b.ofTraced(v, &out)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sfstat/sfstat/internal/gpus"
+	"github.com/sfstat/sfstat/internal/parallel"
 )
 
 // GPUs, and what they say, are those of package gpus.
@@ -19,7 +20,7 @@ type (
 type Watch struct {
 	gpus GPUs
 	stop chan struct{}
-	done sync.WaitGroup
+	done parallel.Group
 
 	mu       sync.Mutex
 	readings [][]Reading // [gpu], in order of time

@@ -15,6 +15,7 @@ import (
 	"github.com/sfstat/sfstat/batch"
 	"github.com/sfstat/sfstat/batch/findings"
 	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/internal/bug"
 	"github.com/sfstat/sfstat/internal/objectstore"
 	"github.com/sfstat/sfstat/report"
 )
@@ -62,6 +63,9 @@ func (p *program) batch(c *cli.Context) error {
 	if sum != nil {
 		for _, r := range sum.Refused {
 			p.say("%s: %s: %s", c.Command.HelpName, r.Path, r.Error)
+			if r.Bug != "" {
+				p.note(&bug.Error{Where: r.Path, What: r.Error, Stack: []byte(r.Bug)})
+			}
 		}
 	}
 	if err != nil {

@@ -143,6 +143,7 @@ func callsFormat(c *cli.Context) (calls.Format, error) {
 func (p *program) commProblems(c *cli.Context, found *auto.Communication) (problems []report.Problem, err error) {
 	_, onTerminal := terminal(p.destination(c))
 	for _, x := range found.Problems {
+		p.note(x.Err)
 		if c.Bool("strict") {
 			return nil, badInput(x.Err)
 		}

@@ -106,6 +106,7 @@ func (f *archiving) follow() error {
 	ctx := f.c.Context
 	for ctx.Err() == nil {
 		if err := f.look(live.Settled); err != nil {
+			f.p.note(err)
 			f.p.remark(f.c, "%s: %s", f.c.Command.HelpName, oneLine(err))
 		}
 		select {

@@ -10,6 +10,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/ingest/auto"
+	"github.com/sfstat/sfstat/internal/bug"
 	"github.com/sfstat/sfstat/report"
 )
 
@@ -90,7 +91,27 @@ func (p *program) judge(c *cli.Context, beside func(frontier.Options) (seeing, e
 		return nil, err
 	}
 	p.remarkNCCL(c, in)
-	return &judgement{in, s.Verdict()}, nil
+	j := &judgement{inputs: in}
+	var failed []*bug.Error
+	j.verdict, failed = s.Judge()
+	if len(failed) > 0 && (len(j.verdict.Runs) == 0 || c.Bool("strict")) {
+		return nil, failed[0]
+	}
+	return j, p.left(c, j, failed)
+}
+
+// left notes of a judgement which runs, or their charts, are left out because of a bug.
+func (p *program) left(c *cli.Context, j *judgement, failed []*bug.Error) error {
+	if len(failed) == 0 {
+		return nil
+	}
+	var problems []report.Problem
+	for _, b := range failed {
+		p.note(b)
+		problems = append(problems, report.Problem{Path: b.Where, Err: b})
+	}
+	j.problems = append(j.problems, problems...)
+	return p.tell(c, inputs{problems: problems}, len(j.verdict.Runs))
 }
 
 // diagnosis is how the flags of a command have runs judged.

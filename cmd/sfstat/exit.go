@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"syscall"
 
+	"github.com/sfstat/sfstat/internal/bug"
 	"github.com/sfstat/sfstat/trace/input"
 )
 
@@ -43,7 +44,7 @@ func badInput(err error) error {
 
 // exitCode decides what an error means to the caller of the program. Errors
 // with a position and errors of named files are the user's; an error that
-// nobody has claimed is ours. Whoever closed our output early has seen enough.
+// nobody has claimed is ours, and so is a panic, whatever was read. Whoever closed our output early has seen enough.
 func exitCode(err error) int {
 	var (
 		known  *exitError
@@ -53,6 +54,8 @@ func exitCode(err error) int {
 	switch {
 	case err == nil, closedPipe(err):
 		return exitDone
+	case bug.In(err) != nil:
+		return exitInternal
 	case errors.As(err, &known):
 		return known.code
 	case errors.As(err, &record), errors.As(err, &path):

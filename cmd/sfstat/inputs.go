@@ -188,6 +188,9 @@ func (p *program) readFrom(c *cli.Context, what reading, each func(auto.Item) er
 		return inputs{}, err
 	}
 	n, bad, err := what.items(r, choose, each)
+	for _, problem := range r.Problems() {
+		p.note(problem.Err)
+	}
 	if err != nil {
 		return inputs{}, err
 	}
@@ -269,8 +272,11 @@ func (p *program) tell(c *cli.Context, in inputs, items int) error {
 	return nil
 }
 
-// sayRefused says which inputs are not read to their end.
+// sayRefused says which inputs are not read to their end, and which runs failed.
 func (p *program) sayRefused(c *cli.Context, problems []report.Problem) {
+	for _, problem := range problems {
+		p.note(problem.Err)
+	}
 	for _, line := range refusals(problems) {
 		p.say("%s: %s", c.Command.HelpName, line)
 	}

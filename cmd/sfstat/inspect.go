@@ -59,7 +59,7 @@ func (p *program) inspect(c *cli.Context) error {
 		Inventory: inventory.Inventory{Runs: []*inventory.Run{}, Traces: []*inventory.Trace{}}}
 	in, err := p.read(c, auto.Described, found.add)
 	if err != nil {
-		if told, _ := found.addCommunication(c); !told {
+		if told, _ := p.addCommunication(c, &found); !told {
 			return err
 		}
 	}
@@ -69,7 +69,7 @@ func (p *program) inspect(c *cli.Context) error {
 			i.Windows, i.Ops, i.MetaOf, i.Skipped, i.Format.Monitors()})
 	}
 	if slices.ContainsFunc(in.read, func(i auto.Input) bool { return i.Format == auto.NCCLLog || i.Format == auto.InspectorDump }) {
-		if _, err := found.addCommunication(c); err != nil {
+		if _, err := p.addCommunication(c, &found); err != nil {
 			return err
 		}
 	}

@@ -12,17 +12,21 @@ import (
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
+	"github.com/sfstat/sfstat/internal/bug"
 	"github.com/sfstat/sfstat/report"
 	"github.com/sfstat/sfstat/trace/comms"
 )
 
 // addCommunication adds what logs of NCCL and dumps of its Inspector hold, which are no windows; false where there are none.
-func (i *inspection) addCommunication(c *cli.Context) (found bool, err error) {
+func (p *program) addCommunication(c *cli.Context, i *inspection) (found bool, err error) {
 	names, err := paths(c)
 	if err != nil || slices.Contains(names, "-") { // standard input was read
 		return false, err
 	}
 	in, err := auto.ReadComm(names, ingest.Limits{})
+	if bug.In(err) != nil {
+		return false, err
+	}
 	if err != nil {
 		return false, nil // none of them are
 	}
@@ -45,6 +49,7 @@ func (i *inspection) addCommunication(c *cli.Context) (found bool, err error) {
 		i.Inputs = append(i.Inputs, x)
 	}
 	for _, x := range in.Problems {
+		p.note(x.Err)
 		i.Problems = append(i.Problems, inspectedProblem{x.Path, oneLine(x.Err)})
 	}
 	return true, nil

@@ -8,7 +8,9 @@ import (
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/ingest/auto/follow"
+	"github.com/sfstat/sfstat/internal/bug"
 	"github.com/sfstat/sfstat/live"
+	"github.com/sfstat/sfstat/report"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -43,6 +45,21 @@ func (p *program) liveVerdicts(c *cli.Context) (live.Options, error) {
 	}
 	o.Diagnosis, err = p.diagnosis(c)
 	return o, err
+}
+
+// goesOn hands changes to each. A panic is said, and ends nothing.
+func (p *program) goesOn(c *cli.Context, each func(live.Change) error) func(live.Change) error {
+	return func(x live.Change) (err error) {
+		where := x.Key
+		if len(x.Read) > 0 {
+			where = x.Read[0].Path
+		}
+		if panicked := bug.Contained(where, func() { err = each(x) }); panicked != nil {
+			p.sayRefused(c, []report.Problem{{Path: where, Err: panicked}})
+			return nil
+		}
+		return err
+	}
 }
 
 // judged is the judgement of a change. What was refused of lines that were appended is said.

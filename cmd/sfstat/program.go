@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/sfstat/sfstat/internal/bug"
 	"github.com/sfstat/sfstat/report"
 )
 
@@ -32,7 +32,8 @@ type program struct {
 	windsDown   atomic.Bool // the command ends by itself, and soon, when it is interrupted
 
 	mu       sync.Mutex
-	progress *progress // on screen now; nil when none is
+	progress *progress           // on screen now; nil when none is
+	bugs     map[*bug.Error]bool // that were contained
 }
 
 func newProgram(in io.Reader, out, err io.Writer) *program {
@@ -87,28 +88,50 @@ func (p *program) run(app *cli.App, args []string) int {
 
 // carryOut runs the command and reports its error, if any, in one line. A
 // panic is a bug of ours and never reaches the user as a stack trace, unless
-// SFSTAT_DEBUG asks for it.
-func (p *program) carryOut(ctx context.Context, app *cli.App, args []string) (code int) {
+// SFSTAT_DEBUG asks for it. Where one was contained, what could be judged is
+// printed, and the exit code is that of a bug.
+func (p *program) carryOut(ctx context.Context, app *cli.App, args []string) int {
 	command := ""
-	defer func() {
-		if bug := recover(); bug != nil {
-			p.say("%s: this is a bug in sfstat, please report it: %s", prefix(command), oneLine(fmt.Errorf("%v", bug)))
-			if p.getenv("SFSTAT_DEBUG") != "" {
-				p.say("%s", debug.Stack())
-			}
-			code = exitInternal
+	var err error
+	panicked := bug.Contained("", func() {
+		var req request
+		req, err = arrange(app, args)
+		if command = req.command; err == nil {
+			err = p.dispatch(ctx, app, req)
 		}
-	}()
-	req, err := arrange(app, args)
-	command = req.command
-	if err == nil {
-		err = p.dispatch(ctx, app, req)
+	})
+	if panicked != nil {
+		err = panicked
 	}
-	code = exitCode(err)
+	code := exitCode(err)
 	if err != nil && !closedPipe(err) && (!p.interrupted.Load() || code == exitInterrupted) {
 		p.say("%s: %s", prefix(command), oneLine(err))
 	}
+	p.note(err)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.bugs) > 0 && code != exitInterrupted {
+		return exitInternal
+	}
 	return code
+}
+
+// note remembers that an error is a bug, if it is one, and shows where if SFSTAT_DEBUG asks for it.
+func (p *program) note(err error) {
+	b := bug.In(err)
+	if b == nil {
+		return
+	}
+	p.mu.Lock()
+	known := p.bugs[b]
+	if p.bugs == nil {
+		p.bugs = make(map[*bug.Error]bool)
+	}
+	p.bugs[b] = true
+	p.mu.Unlock()
+	if !known && p.getenv("SFSTAT_DEBUG") != "" {
+		p.say("%s", b.Stack)
+	}
 }
 
 func prefix(command string) string { return strings.TrimSpace("sfstat " + command) }

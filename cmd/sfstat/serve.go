@@ -15,6 +15,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/ingest/auto"
+	"github.com/sfstat/sfstat/internal/bug"
 	"github.com/sfstat/sfstat/live"
 	"github.com/sfstat/sfstat/page"
 	"github.com/sfstat/sfstat/page/serve"
@@ -64,7 +65,7 @@ func (p *program) serve(c *cli.Context) error {
 	s := serving{p: p, c: c, runs: make(map[string][]serve.Run), when: live.Times{}}
 	o.Light, o.See = true, s.when.See
 	s.o, s.files = o, live.New(o)
-	s.server = serve.New(serve.Options{Version: thisBuild().Version, MetricsRuns: c.Int("metrics-runs"), Hosts: listed(c, "host"), Page: s.page, JSON: s.json})
+	s.server = serve.New(serve.Options{Version: thisBuild().Version, MetricsRuns: c.Int("metrics-runs"), Hosts: listed(c, "host"), Page: s.contained(s.page), JSON: s.contained(s.json)})
 	return s.until(listener, s.work)
 }
 
@@ -92,8 +93,13 @@ func (s *serving) until(listener net.Listener, work func(context.Context) error)
 	s.p.remark(s.c, "%s: http://%s/", s.c.Command.HelpName, listener.Addr())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- web.Serve(listener)
-		cancel()
+		var err error
+		defer func() {
+			ended <- err
+			cancel()
+		}()
+		defer bug.Contain(listener.Addr().String(), &err)
+		err = web.Serve(listener)
 	}()
 	err := work(ctx)
 	cancel() // ends streams of events
@@ -109,7 +115,7 @@ func (s *serving) until(listener net.Listener, work func(context.Context) error)
 // work looks at the files until the context ends, or finds nothing at first that can be read.
 func (s *serving) work(ctx context.Context) error {
 	for begun := false; ; begun = true {
-		n, err := s.files.Look(ctx, s.judged)
+		n, err := s.files.Look(ctx, s.p.goesOn(s.c, s.judged))
 		if err == nil && !begun {
 			err = s.unreadable()
 		}
@@ -167,6 +173,7 @@ func (s *serving) judged(x live.Change) error {
 		delete(s.runs, x.Key)
 	case x.Err != nil: // which the index lists
 		delete(s.runs, x.Key)
+		s.p.note(x.Err)
 		s.p.remark(s.c, "%s: %s", s.c.Command.HelpName, oneLine(x.Err))
 	default:
 		s.p.sayRefused(s.c, x.Refused)
@@ -219,6 +226,19 @@ func (s *serving) summary(v *diagnose.RunVerdict) serve.Run {
 	return r
 }
 
+// contained makes a document. A panic is an error of that document, and is said.
+func (s *serving) contained(by serve.Maker) serve.Maker {
+	return func(ctx context.Context, run string) (made []byte, err error) {
+		defer func() {
+			if bug.In(err) != nil {
+				s.p.sayRefused(s.c, []report.Problem{{Path: bug.In(err).Where, Err: err}})
+			}
+		}()
+		defer bug.Contain("document of run "+run, &err)
+		return by(ctx, run)
+	}
+}
+
 // page makes the page of a run from its files.
 func (s *serving) page(ctx context.Context, run string) ([]byte, error) {
 	pages := page.New(s.o.Diagnosis.Frontier)
@@ -229,6 +249,9 @@ func (s *serving) page(ctx context.Context, run string) ([]byte, error) {
 	}
 	drawn, err := pages.Page(j.verdict)
 	if err != nil {
+		return nil, err
+	}
+	if err := s.p.left(s.c, j, drawn.Failed); err != nil {
 		return nil, err
 	}
 	var b bytes.Buffer

@@ -41,7 +41,7 @@ func (p *program) watch(c *cli.Context) error {
 	}
 	p.err = &once{w: p.err, seen: map[string]bool{}}
 	w := watching{p: p, c: c, seen: live.Told{}, failed: badInput(errors.New("nothing in any input"))}
-	if err := live.New(o).Follow(c.Context, c.Duration("every"), c.Duration("idle"), w.judged); err != nil {
+	if err := live.New(o).Follow(c.Context, c.Duration("every"), c.Duration("idle"), p.goesOn(c, w.judged)); err != nil {
 		return err
 	}
 	return w.failed
@@ -85,6 +85,7 @@ func (w *watching) judged(x live.Change) error {
 		if w.failed != nil {
 			w.failed = badInput(x.Err)
 		}
+		w.p.note(x.Err)
 		w.p.remark(w.c, "%s: %s", w.c.Command.HelpName, oneLine(x.Err))
 		return nil
 	}

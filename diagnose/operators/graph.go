@@ -87,14 +87,14 @@ func (f *Flags) keepMaterial() {
 // is a symptom of it.
 const accessory = 0.25
 
-// Graph is one step of the view as engine/blame walks it, and its symptoms: of
+// graph is one step of the view as engine/blame walks it, and its symptoms: of
 // every worker that was late by a good part of the worst, the operator that was
 // late by most. Operation reads the numbers of the operators.
 //
 // Beside the dependencies of the schedule, an operator follows what ended last
 // on its rank before it started: a transfer that the host posts together with
 // another, as frameworks do, waits for the same pass.
-func (f *Flags) Graph(step int) (g blame.Graph, symptoms []int64) {
+func (f *Flags) graph(step int) (g blame.Graph, symptoms []int64) {
 	g, symptoms = f.schedule(step)
 	g.Edges = append(g.Edges, f.v.followers(g.Ops)...)
 	return g, symptoms
@@ -197,8 +197,8 @@ func (v *View) instance(n int) int {
 	return int(v.Model.Instances()[n])
 }
 
-// Operation is the operator and the worker of an operator number in a graph.
-func (v *View) Operation(id int64) (Operator, int) {
+// operation is the operator and the worker of an operator number in a graph.
+func (v *View) operation(id int64) (Operator, int) {
 	i, d := v.instance(int(id)/v.Grid.Replicas), int(id)%v.Grid.Replicas
 	in := v.Grid.Instances[i]
 	return Operator{Name: v.Trace.Names[in.Name], Class: in.Class, Stage: int(in.Stage), Instance: i, Seq: int(in.Seq)},
@@ -218,11 +218,11 @@ type Stop struct {
 // String is "rank/operator/number".
 func (s Stop) String() string { return fmt.Sprintf("%d/%s/%d", s.Rank, s.Op, s.Seq) }
 
-// Stops reads the operator numbers of a path through one step.
-func (v *View) Stops(step int, path []int64) []Stop {
+// stops reads the operator numbers of a path through one step.
+func (v *View) stops(step int, path []int64) []Stop {
 	stops := make([]Stop, len(path))
 	for k, id := range path {
-		op, w := v.Operation(id)
+		op, w := v.operation(id)
 		row := v.row(op.Instance, step, v.Replica(w))
 		stops[k] = Stop{Rank: v.Rank(w).ID, Op: op.Name, Seq: op.Seq, Stage: op.Stage,
 			Start: v.Trace.Start[row] - v.origins[step], Dur: v.Trace.Dur[row]}

@@ -59,7 +59,7 @@ func TestEnginesAgree(t *testing.T) {
 			}
 			flags := v.Flags(outliers, series, operators)
 			for step := range v.Grid.Steps {
-				g, symptoms := flags.Graph(step)
+				g, symptoms := flags.graph(step)
 				r, err := blame.Analyze(g, symptoms, blame.Options{Tie: v.Tie()})
 				if err != nil {
 					t.Fatal(err)
@@ -67,7 +67,7 @@ func TestEnginesAgree(t *testing.T) {
 				if len(r.Causes) == 0 {
 					t.Fatalf("step %d: no cause for %d symptoms", step, len(symptoms))
 				}
-				op, w := v.Operation(r.Causes[0].Op)
+				op, w := v.operation(r.Causes[0].Op)
 				if r.Causes[0].Kind != blame.LongOp || w != culprit || !op.Class.IsCompute() {
 					t.Errorf("step %d: %v of %s on worker %d, expected a long pass on %d", step, r.Causes[0].Kind, op.Name, w, culprit)
 				}

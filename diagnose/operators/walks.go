@@ -56,7 +56,7 @@ func (f *Flags) Walk(steps []int, o blame.Options) (*Walks, error) {
 	w := &Walks{}
 	found := make(map[culpritKey]*tally)
 	for _, step := range steps {
-		g, symptoms := f.Graph(step)
+		g, symptoms := f.graph(step)
 		r, err := blame.Analyze(g, symptoms, o)
 		if errors.Is(err, blame.ErrCycle) {
 			// What followed what on a rank is a hint. With coarse times, or sends
@@ -102,10 +102,10 @@ type tally struct {
 // count adds a cause of one step.
 func (f *Flags) count(found map[culpritKey]*tally, step int, cause blame.Cause) {
 	v := f.v
-	op, worker := v.Operation(cause.Op)
+	op, worker := v.operation(cause.Op)
 	k := culpritKey{kind: cause.Kind, worker: worker, pred: -1, op: op.Name}
 	if cause.Kind != blame.LongOp && cause.Kind != blame.Source {
-		pred, of := v.Operation(cause.Pred)
+		pred, of := v.operation(cause.Pred)
 		k.pred, k.predOp, k.edge = of, pred.Name, cause.Edge
 	}
 	c := found[k]
@@ -133,11 +133,11 @@ func (f *Flags) count(found map[culpritKey]*tally, step int, cause blame.Cause) 
 			c.counted[s] = true
 			c.Symptoms++
 		}
-		if _, victim := v.Operation(s); victim != worker && !slices.Contains(c.Victims, victim) {
+		if _, victim := v.operation(s); victim != worker && !slices.Contains(c.Victims, victim) {
 			c.Victims = append(c.Victims, victim)
 		}
 	}
 	if len(cause.Path) > len(c.Path) {
-		c.Path, c.PathStep = v.Stops(step, cause.Path), index
+		c.Path, c.PathStep = v.stops(step, cause.Path), index
 	}
 }

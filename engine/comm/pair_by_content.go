@@ -168,9 +168,9 @@ func (p *pairs) rivals(x, y trial) bool {
 	switch {
 	case y.log == x.log && p.taken[y.trace]:
 		l := slices.Index(p.of, y.trace)
-		return !p.how[l].Sure() && !x.beats(y)
+		return !p.how[l].sure() && !x.beats(y)
 	case y.trace == x.trace && p.of[y.log] != comms.None:
-		return !p.how[y.log].Sure() && !x.beats(y)
+		return !p.how[y.log].sure() && !x.beats(y)
 	}
 	return (y.log == x.log || y.trace == x.trace) && !x.beats(y)
 }

@@ -28,8 +28,8 @@ var pairingNames = [...]string{"one side alone", "host and pid", "host and PCI b
 
 func (p Pairing) String() string { return enum.Name(pairingNames[:], p) }
 
-// Sure says whether matches of the pair may be certain.
-func (p Pairing) Sure() bool { return p >= ByPID && p < Doubtful }
+// sure says whether matches of the pair may be certain.
+func (p Pairing) sure() bool { return p >= ByPID && p < Doubtful }
 
 // logged is a process that logged.
 type logged struct {

@@ -31,12 +31,12 @@ package frontier
 import (
 	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/sfstat/sfstat/engine/frontier/cut"
 	"github.com/sfstat/sfstat/engine/frontier/fit"
 	"github.com/sfstat/sfstat/engine/frontier/gates"
 	"github.com/sfstat/sfstat/engine/frontier/labels"
+	"github.com/sfstat/sfstat/internal/parallel"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -71,7 +71,7 @@ func Analyze(w *trace.Window, o Options) (*Analysis, error) {
 // of the groups, in order.
 func (p *plan) analyze() (*Analysis, []*accounting) {
 	a := &Analysis{}
-	var beside sync.WaitGroup
+	var beside parallel.Group
 	if p.o.Cut == cut.Auto && p.cut != cut.Step && p.o.Depth == WholeAccount {
 		paper := *p
 		paper.spent, paper.keep = nil, new(buffers) // both at a time

@@ -4,9 +4,9 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/sfstat/sfstat/engine/frontier/cut"
+	"github.com/sfstat/sfstat/internal/parallel"
 	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/stagename"
@@ -123,7 +123,7 @@ func inParallel(n, values int, f func(from, to int)) {
 		f(0, n)
 		return
 	}
-	var wait sync.WaitGroup
+	var wait parallel.Group
 	for k := range parts {
 		wait.Go(func() { f(k*n/parts, (k+1)*n/parts) })
 	}

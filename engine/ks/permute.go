@@ -6,8 +6,8 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"slices"
-	"sync"
 
+	"github.com/sfstat/sfstat/internal/parallel"
 	"github.com/sfstat/sfstat/internal/robust"
 )
 
@@ -153,7 +153,7 @@ func (p *permuter) run(most int, stream uint64, o Options, r *Result) {
 	c := newCensus(observed)
 	done := 0
 	for round := min(firstRound, most); done < round; round = min(2*round+1, most) {
-		var wait sync.WaitGroup
+		var wait parallel.Group
 		for thread, d := range memory {
 			wait.Go(func() {
 				for i := done + thread; i < round; i += len(memory) {

@@ -2,7 +2,7 @@
 // replays the recorded steps with chosen durations made ideal and says how
 // long they would have taken.
 //
-// A [Graph] is the program of one step: which operators wait for which, and
+// A graph is the program of one step: which operators wait for which, and
 // which transfer together. An operator starts when all that it waits for has
 // ended, and, in nanoseconds,
 //

@@ -8,9 +8,9 @@ import (
 	"github.com/sfstat/sfstat/trace/input"
 )
 
-// Graph is the program of one replica in one step: what every operator waits
+// graph is the program of one replica in one step: what every operator waits
 // for. All replicas and steps share it.
-type Graph struct {
+type graph struct {
 	Nodes  []Node
 	Groups []Group
 }
@@ -53,7 +53,7 @@ type program struct {
 
 // compile orders the graph topologically; it refuses a graph in which nodes
 // wait for each other, and names them.
-func compile(g Graph, replicas int) (*program, error) {
+func compile(g graph, replicas int) (*program, error) {
 	groupOf, groups, err := g.membership(replicas)
 	if err != nil {
 		return nil, err
@@ -108,7 +108,7 @@ func compile(g Graph, replicas int) (*program, error) {
 
 // membership gives the group of every node. Groups without anyone to wait for
 // are dropped: their members are ordinary.
-func (g Graph) membership(replicas int) ([]int32, []Group, error) {
+func (g graph) membership(replicas int) ([]int32, []Group, error) {
 	of := slices.Repeat([]int32{-1}, len(g.Nodes))
 	var kept []Group
 	for _, group := range g.Groups {
@@ -132,7 +132,7 @@ func (g Graph) membership(replicas int) ([]int32, []Group, error) {
 
 // deadlock names nodes that wait for each other in a circle, given those that
 // could start.
-func (g Graph) deadlock(started []instruction, groupOf []int32, groups []Group) string {
+func (g graph) deadlock(started []instruction, groupOf []int32, groups []Group) string {
 	ran, ended := make([]bool, len(g.Nodes)), make([]bool, len(g.Nodes))
 	for _, in := range started {
 		ran[in.node] = true

@@ -11,9 +11,9 @@ import (
 	"github.com/sfstat/sfstat/trace/operator"
 )
 
-// Recording is what a graph's nodes did: N nodes × L lanes, where lane
+// recording is what a graph's nodes did: N nodes × L lanes, where lane
 // s·Replicas + r is replica r in step s.
-type Recording struct {
+type recording struct {
 	Steps    []int64 // step indices
 	Replicas int
 	Ranks    []int   // [stage][replica] the rank that ran it
@@ -109,7 +109,7 @@ func New(t *operator.Trace, o Options) (*Model, error) {
 		return nil, err
 	}
 	lanes := g.Lanes()
-	r := Recording{Replicas: g.Replicas, Start: make([]int64, len(s.instance)*lanes), Dur: make([]int64, len(s.instance)*lanes)}
+	r := recording{Replicas: g.Replicas, Start: make([]int64, len(s.instance)*lanes), Dur: make([]int64, len(s.instance)*lanes)}
 	for v, i := range s.instance {
 		start, dur := r.Start[v*lanes:(v+1)*lanes], r.Dur[v*lanes:(v+1)*lanes]
 		for l, row := range g.At[int(i)*lanes : (int(i)+1)*lanes] {
@@ -122,7 +122,7 @@ func New(t *operator.Trace, o Options) (*Model, error) {
 	for _, w := range g.Workers {
 		r.Ranks = append(r.Ranks, t.Ranks[w].ID)
 	}
-	m, err := Build(s.graph, r, o)
+	m, err := modelOf(s.graph, r, o)
 	if err != nil {
 		return nil, err
 	}
@@ -131,8 +131,8 @@ func New(t *operator.Trace, o Options) (*Model, error) {
 	return m, nil
 }
 
-// Build makes a model of any graph.
-func Build(g Graph, r Recording, o Options) (*Model, error) {
+// modelOf is the model of a graph and what its nodes did.
+func modelOf(g graph, r recording, o Options) (*Model, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
@@ -157,7 +157,7 @@ func Build(g Graph, r Recording, o Options) (*Model, error) {
 	return m, nil
 }
 
-func (r Recording) validate(g Graph) error {
+func (r recording) validate(g graph) error {
 	n := len(g.Nodes) * len(r.Steps) * r.Replicas
 	switch {
 	case len(g.Nodes) == 0 || len(r.Steps) == 0 || r.Replicas < 1:
@@ -192,7 +192,7 @@ func (m *Model) row(array []int64, v int32) []int64 {
 }
 
 // measure splits what was recorded into launch delays, waits and costs.
-func (m *Model) measure(r Recording) error {
+func (m *Model) measure(r recording) error {
 	first, last := m.bounds(r)
 	m.base = make([]int64, len(m.steps))
 	longest := int64(0)
@@ -247,7 +247,7 @@ func (m *Model) measure(r Recording) error {
 }
 
 // bounds are the first start and last end of every step.
-func (m *Model) bounds(r Recording) (first, last []int64) {
+func (m *Model) bounds(r recording) (first, last []int64) {
 	first, last = slices.Repeat([]int64{math.MaxInt64}, len(m.steps)), slices.Repeat([]int64{math.MinInt64}, len(m.steps))
 	for i := 0; i < len(r.Start); {
 		for s := range m.steps {

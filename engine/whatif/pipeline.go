@@ -38,7 +38,7 @@ type stage struct {
 
 // schedule is the graph of a trace and the instance of every node.
 type schedule struct {
-	graph    Graph
+	graph    graph
 	instance []int32
 	notes    []input.Note
 }

@@ -14,8 +14,8 @@ import (
 
 // one is a recording of one lane per replica and step from lists of
 // (start, end) per node, in order of lanes.
-func one(replicas, steps int, spans ...[][2]int64) Recording {
-	r := Recording{Replicas: replicas, Ranks: make([]int, replicas)}
+func one(replicas, steps int, spans ...[][2]int64) recording {
+	r := recording{Replicas: replicas, Ranks: make([]int, replicas)}
 	for s := range steps {
 		r.Steps = append(r.Steps, int64(s))
 	}
@@ -30,9 +30,9 @@ func one(replicas, steps int, spans ...[][2]int64) Recording {
 	return r
 }
 
-func build(t *testing.T, g Graph, r Recording) *Model {
+func build(t *testing.T, g graph, r recording) *Model {
 	t.Helper()
-	m, err := Build(g, r, DefaultOptions())
+	m, err := modelOf(g, r, DefaultOptions())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func build(t *testing.T, g Graph, r Recording) *Model {
 //	step 0: a 0–10, b 10–30, c 12–20 (2 late), d 30–35   step time 35
 //	step 1: a 0–20, b 20–30, c 20–50, d 53–58 (3 late)   step time 58
 func TestDiamondByHand(t *testing.T) {
-	g := Graph{Nodes: []Node{{Op: "a"}, {Op: "b", After: []int32{0}}, {Op: "c", After: []int32{0}}, {Op: "d", After: []int32{1, 2}, Final: true}}}
+	g := graph{Nodes: []Node{{Op: "a"}, {Op: "b", After: []int32{0}}, {Op: "c", After: []int32{0}}, {Op: "d", After: []int32{1, 2}, Final: true}}}
 	m := build(t, g, one(1, 2,
 		[][2]int64{{0, 10}, {0, 20}}, [][2]int64{{10, 30}, {20, 30}}, [][2]int64{{12, 20}, {20, 50}}, [][2]int64{{30, 35}, {53, 58}}))
 	if want := []int64{0, 0, 0, 0, 2, 0, 0, 3}; !slices.Equal(m.delay, want) {
@@ -105,7 +105,7 @@ func TestDiamondByHand(t *testing.T) {
 //	replica 0: work 0–10, send 10–31; recv (posted at 5) 5–30; all 31–62
 //	replica 1: work 0–20, send 20–33; recv 3–33;               all 40–60
 func TestGroupsByHand(t *testing.T) {
-	g := Graph{
+	g := graph{
 		Nodes: []Node{{Op: "work"}, {Op: "send", After: []int32{0}, Communication: true}, {Op: "recv", Communication: true},
 			{Op: "all", After: []int32{1, 2}, Communication: true, Final: true}},
 		Groups: []Group{{Members: []int32{1, 2}}, {Members: []int32{3}, AcrossReplicas: true}},
@@ -146,7 +146,7 @@ func TestGroupsByHand(t *testing.T) {
 // stand, beyond they are no measurement.
 func TestClockSlack(t *testing.T) {
 	const ms = 1_000_000
-	g := Graph{Nodes: []Node{{Op: "send"}, {Op: "recv"}, {Op: "end", After: []int32{0}, Final: true}}, Groups: []Group{{Members: []int32{0, 1}}}}
+	g := graph{Nodes: []Node{{Op: "send"}, {Op: "recv"}, {Op: "end", After: []int32{0}, Final: true}}, Groups: []Group{{Members: []int32{0, 1}}}}
 	for _, c := range []struct{ apart, cost, delay int64 }{{9 * ms, -9 * ms, -9 * ms}, {10 * ms, 0, 0}, {50 * ms, 0, 0}} {
 		end := 100 * ms
 		m := build(t, g, one(1, 1, [][2]int64{{0, int64(end)}}, [][2]int64{{int64(end) + c.apart, int64(end) + c.apart + ms}},
@@ -163,37 +163,37 @@ func TestBuildRefuses(t *testing.T) {
 		return Node{Op: op, Seq: seq, After: after, Final: true}
 	}
 	long := one(1, 1, [][2]int64{{0, 1}}, [][2]int64{{operator.MaxTotal, operator.MaxTotal + 1}})
-	lanes := func(nodes int) Recording { return one(1, 1, slices.Repeat([][][2]int64{{{0, 1}}}, nodes)...) }
+	lanes := func(nodes int) recording { return one(1, 1, slices.Repeat([][][2]int64{{{0, 1}}}, nodes)...) }
 	for _, c := range []struct {
 		name string
-		g    Graph
-		r    Recording
+		g    graph
+		r    recording
 		kind error
 		want string
 	}{
-		{"no nodes", Graph{}, lanes(0), input.ErrEmpty, "nothing to replay"},
-		{"ragged", Graph{Nodes: []Node{n()}}, lanes(2), input.ErrRagged, "2 starts and 2 durations for 1 operators"},
-		{"no end", Graph{Nodes: []Node{{Op: "x"}}}, lanes(1), input.ErrMissing, "no operator ends the step"},
-		{"stage", Graph{Nodes: []Node{{Op: "x", Stage: 1, Final: true}}}, lanes(1), input.ErrRagged, "x 0 of stage 1, there are 1 stages"},
-		{"edge to nowhere", Graph{Nodes: []Node{n(7)}}, lanes(1), input.ErrRagged, "x 0 of stage 0 waits for node 7 of 1"},
-		{"group of nowhere", Graph{Nodes: []Node{n(), n()}, Groups: []Group{{Members: []int32{0, 3}}}}, lanes(2), input.ErrRagged, "a group has node 3 of 2"},
-		{"two groups", Graph{Nodes: []Node{n(), n(), n()}, Groups: []Group{{Members: []int32{0, 1}}, {Members: []int32{1, 2}}}}, lanes(3), input.ErrDuplicate, "is in two groups"},
-		{"too long", Graph{Nodes: []Node{n(), n()}}, long, input.ErrOverflow, "too long to be replayed"},
-		{"itself", Graph{Nodes: []Node{named("a", 1, 0)}}, lanes(1), input.ErrFormat, "a 1 of stage 0 waits for a 1 of stage 0"},
-		{"circle", Graph{Nodes: []Node{named("a", 0), named("b", 0, 0, 2), named("c", 0, 1)}}, lanes(3), input.ErrFormat,
+		{"no nodes", graph{}, lanes(0), input.ErrEmpty, "nothing to replay"},
+		{"ragged", graph{Nodes: []Node{n()}}, lanes(2), input.ErrRagged, "2 starts and 2 durations for 1 operators"},
+		{"no end", graph{Nodes: []Node{{Op: "x"}}}, lanes(1), input.ErrMissing, "no operator ends the step"},
+		{"stage", graph{Nodes: []Node{{Op: "x", Stage: 1, Final: true}}}, lanes(1), input.ErrRagged, "x 0 of stage 1, there are 1 stages"},
+		{"edge to nowhere", graph{Nodes: []Node{n(7)}}, lanes(1), input.ErrRagged, "x 0 of stage 0 waits for node 7 of 1"},
+		{"group of nowhere", graph{Nodes: []Node{n(), n()}, Groups: []Group{{Members: []int32{0, 3}}}}, lanes(2), input.ErrRagged, "a group has node 3 of 2"},
+		{"two groups", graph{Nodes: []Node{n(), n(), n()}, Groups: []Group{{Members: []int32{0, 1}}, {Members: []int32{1, 2}}}}, lanes(3), input.ErrDuplicate, "is in two groups"},
+		{"too long", graph{Nodes: []Node{n(), n()}}, long, input.ErrOverflow, "too long to be replayed"},
+		{"itself", graph{Nodes: []Node{named("a", 1, 0)}}, lanes(1), input.ErrFormat, "a 1 of stage 0 waits for a 1 of stage 0"},
+		{"circle", graph{Nodes: []Node{named("a", 0), named("b", 0, 0, 2), named("c", 0, 1)}}, lanes(3), input.ErrFormat,
 			"operators wait for each other: b 0 of stage 0 waits for c 0 of stage 0 waits for b 0 of stage 0"},
-		{"circle through a group", Graph{Nodes: []Node{named("send", 0), named("recv", 0, 2), named("next", 0, 0)}, Groups: []Group{{Members: []int32{0, 1}}}}, lanes(3), input.ErrFormat,
+		{"circle through a group", graph{Nodes: []Node{named("send", 0), named("recv", 0, 2), named("next", 0, 0)}, Groups: []Group{{Members: []int32{0, 1}}}}, lanes(3), input.ErrFormat,
 			"recv 0 of stage 0 waits for next 0 of stage 0 waits for send 0 of stage 0 waits for recv 0 of stage 0"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := Build(c.g, c.r, DefaultOptions())
+			_, err := modelOf(c.g, c.r, DefaultOptions())
 			if !errors.Is(err, c.kind) || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("error %v, expected %q of kind %v", err, c.want, c.kind)
 			}
 		})
 	}
 	for _, o := range []Options{{LaunchThreshold: -1}, {Ideal: 9}} {
-		if _, err := Build(Graph{Nodes: []Node{n()}}, lanes(1), o); err == nil {
+		if _, err := modelOf(graph{Nodes: []Node{n()}}, lanes(1), o); err == nil {
 			t.Errorf("options %+v were taken", o)
 		}
 	}
@@ -273,10 +273,10 @@ func (m *Model) slowly(c chosen, delays bool) times {
 
 // random is a random graph with groups that cannot deadlock: nodes are in
 // layers, a group is within a layer, edges go to later layers.
-func random(rng *rand.Rand) (Graph, Recording) {
-	var g Graph
+func random(rng *rand.Rand) (graph, recording) {
+	var g graph
 	layers, stages := 2+rng.IntN(5), 1+rng.IntN(3)
-	r := Recording{Replicas: 1 + rng.IntN(4)}
+	r := recording{Replicas: 1 + rng.IntN(4)}
 	for s := range 1 + rng.IntN(5) {
 		r.Steps = append(r.Steps, int64(3*s))
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sfstat/sfstat/internal/atomicfile"
+	"github.com/sfstat/sfstat/internal/bug"
 )
 
 // Execution is how a campaign is carried out. The zero value is usable.
@@ -208,7 +209,8 @@ func (f *Folder) results(ctx context.Context, tasks []Task, e *Execution) <-chan
 }
 
 // carryOut makes one run, its archive and its row.
-func (f *Folder) carryOut(ctx context.Context, t *Task, e *Execution) error {
+func (f *Folder) carryOut(ctx context.Context, t *Task, e *Execution) (err error) {
+	defer bug.Contain("run "+t.ID, &err)
 	if err := ctx.Err(); err != nil {
 		return err
 	}

@@ -2,9 +2,9 @@ package simulate
 
 import (
 	"math"
-	"sync"
 
 	"github.com/sfstat/sfstat/eval/simulate/internal/streams"
+	"github.com/sfstat/sfstat/internal/parallel"
 )
 
 // draws is what one step takes from each rank before anyone waits: lengths in
@@ -29,7 +29,7 @@ func (g *Generator) drawStep(step int64) {
 	g.advanceDrift(step)
 	R := g.spec.Ranks
 	workers := min(len(g.streams), max(1, R/ranksPerWorker))
-	var wg sync.WaitGroup
+	var wg parallel.Group
 	for w := 1; w < workers; w++ {
 		wg.Go(func() { g.drawRanks(g.streams[w], step, R*w/workers, R*(w+1)/workers) })
 	}

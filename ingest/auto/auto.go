@@ -33,6 +33,7 @@ import (
 	"github.com/sfstat/sfstat/ingest/packet"
 	"github.com/sfstat/sfstat/ingest/profiler"
 	"github.com/sfstat/sfstat/ingest/profiler/stagemap"
+	"github.com/sfstat/sfstat/internal/bug"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/devicetime"
@@ -310,6 +311,9 @@ func (r *Reader) lookAll(all []candidate) error {
 		if err == nil && in.Skipped != "" {
 			continue
 		}
+		if err == nil {
+			err = r.enter(in, src)
+		}
 		r.given++
 		switch {
 		case errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE):
@@ -324,11 +328,21 @@ func (r *Reader) lookAll(all []candidate) error {
 			if r.o.Strict == FirstError {
 				return err
 			}
-		default:
-			in.Format.row().open(r, in, src)
 		}
 	}
 	return r.leave(others)
+}
+
+// enter makes an input a part of what is read.
+func (r *Reader) enter(in *Input, src *metered) (err error) {
+	defer func() {
+		if err != nil && src != nil {
+			src.Close()
+		}
+	}()
+	defer bug.Contain(in.Path, &err)
+	in.Format.row().open(r, in, src)
+	return nil
 }
 
 // beside is a file of a folder that is good, but not of what is wanted.
@@ -371,10 +385,8 @@ func (r *Reader) Next() (Item, error) {
 			break
 		}
 		u := r.units[0]
-		item, err := u.next()
+		item, err := r.take(u)
 		if err == nil {
-			u.count(item)
-			item = r.named(item, u.at(item))
 			if _, ok := u.reader.(*nsightRun); ok && item.Window != nil {
 				r.exported[item.folder] = item.Window.Run
 			}
@@ -401,6 +413,16 @@ func (r *Reader) Next() (Item, error) {
 	return Item{}, r.err
 }
 
+// take is the next item of a unit, under the name of its run.
+func (r *Reader) take(u *unit) (item Item, err error) {
+	defer bug.Contain(u.name(), &err)
+	if item, err = u.next(); err != nil {
+		return Item{}, err
+	}
+	u.count(item)
+	return r.named(item, u.at(item)), nil
+}
+
 // behind says why what belongs to the windows of a run cannot be used by a
 // verdict: there are none among the inputs.
 func (r *Reader) behind(item Item) error {
@@ -420,16 +442,15 @@ func (r *Reader) refuse(u *unit, err error) {
 	if r.given == 1 || r.o.Strict == FirstError {
 		r.err = err
 	}
-	if _, ok := u.reader.(*profiles); ok {
-		return // which notes its problems itself
-	}
 	var placed *input.Error
 	switch {
+	case slices.ContainsFunc(r.Problems(), func(p Problem) bool { return p.Err == err }): // the unit has noted it
 	case u.input != nil:
 		r.problems = append(r.problems, Problem{u.input.Path, err})
-	case slices.ContainsFunc(r.summaries(), func(s packet.Summary) bool { return s.Err == err }):
 	case errors.As(err, &placed):
 		r.problems = append(r.problems, Problem{placed.Pos.File, err})
+	case bug.In(err) != nil:
+		r.problems = append(r.problems, Problem{bug.In(err).Where, err})
 	}
 }
 

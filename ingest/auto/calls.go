@@ -9,6 +9,7 @@ import (
 
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/nsight"
+	"github.com/sfstat/sfstat/internal/bug"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/input"
 )
@@ -68,8 +69,16 @@ func (q *callJobs) Next() (Item, error) {
 	for len(q.jobs) > 0 {
 		j := q.jobs[0]
 		q.jobs = q.jobs[1:]
-		if c := q.r.load(j, q.of); c != nil {
-			return Item{Comm: c, Path: filepath.Dir(j.paths()[0])}, nil
+		folder := filepath.Dir(j.paths()[0])
+		c, err := q.r.load(j, q.of, folder)
+		switch ours := bug.In(err); {
+		case ours != nil:
+			q.r.problems = append(q.r.problems, Problem{ours.Where, err})
+		case err != nil:
+			q.r.problems = append(q.r.problems, Problem{folder, err})
+		}
+		if c != nil {
+			return Item{Comm: c, Path: folder}, nil
 		}
 	}
 	return Item{}, io.EOF
@@ -108,25 +117,34 @@ func (r *Reader) callJobs() []callJob {
 
 // load reads one of so many jobs; nil where it has nothing of use. Logs without kernels are of
 // use beside windows or operators alone.
-func (r *Reader) load(j callJob, of int) *comms.Record {
+func (r *Reader) load(j callJob, of int, folder string) (_ *comms.Record, err error) {
+	defer bug.Contain(folder, &err)
 	run := r.runOfCalls(j, of)
 	switch {
 	case !j.has(SQLite) && !j.has(InspectorDump) && !slices.Contains(r.runs.all(), run):
 		r.passOver(j)
-		return nil
+		return nil, nil
 	case !j.tells():
-		return nil
+		return nil, nil
 	}
 	found, err := ReadComm(j.paths(), r.o.Limits)
+	if found != nil {
+		for _, p := range found.Problems {
+			if bug.In(p.Err) != nil {
+				r.problems = append(r.problems, p)
+			}
+		}
+	}
 	switch {
+	case bug.In(err) != nil:
+		return nil, err
 	case !j.has(NCCLLog) && !j.has(InspectorDump) && (err != nil || len(found.Comm.Calls) == 0):
-		return nil // kernels without calls: the windows of the exports were read all the same
+		return nil, nil // kernels without calls: the windows of the exports were read all the same
 	case err != nil:
-		r.problems = append(r.problems, Problem{filepath.Dir(j.paths()[0]), err})
-		return nil
+		return nil, err
 	}
 	found.Comm.Run = run
-	return found.Comm
+	return found.Comm, nil
 }
 
 // runOfCalls is the run of a job: that of the windows of its exports, where there

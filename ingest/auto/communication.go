@@ -14,6 +14,7 @@ import (
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/nccllog"
 	"github.com/sfstat/sfstat/ingest/nsight"
+	"github.com/sfstat/sfstat/internal/bug"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/input"
 )
@@ -116,13 +117,14 @@ type commReader struct {
 }
 
 // read reads one file.
-func (r *commReader) read(c commFile) error {
+func (r *commReader) read(c commFile) (err error) {
+	defer bug.Contain(c.path, &err)
 	src, err := openComm(c.path, r.lim)
 	format := Unknown
 	if err == nil {
 		defer src.Close()
 		head, peeked := src.Peek(commSniffed)
-		if format = Sniff(head); format.row().record == nil && peeked != io.EOF {
+		if format = sniff(head); format.row().record == nil && peeked != io.EOF {
 			err = peeked
 		}
 	}

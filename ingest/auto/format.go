@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/csv"
@@ -18,6 +19,7 @@ import (
 	"github.com/sfstat/sfstat/ingest/telemetry/kernellog"
 	"github.com/sfstat/sfstat/ingest/xplane"
 	"github.com/sfstat/sfstat/trace/input"
+	"github.com/sfstat/sfstat/trace/profile"
 )
 
 // Format is the detected format of an input.
@@ -29,13 +31,13 @@ const (
 	Packets
 	WideCSV
 	WideParquet // the same columns in Parquet
-	Archive     // for Sniff any Parquet file: its end must be read to know
+	Archive     // for sniff any Parquet file: its end must be read to know
 	OperatorTrace
 	LaunchedOperators // an operator trace that says what launched each, as one of a profiler's does
 	Kineto
 	XPlane // of JAX and TensorFlow
 	NCCLLog
-	SQLite        // for Sniff any SQLite database
+	SQLite        // for sniff any SQLite database
 	InspectorDump // of NCCL's Inspector
 	FlightRecorder
 	GPUTable     // readings of nvidia-smi
@@ -78,6 +80,8 @@ type row struct {
 	// open makes inputs that are read here a part of what r will read. Where it
 	// is nil, another command reads them, or nobody.
 	open func(r *Reader, in *Input, src *metered)
+	// profile reads the profile of a rank, for [Reader.addProfile].
+	profile func(p *profiles, in *Input, consumed *atomic.Int64) (*profile.Rank, error)
 	// record reads the calls and kernels of NCCL in inputs of the format, for
 	// [ReadComm]; nil where there are none that name communicators and sizes.
 	record func(ingest.Limits) recorder
@@ -98,7 +102,7 @@ func init() { // its functions look at it
 		{format: SQLite, name: "Nsight Systems export", listed: "Nsight Systems exports (SQLite)", sniff: magic(nsight.Magic), gives: windows | operators | devices | calls,
 			open: (*Reader).addExport, record: eachFile(readExport)},
 		{format: XPlane, name: "XPlane profile", listed: "XPlane profiles of JAX and TensorFlow (.xplane.pb)", sniff: func(b beginning) bool { return xplane.Recognise(b.all) }, gives: windows | operators | devices,
-			open: (*Reader).addProfile, noun: "an XPlane profile (.xplane.pb)"},
+			open: (*Reader).addProfile, profile: (*profiles).readXPlane, noun: "an XPlane profile (.xplane.pb)"},
 		{format: UTF16, name: "UTF-16 text", sniff: func(b beginning) bool { return magic("\xFF\xFE", "\xFE\xFF")(b) || wide(b.all) }},
 		{format: Packed, name: "packed file", sniff: packed},
 		{format: Empty, name: "empty", sniff: func(b beginning) bool { return len(b.text) == 0 }},
@@ -110,7 +114,7 @@ func init() { // its functions look at it
 			noun: "packets, which hold stage windows and not single operations"},
 		{format: InspectorDump, name: "Inspector dump", listed: "dumps of NCCL's Inspector (JSON)", sniff: object(inspector.Recognise), gives: calls, open: (*Reader).addCalls, record: eachFile(inspector.Read),
 			noun: "a dump of NCCL's Inspector, which sfstat comm reads"},
-		{format: Kineto, name: "profiler trace", listed: "PyTorch profiler traces (JSON)", sniff: object(isProfilerTrace), gives: windows | operators | devices, open: (*Reader).addProfile,
+		{format: Kineto, name: "profiler trace", listed: "PyTorch profiler traces (JSON)", sniff: object(isProfilerTrace), gives: windows | operators | devices, open: (*Reader).addProfile, profile: (*profiles).readKineto,
 			noun: "a PyTorch profiler trace (Kineto JSON)"},
 		{format: NCCLLog, name: "NCCL log", listed: "NCCL debug logs beside a recording of the same job", sniff: isLog, gives: calls, open: (*Reader).addCalls, record: newLogs, noun: "an NCCL debug log, which sfstat comm reads"},
 		{format: KernelLog, name: "kernel log", listed: monitored, sniff: plain(kernellog.Recognise), gives: readings, open: monitoring(kernellog.Read),

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/packet"
+	"github.com/sfstat/sfstat/internal/bug"
 )
 
 // Held is what a file holds for a verdict, by how it begins.
@@ -20,8 +21,11 @@ type Held struct {
 // Run is the run that packets begin with; "" for all other files.
 func (h *Held) Run() string { return h.begins.run }
 
-// Holds looks at the beginning of a file. One that cannot be read holds nothing.
-func Holds(path string, lim ingest.Limits) Held {
+// Holds looks at the beginning of a file. One that cannot be read holds nothing, and what is wrong
+// with it is said by who reads it.
+func Holds(path string, lim ingest.Limits) (h Held) {
+	var ours error
+	defer bug.Contain(path, &ours)
 	if strings.HasSuffix(path, packet.BesideSuffix) {
 		return Held{} // read with its table
 	}
@@ -32,7 +36,7 @@ func Holds(path string, lim ingest.Limits) Held {
 	defer src.Close()
 	f, _ := identify(src, ForVerdict)
 	gives := f.row().gives
-	h := Held{Windows: gives&windows != 0, More: gives&^windows != 0 || f == OperatorMeta, Readings: gives == readings}
+	h = Held{Windows: gives&windows != 0, More: gives&^windows != 0 || f == OperatorMeta, Readings: gives == readings}
 	if f == Packets {
 		h.begins = openingOf(src)
 		h.Plain = src.Compression() == ingest.Plain

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/stages"
+	"github.com/sfstat/sfstat/internal/bug"
 	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/operator"
 	"github.com/sfstat/sfstat/trace/profile"
@@ -52,8 +53,9 @@ func (q *jobItems) Next() (Item, error) {
 func (q *jobItems) Close() error { return nil }
 
 // convert adds what is wanted of a job.
-func (q *jobItems) convert(j stages.Job, run string) error {
+func (q *jobItems) convert(j stages.Job, run string) (err error) {
 	path := j.Ranks[0].Source
+	defer bug.Contain(path, &err)
 	if slices.ContainsFunc(j.Ranks, func(other *profile.Rank) bool { return other.Source != path }) {
 		path = filepath.Dir(path)
 	}

@@ -66,7 +66,7 @@ func stem(path string) string {
 
 // openOperators opens an operator trace, CSV or Parquet, with its meta file.
 func (r *Reader) openOperators(in *Input, src *metered) (itemReader, error) {
-	if head, _ := src.Peek(sniffed); Sniff(head) == Archive { // which it is not, being an operator trace
+	if head, _ := src.Peek(sniffed); sniff(head) == Archive { // which it is not, being an operator trace
 		src.Close()
 		c, err := openColumnar(in.Path)
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/sfstat/sfstat/engine/stages"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/kineto"
+	"github.com/sfstat/sfstat/internal/bug"
 	"github.com/sfstat/sfstat/internal/parallel"
 	"github.com/sfstat/sfstat/trace/profile"
 )
@@ -118,40 +119,39 @@ type readProfile struct {
 // sideBySide reads the files, as many at a time as there are processors.
 func (p *profiles) sideBySide() []readProfile {
 	var consumed atomic.Int64
-	read := make(chan []readProfile, 1)
-	go func() {
-		all, _ := parallel.Map(len(p.inputs), func(i int) (readProfile, error) {
-			rank, err := p.readOne(p.inputs[i], &consumed)
-			return readProfile{rank, err}, nil
-		})
-		read <- all
-	}()
+	all, ended := make([]readProfile, len(p.inputs)), make(chan struct{})
+	var reading parallel.Group
+	reading.Go(func() {
+		defer close(ended)
+		parallel.Do(len(p.inputs), 0, func(i int) { all[i].rank, all[i].err = p.readOne(p.inputs[i], &consumed) })
+	})
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
-	for seen := int64(0); ; {
-		var all []readProfile
+	for seen, going := int64(0), true; going; {
 		select {
 		case <-tick.C:
-		case all = <-read:
+		case <-ended:
+			going = false
 		}
 		now := consumed.Load()
 		p.r.meter.add(now - seen)
-		if seen = now; all != nil {
-			return all
-		}
+		seen = now
 	}
+	reading.Wait()
+	return all
 }
 
 // readOne reads one file.
-func (p *profiles) readOne(in *Input, consumed *atomic.Int64) (*profile.Rank, error) {
-	if in.Format == XPlane {
-		return p.readXPlane(in, consumed)
-	}
+func (p *profiles) readOne(in *Input, consumed *atomic.Int64) (_ *profile.Rank, err error) {
+	defer bug.Contain(in.Path, &err)
+	return in.Format.row().profile(p, in, consumed)
+}
+
+func (p *profiles) readKineto(in *Input, consumed *atomic.Int64) (_ *profile.Rank, err error) {
 	var src *ingest.Source
 	if piped := p.piped[in]; piped != nil {
 		src = piped.Source
 	} else {
-		var err error
 		if src, err = ingest.Open(in.Path, p.r.o.Limits); err != nil {
 			return nil, err
 		}

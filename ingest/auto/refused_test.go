@@ -252,7 +252,7 @@ func FuzzSniff(f *testing.F) {
 	}
 	f.Add([]byte("run;step;rank;a\nx;0;0;1\n"))
 	f.Fuzz(func(t *testing.T, head []byte) {
-		format := Sniff(head)
+		format := sniff(head)
 		if format == Unknown || format.String() == "invalid" {
 			t.Errorf("found %v", format)
 		}

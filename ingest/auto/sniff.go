@@ -17,9 +17,9 @@ const (
 	sniffedJSON = 1 << 20
 )
 
-// Sniff tells the format of an input by how it begins, decompressed: that of
+// sniff tells the format of an input by how it begins, decompressed: that of
 // the first row of the table that knows it.
-func Sniff(head []byte) Format {
+func sniff(head []byte) Format {
 	b := beginning{all: head, text: bytes.TrimLeft(head, " \t\r\n")}
 	b.json = len(b.text) > 0 && (b.text[0] == '{' || b.text[0] == '[' && looksLikeJSON(b.text))
 	for i := range formats {

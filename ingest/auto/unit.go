@@ -11,13 +11,21 @@ import (
 	"github.com/sfstat/sfstat/archive"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/csv"
+	"github.com/sfstat/sfstat/internal/bug"
 	"github.com/sfstat/sfstat/trace/input"
 )
 
 // look opens a candidate and finds out what it is. The source is nil when the
 // input is not to be read, being refused with an error or skipped, and where it is the
 // archive that is kept.
-func (r *Reader) look(c candidate, in *Input) (*metered, error) {
+func (r *Reader) look(c candidate, in *Input) (_ *metered, err error) {
+	var src *ingest.Source
+	defer func() {
+		if err != nil && src != nil {
+			src.Close()
+		}
+	}()
+	defer bug.Contain(c.path, &err)
 	if c.err != nil {
 		return nil, c.err
 	}
@@ -25,8 +33,7 @@ func (r *Reader) look(c candidate, in *Input) (*metered, error) {
 	if r.keep(c.path, in) && in.Format.gives(r.o.Want) {
 		return nil, nil
 	}
-	src, err := r.source(c.path)
-	if err == nil {
+	if src, err = r.source(c.path); err == nil {
 		in.Bytes, in.Compression = src.Size(), src.Compression()
 		in.Format, err = identify(src, r.o.Want)
 		if ours && in.Format == Text {
@@ -42,7 +49,7 @@ func (r *Reader) look(c candidate, in *Input) (*metered, error) {
 		}
 		if in.Format == UTF16 { // one of ours is not passed over in a folder
 			head, _ := src.Peek(sniffed)
-			ours = ours || Sniff(narrow(head)).Readable()
+			ours = ours || sniff(narrow(head)).Readable()
 		}
 		if in.Format.operators() {
 			r.claim(in.Path)
@@ -123,10 +130,10 @@ func identify(src *ingest.Source, want Wanted) (Format, error) {
 	if err != nil && err != io.EOF && (len(head) == 0 || !errors.Is(err, input.ErrTruncated)) {
 		return Unknown, err
 	}
-	f := Sniff(head)
+	f := sniff(head)
 	if f == JSON && len(head) == sniffed { // long metadata may come first
 		head, _ = src.Peek(sniffedJSON)
-		f = Sniff(head)
+		f = sniff(head)
 	}
 	switch {
 	case f == JSON && bytes.TrimLeft(head, " \t\r\n")[0] == '{' && meant(src.Name()): // packets that are broken at their beginning
@@ -185,6 +192,7 @@ func opener(open func(r *Reader, in *Input, src *metered) (itemReader, error)) f
 				}
 				src = r.meter.watch(s)
 			}
+			u.source = src // which is closed if what follows panics
 			return open(r, in, src)
 		}
 		r.units = append(r.units, u)
@@ -202,6 +210,27 @@ func (u *unit) next() (Item, error) {
 		}
 	}
 	return u.reader.Next()
+}
+
+// name is what a bug in reading the unit is said of: its file, or the first of several, or their folder.
+func (u *unit) name() string {
+	switch x := u.reader.(type) {
+	case *profiles:
+		return x.folder
+	case *nsightRun:
+		if len(x.inputs) == 1 {
+			return x.inputs[0].Path
+		}
+		return "run " + x.name
+	case *callJobs:
+		return x.r.paths[0]
+	case windowItems:
+		return cmp.Or(x.path, x.first)
+	}
+	if u.input == nil {
+		return ""
+	}
+	return u.input.Path
 }
 
 // turn is when a unit is read: what names no run of its own comes behind what may.
@@ -247,7 +276,8 @@ func (u *unit) count(item Item) {
 	}
 }
 
-func (u *unit) close() error {
+func (u *unit) close() (err error) {
+	defer bug.Contain(u.name(), &err)
 	switch {
 	case u.reader != nil:
 		return u.reader.Close()

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sfstat/sfstat/internal/bug"
 	"github.com/sfstat/sfstat/internal/natural"
 	"github.com/sfstat/sfstat/internal/parallel"
 	"github.com/sfstat/sfstat/trace"
@@ -34,9 +35,10 @@ type Problem struct {
 // says which it was, for it is a guess but for the first.
 func Read(paths []string, o Options) ([]*profile.Rank, []Problem) {
 	errs := make([]error, len(paths))
-	all, _ := parallel.Map(len(paths), func(i int) (ranks []*process, _ error) {
-		ranks, errs[i] = read(paths[i], o)
-		return ranks, nil
+	all := make([][]*process, len(paths))
+	parallel.Do(len(paths), 0, func(i int) {
+		defer bug.Contain(paths[i], &errs[i])
+		all[i], errs[i] = readFile(paths[i], o)
 	})
 	var problems []Problem
 	for i, err := range errs {
@@ -47,6 +49,9 @@ func Read(paths []string, o Options) ([]*profile.Rank, []Problem) {
 	}
 	return number(all), problems
 }
+
+// readFile is read, unless a test has another.
+var readFile = read
 
 // number gives the ranks of files their numbers.
 func number(files [][]*process) []*profile.Rank {

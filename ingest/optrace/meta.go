@@ -43,8 +43,8 @@ type Meta struct {
 // maxMeta bounds the bytes of a meta file.
 const maxMeta = 4 << 20
 
-// ReadMeta reads a meta file; name stands in errors.
-func ReadMeta(r io.Reader, name string) (*Meta, error) {
+// readMeta reads a meta file; name stands in errors.
+func readMeta(r io.Reader, name string) (*Meta, error) {
 	b, err := io.ReadAll(io.LimitReader(r, maxMeta+1))
 	if err == nil && len(b) > maxMeta {
 		err = input.Bad(input.ErrTooLarge, "a meta file of more than %d bytes", maxMeta)
@@ -186,5 +186,5 @@ func LoadMeta(path string) (*Meta, error) {
 	if info, err := f.Stat(); err == nil && info.IsDir() {
 		return nil, ingest.Unreadable(path, &fs.PathError{Op: "open", Path: path, Err: errors.New("is a folder")})
 	}
-	return ReadMeta(f, path)
+	return readMeta(f, path)
 }

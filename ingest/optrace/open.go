@@ -12,11 +12,11 @@ import (
 // Open reads the operator trace at path, Parquet or CSV by its content, with
 // the meta file that stands beside it by name, if there is one.
 func Open(path string, lim ingest.Limits) (*operator.Trace, error) {
-	return OpenMeta(path, MetaBeside(path), lim)
+	return openMeta(path, MetaBeside(path), lim)
 }
 
-// OpenMeta is Open with the meta file given; "" is none.
-func OpenMeta(path, meta string, lim ingest.Limits) (*operator.Trace, error) {
+// openMeta is Open with the meta file given; "" is none.
+func openMeta(path, meta string, lim ingest.Limits) (*operator.Trace, error) {
 	m, err := LoadMeta(meta)
 	if err != nil {
 		return nil, err

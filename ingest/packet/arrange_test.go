@@ -50,7 +50,7 @@ func linesOf(windows []*trace.Window, chunk int) []line {
 						q.Side = append(q.Side, c)
 					}
 				}
-				lines = append(lines, line{w.Run, int(w.Index), p.Rank.ID, q.FirstStep, string(Append(nil, &q)) + "\n"})
+				lines = append(lines, line{w.Run, int(w.Index), p.Rank.ID, q.FirstStep, string(appendPacket(nil, &q)) + "\n"})
 			}
 		}
 	}

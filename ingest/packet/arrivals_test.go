@@ -18,7 +18,7 @@ func TestArrivalsOutsideStages(t *testing.T) {
 		if got := p.Arrivals.Calls[1].Stage; got != c.stage {
 			t.Errorf("steps %s: the second entry is in %q, want %q", c.step, got, c.stage)
 		}
-		if line := string(Append(nil, p)); !strings.Contains(line, `"step":`+c.step+`,"stage":[1,-1]`) {
+		if line := string(appendPacket(nil, p)); !strings.Contains(line, `"step":`+c.step+`,"stage":[1,-1]`) {
 			t.Errorf("steps %s are written as %s", c.step, line)
 		}
 	}

@@ -24,7 +24,7 @@ func corpus(shape ingesttest.Shape) (text []byte, values int) {
 	n := max(1, 2_000_000/(shape.Ranks*shape.Steps*(shape.Stages+1)))
 	for _, w := range ingesttest.Windows(1, n, shape) {
 		for r := range w.Ranks {
-			text = append(Append(text, w.Part(r)), '\n')
+			text = append(appendPacket(text, w.Part(r)), '\n')
 		}
 		values += len(w.Durations) + len(w.Wall)
 	}

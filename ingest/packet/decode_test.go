@@ -468,9 +468,9 @@ func FuzzDecode(f *testing.F) {
 			t.Fatalf("accepted, but not valid: %v", err)
 		}
 		same := cmp.Comparer(equalSide)
-		again, e := decodeOne(string(Append(nil, p)))
+		again, e := decodeOne(string(appendPacket(nil, p)))
 		if e != nil {
-			t.Fatalf("written again as %s: %v", Append(nil, p), e.err)
+			t.Fatalf("written again as %s: %v", appendPacket(nil, p), e.err)
 		}
 		if diff := cmp.Diff(p, again, same); diff != "" {
 			t.Errorf("written and read again (-want +got):\n%s", diff)

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/internal/bug"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/input"
 )
@@ -228,7 +229,7 @@ func (r *Reader) closeFirst(n *run) error {
 	}
 	r.used -= w.bytes
 	n.remember(w)
-	windows, err := trace.Join(w.parts)
+	windows, err := w.join()
 	for _, p := range w.parts {
 		r.spare.give(p)
 	}
@@ -245,6 +246,12 @@ func (r *Reader) closeFirst(n *run) error {
 	}
 	r.ready = append(r.ready, windows...)
 	return nil
+}
+
+// join makes windows of the packets.
+func (w *window) join() (_ []*trace.Window, err error) {
+	defer bug.Contain("run "+w.run.name, &err)
+	return trace.Join(w.parts)
 }
 
 // reject refuses all streams that packets of w came from.

@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/internal/bug"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/input"
 )
@@ -75,7 +76,8 @@ func (s *stream) stop() error {
 }
 
 // read reads the next packet into p; io.EOF after the last one.
-func (s *stream) read(p *trace.Part) error {
+func (s *stream) read(p *trace.Part) (err error) {
+	defer bug.Contain(s.name, &err)
 	line, err := s.content()
 	if err != nil {
 		return s.ended(err)

@@ -212,7 +212,7 @@ func (p *producer) Read(b []byte) (int, error) {
 		w.Index, w.FirstStep, w.Side = p.next, p.next*int64(w.Steps()), nil
 		p.next++
 		for r := range w.Ranks {
-			p.buf = append(Append(p.buf, w.Part(r)), '\n')
+			p.buf = append(appendPacket(p.buf, w.Part(r)), '\n')
 		}
 	}
 	n := copy(b, p.buf)

@@ -33,7 +33,7 @@ func (w *Writer) Write(win *trace.Window) error {
 		return err
 	}
 	for r := range win.Ranks {
-		w.buf = append(Append(w.buf[:0], win.Part(r)), '\n')
+		w.buf = append(appendPacket(w.buf[:0], win.Part(r)), '\n')
 		if _, err := w.w.Write(w.buf); err != nil {
 			return err
 		}
@@ -84,8 +84,8 @@ func checkNames(win *trace.Window) error {
 	return nil
 }
 
-// Append appends the packet of p, without a line end. The part must be valid.
-func Append(dst []byte, p *trace.Part) []byte {
+// appendPacket appends the packet of p, without a line end. The part must be valid.
+func appendPacket(dst []byte, p *trace.Part) []byte {
 	dst = append(dst, `{"schema":"`+Schema+`","run":`...)
 	dst = quote(dst, p.Run)
 	dst = number(dst, `,"window":`, p.Index)

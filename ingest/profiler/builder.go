@@ -93,7 +93,7 @@ func (b *Builder) Name(name []byte) NameID {
 	b.bytes += len(text)
 	clean := strings.ToValidUTF8(text, "�")
 	b.names = append(b.names, clean)
-	b.means = append(b.means, meaning{class: b.stages.Classify(clean), kind: KindOfKernel(clean), call: isCall(clean), dispatch: isDispatch(clean), launches: LaunchShapeOf(clean)})
+	b.means = append(b.means, meaning{class: b.stages.Classify(clean), kind: kindOfKernel(clean), call: isCall(clean), dispatch: isDispatch(clean), launches: LaunchShapeOf(clean)})
 	return id
 }
 

@@ -60,8 +60,8 @@ var communicatingInside = []string{"cross_device_reduce", "two_shot_all_reduce",
 	"multimem_all_reduce", "multimem_one_shot", "allreduce_fusion", "quick_all_reduce", "aiter::allreduce", "nvshmem",
 	"deep_ep::", "lamport", "oneShotAllReduce", "twoShotAllReduce", "oneRankReduce", "userbuffers_fp16_sum", "all_gather_p2p"}
 
-// KindOfKernel tells by its name whether a kernel communicates.
-func KindOfKernel(name string) Kind {
+// kindOfKernel tells by its name whether a kernel communicates.
+func kindOfKernel(name string) Kind {
 	name = strings.TrimPrefix(name, "void ")
 	for _, p := range communicating {
 		if strings.HasPrefix(name, p) {

@@ -205,7 +205,7 @@ func TestKinds(t *testing.T) {
 		"void nvshmemi_alltoall_kernel<4>(x)":                                                profile.AllToAll,
 		"rcclGenericKernel<3, false>(ncclDevKernelArgsStorage<4096ul>)":                      profile.UnknownOperation,
 	} {
-		if KindOfKernel(name) != Communication {
+		if kindOfKernel(name) != Communication {
 			t.Errorf("%s does not communicate", name)
 		}
 		if got := OperationOf(name); got != want {
@@ -213,7 +213,7 @@ func TestKinds(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"void at::native::reduce_kernel<512, 1>(x)", "ampere_sgemm_128x64_tn", "Memcpy HtoD (Pinned -> Device)"} {
-		if KindOfKernel(name) != Compute {
+		if kindOfKernel(name) != Compute {
 			t.Errorf("%s communicates", name)
 		}
 	}

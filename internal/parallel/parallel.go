@@ -6,10 +6,36 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+
+	"github.com/sfstat/sfstat/internal/bug"
 )
 
+// Group is a [sync.WaitGroup] that hands panics on: where a piece of its work panics, Wait
+// does when all have ended, in the goroutine that waits. The zero Group is usable.
+type Group struct {
+	wait sync.WaitGroup
+	once sync.Once
+	bug  error // the first
+}
+
+// Go carries out a piece of work in a goroutine.
+func (g *Group) Go(work func()) {
+	g.wait.Go(func() {
+		if err := bug.Contained("", work); err != nil {
+			g.once.Do(func() { g.bug = err })
+		}
+	})
+}
+
+// Wait waits for all pieces.
+func (g *Group) Wait() {
+	if g.wait.Wait(); g.bug != nil {
+		panic(g.bug)
+	}
+}
+
 // Map carries out n pieces of work, each by its number alone, and returns their outcomes
-// in order, with the error of the first that failed.
+// in order, with the error of the first that failed. A panic in one is one of Map, as in [Group].
 func Map[T any](n int, work func(i int) (T, error)) ([]T, error) {
 	out, failed := make([]T, n), make([]error, n)
 	Do(n, 0, func(i int) { out[i], failed[i] = work(i) })
@@ -25,14 +51,15 @@ func Do(n, threads int, work func(i int)) {
 // that it takes.
 func Each(n, threads int, begin func() (work func(i int))) {
 	var next atomic.Int64
-	var wait sync.WaitGroup
+	var group Group
 	for range min(n, cmp.Or(threads, runtime.GOMAXPROCS(0))) {
-		wait.Go(func() {
+		group.Go(func() {
+			defer next.Add(int64(n)) // a panic leaves nothing to the other threads
 			work := begin()
 			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
 				work(i)
 			}
 		})
 	}
-	wait.Wait()
+	group.Wait()
 }

@@ -3,7 +3,11 @@ package parallel
 import (
 	"errors"
 	"fmt"
+	"strings"
+	"sync/atomic"
 	"testing"
+
+	"github.com/sfstat/sfstat/internal/bug"
 )
 
 func TestMap(t *testing.T) {
@@ -27,5 +31,33 @@ func TestMap(t *testing.T) {
 	})
 	if err == nil || err.Error() != "piece 7" {
 		t.Error(err)
+	}
+}
+
+// TestPanic: a panic in a piece of work is one of who asked for it, with the stack of the
+// piece, and ends the work.
+func TestPanic(t *testing.T) {
+	var done atomic.Int64
+	err := bug.Contained("", func() {
+		Do(1_000_000, 4, func(i int) {
+			done.Add(1)
+			boom(i)
+		})
+	})
+	var b *bug.Error
+	if !errors.As(err, &b) || !strings.Contains(string(b.Stack), "parallel.boom") || b.What != "boom" {
+		t.Fatalf("%v, expected a bug with the stack of the piece that panicked", err)
+	}
+	if done.Load() == 1_000_000 {
+		t.Error("all pieces were begun though one of the first panicked")
+	}
+	if err := bug.Contained("", func() { Each(3, 2, func() func(int) { panic("before the first piece") }) }); err == nil {
+		t.Error("a panic of begin is lost")
+	}
+}
+
+func boom(i int) {
+	if i == 10 {
+		panic("boom")
 	}
 }

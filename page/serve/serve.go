@@ -29,6 +29,7 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/diagnose/answer"
+	"github.com/sfstat/sfstat/internal/bug"
 	"github.com/sfstat/sfstat/report"
 )
 
@@ -98,7 +99,13 @@ func New(o Options) *Server {
 		"/{$}": (*Server).index, "/run/{name}": (*Server).run, "/page/{name}": (*Server).page,
 		"/api": (*Server).api, "/api/run/{name}": (*Server).api, "/metrics": (*Server).metrics, "/events": (*Server).events,
 	} {
-		s.mux.HandleFunc("GET "+pattern, func(w http.ResponseWriter, r *http.Request) { fail(w, answer(s, w, r)) })
+		s.mux.HandleFunc("GET "+pattern, func(w http.ResponseWriter, r *http.Request) {
+			var err error
+			if panicked := bug.Contained("", func() { err = answer(s, w, r) }); panicked != nil {
+				err = panicked
+			}
+			fail(w, err)
+		})
 	}
 	for _, file := range []string{"live.js", "live.css"} {
 		s.mux.HandleFunc("GET /"+file, func(w http.ResponseWriter, r *http.Request) { http.ServeFileFS(w, r, site, "site/"+file) })
@@ -194,6 +201,8 @@ func fail(w http.ResponseWriter, err error) {
 		http.Error(w, "no such run; / lists those there are", http.StatusNotFound)
 	case errors.Is(err, ErrTooMany):
 		http.Error(w, err.Error(), http.StatusRequestEntityTooLarge)
+	case bug.In(err) != nil:
+		http.Error(w, report.Visible(err.Error()), http.StatusInternalServerError)
 	default:
 		w.Header().Set("Retry-After", "2")
 		http.Error(w, "cannot be made now: "+report.Visible(err.Error()), http.StatusServiceUnavailable)

@@ -357,3 +357,21 @@ func TestEvents(t *testing.T) {
 		t.Error("the index is of another version")
 	}
 }
+
+// TestPanics: a page that panics is an error of that page, in one line, and the next is made.
+func TestPanics(t *testing.T) {
+	s := New(Options{JSON: named, Page: func(_ context.Context, run string) ([]byte, error) {
+		if run == "a" {
+			panic("boom")
+		}
+		return []byte("page"), nil
+	}})
+	s.Show(Recorded{Runs: []Run{{Name: "a"}, {Name: "b"}}})
+	w := ask(s, http.MethodGet, "/page/a", "localhost")
+	if body := w.Body.String(); w.Code != http.StatusInternalServerError || body != "this is a bug in sfstat, please report it: boom\n" {
+		t.Errorf("%d %q", w.Code, body)
+	}
+	if w := ask(s, http.MethodGet, "/page/b", "localhost"); w.Code != http.StatusOK {
+		t.Errorf("the next page: %d %s", w.Code, w.Body)
+	}
+}

@@ -47,11 +47,6 @@ func (g *Grid) Template() []int32 {
 	return rows
 }
 
-// Describe names an instance for people: "forward-recv 3 of stage 2".
-func (t *Trace) Describe(i Instance) string {
-	return fmt.Sprintf("%s %d of stage %d", t.Names[i.Name], i.Seq, i.Stage)
-}
-
 // Grid finds the program that most steps share: the instances of replica 0 in
 // the first of these steps. The trace must be arranged. O(n).
 func (t *Trace) Grid() (*Grid, error) {

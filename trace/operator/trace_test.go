@@ -2,6 +2,7 @@ package operator_test
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -15,6 +16,11 @@ import (
 	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/operator"
 )
+
+// describe names an instance: "forward-recv 3 of stage 2".
+func describe(o *operator.Trace, i operator.Instance) string {
+	return fmt.Sprintf("%s %d of stage %d", o.Names[i.Name], i.Seq, i.Stage)
+}
 
 // opTrace is rows of (rank, step, name, seq, start, duration) on one clock;
 // ranks are dp = 0 and pp = the rank.
@@ -167,7 +173,7 @@ func TestGrid(t *testing.T) {
 			row := g.At[i*g.Lanes()+l]
 			r := o.Rank[row]
 			if o.Name[row] != in.Name || o.Seq[row] != in.Seq || pp[r] != int(in.Stage) || dp[r] != l%3 || o.Step[row] != int32(l/3) {
-				t.Fatalf("instance %v of lane %d is row %d", o.Describe(in), l, row)
+				t.Fatalf("instance %v of lane %d is row %d", describe(o, in), l, row)
 			}
 		}
 	}
@@ -240,20 +246,20 @@ func TestWire(t *testing.T) {
 	for i, in := range g.Instances {
 		if !in.Class.IsTransfer() {
 			if w.Peer[i] >= 0 || w.Serves[i] >= 0 {
-				t.Errorf("%s is no transfer", o.Describe(in))
+				t.Errorf("%s is no transfer", describe(o, in))
 			}
 			continue
 		}
 		n++
 		if w.Peer[i] < 0 || w.Serves[i] < 0 {
-			t.Fatalf("%s is alone", o.Describe(in))
+			t.Fatalf("%s is alone", describe(o, in))
 		}
 		peer, pass := g.Instances[w.Peer[i]], g.Instances[w.Serves[i]]
 		if peer.Class != partner[in.Class] || peer.Seq != in.Seq || peer.Stage != in.Stage+toward[in.Class] {
-			t.Errorf("%s pairs with %s", o.Describe(in), o.Describe(peer))
+			t.Errorf("%s pairs with %s", describe(o, in), describe(o, peer))
 		}
 		if pass.Class != in.Class.Serves() || pass.Seq != in.Seq || pass.Stage != in.Stage {
-			t.Errorf("%s serves %s", o.Describe(in), o.Describe(pass))
+			t.Errorf("%s serves %s", describe(o, in), describe(o, pass))
 		}
 	}
 	if n != 4*3*5 {
@@ -316,7 +322,7 @@ func TestWireByHand(t *testing.T) {
 		t.Fatal(err)
 	}
 	find := func(what string) int {
-		return slices.IndexFunc(g.Instances, func(in operator.Instance) bool { return o.Describe(in) == what })
+		return slices.IndexFunc(g.Instances, func(in operator.Instance) bool { return describe(o, in) == what })
 	}
 	for _, c := range []struct{ transfer, serves, peer string }{
 		{"forward-send 2 of stage 0", "", ""}, // by number the one at 9 ms
@@ -357,12 +363,12 @@ func TestWireWithoutFirstReceive(t *testing.T) {
 			if i < 0 {
 				return ""
 			}
-			return o.Describe(g.Instances[i])
+			return describe(o, g.Instances[i])
 		}
 		out := make(map[string][2]string)
 		for i, in := range g.Instances {
 			if in.Class.IsTransfer() {
-				out[o.Describe(in)] = [2]string{name(w.Serves[i]), name(w.Peer[i])}
+				out[describe(o, in)] = [2]string{name(w.Serves[i]), name(w.Peer[i])}
 			}
 		}
 		return out

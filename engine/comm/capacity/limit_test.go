@@ -45,12 +45,12 @@ func TestBounds(t *testing.T) {
 		{nccl.AllGather, nccl.Ring, NCCLTests, 12.5 * 4 / 3, 12.5},
 		{nccl.Broadcast, nccl.Ring, NCCLTests, 12.5, 12.5},
 	} {
-		algorithm, bus := tt.how.Bounds(tt.op, tt.algo, 4, 12.5)
+		algorithm, bus := tt.how.bounds(tt.op, tt.algo, 4, 12.5)
 		if math.Abs(algorithm-tt.algorithm) > 1e-12 || bus != tt.bus {
 			t.Errorf("%v %v: %v and %v, want %v and %v", tt.op, tt.algo, algorithm, bus, tt.algorithm, tt.bus)
 		}
 	}
-	if a, b := NCCLTests.Bounds(nccl.AllReduce, nccl.Ring, 1, 12.5); a != 0 || b != 0 {
+	if a, b := NCCLTests.bounds(nccl.AllReduce, nccl.Ring, 1, 12.5); a != 0 || b != 0 {
 		t.Errorf("of one rank: %v, %v", a, b)
 	}
 }

@@ -33,7 +33,7 @@ type Held struct {
 // measured; else the narrowest link.
 func (t Theory) Limit(s *Subject, w Work) Held {
 	h := Held{Limit: s.Limit}
-	h.Algorithm, h.Bus = t.Convention.Bounds(w.Op, w.Algo, s.Ranks, s.Limit.Bandwidth)
+	h.Algorithm, h.Bus = t.Convention.bounds(w.Op, w.Algo, s.Ranks, s.Limit.Bandwidth)
 	h.Full = h.Bus
 	if t.Convention != NCCLTests || s.Ranks < 2 {
 		return h

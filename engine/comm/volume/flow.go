@@ -69,7 +69,7 @@ type adder func(d parallel.Kind, op nccl.Op, ranks int64, calls, logged float64)
 
 func (m *Model) data(stage int64, add adder) {
 	dense, experts := m.parameters(stage)
-	g, e, times := float64(m.GradientBytes), float64(m.ElementBytes), float64(m.Microbatches())
+	g, e, times := float64(m.GradientBytes), float64(m.ElementBytes), float64(m.microbatches())
 	for _, p := range []struct {
 		dimension parallel.Kind
 		count     float64
@@ -94,7 +94,7 @@ func (m *Model) data(stage int64, add adder) {
 
 // layers is how many of a stage, in all microbatches.
 func (m *Model) layers() float64 {
-	return float64(m.Layers) / float64(m.PP) * float64(m.Microbatches())
+	return float64(m.Layers) / float64(m.PP) * float64(m.microbatches())
 }
 
 // again is 2 where the forward pass is done twice.
@@ -144,12 +144,12 @@ func (m *Model) pipeline(stage int64, add adder) {
 	if m.SequenceTP {
 		message /= float64(m.TP)
 	}
-	add(parallel.PipelineParallel, nccl.Send, m.PP, borders*float64(m.Microbatches()), message)
-	add(parallel.PipelineParallel, nccl.Recv, m.PP, borders*float64(m.Microbatches()), message)
+	add(parallel.PipelineParallel, nccl.Send, m.PP, borders*float64(m.microbatches()), message)
+	add(parallel.PipelineParallel, nccl.Recv, m.PP, borders*float64(m.microbatches()), message)
 }
 
 func (m *Model) expert(how Exchange, add adder) {
-	exchanges := (2*m.again() + 2) * float64(m.MoELayers) / float64(m.PP) * float64(m.Microbatches())
+	exchanges := (2*m.again() + 2) * float64(m.MoELayers) / float64(m.PP) * float64(m.microbatches())
 	tokens := m.activations()
 	if m.SequenceTP {
 		tokens /= float64(m.TP)

@@ -162,8 +162,8 @@ func (m *Model) consistent() error {
 	return nil
 }
 
-// Microbatches is how many each rank has in an iteration.
-func (m *Model) Microbatches() int64 { return m.GlobalBatch / (m.Microbatch * m.DP) }
+// microbatches is how many each rank has in an iteration.
+func (m *Model) microbatches() int64 { return m.GlobalBatch / (m.Microbatch * m.DP) }
 
 // Layout is how many ranks each dimension has.
 func (m *Model) Layout() parallel.Layout {
@@ -176,7 +176,7 @@ func (m *Model) Ranks() int64 { return m.DP * m.TP * m.CP * m.PP }
 // Bubble is the time in which stages of the pipeline idle while it fills and drains, over that in which they compute (Narayanan et al. 2021; equation 2.10 of the
 // NCCL Trace Profiler has it without virtual stages).
 func (m *Model) Bubble() float64 {
-	return float64(m.PP-1) / float64(m.Microbatches()*m.Virtual)
+	return float64(m.PP-1) / float64(m.microbatches()*m.Virtual)
 }
 
 // StageOf is the pipeline stage of a rank, as Megatron-LM numbers ranks: tensor first, then context, data, pipeline.

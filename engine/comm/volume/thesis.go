@@ -39,7 +39,7 @@ func thesisModel(layers int64, m Model) Model {
 // a rank, or 21.47 GB as the log counts them.
 func (m *Model) ThesisBytes(stage int64) float64 {
 	ring := func(n int64) float64 { return 2 * float64(n-1) / float64(n) }
-	h, times, a := float64(m.Hidden), float64(m.Microbatches()), m.activations()
+	h, times, a := float64(m.Hidden), float64(m.microbatches()), m.activations()
 	total := ring(m.DP) * 12 * h * h * float64(m.Layers-m.MoELayers) * float64(m.ElementBytes)
 	if m.PP > 1 {
 		borders := 2.0

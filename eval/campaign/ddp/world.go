@@ -11,8 +11,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
+
+	"github.com/sfstat/sfstat/internal/parallel"
 )
 
 // World is the processes of a job on this machine: the same Python program
@@ -61,7 +62,7 @@ func (w World) Run(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	var ranks sync.WaitGroup
+	var ranks parallel.Group
 	defer ranks.Wait()
 	for r := range w.Ranks {
 		one, err := w.start(ctx, r, port)

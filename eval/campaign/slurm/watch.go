@@ -7,6 +7,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"github.com/sfstat/sfstat/internal/bug"
 )
 
 // longestPoll is the longest time between two questions to Slurm, and
@@ -40,6 +42,15 @@ func (a *awaited) end(err error) {
 // by a file; Slurm is asked for those that cannot any more.
 func (m *Maker) watch(ctx context.Context) {
 	pending := make(map[*awaited]bool)
+	var panicked error
+	defer func() {
+		if panicked != nil {
+			for a := range pending {
+				a.end(panicked)
+			}
+		}
+	}()
+	defer bug.Contain("", &panicked)
 	for _, a := range m.runs {
 		pending[a] = true
 	}

@@ -4,9 +4,9 @@ import (
 	"io"
 	"runtime"
 	"slices"
-	"sync"
 
 	"github.com/sfstat/sfstat/eval/simulate/internal/streams"
+	"github.com/sfstat/sfstat/internal/parallel"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/operator"
@@ -188,7 +188,7 @@ func Make(s Spec) (*operator.Trace, Truth, error) {
 // each runs fn on every share of the replicas, side by side. The results do
 // not depend on how replicas are shared out.
 func (g *Generator) each(fn func(w *share)) {
-	var wg sync.WaitGroup
+	var wg parallel.Group
 	for _, w := range g.shares[1:] {
 		wg.Go(func() { fn(w) })
 	}

@@ -77,7 +77,7 @@ func TestMarks(t *testing.T) {
 }
 
 func TestRead(t *testing.T) {
-	m, err := Read(strings.NewReader(`
+	m, err := read(strings.NewReader(`
 stages: [load, model.fwd_loss_cpu_wall, opt]
 rules:
   - {exact: encode, stage: load}
@@ -118,7 +118,7 @@ func TestRefused(t *testing.T) {
 		"rules: []\nrules: []":                       "m",
 		"a: [":                                       "m: yaml",
 	} {
-		if _, err := Read(strings.NewReader(text), "m"); err == nil || !strings.HasPrefix(err.Error(), want) {
+		if _, err := read(strings.NewReader(text), "m"); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}
 	}
@@ -142,7 +142,7 @@ func FuzzRead(f *testing.F) {
 	f.Add("rules:\n- {exact: a, stage: none}")
 	f.Add("stages: [a]\nbuiltin: false")
 	f.Fuzz(func(t *testing.T, text string) {
-		if m, err := Read(strings.NewReader(text), "m"); err == nil {
+		if m, err := read(strings.NewReader(text), "m"); err == nil {
 			m.Classify(text)
 		}
 	})

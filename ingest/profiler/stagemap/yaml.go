@@ -33,12 +33,12 @@ func Load(path string) (*Map, error) {
 		return nil, input.At(input.Pos{File: path}, err)
 	}
 	defer f.Close()
-	return Read(f, path)
+	return read(f, path)
 }
 
-// Read reads rules; name stands in errors, which carry the line. Rules of the
+// read reads rules; name stands in errors, which carry the line. Rules of the
 // file come before the built-in ones; "builtin: false" leaves those out.
-func Read(r io.Reader, name string) (*Map, error) {
+func read(r io.Reader, name string) (*Map, error) {
 	b, err := io.ReadAll(io.LimitReader(r, maxFile+1))
 	if err == nil && len(b) > maxFile {
 		err = input.Bad(input.ErrTooLarge, "rules of more than %d bytes", maxFile)

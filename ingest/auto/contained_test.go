@@ -1,0 +1,258 @@
+package auto
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/ingest/packet"
+	"github.com/sfstat/sfstat/internal/bug"
+	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
+	"github.com/sfstat/sfstat/trace/profile"
+)
+
+// What panics in these tests is put into the table of formats, or into what its functions made.
+
+// changed gives a format another row until the test ends.
+func changed(t *testing.T, f Format, change func(*row)) {
+	t.Helper()
+	before := *f.row()
+	change(f.row())
+	t.Cleanup(func() { *f.row() = before })
+}
+
+// victim is the content of a file that no format knows, and that is taken for any of them.
+const victim = "this file meets a bug\n"
+
+func isVictim(b beginning) bool { return string(b.all) == victim }
+
+// boom is what panics. It takes an argument, so that it is in the stack.
+func boom(what string) { panic(what) }
+
+// panicking is an input that panics wherever it is read.
+type panicking struct{}
+
+func (panicking) Read([]byte) (int, error) { boom("reading"); return 0, nil }
+func (panicking) Next() (Item, error)      { boom("reading"); return Item{}, nil }
+func (panicking) Close() error             { return nil }
+func (panicking) comms() []*comms.Record   { return nil }
+func (panicking) read(*ingest.Source, string) error {
+	boom("reading")
+	return nil
+}
+
+// badFile is a file of the format: by its content where that is looked into before it is opened.
+func badFile(t *testing.T, f Format) string {
+	switch f {
+	case SQLite:
+		b, err := os.ReadFile("../../fixtures/sources/nsight/node0.sqlite")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	case Archive:
+		return parquetOf(t, some(2))
+	}
+	changed(t, f, func(r *row) { r.sniff = isVictim })
+	return victim
+}
+
+// goodAlone reads a folder with a good recording and a file that meets a bug. The windows are those
+// of the good one, and the bug is an error of the other file.
+func goodAlone(t *testing.T, bad string, after func(*Reader)) {
+	t.Helper()
+	good := some(1)
+	dir := folderOf(t, map[string]string{"good.jsonl": packets(t, good), "victim": bad})
+	r, err := Open([]string{dir}, Options{Want: ForVerdict})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if after != nil {
+		after(r)
+	}
+	var got []*trace.Window
+	for {
+		item, err := r.Next()
+		if err != nil {
+			if !errors.Is(err, io.EOF) {
+				t.Fatalf("the reading ends with %v", err)
+			}
+			break
+		}
+		if item.Window != nil {
+			got = append(got, item.Window)
+		}
+	}
+	if d := cmp.Diff(good, got); d != "" {
+		t.Errorf("the windows of the good file are others (-want +got):\n%s", d)
+	}
+	expectBug(t, r.Problems(), filepath.Join(dir, "victim"))
+}
+
+// expectBug expects one problem, a bug that names a file and has the stack of what panicked.
+func expectBug(t *testing.T, all []Problem, path string) {
+	t.Helper()
+	if len(all) != 1 || bug.In(all[0].Err) == nil {
+		t.Fatalf("problems %v, expected a bug in reading %s", all, path)
+	}
+	if p := all[0]; !strings.HasPrefix(p.Err.Error(), path+": this is a bug in sfstat") || p.Path != path || !strings.Contains(string(bug.In(p.Err).Stack), "auto.boom") {
+		t.Errorf("%q of %s with this stack, expected a bug in reading %s:\n%s", p.Err, p.Path, path, bug.In(p.Err).Stack)
+	}
+}
+
+// TestRecognitionPanics: each format whose recognition panics leaves the other files alone.
+func TestRecognitionPanics(t *testing.T) {
+	for f := Unknown; f <= Empty; f++ {
+		if f.row().sniff == nil {
+			continue
+		}
+		t.Run(f.String(), func(t *testing.T) {
+			sniff := f.row().sniff
+			changed(t, f, func(r *row) {
+				r.sniff = func(b beginning) bool {
+					if isVictim(b) {
+						boom("recognition")
+					}
+					return sniff(b)
+				}
+			})
+			goodAlone(t, victim, nil)
+			path := filepath.Join(folderOf(t, map[string]string{"victim": victim}), "victim")
+			if h := Holds(path, ingest.Limits{}); h.Windows || h.More || h.Readings {
+				t.Errorf("it holds %+v, expected nothing", h)
+			}
+			c, err := ReadComm([]string{path}, ingest.Limits{})
+			if c != nil || bug.In(err) == nil {
+				t.Errorf("%+v, %v, expected a bug", c, err)
+			}
+		})
+	}
+}
+
+// TestOpeningPanics: the same of what opens a file.
+func TestOpeningPanics(t *testing.T) {
+	for f := Unknown; f <= Empty; f++ {
+		if f.row().open == nil {
+			continue
+		}
+		t.Run(f.String(), func(t *testing.T) {
+			bad := badFile(t, f)
+			open := f.row().open
+			changed(t, f, func(r *row) {
+				r.open = func(r *Reader, in *Input, src *metered) {
+					if filepath.Base(in.Path) == "victim" {
+						boom("opening")
+					}
+					open(r, in, src)
+				}
+			})
+			goodAlone(t, bad, nil)
+		})
+	}
+}
+
+// TestReadingPanics: the same of each reader, when its turn comes.
+func TestReadingPanics(t *testing.T) {
+	for f := Unknown; f <= Empty; f++ {
+		if f.row().open == nil {
+			continue
+		}
+		t.Run(f.String(), func(t *testing.T) {
+			bad := badFile(t, f)
+			var after func(*Reader)
+			switch {
+			case f == Packets:
+				open := f.row().open
+				changed(t, f, func(r *row) {
+					r.open = func(r *Reader, in *Input, src *metered) {
+						open(r, in, src)
+						if filepath.Base(in.Path) == "victim" {
+							r.files[len(r.files)-1].R = panicking{}
+						}
+					}
+				})
+			case f.row().profile != nil: // in a goroutine
+				changed(t, f, func(r *row) {
+					r.profile = func(*profiles, *Input, *atomic.Int64) (*profile.Rank, error) { boom("reading"); return nil, nil }
+				})
+			case f == SQLite: // package nsight has a test of its own
+				after = func(r *Reader) {
+					i := slices.IndexFunc(r.units, func(u *unit) bool { _, ok := u.reader.(*nsightRun); return ok })
+					r.units[i].reader.(*nsightRun).load = func() error { boom("reading"); return nil }
+				}
+			case f.row().record != nil:
+				changed(t, f, func(r *row) { r.record = func(ingest.Limits) recorder { return panicking{} } })
+			default:
+				after = func(r *Reader) {
+					i := slices.IndexFunc(r.units, func(u *unit) bool { return u.input != nil && filepath.Base(u.input.Path) == "victim" })
+					r.units[i].open = func(*metered) (itemReader, error) { return panicking{}, nil }
+				}
+			}
+			goodAlone(t, bad, after)
+		})
+	}
+}
+
+// TestCommunicationPanics: a log, dump or export that meets a bug leaves the other files alone.
+func TestCommunicationPanics(t *testing.T) {
+	for f := Unknown; f <= Empty; f++ {
+		record := f.row().record
+		if record == nil {
+			continue
+		}
+		t.Run(f.String(), func(t *testing.T) {
+			bad := badFile(t, f)
+			changed(t, f, func(r *row) { r.record = func(lim ingest.Limits) recorder { return &oneOf{record(lim)} } })
+			path := filepath.Join(folderOf(t, map[string]string{"victim": bad}), "victim")
+			c, err := ReadComm([]string{run, "../../fixtures/comm/inspector", path}, ingest.Limits{})
+			if err != nil || len(c.Comm.Sources) < 2 {
+				t.Fatalf("%+v, %v", c, err)
+			}
+			expectBug(t, c.Problems, path)
+		})
+	}
+}
+
+// oneOf is a recorder that panics at one file.
+type oneOf struct{ recorder }
+
+func (o *oneOf) read(src *ingest.Source, name string) error {
+	if name == "victim" {
+		boom("reading")
+	}
+	return o.recorder.read(src, name)
+}
+
+// TestJoiningPanics: what panics behind the readers is an error of what is read together, and
+// nothing is read of it any more.
+func TestJoiningPanics(t *testing.T) {
+	dir := folderOf(t, map[string]string{"good.jsonl": packets(t, some(1)), "table.csv": table(some(3))})
+	r, err := Open([]string{dir}, Options{Want: ForVerdict})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.units[0].reader = windowItems{r: ingest.NewOnce(joining{}), first: filepath.Join(dir, "good.jsonl")}
+	n := 0
+	for _, err = r.Next(); err == nil; _, err = r.Next() {
+		n++
+	}
+	if n != 4 || err != io.EOF {
+		t.Errorf("%d windows and %v, expected the 4 of the table", n, err)
+	}
+	expectBug(t, r.Problems(), filepath.Join(dir, "good.jsonl"))
+}
+
+type joining struct{ packet.Reader }
+
+func (joining) Next() (*trace.Window, error) { boom("joining"); return nil, nil }
+func (joining) Close() error                 { boom("closing"); return nil }

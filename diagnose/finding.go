@@ -96,12 +96,12 @@ type Place struct {
 
 // Cost is what a finding costs. Times are nanoseconds.
 type Cost struct {
-	Gain      float64 `json:"gain" doc:"what fixing it alone cuts the steps that it struck by, as a fraction"`
-	RunGain   float64 `json:"run_gain" doc:"what fixing it alone cuts the run by, as a fraction"`
-	RunAtMost float64 `json:"run_gain_at_most" doc:"the same with what a synchronising stage may hide"`
+	Gain      float64 `json:"gain" doc:"part of the steps that it struck that fixing it alone saves"`
+	RunGain   float64 `json:"run_gain" doc:"part of the run that fixing it alone saves"`
+	RunAtMost float64 `json:"run_gain_at_most" doc:"upper bound of run_gain: with what a stage in which ranks synchronise may hide"`
 	Struck    Struck  `json:"steps_struck" doc:"which steps it struck"`
 	Step      int64   `json:"step_ns" doc:"length of a step that it struck"`
-	Excess    int64   `json:"excess_ns" doc:"by which a step that it struck is longer than one without it"`
+	Excess    int64   `json:"excess_ns" doc:"how much longer a step that it struck is than one without it"`
 	Explained int64   `json:"explained_ns" doc:"exposed time that it explains, over all steps that it struck"`
 	Score     float64 `json:"score" doc:"explained_ns as a fraction of the windows that show it"`
 }
@@ -125,7 +125,7 @@ type Struck struct {
 	// Each bound at 95 %. High is 0 where none of these is known.
 	Low        float64 `json:"rate_low" null:"without High" doc:"lower bound of the part of the steps that it strikes, 95 %"`
 	High       float64 `json:"rate_high" null:"zero" doc:"upper bound of it"`
-	ExcessLow  int64   `json:"excess_low_ns" null:"without High" doc:"lower bound of what the rank takes beyond its peers in such a step, 95 %"`
+	ExcessLow  int64   `json:"excess_low_ns" null:"without High" doc:"lower bound of how much longer than its peers the rank takes in such a step, 95 %"`
 	ExcessHigh int64   `json:"excess_high_ns" null:"without High" doc:"upper bound of it"`
 	Own        int64   `json:"-"` // mean over those steps of what its stage takes beyond its peers, or the step beyond others, ns; what others wait for (Cost.Excess) may be less
 	P          float64 `json:"p" null:"without High" doc:"chance of so clear a stretch if struck steps lay anywhere"`

@@ -14,10 +14,10 @@ import (
 // verdict. It has the resolution of [mostEarlier]: stretches with one answer are one.
 type Stretch struct {
 	First   int64         `json:"first_step" doc:"first step, as recorded"`
-	Last    int64         `json:"last_step" doc:"last step"`
-	Windows int           `json:"windows" doc:"windows"`
-	Steps   int           `json:"steps" doc:"steps"`
-	Status  answer.Status `json:"status" doc:"the answer on them"`
+	Last    int64         `json:"last_step" doc:"last step, as recorded"`
+	Windows int           `json:"windows" doc:"number of windows"`
+	Steps   int           `json:"steps" doc:"number of steps"`
+	Status  answer.Status `json:"status" doc:"the answer on these windows"`
 	Finding *Finding      `json:"finding" doc:"what the status is about, with its cost over the stretch and no evidence; null: nothing"`
 }
 

@@ -29,8 +29,8 @@ func (o Output) Blame(results []Blame) error {
 type blameJSON struct {
 	traceJSON
 	Semantics   blame.Semantics `json:"semantics" doc:"which predecessors a walk goes to"`
-	Tie         int64           `json:"tie_ns" doc:"times closer than this count as equal, nanoseconds"`
-	Alpha       float64         `json:"alpha" doc:"error rate of the outliers that the walks read"`
+	Tie         int64           `json:"tie_ns" doc:"times closer than this count as equal"`
+	Alpha       float64         `json:"alpha" doc:"error rate of the outliers that the walks start from"`
 	Walked      []int64         `json:"walked_step_ids" doc:"indices of the steps that were walked, ascending"`
 	Symptoms    int             `json:"symptoms" doc:"late operators that walks began on, in all of them"`
 	Unexplained int             `json:"unexplained" doc:"those whose walk leads nowhere"`
@@ -38,7 +38,7 @@ type blameJSON struct {
 }
 
 type walkedOutJSON struct {
-	Kind blame.Kind `json:"kind" doc:"what it is"`
+	Kind blame.Kind `json:"kind" doc:"kind of culprit"`
 	placeJSON
 	Op        string          `json:"op" doc:"name of the operators, or of the later ones of the edges"`
 	Seqs      []int           `json:"seqs" doc:"their ordinals in the step, ascending"`
@@ -48,7 +48,7 @@ type walkedOutJSON struct {
 	CrossRank bool            `json:"cross_rank" doc:"the edges join two ranks"`
 	Symptoms  int             `json:"symptoms" doc:"symptoms that lead here, in all steps"`
 	Steps     []int64         `json:"in_step_ids" doc:"indices of the steps with such a symptom"`
-	Delay     int64           `json:"delay_ns" doc:"over these steps and operators: of an op by how much they were longer than their peers', of a source by how much they started later, of an edge from the end of the one to the start of the other, nanoseconds; else 0"`
+	Delay     int64           `json:"delay_ns" doc:"over these steps and operators: of an op by how much they were longer than their peers', of a source by how much they started later, of an edge from the end of the one to the start of the other; else 0"`
 	Victims   []int           `json:"victim_ranks" doc:"other ranks that the walks began on"`
 
 	PathStep int64            `json:"path_step" doc:"index of the step of path"`

@@ -61,10 +61,10 @@ type stepTimesJSON struct {
 }
 
 type timesJSON struct {
-	Span               int64   `json:"span_ns" doc:"the time that is divided, nanoseconds: of a rank from its first work on the device to its last, of a step from its beginning on the device to that of the next"`
+	Span               int64   `json:"span_ns" doc:"the time that is divided: of a rank from its first work on the device to its last, of a step from its beginning on the device to that of the next"`
 	Compute            int64   `json:"compute_ns" doc:"time in which kernels that do not communicate run"`
-	Communication      int64   `json:"communication_ns" doc:"time in which communication runs, beside something else or not"`
-	Memory             int64   `json:"memory_ns" doc:"time in which copies and fills run, beside something else or not"`
+	Communication      int64   `json:"communication_ns" doc:"time in which communication runs, covered or not"`
+	Memory             int64   `json:"memory_ns" doc:"time in which copies and fills run, covered or not"`
 	Idle               int64   `json:"idle_ns" doc:"time in which nothing runs"`
 	ExposedComm        int64   `json:"exposed_communication_ns" doc:"time in which communication runs and no compute"`
 	ExposedMemory      int64   `json:"exposed_memory_ns" doc:"time in which copies and fills run and neither of the others"`

@@ -114,7 +114,7 @@ func commStepTable(s *steptotals.Steps) *table {
 }
 
 type stepsJSON struct {
-	Source steptotals.Source `json:"source" doc:"what tells steps"`
+	Source steptotals.Source `json:"source" doc:"where the steps are from"`
 	Steps  []stepOf          `json:"steps" doc:"steps in order, and what is outside of them"`
 }
 

@@ -27,13 +27,13 @@ func (o Output) Completions(results []Completions) error {
 type completionsJSON struct {
 	traceJSON
 	Clock      ks.Clock   `json:"clock" doc:"what completions were measured from: the start of their step, or the first start of the trace"`
-	Against    ks.Against `json:"against" doc:"whom s is a mean over"`
-	Window     int64      `json:"window_ns" doc:"length of the windows in which completions are counted, nanoseconds"`
+	Against    ks.Against `json:"against" doc:"workers that s is a mean over"`
+	Window     int64      `json:"window_ns" doc:"length of the windows in which completions are counted"`
 	Points     int        `json:"points" doc:"windows in which anything completes"`
 	Replicates int        `json:"replicates" doc:"most permutations of the test; 0 is no test"`
 	Discovery  float64    `json:"false_discovery_rate" doc:"the rate that flagged keeps"`
 	Seed       uint64     `json:"seed" doc:"seed of the permutations"`
-	Doubts     []ks.Doubt `json:"doubts" doc:"what is to be read with care, in words"`
+	Doubts     []ks.Doubt `json:"doubts" doc:"reasons to read the result with care"`
 
 	Workers []scoreJSON  `json:"workers" doc:"all workers, by stage, then by replica"`
 	Ranking []int        `json:"ranking" doc:"ranks by descending s; without those that have none"`
@@ -44,16 +44,16 @@ type scoreJSON struct {
 	placeJSON
 	Completions int          `json:"completions" doc:"operators that it completed"`
 	Peers       int          `json:"peers" doc:"workers that it was compared with"`
-	Mean        *float64     `json:"s" doc:"s: mean distance to those workers, 0 to 1; null without completions or peers"`
+	Mean        *float64     `json:"s" doc:"S: mean distance to those workers, 0 to 1; null without completions or peers"`
 	Median      *float64     `json:"median" doc:"median of the same distances"`
-	Later       int64        `json:"later_ns" doc:"by how much its mean completion is later than that of the median peer, nanoseconds; negative is earlier"`
-	Departure   *float64     `json:"departure" doc:"departure from the median rhythm of its stage, which the test is of, 0 to 1"`
+	Later       int64        `json:"later_ns" doc:"how much later than the median peer it completes on average; negative: earlier"`
+	Departure   *float64     `json:"departure" doc:"largest distance from the median completion-time distribution of its stage, 0 to 1: what the test is about"`
 	P           *float64     `json:"p" doc:"chance of such a departure if the peers are exchangeable; null where undecided"`
 	Q           *float64     `json:"q" doc:"smallest false-discovery rate at which it is found; null where undecided"`
 	Flagged     bool         `json:"flagged" doc:"found at false_discovery_rate"`
 	Found       *bool        `json:"-" csv:"found"` // Flagged, nil without a test
 	Draws       int          `json:"draws" doc:"departures that p was counted among; 0 where undecided"`
-	Undecided   *ks.Doubt    `json:"undecided" doc:"why there is no test, in words; null where there is one"`
+	Undecided   *ks.Doubt    `json:"undecided" doc:"why there is no test; null where there is one"`
 	Textbook    *ks.Textbook `json:"textbook" doc:"the Kolmogorov–Smirnov test against all peers together, which assumes independent draws: for comparison, never to alarm on"`
 }
 

@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"fmt"
+	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -21,6 +22,9 @@ func TestPublishedFields(t *testing.T) {
 		listFields(t, &out, p.name, *s)
 		for _, d := range s.Defs {
 			fmt.Fprintf(&out, "  %s\n", d.name)
+			if strings.HasPrefix(d.name, "evidence_") && d.Description == "" {
+				t.Errorf("%s has no description", d.name)
+			}
 			listFields(t, &out, p.name+"."+d.name, d.schema)
 		}
 	}
@@ -92,5 +96,39 @@ func TestSchemaFollowsTypes(t *testing.T) {
 	want := "deep []number|null: deep numbers, name string: a name, rank integer|null: a rank, option string: an option, first integer|null: a step"
 	if text := strings.Join(got, ", "); text != want || strings.Join(s.Required, " ") != "deep name rank first" {
 		t.Errorf("%s, required %v, expected %s", text, s.Required, want)
+	}
+}
+
+// TestColumnsAreExplained: a column of CSV is a field in the schema of its document, or
+// docs/output.md says what it is.
+func TestColumnsAreExplained(t *testing.T) {
+	page, err := os.ReadFile("../docs/output.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	heads := map[string][]string{"arrivals": arrivalCSV.head, "hang": structRows[standing](nil).head, "comm": trafficCSV.head, "comm-steps": stepCSV.head,
+		"comm-matrix": structRows[sentJSON](nil).head, "comm-topology": pathCSV.head, "slack": structRows[slackRow](nil).head}
+	rendered(t, CSV, Style{}, func(name string, out []byte) {
+		name, _, _ = strings.Cut(name, "-")
+		head, _, _ := strings.Cut(string(out), "\n")
+		heads[name] = append(heads[name], strings.Split(head, ",")...)
+	})
+	if len(heads) != len(documents) {
+		t.Errorf("CSV of %d documents, expected %d", len(heads), len(documents))
+	}
+	for name, columns := range heads {
+		p, ok := documentOf(name)
+		if !ok {
+			t.Fatalf("no document is called %q", name)
+		}
+		s := p.schema()
+		slices.Sort(columns)
+		for _, column := range slices.Compact(columns) {
+			is := func(f property) bool { return f.name == column }
+			if !slices.ContainsFunc(s.Properties, is) && !slices.ContainsFunc(s.Defs, func(d property) bool { return slices.ContainsFunc(d.Properties, is) }) &&
+				!bytes.Contains(page, []byte("`"+column+"`")) {
+				t.Errorf("%s: the column %s is in no schema, nor in docs/output.md", name, column)
+			}
+		}
 	}
 }

@@ -21,27 +21,27 @@ func (o Output) Hang(jobs []Arrivals) error {
 }
 
 type hangJobJSON struct {
-	Run        string              `json:"run" doc:"name of the folder, or of the run whose packets lie beside"`
-	Ranks      []int               `json:"ranks" doc:"with a dump"`
-	Missing    []int               `json:"missing_ranks" doc:"members of groups without a dump"`
-	Hang       bool                `json:"hang" doc:"whether it stands still"`
+	Run        string              `json:"run" doc:"name of the folder, or of the run whose packets lie in it"`
+	Ranks      []int               `json:"ranks" doc:"ranks that left a dump"`
+	Missing    []int               `json:"missing_ranks" doc:"members of groups that left no dump"`
+	Hang       bool                `json:"hang" doc:"the job stands still"`
 	Loop       bool                `json:"loop" doc:"groups wait for each other in a circle"`
 	Blocked    []blockedJSON       `json:"blocked" doc:"in the order in which groups block one another"`
-	Mismatches []arrivals.Mismatch `json:"mismatches" doc:"the first of each group"`
+	Mismatches []arrivals.Mismatch `json:"mismatches" doc:"calls that ranks of a group disagree on, the first of each group"`
 }
 
 type blockedJSON struct {
-	Group    string            `json:"group" doc:"name"`
+	Group    string            `json:"group" doc:"name of the process group"`
 	Desc     *string           `json:"group_description" doc:"of the group"`
-	Op       string            `json:"op" doc:"as recorded"`
-	Seq      int64             `json:"seq" doc:"of the call in the group"`
-	Line     arrivals.Line     `json:"source_line" null:"zero" doc:"from which the others entered it"`
-	Waiting  []int             `json:"waiting_ranks" doc:"that entered it"`
-	Since    int64             `json:"since_ns" doc:"when the first of them did, since 1970"`
-	AtLeast  int64             `json:"waited_at_least_ns" doc:"until the latest time in any dump"`
+	Op       string            `json:"op" doc:"operation as recorded"`
+	Seq      int64             `json:"seq" doc:"number of the call in the group"`
+	Line     arrivals.Line     `json:"source_line" null:"zero" doc:"line of the program from which the others entered it"`
+	Waiting  []int             `json:"waiting_ranks" doc:"ranks that entered it and wait"`
+	Since    int64             `json:"since_ns" doc:"when the first of them entered, since 1970"`
+	AtLeast  int64             `json:"waited_at_least_ns" doc:"time from then until the latest time in any dump"`
 	Missing  []arrivals.Absent `json:"missing" doc:"ranks that did not enter"`
 	Unknown  []int             `json:"ranks_without_dump" doc:"members without a dump, or with one that is older than the others'"`
-	WaitsFor *int              `json:"waits_for" doc:"index of the call that what is missing waits in; null: none"`
+	WaitsFor *int              `json:"waits_for" doc:"index in blocked of the call that the missing ranks wait in; null: none"`
 }
 
 func (j Arrivals) hangWire() hangJobJSON {

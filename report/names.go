@@ -26,7 +26,7 @@ type differenceJSON struct {
 	Launches     float64      `json:"launches" doc:"launches a step"`
 	PeerLaunches float64      `json:"peer_launches" doc:"launches a step on the peers"`
 	Waited       float64      `json:"waited_ns" doc:"part of own_ns that is wait"`
-	Excess       float64      `json:"excess_ns" doc:"by which it takes longer, a step"`
+	Excess       float64      `json:"excess_ns" doc:"how much longer it takes, a step"`
 	Steps        []int64      `json:"steps" doc:"steps in which it differs"`
 	Tested       bool         `json:"tested" doc:"there are enough peers for a test"`
 	Sure         bool         `json:"sure" doc:"the test finds that it takes longer"`

@@ -38,13 +38,13 @@ type outliersJSON struct {
 	Method    zscore.Method `json:"method" doc:"the method that was asked for"`
 	Alpha     float64       `json:"alpha" doc:"chance that a healthy operator instance is flagged"`
 	Instances int           `json:"instances" doc:"operator instances that were judged"`
-	Expected  *float64      `json:"expected" doc:"how many of them would be flagged were all healthy; null for methods without an error rate"`
+	Expected  *float64      `json:"expected" doc:"instances that would be flagged were all healthy; null for methods without an error rate"`
 
-	Outliers []outlierJSON `json:"outliers" doc:"sure ones first, then by descending effect over the window"`
+	Outliers []outlierJSON `json:"outliers" doc:"the outliers: sure ones first, then by descending effect over the window"`
 	Workers  []excessJSON  `json:"workers" doc:"workers with outliers, by descending excess_ns"`
 	Series   []seriesJSON  `json:"series" doc:"how every quantity of every operator was judged"`
 	// Names is null for a trace that no profiler made.
-	Names *namesJSON `json:"names" doc:"of a profiler's trace, its operators by name, stage and rank; null for others"`
+	Names *namesJSON `json:"names" doc:"operators by name, stage and rank, of a profiler's trace; null for others"`
 }
 
 type outlierJSON struct {
@@ -54,18 +54,18 @@ type outlierJSON struct {
 	Step      *int64          `json:"step" doc:"index of the step; null where it is off in the whole window"`
 	StepText  string          `json:"-" csv:"step_text"`
 	Quantity  zscore.Quantity `json:"quantity" doc:"what is off: a start is late above 0, a wait is that of a late member below 0"`
-	Effect    int64           `json:"effect_ns" doc:"deviation from the median of the peers, nanoseconds; of the whole window its median over the steps"`
+	Effect    int64           `json:"effect_ns" doc:"deviation from the median of the peers; of the whole window its median over the steps"`
 	Score     *float64        `json:"score" doc:"signed score; null where it is infinite, because the peers do not vary at all"`
-	Threshold float64         `json:"threshold" doc:"what the score passed"`
+	Threshold float64         `json:"threshold" doc:"threshold that the score passed"`
 	P         *float64        `json:"p" doc:"two-sided chance of such a score; null for methods that have none"`
 	Sure      bool            `json:"sure" doc:"still flagged when the error rate is that of the whole analysis"`
 }
 
 type excessJSON struct {
 	placeJSON
-	Outliers int   `json:"outliers" doc:"how many it has"`
-	Sure     int   `json:"sure" doc:"how many of them are sure"`
-	Excess   int64 `json:"excess_ns" doc:"by how much its flagged durations and transfers are longer than its peers', over all steps, nanoseconds; of every name the instances or the total of all, whichever is more"`
+	Outliers int   `json:"outliers" doc:"number of its outliers"`
+	Sure     int   `json:"sure" doc:"number of its sure outliers"`
+	Excess   int64 `json:"excess_ns" doc:"how much longer than its peers' its flagged durations and transfers are, over all steps; of every name the instances or the total, whichever is more"`
 }
 
 type seriesJSON struct {
@@ -79,9 +79,9 @@ type seriesJSON struct {
 	Logarithm bool            `json:"logarithm" doc:"logarithms were compared"`
 	Sigma     *float64        `json:"sigma" doc:"spread, in nanoseconds or of the logarithm; 0 for methods that see one step"`
 	Freedom   float64         `json:"freedom" doc:"degrees of freedom of sigma; 0 for methods that see one step"`
-	Threshold float64         `json:"threshold" doc:"what flags in one step with all peers; 0 where there is none"`
-	Sure      float64         `json:"sure_threshold" doc:"what flags in the whole analysis; 0 where there is none"`
-	Doubts    []zscore.Doubt  `json:"doubts" doc:"why it is undecided or to be read with care, in words"`
+	Threshold float64         `json:"threshold" doc:"score that flags in one step with all peers; 0: there is none"`
+	Sure      float64         `json:"sure_threshold" doc:"score that flags in the whole analysis; 0: there is none"`
+	Doubts    []zscore.Doubt  `json:"doubts" doc:"why the series is undecided or to be read with care"`
 }
 
 func (o Outliers) wire() outliersJSON {

@@ -25,11 +25,11 @@ type overheadJSON struct {
 
 	Statistic bootstrap.Statistic `json:"statistic" doc:"what headline and gate are about"`
 	Estimate  float64             `json:"estimate" doc:"its value, a fraction"`
-	Interval  *bootstrap.Interval `json:"interval" doc:"the bounds that headline and gate take; null for a single pair of runs"`
+	Interval  *bootstrap.Interval `json:"interval" doc:"the bounds behind headline and standing; null for a single pair of runs"`
 	Gate      *float64            `json:"gate" doc:"what the overhead should not exceed, a fraction; null without one"`
-	Standing  *bootstrap.Standing `json:"standing" doc:"where the overhead stands against the gate: at_most is within it, only the estimate is, the estimate is above it, at_least is. null without a gate"`
+	Standing  *bootstrap.Standing `json:"standing" doc:"where the overhead stands against the gate. within: at_most is within it; perhaps within: the estimate alone is; perhaps above: the estimate is above it; above: at_least is. null: no gate"`
 
-	Confidence float64           `json:"confidence" doc:"of every interval and every one-sided bound, each by itself"`
+	Confidence float64           `json:"confidence" doc:"confidence of every interval and every one-sided bound, each by itself"`
 	Runs       int               `json:"paired_runs" doc:"pairs of runs: the blocks that are resampled"`
 	Pairs      int               `json:"pairs" doc:"pairs of windows, or rows of the file"`
 	Matched    overhead.By       `json:"matched_by" doc:"how runs were matched"`

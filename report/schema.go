@@ -188,22 +188,24 @@ func (m *schemaMaker) define(t reflect.Type) string {
 func (m *schemaMaker) anyEvidence() schema {
 	var out schema
 	for _, s := range evidenceSentences {
-		out.AnyOf = append(out.AnyOf, schema{Ref: "#/$defs/" + m.defineEvidence(s.of)})
+		out.AnyOf = append(out.AnyOf, schema{Ref: "#/$defs/" + m.defineEvidence(s)})
 	}
 	return out
 }
 
 // defineEvidence returns the name of a kind of evidence in $defs: what it stands in as a
 // value of its own, and its kind.
-func (m *schemaMaker) defineEvidence(e evidence.Observation) string {
-	name := "evidence_" + string(e.Kind())
+func (m *schemaMaker) defineEvidence(x sentence) string {
+	kind := string(x.of.Kind())
+	name := "evidence_" + kind
 	if slices.ContainsFunc(m.defs, func(d property) bool { return d.name == name }) {
 		return name
 	}
 	m.defs = append(m.defs, property{name: name})
 	at := len(m.defs) - 1
-	described := m.object(reflect.TypeOf(e))
-	described.Properties = slices.Insert(described.Properties, 0, property{"kind", schema{Const: string(e.Kind()), Description: "what was observed"}})
+	described := m.object(reflect.TypeOf(x.of))
+	described.Description = x.doc
+	described.Properties = slices.Insert(described.Properties, 0, property{"kind", schema{Const: kind, Description: "what was observed"}})
 	described.Required = slices.Insert(described.Required, 0, "kind")
 	m.defs[at].schema = described
 	return name

@@ -16,7 +16,7 @@ type Slack struct {
 	Stages   []string  `json:"stages" doc:"stages that end at the boundaries, in the order of the cut"`
 	Frontier []int64   `json:"frontier_ns" doc:"prefix of the last rank at each boundary, ns over all steps"`
 	Prefix   [][]int64 `json:"prefix_ns" doc:"prefix of each rank at each boundary: a list for each boundary, ns over all steps"`
-	Slack    [][]int64 `json:"slack_ns" doc:"what is between the two, likewise"`
+	Slack    [][]int64 `json:"slack_ns" doc:"frontier_ns less prefix_ns, likewise"`
 }
 
 // SlackOf sums the account of one window. O(T·B·R).

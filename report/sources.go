@@ -29,11 +29,11 @@ type sourcesJSON struct {
 	Steps   int              `json:"steps" doc:"steps compared: those that all sources have"`
 	Ranks   []int            `json:"ranks" doc:"ranks compared: those that all sources have"`
 	Matched crosscheck.Match `json:"matched_by" doc:"how steps were matched"`
-	Tau     float64          `json:"tau" doc:"the part of the exposed time that the stages to look into reach"`
+	Tau     float64          `json:"tau" doc:"part of the exposed time that the stages to look into make up"`
 	Tie     float64          `json:"tie_tolerance" doc:"shares this close are a tie"`
 	Stages  []string         `json:"stages" doc:"the stages of all sources, in the order of the first"`
 	Sources []sourceJSON     `json:"sources" doc:"the sources, in the order given"`
-	Doubts  []string         `json:"doubts" doc:"what differs besides, and what was left out, as sentences"`
+	Doubts  []string         `json:"doubts" doc:"what else differs, and what was left out, as sentences"`
 }
 
 type sourceJSON struct {

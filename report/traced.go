@@ -30,7 +30,7 @@ type traceJSON struct {
 	World     int      `json:"world_size" doc:"ranks of the job; 0 where it is not known"`
 	Operators int      `json:"operators" doc:"operators in the trace"`
 	Steps     []int64  `json:"step_ids" doc:"indices of the steps that were analysed, ascending; lists per step are in this order"`
-	Offset    int64    `json:"clock_offset_ns" doc:"by how much, at most, the clock of a rank was off and was aligned, nanoseconds; 0 where clocks were left as they are"`
+	Offset    int64    `json:"clock_offset_ns" doc:"largest offset of a rank's clock before clocks were aligned; 0: clocks were left as they are"`
 	Notes     []string `json:"notes" doc:"what is incomplete, in sentences"`
 }
 

@@ -41,7 +41,7 @@ func (o Output) Matches(r *comm.Result) error {
 type trafficJSON struct {
 	Headline      string               `json:"headline" doc:"the answer in one sentence"`
 	Confidence    string               `json:"confidence" doc:"how far the finding may be trusted"`
-	Findings      []diagnose.Finding   `json:"findings" doc:"who is to blame, those that may be named first, then by what it costs"`
+	Findings      []diagnose.Finding   `json:"findings" doc:"what delays the job: certain findings first, then by what they cost"`
 	Undecided     []answer.Undecided   `json:"undecided" doc:"what the data cannot tell, each with what would"`
 	Next          []answer.Action      `json:"next" doc:"what to do next, the most useful first"`
 	OpCounts      map[string]int64     `json:"op_counts" doc:"calls in the logs by operation: complete lines, each call once, tuning lines not counted"`
@@ -51,11 +51,11 @@ type trafficJSON struct {
 	Communicators []communicatorJSON   `json:"communicators" doc:"the communicators, in the order of the logs"`
 	Clocks        []clockJSON          `json:"clocks" doc:"the clock of each rank that is in an export, by rank"`
 	Matches       matchesJSON          `json:"matches" doc:"how many calls found their kernel"`
-	Lateness      []latenessJSON       `json:"lateness" doc:"how ranks come to collectives, by rank; those that were in none that all ranks were seen in are left out"`
+	Lateness      []latenessJSON       `json:"lateness" doc:"how ranks arrive at collectives, by rank; a rank without a collective in which all ranks were seen is left out"`
 	Bandwidth     []bandwidthJSON      `json:"bandwidth" doc:"how fast data moved, waiting left out, by communicator or pair of ranks, operation and size"`
 	Slow          []slowJSON           `json:"slow" doc:"communicators and pairs of ranks that are surely slower than those that do the same, by what it costs"`
 	Messages      []messageJSON        `json:"messages" doc:"pairs of ranks that send each other messages, ascending"`
-	Accounts      []accountJSON        `json:"volumes" doc:"what each rank communicated beside what --model says; empty without it"`
+	Accounts      []accountJSON        `json:"volumes" doc:"what each rank communicated next to what --model says; empty without it"`
 	Warnings      []warningJSON        `json:"warnings" doc:"what NCCL warned of"`
 	NotRead       []exampleJSON        `json:"not_understood" doc:"what unparsed_lines counts, by reason, the most frequent first, with the first of each"`
 	Notes         []string             `json:"notes" doc:"how processes were paired and ranks numbered, and what is lacking, as sentences"`
@@ -65,7 +65,7 @@ type commRankJSON struct {
 	Rank    int    `json:"rank" doc:"number in the job"`
 	Host    string `json:"host" doc:"host, up to the first dot"`
 	PID     int64  `json:"pid" doc:"process, as the log numbers it, or else the export; 0 where neither does"`
-	Device  *int64 `json:"device" doc:"CUDA index of its GPU; null where nothing tells"`
+	Device  *int64 `json:"device" doc:"CUDA index of its GPU; null: not known"`
 	Log     bool   `json:"logged" doc:"it left a log"`
 	Export  string `json:"sqlite_file" doc:"the export that it is in; empty without one"`
 	Pairing string `json:"paired_by" doc:"how the process of the log was found in the export"`
@@ -89,8 +89,8 @@ type communicatorJSON struct {
 type clockJSON struct {
 	Host       string   `json:"host" doc:"host"`
 	Rank       int      `json:"rank" doc:"rank"`
-	Known      bool     `json:"known" doc:"there were enough collectives in common to tell"`
-	Offset     *int64   `json:"offset_ns" doc:"nanoseconds that the export of this rank is ahead of that of the first rank, at at_ns; null where not known"`
+	Known      bool     `json:"known" doc:"there were enough collectives in common to compare the clocks"`
+	Offset     *int64   `json:"offset_ns" doc:"time that the export of this rank is ahead of that of the first rank, at at_ns; null where not known"`
 	Drift      *float64 `json:"drift_ppm" doc:"millionths that it gains; 0 where that is within the error"`
 	At         *int64   `json:"at_ns" doc:"where the offset holds, on the first clock: the first NVTX range or kernel of NCCL of its export"`
 	Residual   *int64   `json:"residual_ns" doc:"median distance of a collective's ends from that line"`

@@ -129,7 +129,7 @@ type bandwidthJSON struct {
 	SlowCalls    int      `json:"slow_calls" doc:"calls that are surely slower than the others of the row"`
 	Ranks        []int    `json:"ranks" doc:"ranks of the communicator, or the two that send each other messages"`
 	Way          string   `json:"way" doc:"of messages: from the lower rank to the higher, back, or both at once; empty for a communicator"`
-	Standing     string   `json:"beside_peers" doc:"how it compares with those that do the same over the same kind of link"`
+	Standing     string   `json:"beside_peers" doc:"how it compares with peers: those that do the same over the same kind of link"`
 	Peers        int      `json:"peers" doc:"others that it was compared with"`
 	PeerBus      *float64 `json:"peers_bus_gbps" doc:"median of the others' bus_gbps; null without others"`
 	P            *float64 `json:"p" doc:"chance of so low a bandwidth where all are alike, corrected for all comparisons; null without others"`
@@ -139,7 +139,7 @@ type slowJSON struct {
 	Communicator string  `json:"communicator" doc:"id of the communicator; of a pair of ranks, the first that they were seen to send on"`
 	Ratio        float64 `json:"ratio" doc:"its bus bandwidth over that of those that do the same, where that is least"`
 	P            float64 `json:"p" doc:"chance that one of a job in which nothing is slow looks so, corrected for all comparisons"`
-	Cost         int64   `json:"cost_ns" doc:"nanoseconds that its calls took more than at the others' bandwidth"`
+	Cost         int64   `json:"cost_ns" doc:"time that its calls took more than at the others' bandwidth"`
 }
 
 func bandwidthsOf(r *comm.Result) (cells []bandwidthJSON, slow []slowJSON) {
@@ -200,12 +200,12 @@ func bandwidthOf(r *comm.Result, c *bandwidth.Cell) bandwidthJSON {
 type latenessJSON struct {
 	Rank    int    `json:"rank" doc:"rank"`
 	Met     int    `json:"collectives" doc:"collectives with others, of which all ranks were seen and surely matched"`
-	Last    int    `json:"last" doc:"of them those that it entered last"`
-	Caused  int64  `json:"caused_ns" doc:"nanoseconds that it alone made the others wait: its start less that of the last but one, over all of those"`
-	Typical int64  `json:"usually_ns" doc:"the median of that"`
+	Last    int    `json:"last" doc:"collectives of these that it entered last"`
+	Caused  int64  `json:"caused_ns" doc:"time that it alone made the others wait: its start less that of the last but one, over all of those"`
+	Typical int64  `json:"usually_ns" doc:"median of caused_ns over those collectives"`
 	Waited  int64  `json:"waited_ns" doc:"from its own start to the last one's, over all collectives"`
 	Moving  int64  `json:"transfer_ns" doc:"from the last start to its own end, over all"`
-	Own     *int64 `json:"own_ns" doc:"nanoseconds of its coming later than the median rank that began with itself: more time went by since its last kernel of NCCL than for the others; null where dumps of the Inspector do not tell"`
+	Own     *int64 `json:"own_ns" doc:"own delay: how much later than the median rank it arrives because more time passed since its last kernel of NCCL; null where dumps of the Inspector do not show it"`
 }
 
 // latenessOf is how the ranks come to collectives; ranks that met none are left out.

@@ -123,20 +123,20 @@ func changeTable(t *runs.Trend) *table {
 
 type trendJSON struct {
 	Headline string            `json:"headline" doc:"the answer in one sentence"`
-	Order    runs.Order        `json:"order" doc:"what the runs follow one another by"`
-	Level    float64           `json:"level" doc:"chance of any change in any measure where there is none"`
-	Seed     uint64            `json:"seed" doc:"of permutations and resamples"`
+	Order    runs.Order        `json:"order" doc:"what orders the runs"`
+	Level    float64           `json:"level" doc:"chance of reporting any change, in any measure, where there is none"`
+	Seed     uint64            `json:"seed" doc:"seed of permutations and resamples"`
 	Runs     []comparedJSON    `json:"runs" doc:"the runs in their order"`
 	Series   []trendSeriesJSON `json:"series" doc:"the measures: step time first, stages in the order of the step"`
 	MixedCut bool              `json:"mixed_cut" doc:"stages of the runs are accounted by different cuts of the step, and are left out"`
 }
 
 type trendSeriesJSON struct {
-	Measure runs.Kind    `json:"measure" doc:"what it is, as in a comparison"`
-	Stage   *string      `json:"stage" doc:"of a stage, and of a found delay where it is in one"`
-	Shows   bool         `json:"can_show" doc:"whether so many runs can show a change at all"`
+	Measure runs.Kind    `json:"measure" doc:"what is measured, as in a comparison"`
+	Stage   *string      `json:"stage" doc:"stage that is compared, or in which the delay is; null: none"`
+	Shows   bool         `json:"can_show" doc:"there are enough runs to show a change"`
 	Values  []float64    `json:"values_ns" doc:"one value for each run; null where it has none"`
-	Changes []changeJSON `json:"changes" doc:"by position"`
+	Changes []changeJSON `json:"changes" doc:"changes, by position"`
 }
 
 // changeJSON is a changepoint.Change of times.
@@ -145,8 +145,8 @@ type changeJSON struct {
 	Low       int     `json:"low" doc:"lower bound of at, at 95 %"`
 	High      int     `json:"high" doc:"upper bound of at"`
 	P         float64 `json:"p" doc:"chance of such a change anywhere, in any measure, where there is none"`
-	Before    float64 `json:"before_ns" doc:"median back to the change before"`
-	After     float64 `json:"after_ns" doc:"median up to the next change"`
+	Before    float64 `json:"before_ns" doc:"median of the runs between the change before and this one"`
+	After     float64 `json:"after_ns" doc:"median of the runs between this change and the next"`
 	ShiftLow  float64 `json:"shift_low_ns" doc:"lower bound of after_ns − before_ns, at 95 %"`
 	ShiftHigh float64 `json:"shift_high_ns" doc:"its upper bound"`
 }

@@ -19,7 +19,7 @@ type WhatIf struct {
 // Fix is a selection of operators as it was typed, and what it does to the
 // steps.
 type Fix struct {
-	Selection string `json:"selection" doc:"as --fix takes it"`
+	Selection string `json:"selection" doc:"what is fixed, as --fix takes it"`
 	whatif.Effect
 }
 

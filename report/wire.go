@@ -26,19 +26,19 @@ type windowJSON struct {
 	Ranks     []int   `json:"ranks" doc:"IDs of the ranks in this account, ascending"`
 	Steps     int     `json:"steps" doc:"steps of the cut; a sync cut has one less than was recorded"`
 	FirstStep int64   `json:"first_step" doc:"index of the first step"`
-	Makespan  int64   `json:"makespan_ns" doc:"exposed makespan, summed over steps, nanoseconds"`
+	Makespan  int64   `json:"makespan_ns" doc:"exposed makespan, summed over steps"`
 
-	Stages    []frontier.Stage `json:"stages" doc:"in the order of the cut"`
+	Stages    []frontier.Stage `json:"stages" doc:"the stages, in the order of the cut"`
 	Substages []frontier.Stage `json:"substages" doc:"the stages as recorded where accumulation expands them, else empty"`
 
 	Routing    []string        `json:"routing_set" doc:"the smallest set of stages whose shares reach tau, largest first: where to look"`
 	CoCritical []string        `json:"co_critical_stages" doc:"stages that cannot be told apart; only with the label co_critical"`
-	Labels     []labels.Label  `json:"labels" doc:"the findings that the evidence permits; docs/output.md explains each"`
-	Reasons    []labels.Reason `json:"downgrade_reasons" doc:"why no stronger label was given; docs/output.md explains each"`
+	Labels     []labels.Label  `json:"labels" doc:"what the evidence permits to say; docs/labels.md explains each label"`
+	Reasons    []labels.Reason `json:"downgrade_reasons" doc:"why no stronger label was given; docs/labels.md explains each reason"`
 
 	LeaderRank     *int       `json:"leader_rank" doc:"ID of the rank that leads most confident steps; null when none does"`
 	LeaderSwitches int        `json:"leader_switches" doc:"changes between consecutive confident leaders"`
-	Leader         leaderJSON `json:"leader" doc:"who is latest at the end of the leading stage"`
+	Leader         leaderJSON `json:"leader" doc:"the rank that is latest at the end of the leading stage"`
 
 	Baselines  byMethod[string]  `json:"baselines" doc:"the full ranking of stages by each comparison method, best first"`
 	Candidates byMethod[string]  `json:"baseline_candidates" doc:"the smallest set whose scores reach tau, by each method"`
@@ -50,8 +50,8 @@ type windowJSON struct {
 	Culprits  []culpritJSON      `json:"culprits" doc:"ranks that others waited for, by descending explained_ns"`
 	Late      []culpritJSON      `json:"late_ranks" doc:"the same over all stages of a rank; stage is the one with the largest part"`
 	Saves     *float64           `json:"saves" doc:"part of the makespan that goes if no rank is late; null below the floor or without model fit"`
-	Work      []int64            `json:"work_ns" doc:"per rank of ranks: time not spent waiting where ranks synchronise, nanoseconds"`
-	Device    *frontier.Device   `json:"device" doc:"null without a device-event channel"`
+	Work      []int64            `json:"work_ns" doc:"time that each rank of ranks does not wait where ranks synchronise"`
+	Device    *frontier.Device   `json:"device" doc:"device timers of a stage; null: none were recorded"`
 }
 
 type problemJSON struct {
@@ -87,17 +87,17 @@ type qualityJSON struct {
 }
 
 type fitJSON struct {
-	Mode  fit.Mode `json:"mode" doc:"on whose word: the window's own, nobody's, or the caller's"`
-	Holds bool     `json:"holds" doc:"the wait is taken as induced"`
-	Why   string   `json:"why" doc:"one sentence"`
+	Mode  fit.Mode `json:"mode" doc:"who says that wait is induced: the window itself (auto), nobody (none), or the caller (given)"`
+	Holds bool     `json:"holds" doc:"later wait is taken as induced by the leading stage"`
+	Why   string   `json:"why" doc:"why, in one sentence"`
 }
 
 type culpritJSON struct {
 	Rank      int     `json:"rank" doc:"ID of the rank"`
 	Stage     string  `json:"stage" doc:"name of the stage"`
-	Explained int64   `json:"explained_ns" doc:"exposed time charged to this rank and stage, nanoseconds; every nanosecond for which the group waited is charged once"`
+	Explained int64   `json:"explained_ns" doc:"exposed time charged to this rank and stage; every nanosecond for which the group waited is charged once"`
 	Gain      float64 `json:"gain" doc:"part of the makespan saved if this rank's stage were at its peers' median"`
-	Excess    int64   `json:"excess_ns" doc:"mean over the steps in which it was late of its duration over its peers' median, nanoseconds"`
+	Excess    int64   `json:"excess_ns" doc:"mean over the steps in which it was late of its duration over its peers' median"`
 	Steps     int     `json:"steps" doc:"steps in which it was late because of this stage"`
 	Of        int     `json:"of" doc:"steps in which any rank was late because of this stage"`
 	P         float64 `json:"p" doc:"bound on the chance of this when all ranks are alike, corrected for ranks and stages, 0 to 1"`

@@ -13,16 +13,16 @@ import (
 type comparisonJSON struct {
 	Headline   string         `json:"headline" doc:"the answer in one sentence"`
 	Unit       runs.Unit      `json:"unit" doc:"what varies by itself: pairs of runs, runs, or batches of consecutive steps of one run on each side"`
-	Confidence float64        `json:"confidence" doc:"at which the intervals of all rows hold together"`
-	Seed       uint64         `json:"seed" doc:"of the correction for the number of rows"`
-	Gate       *float64       `json:"gate" doc:"by which part of it step time may be longer; null without one"`
-	Standing   *runs.Standing `json:"standing" doc:"where step time stands against the gate: surely within; not surely longer, nor surely within; surely longer, by less as estimated; surely longer, by more as estimated; surely longer by more than the gate. null without a gate"`
+	Confidence float64        `json:"confidence" doc:"confidence at which the intervals of all rows hold together"`
+	Seed       uint64         `json:"seed" doc:"seed of the correction for the number of rows"`
+	Gate       *float64       `json:"gate" doc:"part of the base's step time by which steps may be longer; null: none was given"`
+	Standing   *runs.Standing `json:"standing" doc:"where step time stands against the gate. within: surely not longer by more; not_shown: neither surely longer nor surely within; below_gate, exceeded: surely longer, by less or by more as estimated; surely_exceeded: surely longer by more. null: no gate"`
 	Base       []comparedJSON `json:"base" doc:"the runs of the base that were compared"`
-	New        []comparedJSON `json:"new" doc:"those of the other side; of pairs in the same order"`
+	New        []comparedJSON `json:"new" doc:"the runs of the other side; of pairs in the same order"`
 	Left       []string       `json:"left_out" doc:"runs without a partner of the same name, where the others are paired"`
 	Rows       []measureJSON  `json:"rows" doc:"the measures: step time first, stages in the order of the step"`
-	Findings   []foundJSON    `json:"findings" doc:"what diagnose finds on either side, by what fixing it saves"`
-	Doubts     []runs.Doubt   `json:"doubts" doc:"reasons to read it with care"`
+	Findings   []foundJSON    `json:"findings" doc:"what diagnose finds on either side, the largest saving first"`
+	Doubts     []runs.Doubt   `json:"doubts" doc:"reasons to read the comparison with care"`
 }
 
 type comparedJSON struct {
@@ -31,8 +31,8 @@ type comparedJSON struct {
 }
 
 type measureJSON struct {
-	Measure   runs.Kind       `json:"measure" doc:"what it is; docs/compare.md says how it is measured"`
-	Stage     *string         `json:"stage" doc:"of a stage, and of a found delay where it is in one"`
+	Measure   runs.Kind       `json:"measure" doc:"what is compared"`
+	Stage     *string         `json:"stage" doc:"stage that is compared, or in which the delay is; null: none"`
 	Verdict   compare.Verdict `json:"verdict" doc:"regression: surely longer; improvement: surely shorter; none_shown: no difference that these runs could show; untested: one unit on a side"`
 	Base      float64         `json:"base_ns" doc:"mean over the units of the base"`
 	New       float64         `json:"new_ns" doc:"the same of the other side"`
@@ -41,24 +41,24 @@ type measureJSON struct {
 	Change    float64         `json:"change_ns" doc:"new_ns − base_ns"`
 	Low       float64         `json:"low_ns" doc:"lower bound of the change"`
 	High      float64         `json:"high_ns" doc:"upper bound; the intervals of all rows hold together"`
-	Relative  float64         `json:"change" doc:"the change as a part of the base's step time; of arrival_skew of itself"`
-	From      float64         `json:"low" doc:"low_ns likewise"`
-	To        float64         `json:"high" doc:"high_ns likewise"`
-	P         float64         `json:"p" doc:"chance of any row so far from none if no row differed; null where untested"`
-	Shows     float64         `json:"shows" doc:"the change that as many runs show four times in five, as a part of the base's step"`
+	Relative  float64         `json:"change" doc:"the change as a part of the base's step time, that of arrival_skew as a part of itself"`
+	From      float64         `json:"low" doc:"lower bound of the change, as a part likewise"`
+	To        float64         `json:"high" doc:"upper bound of the change, as a part likewise"`
+	P         float64         `json:"p" doc:"chance of such a change in any row if no row differed; null: not tested"`
+	Shows     float64         `json:"shows" doc:"the change that as many runs would detect four times in five, as a part of the base's step"`
 	BaseShare *float64        `json:"base_share" doc:"of a stage: its part of the base's step; else null"`
 	NewShare  *float64        `json:"new_share" doc:"the same of the other side"`
 }
 
 type foundJSON struct {
-	Kind     string  `json:"kind" doc:"as in the verdict"`
-	Stage    *string `json:"stage" doc:"where it is"`
-	Op       *string `json:"op" doc:"operator, where known"`
-	Rank     *int    `json:"rank" doc:"of the run where it costs most; null where it is not one rank"`
-	Host     *string `json:"host" doc:"of that rank"`
-	Status   string  `json:"status" enum:"new gone both" doc:"on which side it is: new, gone or both"`
+	Kind     string  `json:"kind" doc:"what delays the job, as in the verdict"`
+	Stage    *string `json:"stage" doc:"stage of the finding; null: none"`
+	Op       *string `json:"op" doc:"operator; null: none"`
+	Rank     *int    `json:"rank" doc:"rank, in the run where it costs most; null: not one rank"`
+	Host     *string `json:"host" doc:"host of that rank; null: not known"`
+	Status   string  `json:"status" enum:"new gone both" doc:"on which side it is found"`
 	BaseRuns int     `json:"base_runs" doc:"runs of the base that show it"`
-	NewRuns  int     `json:"new_runs" doc:"runs of the other side that do"`
+	NewRuns  int     `json:"new_runs" doc:"runs of the other side that show it"`
 	BaseGain float64 `json:"base_gain" doc:"largest part of a run of the base that fixing it saves"`
 	NewGain  float64 `json:"new_gain" doc:"the same of the other side"`
 }

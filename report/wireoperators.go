@@ -15,11 +15,11 @@ type operatorsJSON struct {
 	Stages    int           `json:"pipeline_stages" doc:"size of pp"`
 	Steps     []int64       `json:"steps" doc:"indices of the steps"`
 	Ops       int           `json:"operators" doc:"number of operator instances in the trace"`
-	Offset    int64         `json:"clock_offset_ns" doc:"by how much, at most, the clock of a rank was off before clocks were aligned, nanoseconds"`
-	Recorded  float64       `json:"recorded_step_ns" doc:"step time as recorded, nanoseconds"`
-	NoDelay   float64       `json:"no_delay_step_ns" doc:"step time replayed without launch delays, nanoseconds"`
-	Ideal     float64       `json:"ideal_step_ns" doc:"step time replayed with every operator as long as is usual for its kind, nanoseconds"`
-	Slowdown  float64       `json:"slowdown" doc:"s: no_delay_step_ns ÷ ideal_step_ns"`
+	Offset    int64         `json:"clock_offset_ns" doc:"largest offset of a rank's clock before clocks were aligned"`
+	Recorded  float64       `json:"recorded_step_ns" doc:"step time as recorded"`
+	NoDelay   float64       `json:"no_delay_step_ns" doc:"step time replayed without launch delays"`
+	Ideal     float64       `json:"ideal_step_ns" doc:"step time replayed with every operator as long as is usual for its kind"`
+	Slowdown  float64       `json:"slowdown" doc:"S: no_delay_step_ns ÷ ideal_step_ns"`
 	ByOp      []opShareJSON `json:"by_op" doc:"what each kind of operator costs alone, costliest first"`
 	ByStage   []levelJSON   `json:"by_stage" doc:"the pipeline stages, in order"`
 	Walks     []walkJSON    `json:"walks" doc:"where walks of blame ended, most symptoms first"`
@@ -30,18 +30,18 @@ type operatorsJSON struct {
 type workerJSON struct {
 	Rank    int      `json:"rank" doc:"global rank"`
 	Role    string   `json:"role" doc:"place in the layout"`
-	Factor  *float64 `json:"factor" doc:"time of its passes to the median of its peers', median over the steps; null where the passes of the stages do not correspond"`
+	Factor  *float64 `json:"factor" doc:"its forward and backward compute over the median of its peers', median over the steps; null where the stages do not correspond"`
 	P       *float64 `json:"p" doc:"one-sided chance of such a factor among healthy workers, uncorrected; 1 where it cannot be tested"`
-	KS      *float64 `json:"ks_mean" doc:"s: mean K-S distance to its peers; null without a peer"`
-	Q       *float64 `json:"ks_q" doc:"smallest false-discovery rate at which its rhythm is found to depart; null when undecided"`
-	Flagged bool     `json:"ks_flagged" doc:"whether it is found"`
+	KS      *float64 `json:"ks_mean" doc:"S: mean K-S distance to its peers; null without a peer"`
+	Q       *float64 `json:"ks_q" doc:"smallest false-discovery rate at which its completion times are found to depart; null: undecided"`
+	Flagged bool     `json:"ks_flagged" doc:"its completion times are found to depart"`
 	Alone   float64  `json:"slowdown_alone" doc:"slowdown of a step with its operators as recorded and all others ideal"`
 }
 
 type levelJSON struct {
-	Stage    int      `json:"stage" doc:"its pp coordinate"`
-	Time     *float64 `json:"passes_ns" doc:"time of its passes in a step, the median over its workers, nanoseconds"`
-	Factor   *float64 `json:"factor" doc:"that, to the median of the other stages"`
+	Stage    int      `json:"stage" doc:"pipeline stage"`
+	Time     *float64 `json:"compute_ns" doc:"forward and backward compute of a step, median over its workers"`
+	Factor   *float64 `json:"factor" doc:"compute_ns over the median of the other stages"`
 	Slowdown float64  `json:"slowdown_alone" doc:"slowdown of a step with its operators as recorded and all others ideal"`
 }
 
@@ -52,12 +52,12 @@ type opShareJSON struct {
 
 type walkJSON struct {
 	Kind     string           `json:"kind" doc:"op: it took long; edge: it started late behind what was on time; source: late, and waits for nothing; missing_pred, clock_inconsistent: cannot be followed"`
-	Rank     int              `json:"rank" doc:"where they end"`
-	Op       string           `json:"op" doc:"operator there"`
+	Rank     int              `json:"rank" doc:"rank at which the walks end"`
+	Op       string           `json:"op" doc:"operator at which they end"`
 	Seqs     []int            `json:"seqs" doc:"numbers of its instances in the step"`
-	Symptoms int              `json:"symptoms" doc:"late operators that lead there"`
-	Steps    int              `json:"steps" doc:"steps in which some do"`
-	Delay    int64            `json:"delay_ns" doc:"summed over what walks ended at, nanoseconds: of op by how much it was longer than its peers', of source by how much it started later, of edge the time from the end of what was before to its start"`
+	Symptoms int              `json:"symptoms" doc:"late operators whose walks end there"`
+	Steps    int              `json:"steps" doc:"steps with such a walk"`
+	Delay    int64            `json:"delay_ns" doc:"summed over what walks ended at: of op by how much it was longer than its peers', of source by how much it started later, of edge the time from the end of what was before to its start"`
 	Victims  []int            `json:"victims" doc:"ranks that the walks began on, but for its own"`
 	Path     []operators.Stop `json:"path" doc:"one walk, from a symptom to the end"`
 }

@@ -12,11 +12,11 @@ type powerJSON struct {
 	Headline string `json:"headline" doc:"the answer in one sentence"`
 
 	Run        string  `json:"run" doc:"the recording that stands for the job"`
-	Ranks      int     `json:"ranks" doc:"ranks of it"`
+	Ranks      int     `json:"ranks" doc:"ranks of that recording"`
 	Rounds     int     `json:"recorded_steps" doc:"whole steps that were drawn from, each from one synchronisation point to the next"`
 	StepTime   int64   `json:"step_time_ns" doc:"median time of a step, of its last rank"`
 	SyncPoint  string  `json:"sync_point" doc:"the stage at whose end all ranks synchronise"`
-	Suspect    *string `json:"suspect_in_recording" doc:"what the verdict calls in the recording itself, which should hold no fault; null if nothing"`
+	Suspect    *string `json:"finding_in_recording" doc:"what the verdict finds in the recording itself, which should hold no fault; null: nothing"`
 	Power      float64 `json:"power" doc:"the rate from which on a delay counts as found"`
 	Asked      *int64  `json:"asked_delay_ns" doc:"the delay that was asked about; null if none"`
 	Most       int64   `json:"largest_delay_ns" doc:"the largest delay that was tried"`
@@ -28,27 +28,27 @@ type powerJSON struct {
 }
 
 type powerWindowJSON struct {
-	Steps      int              `json:"steps" doc:"their length"`
-	FalseCalls bootstrap.Rate   `json:"false_calls" doc:"how often something is called where nothing is delayed"`
-	Stages     []powerStageJSON `json:"stages" doc:"in recorded order"`
+	Steps      int              `json:"steps" doc:"steps of a window"`
+	FalseCalls bootstrap.Rate   `json:"false_calls" doc:"how often something is found where nothing is delayed"`
+	Stages     []powerStageJSON `json:"stages" doc:"the stages, in recorded order"`
 }
 
 type powerStageJSON struct {
 	Stage      string          `json:"stage" doc:"its name"`
-	Syncs      bool            `json:"ranks_meet" doc:"all ranks synchronise in it, so that its times do not show who was late"`
+	Syncs      bool            `json:"synchronises" doc:"all ranks synchronise in it, so that its times do not show which rank was late"`
 	AfterSync  bool            `json:"after_last_sync_point" doc:"it comes after the last synchronisation point of a step: others wait for a delay in the next step"`
 	Thresholds []thresholdJSON `json:"thresholds" doc:"one for each answer"`
-	Asked      *triedJSON      `json:"asked" doc:"at the delay that was asked about; null if none was"`
-	Astray     *triedJSON      `json:"most_wrong" doc:"the delay, of all tried, with the most wrong calls; null if none was tried"`
+	Asked      *triedJSON      `json:"asked" doc:"rates at the delay that was asked about; null: none was"`
+	Astray     *triedJSON      `json:"most_wrong" doc:"the delay with the most wrong findings; null: none was tried"`
 }
 
 type thresholdJSON struct {
 	Answer detectability.Answer `json:"answer" doc:"the stage is first or among the first two by the automatic cut, or by the paper's; or rank and stage are called (supported or strong)"`
-	State  detectability.State  `json:"state" doc:"found; already: it holds without a delay; beyond: not up to the largest delay"`
+	State  detectability.State  `json:"state" doc:"found; already: it is reached without a delay; beyond: not up to the largest delay"`
 	Delay  *int64               `json:"delay_ns" doc:"the delay; 0 when already, null when beyond"`
-	Below  *int64               `json:"below_ns" doc:"the largest delay tried that was not; null when already"`
-	Guess  *int64               `json:"guess_ns" doc:"where it would be if a delay added to its own stage and to nothing else; null without a guess"`
-	Rate   bootstrap.Rate       `json:"rate" doc:"at delay_ns; at the largest delay when beyond"`
+	Below  *int64               `json:"below_ns" doc:"the largest delay tried that does not reach it; null when already"`
+	Guess  *int64               `json:"guess_ns" doc:"the delay if it added to its own stage and to nothing else; null: not known"`
+	Rate   bootstrap.Rate       `json:"rate" doc:"rate at delay_ns; when beyond, at the largest delay"`
 	Share  float64              `json:"-" csv:"share"`
 }
 

@@ -7,38 +7,38 @@ import "github.com/sfstat/sfstat/engine/whatif"
 
 type whatifJSON struct {
 	traceJSON
-	Ideal    whatif.Ideal `json:"ideal" doc:"over what the ideal durations are taken: all stages, or the operator's own"`
-	Base     float64      `json:"t_base_ns" doc:"mean step time as recorded, nanoseconds"`
-	NoDelay  float64      `json:"t_nodelay_ns" doc:"the same without launch delays"`
-	NoBlock  float64      `json:"t_noblk_ns" doc:"the same with all durations ideal too"`
-	Blocking float64      `json:"blocking_slowdown" doc:"s: t_nodelay_ns ÷ t_noblk_ns, up to operators that outlast the optimizer"`
-	Launch   float64      `json:"launch_slowdown" doc:"step time as recorded to that without launch delays"`
-	Misfit   float64      `json:"misfit" doc:"by what part of it a replay of everything that was recorded misses a recorded step time, at most"`
+	Ideal    whatif.Ideal `json:"ideal" doc:"what ideal durations are taken over: all stages, or the peers in the operator's own"`
+	Base     float64      `json:"t_base_ns" doc:"mean step time as recorded"`
+	NoDelay  float64      `json:"t_nodelay_ns" doc:"mean step time without launch delays"`
+	NoBlock  float64      `json:"t_noblk_ns" doc:"mean step time without launch delays and with all durations ideal"`
+	Blocking float64      `json:"blocking_slowdown" doc:"S: t_nodelay_ns ÷ t_noblk_ns, up to operators that outlast the optimizer"`
+	Launch   float64      `json:"launch_slowdown" doc:"t_base_ns ÷ t_nodelay_ns"`
+	Misfit   float64      `json:"misfit" doc:"largest relative error of a recorded step time when everything is replayed as recorded"`
 
-	PerStep []replayedStepJSON `json:"steps" doc:"the same, step by step"`
+	PerStep []replayedStepJSON `json:"steps" doc:"the same for each step"`
 
-	ByDP          []partJSON `json:"blocking_decompose_by_dp_rank" null:"zero" doc:"s_X of each replica, largest first"`
-	ByStage       []partJSON `json:"blocking_decompose_by_stage" null:"zero" doc:"s_X of each pipeline stage, largest first"`
-	ByOp          []partJSON `json:"blocking_decompose_by_optype" null:"zero" doc:"s_X of each kind of operator, largest first"`
+	ByDP          []partJSON `json:"blocking_decompose_by_dp_rank" null:"zero" doc:"S_X of each replica, largest first"`
+	ByStage       []partJSON `json:"blocking_decompose_by_stage" null:"zero" doc:"S_X of each pipeline stage, largest first"`
+	ByOp          []partJSON `json:"blocking_decompose_by_optype" null:"zero" doc:"S_X of each kind of operator, largest first"`
 	LaunchByDP    []partJSON `json:"launch_decompose_by_dp_rank" null:"zero" doc:"what the launch delays of each replica cause, largest first; null where launch_slowdown is too small to divide"`
 	LaunchByStage []partJSON `json:"launch_decompose_by_stage" null:"zero" doc:"the same by pipeline stage"`
 	LaunchByOp    []partJSON `json:"launch_decompose_by_optype" null:"zero" doc:"the same by kind of operator"`
 
 	Workers []whatif.Worker `json:"workers" doc:"the heat map: all workers, by stage, then by replica"`
 
-	LastStage  whatif.Effect `json:"m_s" doc:"the last stage; M_S is rem"`
-	TopWorkers whatif.Effect `json:"m_w" doc:"the worst 3 % of the workers; M_W is rem"`
+	LastStage  whatif.Effect `json:"m_s" doc:"what the last pipeline stage costs; M_S is its rem"`
+	TopWorkers whatif.Effect `json:"m_w" doc:"what the worst 3 % of the workers cost; M_W is their rem"`
 	TopRanks   []int         `json:"m_w_ranks" doc:"their ranks, worst first"`
-	Fixes      []Fix         `json:"fixes" doc:"what --fix asked for; without it the suspects, by what mending each would save"`
+	Fixes      []Fix         `json:"fixes" doc:"what --fix asked for; without it the suspected parts, the largest saving first"`
 }
 
 type replayedStepJSON struct {
 	Step     int64   `json:"step" doc:"index of the step"`
-	Base     int64   `json:"t_base_ns" doc:"as recorded, nanoseconds"`
-	NoDelay  int64   `json:"t_nodelay_ns" doc:"without launch delays"`
-	NoBlock  int64   `json:"t_noblk_ns" doc:"with all durations ideal too"`
-	Blocking float64 `json:"blocking_slowdown" doc:"s of the step"`
-	Launch   float64 `json:"launch_slowdown" doc:"of its launch delays"`
+	Base     int64   `json:"t_base_ns" doc:"step time as recorded"`
+	NoDelay  int64   `json:"t_nodelay_ns" doc:"step time without launch delays"`
+	NoBlock  int64   `json:"t_noblk_ns" doc:"step time without launch delays and with all durations ideal"`
+	Blocking float64 `json:"blocking_slowdown" doc:"S of the step"`
+	Launch   float64 `json:"launch_slowdown" doc:"slowdown of the step by launch delays"`
 }
 
 // partJSON is a part of the job: a replica, a stage or a kind of operator.

@@ -81,7 +81,7 @@ type Comparison struct {
 // Account is one source's.
 type Account struct {
 	Name     string    `json:"source" doc:"the file or folder, as given"`
-	Format   string    `json:"format" doc:"what it was found to be"`
+	Format   string    `json:"format" doc:"format of its files"`
 	Bytes    int64     `json:"bytes" null:"negative" doc:"size of its files as stored; null when not known"`
 	Recorded int       `json:"recorded_steps" doc:"steps that it recorded, compared or not"`
 	Makespan int64     `json:"makespan_ns" doc:"exposed time of the steps compared"`

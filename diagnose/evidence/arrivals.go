@@ -69,7 +69,7 @@ type EnteredDifferently struct {
 // counted and not recorded: which of them is the cause cannot be known.
 type LateBehindMessages struct {
 	Ranks []int `json:"ranks" doc:"ranks that are late together"`
-	Delay int64 `json:"delay_ns" doc:"by which they arrive after the others"`
+	Delay int64 `json:"delay_ns" doc:"how much later than the others they arrive"`
 }
 
 func (LastToEnter) Kind() Kind        { return "last_to_enter" }

@@ -27,7 +27,7 @@ type SlowLink struct {
 // Subject is a link or a communicator.
 type Subject struct {
 	Scope  Scope    `json:"scope" doc:"communicator, pair, rank (to all others), host, or hosts (between two)"`
-	Ranks  []int    `json:"ranks" doc:"its ranks"`
+	Ranks  []int    `json:"ranks" doc:"ranks of the subject"`
 	Hosts  []string `json:"hosts,omitempty" doc:"hosts of its ranks"`
 	Called string   `json:"kind,omitempty" doc:"what a communicator is for"`
 }

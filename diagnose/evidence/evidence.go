@@ -59,10 +59,10 @@ type Witness struct {
 	Agrees bool   `json:"agrees" doc:"it finds the same rank, by itself; false: it finds nothing"`
 	Raised bool   `json:"raised" doc:"the finding was less certain, or too small to act on, without it"`
 
-	Confidence Confidence `json:"confidence,omitempty" doc:"of its own finding"`
-	Stage      string     `json:"stage,omitempty" doc:"as its recording divides a step"`
+	Confidence Confidence `json:"confidence,omitempty" doc:"certainty of its own finding"`
+	Stage      string     `json:"stage,omitempty" doc:"stage of the delay, as its recording divides a step"`
 	Op         string     `json:"op,omitempty" doc:"operator with most of the excess; absent: several"`
-	Excess     int64      `json:"excess_ns,omitempty" doc:"by which the rank exceeds its peers, a step"`
+	Excess     int64      `json:"excess_ns,omitempty" doc:"how much longer than its peers the rank takes, a step"`
 	Step       int64      `json:"step_ns,omitempty" doc:"length of its steps"`
 	Steps      int        `json:"steps,omitempty" doc:"steps that it recorded"`
 	First      int64      `json:"first,omitempty" doc:"first of those steps"`

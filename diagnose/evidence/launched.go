@@ -13,7 +13,7 @@ type LaunchedOperators struct {
 	Of         int     `json:"of" doc:"operators that were compared"`
 	Own        int64   `json:"own_ns,omitempty" doc:"time of its operators"`
 	Peers      int64   `json:"peers_ns,omitempty" doc:"time of its peers' operators, median"`
-	Excess     int64   `json:"excess_ns" doc:"by which the n operators take longer"`
+	Excess     int64   `json:"excess_ns" doc:"how much longer the n operators take"`
 	Tested     bool    `json:"tested" doc:"there are enough peers for a test"`
 	DeviceWide bool    `json:"device_wide,omitempty" doc:"the n operators are many and slow by one factor: the device is slow, not one operator"`
 	Low        float64 `json:"low,omitempty" doc:"the least of their factors"`
@@ -32,8 +32,8 @@ type OperatorDifference struct {
 	Of        int     `json:"of" doc:"steps that were compared"`
 	Count     float64 `json:"count" doc:"launches a step"`
 	PeerCount float64 `json:"peer_count" doc:"launches a step on the peers"`
-	Excess    int64   `json:"excess_ns" doc:"by which it takes longer"`
-	All       int64   `json:"all_excess_ns" doc:"by which all operators of the rank take longer there; 0: it is the only one"`
+	Excess    int64   `json:"excess_ns" doc:"how much longer it takes"`
+	All       int64   `json:"all_excess_ns" doc:"how much longer all operators of the rank take there; 0: it is the only one"`
 }
 
 // CollectiveWait: the long collectives of the peers are wait for the rank.

@@ -47,7 +47,7 @@ type PassTimes struct {
 	Factor  float64  `json:"factor" doc:"own time over the median of the peers"`
 	Peers   int      `json:"peers" doc:"workers, or stages, that were compared"`
 	Stage   *int     `json:"pipeline_stage,omitempty" doc:"the pipeline stage; absent: a worker"`
-	Between *float64 `json:"between" doc:"by which workers of the job differ, as a fraction; null: not tested"`
+	Between *float64 `json:"between" doc:"how much workers of the job differ, as a fraction; null: not tested"`
 	P       *float64 `json:"p" doc:"chance of it if all were alike; null: not tested"`
 	Step    int64    `json:"step_ns,omitempty" doc:"of a stage: length of a step in the replay"`
 	Even    int64    `json:"even_step_ns,omitempty" doc:"of a stage: the same with the work divided evenly over the stages"`
@@ -61,7 +61,7 @@ type Outliers struct {
 	Ranks   []int   `json:"ranks,omitempty" doc:"ranks on which an operator is long in some step"`
 	Whole   int     `json:"whole" doc:"operators that are long over the whole window"`
 	Steps   int     `json:"steps" doc:"instances that are long in single steps"`
-	Worst   int64   `json:"worst_ns,omitempty" doc:"by which the worst transfer is longer"`
+	Worst   int64   `json:"worst_ns,omitempty" doc:"how much longer the worst transfer is"`
 	Alpha   float64 `json:"alpha,omitempty" doc:"family-wise error"`
 }
 
@@ -70,7 +70,7 @@ type Outliers struct {
 type CompletionTimes struct {
 	S      float64 `json:"s" doc:"score S"`
 	Q      float64 `json:"q" doc:"q-value"`
-	Later  int64   `json:"later_ns" doc:"by which it completes later on average; negative: earlier"`
+	Later  int64   `json:"later_ns" doc:"how much later it completes on average; negative: earlier"`
 	Others []int   `json:"others,omitempty" doc:"ranks of which the same is true"`
 }
 
@@ -108,14 +108,14 @@ type TransferTimes struct {
 type LaunchDelay struct {
 	Rank    int    `json:"rank" doc:"the rank"`
 	Op      string `json:"op" doc:"the operator"`
-	Delay   int64  `json:"delay_ns" doc:"by which it starts later, a step"`
+	Delay   int64  `json:"delay_ns" doc:"how much later it starts, a step"`
 	Outlier bool   `json:"outlier" doc:"the outlier test finds that its start is late"`
 }
 
 // MicrobatchCorrelation is how the passes of a microbatch vary together. Ps are
 // of permutation tests.
 type MicrobatchCorrelation struct {
-	Spread      float64  `json:"spread" doc:"by which forward and backward compute varies"`
+	Spread      float64  `json:"spread" doc:"how much forward and backward compute varies"`
 	Directions  *float64 `json:"directions" doc:"correlation of forward and backward of a microbatch; null: not known"`
 	PDirections float64  `json:"p_directions" doc:"its p-value"`
 	Stages      *float64 `json:"stages" doc:"correlation of a microbatch on neighbouring pipeline stages; null: not known"`

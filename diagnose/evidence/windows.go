@@ -10,7 +10,7 @@ type LastToArrive struct {
 	Mainly string  `json:"mainly,omitempty" doc:"of several stages, the one with most of the delay"`
 	N      int     `json:"n" doc:"synchronisation points at which it was late for that"`
 	Of     int     `json:"of" doc:"synchronisation points at which any rank was late"`
-	Excess int64   `json:"excess_ns" doc:"by which it exceeds its peers' median where it was late, mean"`
+	Excess int64   `json:"excess_ns" doc:"how much longer than its peers' median it took where it was late, mean"`
 	P      float64 `json:"p" doc:"chance of it if all ranks were alike; corrected for ranks and stages"`
 }
 
@@ -32,8 +32,8 @@ type LateTogether struct {
 	Ranks   []int   `json:"ranks" doc:"the ranks"`
 	Host    string  `json:"host,omitempty" doc:"host whose ranks they are, all of them and no other"`
 	Group   string  `json:"group,omitempty" doc:"role group whose ranks they are, all of them and no other"`
-	Gain    float64 `json:"gain" doc:"what fixing all of them cuts those steps by, as a fraction"`
-	RunGain float64 `json:"run_gain" doc:"what fixing all of them cuts the run by, as a fraction"`
+	Gain    float64 `json:"gain" doc:"part of those steps that fixing all of them saves"`
+	RunGain float64 `json:"run_gain" doc:"part of the run that fixing all of them saves"`
 }
 
 // SyncPoint: where the ranks synchronise, and how that is known.
@@ -93,7 +93,7 @@ type SlowSteps struct {
 	N      int     `json:"n" doc:"such steps"`
 	Of     int     `json:"of" doc:"steps of the run"`
 	Factor float64 `json:"factor" doc:"their length over that of the median step"`
-	Excess int64   `json:"excess_ns" doc:"by which they are longer"`
+	Excess int64   `json:"excess_ns" doc:"how much longer they are"`
 	First  int64   `json:"first" doc:"the first of them"`
 	Last   int64   `json:"last" doc:"the last of them"`
 }

@@ -211,8 +211,8 @@ type Stop struct {
 	Op    string `json:"op" doc:"name of the operator"`
 	Seq   int    `json:"seq" doc:"its ordinal in the step"`
 	Stage int    `json:"-"`
-	Start int64  `json:"start_ns" doc:"start since the first start of the step on any rank, nanoseconds"`
-	Dur   int64  `json:"duration_ns" doc:"duration, nanoseconds"`
+	Start int64  `json:"start_ns" doc:"start since the first start of the step on any rank"`
+	Dur   int64  `json:"duration_ns" doc:"duration"`
 }
 
 // String is "rank/operator/number".

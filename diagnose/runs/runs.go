@@ -55,11 +55,11 @@ type Measure struct {
 
 // Run is what one run took.
 type Run struct {
-	Name    string              `json:"run" doc:"its name"`
-	World   int                 `json:"world_size" doc:"ranks"`
+	Name    string              `json:"run" doc:"name of the run"`
+	World   int                 `json:"world_size" doc:"number of ranks"`
 	Windows int                 `json:"windows" doc:"recorded windows; 0: arrivals only"`
 	Steps   int                 `json:"steps" doc:"recorded steps"`
-	Begin   int64               `json:"begin_ns" null:"zero" doc:"when its first recorded step began, nanoseconds since 1970 UTC; null where that was not recorded"`
+	Begin   int64               `json:"begin_ns" null:"zero" doc:"when its first recorded step began, since 1970 UTC; null: not recorded"`
 	Cut     cut.Cut             `json:"-"`
 	Values  map[Measure]float64 `json:"-"`
 	Found   []diagnose.Finding  `json:"-"` // certain and large enough to act on

@@ -94,7 +94,7 @@ type Result struct {
 // Stage is the account of one stage.
 type Stage struct {
 	Name    string   `json:"name" doc:"name of the stage; accumulation-indexed stages are grouped under their common name, except in substages"`
-	Advance int64    `json:"advance_ns" doc:"exposed time: how far the stage moves the frontier, summed over steps, nanoseconds. The advances of the stages add up to makespan_ns exactly"`
+	Advance int64    `json:"advance_ns" doc:"exposed time: how far the stage moves the frontier, summed over steps. The advances of the stages add up to makespan_ns exactly"`
 	Share   *float64 `json:"share" doc:"advance_ns ÷ makespan_ns, 0 to 1; null where the makespan is at or below the denominator floor"`
 	Gain    *float64 `json:"gain" doc:"part of the makespan saved if the stage were clipped to its baseline and nothing else changed, 0 to 1; null as share, or without a baseline"`
 	// SyncGain is the part of the makespan that goes when the stage is at its
@@ -106,11 +106,11 @@ type Stage struct {
 	MaxShare    *float64 `json:"max_share" doc:"the share that sums of the largest duration over ranks would give; null as share"`
 	MeanShare   *float64 `json:"mean_share" doc:"the share that sums of the mean duration over ranks would give; null as share"`
 	Latest      []int    `json:"latest_ranks" doc:"IDs of the ranks that are latest at the end of the stage over the window, within the leader tolerance"`
-	Lag         int64    `json:"lag_ns" doc:"sum over steps of the latest arrival less the median arrival at the end of the stage, nanoseconds"`
-	LagIncrease int64    `json:"lag_increase_ns" doc:"sum over steps of what this stage adds to that lag, where it adds, nanoseconds"`
-	Gap         int64    `json:"gap_ns" doc:"sum over steps of the latest arrival less the second latest, nanoseconds; 0 for one rank"`
+	Lag         int64    `json:"lag_ns" doc:"sum over steps of the latest arrival less the median arrival at the end of the stage"`
+	LagIncrease int64    `json:"lag_increase_ns" doc:"sum over steps of what this stage adds to that lag, where it adds"`
+	Gap         int64    `json:"gap_ns" doc:"sum over steps of the latest arrival less the second latest; 0 for one rank"`
 	Syncs       bool     `json:"synchronises" doc:"the ranks synchronise in this stage: a rank that arrives later waits less"`
-	Wait        int64    `json:"wait_ns" doc:"sum over steps of the mean time that ranks wait in this stage for the last one, nanoseconds; 0 where they do not meet"`
+	Wait        int64    `json:"wait_ns" doc:"mean time that ranks wait in this stage for the last one, summed over steps; 0 where they do not synchronise"`
 	Saves       *float64 `json:"saves" doc:"part of the makespan that goes if no rank is late because of this stage; null below the floor or without model fit"`
 }
 
@@ -159,14 +159,14 @@ type Boundary struct {
 	Slope float64 `json:"slope" doc:"slope of the stage's duration on the rank's arrival: -1 where a rank that arrives later waits less by as much, 0 where ranks run on freely"`
 	Low   float64 `json:"slope_low" doc:"lower end of its interval"`
 	High  float64 `json:"slope_high" doc:"upper end of its interval"`
-	Syncs bool    `json:"synchronises" doc:"the interval shows that ranks synchronise here"`
+	Syncs bool    `json:"synchronises" doc:"all ranks synchronise here, by that interval"`
 	// Within names the ranks that synchronise here among themselves, when not all do:
 	// "tp" for sets of ranks that differ in tp only. "" otherwise.
 	Within string `json:"within" doc:"axes of the layout along which sets of ranks synchronise here among themselves, such as tp; empty otherwise"`
 	// Before and After are the medians over steps of the last rank's lead over
 	// the median rank, in nanoseconds, when the stage begins and when it ends;
 	// 0 in windows where a slope is certain.
-	Before int64 `json:"spread_before_ns" doc:"median over steps of the spread between ranks when the stage begins, nanoseconds"`
+	Before int64 `json:"spread_before_ns" doc:"median over steps of the spread between ranks when the stage begins"`
 	After  int64 `json:"spread_after_ns" doc:"the same when it ends"`
 
 	sets   [][]int   // columns, with Within
@@ -200,11 +200,11 @@ type SyncPoint struct {
 	Name     string       `json:"at" null:"zero" doc:"the stage at whose end the sync cut cuts; null when none is clear"`
 	Evidence SyncEvidence `json:"evidence" doc:"how it is known: by the slope (shown), by leads that collapse (likely), by the caller (named), or not (unknown)"`
 	// WithinPeers: ranks of equal role synchronise, ranks of different roles do not.
-	WithinPeers bool `json:"within_peers" doc:"ranks of equal role meet, ranks of different roles do not"`
+	WithinPeers bool `json:"within_peers" doc:"ranks of equal role synchronise, ranks of different roles do not"`
 	// Skew is how far apart the ranks' clocks (or starts) are at the first
 	// step, in nanoseconds, and Drift the largest drift between two ranks, in
 	// parts per million; both from the synchronising boundary.
-	Skew       int64      `json:"skew_ns" doc:"how far apart the ranks' clocks or starts are at the first step, nanoseconds"`
+	Skew       int64      `json:"skew_ns" doc:"how far apart the ranks' clocks or starts are at the first step"`
 	Drift      float64    `json:"drift_ppm" doc:"largest drift between two ranks, parts per million"`
 	Boundaries []Boundary `json:"boundaries" doc:"the evidence for every recorded stage; empty with too few steps or ranks"`
 }
@@ -246,9 +246,9 @@ type Device struct {
 	Names   []string `json:"stages" doc:"the stages that it times"`
 	labels.Events
 	Rank   int     `json:"rank" doc:"ID of the rank with the longest stage"`
-	Time   float64 `json:"time_ns" doc:"its mean device time, nanoseconds"`
-	Wall   float64 `json:"wall_ns" doc:"its mean host wall time over the same steps, nanoseconds"`
-	Peers  float64 `json:"peers_ns" doc:"median over the other ranks of their mean device time, nanoseconds"`
+	Time   float64 `json:"time_ns" doc:"its mean device time"`
+	Wall   float64 `json:"wall_ns" doc:"its mean host wall time over the same steps"`
+	Peers  float64 `json:"peers_ns" doc:"median over the other ranks of their mean device time"`
 	Excess float64 `json:"excess_ns" doc:"time_ns less peers_ns"`
 	// PerStep estimates the excess of all steps from that of the sampled ones and
 	// the lengths of both, nanoseconds.

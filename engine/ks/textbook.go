@@ -11,7 +11,7 @@ type Textbook struct {
 	M          int      `json:"m" doc:"completions of its peers"`
 	Asymptotic float64  `json:"asymptotic" doc:"p by Kolmogorov's distribution"`
 	Stephens   float64  `json:"stephens" doc:"the same, corrected for small samples"`
-	Exact      *float64 `json:"exact" doc:"exact P; null where n·m is above 2¹⁸"`
+	Exact      *float64 `json:"exact" doc:"exact p; null where n·m is above 2¹⁸"`
 }
 
 // exactLimit is the largest n·m for which the exact P is counted.

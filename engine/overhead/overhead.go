@@ -17,12 +17,12 @@ import (
 
 // Measurement is one piece of work, timed without and with what is examined.
 type Measurement struct {
-	Pair   string  `json:"pair" doc:"names the pair of runs; rows with the same name are resampled together"`
+	Pair   string  `json:"pair" doc:"name of the pair of runs; rows with the same name are resampled together"`
 	Run    string  `json:"base_run" null:"zero" doc:"the run without it; null when times came from a file"`
 	Other  string  `json:"with_run" null:"zero" doc:"the run with it; null when times came from a file"`
 	Window int     `json:"window" doc:"position of the window in its run, from 0"`
-	Base   float64 `json:"base_ns" doc:"time per step without, nanoseconds"`
-	With   float64 `json:"with_ns" doc:"time per step with, nanoseconds"`
+	Base   float64 `json:"base_ns" doc:"time per step without"`
+	With   float64 `json:"with_ns" doc:"time per step with"`
 }
 
 // Overhead is With/Base − 1.

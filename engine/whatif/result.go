@@ -45,7 +45,7 @@ type StepTimes struct {
 
 // Ratio is one timeline's step time to another's: of the means, and per step.
 type Ratio struct {
-	Overall float64   `json:"slowdown" doc:"step time with this part as recorded and all else ideal, to all ideal"`
+	Overall float64   `json:"slowdown" doc:"step time with this part as recorded and all else ideal, over that with all ideal"`
 	PerStep []float64 `json:"slowdown_per_step" doc:"the same per step"`
 }
 
@@ -72,17 +72,17 @@ type Worker struct {
 // Effect is what a set of operators does to the step time, from both sides.
 // Means over the steps, in nanoseconds.
 type Effect struct {
-	Removed float64 `json:"trem_ns" doc:"mean step time with the selection made ideal and all else as recorded, nanoseconds"`
-	Added   float64 `json:"tadd_ns" doc:"with the selection as recorded and all else ideal"`
-	Now     float64 `json:"tori_ns" doc:"with all as recorded, without launch delays"`
-	Ideal   float64 `json:"tideal_ns" doc:"with all ideal"`
+	Removed float64 `json:"trem_ns" doc:"mean step time with the selection made ideal and all else as recorded"`
+	Added   float64 `json:"tadd_ns" doc:"mean step time with the selection as recorded and all else ideal"`
+	Now     float64 `json:"tori_ns" doc:"mean step time with all as recorded, without launch delays"`
+	Ideal   float64 `json:"tideal_ns" doc:"mean step time with all ideal"`
 	Saved   float64 `json:"saved_ns" doc:"tori_ns − trem_ns"`
 
 	// Share is Saved / (Now − Ideal): of the time lost to uneven work, the share
 	// that fixing the set would save. AddedShare is (Added − Ideal) / (Now − Ideal).
 	// Both are 0 unless HasShare: without excess there is nothing to share.
-	Share      float64 `json:"rem" null:"without HasShare" doc:"saved_ns as a part of tori_ns − tideal_ns; null where that is nothing"`
-	AddedShare float64 `json:"add" null:"without HasShare" doc:"tadd_ns − tideal_ns as a part of it"`
+	Share      float64 `json:"rem" null:"without HasShare" doc:"saved_ns as a part of tori_ns − tideal_ns; null: the two are equal"`
+	AddedShare float64 `json:"add" null:"without HasShare" doc:"tadd_ns − tideal_ns as a part of it; null likewise"`
 	HasShare   bool    `json:"-"`
 
 	RemovedPerStep []int64 `json:"trem_per_step_ns" doc:"trem_ns step by step"`

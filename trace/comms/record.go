@@ -164,7 +164,7 @@ type Path struct {
 // Device is a device of a machine, named as its topology names it.
 type Device struct {
 	Name string          `json:"name" doc:"name, unique on the host"`
-	Kind nccl.DeviceKind `json:"kind" doc:"what it is"`
+	Kind nccl.DeviceKind `json:"kind" doc:"kind of culprit"`
 	Rank int             `json:"rank" null:"negative" doc:"rank of the job that has it"`
 }
 

@@ -67,37 +67,37 @@ type Result struct {
 
 // Place is one call of the program, over all ranks.
 type Place struct {
-	Op      string   `json:"op" doc:"as recorded"`
+	Op      string   `json:"op" doc:"operation as recorded"`
 	Bytes   int64    `json:"-"` // elements of the first member's input, −1: not known
-	Group   string   `json:"group" doc:"of the first of its points"`
+	Group   string   `json:"group" doc:"process group of the first of its points"`
 	Desc    string   `json:"group_description" null:"zero" doc:"of that group"`
 	Kind    nccl.Op  `json:"-"` // of Op; nccl.UnknownOp where the records do not tell
-	Stage   string   `json:"stage" null:"zero" doc:"in which it is entered, by packets beside the dumps"`
-	Phase   Phase    `json:"phase" doc:"by the names of functions"`
-	Line    Line     `json:"source_line" null:"zero" doc:"from which it is entered"`
+	Stage   string   `json:"stage" null:"zero" doc:"stage in which it is entered, by packets next to the dumps"`
+	Phase   Phase    `json:"phase" doc:"part of a step that it is in, by the names of functions"`
+	Line    Line     `json:"source_line" null:"zero" doc:"line of the program from which it is entered"`
 	After   string   `json:"after" doc:"operation of the call before it"`
-	AfterAt Line     `json:"after_line" null:"zero" doc:"of the call before it"`
-	Waits   int      `json:"waits_for" doc:"it is entered after waiting for the call so many back; 0: without waiting"`
+	AfterAt Line     `json:"after_line" null:"zero" doc:"line of the call before it"`
+	Waits   int      `json:"waits_for" doc:"how many calls back the one is that it is entered after waiting for; 0: it is entered without waiting"`
 	Points  int      `json:"points" doc:"synchronisation points that were compared"`
 	Members int      `json:"members" doc:"ranks of a point"`
 	Skew    int64    `json:"skew_ns" doc:"last entry less first, median"`
-	Noise   int64    `json:"noise_ns" doc:"robust standard deviation of own delay"`
-	Strikes int      `json:"strikes" doc:"own delays beyond three of those, of all ranks"`
-	Repeats bool     `json:"repeats" doc:"in most steps, and not at the beginning only"`
+	Noise   int64    `json:"noise_ns" doc:"robust standard deviation of own delays"`
+	Strikes int      `json:"strikes" doc:"own delays of all ranks beyond three times noise_ns"`
+	Repeats bool     `json:"repeats" doc:"it is entered in most steps, and not at the beginning only"`
 	Tells   bool     `json:"-"` // a rank that is late at all its points here is not late by chance
 	Unlike  bool     `json:"-"` // ends of messages, of a job without a collective at which the work of its ranks compares
-	Ranks   []RankAt `json:"ranks" doc:"by rank"`
+	Ranks   []RankAt `json:"ranks" doc:"the ranks at that place"`
 }
 
 // RankAt is how one rank does at a place.
 type RankAt struct {
-	Rank    int     `json:"rank" doc:"global"`
-	Arrival int64   `json:"arrival_ns" doc:"after the median of the members, median"`
+	Rank    int     `json:"rank" doc:"global rank"`
+	Arrival int64   `json:"arrival_ns" doc:"arrival after the median of the members, median over points"`
 	Delay   int64   `json:"delay_ns" doc:"own delay, median"`
-	Last    int     `json:"last" doc:"points that it entered last"`
+	Last    int     `json:"last" doc:"synchronisation points there that it entered last"`
 	Strikes int     `json:"strikes" doc:"points that it delayed"`
-	Points  int     `json:"points" doc:"points that it entered"`
-	Charge  int64   `json:"cost_ns" doc:"its share of what late ranks cost there"`
+	Points  int     `json:"points" doc:"synchronisation points there that it entered"`
+	Charge  int64   `json:"cost_ns" doc:"its part of what late ranks cost there"`
 	P       float64 `json:"p" doc:"chance of so many strikes were all ranks alike; corrected for ranks and places"`
 }
 
@@ -132,9 +132,9 @@ type Late struct {
 // Set is ranks that arrive late together, after sends and receives that the
 // record does not have.
 type Set struct {
-	Ranks []int `json:"ranks" doc:"all of them"`
-	Place int   `json:"place" doc:"index of places"`
-	Delay int64 `json:"delay_ns" doc:"by which they are later than the others"`
+	Ranks []int `json:"ranks" doc:"ranks of the set"`
+	Place int   `json:"place" doc:"index in places"`
+	Delay int64 `json:"delay_ns" doc:"how much later than the others they arrive"`
 }
 
 // Analyze compares the arrivals of all ranks.

@@ -31,13 +31,13 @@ type Blocked struct {
 
 // Absent is a rank that did not enter.
 type Absent struct {
-	Rank  int    `json:"rank" doc:"global"`
-	Host  string `json:"host" null:"zero" doc:"of the rank"`
-	Seq   int64  `json:"last_seq" null:"negative" doc:"of its last call in the group; null: none is recorded"`
-	Op    string `json:"last_op" null:"zero" doc:"of that call"`
-	Line  Line   `json:"last_line" null:"zero" doc:"from which it was entered"`
-	Enter int64  `json:"last_enter_ns" null:"zero" doc:"when"`
-	In    string `json:"waits_in_group" null:"zero" doc:"that it waits in instead"`
+	Rank  int    `json:"rank" doc:"global rank"`
+	Host  string `json:"host" null:"zero" doc:"host of the rank"`
+	Seq   int64  `json:"last_seq" null:"negative" doc:"number of its last call in the group; null: none is recorded"`
+	Op    string `json:"last_op" null:"zero" doc:"operation of that call"`
+	Line  Line   `json:"last_line" null:"zero" doc:"line of the program from which that call was entered"`
+	Enter int64  `json:"last_enter_ns" null:"zero" doc:"when that call was entered; null: not known"`
+	In    string `json:"waits_in_group" null:"zero" doc:"group that it waits in instead; null: none"`
 	// AtMost is how long after the first of the others entered its record was
 	// written at the latest; −1: not known.
 	AtMost int64 `json:"-"`

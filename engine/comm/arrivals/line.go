@@ -12,9 +12,9 @@ import (
 // Line is the line of the user's code from which a call was entered.
 type Line struct {
 	File     string `json:"file" doc:"as recorded"`
-	Line     int    `json:"line" doc:"from 1"`
-	Function string `json:"function" doc:"in which the line stands"`
-	Call     string `json:"call" null:"zero" doc:"what it calls, of a library"`
+	Line     int    `json:"line" doc:"number of the line, from 1"`
+	Function string `json:"function" doc:"function that the line is in"`
+	Call     string `json:"call" null:"zero" doc:"library function that the line calls; null: not known"`
 	Phase    Phase  `json:"-"`
 }
 

@@ -31,20 +31,20 @@ func (d Difference) String() string { return enum.Name(differenceNames[:], d) }
 // Mismatch is a call that members entered differently, or with sizes that cannot
 // be.
 type Mismatch struct {
-	Difference Difference `json:"difference" doc:"the first found"`
-	Group      string     `json:"group" doc:"name"`
+	Difference Difference `json:"difference" doc:"the first difference that was found"`
+	Group      string     `json:"group" doc:"name of the process group"`
 	Desc       string     `json:"group_description" null:"zero" doc:"of the group"`
-	Seq        int64      `json:"seq" doc:"of the call"`
-	Sides      []Side     `json:"sides" doc:"the largest first"`
+	Seq        int64      `json:"seq" doc:"number of the call"`
+	Sides      []Side     `json:"sides" doc:"ranks that agree with each other, the largest set first"`
 }
 
 // Side is ranks that agree.
 type Side struct {
-	Ranks []int       `json:"ranks" doc:"all of them"`
-	Op    string      `json:"op" doc:"as recorded"`
-	Sizes string      `json:"sizes" doc:"of the inputs; of input_and_output and totals also of the outputs"`
-	Types string      `json:"types" doc:"of the inputs"`
-	State comms.State `json:"state" doc:"how far the call got: unknown, scheduled, started or completed"`
+	Ranks []int       `json:"ranks" doc:"ranks of the set"`
+	Op    string      `json:"op" doc:"operation as recorded"`
+	Sizes string      `json:"sizes" doc:"sizes of the inputs; where inputs and outputs differ, of both"`
+	Types string      `json:"types" doc:"types of the inputs"`
+	State comms.State `json:"state" doc:"how far the call got"`
 	Line  Line        `json:"source_line" null:"zero" doc:"from which it was entered"`
 }
 

@@ -65,7 +65,7 @@ func (c *Communicator) Total() (calls, bytes int64) {
 
 // Signature is how a communicator is used, by one rank that has most calls on it.
 type Signature struct {
-	Calls      int             `json:"calls" doc:"calls of that rank"`
+	Calls      int             `json:"calls" doc:"calls of the rank"`
 	Large      int             `json:"large_calls" doc:"of them those of at least 16 KiB"`
 	Steps      int             `json:"steps" doc:"steps that its NVTX ranges mark; 0 where none do"`
 	PerStep    float64         `json:"large_calls_per_step" doc:"null without steps"`

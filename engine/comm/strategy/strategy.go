@@ -38,7 +38,7 @@ type Dimension struct {
 // OpCount is how often an operation was called.
 type OpCount struct {
 	Op    nccl.Op `json:"op" doc:"operation"`
-	Calls int     `json:"calls" doc:"calls of that rank"`
+	Calls int     `json:"calls" doc:"calls of the rank"`
 }
 
 // Of is the dimensions in which a job is parallel, from the ranks nearest to each other to the farthest: those that communicators of more than one

@@ -20,7 +20,7 @@ type Gates struct {
 	// DominanceShare is what a stage must reach before a strong label names it.
 	DominanceShare float64 `yaml:"dominance_share_min" json:"dominance_share_min" doc:"share from which a strong label may name a stage"`
 	// StaticGain is the gain from which fixing a stage counts as worth it.
-	StaticGain float64 `yaml:"static_gain_min" json:"static_gain_min" doc:"gain from which mending counts"`
+	StaticGain float64 `yaml:"static_gain_min" json:"static_gain_min" doc:"gain from which fixing counts"`
 	// ClosureResidual bounds the share of wall time that no stage covers, on
 	// the worst rank.
 	ClosureResidual float64 `yaml:"closure_residual_share_max" json:"closure_residual_share_max" doc:"most wall time in no stage, on the worst rank"`
@@ -28,27 +28,27 @@ type Gates struct {
 	// worst rank.
 	OverlapError float64 `yaml:"overlap_error_share_max" json:"overlap_error_share_max" doc:"most overlap, on the worst rank"`
 	// MissingRanks is how many ranks may be missing.
-	MissingRanks int `yaml:"missing_ranks_max" json:"missing_ranks_max" doc:"ranks that may be missing"`
+	MissingRanks int `yaml:"missing_ranks_max" json:"missing_ranks_max" doc:"most ranks that may be missing"`
 
 	Event  Event  `yaml:"event" json:"event" doc:"when a device-event channel may be used"`
 	Leader Leader `yaml:"leader" json:"leader" doc:"when one rank is surely the latest"`
 
 	// LagShare: from this part of a stage's advance on, the advance is one
 	// rank pulling away rather than common work.
-	LagShare float64 `yaml:"lag_share_min" json:"lag_share_min" doc:"part of the advance that must be lag"`
+	LagShare float64 `yaml:"lag_share_min" json:"lag_share_min" doc:"least part of the advance that must be lag"`
 	// DenominatorFloor: at or below this makespan of a window there are raw
 	// advances and no percentages.
-	DenominatorFloor Nanoseconds `yaml:"denominator_floor" json:"denominator_floor" doc:"makespan of a window up to which there are no percentages"`
+	DenominatorFloor Nanoseconds `yaml:"denominator_floor" json:"denominator_floor" doc:"makespan of a window up to which shares are null"`
 
 	SyncPoint SyncPoint `yaml:"meeting" json:"meeting" doc:"when a stage is one where ranks synchronise"`
 }
 
 // Event decide whether a device-event channel may be used.
 type Event struct {
-	ReadyRatio  float64 `yaml:"ready_ratio_min" json:"ready_ratio_min" doc:"ready ÷ sampled"`
-	Samples     int     `yaml:"ready_samples_min" json:"ready_samples_min" doc:"ready samples"`
-	HighShare   float64 `yaml:"high_share_min" json:"high_share_min" doc:"event time ÷ exposed step from which it is long"`
-	LowOverWall float64 `yaml:"low_over_cpu_max" json:"low_over_cpu_max" doc:"event time ÷ host wall up to which the host is to blame"`
+	ReadyRatio  float64 `yaml:"ready_ratio_min" json:"ready_ratio_min" doc:"least share of samples that are ready"`
+	Samples     int     `yaml:"ready_samples_min" json:"ready_samples_min" doc:"least number of ready samples"`
+	HighShare   float64 `yaml:"high_share_min" json:"high_share_min" doc:"share of the exposed step from which event time is long"`
+	LowOverWall float64 `yaml:"low_over_cpu_max" json:"low_over_cpu_max" doc:"largest ratio of event time to host wall time at which the host is to blame"`
 }
 
 // Leader decide when one rank is surely the latest: its gap to the second
@@ -71,9 +71,9 @@ func (g Leader) Tolerance(frontier int64) int64 {
 type SyncPoint struct {
 	// Slope: the interval of the slope of duration on arrival must lie at or
 	// below this; −1 is a perfect synchronisation point, 0 none.
-	Slope float64 `yaml:"slope_max" json:"slope_max" doc:"the interval of the slope must lie at or below this"`
+	Slope float64 `yaml:"slope_max" json:"slope_max" doc:"largest slope that the interval may reach"`
 	// Confidence of that interval, two-sided, in (0, 1).
-	Confidence float64 `yaml:"confidence" json:"confidence" doc:"of that interval"`
+	Confidence float64 `yaml:"confidence" json:"confidence" doc:"confidence of that interval"`
 	// Significance is the level of the test that one rank is late too often,
 	// after correction over ranks and stages.
 	Significance float64 `yaml:"significance" json:"significance" doc:"level of the test that one rank is late too often"`

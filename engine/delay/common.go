@@ -31,6 +31,9 @@ type shared struct {
 	at    []int // intervals
 	step  []int
 	x     []float64
+	// alone is, of what follows the last arrival, what it would be if the work that ranks do
+	// there themselves varied as the compute before it does; nil: none is hidden.
+	alone []float64
 }
 
 func (s *series) shared() (out []shared) {
@@ -44,11 +47,17 @@ func (s *series) shared() (out []shared) {
 		}
 		out = append(out, c)
 	}
+	h := s.hidden()
 	for p, point := range s.Points {
 		c := shared{stage: point.Stage}
+		base := median(floats(s.After[p]))
 		for n, t := range s.Head {
-			if t >= 0 {
-				c.at, c.step, c.x = append(c.at, n), append(c.step, t), append(c.x, float64(s.After[p][n]))
+			if t < 0 {
+				continue
+			}
+			c.at, c.step, c.x = append(c.at, n), append(c.step, t), append(c.x, float64(s.After[p][n]))
+			if h[p] != nil {
+				c.alone = append(c.alone, base+slices.Max(h[p][n*s.Ranks:(n+1)*s.Ranks]))
 			}
 		}
 		out = append(out, c)
@@ -97,34 +106,24 @@ func merged(list []Finding, f Finding) []Finding {
 
 func abs(x int) int { return max(x, -x) }
 
-// slow are steps that are longer on all ranks than the others.
+// slow are steps that are longer on all ranks than the others. Where ranks synchronise, one that is
+// at work for long keeps all: what chance strikes of single ranks would cost there, as they are
+// seen in the compute before, is no slow step.
 func (s *series) slow(c shared) (Finding, bool) {
-	level := median(c.x)
-	least := level + max(slowAbove*noiseOf(c.x), slowPart*s.step)
-	big := make([]bool, len(c.x))
-	var usual []float64
-	n := 0
-	for i, x := range c.x {
-		if big[i] = x > least; big[i] {
-			n++
-		} else {
-			usual = append(usual, x)
-		}
-	}
-	if n == 0 || float64(n) >= mostSlow*float64(len(c.x)) {
+	big, cost := s.exceptions(c.x)
+	if cost == 0 {
 		return Finding{}, false
 	}
-	base, cost := median(usual), 0.0
-	for i, x := range c.x {
-		if big[i] {
-			cost += x - base
+	if c.alone != nil {
+		if _, chance := s.exceptions(c.alone); cost < leastCommon*s.whole+chance {
+			return Finding{}, false
 		}
 	}
 	if cost < leastCommon*s.whole {
 		return Finding{}, false
 	}
 	f := s.commonFinding(c, SlowSteps, big, cost)
-	if n >= fewestSlow {
+	if f.Steps.Count >= fewestSlow {
 		f.Certainty = Supported
 	}
 	if _, _, ok := stretch(big); ok {
@@ -134,6 +133,32 @@ func (s *series) slow(c shared) (Finding, bool) {
 		}
 	}
 	return f, true
+}
+
+// exceptions are the values far above the level of the others, and what they cost beyond it; none
+// where they are too many to be exceptions.
+func (s *series) exceptions(x []float64) (big []bool, cost float64) {
+	least := median(x) + max(slowAbove*noiseOf(x), slowPart*s.step)
+	big = make([]bool, len(x))
+	var usual []float64
+	n := 0
+	for i, v := range x {
+		if big[i] = v > least; big[i] {
+			n++
+		} else {
+			usual = append(usual, v)
+		}
+	}
+	if n == 0 || float64(n) >= mostSlow*float64(len(x)) {
+		return big, 0
+	}
+	base := median(usual)
+	for i, v := range x {
+		if big[i] {
+			cost += v - base
+		}
+	}
+	return big, cost
 }
 
 // commonFinding is a finding about all ranks: some intervals cost so much more than the

@@ -125,8 +125,15 @@ const sigmaOfDifference = 1.0484
 // nothing in the second digit.
 const noiseValues = 1 << 14
 
-// noiseOf is the standard deviation of a piece's excess, from its differences in time:
-// from levels a persistent delay between two ranks would be its own noise.
+// alternating is how many times its first quartile the median of absolute differences must be
+// for something to come and go in them; of normal values it is 2.1 times, of values with heavy
+// tails little more.
+const alternating = 4
+
+// noiseOf is the standard deviation of a piece's excess, from its differences in time: from
+// levels a persistent delay between two ranks would be its own noise. Where a delay comes and
+// goes within few steps it is the differences that hold it, and levels, each rank's own taken
+// off, that do not; then the smaller counts.
 func (s *series) noiseOf(k int) float64 {
 	R, e := s.Ranks, s.excess[k]
 	stride := max(1, len(e)/noiseValues)
@@ -140,7 +147,32 @@ func (s *series) noiseOf(k int) float64 {
 			v = append(v, max(x-a[r], a[r]-x))
 		}
 	}
-	return sigmaOfDifference*float64(robust.UpperTime(v)) + 1
+	middle := robust.UpperTime(v)
+	out := sigmaOfDifference*float64(middle) + 1
+	if len(v) >= 8 && middle > alternating*robust.Select(v[:len(v)/2], len(v)/4) {
+		out = min(out, s.noiseOfLevels(k))
+	}
+	return out
+}
+
+// noiseOfLevels is the standard deviation of a piece's excess less each rank's median, from its
+// median absolute value.
+func (s *series) noiseOfLevels(k int) float64 {
+	var all []int64
+	own := make([]int64, 0, s.Intervals)
+	for r := range s.Ranks {
+		own = own[:0]
+		for n := range s.Intervals {
+			if s.Step(n, k) >= 0 {
+				own = append(own, s.excess[k][n*s.Ranks+r])
+			}
+		}
+		m := robust.MedianTimeOf(own, make([]int64, len(own)))
+		for _, x := range own {
+			all = append(all, max(x-m, m-x))
+		}
+	}
+	return robust.SigmaOfMAD*float64(robust.UpperTime(all)) + 1
 }
 
 // recharge computes who led at a point, and charges the pieces that lead to it.

@@ -68,7 +68,7 @@ func (s *series) turnsIn(k int, o Options) (Finding, bool) {
 	tau := newAutocovariance(columns).tau(-1)
 	draws := int(float64(seen) / tau)
 	R := float64(s.Ranks)
-	p := binomialTail(draws, int(math.Floor(float64(draws)*float64(one)/float64(seen))), math.Pow(1-1/R, R-1)) * float64(len(s.Pieces))
+	p := binomialTail(draws, int(math.Round(float64(draws)*float64(one)/float64(seen))), math.Pow(1-1/R, R-1)) * float64(len(s.Pieces))
 	if p > o.Level {
 		return Finding{}, false
 	}

@@ -175,14 +175,18 @@ func tail(y [][]float64, n int, own float64) float64 {
 	if scale <= 0 {
 		return 1
 	}
-	const most, rounds = 400.0, 60
+	const most, rounds, near = 400.0, 60, 1e-3 // of the logarithm
 	// low and high hold the least between them.
 	low, high, lambda, best := 0.0, most, 1.0, 0.0
-	for range rounds {
+	for round := range rounds {
 		value, slope, curve := logMean(y, n, lambda/scale)
 		value -= lambda * own / scale
 		slope = slope/scale - own/scale
+		gained := best - value
 		best = min(best, value)
+		if round > 4 && gained >= 0 && gained < near {
+			break
+		}
 		if slope < 0 {
 			low = lambda
 		} else {
@@ -200,24 +204,33 @@ func tail(y [][]float64, n int, own float64) float64 {
 	return math.Exp(best)
 }
 
+// atOnce is of how many blocks the logarithm of the product is taken: means are above one in the
+// number of ranks, and their product stays a number.
+const atOnce = 16
+
 // logMean is Σ_b log mean_q exp(λ y) with its first and second derivative.
 func logMean(y [][]float64, n int, lambda float64) (value, slope, curve float64) {
+	product, in := 1.0, 0
+	tops := 0.0
 	for _, row := range y {
 		top := row[len(row)-1]
-		e0 := math.Exp(-lambda * top)
-		sum, first, second := float64(n-len(row))*e0, 0.0, 0.0
-		for _, v := range row {
+		sum, first, second := float64(n-len(row))*math.Exp(-lambda*top)+1, top, top*top
+		for _, v := range row[:len(row)-1] {
 			e := math.Exp(lambda * (v - top))
 			sum += e
 			first += e * v
 			second += e * v * v
 		}
 		mean := first / sum
-		value += lambda*top + math.Log(sum/float64(n))
+		tops += top
+		if product *= sum / float64(n); in == atOnce-1 {
+			value, product, in = value+math.Log(product), 1, -1
+		}
+		in++
 		slope += mean
 		curve += second/sum - mean*mean
 	}
-	return value, slope, curve
+	return value + math.Log(product) + lambda*tops, slope, curve
 }
 
 // autocovariance answers how long columns of values stay correlated. Each column is taken less

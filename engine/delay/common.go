@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/changepoint"
+	"github.com/sfstat/sfstat/engine/points"
 )
 
 const (
@@ -31,15 +32,14 @@ type shared struct {
 	at    []int // intervals
 	step  []int
 	x     []float64
-	// alone is, of what follows the last arrival, what it would be if the work that ranks do
-	// there themselves varied as the compute before it does; nil: none is hidden.
-	alone []float64
+	// point is that whose last arrival it follows, −1 of a piece.
+	point int
 }
 
 func (s *series) shared() (out []shared) {
 	for k, piece := range s.Pieces {
 		v := commonOf(s.Division, s.rest[k])
-		c := shared{stage: piece.Stage}
+		c := shared{stage: piece.Stage, point: -1}
 		for n, x := range v {
 			if t := s.Step(n, k); t >= 0 {
 				c.at, c.step, c.x = append(c.at, n), append(c.step, t), append(c.x, x)
@@ -47,18 +47,13 @@ func (s *series) shared() (out []shared) {
 		}
 		out = append(out, c)
 	}
-	h := s.hidden()
 	for p, point := range s.Points {
-		c := shared{stage: point.Stage}
-		base := median(floats(s.After[p]))
+		c := shared{stage: point.Stage, point: p}
 		for n, t := range s.Head {
 			if t < 0 {
 				continue
 			}
 			c.at, c.step, c.x = append(c.at, n), append(c.step, t), append(c.x, float64(s.After[p][n]))
-			if h[p] != nil {
-				c.alone = append(c.alone, base+slices.Max(h[p][n*s.Ranks:(n+1)*s.Ranks]))
-			}
 		}
 		out = append(out, c)
 	}
@@ -72,7 +67,7 @@ func (s *series) common(o Options) (out []Finding) {
 		if len(c.x) < 2*shortest {
 			continue
 		}
-		if f, ok := s.slow(c); ok {
+		if f, ok := s.slow(c, o); ok {
 			out = merged(out, f)
 			continue
 		}
@@ -109,21 +104,16 @@ func abs(x int) int { return max(x, -x) }
 // slow are steps that are longer on all ranks than the others. Where ranks synchronise, one that is
 // at work for long keeps all: what chance strikes of single ranks would cost there, as they are
 // seen in the compute before, is no slow step.
-func (s *series) slow(c shared) (Finding, bool) {
+func (s *series) slow(c shared, o Options) (Finding, bool) {
 	big, cost := s.exceptions(c.x)
 	if cost == 0 {
 		return Finding{}, false
-	}
-	if c.alone != nil {
-		if _, chance := s.exceptions(c.alone); cost < leastCommon*s.whole+chance {
-			return Finding{}, false
-		}
 	}
 	if cost < leastCommon*s.whole {
 		return Finding{}, false
 	}
 	f := s.commonFinding(c, SlowSteps, big, cost)
-	if f.Steps.Count >= fewestSlow {
+	if f.Steps.Count >= fewestSlow && (c.point < 0 || s.beyondSingle(c, f.Steps.Count) <= o.Strong) {
 		f.Certainty = Supported
 	}
 	if _, _, ok := stretch(big); ok {
@@ -133,6 +123,47 @@ func (s *series) slow(c shared) (Finding, bool) {
 		}
 	}
 	return f, true
+}
+
+// beyondSingle is the chance of so many slow steps at a point, were they work of single ranks
+// there that struck them as often and by as large a factor as the pieces that can be seen: the
+// number is Poisson's, with the most that a piece shows, and one more, as mean.
+func (s *series) beyondSingle(c shared, count int) float64 {
+	base := median(c.x)
+	most := 0
+	x := make([]float64, 0, len(c.x))
+	for k, piece := range s.Pieces {
+		usual := median(commonOf(s.Division, s.rest[k]))
+		if s.Stages[piece.Stage].Role == points.Rest || usual < factorPart*s.step {
+			continue
+		}
+		x = x[:0]
+		for n := range s.Intervals {
+			if s.Step(n, k) >= 0 {
+				top := float64(slices.Max(s.excess[k][n*s.Ranks : (n+1)*s.Ranks]))
+				x = append(x, base*(1+top/usual))
+			}
+		}
+		n := 0
+		big, _ := s.exceptions(x)
+		for _, b := range big {
+			if b {
+				n++
+			}
+		}
+		most = max(most, n)
+	}
+	return poissonTail(float64(most+1), count)
+}
+
+// poissonTail is P(N ≥ n) with a mean.
+func poissonTail(mean float64, n int) float64 {
+	below, p := 0.0, math.Exp(-mean)
+	for i := range n {
+		below += p
+		p *= mean / float64(i+1)
+	}
+	return max(0, 1-below)
 }
 
 // exceptions are the values far above the level of the others, and what they cost beyond it; none
@@ -215,7 +246,7 @@ func (s *series) changes(c shared, rows int, o Options) (out []Finding) {
 	}
 	block := int(math.Ceil(newAutocovariance([][]float64{left}).tau(-1)))
 	means := blockMedians(c.x, block)
-	found, err := changepoint.Find(means, changepoint.Options{Level: o.Level, Tests: rows})
+	found, err := changepoint.Find(means, changepoint.Options{Level: o.Strong, Tests: rows})
 	if err != nil || len(found) == 0 {
 		return nil
 	}

@@ -165,11 +165,11 @@ func find(c *Steps, walled bool, g Gates) []Point {
 	c = settled(head(c))
 	open := !walled && !slices.ContainsFunc(c.Stages, func(s Stage) bool { return s.Role == Wait })
 	points := slopePoints(c, open, g)
-	out := shown(points, g)
+	out := shown(points)
 	if len(out) == 0 && !open {
 		// Wall time need not hold what passes between steps.
 		apart := slopePoints(c, true, g)
-		if out = shown(apart, g); len(out) > 0 {
+		if out = shown(apart); len(out) > 0 {
 			points = apart
 		}
 	}
@@ -196,7 +196,7 @@ func head(s *Steps) *Steps {
 	return &out
 }
 
-func shown(points []Point, g Gates) (out []Point) {
+func shown(points []Point) (out []Point) {
 	for _, p := range points {
 		if p.Evidence == Shown {
 			out = append(out, p)
@@ -210,7 +210,7 @@ func shown(points []Point, g Gates) (out []Point) {
 func (p *Point) excluded(g Gates) bool { return p.Low > g.Slope || p.High < 1/g.Slope }
 
 // jump is by what part of the middle step a rank's step must exceed that of its peers to
-// be taken out before slopes are computed, where nothing makes up for it afterwards.
+// be taken out, where nothing makes up for it afterwards.
 const jump = 0.5
 
 // settled is a copy in which no rank jumps ahead for good. One value that is an hour too
@@ -242,7 +242,7 @@ func settled(c *Steps) *Steps {
 	out := c
 	for t := range T {
 		for r := range R {
-			if a := ahead[t*R+r]; a <= least || caughtUp(ahead, t, r, R, a) {
+			if a := ahead[t*R+r]; a <= least || caughtUp(ahead, t, r, R, a) || c.waitedFor(t, r, a/2) {
 				continue
 			}
 			if out == c {
@@ -259,15 +259,34 @@ func settled(c *Steps) *Steps {
 	return out
 }
 
+// aroundJump is how many steps later the others may make up for what a rank got ahead. Recorders
+// differ in where a wait ends up: the same step, the next, or, of a device that runs behind, the one
+// after.
+const aroundJump = 3
+
 // caughtUp reports whether the others have made up for at least half of what a rank got
-// ahead in a step, in that step and the few around it. Recorders differ in where a wait
-// ends up: the same step, the next, or, of a device that runs behind, the one after.
+// ahead in a step, in that step and the few around it.
 func caughtUp(ahead []int64, t, r, ranks int, by int64) bool {
-	const around = 3
-	for u := max(0, t-around); u < min(len(ahead)/ranks, t+around+1); u++ {
+	for u := max(0, t-aroundJump); u < min(len(ahead)/ranks, t+aroundJump+1); u++ {
 		if u != t {
 			by += min(0, ahead[u*ranks+r])
 		}
 	}
 	return by < ahead[t*ranks+r]/2
+}
+
+// waitedFor reports whether the others spend so much longer than a rank in one stage of a step or
+// of the few after it. A rank that is late in the last stage from some step on is ahead from there
+// on, and the others wait for it in the next step each time.
+func (s *Steps) waitedFor(t, r int, least int64) bool {
+	scratch := make([]int64, s.Ranks)
+	for u := t; u < min(s.Len(), t+aroundJump+1); u++ {
+		for k := range s.Stages {
+			row := s.At(u, k)
+			if robust.MiddleOf(row, scratch).Without(row[r])-row[r] >= least {
+				return true
+			}
+		}
+	}
+	return false
 }

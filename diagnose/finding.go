@@ -16,6 +16,8 @@ type Finding struct {
 	Evidence []evidence.Observation `json:"evidence"` // for it, strongest first; then what a higher confidence lacks
 	Windows  []int64                `json:"windows"`  // numbers of the windows that show it
 	Detail   int                    `json:"-"`        // index in RunVerdict.Windows of the one that the evidence is from
+
+	modelled bool // from the model of steps
 }
 
 // Flagged reports whether a finding is certain and large enough to act on.
@@ -66,10 +68,11 @@ const (
 	CauseRotatingOps       // another operator is long by turns
 	CauseMissing           // never entered a collective that the others wait in
 	CauseDesync            // ranks entered different collectives
+	CauseStartUp           // the first steps are longer
 )
 
 var causeNames = [...]string{"unknown", "late", "device", "leads", "more_work", "growth", "rotating", "alike", "slow_steps", "forward_host_overhead", "operator",
-	"compute", "transfer", "link", "collective", "launch", "idle", "heavy", "uneven", "random", "rotating_ops", "missing", "desync"}
+	"compute", "transfer", "link", "collective", "launch", "idle", "heavy", "uneven", "random", "rotating_ops", "missing", "desync", "start_up"}
 
 func (c Cause) String() string { return enum.Name(causeNames[:], c) }
 
@@ -90,13 +93,16 @@ type Place struct {
 
 // Cost is what a finding costs. Times are nanoseconds.
 type Cost struct {
-	Gain      float64 `json:"gain"`     // fraction of the struck steps that fixing it alone saves
-	RunGain   float64 `json:"run_gain"` // the same of the whole run
-	Struck    Struck  `json:"steps_struck"`
-	Step      int64   `json:"step_ns"`      // length of a struck step
-	Excess    int64   `json:"excess_ns"`    // by which a step that it struck is longer than one without it
-	Explained int64   `json:"explained_ns"` // exposed time that it explains, over all steps that it struck
-	Score     float64 `json:"score"`        // Explained as a fraction of the windows that show it
+	Gain    float64 `json:"gain"`     // fraction of the struck steps that fixing it alone saves
+	RunGain float64 `json:"run_gain"` // the same of the whole run
+	// RunGainAtMost is RunGain with the others fixed, and with what a stage in which ranks
+	// synchronise may hide of the same delay; 0: RunGain.
+	RunGainAtMost float64 `json:"run_gain_at_most,omitempty"`
+	Struck        Struck  `json:"steps_struck"`
+	Step          int64   `json:"step_ns"`      // length of a struck step
+	Excess        int64   `json:"excess_ns"`    // by which a step that it struck is longer than one without it
+	Explained     int64   `json:"explained_ns"` // exposed time that it explains, over all steps that it struck
+	Score         float64 `json:"score"`        // Explained as a fraction of the windows that show it
 }
 
 // times is a part of a cost, in the same steps.

@@ -30,6 +30,7 @@ type RunVerdict struct {
 	Undecided  []answer.Undecided
 	Problems   []answer.Problem
 	Next       []answer.Action
+	Limits     []Limit // of what windows can show, by stage in the order of the step; nil: not computed
 	Windows    []Window
 	Earlier    []Stretch  // of the same run, before Windows; nil: there was nothing
 	Operators  *Operators // of an operator trace, which has no windows; else nil

@@ -31,6 +31,7 @@ type runJSON struct {
 	// Operators is null for a run of windows.
 	Operators *operatorsJSON     `json:"operators"`
 	Earlier   []diagnose.Stretch `json:"earlier"`
+	Limits    []diagnose.Limit   `json:"limits,omitempty"`
 }
 
 // refused is the kind of problem that an input was not read.
@@ -64,6 +65,6 @@ func verdictOf(v *diagnose.Verdict, problems []Problem) verdictJSON {
 
 func runFrom(v *diagnose.RunVerdict) runJSON {
 	return runJSON{Run: v.Run, Status: v.Status.String(), Headline: Headline(v), Confidence: v.Confidence.String(), Operators: operatorsFrom(v.Operators),
-		Suspects: v.Suspects, Observations: v.Observed, Undecided: v.Undecided, Next: v.Next, Earlier: v.Earlier,
+		Suspects: v.Suspects, Observations: v.Observed, Undecided: v.Undecided, Next: v.Next, Earlier: v.Earlier, Limits: v.Limits,
 		Problems: each(v.Problems, func(p answer.Problem) problemFound { return problemFound{Problem: p} })}
 }

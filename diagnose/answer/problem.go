@@ -12,6 +12,8 @@ type Problem struct {
 	// Times are, of readings, the first and last, then those of the run; ns since 1970.
 	Times *[4]int64 `json:"times_ns,omitempty"`
 	Text  string    `json:"text,omitempty"` // what the reader says
+	Stage string    `json:"stage,omitempty"`
+	Size  int64     `json:"size_ns,omitempty"` // by which a value is too large
 }
 
 // ProblemKind is what happened: one of those below, or the name of a kind of note
@@ -27,6 +29,7 @@ const (
 	StagesChange        ProblemKind = "stages_change"        // from the window before
 	WorldChanges        ProblemKind = "world_size_changes"
 	AccumulationChanges ProblemKind = "accumulation_changes"
+	RecordingError      ProblemKind = "recording_error"       // a value of Ranks in Stage of Steps that nobody waited for, by Size
 	BaselineTooShort    ProblemKind = "baseline_too_short"    // N steps, of Of at least
 	CallsWithoutKernels ProblemKind = "calls_without_kernels" // N logs with Of calls, which do not tell times
 	CallsRefused        ProblemKind = "calls_refused"

@@ -31,7 +31,7 @@ func Analyze(run *Run, o Options) *Result {
 	found = append(found, s.common(o)...)
 	slices.SortStableFunc(found, func(a, b Finding) int { return cmp.Compare(b.Saves.Most(), a.Saves.Most()) })
 	out.Findings = append(out.Findings, found...)
-	out.Limits = s.limits(o)
+	out.left, out.options = s, o
 	return out
 }
 

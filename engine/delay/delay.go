@@ -165,7 +165,6 @@ type Limit struct {
 type Result struct {
 	Division *points.Division
 	Findings []Finding // the largest saving first
-	Limits   []Limit   // of each stage, in the order of the step
 	Steps    int       // that were looked at
 	StartUp  int       // steps at the start that were set apart
 	Step     int64     // median length, ns
@@ -173,4 +172,15 @@ type Result struct {
 	// Joint is the part of the run that goes when every rank that is late for certain is
 	// fixed.
 	Joint float64
+
+	left    *series // without the terms
+	options Options
+}
+
+// Limits are those of each stage, in the order of the step. They take as long as all else.
+func (r *Result) Limits() []Limit {
+	if r.left == nil {
+		return nil
+	}
+	return r.left.limits(r.options)
 }

@@ -207,7 +207,7 @@ func (d *Division) setAsideAt(p int) bool {
 		if len(found) == 0 {
 			return true
 		}
-		if d.Points[p].Evidence != Shown {
+		if d.Points[p].Evidence < Shown {
 			// What may be an error may as well be a rank that nobody waits for.
 			return false
 		}

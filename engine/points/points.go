@@ -22,6 +22,7 @@ package points
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/sfstat/sfstat/internal/robust"
@@ -58,6 +59,8 @@ type Steps struct {
 	// Breaks are the steps, ascending, that do not follow the step before them. The
 	// first step of all needs no mention.
 	Breaks []int
+	// Named is the stage in which all ranks are said to synchronise; "": it is found.
+	Named string
 }
 
 // Len is the number of steps.
@@ -97,7 +100,7 @@ func (s *Steps) closed() *Steps {
 		return s
 	}
 	S, R := len(s.Stages), s.Ranks
-	out := &Steps{Stages: append(slices.Clone(s.Stages), Stage{Name: "rest", Role: Rest}), Ranks: R, Breaks: s.Breaks,
+	out := &Steps{Stages: append(slices.Clone(s.Stages), Stage{Name: "rest", Role: Rest}), Ranks: R, Breaks: s.Breaks, Named: s.Named,
 		Durations: make([]int64, 0, len(s.Durations)+len(s.Wall))}
 	for t := range s.Len() {
 		out.Durations = append(out.Durations, s.Durations[t*S*R:(t+1)*S*R]...)
@@ -122,6 +125,7 @@ const (
 	None   Evidence = iota
 	Likely          // gradients are reduced in the stage, and its times do not speak against it
 	Shown           // by the slope of duration on arrival
+	Named           // by the caller
 )
 
 // Point is a stage in which all ranks wait for the last of them.
@@ -161,6 +165,9 @@ func Find(s *Steps, g Gates) []Point { return find(s.closed(), s.Wall != nil, g.
 func find(c *Steps, walled bool, g Gates) []Point {
 	if c.Ranks < 2 || c.Len() < 2 {
 		return nil
+	}
+	if at := slices.IndexFunc(c.Stages, func(s Stage) bool { return s.Name == c.Named }); c.Named != "" && at >= 0 {
+		return []Point{{Stage: at, Evidence: Named, Slope: math.NaN(), Low: math.NaN(), High: math.NaN()}}
 	}
 	c = settled(head(c))
 	open := !walled && !slices.ContainsFunc(c.Stages, func(s Stage) bool { return s.Role == Wait })

@@ -54,6 +54,7 @@ func (j *judge) lookAtSteps() {
 type placed struct {
 	ranks   []int
 	hosts   []string
+	host    []int // of each rank, in hosts; −1: not known
 	numbers []int64
 	window  []int // index in run.windows
 }
@@ -101,6 +102,14 @@ func (j *judge) roleGroup(rank int) string {
 		}
 	}
 	return ""
+}
+
+// hostOf a rank, by position; "" where it is not known.
+func (p placed) hostOf(r int) string {
+	if p.host[r] < 0 {
+		return ""
+	}
+	return p.hosts[p.host[r]]
 }
 
 func (p placed) ids(ranks []int) (out []int) {
@@ -196,6 +205,16 @@ func (j *judge) modelEvidence(f *delay.Finding, out *Finding, at placed) (list [
 	case delay.Turns:
 		out.Kind, out.Cause = KindWorkload, CauseRotating
 		list = append(list, evidence.LateByTurns{Stage: out.Stage, Saves: f.Saves.Alone, Ranks: len(at.ranks)})
+		if len(f.Ranks) > 1 {
+			moving := evidence.Moving{Stage: out.Stage, Saves: f.Saves.Alone, P: f.P}
+			for _, r := range f.Ranks {
+				moving.Ranks = append(moving.Ranks, at.ranks[r])
+				if h := at.hostOf(r); h != "" && !slices.Contains(moving.Hosts, h) {
+					moving.Hosts = append(moving.Hosts, h)
+				}
+			}
+			list = append(list, moving)
+		}
 		lack(true, evidence.Lack{Reason: evidence.ReasonManyCauses, AtMost: evidence.Supported})
 		return list
 	}

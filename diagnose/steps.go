@@ -68,6 +68,7 @@ func (s *steps) run() (*delay.Run, placed) {
 		before = w.first + int64(T) - 1
 	}
 	out.Hosts, at.hosts = hostsOf(members)
+	at.host = out.Hosts
 	out.Peers = peersOf(members, out)
 	return out, at
 }

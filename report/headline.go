@@ -9,6 +9,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/diagnose/opnames"
+	"github.com/sfstat/sfstat/trace/stagename"
 )
 
 // firstScreen is the first screen of a run: what, what fixing it saves, why and what
@@ -75,6 +76,8 @@ func healthy(v *diagnose.RunVerdict) (what, why string) {
 			why = nobodyLate(e)
 		}
 		switch {
+		case len(v.Limits) > 0:
+			return limited(v, e), why + besidesHealthy(v)
 		case e.Detectable > 0:
 			what += fmt.Sprintf(": a delay of %s in a %s step would have been reported", length(float64(e.Detectable)), length(float64(e.Step)))
 		case e.Step > 0:
@@ -84,9 +87,48 @@ func healthy(v *diagnose.RunVerdict) (what, why string) {
 	if e, ok := evidence.Find[evidence.CommunicationNormal](v.Observed); ok {
 		why += ". " + upper(strings.TrimPrefix(evidenceWords(e), "calls and kernels of NCCL: "))
 	}
+	return what + ".", why + besidesHealthy(v)
+}
+
+// limited says of which stages nobody is late, from what delay on it would have been reported, and
+// how much may hide in the others.
+func limited(v *diagnose.RunVerdict, e evidence.NobodyLate) string {
+	var shown, hiding []string
+	reported, hides := int64(0), int64(0)
+	for _, l := range v.Limits {
+		switch {
+		case l.MayHide > 0:
+			hiding, hides = append(hiding, stageWord(l.Stage)), max(hides, l.MayHide)
+		case l.Reported > 0 && l.Stage != stagename.Residual:
+			shown, reported = append(shown, stageWord(l.Stage)), max(reported, l.Reported)
+		}
+	}
+	if len(shown) == 0 {
+		return fmt.Sprintf("No straggler of %s or more.", percentOf(v.MinGain))
+	}
+	what := fmt.Sprintf("No straggler in %s: %s of a %s step would have been reported.", listOr(shown), length(float64(reported)), length(float64(e.Step)))
+	if len(hiding) > 0 {
+		what += fmt.Sprintf(" %s may hide up to %s.", upper(listOr(hiding)), length(float64(hides)))
+	}
+	return what
+}
+
+// listOr puts names in a row: "a, b or c".
+func listOr(names []string) string {
+	if len(names) < 2 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " or " + names[len(names)-1]
+}
+
+// besidesHealthy is what is known of a run without a straggler beside that.
+func besidesHealthy(v *diagnose.RunVerdict) (why string) {
 	if f := small(v); f != nil {
 		name, _ := who(f)
 		why += fmt.Sprintf("; below the threshold: %s in %s, %s", name, stageWord(f.Stage), about(savesOfRun(f)))
+	}
+	if k := slices.IndexFunc(v.Suspects, func(f diagnose.Finding) bool { return f.Cause == diagnose.CauseStartUp }); k >= 0 {
+		why += "; t" + startUpWhat(&v.Suspects[k])[1:]
 	}
 	if k := slices.IndexFunc(v.Undecided, func(u answer.Undecided) bool { return u.Question == answer.RankHiddenUsual }); k >= 0 {
 		why += fmt.Sprintf("; %s takes no longer than usual, but only arrivals would show a rank late inside it", stageWord(v.Undecided[k].Stage))
@@ -94,7 +136,7 @@ func healthy(v *diagnose.RunVerdict) (what, why string) {
 	if u, ok := v.Hidden(); ok && u.Question == answer.TransferHidden {
 		why += fmt.Sprintf("; up to %s of a step are the last transfer of %s, which only a comparison with a healthy run could show to be slow", length(float64(u.Hides)), stageWord(u.Stage))
 	}
-	return what + ".", why
+	return why
 }
 
 // small is the certain delay, of ranks that others wait for, that a run without a
@@ -104,7 +146,7 @@ func small(v *diagnose.RunVerdict) *diagnose.Finding {
 		return nil
 	}
 	f := &v.Suspects[0]
-	if name, _ := who(f); name == "" || f.Confidence < evidence.Supported {
+	if name, _ := who(f); name == "" || f.Cause == diagnose.CauseStartUp || f.Confidence < evidence.Supported {
 		return nil
 	}
 	return f
@@ -250,6 +292,8 @@ func suspectWhat(v *diagnose.RunVerdict, f *diagnose.Finding) string {
 		text = growthWhat(f)
 	case diagnose.CauseSlowSteps:
 		text = slowStepsWhat(f)
+	case diagnose.CauseStartUp:
+		text = startUpWhat(f)
 	case diagnose.CauseHost:
 		if e, ok := evidence.Find[evidence.HostOverhead](f.Evidence); ok {
 			text = fmt.Sprintf("All ranks spend %s of every %s step in %s on the host; the device works for %s of it",
@@ -257,6 +301,15 @@ func suspectWhat(v *diagnose.RunVerdict, f *diagnose.Finding) string {
 		}
 	}
 	return text + "."
+}
+
+// startUpWhat is what the first steps take.
+func startUpWhat(f *diagnose.Finding) string {
+	who := "on all ranks"
+	if f.Rank != nil {
+		who = fmt.Sprintf("on rank %d", *f.Rank)
+	}
+	return fmt.Sprintf("The first %s take %s longer %s, most of it in %s: start-up", counted(f.Struck.Count, "step"), length(float64(f.Excess)), who, stageWord(f.Stage))
 }
 
 // lateWhat is the sentence on ranks that others wait for.

@@ -17,22 +17,43 @@ func Analyze(run *Run, o Options) *Result {
 		return out
 	}
 	start := startUp(whole)
-	d := from(whole, start)
-	s := newSeries(d, run.Peers)
-	out.Whole, out.Step = int64(s.whole), int64(s.step)
-	if start > 0 {
-		out.StartUp = whole.Head[start-1] + 1
-		out.Findings = append(out.Findings, startFinding(whole, start, s))
+	out.judge(run, o, start)
+	if start > 0 && out.recurs() {
+		// What struck first was no start-up: it struck again.
+		*out = Result{Division: whole, Steps: run.Len()}
+		out.judge(run, o, 0)
 	}
-	terms := s.peel(o.Level)
-	found := s.priced(terms, run, o)
+	return out
+}
+
+// judge finds what there is from an interval on.
+func (r *Result) judge(run *Run, o Options, start int) {
+	s := newSeries(from(r.Division, start), run.Peers)
+	r.Whole, r.Step = int64(s.whole), int64(s.step)
+	if start > 0 {
+		r.StartUp = r.Division.Head[start-1] + 1
+		r.Findings = append(r.Findings, startFinding(r.Division, start, s))
+	}
+	found := s.priced(s.peel(o.Level), run, o)
+	r.Joint = s.joint
 	found = append(found, s.turns(o)...)
-	out.Joint = s.joint
 	found = append(found, s.common(o)...)
 	slices.SortStableFunc(found, func(a, b Finding) int { return cmp.Compare(b.Saves.Most(), a.Saves.Most()) })
-	out.Findings = append(out.Findings, found...)
-	out.left, out.options = s, o
-	return out
+	r.Findings = append(r.Findings, found...)
+	r.left, r.options = s, o
+}
+
+// recurs reports whether a later delay is like the start-up: of the same rank, or of all, in the
+// same stage, and at least half as long.
+func (r *Result) recurs() bool {
+	start := &r.Findings[0]
+	if len(start.Parts) == 0 {
+		return false
+	}
+	return slices.ContainsFunc(r.Findings[1:], func(f Finding) bool {
+		same := f.Kind == start.Kind && slices.Equal(f.Ranks, start.Ranks)
+		return same && len(f.Parts) > 0 && f.Parts[0].Stage == start.Parts[0].Stage && 2*f.Parts[0].Size >= start.Parts[0].Size
+	})
 }
 
 const (

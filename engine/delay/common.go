@@ -14,7 +14,7 @@ const (
 	// common value must exceed its level by to be a slow step's.
 	slowAbove, slowPart = 6, 0.15
 	// mostSlow is the part of the steps from which on they are no exception.
-	mostSlow = 0.3
+	mostSlow = 0.45
 	// leastCommon is the part of the run that a common term must cost.
 	leastCommon = 0.03
 	// leastShift is the part of a step by which a level must change.
@@ -63,11 +63,12 @@ func (s *series) shared() (out []shared) {
 // common finds what makes steps longer on all ranks alike: changes of level and slow steps.
 func (s *series) common(o Options) (out []Finding) {
 	rows := s.shared()
-	for _, c := range rows {
+	for i, c := range rows {
 		if len(c.x) < 2*shortest {
 			continue
 		}
-		if f, ok := s.slow(c, o); ok {
+		if f, big, ok := s.slow(c, o); ok {
+			s.spreadOver(&f, big, c, rows, i)
 			out = merged(out, f)
 			continue
 		}
@@ -84,6 +85,9 @@ func merged(list []Finding, f Finding) []Finding {
 		h := &list[i]
 		if h.Cause != f.Cause || abs(h.Steps.First-f.Steps.First) > besides || abs(h.Steps.Last-f.Steps.Last) > besides || abs(h.Steps.Count-f.Steps.Count) > besides {
 			continue
+		}
+		if slices.ContainsFunc(h.Parts, func(p Part) bool { return p.Stage == f.Parts[0].Stage }) {
+			return list // counted with the others
 		}
 		if f.Parts[0].Charged > h.Parts[0].Charged {
 			h.Steps = f.Steps
@@ -104,13 +108,13 @@ func abs(x int) int { return max(x, -x) }
 // slow are steps that are longer on all ranks than the others. Where ranks synchronise, one that is
 // at work for long keeps all: what chance strikes of single ranks would cost there, as they are
 // seen in the compute before, is no slow step.
-func (s *series) slow(c shared, o Options) (Finding, bool) {
+func (s *series) slow(c shared, o Options) (Finding, []bool, bool) {
 	big, cost := s.exceptions(c.x)
 	if cost == 0 {
-		return Finding{}, false
+		return Finding{}, nil, false
 	}
 	if cost < leastCommon*s.whole {
-		return Finding{}, false
+		return Finding{}, nil, false
 	}
 	f := s.commonFinding(c, SlowSteps, big, cost)
 	if f.Steps.Count >= fewestSlow && (c.point < 0 || s.beyondSingle(c, f.Steps.Count) <= o.Strong) {
@@ -122,7 +126,43 @@ func (s *series) slow(c shared, o Options) (Finding, bool) {
 			f.Cause = Regression
 		}
 	}
-	return f, true
+	return f, big, true
+}
+
+// spreadOver adds to slow steps of one stage what the others take longer in the same intervals.
+func (s *series) spreadOver(f *Finding, big []bool, c shared, rows []shared, row int) {
+	struck := make([]bool, s.Intervals)
+	for i, b := range big {
+		struck[c.at[i]] = b
+	}
+	for i, o := range rows {
+		if i == row {
+			continue
+		}
+		var in, usual []float64
+		for k, n := range o.at {
+			if struck[n] {
+				in = append(in, o.x[k])
+			} else {
+				usual = append(usual, o.x[k])
+			}
+		}
+		if len(in) == 0 || len(usual) == 0 {
+			continue
+		}
+		base, cost := median(usual), 0.0
+		for _, x := range in {
+			cost += x - base
+		}
+		if cost < leastOfRun*s.whole || 10*cost < float64(f.Parts[0].Charged) || median(in) < base {
+			continue
+		}
+		f.Parts = append(f.Parts, Part{Stage: o.stage, Size: int64(cost / float64(len(in))), Charged: int64(cost)})
+		f.Size += int64(cost / float64(len(in)))
+		gain := f.Saves.Alone + cost/s.whole
+		f.Saves = Saving{Alone: gain, After: gain, Low: gain, High: gain, AtMost: gain}
+	}
+	slices.SortStableFunc(f.Parts, func(a, b Part) int { return cmp.Compare(b.Charged, a.Charged) })
 }
 
 // beyondSingle is the chance of so many slow steps at a point, were they work of single ranks
@@ -169,7 +209,15 @@ func poissonTail(mean float64, n int) float64 {
 // exceptions are the values far above the level of the others, and what they cost beyond it; none
 // where they are too many to be exceptions.
 func (s *series) exceptions(x []float64) (big []bool, cost float64) {
-	least := median(x) + max(slowAbove*noiseOf(x), slowPart*s.step)
+	low := lowerHalf(x)
+	level := median(low)
+	// Where exceptions are many the differences are between them and the others, and the spread of
+	// the lower half, which is that of half of a normal distribution, is not.
+	noise := min(noiseOf(x), halfNormal*(median(x)-slices.Min(low)))
+	if few := median(x); few-level < 2*noise {
+		level = few
+	}
+	least := level + max(slowAbove*noise, slowPart*s.step)
 	big = make([]bool, len(x))
 	var usual []float64
 	n := 0
@@ -190,6 +238,17 @@ func (s *series) exceptions(x []float64) (big []bool, cost float64) {
 		}
 	}
 	return big, cost
+}
+
+// halfNormal bounds a standard deviation by the distance of the median of values from the least of
+// them, which of eight normal values is 1.4 on average and of more is larger.
+const halfNormal = 0.7
+
+// lowerHalf are the values up to the median.
+func lowerHalf(x []float64) []float64 {
+	s := slices.Clone(x)
+	slices.Sort(s)
+	return s[:(len(s)+1)/2]
 }
 
 // commonFinding is a finding about all ranks: some intervals cost so much more than the

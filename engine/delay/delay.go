@@ -136,8 +136,10 @@ func (s Saving) Most() float64 { return max(s.AtMost, s.After) }
 type Finding struct {
 	Kind  Kind
 	Cause Cause
-	Ranks []int // ascending positions; none of Everyone
-	Host  int   // of Host, else −1
+	// Ranks are positions, ascending; none of Everyone, but of Turns that are long those who are late, in
+	// the order of time.
+	Ranks []int
+	Host  int // of Host, else −1
 	// Parts, the largest first. A rank that is slow by one Factor in all that can be seen
 	// of it has a part for each stage in which that is certain.
 	Parts  []Part

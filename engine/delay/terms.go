@@ -163,6 +163,12 @@ func (s *series) struck(big []bool, e []float64, size, usual, noise float64) sha
 			return shape{claim: size, d: d, pattern: Span}
 		}
 	}
+	// What is far smaller than most is noise beyond the slack; what is left of it may be a term of
+	// its own.
+	big = slices.Clone(big)
+	for n := range big {
+		big[n] = big[n] && e[n]-usual > size/farSmaller
+	}
 	for n := range d {
 		if big[n] {
 			d[n] = min(max(e[n]-usual, 0), 2*size+2*noise)
@@ -179,6 +185,9 @@ const (
 	// filled is the part of a stretch that must be struck, and of all that is struck that must lie
 	// in it, for the intervals to be one stretch.
 	filled = 0.85
+	// farSmaller is how many times smaller than the middle delay one is that is not counted with
+	// it.
+	farSmaller = 4
 	// shortest stretch, intervals.
 	shortest = 8
 )

@@ -21,6 +21,8 @@ func (s *series) turns(o Options) (out []Finding) {
 	for k := range s.Pieces {
 		if f, ok := s.turnsIn(k, o); ok {
 			out = append(out, f)
+		} else if f, ok := s.uneven(k, o); ok {
+			out = append(out, f)
 		}
 	}
 	return out
@@ -72,7 +74,75 @@ func (s *series) turnsIn(k int, o Options) (Finding, bool) {
 	if p > o.Level {
 		return Finding{}, false
 	}
-	return s.turnFinding(k, p, struck, d), true
+	f := s.turnFinding(k, p, struck, d)
+	owner := make([]int, 0, one)
+	for n := range s.Intervals {
+		for r := range columns {
+			if struck[n] && count[n] == 1 && s.isLate(k, n, r, d/2) {
+				owner = append(owner, r)
+			}
+		}
+	}
+	f.Ranks = inTurn(owner)
+	return f, true
+}
+
+func (s *series) isLate(k, n, r int, least float64) bool {
+	return math.Min(float64(s.excess[k][n*s.Ranks+r])-slackOfNoise*s.noise[k], float64(s.lead[s.Pieces[k].Point][n*s.Ranks+r])) > least
+}
+
+// longTurn is how many steps a turn takes, in the middle, from which on the ranks are of interest in
+// their order.
+const longTurn = 5
+
+// inTurn are the ranks in the order of their first turns, where turns are long; else nil.
+func inTurn(owner []int) (out []int) {
+	runs := 0
+	for i, r := range owner {
+		if i == 0 || owner[i-1] != r {
+			runs++
+		}
+		if !slices.Contains(out, r) {
+			out = append(out, r)
+		}
+	}
+	if runs == 0 || len(owner) < longTurn*runs {
+		return nil
+	}
+	return out
+}
+
+// bulk is how many standard deviations of the noise are its bulk: what lies beyond are spikes.
+const bulk = 3
+
+// uneven finds a piece that takes ranks so different times in ordinary steps that evening it out
+// would save MinGain: each step's last arrival is another rank's. Spikes do not count, which cost
+// as much in large jobs.
+func (s *series) uneven(k int, o Options) (Finding, bool) {
+	if s.Ranks < 3 || s.noise[k] < leastOfStep*s.step {
+		return Finding{}, false
+	}
+	at := s.Pieces[k].Point
+	arrive := slices.Clone(s.arrive)
+	arrive[at] = slices.Clone(arrive[at])
+	most := int64(bulk * s.noise[k])
+	for i, e := range s.excess[k] {
+		arrive[at][i] -= min(max(e, 0), most)
+	}
+	gain := 1 - s.length(arrive)/s.length(s.arrive)
+	if gain < o.MinGain {
+		return Finding{}, false
+	}
+	struck := make([]bool, s.Intervals)
+	for n := range struck {
+		struck[n] = true
+	}
+	f := Finding{Kind: Everyone, Cause: Turns, Host: -1, P: 1, Certainty: Supported}
+	f.Steps = s.steps(struck, &term{piece: k, pattern: Irregular, chance: chance{block: 1}})
+	f.Saves = Saving{Alone: gain, After: gain, Low: gain, High: gain, AtMost: gain}
+	f.Size = int64(gain * s.step)
+	f.Parts = []Part{{Stage: s.Pieces[k].Stage, Size: f.Size, Charged: int64(gain * s.whole)}}
+	return f, true
 }
 
 // turnFinding prices turns: without what is charged in the piece.

@@ -97,7 +97,7 @@ type Cost struct {
 	RunGain float64 `json:"run_gain"` // the same of the whole run
 	// RunGainAtMost is RunGain with the others fixed, and with what a stage in which ranks
 	// synchronise may hide of the same delay; 0: RunGain.
-	RunGainAtMost float64 `json:"run_gain_at_most,omitempty"`
+	RunGainAtMost float64 `json:"run_gain_at_most" null:"zero"`
 	Struck        Struck  `json:"steps_struck"`
 	Step          int64   `json:"step_ns"`      // length of a struck step
 	Excess        int64   `json:"excess_ns"`    // by which a step that it struck is longer than one without it

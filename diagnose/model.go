@@ -24,8 +24,8 @@ const (
 // large one may be hidden there; ns. Both are 0 where no delay would be reported.
 type Limit struct {
 	Stage    string `json:"stage"`
-	Reported int64  `json:"reported_ns,omitempty"`
-	MayHide  int64  `json:"may_hide_ns,omitempty"`
+	Reported int64  `json:"reported_ns" null:"zero"`
+	MayHide  int64  `json:"may_hide_ns" null:"zero"`
 }
 
 // lookAtSteps finds what the steps of the run show, as one series. Device events, baselines and

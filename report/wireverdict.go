@@ -31,7 +31,7 @@ type runJSON struct {
 	// Operators is null for a run of windows.
 	Operators *operatorsJSON     `json:"operators"`
 	Earlier   []diagnose.Stretch `json:"earlier"`
-	Limits    []diagnose.Limit   `json:"limits,omitempty"`
+	Limits    []diagnose.Limit   `json:"limits"`
 }
 
 // refused is the kind of problem that an input was not read.

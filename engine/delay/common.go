@@ -21,6 +21,8 @@ const (
 	leastShift = 0.03
 	// fewestSlow is how many slow steps are more than an event.
 	fewestSlow = 3
+	// unseen is how many times as often chance may strike what is not seen as what is.
+	unseen = 2
 	// besides is how far apart changes of several stages may lie to be one.
 	besides = 3
 )
@@ -109,7 +111,7 @@ func abs(x int) int { return max(x, -x) }
 // at work for long keeps all: what chance strikes of single ranks would cost there, as they are
 // seen in the compute before, is no slow step.
 func (s *series) slow(c shared, o Options) (Finding, []bool, bool) {
-	big, cost := s.exceptions(c.x)
+	big, by, cost := s.exceptions(c.x)
 	if cost == 0 {
 		return Finding{}, nil, false
 	}
@@ -117,7 +119,7 @@ func (s *series) slow(c shared, o Options) (Finding, []bool, bool) {
 		return Finding{}, nil, false
 	}
 	f := s.commonFinding(c, SlowSteps, big, cost)
-	if f.Steps.Count >= fewestSlow && (c.point < 0 || s.beyondSingle(c, f.Steps.Count) <= o.Strong) {
+	if f.Steps.Count >= fewestSlow && (c.point < 0 || s.beyondSingle(c, f.Steps.Count, by) <= o.Strong) {
 		f.Certainty = Supported
 	}
 	if _, _, ok := stretch(big); ok {
@@ -166,34 +168,25 @@ func (s *series) spreadOver(f *Finding, big []bool, c shared, rows []shared, row
 }
 
 // beyondSingle is the chance of so many slow steps at a point, were they work of single ranks
-// there that struck them as often and by as large a factor as the pieces that can be seen: the
-// number is Poisson's, with the most that a piece shows, and one more, as mean.
-func (s *series) beyondSingle(c shared, count int) float64 {
+// there that struck them twice as often as the pieces that can be seen, and by as large a factor:
+// the number is Poisson's, with twice the most that a piece shows, and one more, as mean.
+func (s *series) beyondSingle(c shared, count int, by float64) float64 {
 	base := median(c.x)
 	most := 0
-	x := make([]float64, 0, len(c.x))
 	for k, piece := range s.Pieces {
 		usual := median(commonOf(s.Division, s.rest[k]))
 		if s.Stages[piece.Stage].Role == points.Rest || usual < factorPart*s.step {
 			continue
 		}
-		x = x[:0]
-		for n := range s.Intervals {
-			if s.Step(n, k) >= 0 {
-				top := float64(slices.Max(s.excess[k][n*s.Ranks : (n+1)*s.Ranks]))
-				x = append(x, base*(1+top/usual))
-			}
-		}
 		n := 0
-		big, _ := s.exceptions(x)
-		for _, b := range big {
-			if b {
+		for i := range s.Intervals {
+			if s.Step(i, k) >= 0 && base*float64(slices.Max(s.excess[k][i*s.Ranks:(i+1)*s.Ranks])) > by*usual {
 				n++
 			}
 		}
 		most = max(most, n)
 	}
-	return poissonTail(float64(most+1), count)
+	return poissonTail(float64(unseen*most+1), count)
 }
 
 // poissonTail is P(N ≥ n) with a mean.
@@ -206,9 +199,9 @@ func poissonTail(mean float64, n int) float64 {
 	return max(0, 1-below)
 }
 
-// exceptions are the values far above the level of the others, and what they cost beyond it; none
-// where they are too many to be exceptions.
-func (s *series) exceptions(x []float64) (big []bool, cost float64) {
+// exceptions are the values far above the level of the others, by how much at least, and what they
+// cost beyond it; none where they are too many to be exceptions.
+func (s *series) exceptions(x []float64) (big []bool, by, cost float64) {
 	low := lowerHalf(x)
 	level := median(low)
 	// Where exceptions are many the differences are between them and the others, and the spread of
@@ -229,7 +222,7 @@ func (s *series) exceptions(x []float64) (big []bool, cost float64) {
 		}
 	}
 	if n == 0 || float64(n) >= mostSlow*float64(len(x)) {
-		return big, 0
+		return big, 0, 0
 	}
 	base := median(usual)
 	for i, v := range x {
@@ -237,7 +230,7 @@ func (s *series) exceptions(x []float64) (big []bool, cost float64) {
 			cost += v - base
 		}
 	}
-	return big, cost
+	return big, least - level, cost
 }
 
 // halfNormal bounds a standard deviation by the distance of the median of values from the least of

@@ -113,7 +113,7 @@ func inTurn(owner []int) (out []int) {
 }
 
 // bulk is how many standard deviations of the noise are its bulk: what lies beyond are spikes.
-const bulk = 3
+const bulk = 2
 
 // uneven finds a piece that takes ranks so different times in ordinary steps that evening it out
 // would save MinGain: each step's last arrival is another rank's. Spikes do not count, which cost

@@ -40,6 +40,8 @@ var rules = []rule{
 	{of: "engine/overhead", may: []string{"trace", "engine/bootstrap"}, pure: true},
 	{of: "engine/frontier", may: []string{"trace", "engine/frontier"}, pure: true},
 	{of: "engine/comm", may: []string{"trace", "engine/clock", "engine/comm"}, pure: true},
+	{of: "engine/points", pure: true},
+	{of: "engine/delay", may: []string{"engine/points", "engine/changepoint"}, pure: true},
 	{of: "engine", may: []string{"trace", "engine/clock"}, pure: true},
 	{of: "ingest/auto", may: []string{"trace", "ingest", "archive", "engine/stages", "internal/parquet"}},
 	{of: "ingest/ingesttest", may: []string{"trace", "ingest"}},

@@ -34,7 +34,7 @@ RACE_PROGRAM = Interrupt|Panic|Progress|TestScripts/(diagnose|output)$$
 
 NPM ?= npm
 
-.PHONY: help page build man demo test test-page race calibrate test-recorder test-python wheel check fmt vet lint vuln layers tidy bench paper verdicts comparison archives detection fuzz cover clean
+.PHONY: help page build man demo test test-page race calibrate test-recorder test-python wheel check fmt vet lint vuln layers tidy bench paper accuracy archives fuzz cover clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -132,21 +132,25 @@ paper: build ## every table and figure of the published texts that needs no clus
 	bin/sfstat campaign run eval/campaign/specs/paper-cluster.yaml --dry-run -o $(PAPER)/cluster
 	bin/sfstat campaign report $(PAPER)
 
-verdicts: ## docs/verdict-evaluation.md: how often the verdict on windows is right (minutes)
-	$(GO) run ./eval/verdicts -seeds 100 -o docs/verdict-evaluation.md
+ACCURACY ?= accuracy.csv
+SHARED   ?= $(or $(SFSTAT_SHARED),../shared)
 
-comparison: ## docs/compare-evaluation.md: how often comparisons and trends are right, beside benchstat (minutes)
+# Recordings and scenarios of the shared data are scored where they are; PyTorch jobs
+# that eval/realjobs/jobs.py ran with ACCURACY_MORE='-jobs FOLDER'.
+accuracy: build ## docs/accuracy.md and ACCURACY (accuracy.csv): how often verdicts and comparisons are right (minutes)
 	GOBIN=$(CURDIR)/bin $(GO) install $(BENCHSTAT)
-	$(GO) run ./eval/comparison -n 200 -benchstat bin/benchstat -o docs/compare-evaluation.md
+	rm -rf bin/accuracy && mkdir -p bin/accuracy
+	bin/sfstat campaign run eval/campaign/specs/paper.yaml -o bin/accuracy/paper
+	if [ -e $(SHARED)/tools/scenarios.py ]; then for seed in 500 900; do $(PYTHON) $(SHARED)/tools/scenarios.py --write bin/accuracy/scenarios $$seed 20; done; fi
+	$(GO) run ./eval/accuracy score -sfstat bin/sfstat -benchstat bin/benchstat $$([ -e bin/accuracy/scenarios ] && echo -scenarios bin/accuracy/scenarios) \
+	  -fixtures fixtures $$([ -e $(SHARED)/data ] && echo -shared $(SHARED)/data) -campaign bin/accuracy/paper -windows 5 -operators 1200 -comparisons 100 $(ACCURACY_MORE) -o $(ACCURACY)
+	$(GO) run ./eval/accuracy page $(ACCURACY) > bin/accuracy/page.md && mv bin/accuracy/page.md docs/accuracy.md
 
 # With duckdb in PYTHON, DuckDB is measured beside it. A small form, elsewhere:
 # make archives ARCHIVES='-windows 2000 -large 20 -o small.md'
-archives: build comparison ## docs/archives-evaluation.md and docs/compare-evaluation.md: 100,000 windows with known faults, timed, killed and judged (minutes; idle, 1 GB)
+archives: build ## docs/archives-evaluation.md: 100,000 windows with known faults, timed, killed and judged (minutes; idle, 1 GB)
 	duckdb=$$($(PYTHON) -c 'import duckdb' 2>/dev/null && echo $(PYTHON)); \
-	$(GO) run ./eval/archives -sfstat bin/sfstat -python "$$duckdb" -o docs/archives-evaluation.md $(ARCHIVES)
-
-detection: ## docs/detection.md: how often the verdict on operator traces is right (minutes)
-	$(GO) run ./eval/detection -traces 2400 -seed 4 -o docs/detection.md
+	$(GO) run ./bench/archives -sfstat bin/sfstat -python "$$duckdb" -o docs/archives-evaluation.md $(ARCHIVES)
 
 fuzz: ## every fuzz target for FUZZTIME, at least 1,000 executions each (FUZZ=regexp)
 	CGO_ENABLED=0 $(GO) run ./internal/fuzz -time $(FUZZTIME) -only '$(FUZZ)' -- $(LEAN)

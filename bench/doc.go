@@ -4,6 +4,7 @@
 //
 //	go test -run '^$' -bench . ./bench
 //
-// eval/detection measures not time but how often a verdict is right;
-// bench/overhead what the recorder costs a real DDP job.
+// eval/accuracy measures not time but how often a verdict is right;
+// bench/overhead what the recorder costs a real DDP job; bench/archives what
+// sfstat batch makes of 100,000 windows.
 package bench

@@ -10,27 +10,27 @@ import (
 	"time"
 )
 
-// program is the sfstat that is scored.
-type program string
+// program is what is scored: a build of sfstat, and for reference benchstat, which may be "".
+type program struct{ sfstat, benchstat string }
 
 // patience is how long the program may take over one job.
 const patience = 5 * time.Minute
 
 // diagnose is the verdict on some paths, or on packets where path is "-".
 func (p program) diagnose(packets []byte, args ...string) (*verdict, error) {
-	text, err := p.run(packets, append([]string{"diagnose", "--format", "json"}, args...)...)
+	text, err := output(p.sfstat, packets, append([]string{"diagnose", "--format", "json"}, args...)...)
 	if err != nil {
 		return nil, err
 	}
 	return decode(text)
 }
 
-// run is what the program prints. Jobs are scored side by side, so that each gets one core.
+// output is what a program prints. Jobs are scored side by side, so that each gets one core.
 // An exit status counts as an answer where something is printed.
-func (p program) run(input []byte, args ...string) ([]byte, error) {
+func output(program string, input []byte, args ...string) ([]byte, error) {
 	ctx, stop := context.WithTimeout(context.Background(), patience)
 	defer stop()
-	cmd := exec.CommandContext(ctx, string(p), args...)
+	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Env = append(os.Environ(), "GOMAXPROCS=1")
 	cmd.Stdin = bytes.NewReader(input)
 	var errs bytes.Buffer
@@ -38,7 +38,7 @@ func (p program) run(input []byte, args ...string) ([]byte, error) {
 	text, err := cmd.Output()
 	if len(text) == 0 {
 		line, _, _ := strings.Cut(strings.TrimSpace(errs.String()), "\n")
-		return nil, fmt.Errorf("%s %s: %v: %s", p, strings.Join(args, " "), err, line)
+		return nil, fmt.Errorf("%s %s: %v: %s", program, strings.Join(args, " "), err, line)
 	}
 	return text, nil
 }

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"text/tabwriter"
+	"strconv"
+
+	"github.com/sfstat/sfstat/report"
 )
 
 // tally is how many of some jobs two tables have right.
@@ -25,7 +27,7 @@ func (t *tally) add(old, new bool) {
 
 // comparison is two tables, job by job.
 type comparison struct {
-	groups  []group // in the order of the old table
+	groups  []group // in the order of the new table
 	lost    []row   // right in the old table alone, as they are in the new one
 	missing [2]int  // rows that only the old table has, and only the new one
 }
@@ -64,12 +66,15 @@ func compareRows(old, new []row) comparison {
 	return c
 }
 
-// write prints a row for each group, the sum, and what was lost.
-func (c comparison) write(w io.Writer) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "source\tfamily\tvariant\tjobs\tboth right\tonly new\tonly old\tneither")
+// table is a row for each group, and the sum.
+func (c comparison) table() report.Table {
+	t := report.Table{Head: []string{"source", "family", "variant", "jobs", "both right", "only new", "only old", "neither"}}
 	line := func(g group) {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\t%d\t%d\t%d\n", g.source, g.family, g.variant, g.both+g.onlyNew+g.onlyOld+g.neither, g.both, g.onlyNew, g.onlyOld, g.neither)
+		cells := []string{g.source, g.family, g.variant}
+		for _, n := range []int{g.both + g.onlyNew + g.onlyOld + g.neither, g.both, g.onlyNew, g.onlyOld, g.neither} {
+			cells = append(cells, strconv.Itoa(n))
+		}
+		t.Rows = append(t.Rows, cells)
 	}
 	all := group{source: "all"}
 	for _, g := range c.groups {
@@ -77,11 +82,16 @@ func (c comparison) write(w io.Writer) error {
 		all.both, all.onlyNew, all.onlyOld, all.neither = all.both+g.both, all.onlyNew+g.onlyNew, all.onlyOld+g.onlyOld, all.neither+g.neither
 	}
 	line(all)
-	if err := t.Flush(); err != nil {
+	return t
+}
+
+// write prints the table, and what was lost.
+func (c comparison) write(w io.Writer) error {
+	if err := printTables(w, c.table()); err != nil {
 		return err
 	}
 	if c.missing != [2]int{} {
-		fmt.Fprintf(w, "not compared: %d rows only in the old table, %d only in the new one\n", c.missing[0], c.missing[1])
+		fmt.Fprintf(w, "\nnot compared: %d rows only in the old table, %d only in the new one\n", c.missing[0], c.missing[1])
 	}
 	if len(c.lost) > 0 {
 		fmt.Fprintln(w, "\nright in the old table only:")
@@ -94,4 +104,9 @@ func (c comparison) write(w io.Writer) error {
 		fmt.Fprintf(w, ": %s\n", r.Wrong)
 	}
 	return nil
+}
+
+// printTables prints tables as text, as wide as they are.
+func printTables(w io.Writer, tables ...report.Table) error {
+	return report.Output{W: w, Style: report.Style{Width: 200}}.Tables(tables)
 }

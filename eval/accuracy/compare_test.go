@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -17,9 +18,9 @@ func TestCompare(t *testing.T) {
 		}
 		return path
 	}
-	old := table("old.csv", "source,family,job,variant,right,wrong\ns,f,a,,true,\ns,f,b,,true,\ns,f,c,,false,not named\ns,g,a,,false,not named\ns,g,gone,,true,\n")
+	old := table("old.csv", "source,family,job,variant,right,wrong,due\ns,f,a,,true,,1\ns,f,b,,true,,1\ns,f,c,,false,not named,1\ns,g,a,,false,not named,1\ns,g,gone,,true,,\n")
 	// Another order of columns, and one that the old table has not.
-	new := table("new.csv", "more,job,family,source,right,wrong,variant\n1,a,f,s,true,,\n1,b,f,s,false,wrong stage,\n1,c,f,s,true,,\n1,a,g,s,false,unsure,\n1,b,f,s,true,,windows\n")
+	new := table("new.csv", "more,job,family,source,right,wrong,variant,due\n1,a,f,s,true,,,1\n1,b,f,s,false,wrong stage,,1\n1,c,f,s,true,,,1\n1,a,g,s,false,unsure,,1\n1,b,f,s,true,,windows,1\n")
 	var out bytes.Buffer
 	if err := run([]string{"compare", old, new}, &out); err != nil {
 		t.Fatal(err)
@@ -28,6 +29,7 @@ func TestCompare(t *testing.T) {
 s       f                3     1           1         1         0
 s       g                1     0           0         0         1
 all                      4     1           1         1         1
+
 not compared: 1 rows only in the old table, 1 only in the new one
 
 right in the old table only:
@@ -38,5 +40,26 @@ right in the old table only:
 	}
 	if err := run([]string{"compare", old, table("none.csv", "a,b\n1,2\n")}, &out); err == nil {
 		t.Error("a file without the columns of a table is compared")
+	}
+}
+
+// TestKeptTable: the table that is kept has what scenarios.py, by its own scorer, says of the
+// same program on its jobs of seed 500: 286 of 400 are right.
+func TestKeptTable(t *testing.T) {
+	rows, err := readRows(filepath.Join("testdata", "before-one-model.csv.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	right, n := 0, 0
+	for _, r := range rows {
+		if seed := strings.TrimPrefix(r.Job, r.Family+"-"); r.Source == "scenarios" && r.Variant == "" && seed < "600" {
+			n++
+			if r.Right {
+				right++
+			}
+		}
+	}
+	if right != 286 || n != 400 {
+		t.Errorf("%d of %d, want 286 of 400", right, n)
 	}
 }

@@ -2,13 +2,19 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
+
+	"github.com/sfstat/sfstat/eval/simulate/pipeline"
 )
 
 // judge is the scorer: what is wrong with a verdict on a job of known truth, "" where it
 // is right.
 func judge(t truth, v *verdict) string {
+	if t.kind == operators {
+		return judgeOperators(t, v)
+	}
 	named, guilty := v.named(), t.guilty()
 	for r := range named {
 		if !slices.Contains(guilty, r) {
@@ -30,7 +36,7 @@ func judge(t truth, v *verdict) string {
 		switch {
 		case v.Status == "no_straggler":
 			return "false all-clear"
-		case v.Status != "imbalance" && v.Status != "straggler" || len(named) > 0:
+		case v.Status != "imbalance" && v.Status != "straggler":
 			return "wrong: " + v.Status
 		}
 		return ""
@@ -46,19 +52,30 @@ func judge(t truth, v *verdict) string {
 		return judgeTransfer(t.faults[0], v)
 	case everyone:
 		return judgeEveryone(t.faults[0], v)
+	case quiet:
+		if v.Status != "no_straggler" && v.Status != "undecided" && v.Status != "too_little_data" {
+			return "false alarm: " + v.Status
+		}
+		return ""
 	case hang:
-		return judgeHang(t.faults[0], v)
+		if v.Status != "hang" {
+			return "wrong: " + v.Status
+		}
 	}
 	return judgeLate(t, v)
 }
 
-// judgeHidden: the rank is named, or the verdict says that so much may hide there. An
+// judgeHidden: the ranks are named, or the verdict says that so much may hide there. An
 // all-clear has to allow for all of it.
 func judgeHidden(f fault, v *verdict) string {
-	if _, ok := v.named()[f.ranks[0]]; ok {
+	named := v.named()
+	if !slices.ContainsFunc(f.ranks, func(r int) bool { _, ok := named[r]; return !ok }) {
 		return ""
 	}
-	hides := v.hides(f.stages[0])
+	hides := 0.0
+	for _, stage := range f.stages {
+		hides = max(hides, v.hides(stage))
+	}
 	switch v.Status {
 	case "no_straggler":
 		if hides >= 0.95*f.hides {
@@ -91,7 +108,7 @@ func judgeEveryone(f fault, v *verdict) string {
 	switch {
 	case v.Status == "no_straggler":
 		return "false all-clear"
-	case top == nil || !slices.Contains(f.stages, top.Stage):
+	case top == nil || len(f.stages) > 0 && !slices.Contains(f.stages, top.Stage):
 		return "wrong stage"
 	case !top.sure():
 		return "unsure"
@@ -100,20 +117,8 @@ func judgeEveryone(f fault, v *verdict) string {
 	case f.from >= 0 && max(*top.Struck.First-f.from, f.from-*top.Struck.First) > 2:
 		return "wrong onset"
 	}
-	if gain, _ := top.gains(); f.saves > 0 && math.Abs(gain-f.saves) > tolerance(f.saves) {
-		return "saving off"
-	}
-	return ""
-}
-
-func judgeHang(f fault, v *verdict) string {
-	switch top := v.first(); {
-	case v.Status != "hang":
-		return "wrong: " + v.Status
-	case top == nil || !slices.Equal(sorted(top.of()), sorted(f.ranks)):
-		return "wrong rank"
-	}
-	return ""
+	gain, _ := top.gains()
+	return f.priced(gain, gain)
 }
 
 // judgeLate asks for every rank whose fault is large enough, with its stage, and where
@@ -134,14 +139,85 @@ func judgeLate(t truth, v *verdict) string {
 			return "wrong stage"
 		}
 	}
-	if len(due) != 1 || due[0].saves == 0 {
+	if len(due) != 1 {
 		return ""
 	}
-	a, off := named[due[0].ranks[0]], tolerance(due[0].saves)
-	if due[0].saves < a.gain-off || due[0].saves > a.most+off {
+	a := named[due[0].ranks[0]]
+	return due[0].priced(a.gain, a.most)
+}
+
+// priced asks whether what fixing the fault saves is about from gain to most.
+func (f fault) priced(gain, most float64) string {
+	if f.saves == nil {
+		return ""
+	}
+	if off := tolerance(*f.saves); *f.saves < gain-off || *f.saves > most+off {
 		return "saving off"
 	}
 	return ""
+}
+
+// judgeOperators asks for every fault that is large enough, and where there is one, for its
+// place among findings and its saving; nothing else may be named.
+func judgeOperators(t truth, v *verdict) string {
+	found := make([]*finding, len(t.faults))
+	for i := range v.Findings {
+		s := &v.Findings[i]
+		if !s.flagged() {
+			continue
+		}
+		at := slices.IndexFunc(t.faults, func(f fault) bool { return f.is(s) })
+		if at < 0 {
+			return "innocent named"
+		}
+		if found[at] == nil {
+			found[at] = s
+		}
+	}
+	for i, f := range t.faults {
+		if !f.due || found[i] != nil {
+			continue
+		}
+		switch {
+		case v.Status == "no_straggler":
+			return "false all-clear"
+		case slices.ContainsFunc(found, func(s *finding) bool { return s != nil }):
+			return "second missed"
+		}
+		return "not named"
+	}
+	if len(t.faults) > 1 {
+		return ""
+	}
+	f := t.faults[0]
+	if top := v.first(); f.listed && (top == nil || !f.is(top)) {
+		return "not listed first"
+	}
+	if !f.due {
+		return ""
+	}
+	gain, most := found[0].gains()
+	return f.priced(gain, most)
+}
+
+// is reports whether a finding on an operator trace is a fault.
+func (f fault) is(s *finding) bool {
+	onRank := s.Rank != nil && slices.Contains(f.ranks, *s.Rank)
+	switch f.what {
+	case pipeline.SlowWorker, pipeline.SlowOp:
+		return onRank && (s.Kind == "rank" || s.Kind == "op")
+	case pipeline.SlowStage:
+		return s.Kind == "stage" && slices.Contains(f.stages, s.Stage)
+	case pipeline.Workload:
+		return s.Kind == "workload"
+	case pipeline.SlowEdge:
+		return onRank && s.Kind == "edge" && s.Op == f.op
+	case pipeline.SlowGroup:
+		return s.Kind == "group" && slices.Contains(f.stages, s.Stage)
+	case pipeline.LateStart:
+		return onRank && s.Kind == "edge"
+	}
+	return false
 }
 
 // tolerance is how far a saving may be off.
@@ -159,7 +235,8 @@ func differs(v, u *verdict, to []int) string {
 	if len(ours) != len(theirs) {
 		return "other ranks"
 	}
-	for r, b := range theirs {
+	for _, r := range slices.Sorted(maps.Keys(theirs)) {
+		b := theirs[r]
 		if to != nil {
 			r = to[r]
 		}

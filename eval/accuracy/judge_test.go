@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"testing"
+
+	"github.com/sfstat/sfstat/eval/simulate/pipeline"
 )
 
 // finding2 is a finding in the JSON of a verdict.
@@ -30,18 +32,22 @@ func said(t *testing.T, status string, findings ...string) *verdict {
 
 // TestJudge: what is wrong with verdicts made by hand.
 func TestJudge(t *testing.T) {
-	one := truth{late, []fault{{ranks: []int{3}, stages: []string{"data"}, saves: 0.2, due: true, from: -1}}}
+	one := truth{late, []fault{{ranks: []int{3}, stages: []string{"data"}, saves: new(0.2), due: true, from: -1}}}
 	two := truth{late, []fault{
-		{ranks: []int{3}, stages: []string{"data"}, saves: 0.2, due: true, from: -1},
-		{ranks: []int{5}, stages: []string{"forward"}, saves: 0.15, due: true, from: -1}}}
-	small := truth{late, []fault{{ranks: []int{3}, stages: []string{"data"}, saves: 0.05, from: -1}}}
-	host := truth{late, []fault{{ranks: []int{0, 1}, stages: []string{"data"}, saves: 0.2, due: true, from: -1}}}
+		{ranks: []int{3}, stages: []string{"data"}, saves: new(0.2), due: true, from: -1},
+		{ranks: []int{5}, stages: []string{"forward"}, saves: new(0.15), due: true, from: -1}}}
+	small := truth{late, []fault{{ranks: []int{3}, stages: []string{"data"}, saves: new(0.05), from: -1}}}
+	host := truth{late, []fault{{ranks: []int{0, 1}, stages: []string{"data"}, saves: new(0.2), due: true, from: -1}}}
 	inside := truth{hidden, []fault{{ranks: []int{3}, stages: []string{"backward"}, hides: 42e6, from: -1}}}
 	more := truth{hidden, []fault{{ranks: []int{3}, stages: []string{"backward"}, hides: 43e6, from: -1}}}
 	network := truth{transfer, []fault{{stages: []string{"backward"}, hides: 42e6, from: -1}}}
-	slower := truth{everyone, []fault{{stages: []string{"forward"}, saves: 0.2, from: 100}}}
+	slower := truth{everyone, []fault{{stages: []string{"forward"}, saves: new(0.2), from: 100}}}
 	warm := truth{startUp, []fault{{ranks: []int{0}, from: -1}}}
 	stuck := truth{hang, []fault{{ranks: []int{3}, due: true, from: -1}}}
+
+	worker := truth{operators, []fault{{what: pipeline.SlowWorker, ranks: []int{3}, saves: new(0.2), due: true, from: -1}}}
+	listed := truth{operators, []fault{{what: pipeline.SlowWorker, ranks: []int{3}, listed: true, from: -1}}}
+	workload := fault{what: pipeline.Workload, due: true, from: -1}
 
 	late3 := finding2("rank", 3, "data", "strong", 0.2)
 	all := func(stage string, first int, confidence string, gain float64) string {
@@ -93,9 +99,21 @@ func TestJudge(t *testing.T) {
 		{"turns, undecided", truth{kind: turns}, said(t, "undecided"), "wrong: undecided"},
 		{"start-up, not mentioned", warm, said(t, "no_straggler"), ""},
 		{"start-up, as slow steps", warm, said(t, "slow_everywhere", all("forward", 0, "strong", 0.25)), "warm-up as finding"},
+		{"worker", worker, said(t, "straggler", late3), ""},
+		{"worker, saving", worker, said(t, "straggler", finding2("rank", 3, "pp=1", "strong", 0.3)), "saving off"},
+		{"worker, and a link", worker, said(t, "straggler", late3, finding2("edge", 3, "", "strong", 0.1)), "innocent named"},
+		{"worker, listed", listed, said(t, "no_straggler", finding2("rank", 3, "", "ambiguous", 0.02), finding2("stage", 0, "pp=1", "ambiguous", 0.01)), ""},
+		{"worker, listed second", listed, said(t, "no_straggler", finding2("stage", 0, "pp=1", "ambiguous", 0.01), finding2("rank", 3, "", "ambiguous", 0.02)), "not listed first"},
+		{"worker, not listed", listed, said(t, "no_straggler"), "not listed first"},
+		{"worker, nobody", worker, said(t, "no_straggler"), "false all-clear"},
+		{"worker, not sure", worker, said(t, "undecided", finding2("rank", 3, "", "ambiguous", 0.2)), "not named"},
+		{"two operators, one found", truth{operators, append([]fault{workload}, worker.faults...)}, said(t, "straggler", late3), "second missed"},
+		{"quiet", truth{kind: quiet}, said(t, "too_little_data"), ""},
+		{"quiet, slow", truth{kind: quiet}, said(t, "slow_everywhere"), "false alarm: slow_everywhere"},
 		{"hang", stuck, said(t, "hang", finding2("rank", 3, "", "strong", 0)), ""},
 		{"hang, not seen", stuck, said(t, "no_straggler"), "wrong: no_straggler"},
-		{"hang, nobody", stuck, said(t, "hang"), "wrong rank"},
+		{"hang, nobody", stuck, said(t, "hang"), "not named"},
+		{"hang, another rank too", stuck, said(t, "hang", finding2("rank", 3, "", "strong", 0), finding2("rank", 1, "", "strong", 0)), "innocent named"},
 	} {
 		if got := judge(c.truth, c.v); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
@@ -106,15 +124,15 @@ func TestJudge(t *testing.T) {
 // TestDecode: both versions of the document say the same.
 func TestDecode(t *testing.T) {
 	two := said(t, "no_straggler")
-	three, err := decode([]byte(`{"schema": "sfstat.verdict/3", "runs": [{"run": "a", "status": "no_straggler", "findings": [], "limits": [{"stage": "data", "reported_ns": 5}, {"stage": "backward", "may_hide_ns": 40e6}]},
-		{"run": "b", "status": "hang"}]}`))
+	three, err := decode([]byte(`{"schema": "sfstat.verdict/3", "run": "a", "status": "no_straggler", "findings": [], "limits": [{"stage": "data", "reported_ns": 5}, {"stage": "backward", "may_hide_ns": 40e6}],
+		"other_runs": [{"run": "b", "status": "hang"}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if three.Status != two.Status || two.hides("backward") != 40e6 || three.hides("backward") != 40e6 || three.hides("data") != 0 {
 		t.Errorf("%+v and %+v", two, three)
 	}
-	for _, text := range []string{"", "{}", `{"runs": []}`} {
+	for _, text := range []string{"", "{}", `{"runs": [{"status": "hang"}]}`} {
 		if _, err := decode([]byte(text)); err == nil {
 			t.Errorf("%q is taken for a verdict", text)
 		}

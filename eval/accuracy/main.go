@@ -1,11 +1,14 @@
 // Command accuracy measures how often the verdicts of a build of sfstat are right, on
 // jobs whose truth is known, and compares two builds job by job.
 //
-//	go run ./eval/accuracy score -sfstat bin/sfstat -scenarios DIR -o new.csv
-//	go run ./eval/accuracy compare old.csv new.csv
+//	go run ./eval/accuracy score -sfstat bin/sfstat -fixtures fixtures -windows 5 -o new.csv
+//	go run ./eval/accuracy compare old.csv new.csv   # right in both, in one, in neither; what only the old one has
+//	go run ./eval/accuracy table new.csv             # how many are right, by family
+//	go run ./eval/accuracy page new.csv              # the same as docs/accuracy.md
 //
-// score writes a row for each job and variant: what is true, what the verdict says, and
-// what is wrong with it. Its exit status does not depend on the score.
+// score runs the program on every job and writes a row for each, and for each variant of
+// its recording: what is true, what the verdict says, and what is wrong with it. One scorer
+// (judge) serves all sources. Its exit status does not depend on the score.
 package main
 
 import (
@@ -15,6 +18,8 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/sfstat/sfstat/internal/atomicfile"
 	"github.com/sfstat/sfstat/internal/parallel"
@@ -27,51 +32,116 @@ func main() {
 	}
 }
 
+// commands are score, and what is made of its tables.
+var commands = map[string]func(args []string, stdout io.Writer) error{"score": score, "compare": compare, "table": table, "page": page}
+
 func run(args []string, stdout io.Writer) error {
-	if len(args) == 0 {
-		return errors.New("no command: expected score or compare")
+	if len(args) == 0 || commands[args[0]] == nil {
+		return fmt.Errorf("%q: expected score, compare, table or page first", args)
 	}
-	switch args[0] {
-	case "score":
-		return score(args[1:], stdout)
-	case "compare":
-		if len(args) != 3 {
-			return fmt.Errorf("%d tables, expected two: compare OLD.csv NEW.csv", len(args)-1)
-		}
-		old, err := readRows(args[1])
-		if err != nil {
-			return err
-		}
-		new, err := readRows(args[2])
-		if err != nil {
-			return err
-		}
-		return compareRows(old, new).write(stdout)
+	return commands[args[0]](args[1:], stdout)
+}
+
+func compare(args []string, stdout io.Writer) error {
+	tables, err := readTables(args, "OLD.csv", "NEW.csv")
+	if err != nil {
+		return err
 	}
-	return fmt.Errorf("%q is no command: expected score or compare", args[0])
+	return compareRows(tables[0], tables[1]).write(stdout)
+}
+
+func table(args []string, stdout io.Writer) error {
+	tables, err := readTables(args, "TABLE.csv")
+	if err != nil {
+		return err
+	}
+	return printTables(stdout, tablesOf(tables[0])...)
+}
+
+func page(args []string, stdout io.Writer) error {
+	tables, err := readTables(args, "TABLE.csv")
+	if err != nil {
+		return err
+	}
+	return writePage(stdout, tables[0])
+}
+
+// readTables reads the tables that a command takes.
+func readTables(args []string, expected ...string) ([][]row, error) {
+	if len(args) != len(expected) {
+		return nil, fmt.Errorf("%q: expected %s", args, strings.Join(expected, " "))
+	}
+	var out [][]row
+	for _, path := range args {
+		rows, err := readRows(path)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, rows)
+	}
+	return out, nil
 }
 
 // task scores a job, in all its variants.
 type task func(program) ([]row, error)
 
+// source is jobs that a flag asks for.
+type source struct {
+	flag, usage string
+	tasks       func(value string) ([]task, error)
+}
+
+// sources are in the order of the table.
+var sources = []source{
+	{"scenarios", "composed jobs in this `folder`, each with packets.jsonl and truth.json", scenarios},
+	{"fixtures", "the recordings of this `folder`, fixtures in the repository", fixtures},
+	{"shared", "the recordings of this `folder` of shared data", shared},
+	{"jobs", "real jobs that eval/realjobs/jobs.py ran in this `folder`", realJobs},
+	{"campaign", "the runs of this `folder` of sfstat campaign run or make paper", func(dir string) ([]task, error) { return truthTable(dir, "campaign") }},
+	{"windows", "`N` simulated jobs of each kind that have a slow rank", counted(simulated)},
+	{"operators", "`N` simulated operator traces", counted(traces)},
+	{"comparisons", "`N` comparisons of simulated runs by sfstat compare", counted(comparisons)},
+}
+
+// counted is a source whose flag is a number of jobs.
+func counted(of func(n int) []task) func(string) ([]task, error) {
+	return func(value string) ([]task, error) {
+		n, err := strconv.Atoi(value)
+		if err != nil || n < 1 {
+			return nil, fmt.Errorf("%q: expected a number of jobs, one or more", value)
+		}
+		return of(n), nil
+	}
+}
+
 func score(args []string, stdout io.Writer) error {
 	flags := flag.NewFlagSet("score", flag.ContinueOnError)
 	sfstat := flags.String("sfstat", "bin/sfstat", "the `program` to score")
-	folder := flags.String("scenarios", "", "composed jobs in this `folder`, each with packets.jsonl and truth.json")
+	benchstat := flags.String("benchstat", "", "the `program` benchstat, asked about the same comparisons; without it, it is not")
+	values := make([]*string, len(sources))
+	for i, s := range sources {
+		values[i] = flags.String(s.flag, "", s.usage)
+	}
 	threads := flags.Int("threads", 0, "jobs scored at the same time; 0 is one for each core")
 	out := flags.String("o", "", "write the table here as CSV (default: standard output)")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
+	if flags.NArg() > 0 {
+		return fmt.Errorf("%q: expected flags only", flags.Arg(0))
+	}
 	var tasks []task
-	if *folder != "" {
-		list, err := scenarios(*folder)
+	for i, s := range sources {
+		if *values[i] == "" {
+			continue
+		}
+		list, err := s.tasks(*values[i])
 		if err != nil {
-			return err
+			return fmt.Errorf("-%s: %w", s.flag, err)
 		}
 		tasks = append(tasks, list...)
 	}
-	rows, err := scoreAll(program(*sfstat), tasks, *threads)
+	rows, err := scoreAll(program{*sfstat, *benchstat}, tasks, *threads)
 	if err != nil {
 		return err
 	}

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"compress/gzip"
 	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"maps"
 	"os"
 	"slices"
@@ -59,9 +61,7 @@ func newRow(k key, t truth) row {
 	if len(t.faults) > 0 {
 		f := t.faults[0]
 		r.TrueStage = strings.Join(f.stages, "|")
-		if f.saves != 0 {
-			r.TrueGain = &f.saves
-		}
+		r.TrueGain = f.saves
 	}
 	return r
 }
@@ -94,9 +94,11 @@ func (r row) judged(v *verdict, wrong string) row {
 	return r
 }
 
-// failed is the row of a job on which the program gives no verdict.
+// failed is the row of a job on which the program gives no verdict. Why is logged, since
+// what it says names paths.
 func (r row) failed(err error) row {
-	r.Wrong = "no verdict: " + err.Error()
+	log.Printf("%s/%s/%s: %v", r.Source, r.Family, r.Job, err)
+	r.Wrong = "no verdict"
 	return r
 }
 
@@ -128,21 +130,27 @@ func writeRows(w io.Writer, rows []row) error {
 	return errors.Join(err, out.Error())
 }
 
-// readRows reads as much of a table as two are compared by. Other columns may differ from
-// version to version.
+// readRows reads as much of a table, plain or compressed (.gz), as two are compared by. Other
+// columns may be missing, or differ from version to version.
 func readRows(path string) ([]row, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	in := csv.NewReader(f)
+	var text io.Reader = f
+	if strings.HasSuffix(path, ".gz") {
+		if text, err = gzip.NewReader(f); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	in := csv.NewReader(text)
 	head, err := in.Read()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	columns := []string{"source", "family", "job", "variant", "right", "wrong"}
-	var at [6]int
+	columns := []string{"source", "family", "job", "variant", "right", "wrong", "due"}
+	var at [7]int
 	for i, name := range columns {
 		if at[i] = slices.Index(head, name); at[i] < 0 {
 			return nil, fmt.Errorf("%s: no column %s, expected a table of accuracy score", path, name)
@@ -157,7 +165,8 @@ func readRows(path string) ([]row, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
-		out = append(out, row{Source: record[at[0]], Family: record[at[1]], Job: record[at[2]], Variant: record[at[3]], Right: record[at[4]] == "true", Wrong: record[at[5]]})
+		due, _ := strconv.ParseInt(record[at[6]], 10, 64) // empty: none
+		out = append(out, row{Source: record[at[0]], Family: record[at[1]], Job: record[at[2]], Variant: record[at[3]], Right: record[at[4]] == "true", Wrong: record[at[5]], Due: due})
 	}
 }
 

@@ -48,7 +48,7 @@ func (s *scenario) truth() (truth, error) {
 		t.kind = k
 	}
 	for i, from := range s.Faults {
-		f := fault{saves: s.Saves[i], from: -1, hides: 1e6 * from.Comm}
+		f := fault{saves: &s.Saves[i], from: -1, hides: 1e6 * from.Comm}
 		for stage, ms := range from.Add {
 			f.stages, f.hides = append(f.stages, stage), 1e6*ms
 		}
@@ -128,8 +128,8 @@ func scoreScenario(p program, k key, t truth, path string) ([]row, error) {
 	return rows, nil
 }
 
-// packet is a line of packets of a scenario: one rank, all steps.
-type packet struct {
+// rankPacket is a line of the packets of a scenario: one rank, all steps.
+type rankPacket struct {
 	Schema    string    `json:"schema"`
 	Run       string    `json:"run"`
 	Window    int       `json:"window"`
@@ -143,7 +143,7 @@ type packet struct {
 	Wall      []int64   `json:"wall_ns,omitempty"`
 }
 
-type packets []packet
+type packets []rankPacket
 
 func readPackets(path string) (packets, error) {
 	text, err := os.ReadFile(path)
@@ -152,7 +152,7 @@ func readPackets(path string) (packets, error) {
 	}
 	var out packets
 	for in := json.NewDecoder(bytes.NewReader(text)); in.More(); {
-		var line packet
+		var line rankPacket
 		if err := in.Decode(&line); err != nil {
 			return nil, fmt.Errorf("%s: packet %d: %w", path, len(out)+1, err)
 		}

@@ -1,6 +1,10 @@
 package main
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/sfstat/sfstat/eval/simulate/pipeline"
+)
 
 // kind is what is wrong with a job, and so what a verdict on it has to say.
 type kind string
@@ -14,7 +18,10 @@ const (
 	transfer kind = "transfer" // the network is slow, which stage times show where ranks synchronise
 	turns    kind = "turns"    // another rank is slow in each stretch of steps
 	startUp  kind = "start-up" // the first steps are slow
+	quiet    kind = "quiet"    // nobody is slow, in a recording that may be too short to say so
 	hang     kind = "hang"     // a rank never enters a collective
+	// operators: workers, stages, groups or links of an operator trace are slow.
+	operators kind = "operators"
 )
 
 // truth is what a job hides.
@@ -25,12 +32,15 @@ type truth struct {
 
 // fault is one cause.
 type fault struct {
-	ranks  []int    // that are slow; none: all, or none in particular
-	stages []string // to be named, one of them; none: any, as where a rank is slow in all
-	saves  float64  // part of the run that fixing it alone saves; 0 where it is not known
-	due    bool     // it is so large that it has to be named
-	from   int64    // step at which it begins, −1 where that is not asked
-	hides  float64  // nanoseconds of each step, where it is in a stage in which it may hide
+	what   pipeline.Kind // of an operator trace
+	ranks  []int         // that are slow; none: all, or none in particular
+	stages []string      // to be named, one of them; none: any, as where a rank is slow in all
+	op     string        // of a slow link: the transfers in its direction
+	saves  *float64      // part of the run that fixing it alone saves; nil where it is not known
+	due    bool          // it is so large that it has to be named
+	listed bool          // of an operator trace: that it has to be the first finding, however small or unsure
+	from   int64         // step at which it begins, −1 where that is not asked
+	hides  float64       // nanoseconds of each step, where it is in a stage in which it may hide
 }
 
 // leastDue is the part of the run from which on a fault has to be named: the threshold of

@@ -10,15 +10,17 @@ import (
 // which calls findings suspects, and sfstat.verdict/3, so that two versions of the
 // program can be compared.
 type verdict struct {
+	Schema   string    `json:"schema"`
 	Status   string    `json:"status"`
 	Findings []finding `json:"findings"`
 	Limits   []limit   `json:"limits"`
 
-	Suspects  []finding `json:"suspects"` // version 2
 	Undecided []struct {
 		Stage string  `json:"stage"`
 		Hides float64 `json:"hides_ns"`
-	} `json:"undecided"` // version 2
+	} `json:"undecided"`
+
+	Suspects []finding `json:"suspects"` // version 2
 }
 
 // limit is how long a delay may hide in a stage.
@@ -48,7 +50,6 @@ type finding struct {
 		Last    *int64 `json:"last"`
 		Pattern string `json:"pattern"`
 	} `json:"steps_struck"`
-	P        *float64 `json:"p"`
 	Evidence []struct {
 		P *float64 `json:"p"`
 	} `json:"evidence"`
@@ -56,20 +57,12 @@ type finding struct {
 
 // decode reads the verdict on the first run of a document.
 func decode(text []byte) (*verdict, error) {
-	var doc struct {
-		Schema string `json:"schema"`
-		verdict
-		Runs []verdict `json:"runs"`
-	}
-	if err := json.Unmarshal(text, &doc); err != nil {
+	v := &verdict{}
+	if err := json.Unmarshal(text, v); err != nil {
 		return nil, err
 	}
-	v := &doc.verdict
-	if v.Status == "" && len(doc.Runs) > 0 {
-		v = &doc.Runs[0]
-	}
 	if v.Status == "" {
-		return nil, fmt.Errorf("%q has no status, expected sfstat.verdict/2 or /3", doc.Schema)
+		return nil, fmt.Errorf("%q has no status, expected sfstat.verdict/2 or /3", v.Schema)
 	}
 	if v.Findings == nil {
 		v.Findings = v.Suspects
@@ -114,12 +107,8 @@ func (f *finding) gains() (gain, most float64) {
 	return gain, most
 }
 
-// p is the chance of the finding if all ranks were alike, of its first evidence that
-// has one where it has none itself; nil where there is none.
+// p is that of the first evidence that has one; nil where none has.
 func (f *finding) p() *float64 {
-	if f.P != nil {
-		return f.P
-	}
 	for _, e := range f.Evidence {
 		if e.P != nil {
 			return e.P

@@ -1,15 +1,15 @@
-"""Real PyTorch jobs with hidden slow ranks, recorded and diagnosed.
+"""Real PyTorch jobs with hidden slow ranks, recorded.
 
-    python jobs.py run   -o FOLDER --sfstat bin/sfstat     # all jobs, one after the other; what is there is kept
-    python jobs.py score -o FOLDER --sfstat bin/sfstat     # the table, of the packets that are there
+    python jobs.py run -o FOLDER     # all jobs, one after the other; what is there is kept
+    go run ./eval/accuracy score -jobs FOLDER -sfstat bin/sfstat -o jobs.csv     # how right the verdicts on them are
 
 The plan is 60 jobs with one or two slow ranks and 16 without, of four kinds
 (DistributedDataParallel, FSDP2's fully_shard, the Trainer of Transformers,
 Lightning), 2 to 8 processes over Gloo, the delay in data, forward, backward
 (before the first bucket or between buckets), a callback or the optimizer, in
 every step or in every third, slept or computed. Half record themselves by the
-recorder's API, half run under `python -m sfstat_recorder`. Each is diagnosed
-with what it recorded, and again without the arrivals in its packets.
+recorder's API, half run under `python -m sfstat_recorder`. The plan of a job
+that ended well is in its folder, as "done".
 
 Processes are forked from this one, which has imported PyTorch, and have the
 environment that torchrun gives: importing it eight times for each job would
@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import argparse
 import atexit
-import csv
 import dataclasses
 import json
 import os
@@ -29,23 +28,14 @@ import runpy
 import shutil
 import signal
 import socket
-import subprocess
 import sys
 import threading
 import time
 import traceback
-from typing import Any, Dict, Iterator, List, Optional, Sequence, Set
+from typing import Dict, List, Optional, Sequence
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 RECORDER = os.path.join(HERE, "..", "..", "recorder")
-STAGES = {
-    "data": "data.next_wait",
-    "forward": "model.fwd_loss_cpu_wall",
-    "backward": "model.backward_cpu_wall",
-    "backward_late": "model.backward_cpu_wall",
-    "callback": "callbacks.cpu_wall",
-    "optimizer": "optim.step_cpu_wall",
-}
 FAMILIES = {
     "ddp": ("data", "forward", "backward", "backward_late", "callback", "optimizer"),
     "fsdp": ("data", "forward", "backward", "backward_late"),
@@ -53,7 +43,6 @@ FAMILIES = {
     "lightning": ("data", "forward", "backward", "callback", "optimizer"),
 }
 TIMEOUT_S = 150.0
-MIN_GAIN = 0.1  # the threshold of a verdict
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,14 +61,6 @@ class Job:
     window: int
     recording: str  # api or module
     seed: int
-
-    def stages(self) -> "tuple[str, ...]":
-        """Where the delay shows. Without a stage for callbacks, the recorder
-        leaves them to what no stage covers.
-        """
-        if self.family == "callback" and self.recording == "module" and self.framework in ("ddp", "fsdp"):
-            return ("step.other_cpu_wall",)
-        return (STAGES[self.family],)
 
     def arguments(self, scratch: str) -> List[str]:
         out = ["--framework", self.framework, "--steps", str(self.steps), "--seed", str(self.seed), "--scratch", scratch, "--queue", os.path.join(os.path.dirname(scratch), "queue")]
@@ -217,150 +198,10 @@ def run(jobs: Sequence[Job], out: str) -> None:
         print("%3d/%d %-38s %s %.0f s, load %.1f" % (i + 1, len(jobs), job.name, "ok" if good else "FAILED", time.monotonic() - begin, os.getloadavg()[0]), flush=True)
 
 
-# Scoring.
-
-
-@dataclasses.dataclass
-class Answer:
-    """What a verdict said of one job: the suspects that it flags, and those that
-    it finds and that cost less than its threshold.
-    """
-
-    status: str
-    ranks: "tuple[int, ...]"
-    stage: str
-    headline: str
-    below: "tuple[int, ...]" = ()
-    below_stage: str = ""
-
-    def judge(self, job: Job, truth: "Truth") -> str:
-        """right; small (right, below the threshold, as is the delay that was
-        planted); stage (the right ranks, another stage); part (one of two);
-        miss (nobody is named); starved (a rank besides was kept off the
-        processors for that long); innocent (a rank is flagged that is not slow).
-        """
-        slow = set(job.slow)
-        if set(self.ranks) - slow:
-            return "starved" if set(self.ranks) - slow <= set(truth.starved) else "innocent"
-        if not slow:
-            return "right"
-        if truth.share < MIN_GAIN and not self.ranks and set(self.below) == slow and self.below_stage in job.stages():
-            return "small"
-        if not self.ranks:
-            return "miss"
-        if set(self.ranks) != slow:
-            return "part"
-        return "right" if self.stage in job.stages() else "stage"
-
-
-@dataclasses.dataclass(frozen=True)
-class Truth:
-    """What a job was, beyond its plan, on the machine that it ran on."""
-
-    share: float  # of the run that the planted delay is
-    starved: "tuple[int, ...]"  # ranks that waited for a processor, more than the others, for MIN_GAIN of the run
-
-
-def truth_of(job: Job, folder: str) -> Truth:
-    """By the recorded step times and what the ranks said of the scheduler."""
-    walls: List[int] = []
-    for name in os.listdir(os.path.join(folder, "packets")):
-        with open(os.path.join(folder, "packets", name), encoding="utf-8") as file:
-            walls += [w for line in file for w in json.loads(line).get("wall_ns") or []]
-    share = job.ms * 1e6 / job.every / (sum(walls) / len(walls)) if walls else 1.0
-    waits: Dict[int, float] = {}
-    for rank in range(job.ranks):
-        try:
-            with open(os.path.join(folder, "queue%d.json" % rank), encoding="utf-8") as file:
-                queue = json.load(file)
-        except OSError:
-            continue
-        waits[rank] = queue["waited_ns"] / queue["wall_ns"]
-    starved = []
-    for rank, wait in waits.items():
-        others = sorted(w for r, w in waits.items() if r != rank)
-        if wait - others[(len(others) - 1) // 2] >= MIN_GAIN:
-            starved.append(rank)
-    return Truth(share, tuple(starved))
-
-
-def diagnose(sfstat: str, packets: str) -> Answer:
-    if not os.path.isdir(packets):
-        return Answer("error", (), "", "nothing was recorded")
-    done = subprocess.run([sfstat, "diagnose", "--format", "json", packets], capture_output=True, text=True)
-    if not done.stdout:
-        return Answer("error", (), "", done.stderr.strip()[:200])
-    verdict: Dict[str, Any] = json.loads(done.stdout)
-    ranks: Dict[bool, Set[int]] = {False: set(), True: set()}
-    stage = {False: "", True: ""}
-    for suspect in verdict["findings"]:
-        if suspect["rank"] is None or suspect["confidence"] not in ("strong", "supported"):
-            continue
-        below = suspect["below_min_gain"]
-        ranks[below] |= {suspect["rank"], *suspect["ranks"]}
-        stage[below] = stage[below] or suspect["stage"]
-    return Answer(verdict["status"], tuple(sorted(ranks[False])), stage[False], verdict["headline"], tuple(sorted(ranks[True])), stage[True])
-
-
-def strip(packets: str, into: str) -> None:
-    """The same packets without arrivals."""
-    if not os.path.isdir(packets):
-        return
-    os.makedirs(into, exist_ok=True)
-    for name in sorted(os.listdir(packets)):
-        with open(os.path.join(packets, name), encoding="utf-8") as source, open(os.path.join(into, name), "w", encoding="utf-8") as file:
-            for line in source:
-                packet = json.loads(line)
-                packet.pop("arrivals", None)
-                file.write(json.dumps(packet) + "\n")
-
-
-def results(jobs: Sequence[Job], out: str, sfstat: str) -> Iterator[Dict[str, Any]]:
-    for job in jobs:
-        folder = os.path.join(out, job.name)
-        if not os.path.exists(os.path.join(folder, "done")):
-            continue
-        packets, without = os.path.join(folder, "packets"), os.path.join(folder, "without")
-        strip(packets, without)
-        on, off, truth = diagnose(sfstat, packets), diagnose(sfstat, without), truth_of(job, folder)
-        yield {
-            "job": job.name, "recording": job.recording, "framework": job.framework, "family": job.family, "ranks": job.ranks,
-            "slow": " ".join(map(str, job.slow)), "with": on.judge(job, truth), "named": " ".join(map(str, on.ranks)), "stage": on.stage,
-            "without": off.judge(job, truth), "named_without": " ".join(map(str, off.ranks)), "headline": on.headline, "headline_without": off.headline,
-        }
-
-
-def score(jobs: Sequence[Job], out: str, sfstat: str) -> None:
-    """Writes results.csv beside the packets and prints the table."""
-    rows = list(results(jobs, out, sfstat))
-    if not rows:
-        sys.exit("no job has been run in %s" % out)
-    with open(os.path.join(out, "results.csv"), "w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
-    print("| jobs | n | right, with arrivals | right, without | innocent, with | without | starved, with | without |\n|---|---|---|---|---|---|---|---|")
-    for framework in (*FAMILIES, ""):
-        for healthy in (False, True):
-            of = [r for r in rows if framework in ("", r["framework"]) and (r["family"] == "") == healthy]
-            if of:
-                print("| %s%s | %d | %d | %d | %d | %d | %d | %d |" % (
-                    framework or "all", ", healthy" if healthy else "", len(of), _count(of, "with", "right", "small"), _count(of, "without", "right", "small"),
-                    _count(of, "with", "innocent"), _count(of, "without", "innocent"), _count(of, "with", "starved"), _count(of, "without", "starved")))
-    for r in rows:
-        if r["with"] != "right":
-            print("%s: %s (slow: %s, named: %s in %s): %s" % (r["job"], r["with"], r["slow"] or "nobody", r["named"] or "nobody", r["stage"] or "no stage", r["headline"]))
-
-
-def _count(rows: Sequence[Dict[str, Any]], column: str, *values: str) -> int:
-    return sum(r[column] in values for r in rows)
-
-
 def main(arguments: Optional[List[str]] = None) -> None:
-    parser = argparse.ArgumentParser(description="Real PyTorch jobs with hidden slow ranks, recorded and diagnosed.")
-    parser.add_argument("action", choices=("plan", "run", "score"))
+    parser = argparse.ArgumentParser(description="Real PyTorch jobs with hidden slow ranks, recorded.")
+    parser.add_argument("action", choices=("plan", "run"))
     parser.add_argument("-o", dest="out", required=True, help="folder of the jobs")
-    parser.add_argument("--sfstat", default="sfstat", help="the program that diagnoses")
     parser.add_argument("--seed", type=int, default=1, help="of the plan")
     parser.add_argument("--only", default="", help="jobs whose name contains this")
     options = parser.parse_args(arguments)
@@ -369,8 +210,6 @@ def main(arguments: Optional[List[str]] = None) -> None:
     if options.action == "run":
         os.nice(10)
         run(jobs, options.out)
-    elif options.action == "score":
-        score(jobs, options.out, options.sfstat)
     else:
         for job in jobs:
             print(job)

@@ -1,7 +1,7 @@
-// Command alignment turns generated recordings of communication, whose truth is known, into a folder that
+// Command scenarios turns generated recordings of communication, whose truth is known, into a folder that
 // sfstat campaign report reads:
 //
-//	go run ./eval/alignment -scenarios ../shared/data/nccl/dev -o CAMPAIGN
+//	go run ./eval/campaign/communication/scenarios -scenarios ../shared/data/nccl/dev -o CAMPAIGN
 //
 // A scenario is a folder of logs, exports and truth.json. In CAMPAIGN/communication it becomes a folder of links to the
 // logs and exports, with truth.csv, and model.yaml where the run is one of a transformer.
@@ -12,15 +12,19 @@ package main
 import (
 	"errors"
 	"flag"
-	"io"
-
-	"github.com/sfstat/sfstat/eval/internal/pages"
+	"fmt"
+	"os"
 )
 
-func main() { pages.Main("alignment", run) }
+func main() {
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "scenarios:", err)
+		os.Exit(1)
+	}
+}
 
-func run(args []string, _ io.Writer) error {
-	flags := flag.NewFlagSet("alignment", flag.ContinueOnError)
+func run(args []string) error {
+	flags := flag.NewFlagSet("scenarios", flag.ContinueOnError)
 	scenarios := flags.String("scenarios", "", "the folder of generated scenarios")
 	out := flags.String("o", "", "the campaign's folder, made if it is not there")
 	if err := flags.Parse(args); err != nil {

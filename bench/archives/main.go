@@ -3,8 +3,8 @@
 // killed and resumed ends in the same bytes, and how many of the known faults, and of the
 // known change of step time, it finds.
 //
-//	go run ./eval/archives -sfstat bin/sfstat [-python PYTHON] [-o docs/archives-evaluation.md]
-//	go run ./eval/archives -keep DIR     # only makes the archive
+//	go run ./bench/archives -sfstat bin/sfstat [-python PYTHON] [-o docs/archives-evaluation.md]
+//	go run ./bench/archives -keep DIR     # only makes the archive
 //
 // The archive is a folder for each week, in it a Parquet file for each run, some of
 // them with a fault of known kind, rank, host and week, which truth.csv lists. Half of the
@@ -22,15 +22,23 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
+	"text/template"
 
-	"github.com/sfstat/sfstat/eval/internal/pages"
 	"github.com/sfstat/sfstat/eval/simulate"
+	"github.com/sfstat/sfstat/internal/atomicfile"
+	"github.com/sfstat/sfstat/report"
 )
 
 //go:embed page.md.tmpl
 var pageText string
 
-func main() { pages.Main("archives", run) }
+func main() {
+	if err := run(os.Args[1:], os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "archives:", err)
+		os.Exit(1)
+	}
+}
 
 // archived is the archive to be made.
 type archived struct {
@@ -75,7 +83,11 @@ func run(args []string, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	return pages.Write(*out, stdout, pages.Fill(pageText, p))
+	page := func(w io.Writer) error { return template.Must(template.New("page").Parse(pageText)).Execute(w, p) }
+	if *out == "" {
+		return page(stdout)
+	}
+	return atomicfile.WriteFile(*out, page)
 }
 
 // made makes the archive in a process of its own, because the peak memory of a child
@@ -126,7 +138,14 @@ func (m measuring) large(windows int) (string, error) {
 			table = append(table, append([]string{strconv.Itoa(a.Faults) + " of " + strconv.Itoa(windows/perRun)}, row...))
 		}
 	}
-	return pages.Table(table...), nil
+	return inMarkdown(table)
+}
+
+// inMarkdown is a table whose first row is its head.
+func inMarkdown(rows [][]string) (string, error) {
+	var out strings.Builder
+	err := report.Output{W: &out, Format: report.Markdown}.Tables([]report.Table{{Head: rows[0], Rows: rows[1:]}})
+	return out.String(), err
 }
 
 // costsOf makes an archive, measures it, and removes it.
@@ -161,7 +180,10 @@ func (m measuring) page(dir string, a archived, large int) (p page, err error) {
 		return p, err
 	}
 	jobs := a.plan()
-	p = page{archived: a, measuring: m, Runs: len(jobs), Table: pages.Table(rows...)}
+	p = page{archived: a, measuring: m, Runs: len(jobs)}
+	if p.Table, err = inMarkdown(rows); err != nil {
+		return p, err
+	}
 	if p.Large, err = m.large(large); err != nil {
 		return p, err
 	}

@@ -39,7 +39,7 @@ func folded(of map[string]int64) map[nccl.Op]int64 {
 func recordings(t *testing.T) (string, []*communication.Recording) {
 	t.Helper()
 	from, to := largedata.Need(t, "data/nccl/dev"), t.TempDir()
-	if err := run([]string{"-scenarios", from, "-o", to}, nil); err != nil {
+	if err := run([]string{"-scenarios", from, "-o", to}); err != nil {
 		t.Fatal(err)
 	}
 	list, err := communication.Read(to)
@@ -129,7 +129,7 @@ func TestRecordingsAreScored(t *testing.T) {
 
 func TestRefused(t *testing.T) {
 	for _, args := range [][]string{{}, {"-o", "x"}, {"-scenarios", t.TempDir(), "-o", "x"}, {"-unknown"}} {
-		if err := run(args, nil); err == nil {
+		if err := run(args); err == nil {
 			t.Errorf("%v is taken", args)
 		}
 	}

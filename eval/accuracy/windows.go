@@ -1,13 +1,18 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"hash/fnv"
 	"slices"
 
 	"github.com/sfstat/sfstat/eval/simulate"
+	"github.com/sfstat/sfstat/ingest/packet"
 	"github.com/sfstat/sfstat/trace"
 )
+
+// Simulated windows have one slow rank: a stall in one step of every window, or a rank
+// that is a fifth slower in all steps. What that costs is known from the same job without.
 
 // cell is a kind of job and of fault.
 type cell struct {
@@ -106,9 +111,21 @@ func (c cell) healthy() cell {
 	return c
 }
 
-// job is the windows of a job, and the rank that is slow. Jobs of one seed that
-// differ in the fault alone share their noise.
-func (c cell) job(seed uint64) ([]*trace.Window, int, error) {
+// String names the cell among those of its family.
+func (c cell) String() string {
+	wall, at := "wall", ""
+	if !c.wall {
+		wall = "no-wall"
+	}
+	if c.at != everyStep {
+		at = fmt.Sprintf("-at%d", c.at)
+	}
+	return fmt.Sprintf("r%d-w%dx%d-%gms-%s-other%g%s", c.ranks, c.windows, c.steps, c.step, wall, 100*c.gap, at)
+}
+
+// job is the packets of a job, the length of its steps, and the rank that is slow. Jobs of
+// one seed that differ in the fault alone share their noise.
+func (c cell) job(seed uint64) (packets []byte, ns int64, slow int, err error) {
 	s := simulate.DefaultSpec()
 	key := fnv.New64a()
 	fmt.Fprintf(key, "%+v %d", c.healthy(), seed)
@@ -116,7 +133,7 @@ func (c cell) job(seed uint64) ([]*trace.Window, int, error) {
 	s.Schedule.Windows, s.Schedule.Steps = c.windows, c.steps
 	mean := simulate.Millis(usualStep * c.gap / (1 - c.gap))
 	s.Other = simulate.Dist{Mean: mean, SD: 0.3 * mean, Shape: simulate.Normal}
-	slow := int(seed) % c.ranks
+	slow = int(seed) % c.ranks
 	if c.family != simulate.NoFault {
 		f := simulate.Fault{Family: c.family, Ranks: []int{slow}, Delay: simulate.Millis(c.delay * usualStep / (1 - c.gap))}
 		if c.at != everyStep {
@@ -126,16 +143,22 @@ func (c cell) job(seed uint64) ([]*trace.Window, int, error) {
 	}
 	g, err := simulate.New(s)
 	if err != nil {
-		return nil, 0, fmt.Errorf("cell %+v: %w", c, err)
+		return nil, 0, 0, fmt.Errorf("cell %+v: %w", c, err)
 	}
-	var out []*trace.Window
-	if err := g.Each(func(w *trace.Window) error { out = append(out, c.paced(w)); return nil }); err != nil {
-		return nil, 0, fmt.Errorf("cell %+v: %w", c, err)
-	}
-	return out, slow, nil
+	var text bytes.Buffer
+	out := packet.NewWriter(&text)
+	err = g.Each(func(w *trace.Window) error {
+		w = c.paced(w)
+		ns += length(w)
+		if !c.wall {
+			w.Wall = nil
+		}
+		return out.Write(w)
+	})
+	return text.Bytes(), ns, slow, err
 }
 
-// paced is a window in the pace of the cell, and as it was recorded.
+// paced is a window in the pace of the cell.
 func (c cell) paced(w *trace.Window) *trace.Window {
 	factor := c.step / usualStep
 	for _, channel := range w.Side {
@@ -144,8 +167,80 @@ func (c cell) paced(w *trace.Window) *trace.Window {
 		}
 	}
 	simulate.Scale(w, factor)
-	if !c.wall {
-		w.Wall = nil
-	}
 	return w
+}
+
+// length is how long a window with wall time takes, of its slowest rank.
+func length(w *trace.Window) int64 {
+	sums := make([]int64, len(w.Ranks))
+	for t := range w.Steps() {
+		for r, ns := range w.WallOf(t) {
+			sums[r] += ns
+		}
+	}
+	return slices.Max(sums)
+}
+
+// simulated are so many jobs of each cell, and each of them without its fault.
+func simulated(seeds int) []task {
+	var out []task
+	for _, of := range []struct {
+		family string
+		cells  []cell
+	}{{"border", borderCells()}, {"stall", strikeCells()}, {"slow", timingCells()}} {
+		var last cell // whose healthy twin is scored
+		for _, c := range of.cells {
+			first := c.healthy() != last
+			last = c.healthy()
+			for seed := range seeds {
+				out = append(out, func(p program) ([]row, error) { return c.score(p, of.family, uint64(seed), first) })
+			}
+		}
+	}
+	return out
+}
+
+// score scores a job, and the healthy one where none did before.
+func (c cell) score(p program, family string, seed uint64, healthyToo bool) ([]row, error) {
+	without, usual, _, err := c.healthy().job(seed)
+	if err != nil {
+		return nil, err
+	}
+	with, ns, slow, err := c.job(seed)
+	if err != nil {
+		return nil, err
+	}
+	name := func(c cell) string { return fmt.Sprintf("%v-s%d", c, seed) }
+	k := key{source: "windows", family: family + ", " + nameOf(c.family), job: name(c)}
+	rows := []row{p.score(k, c.truth(slow, 1-float64(usual)/float64(ns)), with, "-")}
+	if healthyToo {
+		k.family, k.job = family+", healthy", name(c.healthy())
+		rows = append(rows, p.score(k, c.healthyTruth(), without, "-"))
+	}
+	return rows, nil
+}
+
+// healthyTruth is that of the job without its fault. Where a quarter of a step is in no stage
+// and varies by 30 %, the last of many ranks is late by more than a tenth of the step: that
+// work is uneven is true.
+func (c cell) healthyTruth() truth {
+	if c.gap >= 0.25 {
+		return truth{kind: uneven}
+	}
+	return truth{kind: healthy}
+}
+
+// truth is that of the job. A stall on the device shows in backward on all ranks alike,
+// since few of its steps have device times. Without wall time the length of a step is not
+// recorded, so that the saving is not asked for.
+func (c cell) truth(slow int, saves float64) truth {
+	f := fault{ranks: []int{slow}, stages: []string{c.family.Stage()}, saves: &saves, due: saves >= leastDue, from: -1}
+	if !c.wall {
+		f.saves = nil
+	}
+	if c.family == simulate.ForwardDevice && c.at != everyStep {
+		f.stages = append(f.stages, simulate.StageBackward)
+		return truth{everyone, []fault{f}}
+	}
+	return truth{late, []fault{f}}
 }

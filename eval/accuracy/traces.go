@@ -1,45 +1,45 @@
 package main
 
 import (
-	"cmp"
+	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/sfstat/sfstat/eval/simulate/pipeline"
+	"github.com/sfstat/sfstat/ingest/optrace"
+	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/operator"
 )
 
-// turns are the kinds of fault, one trace after another: every kind as often,
+// Simulated operator traces are of jobs of 4 to 512 workers, in which a worker, an operator,
+// a stage, a link, a collective, a launch or the microbatches are slow, or nothing is.
+
+// kindsInTurn are the kinds of fault, one trace after another: every kind as often,
 // and five of twelve traces healthy.
-var turns = [...]pipeline.Kind{
+var kindsInTurn = [...]pipeline.Kind{
 	pipeline.NoFault, pipeline.SlowWorker, pipeline.NoFault, pipeline.SlowOp, pipeline.SlowStage, pipeline.NoFault,
 	pipeline.Workload, pipeline.SlowEdge, pipeline.NoFault, pipeline.SlowGroup, pipeline.LateStart, pipeline.NoFault,
 }
 
-// kinds are the faults, in the order of the tables.
-var kinds = [...]pipeline.Kind{pipeline.SlowWorker, pipeline.SlowOp, pipeline.SlowStage, pipeline.Workload, pipeline.SlowEdge,
-	pipeline.SlowGroup, pipeline.LateStart}
-
 // grid is replicas × pipeline stages.
 type grid struct{ dp, pp int }
-
-func (g grid) String() string { return fmt.Sprintf("%d×%d", g.dp, g.pp) }
 
 // band is a range of sizes of a job, and the layouts that stand for it. What
 // is there twice is drawn twice as often.
 type band struct {
-	name  string
 	share float64 // of the traces
 	grids []grid
 }
 
 var bands = [...]band{
-	{"4", 0.22, []grid{{4, 1}, {4, 1}, {2, 2}}},
-	{"8", 0.24, []grid{{8, 1}, {4, 2}, {4, 2}, {4, 2}, {2, 4}}},
-	{"16–32", 0.26, []grid{{16, 1}, {8, 2}, {4, 4}, {4, 4}, {16, 2}, {8, 4}, {4, 8}}},
-	{"64–128", 0.20, []grid{{64, 1}, {32, 2}, {16, 4}, {8, 8}, {64, 2}, {32, 4}, {16, 8}}},
-	{"256–512", 0.08, []grid{{256, 1}, {128, 2}, {64, 4}, {32, 8}, {128, 4}, {64, 8}}},
+	{0.22, []grid{{4, 1}, {4, 1}, {2, 2}}},
+	{0.24, []grid{{8, 1}, {4, 2}, {4, 2}, {4, 2}, {2, 4}}},
+	{0.26, []grid{{16, 1}, {8, 2}, {4, 4}, {4, 4}, {16, 2}, {8, 4}, {4, 8}}},
+	{0.20, []grid{{64, 1}, {32, 2}, {16, 4}, {8, 8}, {64, 2}, {32, 4}, {16, 8}}},
+	{0.08, []grid{{256, 1}, {128, 2}, {64, 4}, {32, 8}, {128, 4}, {64, 8}}},
 }
 
 // sizes of a kind of fault. Deviations are those of the operator's own jitter
@@ -58,22 +58,6 @@ var sigmas = []pipeline.Size{{Sigma: 0.5}, {Sigma: 1}, {Sigma: 2}, {Sigma: 3}, {
 
 func withSigmas(more ...pipeline.Size) []pipeline.Size { return slices.Concat(sigmas, more) }
 
-// compareSizes orders deviations, factors and delays, each by size.
-func compareSizes(a, b pipeline.Size) int {
-	return cmp.Or(cmp.Compare(a.Delay, b.Delay), cmp.Compare(a.Factor, b.Factor), cmp.Compare(a.Sigma, b.Sigma))
-}
-
-// sizeName is "3 σ", "× 1.3" or "300 ms".
-func sizeName(s pipeline.Size) string {
-	switch {
-	case s.Sigma > 0:
-		return fmt.Sprintf("%g σ", s.Sigma)
-	case s.Factor > 0:
-		return fmt.Sprintf("× %g", s.Factor)
-	}
-	return fmt.Sprintf("%g ms", float64(s.Delay))
-}
-
 // ops are the operators that a kind of fault may strike; "" is its default.
 var ops = map[pipeline.Kind][]string{
 	pipeline.SlowWorker: {"", "", "", "forward-compute", "backward-compute", "optimizer"},
@@ -90,11 +74,11 @@ var speeds = []float64{0.002, 0.002, 0.005, 0.01}
 // whens are the steps in which a fault strikes.
 var whens = []pipeline.When{{}, {}, {}, {Every: 2}, {Every: 4}, {Probability: 0.3}, {From: 3}}
 
-// draw is the specification of trace number i of a seed, and its band. It does
-// not depend on the other traces.
-func draw(seed uint64, i int) (pipeline.Spec, int) {
+// draw is the specification of trace number i of a seed. It does not depend on the
+// other traces.
+func draw(seed uint64, i int) pipeline.Spec {
 	rng := rand.New(rand.NewPCG(seed, uint64(i)))
-	kind := turns[i%len(turns)]
+	kind := kindsInTurn[i%len(kindsInTurn)]
 	at, u := 0, rng.Float64()
 	for at < len(bands)-1 && u >= bands[at].share {
 		u -= bands[at].share
@@ -112,7 +96,7 @@ func draw(seed uint64, i int) (pipeline.Spec, int) {
 		s.Clock.SkewSD = pick(rng, []pipeline.Millis{1, 20})
 	}
 	if kind == pipeline.NoFault {
-		return s, at
+		return s
 	}
 	f := pipeline.Fault{Kind: kind, Size: pick(rng, sizes[kind]), When: pick(rng, whens)}
 	if list := ops[kind]; list != nil {
@@ -123,7 +107,7 @@ func draw(seed uint64, i int) (pipeline.Spec, int) {
 		f.Shared = pick(rng, []float64{0, 0, 0.3})
 	}
 	s.Faults = []pipeline.Fault{f}
-	return s, at
+	return s
 }
 
 // layout draws how a job of a band divides its work. Stages are compared with
@@ -172,4 +156,81 @@ func lastEnd(t *operator.Trace) int64 {
 		end = max(end, start+t.Dur[i])
 	}
 	return end
+}
+
+// traceSeed is of the traces that are scored; thresholds were set while looking at seeds 1 to 3.
+const traceSeed = 4
+
+// traces are the first n operator traces of the seed.
+func traces(n int) []task {
+	var out []task
+	const seed = traceSeed
+	for i := range n {
+		out = append(out, func(p program) ([]row, error) {
+			r, err := scoreTrace(p, seed, i)
+			if err != nil {
+				err = fmt.Errorf("trace %d of seed %d: %w", i, seed, err)
+			}
+			return []row{r}, err
+		})
+	}
+	return out
+}
+
+func scoreTrace(p program, seed uint64, i int) (r row, err error) {
+	spec := draw(seed, i)
+	o, made, err := pipeline.Make(spec)
+	if err != nil {
+		return r, err
+	}
+	t := truth{kind: healthy}
+	k := key{source: "operators", family: pipeline.NoFault.String(), job: fmt.Sprintf("%d-%d-%dx%d", seed, i, spec.Layout.DP, spec.Layout.PP)}
+	for _, f := range made.Faults {
+		if len(f.Steps) == 0 {
+			continue // by chance it struck in no step
+		}
+		cost, err := exposed(spec)
+		if err != nil {
+			return r, err
+		}
+		t.kind, k.family = operators, f.Kind.String()
+		t.faults = append(t.faults, operatorFault(f, cost, spec.Layout.DP))
+	}
+	dir, err := os.MkdirTemp("", "accuracy")
+	if err != nil {
+		return r, err
+	}
+	defer os.RemoveAll(dir)
+	path, err := writeTrace(dir, o)
+	if err != nil {
+		return r, err
+	}
+	return p.score(k, t, nil, path), nil
+}
+
+// leastListed is the part of a step from which on a fault has to be the first finding. Of two
+// replicas nobody can say which is unusual.
+const leastListed = 0.03
+
+// operatorFault is a fault that costs such a part of the run, in a job of so many replicas.
+func operatorFault(f pipeline.TrueFault, cost float64, replicas int) fault {
+	first := f.Workers[0]
+	return fault{what: f.Kind, ranks: []int{first.Rank}, stages: []string{fmt.Sprintf("%s=%d", trace.PipelineParallel, first.PP)},
+		op: f.Ops[0].Op, saves: &cost, due: cost >= leastDue, listed: cost >= leastListed && replicas > 2, from: -1}
+}
+
+// writeTrace writes a trace with its layout beside it, and returns its path.
+func writeTrace(dir string, o *operator.Trace) (string, error) {
+	path := filepath.Join(dir, "trace-job.parquet")
+	var meta, text bytes.Buffer
+	if err := optrace.WriteMeta(&meta, o); err != nil {
+		return "", err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "meta-job.yaml"), meta.Bytes(), 0o666); err != nil {
+		return "", err
+	}
+	if err := optrace.WriteParquet(&text, o); err != nil {
+		return "", err
+	}
+	return path, os.WriteFile(path, text.Bytes(), 0o666)
 }

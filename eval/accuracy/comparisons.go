@@ -1,0 +1,171 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+
+	"github.com/sfstat/sfstat/eval/simulate"
+	"github.com/sfstat/sfstat/ingest/packet"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// A comparison is of five simulated runs with five others in which everything takes longer
+// by a known part, or by none. Runs of one pair share what their host and hour do; each
+// has some of its own. A comparison is right if step time is called different where it is,
+// and not where it is not: of the family "0 %", what is wrong are false alarms, of the
+// others, changes that are too small to be seen.
+
+const (
+	runsEach, compareRanks, compareSteps = 5, 4, 60
+	pairSpread, runSpread                = 0.01, 0.004
+)
+
+// changes are the parts by which all steps are longer.
+var changes = []float64{0, 0.005, 0.01, 0.02, 0.05}
+
+// ways to compare: runs of one name as pairs, runs in any order, and the first of each side,
+// in batches of steps, which cannot know how runs differ.
+var ways = []struct {
+	name string
+	runs int
+	args []string
+}{{"", runsEach, nil}, {"not paired", runsEach, []string{"--match", "none"}}, {"one run each", 1, []string{"--match", "none"}}}
+
+// comparisons are the first n of all changes, which share their noise.
+func comparisons(n int) []task {
+	var out []task
+	for _, change := range changes {
+		for i := range n {
+			out = append(out, func(p program) ([]row, error) { return scoreComparison(p, i, change) })
+		}
+	}
+	return out
+}
+
+func scoreComparison(p program, i int, change float64) (rows []row, err error) {
+	dir, err := os.MkdirTemp("", "accuracy")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	times, err := writePair(dir, i, change)
+	if err != nil {
+		return nil, err
+	}
+	blank := row{Source: "comparisons", Family: fmt.Sprintf("%g %%", 100*change), Job: fmt.Sprint(i), Truth: "change", TrueGain: &change}
+	for _, way := range ways {
+		r := blank
+		r.Variant = way.name
+		args := []string{"compare", "--format", "json"}
+		for _, side := range []string{"base", "new"} {
+			args = append(args, filepath.Join(dir, fmt.Sprint(side, way.runs)))
+		}
+		text, err := output(p.sfstat, nil, append(args, way.args...)...)
+		if err != nil {
+			rows = append(rows, r.failed(err))
+			continue
+		}
+		if err := r.compared(text, change); err != nil {
+			return nil, err
+		}
+		rows = append(rows, r)
+	}
+	if p.benchstat == "" {
+		return rows, nil
+	}
+	theirs, err := askBenchstat(p.benchstat, dir, times, blank)
+	return append(rows, theirs...), err
+}
+
+// compared fills the row with the answer of sfstat compare on step time: its verdict, the
+// change with what it is within, and p.
+func (r *row) compared(text []byte, change float64) error {
+	var doc struct {
+		Rows []struct {
+			Measure, Verdict  string
+			Change, Low, High *float64
+			P                 *float64
+		}
+	}
+	if err := json.Unmarshal(text, &doc); err != nil {
+		return err
+	}
+	if len(doc.Rows) == 0 || doc.Rows[0].Measure != "step_time" {
+		return errors.New("no row on step time, expected it first")
+	}
+	step := doc.Rows[0]
+	r.Gain, r.RunGain, r.AtMost, r.P = short(step.Change), short(step.Low), short(step.High), short(step.P)
+	r.called(step.Verdict, change)
+	return nil
+}
+
+// called judges a verdict on a change.
+func (r *row) called(verdict string, change float64) {
+	r.Status = verdict
+	called := verdict == "regression" || verdict == "improvement"
+	switch {
+	case called && change == 0:
+		r.Wrong = "false alarm"
+	case !called && change > 0:
+		r.Wrong = "change not seen"
+	case verdict == "improvement":
+		r.Wrong = "wrong direction"
+	}
+	r.Right = r.Wrong == ""
+}
+
+// writePair writes the runs of both sides in folders, base5 and new5, and the first of each
+// alone in base1 and new1. It returns the times of the steps of each run on rank 0.
+func writePair(dir string, i int, change float64) (times [2][][]int64, err error) {
+	rng := rand.New(rand.NewPCG(1, uint64(i)))
+	for k := range runsEach {
+		shared := 1 + pairSpread*rng.NormFloat64()
+		for side, name := range []string{"base", "new"} {
+			spec := simulate.DefaultSpec()
+			spec.Run, spec.Ranks, spec.Seed = fmt.Sprint("job-", k), compareRanks, uint64((i*runsEach+k)*2+side)
+			spec.Schedule = simulate.Schedule{Windows: 1, Steps: compareSteps}
+			text, steps, err := scaledRun(spec, shared*(1+runSpread*rng.NormFloat64())*(1+change*float64(side)))
+			if err != nil {
+				return times, err
+			}
+			times[side] = append(times[side], steps)
+			for _, runs := range []int{1, runsEach} {
+				folder := filepath.Join(dir, fmt.Sprint(name, runs))
+				if k >= runs {
+					continue
+				}
+				if err := os.MkdirAll(folder, 0o777); err != nil {
+					return times, err
+				}
+				if err := os.WriteFile(filepath.Join(folder, spec.Run+".jsonl"), text, 0o666); err != nil {
+					return times, err
+				}
+			}
+		}
+	}
+	return times, nil
+}
+
+// scaledRun is the packets of a run in which everything takes so many times as long, and
+// the times of its steps on rank 0.
+func scaledRun(spec simulate.Spec, factor float64) (packets []byte, steps []int64, err error) {
+	g, err := simulate.New(spec)
+	if err != nil {
+		return nil, nil, err
+	}
+	var text bytes.Buffer
+	out := packet.NewWriter(&text)
+	err = g.Each(func(w *trace.Window) error {
+		simulate.Scale(w, factor)
+		for t := range w.Steps() {
+			steps = append(steps, w.WallOf(t)[0])
+		}
+		return out.Write(w)
+	})
+	return text.Bytes(), steps, err
+}

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"text/template"
+
+	"github.com/sfstat/sfstat/report"
+)
+
+// pageText is docs/accuracy.md without its tables.
+//
+//go:embed page.md.tmpl
+var pageText string
+
+// recordedName is the column of jobs as they were recorded.
+const recordedName = "right"
+
+// tablesOf are a table for each source: a row for each family, with how many jobs have a fault
+// that has to be named, how many are right, in each variant, and what is wrong with the others.
+func tablesOf(rows []row) []report.Table {
+	var out []report.Table
+	for _, source := range distinct(rows, func(r row) string { return r.Source }) {
+		of := slices.DeleteFunc(slices.Clone(rows), func(r row) bool { return r.Source != source })
+		variants := distinct(of, func(r row) string { return r.Variant })
+		t := report.Table{Title: source, Head: []string{"family", "due", recordedName}}
+		t.Head = append(append(t.Head, variants[1:]...), "what is wrong")
+		line := func(name string, of []row) {
+			cells := []string{name, dueOf(of, variants[0])}
+			for _, v := range variants {
+				cells = append(cells, rightOf(of, v))
+			}
+			t.Rows = append(t.Rows, append(cells, wrongs(of, variants[0])))
+		}
+		families := distinct(of, func(r row) string { return r.Family })
+		for _, family := range families {
+			line(family, slices.DeleteFunc(slices.Clone(of), func(r row) bool { return r.Family != family }))
+		}
+		if len(families) > 1 {
+			line("all", of)
+		}
+		out = append(out, t)
+	}
+	return out
+}
+
+// distinct are the values of a column in the order of the rows.
+func distinct(rows []row, of func(row) string) []string {
+	var out []string
+	for _, r := range rows {
+		if x := of(r); !slices.Contains(out, x) {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// dueOf is in how many rows of a variant a fault has to be named.
+func dueOf(rows []row, variant string) string {
+	n := 0
+	for _, r := range rows {
+		if r.Variant == variant && r.Due > 0 {
+			n++
+		}
+	}
+	return strconv.Itoa(n)
+}
+
+// rightOf is how many rows of a variant are right: "18 of 20".
+func rightOf(rows []row, variant string) string {
+	right, n := 0, 0
+	for _, r := range rows {
+		if r.Variant == variant {
+			n++
+			if r.Right {
+				right++
+			}
+		}
+	}
+	return fmt.Sprintf("%d of %d", right, n)
+}
+
+// wrongs counts what is wrong, the most frequent first.
+func wrongs(rows []row, variant string) string {
+	count := map[string]int{}
+	for _, r := range rows {
+		if r.Variant == variant && !r.Right {
+			count[r.Wrong]++
+		}
+	}
+	var out []string
+	for _, what := range slices.SortedFunc(maps.Keys(count), func(a, b string) int { return cmpWrong(count, a, b) }) {
+		out = append(out, fmt.Sprintf("%s %d", what, count[what]))
+	}
+	return strings.Join(out, ", ")
+}
+
+func cmpWrong(count map[string]int, a, b string) int {
+	if count[a] != count[b] {
+		return count[b] - count[a]
+	}
+	return strings.Compare(a, b)
+}
+
+// generatedSources have a table of their own on the page; all others are recordings, which
+// share one.
+var generatedSources = []string{"scenarios", "jobs", "campaign", "windows", "operators", "comparisons"}
+
+// writePage writes the page about a table.
+func writePage(w io.Writer, rows []row) error {
+	rows = slices.Clone(rows)
+	for i := range rows {
+		if r := &rows[i]; !slices.Contains(generatedSources, r.Source) {
+			r.Source, r.Family = "recordings", r.Source
+		}
+	}
+	tables := map[string]string{}
+	for _, t := range tablesOf(rows) {
+		source := t.Title
+		t.Title = ""
+		var out bytes.Buffer
+		if err := (report.Output{W: &out, Format: report.Markdown}).Tables([]report.Table{t}); err != nil {
+			return err
+		}
+		tables[source] = strings.TrimSpace(out.String())
+	}
+	return template.Must(template.New("page").Parse(pageText)).Execute(w, tables)
+}

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Jobs that eval/realjobs/jobs.py ran: a folder for each, with the plan of the job in
+// "done", packets, and for each rank how long the kernel kept it off the processors. They
+// are scored with what was recorded, and without the arrivals in their packets.
+
+// realJob is what jobs.py writes when a job has ended well.
+type realJob struct {
+	Name      string  `json:"name"`
+	Framework string  `json:"framework"`
+	Family    string  `json:"family"` // "": nobody is slow
+	Ranks     int     `json:"ranks"`
+	Slow      []int   `json:"slow"`
+	Millis    float64 `json:"ms"`
+	Every     int     `json:"every"`
+	Recording string  `json:"recording"`
+}
+
+// stages are where the delay shows. Without a stage for callbacks, the recorder leaves
+// them to what no stage covers.
+func (j *realJob) stages() []string {
+	if j.Family == "callback" && j.Recording == "module" && (j.Framework == "ddp" || j.Framework == "fsdp") {
+		return []string{"step.other_cpu_wall"}
+	}
+	for _, s := range stageOf {
+		if strings.HasPrefix(j.Family, s.part) {
+			return []string{s.stage}
+		}
+	}
+	return nil
+}
+
+// realJobs are the jobs in a folder.
+func realJobs(dir string) ([]task, error) {
+	paths, err := filepath.Glob(filepath.Join(dir, "*", "done"))
+	if err == nil && len(paths) == 0 {
+		err = fmt.Errorf("%s: no job that eval/realjobs/jobs.py ran to its end", dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var out []task
+	for _, path := range paths {
+		out = append(out, func(p program) ([]row, error) { return scoreRealJob(p, path) })
+	}
+	return out, nil
+}
+
+func scoreRealJob(p program, done string) ([]row, error) {
+	var j realJob
+	if err := readJSON(done, &j); err != nil {
+		return nil, err
+	}
+	folder := filepath.Dir(done)
+	packets := filepath.Join(folder, "packets")
+	seen, err := look(packets)
+	if err != nil {
+		return nil, err
+	}
+	t := truth{kind: healthy}
+	k := key{source: "jobs", family: j.Framework + ", healthy", job: j.Name}
+	if j.Family != "" {
+		k.family = j.Framework + ", " + j.Family
+		f := fault{ranks: j.Slow, stages: j.stages(), hides: j.Millis * 1e6 / float64(j.Every), from: -1}
+		f.due = seen.step == 0 || f.hides/seen.step >= leastDue
+		t = truth{late, []fault{f}}
+	}
+	starved, err := starvedRanks(folder, j.Ranks)
+	if err != nil {
+		return nil, err
+	}
+	if len(starved) > 0 {
+		if t.kind == healthy {
+			t.kind = late
+		}
+		t.faults = append(t.faults, fault{ranks: starved, from: -1})
+	}
+	without, err := withoutArrivals(packets)
+	if err != nil {
+		return nil, err
+	}
+	rows := []row{p.score(k, t, nil, packets)}
+	if strings.HasPrefix(j.Family, "backward") { // what stage times show on all ranks alike
+		t.kind = hidden
+	}
+	k.variant = "without arrivals"
+	return append(rows, p.score(k, t, without, "-")), nil
+}
+
+// starvedRanks waited for a processor, more than the others, for a tenth of the run: they
+// are late, though nobody made them so.
+func starvedRanks(folder string, ranks int) ([]int, error) {
+	waits := map[int]float64{}
+	for rank := range ranks {
+		var queue struct {
+			Waited float64 `json:"waited_ns"`
+			Wall   float64 `json:"wall_ns"`
+		}
+		err := readJSON(filepath.Join(folder, fmt.Sprintf("queue%d.json", rank)), &queue)
+		if os.IsNotExist(err) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		waits[rank] = queue.Waited / queue.Wall
+	}
+	var out []int
+	for rank := range ranks {
+		var others []float64
+		for r, w := range waits {
+			if r != rank {
+				others = append(others, w)
+			}
+		}
+		slices.Sort(others)
+		if wait, ok := waits[rank]; ok && len(others) > 0 && wait-others[(len(others)-1)/2] >= 0.1 {
+			out = append(out, rank)
+		}
+	}
+	return out, nil
+}
+
+// withoutArrivals are the packets of a folder without what ranks recorded of collectives.
+func withoutArrivals(folder string) ([]byte, error) {
+	paths, err := filepath.Glob(filepath.Join(folder, "*"))
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	lines := json.NewEncoder(&out)
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		for in := json.NewDecoder(bytes.NewReader(text)); in.More(); {
+			var packet map[string]json.RawMessage
+			if err := in.Decode(&packet); err != nil {
+				return nil, fmt.Errorf("%s: %w", path, err)
+			}
+			delete(packet, "arrivals")
+			if err := lines.Encode(packet); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return out.Bytes(), nil
+}

@@ -8,6 +8,7 @@ STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK ?= golang.org/x/vuln/cmd/govulncheck@v1.8.0
 BENCHSTAT   ?= golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 FUZZTIME    ?= 15s
+FUZZ        ?=
 BENCH       ?= .
 PYTHON      ?= python3
 
@@ -147,10 +148,8 @@ archives: build comparison ## docs/archives-evaluation.md and docs/compare-evalu
 detection: ## docs/detection.md: how often the verdict on operator traces is right (minutes)
 	$(GO) run ./eval/detection -traces 2400 -seed 4 -o docs/detection.md
 
-fuzz: ## every fuzz target for FUZZTIME
-	@set -e; for pkg in $$($(GO) list ./...); do \
-	for target in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
-	echo "$$pkg $$target"; $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$pkg; done; done
+fuzz: ## every fuzz target for FUZZTIME, at least 1,000 executions each (FUZZ=regexp)
+	CGO_ENABLED=0 $(GO) run ./internal/fuzz -time $(FUZZTIME) -only '$(FUZZ)' -- $(LEAN)
 
 cover: ## coverage.out and the share of statements per function
 	$(GO) test -coverprofile=coverage.out -coverpkg=./... ./...

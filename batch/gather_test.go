@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/batch/findings"
+	"github.com/sfstat/sfstat/internal/bug"
 	"github.com/sfstat/sfstat/trace/input"
 )
 
@@ -39,7 +40,10 @@ func FuzzReadFindings(f *testing.F) {
 		if err := os.WriteFile(path, text, 0o666); err != nil {
 			t.Fatal(err)
 		}
-		_ = readFindings(path, func(*findings.Row) error { return nil }) // an error is an answer
+		err := readFindings(path, func(*findings.Row) error { return nil }) // an error is an answer
+		if b := bug.In(err); b != nil {
+			t.Errorf("%v\n%s", b, b.Stack)
+		}
 	})
 }
 

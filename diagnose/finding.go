@@ -16,6 +16,8 @@ type Finding struct {
 	Evidence []evidence.Observation `json:"evidence" doc:"what speaks for it, the strongest first; then what a higher confidence lacks"`
 	Windows  []int64                `json:"windows" doc:"numbers of the windows that show it"`
 	Detail   int                    `json:"-"` // index in RunVerdict.Windows of the one that the evidence is from
+
+	modelled bool // from the model of steps
 }
 
 // Flagged reports whether a finding is certain and large enough to act on.
@@ -69,10 +71,11 @@ const (
 	CauseRotatingOps       // another operator is long by turns
 	CauseMissing           // never entered a collective that the others wait in
 	CauseDesync            // ranks entered different collectives
+	CauseStartUp           // the first steps are longer
 )
 
 var causeNames = [...]string{"unknown", "late", "device", "leads", "more_work", "growth", "rotating", "alike", "slow_steps", "forward_host_overhead", "operator",
-	"compute", "transfer", "link", "collective", "launch", "idle", "heavy", "uneven", "random", "rotating_ops", "missing", "desync"}
+	"compute", "transfer", "link", "collective", "launch", "idle", "heavy", "uneven", "random", "rotating_ops", "missing", "desync", "start_up"}
 
 func (c Cause) String() string { return enum.Name(causeNames[:], c) }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
 	"github.com/sfstat/sfstat/engine/compare"
+	"github.com/sfstat/sfstat/engine/delay"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/engine/frontier/cut"
 	"github.com/sfstat/sfstat/engine/frontier/gates"
@@ -29,33 +30,18 @@ type judge struct {
 	undecided []answer.Undecided
 	// differences from the baseline, by stage; nil without one.
 	differences map[string]compare.Difference
+	modelled    *delay.Result // of the steps; nil: passes over windows judge
 }
 
 // judge turns what was read of a run into its verdict, beside what monitoring
 // recorded.
 func (r *run) judge(g gates.Gates, minGain float64, beside []*health.Record) RunVerdict {
 	j := &judge{run: r, gates: g, minGain: minGain}
-	for _, w := range r.windows {
-		if w.Main.SyncPoint.WithinPeers {
-			for _, g := range w.Groups {
-				j.late(g)
-			}
-		} else {
-			j.late(w.Main)
-		}
-		j.device(w.Main)
-		j.groups(w)
-	}
-	j.pool()
-	j.slower()
-	j.growth()
-	j.stages()
-	j.moving()
-	j.costs()
-	j.weigh()
+	j.look()
 	j.operations()
 	v := RunVerdict{Run: r.name, MinGain: minGain, Windows: r.windows, Findings: j.ranked(), Problems: r.problems(), Earlier: r.recent.earlier}
 	v.Undecided = j.questions()
+	j.state(&v)
 	if j.operators != nil {
 		j.traced(&v)
 	}
@@ -78,6 +64,32 @@ func (r *run) judge(g gates.Gates, minGain float64, beside []*health.Record) Run
 	return v
 }
 
+// look finds what windows show.
+func (j *judge) look() {
+	if j.steps != nil {
+		j.lookAtSteps()
+		return
+	}
+	for _, w := range j.windows {
+		if w.Main.SyncPoint.WithinPeers {
+			for _, g := range w.Groups {
+				j.late(g)
+			}
+		} else {
+			j.late(w.Main)
+		}
+		j.device(w.Main)
+		j.groups(w)
+	}
+	j.pool()
+	j.slower()
+	j.growth()
+	j.stages()
+	j.moving()
+	j.costs()
+	j.weigh()
+}
+
 // settle gives the run its status, its confidence and what to do next.
 func (j *judge) settle(v *RunVerdict) {
 	if len(v.Findings) > 0 {
@@ -87,7 +99,10 @@ func (j *judge) settle(v *RunVerdict) {
 		v.Findings[i].RunAtMost = max(v.Findings[i].RunAtMost, v.Findings[i].RunGain)
 	}
 	v.decide(j.excludes())
-	v.Observed, v.Limits = append(j.observed(), v.Observed...), j.limits()
+	v.Observed = append(j.observed(), v.Observed...)
+	if v.Limits == nil {
+		v.Limits = j.limits()
+	}
 	v.Undecided = slices.DeleteFunc(v.Undecided, func(u answer.Undecided) bool { return u.Question == "" })
 	v.Next = j.next(v)
 }

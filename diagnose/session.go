@@ -39,6 +39,7 @@ type Options struct {
 	// 16 at least; those before are summed up, each [Stretch] in one line. 0: a verdict is
 	// on all windows.
 	Recent int
+	Model  Model
 }
 
 // Engines is which of them look at the windows in which a rank is charged.
@@ -87,6 +88,7 @@ type run struct {
 	places    map[int]seenOn        // of ranks
 	times     []monitoring.Interval // of windows, zero where not known; without windows those of entries
 	recent    recent                // of Options
+	steps     *steps                // of the windows, where a model of steps judges them; else nil
 }
 
 // New starts a session.
@@ -197,8 +199,11 @@ func (s *Session) account(r *run, w *trace.Window) error {
 		return err
 	}
 	r.compare(w, a.Main)
+	if s.o.Model == StepModel {
+		r.record(w, s.o.Frontier.SyncAfter)
+	}
 	r.windows = append(r.windows, Window{Main: a.Main, Paper: a.Paper, Groups: a.Groups, Stages: recorded(w)})
-	if s.o.Engines != FrontierAlone && r.toWeigh(w, a) {
+	if s.o.Engines != FrontierAlone && s.o.Model == StagePasses && r.toWeigh(w, a) {
 		switch last, x := &r.windows[len(r.windows)-1], (weighing{w: w, a: a, confidence: s.o.Engines == StagesAlone}); s.o.Engines {
 		case FindingsAlone, StagesAlone:
 			last.later = x.later()

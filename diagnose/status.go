@@ -24,6 +24,7 @@ func (v *RunVerdict) decide(can exclusion) {
 		switch {
 		case f.Flagged():
 			best = max(best, of)
+		case v.Limits != nil && f.modelled: // small, or once: what happened, not what will
 		case !f.BelowMinGain && f.Confidence == evidence.Ambiguous && can != excludesNothing:
 			// That time is lost is certain where ranks or roles differ; who loses
 			// it is not.
@@ -65,6 +66,9 @@ const (
 
 // excludes is what the windows can exclude.
 func (j *judge) excludes() exclusion {
+	if j.modelled != nil && !j.tooLittle() {
+		return j.modelExcludes()
+	}
 	switch {
 	case j.entered != nil && nobodyLate(j.entered).Steps >= leastSteps:
 		if len(j.windows) == 0 && j.untold() {

@@ -17,6 +17,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/sfstat/sfstat/ingest/internal/compressed"
+	"github.com/sfstat/sfstat/internal/bug"
 	"github.com/sfstat/sfstat/trace/input"
 )
 
@@ -341,6 +342,9 @@ func FuzzSource(f *testing.F) {
 			s.Peek(100)
 			_, err = io.Copy(io.Discard, s)
 			s.Close()
+		}
+		if b := bug.In(err); b != nil {
+			t.Errorf("%v\n%s", b, b.Stack)
 		}
 		var placed *input.Error
 		if err != nil && (!errors.As(err, &placed) || placed.Pos.File != "x") {

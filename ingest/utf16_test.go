@@ -1,11 +1,13 @@
 package ingest
 
 import (
+	"bytes"
 	"io"
 	"strings"
 	"testing"
 	"testing/iotest"
 	"unicode/utf16"
+	"unicode/utf8"
 )
 
 // widely is text in UTF-16 with its mark; little end first, or big.
@@ -80,4 +82,25 @@ func TestNextCut(t *testing.T) {
 			}
 		}
 	}
+}
+
+// FuzzUTF16: whatever stands behind the mark, it is read to its end, as valid UTF-8.
+func FuzzUTF16(f *testing.F) {
+	for low := range 2 {
+		f.Add([]byte(widely("rank,step\r\n1,2\né 𝄞 €", low)))
+	}
+	f.Add([]byte("\xff\xfe\x00\xd8x"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s, err := NewSource(bytes.NewReader(data), "x", Limits{})
+		if err != nil {
+			return // packed, and damaged
+		}
+		defer s.Close()
+		s.FromUTF16()
+		got, err := io.ReadAll(s)
+		marked := len(data) > 1 && (data[0] == 0xff && data[1] == 0xfe || data[0] == 0xfe && data[1] == 0xff)
+		if marked && (err != nil || !utf8.Valid(got) || len(got) < len(data)/2-1) {
+			t.Errorf("%d bytes became %q, %v", len(data), got, err)
+		}
+	})
 }

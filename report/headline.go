@@ -84,9 +84,17 @@ func healthy(v *diagnose.RunVerdict) (what, why string) {
 	if e, ok := evidence.WitnessOf(v.Observed, evidence.FromNCCL); ok {
 		why += ". " + upper(strings.TrimPrefix(evidenceWords(e), "calls and kernels of NCCL: "))
 	}
+	return what + ".", why + besidesHealthy(v)
+}
+
+// besidesHealthy is what is known of a run without a straggler beside that.
+func besidesHealthy(v *diagnose.RunVerdict) (why string) {
 	if f := small(v); f != nil {
 		name, _ := who(f)
 		why += fmt.Sprintf("; below the threshold: %s in %s, %s", name, stageWord(f.Stage), about(savesOfRun(f)))
+	}
+	if k := slices.IndexFunc(v.Findings, func(f diagnose.Finding) bool { return f.Cause == diagnose.CauseStartUp }); k >= 0 {
+		why += "; t" + startUpWhat(&v.Findings[k])[1:]
 	}
 	if k := slices.IndexFunc(v.Undecided, func(u answer.Undecided) bool { return u.HidesRank() && u.Unlikely }); k >= 0 {
 		why += fmt.Sprintf("; a rank may be late inside %s, which only arrivals would show", stageWord(v.Undecided[k].Stage))
@@ -94,7 +102,7 @@ func healthy(v *diagnose.RunVerdict) (what, why string) {
 	if u, ok := v.Hidden(); ok && u.Question == answer.TransferHidden {
 		why += fmt.Sprintf("; up to %s of a step are the last transfer of %s, which only a comparison with a healthy run could show to be slow", length(float64(u.Hides)), stageWord(u.Stage))
 	}
-	return what + ".", why
+	return why
 }
 
 // reportedAt is the delay that would have been reported in any stage that can show one;
@@ -113,7 +121,7 @@ func small(v *diagnose.RunVerdict) *diagnose.Finding {
 		return nil
 	}
 	f := &v.Findings[0]
-	if name, _ := who(f); name == "" || f.Confidence < evidence.Supported {
+	if name, _ := who(f); name == "" || f.Cause == diagnose.CauseStartUp || f.Confidence < evidence.Supported {
 		return nil
 	}
 	return f
@@ -259,6 +267,8 @@ func suspectWhat(v *diagnose.RunVerdict, f *diagnose.Finding) string {
 		text = growthWhat(f)
 	case diagnose.CauseSlowSteps:
 		text = slowStepsWhat(f)
+	case diagnose.CauseStartUp:
+		text = startUpWhat(f)
 	case diagnose.CauseHost:
 		if e, ok := evidence.Find[evidence.DeviceTime](f.Evidence); ok {
 			text = fmt.Sprintf("All ranks spend %s of every %s step in %s on the host; the device works for %s of it",
@@ -266,6 +276,15 @@ func suspectWhat(v *diagnose.RunVerdict, f *diagnose.Finding) string {
 		}
 	}
 	return text + "."
+}
+
+// startUpWhat is what the first steps take.
+func startUpWhat(f *diagnose.Finding) string {
+	who := "on all ranks"
+	if f.Rank != nil {
+		who = fmt.Sprintf("on rank %d", *f.Rank)
+	}
+	return fmt.Sprintf("The first %s take %s longer %s, most of it in %s: start-up", counted(f.Struck.Count, "step"), length(float64(f.Excess)), who, stageWord(f.Stage))
 }
 
 // lateWhat is the sentence on ranks that others wait for.

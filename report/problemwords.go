@@ -16,6 +16,7 @@ var problemSentences = map[answer.ProblemKind]string{
 	answer.WorldChanges:        "the world size changes at step {step}{window}",
 	answer.AccumulationChanges: "the accumulation factor changes at step {step}{window}",
 	answer.CallsWithoutKernels: "{logs} of NCCL: {calls} without kernels, so they do not tell who is late or what is slow; exports of Nsight Systems beside them would",
+	answer.RecordingError:      "{stage} of {ranks} takes {size} longer than usual in {steps}, and nobody waited for it: a clock that was set? Left out",
 	answer.BaselineTooShort:    "nothing was compared with the baseline: {n} steps are recorded of the one or the other, {of} are needed",
 }
 
@@ -30,7 +31,7 @@ func problemWords(p answer.Problem) string {
 	}
 	if sentence, ok := problemSentences[p.Problem]; ok {
 		return filled(sentence, "n", p.N, "of", p.Of, "all ranks", counted(p.Of, "rank"), "some steps", counted(p.N, "step"), "logs", counted(p.N, "debug log"),
-			"calls", counted(p.Of, "call"), "steps", steps, "step", last, "window", in, "list", rankList(p.Ranks), "ranks", ranksWord(p.Ranks))
+			"calls", counted(p.Of, "call"), "steps", steps, "step", last, "window", in, "list", rankList(p.Ranks), "ranks", ranksWord(p.Ranks), "stage", stageWord(p.Stage), "size", length(float64(p.Size)))
 	}
 	if text := monitoringProblem(p); text != "" {
 		return text

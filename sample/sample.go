@@ -1,6 +1,6 @@
 // Package sample is the companion of the recorder: it samples the GPUs and the host that it
 // runs on, and writes what it reads as metrics in Prometheus' text format, under the names of
-// dcgm-exporter and node_exporter, each with its time. Package ingest/telemetry/exposition reads them, and so
+// dcgm-exporter and node_exporter, each with its time. Package ingest/telemetry reads them, and so
 // does Prometheus' promtool.
 //
 // GPUs are read through the driver's library in a build with cgo, else by nvidia-smi. Figures of

@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sfstat/sfstat/ingest/telemetry"
-	"github.com/sfstat/sfstat/ingest/telemetry/exposition"
 	"github.com/sfstat/sfstat/trace/health"
 )
 
@@ -33,10 +32,10 @@ func TestHost(t *testing.T) {
 	if err := Run(t.Context(), &out, []Source{Host{machine}}, Options{Host: "h2", Every: time.Millisecond, Count: 1}, func(_ Source, err error) { t.Error(err) }); err != nil {
 		t.Fatal(err)
 	}
-	if !exposition.Recognise(out.Bytes()) {
+	if !telemetry.Metrics.Recognises(out.Bytes()) {
 		t.Error("not recognised")
 	}
-	got, err := exposition.Read(&out, "h2.prom", telemetry.Options{})
+	got, err := telemetry.Read(&out, "h2.prom", telemetry.Metrics, telemetry.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,19 +29,23 @@ func (p *program) app() *cli.App {
 			group("Running jobs and archives", p.sampleCommand(), p.watchCommand(), p.serveCommand(), p.hangCommand(), p.batchCommand(), p.trendCommand()),
 			group("One question at a time", p.frontierCommand(), p.commCommand(), p.arrivalsCommand(), p.ksCommand(), p.zscoreCommand(), p.blameCommand(), p.whatifCommand(), p.breakdownCommand(), p.overheadCommand()),
 			group("Evaluation", p.campaignCommand(), p.simulateCommand(), p.simulateOpsCommand(), p.powerCommand(), p.selfcheckCommand()),
-			group("This program", p.schemaCommand(), p.gatesCommand(), p.versionCommand(), p.completionCommand(), p.helpCommand(), p.completeCommand()),
+			group("This program", p.schemaCommand()),
+			[]*cli.Command{p.completionCommand(), p.completeCommand()},
 		),
+		Flags:  programFlags(),
+		Action: p.printEffectiveGates,
 		Writer: p.out, ErrWriter: p.err, Reader: p.in,
 		HideHelp: true, HideVersion: true,
 		ExitErrHandler: func(*cli.Context, error) {}, // exit codes are decided in carryOut
 	}
+	app.OnUsageError = func(_ *cli.Context, err error, _ bool) error { return flagError(app, named{}, err) }
 	for _, c := range app.Commands {
 		c.HideHelp = true
 	}
 	for _, c := range working(app) {
 		c.HideHelp = true
 		c.Before = p.noteInputs
-		c.OnUsageError = func(_ *cli.Context, err error, _ bool) error { return flagError(c, err) }
+		c.OnUsageError = func(_ *cli.Context, err error, _ bool) error { return flagError(app, c, err) }
 	}
 	return app
 }
@@ -54,33 +58,19 @@ func group(heading string, commands ...*cli.Command) []*cli.Command {
 	return commands
 }
 
-// flagError rewrites what the flag package says about a value.
-func flagError(c named, err error) error {
-	text := err.Error()
-	for _, f := range c.Flags {
-		for _, name := range f.Names() {
-			text = strings.ReplaceAll(text, "for flag -"+name+":", "for "+dashed(name)+":")
-		}
-	}
-	return badUsage("%s; see sfstat %s --help", text, c.full)
-}
-
 // dispatch answers the requests that are no command and runs those that are.
 func (p *program) dispatch(ctx context.Context, app *cli.App, req request) error {
 	switch {
 	case req.version:
 		return p.writeTo("", versionText)
-	case req.help && req.command == "":
-		return p.writeTo("", func(w io.Writer) error { return appHelp(p.help(w), app) })
 	case req.help:
-		return p.writeTo("", func(w io.Writer) error {
-			command, _ := lookUp(app, strings.Fields(req.command))
-			return commandHelp(p.help(w), command)
-		})
-	case req.command == "":
-		if err := appHelp(p.help(p.err), app); err != nil {
-			return err
+		text := appHelp(p.helpWidth(), app)
+		if command, _ := lookUp(app, strings.Fields(req.command)); command.Command != nil {
+			text = commandHelp(p.helpWidth(), command)
 		}
+		return p.writeTo("", func(w io.Writer) error { _, err := io.WriteString(w, text); return err })
+	case req.args == nil:
+		p.say("%s", strings.TrimRight(appHelp(p.helpWidth(), app), "\n"))
 		return badUsage("no command given")
 	}
 	return app.RunContext(ctx, req.args)
@@ -128,37 +118,4 @@ func there(names []string) error {
 		return badInput(fmt.Errorf("%w; nor can %s be read", missing[0], counted(n, "other path")))
 	}
 	return badInput(errors.Join(missing...))
-}
-
-func (p *program) helpCommand() *cli.Command {
-	return &cli.Command{
-		Name: "help", Usage: "explain a command", ArgsUsage: "[COMMAND]",
-		UsageText: "sfstat help diagnose",
-		Action: func(c *cli.Context) error {
-			if !c.Args().Present() {
-				return p.writeTo("", func(w io.Writer) error { return appHelp(p.help(w), c.App) })
-			}
-			command, after := lookUp(c.App, c.Args().Slice())
-			switch {
-			case command.Command == nil:
-				return unknownCommand(c.App, c.Args().First())
-			case command.isGroup() && len(after) > 0:
-				return incomplete(command, after)
-			}
-			return p.writeTo("", func(w io.Writer) error { return commandHelp(p.help(w), command) })
-		},
-	}
-}
-
-// needOne checks for exactly one argument out of a closed set.
-func needOne(c *cli.Context, what string, choices []string) (string, error) {
-	if c.NArg() != 1 {
-		return "", badUsage("needs one %s: %s", what, orList(choices))
-	}
-	for _, choice := range choices {
-		if choice == c.Args().First() {
-			return choice, nil
-		}
-	}
-	return "", badUsage("%s is %q, expected %s", what, c.Args().First(), orList(choices))
 }

@@ -2,33 +2,34 @@ package main
 
 import (
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
+	"github.com/xrash/smetrics"
 
 	"github.com/sfstat/sfstat/ingest"
 )
 
-// request is a command line, understood as far as the command and its flags.
+// request is a command line, understood as far as the command.
 type request struct {
 	command string   // its full name, "campaign run"; "" when none was named
 	help    bool     // --help was asked for
 	version bool     // --version was asked for
-	args    []string // for cli: program, command, flags, "--", arguments
+	args    []string // for cli: program, command, flags, "--", arguments; nil when no command was given
 }
 
 // arrange puts a command line into the order that cli/v2 expects: it stops at
 // the first argument and would take "sfstat diagnose run --format json" for
 // three files. Flags may stand anywhere, before the command too; after "--"
-// everything is an argument. What is not a flag of the command is refused
-// here, with the nearest one that is.
+// everything is an argument. What is wrong with a flag is found by cli/v2, and
+// told by flagError.
 func arrange(app *cli.App, args []string) (request, error) {
-	words := scan(app, args[min(1, len(args)):])
-	req, flags, operands := request{help: words.help, version: words.version}, words.flags, words.operands
-	if words.pending != nil {
-		known, _ := lookUp(app, operands)
-		return request{command: known.full}, words.pending.incomplete(app, known)
+	w := scan(app, args[min(1, len(args)):])
+	req, operands := request{help: w.help, version: w.version}, w.operands
+	if len(operands) > 0 && operands[0] == "help" {
+		req.help, operands = true, operands[1:]
 	}
 	if len(operands) > 0 && app.Command(operands[0]) == nil && isPath(operands[0]) {
 		operands = slices.Insert(operands, 0, usual)
@@ -36,40 +37,37 @@ func arrange(app *cli.App, args []string) (request, error) {
 	command, after := lookUp(app, operands)
 	req.command = command.full
 	switch {
-	case len(operands) == 0 && len(flags) == 1 && flags[0].name == "v":
-		return req, badUsage("no command given; did you mean --version?")
-	case len(operands) == 0:
-		return req, strayFlags(app, flags)
+	case w.pending != "":
+		return req, w.valueless(app, command)
+	case len(operands) == 0 && slices.Equal(w.flags, []string{"-v"}):
+		req.version = true
+		return req, nil
+	case len(operands) == 0 && (req.help || req.version):
+		return req, nil
+	case len(operands) == 0 && slices.Contains(w.flags, "--"+printGates):
+		req.args = slices.Insert(w.flags, 0, app.Name)
+		return req, nil
 	case command.Command == nil:
-		if err := strayFlags(app, flags); err != nil { // its value would be taken for the command
+		if err := w.unowned(app); err != nil || len(operands) == 0 { // its value would be taken for the command
 			return req, err
 		}
 		return req, unknownCommand(app, operands[0])
-	case req.help:
-		return req, nil
-	case command.isGroup():
-		if err := strayFlags(app, flags); err != nil {
-			return req, err
-		}
+	case command.isGroup() && (len(after) > 0 || !req.help):
 		return req, incomplete(command, after)
+	case !req.help:
+		req.args = slices.Concat([]string{app.Name}, strings.Fields(command.full), w.flags, []string{"--"}, after)
+		return req, w.err
 	}
-	req.args = append([]string{app.Name}, strings.Fields(command.full)...)
-	for _, use := range flags {
-		if err := use.check(app, command); err != nil {
-			return req, err
-		}
-		req.args = append(req.args, use.tokens()...)
-	}
-	req.args = append(append(req.args, "--"), after...)
 	return req, nil
 }
 
 // scanned is the words of a command line by what they are.
 type scanned struct {
-	flags         []flagUse
+	flags         []string // each with its value: "--format=json"
 	operands      []string
-	help, version bool     // were asked for
-	pending       *flagUse // the last flag, if the value that it needs does not follow
+	help, version bool   // were asked for
+	pending       string // the last flag, if the value that it needs does not follow
+	err           error  // a flag stands where the value of another should be
 }
 
 func scan(app *cli.App, words []string) (s scanned) {
@@ -85,26 +83,53 @@ func scan(app *cli.App, words []string) (s scanned) {
 		case slices.Contains([]string{"-V", "-version", "--version"}, word):
 			s.version = true
 		default:
-			use := newFlagUse(word)
-			use.detach(app)
-			if use.inline == nil && takesValue(app, use.name) {
-				if i++; i == len(words) {
-					s.pending = &use
-					return s
+			name, value, found := flagIn(app, word)
+			switch {
+			case found:
+			case name == "no-color": // of this and --color the last one counts
+				name, value, found = "color", "never", true
+			case !takesValue(app, name):
+			case i+1 == len(words):
+				s.pending = name
+			default:
+				i++
+				value, found = words[i], true
+				if next, _, _ := flagIn(app, value); value != "-" && strings.HasPrefix(value, "-") && len(owners(app, next)) > 0 {
+					s.err = badUsage("flag %s needs a value, found the flag %s", dashed(name), value)
 				}
-				use.value = &words[i]
 			}
-			s.flags = append(s.flags, use)
+			if name = dashed(name); found {
+				name += "=" + value
+			}
+			s.flags = append(s.flags, name)
 		}
 	}
 	return s
 }
 
-// strayFlags refuses flags that no command has.
-func strayFlags(app *cli.App, flags []flagUse) error {
-	for _, use := range flags {
-		if len(owners(app, use.name)) == 0 {
-			return badUsage("unknown flag %s%s; see sfstat --help", use.shown(), suggestion(use.name, append(allFlagNames(app), "help", "version"), "--"))
+// flagIn splits a word that begins with a dash. "-oFILE" is "-o FILE", unless a flag
+// has that name.
+func flagIn(app *cli.App, word string) (name, value string, found bool) {
+	name, value, found = strings.Cut(strings.TrimPrefix(strings.TrimPrefix(word, "-"), "-"), "=")
+	if single := !strings.HasPrefix(word, "--"); single && len(name) > 1 && len(owners(app, name)) == 0 && takesValue(app, name[:1]) {
+		return name[:1], word[2:], true
+	}
+	return name, value, found
+}
+
+// valueless is about a flag at the end, which the command perhaps does not have.
+func (s *scanned) valueless(app *cli.App, command named) error {
+	if command.Command != nil && !command.isGroup() && flagNamed(command.Flags, s.pending) == nil {
+		return unknownFlag(app, command, s.pending)
+	}
+	return badUsage("flag %s needs a value", dashed(s.pending))
+}
+
+// unowned refuses flags that nothing has.
+func (s *scanned) unowned(app *cli.App) error {
+	for _, word := range s.flags {
+		if name, _, _ := flagIn(app, word); findFlag(app, nil, name) == nil {
+			return unknownFlag(app, named{}, name)
 		}
 	}
 	return nil
@@ -135,37 +160,52 @@ func incomplete(group named, after []string) error {
 	return badUsage("%q is not a command of it, expected %s%s", after[0], orList(names), suggestion(after[0], names, ""))
 }
 
-// flagUse is a flag as it stands on the command line.
-type flagUse struct {
-	name   string
-	single bool    // one dash before it
-	inline *string // after "=", nil without
-	value  *string // the next token, nil without
+// What the flag package says, which cli/v2 passes on.
+const notDefined = "flag provided but not defined: -"
+
+var badValue = regexp.MustCompile(`^invalid (?:boolean )?value (.*) for (?:flag )?-([^:]*): (.*)$`)
+
+// flagError says what is wrong with a flag of a command, of the program where that is
+// nobody's, and what was probably meant.
+func flagError(app *cli.App, c named, err error) error {
+	see := strings.TrimSpace(c.full + " --help")
+	text := err.Error()
+	if found := badValue.FindStringSubmatch(text); found != nil {
+		if expected := found[3]; strings.HasPrefix(expected, "expected ") {
+			return badUsage("%s is %s, %s", dashed(found[2]), found[1], expected)
+		}
+		return badUsage("invalid value %s for %s: %s; see sfstat %s", found[1], dashed(found[2]), found[3], see)
+	}
+	if name, found := strings.CutPrefix(text, notDefined); found {
+		return unknownFlag(app, c, name)
+	}
+	return badUsage("%s; see sfstat %s", text, see)
 }
 
-func newFlagUse(token string) flagUse {
-	name, value, found := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(token, "-"), "-"), "=")
-	use := flagUse{name: name, single: !strings.HasPrefix(token, "--")}
-	if found {
-		use.inline = &value
+// unknownFlag says what was probably meant by a flag that a command, or the program
+// where that is nobody's, does not have.
+func unknownFlag(app *cli.App, c named, name string) error {
+	flag, of := dashed(name), owners(app, name)
+	if c.Command == nil {
+		if len(of) > 0 {
+			return badUsage("flag %s belongs to commands: give one; see sfstat --help", flag)
+		}
+		known := flagNames(app.Flags)
+		for _, each := range working(app) {
+			known = append(known, flagNames(each.Flags)...)
+		}
+		return badUsage("unknown flag %s%s; see sfstat --help", flag, suggestion(name, known, "--"))
 	}
-	return use
+	switch as := chosenBy(c.Flags, name); {
+	case as != "":
+		return badUsage("unknown flag %s; did you mean --%s %s?", flag, as, name)
+	case len(of) > 0:
+		return badUsage("flag %s belongs to %s, not to %s", flag, strings.Join(of, ", "), c.full)
+	case flagNamed(app.Flags, name) != nil:
+		return badUsage("flag %s stands without a command: sfstat %s", flag, flag)
+	}
+	return badUsage("unknown flag %s%s; see sfstat %s --help", flag, suggestion(name, flagNames(c.Flags), "--"), c.full)
 }
-
-// detach takes "-oFILE" for "-o FILE", unless a flag has that name.
-func (u *flagUse) detach(app *cli.App) {
-	if !u.single || len(u.name) < 2 || len(owners(app, u.name)) > 0 || !takesValue(app, u.name[:1]) {
-		return
-	}
-	value := u.name[1:]
-	if u.inline != nil {
-		value += "=" + *u.inline
-	}
-	u.name, u.inline = u.name[:1], &value
-}
-
-// shown is the flag as a person types it.
-func (u flagUse) shown() string { return dashed(u.name) }
 
 func dashed(name string) string {
 	if len(name) == 1 {
@@ -174,66 +214,24 @@ func dashed(name string) string {
 	return "--" + name
 }
 
-// tokens are what cli/v2 reads. Of --color and --no-color the last one wins.
-func (u flagUse) tokens() []string {
-	if u.name == "no-color" && u.inline == nil {
-		return []string{"--color=never"}
-	}
-	if u.value != nil {
-		return []string{u.shown() + "=" + *u.value}
-	}
-	if u.inline != nil {
-		return []string{u.shown() + "=" + *u.inline}
-	}
-	return []string{u.shown()}
-}
-
-// check refuses a flag that the command does not have, a missing value, and a
-// value outside the flag's choices.
-func (u flagUse) check(app *cli.App, c named) error {
-	f := flagNamed(c.Flags, u.name)
-	if f == nil {
-		return u.unknown(app, c)
-	}
-	value := u.value
-	if value == nil {
-		value = u.inline
-	} else if strings.HasPrefix(*value, "-") && flagNamed(c.Flags, newFlagUse(*value).name) != nil {
-		return badUsage("flag %s needs a value, found the flag %s", u.shown(), *value)
-	}
-	if closed, ok := f.(*choiceFlag); ok && !slices.Contains(closed.choices, *value) {
-		return badUsage("%s is %q, expected %s%s", u.shown(), *value, orList(closed.choices), suggestion(*value, closed.choices, ""))
-	}
-	return nil
-}
-
-// unknown refuses a flag that the command does not have, with what was probably meant.
-func (u flagUse) unknown(app *cli.App, c named) error {
-	if as := chosenBy(c.Flags, u.name); as != "" {
-		return badUsage("unknown flag %s; did you mean --%s %s?", u.shown(), as, u.name)
-	}
-	if of := owners(app, u.name); len(of) > 0 {
-		return badUsage("flag %s belongs to %s, not to %s", u.shown(), strings.Join(of, ", "), c.full)
-	}
-	return badUsage("unknown flag %s%s; see sfstat %s --help", u.shown(), suggestion(u.name, flagNames(c.Command), "--"), c.full)
-}
-
-// incomplete refuses a flag without the value that it needs, or one that the
-// command, where that is known, does not have.
-func (u flagUse) incomplete(app *cli.App, c named) error {
-	if c.Command != nil && !c.isGroup() && flagNamed(c.Flags, u.name) == nil {
-		return u.unknown(app, c)
-	}
-	return badUsage("flag %s needs a value", u.shown())
-}
-
 // takesValue reports whether the flag is followed by a value, which is so in all
 // commands that have it or in none.
 func takesValue(app *cli.App, name string) bool {
-	return slices.ContainsFunc(working(app), func(c named) bool {
-		f, ok := flagNamed(c.Flags, name).(cli.DocGenerationFlag)
-		return ok && f.TakesValue()
-	})
+	f, ok := findFlag(app, nil, name).(cli.DocGenerationFlag)
+	return ok && f.TakesValue()
+}
+
+// findFlag looks in the command, or in all of them when none is known.
+func findFlag(app *cli.App, command *cli.Command, name string) cli.Flag {
+	if command != nil {
+		return flagNamed(command.Flags, name)
+	}
+	for _, c := range append(working(app), named{Command: &cli.Command{Flags: app.Flags}}) {
+		if f := flagNamed(c.Flags, name); f != nil {
+			return f
+		}
+	}
+	return nil
 }
 
 // chosenBy is the name of the flag that has a value as one of its choices, as --json
@@ -248,10 +246,8 @@ func chosenBy(flags []cli.Flag, value string) string {
 }
 
 func flagNamed(flags []cli.Flag, name string) cli.Flag {
-	for _, f := range flags {
-		if slices.Contains(f.Names(), name) {
-			return f
-		}
+	if i := slices.IndexFunc(flags, func(f cli.Flag) bool { return slices.Contains(f.Names(), name) }); i >= 0 {
+		return flags[i]
 	}
 	return nil
 }
@@ -267,18 +263,37 @@ func owners(app *cli.App, name string) []string {
 	return of
 }
 
-func flagNames(c *cli.Command) []string {
+func flagNames(flags []cli.Flag) []string {
 	var names []string
-	for _, f := range c.Flags {
+	for _, f := range flags {
 		names = append(names, f.Names()[0])
 	}
 	return names
 }
 
-func allFlagNames(app *cli.App) []string {
-	var names []string
-	for _, c := range working(app) {
-		names = append(names, flagNames(c.Command)...)
+// near is the least similarity of words that are taken for each other.
+const near = 0.8
+
+// suggestion is "; did you mean …?" with the candidate that is most like what was
+// typed (Jaro and Winkler's similarity), or nothing when none is near.
+func suggestion(typed string, candidates []string, dashes string) string {
+	best, most := "", near
+	for _, c := range candidates {
+		if like := smetrics.JaroWinkler(strings.ToLower(typed), c, 0.7, 4); like > most {
+			best, most = c, like
+		}
 	}
-	return names
+	if best == "" {
+		return ""
+	}
+	return "; did you mean " + dashes + best + "?"
+}
+
+// orList writes choices as a person would: "text, json or csv".
+func orList(choices []string) string {
+	if len(choices) < 2 {
+		return strings.Join(choices, "")
+	}
+	n := len(choices) - 1
+	return strings.Join(choices[:n], ", ") + " or " + choices[n]
 }

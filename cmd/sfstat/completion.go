@@ -28,17 +28,16 @@ var shells = []string{"bash", "zsh", "fish"}
 
 func (p *program) completionCommand() *cli.Command {
 	return &cli.Command{
-		Name: "completion", Usage: "print a shell completion script", ArgsUsage: strings.Join(shells, "|"),
+		Name: "completion", Hidden: true, Usage: "print a shell completion script", ArgsUsage: strings.Join(shells, "|"),
 		Description: "Commands, flags and the values of flags complete at the prompt once the shell has read the script.",
 		UsageText: `source <(sfstat completion bash)                               # in ~/.bashrc
 source <(sfstat completion zsh)                                # in ~/.zshrc, after compinit
 sfstat completion fish > ~/.config/fish/completions/sfstat.fish`,
 		Action: func(c *cli.Context) error {
-			shell, err := needOne(c, "shell", shells)
-			if err != nil {
-				return err
+			script, known := map[string]string{"bash": bashScript, "zsh": zshScript, "fish": fishScript}[c.Args().First()]
+			if !known || c.NArg() != 1 {
+				return badUsage("needs one shell, %s", orList(shells))
 			}
-			script := map[string]string{"bash": bashScript, "zsh": zshScript, "fish": fishScript}[shell]
 			return p.writeTo("", func(w io.Writer) error {
 				_, err := io.WriteString(w, script)
 				return err
@@ -75,26 +74,26 @@ func candidates(app *cli.App, words []string) []candidate {
 	}
 	before, last := words[:len(words)-1], words[len(words)-1]
 	scanned := scan(app, before)
-	found, operands := lookUp(app, scanned.operands)
+	operands := scanned.operands
+	if len(operands) > 0 && operands[0] == "help" {
+		operands = operands[1:]
+	}
+	found, operands := lookUp(app, operands)
 	command := found.Command
 	var all []candidate
 	switch flag, value, inline := strings.Cut(last, "="); {
-	case scanned.pending != nil:
-		all = values(findFlag(app, command, scanned.pending.name), "")
+	case scanned.pending != "":
+		all = values(findFlag(app, command, scanned.pending), "")
 	case slices.Contains(before, "--"):
 	case inline && strings.HasPrefix(flag, "--"):
 		last = flag + "=" + value
 		all = values(findFlag(app, command, strings.TrimLeft(flag, "-")), flag+"=")
 	case strings.HasPrefix(last, "-"):
 		all = flagCandidates(command)
-	case command == nil, command.Name == "help" && len(operands) == 0:
+	case command == nil:
 		all = commandCandidates(app.Commands)
 	case len(command.Subcommands) > 0 && len(operands) == 0:
 		all = commandCandidates(command.Subcommands)
-	case command.Name == "help" && len(operands) == 1: // after a group, its commands
-		if group := app.Command(before[len(before)-1]); group != nil {
-			all = commandCandidates(group.Subcommands)
-		}
 	case command.Name == "completion" && len(operands) == 0:
 		all = wordCandidates(shells)
 	case command.Name == "schema" && len(operands) == 0:
@@ -120,23 +119,10 @@ func commandCandidates(commands []*cli.Command) []candidate {
 	return all
 }
 
-// findFlag looks in the command, or in all of them when none is known yet.
-func findFlag(app *cli.App, command *cli.Command, name string) cli.Flag {
-	if command != nil {
-		return flagNamed(command.Flags, name)
-	}
-	for _, c := range working(app) {
-		if f := flagNamed(c.Flags, name); f != nil {
-			return f
-		}
-	}
-	return nil
-}
-
 func flagCandidates(command *cli.Command) []candidate {
 	all := []candidate{{"--help", "explain"}}
 	if command == nil {
-		return append(all, candidate{"--version", "print the version"})
+		return append(all, candidate{"--version", "print the version"}, candidate{"--" + printGates, "print the thresholds of labels"})
 	}
 	for _, f := range command.Flags {
 		if doc, ok := f.(cli.DocGenerationFlag); ok {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"slices"
 	"strconv"
@@ -13,22 +14,37 @@ import (
 	"github.com/sfstat/sfstat/report"
 )
 
-// choiceFlag is a flag with a closed set of values, which arrange enforces and
-// completion offers.
+// choiceFlag is a flag with a closed set of values, which completion offers.
 type choiceFlag struct {
-	*cli.StringFlag
+	*cli.GenericFlag
 	choices []string
 }
 
 // choice makes such a flag. The first choice is the default; "" there means
 // that the flag may be absent.
 func choice(name, usage string, choices ...string) *choiceFlag {
-	f := &choiceFlag{&cli.StringFlag{Name: name, Value: choices[0], Usage: usage}, choices}
+	value := &chosen{value: choices[0], of: choices}
 	if choices[0] == "" {
-		f.choices = choices[1:]
+		value.of = choices[1:]
 	}
-	return f
+	return &choiceFlag{&cli.GenericFlag{Name: name, Value: value, Usage: usage}, value.of}
 }
+
+// chosen is a value of a closed set.
+type chosen struct {
+	value string
+	of    []string
+}
+
+func (c *chosen) Set(value string) error {
+	if !slices.Contains(c.of, value) {
+		return fmt.Errorf("expected %s%s", orList(c.of), suggestion(value, c.of, ""))
+	}
+	c.value = value
+	return nil
+}
+
+func (c *chosen) String() string { return c.value }
 
 // offers are the values that completion shows.
 func (f *choiceFlag) offers() []string { return f.choices }
@@ -175,7 +191,7 @@ func stageMapFlag() cli.Flag {
 }
 
 func gatesFlag() cli.Flag {
-	return &cli.StringFlag{Name: "gates", Category: forInput, Usage: "read thresholds from `FILE`; sfstat gates prints a template"}
+	return &cli.StringFlag{Name: "gates", Category: forInput, Usage: "read thresholds from `FILE`; sfstat --print-gates prints a template"}
 }
 
 // failOnFlag asks for exit code 3 when something is found at least so surely, or one of more values.
@@ -186,7 +202,7 @@ func failOnFlag(usage string, more ...string) cli.Flag {
 // join puts lists of flags together.
 func join(lists ...[]cli.Flag) []cli.Flag { return slices.Concat(lists...) }
 
-// format is what --format says; arrange has checked it.
+// format is what --format says.
 func format(c *cli.Context) report.Format {
 	var f report.Format
 	_ = f.UnmarshalText([]byte(c.String("format")))

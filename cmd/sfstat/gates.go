@@ -11,35 +11,24 @@ import (
 
 	"github.com/sfstat/sfstat/engine/frontier/gates"
 	"github.com/sfstat/sfstat/internal/strictyaml"
-	"github.com/sfstat/sfstat/report"
 	"github.com/sfstat/sfstat/trace/input"
 )
 
-func (p *program) gatesCommand() *cli.Command {
-	return &cli.Command{
-		Name: "gates", Usage: "print the current thresholds, in the format that --gates reads",
-		Description: "Labels depend on thresholds, called gates. This prints the current gates: the defaults, or those in the " +
-			"--gates file, with defaults for what it leaves out. Save the output, edit it, and pass it to --gates.",
-		Flags: join([]cli.Flag{gatesFlag(), choiceFor(forOutput, choice("format", "how to write them", "yaml", "json")), outputFlag("write to `FILE` instead of standard output")}, screenFlags()),
-		UsageText: `sfstat gates
-sfstat gates -o gates.yaml
-sfstat diagnose run/ --gates gates.yaml`,
-		Action: func(c *cli.Context) error {
-			if err := noOperands(c); err != nil {
-				return err
-			}
-			g, err := loadGates(c)
-			if err != nil {
-				return err
-			}
-			return p.publish(c, nil, func(to report.Output) error {
-				if to.Format == report.JSON {
-					return to.JSON(g)
-				}
-				return strictyaml.Encode(to.W, g)
-			})
-		},
+// printGates is the flag of the program that prints gates.
+const printGates = "print-gates"
+
+// programFlags are those without a command.
+func programFlags() []cli.Flag {
+	return []cli.Flag{&cli.BoolFlag{Name: printGates, Usage: "print the thresholds of labels, in the format that --gates reads; with --gates those in the file"}, gatesFlag()}
+}
+
+// printEffectiveGates answers --print-gates.
+func (p *program) printEffectiveGates(c *cli.Context) error {
+	g, err := loadGates(c)
+	if err != nil {
+		return err
 	}
+	return p.writeTo("", func(w io.Writer) error { return strictyaml.Encode(w, g) })
 }
 
 // gatesLimit bounds a file of gates; a real one has 1 kB.

@@ -1,9 +1,8 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
-	"io"
-	"iter"
 	"slices"
 	"strings"
 
@@ -13,22 +12,22 @@ import (
 // Help is as wide as its screen within these bounds, in columns.
 const narrowest, widest = 40, 100
 
-// help writes help to w.
-func (p *program) help(w io.Writer) *helpWriter {
-	return &helpWriter{w: w, width: min(max(p.screen(p.out), narrowest), widest)}
-}
+func (p *program) helpWidth() int { return min(max(p.screen(p.out), narrowest), widest) }
 
 // appHelp is the help of the program.
-func appHelp(h *helpWriter, app *cli.App) error {
+func appHelp(width int, app *cli.App) string {
+	h := &helpWriter{width: width}
 	h.lines(app.Name + ": " + app.Usage)
 	h.paragraph(app.Description)
 	h.heading("Usage")
 	h.line("  sfstat PATH... [FLAGS]")
 	h.line("  sfstat COMMAND [FLAGS] [ARGUMENTS]")
-	for heading, commands := range byCategory(app.Commands) {
-		h.heading(heading)
-		h.commands(commands)
+	for _, group := range byCategory(app.VisibleCommands()) {
+		h.heading(group[0].Category)
+		h.commands(group)
 	}
+	h.heading("Flags")
+	h.table(append([][2]string{{"-h, --help", "explain the program or a command"}, {"-V, --version", "print the version"}}, flagRows(app.Flags, "")...))
 	h.heading("First steps")
 	h.table([][2]string{
 		{"$ sfstat run/", "one verdict on everything in the folder; same as sfstat diagnose run/"},
@@ -49,28 +48,25 @@ func appHelp(h *helpWriter, app *cli.App) error {
 		{"NO_COLOR", "no colour, unless --color always"},
 		{"SFSTAT_DEBUG", "show where an internal error happened"},
 	})
-	return h.err
+	return h.String()
 }
 
-// byCategory groups commands under their headings, in order.
-func byCategory(commands []*cli.Command) iter.Seq2[string, []*cli.Command] {
-	return func(yield func(string, []*cli.Command) bool) {
-		for len(commands) > 0 {
-			n := slices.IndexFunc(commands, func(c *cli.Command) bool { return c.Category != commands[0].Category })
-			if n < 0 {
-				n = len(commands)
-			}
-			if !yield(commands[0].Category, commands[:n]) {
-				return
-			}
-			commands = commands[n:]
+// byCategory groups commands by their headings, in order.
+func byCategory(commands []*cli.Command) (groups [][]*cli.Command) {
+	for _, c := range commands {
+		if n := len(groups) - 1; n >= 0 && groups[n][0].Category == c.Category {
+			groups[n] = append(groups[n], c)
+		} else {
+			groups = append(groups, []*cli.Command{c})
 		}
 	}
+	return groups
 }
 
 // commandHelp is the help of a command or a group of them. UsageText holds its
 // examples, one a line.
-func commandHelp(h *helpWriter, c named) error {
+func commandHelp(width int, c named) string {
+	h := &helpWriter{width: width}
 	h.lines("sfstat " + c.full + ": " + c.Usage)
 	h.paragraph(c.Description)
 	h.heading("Usage")
@@ -86,13 +82,11 @@ func commandHelp(h *helpWriter, c named) error {
 		h.heading("Commands")
 		h.commands(c.Subcommands)
 	}
-	for _, category := range categories(c.Command) {
-		if category == "" {
-			h.heading("Flags")
-		} else {
-			h.heading(category)
+	for _, category := range []string{"", forInput, forOutput} {
+		if rows := flagRows(c.Flags, category); len(rows) > 0 {
+			h.heading(cmp.Or(category, "Flags"))
+			h.table(rows)
 		}
-		h.table(flagRows(c.Command, category))
 	}
 	if c.UsageText != "" {
 		h.heading("Examples")
@@ -100,7 +94,7 @@ func commandHelp(h *helpWriter, c named) error {
 			h.example(strings.TrimRight(line, "\n"))
 		}
 	}
-	return h.err
+	return h.String()
 }
 
 // example writes a command so that a shell reads it, over several lines where it
@@ -112,17 +106,6 @@ func (h *helpWriter) example(command string) {
 	h.line("  $ %s", command)
 }
 
-// categories lists the headings of a command's flags: its own first.
-func categories(c *cli.Command) []string {
-	var out []string
-	for _, want := range []string{"", forInput, forOutput} {
-		if slices.ContainsFunc(c.Flags, func(f cli.Flag) bool { return categoryOf(f) == want }) {
-			out = append(out, want)
-		}
-	}
-	return out
-}
-
 func categoryOf(f cli.Flag) string {
 	if in, ok := f.(cli.CategorizableFlag); ok {
 		return in.GetCategory()
@@ -130,9 +113,9 @@ func categoryOf(f cli.Flag) string {
 	return ""
 }
 
-func flagRows(c *cli.Command, category string) [][2]string {
+func flagRows(flags []cli.Flag, category string) [][2]string {
 	var rows [][2]string
-	for _, f := range c.Flags {
+	for _, f := range flags {
 		if doc, ok := f.(cli.DocGenerationFlag); ok && categoryOf(f) == category {
 			rows = append(rows, [2]string{flagLeft(f, doc), flagRight(doc)})
 		}
@@ -170,18 +153,13 @@ func flagRight(doc cli.DocGenerationFlag) string {
 	return text
 }
 
-// helpWriter keeps the first error of a sequence of writes.
+// helpWriter folds help to a width.
 type helpWriter struct {
-	w     io.Writer
+	strings.Builder
 	width int
-	err   error
 }
 
-func (h *helpWriter) line(format string, args ...any) {
-	if h.err == nil {
-		_, h.err = fmt.Fprintf(h.w, format+"\n", args...)
-	}
-}
+func (h *helpWriter) line(format string, args ...any) { fmt.Fprintf(h, format+"\n", args...) }
 
 func (h *helpWriter) heading(text string) { h.line("\n%s:", text) }
 
@@ -203,13 +181,11 @@ func (h *helpWriter) lines(text string) {
 	}
 }
 
-// commands lists commands by name, those that are meant for people.
+// commands lists commands by name.
 func (h *helpWriter) commands(commands []*cli.Command) {
 	var rows [][2]string
 	for _, c := range commands {
-		if !c.Hidden {
-			rows = append(rows, [2]string{c.Name, c.Usage})
-		}
+		rows = append(rows, [2]string{c.Name, c.Usage})
 	}
 	h.table(rows)
 }

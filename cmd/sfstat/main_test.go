@@ -115,14 +115,14 @@ func TestPanicIsOneLineAndOurFault(t *testing.T) {
 	var out, errs bytes.Buffer
 	p := newProgram(strings.NewReader(""), &out, &errs)
 	app := p.app()
-	app.Command("version").Action = func(*cli.Context) error { panic("index out of range\nsecond line") }
-	if code := p.run(app, []string{"sfstat", "version"}); code != exitInternal {
+	app.Command("selfcheck").Action = func(*cli.Context) error { panic("index out of range\nsecond line") }
+	if code := p.run(app, []string{"sfstat", "selfcheck"}); code != exitInternal {
 		t.Errorf("exit code %d, expected %d", code, exitInternal)
 	}
 	if out.Len() > 0 {
 		t.Errorf("standard output holds %q", out.String())
 	}
-	if got := errs.String(); !strings.HasPrefix(got, "sfstat version: this is a bug in sfstat") || strings.Count(got, "\n") != 1 {
+	if got := errs.String(); !strings.HasPrefix(got, "sfstat selfcheck: this is a bug in sfstat") || strings.Count(got, "\n") != 1 {
 		t.Errorf("standard error holds %q, expected one line", got)
 	}
 }
@@ -137,8 +137,8 @@ func TestPanicShowsItsStackWhenAsked(t *testing.T) {
 		return ""
 	}
 	app := p.app()
-	app.Command("version").Action = func(*cli.Context) error { panic("boom") }
-	p.run(app, []string{"sfstat", "version"})
+	app.Command("selfcheck").Action = func(*cli.Context) error { panic("boom") }
+	p.run(app, []string{"sfstat", "selfcheck"})
 	if !strings.Contains(errs.String(), "main_test.go") {
 		t.Errorf("no stack in %q", errs.String())
 	}
@@ -148,7 +148,7 @@ func TestPanicRemovesOutputs(t *testing.T) {
 	dir := t.TempDir()
 	p := newProgram(strings.NewReader(""), io.Discard, io.Discard)
 	app := p.app()
-	app.Command("version").Action = func(*cli.Context) error {
+	app.Command("selfcheck").Action = func(*cli.Context) error {
 		return p.writeTo(filepath.Join(dir, "out"), func(w io.Writer) error {
 			if _, err := w.Write(make([]byte, 1<<20)); err != nil {
 				return err
@@ -156,7 +156,7 @@ func TestPanicRemovesOutputs(t *testing.T) {
 			panic("in the middle")
 		})
 	}
-	p.run(app, []string{"sfstat", "version"})
+	p.run(app, []string{"sfstat", "selfcheck"})
 	left, err := os.ReadDir(dir)
 	if err != nil || len(left) != 0 {
 		t.Errorf("left behind: %v %v", left, err)
@@ -171,7 +171,7 @@ func (brokenPipe) Write([]byte) (int, error) {
 }
 
 func TestReaderThatGoesAwayIsNoError(t *testing.T) {
-	for _, args := range [][]string{{"gates"}, {"--help"}, {"simulate", "-o", "-"}, {"completion", "bash"}} {
+	for _, args := range [][]string{{"--print-gates"}, {"--help"}, {"simulate", "-o", "-"}, {"completion", "bash"}} {
 		var errs bytes.Buffer
 		if code := run(append([]string{"sfstat"}, args...), strings.NewReader(""), brokenPipe{}, &errs); code != exitDone || errs.Len() > 0 {
 			t.Errorf("%v: exit code %d and %q, expected a quiet end", args, code, errs.String())
@@ -187,7 +187,7 @@ func (fullDisk) Write([]byte) (int, error) {
 }
 
 func TestOutputThatFailsIsAnError(t *testing.T) {
-	for _, args := range [][]string{{"gates"}, {"--help"}, {"simulate", "-o", "-"}} {
+	for _, args := range [][]string{{"--print-gates"}, {"--help"}, {"simulate", "-o", "-"}} {
 		var errs bytes.Buffer
 		code := run(append([]string{"sfstat"}, args...), strings.NewReader(""), fullDisk{}, &errs)
 		if code == exitDone || !strings.Contains(errs.String(), "no space left") {
@@ -222,7 +222,7 @@ func TestInterruptIsAllThatIsSaid(t *testing.T) {
 	p := newProgram(strings.NewReader(""), io.Discard, &said)
 	app := p.app()
 	over := make(chan struct{})
-	app.Command("version").Action = func(*cli.Context) error {
+	app.Command("selfcheck").Action = func(*cli.Context) error {
 		defer close(over)
 		f, err := p.outputs.create(filepath.Join(dir, "out"))
 		if err != nil {
@@ -237,7 +237,7 @@ func TestInterruptIsAllThatIsSaid(t *testing.T) {
 		}
 		return err
 	}
-	if code := p.run(app, []string{"sfstat", "version"}); code != exitInterrupted {
+	if code := p.run(app, []string{"sfstat", "selfcheck"}); code != exitInterrupted {
 		t.Errorf("exit code %d, expected %d", code, exitInterrupted)
 	}
 	<-over
@@ -260,7 +260,7 @@ func TestInterruptEndsAWaitingProgramAndRemovesOutputs(t *testing.T) {
 	p := newProgram(make(stuck), io.Discard, &said)
 	app := p.app()
 	begun := make(chan struct{})
-	app.Command("version").Action = func(*cli.Context) error {
+	app.Command("selfcheck").Action = func(*cli.Context) error {
 		return p.writeTo(filepath.Join(dir, "out"), func(w io.Writer) error {
 			close(begun)
 			_, err := io.Copy(w, p.in)
@@ -273,7 +273,7 @@ func TestInterruptEndsAWaitingProgramAndRemovesOutputs(t *testing.T) {
 			_ = self.Signal(os.Interrupt)
 		}
 	}()
-	if code := p.run(app, []string{"sfstat", "version"}); code != exitInterrupted {
+	if code := p.run(app, []string{"sfstat", "selfcheck"}); code != exitInterrupted {
 		t.Errorf("exit code %d, expected %d", code, exitInterrupted)
 	}
 	left, err := os.ReadDir(dir)

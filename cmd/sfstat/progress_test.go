@@ -65,7 +65,7 @@ func TestProgressOfRunsCountsThem(t *testing.T) {
 
 // Standard error is no terminal here, so nothing may be drawn.
 func TestNoProgressWithoutATerminal(t *testing.T) {
-	code, _, stderr := runArgs(t, strings.NewReader(""), "gates")
+	code, _, stderr := runArgs(t, strings.NewReader(""), "--print-gates")
 	if code != 0 || stderr != "" {
 		t.Errorf("exit code %d, standard error %q", code, stderr)
 	}

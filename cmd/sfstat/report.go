@@ -60,7 +60,7 @@ func (p *program) report(c *cli.Context) error {
 func document(j *judgement, drawn *page.Page) web.Document {
 	to := report.Output{Problems: j.problems, Format: report.JSON}
 	return web.Document{
-		Version: thisBuild().Version, Words: to.VerdictHTML(j.verdict), Page: drawn,
+		Version: thisVersion(), Words: to.VerdictHTML(j.verdict), Page: drawn,
 		Verdict: func(w io.Writer) error {
 			to.W = w
 			if err := to.Verdict(j.verdict); err != nil {

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"slices"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/sfstat/sfstat/report"
@@ -19,9 +21,9 @@ sfstat schema verdict | jq '."$defs".finding.properties.gain'`,
 			if !c.Args().Present() {
 				return p.publish(c, nil, report.Output.Schemas)
 			}
-			name, err := needOne(c, "schema", report.SchemaNames())
-			if err != nil {
-				return err
+			name, names := c.Args().First(), report.SchemaNames()
+			if c.NArg() != 1 || !slices.Contains(names, name) {
+				return badUsage("needs one schema, %s", orList(names))
 			}
 			return p.publish(c, nil, func(to report.Output) error { return to.Schema(name) })
 		},

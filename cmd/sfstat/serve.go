@@ -65,7 +65,7 @@ func (p *program) serve(c *cli.Context) error {
 	s := serving{p: p, c: c, runs: make(map[string][]serve.Run), when: live.Times{}}
 	o.Light, o.See = true, s.when.See
 	s.o, s.files = o, live.New(o)
-	s.server = serve.New(serve.Options{Version: thisBuild().Version, MetricsRuns: c.Int("metrics-runs"), Hosts: listed(c, "host"), Page: s.contained(s.page), JSON: s.contained(s.json)})
+	s.server = serve.New(serve.Options{Version: thisVersion(), MetricsRuns: c.Int("metrics-runs"), Hosts: listed(c, "host"), Page: s.contained(s.page), JSON: s.contained(s.json)})
 	return s.until(listener, s.work)
 }
 

@@ -5,26 +5,16 @@ import (
 	"io"
 	"runtime"
 	"runtime/debug"
-
-	"github.com/urfave/cli/v2"
-
-	"github.com/sfstat/sfstat/report"
 )
 
 // version is stamped by the linker (-X main.version=…); without a stamp, what
 // the Go tool knows about the build is used.
 var version string
 
-// build is what is known about this program.
-type build struct {
-	Version  string `json:"version"`
-	Go       string `json:"go"`
-	Platform string `json:"platform"`
-}
-
-func thisBuild() build {
+// thisVersion is that of this program.
+func thisVersion() string {
 	info, _ := debug.ReadBuildInfo()
-	return build{Version: buildVersion(version, info), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	return buildVersion(version, info)
 }
 
 // buildVersion prefers the stamp, then the module version that "go install"
@@ -55,26 +45,6 @@ func buildVersion(stamp string, info *debug.BuildInfo) string {
 }
 
 func versionText(w io.Writer) error {
-	b := thisBuild()
-	_, err := fmt.Fprintf(w, "sfstat %s (%s %s)\n", b.Version, b.Go, b.Platform)
+	_, err := fmt.Fprintf(w, "sfstat %s (%s %s/%s)\n", thisVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	return err
-}
-
-func (p *program) versionCommand() *cli.Command {
-	return &cli.Command{
-		Name: "version", Usage: "print the version",
-		Flags:     join([]cli.Flag{choiceFor(forOutput, choice("format", "how to write it", "text", "json"))}, screenFlags()),
-		UsageText: "sfstat version\nsfstat version --format json",
-		Action: func(c *cli.Context) error {
-			if err := noOperands(c); err != nil {
-				return err
-			}
-			return p.publish(c, nil, func(to report.Output) error {
-				if to.Format == report.JSON {
-					return to.JSON(thisBuild())
-				}
-				return versionText(to.W)
-			})
-		},
-	}
 }

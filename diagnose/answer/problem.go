@@ -11,6 +11,8 @@ type Problem struct {
 	Of      int         `json:"of,omitempty" doc:"out of how many"`
 	Times   *[4]int64   `json:"times_ns,omitempty" doc:"first and last reading, then begin and end of the run; ns since 1970"`
 	Text    string      `json:"text,omitempty" doc:"what the reader says"`
+	Stage   string      `json:"stage,omitempty" doc:"stage of a value that was set aside"`
+	Size    int64       `json:"size_ns,omitempty" doc:"by which that value is too large"`
 }
 
 // ProblemKind is what happened: one of those below, or the name of a kind of note
@@ -26,6 +28,7 @@ const (
 	StagesChange        ProblemKind = "stages_change"        // from the window before
 	WorldChanges        ProblemKind = "world_size_changes"
 	AccumulationChanges ProblemKind = "accumulation_changes"
+	RecordingError      ProblemKind = "recording_error"       // a value of Ranks in Stage of Steps that nobody waited for, by Size
 	BaselineTooShort    ProblemKind = "baseline_too_short"    // N steps, of Of at least
 	CallsWithoutKernels ProblemKind = "calls_without_kernels" // N logs with Of calls, which do not tell times
 	CallsRefused        ProblemKind = "calls_refused"

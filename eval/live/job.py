@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import glob
-import json
 import os
-import signal
 import time
-from typing import Any, Dict, Iterator, List, Tuple
+from typing import Any, Iterator
 
 import torch
 import torch.distributed as dist
@@ -71,50 +68,16 @@ def recorder(options: argparse.Namespace) -> Any:
     return Recorder(os.path.join(options.out, "job"), window=options.window, group=TorchGroup(), trigger=Trigger() if options.trigger else None)
 
 
-class Cost:
-    """Steps without and with the recorder in one process, alternating ABBA, so that drift of
-    the machine cancels. What follows the job is halted in the blocks without."""
-
-    def __init__(self, out: str, beside: List[int]) -> None:
-        self._traces = os.path.join(out, "job", "*.trace.json*")
-        self._beside = beside if dist.get_rank() == 0 else []
-        self.blocks: List[Dict[str, Any]] = []
-
-    def block(self, everything: bool) -> None:
-        dist.barrier()
-        if self.blocks:
-            self.blocks[-1]["traces"] = len(glob.glob(self._traces))
-        for process in self._beside:
-            os.kill(process, signal.SIGCONT if everything else signal.SIGSTOP)
-        self.blocks.append({"with": everything, "wall": [], "thread": [], "process": []})
-        self._began = self._now()
-
-    def step(self) -> None:
-        now = self._now()
-        for name, a, b in zip(("wall", "thread", "process"), self._began, now):
-            self.blocks[-1][name].append(b - a)
-        self._began = now
-
-    @staticmethod
-    def _now() -> Tuple[float, float, float]:
-        return time.perf_counter(), time.thread_time(), time.process_time()
-
-
-def train(source: Any, one: Any, perf: Any, each: Any) -> None:
-    for x in source if perf is None else perf.batches(source):
-        if perf is None:
-            one.forward(x)
-            one.backward()
-            one.update()
-        else:
-            with perf.step():
-                with perf.stage("model.fwd_loss_cpu_wall"):
-                    one.forward(x)
-                with perf.stage("model.backward_cpu_wall"):
-                    one.backward()
-                with perf.stage("optim.step_cpu_wall"):
-                    one.update()
-        each()
+def train(source: Any, one: Any, perf: Any, fault: Fault) -> None:
+    for x in perf.batches(source):
+        with perf.step():
+            with perf.stage("model.fwd_loss_cpu_wall"):
+                one.forward(x)
+            with perf.stage("model.backward_cpu_wall"):
+                one.backward()
+            with perf.stage("optim.step_cpu_wall"):
+                one.update()
+        fault.step += 1
 
 
 class Step:
@@ -144,30 +107,13 @@ def main() -> None:
     parser.add_argument("--ms", type=float, default=60)
     parser.add_argument("--after", type=int, default=0)
     parser.add_argument("--trigger", action="store_true", help="have late ranks profiled")
-    parser.add_argument("--blocks", type=int, default=0, help="of --steps each, without and with the recorder, alternating")
-    parser.add_argument("--beside", default="", help="processes that follow the job, halted in the blocks without")
     options = parser.parse_args()
     torch.set_num_threads(1)
     dist.init_process_group("gloo")
     fault = Fault(options, dist.get_rank())
     one = Step(torch.nn.parallel.DistributedDataParallel(Model(fault)))
     perf = recorder(options)
-
-    def count() -> None:
-        fault.step += 1
-
-    if not options.blocks:
-        train(batches(options.steps, fault), one, perf, count)
-    else:
-        cost = Cost(options.out, [int(p) for p in options.beside.split(",") if p])
-        for i in range(options.blocks):
-            everything = i % 4 in (1, 2)
-            cost.block(everything)
-            train(batches(options.steps, fault), one, perf if everything else None, cost.step)
-        cost.block(True)
-        if dist.get_rank() == 0:
-            with open(os.path.join(options.out, "blocks.json"), "w", encoding="utf-8") as f:
-                json.dump(cost.blocks[:-1], f)
+    train(batches(options.steps, fault), one, perf, fault)
     perf.close(20)
     dist.destroy_process_group()
 

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/ingest/ingesttest"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/input"
 )
@@ -228,3 +229,38 @@ func TestCopies(t *testing.T) {
 		t.Errorf("files that begin alike: %v, %v, %v", names(found, comms.SourceNCCLLog), found.Problems, err)
 	}
 }
+
+// FuzzReadComm: whatever a file holds, it is read, refused or passed over.
+func FuzzReadComm(f *testing.F) {
+	for _, path := range []string{filepath.Join(run, "nccl.node0.4000.log"), "../../fixtures/comm/inspector"} {
+		if info, err := os.Stat(path); err != nil {
+			f.Fatal(err)
+		} else if info.IsDir() {
+			all, err := os.ReadDir(path)
+			if err != nil {
+				f.Fatal(err)
+			}
+			path = filepath.Join(path, all[0].Name())
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data[:min(len(data), 4000)])
+	}
+	f.Add([]byte(widened))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		path := filepath.Join(t.TempDir(), "x")
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c, err := ReadComm([]string{path}, ingest.Limits{Line: 1 << 16})
+		ingesttest.NoBug(t, err)
+		if err == nil && len(c.Comm.Sources) == 0 {
+			t.Error("neither a source nor an error")
+		}
+	})
+}
+
+// widened is the beginning of a log that a shell wrote as UTF-16.
+const widened = "\xff\xfen\x000\x00:\x001\x00:\x001\x00 \x00[\x000\x00]\x00 \x00N\x00C\x00C\x00L\x00 \x00I\x00N\x00F\x00O\x00 \x00x\x00\n\x00"

@@ -13,10 +13,7 @@ import (
 	"github.com/sfstat/sfstat/ingest/nsight"
 	"github.com/sfstat/sfstat/ingest/optrace"
 	"github.com/sfstat/sfstat/ingest/packet"
-	"github.com/sfstat/sfstat/ingest/telemetry/dmon"
-	"github.com/sfstat/sfstat/ingest/telemetry/exposition"
-	"github.com/sfstat/sfstat/ingest/telemetry/gpucsv"
-	"github.com/sfstat/sfstat/ingest/telemetry/kernellog"
+	"github.com/sfstat/sfstat/ingest/telemetry"
 	"github.com/sfstat/sfstat/ingest/xplane"
 	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/profile"
@@ -117,13 +114,13 @@ func init() { // its functions look at it
 		{format: Kineto, name: "profiler trace", listed: "PyTorch profiler traces (JSON)", sniff: object(isProfilerTrace), gives: windows | operators | devices, open: (*Reader).addProfile, profile: (*profiles).readKineto,
 			noun: "a PyTorch profiler trace (Kineto JSON)"},
 		{format: NCCLLog, name: "NCCL log", listed: "NCCL debug logs beside a recording of the same job", sniff: isLog, gives: calls, open: (*Reader).addCalls, record: newLogs, noun: "an NCCL debug log, which sfstat comm reads"},
-		{format: KernelLog, name: "kernel log", listed: monitored, sniff: plain(kernellog.Recognise), gives: readings, open: monitoring(kernellog.Read),
+		{format: KernelLog, name: "kernel log", listed: monitored, sniff: plain(telemetry.KernelLog.Recognises), gives: readings, open: monitoring(telemetry.KernelLog),
 			noun: "a host's kernel log, which sfstat diagnose reads beside a recording of the job"},
-		{format: GPULines, name: "GPU monitor", listed: monitored, sniff: plain(dmon.Recognise), gives: readings, open: monitoring(dmon.Read),
+		{format: GPULines, name: "GPU monitor", listed: monitored, sniff: plain(telemetry.Lines.Recognises), gives: readings, open: monitoring(telemetry.Lines),
 			noun: "readings of GPUs, which sfstat diagnose reads beside a recording of the job"},
-		{format: Metrics, name: "metrics", listed: monitored, sniff: plain(exposition.Recognise), gives: readings, open: monitoring(exposition.Read),
+		{format: Metrics, name: "metrics", listed: monitored, sniff: plain(telemetry.Metrics.Recognises), gives: readings, open: monitoring(telemetry.Metrics),
 			noun: "metrics of a host, which sfstat diagnose reads beside a recording of the job"},
-		{format: GPUTable, name: "GPU readings", listed: monitored, sniff: plain(func(b []byte) bool { return withColumns(gpucsv.Recognises)(beginning{text: b}) }), gives: readings, open: monitoring(gpucsv.Read),
+		{format: GPUTable, name: "GPU readings", listed: monitored, sniff: plain(telemetry.Table.Recognises), gives: readings, open: monitoring(telemetry.Table),
 			noun: "readings of GPUs, which sfstat diagnose reads beside a recording of the job"},
 		{format: JSON, name: "JSON", sniff: func(b beginning) bool { return b.json }, noun: "JSON, but neither packets nor a profiler trace"},
 		{format: Binary, name: "binary data", sniff: isBinary, noun: "binary data"},

@@ -278,6 +278,10 @@ func FuzzOpen(f *testing.F) {
 		if err != nil && r == nil {
 			t.Fatalf("Open: %v", err)
 		}
+		for _, p := range r.Problems() {
+			ingesttest.NoBug(t, p.Err)
+		}
+		ingesttest.NoBug(t, err)
 		if err == nil && len(got) == 0 {
 			t.Fatal("no windows and no error")
 		}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/sfstat/sfstat/ingest/flightrecorder"
 	"github.com/sfstat/sfstat/ingest/telemetry"
-	"github.com/sfstat/sfstat/trace/health"
 	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/operator"
 )
@@ -55,12 +54,12 @@ func (r *Reader) openFlightRecorder(in *Input, src *metered) (itemReader, error)
 	}}, nil
 }
 
-// monitoring is how files are opened that a reader of monitoring takes.
-func monitoring(from func(io.Reader, string, telemetry.Options) (*health.Record, error)) func(*Reader, *Input, *metered) {
+// monitoring is how files of a format of monitoring are opened.
+func monitoring(f telemetry.Format) func(*Reader, *Input, *metered) {
 	return opener(func(r *Reader, in *Input, src *metered) (itemReader, error) {
 		o := telemetry.Options{Limits: r.o.Limits, Zone: r.o.Zone, Written: written(in.Path)}
 		return &wholeFile{src, func() (Item, error) {
-			got, err := from(src, in.Path, o)
+			got, err := telemetry.Read(src, in.Path, f, o)
 			return Item{Telemetry: got, Path: in.Path}, err
 		}}, nil
 	})

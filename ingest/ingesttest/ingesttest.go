@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/internal/bug"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/input"
 )
@@ -128,6 +129,14 @@ func Reader(t *testing.T, want []*trace.Window, open func() (ingest.WindowReader
 	}
 	if err := early.Close(); err != nil {
 		t.Errorf("Close before the end: %v", err)
+	}
+}
+
+// NoBug checks that err is no panic that was contained, which would be a finding of a fuzz target.
+func NoBug(t testing.TB, err error) {
+	t.Helper()
+	if b := bug.In(err); b != nil {
+		t.Errorf("%v\n%s", b, b.Stack)
 	}
 }
 

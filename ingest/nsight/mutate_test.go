@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/engine/stages"
+	"github.com/sfstat/sfstat/ingest/ingesttest"
 	"github.com/sfstat/sfstat/ingest/nsight"
 	"github.com/sfstat/sfstat/ingest/nsight/nsighttest"
 )
@@ -35,6 +36,9 @@ func readBytes(t *testing.T, path string, data []byte) bool {
 		t.Fatal(err)
 	}
 	ranks, problems := nsight.Read([]string{path}, nsight.Options{})
+	for _, p := range problems {
+		ingesttest.NoBug(t, p.Err)
+	}
 	if len(ranks) == 0 {
 		return false
 	}

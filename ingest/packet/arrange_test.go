@@ -348,6 +348,9 @@ func FuzzJoin(f *testing.F) {
 		}
 		r := open(texts, Options{Limits: ingest.Limits{Pending: 1 << 14}})
 		got, err := ingesttest.ReadAll(r)
+		for _, s := range r.Summaries() {
+			ingesttest.NoBug(t, s.Err)
+		}
 		var placed *input.Error
 		if err != nil && !errors.As(err, &placed) && len(order) > 0 {
 			t.Fatalf("error without a position: %v", err)

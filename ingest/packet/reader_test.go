@@ -48,6 +48,9 @@ func FuzzReader(f *testing.F) {
 					t.Fatalf("invalid window: %v", err)
 				}
 			}
+			for _, s := range r.Summaries() {
+				ingesttest.NoBug(t, s.Err)
+			}
 			var placed *input.Error
 			if err != nil && !errors.As(err, &placed) {
 				t.Fatalf("error without a position: %v", err)

@@ -291,7 +291,8 @@ func (s *scanner) escape(i int) (rune, int, *fault) {
 		}
 		return 0, 0, s.fail(i, input.ErrFormat, "half of a surrogate pair inside a string, which is not valid Unicode")
 	}
-	return 0, 0, s.fail(i, input.ErrFormat, "the escape \\%c inside a string, which JSON does not have", s.b[i+1])
+	shown := strconv.QuoteRune(rune(s.b[i+1])) // it may steer a terminal
+	return 0, 0, s.fail(i, input.ErrFormat, "the escape \\%s inside a string, which JSON does not have", shown[1:len(shown)-1])
 }
 
 func (s *scanner) hex4(i int) (rune, *fault) {

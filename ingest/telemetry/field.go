@@ -7,8 +7,8 @@ import (
 	"github.com/sfstat/sfstat/trace/health"
 )
 
-// Field is how a column or series of a GPU is called, and what it is.
-type Field struct {
+// field is how a column or series of a GPU is called, and what it is.
+type field struct {
 	Quantity health.Quantity
 	Reasons  bool    // the bits of why the clock is lowered
 	Scale    float64 // to the unit of the quantity; 0: 1
@@ -24,7 +24,7 @@ const (
 
 // fields are the names of nvidia-smi --query-gpu, of DCGM, and of the columns of
 // dcgmi dmon and nvidia-smi dmon, in lower case.
-var fields = map[string]Field{
+var fields = map[string]field{
 	"clocks.current.sm": {Quantity: health.SMClock}, "clocks.sm": {Quantity: health.SMClock},
 	"clocks.current.memory": {Quantity: health.MemoryClock}, "clocks.mem": {Quantity: health.MemoryClock},
 	"clocks_throttle_reasons.active": {Reasons: true}, "clocks_event_reasons.active": {Reasons: true},
@@ -59,8 +59,8 @@ var fields = map[string]Field{
 	"mtemp": {Quantity: health.MemoryTemperature}, "pwr": {Quantity: health.Power}, "sm": {Quantity: health.Utilization, Scale: 0.01},
 }
 
-// FieldOf is what a name stands for. A unit in brackets behind it does not count.
-func FieldOf(name string) (Field, bool) {
+// fieldOf is what a name stands for. A unit in brackets behind it does not count.
+func fieldOf(name string) (field, bool) {
 	name, _, _ = strings.Cut(name, "[")
 	f, ok := fields[strings.ToLower(strings.TrimSpace(name))]
 	return f, ok
@@ -86,8 +86,8 @@ func value(text string) (x float64, ok bool) {
 	return x, err == nil
 }
 
-// Row is the readings of one device at one time.
-type Row struct {
+// row is the readings of one device at one time.
+type row struct {
 	Host   string
 	Device int
 	At     int64
@@ -96,8 +96,8 @@ type Row struct {
 	told              [2]bool
 }
 
-// Set adds a value of a field to the row.
-func (b *Builder) Set(r *Row, f Field, text string) {
+// set adds a value of a field to the row.
+func (b *builder) set(r *row, f field, text string) {
 	x, ok := value(text)
 	if !ok || x >= blank && !f.Reasons {
 		return // "[N/A]", "-", "ERR!"
@@ -115,17 +115,17 @@ func (b *Builder) Set(r *Row, f Field, text string) {
 	case f.Quantity == health.PowerCapped:
 		r.capped, r.told[1] = max(r.capped, x), true
 	default:
-		b.Add(r.Host, r.Device, f.Quantity, health.Reading{At: r.At, Value: x})
+		b.add(r.Host, r.Device, f.Quantity, health.Reading{At: r.At, Value: x})
 	}
 }
 
-// End adds what several columns tell together.
-func (b *Builder) End(r *Row) {
+// end adds what several columns tell together.
+func (b *builder) end(r *row) {
 	if r.told[0] {
-		b.Add(r.Host, r.Device, health.Throttled, health.Reading{At: r.At, Value: min(1, r.throttled)})
+		b.add(r.Host, r.Device, health.Throttled, health.Reading{At: r.At, Value: min(1, r.throttled)})
 	}
 	if r.told[1] {
-		b.Add(r.Host, r.Device, health.PowerCapped, health.Reading{At: r.At, Value: min(1, r.capped)})
+		b.add(r.Host, r.Device, health.PowerCapped, health.Reading{At: r.At, Value: min(1, r.capped)})
 	}
 }
 

@@ -24,16 +24,16 @@ var layouts = []struct {
 	{"Jan 2 15:04:05", false, false}, // syslog, ts
 }
 
-// Stamp is a time at the beginning of a line.
-type Stamp struct {
+// stamp is a time at the beginning of a line.
+type stamp struct {
 	At       int64 // nanoseconds since 1970 UTC; 0: none, or one that counts from the start of the machine
 	Zoneless bool
 }
 
-// CutStamp takes the stamp off the beginning of a line: a date and time in one of the
+// cutStamp takes the stamp off the beginning of a line: a date and time in one of the
 // usual forms, in brackets or not, or seconds since 1970. ok is false where there is
 // none; then the line is as it was.
-func (o Options) CutStamp(line []byte) (s Stamp, rest []byte, ok bool) {
+func (o Options) cutStamp(line []byte) (s stamp, rest []byte, ok bool) {
 	text := bytes.TrimLeft(line, " \t")
 	if len(text) > 0 && text[0] == '[' {
 		end := bytes.IndexByte(text, ']')
@@ -54,7 +54,7 @@ func (o Options) CutStamp(line []byte) (s Stamp, rest []byte, ok bool) {
 }
 
 // stamp reads a stamp of n bytes; 0: there is none.
-func (o Options) stamp(text []byte) (s Stamp, n int) {
+func (o Options) stamp(text []byte) (s stamp, n int) {
 	words := bytes.Fields(text[:min(len(text), 64)])
 	if len(words) == 0 {
 		return s, 0
@@ -77,8 +77,8 @@ func (o Options) stamp(text []byte) (s Stamp, n int) {
 		}
 		return s, bytes.Index(text, words[count-1]) + len(words[count-1])
 	}
-	if at, ok := Unix(string(words[0])); ok {
-		return Stamp{At: at}, bytes.Index(text, words[0]) + len(words[0])
+	if at, ok := unix(string(words[0])); ok {
+		return stamp{At: at}, bytes.Index(text, words[0]) + len(words[0])
 	}
 	return s, 0
 }
@@ -114,9 +114,9 @@ func nanoseconds(t time.Time) int64 {
 	return t.UnixNano()
 }
 
-// Unix reads a time since 1970 in seconds, milliseconds, microseconds or nanoseconds, which its size
+// unix reads a time since 1970 in seconds, milliseconds, microseconds or nanoseconds, which its size
 // tells: of the years from 2001 on they do not overlap.
-func Unix(text string) (at int64, ok bool) {
+func unix(text string) (at int64, ok bool) {
 	x, err := strconv.ParseFloat(text, 64)
 	if err != nil || math.IsNaN(x) {
 		return 0, false
@@ -132,8 +132,8 @@ func Unix(text string) (at int64, ok bool) {
 	return 0, false
 }
 
-// Time is that of a stamp. It notes that a file's stamps name no zone.
-func (b *Builder) Time(s Stamp) int64 {
+// timeOf is that of a stamp. It notes that a file's stamps name no zone.
+func (b *builder) timeOf(s stamp) int64 {
 	if s.Zoneless && s.At != 0 {
 		b.t.Zoneless = true
 	}

@@ -62,4 +62,4 @@ def run(args: Sequence[str]) -> str:
 
 def version() -> str:
     """Returns the version of the program."""
-    return run(["version"]).strip()
+    return run(["--version"]).strip()

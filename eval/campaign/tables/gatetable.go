@@ -58,7 +58,7 @@ func gateValue(g gates.Gates, key string) string {
 }
 
 // gateTable is the gates in the shape of the paper's Table 13: the defaults of
-// sfstat gates, and beside them what was scored with where that is another.
+// sfstat --print-gates, and beside them what was scored with where that is another.
 func gateTable(given gates.Gates) Table {
 	t := Table{Title: "Gates: our defaults", Head: []string{"gate", "default", "paper", "why this value"}}
 	g := gates.Default()
@@ -70,7 +70,7 @@ func gateTable(given gates.Gates) Table {
 			changed = append(changed, key+" "+now)
 		}
 	}
-	t.Notes = []string{"Where the paper's text leaves a number open, ours is what its results allow. As sfstat gates prints them; the gates of synchronisation points, which are ours alone, are left out."}
+	t.Notes = []string{"Where the paper's text leaves a number open, ours is what its results allow. As sfstat --print-gates prints them; the gates of synchronisation points, which are ours alone, are left out."}
 	if len(changed) > 0 {
 		t.Notes = append(t.Notes, "These tables were made with others: "+strings.Join(changed, ", ")+".")
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sfstat/sfstat/ingest/ingesttest"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/input"
 )
@@ -304,4 +305,40 @@ func TestRewritten(t *testing.T) {
 			}
 		})
 	}
+}
+
+// FuzzTail: whatever is appended to packets, in two pieces, it is read or refused, and every window
+// is valid and comes once.
+func FuzzTail(f *testing.F) {
+	whole := line("a", 0, 0) + line("a", 0, 1) + line("a", 1, 0) + line("a", 1, 1)
+	f.Add([]byte(whole), 100)
+	f.Add([]byte(whole+whole), len(whole))
+	f.Add([]byte(line("a", 0, 0)+"\n"+line("b", 0, 1)+"{}\n"), 300)
+	f.Fuzz(func(t *testing.T, data []byte, at int) {
+		at = min(max(at, 0), len(data))
+		dir := folderOf(t, map[string]string{"0.jsonl": line("a", 0, 0), "1.jsonl": string(data[:at])})
+		files, tail, seen := New([]string{dir}), Tail{Tolerant: true}, map[window]bool{}
+		for range 2 {
+			for _, u := range files.Look() {
+				if !u.Plain() || len(u.Files) < 2 {
+					return // another run, or none
+				}
+				err := tail.Read(u, func(w *trace.Window) error {
+					if err := w.Validate(); err != nil || seen[window{w.Run, w.FirstStep}] {
+						t.Errorf("window %d of %s: %v, or it comes again", w.Index, w.Run, err)
+					}
+					seen[window{w.Run, w.FirstStep}] = true
+					return nil
+				})
+				ingesttest.NoBug(t, err)
+				for _, p := range tail.Problems() {
+					ingesttest.NoBug(t, p.Err)
+				}
+				if err != nil {
+					return
+				}
+			}
+			appendTo(t, filepath.Join(dir, "1.jsonl"), string(data[at:]))
+		}
+	})
 }

@@ -1,4 +1,4 @@
-package kernellog
+package telemetry
 
 import (
 	"strings"
@@ -7,13 +7,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/sfstat/sfstat/ingest/telemetry"
 	"github.com/sfstat/sfstat/trace/health"
 )
 
 const fell = "NVRM: Xid (PCI:0000:3b:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus."
 
-func TestRead(t *testing.T) {
+func TestKernelLog(t *testing.T) {
 	const at = 1795351500e9
 	xid := health.Event{Kind: health.XidError, Code: 79, Bus: 0x3b << 12, Device: -1, Text: fell}
 	on := func(e health.Event, host string, at int64) health.Event {
@@ -39,10 +38,10 @@ func TestRead(t *testing.T) {
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if !Recognise([]byte(c.text)) {
+			if !KernelLog.Recognises([]byte(c.text)) {
 				t.Error("not recognised")
 			}
-			got, err := Read(strings.NewReader(c.text), "kern.log", telemetry.Options{Written: time.Date(2027, 1, 3, 0, 0, 0, 0, time.UTC)})
+			got, err := Read(strings.NewReader(c.text), "kern.log", KernelLog, Options{Written: time.Date(2027, 1, 3, 0, 0, 0, 0, time.UTC)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -53,8 +52,8 @@ func TestRead(t *testing.T) {
 	}
 }
 
-func TestDamage(t *testing.T) {
-	got, err := Read(strings.NewReader("[1.0] NVRM: Xid (PCI:0000:3b:00\n[2.0] NVRM: Xid (PCI:0000:3b:00): none\n[3.0] "+fell+"\n"), "x", telemetry.Options{})
+func TestDamagedKernelLog(t *testing.T) {
+	got, err := Read(strings.NewReader("[1.0] NVRM: Xid (PCI:0000:3b:00\n[2.0] NVRM: Xid (PCI:0000:3b:00): none\n[3.0] "+fell+"\n"), "x", KernelLog, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,26 +63,26 @@ func TestDamage(t *testing.T) {
 }
 
 // TestOthers: logs that are no kernel's are not taken for one.
-func TestOthers(t *testing.T) {
+func TestOtherLogs(t *testing.T) {
 	for _, text := range []string{
 		"[2026-11-22 12:00:00] INFO starting\n[2026-11-22 12:00:01] INFO step 1\n",
 		"2026-11-22T12:00:00+00:00 INFO step 1\n",
 		"h2:1:1 [0] NCCL INFO Bootstrap\n",
 		"name,value\n[x],1\n",
 	} {
-		if Recognise([]byte(text)) {
+		if KernelLog.Recognises([]byte(text)) {
 			t.Errorf("%q was recognised", text)
 		}
 	}
 }
 
-func FuzzRead(f *testing.F) {
+func FuzzKernelLog(f *testing.F) {
 	f.Add("[ 1234.567890] " + fell + "\n")
 	f.Add("Nov 22 12:45:00 h2 kernel: [ 2.0] " + fell + "\n")
 	f.Add("<4>[1.0] x\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		Recognise([]byte(text))
-		if _, err := Read(strings.NewReader(text), "x", telemetry.Options{}); err != nil && !strings.HasPrefix(err.Error(), "x") {
+		KernelLog.Recognises([]byte(text))
+		if _, err := Read(strings.NewReader(text), "x", KernelLog, Options{}); err != nil && !strings.HasPrefix(err.Error(), "x") {
 			t.Errorf("%v: does not name the file", err)
 		}
 	})

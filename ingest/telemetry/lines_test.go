@@ -1,4 +1,4 @@
-package dmon
+package telemetry
 
 import (
 	"errors"
@@ -7,12 +7,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/sfstat/sfstat/ingest/telemetry"
 	"github.com/sfstat/sfstat/trace/health"
 	"github.com/sfstat/sfstat/trace/input"
 )
 
-const dcgm = `#Entity         SMCLK             TMPTR             POWER             NVLTX
+const dcgmLines = `#Entity         SMCLK             TMPTR             POWER             NVLTX
 ID                                                                                  
 GPU 0           1755              61                402.103           1234
 GPU 1           1005              88                251.500           N/A
@@ -22,13 +21,13 @@ ID
 GPU 0           1740              62                401.000           1234
 `
 
-const smi = `#Date       Time        gpu    pwr  gtemp  mtemp     sm    mem   mclk   pclk 
+const smiLines = `#Date       Time        gpu    pwr  gtemp  mtemp     sm    mem   mclk   pclk 
 #YYYYMMDD   HH:MM:SS    Idx      W      C      C      %      %    MHz    MHz 
  20261122   12:45:00      0    402     61     58     99     40   1593   1755 
  20261122   12:45:00      1    251     88      -     99     40   1593   1005 
 `
 
-func TestRead(t *testing.T) {
+func TestLines(t *testing.T) {
 	const at = 1795351500e9
 	for _, c := range []struct {
 		name, text string
@@ -36,19 +35,19 @@ func TestRead(t *testing.T) {
 		q          health.Quantity
 		want       []health.Reading
 	}{
-		{"dcgmi", dcgm, 0, health.SMClock, []health.Reading{{Value: 1755}, {Value: 1740}}},
-		{"dcgmi power", dcgm, 1, health.Power, []health.Reading{{Value: 251.5}}},
-		{"dcgmi with ts before each line", "2026-11-22T12:45:00Z " + strings.ReplaceAll(strings.TrimSpace(dcgm), "\n", "\n2026-11-22T12:45:00Z "), 1, health.Temperature, []health.Reading{{At: at, Value: 88}}},
-		{"dcgmi with seconds before each line", "1795351500 " + strings.ReplaceAll(strings.TrimSpace(dcgm), "\n", "\n1795351500 "), 1, health.Temperature, []health.Reading{{At: at, Value: 88}}},
-		{"nvidia-smi", smi, 1, health.SMClock, []health.Reading{{At: at, Value: 1005}}},
-		{"nvidia-smi, none", smi, 1, health.MemoryTemperature, nil},
-		{"nvidia-smi busy", smi, 0, health.Utilization, []health.Reading{{At: at, Value: 0.99}}},
+		{"dcgmi", dcgmLines, 0, health.SMClock, []health.Reading{{Value: 1755}, {Value: 1740}}},
+		{"dcgmi power", dcgmLines, 1, health.Power, []health.Reading{{Value: 251.5}}},
+		{"dcgmi with ts before each line", "2026-11-22T12:45:00Z " + strings.ReplaceAll(strings.TrimSpace(dcgmLines), "\n", "\n2026-11-22T12:45:00Z "), 1, health.Temperature, []health.Reading{{At: at, Value: 88}}},
+		{"dcgmi with seconds before each line", "1795351500 " + strings.ReplaceAll(strings.TrimSpace(dcgmLines), "\n", "\n1795351500 "), 1, health.Temperature, []health.Reading{{At: at, Value: 88}}},
+		{"nvidia-smi", smiLines, 1, health.SMClock, []health.Reading{{At: at, Value: 1005}}},
+		{"nvidia-smi, none", smiLines, 1, health.MemoryTemperature, nil},
+		{"nvidia-smi busy", smiLines, 0, health.Utilization, []health.Reading{{At: at, Value: 0.99}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if !Recognise([]byte(c.text)) {
+			if !Lines.Recognises([]byte(c.text)) {
 				t.Error("not recognised")
 			}
-			got, err := Read(strings.NewReader(c.text), "x.txt", telemetry.Options{})
+			got, err := Read(strings.NewReader(c.text), "x.txt", Lines, Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -68,18 +67,18 @@ func TestRead(t *testing.T) {
 	}
 }
 
-func TestDamage(t *testing.T) {
+func TestDamagedLines(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
 		kind       error
 		notes      int
 	}{
-		{"a line cut short", dcgm + "GPU 1   100", nil, 1},
+		{"a line cut short", dcgmLines + "GPU 1   100", nil, 1},
 		{"a header alone", "#Entity SMCLK\nID\n", input.ErrEmpty, 0},
 		{"nothing known", "#Entity NVLTX\nID\nGPU 0 12\n", input.ErrEmpty, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := Read(strings.NewReader(c.text), "x.txt", telemetry.Options{})
+			got, err := Read(strings.NewReader(c.text), "x.txt", Lines, Options{})
 			if !errors.Is(err, c.kind) {
 				t.Fatalf("error %v, expected %v", err, c.kind)
 			}
@@ -90,12 +89,12 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-func FuzzRead(f *testing.F) {
-	f.Add(dcgm)
-	f.Add(smi)
+func FuzzLines(f *testing.F) {
+	f.Add(dcgmLines)
+	f.Add(smiLines)
 	f.Fuzz(func(t *testing.T, text string) {
-		Recognise([]byte(text))
-		got, err := Read(strings.NewReader(text), "x.txt", telemetry.Options{})
+		Lines.Recognises([]byte(text))
+		got, err := Read(strings.NewReader(text), "x.txt", Lines, Options{})
 		if err == nil && len(got.Series) == 0 {
 			t.Error("neither an error nor a reading")
 		}

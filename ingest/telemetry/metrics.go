@@ -1,4 +1,16 @@
-// Package exposition reads metrics in the text that Prometheus scrapes: of node_exporter,
+package telemetry
+
+import (
+	"bytes"
+	"cmp"
+	"net"
+	"strconv"
+
+	"github.com/sfstat/sfstat/trace/health"
+	"github.com/sfstat/sfstat/trace/nccl"
+)
+
+// Metrics in the text that Prometheus scrapes: of node_exporter,
 // of DCGM's exporter, of sfstat sample, and what promtool tsdb dump-openmetrics writes.
 // A file may hold any number of snapshots one behind the other, as a loop of curl >> file
 // makes it.
@@ -11,25 +23,9 @@
 // What several series tell together is put together: the seconds of all processors, the
 // packets of all interfaces but the loopback. Labels are read as the format has them, with
 // escapes; a line that cannot be read is left out and counted.
-package exposition
 
-import (
-	"bytes"
-	"cmp"
-	"io"
-	"net"
-	"strconv"
-
-	"github.com/sfstat/sfstat/ingest"
-	"github.com/sfstat/sfstat/ingest/telemetry"
-	"github.com/sfstat/sfstat/trace/health"
-	"github.com/sfstat/sfstat/trace/input"
-	"github.com/sfstat/sfstat/trace/nccl"
-)
-
-// Recognise reports whether text, the beginning of a file, is of the format, and of
-// metrics that are known.
-func Recognise(text []byte) bool {
+// isMetrics reports whether one of the first lines is of a metric that is known.
+func isMetrics(text []byte) bool {
 	n := 0
 	for line := range bytes.Lines(text) {
 		if n++; n > 400 {
@@ -71,18 +67,17 @@ func (s *sample) label(names ...string) string {
 	return ""
 }
 
-// reader puts snapshots together.
-type reader struct {
-	b     *telemetry.Builder
-	lines *ingest.Lines
-	s     sample
+// snapshots puts snapshots together.
+type snapshots struct {
+	*file
+	s sample
 	// Moments are those of values with times, and that of the snapshot that is being
 	// read under the time 0.
 	moments map[moment]*machine
 	seen    map[string]bool // series of the snapshot
 	node    string          // of the snapshot
 	clock   int64           // likewise
-	devices []row           // of the snapshot, whose time is told behind them
+	devices []deviceValue   // of the snapshot, whose time is told behind them
 	xids    map[place]float64
 }
 
@@ -97,54 +92,39 @@ type place struct {
 	device int
 }
 
-// row is a value of a device.
-type row struct {
+// deviceValue is a value of a device.
+type deviceValue struct {
 	place
-	field telemetry.Field
+	field field
 	text  string
 }
 
 // mostMoments bounds the moments that are held: those of one snapshot, or of a dump.
 const mostMoments = 1 << 20
 
-// Read reads one file. An error is of the input, or says that there is no known metric in it.
-func Read(src io.Reader, name string, o telemetry.Options) (*health.Record, error) {
-	r := &reader{b: telemetry.NewBuilder(name), lines: ingest.NewLines(src, name, o.Limits, nil), xids: make(map[place]float64)}
+func readMetrics(f *file) error {
+	r := &snapshots{file: f, xids: make(map[place]float64)}
 	r.begin()
-	for {
-		line, _, err := r.lines.NextCut()
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
+	err := f.lines(func(line []byte) bool {
 		line = bytes.TrimSpace(line)
 		if len(line) == 0 || line[0] == '#' {
-			continue
+			return true
 		}
-		if !r.parse(line) {
-			r.b.Wrong(r.lines.Pos())
-			continue
-		}
-		r.take()
-	}
-	r.end()
-	if r.b.Empty() {
-		return nil, input.At(input.Pos{File: name}, input.Bad(input.ErrEmpty, "metrics, but none of those that node_exporter and DCGM's exporter give of processors, memory, network or GPUs"))
-	}
-	return r.b.Finish(), nil
+		return r.parse(line) && r.take()
+	})
+	r.complete()
+	return err
 }
 
-func (r *reader) begin() {
+func (r *snapshots) begin() {
 	r.moments, r.seen = make(map[moment]*machine), make(map[string]bool)
 	r.node, r.clock, r.devices = "", 0, r.devices[:0]
 }
 
-// end completes a snapshot.
-func (r *reader) end() {
+// complete ends a snapshot.
+func (r *snapshots) complete() {
 	for m, of := range r.moments {
-		of.add(r.b, cmp.Or(m.host, r.node), cmp.Or(m.at, r.clock))
+		of.add(r.builder, cmp.Or(m.host, r.node), cmp.Or(m.at, r.clock))
 	}
 	for _, d := range r.devices {
 		d.host = cmp.Or(d.host, r.node)
@@ -152,15 +132,15 @@ func (r *reader) end() {
 	}
 }
 
-// take takes a value.
-func (r *reader) take() {
+// take takes a value; it reports whether there is room for it.
+func (r *snapshots) take() bool {
 	s := &r.s
 	if !known(string(s.name)) {
-		return
+		return true
 	}
 	if s.at == 0 {
 		if r.seen[string(s.series)] {
-			r.end()
+			r.complete()
 			r.begin()
 		}
 		if len(r.seen) < mostMoments {
@@ -177,43 +157,43 @@ func (r *reader) take() {
 	switch string(s.name) {
 	case "node_uname_info":
 		r.node = s.label("nodename")
-		return
+		return true
 	case "node_time_seconds":
-		if at, ok := telemetry.Unix(strconv.FormatFloat(s.value, 'f', -1, 64)); ok {
+		if at, ok := unix(strconv.FormatFloat(s.value, 'f', -1, 64)); ok {
 			r.clock = at
 		}
-		return
+		return true
 	}
-	if f, ok := telemetry.FieldOf(string(s.name)); ok || string(s.name) == xidMetric {
+	if f, ok := fieldOf(string(s.name)); ok || string(s.name) == xidMetric {
 		r.takeDevice(host, f)
-		return
+		return true
 	}
 	m := moment{host, s.at}
 	of := r.moments[m]
 	if of == nil {
 		if len(r.moments) >= mostMoments {
-			r.b.Wrong(r.lines.Pos())
-			return
+			return false
 		}
 		of = &machine{}
 		r.moments[m] = of
 	}
 	of.take(s)
+	return true
 }
 
 // xidMetric is the number of the last Xid error of a device.
 const xidMetric = "DCGM_FI_DEV_XID_ERRORS"
 
-func (r *reader) takeDevice(host string, f telemetry.Field) {
+func (r *snapshots) takeDevice(host string, f field) {
 	s := &r.s
 	n, err := strconv.Atoi(s.label("gpu", "gpu_id", "minor_number"))
-	if err != nil || n < 0 || n > 4095 || s.label("GPU_I_ID") != "" {
+	if err != nil || n < 0 || n > maxDevice || s.label("GPU_I_ID") != "" {
 		return // a part of a GPU (MIG), or none
 	}
 	if bus := nccl.ParseBus(s.label("pci_bus_id")); bus != 0 {
-		r.b.Bus(health.Bus{Host: host, Device: n, Bus: bus})
+		r.bus(health.Bus{Host: host, Device: n, Bus: bus})
 	}
-	d := row{place{host, n}, f, strconv.FormatFloat(s.value, 'f', -1, 64)}
+	d := deviceValue{place{host, n}, f, strconv.FormatFloat(s.value, 'f', -1, 64)}
 	if s.at != 0 {
 		r.device(d, s.at)
 	} else if len(r.devices) < mostMoments {
@@ -222,16 +202,16 @@ func (r *reader) takeDevice(host string, f telemetry.Field) {
 }
 
 // device adds a value of a device.
-func (r *reader) device(d row, at int64) {
-	if d.field == (telemetry.Field{}) { // an Xid error
+func (r *snapshots) device(d deviceValue, at int64) {
+	if d.field == (field{}) { // an Xid error
 		code, _ := strconv.ParseFloat(d.text, 64)
 		if before, ok := r.xids[d.place]; ok && code != before && code > 0 && code < 1e6 {
-			r.b.Event(health.Event{Host: d.host, At: at, Kind: health.XidError, Code: int(code), Device: d.device, Text: xidMetric})
+			r.event(health.Event{Host: d.host, At: at, Kind: health.XidError, Code: int(code), Device: d.device, Text: xidMetric})
 		}
 		r.xids[d.place] = code
 		return
 	}
-	one := telemetry.Row{Host: d.host, Device: d.device, At: at}
-	r.b.Set(&one, d.field, d.text)
-	r.b.End(&one)
+	one := row{Host: d.host, Device: d.device, At: at}
+	r.set(&one, d.field, d.text)
+	r.end(&one)
 }

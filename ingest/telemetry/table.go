@@ -1,25 +1,26 @@
-// Package gpucsv reads tables of GPU readings: what nvidia-smi --query-gpu=… --format=csv
-// prints, with units or without, and tables with DCGM's names of fields as columns.
-//
-// A row is of one GPU, told by index, else by bus address or UUID, in the order in which
-// they come; "[N/A]" and the like are no values. A second header, as where a file was
-// appended to, is passed over. Stamps of nvidia-smi are local time without a zone.
-package gpucsv
+package telemetry
 
 import (
+	"bytes"
 	"io"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/sfstat/sfstat/ingest"
-	"github.com/sfstat/sfstat/ingest/telemetry"
 	"github.com/sfstat/sfstat/trace/health"
 	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
-// Columns beside the fields.
+// Tables of GPU readings: what nvidia-smi --query-gpu=… --format=csv
+// prints, with units or without, and tables with DCGM's names of fields as columns.
+//
+// A row is of one GPU, told by index, else by bus address or UUID, in the order in which
+// they come; "[N/A]" and the like are no values. A second header, as where a file was
+// appended to, is passed over. Stamps of nvidia-smi are local time without a zone.
+
+// Columns next to the fields.
 var (
 	stamps  = []string{"timestamp", "time", "datetime"}
 	indices = []string{"index", "gpu", "gpu_id", "device"}
@@ -28,24 +29,28 @@ var (
 	hosts   = []string{"host", "hostname", "node", "nodename"}
 )
 
-// Recognises reports whether a header is of such a table: it has a field, and a column
-// that tells the GPU.
-func Recognises(columns []string) bool {
-	c := columnsOf(columns)
+// isTable reports whether the first row is the header of such a table: it has a field,
+// and a column that tells the GPU.
+func isTable(text []byte) bool {
+	header, err := ingest.NewTable(bytes.NewReader(text), "", ingest.Limits{}).Header()
+	if err != nil {
+		return false
+	}
+	c := columnsOf(header)
 	return len(c.fields) > 0 && (c.index >= 0 || c.bus >= 0 || c.uuid >= 0 || c.stamp >= 0 && len(c.fields) > 1)
 }
 
 // columns is where what stands.
 type columns struct {
 	stamp, index, bus, uuid, host int
-	fields                        map[int]telemetry.Field
+	fields                        map[int]field
 }
 
 func columnsOf(header []string) columns {
-	c := columns{-1, -1, -1, -1, -1, make(map[int]telemetry.Field)}
+	c := columns{-1, -1, -1, -1, -1, make(map[int]field)}
 	for i, name := range header {
 		name = plain(name)
-		if f, ok := telemetry.FieldOf(name); ok {
+		if f, ok := fieldOf(name); ok {
 			c.fields[i] = f
 		}
 		for _, known := range []struct {
@@ -72,56 +77,50 @@ func plain(name string) string {
 	return strings.ToLower(strings.TrimSpace(name))
 }
 
-// Read reads one table. An error is of the input, or says that there is no reading in it.
-func Read(r io.Reader, name string, o telemetry.Options) (*health.Record, error) {
-	t := ingest.NewTable(r, name, o.Limits)
+func readTable(f *file) error {
+	t := ingest.NewTable(f.src, f.name, f.o.Limits)
 	header, err := t.Header()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	c := columnsOf(header)
 	if len(c.fields) == 0 {
-		return nil, input.At(t.Pos(), input.Bad(input.ErrFormat, "a table without a column that nvidia-smi --query-gpu or DCGM has: clocks.sm, temperature.gpu, …"))
+		return input.At(t.Pos(), input.Bad(input.ErrFormat, "a table without a column that nvidia-smi --query-gpu or DCGM has: clocks.sm, temperature.gpu, …"))
 	}
-	b := telemetry.NewBuilder(name)
 	seen := make(map[string]int) // devices by what tells them
 	for {
 		row, err := t.Next()
 		if err == io.EOF {
-			break
+			return nil
 		}
 		if err != nil {
 			if t.AtEnd() {
-				b.Wrong(t.Pos())
-				break
+				f.unread(t.Pos())
+				return nil
 			}
-			return nil, err
+			return err
 		}
-		if !c.row(b, o, row, seen) && (len(row) != len(header) || plain(row[0]) != plain(header[0])) {
-			b.Wrong(t.Pos())
+		if !c.row(f, row, seen) && (len(row) != len(header) || plain(row[0]) != plain(header[0])) {
+			f.unread(t.Pos())
 		}
 	}
-	if b.Empty() {
-		return nil, input.At(input.Pos{File: name}, input.Bad(input.ErrEmpty, "a table of GPUs without a reading"))
-	}
-	return b.Finish(), nil
 }
 
 // row adds the readings of a row; it reports whether it is one.
-func (c *columns) row(b *telemetry.Builder, o telemetry.Options, cells []string, seen map[string]int) bool {
+func (c *columns) row(f *file, cells []string, seen map[string]int) bool {
 	cell := func(at int) string {
 		if at < 0 || at >= len(cells) {
 			return ""
 		}
 		return strings.TrimSpace(cells[at])
 	}
-	r := telemetry.Row{Host: cell(c.host)}
+	r := row{Host: cell(c.host)}
 	if c.stamp >= 0 {
-		s, _, ok := o.CutStamp([]byte(cell(c.stamp)))
+		s, _, ok := f.o.cutStamp([]byte(cell(c.stamp)))
 		if !ok {
 			return false
 		}
-		r.At = b.Time(s)
+		r.At = f.timeOf(s)
 	}
 	if c.index >= 0 {
 		n, err := strconv.Atoi(cell(c.index))
@@ -138,14 +137,11 @@ func (c *columns) row(b *telemetry.Builder, o telemetry.Options, cells []string,
 		r.Device = min(n, maxDevice)
 	}
 	if bus := nccl.ParseBus(cell(c.bus)); bus != 0 {
-		b.Bus(health.Bus{Host: r.Host, Device: r.Device, Bus: bus})
+		f.bus(health.Bus{Host: r.Host, Device: r.Device, Bus: bus})
 	}
-	for i, f := range c.fields {
-		b.Set(&r, f, cell(i))
+	for i, of := range c.fields {
+		f.set(&r, of, cell(i))
 	}
-	b.End(&r)
+	f.end(&r)
 	return true
 }
-
-// maxDevice bounds the index of a GPU on its host.
-const maxDevice = 4095

@@ -1,16 +1,14 @@
-package exposition
+package telemetry
 
 import (
 	"bytes"
 	"math"
 	"strconv"
-
-	"github.com/sfstat/sfstat/ingest/telemetry"
 )
 
 // parse reads a line into r.s, whose bytes are those of the line: name{label="value",…}
 // value [time] [# exemplar].
-func (r *reader) parse(line []byte) bool {
+func (r *snapshots) parse(line []byte) bool {
 	s := &r.s
 	s.labels, s.at = s.labels[:0], 0
 	end := bytes.IndexAny(line, "{ \t")
@@ -38,7 +36,7 @@ func (r *reader) parse(line []byte) bool {
 		return false
 	}
 	if len(fields) == 2 {
-		at, ok := telemetry.Unix(string(fields[1]))
+		at, ok := unix(string(fields[1]))
 		if !ok {
 			return false
 		}

@@ -1,9 +1,8 @@
-package exposition
+package telemetry
 
 import (
 	"strings"
 
-	"github.com/sfstat/sfstat/ingest/telemetry"
 	"github.com/sfstat/sfstat/trace/health"
 )
 
@@ -69,7 +68,7 @@ func known(name string) bool {
 	if _, ok := metrics[name]; ok {
 		return true
 	}
-	_, ok := telemetry.FieldOf(name)
+	_, ok := fieldOf(name)
 	return ok && strings.HasPrefix(name, "DCGM_")
 }
 
@@ -110,10 +109,10 @@ func (m *machine) seconds(s *sample) {
 }
 
 // add adds what is known of the machine.
-func (m *machine) add(b *telemetry.Builder, host string, at int64) {
+func (m *machine) add(b *builder, host string, at int64) {
 	put := func(q health.Quantity, of int, per float64) {
 		if m.told[of] && per > 0 {
-			b.Add(host, -1, q, health.Reading{At: at, Value: m.sums[of] / per})
+			b.add(host, -1, q, health.Reading{At: at, Value: m.sums[of] / per})
 		}
 	}
 	put(health.CPUBusy, busy, m.cpus)

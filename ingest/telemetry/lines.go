@@ -1,4 +1,13 @@
-// Package dmon reads the tables that dcgmi dmon and nvidia-smi dmon print line by line:
+package telemetry
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// The lines that dcgmi dmon and nvidia-smi dmon print:
 //
 //	#Entity   SMCLK   TMPTR   POWER            # gpu    pwr  gtemp  mtemp    sm
 //	ID                                         # Idx      W      C      C     %
@@ -8,23 +17,9 @@
 // nvidia-smi dmon -o DT; where one stands before the line, as ts, date or a logger puts
 // it there, it is read, and else the readings have none. Entities other than GPUs, and
 // columns that are not known, are passed over.
-package dmon
 
-import (
-	"bytes"
-	"io"
-	"slices"
-	"strconv"
-	"strings"
-
-	"github.com/sfstat/sfstat/ingest"
-	"github.com/sfstat/sfstat/ingest/telemetry"
-	"github.com/sfstat/sfstat/trace/health"
-	"github.com/sfstat/sfstat/trace/input"
-)
-
-// Recognise reports whether text, the beginning of a file, is such a table.
-func Recognise(text []byte) bool {
+// isLines reports whether one of the first lines is a header of theirs.
+func isLines(text []byte) bool {
 	n := 0
 	for line := range bytes.Lines(text) {
 		if n++; n > 20 {
@@ -39,18 +34,18 @@ func Recognise(text []byte) bool {
 
 // column is one behind the entity; known is false for what is passed over.
 type column struct {
-	telemetry.Field
+	field
 	known bool
 }
 
-// table is how the lines are to be read.
-type table struct {
+// lineTable is how the lines are to be read.
+type lineTable struct {
 	dcgm    bool
 	columns []column
 }
 
 // headerOf reads a header. What stands before the mark is a stamp.
-func headerOf(words []string) (t table, ok bool) {
+func headerOf(words []string) (t lineTable, ok bool) {
 	at := slices.IndexFunc(words, func(w string) bool { return w[0] == '#' })
 	if at < 0 {
 		return t, false
@@ -67,41 +62,25 @@ func headerOf(words []string) (t table, ok bool) {
 	}
 	t.dcgm = strings.EqualFold(words[0], "entity")
 	for _, w := range words[1:] {
-		f, known := telemetry.FieldOf(w)
+		f, known := fieldOf(w)
 		t.columns = append(t.columns, column{f, known})
 	}
 	return t, true
 }
 
-// Read reads one file. An error is of the input, or says that there is no reading in it.
-func Read(r io.Reader, name string, o telemetry.Options) (*health.Record, error) {
-	lines := ingest.NewLines(r, name, o.Limits, nil)
-	b := telemetry.NewBuilder(name)
-	var t table
-	for {
-		line, _, err := lines.NextCut()
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
+func readLines(f *file) error {
+	var t lineTable
+	return f.lines(func(line []byte) bool {
 		words := strings.Fields(string(line))
 		if len(words) == 0 {
-			continue
+			return true
 		}
 		if h, ok := headerOf(words); ok {
 			t = h
-			continue
+			return true
 		}
-		if len(t.columns) > 0 && !t.line(b, o, line) && !passed(words) {
-			b.Wrong(lines.Pos())
-		}
-	}
-	if b.Empty() {
-		return nil, input.At(input.Pos{File: name}, input.Bad(input.ErrEmpty, "a table of dcgmi dmon or nvidia-smi dmon without a reading that is known: ask for clocks, temperature, power (dcgmi dmon -e 100,101,112,150,155,310,311)"))
-	}
-	return b.Finish(), nil
+		return len(t.columns) == 0 || t.line(f, line) || passed(words)
+	})
 }
 
 // passed reports whether a line is one that holds no readings of GPUs: the second of a
@@ -114,8 +93,8 @@ func passed(words []string) bool {
 }
 
 // line adds the readings of a line; it reports whether it is one of a GPU.
-func (t *table) line(b *telemetry.Builder, o telemetry.Options, line []byte) bool {
-	s, rest, stamped := o.CutStamp(line)
+func (t *lineTable) line(f *file, line []byte) bool {
+	s, rest, stamped := f.o.cutStamp(line)
 	if !stamped {
 		rest = line
 	}
@@ -136,15 +115,12 @@ func (t *table) line(b *telemetry.Builder, o telemetry.Options, line []byte) boo
 	if len(words)-1 != len(t.columns) {
 		return false
 	}
-	row := telemetry.Row{Device: n, At: b.Time(s)}
+	row := row{Device: n, At: f.timeOf(s)}
 	for i, c := range t.columns {
 		if c.known {
-			b.Set(&row, c.Field, words[1+i])
+			f.set(&row, c.field, words[1+i])
 		}
 	}
-	b.End(&row)
+	f.end(&row)
 	return true
 }
-
-// maxDevice bounds the index of a GPU on its host.
-const maxDevice = 4095

@@ -1,4 +1,4 @@
-package exposition
+package telemetry
 
 import (
 	"errors"
@@ -7,7 +7,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/sfstat/sfstat/ingest/telemetry"
 	"github.com/sfstat/sfstat/trace/health"
 	"github.com/sfstat/sfstat/trace/input"
 )
@@ -42,7 +41,7 @@ func find(t *health.Record, host string, device int, q health.Quantity) []health
 	return nil
 }
 
-func TestRead(t *testing.T) {
+func TestMetrics(t *testing.T) {
 	const at = 1795351500e9
 	two := snapshot("1.7953515e+09", "100") + snapshot("1.7953515150e+09", "107")
 	dcgm := `DCGM_FI_DEV_SM_CLOCK{gpu="3",UUID="GPU-1",pci_bus_id="00000000:3B:00.0",Hostname="h2"} 1005 1795351500000
@@ -67,10 +66,10 @@ DCGM_FI_DEV_SM_CLOCK{gpu="3",GPU_I_ID="1",Hostname="h2"} 1 1795351500000
 		{"a dump by series", "node_vmstat_pswpin{instance=\"h2:9100\"} 3 1795351500.0\nnode_vmstat_pswpin{instance=\"h2:9100\"} 4 1795351515.0\n# EOF\n", "h2", -1, health.SwapIn, []health.Reading{{At: at, Value: 3}, {At: at + 15e9, Value: 4}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if !Recognise([]byte(c.text)) {
+			if !Metrics.Recognises([]byte(c.text)) {
 				t.Error("not recognised")
 			}
-			got, err := Read(strings.NewReader(c.text), "x.prom", telemetry.Options{})
+			got, err := Read(strings.NewReader(c.text), "x.prom", Metrics, Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -89,7 +88,7 @@ func TestXid(t *testing.T) {
 	got, err := Read(strings.NewReader(`DCGM_FI_DEV_XID_ERRORS{gpu="0",Hostname="h2"} 31 1795351500000
 DCGM_FI_DEV_XID_ERRORS{gpu="0",Hostname="h2"} 31 1795351510000
 DCGM_FI_DEV_XID_ERRORS{gpu="0",Hostname="h2"} 79 1795351520000
-`), "x.prom", telemetry.Options{})
+`), "x.prom", Metrics, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +97,7 @@ DCGM_FI_DEV_XID_ERRORS{gpu="0",Hostname="h2"} 79 1795351520000
 	}
 }
 
-func TestDamage(t *testing.T) {
+func TestDamagedMetrics(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
 		kind       error
@@ -110,7 +109,7 @@ func TestDamage(t *testing.T) {
 		{"infinite", "node_vmstat_pswpin +Inf\nnode_vmstat_pswpin 1\n", nil, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := Read(strings.NewReader(c.text), "x.prom", telemetry.Options{})
+			got, err := Read(strings.NewReader(c.text), "x.prom", Metrics, Options{})
 			if !errors.Is(err, c.kind) {
 				t.Fatalf("error %v, expected %v", err, c.kind)
 			}
@@ -121,12 +120,12 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-func FuzzRead(f *testing.F) {
+func FuzzMetrics(f *testing.F) {
 	f.Add(snapshot("1.7953515e+09", "100"))
 	f.Add("DCGM_FI_DEV_XID_ERRORS{gpu=\"0\",Hostname=\"h\\\"2\"} 31 1795351500000\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		Recognise([]byte(text))
-		got, err := Read(strings.NewReader(text), "x.prom", telemetry.Options{})
+		Metrics.Recognises([]byte(text))
+		got, err := Read(strings.NewReader(text), "x.prom", Metrics, Options{})
 		if err == nil && len(got.Series)+len(got.Events) == 0 {
 			t.Error("neither an error nor a reading")
 		}

@@ -1,4 +1,16 @@
-// Package kernellog reads what the kernel of a host reported: the output of dmesg, with
+package telemetry
+
+import (
+	"bytes"
+	"strconv"
+
+	"github.com/sfstat/sfstat/trace/health"
+	"github.com/sfstat/sfstat/trace/nccl"
+)
+
+const xid = "NVRM: Xid ("
+
+// What the kernel of a host reported: the output of dmesg, with
 // its times since the start of the machine or (-T, --time-format iso) the clock's, of
 // journalctl -k, and files of syslog. Of its lines it keeps
 //
@@ -10,23 +22,9 @@
 //
 // A time since the start of the machine tells no date: such a report has none. A stamp of
 // syslog has no year and no zone.
-package kernellog
 
-import (
-	"bytes"
-	"io"
-	"strconv"
-
-	"github.com/sfstat/sfstat/ingest"
-	"github.com/sfstat/sfstat/ingest/telemetry"
-	"github.com/sfstat/sfstat/trace/health"
-	"github.com/sfstat/sfstat/trace/nccl"
-)
-
-const xid = "NVRM: Xid ("
-
-// kinds are reports by what their lines hold.
-var kinds = []struct {
+// reports are what is kept, by what their lines hold.
+var reports = []struct {
 	mark string
 	kind health.EventKind
 }{
@@ -42,9 +40,8 @@ var kinds = []struct {
 	{"Link is Down", health.LinkDown},
 }
 
-// Recognise reports whether text, the beginning of a file, is a kernel's log: most of its lines
-// begin as such lines do.
-func Recognise(text []byte) bool {
+// isKernelLog reports whether most lines begin as those of a kernel's log do.
+func isKernelLog(text []byte) bool {
 	lines, like := 0, 0
 	for line := range bytes.Lines(text) {
 		if len(bytes.TrimSpace(line)) == 0 {
@@ -63,7 +60,7 @@ func Recognise(text []byte) bool {
 // begins reports whether a line begins as one of a kernel's log.
 func begins(line []byte) bool {
 	line = priority(line)
-	s, rest, ok := telemetry.Options{}.CutStamp(line)
+	s, rest, ok := Options{}.cutStamp(line)
 	switch {
 	case !ok:
 		return false
@@ -76,36 +73,27 @@ func begins(line []byte) bool {
 	return ok || bytes.HasPrefix(rest, []byte(xid))
 }
 
-// Read reads one file. A log in which nothing of the kind is reported is one all the
-// same: that nothing was is known then. An error is of the input.
-func Read(r io.Reader, name string, o telemetry.Options) (*health.Record, error) {
-	lines := ingest.NewLines(r, name, o.Limits, nil)
-	b := telemetry.NewBuilder(name)
-	for {
-		line, _, err := lines.NextCut()
-		if err == io.EOF {
-			return b.Finish(), nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		for _, k := range kinds {
-			if at := bytes.Index(line, []byte(k.mark)); at >= 0 {
-				e := health.Event{Kind: k.kind, Device: -1, Text: string(bytes.TrimSpace(line[at:]))}
-				s, rest, _ := o.CutStamp(priority(line))
-				e.At = b.Time(s)
-				if host, ok := cutHost(rest); ok {
-					e.Host = host
-				}
-				if k.kind == health.XidError && !readXid(&e, line[at+len(xid):]) {
-					b.Wrong(lines.Pos())
-					break
-				}
-				b.Event(e)
-				break
+func readKernelLog(f *file) error {
+	return f.lines(func(line []byte) bool {
+		for _, k := range reports {
+			at := bytes.Index(line, []byte(k.mark))
+			if at < 0 {
+				continue
 			}
+			e := health.Event{Kind: k.kind, Device: -1, Text: string(bytes.TrimSpace(line[at:]))}
+			s, rest, _ := f.o.cutStamp(priority(line))
+			e.At = f.timeOf(s)
+			if host, ok := cutHost(rest); ok {
+				e.Host = host
+			}
+			if k.kind == health.XidError && !readXid(&e, line[at+len(xid):]) {
+				return false
+			}
+			f.event(e)
+			break
 		}
-	}
+		return true
+	})
 }
 
 // priority takes the number in angle brackets off that dmesg -r and /dev/kmsg begin with.

@@ -1,0 +1,22 @@
+package delay_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/sfstat/sfstat/engine/delay"
+)
+
+func BenchmarkAnalyze(b *testing.B) {
+	for _, j := range []job{{seed: 1, ranks: 8, steps: 100, noise: 0.02}, {seed: 1, ranks: 32, steps: 120, noise: 0.02}, {seed: 1, ranks: 512, steps: 1000, noise: 0.02}} {
+		for name, faults := range map[string][]fault{"healthy": nil, "late": {{ranks: []int{1}, stage: 1, ms: 50}}} {
+			run, _ := j.play(faults...)
+			b.Run(fmt.Sprintf("ranks=%d/steps=%d/%s", j.ranks, j.steps, name), func(b *testing.B) {
+				for b.Loop() {
+					delay.Analyze(run, delay.Options{})
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(run.Durations)), "ns/duration")
+			})
+		}
+	}
+}

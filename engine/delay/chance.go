@@ -1,0 +1,343 @@
+package delay
+
+import (
+	"math"
+	"slices"
+)
+
+// chance is how a term was tested.
+type chance struct {
+	p      float64
+	block  int // intervals that count as one observation
+	blocks int
+	struck int // blocks in which the rank exceeds half of the claim
+}
+
+const (
+	// fewestBlocks is the least evidence: blocks of the series, and struck ones among
+	// them. Three ranks could not do with less at any level.
+	fewestBlocks, fewestStruck = 6, 3
+	// forms is how many forms a candidate is tested in, each of which may succeed.
+	forms = 2
+	// alike is the part of a rank's own excursions from which on another rank's are
+	// thought to have the same cause, and are no measure of how long chance lasts.
+	alike = 0.8
+)
+
+// test is the chance that a piece of a given rank exceeds its peers as a delay of size d
+// would, were the ranks exchangeable within blocks of intervals. What is tested is the time
+// beyond half of the claimed size and no more than it:
+//
+//	X = clip(charge − d/2, 0, d/2), Y its sums over blocks
+//	P = min(1, forms · R / w · inf_λ exp(−λ Σ_b Y[b, r]) Π_b mean_q exp(λ Y[b, q]))
+//
+// with w = ½/K + ½ · the piece's share of all charges: pieces in which little was charged
+// pay for the search with the others (Chernoff 1952, Ann. Math. Stat. 23:493–507, for sums
+// of bounded permuted variables as in Hoeffding 1963, JASA 58:13–30). There are no draws, so that
+// the order of ranks and the number of threads change nothing.
+//
+// left is the rank's excess less the term: of two ranks it stands for the noise, for each
+// is the other's only peer.
+func (s *series) test(k, r int, d float64, left []float64) chance {
+	peers := s.peers[s.of[r]]
+	n := len(peers)
+	if n < 2 || d <= 0 {
+		return chance{p: 1}
+	}
+	x := s.beyond(k, s.of[r], d)
+	own := 0.0
+	for _, e := range x {
+		if int(e.rank) == r {
+			own += e.x
+		}
+	}
+	c := chance{p: 1, block: s.blockLength(k, r, d, left, x, own)}
+	c.blocks = (s.Intervals + c.block - 1) / c.block
+	y, struck := blockSums(x, c.block, r)
+	c.struck = struck
+	if struck < fewestStruck || c.blocks < fewestBlocks || own <= 0 {
+		return c
+	}
+	c.p = min(1, float64(forms*s.Ranks)/s.weight(k)*tail(y, n, own))
+	return c
+}
+
+// weight is the part of the level that a piece gets.
+func (s *series) weight(k int) float64 {
+	all := 0.0
+	for i := range s.charge {
+		all += s.charge[i].sum
+	}
+	w := 0.5 / float64(len(s.Pieces))
+	if all > 0 {
+		w += 0.5 * s.charge[k].sum / all
+	}
+	return w
+}
+
+// beyond is the time beyond half of a claim and no more than it, of the ranks of a set of
+// peers.
+func (s *series) beyond(k, set int, d float64) []entry {
+	out := make([]entry, 0, 64)
+	for _, e := range s.charge[k].entries {
+		if e.x > d/2 && s.of[e.rank] == set {
+			e.x = min(e.x-d/2, d/2)
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// blockLength is how many intervals count as one: as many as the excess of the other ranks
+// stays correlated over, or their excursions beyond half of the claim.
+func (s *series) blockLength(k, r int, d float64, left []float64, x []entry, own float64) int {
+	set := s.peers[s.of[r]]
+	if len(set) == 2 {
+		up, down := make([]float64, len(left)), make([]float64, len(left))
+		for i, v := range left {
+			up[i], down[i] = min(max(v-d/2, 0), d/2), min(max(-v-d/2, 0), d/2)
+		}
+		return int(math.Ceil(max(newAutocovariance([][]float64{slices.Clone(left)}).tau(-1), newAutocovariance([][]float64{up, down}).tau(-1))))
+	}
+	if s.spread[k] == nil {
+		columns := make([][]float64, s.Ranks)
+		for q := range columns {
+			columns[q] = s.column(s.excess[k], q)
+		}
+		s.spread[k] = newAutocovariance(columns)
+	}
+	t := s.spread[k].tau(r)
+	return int(math.Ceil(max(t, s.excursions(r, x, own).tau(-1))))
+}
+
+// excursions are those of the other ranks beyond half of the claim, but for ranks with as
+// much of them as r, which may have its cause.
+func (s *series) excursions(r int, x []entry, own float64) *autocovariance {
+	total := make(map[int32]float64)
+	for _, e := range x {
+		total[e.rank] += e.x
+	}
+	index := make(map[int32]int)
+	var columns [][]float64
+	for _, e := range x {
+		if int(e.rank) == r || len(s.peers[s.of[r]]) > 3 && total[e.rank] >= alike*own {
+			continue
+		}
+		i, ok := index[e.rank]
+		if !ok {
+			i = len(columns)
+			index[e.rank] = i
+			columns = append(columns, make([]float64, s.Intervals))
+		}
+		columns[i][e.at] = e.x
+	}
+	return newAutocovariance(columns)
+}
+
+// blockSums are the sums of x over blocks, for each block those of the ranks that have any, its
+// own rank's first; and in how many blocks that is not 0.
+func blockSums(x []entry, length, r int) (y [][]float64, struck int) {
+	sums := make(map[int32]float64)
+	flush := func() {
+		if len(sums) == 0 {
+			return
+		}
+		row := make([]float64, 0, len(sums))
+		for _, v := range sums {
+			row = append(row, v)
+		}
+		slices.Sort(row) // sums do not depend on the order of a map
+		y = append(y, row)
+		if sums[int32(r)] > 0 {
+			struck++
+		}
+		clear(sums)
+	}
+	block := -1
+	for _, e := range x {
+		if b := int(e.at) / length; b != block {
+			flush()
+			block = b
+		}
+		sums[e.rank] += e.x
+	}
+	flush()
+	return y, struck
+}
+
+// tail is inf_λ exp(−λ·own) Π_b mean_q exp(λ y[b, q]) over n ranks, of which those that are
+// not in a block have 0. The logarithm is convex in λ; Newton's steps find its least.
+func tail(y [][]float64, n int, own float64) float64 {
+	scale := 0.0
+	for _, row := range y {
+		scale = max(scale, row[len(row)-1])
+	}
+	if scale <= 0 {
+		return 1
+	}
+	const most, rounds, near = 400.0, 60, 1e-3 // of the logarithm
+	// low and high hold the least between them.
+	low, high, lambda, best := 0.0, most, 1.0, 0.0
+	for round := range rounds {
+		value, slope, curve := logMean(y, n, lambda/scale)
+		value -= lambda * own / scale
+		slope = slope/scale - own/scale
+		gained := best - value
+		best = min(best, value)
+		if round > 4 && gained >= 0 && gained < near {
+			break
+		}
+		if slope < 0 {
+			low = lambda
+		} else {
+			high = lambda
+		}
+		next := lambda - slope*scale*scale/max(curve, 1e-300)
+		if !(next > low && next < high) {
+			next = (low + high) / 2
+		}
+		if math.Abs(next-lambda) < 1e-6*lambda || high-low < 1e-6 {
+			break
+		}
+		lambda = next
+	}
+	return math.Exp(best)
+}
+
+// atOnce is of how many blocks the logarithm of the product is taken: means are above one in the
+// number of ranks, and their product stays a number.
+const atOnce = 16
+
+// logMean is Σ_b log mean_q exp(λ y) with its first and second derivative.
+func logMean(y [][]float64, n int, lambda float64) (value, slope, curve float64) {
+	product, in := 1.0, 0
+	tops := 0.0
+	for _, row := range y {
+		top := row[len(row)-1]
+		sum, first, second := float64(n-len(row))*math.Exp(-lambda*top)+1, top, top*top
+		for _, v := range row[:len(row)-1] {
+			e := math.Exp(lambda * (v - top))
+			sum += e
+			first += e * v
+			second += e * v * v
+		}
+		mean := first / sum
+		tops += top
+		if product *= sum / float64(n); in == atOnce-1 {
+			value, product, in = value+math.Log(product), 1, -1
+		}
+		in++
+		slope += mean
+		curve += second/sum - mean*mean
+	}
+	return value + math.Log(product) + lambda*tops, slope, curve
+}
+
+// autocovariance answers how long columns of values stay correlated. Each column is taken less
+// its mean, clipped at three standard deviations, and none counts more than twice the middle
+// variance.
+type autocovariance struct {
+	columns [][]float64
+	weight  []float64
+	lags    [][]float64 // [lag][column] Σ x[t]·x[t+lag]/(T − lag), weighted; as many lags as were asked for
+	sum     []float64   // [lag] over columns
+}
+
+const clipped = 3
+
+func newAutocovariance(columns [][]float64) *autocovariance {
+	a := &autocovariance{columns: columns, weight: make([]float64, len(columns))}
+	var positive []float64
+	for q, x := range columns {
+		mean := 0.0
+		for _, v := range x {
+			mean += v
+		}
+		mean /= float64(len(x))
+		v := 0.0
+		for t := range x {
+			x[t] -= mean
+			v += x[t] * x[t]
+		}
+		edge := clipped * math.Sqrt(v/float64(len(x)))
+		v = 0
+		for t := range x {
+			x[t] = min(max(x[t], -edge), edge)
+			v += x[t] * x[t]
+		}
+		a.weight[q] = v / float64(len(x))
+		if a.weight[q] > 0 {
+			positive = append(positive, a.weight[q])
+		}
+	}
+	if len(positive) == 0 {
+		return a
+	}
+	middle := median(positive)
+	for q, v := range a.weight {
+		if v > 0 {
+			a.weight[q] = min(1, 2*middle/v)
+		}
+	}
+	return a
+}
+
+func (a *autocovariance) lag(k int) (per []float64, sum float64) {
+	for len(a.lags) <= k {
+		j := len(a.lags)
+		per, sum := make([]float64, len(a.columns)), 0.0
+		for q, x := range a.columns {
+			if a.weight[q] == 0 {
+				continue
+			}
+			c := 0.0
+			for t, v := range x[j:] {
+				c += v * x[t]
+			}
+			per[q] = a.weight[q] * c / float64(len(x)-j)
+			sum += per[q]
+		}
+		a.lags, a.sum = append(a.lags, per), append(a.sum, sum)
+	}
+	return a.lags[k], a.sum[k]
+}
+
+// leastCorrelation ends the sum of autocorrelations.
+const leastCorrelation = 0.1
+
+// tau is the integrated autocorrelation time of the columns but one (−1: of all), 1 + 2Σ c_j
+// until c_j is small. The mean taken off makes short series look less correlated than they are,
+// by about τ/T (Marriott and Pope 1954, Biometrika 41:390–402); that is put back.
+func (a *autocovariance) tau(without int) float64 {
+	if len(a.columns) == 0 || len(a.columns[0]) < 8 {
+		return 1
+	}
+	T := len(a.columns[0])
+	at := func(k int) float64 {
+		per, sum := a.lag(k)
+		if without >= 0 {
+			sum -= per[without]
+		}
+		return sum
+	}
+	v := at(0)
+	if !(v > 0) {
+		return 1
+	}
+	before := 1.0
+	for range 3 {
+		bias, t := min(0.5, before/float64(T)), 1.0
+		for k := 1; k < T/3; k++ {
+			c := at(k)/v*(1-bias) + bias
+			if c < leastCorrelation {
+				break
+			}
+			t += 2 * c
+		}
+		if math.Abs(t-before) < 0.5 {
+			return t
+		}
+		before = t
+	}
+	return before
+}

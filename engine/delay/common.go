@@ -1,0 +1,408 @@
+package delay
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/sfstat/sfstat/engine/changepoint"
+	"github.com/sfstat/sfstat/engine/points"
+)
+
+const (
+	// slowAbove is how many standard deviations of its noise, and what part of a step, a
+	// common value must exceed its level by to be a slow step's.
+	slowAbove, slowPart = 6, 0.15
+	// mostSlow is the part of the steps from which on they are no exception.
+	mostSlow = 0.45
+	// leastCommon is the part of the run that a common term must cost.
+	leastCommon = 0.03
+	// leastShift is the part of a step by which a level must change.
+	leastShift = 0.03
+	// fewestSlow is how many slow steps are more than an event.
+	fewestSlow = 3
+	// unseen is how many times as often chance may strike what is not seen as what is.
+	unseen = 2
+	// besides is how far apart changes of several stages may lie to be one.
+	besides = 3
+)
+
+// shared is what all ranks have in common in one stage: the lower median over ranks of a piece,
+// or what follows the last arrival.
+type shared struct {
+	stage int
+	at    []int // intervals
+	step  []int
+	x     []float64
+	// point is that whose last arrival it follows, −1 of a piece.
+	point int
+}
+
+func (s *series) shared() (out []shared) {
+	for k, piece := range s.Pieces {
+		v := commonOf(s.Division, s.rest[k])
+		c := shared{stage: piece.Stage, point: -1}
+		for n, x := range v {
+			if t := s.Step(n, k); t >= 0 {
+				c.at, c.step, c.x = append(c.at, n), append(c.step, t), append(c.x, x)
+			}
+		}
+		out = append(out, c)
+	}
+	for p, point := range s.Points {
+		c := shared{stage: point.Stage, point: p}
+		for n, t := range s.Head {
+			if t < 0 {
+				continue
+			}
+			c.at, c.step, c.x = append(c.at, n), append(c.step, t), append(c.x, float64(s.After[p][n]))
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// common finds what makes steps longer on all ranks alike: changes of level and slow steps.
+func (s *series) common(o Options) (out []Finding) {
+	rows := s.shared()
+	for i, c := range rows {
+		if len(c.x) < 2*shortest {
+			continue
+		}
+		if f, big, ok := s.slow(c, o); ok {
+			s.spreadOver(&f, big, c, rows, i)
+			out = merged(out, f)
+			continue
+		}
+		for _, f := range s.changes(c, len(rows), o) {
+			out = merged(out, f)
+		}
+	}
+	return out
+}
+
+// merged adds a finding to those of the same steps.
+func merged(list []Finding, f Finding) []Finding {
+	for i := range list {
+		h := &list[i]
+		if h.Cause != f.Cause || abs(h.Steps.First-f.Steps.First) > besides || abs(h.Steps.Last-f.Steps.Last) > besides || abs(h.Steps.Count-f.Steps.Count) > besides {
+			continue
+		}
+		if slices.ContainsFunc(h.Parts, func(p Part) bool { return p.Stage == f.Parts[0].Stage }) {
+			return list // counted with the others
+		}
+		if f.Parts[0].Charged > h.Parts[0].Charged {
+			h.Steps = f.Steps
+		}
+		h.Parts = append(h.Parts, f.Parts...)
+		slices.SortStableFunc(h.Parts, func(a, b Part) int { return cmp.Compare(b.Charged, a.Charged) })
+		h.Size += f.Size
+		h.Saves.Alone += f.Saves.Alone
+		h.Saves.After, h.Saves.Low, h.Saves.High, h.Saves.AtMost = h.Saves.Alone, h.Saves.Low+f.Saves.Low, h.Saves.High+f.Saves.High, h.Saves.Alone
+		h.P, h.Certainty = min(h.P, f.P), max(h.Certainty, f.Certainty)
+		return list
+	}
+	return append(list, f)
+}
+
+func abs(x int) int { return max(x, -x) }
+
+// slow are steps that are longer on all ranks than the others. Where ranks synchronise, one that is
+// at work for long keeps all: what chance strikes of single ranks would cost there, as they are
+// seen in the compute before, is no slow step.
+func (s *series) slow(c shared, o Options) (Finding, []bool, bool) {
+	big, by, cost := s.exceptions(c.x)
+	if cost == 0 {
+		return Finding{}, nil, false
+	}
+	if cost < leastCommon*s.whole {
+		return Finding{}, nil, false
+	}
+	f := s.commonFinding(c, SlowSteps, big, cost)
+	if f.Steps.Count >= fewestSlow && (c.point < 0 || s.beyondSingle(c, f.Steps.Count, by) <= o.Strong) {
+		f.Certainty = Supported
+	}
+	if _, _, ok := stretch(big); ok {
+		f.Steps.Pattern, f.Steps.Period = Span, 0
+		if f.Steps.Ongoing {
+			f.Cause = Regression
+		}
+	}
+	return f, big, true
+}
+
+// spreadOver adds to slow steps of one stage what the others take longer in the same intervals.
+func (s *series) spreadOver(f *Finding, big []bool, c shared, rows []shared, row int) {
+	struck := make([]bool, s.Intervals)
+	for i, b := range big {
+		struck[c.at[i]] = b
+	}
+	for i, o := range rows {
+		if i == row {
+			continue
+		}
+		var in, usual []float64
+		for k, n := range o.at {
+			if struck[n] {
+				in = append(in, o.x[k])
+			} else {
+				usual = append(usual, o.x[k])
+			}
+		}
+		if len(in) == 0 || len(usual) == 0 {
+			continue
+		}
+		base, cost := median(usual), 0.0
+		for _, x := range in {
+			cost += x - base
+		}
+		if cost < leastOfRun*s.whole || 10*cost < float64(f.Parts[0].Charged) || median(in) < base {
+			continue
+		}
+		f.Parts = append(f.Parts, Part{Stage: o.stage, Size: int64(cost / float64(len(in))), Charged: int64(cost)})
+		f.Size += int64(cost / float64(len(in)))
+		gain := f.Saves.Alone + cost/s.whole
+		f.Saves = Saving{Alone: gain, After: gain, Low: gain, High: gain, AtMost: gain}
+	}
+	slices.SortStableFunc(f.Parts, func(a, b Part) int { return cmp.Compare(b.Charged, a.Charged) })
+}
+
+// beyondSingle is the chance of so many slow steps at a point, were they work of single ranks
+// there that struck them twice as often as the pieces that can be seen, and by as large a factor:
+// the number is Poisson's, with twice the most that a piece shows, and one more, as mean.
+func (s *series) beyondSingle(c shared, count int, by float64) float64 {
+	base := median(c.x)
+	most := 0
+	for k, piece := range s.Pieces {
+		usual := median(commonOf(s.Division, s.rest[k]))
+		if s.Stages[piece.Stage].Role == points.Rest || usual < factorPart*s.step {
+			continue
+		}
+		n := 0
+		for i := range s.Intervals {
+			if s.Step(i, k) >= 0 && base*float64(slices.Max(s.excess[k][i*s.Ranks:(i+1)*s.Ranks])) > by*usual {
+				n++
+			}
+		}
+		most = max(most, n)
+	}
+	return poissonTail(float64(unseen*most+1), count)
+}
+
+// poissonTail is P(N ≥ n) with a mean.
+func poissonTail(mean float64, n int) float64 {
+	below, p := 0.0, math.Exp(-mean)
+	for i := range n {
+		below += p
+		p *= mean / float64(i+1)
+	}
+	return max(0, 1-below)
+}
+
+// exceptions are the values far above the level of the others, by how much at least, and what they
+// cost beyond it; none where they are too many to be exceptions.
+func (s *series) exceptions(x []float64) (big []bool, by, cost float64) {
+	low := lowerHalf(x)
+	level := median(low)
+	// Where exceptions are many the differences are between them and the others, and the spread of
+	// the lower half, which is that of half of a normal distribution, is not.
+	noise := min(noiseOf(x), halfNormal*(median(x)-slices.Min(low)))
+	if few := median(x); few-level < 2*noise {
+		level = few
+	}
+	least := level + max(slowAbove*noise, slowPart*s.step)
+	big = make([]bool, len(x))
+	var usual []float64
+	n := 0
+	for i, v := range x {
+		if big[i] = v > least; big[i] {
+			n++
+		} else {
+			usual = append(usual, v)
+		}
+	}
+	if n == 0 || float64(n) >= mostSlow*float64(len(x)) {
+		return big, 0, 0
+	}
+	base := median(usual)
+	for i, v := range x {
+		if big[i] {
+			cost += v - base
+		}
+	}
+	return big, least - level, cost
+}
+
+// halfNormal bounds a standard deviation by the distance of the median of values from the least of
+// them, which of eight normal values is 1.4 on average and of more is larger.
+const halfNormal = 0.7
+
+// lowerHalf are the values up to the median.
+func lowerHalf(x []float64) []float64 {
+	s := slices.Clone(x)
+	slices.Sort(s)
+	return s[:(len(s)+1)/2]
+}
+
+// commonFinding is a finding about all ranks: some intervals cost so much more than the
+// others.
+func (s *series) commonFinding(c shared, cause Cause, big []bool, cost float64) Finding {
+	f := Finding{Kind: Everyone, Cause: cause, Host: -1, P: 1, Steps: Struck{First: -1, Last: -1, Of: len(big), Pattern: Irregular}}
+	last := -2
+	for i, b := range big {
+		if !b {
+			continue
+		}
+		if f.Steps.Count++; f.Steps.First < 0 {
+			f.Steps.First = c.step[i]
+		}
+		if i > last+1 {
+			f.Steps.Incidents++
+		}
+		f.Steps.Last, last = c.step[i], i
+	}
+	f.Steps.Period = periodOf(big)
+	if f.Steps.Period > 0 {
+		f.Steps.Pattern = Periodic
+	}
+	f.Steps.Ongoing = len(big)-1-last <= max(1, f.Steps.Period)
+	f.Size = int64(cost / float64(max(1, f.Steps.Count)))
+	f.Parts = []Part{{Stage: c.stage, Size: f.Size, Charged: int64(cost)}}
+	gain := cost / s.whole
+	f.Saves = Saving{Alone: gain, After: gain, Low: gain, High: gain, AtMost: gain}
+	return f
+}
+
+// noiseOf is the standard deviation of values, from their differences.
+func noiseOf(x []float64) float64 {
+	v := make([]float64, 0, len(x))
+	for i := 1; i < len(x); i++ {
+		v = append(v, math.Abs(x[i]-x[i-1]))
+	}
+	return sigmaOfDifference*median(v) + 1
+}
+
+// changes are changes of level. Blocks of the series are exchangeable in time where there is
+// none; the block length comes from what is left beside the best single change.
+func (s *series) changes(c shared, rows int, o Options) (out []Finding) {
+	at, shift := bestCut(c.x)
+	if math.Abs(shift) < leastShift*s.step {
+		return nil
+	}
+	left := slices.Clone(c.x)
+	a, b := median(c.x[:at]), median(c.x[at:])
+	for i := range left {
+		if left[i] -= a; i >= at {
+			left[i] -= b - a
+		}
+	}
+	block := int(math.Ceil(newAutocovariance([][]float64{left}).tau(-1)))
+	means := blockMedians(c.x, block)
+	found, err := changepoint.Find(means, changepoint.Options{Level: o.Strong, Tests: rows})
+	if err != nil || len(found) == 0 {
+		return nil
+	}
+	cuts := []int{0}
+	p := 1.0
+	for _, f := range found {
+		cuts = append(cuts, refine(c.x, f.At*block, block))
+		p = min(p, f.P)
+	}
+	slices.Sort(cuts)
+	cuts = append(cuts, len(c.x))
+	return s.levels(c, cuts, p, o)
+}
+
+// levels are the stretches between changes that are longer than where the run began, or, where it
+// began slow, than the lowest that follows.
+func (s *series) levels(c shared, cuts []int, p float64, o Options) (out []Finding) {
+	var level []float64
+	for i := range cuts[:len(cuts)-1] {
+		if cuts[i+1] <= cuts[i] {
+			return nil
+		}
+		level = append(level, median(c.x[cuts[i]:cuts[i+1]]))
+	}
+	base := level[0]
+	if level[len(level)-1] < base-leastShift*s.step {
+		base = slices.Min(level)
+	}
+	for i := 0; i < len(level); i++ {
+		if level[i] < base+leastShift*s.step {
+			continue
+		}
+		j := i
+		for j+1 < len(level) && level[j+1] >= base+leastShift*s.step {
+			j++
+		}
+		big, cost := make([]bool, len(c.x)), 0.0
+		for n := cuts[i]; n < cuts[j+1]; n++ {
+			big[n] = true
+			cost += c.x[n] - base
+		}
+		if cost >= leastCommon*s.whole {
+			f := s.commonFinding(c, SlowSteps, big, cost)
+			f.Steps.Pattern, f.Steps.Period, f.P, f.Certainty = Span, 0, p, Supported
+			if j+1 == len(level) && i > 0 {
+				f.Cause = Regression
+			}
+			out = append(out, f)
+		}
+		i = j
+	}
+	return out
+}
+
+// bestCut is where the medians on both sides differ most, weighed by how many values they are
+// of, and by how much.
+func bestCut(x []float64) (at int, shift float64) {
+	// Prefix sums of values clipped to their central 98 % stand for medians: one pass.
+	s := slices.Clone(x)
+	slices.Sort(s)
+	low, high := sortedQuantile(s, 0.01), sortedQuantile(s, 0.99)
+	total := 0.0
+	for _, v := range x {
+		total += min(max(v, low), high)
+	}
+	n, sum, best := float64(len(x)), 0.0, -1.0
+	at = len(x) / 2
+	for i := 1; i < len(x); i++ {
+		sum += min(max(x[i-1], low), high)
+		if i < shortest || i > len(x)-shortest {
+			continue
+		}
+		k := float64(i)
+		d := (total-sum)/(n-k) - sum/k
+		if z := math.Abs(d) * math.Sqrt(k*(n-k)/n); z > best {
+			best, at, shift = z, i, d
+		}
+	}
+	return at, shift
+}
+
+func blockMedians(x []float64, block int) (out []float64) {
+	for i := 0; i < len(x); i += block {
+		out = append(out, median(x[i:min(len(x), i+block)]))
+	}
+	return out
+}
+
+// refine places a change among single values: Σ|x − before| + Σ|x − after| is least.
+func refine(x []float64, at, block int) int {
+	from, to := max(1, at-2*block), min(len(x)-1, at+2*block)
+	before, after := median(x[:max(1, min(at, len(x)-1))]), median(x[min(at, len(x)-1):])
+	// Of long series the levels next to the change count.
+	if w := 50 * block; at > w && len(x)-at > w {
+		before, after = median(x[at-w:at]), median(x[at:at+w])
+	}
+	best, lowest, sum := at, math.Inf(1), 0.0
+	for k := from; k <= to; k++ {
+		if k > from {
+			sum += math.Abs(x[k-1]-before) - math.Abs(x[k-1]-after)
+		}
+		if sum < lowest {
+			lowest, best = sum, k
+		}
+	}
+	return best
+}

@@ -1,0 +1,188 @@
+// Package delay answers who makes the steps of a job longer, in which part of them, by how
+// much and how surely, and what fixing it would save. For step t, rank r and stage s, the
+// work that a rank does itself is taken as
+//
+//	work[t, r, s] = common[t, s] + excess[t, r, s] + noise
+//
+// common is what all ranks share: a level, a change of it (a regression), slow steps, the
+// start-up, the transfer of a collective. excess is a sum of terms, each of ranks, of a stage or
+// several, of all steps or some. noise is what is left; it sets how small a delay would have been
+// found.
+//
+//  1. Package points finds where ranks wait for each other and divides the steps there.
+//  2. The first steps are set apart where they are far longer than those that follow.
+//  3. Terms are peeled off: of ranks and pieces of work by falling charge (excess over the
+//     median of the peers, capped by how far the rank leads its peers), the first that is not
+//     chance. What is not certain is passed over.
+//  4. Each is priced by replay: the last arrival at each point, with the term taken out alone, and
+//     with all others taken out before it.
+//  5. What all ranks share is searched for changes and slow steps.
+//  6. For every stage the limit is computed: the delay that would have been found in what is left.
+//
+// The null of a rank's term is that ranks (of one role) are exchangeable within blocks of
+// steps; see [Finding.P]. The correlation of noise in time is measured, not assumed. What
+// cannot be told: a single stretch of the run from a burst of noise as long, and what a rank does
+// itself in a stage in which it waits.
+//
+// All durations are whole nanoseconds. Nothing is drawn but by engine/changepoint, whose seed is
+// fixed. Time is O(steps · ranks · stages) and for every term found as much again; memory is 40
+// bytes for each duration.
+package delay
+
+import (
+	"cmp"
+
+	"github.com/sfstat/sfstat/engine/points"
+)
+
+// Run is what is known of a job.
+type Run struct {
+	points.Steps
+	// Peers is the set of ranks that each rank is compared with, [rank], from 0 on; nil:
+	// all ranks are peers.
+	Peers []int
+	// Hosts is the host of each rank, [rank]; −1: not known. nil: none is known.
+	Hosts []int
+}
+
+// Options of an analysis. The zero value is usable.
+type Options struct {
+	// MinGain is the part of the run from which on a delay is large enough to act on; 0: 0.10.
+	MinGain float64
+	// Level is the chance at which a term is Supported, Strong that at which it is Strong; 0: 0.05
+	// and 0.01.
+	Level, Strong float64
+	Points        points.Gates
+}
+
+func (o Options) orDefault() Options {
+	o.MinGain, o.Level, o.Strong = cmp.Or(o.MinGain, 0.10), cmp.Or(o.Level, 0.05), cmp.Or(o.Strong, 0.01)
+	return o
+}
+
+// Kind is whom a finding is about.
+type Kind uint8
+
+const (
+	Rank     Kind = iota // one rank
+	Ranks                // several ranks late for the same reason in the same steps
+	Host                 // all ranks of a host
+	PeerSet              // all ranks of a set of peers
+	Everyone             // all ranks alike
+)
+
+// Cause is what kind of delay it is.
+type Cause uint8
+
+const (
+	Late       Cause = iota // others wait for the ranks
+	Turns                   // they wait for one rank after another
+	Regression              // a level that changes
+	SlowSteps               // steps that are longer than others
+	StartUp                 // the first steps
+)
+
+// Pattern of the steps that a finding struck.
+type Pattern uint8
+
+const (
+	Constant  Pattern = iota
+	Span              // from one step to another
+	Periodic          // every n-th
+	Irregular         //
+)
+
+// Certainty of a finding, whatever its size.
+type Certainty uint8
+
+const (
+	Event     Certainty = iota // happened, and may be chance
+	Supported                  // not chance at Options.Level
+	Strong                     // not chance at Options.Strong, and the waits of others add up to it
+)
+
+// Struck are the steps that a finding struck. Steps are counted from 0, as in
+// [points.Steps].
+type Struck struct {
+	Count, Of   int
+	First, Last int
+	Pattern     Pattern
+	Period      int  // of Periodic
+	Incidents   int  // stretches of steps apart from one another
+	Ongoing     bool // the last of them reaches the end of the run
+}
+
+// Part of a finding is what it does to one stage.
+type Part struct {
+	Stage   int
+	Size    int64 // ns in a struck step
+	Charged int64 // ns of the run
+}
+
+// Saving is the part of the run that would go.
+type Saving struct {
+	Alone     float64 // by fixing this alone
+	After     float64 // by fixing it where all others are fixed
+	Low, High float64 // Alone lies between them at about 90 %
+	// AtMost is Alone with what a stage in which ranks synchronise may hide of the same
+	// delay; Alone where nothing says that it does.
+	AtMost float64
+}
+
+// Most is the larger of what it saves alone and with the others fixed.
+func (s Saving) Most() float64 { return max(s.AtMost, s.After) }
+
+// Finding is one cause of delay.
+type Finding struct {
+	Kind  Kind
+	Cause Cause
+	// Ranks are positions, ascending; none of Everyone, but of Turns that are long those who are late, in
+	// the order of time.
+	Ranks []int
+	Host  int // of Host, else −1
+	// Parts, the largest first. A rank that is slow by one Factor in all that can be seen
+	// of it has a part for each stage in which that is certain.
+	Parts  []Part
+	Factor float64 // 0: not slow by one factor
+	Steps  Struck
+	Size   int64 // ns in a struck step, all parts
+	Saves  Saving
+	// P bounds the probability that ranks who are exchangeable within blocks of steps show a
+	// delay of this size on some rank and stage. 1 of what is not tested.
+	P         float64
+	Certainty Certainty
+	// Waited is the part of the delay that the other ranks' waits at the same points show.
+	Waited float64
+}
+
+// Limit is how large a delay of one rank must be, in every step, to be found in a stage; or
+// how large one may be hidden there.
+type Limit struct {
+	Stage    int
+	Reported int64 // ns a step; 0: none is found, or the ranks synchronise in the stage
+	MayHide  int64 // ns a step; 0: nothing hides there
+}
+
+// Result of an analysis.
+type Result struct {
+	Division *points.Division
+	Findings []Finding // the largest saving first
+	Steps    int       // that were looked at
+	StartUp  int       // steps at the start that were set apart
+	Step     int64     // median length, ns
+	Whole    int64     // length of the run without the start-up, ns
+	// Joint is the part of the run that goes when every rank that is late for certain is
+	// fixed.
+	Joint float64
+
+	left    *series // without the terms
+	options Options
+}
+
+// Limits are those of each stage, in the order of the step. They take as long as all else.
+func (r *Result) Limits() []Limit {
+	if r.left == nil {
+		return nil
+	}
+	return r.left.limits(r.options)
+}

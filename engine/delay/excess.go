@@ -1,0 +1,308 @@
+package delay
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/sfstat/sfstat/engine/points"
+	"github.com/sfstat/sfstat/internal/robust"
+)
+
+// series is a run between two moments, divided where its ranks synchronise, less the
+// terms found so far.
+type series struct {
+	*points.Division
+	peers  [][]int // ranks that are compared with one another
+	of     []int   // [rank] its set of peers
+	rest   [][]int64
+	arrive [][]int64 // [point][interval][rank]: the pieces that lead to it, summed
+	lead   [][]int64 // the same less the median of the rank's peers
+	excess [][]int64 // [piece][interval][rank] less the median of the rank's peers
+	noise  []float64 // [piece] standard deviation of the excess, from its differences in time
+	charge []charges // [piece]
+	spread []*autocovariance
+	step   float64 // median length of an interval
+	whole  float64 // length of the run
+	joint  float64 // part of the run that goes without the terms
+	last   []int64 // scratch
+}
+
+// charges are what the peers of ranks waited for because of one piece.
+type charges struct {
+	entries []entry   // of ranks and intervals that are charged anything, by interval
+	total   []float64 // [rank]
+	sum     float64
+}
+
+type entry struct {
+	at, rank int32
+	x        float64
+}
+
+// segments is the number of sums that make a step: one for each point, one where ranks
+// run freely.
+func segments(d *points.Division) int { return max(1, len(d.Points)) }
+
+func newSeries(d *points.Division, peers []int) *series {
+	s := &series{Division: d, of: make([]int, d.Ranks), last: make([]int64, d.Ranks)}
+	s.group(peers)
+	K := len(d.Pieces)
+	s.rest, s.excess, s.noise = make([][]int64, K), make([][]int64, K), make([]float64, K)
+	s.charge, s.spread = make([]charges, K), make([]*autocovariance, K)
+	for k := range d.Pieces {
+		s.rest[k] = slices.Clone(d.Work[k])
+		s.excess[k] = make([]int64, len(d.Work[k]))
+		s.less(s.excess[k], s.rest[k])
+		s.noise[k] = s.noiseOf(k)
+	}
+	P := segments(d)
+	s.arrive, s.lead = make([][]int64, P), make([][]int64, P)
+	for p := range P {
+		s.arrive[p] = d.Arrivals(p)
+		s.lead[p] = make([]int64, len(s.arrive[p]))
+		s.recharge(p)
+	}
+	lengths := s.lengths(s.arrive)
+	for _, x := range lengths {
+		s.whole += x
+	}
+	if d.Free() {
+		s.whole = s.length(s.arrive)
+	}
+	s.step = median(lengths)
+	return s
+}
+
+func (s *series) group(peers []int) {
+	for r := range s.Ranks {
+		g := 0
+		if peers != nil {
+			g = peers[r]
+		}
+		for len(s.peers) <= g {
+			s.peers = append(s.peers, nil)
+		}
+		s.of[r] = g
+		s.peers[g] = append(s.peers[g], r)
+	}
+}
+
+// less writes values, [interval][rank], less the median of the rank's peers. A rank
+// without any is its own peer.
+func (s *series) less(dst, v []int64) {
+	R := s.Ranks
+	scratch, own := make([]int64, R), make([]int64, R)
+	for n := 0; n < len(v); n += R {
+		row, out := v[n:n+R], dst[n:n+R]
+		if len(s.peers) == 1 {
+			m := robust.MiddleOf(row, scratch)
+			for r, x := range row {
+				out[r] = x - m.Without(x)
+			}
+			continue
+		}
+		for _, set := range s.peers {
+			for i, r := range set {
+				own[i] = row[r]
+			}
+			if len(set) == 0 {
+				continue
+			}
+			m := robust.MiddleOf(own[:len(set)], scratch)
+			for _, r := range set {
+				out[r] = row[r] - m.Without(row[r])
+			}
+		}
+	}
+}
+
+// sigmaOfDifference turns a median absolute difference of two normal values into their
+// standard deviation: 1.4826/√2.
+const sigmaOfDifference = 1.0484
+
+// noiseValues bounds how many differences the noise is the median of: more change
+// nothing in the second digit.
+const noiseValues = 1 << 14
+
+// alternating is how many times its first quartile the median of absolute differences must be
+// for something to come and go in them; of normal values it is 2.1 times, of values with heavy
+// tails little more.
+const alternating = 4
+
+// noiseOf is the standard deviation of a piece's excess, from its differences in time: from
+// levels a persistent delay between two ranks would be its own noise. Where a delay comes and
+// goes within few steps it is the differences that hold it, and levels, each rank's own taken
+// off, that do not; then the smaller counts.
+func (s *series) noiseOf(k int) float64 {
+	R, e := s.Ranks, s.excess[k]
+	stride := max(1, len(e)/noiseValues)
+	v := make([]int64, 0, len(e)/stride+R)
+	for n := 1; n < s.Intervals; n += stride {
+		if s.Step(n, k) < 0 || s.Step(n-1, k) < 0 {
+			continue
+		}
+		a, b := e[(n-1)*R:n*R], e[n*R:(n+1)*R]
+		for r, x := range b {
+			v = append(v, max(x-a[r], a[r]-x))
+		}
+	}
+	middle := robust.UpperTime(v)
+	out := sigmaOfDifference*float64(middle) + 1
+	if len(v) >= 8 && middle > alternating*robust.Select(v[:len(v)/2], len(v)/4) {
+		out = min(out, s.noiseOfLevels(k))
+	}
+	return out
+}
+
+// noiseOfLevels is the standard deviation of a piece's excess less each rank's median, from its
+// median absolute value.
+func (s *series) noiseOfLevels(k int) float64 {
+	var all []int64
+	own := make([]int64, 0, s.Intervals)
+	for r := range s.Ranks {
+		own = own[:0]
+		for n := range s.Intervals {
+			if s.Step(n, k) >= 0 {
+				own = append(own, s.excess[k][n*s.Ranks+r])
+			}
+		}
+		m := robust.MedianTimeOf(own, make([]int64, len(own)))
+		for _, x := range own {
+			all = append(all, max(x-m, m-x))
+		}
+	}
+	return robust.SigmaOfMAD*float64(robust.UpperTime(all)) + 1
+}
+
+// recharge computes who led at a point, and charges the pieces that lead to it.
+func (s *series) recharge(p int) {
+	s.less(s.lead[p], s.arrive[p])
+	for k, piece := range s.Pieces {
+		if piece.Point == p {
+			s.charge[k].fill(s.excess[k], s.lead[p], int64(slackOfNoise*s.noise[k]), s.Ranks)
+			s.spread[k] = nil
+		}
+	}
+}
+
+// slackOfNoise is how many standard deviations of noise are charged to nobody.
+const slackOfNoise = 2
+
+// fill charges each rank with its excess beyond the slack, but no more than it led by:
+// what nobody waited for is nobody's delay.
+func (c *charges) fill(excess, lead []int64, slack int64, R int) {
+	c.entries, c.sum = c.entries[:0], 0
+	if c.total == nil {
+		c.total = make([]float64, R)
+	}
+	clear(c.total)
+	for n := 0; n < len(excess); n += R {
+		e, l := excess[n:n+R], lead[n:n+R]
+		for r, x := range e {
+			if x = min(x-slack, l[r]); x > 0 {
+				c.entries = append(c.entries, entry{int32(n / R), int32(r), float64(x)})
+				c.total[r] += float64(x)
+			}
+		}
+	}
+	for _, x := range c.total {
+		c.sum += x
+	}
+}
+
+// of are the charges of one rank, [interval].
+func (c *charges) of(r, intervals int) []float64 {
+	out := make([]float64, intervals)
+	for _, e := range c.entries {
+		if int(e.rank) == r {
+			out[e.at] = e.x
+		}
+	}
+	return out
+}
+
+// remove takes d, [interval], off a rank's piece.
+func (s *series) remove(k, r int, d []float64) {
+	p := s.Pieces[k].Point
+	for n, x := range d {
+		if x != 0 {
+			y := int64(math.Round(x))
+			s.rest[k][n*s.Ranks+r] -= y
+			s.arrive[p][n*s.Ranks+r] -= y
+		}
+	}
+	s.less(s.excess[k], s.rest[k])
+	s.recharge(p)
+}
+
+// lengths is how long each interval takes, by its last arrivals.
+func (s *series) lengths(arrive [][]int64) []float64 {
+	out := make([]float64, s.Intervals)
+	for p := range arrive {
+		for n := range out {
+			out[n] += float64(slices.Max(arrive[p][n*s.Ranks : (n+1)*s.Ranks]))
+			if p < len(s.After) {
+				out[n] += float64(s.After[p][n])
+			}
+		}
+	}
+	return out
+}
+
+// length of the run: Σ lengths where ranks wait for one another; where they run freely the
+// last rank's.
+func (s *series) length(arrive [][]int64) float64 {
+	if !s.Free() {
+		sum := 0.0
+		for _, x := range s.lengths(arrive) {
+			sum += x
+		}
+		return sum
+	}
+	R := s.Ranks
+	own := make([]int64, R)
+	for n := range s.Intervals {
+		for r, x := range arrive[0][n*R : (n+1)*R] {
+			own[r] += x
+		}
+	}
+	return float64(slices.Max(own))
+}
+
+// column of values, [interval][rank].
+func (s *series) column(v []int64, r int) []float64 {
+	out := make([]float64, s.Intervals)
+	for n := range out {
+		out[n] = float64(v[n*s.Ranks+r])
+	}
+	return out
+}
+
+// median is the mean of the two middle values; it keeps the order of v.
+func median(v []float64) float64 { return robust.Median(slices.Clone(v)) }
+
+// trimmed is the mean of values with those beyond the quartiles moved to them: a level
+// that half of the values show.
+func trimmed(v []float64) float64 {
+	if len(v) == 0 {
+		return 0
+	}
+	s := slices.Clone(v)
+	slices.SortFunc(s, cmp.Compare[float64])
+	low, high := sortedQuantile(s, 0.25), sortedQuantile(s, 0.75)
+	sum := 0.0
+	for _, x := range v {
+		sum += min(max(x, low), high)
+	}
+	return sum / float64(len(v))
+}
+
+func sortedQuantile(s []float64, p float64) float64 {
+	place := p * float64(len(s)-1)
+	k := int(place)
+	if k+1 >= len(s) {
+		return s[len(s)-1]
+	}
+	return s[k] + (place-float64(k))*(s[k+1]-s[k])
+}

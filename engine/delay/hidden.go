@@ -1,0 +1,222 @@
+package delay
+
+import (
+	"math"
+	"slices"
+
+	"github.com/sfstat/sfstat/engine/points"
+)
+
+// What a rank does itself in a stage in which it waits is not seen. It lies between 0 and the
+// time in the stage, and it decides who arrives second, and so what fixing the first saves.
+
+const (
+	// hiddenNoise is by how much more than the visible compute the hidden work varies over
+	// ranks, to be safe.
+	hiddenNoise = 1.5
+	// errors is how many standard errors of a size an interval spans on either side.
+	errors = 2.0
+	// ofMiddle turns the standard error of a mean into that of a mean between quartiles.
+	ofMiddle = 1.25
+)
+
+// hidden is by how much the ranks' unseen work at each point may differ, [point][interval][rank], as
+// if it varied like the visible compute that leads to it; nil where nothing is hidden.
+func (s *series) hidden() [][]float64 {
+	out := make([][]float64, len(s.Points))
+	for p := range s.Points {
+		k := s.visible(p)
+		if k < 0 || s.Stages[s.Points[p].Stage].Role == points.Wait {
+			continue
+		}
+		base := hiddenNoise * median(floats(s.After[p]))
+		if s.Ranks == 2 {
+			base *= math.Sqrt2
+		}
+		h := make([]float64, s.Intervals*s.Ranks)
+		for n := range s.Intervals {
+			row := s.rest[k][n*s.Ranks : (n+1)*s.Ranks]
+			m := middleOf(row)
+			if m <= 0 {
+				continue
+			}
+			for r, x := range row {
+				h[n*s.Ranks+r] = base * (float64(x)/m - 1)
+			}
+		}
+		out[p] = h
+	}
+	return out
+}
+
+func middleOf(row []int64) float64 {
+	v := slices.Clone(row)
+	slices.Sort(v)
+	return float64(v[(len(v)-1)/2]+v[len(v)/2]) / 2
+}
+
+// visible is the piece before a point that is most like the work hidden in it: the forward
+// pass, or the longest.
+func (s *series) visible(p int) int {
+	best, most := -1, 0.0
+	for k, piece := range s.Pieces {
+		if piece.Point != p || s.Stages[piece.Stage].Role == points.Rest {
+			continue
+		}
+		m := median(commonOf(s.Division, s.rest[k]))
+		if s.Stages[piece.Stage].Role == points.Forward {
+			m *= 1e6
+		}
+		if m > most {
+			best, most = k, m
+		}
+	}
+	return best
+}
+
+// mayHide is how much of the run all ranks spend at points after the last arrived, where one may
+// be at work.
+func (s *series) mayHide() (sum float64) {
+	for p, after := range s.After {
+		if s.Stages[s.Points[p].Stage].Role == points.Wait {
+			continue
+		}
+		for _, x := range after {
+			sum += float64(x)
+		}
+	}
+	return sum
+}
+
+// interval of the part of the run that goes without a cause, and the middle of what it may be.
+// Above: its size with two standard errors, nothing hidden. Below: without them, and hidden
+// work that varies with the visible or apart from it.
+func (s *series) interval(before, alone [][]int64, c cause, h [][]float64, one float64) (low, high, mid float64) {
+	se := 0.0
+	for _, t := range c.terms {
+		se = max(se, s.sizeError(t))
+	}
+	high = 1 - s.length(without(before, s, c.terms, -se))/s.whole
+	less := without(before, s, c.terms, se)
+	low = 1 - s.length(less)/s.whole
+	mid = one
+	if s.Free() {
+		return max(0, low), high, mid
+	}
+	// Of what is hidden no more is believed than that it varies like the visible, twice over:
+	// with it and apart from it.
+	var lows, mids []float64
+	for _, shift := range []int{0, s.Intervals / 2} {
+		lows = append(lows, s.saved(before, less, h, shift, 1)/s.whole)
+		mids = append(mids, s.saved(before, alone, h, shift, 1/hiddenNoise)/s.whole)
+	}
+	low = min(low, slices.Min(lows))
+	mid = (mids[0] + mids[1]) / 2
+	return max(0, low), max(high, mid), max(0, mid)
+}
+
+// saved is Σ max(a + h) − Σ max(b + h).
+func (s *series) saved(a, b [][]int64, h [][]float64, shift int, scale float64) (sum float64) {
+	R := s.Ranks
+	for p := range a {
+		for n := range s.Intervals {
+			x, y := a[p][n*R:(n+1)*R], b[p][n*R:(n+1)*R]
+			if h[p] == nil {
+				sum += float64(slices.Max(x) - slices.Max(y))
+				continue
+			}
+			m := (n + shift) % s.Intervals
+			g := h[p][m*R : (m+1)*R]
+			u, v := math.Inf(-1), math.Inf(-1)
+			for r := range R {
+				u, v = max(u, float64(x[r])+scale*g[r]), max(v, float64(y[r])+scale*g[r])
+			}
+			sum += u - v
+		}
+	}
+	return sum
+}
+
+// sizeError is the standard error of a term's size: of the excess that is left, in as many
+// blocks as were struck.
+func (s *series) sizeError(t *term) float64 {
+	own := s.deviation(t.piece, t.rank)
+	if s.Ranks > 2 {
+		var all []float64
+		for r := range s.Ranks {
+			all = append(all, s.deviation(t.piece, r))
+		}
+		own = max(own, median(all))
+	}
+	struck := 0
+	for _, x := range t.d {
+		if x > 0 {
+			struck++
+		}
+	}
+	return errors * ofMiddle * own * math.Sqrt(float64(max(1, t.block))/float64(max(1, struck)))
+}
+
+// deviation is the standard deviation of a rank's excess.
+func (s *series) deviation(k, r int) float64 {
+	sum, square := 0.0, 0.0
+	for n := range s.Intervals {
+		x := float64(s.excess[k][n*s.Ranks+r])
+		sum += x
+		square += x * x
+	}
+	mean := sum / float64(s.Intervals)
+	return math.Sqrt(max(0, square/float64(s.Intervals)-mean*mean))
+}
+
+const (
+	// factorAbove and factorRange: all that is visible of a rank is slow by one factor.
+	factorAbove, factorRange = 1.08, 1.35
+	// factorPart is the part of a step below which a piece says nothing of it.
+	factorPart = 0.01
+)
+
+// factor is by how much a rank is slower than its peers in all its stages alike; 0: it is not.
+func (s *series) factor(r int) float64 {
+	var ratios []float64
+	own, usual := 0.0, 0.0
+	for k, piece := range s.Pieces {
+		if s.Stages[piece.Stage].Role == points.Rest {
+			continue
+		}
+		x, m := s.typical(k, r)
+		if m < factorPart*s.step {
+			continue
+		}
+		ratios = append(ratios, x/m)
+		own, usual = own+x, usual+m
+	}
+	if len(ratios) < 2 {
+		return 0
+	}
+	slices.Sort(ratios)
+	if ratios[0] > factorAbove && ratios[len(ratios)-1] < factorRange*ratios[0] {
+		return own / usual
+	}
+	return 0
+}
+
+// typical is the median of a rank's piece as recorded, and that of its peers'.
+func (s *series) typical(k, r int) (own, peers float64) {
+	var a, b []float64
+	for n := range s.Intervals {
+		if s.Step(n, k) < 0 {
+			continue
+		}
+		a = append(a, float64(s.Work[k][n*s.Ranks+r]))
+		for _, q := range s.peers[s.of[r]] {
+			if q != r {
+				b = append(b, float64(s.Work[k][n*s.Ranks+q]))
+			}
+		}
+	}
+	if len(b) == 0 {
+		return 0, 0
+	}
+	return median(a), median(b)
+}

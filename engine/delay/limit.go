@@ -1,0 +1,161 @@
+package delay
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/sfstat/sfstat/engine/points"
+)
+
+const (
+	// asReported is by how much the delay is larger, that is found nearly always, than the
+	// smallest that is found at all.
+	asReported = 1.15
+	// trials is how often a delay that would not be certain is made larger, by asReported.
+	trials = 12
+)
+
+// limits computes for each stage the smallest delay of one rank in every step that would have
+// been found in what is left and would save at least MinGain of the run; and how long ranks that
+// synchronise in a stage may be at work there.
+func (s *series) limits(o Options) []Limit {
+	out := make([]Limit, len(s.Stages))
+	for i := range out {
+		out[i].Stage = i
+	}
+	for p, point := range s.Points {
+		if s.Stages[point.Stage].Role != points.Wait {
+			out[point.Stage].MayHide = s.leastSpent(p)
+		}
+	}
+	for k, piece := range s.Pieces {
+		out[piece.Stage].Reported = int64(math.Ceil(asReported * s.least(k, o)))
+	}
+	return out
+}
+
+// leastSpent is the mean over steps of the shortest time that a rank spends in a point's stage.
+func (s *series) leastSpent(p int) int64 {
+	sum, n := int64(0), int64(0)
+	for i, t := range s.Head {
+		if t >= 0 {
+			sum += slices.Min(s.Spent[p][i*s.Ranks : (i+1)*s.Ranks])
+			n++
+		}
+	}
+	return sum / max(1, n)
+}
+
+// least is the delay in a piece that would be found, the median over ranks at the quartiles of
+// arrival; 0: none would.
+func (s *series) least(k int, o Options) float64 {
+	p := s.Pieces[k].Point
+	mean := make([]float64, s.Ranks)
+	for n, x := range s.arrive[p] {
+		mean[n%s.Ranks] += float64(x)
+	}
+	order := make([]int, s.Ranks)
+	for r := range order {
+		order[r] = r
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(mean[a], mean[b]) })
+	ranks := order
+	if s.Ranks > 3 {
+		ranks = []int{order[s.Ranks/4], order[s.Ranks/2], order[3*s.Ranks/4]}
+	}
+	var found []float64
+	for _, r := range ranks {
+		found = append(found, s.leastOf(k, r, o))
+	}
+	slices.Sort(found)
+	if x := found[len(found)/2]; !math.IsInf(x, 1) {
+		return x
+	}
+	return 0
+}
+
+// leastOf is the delay of one rank: as large as costs MinGain, given who arrives when, and then
+// larger until it is certain.
+func (s *series) leastOf(k, r int, o Options) float64 {
+	R, p := s.Ranks, s.Pieces[k].Point
+	if R < 2 || len(s.peers[s.of[r]]) < 2 {
+		return math.Inf(1)
+	}
+	lack := make([]float64, s.Intervals) // behind the last of the others
+	for n := range lack {
+		row := s.arrive[p][n*R : (n+1)*R]
+		last := int64(math.MinInt64)
+		for q, x := range row {
+			if q != r {
+				last = max(last, x)
+			}
+		}
+		lack[n] = max(0, float64(last-row[r]))
+	}
+	M := s.length(s.arrive)
+	delay := costing(lack, M*o.MinGain/(1-o.MinGain))
+	e, lead := s.column(s.excess[k], r), s.column(s.lead[p], r)
+	for range trials {
+		if s.planted(k, r, e, lead, delay) <= o.Level {
+			return delay
+		}
+		delay *= asReported
+	}
+	return math.Inf(1)
+}
+
+// costing is the delay for which Σ max(0, delay − lack) is so much.
+func costing(lack []float64, cost float64) float64 {
+	v := slices.Clone(lack)
+	slices.Sort(v)
+	sum := 0.0
+	for i, x := range v {
+		sum += x
+		// With the delay below the next value, i+1 intervals count.
+		d := (cost + sum) / float64(i+1)
+		if i+1 == len(v) || d <= v[i+1] {
+			return d
+		}
+	}
+	return cost
+}
+
+// planted is the chance of a delay of one rank in every interval, of its size as it would be
+// seen.
+func (s *series) planted(k, r int, e, lead []float64, delay float64) float64 {
+	slack := slackOfNoise * s.noise[k]
+	with := make([]float64, len(e))
+	for n, x := range e {
+		with[n] = x + delay
+	}
+	claim := trimmed(with)
+	before := s.charge[k]
+	c := charges{total: slices.Clone(before.total), sum: before.sum}
+	i := 0
+	for n := range with {
+		for ; i < len(before.entries) && (int(before.entries[i].at) < n || int(before.entries[i].at) == n && int(before.entries[i].rank) < r); i++ {
+			c.entries = append(c.entries, before.entries[i])
+		}
+		if i < len(before.entries) && int(before.entries[i].at) == n && int(before.entries[i].rank) == r {
+			c.sum -= before.entries[i].x
+			i++
+		}
+		if s.Step(n, k) < 0 {
+			continue
+		}
+		if x := min(with[n]-slack, lead[n]+delay); x > 0 {
+			c.entries = append(c.entries, entry{int32(n), int32(r), x})
+			c.sum += x
+		}
+	}
+	c.entries = append(c.entries, before.entries[i:]...)
+	s.charge[k] = c
+	left := make([]float64, len(e))
+	for n := range left {
+		left[n] = with[n] - claim
+	}
+	p := s.test(k, r, claim, left).p
+	s.charge[k] = before
+	return p
+}

@@ -1,0 +1,308 @@
+package delay
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// cause is what is fixed as one: terms of a rank, or of ranks that are late for one reason.
+type cause struct {
+	kind  Kind
+	ranks []int
+	host  int
+	terms []*term
+}
+
+// priced turns terms into findings.
+func (s *series) priced(terms []*term, run *Run, o Options) (out []Finding) {
+	if len(terms) == 0 {
+		return nil
+	}
+	before := make([][]int64, segments(s.Division)) // arrivals as recorded
+	for p := range before {
+		before[p] = s.Arrivals(p)
+	}
+	clean := s.length(s.arrive)
+	s.joint = 1 - clean/s.whole
+	h := s.hidden()
+	for _, c := range s.causes(terms, run) {
+		f := s.finding(c, o)
+		alone := without(before, s, c.terms, 0)
+		one := 1 - s.length(alone)/s.whole
+		f.Saves.After = 1 - clean/s.length(with(s.arrive, s, c.terms))
+		low, high, mid := s.interval(before, alone, c, h, one)
+		f.Saves.Alone, f.Saves.Low, f.Saves.High = mid, low, high
+		f.Saves.AtMost = f.Saves.Alone
+		if c.kind == Rank {
+			f.Factor = s.factor(c.ranks[0])
+			if f.Factor > 0 {
+				f.Saves.AtMost = min(0.95, max(one, mid)+(f.Factor-1)*s.mayHide()/s.whole)
+				f.Saves.High = max(f.Saves.High, f.Saves.AtMost)
+			}
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// causes are terms put together: those of a rank, and those of ranks that are late in one
+// piece, by as much, in the same steps: a host, a set of peers, or many ranks.
+func (s *series) causes(terms []*term, run *Run) (out []cause) {
+	byRank := map[int]*cause{}
+	var order []*cause
+	for _, t := range terms {
+		c := byRank[t.rank]
+		if c == nil {
+			c = &cause{kind: Rank, ranks: []int{t.rank}, host: -1}
+			byRank[t.rank] = c
+			order = append(order, c)
+		}
+		c.terms = append(c.terms, t)
+	}
+	taken := make(map[*cause]bool)
+	for i, c := range order {
+		if taken[c] {
+			continue
+		}
+		main := c.main()
+		same := []*cause{c}
+		for _, o := range order[i+1:] {
+			if !taken[o] && alikeTerms(main, o.main()) {
+				same = append(same, o)
+			}
+		}
+		for _, set := range s.sets(same, run) {
+			one := cause{kind: set.kind, host: set.host}
+			for _, m := range set.members {
+				taken[m] = true
+				one.ranks = append(one.ranks, m.ranks...)
+				one.terms = append(one.terms, m.terms...)
+			}
+			slices.Sort(one.ranks)
+			out = append(out, one)
+		}
+		if !taken[c] {
+			taken[c] = true
+			out = append(out, *c)
+		}
+	}
+	return out
+}
+
+// main is the term that most was charged to.
+func (c *cause) main() *term {
+	return slices.MaxFunc(c.terms, func(a, b *term) int { return cmp.Compare(a.charged, b.charged) })
+}
+
+// alikeTerms reports whether two ranks are late in the same piece, by less than twice as
+// much, in mostly the same intervals.
+func alikeTerms(a, b *term) bool {
+	if a.piece != b.piece || a.claim > 2*b.claim || b.claim > 2*a.claim {
+		return false
+	}
+	both, either := 0, 0
+	for n, x := range a.d {
+		switch {
+		case x > 0 && b.d[n] > 0:
+			both++
+			either++
+		case x > 0 || b.d[n] > 0:
+			either++
+		}
+	}
+	return 2*both >= either
+}
+
+type set struct {
+	kind    Kind
+	host    int
+	members []*cause
+}
+
+// sets are the hosts whose ranks are all among some, and else all of them where they are a
+// set of peers or more than one rank in eight.
+func (s *series) sets(same []*cause, run *Run) (out []set) {
+	left := slices.Clone(same)
+	if run.Hosts != nil {
+		of := map[int]int{}
+		for _, h := range run.Hosts {
+			of[h]++
+		}
+		by := map[int][]*cause{}
+		var hosts []int
+		for _, c := range same {
+			h := run.Hosts[c.ranks[0]]
+			if by[h] == nil {
+				hosts = append(hosts, h)
+			}
+			by[h] = append(by[h], c)
+		}
+		for _, h := range hosts {
+			if n := len(by[h]); h >= 0 && n > 1 && n == of[h] && n < s.Ranks {
+				out = append(out, set{Host, h, by[h]})
+				left = slices.DeleteFunc(left, func(c *cause) bool { return run.Hosts[c.ranks[0]] == h })
+			}
+		}
+	}
+	if n := len(left); n > 2 && 8*n > s.Ranks {
+		kind := Ranks
+		if len(s.peers) > 1 && len(s.peers[s.of[left[0].ranks[0]]]) == n && !slices.ContainsFunc(left, func(c *cause) bool { return s.of[c.ranks[0]] != s.of[left[0].ranks[0]] }) {
+			kind = PeerSet
+		}
+		out = append(out, set{kind, -1, left})
+	}
+	return out
+}
+
+// finding describes a cause.
+func (s *series) finding(c cause, o Options) Finding {
+	f := Finding{Kind: c.kind, Cause: Late, Ranks: c.ranks, Host: c.host, P: 1}
+	main := (&c).main()
+	parts := map[int]*Part{}
+	var stages []int
+	charged := map[int]float64{} // [piece] of the intervals struck, over ranks
+	struck := make([]bool, s.Intervals)
+	for _, t := range c.terms {
+		stage := s.Pieces[t.piece].Stage
+		if parts[stage] == nil {
+			parts[stage] = &Part{Stage: stage}
+			stages = append(stages, stage)
+		}
+		for n, x := range t.d {
+			charged[t.piece] += x
+			if x > 0 && t.piece == main.piece {
+				struck[n] = true
+			}
+		}
+		f.P = min(f.P, t.p)
+		parts[stage].Charged += int64(t.charged)
+	}
+	f.Steps = s.steps(struck, main)
+	for _, t := range c.terms {
+		p := parts[s.Pieces[t.piece].Stage]
+		p.Size = int64(charged[t.piece] / float64(max(1, f.Steps.Count)*len(c.ranks)))
+	}
+	for _, stage := range stages {
+		f.Parts = append(f.Parts, *parts[stage])
+		f.Size += parts[stage].Size
+	}
+	slices.SortStableFunc(f.Parts, func(a, b Part) int { return cmp.Or(cmp.Compare(b.Charged, a.Charged), cmp.Compare(a.Stage, b.Stage)) })
+	f.Waited = s.waited(c, struck)
+	f.Certainty = Supported
+	event := f.Steps.Incidents < 3 && 3*f.Steps.Count < f.Steps.Of && !f.Steps.Ongoing
+	if f.P <= o.Strong && main.blocks >= strongBlocks && !event && f.Waited >= waitsAddUp {
+		f.Certainty = Strong
+	}
+	return f
+}
+
+const (
+	// strongBlocks: of fewer blocks a finding is Supported at most.
+	strongBlocks = 8
+	// waitsAddUp is the part of a delay that the others' waits must show.
+	waitsAddUp = 0.5
+)
+
+// steps describes which steps were struck, as those of the main term's piece are recorded.
+func (s *series) steps(struck []bool, main *term) Struck {
+	out := Struck{First: -1, Last: -1, Pattern: main.pattern, Period: main.period}
+	apart := max(1, main.block)
+	last, lastSeen := -1, -1
+	for n, hit := range struck {
+		t := s.Step(n, main.piece)
+		if t < 0 {
+			continue
+		}
+		out.Of++
+		lastSeen = n
+		if !hit {
+			continue
+		}
+		out.Count++
+		if out.First < 0 {
+			out.First = t
+		}
+		out.Last = t
+		if last < 0 || n-last > apart {
+			out.Incidents++
+		}
+		last = n
+	}
+	out.Ongoing = last >= 0 && lastSeen-last <= apart
+	if main.period > 0 {
+		out.Ongoing = last >= 0 && lastSeen-last <= max(apart, main.period)
+	}
+	if float64(out.Count) >= mostStruck*float64(out.Of) {
+		out.Pattern, out.Period = Constant, 0
+	}
+	return out
+}
+
+// waited is the part of a cause's lead that the other ranks' waits show, in the intervals that it
+// struck.
+func (s *series) waited(c cause, struck []bool) float64 {
+	if s.Free() {
+		return 0
+	}
+	p := s.Pieces[c.terms[0].piece].Point
+	R, main := s.Ranks, (&c).main()
+	r := main.rank
+	before := s.Arrivals(p)
+	var own, others []int64
+	for q := range R {
+		if !slices.Contains(c.ranks, q) && s.of[q] == s.of[r] {
+			others = append(others, int64(q))
+		}
+	}
+	if len(others) == 0 {
+		return 0
+	}
+	led, waits := 0.0, 0.0
+	own = make([]int64, len(others))
+	middle := func(v []int64, n int) float64 {
+		for i, q := range others {
+			own[i] = v[n*R+int(q)]
+		}
+		slices.Sort(own)
+		return float64(own[(len(own)-1)/2])
+	}
+	for n, hit := range struck {
+		if !hit || s.Head[n] < 0 {
+			continue
+		}
+		led += float64(before[n*R+r]) - middle(before, n)
+		waits += middle(s.Spent[p], n) - float64(s.Spent[p][n*R+r])
+	}
+	if led <= 0 {
+		return 0
+	}
+	return max(0, waits/led)
+}
+
+// without are arrivals less some terms, each shortened by a part of its error.
+func without(arrive [][]int64, s *series, terms []*term, se float64) [][]int64 {
+	return shifted(arrive, s, terms, func(t *term, x float64) float64 { return -max(0, x-se) })
+}
+
+// with are arrivals with terms put back.
+func with(arrive [][]int64, s *series, terms []*term) [][]int64 {
+	return shifted(arrive, s, terms, func(t *term, x float64) float64 { return x })
+}
+
+func shifted(arrive [][]int64, s *series, terms []*term, by func(*term, float64) float64) [][]int64 {
+	out := slices.Clone(arrive)
+	cloned := make([]bool, len(out))
+	for _, t := range terms {
+		p := s.Pieces[t.piece].Point
+		if !cloned[p] {
+			out[p], cloned[p] = slices.Clone(out[p]), true
+		}
+		for n, x := range t.d {
+			if x != 0 {
+				out[p][n*s.Ranks+t.rank] += int64(math.Round(by(t, x)))
+			}
+		}
+	}
+	return out
+}

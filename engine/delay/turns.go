@@ -1,0 +1,174 @@
+package delay
+
+import (
+	"math"
+	"slices"
+)
+
+const (
+	// leastTurns is the part of the run that delays by turns must cost.
+	leastTurns = 0.03
+	// mostOfOne is the part of the delays that one rank may have.
+	mostOfOne = 0.6
+)
+
+// turns finds delays of one rank after another: in nearly all steps exactly one rank is late
+// in a piece, and no rank more often than the others. Were ranks late independently of one
+// another, exactly one of R would be in at most (1 − 1/R)^(R−1) of the steps, however often each
+// is late; the number of such steps is tested against that. Noise and spikes, which cost as
+// much in large jobs, do not take turns.
+func (s *series) turns(o Options) (out []Finding) {
+	for k := range s.Pieces {
+		if f, ok := s.turnsIn(k, o); ok {
+			out = append(out, f)
+		} else if f, ok := s.uneven(k, o); ok {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+func (s *series) turnsIn(k int, o Options) (Finding, bool) {
+	c := &s.charge[k]
+	if s.Ranks < 3 || len(s.peers) > 1 || c.sum < leastTurns*s.whole {
+		return Finding{}, false
+	}
+	top := make([]float64, s.Intervals)
+	for _, e := range c.entries {
+		top[e.at] = max(top[e.at], e.x)
+	}
+	d := median(top)
+	if d < leastOfStep*s.step {
+		return Finding{}, false
+	}
+	count, own := make([]int, s.Intervals), make([]int, s.Ranks)
+	columns := make([][]float64, s.Ranks)
+	for r := range columns {
+		columns[r] = make([]float64, s.Intervals)
+	}
+	for _, e := range c.entries {
+		if e.x > d/2 {
+			count[e.at]++
+			own[e.rank]++
+			columns[e.rank][e.at] = 1
+		}
+	}
+	one, seen := 0, 0
+	struck := make([]bool, s.Intervals)
+	for n, x := range count {
+		if s.Step(n, k) < 0 {
+			continue
+		}
+		seen++
+		if struck[n] = x == 1; struck[n] {
+			one++
+		}
+	}
+	if float64(slices.Max(own)) > mostOfOne*float64(one) {
+		return Finding{}, false
+	}
+	tau := newAutocovariance(columns).tau(-1)
+	draws := int(float64(seen) / tau)
+	R := float64(s.Ranks)
+	p := binomialTail(draws, int(math.Round(float64(draws)*float64(one)/float64(seen))), math.Pow(1-1/R, R-1)) * float64(len(s.Pieces))
+	if p > o.Level {
+		return Finding{}, false
+	}
+	f := s.turnFinding(k, p, struck, d)
+	owner := make([]int, 0, one)
+	for n := range s.Intervals {
+		for r := range columns {
+			if struck[n] && count[n] == 1 && s.isLate(k, n, r, d/2) {
+				owner = append(owner, r)
+			}
+		}
+	}
+	f.Ranks = inTurn(owner)
+	return f, true
+}
+
+func (s *series) isLate(k, n, r int, least float64) bool {
+	return math.Min(float64(s.excess[k][n*s.Ranks+r])-slackOfNoise*s.noise[k], float64(s.lead[s.Pieces[k].Point][n*s.Ranks+r])) > least
+}
+
+// longTurn is how many steps a turn takes, in the middle, from which on the ranks are of interest in
+// their order.
+const longTurn = 5
+
+// inTurn are the ranks in the order of their first turns, where turns are long; else nil.
+func inTurn(owner []int) (out []int) {
+	runs := 0
+	for i, r := range owner {
+		if i == 0 || owner[i-1] != r {
+			runs++
+		}
+		if !slices.Contains(out, r) {
+			out = append(out, r)
+		}
+	}
+	if runs == 0 || len(owner) < longTurn*runs {
+		return nil
+	}
+	return out
+}
+
+// bulk is how many standard deviations of the noise are its bulk: what lies beyond are spikes.
+const bulk = 2
+
+// uneven finds a piece that takes ranks so different times in ordinary steps that evening it out
+// would save MinGain: each step's last arrival is another rank's. Spikes do not count, which cost
+// as much in large jobs.
+func (s *series) uneven(k int, o Options) (Finding, bool) {
+	if s.Ranks < 3 || s.noise[k] < leastOfStep*s.step {
+		return Finding{}, false
+	}
+	at := s.Pieces[k].Point
+	arrive := slices.Clone(s.arrive)
+	arrive[at] = slices.Clone(arrive[at])
+	most := int64(bulk * s.noise[k])
+	for i, e := range s.excess[k] {
+		arrive[at][i] -= min(max(e, 0), most)
+	}
+	gain := 1 - s.length(arrive)/s.length(s.arrive)
+	if gain < o.MinGain {
+		return Finding{}, false
+	}
+	struck := make([]bool, s.Intervals)
+	for n := range struck {
+		struck[n] = true
+	}
+	f := Finding{Kind: Everyone, Cause: Turns, Host: -1, P: 1, Certainty: Supported}
+	f.Steps = s.steps(struck, &term{piece: k, pattern: Irregular, chance: chance{block: 1}})
+	f.Saves = Saving{Alone: gain, After: gain, Low: gain, High: gain, AtMost: gain}
+	f.Size = int64(gain * s.step)
+	f.Parts = []Part{{Stage: s.Pieces[k].Stage, Size: f.Size, Charged: int64(gain * s.whole)}}
+	return f, true
+}
+
+// turnFinding prices turns: without what is charged in the piece.
+func (s *series) turnFinding(k int, p float64, struck []bool, d float64) Finding {
+	f := Finding{Kind: Everyone, Cause: Turns, Host: -1, P: p, Certainty: Supported}
+	f.Steps = s.steps(struck, &term{piece: k, pattern: Irregular, chance: chance{block: 1}})
+	f.Steps.Period = 0
+	at := s.Pieces[k].Point
+	arrive := slices.Clone(s.arrive)
+	arrive[at] = slices.Clone(arrive[at])
+	for _, e := range s.charge[k].entries {
+		arrive[at][int(e.at)*s.Ranks+int(e.rank)] -= int64(e.x)
+	}
+	gain := 1 - s.length(arrive)/s.length(s.arrive)
+	f.Saves = Saving{Alone: gain, After: gain, Low: gain, High: gain, AtMost: gain}
+	f.Size = int64(d)
+	f.Parts = []Part{{Stage: s.Pieces[k].Stage, Size: f.Size, Charged: int64(gain * s.whole)}}
+	return f
+}
+
+// binomialTail is P(Bin(n, p) ≥ k).
+func binomialTail(n, k int, p float64) float64 {
+	sum := 0.0
+	lgamma := func(x int) float64 { y, _ := math.Lgamma(float64(x + 1)); return y }
+	for i := k; i <= n; i++ {
+		sum += math.Exp(lgamma(n) - lgamma(i) - lgamma(n-i) + float64(i)*math.Log(p) + float64(n-i)*math.Log1p(-p))
+	}
+	return min(1, sum)
+}

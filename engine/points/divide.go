@@ -1,0 +1,304 @@
+package points
+
+import (
+	"slices"
+
+	"github.com/sfstat/sfstat/internal/robust"
+)
+
+// Division is steps divided where the ranks synchronise. Between two synchronisation
+// points every rank works alone: its pieces are the stages in between, which lie in one
+// step or end in the next. At a point all wait for the last, and go on together.
+//
+//	length of the run = Σ over intervals and points: the last rank's pieces + what follows its arrival
+//
+// The arrivals at one point after another make an interval: it begins after the last point of
+// a step and ends at the last of the next. In front of the first point of a stretch and
+// behind its last one an interval holds the pieces that were recorded, and the others are 0
+// for all ranks.
+type Division struct {
+	Stages []Stage // those of the steps; what no stage covers is the last, where wall time was recorded
+	Points []Point // none where ranks run freely: then an interval is a step
+	Pieces []Piece
+	Ranks  int
+	// Intervals is their number.
+	Intervals int
+	// Work of each piece, [interval][rank]; of recording errors the usual.
+	Work [][]int64
+	// Spent is, of each point, how long the ranks were in the stage, waits included,
+	// [interval][rank]; 0 where the interval does not reach it.
+	Spent [][]int64
+	// After is, of each point, how long all ranks stay after the last arrived, [interval].
+	After [][]int64
+	// Head and Tail are the steps in which an interval ends and begins; −1: none.
+	Head, Tail []int
+	Errors     []Error
+}
+
+// Piece is a stage in which ranks work alone.
+type Piece struct {
+	Stage int
+	Point int  // that it leads to; 0 where ranks run freely
+	Tail  bool // recorded in the step before that of the point
+}
+
+// Error is a value that is none: a rank cannot enter a synchronisation point after
+// others have left it.
+type Error struct {
+	Step, Rank, Stage int
+	Size              int64 // by which the value exceeds the rank's usual one, ns
+}
+
+// Free reports whether ranks wait for each other nowhere.
+func (d *Division) Free() bool { return len(d.Points) == 0 }
+
+// Step of an interval in which a piece was recorded; −1: none.
+func (d *Division) Step(interval, piece int) int {
+	if d.Pieces[piece].Tail {
+		return d.Tail[interval]
+	}
+	return d.Head[interval]
+}
+
+// Divide finds where the ranks synchronise and divides the steps there. Values that
+// cannot be, at points that are shown, are set aside. A point at which a rank has more of
+// them than one in a hundred is none.
+func Divide(s *Steps, g Gates) *Division {
+	c := s.closed()
+	points := find(c, s.Wall != nil, g.orDefault())
+	for {
+		d := divide(c, points)
+		at, ok := d.setAside()
+		if ok {
+			d.settle()
+			return d
+		}
+		points = slices.Delete(slices.Clone(points), at, at+1)
+	}
+}
+
+// divide lays out the pieces.
+func divide(c *Steps, points []Point) *Division {
+	d := &Division{Stages: c.Stages, Points: points, Ranks: c.Ranks}
+	last := -1
+	if len(points) > 0 {
+		last = points[len(points)-1].Stage
+	}
+	point := func(k int) (at int, tail, is bool) {
+		for i, p := range points {
+			if k == p.Stage {
+				return i, false, true
+			}
+			if k < p.Stage {
+				return i, false, false
+			}
+		}
+		return 0, last >= 0, false
+	}
+	for k := range c.Stages {
+		if at, tail, is := point(k); !is {
+			d.Pieces = append(d.Pieces, Piece{Stage: k, Point: at, Tail: tail})
+		}
+	}
+	tails := slices.ContainsFunc(d.Pieces, func(p Piece) bool { return p.Tail })
+	for _, at := range c.stretches() {
+		for t := at[0]; t < at[1]; t++ {
+			d.Head = append(d.Head, t)
+			if t == at[0] || !tails {
+				d.Tail = append(d.Tail, -1)
+			} else {
+				d.Tail = append(d.Tail, t-1)
+			}
+		}
+		if tails {
+			d.Head, d.Tail = append(d.Head, -1), append(d.Tail, at[1]-1)
+		}
+	}
+	d.Intervals = len(d.Head)
+	R := d.Ranks
+	for i, p := range d.Pieces {
+		work := make([]int64, d.Intervals*R)
+		for n := range d.Intervals {
+			if t := d.Step(n, i); t >= 0 {
+				copy(work[n*R:(n+1)*R], c.At(t, p.Stage))
+			}
+		}
+		d.Work = append(d.Work, work)
+	}
+	for _, p := range points {
+		spent := make([]int64, d.Intervals*R)
+		for n, t := range d.Head {
+			if t >= 0 {
+				copy(spent[n*R:(n+1)*R], c.At(t, p.Stage))
+			}
+		}
+		d.Spent = append(d.Spent, spent)
+	}
+	return d
+}
+
+// Arrivals at a point, [interval][rank]: the sum of the pieces that lead to it.
+func (d *Division) Arrivals(point int) []int64 {
+	out := make([]int64, d.Intervals*d.Ranks)
+	for i, p := range d.Pieces {
+		if p.Point == point {
+			for n, x := range d.Work[i] {
+				out[n] += x
+			}
+		}
+	}
+	return out
+}
+
+// settle computes what follows the last arrival: until the median rank leaves.
+func (d *Division) settle() {
+	R := d.Ranks
+	scratch := make([]int64, R)
+	for p := range d.Points {
+		arrive, after := d.Arrivals(p), make([]int64, d.Intervals)
+		for n, t := range d.Head {
+			if t < 0 {
+				continue
+			}
+			row := arrive[n*R : (n+1)*R]
+			last := slices.Max(row)
+			for r, x := range d.Spent[p][n*R : (n+1)*R] {
+				scratch[r] = row[r] + x
+			}
+			after[n] = max(0, robust.UpperTime(scratch)-last)
+		}
+		d.After = append(d.After, after)
+	}
+}
+
+const (
+	// leftBehind is how long after another left a rank must enter, as a part of the
+	// median time between two points, to be a recording error: ranks leave a collective
+	// some microseconds apart, and a host may run ahead of its device.
+	leftBehind = 0.05
+	// mostErrors is the part of a rank's values that may be errors.
+	mostErrors = 0.01
+	// rounds is how often errors are looked for: one may hide another.
+	rounds = 8
+)
+
+// setAside replaces recording errors by the rank's usual value of the stage. ok is false
+// where a point has so many that it is none.
+func (d *Division) setAside() (point int, ok bool) {
+	for p := range d.Points {
+		if !d.setAsideAt(p) {
+			return p, false
+		}
+	}
+	return 0, true
+}
+
+func (d *Division) setAsideAt(p int) bool {
+	R := d.Ranks
+	most := max(1, int(mostErrors*float64(d.Intervals*(len(d.Pieces)+len(d.Points)))))
+	count := make([]int, R)
+	for range rounds {
+		found := d.impossible(p)
+		for _, e := range found {
+			if count[e[1]]++; count[e[1]] > most {
+				return false
+			}
+		}
+		if len(found) == 0 {
+			return true
+		}
+		if d.Points[p].Evidence < Shown {
+			// What may be an error may as well be a rank that nobody waits for.
+			return false
+		}
+		for _, e := range found {
+			d.Errors = append(d.Errors, d.replace(p, e[0], e[1]))
+		}
+	}
+	return true
+}
+
+// impossible are the intervals and ranks that entered a point after another had left,
+// one rank alone, without the others catching up afterwards.
+func (d *Division) impossible(p int) (out [][2]int) {
+	R := d.Ranks
+	arrive := d.Arrivals(p)
+	ends, sorted := make([]int64, R), make([]int64, R)
+	var took []int64
+	for n, t := range d.Head {
+		if t >= 0 {
+			for r := range R {
+				ends[r] = arrive[n*R+r] + d.Spent[p][n*R+r]
+			}
+			took = append(took, robust.MedianTimeOf(ends, sorted))
+		}
+	}
+	slack := int64(leftBehind * float64(robust.MedianTime(took)))
+	for n, t := range d.Head {
+		if t < 0 {
+			continue
+		}
+		first := int64(1) << 62
+		for r := range R {
+			first = min(first, arrive[n*R+r]+d.Spent[p][n*R+r])
+		}
+		late, who := 0, 0
+		for r := range R {
+			if arrive[n*R+r] > first+slack {
+				late, who = late+1, r
+			}
+		}
+		if late == 1 && !d.madeUp(arrive, p, n, who) {
+			out = append(out, [2]int{n, who})
+		}
+	}
+	return out
+}
+
+// madeUp reports whether the others waited after all, in the intervals around: a device
+// that runs behind its host makes the host wait later.
+func (d *Division) madeUp(arrive []int64, p, n, r int) bool {
+	const around = 2
+	R := d.Ranks
+	row := make([]int64, R)
+	ahead := func(u int) int64 {
+		for q := range R {
+			row[q] = arrive[u*R+q] + d.Spent[p][u*R+q]
+		}
+		x := row[r]
+		return x - robust.MiddleOf(row, make([]int64, R)).Without(x)
+	}
+	by := ahead(n)
+	left := by
+	for u := max(0, n-around); u < min(d.Intervals, n+around+1); u++ {
+		if u != n {
+			left += min(0, ahead(u))
+		}
+	}
+	return left < by/2
+}
+
+// replace sets aside the largest deviation of a rank's pieces that lead to a point in an
+// interval from what it usually takes.
+func (d *Division) replace(p, n, r int) Error {
+	R := d.Ranks
+	worst, size, usual := -1, int64(0), int64(0)
+	values := make([]int64, 0, d.Intervals)
+	for i, piece := range d.Pieces {
+		if piece.Point != p {
+			continue
+		}
+		values = values[:0]
+		for u := range d.Intervals {
+			if d.Step(u, i) >= 0 {
+				values = append(values, d.Work[i][u*R+r])
+			}
+		}
+		m := robust.MedianTime(values)
+		if x := d.Work[i][n*R+r] - m; worst < 0 || x > size {
+			worst, size, usual = i, x, m
+		}
+	}
+	d.Work[worst][n*R+r] = usual
+	return Error{Step: d.Step(n, worst), Rank: r, Stage: d.Pieces[worst].Stage, Size: size}
+}

@@ -1,0 +1,299 @@
+// Package points finds where the ranks of a job synchronise, from the durations of
+// their stages alone, and divides its steps there.
+//
+// A slow rank and a waiting rank look the same in averages (one has a long forward
+// pass, or the seven others have a long backward one?), but never in fluctuations.
+// Let x be when a rank begins a stage and y how long the stage takes it. Where ranks
+// wait for the last one, a rank that comes a millisecond later waits a millisecond
+// less: y falls by as much as x rises, slope −1. In any other stage y does not care,
+// slope 0. x and y are taken as deviations from the step's mean over ranks and from
+// each rank's own line over the steps, which removes what is unknown: the offsets of
+// the ranks' clocks and their drift, and what a rank always does. Both are linear, so
+// that a synchronisation point keeps its slope of exactly −1. There is one slope for
+// each step (or few steps, of few ranks), and their median decides with its
+// order-statistic interval, which no spike can move far.
+//
+// Times are whole nanoseconds, durations of a step lie stage after stage and within a
+// stage rank after rank. Steps that do not follow the one before them begin a stretch;
+// nothing is carried from one stretch to the next. [Find] looks at no more than
+// [Looked] steps: O(Looked · stages · ranks) time and memory. [Divide] is linear in
+// the durations.
+package points
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/sfstat/sfstat/internal/robust"
+)
+
+// Role is what a stage is for, as whoever recorded it declares. Only what an answer
+// may rest on is told apart.
+type Role uint8
+
+const (
+	Undeclared Role = iota
+	Data
+	Forward
+	Backward  // gradients are reduced in it
+	Optimizer //
+	Wait      // nothing but waiting: no rank does work of its own in it
+	Rest      // what no recorded stage covers
+)
+
+// Stage is a part of a step.
+type Stage struct {
+	Name string
+	Role Role
+}
+
+// Steps are what the ranks of a job recorded. S stages, R ranks, T steps.
+type Steps struct {
+	Stages []Stage
+	Ranks  int
+	// Durations of the stages, [step][stage][rank].
+	Durations []int64
+	// Wall is how long each step took, [step][rank]; nil: not recorded.
+	Wall []int64
+	// Breaks are the steps, ascending, that do not follow the step before them. The
+	// first step of all needs no mention.
+	Breaks []int
+	// Named is the stage in which all ranks are said to synchronise; "": it is found.
+	Named string
+}
+
+// Len is the number of steps.
+func (s *Steps) Len() int {
+	per := len(s.Stages) * s.Ranks
+	if per == 0 {
+		return 0
+	}
+	return len(s.Durations) / per
+}
+
+// At is one stage of one step, [rank].
+func (s *Steps) At(t, stage int) []int64 {
+	from := (t*len(s.Stages) + stage) * s.Ranks
+	return s.Durations[from : from+s.Ranks]
+}
+
+// stretches are the runs of steps that follow one another, [from, to).
+func (s *Steps) stretches() (out [][2]int) {
+	from := 0
+	for _, b := range s.Breaks {
+		if b > from && b < s.Len() {
+			out = append(out, [2]int{from, b})
+			from = b
+		}
+	}
+	if from < s.Len() {
+		out = append(out, [2]int{from, s.Len()})
+	}
+	return out
+}
+
+// closed are the steps with what no stage covers as their last stage, where wall time
+// was recorded.
+func (s *Steps) closed() *Steps {
+	if s.Wall == nil {
+		return s
+	}
+	S, R := len(s.Stages), s.Ranks
+	out := &Steps{Stages: append(slices.Clone(s.Stages), Stage{Name: "rest", Role: Rest}), Ranks: R, Breaks: s.Breaks, Named: s.Named,
+		Durations: make([]int64, 0, len(s.Durations)+len(s.Wall))}
+	for t := range s.Len() {
+		out.Durations = append(out.Durations, s.Durations[t*S*R:(t+1)*S*R]...)
+		out.Durations = append(out.Durations, s.Wall[t*R:(t+1)*R]...)
+		rest := out.Durations[len(out.Durations)-R:]
+		for k := range S {
+			for r, d := range s.At(t, k) {
+				rest[r] -= d
+			}
+		}
+		for r, x := range rest {
+			rest[r] = max(0, x)
+		}
+	}
+	return out
+}
+
+// Evidence is how it is known that ranks synchronise somewhere.
+type Evidence uint8
+
+const (
+	None   Evidence = iota
+	Likely          // gradients are reduced in the stage, and its times do not speak against it
+	Shown           // by the slope of duration on arrival
+	Named           // by the caller
+)
+
+// Point is a stage in which all ranks wait for the last of them.
+type Point struct {
+	Stage    int
+	Evidence Evidence
+	// Slope of duration on arrival, −1 of a perfect synchronisation point, with its
+	// interval.
+	Slope, Low, High float64
+}
+
+// Gates decide when a slope is that of a synchronisation point.
+type Gates struct {
+	// Slope that the whole interval must lie at or below, in (−1, 0); the median must
+	// lie above its inverse.
+	Slope float64
+	// Confidence of the interval, two-sided, in (0, 1).
+	Confidence float64
+}
+
+// DefaultGates are those of engine/frontier/gates: half of a perfect slope at 99 %.
+func DefaultGates() Gates { return Gates{Slope: -0.5, Confidence: 0.99} }
+
+func (g Gates) orDefault() Gates {
+	d := DefaultGates()
+	return Gates{Slope: cmp.Or(g.Slope, d.Slope), Confidence: cmp.Or(g.Confidence, d.Confidence)}
+}
+
+// Looked is how many steps Find looks at: more make the slopes no clearer, and where
+// ranks synchronise must not depend on how long a job has run.
+const Looked = 256
+
+// Find returns the stages in which all ranks synchronise, in the order of the step;
+// none where nothing shows one, of one rank, or where ranks run freely.
+func Find(s *Steps, g Gates) []Point { return find(s.closed(), s.Wall != nil, g.orDefault()) }
+
+func find(c *Steps, walled bool, g Gates) []Point {
+	if c.Ranks < 2 || c.Len() < 2 {
+		return nil
+	}
+	if at := slices.IndexFunc(c.Stages, func(s Stage) bool { return s.Name == c.Named }); c.Named != "" && at >= 0 {
+		return []Point{{Stage: at, Evidence: Named, Slope: math.NaN(), Low: math.NaN(), High: math.NaN()}}
+	}
+	c = settled(head(c))
+	open := !walled && !slices.ContainsFunc(c.Stages, func(s Stage) bool { return s.Role == Wait })
+	points := slopePoints(c, open, g)
+	out := shown(points)
+	if len(out) == 0 && !open {
+		// Wall time need not hold what passes between steps.
+		apart := slopePoints(c, true, g)
+		if out = shown(apart); len(out) > 0 {
+			points = apart
+		}
+	}
+	if len(out) > 0 {
+		return out
+	}
+	for k := len(points) - 1; k >= 0; k-- {
+		p := &points[k]
+		if c.Stages[p.Stage].Role == Backward && !p.excluded(g) {
+			p.Evidence = Likely
+			return []Point{*p}
+		}
+	}
+	return nil
+}
+
+// head is the first steps, as many as are looked at.
+func head(s *Steps) *Steps {
+	if s.Len() <= Looked {
+		return s
+	}
+	out := *s
+	out.Durations = s.Durations[:Looked*len(s.Stages)*s.Ranks]
+	return &out
+}
+
+func shown(points []Point) (out []Point) {
+	for _, p := range points {
+		if p.Evidence == Shown {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// excluded reports whether the interval lies beyond what a synchronisation point's may
+// be, on either side.
+func (p *Point) excluded(g Gates) bool { return p.Low > g.Slope || p.High < 1/g.Slope }
+
+// jump is by what part of the middle step a rank's step must exceed that of its peers to
+// be taken out, where nothing makes up for it afterwards.
+const jump = 0.5
+
+// settled is a copy in which no rank jumps ahead for good. One value that is an hour too
+// large (a clock was set) would otherwise be a difference in arrival in all steps after
+// it, beside which no other can be seen. Where ranks synchronise nobody can get ahead,
+// and where they do not no slope is at stake.
+func settled(c *Steps) *Steps {
+	R, T := c.Ranks, c.Len()
+	took := make([]int64, T*R)
+	for t := range T {
+		row := took[t*R : (t+1)*R]
+		for k := range c.Stages {
+			for r, d := range c.At(t, k) {
+				row[r] += d
+			}
+		}
+	}
+	scratch, middle := make([]int64, R), make([]int64, T)
+	ahead := make([]int64, T*R) // of the median of the others
+	for t := range T {
+		row := took[t*R : (t+1)*R]
+		m := robust.MiddleOf(row, scratch)
+		middle[t] = m.Median()
+		for r, x := range row {
+			ahead[t*R+r] = x - m.Without(x)
+		}
+	}
+	least := int64(jump * float64(robust.MedianTime(slices.Clone(middle))))
+	out := c
+	for t := range T {
+		for r := range R {
+			if a := ahead[t*R+r]; a <= least || caughtUp(ahead, t, r, R, a) || c.waitedFor(t, r, a/2) {
+				continue
+			}
+			if out == c {
+				clone := *c
+				clone.Durations = slices.Clone(c.Durations)
+				out = &clone
+			}
+			for k := range c.Stages {
+				row := c.At(t, k)
+				out.At(t, k)[r] = robust.MiddleOf(row, scratch).Without(row[r])
+			}
+		}
+	}
+	return out
+}
+
+// aroundJump is how many steps later the others may make up for what a rank got ahead. Recorders
+// differ in where a wait ends up: the same step, the next, or, of a device that runs behind, the one
+// after.
+const aroundJump = 3
+
+// caughtUp reports whether the others have made up for at least half of what a rank got
+// ahead in a step, in that step and the few around it.
+func caughtUp(ahead []int64, t, r, ranks int, by int64) bool {
+	for u := max(0, t-aroundJump); u < min(len(ahead)/ranks, t+aroundJump+1); u++ {
+		if u != t {
+			by += min(0, ahead[u*ranks+r])
+		}
+	}
+	return by < ahead[t*ranks+r]/2
+}
+
+// waitedFor reports whether the others spend so much longer than a rank in one stage of a step or
+// of the few after it. A rank that is late in the last stage from some step on is ahead from there
+// on, and the others wait for it in the next step each time.
+func (s *Steps) waitedFor(t, r int, least int64) bool {
+	scratch := make([]int64, s.Ranks)
+	for u := t; u < min(s.Len(), t+aroundJump+1); u++ {
+		for k := range s.Stages {
+			row := s.At(u, k)
+			if robust.MiddleOf(row, scratch).Without(row[r])-row[r] >= least {
+				return true
+			}
+		}
+	}
+	return false
+}

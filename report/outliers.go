@@ -43,8 +43,7 @@ type outliersJSON struct {
 	Outliers []outlierJSON `json:"outliers" doc:"the outliers: sure ones first, then by descending effect over the window"`
 	Workers  []excessJSON  `json:"workers" doc:"workers with outliers, by descending excess_ns"`
 	Series   []seriesJSON  `json:"series" doc:"how every quantity of every operator was judged"`
-	// Names is null for a trace that no profiler made.
-	Names *namesJSON `json:"names" doc:"operators by name, stage and rank, of a profiler's trace; null for others"`
+	Names    *namesJSON    `json:"names" doc:"operators by name, stage and rank, of a profiler's trace; null for others"`
 }
 
 type outlierJSON struct {

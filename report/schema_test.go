@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"reflect"
@@ -17,6 +18,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/engine/frontier/cut"
 	"github.com/sfstat/sfstat/engine/frontier/gates"
 )
 
@@ -67,6 +69,16 @@ func TestSchemas(t *testing.T) {
 	if len(schemas) != 12 {
 		t.Errorf("%d schemas were tried, expected 12", len(schemas))
 	}
+}
+
+func TestSlackSchema(t *testing.T) {
+	schema, _ := readSchema(t, "slack")
+	var out bytes.Buffer
+	w := Slack{Run: "job", Cut: cut.Sync, Steps: 2, Ranks: []int{0, 3}, Stages: []string{"data"}, Frontier: []int64{9}, Prefix: [][]int64{{7, 9}}, Slack: [][]int64{{2, 0}}}
+	if err := to(&out, JSON, Style{}, Problem{Path: "x", Err: errors.New("torn")}).Slack([]Slack{w}); err != nil {
+		t.Fatal(err)
+	}
+	valid(t, schema, "slack", out.Bytes())
 }
 
 // Every published schema is one: the compiler holds it to the meta-schema of its draft.

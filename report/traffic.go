@@ -6,6 +6,7 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/diagnose/answer"
+	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/parallel"
 	"github.com/sfstat/sfstat/engine/comm/strategy"
@@ -40,7 +41,7 @@ func (o Output) Matches(r *comm.Result) error {
 
 type trafficJSON struct {
 	Headline      string               `json:"headline" doc:"the answer in one sentence"`
-	Confidence    string               `json:"confidence" doc:"how far the finding may be trusted"`
+	Confidence    evidence.Confidence  `json:"confidence" doc:"how far the finding may be trusted"`
 	Findings      []diagnose.Finding   `json:"findings" doc:"what delays the job: certain findings first, then by what they cost"`
 	Undecided     []answer.Undecided   `json:"undecided" doc:"what the data cannot tell, each with what would"`
 	Next          []answer.Action      `json:"next" doc:"what to do next, the most useful first"`
@@ -62,22 +63,22 @@ type trafficJSON struct {
 }
 
 type commRankJSON struct {
-	Rank    int    `json:"rank" doc:"number in the job"`
-	Host    string `json:"host" doc:"host, up to the first dot"`
-	PID     int64  `json:"pid" doc:"process, as the log numbers it, or else the export; 0 where neither does"`
-	Device  *int64 `json:"device" doc:"CUDA index of its GPU; null: not known"`
-	Log     bool   `json:"logged" doc:"it left a log"`
-	Export  string `json:"sqlite_file" doc:"the export that it is in; empty without one"`
-	Pairing string `json:"paired_by" doc:"how the process of the log was found in the export"`
-	Join    string `json:"tied_by" doc:"how its calls were tied to its kernels: by NCCL's own NVTX ranges or the numbers of its Inspector, which is exact, or by alignment"`
-	Calls   int    `json:"calls" doc:"calls in its log, and those that NVTX ranges add"`
-	Pairs   int    `json:"matches" doc:"pairs of one of its calls and a kernel"`
-	Certain int    `json:"certain_matches" doc:"of them those that are certain"`
+	Rank    int          `json:"rank" doc:"number in the job"`
+	Host    string       `json:"host" doc:"host, up to the first dot"`
+	PID     int64        `json:"pid" doc:"process, as the log numbers it, or else the export; 0 where neither does"`
+	Device  *int64       `json:"device" doc:"CUDA index of its GPU; null: not known"`
+	Log     bool         `json:"logged" doc:"it left a log"`
+	Export  string       `json:"sqlite_file" doc:"the export that it is in; empty without one"`
+	Pairing comm.Pairing `json:"paired_by" doc:"how the process of the log was found in the export"`
+	Join    comm.Join    `json:"tied_by" doc:"how its calls were tied to its kernels: by NCCL's own NVTX ranges or the numbers of its Inspector, which is exact, or by alignment"`
+	Calls   int          `json:"calls" doc:"calls in its log, and those that NVTX ranges add"`
+	Pairs   int          `json:"matches" doc:"pairs of one of its calls and a kernel"`
+	Certain int          `json:"certain_matches" doc:"of them those that are certain"`
 }
 
 type communicatorJSON struct {
 	ID         string              `json:"id" doc:"commId as the log writes it; of a split the parent's with number and colour; else host, pid and pointer"`
-	Kind       string              `json:"kind" doc:"what it is for: data, tensor, pipeline, expert or context parallelism"`
+	Kind       parallel.Kind       `json:"kind" doc:"what it is for: data, tensor, pipeline, expert or context parallelism"`
 	Evidence   []string            `json:"evidence" doc:"why it is taken for that, as sentences"`
 	Ranks      []int               `json:"ranks" doc:"ranks of the job that are in it and left a log, ascending"`
 	NRanks     int                 `json:"nranks" doc:"ranks that are in it"`
@@ -121,7 +122,7 @@ type exampleJSON struct {
 func trafficOf(r *comm.Result) trafficJSON {
 	verdict := trafficVerdict(r)
 	v := runFrom(&verdict)
-	out := trafficJSON{Headline: v.Headline, Confidence: v.Confidence.String(), Findings: v.Findings, Undecided: v.Undecided,
+	out := trafficJSON{Headline: v.Headline, Confidence: v.Confidence, Findings: v.Findings, Undecided: v.Undecided,
 		Next: v.Next, OpCounts: map[string]int64{}, Unparsed: r.Unparsed,
 		Ranks: []commRankJSON{}, Communicators: []communicatorJSON{}, Clocks: []clockJSON{}, NotRead: []exampleJSON{}, Warnings: []warningJSON{},
 		Strategy: strategy.Of(r), Accounts: accountsOf(r), Notes: []string(trafficNotes(r))}
@@ -130,7 +131,7 @@ func trafficOf(r *comm.Result) trafficJSON {
 	}
 	for i := range r.Ranks {
 		k := &r.Ranks[i]
-		j := commRankJSON{Rank: k.Rank, Host: k.Host, PID: k.PID, Log: k.Log != comms.None, Join: k.Join.String(), Pairing: k.Pairing.String(), Export: r.ProfileOf(i), Calls: len(k.Calls),
+		j := commRankJSON{Rank: k.Rank, Host: k.Host, PID: k.PID, Log: k.Log != comms.None, Join: k.Join, Pairing: k.Pairing, Export: r.ProfileOf(i), Calls: len(k.Calls),
 			Pairs: k.Pairs, Certain: k.Certain}
 		if k.Device >= 0 {
 			j.Device = &k.Device
@@ -159,7 +160,7 @@ func trafficOf(r *comm.Result) trafficJSON {
 }
 
 func communicatorOf(c *parallel.Communicator) communicatorJSON {
-	j := communicatorJSON{ID: c.ID, Kind: c.Kind.String(), Evidence: communicatorEvidence(c), Ranks: c.Ranks, NRanks: c.NRanks, Hosts: c.Hosts, Operations: c.Ops}
+	j := communicatorJSON{ID: c.ID, Kind: c.Kind, Evidence: communicatorEvidence(c), Ranks: c.Ranks, NRanks: c.NRanks, Hosts: c.Hosts, Operations: c.Ops}
 	if c.Signature.Calls > 0 {
 		j.Signature = &c.Signature
 	}

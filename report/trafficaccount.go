@@ -49,7 +49,7 @@ type accountJSON struct {
 }
 
 type volumeJSON struct {
-	Dimension    string  `json:"dimension" doc:"what it is communicated for"`
+	Dimension    string  `json:"dimension" enum:"other DP TP PP EP CP EDP" doc:"what it is communicated for"`
 	Op           string  `json:"op" doc:"operation"`
 	Expected     float64 `json:"expected_bytes" doc:"what the model says, as logged; 0 where no formula is for it"`
 	ExpectedSent float64 `json:"expected_sent_bytes" doc:"what of that leaves the rank on a ring"`

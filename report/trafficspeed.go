@@ -114,25 +114,25 @@ func messagesOf(r *comm.Result) []messageJSON {
 }
 
 type bandwidthJSON struct {
-	Communicator string   `json:"communicator" doc:"id of the communicator; of a pair of ranks, the first that they were seen to send on"`
-	Op           string   `json:"op" doc:"operation; Send/Recv for messages between two ranks"`
-	From         int64    `json:"from_bytes" doc:"messages from this size to below twice as much, as logged"`
-	Calls        int      `json:"calls" doc:"collectives or messages"`
-	Transfer     int64    `json:"transfer_ns" doc:"from the last start to the last end, the median"`
-	Wait         int64    `json:"wait_ns" doc:"mean wait of a rank, the median"`
-	Algorithm    float64  `json:"algorithm_gbps" doc:"size over transfer, 10⁹ bytes a second"`
-	Bus          float64  `json:"bus_gbps" doc:"the same times the factor of nccl-tests: what each link of a ring carries"`
-	Link         string   `json:"limit_link" doc:"class of the narrowest link, as NCCL names it, or nccl-tests where --limit has the operation; empty where neither is known"`
-	Limit        *float64 `json:"limit_gbps" doc:"what it carries, or what nccl-tests reached at the mean size of the calls; null likewise"`
-	Efficiency   *float64 `json:"efficiency" doc:"bus_gbps over limit_gbps. Where NCCL drives several paths at once it may exceed 1"`
-	Bound        string   `json:"bound_by" doc:"what most of the time is; latency where at the limit the transfer would take less than the latency"`
-	SlowCalls    int      `json:"slow_calls" doc:"calls that are surely slower than the others of the row"`
-	Ranks        []int    `json:"ranks" doc:"ranks of the communicator, or the two that send each other messages"`
-	Way          string   `json:"way" doc:"of messages: from the lower rank to the higher, back, or both at once; empty for a communicator"`
-	Standing     string   `json:"beside_peers" doc:"how it compares with peers: those that do the same over the same kind of link"`
-	Peers        int      `json:"peers" doc:"others that it was compared with"`
-	PeerBus      *float64 `json:"peers_bus_gbps" doc:"median of the others' bus_gbps; null without others"`
-	P            *float64 `json:"p" doc:"chance of so low a bandwidth where all are alike, corrected for all comparisons; null without others"`
+	Communicator string             `json:"communicator" doc:"id of the communicator; of a pair of ranks, the first that they were seen to send on"`
+	Op           string             `json:"op" doc:"operation; Send/Recv for messages between two ranks"`
+	From         int64              `json:"from_bytes" doc:"messages from this size to below twice as much, as logged"`
+	Calls        int                `json:"calls" doc:"collectives or messages"`
+	Transfer     int64              `json:"transfer_ns" doc:"from the last start to the last end, the median"`
+	Wait         int64              `json:"wait_ns" doc:"mean wait of a rank, the median"`
+	Algorithm    float64            `json:"algorithm_gbps" doc:"size over transfer, 10⁹ bytes a second"`
+	Bus          float64            `json:"bus_gbps" doc:"the same times the factor of nccl-tests: what each link of a ring carries"`
+	Link         string             `json:"limit_link" doc:"class of the narrowest link, as NCCL names it, or nccl-tests where --limit has the operation; empty where neither is known"`
+	Limit        *float64           `json:"limit_gbps" doc:"what it carries, or what nccl-tests reached at the mean size of the calls; null likewise"`
+	Efficiency   *float64           `json:"efficiency" doc:"bus_gbps over limit_gbps. Where NCCL drives several paths at once it may exceed 1"`
+	Bound        bandwidth.Bound    `json:"bound_by" doc:"what most of the time is; latency where at the limit the transfer would take less than the latency"`
+	SlowCalls    int                `json:"slow_calls" doc:"calls that are surely slower than the others of the row"`
+	Ranks        []int              `json:"ranks" doc:"ranks of the communicator, or the two that send each other messages"`
+	Way          string             `json:"way" enum:"forth back both" null:"zero" doc:"of messages: from the lower rank to the higher, back, or both at once; null: a communicator"`
+	Standing     bandwidth.Standing `json:"beside_peers" doc:"how it compares with peers: those that do the same over the same kind of link"`
+	Peers        int                `json:"peers" doc:"others that it was compared with"`
+	PeerBus      *float64           `json:"peers_bus_gbps" doc:"median of the others' bus_gbps; null without others"`
+	P            *float64           `json:"p" doc:"chance of so low a bandwidth where all are alike, corrected for all comparisons; null without others"`
 }
 
 type slowJSON struct {
@@ -180,8 +180,8 @@ func workName(r *comm.Result, c *bandwidth.Cell) string {
 func bandwidthOf(r *comm.Result, c *bandwidth.Cell) bandwidthJSON {
 	l := c.Limit
 	j := bandwidthJSON{Communicator: communicatorID(r, c.Subject), Op: r.WorkOf(c), From: 1 << c.Class, Calls: len(c.Calls), Transfer: c.Transfer, Wait: c.Wait,
-		Algorithm: c.Algorithm, Bus: c.Bus, Bound: c.Bound.String(), SlowCalls: len(c.Slow)}
-	j.Standing, j.Peers = c.Standing.String(), c.Peers
+		Algorithm: c.Algorithm, Bus: c.Bus, Bound: c.Bound, SlowCalls: len(c.Slow)}
+	j.Standing, j.Peers = c.Standing, c.Peers
 	if c.Peers > 0 {
 		j.PeerBus, j.P = known(c.PeerBus), known(c.P)
 	}

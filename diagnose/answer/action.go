@@ -12,10 +12,9 @@ type Action struct {
 	Window *int64     `json:"window,omitempty" doc:"number of the window to look at"`
 	With   Source     `json:"with,omitempty" doc:"what to look with, or to turn on"`
 
-	Line *evidence.SourceLine `json:"source_line,omitempty" doc:"line of the program to look at"`
-	// What monitoring shows, of CheckMonitored: one of them.
-	Monitored *evidence.Monitored `json:"monitored,omitempty" doc:"quantity in which a GPU or host differed"`
-	Reported  *evidence.Reported  `json:"reported,omitempty" doc:"what the kernel of a host reported"`
+	Line      *evidence.SourceLine `json:"source_line,omitempty" doc:"line of the program to look at"`
+	Monitored *evidence.Monitored  `json:"monitored,omitempty" doc:"quantity in which a GPU or host differed"`
+	Reported  *evidence.Reported   `json:"reported,omitempty" doc:"what the kernel of a host reported"`
 }
 
 // ActionKind is what to do.

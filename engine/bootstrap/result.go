@@ -16,13 +16,9 @@ type Interval struct {
 
 // Estimate is one statistic with its intervals.
 type Estimate struct {
-	Statistic Statistic `json:"statistic" doc:"mean or median of the pairs' overheads, or the overhead of all time together (total)"`
-	Value     float64   `json:"value" doc:"the estimate"`
-	// SE is the standard error with blocks as the unit; nil of the median and of
-	// a single block.
-	SE *float64 `json:"standard_error" doc:"its standard error, with paired runs as the unit; null of the median and of a single pair of runs"`
-	// Intervals by the methods that there are for the statistic, the recommended
-	// one first; none of a single block.
+	Statistic Statistic  `json:"statistic" doc:"mean or median of the pairs' overheads, or the overhead of all time together (total)"`
+	Value     float64    `json:"value" doc:"the estimate"`
+	SE        *float64   `json:"standard_error" doc:"its standard error, with paired runs as the unit; null of the median and of a single pair of runs"`
 	Intervals []Interval `json:"intervals" doc:"an interval for every method of the statistic, the recommended one first; empty for a single pair of runs"`
 }
 

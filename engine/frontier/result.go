@@ -93,16 +93,11 @@ type Result struct {
 
 // Stage is the account of one stage.
 type Stage struct {
-	Name    string   `json:"name" doc:"name of the stage; accumulation-indexed stages are grouped under their common name, except in substages"`
-	Advance int64    `json:"advance_ns" doc:"exposed time: how far the stage moves the frontier, summed over steps. The advances of the stages add up to makespan_ns exactly"`
-	Share   *float64 `json:"share" doc:"advance_ns ÷ makespan_ns, 0 to 1; null where the makespan is at or below the denominator floor"`
-	Gain    *float64 `json:"gain" doc:"part of the makespan saved if the stage were clipped to its baseline and nothing else changed, 0 to 1; null as share, or without a baseline"`
-	// SyncGain is the part of the makespan that goes when the stage is at its
-	// baseline and the waits that it induced go with it; nil without model fit
-	// evidence or below the floor.
-	SyncGain *float64 `json:"sync_gain" doc:"the same when the waits that the stage induces in others go with it; null without model-fit evidence"`
-	// MaxShare and MeanShare are the shares that the sums of per-stage maxima
-	// and of per-stage means would give: what the frontier replaces.
+	Name        string   `json:"name" doc:"name of the stage; accumulation-indexed stages are grouped under their common name, except in substages"`
+	Advance     int64    `json:"advance_ns" doc:"exposed time: how far the stage moves the frontier, summed over steps. The advances of the stages add up to makespan_ns exactly"`
+	Share       *float64 `json:"share" doc:"advance_ns ÷ makespan_ns, 0 to 1; null where the makespan is at or below the denominator floor"`
+	Gain        *float64 `json:"gain" doc:"part of the makespan saved if the stage were clipped to its baseline and nothing else changed, 0 to 1; null as share, or without a baseline"`
+	SyncGain    *float64 `json:"sync_gain" doc:"the same when the waits that the stage induces in others go with it; null without model-fit evidence"`
 	MaxShare    *float64 `json:"max_share" doc:"the share that sums of the largest duration over ranks would give; null as share"`
 	MeanShare   *float64 `json:"mean_share" doc:"the share that sums of the mean duration over ranks would give; null as share"`
 	Latest      []int    `json:"latest_ranks" doc:"IDs of the ranks that are latest at the end of the stage over the window, within the leader tolerance"`
@@ -156,17 +151,15 @@ type Boundary struct {
 	// from the other ranks and from the rank's own trend: −1 where a rank that
 	// arrives later waits less by as much, 0 where ranks run on freely. Low and
 	// High bound its median over steps at the gate's confidence.
-	Slope float64 `json:"slope" doc:"slope of the stage's duration on the rank's arrival: -1 where a rank that arrives later waits less by as much, 0 where ranks run on freely"`
-	Low   float64 `json:"slope_low" doc:"lower end of its interval"`
-	High  float64 `json:"slope_high" doc:"upper end of its interval"`
-	Syncs bool    `json:"synchronises" doc:"all ranks synchronise here, by that interval"`
-	// Within names the ranks that synchronise here among themselves, when not all do:
-	// "tp" for sets of ranks that differ in tp only. "" otherwise.
-	Within string `json:"within" doc:"axes of the layout along which sets of ranks synchronise here among themselves, such as tp; empty otherwise"`
+	Slope  float64 `json:"slope" doc:"slope of the stage's duration on the rank's arrival: -1 where a rank that arrives later waits less by as much, 0 where ranks run on freely"`
+	Low    float64 `json:"slope_low" doc:"lower end of its interval"`
+	High   float64 `json:"slope_high" doc:"upper end of its interval"`
+	Syncs  bool    `json:"synchronises" doc:"all ranks synchronise here, by that interval"`
+	Within string  `json:"within" doc:"axes of the layout along which sets of ranks synchronise here among themselves, such as tp; empty otherwise"`
 	// Before and After are the medians over steps of the last rank's lead over
 	// the median rank, in nanoseconds, when the stage begins and when it ends;
 	// 0 in windows where a slope is certain.
-	Before int64 `json:"spread_before_ns" doc:"median over steps of the spread between ranks when the stage begins"`
+	Before int64 `json:"spread_before_ns" doc:"median over steps of the lead of the last rank over the median rank when the stage begins; 0 where a slope is certain"`
 	After  int64 `json:"spread_after_ns" doc:"the same when it ends"`
 
 	sets   [][]int   // columns, with Within
@@ -196,17 +189,13 @@ func (m SyncEvidence) Sure() bool { return m == SyncShown || m == SyncNamed }
 
 // SyncPoint is where the ranks synchronise.
 type SyncPoint struct {
-	At       int          `json:"-"` // stage, in recorded order, at whose end the sync cut begins; −1: unknown
-	Name     string       `json:"at" null:"zero" doc:"the stage at whose end the sync cut cuts; null when none is clear"`
-	Evidence SyncEvidence `json:"evidence" doc:"how it is known: by the slope (shown), by leads that collapse (likely), by the caller (named), or not (unknown)"`
-	// WithinPeers: ranks of equal role synchronise, ranks of different roles do not.
-	WithinPeers bool `json:"within_peers" doc:"ranks of equal role synchronise, ranks of different roles do not"`
-	// Skew is how far apart the ranks' clocks (or starts) are at the first
-	// step, in nanoseconds, and Drift the largest drift between two ranks, in
-	// parts per million; both from the synchronising boundary.
-	Skew       int64      `json:"skew_ns" doc:"how far apart the ranks' clocks or starts are at the first step"`
-	Drift      float64    `json:"drift_ppm" doc:"largest drift between two ranks, parts per million"`
-	Boundaries []Boundary `json:"boundaries" doc:"the evidence for every recorded stage; empty with too few steps or ranks"`
+	At          int          `json:"-"` // stage, in recorded order, at whose end the sync cut begins; −1: unknown
+	Name        string       `json:"at" null:"zero" doc:"the stage at whose end the sync cut cuts; null when none is clear"`
+	Evidence    SyncEvidence `json:"evidence" doc:"how it is known: by the slope (shown), by leads that collapse (likely), by the caller (named), or not (unknown)"`
+	WithinPeers bool         `json:"within_peers" doc:"ranks of equal role synchronise, ranks of different roles do not"`
+	Skew        int64        `json:"skew_ns" doc:"how far apart the ranks' clocks or starts are at the first step"`
+	Drift       float64      `json:"drift_ppm" doc:"largest drift between two ranks, parts per million"`
+	Boundaries  []Boundary   `json:"boundaries" doc:"the evidence for every recorded stage; empty with too few steps or ranks"`
 }
 
 // Stages are the recorded stages in which all ranks synchronise.

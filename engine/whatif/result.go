@@ -64,8 +64,6 @@ type Worker struct {
 	// Ratio is the slowdown with this worker's operators as recorded and all
 	// others ideal, which the score stands for.
 	Ratio
-	// Score is the paper's estimate, the smaller of the slowdowns of the
-	// worker's replica and stage.
 	Score float64 `json:"score" doc:"the study's estimate of it: the smaller of the slowdowns of its replica and stage"`
 }
 

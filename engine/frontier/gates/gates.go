@@ -13,31 +13,18 @@ import (
 // Table 13 and App. C). All comparisons are inclusive with a slack of 1e-9.
 // Shares and gains are fractions of the exposed makespan, in [0, 1].
 type Gates struct {
-	// Tau is the cumulative share that the routing set must reach, in (0, 1].
-	Tau float64 `yaml:"tau" json:"tau" doc:"share that the routing set must reach"`
-	// TieTolerance: two shares, or two gains, this close are a tie.
-	TieTolerance float64 `yaml:"tie_tolerance" json:"tie_tolerance" doc:"shares or gains this close are a tie"`
-	// DominanceShare is what a stage must reach before a strong label names it.
-	DominanceShare float64 `yaml:"dominance_share_min" json:"dominance_share_min" doc:"share from which a strong label may name a stage"`
-	// StaticGain is the gain from which fixing a stage counts as worth it.
-	StaticGain float64 `yaml:"static_gain_min" json:"static_gain_min" doc:"gain from which fixing counts"`
-	// ClosureResidual bounds the share of wall time that no stage covers, on
-	// the worst rank.
-	ClosureResidual float64 `yaml:"closure_residual_share_max" json:"closure_residual_share_max" doc:"most wall time in no stage, on the worst rank"`
-	// OverlapError bounds the share by which stages exceed wall time, on the
-	// worst rank.
-	OverlapError float64 `yaml:"overlap_error_share_max" json:"overlap_error_share_max" doc:"most overlap, on the worst rank"`
-	// MissingRanks is how many ranks may be missing.
-	MissingRanks int `yaml:"missing_ranks_max" json:"missing_ranks_max" doc:"most ranks that may be missing"`
+	Tau             float64 `yaml:"tau" json:"tau" doc:"cumulative share that the routing set must reach, above 0 and at most 1"`
+	TieTolerance    float64 `yaml:"tie_tolerance" json:"tie_tolerance" doc:"shares or gains this close are a tie"`
+	DominanceShare  float64 `yaml:"dominance_share_min" json:"dominance_share_min" doc:"share from which a strong label may name a stage"`
+	StaticGain      float64 `yaml:"static_gain_min" json:"static_gain_min" doc:"gain from which fixing counts"`
+	ClosureResidual float64 `yaml:"closure_residual_share_max" json:"closure_residual_share_max" doc:"largest share of wall time that no stage covers, on the worst rank"`
+	OverlapError    float64 `yaml:"overlap_error_share_max" json:"overlap_error_share_max" doc:"largest share by which stages exceed wall time, on the worst rank"`
+	MissingRanks    int     `yaml:"missing_ranks_max" json:"missing_ranks_max" doc:"most ranks that may be missing"`
 
 	Event  Event  `yaml:"event" json:"event" doc:"when a device-event channel may be used"`
 	Leader Leader `yaml:"leader" json:"leader" doc:"when one rank is surely the latest"`
 
-	// LagShare: from this part of a stage's advance on, the advance is one
-	// rank pulling away rather than common work.
-	LagShare float64 `yaml:"lag_share_min" json:"lag_share_min" doc:"least part of the advance that must be lag"`
-	// DenominatorFloor: at or below this makespan of a window there are raw
-	// advances and no percentages.
+	LagShare         float64     `yaml:"lag_share_min" json:"lag_share_min" doc:"least part of the advance that must be lag: one rank pulls away"`
 	DenominatorFloor Nanoseconds `yaml:"denominator_floor" json:"denominator_floor" doc:"makespan of a window up to which shares are null"`
 
 	SyncPoint SyncPoint `yaml:"meeting" json:"meeting" doc:"when a stage is one where ranks synchronise"`
@@ -69,14 +56,9 @@ func (g Leader) Tolerance(frontier int64) int64 {
 
 // SyncPoint decide when a stage is one in which the ranks synchronise.
 type SyncPoint struct {
-	// Slope: the interval of the slope of duration on arrival must lie at or
-	// below this; −1 is a perfect synchronisation point, 0 none.
-	Slope float64 `yaml:"slope_max" json:"slope_max" doc:"largest slope that the interval may reach"`
-	// Confidence of that interval, two-sided, in (0, 1).
-	Confidence float64 `yaml:"confidence" json:"confidence" doc:"confidence of that interval"`
-	// Significance is the level of the test that one rank is late too often,
-	// after correction over ranks and stages.
-	Significance float64 `yaml:"significance" json:"significance" doc:"level of the test that one rank is late too often"`
+	Slope        float64 `yaml:"slope_max" json:"slope_max" doc:"largest slope of duration on arrival that the interval may reach; -1: a perfect synchronisation point, 0: none"`
+	Confidence   float64 `yaml:"confidence" json:"confidence" doc:"confidence of that interval, two-sided"`
+	Significance float64 `yaml:"significance" json:"significance" doc:"level of the test that one rank is late too often, corrected for ranks and stages"`
 }
 
 // thresholdSlack makes thresholds inclusive: 0.7 + 0.1 < 0.8 in doubles.

@@ -198,7 +198,7 @@ func (b *work) chunk(ctx context.Context, i int) error {
 				return err
 			}
 		}
-		return out.to.Flush()
+		return out.end()
 	})
 }
 

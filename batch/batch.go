@@ -13,6 +13,7 @@ import (
 
 	"github.com/sfstat/sfstat/batch/findings"
 	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/internal/atomicfile"
 	"github.com/sfstat/sfstat/internal/objectstore"
 	"github.com/sfstat/sfstat/internal/parallel"
@@ -112,13 +113,24 @@ func (b *work) finish(err error) (*findings.Summary, error) {
 	}
 	if err != nil && !errors.Is(err, ErrNothing) {
 		b.parts.release()
-		if noRoom(err) && b.o.Output.named() {
-			err = fmt.Errorf("%w: make room and go on with --resume, finished parts are kept in %s", err, b.parts.dir)
+		if remedy := remedyFor(err); remedy != "" && b.o.Output.named() {
+			err = fmt.Errorf("%w: %s and go on with --resume, finished parts are kept in %s", err, remedy, b.parts.dir)
 		}
 		return nil, err
 	}
 	b.parts.remove()
 	return s, err
+}
+
+// remedyFor says what to do about what this machine lacks; "": that is not what is wrong.
+func remedyFor(err error) string {
+	switch {
+	case noRoom(err):
+		return "make room"
+	case ingest.Shortage(err):
+		return "let a program have more files open (ulimit -n)"
+	}
+	return ""
 }
 
 // noRoom reports whether a file could not grow.
@@ -186,7 +198,7 @@ func (b *work) chunk(ctx context.Context, i int) error {
 				return err
 			}
 		}
-		return out.to.Flush()
+		return out.end()
 	})
 }
 

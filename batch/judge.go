@@ -77,12 +77,18 @@ func (j *judge) read(ctx context.Context, u unit) error {
 		j.bounds = ofJoined
 	}
 	r, err := auto.OpenFound(paths, auto.Options{Want: auto.ForVerdict})
+	if ingest.Shortage(err) {
+		return err
+	}
 	if err != nil {
 		return j.refer(j.of.problem(paths[0], err))
 	}
 	defer r.Close()
 	for {
 		item, err := r.Next()
+		if ingest.Shortage(err) {
+			return err
+		}
 		if err != nil {
 			if !errors.Is(err, io.EOF) && len(r.Problems()) == 0 && !passedOver(r) {
 				err = j.refer(j.of.problem(paths[0], err))

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"io/fs"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/gofrs/flock"
 
@@ -33,6 +35,7 @@ type parts struct {
 	output string
 	dir    string
 	lock   *flock.Flock
+	whole  sync.Map // numbers of parts that were read to their end
 }
 
 // ErrUnfinished: there are parts of an earlier batch, and nobody said whether to go
@@ -133,9 +136,16 @@ func escaped(path string) string {
 
 func (p *parts) path(chunk int) string { return filepath.Join(p.dir, fmt.Sprintf("%06d.part", chunk)) }
 
+// has reports whether a part is there, whole: one that is not is made again.
 func (p *parts) has(chunk int) bool {
-	_, err := os.Stat(p.path(chunk))
-	return err == nil
+	if _, known := p.whole.Load(chunk); known {
+		return true
+	}
+	if p.records(chunk, func(byte, []byte) error { return nil }) != nil {
+		return false
+	}
+	p.whole.Store(chunk, true)
+	return true
 }
 
 // release gives the folder free for others.
@@ -154,19 +164,26 @@ func (p *parts) remove() {
 	_ = os.Remove(p.dir)
 }
 
-// A part is a list of records: their length, one of these bytes, and what it says.
+// A part is a list of records: their length, one of these bytes, and what it says. The last says
+// how many there are before it, and their checksum, so that what a file system lost or changed is
+// found.
 const (
 	rowRecord     = 'r'
 	problemRecord = 'p'
+	endRecord     = 'e'
 )
 
 // mostRecord bounds what is read of a part that is damaged.
 const mostRecord = 64 << 20
 
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
 // partWriter writes records.
 type partWriter struct {
 	to     *bufio.Writer
 	record []byte
+	n      uint64
+	sum    uint32
 }
 
 func newPartWriter(w io.Writer) *partWriter {
@@ -184,64 +201,103 @@ func (p *partWriter) problem(x Problem) error {
 	return p.write()
 }
 
+// end writes the last record.
+func (p *partWriter) end() error {
+	p.record = binary.AppendUvarint(append(p.record[:0], endRecord), p.n)
+	p.record = binary.LittleEndian.AppendUint32(p.record, p.sum)
+	return errors.Join(p.write(), p.to.Flush())
+}
+
 func (p *partWriter) write() error {
 	if _, err := p.to.Write(binary.AppendUvarint(nil, uint64(len(p.record)))); err != nil {
 		return err
 	}
+	p.n, p.sum = p.n+1, crc32.Update(p.sum, castagnoli, p.record)
 	_, err := p.to.Write(p.record)
 	return err
 }
 
 // read hands the rows and problems of a part to each, one of which is nil.
 func (p *parts) read(chunk int, each func(*findings.Row, *Problem) error) error {
+	var rows flatrow.Reader[findings.Row]
+	var problems flatrow.Reader[Problem]
+	return p.records(chunk, func(kind byte, b []byte) error {
+		switch kind {
+		case rowRecord:
+			row := new(findings.Row)
+			if rows.Read(b, row) != nil {
+				return errRecord
+			}
+			return each(row, nil)
+		case problemRecord:
+			problem := new(Problem)
+			if problems.Read(b, problem) != nil {
+				return errRecord
+			}
+			return each(nil, problem)
+		}
+		return errRecord
+	})
+}
+
+// records hands the records of a part to each, but for the last, which must fit what was read.
+func (p *parts) records(chunk int, each func(kind byte, b []byte) error) error {
 	f, err := os.Open(p.path(chunk))
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	in := bufio.NewReaderSize(f, 64<<10)
-	var rows flatrow.Reader[findings.Row]
-	var problems flatrow.Reader[Problem]
+	err = readRecords(bufio.NewReaderSize(f, 64<<10), each)
+	if errors.Is(err, errRecord) {
+		return fmt.Errorf("%s: %w", f.Name(), err)
+	}
+	return err
+}
+
+func readRecords(in *bufio.Reader, each func(kind byte, b []byte) error) error {
+	n, sum := uint64(0), uint32(0)
 	for b := []byte(nil); ; {
-		if b, err = nextRecord(in, b); errors.Is(err, io.EOF) {
-			return nil
+		var err error
+		if b, err = nextRecord(in, b); err != nil {
+			return err
 		}
-		var row *findings.Row
-		var problem *Problem
-		switch {
-		case err != nil:
-		case b[0] == rowRecord:
-			row = new(findings.Row)
-			err = rows.Read(b[1:], row)
-		case b[0] == problemRecord:
-			problem = new(Problem)
-			err = problems.Read(b[1:], problem)
-		default:
-			err = errRecord
+		if b[0] == endRecord {
+			return ended(in, b[1:], n, sum)
 		}
-		if err != nil {
-			return fmt.Errorf("%s: %w: remove that file and go on with --resume", f.Name(), err)
-		}
-		if err := each(row, problem); err != nil {
+		n, sum = n+1, crc32.Update(sum, castagnoli, b)
+		if err := each(b[0], b[1:]); err != nil {
 			return err
 		}
 	}
 }
 
-var errRecord = errors.New("no part of this batch")
+// ended reports an error where the last record does not fit those before it, or more follows.
+func ended(in *bufio.Reader, last []byte, n uint64, sum uint32) error {
+	wrote, size := binary.Uvarint(last)
+	if size <= 0 || len(last) != size+4 || wrote != n || binary.LittleEndian.Uint32(last[size:]) != sum {
+		return errRecord
+	}
+	if _, err := in.ReadByte(); !errors.Is(err, io.EOF) {
+		return errRecord
+	}
+	return nil
+}
+
+var errRecord = errors.New("no part of this batch, or not whole: go on with --resume")
 
 // nextRecord reads a record, into b where it has room.
 func nextRecord(in *bufio.Reader, b []byte) ([]byte, error) {
 	n, err := binary.ReadUvarint(in)
-	if err != nil {
-		return nil, err
-	}
-	if n == 0 || n > mostRecord {
+	if err == nil && (n == 0 || n > mostRecord) {
 		return nil, errRecord
 	}
-	b = slices.Grow(b[:0], int(n))[:n]
-	if _, err := io.ReadFull(in, b); err != nil {
-		return nil, io.ErrUnexpectedEOF
+	if err == nil {
+		b = slices.Grow(b[:0], int(n))[:n]
+		_, err = io.ReadFull(in, b)
 	}
-	return b, nil
+	var place *fs.PathError
+	if err != nil && !errors.As(err, &place) { // it ends, or is no number
+		return nil, errRecord
+	}
+	return b, err
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"sync/atomic"
+	"syscall"
 
 	"github.com/sfstat/sfstat/trace/input"
 )
@@ -141,6 +142,12 @@ func (s *Source) place(err error) error {
 // Unreadable says that the file system refused path with err.
 func Unreadable(path string, err error) error {
 	return input.At(input.Pos{File: path}, cause(err))
+}
+
+// Shortage reports whether an error is one of this machine, which has no more files open at a time,
+// and not one of the file.
+func Shortage(err error) bool {
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
 }
 
 // cause drops "open PATH:" from a file error: the position says it already.

@@ -23,7 +23,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/sfstat/sfstat/engine/stages"
@@ -270,7 +269,18 @@ func open(paths []string, all []candidate, o Options) (*Reader, error) {
 
 // addPackets puts an input to the others that are packets.
 func (r *Reader) addPackets(in *Input, src *metered) {
-	r.files = append(r.files, packetFile{packet.Stream{Name: in.Path, R: src}, openingOf(src), r.meter.expect(in.Bytes)})
+	f := packetFile{packet.Stream{Name: in.Path, R: src}, openingOf(src), r.meter.expect(in.Bytes)}
+	if f.Run = f.begins.run; f.Run != "" && in.Bytes != ingest.UnknownSize {
+		src.Close()
+		f.R, f.Open = nil, func() (io.ReadCloser, error) {
+			again, err := r.source(in.Path)
+			if err != nil {
+				return nil, err
+			}
+			return r.meter.watch(again), nil
+		}
+	}
+	r.files = append(r.files, f)
 }
 
 // openPackets makes one input of files.
@@ -316,11 +326,8 @@ func (r *Reader) lookAll(all []candidate) error {
 		}
 		r.given++
 		switch {
-		case errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE):
-			// Not the file's fault: leaving it out would make a rank missing.
-			return input.At(input.Pos{File: c.path}, input.Bad(input.ErrTooLarge,
-				"the system lets a program have only %d files open, and one per rank is needed: raise the limit (ulimit -n %d) or convert to an archive first",
-				i, 2*len(all)))
+		case ingest.Shortage(err): // leaving the file out would make a rank missing
+			return fmt.Errorf("%w: raise the limit (ulimit -n)", err)
 		case err != nil && !c.named && in.Format.Readable() && !in.Format.gives(r.o.Want):
 			others = append(others, beside{in, err})
 		case err != nil:
@@ -439,7 +446,7 @@ func (r *Reader) behind(item Item) error {
 
 // refuse notes that u ended in err.
 func (r *Reader) refuse(u *unit, err error) {
-	if r.given == 1 || r.o.Strict == FirstError {
+	if r.given == 1 || r.o.Strict == FirstError || ingest.Shortage(err) {
 		r.err = err
 	}
 	var placed *input.Error

@@ -82,7 +82,7 @@ func BenchmarkRead(b *testing.B) {
 }
 
 func readAll(in io.Reader) (n int) {
-	r := NewReader([]Stream{{"x", in}}, Options{})
+	r := NewReader([]Stream{{Name: "x", R: in}}, Options{})
 	defer r.Close()
 	for {
 		w, err := r.Next()
@@ -138,11 +138,11 @@ func BenchmarkFiles(b *testing.B) {
 		b.Run(fmt.Sprintf("files=%d", files), func(b *testing.B) {
 			b.SetBytes(int64(len(text)))
 			for b.Loop() {
-				streams := []Stream{{"x", bytes.NewReader(text)}}
+				streams := []Stream{{Name: "x", R: bytes.NewReader(text)}}
 				if files > 1 {
 					streams = streams[:0]
 					for i := range perRank {
-						streams = append(streams, Stream{fmt.Sprint(i), strings.NewReader(perRank[i].String())})
+						streams = append(streams, Stream{Name: fmt.Sprint(i), R: strings.NewReader(perRank[i].String())})
 					}
 				}
 				n := 0

@@ -29,6 +29,7 @@ type run struct {
 	shares map[*stream]*share
 	closed []closed    // ascending by place, then by first step
 	cuts   []input.Pos // streams of it that ended in the middle of a line
+	coming []*stream   // that begin with it and are still to be opened
 }
 
 // share is what a stream has had of a run.

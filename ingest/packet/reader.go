@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"container/heap"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 
@@ -29,6 +30,7 @@ type Reader struct {
 	heads   heads
 	runs    map[string]*run
 	order   []*run
+	due     []*run          // whose first streams are still to be opened, ascending
 	ready   []*trace.Window // closed, not handed out yet
 	spare   spares
 	used    int64 // bytes in open windows
@@ -48,14 +50,38 @@ func NewReader(streams []Stream, o Options) *Reader {
 	slices.SortStableFunc(sorted, func(a, b Stream) int { return cmp.Compare(a.Name, b.Name) })
 	spill := &ingest.Spill{}
 	for i, in := range sorted {
-		s := &stream{lines: ingest.NewLines(in.R, in.Name, r.limits, spill), name: in.Name, order: i,
-			spare: &r.spare, limit: r.limits.Line, close: func() error { return nil }}
-		if c, ok := in.R.(io.Closer); ok {
-			s.close = c.Close
+		s := &stream{name: in.Name, order: i, spare: &r.spare, limit: r.limits.Line, close: func() error { return nil }}
+		read := func(from io.Reader) {
+			s.lines = ingest.NewLines(from, in.Name, r.limits, spill)
+			if c, ok := from.(io.Closer); ok {
+				s.close = c.Close
+			}
+		}
+		if in.R != nil {
+			read(in.R)
+		} else {
+			s.begins, s.open = in.Run, func() error {
+				from, err := in.Open()
+				if err == nil {
+					read(from)
+				}
+				return err
+			}
 		}
 		r.streams = append(r.streams, s)
 	}
 	return r
+}
+
+// run is the run of a name.
+func (r *Reader) run(name string) *run {
+	n := r.runs[name]
+	if n == nil {
+		n = &run{name: name, order: len(r.order), ranks: make(map[int]*member), shares: make(map[*stream]*share)}
+		r.runs[name] = n
+		r.order = append(r.order, n)
+	}
+	return n
 }
 
 // Summary is what was read of one stream so far.
@@ -114,6 +140,9 @@ func (r *Reader) step() error {
 	if !r.started {
 		return r.start()
 	}
+	if begun, err := r.next(); begun || err != nil {
+		return err
+	}
 	if len(r.heads) == 0 {
 		return r.finish()
 	}
@@ -144,25 +173,64 @@ func (r *Reader) step() error {
 func (r *Reader) start() error {
 	r.started = true
 	for _, s := range r.streams {
-		if s.advance(); s.head != nil {
-			r.place(s)
-			heap.Push(&r.heads, s)
-		} else if err := r.left(s); err != nil {
-			return err
+		if s.open == nil {
+			if err := r.first(s); err != nil {
+				return err
+			}
+			continue
 		}
+		n := r.run(s.begins)
+		if len(n.coming) == 0 {
+			r.due = append(r.due, n)
+		}
+		n.coming = append(n.coming, s)
 	}
+	slices.SortFunc(r.due, func(a, b *run) int { return cmp.Compare(a.order, b.order) })
 	return nil
 }
+
+// first takes the first packet of a stream to hand.
+func (r *Reader) first(s *stream) error {
+	if s.advance(); s.head == nil {
+		return r.left(s)
+	}
+	r.place(s)
+	heap.Push(&r.heads, s)
+	return nil
+}
+
+// next opens the streams of the run that is next, if they are not.
+func (r *Reader) next() (begun bool, err error) {
+	if len(r.due) == 0 || len(r.heads) > 0 && r.heads[0].window.run.order < r.due[0].order {
+		return false, nil
+	}
+	n := r.due[0]
+	for i, s := range n.coming {
+		if err = s.open(); ingest.Shortage(err) {
+			most := len(n.coming)
+			return true, fmt.Errorf("%w: run %s has %d files, and %d of them are open: raise the limit (ulimit -n %d), or convert the run to an archive first", err, n.name, most, i, 2*most+spareFiles)
+		}
+		if err != nil {
+			s.refuse(err)
+			err = r.left(s)
+		} else {
+			err = r.first(s)
+		}
+		if err != nil {
+			return true, err
+		}
+	}
+	n.coming, r.due = nil, r.due[1:]
+	return true, nil
+}
+
+// spareFiles is how many files a program has open beside its inputs, at most.
+const spareFiles = 64
 
 // place finds the window that the head of s belongs to.
 func (r *Reader) place(s *stream) {
 	p := s.head
-	n := r.runs[p.Run]
-	if n == nil {
-		n = &run{name: p.Run, order: len(r.order), ranks: make(map[int]*member), shares: make(map[*stream]*share)}
-		r.runs[p.Run] = n
-		r.order = append(r.order, n)
-	}
+	n := r.run(p.Run)
 	s.window = n.at(n.saw(s))
 	s.window.heads++
 }

@@ -21,7 +21,7 @@ func TestContract(t *testing.T) {
 	windows := ingesttest.Windows(1, 5, ingesttest.Shape{Ranks: 4, Steps: 3, Stages: 2})
 	text := joined(linesOf(windows, 3))
 	ingesttest.Reader(t, windows, func() (ingest.WindowReader, error) {
-		return NewReader([]Stream{{"a.jsonl", strings.NewReader(text)}}, Options{}), nil
+		return NewReader([]Stream{{Name: "a.jsonl", R: strings.NewReader(text)}}, Options{}), nil
 	})
 }
 
@@ -38,8 +38,8 @@ func FuzzReader(f *testing.F) {
 	f.Add([]byte(full + "\n" + bare + "\r\n\n" + bare))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, streams := range [][]Stream{
-			{{"a", bytes.NewReader(data)}},
-			{{"a", bytes.NewReader(data)}, {"b", bytes.NewReader(data[len(data)/2:])}},
+			{{Name: "a", R: bytes.NewReader(data)}},
+			{{Name: "a", R: bytes.NewReader(data)}, {Name: "b", R: bytes.NewReader(data[len(data)/2:])}},
 		} {
 			r := NewReader(streams, Options{Limits: ingest.Limits{Line: 1 << 16, Pending: 1 << 16}})
 			got, err := ingesttest.ReadAll(r)
@@ -74,7 +74,7 @@ func TestSharedRuns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := ingesttest.ReadAll(NewReader([]Stream{{path, bytes.NewReader(data)}}, Options{}))
+		got, err := ingesttest.ReadAll(NewReader([]Stream{{Name: path, R: bytes.NewReader(data)}}, Options{}))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,6 +14,10 @@ import (
 type Stream struct {
 	Name string // stands in errors
 	R    io.Reader
+	// Open opens the input where R is nil, when the run that it begins with is next: of
+	// many runs the files of one are open at a time. Run is the name of that run.
+	Open func() (io.ReadCloser, error)
+	Run  string
 }
 
 // stream reads the packets of one input in their order, with one packet at
@@ -22,6 +26,8 @@ type stream struct {
 	name   string
 	lines  *ingest.Lines
 	dec    decoder
+	open   func() error // nil: it is
+	begins string       // the run that it begins with, as far as that is known before it is opened
 	close  func() error
 	spare  *spares
 	limit  int64 // bytes of blank lines in a row
@@ -65,14 +71,16 @@ func (s *stream) refuse(err error) {
 	s.stop()
 }
 
-// stop closes the stream.
+// stop closes the stream, of which no buffer is left: there may be thousands.
 func (s *stream) stop() error {
 	s.head = nil
 	if s.closed {
 		return nil
 	}
 	s.closed = true
-	return s.close()
+	err := s.close()
+	s.lines, s.close, s.open, s.dec = nil, nil, nil, decoder{Unknown: s.dec.Unknown}
+	return err
 }
 
 // read reads the next packet into p; io.EOF after the last one.

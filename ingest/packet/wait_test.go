@@ -225,7 +225,7 @@ func TestMemory(t *testing.T) {
 	windows := ingesttest.Windows(1, 2, ingesttest.Shape{Ranks: 8, Steps: 50, Stages: 5})
 	one := int64(8 * len(windows[0].Durations))
 	heap := func(n int) int64 {
-		r := NewReader([]Stream{{"x", &producer{windows: windows, left: n + 3}}}, Options{})
+		r := NewReader([]Stream{{Name: "x", R: &producer{windows: windows, left: n + 3}}}, Options{})
 		defer r.Close()
 		for range n {
 			if _, err := r.Next(); err != nil {

@@ -31,6 +31,8 @@ type judge struct {
 	// differences from the baseline, by stage; nil without one.
 	differences []baseline.Difference
 	modelled    *delay.Result // of the steps; nil: passes over windows judge
+	limits      []delay.Limit // of the same, computed once
+	placed      placed        // where its steps are
 }
 
 // judge turns what was read of a run into its verdict, beside what monitoring

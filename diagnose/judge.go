@@ -31,6 +31,8 @@ type judge struct {
 	// differences from the baseline, by stage; nil without one.
 	differences map[string]compare.Difference
 	modelled    *delay.Result // of the steps; nil: passes over windows judge
+	limits      []delay.Limit // of the same, computed once
+	placed      placed        // where its steps are
 }
 
 // judge turns what was read of a run into its verdict, beside what monitoring
@@ -101,7 +103,7 @@ func (j *judge) settle(v *RunVerdict) {
 	v.decide(j.excludes())
 	v.Observed = append(j.observed(), v.Observed...)
 	if v.Limits == nil {
-		v.Limits = j.limits()
+		v.Limits = j.stageLimits()
 	}
 	v.Undecided = slices.DeleteFunc(v.Undecided, func(u answer.Undecided) bool { return u.Question == "" })
 	v.Next = j.next(v)

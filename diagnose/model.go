@@ -1,7 +1,6 @@
 package diagnose
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
@@ -33,10 +32,12 @@ func (j *judge) lookAtSteps() {
 	j.slower()
 	j.costs()
 	run, at := j.steps.run()
+	j.placed = at
 	if run.Ranks < 2 {
 		return
 	}
 	j.modelled = delay.Analyze(run, delay.Options{MinGain: j.minGain, Points: points.Gates{Slope: j.gates.SyncPoint.Slope, Confidence: j.gates.SyncPoint.Confidence}})
+	j.limits = j.modelled.Limits()
 	for i := range j.modelled.Findings {
 		j.fromModel(&j.modelled.Findings[i], at)
 	}
@@ -296,7 +297,7 @@ func (j *judge) addModelled(f *delay.Finding, s Finding, at placed) {
 
 // modelExcludes is what the model can exclude: nothing where no stage can show a delay.
 func (j *judge) modelExcludes() exclusion {
-	for _, l := range j.modelled.Limits() {
+	for _, l := range j.limits {
 		if l.Reported > 0 {
 			return excludesAll
 		}
@@ -311,14 +312,14 @@ func (j *judge) state(v *RunVerdict) {
 		return
 	}
 	v.Limits = []answer.Limit{}
-	for _, l := range m.Limits() {
+	for _, l := range j.limits {
 		name := m.Division.Stages[l.Stage].Name
 		if m.Division.Stages[l.Stage].Role == points.Rest {
 			name = stagename.Residual
 		}
 		v.Limits = append(v.Limits, answer.Limit{Stage: name, Reported: l.Reported, MayHide: l.MayHide})
 	}
-	_, at := j.steps.run()
+	at := j.placed
 	for _, e := range m.Division.Errors {
 		n := at.numbers[max(0, e.Step)]
 		v.Problems = append(v.Problems, answer.Problem{Problem: answer.RecordingError, Ranks: []int{at.ranks[e.Rank]}, Steps: &[2]int64{n, n}, Stage: m.Division.Stages[e.Stage].Name, Size: e.Size})
@@ -326,14 +327,4 @@ func (j *judge) state(v *RunVerdict) {
 	v.Undecided = slices.DeleteFunc(v.Undecided, func(u answer.Undecided) bool {
 		return u.Question == answer.SyncPointUnknown && len(m.Division.Points) > 0
 	})
-	slices.SortStableFunc(v.Problems, func(a, b answer.Problem) int {
-		return cmp.Compare(btoi(a.Problem == answer.RecordingError), btoi(b.Problem == answer.RecordingError))
-	})
-}
-
-func btoi(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }

@@ -127,9 +127,9 @@ func excessOf(w Window, rank int, stage string) (frontier.StepExcess, bool) {
 	return frontier.StepExcess{}, false
 }
 
-// limits are, of each stage, the smallest delay of one rank in every step that would
+// stageLimits are, of each stage, the smallest delay of one rank in every step that would
 // have been reported, or how much of one it may hide; nil: not known.
-func (j *judge) limits() (out []answer.Limit) {
+func (j *judge) stageLimits() (out []answer.Limit) {
 	if j.entered != nil && len(j.windows) == 0 {
 		return []answer.Limit{arrivalLimit(j.entered, j.minGain)}
 	}

@@ -1,0 +1,78 @@
+package points_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/sfstat/sfstat/engine/points"
+)
+
+// made is a job of three stages in which ranks wait for one another at the end of one; wait −1:
+// nowhere. All durations have noise of a tenth.
+func made(seed uint64, ranks, steps, wait int, walled bool) *points.Steps {
+	rng := rand.New(rand.NewPCG(seed, 2))
+	s := &points.Steps{Ranks: ranks, Stages: []points.Stage{{Name: "a"}, {Name: "b"}, {Name: "c"}}}
+	at := make([]int64, ranks)
+	for range steps {
+		begin := slices.Clone(at)
+		for k := range s.Stages {
+			end, last := make([]int64, ranks), int64(0)
+			for r := range end {
+				end[r] = at[r] + int64(1e6*(10+rng.NormFloat64()))
+				last = max(last, end[r])
+			}
+			for r := range end {
+				if k == wait {
+					end[r] = last + 1e6
+				}
+				s.Durations = append(s.Durations, end[r]-at[r])
+			}
+			at = end
+		}
+		for r := range at {
+			at[r] += int64(1e5 * rng.Float64())
+			if walled {
+				s.Wall = append(s.Wall, at[r]-begin[r])
+			}
+		}
+	}
+	return s
+}
+
+func TestFind(t *testing.T) {
+	for _, ranks := range []int{2, 4, 16} {
+		for _, walled := range []bool{true, false} {
+			for wait := -1; wait < 3; wait++ {
+				var got []int
+				for _, p := range points.Find(made(7, ranks, 100, wait, walled), points.Gates{}) {
+					got = append(got, p.Stage)
+				}
+				want := []int{wait}
+				if wait < 0 {
+					want = nil
+				}
+				if !slices.Equal(got, want) {
+					t.Errorf("%d ranks, wall time %v: points %v, want %v", ranks, walled, got, want)
+				}
+			}
+		}
+	}
+}
+
+// TestDivide: arrivals and what follows the last of them add up to the run.
+func TestDivide(t *testing.T) {
+	s := made(9, 4, 50, 1, true)
+	d := points.Divide(s, points.Gates{})
+	sum, whole := int64(0), make([]int64, 4)
+	arrive := d.Arrivals(0)
+	for n := range d.Intervals {
+		sum += slices.Max(arrive[n*4:(n+1)*4]) + d.After[0][n]
+	}
+	for i, x := range s.Wall {
+		whole[i%4] += x
+	}
+	if diff := sum - slices.Max(whole); diff > 4 || diff < -4 {
+		t.Errorf("the intervals take %d ns, the run %d", sum, slices.Max(whole))
+	}
+}

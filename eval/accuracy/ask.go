@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// program is what is scored: a build of sfstat, and for reference benchstat, which may be "".
+// program is the build of sfstat that is scored, with benchstat for reference; "" without it.
 type program struct{ sfstat, benchstat string }
 
 // patience is how long the program may take over one job.
@@ -25,7 +25,7 @@ func (p program) diagnose(packets []byte, args ...string) (*verdict, error) {
 	return decode(text)
 }
 
-// output is what a program prints. Jobs are scored side by side, so that each gets one core.
+// output runs a program and returns what it prints. Jobs are scored side by side, so that each gets one core.
 // An exit status counts as an answer where something is printed.
 func output(program string, input []byte, args ...string) ([]byte, error) {
 	ctx, stop := context.WithTimeout(context.Background(), patience)

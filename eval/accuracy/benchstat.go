@@ -58,8 +58,8 @@ func mean(list []int64) int64 {
 	return sum / int64(len(list))
 }
 
-// benchstatChange is what benchstat's CSV says of the one benchmark in it, in the words of
-// sfstat compare.
+// benchstatChange reads the result on the one benchmark in benchstat's CSV, and returns it in
+// the words of sfstat compare.
 func benchstatChange(text []byte) (string, error) {
 	r := csv.NewReader(bytes.NewReader(text))
 	r.FieldsPerRecord = -1

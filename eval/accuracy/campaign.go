@@ -71,7 +71,7 @@ func truthTable(dir, source string) ([]task, error) {
 }
 
 // recorded is where a run lies: in a file of its name, a folder, or the runs of a campaign;
-// "" where it does not. What others recorded of a run lies in a folder beside its packets.
+// "" where it does not. What others recorded of a run lies in a folder next to its packets.
 func recorded(dir, run string) string {
 	for _, name := range []string{run + ".jsonl", run + ".parquet", "runs/" + run + ".jsonl", "runs/" + run + ".parquet", run + "/packets", "packets/" + run, run} {
 		path := filepath.Join(dir, filepath.FromSlash(name))
@@ -174,7 +174,7 @@ func (r record) delayed(family string, step float64) (fault, error) {
 	return f, nil
 }
 
-// recordedAs is what is known of how a run was recorded.
+// recordedAs says how a run was recorded.
 type recordedAs struct {
 	step    float64 // mean length of a step in nanoseconds; 0 where it is not recorded
 	entries bool    // there are entries of collectives too, or operators: what happens inside stages

@@ -12,13 +12,13 @@ import (
 // tally is how many of some jobs two tables have right.
 type tally struct{ both, onlyNew, onlyOld, neither int }
 
-func (t *tally) add(old, new bool) {
+func (t *tally) add(before, after bool) {
 	switch {
-	case old && new:
+	case before && after:
 		t.both++
-	case new:
+	case after:
 		t.onlyNew++
-	case old:
+	case before:
 		t.onlyOld++
 	default:
 		t.neither++
@@ -32,21 +32,21 @@ type comparison struct {
 	missing [2]int  // rows that only the old table has, and only the new one
 }
 
-// group is what is counted together: a family of a source, in one variant.
+// group is a family of a source, in one variant: its jobs are counted together.
 type group struct {
 	source, family, variant string
 	tally
 }
 
-func compareRows(old, new []row) comparison {
+func compareRows(before, after []row) comparison {
 	var c comparison
 	was := map[key]*row{}
-	for i := range old {
-		was[old[i].key()] = &old[i]
+	for i := range before {
+		was[before[i].key()] = &before[i]
 	}
-	for i := range new {
-		r := &new[i]
-		before, ok := was[r.key()]
+	for i := range after {
+		r := &after[i]
+		old, ok := was[r.key()]
 		if !ok {
 			c.missing[1]++
 			continue
@@ -57,8 +57,8 @@ func compareRows(old, new []row) comparison {
 			at = len(c.groups)
 			c.groups = append(c.groups, group{source: r.Source, family: r.Family, variant: r.Variant})
 		}
-		c.groups[at].add(before.Right, r.Right)
-		if before.Right && !r.Right {
+		c.groups[at].add(old.Right, r.Right)
+		if old.Right && !r.Right {
 			c.lost = append(c.lost, *r)
 		}
 	}
@@ -106,7 +106,7 @@ func (c comparison) write(w io.Writer) error {
 	return nil
 }
 
-// printTables prints tables as text, as wide as they are.
+// printTables prints tables as text, 200 columns wide at most.
 func printTables(w io.Writer, tables ...report.Table) error {
 	return report.Output{W: w, Style: report.Style{Width: 200}}.Tables(tables)
 }

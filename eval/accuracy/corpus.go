@@ -96,7 +96,7 @@ func corpus(dir string, fixtures bool) ([]task, error) {
 	return tasksOf(jobs), nil
 }
 
-// fault is what a row of the list says; nil where nobody is slow.
+// fault reads a row of the list; the fault is nil where nobody is slow.
 func (r record) fault() (kind, *fault, error) {
 	k := kind(r["kind"])
 	f := &fault{due: r["due"] == "yes", from: -1}

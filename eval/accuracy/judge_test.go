@@ -67,6 +67,7 @@ func TestJudge(t *testing.T) {
 		{"another rank too", one, said(t, "straggler", late3, finding2("rank", 4, "data", "supported", 0.2)), "innocent named"},
 		{"another rank, not sure", one, said(t, "straggler", late3, finding2("rank", 4, "data", "ambiguous", 0.2)), ""},
 		{"not sure", one, said(t, "undecided", finding2("rank", 3, "data", "ambiguous", 0.2)), "not named"},
+		{"small, as it says", one, said(t, "no_straggler", `{"kind": "rank", "rank": 3, "stage": "data", "confidence": "strong", "below_min_gain": true, "run_gain": 0.2}`), "false all-clear"},
 		{"an edge is no rank", one, said(t, "straggler", finding2("edge", 3, "data", "strong", 0.2)), "not named"},
 		{"nobody", one, said(t, "no_straggler"), "false all-clear"},
 		{"saving within a fifth", one, said(t, "straggler", finding2("rank", 3, "data", "strong", 0.239)), ""},

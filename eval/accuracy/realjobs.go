@@ -14,7 +14,7 @@ import (
 // "done", packets, and for each rank how long the kernel kept it off the processors. They
 // are scored with what was recorded, and without the arrivals in their packets.
 
-// realJob is what jobs.py writes when a job has ended well.
+// realJob is the plan of a job, which jobs.py writes when the job has ended well.
 type realJob struct {
 	Name      string  `json:"name"`
 	Framework string  `json:"framework"`

@@ -19,8 +19,8 @@ import (
 // key names a row: a job, as it was recorded or in a variant.
 type key struct{ source, family, job, variant string }
 
-// row is what came of one job: what is true, what the verdict says, and whether that is
-// right. What a verdict does not say is empty.
+// row has the truth of one job, the verdict, and whether that is right. A field about which the
+// verdict says nothing is empty.
 type row struct {
 	Source  string `json:"source"`
 	Family  string `json:"family"`
@@ -38,7 +38,7 @@ type row struct {
 	Status string `json:"status"`
 	Named  string `json:"named"` // ranks of all findings to act on, with their stages
 	Hides  string `json:"hides"` // milliseconds that may hide, by stage
-	// Of the first finding:
+	// These are of the first finding.
 	Kind       string   `json:"kind"`
 	Cause      string   `json:"cause"`
 	Ranks      string   `json:"ranks"`
@@ -102,7 +102,7 @@ func (r row) failed(err error) row {
 	return r
 }
 
-// short is a value with four digits, which is what a table needs.
+// short rounds a value to four digits, enough for a table.
 func short(x *float64) *float64 {
 	if x == nil {
 		return nil

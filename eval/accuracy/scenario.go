@@ -21,7 +21,7 @@ const syncStage = "backward"
 type scenario struct {
 	Family string          `json:"family"`
 	Faults []scenarioFault `json:"faults"`
-	Saves  []float64       `json:"saves"` // of each fault, beside the others
+	Saves  []float64       `json:"saves"` // of each fault, while the others stay
 	Alone  []float64       `json:"alone"` // of each fault, without the others
 }
 

@@ -151,7 +151,7 @@ func TestRealJobs(t *testing.T) {
 	dir := t.TempDir()
 	files := map[string]string{"done": `{"name": "ddp-x", "framework": "ddp", "family": "callback", "ranks": 4, "slow": [1], "ms": 60, "every": 3, "recording": "module"}`}
 	for rank := range 4 {
-		files[fmt.Sprintf("packets/a.rank%d.jsonl", rank)] = fmt.Sprintf(`{"schema": "sfstat.packet/1", "run": "a", "window": 0, "rank": %d, "world_size": 4, "stages": ["data"], "first_step": 0, "durations_ns": [[100000000]], "wall_ns": [120000000], "more": 1}`+"\n", rank)
+		files[fmt.Sprintf("packets/a.rank%d.jsonl", rank)] = fmt.Sprintf(`{"schema": "sfstat.packet/1", "run": "a", "window": 0, "rank": %d, "world_size": 4, "stages": ["data"], "first_step": 0, "durations_ns": [[100000000]], "wall_ns": [120000000]}`+"\n", rank)
 		files[fmt.Sprintf("queue%d.json", rank)] = fmt.Sprintf(`{"waited_ns": %d, "wall_ns": 100}`, []int{5, 6, 7, 20}[rank])
 	}
 	for name, text := range files {
@@ -168,8 +168,16 @@ func TestRealJobs(t *testing.T) {
 	if len(rows) != 2 || rows[0].TrueRanks != "1 3" || rows[0].TrueStage != "step.other_cpu_wall" || rows[0].Due != 1 || rows[1].Variant != "without arrivals" || rows[0].Family != "ddp, callback" {
 		t.Errorf("%+v", rows)
 	}
-	text, err := withoutArrivals(filepath.Join(dir, "ddp-x", "packets"))
-	if err != nil || strings.Count(string(text), "\n") != 4 || !strings.Contains(string(text), `"more":1`) {
+	if err := os.WriteFile(filepath.Join(dir, "a.jsonl"), []byte(`{"rank": 0, "arrivals": {"version": 1}}`+"\n"+`{"rank": 1}`), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := withoutArrivals(dir); err == nil {
+		t.Errorf("a folder among packets is read: %s", text)
+	}
+	if err := os.RemoveAll(filepath.Join(dir, "ddp-x")); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := withoutArrivals(dir); err != nil || string(text) != `{"rank":0}`+"\n"+`{"rank":1}`+"\n" {
 		t.Errorf("%s, %v", text, err)
 	}
 }
@@ -289,6 +297,16 @@ func TestComparison(t *testing.T) {
 // TestOperatorFault: the right rank with the wrong kind of fault is not right, nor is a
 // neighbour.
 func TestOperatorFault(t *testing.T) {
+	for _, c := range []struct {
+		cost        float64
+		replicas    int
+		due, listed bool
+	}{{0.12, 2, true, false}, {0.119, 3, false, true}, {0.03, 3, false, true}, {0.029, 3, false, false}} {
+		made := pipeline.TrueFault{Kind: pipeline.SlowWorker, Workers: []pipeline.Worker{{Rank: 5, PP: 1}}, Ops: []pipeline.TrueOp{{Op: "optimizer"}}}
+		if f := operatorFault(made, c.cost, c.replicas); f.due != c.due || f.listed != c.listed || f.stages[0] != "pp=1" {
+			t.Errorf("%+v: %+v", c, f)
+		}
+	}
 	five, four := 5, 4
 	of := func(k pipeline.Kind) fault {
 		return fault{what: k, ranks: []int{5}, stages: []string{"pp=1"}, op: "forward-send"}

@@ -208,8 +208,8 @@ func scoreTrace(p program, seed uint64, i int) (r row, err error) {
 	return p.score(k, t, nil, path), nil
 }
 
-// leastListed is the part of a step from which on a fault has to be the first finding. Of two
-// replicas nobody can say which is unusual.
+// leastListed is the part of a step from which on a fault has to be the first finding. Between
+// two replicas nobody can say which is unusual, so there it need not.
 const leastListed = 0.03
 
 // operatorFault is a fault that costs such a part of the run, in a job of so many replicas.
@@ -219,7 +219,7 @@ func operatorFault(f pipeline.TrueFault, cost float64, replicas int) fault {
 		op: f.Ops[0].Op, saves: &cost, due: cost >= leastDue, listed: cost >= leastListed && replicas > 2, from: -1}
 }
 
-// writeTrace writes a trace with its layout beside it, and returns its path.
+// writeTrace writes a trace with its layout next to it, and returns its path.
 func writeTrace(dir string, o *operator.Trace) (string, error) {
 	path := filepath.Join(dir, "trace-job.parquet")
 	var meta, text bytes.Buffer

@@ -6,7 +6,7 @@ import (
 	"github.com/sfstat/sfstat/eval/simulate/pipeline"
 )
 
-// kind is what is wrong with a job, and so what a verdict on it has to say.
+// kind says what is wrong with a job, which decides what its verdict has to say.
 type kind string
 
 const (
@@ -24,7 +24,7 @@ const (
 	operators kind = "operators"
 )
 
-// truth is what a job hides.
+// truth lists the faults that a job hides.
 type truth struct {
 	kind   kind
 	faults []fault

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// verdict is what is scored of the JSON of sfstat diagnose. It reads sfstat.verdict/2,
+// verdict has the scored fields of the JSON of sfstat diagnose. It reads sfstat.verdict/2,
 // which calls findings suspects, and sfstat.verdict/3, so that two versions of the
 // program can be compared.
 type verdict struct {
@@ -29,7 +29,7 @@ type limit struct {
 	Hides float64 `json:"may_hide_ns"`
 }
 
-// finding is what a verdict says of one cause.
+// finding is one cause, as the verdict gives it.
 type finding struct {
 	Kind         string  `json:"kind"`
 	Cause        string  `json:"cause"`
@@ -128,7 +128,7 @@ func (v *verdict) hides(stage string) float64 {
 	return most
 }
 
-// accused is what a verdict says of a rank: the stages, and what fixing it saves of the
+// accused is a rank that a verdict names: the stages, and what fixing it saves of the
 // run, and at most.
 type accused struct {
 	stages     []string

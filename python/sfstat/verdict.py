@@ -108,6 +108,8 @@ class Problem:
     of: Optional[int] = None
     times_ns: Optional[Tuple[int, ...]] = None
     text: Optional[str] = None
+    stage: Optional[str] = None
+    size_ns: Optional[int] = None
 
 
 @dataclass(frozen=True)

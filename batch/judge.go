@@ -18,14 +18,13 @@ import (
 )
 
 // bounds are of how many windows a run is judged at once, and of how many runs whose
-// windows alternate: what is kept of each window is small, but there may be months of
+// windows alternate: what is kept of each window is small, but there may be years of
 // them.
 type bounds struct{ windows, runs int }
 
-// Where there is more than stage times, it comes behind all windows, and the run is
-// judged as a whole.
+// Where there is more than stage times, it comes behind the windows of all runs.
 var (
-	ofWindows = bounds{256, 64}
+	ofWindows = bounds{1 << 14, 64}
 	ofJoined  = bounds{1 << 14, 1 << 10}
 )
 
@@ -72,8 +71,8 @@ func (j *judge) read(ctx context.Context, u unit) error {
 	if len(paths) == 0 {
 		return nil
 	}
-	j.bounds, j.o.Engines = ofWindows, u.engines
-	if u.joined() {
+	j.bounds, j.o.Brief, j.o.Alone = ofWindows, true, !u.joined
+	if u.joined {
 		j.bounds = ofJoined
 	}
 	r, err := auto.OpenFound(paths, auto.Options{Want: auto.ForVerdict})
@@ -114,7 +113,7 @@ func base(item auto.Item, u unit) string {
 	switch {
 	case len(u.files) == 1:
 		return filepath.Base(u.files[0].Path)
-	case u.joined():
+	case u.joined:
 		return ""
 	case item.Path != "":
 		return filepath.Base(item.Path)
@@ -140,7 +139,7 @@ func (j *judge) problems(ctx context.Context, u unit, r *auto.Reader) error {
 	for _, p := range r.Problems() {
 		i := slices.IndexFunc(u.files, func(f file) bool { return j.of.path(f.Path) == p.Path })
 		if i >= 0 && len(u.files) > 1 && another(p) {
-			if err := j.unit(ctx, unit{files: u.files[i : i+1], engines: u.engines}); err != nil {
+			if err := j.unit(ctx, unit{files: u.files[i : i+1], joined: u.joined}); err != nil {
 				return err
 			}
 			continue

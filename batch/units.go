@@ -5,22 +5,19 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/ingest/packet"
 	"github.com/sfstat/sfstat/internal/objectstore"
 	"github.com/sfstat/sfstat/internal/parallel"
 )
 
-// unit is files that are read as one input, and what may be found in them: all, where
-// there is more than stage times, which becomes one verdict with those of its run.
+// unit is files that are read as one input. Joined ones hold more than stage times, which becomes
+// one verdict with those of its run.
 type unit struct {
-	files   []file
-	engines diagnose.Engines
-	beside  []file // what the reader of a table opens by itself
+	files  []file
+	joined bool
+	beside []file // what the reader of a table opens by itself
 }
-
-func (u *unit) joined() bool { return u.engines == diagnose.AllEngines }
 
 // folder is the files of a folder.
 type folder struct {
@@ -45,7 +42,7 @@ func units(files []file, holds holder) ([]unit, error) {
 		switch {
 		case f.into != nil:
 		case f.More:
-			u := unit{files: f.files}
+			u := unit{files: f.files, joined: true}
 			for _, other := range folders {
 				if other.into == f {
 					u.files = append(u.files, other.files...)
@@ -68,13 +65,13 @@ func apart(files []file) (out []unit) {
 		i, known := at[table] // which stands before it
 		switch {
 		case arrivals && known:
-			out[i].engines, out[i].beside = diagnose.FindingsAlone, []file{f}
+			out[i].beside = []file{f}
 		case isParquet(f.Path):
 			at[f.Path] = len(out)
-			out = append(out, unit{files: []file{f}, engines: diagnose.StagesAlone})
+			out = append(out, unit{files: []file{f}})
 		case rest < 0:
 			rest = len(out)
-			out = append(out, unit{files: []file{f}, engines: diagnose.FindingsAlone})
+			out = append(out, unit{files: []file{f}})
 		default:
 			out[rest].files = append(out[rest].files, f)
 		}

@@ -3,7 +3,6 @@ package batch
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/sfstat/sfstat/batch/findings"
 	"github.com/sfstat/sfstat/diagnose"
-	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/internal/largedata"
 )
@@ -96,53 +94,4 @@ func sameVerdict(t *testing.T, dir string) {
 	if diff := cmp.Diff(diagnosed(t, dir), got); diff != "" {
 		t.Error(diff)
 	}
-}
-
-// TestStretches: a run that is judged in stretches has the ranks, stages and windows to act
-// on that it has as a whole: of a rank that is late once in all windows, and of one that
-// is always late by little.
-func TestStretches(t *testing.T) {
-	for _, c := range []struct {
-		name  string
-		fault simulate.Fault
-	}{
-		{"once", simulate.Fault{Family: simulate.Data, Delay: 120, Ranks: []int{1}, Windows: []int{71}}},
-		{"always by little", simulate.Fault{Family: simulate.CallbackHost, Delay: 35, Ranks: []int{2}}},
-		{"seven times a stretch", simulate.Fault{Family: simulate.Data, Delay: 3000, Ranks: []int{3}, Every: 27}},
-		{"never", simulate.Fault{}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			spec := job("long", 7, -1)
-			spec.Ranks, spec.Schedule.Windows, spec.Schedule.Steps = 4, 96, 12
-			if c.fault.Delay > 0 {
-				spec.Faults = []simulate.Fault{c.fault}
-			}
-			dir := t.TempDir()
-			record(t, filepath.Join(dir, "long.parquet"), spec)
-			stretches, whole := flagged(t, dir, 16), flagged(t, dir, 1<<14)
-			if diff := cmp.Diff(whole, stretches); diff != "" {
-				t.Errorf("as a whole (-) and in stretches (+):\n%s", diff)
-			}
-			if len(whole) == 0 != (c.fault.Delay == 0) {
-				t.Errorf("%d windows have a finding to act on", len(whole))
-			}
-		})
-	}
-}
-
-// flagged is the window, rank and stage of all rows to act on, where so many windows are judged
-// at once.
-func flagged(t *testing.T, dir string, windows int) (rows []string) {
-	usual := ofWindows
-	defer func() { ofWindows = usual }()
-	ofWindows.windows = windows
-	out := filepath.Join(t.TempDir(), "rows.csv")
-	run(t, dir, Options{Output: Output{Path: out}})
-	must(t, readFindings(out, func(r *findings.Row) error {
-		if r.Flagged {
-			rows = append(rows, fmt.Sprint(r.Window, " rank ", *r.Rank, " ", *r.Stage))
-		}
-		return nil
-	}))
-	return rows
 }

@@ -80,13 +80,13 @@ func BenchmarkWindows(b *testing.B) {
 	})
 	for _, e := range []struct {
 		name    string
-		engines diagnose.Engines
-	}{{"all", diagnose.AllEngines}, {"frontier", diagnose.FrontierAlone}, {"findings", diagnose.FindingsAlone}} {
-		b.Run("what=judge/engines="+e.name, func(b *testing.B) {
+		options diagnose.Options
+	}{{"whole", diagnose.Options{}}, {"brief", diagnose.Options{Brief: true, Alone: true}}} {
+		b.Run("what=judge/account="+e.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				for _, run := range runs {
-					judge(b, e.engines, run)
+					judge(b, e.options, run)
 				}
 			}
 			rate(b)
@@ -144,8 +144,8 @@ func readAll(b *testing.B, file []byte) {
 	}
 }
 
-func judge(b *testing.B, engines diagnose.Engines, run []*trace.Window) {
-	s := diagnose.New(diagnose.Options{Engines: engines})
+func judge(b *testing.B, o diagnose.Options, run []*trace.Window) {
+	s := diagnose.New(o)
 	for _, w := range run {
 		if err := s.Add(w); err != nil {
 			b.Fatal(err)

@@ -43,9 +43,6 @@ func (j *judge) arrived(v *RunVerdict) {
 			u.Needs = answer.SourceRing
 		}
 	}
-	v.Findings = slices.DeleteFunc(v.Findings, func(f Finding) bool {
-		return f.Cause == CauseAlike && (slices.Contains(seen, f.Stage) || slices.ContainsFunc(late, func(l Finding) bool { return l.Stage == f.Stage }))
-	})
 	// A stage that became slower on all ranks when one of them became late is that delay.
 	v.Findings = slices.DeleteFunc(v.Findings, func(f Finding) bool {
 		return f.Cause == CauseGrowth && slices.ContainsFunc(late, func(l Finding) bool { return l.Stage == f.Stage && 2*l.Excess >= f.Excess })
@@ -132,6 +129,11 @@ func (j *judge) transfers(v *RunVerdict, seen []string) {
 	v.Undecided = slices.DeleteFunc(v.Undecided, func(u answer.Undecided) bool {
 		return u.HidesRank() && slices.Contains(seen, u.Stage) && (u.Unlikely || j.transfer(&u) < j.minGain*float64(u.Step))
 	})
+	for i := range v.Limits {
+		if l := &v.Limits[i]; slices.Contains(seen, l.Stage) {
+			l.MayHide = 0
+		}
+	}
 	for i := range v.Undecided {
 		if u := &v.Undecided[i]; u.HidesRank() && !u.Unlikely && slices.Contains(seen, u.Stage) {
 			u.Question, u.Hides, u.Needs = answer.TransferHidden, int64(j.transfer(u)), answer.SourceBaseline
@@ -517,4 +519,39 @@ func (j *judge) locate(f *Finding) {
 			}
 		}
 	}
+}
+
+// slowedBy is the part of slow steps that late ranks explain. All ranks wait for a rank
+// that is late where they synchronise, so that stage times show slow steps on all of
+// them alike. A rank explains no more of a step than its own delay in one, and no more
+// steps than it strikes.
+func (f *Finding) slowedBy(late []Finding) (part float64) {
+	for i := range late {
+		l := &late[i]
+		if f.Excess <= 0 || f.Stage != "" && l.Stage != f.Stage || l.Confidence < evidence.Supported || l.BelowMinGain {
+			continue
+		}
+		part += min(1, float64(l.Excess)/float64(f.Excess)) * min(1, l.Struck.rate()/max(f.Struck.rate(), math.SmallestNonzeroFloat64))
+	}
+	return min(1, part)
+}
+
+// attribute takes from slow steps what late ranks explain, and drops those of which
+// too little remains to report.
+func (j *judge) attribute(suspects, late []Finding) []Finding {
+	return slices.DeleteFunc(suspects, func(f Finding) bool {
+		part := 0.0
+		if f.Cause == CauseSlowSteps {
+			part = f.slowedBy(late)
+		}
+		return part > 0 && (1-part)*f.Score < j.minGain
+	})
+}
+
+// arrivalLimits are what arrivals alone would have shown; nil where there are windows.
+func (j *judge) arrivalLimits() []answer.Limit {
+	if j.entered == nil || len(j.windows) > 0 {
+		return nil
+	}
+	return []answer.Limit{arrivalLimit(j.entered, j.minGain)}
 }

@@ -23,7 +23,7 @@ func (r *run) sampleFor(o Options, w *trace.Window, m *frontier.Result) error {
 	}
 	to := []*baseline.Sample{r.sample}
 	if o.Recent > 0 {
-		to = append(to, &r.recent.sample)
+		to = append(to, &r.later.sample)
 	}
 	for _, s := range to {
 		if err := s.Add(w, m.SyncPoint.Stages()); err != nil {
@@ -91,4 +91,9 @@ func (j *judge) overAll(stage string, d compare.Difference, share float64) {
 				evidence.Slower{Stage: stage, Steps: extentOf(m), Time: int64(d.New), Baseline: true, BaseTime: int64(d.Base), BaseN: j.healthy.Steps(), Low: int64(d.Low), High: int64(d.High)},
 				evidence.Lack{Reason: evidence.SeveralCauses, AtMost: evidence.Supported}}}})
 	}
+}
+
+// extentOf is the first and the last step of an account.
+func extentOf(m *frontier.Result) [2]int64 {
+	return [2]int64{m.FirstStep, m.FirstStep + int64(max(1, m.Steps)) - 1}
 }

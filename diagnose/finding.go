@@ -51,11 +51,9 @@ const (
 	CauseUnknown     Cause = iota
 	CauseLate              // others waited for it at synchronisation points
 	CauseDevice            // slow on the device
-	CauseLeads             // latest, with no synchronisation point to measure that at
 	CauseMoreWork          // a role group with more work than the others
 	CauseGrowth            // longer in some windows or steps than in others, on all ranks
 	CauseRotating          // ranks are late by turns
-	CauseAlike             // long on all ranks alike
 	CauseSlowSteps         // steps, or a stage in some steps, slow on all ranks
 	CauseHost              // long on the host, short on the device, on all ranks
 	CauseOperator          // the operator behind another finding
@@ -72,10 +70,11 @@ const (
 	CauseMissing           // never entered a collective that the others wait in
 	CauseDesync            // ranks entered different collectives
 	CauseStartUp           // the first steps are longer
+	CausePeriodic          // steps at equal distances are longer on all ranks, perhaps by design
 )
 
-var causeNames = [...]string{"unknown", "late", "device", "leads", "more_work", "growth", "rotating", "alike", "slow_steps", "forward_host_overhead", "operator",
-	"compute", "transfer", "link", "collective", "launch", "idle", "heavy", "uneven", "random", "rotating_ops", "missing", "desync", "start_up"}
+var causeNames = [...]string{"unknown", "late", "device", "more_work", "growth", "rotating", "slow_steps", "forward_host_overhead", "operator",
+	"compute", "transfer", "link", "collective", "launch", "idle", "heavy", "uneven", "random", "rotating_ops", "missing", "desync", "start_up", "periodic"}
 
 func (c Cause) String() string { return enum.Name(causeNames[:], c) }
 
@@ -101,7 +100,8 @@ type Place struct {
 type Cost struct {
 	Gain      float64 `json:"gain" doc:"part of the steps that it struck that fixing it alone saves"`
 	RunGain   float64 `json:"run_gain" doc:"part of the run that fixing it alone saves"`
-	RunAtMost float64 `json:"run_gain_at_most" doc:"upper bound of run_gain: with what a stage in which ranks synchronise may hide"`
+	RunLow    float64 `json:"run_gain_low" null:"zero" doc:"run_gain lies above it, at 90 %"`
+	RunAtMost float64 `json:"run_gain_at_most" doc:"upper bound of run_gain: with what a stage in which ranks synchronise may hide, or with the other findings fixed before"`
 	Struck    Struck  `json:"steps_struck" doc:"which steps it struck"`
 	Step      int64   `json:"step_ns" doc:"length of a step that it struck"`
 	Excess    int64   `json:"excess_ns" doc:"how much longer a step that it struck is than one without it"`
@@ -124,6 +124,7 @@ type Struck struct {
 	Last  int64 `json:"last" null:"negative,without Count" doc:"last of them"`
 
 	Pattern Pattern `json:"pattern" doc:"how they lie in the run"`
+	Period  int     `json:"period" null:"zero" doc:"how many steps lie from one that it struck to the next; null: not always as many"`
 
 	// Each bound at 95 %. High is 0 where none of these is known.
 	Low        float64 `json:"rate_low" null:"without High" doc:"lower bound of the part of the steps that it strikes, 95 %"`
@@ -149,9 +150,10 @@ const (
 	PatternIntermittent         // some steps, over the whole run
 	PatternWindow               // one stretch of the run
 	PatternRankToRank           // another rank in each stretch
+	PatternPeriodic             // steps at equal distances
 )
 
-var patternNames = [...]string{"unknown", "constant", "intermittent", "window", "rank_to_rank"}
+var patternNames = [...]string{"unknown", "constant", "intermittent", "window", "rank_to_rank", "periodic"}
 
 func (p Pattern) String() string { return enum.Name(patternNames[:], p) }
 

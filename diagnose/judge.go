@@ -11,7 +11,6 @@ import (
 	"github.com/sfstat/sfstat/engine/compare"
 	"github.com/sfstat/sfstat/engine/delay"
 	"github.com/sfstat/sfstat/engine/frontier"
-	"github.com/sfstat/sfstat/engine/frontier/cut"
 	"github.com/sfstat/sfstat/engine/frontier/gates"
 	"github.com/sfstat/sfstat/engine/frontier/labels"
 	"github.com/sfstat/sfstat/internal/robust"
@@ -31,7 +30,6 @@ type judge struct {
 	// differences from the baseline, by stage; nil without one.
 	differences map[string]compare.Difference
 	modelled    *delay.Result // of the steps; nil: passes over windows judge
-	limits      []delay.Limit // of the same, computed once
 	placed      placed        // where its steps are
 }
 
@@ -41,7 +39,7 @@ func (r *run) judge(g gates.Gates, minGain float64, beside []*health.Record) Run
 	j := &judge{run: r, gates: g, minGain: minGain}
 	j.look()
 	j.operations()
-	v := RunVerdict{Run: r.name, MinGain: minGain, Windows: r.windows, Findings: j.ranked(), Problems: r.problems(), Earlier: r.recent.earlier}
+	v := RunVerdict{Run: r.name, MinGain: minGain, Windows: r.windows, Findings: j.ranked(), Problems: r.problems(), Earlier: r.earlier}
 	v.Undecided = j.questions()
 	j.state(&v)
 	if j.operators != nil {
@@ -70,26 +68,7 @@ func (r *run) judge(g gates.Gates, minGain float64, beside []*health.Record) Run
 func (j *judge) look() {
 	if j.steps != nil {
 		j.lookAtSteps()
-		return
 	}
-	for _, w := range j.windows {
-		if w.Main.SyncPoint.WithinPeers {
-			for _, g := range w.Groups {
-				j.late(g)
-			}
-		} else {
-			j.late(w.Main)
-		}
-		j.device(w.Main)
-		j.groups(w)
-	}
-	j.pool()
-	j.slower()
-	j.growth()
-	j.stages()
-	j.moving()
-	j.costs()
-	j.weigh()
 }
 
 // settle gives the run its status, its confidence and what to do next.
@@ -103,7 +82,13 @@ func (j *judge) settle(v *RunVerdict) {
 	v.decide(j.excludes())
 	v.Observed = append(j.observed(), v.Observed...)
 	if v.Limits == nil {
-		v.Limits = j.stageLimits()
+		v.Limits = j.arrivalLimits()
+	}
+	for i := range v.Undecided {
+		u := &v.Undecided[i]
+		if k := slices.IndexFunc(v.Limits, func(l answer.Limit) bool { return l.Stage == u.Stage && l.MayHide > 0 }); u.HidesRank() && k >= 0 {
+			u.Hides = v.Limits[k].MayHide
+		}
 	}
 	v.Undecided = slices.DeleteFunc(v.Undecided, func(u answer.Undecided) bool { return u.Question == "" })
 	v.Next = j.next(v)
@@ -148,31 +133,23 @@ func (j *judge) observed() []evidence.Observation {
 // finding is a finding with what is known about it beyond what it shows.
 type finding struct {
 	Finding
-	best       *frontier.Result // the window that the evidence is from
-	bestNs     int64
-	seen       []int   // indices of the windows that show it
-	makespan   int64   // of the windows that show it
-	steps      int     // of the windows that show it
-	struck     int     // steps that it struck
-	saved      float64 // ns that fixing it alone saves
-	share      float64 // of the window in which it explains most, with all that are late together
-	culprit    *frontier.Culprit
-	together   []int     // ranks that are late with it for the same reason, itself among them
-	saves      float64   // part of the makespan that goes when all of them are on time
-	moves      bool      // another rank in each stretch of the run
-	recurrence *recurred // how often and how long it struck; nil: not asked, or not known
-	inside     *inside   // what the rank launched in the stage; nil where that was not recorded
+	best     *frontier.Result // the window that the evidence is from
+	bestNs   int64
+	seen     []int   // indices of the windows that show it
+	makespan int64   // of the windows that show it
+	steps    int     // of the windows that show it
+	struck   int     // steps that it struck
+	saved    float64 // ns that fixing it alone saves
+	share    float64 // of the window in which it explains most, with all that are late together
+	inside   *inside // what the rank launched in the stage; nil where that was not recorded
 }
 
 // sight is a finding as one window shows it. Explained and Gain are of that
 // window.
 type sight struct {
 	Finding
-	struck   int     // steps; 0: all
-	share    float64 // 0: its own
-	culprit  *frontier.Culprit
-	together []int
-	saves    float64
+	struck int     // steps; 0: all
+	share  float64 // 0: its own
 }
 
 // key is what makes two findings the same.
@@ -196,7 +173,7 @@ func (f *Finding) key() key {
 // the finding is surest, and among those explains most.
 func (j *judge) add(w *frontier.Result, s sight) *finding {
 	f := &finding{Finding: s.Finding}
-	if i := slices.IndexFunc(j.found, func(have *finding) bool { return have.key() == s.key() }); i >= 0 {
+	if i := slices.IndexFunc(j.found, func(have *finding) bool { return have.key() == s.key() && !have.modelled }); i >= 0 {
 		f = j.found[i]
 		f.Explained += s.Explained
 	} else {
@@ -216,9 +193,8 @@ func (j *judge) add(w *frontier.Result, s sight) *finding {
 	f.saved += s.Gain * float64(w.Makespan)
 	f.share = max(f.share, cmp.Or(s.share, part(w, s.Explained)))
 	if f.best == nil || s.Confidence > f.Confidence || s.Confidence == f.Confidence && s.Explained > f.bestNs {
-		f.best, f.bestNs, f.culprit = w, s.Explained, s.culprit
-		f.Confidence, f.Evidence = s.Confidence, s.Evidence
-		f.together, f.saves, f.Detail = s.together, s.saves, at[0]
+		f.best, f.bestNs = w, s.Explained
+		f.Confidence, f.Evidence, f.Detail = s.Confidence, s.Evidence, at[0]
 	}
 	return f
 }
@@ -260,64 +236,22 @@ func (f *finding) place(w *frontier.Result) {
 	}
 }
 
-// costs computes the cost of the findings over the run.
+// costs computes the cost of the findings that windows show over the run.
 func (j *judge) costs() {
-	whole, steps := j.whole(), 0
+	whole, steps := 0, 0
 	for _, w := range j.windows {
-		steps += w.Main.Steps
+		whole, steps = whole+int(w.Main.Makespan), steps+w.Main.Steps
 	}
 	for _, f := range j.found {
-		if f.Cause == CauseOperator { // its part of the rank's
-			continue
-		}
-		explained := f.Explained
-		if len(f.together) > 1 && f.Kind == KindRank {
-			explained = j.explainedTogether(f)
-		}
 		struck := max(1, min(f.struck, f.steps))
-		f.Excess = explained / int64(struck)
-		f.Step = (f.makespan-explained)/int64(max(1, f.steps)) + f.Excess
+		f.Excess = f.Explained / int64(struck)
+		f.Step = (f.makespan-f.Explained)/int64(max(1, f.steps)) + f.Excess
 		f.Score = float64(f.Explained) / float64(max(1, f.makespan))
 		f.Gain = min(1, f.saved/float64(max(1, int64(struck)*f.Step)))
-		f.RunGain = min(1, f.saved/max(1, whole))
+		f.RunGain = min(1, f.saved/float64(max(1, whole)))
 		f.BelowMinGain = f.share < j.minGain
 		f.Struck = j.struck(f, struck, steps)
-		if j.recurs(f) {
-			struck = f.Struck.Count
-		}
-		if f.moves {
-			f.Struck.Pattern = PatternRankToRank
-		}
-		if len(f.together) > 1 {
-			saved := f.saves * float64(f.makespan)
-			f.Ranks = f.together
-			f.lateTogether(min(1, saved/float64(max(1, int64(struck)*f.Step))), min(1, saved/max(1, whole)))
-		}
 	}
-}
-
-// lateTogether says of the ranks of a finding what fixing all of them saves.
-func (f *finding) lateTogether(gain, runGain float64) {
-	e := evidence.LateTogether{Ranks: f.together, Gain: gain, RunGain: runGain}
-	f.Evidence = slices.Clone(f.Evidence)
-	at := slices.IndexFunc(f.Evidence, func(e evidence.Observation) bool { _, is := e.(evidence.LateTogether); return is })
-	if at < 0 {
-		f.Evidence = append(f.Evidence, e)
-		return
-	}
-	place := f.Evidence[at].(evidence.LateTogether)
-	e.Host, e.Group = place.Host, place.Group
-	f.Evidence[at] = e
-}
-
-// explainedTogether is what all ranks that are late together explain.
-func (j *judge) explainedTogether(f *finding) (sum int64) {
-	for _, o := range j.found {
-		if o.Cause == f.Cause && o.Kind == f.Kind && o.Stage == f.Stage && slices.Equal(o.together, f.together) {
-			sum += o.Explained
-		}
-	}
-	return sum
 }
 
 // mostSteps is the part of the steps from which on a fault is constant.
@@ -336,9 +270,6 @@ func (j *judge) struck(f *finding, n, of int) Struck {
 		}
 		s.First, s.Last = min(s.First, m.FirstStep), max(s.Last, m.FirstStep+int64(m.Steps)-1)
 	}
-	if j.recordedNext(f) {
-		s.First, s.Last = s.First+1, s.Last+1
-	}
 	switch {
 	case float64(n) >= mostSteps*float64(of):
 		s.Pattern = PatternConstant
@@ -350,17 +281,7 @@ func (j *judge) struck(f *finding, n, of int) Struck {
 	return s
 }
 
-// recordedNext reports whether the stage of a finding is recorded in the step
-// after the one that the cut counts it in: one that begins at a synchronisation
-// point holds what precedes that point in the next step.
-func (j *judge) recordedNext(f *finding) bool {
-	if f.best.Cut != cut.Sync || f.Stage == "" {
-		return false
-	}
-	order := j.windows[f.Detail].Stages
-	at, point := slices.Index(order, f.Stage), slices.Index(order, f.best.SyncPoint.Name)
-	return at >= 0 && at <= point && point < len(order)-1
-}
+func part(w *frontier.Result, ns int64) float64 { return float64(ns) / float64(max(1, w.Makespan)) }
 
 // device names a rank whose stage is long on the device, where the host does
 // not show it.
@@ -439,15 +360,6 @@ func medianWork(w *frontier.Result, ranks []int) int64 {
 		}
 	}
 	return robust.Upper(work)
-}
-
-// answered reports whether a window has a finding that explains more than a long
-// stage: one that is large enough, or any late rank.
-func (j *judge) answered(w *frontier.Result) bool {
-	at := j.indicesOf(w)[0]
-	return slices.ContainsFunc(j.found, func(f *finding) bool {
-		return slices.Contains(f.seen, at) && (f.share >= j.minGain || f.Kind == KindRank && f.Cause != CauseDevice)
-	})
 }
 
 // ranked orders the findings: first those to act on, then uncertain ones, then small

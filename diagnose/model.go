@@ -1,46 +1,50 @@
 package diagnose
 
 import (
-	"math"
+	"cmp"
 	"slices"
 
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/delay"
+	"github.com/sfstat/sfstat/engine/frontier/labels"
 	"github.com/sfstat/sfstat/engine/points"
+	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/stagename"
 )
 
-// Model is who judges what windows show.
-type Model uint8
-
-const (
-	StagePasses Model = iota // passes over the accounts of windows
-	StepModel                // package engine/delay, over all steps of a run as one series
-)
+// model are the options of the model of steps.
+func (o Options) model() delay.Options {
+	g := o.Frontier.Gates.OrDefault()
+	return delay.Options{MinGain: cmp.Or(o.MinGain, g.StaticGain), Points: points.Gates{Slope: g.SyncPoint.Slope, Confidence: g.SyncPoint.Confidence}}
+}
 
 // lookAtSteps finds what the steps of the run show, as one series. Device events, baselines and
-// role groups that do more work are still judged window by window.
+// role groups that do more work are judged window by window.
 func (j *judge) lookAtSteps() {
+	j.modelled, j.placed = j.steps.result()
+	var found []*finding
+	if j.modelled != nil {
+		for i := range j.modelled.Findings {
+			found = append(found, j.fromModel(&j.modelled.Findings[i])...)
+		}
+	}
+	late := slices.ContainsFunc(found, func(f *finding) bool { return f.Cause == CauseLate && f.Flagged() })
+	j.found = slices.Clone(found)
 	for _, w := range j.windows {
 		j.device(w.Main)
 		j.groups(w)
-		if len(w.Main.Ranks) > 1 && w.Main.Leader.Stage >= 0 && !incomplete(w.Main) {
+		if !late && len(w.Main.Ranks) > 1 && w.Main.Leader.Stage >= 0 && !incomplete(w.Main) {
 			j.hostOverhead(w.Main)
 		}
 	}
 	j.slower()
+	for _, w := range j.windows {
+		j.hidden(w.Main)
+	}
+	j.found = slices.DeleteFunc(j.found, func(f *finding) bool { return f.modelled })
 	j.costs()
-	run, at := j.steps.run()
-	j.placed = at
-	if run.Ranks < 2 {
-		return
-	}
-	j.modelled = delay.Analyze(run, delay.Options{MinGain: j.minGain, Points: points.Gates{Slope: j.gates.SyncPoint.Slope, Confidence: j.gates.SyncPoint.Confidence}})
-	j.limits = j.modelled.Limits()
-	for i := range j.modelled.Findings {
-		j.fromModel(&j.modelled.Findings[i], at)
-	}
+	j.found = append(j.found, found...)
 }
 
 // place of steps: their numbers, and the window that each is in.
@@ -49,24 +53,28 @@ type placed struct {
 	hosts   []string
 	host    []int // of each rank, in hosts; −1: not known
 	numbers []int64
-	window  []int // index in run.windows
+	window  []int // number of the window in its run
+	splits  []trace.Split
+	walled  bool // how long the steps took was recorded
+	mixed   bool // the ranks have roles that do different work
 }
 
 // fromModel adds the findings that one of the model makes: as many as ranks are late together.
-func (j *judge) fromModel(f *delay.Finding, at placed) {
+func (j *judge) fromModel(f *delay.Finding) (out []*finding) {
+	at := j.placed
 	base := j.modelFinding(f, at)
 	switch {
 	case f.Cause != delay.Late || f.Kind == delay.Everyone:
-		j.addModelled(f, base, at)
+		out = append(out, j.placedFinding(f, base, at))
 	case f.Kind == delay.Host:
 		base.Kind, base.Host, base.Ranks = KindHost, at.hosts[f.Host], at.ids(f.Ranks)
 		base.Evidence = append(base.Evidence, evidence.LateTogether{Ranks: base.Ranks, Host: base.Host})
-		j.addModelled(f, base, at)
+		out = append(out, j.placedFinding(f, base, at))
 	case f.Kind == delay.PeerSet:
 		base.Kind, base.Ranks = KindGroup, at.ids(f.Ranks)
-		base.Group = j.roleGroup(base.Ranks[0])
+		base.Group = cmp.Or(at.nameOf(f.Ranks), j.roleGroup(base.Ranks[0]))
 		base.Evidence = append(base.Evidence, evidence.LateTogether{Ranks: base.Ranks, Group: base.Group})
-		j.addModelled(f, base, at)
+		out = append(out, j.placedFinding(f, base, at))
 	default:
 		for _, r := range f.Ranks {
 			one := base
@@ -81,9 +89,10 @@ func (j *judge) fromModel(f *delay.Finding, at placed) {
 				one.Ranks = at.ids(f.Ranks)
 				one.Evidence = append(one.Evidence, evidence.LateTogether{Ranks: one.Ranks, Gain: one.Gain, RunGain: one.RunGain})
 			}
-			j.addModelled(f, one, at)
+			out = append(out, j.placedFinding(f, one, at))
 		}
 	}
+	return out
 }
 
 func (j *judge) roleGroup(rank int) string {
@@ -91,6 +100,18 @@ func (j *judge) roleGroup(rank int) string {
 		for _, g := range w.Groups {
 			if slices.Contains(g.Ranks, rank) {
 				return g.Group
+			}
+		}
+	}
+	return ""
+}
+
+// nameOf a set of ranks, by positions: what they have in common; "" where they are no set.
+func (p placed) nameOf(ranks []int) string {
+	for _, s := range p.splits {
+		for i, set := range s.Sets {
+			if slices.Equal(set, ranks) {
+				return s.Names[i]
 			}
 		}
 	}
@@ -119,20 +140,18 @@ const chiefStage = 0.6
 // modelFinding is what findings of the model have in common.
 func (j *judge) modelFinding(f *delay.Finding, at placed) Finding {
 	m := j.modelled
-	name := func(k int) string {
-		base, _ := stagename.Split(m.Division.Stages[k].Name)
-		return base
-	}
 	struck := max(1, f.Steps.Count)
 	out := Finding{Kind: KindRank, Cause: CauseLate, Confidence: evidence.Supported, modelled: true}
-	var all, largest int64
+	var all int64
+	charged := map[string]int64{} // of a stage, all microsteps
 	for _, p := range f.Parts {
 		all += p.Charged
+		charged[j.stageName(p.Stage)] += p.Charged
 	}
 	if len(f.Parts) > 0 {
-		largest = f.Parts[0].Charged
-		if f.Factor == 0 && float64(largest) >= chiefStage*float64(all) {
-			out.Stage = name(f.Parts[0].Stage)
+		main := j.mainStage(f)
+		if f.Factor == 0 && float64(charged[main]) >= chiefStage*float64(all) {
+			out.Stage = main
 		}
 	}
 	switch f.Certainty {
@@ -141,18 +160,37 @@ func (j *judge) modelFinding(f *delay.Finding, at placed) Finding {
 	case delay.Event:
 		out.Confidence = evidence.Ambiguous
 	}
-	out.RunGain, out.RunAtMost = f.Saves.Alone, f.Saves.Most()
+	out.RunGain, out.RunLow, out.RunAtMost = f.Saves.Alone, min(f.Saves.Low, f.Saves.Alone), f.Saves.Most()
 	out.BelowMinGain = f.Saves.Most() < j.minGain
-	out.Excess, out.Step = f.Size, m.Step
-	if f.Steps.Count < f.Steps.Of || f.Cause == delay.StartUp {
-		out.Step += f.Size
-	}
+	out.Excess, out.Step = f.Size, f.Length
 	out.Explained = all
 	out.Score = min(1, float64(all)/float64(max(1, m.Whole)))
 	out.Gain = min(1, out.RunGain*float64(m.Whole)/float64(max(1, int64(struck)*out.Step)))
-	out.Struck = Struck{Count: f.Steps.Count, Of: f.Steps.Of, First: at.numbers[max(0, f.Steps.First)], Last: at.numbers[max(0, f.Steps.Last)], Pattern: modelPattern(f.Steps.Pattern)}
+	out.Struck = Struck{Count: f.Steps.Count, Of: f.Steps.Of, First: at.numbers[max(0, f.Steps.First)], Last: at.numbers[max(0, f.Steps.Last)], Pattern: modelPattern(f.Steps.Pattern), Period: f.Steps.Period}
 	out.Evidence = j.modelEvidence(f, &out, at)
 	return out
+}
+
+// stageName is the name of a stage of the model, the same for all microsteps.
+func (j *judge) stageName(k int) string {
+	s := j.modelled.Stages[k]
+	if s.Role == points.Rest {
+		return stagename.Residual
+	}
+	base, _ := stagename.Split(s.Name)
+	return base
+}
+
+// mainStage is the stage with most of a finding, all microsteps together.
+func (j *judge) mainStage(f *delay.Finding) (main string) {
+	charged := map[string]int64{}
+	for _, p := range f.Parts {
+		name := j.stageName(p.Stage)
+		if charged[name] += p.Charged; main == "" || charged[name] > charged[main] {
+			main = name
+		}
+	}
+	return main
 }
 
 func modelPattern(p delay.Pattern) Pattern {
@@ -161,6 +199,8 @@ func modelPattern(p delay.Pattern) Pattern {
 		return PatternConstant
 	case delay.Span:
 		return PatternWindow
+	case delay.Periodic:
+		return PatternPeriodic
 	}
 	return PatternIntermittent
 }
@@ -177,7 +217,7 @@ func (j *judge) modelEvidence(f *delay.Finding, out *Finding, at placed) (list [
 	switch f.Cause {
 	case delay.StartUp:
 		out.Kind, out.Cause = KindStage, CauseStartUp
-		out.BelowMinGain, out.RunGain, out.RunAtMost, out.Gain = true, 0, 0, 0
+		out.BelowMinGain, out.RunGain, out.RunLow, out.RunAtMost, out.Gain = true, 0, 0, 0, 0
 		if len(f.Ranks) == 1 {
 			id := at.ranks[f.Ranks[0]]
 			out.Kind, out.Rank = KindRank, &id
@@ -186,7 +226,10 @@ func (j *judge) modelEvidence(f *delay.Finding, out *Finding, at placed) (list [
 	case delay.Regression, delay.SlowSteps:
 		out.Kind, out.Cause = KindStage, CauseSlowSteps
 		list = append(list, slow)
-		if f.Cause == delay.Regression {
+		switch {
+		case out.Struck.Pattern == PatternPeriodic:
+			out.Cause = CausePeriodic
+		case f.Cause == delay.Regression:
 			out.Cause = CauseGrowth
 			list = []evidence.Observation{j.changed(f, at), slow}
 		}
@@ -213,15 +256,15 @@ func (j *judge) modelEvidence(f *delay.Finding, out *Finding, at placed) (list [
 	}
 	mainly := ""
 	if out.Stage == "" && len(f.Parts) > 0 {
-		mainly, _ = stagename.Split(m.Division.Stages[f.Parts[0].Stage].Name)
+		mainly = j.mainStage(f)
 	}
-	list = append(list, evidence.LastToArrive{Stage: out.Stage, Mainly: mainly, N: f.Steps.Count, Of: f.Steps.Count, Excess: f.Size, P: f.P},
+	list = append(list, evidence.LastToArrive{Stage: out.Stage, Mainly: mainly, N: f.Last, Of: f.Steps.Count, Excess: f.Size, P: f.P},
 		evidence.Replay{Ranks: at.ids(f.Ranks), Saves: f.Saves.Alone, Charged: out.Score})
 	evident := points.None
-	if len(m.Division.Points) > 0 {
-		p := m.Division.Points[0]
+	if len(m.Points) > 0 {
+		p := m.Points[0]
 		evident = p.Evidence
-		s := evidence.SyncPoint{Stage: m.Division.Stages[p.Stage].Name, By: map[points.Evidence]string{points.Likely: "name", points.Shown: "slope", points.Named: "named"}[p.Evidence]}
+		s := evidence.SyncPoint{Stage: m.Stages[p.Stage].Name, By: map[points.Evidence]string{points.Likely: "name", points.Shown: "slope", points.Named: "named"}[p.Evidence]}
 		if p.Evidence == points.Shown {
 			s.Slope, s.Low, s.High = -p.Slope, -p.High, -p.Low
 		}
@@ -231,6 +274,11 @@ func (j *judge) modelEvidence(f *delay.Finding, out *Finding, at placed) (list [
 	lack(evident == points.None, evidence.Lack{Reason: evidence.SyncNotShown, AtMost: evidence.Supported})
 	lack(evident == points.Likely, evidence.Lack{Reason: evidence.SyncLikely, AtMost: evidence.Supported})
 	lack(evident != points.None && f.Waited < 0.5, evidence.Lack{Reason: evidence.SyncNotShown, AtMost: evidence.Supported})
+	lack(!at.walled, evidence.Lack{Reason: evidence.NoWallTime, AtMost: evidence.Supported})
+	lack(j.labelled(labels.TelemetryLimited), evidence.Lack{Reason: evidence.Incomplete, AtMost: evidence.Supported})
+	lack(at.mixed, evidence.Lack{Reason: evidence.RolesMixed, AtMost: evidence.Supported})
+	lack(m.Within, evidence.Lack{Reason: evidence.WithinOneRole, AtMost: evidence.Supported})
+	lack(j.labelled(labels.GradientAccumulationAmbiguous), evidence.Lack{Reason: evidence.MicrostepsSummed, AtMost: evidence.Supported})
 	lack(len(f.Ranks) > 1 && f.Kind == delay.Ranks, evidence.Lack{Reason: evidence.MayBeByDesign, AtMost: evidence.Supported})
 	for _, o := range list {
 		if l, ok := o.(evidence.Lack); ok {
@@ -240,64 +288,52 @@ func (j *judge) modelEvidence(f *delay.Finding, out *Finding, at placed) (list [
 	return list
 }
 
-// changed says what a stage takes from the step on at which it changes, and before.
-func (j *judge) changed(f *delay.Finding, at placed) evidence.Slower {
-	m := j.modelled
-	first := f.Steps.First
-	g := evidence.Slower{Stage: m.Division.Stages[f.Parts[0].Stage].Name, Steps: [2]int64{at.numbers[first], at.numbers[len(at.numbers)-1]},
-		BaseSteps: [2]int64{at.numbers[0], at.numbers[max(0, first-1)]}}
-	var before, after float64
-	nb, na := 0, 0
-	d := m.Division
-	for k, p := range d.Pieces {
-		if p.Stage != f.Parts[0].Stage {
-			continue
-		}
-		for n := range d.Intervals {
-			t := d.Step(n, k)
-			if t < 0 {
-				continue
-			}
-			row := slices.Clone(d.Work[k][n*d.Ranks : (n+1)*d.Ranks])
-			slices.Sort(row)
-			if x := float64(row[(len(row)-1)/2]); t < first {
-				before, nb = before+x, nb+1
-			} else {
-				after, na = after+x, na+1
-			}
-		}
-	}
-	g.BaseTime, g.Time = int64(before/math.Max(1, float64(nb))), int64(after/math.Max(1, float64(na)))
-	if g.Time == 0 {
-		g.Time = f.Size
-	}
-	return g
+// labelled reports whether any window has a label.
+func (j *judge) labelled(l labels.Label) bool {
+	return slices.ContainsFunc(j.windows, func(w Window) bool { return slices.Contains(w.Main.Labels, l) })
 }
 
-// addModelled adds a finding with the window in which it begins.
-func (j *judge) addModelled(f *delay.Finding, s Finding, at placed) {
-	i := at.window[max(0, f.Steps.First)]
-	w := j.windows[i].Main
-	one := &finding{Finding: s, best: w, bestNs: s.Explained, makespan: j.modelled.Whole, steps: f.Steps.Of, struck: f.Steps.Count, saved: s.RunGain * float64(j.modelled.Whole), share: max(s.Score, s.RunAtMost)}
-	one.Detail = i
-	for t := max(0, f.Steps.First); t <= max(0, f.Steps.Last); t++ {
-		if k := at.window[t]; len(one.seen) == 0 || one.seen[len(one.seen)-1] != k {
-			one.seen = append(one.seen, k)
-			if n := j.windows[k].Main.Window; !slices.Contains(one.Windows, n) {
-				one.Windows = append(one.Windows, n)
-			}
+// changed says what a stage takes from the step on at which it changes, and before.
+func (j *judge) changed(f *delay.Finding, at placed) evidence.Slower {
+	first := f.Steps.First
+	return evidence.Slower{Stage: j.modelled.Stages[f.Parts[0].Stage].Name, Steps: [2]int64{at.numbers[first], at.numbers[len(at.numbers)-1]},
+		BaseSteps: [2]int64{at.numbers[0], at.numbers[max(0, first-1)]}, Time: f.From, BaseTime: f.Before}
+}
+
+// placedFinding is a finding with the windows that show it.
+func (j *judge) placedFinding(f *delay.Finding, s Finding, at placed) *finding {
+	one := &finding{Finding: s, bestNs: s.Explained, makespan: j.modelled.Whole, steps: f.Steps.Of, struck: f.Steps.Count, saved: s.RunGain * float64(j.modelled.Whole), share: max(s.Score, s.RunAtMost)}
+	see := func(t int) {
+		k := at.window[t] - j.forgotten()
+		if k < 0 || len(one.seen) > 0 && one.seen[len(one.seen)-1] == k {
+			return
+		}
+		one.seen = append(one.seen, k)
+		if n := j.windows[k].Main.Window; !slices.Contains(one.Windows, n) {
+			one.Windows = append(one.Windows, n)
 		}
 	}
-	if len(f.Ranks) > 1 {
-		one.together, one.saves = at.ids(f.Ranks), f.Saves.Alone
+	switch {
+	case f.Steps.List != nil:
+		for _, t := range f.Steps.List {
+			see(t)
+		}
+	default:
+		for t, by := max(0, f.Steps.First), max(1, f.Steps.Period); t <= f.Steps.Last; t += by {
+			see(t)
+		}
 	}
-	one.place(w)
-	j.found = append(j.found, one)
+	if len(one.seen) > 0 {
+		one.Detail = one.seen[0]
+	}
+	one.best = j.windows[one.Detail].Main
+	one.place(one.best)
+	return one
 }
 
 // modelExcludes is what the model can exclude: nothing where no stage can show a delay.
 func (j *judge) modelExcludes() exclusion {
-	for _, l := range j.limits {
+	for _, l := range j.modelled.Limits {
 		if l.Reported > 0 {
 			return excludesAll
 		}
@@ -311,20 +347,33 @@ func (j *judge) state(v *RunVerdict) {
 	if m == nil {
 		return
 	}
-	v.Limits = []answer.Limit{}
-	for _, l := range j.limits {
-		name := m.Division.Stages[l.Stage].Name
-		if m.Division.Stages[l.Stage].Role == points.Rest {
-			name = stagename.Residual
+	v.modelled = true
+	late := 0
+	for i := range m.Findings {
+		if f := &m.Findings[i]; f.Cause == delay.Late && f.Certainty >= delay.Supported {
+			late++
 		}
-		v.Limits = append(v.Limits, answer.Limit{Stage: name, Reported: l.Reported, MayHide: l.MayHide})
+	}
+	if late > 1 {
+		v.Together = m.Joint
+	}
+	v.Limits = []answer.Limit{}
+	for _, l := range j.modelled.Limits {
+		name := j.stageName(l.Stage)
+		i := slices.IndexFunc(v.Limits, func(have answer.Limit) bool { return have.Stage == name })
+		if i < 0 {
+			v.Limits = append(v.Limits, answer.Limit{Stage: name, Reported: l.Reported, MayHide: l.MayHide})
+			continue
+		}
+		// Of a stage in each microstep: found if it is in any of them, hidden in all.
+		v.Limits[i].Reported, v.Limits[i].MayHide = max(v.Limits[i].Reported, l.Reported), v.Limits[i].MayHide+l.MayHide
 	}
 	at := j.placed
-	for _, e := range m.Division.Errors {
+	for _, e := range m.Errors {
 		n := at.numbers[max(0, e.Step)]
-		v.Problems = append(v.Problems, answer.Problem{Problem: answer.RecordingError, Ranks: []int{at.ranks[e.Rank]}, Steps: &[2]int64{n, n}, Stage: m.Division.Stages[e.Stage].Name, Size: e.Size})
+		v.Problems = append(v.Problems, answer.Problem{Problem: answer.RecordingError, Ranks: []int{at.ranks[e.Rank]}, Steps: &[2]int64{n, n}, Stage: m.Stages[e.Stage].Name, Size: e.Size})
 	}
 	v.Undecided = slices.DeleteFunc(v.Undecided, func(u answer.Undecided) bool {
-		return u.Question == answer.SyncPointUnknown && len(m.Division.Points) > 0
+		return u.Question == answer.SyncPointUnknown && len(m.Points) > 0
 	})
 }

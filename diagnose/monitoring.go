@@ -250,7 +250,7 @@ func (j *judge) atTheTime(v *RunVerdict, all []*health.Record) {
 	w.tellDevices(all)
 	for i := range v.Findings {
 		f := &v.Findings[i]
-		if f.Cause == CauseAlike || f.Cause == CauseOperator || f.BelowMinGain && i > 0 {
+		if f.Cause == CauseOperator || f.BelowMinGain && i > 0 {
 			continue
 		}
 		units := w.suspected(f)

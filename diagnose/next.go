@@ -83,8 +83,8 @@ func (j *judge) actions(s *Finding) []answer.Action {
 		return []answer.Action{do(answer.InspectHost, answer.SourceDevice), do(answer.Profile, answer.SourceProfiler, append(sample(f.Ranks, 1, nil), peers...)...)}
 	case f.Kind == KindGroup:
 		ranks := sample(w.Ranks, 4, nil)
-		if len(f.together) > 0 {
-			ranks = append(sample(f.together, 2, nil), sample(w.Ranks, 2, f.together)...)
+		if f.Cause == CauseLate {
+			ranks = append(sample(f.Ranks, 2, nil), sample(w.Ranks, 2, f.Ranks)...)
 		}
 		return []answer.Action{do(answer.Profile, answer.SourceProfiler, ranks...)}
 	case kind == stagename.Data:
@@ -102,15 +102,13 @@ func (j *judge) actions(s *Finding) []answer.Action {
 // over.
 func (j *judge) rankActions(f *finding, do func(answer.ActionKind, answer.Source, ...int) answer.Action) []answer.Action {
 	rank := *f.Rank
-	ranks := append([]int{rank}, sample(f.best.Ranks, 2, append([]int{rank}, f.together...))...)
+	ranks := append([]int{rank}, sample(f.best.Ranks, 2, append([]int{rank}, f.Ranks...))...)
 	host := do(answer.InspectHost, answer.SourceDevice, rank)
 	switch kind := stagename.KindOf(f.Stage); {
 	case f.recorded():
 		return []answer.Action{host}
 	case f.inside != nil:
 		return []answer.Action{do(answer.SampleStack, answer.SourceStacks, rank)}
-	case f.moves && kind == stagename.Data:
-		return []answer.Action{do(answer.CheckLoader, answer.SourceLoader)}
 	case kind == stagename.Data:
 		return []answer.Action{do(answer.SampleStack, answer.SourcePySpy, rank), do(answer.CheckLoader, answer.SourceLoader, rank)}
 	case f.Stage == "" || f.Cause == CauseDevice:

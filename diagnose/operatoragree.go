@@ -81,3 +81,16 @@ func (j *opJudge) charged(w int) (explained int64, stage string, makespan int64)
 	}
 	return explained, stage, max(1, m.Makespan)
 }
+
+// departure is what K-S finds of a rank's completion-time distribution, and whether it
+// departs from its peers'.
+func departure(s *operators.Signs, of operators.RankSigns) (e evidence.CompletionTimes, departs bool) {
+	for _, other := range s.Ranks {
+		if other.Departs && other.Rank != of.Rank {
+			e.Others = append(e.Others, other.Rank)
+		}
+	}
+	slices.Sort(e.Others)
+	e.S, e.Q, e.Later = of.S, of.Q, of.Later
+	return e, of.Departs
+}

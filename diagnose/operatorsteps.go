@@ -19,7 +19,6 @@ func (j *opJudge) strikes(t *theory) {
 	if err != nil || r.Struck == 0 || !r.Separate || r.Pattern == recurrence.Constant {
 		return
 	}
-	all := recurred{r, j.Steps, over}
 	now, without := j.perStep(), j.perStep(t.fix)
 	if len(now) != len(over) || len(without) != len(over) {
 		return
@@ -31,7 +30,7 @@ func (j *opJudge) strikes(t *theory) {
 			length += now[i]
 		}
 	}
-	t.Struck = all.struck()
+	t.Struck = struckOf(r, j.Steps)
 	t.Excess, t.Step = saved/int64(r.Struck), length/int64(r.Struck)
 	t.Gain = max(t.RunGain, float64(saved)/float64(max(1, length)))
 }
@@ -62,4 +61,19 @@ func (j *opJudge) excessOf(t *theory) (over []float64, noise float64) {
 		}
 	}
 	return over, robust.SigmaOfMAD * robust.Median(peers)
+}
+
+// struckOf is what was found of steps, as they are recorded.
+func struckOf(r recurrence.Recurrence, steps []int64) Struck {
+	s := Struck{Count: r.Struck, Of: r.Of, First: steps[r.First], Last: steps[r.Last],
+		Low: r.Low, High: r.High, Own: int64(r.Excess), ExcessLow: int64(max(0, r.ExcessLow)), ExcessHigh: int64(r.ExcessHigh), P: r.P}
+	switch r.Pattern {
+	case recurrence.Constant:
+		s.Pattern = PatternConstant
+	case recurrence.Stretch:
+		s.Pattern = PatternWindow
+	case recurrence.Intermittent:
+		s.Pattern = PatternIntermittent
+	}
+	return s
 }

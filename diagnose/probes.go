@@ -54,7 +54,7 @@ const (
 func (j *judge) probes(v *RunVerdict) {
 	for i := range v.Findings {
 		f := &v.Findings[i]
-		if f.Rank == nil || f.Cause != CauseLate && f.Cause != CauseLeads || f.Detail < 0 || f.Detail >= len(j.probed) {
+		if f.Rank == nil || f.Cause != CauseLate || f.Detail < 0 || f.Detail >= len(j.probed) {
 			continue
 		}
 		found := longerProbes(j.probed[f.Detail], *f.Rank, f.Ranks)

@@ -33,28 +33,19 @@ type Options struct {
 	Baseline *baseline.Sample
 	// Benchmarks are what nccl-tests reached, for bandwidths to be held against; nil: there are none.
 	Benchmarks *capacity.Benchmarks
-	Engines    Engines
-	// Recent bounds what is kept of a run that goes on: a verdict is on the last of its
-	// windows, between so many and twice as many, each counted once for every rank, but on
-	// 16 at least; those before are summed up, each [Stretch] in one line. 0: a verdict is
-	// on all windows.
+	// Brief leaves out of the accounts of windows what no finding rests on (frontier.FindingsOnly).
+	Brief bool
+	// Alone says that no other recordings come beside the windows, but for what stands in them.
+	Alone bool
+	// Recent bounds what is kept of a run that goes on, in steps: a verdict is on the last half as
+	// many at least, and on no more than so many but for the least that a test needs. 0: a verdict
+	// is on all steps.
 	Recent int
-	Model  Model
 }
 
-// Engines is which of them look at the windows in which a rank is charged.
-type Engines uint8
-
-const (
-	AllEngines    Engines = iota // K-S, pooled outliers and blame beside the frontier
-	FrontierAlone                // a tenth of the time; the others never name a rank by themselves
-	FindingsAlone                // all of them, without what no finding rests on: for windows without other recordings beside them
-	StagesAlone                  // the same, where no window has arrivals, and without evidence that no row of an archive shows
-)
-
 // Session takes windows one at a time, in any order of runs, and keeps only their
-// accounts: memory does not grow with ranks × steps, and with Options.Recent not with
-// windows either.
+// accounts and the steps of the last stretch: memory does not grow with ranks × steps, and
+// with Options.Recent not with windows either.
 type Session struct {
 	o         Options
 	runs      []*run
@@ -70,7 +61,6 @@ type run struct {
 	series  *frontier.Series
 	healthy *baseline.Sample // of Options
 	sample  *baseline.Sample // to compare with it; nil without one
-	lengths [][]int64        // of the steps of each window
 	seen    []extent
 	lost    []answer.Problem
 	alone   *evidence.DeviceShares // of the only rank; nil: not known
@@ -87,13 +77,14 @@ type run struct {
 	probed    [][]probed            // of each window
 	places    map[int]seenOn        // of ranks
 	times     []monitoring.Interval // of windows, zero where not known; without windows those of entries
-	recent    recent                // of Options
-	steps     *steps                // of the windows, where a model of steps judges them; else nil
+	later     later                 // what comes to the stretch that is open
+	steps     *steps                // of the windows
+	earlier   *Earlier              // windows that are not kept any more; nil: all are
 }
 
 // New starts a session.
 func New(o Options) *Session {
-	if o.Engines >= FindingsAlone {
+	if o.Brief {
 		o.Frontier.Depth = frontier.FindingsOnly
 	}
 	return &Session{o: o}
@@ -163,15 +154,13 @@ func (s *Session) addWindow(w *trace.Window) error {
 	if s.indexOf(w.Run) < 0 {
 		s.runs = append(s.runs, r)
 	}
-	if s.o.Engines < FindingsAlone || s.o.Engines == FindingsAlone && w.Epochs != nil {
+	if !s.o.Alone || w.Epochs != nil {
 		r.entries.AddWindow(w)
 		if s.o.Recent > 0 {
-			r.recent.entries.AddWindow(w)
+			r.later.entries.AddWindow(w)
 		}
 	}
-	if s.o.Recent > 0 && r.recent.full(w, s.o.Recent) {
-		r.turn(s.gates())
-	}
+	r.forget(r.steps.from())
 	return nil
 }
 
@@ -199,19 +188,8 @@ func (s *Session) account(r *run, w *trace.Window) error {
 		return err
 	}
 	r.compare(w, a.Main)
-	if s.o.Model == StepModel {
-		r.record(w, s.o.Frontier.SyncAfter)
-	}
+	r.record(w, s.o)
 	r.windows = append(r.windows, Window{Main: a.Main, Paper: a.Paper, Groups: a.Groups, Stages: recorded(w)})
-	if s.o.Engines != FrontierAlone && s.o.Model == StagePasses && r.toWeigh(w, a) {
-		switch last, x := &r.windows[len(r.windows)-1], (weighing{w: w, a: a, confidence: s.o.Engines == StagesAlone}); s.o.Engines {
-		case FindingsAlone, StagesAlone:
-			last.later = x.later()
-		default:
-			last.Signs = x.signs()
-		}
-	}
-	r.lengths = append(r.lengths, stepLengths(w))
 	if len(r.windows) == 1 {
 		r.times = nil // those of entries
 	}

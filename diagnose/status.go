@@ -24,7 +24,7 @@ func (v *RunVerdict) decide(can exclusion) {
 		switch {
 		case f.Flagged():
 			best = max(best, of)
-		case v.Limits != nil && f.modelled: // small, or once: what happened, not what will
+		case f.modelled && (f.BelowMinGain || f.Struck.Pattern != PatternConstant): // small, or once: what happened, not what will
 		case !f.BelowMinGain && f.Confidence == evidence.Ambiguous && can != excludesNothing:
 			// That time is lost is certain where ranks or roles differ; who loses
 			// it is not.
@@ -38,6 +38,9 @@ func (v *RunVerdict) decide(can exclusion) {
 	}
 	hides := func(u answer.Undecided) bool {
 		switch u.Question {
+		case answer.RankHidden:
+			// Where ranks synchronise one may always be at work: the limits say so.
+			return !v.modelled && u.Hides > 0 && !u.Unlikely
 		case answer.TransferHidden:
 			return u.Hides > 0 && float64(u.Hides) >= exposedTransfer*float64(u.Step)
 		}
@@ -137,8 +140,10 @@ func (c Cause) status() answer.Status {
 	switch c {
 	case CauseMissing, CauseDesync:
 		return answer.Hang
-	case CauseGrowth, CauseSlowSteps, CauseHost, CauseIdle, CauseRandom:
+	case CauseGrowth, CauseSlowSteps, CausePeriodic, CauseHost, CauseIdle, CauseRandom:
 		return answer.SlowEverywhere
+	case CauseStartUp:
+		return answer.NoStraggler
 	case CauseMoreWork, CauseRotating, CauseHeavy, CauseUneven, CauseRotatingOps:
 		return answer.ImbalanceRun
 	}

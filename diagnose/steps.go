@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/delay"
@@ -11,15 +12,37 @@ import (
 	"github.com/sfstat/sfstat/trace/stagename"
 )
 
-// steps are the recorded steps of a run, as the windows came: how a file is cut into windows
-// changes nothing. O(steps · stages · ranks) memory.
+// steps are the recorded steps of a run. How a file is cut into windows changes nothing: they are
+// looked at in stretches of as many steps each, and of those that are complete only what they came
+// down to is kept ([delay.Stretch]), so that memory is bounded but for some 200 bytes a step.
 type steps struct {
-	named   string
-	windows []recordedWindow
+	named  string
+	recent int // steps that are kept about; 0: all
+	o      delay.Options
+	series []*series
+}
+
+// series are the steps with one list of stages.
+type series struct {
+	key    string
+	open   []recordedWindow // of the last stretch
+	steps  int              // in open
+	looked []looked
+	points []points.Point // where the ranks of the first stretch synchronise; nil: not known yet
+	within []points.Within
+	peers  []int
+	limits []delay.Limit // of the first stretch
+	total  int
+}
+
+// looked is a stretch that is complete.
+type looked struct {
+	stretch *delay.Stretch
+	placed  placed
 }
 
 type recordedWindow struct {
-	at              int // index in run.windows
+	at              int // number of the window in its run
 	index, first    int64
 	schema          trace.Schema
 	ranks           []trace.Rank
@@ -27,18 +50,164 @@ type recordedWindow struct {
 	wait            trace.DataWait
 }
 
+const (
+	// stretchDurations is how many durations of a run are looked at together, and leastStretch how
+	// many steps however many ranks there are: the test of a delay that strikes now and then needs
+	// some hundreds.
+	stretchDurations = 1 << 21
+	leastStretch     = 512
+)
+
 // record keeps the times of a window, which the caller may change.
-func (r *run) record(w *trace.Window, named string) {
+func (r *run) record(w *trace.Window, o Options) {
 	if r.steps == nil {
-		r.steps = &steps{named: named}
+		r.steps = &steps{named: o.Frontier.SyncAfter, o: o.model(), recent: o.Recent}
 	}
-	r.steps.windows = append(r.steps.windows, recordedWindow{at: len(r.windows), index: w.Index, first: w.FirstStep, schema: w.Schema, ranks: slices.Clone(w.Ranks),
-		durations: slices.Clone(w.Durations), wall: slices.Clone(w.Wall), wait: w.DataWait})
+	r.steps.add(recordedWindow{at: r.forgotten() + len(r.windows), index: w.Index, first: w.FirstStep, schema: w.Schema, ranks: slices.Clone(w.Ranks),
+		durations: w.Durations, wall: w.Wall, wait: w.DataWait})
 }
 
-// run puts the windows with the commonest stages together, in the order of time.
-func (s *steps) run() (*delay.Run, placed) {
-	windows := s.commonest()
+func (s *steps) add(w recordedWindow) {
+	key := w.schema.Hash() + w.wait.String()
+	i := slices.IndexFunc(s.series, func(one *series) bool { return one.key == key })
+	if i < 0 {
+		i = len(s.series)
+		s.series = append(s.series, &series{key: key})
+	}
+	one := s.series[i]
+	per := len(w.schema.Stages) * len(w.ranks)
+	if per == 0 {
+		return
+	}
+	length := max(leastStretch, stretchDurations/per)
+	if s.recent > 0 {
+		length = max(leastStretch, min(length, s.recent/2))
+	}
+	for left := len(w.durations) / per; left > 0; {
+		n := min(left, length-one.steps)
+		part := w
+		part.durations = slices.Clone(w.durations[:n*per])
+		w.durations = w.durations[n*per:]
+		if w.wall != nil {
+			part.wall = slices.Clone(w.wall[:n*len(w.ranks)])
+			w.wall = w.wall[n*len(w.ranks):]
+		}
+		w.first += int64(n)
+		left -= n
+		one.open = append(one.open, part)
+		one.steps += n
+		one.total += n
+		if one.steps == length {
+			if s.recent > 0 {
+				one.looked = nil
+			}
+			one.looked = append(one.looked, one.look(s.named, s.o))
+			one.open, one.steps = nil, 0
+		}
+	}
+}
+
+// from is the number of the first window of which steps are kept.
+func (s *steps) from() int {
+	if s.recent == 0 {
+		return 0
+	}
+	from := math.MaxInt
+	for _, one := range s.series {
+		for _, l := range one.looked {
+			from = min(from, l.placed.window[0])
+		}
+		for _, w := range one.open {
+			from = min(from, w.at)
+		}
+	}
+	if from == math.MaxInt {
+		return 0
+	}
+	return from
+}
+
+// look looks at the open stretch. The first decides where the ranks synchronise and who is compared
+// with whom, and how small a delay would have been found.
+func (s *series) look(named string, o delay.Options) looked {
+	run, at := laidOut(s.open)
+	run.Named, run.Known, run.KnownWithin = named, s.points, s.within
+	if s.points != nil && (s.peers == nil || len(s.peers) == run.Ranks) {
+		run.Peers = s.peers
+	}
+	o.NoLimits = s.points != nil
+	out := looked{delay.Look(run, o), at}
+	if s.points == nil {
+		s.points, s.within, s.peers, s.limits = out.stretch.Points(), out.stretch.Within(), run.Peers, out.stretch.Limits()
+	}
+	return out
+}
+
+// result is what the steps of the run come down to; nil where there are none of two ranks.
+func (s *steps) result() (*delay.Result, placed) {
+	one := slices.MaxFunc(s.series, func(a, b *series) int { return cmp.Compare(a.total, b.total) })
+	list := slices.Clone(one.looked)
+	open := *one // that looks at no more than it has
+	if open.steps > 0 {
+		list = append(list, open.look(s.named, s.o))
+	}
+	at := union(list)
+	if len(at.ranks) < 2 {
+		return nil, at
+	}
+	var stretches []*delay.Stretch
+	for i := range list {
+		stretches = append(stretches, list[i].stretch)
+	}
+	out := delay.Join(stretches, s.o)
+	out.Limits = open.limits
+	return out, at
+}
+
+// union is where the steps of all stretches are. Where other ranks take part in some, those are given
+// the numbers that they have among all.
+func union(list []looked) placed {
+	at := list[0].placed
+	if len(list) == 1 {
+		return at
+	}
+	hosts := map[int]string{}
+	for _, l := range list {
+		for i, id := range l.placed.ranks {
+			hosts[id] = l.placed.hostOf(i)
+		}
+	}
+	all := placed{splits: at.splits, walled: at.walled, mixed: at.mixed}
+	for id := range hosts {
+		all.ranks = append(all.ranks, id)
+	}
+	slices.Sort(all.ranks)
+	var members []trace.Rank
+	for _, id := range all.ranks {
+		members = append(members, trace.Rank{ID: id, Host: hosts[id]})
+	}
+	all.host, all.hosts = hostsOf(members)
+	for i := range list {
+		l := &list[i]
+		all.numbers, all.window = append(all.numbers, l.placed.numbers...), append(all.window, l.placed.window...)
+		if slices.Equal(l.placed.ranks, all.ranks) && slices.Equal(l.placed.hosts, all.hosts) {
+			continue
+		}
+		ranks, of := make([]int, len(l.placed.ranks)), make([]int, len(l.placed.hosts))
+		for k, id := range l.placed.ranks {
+			ranks[k] = slices.Index(all.ranks, id)
+		}
+		for k, name := range l.placed.hosts {
+			of[k] = slices.Index(all.hosts, name)
+		}
+		l.stretch = l.stretch.Renumbered(ranks, of)
+	}
+	return all
+}
+
+// laidOut puts windows with one list of stages together, in the order of time.
+func laidOut(windows []recordedWindow) (*delay.Run, placed) {
+	windows = slices.Clone(windows)
 	slices.SortStableFunc(windows, func(a, b recordedWindow) int {
 		return cmp.Or(cmp.Compare(a.index, b.index), cmp.Compare(a.first, b.first))
 	})
@@ -48,7 +217,6 @@ func (s *steps) run() (*delay.Run, placed) {
 	for _, k := range order {
 		out.Stages = append(out.Stages, points.Stage{Name: first.schema.Stages[k], Role: roleOf(first.schema.Stages[k])})
 	}
-	out.Named = s.named
 	members := members(windows)
 	for _, m := range members {
 		at.ranks = append(at.ranks, m.ID)
@@ -70,27 +238,14 @@ func (s *steps) run() (*delay.Run, placed) {
 	out.Hosts, at.hosts = hostsOf(members)
 	at.host = out.Hosts
 	out.Peers = peersOf(members, out)
+	if len(members) > 0 {
+		at.splits = trace.Splits(members)
+	}
+	at.walled, at.mixed = walled, out.Peers != nil
+	for _, s := range at.splits {
+		out.Splits = append(out.Splits, s.Sets)
+	}
 	return out, at
-}
-
-// commonest are the windows with the list of stages that most steps have.
-func (s *steps) commonest() []recordedWindow {
-	count := map[string]int{}
-	best := ""
-	for _, w := range s.windows {
-		h := w.schema.Hash() + w.wait.String()
-		count[h] += len(w.durations) / max(1, len(w.ranks))
-		if best == "" || count[h] > count[best] {
-			best = h
-		}
-	}
-	var out []recordedWindow
-	for _, w := range s.windows {
-		if w.schema.Hash()+w.wait.String() == best {
-			out = append(out, w)
-		}
-	}
-	return out
 }
 
 // stageOrder is the order of a step in time: a wait for data that was recorded at the end of the

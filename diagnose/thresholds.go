@@ -5,6 +5,17 @@ package diagnose
 // wide of what healthy jobs of the simulator and the public traces show, and
 // small beside what anybody would fix.
 
+// trivial is the fraction of a window below which a late rank is not reported.
+const trivial = 0.01
+
+// weakLevel is the significance level of lateness that does not reach the strong
+// level.
+const weakLevel = 0.05
+
+// accomplice is the fraction of the largest charge from which on a rank is named
+// together with it.
+const accomplice = 0.25
+
 // Sizes, as parts of a step or of a recording.
 const (
 	// negligible: a difference, however certain, that has slack or is too small
@@ -19,9 +30,6 @@ const (
 	// enoughShare: a slow link or a late rank that costs less is listed, and not
 	// reported.
 	enoughShare = 0.01
-	// leastConfirmed: a rank that costs less than the gain gate is reported from
-	// here on where its arrivals and its operators agree.
-	leastConfirmed = 0.02
 	// exposedTransfer: every job waits for its last transfer, which may be slow and
 	// which nothing but another run tells. From this part of a step on that leaves the
 	// run undecided; less is told beside the answer that no rank is late.
@@ -107,12 +115,4 @@ const walkedSteps = 64
 const (
 	manyWorkers      = 256
 	fewestReplicates = 399
-)
-
-// mostWeighed is how many durations a window has at most to be looked at by
-// K-S, pooled outliers and blame beside the frontier, which take some hundred
-// times as long.
-const (
-	mostWeighed        = 1 << 20
-	mostWindowsWeighed = 32 // of a run
 )

@@ -13,7 +13,6 @@ package diagnose
 import (
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
-	"github.com/sfstat/sfstat/diagnose/operators"
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/engine/frontier/gates"
@@ -25,13 +24,15 @@ type RunVerdict struct {
 	Status     answer.Status          `json:"status" doc:"the answer in one word"`
 	Confidence evidence.Confidence    `json:"confidence" doc:"certainty of the first finding"`
 	Findings   []Finding              `json:"findings" doc:"what may be acted on first, then what is uncertain, then what is small; within each by exposed time explained"`
+	Together   float64                `json:"run_gain_together" null:"zero" doc:"part of the run that fixing every rank that is late for certain saves; null: not known, or there is one at most"`
 	Limits     []answer.Limit         `json:"limits" doc:"how large a delay of one rank has to be to be reported, and where one may hide"`
 	Observed   []evidence.Observation `json:"observations" doc:"what is known of the run as a whole"`
 	Undecided  []answer.Undecided     `json:"undecided" doc:"what the data cannot answer, each with what would"`
 	Problems   []answer.Problem       `json:"problems" doc:"what was lost, skipped or refused"`
 	Next       []answer.Action        `json:"next" doc:"what to do next, the most useful first"`
-	Earlier    []Stretch              `json:"earlier" doc:"of a run that goes on: the windows before those of the verdict, in stretches of one answer each"`
+	Earlier    *Earlier               `json:"earlier" doc:"of a run that goes on: what came before the windows that the verdict is on; null: nothing"`
 
+	modelled  bool       // windows are judged by the model of steps
 	MinGain   float64    `json:"-"` // from which on a finding is large enough to act on
 	Windows   []Window   `json:"-"`
 	Operators *Operators `json:"-"` // of an operator trace, which has no windows; else nil
@@ -49,12 +50,7 @@ type Window struct {
 	Main   *frontier.Result
 	Paper  *frontier.Result   // step cut without model fit; nil when Main is that
 	Groups []*frontier.Result // one per role group when roles differ
-	// Signs are those of K-S, pooled outliers and blame; nil where nobody is charged
-	// enough to look for them.
-	Signs  *operators.Signs
-	Stages []string // in the order of the step as recorded
-
-	later *weighing // is looked at when a finding asks for it; nil: Signs are known
+	Stages []string           // in the order of the step as recorded
 }
 
 // Verdict is the answer to all runs of the input. Its own fields repeat those

@@ -254,10 +254,10 @@ func (f *Follower) see(item auto.Item) {
 func (f *Follower) judging(u *follow.Unit) *diagnose.Session {
 	o := f.o.Diagnosis
 	if u.Plain() {
-		o.Recent = recentWindows
+		o.Recent = recentSteps
 	}
 	if f.o.Light && !u.Joined {
-		o.Engines = diagnose.FindingsAlone
+		o.Brief = true
 	}
 	return diagnose.New(o)
 }

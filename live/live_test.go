@@ -59,7 +59,7 @@ func TestDue(t *testing.T) {
 
 // TestMarks: the last mark before all that verdicts are on is kept, and those after it.
 func TestMarks(t *testing.T) {
-	verdictFrom := func(step int64, earlier ...diagnose.Stretch) *diagnose.Verdict {
+	verdictFrom := func(step int64, earlier *diagnose.Earlier) *diagnose.Verdict {
 		r := diagnose.RunVerdict{Run: "a", Windows: []diagnose.Window{{Main: &frontier.Result{FirstStep: step}}}, Earlier: earlier}
 		return &diagnose.Verdict{Runs: []diagnose.RunVerdict{r}}
 	}
@@ -68,12 +68,12 @@ func TestMarks(t *testing.T) {
 		other   int64 // the last step of a second run, of which all windows are kept; 0: there is none
 		want    []int64
 	}{
-		"all windows":      {verdictFrom(0), 0, []int64{99, 199, 299}},
-		"between marks":    {verdictFrom(250, diagnose.Stretch{}), 0, []int64{199, 299}},
-		"at a mark":        {verdictFrom(200, diagnose.Stretch{}), 0, []int64{199, 299}},
-		"within a window":  {verdictFrom(199, diagnose.Stretch{}), 0, []int64{99, 199, 299}},
-		"after all":        {verdictFrom(400, diagnose.Stretch{}), 0, []int64{299}},
-		"of another's too": {verdictFrom(250, diagnose.Stretch{}), 9, []int64{99, 199, 299}},
+		"all windows":      {verdictFrom(0, nil), 0, []int64{99, 199, 299}},
+		"between marks":    {verdictFrom(250, &diagnose.Earlier{}), 0, []int64{199, 299}},
+		"at a mark":        {verdictFrom(200, &diagnose.Earlier{}), 0, []int64{199, 299}},
+		"within a window":  {verdictFrom(199, &diagnose.Earlier{}), 0, []int64{99, 199, 299}},
+		"after all":        {verdictFrom(400, &diagnose.Earlier{}), 0, []int64{299}},
+		"of another's too": {verdictFrom(250, &diagnose.Earlier{}), 9, []int64{99, 199, 299}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			u := judgedUnit{session: &session{}}

@@ -18,7 +18,7 @@ type toldRun struct {
 
 // forget drops windows that are not among those of a verdict any more.
 func (of *toldRun) forget(r *diagnose.RunVerdict) {
-	if len(r.Earlier) == 0 || len(r.Windows) == 0 || len(of.windows) <= 2*len(r.Windows) {
+	if r.Earlier == nil || len(r.Windows) == 0 || len(of.windows) <= 2*len(r.Windows) {
 		return
 	}
 	first := r.Windows[0].Main.Window

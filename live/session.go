@@ -12,10 +12,11 @@ import (
 )
 
 const (
-	// recentWindows bounds what a verdict is on of a run that is followed (diagnose.Options.Recent).
-	recentWindows = 2048
-	// betweenMarks is how many windows, counted likewise, are read from one mark to the next.
-	betweenMarks = recentWindows / 4
+	// recentSteps bounds what a verdict is on of a run that is followed (diagnose.Options.Recent).
+	recentSteps = 8192
+	// betweenMarks is how many windows, counted once for each of their ranks, are read from one mark
+	// to the next.
+	betweenMarks = 512
 	// mostLive is of how many windows, counted likewise, the accounts
 	// are kept: those of runs that grew last, and in any case of the last.
 	mostLive = 160_000
@@ -27,7 +28,7 @@ const (
 // beginning is where the windows of a verdict begin that is not on all of a run.
 type beginning struct {
 	step    int64 // as recorded
-	earlier []diagnose.Stretch
+	earlier *diagnose.Earlier
 }
 
 // session judges a unit that grows.
@@ -110,7 +111,7 @@ func (u *judgedUnit) begin(v *diagnose.Verdict) {
 		for k := range r.Windows {
 			kept += len(r.Windows[k].Main.Ranks)
 		}
-		if len(r.Earlier) == 0 || len(r.Windows) == 0 {
+		if r.Earlier == nil || len(r.Windows) == 0 {
 			continue
 		}
 		if u.begins == nil {

@@ -89,14 +89,14 @@ func apart(v *operators.View, r *ks.Result, place map[int]int) *Apart {
 	return out
 }
 
-// signs are what K-S, outliers and blame find on the ranks of the window that the
-// first finding is from, or of the operator trace: those with the largest excess first.
+// signs are what K-S, outliers and blame find on the workers of an operator trace: those with the
+// largest excess first.
 func (o *outline) signs(v *diagnose.RunVerdict) *Signs {
-	found, window := signsOf(v)
-	if found == nil {
+	if v.Operators == nil || v.Operators.Signs == nil {
 		return nil
 	}
-	out := &Signs{Window: window, Symptoms: found.Symptoms, Alpha: found.Alpha, Ranks: []Sign{}}
+	found := v.Operators.Signs
+	out := &Signs{Symptoms: found.Symptoms, Alpha: found.Alpha, Ranks: []Sign{}}
 	for _, r := range found.Ranks {
 		if m, ok := o.place[r.Rank]; ok && o.at[m] >= 0 && (r.Departs || r.Whole+r.Steps+r.Walks > 0) {
 			r.Op = report.Visible(r.Op)
@@ -106,23 +106,6 @@ func (o *outline) signs(v *diagnose.RunVerdict) *Signs {
 	slices.SortStableFunc(out.Ranks, func(a, b Sign) int { return cmp.Compare(b.Excess, a.Excess) })
 	out.Ranks = out.Ranks[:min(mostSigns, len(out.Ranks))]
 	return out
-}
-
-// signsOf are the signs of a verdict, and the window that they are from.
-func signsOf(v *diagnose.RunVerdict) (*operators.Signs, *int64) {
-	at := slices.IndexFunc(v.Windows, func(w diagnose.Window) bool { return w.Signs != nil })
-	if len(v.Findings) > 0 {
-		if d := v.Findings[0].Detail; d >= 0 && d < len(v.Windows) && v.Windows[d].Signs != nil {
-			at = d
-		}
-	}
-	switch {
-	case at >= 0:
-		return v.Windows[at].Signs, &v.Windows[at].Main.Window
-	case v.Operators != nil:
-		return v.Operators.Signs, nil
-	}
-	return nil, nil
 }
 
 // arrived is who arrives last where calls are entered, the costliest places first;

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,11 +10,12 @@ import (
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/diagnose/opnames"
+	"github.com/sfstat/sfstat/trace/stagename"
 )
 
-// firstScreen is the first screen of a run: what, what fixing it saves, why and what
-// to do next. Each but the first may be empty.
-type firstScreen struct{ what, saves, why, next string }
+// firstScreen is the first screen of a run: what, what fixing it saves, what else there is, why
+// and what to do next. Each but the first may be empty.
+type firstScreen struct{ what, saves, also, why, next string }
 
 // Headline is what delays a run and what fixing it saves, in two sentences at
 // most.
@@ -45,7 +47,7 @@ func answerTo(v *diagnose.RunVerdict) firstScreen {
 		a.what = upper(v.Status.String()) + "."
 	default:
 		f := &v.Findings[0]
-		a.what, a.saves, a.why = suspectWhat(v, f), saves(f, v.MinGain), why(f)
+		a.what, a.saves, a.also, a.why = suspectWhat(v, f), saves(f, v.MinGain), also(v), why(f)
 	}
 	a.next = nextWords(v.Next)
 	return a
@@ -74,18 +76,96 @@ func healthy(v *diagnose.RunVerdict) (what, why string) {
 		if small(v) == nil {
 			why = nobodyLate(e)
 		}
-		switch {
-		case reportedAt(v) > 0:
-			what += fmt.Sprintf(": a delay of %s in a %s step would have been reported", length(float64(reportedAt(v))), length(float64(e.Step)))
-		case e.Step > 0:
+		if where, most := showing(v); most > 0 {
+			what = fmt.Sprintf("No straggler in %s: %s of a %s step would have been reported", where, length(float64(most)), length(float64(e.Step)))
+		} else if e.Step > 0 {
 			what += fmt.Sprintf(" in steps of %s", length(float64(e.Step)))
 		}
+		what += mayHide(v, e.Step)
 	}
 	if e, ok := evidence.WitnessOf(v.Observed, evidence.FromNCCL); ok {
 		why += ". " + upper(strings.TrimPrefix(evidenceWords(e), "calls and kernels of NCCL: "))
 	}
 	return what + ".", why + besidesHealthy(v)
 }
+
+// showing are the stages that can show a delay, and the smallest that would have been reported in any
+// of them.
+func showing(v *diagnose.RunVerdict) (where string, most int64) {
+	var names []string
+	for _, l := range v.Limits {
+		if l.Reported == 0 || l.Stage == stagename.Residual {
+			continue
+		}
+		most = max(most, l.Reported)
+		if name := strings.TrimPrefix(stageWord(l.Stage), "the "); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	if len(names) > mostStages {
+		return fmt.Sprintf("%d stages", len(names)), most
+	}
+	return listed(names, "or"), most
+}
+
+// mostStages are named in a headline.
+const mostStages = 5
+
+// mayHide says in which stages a delay may hide that is worth acting on, the largest first.
+func mayHide(v *diagnose.RunVerdict, step int64) string {
+	list := slices.DeleteFunc(slices.Clone(v.Limits), func(l answer.Limit) bool { return step == 0 || float64(l.MayHide) < v.MinGain*float64(step) })
+	if len(list) == 0 {
+		return ""
+	}
+	slices.SortStableFunc(list, func(a, b answer.Limit) int { return cmp.Compare(b.MayHide, a.MayHide) })
+	var text []string
+	for i, l := range list[:min(len(list), mostNamed)] {
+		may := "may hide up to"
+		if i > 0 {
+			may = "up to"
+		}
+		text = append(text, fmt.Sprintf("%s %s %s", strings.TrimPrefix(stageWord(l.Stage), "the "), may, length(float64(l.MayHide))))
+	}
+	return "; " + andList(text)
+}
+
+// also names what is wrong besides the first finding, and what fixing all that are late saves.
+func also(v *diagnose.RunVerdict) string {
+	first := &v.Findings[0]
+	var names []string
+	late := 1
+	for i := range v.Findings[1:] {
+		f := &v.Findings[i+1]
+		if !f.Flagged() || f.Cause == diagnose.CauseOperator || f.Rank != nil && slices.Contains(first.Ranks, *f.Rank) {
+			continue
+		}
+		switch name, _ := who(f); {
+		case f.Cause == diagnose.CauseLate && name != "":
+			names = append(names, fmt.Sprintf("%s in %s", name, stageWord(f.Stage)))
+			late++
+		case f.Kind == diagnose.KindStage:
+			names = append(names, fmt.Sprintf("%s on all ranks, %s", strings.TrimPrefix(stageWord(f.Stage), "the "), about(f.RunGain)))
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	text := "Also: " + strings.Join(names[:min(len(names), mostNamed)], "; ")
+	if more := len(names) - mostNamed; more > 0 {
+		text += fmt.Sprintf("; and %d more", more)
+	}
+	if v.Together > 0 && late > 1 && first.Cause == diagnose.CauseLate {
+		both := "all of them"
+		if late == 2 {
+			both = "both"
+		}
+		text += fmt.Sprintf("; fixing %s: %s", both, about(v.Together))
+	}
+	return text + "."
+}
+
+// mostNamed of the findings beside the first are named on the first screen.
+const mostNamed = 3
 
 // besidesHealthy is what is known of a run without a straggler beside that.
 func besidesHealthy(v *diagnose.RunVerdict) (why string) {
@@ -103,15 +183,6 @@ func besidesHealthy(v *diagnose.RunVerdict) (why string) {
 		why += fmt.Sprintf("; up to %s of a step are the last transfer of %s, which only a comparison with a healthy run could show to be slow", length(float64(u.Hides)), stageWord(u.Stage))
 	}
 	return why
-}
-
-// reportedAt is the delay that would have been reported in any stage that can show one;
-// 0: not known.
-func reportedAt(v *diagnose.RunVerdict) (most int64) {
-	for _, l := range v.Limits {
-		most = max(most, l.Reported)
-	}
-	return most
 }
 
 // small is the certain delay, of ranks that others wait for, that a run without a
@@ -252,7 +323,7 @@ func isTogether(f *diagnose.Finding) bool {
 func suspectWhat(v *diagnose.RunVerdict, f *diagnose.Finding) string {
 	text := ""
 	switch f.Cause {
-	case diagnose.CauseLate, diagnose.CauseDevice, diagnose.CauseLeads:
+	case diagnose.CauseLate, diagnose.CauseDevice:
 		text = lateWhat(f, operatorBehind(v, f))
 	case diagnose.CauseMissing:
 		text = missingWhat(f)
@@ -262,11 +333,18 @@ func suspectWhat(v *diagnose.RunVerdict, f *diagnose.Finding) string {
 		name, _ := who(f)
 		text = fmt.Sprintf("%s does %s more work in every %s step than the others, who wait for it", upper(name), length(float64(f.Excess)), length(float64(f.Step)))
 	case diagnose.CauseRotating:
+		if e, ok := evidence.Find[evidence.RankToRank](f.Evidence); ok {
+			text = fmt.Sprintf("%s delay everyone in %s one after another: %s of every %s step, moving from rank to rank: not one host",
+				upper(ranksWord(e.Ranks)), stageWord(f.Stage), length(float64(f.Excess)), length(float64(f.Step)))
+			break
+		}
 		text = fmt.Sprintf("Ranks delay each other intermittently in %s: %s of every %s step, and none of them more than the others", stageWord(f.Stage), length(float64(f.Excess)), length(float64(f.Step)))
 	case diagnose.CauseGrowth:
 		text = growthWhat(f)
 	case diagnose.CauseSlowSteps:
 		text = slowStepsWhat(f)
+	case diagnose.CausePeriodic:
+		text = periodicWhat(f)
 	case diagnose.CauseStartUp:
 		text = startUpWhat(f)
 	case diagnose.CauseHost:
@@ -289,10 +367,6 @@ func startUpWhat(f *diagnose.Finding) string {
 
 // lateWhat is the sentence on ranks that others wait for.
 func lateWhat(f *diagnose.Finding, op string) string {
-	if e, ok := evidence.Find[evidence.RankToRank](f.Evidence); ok && f.Kind == diagnose.KindRank {
-		return fmt.Sprintf("%s delay everyone in %s, one in each stretch of steps: %s of every %s step, moving from rank to rank: not one host",
-			upper(ranksWord(e.Ranks)), stageWord(f.Stage), length(float64(f.Excess)), length(float64(f.Step)))
-	}
 	name, several := who(f)
 	verb := "delays"
 	switch {
@@ -338,7 +412,9 @@ func operatorBehind(v *diagnose.RunVerdict, f *diagnose.Finding) string {
 func howMuch(f *diagnose.Finding) string {
 	delay, s := length(float64(f.Excess)), f.Struck
 	switch {
-	case s.Pattern == diagnose.PatternIntermittent, s.Pattern == diagnose.PatternWindow && s.First < 0:
+	case s.Pattern == diagnose.PatternPeriodic && s.Period > 1:
+		return fmt.Sprintf("%s in every %s step (%d, %d … %d)", delay, ordinal(s.Period), s.First, s.First+int64(s.Period), s.Last)
+	case s.Pattern == diagnose.PatternPeriodic, s.Pattern == diagnose.PatternIntermittent, s.Pattern == diagnose.PatternWindow && s.First < 0:
 		return fmt.Sprintf("%s in %s of %s steps", delay, grouped(int64(s.Count)), grouped(int64(s.Of)))
 	case s.Pattern == diagnose.PatternWindow:
 		return fmt.Sprintf("%s of every %s step in %s", delay, length(float64(f.Step)), stepsWord(s.First, s.Last))
@@ -359,8 +435,20 @@ func growthWhat(f *diagnose.Finding) string {
 		stepsWord(e.Steps[0], e.Steps[1]), length(float64(e.Time)), e.BaseSteps[0], e.BaseSteps[1], length(float64(e.BaseTime)))
 }
 
+// periodicWhat is what steps at equal distances take longer on all ranks.
+func periodicWhat(f *diagnose.Finding) string {
+	where := ""
+	if f.Stage != "" {
+		where = " in " + stageWord(f.Stage)
+	}
+	return fmt.Sprintf("Every %s step (%d, %d … %d) is %s longer%s on all ranks, perhaps by design", ordinal(f.Struck.Period), f.Struck.First,
+		f.Struck.First+int64(f.Struck.Period), f.Struck.Last, length(float64(f.Excess)), where)
+}
+
 func slowStepsWhat(f *diagnose.Finding) string {
-	if e, ok := evidence.Find[evidence.SlowSteps](f.Evidence); ok {
+	if e, ok := evidence.Find[evidence.SlowSteps](f.Evidence); ok && f.Struck.Pattern == diagnose.PatternWindow {
+		return fmt.Sprintf("%s are slow on all ranks alike: %s as long as the others, %s more each", upper(stepsWord(e.First, e.Last)), factor(e.Factor), length(float64(e.Excess)))
+	} else if ok {
 		return fmt.Sprintf("%d of %d steps %s slow on all ranks alike: %s as long as the others, %s more each", e.N, e.Of, isAre(e.N), factor(e.Factor), length(float64(e.Excess)))
 	}
 	return fmt.Sprintf("%s has slow steps on all ranks: %s", upper(stageWord(f.Stage)), howMuch(f))
@@ -382,9 +470,6 @@ func saves(f *diagnose.Finding, minGain float64) string {
 		gain, it = e.Gain, "them"
 	}
 	run := savesOfRun(f)
-	if e, ok := evidence.Find[evidence.RankToRank](f.Evidence); ok && f.Kind == diagnose.KindRank {
-		return fmt.Sprintf("Fixing one rank would cut its steps by %s and the run by %s; fixing the cause, the run by %s.", about(gain), about(run), about(e.Saves))
-	}
 	below := ""
 	if f.BelowMinGain {
 		below = fmt.Sprintf(", below the threshold of %s", percentOf(minGain))
@@ -456,6 +541,9 @@ func shortEvidence(f *diagnose.Finding, e evidence.Observation) string {
 		return evidenceWords(e)
 	}
 	text := fmt.Sprintf("last to arrive at %d of %d synchronisation points, %s", last.N, last.Of, pValue(last.P))
+	if _, ok := evidence.Find[evidence.SyncPoint](f.Evidence); !ok {
+		text = fmt.Sprintf("last in %d of %d steps, %s", last.N, last.Of, pValue(last.P))
+	}
 	if last.Stage == "" {
 		text += ", most of it in " + stageWord(last.Mainly)
 	}

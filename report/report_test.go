@@ -56,7 +56,7 @@ func to(w io.Writer, f Format, s Style, problems ...Problem) Output {
 }
 
 // rendered calls f with every verdict and every frontier of the cases, and with
-// every table over operator traces every overhead and every power, in one format. Those named "empty" and "telemetry-limited" have refused inputs.
+// every table over operator traces and every overhead, in one format. Those named "empty" and "telemetry-limited" have refused inputs.
 func rendered(t *testing.T, format Format, s Style, f func(name string, out []byte)) {
 	t.Helper()
 	for _, c := range verdictCases {
@@ -76,7 +76,6 @@ func rendered(t *testing.T, format Format, s Style, f func(name string, out []by
 	}
 	renderedTraces(t, format, s, func(_, name string, out []byte) { f(name, out) })
 	renderedOverheads(t, format, s, f)
-	renderedPowers(t, format, s, f)
 	renderedSources(t, format, s, f)
 	renderedBreakdowns(t, format, s, f)
 	renderedComparisons(t, format, s, f)

@@ -66,8 +66,8 @@ func TestSchemas(t *testing.T) {
 		}
 		valid(t, schemas[command], name, out)
 	})
-	if len(schemas) != 12 {
-		t.Errorf("%d schemas were tried, expected 12", len(schemas))
+	if len(schemas) != 11 {
+		t.Errorf("%d schemas were tried, expected 11", len(schemas))
 	}
 }
 

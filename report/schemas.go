@@ -32,7 +32,6 @@ var documents = []published{
 	{"hang", 1, "who is missing where a job stands still: sfstat hang", reflect.TypeFor[jobsJSON[hangJobJSON]](), true},
 	{"ks", 1, "K-S distances between the completion times of workers: sfstat ks", reflect.TypeFor[tracesJSON[completionsJSON]](), true},
 	{"overhead", 1, "what something costs: sfstat overhead", reflect.TypeFor[overheadJSON](), false},
-	{"power", 1, "how large a delay must be to be found: sfstat power", reflect.TypeFor[powerJSON](), false},
 	{"slack", 1, "how long each rank was ahead of the last one at each boundary: sfstat frontier --detail slack", reflect.TypeFor[windowsJSON[Slack]](), true},
 	{"sources", 1, "what several recorders say of one run: sfstat campaign sources", reflect.TypeFor[sourcesJSON](), false},
 	{"trend", 1, "when runs became slower or faster: sfstat trend", reflect.TypeFor[trendJSON](), true},

@@ -68,11 +68,30 @@ func ranksWord(ranks []int) string {
 }
 
 // andList is "a", "a and b" or "a, b and c".
-func andList(names []string) string {
+func andList(names []string) string { return listed(names, "and") }
+
+// listed is a list with a word before its last name.
+func listed(names []string, word string) string {
 	if len(names) < 2 {
 		return strings.Join(names, "")
 	}
-	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
+	return strings.Join(names[:len(names)-1], ", ") + " " + word + " " + names[len(names)-1]
+}
+
+// ordinal is "2nd" of 2.
+func ordinal(n int) string {
+	suffix := "th"
+	if n/10%10 != 1 {
+		switch n % 10 {
+		case 1:
+			suffix = "st"
+		case 2:
+			suffix = "nd"
+		case 3:
+			suffix = "rd"
+		}
+	}
+	return fmt.Sprint(n) + suffix
 }
 
 // upper begins a sentence.

@@ -47,6 +47,9 @@ func answerBlocks(v *diagnose.RunVerdict) document {
 	if a.saves != "" {
 		d = append(d, headline{a.saves, level})
 	}
+	if a.also != "" {
+		d = append(d, headline{a.also, level})
+	}
 	var list brief
 	if a.why != "" {
 		list = append(list, term{"Why", a.why})
@@ -293,7 +296,7 @@ func recoverableIn(v *diagnose.RunVerdict, s frontier.Stage, w *frontier.Result)
 // excessPerStep is what a finding adds to a step of an account, in ns: to the
 // struck ones, or, of what strikes now and then, on the average of all.
 func excessPerStep(f *diagnose.Finding, w *frontier.Result) float64 {
-	if f.Struck.Pattern != diagnose.PatternIntermittent {
+	if p := f.Struck.Pattern; p != diagnose.PatternIntermittent && p != diagnose.PatternPeriodic {
 		return float64(f.Excess)
 	}
 	for i := range w.Culprits {
@@ -304,25 +307,14 @@ func excessPerStep(f *diagnose.Finding, w *frontier.Result) float64 {
 	return float64(f.Excess) * float64(f.Struck.Count) / float64(max(1, f.Struck.Of))
 }
 
-// earlierBlocks are the windows of a run before those of its verdict: a line for each
-// stretch with one answer.
+// earlierBlocks say what the verdict is not on.
 func earlierBlocks(v *diagnose.RunVerdict) document {
-	if len(v.Earlier) == 0 {
+	e := v.Earlier
+	if e == nil {
 		return nil
 	}
-	t := &table{columns: []column{{head: "steps", kind: kindText}, {head: "windows", kind: kindInteger}, {head: "status", kind: kindText}, {head: "who", kind: kindText},
-		{head: "where", kind: kindName}, {head: "%s/step", kind: kindLength}, {head: "gain", kind: kindFraction}, {head: "certainty", kind: kindText}}}
-	windows := 0
-	for _, e := range v.Earlier {
-		windows += e.Windows
-		row := []cell{textCell(fmt.Sprintf("%d–%d", e.First, e.Last)), wholeCell(e.Windows), textCell(strings.ReplaceAll(e.Status.String(), "_", " ")), {}, {}, {}, {}, {}}
-		if s := e.Finding; s != nil {
-			row[3], row[4], row[5], row[6], row[7] = textCell(suspectName(s)), textCell(shortPlace(s)), realCell(float64(s.Excess)), realCell(s.RunGain), textCell(s.Confidence.String())
-		}
-		t.rows = append(t.rows, row)
-	}
-	return document{heading("Earlier"), prose(fmt.Sprintf("The verdict is on the last %s. The %s before were judged as they came, and are kept as one line for each stretch with one answer:",
-		counted(len(v.Windows), "window"), counted(windows, "window"))), t.tidy()}
+	return document{prose(fmt.Sprintf("The verdict is on the last %s; steps %d–%d before them, in %s, were judged as they came.",
+		counted(len(v.Windows), "window"), e.First, e.Last, counted(e.Windows, "window")))}
 }
 
 // inputLine is what was read.

@@ -54,7 +54,7 @@ func lateThen(v *diagnose.RunVerdict, w *diagnose.Window) *diagnose.Finding {
 	m := w.Main
 	for i := range v.Findings {
 		f := &v.Findings[i]
-		if _, arrived := evidence.EntersLast(f.Evidence, evidence.FromArrivals); !arrived || f.Rank == nil || !f.Flagged() || f.Struck.Pattern == diagnose.PatternIntermittent {
+		if _, arrived := evidence.EntersLast(f.Evidence, evidence.FromArrivals); !arrived || f.Rank == nil || !f.Flagged() || f.Struck.Pattern == diagnose.PatternIntermittent || f.Struck.Pattern == diagnose.PatternPeriodic {
 			continue
 		}
 		if f.Struck.First < m.FirstStep+int64(m.Steps) && f.Struck.Last >= m.FirstStep {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 
 	"github.com/urfave/cli/v2"
 
@@ -118,7 +117,6 @@ func (p *program) left(c *cli.Context, j *judgement, failed []*bug.Error) error 
 // diagnosis is how the flags of a command have runs judged.
 func (p *program) diagnosis(c *cli.Context) (o diagnose.Options, err error) {
 	o.MinGain = c.Float64("min-gain")
-	o.Model = model()
 	if o.Baseline, err = p.healthy(c); err != nil {
 		return o, err
 	}
@@ -127,14 +125,6 @@ func (p *program) diagnosis(c *cli.Context) (o diagnose.Options, err error) {
 	}
 	o.Benchmarks, err = benchmarks(c)
 	return o, err
-}
-
-// model is who judges windows: SFSTAT_MODEL=new asks for the model of steps.
-func model() diagnose.Model {
-	if os.Getenv("SFSTAT_MODEL") == "new" {
-		return diagnose.StepModel
-	}
-	return diagnose.StagePasses
 }
 
 // failOnVerdict turns what --fail-on names into exit code 3: a finding that is
@@ -147,7 +137,7 @@ func failOnVerdict(c *cli.Context, v *diagnose.Verdict) error {
 			return &exitError{exitFinding, fmt.Errorf("run %s has too little data (--fail-on %s)", r.Run, answer.TooLittleData)}
 		}
 		for k := range r.Findings {
-			if f := &r.Findings[k]; !f.BelowMinGain {
+			if f := &r.Findings[k]; !f.BelowMinGain && f.Cause != diagnose.CausePeriodic {
 				surest = max(surest, f.Confidence)
 			}
 		}

@@ -219,7 +219,7 @@ func (s *serving) summary(v *diagnose.RunVerdict) serve.Run {
 	for i := range v.Windows {
 		r.Steps += v.Windows[i].Main.Steps
 	}
-	for _, e := range v.Earlier {
+	if e := v.Earlier; e != nil {
 		r.Windows += e.Windows
 		r.Steps += e.Steps
 	}

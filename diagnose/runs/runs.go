@@ -81,7 +81,7 @@ type Set struct {
 
 // New starts a set.
 func New(o frontier.Options) *Set {
-	return &Set{o: o, session: diagnose.New(diagnose.Options{Frontier: o, Engines: diagnose.FrontierAlone}), named: map[string]*Run{}}
+	return &Set{o: o, session: diagnose.New(diagnose.Options{Frontier: o}), named: map[string]*Run{}}
 }
 
 func (s *Set) run(name string) *Run {

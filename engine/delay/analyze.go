@@ -9,50 +9,259 @@ import (
 
 // Analyze answers for a run. Runs of one rank and runs of fewer steps than a test needs have
 // no findings of ranks.
-func Analyze(run *Run, o Options) *Result {
+func Analyze(run *Run, o Options) *Result { return Join([]*Stretch{Look(run, o)}, o) }
+
+// Stretch is what is kept of steps of a run that follow one another: what their ranks cost, and
+// what they have in common. A long run is looked at in several, so that memory is bounded.
+type Stretch struct {
+	stages  []points.Stage
+	points  []points.Point
+	within  []points.Within
+	apart   bool // sets of ranks synchronise, and not all
+	errors  []points.Error
+	steps   int
+	startUp int
+	joint   float64 // ns that go when every rank that is late for certain is fixed
+	start   *Finding
+	late    []Finding // of ranks, and turns
+	perhaps []Finding // of a rank, not for certain
+	trend   *trend
+	limits  []Limit
+}
+
+// Points are where the ranks synchronise in the stretch, for the next to be divided there too
+// ([points.Steps.Known]).
+func (s *Stretch) Points() []points.Point { return append([]points.Point{}, s.points...) }
+
+// Within is where sets of ranks synchronise, likewise.
+func (s *Stretch) Within() []points.Within { return s.within }
+
+// Limits are those of the stretch; nil where they were not asked for.
+func (s *Stretch) Limits() []Limit { return s.limits }
+
+// Renumbered is a copy with the numbers that ranks and hosts have in the whole run, where other ranks
+// take part in other stretches.
+func (s *Stretch) Renumbered(ranks, hosts []int) *Stretch {
+	out := *s
+	number := func(list []Finding) []Finding {
+		list = slices.Clone(list)
+		for i := range list {
+			f := &list[i]
+			f.Ranks = slices.Clone(f.Ranks)
+			for k, r := range f.Ranks {
+				f.Ranks[k] = ranks[r]
+			}
+			if f.Host >= 0 {
+				f.Host = hosts[f.Host]
+			}
+		}
+		return list
+	}
+	out.late, out.perhaps = number(s.late), number(s.perhaps)
+	if s.start != nil {
+		out.start = &number([]Finding{*s.start})[0]
+	}
+	out.errors = slices.Clone(s.errors)
+	for i := range out.errors {
+		out.errors[i].Rank = ranks[out.errors[i].Rank]
+	}
+	return &out
+}
+
+// Look finds what there is in steps that follow one another. Those of a run that is looked at in
+// several stretches begin with a start-up in the first alone, which has no Known points.
+func Look(run *Run, o Options) *Stretch {
 	o = o.orDefault()
 	whole := points.Divide(&run.Steps, o.Points)
-	out := &Result{Division: whole, Steps: run.Len()}
-	if whole.Intervals == 0 {
+	start := 0
+	if run.Known == nil {
+		start = startUp(whole)
+	}
+	out := look(whole, run, o, start)
+	if start == 0 {
 		return out
 	}
-	start := startUp(whole)
-	out.judge(run, o, start)
-	if start > 0 && out.recurs() {
-		// What struck first was no start-up: it struck again.
-		*out = Result{Division: whole, Steps: run.Len()}
-		out.judge(run, o, 0)
+	if all := look(whole, run, o, 0); out.recurs(o) || out.start.Kind == Rank && all.later(out.start) {
+		// What struck first was no start-up: it struck again. A rank that is late now and then may
+		// be late in the first step too, and it takes all of them to be certain.
+		return all
 	}
 	return out
 }
 
-// judge finds what there is from an interval on.
-func (r *Result) judge(run *Run, o Options, start int) {
-	s := newSeries(from(r.Division, start), run.Peers)
-	r.Whole, r.Step = int64(s.whole), int64(s.step)
-	if start > 0 {
-		r.StartUp = r.Division.Head[start-1] + 1
-		r.Findings = append(r.Findings, startFinding(r.Division, start, s))
+// look finds what there is from an interval on.
+func look(d *points.Division, run *Run, o Options, start int) *Stretch {
+	out := &Stretch{stages: d.Stages, points: d.Points, within: d.Within, apart: d.Peers != nil, errors: d.Errors, steps: run.Len(), trend: &trend{}}
+	if d.Intervals == 0 {
+		return out
 	}
-	found := s.priced(s.peel(o.Level), run, o)
-	r.Joint = s.joint
-	found = append(found, s.turns(o)...)
-	found = append(found, s.common(o)...)
-	slices.SortStableFunc(found, func(a, b Finding) int { return cmp.Compare(b.Saves.Most(), a.Saves.Most()) })
-	r.Findings = append(r.Findings, found...)
-	r.left, r.options = s, o
+	s := newSeries(from(d, start), run.Peers)
+	if start > 0 {
+		out.startUp = d.Head[start-1] + 1
+		f := startFinding(d, start, s)
+		out.start = &f
+	}
+	out.late = s.priced(s.peel(o.Level), run, o)
+	out.joint = s.joint * s.whole
+	out.perhaps = s.unsure(out.late, o)
+	out.late = append(out.late, s.turns(o)...)
+	out.trend = s.trend()
+	if !o.NoLimits {
+		out.limits = s.limits(o)
+	}
+	return out
+}
+
+// Join answers for a run from its stretches, in their order. O(steps) of all of them.
+func Join(list []*Stretch, o Options) *Result {
+	o = o.orDefault()
+	first := list[0]
+	out := &Result{Stages: first.stages, Points: first.points, Within: first.apart, StartUp: first.startUp, Limits: first.limits}
+	t := &trend{}
+	var late, perhaps []Finding
+	joint := 0.0
+	for i, s := range list {
+		for _, e := range s.errors {
+			e.Step += out.Steps
+			out.Errors = append(out.Errors, e)
+		}
+		late = joined(late, s.late, out.Steps, t.whole, s.trend.whole)
+		perhaps = joined(perhaps, s.perhaps, out.Steps, t.whole, s.trend.whole)
+		joint += s.joint
+		if i == 0 {
+			t = s.trend.clone()
+		} else {
+			t.join(s.trend, out.Steps)
+		}
+		out.Steps += s.steps
+	}
+	out.Whole, out.Step, out.Joint = int64(t.whole), int64(t.step), joint/max(1, t.whole)
+	out.Findings = ofRun(late, out.Steps, len(list))
+	if len(out.Findings) == 0 {
+		out.Findings = ofRun(perhaps, out.Steps, len(list))
+	}
+	out.Findings = append(out.Findings, t.common(o)...)
+	slices.SortStableFunc(out.Findings, func(a, b Finding) int { return cmp.Compare(b.Saves.Most(), a.Saves.Most()) })
+	if first.start != nil {
+		out.Findings = slices.Insert(out.Findings, 0, *first.start)
+	}
+	return out
+}
+
+// joined adds the findings of a stretch to those of the stretches before it. Savings are weighed by
+// the lengths before and of the stretch.
+func joined(list, next []Finding, steps int, before, of float64) []Finding {
+	weigh := func(s *Saving, by float64) {
+		for _, x := range []*float64{&s.Alone, &s.After, &s.Low, &s.High, &s.AtMost} {
+			*x *= by / max(1, before+of)
+		}
+	}
+	for i := range list {
+		weigh(&list[i].Saves, before)
+	}
+	for _, f := range next {
+		weigh(&f.Saves, of)
+		f.Steps.First, f.Steps.Last = f.Steps.First+steps, f.Steps.Last+steps
+		f.Steps.List = slices.Clone(f.Steps.List)
+		for i := range f.Steps.List {
+			f.Steps.List[i] += steps
+		}
+		i := slices.IndexFunc(list, func(have Finding) bool {
+			return have.Kind == f.Kind && have.Cause == f.Cause && slices.Equal(have.Ranks, f.Ranks) && have.Host == f.Host && have.Parts[0].Stage == f.Parts[0].Stage
+		})
+		if i < 0 {
+			list = append(list, f)
+			continue
+		}
+		list[i].add(&f)
+	}
+	return list
+}
+
+// add joins what a later stretch shows of the same.
+func (f *Finding) add(next *Finding) {
+	a, b := &f.Steps, next.Steps
+	n, m := int64(a.Count), int64(b.Count)
+	mean := func(x, y int64) int64 { return (x*n + y*m) / max(1, n+m) }
+	parts := slices.Clone(f.Parts)
+	for i := range parts {
+		parts[i].Size = parts[i].Size * n / max(1, n+m)
+	}
+	for _, p := range next.Parts {
+		p.Size = p.Size * m / max(1, n+m)
+		if i := slices.IndexFunc(parts, func(have Part) bool { return have.Stage == p.Stage }); i >= 0 {
+			parts[i].Size, parts[i].Charged = parts[i].Size+p.Size, parts[i].Charged+p.Charged
+		} else {
+			parts = append(parts, p)
+		}
+	}
+	slices.SortStableFunc(parts, func(x, y Part) int { return cmp.Compare(y.Charged, x.Charged) })
+	f.Parts = parts
+	f.Size, f.Length = mean(f.Size, next.Size), mean(f.Length, next.Length)
+	f.Waited = (f.Waited*float64(n) + next.Waited*float64(m)) / float64(max(1, n+m))
+	if f.Factor == 0 || next.Factor == 0 {
+		f.Factor = 0
+	}
+	if alike := a.Pattern == b.Pattern && a.Period == b.Period; !alike || a.Pattern == Span && !(a.Ongoing && b.First <= a.Last+besides) {
+		a.Pattern, a.Period, a.List = Irregular, 0, a.list()
+		b.List = b.list()
+	}
+	a.List = append(slices.Clone(a.List), b.List...)
+	a.Count, a.Of, a.Last, a.Ongoing, a.Incidents = a.Count+b.Count, a.Of+b.Of, b.Last, b.Ongoing, a.Incidents+b.Incidents
+	f.Last += next.Last
+	f.P, f.Certainty = min(f.P, next.P), max(f.Certainty, next.Certainty)
+	f.Saves.Alone, f.Saves.After = f.Saves.Alone+next.Saves.Alone, f.Saves.After+next.Saves.After
+	f.Saves.Low, f.Saves.High, f.Saves.AtMost = f.Saves.Low+next.Saves.Low, f.Saves.High+next.Saves.High, f.Saves.AtMost+next.Saves.AtMost
+}
+
+// list is which steps were struck, or all from the first to the last.
+func (s *Struck) list() []int {
+	if s.List != nil {
+		return s.List
+	}
+	var out []int
+	for t, by := s.First, max(1, s.Period); t <= s.Last; t += by {
+		out = append(out, t)
+	}
+	return out
+}
+
+// ofRun are the findings that are large enough in the whole run, which was searched once for each
+// stretch.
+func ofRun(list []Finding, steps, stretches int) (out []Finding) {
+	for _, f := range list {
+		if stretches > 1 && f.Saves.Most() < leastOfRun {
+			continue
+		}
+		f.P = min(1, f.P*float64(stretches))
+		if n := float64(f.Steps.Count); n < mostStruck*float64(steps) && f.Steps.Pattern == Constant {
+			f.Steps.Pattern = Span // of all steps of some stretches
+		}
+		if stretches > 1 {
+			f.Steps.Of = steps
+		}
+		out = append(out, f)
+	}
+	return out
 }
 
 // recurs reports whether a later delay is like the start-up: of the same rank, or of all, in the
 // same stage, and at least half as long.
-func (r *Result) recurs() bool {
-	start := &r.Findings[0]
+func (s *Stretch) recurs(o Options) bool {
+	start := s.start
 	if len(start.Parts) == 0 {
 		return false
 	}
-	return slices.ContainsFunc(r.Findings[1:], func(f Finding) bool {
+	return slices.ContainsFunc(slices.Concat(s.late, s.trend.common(o)), func(f Finding) bool {
 		same := f.Kind == start.Kind && slices.Equal(f.Ranks, start.Ranks)
 		return same && len(f.Parts) > 0 && f.Parts[0].Stage == start.Parts[0].Stage && 2*f.Parts[0].Size >= start.Parts[0].Size
+	})
+}
+
+// later reports whether the rank of a start-up is late for certain in steps after it as well.
+func (s *Stretch) later(start *Finding) bool {
+	return slices.ContainsFunc(s.late, func(f Finding) bool {
+		return f.Cause == Late && slices.Equal(f.Ranks, start.Ranks) && f.Certainty >= Supported && f.Steps.First <= start.Steps.Last && f.Steps.Count >= start.Steps.Count+fewestStruck
 	})
 }
 
@@ -145,6 +354,7 @@ func startFinding(d *points.Division, n int, rest *series) Finding {
 	}
 	slices.SortStableFunc(f.Parts, func(a, b Part) int { return cmp.Compare(b.Charged, a.Charged) })
 	f.Size = int64(total / float64(n))
+	f.Length = int64(rest.step) + f.Size
 	// One rank's: the others did not take half as long.
 	if R > 1 {
 		at := 0

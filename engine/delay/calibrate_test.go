@@ -98,7 +98,7 @@ func TestLimit(t *testing.T) {
 		run, _ := j.play()
 		stage, rank := pick(g, 0, 1, 3), g.IntN(j.ranks)
 		var limit int64
-		for _, l := range delay.Analyze(run, delay.Options{}).Limits() {
+		for _, l := range delay.Analyze(run, delay.Options{}).Limits {
 			if l.Stage == stage {
 				limit = l.Reported
 			}

@@ -302,7 +302,9 @@ func (a *autocovariance) lag(k int) (per []float64, sum float64) {
 	return a.lags[k], a.sum[k]
 }
 
-// leastCorrelation ends the sum of autocorrelations.
+// leastCorrelation ends the sum of autocorrelations; so does one that is less than its own standard
+// error, 1/√n of n independent values (Bartlett 1946, Suppl. J. R. Stat. Soc. 8:27–41), which in short
+// runs is larger.
 const leastCorrelation = 0.1
 
 // tau is the integrated autocorrelation time of the columns but one (−1: of all), 1 + 2Σ c_j
@@ -324,12 +326,13 @@ func (a *autocovariance) tau(without int) float64 {
 	if !(v > 0) {
 		return 1
 	}
-	before := 1.0
+	before, chance := 1.0, a.standardError(without)
 	for range 3 {
 		bias, t := min(0.5, before/float64(T)), 1.0
 		for k := 1; k < T/3; k++ {
-			c := at(k)/v*(1-bias) + bias
-			if c < leastCorrelation {
+			recorded := at(k) / v
+			c := recorded*(1-bias) + bias
+			if c < leastCorrelation || recorded < chance {
 				break
 			}
 			t += 2 * c
@@ -340,4 +343,15 @@ func (a *autocovariance) tau(without int) float64 {
 		before = t
 	}
 	return before
+}
+
+// standardError of an autocorrelation where there is none.
+func (a *autocovariance) standardError(without int) float64 {
+	n := 0
+	for q, w := range a.weight {
+		if w > 0 && q != without {
+			n++
+		}
+	}
+	return 1 / math.Sqrt(float64(max(1, n)*len(a.columns[0])))
 }

@@ -31,50 +31,103 @@ const (
 // or what follows the last arrival.
 type shared struct {
 	stage int
-	at    []int // intervals
-	step  []int
+	at    []int32 // intervals
+	step  []int32
 	x     []float64
-	// point is that whose last arrival it follows, −1 of a piece.
-	point int
+	// point is whether it follows the last arrival at one.
+	point bool
+	// single is by what factor of x the rank that takes longest exceeds its peers, of a piece that is
+	// long enough to say so; else nil.
+	single []float32
 }
 
-func (s *series) shared() (out []shared) {
+// trend is what is kept of all steps of a run: how long they take and what all ranks have in
+// common. 12 bytes for each step and stage, and 4 more for each stage in which ranks work alone.
+type trend struct {
+	rows  []shared
+	took  []float64 // [interval] length as recorded
+	step  float64   // median length
+	whole float64   // length of the run
+}
+
+func (s *series) trend() *trend {
+	t := &trend{took: s.took, step: s.step, whole: s.whole}
+	R := s.Ranks
 	for k, piece := range s.Pieces {
 		v := commonOf(s.Division, s.rest[k])
-		c := shared{stage: piece.Stage, point: -1}
+		c := shared{stage: piece.Stage}
 		for n, x := range v {
 			if t := s.Step(n, k); t >= 0 {
-				c.at, c.step, c.x = append(c.at, n), append(c.step, t), append(c.x, x)
+				c.at, c.step, c.x = append(c.at, int32(n)), append(c.step, int32(t)), append(c.x, x)
 			}
 		}
-		out = append(out, c)
+		if usual := median(c.x); s.Stages[piece.Stage].Role != points.Rest && usual >= factorPart*s.step {
+			for _, n := range c.at {
+				c.single = append(c.single, float32(float64(slices.Max(s.excess[k][int(n)*R:(int(n)+1)*R]))/usual))
+			}
+		}
+		t.rows = append(t.rows, c)
 	}
 	for p, point := range s.Points {
-		c := shared{stage: point.Stage, point: p}
+		c := shared{stage: point.Stage, point: true}
 		for n, t := range s.Head {
 			if t < 0 {
 				continue
 			}
-			c.at, c.step, c.x = append(c.at, n), append(c.step, t), append(c.x, float64(s.After[p][n]))
+			c.at, c.step, c.x = append(c.at, int32(n)), append(c.step, int32(t)), append(c.x, float64(s.After[p][n]))
 		}
-		out = append(out, c)
+		t.rows = append(t.rows, c)
 	}
-	return out
+	return t
+}
+
+// clone is a copy that may be joined.
+func (t *trend) clone() *trend {
+	out := *t
+	out.took = slices.Clone(t.took)
+	out.rows = slices.Clone(t.rows)
+	for i := range out.rows {
+		c := &out.rows[i]
+		c.at, c.step, c.x, c.single = slices.Clone(c.at), slices.Clone(c.step), slices.Clone(c.x), slices.Clone(c.single)
+	}
+	return &out
+}
+
+// join appends the trend of the steps that follow.
+func (t *trend) join(next *trend, steps int) {
+	n := int32(len(t.took))
+	for i := range t.rows {
+		a := &t.rows[i]
+		k := slices.IndexFunc(next.rows, func(b shared) bool { return b.stage == a.stage && b.point == a.point })
+		if k < 0 {
+			continue // ranks do not synchronise there any more
+		}
+		b := &next.rows[k]
+		for _, x := range b.at {
+			a.at = append(a.at, x+n)
+		}
+		for _, x := range b.step {
+			a.step = append(a.step, x+int32(steps))
+		}
+		a.x, a.single = append(a.x, b.x...), append(a.single, b.single...)
+	}
+	t.took = append(t.took, next.took...)
+	t.whole += next.whole
+	t.step = median(t.took)
 }
 
 // common finds what makes steps longer on all ranks alike: changes of level and slow steps.
-func (s *series) common(o Options) (out []Finding) {
-	rows := s.shared()
-	for i, c := range rows {
+func (s *trend) common(o Options) (out []Finding) {
+	for i, c := range s.rows {
 		if len(c.x) < 2*shortest {
 			continue
 		}
 		if f, big, ok := s.slow(c, o); ok {
-			s.spreadOver(&f, big, c, rows, i)
+			s.spreadOver(&f, big, i)
 			out = merged(out, f)
 			continue
 		}
-		for _, f := range s.changes(c, len(rows), o) {
+		for _, f := range s.changes(c, o) {
 			out = merged(out, f)
 		}
 	}
@@ -92,7 +145,7 @@ func merged(list []Finding, f Finding) []Finding {
 			return list // counted with the others
 		}
 		if f.Parts[0].Charged > h.Parts[0].Charged {
-			h.Steps = f.Steps
+			h.Steps, h.Before, h.From = f.Steps, f.Before, f.From
 		}
 		h.Parts = append(h.Parts, f.Parts...)
 		slices.SortStableFunc(h.Parts, func(a, b Part) int { return cmp.Compare(b.Charged, a.Charged) })
@@ -110,7 +163,7 @@ func abs(x int) int { return max(x, -x) }
 // slow are steps that are longer on all ranks than the others. Where ranks synchronise, one that is
 // at work for long keeps all: what chance strikes of single ranks would cost there, as they are
 // seen in the compute before, is no slow step.
-func (s *series) slow(c shared, o Options) (Finding, []bool, bool) {
+func (s *trend) slow(c shared, o Options) (Finding, []bool, bool) {
 	big, by, cost := s.exceptions(c.x)
 	if cost == 0 {
 		return Finding{}, nil, false
@@ -119,25 +172,40 @@ func (s *series) slow(c shared, o Options) (Finding, []bool, bool) {
 		return Finding{}, nil, false
 	}
 	f := s.commonFinding(c, SlowSteps, big, cost)
-	if f.Steps.Count >= fewestSlow && (c.point < 0 || s.beyondSingle(c, f.Steps.Count, by) <= o.Strong) {
+	regular := f.Steps.Period > 0 && f.Steps.Count > fewestSlow
+	if f.Steps.Count >= fewestSlow && (!c.point || regular || s.beyondSingle(c, f.Steps.Count, by) <= o.Strong) {
 		f.Certainty = Supported
 	}
 	if _, _, ok := stretch(big); ok {
-		f.Steps.Pattern, f.Steps.Period = Span, 0
+		f.Steps.Pattern, f.Steps.Period, f.Steps.List = Span, 0, nil
 		if f.Steps.Ongoing {
 			f.Cause = Regression
+			f.Before, f.From = levelsOf(c.x, big)
 		}
 	}
 	return f, big, true
 }
 
-// spreadOver adds to slow steps of one stage what the others take longer in the same intervals.
-func (s *series) spreadOver(f *Finding, big []bool, c shared, rows []shared, row int) {
-	struck := make([]bool, s.Intervals)
+// levelsOf are the medians of the values that are not exceptions, and of those that are.
+func levelsOf(x []float64, big []bool) (usual, above int64) {
+	var in, out []float64
 	for i, b := range big {
-		struck[c.at[i]] = b
+		if b {
+			in = append(in, x[i])
+		} else {
+			out = append(out, x[i])
+		}
 	}
-	for i, o := range rows {
+	return int64(median(out)), int64(median(in))
+}
+
+// spreadOver adds to slow steps of one stage what the others take longer in the same intervals.
+func (s *trend) spreadOver(f *Finding, big []bool, row int) {
+	struck := make([]bool, len(s.took))
+	for i, b := range big {
+		struck[s.rows[row].at[i]] = b
+	}
+	for i, o := range s.rows {
 		if i == row {
 			continue
 		}
@@ -170,17 +238,12 @@ func (s *series) spreadOver(f *Finding, big []bool, c shared, rows []shared, row
 // beyondSingle is the chance of so many slow steps at a point, were they work of single ranks
 // there that struck them twice as often as the pieces that can be seen, and by as large a factor:
 // the number is Poisson's, with twice the most that a piece shows, and one more, as mean.
-func (s *series) beyondSingle(c shared, count int, by float64) float64 {
-	base := median(c.x)
-	most := 0
-	for k, piece := range s.Pieces {
-		usual := median(commonOf(s.Division, s.rest[k]))
-		if s.Stages[piece.Stage].Role == points.Rest || usual < factorPart*s.step {
-			continue
-		}
+func (s *trend) beyondSingle(c shared, count int, by float64) float64 {
+	least, most := float32(by/median(c.x)), 0
+	for _, o := range s.rows {
 		n := 0
-		for i := range s.Intervals {
-			if s.Step(i, k) >= 0 && base*float64(slices.Max(s.excess[k][i*s.Ranks:(i+1)*s.Ranks])) > by*usual {
+		for _, x := range o.single {
+			if x > least {
 				n++
 			}
 		}
@@ -201,7 +264,7 @@ func poissonTail(mean float64, n int) float64 {
 
 // exceptions are the values far above the level of the others, by how much at least, and what they
 // cost beyond it; none where they are too many to be exceptions.
-func (s *series) exceptions(x []float64) (big []bool, by, cost float64) {
+func (s *trend) exceptions(x []float64) (big []bool, by, cost float64) {
 	low := lowerHalf(x)
 	level := median(low)
 	// Where exceptions are many the differences are between them and the others, and the spread of
@@ -246,26 +309,30 @@ func lowerHalf(x []float64) []float64 {
 
 // commonFinding is a finding about all ranks: some intervals cost so much more than the
 // others.
-func (s *series) commonFinding(c shared, cause Cause, big []bool, cost float64) Finding {
+func (s *trend) commonFinding(c shared, cause Cause, big []bool, cost float64) Finding {
 	f := Finding{Kind: Everyone, Cause: cause, Host: -1, P: 1, Steps: Struck{First: -1, Last: -1, Of: len(big), Pattern: Irregular}}
 	last := -2
+	struck := make([]bool, len(s.took))
 	for i, b := range big {
 		if !b {
 			continue
 		}
+		struck[c.at[i]] = true
+		f.Steps.List = append(f.Steps.List, int(c.step[i]))
 		if f.Steps.Count++; f.Steps.First < 0 {
-			f.Steps.First = c.step[i]
+			f.Steps.First = int(c.step[i])
 		}
 		if i > last+1 {
 			f.Steps.Incidents++
 		}
-		f.Steps.Last, last = c.step[i], i
+		f.Steps.Last, last = int(c.step[i]), i
 	}
 	f.Steps.Period = periodOf(big)
 	if f.Steps.Period > 0 {
-		f.Steps.Pattern = Periodic
+		f.Steps.Pattern, f.Steps.List = Periodic, nil
 	}
 	f.Steps.Ongoing = len(big)-1-last <= max(1, f.Steps.Period)
+	f.Length = lengthOf(s.took, struck)
 	f.Size = int64(cost / float64(max(1, f.Steps.Count)))
 	f.Parts = []Part{{Stage: c.stage, Size: f.Size, Charged: int64(cost)}}
 	gain := cost / s.whole
@@ -284,7 +351,7 @@ func noiseOf(x []float64) float64 {
 
 // changes are changes of level. Blocks of the series are exchangeable in time where there is
 // none; the block length comes from what is left beside the best single change.
-func (s *series) changes(c shared, rows int, o Options) (out []Finding) {
+func (s *trend) changes(c shared, o Options) (out []Finding) {
 	at, shift := bestCut(c.x)
 	if math.Abs(shift) < leastShift*s.step {
 		return nil
@@ -298,7 +365,7 @@ func (s *series) changes(c shared, rows int, o Options) (out []Finding) {
 	}
 	block := int(math.Ceil(newAutocovariance([][]float64{left}).tau(-1)))
 	means := blockMedians(c.x, block)
-	found, err := changepoint.Find(means, changepoint.Options{Level: o.Strong, Tests: rows})
+	found, err := changepoint.Find(means, changepoint.Options{Level: o.Strong, Tests: len(s.rows)})
 	if err != nil || len(found) == 0 {
 		return nil
 	}
@@ -315,7 +382,7 @@ func (s *series) changes(c shared, rows int, o Options) (out []Finding) {
 
 // levels are the stretches between changes that are longer than where the run began, or, where it
 // began slow, than the lowest that follows.
-func (s *series) levels(c shared, cuts []int, p float64, o Options) (out []Finding) {
+func (s *trend) levels(c shared, cuts []int, p float64, o Options) (out []Finding) {
 	var level []float64
 	for i := range cuts[:len(cuts)-1] {
 		if cuts[i+1] <= cuts[i] {
@@ -342,7 +409,8 @@ func (s *series) levels(c shared, cuts []int, p float64, o Options) (out []Findi
 		}
 		if cost >= leastCommon*s.whole {
 			f := s.commonFinding(c, SlowSteps, big, cost)
-			f.Steps.Pattern, f.Steps.Period, f.P, f.Certainty = Span, 0, p, Supported
+			f.Steps.Pattern, f.Steps.Period, f.Steps.List, f.P, f.Certainty = Span, 0, nil, p, Supported
+			f.Before, f.From = int64(base), int64(median(c.x[cuts[i]:cuts[j+1]]))
 			if j+1 == len(level) && i > 0 {
 				f.Cause = Regression
 			}

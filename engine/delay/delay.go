@@ -53,6 +53,7 @@ type Options struct {
 	// and 0.01.
 	Level, Strong float64
 	Points        points.Gates
+	NoLimits      bool // they are not asked for, which takes half the time off
 }
 
 func (o Options) orDefault() Options {
@@ -110,6 +111,8 @@ type Struck struct {
 	Period      int  // of Periodic
 	Incidents   int  // stretches of steps apart from one another
 	Ongoing     bool // the last of them reaches the end of the run
+	// List is which they are, where the others do not say so: of Irregular ones.
+	List []int
 }
 
 // Part of a finding is what it does to one stage.
@@ -146,11 +149,17 @@ type Finding struct {
 	Factor float64 // 0: not slow by one factor
 	Steps  Struck
 	Size   int64 // ns in a struck step, all parts
-	Saves  Saving
+	Length int64 // median length of a struck step, ns
+	// Before is what the stage with most of a regression takes in the steps before it, From what it
+	// takes in those from there on, ns.
+	Before, From int64
+	Saves        Saving
 	// P bounds the probability that ranks who are exchangeable within blocks of steps show a
 	// delay of this size on some rank and stage. 1 of what is not tested.
 	P         float64
 	Certainty Certainty
+	// Last is in how many of the struck steps one of its ranks arrived last.
+	Last int
 	// Waited is the part of the delay that the other ranks' waits at the same points show.
 	Waited float64
 }
@@ -165,24 +174,17 @@ type Limit struct {
 
 // Result of an analysis.
 type Result struct {
-	Division *points.Division
-	Findings []Finding // the largest saving first
-	Steps    int       // that were looked at
-	StartUp  int       // steps at the start that were set apart
-	Step     int64     // median length, ns
-	Whole    int64     // length of the run without the start-up, ns
+	Stages   []points.Stage // those of the steps; what no stage covers is the last, where wall time was recorded
+	Points   []points.Point // where ranks synchronise
+	Errors   []points.Error // values that are none
+	Within   bool           // ranks synchronise in sets only, and are compared with those of their own
+	Findings []Finding      // the largest saving first
+	Steps    int            // that were looked at
+	StartUp  int            // steps at the start that were set apart
+	Step     int64          // median length, ns
+	Whole    int64          // length of the run without the start-up, ns
 	// Joint is the part of the run that goes when every rank that is late for certain is
 	// fixed.
-	Joint float64
-
-	left    *series // without the terms
-	options Options
-}
-
-// Limits are those of each stage, in the order of the step. They take as long as all else.
-func (r *Result) Limits() []Limit {
-	if r.left == nil {
-		return nil
-	}
-	return r.left.limits(r.options)
+	Joint  float64
+	Limits []Limit // in the order of the step
 }

@@ -16,7 +16,7 @@ func TestRecordingError(t *testing.T) {
 	run.At(40, 0)[2] += hour
 	run.Wall[40*run.Ranks+2] += hour
 	r := delay.Analyze(run, delay.Options{})
-	if e := r.Division.Errors; len(e) != 1 || e[0].Step != 40 || e[0].Rank != 2 || e[0].Stage != 0 || e[0].Size < hour-1e9 || e[0].Size > hour+1e9 {
+	if e := r.Errors; len(e) != 1 || e[0].Step != 40 || e[0].Rank != 2 || e[0].Stage != 0 || e[0].Size < hour-1e9 || e[0].Size > hour+1e9 {
 		t.Errorf("recording errors %+v, want rank 2 in data of step 40 by an hour", e)
 	}
 	if f := actionable(r); len(f) != 1 || f[5].Parts == nil {

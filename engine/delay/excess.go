@@ -22,10 +22,10 @@ type series struct {
 	noise  []float64 // [piece] standard deviation of the excess, from its differences in time
 	charge []charges // [piece]
 	spread []*autocovariance
-	step   float64 // median length of an interval
-	whole  float64 // length of the run
-	joint  float64 // part of the run that goes without the terms
-	last   []int64 // scratch
+	took   []float64 // [interval] length as recorded
+	step   float64   // median length of an interval
+	whole  float64   // length of the run
+	joint  float64   // part of the run that goes without the terms
 }
 
 // charges are what the peers of ranks waited for because of one piece.
@@ -45,7 +45,10 @@ type entry struct {
 func segments(d *points.Division) int { return max(1, len(d.Points)) }
 
 func newSeries(d *points.Division, peers []int) *series {
-	s := &series{Division: d, of: make([]int, d.Ranks), last: make([]int64, d.Ranks)}
+	s := &series{Division: d, of: make([]int, d.Ranks)}
+	if peers == nil && d.Peers != nil {
+		peers = numbered(d.Peers, d.Ranks)
+	}
 	s.group(peers)
 	K := len(d.Pieces)
 	s.rest, s.excess, s.noise = make([][]int64, K), make([][]int64, K), make([]float64, K)
@@ -63,15 +66,26 @@ func newSeries(d *points.Division, peers []int) *series {
 		s.lead[p] = make([]int64, len(s.arrive[p]))
 		s.recharge(p)
 	}
-	lengths := s.lengths(s.arrive)
-	for _, x := range lengths {
+	s.took = s.lengths(s.arrive)
+	for _, x := range s.took {
 		s.whole += x
 	}
 	if d.Free() {
 		s.whole = s.length(s.arrive)
 	}
-	s.step = median(lengths)
+	s.step = median(s.took)
 	return s
+}
+
+// numbered is the number of the set that each rank is in.
+func numbered(sets [][]int, ranks int) []int {
+	out := make([]int, ranks)
+	for i, set := range sets {
+		for _, r := range set {
+			out[r] = i
+		}
+	}
+	return out
 }
 
 func (s *series) group(peers []int) {
@@ -248,6 +262,20 @@ func (s *series) lengths(arrive [][]int64) []float64 {
 		}
 	}
 	return out
+}
+
+// lengthOf is the median length of the intervals struck, as recorded.
+func lengthOf(took []float64, struck []bool) int64 {
+	var of []float64
+	for i, hit := range struck {
+		if hit {
+			of = append(of, took[i])
+		}
+	}
+	if len(of) == 0 {
+		return 0
+	}
+	return int64(robust.Median(of))
 }
 
 // length of the run: Σ lengths where ranks wait for one another; where they run freely the

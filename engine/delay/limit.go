@@ -30,6 +30,10 @@ func (s *series) limits(o Options) []Limit {
 		}
 	}
 	for k, piece := range s.Pieces {
+		if slices.Contains(s.Perhaps, piece.Stage) {
+			out[piece.Stage].MayHide = s.leastWork(k)
+			continue
+		}
 		out[piece.Stage].Reported = int64(math.Ceil(asReported * s.least(k, o)))
 	}
 	return out
@@ -41,6 +45,18 @@ func (s *series) leastSpent(p int) int64 {
 	for i, t := range s.Head {
 		if t >= 0 {
 			sum += slices.Min(s.Spent[p][i*s.Ranks : (i+1)*s.Ranks])
+			n++
+		}
+	}
+	return sum / max(1, n)
+}
+
+// leastWork is the mean over steps of the shortest time that a rank spends in a piece.
+func (s *series) leastWork(k int) int64 {
+	sum, n := int64(0), int64(0)
+	for i := range s.Intervals {
+		if s.Step(i, k) >= 0 {
+			sum += slices.Min(s.Work[k][i*s.Ranks : (i+1)*s.Ranks])
 			n++
 		}
 	}

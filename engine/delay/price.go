@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/sfstat/sfstat/engine/points"
 )
 
 // cause is what is fixed as one: terms of a rank, or of ranks that are late for one reason.
@@ -42,6 +44,47 @@ func (s *series) priced(terms []*term, run *Run, o Options) (out []Finding) {
 			}
 		}
 		out = append(out, f)
+	}
+	return out
+}
+
+// mostTimes is the part of the steps in which a rank must be late to be late in every step.
+const mostTimes = 0.6
+
+// unsure is the rank that is late in most steps by enough to act on, where the steps are too few or
+// too noisy to exclude chance; none where a rank is late for certain.
+func (s *series) unsure(found []Finding, o Options) []Finding {
+	if len(found) > 0 {
+		return nil
+	}
+	var out []Finding
+	before := s.arrive
+	for _, c := range s.candidates() {
+		e := s.column(s.excess[c.piece], c.rank)
+		t := &term{rank: c.rank, piece: c.piece, claim: trimmed(e), d: make([]float64, len(e)), pattern: Constant, chance: chance{p: 1, block: 1}}
+		times, seen := 0, 0
+		for n, x := range e {
+			if s.Step(n, c.piece) < 0 {
+				continue
+			}
+			seen++
+			t.d[n] = t.claim
+			if x > t.claim/2 {
+				times++
+			}
+		}
+		if t.claim <= 0 || float64(times) < mostTimes*float64(seen) {
+			continue
+		}
+		gain := 1 - s.length(without(before, s, []*term{t}, 0))/s.whole
+		if gain < o.MinGain || len(out) > 0 && gain < out[0].Saves.Alone {
+			continue
+		}
+		t.charged = t.claim * float64(seen)
+		f := s.finding(cause{kind: Rank, ranks: []int{c.rank}, host: -1, terms: []*term{t}}, o)
+		f.Certainty = Event
+		f.Saves = Saving{Alone: gain, After: gain, Low: 0, High: gain, AtMost: gain}
+		out = []Finding{f}
 	}
 	return out
 }
@@ -147,12 +190,27 @@ func (s *series) sets(same []*cause, run *Run) (out []set) {
 	}
 	if n := len(left); n > 2 && 8*n > s.Ranks {
 		kind := Ranks
+		if s.isSet(left) {
+			kind = PeerSet
+		}
 		if len(s.peers) > 1 && len(s.peers[s.of[left[0].ranks[0]]]) == n && !slices.ContainsFunc(left, func(c *cause) bool { return s.of[c.ranks[0]] != s.of[left[0].ranks[0]] }) {
 			kind = PeerSet
 		}
 		out = append(out, set{kind, -1, left})
 	}
 	return out
+}
+
+// isSet reports whether the ranks of causes are those of a set that synchronises on the way.
+func (s *series) isSet(list []*cause) bool {
+	var ranks []int
+	for _, c := range list {
+		ranks = append(ranks, c.ranks...)
+	}
+	slices.Sort(ranks)
+	return slices.ContainsFunc(s.Within, func(w points.Within) bool {
+		return slices.ContainsFunc(w.Sets, func(set []int) bool { return slices.Equal(set, ranks) })
+	})
 }
 
 // finding describes a cause.
@@ -188,7 +246,8 @@ func (s *series) finding(c cause, o Options) Finding {
 		f.Size += parts[stage].Size
 	}
 	slices.SortStableFunc(f.Parts, func(a, b Part) int { return cmp.Or(cmp.Compare(b.Charged, a.Charged), cmp.Compare(a.Stage, b.Stage)) })
-	f.Waited = s.waited(c, struck)
+	f.Length = lengthOf(s.took, struck)
+	f.Waited, f.Last = s.waited(c, struck), s.last(c, struck)
 	f.Certainty = Supported
 	event := f.Steps.Incidents < 3 && 3*f.Steps.Count < f.Steps.Of && !f.Steps.Ongoing
 	if f.P <= o.Strong && main.blocks >= strongBlocks && !event && f.Waited >= waitsAddUp {
@@ -220,6 +279,7 @@ func (s *series) steps(struck []bool, main *term) Struck {
 			continue
 		}
 		out.Count++
+		out.List = append(out.List, t)
 		if out.First < 0 {
 			out.First = t
 		}
@@ -236,7 +296,29 @@ func (s *series) steps(struck []bool, main *term) Struck {
 	if float64(out.Count) >= mostStruck*float64(out.Of) {
 		out.Pattern, out.Period = Constant, 0
 	}
+	if out.Pattern != Irregular {
+		out.List = nil
+	}
 	return out
+}
+
+// last is in how many of the intervals that a cause struck one of its ranks arrived last.
+func (s *series) last(c cause, struck []bool) (n int) {
+	main := (&c).main()
+	arrive := s.Work[main.piece]
+	if !s.Free() {
+		arrive = s.Arrivals(s.Pieces[main.piece].Point)
+	}
+	for i, hit := range struck {
+		if !hit || s.Step(i, main.piece) < 0 {
+			continue
+		}
+		row := arrive[i*s.Ranks : (i+1)*s.Ranks]
+		if slices.Contains(c.ranks, slices.Index(row, slices.Max(row))) {
+			n++
+		}
+	}
+	return n
 }
 
 // waited is the part of a cause's lead that the other ranks' waits show, in the intervals that it

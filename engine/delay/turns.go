@@ -12,14 +12,16 @@ const (
 	mostOfOne = 0.6
 )
 
-// turns finds delays of one rank after another: in nearly all steps exactly one rank is late
+// turns finds delays of one rank after another. In nearly all steps exactly one rank is late
 // in a piece, and no rank more often than the others. Were ranks late independently of one
 // another, exactly one of R would be in at most (1 − 1/R)^(R−1) of the steps, however often each
 // is late; the number of such steps is tested against that. Noise and spikes, which cost as
-// much in large jobs, do not take turns.
+// much in large jobs, do not take turns. Or stalls of one size strike now one rank, now another.
 func (s *series) turns(o Options) (out []Finding) {
 	for k := range s.Pieces {
 		if f, ok := s.turnsIn(k, o); ok {
+			out = append(out, f)
+		} else if f, ok := s.stalls(k); ok {
 			out = append(out, f)
 		} else if f, ok := s.uneven(k, o); ok {
 			out = append(out, f)
@@ -87,6 +89,45 @@ func (s *series) turnsIn(k int, o Options) (Finding, bool) {
 	return f, true
 }
 
+const (
+	// oneSize is the part of the stalls that must be of one size: within half as much again of the
+	// middle one. Of the exceptional values of one distribution, exponential or wider, 3 in 10 are.
+	oneSize, halfAgain = 0.8, 1.5
+	// fewestStalls are more than a few events.
+	fewestStalls = 8
+)
+
+// stalls are delays of one size that strike several ranks in a piece, and none of them most of the
+// time: a time-out, a retry, a shared disk. That they cost what they do is no matter of chance, as
+// whom they strike is.
+func (s *series) stalls(k int) (Finding, bool) {
+	c := &s.charge[k]
+	if s.Ranks < 3 || len(s.peers) > 1 || c.sum < leastTurns*s.whole {
+		return Finding{}, false
+	}
+	least := max(slowAbove*s.noise[k], leastShift*s.step)
+	var sizes []float64
+	own, struck := make([]int, s.Ranks), make([]bool, s.Intervals)
+	for _, e := range c.entries {
+		if e.x > least {
+			sizes = append(sizes, e.x)
+			own[e.rank]++
+			struck[e.at] = true
+		}
+	}
+	if len(sizes) < fewestStalls || float64(slices.Max(own)) > mostOfOne*float64(len(sizes)) {
+		return Finding{}, false
+	}
+	d, alike := median(sizes), 0
+	for _, x := range sizes {
+		if x < halfAgain*d && d < halfAgain*x {
+			alike++
+		}
+	}
+	f := s.turnFinding(k, 1, struck, d)
+	return f, float64(alike) >= oneSize*float64(len(sizes)) && f.Saves.Alone >= leastTurns
+}
+
 func (s *series) isLate(k, n, r int, least float64) bool {
 	return math.Min(float64(s.excess[k][n*s.Ranks+r])-slackOfNoise*s.noise[k], float64(s.lead[s.Pieces[k].Point][n*s.Ranks+r])) > least
 }
@@ -119,7 +160,7 @@ const bulk = 2
 // would save MinGain: each step's last arrival is another rank's. Spikes do not count, which cost
 // as much in large jobs.
 func (s *series) uneven(k int, o Options) (Finding, bool) {
-	if s.Ranks < 3 || s.noise[k] < leastOfStep*s.step {
+	if s.Ranks < 3 || s.Free() || s.noise[k] < leastOfStep*s.step || s.oneLeads(k) {
 		return Finding{}, false
 	}
 	at := s.Pieces[k].Point
@@ -139,17 +180,33 @@ func (s *series) uneven(k int, o Options) (Finding, bool) {
 	}
 	f := Finding{Kind: Everyone, Cause: Turns, Host: -1, P: 1, Certainty: Supported}
 	f.Steps = s.steps(struck, &term{piece: k, pattern: Irregular, chance: chance{block: 1}})
+	f.Length = lengthOf(s.took, struck)
 	f.Saves = Saving{Alone: gain, After: gain, Low: gain, High: gain, AtMost: gain}
 	f.Size = int64(gain * s.step)
 	f.Parts = []Part{{Stage: s.Pieces[k].Stage, Size: f.Size, Charged: int64(gain * s.whole)}}
 	return f, true
 }
 
+// oneLeads reports whether one rank takes longest in a piece in most steps: then it is not uneven, but
+// that rank's.
+func (s *series) oneLeads(k int) bool {
+	longest, seen := make([]int, s.Ranks), 0
+	for n := range s.Intervals {
+		if s.Step(n, k) < 0 {
+			continue
+		}
+		row := s.excess[k][n*s.Ranks : (n+1)*s.Ranks]
+		longest[slices.Index(row, slices.Max(row))]++
+		seen++
+	}
+	return float64(slices.Max(longest)) > mostOfOne*float64(seen)
+}
+
 // turnFinding prices turns: without what is charged in the piece.
 func (s *series) turnFinding(k int, p float64, struck []bool, d float64) Finding {
 	f := Finding{Kind: Everyone, Cause: Turns, Host: -1, P: p, Certainty: Supported}
 	f.Steps = s.steps(struck, &term{piece: k, pattern: Irregular, chance: chance{block: 1}})
-	f.Steps.Period = 0
+	f.Length = lengthOf(s.took, struck)
 	at := s.Pieces[k].Point
 	arrive := slices.Clone(s.arrive)
 	arrive[at] = slices.Clone(arrive[at])

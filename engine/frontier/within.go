@@ -1,9 +1,6 @@
 package frontier
 
 import (
-	"slices"
-	"strings"
-
 	"github.com/sfstat/sfstat/engine/frontier/gates"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -28,14 +25,14 @@ const setsRatio = 0.5
 // for every way in which declared axes of the layout split the ranks, and
 // marks their boundaries. O(T·S·R) time for each of at most 30 ways.
 func syncWithin(v *view, boundaries []Boundary, g gates.Gates) {
-	splits := splitsOf(v.w.Ranks)
+	splits := trace.Splits(v.w.Ranks)
 	if len(splits) == 0 {
 		return
 	}
 	exits := make([][]float64, len(boundaries))
 	best := make([]float64, len(boundaries))
 	for _, split := range splits {
-		among := &gathering{sets: split.sets}
+		among := &gathering{sets: split.Sets}
 		for i, inside := range slopeBoundaries(v, g, among) {
 			if !inside.Syncs {
 				continue
@@ -43,9 +40,9 @@ func syncWithin(v *view, boundaries []Boundary, g gates.Gates) {
 			if exits[i] == nil {
 				exits[i], best[i] = exitsOf(v, i), setsRatio
 			}
-			if ratio, ok := exitRatio(exits[i], split.sets, v.ranks(), g); ok && ratio < best[i] {
+			if ratio, ok := exitRatio(exits[i], split.Sets, v.ranks(), g); ok && ratio < best[i] {
 				best[i] = ratio
-				boundaries[i].Syncs, boundaries[i].Within, boundaries[i].sets = false, split.axes, split.sets
+				boundaries[i].Syncs, boundaries[i].Within, boundaries[i].sets = false, split.Axes, split.Sets
 			}
 		}
 	}
@@ -113,51 +110,4 @@ func detrend(y []float64, R int) {
 			y[t*R+r] -= l.at0 + l.slope*float64(t)
 		}
 	}
-}
-
-// split is a way to put ranks in sets: those of a set differ in the axes only.
-type split struct {
-	axes string
-	sets [][]int
-}
-
-// splitsOf lists the ways that declared roles give: for every choice of some
-// but not all axes, the sets of ranks that agree on the others. Sets of one
-// rank, or one set of all, are no split.
-func splitsOf(ranks []trace.Rank) []split {
-	const most = 5 // axes; dp, pp, tp, ep and cp
-	var axes []string
-	for _, c := range ranks[0].Role {
-		axes = append(axes, c.Axis)
-	}
-	if len(axes) < 2 || len(axes) > most {
-		return nil
-	}
-	var out []split
-	for chosen := 1; chosen < 1<<len(axes)-1; chosen++ {
-		var s split
-		var names []string
-		for i, a := range axes {
-			if chosen>>i&1 == 1 {
-				names = append(names, a)
-			}
-		}
-		s.axes = strings.Join(names, ",")
-		at := map[string]int{}
-		for r, rank := range ranks {
-			rest := slices.DeleteFunc(slices.Clone(rank.Role), func(c trace.Coord) bool { return slices.Contains(names, c.Axis) })
-			key := rest.String()
-			i, ok := at[key]
-			if !ok {
-				i = len(s.sets)
-				at[key] = i
-				s.sets = append(s.sets, nil)
-			}
-			s.sets[i] = append(s.sets[i], r)
-		}
-		if len(s.sets) > 1 && !slices.ContainsFunc(s.sets, func(set []int) bool { return len(set) < 2 }) {
-			out = append(out, s)
-		}
-	}
-	return out
 }

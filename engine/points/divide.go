@@ -33,6 +33,13 @@ type Division struct {
 	// Head and Tail are the steps in which an interval ends and begins; −1: none.
 	Head, Tail []int
 	Errors     []Error
+	// Perhaps are the stages in which ranks may synchronise as well: what their times do not exclude.
+	Perhaps []int
+	// Within are the stages in which sets of ranks synchronise on the way; what they wait there is
+	// taken off their work.
+	Within []Within
+	// Peers are the sets of ranks that synchronise, where not all do; nil: all do.
+	Peers [][]int
 }
 
 // Piece is a stage in which ranks work alone.
@@ -65,12 +72,25 @@ func (d *Division) Step(interval, piece int) int {
 // them than one in a hundred is none.
 func Divide(s *Steps, g Gates) *Division {
 	c := s.closed()
-	points := find(c, s.Wall != nil, g.orDefault())
+	found := find(c, s.Wall != nil, g.orDefault())
+	points := found.points
+	var peers [][]int
+	if len(points) == 0 && len(found.within) > 0 {
+		// No stage holds all: the ranks of a set wait for one another, and for no others.
+		last := found.within[len(found.within)-1]
+		points, peers = []Point{{Stage: last.Stage, Evidence: Shown, Slope: -1, Low: -1, High: -1}}, last.Sets
+		found.within = found.within[:len(found.within)-1]
+	}
 	for {
 		d := divide(c, points)
-		at, ok := d.setAside()
+		at, ok := 0, peers != nil // sets leave one after another
+		if !ok {
+			at, ok = d.setAside()
+		}
 		if ok {
 			d.settle()
+			d.Perhaps, d.Within, d.Peers = found.perhaps, found.within, peers
+			d.takeWaits()
 			return d
 		}
 		points = slices.Delete(slices.Clone(points), at, at+1)

@@ -61,6 +61,14 @@ type Steps struct {
 	Breaks []int
 	// Named is the stage in which all ranks are said to synchronise; "": it is found.
 	Named string
+	// Splits are the ways in which ranks may synchronise in sets, [way][set] positions of ranks. nil:
+	// none is known.
+	Splits [][][]int
+	// Known is where the ranks are known to synchronise, from steps of the same run before these;
+	// nil: it is found.
+	Known []Point
+	// KnownWithin is the same of sets of ranks.
+	KnownWithin []Within
 }
 
 // Len is the number of steps.
@@ -100,7 +108,7 @@ func (s *Steps) closed() *Steps {
 		return s
 	}
 	S, R := len(s.Stages), s.Ranks
-	out := &Steps{Stages: append(slices.Clone(s.Stages), Stage{Name: "rest", Role: Rest}), Ranks: R, Breaks: s.Breaks, Named: s.Named,
+	out := &Steps{Stages: append(slices.Clone(s.Stages), Stage{Name: "rest", Role: Rest}), Ranks: R, Breaks: s.Breaks, Named: s.Named, Splits: s.Splits, Known: s.Known, KnownWithin: s.KnownWithin,
 		Durations: make([]int64, 0, len(s.Durations)+len(s.Wall))}
 	for t := range s.Len() {
 		out.Durations = append(out.Durations, s.Durations[t*S*R:(t+1)*S*R]...)
@@ -160,37 +168,61 @@ const Looked = 256
 
 // Find returns the stages in which all ranks synchronise, in the order of the step;
 // none where nothing shows one, of one rank, or where ranks run freely.
-func Find(s *Steps, g Gates) []Point { return find(s.closed(), s.Wall != nil, g.orDefault()) }
+func Find(s *Steps, g Gates) []Point {
+	found := find(s.closed(), s.Wall != nil, g.orDefault())
+	return found.points
+}
 
-func find(c *Steps, walled bool, g Gates) []Point {
+// places are where ranks synchronise.
+type places struct {
+	points  []Point
+	within  []Within // sets of ranks do
+	perhaps []int    // stages: their slopes agree with that, and not with the opposite
+}
+
+func find(c *Steps, walled bool, g Gates) places {
+	if c.Known != nil {
+		return places{points: c.Known, within: c.KnownWithin}
+	}
 	if c.Ranks < 2 || c.Len() < 2 {
-		return nil
+		return places{}
 	}
 	if at := slices.IndexFunc(c.Stages, func(s Stage) bool { return s.Name == c.Named }); c.Named != "" && at >= 0 {
-		return []Point{{Stage: at, Evidence: Named, Slope: math.NaN(), Low: math.NaN(), High: math.NaN()}}
+		return places{points: []Point{{Stage: at, Evidence: Named, Slope: math.NaN(), Low: math.NaN(), High: math.NaN()}}}
 	}
 	c = settled(head(c))
 	open := !walled && !slices.ContainsFunc(c.Stages, func(s Stage) bool { return s.Role == Wait })
 	points := slopePoints(c, open, g)
-	out := shown(points)
+	found := places{within: within(c, open, g)}
+	isWithin := func(p Point) bool {
+		return slices.ContainsFunc(found.within, func(w Within) bool { return w.Stage == p.Stage })
+	}
+	out := slices.DeleteFunc(shown(points), isWithin)
 	if len(out) == 0 && !open {
 		// Wall time need not hold what passes between steps.
 		apart := slopePoints(c, true, g)
-		if out = shown(apart); len(out) > 0 {
+		if out = slices.DeleteFunc(shown(apart), isWithin); len(out) > 0 {
 			points = apart
 		}
 	}
-	if len(out) > 0 {
-		return out
+	for _, p := range points {
+		if p.Evidence == None && p.Low <= -1 && p.High >= -1 && p.High < 0 {
+			found.perhaps = append(found.perhaps, p.Stage)
+		}
+	}
+	if found.points = out; len(out) > 0 || len(found.within) > 0 {
+		return found
 	}
 	for k := len(points) - 1; k >= 0; k-- {
 		p := &points[k]
 		if c.Stages[p.Stage].Role == Backward && !p.excluded(g) {
 			p.Evidence = Likely
-			return []Point{*p}
+			found.points = []Point{*p}
+			found.perhaps = slices.DeleteFunc(found.perhaps, func(k int) bool { return k == p.Stage })
+			break
 		}
 	}
-	return nil
+	return found
 }
 
 // head is the first steps, as many as are looked at.

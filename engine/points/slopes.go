@@ -28,7 +28,7 @@ func slopePoints(c *Steps, open bool, g Gates) []Point {
 		}
 		steps += n
 		eachStage(c, at, open, func(k int, x, y []float64) {
-			v, s := blockSlopes(x, y, R)
+			v, s := blockSlopes(x, y, R, R-1)
 			values[k] = append(values[k], v...)
 			wide[k] = append(wide[k], s...)
 			for i := range x {
@@ -197,10 +197,11 @@ func detrend(y []float64, R int) {
 }
 
 // blockSlopes are the slopes of y on x over blocks of steps in which arrivals differ at
-// all, and how far arrivals spread of which each was taken.
-func blockSlopes(x, y []float64, R int) (slopes, spread []float64) {
+// all, and how far arrivals spread of which each was taken. freedom is the ranks less one for each
+// mean that was taken off.
+func blockSlopes(x, y []float64, R, freedom int) (slopes, spread []float64) {
 	T := len(x) / R
-	block := blockOf(T, R-1)
+	block := blockOf(T, freedom)
 	for t := 0; t+block <= T; t += block {
 		xx, xy := 0.0, 0.0
 		for i := t * R; i < (t+block)*R; i++ {

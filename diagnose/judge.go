@@ -199,18 +199,11 @@ func (j *judge) add(w *frontier.Result, s sight) *finding {
 	return f
 }
 
-// indicesOf are the windows of an account: the one that it is of, by itself or by
-// one of its role groups, or those that it sums.
+// indicesOf are the windows of an account: the one that it is of, by itself or by one of its role
+// groups.
 func (j *judge) indicesOf(w *frontier.Result) (list []int) {
 	for i, have := range j.windows {
-		m := have.Main
-		sums := w.Windows > 0 && m.Cut == w.Cut && slices.Equal(m.Ranks, w.Ranks) && m.FirstStep >= w.FirstStep && m.Steps > 0
-		if m == w || sums || slices.Contains(have.Groups, w) {
-			list = append(list, i)
-		}
-	}
-	if len(list) == 0 { // of role groups, summed
-		for i := range j.windows {
+		if have.Main == w || slices.Contains(have.Groups, w) {
 			list = append(list, i)
 		}
 	}
@@ -292,7 +285,7 @@ func (j *judge) device(w *frontier.Result) {
 		return
 	}
 	stage := w.Stages[d.Stages[0]].Name
-	excess := max(0, d.PerStep-slack(w, d.Stages[0])) * float64(w.Steps)
+	excess := max(0, d.PerStep-w.Slack(d.Stages[0])) * float64(w.Steps)
 	share := excess / float64(w.Makespan)
 	// Longer than the step itself is not a time but a mistake of units.
 	if share < leastTold || share >= 1 || d.P > weakLevel || slices.ContainsFunc(j.found, func(f *finding) bool {
@@ -311,15 +304,6 @@ func (j *judge) device(w *frontier.Result) {
 		f.Evidence = append(f.Evidence, evidence.Lack{Reason: evidence.Incomplete, AtMost: evidence.Ambiguous})
 	}
 	j.add(w, sight{Finding: f})
-}
-
-// slack is how much a rank may be delayed in a stage, ns, before others wait for it
-// longer than for the last of the others.
-func slack(w *frontier.Result, stage int) float64 {
-	if d := w.Detectable(0); stage < len(d) {
-		return float64(d[stage].Delay)
-	}
-	return 0
 }
 
 // groups names a role group that does more work than the others.

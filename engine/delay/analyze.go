@@ -276,12 +276,7 @@ const (
 // startUp is how many intervals at the start are far longer than those that follow.
 func startUp(d *points.Division) int {
 	s := &series{Division: d}
-	P := segments(d)
-	arrive := make([][]int64, P)
-	for p := range P {
-		arrive[p] = d.Arrivals(p)
-	}
-	lengths := s.lengths(arrive)
+	lengths := s.lengths(d.Arrivals)
 	middle := median(lengths)
 	n, most := 0, min(mostStartUp, len(lengths)/startUpPart)
 	for n < most && lengths[n] > startUpAbove*middle {
@@ -312,7 +307,7 @@ func from(d *points.Division, n int) *points.Division {
 		}
 		return out
 	}
-	out.Work, out.Spent, out.After = cut(d.Work, d.Ranks), cut(d.Spent, d.Ranks), cut(d.After, 1)
+	out.Work, out.Arrivals, out.Spent, out.After = cut(d.Work, d.Ranks), cut(d.Arrivals, d.Ranks), cut(d.Spent, d.Ranks), cut(d.After, 1)
 	out.Head, out.Tail, out.Intervals = d.Head[n:], d.Tail[n:], d.Intervals-n
 	return &out
 }
@@ -325,7 +320,7 @@ func startFinding(d *points.Division, n int, rest *series) Finding {
 	var total float64
 	worst := make([]float64, R)
 	for k, piece := range d.Pieces {
-		usual := median(commonOf(rest.Division, rest.Division.Work[k]))
+		usual := median(rest.common[k])
 		sum := 0.0
 		for i := range n {
 			if d.Step(i, k) < 0 {
@@ -389,18 +384,6 @@ func floats(v []int64) []float64 {
 	out := make([]float64, len(v))
 	for i, x := range v {
 		out[i] = float64(x)
-	}
-	return out
-}
-
-// commonOf is what all ranks take at least half of the time: the lower median over ranks.
-func commonOf(d *points.Division, work []int64) []float64 {
-	out := make([]float64, d.Intervals)
-	row := make([]int64, d.Ranks)
-	for n := range out {
-		copy(row, work[n*d.Ranks:(n+1)*d.Ranks])
-		slices.Sort(row)
-		out[n] = float64(row[(d.Ranks-1)/2])
 	}
 	return out
 }

@@ -54,9 +54,8 @@ func (s *series) trend() *trend {
 	t := &trend{took: s.took, step: s.step, whole: s.whole}
 	R := s.Ranks
 	for k, piece := range s.Pieces {
-		v := commonOf(s.Division, s.rest[k])
 		c := shared{stage: piece.Stage}
-		for n, x := range v {
+		for n, x := range s.common[k] {
 			if t := s.Step(n, k); t >= 0 {
 				c.at, c.step, c.x = append(c.at, int32(n)), append(c.step, int32(t)), append(c.x, x)
 			}

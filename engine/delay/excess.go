@@ -13,14 +13,15 @@ import (
 // terms found so far.
 type series struct {
 	*points.Division
-	peers  [][]int // ranks that are compared with one another
-	of     []int   // [rank] its set of peers
-	rest   [][]int64
-	arrive [][]int64 // [point][interval][rank]: the pieces that lead to it, summed
-	lead   [][]int64 // the same less the median of the rank's peers
-	excess [][]int64 // [piece][interval][rank] less the median of the rank's peers
-	noise  []float64 // [piece] standard deviation of the excess, from its differences in time
-	charge []charges // [piece]
+	peers  [][]int     // ranks that are compared with one another
+	of     []int       // [rank] its set of peers
+	rest   [][]int64   // [piece] work less the terms; Division.Work where there is none
+	common [][]float64 // [piece][interval] what all ranks take at least half of the time: the lower median of rest
+	arrive [][]int64   // [point][interval][rank]: the pieces that lead to it, summed
+	lead   [][]int64   // the same less the median of the rank's peers
+	excess [][]int64   // [piece][interval][rank] less the median of the rank's peers
+	noise  []float64   // [piece] standard deviation of the excess, from its differences in time
+	charge []charges   // [piece]
 	spread []*autocovariance
 	took   []float64 // [interval] length as recorded
 	step   float64   // median length of an interval
@@ -40,10 +41,6 @@ type entry struct {
 	x        float64
 }
 
-// segments is the number of sums that make a step: one for each point, one where ranks
-// run freely.
-func segments(d *points.Division) int { return max(1, len(d.Points)) }
-
 func newSeries(d *points.Division, peers []int) *series {
 	s := &series{Division: d, of: make([]int, d.Ranks)}
 	if peers == nil && d.Peers != nil {
@@ -51,18 +48,18 @@ func newSeries(d *points.Division, peers []int) *series {
 	}
 	s.group(peers)
 	K := len(d.Pieces)
-	s.rest, s.excess, s.noise = make([][]int64, K), make([][]int64, K), make([]float64, K)
+	s.rest, s.excess, s.common, s.noise = make([][]int64, K), make([][]int64, K), make([][]float64, K), make([]float64, K)
 	s.charge, s.spread = make([]charges, K), make([]*autocovariance, K)
 	for k := range d.Pieces {
-		s.rest[k] = slices.Clone(d.Work[k])
-		s.excess[k] = make([]int64, len(d.Work[k]))
-		s.less(s.excess[k], s.rest[k])
+		s.rest[k] = d.Work[k]
+		s.excess[k], s.common[k] = make([]int64, len(d.Work[k])), make([]float64, d.Intervals)
+		s.less(s.excess[k], s.rest[k], s.common[k])
 		s.noise[k] = s.noiseOf(k)
 	}
-	P := segments(d)
+	P := len(d.Arrivals)
 	s.arrive, s.lead = make([][]int64, P), make([][]int64, P)
 	for p := range P {
-		s.arrive[p] = d.Arrivals(p)
+		s.arrive[p] = d.Arrivals[p]
 		s.lead[p] = make([]int64, len(s.arrive[p]))
 		s.recharge(p)
 	}
@@ -102,9 +99,9 @@ func (s *series) group(peers []int) {
 	}
 }
 
-// less writes values, [interval][rank], less the median of the rank's peers. A rank
-// without any is its own peer.
-func (s *series) less(dst, v []int64) {
+// less writes values, [interval][rank], less the median of the rank's peers, and the lower medians
+// over all ranks where they are asked for. A rank without any peer is its own.
+func (s *series) less(dst, v []int64, common []float64) {
 	R := s.Ranks
 	scratch, own := make([]int64, R), make([]int64, R)
 	for n := 0; n < len(v); n += R {
@@ -114,7 +111,13 @@ func (s *series) less(dst, v []int64) {
 			for r, x := range row {
 				out[r] = x - m.Without(x)
 			}
+			if common != nil {
+				common[n/R] = float64(m.Lower())
+			}
 			continue
+		}
+		if common != nil {
+			common[n/R] = float64(robust.MiddleOf(row, scratch).Lower())
 		}
 		for _, set := range s.peers {
 			for i, r := range set {
@@ -191,7 +194,7 @@ func (s *series) noiseOfLevels(k int) float64 {
 
 // recharge computes who led at a point, and charges the pieces that lead to it.
 func (s *series) recharge(p int) {
-	s.less(s.lead[p], s.arrive[p])
+	s.less(s.lead[p], s.arrive[p], nil)
 	for k, piece := range s.Pieces {
 		if piece.Point == p {
 			s.charge[k].fill(s.excess[k], s.lead[p], int64(slackOfNoise*s.noise[k]), s.Ranks)
@@ -239,6 +242,8 @@ func (c *charges) of(r, intervals int) []float64 {
 // remove takes d, [interval], off a rank's piece.
 func (s *series) remove(k, r int, d []float64) {
 	p := s.Pieces[k].Point
+	own(&s.rest[k], s.Work[k])
+	own(&s.arrive[p], s.Arrivals[p])
 	for n, x := range d {
 		if x != 0 {
 			y := int64(math.Round(x))
@@ -246,8 +251,15 @@ func (s *series) remove(k, r int, d []float64) {
 			s.arrive[p][n*s.Ranks+r] -= y
 		}
 	}
-	s.less(s.excess[k], s.rest[k])
+	s.less(s.excess[k], s.rest[k], s.common[k])
 	s.recharge(p)
+}
+
+// own makes a copy of values that are still those of the division.
+func own(v *[]int64, recorded []int64) {
+	if len(recorded) > 0 && &(*v)[0] == &recorded[0] {
+		*v = slices.Clone(recorded)
+	}
 }
 
 // lengths is how long each interval takes, by its last arrivals.

@@ -63,7 +63,7 @@ func (s *series) visible(p int) int {
 		if piece.Point != p || s.Stages[piece.Stage].Role == points.Rest {
 			continue
 		}
-		m := median(commonOf(s.Division, s.rest[k]))
+		m := median(s.common[k])
 		if s.Stages[piece.Stage].Role == points.Forward {
 			m *= 1e6
 		}

@@ -21,10 +21,7 @@ func (s *series) priced(terms []*term, run *Run, o Options) (out []Finding) {
 	if len(terms) == 0 {
 		return nil
 	}
-	before := make([][]int64, segments(s.Division)) // arrivals as recorded
-	for p := range before {
-		before[p] = s.Arrivals(p)
-	}
+	before := s.Arrivals // as recorded
 	clean := s.length(s.arrive)
 	s.joint = 1 - clean/s.whole
 	h := s.hidden()
@@ -307,7 +304,7 @@ func (s *series) last(c cause, struck []bool) (n int) {
 	main := (&c).main()
 	arrive := s.Work[main.piece]
 	if !s.Free() {
-		arrive = s.Arrivals(s.Pieces[main.piece].Point)
+		arrive = s.Arrivals[s.Pieces[main.piece].Point]
 	}
 	for i, hit := range struck {
 		if !hit || s.Step(i, main.piece) < 0 {
@@ -330,7 +327,7 @@ func (s *series) waited(c cause, struck []bool) float64 {
 	p := s.Pieces[c.terms[0].piece].Point
 	R, main := s.Ranks, (&c).main()
 	r := main.rank
-	before := s.Arrivals(p)
+	before := s.Arrivals[p]
 	var own, others []int64
 	for q := range R {
 		if !slices.Contains(c.ranks, q) && s.of[q] == s.of[r] {

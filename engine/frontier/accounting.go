@@ -75,10 +75,7 @@ func (a *accounting) conclude() {
 		a.compare()
 	}
 	a.decide()
-	a.detectability()
-	if a.matrix != nil && a.late != nil {
-		a.r.Excess = a.stepExcesses()
-	}
+	a.slack()
 }
 
 // interpretable reports whether shares of the makespan mean anything.

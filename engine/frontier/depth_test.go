@@ -42,5 +42,5 @@ func kept(r *Result) map[string]any {
 		stages[i] = Stage{Name: s.Name, Advance: s.Advance, Share: s.Share, Gain: s.Gain, Latest: s.Latest, Gap: s.Gap, Syncs: s.Syncs, Wait: s.Wait, Saves: s.Saves}
 	}
 	return map[string]any{"stages": stages, "makespan": r.Makespan, "work": r.Work, "leader": r.Leader, "culprits": r.Culprits, "late": r.Late,
-		"excess": r.Excess, "saves": r.Saves, "routing": r.Routing, "detectable": r.Detectable(0.1), "at": r.SyncPoint.At, "cut": r.Cut}
+		"saves": r.Saves, "routing": r.Routing, "slack": r.Slack(0), "at": r.SyncPoint.At, "cut": r.Cut}
 }

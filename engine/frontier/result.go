@@ -60,7 +60,6 @@ type Result struct {
 	// LeftOut are the recorded steps that end after the last synchronisation
 	// point of their stretch of steps, and are in no account of a sync cut.
 	LeftOut   []int64
-	Windows   int // number of windows that the account sums; 0: it is of one window
 	WorldSize int
 	Ranks     []int        // IDs of the ranks in this frontier, ascending
 	Members   []trace.Rank // the same ranks with hosts and roles
@@ -80,15 +79,13 @@ type Result struct {
 	Quality   Quality
 	SyncPoint SyncPoint
 	ModelFit  fit.Fit
-	Culprits  []Culprit    // ranks that others waited for because of one stage, by descending Explained
-	Late      []Culprit    // the same over all stages of a rank; Stage is the one with the largest part
-	Excess    []StepExcess // of the culprits worth following, in their order; nil where windows are summed
-	Saves     *float64     // part of the makespan that goes if no rank is late; nil below the floor
-	Device    *Device      // nil without a device-event channel
+	Culprits  []Culprit // ranks that others waited for because of one stage, by descending Explained
+	Late      []Culprit // the same over all stages of a rank; Stage is the one with the largest part
+	Saves     *float64  // part of the makespan that goes if no rank is late; nil below the floor
+	Device    *Device   // nil without a device-event channel
 
 	evidence labels.Evidence // what the decision was made from
 	slip     []float64       // [stage] how far ranks are behind the last other where they next synchronise, ns
-	hidden   []bool          // [stage] all ranks synchronise in it
 }
 
 // Stage is the account of one stage.
@@ -107,16 +104,6 @@ type Stage struct {
 	Syncs       bool     `json:"synchronises" doc:"the ranks synchronise in this stage: a rank that arrives later waits less"`
 	Wait        int64    `json:"wait_ns" doc:"mean time that ranks wait in this stage for the last one, summed over steps; 0 where they do not synchronise"`
 	Saves       *float64 `json:"saves" doc:"part of the makespan that goes if no rank is late because of this stage; null below the floor or without model fit"`
-}
-
-// Behind is by how much the last rank falls behind its peers in a stage, over
-// the window. The median of two ranks is their middle, and each other's peer is
-// twice as far.
-func (r *Result) Behind(s Stage) int64 {
-	if len(r.Ranks) == 2 {
-		return 2 * s.LagIncrease
-	}
-	return s.LagIncrease
 }
 
 // Leader is who is latest at the end of the leading stage.

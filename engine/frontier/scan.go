@@ -34,31 +34,6 @@ type account struct {
 // last is where the prefixes of the last step end, [rank].
 func (a *account) last() []int64 { return a.ends[len(a.ends)-len(a.rows[0].slack):] }
 
-// merge adds the account of another window under the same cut. Leaders of
-// different windows are not compared.
-func (a *account) merge(o *account) {
-	a.makespan += o.makespan
-	for i := range a.rows {
-		k, p := &a.rows[i], &o.rows[i]
-		k.advance += p.advance
-		k.rowMax += p.rowMax
-		k.rowSum += p.rowSum
-		k.spread += p.spread
-		k.slowest += p.slowest
-		k.first += p.first
-		k.frontier += p.frontier
-		k.lag += p.lag
-		k.lagIncrease += p.lagIncrease
-		k.gap += p.gap
-		k.confident += p.confident
-		k.switches += p.switches
-		addTo(k.slack, p.slack)
-		for r, n := range p.leads {
-			k.leads[r] += n
-		}
-	}
-}
-
 // boundary is one boundary of one step, as scan sees it. It is valid during
 // the call only.
 type boundary struct {

@@ -14,14 +14,11 @@ import (
 // last step of one is charged when the ranks synchronise in the next.
 //
 // What is kept between windows is the last recorded steps, how far apart the
-// ranks were, and what the accounts sum to: O(S·R) however many windows, and
-// once more for every other stage list, set of ranks or cut that the run has.
+// ranks were: O(S·R) however many windows.
 type Series struct {
 	o      Options
 	before *border
 	slopes slopeHistory
-	older  []*pool // of the stretch before; see Turn
-	pools  []*pool
 	keep   buffers
 }
 
@@ -53,9 +50,6 @@ func (s *Series) Add(w *trace.Window) (*Analysis, error) {
 		return nil, err
 	}
 	a, accounts := p.analyze()
-	for _, one := range accounts {
-		s.pool(one)
-	}
 	next := borderOf(w)
 	if p.cut == cut.Carried && p.point.At < 0 {
 		next.apart = apart(accounts[0].acc.last())
@@ -72,32 +66,6 @@ func (s *Series) turnTo(w *trace.Window) {
 	if s.before == nil || !s.slopes.fits(w) {
 		s.slopes = newSlopeHistory(w)
 	}
-}
-
-// Results are the accounts of all windows added so far, or of the last two
-// stretches of [Series.Turn], summed: one for each
-// set of ranks (all, then role groups) under each cut, in the order in which
-// they came up. Ranks are tested over all their synchronisation points together,
-// so that one stall in every window, which each window takes for chance, is
-// found. Times, shares, counts and P are those of the whole.
-func (s *Series) Results() []*Result {
-	pools := s.pools
-	if len(s.older) > 0 {
-		pools = joined(s.older, s.pools)
-	}
-	out := make([]*Result, 0, len(pools))
-	for _, p := range pools {
-		out = append(out, p.result())
-	}
-	return out
-}
-
-// Turn ends a stretch of windows: [Series.Results] are of that and the next one from
-// now on. It returns the stretch before, which they leave out.
-func (s *Series) Turn() (dropped *Series) {
-	dropped = &Series{o: s.o, pools: s.older}
-	s.older, s.pools = s.pools, nil
-	return dropped
 }
 
 // border is what is kept of a window for the one that follows it.

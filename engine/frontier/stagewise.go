@@ -132,3 +132,31 @@ func reducesGradients(stage string) bool {
 	}
 	return named
 }
+
+// excess is by how much every rank exceeds the median of its peers in a group of
+// rows, in some steps, [step][rank].
+func (a *accounting) excess(v *view, group, from, to int) [][]int64 {
+	var b *blame // only ranks of several sets of peers have not the middles of all
+	if slices.Max(a.roles.peerOf) > 0 {
+		b = newBlame(v, a.roles.peerOf, 0)
+	}
+	R := v.ranks()
+	all, out := make([]int64, (to-from)*R), make([][]int64, to-from)
+	for k := range out {
+		t := from + k
+		out[k] = all[k*R : (k+1)*R]
+		for i := range v.order {
+			if v.group[i] != group {
+				continue
+			}
+			row, middle := v.row(t, i), v.middle(t, i)
+			for r, d := range row {
+				if b != nil {
+					middle = b.among(r, row)
+				}
+				out[k][r] += d - middle.Without(d)
+			}
+		}
+	}
+	return out
+}

@@ -25,6 +25,9 @@ type Division struct {
 	Intervals int
 	// Work of each piece, [interval][rank]; of recording errors the usual.
 	Work [][]int64
+	// Arrivals at each point (one, where ranks run freely), [interval][rank]: the sums of the pieces that
+	// lead to it.
+	Arrivals [][]int64
 	// Spent is, of each point, how long the ranks were in the stage, waits included,
 	// [interval][rank]; 0 where the interval does not reach it.
 	Spent [][]int64
@@ -71,8 +74,7 @@ func (d *Division) Step(interval, piece int) int {
 // cannot be, at points that are shown, are set aside. A point at which a rank has more of
 // them than one in a hundred is none.
 func Divide(s *Steps, g Gates) *Division {
-	c := s.closed()
-	found := find(c, s.Wall != nil, g.orDefault())
+	found := find(head(s).closed(), s.Wall != nil, g.orDefault())
 	points := found.points
 	var peers [][]int
 	if len(points) == 0 && len(found.within) > 0 {
@@ -82,7 +84,7 @@ func Divide(s *Steps, g Gates) *Division {
 		found.within = found.within[:len(found.within)-1]
 	}
 	for {
-		d := divide(c, points)
+		d := divide(s, points)
 		at, ok := 0, peers != nil // sets leave one after another
 		if !ok {
 			at, ok = d.setAside()
@@ -90,7 +92,10 @@ func Divide(s *Steps, g Gates) *Division {
 		if ok {
 			d.settle()
 			d.Perhaps, d.Within, d.Peers = found.perhaps, found.within, peers
-			d.takeWaits()
+			if d.waits() {
+				d.takeWaits()
+				d.arrive()
+			}
 			return d
 		}
 		points = slices.Delete(slices.Clone(points), at, at+1)
@@ -99,7 +104,7 @@ func Divide(s *Steps, g Gates) *Division {
 
 // divide lays out the pieces.
 func divide(c *Steps, points []Point) *Division {
-	d := &Division{Stages: c.Stages, Points: points, Ranks: c.Ranks}
+	d := &Division{Stages: c.closedStages(), Points: points, Ranks: c.Ranks}
 	last := -1
 	if len(points) > 0 {
 		last = points[len(points)-1].Stage
@@ -115,7 +120,7 @@ func divide(c *Steps, points []Point) *Division {
 		}
 		return 0, last >= 0, false
 	}
-	for k := range c.Stages {
+	for k := range d.Stages {
 		if at, tail, is := point(k); !is {
 			d.Pieces = append(d.Pieces, Piece{Stage: k, Point: at, Tail: tail})
 		}
@@ -140,7 +145,7 @@ func divide(c *Steps, points []Point) *Division {
 		work := make([]int64, d.Intervals*R)
 		for n := range d.Intervals {
 			if t := d.Step(n, i); t >= 0 {
-				copy(work[n*R:(n+1)*R], c.At(t, p.Stage))
+				c.copyAt(work[n*R:(n+1)*R], t, p.Stage)
 			}
 		}
 		d.Work = append(d.Work, work)
@@ -149,16 +154,24 @@ func divide(c *Steps, points []Point) *Division {
 		spent := make([]int64, d.Intervals*R)
 		for n, t := range d.Head {
 			if t >= 0 {
-				copy(spent[n*R:(n+1)*R], c.At(t, p.Stage))
+				c.copyAt(spent[n*R:(n+1)*R], t, p.Stage)
 			}
 		}
 		d.Spent = append(d.Spent, spent)
 	}
+	d.arrive()
 	return d
 }
 
-// Arrivals at a point, [interval][rank]: the sum of the pieces that lead to it.
-func (d *Division) Arrivals(point int) []int64 {
+// arrive sums the pieces that lead to each point.
+func (d *Division) arrive() {
+	d.Arrivals = nil
+	for p := range max(1, len(d.Points)) {
+		d.Arrivals = append(d.Arrivals, d.arrivals(p))
+	}
+}
+
+func (d *Division) arrivals(point int) []int64 {
 	out := make([]int64, d.Intervals*d.Ranks)
 	for i, p := range d.Pieces {
 		if p.Point == point {
@@ -175,7 +188,7 @@ func (d *Division) settle() {
 	R := d.Ranks
 	scratch := make([]int64, R)
 	for p := range d.Points {
-		arrive, after := d.Arrivals(p), make([]int64, d.Intervals)
+		arrive, after := d.Arrivals[p], make([]int64, d.Intervals)
 		for n, t := range d.Head {
 			if t < 0 {
 				continue
@@ -242,7 +255,7 @@ func (d *Division) setAsideAt(p int) bool {
 // one rank alone, without the others catching up afterwards.
 func (d *Division) impossible(p int) (out [][2]int) {
 	R := d.Ranks
-	arrive := d.Arrivals(p)
+	arrive := d.Arrivals[p]
 	ends, sorted := make([]int64, R), make([]int64, R)
 	var took []int64
 	for n, t := range d.Head {
@@ -319,6 +332,7 @@ func (d *Division) replace(p, n, r int) Error {
 			worst, size, usual = i, x, m
 		}
 	}
+	d.Arrivals[p][n*R+r] -= d.Work[worst][n*R+r] - usual
 	d.Work[worst][n*R+r] = usual
 	return Error{Step: d.Step(n, worst), Rank: r, Stage: d.Pieces[worst].Stage, Size: size}
 }

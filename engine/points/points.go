@@ -101,6 +101,31 @@ func (s *Steps) stretches() (out [][2]int) {
 	return out
 }
 
+// closedStages are the stages with what none of them covers as the last, where wall time was recorded.
+func (s *Steps) closedStages() []Stage {
+	if s.Wall == nil {
+		return s.Stages
+	}
+	return append(slices.Clone(s.Stages), Stage{Name: "rest", Role: Rest})
+}
+
+// copyAt copies a stage of a step, of closedStages.
+func (s *Steps) copyAt(dst []int64, t, stage int) {
+	if stage < len(s.Stages) {
+		copy(dst, s.At(t, stage))
+		return
+	}
+	copy(dst, s.Wall[t*s.Ranks:(t+1)*s.Ranks])
+	for k := range s.Stages {
+		for r, d := range s.At(t, k) {
+			dst[r] -= d
+		}
+	}
+	for r, x := range dst {
+		dst[r] = max(0, x)
+	}
+}
+
 // closed are the steps with what no stage covers as their last stage, where wall time
 // was recorded.
 func (s *Steps) closed() *Steps {
@@ -108,20 +133,13 @@ func (s *Steps) closed() *Steps {
 		return s
 	}
 	S, R := len(s.Stages), s.Ranks
-	out := &Steps{Stages: append(slices.Clone(s.Stages), Stage{Name: "rest", Role: Rest}), Ranks: R, Breaks: s.Breaks, Named: s.Named, Splits: s.Splits, Known: s.Known, KnownWithin: s.KnownWithin,
+	out := &Steps{Stages: s.closedStages(), Ranks: R, Breaks: s.Breaks, Named: s.Named, Splits: s.Splits, Known: s.Known, KnownWithin: s.KnownWithin,
 		Durations: make([]int64, 0, len(s.Durations)+len(s.Wall))}
 	for t := range s.Len() {
 		out.Durations = append(out.Durations, s.Durations[t*S*R:(t+1)*S*R]...)
-		out.Durations = append(out.Durations, s.Wall[t*R:(t+1)*R]...)
-		rest := out.Durations[len(out.Durations)-R:]
-		for k := range S {
-			for r, d := range s.At(t, k) {
-				rest[r] -= d
-			}
-		}
-		for r, x := range rest {
-			rest[r] = max(0, x)
-		}
+		n := len(out.Durations)
+		out.Durations = out.Durations[:n+R]
+		s.copyAt(out.Durations[n:], t, S)
 	}
 	return out
 }
@@ -169,7 +187,7 @@ const Looked = 256
 // Find returns the stages in which all ranks synchronise, in the order of the step;
 // none where nothing shows one, of one rank, or where ranks run freely.
 func Find(s *Steps, g Gates) []Point {
-	found := find(s.closed(), s.Wall != nil, g.orDefault())
+	found := find(head(s).closed(), s.Wall != nil, g.orDefault())
 	return found.points
 }
 
@@ -190,7 +208,7 @@ func find(c *Steps, walled bool, g Gates) places {
 	if at := slices.IndexFunc(c.Stages, func(s Stage) bool { return s.Name == c.Named }); c.Named != "" && at >= 0 {
 		return places{points: []Point{{Stage: at, Evidence: Named, Slope: math.NaN(), Low: math.NaN(), High: math.NaN()}}}
 	}
-	c = settled(head(c))
+	c = settled(c)
 	open := !walled && !slices.ContainsFunc(c.Stages, func(s Stage) bool { return s.Role == Wait })
 	points := slopePoints(c, open, g)
 	found := places{within: within(c, open, g)}
@@ -232,6 +250,9 @@ func head(s *Steps) *Steps {
 	}
 	out := *s
 	out.Durations = s.Durations[:Looked*len(s.Stages)*s.Ranks]
+	if s.Wall != nil {
+		out.Wall = s.Wall[:Looked*s.Ranks]
+	}
 	return &out
 }
 

@@ -65,7 +65,7 @@ func TestDivide(t *testing.T) {
 	s := made(9, 4, 50, 1, true)
 	d := points.Divide(s, points.Gates{})
 	sum, whole := int64(0), make([]int64, 4)
-	arrive := d.Arrivals(0)
+	arrive := d.Arrivals[0]
 	for n := range d.Intervals {
 		sum += slices.Max(arrive[n*4:(n+1)*4]) + d.After[0][n]
 	}

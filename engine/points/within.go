@@ -91,6 +91,11 @@ func inside(v []float64, R int, sets [][]int) []float64 {
 	return out
 }
 
+// waits reports whether ranks wait anywhere before all of them synchronise.
+func (d *Division) waits() bool {
+	return len(d.Within) > 0 || slices.ContainsFunc(d.Pieces, func(p Piece) bool { return d.Stages[p.Stage].Role == Wait })
+}
+
 // takeWaits takes off what ranks wait before all of them synchronise: stages that are nothing but
 // waiting, and what those of a set wait for one another. What is left of a stage is the rank's own. What others wait for in the end is so the rank's for whom its set
 // waits.

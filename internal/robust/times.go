@@ -14,6 +14,9 @@ type Middle struct {
 // rounded down to a whole nanosecond.
 func (m Middle) Median() int64 { return mean2(m.lo, m.hi) }
 
+// Lower is the lower median of all times.
+func (m Middle) Lower() int64 { return m.lo }
+
 // Without is the median of the other times, x being one of them; of one time,
 // that time.
 func (m Middle) Without(x int64) int64 {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sfstat/sfstat/engine/delay"
 	"github.com/sfstat/sfstat/engine/points"
+	"github.com/sfstat/sfstat/internal/parallel"
 	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/stagename"
@@ -27,7 +28,9 @@ type series struct {
 	key    string
 	open   []recordedWindow // of the last stretch
 	steps  int              // in open
-	looked []looked
+	looked []*looked
+	busy   parallel.Group // looks at the last of them
+	buffer [2][]int64     // durations and wall times of the stretch that is looked at
 	points []points.Point // where the ranks of the first stretch synchronise; nil: not known yet
 	within []points.Within
 	peers  []int
@@ -37,6 +40,7 @@ type series struct {
 
 // looked is a stretch that is complete.
 type looked struct {
+	first   int // number of its first window
 	stretch *delay.Stretch
 	placed  placed
 }
@@ -54,7 +58,7 @@ const (
 	// stretchDurations is how many durations of a run are looked at together, and leastStretch how
 	// many steps however many ranks there are: the test of a delay that strikes now and then needs
 	// some hundreds.
-	stretchDurations = 1 << 21
+	stretchDurations = 1 << 20
 	leastStretch     = 512
 )
 
@@ -98,13 +102,21 @@ func (s *steps) add(w recordedWindow) {
 		one.steps += n
 		one.total += n
 		if one.steps == length {
-			if s.recent > 0 {
-				one.looked = nil
-			}
-			one.looked = append(one.looked, one.look(s.named, s.o))
-			one.open, one.steps = nil, 0
+			one.complete(s)
 		}
 	}
+}
+
+// complete ends the open stretch, which is looked at while the next steps are read.
+func (s *series) complete(of *steps) {
+	s.busy.Wait()
+	if of.recent > 0 {
+		s.looked = nil
+	}
+	l, windows := &looked{first: s.open[0].at}, s.open
+	s.looked = append(s.looked, l)
+	s.open, s.steps = nil, 0
+	s.busy.Go(func() { s.look(l, windows, of.named, of.o) })
 }
 
 // from is the number of the first window of which steps are kept.
@@ -115,7 +127,7 @@ func (s *steps) from() int {
 	from := math.MaxInt
 	for _, one := range s.series {
 		for _, l := range one.looked {
-			from = min(from, l.placed.window[0])
+			from = min(from, l.first)
 		}
 		for _, w := range one.open {
 			from = min(from, w.at)
@@ -127,29 +139,32 @@ func (s *steps) from() int {
 	return from
 }
 
-// look looks at the open stretch. The first decides where the ranks synchronise and who is compared
-// with whom, and how small a delay would have been found.
-func (s *series) look(named string, o delay.Options) looked {
-	run, at := laidOut(s.open)
+// look looks at a stretch. The first decides where the ranks synchronise and who is compared with
+// whom, and how small a delay would have been found.
+func (s *series) look(l *looked, windows []recordedWindow, named string, o delay.Options) {
+	run, at := laidOut(windows, &s.buffer)
 	run.Named, run.Known, run.KnownWithin = named, s.points, s.within
 	if s.points != nil && (s.peers == nil || len(s.peers) == run.Ranks) {
 		run.Peers = s.peers
 	}
 	o.NoLimits = s.points != nil
-	out := looked{delay.Look(run, o), at}
+	l.stretch, l.placed = delay.Look(run, o), at
 	if s.points == nil {
-		s.points, s.within, s.peers, s.limits = out.stretch.Points(), out.stretch.Within(), run.Peers, out.stretch.Limits()
+		s.points, s.within, s.peers, s.limits = l.stretch.Points(), l.stretch.Within(), run.Peers, l.stretch.Limits()
 	}
-	return out
 }
 
 // result is what the steps of the run come down to; nil where there are none of two ranks.
 func (s *steps) result() (*delay.Result, placed) {
 	one := slices.MaxFunc(s.series, func(a, b *series) int { return cmp.Compare(a.total, b.total) })
+	one.busy.Wait()
 	list := slices.Clone(one.looked)
-	open := *one // that looks at no more than it has
-	if open.steps > 0 {
-		list = append(list, open.look(s.named, s.o))
+	// What is open is looked at without being complete.
+	open := series{points: one.points, within: one.within, peers: one.peers, limits: one.limits}
+	if one.steps > 0 {
+		l := &looked{first: one.open[0].at}
+		open.look(l, one.open, s.named, s.o)
+		list = append(list, l)
 	}
 	at := union(list)
 	if len(at.ranks) < 2 {
@@ -166,7 +181,7 @@ func (s *steps) result() (*delay.Result, placed) {
 
 // union is where the steps of all stretches are. Where other ranks take part in some, those are given
 // the numbers that they have among all.
-func union(list []looked) placed {
+func union(list []*looked) placed {
 	at := list[0].placed
 	if len(list) == 1 {
 		return at
@@ -187,8 +202,7 @@ func union(list []looked) placed {
 		members = append(members, trace.Rank{ID: id, Host: hosts[id]})
 	}
 	all.host, all.hosts = hostsOf(members)
-	for i := range list {
-		l := &list[i]
+	for i, l := range list {
 		all.numbers, all.window = append(all.numbers, l.placed.numbers...), append(all.window, l.placed.window...)
 		if slices.Equal(l.placed.ranks, all.ranks) && slices.Equal(l.placed.hosts, all.hosts) {
 			continue
@@ -200,13 +214,14 @@ func union(list []looked) placed {
 		for k, name := range l.placed.hosts {
 			of[k] = slices.Index(all.hosts, name)
 		}
-		l.stretch = l.stretch.Renumbered(ranks, of)
+		list[i] = &looked{l.first, l.stretch.Renumbered(ranks, of), l.placed}
 	}
 	return all
 }
 
-// laidOut puts windows with one list of stages together, in the order of time.
-func laidOut(windows []recordedWindow) (*delay.Run, placed) {
+// laidOut puts windows with one list of stages together, in the order of time. The times lie in the
+// buffer.
+func laidOut(windows []recordedWindow, buffer *[2][]int64) (*delay.Run, placed) {
 	windows = slices.Clone(windows)
 	slices.SortStableFunc(windows, func(a, b recordedWindow) int {
 		return cmp.Or(cmp.Compare(a.index, b.index), cmp.Compare(a.first, b.first))
@@ -223,7 +238,16 @@ func laidOut(windows []recordedWindow) (*delay.Run, placed) {
 	}
 	out.Ranks = len(members)
 	walled := !slices.ContainsFunc(windows, func(w recordedWindow) bool { return w.wall == nil })
-	before := int64(0)
+	before, T := int64(0), 0
+	for _, w := range windows {
+		T += len(w.durations) / (len(w.schema.Stages) * len(w.ranks))
+	}
+	buffer[0] = slices.Grow(buffer[0][:0], T*len(order)*len(members))
+	out.Durations = buffer[0]
+	if walled {
+		buffer[1] = slices.Grow(buffer[1][:0], T*len(members))
+		out.Wall = buffer[1]
+	}
 	for i, w := range windows {
 		T := len(w.durations) / (len(w.schema.Stages) * len(w.ranks))
 		if n := len(at.numbers); i > 0 && w.first != before+1 {

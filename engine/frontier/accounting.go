@@ -123,13 +123,19 @@ func (a *accounting) productive(b base, c *course) base {
 func (a *accounting) charge(c *course) {
 	tolerance := a.scaled.Leader.Tolerance(a.acc.makespan / int64(max(1, a.v.steps)))
 	if !a.syncsAnywhere() {
-		a.late, a.lateGroups = a.stagewise(tolerance)
 		a.slips = newSlips(len(a.v.order))
+		if a.o.Depth != FindingsOnly {
+			a.late, a.lateGroups = a.stagewise(tolerance)
+		}
+		return
+	}
+	a.slips = c.slips()
+	if a.o.Depth == FindingsOnly {
 		return
 	}
 	late := newBlame(c.v, a.roles.peerOf, tolerance)
 	late.follow(c)
-	a.late, a.lateGroups, a.slips = &late.ledger, c.v.groups, c.slips()
+	a.late, a.lateGroups = &late.ledger, c.v.groups
 }
 
 // culprits lists the ranks that were late.

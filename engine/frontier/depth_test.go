@@ -39,8 +39,8 @@ func TestFindingsOnly(t *testing.T) {
 func kept(r *Result) map[string]any {
 	stages := make([]Stage, len(r.Stages))
 	for i, s := range r.Stages {
-		stages[i] = Stage{Name: s.Name, Advance: s.Advance, Share: s.Share, Gain: s.Gain, Latest: s.Latest, Gap: s.Gap, Syncs: s.Syncs, Wait: s.Wait, Saves: s.Saves}
+		stages[i] = Stage{Name: s.Name, Advance: s.Advance, Share: s.Share, Gain: s.Gain, Latest: s.Latest, Gap: s.Gap, Syncs: s.Syncs, Wait: s.Wait}
 	}
-	return map[string]any{"stages": stages, "makespan": r.Makespan, "work": r.Work, "leader": r.Leader, "culprits": r.Culprits, "late": r.Late,
-		"saves": r.Saves, "routing": r.Routing, "slack": r.Slack(0), "at": r.SyncPoint.At, "cut": r.Cut}
+	return map[string]any{"stages": stages, "makespan": r.Makespan, "work": r.Work, "leader": r.Leader,
+		"routing": r.Routing, "slack": r.Slack(0), "at": r.SyncPoint.At, "cut": r.Cut}
 }

@@ -144,7 +144,7 @@ func (p *program) batchOptions(c *cli.Context) (batch.Options, error) {
 	if err != nil {
 		return o, err
 	}
-	o.Diagnose = diagnose.Options{MinGain: c.Float64("min-gain")}
+	o.Diagnose = diagnose.Options{MinGain: shareOf(c, "min-gain")}
 	o.Diagnose.Frontier.Gates = &gates
 	o.Settings = fmt.Sprintf("%s gates %+v least gain %v", thisVersion(), gates, o.Diagnose.MinGain)
 	if c.Bool("resume") {

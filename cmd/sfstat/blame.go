@@ -29,7 +29,7 @@ sfstat blame trace-job.parquet --format json | jq -c '.traces[0].culprits[0].pat
 
 func (p *program) blame(c *cli.Context) error {
 	flags := zscore.DefaultOptions()
-	flags.Alpha = c.Float64("alpha")
+	flags.Alpha = shareOf(c, "alpha")
 	o := blame.Options{Tie: c.Duration("tie").Nanoseconds()}
 	if c.String("semantics") == "literal" {
 		o.Semantics = blame.Literal

@@ -29,7 +29,7 @@ sfstat breakdown rank0.sqlite rank1.sqlite --format json | jq '.runs[].ranks[].i
 
 func (p *program) breakdown(c *cli.Context) error {
 	o := breakdown.DefaultOptions()
-	o.Alpha = c.Float64("alpha")
+	o.Alpha = shareOf(c, "alpha")
 	all := report.Breakdowns{PerStep: c.String("by") == "step"}
 	in, err := p.read(c, auto.DeviceOnly, func(item auto.Item) error {
 		r, err := breakdown.Analyze(item.Device, o)

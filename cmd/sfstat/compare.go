@@ -3,8 +3,6 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"strconv"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -25,7 +23,7 @@ func (p *program) compareCommand() *cli.Command {
 			"improvement, or no significant change, together with the smallest change that these runs can detect. Runs with the same name are paired. With --gate, sfstat exits with 3 " +
 			"when steps have become longer.",
 		Flags: join([]cli.Flag{
-			&cli.StringFlag{Name: "gate", Usage: "exit with 3 when steps are significantly longer, and by more than `SHARE`, such as 2% or 0.02"},
+			shareWithin("gate", 0, "exit with 3 when steps are significantly longer, and by more than `SHARE`, such as 2% or 0.02", func(x float64) bool { return x >= 0 && x < 1e6 }, "0 or more"),
 			failOnFlag("what exceeds the gate: a lower bound above the gate (strong); significantly longer, with an estimate above the gate (supported); or anything not shown to be within the gate (ambiguous); supported by default"),
 			confidenceFlag(0.95, "simultaneous confidence `LEVEL` of all intervals, above 0.5 and below 1"),
 			&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "seed of the correction for the number of measures"},
@@ -89,34 +87,21 @@ func gateExceeded(c *cli.Context, s runs.Standing) error {
 	}
 	for l := evidence.Ambiguous; l <= found; l++ {
 		if l.String() == level {
-			return &exitError{exitFinding, fmt.Errorf("the gate of %s is exceeded (--fail-on %s)", c.String("gate"), level)}
+			return &exitError{exitFinding, fmt.Errorf("the gate of %s is exceeded (--fail-on %s)", c.Generic("gate"), level)}
 		}
 	}
 	return nil
 }
 
 func compareOptions(c *cli.Context) (o runs.Options, err error) {
-	o = runs.Options{Confidence: c.Float64("confidence"), Seed: c.Uint64("seed"), Unpaired: c.String("match") == "none"}
-	if text := c.String("gate"); text != "" {
-		gate, err := parseShare(text)
-		if err != nil || !(gate >= 0 && gate < 1e6) {
-			return o, badUsage("--gate is %q, expected a share of the step such as 2%% or 0.02", text)
-		}
+	o = runs.Options{Confidence: shareOf(c, "confidence"), Seed: c.Uint64("seed"), Unpaired: c.String("match") == "none"}
+	if c.IsSet("gate") {
+		gate := shareOf(c, "gate")
 		o.Gate = &gate
 	} else if c.String("fail-on") != "" {
 		return o, badUsage("--fail-on needs --gate, by how much steps may be longer")
 	}
 	return o, nil
-}
-
-// parseShare reads "2%", "2 %" or "0.02".
-func parseShare(text string) (float64, error) {
-	number, isPercent := strings.CutSuffix(strings.TrimSpace(text), "%")
-	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
-	if isPercent {
-		v /= 100
-	}
-	return v, err
 }
 
 // runsIn reads the runs of some paths. Operator traces come down to windows, of

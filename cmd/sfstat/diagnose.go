@@ -116,7 +116,7 @@ func (p *program) left(c *cli.Context, j *judgement, failed []*bug.Error) error 
 
 // diagnosis is how the flags of a command have runs judged.
 func (p *program) diagnosis(c *cli.Context) (o diagnose.Options, err error) {
-	o.MinGain = c.Float64("min-gain")
+	o.MinGain = shareOf(c, "min-gain")
 	if o.Baseline, err = p.healthy(c); err != nil {
 		return o, err
 	}
@@ -160,6 +160,8 @@ func verdictFailOnFlag() cli.Flag {
 }
 
 func minGainFlag() cli.Flag {
-	return &cli.Float64Flag{Name: "min-gain", Category: forInput, DefaultText: "the gain gate, 0.1",
-		Usage: "act only on findings that cost at least this `FRACTION` of a step; it bounds size, not certainty"}
+	f := shareWithin("min-gain", 0, "act only on findings that cost at least this `SHARE` of the run, such as 5% or 0.05; it bounds size, not certainty",
+		func(x float64) bool { return x >= 0 && x <= 1 }, "0 to 1")
+	f.Category, f.DefaultText = forInput, "the gain gate, 0.1"
+	return f
 }

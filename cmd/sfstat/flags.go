@@ -101,10 +101,56 @@ func only[T any](name string, good func(T) bool, expected string) func(*cli.Cont
 // notNegative is for counts.
 func notNegative(n int) bool { return n >= 0 }
 
-// shareFlag must lie between 0 and 1, both excluded.
-func shareFlag(name string, value float64, usage string) cli.Flag {
-	return &cli.Float64Flag{Name: name, Value: value, Usage: usage,
-		Action: only(name, func(x float64) bool { return x > 0 && x < 1 }, "more than 0 and less than 1")}
+// share is a part of a whole, as people write it: 0.05, 5% or 5 %.
+type share struct {
+	x    float64
+	text string
+	good func(float64) bool
+	must string // what is good
+}
+
+func (s *share) Set(text string) error {
+	number, percent := strings.CutSuffix(strings.TrimSpace(text), "%")
+	x, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	switch {
+	case err != nil:
+		return fmt.Errorf("expected a share such as 5%% or 0.05")
+	case percent:
+		x /= 100
+	case x > 1:
+		return fmt.Errorf("%s is %s %%: write %s%% or %s", text, formatted(100*x), formatted(x), formatted(x/100))
+	}
+	if !s.good(x) {
+		return fmt.Errorf("expected %s", s.must)
+	}
+	s.x, s.text = x, text
+	return nil
+}
+
+func formatted(x float64) string { return strconv.FormatFloat(x, 'g', 6, 64) }
+
+func (s *share) String() string {
+	if s.text != "" || s.x == 0 {
+		return s.text
+	}
+	return formatted(s.x)
+}
+
+// shareFlag is a share, which is good between bounds, both excluded.
+func shareFlag(name string, value float64, usage string) *cli.GenericFlag {
+	return shareWithin(name, value, usage, func(x float64) bool { return x > 0 && x < 1 }, "more than 0 and less than 1")
+}
+
+func shareWithin(name string, value float64, usage string, good func(float64) bool, must string) *cli.GenericFlag {
+	return &cli.GenericFlag{Name: name, Value: &share{x: value, good: good, must: must}, Usage: usage}
+}
+
+// shareOf is the value of such a flag.
+func shareOf(c *cli.Context, name string) float64 {
+	if s, ok := c.Generic(name).(*share); ok {
+		return s.x
+	}
+	return 0
 }
 
 // lengthFlag is a time that must not be negative.
@@ -113,8 +159,7 @@ func lengthFlag(name, usage string) cli.Flag {
 }
 
 func confidenceFlag(value float64, usage string) cli.Flag {
-	return &cli.Float64Flag{Name: "confidence", Value: value, Usage: usage,
-		Action: only("confidence", func(x float64) bool { return x > 0.5 && x < 1 }, "above 0.5 and below 1")}
+	return shareWithin("confidence", value, usage, func(x float64) bool { return x > 0.5 && x < 1 }, "above 0.5 and below 1")
 }
 
 // everyFlag is how often a command looks.

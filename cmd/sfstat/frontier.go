@@ -91,8 +91,8 @@ func analysisFlags() []cli.Flag {
 			"auto", "none", "given"),
 		&cli.StringFlag{Name: "meet-after", Usage: "the `STAGE` at whose end the ranks synchronise; by default it is inferred from the data"},
 		baselineFlag(),
-		&cli.Float64Flag{Name: "tau", Value: gates.Default().Tau,
-			Usage: "cumulative `SHARE` that the routing set must reach, above 0 and at most 1; overrides the gate"},
+		shareWithin("tau", gates.Default().Tau, "cumulative `SHARE` that the routing set must reach, above 0 and at most 1; overrides the gate",
+			func(x float64) bool { return x > 0 && x <= 1 }, "above 0 and at most 1"),
 		gatesFlag(),
 	}
 }
@@ -104,7 +104,7 @@ func (p *program) frontierOptions(c *cli.Context, healthy *baseline.Sample) (o f
 		return o, err
 	}
 	if c.IsSet("tau") {
-		gates.Tau = c.Float64("tau")
+		gates.Tau = shareOf(c, "tau")
 		if err := gates.Validate(); err != nil {
 			return o, badUsage("--tau: %v", err)
 		}

@@ -88,7 +88,7 @@ func (p *program) announce(c *cli.Context, t report.Traced, o ks.Options) {
 func ksOptions(c *cli.Context) ks.Options {
 	o := ks.DefaultOptions()
 	o.Seed, o.Matrix, o.Window = c.Uint64("seed"), c.Bool("matrix"), c.Duration("window").Nanoseconds()
-	o.Replicates, o.Discovery = c.Int("replicates"), c.Float64("fdr")
+	o.Replicates, o.Discovery = c.Int("replicates"), shareOf(c, "fdr")
 	if c.String("clock") == "wall" {
 		o.Clock = ks.Wall
 	}

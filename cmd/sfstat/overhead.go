@@ -29,8 +29,7 @@ func (p *program) overheadCommand() *cli.Command {
 			choice("method", "whose bound the headline and the gate take; auto is the one recommended for the statistic",
 				"auto", "studentised", "student-t", "bca", "percentile", "order"),
 			confidenceFlag(d.Confidence, "`LEVEL` of every bound, above 0.5 and below 1"),
-			&cli.Float64Flag{Name: "gate", Usage: "`SHARE` that the overhead should not exceed, as 0.01",
-				Action: only("gate", func(x float64) bool { return x > -1 && x < 1e6 }, "a share such as 0.01 for 1 %")},
+			shareWithin("gate", 0, "`SHARE` that the overhead should not exceed, such as 1% or 0.01", func(x float64) bool { return x > -1 && x < 1e6 }, "a share such as 1% or 0.01"),
 			&cli.IntFlag{Name: "replicates", Value: d.Replicates, Usage: "`N` resamples"},
 			&cli.Uint64Flag{Name: "seed", Value: d.Seed, Usage: "seed of the resamples"},
 			list(forInput, "against", "the runs with it: a `PATH` as for BASE; may be given several times"),
@@ -87,7 +86,7 @@ func leastReplicates(confidence float64) int {
 
 func overheadOptions(c *cli.Context) (o overhead.Options, err error) {
 	o.Bootstrap = bootstrap.DefaultOptions()
-	o.Bootstrap.Confidence, o.Bootstrap.Replicates, o.Bootstrap.Seed = c.Float64("confidence"), c.Int("replicates"), c.Uint64("seed")
+	o.Bootstrap.Confidence, o.Bootstrap.Replicates, o.Bootstrap.Seed = shareOf(c, "confidence"), c.Int("replicates"), c.Uint64("seed")
 	least := leastReplicates(o.Bootstrap.Confidence)
 	if n := o.Bootstrap.Replicates; n < least || n > bootstrap.MostReplicates {
 		return o, badUsage("--replicates is %d, expected %d to %d for bounds at a confidence of %v", n, least, bootstrap.MostReplicates, o.Bootstrap.Confidence)
@@ -106,7 +105,7 @@ func overheadOptions(c *cli.Context) (o overhead.Options, err error) {
 		o.Method = &m
 	}
 	if c.IsSet("gate") {
-		gate := c.Float64("gate")
+		gate := shareOf(c, "gate")
 		o.Gate = &gate
 	} else if c.String("fail-on") != "" {
 		return o, badUsage("--fail-on needs --gate, the overhead that is still good")

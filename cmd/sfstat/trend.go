@@ -17,8 +17,7 @@ func (p *program) trendCommand() *cli.Command {
 		Description: "Sorts runs by time and finds where the level of a measure changed: between which two runs, by how much, and how certain that is. The time of a run comes from " +
 			"its packets, else from the date in its name or path. Runs without times are sorted by name.",
 		Flags: join([]cli.Flag{
-			&cli.Float64Flag{Name: "level", Value: 0.05, Usage: "`PROBABILITY` of reporting any change, over all measures, if there is none",
-				Action: only("level", func(x float64) bool { return x > 0 && x < 1 }, "above 0 and below 1")},
+			shareFlag("level", 0.05, "`PROBABILITY` of reporting any change, over all measures, if there is none"),
 			&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "random seed of permutations and resamples"},
 			choice("cut", "where a step begins when exposed time is accounted for, as for diagnose", "auto", "step", "carried", "sync"),
 			figureFlag("step time and what changed with it, run by run,"),
@@ -39,7 +38,7 @@ func (p *program) trend(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	t, err := runs.Follow(list, runs.TrendOptions{Level: c.Float64("level"), Seed: c.Uint64("seed")})
+	t, err := runs.Follow(list, runs.TrendOptions{Level: shareOf(c, "level"), Seed: c.Uint64("seed")})
 	if err != nil {
 		return badInput(err)
 	}

@@ -87,7 +87,7 @@ func byName(t report.Traced, alpha float64) (*opnames.Result, error) {
 
 func zscoreOptions(c *cli.Context) zscore.Options {
 	o := zscore.DefaultOptions()
-	o.Cutoff, o.Alpha = c.Float64("cutoff"), c.Float64("alpha")
+	o.Cutoff, o.Alpha = c.Float64("cutoff"), shareOf(c, "alpha")
 	for m, name := range zscoreMethods() {
 		if c.String("method") == name {
 			o.Method = zscore.Method(m)

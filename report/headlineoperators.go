@@ -15,7 +15,7 @@ import (
 func operatorHeadline(v *diagnose.RunVerdict) string {
 	step := length(v.Operators.Replay.Recorded.Mean)
 	if len(v.Findings) == 0 {
-		return fmt.Sprintf("No worker, stage or operator stands out: a step takes %s, and %s with every operator at its usual duration.",
+		return fmt.Sprintf("No worker, stage or operator stands out: a step takes %s, and %s with every operator as long as its peers.",
 			step, length(v.Operators.Replay.Ideal.Mean))
 	}
 	f := &v.Findings[0]

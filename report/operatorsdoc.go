@@ -56,7 +56,7 @@ func stepTerms(o *diagnose.Operators) terms {
 		{"job", fmt.Sprintf("%s, %s recorded", layout, counted(len(o.Workers), "worker"))},
 		{"trace", fmt.Sprintf("%s in %s (%d–%d)", counted(o.Ops, "operator"), counted(len(o.Steps), "step"), o.Steps[0], o.Steps[len(o.Steps)-1])},
 		{"step", length(r.Recorded.Mean)},
-		{"replayed", fmt.Sprintf("%s without launch delays, %s with every operator at its usual duration: slowdown S = %s",
+		{"replayed", fmt.Sprintf("%s without launch delays, %s with every operator as long as its peers: slowdown S = %s",
 			length(r.NoDelay.Mean), length(r.Ideal.Mean), factor(r.Slowdown.Overall))},
 	}
 	if o.Offset > 0 {

@@ -16,7 +16,7 @@ var problemSentences = map[answer.ProblemKind]string{
 	answer.WorldChanges:        "the world size changes at step {step}{window}",
 	answer.AccumulationChanges: "the accumulation factor changes at step {step}{window}",
 	answer.CallsWithoutKernels: "{logs} of NCCL: {calls} without kernels, so they do not tell who is late or what is slow; exports of Nsight Systems beside them would",
-	answer.RecordingError:      "{stage} of {ranks} takes {size} longer than usual in {steps}, and nobody waited for it: a clock that was set? Left out",
+	answer.RecordingError:      "{stage} of {ranks} takes {size} longer in {steps} than in the others, and nobody waited for it: a clock that was set? Left out",
 	answer.BaselineTooShort:    "nothing was compared with the baseline: {n} steps are recorded of the one or the other, {of} are needed",
 }
 

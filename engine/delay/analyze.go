@@ -240,6 +240,9 @@ func ofRun(list []Finding, steps, stretches int) (out []Finding) {
 		if stretches > 1 {
 			f.Steps.Of = steps
 		}
+		if span := float64(f.Steps.Last - f.Steps.First + 1); f.Steps.Pattern == Irregular && span >= shortest && float64(f.Steps.Count) >= filled*span && stretches > 1 {
+			f.Steps.Pattern, f.Steps.Incidents, f.Steps.List = Span, 1, nil
+		}
 		out = append(out, f)
 	}
 	return out

@@ -18,7 +18,6 @@ var evidenceSentences = []sentence{
 	says("where the ranks synchronise, and how that is known", syncPoint),
 	says("device events of one stage next to the host's time: of a rank and its peers, or of all ranks alike", deviceTime),
 	says("the time that the ranks of a role group do not wait, a step", groupWork),
-	says("a rank is the latest at the end of a stage and pulls away there", latestInStage),
 	says("a stage takes longer on all ranks than in another window of the run, or in a healthy run", slower),
 	says("steps that are longer on all ranks alike, in several stages", slowSteps),
 	says("ranks are late because of a stage, none more than chance allows", lateIntermittently),

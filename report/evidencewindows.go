@@ -23,10 +23,6 @@ func groupWork(e evidence.GroupWork) string {
 		e.Group, length(float64(e.Own)), length(float64(e.Others)))
 }
 
-func latestInStage(e evidence.LatestInStage) string {
-	return fmt.Sprintf("rank %d is the latest at the end of %s in %d of %d steps, and falls behind the median rank there", e.Rank, stageWord(e.Stage), e.N, e.Of)
-}
-
 func slower(e evidence.Slower) string {
 	stage, now, before := stageWord(e.Stage), length(float64(e.Time)), length(float64(e.BaseTime))
 	if e.Baseline {

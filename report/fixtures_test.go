@@ -148,7 +148,7 @@ func stageOnlyCase() *diagnose.Verdict {
 				Struck: diagnose.Struck{Count: 20, Of: 119, First: 20, Last: 138, Pattern: diagnose.PatternIntermittent}},
 			Confidence: evidence.Supported, Windows: []int64{0}, Evidence: []evidence.Observation{
 				evidence.Replay{Stage: "model.backward_cpu_wall", Saves: 0.214, Agrees: true},
-				evidence.Lack{Reason: evidence.RankHidden, AtMost: evidence.Supported}}}},
+				evidence.Lack{Reason: evidence.SeveralCauses, AtMost: evidence.Supported}}}},
 		Windows: []diagnose.Window{{Main: w}}})
 }
 

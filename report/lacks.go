@@ -9,7 +9,6 @@ import (
 // lackSentences say what a higher confidence lacks; what stands in braces is filled in.
 var lackSentences = map[evidence.Reason]string{
 	evidence.SeveralCauses:    "other causes would look the same here: input sizes, a larger share of the work, a shared resource, noise",
-	evidence.SlowEverywhere:   "it is slow in all stages, which points at its host or device rather than at a stage",
 	evidence.MayBeByDesign:    "ranks may do different work by design: times cannot separate a fault from how the model is divided",
 	evidence.WorkUnknown:      "the sizes of its inputs or transfers are not recorded, so it may have more work",
 	evidence.WorkVaries:       "in other steps it is shorter than on the peers: its work varies",
@@ -17,11 +16,9 @@ var lackSentences = map[evidence.Reason]string{
 	evidence.WaitNotRecorded:  "it may have waited for another rank in operations that are not recorded",
 	evidence.ClockOffset:      "its clock may be off by as much",
 	evidence.Unconfirmed:      "one kind of evidence alone shows it",
-	evidence.NotClearlyLatest: "over all steps it is not clearly among the latest at the end of that stage",
 	evidence.SmallerPart:      "significantly long operators explain less than half of it",
 	evidence.SyncNotShown:     "no synchronisation point is shown, so whether others wait for it is inferred from the end of the step",
 	evidence.SyncLikely:       "where the ranks synchronise is likely, not shown: too few steps or ranks, or too little noise",
-	evidence.RankHidden:       "all ranks look alike in it, so stage times cannot show which one causes it",
 	evidence.NoWallTime:       "no wall time was recorded, so gaps between stages and steps are unknown",
 	evidence.Incomplete:       "the recording of these steps is incomplete, or its stages do not add up",
 	evidence.RolesMixed:       "ranks of different roles are compared with each other",

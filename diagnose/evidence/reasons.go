@@ -13,7 +13,6 @@ const (
 
 	// What else would explain it.
 	SeveralCauses   Reason = "several_causes_fit"
-	SlowEverywhere  Reason = "slow_in_all_stages"
 	MayBeByDesign   Reason = "may_be_by_design"
 	WorkUnknown     Reason = "work_unknown" // sizes of inputs or transfers are not recorded
 	WorkVaries      Reason = "work_varies"  // in other steps it is shorter than on the peers
@@ -22,15 +21,13 @@ const (
 	ClockOffset     Reason = "clock_not_excluded"
 
 	// Where sources of evidence part.
-	Unconfirmed      Reason = "unconfirmed"      // one kind of evidence alone shows it
-	SourcesDisagree  Reason = "sources_disagree" // another recording or engine finds Rank instead, or nobody
-	NotClearlyLatest Reason = "not_clearly_latest"
-	SmallerPart      Reason = "smaller_part" // significantly long operators explain less than half
+	Unconfirmed     Reason = "unconfirmed"      // one kind of evidence alone shows it
+	SourcesDisagree Reason = "sources_disagree" // another recording or engine finds Rank instead, or nobody
+	SmallerPart     Reason = "smaller_part"     // significantly long operators explain less than half
 
 	// What the recording lacks.
 	SyncNotShown     Reason = "synchronisation_not_shown"
 	SyncLikely       Reason = "synchronisation_likely"
-	RankHidden       Reason = "rank_hidden_in_stage"
 	NoWallTime       Reason = "no_wall_time"
 	Incomplete       Reason = "telemetry_limited"
 	RolesMixed       Reason = "roles_mixed"
@@ -49,6 +46,6 @@ func (Reason) Names() []string {
 	return names
 }
 
-var reasons = []Reason{FewOccurrences, ChanceNotExcluded, FewPeers, SeveralCauses, SlowEverywhere, MayBeByDesign, WorkUnknown, WorkVaries, DelayInherited,
-	WaitNotRecorded, ClockOffset, Unconfirmed, SourcesDisagree, NotClearlyLatest, SmallerPart, SyncNotShown, SyncLikely, RankHidden, NoWallTime, Incomplete,
+var reasons = []Reason{FewOccurrences, ChanceNotExcluded, FewPeers, SeveralCauses, MayBeByDesign, WorkUnknown, WorkVaries, DelayInherited,
+	WaitNotRecorded, ClockOffset, Unconfirmed, SourcesDisagree, SmallerPart, SyncNotShown, SyncLikely, NoWallTime, Incomplete,
 	RolesMixed, WithinOneRole, MicrostepsSummed, LimitUnknown, DumpIncomplete}

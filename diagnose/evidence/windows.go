@@ -66,14 +66,6 @@ type GroupWork struct {
 	Others int64  `json:"others_ns" doc:"time of the other groups, median"`
 }
 
-// LatestInStage: a rank is the latest at the end of a stage and pulls away there.
-type LatestInStage struct {
-	Rank  int    `json:"rank" doc:"the rank"`
-	Stage string `json:"stage" doc:"the stage"`
-	N     int    `json:"n" doc:"steps in which it is the latest"`
-	Of    int    `json:"of" doc:"steps of the window"`
-}
-
 // Slower: a stage takes longer on all ranks than it did before: in another window of
 // the run, or in a healthy run.
 type Slower struct {
@@ -147,7 +139,6 @@ func (LateTogether) Kind() Kind       { return "late_together" }
 func (SyncPoint) Kind() Kind          { return "sync_point" }
 func (DeviceTime) Kind() Kind         { return "device_time" }
 func (GroupWork) Kind() Kind          { return "group_work" }
-func (LatestInStage) Kind() Kind      { return "latest_in_stage" }
 func (Slower) Kind() Kind             { return "slower" }
 func (SlowSteps) Kind() Kind          { return "slow_steps" }
 func (LateIntermittently) Kind() Kind { return "late_intermittently" }

@@ -21,6 +21,7 @@ class StepsStruck:
     first: Optional[int]
     last: Optional[int]
     pattern: str
+    period: Optional[int]
     rate_low: Optional[float]
     rate_high: Optional[float]
     excess_low_ns: Optional[int]
@@ -58,6 +59,7 @@ class Finding:
     below_min_gain: bool
     gain: Optional[float]
     run_gain: Optional[float]
+    run_gain_low: Optional[float]
     run_gain_at_most: Optional[float]
     steps_struck: StepsStruck
     step_ns: int
@@ -156,6 +158,7 @@ class RunVerdict:
     headline: str
     confidence: str
     findings: Tuple[Finding, ...]
+    run_gain_together: Optional[float]
     limits: Tuple[Limit, ...]
     observations: Tuple[Evidence, ...]
     undecided: Tuple[Undecided, ...]

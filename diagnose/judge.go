@@ -80,7 +80,7 @@ func (j *judge) settle(v *RunVerdict) {
 		v.Findings[i].RunAtMost = max(v.Findings[i].RunAtMost, v.Findings[i].RunGain)
 	}
 	v.decide(j.excludes())
-	v.Observed = append(j.observed(), v.Observed...)
+	v.Observed = append(j.observed(v), v.Observed...)
 	if v.Limits == nil {
 		v.Limits = j.arrivalLimits()
 	}
@@ -95,7 +95,7 @@ func (j *judge) settle(v *RunVerdict) {
 }
 
 // observed is what is known of the run as a whole.
-func (j *judge) observed() []evidence.Observation {
+func (j *judge) observed(v *RunVerdict) []evidence.Observation {
 	if j.alone != nil {
 		return []evidence.Observation{*j.alone}
 	}
@@ -119,11 +119,18 @@ func (j *judge) observed() []evidence.Observation {
 		return nil
 	}
 	e.Step /= int64(e.Steps)
+	if j.modelled != nil && j.modelled.Step > 0 {
+		e.Step = j.modelled.Step // the median: one value that is none says nothing of the others
+	}
 	if len(skews) > 0 {
 		slices.Sort(skews)
 		e.Skew = skews[len(skews)/2]
 	}
-	out := []evidence.Observation{e}
+	var out []evidence.Observation
+	if v.Status != answer.Straggler {
+		out = append(out, e)
+	}
+	out = append(out, j.inputBound()...)
 	if len(j.found) == 0 {
 		out = append(out, j.harmless(trivial/2*float64(e.Step))...)
 	}

@@ -377,3 +377,21 @@ func (j *judge) state(v *RunVerdict) {
 		return u.Question == answer.SyncPointUnknown && len(m.Points) > 0
 	})
 }
+
+// mostLoading is the part of a step from which on the stage that waits for data is worth a word though
+// all ranks are alike in it.
+const mostLoading = 0.5
+
+// inputBound says that all ranks wait for data most of each step.
+func (j *judge) inputBound() (out []evidence.Observation) {
+	m := j.modelled
+	if m == nil || m.Step == 0 {
+		return nil
+	}
+	for k, s := range m.Stages {
+		if part := float64(m.Typical[k]) / float64(m.Step); s.Role == points.Data && part >= mostLoading {
+			out = append(out, evidence.InputBound{Stage: j.stageName(k), Share: min(1, part)})
+		}
+	}
+	return out
+}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"reflect"
 
 	"github.com/sfstat/sfstat/diagnose/evidence"
@@ -19,6 +20,9 @@ var evidenceSentences = []sentence{
 	says("device events of one stage next to the host's time: of a rank and its peers, or of all ranks alike", deviceTime),
 	says("the time that the ranks of a role group do not wait, a step", groupWork),
 	says("a stage takes longer on all ranks than in another window of the run, or in a healthy run", slower),
+	says("all ranks wait for data most of each step", func(e evidence.InputBound) string {
+		return fmt.Sprintf("%s takes %s of each step on all ranks: input-bound?", stageWord(e.Stage), about(e.Share))
+	}),
 	says("steps that are longer on all ranks alike, in several stages", slowSteps),
 	says("ranks are late because of a stage, none more than chance allows", lateIntermittently),
 	says("the same delay on another rank in each stretch of the run", rankToRank),

@@ -171,7 +171,18 @@ const mostNamed = 3
 func besidesHealthy(v *diagnose.RunVerdict) (why string) {
 	if f := small(v); f != nil {
 		name, _ := who(f)
-		why += fmt.Sprintf("; below the threshold: %s in %s, %s", name, stageWord(f.Stage), about(savesOfRun(f)))
+		why += fmt.Sprintf("; below the threshold: %s in %s, %s, %s", name, stageWord(f.Stage), howMuch(f), about(savesOfRun(f)))
+	}
+	if k := slices.IndexFunc(v.Findings, onceOnly); k >= 0 {
+		f := &v.Findings[k]
+		name, _ := who(f)
+		if name == "" {
+			name = "all ranks"
+		}
+		why += fmt.Sprintf("; once: %s in %s, %s, %s of the run", name, stageWord(f.Stage), howMuch(f), about(f.RunGain))
+	}
+	if e, ok := evidence.Find[evidence.InputBound](v.Observed); ok {
+		why += "; " + evidenceWords(e)
 	}
 	if k := slices.IndexFunc(v.Findings, func(f diagnose.Finding) bool { return f.Cause == diagnose.CauseStartUp }); k >= 0 {
 		why += "; t" + startUpWhat(&v.Findings[k])[1:]
@@ -183,6 +194,11 @@ func besidesHealthy(v *diagnose.RunVerdict) (why string) {
 		why += fmt.Sprintf("; up to %s of a step are the last transfer of %s, which only a comparison with a healthy run could show to be slow", length(float64(u.Hides)), stageWord(u.Stage))
 	}
 	return why
+}
+
+// onceOnly reports whether a finding is an event: what happened in a step or a few, however large.
+func onceOnly(f diagnose.Finding) bool {
+	return f.Confidence == evidence.Ambiguous && f.Struck.Pattern == diagnose.PatternIntermittent && (f.Cause == diagnose.CauseLate || f.Cause == diagnose.CauseSlowSteps)
 }
 
 // small is the certain delay, of ranks that others wait for, that a run without a
@@ -431,6 +447,9 @@ func growthWhat(f *diagnose.Finding) string {
 		return fmt.Sprintf("%s is slower on all ranks than in the baseline: %s a step instead of %s", upper(stageWord(f.Stage)),
 			length(float64(e.Time)), length(float64(e.BaseTime)))
 	}
+	if f.Stage == "" {
+		return fmt.Sprintf("All ranks are slower in several stages in %s: %s of every %s step", stepsWord(e.Steps[0], e.Steps[1]), length(float64(f.Excess)), length(float64(f.Step)))
+	}
 	return fmt.Sprintf("%s is slower on all ranks in %s: %s a step, where steps %d–%d take %s", upper(stageWord(f.Stage)),
 		stepsWord(e.Steps[0], e.Steps[1]), length(float64(e.Time)), e.BaseSteps[0], e.BaseSteps[1], length(float64(e.BaseTime)))
 }
@@ -477,6 +496,8 @@ func saves(f *diagnose.Finding, minGain float64) string {
 	switch {
 	case gain == 0 && run == 0:
 		return ""
+	case f.Cause == diagnose.CauseLate && it == "it" && f.Stage == "" && f.RunAtMost >= run+0.02:
+		return fmt.Sprintf("Fixing it would cut step time by %s, and by up to %s if it is as slow where ranks synchronise%s.", about(run), about(f.RunAtMost), below)
 	case f.Cause == diagnose.CauseMoreWork || f.Cause == diagnose.CauseRotating:
 		return fmt.Sprintf("Were the work even, step time would fall by %s%s.", about(run), below)
 	case f.Kind == diagnose.KindRank && it == "it" && gain < float64(f.Excess)/float64(max(1, f.Step))/2:

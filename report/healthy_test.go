@@ -17,12 +17,13 @@ func TestSmallDelaysAreSaid(t *testing.T) {
 		suspect   diagnose.Finding
 		says, not string
 	}{
-		"rank":      {diagnose.Finding{Kind: diagnose.KindRank, Place: diagnose.Place{Rank: &three, Stage: "data"}, Confidence: evidence.Supported}, "below the threshold: rank 3 in data, 9.4 %", "nobody"},
-		"host":      {diagnose.Finding{Kind: diagnose.KindHost, Place: diagnose.Place{Host: "b", Ranks: []int{2, 3}, Stage: "data"}, Confidence: evidence.Strong}, "all ranks of b (ranks 2 and 3) in data, 9.4 %", "nobody"},
+		"rank":      {diagnose.Finding{Kind: diagnose.KindRank, Place: diagnose.Place{Rank: &three, Stage: "data"}, Confidence: evidence.Supported}, "below the threshold: rank 3 in data, 21.0 ms of every 221 ms step, 9.4 %", "nobody"},
+		"host":      {diagnose.Finding{Kind: diagnose.KindHost, Place: diagnose.Place{Host: "b", Ranks: []int{2, 3}, Stage: "data"}, Confidence: evidence.Strong}, "all ranks of b (ranks 2 and 3) in data, 21.0 ms of every 221 ms step, 9.4 %", "nobody"},
 		"uncertain": {diagnose.Finding{Kind: diagnose.KindRank, Place: diagnose.Place{Rank: &three, Stage: "data"}, Confidence: evidence.Ambiguous}, "nobody last more often than chance", "rank 3"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.suspect.Cause, c.suspect.BelowMinGain, c.suspect.RunGain = diagnose.CauseLate, true, 0.094
+			c.suspect.Excess, c.suspect.Step = 21e6, 221e6
 			v := &diagnose.RunVerdict{Status: answer.NoStraggler, MinGain: 0.1, Findings: []diagnose.Finding{c.suspect},
 				Observed: []evidence.Observation{evidence.NobodyLate{Ranks: 4, Steps: 60, Step: 200e6}}}
 			if why := answerTo(v).why; !strings.Contains(why, c.says) || strings.Contains(why, c.not) {

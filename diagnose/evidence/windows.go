@@ -80,6 +80,12 @@ type Slower struct {
 	High      int64    `json:"high_ns,omitempty" doc:"upper bound of the difference"`
 }
 
+// InputBound: all ranks wait for data most of each step.
+type InputBound struct {
+	Stage string  `json:"stage" doc:"the stage that waits for data"`
+	Share float64 `json:"share" doc:"its part of the middle step"`
+}
+
 // SlowSteps: steps that are longer on all ranks alike, in several stages.
 type SlowSteps struct {
 	N      int     `json:"n" doc:"such steps"`
@@ -140,6 +146,7 @@ func (SyncPoint) Kind() Kind          { return "sync_point" }
 func (DeviceTime) Kind() Kind         { return "device_time" }
 func (GroupWork) Kind() Kind          { return "group_work" }
 func (Slower) Kind() Kind             { return "slower" }
+func (InputBound) Kind() Kind         { return "input_bound" }
 func (SlowSteps) Kind() Kind          { return "slow_steps" }
 func (LateIntermittently) Kind() Kind { return "late_intermittently" }
 func (RankToRank) Kind() Kind         { return "rank_to_rank" }

@@ -104,6 +104,7 @@ func look(d *points.Division, run *Run, o Options, start int) *Stretch {
 	out.late = s.priced(s.peel(o.Level), run, o)
 	out.joint = s.joint * s.whole
 	out.perhaps = s.unsure(out.late, o)
+	out.late = append(out.late, s.once(out.late, o)...)
 	out.late = append(out.late, s.turns(o)...)
 	out.trend = s.trend()
 	if !o.NoLimits {
@@ -135,10 +136,11 @@ func Join(list []*Stretch, o Options) *Result {
 		}
 		out.Steps += s.steps
 	}
+	out.Typical = t.typical(len(out.Stages))
 	out.Whole, out.Step, out.Joint = int64(t.whole), int64(t.step), joint/max(1, t.whole)
 	out.Findings = ofRun(late, out.Steps, len(list))
-	if len(out.Findings) == 0 {
-		out.Findings = ofRun(perhaps, out.Steps, len(list))
+	if !slices.ContainsFunc(out.Findings, func(f Finding) bool { return f.Certainty > Event }) {
+		out.Findings = append(out.Findings, ofRun(perhaps, out.Steps, len(list))...)
 	}
 	out.Findings = append(out.Findings, t.common(o)...)
 	slices.SortStableFunc(out.Findings, func(a, b Finding) int { return cmp.Compare(b.Saves.Most(), a.Saves.Most()) })

@@ -115,8 +115,26 @@ func (t *trend) join(next *trend, steps int) {
 	t.step = median(t.took)
 }
 
+// typical is the median of each stage.
+func (t *trend) typical(stages int) []int64 {
+	out := make([]int64, stages)
+	for _, c := range t.rows {
+		if len(c.x) > 0 {
+			out[c.stage] += int64(median(c.x))
+		}
+	}
+	return out
+}
+
 // common finds what makes steps longer on all ranks alike: changes of level and slow steps.
 func (s *trend) common(o Options) (out []Finding) {
+	defer func() {
+		for i := range out {
+			if out[i].Cause == Regression {
+				s.fromTo(&out[i])
+			}
+		}
+	}()
 	for i, c := range s.rows {
 		if len(c.x) < 2*shortest {
 			continue
@@ -127,6 +145,7 @@ func (s *trend) common(o Options) (out []Finding) {
 			continue
 		}
 		for _, f := range s.changes(c, o) {
+			s.spreadOver(&f, between(c, f.Steps), i)
 			out = merged(out, f)
 		}
 	}
@@ -144,7 +163,7 @@ func merged(list []Finding, f Finding) []Finding {
 			return list // counted with the others
 		}
 		if f.Parts[0].Charged > h.Parts[0].Charged {
-			h.Steps, h.Before, h.From = f.Steps, f.Before, f.From
+			h.Steps = f.Steps
 		}
 		h.Parts = append(h.Parts, f.Parts...)
 		slices.SortStableFunc(h.Parts, func(a, b Part) int { return cmp.Compare(b.Charged, a.Charged) })
@@ -179,23 +198,38 @@ func (s *trend) slow(c shared, o Options) (Finding, []bool, bool) {
 		f.Steps.Pattern, f.Steps.Period, f.Steps.List = Span, 0, nil
 		if f.Steps.Ongoing {
 			f.Cause = Regression
-			f.Before, f.From = levelsOf(c.x, big)
 		}
 	}
 	return f, big, true
 }
 
-// levelsOf are the medians of the values that are not exceptions, and of those that are.
-func levelsOf(x []float64, big []bool) (usual, above int64) {
-	var in, out []float64
-	for i, b := range big {
-		if b {
-			in = append(in, x[i])
-		} else {
-			out = append(out, x[i])
+// between are the values of the steps from the first to the last that were struck.
+func between(c shared, at Struck) []bool {
+	out := make([]bool, len(c.x))
+	for i, t := range c.step {
+		out[i] = int(t) >= at.First && int(t) <= at.Last
+	}
+	return out
+}
+
+// fromTo says what the stage with most of a regression takes before it and from there on.
+func (s *trend) fromTo(f *Finding) {
+	for _, c := range s.rows {
+		if c.stage != f.Parts[0].Stage {
+			continue
+		}
+		var in, out []float64
+		for i, b := range between(c, f.Steps) {
+			if b {
+				in = append(in, c.x[i])
+			} else {
+				out = append(out, c.x[i])
+			}
+		}
+		if len(in) > 0 && len(out) > 0 {
+			f.Before, f.From = int64(median(out)), int64(median(in))
 		}
 	}
-	return int64(median(out)), int64(median(in))
 }
 
 // spreadOver adds to slow steps of one stage what the others take longer in the same intervals.
@@ -409,7 +443,6 @@ func (s *trend) levels(c shared, cuts []int, p float64, o Options) (out []Findin
 		if cost >= leastCommon*s.whole {
 			f := s.commonFinding(c, SlowSteps, big, cost)
 			f.Steps.Pattern, f.Steps.Period, f.Steps.List, f.P, f.Certainty = Span, 0, nil, p, Supported
-			f.Before, f.From = int64(base), int64(median(c.x[cuts[i]:cuts[j+1]]))
 			if j+1 == len(level) && i > 0 {
 				f.Cause = Regression
 			}

@@ -183,6 +183,7 @@ type Result struct {
 	StartUp  int            // steps at the start that were set apart
 	Step     int64          // median length, ns
 	Whole    int64          // length of the run without the start-up, ns
+	Typical  []int64        // [stage] what all ranks take at least half of the time, in the middle step, ns
 	// Joint is the part of the run that goes when every rank that is late for certain is
 	// fixed.
 	Joint  float64

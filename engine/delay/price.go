@@ -48,6 +48,42 @@ func (s *series) priced(terms []*term, run *Run, o Options) (out []Finding) {
 // mostTimes is the part of the steps in which a rank must be late to be late in every step.
 const mostTimes = 0.6
 
+// most that is once, and least of a step that it takes: an event is told, whatever chance says of it.
+const (
+	mostOnce  = 3
+	leastOnce = 0.5
+)
+
+// once are ranks that kept the others waiting in one step or a few, for so long that it is told:
+// what happened, and not what will.
+func (s *series) once(found []Finding, o Options) (out []Finding) {
+	for _, c := range s.candidates() {
+		if slices.ContainsFunc(found, func(f Finding) bool { return slices.Contains(f.Ranks, c.rank) }) {
+			continue
+		}
+		x := s.charge[c.piece].of(c.rank, s.Intervals)
+		t := &term{rank: c.rank, piece: c.piece, d: make([]float64, len(x)), pattern: Irregular, chance: chance{p: 1, block: 1}}
+		struck := 0
+		for n, v := range x {
+			if v > leastOnce*s.step {
+				t.d[n] = v
+				t.charged += v
+				struck++
+			}
+		}
+		if struck == 0 || struck > mostOnce || t.charged < leastTurns*s.whole {
+			continue
+		}
+		t.claim = t.charged / float64(struck)
+		gain := 1 - s.length(without(s.arrive, s, []*term{t}, 0))/s.whole
+		f := s.finding(cause{kind: Rank, ranks: []int{c.rank}, host: -1, terms: []*term{t}}, o)
+		f.Certainty = Event
+		f.Saves = Saving{Alone: gain, After: gain, High: gain, AtMost: gain}
+		out = append(out, f)
+	}
+	return out
+}
+
 // unsure is the rank that is late in most steps by enough to act on, where the steps are too few or
 // too noisy to exclude chance; none where a rank is late for certain.
 func (s *series) unsure(found []Finding, o Options) []Finding {

@@ -44,7 +44,17 @@ func (j *judge) lookAtSteps() {
 	}
 	j.found = slices.DeleteFunc(j.found, func(f *finding) bool { return f.modelled })
 	j.costs()
+	found = slices.DeleteFunc(found, j.surfaced)
 	j.found = append(j.found, found...)
+}
+
+// surfaced reports whether steps are longer on all ranks where they synchronise because a device finding
+// says so: the delay is charged once, where it is.
+func (j *judge) surfaced(f *finding) bool {
+	if f.Cause != CauseSlowSteps && f.Cause != CausePeriodic || !slices.ContainsFunc(j.modelled.Points, func(p points.Point) bool { return j.stageName(p.Stage) == f.Stage }) {
+		return false
+	}
+	return slices.ContainsFunc(j.found, func(d *finding) bool { return d.Cause == CauseDevice && 2*d.Explained >= f.Explained })
 }
 
 // place of steps: their numbers, and the window that each is in.

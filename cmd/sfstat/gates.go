@@ -55,7 +55,12 @@ func readSmall(path string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, limit+1))
+	return readAtMost(path, f, limit)
+}
+
+// readAtMost reads all of what is called path, at most limit bytes.
+func readAtMost(path string, r io.Reader, limit int64) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(r, limit+1))
 	if err == nil && int64(len(text)) > limit {
 		err = input.At(input.Pos{File: path}, input.Bad(input.ErrTooLarge, "more than %d bytes", limit))
 	}

@@ -42,20 +42,11 @@ type Options struct {
 	Output   Output
 	Resume   Resume
 	Shard    Shard
-	Role     Role
 	Threads  int                                         // 0: as many as Go uses cores
 	Create   func(path string) (*atomicfile.File, error) // begins a file; nil: atomicfile.Create
 	Objects  *objectstore.Client                         // fetches inputs such as s3://bucket/prefix; nil: they are refused
 	Progress func(done Progress)                         // called from one goroutine at a time; nil: nobody asks
 }
-
-// Role is what of the work a process does.
-type Role uint8
-
-const (
-	Whole     Role = iota // all of it
-	PartsOnly             // the parts of its shard, which another process puts together
-)
 
 // Progress is how far the work is.
 type Progress struct {
@@ -79,13 +70,6 @@ func Run(ctx context.Context, paths []string, o Options) (*findings.Summary, err
 	p, err := newPlan(ctx, paths, &o, base, base+partsSuffix)
 	if err != nil {
 		return nil, err
-	}
-	if o.Role == PartsOnly {
-		b := newWork(p, &o, &parts{output: base, dir: base + partsSuffix})
-		if err := b.parts.isOf(p.mark()); err != nil {
-			return nil, err
-		}
-		return findings.NewSummary(), b.all(ctx)
 	}
 	to, err := openParts(base, p.mark(), o.Resume)
 	if err != nil {

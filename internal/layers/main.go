@@ -81,7 +81,6 @@ var rules = []rule{
 	{of: "fixtures", may: []string{""}},
 	{of: "internal/parquet", may: []string{"trace"}},
 	{of: "internal/decimal"},
-	{of: "internal/slurm"},
 	{of: "internal/strictyaml", may: []string{"trace"}},
 	{of: "internal"},
 	{of: "cmd", may: []string{""}},

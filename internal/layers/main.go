@@ -98,7 +98,6 @@ var onlyIn = map[string][]string{
 	"github.com/schollz/progressbar/v3":        {"cmd"},
 	"golang.org/x/term":                        {"cmd"},
 	"github.com/xrash/smetrics":                {"cmd"},
-	"github.com/montanaflynn/stats":            {"bench", "eval", "report", "diagnose/detectability", "internal/student"},
 	"gonum.org/v1/plot":                        {"plots"},
 	"codeberg.org/go-pdf/fpdf":                 {"plots"},
 	"golang.org/x/image":                       {"plots"},

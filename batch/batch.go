@@ -41,6 +41,7 @@ type Options struct {
 	Settings string           // what else decides on the rows, as text: another makes parts of no use
 	Output   Output
 	Resume   Resume
+	Strict   bool // no output where an input is left out or not whole
 	Shard    Shard
 	Threads  int                                         // 0: as many as Go uses cores
 	Create   func(path string) (*atomicfile.File, error) // begins a file; nil: atomicfile.Create
@@ -57,6 +58,10 @@ type Progress struct {
 // ErrNothing: no input has a window. There is a summary, which says why, and no
 // output.
 var ErrNothing = errors.New("nothing in any input")
+
+// ErrNotWhole: an input is left out or not whole, and Options.Strict asks for all of them.
+// There is a summary, which names them.
+var ErrNotWhole = errors.New("not whole")
 
 // Run judges what lies below paths and writes the output. What becomes of single
 // inputs is in the summary; an error is one of the output or of all inputs, or
@@ -100,7 +105,7 @@ func (b *work) finish(err error) (*findings.Summary, error) {
 		if remedy := remedyFor(err); remedy != "" && b.o.Output.named() {
 			err = fmt.Errorf("%w: %s and go on with --resume, finished parts are kept in %s", err, remedy, b.parts.dir)
 		}
-		return nil, err
+		return s, err
 	}
 	b.parts.remove()
 	return s, err
@@ -111,6 +116,8 @@ func remedyFor(err error) string {
 	switch {
 	case noRoom(err):
 		return "make room"
+	case errors.Is(err, ErrNotWhole):
+		return "for the rows of what could be read leave it out"
 	case ingest.Shortage(err):
 		return "let a program have more files open (ulimit -n)"
 	}
@@ -197,6 +204,14 @@ func (b *work) tell(bytes, windows int64) {
 	}
 }
 
+// whole is the error where not everything is in a summary, and must be.
+func (o *Options) whole(s *findings.Summary) error {
+	if n := len(s.Refused); o.Strict && n > 0 {
+		return fmt.Errorf("%s left out or %w (--strict)", counted(n, "input"), ErrNotWhole)
+	}
+	return nil
+}
+
 // join puts the parts together.
 func (b *work) join() (*findings.Summary, error) {
 	s := findings.NewSummary()
@@ -223,7 +238,7 @@ func (b *work) join() (*findings.Summary, error) {
 		if s.Empty() && b.o.Shard.Of <= 1 {
 			return ErrNothing
 		}
-		return nil
+		return b.o.whole(s)
 	})
 	return s, err
 }

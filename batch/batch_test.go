@@ -156,7 +156,7 @@ func TestSameBytes(t *testing.T) {
 func gathered(t *testing.T, paths ...string) []byte {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "gathered.csv")
-	s, err := Gather(paths, Output{Path: out, Format: CSV}, nil)
+	s, err := Gather(paths, Options{Output: Output{Path: out, Format: CSV}})
 	must(t, err)
 	if len(s.Refused) > 0 {
 		t.Fatal(s.Refused)

@@ -30,6 +30,7 @@ func (p *program) batchCommand() *cli.Command {
 			&cli.BoolFlag{Name: "summarize", Usage: "merge and summarize the outputs of earlier batches, given as paths"},
 			&cli.IntFlag{Name: "threads", Usage: "use `N` threads; by default one per core", Action: only("threads", notNegative, "1 or more")},
 			minGainFlag(), gatesFlag(),
+			&cli.BoolFlag{Name: "strict", Category: forInput, Usage: "write no output, and exit with 2, if any input is left out or not whole"},
 			outputFlag("write the rows to `FILE` (.parquet, .csv or .jsonl), atomically; without it, only the summary is printed"),
 			choiceFor(forOutput, choice("format", "format of the summary", "text", "md")),
 			widthFlag(),
@@ -75,7 +76,7 @@ func (p *program) batch(c *cli.Context) error {
 // findings makes the rows, or gathers those that were made.
 func (p *program) findings(c *cli.Context, names []string, o batch.Options) (*findings.Summary, error) {
 	if c.Bool("summarize") {
-		sum, err := batch.Gather(names, o.Output, o.Create)
+		sum, err := batch.Gather(names, o)
 		return sum, outputOr(err)
 	}
 	if show := p.showProgress(c, judging); show != nil {
@@ -98,7 +99,7 @@ func outputOr(err error) error {
 }
 
 func (p *program) batchOptions(c *cli.Context) (batch.Options, error) {
-	o := batch.Options{Threads: c.Int("threads"), Create: p.outputs.create, Objects: objectstore.New(os.Getenv), Output: batch.Output{Path: c.String("output"), Stdout: p.out}}
+	o := batch.Options{Strict: c.Bool("strict"), Threads: c.Int("threads"), Create: p.outputs.create, Objects: objectstore.New(os.Getenv), Output: batch.Output{Path: c.String("output"), Stdout: p.out}}
 	gates, err := loadGates(c)
 	if err != nil {
 		return o, err

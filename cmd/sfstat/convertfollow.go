@@ -111,7 +111,7 @@ func (f *archiving) follow() error {
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(f.c.Duration("every")):
+		case <-time.After(f.files.Pause(f.c.Duration("every"))):
 		}
 	}
 	if err := f.look(live.All); err != nil {

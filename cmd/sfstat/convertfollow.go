@@ -52,7 +52,7 @@ func (p *program) convertFollowing(c *cli.Context, out string) error {
 	if c.Bool("once") {
 		return f.once()
 	}
-	p.err = &once{w: p.err, seen: map[string]bool{}}
+	p.saysOnce()
 	return f.follow()
 }
 

@@ -62,7 +62,7 @@ func (p *program) serve(c *cli.Context) error {
 	}
 	defer listener.Close()
 	p.windsDown.Store(true)
-	p.err = &once{w: p.err, seen: map[string]bool{}}
+	p.saysOnce()
 	s := serving{p: p, c: c, runs: make(map[string][]serve.Run), when: live.Times{}}
 	o.Light, o.See = true, s.when.See
 	s.o, s.files = o, live.New(o)

@@ -2,9 +2,7 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"io"
-	"os"
 	"path/filepath"
 
 	"github.com/urfave/cli/v2"
@@ -131,8 +129,8 @@ func windowsTarget(c *cli.Context, spec simulate.Spec, m *simulation) (err error
 		err = badUsage("--to %s has no columns for arrivals, which lie beside a file: name a file, or write packets (--to packets)", containers[t.container].name)
 	}
 	if err == nil && t.folder {
-		if err := os.Mkdir(path, 0o777); err != nil && !errors.Is(err, os.ErrExist) {
-			return badInput(err)
+		if _, err := makeFolder(path); err != nil {
+			return err
 		}
 		t.folder = false
 		t.path = filepath.Join(path, fileName(m.run)+containers[t.container].extension)

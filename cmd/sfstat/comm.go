@@ -164,8 +164,8 @@ func callsFormat(c *cli.Context) (calls.Format, error) {
 // commProblems says which files were refused, or fails under --strict.
 func (p *program) commProblems(c *cli.Context, found *auto.Communication) (problems []report.Problem, err error) {
 	for _, x := range found.Problems {
+		p.note(x.Err)
 		if c.Bool("strict") {
-			p.note(x.Err)
 			return nil, badInput(x.Err)
 		}
 		problems = append(problems, report.Problem{Path: x.Path, Err: x.Err})

@@ -1,11 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -156,7 +156,7 @@ func (i *inspection) tables() []report.Table {
 		if each.Compression != ingest.Plain.String() {
 			as += ", " + each.Compression
 		}
-		in.Rows = append(in.Rows, []string{each.Path, as, size(each.Bytes), each.holds()})
+		in.Rows = append(in.Rows, []string{each.Path, as, cmp.Or(report.Size(each.Bytes), "unknown"), each.holds()})
 	}
 	out := []report.Table{in}
 	for _, r := range i.Runs {
@@ -207,7 +207,7 @@ func runFacts(r *inventory.Run) report.Table {
 	if r.Accumulation > 1 {
 		t.add("accumulation", "%s", counted(r.Accumulation, "microstep"))
 	}
-	t.add("durations", "%d, %v of rank time", r.Durations, time.Duration(r.TotalNS).Round(time.Millisecond))
+	t.add("durations", "%d, %s of rank time", r.Durations, report.Length(r.TotalNS))
 	t.add("wall time", "in %d of %s", r.Wall, counted(r.Windows, "window"))
 	for _, c := range r.Side {
 		t.add("side channel", "%s: %d of %s ready%s", c.Name, c.Ready, counted(int(c.Samples), "sample"), timing(c))
@@ -254,19 +254,4 @@ func stageTable(runs []*inventory.Run) report.Table {
 		}
 	}
 	return t
-}
-
-// size writes bytes for a person.
-func size(n int64) string {
-	switch {
-	case n < 0:
-		return "unknown"
-	case n < 1000:
-		return strconv.FormatInt(n, 10) + " B"
-	}
-	v, unit := float64(n)/1000, 0
-	for ; v >= 999.95 && unit < 4; unit++ {
-		v /= 1000
-	}
-	return strconv.FormatFloat(v, 'f', 1, 64) + " " + []string{"kB", "MB", "GB", "TB", "PB"}[unit]
 }

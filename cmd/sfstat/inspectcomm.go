@@ -84,7 +84,7 @@ func commFacts(c *inventory.Communication) report.Table {
 	for _, o := range c.Operations {
 		ops = append(ops, fmt.Sprintf("%s %d", o.Op, o.Calls))
 	}
-	t.add("calls", "%d, %s: %s", c.Calls, size(c.Bytes), strings.Join(ops, ", "))
+	t.add("calls", "%d, %s: %s", c.Calls, report.Size(c.Bytes), strings.Join(ops, ", "))
 	var groups []string
 	for _, g := range c.Communicators {
 		groups = append(groups, fmt.Sprintf("%d × %s of %s", g.Count, g.Kind, counted(g.Ranks, "rank")))

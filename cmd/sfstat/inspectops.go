@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/sfstat/sfstat/cmd/sfstat/internal/inventory"
 	"github.com/sfstat/sfstat/report"
@@ -24,7 +23,7 @@ func opsFacts(o *inventory.Trace) report.Table {
 	}
 	t.add("workers", "%s", workers)
 	t.add("steps", "%s", stepWords(o))
-	t.add("operators", "%d, %v of worker time", o.Operators, time.Duration(o.TotalNS).Round(time.Millisecond))
+	t.add("operators", "%d, %s of worker time", o.Operators, report.Length(o.TotalNS))
 	groups := fmt.Sprintf("%d, which join %d operators that communicate", o.Groups, o.Joined)
 	if o.Alone > 0 {
 		groups += fmt.Sprintf("; %d communicate with nobody in the trace", o.Alone)
@@ -82,19 +81,9 @@ func opsNames(o *inventory.Trace) report.Table {
 			joined = strconv.Itoa(n.Joined)
 		}
 		t.Rows = append(t.Rows, []string{n.Name, n.Kind.String(), strconv.Itoa(n.Count), joined,
-			brief(n.TotalNS / int64(n.Count)), brief(n.TotalNS)})
+			report.Length(n.TotalNS / int64(n.Count)), report.Length(n.TotalNS)})
 	}
 	return t
-}
-
-// brief writes nanoseconds for a person, to four digits or so.
-func brief(ns int64) string {
-	d := time.Duration(ns)
-	round := time.Nanosecond
-	for limit := 10 * time.Microsecond; d >= limit && round < time.Second; limit *= 10 {
-		round *= 10
-	}
-	return d.Round(round).String()
 }
 
 // opsRow is an operator trace in the table of runs.

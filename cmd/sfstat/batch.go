@@ -22,7 +22,7 @@ import (
 func (p *program) batchCommand() *cli.Command {
 	return &cli.Command{
 		Name: "batch", Usage: "judge every run of an archive: a table of findings and a summary", ArgsUsage: "PATH...",
-		Description: "Judges every window in the given folders and object-store prefixes (s3://, gs://) on all cores, in the memory of a few windows, and writes one row per finding and window. " +
+		Description: "Judges every window in the given folders and object-store prefixes (s3://, gs://) on all cores, in memory that does not grow with the archive, and writes one row per finding and window. " +
 			"The summary lists the runs that lose most time, hosts that recur more often than chance allows, stages and weeks. --resume continues an interrupted batch; the output is identical byte for byte.",
 		Flags: join([]cli.Flag{
 			&cli.BoolFlag{Name: "resume", Usage: "continue an interrupted batch with the same output; if there is none, start one"},

@@ -39,8 +39,11 @@ NPM ?= npm
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-build: ## bin/sfstat
+build: bin/THIRD_PARTY_LICENSES.txt ## bin/sfstat, and the licences of what is linked into it
 	CGO_ENABLED=0 $(COMPILE) build $(LEAN) -ldflags '$(STRIP) -X main.version=$(VERSION)' -o bin/sfstat ./cmd/sfstat
+
+bin/THIRD_PARTY_LICENSES.txt: go.mod internal/licenses/main.go
+	mkdir -p bin && CGO_ENABLED=0 $(COMPILE) run ./internal/licenses -o $@ -- $(LEAN)
 
 demo: build ## the verdict on a recording of a real job
 	bin/sfstat diagnose fixtures/ddp/host-callback-r8-s0.jsonl
@@ -66,7 +69,7 @@ test-python: build ## the tests of the Python package; what needs pandas, PySpar
 	else cd python && SFSTAT=$(CURDIR)/bin/sfstat PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m unittest discover -t . -s tests; fi
 
 wheel: build ## python/dist/sfstat-*.whl: the Python packages with the program inside
-	mkdir -p python/sfstat/bin && cp bin/sfstat python/sfstat/bin/
+	mkdir -p python/sfstat/bin && cp bin/sfstat bin/THIRD_PARTY_LICENSES.txt python/sfstat/bin/
 	$(PYTHON) -m pip wheel --no-deps -w python/dist ./python --config-settings=--build-option=--plat-name=$$($(PYTHON) -c 'import sysconfig; print(sysconfig.get_platform())'); \
 	code=$$?; rm -rf python/sfstat/bin python/build; exit $$code
 
@@ -124,7 +127,7 @@ paper: build ## every table and figure of the published texts that needs no clus
 	cp docs/figures/pause.csv $(PAPER)/measured/pause-by-workers.csv
 	cp docs/figures/intervals.csv $(PAPER)/measured/overhead-by-interval.csv
 	bin/sfstat frontier $(PAPER)/runs/e3-r8-data-120ms-r8-s0.parquet --plot $(PAPER)/figures/window.svg -o $(PAPER)/window.txt
-	bin/sfstat simulate-ops --layout 4x2 --steps 8 --microbatches 4 --seed 3 --fault slow-worker,dp=2,pp=1,factor=1.8 --run slow -o $(PAPER)/operators
+	bin/sfstat simulate --operators --layout 4x2 --steps 8 --microbatches 4 --seed 3 --fault slow-worker,dp=2,pp=1,factor=1.8 --run slow -o $(PAPER)/operators
 	bin/sfstat ks $(PAPER)/operators/trace-slow.parquet --plot $(PAPER)/figures/kair-distances.svg -o $(PAPER)/operators/ks.txt
 	bin/sfstat zscore $(PAPER)/operators/trace-slow.parquet --plot $(PAPER)/figures/kair-operator.svg -o $(PAPER)/operators/zscore.txt
 	bin/sfstat blame $(PAPER)/operators/trace-slow.parquet -o $(PAPER)/operators/blame.txt

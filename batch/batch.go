@@ -41,21 +41,13 @@ type Options struct {
 	Settings string           // what else decides on the rows, as text: another makes parts of no use
 	Output   Output
 	Resume   Resume
+	Strict   bool // no output where an input is left out or not whole
 	Shard    Shard
-	Role     Role
 	Threads  int                                         // 0: as many as Go uses cores
 	Create   func(path string) (*atomicfile.File, error) // begins a file; nil: atomicfile.Create
 	Objects  *objectstore.Client                         // fetches inputs such as s3://bucket/prefix; nil: they are refused
 	Progress func(done Progress)                         // called from one goroutine at a time; nil: nobody asks
 }
-
-// Role is what of the work a process does.
-type Role uint8
-
-const (
-	Whole     Role = iota // all of it
-	PartsOnly             // the parts of its shard, which another process puts together
-)
 
 // Progress is how far the work is.
 type Progress struct {
@@ -66,6 +58,10 @@ type Progress struct {
 // ErrNothing: no input has a window. There is a summary, which says why, and no
 // output.
 var ErrNothing = errors.New("nothing in any input")
+
+// ErrNotWhole: an input is left out or not whole, and Options.Strict asks for all of them.
+// There is a summary, which names them.
+var ErrNotWhole = errors.New("not whole")
 
 // Run judges what lies below paths and writes the output. What becomes of single
 // inputs is in the summary; an error is one of the output or of all inputs, or
@@ -79,13 +75,6 @@ func Run(ctx context.Context, paths []string, o Options) (*findings.Summary, err
 	p, err := newPlan(ctx, paths, &o, base, base+partsSuffix)
 	if err != nil {
 		return nil, err
-	}
-	if o.Role == PartsOnly {
-		b := newWork(p, &o, &parts{output: base, dir: base + partsSuffix})
-		if err := b.parts.isOf(p.mark()); err != nil {
-			return nil, err
-		}
-		return findings.NewSummary(), b.all(ctx)
 	}
 	to, err := openParts(base, p.mark(), o.Resume)
 	if err != nil {
@@ -116,7 +105,7 @@ func (b *work) finish(err error) (*findings.Summary, error) {
 		if remedy := remedyFor(err); remedy != "" && b.o.Output.named() {
 			err = fmt.Errorf("%w: %s and go on with --resume, finished parts are kept in %s", err, remedy, b.parts.dir)
 		}
-		return nil, err
+		return s, err
 	}
 	b.parts.remove()
 	return s, err
@@ -127,6 +116,8 @@ func remedyFor(err error) string {
 	switch {
 	case noRoom(err):
 		return "make room"
+	case errors.Is(err, ErrNotWhole):
+		return "for the rows of what could be read leave it out"
 	case ingest.Shortage(err):
 		return "let a program have more files open (ulimit -n)"
 	}
@@ -213,6 +204,14 @@ func (b *work) tell(bytes, windows int64) {
 	}
 }
 
+// whole is the error where not everything is in a summary, and must be.
+func (o *Options) whole(s *findings.Summary) error {
+	if n := len(s.Refused); o.Strict && n > 0 {
+		return fmt.Errorf("%s left out or %w (--strict)", counted(n, "input"), ErrNotWhole)
+	}
+	return nil
+}
+
 // join puts the parts together.
 func (b *work) join() (*findings.Summary, error) {
 	s := findings.NewSummary()
@@ -239,7 +238,7 @@ func (b *work) join() (*findings.Summary, error) {
 		if s.Empty() && b.o.Shard.Of <= 1 {
 			return ErrNothing
 		}
-		return nil
+		return b.o.whole(s)
 	})
 	return s, err
 }

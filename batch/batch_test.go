@@ -33,9 +33,6 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(victim); dir != "" {
 		beKilled(dir)
 	}
-	if os.Getenv(jobInput) != "" {
-		beJob(os.Args[1:])
-	}
 	os.Exit(m.Run())
 }
 
@@ -159,7 +156,7 @@ func TestSameBytes(t *testing.T) {
 func gathered(t *testing.T, paths ...string) []byte {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "gathered.csv")
-	s, err := Gather(paths, Output{Path: out, Format: CSV}, nil)
+	s, err := Gather(paths, Options{Output: Output{Path: out, Format: CSV}})
 	must(t, err)
 	if len(s.Refused) > 0 {
 		t.Fatal(s.Refused)

@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/batch/findings"
-	"github.com/sfstat/sfstat/internal/atomicfile"
 	"github.com/sfstat/sfstat/internal/bug"
 	"github.com/sfstat/sfstat/internal/parquet"
 	"github.com/sfstat/sfstat/trace/input"
@@ -21,11 +20,11 @@ import (
 
 // Gather reads the rows of outputs of earlier batches, in the order given, and
 // writes them to one output. A file that cannot be read is in the summary; an
-// error is one of the output, or of all files.
-func Gather(paths []string, to Output, create func(string) (*atomicfile.File, error)) (*findings.Summary, error) {
+// error is one of the output, or of all files. Of the options, output, create and strict count.
+func Gather(paths []string, o Options) (*findings.Summary, error) {
 	s := findings.NewSummary()
 	var first error
-	err := to.write(create, func(w rowWriter) error {
+	err := o.Output.write(o.Create, func(w rowWriter) error {
 		for _, path := range paths {
 			err := readFindings(path, func(r *findings.Row) error {
 				s.Add(r)
@@ -46,7 +45,7 @@ func Gather(paths []string, to Output, create func(string) (*atomicfile.File, er
 		if s.Empty() && first != nil {
 			return ErrNothing
 		}
-		return nil
+		return o.whole(s)
 	})
 	return s, err
 }

@@ -2,6 +2,7 @@ package batch
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -52,13 +53,21 @@ const (
 	cutShort
 )
 
+// emptyDelimiter is a backend that takes an empty delimiter for none, as stores do.
+type emptyDelimiter struct{ gofakes3.Backend }
+
+func (b emptyDelimiter) ListBucket(ctx context.Context, name string, prefix *gofakes3.Prefix, page gofakes3.ListBucketPage) (*gofakes3.ObjectList, error) {
+	prefix.HasDelimiter = prefix.Delimiter != ""
+	return b.Backend.ListBucket(ctx, name, prefix, page)
+}
+
 // filled is a store that has the files of a folder, below runs/.
 func filled(t *testing.T, dir string) *store {
 	t.Helper()
 	s := &store{key: "AKIATEST", secret: "secret/with+signs", tries: make(map[string]int), bucket: "archive-" + strings.ToLower(t.Name())}
 	address := os.Getenv(realStore)
 	if address == "" {
-		fake := gofakes3.New(s3mem.New(), gofakes3.WithV4Auth(map[string]string{s.key: s.secret}), gofakes3.WithAutoBucket(true))
+		fake := gofakes3.New(emptyDelimiter{s3mem.New()}, gofakes3.WithV4Auth(map[string]string{s.key: s.secret}), gofakes3.WithAutoBucket(true))
 		server := httptest.NewServer(fake.Server())
 		t.Cleanup(server.Close)
 		address = server.URL

@@ -107,15 +107,6 @@ func (p *parts) claim(mark string, resume Resume) error {
 	return nil
 }
 
-// isOf is an error where the parts are not of a plan.
-func (p *parts) isOf(mark string) error {
-	old, err := os.ReadFile(filepath.Join(p.dir, planName))
-	if err == nil && strings.TrimSpace(string(old)) != mark {
-		err = fmt.Errorf("%s is of other inputs, options or another version than this process sees", p.dir)
-	}
-	return err
-}
-
 func counted(n int, what string) string {
 	if n == 1 {
 		return "1 " + what

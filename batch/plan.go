@@ -110,10 +110,7 @@ const (
 
 // newPlan lists the files and objects of paths. those are not inputs: what is written.
 func newPlan(ctx context.Context, paths []string, o *Options, those ...string) (*plan, error) {
-	p := &plan{Options: fmt.Sprintf("%s of %d", o.Settings, o.Shard.Of)}
-	if o.Role == Whole { // of processes that share the parts, the plan is one
-		p.Options += fmt.Sprintf(" shard %d", o.Shard.Index)
-	}
+	p := &plan{Options: fmt.Sprintf("%s of %d shard %d", o.Settings, o.Shard.Of, o.Shard.Index)}
 	objects, local := parted(paths)
 	for _, l := range auto.List(local) {
 		switch {

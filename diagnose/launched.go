@@ -4,13 +4,14 @@ import (
 	"math"
 	"slices"
 
-	"github.com/sfstat/sfstat/diagnose/answer"
-	"github.com/sfstat/sfstat/internal/student"
-	"github.com/sfstat/sfstat/trace/operator"
+	"gonum.org/v1/gonum/stat"
 
+	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/diagnose/opnames"
 	"github.com/sfstat/sfstat/internal/robust"
+	"github.com/sfstat/sfstat/internal/student"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 // addLaunched takes the operators behind the stages of a run's windows. Of the rank
@@ -212,7 +213,7 @@ func (in *inside) varies(delay int64) bool {
 	if n < 3 || longer == 0 || 2*longer < float64(delay)*float64(n) {
 		return false
 	}
-	mean, sd := student.MeanSD(course)
+	mean, sd := stat.MeanStdDev(course, nil)
 	if slices.Min(course) > -mean/4 {
 		return false
 	}

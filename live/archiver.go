@@ -4,6 +4,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/sfstat/sfstat/archive/partitions"
 	"github.com/sfstat/sfstat/ingest/auto"
@@ -46,6 +47,9 @@ const (
 
 // errJoined: a unit has a run of another; they are read together from now on.
 var errJoined = errors.New("two units have one run")
+
+// Pause is how long to wait before the next look, where every is wanted.
+func (f *Archiver) Pause(every time.Duration) time.Duration { return f.files.Pause(every) }
 
 // Once archives what is there, and returns how many windows were written.
 func (f *Archiver) Once() (n int, err error) {

@@ -69,10 +69,13 @@ func (f *Follower) Follow(ctx context.Context, every, idle time.Duration, each f
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(every):
+		case <-time.After(f.Pause(every)):
 		}
 	}
 }
+
+// Pause is how long to wait before the next look, where every is wanted.
+func (f *Follower) Pause(every time.Duration) time.Duration { return f.files.Pause(every) }
 
 // unsettled reports whether something has changed that waits for the next look.
 func (f *Follower) unsettled() bool {

@@ -19,6 +19,14 @@ type Figure struct {
 	beside  *plot.Plot   // a narrow panel to the right of the last one; nil: none
 }
 
+// Named is a figure to be, and what it is called in the name of a file.
+type Named struct {
+	Name string
+	Of   interface {
+		Draw(Width) (*Figure, error)
+	}
+}
+
 // entry is a line of the legend.
 type entry struct {
 	name   string

@@ -31,7 +31,11 @@ func batchDocument(sum *findings.Summary) document {
 			flagged++
 		}
 	}
-	d := document{headline{batchHeadline(sum, runs, flagged), evidence.Insufficient}}
+	all := batchHeadline(sum, runs, flagged)
+	if n := len(sum.Refused); n > 0 {
+		all += " " + counted(n, "input") + " left out or not whole."
+	}
+	d := document{headline{all, evidence.Insufficient}}
 	if flagged > 0 {
 		t := worstRuns(runs[:min(flagged, mostRuns)])
 		t.caption = "lost: time of all ranks that fixing it would save."

@@ -41,12 +41,12 @@ func matrixDocument(sent []matrix.Sent, unplaced float64) document {
 	t := &table{columns: []column{{head: "route", kind: kindText}, {head: "volume", kind: kindText}}}
 	for _, route := range []matrix.Route{matrix.OnRing, matrix.OnTree, matrix.Direct} {
 		if byRoute[route] > 0 {
-			t.rows = append(t.rows, []cell{textCell(route.String()), textCell(sizeText(int64(byRoute[route])))})
+			t.rows = append(t.rows, []cell{textCell(route.String()), textCell(Size(int64(byRoute[route])))})
 		}
 	}
 	d = append(d, heading("By algorithm"), t)
 	if unplaced > 0 {
-		d = append(d, prose(fmt.Sprintf("%s more go to ranks that left no log.", sizeText(int64(unplaced)))))
+		d = append(d, prose(fmt.Sprintf("%s more go to ranks that left no log.", Size(int64(unplaced)))))
 	}
 	return d
 }
@@ -62,7 +62,7 @@ func squareTable(ranks []int, bytes map[[2]int]float64) *table {
 		for _, to := range ranks {
 			c := cell{}
 			if b := bytes[[2]int{from, to}]; b > 0 {
-				c = textCell(sizeText(int64(b)))
+				c = textCell(Size(int64(b)))
 			}
 			row = append(row, c)
 		}
@@ -77,7 +77,7 @@ func heaviestTable(sent []matrix.Sent) *table {
 	slices.SortStableFunc(ordered, func(a, b matrix.Sent) int { return int(max(min(b.Bytes-a.Bytes, 1), -1)) })
 	t := &table{columns: []column{{head: "from", kind: kindID}, {head: "to", kind: kindID}, {head: "route", kind: kindText}, {head: "calls", kind: kindInteger}, {head: "volume", kind: kindText}}}
 	for _, x := range ordered {
-		t.rows = append(t.rows, []cell{wholeCell(x.From), wholeCell(x.To), textCell(x.Route.String()), wholeCell(x.Calls), textCell(sizeText(int64(x.Bytes)))})
+		t.rows = append(t.rows, []cell{wholeCell(x.From), wholeCell(x.To), textCell(x.Route.String()), wholeCell(x.Calls), textCell(Size(int64(x.Bytes)))})
 	}
 	return t.clip()
 }

@@ -92,7 +92,7 @@ func perStepTable(s *steptotals.Steps) *table {
 			return wholeCell(n)
 		}
 		n := int64(max(steps, 1))
-		t.rows = append(t.rows, []cell{textCell(name), realCell(float64(u.calls) / float64(n)), textCell(sizeText(u.bytes / n)), count(u.initial), count(u.between), count(u.last)})
+		t.rows = append(t.rows, []cell{textCell(name), realCell(float64(u.calls) / float64(n)), textCell(Size(u.bytes / n)), count(u.initial), count(u.between), count(u.last)})
 	}
 	return t.tidy()
 }
@@ -104,7 +104,7 @@ func commStepTable(s *steptotals.Steps) *table {
 		{head: "waited %s", kind: kindLength, means: "waited: for the last rank, summed over all ranks."}}}
 	for i := range s.Totals {
 		x := &s.Totals[i]
-		row := []cell{textCell(placeName(s, x.Place)), wholeCell(x.Calls), textCell(sizeText(x.Bytes)), {}, {}, {}}
+		row := []cell{textCell(placeName(s, x.Place)), wholeCell(x.Calls), textCell(Size(x.Bytes)), {}, {}, {}}
 		if x.End > 0 {
 			row[3], row[4], row[5] = realCell(float64(x.Length())), realCell(float64(x.Transfer)), realCell(float64(x.Wait))
 		}

@@ -169,7 +169,7 @@ func sourceTable(c *crosscheck.Comparison) *table {
 	}}
 	for i := range c.Accounts {
 		a := &c.Accounts[i]
-		row := []cell{textCell(letter(i)), textCell(a.Name), textCell(a.Format), textCell(sizeText(a.Bytes)), {}, wholeCell(a.Recorded), {}, {}, {}}
+		row := []cell{textCell(letter(i)), textCell(a.Name), textCell(a.Format), textCell(Size(a.Bytes)), {}, wholeCell(a.Recorded), {}, {}, {}}
 		if h := a.Held; h != nil {
 			if r := sizeRatio(c, a); r != nil {
 				row[4] = textCell(real3(*r))
@@ -180,18 +180,6 @@ func sourceTable(c *crosscheck.Comparison) *table {
 		t.rows = append(t.rows, row)
 	}
 	return t.tidy()
-}
-
-// sizeText writes bytes for a person, in thousands as disks are sold.
-func sizeText(n int64) string {
-	if n < 0 {
-		return ""
-	}
-	v, unit := float64(n), 0
-	for ; v >= 999.5 && unit < 5; unit++ {
-		v /= 1000
-	}
-	return real3(v) + " " + [...]string{"B", "kB", "MB", "GB", "TB", "PB"}[unit]
 }
 
 // shareTable is one line per stage, one column per source.

@@ -29,10 +29,10 @@ func modelBlocks(r *comm.Result) document {
 			}
 			expected := "–"
 			if x.Theory.Logged > 0 {
-				expected = sizeText(int64(x.Theory.Logged))
+				expected = Size(int64(x.Theory.Logged))
 			}
 			t.rows = append(t.rows, []cell{textCell(trace.RankList(ranks)), textCell(x.For()), textCell(x.Op.String()), textCell(expected),
-				textCell(sizeText(int64(x.Observed.Logged))), realCell(x.Ratio), realCell(x.Count), realCell(x.Size)})
+				textCell(Size(int64(x.Observed.Logged))), realCell(x.Ratio), realCell(x.Count), realCell(x.Size)})
 		}
 	}
 	d := document{heading("Volumes beside the model"), t.tidy()}

@@ -114,7 +114,7 @@ func operationTable(r *comm.Result) *table {
 		if total > 0 {
 			share = realCell(float64(u.Bytes) / float64(total))
 		}
-		t.rows = append(t.rows, []cell{textCell(u.Op.String()), wholeCell(u.Calls), textCell(sizeText(u.Bytes)), share, share})
+		t.rows = append(t.rows, []cell{textCell(u.Op.String()), wholeCell(u.Calls), textCell(Size(u.Bytes)), share, share})
 	}
 	return t
 }
@@ -182,7 +182,7 @@ func communicatorTable(r *comm.Result) *table {
 			continue
 		}
 		_, bytes := c.Total()
-		row := []cell{textCell(c.ID), textCell(c.Kind.String()), textCell(rankText(c)), listCell(opTexts(c)), textCell(sizeText(bytes)), realCell(c.PerStep), realCell(c.Burstiness)}
+		row := []cell{textCell(c.ID), textCell(c.Kind.String()), textCell(rankText(c)), listCell(opTexts(c)), textCell(Size(bytes)), realCell(c.PerStep), realCell(c.Burstiness)}
 		if why := strings.Join(communicatorEvidence(c), "; "); why != "" && len(notes) < len(superscripts)-1 {
 			if notes[why] == 0 {
 				t.notes = append(t.notes, why)

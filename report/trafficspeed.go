@@ -70,7 +70,7 @@ func messageTable(r *comm.Result) *table {
 		{head: "first waits %s", kind: kindLength, means: "waits: until the other rank had entered too; in a pipeline most of it is by design."}, {head: "second waits %s", kind: kindLength},
 		{head: "transfer %s", kind: kindLength, means: "transfer: with both ranks there."}}}
 	for _, m := range messagesOf(r) {
-		t.rows = append(t.rows, []cell{textCell(fmt.Sprintf("%d, %d", m.Low, m.High)), wholeCell(m.Count), textCell(sizeText(m.Bytes)),
+		t.rows = append(t.rows, []cell{textCell(fmt.Sprintf("%d, %d", m.Low, m.High)), wholeCell(m.Count), textCell(Size(m.Bytes)),
 			realCell(float64(m.Waits[0])), realCell(float64(m.Waits[1])), realCell(float64(m.Moving))})
 	}
 	return t.tidy().clip()

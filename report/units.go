@@ -29,6 +29,22 @@ func unitFor(ns float64) unit {
 	return best
 }
 
+// Size writes bytes for a person, in thousands as disks are sold: "1.35 MB"; "" where the number is
+// negative, which is none.
+func Size(n int64) string {
+	if n < 0 {
+		return ""
+	}
+	v, unit := float64(n), 0
+	for ; v >= 999.5 && unit < 5; unit++ {
+		v /= 1000
+	}
+	return real3(v) + " " + [...]string{"B", "kB", "MB", "GB", "TB", "PB"}[unit]
+}
+
+// Length is how reports write a length of time.
+func Length(ns int64) string { return length(float64(ns)) }
+
 // length writes a length of time with its unit and three significant digits:
 // "121 ms", "4.56 µs".
 func length(ns float64) string {

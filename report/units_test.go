@@ -131,3 +131,11 @@ func FuzzGlyphs(f *testing.F) {
 		}
 	})
 }
+
+func TestSize(t *testing.T) {
+	for n, want := range map[int64]string{-1: "", 0: "0 B", 999: "999 B", 1000: "1 kB", 22_608: "22.6 kB", 999_600: "1 MB", 5_000_000_000: "5 GB"} {
+		if got := Size(n); got != want {
+			t.Errorf("%d: %q, expected %q", n, got, want)
+		}
+	}
+}

@@ -26,7 +26,7 @@ type found struct {
 // compared holds findings against the truth.
 func compared(jobs []job, rows string) (found, error) {
 	f := found{Days: -1}
-	sum, err := batch.Gather([]string{rows}, batch.Output{}, nil)
+	sum, err := batch.Gather([]string{rows}, batch.Options{})
 	if err != nil {
 		return f, err
 	}

@@ -8,10 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/montanaflynn/stats"
-
 	"github.com/sfstat/sfstat/engine/bootstrap"
 	"github.com/sfstat/sfstat/engine/overhead"
+	"github.com/sfstat/sfstat/internal/robust"
 )
 
 // tell says what came out.
@@ -26,7 +25,7 @@ func (b *bench) tell(w io.Writer) error {
 			return fmt.Errorf("arm %v: %w", arm, err)
 		}
 	}
-	fmt.Fprintf(w, "\na call of a stage takes %.0f ns of processor time (median of %d launches)\n", median(b.calls), len(b.calls))
+	fmt.Fprintf(w, "\na call of a stage takes %.0f ns of processor time (median of %d launches)\n", robust.Median(slices.Clone(b.calls)), len(b.calls))
 	fmt.Fprintf(w, "the pairs are in %s/pairs-*.csv, for sfstat overhead --pairs\n", b.out)
 	return nil
 }
@@ -73,12 +72,6 @@ func (b *bench) tellArm(w io.Writer, arm Arm) error {
 		"  processor time of a step: %+.0f µs on the training thread, %+.0f µs in all threads (%.4f %% and %.4f %% of the step)\n",
 		arm, 100*a.Estimate.Value, step/1e6, bound, a.Standing, 100*b.goal, thread/1e3, process/1e3, 100*thread/step, 100*process/step)
 	return err
-}
-
-// median is NaN of no values.
-func median(x []float64) float64 {
-	m, _ := stats.Median(x)
-	return m
 }
 
 // load is the load average of the last minute where the system tells it.

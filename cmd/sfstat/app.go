@@ -28,7 +28,7 @@ func (p *program) app() *cli.App {
 			group("Commands", p.diagnoseCommand(), p.reportCommand(), p.compareCommand(), p.inspectCommand(), p.convertCommand()),
 			group("Running jobs and archives", p.sampleCommand(), p.watchCommand(), p.serveCommand(), p.hangCommand(), p.batchCommand(), p.trendCommand()),
 			group("One question at a time", p.frontierCommand(), p.commCommand(), p.arrivalsCommand(), p.ksCommand(), p.zscoreCommand(), p.blameCommand(), p.whatifCommand(), p.breakdownCommand(), p.overheadCommand()),
-			group("Evaluation", p.campaignCommand(), p.simulateCommand(), p.simulateOpsCommand(), p.selfcheckCommand()),
+			group("Evaluation", p.campaignCommand(), p.simulateCommand(), p.selfcheckCommand()),
 			group("This program", p.schemaCommand()),
 			[]*cli.Command{p.completionCommand(), p.completeCommand()},
 		),

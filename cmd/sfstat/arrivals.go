@@ -102,12 +102,8 @@ func enter(jobs *[]*enteredRun, r trace.Recording) error {
 
 // jobs reads those of a command that is about entries alone.
 func (p *program) jobs(c *cli.Context) ([]*enteredRun, inputs, error) {
-	names, err := paths(c)
-	if err != nil {
-		return nil, inputs{}, err
-	}
 	var jobs []*enteredRun
-	in, err := p.readAs(c, reading{names: names, want: auto.WindowsAndEntries}, func(item auto.Item) error {
+	in, err := p.read(c, auto.WindowsAndEntries, func(item auto.Item) error {
 		for _, r := range item.Recordings() {
 			if err := enter(&jobs, r); err != nil {
 				return err

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"errors"
-	"io"
 	"os"
 	"slices"
 
@@ -10,7 +8,6 @@ import (
 
 	"github.com/sfstat/sfstat/engine/baseline"
 	"github.com/sfstat/sfstat/engine/frontier"
-	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/input"
@@ -36,27 +33,14 @@ func (p *program) healthy(c *cli.Context) (*baseline.Sample, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, badUsage("--baseline is %q: expected cohort, rank, or a file or folder with a healthy run: %v", path, err)
 	}
-	r, err := auto.Open([]string{path}, auto.Options{Want: auto.WindowsOnly, Strict: ingest.FirstError})
-	if err != nil {
-		return nil, badInput(err)
-	}
-	defer r.Close()
-	for _, in := range r.Inputs() {
-		p.outputs.reads(in.Path)
-	}
 	var sample baseline.Sample
 	series := map[string]*frontier.Series{}
-	for {
-		item, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err == nil {
-			err = addHealthy(&sample, series, item.Window)
-		}
-		if err != nil {
-			return nil, badInput(input.At(input.Pos{File: path}, err))
-		}
+	what := reading{names: []string{path}, want: auto.WindowsOnly, refusing: allOrNothing, unselected: true}
+	_, err := p.readFrom(c, what, func(item auto.Item) error {
+		return input.At(input.Pos{File: path}, addHealthy(&sample, series, item.Window))
+	})
+	if err != nil {
+		return nil, badInput(err)
 	}
 	if sample.Steps() == 0 {
 		return nil, badInput(input.At(input.Pos{File: path}, input.Bad(input.ErrEmpty, "no step of a healthy run in it")))

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -23,19 +22,15 @@ import (
 func (p *program) batchCommand() *cli.Command {
 	return &cli.Command{
 		Name: "batch", Usage: "judge every run of an archive: a table of findings and a summary", ArgsUsage: "PATH...",
-		Description: "Judges every window in the given folders and object-store prefixes (s3://, gs://) on all cores, in the memory of a few windows, and writes one row per finding and window. " +
+		Description: "Judges every window in the given folders and object-store prefixes (s3://, gs://) on all cores, in memory that does not grow with the archive, and writes one row per finding and window. " +
 			"The summary lists the runs that lose most time, hosts that recur more often than chance allows, stages and weeks. --resume continues an interrupted batch; the output is identical byte for byte.",
 		Flags: join([]cli.Flag{
 			&cli.BoolFlag{Name: "resume", Usage: "continue an interrupted batch with the same output; if there is none, start one"},
 			&cli.StringFlag{Name: "shard", Usage: "do shard `I/N` of the work; --summarize merges the outputs of all shards"},
 			&cli.BoolFlag{Name: "summarize", Usage: "merge and summarize the outputs of earlier batches, given as paths"},
-			&cli.BoolFlag{Name: "slurm", Usage: "run the work as Slurm jobs; all nodes must see inputs and output under the same paths"},
-			&cli.IntFlag{Name: "shards", Value: 8, Usage: "submit `N` jobs"},
-			&cli.StringSliceFlag{Name: "sbatch", Usage: "pass an option to sbatch, such as --sbatch=--partition=cpu (may be repeated)"},
-			&cli.IntFlag{Name: "retries", Value: 2, Usage: "resubmit a failed job up to `N` times"},
-			&cli.BoolFlag{Name: "parts-only", Usage: "used by the jobs of --slurm: write the parts of one shard, for the submitting process to merge"},
 			&cli.IntFlag{Name: "threads", Usage: "use `N` threads; by default one per core", Action: only("threads", notNegative, "1 or more")},
 			minGainFlag(), gatesFlag(),
+			&cli.BoolFlag{Name: "strict", Category: forInput, Usage: "write no output, and exit with 2, if any input is left out or not whole"},
 			outputFlag("write the rows to `FILE` (.parquet, .csv or .jsonl), atomically; without it, only the summary is printed"),
 			choiceFor(forOutput, choice("format", "format of the summary", "text", "md")),
 			widthFlag(),
@@ -44,8 +39,7 @@ func (p *program) batchCommand() *cli.Command {
 sfstat batch runs/ -o findings.parquet --resume
 sfstat batch s3://bucket/runs -o findings.parquet
 sfstat batch runs/ --shard 2/8 -o findings-2.parquet
-sfstat batch --summarize findings-*.parquet -o findings.parquet
-sfstat batch /shared/runs -o /shared/findings.parquet --slurm --shards 32 --sbatch=--partition=cpu`,
+sfstat batch --summarize findings-*.parquet -o findings.parquet`,
 		Action: p.batch,
 	}
 }
@@ -71,7 +65,7 @@ func (p *program) batch(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if o.Output.Path == "-" || o.Role == batch.PartsOnly {
+	if o.Output.Path == "-" {
 		return nil // the rows are there
 	}
 	return buffered(p.out, func(w io.Writer) error {
@@ -82,26 +76,16 @@ func (p *program) batch(c *cli.Context) error {
 // findings makes the rows, or gathers those that were made.
 func (p *program) findings(c *cli.Context, names []string, o batch.Options) (*findings.Summary, error) {
 	if c.Bool("summarize") {
-		sum, err := batch.Gather(names, o.Output, o.Create)
+		sum, err := batch.Gather(names, o)
 		return sum, outputOr(err)
 	}
 	if show := p.showProgress(c, judging); show != nil {
 		o.Progress = func(at batch.Progress) { show(at.Bytes, at.Total) }
 	}
-	run := batch.Run
-	if c.Bool("slurm") {
-		cluster, err := clusterOf(c, names)
-		if err != nil {
-			return nil, err
-		}
-		run = func(ctx context.Context, paths []string, o batch.Options) (*findings.Summary, error) {
-			return batch.RunOnSlurm(ctx, paths, o, cluster)
-		}
-	}
-	// Windows come and go, and little stays: a larger heap costs tens of megabytes and
-	// saves an eighth of the time.
-	defer debug.SetGCPercent(debug.SetGCPercent(400))
-	sum, err := run(c.Context, names, o)
+	// Windows come and go, and little stays: a larger heap costs 20 to 40 MB and saves up to
+	// a third of the time; one that is larger still costs as much again and saves nothing.
+	defer debug.SetGCPercent(debug.SetGCPercent(200))
+	sum, err := batch.Run(c.Context, names, o)
 	p.hideProgress()
 	return sum, outputOr(err)
 }
@@ -114,32 +98,8 @@ func outputOr(err error) error {
 	return badInput(err)
 }
 
-// clusterOf is how jobs are handed in: each is this program with the same words,
-// but for its shard.
-func clusterOf(c *cli.Context, names []string) (batch.Cluster, error) {
-	b := batch.Cluster{Shards: c.Int("shards"), Flags: c.StringSlice("sbatch"), Retries: c.Int("retries")}
-	if b.Shards < 1 || b.Retries < 0 {
-		return b, badUsage("--shards is %d and --retries %d, expected 1 or more, and 0 or more", b.Shards, b.Retries)
-	}
-	self, err := os.Executable()
-	if err != nil {
-		return b, err
-	}
-	threads := max(1, c.Int("threads"))
-	b.Command = func(s batch.Shard) []string {
-		words := []string{self, "batch", "--quiet", "--parts-only", "--shard", s.String(), "--threads", strconv.Itoa(threads), "-o", c.String("output")}
-		for _, name := range []string{"gates", "min-gain"} {
-			if c.IsSet(name) {
-				words = append(words, "--"+name, fmt.Sprint(c.Value(name)))
-			}
-		}
-		return append(append(words, "--"), names...)
-	}
-	return b, nil
-}
-
 func (p *program) batchOptions(c *cli.Context) (batch.Options, error) {
-	o := batch.Options{Threads: c.Int("threads"), Create: p.outputs.create, Objects: objectstore.New(os.Getenv), Output: batch.Output{Path: c.String("output"), Stdout: p.out}}
+	o := batch.Options{Strict: c.Bool("strict"), Threads: c.Int("threads"), Create: p.outputs.create, Objects: objectstore.New(os.Getenv), Output: batch.Output{Path: c.String("output"), Stdout: p.out}}
 	gates, err := loadGates(c)
 	if err != nil {
 		return o, err
@@ -149,9 +109,6 @@ func (p *program) batchOptions(c *cli.Context) (batch.Options, error) {
 	o.Settings = fmt.Sprintf("%s gates %+v least gain %v", thisVersion(), gates, o.Diagnose.MinGain)
 	if c.Bool("resume") {
 		o.Resume = batch.GoOn
-	}
-	if c.Bool("parts-only") {
-		o.Role = batch.PartsOnly
 	}
 	if o.Shard, err = shardOf(c.String("shard")); err != nil {
 		return o, err

@@ -52,7 +52,7 @@ func (p *program) campaignRun(c *cli.Context) error {
 	if dir == "" || dir == "-" {
 		return badUsage("needs -o FOLDER, where the campaign is kept")
 	}
-	spec, err := readSpec(path, campaign.ParseSpec)
+	spec, err := readSpec(p, path, campaign.ParseSpec)
 	if err != nil {
 		return err
 	}

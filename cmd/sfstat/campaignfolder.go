@@ -26,13 +26,9 @@ func scoringOf(c *cli.Context, dir string) (scoring, error) {
 	if path == "" {
 		return scoring{}, nil
 	}
-	text, err := readSmall(path, gatesLimit)
+	gates, text, err := gatesIn(path)
 	if err != nil {
-		return scoring{}, badInput(err)
-	}
-	gates, err := parseGates(path, text)
-	if err != nil {
-		return scoring{}, badInput(err)
+		return scoring{}, err
 	}
 	sum := sha256.Sum256(text)
 	name := filepath.ToSlash(fromFolder(dir, path))

@@ -174,8 +174,8 @@ func figureFormats(list string) ([]plots.Format, error) {
 // there, and keeps the SHA-256 of its bytes.
 func (p *program) writeHashed(e *evaluation, folder string, a *tables.Artifact, write func(io.Writer) error) error {
 	dir := filepath.Join(e.dir, folder)
-	if err := os.Mkdir(dir, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
-		return badInput(err)
+	if _, err := makeFolder(dir); err != nil {
+		return err
 	}
 	h := sha256.New()
 	err := p.writeTo(filepath.Join(dir, a.File), func(w io.Writer) error { return write(io.MultiWriter(w, h)) })

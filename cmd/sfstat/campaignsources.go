@@ -4,14 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/sfstat/sfstat/diagnose/crosscheck"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/stages"
-	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/report"
 	"github.com/sfstat/sfstat/trace/input"
@@ -48,8 +46,8 @@ func (p *program) campaignSources(c *cli.Context) error {
 		o.Match = crosscheck.ByOrder
 	}
 	names := c.Args().Slice()
-	if i := slices.Index(names, ingest.Stdin); i >= 0 && slices.Contains(names[i+1:], ingest.Stdin) {
-		return badUsage("- is given twice, and standard input can be read once: give files or folders for the others")
+	if err := there(names); err != nil {
+		return err
 	}
 	var all []crosscheck.Source
 	for _, path := range names {

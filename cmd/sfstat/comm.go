@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"io"
+	"path/filepath"
 
 	"github.com/urfave/cli/v2"
 
@@ -13,6 +14,8 @@ import (
 	"github.com/sfstat/sfstat/engine/comm/topology"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
+	"github.com/sfstat/sfstat/plots"
+	"github.com/sfstat/sfstat/plots/charts"
 	"github.com/sfstat/sfstat/report"
 )
 
@@ -102,6 +105,25 @@ func (p *program) comm(c *cli.Context) error {
 	})
 }
 
+// plotTraffic draws what --plots asks for.
+func (p *program) plotTraffic(c *cli.Context, r *comm.Result) error {
+	folder := c.String("plots")
+	if folder == "" {
+		return nil
+	}
+	if _, err := makeFolder(folder); err != nil {
+		return err
+	}
+	drawn, err := p.drawAll(charts.All(r), plots.Column, func(figure string) []string {
+		path := filepath.Join(folder, figure)
+		return []string{path + ".png", path + ".svg"}
+	})
+	if err == nil {
+		p.remark(c, "%s written to %s", counted(drawn, "figure"), folder)
+	}
+	return err
+}
+
 // commFiles writes the files that flags ask for beside the result.
 func (p *program) commFiles(c *cli.Context, r *comm.Result) error {
 	callsAs, err := callsFormat(c)
@@ -141,18 +163,14 @@ func callsFormat(c *cli.Context) (calls.Format, error) {
 
 // commProblems says which files were refused, or fails under --strict.
 func (p *program) commProblems(c *cli.Context, found *auto.Communication) (problems []report.Problem, err error) {
-	_, onTerminal := terminal(p.destination(c))
 	for _, x := range found.Problems {
 		p.note(x.Err)
 		if c.Bool("strict") {
 			return nil, badInput(x.Err)
 		}
-		if !onTerminal || format(c) != report.Text {
-			p.say("%s: %s", c.Command.HelpName, oneLine(x.Err))
-		}
 		problems = append(problems, report.Problem{Path: x.Path, Err: x.Err})
 	}
-	return problems, nil
+	return problems, p.tell(c, inputs{problems: problems}, 1)
 }
 
 func commOptions(c *cli.Context) (o comm.Options, err error) {

@@ -45,9 +45,6 @@ func (p *program) compare(c *cli.Context) error {
 	if c.NArg() != 2 {
 		return badUsage("needs two paths, BASE and NEW, found %d: several runs of a side stand in a folder", c.NArg())
 	}
-	if c.Args().Get(0) == "-" && c.Args().Get(1) == "-" {
-		return badUsage("standard input (-) can be read once")
-	}
 	if err := there(c.Args().Slice()); err != nil {
 		return err
 	}
@@ -72,10 +69,6 @@ func (p *program) compare(c *cli.Context) error {
 
 // gateExceeded turns a standing against the gate into exit code 3.
 func gateExceeded(c *cli.Context, s runs.Standing) error {
-	level := c.String("fail-on")
-	if level == "" {
-		level = evidence.Supported.String()
-	}
 	found := evidence.Insufficient
 	switch s {
 	case runs.SurelyBeyond:
@@ -85,12 +78,7 @@ func gateExceeded(c *cli.Context, s runs.Standing) error {
 	case runs.BelowGate, runs.NotShown:
 		found = evidence.Ambiguous
 	}
-	for l := evidence.Ambiguous; l <= found; l++ {
-		if l.String() == level {
-			return &exitError{exitFinding, fmt.Errorf("the gate of %s is exceeded (--fail-on %s)", c.Generic("gate"), level)}
-		}
-	}
-	return nil
+	return failAt(cmp.Or(c.String("fail-on"), evidence.Supported.String()), found, fmt.Sprintf("the gate of %s is exceeded", c.Generic("gate")))
 }
 
 func compareOptions(c *cli.Context) (o runs.Options, err error) {

@@ -52,7 +52,7 @@ func (p *program) convertFollowing(c *cli.Context, out string) error {
 	if c.Bool("once") {
 		return f.once()
 	}
-	p.err = &once{w: p.err, seen: map[string]bool{}}
+	p.saysOnce()
 	return f.follow()
 }
 
@@ -111,7 +111,7 @@ func (f *archiving) follow() error {
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(f.c.Duration("every")):
+		case <-time.After(f.files.Pause(f.c.Duration("every"))):
 		}
 	}
 	if err := f.look(live.All); err != nil {

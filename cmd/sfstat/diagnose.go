@@ -77,11 +77,7 @@ func (p *program) judge(c *cli.Context, beside func(frontier.Options) (seeing, e
 		return nil, err
 	}
 	s := diagnose.New(o)
-	names, err := paths(c)
-	if err != nil {
-		return nil, err
-	}
-	in, err := p.readAs(c, reading{names: names, want: auto.ForVerdict}, func(item auto.Item) error {
+	in, err := p.read(c, auto.ForVerdict, func(item auto.Item) error {
 		if err := recordings(item, s.Add); err != nil {
 			return err
 		}
@@ -147,9 +143,14 @@ func failOnVerdict(c *cli.Context, v *diagnose.Verdict) error {
 
 // failOn turns a finding of the level of --fail-on into exit code 3.
 func failOn(c *cli.Context, found evidence.Confidence) error {
-	for level := evidence.Ambiguous; level <= found; level++ {
-		if level.String() == c.String("fail-on") {
-			return &exitError{exitFinding, fmt.Errorf("a finding is %v (--fail-on %v)", found, level)}
+	return failAt(c.String("fail-on"), found, fmt.Sprintf("a finding is %v", found))
+}
+
+// failAt is exit code 3 where what was found is at least of a level.
+func failAt(level string, found evidence.Confidence, what string) error {
+	for l := evidence.Ambiguous; l <= found; l++ {
+		if l.String() == level {
+			return &exitError{exitFinding, fmt.Errorf("%s (--fail-on %s)", what, level)}
 		}
 	}
 	return nil

@@ -53,6 +53,24 @@ func (p *program) writeFigure(path string, f *plots.Figure, err error) error {
 	return p.writeTo(path, func(w io.Writer) error { return f.Write(w, as) })
 }
 
+// drawAll draws figures, each into the files that names gives, and counts them. One of
+// nothing, such as of bandwidth without times, is left out.
+func (p *program) drawAll(all []plots.Named, width plots.Width, names func(figure string) []string) (drawn int, err error) {
+	for _, figure := range all {
+		f, err := figure.Of.Draw(width)
+		if errors.Is(err, plots.ErrNothing) {
+			continue
+		}
+		for _, path := range names(figure.Name) {
+			if err := p.writeFigure(path, f, err); err != nil {
+				return drawn, err
+			}
+		}
+		drawn++
+	}
+	return drawn, nil
+}
+
 // workersOf are some workers of a view as a figure shows them, called by rank.
 func workersOf(v *operators.View, which []int, culprit func(w int) bool) []plots.Worker {
 	var out []plots.Worker

@@ -36,16 +36,19 @@ const gatesLimit = 1 << 20
 
 // loadGates are the gates in force: the defaults, changed by --gates.
 func loadGates(c *cli.Context) (gates.Gates, error) {
-	path := c.String("gates")
-	if path == "" {
+	if c.String("gates") == "" {
 		return gates.Default(), nil
 	}
-	text, err := readSmall(path, gatesLimit)
-	if err != nil {
-		return gates.Gates{}, badInput(err)
+	g, _, err := gatesIn(c.String("gates"))
+	return g, err
+}
+
+// gatesIn are those of a file, and its text.
+func gatesIn(path string) (g gates.Gates, text []byte, err error) {
+	if text, err = readSmall(path, gatesLimit); err == nil {
+		g, err = parseGates(path, text)
 	}
-	g, err := parseGates(path, text)
-	return g, badInput(err)
+	return g, text, badInput(err)
 }
 
 // readSmall reads a whole file of at most limit bytes.
@@ -55,7 +58,12 @@ func readSmall(path string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, limit+1))
+	return readAtMost(path, f, limit)
+}
+
+// readAtMost reads all of what is called path, at most limit bytes.
+func readAtMost(path string, r io.Reader, limit int64) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(r, limit+1))
 	if err == nil && int64(len(text)) > limit {
 		err = input.At(input.Pos{File: path}, input.Bad(input.ErrTooLarge, "more than %d bytes", limit))
 	}

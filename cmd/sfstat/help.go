@@ -82,7 +82,7 @@ func commandHelp(width int, c named) string {
 		h.heading("Commands")
 		h.commands(c.Subcommands)
 	}
-	for _, category := range []string{"", forInput, forOutput} {
+	for _, category := range []string{"", forWindows, forOperators, forInput, forOutput} {
 		if rows := flagRows(c.Flags, category); len(rows) > 0 {
 			h.heading(cmp.Or(category, "Flags"))
 			h.table(rows)

@@ -111,8 +111,10 @@ type reading struct {
 	names    []string
 	want     auto.Wanted
 	refusing refusing
-	timeline stages.Timeline // of profiler traces
-	unit     *follow.Unit    // that is read, a part of what is named; nil: all
+	// unselected: the flags that say which part of the inputs counts are not about it.
+	unselected bool
+	timeline   stages.Timeline // of profiler traces
+	unit       *follow.Unit    // that is read, a part of what is named; nil: all
 }
 
 // refusing is what a refused input means to those beside it.
@@ -164,9 +166,12 @@ func (r *reading) options(c *cli.Context) (o auto.Options, err error) {
 }
 
 func (p *program) readFrom(c *cli.Context, what reading, each func(auto.Item) error) (inputs, error) {
-	choose, err := newChooser(c)
-	if err != nil {
-		return inputs{}, err
+	choose := &chooser{}
+	if !what.unselected {
+		var err error
+		if choose, err = newChooser(c); err != nil {
+			return inputs{}, err
+		}
 	}
 	o, err := what.options(c)
 	if err != nil {

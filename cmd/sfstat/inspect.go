@@ -1,11 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -156,7 +156,7 @@ func (i *inspection) tables() []report.Table {
 		if each.Compression != ingest.Plain.String() {
 			as += ", " + each.Compression
 		}
-		in.Rows = append(in.Rows, []string{each.Path, as, size(each.Bytes), each.holds()})
+		in.Rows = append(in.Rows, []string{each.Path, as, cmp.Or(report.Size(each.Bytes), "unknown"), each.holds()})
 	}
 	out := []report.Table{in}
 	for _, r := range i.Runs {
@@ -192,36 +192,40 @@ func runFacts(r *inventory.Run) report.Table {
 	if r.Hosts > 0 {
 		ranks += ", on " + counted(r.Hosts, "host")
 	}
-	t := report.Table{Title: "run " + r.Run}
-	fact := func(name, format string, args ...any) {
-		t.Rows = append(t.Rows, []string{name, fmt.Sprintf(format, args...)})
-	}
-	fact("windows", "%d", r.Windows)
-	fact("steps", "%d, from %d to %d", r.Steps, r.FirstStep, r.LastStep)
-	fact("ranks", "%s", ranks)
+	t := facts{Title: "run " + r.Run}
+	t.add("windows", "%d", r.Windows)
+	t.add("steps", "%d, from %d to %d", r.Steps, r.FirstStep, r.LastStep)
+	t.add("ranks", "%s", ranks)
 	for _, g := range r.Groups {
 		if len(r.Groups) > 1 || g.Group != "" {
-			fact("group "+g.Group, "ranks %s", g.Ranks)
+			t.add("group "+g.Group, "ranks %s", g.Ranks)
 		}
 	}
 	for _, l := range r.StageLists {
-		fact("stages", "%d, list %s, in %s", len(l.Stages), l.Hash, counted(l.Windows, "window"))
+		t.add("stages", "%d, list %s, in %s", len(l.Stages), l.Hash, counted(l.Windows, "window"))
 	}
 	if r.Accumulation > 1 {
-		fact("accumulation", "%s", counted(r.Accumulation, "microstep"))
+		t.add("accumulation", "%s", counted(r.Accumulation, "microstep"))
 	}
-	fact("durations", "%d, %v of rank time", r.Durations, time.Duration(r.TotalNS).Round(time.Millisecond))
-	fact("wall time", "in %d of %s", r.Wall, counted(r.Windows, "window"))
+	t.add("durations", "%d, %s of rank time", r.Durations, report.Length(r.TotalNS))
+	t.add("wall time", "in %d of %s", r.Wall, counted(r.Windows, "window"))
 	for _, c := range r.Side {
-		fact("side channel", "%s: %d of %s ready%s", c.Name, c.Ready, counted(int(c.Samples), "sample"), timing(c))
+		t.add("side channel", "%s: %d of %s ready%s", c.Name, c.Ready, counted(int(c.Samples), "sample"), timing(c))
 	}
 	for _, n := range r.Notes {
-		fact("incomplete", "%s in %s: %s", n.Kind, counted(n.Windows, "window"), n.Text)
+		t.add("incomplete", "%s in %s: %s", n.Kind, counted(n.Windows, "window"), n.Text)
 	}
 	for _, n := range r.Needs {
-		fact("lacks", "%s: %s", n.Analysis, n.Lacks)
+		t.add("lacks", "%s: %s", n.Analysis, n.Lacks)
 	}
-	return t
+	return report.Table(t)
+}
+
+// facts is a table of what a thing is: a name and a sentence in each row.
+type facts report.Table
+
+func (t *facts) add(name, format string, args ...any) {
+	t.Rows = append(t.Rows, []string{name, fmt.Sprintf(format, args...)})
 }
 
 func timing(c inventory.Channel) string {
@@ -250,19 +254,4 @@ func stageTable(runs []*inventory.Run) report.Table {
 		}
 	}
 	return t
-}
-
-// size writes bytes for a person.
-func size(n int64) string {
-	switch {
-	case n < 0:
-		return "unknown"
-	case n < 1000:
-		return strconv.FormatInt(n, 10) + " B"
-	}
-	v, unit := float64(n)/1000, 0
-	for ; v >= 999.95 && unit < 4; unit++ {
-		v /= 1000
-	}
-	return strconv.FormatFloat(v, 'f', 1, 64) + " " + []string{"kB", "MB", "GB", "TB", "PB"}[unit]
 }

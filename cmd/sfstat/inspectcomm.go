@@ -68,10 +68,7 @@ func commFormat(k comms.SourceKind) auto.Format {
 
 // commFacts is a job's communication for a person.
 func commFacts(c *inventory.Communication) report.Table {
-	t := report.Table{Title: "calls of NCCL"}
-	fact := func(name, format string, args ...any) {
-		t.Rows = append(t.Rows, []string{name, fmt.Sprintf(format, args...)})
-	}
+	t := facts{Title: "calls of NCCL"}
 	var sources []string
 	for _, s := range []struct {
 		n    int
@@ -81,28 +78,28 @@ func commFacts(c *inventory.Communication) report.Table {
 			sources = append(sources, counted(s.n, s.name))
 		}
 	}
-	fact("sources", "%s", strings.Join(sources, ", "))
-	fact("ranks", "%d, on %s", c.Ranks, counted(len(c.Hosts), "host"))
+	t.add("sources", "%s", strings.Join(sources, ", "))
+	t.add("ranks", "%d, on %s", c.Ranks, counted(len(c.Hosts), "host"))
 	var ops []string
 	for _, o := range c.Operations {
 		ops = append(ops, fmt.Sprintf("%s %d", o.Op, o.Calls))
 	}
-	fact("calls", "%d, %s: %s", c.Calls, size(c.Bytes), strings.Join(ops, ", "))
+	t.add("calls", "%d, %s: %s", c.Calls, report.Size(c.Bytes), strings.Join(ops, ", "))
 	var groups []string
 	for _, g := range c.Communicators {
 		groups = append(groups, fmt.Sprintf("%d × %s of %s", g.Count, g.Kind, counted(g.Ranks, "rank")))
 	}
-	fact("communicators", "%s", strings.Join(groups, ", "))
-	fact("times", "%d of %d calls stamped", c.Stamped, c.Calls)
-	fact("algorithms", "of %d calls", c.Tuned)
+	t.add("communicators", "%s", strings.Join(groups, ", "))
+	t.add("times", "%d of %d calls stamped", c.Stamped, c.Calls)
+	t.add("algorithms", "of %d calls", c.Tuned)
 	if c.Exports > 0 {
-		fact("kernels", "%d", c.Kernels)
+		t.add("kernels", "%d", c.Kernels)
 	}
-	fact("topology", "of %d of %s", len(c.Topology), counted(len(c.Hosts), "host"))
+	t.add("topology", "of %d of %s", len(c.Topology), counted(len(c.Hosts), "host"))
 	for _, l := range commLacks(c) {
-		fact("lacks", "%s", l)
+		t.add("lacks", "%s", l)
 	}
-	return t
+	return report.Table(t)
 }
 
 // commLacks is what cannot be told, and how to record it.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/sfstat/sfstat/cmd/sfstat/internal/inventory"
 	"github.com/sfstat/sfstat/report"
@@ -13,11 +12,8 @@ import (
 
 // opsFacts is an operator trace for a person.
 func opsFacts(o *inventory.Trace) report.Table {
-	t := report.Table{Title: "operator trace " + o.Run}
-	fact := func(name, format string, args ...any) {
-		t.Rows = append(t.Rows, []string{name, fmt.Sprintf(format, args...)})
-	}
-	fact("layout", "%s", layoutWords(o.Layout))
+	t := facts{Title: "operator trace " + o.Run}
+	t.add("layout", "%s", layoutWords(o.Layout))
 	workers := fmt.Sprintf("%d of %d recorded", o.Workers, max(o.Workers, o.Layout.DP*o.Layout.PP))
 	if per := o.Layout.TP * o.Layout.DSP; per > 1 {
 		workers += fmt.Sprintf(", each for %d ranks", per)
@@ -25,26 +21,26 @@ func opsFacts(o *inventory.Trace) report.Table {
 	if o.Missing != "" {
 		workers += ", missing " + o.Missing
 	}
-	fact("workers", "%s", workers)
-	fact("steps", "%s", stepWords(o))
-	fact("operators", "%d, %v of worker time", o.Operators, time.Duration(o.TotalNS).Round(time.Millisecond))
+	t.add("workers", "%s", workers)
+	t.add("steps", "%s", stepWords(o))
+	t.add("operators", "%d, %s of worker time", o.Operators, report.Length(o.TotalNS))
 	groups := fmt.Sprintf("%d, which join %d operators that communicate", o.Groups, o.Joined)
 	if o.Alone > 0 {
 		groups += fmt.Sprintf("; %d communicate with nobody in the trace", o.Alone)
 	}
-	fact("groups", "%s", groups)
+	t.add("groups", "%s", groups)
 	zero := "one zero for all steps"
 	if o.StepClock {
 		zero = "each step has its own zero"
 	}
-	fact("times", "%s; %s", o.Units, zero)
+	t.add("times", "%s; %s", o.Units, zero)
 	for _, n := range o.Notes {
-		fact("incomplete", "%s: %s", n.Kind, n.Text)
+		t.add("incomplete", "%s: %s", n.Kind, n.Text)
 	}
 	for _, n := range o.Needs {
-		fact("lacks", "%s: %s", n.Analysis, n.Lacks)
+		t.add("lacks", "%s: %s", n.Analysis, n.Lacks)
 	}
-	return t
+	return report.Table(t)
 }
 
 func layoutWords(l operator.Layout) string {
@@ -85,19 +81,9 @@ func opsNames(o *inventory.Trace) report.Table {
 			joined = strconv.Itoa(n.Joined)
 		}
 		t.Rows = append(t.Rows, []string{n.Name, n.Kind.String(), strconv.Itoa(n.Count), joined,
-			brief(n.TotalNS / int64(n.Count)), brief(n.TotalNS)})
+			report.Length(n.TotalNS / int64(n.Count)), report.Length(n.TotalNS)})
 	}
 	return t
-}
-
-// brief writes nanoseconds for a person, to four digits or so.
-func brief(ns int64) string {
-	d := time.Duration(ns)
-	round := time.Nanosecond
-	for limit := 10 * time.Microsecond; d >= limit && round < time.Second; limit *= 10 {
-		round *= 10
-	}
-	return d.Round(round).String()
 }
 
 // opsRow is an operator trace in the table of runs.

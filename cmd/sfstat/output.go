@@ -2,7 +2,10 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"io"
+	"io/fs"
+	"os"
 	"sync"
 
 	"github.com/urfave/cli/v2"
@@ -83,6 +86,15 @@ func (p *program) writeTo(path string, write func(io.Writer) error) error {
 		return err // what was written goes at the end of the program
 	}
 	return f.Commit()
+}
+
+// makeFolder makes a folder, unless it is there.
+func makeFolder(path string) (made bool, err error) {
+	err = os.Mkdir(path, 0o777)
+	if errors.Is(err, fs.ErrExist) {
+		return false, nil
+	}
+	return err == nil, badInput(err)
 }
 
 func buffered(w io.Writer, write func(io.Writer) error) error {

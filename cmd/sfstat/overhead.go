@@ -138,8 +138,8 @@ func (p *program) measurements(c *cli.Context) ([]overhead.Measurement, overhead
 	if len(against) == 0 {
 		return nil, 0, badUsage("needs --against PATH, the runs to compare with; or --pairs FILE")
 	}
-	if slices.Contains(base, "-") && slices.Contains(against, "-") {
-		return nil, 0, badUsage("standard input (-) can be read once")
+	if err := there(slices.Concat(base, against)); err != nil {
+		return nil, 0, err
 	}
 	by, err := overhead.ParseBy(c.String("match"))
 	if err != nil {

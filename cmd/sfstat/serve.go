@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -61,7 +62,7 @@ func (p *program) serve(c *cli.Context) error {
 	}
 	defer listener.Close()
 	p.windsDown.Store(true)
-	p.err = &once{w: p.err, seen: map[string]bool{}}
+	p.saysOnce()
 	s := serving{p: p, c: c, runs: make(map[string][]serve.Run), when: live.Times{}}
 	o.Light, o.See = true, s.when.See
 	s.o, s.files = o, live.New(o)
@@ -122,6 +123,9 @@ func (s *serving) work(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		if !begun {
+			debug.FreeOSMemory() // what reading everything took, which idle looks would not free for long
+		}
 		if s.relist() || n > 0 || !begun {
 			s.show(0, 0)
 		}
@@ -129,7 +133,7 @@ func (s *serving) work(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(s.c.Duration("every")):
+		case <-time.After(s.files.Pause(s.c.Duration("every"))):
 		}
 	}
 }

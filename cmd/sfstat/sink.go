@@ -319,12 +319,9 @@ type flushing struct{ *bufio.Writer }
 func (f flushing) Close() error { return f.Flush() }
 
 func (s *sink) makeFolder() error {
-	if err := os.Mkdir(s.target.path, 0o777); err == nil {
-		s.made = true
-	} else if !errors.Is(err, os.ErrExist) {
-		return badInput(err)
-	}
-	return nil
+	made, err := makeFolder(s.target.path)
+	s.made = s.made || made
+	return err
 }
 
 // Commit finishes all files and gives them their names, which it returns.

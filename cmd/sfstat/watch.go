@@ -39,7 +39,7 @@ func (p *program) watch(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	p.err = &once{w: p.err, seen: map[string]bool{}}
+	p.saysOnce()
 	w := watching{p: p, c: c, seen: live.Told{}, failed: badInput(errors.New("nothing in any input"))}
 	if err := live.New(o).Follow(c.Context, c.Duration("every"), c.Duration("idle"), p.goesOn(c, w.judged)); err != nil {
 		return err
@@ -61,6 +61,9 @@ type once struct {
 	w    io.Writer
 	seen map[string]bool
 }
+
+// saysOnce has the program say each thing once.
+func (p *program) saysOnce() { p.err = &once{w: p.err, seen: map[string]bool{}} }
 
 // mostRemembered bounds what once remembers.
 const mostRemembered = 1000

@@ -71,16 +71,9 @@ func (p *program) draw(c *cli.Context, k *picture) error {
 	}
 	extension := filepath.Ext(k.path)
 	stem := strings.TrimSuffix(k.path, extension)
-	drawn := 0
-	for _, figure := range window.All(k.d) {
-		f, err := figure.Of.Draw(plots.Page)
-		if errors.Is(err, plots.ErrNothing) {
-			continue
-		}
-		if err := p.writeFigure(stem+"-"+figure.Name+extension, f, err); err != nil {
-			return err
-		}
-		drawn++
+	drawn, err := p.drawAll(window.All(k.d), plots.Page, func(figure string) []string { return []string{stem + "-" + figure + extension} })
+	if err != nil {
+		return err
 	}
 	p.remark(c, "%s of window %d of %s written to %s-*%s", counted(drawn, "figure"), k.d.Window, k.d.Run, stem, extension)
 	return nil

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"slices"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/sfstat/sfstat/diagnose/opnames"
@@ -88,15 +90,7 @@ func byName(t report.Traced, alpha float64) (*opnames.Result, error) {
 func zscoreOptions(c *cli.Context) zscore.Options {
 	o := zscore.DefaultOptions()
 	o.Cutoff, o.Alpha = c.Float64("cutoff"), shareOf(c, "alpha")
-	for m, name := range zscoreMethods() {
-		if c.String("method") == name {
-			o.Method = zscore.Method(m)
-		}
-	}
-	for s, name := range zscoreScales {
-		if c.String("scale") == name {
-			o.Scale = zscore.Scale(s)
-		}
-	}
+	o.Method = zscore.Method(slices.Index(zscoreMethods(), c.String("method")))
+	o.Scale = zscore.Scale(slices.Index(zscoreScales, c.String("scale")))
 	return o
 }

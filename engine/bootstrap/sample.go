@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/sfstat/sfstat/internal/ordered"
 )
 
@@ -186,16 +188,11 @@ func (s *sample) skewed() bool {
 	if n < 3 {
 		return false
 	}
-	var squares, cubes float64
+	var shares []float64
 	for _, a := range s.ratios[Mean] {
-		squares += a.e * a.e
-		cubes += a.e * a.e * a.e
+		shares = append(shares, a.e)
 	}
-	if !(math.Sqrt(squares/n) > s.equal) {
-		return false
-	}
-	skewness := math.Sqrt(n*(n-1)) / (n - 2) * (cubes / n) / math.Pow(squares/n, 1.5)
-	return math.Abs(skewness) > 2*math.Sqrt(6*n*(n-1)/((n-2)*(n+1)*(n+3)))
+	return stat.PopStdDev(shares, nil) > s.equal && math.Abs(stat.Skew(shares, nil)) > 2*math.Sqrt(6*n*(n-1)/((n-2)*(n+1)*(n+3)))
 }
 
 // middle is the median of values sorted ascending.

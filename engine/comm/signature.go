@@ -3,6 +3,8 @@ package comm
 import (
 	"math"
 
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/sfstat/sfstat/engine/comm/parallel"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
@@ -184,14 +186,7 @@ func (u *usageOf) burstiness(calls []int) float64 {
 	if len(gaps) < 8 {
 		return math.NaN()
 	}
-	mean, sum := 0.0, 0.0
-	for _, g := range gaps {
-		mean += g / float64(len(gaps))
-	}
-	for _, g := range gaps {
-		sum += (g - mean) * (g - mean)
-	}
-	sigma := math.Sqrt(sum / float64(len(gaps)-1))
+	mean, sigma := stat.MeanStdDev(gaps, nil)
 	if sigma+mean <= 0 {
 		return math.NaN()
 	}

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/internal/student"
 	"github.com/sfstat/sfstat/trace"
@@ -157,36 +159,27 @@ func (e *sampledExcess) correction(w *trace.Window, rank int) float64 {
 		return 0
 	}
 	lengths := make([]float64, w.Steps())
-	all := 0.0
 	for t := range lengths {
 		step := w.Step(t)
 		for i := rank; i < len(step); i += len(w.Ranks) {
 			lengths[t] += float64(step[i])
 		}
-		all += lengths[t]
 	}
-	n := float64(len(e.over))
-	over, length := 0.0, 0.0
+	sampled := make([]float64, len(e.steps))
 	for i, step := range e.steps {
-		over += e.over[i] / n
-		length += lengths[step-w.FirstStep] / n
+		sampled[i] = lengths[step-w.FirstStep]
 	}
-	both, square := 0.0, 0.0
-	for i, step := range e.steps {
-		x := lengths[step-w.FirstStep] - length
-		both += x * (e.over[i] - over)
-		square += x * x
-	}
-	if square == 0 {
+	_, slope := stat.LinearRegression(sampled, e.over, nil, false)
+	if math.IsNaN(slope) { // all of one length
 		return 0
 	}
-	return min(max(0, both/square), 1) * (all/float64(len(lengths)) - length)
+	return min(max(0, slope), 1) * (stat.Mean(lengths, nil) - stat.Mean(sampled, nil))
 }
 
 // chanceOfMean is the one-sided chance of a mean so far above zero by Student's t.
 func chanceOfMean(x []float64) float64 {
 	n := float64(len(x))
-	mean, sd := student.MeanSD(x)
+	mean, sd := stat.MeanStdDev(x, nil)
 	switch {
 	case mean <= 0:
 		return 1

@@ -28,10 +28,11 @@ import (
 	"math"
 	"slices"
 
-	"github.com/sfstat/sfstat/internal/student"
-	"github.com/sfstat/sfstat/trace/input"
+	"gonum.org/v1/gonum/stat"
 
 	"github.com/sfstat/sfstat/internal/robust"
+	"github.com/sfstat/sfstat/internal/student"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // Direction is that of a pass.
@@ -145,7 +146,7 @@ func (in *Input) work() [][]float64 {
 func (r *Result) workers(in *Input, work [][]float64, alpha float64) {
 	deviations := make([]float64, 0, len(work))
 	for w := range work {
-		r.Workers[w] = Level{Time: mean(work[w]), Factor: 1, P: 1}
+		r.Workers[w] = Level{Time: stat.Mean(work[w], nil), Factor: 1, P: 1}
 	}
 	if in.Replicas < 2 {
 		return
@@ -230,14 +231,6 @@ func (r *Result) stages(in *Input, alpha float64) {
 
 // logOf is the logarithm of a time, of which zero counts as one nanosecond.
 func logOf(ns float64) float64 { return math.Log(max(ns, 1)) }
-
-func mean(x []float64) float64 {
-	sum := 0.0
-	for _, v := range x {
-		sum += v
-	}
-	return sum / float64(len(x))
-}
 
 // medianWithout is the median of a sorted list but for one of its values.
 func medianWithout(sorted []float64, one float64) float64 {

@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/sfstat/sfstat/internal/robust"
 )
 
@@ -186,17 +188,10 @@ func (in *Input) correlation(pairs [][2][]float64, random *rand.Rand) (*float64,
 	return &observed, float64(as) / float64(permutations+1)
 }
 
-// pearson is NaN where one side does not vary. The sides have about mean 0,
-// and are centred all the same.
+// pearson is NaN where one side does not vary.
 func pearson(x, y []float64) float64 {
-	mx, my := mean(x), mean(y)
-	var xx, yy, xy float64
-	for i := range x {
-		a, b := x[i]-mx, y[i]-my
-		xx, yy, xy = xx+a*a, yy+b*b, xy+a*b
-	}
-	if xx < 1e-18 || yy < 1e-18 {
+	if least := 1e-18 / float64(len(x)-1); stat.Variance(x, nil) < least || stat.Variance(y, nil) < least {
 		return math.NaN()
 	}
-	return xy / math.Sqrt(xx*yy)
+	return stat.Correlation(x, y, nil)
 }

@@ -26,6 +26,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/internal/student"
 )
@@ -74,7 +76,7 @@ func Compare(own float64, peers []float64, o Options) Result {
 	if !r.Tested {
 		return r
 	}
-	mean, sd := student.MeanSD(x)
+	mean, sd := stat.MeanStdDev(x, nil)
 	classical := tail(sign*(own-mean), max(sd, o.Resolution), n, float64(n-1))
 	spread := robust.SigmaOfMAD * unbiased(n) * robust.MAD(x, r.Median)
 	resistant := tail(sign*(own-r.Median), max(spread, o.Resolution), n, efficiency*float64(n-1))

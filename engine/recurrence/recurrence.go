@@ -31,12 +31,12 @@ import (
 	"math"
 	"slices"
 
-	"github.com/sfstat/sfstat/internal/student"
-
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
 
 	"github.com/sfstat/sfstat/engine/bootstrap"
 	"github.com/sfstat/sfstat/internal/robust"
+	"github.com/sfstat/sfstat/internal/student"
 )
 
 // Pattern is how struck steps lie in the run.
@@ -185,7 +185,7 @@ func (r *Recurrence) count(excess []float64, struck []bool) {
 		}
 	}
 	r.Struck = len(sizes)
-	mean, sd := student.MeanSD(sizes)
+	mean, sd := stat.MeanStdDev(sizes, nil)
 	r.Excess = mean
 	r.ExcessLow, r.ExcessHigh = r.Excess, r.Excess
 	if n := float64(len(sizes)); n > 1 {

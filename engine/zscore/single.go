@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/sfstat/sfstat/internal/robust"
 )
 
@@ -41,24 +43,16 @@ func scoreStep(m Method, y []float64, memory *scratch) []float64 {
 	case LeaveOneOut:
 		leaveOneOut(out, memory)
 	case SampleSD:
-		plain(out, float64(len(y)-1))
+		plain(out, stat.MeanStdDev)
 	default:
-		plain(out, float64(len(y)))
+		plain(out, stat.PopMeanStdDev)
 	}
 	return out
 }
 
 // plain is (y − mean)/deviation, in place.
-func plain(y []float64, divisor float64) {
-	mean, ss := 0.0, 0.0
-	for _, v := range y {
-		mean += v
-	}
-	mean /= float64(len(y))
-	for _, v := range y {
-		ss += (v - mean) * (v - mean)
-	}
-	sd := math.Sqrt(ss / divisor)
+func plain(y []float64, moments func(x, weights []float64) (mean, sd float64)) {
+	mean, sd := moments(y, nil)
 	for i, v := range y {
 		y[i] = (v - mean) / sd
 	}

@@ -12,6 +12,7 @@ import (
 // candidate is a file that may be an input.
 type candidate struct {
 	path    string
+	real    string // what path leads to, the same for all its names; "": not known yet
 	named   bool   // by the user; else it was found in a folder
 	skipped string // why it is not looked into, "" if it is
 	known   bool   // skipped because it is hidden, or there under another path
@@ -67,28 +68,35 @@ func expand(paths []string) []candidate {
 // folder lists the files of dir and of the folders in it. been are the folders
 // that were listed, by their real paths: links may lead to one again.
 func folder(dir string, been map[string]string) []candidate {
-	been[realPath(dir)] = dir
+	real := realPath(dir)
+	been[real] = dir
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return []candidate{{path: dir, err: ingest.Unreadable(dir, err)}}
 	}
 	var out []candidate
 	for _, e := range entries {
-		c := candidate{path: filepath.Join(dir, e.Name())}
-		info, err := os.Stat(c.path) // follows links
+		c := candidate{path: filepath.Join(dir, e.Name()), real: filepath.Join(real, e.Name())}
+		is, err := e.Type(), error(nil) // of most files no more is asked: there may be very many
+		if is&os.ModeSymlink != 0 {
+			var info os.FileInfo
+			if info, err = os.Stat(c.path); err == nil {
+				is, c.real = info.Mode().Type(), realPath(c.path)
+			}
+		}
 		switch {
 		case strings.HasPrefix(e.Name(), "."):
 			c.skipped, c.known = "hidden", true
 		case err != nil:
 			c.err = ingest.Unreadable(c.path, err)
-		case info.IsDir() && within(realPath(dir), realPath(c.path)):
+		case is.IsDir() && within(real, c.real):
 			c.skipped, c.known = "a link to a folder that it is in", true
-		case info.IsDir() && been[realPath(c.path)] != "":
-			c.skipped, c.known = "the same folder as "+been[realPath(c.path)], true
-		case info.IsDir():
+		case is.IsDir() && been[c.real] != "":
+			c.skipped, c.known = "the same folder as "+been[c.real], true
+		case is.IsDir():
 			out = append(out, folder(c.path, been)...)
 			continue
-		case !info.Mode().IsRegular():
+		case !is.IsRegular():
 			c.skipped = "not a regular file"
 		case besideXPlane(c.path):
 			c.skipped = "the profile in " + strings.TrimSuffix(e.Name(), ".trace.json.gz") + ".xplane.pb, shortened"
@@ -106,15 +114,14 @@ func once(all []candidate) []candidate {
 		if c.skipped != "" || c.err != nil {
 			continue
 		}
-		real := c.path
-		if c.path != ingest.Stdin {
-			real = realPath(c.path)
+		if c.real == "" && c.path != ingest.Stdin {
+			c.real = realPath(c.path)
 		}
-		if first, ok := seen[real]; ok {
+		if first, ok := seen[c.real]; ok {
 			c.skipped, c.known = "the same file as "+first, true
 			continue
 		}
-		seen[real] = c.path
+		seen[c.real] = c.path
 	}
 	return all
 }

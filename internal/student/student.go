@@ -1,12 +1,10 @@
-// Package student has the tails of Student's t distribution, and what t is made
-// of, to the precision of a float64: the inverse of the regularised incomplete beta function that they
+// Package student has the tails of Student's t distribution to the precision of a float64: the inverse of the regularised incomplete beta function that they
 // rest on is good to eight digits only. Beside them is the upper tail of the binomial.
 package student
 
 import (
 	"math"
 
-	"github.com/montanaflynn/stats"
 	"gonum.org/v1/gonum/mathext"
 )
 
@@ -46,14 +44,6 @@ func Above(t, freedom float64) float64 {
 		p = 1 - p
 	}
 	return p
-}
-
-// MeanSD are the mean of a sample and its standard deviation, of n − 1 degrees
-// of freedom; NaN where there are too few.
-func MeanSD(x []float64) (mean, sd float64) {
-	mean, _ = stats.Mean(x)
-	sd, _ = stats.StandardDeviationSample(x)
-	return mean, sd
 }
 
 // AtLeast is the chance of k or more of n at p each.

@@ -8,18 +8,10 @@ import (
 	"github.com/sfstat/sfstat/plots"
 )
 
-// Chart is a figure to be.
-type Chart struct {
-	Name string // of its file
-	Of   interface {
-		Draw(plots.Width) (*plots.Figure, error)
-	}
-}
-
 // All are the figures of a job. One of which there is nothing to draw, as of bandwidth without times, says so when it is
 // drawn ([plots.ErrNothing]).
-func All(r *comm.Result) []Chart {
+func All(r *comm.Result) []plots.Named {
 	w := countTraffic(r)
-	return []Chart{{"operations", w.operations()}, {"volumes", w.volumes()}, {"ranks", w.ranks()}, {"sizes", w.sizes()},
-		{"bandwidth", bandwidthChart(r)}, {"communicators", communicatorMap(r)}, {"timeline", timeline(r)}}
+	return []plots.Named{{Name: "operations", Of: w.operations()}, {Name: "volumes", Of: w.volumes()}, {Name: "ranks", Of: w.ranks()}, {Name: "sizes", Of: w.sizes()},
+		{Name: "bandwidth", Of: bandwidthChart(r)}, {Name: "communicators", Of: communicatorMap(r)}, {Name: "timeline", Of: timeline(r)}}
 }

@@ -14,24 +14,13 @@ import (
 	"github.com/sfstat/sfstat/plots"
 )
 
-// Drawing is a figure that can be drawn.
-type Drawing interface {
-	Draw(plots.Width) (*plots.Figure, error)
-}
-
-// Named is a drawing and what it is called in a file's name.
-type Named struct {
-	Name string
-	Of   Drawing
-}
-
 // All are the figures of a window.
-func All(d *frontier.Detail) []Named {
-	return []Named{
-		{"rank-stage", rankStage(d)},
-		{"rank-step", rankStep(d)},
-		{"shares", shares(d)},
-		{"step", prefixes(d, worstStep(d))},
+func All(d *frontier.Detail) []plots.Named {
+	return []plots.Named{
+		{Name: "rank-stage", Of: rankStage(d)},
+		{Name: "rank-step", Of: rankStep(d)},
+		{Name: "shares", Of: shares(d)},
+		{Name: "step", Of: prefixes(d, worstStep(d))},
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/internal/student"
@@ -244,7 +246,7 @@ func outliers(x []float64) (found int) {
 	for k := 1; k <= (len(x)-1)/2; k++ {
 		rest := x[k:]
 		n := float64(len(rest))
-		mean, spread := student.MeanSD(rest)
+		mean, spread := stat.MeanStdDev(rest, nil)
 		t := (x[k-1] - mean) / (spread * math.Sqrt(1+1/n))
 		if float64(len(x))*student.TwoSided(t, n-1)/2 <= surely {
 			found = k

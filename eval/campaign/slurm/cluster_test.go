@@ -1,7 +1,6 @@
 package slurm
 
 import (
-	"bufio"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/sfstat/sfstat/eval/campaign"
 	"github.com/sfstat/sfstat/eval/campaign/internal/standin"
+	"github.com/sfstat/sfstat/internal/slurmtest"
 )
 
 func TestMain(m *testing.M) {
@@ -20,41 +20,6 @@ func TestMain(m *testing.M) {
 		standin.Main(os.Args[1:])
 	}
 	os.Exit(m.Run())
-}
-
-// cluster starts a real one on this machine, or skips the test.
-func cluster(t *testing.T) {
-	t.Helper()
-	t.Setenv("PATH", os.Getenv("PATH")+":/usr/sbin:/sbin")
-	for _, program := range []string{"munged", "slurmctld", "slurmd", "sbatch", "python3", "bash"} {
-		if _, err := exec.LookPath(program); err != nil {
-			t.Skipf("NOT RUN: %s is not installed: apt-get install slurmctld slurmd slurm-client munge", program)
-		}
-	}
-	dir := t.TempDir()
-	cmd := exec.Command("testdata/cluster.sh", dir)
-	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = in.Close() // ends it
-		if err := cmd.Wait(); err != nil {
-			t.Logf("the cluster ended with %v", err)
-		}
-	})
-	if line, err := bufio.NewReader(out).ReadString('\n'); line != "ready\n" {
-		t.Skipf("NOT RUN: no cluster can be started here (%q, %v)", line, err)
-	}
-	t.Setenv("SLURM_CONF", filepath.Join(dir, "slurm.conf"))
 }
 
 // standIn is the test binary as the job.
@@ -115,7 +80,7 @@ func must(t *testing.T, err error) {
 }
 
 func TestCluster(t *testing.T) {
-	cluster(t)
+	slurmtest.Start(t)
 	t.Run("all runs", allRuns)
 	t.Run("a run that fails", runThatFails)
 	t.Run("killed and restarted", killedAndRestarted)

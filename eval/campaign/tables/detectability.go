@@ -5,13 +5,12 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/sfstat/sfstat/internal/student"
-	"github.com/sfstat/sfstat/trace/enum"
-
-	"github.com/montanaflynn/stats"
+	"gonum.org/v1/gonum/stat"
 
 	"github.com/sfstat/sfstat/engine/bootstrap"
 	"github.com/sfstat/sfstat/eval/simulate"
+	"github.com/sfstat/sfstat/internal/student"
+	"github.com/sfstat/sfstat/trace/enum"
 )
 
 // finding is something that may be found in a run with a fault.
@@ -151,17 +150,17 @@ func meanShare(runs []*scoredRun) shareMean {
 			}
 		})
 		if len(own) > 0 {
-			of = append(of, summary(stats.Mean, own))
+			of = append(of, stat.Mean(own, nil))
 		}
 	}
 	m := shareMean{len(of), math.NaN(), math.NaN(), math.NaN()}
 	if len(of) == 0 {
 		return m
 	}
-	m.Mean = summary(stats.Mean, of)
+	m.Mean = stat.Mean(of, nil)
 	if n := float64(len(of)); n > 1 {
 		t := student.Upper((1-curveConfidence)/2, n-1)
-		half := t * summary(stats.StandardDeviationSample, of) / math.Sqrt(n)
+		half := t * stat.StdDev(of, nil) / math.Sqrt(n)
 		m.Lower, m.Upper = max(0, m.Mean-half), min(1, m.Mean+half)
 	}
 	return m

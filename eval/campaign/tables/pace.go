@@ -3,8 +3,9 @@ package tables
 import (
 	"slices"
 
-	"github.com/montanaflynn/stats"
+	"gonum.org/v1/gonum/stat"
 
+	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -36,16 +37,10 @@ func paceOf(c *runCase, w *trace.Window) pace {
 			stage = append(stage, float64(d))
 		}
 	}
-	p := pace{mean: summary(stats.Mean, steps), median: summary(stats.Median, steps), stageMedian: summary(stats.Median, stage), stageMax: slices.Max(stage)}
+	p := pace{mean: stat.Mean(steps, nil), stageMax: slices.Max(stage), stageMedian: robust.Median(stage)}
 	if len(steps) > 1 {
-		p.sd = summary(stats.StandardDeviationSample, steps)
+		p.sd = stat.StdDev(steps, nil)
 	}
+	p.median = robust.Median(steps)
 	return p
-}
-
-// summary is a statistic of values, of which there is one at least: then these
-// statistics have no error.
-func summary(of func(stats.Float64Data) (float64, error), values []float64) float64 {
-	x, _ := of(values)
-	return x
 }

@@ -8,9 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/montanaflynn/stats"
-
 	"github.com/sfstat/sfstat/eval/campaign"
+	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace/input"
 )
 
@@ -79,7 +78,7 @@ func (c *costs) overhead() string {
 	if c == nil || len(c.Overhead) == 0 {
 		return none
 	}
-	m, _ := stats.Median(c.Overhead) // of one value or more
+	m := robust.Median(slices.Clone(c.Overhead))
 	text := fmt.Sprintf("%.1f %% (%.1f to %.1f)", 100*m, 100*slices.Min(c.Overhead), 100*slices.Max(c.Overhead))
 	return strings.ReplaceAll(text, "-", "−")
 }
@@ -89,6 +88,6 @@ func (c *costs) seconds() string {
 	if c == nil || len(c.Seconds) == 0 {
 		return none
 	}
-	m, _ := stats.Median(c.Seconds)
+	m := robust.Median(slices.Clone(c.Seconds))
 	return strconv.FormatFloat(m, 'g', 3, 64) + " s"
 }

@@ -4,11 +4,10 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/montanaflynn/stats"
-
 	"github.com/sfstat/sfstat/diagnose/crosscheck"
 	"github.com/sfstat/sfstat/engine/frontier/ranking"
 	"github.com/sfstat/sfstat/eval/campaign"
+	"github.com/sfstat/sfstat/internal/robust"
 )
 
 // source is what one recorder makes of the runs of the paper's Table 6: sfstat's
@@ -151,9 +150,8 @@ func (s *source) add(r *comparedRun, a *crosscheck.Account) {
 // size are the bytes of a run, and how many times those of sfstat's recorder
 // they are.
 func (s *source) size() []string {
-	bytes, _ := stats.Median(s.Artifacts) // of one run or more
-	own, _ := stats.Median(s.own)
-	return []string{storage(bytes), times(bytes, own)}
+	bytes := robust.Median(slices.Clone(s.Artifacts))
+	return []string{storage(bytes), times(bytes, robust.Median(slices.Clone(s.own)))}
 }
 
 // times is how many times as many bytes a source left.

@@ -65,16 +65,17 @@ faults:
 // TestDocumentedSpec: the specification that the page shows is one, and JSON
 // will do as well.
 func TestDocumentedSpec(t *testing.T) {
-	page, err := os.ReadFile("../../../docs/simulate-ops.md")
+	page, err := os.ReadFile("../../../docs/simulate.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, text, ok := strings.Cut(string(page), "```yaml\n")
+	_, text, _ := strings.Cut(string(page), "## Operator traces\n")
+	_, text, ok := strings.Cut(text, "```yaml\n")
 	text, _, ok2 := strings.Cut(text, "```")
 	if !ok || !ok2 {
 		t.Fatal("the page shows no specification")
 	}
-	s, err := ParseSpec("docs/simulate-ops.md", []byte(text))
+	s, err := ParseSpec("docs/simulate.md", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
@@ -84,6 +85,8 @@ func (u *Unit) Plain() bool { return u.plain }
 type Files struct {
 	paths   []string
 	known   map[string]File // by path
+	last    []*Unit         // of the last look; nil: they are to be parted anew
+	took    time.Duration   // how long the last look took at which nothing had changed
 	joined  map[string]string
 	Refused []auto.Problem // what could not be looked at, the last time
 }
@@ -97,6 +100,7 @@ func New(paths []string) *Files {
 func (s *Files) Join(a, b string) {
 	if a, b = s.root(a), s.root(b); a != b {
 		s.joined[max(a, b)] = min(a, b)
+		s.last = nil
 	}
 }
 
@@ -107,12 +111,23 @@ func (s *Files) root(key string) string {
 	return key
 }
 
+// idleShare is the part of a processor that looking may take where nothing changes.
+const idleShare = 0.015
+
+// Pause is how long to wait before the next look, where every is wanted: longer, if looking
+// takes long.
+func (s *Files) Pause(every time.Duration) time.Duration {
+	return max(every, time.Duration(float64(s.took)/idleShare))
+}
+
 // Look lists the units that there are, by key.
 func (s *Files) Look() []*Unit {
+	began := time.Now()
 	s.Refused = nil
 	now := make(map[string]File, len(s.known))
 	var files []File
 	var beside []string
+	changed := false
 	for _, l := range auto.List(s.paths) {
 		if l.Err != nil {
 			s.Refused = append(s.Refused, auto.Problem{Path: l.Path, Err: l.Err})
@@ -124,7 +139,8 @@ func (s *Files) Look() []*Unit {
 		if err != nil {
 			continue // it is gone by now
 		}
-		f := s.look(l.Path, info)
+		f, same := s.look(l.Path, info)
+		changed = changed || !same
 		now[l.Path] = f
 		if f.held.Readings {
 			beside = append(beside, l.Path)
@@ -132,19 +148,23 @@ func (s *Files) Look() []*Unit {
 		}
 		files = append(files, f)
 	}
-	s.known = now
-	return s.units(files, beside)
+	if changed = changed || len(now) != len(s.known); changed || s.last == nil {
+		s.known, s.last = now, s.units(files, beside)
+	} else {
+		s.took = time.Since(began)
+	}
+	return slices.Clone(s.last)
 }
 
-// look sees what a file holds, unless it is what it was.
-func (s *Files) look(path string, info fs.FileInfo) File {
-	f := File{Path: path, info: info}
+// look sees what a file holds, unless it is the same as it was.
+func (s *Files) look(path string, info fs.FileInfo) (f File, same bool) {
+	f = File{Path: path, info: info}
 	if before, known := s.known[path]; known && f.same(&before) {
 		f.held = before.held
-	} else {
-		f.held = auto.Holds(path, ingest.Limits{})
+		return f, true
 	}
-	return f
+	f.held = auto.Holds(path, ingest.Limits{})
+	return f, false
 }
 
 // folder is what lies in a folder.

@@ -342,3 +342,25 @@ func FuzzTail(f *testing.F) {
 		}
 	})
 }
+
+// TestPause: looking takes little of a processor where nothing changes, however many files
+// there are; the first look, which reads them, does not count.
+func TestPause(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "a.jsonl"), "x")
+	s := New([]string{dir})
+	s.Look()
+	if got := s.Pause(time.Nanosecond); got != time.Nanosecond {
+		t.Errorf("a pause of %v after the first look", got)
+	}
+	first := s.Look()
+	if got := s.Pause(time.Nanosecond); got < 66*s.took {
+		t.Errorf("a pause of %v after a look of %v", got, s.took)
+	}
+	if got := s.Pause(time.Hour); got != time.Hour {
+		t.Errorf("a pause of %v, an hour was asked for", got)
+	}
+	if again := s.Look(); len(again) != 1 || again[0] != first[0] {
+		t.Errorf("units %v, expected those of the look before, %v", again, first)
+	}
+}

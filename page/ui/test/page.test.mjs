@@ -28,7 +28,7 @@ function hostilePackets() {
 // hybridTrace is an operator trace of a job in which one worker computes longer.
 function hybridTrace() {
 	const out = join(folder, 'hybrid');
-	execFileSync(process.env.SFSTAT ?? 'sfstat', ['simulate-ops', '--layout', '4x4x4', '--microbatches', '8', '--steps', '12', '--fault', 'slow-worker,dp=2,pp=1,factor=1.5', '-q', '-o', out]);
+	execFileSync(process.env.SFSTAT ?? 'sfstat', ['simulate', '--operators', '--layout', '4x4x4', '--microbatches', '8', '--steps', '12', '--fault', 'slow-worker,dp=2,pp=1,factor=1.5', '-q', '-o', out]);
 	return out;
 }
 

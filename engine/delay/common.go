@@ -7,6 +7,7 @@ import (
 
 	"github.com/sfstat/sfstat/engine/changepoint"
 	"github.com/sfstat/sfstat/engine/points"
+	"github.com/sfstat/sfstat/internal/robust"
 )
 
 const (
@@ -302,25 +303,29 @@ func (s *trend) exceptions(x []float64) (big []bool, by, cost float64) {
 	level := median(low)
 	// Where exceptions are many the differences are between them and the others, and the spread of
 	// the lower half, which is that of half of a normal distribution, is not.
-	noise := min(noiseOf(x), halfNormal*(median(x)-slices.Min(low)))
-	if few := median(x); few-level < 2*noise {
+	middle := median(x)
+	noise := min(noiseOf(x), halfNormal*(middle-slices.Min(low)))
+	if few := middle; few-level < 2*noise {
 		level = few
 	}
 	least := level + max(slowAbove*noise, slowPart*s.step)
 	big = make([]bool, len(x))
-	var usual []float64
 	n := 0
 	for i, v := range x {
 		if big[i] = v > least; big[i] {
 			n++
-		} else {
-			usual = append(usual, v)
 		}
 	}
 	if n == 0 || float64(n) >= mostSlow*float64(len(x)) {
 		return big, 0, 0
 	}
-	base := median(usual)
+	usual := make([]float64, 0, len(x)-n)
+	for i, v := range x {
+		if !big[i] {
+			usual = append(usual, v)
+		}
+	}
+	base := robust.Median(usual)
 	for i, v := range x {
 		if big[i] {
 			cost += v - base
@@ -336,8 +341,9 @@ const halfNormal = 0.7
 // lowerHalf are the values up to the median.
 func lowerHalf(x []float64) []float64 {
 	s := slices.Clone(x)
-	slices.Sort(s)
-	return s[:(len(s)+1)/2]
+	n := (len(s) + 1) / 2
+	robust.Select(s, n-1)
+	return s[:n]
 }
 
 // commonFinding is a finding about all ranks: some intervals cost so much more than the
@@ -458,8 +464,7 @@ func (s *trend) levels(c shared, cuts []int, p float64, o Options) (out []Findin
 func bestCut(x []float64) (at int, shift float64) {
 	// Prefix sums of values clipped to their central 98 % stand for medians: one pass.
 	s := slices.Clone(x)
-	slices.Sort(s)
-	low, high := sortedQuantile(s, 0.01), sortedQuantile(s, 0.99)
+	low, high := robust.Quantile(s, 0.01), robust.Quantile(s, 0.99)
 	total := 0.0
 	for _, v := range x {
 		total += min(max(v, low), high)

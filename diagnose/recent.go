@@ -1,11 +1,11 @@
 package diagnose
 
 import (
-	"github.com/sfstat/sfstat/engine/baseline"
-	"github.com/sfstat/sfstat/engine/comm/arrivals"
 	"slices"
 
 	"github.com/sfstat/sfstat/diagnose/answer"
+	"github.com/sfstat/sfstat/engine/baseline"
+	"github.com/sfstat/sfstat/engine/comm/arrivals"
 )
 
 // Earlier is what a run had before the windows that its verdict is on.

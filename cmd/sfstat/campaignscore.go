@@ -9,6 +9,7 @@ import (
 
 	"github.com/sfstat/sfstat/eval/campaign/tables"
 	"github.com/sfstat/sfstat/eval/simulate"
+	"github.com/sfstat/sfstat/internal/table"
 	"github.com/sfstat/sfstat/report"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/input"
@@ -78,12 +79,12 @@ func (p *program) score(c *cli.Context, truthTable string) error {
 		if to.Format == report.JSON {
 			return to.JSON(s)
 		}
-		return to.Tables(shown)
+		return to.Tables(shown...)
 	})
 }
 
 // chosenTables are those that the flags ask for.
-func chosenTables(c *cli.Context, s *tables.Score, v tables.View) []report.Table {
+func chosenTables(c *cli.Context, s *tables.Score, v tables.View) []*table.Table {
 	wanted := summaries
 	if c.String("format") == report.CSV.String() {
 		wanted = []string{"windows"}
@@ -91,7 +92,7 @@ func chosenTables(c *cli.Context, s *tables.Score, v tables.View) []report.Table
 	if one := c.String("table"); one != "" {
 		wanted = []string{one}
 	}
-	var out []report.Table
+	var out []*table.Table
 	for _, name := range wanted {
 		for _, t := range scoreTables {
 			if t.name == name {

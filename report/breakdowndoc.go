@@ -161,7 +161,7 @@ func lengthsTable(b Breakdowns, rows []dividedRow) *table.Table {
 		for _, c := range shownCategories {
 			cells = append(cells, table.RealCell(float64(r.times().In[c.Category])/n))
 		}
-		t.Rows = append(t.Rows, cells)
+		t.Add(cells...)
 	}
 	return t.Tidy()
 }

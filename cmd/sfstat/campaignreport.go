@@ -15,7 +15,6 @@ import (
 
 	"github.com/sfstat/sfstat/eval/campaign"
 	"github.com/sfstat/sfstat/eval/campaign/tables"
-	"github.com/sfstat/sfstat/internal/table"
 	"github.com/sfstat/sfstat/plots"
 	"github.com/sfstat/sfstat/report"
 )
@@ -124,21 +123,13 @@ func (p *program) writeTables(e *evaluation, format string, made []tables.Artifa
 		a.File, a.Command = a.Name+ending, "sfstat campaign report . --table-format "+format
 		e.by.mark(a)
 		err := p.writeHashed(e, "tables", a, func(w io.Writer) error {
-			return report.Output{W: w, Format: as}.Tables(asReported(a.Table))
+			return report.Output{W: w, Format: as}.Tables(a.Table)
 		})
 		if err != nil {
 			return err
 		}
 	}
 	return p.writeManifest(e, "tables", made)
-}
-
-func asReported(t tables.Table) *table.Table {
-	out := &table.Table{Title: t.Title, Columns: table.Words(t.Head...), Notes: t.Notes}
-	for _, row := range t.Rows {
-		out.Add(table.Texts(row...)...)
-	}
-	return out
 }
 
 // writeFigures draws the figures of a campaign, and writes what they were made from.

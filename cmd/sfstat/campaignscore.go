@@ -18,18 +18,18 @@ import (
 // scoreTables are the tables of recordings by the name that --table has.
 var scoreTables = []struct {
 	name string
-	of   func(*tables.Score, tables.View) tables.Table
+	of   func(*tables.Score, tables.View) *table.Table
 }{
 	{"methods", (*tables.Score).MethodTable},
 	{"routing", (*tables.Score).RoutingTable},
 	{"forward", (*tables.Score).ForwardTable},
 	{"cuts", (*tables.Score).CutTable},
 	{"verdicts", (*tables.Score).VerdictTable},
-	{"detectability", func(s *tables.Score, _ tables.View) tables.Table { return s.DetectabilityTable() }},
-	{"healthy", func(s *tables.Score, _ tables.View) tables.Table { return s.HealthyTable() }},
+	{"detectability", func(s *tables.Score, _ tables.View) *table.Table { return s.DetectabilityTable() }},
+	{"healthy", func(s *tables.Score, _ tables.View) *table.Table { return s.HealthyTable() }},
 	{"sweep", (*tables.Score).SweepTable},
-	{"runs", func(s *tables.Score, _ tables.View) tables.Table { return s.RunTable() }},
-	{"windows", func(s *tables.Score, _ tables.View) tables.Table { return s.WindowTable() }},
+	{"runs", func(s *tables.Score, _ tables.View) *table.Table { return s.RunTable() }},
+	{"windows", func(s *tables.Score, _ tables.View) *table.Table { return s.WindowTable() }},
 }
 
 // summaries are the tables that are shown without --table.
@@ -96,7 +96,7 @@ func chosenTables(c *cli.Context, s *tables.Score, v tables.View) []*table.Table
 	for _, name := range wanted {
 		for _, t := range scoreTables {
 			if t.name == name {
-				out = append(out, asReported(t.of(s, v)))
+				out = append(out, t.of(s, v))
 			}
 		}
 	}

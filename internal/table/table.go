@@ -46,10 +46,12 @@ const (
 	Part                   // how many of how many: 3/50
 	Length                 // nanoseconds, scaled to one unit for the column
 	Fraction               // a fraction, shown as a percentage
+	Rate                   // a rate, shown as a percentage with two decimals
 	Fine                   // a small fraction, shown as a percentage with three decimals
 	Factor                 // a ratio about 1, shown with two decimals
 	Hundredths             // a number with two decimals
 	Unit                   // a number from 0 to 1, shown with three decimals
+	Precise                // a number with six significant digits
 	Real                   // any other number
 	Amount                 // words that stand to the right, as numbers do
 	Bar                    // a bar as long as its part of the column's largest value
@@ -59,7 +61,7 @@ func (k Kind) name() bool { return k == Name || k == Key }
 
 func (k Kind) numeric() bool {
 	switch k {
-	case Integer, ID, Part, Length, Fraction, Fine, Factor, Hundredths, Unit, Real:
+	case Integer, ID, Part, Length, Fraction, Rate, Fine, Factor, Hundredths, Unit, Precise, Real:
 		return true
 	}
 	return false
@@ -120,9 +122,6 @@ func (c Cell) Known() bool { return c.holds != nothing }
 // Number is the value of a RealCell.
 func (c Cell) Number() float64 { return c.real }
 
-// PartOf is the value of a PartCell; ok is false for any other, and where nothing was counted.
-func (c Cell) PartOf() (k, n int64, ok bool) { return c.whole, c.of, c.holds == part && c.of > 0 }
-
 // TextCell is absent for "".
 func TextCell(s string) Cell {
 	if s == "" {
@@ -152,7 +151,7 @@ func ListCell(items []string) Cell {
 }
 
 // WholeCell is a whole number.
-func WholeCell[T int | int64 | uint64](n T) Cell { return Cell{holds: whole, whole: int64(n)} }
+func WholeCell[T int | int64](n T) Cell { return Cell{holds: whole, whole: int64(n)} }
 
 // PartCell is how many of how many.
 func PartCell(k, n int) Cell { return Cell{holds: part, whole: int64(k), of: int64(n)} }

@@ -90,6 +90,22 @@ func percentTo(decimals int, f float64) string {
 	return s + " %"
 }
 
+// Decimals writes a number with so many decimals.
+func Decimals(v float64, n int) string {
+	if !Finite(v) {
+		return Absent
+	}
+	return strconv.FormatFloat(v, 'f', n, 64)
+}
+
+// OutOf writes how many of how many: "3/50", and a dash of none.
+func OutOf(k, n int) string {
+	if n == 0 {
+		return Absent
+	}
+	return strconv.Itoa(k) + "/" + strconv.Itoa(n)
+}
+
 // Grouped writes a whole number with groups of three: "1 234 567".
 func Grouped(n int64) string {
 	s := strconv.FormatInt(n, 10)

@@ -70,10 +70,7 @@ func (s shown) value(c Cell) string {
 	case list:
 		return glyph.Visible(strings.Join(c.items, ", "))
 	case part:
-		if c.of == 0 {
-			return Absent
-		}
-		return strconv.FormatInt(c.whole, 10) + "/" + strconv.FormatInt(c.of, 10)
+		return OutOf(int(c.whole), int(c.of))
 	case whole:
 		if s.Kind == ID || s.plain {
 			return strconv.FormatInt(c.whole, 10)
@@ -90,9 +87,13 @@ func (s shown) value(c Cell) string {
 	case Factor:
 		return Times(c.real)
 	case Hundredths:
-		return strconv.FormatFloat(c.real, 'f', 2, 64)
+		return Decimals(c.real, 2)
+	case Rate:
+		return percentTo(2, c.real)
+	case Precise:
+		return strconv.FormatFloat(c.real, 'g', 6, 64)
 	case Unit:
-		return strconv.FormatFloat(c.real, 'f', 3, 64)
+		return Decimals(c.real, 3)
 	}
 	return Number(c.real)
 }

@@ -48,6 +48,28 @@ func (t *Table) lines() [][]string {
 	return out
 }
 
+// Heads are the heads of the columns, without marks of notes.
+func (t *Table) Heads() []string {
+	out := make([]string, len(t.Columns))
+	for i := range t.Columns {
+		out[i] = t.show(i).Head
+	}
+	return out
+}
+
+// Records are the rows as people see them, without marks of notes.
+func (t *Table) Records() [][]string {
+	t = t.square()
+	out := make([][]string, len(t.Rows))
+	for i := range t.Columns {
+		s := t.show(i)
+		for r, row := range t.Rows {
+			out[r] = append(out[r], s.value(row[i]))
+		}
+	}
+	return out
+}
+
 // turn makes columns of rows.
 func turn(lines [][]string) [][]string {
 	out := make([][]string, len(lines[0]))

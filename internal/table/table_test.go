@@ -69,6 +69,15 @@ func TestKinds(t *testing.T) {
 	}
 }
 
+// The kinds of numbers differ in how many digits are shown.
+func TestDigits(t *testing.T) {
+	for kind, want := range map[Kind]string{Fraction: "1.2 %", Rate: "1.23 %", Fine: "1.235 %", Factor: "0.01 ×", Hundredths: "0.01", Unit: "0.012", Precise: "0.0123457", Real: "0.0123"} {
+		if got := (shown{Column: Column{Kind: kind}}).value(RealCell(0.01234567)); got != want {
+			t.Errorf("of kind %d: %q, want %q", kind, got, want)
+		}
+	}
+}
+
 // A table of names and lengths has its unit in the head, and CSV the base unit.
 func TestLengthsInCSV(t *testing.T) {
 	x := &Table{Columns: []Column{{Head: "name", Kind: Name}, {Head: "step %s", Kind: Length}}}

@@ -40,7 +40,7 @@ type publishedCase struct {
 	hits, counted int
 }
 
-// mean is the mean size of the candidate sets, as words.
+// mean is the mean size of the candidate sets.
 func (p *publishedCase) mean() table.Cell {
 	if p.counted == 0 {
 		return table.None()

@@ -10,7 +10,7 @@ import (
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/engine/ks"
 	"github.com/sfstat/sfstat/engine/whatif"
-	"github.com/sfstat/sfstat/report"
+	"github.com/sfstat/sfstat/internal/glyph"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -99,7 +99,7 @@ func (o *outline) signs(v *diagnose.RunVerdict) *Signs {
 	out := &Signs{Symptoms: found.Symptoms, Alpha: found.Alpha, Ranks: []Sign{}}
 	for _, r := range found.Ranks {
 		if m, ok := o.place[r.Rank]; ok && o.at[m] >= 0 && (r.Departs || r.Whole+r.Steps+r.Walks > 0) {
-			r.Op = report.Visible(r.Op)
+			r.Op = glyph.Visible(r.Op)
 			out.Ranks = append(out.Ranks, Sign{o.at[m], r})
 		}
 	}
@@ -129,7 +129,7 @@ func arrived(j *arrivals.Job, v *diagnose.RunVerdict, each func(arrivals.Call)) 
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(cost(b), cost(a)) })
 	for _, i := range order[:min(mostPlaces, len(order))] {
 		p := &r.Places[i]
-		x := Place{Op: report.Visible(p.Op), Group: report.Visible(cmp.Or(p.Desc, p.Group)), Line: report.Visible(p.Line.String()), Stage: report.Visible(p.Stage), Points: p.Points, Skew: p.Skew,
+		x := Place{Op: glyph.Visible(p.Op), Group: glyph.Visible(cmp.Or(p.Desc, p.Group)), Line: glyph.Visible(p.Line.String()), Stage: glyph.Visible(p.Stage), Points: p.Points, Skew: p.Skew,
 			Own: make([]int64, len(r.Ranks)), Last: make([]int, len(r.Ranks))}
 		for k := range x.Own {
 			x.Own[k] = -1

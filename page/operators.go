@@ -8,7 +8,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose/operators"
 	"github.com/sfstat/sfstat/engine/ks"
 	"github.com/sfstat/sfstat/engine/whatif"
-	"github.com/sfstat/sfstat/report"
+	"github.com/sfstat/sfstat/internal/glyph"
 	"github.com/sfstat/sfstat/trace/operator"
 )
 
@@ -184,7 +184,7 @@ func (o *outline) walk(all *operators.Walks, rank func(worker int) int, first []
 			w.Left++
 			continue
 		}
-		w.Stops = append(w.Stops, Stop{Rank: s.Rank, Op: report.Visible(s.Op), Start: o.units(float64(s.Start)), Length: o.units(float64(s.Dur))})
+		w.Stops = append(w.Stops, Stop{Rank: s.Rank, Op: glyph.Visible(s.Op), Start: o.units(float64(s.Start)), Length: o.units(float64(s.Dur))})
 	}
 	return w
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/internal/glyph"
 	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/report"
 )
@@ -43,7 +44,7 @@ func (b *Builder) Page(v *diagnose.Verdict) (*Page, error) {
 
 // uncharted is a run without charts.
 func uncharted(v *diagnose.RunVerdict) Run {
-	return Run{Name: report.Visible(v.Run), Status: v.Status.String(), Unit: 1, Stages: []Stage{}, Ranks: []Rank{}, Named: []int{}, Drawn: []Drawn{},
+	return Run{Name: glyph.Visible(v.Run), Status: v.Status.String(), Unit: 1, Stages: []Stage{}, Ranks: []Rank{}, Named: []int{}, Drawn: []Drawn{},
 		Fixes: []Fix{}, Windows: []Part{}}
 }
 
@@ -187,7 +188,7 @@ func (o *outline) cell(ns float32) int {
 func (o *outline) stages() []Stage {
 	out := slices.Clone(o.run.stages)
 	for i := range out {
-		out[i].Name = report.Visible(out[i].Name)
+		out[i].Name = glyph.Visible(out[i].Name)
 		if o.exposed > 0 {
 			share := float64(out[i].Advance) / float64(o.exposed)
 			out[i].Share = &share
@@ -201,7 +202,7 @@ func (o *outline) ranks() []Rank {
 	for _, m := range o.shown {
 		who, sum := o.members[m], &o.sums[m]
 		n := float64(max(1, sum.steps))
-		r := Rank{ID: who.ID, Host: report.Visible(who.Host), Local: who.LocalRank, Role: report.Visible(who.Role.String()),
+		r := Rank{ID: who.ID, Host: glyph.Visible(who.Host), Local: who.LocalRank, Role: glyph.Visible(who.Role.String()),
 			Late: o.units(float64(sum.late) / n), Last: sum.last}
 		for s := range o.run.stages {
 			spent, waits := -1, 0
@@ -286,7 +287,7 @@ func fixes(v *diagnose.RunVerdict) []Fix {
 	for i := range v.Findings {
 		f := &v.Findings[i]
 		if f.RunGain > 0 && f.Confidence >= evidence.Ambiguous {
-			out = append(out, Fix{Kind: "finding", Who: report.Who(f), Stage: report.Where(f), Line: report.Visible(f.Source.Short()), Gain: f.RunGain})
+			out = append(out, Fix{Kind: "finding", Who: report.Who(f), Stage: report.Where(f), Line: glyph.Visible(f.Source.Short()), Gain: f.RunGain})
 		}
 	}
 	var names []string
@@ -318,7 +319,7 @@ func fixes(v *diagnose.RunVerdict) []Fix {
 	}
 	for _, name := range names {
 		if sums[name] > 0 {
-			out = append(out, Fix{Kind: "stage", Stage: report.Visible(name), Gain: sums[name] / makespan})
+			out = append(out, Fix{Kind: "stage", Stage: glyph.Visible(name), Gain: sums[name] / makespan})
 		}
 	}
 	return out

@@ -12,7 +12,7 @@ import (
 	"github.com/sfstat/sfstat/engine/comm/matrix"
 	"github.com/sfstat/sfstat/engine/comm/parallel"
 	"github.com/sfstat/sfstat/engine/comm/suspects"
-	"github.com/sfstat/sfstat/report"
+	"github.com/sfstat/sfstat/internal/glyph"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/comms"
 )
@@ -138,7 +138,7 @@ func speeds(r *comm.Result) []Speed {
 			s.Kind, s.Ranks = kindOf(p.Kind), trace.RankList([]int{r.Ranks[p.Low].Rank, r.Ranks[p.High].Rank})
 		} else {
 			g := &r.Communicators[c.Subject]
-			s.Name, s.Kind, s.Ranks = report.Visible(g.ID), kindOf(g.Kind), trace.RankList(g.Ranks)
+			s.Name, s.Kind, s.Ranks = glyph.Visible(g.ID), kindOf(g.Kind), trace.RankList(g.Ranks)
 		}
 		out = append(out, s)
 	}
@@ -169,7 +169,7 @@ func volumes(r *comm.Result) []Volume {
 	for i := range r.Communicators {
 		c := &r.Communicators[i]
 		for _, u := range c.Ops {
-			out = append(out, Volume{Name: report.Visible(c.ID), Kind: kindOf(c.Kind), Ranks: trace.RankList(c.Ranks), Op: u.Op.String(), Calls: u.Calls, Bytes: u.Bytes})
+			out = append(out, Volume{Name: glyph.Visible(c.ID), Kind: kindOf(c.Kind), Ranks: trace.RankList(c.Ranks), Op: u.Op.String(), Calls: u.Calls, Bytes: u.Bytes})
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Volume) int { return cmp.Compare(b.Bytes, a.Bytes) })
@@ -220,7 +220,7 @@ func waitsOf(r *comm.Result) []Wait {
 	all, _ := suspects.LatenessOf(r)
 	for _, l := range all {
 		if l.Of > 0 {
-			out = append(out, Wait{Rank: r.Ranks[l.Rank].Rank, Host: report.Visible(r.Ranks[l.Rank].Host), Of: l.Of, Last: l.Last, Own: l.Own, Caused: l.Caused, Waited: l.Waited, Moving: l.Moving})
+			out = append(out, Wait{Rank: r.Ranks[l.Rank].Rank, Host: glyph.Visible(r.Ranks[l.Rank].Host), Of: l.Of, Last: l.Last, Own: l.Own, Caused: l.Caused, Waited: l.Waited, Moving: l.Moving})
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Wait) int { return cmp.Compare(b.Own, a.Own) })

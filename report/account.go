@@ -8,6 +8,7 @@ import (
 
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/engine/frontier/labels"
+	"github.com/sfstat/sfstat/internal/table"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -102,15 +103,15 @@ func accountBlocks(r *frontier.Result, stands string) document {
 }
 
 // stageTable is where the step goes, stage by stage.
-func stageTable(r *frontier.Result, stands string) *table {
-	t := &table{columns: []column{
-		{head: "stage", kind: kindName}, {head: "%s/step", kind: kindLength}, {kind: kindBar},
-		{head: "share", kind: kindFraction, means: "share: part of the step that the group spends here."},
-		{head: "gain", kind: kindFraction, means: "gain: saved if the stage ran at its baseline."},
-		{head: "latest", kind: kindList},
-		{head: "lag %s", kind: kindLength, spare: true, means: "lag: the latest rank behind the median, per step."},
-		{head: "by max", kind: kindFraction, spare: true},
-		{head: "by mean", kind: kindFraction, spare: true, means: "by max, by mean: the share by the slowest rank's and by the mean duration."},
+func stageTable(r *frontier.Result, stands string) *table.Table {
+	t := &table.Table{Columns: []table.Column{
+		{Head: "stage", Kind: table.Name}, {Head: "%s/step", Kind: table.Length}, {Kind: table.Bar},
+		{Head: "share", Kind: table.Fraction, Means: "share: part of the step that the group spends here."},
+		{Head: "gain", Kind: table.Fraction, Means: "gain: saved if the stage ran at its baseline."},
+		{Head: "latest", Kind: table.List},
+		{Head: "lag %s", Kind: table.Length, Spare: true, Means: "lag: the latest rank behind the median, per step."},
+		{Head: "by max", Kind: table.Fraction, Spare: true},
+		{Head: "by mean", Kind: table.Fraction, Spare: true, Means: "by max, by mean: the share by the slowest rank's and by the mean duration."},
 	}}
 	if stands == "" && lead(r) >= 0 {
 		stands = r.Stages[lead(r)].Name
@@ -118,41 +119,41 @@ func stageTable(r *frontier.Result, stands string) *table {
 	alone := len(r.Ranks) == 1
 	synced := false
 	for _, s := range r.Stages {
-		gain := optionalCell(s.Gain)
+		gain := table.OptionalCell(s.Gain)
 		if s.SyncGain != nil {
-			gain, synced = optionalCell(s.SyncGain), true
-			gain.note = 1
+			gain, synced = table.OptionalCell(s.SyncGain), true
+			gain.Note = 1
 		}
-		bar := realCell(float64(s.Advance))
-		bar.strong = s.Name == stands
-		row := []cell{textCell(s.Name), perStep(s.Advance, r), bar, optionalCell(s.Share), gain,
-			listCell(rankItems(s.Latest, len(r.Ranks))), perStep(s.Lag, r), optionalCell(s.MaxShare), optionalCell(s.MeanShare)}
+		bar := table.RealCell(float64(s.Advance))
+		bar.Strong = s.Name == stands
+		row := []table.Cell{table.TextCell(s.Name), perStep(s.Advance, r), bar, table.OptionalCell(s.Share), gain,
+			table.ListCell(rankItems(s.Latest, len(r.Ranks))), perStep(s.Lag, r), table.OptionalCell(s.MaxShare), table.OptionalCell(s.MeanShare)}
 		if alone { // nothing but how its time divides
-			row = append(row[:4], make([]cell, len(row)-4)...)
+			row = append(row[:4], make([]table.Cell, len(row)-4)...)
 		}
-		t.rows = append(t.rows, row)
+		t.Add(row...)
 	}
 	if synced && !alone {
-		t.notes = []string{"together with the wait that the stage induces in others"}
+		t.Footnotes = []string{"together with the wait that the stage induces in others"}
 	}
-	return t.tidy()
+	return t.Tidy()
 }
 
-func perStep(ns int64, r *frontier.Result) cell {
-	return realCell(float64(ns) / float64(r.Steps))
+func perStep(ns int64, r *frontier.Result) table.Cell {
+	return table.RealCell(float64(ns) / float64(r.Steps))
 }
 
 // rawTable is the stages of a window below the denominator floor.
-func rawTable(r *frontier.Result) *table {
-	t := &table{columns: []column{{head: "stage", kind: kindName}, {head: "advance, ns", kind: kindInteger}, {head: "latest", kind: kindList}}}
+func rawTable(r *frontier.Result) *table.Table {
+	t := &table.Table{Columns: []table.Column{{Head: "stage", Kind: table.Name}, {Head: "advance, ns", Kind: table.Integer}, {Head: "latest", Kind: table.List}}}
 	for _, s := range r.Stages {
-		row := []cell{textCell(s.Name), wholeCell(s.Advance), listCell(rankItems(s.Latest, len(r.Ranks)))}
+		row := []table.Cell{table.TextCell(s.Name), table.WholeCell(s.Advance), table.ListCell(rankItems(s.Latest, len(r.Ranks)))}
 		if len(r.Ranks) == 1 {
-			row[2] = cell{}
+			row[2] = table.Cell{}
 		}
-		t.rows = append(t.rows, row)
+		t.Add(row...)
 	}
-	return t.tidy()
+	return t.Tidy()
 }
 
 // windowLimit is how many lines a table of windows has at most.
@@ -160,40 +161,40 @@ const windowLimit = 40
 
 // windowTable is one line per window or group. noted are the indices of the
 // windows that carry the note.
-func windowTable(results []*frontier.Result, noted []int, note string) *table {
-	t := &table{columns: []column{
-		{head: "run", kind: kindName}, {head: "window", kind: kindInteger}, {head: "group", kind: kindText},
-		{head: "%s/step", kind: kindLength}, {head: "lead stage", kind: kindName}, {head: "share", kind: kindFraction},
-		{head: "labels", kind: kindList, last: true}, {head: "leader", kind: kindText, last: true}, {head: "steps", kind: kindText, last: true},
+func windowTable(results []*frontier.Result, noted []int, note string) *table.Table {
+	t := &table.Table{Columns: []table.Column{
+		{Head: "run", Kind: table.Name}, {Head: "window", Kind: table.Integer}, {Head: "group", Kind: table.Text},
+		{Head: "%s/step", Kind: table.Length}, {Head: "lead stage", Kind: table.Name}, {Head: "share", Kind: table.Fraction},
+		{Head: "labels", Kind: table.List, Last: true}, {Head: "leader", Kind: table.Text, Last: true}, {Head: "steps", Kind: table.Text, Last: true},
 	}}
 	oneRun := !slices.ContainsFunc(results, func(r *frontier.Result) bool { return r.Run != results[0].Run })
 	oneWindow := oneRun && !slices.ContainsFunc(results, func(r *frontier.Result) bool { return r.Window != results[0].Window })
 	roles := slices.ContainsFunc(results, func(r *frontier.Result) bool { return r.Group != "" })
 	for i, r := range results {
-		row := []cell{textCell(r.Run), wholeCell(r.Window), textCell(r.Group), perStep(r.Makespan, r), {}, {},
-			listCell(labelItems(r.Labels)), {}, textCell(stepRange(r))}
+		row := []table.Cell{table.TextCell(r.Run), table.WholeCell(r.Window), table.TextCell(r.Group), perStep(r.Makespan, r), {}, {},
+			table.ListCell(labelItems(r.Labels)), {}, table.TextCell(stepRange(r))}
 		if r.Group == "" && roles {
-			row[2] = textCell("all ranks")
+			row[2] = table.TextCell("all ranks")
 		}
 		if oneRun {
-			row[0] = cell{}
+			row[0] = table.Cell{}
 		}
 		if oneWindow && len(results) > 1 {
-			row[1] = cell{}
+			row[1] = table.Cell{}
 		}
 		if s := lead(r); s >= 0 {
-			row[4], row[5] = textCell(r.Stages[s].Name), optionalCell(r.Stages[s].Share)
+			row[4], row[5] = table.TextCell(r.Stages[s].Name), table.OptionalCell(r.Stages[s].Share)
 		}
 		if r.Leader.Rank != nil {
-			row[7] = textCell(fmt.Sprintf("rank %d", *r.Leader.Rank))
+			row[7] = table.TextCell(fmt.Sprintf("rank %d", *r.Leader.Rank))
 		}
 		if slices.Contains(noted, i) && note != "" {
-			row[1].note = 1
-			t.notes = []string{note}
+			row[1].Note = 1
+			t.Footnotes = []string{note}
 		}
-		t.rows = append(t.rows, row)
+		t.Add(row...)
 	}
-	return t.ends(windowLimit).tidy()
+	return ends(t, windowLimit).Tidy()
 }
 
 // labelItems orders labels for a narrow column: diagnoses first, then doubts;
@@ -238,9 +239,9 @@ func basis(r *frontier.Result) bullets {
 	case !q.Wall:
 		say("No wall time: time outside the stages is not seen")
 	case q.OverlapError > 0:
-		say("Time in no stage: %s of the step on the worst rank; stages overlap by %s", percent(q.ClosureResidual), percent(q.OverlapError))
+		say("Time in no stage: %s of the step on the worst rank; stages overlap by %s", table.Percent(q.ClosureResidual), table.Percent(q.OverlapError))
 	default:
-		say("Time in no stage: %s of the step on the worst rank", percent(q.ClosureResidual))
+		say("Time in no stage: %s of the step on the worst rank", table.Percent(q.ClosureResidual))
 	}
 	if len(q.Missing) > 0 && len(q.Notes) == 0 {
 		say("%s of %d did not report: %s", counted(len(q.Missing), "rank"), r.WorldSize, trace.RankList(q.Missing))
@@ -250,7 +251,7 @@ func basis(r *frontier.Result) bullets {
 
 func deviceSentence(d *frontier.Device) string {
 	s := fmt.Sprintf("Device timers (%s): %d of %d samples ready", d.Channel, d.Ready, d.Sampled)
-	if !finite(d.Time) || !finite(d.Peers) {
+	if !table.Finite(d.Time) || !table.Finite(d.Peers) {
 		return s
 	}
 	return s + fmt.Sprintf("; rank %d takes %s on the device (peers %s) and %s on the host",

@@ -4,6 +4,7 @@ import (
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/engine/frontier/cut"
 	"github.com/sfstat/sfstat/engine/frontier/fit"
+	"github.com/sfstat/sfstat/internal/table"
 	"github.com/sfstat/sfstat/trace/input"
 )
 
@@ -46,7 +47,7 @@ var fitSentences = map[fit.Reason]string{
 
 // fitReason is the sentence of a fit; "" where the account does not tell.
 func fitReason(f fit.Fit) string {
-	return filled(fitSentences[f.Why], "stage", f.Stage, "gain", percent(f.Gain))
+	return filled(fitSentences[f.Why], "stage", f.Stage, "gain", table.Percent(f.Gain))
 }
 
 // texts are notes as those who wrote them worded them: readers, recorders.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
+	"github.com/sfstat/sfstat/internal/table"
 )
 
 // Arrivals is who arrives last in one job.
@@ -136,7 +137,7 @@ func (j Arrivals) document() document {
 func (j Arrivals) headline() string {
 	switch {
 	case len(j.Late) == 1:
-		return fmt.Sprintf("%s: %s arrives late by its own delay: fixing it would cut step time by %s.", j.Run, rankAndHost(j.Late[0].Rank, j.Late[0].Host), percent(j.Late[0].RunGain))
+		return fmt.Sprintf("%s: %s arrives late by its own delay: fixing it would cut step time by %s.", j.Run, rankAndHost(j.Late[0].Rank, j.Late[0].Host), table.Percent(j.Late[0].RunGain))
 	case len(j.Late) > 1:
 		var ranks []int
 		gain := 0.0
@@ -144,7 +145,7 @@ func (j Arrivals) headline() string {
 			ranks = append(ranks, l.Rank)
 			gain += l.RunGain
 		}
-		return fmt.Sprintf("%s: %s arrive late by their own delay: fixing them would cut step time by %s.", j.Run, someRanks(ranks), percent(gain))
+		return fmt.Sprintf("%s: %s arrive late by their own delay: fixing them would cut step time by %s.", j.Run, someRanks(ranks), table.Percent(gain))
 	case j.Set != nil:
 		return fmt.Sprintf("%s: %s arrive late together, by %s; which of them is the cause cannot be told, as their sends and receives are not recorded.",
 			j.Run, someRanks(j.Set.Ranks), length(float64(j.Set.Delay)))
@@ -162,7 +163,7 @@ func rankAndHost(rank int, host string) string {
 func (j Arrivals) facts() string {
 	text := fmt.Sprintf("%s, %s", counted(len(j.Ranks), "rank"), counted(j.Calls, "call"))
 	if j.Lost > 0 {
-		text += fmt.Sprintf(" (%s before them left the rings)", grouped(j.Lost))
+		text += fmt.Sprintf(" (%s before them left the rings)", table.Grouped(j.Lost))
 	}
 	if j.Step > 0 {
 		text += fmt.Sprintf(", a step of %s over %s", length(float64(j.Step)), length(float64(j.End-j.Begin)))
@@ -233,13 +234,13 @@ func pOf(logP float64) string {
 	return fmt.Sprintf("= %.2g", math.Exp(logP))
 }
 
-func (j Arrivals) table() *table {
-	t := &table{columns: []column{{head: "entered from", kind: kindName}, {head: "calls", kind: kindName, spare: true}, {head: "operation", kind: kindName}, {head: "stage", kind: kindName, spare: true},
-		{head: "group", kind: kindName, spare: true}, {head: "points", kind: kindInteger},
-		{head: "skew %s", kind: kindLength, means: "skew: last entry less first, median."},
-		{head: "latest", kind: kindID, means: "latest: the rank that costs most there."}, {head: "last", kind: kindFraction, means: "last: how often that rank entered last."},
-		{head: "own %s", kind: kindLength, means: "own: own delay, median; lateness inherited from another synchronisation point is not included."},
-		{head: "cost %s", kind: kindLength, means: "cost: what the others waited for it, in all."}}}
+func (j Arrivals) table() *table.Table {
+	t := &table.Table{Columns: []table.Column{{Head: "entered from", Kind: table.Name}, {Head: "calls", Kind: table.Name, Spare: true}, {Head: "operation", Kind: table.Name}, {Head: "stage", Kind: table.Name, Spare: true},
+		{Head: "group", Kind: table.Name, Spare: true}, {Head: "points", Kind: table.Integer},
+		{Head: "skew %s", Kind: table.Length, Means: "skew: last entry less first, median."},
+		{Head: "latest", Kind: table.ID, Means: "latest: the rank that costs most there."}, {Head: "last", Kind: table.Fraction, Means: "last: how often that rank entered last."},
+		{Head: "own %s", Kind: table.Length, Means: "own: own delay, median; lateness inherited from another synchronisation point is not included."},
+		{Head: "cost %s", Kind: table.Length, Means: "cost: what the others waited for it, in all."}}}
 	var order []int
 	for i := range j.Places {
 		if j.Places[i].Repeats {
@@ -255,10 +256,10 @@ func (j Arrivals) table() *table {
 	for _, i := range order {
 		p := &j.Places[i]
 		w := worst(p)
-		t.rows = append(t.rows, []cell{textCell(p.Line.String()), textCell(p.Line.Call), textCell(bareOp(p.Op)), textCell(p.Stage), textCell(p.Group), wholeCell(p.Points),
-			realCell(float64(p.Skew)), wholeCell(w.Rank), realCell(float64(w.Last) / float64(max(1, w.Points))), realCell(float64(w.Delay)), realCell(float64(w.Charge))})
+		t.Add(table.TextCell(p.Line.String()), table.TextCell(p.Line.Call), table.TextCell(bareOp(p.Op)), table.TextCell(p.Stage), table.TextCell(p.Group), table.WholeCell(p.Points),
+			table.RealCell(float64(p.Skew)), table.WholeCell(w.Rank), table.RealCell(float64(w.Last)/float64(max(1, w.Points))), table.RealCell(float64(w.Delay)), table.RealCell(float64(w.Charge)))
 	}
-	return t.capped(placesShown, "json and csv").tidy()
+	return capped(t, placesShown, "json and csv").Tidy()
 }
 
 // notes say what the result rests on.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sfstat/sfstat/batch/findings"
 	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/internal/table"
 )
 
 // How much of a batch fits on a screen.
@@ -38,9 +39,9 @@ func batchDocument(sum *findings.Summary) document {
 	d := document{headline{all, evidence.Insufficient}}
 	if flagged > 0 {
 		t := worstRuns(runs[:min(flagged, mostRuns)])
-		t.caption = "lost: time of all ranks that fixing it would save."
+		t.Caption = "lost: time of all ranks that fixing it would save."
 		if flagged > mostRuns {
-			t.caption += fmt.Sprintf(" %d more in the rows.", flagged-mostRuns)
+			t.Caption += fmt.Sprintf(" %d more in the rows.", flagged-mostRuns)
 		}
 		d = append(d, heading("Worst runs"), t)
 	}
@@ -93,20 +94,20 @@ func batchHeadline(sum *findings.Summary, runs []*findings.Run, flagged int) str
 	return fmt.Sprintf("%s: %d with a finding to act on, which cost %s of all ranks' time.", all, flagged, length(lost))
 }
 
-func worstRuns(runs []*findings.Run) *table {
-	t := &table{columns: []column{
-		{head: "run", kind: kindKey}, {head: "who", kind: kindText}, {head: "stage", kind: kindName},
-		{head: "host", kind: kindName, spare: true}, {head: "gain", kind: kindFraction}, {head: "lost, %s", kind: kindLength},
-		{head: "certainty", kind: kindText, spare: true}, {head: "folder", kind: kindName, spare: true},
+func worstRuns(runs []*findings.Run) *table.Table {
+	t := &table.Table{Columns: []table.Column{
+		{Head: "run", Kind: table.Key}, {Head: "who", Kind: table.Text}, {Head: "stage", Kind: table.Name},
+		{Head: "host", Kind: table.Name, Spare: true}, {Head: "gain", Kind: table.Fraction}, {Head: "lost, %s", Kind: table.Length},
+		{Head: "certainty", Kind: table.Text, Spare: true}, {Head: "folder", Kind: table.Name, Spare: true},
 	}}
 	for _, r := range runs {
 		f := r.Worst
-		gain := cell{}
+		gain := table.Cell{}
 		if f.RunGain != nil {
-			gain = realCell(*f.RunGain)
+			gain = table.RealCell(*f.RunGain)
 		}
-		t.rows = append(t.rows, []cell{textCell(r.Name), textCell(whoDelays(f)), textCell(said(f.Stage)), textCell(said(f.Host)), gain,
-			realCell(r.Lost()), textCell(said(f.Confidence)), textCell(r.Folder)})
+		t.Add(table.TextCell(r.Name), table.TextCell(whoDelays(f)), table.TextCell(said(f.Stage)), table.TextCell(said(f.Host)), gain,
+			table.RealCell(r.Lost()), table.TextCell(said(f.Confidence)), table.TextCell(r.Folder))
 	}
 	return t
 }
@@ -131,46 +132,46 @@ func said(s *string) string {
 	return *s
 }
 
-func recurringHosts(hosts []findings.Host) *table {
-	t := &table{columns: []column{{head: "host", kind: kindName}, {head: "runs", kind: kindInteger}, {head: "of", kind: kindInteger},
-		{head: "lost, %s", kind: kindLength}, {head: "by chance", kind: kindText}},
-		caption: "by chance: that any host is the one that delays so many runs, at most, if all were alike."}
+func recurringHosts(hosts []findings.Host) *table.Table {
+	t := &table.Table{Columns: []table.Column{{Head: "host", Kind: table.Name}, {Head: "runs", Kind: table.Integer}, {Head: "of", Kind: table.Integer},
+		{Head: "lost, %s", Kind: table.Length}, {Head: "by chance", Kind: table.Text}},
+		Caption: "by chance: that any host is the one that delays so many runs, at most, if all were alike."}
 	for _, h := range hosts {
-		t.rows = append(t.rows, []cell{textCell(h.Name), wholeCell(h.Runs), wholeCell(h.Of), realCell(h.Lost), textCell(pValue(h.P))})
+		t.Add(table.TextCell(h.Name), table.WholeCell(h.Runs), table.WholeCell(h.Of), table.RealCell(h.Lost), table.TextCell(pValue(h.P)))
 	}
 	return t
 }
 
-func dayChanges(changes []findings.Change) *table {
+func dayChanges(changes []findings.Change) *table.Table {
 	const date = "2006-01-02"
-	t := &table{columns: []column{{head: "runs", kind: kindName}, {head: "from", kind: kindText}, {head: "between", kind: kindText, spare: true},
-		{head: "before, %s", kind: kindLength}, {head: "after, %s", kind: kindLength}, {head: "change", kind: kindFraction}, {head: "by chance", kind: kindText}},
-		caption: "of a step of the median run of each day."}
+	t := &table.Table{Columns: []table.Column{{Head: "runs", Kind: table.Name}, {Head: "from", Kind: table.Text}, {Head: "between", Kind: table.Text, Spare: true},
+		{Head: "before, %s", Kind: table.Length}, {Head: "after, %s", Kind: table.Length}, {Head: "change", Kind: table.Fraction}, {Head: "by chance", Kind: table.Text}},
+		Caption: "of a step of the median run of each day."}
 	for _, c := range changes {
-		t.rows = append(t.rows, []cell{textCell(c.Family), textCell(c.Day.Format(date)), textCell(c.Low.Format(date) + " – " + c.High.Format(date)),
-			realCell(c.Before), realCell(c.After), realCell(c.After/c.Before - 1), textCell(pValue(c.P))})
+		t.Add(table.TextCell(c.Family), table.TextCell(c.Day.Format(date)), table.TextCell(c.Low.Format(date)+" – "+c.High.Format(date)),
+			table.RealCell(c.Before), table.RealCell(c.After), table.RealCell(c.After/c.Before-1), table.TextCell(pValue(c.P)))
 	}
 	return t
 }
 
-func countTable(of string, list []findings.Count) *table {
-	t := &table{columns: []column{{head: of, kind: kindName}, {head: "runs", kind: kindInteger}, {head: "lost, %s", kind: kindLength}}}
+func countTable(of string, list []findings.Count) *table.Table {
+	t := &table.Table{Columns: []table.Column{{Head: of, Kind: table.Name}, {Head: "runs", Kind: table.Integer}, {Head: "lost, %s", Kind: table.Length}}}
 	for _, c := range list {
 		name := c.Name
 		if name == "" {
 			name = "(several)"
 		}
-		lost := cell{}
+		lost := table.Cell{}
 		if c.Lost > 0 {
-			lost = realCell(c.Lost)
+			lost = table.RealCell(c.Lost)
 		}
-		t.rows = append(t.rows, []cell{textCell(name), wholeCell(c.Runs), lost})
+		t.Add(table.TextCell(name), table.WholeCell(c.Runs), lost)
 	}
 	return t
 }
 
-func weekTable(weeks []*findings.Week) *table {
-	t := &table{columns: []column{{head: "week of", kind: kindText}, {head: "windows", kind: kindInteger}, {head: "flagged", kind: kindInteger}, {head: "mostly", kind: kindName}}}
+func weekTable(weeks []*findings.Week) *table.Table {
+	t := &table.Table{Columns: []table.Column{{Head: "week of", Kind: table.Text}, {Head: "windows", Kind: table.Integer}, {Head: "flagged", Kind: table.Integer}, {Head: "mostly", Kind: table.Name}}}
 	for _, w := range weeks {
 		stage, most := "", 0
 		for name, n := range w.Stages {
@@ -178,7 +179,7 @@ func weekTable(weeks []*findings.Week) *table {
 				stage, most = name, n
 			}
 		}
-		t.rows = append(t.rows, []cell{textCell(w.Start.Format("2006-01-02")), wholeCell(w.Windows), wholeCell(w.Flagged), textCell(stage)})
+		t.Add(table.TextCell(w.Start.Format("2006-01-02")), table.WholeCell(w.Windows), table.WholeCell(w.Flagged), table.TextCell(stage))
 	}
 	return t
 }

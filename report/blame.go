@@ -5,6 +5,8 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose/operators"
 	"github.com/sfstat/sfstat/engine/blame"
+	"github.com/sfstat/sfstat/internal/glyph"
+	"github.com/sfstat/sfstat/internal/table"
 )
 
 // Blame is where the delays of an operator trace began.
@@ -118,7 +120,7 @@ func kindTerms(kinds map[blame.Kind]bool) terms {
 	var out terms
 	for k, words := range kindWords {
 		if kinds[blame.Kind(k)] {
-			out = append(out, term{blame.Kind(k).String(), words})
+			out = append(out, glyph.Term{Name: blame.Kind(k).String(), Text: words})
 		}
 	}
 	return out
@@ -134,48 +136,48 @@ func (b Blame) finding() string {
 		return fmt.Sprintf("%s in %s cannot be traced back: nothing that they waited for was late or long.", counted(b.Symptoms, "symptom"), in)
 	}
 	c := b.Culprits[0]
-	s := fmt.Sprintf("%s of %s in %s lead to %s of rank %d (%v).", grouped(int64(c.Symptoms)), counted(b.Symptoms, "symptom"), in, c.Op, b.worker(c.Worker).Rank, c.Kind)
+	s := fmt.Sprintf("%s of %s in %s lead to %s of rank %d (%v).", table.Grouped(int64(c.Symptoms)), counted(b.Symptoms, "symptom"), in, c.Op, b.worker(c.Worker).Rank, c.Kind)
 	if b.Unexplained > 0 {
-		s += fmt.Sprintf(" %s cannot be traced back.", grouped(int64(b.Unexplained)))
+		s += fmt.Sprintf(" %s cannot be traced back.", table.Grouped(int64(b.Unexplained)))
 	}
 	return s
 }
 
-func (b Blame) table() *table {
-	t := &table{columns: []column{{head: "kind", kind: kindText}, {head: "rank", kind: kindID}, {head: "dp", kind: kindID, spare: true},
-		{head: "pp", kind: kindID, spare: true}, {head: "operator", kind: kindName}, {head: "after", kind: kindName},
-		{head: "symptoms", kind: kindInteger}, {head: "steps", kind: kindInteger},
-		{head: "delay %s/step", kind: kindLength, means: "delay: by how much the operators at which walks end were longer or later, in the steps where a walk ends there."},
-		{head: "victims", kind: kindList}}}
+func (b Blame) table() *table.Table {
+	t := &table.Table{Columns: []table.Column{{Head: "kind", Kind: table.Text}, {Head: "rank", Kind: table.ID}, {Head: "dp", Kind: table.ID, Spare: true},
+		{Head: "pp", Kind: table.ID, Spare: true}, {Head: "operator", Kind: table.Name}, {Head: "after", Kind: table.Name},
+		{Head: "symptoms", Kind: table.Integer}, {Head: "steps", Kind: table.Integer},
+		{Head: "delay %s/step", Kind: table.Length, Means: "delay: by how much the operators at which walks end were longer or later, in the steps where a walk ends there."},
+		{Head: "victims", Kind: table.List}}}
 	for _, c := range b.Culprits {
 		at := b.worker(c.Worker)
-		row := []cell{textCell(c.Kind.String()), wholeCell(at.Rank), wholeCell(at.DP), wholeCell(at.PP), textCell(c.Op), {},
-			wholeCell(c.Symptoms), wholeCell(len(c.Steps)), {}, listCell(rankItems(b.ranksOf(c.Victims), 0))}
+		row := []table.Cell{table.TextCell(c.Kind.String()), table.WholeCell(at.Rank), table.WholeCell(at.DP), table.WholeCell(at.PP), table.TextCell(c.Op), {},
+			table.WholeCell(c.Symptoms), table.WholeCell(len(c.Steps)), {}, table.ListCell(rankItems(b.ranksOf(c.Victims), 0))}
 		if c.Pred != "" {
-			row[5] = textCell(c.Pred)
+			row[5] = table.TextCell(c.Pred)
 			if c.PredWorker != c.Worker {
-				row[5] = textCell(fmt.Sprintf("%s of rank %d", c.Pred, b.worker(c.PredWorker).Rank))
+				row[5] = table.TextCell(fmt.Sprintf("%s of rank %d", c.Pred, b.worker(c.PredWorker).Rank))
 			}
 		}
 		if c.Kind == blame.LongOp || c.Kind == blame.Source || c.Kind == blame.Gap {
-			row[8] = realCell(float64(c.Delay) / float64(len(c.Steps)))
+			row[8] = table.RealCell(float64(c.Delay) / float64(len(c.Steps)))
 		}
-		t.rows = append(t.rows, row)
+		t.Add(row...)
 	}
-	return t.capped(culpritsShown, "json and csv").tidy()
+	return capped(t, culpritsShown, "json and csv").Tidy()
 }
 
 // walkTable is a walk from symptom to culprit, its middle left out where it is
 // long.
-func walkTable(path []operators.Stop) *table {
-	t := &table{columns: []column{{head: "rank", kind: kindID}, {head: "pp", kind: kindID}, {head: "operator", kind: kindName},
-		{head: "starts %s", kind: kindLength}, {head: "takes %s", kind: kindLength}},
-		caption: "Each operator waited for the one below it; the last is where the delay began."}
+func walkTable(path []operators.Stop) *table.Table {
+	t := &table.Table{Columns: []table.Column{{Head: "rank", Kind: table.ID}, {Head: "pp", Kind: table.ID}, {Head: "operator", Kind: table.Name},
+		{Head: "starts %s", Kind: table.Length}, {Head: "takes %s", Kind: table.Length}},
+		Caption: "Each operator waited for the one below it; the last is where the delay began."}
 	for _, s := range path {
-		t.rows = append(t.rows, []cell{wholeCell(s.Rank), wholeCell(s.Stage), textCell(operatorName(s.Op, s.Seq)),
-			realCell(float64(s.Start)), realCell(float64(s.Dur))})
+		t.Add(table.WholeCell(s.Rank), table.WholeCell(s.Stage), table.TextCell(operatorName(s.Op, s.Seq)),
+			table.RealCell(float64(s.Start)), table.RealCell(float64(s.Dur)))
 	}
-	return t.ends(stopsShown)
+	return ends(t, stopsShown)
 }
 
 func (b Blame) basis() bullets {
@@ -185,7 +187,7 @@ func (b Blame) basis() bullets {
 	}
 	out := bullets{
 		fmt.Sprintf("Walks follow %s; times closer than %s count as equal", rule, length(float64(b.Tie))),
-		fmt.Sprintf("Operators are late or long by sfstat zscore, at an error rate of %s per operator instance", percent(b.Alpha)),
+		fmt.Sprintf("Operators are late or long by sfstat zscore, at an error rate of %s per operator instance", table.Percent(b.Alpha)),
 	}
 	return append(out, b.Traced.basis()...)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/breakdown"
+	"github.com/sfstat/sfstat/internal/table"
 )
 
 // breakdownDocument tells every run from its own headline on.
@@ -55,19 +56,19 @@ func breakdownHeadline(r *breakdown.Result) string {
 	if n := len(r.Ranks); n > 1 {
 		who = fmt.Sprintf("The devices of %s", counted(n, "rank"))
 	}
-	share := func(c breakdown.Category) string { return percent(t.Share(c)) }
+	share := func(c breakdown.Category) string { return table.Percent(t.Share(c)) }
 	s := fmt.Sprintf("%s computed for %s of the time and idled for %s", who, share(breakdown.Compute), share(breakdown.Idle))
 	switch {
 	case t.In[breakdown.Communication] == 0:
 		s += "; there was no communication"
 	default:
-		s += fmt.Sprintf("; communication that no compute covers took %s, %s of all communication", share(breakdown.ExposedComm), percent(t.Exposed()))
+		s += fmt.Sprintf("; communication that no compute covers took %s, %s of all communication", share(breakdown.ExposedComm), table.Percent(t.Exposed()))
 	}
 	if len(r.Marks) == 0 {
 		return s + "."
 	}
 	first := r.Marks[0]
-	return fmt.Sprintf("%s. Rank %d stands out: %s is %s of its time, %s of its peers'.", s, r.Ranks[first.Rank].ID, first.Category, percent(first.Share), percent(first.Peers))
+	return fmt.Sprintf("%s. Rank %d stands out: %s is %s of its time, %s of its peers'.", s, r.Ranks[first.Rank].ID, first.Category, table.Percent(first.Share), table.Percent(first.Peers))
 }
 
 // breakdownBasis is "gen8 · 10 steps from 0 to 9 · 8 ranks · 208 ms per step".
@@ -97,18 +98,18 @@ func breakdownBasis(r *breakdown.Result) string {
 }
 
 // whose are the columns that say whose a row is, and its cells.
-func (b Breakdowns) whose() []column {
-	out := []column{{head: "rank", kind: kindID}}
+func (b Breakdowns) whose() []table.Column {
+	out := []table.Column{{Head: "rank", Kind: table.ID}}
 	if b.PerStep {
-		out = append(out, column{head: "step", kind: kindID})
+		out = append(out, table.Column{Head: "step", Kind: table.ID})
 	}
 	return out
 }
 
-func (r dividedRow) whose() []cell {
-	out := []cell{wholeCell(r.rank().ID)}
+func (r dividedRow) whose() []table.Cell {
+	out := []table.Cell{table.WholeCell(r.rank().ID)}
 	if r.step != nil {
-		out = append(out, wholeCell(r.step.Step))
+		out = append(out, table.WholeCell(r.step.Step))
 	}
 	return out
 }
@@ -120,49 +121,49 @@ var shownCategories = [...]struct {
 }{{breakdown.Compute, "compute"}, {breakdown.Communication, "comm"}, {breakdown.Memory, "memory"}, {breakdown.Idle, "idle"}, {breakdown.ExposedComm, "exposed"}}
 
 // sharesTable is the parts of the time.
-func sharesTable(b Breakdowns, rows []dividedRow) *table {
-	t := &table{columns: b.whose(), notes: []string{"stands out among its peers"},
-		caption: "exposed: communication that no compute covers. of comm: its part of communication. What runs beside something else counts in both columns."}
+func sharesTable(b Breakdowns, rows []dividedRow) *table.Table {
+	t := &table.Table{Columns: b.whose(), Footnotes: []string{"stands out among its peers"},
+		Caption: "exposed: communication that no compute covers. of comm: its part of communication. What runs beside something else counts in both columns."}
 	for _, c := range shownCategories {
-		t.columns = append(t.columns, column{head: c.head, kind: kindFraction})
+		t.Columns = append(t.Columns, table.Column{Head: c.head, Kind: table.Fraction})
 	}
-	t.columns = append(t.columns, column{head: "of comm", kind: kindFraction})
+	t.Columns = append(t.Columns, table.Column{Head: "of comm", Kind: table.Fraction})
 	marked := false
 	for _, r := range rows {
 		cells := r.whose()
 		for _, c := range shownCategories {
-			one := realCell(r.times().Share(c.Category))
+			one := table.RealCell(r.times().Share(c.Category))
 			if r.mark(c.Category) != nil {
-				one.note, one.strong, marked = 1, true, true
+				one.Note, one.Strong, marked = 1, true, true
 			}
 			cells = append(cells, one)
 		}
-		t.rows = append(t.rows, append(cells, realCell(r.times().Exposed())))
+		t.Add(append(cells, table.RealCell(r.times().Exposed()))...)
 	}
 	if !marked {
-		t.notes = nil
+		t.Footnotes = nil
 	}
-	return t.tidy()
+	return t.Tidy()
 }
 
 // lengthsTable is the time itself, of all steps their mean.
-func lengthsTable(b Breakdowns, rows []dividedRow) *table {
-	t := &table{oneUnit: true, columns: append(b.whose(), column{head: "step %s", kind: kindLength})}
+func lengthsTable(b Breakdowns, rows []dividedRow) *table.Table {
+	t := &table.Table{OneUnit: true, Columns: append(b.whose(), table.Column{Head: "step %s", Kind: table.Length})}
 	for _, c := range shownCategories {
-		t.columns = append(t.columns, column{head: c.head + " %s", kind: kindLength})
+		t.Columns = append(t.Columns, table.Column{Head: c.head + " %s", Kind: table.Length})
 	}
 	for _, r := range rows {
 		n := 1.0
 		if r.step == nil {
 			n = float64(len(r.rank().Steps))
 		}
-		cells := append(r.whose(), realCell(float64(r.times().Span)/n))
+		cells := append(r.whose(), table.RealCell(float64(r.times().Span)/n))
 		for _, c := range shownCategories {
-			cells = append(cells, realCell(float64(r.times().In[c.Category])/n))
+			cells = append(cells, table.RealCell(float64(r.times().In[c.Category])/n))
 		}
-		t.rows = append(t.rows, cells)
+		t.Add(cells...)
 	}
-	return t.tidy()
+	return t.Tidy()
 }
 
 // maxMarks is how many marks text tells one by one.
@@ -176,7 +177,7 @@ func markBullets(r *breakdown.Result) bullets {
 			break
 		}
 		b = append(b, fmt.Sprintf("rank %d: %s is %s of its time, %s of its peers'; %s in a healthy run",
-			r.Ranks[m.Rank].ID, m.Category, percent(m.Share), percent(m.Peers), pValue(m.P)))
+			r.Ranks[m.Rank].ID, m.Category, table.Percent(m.Share), table.Percent(m.Peers), pValue(m.P)))
 	}
 	return append(b, "Shares name no cause: who waits for a late rank communicates longer than it does. sfstat diagnose tells them apart.")
 }
@@ -190,7 +191,7 @@ func breakdownNotes(r *breakdown.Result) []string {
 	}
 	if steps > t.Span {
 		notes = append(notes, fmt.Sprintf("The steps are longer: before its first work and after its last nothing ran for %s in all, %s of the steps",
-			length(float64(steps-t.Span)), percent(float64(steps-t.Span)/float64(steps))))
+			length(float64(steps-t.Span)), table.Percent(float64(steps-t.Span)/float64(steps))))
 	}
 	switch {
 	case len(r.Ranks) == 1:

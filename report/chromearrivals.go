@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
+	"github.com/sfstat/sfstat/internal/glyph"
 )
 
 // ArrivalsChrome is a trace for Perfetto of all calls on one clock: a process
@@ -51,12 +52,12 @@ func (a *ArrivalsChrome) Call(x arrivals.Call) {
 	}
 	from := max(x.Enter, a.until[track]) // events of a track follow each other
 	a.until[track] = max(from+1, x.Release)
-	name := Visible(bareOp(x.Op))
+	name := glyph.Visible(bareOp(x.Op))
 	if !x.Whole {
 		name += " (not entered by all)"
 	}
 	a.c.span(chromeEvent{Name: name, Category: "wait", Process: x.Rank, Thread: track,
-		Args: callArgs{x.Seq, Visible(x.Group), Visible(entered(x.Line)), float64(x.Delay) / 1e3}}, from, a.until[track])
+		Args: callArgs{x.Seq, glyph.Visible(x.Group), glyph.Visible(entered(x.Line)), float64(x.Delay) / 1e3}}, from, a.until[track])
 }
 
 // Close ends the trace.

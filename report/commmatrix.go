@@ -6,6 +6,7 @@ import (
 
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/matrix"
+	"github.com/sfstat/sfstat/internal/table"
 )
 
 // CommMatrix writes how many bytes each rank sends each other, by algorithm. CSV is one row per pair and route.
@@ -38,10 +39,10 @@ func matrixDocument(sent []matrix.Sent, unplaced float64) document {
 	} else {
 		d = append(d, heading("Most bytes"), heaviestTable(sent))
 	}
-	t := &table{columns: []column{{head: "route", kind: kindText}, {head: "volume", kind: kindText}}}
+	t := &table.Table{Columns: []table.Column{{Head: "route", Kind: table.Text}, {Head: "volume", Kind: table.Text}}}
 	for _, route := range []matrix.Route{matrix.OnRing, matrix.OnTree, matrix.Direct} {
 		if byRoute[route] > 0 {
-			t.rows = append(t.rows, []cell{textCell(route.String()), textCell(Size(int64(byRoute[route])))})
+			t.Add(table.TextCell(route.String()), table.TextCell(Size(int64(byRoute[route]))))
 		}
 	}
 	d = append(d, heading("By algorithm"), t)
@@ -52,34 +53,34 @@ func matrixDocument(sent []matrix.Sent, unplaced float64) document {
 }
 
 // squareTable is a row for each sender and a column for each receiver.
-func squareTable(ranks []int, bytes map[[2]int]float64) *table {
-	t := &table{columns: []column{{head: "rank", kind: kindID}}}
+func squareTable(ranks []int, bytes map[[2]int]float64) *table.Table {
+	t := &table.Table{Columns: []table.Column{{Head: "rank", Kind: table.ID}}}
 	for _, to := range ranks {
-		t.columns = append(t.columns, column{head: fmt.Sprintf("to %d", to), kind: kindAmount})
+		t.Columns = append(t.Columns, table.Column{Head: fmt.Sprintf("to %d", to), Kind: table.Amount})
 	}
 	for _, from := range ranks {
-		row := []cell{wholeCell(from)}
+		row := []table.Cell{table.WholeCell(from)}
 		for _, to := range ranks {
-			c := cell{}
+			c := table.Cell{}
 			if b := bytes[[2]int{from, to}]; b > 0 {
-				c = textCell(Size(int64(b)))
+				c = table.TextCell(Size(int64(b)))
 			}
 			row = append(row, c)
 		}
-		t.rows = append(t.rows, row)
+		t.Add(row...)
 	}
 	return t
 }
 
 // heaviestTable is the pairs that send most.
-func heaviestTable(sent []matrix.Sent) *table {
+func heaviestTable(sent []matrix.Sent) *table.Table {
 	ordered := slices.Clone(sent)
 	slices.SortStableFunc(ordered, func(a, b matrix.Sent) int { return int(max(min(b.Bytes-a.Bytes, 1), -1)) })
-	t := &table{columns: []column{{head: "from", kind: kindID}, {head: "to", kind: kindID}, {head: "route", kind: kindText}, {head: "calls", kind: kindInteger}, {head: "volume", kind: kindText}}}
+	t := &table.Table{Columns: []table.Column{{Head: "from", Kind: table.ID}, {Head: "to", Kind: table.ID}, {Head: "route", Kind: table.Text}, {Head: "calls", Kind: table.Integer}, {Head: "volume", Kind: table.Text}}}
 	for _, x := range ordered {
-		t.rows = append(t.rows, []cell{wholeCell(x.From), wholeCell(x.To), textCell(x.Route.String()), wholeCell(x.Calls), textCell(Size(int64(x.Bytes)))})
+		t.Add(table.WholeCell(x.From), table.WholeCell(x.To), table.TextCell(x.Route.String()), table.WholeCell(x.Calls), table.TextCell(Size(int64(x.Bytes))))
 	}
-	return t.clip()
+	return clipped(t)
 }
 
 type matrixJSON struct {

@@ -4,6 +4,7 @@ import (
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/parallel"
 	"github.com/sfstat/sfstat/engine/comm/steptotals"
+	"github.com/sfstat/sfstat/internal/table"
 )
 
 // CommSteps writes what a job communicated in each step, initialisation and shutdown apart. CSV is one row per step and operation.
@@ -31,10 +32,10 @@ func placeName(s *steptotals.Steps, p steptotals.Place) string {
 
 func stepsDocument(s *steptotals.Steps) document {
 	d := document{prose(stepsWords(s))}
-	if t := perStepTable(s); len(t.rows) > 0 && s.Source != steptotals.NoSteps {
+	if t := perStepTable(s); len(t.Rows) > 0 && s.Source != steptotals.NoSteps {
 		d = append(d, heading("In a step"), t)
 	}
-	if t := commStepTable(s); len(t.rows) > 0 {
+	if t := commStepTable(s); len(t.Rows) > 0 {
 		d = append(d, heading("Steps"), t)
 	}
 	return d
@@ -52,10 +53,10 @@ func stepsWords(s *steptotals.Steps) string {
 }
 
 // perStepTable is calls and bytes of an operation in the steps, and beside them.
-func perStepTable(s *steptotals.Steps) *table {
-	t := &table{columns: []column{{head: "operation", kind: kindText}, {head: "calls a step", kind: kindReal}, {head: "volume a step", kind: kindText},
-		{head: "initialisation", kind: kindInteger}, {head: "between", kind: kindInteger}, {head: "shutdown", kind: kindInteger}},
-		caption: "over all ranks; of initialisation, between steps and shutdown the calls. volume: elements × element size, as logged."}
+func perStepTable(s *steptotals.Steps) *table.Table {
+	t := &table.Table{Columns: []table.Column{{Head: "operation", Kind: table.Text}, {Head: "calls a step", Kind: table.Real}, {Head: "volume a step", Kind: table.Text},
+		{Head: "initialisation", Kind: table.Integer}, {Head: "between", Kind: table.Integer}, {Head: "shutdown", Kind: table.Integer}},
+		Caption: "over all ranks; of initialisation, between steps and shutdown the calls. volume: elements × element size, as logged."}
 	type use struct{ calls, bytes, initial, between, last int64 }
 	uses, order := map[string]*use{}, []string{}
 	steps := 0
@@ -85,32 +86,32 @@ func perStepTable(s *steptotals.Steps) *table {
 	}
 	for _, name := range order {
 		u := uses[name]
-		count := func(n int64) cell {
+		count := func(n int64) table.Cell {
 			if n == 0 {
-				return cell{}
+				return table.Cell{}
 			}
-			return wholeCell(n)
+			return table.WholeCell(n)
 		}
 		n := int64(max(steps, 1))
-		t.rows = append(t.rows, []cell{textCell(name), realCell(float64(u.calls) / float64(n)), textCell(Size(u.bytes / n)), count(u.initial), count(u.between), count(u.last)})
+		t.Add(table.TextCell(name), table.RealCell(float64(u.calls)/float64(n)), table.TextCell(Size(u.bytes/n)), count(u.initial), count(u.between), count(u.last))
 	}
-	return t.tidy()
+	return t.Tidy()
 }
 
 // commStepTable is a line for each step, and for what is outside of them.
-func commStepTable(s *steptotals.Steps) *table {
-	t := &table{columns: []column{{head: "step", kind: kindName}, {head: "calls", kind: kindInteger}, {head: "volume", kind: kindText}, {head: "length %s", kind: kindLength, means: "length: from the first kernel's start to the last one's end."},
-		{head: "transfer %s", kind: kindLength, means: "transfer: collectives and messages with all ranks there, summed over all communicators."},
-		{head: "waited %s", kind: kindLength, means: "waited: for the last rank, summed over all ranks."}}}
+func commStepTable(s *steptotals.Steps) *table.Table {
+	t := &table.Table{Columns: []table.Column{{Head: "step", Kind: table.Name}, {Head: "calls", Kind: table.Integer}, {Head: "volume", Kind: table.Text}, {Head: "length %s", Kind: table.Length, Means: "length: from the first kernel's start to the last one's end."},
+		{Head: "transfer %s", Kind: table.Length, Means: "transfer: collectives and messages with all ranks there, summed over all communicators."},
+		{Head: "waited %s", Kind: table.Length, Means: "waited: for the last rank, summed over all ranks."}}}
 	for i := range s.Totals {
 		x := &s.Totals[i]
-		row := []cell{textCell(placeName(s, x.Place)), wholeCell(x.Calls), textCell(Size(x.Bytes)), {}, {}, {}}
+		row := []table.Cell{table.TextCell(placeName(s, x.Place)), table.WholeCell(x.Calls), table.TextCell(Size(x.Bytes)), {}, {}, {}}
 		if x.End > 0 {
-			row[3], row[4], row[5] = realCell(float64(x.Length())), realCell(float64(x.Transfer)), realCell(float64(x.Wait))
+			row[3], row[4], row[5] = table.RealCell(float64(x.Length())), table.RealCell(float64(x.Transfer)), table.RealCell(float64(x.Wait))
 		}
-		t.rows = append(t.rows, row)
+		t.Add(row...)
 	}
-	return t.tidy().clip()
+	return clipped(t.Tidy())
 }
 
 type stepsJSON struct {

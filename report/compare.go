@@ -10,6 +10,8 @@ import (
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/diagnose/runs"
 	"github.com/sfstat/sfstat/engine/compare"
+	"github.com/sfstat/sfstat/internal/glyph"
+	"github.com/sfstat/sfstat/internal/table"
 )
 
 // Comparison writes what two sets of runs differ in. CSV is one row per measure.
@@ -25,7 +27,7 @@ func (o Output) Comparison(c *runs.Comparison) error {
 func comparisonDocument(c *runs.Comparison) document {
 	d := document{headline{comparisonHeadline(c), comparisonLevel(c)}, comparisonBrief(c)}
 	d = append(d, comparisonTable(c))
-	if t := foundTable(c); len(t.rows) > 0 {
+	if t := foundTable(c); len(t.Rows) > 0 {
 		d = append(d, heading("Findings"), t)
 	}
 	if b := comparisonDoubts(c); len(b) > 0 {
@@ -88,9 +90,9 @@ func comparisonBrief(c *runs.Comparison) brief {
 		units = "one run on each side, in batches of steps"
 	}
 	why = append(why, fmt.Sprintf("%s; all intervals together hold at %s", units, percentOf(c.Confidence)))
-	b := brief{{"Why", strings.Join(why, "; ") + "."}}
+	b := brief{{Name: "Why", Text: strings.Join(why, "; ") + "."}}
 	if next := comparisonNext(c); next != "" {
-		b = append(b, term{"Next", next})
+		b = append(b, glyph.Term{Name: "Next", Text: next})
 	}
 	return b
 }
@@ -142,8 +144,8 @@ func signedLength(ns float64) string {
 
 // signedPercent writes a change: "+5.02 %".
 func signedPercent(f float64) string {
-	if !finite(f) {
-		return absent
+	if !table.Finite(f) {
+		return table.Absent
 	}
 	decimals := 2
 	if math.Abs(f) >= 0.0995 {
@@ -167,39 +169,39 @@ var verdictWordsOfRow = [...]string{
 }
 
 // comparisonTable is one line per measure.
-func comparisonTable(c *runs.Comparison) *table {
-	t := &table{columns: []column{
-		{head: "%s/step", kind: kindName}, {head: "base", kind: kindLength}, {head: "new", kind: kindLength}, {head: "change", kind: kindAmount},
-		{head: percentOf(c.Confidence) + " interval", kind: kindAmount}, {head: "p", kind: kindAmount, spare: true}, {head: "result", kind: kindWrapped},
-		{head: "shows", kind: kindAmount},
-	}, oneUnit: true}
+func comparisonTable(c *runs.Comparison) *table.Table {
+	t := &table.Table{Columns: []table.Column{
+		{Head: "%s/step", Kind: table.Name}, {Head: "base", Kind: table.Length}, {Head: "new", Kind: table.Length}, {Head: "change", Kind: table.Amount},
+		{Head: percentOf(c.Confidence) + " interval", Kind: table.Amount}, {Head: "p", Kind: table.Amount, Spare: true}, {Head: "result", Kind: table.Uncut},
+		{Head: "shows", Kind: table.Amount},
+	}, OneUnit: true}
 	for _, r := range c.Rows {
 		of := c.Whole(r)
-		row := []cell{textCell(MeasureName(r.Measure)), realCell(r.Base), realCell(r.New), {}, {}, {}, textCell(verdictWordsOfRow[r.Verdict]), {}}
-		if of > 0 && finite(r.Change) {
-			row[3] = textCell(signedPercent(r.Change / of))
+		row := []table.Cell{table.TextCell(MeasureName(r.Measure)), table.RealCell(r.Base), table.RealCell(r.New), {}, {}, {}, table.TextCell(verdictWordsOfRow[r.Verdict]), {}}
+		if of > 0 && table.Finite(r.Change) {
+			row[3] = table.TextCell(signedPercent(r.Change / of))
 			if r.Verdict != compare.Untested {
-				row[4] = textCell(strings.TrimSuffix(signedPercent(r.Low/of), " %") + " … " + signedPercent(r.High/of))
-				row[5], row[7] = textCell(probability(r.P)), textCell(strings.TrimPrefix(signedPercent(r.Shows/of), "+"))
+				row[4] = table.TextCell(strings.TrimSuffix(signedPercent(r.Low/of), " %") + " … " + signedPercent(r.High/of))
+				row[5], row[7] = table.TextCell(probability(r.P)), table.TextCell(strings.TrimPrefix(signedPercent(r.Shows/of), "+"))
 			}
 		}
-		t.rows = append(t.rows, row)
+		t.Add(row...)
 	}
-	t.caption = "Stages: exposed time. Changes of stages are relative to the base's step, those of arrival skew to the skew itself. shows: the smallest change that this many runs would detect in four comparisons of five."
+	t.Caption = "Stages: exposed time. Changes of stages are relative to the base's step, those of arrival skew to the skew itself. shows: the smallest change that this many runs would detect in four comparisons of five."
 	return t
 }
 
 // foundTable is one line per finding of either side.
-func foundTable(c *runs.Comparison) *table {
-	t := &table{columns: []column{
-		{head: "finding", kind: kindWrapped}, {head: "base", kind: kindAmount}, {head: "new", kind: kindAmount}, {head: "would save", kind: kindFraction},
-		{head: "status", kind: kindText},
+func foundTable(c *runs.Comparison) *table.Table {
+	t := &table.Table{Columns: []table.Column{
+		{Head: "finding", Kind: table.Uncut}, {Head: "base", Kind: table.Amount}, {Head: "new", Kind: table.Amount}, {Head: "would save", Kind: table.Fraction},
+		{Head: "status", Kind: table.Text},
 	}}
-	t.caption = "base, new: runs that show it."
+	t.Caption = "base, new: runs that show it."
 	for i := range c.Found {
 		f := &c.Found[i]
-		t.rows = append(t.rows, []cell{textCell(foundWord(f)), textCell(fmt.Sprintf("%d of %d", f.Runs[0], len(c.Base))), textCell(fmt.Sprintf("%d of %d", f.Runs[1], len(c.New))),
-			realCell(max(f.Most[0], f.Most[1])), textCell(foundStatus(f))})
+		t.Add(table.TextCell(foundWord(f)), table.TextCell(fmt.Sprintf("%d of %d", f.Runs[0], len(c.Base))), table.TextCell(fmt.Sprintf("%d of %d", f.Runs[1], len(c.New))),
+			table.RealCell(max(f.Most[0], f.Most[1])), table.TextCell(foundStatus(f)))
 	}
 	return t
 }
@@ -222,10 +224,10 @@ func foundWord(f *runs.Found) string {
 		s = "rank " + strconv.Itoa(*f.Rank)
 	}
 	if f.Host != "" {
-		s += " (" + Visible(f.Host) + ")"
+		s += " (" + glyph.Visible(f.Host) + ")"
 	}
 	if in := cmp.Or(f.Op, f.Stage); in != "" {
-		s += " in " + Visible(in)
+		s += " in " + glyph.Visible(in)
 	}
 	return s
 }
@@ -243,7 +245,7 @@ func comparisonDoubts(c *runs.Comparison) bullets {
 	var b bullets
 	for _, d := range c.Doubts {
 		if d == runs.LeftOver {
-			b = append(b, fmt.Sprintf("%s without a partner of the same name: left out (%s). --match none takes all.", counted(len(c.Left), "run"), Visible(strings.Join(c.Left[:min(3, len(c.Left))], ", "))))
+			b = append(b, fmt.Sprintf("%s without a partner of the same name: left out (%s). --match none takes all.", counted(len(c.Left), "run"), glyph.Visible(strings.Join(c.Left[:min(3, len(c.Left))], ", "))))
 			continue
 		}
 		b = append(b, comparisonDoubtWords[d])

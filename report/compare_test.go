@@ -9,6 +9,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/diagnose/runs"
+	"github.com/sfstat/sfstat/internal/table"
 )
 
 // comparedRuns are runs of the given step times, ms, with a stage that takes what
@@ -92,7 +93,7 @@ func TestComparisonHeadlines(t *testing.T) {
 }
 
 func TestSignedPercent(t *testing.T) {
-	for f, want := range map[float64]string{0.0502: "+5.02 %", -0.0502: "−5.02 %", 0.251: "+25.1 %", 0.000001: "0.00 %", -0.00001: "0.00 %", math.Inf(1): absent} {
+	for f, want := range map[float64]string{0.0502: "+5.02 %", -0.0502: "−5.02 %", 0.251: "+25.1 %", 0.000001: "0.00 %", -0.00001: "0.00 %", math.Inf(1): table.Absent} {
 		if got := signedPercent(f); got != want {
 			t.Errorf("signedPercent(%v) is %q, want %q", f, got, want)
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/ks"
+	"github.com/sfstat/sfstat/internal/table"
 )
 
 // Completions is how the completion times of an operator trace's workers compare.
@@ -165,21 +166,21 @@ func (r Completions) finding() string {
 	case tested == 0 && len(r.Scores) > 0:
 		return fmt.Sprintf("Undecided: %s.", meaning(completionDoubts[:], r.Scores[0].Undecided))
 	case len(found) == 0:
-		return fmt.Sprintf("No worker stands out: the completion times of %s do not differ at a false-discovery rate of %s.", counted(tested, "worker"), percent(r.Discovery))
+		return fmt.Sprintf("No worker stands out: the completion times of %s do not differ at a false-discovery rate of %s.", counted(tested, "worker"), table.Percent(r.Discovery))
 	case len(found) == 1:
-		return fmt.Sprintf("Found at a false-discovery rate of %s: rank %d completes its operators at other times than its peers.", percent(r.Discovery), found[0])
+		return fmt.Sprintf("Found at a false-discovery rate of %s: rank %d completes its operators at other times than its peers.", table.Percent(r.Discovery), found[0])
 	}
-	return fmt.Sprintf("Found at a false-discovery rate of %s: %s complete their operators at other times than their peers.", percent(r.Discovery), someRanks(found))
+	return fmt.Sprintf("Found at a false-discovery rate of %s: %s complete their operators at other times than their peers.", table.Percent(r.Discovery), someRanks(found))
 }
 
 // table is the workers by descending S, those that are found first.
-func (r Completions) table() *table {
-	t := &table{columns: append(placeColumns(),
-		column{head: "S", kind: kindUnit, means: "S: mean distance D of the completion times to those compared with, 0 to 1."}, column{kind: kindBar},
-		column{head: "median", kind: kindUnit, spare: true},
-		column{head: "later %s", kind: kindLength, means: "later: mean completion behind the median peer."},
-		column{head: "P", kind: kindReal, spare: true}, column{head: "Q", kind: kindReal, means: "Q: false-discovery rate at which it is found."},
-		column{head: "found", kind: kindText})}
+func (r Completions) table() *table.Table {
+	t := &table.Table{Columns: append(placeColumns(),
+		table.Column{Head: "S", Kind: table.Unit, Means: "S: mean distance D of the completion times to those compared with, 0 to 1."}, table.Column{Kind: table.Bar},
+		table.Column{Head: "median", Kind: table.Unit, Spare: true},
+		table.Column{Head: "later %s", Kind: table.Length, Means: "later: mean completion behind the median peer."},
+		table.Column{Head: "P", Kind: table.Real, Spare: true}, table.Column{Head: "Q", Kind: table.Real, Means: "Q: false-discovery rate at which it is found."},
+		table.Column{Head: "found", Kind: table.Text})}
 	order := slices.Clone(r.Ranking)
 	for _, s := range r.Scores {
 		if !slices.Contains(r.Ranking, s.Worker) {
@@ -194,38 +195,38 @@ func (r Completions) table() *table {
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return flagged(a) - flagged(b) })
 	for _, w := range order {
-		t.rows = append(t.rows, r.scoreRow(t, w))
+		t.Add(r.scoreRow(t, w)...)
 	}
-	return t.capped(workersShown, "json and csv").tidy()
+	return capped(t, workersShown, "json and csv").Tidy()
 }
 
-func (r Completions) scoreRow(t *table, w int) []cell {
+func (r Completions) scoreRow(t *table.Table, w int) []table.Cell {
 	s := r.Scores[w]
-	bar := optionalCell(s.Mean)
-	row := append(r.place(w), optionalCell(s.Mean), bar, optionalCell(s.Median), realCell(float64(s.Later)), cell{}, cell{}, cell{})
+	bar := table.OptionalCell(s.Mean)
+	row := append(r.place(w), table.OptionalCell(s.Mean), bar, table.OptionalCell(s.Median), table.RealCell(float64(s.Later)), table.Cell{}, table.Cell{}, table.Cell{})
 	n := len(row)
 	if s.Test == nil {
-		row[n-1] = textCell("undecided")
+		row[n-1] = table.TextCell("undecided")
 		why := meaning(completionDoubts[:], s.Undecided)
-		i := slices.Index(t.notes, why)
+		i := slices.Index(t.Footnotes, why)
 		if i < 0 {
-			i = len(t.notes)
-			t.notes = append(t.notes, why)
+			i = len(t.Footnotes)
+			t.Footnotes = append(t.Footnotes, why)
 		}
-		row[n-1].note = i + 1
+		row[n-1].Note = i + 1
 		return row
 	}
-	row[n-3], row[n-2] = realCell(s.Test.P), realCell(s.Test.Q)
+	row[n-3], row[n-2] = table.RealCell(s.Test.P), table.RealCell(s.Test.Q)
 	if s.Test.Flagged {
-		row[n-1] = textCell("yes")
-		row[4].strong = true
+		row[n-1] = table.TextCell("yes")
+		row[4].Strong = true
 	}
 	return row
 }
 
 // plane is S on the plane of stages and replicas.
 func (r Completions) plane() *heatmap {
-	h := r.grid(func(w int) cell { return optionalCell(r.Scores[w].Mean) })
+	h := r.grid(func(w int) table.Cell { return table.OptionalCell(r.Scores[w].Mean) })
 	h.least = 0.05
 	return h
 }
@@ -244,9 +245,9 @@ func (r Completions) pairs() *heatmap {
 	for a := range n {
 		label := fmt.Sprint(r.worker(a).Rank)
 		h.rows.labels, h.cols.labels = append(h.rows.labels, label), append(h.cols.labels, label)
-		row := make([]cell, n)
+		row := make([]table.Cell, n)
 		for b := range row {
-			row[b] = optionalCell(r.distance(a, b))
+			row[b] = table.OptionalCell(r.distance(a, b))
 		}
 		h.at = append(h.at, row)
 	}
@@ -255,7 +256,7 @@ func (r Completions) pairs() *heatmap {
 
 // basis says how the completion times were compared.
 func (r Completions) basis() bullets {
-	b := bullets{fmt.Sprintf("Completions are counted in windows of %s, %s of which are occupied", length(float64(r.Window)), grouped(int64(r.Points)))}
+	b := bullets{fmt.Sprintf("Completions are counted in windows of %s, %s of which are occupied", length(float64(r.Window)), table.Grouped(int64(r.Points)))}
 	if r.Clock == ks.Folded {
 		b = append(b, "Times count from the start of each step")
 	} else {
@@ -267,7 +268,7 @@ func (r Completions) basis() bullets {
 		b = append(b, "Each worker is compared with all others; the test is against the replicas of its pipeline stage")
 	}
 	if r.Replicates > 0 {
-		b = append(b, fmt.Sprintf("Test: at most %s permutations within steps, seed %d", grouped(int64(r.Replicates)), r.Seed))
+		b = append(b, fmt.Sprintf("Test: at most %s permutations within steps, seed %d", table.Grouped(int64(r.Replicates)), r.Seed))
 	}
 	for _, doubt := range r.Doubts {
 		b = append(b, "In doubt: "+meaning(completionDoubts[:], doubt))

@@ -6,6 +6,9 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+
+	"github.com/sfstat/sfstat/internal/glyph"
+	"github.com/sfstat/sfstat/internal/table"
 )
 
 // A CSV reader gets every stage back, and the advances of a window still add
@@ -27,7 +30,7 @@ func TestCSVReadsBack(t *testing.T) {
 			sum := int64(0)
 			for i, s := range r.Stages {
 				row := rows[i]
-				if got := column(row, "stage"); got != harmless(Visible(s.Name)) {
+				if got := column(row, "stage"); got != table.Harmless(glyph.Visible(s.Name)) {
 					t.Errorf("%s: stage %q where %q was written", c.name, got, s.Name)
 				}
 				n, err := strconv.ParseInt(column(row, "advance_ns"), 10, 64)

@@ -4,7 +4,7 @@
 //
 // Nothing is computed here beyond scaling and formatting: every number is read
 // from a [diagnose.Verdict] or a [frontier.Result]. Text and Markdown are two
-// renderings of one document (headline, sections, tables of typed cells); CSV
+// renderings of one document (headline, sections, tables of [table.Table]); CSV
 // is one flat table of the same cells in base units (nanoseconds, fractions);
 // JSON is encoded by the json tags of the values that are published as they are,
 // and of structs here where it is more or less than those: its field names are

@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/internal/table"
 )
 
 // appendJSON appends a value as compact JSON. Maps and strings stand as encoding/json
@@ -37,7 +38,7 @@ func appendJSON(dst []byte, v reflect.Value) ([]byte, error) {
 	case reflect.Pointer:
 		return appendJSON(dst, v.Elem())
 	case reflect.Float32, reflect.Float64:
-		if !finite(v.Float()) {
+		if !table.Finite(v.Float()) {
 			return append(dst, "null"...), nil
 		}
 		text, err := json.Marshal(v.Float())

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/internal/table"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -114,8 +115,8 @@ func bandwidthWords(e evidence.Bandwidth) string {
 // rate writes bytes per nanosecond.
 func rate(f float64) string {
 	switch {
-	case !finite(f):
-		return absent + " GB/s"
+	case !table.Finite(f):
+		return table.Absent + " GB/s"
 	case f >= 100:
 		return fmt.Sprintf("%.0f GB/s", f)
 	}

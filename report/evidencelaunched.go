@@ -6,6 +6,7 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/diagnose/opnames"
+	"github.com/sfstat/sfstat/internal/table"
 )
 
 func collectiveWait(e evidence.CollectiveWait) string {
@@ -80,7 +81,7 @@ func operatorDifference(e evidence.OperatorDifference) string {
 	own, peers := float64(e.Own), float64(e.Peers)
 	text := opnames.Label(e.Op) + ": "
 	if peers > 0 {
-		text += factor(own/peers) + " its peers "
+		text += table.Times(own/peers) + " its peers "
 	}
 	text += fmt.Sprintf("(%s → %s a step", length(peers), length(own))
 	if e.Steps < e.Of {
@@ -89,11 +90,11 @@ func operatorDifference(e evidence.OperatorDifference) string {
 	text += "), "
 	switch {
 	case math.Abs(e.Count-e.PeerCount) >= 0.5:
-		text += fmt.Sprintf("launched %s times a step, %s on its peers: it has other work there", real3(e.Count), real3(e.PeerCount))
+		text += fmt.Sprintf("launched %s times a step, %s on its peers: it has other work there", table.Number(e.Count), table.Number(e.PeerCount))
 	case e.Count >= 1.5:
-		text += fmt.Sprintf("%s a step of %s instead of %s each", real3(e.Count), length(own/e.Count), length(peers/e.Count))
+		text += fmt.Sprintf("%s a step of %s instead of %s each", table.Number(e.Count), length(own/e.Count), length(peers/e.Count))
 	default:
-		text += real3(e.Count) + " a step"
+		text += table.Number(e.Count) + " a step"
 	}
 	if e.All == 0 {
 		return text

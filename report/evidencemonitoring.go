@@ -7,6 +7,8 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/internal/glyph"
+	"github.com/sfstat/sfstat/internal/table"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/health"
 )
@@ -60,7 +62,7 @@ func quantityName(name string) string {
 	if w, ok := quantityWords[quantityOf(name)]; ok {
 		return w.name
 	}
-	return Visible(name)
+	return glyph.Visible(name)
 }
 
 func quantityList(names []string) string {
@@ -70,9 +72,9 @@ func quantityList(names []string) string {
 // unitWord is "GPU 3 of h2", or "h2".
 func unitWord(host string, device *int) string {
 	if device == nil {
-		return Visible(host)
+		return glyph.Visible(host)
 	}
-	return fmt.Sprintf("GPU %d of %s", *device, Visible(host))
+	return fmt.Sprintf("GPU %d of %s", *device, glyph.Visible(host))
 }
 
 // othersWord is "the 7 other GPUs".
@@ -107,7 +109,7 @@ func withUnit(x float64, unit string) string {
 func plainNumber(x float64) string {
 	switch {
 	case x >= 100 || x == float64(int64(x)):
-		return grouped(int64(x + 0.5))
+		return table.Grouped(int64(x + 0.5))
 	case x >= 10:
 		return fmt.Sprintf("%.1f", x)
 	}
@@ -148,7 +150,7 @@ func monitored(e evidence.Monitored) string {
 
 // didWords is "GPU 3 of h2 ran at 1 005 MHz, the 7 other GPUs 1 755 MHz".
 func didWords(e evidence.Monitored, others string) string {
-	did := "had a " + Visible(e.Quantity) + " of"
+	did := "had a " + glyph.Visible(e.Quantity) + " of"
 	if w, ok := quantityWords[quantityOf(e.Quantity)]; ok {
 		did = w.did
 	}
@@ -164,7 +166,7 @@ var eventWords = map[string]string{
 func eventName(e evidence.Reported) string {
 	name, ok := eventWords[e.Event]
 	if !ok {
-		name = Visible(e.Event)
+		name = glyph.Visible(e.Event)
 	}
 	if e.Code > 0 {
 		name += fmt.Sprintf(" %d", e.Code)
@@ -177,7 +179,7 @@ func reported(e evidence.Reported) string {
 	if e.At > 0 {
 		s = atTheTime
 	}
-	s += fmt.Sprintf("the kernel of %s reported %s", Visible(e.Host), eventName(e))
+	s += fmt.Sprintf("the kernel of %s reported %s", glyph.Visible(e.Host), eventName(e))
 	if e.Device != nil {
 		s += fmt.Sprintf(" of GPU %d", *e.Device)
 	}
@@ -188,7 +190,7 @@ func reported(e evidence.Reported) string {
 		s += fmt.Sprintf(", %d times", e.N)
 	}
 	if e.Text != "" {
-		s += " (" + strings.TrimRight(Visible(e.Text), ".") + ")"
+		s += " (" + strings.TrimRight(glyph.Visible(e.Text), ".") + ")"
 	}
 	if e.Zoneless && e.At > 0 {
 		s += withoutAZone
@@ -222,7 +224,7 @@ func checkMonitored(a answer.Action) string {
 func monitoringProblem(p answer.Problem) string {
 	switch p.Problem {
 	case answer.MonitoringHost:
-		return fmt.Sprintf("%s of monitoring %s of no host of the run, the first %s: name each, or its folder, by the host that it is of", counted(p.N, "file"), isAre(p.N), Visible(p.Path))
+		return fmt.Sprintf("%s of monitoring %s of no host of the run, the first %s: name each, or its folder, by the host that it is of", counted(p.N, "file"), isAre(p.N), glyph.Visible(p.Path))
 	case answer.MonitoringTime, answer.MonitoringZone:
 		if p.Times == nil {
 			break

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/internal/table"
 )
 
 // witness is what another recording of the run says of a finding.
@@ -55,13 +56,13 @@ func passTimes(e evidence.PassTimes) string {
 		chance = fmt.Sprintf("; workers of this job differ by %s; %s", about(*e.Between), pValue(*e.P))
 	}
 	if e.Stage == nil {
-		return fmt.Sprintf("forward and backward compute takes %s the median of %s, step by step%s", factor(e.Factor), counted(e.Peers, "peer"), chance)
+		return fmt.Sprintf("forward and backward compute takes %s the median of %s, step by step%s", table.Times(e.Factor), counted(e.Peers, "peer"), chance)
 	}
 	which := fmt.Sprintf("number %d of %d", *e.Stage, e.Peers+1)
 	if *e.Stage == e.Peers {
 		which = fmt.Sprintf("the last of %d", e.Peers+1)
 	}
-	text := fmt.Sprintf("forward and backward compute of pp=%d (%s) takes %s the median of the other stages%s", *e.Stage, which, factor(e.Factor), chance)
+	text := fmt.Sprintf("forward and backward compute of pp=%d (%s) takes %s the median of the other stages%s", *e.Stage, which, table.Times(e.Factor), chance)
 	if e.Even > 0 {
 		text += fmt.Sprintf("; replay: with the same work divided evenly over the stages, a step takes %s instead of %s (%s less)",
 			length(float64(e.Even)), length(float64(e.Step)), about(1-share(e.Even, e.Step)))
@@ -150,7 +151,7 @@ func times(x evidence.OpTime) (amount, than string) {
 	case f >= 100:
 		return fmt.Sprintf("%s where its peers take %s", own, peers), ""
 	case f >= 1.1:
-		return strings.TrimSuffix(factor(f), " ×") + " times", " as long as its peers"
+		return strings.TrimSuffix(table.Times(f), " ×") + " times", " as long as its peers"
 	}
 	return about(f-1) + " longer", " than its peers"
 }
@@ -182,11 +183,11 @@ func transferTimes(e evidence.TransferTimes) string {
 	switch {
 	case len(e.Between) == 2:
 		return fmt.Sprintf("transfer times: in several steps %s from rank %d to rank %d takes at least %s as long as in the other replica, and never the other way round, waiting not counted",
-			e.Op, e.Between[0], e.Between[1], factor(e.Factor))
+			e.Op, e.Between[0], e.Between[1], table.Times(e.Factor))
 	case e.To != "":
-		return fmt.Sprintf("transfer times: %s from %s to %s takes %s as long as between the other stages, in all replicas alike, waiting not counted", e.Op, e.Stage, e.To, factor(e.Factor))
+		return fmt.Sprintf("transfer times: %s from %s to %s takes %s as long as between the other stages, in all replicas alike, waiting not counted", e.Op, e.Stage, e.To, table.Times(e.Factor))
 	}
-	return fmt.Sprintf("transfer times: %s takes %s as long on the replicas of %s as on the median of the other stages, waiting not counted", e.Op, factor(e.Factor), e.Stage)
+	return fmt.Sprintf("transfer times: %s takes %s as long on the replicas of %s as on the median of the other stages, waiting not counted", e.Op, table.Times(e.Factor), e.Stage)
 }
 
 func launchDelay(e evidence.LaunchDelay) string {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/internal/table"
 )
 
 func deviceTime(e evidence.DeviceTime) string {
@@ -34,7 +35,7 @@ func slower(e evidence.Slower) string {
 
 func slowSteps(e evidence.SlowSteps) string {
 	return fmt.Sprintf("%d of %d steps, in %s: %s as long as the median step, %s more, on all ranks alike",
-		e.N, e.Of, stepsWord(e.First, e.Last), factor(e.Factor), length(float64(e.Excess)))
+		e.N, e.Of, stepsWord(e.First, e.Last), table.Times(e.Factor), length(float64(e.Excess)))
 }
 
 func lateIntermittently(e evidence.LateIntermittently) string {
@@ -140,7 +141,7 @@ func struckWords(f *diagnose.Finding) bullets {
 	if !s.Bounded() {
 		return nil
 	}
-	text := fmt.Sprintf("it struck %s of %s steps (95 %%: %s to %s of them)", grouped(int64(s.Count)), grouped(int64(s.Of)), about(s.Low), about(s.High))
+	text := fmt.Sprintf("it struck %s of %s steps (95 %%: %s to %s of them)", table.Grouped(int64(s.Count)), table.Grouped(int64(s.Of)), about(s.Low), about(s.High))
 	mean, low, high := length(float64(s.Own)), length(float64(s.ExcessLow)), length(float64(s.ExcessHigh))
 	if f.Rank != nil {
 		text += fmt.Sprintf(", in each of which the rank took %s longer than its peers", mean)

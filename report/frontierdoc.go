@@ -6,6 +6,7 @@ import (
 
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/engine/frontier/labels"
+	"github.com/sfstat/sfstat/internal/table"
 )
 
 // detailLimit is how many windows are shown stage by stage.
@@ -56,13 +57,13 @@ func methodBlocks(r *frontier.Result) document {
 	if len(r.Baselines) == 0 || len(r.Ranks) < 2 {
 		return nil
 	}
-	t := &table{columns: []column{{head: "account", kind: kindText}, {head: "stages to look into, best first", kind: kindList}}}
+	t := &table.Table{Columns: []table.Column{{Head: "account", Kind: table.Text}, {Head: "stages to look into, best first", Kind: table.List}}}
 	add := func(name string, stages []int) {
 		names := stageNames(r, stages)
 		if len(names) == 0 {
 			names = []string{"none"}
 		}
-		t.rows = append(t.rows, []cell{textCell(name), listCell(names)})
+		t.Add(table.TextCell(name), table.ListCell(names))
 	}
 	add("frontier", r.Routing)
 	for _, b := range r.Baselines {

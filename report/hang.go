@@ -7,6 +7,7 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
+	"github.com/sfstat/sfstat/internal/table"
 )
 
 // Hang writes who is missing where a job stands still, and calls whose members
@@ -192,29 +193,29 @@ func hangNext(h *arrivals.Hang) string {
 	return fmt.Sprintf("py-spy dump of %s; look for Xid errors in the kernel log of its host.", missingWords(&h.Groups[0]))
 }
 
-func hangTable(h *arrivals.Hang) *table {
-	t := &table{columns: []column{{head: "group", kind: kindName}, {head: "call", kind: kindName}, {head: "missing", kind: kindList}, {head: "waiting", kind: kindList},
-		{head: "entered from", kind: kindName}, {head: "no dump of", kind: kindList, spare: true}, {head: "behind", kind: kindName,
-			means: "behind: the group in which what is missing waits."}},
-		caption: "In the order in which groups block one another."}
+func hangTable(h *arrivals.Hang) *table.Table {
+	t := &table.Table{Columns: []table.Column{{Head: "group", Kind: table.Name}, {Head: "call", Kind: table.Name}, {Head: "missing", Kind: table.List}, {Head: "waiting", Kind: table.List},
+		{Head: "entered from", Kind: table.Name}, {Head: "no dump of", Kind: table.List, Spare: true}, {Head: "behind", Kind: table.Name,
+			Means: "behind: the group in which what is missing waits."}},
+		Caption: "In the order in which groups block one another."}
 	for i := range h.Groups {
 		b := &h.Groups[i]
-		row := []cell{textCell(b.Group), textCell(call(b.Op, b.Seq)), listCell(rankItems(missingRanks(b), 0)), listCell(rankItems(b.Waiting, 0)), textCell(entered(b.Line)),
-			listCell(rankItems(b.Unknown, 0)), {}}
+		row := []table.Cell{table.TextCell(b.Group), table.TextCell(call(b.Op, b.Seq)), table.ListCell(rankItems(missingRanks(b), 0)), table.ListCell(rankItems(b.Waiting, 0)), table.TextCell(entered(b.Line)),
+			table.ListCell(rankItems(b.Unknown, 0)), {}}
 		if b.WaitsFor >= 0 {
-			row[6] = textCell(h.Groups[b.WaitsFor].Group)
+			row[6] = table.TextCell(h.Groups[b.WaitsFor].Group)
 		}
-		t.rows = append(t.rows, row)
+		t.Add(row...)
 	}
-	return t.tidy()
+	return t.Tidy()
 }
 
 func mismatchBlocks(m *arrivals.Mismatch) document {
-	t := &table{columns: []column{{head: "ranks", kind: kindList}, {head: "call", kind: kindName}, {head: "sizes", kind: kindName}, {head: "types", kind: kindName}, {head: "entered from", kind: kindName}}}
+	t := &table.Table{Columns: []table.Column{{Head: "ranks", Kind: table.List}, {Head: "call", Kind: table.Name}, {Head: "sizes", Kind: table.Name}, {Head: "types", Kind: table.Name}, {Head: "entered from", Kind: table.Name}}}
 	for _, s := range m.Sides {
-		t.rows = append(t.rows, []cell{listCell(rankItems(s.Ranks, 0)), textCell(bareOp(s.Op)), textCell(s.Sizes), textCell(s.Types), textCell(entered(s.Line))})
+		t.Add(table.ListCell(rankItems(s.Ranks, 0)), table.TextCell(bareOp(s.Op)), table.TextCell(s.Sizes), table.TextCell(s.Types), table.TextCell(entered(s.Line)))
 	}
-	return document{headline{mismatchHeadline(m), evidence.Strong}, t.tidy()}
+	return document{headline{mismatchHeadline(m), evidence.Strong}, t.Tidy()}
 }
 
 // mismatchHeadline is what members of a call disagree on.

@@ -10,6 +10,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/diagnose/opnames"
+	"github.com/sfstat/sfstat/internal/table"
 	"github.com/sfstat/sfstat/trace/stagename"
 )
 
@@ -431,7 +432,7 @@ func howMuch(f *diagnose.Finding) string {
 	case s.Pattern == diagnose.PatternPeriodic && s.Period > 1:
 		return fmt.Sprintf("%s in every %s step (%d, %d … %d)", delay, ordinal(s.Period), s.First, s.First+int64(s.Period), s.Last)
 	case s.Pattern == diagnose.PatternPeriodic, s.Pattern == diagnose.PatternIntermittent, s.Pattern == diagnose.PatternWindow && s.First < 0:
-		return fmt.Sprintf("%s in %s of %s steps", delay, grouped(int64(s.Count)), grouped(int64(s.Of)))
+		return fmt.Sprintf("%s in %s of %s steps", delay, table.Grouped(int64(s.Count)), table.Grouped(int64(s.Of)))
 	case s.Pattern == diagnose.PatternWindow:
 		return fmt.Sprintf("%s of every %s step in %s", delay, length(float64(f.Step)), stepsWord(s.First, s.Last))
 	}
@@ -466,9 +467,9 @@ func periodicWhat(f *diagnose.Finding) string {
 
 func slowStepsWhat(f *diagnose.Finding) string {
 	if e, ok := evidence.Find[evidence.SlowSteps](f.Evidence); ok && f.Struck.Pattern == diagnose.PatternWindow {
-		return fmt.Sprintf("%s are slow on all ranks alike: %s as long as the others, %s more each", upper(stepsWord(e.First, e.Last)), factor(e.Factor), length(float64(e.Excess)))
+		return fmt.Sprintf("%s are slow on all ranks alike: %s as long as the others, %s more each", upper(stepsWord(e.First, e.Last)), table.Times(e.Factor), length(float64(e.Excess)))
 	} else if ok {
-		return fmt.Sprintf("%d of %d steps %s slow on all ranks alike: %s as long as the others, %s more each", e.N, e.Of, isAre(e.N), factor(e.Factor), length(float64(e.Excess)))
+		return fmt.Sprintf("%d of %d steps %s slow on all ranks alike: %s as long as the others, %s more each", e.N, e.Of, isAre(e.N), table.Times(e.Factor), length(float64(e.Excess)))
 	}
 	return fmt.Sprintf("%s has slow steps on all ranks: %s", upper(stageWord(f.Stage)), howMuch(f))
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/internal/table"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -59,9 +60,9 @@ func operatorFinding(f *diagnose.Finding) string {
 	case diagnose.CauseTransfer:
 		return fmt.Sprintf("the transfer by %s from %s to rank %d is slower than between its peers", f.Op, rank(), receiver(f))
 	case diagnose.CauseLink:
-		return fmt.Sprintf("the transfer by %s from %s to %s takes %s as long as between the other stages", f.Op, f.Stage, factorOf.To, factor(factorOf.Factor))
+		return fmt.Sprintf("the transfer by %s from %s to %s takes %s as long as between the other stages", f.Op, f.Stage, factorOf.To, table.Times(factorOf.Factor))
 	case diagnose.CauseCollective:
-		return fmt.Sprintf("the collective %s over the replicas of %s takes %s as long as on the other stages", f.Op, f.Stage, factor(factorOf.Factor))
+		return fmt.Sprintf("the collective %s over the replicas of %s takes %s as long as on the other stages", f.Op, f.Stage, table.Times(factorOf.Factor))
 	case diagnose.CauseLaunch:
 		return fmt.Sprintf("%s starts %s late, behind operators that were on time: its host was busy, or waits for something that is not in the trace", rank(), f.Op)
 	case diagnose.CauseIdle:
@@ -72,7 +73,7 @@ func operatorFinding(f *diagnose.Finding) string {
 		if e.Stage != nil && *e.Stage == e.Peers {
 			place += " (the last)"
 		}
-		return fmt.Sprintf("pipeline stage %s takes %s as long in forward and backward compute as the others", place, factor(e.Factor))
+		return fmt.Sprintf("pipeline stage %s takes %s as long in forward and backward compute as the others", place, table.Times(e.Factor))
 	case diagnose.CauseUneven:
 		return "uneven microbatches make the workers wait for each other in turn"
 	case diagnose.CauseRandom:
@@ -86,7 +87,7 @@ func inSteps(s diagnose.Struck, times evidence.OperatorTimes) string {
 	if s.Pattern != diagnose.PatternIntermittent && s.Pattern != diagnose.PatternWindow {
 		return ""
 	}
-	which := fmt.Sprintf("%s of %s", grouped(int64(s.Count)), grouped(int64(s.Of)))
+	which := fmt.Sprintf("%s of %s", table.Grouped(int64(s.Count)), table.Grouped(int64(s.Of)))
 	if s.Pattern == diagnose.PatternWindow || s.Last-s.First+1 == int64(s.Count) {
 		which += fmt.Sprintf(" (%s)", stepsWord(s.First, s.Last))
 	}

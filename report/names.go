@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/diagnose/opnames"
+	"github.com/sfstat/sfstat/internal/table"
 )
 
 // namesJSON is the comparison of operators by name.
@@ -55,7 +56,7 @@ func nameBlocks(r *opnames.Result, most int) document {
 		return nil
 	}
 	found, say := r.Found(), ""
-	rate := fmt.Sprintf("the chance that a healthy job has any is %s, over all %s names and stages", percent(r.Alpha), grouped(int64(r.Tests)))
+	rate := fmt.Sprintf("the chance that a healthy job has any is %s, over all %s names and stages", table.Percent(r.Alpha), table.Grouped(int64(r.Tests)))
 	switch tested := slices.ContainsFunc(r.Differences, func(d opnames.Difference) bool { return d.Tested }); {
 	case len(r.Differences) == 0:
 		return document{heading("Operators by name"), prose("No two ranks do the same work: there is nobody to compare a rank with.")}
@@ -71,29 +72,29 @@ func nameBlocks(r *opnames.Result, most int) document {
 }
 
 // nameTable is a row for each difference.
-func nameTable(found []opnames.Difference, most int) *table {
-	t := &table{columns: []column{{head: "rank", kind: kindID}, {head: "operator", kind: kindName}, {head: "stage", kind: kindName, spare: true},
-		{head: "factor", kind: kindReal, means: "factor: time to that of the peers, in the steps that are off."},
-		{head: "peers %s", kind: kindLength}, {head: "own %s", kind: kindLength, means: "peers, own: what all launches of a step take, without waiting for other ranks."},
-		{head: "launches", kind: kindReal, spare: true}, {head: "steps", kind: kindInteger},
-		{head: "excess %s/step", kind: kindLength, means: "excess: over all steps."}}}
+func nameTable(found []opnames.Difference, most int) *table.Table {
+	t := &table.Table{Columns: []table.Column{{Head: "rank", Kind: table.ID}, {Head: "operator", Kind: table.Name}, {Head: "stage", Kind: table.Name, Spare: true},
+		{Head: "factor", Kind: table.Real, Means: "factor: time to that of the peers, in the steps that are off."},
+		{Head: "peers %s", Kind: table.Length}, {Head: "own %s", Kind: table.Length, Means: "peers, own: what all launches of a step take, without waiting for other ranks."},
+		{Head: "launches", Kind: table.Real, Spare: true}, {Head: "steps", Kind: table.Integer},
+		{Head: "excess %s/step", Kind: table.Length, Means: "excess: over all steps."}}}
 	for _, d := range found {
-		factor := cell{}
+		factor := table.Cell{}
 		if f := d.Factor(); !math.IsInf(f, 0) {
-			factor = realCell(f)
+			factor = table.RealCell(f)
 		}
-		t.rows = append(t.rows, []cell{wholeCell(d.Rank), textCell(opnames.Label(d.Name)), textCell(d.Stage), factor, realCell(d.Peers), realCell(d.Own),
-			realCell(d.Count), wholeCell(len(d.Steps)), realCell(d.Excess())})
+		t.Add(table.WholeCell(d.Rank), table.TextCell(opnames.Label(d.Name)), table.TextCell(d.Stage), factor, table.RealCell(d.Peers), table.RealCell(d.Own),
+			table.RealCell(d.Count), table.WholeCell(len(d.Steps)), table.RealCell(d.Excess()))
 	}
 	if most > 0 {
-		t.capped(most, "json")
+		capped(t, most, "json")
 	}
-	return t.tidy()
+	return t.Tidy()
 }
 
 func takeWords(n int) string {
 	if n == 1 {
 		return "One takes significantly"
 	}
-	return grouped(int64(n)) + " take significantly"
+	return table.Grouped(int64(n)) + " take significantly"
 }

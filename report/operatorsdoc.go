@@ -7,6 +7,8 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/diagnose/operators"
+	"github.com/sfstat/sfstat/internal/glyph"
+	"github.com/sfstat/sfstat/internal/table"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/input"
 )
@@ -53,14 +55,14 @@ func stepTerms(o *diagnose.Operators) terms {
 	}
 	r := o.Replay
 	out := terms{
-		{"job", fmt.Sprintf("%s, %s recorded", layout, counted(len(o.Workers), "worker"))},
-		{"trace", fmt.Sprintf("%s in %s (%d–%d)", counted(o.Ops, "operator"), counted(len(o.Steps), "step"), o.Steps[0], o.Steps[len(o.Steps)-1])},
-		{"step", length(r.Recorded.Mean)},
-		{"replayed", fmt.Sprintf("%s without launch delays, %s with every operator as long as its peers: slowdown S = %s",
-			length(r.NoDelay.Mean), length(r.Ideal.Mean), factor(r.Slowdown.Overall))},
+		{Name: "job", Text: fmt.Sprintf("%s, %s recorded", layout, counted(len(o.Workers), "worker"))},
+		{Name: "trace", Text: fmt.Sprintf("%s in %s (%d–%d)", counted(o.Ops, "operator"), counted(len(o.Steps), "step"), o.Steps[0], o.Steps[len(o.Steps)-1])},
+		{Name: "step", Text: length(r.Recorded.Mean)},
+		{Name: "replayed", Text: fmt.Sprintf("%s without launch delays, %s with every operator as long as its peers: slowdown S = %s",
+			length(r.NoDelay.Mean), length(r.Ideal.Mean), table.Times(r.Slowdown.Overall))},
 	}
 	if o.Offset > 0 {
-		out = append(out, term{"clocks", fmt.Sprintf("up to %s off the middle one, aligned", length(float64(o.Offset)))})
+		out = append(out, glyph.Term{Name: "clocks", Text: fmt.Sprintf("up to %s off the middle one, aligned", length(float64(o.Offset)))})
 	}
 	return out
 }
@@ -70,8 +72,8 @@ func stageBlocks(o *diagnose.Operators) document {
 	if o.Passes == nil {
 		return nil
 	}
-	t := &table{columns: []column{{head: "stage", kind: kindName}, {head: "compute, %s/step", kind: kindLength}, {kind: kindBar},
-		{head: "vs others", kind: kindFactor}, {head: "slowest", kind: kindText}, {head: "vs peers", kind: kindFactor}}}
+	t := &table.Table{Columns: []table.Column{{Head: "stage", Kind: table.Name}, {Head: "compute, %s/step", Kind: table.Length}, {Kind: table.Bar},
+		{Head: "vs others", Kind: table.Factor}, {Head: "slowest", Kind: table.Text}, {Head: "vs peers", Kind: table.Factor}}}
 	for s, level := range o.Passes.Stages {
 		workers := o.Passes.Workers[s*max(1, o.Replicas) : (s+1)*max(1, o.Replicas)]
 		worst := 0
@@ -80,19 +82,19 @@ func stageBlocks(o *diagnose.Operators) document {
 				worst = d
 			}
 		}
-		row := []cell{textCell(fmt.Sprintf("pp=%d", s)), realCell(level.Time), realCell(level.Time), realCell(level.Factor),
-			textCell(replicaOf(o.Workers[s*max(1, o.Replicas)+worst])), realCell(workers[worst].Factor)}
-		row[2].strong, row[3].strong, row[5].strong = level.Slow, level.Slow, workers[worst].Slow
+		row := []table.Cell{table.TextCell(fmt.Sprintf("pp=%d", s)), table.RealCell(level.Time), table.RealCell(level.Time), table.RealCell(level.Factor),
+			table.TextCell(replicaOf(o.Workers[s*max(1, o.Replicas)+worst])), table.RealCell(workers[worst].Factor)}
+		row[2].Strong, row[3].Strong, row[5].Strong = level.Slow, level.Slow, workers[worst].Slow
 		if len(o.Passes.Stages) < 2 {
-			row[3] = cell{}
+			row[3] = table.Cell{}
 		}
 		if o.Replicas < 2 {
-			row[4], row[5] = cell{}, cell{}
+			row[4], row[5] = table.Cell{}, table.Cell{}
 		}
-		t.rows = append(t.rows, row)
+		t.Add(row...)
 	}
-	t.caption = "compute: time in forward and backward; of a stage the median over its replicas, against the median of the other stages; of a worker against the median of its peers."
-	return document{heading(counted(len(o.Passes.Stages), "pipeline stage")), t.tidy()}
+	t.Caption = "compute: time in forward and backward; of a stage the median over its replicas, against the median of the other stages; of a worker against the median of its peers."
+	return document{heading(counted(len(o.Passes.Stages), "pipeline stage")), t.Tidy()}
 }
 
 // replicaOf names a rank with its dp coordinate.
@@ -106,18 +108,18 @@ func replicaOf(r trace.Rank) string {
 // kindBlocks say what each kind of operator costs beyond its ideal.
 func kindBlocks(o *diagnose.Operators) document {
 	const worth = 0.005
-	t := &table{columns: []column{{head: "operators", kind: kindName}, {head: "costs", kind: kindFraction}, {kind: kindBar}}}
+	t := &table.Table{Columns: []table.Column{{Head: "operators", Kind: table.Name}, {Head: "costs", Kind: table.Fraction}, {Kind: table.Bar}}}
 	for _, p := range o.Replay.ByOp {
 		if p.Overall-1 < worth {
 			continue
 		}
-		t.rows = append(t.rows, []cell{textCell(p.Name), realCell(p.Overall - 1), realCell(p.Overall - 1)})
+		t.Add(table.TextCell(p.Name), table.RealCell(p.Overall-1), table.RealCell(p.Overall-1))
 	}
-	if len(t.rows) == 0 {
+	if len(t.Rows) == 0 {
 		return nil
 	}
-	t.caption = "By how much a step with all else ideal is longer with these operators as recorded."
-	return document{heading("Which operators"), t.tidy()}
+	t.Caption = "By how much a step with all else ideal is longer with these operators as recorded."
+	return document{heading("Which operators"), t.Tidy()}
 }
 
 // walkBlocks show one walk that led to the first suspect.

@@ -8,6 +8,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose/operators"
 	"github.com/sfstat/sfstat/diagnose/opnames"
 	"github.com/sfstat/sfstat/engine/zscore"
+	"github.com/sfstat/sfstat/internal/table"
 )
 
 // Outliers are the operators of a trace that ran unlike themselves elsewhere.
@@ -181,7 +182,7 @@ func (o Outliers) finding() string {
 		}
 	}
 	s := fmt.Sprintf("%s in %s (%s series); %s at the error rate of the whole analysis.", counted(len(o.Result.Outliers), "outlier"),
-		counted(o.Instances, "operator instance"), grouped(int64(len(o.Series))), surely(sure))
+		counted(o.Instances, "operator instance"), table.Grouped(int64(len(o.Series))), surely(sure))
 	if n := o.expected(); n != nil {
 		s += fmt.Sprintf(" If all workers were healthy, about %s would be flagged.", counted(int(*n+0.5), "instance"))
 	} else {
@@ -194,52 +195,52 @@ func surely(n int) string {
 	if n == 0 {
 		return "none remains"
 	}
-	return fmt.Sprintf("%s remain", grouped(int64(n)))
+	return fmt.Sprintf("%s remain", table.Grouped(int64(n)))
 }
 
 // excessTable is the workers with outliers.
-func (o Outliers) excessTable() *table {
-	t := &table{columns: append(placeColumns(),
-		column{head: "excess %s/step", kind: kindLength, means: "excess: by how much its flagged durations and transfers are longer than its peers'."},
-		column{head: "outliers", kind: kindInteger}, column{head: "sure", kind: kindInteger}, column{head: "first outlier", kind: kindText})}
+func (o Outliers) excessTable() *table.Table {
+	t := &table.Table{Columns: append(placeColumns(),
+		table.Column{Head: "excess %s/step", Kind: table.Length, Means: "excess: by how much its flagged durations and transfers are longer than its peers'."},
+		table.Column{Head: "outliers", Kind: table.Integer}, table.Column{Head: "sure", Kind: table.Integer}, table.Column{Head: "first outlier", Kind: table.Text})}
 	steps := float64(len(o.View.Steps()))
 	for _, s := range o.Suspects {
 		worst := outlierOf{o, &o.Result.Outliers[s.Worst]}
-		excess := realCell(float64(s.Excess) / steps)
-		t.rows = append(t.rows, append(o.place(s.Worker), excess, wholeCell(s.Outliers), wholeCell(s.Sure),
-			textCell(operatorName(worst.op().Name, worst.op().Seq)+", "+worst.quantity().String())))
+		excess := table.RealCell(float64(s.Excess) / steps)
+		t.Rows = append(t.Rows, append(o.place(s.Worker), excess, table.WholeCell(s.Outliers), table.WholeCell(s.Sure),
+			table.TextCell(operatorName(worst.op().Name, worst.op().Seq)+", "+worst.quantity().String())))
 	}
-	return t.capped(excessShown, "json").tidy()
+	return capped(t, excessShown, "json").Tidy()
 }
 
 // table is the outliers, the first ones.
-func (o Outliers) table() *table {
-	t := &table{columns: []column{{head: "rank", kind: kindID}, {head: "dp", kind: kindID, spare: true}, {head: "pp", kind: kindID, spare: true},
-		{head: "operator", kind: kindName}, {head: "step", kind: kindText}, {head: "what", kind: kindText},
-		{head: "effect %s", kind: kindLength, means: "effect: deviation from the median of the peers; of every step its median."},
-		{head: "score", kind: kindReal}, {head: "beyond", kind: kindReal, spare: true}, {head: "P", kind: kindReal}, {head: "sure", kind: kindText}}}
+func (o Outliers) table() *table.Table {
+	t := &table.Table{Columns: []table.Column{{Head: "rank", Kind: table.ID}, {Head: "dp", Kind: table.ID, Spare: true}, {Head: "pp", Kind: table.ID, Spare: true},
+		{Head: "operator", Kind: table.Name}, {Head: "step", Kind: table.Text}, {Head: "what", Kind: table.Text},
+		{Head: "effect %s", Kind: table.Length, Means: "effect: deviation from the median of the peers; of every step its median."},
+		{Head: "score", Kind: table.Real}, {Head: "beyond", Kind: table.Real, Spare: true}, {Head: "P", Kind: table.Real}, {Head: "sure", Kind: table.Text}}}
 	n := len(o.Result.Outliers)
 	if o.Shown > 0 {
 		n = min(n, o.Shown)
 	}
 	for i := range o.Result.Outliers[:n] {
 		x := outlierOf{o, &o.Result.Outliers[i]}
-		sure := cell{}
+		sure := table.Cell{}
 		if x.Sure {
-			sure = textCell("yes")
+			sure = table.TextCell("yes")
 		}
-		t.rows = append(t.rows, append(o.place(x.Worker), textCell(operatorName(x.op().Name, x.op().Seq)), textCell(x.stepText()), textCell(x.quantity().String()),
-			realCell(float64(x.Effect)), realCell(x.Score), realCell(x.Threshold), optionalCell(x.P), sure))
+		t.Rows = append(t.Rows, append(o.place(x.Worker), table.TextCell(operatorName(x.op().Name, x.op().Seq)), table.TextCell(x.stepText()), table.TextCell(x.quantity().String()),
+			table.RealCell(float64(x.Effect)), table.RealCell(x.Score), table.RealCell(x.Threshold), table.OptionalCell(x.P), sure))
 	}
 	if n < len(o.Result.Outliers) {
-		t.caption = fmt.Sprintf("The first %d of %s are shown; --top shows more, all are in json and csv.", n, grouped(int64(len(o.Result.Outliers))))
+		t.Caption = fmt.Sprintf("The first %d of %s are shown; --top shows more, all are in json and csv.", n, table.Grouped(int64(len(o.Result.Outliers))))
 	}
-	return t.tidy()
+	return t.Tidy()
 }
 
 // judged counts the series by method, scale and doubt.
 func (o Outliers) judged() bullets {
-	total := grouped(int64(len(o.Series)))
+	total := table.Grouped(int64(len(o.Series)))
 	b := bullets{fmt.Sprintf("Method %v; %s", o.Method, errorRate(o))}
 	other, logs := 0, 0
 	doubts := make(map[zscore.Doubt]int)
@@ -255,10 +256,10 @@ func (o Outliers) judged() bullets {
 		}
 	}
 	if logs > 0 {
-		b = append(b, fmt.Sprintf("Logarithms were compared in %s of %s series", grouped(int64(logs)), total))
+		b = append(b, fmt.Sprintf("Logarithms were compared in %s of %s series", table.Grouped(int64(logs)), total))
 	}
 	if other > 0 {
-		b = append(b, fmt.Sprintf("Another method than asked for was used in %s of %s series", grouped(int64(other)), total))
+		b = append(b, fmt.Sprintf("Another method than asked for was used in %s of %s series", table.Grouped(int64(other)), total))
 	}
 	var list []zscore.Doubt
 	for doubt := range doubts {
@@ -266,7 +267,7 @@ func (o Outliers) judged() bullets {
 	}
 	slices.SortFunc(list, func(x, y zscore.Doubt) int { return cmp.Or(doubts[y]-doubts[x], int(x)-int(y)) })
 	for _, doubt := range list {
-		b = append(b, fmt.Sprintf("In %s of %s series: %s", grouped(int64(doubts[doubt])), total, meaning(outlierDoubts[:], doubt)))
+		b = append(b, fmt.Sprintf("In %s of %s series: %s", table.Grouped(int64(doubts[doubt])), total, meaning(outlierDoubts[:], doubt)))
 	}
 	return append(b, o.basis()...)
 }
@@ -286,5 +287,5 @@ func errorRate(o Outliers) string {
 	if o.expected() == nil {
 		return "it has no error rate"
 	}
-	return fmt.Sprintf("a healthy operator instance is flagged with probability %s", percent(o.Alpha))
+	return fmt.Sprintf("a healthy operator instance is flagged with probability %s", table.Percent(o.Alpha))
 }

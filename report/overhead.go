@@ -8,6 +8,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/bootstrap"
 	"github.com/sfstat/sfstat/engine/overhead"
+	"github.com/sfstat/sfstat/internal/table"
 )
 
 // Overhead writes what something costs. CSV is one row per statistic and method.
@@ -108,16 +109,16 @@ func overheadDocument(a *overhead.Account) document {
 
 // overheadHeadline is the answer in one sentence.
 func overheadHeadline(a *overhead.Account) string {
-	is := "The overhead is " + finePercent(a.Estimate.Value)
+	is := "The overhead is " + table.FinePercent(a.Estimate.Value)
 	switch i := a.Interval; {
 	case i == nil:
 		is += " in the one pair of runs, with no bound"
 	case math.IsInf(i.AtMost, 1):
 		is += fmt.Sprintf(", with no upper bound at %s confidence", percentOf(a.Confidence))
 	case a.Gate != nil && a.Standing == bootstrap.Above:
-		is += fmt.Sprintf(", at least %s at %s confidence", finePercent(i.AtLeast), percentOf(a.Confidence))
+		is += fmt.Sprintf(", at least %s at %s confidence", table.FinePercent(i.AtLeast), percentOf(a.Confidence))
 	default:
-		is += fmt.Sprintf(", at most %s at %s confidence", finePercent(i.AtMost), percentOf(a.Confidence))
+		is += fmt.Sprintf(", at most %s at %s confidence", table.FinePercent(i.AtMost), percentOf(a.Confidence))
 	}
 	if a.Gate == nil {
 		return is + "."
@@ -157,7 +158,7 @@ func overheadBasis(a *overhead.Account) string {
 	}
 	s += " The bound is " + methodWords[a.Interval.Method]
 	if m := a.Interval.Method; m != bootstrap.StudentT && m != bootstrap.Order {
-		s += fmt.Sprintf(": whole runs resampled %s times, seed %d", grouped(int64(a.Replicates)), a.Seed)
+		s += fmt.Sprintf(": whole runs resampled %s times, seed %d", table.Grouped(int64(a.Replicates)), a.Seed)
 	}
 	return s + "."
 }
@@ -184,33 +185,33 @@ var overheadDoubts = [...]string{
 	bootstrap.FewReplicates: "The resamples are too few for this confidence.",
 }
 
-func boundTable(a *overhead.Account) *table {
-	t := &table{columns: []column{
-		{head: "statistic", kind: kindText}, {head: "overhead", kind: kindFine}, {head: "by", kind: kindText},
-		{head: "from", kind: kindFine, means: "from … to holds the overhead between them; at least and at most do so by themselves."},
-		{head: "to", kind: kindFine}, {head: "at least", kind: kindFine}, {head: "at most", kind: kindFine},
+func boundTable(a *overhead.Account) *table.Table {
+	t := &table.Table{Columns: []table.Column{
+		{Head: "statistic", Kind: table.Text}, {Head: "overhead", Kind: table.Fine}, {Head: "by", Kind: table.Text},
+		{Head: "from", Kind: table.Fine, Means: "from … to holds the overhead between them; at least and at most do so by themselves."},
+		{Head: "to", Kind: table.Fine}, {Head: "at least", Kind: table.Fine}, {Head: "at most", Kind: table.Fine},
 	}}
 	for _, b := range boundsOf(a) {
-		t.rows = append(t.rows, []cell{textCell(b.Statistic.String()), realCell(b.Value), textCell(b.Method.String()),
-			realCell(b.Lower), realCell(b.Upper), realCell(b.AtLeast), realCell(b.AtMost)})
+		t.Add(table.TextCell(b.Statistic.String()), table.RealCell(b.Value), table.TextCell(b.Method.String()),
+			table.RealCell(b.Lower), table.RealCell(b.Upper), table.RealCell(b.AtLeast), table.RealCell(b.AtMost))
 	}
-	return t.tidy()
+	return t.Tidy()
 }
 
 // pairTable is one line per pair.
-func pairTable(measurements []overhead.Measurement) *table {
-	t := &table{columns: []column{
-		{head: "pair", kind: kindName}, {head: "without", kind: kindName, spare: true}, {head: "with", kind: kindName, spare: true},
-		{head: "window", kind: kindID}, {head: "%s/step without", kind: kindLength}, {head: "%s/step with", kind: kindLength},
-		{head: "overhead", kind: kindFine},
+func pairTable(measurements []overhead.Measurement) *table.Table {
+	t := &table.Table{Columns: []table.Column{
+		{Head: "pair", Kind: table.Name}, {Head: "without", Kind: table.Name, Spare: true}, {Head: "with", Kind: table.Name, Spare: true},
+		{Head: "window", Kind: table.ID}, {Head: "%s/step without", Kind: table.Length}, {Head: "%s/step with", Kind: table.Length},
+		{Head: "overhead", Kind: table.Fine},
 	}}
 	several := slices.ContainsFunc(measurements, func(m overhead.Measurement) bool { return m.Window > 0 })
 	for _, m := range measurements {
-		row := []cell{textCell(m.Pair), textCell(m.Run), textCell(m.Other), {}, realCell(m.Base), realCell(m.With), realCell(m.Overhead())}
+		row := []table.Cell{table.TextCell(m.Pair), table.TextCell(m.Run), table.TextCell(m.Other), {}, table.RealCell(m.Base), table.RealCell(m.With), table.RealCell(m.Overhead())}
 		if several {
-			row[3] = wholeCell(m.Window)
+			row[3] = table.WholeCell(m.Window)
 		}
-		t.rows = append(t.rows, row)
+		t.Add(row...)
 	}
-	return t.ends(windowLimit).tidy()
+	return ends(t, windowLimit).Tidy()
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sfstat/sfstat/engine/bootstrap"
 	"github.com/sfstat/sfstat/engine/overhead"
+	"github.com/sfstat/sfstat/internal/table"
 )
 
 // measured are n pairs of runs of some windows, whose overheads scatter about
@@ -117,7 +118,7 @@ func TestFinePercent(t *testing.T) {
 		in   float64
 		want string
 	}{{0.00131, "0.131 %"}, {-1e-9, "0.000 %"}, {1.5, "150.000 %"}} {
-		if got := finePercent(c.in); got != c.want {
+		if got := table.FinePercent(c.in); got != c.want {
 			t.Errorf("%v: %q, want %q", c.in, got, c.want)
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/sfstat/sfstat/internal/glyph"
 )
 
 // problemBlocks list the refused inputs, each with its reason, and count the files
@@ -79,12 +81,12 @@ func passedOver(kinds map[string]int) string {
 
 // shortened is the first words of a text that fit.
 func shortened(s string, most int) string {
-	if columns(s) <= most {
+	if glyph.Columns(s) <= most {
 		return s
 	}
 	out := ""
 	for word := range strings.FieldsSeq(s) {
-		if columns(out)+1+columns(word) > most-1 {
+		if glyph.Columns(out)+1+glyph.Columns(word) > most-1 {
 			break
 		}
 		out = strings.TrimSpace(out + " " + word)

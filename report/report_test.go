@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/sfstat/sfstat/internal/glyph"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -103,7 +105,7 @@ func TestTextFits(t *testing.T) {
 			s := Style{Width: w, Color: color}
 			rendered(t, Text, s, func(name string, out []byte) {
 				for i, line := range strings.Split(sgr.ReplaceAllString(string(out), ""), "\n") {
-					if n := max(len([]rune(line)), columns(line)); n > s.width() {
+					if n := max(len([]rune(line)), glyph.Columns(line)); n > s.width() {
 						t.Errorf("width %d: %s:%d is %d columns: %s", w, name, i+1, n, line)
 					}
 					if strings.TrimRight(line, " ") != line {
@@ -144,7 +146,7 @@ func TestHostileNames(t *testing.T) {
 	for _, f := range []Format{Text, Markdown, CSV} {
 		rendered(t, f, Style{Width: 200}, func(name string, out []byte) {
 			for i, line := range strings.Split(strings.TrimSuffix(string(out), "\n"), "\n") {
-				if line != Visible(line) {
+				if line != glyph.Visible(line) {
 					t.Errorf("%v %s:%d: %q", f, name, i+1, line)
 				}
 			}

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"encoding/csv"
 	"fmt"
 	"io"
 	"reflect"
@@ -10,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/internal/glyph"
+	"github.com/sfstat/sfstat/internal/table"
 )
 
 // csvTable is rows of CSV under a head.
@@ -19,22 +20,7 @@ type csvTable struct {
 }
 
 // write writes them in one piece.
-func (r *csvTable) write(w io.Writer) error {
-	var out strings.Builder
-	rows := csv.NewWriter(&out)
-	_ = rows.Write(r.head) // a strings.Builder does not fail
-	_ = rows.WriteAll(r.rows)
-	_, err := io.WriteString(w, out.String())
-	return err
-}
-
-// harmless keeps a spreadsheet from taking a name for a formula.
-func harmless(s string) string {
-	if s != "" && strings.ContainsRune("=+-@", rune(s[0])) {
-		return "'" + s
-	}
-	return s
-}
+func (r *csvTable) write(w io.Writer) error { return table.WriteCSV(w, r.head, r.rows) }
 
 // structRows has a row for each struct, its fields as JSON names them.
 func structRows[T any](rows []T) *csvTable {
@@ -263,15 +249,15 @@ func cellText(v reflect.Value) string {
 	case evidence.Observation:
 		return evidenceName(x)
 	case fmt.Stringer:
-		return harmless(Visible(x.String()))
+		return table.Harmless(glyph.Visible(x.String()))
 	}
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Interface:
 		return cellText(v.Elem())
 	case reflect.String:
-		return harmless(Visible(v.String()))
+		return table.Harmless(glyph.Visible(v.String()))
 	case reflect.Float64:
-		if !finite(v.Float()) {
+		if !table.Finite(v.Float()) {
 			return ""
 		}
 		return strconv.FormatFloat(v.Float(), 'g', -1, 64)

@@ -3,6 +3,7 @@ package report
 import (
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/engine/frontier/cut"
+	"github.com/sfstat/sfstat/internal/table"
 )
 
 // Slack is for how long each rank was ahead of the last one at every boundary
@@ -56,13 +57,13 @@ func (o Output) Slack(windows []Slack) error {
 	})
 }
 
-func slackTable(windows []Slack) *table {
-	t := &table{columns: []column{{head: "run", kind: kindName}, {head: "window", kind: kindID}, {head: "stage", kind: kindName}, {head: "rank", kind: kindID},
-		{head: "prefix %s/step", kind: kindLength}, {head: "frontier", kind: kindLength}, {head: "slack", kind: kindLength}}, oneUnit: true,
-		caption: "prefix: when the rank ends the stage, since the step began, mean over the steps. slack: how long before the last rank."}
+func slackTable(windows []Slack) *table.Table {
+	t := &table.Table{Columns: []table.Column{{Head: "run", Kind: table.Name}, {Head: "window", Kind: table.ID}, {Head: "stage", Kind: table.Name}, {Head: "rank", Kind: table.ID},
+		{Head: "prefix %s/step", Kind: table.Length}, {Head: "frontier", Kind: table.Length}, {Head: "slack", Kind: table.Length}}, OneUnit: true,
+		Caption: "prefix: when the rank ends the stage, since the step began, mean over the steps. slack: how long before the last rank."}
 	for _, r := range slackRows(windows) {
-		t.rows = append(t.rows, []cell{textCell(r.Run), wholeCell(r.Window), textCell(r.Stage), wholeCell(r.Rank),
-			realCell(r.Prefix), realCell(r.Frontier), realCell(r.Slack)})
+		t.Add(table.TextCell(r.Run), table.WholeCell(r.Window), table.TextCell(r.Stage), table.WholeCell(r.Rank),
+			table.RealCell(r.Prefix), table.RealCell(r.Frontier), table.RealCell(r.Slack))
 	}
 	return t
 }

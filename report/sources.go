@@ -8,6 +8,8 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose/crosscheck"
 	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/internal/glyph"
+	"github.com/sfstat/sfstat/internal/table"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -161,43 +163,43 @@ func letter(i int) string {
 }
 
 // sourceTable is one line per source.
-func sourceTable(c *crosscheck.Comparison) *table {
-	t := &table{columns: []column{
-		{kind: kindText}, {head: "source", kind: kindName}, {head: "format", kind: kindText, spare: true}, {head: "size", kind: kindText}, {head: "× first", kind: kindText},
-		{head: "steps", kind: kindInteger, spare: true}, {head: "share differs", kind: kindUnit, means: "share differs: the largest difference of a stage's share from the first source's."},
-		{head: "time differs", kind: kindText, means: "time differs: the largest difference of a stage's time on a rank in a step."}, {head: "routing", kind: kindText},
+func sourceTable(c *crosscheck.Comparison) *table.Table {
+	t := &table.Table{Columns: []table.Column{
+		{Kind: table.Text}, {Head: "source", Kind: table.Name}, {Head: "format", Kind: table.Text, Spare: true}, {Head: "size", Kind: table.Text}, {Head: "× first", Kind: table.Text},
+		{Head: "steps", Kind: table.Integer, Spare: true}, {Head: "share differs", Kind: table.Unit, Means: "share differs: the largest difference of a stage's share from the first source's."},
+		{Head: "time differs", Kind: table.Text, Means: "time differs: the largest difference of a stage's time on a rank in a step."}, {Head: "routing", Kind: table.Text},
 	}}
 	for i := range c.Accounts {
 		a := &c.Accounts[i]
-		row := []cell{textCell(letter(i)), textCell(a.Name), textCell(a.Format), textCell(Size(a.Bytes)), {}, wholeCell(a.Recorded), {}, {}, {}}
+		row := []table.Cell{table.TextCell(letter(i)), table.TextCell(a.Name), table.TextCell(a.Format), table.TextCell(Size(a.Bytes)), {}, table.WholeCell(a.Recorded), {}, {}, {}}
 		if h := a.Held; h != nil {
 			if r := sizeRatio(c, a); r != nil {
-				row[4] = textCell(real3(*r))
+				row[4] = table.TextCell(table.Number(*r))
 			}
-			row[6], row[7] = realCell(h.Difference), textCell(length(float64(h.Longest)))
-			row[8] = textCell(map[bool]string{true: "the same", false: "other stages"}[h.SameRouting])
+			row[6], row[7] = table.RealCell(h.Difference), table.TextCell(length(float64(h.Longest)))
+			row[8] = table.TextCell(map[bool]string{true: "the same", false: "other stages"}[h.SameRouting])
 		}
-		t.rows = append(t.rows, row)
+		t.Add(row...)
 	}
-	return t.tidy()
+	return t.Tidy()
 }
 
 // shareTable is one line per stage, one column per source.
-func shareTable(c *crosscheck.Comparison) *table {
-	t := &table{columns: []column{{head: "stage", kind: kindName}}}
+func shareTable(c *crosscheck.Comparison) *table.Table {
+	t := &table.Table{Columns: []table.Column{{Head: "stage", Kind: table.Name}}}
 	for i := range c.Accounts {
-		t.columns = append(t.columns, column{head: letter(i), kind: kindUnit})
+		t.Columns = append(t.Columns, table.Column{Head: letter(i), Kind: table.Unit})
 	}
 	for s, stage := range c.Stages {
-		row := []cell{textCell(stage)}
+		row := []table.Cell{table.TextCell(stage)}
 		for i := range c.Accounts {
-			cell := realCell(c.Accounts[i].Share[s])
+			cell := table.RealCell(c.Accounts[i].Share[s])
 			if slices.Contains(c.Accounts[i].Lacks, stage) {
-				cell.set = false
+				cell = table.Cell{}
 			}
 			row = append(row, cell)
 		}
-		t.rows = append(t.rows, row)
+		t.Add(row...)
 	}
 	return t
 }
@@ -205,7 +207,7 @@ func shareTable(c *crosscheck.Comparison) *table {
 func routeTerms(c *crosscheck.Comparison) terms {
 	var t terms
 	for i := range c.Accounts {
-		t = append(t, term{letter(i), strings.Join(c.Accounts[i].Routing, ", ")})
+		t = append(t, glyph.Term{Name: letter(i), Text: strings.Join(c.Accounts[i].Routing, ", ")})
 	}
 	return t
 }

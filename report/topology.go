@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/engine/comm/topology"
+	"github.com/sfstat/sfstat/internal/table"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
@@ -36,7 +37,7 @@ func topologyDocument(machines []topology.Machine) document {
 	for i := range machines {
 		m := &machines[i]
 		d = append(d, heading(m.Host), prose(deviceCounts(m)+"."), pathTable(m))
-		if t := linkTable(m); len(t.rows) > 0 {
+		if t := linkTable(m); len(t.Rows) > 0 {
 			d = append(d, t)
 		}
 	}
@@ -68,7 +69,7 @@ func deviceCounts(m *topology.Machine) string {
 const mostSquare = 16
 
 // pathTable is a row for each rank, a column for each other, and the network.
-func pathTable(m *topology.Machine) *table {
+func pathTable(m *topology.Machine) *table.Table {
 	gpu, ranks, paths := map[int]string{}, []int{}, map[[2]int]topology.Path{}
 	for _, d := range m.Devices {
 		if d.Rank >= 0 {
@@ -85,38 +86,38 @@ func pathTable(m *topology.Machine) *table {
 	}
 	slices.Sort(ranks)
 	ranks = slices.Compact(ranks)
-	t := &table{columns: []column{{head: "rank", kind: kindID}, {head: "GPU", kind: kindName}},
-		caption: "class of the worst link between two ranks, and GB/s of the narrowest."}
+	t := &table.Table{Columns: []table.Column{{Head: "rank", Kind: table.ID}, {Head: "GPU", Kind: table.Name}},
+		Caption: "class of the worst link between two ranks, and GB/s of the narrowest."}
 	shown := ranks[:min(len(ranks), mostSquare)]
 	for _, to := range shown {
-		t.columns = append(t.columns, column{head: fmt.Sprintf("to %d", to), kind: kindText})
+		t.Columns = append(t.Columns, table.Column{Head: fmt.Sprintf("to %d", to), Kind: table.Text})
 	}
-	t.columns = append(t.columns, column{head: "network", kind: kindText})
+	t.Columns = append(t.Columns, table.Column{Head: "network", Kind: table.Text})
 	for _, from := range ranks {
-		row := []cell{wholeCell(from), textCell(gpu[from])}
+		row := []table.Cell{table.WholeCell(from), table.TextCell(gpu[from])}
 		for _, to := range append(slices.Clone(shown), comms.ToNetwork) {
-			c := cell{}
+			c := table.Cell{}
 			key := [2]int{min(from, to), max(from, to)}
 			if to == comms.ToNetwork {
 				key = [2]int{from, to}
 			}
 			if p, known := paths[key]; known {
-				c = textCell(fmt.Sprintf("%v %s", p.Class, gigabytes(p.Bandwidth)))
+				c = table.TextCell(fmt.Sprintf("%v %s", p.Class, gigabytes(p.Bandwidth)))
 			}
 			row = append(row, c)
 		}
-		t.rows = append(t.rows, row)
+		t.Add(row...)
 	}
-	return t.tidy().clip()
+	return clipped(t.Tidy())
 }
 
 // linkTable is a row for each link of a machine.
-func linkTable(m *topology.Machine) *table {
-	t := &table{columns: []column{{head: "device", kind: kindText}, {head: "linked to", kind: kindText}, {head: "by", kind: kindText}, {head: "GB/s", kind: kindReal}}}
+func linkTable(m *topology.Machine) *table.Table {
+	t := &table.Table{Columns: []table.Column{{Head: "device", Kind: table.Text}, {Head: "linked to", Kind: table.Text}, {Head: "by", Kind: table.Text}, {Head: "GB/s", Kind: table.Real}}}
 	for _, l := range m.Links {
-		t.rows = append(t.rows, []cell{textCell(deviceText(m.Devices[l.From])), textCell(deviceText(m.Devices[l.To])), textCell(l.Class.String()), realCell(l.Bandwidth)})
+		t.Add(table.TextCell(deviceText(m.Devices[l.From])), table.TextCell(deviceText(m.Devices[l.To])), table.TextCell(l.Class.String()), table.RealCell(l.Bandwidth))
 	}
-	return t.clip()
+	return clipped(t)
 }
 
 // deviceText is a device and the rank that has it.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose/operators"
 	"github.com/sfstat/sfstat/diagnose/opnames"
+	"github.com/sfstat/sfstat/internal/table"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/operator"
 )
@@ -102,22 +103,22 @@ func (t Traced) basis() bullets {
 }
 
 // place are the cells of a worker: rank, dp, pp.
-func (t Traced) place(w int) []cell {
+func (t Traced) place(w int) []table.Cell {
 	at := t.worker(w)
-	return []cell{wholeCell(at.Rank), wholeCell(at.DP), wholeCell(at.PP)}
+	return []table.Cell{table.WholeCell(at.Rank), table.WholeCell(at.DP), table.WholeCell(at.PP)}
 }
 
 // placeColumns are the heads of place.
-func placeColumns() []column {
-	return []column{{head: "rank", kind: kindID}, {head: "dp", kind: kindID}, {head: "pp", kind: kindID}}
+func placeColumns() []table.Column {
+	return []table.Column{{Head: "rank", Kind: table.ID}, {Head: "dp", Kind: table.ID}, {Head: "pp", Kind: table.ID}}
 }
 
 // grid is a number for every worker as a heat map, pipeline stages down and
 // replicas across.
-func (t Traced) grid(of func(w int) cell) *heatmap {
+func (t Traced) grid(of func(w int) table.Cell) *heatmap {
 	h := &heatmap{rows: numbered("pp", t.View.Grid.Stages), cols: numbered("dp", t.View.Grid.Replicas)}
 	for s := range t.View.Grid.Stages {
-		row := make([]cell, t.View.Grid.Replicas)
+		row := make([]table.Cell, t.View.Grid.Replicas)
 		for d := range row {
 			row[d] = of(s*t.View.Grid.Replicas + d)
 		}
@@ -159,19 +160,19 @@ func someRanks(ids []int) string {
 }
 
 // ends keeps the first and the last rows where there are more than so many.
-func (t *table) ends(most int) *table {
-	if n := len(t.rows); n > most {
-		t.rows = slices.Concat(t.rows[:most/2], t.rows[n-most/2:])
-		t.caption = strings.TrimSpace(fmt.Sprintf("%s The first and the last %d of %d are shown.", t.caption, most/2, n))
+func ends(t *table.Table, most int) *table.Table {
+	if n := len(t.Rows); n > most {
+		t.Rows = slices.Concat(t.Rows[:most/2], t.Rows[n-most/2:])
+		t.Caption = strings.TrimSpace(fmt.Sprintf("%s The first and the last %d of %d are shown.", t.Caption, most/2, n))
 	}
 	return t
 }
 
 // capped says how many rows a table shows of how many there are.
-func (t *table) capped(most int, where string) *table {
-	if n := len(t.rows); n > most {
-		t.rows = t.rows[:most]
-		t.caption = strings.TrimSpace(fmt.Sprintf("%s The first %d of %s are shown; all are in %s.", t.caption, most, grouped(int64(n)), where))
+func capped(t *table.Table, most int, where string) *table.Table {
+	if n := len(t.Rows); n > most {
+		t.Rows = t.Rows[:most]
+		t.Caption = strings.TrimSpace(fmt.Sprintf("%s The first %d of %s are shown; all are in %s.", t.Caption, most, table.Grouped(int64(n)), where))
 	}
 	return t
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/sfstat/sfstat/engine/whatif"
 	"github.com/sfstat/sfstat/engine/zscore"
 	"github.com/sfstat/sfstat/eval/simulate/pipeline"
+	"github.com/sfstat/sfstat/internal/table"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/operator"
 )
@@ -248,7 +249,7 @@ func TestHeatmap(t *testing.T) {
 		return strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
 	}
 	h := &heatmap{rows: numbered("pp", 2), cols: numbered("dp", 3), low: 1, least: 1.1,
-		at: [][]cell{{realCell(1), realCell(2), {}}, {realCell(1.5), realCell(1.9), realCell(0.5)}}}
+		at: [][]table.Cell{{table.RealCell(1), table.RealCell(2), {}}, {table.RealCell(1.5), table.RealCell(1.9), table.RealCell(0.5)}}}
 	want := []string{
 		"    dp",
 		"pp     0       1       2",
@@ -259,9 +260,9 @@ func TestHeatmap(t *testing.T) {
 	if got := draw(h, 80); !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	h = &heatmap{rows: numbered("pp", 1), cols: numbered("dp", 41), low: 1, least: 3.5, at: [][]cell{make([]cell, 41)}}
+	h = &heatmap{rows: numbered("pp", 1), cols: numbered("dp", 41), low: 1, least: 3.5, at: [][]table.Cell{make([]table.Cell, 41)}}
 	for i := range h.at[0] {
-		h.at[0][i] = realCell(1 + float64(i)/16)
+		h.at[0][i] = table.RealCell(1 + float64(i)/16)
 	}
 	want = []string{
 		"    dp",
@@ -275,7 +276,7 @@ func TestHeatmap(t *testing.T) {
 	if got := draw(h, 60); !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	h = &heatmap{rows: numbered("pp", 70), cols: numbered("dp", 2), at: slices.Repeat([][]cell{{realCell(1), realCell(1)}}, 70)}
+	h = &heatmap{rows: numbered("pp", 70), cols: numbered("dp", 2), at: slices.Repeat([][]table.Cell{{table.RealCell(1), table.RealCell(1)}}, 70)}
 	if got := draw(h, 80); !slices.Equal(got, []string{"The map of 70 × 2 is too large for text; its numbers are in json and csv."}) {
 		t.Errorf("got %q", got)
 	}

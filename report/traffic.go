@@ -10,6 +10,7 @@ import (
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/parallel"
 	"github.com/sfstat/sfstat/engine/comm/strategy"
+	"github.com/sfstat/sfstat/internal/table"
 	"github.com/sfstat/sfstat/trace/comms"
 )
 
@@ -31,7 +32,7 @@ func (o Output) Matches(r *comm.Result) error {
 	_ = out.Write([]string{"log_file", "line", "sqlite_file", "global_pid", "correlation_id", "certain"}) // Error tells
 	for _, m := range r.Matches {
 		c := &r.Calls[m.Call]
-		_ = out.Write([]string{harmless(r.Recorded.Sources[c.Source].Name), strconv.FormatInt(c.Line, 10), harmless(r.ProfileOf(m.Rank)),
+		_ = out.Write([]string{table.Harmless(r.Recorded.Sources[c.Source].Name), strconv.FormatInt(c.Line, 10), table.Harmless(r.ProfileOf(m.Rank)),
 			strconv.FormatInt(r.Recorded.Processes[r.Ranks[m.Rank].Profile].ID, 10), strconv.FormatInt(r.Kernels(m.Rank)[m.Kernel].Correlation, 10),
 			strconv.FormatBool(m.Certain)})
 	}
@@ -169,7 +170,7 @@ func communicatorOf(c *parallel.Communicator) communicatorJSON {
 
 // known is nil for what is not.
 func known(f float64) *float64 {
-	if !finite(f) {
+	if !table.Finite(f) {
 		return nil
 	}
 	return &f

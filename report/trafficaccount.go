@@ -5,6 +5,7 @@ import (
 
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/volume"
+	"github.com/sfstat/sfstat/internal/table"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -13,9 +14,9 @@ func modelBlocks(r *comm.Result) document {
 	if len(r.Accounts) == 0 {
 		return nil
 	}
-	t := &table{columns: []column{{head: "ranks", kind: kindText}, {head: "for", kind: kindText}, {head: "operation", kind: kindText}, {head: "expected", kind: kindText},
-		{head: "observed", kind: kindText}, {head: "ratio", kind: kindFactor}, {head: "calls", kind: kindFactor}, {head: "size", kind: kindFactor}},
-		caption: "bytes of one rank as the log counts them; ratio is how many more calls times how much larger each. Only rows of at least a thousandth of what was expected are shown."}
+	t := &table.Table{Columns: []table.Column{{Head: "ranks", Kind: table.Text}, {Head: "for", Kind: table.Text}, {Head: "operation", Kind: table.Text}, {Head: "expected", Kind: table.Text},
+		{Head: "observed", Kind: table.Text}, {Head: "ratio", Kind: table.Factor}, {Head: "calls", Kind: table.Factor}, {Head: "size", Kind: table.Factor}},
+		Caption: "bytes of one rank as the log counts them; ratio is how many more calls times how much larger each. Only rows of at least a thousandth of what was expected are shown."}
 	for _, g := range volume.Alike(r.Accounts) {
 		a := &r.Accounts[g[0]]
 		ranks := make([]int, len(g))
@@ -31,13 +32,13 @@ func modelBlocks(r *comm.Result) document {
 			if x.Theory.Logged > 0 {
 				expected = Size(int64(x.Theory.Logged))
 			}
-			t.rows = append(t.rows, []cell{textCell(trace.RankList(ranks)), textCell(x.For()), textCell(x.Op.String()), textCell(expected),
-				textCell(Size(int64(x.Observed.Logged))), realCell(x.Ratio), realCell(x.Count), realCell(x.Size)})
+			t.Add(table.TextCell(trace.RankList(ranks)), table.TextCell(x.For()), table.TextCell(x.Op.String()), table.TextCell(expected),
+				table.TextCell(Size(int64(x.Observed.Logged))), table.RealCell(x.Ratio), table.RealCell(x.Count), table.RealCell(x.Size))
 		}
 	}
-	d := document{heading("Volumes beside the model"), t.tidy()}
+	d := document{heading("Volumes beside the model"), t.Tidy()}
 	if b := r.Accounts[0].Bubble; b > 0 {
-		d = append(d, prose(fmt.Sprintf("Pipeline bubble by the model: stages idle for %s of the time in which they compute, while the pipeline fills and drains.", percent(b))))
+		d = append(d, prose(fmt.Sprintf("Pipeline bubble by the model: stages idle for %s of the time in which they compute, while the pipeline fills and drains.", table.Percent(b))))
 	}
 	return d
 }

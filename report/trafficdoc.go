@@ -10,6 +10,7 @@ import (
 	"github.com/sfstat/sfstat/engine/comm/parallel"
 	"github.com/sfstat/sfstat/engine/comm/suspects"
 	"github.com/sfstat/sfstat/engine/frontier/gates"
+	"github.com/sfstat/sfstat/internal/table"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/comms"
 )
@@ -33,20 +34,20 @@ func trafficDocument(r *comm.Result) document {
 	if len(r.Communicators) > 0 {
 		d = append(d, heading("Communicators"), communicatorTable(r))
 	}
-	if t := speedTable(r); len(t.rows) > 0 {
+	if t := speedTable(r); len(t.Rows) > 0 {
 		d = append(d, heading("Bandwidth"), t)
 	}
-	if t := messageTable(r); len(t.rows) > 0 {
+	if t := messageTable(r); len(t.Rows) > 0 {
 		d = append(d, heading("Sends and receives"), t)
 	}
 	if len(r.Calls) > 0 {
 		d = append(d, heading("Operations"), operationTable(r))
 	}
-	if t := sizeTable(r); len(t.rows) > 0 {
+	if t := sizeTable(r); len(t.Rows) > 0 {
 		d = append(d, heading("Message sizes"), t)
 	}
 	d = append(d, modelBlocks(r)...)
-	if t := clockTable(r); len(t.rows) > 1 {
+	if t := clockTable(r); len(t.Rows) > 1 {
 		d = append(d, heading("Clocks"), t)
 	}
 	if len(r.Notes) > 0 {
@@ -78,7 +79,7 @@ func trafficBasis(r *comm.Result) string {
 	}
 	text := strings.Join(inputs, ", ")
 	if pairs > 0 {
-		text += fmt.Sprintf("; %s matched to kernels, %s of them with certainty", counted(pairs, "call"), percent(float64(certain)/float64(pairs)))
+		text += fmt.Sprintf("; %s matched to kernels, %s of them with certainty", counted(pairs, "call"), table.Percent(float64(certain)/float64(pairs)))
 	}
 	var without []string
 	if r.Unmatched > 0 {
@@ -100,28 +101,28 @@ func trafficBasis(r *comm.Result) string {
 }
 
 // operationTable is one line per operation.
-func operationTable(r *comm.Result) *table {
-	t := &table{columns: []column{{head: "operation", kind: kindText}, {head: "calls", kind: kindInteger}, {head: "volume", kind: kindText},
-		{kind: kindBar}, {head: "share", kind: kindFraction}},
-		caption: "volume: elements × element size, as logged, over all ranks."}
+func operationTable(r *comm.Result) *table.Table {
+	t := &table.Table{Columns: []table.Column{{Head: "operation", Kind: table.Text}, {Head: "calls", Kind: table.Integer}, {Head: "volume", Kind: table.Text},
+		{Kind: table.Bar}, {Head: "share", Kind: table.Fraction}},
+		Caption: "volume: elements × element size, as logged, over all ranks."}
 	uses := byCalls(r)
 	var total int64
 	for _, u := range uses {
 		total += u.Bytes
 	}
 	for _, u := range uses {
-		share := cell{}
+		share := table.Cell{}
 		if total > 0 {
-			share = realCell(float64(u.Bytes) / float64(total))
+			share = table.RealCell(float64(u.Bytes) / float64(total))
 		}
-		t.rows = append(t.rows, []cell{textCell(u.Op.String()), wholeCell(u.Calls), textCell(Size(u.Bytes)), share, share})
+		t.Add(table.TextCell(u.Op.String()), table.WholeCell(u.Calls), table.TextCell(Size(u.Bytes)), share, share)
 	}
 	return t
 }
 
 // sizeTable is how many calls have messages of which size, by powers of 16.
-func sizeTable(r *comm.Result) *table {
-	t := &table{columns: []column{{head: "from", kind: kindText}, {head: "below", kind: kindText}, {head: "calls", kind: kindInteger}, {kind: kindBar}, {head: "share", kind: kindFraction}}}
+func sizeTable(r *comm.Result) *table.Table {
+	t := &table.Table{Columns: []table.Column{{Head: "from", Kind: table.Text}, {Head: "below", Kind: table.Text}, {Head: "calls", Kind: table.Integer}, {Kind: table.Bar}, {Head: "share", Kind: table.Fraction}}}
 	var classes [17]int64
 	total := int64(0)
 	for i := range r.Calls {
@@ -132,8 +133,8 @@ func sizeTable(r *comm.Result) *table {
 	}
 	for k, n := range classes {
 		if n > 0 {
-			share := realCell(float64(n) / float64(total))
-			t.rows = append(t.rows, []cell{textCell(binarySize(4 * k)), textCell(binarySize(4*k + 4)), wholeCell(n), share, share})
+			share := table.RealCell(float64(n) / float64(total))
+			t.Add(table.TextCell(binarySize(4*k)), table.TextCell(binarySize(4*k+4)), table.WholeCell(n), share, share)
 		}
 	}
 	return t
@@ -145,36 +146,36 @@ func binarySize(power int) string {
 }
 
 // commRankTable is one line per rank.
-func commRankTable(r *comm.Result) *table {
-	t := &table{columns: []column{{head: "rank", kind: kindID}, {head: "host", kind: kindName}, {head: "calls", kind: kindInteger}, {head: "matched", kind: kindInteger},
-		{head: "certain", kind: kindFraction, spare: true}, {head: "last", kind: kindFraction, means: "last: share of its collectives that it was the last to enter."},
-		{head: "caused %s", kind: kindLength, means: "caused: how long the others waited for it alone."},
-		{head: "own %s", kind: kindLength, means: "own: its own delay beyond the median rank, not inherited from others."},
-		{head: "waited %s", kind: kindLength}, {head: "transfer %s", kind: kindLength, means: "transfer: time in collectives after the last rank had entered."}}}
+func commRankTable(r *comm.Result) *table.Table {
+	t := &table.Table{Columns: []table.Column{{Head: "rank", Kind: table.ID}, {Head: "host", Kind: table.Name}, {Head: "calls", Kind: table.Integer}, {Head: "matched", Kind: table.Integer},
+		{Head: "certain", Kind: table.Fraction, Spare: true}, {Head: "last", Kind: table.Fraction, Means: "last: share of its collectives that it was the last to enter."},
+		{Head: "caused %s", Kind: table.Length, Means: "caused: how long the others waited for it alone."},
+		{Head: "own %s", Kind: table.Length, Means: "own: its own delay beyond the median rank, not inherited from others."},
+		{Head: "waited %s", Kind: table.Length}, {Head: "transfer %s", Kind: table.Length, Means: "transfer: time in collectives after the last rank had entered."}}}
 	late, _ := suspects.LatenessOf(r)
 	for i := range r.Ranks {
 		k, l := &r.Ranks[i], &late[i]
-		row := []cell{wholeCell(k.Rank), textCell(k.Host), wholeCell(len(k.Calls)), wholeCell(k.Pairs), {}, {}, {}, {}, {}, {}}
+		row := []table.Cell{table.WholeCell(k.Rank), table.TextCell(k.Host), table.WholeCell(len(k.Calls)), table.WholeCell(k.Pairs), {}, {}, {}, {}, {}, {}}
 		if k.Pairs > 0 {
-			row[4] = realCell(float64(k.Certain) / float64(k.Pairs))
+			row[4] = table.RealCell(float64(k.Certain) / float64(k.Pairs))
 		}
 		if l.Of > 0 {
-			row[5], row[6] = realCell(float64(l.Last)/float64(l.Of)), realCell(float64(l.Caused))
+			row[5], row[6] = table.RealCell(float64(l.Last)/float64(l.Of)), table.RealCell(float64(l.Caused))
 			if !r.Timeless && !r.Sampled { // else it is not known
-				row[7] = realCell(float64(l.Own))
+				row[7] = table.RealCell(float64(l.Own))
 			}
-			row[8], row[9] = realCell(float64(l.Waited)), realCell(float64(l.Moving))
+			row[8], row[9] = table.RealCell(float64(l.Waited)), table.RealCell(float64(l.Moving))
 		}
-		t.rows = append(t.rows, row)
+		t.Add(row...)
 	}
-	return t.tidy().clip()
+	return clipped(t.Tidy())
 }
 
 // communicatorTable is one line per communicator, with how it is used and why it is of its kind.
-func communicatorTable(r *comm.Result) *table {
-	t := &table{columns: []column{{head: "communicator", kind: kindName}, {head: "kind", kind: kindText}, {head: "ranks", kind: kindText},
-		{head: "operations", kind: kindList}, {head: "volume", kind: kindText}, {head: "a step", kind: kindReal, spare: true, means: "a step: calls of one rank with at least 16 KiB."},
-		{head: "bursts", kind: kindReal, spare: true, means: "bursts: −1 for evenly spaced calls, 1 for calls all at once."}}}
+func communicatorTable(r *comm.Result) *table.Table {
+	t := &table.Table{Columns: []table.Column{{Head: "communicator", Kind: table.Name}, {Head: "kind", Kind: table.Text}, {Head: "ranks", Kind: table.Text},
+		{Head: "operations", Kind: table.List}, {Head: "volume", Kind: table.Text}, {Head: "a step", Kind: table.Real, Spare: true, Means: "a step: calls of one rank with at least 16 KiB."},
+		{Head: "bursts", Kind: table.Real, Spare: true, Means: "bursts: −1 for evenly spaced calls, 1 for calls all at once."}}}
 	notes := map[string]int{}
 	for i := range r.Communicators {
 		c := &r.Communicators[i]
@@ -182,27 +183,27 @@ func communicatorTable(r *comm.Result) *table {
 			continue
 		}
 		_, bytes := c.Total()
-		row := []cell{textCell(c.ID), textCell(c.Kind.String()), textCell(rankText(c)), listCell(opTexts(c)), textCell(Size(bytes)), realCell(c.PerStep), realCell(c.Burstiness)}
-		if why := strings.Join(communicatorEvidence(c), "; "); why != "" && len(notes) < len(superscripts)-1 {
+		row := []table.Cell{table.TextCell(c.ID), table.TextCell(c.Kind.String()), table.TextCell(rankText(c)), table.ListCell(opTexts(c)), table.TextCell(Size(bytes)), table.RealCell(c.PerStep), table.RealCell(c.Burstiness)}
+		if why := strings.Join(communicatorEvidence(c), "; "); why != "" && len(notes) < table.MostFootnotes {
 			if notes[why] == 0 {
-				t.notes = append(t.notes, why)
-				notes[why] = len(t.notes)
+				t.Footnotes = append(t.Footnotes, why)
+				notes[why] = len(t.Footnotes)
 			}
-			row[1].note = notes[why]
+			row[1].Note = notes[why]
 		}
-		t.rows = append(t.rows, row)
+		t.Add(row...)
 	}
-	return t.tidy().clip()
+	return clipped(t.Tidy())
 }
 
 // mostRows is how many lines of a table of a large job text and Markdown show.
 const mostRows = 64
 
-// clip leaves out what is too much to read; JSON and CSV have all of it.
-func (t *table) clip() *table {
-	if n := len(t.rows) - mostRows; n > 0 {
-		t.rows = t.rows[:mostRows]
-		t.caption = strings.TrimSpace(t.caption + " " + counted(n, "more line") + " are in JSON.")
+// clipped leaves out what is too much to read; JSON and CSV have all of it.
+func clipped(t *table.Table) *table.Table {
+	if n := len(t.Rows) - mostRows; n > 0 {
+		t.Rows = t.Rows[:mostRows]
+		t.Caption = strings.TrimSpace(t.Caption + " " + counted(n, "more line") + " are in JSON.")
 	}
 	return t
 }
@@ -225,24 +226,24 @@ func opTexts(c *parallel.Communicator) []string {
 }
 
 // clockTable is one line per host.
-func clockTable(r *comm.Result) *table {
-	t := &table{columns: []column{{head: "export", kind: kindName}, {head: "ahead %s", kind: kindLength}, {head: "gains ppm", kind: kindReal},
-		{head: "residual %s", kind: kindLength}, {head: "collectives", kind: kindInteger}},
-		caption: "ahead: offset from the first clock at the start of its recording. gains: drift, 0 where it is within the error."}
+func clockTable(r *comm.Result) *table.Table {
+	t := &table.Table{Columns: []table.Column{{Head: "export", Kind: table.Name}, {Head: "ahead %s", Kind: table.Length}, {Head: "gains ppm", Kind: table.Real},
+		{Head: "residual %s", Kind: table.Length}, {Head: "collectives", Kind: table.Integer}},
+		Caption: "ahead: offset from the first clock at the start of its recording. gains: drift, 0 where it is within the error."}
 	seen := map[int]bool{}
 	for _, c := range r.Clocks {
 		if seen[c.Clock] {
 			continue
 		}
 		seen[c.Clock] = true
-		row := []cell{textCell(r.ProfileOf(c.Rank)), {}, {}, {}, {}}
+		row := []table.Cell{table.TextCell(r.ProfileOf(c.Rank)), {}, {}, {}, {}}
 		if c.Known {
-			row[1], row[2] = realCell(float64(c.Offset)), realCell(c.Drift*1e6)
-			row[3], row[4] = realCell(float64(c.Residual)), wholeCell(c.Points)
+			row[1], row[2] = table.RealCell(float64(c.Offset)), table.RealCell(c.Drift*1e6)
+			row[3], row[4] = table.RealCell(float64(c.Residual)), table.WholeCell(c.Points)
 		}
-		t.rows = append(t.rows, row)
+		t.Add(row...)
 	}
-	return t.clip()
+	return clipped(t)
 }
 
 // mostWarnings is how many different warnings text and Markdown show.

@@ -9,27 +9,28 @@ import (
 	"github.com/sfstat/sfstat/engine/comm/bandwidth"
 	"github.com/sfstat/sfstat/engine/comm/parallel"
 	"github.com/sfstat/sfstat/engine/comm/suspects"
+	"github.com/sfstat/sfstat/internal/table"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
 // speedTable is one line per communicator, operation and size class that carries data, waiting left out. What
 // is bound by latency has no line: its bandwidth says nothing of the link.
-func speedTable(r *comm.Result) *table {
-	t := &table{columns: []column{{head: "communicator", kind: kindName}, {head: "operation", kind: kindText}, {head: "from", kind: kindText},
-		{head: "calls", kind: kindInteger, spare: true}, {head: "transfer %s", kind: kindLength, spare: true, means: "transfer: from the last start to the last end, the median."},
-		{head: "bus GB/s", kind: kindReal, means: "bus: what each link of a ring carries."}, {head: "limit", kind: kindText, means: limitMeans(r)},
-		{head: "of it", kind: kindFraction}, {head: "beside peers", kind: kindText, means: "beside peers: share of their GB/s, where it is significantly slower."}}}
+func speedTable(r *comm.Result) *table.Table {
+	t := &table.Table{Columns: []table.Column{{Head: "communicator", Kind: table.Name}, {Head: "operation", Kind: table.Text}, {Head: "from", Kind: table.Text},
+		{Head: "calls", Kind: table.Integer, Spare: true}, {Head: "transfer %s", Kind: table.Length, Spare: true, Means: "transfer: from the last start to the last end, the median."},
+		{Head: "bus GB/s", Kind: table.Real, Means: "bus: what each link of a ring carries."}, {Head: "limit", Kind: table.Text, Means: limitMeans(r)},
+		{Head: "of it", Kind: table.Fraction}, {Head: "beside peers", Kind: table.Text, Means: "beside peers: share of their GB/s, where it is significantly slower."}}}
 	for _, i := range slowFirst(r) {
 		c := &r.Speed.Cells[i]
-		row := []cell{textCell(subjectName(r, c)), textCell(workName(r, c)), textCell(binarySize(c.Class)),
-			wholeCell(len(c.Calls)), realCell(float64(c.Transfer)), realCell(c.Bus), {}, {}, textCell(besidePeers(c))}
+		row := []table.Cell{table.TextCell(subjectName(r, c)), table.TextCell(workName(r, c)), table.TextCell(binarySize(c.Class)),
+			table.WholeCell(len(c.Calls)), table.RealCell(float64(c.Transfer)), table.RealCell(c.Bus), {}, {}, table.TextCell(besidePeers(c))}
 		if l := c.Limit; l.Bandwidth > 0 {
-			row[6], row[7] = textCell(fmt.Sprintf("%s %s", l.Source(), real3(l.Bandwidth))), realCell(c.Efficiency)
+			row[6], row[7] = table.TextCell(fmt.Sprintf("%s %s", l.Source(), table.Number(l.Bandwidth))), table.RealCell(c.Efficiency)
 		}
-		row[8].strong = c.Standing == bandwidth.Slower
-		t.rows = append(t.rows, row)
+		row[8].Strong = c.Standing == bandwidth.Slower
+		t.Add(row...)
 	}
-	return t.tidy().clip()
+	return clipped(t.Tidy())
 }
 
 // limitMeans says what limits are of.
@@ -57,7 +58,7 @@ func slowFirst(r *comm.Result) (list []int) {
 func besidePeers(c *bandwidth.Cell) string {
 	switch c.Standing {
 	case bandwidth.Slower:
-		return fmt.Sprintf("%s of %s", percent(c.Bus/c.PeerBus), real3(c.PeerBus))
+		return fmt.Sprintf("%s of %s", table.Percent(c.Bus/c.PeerBus), table.Number(c.PeerBus))
 	case bandwidth.Usual:
 		return ""
 	}
@@ -65,15 +66,15 @@ func besidePeers(c *bandwidth.Cell) string {
 }
 
 // messageTable is one line per pair of ranks that send each other messages: who waited for whom.
-func messageTable(r *comm.Result) *table {
-	t := &table{columns: []column{{head: "ranks", kind: kindText}, {head: "messages", kind: kindInteger}, {head: "volume", kind: kindText},
-		{head: "first waits %s", kind: kindLength, means: "waits: until the other rank had entered too; in a pipeline most of it is by design."}, {head: "second waits %s", kind: kindLength},
-		{head: "transfer %s", kind: kindLength, means: "transfer: with both ranks there."}}}
+func messageTable(r *comm.Result) *table.Table {
+	t := &table.Table{Columns: []table.Column{{Head: "ranks", Kind: table.Text}, {Head: "messages", Kind: table.Integer}, {Head: "volume", Kind: table.Text},
+		{Head: "first waits %s", Kind: table.Length, Means: "waits: until the other rank had entered too; in a pipeline most of it is by design."}, {Head: "second waits %s", Kind: table.Length},
+		{Head: "transfer %s", Kind: table.Length, Means: "transfer: with both ranks there."}}}
 	for _, m := range messagesOf(r) {
-		t.rows = append(t.rows, []cell{textCell(fmt.Sprintf("%d, %d", m.Low, m.High)), wholeCell(m.Count), textCell(Size(m.Bytes)),
-			realCell(float64(m.Waits[0])), realCell(float64(m.Waits[1])), realCell(float64(m.Moving))})
+		t.Add(table.TextCell(fmt.Sprintf("%d, %d", m.Low, m.High)), table.WholeCell(m.Count), table.TextCell(Size(m.Bytes)),
+			table.RealCell(float64(m.Waits[0])), table.RealCell(float64(m.Waits[1])), table.RealCell(float64(m.Moving)))
 	}
-	return t.tidy().clip()
+	return clipped(t.Tidy())
 }
 
 type messageJSON struct {

@@ -8,6 +8,8 @@ import (
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/diagnose/runs"
 	"github.com/sfstat/sfstat/engine/changepoint"
+	"github.com/sfstat/sfstat/internal/glyph"
+	"github.com/sfstat/sfstat/internal/table"
 )
 
 // Trend writes when runs changed. CSV is one row per run and measure.
@@ -26,7 +28,7 @@ func trendDocument(t *runs.Trend) document {
 		level = evidence.Strong
 	}
 	d := document{headline{trendHeadline(t), level}, prose(trendBasis(t))}
-	if table := changeTable(t); len(table.rows) > 0 {
+	if table := changeTable(t); len(table.Rows) > 0 {
 		d = append(d, heading("Changes"), table)
 	}
 	return d
@@ -67,7 +69,7 @@ func trendHeadline(t *runs.Trend) string {
 func runWord(t *runs.Trend, i int) string {
 	day := func(i int) string { return time.Unix(0, t.Runs[i].Begin).UTC().Format(time.DateOnly) }
 	if t.Order != runs.ByTime || i > 0 && day(i-1) == day(i) || i+1 < len(t.Runs) && day(i+1) == day(i) {
-		return Visible(t.Runs[i].Name)
+		return glyph.Visible(t.Runs[i].Name)
 	}
 	return day(i)
 }
@@ -100,22 +102,22 @@ func spanWord(low, high string) string {
 }
 
 // changeTable is one line per change.
-func changeTable(t *runs.Trend) *table {
-	out := &table{columns: []column{
-		{head: "measure", kind: kindName}, {head: "from", kind: kindText}, {head: "95 %", kind: kindWrapped, last: true}, {head: "%s before", kind: kindLength},
-		{head: "after", kind: kindLength}, {head: "change", kind: kindAmount}, {head: "p", kind: kindAmount, spare: true},
-	}, oneUnit: true}
+func changeTable(t *runs.Trend) *table.Table {
+	out := &table.Table{Columns: []table.Column{
+		{Head: "measure", Kind: table.Name}, {Head: "from", Kind: table.Text}, {Head: "95 %", Kind: table.Uncut, Last: true}, {Head: "%s before", Kind: table.Length},
+		{Head: "after", Kind: table.Length}, {Head: "change", Kind: table.Amount}, {Head: "p", Kind: table.Amount, Spare: true},
+	}, OneUnit: true}
 	for _, s := range t.Series {
 		for _, c := range s.Changes {
-			change := cell{}
+			change := table.Cell{}
 			if c.Before > 0 {
-				change = textCell(signedPercent(c.Shift() / c.Before))
+				change = table.TextCell(signedPercent(c.Shift() / c.Before))
 			}
-			out.rows = append(out.rows, []cell{textCell(MeasureName(s.Measure)), textCell(runWord(t, c.At)), textCell(spanWord(runWord(t, c.Low), runWord(t, c.High))), realCell(c.Before), realCell(c.After),
-				change, textCell(probability(c.P))})
+			out.Add(table.TextCell(MeasureName(s.Measure)), table.TextCell(runWord(t, c.At)), table.TextCell(spanWord(runWord(t, c.Low), runWord(t, c.High))), table.RealCell(c.Before), table.RealCell(c.After),
+				change, table.TextCell(probability(c.P)))
 		}
 	}
-	out.caption = "from: the first run after the change. before, after: medians of a step between this change and its neighbours."
+	out.Caption = "from: the first run after the change. before, after: medians of a step between this change and its neighbours."
 	return out
 }
 

@@ -11,6 +11,8 @@ import (
 	"github.com/sfstat/sfstat/diagnose/opnames"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/engine/frontier/labels"
+	"github.com/sfstat/sfstat/internal/glyph"
+	"github.com/sfstat/sfstat/internal/table"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/stagename"
 )
@@ -24,7 +26,7 @@ func verdictDocument(v *diagnose.Verdict, problems []Problem, s Style) document 
 	d := answerBlocks(&v.RunVerdict)
 	if text := notRead(problems); text != "" {
 		list := d[len(d)-1].(brief)
-		d[len(d)-1] = append(list[:len(list):len(list)], term{"Not read", text})
+		d[len(d)-1] = append(list[:len(list):len(list)], glyph.Term{Name: "Not read", Text: text})
 	}
 	if len(v.Runs) > 1 {
 		d = append(d, runTable(v))
@@ -52,29 +54,29 @@ func answerBlocks(v *diagnose.RunVerdict) document {
 	}
 	var list brief
 	if a.why != "" {
-		list = append(list, term{"Why", a.why})
+		list = append(list, glyph.Term{Name: "Why", Text: a.why})
 	}
 	if a.next != "" {
-		list = append(list, term{"Next", a.next})
+		list = append(list, glyph.Term{Name: "Next", Text: a.next})
 	}
 	return append(d, list)
 }
 
 // runTable is one line per run, in the order given.
-func runTable(v *diagnose.Verdict) *table {
-	t := &table{columns: []column{
-		{head: "run", kind: kindKey}, {head: "verdict", kind: kindText}, {head: "where", kind: kindName},
-		{head: "of the run", kind: kindFraction}, {head: "certainty", kind: kindText},
-	}, caption: fmt.Sprintf("Above and below: run %s.", v.Run)}
+func runTable(v *diagnose.Verdict) *table.Table {
+	t := &table.Table{Columns: []table.Column{
+		{Head: "run", Kind: table.Key}, {Head: "verdict", Kind: table.Text}, {Head: "where", Kind: table.Name},
+		{Head: "of the run", Kind: table.Fraction}, {Head: "certainty", Kind: table.Text},
+	}, Caption: fmt.Sprintf("Above and below: run %s.", v.Run)}
 	for _, r := range v.Runs {
-		row := []cell{textCell(r.Run), textCell(strings.ReplaceAll(r.Status.String(), "_", " ")), {}, {}, {}}
+		row := []table.Cell{table.TextCell(r.Run), table.TextCell(strings.ReplaceAll(r.Status.String(), "_", " ")), {}, {}, {}}
 		if len(r.Findings) > 0 && r.Status != answer.NoStraggler && r.Status != answer.TooLittleData {
 			s := &r.Findings[0]
-			row[1], row[2], row[3], row[4] = textCell(statusAndName(r.Status, s)), textCell(shortPlace(s)), realCell(s.RunGain), textCell(s.Confidence.String())
+			row[1], row[2], row[3], row[4] = table.TextCell(statusAndName(r.Status, s)), table.TextCell(shortPlace(s)), table.RealCell(s.RunGain), table.TextCell(s.Confidence.String())
 		}
-		t.rows = append(t.rows, row)
+		t.Add(row...)
 	}
-	return t.tidy()
+	return t.Tidy()
 }
 
 // statusAndName is the verdict on a run in few words: a name alone is that of a straggler,
@@ -94,7 +96,7 @@ func statusAndName(status answer.Status, s *diagnose.Finding) string {
 }
 
 // Who is who a finding is about, as tables have it.
-func Who(f *diagnose.Finding) string { return Visible(suspectName(f)) }
+func Who(f *diagnose.Finding) string { return glyph.Visible(suspectName(f)) }
 
 // suspectName is who a finding is about, in few words: "rank 5", "host node3",
 // "pp=1".
@@ -126,7 +128,7 @@ func shortPlace(s *diagnose.Finding) string {
 }
 
 // Where is where a finding is, as tables have it.
-func Where(f *diagnose.Finding) string { return Visible(suspectPlace(f)) }
+func Where(f *diagnose.Finding) string { return glyph.Visible(suspectPlace(f)) }
 
 // worldGroup is what PyTorch calls the group of all ranks.
 const worldGroup = "default_pg"
@@ -236,16 +238,16 @@ func stepTable(v *diagnose.RunVerdict, w *diagnose.Window, shown *frontier.Resul
 	if belowFloor(shown) {
 		return rawTable(shown)
 	}
-	t := &table{columns: []column{{head: "stage", kind: kindName}, {head: "%s/step", kind: kindLength}, {head: "share", kind: kindBar},
-		{kind: kindFraction}, {head: "recoverable", kind: kindAmount}, {head: "late", kind: kindText}}}
+	t := &table.Table{Columns: []table.Column{{Head: "stage", Kind: table.Name}, {Head: "%s/step", Kind: table.Length}, {Head: "share", Kind: table.Bar},
+		{Kind: table.Fraction}, {Head: "recoverable", Kind: table.Amount}, {Head: "late", Kind: table.Text}}}
 	for _, s := range inOrder(shown.Stages, w.Stages) {
 		if s.Name == stagename.Residual && s.Share != nil && *s.Share < 0.0005 {
 			continue
 		}
-		bar := realCell(float64(s.Advance))
+		bar := table.RealCell(float64(s.Advance))
 		recoverable, late, strong := recoverableIn(v, s, shown)
-		bar.strong = strong
-		t.rows = append(t.rows, []cell{textCell(s.Name), perStep(s.Advance, shown), bar, optionalCell(s.Share), recoverable, late})
+		bar.Strong = strong
+		t.Add(table.TextCell(s.Name), perStep(s.Advance, shown), bar, table.OptionalCell(s.Share), recoverable, late)
 	}
 	return t
 }
@@ -261,9 +263,9 @@ func inOrder(stages []frontier.Stage, recorded []string) []frontier.Stage {
 
 // recoverableIn is what the findings say of a stage: by how much a step would be
 // shorter, and who is late there.
-func recoverableIn(v *diagnose.RunVerdict, s frontier.Stage, w *frontier.Result) (recoverable, late cell, strong bool) {
+func recoverableIn(v *diagnose.RunVerdict, s frontier.Stage, w *frontier.Result) (recoverable, late table.Cell, strong bool) {
 	if s.Syncs {
-		late = textCell("ranks synchronise")
+		late = table.TextCell("ranks synchronise")
 	}
 	var names []string
 	most := 0.0
@@ -285,12 +287,12 @@ func recoverableIn(v *diagnose.RunVerdict, s frontier.Stage, w *frontier.Result)
 		}
 	}
 	if len(names) == 0 {
-		return cell{}, late, false
+		return table.Cell{}, late, false
 	}
 	if len(names) > 3 {
 		names = append(names[:2:2], fmt.Sprintf("%d more", len(names)-2))
 	}
-	return textCell(length(most)), textCell(strings.Join(names, ", ")), true
+	return table.TextCell(length(most)), table.TextCell(strings.Join(names, ", ")), true
 }
 
 // excessPerStep is what a finding adds to a step of an account, in ns: to the
@@ -457,18 +459,18 @@ func otherFindings(v *diagnose.RunVerdict) document {
 	if len(v.Findings) < 2 {
 		return nil
 	}
-	t := &table{columns: []column{{head: "who", kind: kindText}, {head: "where", kind: kindName}, {head: "line", kind: kindName, spare: true},
-		{head: "%s/step", kind: kindLength}, {head: "steps", kind: kindInteger}, {head: "of the run", kind: kindFraction}, {head: "certainty", kind: kindText}}}
+	t := &table.Table{Columns: []table.Column{{Head: "who", Kind: table.Text}, {Head: "where", Kind: table.Name}, {Head: "line", Kind: table.Name, Spare: true},
+		{Head: "%s/step", Kind: table.Length}, {Head: "steps", Kind: table.Integer}, {Head: "of the run", Kind: table.Fraction}, {Head: "certainty", Kind: table.Text}}}
 	others := v.Findings[1:]
 	for i := range others[:min(most, len(others))] {
 		s := &others[i]
-		t.rows = append(t.rows, []cell{textCell(suspectName(s)), textCell(suspectPlace(s)), textCell(s.Source.Short()), realCell(float64(s.Excess)), wholeCell(s.Struck.Count), realCell(s.RunGain),
-			textCell(s.Confidence.String())})
+		t.Add(table.TextCell(suspectName(s)), table.TextCell(suspectPlace(s)), table.TextCell(s.Source.Short()), table.RealCell(float64(s.Excess)), table.WholeCell(s.Struck.Count), table.RealCell(s.RunGain),
+			table.TextCell(s.Confidence.String()))
 	}
 	if len(others) > most {
-		t.caption = fmt.Sprintf("%d more are in the JSON.", len(others)-most)
+		t.Caption = fmt.Sprintf("%d more are in the JSON.", len(others)-most)
 	}
-	return document{heading("Other findings"), t.tidy()}
+	return document{heading("Other findings"), t.Tidy()}
 }
 
 // cutBlocks set the two cuts side by side where they disagree: that is
@@ -480,20 +482,20 @@ func cutBlocks(main, paper *frontier.Result) document {
 	if leadName(main) == leadName(paper) && slices.Equal(a, b) {
 		return nil
 	}
-	t := &table{columns: []column{{head: "stage", kind: kindName}, {head: paper.Cut.String() + " cut", kind: kindFraction},
-		{kind: kindBar}, {head: main.Cut.String() + " cut", kind: kindFraction}, {kind: kindBar}}}
+	t := &table.Table{Columns: []table.Column{{Head: "stage", Kind: table.Name}, {Head: paper.Cut.String() + " cut", Kind: table.Fraction},
+		{Kind: table.Bar}, {Head: main.Cut.String() + " cut", Kind: table.Fraction}, {Kind: table.Bar}}}
 	for _, p := range paper.Stages {
-		row := []cell{textCell(p.Name), optionalCell(p.Share), optionalCell(p.Share), {}, {}}
-		row[2].strong = p.Name == leadName(paper)
+		row := []table.Cell{table.TextCell(p.Name), table.OptionalCell(p.Share), table.OptionalCell(p.Share), {}, {}}
+		row[2].Strong = p.Name == leadName(paper)
 		if i := slices.IndexFunc(main.Stages, func(s frontier.Stage) bool { return s.Name == p.Name }); i >= 0 {
-			row[3], row[4] = optionalCell(main.Stages[i].Share), optionalCell(main.Stages[i].Share)
-			row[4].strong = p.Name == leadName(main)
+			row[3], row[4] = table.OptionalCell(main.Stages[i].Share), table.OptionalCell(main.Stages[i].Share)
+			row[4].Strong = p.Name == leadName(main)
 		}
-		t.rows = append(t.rows, row)
+		t.Add(row...)
 	}
 	return document{heading("The two cuts disagree"),
 		prose("The step cut starts every step at zero: what one rank loses after the last synchronisation point then shows as everybody's wait in the next step."),
-		t.tidy()}
+		t.Tidy()}
 }
 
 func leadName(r *frontier.Result) string {

@@ -7,6 +7,8 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/internal/glyph"
+	"github.com/sfstat/sfstat/internal/table"
 )
 
 // Window writes one window of a run in one line: its steps, how long one takes,
@@ -21,7 +23,7 @@ func (o Output) Window(v *diagnose.RunVerdict, w *diagnose.Window) error {
 		parts = append(parts, counted(n, "rank")+" missing")
 	}
 	parts = append(parts, lateIn(v, w))
-	_, err := fmt.Fprintln(o.W, Visible(strings.Join(parts, ", ")))
+	_, err := fmt.Fprintln(o.W, glyph.Visible(strings.Join(parts, ", ")))
 	return err
 }
 
@@ -39,12 +41,12 @@ func lateIn(v *diagnose.RunVerdict, w *diagnose.Window) string {
 				host = r.Host
 			}
 		}
-		return fmt.Sprintf("%s late in %s: %s of the time", rankAndHost(c.Rank, host), stageWord(m.Stages[c.Stage].Name), percent(c.Gain))
+		return fmt.Sprintf("%s late in %s: %s of the time", rankAndHost(c.Rank, host), stageWord(m.Stages[c.Stage].Name), table.Percent(c.Gain))
 	}
 	if f := lateThen(v, w); f != nil {
 		return fmt.Sprintf("%s late in %s by arrivals: %s a step", rankAndHost(*f.Rank, f.Host), stageWord(f.Stage), length(float64(f.Excess)))
 	}
-	return "no rank late by " + percent(v.MinGain) + " or more"
+	return "no rank late by " + table.Percent(v.MinGain) + " or more"
 }
 
 // lateThen is the first finding on a rank that strikes all the time in steps of a window,

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/whatif"
+	"github.com/sfstat/sfstat/internal/table"
 )
 
 // WhatIf is what uneven work costs the steps of an operator trace.
@@ -126,11 +127,11 @@ func (x WhatIf) figures() []figureOf {
 }
 
 // shareCell is a share of the excess, absent where there is none.
-func shareCell(e *whatif.Effect, share float64) cell {
+func shareCell(e *whatif.Effect, share float64) table.Cell {
 	if !e.HasShare {
-		return cell{}
+		return table.Cell{}
 	}
-	return realCell(share)
+	return table.RealCell(share)
 }
 
 func whatifDocument(results []WhatIf) document {
@@ -154,13 +155,13 @@ func (x WhatIf) finding() string {
 		x.Slowdown.Overall, x.Launch.Overall)
 }
 
-func (x WhatIf) timelines() *table {
-	t := &table{columns: []column{{head: "timeline", kind: kindText}, {head: "%s/step", kind: kindLength}, {kind: kindBar}}}
+func (x WhatIf) timelines() *table.Table {
+	t := &table.Table{Columns: []table.Column{{Head: "timeline", Kind: table.Text}, {Head: "%s/step", Kind: table.Length}, {Kind: table.Bar}}}
 	for _, each := range []struct {
 		name string
 		time float64
 	}{{"as recorded", x.Recorded.Mean}, {"without launch delays", x.NoDelay.Mean}, {"all durations ideal", x.Result.Ideal.Mean}} {
-		t.rows = append(t.rows, []cell{textCell(each.name), realCell(each.time), realCell(each.time)})
+		t.Add(table.TextCell(each.name), table.RealCell(each.time), table.RealCell(each.time))
 	}
 	return t
 }
@@ -169,30 +170,30 @@ func (x WhatIf) timelines() *table {
 const partsShown = 8
 
 // partsTable is the slowdowns by kind of operator, stage and replica.
-func partsTable(means string, byOp, byStage, byDP []whatif.Part) *table {
-	t := &table{columns: []column{{head: "part", kind: kindName}, {head: "slowdown", kind: kindFactor, means: "slowdown: step time with " + means + "."},
-		{kind: kindBar, means: "The bar is what is above 1."}}}
-	t.addParts(byOp, "")
-	t.addParts(byStage, "stage")
-	t.addParts(byDP, "replica")
-	if n := len(byOp) + len(byStage) + len(byDP) - len(t.rows); n > 0 {
-		t.caption = fmt.Sprintf("%d smaller ones are in json and csv.", n)
+func partsTable(means string, byOp, byStage, byDP []whatif.Part) *table.Table {
+	t := &table.Table{Columns: []table.Column{{Head: "part", Kind: table.Name}, {Head: "slowdown", Kind: table.Factor, Means: "slowdown: step time with " + means + "."},
+		{Kind: table.Bar, Means: "The bar is what is above 1."}}}
+	addParts(t, byOp, "")
+	addParts(t, byStage, "stage")
+	addParts(t, byDP, "replica")
+	if n := len(byOp) + len(byStage) + len(byDP) - len(t.Rows); n > 0 {
+		t.Caption = fmt.Sprintf("%d smaller ones are in json and csv.", n)
 	}
 	return t
 }
 
-func (t *table) addParts(parts []whatif.Part, of string) {
+func addParts(t *table.Table, parts []whatif.Part, of string) {
 	for i, p := range parts[:min(partsShown, len(parts))] {
-		bar := realCell(max(0, p.Overall-1))
-		bar.strong = i == 0
-		t.rows = append(t.rows, []cell{textCell(partName(p, of)), realCell(p.Overall), bar})
+		bar := table.RealCell(max(0, p.Overall-1))
+		bar.Strong = i == 0
+		t.Add(table.TextCell(partName(p, of)), table.RealCell(p.Overall), bar)
 	}
 }
 
 // plane is what every worker causes alone, on the plane of stages and
 // replicas.
 func (x WhatIf) plane() *heatmap {
-	h := x.grid(func(w int) cell { return realCell(x.Workers[w].Overall) })
+	h := x.grid(func(w int) table.Cell { return table.RealCell(x.Workers[w].Overall) })
 	h.low, h.least = 1, 1.1
 	return h
 }
@@ -202,37 +203,37 @@ func (x WhatIf) plane() *heatmap {
 const fixesShown = 12
 
 // savings are the fixes and the two that the study of traces is about.
-func (x WhatIf) savings() *table {
-	t := &table{columns: []column{{head: "fix", kind: kindName},
-		{head: "then %s/step", kind: kindLength, means: "then: step time with this made ideal and all else as recorded."},
-		{head: "saves %s", kind: kindLength}, {head: "saves", kind: kindFraction, means: "saves: in time and as part of the step without launch delays."},
-		{head: "of excess", kind: kindFraction, means: "of excess: as part of the time lost to uneven work."},
-		{head: "alone %s/step", kind: kindLength, means: "alone: step time with this as recorded and all else ideal."}}}
+func (x WhatIf) savings() *table.Table {
+	t := &table.Table{Columns: []table.Column{{Head: "fix", Kind: table.Name},
+		{Head: "then %s/step", Kind: table.Length, Means: "then: step time with this made ideal and all else as recorded."},
+		{Head: "saves %s", Kind: table.Length}, {Head: "saves", Kind: table.Fraction, Means: "saves: in time and as part of the step without launch delays."},
+		{Head: "of excess", Kind: table.Fraction, Means: "of excess: as part of the time lost to uneven work."},
+		{Head: "alone %s/step", Kind: table.Length, Means: "alone: step time with this as recorded and all else ideal."}}}
 	list := x.fixes()
 	if x.Suspects != nil {
 		list = list[:min(fixesShown, len(list))]
 	}
 	for _, f := range list {
-		t.addEffect(f.Selection, &f.Effect)
+		addEffect(t, f.Selection, &f.Effect)
 	}
-	t.addEffect("last stage (M_S)", &x.LastStage)
+	addEffect(t, "last stage (M_S)", &x.LastStage)
 	worst := "worst worker (M_W)"
 	if n := len(x.TopRanks); n > 1 {
 		worst = fmt.Sprintf("worst %s (M_W)", counted(n, "worker"))
 	}
-	t.addEffect(worst, &x.TopWorkers)
+	addEffect(t, worst, &x.TopWorkers)
 	if more := len(x.fixes()) - len(list); more > 0 {
-		t.caption = fmt.Sprintf("%d more are in json and csv.", more)
+		t.Caption = fmt.Sprintf("%d more are in json and csv.", more)
 	}
-	return t.tidy()
+	return t.Tidy()
 }
 
-func (t *table) addEffect(name string, e *whatif.Effect) {
-	saves := cell{}
+func addEffect(t *table.Table, name string, e *whatif.Effect) {
+	saves := table.Cell{}
 	if e.Now > 0 {
-		saves = realCell(e.Saved / e.Now)
+		saves = table.RealCell(e.Saved / e.Now)
 	}
-	t.rows = append(t.rows, []cell{textCell(name), realCell(e.Removed), realCell(e.Saved), saves, shareCell(e, e.Share), realCell(e.Added)})
+	t.Add(table.TextCell(name), table.RealCell(e.Removed), table.RealCell(e.Saved), saves, shareCell(e, e.Share), table.RealCell(e.Added))
 }
 
 // basis says what ideal means and how well the replay fits.
@@ -242,7 +243,7 @@ func (x WhatIf) basis() bullets {
 		over = "the replicas and steps of its stage"
 	}
 	b := bullets{"Ideal is the mean over " + over + "; for communication the median",
-		fmt.Sprintf("Replaying what was recorded reproduces each step to within %s", percent(x.Misfit)),
+		fmt.Sprintf("Replaying what was recorded reproduces each step to within %s", table.Percent(x.Misfit)),
 		fmt.Sprintf("Worst workers, by the estimate of the study: %s", someRanks(slices.Sorted(slices.Values(x.TopRanks))))}
 	if x.Suspects != nil {
 		b = append(b, "Fixes overlap: a worker is also in a stage and in a replica")

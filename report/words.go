@@ -6,6 +6,7 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/frontier/labels"
+	"github.com/sfstat/sfstat/internal/glyph"
 )
 
 // What labels, reasons and levels of confidence mean to somebody who has not
@@ -80,7 +81,7 @@ func filled(sentence string, values ...any) string {
 func labelTerms(labels []labels.Label) terms {
 	var out terms
 	for _, l := range labels {
-		out = append(out, term{l.String(), meaning(labelWords[:], l)})
+		out = append(out, glyph.Term{Name: l.String(), Text: meaning(labelWords[:], l)})
 	}
 	return out
 }
@@ -88,7 +89,7 @@ func labelTerms(labels []labels.Label) terms {
 func reasonTerms(reasons []labels.Reason) terms {
 	var out terms
 	for _, r := range reasons {
-		out = append(out, term{r.String(), meaning(reasonWords[:], r)})
+		out = append(out, glyph.Term{Name: r.String(), Text: meaning(reasonWords[:], r)})
 	}
 	return out
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/sfstat/sfstat/engine/frontier/labels"
 	"github.com/sfstat/sfstat/engine/ks"
 	"github.com/sfstat/sfstat/engine/zscore"
+	"github.com/sfstat/sfstat/internal/glyph"
 )
 
 // named lists the values from first on that have a name of their own.
@@ -45,8 +46,8 @@ func TestWords(t *testing.T) {
 			t.Errorf("%s: not plain words: %q", name, text)
 		case seen[text] != "":
 			t.Errorf("%s and %s have one sentence: %q", name, seen[text], text)
-		case before+columns(text) > 80:
-			t.Errorf("%s: %d columns do not fit on a line of 80 beside the name: %q", name, columns(text), text)
+		case before+glyph.Columns(text) > 80:
+			t.Errorf("%s: %d columns do not fit on a line of 80 beside the name: %q", name, glyph.Columns(text), text)
 		}
 		seen[text] = name
 	}
@@ -54,10 +55,10 @@ func TestWords(t *testing.T) {
 		t.Errorf("%d labels, the paper has 12", n)
 	}
 	for _, x := range labelTerms(allLabels()) {
-		check(2+max(termColumn, len(x.name))+2, x.name, x.text)
+		check(2+max(glyph.TermColumn, len(x.Name))+2, x.Name, x.Text)
 	}
 	for _, x := range reasonTerms(allReasons()) {
-		check(2+max(termColumn, len(x.name))+2, x.name, x.text)
+		check(2+max(glyph.TermColumn, len(x.Name))+2, x.Name, x.Text)
 	}
 	for _, c := range named(evidence.Insufficient) {
 		check(len("Confidence: . ")+len(c.String()), c.String(), meaning(confidenceWords[:], c))
@@ -84,7 +85,7 @@ func TestDoubtWords(t *testing.T) {
 
 // A value that this package does not know yet is named rather than dropped.
 func TestUnknownWord(t *testing.T) {
-	if got := labelTerms([]labels.Label{99}); len(got) != 1 || got[0].text != "invalid(99)" {
+	if got := labelTerms([]labels.Label{99}); len(got) != 1 || got[0].Text != "invalid(99)" {
 		t.Errorf("label 99 became %v", got)
 	}
 }

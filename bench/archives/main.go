@@ -13,6 +13,7 @@
 package main
 
 import (
+	"bytes"
 	_ "embed"
 	"errors"
 	"flag"
@@ -22,12 +23,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"text/template"
 
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/internal/atomicfile"
-	"github.com/sfstat/sfstat/report"
+	"github.com/sfstat/sfstat/internal/table"
 )
 
 //go:embed page.md.tmpl
@@ -124,32 +124,29 @@ func (page) Percent(x float64) string { return fmt.Sprintf("%.1f %%", 100*x) }
 // large measures archives of large windows, without faults and with one in every tenth
 // run: a table.
 func (m measuring) large(windows int) (string, error) {
-	var table [][]string
+	all := &table.Table{}
 	for _, part := range []float64{0, 0.1} {
 		a := archived{Windows: windows, Faults: int(part * float64(windows/perRun)), Ranks: 32, Steps: 120}
-		rows, err := m.costsOf(a)
+		costs, err := m.costsOf(a)
 		if err != nil {
 			return "", err
 		}
-		if table == nil {
-			table = append(table, append([]string{"runs with a fault"}, rows[0]...))
-		}
-		for _, row := range rows[1:] {
-			table = append(table, append([]string{strconv.Itoa(a.Faults) + " of " + strconv.Itoa(windows/perRun)}, row...))
+		all.Columns = append(table.Words("runs with a fault"), costs.Columns...)
+		for _, row := range costs.Rows {
+			all.Add(append(table.Texts(fmt.Sprintf("%d of %d", a.Faults, windows/perRun)), row...)...)
 		}
 	}
-	return inMarkdown(table)
+	return inMarkdown(all), nil
 }
 
-// inMarkdown is a table whose first row is its head.
-func inMarkdown(rows [][]string) (string, error) {
-	var out strings.Builder
-	err := report.Output{W: &out, Format: report.Markdown}.Tables([]report.Table{{Head: rows[0], Rows: rows[1:]}})
-	return out.String(), err
+func inMarkdown(t *table.Table) string {
+	var out bytes.Buffer
+	t.Markdown(&out)
+	return out.String()
 }
 
 // costsOf makes an archive, measures it, and removes it.
-func (m measuring) costsOf(a archived) (rows [][]string, err error) {
+func (m measuring) costsOf(a archived) (t *table.Table, err error) {
 	if m.work, err = os.MkdirTemp("", "large"); err != nil {
 		return nil, err
 	}
@@ -172,7 +169,7 @@ func (m measuring) page(dir string, a archived, large int) (p page, err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
 	m.dir, m.work = dir, work
-	rows, err := m.costs(a.Windows)
+	costs, err := m.costs(a.Windows)
 	if err != nil {
 		return p, err
 	}
@@ -181,9 +178,7 @@ func (m measuring) page(dir string, a archived, large int) (p page, err error) {
 	}
 	jobs := a.plan()
 	p = page{archived: a, measuring: m, Runs: len(jobs)}
-	if p.Table, err = inMarkdown(rows); err != nil {
-		return p, err
-	}
+	p.Table = inMarkdown(costs)
 	if p.Large, err = m.large(large); err != nil {
 		return p, err
 	}

@@ -5,12 +5,14 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"math"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"time"
+
+	"github.com/sfstat/sfstat/internal/table"
 )
 
 // measuring is what is measured where, and what came of killing it.
@@ -49,8 +51,8 @@ columns = ", ".join(f'sum("{n}")' for n in names)
 db.sql(f"SELECT {columns} FROM '{files}'").fetchall()`
 
 // costs measures batch and DuckDB with one thread and with two: the rows of a table.
-func (m *measuring) costs(windows int) ([][]string, error) {
-	table := [][]string{{"", "threads", "wall, s", "processor, s", "windows/s", "peak memory, MB"}}
+func (m *measuring) costs(windows int) (*table.Table, error) {
+	t := &table.Table{Columns: append(table.Words("", "threads", "wall, s", "processor, s"), table.Heads(table.Integer, "windows/s", "peak memory, MB")...)}
 	add := func(what, threads, program string, args ...string) error {
 		began := time.Now()
 		cmd := exec.Command(program, args...)
@@ -61,12 +63,12 @@ func (m *measuring) costs(windows int) ([][]string, error) {
 		}
 		m.wall = time.Since(began)
 		s := cmd.ProcessState
-		peak := "–"
+		peak := table.None()
 		if p := peakOf(s); p > 0 {
-			peak = strconv.FormatInt(p/1e6, 10)
+			peak = table.WholeCell(p / 1e6)
 		}
-		table = append(table, []string{what, threads, fmt.Sprintf("%.1f", m.wall.Seconds()), fmt.Sprintf("%.1f", (s.UserTime() + s.SystemTime()).Seconds()),
-			fmt.Sprintf("%.0f", float64(windows)/m.wall.Seconds()), peak})
+		t.Add(append(table.Texts(what, threads, fmt.Sprintf("%.1f", m.wall.Seconds()), fmt.Sprintf("%.1f", (s.UserTime()+s.SystemTime()).Seconds())),
+			table.WholeCell(int(math.Round(float64(windows)/m.wall.Seconds()))), peak)...)
 		return nil
 	}
 	for _, threads := range []string{"1", "2"} {
@@ -79,7 +81,7 @@ func (m *measuring) costs(windows int) ([][]string, error) {
 			return nil, err
 		}
 	}
-	return table, nil
+	return t, nil
 }
 
 // kill kills a batch at random instants, takes it up again each time, and compares what

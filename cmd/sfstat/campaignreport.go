@@ -123,17 +123,13 @@ func (p *program) writeTables(e *evaluation, format string, made []tables.Artifa
 		a.File, a.Command = a.Name+ending, "sfstat campaign report . --table-format "+format
 		e.by.mark(a)
 		err := p.writeHashed(e, "tables", a, func(w io.Writer) error {
-			return report.Output{W: w, Format: as}.Tables([]report.Table{asReported(a.Table)})
+			return report.Output{W: w, Format: as}.Tables(a.Table)
 		})
 		if err != nil {
 			return err
 		}
 	}
 	return p.writeManifest(e, "tables", made)
-}
-
-func asReported(t tables.Table) report.Table {
-	return report.Table{Title: t.Title, Head: t.Head, Rows: t.Rows, Notes: t.Notes}
 }
 
 // writeFigures draws the figures of a campaign, and writes what they were made from.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sfstat/sfstat/eval/campaign/tables"
 	"github.com/sfstat/sfstat/eval/simulate"
+	"github.com/sfstat/sfstat/internal/table"
 	"github.com/sfstat/sfstat/report"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/input"
@@ -17,18 +18,18 @@ import (
 // scoreTables are the tables of recordings by the name that --table has.
 var scoreTables = []struct {
 	name string
-	of   func(*tables.Score, tables.View) tables.Table
+	of   func(*tables.Score, tables.View) *table.Table
 }{
 	{"methods", (*tables.Score).MethodTable},
 	{"routing", (*tables.Score).RoutingTable},
 	{"forward", (*tables.Score).ForwardTable},
 	{"cuts", (*tables.Score).CutTable},
 	{"verdicts", (*tables.Score).VerdictTable},
-	{"detectability", func(s *tables.Score, _ tables.View) tables.Table { return s.DetectabilityTable() }},
-	{"healthy", func(s *tables.Score, _ tables.View) tables.Table { return s.HealthyTable() }},
+	{"detectability", func(s *tables.Score, _ tables.View) *table.Table { return s.DetectabilityTable() }},
+	{"healthy", func(s *tables.Score, _ tables.View) *table.Table { return s.HealthyTable() }},
 	{"sweep", (*tables.Score).SweepTable},
-	{"runs", func(s *tables.Score, _ tables.View) tables.Table { return s.RunTable() }},
-	{"windows", func(s *tables.Score, _ tables.View) tables.Table { return s.WindowTable() }},
+	{"runs", func(s *tables.Score, _ tables.View) *table.Table { return s.RunTable() }},
+	{"windows", func(s *tables.Score, _ tables.View) *table.Table { return s.WindowTable() }},
 }
 
 // summaries are the tables that are shown without --table.
@@ -78,12 +79,12 @@ func (p *program) score(c *cli.Context, truthTable string) error {
 		if to.Format == report.JSON {
 			return to.JSON(s)
 		}
-		return to.Tables(shown)
+		return to.Tables(shown...)
 	})
 }
 
 // chosenTables are those that the flags ask for.
-func chosenTables(c *cli.Context, s *tables.Score, v tables.View) []report.Table {
+func chosenTables(c *cli.Context, s *tables.Score, v tables.View) []*table.Table {
 	wanted := summaries
 	if c.String("format") == report.CSV.String() {
 		wanted = []string{"windows"}
@@ -91,11 +92,11 @@ func chosenTables(c *cli.Context, s *tables.Score, v tables.View) []report.Table
 	if one := c.String("table"); one != "" {
 		wanted = []string{one}
 	}
-	var out []report.Table
+	var out []*table.Table
 	for _, name := range wanted {
 		for _, t := range scoreTables {
 			if t.name == name {
-				out = append(out, asReported(t.of(s, v)))
+				out = append(out, t.of(s, v))
 			}
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/sfstat/sfstat/ingest/auto/follow"
 	"github.com/sfstat/sfstat/ingest/csv"
 	"github.com/sfstat/sfstat/ingest/profiler/stagemap"
+	"github.com/sfstat/sfstat/internal/glyph"
 	"github.com/sfstat/sfstat/report"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/input"
@@ -255,7 +256,7 @@ func (p *program) leftOut(c *cli.Context, what *reading, read []auto.Input, choo
 	}
 	if c.String("format") == report.CSV.String() {
 		for _, x := range over {
-			p.remark(c, "%s: %s: %s", c.Command.HelpName, x.Path, report.Visible(x.Reason()))
+			p.remark(c, "%s: %s: %s", c.Command.HelpName, x.Path, glyph.Visible(x.Reason()))
 		}
 	}
 	return over

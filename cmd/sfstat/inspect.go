@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -12,6 +11,7 @@ import (
 	"github.com/sfstat/sfstat/cmd/sfstat/internal/inventory"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
+	"github.com/sfstat/sfstat/internal/table"
 	"github.com/sfstat/sfstat/report"
 )
 
@@ -81,9 +81,9 @@ func (p *program) inspect(c *cli.Context) error {
 		case report.JSON:
 			return to.JSON(found)
 		case report.CSV:
-			return to.Tables([]report.Table{found.runTable()})
+			return to.Tables(found.runTable())
 		}
-		return to.Tables(found.tables())
+		return to.Tables(found.tables()...)
 	})
 }
 
@@ -122,10 +122,11 @@ func (i *inspectedInput) holds() string {
 
 // runTable has a row for each run of windows and for each operator trace, in
 // base units. What the one or the other has not is empty.
-func (i *inspection) runTable() report.Table {
-	t := report.Table{Head: []string{"run", "windows", "steps", "first_step", "last_step", "world_size", "ranks_min", "ranks_max",
-		"stages", "stage_hash", "accumulation", "windows_with_wall_time", "durations", "total_ns", "notes",
-		"operators", "operator_names", "dp", "pp", "tp", "dsp", "vpp", "groups", "joined", "resolution_ns"}}
+func (i *inspection) runTable() *table.Table {
+	t := &table.Table{Columns: slices.Concat(table.Words("run"),
+		table.Heads(table.Integer, "windows", "steps", "first_step", "last_step", "world_size", "ranks_min", "ranks_max", "stages"), table.Words("stage_hash"),
+		table.Heads(table.Integer, "accumulation", "windows_with_wall_time", "durations", "total_ns"), table.Words("notes"),
+		table.Heads(table.Integer, "operators", "operator_names", "dp", "pp", "tp", "dsp", "vpp", "groups", "joined", "resolution_ns"))}
 	for _, r := range i.Runs {
 		var hashes, notes []string
 		for _, l := range r.StageLists {
@@ -134,31 +135,28 @@ func (i *inspection) runTable() report.Table {
 		for _, n := range r.Notes {
 			notes = append(notes, n.Kind)
 		}
-		t.Rows = append(t.Rows, []string{r.Run, strconv.Itoa(r.Windows), whole(r.Steps), whole(r.FirstStep), whole(r.LastStep),
-			strconv.Itoa(r.WorldSize), strconv.Itoa(r.Reporting[0]), strconv.Itoa(r.Reporting[1]),
-			strconv.Itoa(len(r.StageLists[0].Stages)), strings.Join(hashes, " "), strconv.Itoa(r.Accumulation),
-			strconv.Itoa(r.Wall), whole(r.Durations), whole(r.TotalNS), strings.Join(notes, " "),
-			"", "", "", "", "", "", "", "", "", ""})
+		t.Add(table.TextCell(r.Run), table.WholeCell(r.Windows), table.WholeCell(r.Steps), table.WholeCell(r.FirstStep), table.WholeCell(r.LastStep),
+			table.WholeCell(r.WorldSize), table.WholeCell(r.Reporting[0]), table.WholeCell(r.Reporting[1]),
+			table.WholeCell(len(r.StageLists[0].Stages)), table.TextCell(strings.Join(hashes, " ")), table.WholeCell(r.Accumulation),
+			table.WholeCell(r.Wall), table.WholeCell(r.Durations), table.WholeCell(r.TotalNS), table.TextCell(strings.Join(notes, " ")))
 	}
 	for _, o := range i.Traces {
-		t.Rows = append(t.Rows, opsRow(o))
+		t.Add(opsRow(o)...)
 	}
 	return t
 }
 
-func whole(n int64) string { return strconv.FormatInt(n, 10) }
-
 // tables is the inspection for a person: the inputs, then a block per run.
-func (i *inspection) tables() []report.Table {
-	in := report.Table{Title: counted(len(i.Inputs), "input"), Head: []string{"path", "format", "size", "holds"}}
+func (i *inspection) tables() []*table.Table {
+	in := &table.Table{Title: counted(len(i.Inputs), "input"), Columns: table.Words("path", "format", "size", "holds")}
 	for _, each := range i.Inputs {
 		as := each.Format
 		if each.Compression != ingest.Plain.String() {
 			as += ", " + each.Compression
 		}
-		in.Rows = append(in.Rows, []string{each.Path, as, cmp.Or(report.Size(each.Bytes), "unknown"), each.holds()})
+		in.Add(table.Texts(each.Path, as, cmp.Or(report.Size(each.Bytes), "unknown"), each.holds())...)
 	}
-	out := []report.Table{in}
+	out := []*table.Table{in}
 	for _, r := range i.Runs {
 		out = append(out, runFacts(r))
 	}
@@ -172,16 +170,16 @@ func (i *inspection) tables() []report.Table {
 		out = append(out, stageTable(i.Runs))
 	}
 	if len(i.Problems) > 0 {
-		t := report.Table{Title: "refused", Head: []string{"path", "why"}}
+		t := &table.Table{Title: "refused", Columns: table.Words("path", "why")}
 		for _, problem := range i.Problems {
-			t.Rows = append(t.Rows, []string{problem.Path, problem.Error})
+			t.Add(table.Texts(problem.Path, problem.Error)...)
 		}
 		out = append(out, t)
 	}
 	return out
 }
 
-func runFacts(r *inventory.Run) report.Table {
+func runFacts(r *inventory.Run) *table.Table {
 	ranks := fmt.Sprintf("%d of %d", r.Reporting[1], r.WorldSize)
 	if r.Reporting[0] != r.Reporting[1] {
 		ranks = fmt.Sprintf("%d to %d of %d", r.Reporting[0], r.Reporting[1], r.WorldSize)
@@ -192,40 +190,33 @@ func runFacts(r *inventory.Run) report.Table {
 	if r.Hosts > 0 {
 		ranks += ", on " + counted(r.Hosts, "host")
 	}
-	t := facts{Title: "run " + r.Run}
-	t.add("windows", "%d", r.Windows)
-	t.add("steps", "%d, from %d to %d", r.Steps, r.FirstStep, r.LastStep)
-	t.add("ranks", "%s", ranks)
+	t := &table.Table{Title: "run " + r.Run}
+	t.Fact("windows", "%d", r.Windows)
+	t.Fact("steps", "%d, from %d to %d", r.Steps, r.FirstStep, r.LastStep)
+	t.Fact("ranks", "%s", ranks)
 	for _, g := range r.Groups {
 		if len(r.Groups) > 1 || g.Group != "" {
-			t.add("group "+g.Group, "ranks %s", g.Ranks)
+			t.Fact("group "+g.Group, "ranks %s", g.Ranks)
 		}
 	}
 	for _, l := range r.StageLists {
-		t.add("stages", "%d, list %s, in %s", len(l.Stages), l.Hash, counted(l.Windows, "window"))
+		t.Fact("stages", "%d, list %s, in %s", len(l.Stages), l.Hash, counted(l.Windows, "window"))
 	}
 	if r.Accumulation > 1 {
-		t.add("accumulation", "%s", counted(r.Accumulation, "microstep"))
+		t.Fact("accumulation", "%s", counted(r.Accumulation, "microstep"))
 	}
-	t.add("durations", "%d, %s of rank time", r.Durations, report.Length(r.TotalNS))
-	t.add("wall time", "in %d of %s", r.Wall, counted(r.Windows, "window"))
+	t.Fact("durations", "%d, %s of rank time", r.Durations, report.Length(r.TotalNS))
+	t.Fact("wall time", "in %d of %s", r.Wall, counted(r.Windows, "window"))
 	for _, c := range r.Side {
-		t.add("side channel", "%s: %d of %s ready%s", c.Name, c.Ready, counted(int(c.Samples), "sample"), timing(c))
+		t.Fact("side channel", "%s: %d of %s ready%s", c.Name, c.Ready, counted(int(c.Samples), "sample"), timing(c))
 	}
 	for _, n := range r.Notes {
-		t.add("incomplete", "%s in %s: %s", n.Kind, counted(n.Windows, "window"), n.Text)
+		t.Fact("incomplete", "%s in %s: %s", n.Kind, counted(n.Windows, "window"), n.Text)
 	}
 	for _, n := range r.Needs {
-		t.add("lacks", "%s: %s", n.Analysis, n.Lacks)
+		t.Fact("lacks", "%s: %s", n.Analysis, n.Lacks)
 	}
-	return report.Table(t)
-}
-
-// facts is a table of what a thing is: a name and a sentence in each row.
-type facts report.Table
-
-func (t *facts) add(name, format string, args ...any) {
-	t.Rows = append(t.Rows, []string{name, fmt.Sprintf(format, args...)})
+	return t
 }
 
 func timing(c inventory.Channel) string {
@@ -236,8 +227,8 @@ func timing(c inventory.Channel) string {
 }
 
 // stageTable lists every stage list of the runs once.
-func stageTable(runs []*inventory.Run) report.Table {
-	t := report.Table{Title: "stage lists, in order"}
+func stageTable(runs []*inventory.Run) *table.Table {
+	t := &table.Table{Title: "stage lists, in order"}
 	seen := make(map[string]bool)
 	for _, r := range runs {
 		for _, l := range r.StageLists {
@@ -247,7 +238,7 @@ func stageTable(runs []*inventory.Run) report.Table {
 					hash = l.Hash
 				}
 				if !seen[l.Hash] {
-					t.Rows = append(t.Rows, []string{hash, stage})
+					t.Add(table.Texts(hash, stage)...)
 				}
 			}
 			seen[l.Hash] = true

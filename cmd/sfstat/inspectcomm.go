@@ -13,6 +13,7 @@ import (
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/internal/bug"
+	"github.com/sfstat/sfstat/internal/table"
 	"github.com/sfstat/sfstat/report"
 	"github.com/sfstat/sfstat/trace/comms"
 )
@@ -67,8 +68,8 @@ func commFormat(k comms.SourceKind) auto.Format {
 }
 
 // commFacts is a job's communication for a person.
-func commFacts(c *inventory.Communication) report.Table {
-	t := facts{Title: "calls of NCCL"}
+func commFacts(c *inventory.Communication) *table.Table {
+	t := &table.Table{Title: "calls of NCCL"}
 	var sources []string
 	for _, s := range []struct {
 		n    int
@@ -78,28 +79,28 @@ func commFacts(c *inventory.Communication) report.Table {
 			sources = append(sources, counted(s.n, s.name))
 		}
 	}
-	t.add("sources", "%s", strings.Join(sources, ", "))
-	t.add("ranks", "%d, on %s", c.Ranks, counted(len(c.Hosts), "host"))
+	t.Fact("sources", "%s", strings.Join(sources, ", "))
+	t.Fact("ranks", "%d, on %s", c.Ranks, counted(len(c.Hosts), "host"))
 	var ops []string
 	for _, o := range c.Operations {
 		ops = append(ops, fmt.Sprintf("%s %d", o.Op, o.Calls))
 	}
-	t.add("calls", "%d, %s: %s", c.Calls, report.Size(c.Bytes), strings.Join(ops, ", "))
+	t.Fact("calls", "%d, %s: %s", c.Calls, report.Size(c.Bytes), strings.Join(ops, ", "))
 	var groups []string
 	for _, g := range c.Communicators {
 		groups = append(groups, fmt.Sprintf("%d × %s of %s", g.Count, g.Kind, counted(g.Ranks, "rank")))
 	}
-	t.add("communicators", "%s", strings.Join(groups, ", "))
-	t.add("times", "%d of %d calls stamped", c.Stamped, c.Calls)
-	t.add("algorithms", "of %d calls", c.Tuned)
+	t.Fact("communicators", "%s", strings.Join(groups, ", "))
+	t.Fact("times", "%d of %d calls stamped", c.Stamped, c.Calls)
+	t.Fact("algorithms", "of %d calls", c.Tuned)
 	if c.Exports > 0 {
-		t.add("kernels", "%d", c.Kernels)
+		t.Fact("kernels", "%d", c.Kernels)
 	}
-	t.add("topology", "of %d of %s", len(c.Topology), counted(len(c.Hosts), "host"))
+	t.Fact("topology", "of %d of %s", len(c.Topology), counted(len(c.Hosts), "host"))
 	for _, l := range commLacks(c) {
-		t.add("lacks", "%s", l)
+		t.Fact("lacks", "%s", l)
 	}
-	return report.Table(t)
+	return t
 }
 
 // commLacks is what cannot be told, and how to record it.

@@ -2,18 +2,19 @@ package main
 
 import (
 	"fmt"
-	"strconv"
+	"slices"
 	"strings"
 
 	"github.com/sfstat/sfstat/cmd/sfstat/internal/inventory"
+	"github.com/sfstat/sfstat/internal/table"
 	"github.com/sfstat/sfstat/report"
 	"github.com/sfstat/sfstat/trace/operator"
 )
 
 // opsFacts is an operator trace for a person.
-func opsFacts(o *inventory.Trace) report.Table {
-	t := facts{Title: "operator trace " + o.Run}
-	t.add("layout", "%s", layoutWords(o.Layout))
+func opsFacts(o *inventory.Trace) *table.Table {
+	t := &table.Table{Title: "operator trace " + o.Run}
+	t.Fact("layout", "%s", layoutWords(o.Layout))
 	workers := fmt.Sprintf("%d of %d recorded", o.Workers, max(o.Workers, o.Layout.DP*o.Layout.PP))
 	if per := o.Layout.TP * o.Layout.DSP; per > 1 {
 		workers += fmt.Sprintf(", each for %d ranks", per)
@@ -21,26 +22,26 @@ func opsFacts(o *inventory.Trace) report.Table {
 	if o.Missing != "" {
 		workers += ", missing " + o.Missing
 	}
-	t.add("workers", "%s", workers)
-	t.add("steps", "%s", stepWords(o))
-	t.add("operators", "%d, %s of worker time", o.Operators, report.Length(o.TotalNS))
+	t.Fact("workers", "%s", workers)
+	t.Fact("steps", "%s", stepWords(o))
+	t.Fact("operators", "%d, %s of worker time", o.Operators, report.Length(o.TotalNS))
 	groups := fmt.Sprintf("%d, which join %d operators that communicate", o.Groups, o.Joined)
 	if o.Alone > 0 {
 		groups += fmt.Sprintf("; %d communicate with nobody in the trace", o.Alone)
 	}
-	t.add("groups", "%s", groups)
+	t.Fact("groups", "%s", groups)
 	zero := "one zero for all steps"
 	if o.StepClock {
 		zero = "each step has its own zero"
 	}
-	t.add("times", "%s; %s", o.Units, zero)
+	t.Fact("times", "%s; %s", o.Units, zero)
 	for _, n := range o.Notes {
-		t.add("incomplete", "%s: %s", n.Kind, n.Text)
+		t.Fact("incomplete", "%s: %s", n.Kind, n.Text)
 	}
 	for _, n := range o.Needs {
-		t.add("lacks", "%s: %s", n.Analysis, n.Lacks)
+		t.Fact("lacks", "%s: %s", n.Analysis, n.Lacks)
 	}
-	return report.Table(t)
+	return t
 }
 
 func layoutWords(l operator.Layout) string {
@@ -73,28 +74,29 @@ func stepWords(o *inventory.Trace) string {
 }
 
 // opsNames has a row for each name of operators, the most time first.
-func opsNames(o *inventory.Trace) report.Table {
-	t := report.Table{Title: "operators of " + o.Run, Head: []string{"name", "kind", "count", "in groups", "mean", "total"}}
+func opsNames(o *inventory.Trace) *table.Table {
+	t := &table.Table{Title: "operators of " + o.Run, Columns: slices.Concat(table.Words("name", "kind"),
+		table.Heads(table.Integer, "count", "in groups"), table.Words("mean", "total"))}
 	for _, n := range o.Names {
-		joined := ""
+		joined := table.Cell{}
 		if n.Kind == inventory.Transfer || n.Kind == inventory.Collective {
-			joined = strconv.Itoa(n.Joined)
+			joined = table.WholeCell(n.Joined)
 		}
-		t.Rows = append(t.Rows, []string{n.Name, n.Kind.String(), strconv.Itoa(n.Count), joined,
-			report.Length(n.TotalNS / int64(n.Count)), report.Length(n.TotalNS)})
+		t.Add(table.TextCell(n.Name), table.TextCell(n.Kind.String()), table.WholeCell(n.Count), joined,
+			table.TextCell(report.Length(n.TotalNS/int64(n.Count))), table.TextCell(report.Length(n.TotalNS)))
 	}
 	return t
 }
 
 // opsRow is an operator trace in the table of runs.
-func opsRow(o *inventory.Trace) []string {
+func opsRow(o *inventory.Trace) []table.Cell {
 	var notes []string
 	for _, n := range o.Notes {
 		notes = append(notes, n.Kind)
 	}
-	workers := strconv.Itoa(o.Workers)
-	return []string{o.Run, "", strconv.Itoa(o.Steps), whole(o.FirstStep), whole(o.LastStep), strconv.Itoa(o.Layout.World), workers, workers,
-		"", "", "", "", "", whole(o.TotalNS), strings.Join(notes, " "),
-		strconv.Itoa(o.Operators), strconv.Itoa(len(o.Names)), strconv.Itoa(o.Layout.DP), strconv.Itoa(o.Layout.PP), strconv.Itoa(o.Layout.TP),
-		strconv.Itoa(o.Layout.DSP), strconv.Itoa(o.Layout.VPP), strconv.Itoa(o.Groups), strconv.Itoa(o.Joined), whole(o.Resolution)}
+	workers, none := table.WholeCell(o.Workers), table.Cell{}
+	return []table.Cell{table.TextCell(o.Run), none, table.WholeCell(o.Steps), table.WholeCell(o.FirstStep), table.WholeCell(o.LastStep),
+		table.WholeCell(o.Layout.World), workers, workers, none, none, none, none, none, table.WholeCell(o.TotalNS), table.TextCell(strings.Join(notes, " ")),
+		table.WholeCell(o.Operators), table.WholeCell(len(o.Names)), table.WholeCell(o.Layout.DP), table.WholeCell(o.Layout.PP), table.WholeCell(o.Layout.TP),
+		table.WholeCell(o.Layout.DSP), table.WholeCell(o.Layout.VPP), table.WholeCell(o.Groups), table.WholeCell(o.Joined), table.WholeCell(o.Resolution)}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sfstat/sfstat/internal/bug"
-	"github.com/sfstat/sfstat/report"
+	"github.com/sfstat/sfstat/internal/glyph"
 )
 
 // program is one run of sfstat: its streams, and what must be undone if
@@ -140,7 +140,7 @@ func prefix(command string) string { return strings.TrimSpace("sfstat " + comman
 // a hostile file name put into it.
 func oneLine(err error) string {
 	lines := strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\r' })
-	return report.Visible(strings.Join(lines, "; "))
+	return glyph.Visible(strings.Join(lines, "; "))
 }
 
 // say writes a line to standard error, clear of a progress bar.

@@ -6,6 +6,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sfstat/sfstat/eval/selfcheck"
+	"github.com/sfstat/sfstat/internal/table"
 	"github.com/sfstat/sfstat/report"
 )
 
@@ -47,7 +48,7 @@ func (p *program) selfcheck(c *cli.Context) error {
 		if to.Format == report.JSON {
 			return to.JSON(checked{o.Seed, o.Trials, selfcheck.Passed(rows), rows})
 		}
-		return to.Tables([]report.Table{checkTable(rows)})
+		return to.Tables(checkTable(rows))
 	})
 	if err == nil && !selfcheck.Passed(rows) {
 		err = &exitError{exitInternal, errors.New("a check failed")}
@@ -55,14 +56,14 @@ func (p *program) selfcheck(c *cli.Context) error {
 	return err
 }
 
-func checkTable(rows []selfcheck.Row) report.Table {
-	t := report.Table{Head: []string{"check", "paper", "found", "pass"}}
+func checkTable(rows []selfcheck.Row) *table.Table {
+	t := &table.Table{Columns: table.Words("check", "paper", "found", "pass")}
 	for _, r := range rows {
 		pass := "pass"
 		if !r.Pass {
 			pass = "FAIL"
 		}
-		t.Rows = append(t.Rows, []string{r.Check, r.Published, r.Found, pass})
+		t.Add(table.Texts(r.Check, r.Published, r.Found, pass)...)
 	}
 	return t
 }

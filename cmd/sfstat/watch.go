@@ -13,6 +13,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/internal/glyph"
 	"github.com/sfstat/sfstat/live"
 	"github.com/sfstat/sfstat/report"
 )
@@ -151,7 +152,7 @@ func (w *watching) exec(j *judgement, r *diagnose.RunVerdict, command string) er
 			rank = strconv.Itoa(*r.Findings[0].Rank)
 		}
 	}
-	cmd.Env = append(os.Environ(), "SFSTAT_RUN="+report.Visible(r.Run), "SFSTAT_STATUS="+r.Status.String(), "SFSTAT_RANK="+rank, "SFSTAT_HOST="+report.Visible(host))
+	cmd.Env = append(os.Environ(), "SFSTAT_RUN="+glyph.Visible(r.Run), "SFSTAT_STATUS="+r.Status.String(), "SFSTAT_RANK="+rank, "SFSTAT_HOST="+glyph.Visible(host))
 	cmd.WaitDelay = time.Second
 	if err := cmd.Run(); err != nil && w.c.Context.Err() == nil {
 		w.p.remark(w.c, "%s: --exec: %v", w.c.Command.HelpName, err)

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 
+	"github.com/sfstat/sfstat/internal/table"
 	"github.com/sfstat/sfstat/report"
 )
 
@@ -67,14 +67,14 @@ func compareRows(before, after []row) comparison {
 }
 
 // table is a row for each group, and the sum.
-func (c comparison) table() report.Table {
-	t := report.Table{Head: []string{"source", "family", "variant", "jobs", "both right", "only new", "only old", "neither"}}
+func (c comparison) table() *table.Table {
+	t := &table.Table{Columns: append(table.Words("source", "family", "variant"), table.Heads(table.Integer, "jobs", "both right", "only new", "only old", "neither")...)}
 	line := func(g group) {
-		cells := []string{g.source, g.family, g.variant}
+		cells := table.Texts(g.source, g.family, g.variant)
 		for _, n := range []int{g.both + g.onlyNew + g.onlyOld + g.neither, g.both, g.onlyNew, g.onlyOld, g.neither} {
-			cells = append(cells, strconv.Itoa(n))
+			cells = append(cells, table.WholeCell(n))
 		}
-		t.Rows = append(t.Rows, cells)
+		t.Add(cells...)
 	}
 	all := group{source: "all"}
 	for _, g := range c.groups {
@@ -107,6 +107,6 @@ func (c comparison) write(w io.Writer) error {
 }
 
 // printTables prints tables as text, 200 columns wide at most.
-func printTables(w io.Writer, tables ...report.Table) error {
-	return report.Output{W: w, Style: report.Style{Width: 200}}.Tables(tables)
+func printTables(w io.Writer, tables ...*table.Table) error {
+	return report.Output{W: w, Style: report.Style{Width: 200}}.Tables(tables...)
 }

@@ -33,7 +33,7 @@ func main() {
 }
 
 // commands are score, and what is made of its tables.
-var commands = map[string]func(args []string, stdout io.Writer) error{"score": score, "compare": compare, "table": table, "page": page}
+var commands = map[string]func(args []string, stdout io.Writer) error{"score": score, "compare": compare, "table": show, "page": page}
 
 func run(args []string, stdout io.Writer) error {
 	if len(args) == 0 || commands[args[0]] == nil {
@@ -50,7 +50,7 @@ func compare(args []string, stdout io.Writer) error {
 	return compareRows(tables[0], tables[1]).write(stdout)
 }
 
-func table(args []string, stdout io.Writer) error {
+func show(args []string, stdout io.Writer) error {
 	tables, err := readTables(args, "TABLE.csv")
 	if err != nil {
 		return err

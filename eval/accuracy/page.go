@@ -7,10 +7,10 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"text/template"
 
+	"github.com/sfstat/sfstat/internal/table"
 	"github.com/sfstat/sfstat/report"
 )
 
@@ -24,19 +24,19 @@ const recordedName = "right"
 
 // tablesOf are a table for each source: a row for each family, with how many jobs have a fault
 // that has to be named, how many are right, in each variant, and what is wrong with the others.
-func tablesOf(rows []row) []report.Table {
-	var out []report.Table
+func tablesOf(rows []row) []*table.Table {
+	var out []*table.Table
 	for _, source := range distinct(rows, func(r row) string { return r.Source }) {
 		of := slices.DeleteFunc(slices.Clone(rows), func(r row) bool { return r.Source != source })
 		variants := distinct(of, func(r row) string { return r.Variant })
-		t := report.Table{Title: source, Head: []string{"family", "due", recordedName}}
-		t.Head = append(append(t.Head, variants[1:]...), "what is wrong")
+		t := &table.Table{Title: source, Columns: slices.Concat(table.Words("family"), table.Heads(table.Integer, "due"), table.Words(recordedName),
+			table.Words(variants[1:]...), table.Words("what is wrong"))}
 		line := func(name string, of []row) {
-			cells := []string{name, dueOf(of, variants[0])}
+			cells := []table.Cell{table.TextCell(name), table.WholeCell(dueOf(of, variants[0]))}
 			for _, v := range variants {
-				cells = append(cells, rightOf(of, v))
+				cells = append(cells, table.TextCell(rightOf(of, v)))
 			}
-			t.Rows = append(t.Rows, append(cells, wrongs(of, variants[0])))
+			t.Add(append(cells, table.TextCell(wrongs(of, variants[0])))...)
 		}
 		families := distinct(of, func(r row) string { return r.Family })
 		for _, family := range families {
@@ -62,14 +62,14 @@ func distinct(rows []row, of func(row) string) []string {
 }
 
 // dueOf is in how many rows of a variant a fault has to be named.
-func dueOf(rows []row, variant string) string {
+func dueOf(rows []row, variant string) int {
 	n := 0
 	for _, r := range rows {
 		if r.Variant == variant && r.Due > 0 {
 			n++
 		}
 	}
-	return strconv.Itoa(n)
+	return n
 }
 
 // rightOf is how many rows of a variant are right: "18 of 20".
@@ -125,7 +125,7 @@ func writePage(w io.Writer, rows []row) error {
 		source := t.Title
 		t.Title = ""
 		var out bytes.Buffer
-		if err := (report.Output{W: &out, Format: report.Markdown}).Tables([]report.Table{t}); err != nil {
+		if err := (report.Output{W: &out, Format: report.Markdown}).Tables(t); err != nil {
 			return err
 		}
 		tables[source] = strings.TrimSpace(out.String())

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/sfstat/sfstat/diagnose/answer"
-	"github.com/sfstat/sfstat/report"
+	"github.com/sfstat/sfstat/internal/glyph"
 )
 
 // view is what both layouts show.
@@ -73,7 +73,7 @@ func (s *Server) index(w http.ResponseWriter, r *http.Request) error {
 	v.Found = len(v.Rows)
 	v.Rows = v.Rows[:min(len(v.Rows), mostListed)]
 	for _, p := range now.Problems[:min(len(now.Problems), mostListed)] {
-		v.Problems = append(v.Problems, report.Visible(p.Reason()))
+		v.Problems = append(v.Problems, glyph.Visible(p.Reason()))
 	}
 	return v.write(w, "index.html")
 }
@@ -105,7 +105,7 @@ func (v *view) write(w http.ResponseWriter, name string) error {
 }
 
 func (r *Run) row() row {
-	x := row{Path: r.escaped(), Version: r.Version, Name: report.Visible(r.Name), Status: r.Status.String(), Headline: report.Visible(r.Headline), Steps: r.Steps, gain: r.gain(), at: r.When}
+	x := row{Path: r.escaped(), Version: r.Version, Name: glyph.Visible(r.Name), Status: r.Status.String(), Headline: glyph.Visible(r.Headline), Steps: r.Steps, gain: r.gain(), at: r.When}
 	if x.gain >= leastShown { // a hang has none
 		x.Gain = fmt.Sprintf("%.1f %%", 100*x.gain)
 	}
@@ -113,7 +113,7 @@ func (r *Run) row() row {
 		x.When = x.at.UTC().Format("2006-01-02 15:04:05")
 	}
 	if r.Suspect != nil {
-		x.Host = report.Visible(r.Suspect.Host)
+		x.Host = glyph.Visible(r.Suspect.Host)
 	}
 	return x
 }

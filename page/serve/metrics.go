@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sfstat/sfstat/report"
+	"github.com/sfstat/sfstat/internal/glyph"
 )
 
 // metrics are in the text format of Prometheus, version 0.0.4. Runs have series of
@@ -84,5 +84,5 @@ func bounded(name string) string {
 	if len(name) > mostName {
 		return keyOf(name)
 	}
-	return report.Visible(name)
+	return glyph.Visible(name)
 }

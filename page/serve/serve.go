@@ -30,6 +30,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/internal/bug"
+	"github.com/sfstat/sfstat/internal/glyph"
 	"github.com/sfstat/sfstat/report"
 )
 
@@ -202,10 +203,10 @@ func fail(w http.ResponseWriter, err error) {
 	case errors.Is(err, ErrTooMany):
 		http.Error(w, err.Error(), http.StatusRequestEntityTooLarge)
 	case bug.In(err) != nil:
-		http.Error(w, report.Visible(err.Error()), http.StatusInternalServerError)
+		http.Error(w, glyph.Visible(err.Error()), http.StatusInternalServerError)
 	default:
 		w.Header().Set("Retry-After", "2")
-		http.Error(w, "cannot be made now: "+report.Visible(err.Error()), http.StatusServiceUnavailable)
+		http.Error(w, "cannot be made now: "+glyph.Visible(err.Error()), http.StatusServiceUnavailable)
 	}
 }
 

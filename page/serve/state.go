@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sfstat/sfstat/report"
+	"github.com/sfstat/sfstat/internal/glyph"
 )
 
 // state is what is served until the next change. It is never written to.
@@ -37,7 +37,7 @@ const mostName = 200
 // keyOf is the name of a run where a URL or a label has it. What a browser takes for
 // a place in a path, or is too long or no text, has a hash.
 func keyOf(run string) string {
-	if run != "" && run != "." && run != ".." && len(run) <= mostName && report.Visible(run) == run {
+	if run != "" && run != "." && run != ".." && len(run) <= mostName && glyph.Visible(run) == run {
 		return run
 	}
 	sum := sha256.Sum256([]byte(run))

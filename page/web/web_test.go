@@ -13,6 +13,7 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/internal/glyph"
 	"github.com/sfstat/sfstat/page"
 	"github.com/sfstat/sfstat/report"
 	"github.com/sfstat/sfstat/trace"
@@ -101,7 +102,7 @@ func TestData(t *testing.T) {
 	if err := json.Unmarshal([]byte(part(t, text, `id="page">`, "</script>")), &data); err != nil {
 		t.Fatal(err)
 	}
-	if len(data.Runs) != 1 || data.Runs[0].Stages[0].Name != report.Visible(hostile) {
+	if len(data.Runs) != 1 || data.Runs[0].Stages[0].Name != glyph.Visible(hostile) {
 		t.Errorf("stages %+v", data.Runs)
 	}
 	z, err := gzip.NewReader(base64.NewDecoder(base64.StdEncoding, strings.NewReader(part(t, text, `id="verdict">`, "</script>"))))

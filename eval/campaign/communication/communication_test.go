@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sfstat/sfstat/eval/campaign/tables"
+	"github.com/sfstat/sfstat/internal/table"
 	"github.com/sfstat/sfstat/plots"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
@@ -133,14 +133,14 @@ func TestTables(t *testing.T) {
 	}
 }
 
-func checkTable(t *testing.T, name string, table tables.Table) {
+func checkTable(t *testing.T, name string, made *table.Table) {
 	t.Helper()
-	if len(table.Rows) == 0 {
+	if len(made.Rows) == 0 {
 		t.Errorf("%s is empty", name)
 	}
-	for _, row := range table.Rows {
-		if text := strings.Join(row, "|"); len(row) != len(table.Head) || strings.Contains(text, "NaN") || strings.Contains(text, "Inf") {
-			t.Errorf("%s: row %q under %q", name, row, table.Head)
+	for i, row := range made.Records() {
+		if text := strings.Join(row, "|"); len(made.Rows[i]) != len(made.Columns) || strings.Contains(text, "NaN") || strings.Contains(text, "Inf") {
+			t.Errorf("%s: row %q under %q", name, row, made.Heads())
 		}
 	}
 }
@@ -150,7 +150,7 @@ func checkTable(t *testing.T, name string, table tables.Table) {
 func TestVolumes(t *testing.T) {
 	dir, _ := folder(t, modelName)
 	list := []*Recording{read(t, dir)}
-	rows := VolumeTable(list).Rows
+	rows := VolumeTable(list).Records()
 	want := [][]string{
 		{"job", "0-3", "DP", "AllReduce", "0.1385", "0.1384", "0.999", "2.000", "0.500"},
 		{"job", "0-3", "TP", "AllReduce", "0.05033", "0.05033", "1.000", "1.000", "1.000"},
@@ -158,9 +158,9 @@ func TestVolumes(t *testing.T) {
 	if !slices.EqualFunc(rows, want, slices.Equal[[]string]) {
 		t.Errorf("volumes %q, want %q", rows, want)
 	}
-	theory := TheoryTable(list)
+	theory := TheoryTable(list).Records()
 	for i, want := range []string{"job 1.00", none, none, "job 1.00", none} {
-		if row := theory.Rows[i]; row[1] != row[4] || row[len(row)-1] != want {
+		if row := theory[i]; row[1] != row[4] || row[len(row)-1] != want {
 			t.Errorf("row %q: the formula gives %s, published is %s; recorded want %s", row[0], row[4], row[1], want)
 		}
 	}

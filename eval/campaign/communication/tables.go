@@ -3,10 +3,10 @@ package communication
 import (
 	"fmt"
 	"slices"
-	"strconv"
 
 	"github.com/sfstat/sfstat/eval/campaign"
 	"github.com/sfstat/sfstat/eval/campaign/tables"
+	"github.com/sfstat/sfstat/internal/table"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -14,12 +14,12 @@ import (
 const source = "NCCL Trace Profiler"
 
 // none stands where there is no figure.
-const none = "–"
+const none = table.Absent
 
 // Tables are the tables that the recordings feed; none without recordings.
 func Tables(list []*Recording) ([]tables.Artifact, error) {
 	var out []tables.Artifact
-	add := func(name string, of []*Recording, t tables.Table) {
+	add := func(name string, of []*Recording, t *table.Table) {
 		var inputs []campaign.Provenance
 		for _, r := range of {
 			inputs = append(inputs, r.Inputs...)
@@ -49,20 +49,21 @@ func having(list []*Recording, is func(*Recording) bool) []*Recording {
 }
 
 // CountTable has the shape of the thesis's Tables 4.1 and 4.2, and says what becomes of each line.
-func CountTable(list []*Recording) tables.Table {
-	t := tables.Table{Title: source + ", Tables 4.1 and 4.2. Operations in log and trace, of each rank",
-		Head: []string{"recording", "ranks", "operation", "lines", "tuning", "damaged", "repeated", "calls", "launch nothing", "joined", "launches", "kernels",
-			"lines − kernels", "launches − kernels", "only logged", "only traced"},
+func CountTable(list []*Recording) *table.Table {
+	t := &table.Table{Title: source + ", Tables 4.1 and 4.2. Operations in log and trace, of each rank",
+		Columns: append(table.Words("recording", "ranks", "operation"),
+			table.Heads(table.Integer, "lines", "tuning", "damaged", "repeated", "calls", "launch nothing", "joined", "launches", "kernels",
+				"lines − kernels", "launches − kernels", "only logged", "only traced")...),
 		Notes: []string{"Lines begin with the name of the operation, which is what a counter of lines takes for calls. Of them tuning lines say how a collective is run, and are printed by the first rank of a communicator alone. Calls on a communicator of one rank launch nothing; calls of one group are joined in one kernel, as the send and the receive in the middle of 1F1B are.",
 			"Launches − kernels is only logged − only traced: what one side did not record. Nothing else is left over."}}
 	for _, r := range list {
 		for _, c := range r.Counts() {
-			row := []string{r.Name, trace.RankList(c.Ranks), c.Op.String()}
+			row := table.Texts(r.Name, trace.RankList(c.Ranks), c.Op.String())
 			for _, n := range []int64{c.Lines, c.Tunings, c.Damaged, c.Repeated, c.Calls, c.Silent, c.Joined, c.Launches, c.Kernels,
 				c.Lines - c.Kernels, c.Launches - c.Kernels, c.OnlyLogged, c.OnlyTraced} {
-				row = append(row, strconv.FormatInt(n, 10))
+				row = append(row, table.WholeCell(n))
 			}
-			t.Rows = append(t.Rows, row)
+			t.Add(row...)
 		}
 	}
 	return t
@@ -93,57 +94,58 @@ func scoreAll(list []*Recording) ([]scored, error) {
 var publishedF1 = map[string][2]float64{"easy": {1, 0.988}, "nsys_drop20": {0.916, 0.912}, "nccl_drop20": {0.276, 0.868}, "both_drop20": {0.256, 0.805}}
 
 // AlignmentTable has the shape of the thesis's Table 4.5: F1, a column for each method.
-func AlignmentTable(list []scored) tables.Table {
-	t := tables.Table{Title: source + ", Table 4.5. F1 of pairs of call and kernel", Head: []string{"recording", "true pairs"}}
+func AlignmentTable(list []scored) *table.Table {
+	t := &table.Table{Title: source + ", Table 4.5. F1 of pairs of call and kernel", Columns: append(table.Words("recording"), table.Column{Head: "true pairs", Kind: table.Integer})}
 	for m := range methods {
-		t.Head = append(t.Head, m.String())
+		t.Columns = append(t.Columns, table.Column{Head: m.String(), Kind: table.Unit})
 	}
-	t.Head = append(t.Head, "called certain", "of them true", "thesis: sliding window", "thesis: alignment")
+	t.Columns = slices.Concat(t.Columns, table.Heads(table.Integer, "called certain", "of them true"), table.Heads(table.Unit, "thesis: sliding window", "thesis: alignment"))
 	var certain Score
 	var sums [methods]float64
 	all := 0
 	for _, s := range list {
-		row := []string{s.name, strconv.Itoa(s.scores[Default].True)}
+		row := append(table.Texts(s.name), table.WholeCell(s.scores[Default].True))
 		var own Score
 		for m := range methods {
-			row = append(row, three(s.scores[m].F1()))
+			row = append(row, table.RealCell(s.scores[m].F1()))
 			sums[m] += s.scores[m].F1()
 			own.sum(s.scores[m])
 		}
-		row = append(row, strconv.Itoa(own.Certain), strconv.Itoa(own.CertainRight))
-		t.Rows = append(t.Rows, append(row, publishedCells(s.name)...))
+		row = append(row, table.WholeCell(own.Certain), table.WholeCell(own.CertainRight))
+		t.Add(append(row, publishedCells(s.name)...)...)
 		certain.sum(own)
 		all += s.scores[Default].True
 	}
-	mean := []string{fmt.Sprintf("mean of %d", len(list)), strconv.Itoa(all)}
+	mean := append(table.Texts(fmt.Sprintf("mean of %d", len(list))), table.WholeCell(all))
 	for m := range methods {
-		mean = append(mean, three(sums[m]/float64(len(list))))
+		mean = append(mean, table.RealCell(sums[m]/float64(len(list))))
 	}
-	t.Rows = append(t.Rows, append(mean, strconv.Itoa(certain.Certain), strconv.Itoa(certain.CertainRight), none, none))
+	t.Add(append(mean, table.WholeCell(certain.Certain), table.WholeCell(certain.CertainRight), table.None(), table.None())...)
 	t.Notes = []string{"Certain: over the three methods that say how sure they are. Names: the thesis's scores for equal and different names and for gaps, without its weights and growth of gaps.",
 		"The thesis's figures are of its own recordings, which are not these: of the same kinds of loss, which the name tells. Their means are 0.612 and 0.893."}
 	return t
 }
 
-func publishedCells(name string) []string {
+func publishedCells(name string) []table.Cell {
 	if p, ok := publishedF1[name]; ok {
-		return []string{three(p[0]), three(p[1])}
+		return []table.Cell{table.RealCell(p[0]), table.RealCell(p[1])}
 	}
-	return []string{none, none}
+	return []table.Cell{table.None(), table.None()}
 }
 
 // PairTable has precision and recall of each method, and how many of the pairs called certain are true.
-func PairTable(list []scored) tables.Table {
-	t := tables.Table{Title: "Pairs of call and kernel, by method",
-		Head: []string{"recording", "method", "true pairs", "found", "right", "precision", "recall", "F1", "called certain", "of them true"}}
+func PairTable(list []scored) *table.Table {
+	t := &table.Table{Title: "Pairs of call and kernel, by method",
+		Columns: slices.Concat(table.Words("recording", "method"), table.Heads(table.Integer, "true pairs", "found", "right"),
+			table.Heads(table.Unit, "precision", "recall", "F1"), table.Heads(table.Integer, "called certain", "of them true"))}
 	var sums [methods]Score
 	row := func(name string, m Method, s Score) {
-		sure, right := none, none
+		sure, right := table.None(), table.None()
 		if m >= Alone {
-			sure, right = strconv.Itoa(s.Certain), strconv.Itoa(s.CertainRight)
+			sure, right = table.WholeCell(s.Certain), table.WholeCell(s.CertainRight)
 		}
-		t.Rows = append(t.Rows, []string{name, m.String(), strconv.Itoa(s.True), strconv.Itoa(s.Found), strconv.Itoa(s.Right), three(s.Precision()), three(s.Recall()),
-			three(s.F1()), sure, right})
+		t.Add(table.TextCell(name), table.TextCell(m.String()), table.WholeCell(s.True), table.WholeCell(s.Found), table.WholeCell(s.Right),
+			table.RealCell(s.Precision()), table.RealCell(s.Recall()), table.RealCell(s.F1()), sure, right)
 	}
 	for _, s := range list {
 		for m := range methods {
@@ -157,5 +159,3 @@ func PairTable(list []scored) tables.Table {
 	t.Notes = []string{"All: of all pairs, so that long recordings count for more. A recording of which nothing is found has no wrong pair: its precision is 1."}
 	return t
 }
-
-func three(f float64) string { return strconv.FormatFloat(f, 'f', 3, 64) }

@@ -3,12 +3,13 @@ package communication
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/sfstat/sfstat/engine/comm/parallel"
 	"github.com/sfstat/sfstat/engine/comm/volume"
-	"github.com/sfstat/sfstat/eval/campaign/tables"
+	"github.com/sfstat/sfstat/internal/table"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -32,9 +33,7 @@ func placeOf(m *volume.Model, stage int64) place {
 }
 
 // gb is bytes in units of 10⁹.
-func gb(bytes float64) string { return strconv.FormatFloat(bytes/1e9, 'g', 4, 64) }
-
-func two(f float64) string { return strconv.FormatFloat(f, 'f', 2, 64) }
+func gb(bytes float64) table.Cell { return table.TextCell(strconv.FormatFloat(bytes/1e9, 'g', 4, 64)) }
 
 // thesisRows say what each row of volume.Table51 is about.
 var thesisRows = []struct {
@@ -44,9 +43,10 @@ var thesisRows = []struct {
 
 // TheoryTable has the shape of the thesis's Table 5.1: its configuration computed anew, and beside its ratios those of the
 // recordings, of the same dimension.
-func TheoryTable(list []*Recording) tables.Table {
-	t := tables.Table{Title: source + ", Table 5.1. Bytes of one rank in 10 iterations, GB",
-		Head: []string{"row", "thesis: theory", "thesis: observed", "thesis: ratio", "its formula", "model, logged", "model, sent", "recorded ÷ model, here"},
+func TheoryTable(list []*Recording) *table.Table {
+	t := &table.Table{Title: source + ", Table 5.1. Bytes of one rank in 10 iterations, GB",
+		Columns: slices.Concat(table.Words("row"), table.Heads(table.Hundredths, "thesis: theory", "thesis: observed", "thesis: ratio", "its formula", "model, logged", "model, sent"),
+			table.Words("recorded ÷ model, here")),
 		Notes: []string{"Its formula: found from the published numbers. Model: what Megatron-LM's rules give for the same configuration, as the log counts bytes and as they leave a rank on a ring; the row of EP has the gradients of the layers without experts too.",
 			"Here: logged bytes of the row's dimension over those of the model, each recording by its own description; ratios above 1 are embeddings, losses, norms and uneven routing, as the table of volumes shows."}}
 	for i, row := range volume.Table51 {
@@ -54,8 +54,8 @@ func TheoryTable(list []*Recording) tables.Table {
 		for _, f := range row.Model.Flows(row.Stage, volume.SendsAndReceives) {
 			logged, sent = logged+f.Logged, sent+f.Sent
 		}
-		t.Rows = append(t.Rows, []string{row.Name, two(row.Theory), two(row.Observed), two(row.Ratio), two(row.Model.ThesisBytes(row.Stage) / 1e9),
-			two(logged / 1e9), two(sent / 1e9), ratios(list, thesisRows[i].of, thesisRows[i].at)})
+		t.Add(table.TextCell(row.Name), table.RealCell(row.Theory), table.RealCell(row.Observed), table.RealCell(row.Ratio), table.RealCell(row.Model.ThesisBytes(row.Stage)/1e9),
+			table.RealCell(logged/1e9), table.RealCell(sent/1e9), table.TextCell(ratios(list, thesisRows[i].of, thesisRows[i].at)))
 	}
 	return t
 }
@@ -71,7 +71,7 @@ func ratios(list []*Recording, of parallel.Kind, at place) string {
 				least, most = min(least, ratio), max(most, ratio)
 			}
 		}
-		switch low, high := two(least), two(most); {
+		switch low, high := table.Decimals(least, 2), table.Decimals(most, 2); {
 		case least > most:
 		case low == high:
 			out = append(out, r.Name+" "+low)
@@ -97,9 +97,10 @@ func ratioOf(a *volume.Account, of parallel.Kind) (float64, bool) {
 }
 
 // VolumeTable says of every operation of a recording what the model expects and what was logged.
-func VolumeTable(list []*Recording) tables.Table {
-	t := tables.Table{Title: "Volumes beside the model, bytes of one rank as the log counts them",
-		Head:  []string{"recording", "ranks", "for", "operation", "expected GB", "observed GB", "ratio", "calls", "size"},
+func VolumeTable(list []*Recording) *table.Table {
+	t := &table.Table{Title: "Volumes beside the model, bytes of one rank as the log counts them",
+		Columns: append(table.Words("recording", "ranks", "for", "operation", "expected GB", "observed GB"),
+			table.Heads(table.Unit, "ratio", "calls", "size")...),
 		Notes: []string{"Ratio is how many more calls times how much larger each. Operations that no formula is for have no ratio; those of less than a thousandth of what was expected are left out. Ranks of a stage whose bytes are within a thousandth stand together."}}
 	for _, r := range list {
 		for _, g := range volume.Alike(r.Result.Accounts) {
@@ -110,7 +111,7 @@ func VolumeTable(list []*Recording) tables.Table {
 			}
 			for i := range a.Rows {
 				if x := &a.Rows[i]; max(x.Observed.Logged, x.Theory.Logged) >= a.Theory.Logged/1000 {
-					t.Rows = append(t.Rows, append([]string{r.Name, trace.RankList(ranks)}, volumeCells(x)...))
+					t.Add(append(table.Texts(r.Name, trace.RankList(ranks)), volumeCells(x)...)...)
 				}
 			}
 		}
@@ -118,10 +119,10 @@ func VolumeTable(list []*Recording) tables.Table {
 	return t
 }
 
-func volumeCells(x *volume.Row) []string {
-	cells := []string{x.For(), x.Op.String(), none, gb(x.Observed.Logged), none, none, none}
+func volumeCells(x *volume.Row) []table.Cell {
+	cells := []table.Cell{table.TextCell(x.For()), table.TextCell(x.Op.String()), table.None(), gb(x.Observed.Logged), table.None(), table.None(), table.None()}
 	if x.Theory.Logged > 0 {
-		cells[2], cells[4], cells[5], cells[6] = gb(x.Theory.Logged), three(x.Ratio), three(x.Count), three(x.Size)
+		cells[2], cells[4], cells[5], cells[6] = gb(x.Theory.Logged), table.RealCell(x.Ratio), table.RealCell(x.Count), table.RealCell(x.Size)
 	}
 	return cells
 }

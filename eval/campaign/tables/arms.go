@@ -1,6 +1,10 @@
 package tables
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/sfstat/sfstat/internal/table"
+)
 
 // armNames are the values of ByArrivals.
 var armNames = [...]string{"without", "with"}
@@ -32,35 +36,35 @@ const armNote = "Arrivals are when ranks entered their collectives. Routing is b
 
 // addArms gives the table of methods a row for the verdict on the runs of each
 // arm: the stage of its first suspect stands for top-1.
-func (s *Score) addArms(t *Table) {
+func (s *Score) addArms(t *table.Table) {
 	if !s.inArms() {
 		return
 	}
-	width := len(t.Head)
-	t.Head = append(t.Head, "rank right", "rank wrong", "called")
+	width := len(t.Columns)
+	t.Columns = append(t.Columns, table.Heads(table.Part, "rank right", "rank wrong", "called")...)
 	for i := range t.Rows {
-		t.Rows[i] = append(t.Rows[i], none, none, none)
+		t.Rows[i] = append(t.Rows[i], table.None(), table.None(), table.None())
 	}
 	for _, g := range s.grouped([]Key{ByArrivals}) {
 		d := verdictsOf(g.runs)
-		row := slices.Repeat([]string{none}, width)
-		row[0], row[1] = "verdict, "+g.value(ByArrivals)+" arrivals", of(d.StageRight, d.Runs)
-		t.Rows = append(t.Rows, append(row, d.ranks()...))
+		row := slices.Repeat([]table.Cell{table.None()}, width)
+		row[0], row[1] = table.TextCell("verdict, "+g.value(ByArrivals)+" arrivals"), table.PartCell(d.StageRight, d.Runs)
+		t.Add(append(row, d.ranks()...)...)
 	}
 	t.Notes = append(t.Notes, armNote)
 }
 
-// ranks are what verdicts say of the rank, as words.
-func (v *verdictCounts) ranks() []string {
-	return []string{of(v.Answers[rankRight], v.Runs), of(v.Answers[rankWrong], v.Runs), of(v.Named, v.Runs)}
+// ranks are what verdicts say of the rank.
+func (v *verdictCounts) ranks() []table.Cell {
+	return []table.Cell{table.PartCell(v.Answers[rankRight], v.Runs), table.PartCell(v.Answers[rankWrong], v.Runs), table.PartCell(v.Named, v.Runs)}
 }
 
 // verdictCells gives a table of groups the verdicts on each.
-func (s *Score) verdictCells(t *Table, by []Key) {
-	t.Head = append(t.Head, "stage right", "rank right", "rank wrong", "called")
+func (s *Score) verdictCells(t *table.Table, by []Key) {
+	t.Columns = append(t.Columns, table.Heads(table.Part, "stage right", "rank right", "rank wrong", "called")...)
 	for i, g := range s.grouped(by) {
 		d := verdictsOf(g.runs)
-		t.Rows[i] = append(append(t.Rows[i], of(d.StageRight, d.Runs)), d.ranks()...)
+		t.Rows[i] = append(append(t.Rows[i], table.PartCell(d.StageRight, d.Runs)), d.ranks()...)
 	}
 	t.Notes = append(t.Notes, armNote)
 }

@@ -23,15 +23,15 @@ func TestArms(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	table := made["table-14"].Table
-	from := slices.Index(table.Head, "stage right")
-	if got := table.Head[from:]; strings.Join(got, ",") != "stage right,rank right,rank wrong,called" || table.Head[3] != "arrivals" {
-		t.Fatalf("columns %v", table.Head)
+	heads, rows := made["table-14"].Table.Heads(), made["table-14"].Table.Records()
+	from := slices.Index(heads, "stage right")
+	if got := heads[from:]; strings.Join(got, ",") != "stage right,rank right,rank wrong,called" || heads[3] != "arrivals" {
+		t.Fatalf("columns %v", heads)
 	}
-	if len(table.Rows) != 12 {
-		t.Fatalf("%d rows, expected three families, two delays, two arms", len(table.Rows))
+	if len(rows) != 12 {
+		t.Fatalf("%d rows, expected three families, two delays, two arms", len(rows))
 	}
-	for _, row := range table.Rows {
+	for _, row := range rows {
 		want := "0/1 0/1 0/1" // rank right, wrong, called
 		if row[3] == "with" && row[0] != simulate.BackwardComm.String() {
 			want = "1/1 0/1 1/1"
@@ -43,11 +43,11 @@ func TestArms(t *testing.T) {
 			t.Errorf("%v: stage right %s", row[:4], row[from])
 		}
 	}
-	methods := made["table-4"].Table
-	if got := strings.Join(methods.Rows[len(methods.Rows)-1], " "); !strings.HasPrefix(got, "verdict, with arrivals ") || !strings.HasSuffix(got, " 4/6 0/6 4/6") {
+	methods := made["table-4"].Table.Records()
+	if got := strings.Join(methods[len(methods)-1], " "); !strings.HasPrefix(got, "verdict, with arrivals ") || !strings.HasSuffix(got, " 4/6 0/6 4/6") {
 		t.Errorf("last row of Table 4: %s", got)
 	}
-	if got := methods.Rows[0][2]; !strings.HasSuffix(got, "/6") { // each window once
+	if got := methods[0][2]; !strings.HasSuffix(got, "/6") { // each window once
 		t.Errorf("the frontier finds %s among the first two", got)
 	}
 	for name, runs := range map[string]int{"table-4": 12, "table-14": 12, "table-15": 6, "detectability-alike": 14} {
@@ -56,7 +56,7 @@ func TestArms(t *testing.T) {
 		}
 	}
 	var curves []string
-	for _, row := range made["detectability-alike"].Table.Rows {
+	for _, row := range made["detectability-alike"].Table.Records() {
 		if curve := row[0]; !slices.Contains(curves, curve) {
 			curves = append(curves, curve)
 		}
@@ -66,12 +66,12 @@ func TestArms(t *testing.T) {
 	}
 	for _, a := range made {
 		for _, row := range a.Table.Rows {
-			if len(row) != len(a.Table.Head) {
-				t.Errorf("%s: %d cells under %d heads: %v", a.Name, len(row), len(a.Table.Head), row)
+			if len(row) != len(a.Table.Columns) {
+				t.Errorf("%s: %d cells under %d heads: %v", a.Name, len(row), len(a.Table.Columns), row)
 			}
 		}
 	}
-	if healthy := made["healthy"].Table; len(healthy.Rows) != 2 || healthy.Rows[1][0] != "healthy, with arrivals" || healthy.Rows[1][11] != "0" {
-		t.Errorf("healthy runs: %v", healthy.Rows)
+	if healthy := made["healthy"].Table.Records(); len(healthy) != 2 || healthy[1][0] != "healthy, with arrivals" || healthy[1][11] != "0" {
+		t.Errorf("healthy runs: %v", healthy)
 	}
 }

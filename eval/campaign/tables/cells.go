@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/sfstat/sfstat/internal/table"
 )
 
 // cell is a figure that a published text has, and ours beside it.
@@ -25,20 +27,21 @@ const publishedPrefix = "paper: "
 
 var shortHeads = map[string]string{"hit": "candidate hit", "mean": "mean candidates"}
 
-// cells pairs the columns of a table that have a published twin. Cells for which
+// cellsOf pairs the columns of a table that have a published twin. Cells for which
 // either text has no figure are left out.
-func (t *Table) cells(artifact string) []cell {
+func cellsOf(t *table.Table, artifact string) []cell {
 	var out []cell
-	for j, head := range t.Head {
+	heads, rows := t.Heads(), t.Records()
+	for j, head := range heads {
 		name, published := strings.CutPrefix(head, publishedPrefix)
 		if long, ok := shortHeads[name]; ok {
 			name = long
 		}
-		at := slices.Index(t.Head, name)
+		at := slices.Index(heads, name)
 		if !published || at < 0 {
 			continue
 		}
-		for _, row := range t.Rows {
+		for _, row := range rows {
 			if row[at] != none && row[j] != none {
 				out = append(out, cell{Artifact: artifact, Row: strings.Join(row[:max(1, t.Keys)], ", "), Column: name, Ours: row[at], Published: row[j]})
 			}

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/sfstat/sfstat/internal/table"
 )
 
 func TestCellDiffers(t *testing.T) {
@@ -33,20 +35,19 @@ func TestCellDiffers(t *testing.T) {
 }
 
 func TestCellsOfATable(t *testing.T) {
-	table := Table{Head: []string{"family", "ranks", "top-1", "mean candidates", "paper: top-1", "paper: mean", "paper: lost"}, Keys: 2, Rows: [][]string{
-		{"data", "8", "5/5", "2.00", "4/5", "2.00", "1"},
-		{"data", "32", none, "3.00", "5/5", none, "1"},
-	}}
+	own := &table.Table{Columns: table.Words("family", "ranks", "top-1", "mean candidates", "paper: top-1", "paper: mean", "paper: lost"), Keys: 2}
+	own.Add(table.Texts("data", "8", "5/5", "2.00", "4/5", "2.00", "1")...)
+	own.Add(table.Texts("data", "32", none, "3.00", "5/5", none, "1")...)
 	want := []cell{
 		{Artifact: "x", Row: "data, 8", Column: "top-1", Ours: "5/5", Published: "4/5"},
 		{Artifact: "x", Row: "data, 8", Column: "mean candidates", Ours: "2.00", Published: "2.00"},
 	}
-	cells := table.cells("x")
+	cells := cellsOf(own, "x")
 	if diff := cmp.Diff(want, cells); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	a := Artifact{Name: "x", Table: table, Cells: cells}
-	if !a.Marked(0, 2) || a.Marked(0, 3) || a.Marked(1, 2) {
+	a := Artifact{Name: "x", Table: own, Cells: cells}
+	if rows := own.Records(); !a.Marked(rows[0], 2) || a.Marked(rows[0], 3) || a.Marked(rows[1], 2) {
 		t.Error("the first top-1 alone should be marked")
 	}
 	if d := cells[0].Difference(); d != "+20 points" {
@@ -58,7 +59,7 @@ func TestCellsOfATable(t *testing.T) {
 // published twin is a row.
 func TestIndex(t *testing.T) {
 	x := Index{Name: "<script>alert(1)</script>", Figures: []Picture{{File: "figures/figure-3a.svg"}, {File: `figures/"><b>.svg`}},
-		Tables: []Artifact{{Name: "table-4", Table: Table{Title: "T", Head: []string{"a"}, Rows: [][]string{{"<i>"}}},
+		Tables: []Artifact{{Name: "table-4", Table: &table.Table{Title: "T", Columns: table.Words("a"), Rows: [][]table.Cell{table.Texts("<i>")}},
 			Cells: []cell{{"table-4", "<i>", "top-1", "1/2", "2/2", "because"}, {"table-4", "r", "top-2", "2/2", "1/1", ""}}}}}
 	var page, rows bytes.Buffer
 	if err := x.WriteHTML(&page); err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/sfstat/sfstat/engine/bootstrap"
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/internal/student"
+	"github.com/sfstat/sfstat/internal/table"
 	"github.com/sfstat/sfstat/trace/enum"
 )
 
@@ -167,26 +168,26 @@ func meanShare(runs []*scoredRun) shareMean {
 }
 
 // DetectabilityTable is the curves as rows: one per family, size and delay.
-func (s *Score) DetectabilityTable() Table {
-	t := Table{Title: "Detectability by delay: runs with the finding, and the exact 95 % interval of its rate",
-		Head: []string{"family", "ranks", "delay_ms", "runs"}}
+func (s *Score) DetectabilityTable() *table.Table {
+	t := &table.Table{Title: "Detectability by delay: runs with the finding, and the exact 95 % interval of its rate",
+		Columns: append(table.Words("family", "ranks", "delay_ms"), table.Column{Head: "runs", Kind: table.Integer})}
 	for o := range findingCount {
-		t.Head = append(t.Head, o.String())
+		t.Columns = append(t.Columns, table.Words(o.String())...)
 	}
-	t.Head = append(t.Head, "seeded share")
+	t.Columns = append(t.Columns, table.Words("seeded share")...)
 	runs, astray := 0, 0
 	for _, c := range s.curves() {
 		for _, p := range c.Points {
-			row := []string{c.name(), strconv.Itoa(c.Ranks), milliseconds(p.Delay), strconv.Itoa(p.Runs)}
+			row := append(table.Texts(c.name(), strconv.Itoa(c.Ranks), milliseconds(p.Delay)), table.WholeCell(p.Runs))
 			for _, r := range p.Rates {
-				row = append(row, fmt.Sprintf("%s [%s, %s]", of(r.K, r.N), fixed(r.Lower), fixed(r.Upper)))
+				row = append(row, table.TextCell(fmt.Sprintf("%s [%s, %s]", table.OutOf(r.K, r.N), fixed(r.Lower), fixed(r.Upper))))
 			}
-			t.Rows = append(t.Rows, append(row, p.Share.String()))
+			t.Add(append(row, table.TextCell(p.Share.String()))...)
 			runs, astray = runs+p.Runs, astray+p.Rates[misrouted].K
 		}
 	}
 	t.Notes = []string{fmt.Sprintf("The delay strikes one rank. Misrouted: a stage or rank that hides nothing is flagged, in %s runs. "+
-		"The seeded share is a mean over runs with Student's t interval.", of(astray, runs))}
+		"The seeded share is a mean over runs with Student's t interval.", table.OutOf(astray, runs))}
 	return t
 }
 

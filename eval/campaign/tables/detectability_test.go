@@ -51,12 +51,12 @@ func TestCurves(t *testing.T) {
 	if one := meanShare(s.Runs[:1]); one.Mean != 0.4 || !math.IsNaN(one.Lower) {
 		t.Errorf("of one run %+v, expected no interval", one)
 	}
-	table := s.DetectabilityTable()
-	if got := strings.Join(table.Rows[1][:6], " "); got != "data 8 60 2 1/2 [0.01, 0.99] 2/2 [0.16, 1.00]" {
+	made := s.DetectabilityTable()
+	if got := strings.Join(made.Records()[1][:6], " "); got != "data 8 60 2 1/2 [0.01, 0.99] 2/2 [0.16, 1.00]" {
 		t.Errorf("row %q", got)
 	}
-	if !strings.Contains(table.Notes[0], "1/4 runs") {
-		t.Errorf("note %q, expected 1 of 4 runs misrouted", table.Notes[0])
+	if !strings.Contains(made.Notes[0], "1/4 runs") {
+		t.Errorf("note %q, expected 1 of 4 runs misrouted", made.Notes[0])
 	}
 }
 
@@ -95,7 +95,7 @@ func TestSmallDelaysAreMissed(t *testing.T) {
 	if err != nil || len(artifacts) != 3 || artifacts[1].Name != "detectability-curve" || len(artifacts[1].Inputs) != 12 {
 		t.Fatalf("%+v, %v, expected the groups and the curve of 12 runs", artifacts, err)
 	}
-	for _, row := range artifacts[1].Table.Rows {
+	for _, row := range artifacts[1].Table.Records() {
 		called, misrouted := row[9], row[10]
 		want := map[string]string{"12": "0/3", "120": "3/3"}[row[2]]
 		if !strings.HasPrefix(called, want) || !strings.HasPrefix(misrouted, "0/3") {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/sfstat/sfstat/internal/table"
 )
 
 // What explains a difference from the published figures is computed from the
@@ -35,7 +37,7 @@ func (s *Score) widerSets() []string {
 		return nil
 	}
 	return []string{fmt.Sprintf("Candidate sets of more than two stages: %s, of %s. There the two largest shares together are %v on average, short of τ = %s.",
-		of(wide, all), strings.Join(families, ", "), &two, fixed(s.Tau))}
+		table.OutOf(wide, all), strings.Join(families, ", "), &two, fixed(s.Tau))}
 }
 
 func descending(shares []float64) []float64 {
@@ -55,7 +57,7 @@ func (s *Score) otherFirst(by []Key) []string {
 		}
 		own, other := rivals(g.runs)
 		out = append(out, fmt.Sprintf("%s: first in %s here and in %s in the paper. Here the seeded share is %v on average, the largest other %v.",
-			strings.Join(keyCells(g, by), ", "), of(tally.Top1, tally.Windows), of(p.top1, p.of), own, other))
+			strings.Join(keyValues(g, by), ", "), table.OutOf(tally.Top1, tally.Windows), table.OutOf(p.top1, p.of), own, other))
 	}
 	return out
 }

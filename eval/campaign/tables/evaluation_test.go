@@ -57,7 +57,7 @@ func TestPaperTables(t *testing.T) {
 	}
 	check := func(name string, row, from int, want ...string) {
 		t.Helper()
-		got := made[name].Table.Rows[row][from : from+len(want)]
+		got := made[name].Table.Records()[row][from : from+len(want)]
 		if strings.Join(got, " ") != strings.Join(want, " ") {
 			t.Errorf("%s, row %d: %v, expected %v", name, row, got, want)
 		}
@@ -68,7 +68,7 @@ func TestPaperTables(t *testing.T) {
 	check("table-5", 1, 0, "forward_host", "forward_host_overhead_suspected", "10", "10/10", "10/10", "10/10", "10/10", "10/10", "10/10")
 	check("table-14", 9, 0, "forward_host", "32", "120", "5", "5/5", "5/5")
 	for row, want := range []string{"0.70 50/50 2.00 2", "0.75 50/50 2.00 2", "0.80 50/50 2.00 2", "0.85 50/50 2.20 3", "0.90 50/50 3.00 3"} {
-		if r := made["table-15"].Table.Rows[row]; strings.Join(r[:4], " ") != want || strings.Join(r[1:4], " ") != strings.Join(r[4:], " ") {
+		if r := made["table-15"].Table.Records()[row]; strings.Join(r[:4], " ") != want || strings.Join(r[1:4], " ") != strings.Join(r[4:], " ") {
 			t.Errorf("table-15, row %d: %v, expected %v there and in the paper", row, r, want)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/engine/frontier/gates"
+	"github.com/sfstat/sfstat/internal/table"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -59,13 +60,13 @@ func gateValue(g gates.Gates, key string) string {
 
 // gateTable is the gates in the shape of the paper's Table 13: the defaults of
 // sfstat --print-gates, and beside them what was scored with where that is another.
-func gateTable(given gates.Gates) Table {
-	t := Table{Title: "Gates: our defaults", Head: []string{"gate", "default", "paper", "why this value"}}
+func gateTable(given gates.Gates) *table.Table {
+	t := &table.Table{Title: "Gates: our defaults", Columns: table.Words("gate", "default", "paper", "why this value")}
 	g := gates.Default()
 	var changed []string
 	for _, row := range gateRows {
 		key, value, now := row[0], gateValue(g, row[0]), gateValue(given, row[0])
-		t.Rows = append(t.Rows, []string{key, value, cmp.Or(publishedGates[key], none), row[1]})
+		t.Add(table.Texts(key, value, cmp.Or(publishedGates[key], none), row[1])...)
 		if now != value {
 			changed = append(changed, key+" "+now)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sfstat/sfstat/eval/campaign"
 	"github.com/sfstat/sfstat/eval/simulate"
+	"github.com/sfstat/sfstat/internal/table"
 )
 
 // groupRuns is the runs of one group of a campaign, and where they come from.
@@ -31,17 +32,19 @@ func (f *Evaluation) byGroup() []groupRuns {
 }
 
 // groupTable is what each group consists of, and what it shows.
-func groupTable(groups []groupRuns) Table {
-	t := Table{Title: "Groups of the evaluation, and what each shows",
-		Head: []string{"group", "families", "ranks", "delays_ms", "runs", "windows", "steps", "top-1", "top-2", "called", "misrouted", "healthy windows with a strong label"}}
+func groupTable(groups []groupRuns) *table.Table {
+	t := &table.Table{Title: "Groups of the evaluation, and what each shows",
+		Columns: slices.Concat(table.Words("group", "families", "ranks", "delays_ms"), table.Heads(table.Integer, "runs", "windows"), table.Words("steps"),
+			table.Heads(table.Part, "top-1", "top-2", "called", "misrouted", "healthy windows with a strong label"))}
 	for _, g := range groups {
-		t.Rows = append(t.Rows, append(g.configuration(), g.shown()...))
+		t.Add(append(g.configuration(), g.shown()...)...)
 	}
 	t.Notes = []string{"Routing by the paper's cut, over windows with a fault; called and misrouted by the verdict, over runs with one."}
 	return t
 }
 
-func (g *groupRuns) configuration() []string {
+// configuration are the first seven columns of groupTable.
+func (g *groupRuns) configuration() []table.Cell {
 	var families, ranks, delays []string
 	windows, least, most := 0, 0, 0
 	add := func(list *[]string, what string) {
@@ -70,11 +73,11 @@ func (g *groupRuns) configuration() []string {
 		delays = []string{none}
 	}
 	slices.SortFunc(delays, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) })
-	return []string{g.Name, strings.Join(families, ", "), strings.Join(ranks, ", "), strings.Join(delays, ", "),
-		strconv.Itoa(len(g.Runs)), strconv.Itoa(windows), steps}
+	return append(table.Texts(g.Name, strings.Join(families, ", "), strings.Join(ranks, ", "), strings.Join(delays, ", ")),
+		table.WholeCell(len(g.Runs)), table.WholeCell(windows), table.TextCell(steps))
 }
 
-func (g *groupRuns) shown() []string {
+func (g *groupRuns) shown() []table.Cell {
 	tally := tallyOf(g.Runs)
 	runs, called, astray, healthy, strong := 0, 0, 0, 0, 0
 	for _, r := range g.Runs {
@@ -88,16 +91,19 @@ func (g *groupRuns) shown() []string {
 			count(&strong, !w.Fault && (w.Strong || w.Automatic.Strong))
 		}
 	}
-	return []string{of(tally.Top1, tally.Windows), of(tally.Top2, tally.Windows), of(called, runs), of(astray, runs), of(strong, healthy)}
+	return []table.Cell{table.PartCell(tally.Top1, tally.Windows), table.PartCell(tally.Top2, tally.Windows), table.PartCell(called, runs),
+		table.PartCell(astray, runs), table.PartCell(strong, healthy)}
 }
 
 // spikeTable has the shape of the paper's Table 9, which is about the periodic
 // spike of Vision-B: what a median of the delayed stage shows, what its maximum
 // shows, and what the frontier charges. Times are of the seeded stage over all
 // steps and ranks, in parts of the median step; rows are by group.
-func (s *Score) spikeTable() Table {
-	t := Table{Title: "A delay that comes and goes: its stage by median, by maximum, and by exposed share", Keys: 1,
-		Head: []string{"runs of", "family", "ranks", "delay_ms", "runs", "median ÷ step", "maximum ÷ step", "exposed share, paper's cut", "exposed share, automatic", "rank right", "rank wrong", "paper: exposed share, paper's cut"}}
+func (s *Score) spikeTable() *table.Table {
+	t := &table.Table{Title: "A delay that comes and goes: its stage by median, by maximum, and by exposed share", Keys: 1,
+		Columns: slices.Concat(table.Words("runs of", "family", "ranks", "delay_ms"), table.Heads(table.Integer, "runs"),
+			table.Heads(table.Hundredths, "median ÷ step", "maximum ÷ step", "exposed share, paper's cut", "exposed share, automatic"),
+			table.Heads(table.Part, "rank right", "rank wrong"), table.Heads(table.Hundredths, "paper: exposed share, paper's cut"))}
 	keys := []Key{ByFamily, ByRanks, ByDelay}
 	for _, g := range s.grouped(keys) {
 		var middle, most, share, auto mean
@@ -112,14 +118,14 @@ func (s *Score) spikeTable() Table {
 			count(&right, r.Verdict.Answer == rankRight)
 			count(&wrong, r.Verdict.Answer == rankWrong)
 		}
-		name, published := none, none
+		name, published := none, table.None()
 		if task := g.runs[0].task; task != nil {
 			if name = task.Group; task.Published == "Vision-B" {
-				published = "0.24"
+				published = table.RealCell(0.24)
 			}
 		}
-		t.Rows = append(t.Rows, append(append([]string{name}, keyCells(g, keys)...), strconv.Itoa(len(g.runs)),
-			middle.String(), most.String(), share.String(), auto.String(), of(right, len(g.runs)), of(wrong, len(g.runs)), published))
+		t.Add(append(append(table.Texts(name), keyCells(g, keys)...), table.WholeCell(len(g.runs)),
+			middle.cell(), most.cell(), share.cell(), auto.cell(), table.PartCell(right, len(g.runs)), table.PartCell(wrong, len(g.runs)), published)...)
 	}
 	t.Notes = []string{"The paper's Vision-B: negligible by the median, a spike by the maximum, an exposed share (of its Table 8) and one intermittent rank by the frontier. " +
 		"Its times are lost in the text. Ours are means over runs of the simulated job. Rank right: the first suspect of the verdict, however sure."}
@@ -136,9 +142,10 @@ func (m *mean) addOf(a, b float64) {
 
 // accumulationTable is the paper's group E7: where the delayed stage stands when
 // a step has microsteps, their stages accounted for in order.
-func (s *Score) accumulationTable() Table {
-	t := Table{Title: "Accumulation: windows with a fault, the paper's cut",
-		Head: []string{"family", "microsteps", "windows", "top-1", "top-2", "exact", "device label", "paper: top-1", "paper: top-2", "paper: device label"}}
+func (s *Score) accumulationTable() *table.Table {
+	t := &table.Table{Title: "Accumulation: windows with a fault, the paper's cut",
+		Columns: slices.Concat(table.Words("family"), table.Heads(table.Integer, "microsteps", "windows"), table.Heads(table.Part, "top-1", "top-2", "exact", "device label"),
+			table.Words("paper: top-1", "paper: top-2", "paper: device label"))}
 	for _, g := range s.grouped([]Key{ByFamily, ByDelay}) {
 		var tally tally
 		exact, labelled := 0, 0
@@ -148,8 +155,9 @@ func (s *Score) accumulationTable() Table {
 			count(&labelled, slices.Contains(w.Labels, forwardFamilies[0].label.String()))
 		})
 		n := tally.Windows
-		row := []string{g.value(ByFamily), strconv.Itoa(g.like.Accumulation), strconv.Itoa(n), of(tally.Top1, n), of(tally.Top2, n), of(exact, n), of(labelled, n)}
-		t.Rows = append(t.Rows, append(row, publishedAccumulation[g.like.Family][:]...))
+		row := []table.Cell{table.TextCell(g.value(ByFamily)), table.WholeCell(g.like.Accumulation), table.WholeCell(n),
+			table.PartCell(tally.Top1, n), table.PartCell(tally.Top2, n), table.PartCell(exact, n), table.PartCell(labelled, n)}
+		t.Add(append(row, table.Texts(publishedAccumulation[g.like.Family][:]...)...)...)
 	}
 	t.Notes = []string{"Exact: the advances of the ordered microsteps add up to the makespan to the nanosecond."}
 	return t

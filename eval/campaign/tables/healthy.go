@@ -2,10 +2,10 @@ package tables
 
 import (
 	"slices"
-	"strconv"
 
 	"github.com/sfstat/sfstat/engine/bootstrap"
 	"github.com/sfstat/sfstat/eval/campaign"
+	"github.com/sfstat/sfstat/internal/table"
 )
 
 // healthyConfidence is that of the bounds of HealthyTable.
@@ -14,9 +14,11 @@ const healthyConfidence = 0.95
 // HealthyTable counts alarms where nothing is wrong, and bounds their rate: the
 // exact one-sided bound of a binomial count, as if windows were independent,
 // which those of different runs are.
-func (s *Score) HealthyTable() Table {
-	t := Table{Title: "Windows without a fault, and the 95 % bound of the rate of strong labels",
-		Head: []string{"runs", "windows", "strong label", "at most", "automatic: strong label", "automatic: at most", "verdicts", "strong", "supported", "ambiguous", "insufficient", "innocent called"}}
+func (s *Score) HealthyTable() *table.Table {
+	t := &table.Table{Title: "Windows without a fault, and the 95 % bound of the rate of strong labels",
+		Columns: slices.Concat(table.Words("runs"), table.Heads(table.Integer, "windows"), table.Heads(table.Part, "strong label"), table.Heads(table.Rate, "at most"),
+			table.Heads(table.Part, "automatic: strong label"), table.Heads(table.Rate, "automatic: at most"),
+			table.Heads(table.Integer, "verdicts", "strong", "supported", "ambiguous", "insufficient", "innocent called"))}
 	for _, kind := range []struct {
 		name    string
 		belongs func(*scoredRun) bool
@@ -45,24 +47,25 @@ func (s *Score) HealthyTable() Table {
 			continue
 		}
 		d := verdictsOf(whole)
-		row := []string{kind.name, strconv.Itoa(windows), of(strong, windows), rateAtMost(strong, windows), of(auto, windows), rateAtMost(auto, windows), strconv.Itoa(d.Runs)}
+		row := []table.Cell{table.TextCell(kind.name), table.WholeCell(windows), table.PartCell(strong, windows), rateAtMost(strong, windows),
+			table.PartCell(auto, windows), rateAtMost(auto, windows), table.WholeCell(d.Runs)}
 		if d.Runs == 0 {
-			row = append(row[:6], none, none, none, none, none, none)
+			row = append(row[:6], slices.Repeat([]table.Cell{table.None()}, 6)...)
 		} else {
-			row = append(append(row, d.confidences()...), strconv.Itoa(d.Innocent))
+			row = append(append(row, d.confidences()...), table.WholeCell(d.Innocent))
 		}
-		t.Rows = append(t.Rows, row)
+		t.Add(row...)
 	}
 	return t
 }
 
-// rateAtMost is the upper bound of a rate in percent.
-func rateAtMost(k, n int) string {
+// rateAtMost is the upper bound of a rate.
+func rateAtMost(k, n int) table.Cell {
 	rate, err := bootstrap.Binomial(k, n, healthyConfidence)
 	if err != nil { // without a window there is no rate
-		return none
+		return table.None()
 	}
-	return strconv.FormatFloat(100*rate.AtMost, 'f', 2, 64) + " %"
+	return table.RealCell(rate.AtMost)
 }
 
 // healthy is the table of what has no fault, where the campaign has such

@@ -2,7 +2,6 @@ package tables
 
 import (
 	_ "embed"
-	"encoding/csv"
 	"fmt"
 	"html/template"
 	"io"
@@ -10,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/sfstat/sfstat/internal/table"
 )
 
 // Index is the page of a campaign: its tables and figures, and what differs from
@@ -94,12 +95,13 @@ func (c cell) Difference() string {
 	return fmt.Sprintf("%+.2f", a-b)
 }
 
-// Marked reports whether a cell of the table differs from its published twin.
-func (a Artifact) Marked(row, column int) bool {
-	t := &a.Table
-	key := strings.Join(t.Rows[row][:max(1, t.Keys)], ", ")
+// Marked reports whether a cell of the table differs from its published twin. The row is as
+// people see it.
+func (a Artifact) Marked(row []string, column int) bool {
+	t := a.Table
+	key := strings.Join(row[:max(1, t.Keys)], ", ")
 	return slices.ContainsFunc(a.Cells, func(c cell) bool {
-		return c.Row == key && column < len(t.Head) && c.Column == t.Head[column] && c.Differs()
+		return c.Row == key && c.Column == t.Columns[column].Head && c.Differs()
 	})
 }
 
@@ -114,8 +116,7 @@ func (x *Index) WriteHTML(w io.Writer) error { return indexTemplate.Execute(w, x
 
 // WriteCSV writes the figures that have a published twin, a row for each.
 func (x *Index) WriteCSV(w io.Writer) error {
-	out := csv.NewWriter(w)
-	rows := [][]string{{"table", "row", "figure", "ours", "published", "differs", "difference", "reason"}}
+	var rows [][]string
 	for _, c := range x.Cells() {
 		difference := ""
 		if c.Differs() {
@@ -123,5 +124,5 @@ func (x *Index) WriteCSV(w io.Writer) error {
 		}
 		rows = append(rows, []string{c.Artifact, c.Row, c.Column, c.Ours, c.Published, strconv.FormatBool(c.Differs()), difference, c.Reason})
 	}
-	return out.WriteAll(rows)
+	return table.WriteCSV(w, []string{"table", "row", "figure", "ours", "published", "differs", "difference", "reason"}, rows)
 }

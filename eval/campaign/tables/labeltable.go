@@ -6,13 +6,14 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/engine/frontier/labels"
+	"github.com/sfstat/sfstat/internal/table"
 )
 
 // labelTable counts the labels of the paper's Table 12 over the windows of a
 // campaign, by the paper's cut.
-func (s *Score) labelTable() Table {
-	t := Table{Title: "Labels: windows that carry each, the paper's cut",
-		Head: []string{"label", "strong", "windows with a fault", "windows without", "families"}}
+func (s *Score) labelTable() *table.Table {
+	t := &table.Table{Title: "Labels: windows that carry each, the paper's cut",
+		Columns: slices.Concat(table.Words("label", "strong"), table.Heads(table.Part, "windows with a fault", "windows without"), table.Words("families"))}
 	silent := 0
 	for l := labels.FrontierAccounting; l <= labels.TelemetryLimited; l++ {
 		with, without, faults, healthy := 0, 0, 0, 0
@@ -30,7 +31,7 @@ func (s *Score) labelTable() Table {
 			}
 		}
 		count(&silent, with+without == 0)
-		t.Rows = append(t.Rows, []string{l.String(), yes(l.Strong()), of(with, faults), of(without, healthy), listed(families)})
+		t.Add(table.TextCell(l.String()), table.TextCell(yes(l.Strong())), table.PartCell(with, faults), table.PartCell(without, healthy), table.TextCell(listed(families)))
 	}
 	t.Notes = []string{strconv.Itoa(silent) + " of the labels are given to no window of this campaign: they need missing ranks, roles, summed microsteps, " +
 		"device times out of scope, or a strong exposure by the paper's cut. Each has cases in the decision table of the tests."}

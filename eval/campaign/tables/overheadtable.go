@@ -14,6 +14,7 @@ import (
 	"github.com/sfstat/sfstat/engine/bootstrap"
 	"github.com/sfstat/sfstat/engine/overhead"
 	"github.com/sfstat/sfstat/eval/campaign"
+	"github.com/sfstat/sfstat/internal/table"
 	"github.com/sfstat/sfstat/trace/input"
 )
 
@@ -37,19 +38,20 @@ var publishedOverheads = map[string]float64{
 }
 
 // overheadTable has the shape of the paper's Table 7.
-func overheadTable(arms []arm) Table {
-	t := Table{Title: "What recording costs a step: estimate and 95 % upper bound",
-		Head: []string{"ranks", "gather", "recorded", "paired runs", "overhead", "95 % interval", "at most", "paper: at most"}}
-	percent := func(x float64) string { return strconv.FormatFloat(100*x, 'f', 3, 64) + " %" }
+func overheadTable(arms []arm) *table.Table {
+	t := &table.Table{Title: "What recording costs a step: estimate and 95 % upper bound",
+		Columns: slices.Concat(table.Words("ranks", "gather", "recorded"), table.Heads(table.Integer, "paired runs"), table.Heads(table.Fine, "overhead"),
+			table.Words("95 % interval"), table.Heads(table.Fine, "at most", "paper: at most"))}
 	for _, a := range arms {
-		published, most, interval := none, none, none
+		published, most, interval := table.None(), table.None(), none
 		if p, ok := publishedOverheads[a.name()]; ok {
-			published = percent(p)
+			published = table.RealCell(p)
 		}
 		if i := a.Account.Interval; i != nil && !math.IsInf(i.AtMost, 0) {
-			most, interval = percent(i.AtMost), percent(i.Lower)+" to "+percent(i.Upper)
+			most, interval = table.RealCell(i.AtMost), table.FinePercent(i.Lower)+" to "+table.FinePercent(i.Upper)
 		}
-		t.Rows = append(t.Rows, []string{strconv.Itoa(a.Ranks), a.Gather, a.What, strconv.Itoa(a.Account.Blocks), percent(a.Account.Estimate.Value), interval, most, published})
+		t.Add(append(table.Texts(strconv.Itoa(a.Ranks), a.Gather, a.What), table.WholeCell(a.Account.Blocks), table.RealCell(a.Account.Estimate.Value),
+			table.TextCell(interval), most, published)...)
 	}
 	t.Notes = []string{"Mean overhead over pairs, the bound with whole runs as blocks, as sfstat overhead gives it. The machines are not the paper's: a step there and here differ in length, and so does what a fixed cost is of it."}
 	return t

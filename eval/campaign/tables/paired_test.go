@@ -51,7 +51,7 @@ func TestPairedRuns(t *testing.T) {
 	if len(made.Table.Rows) != 1 || len(made.Inputs) != 6 {
 		t.Fatalf("%+v of %d inputs", made.Table.Rows, len(made.Inputs))
 	}
-	row := made.Table.Rows[0]
+	row := made.Table.Records()[0]
 	// 200 to 250 µs and 190 µs more of 200 ms: 208 in the mean.
 	if got := strings.Join(row[:5], " "); got != "8 gloo cpu 6 0.104 %" || row[7] != "0.019 %" || !strings.Contains(row[5], " to ") {
 		t.Errorf("row %q", row)

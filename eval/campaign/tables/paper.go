@@ -9,6 +9,7 @@ import (
 	"github.com/sfstat/sfstat/engine/frontier/gates"
 	"github.com/sfstat/sfstat/eval/campaign"
 	"github.com/sfstat/sfstat/eval/simulate"
+	"github.com/sfstat/sfstat/internal/table"
 	"github.com/sfstat/sfstat/plots"
 )
 
@@ -18,7 +19,7 @@ type paperTable struct {
 	Number   int
 	families []simulate.Family // that it counts; nil: all that have a fault
 	arms     bool              // it sets runs with arrivals beside those without; else it has no runs with them
-	of       func(*Score) Table
+	of       func(*Score) *table.Table
 }
 
 func (p *paperTable) counts(t *campaign.Task, r *scoredRun) bool {
@@ -42,19 +43,19 @@ func allFamilies() []simulate.Family {
 
 // paperTables are those that can be made, by number.
 var paperTables = []paperTable{
-	{Number: 4, arms: true, of: func(s *Score) Table {
+	{Number: 4, arms: true, of: func(s *Score) *table.Table {
 		t := s.timesAlone().MethodTable(View{Published: true})
 		t.Notes = s.timesAlone().widerSets()
-		s.addArms(&t)
+		s.addArms(t)
 		return t
 	}},
 	{Number: 5, families: []simulate.Family{simulate.ForwardDevice, simulate.ForwardHost},
-		of: func(s *Score) Table { return s.ForwardTable(View{Published: true}) }},
-	{Number: sourceTable, families: allFamilies(), of: func(*Score) Table { return tableOfSources(nil, nil) }}, // Tables knows of recordings
+		of: func(s *Score) *table.Table { return s.ForwardTable(View{Published: true}) }},
+	{Number: sourceTable, families: allFamilies(), of: func(*Score) *table.Table { return tableOfSources(nil, nil) }}, // Tables knows of recordings
 	{Number: 9, arms: true, of: (*Score).spikeTable},
 	{Number: 12, families: allFamilies(), of: (*Score).labelTable},
-	{Number: 13, families: allFamilies(), of: func(s *Score) Table { return gateTable(s.gates) }},
-	{Number: 14, arms: true, of: func(s *Score) Table {
+	{Number: 13, families: allFamilies(), of: func(s *Score) *table.Table { return gateTable(s.gates) }},
+	{Number: 14, arms: true, of: func(s *Score) *table.Table {
 		v := View{By: []Key{ByFamily, ByRanks, ByDelay}, Published: true}
 		if s.inArms() {
 			v.By = append(v.By, ByArrivals)
@@ -62,11 +63,11 @@ var paperTables = []paperTable{
 		t := s.RoutingTable(v)
 		t.Notes = s.otherFirst(v.By)
 		if s.inArms() {
-			s.verdictCells(&t, v.By)
+			s.verdictCells(t, v.By)
 		}
 		return t
 	}},
-	{Number: 15, of: func(s *Score) Table { return s.SweepTable(View{Published: true}) }},
+	{Number: 15, of: func(s *Score) *table.Table { return s.SweepTable(View{Published: true}) }},
 }
 
 // sourceTable is the paper's table of profilers.
@@ -75,7 +76,7 @@ const sourceTable = 6
 // Artifact is a table or a figure of a campaign and what it was made from.
 type Artifact struct {
 	Name   string // "table-4"
-	Table  Table
+	Table  *table.Table
 	Figure *plots.Figure         // nil: it is a table
 	Cells  []cell                // of a table: figures that the published text has too
 	Inputs []campaign.Provenance // in the order of the plan
@@ -148,7 +149,7 @@ func (f *Evaluation) Tables() ([]Artifact, error) {
 	}
 	out = append(out, recording...)
 	for i := range out {
-		out[i].Cells = explained(out[i].Table.cells(out[i].Name), f.score)
+		out[i].Cells = explained(cellsOf(out[i].Table, out[i].Name), f.score)
 	}
 	return append(f.published(out), out...), nil
 }
@@ -160,7 +161,7 @@ func (f *Evaluation) published(others []Artifact) []Artifact {
 	for _, p := range []struct {
 		name, title string
 		groups      []string
-		of          func(*Score) Table
+		of          func(*Score) *table.Table
 	}{
 		{"completeness", "E0, E1. ", []string{"E0", "E1"}, (*Score).completenessTable},
 		{"boundary", "E4. ", []string{"E4"}, (*Score).boundaryTable},
@@ -175,7 +176,7 @@ func (f *Evaluation) published(others []Artifact) []Artifact {
 		}
 		a := Artifact{Name: p.name, Table: p.of(part), Inputs: inputs}
 		a.Table.Title = p.title + a.Table.Title
-		a.Cells = explained(a.Table.cells(a.Name), f.score)
+		a.Cells = explained(cellsOf(a.Table, a.Name), f.score)
 		out = append(out, a)
 	}
 	if len(out) > 0 {
@@ -218,7 +219,7 @@ func (f *Evaluation) groups() []Artifact {
 	groups := f.byGroup()
 	out := []Artifact{{Name: "groups", Table: groupTable(groups), Inputs: f.rows}}
 	for _, g := range groups {
-		add := func(kind string, t Table) {
+		add := func(kind string, t *table.Table) {
 			t.Title = "Group " + g.Name + ". " + t.Title
 			out = append(out, Artifact{Name: kind + "-" + g.Name, Table: t, Inputs: g.inputs})
 		}

@@ -3,6 +3,7 @@ package tables
 import (
 	"github.com/sfstat/sfstat/engine/frontier/labels"
 	"github.com/sfstat/sfstat/eval/simulate"
+	"github.com/sfstat/sfstat/internal/table"
 )
 
 // What StageFrontier (arXiv 2606.06751) reports, to stand beside what is found
@@ -39,12 +40,12 @@ type publishedCase struct {
 	hits, counted int
 }
 
-// mean is the mean size of the candidate sets, as words.
-func (p *publishedCase) mean() string {
+// mean is the mean size of the candidate sets.
+func (p *publishedCase) mean() table.Cell {
 	if p.counted == 0 {
-		return none
+		return table.None()
 	}
-	return fixed(2)
+	return table.RealCell(2)
 }
 
 var publishedFamilies = [...]publishedCase{
@@ -91,10 +92,10 @@ func publishedFor(g *group, by []Key) (sum publishedCase) {
 var forwardFamilies = [...]struct {
 	family               simulate.Family
 	label                labels.Label
-	top1, top2, labelled string
+	top1, top2, labelled int // of 10
 }{
-	{simulate.ForwardDevice, labels.ForwardDeviceSupported, "0/10", "10/10", "10/10"},
-	{simulate.ForwardHost, labels.ForwardHostOverheadSuspected, "10/10", "10/10", "10/10"},
+	{simulate.ForwardDevice, labels.ForwardDeviceSupported, 0, 10, 10},
+	{simulate.ForwardHost, labels.ForwardHostOverheadSuspected, 10, 10, 10},
 }
 
 // publishedSweep is Table 15: hits of 50, mean and largest candidate set.

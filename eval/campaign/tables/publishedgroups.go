@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/eval/simulate"
+	"github.com/sfstat/sfstat/internal/table"
 )
 
 // publishedGroup is a row of the paper's Table 16.
@@ -59,19 +60,19 @@ func caseNames() []string {
 
 // configurationTable has the shape of the paper's Table 16: which runs each
 // group has, here and there.
-func (s *Score) configurationTable() Table {
-	t := Table{Title: "Groups of the evaluation", Keys: 1,
-		Head: []string{"group", "role", "ranks", "seeds", "delays_ms", "runs", "windows", "steps", "paper's ranks", "paper's seeds", "paper's delays_ms"}}
+func (s *Score) configurationTable() *table.Table {
+	t := &table.Table{Title: "Groups of the evaluation", Keys: 1,
+		Columns: slices.Concat(table.Words("group", "role", "ranks", "seeds", "delays_ms"), table.Heads(table.Integer, "runs", "windows"), table.Words("steps", "paper's ranks", "paper's seeds", "paper's delays_ms"))}
 	for _, p := range publishedEvaluation {
 		g := groupRuns{Name: p.name, Score: s.standingFor(p.name)}
 		if len(g.Runs) == 0 {
 			if p.elsewhere != "" {
-				t.Rows = append(t.Rows, []string{p.name, p.role, "of " + p.elsewhere, none, none, none, none, none, p.ranks, p.seeds, p.delays})
+				t.Add(table.Texts(p.name, p.role, "of "+p.elsewhere, none, none, none, none, none, p.ranks, p.seeds, p.delays)...)
 			}
 			continue
 		}
 		c := g.configuration()
-		t.Rows = append(t.Rows, []string{p.name, p.role, c[2], g.seeds(), c[3], c[4], c[5], c[6], p.ranks, p.seeds, p.delays})
+		t.Add(slices.Concat(table.Texts(p.name, p.role), c[2:3], table.Texts(g.seeds()), c[3:], table.Texts(p.ranks, p.seeds, p.delays))...)
 	}
 	t.Notes = []string{"Windows of the paper have 120 to 600 steps after 20 of warm-up."}
 	return t
@@ -98,23 +99,23 @@ func (g *groupRuns) seeds() string {
 
 // caseTable has the shape of the paper's Table 8: how the exposed makespan of
 // each field case divides among the stages, and what the verdict says of it.
-func (s *Score) caseTable() Table {
-	t := Table{Title: "Field cases: exposed share by stage, the paper's cut, per cent", Keys: 1,
-		Head: []string{"case", "signal", "runs", "data", "forward", "backward", "callbacks", "optimizer", "stage right", "rank right", "called",
-			"paper: data", "paper: forward", "paper: backward", "paper: callbacks"}}
+func (s *Score) caseTable() *table.Table {
+	t := &table.Table{Title: "Field cases: exposed share by stage, the paper's cut, per cent", Keys: 1,
+		Columns: slices.Concat(table.Words("case", "signal"), table.Heads(table.Integer, "runs"), table.Words("data", "forward", "backward", "callbacks", "optimizer"),
+			table.Heads(table.Part, "stage right", "rank right", "called"), table.Words("paper: data", "paper: forward", "paper: backward", "paper: callbacks"))}
 	for _, c := range fieldCases {
 		part := s.standingFor(c.name)
 		if len(part.Runs) == 0 {
 			continue
 		}
-		row := append([]string{c.name, c.signal, strconv.Itoa(len(part.Runs))}, part.stageShares()...)
+		row := slices.Concat(table.Texts(c.name, c.signal), []table.Cell{table.WholeCell(len(part.Runs))}, table.Texts(part.stageShares()...))
 		d := verdictsOf(part.Runs)
 		if part.Runs[0].healthy() {
-			row = append(row, none, none, of(d.Confidence["strong"]+d.Confidence["supported"], d.Runs))
+			row = append(row, table.None(), table.None(), table.PartCell(d.Confidence["strong"]+d.Confidence["supported"], d.Runs))
 		} else {
-			row = append(row, of(d.StageRight, d.Runs), of(d.Answers[rankRight], d.Runs), of(d.Named, d.Runs))
+			row = append(row, table.PartCell(d.StageRight, d.Runs), table.PartCell(d.Answers[rankRight], d.Runs), table.PartCell(d.Named, d.Runs))
 		}
-		t.Rows = append(t.Rows, append(row, c.shares[:4]...))
+		t.Add(append(row, table.Texts(c.shares[:4]...)...)...)
 	}
 	t.Notes = []string{"The work of each simulated job is set to the published shares, so that they agree says only that the account gives back what the job is made of; " +
 		"what is tested is the verdict. In QAT-A and QAT-B all ranks are alike: no rank is to be flagged. In Vision-A the delayed rank changes from step to step: " +

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/eval/campaign"
+	"github.com/sfstat/sfstat/internal/table"
 )
 
 // question is a line of the paper's Table 3: what it asks, and by which cells
@@ -29,7 +30,7 @@ var paperQuestions = []question{
 // questions has the shape of the paper's Table 3: each research question with
 // what answers it here, from the other tables.
 func questions(tables []Artifact, rows []campaign.Provenance) Artifact {
-	t := Table{Title: "Table 3. Research questions and their evidence", Keys: 2, Head: []string{"question", "evidence", "ours", "paper", "table"}}
+	t := &table.Table{Title: "Table 3. Research questions and their evidence", Keys: 2, Columns: table.Words("question", "evidence", "ours", "paper", "table")}
 	for _, q := range paperQuestions {
 		var ours []string
 		from := ""
@@ -40,7 +41,7 @@ func questions(tables []Artifact, rows []campaign.Provenance) Artifact {
 			from = name
 			ours = append(ours, cell)
 		}
-		t.Rows = append(t.Rows, []string{q.name, q.evidence, strings.Join(ours, ", "), q.published, from})
+		t.Add(table.Texts(q.name, q.evidence, strings.Join(ours, ", "), q.published, from)...)
 	}
 	t.Notes = []string{"RQ1 has fixtures besides, which sfstat selfcheck runs: 100 % of the sync-wait rows against 0 % for max and mean, there and here. " +
 		"RQ2 with profilers is Table 6, RQ4's overhead Table 7, where the folder has what they need."}
@@ -50,12 +51,12 @@ func questions(tables []Artifact, rows []campaign.Provenance) Artifact {
 // find is a cell of the first table whose name begins so, by row and column.
 func find(tables []Artifact, artifact, row, column string) (name, cell string) {
 	for i := range tables {
-		t := &tables[i].Table
+		t := tables[i].Table
 		if !strings.HasPrefix(tables[i].Name, artifact) {
 			continue
 		}
-		for _, r := range t.Rows {
-			for j, head := range t.Head {
+		for _, r := range t.Records() {
+			for j, head := range t.Heads() {
 				if r[0] == row && head == column {
 					return tables[i].Name, r[j]
 				}

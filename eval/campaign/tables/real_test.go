@@ -143,9 +143,9 @@ func TestRealSources(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	table := artifacts[0].Table
+	rows := artifacts[0].Table.Records()
 	for i, name := range []string{ownRecorder, "nsight", "hta", "pytorch"} {
-		row, all := table.Rows[i], "12 12/12 12/12 12/12"
+		row, all := rows[i], "12 12/12 12/12 12/12"
 		if i == 0 {
 			all = "24 24/24 24/24 24/24"
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sfstat/sfstat/eval/campaign"
 	"github.com/sfstat/sfstat/eval/simulate"
+	"github.com/sfstat/sfstat/internal/table"
 )
 
 // explained gives each cell whose figures differ the reason, with the numbers of
@@ -65,7 +66,7 @@ func (s *Score) methodReason(c *cell) string {
 		second := 0
 		faulty(device, func(w *scoredWindow) { count(&second, at(w).Place == 2) })
 		return fmt.Sprintf("The paper misses ten rows. In the ten of forward_device no spread shows the fault, since the host of the delayed rank is as fast as the others; "+
-			"its place is that of the jitter of forward, second here in %s of them. Third is as likely on another job.", of(second, len(device)))
+			"its place is that of the jitter of forward, second here in %s of them. Third is as likely on another job.", table.OutOf(second, len(device)))
 	case c.Row == "slowest_rank":
 		return fmt.Sprintf("Ranks leave the all-reduce together, so noise after it decides which of them is slowest in a step. Mostly it is one that waited, whose breakdown shows the wait: "+
 			"missed here are %s. The paper's slowest rank is the hidden one more often.", s.missedBy(at))
@@ -83,7 +84,7 @@ func (s *Score) reached(k int) string {
 		all++
 		count(&above, w.divided[k].two >= s.Tau)
 	})
-	return of(above, all)
+	return table.OutOf(above, all)
 }
 
 func (s *Score) ofFamily(f simulate.Family) []*scoredRun {
@@ -105,7 +106,7 @@ func (s *Score) missedBy(at func(*scoredWindow) routing) string {
 			count(&n, !at(w).Hit)
 		})
 		if n > 0 {
-			out = append(out, fmt.Sprintf("%s of %s", of(n, all), g.value(ByFamily)))
+			out = append(out, fmt.Sprintf("%s of %s", table.OutOf(n, all), g.value(ByFamily)))
 		}
 	}
 	if out == nil {

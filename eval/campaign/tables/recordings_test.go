@@ -34,7 +34,7 @@ func TestSourceTableByHand(t *testing.T) {
 	}
 	seeded := &runCase{Hidden: []hiddenRank{{0, "data"}}}
 	costs := map[string]*costs{"pytorch": {Bytes: map[string]int64{"a": 5_000_000}, Seconds: []float64{2, 1, 4}, Overhead: []float64{0.1, 0.2}}}
-	table := tableOfSources([]comparedRun{
+	made := tableOfSources([]comparedRun{
 		{"a", seeded, &crosscheck.Comparison{Stages: stages, Accounts: []crosscheck.Account{own(2000, "data", "backward"),
 			other("pytorch", 3_000_000, crosscheck.Held{Difference: 0.02, Stage: "data", SameRouting: true}, "backward", "data"),
 			other("nsight", 500_000, crosscheck.Held{Difference: 0.01, Stage: "other"}, "backward")}}},
@@ -48,12 +48,12 @@ func TestSourceTableByHand(t *testing.T) {
 		"nsight|1|0/1|1/1|0/1|1.00|1|0/1|500.00 kB|250|0.0100|other|–|–",
 	}
 	for i, row := range want {
-		if got := strings.Join(table.Rows[i], "|"); got != row {
+		if got := strings.Join(made.Records()[i], "|"); got != row {
 			t.Errorf("row %d is %s, want %s", i, got, row)
 		}
 	}
-	if len(table.Rows) != 7 || len(table.Rows[3]) != len(table.Head) {
-		t.Errorf("%+v, expected the paper's rows below", table)
+	if len(made.Rows) != 7 || len(made.Rows[3]) != len(made.Columns) {
+		t.Errorf("%+v, expected the paper's rows below", made)
 	}
 }
 
@@ -81,7 +81,7 @@ func TestRecordings(t *testing.T) {
 	if artifacts[0].Name != "table-6" {
 		t.Fatalf("the first table is %s", artifacts[0].Name)
 	}
-	rows := artifacts[0].Table.Rows
+	rows := artifacts[0].Table.Records()
 	for i, want := range []string{"sfstat recorder|1|0/1|1/1|1/1", "kineto|1|0/1|1/1|1/1", "nsight|1|0/1|1/1|1/1"} {
 		if got := strings.Join(rows[i][:5], "|"); got != want {
 			t.Errorf("%s, want %s", got, want)

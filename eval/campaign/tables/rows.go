@@ -7,31 +7,33 @@ import (
 
 	"github.com/sfstat/sfstat/eval/campaign"
 	"github.com/sfstat/sfstat/eval/simulate"
+	"github.com/sfstat/sfstat/internal/table"
 	"github.com/sfstat/sfstat/trace"
 )
 
-// column is one column of the flat table.
-type column struct {
+// windowColumn is one column of the flat table.
+type windowColumn struct {
 	name string
-	of   func(*scoredRun, *scoredWindow) string
+	kind table.Kind
+	of   func(*scoredRun, *scoredWindow) table.Cell
 }
 
 // WindowTable is everything that is known, one row per window; what belongs to
 // a run is repeated in each of its windows. Empty cells are unknown or do not
 // apply.
-func (s *Score) WindowTable() Table {
+func (s *Score) WindowTable() *table.Table {
 	columns := windowColumns()
-	t := Table{Title: "Windows"}
+	t := &table.Table{Title: "Windows"}
 	for _, c := range columns {
-		t.Head = append(t.Head, c.name)
+		t.Columns = append(t.Columns, table.Column{Head: c.name, Kind: c.kind})
 	}
 	for _, r := range s.Runs {
 		for i := range r.Windows {
-			row := make([]string, len(columns))
+			row := make([]table.Cell, len(columns))
 			for k, c := range columns {
 				row[k] = c.of(r, &r.Windows[i])
 			}
-			t.Rows = append(t.Rows, row)
+			t.Add(row...)
 		}
 	}
 	return t
@@ -40,53 +42,57 @@ func (s *Score) WindowTable() Table {
 // Rows is what an execution notes of its runs: the rows of WindowTable.
 func Rows() campaign.Rows {
 	var empty Score
-	return campaign.Rows{Head: empty.WindowTable().Head, Of: func(truth []simulate.TruthRow, windows func(func(*trace.Window) error) error) ([][]string, error) {
+	return campaign.Rows{Head: empty.WindowTable().Heads(), Of: func(truth []simulate.TruthRow, windows func(func(*trace.Window) error) error) ([][]string, error) {
 		scorer := New(truth, Options{})
 		if err := windows(scorer.Add); err != nil {
 			return nil, err
 		}
-		return scorer.Score().WindowTable().Rows, nil
+		return scorer.Score().WindowTable().Records(), nil
 	}}
 }
 
-func windowColumns() []column {
-	columns := []column{
-		{"run", func(r *scoredRun, _ *scoredWindow) string { return r.Run }},
-		{"window", func(_ *scoredRun, w *scoredWindow) string { return strconv.FormatInt(w.Window, 10) }},
-		{"family", func(r *scoredRun, _ *scoredWindow) string { return r.Family.String() }},
-		{"ranks", func(r *scoredRun, _ *scoredWindow) string { return strconv.Itoa(r.Ranks) }},
-		{"seed", func(r *scoredRun, _ *scoredWindow) string { return strconv.FormatUint(r.Seed, 10) }},
-		{"delay_ms", func(r *scoredRun, _ *scoredWindow) string { return strconv.FormatFloat(float64(r.Delay), 'f', -1, 64) }},
-		{"intermittent", func(r *scoredRun, _ *scoredWindow) string { return strconv.FormatBool(r.Intermittent) }},
-		{"accumulation", func(r *scoredRun, _ *scoredWindow) string { return strconv.Itoa(r.Accumulation) }},
-		{"notes", func(r *scoredRun, _ *scoredWindow) string { return r.Notes }},
-		{"hidden", func(r *scoredRun, _ *scoredWindow) string { return hiddenList(r.Hidden) }},
-		{"fault", func(_ *scoredRun, w *scoredWindow) string { return strconv.FormatBool(w.Fault) }},
-		{"steps", func(_ *scoredRun, w *scoredWindow) string { return strconv.Itoa(w.Steps) }},
+func windowColumns() []windowColumn {
+	columns := []windowColumn{
+		{"run", table.Wrapped, func(r *scoredRun, _ *scoredWindow) table.Cell { return table.TextCell(r.Run) }},
+		{"window", table.Integer, func(_ *scoredRun, w *scoredWindow) table.Cell { return table.WholeCell(w.Window) }},
+		{"family", table.Wrapped, func(r *scoredRun, _ *scoredWindow) table.Cell { return table.TextCell(r.Family.String()) }},
+		{"ranks", table.Integer, func(r *scoredRun, _ *scoredWindow) table.Cell { return table.WholeCell(r.Ranks) }},
+		{"seed", table.Wrapped, func(r *scoredRun, _ *scoredWindow) table.Cell { return table.TextCell(strconv.FormatUint(r.Seed, 10)) }},
+		{"delay_ms", table.Wrapped, func(r *scoredRun, _ *scoredWindow) table.Cell { return table.TextCell(milliseconds(r.Delay)) }},
+		{"intermittent", table.Wrapped, func(r *scoredRun, _ *scoredWindow) table.Cell {
+			return table.TextCell(strconv.FormatBool(r.Intermittent))
+		}},
+		{"accumulation", table.Integer, func(r *scoredRun, _ *scoredWindow) table.Cell { return table.WholeCell(r.Accumulation) }},
+		{"notes", table.Wrapped, func(r *scoredRun, _ *scoredWindow) table.Cell { return table.TextCell(r.Notes) }},
+		{"hidden", table.Wrapped, func(r *scoredRun, _ *scoredWindow) table.Cell { return table.TextCell(hiddenList(r.Hidden)) }},
+		{"fault", table.Wrapped, func(_ *scoredRun, w *scoredWindow) table.Cell { return table.TextCell(strconv.FormatBool(w.Fault)) }},
+		{"steps", table.Integer, func(_ *scoredRun, w *scoredWindow) table.Cell { return table.WholeCell(w.Steps) }},
 	}
 	columns = append(columns, routingColumns()...)
 	columns = append(columns,
-		column{"seeded_share", inFault(func(w *scoredWindow) string { return real(w.Share) })},
-		column{"hidden_rank_latest", inFault(func(w *scoredWindow) string { return string(w.Latest) })},
-		column{"labels", func(_ *scoredRun, w *scoredWindow) string { return strings.Join(w.Labels, " ") }},
-		column{"strong", func(_ *scoredRun, w *scoredWindow) string { return strconv.FormatBool(w.Strong) }},
-		column{"telescoping_error_ns", func(_ *scoredRun, w *scoredWindow) string {
-			return strconv.FormatInt(max(w.Telescoping, w.Automatic.Telescoping), 10)
+		windowColumn{"seeded_share", table.Precise, inFault(func(w *scoredWindow) table.Cell { return table.OptionalCell(w.Share) })},
+		windowColumn{"hidden_rank_latest", table.Wrapped, inFault(func(w *scoredWindow) table.Cell { return table.TextCell(string(w.Latest)) })},
+		windowColumn{"labels", table.Wrapped, func(_ *scoredRun, w *scoredWindow) table.Cell { return table.TextCell(strings.Join(w.Labels, " ")) }},
+		windowColumn{"strong", table.Wrapped, func(_ *scoredRun, w *scoredWindow) table.Cell { return table.TextCell(strconv.FormatBool(w.Strong)) }},
+		windowColumn{"telescoping_error_ns", table.Integer, func(_ *scoredRun, w *scoredWindow) table.Cell {
+			return table.WholeCell(max(w.Telescoping, w.Automatic.Telescoping))
 		}},
-		column{"auto_cut", func(_ *scoredRun, w *scoredWindow) string { return w.Automatic.Cut }},
-		column{"auto_lead", func(_ *scoredRun, w *scoredWindow) string { return w.Automatic.Lead }},
-		column{"auto_leader", func(_ *scoredRun, w *scoredWindow) string { return whole(w.Automatic.Leader) }},
-		column{"auto_leader_right", inFault(func(w *scoredWindow) string { return strconv.FormatBool(w.Automatic.LeaderRight) })},
-		column{"auto_place", inFault(func(w *scoredWindow) string { return strconv.Itoa(w.Automatic.Place) })},
-		column{"auto_seeded_share", inFault(func(w *scoredWindow) string { return real(w.Automatic.Share) })},
-		column{"auto_strong", func(_ *scoredRun, w *scoredWindow) string { return strconv.FormatBool(w.Automatic.Strong) }},
+		windowColumn{"auto_cut", table.Wrapped, func(_ *scoredRun, w *scoredWindow) table.Cell { return table.TextCell(w.Automatic.Cut) }},
+		windowColumn{"auto_lead", table.Wrapped, func(_ *scoredRun, w *scoredWindow) table.Cell { return table.TextCell(w.Automatic.Lead) }},
+		windowColumn{"auto_leader", table.Integer, func(_ *scoredRun, w *scoredWindow) table.Cell { return whole(w.Automatic.Leader) }},
+		windowColumn{"auto_leader_right", table.Wrapped, inFault(func(w *scoredWindow) table.Cell { return table.TextCell(strconv.FormatBool(w.Automatic.LeaderRight)) })},
+		windowColumn{"auto_place", table.Integer, inFault(func(w *scoredWindow) table.Cell { return table.WholeCell(w.Automatic.Place) })},
+		windowColumn{"auto_seeded_share", table.Precise, inFault(func(w *scoredWindow) table.Cell { return table.OptionalCell(w.Automatic.Share) })},
+		windowColumn{"auto_strong", table.Wrapped, func(_ *scoredRun, w *scoredWindow) table.Cell {
+			return table.TextCell(strconv.FormatBool(w.Automatic.Strong))
+		}},
 	)
 	return append(columns, verdictColumns()...)
 }
 
 // routingColumns are place, hit and size for the frontier and each method.
-func routingColumns() []column {
-	var columns []column
+func routingColumns() []windowColumn {
+	var columns []windowColumn
 	var empty Score
 	names, _ := empty.methods()
 	for i, name := range names {
@@ -97,32 +103,36 @@ func routingColumns() []column {
 			return w.Methods[i-1]
 		}
 		columns = append(columns,
-			column{name + "_place", inFault(func(w *scoredWindow) string { return strconv.Itoa(at(w).Place) })},
-			column{name + "_hit", inFault(func(w *scoredWindow) string { return strconv.FormatBool(at(w).Hit) })},
-			column{name + "_candidates", func(_ *scoredRun, w *scoredWindow) string { return strconv.Itoa(at(w).Candidates) }})
+			windowColumn{name + "_place", table.Integer, inFault(func(w *scoredWindow) table.Cell { return table.WholeCell(at(w).Place) })},
+			windowColumn{name + "_hit", table.Wrapped, inFault(func(w *scoredWindow) table.Cell { return table.TextCell(strconv.FormatBool(at(w).Hit)) })},
+			windowColumn{name + "_candidates", table.Integer, func(_ *scoredRun, w *scoredWindow) table.Cell { return table.WholeCell(at(w).Candidates) }})
 	}
 	return columns
 }
 
-func verdictColumns() []column {
-	return []column{
-		{"suspect", func(r *scoredRun, _ *scoredWindow) string { return r.Verdict.Kind }},
-		{"suspect_rank", func(r *scoredRun, _ *scoredWindow) string { return whole(r.Verdict.Rank) }},
-		{"suspect_stage", func(r *scoredRun, _ *scoredWindow) string { return r.Verdict.Stage }},
-		{"suspect_gain", func(r *scoredRun, _ *scoredWindow) string { return real(&r.Verdict.Gain) }},
-		{"confidence", func(r *scoredRun, _ *scoredWindow) string { return r.Verdict.Confidence }},
-		{"stage_right", func(r *scoredRun, _ *scoredWindow) string { return strconv.FormatBool(r.Verdict.StageRight) }},
-		{"rank_answer", func(r *scoredRun, _ *scoredWindow) string { return string(r.Verdict.Answer) }},
-		{"named", func(r *scoredRun, _ *scoredWindow) string { return strconv.FormatBool(r.Verdict.Named) }},
-		{"innocent", func(r *scoredRun, _ *scoredWindow) string { return strconv.Itoa(r.Verdict.Innocent) }},
+func verdictColumns() []windowColumn {
+	return []windowColumn{
+		{"suspect", table.Wrapped, func(r *scoredRun, _ *scoredWindow) table.Cell { return table.TextCell(r.Verdict.Kind) }},
+		{"suspect_rank", table.Integer, func(r *scoredRun, _ *scoredWindow) table.Cell { return whole(r.Verdict.Rank) }},
+		{"suspect_stage", table.Wrapped, func(r *scoredRun, _ *scoredWindow) table.Cell { return table.TextCell(r.Verdict.Stage) }},
+		{"suspect_gain", table.Precise, func(r *scoredRun, _ *scoredWindow) table.Cell { return table.RealCell(r.Verdict.Gain) }},
+		{"confidence", table.Wrapped, func(r *scoredRun, _ *scoredWindow) table.Cell { return table.TextCell(r.Verdict.Confidence) }},
+		{"stage_right", table.Wrapped, func(r *scoredRun, _ *scoredWindow) table.Cell {
+			return table.TextCell(strconv.FormatBool(r.Verdict.StageRight))
+		}},
+		{"rank_answer", table.Wrapped, func(r *scoredRun, _ *scoredWindow) table.Cell { return table.TextCell(string(r.Verdict.Answer)) }},
+		{"named", table.Wrapped, func(r *scoredRun, _ *scoredWindow) table.Cell {
+			return table.TextCell(strconv.FormatBool(r.Verdict.Named))
+		}},
+		{"innocent", table.Integer, func(r *scoredRun, _ *scoredWindow) table.Cell { return table.WholeCell(r.Verdict.Innocent) }},
 	}
 }
 
 // inFault leaves the cell empty in a window without the fault.
-func inFault(cell func(*scoredWindow) string) func(*scoredRun, *scoredWindow) string {
-	return func(_ *scoredRun, w *scoredWindow) string {
+func inFault(cell func(*scoredWindow) table.Cell) func(*scoredRun, *scoredWindow) table.Cell {
+	return func(_ *scoredRun, w *scoredWindow) table.Cell {
 		if !w.Fault {
-			return ""
+			return table.Cell{}
 		}
 		return cell(w)
 	}
@@ -136,30 +146,23 @@ func hiddenList(hidden []hiddenRank) string {
 	return strings.Join(out, " ")
 }
 
-func whole(n *int) string {
+func whole(n *int) table.Cell {
 	if n == nil {
-		return ""
+		return table.Cell{}
 	}
-	return strconv.Itoa(*n)
-}
-
-func real(f *float64) string {
-	if f == nil {
-		return ""
-	}
-	return strconv.FormatFloat(*f, 'g', 6, 64)
+	return table.WholeCell(*n)
 }
 
 // RunTable is one row per run: what it hides, and what the verdict says.
-func (s *Score) RunTable() Table {
-	t := Table{Title: "Runs", Head: []string{"run", "delay_ms", "hidden", "suspect", "gain", "confidence", "rank"}}
+func (s *Score) RunTable() *table.Table {
+	t := &table.Table{Title: "Runs", Columns: table.Words("run", "delay_ms", "hidden", "suspect", "gain", "confidence", "rank")}
 	for _, r := range s.Runs {
 		answer := string(r.Verdict.Answer)
 		if r.healthy() {
 			answer = none
 		}
-		t.Rows = append(t.Rows, []string{r.Run, strconv.FormatFloat(float64(r.Delay), 'f', -1, 64), hiddenList(r.Hidden),
-			suspectPlace(&r.Verdict), suspectGain(&r.Verdict), r.Verdict.Confidence, answer})
+		t.Add(table.Texts(r.Run, milliseconds(r.Delay), hiddenList(r.Hidden),
+			suspectPlace(&r.Verdict), suspectGain(&r.Verdict), r.Verdict.Confidence, answer)...)
 	}
 	return t
 }

@@ -93,7 +93,7 @@ func TestRemovedFault(t *testing.T) {
 	if _, tallies := s.methods(); tallies[0].Windows != 1 {
 		t.Errorf("%d windows are tallied, expected the one with the fault", tallies[0].Windows)
 	}
-	row := s.HealthyTable().Rows[0]
+	row := s.HealthyTable().Records()[0]
 	if row[0] != "fault removed (A of A/B/A)" || row[1] != "2" {
 		t.Errorf("windows without a fault: %v", row)
 	}

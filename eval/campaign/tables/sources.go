@@ -8,6 +8,7 @@ import (
 	"github.com/sfstat/sfstat/engine/frontier/ranking"
 	"github.com/sfstat/sfstat/eval/campaign"
 	"github.com/sfstat/sfstat/internal/robust"
+	"github.com/sfstat/sfstat/internal/table"
 )
 
 // source is what one recorder makes of the runs of the paper's Table 6: sfstat's
@@ -40,26 +41,27 @@ var publishedSources = [][]string{
 
 // tableOfSources has the shape of the paper's Table 6. Without runs that were
 // compared it has no rows, and says so. costs are by source.
-func tableOfSources(runs []comparedRun, costs map[string]*costs) Table {
-	t := Table{Title: "Sources compared on the same runs",
-		Head: []string{"source", "runs", "top-1", "top-2", "candidate hit", "mean candidates", "max", "routing agrees", "artifact", "× sfstat", "largest share difference", "in stage",
-			"no-fault overhead", "post-processing"}}
+func tableOfSources(runs []comparedRun, costs map[string]*costs) *table.Table {
+	t := &table.Table{Title: "Sources compared on the same runs",
+		Columns: slices.Concat(table.Words("source"), table.Heads(table.Integer, "runs"), tallyColumns(), table.Heads(table.Part, "routing agrees"),
+			table.Words("artifact", "× sfstat", "largest share difference", "in stage", "no-fault overhead", "post-processing"))}
 	if len(runs) == 0 {
 		t.Notes = []string{"Not made: needs what profilers recorded of the same runs, in sources/ of the campaign's folder."}
 		return t
 	}
 	all := sourcesOf(runs, costs)
 	for i, s := range all {
-		agrees, share, stage, seconds := none, none, none, "none"
+		agrees, share, stage, seconds := table.None(), none, none, "none"
 		if i > 0 {
-			agrees, share, stage = of(s.Same, s.Runs), strconv.FormatFloat(s.Share, 'f', 4, 64), s.Stage
+			agrees, share, stage = table.PartCell(s.Same, s.Runs), table.Decimals(s.Share, 4), s.Stage
 			seconds = costs[s.Name].seconds()
 		}
-		row := append(append([]string{s.Name, strconv.Itoa(s.Runs)}, s.found()...), agrees)
-		row = append(append(row, s.size()...), share, stage, costs[s.Name].overhead(), seconds)
-		t.Rows = append(t.Rows, row)
+		t.Add(slices.Concat([]table.Cell{table.TextCell(s.Name), table.WholeCell(s.Runs)}, s.found(), []table.Cell{agrees},
+			table.Texts(s.size()...), table.Texts(share, stage, costs[s.Name].overhead(), seconds))...)
 	}
-	t.Rows = append(t.Rows, publishedSources...)
+	for _, row := range publishedSources {
+		t.Add(table.Texts(row...)...)
+	}
 	t.Notes = []string{"Candidates and shares by the paper's cut, of the steps and ranks that all recorders of a run have; stages of profilers are taken on the host. " +
 		"Artifacts are what a run left as stored, medians of runs; × sfstat is against what its recorder wrote of the same runs. " +
 		"Overhead and post-processing (from the traces of a run to its stages, processor time) are medians of runs, as " + campaign.SourcesName + "/" + costsName + " has them, and for overhead the least and the most; a dash: not measured. Ours are of jobs without a GPU, whose work is mostly sleep: traces of kernels are what makes the paper's large and slow."}
@@ -87,10 +89,10 @@ func unseen(all []source) []string {
 	return out
 }
 
-// found are the counts of the runs whose fault is known, as words.
-func (s *source) found() []string {
+// found are the counts of the runs whose fault is known.
+func (s *source) found() []table.Cell {
 	if s.Windows == 0 {
-		return []string{none, none, none, none, none}
+		return table.Texts(none, none, none, none, none)
 	}
 	return s.tally.cells()
 }

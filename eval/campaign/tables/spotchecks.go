@@ -6,13 +6,14 @@ import (
 	"strconv"
 
 	"github.com/sfstat/sfstat/eval/simulate"
+	"github.com/sfstat/sfstat/internal/table"
 )
 
 // boundaryTable is the paper's group E4: at which delay of data the two largest
 // shares reach τ, so that the candidate set becomes compact.
-func (s *Score) boundaryTable() Table {
-	t := Table{Title: fmt.Sprintf("Boundary of the candidate set: when the two largest shares reach τ = %s", fixed(s.Tau)), Keys: 1,
-		Head: []string{"ranks", "share of the two largest, by delay", "crosses between ms", "paper: crosses between ms"}}
+func (s *Score) boundaryTable() *table.Table {
+	t := &table.Table{Title: fmt.Sprintf("Boundary of the candidate set: when the two largest shares reach τ = %s", fixed(s.Tau)), Keys: 1,
+		Columns: table.Words("ranks", "share of the two largest, by delay", "crosses between ms", "paper: crosses between ms")}
 	for _, g := range s.grouped([]Key{ByRanks}) {
 		ranks := Score{Tau: s.Tau, Runs: g.runs}
 		text, last, lastDelay, crossing := "", 0.0, simulate.Millis(0), none
@@ -27,7 +28,7 @@ func (s *Score) boundaryTable() Table {
 			text += fmt.Sprintf("%s ms: %.3f", milliseconds(d.like.Delay), sum)
 			last, lastDelay = sum, d.like.Delay
 		}
-		t.Rows = append(t.Rows, []string{strconv.Itoa(g.like.Ranks), text, crossing, "120–180"})
+		t.Add(table.Texts(strconv.Itoa(g.like.Ranks), text, crossing, "120–180")...)
 	}
 	t.Notes = []string{"The paper's calibration is of runs with a profiler on, which makes steps 36.6 % longer (Table 6); so are those of the job here. " +
 		"Without, 120 ms reach τ already, as the candidate sets of two in Table 15 say of the paper's own runs."}
@@ -49,9 +50,10 @@ func twoLargest(runs []*scoredRun) float64 {
 }
 
 // scaleTable is the paper's check that routing persists at 64 and 128 ranks.
-func (s *Score) scaleTable() Table {
-	t := Table{Title: "Routing at 64 and 128 ranks: windows with a fault, the paper's cut", Keys: 3,
-		Head: []string{"family", "ranks", "delay_ms", "windows", "delay ÷ step", "seeded share", "two largest", "top-1", "top-2", "paper: top-2"}}
+func (s *Score) scaleTable() *table.Table {
+	t := &table.Table{Title: "Routing at 64 and 128 ranks: windows with a fault, the paper's cut", Keys: 3,
+		Columns: slices.Concat(table.Words("family", "ranks", "delay_ms"), table.Heads(table.Integer, "windows"), table.Heads(table.Hundredths, "delay ÷ step", "seeded share", "two largest"),
+			table.Heads(table.Part, "top-1", "top-2"), table.Words("paper: top-2"))}
 	for _, g := range s.grouped([]Key{ByFamily, ByRanks, ByDelay}) {
 		tally := tallyOf(g.runs)
 		var share, step mean
@@ -59,9 +61,9 @@ func (s *Score) scaleTable() Table {
 			share.add(w.Share)
 			step.addOf(float64(g.like.Delay)*1e6, w.pace.median)
 		})
-		row := append(keyCells(g, []Key{ByFamily, ByRanks, ByDelay}), strconv.Itoa(tally.Windows), step.String(), share.String(), fixed(twoLargest(g.runs)),
-			of(tally.Top1, tally.Windows), of(tally.Top2, tally.Windows))
-		t.Rows = append(t.Rows, append(row, publishedScale(&g.like)))
+		row := append(keyCells(g, []Key{ByFamily, ByRanks, ByDelay}), table.WholeCell(tally.Windows), step.cell(), share.cell(), table.RealCell(twoLargest(g.runs)),
+			table.PartCell(tally.Top1, tally.Windows), table.PartCell(tally.Top2, tally.Windows))
+		t.Add(append(row, table.TextCell(publishedScale(&g.like)))...)
 	}
 	return t
 }
@@ -80,9 +82,10 @@ func publishedScale(c *runCase) string {
 
 // shardingTable is the paper's group E8: sharded programs, and the control that
 // delays the optimizer of one rank on the host.
-func (s *Score) shardingTable() Table {
-	t := Table{Title: "Sharded jobs: windows with a fault, the paper's cut", Keys: 1,
-		Head: []string{"rows", "families", "ranks", "windows", "top-1", "top-2", "misses", "paper: top-1", "paper: top-2", "paper: misses"}}
+func (s *Score) shardingTable() *table.Table {
+	t := &table.Table{Title: "Sharded jobs: windows with a fault, the paper's cut", Keys: 1,
+		Columns: slices.Concat(table.Words("rows", "families", "ranks"), table.Heads(table.Integer, "windows"), table.Heads(table.Part, "top-1", "top-2"),
+			table.Words("misses", "paper: top-1", "paper: top-2", "paper: misses"))}
 	for _, kind := range []struct {
 		name      string
 		control   bool
@@ -101,8 +104,9 @@ func (s *Score) shardingTable() Table {
 		if !kind.control {
 			misses = missed(g.Runs)
 		}
-		row := []string{kind.name, c[1], c[2], strconv.Itoa(tally.Windows), of(tally.Top1, tally.Windows), of(tally.Top2, tally.Windows), misses}
-		t.Rows = append(t.Rows, append(row, kind.published[:]...))
+		row := []table.Cell{table.TextCell(kind.name), c[1], c[2], table.WholeCell(tally.Windows), table.PartCell(tally.Top1, tally.Windows),
+			table.PartCell(tally.Top2, tally.Windows), table.TextCell(misses)}
+		t.Add(append(row, table.Texts(kind.published[:]...)...)...)
 	}
 	t.Notes = []string{"FSDP FULL_SHARD and ZeRO-1, half of the rows each; the paper's misses are of ZeRO-1."}
 	return t

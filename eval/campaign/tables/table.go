@@ -3,18 +3,10 @@ package tables
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
-)
 
-// Table is a summary as words, ready to be laid out.
-type Table struct {
-	Title string
-	Head  []string
-	Rows  [][]string
-	Notes []string // sentences under the rows, on how to read them
-	Keys  int      // how many columns name a row, from the first; 0: one
-}
+	"github.com/sfstat/sfstat/internal/table"
+)
 
 // View says what the tables show.
 type View struct {
@@ -30,87 +22,94 @@ func (v View) keys() []Key {
 }
 
 // none stands where there is no figure.
-const none = "–"
+const none = table.Absent
 
-func of(n, all int) string {
-	if all == 0 {
-		return none
-	}
-	return fmt.Sprintf("%d/%d", n, all)
+// fixed writes a number in a sentence as the tables do.
+func fixed(f float64) string { return table.Decimals(f, 2) }
+
+// cells are the tally in the columns of tallyColumns.
+func (t *tally) cells() []table.Cell {
+	return []table.Cell{table.PartCell(t.Top1, t.Windows), table.PartCell(t.Top2, t.Windows), table.PartCell(t.Hits, t.Windows),
+		table.RealCell(t.meanCandidates()), table.WholeCell(t.MaxCandidates)}
 }
 
-func fixed(f float64) string { return strconv.FormatFloat(f, 'f', 2, 64) }
+func tallyColumns() []table.Column {
+	return slices.Concat(table.Heads(table.Part, "top-1", "top-2", "candidate hit"), setColumns())
+}
 
-// cells are the tally as words.
-func (t *tally) cells() []string {
-	return []string{of(t.Top1, t.Windows), of(t.Top2, t.Windows), of(t.Hits, t.Windows), fixed(t.meanCandidates()), strconv.Itoa(t.MaxCandidates)}
+// setColumns are about the size of candidate sets.
+func setColumns() []table.Column {
+	return []table.Column{{Head: "mean candidates", Kind: table.Hundredths}, {Head: "max", Kind: table.Integer}}
 }
 
 // MethodTable has the shape of the paper's Table 4.
-func (s *Score) MethodTable(v View) Table {
-	t := Table{Title: fmt.Sprintf("Routing by method: windows with a fault, the paper's cut, τ = %s", fixed(s.Tau)),
-		Head: []string{"method", "top-1", "top-2", "candidate hit", "mean candidates", "max"}}
+func (s *Score) MethodTable(v View) *table.Table {
+	t := &table.Table{Title: fmt.Sprintf("Routing by method: windows with a fault, the paper's cut, τ = %s", fixed(s.Tau)),
+		Columns: slices.Concat(table.Words("method"), tallyColumns())}
 	if v.Published {
-		t.Head = append(t.Head, "paper: top-1", "paper: top-2", "paper: hit", "paper: mean", "paper: max")
+		t.Columns = append(t.Columns, publishedColumns()...)
+		t.Columns = append(t.Columns, table.Column{Head: "paper: max", Kind: table.Integer})
 	}
 	names, tallies := s.methods()
 	for i := range names {
-		row := append([]string{names[i]}, tallies[i].cells()...)
+		row := append(table.Texts(names[i]), tallies[i].cells()...)
 		if p := publishedMethods[i]; v.Published {
-			row = append(row, of(p.top1, p.of), of(p.top2, p.of), of(p.hits, p.of), fixed(p.mean), strconv.Itoa(p.max))
+			row = append(row, table.PartCell(p.top1, p.of), table.PartCell(p.top2, p.of), table.PartCell(p.hits, p.of), table.RealCell(p.mean), table.WholeCell(p.max))
 		}
-		t.Rows = append(t.Rows, row)
+		t.Add(row...)
 	}
 	return t
 }
 
 // RoutingTable has the shape of the paper's Table 14.
-func (s *Score) RoutingTable(v View) Table {
-	t := Table{Title: "Routing by " + keyList(v.keys()) + ": windows with a fault, the paper's cut",
-		Head: append(keyHeads(v.keys()), "windows", "top-1", "top-2", "candidate hit", "mean candidates", "max"), Keys: len(v.keys())}
+func (s *Score) RoutingTable(v View) *table.Table {
+	t := &table.Table{Title: "Routing by " + keyList(v.keys()) + ": windows with a fault, the paper's cut",
+		Columns: slices.Concat(keyColumns(v.keys()), table.Heads(table.Integer, "windows"), tallyColumns()), Keys: len(v.keys())}
 	if v.Published {
-		t.Head = append(t.Head, "paper: top-1", "paper: top-2", "paper: hit", "paper: mean")
+		t.Columns = append(t.Columns, publishedColumns()...)
 	}
 	for _, g := range s.grouped(v.keys()) {
 		tally := tallyOf(g.runs)
-		row := append(keyCells(g, v.keys()), strconv.Itoa(tally.Windows))
+		row := append(keyCells(g, v.keys()), table.WholeCell(tally.Windows))
 		row = append(row, tally.cells()...)
 		if p := publishedFor(g, v.keys()); v.Published {
-			row = append(row, of(p.top1, p.of), of(p.top2, p.of), of(p.hits, p.counted), p.mean())
+			row = append(row, table.PartCell(p.top1, p.of), table.PartCell(p.top2, p.of), table.PartCell(p.hits, p.counted), p.mean())
 		}
-		t.Rows = append(t.Rows, row)
+		t.Add(row...)
 	}
 	return t
 }
 
 // ForwardTable has the shape of the paper's Table 5: whether a delay in forward
 // is attributed to the device or the host, by the label that stands for each.
-func (s *Score) ForwardTable(v View) Table {
-	t := Table{Title: "Forward, device or host: windows with a fault, the paper's cut",
-		Head: []string{"family", "label", "windows", "top-1", "top-2", "labelled"}}
+func (s *Score) ForwardTable(v View) *table.Table {
+	t := &table.Table{Title: "Forward, device or host: windows with a fault, the paper's cut",
+		Columns: slices.Concat(table.Words("family", "label"), table.Heads(table.Integer, "windows"), table.Heads(table.Part, "top-1", "top-2", "labelled"))}
 	if v.Published {
-		t.Head = append(t.Head, "paper: top-1", "paper: top-2", "paper: labelled")
+		t.Columns = append(t.Columns, table.Heads(table.Part, "paper: top-1", "paper: top-2", "paper: labelled")...)
 	}
 	for _, f := range forwardFamilies {
 		runs, labelled := s.ofFamily(f.family), 0
 		faulty(runs, func(w *scoredWindow) { count(&labelled, slices.Contains(w.Labels, f.label.String())) })
 		tally := tallyOf(runs)
 		n := tally.Windows
-		row := []string{f.family.String(), f.label.String(), strconv.Itoa(n), of(tally.Top1, n), of(tally.Top2, n), of(labelled, n)}
+		row := []table.Cell{table.TextCell(f.family.String()), table.TextCell(f.label.String()), table.WholeCell(n),
+			table.PartCell(tally.Top1, n), table.PartCell(tally.Top2, n), table.PartCell(labelled, n)}
 		if v.Published {
-			row = append(row, f.top1, f.top2, f.labelled)
+			row = append(row, table.PartCell(f.top1, 10), table.PartCell(f.top2, 10), table.PartCell(f.labelled, 10))
 		}
-		t.Rows = append(t.Rows, row)
+		t.Add(row...)
 	}
 	return t
 }
 
 // CutTable sets the automatic cut beside the paper's: where the seeded stage
 // stands, its mean share, and whether the hidden rank leads.
-func (s *Score) CutTable(v View) Table {
-	t := Table{Title: "Cuts by " + keyList(v.keys()) + ": windows with a fault, the paper's cut and the automatic one",
-		Head: append(keyHeads(v.keys()), "windows", "step: top-1", "step: top-2", "step: seeded share", "step: hidden rank latest", "alone",
-			"auto: top-1", "auto: top-2", "auto: seeded share", "auto: hidden rank leads")}
+func (s *Score) CutTable(v View) *table.Table {
+	t := &table.Table{Title: "Cuts by " + keyList(v.keys()) + ": windows with a fault, the paper's cut and the automatic one",
+		Columns: slices.Concat(keyColumns(v.keys()), table.Heads(table.Integer, "windows"),
+			table.Heads(table.Part, "step: top-1", "step: top-2"), table.Heads(table.Hundredths, "step: seeded share"), table.Heads(table.Part, "step: hidden rank latest", "alone"),
+			table.Heads(table.Part, "auto: top-1", "auto: top-2"), table.Heads(table.Hundredths, "auto: seeded share"), table.Heads(table.Part, "auto: hidden rank leads"))}
 	for _, g := range s.grouped(v.keys()) {
 		var paper, auto tally
 		var latest, only, leads int
@@ -125,35 +124,36 @@ func (s *Score) CutTable(v View) Table {
 			autoShare.add(w.Automatic.Share)
 		})
 		n := paper.Windows
-		t.Rows = append(t.Rows, append(keyCells(g, v.keys()), strconv.Itoa(n),
-			of(paper.Top1, n), of(paper.Top2, n), share.String(), of(latest, n), of(only, n),
-			of(auto.Top1, n), of(auto.Top2, n), autoShare.String(), of(leads, n)))
+		t.Add(append(keyCells(g, v.keys()), table.WholeCell(n),
+			table.PartCell(paper.Top1, n), table.PartCell(paper.Top2, n), share.cell(), table.PartCell(latest, n), table.PartCell(only, n),
+			table.PartCell(auto.Top1, n), table.PartCell(auto.Top2, n), autoShare.cell(), table.PartCell(leads, n))...)
 	}
 	return t
 }
 
 // VerdictTable says how the diagnoses of runs with a fault come out.
-func (s *Score) VerdictTable(v View) Table {
-	t := Table{Title: "Verdicts by " + keyList(v.keys()) + ": runs with a fault",
-		Head: append(keyHeads(v.keys()), "runs", "stage right", "rank right", "rank not decidable", "rank wrong", "nobody suspected",
-			"named", "strong", "supported", "ambiguous", "insufficient", "innocent called")}
+func (s *Score) VerdictTable(v View) *table.Table {
+	t := &table.Table{Title: "Verdicts by " + keyList(v.keys()) + ": runs with a fault",
+		Columns: slices.Concat(keyColumns(v.keys()), table.Heads(table.Integer, "runs"), table.Heads(table.Part, "stage right"),
+			table.Heads(table.Integer, "rank right", "rank not decidable", "rank wrong", "nobody suspected"), table.Heads(table.Part, "named"),
+			table.Heads(table.Integer, "strong", "supported", "ambiguous", "insufficient", "innocent called"))}
 	for _, g := range s.grouped(v.keys()) {
 		d := verdictsOf(g.runs)
-		row := append(keyCells(g, v.keys()), strconv.Itoa(d.Runs), of(d.StageRight, d.Runs))
+		row := append(keyCells(g, v.keys()), table.WholeCell(d.Runs), table.PartCell(d.StageRight, d.Runs))
 		for _, a := range []rankAnswer{rankRight, rankUndecidable, rankWrong, rankNone} {
-			row = append(row, strconv.Itoa(d.Answers[a]))
+			row = append(row, table.WholeCell(d.Answers[a]))
 		}
-		row = append(row, of(d.Named, d.Runs))
+		row = append(row, table.PartCell(d.Named, d.Runs))
 		row = append(row, d.confidences()...)
-		t.Rows = append(t.Rows, append(row, strconv.Itoa(d.Innocent)))
+		t.Add(append(row, table.WholeCell(d.Innocent))...)
 	}
 	return t
 }
 
-func (v *verdictCounts) confidences() []string {
-	var out []string
+func (v *verdictCounts) confidences() []table.Cell {
+	var out []table.Cell
 	for _, c := range []string{"strong", "supported", "ambiguous", "insufficient"} {
-		out = append(out, strconv.Itoa(v.Confidence[c]))
+		out = append(out, table.WholeCell(v.Confidence[c]))
 	}
 	return out
 }
@@ -162,22 +162,22 @@ func (v *verdictCounts) confidences() []string {
 var sweepTaus = []float64{0.70, 0.75, 0.80, 0.85, 0.90}
 
 // SweepTable has the shape of the paper's Table 15.
-func (s *Score) SweepTable(v View) Table {
-	t := Table{Title: "Candidate sets by τ: windows with a fault, the paper's cut",
-		Head: []string{"tau", "candidate hit", "mean candidates", "max"}}
+func (s *Score) SweepTable(v View) *table.Table {
+	t := &table.Table{Title: "Candidate sets by τ: windows with a fault, the paper's cut",
+		Columns: slices.Concat(table.Words("tau"), table.Heads(table.Part, "candidate hit"), setColumns())}
 	if v.Published {
-		t.Head = append(t.Head, "paper: hit", "paper: mean", "paper: max")
+		t.Columns = append(t.Columns, table.Column{Head: "paper: hit", Kind: table.Part}, table.Column{Head: "paper: mean", Kind: table.Hundredths}, table.Column{Head: "paper: max", Kind: table.Integer})
 	}
 	for _, tau := range sweepTaus {
 		tally, err := s.sweep(tau)
 		if err != nil { // every tau of the list is valid
 			panic(err)
 		}
-		row := append([]string{fixed(tau)}, tally.cells()[2:]...)
+		row := append(table.Texts(fixed(tau)), tally.cells()[2:]...)
 		if p := publishedSweep[tau]; v.Published {
-			row = append(row, of(p.hits, p.of), fixed(p.mean), strconv.Itoa(p.max))
+			row = append(row, table.PartCell(p.hits, p.of), table.RealCell(p.mean), table.WholeCell(p.max))
 		}
-		t.Rows = append(t.Rows, row)
+		t.Add(row...)
 	}
 	return t
 }
@@ -202,14 +202,22 @@ func (m *mean) String() string {
 	return fixed(m.sum / float64(m.n))
 }
 
-func keyHeads(by []Key) []string {
-	var out []string
+// cell is the mean in a column of hundredths.
+func (m *mean) cell() table.Cell {
+	if m.n == 0 {
+		return table.None()
+	}
+	return table.RealCell(m.sum / float64(m.n))
+}
+
+func keyColumns(by []Key) []table.Column {
+	var out []table.Column
 	for _, k := range by {
 		if k == ByDelay {
-			out = append(out, "delay_ms")
+			out = append(out, table.Words("delay_ms")...)
 			continue
 		}
-		out = append(out, k.String())
+		out = append(out, table.Words(k.String())...)
 	}
 	return out
 }
@@ -222,10 +230,18 @@ func keyList(by []Key) string {
 	return strings.Join(names, ", ")
 }
 
-func keyCells(g *group, by []Key) []string {
+// keyCells are what names a group.
+func keyCells(g *group, by []Key) []table.Cell { return slices.Clip(table.Texts(keyValues(g, by)...)) }
+
+func keyValues(g *group, by []Key) []string {
 	var out []string
 	for _, k := range by {
 		out = append(out, g.value(k))
 	}
-	return slices.Clip(out)
+	return out
+}
+
+// publishedColumns stand beside those of tallyColumns.
+func publishedColumns() []table.Column {
+	return append(table.Heads(table.Part, "paper: top-1", "paper: top-2", "paper: hit"), table.Column{Head: "paper: mean", Kind: table.Hundredths})
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sfstat/sfstat/eval/campaign"
 	"github.com/sfstat/sfstat/eval/simulate"
+	"github.com/sfstat/sfstat/internal/table"
 )
 
 func TestParseKeys(t *testing.T) {
@@ -111,13 +112,13 @@ func TestTablesAreRectangular(t *testing.T) {
 	s := scored(t, truth, byHand("x", 0), byHand("y", 0))
 	for _, published := range []bool{false, true} {
 		v := View{By: []Key{ByFamily, ByPattern, ByDelay, ByRanks}, Published: published}
-		for _, table := range []Table{s.MethodTable(v), s.RoutingTable(v), s.CutTable(v), s.VerdictTable(v), s.HealthyTable(), s.SweepTable(v), s.RunTable(), s.WindowTable()} {
-			if len(table.Rows) == 0 {
-				t.Errorf("%q has no rows", table.Title)
+		for _, made := range []*table.Table{s.MethodTable(v), s.RoutingTable(v), s.CutTable(v), s.VerdictTable(v), s.HealthyTable(), s.SweepTable(v), s.RunTable(), s.WindowTable()} {
+			if len(made.Rows) == 0 {
+				t.Errorf("%q has no rows", made.Title)
 			}
-			for _, row := range table.Rows {
-				if len(row) != len(table.Head) {
-					t.Errorf("%q: %d cells under %d heads: %v", table.Title, len(row), len(table.Head), row)
+			for _, row := range made.Rows {
+				if len(row) != len(made.Columns) {
+					t.Errorf("%q: %d cells under %d heads: %v", made.Title, len(row), len(made.Columns), row)
 				}
 			}
 		}

@@ -60,8 +60,7 @@ func TestRecoveryByHand(t *testing.T) {
 	if r.returned() != 3e6 || r.Ratio() != 0.975 || r.Tolerance != 4e6 || !r.RoutedSecond {
 		t.Errorf("%+v: back within %v, ratio %v", r, r.returned(), r.Ratio())
 	}
-	table := recoveryTable(back)
-	if got := strings.Join(table.Rows[0], " "); got != "aba 200.00 320.00 203.00 3.00 0.975 4.00 yes no yes no yes no yes" {
+	if got := strings.Join(recoveryTable(back).Records()[0], " "); got != "aba 200.00 320.00 203.00 3.00 0.975 4.00 yes no yes no yes no yes" {
 		t.Errorf("%q", got)
 	}
 }
@@ -90,7 +89,7 @@ func TestEvaluationGroups(t *testing.T) {
 	made := tablesOf(t, dir, s)
 	cell := func(name string, row, column int, want string) {
 		t.Helper()
-		rows := made[name].Table.Rows
+		rows := made[name].Table.Records()
 		if len(rows) <= row || rows[row][column] != want {
 			t.Errorf("%s: %v, expected %q in column %d of row %d", name, rows, want, column, row)
 		}
@@ -131,7 +130,7 @@ func TestGateTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	pages := strings.Split(string(text), "\n")
-	for _, row := range gateTable(gates.Default()).Rows {
+	for _, row := range gateTable(gates.Default()).Records() {
 		name, value, why := row[0], row[1], row[3]
 		found := false
 		for _, line := range pages {

@@ -2,9 +2,9 @@ package tables
 
 import (
 	"slices"
-	"strconv"
 
 	"github.com/sfstat/sfstat/engine/frontier/labels"
+	"github.com/sfstat/sfstat/internal/table"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -21,10 +21,11 @@ func telemetryOf(w *trace.Window) telemetry {
 // completenessTable is about the healthy runs of the paper's groups E0 and E1:
 // whether every step of every rank was recorded and every window gathered, and
 // how often a run has a strong label.
-func (s *Score) completenessTable() Table {
-	t := Table{Title: "No fault: is the recording complete, and is anything flagged?", Keys: 1,
-		Head: []string{"group", "runs", "windows", "windows gathered", "steps of ranks recorded", "telemetry_limited", "runs with a strong label", "at most",
-			"paper: windows", "paper: windows gathered", "paper: telemetry_limited", "paper: runs with a strong label", "paper: at most"}}
+func (s *Score) completenessTable() *table.Table {
+	t := &table.Table{Title: "No fault: is the recording complete, and is anything flagged?", Keys: 1,
+		Columns: slices.Concat(table.Words("group"), table.Heads(table.Integer, "runs", "windows"),
+			table.Heads(table.Part, "windows gathered", "steps of ranks recorded", "telemetry_limited", "runs with a strong label"), table.Heads(table.Rate, "at most"),
+			table.Words("paper: windows", "paper: windows gathered", "paper: telemetry_limited", "paper: runs with a strong label", "paper: at most"))}
 	for _, name := range []string{"E0", "E1"} {
 		part := s.standingFor(name)
 		windows, gathered, rows, expected, limited, strong := 0, 0, 0, 0, 0, 0
@@ -41,8 +42,9 @@ func (s *Score) completenessTable() Table {
 			continue
 		}
 		n := len(part.Runs)
-		row := []string{name, strconv.Itoa(n), strconv.Itoa(windows), of(gathered, windows), of(rows, expected), of(limited, windows), of(strong, n), rateAtMost(strong, n)}
-		t.Rows = append(t.Rows, append(row, publishedCompleteness[name]...))
+		row := []table.Cell{table.TextCell(name), table.WholeCell(n), table.WholeCell(windows), table.PartCell(gathered, windows), table.PartCell(rows, expected),
+			table.PartCell(limited, windows), table.PartCell(strong, n), rateAtMost(strong, n)}
+		t.Add(append(row, table.Texts(publishedCompleteness[name]...)...)...)
 	}
 	t.Notes = []string{"At most: the exact one-sided 95 % bound of the rate of runs. A simulated run loses nothing, so its row is a check of the account; " +
 		"eval/campaign/specs/nofault-real.yaml makes the same of real processes."}

@@ -3,7 +3,10 @@ package tables
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
+
+	"github.com/sfstat/sfstat/internal/table"
 )
 
 // threshold is the delay, in ms, from which on a finding is made in a part of
@@ -75,17 +78,17 @@ func (t threshold) String() string {
 
 // thresholdTable says from which delay on half and nine of ten runs have a
 // finding.
-func (s *Score) thresholdTable() Table {
-	t := Table{Title: "From which delay on a fault is found, ms", Keys: 3,
-		Head: []string{"family", "ranks", "runs a point", "top-2: half", "top-2: 90 %", "called: half", "called: 90 %"}}
+func (s *Score) thresholdTable() *table.Table {
+	t := &table.Table{Title: "From which delay on a fault is found, ms", Keys: 3,
+		Columns: slices.Concat(table.Words("family", "ranks"), table.Heads(table.Integer, "runs a point"), table.Words("top-2: half", "top-2: 90 %", "called: half", "called: 90 %"))}
 	for _, c := range s.curves() {
-		row := []string{c.name(), strconv.Itoa(c.Ranks), strconv.Itoa(c.Points[0].Runs)}
+		row := append(table.Texts(c.name(), strconv.Itoa(c.Ranks)), table.WholeCell(c.Points[0].Runs))
 		for _, f := range []finding{foundTop2, foundBoth} {
 			for _, part := range []float64{0.5, 0.9} {
-				row = append(row, c.threshold(f, part).String())
+				row = append(row, table.TextCell(c.threshold(f, part).String()))
 			}
 		}
-		t.Rows = append(t.Rows, row)
+		t.Add(row...)
 	}
 	t.Notes = []string{"The delay at which the rate of runs passes the part, interpolated between delays; in brackets the largest delay whose exact 95 % interval lies below the part, and the smallest whose interval " +
 		"lies above. – is a part that the rate does not pass within the delays: at the first already, or never."}

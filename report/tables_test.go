@@ -6,12 +6,23 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/sfstat/sfstat/internal/glyph"
+	"github.com/sfstat/sfstat/internal/table"
 )
 
-func tables(t *testing.T, list []Table, f Format, s Style) string {
+// rows are rows of words.
+func rows(list ...[]string) (out [][]table.Cell) {
+	for _, row := range list {
+		out = append(out, table.Texts(row...))
+	}
+	return out
+}
+
+func tables(t *testing.T, list []*table.Table, f Format, s Style) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := to(&b, f, s).Tables(list); err != nil {
+	if err := to(&b, f, s).Tables(list...); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -19,7 +30,7 @@ func tables(t *testing.T, list []Table, f Format, s Style) string {
 
 func TestTablesShowHostileNamesHarmlessly(t *testing.T) {
 	evil := "\x1b[2Jrun\n| `x` \u202e\xff"
-	list := []Table{{Title: evil, Head: []string{"a", "b"}, Rows: [][]string{{evil, "=1+1"}, {"", "x"}}, Notes: []string{evil}}}
+	list := []*table.Table{{Title: evil, Columns: table.Words("a", "b"), Rows: rows([]string{evil, "=1+1"}, []string{"", "x"}), Notes: []string{evil}}}
 	for _, f := range []Format{Text, CSV, Markdown, LaTeX} {
 		out := tables(t, list, f, Style{})
 		if strings.ContainsAny(out, "\x1b\u202e") || !utf8.ValidString(out) {
@@ -35,28 +46,28 @@ func TestTablesShowHostileNamesHarmlessly(t *testing.T) {
 }
 
 func TestTablesAsText(t *testing.T) {
-	wide := []Table{{Head: []string{"check", "found", "pass"}, Rows: [][]string{
-		{"Proposition 1, sums of maxima", "0 violations over 30 matrices", "pass"},
-		{"short", "1", "FAIL"},
-	}}}
+	wide := []*table.Table{{Columns: table.Words("check", "found", "pass"), Rows: rows(
+		[]string{"Proposition 1, sums of maxima", "0 violations over 30 matrices", "pass"},
+		[]string{"short", "1", "FAIL"},
+	)}}
 	for _, c := range []struct {
 		name  string
-		list  []Table
+		list  []*table.Table
 		width int
 		want  string
 	}{
-		{"aligned, rows may be short", []Table{{Title: "title", Head: []string{"one", "two"}, Rows: [][]string{{"größer", "x"}, {"1"}}}}, 80,
+		{"aligned, rows may be short", []*table.Table{{Title: "title", Columns: table.Words("one", "two"), Rows: rows([]string{"größer", "x"}, []string{"1"})}}, 80,
 			"title\n  one     two\n  größer  x\n  1\n"},
-		{"facts", []Table{{Title: "run", Rows: [][]string{{"steps", "4"}, {"ranks", "8 of 8"}}}}, 80,
+		{"facts", []*table.Table{{Title: "run", Rows: rows([]string{"steps", "4"}, []string{"ranks", "8 of 8"})}}, 80,
 			"run\n  steps  4\n  ranks  8 of 8\n"},
 		{"words are wrapped, not cut", wide, 40,
 			"check             found             pass\nProposition 1,    0 violations      pass\nsums of maxima    over 30 matrices\nshort             1                 FAIL\n"},
 		{"of many columns and few rows are turned",
-			[]Table{{Head: strings.Fields("aaaaaaa bbbbbbb ccccccc ddddddd eeeeeee"), Rows: [][]string{strings.Fields("1 2 3 4 5"), {"6"}}}}, 40,
+			[]*table.Table{{Columns: table.Words(strings.Fields("aaaaaaa bbbbbbb ccccccc ddddddd eeeeeee")...), Rows: rows(strings.Fields("1 2 3 4 5"), []string{"6"})}}, 40,
 			"aaaaaaa  1  6\nbbbbbbb  2\nccccccc  3\nddddddd  4\neeeeeee  5\n"},
 		{"of many columns and rows have the rows one below the other",
-			[]Table{{Head: strings.Fields("aaaaaaa bbbbbbb ccccccc ddddddd"), Rows: [][]string{
-				strings.Fields("111111111111111111 2 3 4"), strings.Fields("222222222222222222"), {"6"}}}}, 40,
+			[]*table.Table{{Columns: table.Words(strings.Fields("aaaaaaa bbbbbbb ccccccc ddddddd")...), Rows: rows(
+				strings.Fields("111111111111111111 2 3 4"), strings.Fields("222222222222222222"), []string{"6"})}}, 40,
 			"aaaaaaa  111111111111111111\nbbbbbbb  2\nccccccc  3\nddddddd  4\n\naaaaaaa  222222222222222222\n\naaaaaaa  6\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -75,7 +86,7 @@ func TestJSONIsHarmless(t *testing.T) {
 	if err := (Output{W: &b}).JSON(map[string]string{evil: evil}); err != nil {
 		t.Fatal(err)
 	}
-	if got := Visible(strings.ReplaceAll(b.String(), "\n", " ")); got != strings.ReplaceAll(b.String(), "\n", " ") {
+	if got := glyph.Visible(strings.ReplaceAll(b.String(), "\n", " ")); got != strings.ReplaceAll(b.String(), "\n", " ") {
 		t.Errorf("not harmless: %q", b.String())
 	}
 	var back map[string]string

@@ -1,21 +1,25 @@
-package report
+package table
 
 import (
 	"bytes"
 	"fmt"
 	"strings"
+
+	"github.com/sfstat/sfstat/internal/glyph"
 )
 
-// writeLaTeX writes a table environment, for \input; it needs no packages.
-func writeLaTeX(out *bytes.Buffer, t *Table) {
+// LaTeX writes a table environment with title and notes, for \input; it needs no packages.
+func (t *Table) LaTeX(out *bytes.Buffer) {
+	t = t.square()
 	out.WriteString("\\begin{table}\n")
 	if t.Title != "" {
 		fmt.Fprintf(out, "\\caption{%s}\n", latexText(t.Title))
 	}
-	fmt.Fprintf(out, "\\begin{tabular}{%s}\n\\hline\n", strings.Repeat("l", len(t.Head)))
-	latexRow(out, t.Head)
+	lines := t.lines()
+	fmt.Fprintf(out, "\\begin{tabular}{%s}\n\\hline\n", strings.Repeat("l", len(t.Columns)))
+	latexRow(out, lines[0])
 	out.WriteString("\\hline\n")
-	for _, row := range t.Rows {
+	for _, row := range lines[1:] {
 		latexRow(out, row)
 	}
 	out.WriteString("\\hline\n\\end{tabular}\n")
@@ -39,4 +43,4 @@ var latexEscapes = strings.NewReplacer(`\`, `\textbackslash{}`, `{`, `\{`, `}`, 
 	`_`, `\_`, `~`, `\textasciitilde{}`, `^`, `\textasciicircum{}`, `<`, `$<$`, `>`, `$>$`, `|`, `$|$`, `τ`, `$\tau$`, `–`, `--`)
 
 // latexText makes text that LaTeX shows as it is.
-func latexText(s string) string { return latexEscapes.Replace(Visible(s)) }
+func latexText(s string) string { return latexEscapes.Replace(glyph.Visible(s)) }

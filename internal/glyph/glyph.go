@@ -1,4 +1,6 @@
-package report
+// Package glyph sets text in the columns of a terminal: what a string takes of them, how it
+// is wrapped and shortened, and how control characters of an input are shown instead of obeyed.
+package glyph
 
 import (
 	"fmt"
@@ -35,9 +37,9 @@ func Visible(s string) string {
 	return b.String()
 }
 
-// columns is how many terminal columns s takes: two for a wide rune of East
+// Columns is how many terminal columns s takes: two for a wide rune of East
 // Asia, one for any other. It is never less than the number of runes.
-func columns(s string) int {
+func Columns(s string) int {
 	n := 0
 	for _, r := range s {
 		n += runeColumns(r)
@@ -56,14 +58,14 @@ func runeColumns(r rune) int {
 	return 1
 }
 
-// shorten fits s into n columns by replacing its middle by an ellipsis: both
+// Shorten fits s into n columns by replacing its middle by an ellipsis: both
 // ends of a stage name say more than its middle.
-func shorten(s string, n int) string {
-	if columns(s) <= n {
+func Shorten(s string, n int) string {
+	if Columns(s) <= n {
 		return s
 	}
-	head := clip(s, n/2)
-	tail := n - columns(head) - 1
+	head := Clip(s, n/2)
+	tail := n - Columns(head) - 1
 	from := len(s)
 	for from > len(head) {
 		r, size := utf8.DecodeLastRuneInString(s[:from])
@@ -79,36 +81,36 @@ func shorten(s string, n int) string {
 // ends that shorten would keep often do not.
 const commonSuffix = "cpu_wall"
 
-// shortenName shortens the name of a stage, its common suffix first.
-func shortenName(s string, n int) string {
-	if columns(s) <= n {
+// ShortenName shortens the name of a stage, its common suffix first.
+func ShortenName(s string, n int) string {
+	if Columns(s) <= n {
 		return s
 	}
 	if stem, ok := strings.CutSuffix(s, commonSuffix); ok {
 		stem = strings.TrimRight(stem, "._")
-		if columns(stem) < n {
+		if Columns(stem) < n {
 			return stem + "…"
 		}
-		return shorten(stem, n)
+		return Shorten(stem, n)
 	}
-	return shorten(s, n)
+	return Shorten(s, n)
 }
 
-// stemColumns is how wide a name is without the common suffix.
-func stemColumns(s string) int {
+// StemColumns is how wide a name is without the common suffix.
+func StemColumns(s string) int {
 	if stem, ok := strings.CutSuffix(s, commonSuffix); ok {
-		return columns(strings.TrimRight(stem, "._")) + 1
+		return Columns(strings.TrimRight(stem, "._")) + 1
 	}
-	return columns(s)
+	return Columns(s)
 }
 
-// distinct fits names into n columns so that no two become one: without what all
+// Distinct fits names into n columns so that no two become one: without what all
 // have in common, at their end or at both, where that is enough; else by their
 // middle; or, where they differ in too many places for that, by a number.
-func distinct(names []string, n int) map[string]string {
+func Distinct(names []string, n int) map[string]string {
 	head, tail := ends(names)
 	differing := func(name string) string {
-		if columns(name) <= n {
+		if Columns(name) <= n {
 			return name
 		}
 		return ellipsis(head) + name[head:len(name)-tail] + ellipsis(tail)
@@ -120,18 +122,18 @@ func distinct(names []string, n int) map[string]string {
 		for i, name := range names {
 			cuts[name] = cut(i, name)
 			seen[cuts[name]] = true
-			widest = max(widest, columns(cuts[name]))
+			widest = max(widest, Columns(cuts[name]))
 		}
 		return len(seen) == len(names) && widest <= n
 	}
-	stem := func(name string) string { return shortenName(name, max(n, stemColumns(name))) }
+	stem := func(name string) string { return ShortenName(name, max(n, StemColumns(name))) }
 	_ = fits(func(_ int, name string) string { return stem(name) }) ||
 		fits(func(_ int, name string) string { return differing(name) }) ||
-		fits(func(_ int, name string) string { return shortenName(name, n) }) ||
-		fits(func(_ int, name string) string { return shorten(differing(name), n) }) ||
+		fits(func(_ int, name string) string { return ShortenName(name, n) }) ||
+		fits(func(_ int, name string) string { return Shorten(differing(name), n) }) ||
 		fits(func(i int, name string) string {
 			number := "#" + strconv.Itoa(i+1)
-			return shorten(name, max(1, n-len(number))) + number
+			return Shorten(name, max(1, n-len(number))) + number
 		})
 	return cuts
 }
@@ -183,9 +185,9 @@ func ends(names []string) (head, tail int) {
 	return head, tail
 }
 
-// wrap breaks s at spaces into lines of at most n columns, n ≥ 2; a word that
+// Wrap breaks s at spaces into lines of at most n columns, n ≥ 2; a word that
 // is longer than a line is cut.
-func wrap(s string, n int) []string {
+func Wrap(s string, n int) []string {
 	n = max(n, 2) // a wide rune has to fit
 	var lines []string
 	line, have := "", 0
@@ -196,15 +198,15 @@ func wrap(s string, n int) []string {
 		line, have = "", 0
 	}
 	for _, word := range strings.Fields(s) {
-		w := columns(word)
+		w := Columns(word)
 		if have > 0 && have+1+w > n {
 			flush()
 		}
 		for w > n {
-			head := clip(word, n)
+			head := Clip(word, n)
 			lines = append(lines, head)
 			word = word[len(head):]
-			w -= columns(head)
+			w -= Columns(head)
 		}
 		if have > 0 {
 			line, have = line+" ", have+1
@@ -215,8 +217,8 @@ func wrap(s string, n int) []string {
 	return lines
 }
 
-// clip is the longest prefix of s that fits into n columns.
-func clip(s string, n int) string {
+// Clip is the longest prefix of s that fits into n columns.
+func Clip(s string, n int) string {
 	for i, r := range s {
 		n -= runeColumns(r)
 		if n < 0 {
@@ -226,6 +228,6 @@ func clip(s string, n int) string {
 	return s
 }
 
-// padRight and padLeft fill s with spaces up to n columns.
-func padRight(s string, n int) string { return s + strings.Repeat(" ", max(0, n-columns(s))) }
-func padLeft(s string, n int) string  { return strings.Repeat(" ", max(0, n-columns(s))) + s }
+// PadRight and PadLeft fill s with spaces up to n columns.
+func PadRight(s string, n int) string { return s + strings.Repeat(" ", max(0, n-Columns(s))) }
+func PadLeft(s string, n int) string  { return strings.Repeat(" ", max(0, n-Columns(s))) + s }

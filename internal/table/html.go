@@ -1,0 +1,95 @@
+package table
+
+import (
+	"bytes"
+	"fmt"
+	"html/template"
+
+	"github.com/sfstat/sfstat/internal/glyph"
+)
+
+// HTML writes the table as an element of a page, which it names what it stands under. It has
+// no attribute but classes, roles and the lengths of bars. Its title and notes are left to the
+// page around it.
+func (t *Table) HTML(out *bytes.Buffer, name string) {
+	if t.Columns == nil {
+		HTMLTerms(out, "terms", t.facts())
+		return
+	}
+	t = t.square()
+	fmt.Fprintf(out, `<div class="scroll" role="region" tabindex="0" aria-label="%s"><table><thead><tr>`, template.HTMLEscapeString(glyph.Visible(name)))
+	cols := make([]shown, len(t.Columns))
+	for i := range cols {
+		cols[i] = t.show(i)
+		class := cols[i].class()
+		if head := cols[i].Head + mark(cols[i].Note); head != "" {
+			fmt.Fprintf(out, `<th scope="col" class="%s">%s</th>`, class, template.HTMLEscapeString(glyph.Visible(head)))
+		} else {
+			Element(out, "td", class, "")
+		}
+	}
+	out.WriteString("</tr></thead><tbody>")
+	for _, row := range t.Rows {
+		out.WriteString("<tr>")
+		for i, c := range cols {
+			if c.Kind == Bar {
+				c.htmlBar(out, row[i])
+				continue
+			}
+			Element(out, "td", c.class(), c.value(row[i])+mark(row[i].Note))
+		}
+		out.WriteString("</tr>")
+	}
+	out.WriteString("</tbody></table></div>")
+	if c := t.reading(); c != "" {
+		Element(out, "p", "remark", c)
+	}
+	for i, n := range t.Footnotes {
+		Element(out, "p", "remark", mark(i+1)+" "+n)
+	}
+}
+
+// Element writes text in an element of a class.
+func Element(out *bytes.Buffer, name, class, text string) {
+	fmt.Fprintf(out, "<%s", name)
+	if class != "" {
+		fmt.Fprintf(out, ` class="%s"`, class)
+	}
+	fmt.Fprintf(out, ">%s</%s>", template.HTMLEscapeString(glyph.Visible(text)), name)
+}
+
+// HTMLTerms writes names and what there is to say about each.
+func HTMLTerms(out *bytes.Buffer, class string, list []glyph.Term) {
+	fmt.Fprintf(out, `<dl class="%s">`, class)
+	for _, x := range list {
+		Element(out, "dt", "", x.Name)
+		Element(out, "dd", "", x.Text)
+	}
+	out.WriteString("</dl>")
+}
+
+// class is how the cells of a column stand.
+func (s shown) class() string {
+	switch {
+	case s.Kind == Bar:
+		return "bar"
+	case s.right():
+		return "number"
+	case s.Kind.name():
+		return "name"
+	}
+	return "words"
+}
+
+// htmlBar draws part of the peak. A style attribute would ask the page to allow all
+// of them.
+func (s shown) htmlBar(out *bytes.Buffer, c Cell) {
+	class, part := "bar", 0.0
+	if c.Strong {
+		class = "bar strong"
+	}
+	if c.Known() && s.peak > 0 {
+		part = max(0, 100*c.real/s.peak)
+	}
+	fmt.Fprintf(out, `<td class="%s"><svg viewBox="0 0 100 1" preserveAspectRatio="none" aria-hidden="true"><rect width="%.1f" height="1"/></svg></td>`, class, part)
+}

@@ -73,3 +73,29 @@ func TestRecentIsTheRest(t *testing.T) {
 }
 
 func near(a, b, within float64) bool { return a-b < within && b-a < within }
+
+// TestRanksChange: ranks that come and go between the stretches of a long run are told by their
+// numbers, and a run of other stages is another series.
+func TestRanksChange(t *testing.T) {
+	of := func(ranks, windowsOf int, from int64, keep ...int) (out []*trace.Window) {
+		s := spec(ranks, 200, 5, simulate.Fault{Family: simulate.Data, Delay: 120, Ranks: []int{2}})
+		s.Schedule.Windows = windowsOf
+		for i, w := range windows(t, s) {
+			if len(keep) > 0 {
+				w = w.Select(keep)
+			}
+			w.Run, w.Index, w.FirstStep, w.Side = "job", from+int64(i), 200*(from+int64(i)), nil
+			out = append(out, w)
+		}
+		return out
+	}
+	s := New(Options{Brief: true, Recent: 1024}) // stretches of 512 steps
+	for _, w := range append(append(of(4, 6, 0), of(4, 6, 6, 0, 2, 3)...), of(8, 9, 12)...) {
+		if err := s.Add(w); err != nil {
+			t.Fatal(err)
+		}
+		if v := s.Verdict(); v.Status != answer.Straggler || *v.Findings[0].Rank != 2 || v.Findings[0].Stage != simulate.StageData {
+			t.Fatalf("window %d: %v, %v", w.Index, v.Status, v.Findings)
+		}
+	}
+}

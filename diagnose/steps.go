@@ -26,6 +26,7 @@ type steps struct {
 // series are the steps with one list of stages.
 type series struct {
 	key    string
+	length int              // of a stretch, steps
 	open   []recordedWindow // of the last stretch
 	steps  int              // in open
 	looked []*looked
@@ -35,6 +36,7 @@ type series struct {
 	within []points.Within
 	peers  []int
 	limits []delay.Limit // of the first stretch
+	ranks  []int         // of the first stretch
 	total  int
 }
 
@@ -72,23 +74,23 @@ func (r *run) record(w *trace.Window, o Options) {
 }
 
 func (s *steps) add(w recordedWindow) {
-	key := w.schema.Hash() + w.wait.String()
-	i := slices.IndexFunc(s.series, func(one *series) bool { return one.key == key })
-	if i < 0 {
-		i = len(s.series)
-		s.series = append(s.series, &series{key: key})
-	}
-	one := s.series[i]
 	per := len(w.schema.Stages) * len(w.ranks)
 	if per == 0 {
 		return
 	}
-	length := max(leastStretch, stretchDurations/per)
-	if s.recent > 0 {
-		length = max(leastStretch, min(length, s.recent/2))
+	key := w.schema.Hash() + w.wait.String()
+	i := slices.IndexFunc(s.series, func(one *series) bool { return one.key == key })
+	if i < 0 {
+		i = len(s.series)
+		length := max(leastStretch, stretchDurations/per)
+		if s.recent > 0 {
+			length = max(leastStretch, min(length, s.recent/2))
+		}
+		s.series = append(s.series, &series{key: key, length: length})
 	}
+	one := s.series[i]
 	for left := len(w.durations) / per; left > 0; {
-		n := min(left, length-one.steps)
+		n := min(left, one.length-one.steps)
 		part := w
 		part.durations = slices.Clone(w.durations[:n*per])
 		w.durations = w.durations[n*per:]
@@ -101,7 +103,7 @@ func (s *steps) add(w recordedWindow) {
 		one.open = append(one.open, part)
 		one.steps += n
 		one.total += n
-		if one.steps == length {
+		if one.steps == one.length {
 			one.complete(s)
 		}
 	}
@@ -112,6 +114,12 @@ func (s *series) complete(of *steps) {
 	s.busy.Wait()
 	if of.recent > 0 {
 		s.looked = nil
+		for _, other := range of.series {
+			if other != s {
+				other.busy.Wait()
+				other.looked, other.open, other.steps, other.total = nil, nil, 0, 0
+			}
+		}
 	}
 	l, windows := &looked{first: s.open[0].at}, s.open
 	s.looked = append(s.looked, l)
@@ -143,24 +151,28 @@ func (s *steps) from() int {
 // whom, and how small a delay would have been found.
 func (s *series) look(l *looked, windows []recordedWindow, named string, o delay.Options) {
 	run, at := laidOut(windows, &s.buffer)
-	run.Named, run.Known, run.KnownWithin = named, s.points, s.within
-	if s.points != nil && (s.peers == nil || len(s.peers) == run.Ranks) {
-		run.Peers = s.peers
+	run.Named, run.Known = named, s.points
+	if s.points != nil && slices.Equal(s.ranks, at.ranks) {
+		run.KnownWithin, run.Peers = s.within, s.peers
 	}
 	o.NoLimits = s.points != nil
 	l.stretch, l.placed = delay.Look(run, o), at
 	if s.points == nil {
-		s.points, s.within, s.peers, s.limits = l.stretch.Points(), l.stretch.Within(), run.Peers, l.stretch.Limits()
+		s.points, s.within, s.limits = l.stretch.Points(), l.stretch.Within(), l.stretch.Limits()
+		s.ranks, s.peers = at.ranks, run.Peers
 	}
 }
 
 // result is what the steps of the run come down to; nil where there are none of two ranks.
 func (s *steps) result() (*delay.Result, placed) {
+	if len(s.series) == 0 {
+		return nil, placed{}
+	}
 	one := slices.MaxFunc(s.series, func(a, b *series) int { return cmp.Compare(a.total, b.total) })
 	one.busy.Wait()
 	list := slices.Clone(one.looked)
 	// What is open is looked at without being complete.
-	open := series{points: one.points, within: one.within, peers: one.peers, limits: one.limits}
+	open := series{points: one.points, within: one.within, peers: one.peers, limits: one.limits, ranks: one.ranks}
 	if one.steps > 0 {
 		l := &looked{first: one.open[0].at}
 		open.look(l, one.open, s.named, s.o)
@@ -202,6 +214,9 @@ func union(list []*looked) placed {
 		members = append(members, trace.Rank{ID: id, Host: hosts[id]})
 	}
 	all.host, all.hosts = hostsOf(members)
+	if !slices.Equal(all.ranks, at.ranks) {
+		all.splits = nil // which are of positions
+	}
 	for i, l := range list {
 		all.numbers, all.window = append(all.numbers, l.placed.numbers...), append(all.window, l.placed.window...)
 		if slices.Equal(l.placed.ranks, all.ranks) && slices.Equal(l.placed.hosts, all.hosts) {

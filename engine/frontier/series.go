@@ -19,6 +19,7 @@ type Series struct {
 	o      Options
 	before *border
 	slopes slopeHistory
+	known  *SyncPoint // what the first steps have shown; nil: not yet
 	keep   buffers
 }
 
@@ -64,7 +65,7 @@ func (s *Series) turnTo(w *trace.Window) {
 		s.before = nil
 	}
 	if s.before == nil || !s.slopes.fits(w) {
-		s.slopes = newSlopeHistory(w)
+		s.slopes, s.known = newSlopeHistory(w), nil
 	}
 }
 

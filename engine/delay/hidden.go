@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/points"
+	"github.com/sfstat/sfstat/internal/robust"
 )
 
 // What a rank does itself in a stage in which it waits is not seen. It lies between 0 and the
@@ -23,7 +24,7 @@ const (
 // hidden is by how much the ranks' unseen work at each point may differ, [point][interval][rank], as
 // if it varied like the visible compute that leads to it; nil where nothing is hidden.
 func (s *series) hidden() [][]float64 {
-	out := make([][]float64, len(s.Points))
+	out, scratch := make([][]float64, len(s.Points)), make([]int64, s.Ranks)
 	for p := range s.Points {
 		k := s.visible(p)
 		if k < 0 || s.Stages[s.Points[p].Stage].Role == points.Wait {
@@ -36,7 +37,7 @@ func (s *series) hidden() [][]float64 {
 		h := make([]float64, s.Intervals*s.Ranks)
 		for n := range s.Intervals {
 			row := s.rest[k][n*s.Ranks : (n+1)*s.Ranks]
-			m := middleOf(row)
+			m := float64(robust.MiddleOf(row, scratch).Median())
 			if m <= 0 {
 				continue
 			}
@@ -47,12 +48,6 @@ func (s *series) hidden() [][]float64 {
 		out[p] = h
 	}
 	return out
-}
-
-func middleOf(row []int64) float64 {
-	v := slices.Clone(row)
-	slices.Sort(v)
-	return float64(v[(len(v)-1)/2]+v[len(v)/2]) / 2
 }
 
 // visible is the piece before a point that is most like the work hidden in it: the forward

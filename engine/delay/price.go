@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/points"
+	"github.com/sfstat/sfstat/internal/robust"
 )
 
 // cause is what is fixed as one: terms of a rank, or of ranks that are late for one reason.
@@ -364,7 +365,7 @@ func (s *series) waited(c cause, struck []bool) float64 {
 	R, main := s.Ranks, (&c).main()
 	r := main.rank
 	before := s.Arrivals[p]
-	var own, others []int64
+	var others []int64
 	for q := range R {
 		if !slices.Contains(c.ranks, q) && s.of[q] == s.of[r] {
 			others = append(others, int64(q))
@@ -374,16 +375,25 @@ func (s *series) waited(c cause, struck []bool) float64 {
 		return 0
 	}
 	led, waits := 0.0, 0.0
-	own = make([]int64, len(others))
+	own, scratch := make([]int64, len(others)), make([]int64, len(others))
 	middle := func(v []int64, n int) float64 {
 		for i, q := range others {
 			own[i] = v[n*R+int(q)]
 		}
-		slices.Sort(own)
-		return float64(own[(len(own)-1)/2])
+		return float64(robust.MiddleOf(own, scratch).Lower())
 	}
+	seen, every := 0, 1
+	for _, hit := range struck {
+		if hit {
+			seen++
+		}
+	}
+	every += seen / sampled
 	for n, hit := range struck {
 		if !hit || s.Head[n] < 0 {
+			continue
+		}
+		if seen++; seen%every != 0 {
 			continue
 		}
 		led += float64(before[n*R+r]) - middle(before, n)

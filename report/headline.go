@@ -18,14 +18,16 @@ import (
 // and what to do next. Each but the first may be empty.
 type firstScreen struct{ what, saves, also, why, next string }
 
-// Headline is what delays a run and what fixing it saves, in two sentences at
-// most.
+// Headline is what delays a run, what fixing it saves and what else there is, in a sentence each.
 func Headline(v *diagnose.RunVerdict) string {
 	a := answerTo(v)
-	if a.saves == "" {
-		return a.what
+	text := a.what
+	for _, more := range []string{a.saves, a.also} {
+		if more != "" {
+			text += " " + more
+		}
 	}
-	return a.what + " " + a.saves
+	return text
 }
 
 // answerTo words the verdict on a run.

@@ -45,7 +45,7 @@ func (j *judge) arrived(v *RunVerdict) {
 	}
 	// A stage that became slower on all ranks when one of them became late is that delay.
 	v.Findings = slices.DeleteFunc(v.Findings, func(f Finding) bool {
-		return f.Cause == CauseGrowth && slices.ContainsFunc(late, func(l Finding) bool { return l.Stage == f.Stage && 2*l.Excess >= f.Excess })
+		return f.Cause == CauseRegression && slices.ContainsFunc(late, func(l Finding) bool { return l.Stage == f.Stage && 2*l.Excess >= f.Excess })
 	})
 	v.Findings = j.attribute(v.Findings, late)
 	v.Undecided = slices.DeleteFunc(v.Undecided, func(u answer.Undecided) bool { return u.Question == answer.SyncPointUnknown && len(seen) > 0 })

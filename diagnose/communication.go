@@ -10,7 +10,7 @@ import (
 	"github.com/sfstat/sfstat/engine/comm/capacity"
 	"github.com/sfstat/sfstat/engine/comm/parallel"
 	"github.com/sfstat/sfstat/engine/comm/suspects"
-	"github.com/sfstat/sfstat/engine/frontier/gates"
+	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 

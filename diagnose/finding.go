@@ -52,8 +52,8 @@ const (
 	CauseLate              // others waited for it at synchronisation points
 	CauseDevice            // slow on the device
 	CauseMoreWork          // a role group with more work than the others
-	CauseGrowth            // longer in some windows or steps than in others, on all ranks
-	CauseRotating          // ranks are late by turns
+	CauseRegression        // longer in some windows or steps than in others, on all ranks
+	CauseTurns             // ranks are late by turns
 	CauseSlowSteps         // steps, or a stage in some steps, slow on all ranks
 	CauseHost              // long on the host, short on the device, on all ranks
 	CauseOperator          // the operator behind another finding
@@ -73,7 +73,7 @@ const (
 	CausePeriodic          // steps at equal distances are longer on all ranks, perhaps by design
 )
 
-var causeNames = [...]string{"unknown", "late", "device", "more_work", "growth", "rotating", "slow_steps", "forward_host_overhead", "operator",
+var causeNames = [...]string{"unknown", "late", "device", "more_work", "regression", "turns", "slow_steps", "forward_host_overhead", "operator",
 	"compute", "transfer", "link", "collective", "launch", "idle", "heavy", "uneven", "random", "rotating_ops", "missing", "desync", "start_up", "periodic"}
 
 func (c Cause) String() string { return enum.Name(causeNames[:], c) }

@@ -11,8 +11,8 @@ import (
 	"github.com/sfstat/sfstat/engine/compare"
 	"github.com/sfstat/sfstat/engine/delay"
 	"github.com/sfstat/sfstat/engine/frontier"
-	"github.com/sfstat/sfstat/engine/frontier/gates"
 	"github.com/sfstat/sfstat/engine/frontier/labels"
+	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace/health"
 )
@@ -295,7 +295,7 @@ func (j *judge) device(w *frontier.Result) {
 	excess := max(0, d.PerStep-w.Slack(d.Stages[0])) * float64(w.Steps)
 	share := excess / float64(w.Makespan)
 	// Longer than the step itself is not a time but a mistake of units.
-	if share < leastTold || share >= 1 || d.P > weakLevel || slices.ContainsFunc(j.found, func(f *finding) bool {
+	if share < leastTold || share >= 1 || d.P > gates.Supported || slices.ContainsFunc(j.found, func(f *finding) bool {
 		return f.Kind == KindRank && *f.Rank == d.Rank && f.Stage == stage
 	}) {
 		return

@@ -240,7 +240,7 @@ func (j *judge) modelEvidence(f *delay.Finding, out *Finding, at placed) (list [
 		case out.Struck.Pattern == PatternPeriodic:
 			out.Cause = CausePeriodic
 		case f.Cause == delay.Regression:
-			out.Cause = CauseGrowth
+			out.Cause = CauseRegression
 			list = []evidence.Observation{j.changed(f, at), slow}
 		}
 		if out.Stage == "" {
@@ -249,7 +249,7 @@ func (j *judge) modelEvidence(f *delay.Finding, out *Finding, at placed) (list [
 		lack(true, evidence.Lack{Reason: evidence.SeveralCauses, AtMost: evidence.Supported})
 		return list
 	case delay.Turns:
-		out.Kind, out.Cause = KindWorkload, CauseRotating
+		out.Kind, out.Cause = KindWorkload, CauseTurns
 		list = append(list, evidence.LateIntermittently{Stage: out.Stage, Saves: f.Saves.Alone, Ranks: len(at.ranks)})
 		if len(f.Ranks) > 1 {
 			moving := evidence.RankToRank{Stage: out.Stage, Saves: f.Saves.Alone, P: f.P}

@@ -6,6 +6,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/diagnose/operators"
 	"github.com/sfstat/sfstat/engine/blame"
+	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/engine/microbatch"
 	"github.com/sfstat/sfstat/trace/stagename"
 )
@@ -72,7 +73,7 @@ func (j *opJudge) charged(w int) (explained int64, stage string, makespan int64)
 	most := int64(0)
 	for _, c := range m.Culprits {
 		name := m.Stages[c.Stage].Name
-		if c.Rank != j.Workers[w].ID || c.P > weakLevel || stagename.IsWait(name) {
+		if c.Rank != j.Workers[w].ID || c.P > gates.Supported || stagename.IsWait(name) {
 			continue
 		}
 		if explained += c.Explained; c.Explained > most {

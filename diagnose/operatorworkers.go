@@ -8,6 +8,7 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/diagnose/operators"
+	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/engine/zscore"
 	"github.com/sfstat/sfstat/internal/robust"
 )
@@ -221,10 +222,10 @@ func (j *opJudge) shared() bool {
 		return false
 	}
 	s := j.Passes.Shared
-	if s.Directions == nil || *s.Directions < relatedPasses || s.PDirections > relatedPassesLevel {
+	if s.Directions == nil || *s.Directions < relatedPasses || s.PDirections > gates.Strong {
 		return false
 	}
-	return j.v.Grid.Stages < 2 || s.Stages != nil && *s.Stages >= relatedPasses && s.PStages <= relatedPassesLevel
+	return j.v.Grid.Stages < 2 || s.Stages != nil && *s.Stages >= relatedPasses && s.PStages <= gates.Strong
 }
 
 // suspect makes a theory of a worker, of one operator of it where that is

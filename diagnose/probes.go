@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/engine/peers"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -43,11 +44,8 @@ func probesOf(w *trace.Window) (out []probed) {
 	return out
 }
 
-// Probes are compared at this level, and are known to this part of their time.
-const (
-	probeLevel      = 0.01
-	probeResolution = 0.02
-)
+// probeResolution is the part of their time to which probes are known.
+const probeResolution = 0.02
 
 // probes adds to the findings on late ranks the probes in which they take longer than the
 // others. They change no confidence: a probe is a part of the time that was judged.
@@ -78,7 +76,7 @@ func longerProbes(all []probed, rank int, together []int) []evidence.Observation
 			continue
 		}
 		c := peers.Compare(p.spent[at], others, peers.Options{Resolution: probeResolution * p.spent[at]})
-		if chance := min(1, c.P*float64(len(all))); chance <= probeLevel {
+		if chance := min(1, c.P*float64(len(all))); chance <= gates.Strong {
 			found = append(found, evidence.ProbeTime{Channel: p.channel, Rank: rank, Own: int64(c.Own), Peers: int64(c.Median), N: c.N, Steps: p.steps, P: chance})
 		}
 	}

@@ -4,13 +4,9 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/internal/student"
 )
-
-// recurringAlpha is the level at which the host of late ranks in several runs is
-// named. Ranks map to different nodes in different runs, and the slow rank of a node
-// may change from run to run.
-const recurringAlpha = 0.05
 
 // recurringHost is the host on which the rank that delays a run is most often,
 // nil where that is no more often than chance. Under the null the late rank of
@@ -46,7 +42,7 @@ func recurringHost(runs []RunVerdict) *evidence.RecurringHost {
 		}
 	}
 	p := min(1, float64(len(hosts))*student.AtLeast(len(late), most, 1/float64(len(hosts))))
-	if p > recurringAlpha {
+	if p > gates.Supported {
 		return nil
 	}
 	return &evidence.RecurringHost{Host: host, N: most, Of: len(late), Runs: true, P: p}

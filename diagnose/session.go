@@ -11,7 +11,7 @@ import (
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
 	"github.com/sfstat/sfstat/engine/comm/capacity"
 	"github.com/sfstat/sfstat/engine/frontier"
-	"github.com/sfstat/sfstat/engine/frontier/gates"
+	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/engine/monitoring"
 	"github.com/sfstat/sfstat/internal/bug"
 	"github.com/sfstat/sfstat/trace"

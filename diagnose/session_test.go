@@ -466,7 +466,7 @@ func TestGrowthOfOneRank(t *testing.T) {
 			}
 		}
 		v := verdictOn(t, ws...)
-		if i := slices.IndexFunc(v.Findings, func(f Finding) bool { return f.Cause == CauseGrowth }); i >= 0 {
+		if i := slices.IndexFunc(v.Findings, func(f Finding) bool { return f.Cause == CauseRegression }); i >= 0 {
 			t.Errorf("seed %d: suspect %v", seed, show(v.Findings[i]))
 		}
 	}
@@ -684,7 +684,7 @@ func TestTooLittleDecides(t *testing.T) {
 		"certain, of too few":         {evidence.Strong, excludesNothing, answer.ImbalanceRun},
 	} {
 		t.Run(name, func(t *testing.T) {
-			v := RunVerdict{Findings: []Finding{{Kind: KindWorkload, Cause: CauseRotating, Confidence: c.confidence, Cost: Cost{Score: 0.3}}}}
+			v := RunVerdict{Findings: []Finding{{Kind: KindWorkload, Cause: CauseTurns, Confidence: c.confidence, Cost: Cost{Score: 0.3}}}}
 			if v.decide(c.can); v.Status != c.want {
 				t.Errorf("%v, want %v", v.Status, c.want)
 			}

@@ -8,10 +8,6 @@ package diagnose
 // trivial is the fraction of a window below which a late rank is not reported.
 const trivial = 0.01
 
-// weakLevel is the significance level of lateness that does not reach the strong
-// level.
-const weakLevel = 0.05
-
 // accomplice is the fraction of the largest charge from which on a rank is named
 // together with it.
 const accomplice = 0.25
@@ -86,11 +82,10 @@ const (
 )
 
 // Correlation of a microbatch's passes from which on microbatches are uneven,
-// at the level, and from which on that may be strong.
+// and from which on that may be strong.
 const (
-	relatedPasses      = 0.3
-	relatedPassesLevel = 0.01
-	relatedStrongly    = 0.5
+	relatedPasses   = 0.3
+	relatedStrongly = 0.5
 )
 
 // Length of lists: of what is replayed, for each costs two replays, and of what

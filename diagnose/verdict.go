@@ -15,7 +15,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/frontier"
-	"github.com/sfstat/sfstat/engine/frontier/gates"
+	"github.com/sfstat/sfstat/engine/gates"
 )
 
 // RunVerdict is the verdict on one run.

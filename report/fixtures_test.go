@@ -11,9 +11,9 @@ import (
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/engine/frontier/cut"
 	"github.com/sfstat/sfstat/engine/frontier/fit"
-	"github.com/sfstat/sfstat/engine/frontier/gates"
 	"github.com/sfstat/sfstat/engine/frontier/labels"
 	"github.com/sfstat/sfstat/engine/frontier/ranking"
+	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/trace/input"
 )
 

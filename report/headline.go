@@ -351,14 +351,14 @@ func suspectWhat(v *diagnose.RunVerdict, f *diagnose.Finding) string {
 	case diagnose.CauseMoreWork:
 		name, _ := who(f)
 		text = fmt.Sprintf("%s does %s more work in every %s step than the others, who wait for it", upper(name), length(float64(f.Excess)), length(float64(f.Step)))
-	case diagnose.CauseRotating:
+	case diagnose.CauseTurns:
 		if e, ok := evidence.Find[evidence.RankToRank](f.Evidence); ok {
 			text = fmt.Sprintf("%s delay everyone in %s one after another: %s of every %s step, moving from rank to rank: not one host",
 				upper(ranksWord(e.Ranks)), stageWord(f.Stage), length(float64(f.Excess)), length(float64(f.Step)))
 			break
 		}
 		text = fmt.Sprintf("Ranks delay each other intermittently in %s: %s of every %s step, and none of them more than the others", stageWord(f.Stage), length(float64(f.Excess)), length(float64(f.Step)))
-	case diagnose.CauseGrowth:
+	case diagnose.CauseRegression:
 		text = growthWhat(f)
 	case diagnose.CauseSlowSteps:
 		text = slowStepsWhat(f)
@@ -501,7 +501,7 @@ func saves(f *diagnose.Finding, minGain float64) string {
 		return ""
 	case f.Cause == diagnose.CauseLate && it == "it" && f.Stage == "" && f.RunAtMost >= run+0.02:
 		return fmt.Sprintf("Fixing it would cut step time by %s, and by up to %s if it is as slow where ranks synchronise%s.", about(run), about(f.RunAtMost), below)
-	case f.Cause == diagnose.CauseMoreWork || f.Cause == diagnose.CauseRotating:
+	case f.Cause == diagnose.CauseMoreWork || f.Cause == diagnose.CauseTurns:
 		return fmt.Sprintf("Were the work even, step time would fall by %s%s.", about(run), below)
 	case f.Kind == diagnose.KindRank && it == "it" && gain < float64(f.Excess)/float64(max(1, f.Step))/2:
 		return fmt.Sprintf("Others are late too: fixing it alone would cut step time by only %s.", about(run))

@@ -19,7 +19,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/engine/frontier/cut"
-	"github.com/sfstat/sfstat/engine/frontier/gates"
+	"github.com/sfstat/sfstat/engine/gates"
 )
 
 // readSchema is the published schema of a document, ready to validate.

@@ -9,7 +9,7 @@ import (
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/parallel"
 	"github.com/sfstat/sfstat/engine/comm/suspects"
-	"github.com/sfstat/sfstat/engine/frontier/gates"
+	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/internal/table"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/comms"

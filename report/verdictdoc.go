@@ -276,7 +276,7 @@ func recoverableIn(v *diagnose.RunVerdict, s frontier.Stage, w *frontier.Result)
 		}
 		most = max(most, excessPerStep(f, w))
 		name := suspectName(f)
-		if f.Cause == diagnose.CauseRotating {
+		if f.Cause == diagnose.CauseTurns {
 			name = "ranks in turn"
 		}
 		if len(f.Ranks) > 1 && f.Kind == diagnose.KindRank {

@@ -6,7 +6,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
-	"github.com/sfstat/sfstat/engine/frontier/gates"
+	"github.com/sfstat/sfstat/engine/gates"
 )
 
 // The structs of this file are the JSON of a verdict; see wire.go.

@@ -8,7 +8,7 @@ import (
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/engine/frontier/cut"
 	"github.com/sfstat/sfstat/engine/frontier/fit"
-	"github.com/sfstat/sfstat/engine/frontier/gates"
+	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/report"
 	"github.com/sfstat/sfstat/trace"
 )

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/changepoint"
+	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/internal/natural"
 	"github.com/sfstat/sfstat/trace/enum"
 	"github.com/sfstat/sfstat/trace/input"
@@ -33,7 +34,7 @@ type Series struct {
 
 // TrendOptions of a trend. The zero value is usable.
 type TrendOptions struct {
-	Level float64 // chance of finding any change in any measure where there is none; 0: 0.05
+	Level float64 // chance of finding any change in any measure where there is none; 0: gates.Supported
 	Seed  uint64
 }
 
@@ -52,7 +53,7 @@ func Follow(list []*Run, o TrendOptions) (*Trend, error) {
 	if len(list) == 0 {
 		return nil, input.Bad(input.ErrEmpty, "no run, expected several")
 	}
-	t := &Trend{Runs: slices.Clone(list), Level: cmp.Or(o.Level, 0.05), Seed: o.Seed}
+	t := &Trend{Runs: slices.Clone(list), Level: cmp.Or(o.Level, gates.Supported), Seed: o.Seed}
 	if slices.ContainsFunc(list, func(r *Run) bool { return r.Begin == 0 }) {
 		t.Order = ByName
 	}

@@ -32,6 +32,7 @@ package delay
 import (
 	"cmp"
 
+	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/engine/points"
 )
 
@@ -49,15 +50,15 @@ type Run struct {
 type Options struct {
 	// MinGain is the part of the run from which on a delay is large enough to act on; 0: 0.10.
 	MinGain float64
-	// Level is the chance at which a term is Supported, Strong that at which it is Strong; 0: 0.05
-	// and 0.01.
+	// Level is the chance at which a term is Supported, Strong that at which it is Strong; 0: those of
+	// package gates.
 	Level, Strong float64
 	Points        points.Gates
 	NoLimits      bool // they are not asked for, which takes half the time off
 }
 
 func (o Options) orDefault() Options {
-	o.MinGain, o.Level, o.Strong = cmp.Or(o.MinGain, 0.10), cmp.Or(o.Level, 0.05), cmp.Or(o.Strong, 0.01)
+	o.MinGain, o.Level, o.Strong = cmp.Or(o.MinGain, 0.10), cmp.Or(o.Level, gates.Supported), cmp.Or(o.Strong, gates.Strong)
 	return o
 }
 

@@ -5,9 +5,9 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/frontier/fit"
-	"github.com/sfstat/sfstat/engine/frontier/gates"
 	"github.com/sfstat/sfstat/engine/frontier/labels"
 	"github.com/sfstat/sfstat/engine/frontier/ranking"
+	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/stagename"

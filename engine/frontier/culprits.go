@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/sfstat/sfstat/engine/gates"
 )
 
 // culprits lists what was charged to ranks in one stage each, by descending
@@ -108,12 +110,11 @@ func (l *ledger) tests() []float64 {
 // synchronisation points that even one rank having them all would not be significant cannot
 // give a false alarm, and is not counted (Tarone 1990, Biometrics 46:515–522).
 func (l *ledger) testable() int {
-	const level = 0.05
 	R := float64(len(l.ranks))
 	for k := 1; ; k++ {
 		able := 0
 		for _, s := range l.groups {
-			if n := s.charges; n > 0 && 2*math.Pow(R, float64(1-n)) <= level/float64(k) {
+			if n := s.charges; n > 0 && 2*math.Pow(R, float64(1-n)) <= gates.Supported/float64(k) {
 				able++
 			}
 		}

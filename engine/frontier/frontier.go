@@ -34,8 +34,8 @@ import (
 
 	"github.com/sfstat/sfstat/engine/frontier/cut"
 	"github.com/sfstat/sfstat/engine/frontier/fit"
-	"github.com/sfstat/sfstat/engine/frontier/gates"
 	"github.com/sfstat/sfstat/engine/frontier/labels"
+	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/internal/parallel"
 	"github.com/sfstat/sfstat/trace"
 )

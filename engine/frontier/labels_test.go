@@ -7,9 +7,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/sfstat/sfstat/engine/frontier/gates"
 	"github.com/sfstat/sfstat/engine/frontier/labels"
 	"github.com/sfstat/sfstat/engine/frontier/ranking"
+	"github.com/sfstat/sfstat/engine/gates"
 )
 
 // golden reads a vector of the independent oracle.

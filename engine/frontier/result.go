@@ -3,9 +3,9 @@ package frontier
 import (
 	"github.com/sfstat/sfstat/engine/frontier/cut"
 	"github.com/sfstat/sfstat/engine/frontier/fit"
-	"github.com/sfstat/sfstat/engine/frontier/gates"
 	"github.com/sfstat/sfstat/engine/frontier/labels"
 	"github.com/sfstat/sfstat/engine/frontier/ranking"
+	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/enum"
 	"github.com/sfstat/sfstat/trace/input"

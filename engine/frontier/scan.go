@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/frontier/cut"
-	"github.com/sfstat/sfstat/engine/frontier/gates"
+	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/internal/robust"
 )
 

@@ -3,7 +3,7 @@ package frontier
 import (
 	"slices"
 
-	"github.com/sfstat/sfstat/engine/frontier/gates"
+	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/trace"
 )
 

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/engine/frontier/cut"
-	"github.com/sfstat/sfstat/engine/frontier/gates"
+	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/trace"
 )

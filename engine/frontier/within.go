@@ -1,7 +1,7 @@
 package frontier
 
 import (
-	"github.com/sfstat/sfstat/engine/frontier/gates"
+	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/trace"
 )
 

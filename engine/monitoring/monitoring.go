@@ -16,7 +16,7 @@
 //
 // A unit is then compared with its peers (package peers), and a difference is reported where it is
 // large enough to matter, in the direction that can slow a job down, beyond all peers,
-// and not by chance: p ≤ Level, multiplied by the number of comparisons. Of fewer than
+// and not by chance: p ≤ gates.Strong, multiplied by the number of comparisons. Of fewer than
 // [peers.FewestTested] peers that last condition falls away, and the result says so.
 //
 // A difference says what was so at the same time. It proves nothing: a GPU that waits is cooler
@@ -29,6 +29,7 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/engine/peers"
 	"github.com/sfstat/sfstat/trace/health"
 )
@@ -89,9 +90,6 @@ type Difference struct {
 	Timeless bool
 }
 
-// Level is the significance from which on a difference is reported.
-const Level = 0.01
-
 // Question is what to compare.
 type Question struct {
 	Units []Unit     // that are suspected, by something else
@@ -124,7 +122,7 @@ func (j *Job) Differences(q Question) (unusual, compared []Difference) {
 	var out []Difference
 	for i, d := range all {
 		d.Tests, d.P = len(all), min(1, d.Result.P*float64(len(all)))
-		if d.Extreme && large[i] && (!d.Tested || d.P <= Level) {
+		if d.Extreme && large[i] && (!d.Tested || d.P <= gates.Strong) {
 			out = append(out, d)
 		}
 	}

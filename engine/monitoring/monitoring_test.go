@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/trace/health"
 )
 
@@ -124,7 +125,7 @@ func TestHealthy(t *testing.T) {
 		}
 	}
 	if found > 12 { // 4 are expected at most; 12 is beyond a chance of 1 in 1000
-		t.Errorf("%d of %d equal jobs have a difference, expected %.0f at most", found, draws, Level*draws)
+		t.Errorf("%d of %d equal jobs have a difference, expected %.0f at most", found, draws, gates.Strong*draws)
 	}
 }
 

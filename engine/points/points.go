@@ -172,7 +172,7 @@ type Gates struct {
 	Confidence float64
 }
 
-// DefaultGates are those of engine/frontier/gates: half of a perfect slope at 99 %.
+// DefaultGates are those of engine/gates: half of a perfect slope at 99 %.
 func DefaultGates() Gates { return Gates{Slope: -0.5, Confidence: 0.99} }
 
 func (g Gates) orDefault() Gates {

@@ -35,6 +35,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/sfstat/sfstat/engine/bootstrap"
+	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/internal/student"
 )
@@ -67,8 +68,6 @@ type Recurrence struct {
 
 const (
 	confidence = 0.95
-	// level at which struck steps are said to keep to a stretch.
-	level = 0.01
 	// noiseReach is how far noise reaches, in standard deviations: one step in
 	// 30,000 of normal noise is beyond.
 	noiseReach = 4
@@ -253,9 +252,9 @@ func (r *Recurrence) place(struck []bool) {
 	stretches := float64(r.Of) * float64(r.Of+1) / 2
 	p := min(1, stretches*math.Exp(-likelihood(inside, to-from+1, hits, len(struck))))
 	outside := float64(hits-inside) / max(1, float64(len(struck)-(to-from+1)))
-	if p <= level && outside <= 0.1*float64(inside)/float64(to-from+1) {
+	if p <= gates.Strong && outside <= 0.1*float64(inside)/float64(to-from+1) {
 		r.Pattern, r.P, r.First, r.Last = Stretch, p, from, to
-	} else if p, long := runs(struck); p <= level && long {
+	} else if p, long := runs(struck); p <= gates.Strong && long {
 		r.Pattern, r.P = Stretch, p
 	}
 }

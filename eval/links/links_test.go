@@ -12,7 +12,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/comm"
-	"github.com/sfstat/sfstat/engine/frontier/gates"
+	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/fixtures/comm/job"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"

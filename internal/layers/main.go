@@ -88,7 +88,7 @@ var rules = []rule{
 
 // everywhere lists packages that any other may import: they are pure and import
 // nothing of ours but one another.
-var everywhere = []string{"internal/bug", "internal/robust", "internal/natural", "internal/student", "internal/flatrow", "internal/parallel", "internal/ordered", "internal/glyph", "internal/table"}
+var everywhere = []string{"internal/bug", "internal/robust", "internal/natural", "internal/student", "internal/flatrow", "internal/parallel", "internal/ordered", "internal/glyph", "internal/table", "engine/gates"}
 
 // onlyIn lists libraries that belong to certain folders; nil is none, but tests
 // may import everything.

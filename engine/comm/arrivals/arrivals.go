@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/internal/ordered"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
@@ -140,7 +141,7 @@ type Set struct {
 // Analyze compares the arrivals of all ranks.
 func (j *Job) Analyze(o Options) *Result {
 	if o.Alpha == 0 {
-		o.Alpha = 0.01
+		o.Alpha = gates.Strong
 	}
 	if len(j.ranks) == 0 && len(j.profiled) > 0 {
 		hosts := &Job{hosts: j.hosts, timelines: j.timelines}

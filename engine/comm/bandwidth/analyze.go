@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/comm/capacity"
+	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/internal/ordered"
 	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace/enum"
@@ -73,7 +74,7 @@ const (
 const (
 	// alpha is the chance that anything at all is called slow in a job where nothing is:
 	// half of it for subjects against their peers, half for calls against others of their cell.
-	alpha = 0.05
+	alpha = gates.Supported
 	// tenth is the margin: by how much slower than its peers at least, surely, something is that is called slow.
 	tenth = 0.1
 )

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/sfstat/sfstat/engine/comm"
+	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/internal/student"
 )
@@ -195,7 +196,7 @@ func second(c *comm.Collective) (t int64) {
 // none does by so much; from worthwhile on a rank must be an outlier among the ranks.
 const (
 	enough     = 20
-	surely     = 0.05
+	surely     = gates.Supported
 	plain      = 0.05
 	worthwhile = 0.02
 )

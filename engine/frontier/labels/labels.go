@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/sfstat/sfstat/engine/frontier/gates"
 	"github.com/sfstat/sfstat/engine/frontier/ranking"
+	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/trace/enum"
 )
 

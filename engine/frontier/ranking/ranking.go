@@ -5,7 +5,7 @@ package ranking
 import (
 	"slices"
 
-	"github.com/sfstat/sfstat/engine/frontier/gates"
+	"github.com/sfstat/sfstat/engine/gates"
 )
 
 // Two values are one in a ranking when they differ by less than this fraction

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sfstat/sfstat/engine/frontier/gates"
+	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/internal/table"
 	"go.yaml.in/yaml/v3"
 )

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/sfstat/sfstat/engine/frontier/gates"
+	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/eval/campaign"
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/internal/table"

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sfstat/sfstat/engine/frontier/gates"
+	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/eval/campaign"
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/trace"

@@ -1,6 +1,7 @@
 // Package gates has the thresholds by which an account of stages is judged:
 // those that turn shares and gains into labels, and those that say who is
-// surely late and where ranks synchronise.
+// surely late and where ranks synchronise. It has the levels of significance at
+// which every engine speaks.
 package gates
 
 import (
@@ -61,6 +62,14 @@ type SyncPoint struct {
 	Significance float64 `yaml:"significance" json:"significance" doc:"level of the test that one rank is late too often, corrected for ranks and stages"`
 }
 
+// Supported and Strong are the levels of significance, after correction for all that was tested of a
+// run, from which on a finding is called so. SFSTAT_CALIBRATE=1 go test -v ./engine/delay measures
+// what they come to on healthy runs (docs/accuracy.md).
+const (
+	Supported = 0.05
+	Strong    = 0.01
+)
+
 // thresholdSlack makes thresholds inclusive: 0.7 + 0.1 < 0.8 in doubles.
 const thresholdSlack = 1e-9
 
@@ -105,7 +114,7 @@ func Default() Gates {
 		Event:    Event{ReadyRatio: 0.80, Samples: 5, HighShare: 0.25, LowOverWall: 0.50},
 		Leader:   Leader{GapAbs: Nanoseconds(time.Millisecond), GapRel: 0.01, SwitchRate: 0.50},
 		LagShare: 0.50, DenominatorFloor: Nanoseconds(time.Millisecond),
-		SyncPoint: SyncPoint{Slope: -0.5, Confidence: 0.99, Significance: 0.01},
+		SyncPoint: SyncPoint{Slope: -0.5, Confidence: 0.99, Significance: Strong},
 	}
 }
 

@@ -8,15 +8,9 @@ import (
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
+	"github.com/sfstat/sfstat/engine/delay"
 	"github.com/sfstat/sfstat/trace/nccl"
 	"github.com/sfstat/sfstat/trace/stagename"
-)
-
-// leastChance is the p-value below which arrivals are strong evidence by
-// themselves, and leastStrikes how often a rank must be late for that.
-const (
-	leastChance  = 1e-4
-	leastStrikes = 8
 )
 
 // seesMore is the factor by which arrivals must find a larger saving than stage
@@ -76,6 +70,9 @@ func (j *judge) arrived(v *RunVerdict) {
 		late = slices.Delete(late, at, at+1)
 	}
 	v.Findings = append(v.Findings, late...)
+	if len(r.Late) > 1 {
+		v.Together = max(v.Together, r.Joint)
+	}
 	j.behindMessages(v)
 	slices.SortStableFunc(v.Findings, func(a, b Finding) int { return byWeight(&a, &b) })
 	still := append(j.missing(r), desync(r)...)
@@ -100,7 +97,7 @@ func (j *judge) seenStages(r *arrivals.Result) (stages []string) {
 		untold[p.Stage] = untold[p.Stage] || j.losesUntold(p)
 	}
 	for i := range r.Places {
-		if p := &r.Places[i]; p.Repeats && p.Stage != "" && p.Tells && !untold[p.Stage] && !slices.Contains(stages, p.Stage) {
+		if p := &r.Places[i]; p.Repeats && p.Stage != "" && p.Limit > 0 && !p.Unlike && !untold[p.Stage] && !slices.Contains(stages, p.Stage) {
 			stages = append(stages, p.Stage)
 		}
 	}
@@ -153,46 +150,24 @@ func (j *judge) transfer(u *answer.Undecided) float64 {
 	return float64(min(u.Hides, j.entered.Transfers[i].Time))
 }
 
-// lateArrivals are the ranks that arrive late by their own delay. A joint cost is
-// shared among them, so each has its share of the threshold to reach.
+// lateArrivals are the ranks that arrive late by their own delay.
 func (j *judge) lateArrivals(r *arrivals.Result) (out []Finding) {
-	saves, all, most := 0.0, []int{}, 0.0
-	for _, l := range r.Late {
-		most = max(most, l.RunGain)
-	}
-	for i := range r.Late {
-		if l := &r.Late[i]; l.RunGain >= accomplice*most && (l.Steady || !few(l)) {
-			saves += l.RunGain
-			all = append(all, l.Rank)
-		}
-	}
-	slices.Sort(all)
 	for i := range r.Late {
 		l := &r.Late[i]
-		if l.Gain < trivial {
-			continue
-		}
-		all, saves := all, saves
-		if !slices.Contains(all, l.Rank) {
-			all, saves = []int{l.Rank}, l.RunGain
-		}
 		p := &r.Places[l.Place]
 		f := Finding{Kind: KindRank, Cause: CauseLate, Place: Place{Rank: &l.Rank, Host: l.Host, Stage: lostIn(l, p), Op: operation(p.Op), Group: groupOf(l.Group, l.Desc), Source: sourceOf(p.Line)},
-			Cost: Cost{Excess: l.PerStep, Step: l.Step, Explained: l.Excess, Score: l.RunGain, Gain: l.Gain, RunGain: l.RunGain,
-				Struck: Struck{Count: l.Struck, Of: l.Of, First: l.Steps[0], Last: l.Steps[1], Pattern: patternOf(l, r)}},
-			Confidence: evidence.Strong, BelowMinGain: l.Gain*float64(len(all)) < j.minGain}
-		f.Evidence = append(f.Evidence, evidence.LastToEnter{Source: evidence.FromArrivals, Rank: l.Rank, N: l.Last, Of: l.Points, Op: f.Op, Group: f.Group, Delay: l.Delay, Strikes: l.Strikes, P: math.Exp(l.LogP), Line: f.Source},
-			evidence.Replay{Ranks: all, Saves: saves, Charged: saves})
-		if len(all) > 1 {
-			f.Ranks = all
-			f.Evidence = append(f.Evidence, evidence.LateTogether{Ranks: all, Gain: saves, RunGain: saves})
+			Cost: Cost{Excess: l.PerStep, Step: l.Step, Explained: l.Excess, Score: l.Saves.Most(), Gain: l.Gain,
+				RunGain: l.Saves.Alone, RunLow: min(l.Saves.Low, l.Saves.Alone), RunAtMost: l.Saves.Most(),
+				Struck: Struck{Count: l.Steps.Count, Of: l.Steps.Of, First: l.Recorded[0], Last: l.Recorded[1], Pattern: modelPattern(l.Steps.Pattern), Period: l.Steps.Period}},
+			Confidence: evidence.Strong, BelowMinGain: l.Saves.Most() < j.minGain}
+		f.Evidence = append(f.Evidence, evidence.LastToEnter{Source: evidence.FromArrivals, Rank: l.Rank, N: l.Last, Of: l.Points, Op: f.Op, Group: f.Group, Delay: l.Delay, Strikes: l.Strikes, P: l.P, Line: f.Source},
+			evidence.Replay{Ranks: l.Ranks, Saves: l.Saves.Alone, Charged: l.Saves.Most()})
+		if len(l.Ranks) > 1 {
+			f.Ranks = l.Ranks
+			f.Evidence = append(f.Evidence, evidence.LateTogether{Ranks: l.Ranks, Gain: l.Saves.Most(), RunGain: l.Saves.Most()})
 		}
-		if few(l) {
-			few := evidence.Lack{Reason: evidence.FewOccurrences, AtMost: evidence.Supported, N: l.Strikes, P: math.Exp(l.LogP)}
-			if !l.Steady {
-				few.AtMost = evidence.Ambiguous
-			}
-			f.lack(few)
+		if l.Certainty < delay.Strong {
+			f.lack(evidence.Lack{Reason: evidence.FewOccurrences, AtMost: evidence.Supported, N: l.Steps.Count, P: l.P})
 		}
 		if l.Clock {
 			f.lack(evidence.Lack{Reason: evidence.ClockOffset, AtMost: evidence.Supported})
@@ -202,9 +177,6 @@ func (j *judge) lateArrivals(r *arrivals.Result) (out []Finding) {
 	}
 	return out
 }
-
-// few reports whether a rank is late at too few points for a strong finding.
-func few(l *arrivals.Late) bool { return l.LogP > math.Log(leastChance) || l.Strikes < leastStrikes }
 
 // lack notes a condition of a higher confidence that is not met.
 func (f *Finding) lack(l evidence.Lack) {
@@ -245,7 +217,7 @@ func (f *Finding) inherits(r *arrivals.Result) bool {
 	if f.Kind != KindRank || f.Rank == nil || f.Cause != CauseLate {
 		return false
 	}
-	held := r.Messages || len(r.Missing) > 0 || slices.ContainsFunc(r.Late, func(l arrivals.Late) bool { return l.Rank != *f.Rank && l.RunGain >= accomplice*f.RunGain })
+	held := r.Messages || len(r.Missing) > 0 || slices.ContainsFunc(r.Late, func(l arrivals.Late) bool { return l.Rank != *f.Rank && l.Saves.Most() >= accomplice*f.RunGain })
 	entered := false
 	for i := range r.Places {
 		if p := &r.Places[i]; p.Unlike {
@@ -321,18 +293,6 @@ func (j *judge) lateSet(r *arrivals.Result) *Finding {
 	return &Finding{Kind: KindGroup, Cause: CauseLate, Place: Place{Ranks: s.Ranks, Stage: stageOf(p), Op: operation(p.Op), Group: groupOf(p.Group, p.Desc), Source: sourceOf(p.Line)},
 		Cost:       Cost{Excess: s.Delay, Step: r.Step, Score: gain, Gain: gain, RunGain: gain, Struck: Struck{Count: p.Points, Of: p.Points, First: -1, Last: -1, Pattern: PatternConstant}},
 		Confidence: evidence.Ambiguous, Evidence: []evidence.Observation{evidence.LateBehindMessages{Ranks: s.Ranks, Delay: s.Delay}}}
-}
-
-// patternOf is how the strikes of a rank lie in time.
-func patternOf(l *arrivals.Late, r *arrivals.Result) Pattern {
-	span := r.End - r.Begin
-	switch {
-	case l.Struck*5 >= l.Of*4:
-		return PatternConstant
-	case l.End-l.First < span/2 && l.Struck > 2:
-		return PatternWindow
-	}
-	return PatternIntermittent
 }
 
 // lostIn is the stage in which a late rank loses its time: by stage times, else the
@@ -488,12 +448,9 @@ func nobodyLate(r *arrivals.Result) evidence.NobodyLate {
 }
 
 // arrivalLimit is the least delay of a rank before any call that would have been reported.
-func arrivalLimit(r *arrivals.Result, minGain float64) answer.Limit {
-	l := answer.Limit{Reported: int64(minGain * float64(r.Step))}
+func arrivalLimit(r *arrivals.Result) (l answer.Limit) {
 	for i := range r.Places {
-		if p := &r.Places[i]; p.Repeats {
-			l.Reported = max(l.Reported, 3*p.Noise)
-		}
+		l.Reported = max(l.Reported, r.Places[i].Limit)
 	}
 	return l
 }
@@ -505,8 +462,7 @@ func (j *judge) untold() bool {
 }
 
 func (j *judge) losesUntold(p *arrivals.Place) bool {
-	least := j.minGain * float64(j.entered.End-j.entered.Begin)
-	return p.Repeats && !p.Tells && slices.ContainsFunc(p.Ranks, func(at arrivals.RankAt) bool { return float64(at.Charge) >= least })
+	return p.Repeats && (p.Perhaps || p.Limit == 0 && !p.Unlike && float64(p.Skew) >= j.minGain*float64(max(1, j.entered.Step)))
 }
 
 // locate fills the local rank of a rank, which windows know.
@@ -553,5 +509,5 @@ func (j *judge) arrivalLimits() []answer.Limit {
 	if j.entered == nil || len(j.windows) > 0 {
 		return nil
 	}
-	return []answer.Limit{arrivalLimit(j.entered, j.minGain)}
+	return []answer.Limit{arrivalLimit(j.entered)}
 }

@@ -7,35 +7,30 @@ import (
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
+	"github.com/sfstat/sfstat/engine/delay"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
-// A rank whose lateness may be chance is a finding of its own, and not one of the ranks
-// that are late together with one that is late for sure.
+// Ranks that are late each for a reason of its own are findings of their own, and those of one reason
+// are named together.
 func TestLateTogether(t *testing.T) {
-	sure := arrivals.Late{Rank: 3, LogP: -60, Strikes: 40, Points: 57, Gain: 0.2, RunGain: 0.12, PerStep: 60e6, Step: 400e6}
+	sure := arrivals.Late{Rank: 3, P: 1e-9, Certainty: delay.Strong, Strikes: 40, Points: 57, Saves: delay.Saving{Alone: 0.2, AtMost: 0.2, After: 0.12}, PerStep: 60e6, Step: 400e6}
 	for name, c := range map[string]struct {
-		other arrivals.Late
-		want  []int
+		ranks      []int
+		certainty  delay.Certainty
+		confidence evidence.Confidence
 	}{
-		"surely late too":     {arrivals.Late{Rank: 4, LogP: -60, Strikes: 40}, []int{3, 4}},
-		"by chance":           {arrivals.Late{Rank: 4, LogP: -7, Strikes: 40}, nil},
-		"in both halves":      {arrivals.Late{Rank: 4, LogP: -7, Strikes: 40, Steady: true}, []int{3, 4}},
-		"surely, much less":   {arrivals.Late{Rank: 4, LogP: -60, Strikes: 40, RunGain: 0.005}, nil},
-		"often, and but once": {arrivals.Late{Rank: 4, LogP: -60, Strikes: 1}, nil},
+		"each":     {nil, delay.Strong, evidence.Strong},
+		"together": {[]int{3, 4}, delay.Strong, evidence.Strong},
+		"unsure":   {nil, delay.Supported, evidence.Supported},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c.other.Points, c.other.Gain, c.other.PerStep, c.other.Step = 57, 0.08, 30e6, 400e6
-			if c.other.RunGain == 0 {
-				c.other.RunGain = 0.08
-			}
+			other := sure
+			sure.Ranks, other.Ranks, other.Rank, other.Certainty = c.ranks, c.ranks, 4, c.certainty
 			j := &judge{run: &run{}, minGain: 0.1}
-			all := j.lateArrivals(&arrivals.Result{Places: []arrivals.Place{{Op: "all_gather"}}, Late: []arrivals.Late{sure, c.other}})
-			if len(all) != 2 {
-				t.Fatalf("%+v", all)
-			}
-			if !slices.Equal(all[0].Ranks, c.want) || all[0].Confidence != evidence.Strong {
-				t.Errorf("late with %v (%s), expected %v", all[0].Ranks, all[0].Confidence, c.want)
+			all := j.lateArrivals(&arrivals.Result{Places: []arrivals.Place{{Op: "all_gather"}}, Late: []arrivals.Late{sure, other}})
+			if len(all) != 2 || !slices.Equal(all[1].Ranks, c.ranks) || all[1].Confidence != c.confidence || all[1].RunAtMost != 0.2 {
+				t.Errorf("%+v", all)
 			}
 		})
 	}

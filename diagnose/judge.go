@@ -52,7 +52,7 @@ func (r *run) judge(g gates.Gates, minGain float64, beside []*health.Record) Run
 		j.heard(&v)
 	}
 	if !r.entries.Empty() {
-		j.entered = r.entries.Analyze(arrivals.Options{})
+		j.entered = r.entries.Analyze(arrivals.Options{MinGain: minGain})
 		j.arrived(&v)
 		j.behindArrivals(&v)
 	}

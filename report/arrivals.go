@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"path"
 	"slices"
 
@@ -77,7 +76,8 @@ type lateRank struct {
 	Points    int           `json:"points" doc:"synchronisation points there that it entered"`
 	P         float64       `json:"p" doc:"chance of so many strikes were all ranks alike; corrected for ranks and places"`
 	Gain      float64       `json:"gain" doc:"part of the struck steps that fixing it saves"`
-	RunGain   float64       `json:"run_gain" doc:"part of all steps that fixing it saves"`
+	RunGain   float64       `json:"run_gain" doc:"part of all steps that fixing it alone saves"`
+	RunAtMost float64       `json:"run_gain_at_most" doc:"the same where all others are fixed, if that is more"`
 	FirstStep *int64        `json:"first_step" doc:"first struck step, where packets tell"`
 	LastStep  *int64        `json:"last_step" doc:"last struck step, likewise"`
 	Clock     bool          `json:"clock_not_excluded" doc:"the delay is smaller than the uncertainty of the rank's clock"`
@@ -89,13 +89,13 @@ func (j Arrivals) wire() arrivalJobJSON {
 	for _, l := range j.Late {
 		p := &j.Places[l.Place]
 		x := lateRank{Rank: l.Rank, Host: optionalString(l.Host), Stage: optionalString(p.Stage), Op: p.Op, Group: l.Group, Line: p.Line, Place: l.Place,
-			Delay: l.Delay, Excess: l.Excess, PerStep: l.PerStep, Struck: l.Struck, Of: l.Of, Strikes: l.Strikes, Last: l.Last, Points: l.Points, P: math.Exp(l.LogP), Gain: l.Gain,
-			RunGain: l.RunGain, Clock: l.Clock}
+			Delay: l.Delay, Excess: l.Excess, PerStep: l.PerStep, Struck: l.Steps.Count, Of: l.Steps.Of, Strikes: l.Strikes, Last: l.Last, Points: l.Points, P: l.P, Gain: l.Gain,
+			RunGain: l.Saves.Alone, RunAtMost: l.Saves.Most(), Clock: l.Clock}
 		if l.Divided {
 			x.LostIn = optionalString(l.Stage)
 		}
-		if l.Steps[0] >= 0 {
-			x.FirstStep, x.LastStep = &l.Steps[0], &l.Steps[1]
+		if l.Recorded[0] >= 0 {
+			x.FirstStep, x.LastStep = &l.Recorded[0], &l.Recorded[1]
 		}
 		out.Late = append(out.Late, x)
 	}
@@ -137,15 +137,13 @@ func (j Arrivals) document() document {
 func (j Arrivals) headline() string {
 	switch {
 	case len(j.Late) == 1:
-		return fmt.Sprintf("%s: %s arrives late by its own delay: fixing it would cut step time by %s.", j.Run, rankAndHost(j.Late[0].Rank, j.Late[0].Host), table.Percent(j.Late[0].RunGain))
+		return fmt.Sprintf("%s: %s arrives late by its own delay: fixing it would cut step time by %s.", j.Run, rankAndHost(j.Late[0].Rank, j.Late[0].Host), table.Percent(j.Late[0].Saves.Alone))
 	case len(j.Late) > 1:
 		var ranks []int
-		gain := 0.0
 		for _, l := range j.Late {
 			ranks = append(ranks, l.Rank)
-			gain += l.RunGain
 		}
-		return fmt.Sprintf("%s: %s arrive late by their own delay: fixing them would cut step time by %s.", j.Run, someRanks(ranks), table.Percent(gain))
+		return fmt.Sprintf("%s: %s arrive late by their own delay: fixing them would cut step time by %s.", j.Run, someRanks(ranks), table.Percent(j.Joint))
 	case j.Set != nil:
 		return fmt.Sprintf("%s: %s arrive late together, by %s; which of them is the cause cannot be told, as their sends and receives are not recorded.",
 			j.Run, someRanks(j.Set.Ranks), length(float64(j.Set.Delay)))
@@ -184,10 +182,10 @@ func (j Arrivals) lateWords(l *arrivals.Late) string {
 	if l.Divided {
 		lost = " in " + stageWord(l.Stage)
 	}
-	text := fmt.Sprintf("Rank %d is %s %d of %d %s of %s, after %s of its own work%s more than its peers (p %s if all ranks were alike)",
-		l.Rank, how, n, l.Points, bareOp(p.Op), groupName(l.Group, l.Desc), length(float64(l.Delay)), lost, pOf(l.LogP))
+	text := fmt.Sprintf("Rank %d is %s %d of %d %s of %s, after %s of its own work%s more than its peers (%s if all ranks were alike)",
+		l.Rank, how, n, l.Points, bareOp(p.Op), groupName(l.Group, l.Desc), length(float64(l.Delay)), lost, pValue(l.P))
 	if l.PerStep > l.Delay*5/4 {
-		text += fmt.Sprintf("; over all calls it adds %s of its own to %s", length(float64(l.PerStep)), counted(l.Struck, "step"))
+		text += fmt.Sprintf("; over all calls it adds %s of its own to %s", length(float64(l.PerStep)), counted(l.Steps.Count, "step"))
 	}
 	if w := entered(p.Line); w != "" {
 		text += "; entered from " + w
@@ -226,14 +224,6 @@ func groupName(name, desc string) string {
 	return desc
 }
 
-// pOf is a p-value, of which only the order counts.
-func pOf(logP float64) string {
-	if logP < math.Log(1e-6) {
-		return "< 1e-6"
-	}
-	return fmt.Sprintf("= %.2g", math.Exp(logP))
-}
-
 func (j Arrivals) table() *table.Table {
 	t := &table.Table{Columns: []table.Column{{Head: "entered from", Kind: table.Name}, {Head: "calls", Kind: table.Name, Spare: true}, {Head: "operation", Kind: table.Name}, {Head: "stage", Kind: table.Name, Spare: true},
 		{Head: "group", Kind: table.Name, Spare: true}, {Head: "points", Kind: table.Integer},
@@ -248,7 +238,9 @@ func (j Arrivals) table() *table.Table {
 		}
 	}
 	worst := func(p *arrivals.Place) arrivals.RankAt {
-		return slices.MaxFunc(p.Ranks, func(a, b arrivals.RankAt) int { return cmp.Compare(a.Charge, b.Charge) })
+		return slices.MaxFunc(p.Ranks, func(a, b arrivals.RankAt) int {
+			return cmp.Or(cmp.Compare(a.Charge, b.Charge), cmp.Compare(a.Delay, b.Delay))
+		})
 	}
 	slices.SortStableFunc(order, func(a, b int) int {
 		return cmp.Compare(worst(&j.Places[b]).Charge, worst(&j.Places[a]).Charge)

@@ -72,7 +72,17 @@ func (s *Stretch) Renumbered(ranks, hosts []int) *Stretch {
 // several stretches begin with a start-up in the first alone, which has no Known points.
 func Look(run *Run, o Options) *Stretch {
 	o = o.orDefault()
-	whole := points.Divide(&run.Steps, o.Points)
+	return lookAt(points.Divide(&run.Steps, o.Points), run, o)
+}
+
+// Divided answers for a run whose steps are divided already, by whatever showed who waits for whom. Of
+// run it takes who is compared with whom, and the hosts.
+func Divided(d *points.Division, run *Run, o Options) *Result {
+	o = o.orDefault()
+	return Join([]*Stretch{lookAt(d, run, o)}, o)
+}
+
+func lookAt(whole *points.Division, run *Run, o Options) *Stretch {
 	start := 0
 	if run.Known == nil {
 		start = startUp(whole)
@@ -91,7 +101,7 @@ func Look(run *Run, o Options) *Stretch {
 
 // look finds what there is from an interval on.
 func look(d *points.Division, run *Run, o Options, start int) *Stretch {
-	out := &Stretch{stages: d.Stages, points: d.Points, within: d.Within, apart: d.Peers != nil, errors: d.Errors, steps: run.Len(), trend: &trend{}}
+	out := &Stretch{stages: d.Stages, points: d.Points, within: d.Within, apart: d.Peers != nil, errors: d.Errors, steps: d.Steps(), trend: &trend{}}
 	if d.Intervals == 0 {
 		return out
 	}
@@ -311,6 +321,12 @@ func from(d *points.Division, n int) *points.Division {
 			out = append(out, x[n*per:])
 		}
 		return out
+	}
+	if d.Absent != nil {
+		out.Absent = nil
+		for _, x := range d.Absent {
+			out.Absent = append(out.Absent, x[n:])
+		}
 	}
 	out.Work, out.Arrivals, out.Spent, out.After = cut(d.Work, d.Ranks), cut(d.Arrivals, d.Ranks), cut(d.Spent, d.Ranks), cut(d.After, 1)
 	out.Head, out.Tail, out.Intervals = d.Head[n:], d.Tail[n:], d.Intervals-n

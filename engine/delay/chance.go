@@ -18,7 +18,7 @@ const (
 	// them. Three ranks could not do with less at any level.
 	fewestBlocks, fewestStruck = 6, 3
 	// forms is how many forms a candidate is tested in, each of which may succeed.
-	forms = 2
+	forms = 3
 	// alike is the part of a rank's own excursions from which on another rank's are
 	// thought to have the same cause, and are no measure of how long chance lasts.
 	alike = 0.8
@@ -36,29 +36,39 @@ const (
 // of bounded permuted variables as in Hoeffding 1963, JASA 58:13–30). There are no draws, so that
 // the order of ranks and the number of threads change nothing.
 //
-// left is the rank's excess less the term: of two ranks it stands for the noise, for each
+// Where half of the claim is within the slack of noise, the slack is not taken off before: it would
+// hide most of the delay.
+//
+// own is what the rank is charged without the slack, left its excess less the term: of two ranks it stands for the noise, for each
 // is the other's only peer.
-func (s *series) test(k, r int, d float64, left []float64) chance {
-	peers := s.peers[s.of[r]]
-	n := len(peers)
+func (s *series) test(k, r int, d float64, own, left []float64) chance {
+	n := len(s.peers[s.of[r]])
+	if of := s.Pieces[k].Ranks; of != nil {
+		n = 0
+		for _, q := range of {
+			if s.of[q] == s.of[r] {
+				n++
+			}
+		}
+	}
 	if n < 2 || d <= 0 {
 		return chance{p: 1}
 	}
-	x := s.beyond(k, s.of[r], d)
-	own := 0.0
+	x := s.beyond(k, r, d, own)
+	sum := 0.0
 	for _, e := range x {
 		if int(e.rank) == r {
-			own += e.x
+			sum += e.x
 		}
 	}
-	c := chance{p: 1, block: s.blockLength(k, r, d, left, x, own)}
+	c := chance{p: 1, block: s.blockLength(k, r, d, left, x, sum)}
 	c.blocks = (s.Intervals + c.block - 1) / c.block
 	y, struck := blockSums(x, c.block, r)
 	c.struck = struck
-	if struck < fewestStruck || c.blocks < fewestBlocks || own <= 0 {
+	if struck < fewestStruck || c.blocks < fewestBlocks || sum <= 0 {
 		return c
 	}
-	c.p = min(1, float64(forms*s.Ranks)/s.weight(k)*tail(y, n, own))
+	c.p = min(1, float64(forms*s.Ranks)/s.weight(k)*tail(y, n, sum))
 	return c
 }
 
@@ -75,10 +85,28 @@ func (s *series) weight(k int) float64 {
 	return w
 }
 
-// beyond is the time beyond half of a claim and no more than it, of the ranks of a set of
-// peers.
-func (s *series) beyond(k, set int, d float64) []entry {
-	out := make([]entry, 0, 64)
+// beyond is the time beyond half of a claim and no more than it, of a rank and its peers.
+func (s *series) beyond(k, r int, d float64, own []float64) []entry {
+	out, set := make([]entry, 0, 64), s.of[r]
+	if d < 2*slackOfNoise*s.noise[k] {
+		lead := s.lead[s.Pieces[k].Point]
+		for n := range s.Intervals {
+			if s.Step(n, k) < 0 {
+				continue
+			}
+			for _, q := range s.peers[set] {
+				i := n*s.Ranks + q
+				x := float64(min(s.excess[k][i], lead[i]))
+				if q == r {
+					x = own[n]
+				}
+				if x > d/2 {
+					out = append(out, entry{int32(n), int32(q), min(x-d/2, d/2)})
+				}
+			}
+		}
+		return out
+	}
 	for _, e := range s.charge[k].entries {
 		if e.x > d/2 && s.of[e.rank] == set {
 			e.x = min(e.x-d/2, d/2)

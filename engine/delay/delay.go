@@ -31,6 +31,7 @@ package delay
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/engine/points"
@@ -114,6 +115,48 @@ type Struck struct {
 	Ongoing     bool // the last of them reaches the end of the run
 	// List is which they are, where the others do not say so: of Irregular ones.
 	List []int
+}
+
+// Has reports whether a step was struck.
+func (s *Struck) Has(step int) bool {
+	switch {
+	case s.List != nil:
+		return slices.Contains(s.List, step)
+	case s.Period > 0:
+		return step >= s.First && step <= s.Last && (step-s.First)%s.Period == 0
+	}
+	return step >= s.First && step <= s.Last
+}
+
+// Describe says which steps were struck.
+func Describe(struck []bool) Struck {
+	out := Struck{Of: len(struck), First: -1, Last: -1, Pattern: Irregular}
+	for t, hit := range struck {
+		if !hit {
+			continue
+		}
+		if out.First < 0 {
+			out.First = t
+		}
+		if out.Last < 0 || t > out.Last+1 {
+			out.Incidents++
+		}
+		out.Count, out.Last, out.List = out.Count+1, t, append(out.List, t)
+	}
+	out.Ongoing = out.Last >= 0 && out.Last == len(struck)-1
+	_, _, together := stretch(struck)
+	switch period := periodOf(struck); {
+	case float64(out.Count) >= mostStruck*float64(out.Of):
+		out.Pattern = Constant
+	case together:
+		out.Pattern = Span
+	case period > 0:
+		out.Pattern, out.Period = Periodic, period
+	}
+	if out.Pattern != Irregular {
+		out.List = nil
+	}
+	return out
 }
 
 // Part of a finding is what it does to one stage.

@@ -167,11 +167,11 @@ func (s *series) planted(k, r int, e, lead []float64, delay float64) float64 {
 	}
 	c.entries = append(c.entries, before.entries[i:]...)
 	s.charge[k] = c
-	left := make([]float64, len(e))
+	left, own := make([]float64, len(e)), make([]float64, len(e))
 	for n := range left {
-		left[n] = with[n] - claim
+		left[n], own[n] = with[n]-claim, min(with[n], lead[n]+delay)
 	}
-	p := s.test(k, r, claim, left).p
+	p := s.test(k, r, claim, own, left).p
 	s.charge[k] = before
 	return p
 }

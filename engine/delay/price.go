@@ -253,7 +253,7 @@ func (s *series) finding(c cause, o Options) Finding {
 	main := (&c).main()
 	parts := map[int]*Part{}
 	var stages []int
-	charged := map[int]float64{} // [piece] of the intervals struck, over ranks
+	charged := map[int]float64{} // [piece] in the intervals struck, over ranks
 	struck := make([]bool, s.Intervals)
 	for _, t := range c.terms {
 		stage := s.Pieces[t.piece].Stage
@@ -262,7 +262,6 @@ func (s *series) finding(c cause, o Options) Finding {
 			stages = append(stages, stage)
 		}
 		for n, x := range t.d {
-			charged[t.piece] += x
 			if x > 0 && t.piece == main.piece {
 				struck[n] = true
 			}
@@ -271,6 +270,13 @@ func (s *series) finding(c cause, o Options) Finding {
 		parts[stage].Charged += int64(t.charged)
 	}
 	f.Steps = s.steps(struck, main)
+	for _, t := range c.terms {
+		for n, x := range t.d {
+			if struck[n] {
+				charged[t.piece] += x
+			}
+		}
+	}
 	for _, t := range c.terms {
 		p := parts[s.Pieces[t.piece].Stage]
 		p.Size = int64(charged[t.piece] / float64(max(1, f.Steps.Count)*len(c.ranks)))

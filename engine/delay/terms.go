@@ -71,11 +71,15 @@ func (s *series) surest(level float64, tried map[cell]bool) *term {
 		tried[c] = true
 		x := s.charge[c.piece].of(c.rank, s.Intervals)
 		e := s.column(s.excess[c.piece], c.rank)
+		own := s.own(c)
 		var best *term
 		for _, form := range s.shapes(c, x, e) {
 			explained := 0.0
-			for n, v := range x {
-				explained += v - math.Abs(v-form.d[n])
+			for n, d := range form.d {
+				if d > 0 {
+					v := max(0, own[n])
+					explained += v - math.Abs(v-d)
+				}
 			}
 			if explained < leastOfRun*s.whole || best != nil && explained <= best.charged {
 				continue
@@ -84,7 +88,7 @@ func (s *series) surest(level float64, tried map[cell]bool) *term {
 			for n, v := range e {
 				left[n] = v - form.d[n]
 			}
-			if p := s.test(c.piece, c.rank, form.claim, left); p.p <= level {
+			if p := s.test(c.piece, c.rank, form.claim, own, left); p.p <= level {
 				best = &term{rank: c.rank, piece: c.piece, d: form.d, claim: form.claim, charged: explained, pattern: form.pattern, period: form.period, chance: p}
 			}
 		}
@@ -93,6 +97,17 @@ func (s *series) surest(level float64, tried map[cell]bool) *term {
 		}
 	}
 	return nil
+}
+
+// own is by how much a rank delayed the others because of a piece, noise and all, [interval].
+func (s *series) own(c cell) []float64 {
+	lead := s.lead[s.Pieces[c.piece].Point]
+	out := make([]float64, s.Intervals)
+	for n := range out {
+		i := n*s.Ranks + c.rank
+		out[n] = float64(min(s.excess[c.piece][i], lead[i]))
+	}
+	return out
 }
 
 // candidates are the ranks and pieces with the largest charges.
@@ -117,26 +132,34 @@ func (s *series) candidates() []cell {
 	return out
 }
 
+// beyondNoise are the charges, in standard deviations of noise, from which on an interval counts as
+// struck: far beyond it, and less far where a delay is not much larger than the noise.
+var beyondNoise = [...]float64{2, 1}
+
 // shapes are the forms that a candidate may have: a level, which half of the intervals show,
 // and what strikes some of them.
 func (s *series) shapes(c cell, x, e []float64) (out []shape) {
-	least := max(slackOfNoise*s.noise[c.piece], leastOfStep*s.step)
-	big := make([]bool, len(x))
-	var sizes, usual []float64
-	seen := 0
-	for n, v := range x {
-		if s.Step(n, c.piece) < 0 {
-			continue
+	before := -1
+	for _, beyond := range beyondNoise {
+		least := max(beyond*s.noise[c.piece], leastOfStep*s.step)
+		big := make([]bool, len(x))
+		var sizes, usual []float64
+		seen := 0
+		for n, v := range x {
+			if s.Step(n, c.piece) < 0 {
+				continue
+			}
+			seen++
+			if big[n] = v > least; big[n] {
+				sizes = append(sizes, v)
+			} else {
+				usual = append(usual, e[n])
+			}
 		}
-		seen++
-		if big[n] = v > least; big[n] {
-			sizes = append(sizes, v)
-		} else {
-			usual = append(usual, e[n])
+		if n := len(sizes); n > 0 && n != before && float64(n) < mostStruck*float64(seen) {
+			out = append(out, s.struck(big, e, median(sizes), median(usual), s.noise[c.piece]))
+			before = n
 		}
-	}
-	if n := len(sizes); n > 0 && float64(n) < mostStruck*float64(seen) {
-		out = append(out, s.struck(big, e, median(sizes), median(usual), s.noise[c.piece]))
 	}
 	if m := trimmed(e); m > 0 {
 		d := make([]float64, len(e))

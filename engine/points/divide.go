@@ -35,7 +35,10 @@ type Division struct {
 	After [][]int64
 	// Head and Tail are the steps in which an interval ends and begins; −1: none.
 	Head, Tail []int
-	Errors     []Error
+	// Absent are, of each piece, the intervals in which nothing of it was recorded. nil: there are none
+	// but those without a head or a tail.
+	Absent [][]bool
+	Errors []Error
 	// Perhaps are the stages in which ranks may synchronise as well: what their times do not exclude.
 	Perhaps []int
 	// Within are the stages in which sets of ranks synchronise on the way; what they wait there is
@@ -50,6 +53,8 @@ type Piece struct {
 	Stage int
 	Point int  // that it leads to; 0 where ranks run freely
 	Tail  bool // recorded in the step before that of the point
+	// Ranks are those whose work it is a part of; nil: all. The others have the median of these.
+	Ranks []int
 }
 
 // Error is a value that is none: a rank cannot enter a synchronisation point after
@@ -64,11 +69,17 @@ func (d *Division) Free() bool { return len(d.Points) == 0 }
 
 // Step of an interval in which a piece was recorded; −1: none.
 func (d *Division) Step(interval, piece int) int {
+	if d.Absent != nil && d.Absent[piece][interval] {
+		return -1
+	}
 	if d.Pieces[piece].Tail {
 		return d.Tail[interval]
 	}
 	return d.Head[interval]
 }
+
+// Steps is the number of steps.
+func (d *Division) Steps() int { return 1 + max(-1, slices.Max(append([]int{-1}, d.Head...))) }
 
 // Divide finds where the ranks synchronise and divides the steps there. Values that
 // cannot be, at points that are shown, are set aside. A point at which a rank has more of
@@ -94,7 +105,7 @@ func Divide(s *Steps, g Gates) *Division {
 			d.Perhaps, d.Within, d.Peers = found.perhaps, found.within, peers
 			if d.waits() {
 				d.takeWaits()
-				d.arrive()
+				d.Arrive()
 			}
 			return d
 		}
@@ -159,12 +170,12 @@ func divide(c *Steps, points []Point) *Division {
 		}
 		d.Spent = append(d.Spent, spent)
 	}
-	d.arrive()
+	d.Arrive()
 	return d
 }
 
-// arrive sums the pieces that lead to each point.
-func (d *Division) arrive() {
+// Arrive sums the pieces that lead to each point.
+func (d *Division) Arrive() {
 	d.Arrivals = nil
 	for p := range max(1, len(d.Points)) {
 		d.Arrivals = append(d.Arrivals, d.arrivals(p))

@@ -39,7 +39,7 @@ var rules = []rule{
 	{of: "engine/recurrence", may: []string{"trace", "engine/bootstrap"}, pure: true},
 	{of: "engine/overhead", may: []string{"trace", "engine/bootstrap"}, pure: true},
 	{of: "engine/frontier", may: []string{"trace", "engine/frontier"}, pure: true},
-	{of: "engine/comm", may: []string{"trace", "engine/clock", "engine/comm"}, pure: true},
+	{of: "engine/comm", may: []string{"trace", "engine/clock", "engine/comm", "engine/points", "engine/delay"}, pure: true},
 	{of: "engine/points", pure: true},
 	{of: "engine/delay", may: []string{"engine/points", "engine/changepoint"}, pure: true},
 	{of: "engine", may: []string{"trace", "engine/clock"}, pure: true},

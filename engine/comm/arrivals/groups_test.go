@@ -90,25 +90,3 @@ func TestOverlappingGroups(t *testing.T) {
 		})
 	}
 }
-
-// In groups of two, few entries of a pair show that one of the two is late; half of them
-// by each show nothing of either.
-func TestLateInPair(t *testing.T) {
-	for _, n := range []int{4, 12} {
-		s := &strikes{timed: &timed{matching: &matching{Job: &Job{ranks: make([]rank, 8)}}, clocks: make([]Clock, 1)}, sigma: []float64{ms}, width: []float64{2}, tests: 1,
-			hits: [][]int{{n, n, n}}, cells: map[cell]*tally{}}
-		one := &tally{count: n, part: 1. / 8, beside: []int{n, n, n}}
-		half := &tally{count: n, part: 1. / 8, beside: []int{n, n, n}}
-		for i := range n {
-			one.delay = append(one.delay, strike{own: 60 * ms})
-			half.delay = append(half.delay, strike{own: int64(i%2) * 60 * ms})
-		}
-		s.cells[cell{0, 0}], s.cells[cell{0, 1}] = one, half
-		if p := s.test(cell{0, 0}).logP; (p < math.Log(0.01)) != (n == 12) {
-			t.Errorf("late at %d of %d: p = %g", n, n, math.Exp(p))
-		}
-		if p := s.test(cell{0, 1}).logP; p < math.Log(0.01) {
-			t.Errorf("late at %d of %d: p = %g", n/2, n, math.Exp(p))
-		}
-	}
-}

@@ -28,7 +28,7 @@ func (s *strikes) mayHide(r *Result) Hidden {
 	r.Late = slices.DeleteFunc(r.Late, func(l Late) bool {
 		// Where clocks were moved, those of a whole group may have been moved by what
 		// its late member costs the others.
-		if l.Clock || len(s.clocks) > 1 && !s.agree && l.Gain*float64(r.Step) < float64(l.PerStep)/2 {
+		if l.Clock || len(s.clocks) > 1 && !s.agree && l.Saves.Most()*float64(r.Step) < float64(l.PerStep)/2 {
 			h.add(min(l.PerStep, r.Step), l.Rank)
 		}
 		return l.Clock && len(s.clocks) == 2 && !s.agree && 2*l.Strikes > l.Points
@@ -114,7 +114,7 @@ func (s *strikes) even(rank int, delay int64) bool {
 				work = append(work, s.since(e, p.lag))
 			}
 		}
-		for k, x := range [2]int64{median(t.own()), median(work)} {
+		for k, x := range [2]int64{median(slices.Clone(t.own)), median(work)} {
 			low[k], high[k] = min(low[k], x), max(high[k], x)
 		}
 	}

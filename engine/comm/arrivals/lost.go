@@ -57,7 +57,7 @@ func (s *strikes) lostIn(rank int, all []found, lines []fitted) (stage string, o
 // no peer's stages are known.
 func (s *strikes) beyondPeers(c cohort, f found, own *fitted, peers map[int]*fitted) []int64 {
 	at := slices.IndexFunc(c, func(e entry) bool { return int(e.rank) == f.rank })
-	if at < 0 || !slices.ContainsFunc(f.struck, func(x strike) bool { return x.at == s.at(c[at]) }) {
+	if at < 0 || !f.struck[c[at]] {
 		return nil
 	}
 	lag := s.places[f.place].lag

@@ -7,26 +7,51 @@ import "slices"
 // have worked for different times since then; what is their own is late since the last
 // call of all of them too.
 func (t *timed) eachDelay(f func(p *place, cohort int, e entry, x int64)) {
-	var w, all, sorted []int64
+	var b works
 	for i := range t.places {
 		p := &t.places[i]
 		for k, c := range p.cohorts {
-			w = w[:0]
-			for _, e := range c {
-				w = append(w, t.since(e, p.lag))
-			}
-			overOthers(w, &sorted)
-			if p.mixed && t.waits != nil {
-				all = t.sinceAll(c, p.lag, all[:0])
-				overOthers(all, &sorted)
-				for j, x := range all {
-					w[j] = min(w[j], x)
-				}
-			}
+			b.take(t, p, c)
 			for j, e := range c {
-				f(p, k, e, w[j])
+				f(p, k, e, b.own[j])
 			}
 		}
+	}
+}
+
+// eachWork calls f with the work of every entry of a place. Of members that come from different calls
+// it is what is their own beyond the middle.
+func (t *timed) eachWork(place int, f func(e entry, work int64)) {
+	var b works
+	p := &t.places[place]
+	for _, c := range p.cohorts {
+		b.take(t, p, c)
+		for j, e := range c {
+			f(e, b.work[j])
+		}
+	}
+}
+
+// works are those of the members of a cohort, and what of them is their own delay.
+type works struct{ work, own, all, sorted []int64 }
+
+func (b *works) take(t *timed, p *place, c cohort) {
+	b.work, b.own = b.work[:0], b.own[:0]
+	for _, e := range c {
+		b.work = append(b.work, t.since(e, p.lag))
+	}
+	b.own = append(b.own, b.work...)
+	overOthers(b.own, &b.sorted)
+	if !p.mixed || t.waits == nil {
+		return
+	}
+	b.all = t.sinceAll(c, p.lag, b.all[:0])
+	overOthers(b.all, &b.sorted)
+	b.sorted = append(b.sorted[:0], b.work...)
+	middle := median(b.sorted)
+	for j, x := range b.all {
+		b.own[j] = min(b.own[j], x)
+		b.work[j] = middle + max(0, b.own[j])
 	}
 }
 

@@ -93,48 +93,6 @@ func period(at []int64) int64 {
 	return median(every)
 }
 
-// strike is the own delay that makes a rank late.
-type strike struct{ at, own int64 }
-
-// middle is when half of the delay was over. Where a step ends within microseconds of
-// an entry, the entry may seem to be in the next one.
-func (x strike) middle() int64 { return x.at - x.own/2 }
-
-// struck is the steps in which strikes lie.
-type struck struct {
-	steps, of int
-	own       int64 // that they add to one, median
-	length    int64 // of one, median
-	time      int64 // of all
-}
-
-// struck counts strikes with the cut that puts them in the fewest steps.
-func (s stepping) struck(all []strike) (best struck) {
-	for _, ends := range s {
-		in := map[int]int64{}
-		for _, x := range all {
-			i, _ := slices.BinarySearch(ends, x.middle())
-			in[i] += x.own
-		}
-		if best.of > 0 && len(in) >= best.steps {
-			continue
-		}
-		var lengths []int64
-		usual := period(ends)
-		best = struck{steps: len(in), of: max(len(ends), len(in)), own: median(slices.Collect(maps.Values(in)))}
-		for i := range in {
-			length := usual // of the first, and of one that goes on
-			if i > 0 && i < len(ends) {
-				length = ends[i] - ends[i-1]
-			}
-			lengths = append(lengths, length)
-			best.time += length
-		}
-		best.length = median(lengths)
-	}
-	return best
-}
-
 // whereAt is the step and the stage that a rank is in at a time: of its recorder, or of
 // another's, or else of the first cut of the job's time; −1: before and after all of
 // them.

@@ -446,3 +446,31 @@ func (t *timed) scatter(sample []cohort, lag int8) (all, within int64) {
 	}
 	return all, within
 }
+
+// lags are how many calls back each call waits for one, [rank][call]. Calls of groups
+// without records of their other members are in no place, and wait as those of the
+// same kind do after the same call.
+func (t *timed) lags() [][]int8 {
+	type site struct{ kind, before int32 }
+	usual := map[site]int8{}
+	for i := range t.places {
+		p := &t.places[i]
+		usual[site{p.kind, p.before}] = p.lag
+	}
+	lag := make([][]int8, len(t.ranks))
+	for r := range t.ranks {
+		calls := t.ranks[r].calls
+		lag[r] = make([]int8, len(calls))
+		for i := 1; i < len(calls); i++ {
+			lag[r][i] = usual[site{calls[i].kind, calls[i-1].kind}]
+		}
+	}
+	for i := range t.places {
+		for _, c := range t.places[i].cohorts {
+			for _, e := range c {
+				lag[e.rank][e.call] = t.places[i].lag
+			}
+		}
+	}
+	return lag
+}

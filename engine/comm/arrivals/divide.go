@@ -1,0 +1,441 @@
+package arrivals
+
+import (
+	"cmp"
+	"encoding/binary"
+	"math"
+	"slices"
+
+	"github.com/sfstat/sfstat/engine/delay"
+	"github.com/sfstat/sfstat/engine/points"
+)
+
+// division is what a job repeats, divided where its ranks wait for one another, as package delay
+// takes it. The work before a call of the program, without what the rank waited, is a piece of a
+// step: what sets of ranks wait for on the way is taken off like that. Calls that all ranks wait for
+// are its points.
+type division struct {
+	points.Division
+	run delay.Run
+	cut *cutting
+	at  []int // [point] its place
+}
+
+// differs is the part of a step by which sets of ranks must differ before some call for their work to
+// be different.
+const differs = 0.05
+
+// divide divides the repeating calls of a job; nil where no call is made once a step. recorded is the
+// length of a step, ns, as a recorder has it; 0: not known. Time is
+// O(calls · log calls), memory 40 bytes for each place, step and rank.
+func (s *strikes) divide(recorded int64) *division {
+	var places []int
+	for i := range s.places {
+		if s.repeats(i) && !s.divided(i) {
+			places = append(places, i)
+		}
+	}
+	waited := s.waitedFor(places)
+	at, ok := s.stepEnd(places, waited, recorded)
+	if !ok {
+		return nil
+	}
+	d := &division{cut: s.steps(at)}
+	d.Ranks = len(s.ranks)
+	places = slices.DeleteFunc(places, func(i int) bool { return d.stepsWith(s, i)*rare < len(d.cut.ends) })
+	d.layOut(s, places, waited)
+	d.fill(s)
+	d.compare(s)
+	return d
+}
+
+// waitedFor are the places whose calls are waited for before later ones, and by how many ranks.
+func (s *strikes) waitedFor(places []int) map[int]int {
+	at := make([]int32, len(s.points))
+	for i := range at {
+		at[i] = -1
+	}
+	for _, i := range places {
+		for _, c := range s.places[i].cohorts {
+			at[s.of[c[0].rank][c[0].call]] = int32(i)
+		}
+	}
+	out := map[int]int{}
+	for _, i := range places {
+		sample, votes := s.sample(s.places[i].cohorts), map[int32]int{}
+		for _, c := range sample {
+			e := c[0]
+			if lag := s.lagOf(e, s.places[i].lag); lag > 0 && int32(lag) <= e.call {
+				votes[at[s.of[e.rank][e.call-int32(lag)]]]++
+			}
+		}
+		for q, n := range votes {
+			if q >= 0 && 2*n > len(sample) {
+				out[int(q)] = len(s.places[q].cohorts[0])
+			}
+		}
+	}
+	return out
+}
+
+// stepEnd is the place whose calls end the steps: one that is entered once a step, waited for if there
+// is such a one. Where ranks synchronise in some steps only, these are longer than those recorded.
+func (s *strikes) stepEnd(places []int, waited map[int]int, recorded int64) (best int, ok bool) {
+	r := Result{Begin: math.MaxInt64, End: math.MinInt64}
+	visited := make(map[int]visits, len(places))
+	most := 0
+	for _, i := range places {
+		visited[i] = s.visiting(i, &r)
+		most = max(most, len(visited[i].ends))
+	}
+	longest := int64(0)
+	all := func(v visits) bool { return len(v.ends)*rare > most && v.every*int64(len(v.ends))*2 > r.End-r.Begin }
+	inEach := func(v visits) bool { return v.every*4 < recorded*5 }
+	if slices.ContainsFunc(places, func(i int) bool { return all(visited[i]) && inEach(visited[i]) }) {
+		often := all
+		all = func(v visits) bool { return often(v) && inEach(v) }
+	}
+	for _, v := range visited {
+		if all(v) {
+			longest = max(longest, v.every)
+		}
+	}
+	for _, i := range places {
+		v := visited[i]
+		if !all(v) || v.every*20 < longest*19 {
+			continue
+		}
+		// Of those that hardly a step lacks, one that is waited for.
+		if n, than := len(v.ends), len(visited[best].ends); !ok || n*20 >= than*21 || n*20 >= than*19 && waited[i] > waited[best] {
+			best, ok = i, true
+		}
+	}
+	return best, ok
+}
+
+// cutting says in which step each call of each rank is.
+type cutting struct {
+	place int
+	ends  []int64     // [step] when half of the ranks had entered the call that ends it
+	of    [][]stepEnd // [rank] in the order of its calls
+}
+
+type stepEnd struct{ call, step int32 }
+
+// steps cuts the calls of all ranks at those of a place.
+func (s *strikes) steps(place int) *cutting {
+	c := &cutting{place: place, of: make([][]stepEnd, len(s.ranks))}
+	by := map[int32][]int64{}
+	for _, k := range s.places[place].cohorts {
+		g := s.call(k[0]).group
+		by[g] = append(by[g], s.middle(k))
+	}
+	for _, times := range by {
+		if slices.Sort(times); len(times) > len(c.ends) || len(times) == len(c.ends) && times[0] < c.ends[0] {
+			c.ends = times
+		}
+	}
+	for _, k := range s.places[place].cohorts {
+		step := nearestOf(c.ends, s.middle(k))
+		for _, e := range k {
+			c.of[e.rank] = append(c.of[e.rank], stepEnd{e.call, int32(step)})
+		}
+	}
+	for _, of := range c.of {
+		slices.SortFunc(of, func(a, b stepEnd) int { return cmp.Compare(a.call, b.call) })
+	}
+	return c
+}
+
+// step of an entry is the one that its rank's next call at the end of one ends; of a rank that makes
+// none the one that ends next; −1: none does.
+func (c *cutting) step(e entry, at int64) int {
+	if of := c.of[e.rank]; len(of) > 0 {
+		i, _ := slices.BinarySearchFunc(of, e.call, func(x stepEnd, call int32) int { return cmp.Compare(x.call, call) })
+		if i == len(of) {
+			return -1
+		}
+		return int(of[i].step)
+	}
+	i, _ := slices.BinarySearch(c.ends, at)
+	if i == len(c.ends) {
+		return -1
+	}
+	return i
+}
+
+// stepsWith is in how many steps calls of a place are entered.
+func (d *division) stepsWith(s *strikes, place int) int {
+	in := make(map[int]bool)
+	for _, c := range s.places[place].cohorts {
+		in[d.cut.step(c[0], s.at(c[0]))] = true
+	}
+	return len(in)
+}
+
+// middle is when half of the members had entered.
+func (t *timed) middle(c cohort) int64 {
+	times := make([]int64, len(c))
+	for i, e := range c {
+		times[i] = t.at(e)
+	}
+	return median(times)
+}
+
+// nearestOf is the index of the value of a sorted list that is nearest to x.
+func nearestOf(sorted []int64, x int64) int {
+	i, _ := slices.BinarySearch(sorted, x)
+	if i == len(sorted) || i > 0 && x-sorted[i-1] < sorted[i]-x {
+		i--
+	}
+	return i
+}
+
+// layOut puts the pieces and points of a step in the order in which the calls are made. Pieces behind
+// the last point lead to the first one of the next step.
+func (d *division) layOut(s *strikes, places []int, waited map[int]int) {
+	into := make(map[int]int64, len(places)) // how long before the end of its step a call is, median
+	for _, i := range places {
+		var x []int64
+		for _, c := range s.places[i].cohorts {
+			at := s.middle(c)
+			if t := d.cut.step(c[0], at); t >= 0 {
+				x = append(x, at-d.cut.ends[t])
+			}
+		}
+		into[i] = median(x)
+	}
+	slices.SortStableFunc(places, func(a, b int) int { return cmp.Compare(into[a], into[b]) })
+	if i := slices.Index(places, d.cut.place); i >= 0 {
+		places = append(slices.Delete(places, i, i+1), d.cut.place)
+	}
+	for i := range s.places {
+		d.Stages = append(d.Stages, points.Stage{Name: s.kindOf(s.places[i].cohorts[0][0]).name})
+	}
+	widest, taking := 0, make(map[int]bool)
+	for _, n := range waited {
+		widest = max(widest, n)
+	}
+	var sets [][]int // that synchronise
+	for _, i := range places {
+		piece := points.Piece{Stage: i, Point: len(d.at)}
+		at := s.setsAt(i)
+		if ranks := slices.Concat(at...); len(ranks) < d.Ranks {
+			piece.Ranks = ranks
+		}
+		for _, r := range slices.Concat(at...) {
+			taking[r] = true
+		}
+		slices.SortFunc(at, func(a, b []int) int { return cmp.Compare(a[0], b[0]) })
+		if n := waited[i]; n > 1 && n == widest && (sets == nil || slices.EqualFunc(sets, at, slices.Equal[[]int])) {
+			sets = at
+			d.at = append(d.at, i)
+			d.Points = append(d.Points, points.Point{Stage: len(d.Stages), Evidence: points.Shown, Slope: -1, Low: -1, High: -1})
+			d.Stages = append(d.Stages, points.Stage{Name: d.Stages[i].Name, Role: points.Wait})
+		}
+		d.Pieces = append(d.Pieces, piece)
+	}
+	for k := range d.Pieces {
+		if p := &d.Pieces[k]; len(d.at) > 0 && p.Point == len(d.at) {
+			p.Point, p.Tail = 0, true
+		} else if len(d.at) == 0 {
+			p.Point = 0
+		}
+	}
+	if len(sets) > 1 || len(sets) == 1 && len(sets[0]) < len(taking) {
+		d.Peers = sets
+	}
+}
+
+// setsAt are the ranks that enter calls of a place together.
+func (s *strikes) setsAt(place int) (out [][]int) {
+	of := make([]int, len(s.ranks)) // a rank that it is together with, itself at last
+	for r := range of {
+		of[r] = r
+	}
+	takes := make([]bool, len(s.ranks))
+	root := func(r int) int {
+		for of[r] != r {
+			r = of[r]
+		}
+		return r
+	}
+	for _, c := range s.places[place].cohorts {
+		takes[c[0].rank] = true
+		for _, e := range c[1:] {
+			takes[e.rank] = true
+			a, b := root(int(c[0].rank)), root(int(e.rank))
+			of[max(a, b)] = min(a, b)
+		}
+	}
+	index := map[int]int{}
+	for r := range of {
+		if !takes[r] {
+			continue
+		}
+		a := root(r)
+		i, ok := index[a]
+		if !ok {
+			i = len(out)
+			index[a] = i
+			out = append(out, nil)
+		}
+		out[i] = append(out[i], r)
+	}
+	return out
+}
+
+// fill takes the works of all ranks. Where some of those who make a call lack it in a step, which is at
+// the edges of what rings hold, they have the median of the others.
+func (d *division) fill(s *strikes) {
+	T, R := len(d.cut.ends), d.Ranks
+	tails := slices.ContainsFunc(d.Pieces, func(p points.Piece) bool { return p.Tail })
+	for t := range T {
+		d.Head, d.Tail = append(d.Head, t), append(d.Tail, -1)
+	}
+	if tails {
+		d.Head = append(d.Head, -1)
+		for t := range T {
+			d.Tail[t] = t - 1
+		}
+		d.Tail = append(d.Tail, T-1)
+	}
+	d.Intervals = len(d.Head)
+	for _, piece := range d.Pieces {
+		later := 0
+		if piece.Tail {
+			later = 1
+		}
+		work, seen := make([]int64, d.Intervals*R), make([]bool, d.Intervals*R)
+		s.eachWork(piece.Stage, func(e entry, w int64) {
+			if t := d.cut.step(e, s.at(e)); t >= 0 {
+				i := (t+later)*R + int(e.rank)
+				work[i] += w
+				seen[i] = true
+			}
+		})
+		d.Work, d.Absent = append(d.Work, work), append(d.Absent, complete(work, seen, R))
+	}
+	for _, place := range d.at {
+		spent := make([]int64, d.Intervals*R)
+		for _, c := range s.places[place].cohorts {
+			for _, e := range c {
+				if t := d.cut.step(e, s.at(e)); t >= 0 {
+					spent[t*R+int(e.rank)] += max(0, s.releaseFor(e)-s.at(e))
+				}
+			}
+		}
+		d.Spent = append(d.Spent, spent)
+	}
+	d.Arrive()
+	d.After = make([][]int64, len(d.at))
+	for p := range d.at {
+		d.After[p] = make([]int64, d.Intervals)
+	}
+	if len(d.at) == 0 {
+		return
+	}
+	// What the arrivals do not explain of the time from one last point to the next follows it.
+	last := len(d.at) - 1
+	released := slices.Repeat([]int64{math.MinInt64}, T)
+	for _, c := range s.places[d.at[last]].cohorts {
+		for _, e := range c {
+			if t := d.cut.step(e, s.at(e)); t >= 0 {
+				released[t] = max(released[t], s.at(e))
+			}
+		}
+	}
+	for t := 1; t < T; t++ {
+		if released[t] == math.MinInt64 || released[t-1] == math.MinInt64 {
+			continue
+		}
+		left := released[t] - released[t-1]
+		for p := range d.at {
+			left -= slices.Max(d.Arrivals[p][t*R : (t+1)*R])
+		}
+		d.After[last][t] = max(0, left)
+	}
+}
+
+// complete gives ranks that lack a value the median of the others of the step, and says which steps have none.
+func complete(work []int64, seen []bool, R int) (absent []bool) {
+	row := make([]int64, 0, R)
+	for n := 0; n < len(work); n += R {
+		row = row[:0]
+		for r := range R {
+			if seen[n+r] {
+				row = append(row, work[n+r])
+			}
+		}
+		absent = append(absent, len(row) == 0)
+		if len(row) == 0 || len(row) == R {
+			continue
+		}
+		mid := median(row)
+		for r := range R {
+			if !seen[n+r] {
+				work[n+r] = mid
+			}
+		}
+	}
+	return absent
+}
+
+// compare says which ranks do the same work: all that make a call, but for sets that enter it
+// together and differ in the work before it.
+func (d *division) compare(s *strikes) {
+	of := make([][]byte, d.Ranks)
+	step := float64(period(d.cut.ends))
+	for k, piece := range d.Pieces {
+		sets := s.setsAt(piece.Stage)
+		least, most := math.Inf(1), math.Inf(-1)
+		for _, set := range sets {
+			var x []int64
+			for n := range d.Intervals {
+				if d.Step(n, k) >= 0 {
+					for _, r := range set {
+						x = append(x, d.Work[k][n*d.Ranks+r])
+					}
+				}
+			}
+			m := float64(median(x))
+			least, most = min(least, m), max(most, m)
+		}
+		if most-least < differs*step {
+			continue
+		}
+		for i, set := range sets {
+			for _, r := range set {
+				of[r] = binary.LittleEndian.AppendUint32(of[r], uint32(i+1))
+			}
+		}
+		for r := range of {
+			if piece.Ranks != nil && !slices.Contains(piece.Ranks, r) {
+				of[r] = binary.LittleEndian.AppendUint32(of[r], 0)
+			}
+		}
+	}
+	index := map[string]int{}
+	d.run.Peers = make([]int, d.Ranks)
+	for r, key := range of {
+		if _, ok := index[string(key)]; !ok {
+			index[string(key)] = len(index)
+		}
+		d.run.Peers[r] = index[string(key)]
+	}
+	if len(index) == 1 {
+		d.run.Peers = nil
+	}
+	hosts := map[string]int{}
+	for r := range s.ranks {
+		h := s.hostOf(r)
+		if h == "" {
+			d.run.Hosts = append(d.run.Hosts, -1)
+			continue
+		}
+		if _, ok := hosts[h]; !ok {
+			hosts[h] = len(hosts)
+		}
+		d.run.Hosts = append(d.run.Hosts, hosts[h])
+	}
+}

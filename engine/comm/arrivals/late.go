@@ -1,0 +1,158 @@
+package arrivals
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/sfstat/sfstat/engine/delay"
+)
+
+// found is a rank that is late at a place, and the entries that it delayed.
+type found struct {
+	cell
+	struck map[entry]bool
+}
+
+// late fills in who delays the others, and what that costs.
+func (s *strikes) late(r *Result, o Options, lines []fitted, steps stepping) {
+	recorded := int64(0)
+	if len(lines) > 0 {
+		recorded = r.Step
+	}
+	d := s.divide(recorded)
+	if d == nil {
+		return
+	}
+	out := delay.Divided(&d.Division, &d.run, delay.Options{MinGain: o.MinGain})
+	for _, l := range out.Limits {
+		if l.Stage < len(r.Places) {
+			r.Places[l.Stage].Limit = l.Reported
+		}
+	}
+	// What follows no point is left out of the lengths of steps.
+	whole := float64(out.Whole) / float64(max(out.Whole, r.End-r.Begin))
+	r.Joint = out.Joint * whole
+	var all []found
+	for i := range out.Findings {
+		f := &out.Findings[i]
+		if f.Cause != delay.Late {
+			continue
+		}
+		if f.Certainty == delay.Event {
+			at := &r.Places[f.Parts[0].Stage]
+			at.Perhaps = at.Perhaps || f.Steps.Pattern == delay.Constant
+			continue
+		}
+		for _, saving := range []*float64{&f.Saves.Alone, &f.Saves.After, &f.Saves.Low, &f.Saves.High, &f.Saves.AtMost} {
+			*saving *= whole
+		}
+		struck := d.struck(s, f)
+		for _, rank := range f.Ranks {
+			of := make([]found, 0, len(f.Parts))
+			for _, p := range f.Parts {
+				of = append(of, found{cell{p.Stage, rank}, struck})
+			}
+			all = append(all, of...)
+			r.Late = append(r.Late, s.lateRank(d, f, rank))
+			l := &r.Late[len(r.Late)-1]
+			if len(lines) > 0 && len(steps) > 0 {
+				l.Steps = s.stepsStruck(struck, rank, l.PerStep, steps[0])
+			}
+			l.Gain = min(1, l.Saves.Alone*float64(r.End-r.Begin)/float64(max(1, int64(l.Steps.Count)*l.Step)))
+			l.Stage, l.Divided = s.lostIn(rank, of, lines)
+			for _, p := range f.Parts {
+				r.Places[p.Stage].charge(l, p.Charged/int64(len(f.Ranks)))
+			}
+		}
+	}
+	slices.SortStableFunc(r.Late, func(a, b Late) int { return cmp.Compare(b.Saves.Most(), a.Saves.Most()) })
+}
+
+// charge adds to the rank of a place what it costs there.
+func (p *Place) charge(l *Late, cost int64) {
+	for i := range p.Ranks {
+		if at := &p.Ranks[i]; at.Rank == l.Rank {
+			at.Charge, at.P = at.Charge+cost, min(at.P, l.P)
+		}
+	}
+}
+
+// struck are the entries of late ranks in the steps that a finding struck.
+func (d *division) struck(s *strikes, f *delay.Finding) map[entry]bool {
+	out := map[entry]bool{}
+	for _, p := range f.Parts {
+		for _, c := range s.places[p.Stage].cohorts {
+			for _, e := range c {
+				if slices.Contains(f.Ranks, int(e.rank)) && f.Steps.Has(d.cut.step(e, s.at(e))) {
+					out[e] = true
+				}
+			}
+		}
+	}
+	return out
+}
+
+// stepsStruck are the recorded steps in which a rank delayed entries by so much, the middle of its delay
+// being in them.
+func (s *strikes) stepsStruck(struck map[entry]bool, rank int, by int64, begin []int64) delay.Struck {
+	hit := make([]bool, len(begin)+1)
+	for e := range struck {
+		if int(e.rank) == rank {
+			i, _ := slices.BinarySearch(begin, s.at(e)-by/2)
+			hit[i] = true
+		}
+	}
+	return delay.Describe(hit)
+}
+
+// lateRank is a rank of a finding, at the place where it costs most.
+func (s *strikes) lateRank(d *division, f *delay.Finding, rank int) Late {
+	place := f.Parts[0].Stage
+	l := Late{Rank: s.ranks[rank].id, Place: place, Steps: f.Steps, Excess: 0, PerStep: f.Size, Step: f.Length, P: f.P,
+		Certainty: f.Certainty, Saves: f.Saves, First: d.begin(f.Steps.First), End: d.cut.ends[f.Steps.Last]}
+	for _, r := range f.Ranks {
+		l.Ranks = append(l.Ranks, s.ranks[r].id)
+	}
+	for _, p := range f.Parts {
+		l.Excess += p.Charged / int64(len(f.Ranks))
+	}
+	if at, ok := s.message(rank, l.Excess/2); ok {
+		place, l.Place = at, at
+	}
+	t := s.cells[cell{place, rank}]
+	l.Last, l.Points, l.Strikes = t.last, len(t.own), t.strikes
+	limit := s.limit(place)
+	l.Delay = median(slices.DeleteFunc(slices.Clone(t.own), func(x int64) bool { return x <= limit }))
+	for _, c := range s.places[place].cohorts {
+		if i := slices.IndexFunc(c, func(e entry) bool { return int(e.rank) == rank }); i >= 0 {
+			g := s.groups[s.call(c[i]).group]
+			l.Group, l.Desc = g.name, g.desc
+			break
+		}
+	}
+	c := s.clocks[s.domain[rank]]
+	l.Host = c.Host
+	// Two clocks that were left as they are may be apart by as much: then the other
+	// rank is late elsewhere.
+	bounded := c.HalfWidth >= 0 && l.Delay >= c.HalfWidth && !(len(s.clocks) == 2 && s.agree && 2*l.Strikes > l.Points)
+	l.Clock = s.even(rank, l.Delay) || len(s.clocks) > 1 && s.places[place].lag > 0 && len(c.Ranks) < 2 && !bounded
+	return l
+}
+
+// begin is when a step began.
+func (d *division) begin(step int) int64 {
+	if step > 0 {
+		return d.cut.ends[step-1]
+	}
+	return d.cut.ends[0]
+}
+
+// message is the send or receive, before a collective, at which a rank has more than most of own delay.
+func (s *strikes) message(rank int, most int64) (place int, ok bool) {
+	for at, t := range s.cells {
+		if at.rank == rank && s.repeats(at.place) && s.divided(at.place) && (t.excess > most || ok && t.excess == most && at.place < place) {
+			place, most, ok = at.place, t.excess, true
+		}
+	}
+	return place, ok
+}

@@ -15,16 +15,14 @@
 // others at the same synchronisation point; where members come from calls of
 // different groups, at most the same since the last call that all of them entered.
 //
-// A rank strikes where its own delay exceeds three robust standard deviations
-// of the place. If all ranks are alike, the members of a synchronisation point
-// are exchangeable, and of K strikes Binomial(K, 1/N) fall on one rank; p-values
-// are corrected for all ranks and places. The gain of fixing a rank is replayed:
-// the same waits, with the work of its peers.
+// What repeats is divided into steps, the work before each call being a piece of its step and the
+// calls that all ranks wait for its synchronisation points, and judged by package delay.
 //
 // Clocks of different hosts are aligned by the entries. No rank continues from a
 // blocking call before its last entry, which bounds every offset from both
 // sides; within the bounds, the offset with the least own delay over all places
 // is chosen. What may equally be a clock offset is not reported as a delay.
 //
-// Times are nanoseconds. Cost: O(calls × lags), memory 48 bytes per call.
+// Times are nanoseconds. Cost: O(calls × lags), memory 48 bytes per call and 40 for each call site, step
+// and rank.
 package arrivals

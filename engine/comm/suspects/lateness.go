@@ -2,15 +2,13 @@ package suspects
 
 import (
 	"cmp"
-	"math"
+	"fmt"
 	"slices"
 
-	"gonum.org/v1/gonum/stat"
-
 	"github.com/sfstat/sfstat/engine/comm"
-	"github.com/sfstat/sfstat/engine/gates"
+	"github.com/sfstat/sfstat/engine/delay"
+	"github.com/sfstat/sfstat/engine/points"
 	"github.com/sfstat/sfstat/internal/robust"
-	"github.com/sfstat/sfstat/internal/student"
 )
 
 // Lateness is how a rank arrives at collectives, of those that all their ranks were seen in and every
@@ -28,7 +26,7 @@ type Lateness struct {
 	// somebody late, is not in it.
 	Own    int64
 	Usual  int64   // the median of that, over collectives that it arrived last at
-	Chance float64 // that it has most of Own in so many parts of the recording if all ranks are alike, for any rank
+	Chance float64 // of so much if all ranks are alike, for any rank; 1: not late beyond it
 }
 
 // LatenessOf is the arrival skew of every rank, by rank; span is from the first start of a collective to the last end, on the first clock.
@@ -61,9 +59,8 @@ func LatenessOf(r *comm.Result) (all []Lateness, span int64) {
 			}
 		}
 	}
-	chances := chances(r, points)
 	for i := range all {
-		all[i].Rank, all[i].Chance = i, chances[i]
+		all[i].Rank, all[i].Chance = i, 1
 		all[i].Typical, all[i].Usual = robust.Upper(margins[i]), robust.Upper(owns[i])
 	}
 	return all, last - first
@@ -77,104 +74,6 @@ func synchronised(r *comm.Result) (all []int) {
 		}
 	}
 	return all
-}
-
-// parts is how many parts of the recording the chance of being late is taken over: collectives that follow
-// each other are not independent.
-const parts = 16
-
-// chances is of each rank, where all ranks are alike, the chance that it or any other has most of what is charged in as many
-// of the parts. A rank that surely has is left out for the others: two that are late divide the parts.
-func chances(r *comm.Result, points []int) []float64 {
-	there := make([]bool, len(r.Ranks))
-	for _, i := range points {
-		for _, p := range r.Collectives[i].Parts {
-			there[p.Rank] = true
-		}
-	}
-	sums := ownByPart(r, points)
-	out := make([]float64, len(r.Ranks))
-	for i := range out {
-		out[i] = 1
-	}
-	for range there {
-		c := chancesAmong(sums, there)
-		least := -1
-		for i, in := range there {
-			if in {
-				out[i] = c[i]
-			}
-			if in && c[i] <= surely && (least < 0 || c[i] < c[least]) {
-				least = i
-			}
-		}
-		if least < 0 {
-			return out
-		}
-		there[least] = false
-	}
-	return out
-}
-
-// ownByPart is what is charged to each rank, [part][rank].
-func ownByPart(r *comm.Result, points []int) [][]int64 {
-	all := make([][]int64, min(parts, len(points)))
-	for b := range all {
-		all[b] = make([]int64, len(r.Ranks))
-		for at := b * len(points) / len(all); at < (b+1)*len(points)/len(all); at++ {
-			for _, p := range r.Collectives[points[at]].Parts {
-				all[b][p.Rank] += p.Own
-			}
-		}
-	}
-	return all
-}
-
-// chancesAmong is of each rank there n·P(Binomial(K, 1/n) ≥ k), n their number and k of how many of K parts it has most:
-// of all parts or, where it is late now and then, of the quarter in which most is charged; twice the lower of both.
-func chancesAmong(sums [][]int64, there []bool) []float64 {
-	type part struct {
-		rank int
-		most int64
-	}
-	n := 0
-	for _, in := range there {
-		if in {
-			n++
-		}
-	}
-	out := make([]float64, len(there))
-	if n < 2 {
-		for i := range out {
-			out[i] = 1
-		}
-		return out
-	}
-	var won []part
-	for _, by := range sums {
-		top := part{rank: -1}
-		for i, x := range by {
-			if there[i] && x > top.most {
-				top = part{i, x}
-			}
-		}
-		won = append(won, top)
-	}
-	slices.SortStableFunc(won, func(a, b part) int { return cmp.Compare(b.most, a.most) })
-	for i := range out {
-		p := 1.0
-		for _, of := range []int{len(won), len(won) / 4} {
-			wins := 0
-			for _, w := range won[:of] {
-				if w.rank == i {
-					wins++
-				}
-			}
-			p = min(p, student.AtLeast(of, wins, 1/float64(n)))
-		}
-		out[i] = min(1, 2*float64(n)*p)
-	}
-	return out
 }
 
 // second is when the last rank but one arrived.
@@ -191,27 +90,101 @@ func second(c *comm.Collective) (t int64) {
 	return t
 }
 
-// A rank stands out when it surely has most of what began with a rank, and more of it than the (lower) median rank, of two the
-// other. Ranks of healthy jobs differ too, always in the same order, so that this alone is no fault: from plain of the time on
-// none does by so much; from worthwhile on a rank must be an outlier among the ranks.
 const (
-	enough     = 20
-	surely     = gates.Supported
-	plain      = 0.05
+	// enough is of how many collectives a rank must have been seen in.
+	enough = 20
+	// plain is the part of the recording from which on a rank that is last most of the time is told, be it by chance.
+	plain = 0.05
+	// worthwhile is the part of the recording that a late rank must cost: ranks of healthy jobs differ, too, always in the
+	// same order.
 	worthwhile = 0.02
 )
 
-// Latecomers are the ranks that make the others wait, if any stand out, the worst first; shares are of the recording, of what is
-// more than the median rank's.
+// Latecomers are the ranks that make the others wait beyond chance, the worst first; shares are the parts of the recording
+// that fixing them saves.
 func Latecomers(r *comm.Result) (found []Lateness, shares []float64) {
-	all, excess := byOwnDelay(r)
-	outlying := outliers(excess)
-	for i, l := range all {
-		if l.Of >= enough && l.Chance <= surely && (excess[i] >= plain || i < outlying && excess[i] >= worthwhile) {
-			found, shares = append(found, l), append(shares, excess[i])
+	all, _ := LatenessOf(r)
+	d, hosts := divide(r)
+	if d == nil {
+		return nil, nil
+	}
+	out := delay.Divided(d, &delay.Run{Hosts: hosts}, delay.Options{NoLimits: true})
+	for i := range out.Findings {
+		f := &out.Findings[i]
+		if f.Cause != delay.Late || f.Certainty < delay.Supported || f.Saves.Most() < worthwhile {
+			continue
+		}
+		for _, rank := range f.Ranks {
+			if l := all[rank]; l.Of >= enough {
+				l.Chance = f.P
+				found, shares = append(found, l), append(shares, f.Saves.Most())
+			}
 		}
 	}
 	return found, shares
+}
+
+// mostIntervals bounds how finely a recording is divided: collectives that follow each other are put together where there
+// are more.
+const mostIntervals = 1 << 10
+
+// divide takes the collectives that all their ranks were seen in, in the order of time, for the steps of a job whose ranks
+// wait for each other at the end of each: what is their own before them is their work. Ranks are compared with those in
+// communicators of the same size. nil: there are no collectives. O(parts) time, memory O(ranks).
+func divide(r *comm.Result) (d *points.Division, hosts []int) {
+	at := synchronised(r)
+	if len(at) == 0 {
+		return nil, nil
+	}
+	T, R := min(len(at), mostIntervals), len(r.Ranks)
+	d = &points.Division{Ranks: R, Intervals: T, Points: []points.Point{{Evidence: points.Shown, Slope: -1, Low: -1, High: -1}}}
+	pieces := map[int]int{} // by size of communicator
+	spent, ends := make([]int64, T*R), make([]int64, T)
+	var members [][]bool
+	for i, c := range at {
+		c, n := &r.Collectives[c], i*T/len(at)
+		k, ok := pieces[len(c.Parts)]
+		if !ok {
+			k = len(d.Pieces)
+			pieces[len(c.Parts)] = k
+			d.Pieces = append(d.Pieces, points.Piece{Stage: k})
+			d.Stages = append(d.Stages, points.Stage{Name: fmt.Sprintf("collectives of %d", len(c.Parts))})
+			d.Work = append(d.Work, make([]int64, T*R))
+			members = append(members, make([]bool, R))
+		}
+		for _, p := range c.Parts {
+			d.Work[k][n*R+p.Rank] += p.Own
+			spent[n*R+p.Rank] += c.Begin - p.Start
+			members[k][p.Rank] = true
+		}
+		ends[n] = max(ends[n], c.End)
+	}
+	for k := range d.Pieces {
+		for rank, in := range members[k] {
+			if in {
+				d.Pieces[k].Ranks = append(d.Pieces[k].Ranks, rank)
+			}
+		}
+	}
+	d.Points[0].Stage = len(d.Stages)
+	d.Stages = append(d.Stages, points.Stage{Name: "wait", Role: points.Wait})
+	d.Spent = [][]int64{spent}
+	d.Arrive()
+	after, before := make([]int64, T), r.Collectives[at[0]].Begin
+	for n := range T {
+		d.Head, d.Tail = append(d.Head, n), append(d.Tail, -1)
+		after[n] = max(0, ends[n]-before-slices.Max(d.Arrivals[0][n*R:(n+1)*R]))
+		before = max(before, ends[n])
+	}
+	d.After = [][]int64{after}
+	for i := range r.Ranks {
+		h := -1
+		if r.Ranks[i].Host != "" {
+			h = slices.IndexFunc(r.Ranks, func(o comm.Rank) bool { return o.Host == r.Ranks[i].Host })
+		}
+		hosts = append(hosts, h)
+	}
+	return d, hosts
 }
 
 // Unproven is the rank that would plainly stand out, being the last to enter more than half of its collectives, if these were not too few to
@@ -238,20 +211,4 @@ func byOwnDelay(r *comm.Result) (all []Lateness, excess []float64) {
 		excess = append(excess, float64(l.Own-usual)/float64(span))
 	}
 	return all, excess
-}
-
-// outliers is how many of the first of x, in descending order and fewer than half, are outliers: where ranks differ as draws of
-// a normal distribution, the last of them is so far above the rest by a chance of at most surely, corrected for all ranks. It is
-// Student's prediction interval of one more draw, for the most outliers that pass, as in Rosner's test for many.
-func outliers(x []float64) (found int) {
-	for k := 1; k <= (len(x)-1)/2; k++ {
-		rest := x[k:]
-		n := float64(len(rest))
-		mean, spread := stat.MeanStdDev(rest, nil)
-		t := (x[k-1] - mean) / (spread * math.Sqrt(1+1/n))
-		if float64(len(x))*student.TwoSided(t, n-1)/2 <= surely {
-			found = k
-		}
-	}
-	return found
 }

@@ -73,7 +73,7 @@ func (s *series) surest(level float64, tried map[cell]bool) *term {
 		e := s.column(s.excess[c.piece], c.rank)
 		own := s.own(c)
 		var best *term
-		for _, form := range s.shapes(c, x, e) {
+		for _, form := range s.shapes(c, x, e, own) {
 			explained := 0.0
 			for n, d := range form.d {
 				if d > 0 {
@@ -132,20 +132,16 @@ func (s *series) candidates() []cell {
 	return out
 }
 
-// beyondNoise are the charges, in standard deviations of noise, from which on an interval counts as
-// struck: far beyond it, and less far where a delay is not much larger than the noise.
-var beyondNoise = [...]float64{2, 1}
-
-// shapes are the forms that a candidate may have: a level, which half of the intervals show,
-// and what strikes some of them.
-func (s *series) shapes(c cell, x, e []float64) (out []shape) {
+// shapes are the forms that a candidate may have, of which x is charged and own is what is charged
+// noise and all: what strikes some intervals far beyond the noise; what strikes some by half as much as
+// the upper tenth of them or more; and a level, which half of the intervals show.
+func (s *series) shapes(c cell, x, e, own []float64) (out []shape) {
 	before := -1
-	for _, beyond := range beyondNoise {
-		least := max(beyond*s.noise[c.piece], leastOfStep*s.step)
-		big := make([]bool, len(x))
+	strikes := func(v []float64, least float64) {
+		big := make([]bool, len(v))
 		var sizes, usual []float64
 		seen := 0
-		for n, v := range x {
+		for n, v := range v {
 			if s.Step(n, c.piece) < 0 {
 				continue
 			}
@@ -161,6 +157,9 @@ func (s *series) shapes(c cell, x, e []float64) (out []shape) {
 			before = n
 		}
 	}
+	least := leastOfStep * s.step
+	strikes(x, max(slackOfNoise*s.noise[c.piece], least))
+	strikes(own, max(upperTenth(own)/2, least))
 	if m := trimmed(e); m > 0 {
 		d := make([]float64, len(e))
 		for n := range d {
@@ -171,6 +170,12 @@ func (s *series) shapes(c cell, x, e []float64) (out []shape) {
 		out = append(out, shape{claim: m, d: d, pattern: Constant})
 	}
 	return out
+}
+
+// upperTenth is the value that a tenth of v reach.
+func upperTenth(v []float64) float64 {
+	sorted := slices.Sorted(slices.Values(v))
+	return sorted[len(sorted)-1-len(sorted)/10]
 }
 
 // struck is the form of a delay in some intervals. Where they follow one another nearly

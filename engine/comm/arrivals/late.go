@@ -53,7 +53,7 @@ func (s *strikes) late(r *Result, o Options, lines []fitted, steps stepping) {
 				of = append(of, found{cell{p.Stage, rank}, struck})
 			}
 			all = append(all, of...)
-			r.Late = append(r.Late, s.lateRank(d, f, rank))
+			r.Late = append(r.Late, s.lateRank(d, f, rank, struck))
 			l := &r.Late[len(r.Late)-1]
 			if len(lines) > 0 && len(steps) > 0 {
 				l.Steps = s.stepsStruck(struck, rank, l.PerStep, steps[0])
@@ -106,7 +106,7 @@ func (s *strikes) stepsStruck(struck map[entry]bool, rank int, by int64, begin [
 }
 
 // lateRank is a rank of a finding, at the place where it costs most.
-func (s *strikes) lateRank(d *division, f *delay.Finding, rank int) Late {
+func (s *strikes) lateRank(d *division, f *delay.Finding, rank int, struck map[entry]bool) Late {
 	place := f.Parts[0].Stage
 	l := Late{Rank: s.ranks[rank].id, Place: place, Steps: f.Steps, Excess: 0, PerStep: f.Size, Step: f.Length, P: f.P,
 		Certainty: f.Certainty, Saves: f.Saves, First: d.begin(f.Steps.First), End: d.cut.ends[f.Steps.Last]}
@@ -121,14 +121,21 @@ func (s *strikes) lateRank(d *division, f *delay.Finding, rank int) Late {
 	}
 	t := s.cells[cell{place, rank}]
 	l.Last, l.Points, l.Strikes = t.last, len(t.own), t.strikes
-	limit := s.limit(place)
-	l.Delay = median(slices.DeleteFunc(slices.Clone(t.own), func(x int64) bool { return x <= limit }))
+	l.Delay = t.excess / int64(max(1, t.strikes))
+	hits := 0
 	for _, c := range s.places[place].cohorts {
-		if i := slices.IndexFunc(c, func(e entry) bool { return int(e.rank) == rank }); i >= 0 {
-			g := s.groups[s.call(c[i]).group]
-			l.Group, l.Desc = g.name, g.desc
-			break
+		i := slices.IndexFunc(c, func(e entry) bool { return int(e.rank) == rank })
+		if i < 0 {
+			continue
 		}
+		g := s.groups[s.call(c[i]).group]
+		l.Group, l.Desc = g.name, g.desc
+		if struck[c[i]] {
+			hits++
+		}
+	}
+	if hits > 0 {
+		l.Delay = f.Parts[0].Size * int64(f.Steps.Count) / int64(hits)
 	}
 	c := s.clocks[s.domain[rank]]
 	l.Host = c.Host

@@ -93,11 +93,9 @@ func second(c *comm.Collective) (t int64) {
 const (
 	// enough is of how many collectives a rank must have been seen in.
 	enough = 20
-	// plain is the part of the recording from which on a rank that is last most of the time is told, be it by chance.
+	// plain is the part of the recording that a late rank must cost: ranks of healthy jobs differ by half as much, always in
+	// the same order.
 	plain = 0.05
-	// worthwhile is the part of the recording that a late rank must cost: ranks of healthy jobs differ, too, always in the
-	// same order.
-	worthwhile = 0.02
 )
 
 // Latecomers are the ranks that make the others wait beyond chance, the worst first; shares are the parts of the recording
@@ -111,7 +109,7 @@ func Latecomers(r *comm.Result) (found []Lateness, shares []float64) {
 	out := delay.Divided(d, &delay.Run{Hosts: hosts}, delay.Options{NoLimits: true})
 	for i := range out.Findings {
 		f := &out.Findings[i]
-		if f.Cause != delay.Late || f.Certainty < delay.Supported || f.Saves.Most() < worthwhile {
+		if f.Cause != delay.Late || f.Certainty < delay.Supported || f.Saves.Most() < plain {
 			continue
 		}
 		for _, rank := range f.Ranks {

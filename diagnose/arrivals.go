@@ -13,10 +13,6 @@ import (
 	"github.com/sfstat/sfstat/trace/stagename"
 )
 
-// seesMore is the factor by which arrivals must find a larger saving than stage
-// times for their cost to count: both are replays and differ by noise.
-const seesMore = 1.25
-
 // arrived joins the verdict of the windows with that of the arrivals:
 //
 //   - who is missing comes before everything;
@@ -53,23 +49,21 @@ func (j *judge) arrived(v *RunVerdict) {
 	if !slices.ContainsFunc(late, func(f Finding) bool { return !f.BelowMinGain }) && float64(r.MayHide.Delay) >= j.minGain*float64(max(1, r.Step)) {
 		v.Undecided = append(v.Undecided, answer.Undecided{Question: answer.ClockOrDelay, Hides: r.MayHide.Delay, Step: r.Step, Ranks: r.MayHide.Ranks, Needs: answer.SourceHosts})
 	}
-	for i := range v.Findings {
-		f := &v.Findings[i]
-		at := slices.IndexFunc(late, func(l Finding) bool { return f.Kind == KindRank && f.Rank != nil && *l.Rank == *f.Rank })
-		if at < 0 {
-			if f.inherits(r) {
-				f.lack(evidence.Lack{Reason: evidence.DelayInherited, AtMost: evidence.Insufficient})
-				if len(r.Missing) > 0 && len(r.Late) == 0 {
-					v.Undecided = append(v.Undecided, answer.Undecided{Question: answer.RanksNotRecorded, Stage: f.Stage, Hides: f.Excess, Step: f.Step, N: len(r.Missing), Needs: answer.SourceAllRanks})
-				}
-			}
-			continue
+	left := v.join(testimony{late: late, says: func(*Finding) evidence.Witness { return evidence.Witness{Source: evidence.FromArrivals} }, apart: func(f *Finding) {
+		if !f.inherits(r) {
+			return
 		}
-		f.confirm(&late[at])
-		f.alone(&late[at], own)
-		late = slices.Delete(late, at, at+1)
+		f.lack(evidence.Lack{Reason: evidence.DelayInherited, AtMost: evidence.Insufficient})
+		if len(r.Missing) > 0 && len(r.Late) == 0 {
+			v.Undecided = append(v.Undecided, answer.Undecided{Question: answer.RanksNotRecorded, Stage: f.Stage, Hides: f.Excess, Step: f.Step, N: len(r.Missing), Needs: answer.SourceAllRanks})
+		}
+	}})
+	for i := range v.Findings {
+		if at := sameRank(late, &v.Findings[i]); at >= 0 && v.Findings[i].Kind == KindRank {
+			v.Findings[i].alone(&late[at], own)
+		}
 	}
-	v.Findings = append(v.Findings, late...)
+	v.Findings = append(v.Findings, left...)
 	if len(r.Late) > 1 {
 		v.Together = max(v.Together, r.Joint)
 	}
@@ -176,37 +170,6 @@ func (j *judge) lateArrivals(r *arrivals.Result) (out []Finding) {
 		out = append(out, f)
 	}
 	return out
-}
-
-// lack notes a condition of a higher confidence that is not met.
-func (f *Finding) lack(l evidence.Lack) {
-	f.Confidence = min(f.Confidence, l.AtMost)
-	f.Evidence = append(f.Evidence, l)
-}
-
-// confirm adds what arrivals say of a rank that windows found late. Where its
-// own work is, windows know better when they name a stage.
-func (f *Finding) confirm(l *Finding) {
-	e, _ := evidence.EntersLast(l.Evidence, evidence.FromArrivals)
-	raised := f.Confidence < l.Confidence
-	f.Confidence = max(f.Confidence, l.Confidence)
-	f.Evidence = append(f.Evidence, evidence.Witness{Source: evidence.FromArrivals, Agrees: true, Raised: raised, Confidence: l.Confidence}, e)
-	if f.Stage == "" {
-		f.Stage = l.Stage
-	}
-	f.Op, f.Group, f.Source = l.Op, l.Group, l.Source
-	if f.Host == "" {
-		f.Host = l.Host
-	}
-	// In a stage where ranks synchronise most of a delay looks like everybody's
-	// wait, so that stage times see a part of it.
-	if l.Gain > f.Gain && (raised || l.RunGain > seesMore*f.RunGain) {
-		f.Cost, f.BelowMinGain = l.Cost, l.BelowMinGain
-		f.Evidence = slices.DeleteFunc(f.Evidence, func(e evidence.Observation) bool { _, ok := e.(evidence.Replay); return ok })
-		if replay, ok := evidence.Find[evidence.Replay](l.Evidence); ok {
-			f.Evidence = append(f.Evidence, replay)
-		}
-	}
 }
 
 // inherits reports whether a rank that is late by stage times has no own delay

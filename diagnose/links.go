@@ -66,13 +66,10 @@ func (j *judge) heard(v *RunVerdict) {
 		return
 	}
 	late, slow, rest := split(c.Findings)
+	late = v.join(testimony{late: late, says: func(*Finding) evidence.Witness { return evidence.Witness{Source: evidence.FromNCCL} }})
 	for i := range v.Findings {
 		f := &v.Findings[i]
-		switch at := sameRank(late, f); {
-		case at >= 0:
-			f.agree(&late[at])
-			late = slices.Delete(late, at, at+1)
-		case len(slow) > 0 && j.victim(f):
+		if _, agreed := evidence.WitnessOf(f.Evidence, evidence.FromNCCL); !agreed && len(slow) > 0 && j.victim(f) {
 			link, _ := evidence.Find[evidence.SlowLink](slow[0].Evidence)
 			link.Elsewhere = true
 			f.Confidence, f.Evidence = evidence.Insufficient, append(f.Evidence, link)
@@ -100,26 +97,12 @@ func (j *judge) heard(v *RunVerdict) {
 	}
 }
 
-// Heard reports whether a finding is that of the communication, or certain
-// enough only with it.
+// Heard reports whether a finding is that of the communication alone.
 func (f *Finding) Heard() bool {
-	w, asked := evidence.WitnessOf(f.Evidence, evidence.FromNCCL)
+	_, byStages := evidence.Find[evidence.LastToArrive](f.Evidence)
 	_, late := evidence.EntersLast(f.Evidence, evidence.FromNCCL)
 	_, slow := evidence.FindIf(f.Evidence, func(e evidence.SlowLink) bool { return !e.Elsewhere })
-	return slow || late && (!asked || w.Raised)
-}
-
-// agree adds to a rank that the windows suspect that the communication does too. What was too small to report for the windows, which see
-// what a synchronisation point shows, may be reported for all the collectives.
-func (f *Finding) agree(late *Finding) {
-	e, _ := evidence.EntersLast(late.Evidence, evidence.FromNCCL)
-	raised := f.Confidence < evidence.Supported || f.BelowMinGain && !late.BelowMinGain
-	f.Evidence = append(f.Evidence, evidence.Witness{Source: evidence.FromNCCL, Agrees: true, Raised: raised, Confidence: late.Confidence}, e)
-	f.Ranks = late.Ranks
-	if raised {
-		f.Confidence, f.BelowMinGain = max(f.Confidence, evidence.Supported), f.BelowMinGain && late.BelowMinGain
-		f.Explained, f.Score = max(f.Explained, late.Explained), max(f.Score, late.Score)
-	}
+	return slow || late && !byStages
 }
 
 // heldAgainst reports whether anything was compared with its peers.
@@ -140,13 +123,6 @@ func split(all []Finding) (late, slow, rest []Finding) {
 		}
 	}
 	return late, slow, rest
-}
-
-func sameRank(late []Finding, f *Finding) int {
-	if f.Rank == nil {
-		return -1
-	}
-	return slices.IndexFunc(late, func(l Finding) bool { return *l.Rank == *f.Rank })
 }
 
 // transferStem begins the stages that profiler traces have of communication with all ranks there.

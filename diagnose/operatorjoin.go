@@ -30,18 +30,9 @@ func (j *judge) traced(v *RunVerdict) {
 	}
 	v.Operators, v.Undecided = o.Operators, append(v.Undecided, o.Undecided...)
 	reported := slices.DeleteFunc(slices.Clone(o.Findings), func(f Finding) bool { return !f.Flagged() })
-	left := slices.Clone(reported)
-	for i := range v.Findings {
-		f := &v.Findings[i]
-		switch at := sameRank(left, f); {
-		case f.Kind != KindRank || f.Rank == nil:
-		case at >= 0:
-			f.agreeWith(&left[at], o.Operators)
-			left = slices.Delete(left, at, at+1)
-		case sameRank(reported, f) < 0:
-			f.apartFrom(reported, o.Operators)
-		}
-	}
+	left := v.join(testimony{late: reported, says: func(l *Finding) evidence.Witness {
+		return evidence.Witness{Source: evidence.FromOperators, Op: l.Op, Excess: l.Excess, Step: l.Step, Steps: len(o.Operators.Steps)}
+	}, apart: func(f *Finding) { f.apartFrom(reported, o.Operators) }})
 	if len(reported) == 0 {
 		v.Observed = append(v.Observed, tracedSteps(o.Operators))
 		return
@@ -74,20 +65,6 @@ func (f *Finding) traced() bool {
 // tracedSteps is what operators were looked at.
 func tracedSteps(o *Operators) evidence.Witness {
 	return evidence.Witness{Source: evidence.FromOperators, Operators: o.Ops, Ranks: len(o.Workers), Steps: len(o.Steps), First: o.Steps[0], Last: o.Steps[len(o.Steps)-1]}
-}
-
-// agreeWith adds to a rank that windows suspect what its operators show.
-func (f *Finding) agreeWith(l *Finding, o *Operators) {
-	raised := f.Confidence < l.Confidence || f.BelowMinGain && !l.BelowMinGain
-	e := evidence.Witness{Source: evidence.FromOperators, Agrees: true, Op: l.Op, Excess: l.Excess, Step: l.Step, Confidence: l.Confidence, Steps: len(o.Steps), Raised: raised}
-	f.Evidence = append(f.Evidence, e)
-	f.Confidence = max(f.Confidence, l.Confidence)
-	if f.Op == "" {
-		f.Op = l.Op
-	}
-	if f.BelowMinGain && !l.BelowMinGain {
-		f.Cost, f.BelowMinGain = l.Cost, false
-	}
 }
 
 // apartFrom says that operators find nothing of a rank that windows find late, where

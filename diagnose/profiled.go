@@ -23,19 +23,13 @@ func (j *judge) witnessed(v *RunVerdict) {
 	for _, w := range p.Windows {
 		steps += w.Main.Steps
 	}
-	left := slices.Clone(late)
-	for i := range v.Findings {
-		f := &v.Findings[i]
-		if f.Kind != KindRank || f.Rank == nil || f.Cause != CauseLate {
-			continue
-		}
-		if at := sameRank(late, f); at >= 0 {
-			f.witnessedBy(&late[at], steps)
-			left = slices.DeleteFunc(left, func(l Finding) bool { return *l.Rank == *f.Rank })
-		} else if f.Flagged() {
+	left := v.join(testimony{late: late, says: func(l *Finding) evidence.Witness {
+		return evidence.Witness{Source: evidence.FromProfiler, Stage: l.Stage, Excess: l.Excess, Step: l.Step, Steps: steps}
+	}, apart: func(f *Finding) {
+		if f.Cause == CauseLate && f.Flagged() {
 			f.lack(evidence.Lack{Reason: evidence.SourcesDisagree, AtMost: evidence.Supported, Rank: late[0].Rank, Source: evidence.FromProfiler})
 		}
-	}
+	}})
 	for i := range left {
 		left[i].Windows, left[i].Detail = nil, -1 // they are of the traces
 		if j.synchronises() {
@@ -51,15 +45,4 @@ func (j *judge) witnessed(v *RunVerdict) {
 			}
 		}
 	}
-}
-
-// witnessedBy adds to a finding that a profiler's traces find the rank late too.
-func (f *Finding) witnessedBy(l *Finding, steps int) {
-	raised := f.Confidence < l.Confidence
-	f.Confidence = max(f.Confidence, l.Confidence)
-	f.Evidence = slices.DeleteFunc(slices.Clone(f.Evidence), func(e evidence.Observation) bool {
-		lack, ok := e.(evidence.Lack)
-		return ok && lack.AtMost < f.Confidence // which the traces make up for
-	})
-	f.Evidence = append(f.Evidence, evidence.Witness{Source: evidence.FromProfiler, Agrees: true, Stage: l.Stage, Excess: l.Excess, Step: l.Step, Steps: steps, Confidence: l.Confidence, Raised: raised})
 }

@@ -185,6 +185,7 @@ func (j *Job) Analyze(o Options) *Result {
 	r.locate(lines)
 	s.hang(r, lines)
 	r.MayHide = s.mayHide(r)
+	r.Late = slices.DeleteFunc(r.Late, s.eitherClock)
 	r.Messages = s.blocks != nil && len(r.Silent) == 0 && gathers
 	if o.Each != nil {
 		s.each(o.Each, lines, steps)

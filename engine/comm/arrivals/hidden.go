@@ -16,23 +16,25 @@ func (h *Hidden) add(delay int64, ranks ...int) {
 	h.Ranks = append(h.Ranks, ranks...)
 }
 
+// eitherClock reports whether a late rank may as well be the other of two, as either clock may be
+// wrong: one rank may be late at a place, or the other at all others.
+func (s *strikes) eitherClock(l Late) bool {
+	return l.Clock && len(s.clocks) == 2 && !s.agree && 2*l.Strikes > l.Points
+}
+
 // mayHide is the delay that may have been taken for the offset of a clock: where the
 // ranks wait in one place only, an offset moves a clock by as much as a constant delay
 // does, within what the entries allow. Clocks that were left as they are hide nothing:
-// one would have to be wrong by just the delay. Of two ranks one may be late at a
-// place, or the other at all others: where their clocks are apart, neither is called
-// late. And what a delay costs that may be its
+// one would have to be wrong by just the delay. And what a delay costs that may be its
 // clock's in part is not known.
-func (s *strikes) mayHide(r *Result) Hidden {
-	var h Hidden
-	r.Late = slices.DeleteFunc(r.Late, func(l Late) bool {
+func (s *strikes) mayHide(r *Result) (h Hidden) {
+	for _, l := range r.Late {
 		// Where clocks were moved, those of a whole group may have been moved by what
 		// its late member costs the others.
 		if l.Clock || len(s.clocks) > 1 && !s.agree && l.Saves.Most()*float64(r.Step) < float64(l.PerStep)/2 {
 			h.add(min(l.PerStep, r.Step), l.Rank)
 		}
-		return l.Clock && len(s.clocks) == 2 && !s.agree && 2*l.Strikes > l.Points
-	})
+	}
 	if len(s.clocks) < 2 || len(s.clocks) > 2 && s.waits() > 1 {
 		return h
 	}

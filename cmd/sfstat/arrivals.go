@@ -120,15 +120,15 @@ func (p *program) jobs(c *cli.Context) ([]*enteredRun, inputs, error) {
 }
 
 func (p *program) arrivals(c *cli.Context) error {
-	return p.ofDumps(c, report.Output.Arrivals)
+	return p.ofDumps(c, arrivals.Options{}, report.Output.Arrivals)
 }
 
 func (p *program) hang(c *cli.Context) error {
-	return p.ofDumps(c, report.Output.Hang)
+	return p.ofDumps(c, arrivals.Options{HangOnly: c.String("plot") == ""}, report.Output.Hang)
 }
 
 // ofDumps analyses the dumps and reports on them.
-func (p *program) ofDumps(c *cli.Context, write func(report.Output, []report.Arrivals) error) error {
+func (p *program) ofDumps(c *cli.Context, o arrivals.Options, write func(report.Output, []report.Arrivals) error) error {
 	jobs, in, err := p.jobs(c)
 	if err != nil {
 		return err
@@ -139,7 +139,6 @@ func (p *program) ofDumps(c *cli.Context, write func(report.Output, []report.Arr
 	}
 	var results []report.Arrivals
 	for i, j := range jobs {
-		var o arrivals.Options
 		if figure != "" {
 			o.EachPoint = drawn.Add
 		}

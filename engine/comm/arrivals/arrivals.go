@@ -13,6 +13,8 @@ import (
 type Options struct {
 	// MinGain is the part of the run from which on a delay is large enough to act on; 0: 0.10.
 	MinGain float64
+	// HangOnly leaves out who arrives late: the result has no places and nobody late.
+	HangOnly bool
 	// Each is called for every call, rank by rank in the order of time; nil: no.
 	Each func(Call)
 	// EachPoint is called for every synchronisation point, group by group in the
@@ -153,7 +155,10 @@ func (j *Job) Analyze(o Options) *Result {
 	}
 	m := j.match()
 	t := m.align()
-	s := t.tallies()
+	s := t.strikes()
+	if !o.HangOnly {
+		s.tallies()
+	}
 	r := &Result{Clocks: t.clocks, Mismatches: m.mismatches()}
 	for i := range j.ranks {
 		r.Ranks = append(r.Ranks, j.ranks[i].id)
@@ -170,8 +175,12 @@ func (j *Job) Analyze(o Options) *Result {
 		}
 	}
 	stages, lines := s.placed()
-	r.Transfers = s.transfers(lines)
 	steps := s.extent(r, lines)
+	if o.HangOnly {
+		s.hang(r, lines)
+		return r
+	}
+	r.Transfers = s.transfers(lines)
 	s.table(r, stages)
 	gathers := slices.ContainsFunc(r.Places, func(p Place) bool { return p.Repeats && !p.Unlike })
 	for i := range r.Places {

@@ -20,7 +20,8 @@ func (j *Job) Operators(run string) (*operator.Trace, error) {
 		return nil, input.Bad(input.ErrMissing, "entries of %d rank, expected two or more that can be compared", len(j.ranks))
 	}
 	t := j.match().align()
-	s := t.tallies()
+	s := t.strikes()
+	s.tallies()
 	if s.blocks != nil || slices.Contains(s.silent, true) {
 		return nil, input.Bad(input.ErrMissing, "entries of sends and receives, between which ranks wait for each other in one direction: sfstat diagnose replays them")
 	}

@@ -39,14 +39,19 @@ func (s *strikes) limit(at int) int64 { return int64(math.Max(beyond*s.sigma[at]
 // leastLimit is the own delay, ns, that no clock resolves.
 const leastLimit = 1000
 
-// tallies compares all entries of all places.
-func (t *timed) tallies() *strikes {
+func (t *timed) strikes() *strikes {
 	s := &strikes{timed: t, sigma: make([]float64, len(t.places)), cells: map[cell]*tally{}}
 	for i := range t.places {
-		s.tally(i)
 		s.most = max(s.most, len(t.places[i].cohorts))
 	}
 	return s
+}
+
+// tallies compares all entries of all places.
+func (s *strikes) tallies() {
+	for i := range s.places {
+		s.tally(i)
+	}
 }
 
 // only is the job at one place.

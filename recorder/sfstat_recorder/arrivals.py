@@ -30,6 +30,8 @@ try:
 except ImportError:  # pragma: no cover
     Protocol = object  # type: ignore[assignment]
 
+from .dynamo import stand_in
+
 _log = logging.getLogger("sfstat_recorder")
 
 BUDGET = 0.0005
@@ -241,14 +243,14 @@ class CallRing:
                 self._inside.call = False
 
         entered.__wrapped__ = original  # type: ignore[attr-defined]
-        return entered
+        return stand_in(entered, original)
 
     def _sending(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def send(group: Any, tensors: Any, dstRank: int, *rest: Any, **named: Any) -> Any:  # named as PyTorch's
             self._note(lambda: self._message(group, "send", "->", dstRank))
             return original(group, tensors, dstRank, *rest, **named)
 
-        return send
+        return stand_in(send, original)
 
     def _posting(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def recv(group: Any, tensors: Any, srcRank: int, *rest: Any, **named: Any) -> Any:
@@ -256,7 +258,7 @@ class CallRing:
             self._note(lambda: self._posted.__setitem__(work, (group, srcRank)))
             return work
 
-        return recv
+        return stand_in(recv, original)
 
     def _waiting(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def received(work: Any) -> None:
@@ -268,7 +270,7 @@ class CallRing:
             self._note(lambda: received(work))
             return original(work, *args, **kwargs)
 
-        return wait
+        return stand_in(wait, original)
 
     def _note(self, add: Callable[[], None]) -> None:
         try:

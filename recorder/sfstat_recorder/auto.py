@@ -21,6 +21,7 @@ import sys
 from threading import get_ident
 from typing import Any, Callable, Dict, List, Optional, Sequence, Set
 
+from .dynamo import keep_out, nothing, stand_in
 from .recorder import Recorder
 from .stages import BACKWARD, DATA, FORWARD, OPTIMIZER
 
@@ -268,6 +269,7 @@ class Loop:
 
 def install(loop: Loop, torch: Any) -> None:
     """Puts the loop's marks into PyTorch."""
+    keep_out()
     _patch_loader(loop, importlib.import_module("torch.utils.data.dataloader"))
     _patch_forward(loop, torch)
     for owner, name in ((torch.autograd, "backward"), (torch.Tensor, "backward")):
@@ -286,9 +288,7 @@ def _around(loop: Loop, stage: str, original: Callable[..., Any]) -> Callable[..
             loop.end(stage)
 
     timed.__wrapped__ = original  # type: ignore[attr-defined]
-    timed.__name__ = getattr(original, "__name__", stage)
-    timed.__doc__ = original.__doc__
-    return timed
+    return stand_in(timed, original)
 
 
 def _patch_loader(loop: Loop, dataloader: Any) -> None:
@@ -306,7 +306,7 @@ def _patch_loader(loop: Loop, dataloader: Any) -> None:
         loop.end(DATA)
         return batch
 
-    base.__next__ = following
+    base.__next__ = stand_in(following, original)
     first = dataloader.DataLoader.__iter__
 
     def start(self: Any) -> Any:  # starting its workers delays the first batch
@@ -317,7 +317,7 @@ def _patch_loader(loop: Loop, dataloader: Any) -> None:
         finally:
             loop.exhausted()
 
-    dataloader.DataLoader.__iter__ = start
+    dataloader.DataLoader.__iter__ = stand_in(start, first)
 
 
 def _patch_forward(loop: Loop, torch: Any) -> None:
@@ -336,7 +336,7 @@ def _patch_forward(loop: Loop, torch: Any) -> None:
         finally:
             loop.end(FORWARD)
 
-    module.__call__ = call
+    module.__call__ = stand_in(call, original)
 
 
 def _patch_grad(loop: Loop, torch: Any) -> None:
@@ -350,7 +350,7 @@ def _patch_grad(loop: Loop, torch: Any) -> None:
         loop.differentiated()
         return original(*args, **kwargs)
 
-    torch.autograd.grad = grad
+    torch.autograd.grad = stand_in(grad, original)
 
 
 def _patch_optimizer(loop: Loop, torch: Any) -> None:
@@ -367,8 +367,8 @@ def _patch_optimizer(loop: Loop, torch: Any) -> None:
     def after(optimizer: Any, *_: Any) -> None:
         loop.end_optimizer(id(optimizer))
 
-    optim.register_optimizer_step_pre_hook(before)
-    optim.register_optimizer_step_post_hook(after)
+    optim.register_optimizer_step_pre_hook(stand_in(before, nothing))
+    optim.register_optimizer_step_post_hook(stand_in(after, nothing))
     scaler = getattr(getattr(torch, "amp", None), "GradScaler", None)
     if scaler is None:
         return
@@ -383,7 +383,7 @@ def _patch_optimizer(loop: Loop, torch: Any) -> None:
         finally:
             loop.end(OPTIMIZER, id(optimizer))
 
-    scaler.step = step
+    scaler.step = stand_in(step, original)
 
 
 class Trainers(importlib.abc.MetaPathFinder):

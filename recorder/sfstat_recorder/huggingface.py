@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from typing import Any, List, Optional
 
+from .dynamo import nothing, stand_in
 from .marks import TRAINER_STAGES, MakeGroup, Marks, derive, place
 from .recorder import Recorder
 from .stages import BACKWARD, CALLBACKS, DATA, FORWARD, OPTIMIZER
@@ -120,3 +121,6 @@ class Hooks:
     def _forwarded(self, *_: Any) -> None:
         if self.marks is not None and self.marks.perf.in_step:
             self.marks.to(BACKWARD)
+
+    stand_in(_forward, nothing)
+    stand_in(_forwarded, nothing)

@@ -17,6 +17,7 @@ from typing import Any, Callable, Deque, Dict, Iterable, List, Mapping, Optional
 
 from .arrivals import Timing, Wanted, watcher
 from .capture import Capture, Profiler
+from .dynamo import keep_out
 from .events import Channels, EventTimer, Pending
 from .gather import Group
 from .identity import Identity
@@ -106,6 +107,7 @@ class Recorder:
         self._on_fault = on_fault
         self._clock = clock
         self._pid = os.getpid()
+        keep_out()
 
         # The step that is recorded, or will be next.
         self._owner = get_ident()

@@ -12,9 +12,11 @@ nothing of it, and `python -m sfstat_recorder job.py …` records it.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
 import random
+import sys
 import time
 from typing import Any, Callable, ContextManager, Iterator, List, Optional
 
@@ -120,6 +122,7 @@ class Loop:
         self.pace = Pace(options, rank)
         self.model = Model(self.pace)
         self.items = Items(options.steps * BATCH * world)
+        self.losses: List[torch.Tensor] = []
 
     def collate(self, items: List[torch.Tensor]) -> torch.Tensor:
         self.pace.work(DATA_MS)
@@ -141,6 +144,21 @@ class Loop:
                 return loss
 
         return Optimizer(parameters, lr=1e-3)
+
+    def recorder(self) -> Any:
+        if not self.options.packets:
+            return NoRecorder()
+        from sfstat_recorder import Recorder
+
+        return Recorder(self.options.packets, window=self.options.window)
+
+    def learnt(self) -> str:
+        """Every bit of the losses and of the weights after them, and what was compiled."""
+        digest = hashlib.sha256()
+        for value in [*self.losses, *self.model.parameters()]:
+            digest.update(getattr(value, "to_local", lambda: value)().detach().numpy().tobytes())
+        graphs = sys.modules["torch._dynamo.utils"].counters["stats"]["unique_graphs"] if "torch._dynamo.utils" in sys.modules else 0
+        return "%d losses, %d graphs, %s" % (len(self.losses), graphs, digest.hexdigest())
 
 
 class NoRecorder:
@@ -166,18 +184,15 @@ def plain(loop: Loop, wrap: Callable[[torch.nn.Module], torch.nn.Module]) -> Non
     every step.
     """
     dist.init_process_group("gloo")
-    options, pace = loop.options, loop.pace
+    pace = loop.pace
     model = wrap(loop.model)
     optimizer = loop.optimizer(model.parameters())
-    perf: Any = NoRecorder()
-    if options.packets:
-        from sfstat_recorder import Recorder
-
-        perf = Recorder(options.packets, window=options.window)
+    perf = loop.recorder()
     for x in perf.batches(loop.loader(DistributedSampler(loop.items, shuffle=False))):
         with perf.step():
             with perf.stage("model.fwd_loss_cpu_wall"):
                 loss = model(x).square().mean()
+                loop.losses.append(loss.detach())
             with perf.stage("model.backward_cpu_wall"):
                 loss.backward()
             with perf.stage("callbacks.cpu_wall"):
@@ -209,6 +224,39 @@ def fsdp(loop: Loop) -> None:
     plain(loop, wrap)
 
 
+def compiled(loop: Loop) -> None:
+    def wrap(model: torch.nn.Module) -> torch.nn.Module:
+        layers = torch.nn.Sequential(*(layer for linear in model.layers for layer in (linear, torch.nn.GELU())))  # type: ignore[union-attr]
+        whole: torch.nn.Module = torch.compile(torch.nn.parallel.DistributedDataParallel(layers), backend=loop.options.backend)  # type: ignore[assignment]
+        return whole
+
+    plain(loop, wrap)
+
+
+def accelerate(loop: Loop) -> None:
+    from accelerate import Accelerator
+
+    pace = loop.pace
+    accelerator = Accelerator(cpu=True)
+    model, optimizer, loader = accelerator.prepare(loop.model, loop.optimizer(loop.model.parameters()), loop.loader(None))
+    perf: Any = loop.recorder()
+    for x in perf.batches(loader):
+        with perf.step():
+            with perf.stage("model.fwd_loss_cpu_wall"):
+                loss = model(x).square().mean()
+                loop.losses.append(loss.detach())
+            with perf.stage("model.backward_cpu_wall"):
+                accelerator.backward(loss)
+            with perf.stage("callbacks.cpu_wall"):
+                pace.fault("callback")
+                accelerator.gather(loss.detach())
+            with perf.stage("optim.step_cpu_wall"):
+                optimizer.step()
+                optimizer.zero_grad()
+    perf.close()
+    accelerator.end_training()
+
+
 def trainer(loop: Loop) -> None:
     from transformers import Trainer, TrainerCallback, TrainingArguments
 
@@ -221,7 +269,9 @@ def trainer(loop: Loop) -> None:
 
         def forward(self, x: torch.Tensor, labels: Optional[torch.Tensor] = None) -> Any:
             y = self.model(x)
-            return {"loss": y.square().mean(), "logits": y}
+            loss = y.square().mean()
+            loop.losses.append(loss.detach())
+            return {"loss": loss, "logits": y}
 
     class Callback(TrainerCallback):
         def on_step_end(self, *_: Any, **__: Any) -> None:
@@ -256,6 +306,7 @@ def lightning(loop: Loop) -> None:
 
         def training_step(self, batch: torch.Tensor, _: int) -> torch.Tensor:
             loss: torch.Tensor = self.model(batch).square().mean()
+            loop.losses.append(loss.detach())
             return loss
 
         def configure_optimizers(self) -> torch.optim.Optimizer:
@@ -278,7 +329,7 @@ def lightning(loop: Loop) -> None:
 
 
 def main(arguments: Optional[List[str]] = None) -> None:
-    frameworks = {"ddp": ddp, "fsdp": fsdp, "trainer": trainer, "lightning": lightning}
+    frameworks = {"ddp": ddp, "fsdp": fsdp, "compiled": compiled, "accelerate": accelerate, "trainer": trainer, "lightning": lightning}
     parser = argparse.ArgumentParser(description="One rank of a real PyTorch job with a rank that may be slow.")
     parser.add_argument("--framework", choices=sorted(frameworks), required=True)
     parser.add_argument("--family", default="", help="stage of the delay: data, forward, backward, backward_late, callback, optimizer")
@@ -291,10 +342,16 @@ def main(arguments: Optional[List[str]] = None) -> None:
     parser.add_argument("--packets", default="", help="folder in which the job records itself")
     parser.add_argument("--window", type=int, default=100)
     parser.add_argument("--scratch", default="/tmp/sfstat-job", help="folder that the Trainer wants")
+    parser.add_argument("--backend", default="inductor", help="of torch.compile")
+    parser.add_argument("--learnt", default="", help="where each rank writes what it learnt: this and RANK.txt")
     parser.add_argument("--queue", default="", help="where each rank says how long it waited for a processor: this and RANK.json")
     options = parser.parse_args(arguments)
     begin, waited = time.monotonic_ns(), waited_ns()
-    frameworks[options.framework](Loop(options))
+    loop = Loop(options)
+    frameworks[options.framework](loop)
+    if options.learnt:
+        with open("%s%s.txt" % (options.learnt, os.environ["RANK"]), "w", encoding="utf-8") as file:
+            file.write(loop.learnt())
     if options.queue:
         with open("%s%s.json" % (options.queue, os.environ["RANK"]), "w", encoding="utf-8") as file:
             json.dump({"wall_ns": time.monotonic_ns() - begin, "waited_ns": waited_ns() - waited}, file)

@@ -59,13 +59,16 @@ class Job:
     compute: bool
     steps: int
     window: int
-    recording: str  # api or module
+    recording: str  # api, module, capture (module with captures) or none
     seed: int
+    learnt: bool = False  # every rank writes a digest of its losses and weights
 
     def arguments(self, scratch: str) -> List[str]:
         out = ["--framework", self.framework, "--steps", str(self.steps), "--seed", str(self.seed), "--scratch", scratch, "--queue", os.path.join(os.path.dirname(scratch), "queue")]
         if self.family:
             out += ["--family", self.family, "--slow", ",".join(map(str, self.slow)), "--ms", str(self.ms), "--every", str(self.every)]
+        if self.learnt:
+            out += ["--learnt", os.path.join(os.path.dirname(scratch), "learnt")]
         return out + (["--compute"] if self.compute else [])
 
 
@@ -158,12 +161,12 @@ def _child(job: Job, rank: int, port: int, folder: str, packets: str) -> None:
     status = 0
     try:
         script, arguments = os.path.join(HERE, "job.py"), job.arguments(os.path.join(folder, "scratch"))
-        if job.recording == "module":
+        if job.recording in ("module", "capture"):
             from sfstat_recorder.__main__ import main
 
-            main(["-o", packets, "--window", str(job.window), script, *arguments])
+            main([*(["--capture"] if job.recording == "capture" else []), "-o", packets, "--window", str(job.window), script, *arguments])
         else:
-            sys.argv = [script, *arguments, "--packets", packets, "--window", str(job.window)]
+            sys.argv = [script, *arguments, *(["--packets", packets, "--window", str(job.window)] if job.recording == "api" else [])]
             runpy.run_path(script, run_name="__main__")
     except SystemExit as end:
         status = end.code if isinstance(end.code, int) else int(end.code is not None)

@@ -34,6 +34,13 @@ _FUSED = -1  # optimizers that step inside backward, as one
 _NAMES = {DATA: "batches", FORWARD: "forward passes", BACKWARD: "backward passes", OPTIMIZER: "optimizer steps"}
 
 
+# Modules that are there once a process was started that way, and what is recorded of it.
+_ELSEWHERE = {
+    "multiprocessing.popen_spawn_posix": "processes that were spawned (mp.spawn) begin anew and are not recorded: start them by torchrun, or use sfstat_recorder.Recorder in them",
+    "multiprocessing.popen_fork": "processes that were forked record for themselves",
+}
+
+
 class Loop:
     """What is known of the training loop, and its recorder once that is enough.
 
@@ -76,7 +83,7 @@ class Loop:
         """Whether the stage begins here: not inside another, nor in a thread
         other than the script's own.
         """
-        if self.given_up or get_ident() != self._thread:
+        if self.given_up or get_ident() != self._thread and not self._trains_here(stage):
             return False
         if self._inside:
             if self._inside != OPTIMIZER or stage == OPTIMIZER:
@@ -94,6 +101,15 @@ class Loop:
                 perf._settle(perf._start)  # the batch before went to an evaluation
                 perf.pause()
         self._open(stage)
+        return True
+
+    def _trains_here(self, stage: str) -> bool:
+        """Whether the script trains in this thread and not in its own, as launchers have it: a
+        backward pass says so.
+        """
+        if stage != BACKWARD or self.perf is not None or self._seen[BACKWARD] > 0:
+            return False
+        self._thread, self._inside = get_ident(), ""
         return True
 
     def end(self, stage: str, optimizer: int = 0) -> None:
@@ -184,8 +200,10 @@ class Loop:
         seen = ", ".join("%d %s" % (self._seen[stage], name) for stage, name in _NAMES.items())
         if self.perf is not None:
             seen = "found %s, but no step that fits" % self.found
+        elsewhere = "".join("; " + what for module, what in _ELSEWHERE.items() if module in sys.modules)
         _log.warning(
-            "nothing is recorded: %s; %d optimizer steps are watched first. A loop that trains otherwise can time its stages with sfstat_recorder.Recorder", seen, LOOKED_AT)
+            "nothing is recorded of this process: %s; %d optimizer steps are watched first%s. A loop that trains otherwise can time its stages with sfstat_recorder.Recorder",
+            seen, LOOKED_AT, elsewhere)
 
     def _open(self, stage: str) -> None:
         perf = self.perf

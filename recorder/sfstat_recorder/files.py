@@ -15,7 +15,8 @@ class PacketFile:
     It is made when the first line comes, under a name that nothing has yet:
     ``NAME.jsonl``, else ``NAME.2.jsonl`` and so on. A line that could not be
     written whole is cut off again, so that a full disk leaves no half packet
-    between whole ones.
+    between whole ones. Where the file is taken away, what was in it is lost
+    and counted, and the next line goes to a new one.
     """
 
     def __init__(self, folder: str, name: str) -> None:
@@ -23,7 +24,23 @@ class PacketFile:
         self._name = re.sub(r"[^\w.=@+-]", "_", name)[:200] or "run"
         self._fd: Optional[int] = None
         self._end = 0
+        self._held = 0  # appends that the file holds
         self.path = ""
+
+    def removed(self) -> int:
+        """How many appends are lost because the file was removed since; 0: it is there."""
+        if self._fd is None or self._there():
+            return 0
+        self.close()
+        held, self._held = self._held, 0
+        return held
+
+    def _there(self) -> bool:
+        assert self._fd is not None
+        try:
+            return os.path.samestat(os.fstat(self._fd), os.stat(self.path))
+        except OSError:
+            return False
 
     def append(self, lines: bytes) -> None:
         """Writes whole lines, or raises OSError and has written none."""
@@ -38,6 +55,7 @@ class PacketFile:
             self._cut()
             raise
         self._end += len(lines)
+        self._held += 1
 
     def close(self) -> None:
         if self._fd is not None:

@@ -21,6 +21,7 @@ from .dynamo import keep_out
 from .events import Channels, EventTimer, Pending
 from .gather import Group
 from .identity import Identity
+from .leave import forget, watch
 from .packet import Form, Window
 from .router import Router, Trigger
 from .sampling import Idle, Sampling
@@ -100,7 +101,7 @@ class Recorder:
             raise ValueError("a trigger needs a group: only rank 0, which gathers, sees all ranks")
         place = os.path.abspath(os.fspath(folder))
         self.stages = Stages(stages, accumulation, repeated)
-        self.identity = identity or Identity.detect(os.path.basename(place) or "run", role)
+        self.identity = identity or _detected(place, role)
         self._form = Form(self.identity, self.stages, data_wait)
         self._window_steps = window
         self._sampling = Sampling(every, window, self.identity.run)
@@ -157,6 +158,7 @@ class Recorder:
         self._choose()
         self._at_exit = _closer(weakref.ref(self))
         atexit.register(self._at_exit)
+        watch(self)
 
     # What a loop calls.
 
@@ -246,6 +248,7 @@ class Recorder:
         if writer is None or self._pid != os.getpid():
             return True
         atexit.unregister(self._at_exit)
+        forget(self)
         self._writer = writer
         writer.closing = True
         self._settle(self._until)
@@ -514,6 +517,19 @@ class Recorder:
         counts = ", ".join("%d %s" % (n, fault.value) for fault, n in sorted(faults.items(), key=_by_count))
         total = sum(faults.values())
         return notes + ["rank %d left out %d span%s: %s; the first: %s" % (self.identity.rank, total, "s" if total > 1 else "", counts, example)]
+
+
+_again: Dict[Tuple[int, str], int] = {}  # recorders of a process and folder that found out their place themselves
+
+
+def _detected(place: str, role: Optional[Mapping[str, int]]) -> Identity:
+    """The place of this process. A second recording of one process into the
+    same folder, as of a notebook's cell that is run again, is another run.
+    """
+    key = (os.getpid(), place)
+    n = _again[key] = _again.get(key, 0) + 1
+    name = os.path.basename(place) or "run"
+    return Identity.detect(name if n == 1 else "%s-%d" % (name, n), role)
 
 
 def _by_count(item: Tuple[Fault, int]) -> Tuple[int, str]:

@@ -39,16 +39,16 @@ class Losses:
         self._warned: Set[str] = set()
         self.total = 0
 
-    def add(self, reason: str) -> None:
+    def add(self, reason: str, windows: int = 1) -> None:
         reason = _one_line(reason)
         with self._lock:
-            self.total += 1
-            self._count(reason, 1)
+            self.total += windows
+            self._count(reason, windows)
             warn = reason not in self._warned and len(self._warned) < self._MOST_REASONS
             if warn:
                 self._warned.add(reason)
         if warn:
-            _log.warning("rank %d lost a window: %s", self._rank, reason)
+            _log.warning("rank %d lost %s: %s", self._rank, "a window" if windows == 1 else "%d windows" % windows, reason)
 
     def take(self) -> Dict[str, int]:
         """What no packet has said yet; it counts as said."""
@@ -109,11 +109,18 @@ class Writer:
         self._windows = 0  # in all, known at the end
         self.closing = False  # set before the last window is offered
         self.losses = Losses(who.rank)
-        self._thread = threading.Thread(target=self._run, name="sfstat-recorder", daemon=True)
-        self._thread.start()
+        self._thread: Optional[threading.Thread] = threading.Thread(target=self._run, name="sfstat-recorder", daemon=True)
+        try:
+            self._thread.start()
+        except RuntimeError as error:  # the limit of processes is reached: the training goes on
+            self._thread = None
+            _log.warning("rank %d records nothing: %s", self._rank, error)
 
     def offer(self, window: Window, events: Pending) -> None:
         """Takes the window, or drops it if the queue is full; never waits."""
+        if self._thread is None:
+            self.losses.add("its writer could not be started")
+            return
         try:
             self._queue.put_nowait((window, events))
         except queue.Full:
@@ -124,6 +131,8 @@ class Writer:
         most timeout_s; whether it was all.
         """
         self._windows = windows
+        if self._thread is None:
+            return True  # what was lost is counted
         deadline = time.monotonic() + timeout_s
         try:
             self._queue.put(None, timeout=timeout_s)
@@ -151,13 +160,22 @@ class Writer:
                 self._gather_without(self._group, self._windows)
         except Exception as error:
             _log.warning("rank %d: %s", self._rank, _one_line(str(error)))
+        self._count_removed()
         for file in (self._own, self._shared):
             try:
                 file.close()
             except OSError as error:
                 _log.warning("rank %d: %s", self._rank, error)
 
+    def _count_removed(self) -> None:
+        """What was written and is gone with its file."""
+        for file in (self._own, self._shared):
+            windows = file.removed()
+            if windows > 0:
+                self.losses.add("the file that held it was removed: %s" % file.path, windows)
+
     def _write(self, window: Window, events: Pending) -> None:
+        self._count_removed()
         window.side = events.read(self._patience)
         self._add_arrivals(window)
         lost = self.losses.take()

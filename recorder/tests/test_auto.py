@@ -9,6 +9,7 @@ import sys
 import tempfile
 import threading
 import unittest
+import unittest.mock
 
 from sfstat_recorder import BACKWARD, DATA, FORWARD, OPTIMIZER, Identity, Recorder
 from sfstat_recorder.auto import Loop
@@ -172,6 +173,20 @@ class LoopTest(unittest.TestCase):
         self.assertFalse(self.loop.begin(DATA))
         self.assertFalse(self.loop.begin(FORWARD))
         self.loop.end(FORWARD)
+
+    def test_training_in_a_thread(self):
+        """As launchers have it that keep the main thread for themselves."""
+        thread = threading.Thread(target=lambda: [self.step() for _ in range(9)])
+        thread.start()
+        thread.join()
+        (p,) = self.got()
+        self.assertGreaterEqual(len(p["durations_ns"]), 5)
+        self.assertEqual(p["durations_ns"][0], list(COSTS.values()))
+
+    def test_says_what_spawned_processes_lack(self):
+        with unittest.mock.patch.dict(sys.modules, {"multiprocessing.popen_spawn_posix": object()}), self.assertLogs("sfstat_recorder", "WARNING") as said:
+            self.loop.finish()
+        self.assertIn("mp.spawn", said.output[0])
 
     def test_another_thread_is_left_alone(self):
         began = []

@@ -42,7 +42,8 @@ class Plan:
 
 class Profiler(Protocol):
     """A heavy profiler that can be switched on for a few steps. One that has a
-    method ``mark``, of a name to a context, is told steps and stages.
+    method ``mark``, of a name to a context, is told steps and stages; one that is
+    ``busy`` is not started; ``finish`` is called once, at the end.
     """
 
     def start(self, label: str) -> None:
@@ -62,6 +63,7 @@ class Capture:
         self._rank = rank
         self._spans = spans
         self._plan: Optional[Plan] = None  # handed over by the writer's thread
+        self._masked = range(0)  # steps that a capture makes longer, on whichever rank
         self._running: Optional[Plan] = None
         self._until = 0.0
         self._last = 0
@@ -69,8 +71,16 @@ class Capture:
         self._open: List[ContextManager[Any]] = []  # the step's mark, and a stage's inside it
 
     def request(self, plan: Plan) -> None:
+        """A plan that all ranks hear of."""
+        if plan.ranks and plan.first > 0:
+            # The profiler is stopped behind its last step, and in the one after that the others wait for it.
+            self._masked = range(plan.first, plan.first + plan.steps + 2)
         if self._rank in plan.ranks:
             self._plan = plan
+
+    def masks(self, step: int) -> bool:
+        """Whether a step is none of the training's: a profiler runs in it, on this rank or another."""
+        return step in self._masked
 
     def step(self, index: int) -> None:
         """A step begins."""
@@ -78,8 +88,8 @@ class Capture:
         if plan is None or index < plan.first or self._running is not None:
             return
         self._plan = None
-        if self._profiler is None or plan.first > 0 and 2 * (index - plan.first) > plan.steps:
-            return  # it was heard of too late
+        if self._profiler is None or getattr(self._profiler, "busy", False) or plan.first > 0 and 2 * (index - plan.first) > plan.steps:
+            return  # it was heard of too late, or the trace before is still being written
         try:
             self._profiler.start("%s.window%06d" % (self._name, plan.window))
             self._running = plan if plan.first > 0 else Plan(plan.window, plan.ranks, plan.steps, index, plan.seconds, plan.why)
@@ -115,6 +125,13 @@ class Capture:
             self._leave(0)
             if self._profiler is not None:
                 self._profiler.stop()
+
+    def close(self) -> None:
+        """Ends a capture that is running, and waits for its trace."""
+        self.stop()
+        finish = getattr(self._profiler, "finish", None)
+        if finish is not None:
+            finish()
 
     def take_note(self) -> List[str]:
         """What the packets say of the last capture, once: its steps took longer."""

@@ -256,7 +256,7 @@ class Recorder:
         self._writer = None
         if self._capture is not None:
             try:
-                self._capture.stop()
+                self._capture.close()
             except Exception as error:
                 _log.warning("the profiler failed: %s", error)
         done = writer.close(self._windows, timeout_s)
@@ -289,7 +289,7 @@ class Recorder:
         if index is not None and index != self._step and 0 <= index < _MAX_STEP:
             self._flush()
             self._first = self._step = index
-            self._skips = self._skips or not self._sampling.takes(index)
+            self._skips = self._skips or not self._sampling.takes(index) or self._capture is not None and self._capture.masks(index)
         if self._capture is not None:
             self._capture.step(self._step)
         self._inside = True
@@ -329,8 +329,9 @@ class Recorder:
         """Whether the next step is recorded, before its first wait for data. That
         of the step after a recorded one says when that ended.
         """
-        self._skips = not self._sampling.takes(self._step)
-        self._active = self._idle if self._skips and self._since < 0 else self._spans
+        idle = not self._sampling.takes(self._step)
+        self._skips = idle or self._capture is not None and self._capture.masks(self._step)
+        self._active = self._idle if idle and self._since < 0 else self._spans
 
     def abort_step(self, error: Optional[BaseException] = None) -> None:
         """Ends the step and drops it. The window is closed before it: between

@@ -50,7 +50,7 @@ class Trigger:
     cooldown: int = 10
     seed: int = 0
     captures: int = 3
-    seconds: float = 30.0
+    seconds: float = 5.0
 
     def __post_init__(self) -> None:
         if not 0 < self.threshold < 1:

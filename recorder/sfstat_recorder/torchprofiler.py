@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import logging
 import os
 import threading
-from typing import Any, ContextManager
+from typing import Any, ContextManager, Optional
 
 _log = logging.getLogger("sfstat_recorder")
 
 _MOST_BYTES = 64 << 20
+_FINISH_S = 30.0
 
 
 class TorchProfiler:
@@ -26,6 +28,8 @@ class TorchProfiler:
         self._folder = folder
         self._most_bytes = most_bytes
         self._running: Any = None
+        self._writing: Optional[threading.Thread] = None
+        self._part = ""
         self._label = ""
         self._profiler: Any = None
         try:
@@ -49,14 +53,29 @@ class TorchProfiler:
         running, self._running = self._running, None
         if running is not None:
             running.__exit__(None, None, None)
-            threading.Thread(target=self._export, args=(running, self._label), daemon=True).start()
+            self._writing = threading.Thread(target=self._export, args=(running, self._label), daemon=True)
+            self._writing.start()
+
+    @property
+    def busy(self) -> bool:
+        """Whether a trace is still being written: a profiler that ran meanwhile would trace that."""
+        return self._writing is not None and self._writing.is_alive()
+
+    def finish(self) -> None:
+        """Waits for the trace that is being written; one that takes too long is left out."""
+        if self._writing is not None:
+            self._writing.join(_FINISH_S)
+            if self._writing.is_alive():
+                _log.warning("a captured trace was not written within %g s: %s", _FINISH_S, self._label)
+                with contextlib.suppress(OSError):
+                    os.remove(self._part)
 
     def _made(self) -> Any:
         return self._profiler.profile(activities=list(self._profiler.supported_activities()), with_stack=True)
 
     def _export(self, running: Any, label: str) -> None:
         path = os.path.join(self._folder, label + ".trace.json.gz")
-        part = os.path.join(self._folder, "." + label + ".part.gz")
+        part = self._part = os.path.join(self._folder, "." + label + ".part.gz")
         try:
             os.makedirs(self._folder, exist_ok=True)
             running.export_chrome_trace(part)

@@ -13,7 +13,7 @@ from sfstat_recorder import FORWARD, Recorder, Trigger
 from sfstat_recorder.capture import Capture, Plan
 from sfstat_recorder.router import Router
 
-from .support import Clock, Hub, place, ranks
+from .support import Clock, Hub, packets, place, ranks
 
 
 def window(index, world=8, steps=10, slow=None, every=1, by=4000, usual=1000):
@@ -261,17 +261,24 @@ class CaptureTest(unittest.TestCase):
                         with perf.stage("model.backward_cpu_wall"):
                             clock.spend(900_000_000 if rank != 2 else 100_000_000)
                 self.assertTrue(asked.wait(10))
-                for _ in range(8):
+                for _ in range(12):
                     with perf.step():
                         clock.spend(1)
                 perf.close()
 
             ranks(4, one)
+            got = packets(os.path.join(folder, "run"))
         ran = [rank for rank, log in enumerate(logs) if log.events]
         self.assertEqual(len(ran), 2)
         self.assertIn(2, ran)
         for rank in ran:
             self.assertEqual(logs[rank].events, ["start run.rank%05d.window000000" % rank, "stop"])
+        # The steps of the capture, and the one after it, are none of the training's on any rank.
+        recorded = [{t for p in got if p["rank"] == rank for t in range(p["first_step"], p["first_step"] + len(p["wall_ns"]))} for rank in range(4)]
+        left_out = set(range(23)) - recorded[0]
+        self.assertEqual(recorded, [recorded[0]] * 4)
+        self.assertEqual(len(left_out), 4)
+        self.assertGreater(min(left_out), 10)
 
 
 if __name__ == "__main__":

@@ -32,7 +32,6 @@ func (s *strikes) late(r *Result, o Options, lines []fitted, steps stepping) {
 	// What follows no point is left out of the lengths of steps.
 	whole := float64(out.Whole) / float64(max(out.Whole, r.End-r.Begin))
 	r.Joint = out.Joint * whole
-	var all []found
 	for i := range out.Findings {
 		f := &out.Findings[i]
 		if f.Cause != delay.Late {
@@ -52,7 +51,6 @@ func (s *strikes) late(r *Result, o Options, lines []fitted, steps stepping) {
 			for _, p := range f.Parts {
 				of = append(of, found{cell{p.Stage, rank}, struck})
 			}
-			all = append(all, of...)
 			r.Late = append(r.Late, s.lateRank(d, f, rank, struck))
 			l := &r.Late[len(r.Late)-1]
 			if len(lines) > 0 && len(steps) > 0 {

@@ -48,33 +48,29 @@ func (Kind) Names() []string { return kindNames[:] }
 type Cause uint8
 
 const (
-	CauseUnknown     Cause = iota
-	CauseLate              // others waited for it at synchronisation points
-	CauseDevice            // slow on the device
-	CauseMoreWork          // a role group with more work than the others
-	CauseRegression        // longer in some windows or steps than in others, on all ranks
-	CauseTurns             // ranks are late by turns
-	CauseSlowSteps         // steps, or a stage in some steps, slow on all ranks
-	CauseHost              // long on the host, short on the device, on all ranks
-	CauseOperator          // the operator behind another finding
-	CauseCompute           // a worker computes longer than its peers
-	CauseTransfer          // the transfers between two workers take longer
-	CauseLink              // the transfers between two stages take longer in all replicas, or a link is slow
-	CauseCollective        // the collectives of one stage or communicator take longer
-	CauseLaunch            // an operator starts late behind what was on time
-	CauseIdle              // ranks idle before operators that were ready
-	CauseHeavy             // a pipeline stage has more to compute
-	CauseUneven            // microbatches are uneven
-	CauseRandom            // passes vary without a pattern
-	CauseRotatingOps       // another operator is long by turns
-	CauseMissing           // never entered a collective that the others wait in
-	CauseDesync            // ranks entered different collectives
-	CauseStartUp           // the first steps are longer
-	CausePeriodic          // steps at equal distances are longer on all ranks, perhaps by design
+	CauseUnknown    Cause = iota
+	CauseLate             // others waited for it at synchronisation points
+	CauseDevice           // slow on the device
+	CauseMoreWork         // a role group with more work than the others
+	CauseRegression       // longer in some windows or steps than in others, on all ranks
+	CauseTurns            // ranks are late by turns
+	CauseSlowSteps        // steps, or a stage in some steps, slow on all ranks
+	CauseHost             // long on the host, short on the device, on all ranks
+	CauseOperator         // the operator behind another finding
+	CauseCompute          // a worker computes longer than its peers
+	CauseTransfer         // the transfers between two workers take longer
+	CauseLink             // the transfers between two stages take longer in all replicas, or a link is slow
+	CauseCollective       // the collectives of one stage or communicator take longer
+	CauseLaunch           // an operator starts late behind what was on time
+	CauseHeavy            // a pipeline stage has more to compute
+	CauseMissing          // never entered a collective that the others wait in
+	CauseDesync           // ranks entered different collectives
+	CauseStartUp          // the first steps are longer
+	CausePeriodic         // steps at equal distances are longer on all ranks, perhaps by design
 )
 
 var causeNames = [...]string{"unknown", "late", "device", "more_work", "regression", "turns", "slow_steps", "forward_host_overhead", "operator",
-	"compute", "transfer", "link", "collective", "launch", "idle", "heavy", "uneven", "random", "rotating_ops", "missing", "desync", "start_up", "periodic"}
+	"compute", "transfer", "link", "collective", "launch", "heavy", "missing", "desync", "start_up", "periodic"}
 
 func (c Cause) String() string { return enum.Name(causeNames[:], c) }
 
@@ -125,21 +121,10 @@ type Struck struct {
 
 	Pattern Pattern `json:"pattern" doc:"how they lie in the run"`
 	Period  int     `json:"period" null:"zero" doc:"how many steps lie from one that it struck to the next; null: not always as many"`
-
-	// Each bound at 95 %. High is 0 where none of these is known.
-	Low        float64 `json:"rate_low" null:"without High" doc:"lower bound of the part of the steps that it strikes, 95 %"`
-	High       float64 `json:"rate_high" null:"zero" doc:"upper bound of it"`
-	ExcessLow  int64   `json:"excess_low_ns" null:"without High" doc:"lower bound of how much longer than its peers the rank takes in such a step, 95 %"`
-	ExcessHigh int64   `json:"excess_high_ns" null:"without High" doc:"upper bound of it"`
-	Own        int64   `json:"-"` // mean over those steps of what its stage takes beyond its peers, or the step beyond others, ns; what others wait for (Cost.Excess) may be less
-	P          float64 `json:"p" null:"without High" doc:"chance of so clear a stretch if struck steps lay anywhere"`
 }
 
 // rate is the fraction of the steps that were struck.
 func (s Struck) rate() float64 { return float64(s.Count) / float64(max(1, s.Of)) }
-
-// Bounded reports whether the bounds are known.
-func (s Struck) Bounded() bool { return s.High > 0 }
 
 // Pattern is how struck steps lie in the run.
 type Pattern uint8

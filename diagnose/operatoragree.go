@@ -13,12 +13,12 @@ import (
 
 // against lists what the engines say about a worker, and puts what the
 // confidence rests on first.
-func (j *opJudge) against(w int, m mark) (out []evidence.Observation) {
-	if l := j.level(w); l != nil && l.Score != nil && (m.level || l.Factor > 1.02) {
+func (j *opJudge) against(w int) (out []evidence.Observation) {
+	if l := j.level(w); l != nil && l.Score != nil && l.Factor > 1.02 {
 		out = append(out, evidence.PassTimes{Factor: l.Factor, Peers: j.Replicas - 1, Between: &j.Passes.Between, P: &l.P})
 	}
 	signs := j.Signs.Ranks[w]
-	if m.every+m.steps > 0 {
+	if signs.Whole+signs.Steps > 0 {
 		out = append(out, evidence.Outliers{Whole: signs.Whole, Steps: signs.Steps, Alpha: j.Outliers.Alpha})
 	}
 	if e, departs := departure(j.Signs, signs); departs {

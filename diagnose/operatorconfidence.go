@@ -1,11 +1,11 @@
 package diagnose
 
 import (
-	"math"
 	"slices"
 
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/input"
 )
@@ -21,7 +21,9 @@ func (j *opJudge) verdict() *RunVerdict {
 		t.Score = float64(t.Explained) / float64(max(1, total))
 		t.RunGain = t.Gain
 		t.Excess, t.Step = t.Explained/int64(len(j.Steps)), int64(j.base(t))
-		t.Struck = Struck{Count: len(j.Steps), Of: len(j.Steps), First: j.Steps[0], Last: j.Steps[len(j.Steps)-1], Pattern: PatternConstant}
+		if t.from == nil {
+			t.Struck = Struck{Count: len(j.Steps), Of: len(j.Steps), First: j.Steps[0], Last: j.Steps[len(j.Steps)-1], Pattern: PatternConstant}
+		}
 		j.strikes(t)
 	}
 	for _, t := range j.theories {
@@ -47,37 +49,21 @@ func (j *opJudge) verdict() *RunVerdict {
 // base is the step that a theory takes its savings from: as recorded for what
 // is lost before operators start, without launch delays for all else.
 func (j *opJudge) base(t *theory) float64 {
-	if t.Cause == CauseIdle || t.Cause == CauseLaunch {
+	if t.Cause == CauseLaunch {
 		return max(j.Replay.Recorded.Mean, t.saved)
 	}
 	return j.now
 }
 
-// reported reports whether a theory explains enough to be reported: by itself,
-// or as one of several that are about as large and of one kind, or mask each
-// other.
+// reported reports whether a theory is large enough to act on: by itself, or with all others fixed.
 func (j *opJudge) reported(t *theory) bool {
-	own := j.share(t)
-	if own >= j.minGain {
-		return true
-	}
-	largest, sum := 0.0, 0.0
-	for _, o := range j.theories {
-		if o.Cause != t.Cause && !(o.masked(len(j.Steps)) && t.masked(len(j.Steps))) {
-			continue
-		}
-		largest = max(largest, j.share(o))
-		if j.share(o) >= own/2 {
-			sum += j.share(o)
-		}
-	}
-	return sum >= j.minGain && own >= accomplice*largest
+	return max(j.share(t), t.after/max(1, j.base(t))) >= j.minGain
 }
 
 // trust decides how certain a theory is, and closes its evidence with the
 // replay and with what a higher confidence lacks.
 func (j *opJudge) trust(t *theory) {
-	t.Evidence = append(t.Evidence, j.replayed(t))
+	t.Evidence, t.modelled = append(t.Evidence, j.replayed(t)), t.delayed != nil
 	t.BelowMinGain = !j.reported(t)
 	t.Confidence = evidence.Strong
 	for _, lack := range j.lacks(t) {
@@ -95,12 +81,8 @@ func (j *opJudge) replayed(t *theory) evidence.StepReplay {
 	switch t.Cause {
 	case CauseLaunch:
 		r.Without = evidence.WithoutLateStart
-	case CauseIdle:
-		r.Without, r.Op = evidence.WithoutIdle, t.Op
-	case CauseUneven, CauseRandom:
-		r.Without = evidence.WithoutUnevenness
-	case CauseRotatingOps:
-		r.Without, r.Op = evidence.WithoutFluctuation, t.Op
+	case CauseTurns:
+		r.Without, r.Op = evidence.WithoutUnevenness, t.Op
 	}
 	return r
 }
@@ -118,51 +100,45 @@ func (j *opJudge) lacks(t *theory) (out []evidence.Lack) {
 			out = append(out, evidence.Lack{Reason: reason, AtMost: evidence.Supported, N: n})
 		}
 	}
+	lackP := func(holds bool, p float64) {
+		if holds {
+			out = append(out, evidence.Lack{Reason: evidence.FewOccurrences, AtMost: evidence.Supported, P: p})
+		}
+	}
 	switch t.Cause {
-	case CauseCompute:
-		w := t.workers[0]
+	case CauseCompute, CauseTransfer:
+		confirmed := slices.ContainsFunc(t.workers, j.blamed) || t.Cause == CauseCompute && j.confirmedBy(t.workers[0])
 		lackFew(few, evidence.FewPeers, j.Replicas-1)
-		lack(!t.proof.slow() && (!few || j.asUneven(w)), evidence.Ambiguous, evidence.ChanceNotExcluded)
-		lackFew(!few && t.proof.few && !t.proof.level, evidence.FewPeers, j.Replicas-1)
-		// Two slow steps are there for certain; whether they are what the step
-		// loses is another question.
-		steps := !t.proof.level && !t.proof.few && t.proof.every == 0 && !t.proof.overall
-		lack(t.proof.slow() && steps && 2*t.proof.excess < t.Explained, evidence.Supported, evidence.SmallerPart)
-		lack(!few && !j.confirmedBy(w), evidence.Supported, evidence.Unconfirmed)
-	case CauseTransfer:
-		lackFew(few, evidence.FewPeers, j.Replicas-1)
-		lack(!few && !j.blamed(t.workers[0]) && !j.blamed(t.workers[1]), evidence.Supported, evidence.Unconfirmed)
+		lack(!few && !confirmed, evidence.Supported, evidence.Unconfirmed)
 	case CauseLink, CauseCollective:
 		lack(true, evidence.Supported, evidence.WorkUnknown)
 	case CauseLaunch:
 		lack(!t.confirmed && !few, evidence.Ambiguous, evidence.Unconfirmed)
 		lack(true, evidence.Supported, evidence.WaitNotRecorded)
-	case CauseIdle:
-		lack(true, evidence.Supported, evidence.SeveralCauses)
 	case CauseHeavy:
 		lack(few, evidence.Supported, evidence.SeveralCauses)
 		lack(few && j.Passes == nil, evidence.Supported, evidence.ChanceNotExcluded)
 		lack(!few && !j.surelyHeavy(t.stage), evidence.Ambiguous, evidence.ChanceNotExcluded)
-	case CauseUneven:
-		lack(j.v.Grid.Stages < 2 || *j.Passes.Shared.Directions < relatedStrongly, evidence.Supported, evidence.SeveralCauses)
-	case CauseRandom:
-		lack(true, evidence.Ambiguous, evidence.SeveralCauses)
-	case CauseRotatingOps:
-		lack(len(t.workers) < 2, evidence.Ambiguous, evidence.Unconfirmed)
+	case CauseTurns:
+		lack(t.Op != "" || j.v.Grid.Stages < 2 || !j.sameData(), evidence.Supported, evidence.SeveralCauses)
+	case CauseRegression, CauseSlowSteps, CausePeriodic:
+		lack(true, evidence.Supported, evidence.SeveralCauses)
+	}
+	if t.delayed != nil {
+		p := t.delayed.p()
+		lackP(p > gates.Strong, p)
+		lack(p > gates.Supported, evidence.Ambiguous, evidence.ChanceNotExcluded)
+		lackFew(t.once(), evidence.FewOccurrences, t.incidents)
+		lack(t.Struck.Count < 2, evidence.Ambiguous, evidence.FewOccurrences)
 	}
 	lackFew(len(j.Steps) < enoughSteps, evidence.FewOccurrences, len(j.Steps))
 	return out
 }
 
-// asUneven reports whether a worker is slow by no more than microbatches of
-// uneven length make workers differ in one step.
-func (j *opJudge) asUneven(w int) bool {
-	if !j.shared() {
-		return false
-	}
-	s := j.Passes.Shared
-	differ := math.Sqrt(2/float64(max(1, j.microbatches))) * math.Log1p(s.Spread)
-	return math.Log(j.Passes.Workers[w].Factor) < 3*differ
+// once reports whether what a theory is about is one stretch of the run and another, which cannot be told
+// from bursts as long.
+func (t *theory) once() bool {
+	return t.incidents < fewestIncidents && 3*t.Struck.Count < t.Struck.Of && !t.ongoing
 }
 
 // alike are the ranks of the workers that are slow together with a theory's,
@@ -200,7 +176,7 @@ func (j *opJudge) undecided() (out []answer.Undecided) {
 	ask(j.unlinked(), answer.Undecided{Question: answer.MessagesNotRecorded})
 	ask(len(j.Steps) < enoughSteps, answer.Undecided{Question: answer.FewSteps, N: len(j.Steps)})
 	local := slices.ContainsFunc(j.theories, func(t *theory) bool {
-		return (t.Cause == CauseCompute || t.Cause == CauseTransfer) && !t.BelowMinGain
+		return t.delayed != nil && !t.BelowMinGain
 	})
 	ask(local && j.Layout.TP > 1, answer.Undecided{Question: answer.RankOfWorker, N: j.Layout.TP})
 	share := j.network()

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/sfstat/sfstat/engine/delay"
 	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -14,20 +15,24 @@ type theory struct {
 	Finding
 	workers []int // that it is about, by number
 	stage   int   // the pipeline stage that is heavy
-	proof   mark  // against a worker
 	fix     fix
-	// untested: no test speaks against it. confirmed: blame or an outlier does,
-	// beside a launch delay.
-	untested, confirmed bool
-	saved               float64 // ns of a step that fixing it alone saves
-	joint               float64 // ns of a step that fixing it with all others saves
+	// delayed are the terms that it fixes, which struck so many stretches of steps, and the last step;
+	// nil of what is not a worker's.
+	delayed   *delayed
+	incidents int
+	ongoing   bool
+	from      *delay.Finding // of what all replicas of a stage have in common
+	confirmed bool           // blame or an outlier speaks for it, beside a launch delay
+	saved     float64        // ns of a step that fixing it alone saves
+	after     float64        // ns of a step that fixing it saves where all others are fixed
+	joint     float64        // ns of a step that fixing it with all others saves
 }
 
 // local reports whether a theory is about work or transfers at one place, which
 // are priced without launch delays.
 func (t *theory) local() bool {
 	switch t.Cause {
-	case CauseCompute, CauseTransfer, CauseLink, CauseCollective:
+	case CauseCompute, CauseTransfer, CauseLink, CauseCollective, CauseRegression, CauseSlowSteps, CausePeriodic:
 		return true
 	}
 	return false
@@ -40,17 +45,16 @@ type opJudge struct {
 	gates    gates.Gates
 	minGain  float64
 	theories []*theory
-
-	marked      []mark
-	differences map[quantityOf]float64
+	late     []*delayed // operators that start late
 }
 
 // judge collects theories: first those about one place, which price divides
 // the time between; then those about no single place, which are priced with the
-// local ones fixed, so that a straggler does not count as unevenness.
+// local ones fixed, so that a straggler does not count as imbalance.
 func (e *examined) judge(gates gates.Gates, minGain float64) (*RunVerdict, error) {
 	j := &opJudge{examined: e, priced: e.prices(), gates: gates, minGain: minGain}
-	for _, look := range []func(){j.workers, j.transfers, j.links, j.collectives, j.stages, j.price, j.launches, j.idle, j.rotating, j.uneven} {
+	j.otherEnd = j.ends()
+	for _, look := range []func(){j.peel, j.inCommon, j.links, j.collectives, j.stages, j.price, j.launches, j.imbalance} {
 		look()
 	}
 	v := j.verdict()
@@ -102,7 +106,7 @@ func (j *opJudge) price() {
 			left = j.step(fixes(j.theories, t)...)
 		}
 		added[i] = max(0, left-clean)
-		t.saved, t.joint = max(0, j.now-alone), max(0, j.now-clean)
+		t.saved, t.after, t.joint = max(0, j.now-alone), added[i], max(0, j.now-clean)
 		sum += added[i]
 	}
 	for i, t := range j.theories {
@@ -114,9 +118,7 @@ func (j *opJudge) price() {
 	}
 	j.theories = slices.DeleteFunc(j.theories, func(t *theory) bool {
 		switch {
-		case t.untested:
-			return j.share(t) < listedUntested
-		case t.Cause == CauseHeavy:
+		case t.Cause == CauseHeavy || t.delayed != nil && t.delayed.p() > gates.Supported:
 			return j.share(t) < trivial
 		}
 		return j.share(t) < negligible

@@ -1,8 +1,6 @@
 package diagnose
 
 import (
-	"cmp"
-	"maps"
 	"slices"
 
 	"github.com/sfstat/sfstat/diagnose/evidence"
@@ -17,27 +15,23 @@ import (
 // all that they wait for has ended, where that makes a step longer. As with
 // other faults, of two that hide each other fixing one saves little.
 func (j *opJudge) launches() {
-	if j.unlinked() {
-		return
-	}
 	var delays [][]int64
 	var list []*theory
 	var added []float64 // ns a step that each costs alone
-	for _, l := range j.lateLaunches() {
-		delay := j.extraDelay(l)
+	for _, d := range j.late {
+		delay := j.extraDelay(d)
 		alone := j.delayed(delay)
 		if !(alone-j.now >= trivial*j.now) {
 			continue
 		}
-		t := j.suspectLaunch(l)
-		delays, list, added = append(delays, delay), append(list, t), append(added, alone-j.now)
+		delays, list, added = append(delays, delay), append(list, j.lateStart(d, delay)), append(added, alone-j.now)
 	}
 	if len(list) == 0 {
 		return
 	}
 	all, sum := j.delayed(sumOf(delays, -1)), 0.0
 	for i, t := range list {
-		t.saved, t.joint = max(0, all-j.delayed(sumOf(delays, i))), max(0, all-j.now)
+		t.saved, t.after, t.joint = max(0, all-j.delayed(sumOf(delays, i))), added[i], max(0, all-j.now)
 		sum += added[i]
 	}
 	for i, t := range list {
@@ -60,92 +54,70 @@ func sumOf(delays [][]int64, without int) []int64 {
 	return out
 }
 
-// suspectLaunch makes a theory of a launch.
-func (j *opJudge) suspectLaunch(l launch) *theory {
-	rank := j.Workers[l.worker].ID
-	t := &theory{workers: []int{l.worker}, Finding: Finding{Kind: KindEdge, Cause: CauseLaunch,
-		Place:    Place{Rank: &rank, Role: j.Workers[l.worker].Role.String(), Stage: j.stageName(j.v.Stage(l.worker)), Op: l.op},
-		Evidence: []evidence.Observation{evidence.LaunchDelay{Rank: rank, Op: l.op, Delay: l.extra / int64(len(j.Steps))}}}}
-	if len(l.seqs) == 1 {
-		t.Seq = &l.seqs[0]
+// starts are ledgers of how late operators start after all that they wait for, each kind by itself: who
+// starts one late makes others start the next late. Frameworks post transfers early or late without anyone
+// waiting for that.
+func (j *opJudge) starts() (out []*ledger) {
+	starts, ended := j.v.Model.Recorded().Delay, j.endedLate()
+	j.nodes(func(n int, node whatif.Node) bool { return len(node.After) == 0 }, func(n, at int) {
+		for l := range j.v.Grid.Lanes() {
+			starts[at+l] -= ended[j.v.Model.Nodes()[n].Stage*j.Replicas+l%j.Replicas]
+		}
+	})
+	for stage := range j.v.Grid.Stages {
+		seen := map[string]bool{}
+		for n, node := range j.v.Model.Nodes() {
+			if node.Stage == stage && !j.class[n].IsTransfer() && !seen[node.Op] {
+				seen[node.Op] = true
+				l := j.ledger(stage, starts, j.class[n].IsCompute(), func(n int) bool { return j.v.Model.Nodes()[n].Op == node.Op })
+				l.late = true
+				out = append(out, l)
+			}
+		}
 	}
-	if walk := j.walkToGap(l); walk != nil {
-		t.Evidence, t.confirmed = append(t.Evidence, evidence.BlameWalks{End: walk.Symptoms, Symptoms: j.Walks.Symptoms, Op: l.op, Gap: true}), true
+	return out
+}
+
+// extraDelay is by how much operators start later than those of the peers, [node][lane].
+func (j *opJudge) extraDelay(d *delayed) []int64 {
+	recorded := j.v.Model.Recorded().Delay
+	extra := make([]int64, len(recorded))
+	d.each(func(node, lane int, part float64) {
+		at := node*j.v.Grid.Lanes() + lane
+		extra[at] = int64(part * float64(max(0, recorded[at])))
+	})
+	return extra
+}
+
+// lateStart makes a theory of operators that start late.
+func (j *opJudge) lateStart(d *delayed, delay []int64) *theory {
+	w, op := d.worker(), d.terms[0].kind().op
+	rank, total, most := j.Workers[w].ID, int64(0), int64(0)
+	bySeq := map[int]int64{}
+	j.nodes(func(n int, node whatif.Node) bool { return node.Stage == j.v.Stage(w) && node.Op == op }, func(n, at int) {
+		for _, x := range delay[at : at+j.v.Grid.Lanes()] {
+			bySeq[j.v.Model.Nodes()[n].Seq] += x
+			total += x
+		}
+		most = max(most, bySeq[j.v.Model.Nodes()[n].Seq])
+	})
+	var seqs []int // those with a good part of it
+	for seq, x := range bySeq {
+		if 4*x >= most {
+			seqs = append(seqs, seq)
+		}
 	}
-	if j.startsLate(l) {
-		e := t.Evidence[0].(evidence.LaunchDelay)
-		e.Outlier = true
-		t.Evidence[0], t.confirmed = e, true
+	e := evidence.LaunchDelay{Rank: rank, Op: op, Delay: total / int64(len(j.Steps)), Outlier: j.startsLate(w, op, seqs)}
+	t := &theory{workers: []int{w}, delayed: d, confirmed: e.Outlier, Finding: Finding{Kind: KindEdge, Cause: CauseLaunch,
+		Place:    Place{Rank: &rank, Role: j.Workers[w].Role.String(), Stage: j.stageName(j.v.Stage(w)), Op: op},
+		Evidence: []evidence.Observation{e}}}
+	if len(seqs) == 1 {
+		t.Seq = &seqs[0]
+	}
+	if walk := j.walkToGap(w, op); walk != nil {
+		t.Evidence, t.confirmed = append(t.Evidence, evidence.BlameWalks{End: walk.Symptoms, Symptoms: j.Walks.Symptoms, Op: op, Gap: true}), true
 	}
 	return t
-}
-
-// launch is operators of one name on one worker that start late.
-type launch struct {
-	worker int
-	op     string
-	seqs   []int // those with a good part of the lateness, ascending
-	ended  int64 // of what begins a step: by how much the step before ended late
-	extra  int64 // ns over the window
-}
-
-// lateLaunches are the operators, but for transfers, whose launch delays exceed
-// the median of the other replicas' by enough to matter. Frameworks post
-// transfers early or late without anyone waiting for that.
-func (j *opJudge) lateLaunches() []launch {
-	if j.Replicas < 2 {
-		return nil
-	}
-	type place struct {
-		worker int
-		op     string
-	}
-	extra := make(map[place]map[int]int64) // by sequence number
-	ended, begins := j.endedLate(), make(map[place]int64)
-	apart, scratch := make([]int64, j.Replicas), make([]int64, 0, j.Replicas)
-	recorded := j.v.Model.Recorded().Delay
-	j.nodes(func(n int, _ whatif.Node) bool { return !j.class[n].IsTransfer() }, func(n, at int) {
-		node := j.v.Model.Nodes()[n]
-		for lane := at; lane < at+j.v.Grid.Lanes(); lane += j.Replicas {
-			fromOthers(apart, recorded[lane:lane+j.Replicas], scratch)
-			for d, by := range apart {
-				k := place{node.Stage*j.Replicas + d, node.Op}
-				if len(node.After) == 0 {
-					begins[k] = ended[k.worker]
-					by -= ended[k.worker]
-				}
-				if by <= 0 {
-					continue
-				}
-				if extra[k] == nil {
-					extra[k] = make(map[int]int64)
-				}
-				extra[k][node.Seq] += by
-			}
-		}
-	})
-	var out []launch
-	for k, seqs := range extra {
-		l := launch{worker: k.worker, op: k.op, ended: begins[k]}
-		most := int64(0)
-		for _, by := range seqs {
-			l.extra, most = l.extra+by, max(most, by)
-		}
-		if float64(most) < trivial/2*j.now*float64(len(j.Steps)) {
-			continue
-		}
-		for seq, by := range seqs {
-			if 4*by >= most {
-				l.seqs = append(l.seqs, seq)
-			}
-		}
-		slices.Sort(l.seqs)
-		out = append(out, l)
-	}
-	slices.SortFunc(out, func(a, b launch) int {
-		return cmp.Or(cmp.Compare(b.extra, a.extra), cmp.Compare(a.worker, b.worker), cmp.Compare(a.op, b.op))
-	})
-	return out[:min(maxLaunches, len(out))]
 }
 
 // endedLate is by how much each worker ends its steps later than the median of
@@ -170,81 +142,24 @@ func (j *opJudge) endedLate() []int64 {
 	return out
 }
 
-// walkToGap is the walk that ends behind late operators of a launch.
-func (j *opJudge) walkToGap(l launch) *operators.Culprit {
+// walkToGap is the walk that ends behind late operators of a worker.
+func (j *opJudge) walkToGap(worker int, op string) *operators.Culprit {
 	return j.walk(func(w operators.Culprit) bool {
-		return (w.Kind == blame.Gap || w.Kind == blame.Source) && w.Worker == l.worker && w.Op == l.op && 10*w.Symptoms >= j.Walks.Symptoms
+		return (w.Kind == blame.Gap || w.Kind == blame.Source) && w.Worker == worker && w.Op == op && 10*w.Symptoms >= j.Walks.Symptoms
 	})
-}
-
-// idle finds the operators before which all replicas idle alike: what
-// they wait for is in no operator.
-func (j *opJudge) idle() {
-	if j.unlinked() {
-		return
-	}
-	common := j.commonDelay()
-	lost := j.delayed(common) - j.now
-	if !(lost >= j.gates.StaticGain*j.Replay.Recorded.Mean) {
-		return
-	}
-	sums := make(map[string]int64)
-	nodes := j.v.Model.Nodes()
-	j.nodes(func(int, whatif.Node) bool { return true }, func(n, at int) {
-		for _, by := range common[at : at+j.v.Grid.Lanes()] {
-			sums[nodes[n].Op] += by
-		}
-	})
-	most := slices.MaxFunc(slices.Sorted(maps.Keys(sums)), func(a, b string) int { return cmp.Compare(sums[a], sums[b]) })
-	j.add(&theory{saved: lost, Finding: Finding{Kind: KindOp, Cause: CauseIdle, Place: Place{Op: most}, Cost: Cost{Explained: int64(lost * float64(len(j.Steps)))}}})
-}
-
-// commonDelay is the launch delay that all replicas have in common, the least of
-// them for every operator and step, [node][lane]. Transfers are posted early or
-// late without anyone waiting for that.
-func (j *opJudge) commonDelay() []int64 {
-	delay := j.v.Model.Recorded().Delay
-	common := make([]int64, len(delay))
-	j.nodes(func(n int, _ whatif.Node) bool { return !j.class[n].IsTransfer() }, func(_, at int) {
-		for lane := at; lane < at+j.v.Grid.Lanes(); lane += j.Replicas {
-			least := max(0, slices.Min(delay[lane:lane+j.Replicas]))
-			for d := range j.Replicas {
-				common[lane+d] = least
-			}
-		}
-	})
-	return common
 }
 
 // unlinked reports whether the trace has several pipeline stages and no
 // transfers that join them: then what a pass waits for is not known.
 func (j *opJudge) unlinked() bool { return j.v.Grid.Stages > 1 && len(j.partners()) == 0 }
 
-// startsLate reports whether the start of one of a launch's operators is
-// surely late.
-func (j *opJudge) startsLate(l launch) bool {
+// startsLate reports whether the start of one of a worker's operators is surely
+// late.
+func (j *opJudge) startsLate(worker int, name string, seqs []int) bool {
 	return slices.ContainsFunc(j.Outliers.Outliers, func(o zscore.Outlier) bool {
 		s := j.series[o.Series]
 		op := j.operators[s.Op]
-		return o.Sure && o.Worker == l.worker && op.Name == l.op && slices.Contains(l.seqs, op.Seq) &&
+		return o.Sure && o.Worker == worker && op.Name == name && slices.Contains(seqs, op.Seq) &&
 			(s.Quantity == zscore.Start && o.Effect > 0 || s.Quantity == zscore.Wait && o.Effect < 0)
 	})
-}
-
-// extraDelay is by how much the operators of a launch start later after their
-// predecessors than those of the other replicas do, [node][lane].
-func (j *opJudge) extraDelay(l launch) []int64 {
-	recorded := j.v.Model.Recorded().Delay
-	extra := make([]int64, len(recorded))
-	stage, own := j.v.Stage(l.worker), j.v.Replica(l.worker)
-	others := make([]int64, 0, j.Replicas)
-	j.nodes(func(n int, node whatif.Node) bool {
-		return node.Stage == stage && node.Op == l.op && slices.Contains(l.seqs, node.Seq)
-	}, func(_, at int) {
-		for lane := at; lane < at+j.v.Grid.Lanes(); lane += j.Replicas {
-			row := recorded[lane : lane+j.Replicas]
-			extra[lane+own] = max(0, row[own]-medianOfOthers(row, own, others)-l.ended)
-		}
-	})
-	return extra
 }

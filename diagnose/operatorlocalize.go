@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/sfstat/sfstat/diagnose/evidence"
@@ -11,48 +12,39 @@ import (
 // localize is in which operators a worker loses its time: one kind, or one
 // instance, where that is nearly all; else op is "" and the times are of the
 // two kinds that cost it most.
-func (j *opJudge) localize(w int, m mark) (op string, seq *int, times evidence.OperatorTimes) {
+func (j *opJudge) localize(w int, d *delayed) (op string, seq *int, times evidence.OperatorTimes) {
 	kinds, instances := j.excess(w)
-	total := int64(0)
-	var names []string
-	for name, x := range kinds {
-		if x.more() > 0 {
-			total += x.more()
-			names = append(names, name)
-		}
+	charged, total := make(map[string]float64), 0.0
+	for _, t := range d.terms {
+		charged[t.kind().op] += t.Charged
+		total += t.Charged
 	}
-	slices.SortFunc(names, func(a, b string) int {
-		return cmp.Or(cmp.Compare(kinds[b].more(), kinds[a].more()), cmp.Compare(a, b))
-	})
-	if len(names) == 0 {
-		return "", nil, times
-	}
+	names := slices.SortedFunc(maps.Keys(charged), func(a, b string) int { return cmp.Or(cmp.Compare(charged[b], charged[a]), cmp.Compare(a, b)) })
+	times.P = d.p()
 	first := names[0]
-	// Tests, where there are any, are surer than sums.
-	if flagged := j.flaggedKinds(m); len(flagged) == 1 && !m.level {
-		if first = flagged[0]; kinds[first] == nil {
-			return first, nil, evidence.OperatorTimes{In: []evidence.OpTime{{Op: first}}}
-		}
-	} else if float64(kinds[first].more()) < nearlyAll*float64(total) {
-		for _, name := range names[:min(2, len(names))] {
+	if charged[first] < nearlyAll*total {
+		for _, name := range names[:2] {
 			times.In = append(times.In, evidence.OpTime{Op: name, Own: kinds[name].own, Peers: kinds[name].peers})
 		}
 		return "", nil, times
 	}
 	all := *kinds[first]
-	if best := j.onlyInstance(first, instances, m, all); best >= 0 {
-		seq := int(j.v.Grid.Instances[best].Seq)
-		return first, &seq, evidence.OperatorTimes{In: []evidence.OpTime{{Op: first, Seq: &seq, Own: instances[best].own, Peers: instances[best].peers}}}
+	only := evidence.OpTime{Op: first, Own: all.own, Peers: all.peers}
+	if best := j.onlyInstance(first, instances, all); best >= 0 {
+		at := int(j.v.Grid.Instances[best].Seq)
+		seq = &at
+		only.Seq, only.Own, only.Peers = seq, instances[best].own, instances[best].peers
 	}
+	times.In = []evidence.OpTime{only}
 	if all.instances == 1 {
 		seq = new(int)
 	}
-	return first, seq, evidence.OperatorTimes{In: []evidence.OpTime{{Op: first, Own: all.own, Peers: all.peers}}}
+	return first, seq, times
 }
 
 // onlyInstance is the instance of a kind of operator that has nearly all of its
-// excess, or the only one that was flagged; −1 for none.
-func (j *opJudge) onlyInstance(kind string, instances map[int]compared, m mark, all compared) int {
+// excess; −1 for none.
+func (j *opJudge) onlyInstance(kind string, instances map[int]compared, all compared) int {
 	best := -1
 	for i, x := range instances {
 		if j.v.Trace.Names[j.v.Grid.Instances[i].Name] != kind {
@@ -62,25 +54,10 @@ func (j *opJudge) onlyInstance(kind string, instances map[int]compared, m mark, 
 			best = i
 		}
 	}
-	if best < 0 || all.instances < 2 {
+	if best < 0 || all.instances < 2 || float64(instances[best].more()) < nearlyAll*float64(all.more()) {
 		return -1
 	}
-	if float64(instances[best].more()) >= nearlyAll*float64(all.more()) || len(m.ops) == 1 && m.ops[best] > 0 {
-		return best
-	}
-	return -1
-}
-
-// flaggedKinds are the names of the operators that were flagged.
-func (j *opJudge) flaggedKinds(m mark) []string {
-	var names []string
-	for i := range m.ops {
-		name := j.v.Trace.Names[j.v.Grid.Instances[i].Name]
-		if !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	return names
+	return best
 }
 
 // compared is what operators took on a worker and, of the others, the median.

@@ -10,8 +10,8 @@ import (
 )
 
 // A fix changes what operators cost to what they would cost without a
-// fault. Costs are [node][lane], ns; recorded is never changed.
-type fix func(cost, recorded []int64)
+// fault. Costs are [node][lane], ns.
+type fix func(cost []int64)
 
 // priced is the replay of an operator trace with fixes: all without launch
 // delays, since what delays a launch is often a wait that no operator records.
@@ -21,7 +21,8 @@ type priced struct {
 	now      float64 // mean step, ns
 	class    []operator.Class
 	scratch  []int64
-	err      error // of the first replay that failed, whose steps take no time
+	otherEnd map[int]int // node at the other end of a transfer between stages
+	err      error       // of the first replay that failed, whose steps take no time
 }
 
 func (e *examined) prices() *priced {
@@ -40,7 +41,7 @@ func (p *priced) step(fixes ...fix) float64 { return p.delayed(nil, fixes...) }
 func (p *priced) fixed(fixes ...fix) []int64 {
 	p.scratch = append(p.scratch[:0], p.recorded...)
 	for _, change := range fixes {
-		change(p.scratch, p.recorded)
+		change(p.scratch)
 	}
 	return p.scratch
 }
@@ -81,91 +82,6 @@ func (p *priced) nodes(match func(n int, node whatif.Node) bool, fn func(n, at i
 	}
 }
 
-// likePeers makes the nodes of one worker cost what the median of the other
-// replicas does, instance by instance and step by step. With several replicas
-// that are slow, and half of them well, the others' median is still good.
-func (p *priced) likePeers(worker int, match func(n int) bool) fix {
-	v := p.e.v
-	stage, own, replicas := v.Stage(worker), v.Replica(worker), v.Grid.Replicas
-	return func(cost, recorded []int64) {
-		if replicas < 2 {
-			return
-		}
-		others := make([]int64, 0, replicas)
-		p.nodes(func(n int, node whatif.Node) bool { return node.Stage == stage && match(n) }, func(_, at int) {
-			for lane := 0; lane < v.Grid.Lanes(); lane += replicas {
-				cost[at+lane+own] = medianOfOthers(recorded[at+lane:at+lane+replicas], own, others)
-			}
-		})
-	}
-}
-
-// onTheWhole makes the work of a worker take as long over the window as the
-// median of the other replicas', kind by kind: each operator less by the same
-// factor, so that what is uneven stays uneven. Kinds that take no longer stay.
-func (p *priced) onTheWhole(worker int, match func(n int) bool) fix {
-	return p.byFactor(worker, match, func(totals []int64, own int) []float64 {
-		replicas := p.e.Replicas
-		window := make([]int64, replicas)
-		for l, x := range totals {
-			window[l%replicas] += x
-		}
-		return slices.Repeat([]float64{slower(window, own)}, len(totals)/replicas)
-	})
-}
-
-// stepByStep makes the work of a worker take as long in every step as the
-// median of the other replicas', kind by kind.
-func (p *priced) stepByStep(worker int, match func(n int) bool) fix {
-	return p.byFactor(worker, match, func(totals []int64, own int) []float64 {
-		replicas := p.e.Replicas
-		factors := make([]float64, len(totals)/replicas)
-		for t := range factors {
-			factors[t] = slower(totals[t*replicas:(t+1)*replicas], own)
-		}
-		return factors
-	})
-}
-
-// slower is by which factor one of x exceeds the median of the others, at
-// least 1.
-func slower(x []int64, own int) float64 {
-	return max(1, float64(x[own])/float64(max(1, middleOfOthers(x, own))))
-}
-
-// byFactor divides the matching nodes of a worker by the factors that each kind
-// has in every step, given what it takes in all, [lane].
-func (p *priced) byFactor(worker int, match func(n int) bool, factors func(totals []int64, own int) []float64) fix {
-	v := p.e.v
-	stage, own, replicas := v.Stage(worker), v.Replica(worker), v.Grid.Replicas
-	nodes := v.Model.Nodes()
-	chosen := func(n int, node whatif.Node) bool { return node.Stage == stage && match(n) }
-	return func(cost, recorded []int64) {
-		if replicas < 2 {
-			return
-		}
-		totals := make(map[string][]int64)
-		p.nodes(chosen, func(n, at int) {
-			if totals[nodes[n].Op] == nil {
-				totals[nodes[n].Op] = make([]int64, v.Grid.Lanes())
-			}
-			for l, x := range recorded[at : at+v.Grid.Lanes()] {
-				totals[nodes[n].Op][l] += x
-			}
-		})
-		of := make(map[string][]float64)
-		for op, x := range totals {
-			of[op] = factors(x, own)
-		}
-		p.nodes(chosen, func(n, at int) {
-			for t, f := range of[nodes[n].Op] {
-				l := at + t*replicas + own
-				cost[l] = int64(float64(recorded[l]) / f)
-			}
-		})
-	}
-}
-
 // fromOthers subtracts from every value the median of the others, the lower one
 // of an even number, as medianOfOthers would. O(n log n) for all of them.
 func fromOthers(dst, x []int64, scratch []int64) {
@@ -185,13 +101,13 @@ func fromOthers(dst, x []int64, scratch []int64) {
 // of the other replicas does, instance by instance and step by step.
 func (p *priced) allLikePeers(match func(n int) bool) fix {
 	replicas := p.e.v.Grid.Replicas
-	return func(cost, recorded []int64) {
+	return func(cost []int64) {
 		apart, scratch := make([]int64, replicas), make([]int64, 0, replicas)
 		p.nodes(func(n int, _ whatif.Node) bool { return match(n) }, func(_, at int) {
 			for lane := at; lane < at+p.e.v.Grid.Lanes(); lane += replicas {
-				fromOthers(apart, recorded[lane:lane+replicas], scratch)
+				fromOthers(apart, cost[lane:lane+replicas], scratch)
 				for d, by := range apart {
-					cost[lane+d] = recorded[lane+d] - by
+					cost[lane+d] -= by
 				}
 			}
 		})
@@ -209,7 +125,7 @@ func medianOfOthers(x []int64, own int, scratch []int64) int64 {
 // step.
 func (p *priced) scaled(stage int, factor map[string][]float64) fix {
 	replicas := p.e.v.Grid.Replicas
-	return func(cost, _ []int64) {
+	return func(cost []int64) {
 		p.nodes(func(_ int, node whatif.Node) bool { return node.Stage == stage && factor[node.Op] != nil }, func(n, at int) {
 			for step, f := range factor[p.e.v.Model.Nodes()[n].Op] {
 				for l := at + step*replicas; l < at+(step+1)*replicas; l++ {
@@ -236,7 +152,7 @@ func (p *priced) evenPasses() fix {
 		return kind{p.class[n], nodes[n].Stage, v.Trace.Chunk[v.Grid.At[int(v.Model.Instances()[n])*lanes]]}
 	}
 	pass := func(n int, _ whatif.Node) bool { return p.class[n].IsCompute() }
-	return func(cost, _ []int64) {
+	return func(cost []int64) {
 		sums, count := make(map[kind]int64), make(map[kind]int64)
 		p.nodes(pass, func(n, at int) {
 			k := of(n)
@@ -342,7 +258,7 @@ func (l levels) total(stage, step int) float64 {
 // freeCommunication makes all transfers take no time.
 func (p *priced) freeCommunication() fix {
 	lanes := p.e.v.Grid.Lanes()
-	return func(cost, _ []int64) {
+	return func(cost []int64) {
 		for n := range p.class {
 			if !p.local(n) {
 				clear(cost[n*lanes : (n+1)*lanes])

@@ -109,7 +109,7 @@ func TestOperatorFaults(t *testing.T) {
 			}},
 		{"slow worker now and then", pipeline.Fault{Kind: pipeline.SlowWorker, Where: pipeline.Where{DP: at(1), PP: at(2)}, Size: pipeline.Size{Factor: 3}, When: pipeline.When{Every: 4}},
 			func(s Finding) bool {
-				return s.Kind == KindRank && *s.Rank == 2*4+1 && s.Flagged() && s.Struck.Count == 3 && s.Struck.Of == 12 && s.Struck.Pattern == PatternIntermittent &&
+				return s.Kind == KindRank && *s.Rank == 2*4+1 && s.Flagged() && s.Struck.Count == 3 && s.Struck.Of == 12 && s.Struck.Period == 4 &&
 					s.Gain > 2*s.RunGain && s.Excess*3 < int64(1.2*float64(s.Explained))
 			}},
 		{"slow operator", pipeline.Fault{Kind: pipeline.SlowOp, Where: pipeline.Where{DP: at(3), PP: at(0), Op: "backward-compute", Seq: at(4)}, Size: pipeline.Size{Delay: 2500}},
@@ -374,13 +374,11 @@ func TestBrokenSchedules(t *testing.T) {
 	}
 }
 
-// TestStandingStill: time before the first operators, on all ranks alike, is
-// named and no rank is.
+// TestStandingStill: time before the first operators, on all replicas alike, is nobody's.
 func TestStandingStill(t *testing.T) {
-	o := pipesim.Make(pipesim.Spec{DP: 4, PP: 4, Microbatches: 8, Steps: 10, Noise: 0.01, HostDelay: 150e6})
-	v := operatorVerdict(t, o)
-	if s := v.Findings[0]; s.Kind != KindOp || s.Op != "forward-compute" || s.Rank != nil || s.Confidence != evidence.Supported {
-		t.Errorf("suspect %s", show(s))
+	v := operatorVerdict(t, pipesim.Make(pipesim.Spec{DP: 4, PP: 4, Microbatches: 8, Steps: 10, Noise: 0.01, HostDelay: 150e6}))
+	if len(v.Findings) > 0 {
+		t.Errorf("suspect %s", show(v.Findings[0]))
 	}
 }
 

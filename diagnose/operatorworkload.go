@@ -1,58 +1,10 @@
 package diagnose
 
 import (
-	"math"
 	"slices"
 
 	"github.com/sfstat/sfstat/diagnose/evidence"
-	"github.com/sfstat/sfstat/engine/whatif"
-	"github.com/sfstat/sfstat/engine/zscore"
-	"github.com/sfstat/sfstat/trace/operator"
 )
-
-// save prices a change on top of the local fixes.
-func (j *opJudge) save(extra ...fix) float64 {
-	local := fixes(j.localTheories(), nil)
-	return max(0, j.step(local...)-j.step(append(local, extra...)...))
-}
-
-// rotating finds operators other than passes that are long now on this worker,
-// now on that.
-func (j *opJudge) rotating() {
-	if j.Replicas < 2 {
-		return
-	}
-	var kinds []string
-	for n, node := range j.v.Model.Nodes() {
-		if j.priced.local(n) && !j.class[n].IsCompute() && !slices.Contains(kinds, node.Op) {
-			kinds = append(kinds, node.Op)
-		}
-	}
-	for _, kind := range kinds {
-		saved := j.save(j.allLikePeers(func(n int) bool { return j.v.Model.Nodes()[n].Op == kind && j.priced.local(n) }))
-		if saved < trivial*j.now {
-			continue
-		}
-		t := &theory{saved: saved, workers: j.longIn(kind), Finding: Finding{Kind: KindOp, Cause: CauseRotatingOps, Place: Place{Op: kind},
-			Cost: Cost{Explained: int64(saved * float64(len(j.Steps)))}}}
-		if len(t.workers) > 0 {
-			t.Evidence = []evidence.Observation{evidence.Outliers{Ranks: j.ids(t.workers)}}
-		}
-		j.add(t)
-	}
-}
-
-// longIn are the workers on which operators of a kind are surely long in some
-// step.
-func (j *opJudge) longIn(kind string) (out []int) {
-	for _, o := range j.Outliers.Outliers {
-		s := j.series[o.Series]
-		if o.Sure && o.Effect > 0 && s.Quantity == zscore.Duration && j.operators[s.Op].Name == kind && !slices.Contains(out, o.Worker) {
-			out = append(out, o.Worker)
-		}
-	}
-	return out
-}
 
 // stages finds pipeline stages whose passes take longer than the others'.
 func (j *opJudge) stages() {
@@ -129,49 +81,34 @@ func (j *opJudge) balanced(l levels) float64 {
 	return j.step(all...)
 }
 
-// uneven finds that passes of equal length would make the step shorter: because
-// microbatches are uneven, or for a reason that the trace does not show.
-func (j *opJudge) uneven() {
-	saved, shared := j.save(j.evenPasses()), j.shared()
-	if saved < trivial*j.now || !shared && saved < j.gates.StaticGain*j.now { // noise costs that much in any job
-		return
-	}
-	t := &theory{saved: saved, Finding: Finding{Kind: KindWorkload, Cause: CauseUneven, Cost: Cost{Explained: int64(saved * float64(len(j.Steps)))}}}
-	if j.Passes != nil {
-		s := j.Passes.Shared
-		e := evidence.MicrobatchCorrelation{Spread: s.Spread, Directions: s.Directions, PDirections: s.PDirections, Stages: s.Stages, PStages: s.PStages}
-		if shared {
-			e.Fixed, e.Workers = j.standOut(), len(j.Workers)
-		}
-		t.Evidence = []evidence.Observation{e}
-	}
-	if !shared {
-		t.Kind, t.Cause, t.Op = KindOp, CauseRandom, operator.ForwardCompute.String()
-		if j.varies(operator.BackwardCompute) > j.varies(operator.ForwardCompute) {
-			t.Op = operator.BackwardCompute.String()
-		}
-	}
-	j.add(t)
+// nearlyEvery is nine steps in ten, of enough steps.
+func nearlyEvery(n, of int) bool { return of >= enoughSteps && 10*n >= 9*of }
+
+// pattern is how the times of one thing compare with those of its like over the
+// steps, where too few are alike for a test.
+type pattern struct {
+	steps, longer    int // steps, and those in which it took longer
+	clearly, shorter int // in which it took much longer, and shorter by more than a little
 }
 
-// varies is the time that passes of a class differ from their kind's mean by.
-func (j *opJudge) varies(class operator.Class) float64 {
-	even := slices.Clone(j.fixed(j.evenPasses()))
-	sum := 0.0
-	j.nodes(func(n int, _ whatif.Node) bool { return j.class[n] == class }, func(_, at int) {
-		for l := range j.v.Grid.Lanes() {
-			sum += math.Abs(float64(j.recorded[at+l] - even[at+l]))
-		}
-	})
-	return sum
+// note adds a step in which it took own, and its like like.
+func (p *pattern) note(own, like, much float64) {
+	p.steps++
+	if own > like {
+		p.longer++
+	}
+	if own > much*like {
+		p.clearly++
+	}
+	if like > littleLonger*own {
+		p.shorter++
+	}
 }
 
-// standOut counts the slow workers that an unevenness was priced without.
-func (j *opJudge) standOut() (n int) {
-	for _, t := range j.theories {
-		if t.Cause == CauseCompute && j.share(t) >= trivial {
-			n++
-		}
-	}
-	return n
+// always: in nearly every step, of enough; of few in all of them, and clearly.
+func (p pattern) always() bool {
+	return nearlyEvery(p.longer, p.steps) || p.clearly == p.steps && p.steps > 0
 }
+
+// intermittent: clearly in several steps, and never the other way round.
+func (p pattern) intermittent() bool { return p.clearly >= 3 && p.shorter == 0 }

@@ -140,11 +140,11 @@ func (c Cause) status() answer.Status {
 	switch c {
 	case CauseMissing, CauseDesync:
 		return answer.Hang
-	case CauseRegression, CauseSlowSteps, CausePeriodic, CauseHost, CauseIdle, CauseRandom:
+	case CauseRegression, CauseSlowSteps, CausePeriodic, CauseHost:
 		return answer.SlowEverywhere
 	case CauseStartUp:
 		return answer.NoStraggler
-	case CauseMoreWork, CauseTurns, CauseHeavy, CauseUneven, CauseRotatingOps:
+	case CauseMoreWork, CauseTurns, CauseHeavy:
 		return answer.ImbalanceRun
 	}
 	return answer.Straggler

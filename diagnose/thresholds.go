@@ -8,6 +8,12 @@ package diagnose
 // trivial is the fraction of a window below which a late rank is not reported.
 const trivial = 0.01
 
+// leastTurns is the part of a step from which on work of uneven length is listed.
+const leastTurns = 0.03
+
+// fewestIncidents are more than bursts.
+const fewestIncidents = 3
+
 // accomplice is the fraction of the largest charge from which on a rank is named
 // together with it.
 const accomplice = 0.25
@@ -17,9 +23,6 @@ const (
 	// negligible: a difference, however certain, that has slack or is too small
 	// to be listed.
 	negligible = 5e-4
-	// listedSteps: what single steps lose in all before a rank is listed for it;
-	// real networks and hosts always lose some microseconds for certain.
-	listedSteps = 2e-4
 	// listedUntested: what is listed though no test can prove it, with too few
 	// replicas for one: three times what a tested finding needs.
 	listedUntested = 0.03
@@ -36,16 +39,13 @@ const (
 const (
 	enoughReplicas = 3 // of two, nobody can say which is unusual
 	enoughSteps    = 5 // the rank test of fewer cannot reach 5 %
-	knownWorkers   = 4 // degrees of freedom from which the spread between workers is known
 )
 
 // Factors between operators or workers that do the same work.
 const (
-	clearlySlow     = 1.05 // the passes of a worker, where too few workers give no spread
-	littleLonger    = 1.1  // the other way round in some step: then it is not one of the two that is slow
-	heavierSize     = 1.2  // collectives and passes of stages, whose sizes need not be the same
-	clearlyLonger   = 1.3  // a worker's whole work in one step, with no test
-	slowerTransfers = 1.5  // transfers, with no test: networks vary more than devices
+	littleLonger    = 1.1 // the other way round in some step: then it is not one of the two that is slow
+	heavierSize     = 1.2 // collectives and passes of stages, whose sizes need not be the same
+	slowerTransfers = 1.5 // transfers, with no test: networks vary more than devices
 )
 
 // Parts of a sum.
@@ -59,40 +59,18 @@ const (
 	// mostlyWait is the part of a delay that the peers must wait longer in
 	// collectives than the rank itself to be told of.
 	mostlyWait = 0.25
-	// singleStep: an outlier of a single step counts where so much of it is beyond
-	// what the worker always takes longer.
-	singleStep = 0.7
-	// wholeReplicaPart: the other stages of a replica are slow too, if by this part
-	// of a worker's own logarithmic excess: then its data are long.
-	wholeReplicaPart = 0.5
 	// maskedFactor: a finding explains more than this times what it saves alone
 	// where others mask it.
 	maskedFactor = 1.2
 )
 
-// Spreads.
-const (
-	// workerSpreads is how many robust deviations the workers of a job may differ
-	// in an operator without being faulty: devices are not equal, and with enough
-	// steps any difference is certain.
-	workerSpreads = 5
-	// farBeyond is how many times what its job and its replica lose in single
-	// steps a worker must lose there.
-	farBeyond = 4
-)
-
-// Correlation of a microbatch's passes from which on microbatches are uneven,
-// and from which on that may be strong.
-const (
-	relatedPasses   = 0.3
-	relatedStrongly = 0.5
-)
+// relatedPasses is the correlation of a microbatch's passes from which on microbatches are uneven.
+const relatedPasses = 0.3
 
 // Length of lists: of what is replayed, for each costs two replays, and of what
 // a reader reads.
 const (
 	maxAccused      = 32
-	maxLaunches     = 8
 	maxSmall        = 5 // findings that are too small to report
 	listedOps       = 3
 	mostComparisons = 6

@@ -11,8 +11,7 @@ import (
 var findingCSV = itemsOf[runsJSON]("runs.findings",
 	"run place=nth:findings status kind cause rank host local_rank role stage op seq group confidence below_min_gain gain run_gain run_gain_at_most "+
 		"struck_count=steps_struck.count struck_of=steps_struck.of struck_first=steps_struck.first struck_last=steps_struck.last pattern=steps_struck.pattern "+
-		"struck_rate_low=steps_struck.rate_low struck_rate_high=steps_struck.rate_high "+
-		"excess_low_ns=steps_struck.excess_low_ns excess_high_ns=steps_struck.excess_high_ns excess_ns explained_ns score windows evidence")
+		"excess_ns explained_ns score windows evidence")
 
 func findingRows(v *diagnose.Verdict) *csvTable { return findingCSV.of(runsOf(v)) }
 

@@ -97,13 +97,11 @@ func frontierCharge(e evidence.FrontierCharge) string {
 func replayWords(r evidence.StepReplay) string {
 	saved := length(float64(r.Saved))
 	switch r.Without {
-	case evidence.WithoutIdle:
-		return fmt.Sprintf("replay: of a %s step, %s is between operators that were ready and their start, on all replicas alike; most of it before %s",
-			length(float64(r.Record)), saved, r.Op)
 	case evidence.WithoutUnevenness:
-		return fmt.Sprintf("replay: with every pass of a stage as long as their mean (the same work in all), a step takes %s less", saved)
-	case evidence.WithoutFluctuation:
-		return fmt.Sprintf("replay: with every %s as long as the median of the replicas', a step takes %s less", r.Op, saved)
+		if r.Op != "" {
+			return fmt.Sprintf("replay: with every %s as long as the median of the replicas', a step takes %s less", r.Op, saved)
+		}
+		return fmt.Sprintf("replay: with every forward and backward compute of a stage as long as their mean (the same work in all), a step takes %s less", saved)
 	}
 	text := fmt.Sprintf("replay: fixing it alone cuts a step from %s to %s", length(float64(r.Step)), length(float64(r.Step-r.Saved)))
 	if r.Without == evidence.WithoutLateStart {
@@ -122,12 +120,9 @@ func share(a, b int64) float64 { return float64(a) / float64(max(1, b)) }
 // operatorTimesWords say in which operators a worker is slow.
 func operatorTimesWords(e evidence.OperatorTimes) string {
 	if len(e.In) == 0 {
-		return "takes as long as its peers on the whole, but not in every step"
+		return "takes longer than its peers"
 	}
 	first := e.In[0]
-	if first.Own == 0 && first.Peers == 0 {
-		return fmt.Sprintf("takes longer than its peers in %s, which has no place in the replay", first.Op)
-	}
 	where := first.Op
 	if first.Seq != nil && len(e.In) == 1 {
 		where = fmt.Sprintf("%s number %d of the step", first.Op, *first.Seq)
@@ -182,8 +177,8 @@ func blameWords(e evidence.BlameWalks) string {
 func transferTimes(e evidence.TransferTimes) string {
 	switch {
 	case len(e.Between) == 2:
-		return fmt.Sprintf("transfer times: in several steps %s from rank %d to rank %d takes at least %s as long as in the other replica, and never the other way round, waiting not counted",
-			e.Op, e.Between[0], e.Between[1], table.Times(e.Factor))
+		return fmt.Sprintf("transfer times: %s from rank %d to rank %d takes %s as long as in the other replicas, waiting not counted; %s",
+			e.Op, e.Between[0], e.Between[1], table.Times(e.Factor), pValue(e.P))
 	case e.To != "":
 		return fmt.Sprintf("transfer times: %s from %s to %s takes %s as long as between the other stages, in all replicas alike, waiting not counted", e.Op, e.Stage, e.To, table.Times(e.Factor))
 	}
@@ -206,12 +201,6 @@ func microbatches(e evidence.MicrobatchCorrelation) string {
 	}
 	if e.Stages != nil {
 		parts = append(parts, fmt.Sprintf("a microbatch on neighbouring stages: correlation %s, p ≤ %s", hundredths(*e.Stages), probability(e.PStages)))
-	}
-	switch {
-	case e.Fixed > 0:
-		parts = append(parts, fmt.Sprintf("priced with the %s that stand out fixed", counted(e.Fixed, "worker")))
-	case e.Workers > 0:
-		parts = append(parts, fmt.Sprintf("none of %s stands out from its peers", counted(e.Workers, "worker")))
 	}
 	return strings.Join(parts, "; ")
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/internal/table"
 )
@@ -133,26 +132,3 @@ func searched(e evidence.NobodyLate) string {
 
 // agrees reports whether what a replay saves is what is charged.
 func agrees(e evidence.Replay) bool { return math.Abs(e.Saves-e.Charged) <= 0.25*e.Charged }
-
-// struckWords say how often a finding struck and by how much, with bounds; nothing
-// where that is not known.
-func struckWords(f *diagnose.Finding) bullets {
-	s := f.Struck
-	if !s.Bounded() {
-		return nil
-	}
-	text := fmt.Sprintf("it struck %s of %s steps (95 %%: %s to %s of them)", table.Grouped(int64(s.Count)), table.Grouped(int64(s.Of)), about(s.Low), about(s.High))
-	mean, low, high := length(float64(s.Own)), length(float64(s.ExcessLow)), length(float64(s.ExcessHigh))
-	if f.Rank != nil {
-		text += fmt.Sprintf(", in each of which the rank took %s longer than its peers", mean)
-	} else {
-		text += fmt.Sprintf(", by %s each", mean)
-	}
-	if low != high {
-		text += fmt.Sprintf(" (95 %%: %s to %s)", low, high)
-	}
-	if s.Pattern == diagnose.PatternWindow {
-		text += fmt.Sprintf(", and keeps to %s, %s", stepsWord(s.First, s.Last), pValue(s.P))
-	}
-	return bullets{text}
-}

@@ -56,7 +56,7 @@ func operatorFinding(f *diagnose.Finding) string {
 	switch f.Cause {
 	case diagnose.CauseCompute:
 		times, _ := evidence.Find[evidence.OperatorTimes](f.Evidence)
-		return rank() + " " + operatorTimesWords(times) + inSteps(f.Struck, times)
+		return rank() + " " + operatorTimesWords(times) + inSteps(f.Struck)
 	case diagnose.CauseTransfer:
 		return fmt.Sprintf("the transfer by %s from %s to rank %d is slower than between its peers", f.Op, rank(), receiver(f))
 	case diagnose.CauseLink:
@@ -65,8 +65,6 @@ func operatorFinding(f *diagnose.Finding) string {
 		return fmt.Sprintf("the collective %s over the replicas of %s takes %s as long as on the other stages", f.Op, f.Stage, table.Times(factorOf.Factor))
 	case diagnose.CauseLaunch:
 		return fmt.Sprintf("%s starts %s late, behind operators that were on time: its host was busy, or waits for something that is not in the trace", rank(), f.Op)
-	case diagnose.CauseIdle:
-		return fmt.Sprintf("all replicas idle before %s, though all that it waits for has ended", f.Op)
 	case diagnose.CauseHeavy:
 		e, _ := evidence.Find[evidence.PassTimes](f.Evidence)
 		place := f.Stage
@@ -74,37 +72,58 @@ func operatorFinding(f *diagnose.Finding) string {
 			place += " (the last)"
 		}
 		return fmt.Sprintf("pipeline stage %s takes %s as long in forward and backward compute as the others", place, table.Times(e.Factor))
-	case diagnose.CauseUneven:
-		return "uneven microbatches make the workers wait for each other in turn"
-	case diagnose.CauseRandom:
-		return "forward and backward compute varies at random on all workers, without a pattern over the microbatches"
+	case diagnose.CauseRegression:
+		e, _ := evidence.Find[evidence.Slower](f.Evidence)
+		return fmt.Sprintf("%s takes %s a step from step %d on, %s before%s", e.Stage, length(float64(e.Time)), f.Struck.First, length(float64(e.BaseTime)), onStage(f))
+	case diagnose.CauseSlowSteps, diagnose.CausePeriodic:
+		return fmt.Sprintf("%s longer%s%s", counted(f.Struck.Count, "step")+are(f.Struck.Count), inOp(f), onStage(f))
 	}
-	return fmt.Sprintf("the operator %s is long intermittently, now on one rank, now on another", f.Op)
+	if _, ok := evidence.Find[evidence.MicrobatchCorrelation](f.Evidence); ok {
+		return "uneven microbatches make the workers wait for each other in turn"
+	}
+	return "uneven work" + inOp(f) + " makes the workers wait for each other in turn"
+}
+
+// onStage is where all replicas take longer.
+func onStage(f *diagnose.Finding) string {
+	if f.Stage != "" {
+		return ", on all replicas of " + f.Stage
+	}
+	return ", on all workers"
+}
+
+func inOp(f *diagnose.Finding) string {
+	if f.Op == "" {
+		return ""
+	}
+	return " in " + f.Op
+}
+
+func are(n int) string {
+	if n == 1 {
+		return " is"
+	}
+	return " are"
 }
 
 // inSteps says of what does not strike every step how many, and which.
-func inSteps(s diagnose.Struck, times evidence.OperatorTimes) string {
-	if s.Pattern != diagnose.PatternIntermittent && s.Pattern != diagnose.PatternWindow {
-		return ""
+func inSteps(s diagnose.Struck) string {
+	which := fmt.Sprintf("%s of %s steps", table.Grouped(int64(s.Count)), table.Grouped(int64(s.Of)))
+	switch s.Pattern {
+	case diagnose.PatternWindow:
+		return fmt.Sprintf(" over all steps, because of %s (%s)", which, stepsWord(s.First, s.Last))
+	case diagnose.PatternPeriodic:
+		return fmt.Sprintf(" over all steps, because of %s (every %s from step %d on)", which, ordinal(s.Period), s.First)
+	case diagnose.PatternIntermittent:
+		return " over all steps, because of " + which
 	}
-	which := fmt.Sprintf("%s of %s", table.Grouped(int64(s.Count)), table.Grouped(int64(s.Of)))
-	if s.Pattern == diagnose.PatternWindow || s.Last-s.First+1 == int64(s.Count) {
-		which += fmt.Sprintf(" (%s)", stepsWord(s.First, s.Last))
-	}
-	if len(times.In) == 0 {
-		return ", longer in " + which
-	}
-	return " over all steps, because of " + which
+	return ""
 }
 
 // receiver is the rank at the other end of slow transfers.
 func receiver(f *diagnose.Finding) int {
-	var between []int
-	if e, tested := evidence.Find[evidence.Outliers](f.Evidence); tested {
-		between = e.Between
-	} else if e, ok := evidence.Find[evidence.TransferTimes](f.Evidence); ok {
-		between = e.Between
-	}
+	e, _ := evidence.Find[evidence.TransferTimes](f.Evidence)
+	between := e.Between
 	if len(between) != 2 {
 		return -1
 	}
@@ -123,10 +142,8 @@ func fixed(f *diagnose.Finding) string {
 	case r.Masked:
 		return fmt.Sprintf("Fixing it alone would cut step time by %s, from %s to %s, since others hold it up too; without all of them it is %s (%s less).",
 			about(share(r.Saved, r.Step)), base, length(float64(r.Step-r.Saved)), length(float64(r.Step-r.Joint)), about(share(r.Joint, r.Step)))
-	case f.Cause == diagnose.CauseUneven || f.Cause == diagnose.CauseRandom:
+	case f.Cause == diagnose.CauseTurns:
 		it = "Evening it out"
-	case f.Cause == diagnose.CauseIdle:
-		it = "Ending that"
 	case f.Cause == diagnose.CauseHeavy:
 		it = "Making it as fast as the others"
 	}

@@ -437,7 +437,7 @@ func groupBlocks(w *diagnose.Window) document {
 func whyBlocks(v *diagnose.RunVerdict) document {
 	var d document
 	if len(v.Findings) > 0 && len(v.Findings[0].Evidence) > 0 {
-		d = append(d, heading("Evidence"), append(bullets(each(v.Findings[0].Evidence, evidenceWords)), struckWords(&v.Findings[0])...))
+		d = append(d, heading("Evidence"), bullets(each(v.Findings[0].Evidence, evidenceWords)))
 	}
 	return append(d, otherFindings(v)...)
 }

@@ -20,17 +20,16 @@ type StepReplay struct {
 type Without string
 
 const (
-	WithoutFault       Without = "fault"       // the operators cost what those of their peers do
-	WithoutLateStart   Without = "late_start"  // they start when those of their peers do
-	WithoutIdle        Without = "idle"        // operators start when they are ready
-	WithoutUnevenness  Without = "unevenness"  // passes of a stage are as long as their mean
-	WithoutFluctuation Without = "fluctuation" // operators are as long as the median of the replicas'
+	WithoutFault      Without = "fault"      // the operators cost what those of their peers do
+	WithoutLateStart  Without = "late_start" // they start when those of their peers do
+	WithoutUnevenness Without = "unevenness" // passes of a stage are as long as their mean
 )
 
 // OperatorTimes are the operators in which a worker is slow, the costliest
-// first; empty where it is slow in some steps only.
+// first.
 type OperatorTimes struct {
 	In []OpTime `json:"in" doc:"the operators"`
+	P  float64  `json:"p" doc:"chance of it if all replicas of the stage were alike"`
 }
 
 // OpTime is what operators take over the trace.
@@ -100,7 +99,8 @@ type TransferTimes struct {
 	Between []int   `json:"between,omitempty" doc:"sender and receiver, compared with the only other replica"`
 	Stage   string  `json:"stage,omitempty" doc:"stage whose communication is compared with the other stages'"`
 	To      string  `json:"to,omitempty" doc:"stage at the other end of a transfer"`
-	Factor  float64 `json:"factor" doc:"how many times as long it takes; of two ranks: at least, in several steps"`
+	Factor  float64 `json:"factor" doc:"how many times as long it takes"`
+	P       float64 `json:"p,omitempty" doc:"of two ranks: chance of it if all replicas were alike"`
 }
 
 // LaunchDelay is by how much operators start later behind what they wait for
@@ -120,8 +120,6 @@ type MicrobatchCorrelation struct {
 	PDirections float64  `json:"p_directions" doc:"its p-value"`
 	Stages      *float64 `json:"stages" doc:"correlation of a microbatch on neighbouring pipeline stages; null: not known"`
 	PStages     float64  `json:"p_stages" doc:"its p-value"`
-	Fixed       int      `json:"workers_fixed,omitempty" doc:"workers that stand out, and were fixed before the unevenness was priced"`
-	Workers     int      `json:"workers,omitempty" doc:"workers of which the unevenness is not that of a few"`
 }
 
 func (StepReplay) Kind() Kind            { return "step_replay" }

@@ -58,8 +58,23 @@ const (
 // once are ranks that kept the others waiting in one step or a few, for so long that it is told:
 // what happened, and not what will.
 func (s *series) once(found []Finding, o Options) (out []Finding) {
+	for _, t := range s.events(func(rank int) bool {
+		return slices.ContainsFunc(found, func(f Finding) bool { return slices.Contains(f.Ranks, rank) })
+	}) {
+		gain := 1 - s.length(without(s.arrive, s, []*term{t}, 0))/s.whole
+		f := s.finding(cause{kind: Rank, ranks: []int{t.rank}, host: -1, terms: []*term{t}}, o)
+		f.Certainty = Event
+		f.Saves = Saving{Alone: gain, After: gain, High: gain, AtMost: gain}
+		out = append(out, f)
+	}
+	return out
+}
+
+// events are the terms of ranks, but for those that were found, that strike a few steps and cost
+// something.
+func (s *series) events(found func(rank int) bool) (out []*term) {
 	for _, c := range s.candidates() {
-		if slices.ContainsFunc(found, func(f Finding) bool { return slices.Contains(f.Ranks, c.rank) }) {
+		if found(c.rank) {
 			continue
 		}
 		x := s.charge[c.piece].of(c.rank, s.Intervals)
@@ -76,11 +91,7 @@ func (s *series) once(found []Finding, o Options) (out []Finding) {
 			continue
 		}
 		t.claim = t.charged / float64(struck)
-		gain := 1 - s.length(without(s.arrive, s, []*term{t}, 0))/s.whole
-		f := s.finding(cause{kind: Rank, ranks: []int{c.rank}, host: -1, terms: []*term{t}}, o)
-		f.Certainty = Event
-		f.Saves = Saving{Alone: gain, After: gain, High: gain, AtMost: gain}
-		out = append(out, f)
+		out = append(out, t)
 	}
 	return out
 }

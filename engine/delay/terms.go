@@ -160,7 +160,13 @@ func (s *series) shapes(c cell, x, e, own []float64) (out []shape) {
 	least := leastOfStep * s.step
 	strikes(x, max(slackOfNoise*s.noise[c.piece], least))
 	strikes(own, max(upperTenth(own)/2, least))
-	if m := trimmed(e); m > 0 {
+	recorded := make([]float64, 0, len(e))
+	for n, v := range e {
+		if s.Step(n, c.piece) >= 0 {
+			recorded = append(recorded, v)
+		}
+	}
+	if m := trimmed(recorded); m > 0 {
 		d := make([]float64, len(e))
 		for n := range d {
 			if s.Step(n, c.piece) >= 0 {

@@ -36,7 +36,6 @@ var rules = []rule{
 	{of: "trace", may: []string{"trace"}, pure: true},
 	{of: "engine/blame", may: []string{"trace", "engine/zscore"}, pure: true},
 	{of: "engine/monitoring", may: []string{"trace", "engine/peers"}, pure: true},
-	{of: "engine/recurrence", may: []string{"trace", "engine/bootstrap"}, pure: true},
 	{of: "engine/overhead", may: []string{"trace", "engine/bootstrap"}, pure: true},
 	{of: "engine/frontier", may: []string{"trace", "engine/frontier"}, pure: true},
 	{of: "engine/comm", may: []string{"trace", "engine/clock", "engine/comm", "engine/points", "engine/delay"}, pure: true},

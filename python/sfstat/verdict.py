@@ -22,11 +22,6 @@ class StepsStruck:
     last: Optional[int]
     pattern: str
     period: Optional[int]
-    rate_low: Optional[float]
-    rate_high: Optional[float]
-    excess_low_ns: Optional[int]
-    excess_high_ns: Optional[int]
-    p: Optional[float]
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,477 @@
+package diagnose
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/engine/delay"
+	"github.com/sfstat/sfstat/engine/gates"
+	"github.com/sfstat/sfstat/engine/points"
+	"github.com/sfstat/sfstat/internal/robust"
+)
+
+// ledger is what the replicas of a pipeline stage take in each interval: in a pass of a step, or in a
+// step. Kinds of operators are pieces of their work, and what engine/delay finds in them is priced by the
+// replay.
+type ledger struct {
+	*points.Division
+	stage  int
+	slots  int // intervals of a step
+	pieces []kindOfWork
+	late   bool // of how late operators start
+}
+
+// kindOfWork is the operators of a kind on the stage.
+type kindOfWork struct {
+	op    string
+	nodes [][]int // [slot]
+	sends bool    // to another stage
+}
+
+// mostTimes bounds the times in a ledger, 40 bytes each: passes of longer traces are taken
+// together.
+const mostTimes = 1 << 23
+
+// ledger adds up values, [node][lane], of the operators of a stage that match. Each pass is an interval,
+// and operators that are fewer or more are spread over them; the whole step where passes is false.
+func (j *opJudge) ledger(stage int, values []int64, passes bool, match func(n int) bool) *ledger {
+	l := &ledger{stage: stage, slots: 1}
+	byKind := map[string][]int{}
+	var kinds []string
+	for n, node := range j.v.Model.Nodes() {
+		if node.Stage != stage || !match(n) {
+			continue
+		}
+		if byKind[node.Op] == nil {
+			kinds = append(kinds, node.Op)
+		}
+		byKind[node.Op] = append(byKind[node.Op], n)
+		if passes && j.class[n].IsCompute() {
+			l.slots = max(l.slots, len(byKind[node.Op]))
+		}
+	}
+	R, T := j.Replicas, len(j.Steps)
+	l.slots = max(1, min(l.slots, mostTimes/max(1, T*R*len(kinds))))
+	N := T * l.slots
+	l.Division = &points.Division{Ranks: R, Intervals: N, Head: make([]int, N), Tail: slices.Repeat([]int{-1}, N)}
+	for n := range N {
+		l.Head[n] = n
+	}
+	for k, op := range kinds {
+		l.Stages, l.Pieces = append(l.Stages, points.Stage{Name: op}), append(l.Pieces, points.Piece{Stage: k})
+		piece := kindOfWork{op: op, nodes: make([][]int, l.slots), sends: j.class[byKind[op][0]].IsTransfer()}
+		list := byKind[op]
+		slices.SortFunc(list, func(a, b int) int {
+			return cmp.Compare(j.v.Model.Nodes()[a].Seq, j.v.Model.Nodes()[b].Seq)
+		})
+		for i, n := range list {
+			at := i
+			if len(list) > l.slots {
+				at = i * l.slots / len(list)
+			}
+			piece.nodes[at] = append(piece.nodes[at], n)
+		}
+		work, absent := make([]int64, N*R), make([]bool, N)
+		for n := range N {
+			nodes := piece.nodes[n%l.slots]
+			absent[n] = len(nodes) == 0
+			for _, node := range nodes {
+				at := node*T*R + n/l.slots*R
+				for r, x := range values[at : at+R] {
+					work[n*R+r] += x
+				}
+			}
+		}
+		l.pieces, l.Work, l.Absent = append(l.pieces, piece), append(l.Work, work), append(l.Absent, absent)
+	}
+	l.Arrive()
+	return l
+}
+
+// delayed are terms of one worker that are fixed as one.
+type delayed struct{ terms []term }
+
+// term is one of engine/delay, with the ledger that it is in.
+type term struct {
+	delay.Term
+	*ledger
+}
+
+// kind is the operators that a term is about.
+func (t *term) kind() kindOfWork { return t.pieces[t.Piece] }
+
+// worker is whose the terms are, by number.
+func (d *delayed) worker() int { return d.terms[0].stage*d.terms[0].Ranks + d.terms[0].Rank }
+
+// each visits what the terms take off the nodes: the part of each in a lane.
+func (d *delayed) each(visit func(node, lane int, part float64)) {
+	for _, t := range d.terms {
+		for n, x := range t.Less {
+			if total := t.Work[t.Piece][n*t.Ranks+t.Rank]; x > 0 && total > 0 {
+				for _, node := range t.kind().nodes[n%t.slots] {
+					visit(node, n/t.slots*t.Ranks+t.Rank, min(1, x/float64(total)))
+				}
+			}
+		}
+	}
+}
+
+// steps are what the terms take off each step, ns.
+func (d *delayed) steps() []float64 {
+	out := make([]float64, d.terms[0].Intervals/d.terms[0].slots)
+	for _, t := range d.terms {
+		for n, x := range t.Less {
+			out[n/t.slots] += x
+		}
+	}
+	return out
+}
+
+// struck are the steps in which the terms take off something: what strikes a pass by chance is no
+// step's.
+func (d *delayed) struck() []bool {
+	by := d.steps()
+	sizes := slices.DeleteFunc(slices.Clone(by), func(x float64) bool { return x <= 0 })
+	slices.Sort(sizes)
+	out := make([]bool, len(by))
+	for i, x := range by {
+		out[i] = x > sizes[len(sizes)/2]/4
+	}
+	return out
+}
+
+// charged is what the peers waited for because of the terms, ns.
+func (d *delayed) charged() (sum float64) {
+	for _, t := range d.terms {
+		sum += t.Charged
+	}
+	return sum
+}
+
+// constant reports whether nearly all steps are struck.
+func constant(struck []bool) bool { return delay.Describe(struck).Pattern == delay.Constant }
+
+// p is that of the surest term.
+func (d *delayed) p() float64 {
+	return slices.MinFunc(d.terms, func(a, b term) int { return cmp.Compare(a.P, b.P) }).P
+}
+
+// less makes the operators of the terms as long as those of the peers; both ends of a transfer.
+func (j *opJudge) less(d *delayed) fix {
+	lanes := j.v.Grid.Lanes()
+	return func(cost []int64) {
+		d.each(func(node, lane int, part float64) {
+			cost[node*lanes+lane] = int64(float64(cost[node*lanes+lane]) * (1 - part))
+			if other, ok := j.otherEnd[node]; ok {
+				cost[other*lanes+lane] = int64(float64(cost[other*lanes+lane]) * (1 - part))
+			}
+		})
+	}
+}
+
+// ends are the nodes at the other end of transfers between stages.
+func (j *opJudge) ends() map[int]int {
+	out := make(map[int]int)
+	for _, g := range j.v.Model.Groups() {
+		if a := int(g.Members[0]); len(g.Members) == 2 && j.class[a].IsTransfer() {
+			b := int(g.Members[1])
+			out[a], out[b] = b, a
+		}
+	}
+	return out
+}
+
+// work are ledgers of what workers do themselves, and of transfers: of forward and backward compute and the
+// transfers in between pass by pass, of what runs between steps step by step.
+func (j *opJudge) work() (out []*ledger) {
+	for stage := range j.v.Grid.Stages {
+		for _, passes := range []bool{true, false} {
+			out = append(out, j.ledger(stage, j.recorded, passes, func(n int) bool {
+				_, joined := j.otherEnd[n]
+				own := j.priced.local(n) || joined && !j.class[n].IsReceive()
+				return own && passes == (j.class[n].IsCompute() || j.class[n].IsTransfer())
+			}))
+		}
+	}
+	return out
+}
+
+// peel finds the workers that take longer than their peers, the transfers that do, and the operators
+// that start late: what is not chance were the replicas of a stage exchangeable within blocks of passes,
+// or of steps.
+func (j *opJudge) peel() {
+	if j.Replicas < 2 {
+		return
+	}
+	list := j.work()
+	if !j.unlinked() {
+		list = append(list, j.starts()...)
+	}
+	var divisions []*points.Division
+	list = slices.DeleteFunc(list, func(l *ledger) bool { return len(l.pieces) == 0 })
+	for _, l := range list {
+		divisions = append(divisions, l.Division)
+	}
+	found := together(list, delay.Peel(divisions, delay.Options{}))
+	found = found[:min(maxAccused, len(found))]
+	for _, d := range found {
+		switch t := d.terms[0]; {
+		case t.late:
+			j.late = append(j.late, d)
+		case t.kind().sends:
+			j.slowTransfer(d)
+		case !j.longData(d, found):
+			j.slowWorker(d)
+		}
+	}
+}
+
+// longData reports whether a worker takes longer than its peers now and then, and so do the other stages of
+// its replica: what they have in common is the data.
+func (j *opJudge) longData(d *delayed, found []*delayed) bool {
+	if j.v.Grid.Stages < 2 || constant(d.struck()) {
+		return false
+	}
+	stages := 0
+	for _, o := range found {
+		if t := o.terms[0]; !t.late && !t.kind().sends && t.Rank == d.terms[0].Rank {
+			stages++
+		}
+	}
+	return 2*stages > j.v.Grid.Stages && stages > 1
+}
+
+// together are terms put together by worker: its own work, and each kind of transfers and of late starts.
+func together(list []*ledger, terms []delay.Term) (out []*delayed) {
+	type key struct {
+		stage, rank int
+		op          string
+		late        bool
+	}
+	at := map[key]*delayed{}
+	for _, t := range terms {
+		one := term{t, list[t.In]}
+		k := key{one.stage, t.Rank, "", one.late}
+		if one.late || one.kind().sends {
+			k.op = one.kind().op
+		}
+		if at[k] == nil {
+			at[k] = &delayed{}
+			out = append(out, at[k])
+		}
+		at[k].terms = append(at[k].terms, one)
+	}
+	certain := func(d *delayed) bool { return d.p() <= gates.Supported }
+	slices.SortStableFunc(out, func(a, b *delayed) int {
+		switch {
+		case certain(a) != certain(b) && certain(a):
+			return -1
+		case certain(a) != certain(b):
+			return 1
+		}
+		return cmp.Compare(b.charged(), a.charged())
+	})
+	return out
+}
+
+// slowWorker makes a theory of a worker that takes longer than its peers.
+func (j *opJudge) slowWorker(d *delayed) {
+	w := d.worker()
+	rank := j.Workers[w].ID
+	op, seq, times := j.localize(w, d)
+	t := &theory{workers: []int{w}, delayed: d, fix: j.less(d), Finding: Finding{Kind: KindRank, Cause: CauseCompute,
+		Place: Place{Rank: &rank, Role: j.Workers[w].Role.String(), Stage: j.stageName(j.v.Stage(w)), Op: op, Seq: seq}}}
+	if seq != nil {
+		t.Kind = KindOp
+	}
+	t.Evidence = append([]evidence.Observation{times}, j.against(w)...)
+	j.add(t)
+}
+
+// slowTransfer makes a theory of transfers that take longer than those between the peers of two workers.
+func (j *opJudge) slowTransfer(d *delayed) {
+	t := d.terms[0]
+	op, to := t.kind().op, j.v.Model.Nodes()[j.otherEnd[t.kind().nodes[0][0]]].Stage
+	sender, receiver := d.worker(), to*j.Replicas+t.Rank
+	from := j.Workers[sender].ID
+	totals := make([]int64, j.Replicas)
+	for i, x := range t.Work[t.Piece] {
+		totals[i%j.Replicas] += x
+	}
+	f := float64(totals[t.Rank]) / float64(max(1, middleOfOthers(totals, t.Rank)))
+	j.add(&theory{workers: []int{sender, receiver}, delayed: d, fix: j.less(d), Finding: Finding{Kind: KindEdge, Cause: CauseTransfer,
+		Place:    Place{Rank: &from, Role: j.Workers[sender].Role.String(), Stage: j.stageName(t.stage), Op: op},
+		Evidence: []evidence.Observation{evidence.TransferTimes{Op: op, Between: []int{from, j.Workers[receiver].ID}, Factor: f, P: d.p()}}}})
+}
+
+// strikes reports in which steps a theory's operators took longer than those of the peers, and what such
+// a step costs.
+func (j *opJudge) strikes(t *theory) {
+	if t.delayed == nil {
+		return
+	}
+	struck := t.delayed.struck()
+	at := delay.Describe(struck)
+	t.Struck = Struck{Count: at.Count, Of: at.Of, First: j.Steps[at.First], Last: j.Steps[at.Last], Pattern: modelPattern(at.Pattern), Period: at.Period}
+	t.incidents, t.ongoing = at.Incidents, at.Ongoing
+	if at.Pattern == delay.Constant || t.fix == nil {
+		return
+	}
+	now, without := j.perStep(), j.perStep(t.fix)
+	if len(now) != len(struck) || len(without) != len(struck) {
+		return
+	}
+	saved, length := int64(0), int64(0)
+	for i, hit := range struck {
+		if hit {
+			saved += now[i] - without[i]
+			length += now[i]
+		}
+	}
+	t.Excess, t.Step = saved/int64(at.Count), length/int64(at.Count)
+	t.Gain = max(t.RunGain, float64(saved)/float64(max(1, length)))
+}
+
+// shared finds what the replicas of a stage have in common: from which step on they take longer, and
+// which steps do.
+func (j *opJudge) inCommon() {
+	var list []*theory
+	for stage := range j.v.Grid.Stages {
+		l := j.ledger(stage, j.recorded, false, func(n int) bool { return !j.class[n].IsReceive() })
+		levels := j.levels(func(n int) bool { return j.v.Model.Nodes()[n].Stage == stage })
+		for _, f := range delay.Common(l.Division, delay.Options{}) {
+			if f.Certainty < delay.Supported {
+				continue
+			}
+			list = j.sharedBy(list, l, &f, levels)
+		}
+	}
+	for _, t := range list {
+		j.add(t)
+	}
+}
+
+// stepsApart is how many steps apart changes of several stages begin and end that are one.
+const stepsApart = 3
+
+// sharedBy adds what a stage has in common to the theories of all stages: what strikes the same steps is
+// one.
+func (j *opJudge) sharedBy(list []*theory, l *ledger, f *delay.Finding, levels levels) []*theory {
+	fix, at := j.evened(l, f, levels), f.Steps
+	struck := Struck{Count: at.Count, Of: len(j.Steps), First: j.Steps[at.First], Last: j.Steps[at.Last], Pattern: modelPattern(at.Pattern), Period: at.Period}
+	for _, t := range list {
+		if t.from.Cause != f.Cause || max(t.from.Steps.First-at.First, at.First-t.from.Steps.First) > stepsApart || max(t.from.Steps.Last-at.Last, at.Last-t.from.Steps.Last) > stepsApart {
+			continue
+		}
+		before := t.fix
+		t.fix = func(cost []int64) { before(cost); fix(cost) }
+		if t.Kind, t.Stage = KindWorkload, ""; t.Op != l.pieces[f.Parts[0].Stage].op {
+			t.Op = ""
+		}
+		return list
+	}
+	t := &theory{from: f, fix: fix, Finding: Finding{Kind: KindStage, Cause: CauseSlowSteps, Place: Place{Stage: j.stageName(l.stage)}, Cost: Cost{Struck: struck}}}
+	slow := evidence.SlowSteps{N: at.Count, Of: len(j.Steps), Factor: 1 + float64(f.Size)/j.now, Excess: f.Size, First: struck.First, Last: struck.Last}
+	op, most := l.pieces[f.Parts[0].Stage].op, float64(f.Parts[0].Charged)
+	sum := 0.0
+	for _, p := range f.Parts {
+		sum += float64(p.Charged)
+	}
+	if most >= chiefStage*sum {
+		t.Op = op
+	}
+	switch {
+	case f.Cause == delay.Regression:
+		t.Cause = CauseRegression
+		t.Evidence = append(t.Evidence, evidence.Slower{Stage: op, Steps: [2]int64{struck.First, struck.Last}, BaseSteps: [2]int64{j.Steps[0], j.Steps[max(0, at.First-1)]}, Time: f.From, BaseTime: f.Before})
+	case at.Pattern == delay.Periodic:
+		t.Cause = CausePeriodic
+	}
+	t.Evidence = append(t.Evidence, slow)
+	if j.v.Grid.Stages == 1 {
+		t.Kind, t.Stage = KindWorkload, ""
+	}
+	return append(list, t)
+}
+
+// evened makes the kinds of operators of a finding as long in the steps that it struck as in the others, by
+// one factor for all replicas.
+func (j *opJudge) evened(l *ledger, f *delay.Finding, levels levels) fix {
+	factors := map[string][]float64{}
+	for _, p := range f.Parts {
+		op := l.pieces[p.Stage].op
+		level := levels[op][l.stage]
+		var usual []float64
+		for t, x := range level {
+			if !f.Steps.Has(t) {
+				usual = append(usual, x)
+			}
+		}
+		base := robust.Median(usual)
+		factors[op] = slices.Repeat([]float64{1}, len(level))
+		for t, x := range level {
+			if f.Steps.Has(t) && base > 0 {
+				factors[op][t] = max(1, x/base)
+			}
+		}
+	}
+	scaled := []fix{j.scaled(l.stage, factors)}
+	for _, piece := range l.pieces {
+		// The other end of a transfer takes as long.
+		if to, ok := j.otherEnd[piece.nodes[0][0]]; ok && factors[piece.op] != nil {
+			scaled = append(scaled, j.scaled(j.v.Model.Nodes()[to].Stage, map[string][]float64{j.v.Model.Nodes()[to].Op: factors[piece.op]}))
+		}
+	}
+	return func(cost []int64) {
+		for _, change := range scaled {
+			change(cost)
+		}
+	}
+}
+
+// imbalance finds that operators of equal length would make the step shorter though no worker is slow:
+// each step waits for another one.
+func (j *opJudge) imbalance() {
+	t := j.uneven("", j.evenPasses())
+	if t != nil && j.sameData() {
+		s := j.Passes.Shared
+		t.Evidence = append(t.Evidence, evidence.MicrobatchCorrelation{Spread: s.Spread, Directions: s.Directions, PDirections: s.PDirections, Stages: s.Stages, PStages: s.PStages})
+	}
+	if j.Replicas < 2 {
+		return
+	}
+	seen := map[string]bool{}
+	for n, node := range j.v.Model.Nodes() {
+		if j.priced.local(n) && !j.class[n].IsCompute() && !seen[node.Op] {
+			seen[node.Op] = true
+			j.uneven(node.Op, j.allLikePeers(func(n int) bool { return j.v.Model.Nodes()[n].Op == node.Op }))
+		}
+	}
+}
+
+// sameData reports whether what lengthens the forward compute of a microbatch lengthens its backward compute,
+// and, with several stages, those of the other stages: microbatches are uneven.
+func (j *opJudge) sameData() bool {
+	if j.Passes == nil {
+		return false
+	}
+	s := j.Passes.Shared
+	related := func(r *float64, p float64) bool { return r != nil && *r >= relatedPasses && p <= gates.Strong }
+	return related(s.Directions, s.PDirections) && (j.v.Grid.Stages < 2 || related(s.Stages, s.PStages))
+}
+
+// uneven makes a theory of operators, or of forward and backward compute, where evening them saves enough.
+func (j *opJudge) uneven(op string, even fix) *theory {
+	local := fixes(j.localTheories(), nil)
+	saved := j.step(local...) - j.step(append(local, even)...)
+	if saved < leastTurns*j.now {
+		return nil
+	}
+	t := &theory{saved: saved, Finding: Finding{Kind: KindWorkload, Cause: CauseTurns, Place: Place{Op: op}, Cost: Cost{Explained: int64(saved * float64(len(j.Steps)))}}}
+	if op != "" {
+		t.Kind = KindOp
+	}
+	j.add(t)
+	return t
+}

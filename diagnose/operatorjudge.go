@@ -54,7 +54,7 @@ type opJudge struct {
 func (e *examined) judge(gates gates.Gates, minGain float64) (*RunVerdict, error) {
 	j := &opJudge{examined: e, priced: e.prices(), gates: gates, minGain: minGain}
 	j.otherEnd = j.ends()
-	for _, look := range []func(){j.peel, j.inCommon, j.links, j.collectives, j.stages, j.price, j.launches, j.imbalance} {
+	for _, look := range []func(){j.peel, j.links, j.collectives, j.stages, j.inCommon, j.price, j.launches, j.imbalance} {
 		look()
 	}
 	v := j.verdict()
@@ -63,11 +63,11 @@ func (e *examined) judge(gates gates.Gates, minGain float64) (*RunVerdict, error
 
 func (j *opJudge) add(t *theory) { j.theories = append(j.theories, t) }
 
-// localTheories are those at one place that are large enough to list.
-func (j *opJudge) localTheories() []*theory {
+// localTheories are those at one place that are large enough to list, and chance up to a level.
+func (j *opJudge) localTheories(level float64) []*theory {
 	var out []*theory
 	for _, t := range j.theories {
-		if t.local() && j.share(t) >= trivial {
+		if t.local() && j.share(t) >= trivial && (t.delayed == nil || t.delayed.p() <= level) {
 			out = append(out, t)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/engine/points"
 	"github.com/sfstat/sfstat/internal/robust"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 // ledger is what the replicas of a pipeline stage take in each interval: in a pass of a step, or in a
@@ -213,7 +214,7 @@ func (j *opJudge) peel() {
 	for _, l := range list {
 		divisions = append(divisions, l.Division)
 	}
-	found := together(list, delay.Peel(divisions, delay.Options{}))
+	found := together(list, delay.Peel(divisions, int64(j.now)*int64(len(j.Steps)), delay.Options{}))
 	found = found[:min(maxAccused, len(found))]
 	for _, d := range found {
 		switch t := d.terms[0]; {
@@ -341,15 +342,32 @@ func (j *opJudge) inCommon() {
 		l := j.ledger(stage, j.recorded, false, func(n int) bool { return !j.class[n].IsReceive() })
 		levels := j.levels(func(n int) bool { return j.v.Model.Nodes()[n].Stage == stage })
 		for _, f := range delay.Common(l.Division, delay.Options{}) {
-			if f.Certainty < delay.Supported {
-				continue
+			if f.Certainty >= delay.Supported {
+				list = j.sharedBy(list, l, &f, levels)
 			}
-			list = j.sharedBy(list, l, &f, levels)
 		}
 	}
 	for _, t := range list {
+		// Of a stage that takes longer than the others they say when.
+		if i := slices.IndexFunc(j.theories, t.sameStage); i >= 0 {
+			j.theories[i].from, j.theories[i].Struck = t.from, t.Struck
+			j.theories[i].Evidence = append(j.theories[i].Evidence, t.Evidence...)
+			continue
+		}
 		j.add(t)
 	}
+}
+
+// sameStage reports whether another theory is about what one stage takes longer than others in the same kind of
+// operators.
+func (t *theory) sameStage(o *theory) bool {
+	switch o.Cause {
+	case CauseCollective:
+		return o.Stage == t.Stage && o.Op == t.Op
+	case CauseHeavy:
+		return o.Stage == t.Stage && (t.Op == "" || operator.ParseClass(t.Op).IsCompute())
+	}
+	return false
 }
 
 // stepsApart is how many steps apart changes of several stages begin and end that are one.
@@ -463,9 +481,9 @@ func (j *opJudge) sameData() bool {
 
 // uneven makes a theory of operators, or of forward and backward compute, where evening them saves enough.
 func (j *opJudge) uneven(op string, even fix) *theory {
-	local := fixes(j.localTheories(), nil)
-	saved := j.step(local...) - j.step(append(local, even)...)
-	if saved < leastTurns*j.now {
+	save := func(fixed []fix) float64 { return j.step(fixed...) - j.step(append(slices.Clone(fixed), even)...) }
+	saved := save(fixes(j.localTheories(gates.Supported), nil))
+	if saved < leastTurns*j.now || save(fixes(j.localTheories(1), nil)) < leastTurns*j.now { // what may be a worker's is no turn
 		return nil
 	}
 	t := &theory{saved: saved, Finding: Finding{Kind: KindWorkload, Cause: CauseTurns, Place: Place{Op: op}, Cost: Cost{Explained: int64(saved * float64(len(j.Steps)))}}}

@@ -58,7 +58,7 @@ const (
 // once are ranks that kept the others waiting in one step or a few, for so long that it is told:
 // what happened, and not what will.
 func (s *series) once(found []Finding, o Options) (out []Finding) {
-	for _, t := range s.events(func(rank int) bool {
+	for _, t := range s.events(leastOnce, func(rank int) bool {
 		return slices.ContainsFunc(found, func(f Finding) bool { return slices.Contains(f.Ranks, rank) })
 	}) {
 		gain := 1 - s.length(without(s.arrive, s, []*term{t}, 0))/s.whole
@@ -70,9 +70,9 @@ func (s *series) once(found []Finding, o Options) (out []Finding) {
 	return out
 }
 
-// events are the terms of ranks, but for those that were found, that strike a few steps and cost
-// something.
-func (s *series) events(found func(rank int) bool) (out []*term) {
+// events are the terms of ranks, but for those that were found, that strike a few steps, by at least a part
+// of one, and cost something.
+func (s *series) events(least float64, found func(rank int) bool) (out []*term) {
 	for _, c := range s.candidates() {
 		if found(c.rank) {
 			continue
@@ -81,7 +81,7 @@ func (s *series) events(found func(rank int) bool) (out []*term) {
 		t := &term{rank: c.rank, piece: c.piece, d: make([]float64, len(x)), pattern: Irregular, chance: chance{p: 1, block: 1}}
 		struck := 0
 		for n, v := range x {
-			if v > leastOnce*s.step {
+			if v > least*s.step {
 				t.d[n] = v
 				t.charged += v
 				struck++

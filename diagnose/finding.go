@@ -81,6 +81,7 @@ func (Cause) Names() []string { return causeNames[:] }
 // zero.
 type Place struct {
 	Rank      *int                 `json:"rank" doc:"global rank; null: not one rank, or not known which"`
+	StandsFor []int                `json:"stands_for" doc:"ranks that a worker of an operator trace stands for, which rank names; null: that rank alone"`
 	Host      string               `json:"host" null:"zero" doc:"host of the rank, or the host that delays the job"`
 	LocalRank *int                 `json:"local_rank" doc:"index of the rank on its host"`
 	Role      string               `json:"role" null:"zero" doc:"place of the rank in the layout"`

@@ -13,19 +13,20 @@ import (
 
 // against lists what the engines say about a worker, and puts what the
 // confidence rests on first.
-func (j *opJudge) against(w int) (out []evidence.Observation) {
-	if l := j.level(w); l != nil && l.Score != nil && l.Factor > 1.02 {
-		out = append(out, evidence.PassTimes{Factor: l.Factor, Peers: j.Replicas - 1, Between: &j.Passes.Between, P: &l.P})
+func (j *opJudge) against(w int, p float64) (out []evidence.Observation) {
+	if l := j.level(w); l != nil && l.Factor > 1.02 {
+		out = append(out, evidence.PassTimes{Factor: l.Factor, Peers: j.Replicas - 1, P: &p})
 	}
 	signs := j.Signs.Ranks[w]
 	if signs.Whole+signs.Steps > 0 {
 		out = append(out, evidence.Outliers{Whole: signs.Whole, Steps: signs.Steps, Alpha: j.Outliers.Alpha})
 	}
 	if e, departs := departure(j.Signs, signs); departs {
+		e.Workers = j.several()
 		out = append(out, e)
 	}
 	if walk := j.walk(func(x operators.Culprit) bool { return x.Worker == w && x.Kind == blame.LongOp }); walk != nil {
-		e := evidence.BlameWalks{End: signs.Walks, Symptoms: j.Walks.Symptoms, Op: walk.Op}
+		e := evidence.BlameWalks{Workers: j.several(), End: signs.Walks, Symptoms: j.Walks.Symptoms, Op: walk.Op}
 		if len(walk.Victims) > 0 {
 			e.Victims = j.ids(walk.Victims)
 		}

@@ -38,6 +38,9 @@ func (j *opJudge) verdict() *RunVerdict {
 	v := &RunVerdict{Run: j.run, Operators: j.Operators, Undecided: j.undecided(), Next: j.next()}
 	for _, t := range j.theories {
 		t.Ranks = j.alike(t)
+		if t.Rank != nil {
+			t.StandsFor = j.StandsFor(*t.Rank)
+		}
 		v.Findings = append(v.Findings, t.Finding)
 	}
 	if len(v.Findings) > 0 {
@@ -219,6 +222,11 @@ func (j *opJudge) next() []answer.Action {
 		a.Ranks = append(sample(members, 1, nil), sample(idsOf(j.Workers), 1, members)...)
 	default:
 		a.Ranks = sample(idsOf(j.Workers), 4, nil)
+	}
+	for _, rank := range a.Ranks {
+		if ranks := j.StandsFor(rank); ranks != nil {
+			a.Workers = append(a.Workers, answer.Worker{Worker: rank, StandsFor: ranks})
+		}
 	}
 	return []answer.Action{a}
 }

@@ -136,6 +136,9 @@ func (j *opJudge) stageName(stage int) string {
 	return fmt.Sprintf("%s=%d", trace.PipelineParallel, stage)
 }
 
+// several reports whether workers stand for several ranks each.
+func (j *opJudge) several() bool { return j.StandsFor(0) != nil }
+
 // ids are the ranks of workers, ascending.
 func (j *opJudge) ids(workers []int) []int {
 	ids := make([]int, len(workers))

@@ -107,7 +107,7 @@ func (j *opJudge) lateStart(d *delayed, delay []int64) *theory {
 			seqs = append(seqs, seq)
 		}
 	}
-	e := evidence.LaunchDelay{Rank: rank, Op: op, Delay: total / int64(len(j.Steps)), Outlier: j.startsLate(w, op, seqs)}
+	e := evidence.LaunchDelay{Workers: j.several(), Rank: rank, Op: op, Delay: total / int64(len(j.Steps)), Outlier: j.startsLate(w, op, seqs)}
 	t := &theory{workers: []int{w}, delayed: d, confirmed: e.Outlier, Finding: Finding{Kind: KindEdge, Cause: CauseLaunch,
 		Place:    Place{Rank: &rank, Role: j.Workers[w].Role.String(), Stage: j.stageName(j.v.Stage(w)), Op: op},
 		Evidence: []evidence.Observation{e}}}
@@ -115,7 +115,7 @@ func (j *opJudge) lateStart(d *delayed, delay []int64) *theory {
 		t.Seq = &seqs[0]
 	}
 	if walk := j.walkToGap(w, op); walk != nil {
-		t.Evidence, t.confirmed = append(t.Evidence, evidence.BlameWalks{End: walk.Symptoms, Symptoms: j.Walks.Symptoms, Op: op, Gap: true}), true
+		t.Evidence, t.confirmed = append(t.Evidence, evidence.BlameWalks{Workers: j.several(), End: walk.Symptoms, Symptoms: j.Walks.Symptoms, Op: op, Gap: true}), true
 	}
 	return t
 }

@@ -286,7 +286,7 @@ func (j *opJudge) slowWorker(d *delayed) {
 	if seq != nil {
 		t.Kind = KindOp
 	}
-	t.Evidence = append([]evidence.Observation{times}, j.against(w)...)
+	t.Evidence = append([]evidence.Observation{times}, j.against(w, d.p())...)
 	j.add(t)
 }
 
@@ -303,7 +303,7 @@ func (j *opJudge) slowTransfer(d *delayed) {
 	f := float64(totals[t.Rank]) / float64(max(1, middleOfOthers(totals, t.Rank)))
 	j.add(&theory{workers: []int{sender, receiver}, delayed: d, fix: j.less(d), Finding: Finding{Kind: KindEdge, Cause: CauseTransfer,
 		Place:    Place{Rank: &from, Role: j.Workers[sender].Role.String(), Stage: j.stageName(t.stage), Op: op},
-		Evidence: []evidence.Observation{evidence.TransferTimes{Op: op, Between: []int{from, j.Workers[receiver].ID}, Factor: f, P: d.p()}}}})
+		Evidence: []evidence.Observation{evidence.TransferTimes{Workers: j.several(), Op: op, Between: []int{from, j.Workers[receiver].ID}, Factor: f, P: d.p()}}}})
 }
 
 // strikes reports in which steps a theory's operators took longer than those of the peers, and what such
@@ -451,7 +451,11 @@ func (j *opJudge) evened(l *ledger, f *delay.Finding, levels levels) fix {
 // imbalance finds that operators of equal length would make the step shorter though no worker is slow:
 // each step waits for another one.
 func (j *opJudge) imbalance() {
-	t := j.uneven("", j.evenPasses())
+	least := j.gates.StaticGain // noise costs some in any job
+	if j.sameData() {
+		least = leastTurns
+	}
+	t := j.uneven("", j.evenPasses(), least)
 	if t != nil && j.sameData() {
 		s := j.Passes.Shared
 		t.Evidence = append(t.Evidence, evidence.MicrobatchCorrelation{Spread: s.Spread, Directions: s.Directions, PDirections: s.PDirections, Stages: s.Stages, PStages: s.PStages})
@@ -463,7 +467,7 @@ func (j *opJudge) imbalance() {
 	for n, node := range j.v.Model.Nodes() {
 		if j.priced.local(n) && !j.class[n].IsCompute() && !seen[node.Op] {
 			seen[node.Op] = true
-			j.uneven(node.Op, j.allLikePeers(func(n int) bool { return j.v.Model.Nodes()[n].Op == node.Op }))
+			j.uneven(node.Op, j.allLikePeers(func(n int) bool { return j.v.Model.Nodes()[n].Op == node.Op }), leastTurns)
 		}
 	}
 }
@@ -479,11 +483,12 @@ func (j *opJudge) sameData() bool {
 	return related(s.Directions, s.PDirections) && (j.v.Grid.Stages < 2 || related(s.Stages, s.PStages))
 }
 
-// uneven makes a theory of operators, or of forward and backward compute, where evening them saves enough.
-func (j *opJudge) uneven(op string, even fix) *theory {
+// uneven makes a theory of operators, or of forward and backward compute, where evening them saves at least a
+// part of a step.
+func (j *opJudge) uneven(op string, even fix, least float64) *theory {
 	save := func(fixed []fix) float64 { return j.step(fixed...) - j.step(append(slices.Clone(fixed), even)...) }
 	saved := save(fixes(j.localTheories(gates.Supported), nil))
-	if saved < leastTurns*j.now || save(fixes(j.localTheories(1), nil)) < leastTurns*j.now { // what may be a worker's is no turn
+	if saved < least*j.now || save(fixes(j.localTheories(1), nil)) < leastTurns*j.now { // what may be a worker's is no turn
 		return nil
 	}
 	t := &theory{saved: saved, Finding: Finding{Kind: KindWorkload, Cause: CauseTurns, Place: Place{Op: op}, Cost: Cost{Explained: int64(saved * float64(len(j.Steps)))}}}

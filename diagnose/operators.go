@@ -38,6 +38,24 @@ type Operators struct {
 // Stages is the number of pipeline stages.
 func (o *Operators) Stages() int { return len(o.Workers) / max(1, o.Replicas) }
 
+// StandsFor are the ranks that a worker stands for, given the rank that recorded it: those that share each
+// of its operators are not in the trace. nil: itself alone. Where the trace numbers its workers from 0 on,
+// they stand for the ranks in that order.
+func (o *Operators) StandsFor(rank int) (ranks []int) {
+	each := max(1, o.Layout.TP) * max(1, o.Layout.DSP)
+	if each == 1 {
+		return nil
+	}
+	first := rank
+	if !slices.ContainsFunc(o.Workers, func(r trace.Rank) bool { return r.ID >= len(o.Workers) }) {
+		first *= each
+	}
+	for k := range each {
+		ranks = append(ranks, first+k)
+	}
+	return ranks
+}
+
 // addOperators judges an operator trace. A second one of a name is another run.
 func (s *Session) addOperators(t *operator.Trace) error {
 	e, err := examine(t)

@@ -52,8 +52,11 @@ func singularS(one bool) string {
 
 func passTimes(e evidence.PassTimes) string {
 	chance := ""
-	if e.P != nil && e.Between != nil {
-		chance = fmt.Sprintf("; workers of this job differ by %s; %s", about(*e.Between), pValue(*e.P))
+	if e.Between != nil {
+		chance = "; workers of this job differ by " + about(*e.Between)
+	}
+	if e.P != nil {
+		chance += "; " + pValue(*e.P)
 	}
 	if e.Stage == nil {
 		return fmt.Sprintf("forward and backward compute takes %s the median of %s, step by step%s", table.Times(e.Factor), counted(e.Peers, "peer"), chance)
@@ -158,7 +161,7 @@ func completionWords(e evidence.CompletionTimes) string {
 	}
 	text := fmt.Sprintf("K-S: its completion-time distribution departs from its peers' (S %s, q %s, %s on average)", hundredths(e.S), probability(e.Q), when)
 	if len(e.Others) > 0 {
-		text += "; so does that of " + someRanks(e.Others)
+		text += "; so does that of " + someOf(nounOf(e.Workers), e.Others)
 	}
 	return text
 }
@@ -169,7 +172,7 @@ func blameWords(e evidence.BlameWalks) string {
 	}
 	text := fmt.Sprintf("blame: %d of %d walks back from late operators end here, in %s", e.End, e.Symptoms, e.Op)
 	if len(e.Victims) > 0 {
-		text += "; its victims are " + someRanks(e.Victims)
+		text += "; its victims are " + someOf(nounOf(e.Workers), e.Victims)
 	}
 	return text
 }
@@ -177,8 +180,8 @@ func blameWords(e evidence.BlameWalks) string {
 func transferTimes(e evidence.TransferTimes) string {
 	switch {
 	case len(e.Between) == 2:
-		return fmt.Sprintf("transfer times: %s from rank %d to rank %d takes %s as long as in the other replicas, waiting not counted; %s",
-			e.Op, e.Between[0], e.Between[1], table.Times(e.Factor), pValue(e.P))
+		return fmt.Sprintf("transfer times: %s from %s %d to %s %d takes %s as long as in the other replicas, waiting not counted; %s",
+			e.Op, nounOf(e.Workers), e.Between[0], nounOf(e.Workers), e.Between[1], table.Times(e.Factor), pValue(e.P))
 	case e.To != "":
 		return fmt.Sprintf("transfer times: %s from %s to %s takes %s as long as between the other stages, in all replicas alike, waiting not counted", e.Op, e.Stage, e.To, table.Times(e.Factor))
 	}
@@ -186,7 +189,7 @@ func transferTimes(e evidence.TransferTimes) string {
 }
 
 func launchDelay(e evidence.LaunchDelay) string {
-	text := fmt.Sprintf("launch delays: rank %d starts %s later behind all that it waits for than the median of its peers does, by %s a step", e.Rank, e.Op, length(float64(e.Delay)))
+	text := fmt.Sprintf("launch delays: %s %d starts %s later behind all that it waits for than the median of its peers does, by %s a step", nounOf(e.Workers), e.Rank, e.Op, length(float64(e.Delay)))
 	if e.Outlier {
 		text += "; pooled outliers: its start is significantly late"
 	}

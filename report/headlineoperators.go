@@ -25,7 +25,7 @@ func operatorHeadline(v *diagnose.RunVerdict) string {
 	}
 	text := operatorFinding(f)
 	if len(f.Ranks) > 1 {
-		text = fmt.Sprintf("ranks %s each take longer than their peers for the same work", rankList(f.Ranks))
+		text = fmt.Sprintf("%ss %s each take longer than their peers for the same work", nounOf(f.StandsFor != nil), rankList(f.Ranks))
 	}
 	text = certainly(f.Confidence, text) + ". " + fixed(f)
 	if len(v.Findings) > 1 && len(f.Ranks) < 2 && v.Findings[1].Confidence >= evidence.Supported {
@@ -51,14 +51,14 @@ func certainly(c evidence.Confidence, text string) string {
 // operatorFinding is what a finding of an operator trace is, to stand in a
 // sentence.
 func operatorFinding(f *diagnose.Finding) string {
-	rank := func() string { return fmt.Sprintf("rank %d (%s)", *f.Rank, f.Role) }
+	rank := func() string { return workerName(*f.Rank, f.Role, f.StandsFor) }
 	factorOf, _ := evidence.Find[evidence.TransferTimes](f.Evidence)
 	switch f.Cause {
 	case diagnose.CauseCompute:
 		times, _ := evidence.Find[evidence.OperatorTimes](f.Evidence)
 		return rank() + " " + operatorTimesWords(times) + inSteps(f.Struck)
 	case diagnose.CauseTransfer:
-		return fmt.Sprintf("the transfer by %s from %s to rank %d is slower than between its peers", f.Op, rank(), receiver(f))
+		return fmt.Sprintf("the transfer by %s from %s to %s %d is slower than between its peers", f.Op, rank(), nounOf(f.StandsFor != nil), receiver(f))
 	case diagnose.CauseLink:
 		return fmt.Sprintf("the transfer by %s from %s to %s takes %s as long as between the other stages", f.Op, f.Stage, factorOf.To, table.Times(factorOf.Factor))
 	case diagnose.CauseCollective:

@@ -16,7 +16,10 @@ func nextWords(list []answer.Action) string {
 
 // actionWords words one action: an imperative without a full stop.
 func actionWords(a answer.Action) string {
-	on := where(a)
+	on, who := where(a), ranksWord(a.Ranks)
+	if len(a.Workers) > 0 {
+		who = "workers " + andList(each(a.Workers, func(w answer.Worker) string { return fmt.Sprintf("%d (%s)", w.Worker, standsFor(w.StandsFor)) }))
+	}
 	switch a.Action {
 	case answer.InspectHost:
 		switch {
@@ -43,7 +46,7 @@ func actionWords(a answer.Action) string {
 	case answer.CheckLoader:
 		return fmt.Sprintf("read the data loader's own metrics%s", on)
 	case answer.Profile:
-		return fmt.Sprintf("profile %s for five steps (%s)", ranksWord(a.Ranks), sourceWords(cmp.Or(a.With, answer.SourceProfiler)))
+		return fmt.Sprintf("profile %s for five steps (%s)", who, sourceWords(cmp.Or(a.With, answer.SourceProfiler)))
 	case answer.TestLink:
 		return fmt.Sprintf("run nccl-tests (sendrecv_perf) between %s, and read the error counters of their links", ranksWord(a.Ranks))
 	case answer.Compare:

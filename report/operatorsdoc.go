@@ -72,8 +72,12 @@ func stageBlocks(o *diagnose.Operators) document {
 	if o.Passes == nil {
 		return nil
 	}
+	slowest := "slowest"
+	if o.StandsFor(0) != nil {
+		slowest = "slowest worker"
+	}
 	t := &table.Table{Columns: []table.Column{{Head: "stage", Kind: table.Name}, {Head: "compute, %s/step", Kind: table.Length}, {Kind: table.Bar},
-		{Head: "vs others", Kind: table.Factor}, {Head: "slowest", Kind: table.Text}, {Head: "vs peers", Kind: table.Factor}}}
+		{Head: "vs others", Kind: table.Factor}, {Head: slowest, Kind: table.Text}, {Head: "vs peers", Kind: table.Factor}}}
 	for s, level := range o.Passes.Stages {
 		workers := o.Passes.Workers[s*max(1, o.Replicas) : (s+1)*max(1, o.Replicas)]
 		worst := 0
@@ -83,7 +87,7 @@ func stageBlocks(o *diagnose.Operators) document {
 			}
 		}
 		row := []table.Cell{table.TextCell(fmt.Sprintf("pp=%d", s)), table.RealCell(level.Time), table.RealCell(level.Time), table.RealCell(level.Factor),
-			table.TextCell(replicaOf(o.Workers[s*max(1, o.Replicas)+worst])), table.RealCell(workers[worst].Factor)}
+			table.TextCell(replicaOf(o, o.Workers[s*max(1, o.Replicas)+worst])), table.RealCell(workers[worst].Factor)}
 		row[2].Strong, row[3].Strong, row[5].Strong = level.Slow, level.Slow, workers[worst].Slow
 		if len(o.Passes.Stages) < 2 {
 			row[3] = table.Cell{}
@@ -97,12 +101,16 @@ func stageBlocks(o *diagnose.Operators) document {
 	return document{heading(counted(len(o.Passes.Stages), "pipeline stage")), t.Tidy()}
 }
 
-// replicaOf names a rank with its dp coordinate.
-func replicaOf(r trace.Rank) string {
-	if dp, ok := r.Role.Coord(trace.DataParallel); ok {
-		return fmt.Sprintf("rank %d (dp=%d)", r.ID, dp)
+// replicaOf names a worker with its dp coordinate.
+func replicaOf(o *diagnose.Operators, r trace.Rank) string {
+	if ranks := o.StandsFor(r.ID); ranks != nil {
+		return fmt.Sprintf("%d (%s)", r.ID, standsFor(ranks))
 	}
-	return fmt.Sprintf("rank %d", r.ID)
+	role := ""
+	if dp, ok := r.Role.Coord(trace.DataParallel); ok {
+		role = fmt.Sprintf("dp=%d", dp)
+	}
+	return workerName(r.ID, role, nil)
 }
 
 // kindBlocks say what each kind of operator costs beyond its ideal.

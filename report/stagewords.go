@@ -67,6 +67,30 @@ func ranksWord(ranks []int) string {
 	return "ranks " + rankList(ranks)
 }
 
+// nounOf is what a recording's participants are called: workers stand for several ranks each.
+func nounOf(workers bool) string {
+	if workers {
+		return "worker"
+	}
+	return "rank"
+}
+
+// standsFor is "ranks 24–27", or them all.
+func standsFor(ranks []int) string {
+	return fmt.Sprintf("ranks %d–%d", ranks[0], ranks[len(ranks)-1])
+}
+
+// workerName is "rank 3 (dp=3,pp=0)", or "worker 6 (dp=2,pp=1; ranks 24–27)".
+func workerName(rank int, role string, stands []int) string {
+	if stands != nil {
+		role = strings.TrimPrefix(role+"; ", "; ") + standsFor(stands)
+	}
+	if role == "" {
+		return fmt.Sprintf("rank %d", rank)
+	}
+	return fmt.Sprintf("%s %d (%s)", nounOf(stands != nil), rank, role)
+}
+
 // andList is "a", "a and b" or "a, b and c".
 func andList(names []string) string { return listed(names, "and") }
 

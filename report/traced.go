@@ -147,16 +147,19 @@ func operatorName(name string, seq int) string {
 
 // someRanks names ranks for a sentence: "rank 3", "ranks 0, 4-7", or how many they
 // are and the first of them.
-func someRanks(ids []int) string {
+func someRanks(ids []int) string { return someOf("rank", ids) }
+
+// someOf are the first few of ranks, or of workers.
+func someOf(noun string, ids []int) string {
 	if len(ids) == 1 {
-		return fmt.Sprintf("rank %d", ids[0])
+		return fmt.Sprintf("%s %d", noun, ids[0])
 	}
 	const most = 8
 	ranges := strings.Split(trace.RankList(slices.Sorted(slices.Values(ids))), ",")
 	if len(ranges) > most {
-		return fmt.Sprintf("%s: %s …", counted(len(ids), "rank"), strings.Join(ranges[:most], ", "))
+		return fmt.Sprintf("%s: %s …", counted(len(ids), noun), strings.Join(ranges[:most], ", "))
 	}
-	return "ranks " + strings.Join(ranges, ", ")
+	return noun + "s " + strings.Join(ranges, ", ")
 }
 
 // ends keeps the first and the last rows where there are more than so many.

@@ -105,7 +105,7 @@ func suspectName(s *diagnose.Finding) string {
 	case s.Rank != nil && s.Group != "" && s.Group != worldGroup:
 		return fmt.Sprintf("rank %d (%s)", *s.Rank, s.Group)
 	case s.Rank != nil:
-		return fmt.Sprintf("rank %d", *s.Rank)
+		return workerName(*s.Rank, "", s.StandsFor)
 	case s.Kind == diagnose.KindHost:
 		return "host " + s.Host
 	case s.Group != "":

@@ -4,17 +4,24 @@ import "github.com/sfstat/sfstat/diagnose/evidence"
 
 // Action is something to do next.
 type Action struct {
-	Action ActionKind `json:"action" doc:"what to do"`
-	Host   string     `json:"host,omitempty" doc:"on which host"`
-	Ranks  []int      `json:"ranks,omitempty" doc:"on which ranks, the late ones first"`
-	Stages []string   `json:"stages,omitempty" doc:"in which stages"`
-	Steps  *[2]int64  `json:"steps,omitempty" doc:"first and last step to look at, as recorded"`
-	Window *int64     `json:"window,omitempty" doc:"number of the window to look at"`
-	With   Source     `json:"with,omitempty" doc:"what to look with, or to turn on"`
+	Action  ActionKind `json:"action" doc:"what to do"`
+	Host    string     `json:"host,omitempty" doc:"on which host"`
+	Ranks   []int      `json:"ranks,omitempty" doc:"on which ranks, the late ones first"`
+	Workers []Worker   `json:"workers,omitempty" doc:"which ranks these stand for, of an operator trace whose workers stand for several"`
+	Stages  []string   `json:"stages,omitempty" doc:"in which stages"`
+	Steps   *[2]int64  `json:"steps,omitempty" doc:"first and last step to look at, as recorded"`
+	Window  *int64     `json:"window,omitempty" doc:"number of the window to look at"`
+	With    Source     `json:"with,omitempty" doc:"what to look with, or to turn on"`
 
 	Line      *evidence.SourceLine `json:"source_line,omitempty" doc:"line of the program to look at"`
 	Monitored *evidence.Monitored  `json:"monitored,omitempty" doc:"quantity in which a GPU or host differed"`
 	Reported  *evidence.Reported   `json:"reported,omitempty" doc:"what the kernel of a host reported"`
+}
+
+// Worker of an operator trace that stands for several ranks.
+type Worker struct {
+	Worker    int   `json:"worker" doc:"the rank that names it"`
+	StandsFor []int `json:"stands_for" doc:"the ranks that it stands for"`
 }
 
 // ActionKind is what to do.

@@ -46,7 +46,7 @@ type PassTimes struct {
 	Factor  float64  `json:"factor" doc:"own time over the median of the peers"`
 	Peers   int      `json:"peers" doc:"workers, or stages, that were compared"`
 	Stage   *int     `json:"pipeline_stage,omitempty" doc:"the pipeline stage; absent: a worker"`
-	Between *float64 `json:"between" doc:"how much workers of the job differ, as a fraction; null: not tested"`
+	Between *float64 `json:"between" doc:"of a stage: how much workers of the job differ, as a fraction; null: not known"`
 	P       *float64 `json:"p" doc:"chance of it if all were alike; null: not tested"`
 	Step    int64    `json:"step_ns,omitempty" doc:"of a stage: length of a step in the replay"`
 	Even    int64    `json:"even_step_ns,omitempty" doc:"of a stage: the same with the work divided evenly over the stages"`
@@ -67,10 +67,11 @@ type Outliers struct {
 // CompletionTimes is a rank whose completion-time distribution departs from its
 // peers' (engine/ks).
 type CompletionTimes struct {
-	S      float64 `json:"s" doc:"score S"`
-	Q      float64 `json:"q" doc:"q-value"`
-	Later  int64   `json:"later_ns" doc:"how much later it completes on average; negative: earlier"`
-	Others []int   `json:"others,omitempty" doc:"ranks of which the same is true"`
+	S       float64 `json:"s" doc:"score S"`
+	Q       float64 `json:"q" doc:"q-value"`
+	Later   int64   `json:"later_ns" doc:"how much later it completes on average; negative: earlier"`
+	Others  []int   `json:"others,omitempty" doc:"ranks of which the same is true"`
+	Workers bool    `json:"workers,omitempty" doc:"ranks are workers, which stand for several each"`
 }
 
 // BlameWalks counts the walks back from late operators that end at a rank
@@ -81,6 +82,7 @@ type BlameWalks struct {
 	Op       string `json:"op" doc:"operator in which they end"`
 	Gap      bool   `json:"gap" doc:"they end behind operators that were on time"`
 	Victims  []int  `json:"victims,omitempty" doc:"ranks at which the walks begin"`
+	Workers  bool   `json:"workers,omitempty" doc:"ranks are workers, which stand for several each"`
 }
 
 // FrontierCharge is the exposed time that the frontier over a rank's peers
@@ -101,6 +103,7 @@ type TransferTimes struct {
 	To      string  `json:"to,omitempty" doc:"stage at the other end of a transfer"`
 	Factor  float64 `json:"factor" doc:"how many times as long it takes"`
 	P       float64 `json:"p,omitempty" doc:"of two ranks: chance of it if all replicas were alike"`
+	Workers bool    `json:"workers,omitempty" doc:"ranks are workers, which stand for several each"`
 }
 
 // LaunchDelay is by how much operators start later behind what they wait for
@@ -110,6 +113,7 @@ type LaunchDelay struct {
 	Op      string `json:"op" doc:"the operator"`
 	Delay   int64  `json:"delay_ns" doc:"how much later it starts, a step"`
 	Outlier bool   `json:"outlier" doc:"the outlier test finds that its start is late"`
+	Workers bool   `json:"workers,omitempty" doc:"ranks are workers, which stand for several each"`
 }
 
 // MicrobatchCorrelation is how the passes of a microbatch vary together. Ps are

@@ -41,6 +41,7 @@ class Finding:
     kind: str
     cause: str
     rank: Optional[int]
+    stands_for: Tuple[int, ...]
     host: Optional[str]
     local_rank: Optional[int]
     role: Optional[str]
@@ -110,12 +111,21 @@ class Problem:
 
 
 @dataclass(frozen=True)
+class Worker:
+    """A worker of an operator trace that stands for several ranks."""
+
+    worker: int
+    stands_for: Tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class Action:
     """Something to do next."""
 
     action: str
     host: Optional[str] = None
     ranks: Tuple[int, ...] = ()
+    workers: Tuple[Worker, ...] = ()
     stages: Tuple[str, ...] = ()
     steps: Optional[Tuple[int, ...]] = None
     window: Optional[int] = None

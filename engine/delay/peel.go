@@ -19,17 +19,18 @@ type Term struct {
 // perhaps is the chance up to which a term is returned that is not certain.
 const perhaps = 0.5
 
-// Peel returns the terms of divisions of one run that are searched together, for who prices them by a
-// replay of his own, of a run of a length in ns: where operators wait for one another in a graph, the last arrival at a point says
-// nothing of what a delay costs. Those that are certain come first, then those with P beyond
-// Options.Level that are no more likely than not, then what happened in a few intervals, with P = 1. A division in which little is charged pays for the
-// search with the others, as pieces do.
+// Peel returns the terms of divisions of one run of a length in ns, searched together, for who prices them
+// by a replay of his own: where operators wait for one another in a graph, the last arrival at a point says
+// nothing of what a delay costs. Those that are certain come first, then those with P beyond Options.Level
+// that are more likely than not, then what happened in a few intervals, with P = 1. A division in which
+// little is charged pays for the search with the others, as pieces do.
 func Peel(list []*points.Division, length int64, o Options) (out []Term) {
 	o = o.orDefault()
 	all, sum := make([]*series, len(list)), 0.0
 	for i, d := range list {
 		all[i] = newSeries(d, nil)
-		all[i].whole, all[i].step = max(all[i].whole, float64(length)), max(all[i].step, float64(length)/float64(max(1, d.Intervals)))
+		all[i].whole = max(all[i].whole, float64(length))
+		all[i].step = max(all[i].step, float64(length)/float64(max(1, d.Intervals)))
 		for k := range all[i].charge {
 			sum += all[i].charge[k].sum
 		}

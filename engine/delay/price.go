@@ -70,8 +70,8 @@ func (s *series) once(found []Finding, o Options) (out []Finding) {
 	return out
 }
 
-// events are the terms of ranks, but for those that were found, that strike a few steps, by at least a part
-// of one, and cost something.
+// events are the terms of ranks, other than those found, that strike a few steps by at least a fraction of
+// a step, and cost something.
 func (s *series) events(least float64, found func(rank int) bool) (out []*term) {
 	for _, c := range s.candidates() {
 		if found(c.rank) {

@@ -64,8 +64,8 @@ func TestPaperTables(t *testing.T) {
 	}
 	check("table-4", 0, 0, "frontier", "40/50", "50/50", "50/50", "2.00", "2")
 	check("table-4", 0, 6, "40/50", "50/50", "50/50", "2.00", "2")
-	check("table-5", 0, 0, "forward_device", "forward_device_supported", "10", "0/10", "10/10", "10/10", "0/10", "10/10", "10/10")
-	check("table-5", 1, 0, "forward_host", "forward_host_overhead_suspected", "10", "10/10", "10/10", "10/10", "10/10", "10/10", "10/10")
+	check("table-5", 0, 0, "forward_device", "forward_device_supported", "10", "0/10", "10/10", "10/10", "0/10", "10/10")
+	check("table-5", 1, 0, "forward_host", "forward_host_overhead_suspected", "10", "10/10", "10/10", "10/10", "10/10", "10/10")
 	check("table-14", 9, 0, "forward_host", "32", "120", "5", "5/5", "5/5")
 	for row, want := range []string{"0.70 50/50 2.00 2", "0.75 50/50 2.00 2", "0.80 50/50 2.00 2", "0.85 50/50 2.20 3", "0.90 50/50 3.00 3"} {
 		if r := made["table-15"].Table.Records()[row]; strings.Join(r[:4], " ") != want || strings.Join(r[1:4], " ") != strings.Join(r[4:], " ") {

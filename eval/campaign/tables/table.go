@@ -86,7 +86,7 @@ func (s *Score) ForwardTable(v View) *table.Table {
 	t := &table.Table{Title: "Forward, device or host: windows with a fault, the paper's cut",
 		Columns: slices.Concat(table.Words("family", "label"), table.Heads(table.Integer, "windows"), table.Heads(table.Part, "top-1", "top-2", "labelled"))}
 	if v.Published {
-		t.Columns = append(t.Columns, table.Heads(table.Part, "paper: top-1", "paper: top-2", "paper: labelled")...)
+		t.Columns = append(t.Columns, table.Heads(table.Part, "paper: top-1", "paper: top-2")...)
 	}
 	for _, f := range forwardFamilies {
 		runs, labelled := s.ofFamily(f.family), 0
@@ -96,7 +96,7 @@ func (s *Score) ForwardTable(v View) *table.Table {
 		row := []table.Cell{table.TextCell(f.family.String()), table.TextCell(f.label.String()), table.WholeCell(n),
 			table.PartCell(tally.Top1, n), table.PartCell(tally.Top2, n), table.PartCell(labelled, n)}
 		if v.Published {
-			row = append(row, table.PartCell(f.top1, 10), table.PartCell(f.top2, 10), table.PartCell(f.labelled, 10))
+			row = append(row, table.PartCell(f.top1, 10), table.PartCell(f.top2, 10))
 		}
 		t.Add(row...)
 	}

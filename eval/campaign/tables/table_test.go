@@ -84,7 +84,7 @@ func TestPublished(t *testing.T) {
 		{runCase{Family: simulate.Data, Ranks: 8, Delay: 120}, []Key{ByFamily, ByRanks, ByDelay}, 5, 5, 5},
 		{runCase{Family: simulate.Data, Ranks: 8, Delay: 30}, []Key{ByFamily, ByDelay}, 0, 0, 0},
 		{runCase{Family: simulate.Data, Ranks: 8, Delay: 120, Intermittent: true}, []Key{ByFamily}, 0, 0, 0},
-		{runCase{Family: simulate.CallbackSync, Ranks: 8, Delay: 120}, []Key{ByFamily}, 6, 9, 9},
+		{runCase{Family: simulate.CallbackSync, Ranks: 8, Delay: 120}, []Key{ByFamily}, 6, 12, 12},
 		{runCase{Family: simulate.CallbackHost, Ranks: 8, Delay: 120}, []Key{ByFamily, ByRanks}, 0, 0, 3},
 	} {
 		got := publishedFor(&group{like: test.like}, test.by)

@@ -22,6 +22,8 @@ type paperTable struct {
 	of       func(*Score) *table.Table
 }
 
+func (p *paperTable) artifact() string { return "table-" + strconv.Itoa(p.Number) }
+
 func (p *paperTable) counts(t *campaign.Task, r *scoredRun) bool {
 	if !slices.Contains(t.Tables, p.Number) || r.withArrivals() && !p.arms {
 		return false
@@ -129,7 +131,7 @@ func (f *Evaluation) Tables() ([]Artifact, error) {
 	for i := range paperTables {
 		p := &paperTables[i]
 		part, inputs := f.part(p.counts)
-		a := Artifact{Name: "table-" + strconv.Itoa(p.Number), Inputs: inputs}
+		a := Artifact{Name: p.artifact(), Inputs: inputs}
 		switch {
 		case p.Number == sourceTable && len(recorded) > 0:
 			a.Table, a.Inputs = tableOfSources(recorded, costs), recordings
@@ -149,7 +151,7 @@ func (f *Evaluation) Tables() ([]Artifact, error) {
 	}
 	out = append(out, recording...)
 	for i := range out {
-		out[i].Cells = explained(cellsOf(out[i].Table, out[i].Name), f.score)
+		out[i].Cells = explained(cellsOf(out[i].Table, out[i].Name), f.score.reason)
 	}
 	return append(f.published(out), out...), nil
 }
@@ -176,7 +178,7 @@ func (f *Evaluation) published(others []Artifact) []Artifact {
 		}
 		a := Artifact{Name: p.name, Table: p.of(part), Inputs: inputs}
 		a.Table.Title = p.title + a.Table.Title
-		a.Cells = explained(cellsOf(a.Table, a.Name), f.score)
+		a.Cells = explained(cellsOf(a.Table, a.Name), f.score.reason)
 		out = append(out, a)
 	}
 	if len(out) > 0 {

@@ -3,6 +3,7 @@ package tables
 import (
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/sfstat/sfstat/eval/campaign"
@@ -59,5 +60,28 @@ func TestPaper(t *testing.T) {
 		if !slices.ContainsFunc(figures, func(a Artifact) bool { return a.Name == name }) {
 			t.Errorf("no figure %s", name)
 		}
+	}
+}
+
+// TestReasonsOfOtherRuns: a campaign of other faults than the paper's differs by them, whatever its
+// shares are.
+func TestReasonsOfOtherRuns(t *testing.T) {
+	dir := t.TempDir()
+	execute(t, dir, small(t))
+	artifacts, err := tablesIn(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	differing := 0
+	for _, a := range artifacts {
+		for _, c := range a.Cells {
+			count(&differing, c.Differs())
+			if c.Differs() && a.Name != "table-14" && !strings.HasPrefix(c.Reason, "Other runs: here ") {
+				t.Errorf("%+v", c)
+			}
+		}
+	}
+	if differing == 0 {
+		t.Error("nothing differs")
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sfstat/sfstat/eval/campaign"
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/internal/table"
 )
@@ -14,67 +13,104 @@ import (
 // explained gives each cell whose figures differ the reason, with the numbers of
 // the windows that it counts. A cell without one is a difference that nobody has
 // looked into.
-func explained(cells []cell, s *Score) []cell {
+func explained(cells []cell, reason func(*cell) string) []cell {
 	for i := range cells {
 		if c := &cells[i]; c.Differs() {
-			c.Reason = s.reason(c)
+			c.Reason = reason(c)
 		}
 	}
 	return cells
 }
 
+// reason is about tables of runs of the campaign. What the paper's runs must have
+// been like for its figure is inference, and worded so.
 func (s *Score) reason(c *cell) string {
-	part := s.only(func(r *scoredRun) bool {
-		return r.task != nil && slices.Contains(r.task.Tables, methodTable) && !r.withArrivals()
-	})
-	switch {
-	case c.Artifact == "table-4" && len(part.Runs) > 0:
-		return part.methodReason(c)
-	case c.Artifact == "table-14":
-		return strings.Join(s.standingFor(campaign.Published...).otherFirst([]Key{ByFamily, ByRanks, ByDelay}), " ")
-	case c.Artifact == "table-15" && len(part.Runs) > 0:
-		return fmt.Sprintf("The two largest shares together are %s here.", spanOf(part.Runs, func(w *scoredWindow) float64 { return twoOf(w.shares) }))
-	case c.Artifact == "sharding":
+	switch c.Artifact {
+	case "table-4", "table-5", "table-15":
+		part := s.countedBy(c.Artifact)
+		if other := part.otherRuns(); other != "" {
+			return other
+		}
+		return part.hiddenRankReason(c)
+	case "table-14":
+		return s.countedBy(c.Artifact).caseReason(c)
+	case "sharding":
 		return s.standingFor("E8").shardingReason()
-	case c.Artifact == "scale":
+	case "scale":
 		return s.standingFor("Scale").scaleReason()
-	case strings.HasPrefix(c.Artifact, "table-7"), c.Artifact == "table-6":
-		return "Measured on other machines: a step there and here differ in length, and so does what a fixed cost is of it."
 	}
 	return ""
 }
 
-// methodTable is the number of the table of methods.
-const methodTable = 4
+// countedBy are the runs that a table of the paper's counts.
+func (s *Score) countedBy(artifact string) *Score {
+	i := slices.IndexFunc(paperTables, func(p paperTable) bool { return p.artifact() == artifact })
+	return s.only(func(r *scoredRun) bool { return r.task != nil && paperTables[i].counts(r.task, r) }).timesAlone()
+}
 
-// methodReason is about Table 4, whose differences are of the five simpler
-// methods.
-func (s *Score) methodReason(c *cell) string {
+// hiddenRankRuns are the paper's rows of Tables 4 and 15: of each five seeds.
+const hiddenRankRuns = "backward, backward_comm, data, forward_device, forward_host at 8, 32 ranks with 120 ms"
+
+// otherRuns says how runs differ from the paper's rows of Tables 4, 5 and 15, of which
+// Table 5 counts two families; "" where they do not.
+func (s *Score) otherRuns() string {
+	values := func(k Key) string {
+		var out []string
+		for _, g := range s.grouped([]Key{k}) {
+			out = append(out, g.value(k))
+		}
+		if k == ByFamily {
+			slices.Sort(out)
+		}
+		return strings.Join(out, ", ")
+	}
+	own := fmt.Sprintf("%s at %s ranks with %s ms", values(ByFamily), values(ByRanks), values(ByDelay))
+	if own == hiddenRankRuns || own == "forward_device, forward_host at 8, 32 ranks with 120 ms" {
+		return ""
+	}
+	return fmt.Sprintf("Other runs: here %s; the paper's are %s.", own, hiddenRankRuns)
+}
+
+// hiddenRankReason is about runs that are like the paper's in all that it tells of them.
+func (s *Score) hiddenRankReason(c *cell) string {
 	names, _ := s.methods()
 	k := slices.Index(names, c.Row) - 1
-	if k < 0 {
-		return strings.Join(s.widerSets(), " ")
+	switch {
+	case c.Artifact == "table-15":
+		return fmt.Sprintf("The two largest shares together are %s here.", spanOf(s.Runs, func(w *scoredWindow) float64 { return twoOf(w.shares) }))
+	case c.Artifact == "table-4" && k >= 0:
+		return s.methodReason(c, k)
 	}
+	return strings.Join(s.widerSets(), " ")
+}
+
+// methodReason is about the k-th of the simpler methods of Table 4.
+func (s *Score) methodReason(c *cell, k int) string {
 	at := func(w *scoredWindow) routing { return w.Methods[k] }
 	switch {
 	case c.Column == "mean candidates" || c.Column == "max":
 		return fmt.Sprintf("The two largest stages of this method have %s of its sum here; they reach τ = %s in %s rows, where a set has two. "+
-			"Where the paper's sets have three, the other stages have more of the sum: their maxima and means grow with what ranks differ by in them, and the jitter of the simulator is that of one recorded job.",
+			"Where the paper's sets have three, other stages must have more of the sum. Ranks that differ by more in those stages would do that: the jitter here is that of one recorded job.",
 			spanOf(s.Runs, func(w *scoredWindow) float64 { return w.divided[k].two }), fixed(s.Tau), s.reached(k))
 	case c.Row == "spread":
 		device := s.ofFamily(simulate.ForwardDevice)
 		second := 0
 		faulty(device, func(w *scoredWindow) { count(&second, at(w).Place == 2) })
-		return fmt.Sprintf("The paper misses ten rows. In the ten of forward_device no spread shows the fault, since the host of the delayed rank is as fast as the others; "+
-			"its place is that of the jitter of forward, second here in %s of them. Third is as likely on another job.", table.OutOf(second, len(device)))
-	case c.Row == "slowest_rank":
-		return fmt.Sprintf("Ranks leave the all-reduce together, so noise after it decides which of them is slowest in a step. Mostly it is one that waited, whose breakdown shows the wait: "+
-			"missed here are %s. The paper's slowest rank is the hidden one more often.", s.missedBy(at))
+		return fmt.Sprintf("No spread shows the fault of forward_device, since the host of the delayed rank is as fast as the others; "+
+			"its place is that of the jitter of forward, second here in %s. Which ten rows the paper misses is not said; if they are these, forward was third there.", table.OutOf(second, len(device)))
 	case c.Row == "stage_max" && c.Column == "top-1":
 		return fmt.Sprintf("First here only where the fault is in backward. Elsewhere those that wait spend longer in backward than the delayed rank in its stage: "+
-			"the maxima differ by %s of their sum. In two of the paper's rows they do not, so backward is shorter there.", spanOf(s.outsideBackward(), func(w *scoredWindow) float64 { return w.divided[k].behind }))
+			"the maxima differ by %s of their sum. Which two rows more the paper has is not said; a shorter backward would give them.", spanOf(s.outsideBackward(), func(w *scoredWindow) float64 { return w.divided[k].behind }))
 	}
-	return fmt.Sprintf("Missed here are %s.", s.missedBy(at))
+	missed := s.missedBy(at)
+	switch {
+	case missed == "":
+		return ""
+	case c.Row == "slowest_rank":
+		return fmt.Sprintf("Ranks leave the all-reduce together, so noise after it decides which of them is slowest in a step. Mostly it is one that waited, whose breakdown shows the wait: "+
+			"missed here are %s. More hits would follow if the slowest rank was the hidden one more often.", missed)
+	}
+	return fmt.Sprintf("Missed here are %s.", missed)
 }
 
 // reached is in how many rows the two largest of a method reach τ.
@@ -96,7 +132,7 @@ func (s *Score) outsideBackward() []*scoredRun {
 }
 
 // missedBy are the rows whose stage a method does not have among its
-// candidates, by family.
+// candidates, by family; "" of none.
 func (s *Score) missedBy(at func(*scoredWindow) routing) string {
 	var out []string
 	for _, g := range s.grouped([]Key{ByFamily}) {
@@ -109,17 +145,25 @@ func (s *Score) missedBy(at func(*scoredWindow) routing) string {
 			out = append(out, fmt.Sprintf("%s of %s", table.OutOf(n, all), g.value(ByFamily)))
 		}
 	}
-	if out == nil {
-		return "none"
-	}
 	return strings.Join(out, ", ")
+}
+
+// caseReason is about a row of Table 14: family, ranks, delay.
+func (s *Score) caseReason(c *cell) string {
+	by := []Key{ByFamily, ByRanks, ByDelay}
+	for _, g := range s.grouped(by) {
+		if strings.HasPrefix(c.Row+", ", strings.Join(keyValues(g, by), ", ")+", ") {
+			own, other := rivals(g.runs)
+			return fmt.Sprintf("The seeded share is %v here on average, the largest other %v, the two largest together %s.", own, other, fixed(twoLargest(g.runs)))
+		}
+	}
+	return ""
 }
 
 // shardingReason is about the callbacks of E8.
 func (s *Score) shardingReason() string {
 	own, other := rivals(s.ofFamily(simulate.CallbackSync))
-	return fmt.Sprintf("The callback of 180 ms has %v of the makespan here, the largest other stage %v. In three of the paper's rows, ZeRO-1 at 32 ranks, another stage is longer, "+
-		"as its backward is beside callbacks of 120 ms (Table 14).", own, other)
+	return fmt.Sprintf("The callback of 180 ms has %v of the makespan here, the largest other stage %v. In the three rows that the paper misses, ZeRO-1 at 32 ranks, another stage must have more; which, the text does not say.", own, other)
 }
 
 // scaleReason is about data of 120 ms at 128 ranks.
@@ -138,7 +182,7 @@ func (s *Score) scaleReason() string {
 		two = twoLargest(g.runs)
 	}
 	return fmt.Sprintf("A delayed step takes %v ms here, of which data has %v, and with backward %s. The step of the simulated job grows from 8 to 32 ranks as the paper's (delay ÷ p50 0.58 and 0.51) "+
-		"and on at the same rate; what the paper's is at 128 ranks is lost in the text, and a longer one makes the share smaller.", &step, &own, fixed(two))
+		"and on at the same rate; what the paper's is at 128 ranks is lost in the text; a longer one would make the share smaller.", &step, &own, fixed(two))
 }
 
 // rivals are the means, over the windows with a fault, of the seeded share and of the

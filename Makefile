@@ -122,8 +122,6 @@ paper: build ## every table and figure of the published texts that needs no clus
 	rm -rf $(PAPER)/sources && cp -r fixtures/real/e9 $(PAPER)/sources
 	cp docs/figures/overhead-4-gloo-cpu.csv $(PAPER)/overhead/4-gloo-cpu.csv
 	cp fixtures/comm/run/* fixtures/comm/truth.csv fixtures/comm/model.yaml $(PAPER)/communication/job
-	cp docs/figures/workers.csv $(PAPER)/measured/time-by-workers.csv
-	cp docs/figures/lengths.csv $(PAPER)/measured/alignment-by-length.csv
 	cp docs/figures/pause.csv $(PAPER)/measured/pause-by-workers.csv
 	cp docs/figures/intervals.csv $(PAPER)/measured/overhead-by-interval.csv
 	bin/sfstat frontier $(PAPER)/runs/e3-r8-data-120ms-r8-s0.parquet --plot $(PAPER)/figures/window.svg -o $(PAPER)/window.txt

@@ -73,7 +73,10 @@ var paperTables = []paperTable{
 }
 
 // sourceTable is the paper's table of profilers.
-const sourceTable = 6
+const (
+	sourceTable    = 6
+	sourceArtifact = "table-6"
+)
 
 // Artifact is a table or a figure of a campaign and what it was made from.
 type Artifact struct {
@@ -151,7 +154,11 @@ func (f *Evaluation) Tables() ([]Artifact, error) {
 	}
 	out = append(out, recording...)
 	for i := range out {
-		out[i].Cells = explained(cellsOf(out[i].Table, out[i].Name), f.score.reason)
+		reason := f.score.reason
+		if out[i].Name == sourceArtifact {
+			reason = sourceReason(recorded, f.gates)
+		}
+		out[i].Cells = explained(cellsOf(out[i].Table, out[i].Name), reason)
 	}
 	return append(f.published(out), out...), nil
 }

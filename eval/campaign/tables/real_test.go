@@ -156,4 +156,12 @@ func TestRealSources(t *testing.T) {
 			t.Errorf("%v, expected the same routing in all of twelve, and what it cost", row)
 		}
 	}
+	for _, c := range artifacts[0].Cells {
+		if c.Differs() != (c.Reason != "") {
+			t.Errorf("%+v", c)
+		}
+	}
+	if n := len(artifacts[0].Cells); n != 38 {
+		t.Errorf("%d cells are compared, expected those of four sources", n)
+	}
 }

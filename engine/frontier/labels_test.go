@@ -129,6 +129,7 @@ func (o oracleEvidence) evidence(t testing.TB) labels.Evidence {
 	if o.Events != nil {
 		e.Events = &labels.Events{Sampled: o.Events.Sampled, Ready: o.Events.Ready, SideStreams: !is(o.Events.StreamsCovered, true),
 			Share: o.Events.Share, OverWall: o.Events.OverCPU}
+		e.DeviceExcess = o.Events.Share // the table has no peers: all of the time is excess
 	}
 	if o.ForwardStage != nil {
 		e.Forward = []int{*o.ForwardStage}
@@ -183,5 +184,28 @@ func TestLabelTable(t *testing.T) {
 			got := labels.Decide(row.Evidence.evidence(t), gates.Default())
 			checkDecision(t, got, row.Expect.Labels, row.Expect.Reasons, row.Expect.Routing, row.Expect.CoCritical)
 		})
+	}
+}
+
+// TestDeviceLabelAsksForAnExcess: a device time that is high on all ranks alike is no evidence of a
+// fault, unless another run has less.
+func TestDeviceLabelAsksForAnExcess(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		excess    float64
+		reference bool
+		gain      float64
+		want      bool
+	}{
+		{"as on the other ranks", 0.02, false, 0.3, false},
+		{"more than on the other ranks", 0.10, false, 0, true},
+		{"more than in another run", 0, true, 0.10, true},
+		{"as in another run", 0, true, 0.09, false},
+	} {
+		e := labels.Evidence{Ranks: 8, Shares: []float64{0.05, 0.6, 0.35}, Gains: []float64{0, c.gain, 0}, Forward: []int{1},
+			Events: &labels.Events{Sampled: 12, Ready: 12, Share: 0.45, OverWall: 3}, DeviceExcess: c.excess, Reference: c.reference}
+		if got := slices.Contains(labels.Decide(e, gates.Default()).Labels, labels.ForwardDeviceSupported); got != c.want {
+			t.Errorf("%s: labelled %v", c.name, got)
+		}
 	}
 }

@@ -114,6 +114,8 @@ type Evidence struct {
 	SwitchRate    *float64  // nil with fewer than two confident leaders
 	ModelFit      bool      // later wait is shown (or said) to be induced by the leading stage
 	Events        *Events   // nil: no device-event channel
+	DeviceExcess  float64   // event time less that of the other ranks ÷ exposed step; 0 of one rank
+	Reference     bool      // gains are against another run
 	Forward       []int     // stages that the channel times
 }
 
@@ -343,7 +345,7 @@ func (d *decider) events() {
 		return
 	}
 	low := !gates.Above(e.OverWall, g.LowOverWall)
-	high := gates.AtLeast(e.Share, g.HighShare) && !low
+	high := gates.AtLeast(e.Share, g.HighShare) && !low && d.longer()
 	routed := slices.ContainsFunc(d.Forward, func(s int) bool { return slices.Contains(d.routing, s) })
 	switch {
 	case high && routed:
@@ -353,6 +355,15 @@ func (d *decider) events() {
 	case low && routed:
 		d.label(ForwardHostOverheadSuspected)
 	}
+}
+
+// longer reports whether the timed stages take longer than elsewhere: the device's time than
+// on the other ranks, or the stage than in the run that gains are against. A forward that has much of
+// the step on all ranks alike is how most jobs are.
+func (d *decider) longer() bool {
+	least := d.gates.StaticGain
+	return gates.AtLeast(d.DeviceExcess, least) ||
+		d.Reference && d.Gains != nil && slices.ContainsFunc(d.Forward, func(s int) bool { return gates.AtLeast(d.Gains[s], least) })
 }
 
 // within lists the indices whose value lies within tol of the largest.

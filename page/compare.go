@@ -9,7 +9,6 @@ import (
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/engine/ks"
-	"github.com/sfstat/sfstat/engine/whatif"
 	"github.com/sfstat/sfstat/internal/glyph"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -45,7 +44,7 @@ func (o *outline) compare(v *diagnose.RunVerdict, out *Run) error {
 	if err != nil || len(traces) == 0 {
 		return err
 	}
-	x, err := operators.Observe(traces[0], whatif.DefaultOptions())
+	x, err := operators.Observe(traces[0])
 	if err != nil {
 		return err
 	}

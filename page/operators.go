@@ -7,7 +7,6 @@ import (
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/diagnose/operators"
 	"github.com/sfstat/sfstat/engine/ks"
-	"github.com/sfstat/sfstat/engine/whatif"
 	"github.com/sfstat/sfstat/internal/glyph"
 	"github.com/sfstat/sfstat/trace/operator"
 )
@@ -21,7 +20,7 @@ type traced struct {
 }
 
 func (b *Builder) operators(t *operator.Trace) error {
-	v, err := operators.Observe(t.Complete(), whatif.DefaultOptions())
+	v, err := operators.Observe(t.Complete())
 	if err != nil {
 		return err
 	}

@@ -70,7 +70,7 @@ type excessJSON struct {
 
 type seriesJSON struct {
 	Op        string          `json:"op" doc:"name of the operator"`
-	PP        int             `json:"pp" doc:"pipeline stage"`
+	PP        *int            `json:"pp" doc:"pipeline stage; null for all of them together"`
 	Seq       *int            `json:"seq" doc:"ordinal in the step; null for all of the name together"`
 	Quantity  zscore.Quantity `json:"quantity" doc:"what was compared"`
 	Peers     int             `json:"peers" doc:"replicas with a value"`
@@ -98,7 +98,7 @@ func (o Outliers) wire() outliersJSON {
 	for i, r := range o.Result.Series {
 		s := o.Series[i]
 		op := o.Operators[s.Op]
-		out.Series = append(out.Series, seriesJSON{op.Name, op.Stage, seqOf(op), s.Quantity, r.Peers, r.Steps, r.Method, r.Log,
+		out.Series = append(out.Series, seriesJSON{op.Name, stageOf(op), seqOf(op), s.Quantity, r.Peers, r.Steps, r.Method, r.Log,
 			&r.Sigma, r.Freedom, r.Threshold, r.Sure, r.Doubts})
 	}
 	out.Names = namesFrom(o.Names)
@@ -113,6 +113,13 @@ func (o Outliers) expected() *float64 {
 	}
 	n := o.Alpha * float64(o.Instances)
 	return &n
+}
+
+func stageOf(op operators.Operator) *int {
+	if op.Stage < 0 {
+		return nil
+	}
+	return &op.Stage
 }
 
 func seqOf(op operators.Operator) *int {

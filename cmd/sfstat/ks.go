@@ -5,6 +5,7 @@ import (
 
 	"github.com/sfstat/sfstat/engine/ks"
 	"github.com/sfstat/sfstat/report"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 func (p *program) ksCommand() *cli.Command {
@@ -67,6 +68,9 @@ const mapped = 64
 
 func completionsOf(t report.Traced, o ks.Options, as report.Format) (*ks.Result, error) {
 	if o.Clock == ks.Wall {
+		if t.View.Trace.StepClock {
+			return nil, input.Bad(input.ErrMissing, "no running clock: the times of each step count from its own start; leave --clock wall out")
+		}
 		o.Origin = t.View.Origin()
 	}
 	if people := as == report.Text || as == report.Markdown; people {

@@ -96,7 +96,7 @@ type viewing func(*operator.Trace) (*operators.View, error)
 
 // observed is for commands that compare operators: they need no schedule.
 func observed(t *operator.Trace) (*operators.View, error) {
-	return operators.Observe(t, whatif.DefaultOptions())
+	return operators.Observe(t)
 }
 
 // replayed is for commands that replay the schedule.

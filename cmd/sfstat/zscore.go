@@ -5,6 +5,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/sfstat/sfstat/diagnose/operators"
 	"github.com/sfstat/sfstat/diagnose/opnames"
 	"github.com/sfstat/sfstat/engine/zscore"
 	"github.com/sfstat/sfstat/report"
@@ -26,11 +27,12 @@ func (p *program) zscoreCommand() *cli.Command {
 	d := zscore.DefaultOptions()
 	return &cli.Command{
 		Name: "zscore", Usage: "which operators are late or long compared with their peers", ArgsUsage: "PATH...",
-		Description: "Compares, in operator traces and stage times, every operator with itself on the other replicas of its pipeline stage: " +
+		Description: "Compares, in operator traces and stage times, every operator with itself on the other replicas of its pipeline stage, or on everyone: " +
 			"when it starts, how long it takes, and of collectives how long it waits and transfers. Lists the outliers and the " +
 			"workers that they add up to. Of a profiler's trace it first compares kernels and collectives by name.",
 		Flags: join([]cli.Flag{
 			choice("method", "how values are scored: pooled takes the spread from all steps, population and sample are the usual rule with --cutoff", zscoreMethods()...),
+			choice("against", "whom the operators of a worker are compared with: those of the other replicas of its pipeline stage, or of everyone", "peers", "everyone"),
 			alphaFlag(d.Alpha),
 			&cli.Float64Flag{Name: "cutoff", Value: d.Cutoff, Usage: "`SCORE` beyond which population and sample flag; the others go by --alpha",
 				Action: only("cutoff", func(x float64) bool { return x > 0 }, "more than 0")},
@@ -43,7 +45,7 @@ func (p *program) zscoreCommand() *cli.Command {
 		UsageText: `sfstat zscore trace-job.parquet
 sfstat zscore trace-job.parquet --alpha 0.001 --top 50
 sfstat zscore trace-job.parquet --plot backward.png --op backward-compute
-sfstat zscore trace-job.parquet --method population --cutoff 3 --format csv    # the paper's rule`,
+sfstat zscore trace-job.parquet --method population --against everyone --format csv    # the paper's rule`,
 		Action: p.zscore,
 	}
 }
@@ -55,7 +57,10 @@ func (p *program) zscore(c *cli.Context) error {
 	}
 	var results []report.Outliers
 	in, err := p.traces(c, observed, func(t report.Traced) error {
-		series, operators := t.View.Series()
+		series, ops := t.View.Series()
+		if c.String("against") == "everyone" {
+			series, ops = operators.Everyone(series, ops)
+		}
 		r, err := zscore.Analyze(series, o)
 		if err != nil {
 			return ofTraced(t, err)
@@ -64,8 +69,8 @@ func (p *program) zscore(c *cli.Context) error {
 		if err != nil {
 			return ofTraced(t, err)
 		}
-		results = append(results, report.Outliers{Traced: t, Series: series, Operators: operators, Result: r,
-			Suspects: t.View.Suspects(r, series, operators), Names: names, Shown: c.Int("top")})
+		results = append(results, report.Outliers{Traced: t, Series: series, Operators: ops, Result: r,
+			Suspects: t.View.Suspects(r, series, ops), Names: names, Shown: c.Int("top")})
 		return nil
 	})
 	if err != nil {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/sfstat/sfstat/engine/blame"
 	"github.com/sfstat/sfstat/engine/ks"
 	"github.com/sfstat/sfstat/engine/whatif"
@@ -57,7 +59,7 @@ func observe(t *testing.T, o *operator.Trace) *View {
 	if err := o.Arrange(nil); err != nil {
 		t.Fatal(err)
 	}
-	v, err := Observe(o, whatif.DefaultOptions())
+	v, err := Observe(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +133,7 @@ func TestReplayNeedsASchedule(t *testing.T) {
 	if err := o.Arrange(nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Observe(o, whatif.DefaultOptions()); err == nil || !strings.Contains(err.Error(), "the same number on all ranks") {
+	if _, err := Observe(o); err == nil || !strings.Contains(err.Error(), "the same number on all ranks") {
 		t.Errorf("nothing in common: %v", err)
 	}
 }
@@ -165,7 +167,7 @@ func FuzzObserve(f *testing.F) {
 		if o.Arrange(nil) != nil {
 			return // a reader refuses it
 		}
-		v, err := Observe(o, whatif.DefaultOptions())
+		v, err := Observe(o)
 		if err != nil {
 			return
 		}
@@ -189,4 +191,26 @@ func FuzzObserve(f *testing.F) {
 			t.Log(err)
 		}
 	})
+}
+
+// TestEveryone: series of an operator on two stages are one, step by step, and one that a stage
+// alone has stays as it is.
+func TestEveryone(t *testing.T) {
+	series := []zscore.Series{
+		{Op: 0, Quantity: zscore.Start, Workers: []int{0, 1}, X: []int64{1, 2, 3, 4}},
+		{Op: 1, Quantity: zscore.Start, Workers: []int{2, 3}, X: []int64{5, 6, 7, 8}},
+		{Op: 2, Quantity: zscore.Duration, Workers: []int{2, 3}, X: []int64{9, 9, 9, 9}},
+	}
+	ops := []Operator{{Name: "forward", Stage: 0}, {Name: "forward", Stage: 1, Instance: 4}, {Name: "forward", Stage: 1, Seq: 1, Instance: 5}}
+	all, of := Everyone(series, ops)
+	want := []zscore.Series{
+		{Op: 0, Quantity: zscore.Start, Workers: []int{0, 1, 2, 3}, X: []int64{1, 2, 5, 6, 3, 4, 7, 8}},
+		{Op: 1, Quantity: zscore.Duration, Workers: []int{2, 3}, X: []int64{9, 9, 9, 9}},
+	}
+	if diff := cmp.Diff(want, all); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if diff := cmp.Diff([]Operator{{Name: "forward", Stage: -1}, {Name: "forward", Stage: -1, Seq: 1, Instance: 5}}, of); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
 }

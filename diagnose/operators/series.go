@@ -15,8 +15,8 @@ import (
 type Operator struct {
 	Name     string
 	Class    operator.Class
-	Stage    int
-	Instance int // position in the grid; −1: all instances of the name, their durations added up
+	Stage    int // −1: of all
+	Instance int // position in the grid, of the first stage that has it; −1: all instances of the name, their durations added up
 	Seq      int // of the instance; −1 for all
 }
 
@@ -67,6 +67,50 @@ func (v *View) Series() (series []zscore.Series, operators []Operator) {
 		operators = append(operators, op)
 	}
 	return series, operators
+}
+
+// Everyone puts the series of an operator on all stages together, so that workers are
+// compared with all that run it, as KAIR does, and not with the replicas of their stage
+// alone. Stages of a pipeline have different work: what is unlike on one of them is no
+// outlier of its worker's.
+func Everyone(series []zscore.Series, ops []Operator) ([]zscore.Series, []Operator) {
+	type operator struct {
+		name string
+		seq  int
+	}
+	type quantity struct {
+		op int
+		zscore.Quantity
+	}
+	named, compared := ordered.Numbers[operator]{}, ordered.Numbers[quantity]{}
+	var all []zscore.Series
+	var of []Operator
+	for _, s := range series {
+		op := ops[s.Op]
+		at, first := named.Of(operator{op.Name, op.Seq})
+		if first {
+			of = append(of, op)
+		}
+		of[at].Stage = -1
+		k, first := compared.Of(quantity{at, s.Quantity})
+		if s.Op = at; first {
+			all = append(all, s)
+		} else {
+			all[k] = beside(all[k], s)
+		}
+	}
+	return all, of
+}
+
+// beside is two series of the same steps as one.
+func beside(a, b zscore.Series) zscore.Series {
+	n, m := len(a.Workers), len(b.Workers)
+	x := make([]int64, 0, len(a.X)+len(b.X))
+	for t := range len(a.X) / n {
+		x = append(append(x, a.X[t*n:(t+1)*n]...), b.X[t*m:(t+1)*m]...)
+	}
+	a.Workers, a.X = slices.Concat(a.Workers, b.Workers), x
+	return a
 }
 
 type totalKey struct{ name, stage int32 }
@@ -120,8 +164,9 @@ func (v *View) communicates(instance int) bool {
 	if slices.ContainsFunc(v.Grid.At[instance*lanes:(instance+1)*lanes], func(row int32) bool { return v.Trace.Group[row] >= 0 }) {
 		return true
 	}
-	name := strings.TrimPrefix(v.Trace.Names[v.Grid.Instances[instance].Name], "void ")
-	return slices.ContainsFunc(communicators, func(c string) bool { return strings.HasPrefix(name, c) })
+	in := v.Grid.Instances[instance]
+	name := strings.TrimPrefix(v.Trace.Names[in.Name], "void ")
+	return in.Class.IsCommunication() || slices.ContainsFunc(communicators, func(c string) bool { return strings.HasPrefix(name, c) })
 }
 
 // quantities are what is compared of a class of operators.

@@ -46,13 +46,21 @@ func New(t *operator.Trace, o whatif.Options) (*View, error) {
 	})
 }
 
-// Observe is New for what needs no schedule: of a trace without one it makes a
-// view without a model. Operators match across ranks by name and place in the
-// order of the name; what some rank launches in another number is left out
-// with a note.
-func Observe(t *operator.Trace, o whatif.Options) (*View, error) {
+// Observe is New for what needs no schedule: of a trace without one, or whose
+// schedule lacks what its graph needs, it makes a view without a model. Without
+// a schedule operators match across ranks by name and place in the order of the
+// name; what some rank launches in another number is left out with a note.
+func Observe(t *operator.Trace) (*View, error) {
 	if t.Scheduled() {
-		return New(t, o)
+		return view(t, func(v *View) (err error) {
+			v.Trace, v.Offset = clock.AlignOperators(t, v.Grid)
+			o := whatif.DefaultOptions()
+			o.Missing = whatif.NoteMissing
+			if v.Model, err = whatif.New(v.Trace, o); err != nil && t.Serial {
+				return err
+			}
+			return nil
+		})
 	}
 	t = t.Complete().Shared()
 	if t.Len() == 0 {

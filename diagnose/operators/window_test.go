@@ -56,7 +56,7 @@ func TestFromWindow(t *testing.T) {
 	if !slices.Equal(ops, want) {
 		t.Fatalf("got\n%v, want\n%v", ops, want)
 	}
-	v, err := Observe(got, whatif.DefaultOptions())
+	v, err := Observe(got)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func TestFromWindowLayouts(t *testing.T) {
 				if !slices.Equal(x.Names, []string{"a", "b"}) { // nobody works in wait.b
 					t.Errorf("operators %v", x.Names)
 				}
-				if _, err := Observe(x, whatif.DefaultOptions()); err != nil {
+				if _, err := Observe(x); err != nil {
 					t.Error(err)
 				}
 			}

@@ -12,7 +12,6 @@ import (
 	"github.com/sfstat/sfstat/diagnose/operators"
 	"github.com/sfstat/sfstat/engine/blame"
 	"github.com/sfstat/sfstat/engine/stages"
-	"github.com/sfstat/sfstat/engine/whatif"
 	"github.com/sfstat/sfstat/engine/zscore"
 	"github.com/sfstat/sfstat/ingest/kineto"
 	"github.com/sfstat/sfstat/ingest/profiler"
@@ -211,7 +210,7 @@ func TestPipelineReplicas(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := operators.Observe(ops, whatif.DefaultOptions())
+	v, err := operators.Observe(ops)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/sfstat/sfstat/engine/comm/align"
+	"github.com/sfstat/sfstat/engine/comm/launchplan"
+	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -129,5 +132,37 @@ func TestGrowingGaps(t *testing.T) {
 	}
 	if c = (growCell{}).pair(broadcast, send); c.score != -1875 {
 		t.Errorf("%+v", c)
+	}
+}
+
+// TestBySliding: by hand, what a lost call and a lost kernel do. A lost call has the kernel take the next of its
+// operation, so that the call of another is passed over; a lost kernel is made good where the operation changes.
+func TestBySliding(t *testing.T) {
+	process := func(kernels, calls []nccl.Op) (p align.Process) {
+		for i, op := range kernels {
+			p.Kernels = append(p.Kernels, comms.Kernel{KernelName: nccl.KernelName{Op: op}, Start: int64(i)})
+		}
+		for _, op := range calls {
+			p.Calls = append(p.Calls, launchplan.Call{Op: op})
+		}
+		return p
+	}
+	for _, c := range []struct {
+		kernels, calls []nccl.Op
+		window         int
+		want           [][2]int // call, kernel
+	}{
+		{[]nccl.Op{allReduce, broadcast, allReduce, broadcast}, []nccl.Op{allReduce, broadcast, allReduce, broadcast}, 8, [][2]int{{0, 0}, {1, 1}, {2, 2}, {3, 3}}},
+		{[]nccl.Op{allReduce, broadcast, allReduce, broadcast}, []nccl.Op{broadcast, allReduce, broadcast}, 8, [][2]int{{1, 0}, {2, 1}}},
+		{[]nccl.Op{allReduce, broadcast, allReduce, broadcast}, []nccl.Op{broadcast, allReduce, broadcast}, 1, [][2]int{{0, 1}, {1, 2}, {2, 3}}},
+		{[]nccl.Op{allReduce, broadcast, broadcast}, []nccl.Op{allReduce, allReduce, broadcast, broadcast}, 8, [][2]int{{0, 0}, {2, 1}, {3, 2}}},
+	} {
+		var got [][2]int
+		for _, p := range BySliding(process(c.kernels, c.calls), c.window) {
+			got = append(got, [2]int{p.Row, p.Column})
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("kernels %v, calls %v, window %d: %v, want %v", c.kernels, c.calls, c.window, got, c.want)
+		}
 	}
 }

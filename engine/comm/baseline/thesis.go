@@ -63,21 +63,20 @@ func ByName(p align.Process) ([]gotoh.Pair, error) {
 	return r.Pairs, nil
 }
 
-// SlidingWindow is how many kernels the thesis's simplest way looks ahead, as taken here.
+// SlidingWindow is how many calls the thesis's simplest way looks ahead; its text does not say.
 const SlidingWindow = 8
 
-// BySliding pairs what scripts pair: it walks both sequences, and takes for each call the first kernel of its operation
-// among the next few that are left. Pairs have no margin.
+// BySliding is the thesis's simplest way: it walks the kernels as they started, and takes for each the first call of its
+// operation among the next few that are left. A call that is not in the log costs all that follow: a later one is
+// taken in its place, and those passed over are gone. Pairs have no margin.
 func BySliding(p align.Process, window int) []gotoh.Pair {
-	order := launchplan.ByStart(p.Kernels)
 	var out []gotoh.Pair
 	next := 0
-	for c := range p.Calls {
-		op := launchplan.KernelOp(p.Calls[c].Op)
-		for k := next; k < min(next+window, len(order)); k++ {
-			if p.Kernels[order[k]].Op == op {
-				out = append(out, gotoh.Pair{Row: c, Column: order[k]})
-				next = k + 1
+	for _, k := range launchplan.ByStart(p.Kernels) {
+		for c := next; c < min(next+window, len(p.Calls)); c++ {
+			if launchplan.KernelOp(p.Calls[c].Op) == p.Kernels[k].Op {
+				out = append(out, gotoh.Pair{Row: c, Column: k})
+				next = c + 1
 				break
 			}
 		}

@@ -1,6 +1,7 @@
 package tables
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,9 +22,9 @@ type cell struct {
 // where it gives a range, ours must lie in it.
 func (c *cell) Differs() bool { return !sameFigure(c.Ours, c.Published) }
 
-// publishedPrefix begins the heads of columns with published figures. What
+// publishedPrefix finds the heads of columns with published figures. What
 // follows is the head of ours, or short for it.
-const publishedPrefix = "paper: "
+var publishedPrefix = regexp.MustCompile(`^(?:paper|thesis): `)
 
 var shortHeads = map[string]string{"hit": "candidate hit", "mean": "mean candidates"}
 
@@ -33,12 +34,13 @@ func cellsOf(t *table.Table, artifact string) []cell {
 	var out []cell
 	heads, rows := t.Heads(), t.Records()
 	for j, head := range heads {
-		name, published := strings.CutPrefix(head, publishedPrefix)
+		prefix := publishedPrefix.FindString(head)
+		name := head[len(prefix):]
 		if long, ok := shortHeads[name]; ok {
 			name = long
 		}
 		at := slices.Index(heads, name)
-		if !published || at < 0 {
+		if prefix == "" || at < 0 {
 			continue
 		}
 		for _, row := range rows {
@@ -48,6 +50,12 @@ func cellsOf(t *table.Table, artifact string) []cell {
 		}
 	}
 	return out
+}
+
+// Compare sets the cells of the table that stand beside published ones. why says of those that differ
+// why, by row and column.
+func (a *Artifact) Compare(why func(row, column string) string) {
+	a.Cells = explained(cellsOf(a.Table, a.Name), func(c *cell) string { return why(c.Row, c.Column) })
 }
 
 func sameFigure(ours, published string) bool {

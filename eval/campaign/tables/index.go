@@ -43,7 +43,7 @@ var captions = [][2]string{
 	{"kair-distances", "KAIR, Figure 3: divergence of completion times of every two workers"},
 	{"kair-operator", "KAIR, Figure 4: how often workers complete an operator, over time"},
 	{"alignment-by-length", "How long an alignment takes by operations"},
-	{"alignment", "NCCL Trace Profiler, Table 4.5 as a figure: F1 by method"},
+	{"alignment", "F1 of pairs of call and kernel by method, of recordings"},
 	{"operations", "NCCL Trace Profiler: calls by operation"},
 	{"volumes", "NCCL Trace Profiler: volume by collective"},
 	{"ranks", "NCCL Trace Profiler: volume by rank"},

@@ -1,0 +1,164 @@
+package communication
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"github.com/sfstat/sfstat/engine/comm/align"
+	"github.com/sfstat/sfstat/engine/comm/baseline"
+	"github.com/sfstat/sfstat/engine/comm/gotoh"
+	"github.com/sfstat/sfstat/engine/comm/launchplan"
+	"github.com/sfstat/sfstat/internal/table"
+	"github.com/sfstat/sfstat/trace/comms"
+	"github.com/sfstat/sfstat/trace/nccl"
+)
+
+// The workloads of the thesis's Table 4.5: of each scenario 4 ranks with 200 operations, of which the trace, the log or both
+// lack a fifth. It does not say which operations.
+const (
+	lossRanks      = 4
+	lossOperations = 200
+	lossPart       = 0.2
+	lossSeeds      = 20 // as many workloads
+)
+
+// lossMix is what an operation is drawn from, each equally likely: the collectives of the thesis's jobs.
+var lossMix = [...]nccl.Op{nccl.AllReduce, nccl.AllGather, nccl.ReduceScatter, nccl.Broadcast}
+
+// lossScenario is a row of Table 4.5.
+type lossScenario struct {
+	name               string
+	kernels, calls     bool    // what is lost
+	sliding, alignment float64 // F1, as published
+}
+
+var lossScenarios = [...]lossScenario{
+	{"nothing lost", false, false, 1, 0.988},
+	{"20 % of kernels", true, false, 0.916, 0.912},
+	{"20 % of calls", false, true, 0.276, 0.868},
+	{"20 % of both", true, true, 0.256, 0.805},
+}
+
+// lossy is one rank of a scenario: what was recorded of it, and which operation each record is of.
+type lossy struct {
+	align.Process
+	calls, kernels []int
+}
+
+func (s *lossScenario) rank(r *rand.Rand) (p lossy) {
+	for i := range lossOperations {
+		op := lossMix[r.IntN(len(lossMix))]
+		if !s.kernels || r.Float64() >= lossPart {
+			p.Kernels, p.kernels = append(p.Kernels, comms.Kernel{KernelName: nccl.KernelName{Op: op}, Start: int64(i)}), append(p.kernels, i)
+		}
+		if !s.calls || r.Float64() >= lossPart {
+			p.Calls, p.calls = append(p.Calls, launchplan.Call{Op: op}), append(p.calls, i)
+		}
+	}
+	return p
+}
+
+// judge counts pairs of the rank.
+func (p *lossy) judge(s *Score, found []gotoh.Pair) {
+	for _, i := range p.calls {
+		if _, both := slices.BinarySearch(p.kernels, i); both {
+			s.True++
+		}
+	}
+	for _, x := range found {
+		s.add(p.calls[x.Row] == p.kernels[x.Column], false)
+	}
+}
+
+// lossF1 is how well a method pairs the workloads of a scenario: of all together, and the least and the most of one.
+type lossF1 struct{ all, least, most float64 }
+
+func (s *lossScenario) score(method func(align.Process) ([]gotoh.Pair, error)) (lossF1, error) {
+	var all Score
+	f := lossF1{least: 1}
+	for seed := range uint64(lossSeeds) {
+		var own Score
+		r := rand.New(rand.NewPCG(seed, 0))
+		for range lossRanks {
+			p := s.rank(r)
+			found, err := method(p.Process)
+			if err != nil {
+				return f, err
+			}
+			p.judge(&own, found)
+		}
+		all.sum(own)
+		f.least, f.most = min(f.least, own.F1()), max(f.most, own.F1())
+	}
+	f.all = all.F1()
+	return f, nil
+}
+
+func sliding(window int) func(align.Process) ([]gotoh.Pair, error) {
+	return func(p align.Process) ([]gotoh.Pair, error) { return baseline.BySliding(p, window), nil }
+}
+
+// LossTable is the thesis's Table 4.5 on workloads generated as it tells of its own, and why its figures are others, by row
+// and column.
+func LossTable() (*table.Table, map[[2]string]string, error) {
+	t := &table.Table{Title: source + ", Table 4.5. F1 of pairs of call and kernel where a fifth is lost",
+		Columns: slices.Concat(table.Words("lost"), table.Heads(table.Unit, "sliding window", "alignment"), table.Words("range of sliding window", "range of alignment"),
+			table.Heads(table.Unit, "thesis: sliding window", "thesis: alignment"))}
+	why := map[[2]string]string{}
+	var means, published [2]float64
+	for i := range lossScenarios {
+		s := &lossScenarios[i]
+		slide, err := s.score(sliding(baseline.SlidingWindow))
+		if err != nil {
+			return nil, nil, err
+		}
+		aligned, err := s.score(baseline.ByThesis)
+		if err != nil {
+			return nil, nil, err
+		}
+		why[[2]string{s.name, "sliding window"}], why[[2]string{s.name, "alignment"}] = s.whyWindow(&slide), aligned.why(s.alignment)
+		for k, x := range [...]float64{slide.all, aligned.all} {
+			means[k] += x / float64(len(lossScenarios))
+		}
+		published[0], published[1] = published[0]+s.sliding/float64(len(lossScenarios)), published[1]+s.alignment/float64(len(lossScenarios))
+		t.Add(table.TextCell(s.name), table.RealCell(slide.all), table.RealCell(aligned.all), table.TextCell(slide.span()), table.TextCell(aligned.span()),
+			table.RealCell(s.sliding), table.RealCell(s.alignment))
+	}
+	t.Add(table.TextCell("mean"), table.RealCell(means[0]), table.RealCell(means[1]), table.None(), table.None(), table.RealCell(published[0]), table.RealCell(published[1]))
+	for k, name := range [...]string{"sliding window", "alignment"} {
+		why[[2]string{"mean", name}] = fmt.Sprintf("Of the four above: %s.", fmt.Sprintf("%+.3f on average", means[k]-published[k]))
+	}
+	t.Notes = []string{fmt.Sprintf("%d workloads of %d ranks with %d operations, AllReduce, AllGather, ReduceScatter and Broadcast equally likely; ranges are of single workloads. The thesis has one workload and does not say which operations. "+
+		"Alignment: its whole scoring, by names alone (sfstat comm --scoring thesis). Sliding window: for each kernel the first call of its operation among the next %d.", lossSeeds, lossRanks, lossOperations, baseline.SlidingWindow)}
+	return t, why, nil
+}
+
+func (f *lossF1) span() string {
+	return table.Decimals(f.least, 3) + " to " + table.Decimals(f.most, 3)
+}
+
+// why says whether single workloads have the published figure.
+func (f *lossF1) why(published float64) string {
+	switch {
+	case f.least == f.most:
+		return fmt.Sprintf("Every workload has %s here.", table.Decimals(f.least, 3))
+	case published < f.least || published > f.most:
+		return fmt.Sprintf("Workloads have %s here: the thesis's must have other operations.", f.span())
+	}
+	return fmt.Sprintf("Single workloads have %s here, and the published one lies within.", f.span())
+}
+
+// whyWindow also says how the figure depends on how far the window looks ahead.
+func (s *lossScenario) whyWindow(f *lossF1) string {
+	var by []string
+	for _, window := range [...]int{2, 3, 4, baseline.SlidingWindow} {
+		of, err := s.score(sliding(window))
+		if err != nil { // the method has none
+			panic(err)
+		}
+		by = append(by, fmt.Sprintf("%d: %s", window, table.Decimals(of.all, 3)))
+	}
+	return f.why(s.sliding) + " How far its window looks ahead is not said; here by calls ahead " + strings.Join(by, ", ") + "."
+}

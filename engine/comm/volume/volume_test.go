@@ -269,3 +269,35 @@ func ExampleCompare() {
 	fmt.Printf("%v %v: %.3f of the bytes, %.0f times the calls, each %.2f of the size\n", r.Dimension, r.Op, r.Ratio, r.Count, r.Size)
 	// Output: DP AllReduce: 1.000 of the bytes, 2 times the calls, each 0.50 of the size
 }
+
+// TestChapter5: where the operation is all the model's, the bytes are those published, to the digit (of DP=4 but for small
+// calls, which have 0.01 with a sharded optimizer); the thesis's counts of
+// messages between experts and of reduced gradients are the model's too.
+func TestChapter5(t *testing.T) {
+	published := map[string]map[nccl.Op]ObservedOp{}
+	for _, l := range Chapter5 {
+		published[l.Name] = map[nccl.Op]ObservedOp{}
+		calls := 0.0
+		for _, o := range l.Ops {
+			published[l.Name][o.Op] = o
+			calls += o.CallsPercent
+		}
+		if math.Abs(calls-100) > 0.6 {
+			t.Errorf("%s: shares of calls add up to %v", l.Name, calls)
+		}
+	}
+	for _, l := range Chapter5 {
+		job := l.Model.Job()
+		for _, c := range []struct {
+			name string
+			op   nccl.Op
+		}{{"DP=4", nccl.AllReduce}, {"DP=4, sharded optimizer", nccl.ReduceScatter}, {"PP=4", nccl.Send}, {"PP=4, 2 virtual stages", nccl.Send}} {
+			if got := job[c.op].Logged / ObservedGB; c.name == l.Name && math.Abs(got-published[c.name][c.op].GB) > 0.007 {
+				t.Errorf("%s, %v: %.3f, published %v", c.name, c.op, got, published[c.name][c.op].GB)
+			}
+		}
+		if l.Name == "EP=4, all-to-all" && job[nccl.Send].Calls != 7680 || l.Name == "DP=4, sharded optimizer" && job[nccl.ReduceScatter].Calls != 40 {
+			t.Errorf("%s: %+v", l.Name, job)
+		}
+	}
+}

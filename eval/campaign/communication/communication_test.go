@@ -133,7 +133,7 @@ func TestTables(t *testing.T) {
 	}{
 		{nil, []string{"nccl-counts"}, 6},
 		{[]string{truthName}, []string{"nccl-counts", "nccl-losses", "nccl-alignment", "nccl-pairs"}, 7},
-		{[]string{truthName, modelName}, []string{"nccl-counts", "nccl-losses", "nccl-alignment", "nccl-pairs", "nccl-theory", "nccl-volumes"}, 8},
+		{[]string{truthName, modelName}, []string{"nccl-counts", "nccl-losses", "nccl-alignment", "nccl-pairs", "nccl-theory", "nccl-layouts", "nccl-volumes"}, 8},
 	} {
 		dir, _ := folder(t, tt.known...)
 		list, err := Read(dir)
@@ -144,7 +144,7 @@ func TestTables(t *testing.T) {
 		var names []string
 		for _, a := range tables {
 			names = append(names, a.Name)
-			if generated := a.Name == "nccl-losses"; len(a.Inputs) != tt.files && !generated {
+			if generated := a.Name == "nccl-losses" || a.Name == "nccl-layouts"; len(a.Inputs) != tt.files && !generated {
 				t.Errorf("%s is of %d files, want %d", a.Name, len(a.Inputs), tt.files)
 			}
 			checkTable(t, a.Name, a.Table)

@@ -48,7 +48,7 @@ func TheoryTable(list []*Recording) *table.Table {
 		Columns: slices.Concat(table.Words("row"), table.Heads(table.Hundredths, "thesis: theory", "thesis: observed", "thesis: ratio", "its formula", "model, logged", "model, sent"),
 			table.Words("recorded ÷ model, here")),
 		Notes: []string{"Its formula: found from the published numbers. Model: what Megatron-LM's rules give for the same configuration, as the log counts bytes and as they leave a rank on a ring; the row of EP has the gradients of the layers without experts too.",
-			"Here: logged bytes of the row's dimension over those of the model, each recording by its own description; ratios above 1 are embeddings, losses, norms and uneven routing, as the table of volumes shows."}}
+			"Here: logged bytes of the row's dimension over those of the model, each recording by its own description; ratios above 1 are embeddings, losses, norms and uneven routing, as the table of volumes shows. The thesis's observed GB are of 2³⁰ bytes (its figures by layout show it), those of its theory of 10⁹."}}
 	for i, row := range volume.Table51 {
 		var logged, sent float64
 		for _, f := range row.Model.Flows(row.Stage, volume.SendsAndReceives) {
@@ -125,4 +125,61 @@ func volumeCells(x *volume.Row) []table.Cell {
 		cells[2], cells[4], cells[5], cells[6] = gb(x.Theory.Logged), table.RealCell(x.Ratio), table.RealCell(x.Count), table.RealCell(x.Size)
 	}
 	return cells
+}
+
+// LayoutTable is chapter 5 of the thesis: calls and bytes of its eight layouts, beside what Megatron-LM's rules give for the same
+// models, and why they differ, by row and column.
+func LayoutTable() (*table.Table, map[[2]string]string) {
+	t := &table.Table{Title: source + ", Figures 5.4 to 5.26. Calls and bytes of eight layouts, all ranks in 10 iterations", Keys: 2,
+		Columns: slices.Concat(table.Words("layout", "operation"), table.Heads(table.Integer, "calls"), table.Words("calls %", "GB", "GB %"),
+			table.Heads(table.Integer, "thesis: calls"), table.Words("thesis: calls %", "thesis: GB", "thesis: GB %")),
+		Notes: []string{"Ours are what training needs by the model; the thesis's jobs also start and end, average losses and norms, and broadcast batches, all of which its counts include. " +
+			"Sends are those to other ranks, which is what its SendRecv kernels are counted as. GB are of 2³⁰ bytes, as the thesis's turn out to be: of three of the layouts the model then gives the published bytes to the digit, of DP but for the 0.01 that its other calls have. A dash: below 10 MB, or not stated."}}
+	why := map[[2]string]string{}
+	for i := range volume.Chapter5 {
+		l := &volume.Chapter5[i]
+		flows := l.Model.Job()
+		var calls, bytes float64
+		for _, f := range flows {
+			calls, bytes = calls+f.Calls, bytes+f.Logged
+		}
+		for _, o := range l.Ops {
+			f := flows[o.Op]
+			row := append(table.Texts(l.Name, o.Op.String()), table.WholeCell(int(math.Round(f.Calls))), percentCell(100*f.Calls/calls), gigabytes(f.Logged/volume.ObservedGB), percentCell(100*f.Logged/bytes))
+			t.Add(append(row, table.WholeCell(int(o.Calls)), percentCell(o.CallsPercent), gigabytes(o.GB), percentCell(o.GBPercent))...)
+			key := l.Name + ", " + o.Op.String()
+			reason := layoutReason(&o, &f)
+			for _, column := range []string{"calls", "GB"} {
+				why[[2]string{key, column}] = reason
+				why[[2]string{key, column + " %"}] = "Follows from the calls and bytes of this and the other operations."
+			}
+		}
+	}
+	return t, why
+}
+
+// layoutReason says what the thesis's count has beyond the model.
+func layoutReason(o *volume.ObservedOp, f *volume.Flow) string {
+	more := o.Calls - f.Calls
+	switch {
+	case f.Calls == 0:
+		return fmt.Sprintf("Not of the model: %.0f calls for start and end, losses, norms or batches.", o.Calls)
+	case o.GB < 0:
+		return fmt.Sprintf("%+.0f calls beside the model's.", more)
+	}
+	return fmt.Sprintf("%+.0f calls and %+.2f GB beside the model's; calls have %.3g MB on average there and %.3g MB here.", more, o.GB-f.Logged/volume.ObservedGB, o.GB*volume.ObservedGB/1e6/o.Calls, f.Logged/1e6/f.Calls)
+}
+
+func percentCell(p float64) table.Cell {
+	if p < 0 {
+		return table.None()
+	}
+	return table.TextCell(table.Decimals(p, 1))
+}
+
+func gigabytes(g float64) table.Cell {
+	if g < 0 {
+		return table.None()
+	}
+	return table.TextCell(table.Decimals(g, 2))
 }

@@ -28,7 +28,7 @@ func (p *program) commCommand() *cli.Command {
 			"Logs alone or exports alone are analysed as far as they go.",
 		Flags: join([]cli.Flag{
 			choice("scoring", "how calls and kernels are compared: default uses types, channels, times and other ranks; names the names of operations alone; thesis the same with the weights and growing gaps of the NCCL Trace Profiler", "default", "names", "thesis"),
-			choice("theory", "what links allow: nccl-tests: bus bandwidth B, algorithm bandwidth B/f; thesis: B·α and B·β of the NCCL Trace Profiler", "nccl-tests", "thesis"),
+			choice("theory", "what links allow: nccl-tests: bus bandwidth B, algorithm bandwidth B/f; thesis: B·α and B·β of the NCCL Trace Profiler, and of calls the bandwidth over the kernel's own time", "nccl-tests", "thesis"),
 			choiceFor(forOutput, choice("show", "verdict: who delays the others; topology: the machines as NCCL printed them, paths between ranks and links between devices; steps: what was communicated in each step, initialisation and shutdown apart; matrix: how many bytes each rank sends each other, by ring, tree and message", "verdict", "topology", "steps", "matrix")),
 			&cli.StringFlag{Name: "dot", Category: forOutput, Usage: "draw the topology as a graph for Graphviz, to `FILE` (DOT)"},
 			&cli.StringFlag{Name: "matches", Category: forOutput, Usage: "write every pair of call and kernel to `FILE` (CSV)"},

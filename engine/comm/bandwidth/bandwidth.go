@@ -47,6 +47,14 @@ type Measure struct {
 	Bus        float64 // GB/s
 }
 
+// Over is the same call with bandwidths over another time than its transfer: by equation 4.10 of the NCCL Trace Profiler
+// a kernel's own, in which it also waits for the last.
+func (m Measure) Over(duration int64) Measure {
+	part := float64(m.Transfer) / float64(duration)
+	m.Algorithm, m.Bus = m.Algorithm*part, m.Bus*part
+	return m
+}
+
 // errUnresolved says that a call's members do not overlap as those of one call do.
 var errUnresolved = errors.New("the members of the call do not overlap: their clocks are further apart than the transfer took")
 

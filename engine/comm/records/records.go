@@ -105,6 +105,10 @@ func (a moves) join(r *comm.Result, p comm.Part, begin int64, measure int) *Move
 	x.Measure = nil
 	if x.Parts++; x.Parts == 1 && measure != comms.None && r.Speed.Measures[measure].Transfer > 0 {
 		x.Measure = &r.Speed.Measures[measure]
+		if own := p.End - p.Start; r.Speed.Theory.Convention == capacity.Thesis && own > 0 {
+			m := x.Measure.Over(own)
+			x.Measure = &m
+		}
 	}
 	return x
 }

@@ -45,6 +45,7 @@ func Tables(list []*Recording) ([]tables.Artifact, error) {
 	}
 	if modelled := having(list, func(r *Recording) bool { return r.Model != nil }); len(modelled) > 0 {
 		add("nccl-theory", modelled, TheoryTable(modelled))
+		out[len(out)-1].Compare(func(string, string) string { return "" })
 		layouts, why := LayoutTable()
 		add("nccl-layouts", nil, layouts)
 		out[len(out)-1].Compare(func(row, column string) string { return why[[2]string{row, column}] })

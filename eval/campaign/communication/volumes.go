@@ -45,9 +45,9 @@ var thesisRows = []struct {
 // recordings, of the same dimension.
 func TheoryTable(list []*Recording) *table.Table {
 	t := &table.Table{Title: source + ", Table 5.1. Bytes of one rank in 10 iterations, GB",
-		Columns: slices.Concat(table.Words("row"), table.Heads(table.Hundredths, "thesis: theory", "thesis: observed", "thesis: ratio", "its formula", "model, logged", "model, sent"),
+		Columns: slices.Concat(table.Words("row"), table.Heads(table.Hundredths, "thesis: theory", "thesis: observed", "thesis: ratio", "theory", "model, logged", "model, sent"),
 			table.Words("recorded ÷ model, here")),
-		Notes: []string{"Its formula: found from the published numbers. Model: what Megatron-LM's rules give for the same configuration, as the log counts bytes and as they leave a rank on a ring; the row of EP has the gradients of the layers without experts too.",
+		Notes: []string{"Theory: its formula, found from the published numbers. Model: what Megatron-LM's rules give for the same configuration, as the log counts bytes and as they leave a rank on a ring; the row of EP has the gradients of the layers without experts too.",
 			"Here: logged bytes of the row's dimension over those of the model, each recording by its own description; ratios above 1 are embeddings, losses, norms and uneven routing, as the table of volumes shows. The thesis's observed GB are of 2³⁰ bytes (its figures by layout show it), those of its theory of 10⁹."}}
 	for i, row := range volume.Table51 {
 		var logged, sent float64

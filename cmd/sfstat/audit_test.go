@@ -9,15 +9,16 @@ import (
 )
 
 // TestAudit runs the commands of docs/audit.md, the table of what the published
-// texts describe, in the order of the page in one folder. Of commands that are
-// not sh's or sfstat's, as tests in Python, the file must be there.
+// texts describe, in the order of the page in one folder, and looks for what the
+// page says that they show, in what they print or in a file that they write. Of
+// commands that are not sh's or sfstat's, as tests in Python, the file must be there.
 func TestAudit(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, "docs", "audit.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	run := auditShell(t)
-	code := regexp.MustCompile("`([^`]+)`")
+	code := regexp.MustCompile("`([^`]+)`(?: shows `([^`]+)`(?: in `([^`]+)`)?)?")
 	rows := 0
 	for line := range strings.Lines(string(text)) {
 		cells := strings.Split(line, " | ")
@@ -33,8 +34,13 @@ func TestAudit(t *testing.T) {
 		case state == "partly" && !strings.Contains(cells[4], "; ") && !strings.HasPrefix(cells[4], "by "):
 			t.Errorf("nothing says what is missing: %s", line)
 		}
+		shown := !strings.Contains(cells[3], "`sfstat ") || strings.Contains(cells[3], "make paper")
 		for _, found := range code.FindAllStringSubmatch(cells[3], -1) {
-			run(found[1])
+			run(found[1], found[2], found[3])
+			shown = shown || found[2] != ""
+		}
+		if !shown {
+			t.Errorf("no command says what it shows: %s", line)
 		}
 	}
 	if rows < 50 {
@@ -42,9 +48,9 @@ func TestAudit(t *testing.T) {
 	}
 }
 
-// auditShell runs a command line of the page, which must end well: with 0, or
-// with 3 where it names a finding.
-func auditShell(t *testing.T) func(string) {
+// auditShell runs a command line of the page, which must end well, and looks for a
+// text in its output or in a file; breaks of lines and columns are spaces.
+func auditShell(t *testing.T) func(command, text, file string) {
 	shell := newShell(t)
 	for _, name := range []string{"eval", "docs"} {
 		target, err := filepath.Abs(filepath.Join(root, name))
@@ -53,11 +59,10 @@ func auditShell(t *testing.T) func(string) {
 		}
 		shell("ln -s '" + target + "' " + name)
 	}
-	ran := make(map[string]bool)
-	return func(command string) {
+	return func(command, text, file string) {
 		program, rest, _ := strings.Cut(command, " ")
 		switch program {
-		case "sfstat", "mkdir", "cp":
+		case "sfstat", "mkdir", "cp", "printf":
 		case "make":
 			checkTarget(t, rest)
 			return
@@ -73,13 +78,19 @@ func auditShell(t *testing.T) func(string) {
 			}
 			return
 		}
-		if ran[command] {
+		if program == "printf" {
+			shell(command)
 			return
 		}
-		ran[command] = true
 		out := shell(command + " >stdout 2>stderr || { echo exit code $?; cat stderr; }")
 		if out != "" {
 			t.Errorf("%s: %s", command, out)
+		}
+		if file == "" {
+			file = "stdout stderr"
+		}
+		if printed := strings.Join(strings.Fields(shell("cat "+file)), " "); !strings.Contains(printed, text) {
+			t.Errorf("%s: nothing of %q in %s", command, text, file)
 		}
 	}
 }

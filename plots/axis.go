@@ -112,7 +112,7 @@ func (t ticker) Ticks(low, high float64) []plot.Tick {
 // given are the ticks that the axis asks for. One that is close to the label
 // before it has none, but the last has one always, and what is close to it none.
 func (t ticker) given(low, high float64) []plot.Tick {
-	const apart = 1.0 / 15 // of the axis
+	const apart = 1.0 / 16 // of the axis
 	var out []plot.Tick
 	last := math.Inf(-1)
 	for _, v := range t.axis.Ticks {

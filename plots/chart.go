@@ -48,7 +48,7 @@ type Panel struct {
 // Chart is panels in rows. Series of one name look the same in all.
 type Chart struct {
 	Panels  []Panel
-	Columns int    // panels in a row; 0: one
+	Columns int    // panels in a row; 0: one, and so in a column, which has room for no more
 	Hollow  string // what a hollow point means, for the legend; "" says nothing
 }
 
@@ -70,6 +70,9 @@ func (ch Chart) Draw(w Width) (*Figure, error) {
 	}
 	high := 0.5 * w.length()
 	columns := max(1, ch.Columns)
+	if w == Column {
+		columns = 1
+	}
 	if len(panels) > 1 {
 		high = 0.36 * w.length()
 	}

@@ -171,7 +171,7 @@ func ratePoint(x float64, r bootstrap.Rate) plots.Point {
 // pattern, a panel for each: how often the seeded stage is among the first two by
 // its times, and how often the verdict calls stage and rank, without arrivals and
 // with them. Lines down mark where half and nine of ten runs are called, by the
-// curve that needs the least.
+// curve that needs the least, where there are runs enough to bound that.
 func detectability(curves []curve, like *curve) plots.Chart {
 	chart := plots.Chart{Columns: 2}
 	var family simulate.Family
@@ -212,7 +212,8 @@ func (c *curve) addTo(panel *plots.Panel) {
 	}
 	panel.Lines = append(panel.Lines, c.line(name, foundBoth))
 	half, most := c.threshold(foundBoth, 0.5), c.threshold(foundBoth, 0.9)
-	if math.IsNaN(most.Delay) || len(panel.References) > 0 && panel.References[0].Value <= half.Delay {
+	bounded := !math.IsNaN(half.Lower) && !math.IsNaN(most.Upper)
+	if !bounded || math.IsNaN(most.Delay) || len(panel.References) > 0 && panel.References[0].Value <= half.Delay {
 		return
 	}
 	panel.Title = fmt.Sprintf("%v: half at %.0f ms, 90 %% at %.0f ms", c.Family, half.Delay, most.Delay)

@@ -69,7 +69,7 @@ func (e *evaluation) tables() (own []tables.Artifact, err error) {
 			return nil, err
 		}
 	}
-	more, err := communication.Tables(e.recordings)
+	more, err := communication.Tables(e.recordings, e.runs != nil && e.runs.Published())
 	return append(own, more...), err
 }
 

@@ -16,8 +16,10 @@ const source = "NCCL Trace Profiler"
 // none stands where there is no figure.
 const none = table.Absent
 
-// Tables are the tables that the recordings feed; none without recordings.
-func Tables(list []*Recording) ([]tables.Artifact, error) {
+// Tables are the tables that the recordings feed; none without recordings. With published, where the
+// recordings stand for those of the texts, they are compared with the published figures, and the texts' workloads
+// and layouts are generated.
+func Tables(list []*Recording, published bool) ([]tables.Artifact, error) {
 	var out []tables.Artifact
 	add := func(name string, of []*Recording, t *table.Table) {
 		var inputs []campaign.Provenance
@@ -34,22 +36,31 @@ func Tables(list []*Recording) ([]tables.Artifact, error) {
 		if err != nil {
 			return nil, err
 		}
-		losses, why, err := LossTable()
-		if err != nil {
-			return nil, err
-		}
-		add("nccl-losses", nil, losses)
-		out[len(out)-1].Compare(func(row, column string) string { return why[[2]string{row, column}] })
 		add("nccl-alignment", known, AlignmentTable(scores))
 		add("nccl-pairs", known, PairTable(scores))
 	}
 	if modelled := having(list, func(r *Recording) bool { return r.Model != nil }); len(modelled) > 0 {
 		add("nccl-theory", modelled, TheoryTable(modelled))
-		out[len(out)-1].Compare(func(string, string) string { return "" })
-		layouts, why := LayoutTable()
-		add("nccl-layouts", nil, layouts)
-		out[len(out)-1].Compare(func(row, column string) string { return why[[2]string{row, column}] })
+		if published {
+			out[len(out)-1].Compare(func(string, string) string { return "" })
+		}
 		add("nccl-volumes", modelled, VolumeTable(modelled))
+	}
+	if !published || len(list) == 0 {
+		return out, nil
+	}
+	losses, lost, err := LossTable()
+	if err != nil {
+		return nil, err
+	}
+	layouts, why := LayoutTable()
+	for _, generated := range []struct {
+		name string
+		*table.Table
+		why map[[2]string]string
+	}{{"nccl-losses", losses, lost}, {"nccl-layouts", layouts, why}} {
+		add(generated.name, nil, generated.Table)
+		out[len(out)-1].Compare(func(row, column string) string { return generated.why[[2]string{row, column}] })
 	}
 	return out, nil
 }

@@ -105,6 +105,11 @@ type Evaluation struct {
 	rows  []campaign.Provenance
 }
 
+// Published reports whether groups of the campaign stand for published ones.
+func (f *Evaluation) Published() bool {
+	return slices.ContainsFunc(f.Tasks, func(t campaign.Task) bool { return t.Published != "" })
+}
+
 // part are the runs that are to be kept, and where they come from.
 func (f *Evaluation) part(keep func(*campaign.Task, *scoredRun) bool) (*Score, []campaign.Provenance) {
 	i := -1

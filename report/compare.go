@@ -25,8 +25,13 @@ func (o Output) Comparison(c *runs.Comparison) error {
 }
 
 func comparisonDocument(c *runs.Comparison) document {
-	d := document{headline{comparisonHeadline(c), comparisonLevel(c)}, comparisonBrief(c)}
-	d = append(d, comparisonTable(c))
+	d := document{headline{comparisonHeadline(c), comparisonLevel(c)}}
+	if len(c.Rows) > 0 {
+		d = append(d, comparisonBrief(c), comparisonTable(c))
+	}
+	if c.Traffic != nil {
+		d = append(d, changesSection(c.Traffic)...)
+	}
 	if t := foundTable(c); len(t.Rows) > 0 {
 		d = append(d, heading("Findings"), t)
 	}
@@ -39,6 +44,9 @@ func comparisonDocument(c *runs.Comparison) document {
 // comparisonHeadline is the answer in one sentence.
 func comparisonHeadline(c *runs.Comparison) string {
 	r := c.Step()
+	if r == nil && c.Traffic != nil {
+		return changesHeadline(c.Traffic)
+	}
 	if r == nil || math.IsNaN(r.Change) {
 		return "Step times cannot be compared: one side has none."
 	}

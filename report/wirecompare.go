@@ -1,6 +1,7 @@
 package report
 
 import (
+	"github.com/sfstat/sfstat/engine/comm/changes"
 	"math"
 
 	"github.com/sfstat/sfstat/diagnose/runs"
@@ -11,18 +12,19 @@ import (
 // wire.go.
 
 type comparisonJSON struct {
-	Headline   string         `json:"headline" doc:"the answer in one sentence"`
-	Unit       runs.Unit      `json:"unit" doc:"what varies by itself: pairs of runs, runs, or batches of consecutive steps of one run on each side"`
-	Confidence float64        `json:"confidence" doc:"confidence at which the intervals of all rows hold together"`
-	Seed       uint64         `json:"seed" doc:"seed of the correction for the number of rows"`
-	Gate       *float64       `json:"gate" doc:"part of the base's step time by which steps may be longer; null: none was given"`
-	Standing   *runs.Standing `json:"standing" doc:"where step time stands against the gate. within: surely not longer by more; not_shown: neither surely longer nor surely within; below_gate, exceeded: surely longer, by less or by more as estimated; surely_exceeded: surely longer by more. null: no gate"`
-	Base       []comparedJSON `json:"base" doc:"the runs of the base that were compared"`
-	New        []comparedJSON `json:"new" doc:"the runs of the other side; of pairs in the same order"`
-	Left       []string       `json:"left_out" doc:"runs without a partner of the same name, where the others are paired"`
-	Rows       []measureJSON  `json:"rows" doc:"the measures: step time first, stages in the order of the step"`
-	Findings   []foundJSON    `json:"findings" doc:"what diagnose finds on either side, the largest saving first"`
-	Doubts     []runs.Doubt   `json:"doubts" doc:"reasons to read the comparison with care"`
+	Headline   string          `json:"headline" doc:"the answer in one sentence"`
+	Unit       runs.Unit       `json:"unit" doc:"what varies by itself: pairs of runs, runs, or batches of consecutive steps of one run on each side"`
+	Confidence float64         `json:"confidence" doc:"confidence at which the intervals of all rows hold together"`
+	Seed       uint64          `json:"seed" doc:"seed of the correction for the number of rows"`
+	Gate       *float64        `json:"gate" doc:"part of the base's step time by which steps may be longer; null: none was given"`
+	Standing   *runs.Standing  `json:"standing" doc:"where step time stands against the gate. within: surely not longer by more; not_shown: neither surely longer nor surely within; below_gate, exceeded: surely longer, by less or by more as estimated; surely_exceeded: surely longer by more. null: no gate"`
+	Base       []comparedJSON  `json:"base" doc:"the runs of the base that were compared"`
+	New        []comparedJSON  `json:"new" doc:"the runs of the other side; of pairs in the same order"`
+	Left       []string        `json:"left_out" doc:"runs without a partner of the same name, where the others are paired"`
+	Rows       []measureJSON   `json:"rows" doc:"the measures: step time first, stages in the order of the step"`
+	Findings   []foundJSON     `json:"findings" doc:"what diagnose finds on either side, the largest saving first"`
+	Doubts     []runs.Doubt    `json:"doubts" doc:"reasons to read the comparison with care"`
+	Traffic    *changes.Result `json:"communication" doc:"what the two sides communicate otherwise; null unless both recorded it"`
 }
 
 type comparedJSON struct {
@@ -66,7 +68,7 @@ type foundJSON struct {
 func comparisonOf(c *runs.Comparison) comparisonJSON {
 	out := comparisonJSON{Headline: comparisonHeadline(c), Unit: c.Unit, Confidence: c.Confidence, Seed: c.Seed,
 		Gate: c.Gate, Base: comparedOf(c.Base), New: comparedOf(c.New), Left: append([]string{}, c.Left...),
-		Rows: []measureJSON{}, Findings: []foundJSON{}, Doubts: c.Doubts}
+		Rows: []measureJSON{}, Findings: []foundJSON{}, Doubts: c.Doubts, Traffic: c.Traffic}
 	if c.Gate != nil {
 		out.Standing = &c.Standing
 	}

@@ -2,17 +2,22 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/diagnose/runs"
+	"github.com/sfstat/sfstat/engine/comm"
+	"github.com/sfstat/sfstat/engine/comm/changes"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/engine/frontier/cut"
+	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/report"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/operator"
 )
 
@@ -20,7 +25,8 @@ func (p *program) compareCommand() *cli.Command {
 	return &cli.Command{
 		Name: "compare", Usage: "compare two sets of runs: what changed, how certain that is, and whether it passes a gate", ArgsUsage: "BASE NEW",
 		Description: "Compares step time, stages, waits, arrivals and findings of the runs in BASE with those in NEW. Each change comes with a confidence interval and a result: regression, " +
-			"improvement, or no significant change, together with the smallest change that these runs can detect. Runs with the same name are paired. With --gate, sfstat exits with 3 " +
+			"improvement, or no significant change, together with the smallest change that these runs can detect. Runs with the same name are paired. Of two jobs with NCCL's logs, " +
+			"dumps of its Inspector or exports of Nsight Systems it also says what they communicate otherwise: calls, volumes, sizes, algorithms, protocols, bandwidths, communicators. With --gate, sfstat exits with 3 " +
 			"when steps have become longer.",
 		Flags: join([]cli.Flag{
 			shareWithin("gate", 0, "exit with 3 when steps are significantly longer, and by more than `SHARE`, such as 2% or 0.02", func(x float64) bool { return x >= 0 && x < 1e6 }, "0 or more"),
@@ -48,23 +54,63 @@ func (p *program) compare(c *cli.Context) error {
 	if err := there(c.Args().Slice()); err != nil {
 		return err
 	}
-	base, in, err := p.runsIn(c, c.Args().Slice()[:1])
+	traffic, err := p.trafficChanges(c)
 	if err != nil {
 		return err
 	}
-	now, more, err := p.runsIn(c, c.Args().Slice()[1:])
-	if err != nil {
+	result, in, err := p.compareRuns(c, o)
+	switch {
+	case err != nil && traffic != nil && errors.Is(err, input.ErrMissing): // logs alone have no steps
+		result = &runs.Comparison{Confidence: o.Confidence, Seed: o.Seed, Gate: o.Gate}
+	case err != nil:
 		return err
 	}
-	in.problems = append(in.problems, more.problems...)
-	result, err := runs.Compare(base, now, o)
-	if err != nil {
-		return badInput(err)
-	}
+	result.Traffic = traffic
 	if err := p.publish(c, in.problems, func(to report.Output) error { return to.Comparison(result) }); err != nil {
 		return err
 	}
 	return gateExceeded(c, result.Standing)
+}
+
+// compareRuns compares the runs of both paths.
+func (p *program) compareRuns(c *cli.Context, o runs.Options) (*runs.Comparison, inputs, error) {
+	base, in, err := p.runsIn(c, c.Args().Slice()[:1])
+	if err != nil {
+		return nil, in, err
+	}
+	now, more, err := p.runsIn(c, c.Args().Slice()[1:])
+	if err != nil {
+		return nil, in, err
+	}
+	in.problems = append(in.problems, more.problems...)
+	result, err := runs.Compare(base, now, o)
+	if err != nil {
+		return nil, in, badInput(err)
+	}
+	return result, in, nil
+}
+
+// trafficChanges is what the communication of both paths differs in, nil where either recorded none. Files that
+// cannot be read are told by who reads runs.
+func (p *program) trafficChanges(c *cli.Context) (*changes.Result, error) {
+	choose, err := newChooser(c)
+	if err != nil {
+		return nil, err
+	}
+	var sides [2]*comm.Result
+	for i, path := range c.Args().Slice() {
+		if path == "-" {
+			return nil, nil
+		}
+		found, err := auto.ReadComm([]string{path}, ingest.Limits{}, choose.Runs...)
+		if err != nil || len(found.Comm.Calls) == 0 {
+			return nil, nil //nolint:nilerr // what holds no communication is compared by its steps
+		}
+		if sides[i], err = comm.Analyze(found.Comm, comm.Options{Ranks: choose.Ranks}); err != nil {
+			return nil, badInput(err)
+		}
+	}
+	return changes.Between(sides[0], sides[1]), nil
 }
 
 // gateExceeded turns a standing against the gate into exit code 3.

@@ -2,6 +2,7 @@ package runs
 
 import (
 	"cmp"
+	"github.com/sfstat/sfstat/engine/comm/changes"
 	"maps"
 	"math"
 	"slices"
@@ -94,6 +95,7 @@ type Comparison struct {
 	Doubts     []Doubt
 	Gate       *float64
 	Standing   Standing
+	Traffic    *changes.Result // nil unless both sides recorded their communication, one run each
 }
 
 // Compare compares runs measure by measure. It is an error if a side has none.

@@ -1,0 +1,240 @@
+// Package changes says what two recordings of a job's communication differ in: how often each operation is
+// called, how much it moves in calls of which size, which algorithm and protocol NCCL chose, how fast data
+// moved, and which communicators are on one side alone. An update of software that makes a job communicate
+// otherwise shows here (NCCL Trace Profiler, section 6.2).
+//
+// Counts are exact, and are compared as such. Bandwidths are medians over the measured calls of one recording
+// each; by how much they differ between two healthy runs is not in two recordings, so no change is called
+// significant.
+package changes
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/sfstat/sfstat/engine/comm"
+	"github.com/sfstat/sfstat/engine/comm/parallel"
+	"github.com/sfstat/sfstat/engine/comm/steptotals"
+	"github.com/sfstat/sfstat/internal/robust"
+	"github.com/sfstat/sfstat/trace/comms"
+	"github.com/sfstat/sfstat/trace/nccl"
+)
+
+// Use is what communicators of one kind and size are used for.
+type Use struct {
+	Kind   parallel.Kind `json:"kind" doc:"what the communicators are for: data, tensor, pipeline, expert or context parallelism"`
+	NRanks int           `json:"nranks" doc:"ranks of each of them; 0: calls on no known communicator"`
+	Op     nccl.Op       `json:"op" doc:"operation"`
+}
+
+// Amount is how much one side does of it.
+type Amount struct {
+	Calls     float64  `json:"calls" doc:"calls over all ranks, of a step where per_step, else of the recording"`
+	Bytes     float64  `json:"bytes" doc:"bytes as logged, likewise"`
+	Size      float64  `json:"bytes_per_call" doc:"median of a call's bytes"`
+	Choices   []Choice `json:"choices" doc:"algorithms and protocols that NCCL's tuning lines name, most calls first"`
+	Bandwidth float64  `json:"bus_gb_s" doc:"median bus bandwidth of the measured calls, GB/s; 0: none was measured"`
+	Measured  int      `json:"measured" doc:"calls that it is of"`
+}
+
+// Choice is how NCCL ran calls.
+type Choice struct {
+	Algorithm string `json:"algorithm" doc:"NCCL's name"`
+	Protocol  string `json:"protocol" doc:"NCCL's name"`
+	Calls     int    `json:"calls" doc:"calls of the recording whose tuning line says so"`
+}
+
+// Change is a use on both sides; one that a side lacks has no calls there.
+type Change struct {
+	Use
+	Base   Amount `json:"base" doc:"of the base"`
+	New    Amount `json:"new" doc:"of the other side"`
+	Differ bool   `json:"differs" doc:"counts, bytes, sizes or the usual algorithm and protocol are others; bandwidth, which is never equal, does not count"`
+}
+
+// Group is a communicator that only one side has.
+type Group struct {
+	Kind  parallel.Kind `json:"kind" doc:"what it is for"`
+	Ranks []int         `json:"ranks" doc:"ranks of the job that were seen in it"`
+	Size  int           `json:"nranks" doc:"ranks that are in it"`
+}
+
+// Result is what two recordings differ in.
+type Result struct {
+	PerStep bool     `json:"per_step" doc:"both recordings have steps, and calls and bytes are those of a step; else of the whole recording"`
+	Ranks   [2]int   `json:"ranks" doc:"processes of the base and of the other side"`
+	Changes []Change `json:"uses" doc:"each operation on communicators of each kind and size: what differs first, then by bytes"`
+	Gone    []Group  `json:"gone" doc:"communicators of the base that the other side has not, by their ranks"`
+	New     []Group  `json:"new" doc:"the reverse"`
+}
+
+// Differing is how many of the uses differ.
+func (r *Result) Differing() (n int) {
+	for i := range r.Changes {
+		if r.Changes[i].Differ {
+			n++
+		}
+	}
+	return n
+}
+
+// Between compares two recordings. O(calls · log calls).
+func Between(base, now *comm.Result) *Result {
+	sides := [2]*side{tally(base), tally(now)}
+	out := &Result{PerStep: sides[0].steps > 0 && sides[1].steps > 0, Ranks: [2]int{len(base.Ranks), len(now.Ranks)}}
+	var uses []Use
+	for _, s := range sides {
+		for u := range s.uses {
+			uses = append(uses, u)
+		}
+	}
+	slices.SortFunc(uses, func(a, b Use) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(b.NRanks, a.NRanks), cmp.Compare(a.Op, b.Op))
+	})
+	for _, u := range slices.Compact(uses) {
+		c := Change{Use: u, Base: sides[0].amount(u, out.PerStep), New: sides[1].amount(u, out.PerStep)}
+		c.Differ = differ(&c.Base, &c.New)
+		out.Changes = append(out.Changes, c)
+	}
+	slices.SortStableFunc(out.Changes, func(a, b Change) int {
+		if a.Differ != b.Differ {
+			return map[bool]int{true: -1, false: 1}[a.Differ]
+		}
+		return cmp.Compare(max(b.Base.Bytes, b.New.Bytes), max(a.Base.Bytes, a.New.Bytes))
+	})
+	out.Gone, out.New = without(base, now), without(now, base)
+	return out
+}
+
+// slight is a difference of counts that is none: what is divided by a number of steps is not exact.
+const slight = 1e-9
+
+func differ(a, b *Amount) bool {
+	other := func(x, y float64) bool { return math.Abs(x-y) > slight*max(x, y) }
+	if other(a.Calls, b.Calls) || other(a.Bytes, b.Bytes) || other(a.Size, b.Size) {
+		return true
+	}
+	return len(a.Choices) > 0 && len(b.Choices) > 0 && (a.Choices[0].Algorithm != b.Choices[0].Algorithm || a.Choices[0].Protocol != b.Choices[0].Protocol)
+}
+
+// of is what one side does of a use.
+type of struct {
+	calls, inSteps, bytes, bytesInSteps float64
+	sizes, bus                          []float64
+	choices                             map[Choice]int
+}
+
+// side is one recording.
+type side struct {
+	uses  map[Use]*of
+	steps int // that every rank has
+}
+
+func (s *side) use(u Use) *of {
+	if s.uses[u] == nil {
+		s.uses[u] = &of{choices: map[Choice]int{}}
+	}
+	return s.uses[u]
+}
+
+func tally(r *comm.Result) *side {
+	s := &side{uses: map[Use]*of{}}
+	places := steptotals.Of(r)
+	for _, whole := range places.Whole {
+		if whole {
+			s.steps++
+		}
+	}
+	for i := range r.Ranks {
+		for _, c := range r.Ranks[i].Calls {
+			call := &r.Calls[c]
+			x := s.use(useOf(r, c))
+			bytes := float64(max(call.Bytes, 0))
+			x.calls, x.bytes = x.calls+1, x.bytes+bytes
+			if p := places.Places[c]; p.Era == steptotals.InStep && places.Whole[p.Step] {
+				x.inSteps, x.bytesInSteps = x.inSteps+1, x.bytesInSteps+bytes
+			}
+			x.sizes = append(x.sizes, bytes)
+			if t := call.Tuning; t != nil {
+				x.choices[Choice{Algorithm: t.Algo.String(), Protocol: t.Protocol.String()}]++
+			}
+		}
+	}
+	if r.Speed.Result == nil {
+		return s
+	}
+	for k, m := range r.Speed.Of {
+		if x := r.Speed.Measures[k]; x.Transfer > 0 {
+			u := s.use(measured(r, m))
+			u.bus = append(u.bus, x.Bus)
+		}
+	}
+	return s
+}
+
+func useOf(r *comm.Result, call int) Use {
+	u := Use{Op: r.Calls[call].Op}
+	if g, ok := r.CommunicatorOf(call); ok {
+		u.Kind, u.NRanks = r.Communicators[g].Kind, r.Communicators[g].NRanks
+	}
+	return u
+}
+
+// measured is the use that a measured call is of. A message is of the operation of its lower rank.
+func measured(r *comm.Result, m comm.Measured) Use {
+	if m.Collective != comms.None {
+		c := &r.Collectives[m.Collective]
+		return Use{r.Communicators[c.Communicator].Kind, r.Communicators[c.Communicator].NRanks, c.Op}
+	}
+	t := &r.Transfers[m.Transfer]
+	op := t.Op
+	if op == nccl.SendRecv {
+		op = nccl.Send
+	}
+	return Use{r.Communicators[t.Communicator].Kind, r.Communicators[t.Communicator].NRanks, op}
+}
+
+func (s *side) amount(u Use, perStep bool) (a Amount) {
+	x := s.uses[u]
+	if x == nil {
+		return Amount{Choices: []Choice{}}
+	}
+	a = Amount{Calls: x.calls, Bytes: x.bytes, Size: robust.Median(x.sizes), Choices: []Choice{}, Measured: len(x.bus)}
+	if perStep {
+		a.Calls, a.Bytes = x.inSteps/float64(s.steps), x.bytesInSteps/float64(s.steps)
+	}
+	if len(x.bus) > 0 {
+		a.Bandwidth = robust.Median(x.bus)
+	}
+	for c, n := range x.choices {
+		c.Calls = n
+		a.Choices = append(a.Choices, c)
+	}
+	slices.SortFunc(a.Choices, func(p, q Choice) int {
+		return cmp.Or(cmp.Compare(q.Calls, p.Calls), cmp.Compare(p.Algorithm, q.Algorithm), cmp.Compare(p.Protocol, q.Protocol))
+	})
+	return a
+}
+
+// without are the communicators of one side that the other has not. Their identifiers are others in every run:
+// two are one by their ranks, each as often as it is there.
+func without(one, other *comm.Result) []Group {
+	key := func(c *parallel.Communicator) string { return fmt.Sprint(c.NRanks, c.Ranks) }
+	there := map[string]int{}
+	for i := range other.Communicators {
+		there[key(&other.Communicators[i])]++
+	}
+	out := []Group{}
+	for i := range one.Communicators {
+		c := &one.Communicators[i]
+		if k := key(c); there[k] > 0 {
+			there[k]--
+			continue
+		}
+		out = append(out, Group{c.Kind, c.Ranks, c.NRanks})
+	}
+	slices.SortStableFunc(out, func(a, b Group) int { return slices.Compare(a.Ranks, b.Ranks) })
+	return out
+}

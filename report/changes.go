@@ -1,0 +1,106 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sfstat/sfstat/engine/comm/changes"
+	"github.com/sfstat/sfstat/engine/comm/parallel"
+	"github.com/sfstat/sfstat/internal/table"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// changesHeadline says how much of the communication differs.
+func changesHeadline(r *changes.Result) string {
+	of := "of the recordings"
+	if r.PerStep {
+		of = "of a step"
+	}
+	n := r.Differing()
+	if n+len(r.Gone)+len(r.New) == 0 {
+		return fmt.Sprintf("The communication %s is the same: calls, bytes and sizes of %s.", of, counted(len(r.Changes), "use"))
+	}
+	s := fmt.Sprintf("The communication %s differs in %d of %s", of, n, counted(len(r.Changes), "use"))
+	if len(r.Gone) > 0 {
+		s += fmt.Sprintf("; %s %s gone", counted(len(r.Gone), "communicator"), isAre(len(r.Gone)))
+	}
+	if len(r.New) > 0 {
+		s += fmt.Sprintf("; %s %s new", counted(len(r.New), "communicator"), isAre(len(r.New)))
+	}
+	return s + "."
+}
+
+// shownGroups is how many communicators of a side are named.
+const shownGroups = 4
+
+func changesSection(r *changes.Result) document {
+	d := document{heading("Communication")}
+	t := &table.Table{Columns: []table.Column{{Head: "for", Kind: table.Uncut}, {Head: "ranks", Kind: table.Integer}, {Head: "operation", Kind: table.Uncut}, {Head: "side", Kind: table.Text},
+		{Head: "calls", Kind: table.Real}, {Head: "volume", Kind: table.Amount}, {Head: "size", Kind: table.Amount}, {Head: "how", Kind: table.Uncut}, {Head: "bus GB/s", Kind: table.Amount}}}
+	for i := range r.Changes {
+		c := &r.Changes[i]
+		switch {
+		case !c.Differ && c.Base.Calls == 0: // outside of steps
+		case !c.Differ:
+			t.Add(changesRow(c, "both", &c.Base, bandwidths(&c.Base, &c.New))...)
+		default:
+			t.Add(changesRow(c, "base", &c.Base, bandwidths(&c.Base))...)
+			t.Add(changesRow(c, "new", &c.New, bandwidths(&c.New))...)
+		}
+	}
+	per := "of the whole recordings, over all ranks"
+	if r.PerStep {
+		per = "of a step, over all ranks"
+	}
+	t.Caption = "What differs has a line of each side. calls, volume: " + per + ". size: median of a call. how: algorithm and protocol of most calls, where tuning lines name them. bus GB/s: median; by how much healthy runs differ is not in two recordings."
+	d = append(d, t.Tidy())
+	var b bullets
+	if r.Ranks[0] != r.Ranks[1] {
+		b = append(b, fmt.Sprintf("The base has %s, the other side %d.", counted(r.Ranks[0], "process"), r.Ranks[1]))
+	}
+	for _, s := range []struct {
+		is   string
+		list []changes.Group
+	}{{"Gone", r.Gone}, {"New", r.New}} {
+		for _, g := range s.list[:min(shownGroups, len(s.list))] {
+			b = append(b, fmt.Sprintf("%s: a communicator of %s (%s), seen in ranks %s", s.is, counted(g.Size, "rank"), g.Kind, trace.RankList(g.Ranks)))
+		}
+		if more := len(s.list) - shownGroups; more > 0 {
+			b = append(b, fmt.Sprintf("%s: %s more", s.is, counted(more, "communicator")))
+		}
+	}
+	if len(b) > 0 {
+		d = append(d, b)
+	}
+	return d
+}
+
+// changesRow is a line of one side, or of both where they are the same.
+func changesRow(c *changes.Change, side string, a *changes.Amount, bus string) []table.Cell {
+	row := []table.Cell{table.TextCell(c.Kind.String()), table.WholeCell(int64(c.NRanks)), table.TextCell(c.Op.String()), table.TextCell(side)}
+	if a.Calls == 0 {
+		return append(row, table.WholeCell(0), table.None(), table.None(), table.None(), table.TextCell(bus))
+	}
+	how := table.None()
+	if len(a.Choices) > 0 {
+		how = table.TextCell(a.Choices[0].Algorithm + "/" + a.Choices[0].Protocol)
+	}
+	return append(row, table.RealCell(a.Calls), table.TextCell(Size(int64(a.Bytes))), table.TextCell(Size(int64(a.Size))), how, table.TextCell(bus))
+}
+
+// bandwidths are those that were measured, of the base first. Of small calls, which take as long as a round
+// trip, they say nothing.
+func bandwidths(sides ...*changes.Amount) string {
+	var out []string
+	for _, a := range sides {
+		if a.Measured > 0 && a.Size >= parallel.LargeBytes {
+			out = append(out, strconv.FormatFloat(a.Bandwidth, 'g', 3, 64))
+		}
+	}
+	if len(out) == 0 {
+		return table.Absent
+	}
+	return strings.Join(slices.Compact(out), " → ")
+}

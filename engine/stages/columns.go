@@ -191,7 +191,7 @@ func (c *converter) waitInSeveral() bool {
 				}
 				call := &rank.Collectives[e.Collective]
 				key := groupKey(call, keys)
-				if call.Op.PointToPoint() || group != "" && key != group {
+				if call.Op.Message() || group != "" && key != group {
 					return true
 				}
 				group = key

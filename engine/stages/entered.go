@@ -28,7 +28,7 @@ func Entered(ranks []*profile.Rank, run string) *comms.Record {
 		if !comparable(r) || !all && slices.ContainsFunc(r.Entries, func(c profile.Collective) bool { return c.Ranks == nil }) {
 			return nil
 		}
-		numbered = numbered && !slices.ContainsFunc(r.Entries, func(c profile.Collective) bool { return c.Seq < 0 && !c.Op.PointToPoint() })
+		numbered = numbered && !slices.ContainsFunc(r.Entries, func(c profile.Collective) bool { return c.Seq < 0 && !c.Op.Message() })
 	}
 	e := entered{c: &comms.Record{Run: run}, tensors: map[shape]*comms.Tensors{}, most: maxEntered / len(ranks)}
 	if !numbered {
@@ -49,7 +49,7 @@ func comparable(r *profile.Rank) bool {
 		return false
 	}
 	return !slices.ContainsFunc(r.Entries, func(c profile.Collective) bool {
-		return c.Group == "" && r.Groups > 1 || c.Op.PointToPoint() && peerIn(&c) < 0
+		return c.Group == "" && r.Groups > 1 || c.Op.Message() && peerIn(&c) < 0
 	})
 }
 
@@ -57,7 +57,7 @@ func comparable(r *profile.Rank) bool {
 // known.
 func peerIn(c *profile.Collective) int {
 	switch {
-	case c.Op == profile.SendRecv:
+	case c.Op == nccl.SendRecv:
 		return -1
 	case c.Self >= 0:
 		return c.Peer
@@ -131,22 +131,17 @@ func (e *entered) add(r *profile.Rank) {
 	}
 }
 
-// operations are the operations of profiles as NCCL has them.
-var operations = map[profile.Operation]nccl.Op{profile.AllReduce: nccl.AllReduce, profile.AllGather: nccl.AllGather, profile.ReduceScatter: nccl.ReduceScatter,
-	profile.Broadcast: nccl.Broadcast, profile.Reduce: nccl.Reduce, profile.AllToAll: nccl.AlltoAll, profile.Gather: nccl.Gather, profile.Scatter: nccl.Scatter,
-	profile.Send: nccl.Send, profile.Recv: nccl.Recv}
-
 // call is one call, wherever it was made.
 func (e *entered) call(from *profile.Collective) comms.Call {
 	c := comms.UnknownCall(0)
-	c.Op, c.Name = operations[from.Op], strings.ReplaceAll(from.Op.String(), "-", "_")
+	c.Op, c.Name = from.Op, strings.ReplaceAll(from.Op.Words(), "-", "_")
 	c.Enter, c.HasEnter, c.Exit = from.Start, true, from.End
 	c.State = comms.Completed // a profile is written when all is done
 	c.Bytes = from.Bytes
 	if e.common == nil {
 		c.Seq = from.Seq
 	}
-	if from.Op.PointToPoint() {
+	if from.Op.Message() {
 		c.Peer = peerIn(from)
 	}
 	if from.Bytes >= 0 {

@@ -14,7 +14,7 @@ func rankThatEntered(id int, steps ...int64) *profile.Rank {
 	r := &profile.Rank{ID: id, World: 2, Host: "n0", LocalRank: -1, Groups: 1, Stages: []string{"model.backward_cpu_wall"}}
 	for i, index := range steps {
 		r.Steps = append(r.Steps, profile.Step{Index: index, Start: index * 1000, End: index*1000 + 999})
-		r.Entries = append(r.Entries, profile.Collective{Op: profile.AllReduce, Name: "c10d::allreduce_", Group: "0", Ranks: []int{0, 1}, Size: 2, Seq: -1, Bytes: -1,
+		r.Entries = append(r.Entries, profile.Collective{Op: nccl.AllReduce, Name: "c10d::allreduce_", Group: "0", Ranks: []int{0, 1}, Size: 2, Seq: -1, Bytes: -1,
 			Self: -1, Peer: -1, Step: i, Start: index*1000 + 500, End: index*1000 + 600})
 	}
 	return r
@@ -47,7 +47,7 @@ func TestEntered(t *testing.T) {
 	for name, spoil := range map[string]func(r *profile.Rank){
 		"device work":          func(r *profile.Rank) { r.Entries = nil },
 		"several groups":       func(r *profile.Rank) { r.Groups, r.Entries[0].Group = 2, "" },
-		"message to whom":      func(r *profile.Rank) { r.Entries[0].Op = profile.Send },
+		"message to whom":      func(r *profile.Rank) { r.Entries[0].Op = nccl.Send },
 		"ranks without traces": func(r *profile.Rank) { r.World, r.Entries[0].Ranks = 3, nil },
 		"clock set":            func(r *profile.Rank) { r.Steps[1].Set = true },
 	} {

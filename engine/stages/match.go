@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/nccl"
 	"github.com/sfstat/sfstat/trace/profile"
 )
 
@@ -27,7 +28,7 @@ type callKey struct {
 	group   string
 	seq     int64 // −1: the rest counts
 	step    int64
-	op      profile.Operation
+	op      nccl.Op
 	ordinal int
 }
 
@@ -49,7 +50,7 @@ func match(ranks []*profile.Rank) *matching {
 		groups := make(map[*int]string) // by the list of members, which calls share
 		for _, i := range byStart(rank.Collectives) {
 			c := &rank.Collectives[i]
-			if c.Step < 0 || c.Op.PointToPoint() {
+			if c.Step < 0 || c.Op.Message() {
 				continue
 			}
 			k := callKey{group: groupKey(c, groups), seq: -1, step: rank.Steps[c.Step].Index, op: c.Op}

@@ -31,7 +31,7 @@ func (m *matching) matchMessages(ranks []*profile.Rank) {
 		groups := make(map[*int]string)
 		for _, i := range byStart(rank.Collectives) {
 			c := &rank.Collectives[i]
-			if c.Step < 0 || !c.Op.PointToPoint() {
+			if c.Step < 0 || !c.Op.Message() {
 				continue
 			}
 			for _, msg := range c.Exchanged() {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sfstat/sfstat/engine/clock"
 	"github.com/sfstat/sfstat/ingest/profiler"
+	"github.com/sfstat/sfstat/trace/nccl"
 	"github.com/sfstat/sfstat/trace/profile"
 )
 
@@ -13,9 +14,9 @@ import (
 func sender(id int, messages ...profile.Message) *profile.Rank {
 	r := &profile.Rank{ID: id, World: 4, Steps: []profile.Step{{Index: 5, Start: 0, End: 1000 * us}}}
 	for i, m := range messages {
-		c := profile.Collective{Op: profile.Recv, Group: "p", Self: -1, Peer: m.Peer, Seq: -1, Start: int64(i) * us, End: int64(i+1) * us, OnDevice: true}
+		c := profile.Collective{Op: nccl.Recv, Group: "p", Self: -1, Peer: m.Peer, Seq: -1, Start: int64(i) * us, End: int64(i+1) * us, OnDevice: true}
 		if m.Sends {
-			c.Op = profile.Send
+			c.Op = nccl.Send
 		}
 		r.Collectives = append(r.Collectives, c)
 	}
@@ -58,7 +59,7 @@ func TestBatch(t *testing.T) {
 	if got, want := r.Collectives[0].Messages, []profile.Message{{Sends: true, Peer: 2}, {Sends: false, Peer: 0}}; !slices.Equal(got, want) || r.Collectives[0].Group != "p" {
 		t.Fatalf("the batch has %v of group %q, want %v", got, r.Collectives[0].Group, want)
 	}
-	if c := r.Collectives[1]; c.Op != profile.Send || c.Peer != 0 || c.Messages != nil {
+	if c := r.Collectives[1]; c.Op != nccl.Send || c.Peer != 0 || c.Messages != nil {
 		t.Errorf("the single send is %+v", c)
 	}
 	first, third := sender(0, profile.Message{Sends: true, Peer: 1}), sender(2, profile.Message{Sends: false, Peer: 1})

@@ -10,6 +10,7 @@ import (
 	"github.com/sfstat/sfstat/engine/clock"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/input"
+	"github.com/sfstat/sfstat/trace/nccl"
 	"github.com/sfstat/sfstat/trace/operator"
 	"github.com/sfstat/sfstat/trace/profile"
 )
@@ -157,7 +158,7 @@ func (f *flattener) rows(r int, steps []int) {
 func (f *flattener) launcher(rank *profile.Rank) func(*profile.Op) int32 {
 	type key struct {
 		name, stage int32
-		operation   profile.Operation
+		operation   nccl.Op
 		bytes       int64
 		any         bool // it communicates
 	}
@@ -173,7 +174,7 @@ func (f *flattener) launcher(rank *profile.Rank) func(*profile.Op) int32 {
 			what := deviceTime
 			l := operator.Launch{Name: rank.Names[op.Name], Bytes: k.bytes}
 			if k.any {
-				what, l.Collective = transferTime, k.operation.String()
+				what, l.Collective = transferTime, k.operation.Words()
 			}
 			l.Stage = f.c.stageName(rank, int(op.Stage), what)
 			at = operator.Number(f.launches, &f.o.Launches, l)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sfstat/sfstat/ingest/profiler"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/nccl"
 	"github.com/sfstat/sfstat/trace/profile"
 )
 
@@ -252,9 +253,9 @@ func (d *reader) call(e *event) profiler.Call {
 	c.Seq = max(w.seq, -1)
 	c.Ranks = d.groups.of(list, stride{start: w.start, step: w.stride, size: c.Size})
 	switch op := profiler.OperationOf(c.Name); {
-	case op == profile.Send && w.dst >= 0 && w.dst < trace.MaxRanks:
+	case op == nccl.Send && w.dst >= 0 && w.dst < trace.MaxRanks:
 		c.Peer = int(w.dst)
-	case op == profile.Recv && w.src >= 0 && w.src < trace.MaxRanks:
+	case op == nccl.Recv && w.src >= 0 && w.src < trace.MaxRanks:
 		c.Peer = int(w.src)
 	}
 	return c

@@ -14,6 +14,7 @@ import (
 	"github.com/sfstat/sfstat/ingest/internal/compressed"
 	"github.com/sfstat/sfstat/ingest/profiler"
 	"github.com/sfstat/sfstat/trace/input"
+	"github.com/sfstat/sfstat/trace/nccl"
 	"github.com/sfstat/sfstat/trace/profile"
 )
 
@@ -305,7 +306,7 @@ func TestInteger(t *testing.T) {
 func TestCollectives(t *testing.T) {
 	full := `"Collective name": "allreduce", "In msg nelems": 1024, "Out msg nelems": 1024, "Group size": 4, "dtype": "BFloat16", "In split size": "[]",
 "Process Group Name": "0", "Process Group Description": "default_pg", "Process Group Ranks": "[0, 1, 2, 3]"`
-	whole := profile.Collective{Op: profile.AllReduce, Group: "0", Desc: "default_pg", Ranks: []int{0, 1, 2, 3}, Size: 4, Seq: -1, Bytes: 2048, Dtype: "BFloat16", Self: -1, Peer: -1}
+	whole := profile.Collective{Op: nccl.AllReduce, Group: "0", Desc: "default_pg", Ranks: []int{0, 1, 2, 3}, Size: 4, Seq: -1, Bytes: 2048, Dtype: "BFloat16", Self: -1, Peer: -1}
 	for name, tt := range map[string]struct {
 		events []string
 		want   profile.Collective
@@ -317,36 +318,36 @@ func TestCollectives(t *testing.T) {
 		"call after its kernel in the file": {[]string{k(allReduce, 4, 1012, 1020, 30, ""),
 			`{"ph":"X","cat":"cpu_op","name":"record_param_comms","pid":7,"tid":7,"ts":1011,"dur":5,"args":{` + full + `}}`}, whole},
 		"annotation inside a bare call, 1.8": {[]string{x("cpu_op", "record_param_comms", 1011, 5), x("user_annotation", "nccl:all_reduce", 1012, 3),
-			k("ncclDevKernel_Generic(ncclDevComm*)", 4, 1013, 1020, 30, "")}, profile.Collective{Op: profile.AllReduce, Seq: -1, Bytes: -1, Self: -1, Peer: -1}},
+			k("ncclDevKernel_Generic(ncclDevComm*)", 4, 1013, 1020, 30, "")}, profile.Collective{Op: nccl.AllReduce, Seq: -1, Bytes: -1, Self: -1, Peer: -1}},
 		"kernel alone": {[]string{k("ncclKernel_AllGather_RING_LL_Sum_int8_t(ncclWorkElem)", 4, 1012, 1020, 30, "")},
-			profile.Collective{Op: profile.AllGather, Seq: -1, Bytes: -1, Self: -1, Peer: -1}},
+			profile.Collective{Op: nccl.AllGather, Seq: -1, Bytes: -1, Self: -1, Peer: -1}},
 		"identifiers beyond int64": {[]string{k(allReduce, 4, 1012, 1020, 30, `, "Comms Id": 18446744073709551615, "Parent Comms Id": "18446744073709551615", "Seq": 9223372036854775808, "Src Rank": 18446744073709551615, `+full)}, whole},
 		"RCCL":                     {[]string{k("ncclDevKernel_Generic(ncclDevKernelArgsStorage<4096ul>)", 4, 1012, 1020, 30, ", "+full)}, whole},
 		"members cut, by start and stride": {[]string{k(allReduce, 4, 1012, 1020, 30,
 			`, "Collective name":"allreduce","Group size":3,"Global rank start":1,"Global rank stride":8,"Process Group Ranks":"[1, 9, ...]"`)},
-			profile.Collective{Op: profile.AllReduce, Ranks: []int{1, 9, 17}, Size: 3, Seq: -1, Bytes: -1, Self: -1, Peer: -1}},
+			profile.Collective{Op: nccl.AllReduce, Ranks: []int{1, 9, 17}, Size: 3, Seq: -1, Bytes: -1, Self: -1, Peer: -1}},
 		"send": {[]string{k("ncclDevKernel_SendRecv(x)", 4, 1012, 1020, 30, `, "Collective name":"send","In msg nelems":8,"dtype":"Float","Rank":1,"Src Rank":1,"Dst Rank":2`)},
-			profile.Collective{Op: profile.Send, Seq: -1, Bytes: 32, Dtype: "Float", Self: -1, Peer: 2}},
+			profile.Collective{Op: nccl.Send, Seq: -1, Bytes: 32, Dtype: "Float", Self: -1, Peer: 2}},
 		"receive, 2.5": {[]string{k("ncclDevKernel_SendRecv(x)", 4, 1012, 1020, 30, `, "Collective name":"recv","In msg nelems":8,"dtype":"Float","Rank":1,"Src Rank":6,"Process Group Ranks":"[2, 6]"`)},
-			profile.Collective{Op: profile.Recv, Ranks: []int{2, 6}, Seq: -1, Bytes: 32, Dtype: "Float", Self: -1, Peer: 6}},
+			profile.Collective{Op: nccl.Recv, Ranks: []int{2, 6}, Seq: -1, Bytes: 32, Dtype: "Float", Self: -1, Peer: 6}},
 		"send by its name": {[]string{x("user_annotation", "nccl:send 0->1", 1011, 5), k("ncclDevKernel_SendRecv(x)", 4, 1012, 1020, 30, "")},
-			profile.Collective{Op: profile.Send, Seq: -1, Bytes: -1, Self: 0, Peer: 1}},
+			profile.Collective{Op: nccl.Send, Seq: -1, Bytes: -1, Self: 0, Peer: 1}},
 		"receive": {[]string{k("ncclDevKernel_SendRecv(x)", 4, 1012, 1020, 30, `, "Collective name":"recv","In msg nelems":8,"dtype":"Half","Rank":1,"Src Rank":0,"Dst Rank":1`)},
-			profile.Collective{Op: profile.Recv, Seq: -1, Bytes: 16, Dtype: "Half", Self: -1, Peer: 0}},
+			profile.Collective{Op: nccl.Recv, Seq: -1, Bytes: 16, Dtype: "Half", Self: -1, Peer: 0}},
 		"sends and receives together": {[]string{x("user_annotation", "nccl:coalesced", 1011, 5), k("ncclDevKernel_SendRecv(x)", 4, 1012, 1020, 30, "")},
-			profile.Collective{Op: profile.SendRecv, Seq: -1, Bytes: -1, Self: -1, Peer: -1}},
+			profile.Collective{Op: nccl.SendRecv, Seq: -1, Bytes: -1, Self: -1, Peer: -1}},
 		"coalesced": {[]string{k(allReduce, 4, 1012, 1020, 30, `, "Collective name":"allreduce_coalesced","In msg nelems":3,"Out msg nelems":3,"dtype":"Long","Seq":4`)},
-			profile.Collective{Op: profile.AllReduce, Seq: 4, Bytes: 24, Dtype: "Long", Self: -1, Peer: -1}},
+			profile.Collective{Op: nccl.AllReduce, Seq: 4, Bytes: 24, Dtype: "Long", Self: -1, Peer: -1}},
 		"unequal splits": {[]string{k("ncclDevKernel_SendRecv(x)", 4, 1012, 1020, 30, `, "Collective name":"all_to_allv","In msg nelems":6,"Out msg nelems":9,"In split size":"[1, 5]","Out split size":"[4, 5]","dtype":"Byte","Group size":2`)},
-			profile.Collective{Op: profile.AllToAll, Size: 2, Seq: -1, Bytes: 6, Dtype: "Byte", Self: -1, Peer: -1}},
+			profile.Collective{Op: nccl.AlltoAll, Size: 2, Seq: -1, Bytes: 6, Dtype: "Byte", Self: -1, Peer: -1}},
 		"members cut, and nothing else": {[]string{k(allReduce, 4, 1012, 1020, 30, `, "Collective name":"allreduce","Group size":64,"Process Group Name":"9","Process Group Ranks":"[0, 1, 2, ...]"`)},
-			profile.Collective{Op: profile.AllReduce, Group: "9", Size: 64, Seq: -1, Bytes: -1, Self: -1, Peer: -1}},
+			profile.Collective{Op: nccl.AllReduce, Group: "9", Size: 64, Seq: -1, Bytes: -1, Self: -1, Peer: -1}},
 		"custom all-reduce": {[]string{k("void vllm::cross_device_reduce_2stage<__nv_bfloat16, 8>(vllm::RankData*)", 4, 1012, 1020, 30, "")},
-			profile.Collective{Op: profile.AllReduce, Seq: -1, Bytes: -1, Self: -1, Peer: -1}},
+			profile.Collective{Op: nccl.AllReduce, Seq: -1, Bytes: -1, Self: -1, Peer: -1}},
 		"a name of no library, with arguments": {[]string{k("my_ring_kernel(x)", 4, 1012, 1020, 30, `, "Collective name":"_allgather_base","In msg nelems":2,"dtype":"Float"`)},
-			profile.Collective{Op: profile.AllGather, Seq: -1, Bytes: 8, Dtype: "Float", Self: -1, Peer: -1}},
+			profile.Collective{Op: nccl.AllGather, Seq: -1, Bytes: 8, Dtype: "Float", Self: -1, Peer: -1}},
 		"gloo, without a device": {[]string{`{"ph":"X","cat":"user_annotation","name":"gloo:all_reduce","pid":7,"tid":99,"ts":1020,"dur":30}`},
-			profile.Collective{Op: profile.AllReduce, Seq: -1, Bytes: -1, Self: -1, Peer: -1}},
+			profile.Collective{Op: nccl.AllReduce, Seq: -1, Bytes: -1, Self: -1, Peer: -1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := must(t, doc(append([]string{step}, tt.events...)...))

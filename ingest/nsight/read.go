@@ -10,7 +10,7 @@ import (
 	"github.com/sfstat/sfstat/ingest/profiler"
 	"github.com/sfstat/sfstat/ingest/profiler/stagemap"
 	"github.com/sfstat/sfstat/trace/input"
-	"github.com/sfstat/sfstat/trace/profile"
+	"github.com/sfstat/sfstat/trace/nccl"
 )
 
 // Magic begins every file that may be an export.
@@ -192,7 +192,7 @@ func (r *recording) event(e *export.Event) error {
 	switch {
 	case !ok:
 	case called:
-		if profiler.OperationOf(text) != profile.UnknownOperation {
+		if profiler.OperationOf(text) != nccl.UnknownOp {
 			p.b.Call(profiler.Call{Name: text, Thread: int64(e.Thread), Start: start, End: end, Seq: -1, Bytes: -1, Self: -1, Peer: -1})
 		}
 	default:

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sfstat/sfstat/trace/nccl"
 	"github.com/sfstat/sfstat/trace/profile"
 )
 
@@ -35,7 +36,7 @@ const longestBatch = 10_000_000
 func (b *Builder) adopt() {
 	var kernels []*profile.Collective
 	for i := range b.collectives {
-		if c := &b.collectives[i]; c.OnDevice && c.Op == profile.SendRecv && c.Peer < 0 {
+		if c := &b.collectives[i]; c.OnDevice && c.Op == nccl.SendRecv && c.Peer < 0 {
 			kernels = append(kernels, c)
 		}
 	}
@@ -46,13 +47,13 @@ func (b *Builder) adopt() {
 			short := &b.calls.all[next]
 			c := b.calls.full(short)
 			op := OperationOf(c.Name)
-			if short.used || c.Peer < 0 || c.End < k.Launch-longestBatch || op != profile.Send && op != profile.Recv {
+			if short.used || c.Peer < 0 || c.End < k.Launch-longestBatch || op != nccl.Send && op != nccl.Recv {
 				continue
 			}
 			short.used = true
 			if k.Group == "" && k.Ranks == nil || k.Group == c.Group {
 				k.Group, k.Desc, k.Ranks, k.Size, k.Self = c.Group, c.Desc, c.Ranks, c.Size, c.Self
-				k.Messages = append(k.Messages, profile.Message{Sends: op == profile.Send, Peer: c.Peer})
+				k.Messages = append(k.Messages, profile.Message{Sends: op == nccl.Send, Peer: c.Peer})
 			}
 		}
 	}

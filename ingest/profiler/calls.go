@@ -6,6 +6,7 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/sfstat/sfstat/trace/nccl"
 	"github.com/sfstat/sfstat/trace/profile"
 )
 
@@ -114,7 +115,7 @@ func (c *calls) takeIn(outer, inner *call) call {
 	all := profile.Collective{Seq: out.Seq, Bytes: out.Bytes, Self: out.Self, Peer: out.Peer, Group: out.Group, Desc: out.Desc, Ranks: out.Ranks, Size: out.Size, Dtype: out.Dtype}
 	tell(&all, &in)
 	out.Seq, out.Bytes, out.Self, out.Peer, out.Group, out.Desc, out.Ranks, out.Size, out.Dtype = all.Seq, all.Bytes, all.Self, all.Peer, all.Group, all.Desc, all.Ranks, all.Size, all.Dtype
-	if out.Name == wrapper || !strings.Contains(out.Name, ":") && OperationOf(out.Name) == profile.UnknownOperation {
+	if out.Name == wrapper || !strings.Contains(out.Name, ":") && OperationOf(out.Name) == nccl.UnknownOp {
 		out.Name = in.Name
 	}
 	short := c.short(out)

@@ -3,6 +3,7 @@ package profiler
 import (
 	"slices"
 
+	"github.com/sfstat/sfstat/trace/nccl"
 	"github.com/sfstat/sfstat/trace/profile"
 )
 
@@ -22,7 +23,7 @@ func (b *Builder) deviceCollective(w Work) int32 {
 	if w.Call != nil {
 		tell(&c, w.Call)
 	}
-	if c.Op == profile.UnknownOperation {
+	if c.Op == nccl.UnknownOp {
 		c.Op = OperationOf(b.names[w.Name])
 	}
 	b.onDevice.add(c)
@@ -31,7 +32,7 @@ func (b *Builder) deviceCollective(w Work) int32 {
 
 // tell fills in what a call says and c does not.
 func tell(c *profile.Collective, from *Call) {
-	if op := OperationOf(from.Name); from.Name != wrapper && (c.Op == profile.UnknownOperation || c.Op == profile.SendRecv && (op == profile.Send || op == profile.Recv)) {
+	if op := OperationOf(from.Name); from.Name != wrapper && (c.Op == nccl.UnknownOp || c.Op == nccl.SendRecv && (op == nccl.Send || op == nccl.Recv)) {
 		c.Op = op
 	}
 	if c.Group == "" {

@@ -6,13 +6,14 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/trace/input"
+	"github.com/sfstat/sfstat/trace/nccl"
 	"github.com/sfstat/sfstat/trace/profile"
 )
 
 // isDispatch reports whether an operator of this name hands a collective to its
 // process group: "c10d::allreduce_".
 func isDispatch(name string) bool {
-	return (strings.HasPrefix(name, "c10d::") || strings.HasPrefix(name, "_c10d_functional::")) && OperationOf(name) != profile.UnknownOperation
+	return (strings.HasPrefix(name, "c10d::") || strings.HasPrefix(name, "_c10d_functional::")) && OperationOf(name) != nccl.UnknownOp
 }
 
 // IsDispatch reports whether a host range with this name hands a collective to
@@ -38,7 +39,7 @@ func (b *Builder) entries() []profile.Collective {
 	for i := range b.calls.all {
 		c := b.calls.full(&b.calls.all[i])
 		switch {
-		case OperationOf(c.Name) == profile.UnknownOperation:
+		case OperationOf(c.Name) == nccl.UnknownOp:
 		case isCall(c.Name):
 			backend = append(backend, c)
 		default:

@@ -3,25 +3,25 @@ package profiler
 import (
 	"strings"
 
-	"github.com/sfstat/sfstat/trace/profile"
+	"github.com/sfstat/sfstat/trace/nccl"
 )
 
 // operationWords are looked for in names without signs and in lower case;
 // words that hold others come first.
 var operationWords = []struct {
 	word string
-	op   profile.Operation
+	op   nccl.Op
 }{
-	{"allreduce", profile.AllReduce}, {"crossdevicereduce", profile.AllReduce}, {"twoshot", profile.AllReduce}, {"oneshot", profile.AllReduce},
-	{"allgather", profile.AllGather}, {"reducescatter", profile.ReduceScatter}, {"alltoall", profile.AllToAll}, {"all2all", profile.AllToAll},
-	{"sendrecv", profile.SendRecv}, {"broadcast", profile.Broadcast}, {"bcast", profile.Broadcast}, {"barrier", profile.Barrier},
-	{"gather", profile.Gather}, {"scatter", profile.Scatter}, {"reduce", profile.Reduce}, {"irecv", profile.Recv}, {"recv", profile.Recv}, {"isend", profile.Send}, {"send", profile.Send},
-	{"dispatch", profile.AllToAll}, {"combine", profile.AllToAll},
+	{"allreduce", nccl.AllReduce}, {"crossdevicereduce", nccl.AllReduce}, {"twoshot", nccl.AllReduce}, {"oneshot", nccl.AllReduce},
+	{"allgather", nccl.AllGather}, {"reducescatter", nccl.ReduceScatter}, {"alltoall", nccl.AlltoAll}, {"all2all", nccl.AlltoAll},
+	{"sendrecv", nccl.SendRecv}, {"broadcast", nccl.Broadcast}, {"bcast", nccl.Broadcast}, {"barrier", nccl.Barrier},
+	{"gather", nccl.Gather}, {"scatter", nccl.Scatter}, {"reduce", nccl.Reduce}, {"irecv", nccl.Recv}, {"recv", nccl.Recv}, {"isend", nccl.Send}, {"send", nccl.Send},
+	{"dispatch", nccl.AlltoAll}, {"combine", nccl.AlltoAll},
 }
 
 // OperationOf reads the name of a collective, a call or a kernel:
 // "allreduce", "nccl:_all_gather_base", "ncclKernel_AllReduce_RING_LL_Sum_float(…)".
-func OperationOf(name string) profile.Operation {
+func OperationOf(name string) nccl.Op {
 	if i := strings.IndexByte(name, '('); i >= 0 {
 		name = name[:i]
 	}
@@ -36,7 +36,7 @@ func OperationOf(name string) profile.Operation {
 			return w.op
 		}
 	}
-	return profile.UnknownOperation
+	return nccl.UnknownOp
 }
 
 // Kind is the part that device work plays.

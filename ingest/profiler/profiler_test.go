@@ -10,6 +10,7 @@ import (
 
 	"github.com/sfstat/sfstat/ingest/profiler/stagemap"
 	"github.com/sfstat/sfstat/trace/input"
+	"github.com/sfstat/sfstat/trace/nccl"
 	"github.com/sfstat/sfstat/trace/profile"
 )
 
@@ -188,22 +189,22 @@ func TestSteps(t *testing.T) {
 }
 
 func TestKinds(t *testing.T) {
-	for name, want := range map[string]profile.Operation{
-		"ncclAllReduceRingLLKernel_sum_f32(ncclColl)":                                        profile.AllReduce,
-		"ncclKernel_AllGather_RING_LL_Sum_int8_t(ncclWorkElem)":                              profile.AllGather,
-		"ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t(ncclDevComm*, unsigned long, ncclWork*)": profile.SendRecv,
-		"ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)":     profile.ReduceScatter,
-		"ncclSymkDevKernel_AllReduce_RSxLD_AGxST_sum_f16(x)":                                 profile.AllReduce,
-		"ncclDevKernel_Generic(ncclDevComm*, channelMasks, ncclWork*)":                       profile.UnknownOperation,
-		"void vllm::cross_device_reduce_1stage<__nv_bfloat16, 8>(vllm::RankData*)":           profile.AllReduce,
-		"mscclKernel_Sum_half_Simple_1":                                                      profile.UnknownOperation,
-		"void oneRankReduce<FuncPreMulSum<float>>(x)":                                        profile.Reduce,
-		"void deep_ep::intranode::dispatch<8>(int4*)":                                        profile.AllToAll,
-		"void deep_ep::internode_ll::combine<8>(int4*)":                                      profile.AllToAll,
-		"void c10d::symmetric_memory::multimem_all_reduce_kernel<c10::BFloat16, 16>(x)":      profile.AllReduce,
-		"void c10d::symmetric_memory::two_shot_all_reduce_kernel<c10::BFloat16>(x)":          profile.AllReduce,
-		"void nvshmemi_alltoall_kernel<4>(x)":                                                profile.AllToAll,
-		"rcclGenericKernel<3, false>(ncclDevKernelArgsStorage<4096ul>)":                      profile.UnknownOperation,
+	for name, want := range map[string]nccl.Op{
+		"ncclAllReduceRingLLKernel_sum_f32(ncclColl)":                                        nccl.AllReduce,
+		"ncclKernel_AllGather_RING_LL_Sum_int8_t(ncclWorkElem)":                              nccl.AllGather,
+		"ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t(ncclDevComm*, unsigned long, ncclWork*)": nccl.SendRecv,
+		"ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)":     nccl.ReduceScatter,
+		"ncclSymkDevKernel_AllReduce_RSxLD_AGxST_sum_f16(x)":                                 nccl.AllReduce,
+		"ncclDevKernel_Generic(ncclDevComm*, channelMasks, ncclWork*)":                       nccl.UnknownOp,
+		"void vllm::cross_device_reduce_1stage<__nv_bfloat16, 8>(vllm::RankData*)":           nccl.AllReduce,
+		"mscclKernel_Sum_half_Simple_1":                                                      nccl.UnknownOp,
+		"void oneRankReduce<FuncPreMulSum<float>>(x)":                                        nccl.Reduce,
+		"void deep_ep::intranode::dispatch<8>(int4*)":                                        nccl.AlltoAll,
+		"void deep_ep::internode_ll::combine<8>(int4*)":                                      nccl.AlltoAll,
+		"void c10d::symmetric_memory::multimem_all_reduce_kernel<c10::BFloat16, 16>(x)":      nccl.AllReduce,
+		"void c10d::symmetric_memory::two_shot_all_reduce_kernel<c10::BFloat16>(x)":          nccl.AllReduce,
+		"void nvshmemi_alltoall_kernel<4>(x)":                                                nccl.AlltoAll,
+		"rcclGenericKernel<3, false>(ncclDevKernelArgsStorage<4096ul>)":                      nccl.UnknownOp,
 	} {
 		if kindOfKernel(name) != Communication {
 			t.Errorf("%s does not communicate", name)
@@ -217,8 +218,8 @@ func TestKinds(t *testing.T) {
 			t.Errorf("%s communicates", name)
 		}
 	}
-	for name, want := range map[string]profile.Operation{"_allgather_base": profile.AllGather, "nccl:_reduce_scatter_base": profile.ReduceScatter, "gloo:all_reduce": profile.AllReduce,
-		"all_to_allv": profile.AllToAll, "allreduce_coalesced": profile.AllReduce, "nccl:send 0->1": profile.Send, "barrier": profile.Barrier} {
+	for name, want := range map[string]nccl.Op{"_allgather_base": nccl.AllGather, "nccl:_reduce_scatter_base": nccl.ReduceScatter, "gloo:all_reduce": nccl.AllReduce,
+		"all_to_allv": nccl.AlltoAll, "allreduce_coalesced": nccl.AllReduce, "nccl:send 0->1": nccl.Send, "barrier": nccl.Barrier} {
 		if got := OperationOf(name); got != want {
 			t.Errorf("%s is %v, want %v", name, got, want)
 		}

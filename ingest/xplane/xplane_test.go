@@ -14,6 +14,7 @@ import (
 
 	"github.com/sfstat/sfstat/ingest/profiler"
 	"github.com/sfstat/sfstat/trace/input"
+	"github.com/sfstat/sfstat/trace/nccl"
 	"github.com/sfstat/sfstat/trace/profile"
 )
 
@@ -59,13 +60,13 @@ func TestRecorded(t *testing.T) {
 		name        string
 		steps       int
 		least, most int64 // of the data stage, ns
-		collective  profile.Operation
+		collective  nccl.Op
 		began       int64 // at least, ns since 1970
 	}{
-		{"jax4/rank0.xplane.pb.gz", 10, 3e6, 9e6, profile.AllReduce, 1795e15},
-		{"jax4/rank2.xplane.pb.gz", 10, 15e6, 30e6, profile.AllReduce, 1795e15},
-		{"tf3/worker-0.xplane.pb.gz", 12, 2e6, 9e6, profile.UnknownOperation, 1795e15},
-		{"tf3/worker-1.xplane.pb.gz", 12, 6e6, 15e6, profile.UnknownOperation, 1795e15},
+		{"jax4/rank0.xplane.pb.gz", 10, 3e6, 9e6, nccl.AllReduce, 1795e15},
+		{"jax4/rank2.xplane.pb.gz", 10, 15e6, 30e6, nccl.AllReduce, 1795e15},
+		{"tf3/worker-0.xplane.pb.gz", 12, 2e6, 9e6, nccl.UnknownOp, 1795e15},
+		{"tf3/worker-1.xplane.pb.gz", 12, 6e6, 15e6, nccl.UnknownOp, 1795e15},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			data := fixture(t, c.name)
@@ -92,7 +93,7 @@ func TestRecorded(t *testing.T) {
 			if len(r.Ops) == 0 {
 				t.Error("no operation")
 			}
-			if found := slices.ContainsFunc(r.Collectives, func(x profile.Collective) bool { return x.Op == profile.AllReduce }); found != (c.collective == profile.AllReduce) {
+			if found := slices.ContainsFunc(r.Collectives, func(x profile.Collective) bool { return x.Op == nccl.AllReduce }); found != (c.collective == nccl.AllReduce) {
 				t.Errorf("an all-reduce: %v", found)
 			}
 		})

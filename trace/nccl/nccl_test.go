@@ -40,7 +40,7 @@ func TestParseKernel(t *testing.T) {
 
 // The names come back as they are written, and numbers as NCCL numbers them.
 func TestNames(t *testing.T) {
-	for o := AllGather; o < numOps; o++ {
+	for o := AllGather; o < Barrier; o++ {
 		if got := ParseOp(o.String()); got != o {
 			t.Errorf("%s reads as %s", o, got)
 		}

@@ -2,7 +2,8 @@ package nccl
 
 import "github.com/sfstat/sfstat/trace/enum"
 
-// Op is what a rank asked its communicator to do, or what a kernel does.
+// Op is what a rank asked its communicator to do, or what a kernel does. PyTorch's
+// operations and those of other profilers are the same, and Barrier besides.
 type Op uint8
 
 const (
@@ -23,19 +24,26 @@ const (
 	AllToAllPivot
 	SendRecv // never a call: the kernel that runs the sends and receives of a group
 	Generic  // a kernel whose name does not tell: RCCL runs nearly everything so
+	Barrier  // of PyTorch: NCCL has no name for it, and results that list its operations none either
 	numOps
 )
 
 var opNames = [numOps]string{"unknown", "AllGather", "AllReduce", "Broadcast", "Reduce", "ReduceScatter", "Send", "Recv",
-	"AlltoAll", "Gather", "Scatter", "PutSignal", "Signal", "WaitSignal", "AllToAllPivot", "SendRecv", "Generic"}
+	"AlltoAll", "Gather", "Scatter", "PutSignal", "Signal", "WaitSignal", "AllToAllPivot", "SendRecv", "Generic", ""}
 
 func (o Op) String() string { return enum.Name(opNames[:], o) }
 
 // ParseOp reads the name as the log and kernels write it, UnknownOp for any
 // other.
 func ParseOp[T ~string | ~[]byte](name T) Op {
-	return named[Op](opNames[:], name)
+	return named[Op](opNames[:Barrier], name)
 }
+
+var opWords = [numOps]string{"communication", "all-gather", "all-reduce", "broadcast", "reduce", "reduce-scatter", "send", "recv",
+	"all-to-all", "gather", "scatter", "put-signal", "signal", "wait-signal", "all-to-all-pivot", "send-recv", "communication", "barrier"}
+
+// Words is the name as prose and XLA write it, "all-reduce".
+func (o Op) Words() string { return enum.Name(opWords[:], o) }
 
 // named is the value of a name, 0 where it has none.
 func named[E ~uint8, T ~string | ~[]byte](names []string, name T) E {
@@ -56,6 +64,10 @@ func (o Op) PointToPoint() bool {
 	}
 	return false
 }
+
+// Message reports whether the operation is between two ranks: a send, a receive, or
+// the kernel that does both.
+func (o Op) Message() bool { return o == Send || o == Recv || o == SendRecv }
 
 // OneSided says whether the operation is a signal or a put, which launches no
 // kernel named after it.

@@ -1,5 +1,7 @@
 package profile
 
+import "github.com/sfstat/sfstat/trace/nccl"
+
 // Message is one of the messages that a kernel or a call sends or receives.
 type Message struct {
 	Sends bool // else it receives
@@ -11,10 +13,10 @@ func (c *Collective) Exchanged() []Message {
 	switch {
 	case c.Messages != nil:
 		return c.Messages
-	case c.Peer < 0 || c.Op != Send && c.Op != Recv:
+	case c.Peer < 0 || c.Op != nccl.Send && c.Op != nccl.Recv:
 		return nil
 	}
-	return []Message{{Sends: c.Op == Send, Peer: c.Peer}}
+	return []Message{{Sends: c.Op == nccl.Send, Peer: c.Peer}}
 }
 
 // PeerRank is the rank that a peer is, −1: not known. Without a list of members

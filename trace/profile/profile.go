@@ -12,6 +12,7 @@ import (
 
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/input"
+	"github.com/sfstat/sfstat/trace/nccl"
 )
 
 // OptimizerStage is the stage in which parameters are updated, by the name that
@@ -103,7 +104,7 @@ type Categories struct {
 // Collective is one call of a collective, or of a point-to-point operation, on
 // one member.
 type Collective struct {
-	Op       Operation // what it does
+	Op       nccl.Op   // what it does
 	Name     string    // as the profiler has it
 	Group    string    // name of the group, "" if unknown
 	Desc     string    // what the group is for

@@ -17,14 +17,15 @@ import (
 func unawaitedEnds(ranks []*profile.Rank, m *matching, clocks []clock.Placed) [][]int64 {
 	out := make([][]int64, len(ranks))
 	for r := range ranks {
-		out[r] = slices.Repeat([]int64{math.MaxInt64}, len(ranks[r].Collectives))
+		out[r] = slices.Repeat([]int64{math.MaxInt64}, len(ranks[r].Comm.Calls))
 	}
 	start := func(of member) int64 {
-		return clocks[of.rank].Reference(ranks[of.rank].Collectives[of.collective].Start)
+		at, _ := ran(ranks, of)
+		return clocks[of.rank].Reference(at)
 	}
 	settle := func(own member, last int64) {
-		c := &ranks[own.rank].Collectives[own.collective]
-		out[own.rank][own.collective] = max(c.Start, c.End-max(0, last-start(own)))
+		from, to := ran(ranks, own)
+		out[own.rank][own.collective] = max(from, to-max(0, last-start(own)))
 	}
 	for _, set := range m.sets {
 		last := int64(math.MinInt64)

@@ -92,9 +92,10 @@ func (m *matching) settingOf(ranks []*profile.Rank, rank int) (s setting, ok boo
 			continue
 		}
 		first, shared := slices.BinarySearchFunc(m.sets[set], 0, func(x member, rank int) int { return x.rank - rank })
-		if own := &ranks[rank].Collectives[i]; shared && own.Step >= 0 {
-			at := ranks[0].Collectives[m.sets[set][first].collective].End
-			ends = append(ends, end{clock.Point{At: at, Ahead: own.End - at}, ranks[rank].Steps[own.Step].Index})
+		if step := ranks[rank].Comm.Calls[i].Step; shared && step >= 0 {
+			_, at := ran(ranks, m.sets[set][first])
+			_, own := ran(ranks, member{rank, i})
+			ends = append(ends, end{clock.Point{At: at, Ahead: own - at}, step})
 		}
 	}
 	slices.SortFunc(ends, func(a, b end) int { return cmp.Compare(a.At, b.At) })
@@ -127,13 +128,7 @@ func (s setting) undo(r *profile.Rank) {
 			r.Steps[i].Shift(-s.by)
 		}
 	}
-	for _, calls := range [][]profile.Collective{r.Collectives, r.Entries} {
-		for i := range calls {
-			if c := &calls[i]; c.Step >= 0 && later[c.Step] {
-				c.Shift(-s.by)
-			}
-		}
-	}
+	r.ShiftCalls(-s.by, func(step int64) bool { return step >= 0 && step > s.before })
 	for i := range r.Ops {
 		if o := &r.Ops[i]; later[o.Step] {
 			o.Start, o.End = o.Start-s.by, o.End-s.by

@@ -2,6 +2,7 @@ package stages
 
 import (
 	"github.com/sfstat/sfstat/engine/clock"
+	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/profile"
 )
 
@@ -15,15 +16,17 @@ func clocks(ranks []*profile.Rank, m *matching) []clock.Placed {
 	for _, set := range m.sets[:m.collectives] {
 		var ends []clock.Reading
 		for _, each := range set {
-			if c := &ranks[each.rank].Collectives[each.collective]; c.OnDevice {
-				ends = append(ends, clock.Reading{Clock: each.rank, At: c.End})
+			if ranks[each.rank].Comm.Calls[each.collective].Kernel != comms.None {
+				_, end := ran(ranks, each)
+				ends = append(ends, clock.Reading{Clock: each.rank, At: end})
 			}
 		}
 		e.Ends = append(e.Ends, ends)
 	}
 	for _, msg := range m.messages {
-		e.Messages = append(e.Messages, clock.Message{From: msg.from.rank, To: msg.to.rank,
-			Sent: ranks[msg.from.rank].Collectives[msg.from.collective].Start, Received: ranks[msg.to.rank].Collectives[msg.to.collective].End})
+		sent, _ := ran(ranks, msg.from)
+		_, received := ran(ranks, msg.to)
+		e.Messages = append(e.Messages, clock.Message{From: msg.from.rank, To: msg.to.rank, Sent: sent, Received: received})
 	}
 	return clock.Align(len(ranks), e)
 }

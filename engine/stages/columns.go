@@ -179,18 +179,18 @@ func (e *exposure) add(d *profile.Device, p part, stages int) {
 func (c *converter) waitInSeveral() bool {
 	group := ""
 	for r, rank := range c.ranks {
-		keys := make(map[*int]string)
+		keys := rank.GroupKeys()
 		for i := range rank.Steps {
 			d := rank.Steps[i].Device
 			if d == nil {
 				continue
 			}
 			for e := range d.Exposed.All() {
-				if e.Collective < 0 || e.Stage < 0 || !c.matched.found(r, e.Collective) {
+				if e.Call < 0 || e.Stage < 0 || !c.matched.found(r, e.Call) {
 					continue
 				}
-				call := &rank.Collectives[e.Collective]
-				key := groupKey(call, keys)
+				call := &rank.Comm.Calls[e.Call]
+				key := keys[call.Group]
 				if call.Op.Message() || group != "" && key != group {
 					return true
 				}

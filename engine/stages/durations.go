@@ -50,8 +50,8 @@ func (c *converter) divide(r int, s *profile.Step) stepTimes {
 			continue
 		}
 		until := e.End // transfer; then wait
-		if e.Collective >= 0 {
-			until = max(e.Start, min(e.End, c.unawaited[r][e.Collective]))
+		if e.Call >= 0 {
+			until = max(e.Start, min(e.End, c.unawaited[r][e.Call]))
 		}
 		at := e.Microstep*stages + e.Stage
 		d.transfer[at] += until - e.Start

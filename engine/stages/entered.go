@@ -25,44 +25,47 @@ func Entered(ranks []*profile.Rank, run string) *comms.Record {
 	}
 	numbered, all := true, len(ranks) == worldOf(ranks)
 	for _, r := range ranks {
-		if !comparable(r) || !all && slices.ContainsFunc(r.Entries, func(c profile.Collective) bool { return c.Ranks == nil }) {
+		if !comparable(r) || !all && slices.ContainsFunc(r.Entered.Groups, func(g comms.Group) bool { return g.Members == nil }) {
 			return nil
 		}
-		numbered = numbered && !slices.ContainsFunc(r.Entries, func(c profile.Collective) bool { return c.Seq < 0 && !c.Op.Message() })
+		numbered = numbered && !slices.ContainsFunc(r.Entered.Calls, func(c comms.Call) bool { return c.Seq < 0 && !c.Op.Message() })
 	}
-	e := entered{c: &comms.Record{Run: run}, tensors: map[shape]*comms.Tensors{}, most: maxEntered / len(ranks)}
+	e := entered{tensors: map[int64]*comms.Tensors{}, most: maxEntered / len(ranks)}
 	if !numbered {
 		e.common = commonSteps(ranks)
 	}
+	var each []*comms.Record
 	for _, r := range byID(ranks) {
-		e.add(r)
+		each = append(each, e.of(r))
 	}
-	if len(e.c.Calls) == 0 {
+	c := comms.Join(each...)
+	if c.Run = run; len(c.Calls) == 0 {
 		return nil
 	}
-	return e.c
+	return c
 }
 
 // comparable reports whether the calls of a rank can be held against others'.
 func comparable(r *profile.Rank) bool {
-	if len(r.Entries) == 0 || slices.ContainsFunc(r.Steps, func(s profile.Step) bool { return s.Set }) {
+	if len(r.Entered.Calls) == 0 || slices.ContainsFunc(r.Steps, func(s profile.Step) bool { return s.Set }) {
 		return false
 	}
-	return !slices.ContainsFunc(r.Entries, func(c profile.Collective) bool {
-		return c.Group == "" && r.Groups > 1 || c.Op.Message() && peerIn(&c) < 0
+	return !slices.ContainsFunc(r.Entered.Calls, func(c comms.Call) bool {
+		g := &r.Entered.Groups[c.Group]
+		return g.Name == "" && r.Groups > 1 || c.Op.Message() && peerIn(g, &c) < 0
 	})
 }
 
 // peerIn is the other end of a send or receive, as a rank of its group; −1: not
 // known.
-func peerIn(c *profile.Collective) int {
+func peerIn(g *comms.Group, c *comms.Call) int {
 	switch {
 	case c.Op == nccl.SendRecv:
 		return -1
-	case c.Self >= 0:
+	case g.Rank >= 0:
 		return c.Peer
 	}
-	return slices.Index(c.Ranks, c.Peer)
+	return slices.Index(g.Members, c.Peer)
 }
 
 // commonSteps are the numbers of the steps that all ranks have: calls without
@@ -81,75 +84,53 @@ func commonSteps(ranks []*profile.Rank) map[int64]bool {
 	return common
 }
 
-// entered is a record in the making.
+// entered chooses what is handed on.
 type entered struct {
-	c       *comms.Record
-	common  map[int64]bool // steps to which calls are limited; nil: all
-	tensors map[shape]*comms.Tensors
-	most    int // calls of a rank
+	common  map[int64]bool           // steps to which calls are limited; nil: all
+	tensors map[int64]*comms.Tensors // by their bytes
+	most    int                      // calls of a rank
 }
 
-// shape is what calls of one size and type have alike.
-type shape struct {
-	bytes int64
-	dtype string
-}
-
-// add adds the calls of a rank.
-func (e *entered) add(r *profile.Rank) {
-	process, source := len(e.c.Processes), len(e.c.Sources)
-	e.c.Sources = append(e.c.Sources, comms.Source{Name: r.Source, Path: r.Source, Kind: comms.SourceKineto})
-	e.c.Processes = append(e.c.Processes, comms.Process{Rank: r.ID, Host: r.Host, LocalRank: r.LocalRank, Device: -1, Clock: process, Source: source, Begin: startOf(r)})
-	groups := map[string]int{}
-	left := e.most
-	for i := range r.Entries {
-		from := &r.Entries[i]
-		if e.common != nil && (from.Step < 0 || !e.common[r.Steps[from.Step].Index]) {
+// of is what a rank entered.
+func (e *entered) of(r *profile.Rank) *comms.Record {
+	from := &r.Entered
+	out := &comms.Record{Groups: slices.Clone(from.Groups),
+		Sources:   []comms.Source{{Name: r.Source, Path: r.Source, Kind: comms.SourceKineto}},
+		Processes: []comms.Process{{Rank: r.ID, Host: r.Host, LocalRank: r.LocalRank, Device: -1, Begin: startOf(r)}}}
+	for i := range out.Groups {
+		g := &out.Groups[i]
+		g.Rank, g.OnHost = slices.Index(g.Members, r.ID), r.Backend == "gloo" || r.Backend == "mpi"
+	}
+	for _, c := range from.Calls {
+		if e.common != nil && !e.common[c.Step] {
 			continue
 		}
-		if left--; left < 0 {
-			e.c.Notes = append(e.c.Notes, input.Note{Kind: input.NoteRecorder,
+		if len(out.Calls) == e.most {
+			out.Notes = append(out.Notes, input.Note{Kind: input.NoteRecorder,
 				Text: fmt.Sprintf("rank %d entered more than %d collectives: when it entered the others is not compared", r.ID, e.most)})
 			break
 		}
-		g, ok := groups[from.Group]
-		if !ok {
-			g = len(e.c.Groups)
-			groups[from.Group] = g
-			e.c.Groups = append(e.c.Groups, comms.Group{Process: process, Name: from.Group, Desc: from.Desc, Rank: slices.Index(from.Ranks, r.ID),
-				Size: from.Size, Members: from.Ranks, Enqueued: -1, Started: -1, Completed: -1, OnHost: r.Backend == "gloo" || r.Backend == "mpi"})
-		}
-		call := e.call(from)
-		call.Process, call.Group, call.Source = process, g, source
-		if from.Step >= 0 {
-			call.Step = r.Steps[from.Step].Index
-		}
-		if from.Stage >= 0 {
-			call.Stage = r.Stages[from.Stage]
-		}
-		e.c.Calls = append(e.c.Calls, call)
+		out.Calls = append(out.Calls, e.call(c, &from.Groups[c.Group]))
 	}
+	return out
 }
 
-// call is one call, wherever it was made.
-func (e *entered) call(from *profile.Collective) comms.Call {
-	c := comms.UnknownCall(0)
-	c.Op, c.Name = from.Op, strings.ReplaceAll(from.Op.Words(), "-", "_")
-	c.Enter, c.HasEnter, c.Exit = from.Start, true, from.End
-	c.State = comms.Completed // a profile is written when all is done
-	c.Bytes = from.Bytes
-	if e.common == nil {
-		c.Seq = from.Seq
+// call is a call as it compares with those of other ranks.
+func (e *entered) call(c comms.Call, g *comms.Group) comms.Call {
+	c.Name = strings.ReplaceAll(c.Op.Words(), "-", "_")
+	if e.common != nil {
+		c.Seq = -1
 	}
-	if from.Op.Message() {
-		c.Peer = peerIn(from)
+	if c.Op.Message() {
+		c.Peer = peerIn(g, &c)
+	} else {
+		c.Peer = -1
 	}
-	if from.Bytes >= 0 {
-		k := shape{from.Bytes, from.Dtype}
-		if e.tensors[k] == nil {
-			e.tensors[k] = &comms.Tensors{InSizes: [][]int64{{from.Bytes}}, InTypes: []string{"Byte"}}
+	if c.Bytes >= 0 {
+		if e.tensors[c.Bytes] == nil {
+			e.tensors[c.Bytes] = &comms.Tensors{InSizes: [][]int64{{c.Bytes}}, InTypes: []string{"Byte"}}
 		}
-		c.Tensors = e.tensors[k]
+		c.Tensors = e.tensors[c.Bytes]
 	}
 	return c
 }

@@ -11,11 +11,14 @@ import (
 
 // rankThatEntered has one collective in each of its steps.
 func rankThatEntered(id int, steps ...int64) *profile.Rank {
-	r := &profile.Rank{ID: id, World: 2, Host: "n0", LocalRank: -1, Groups: 1, Stages: []string{"model.backward_cpu_wall"}}
-	for i, index := range steps {
+	r := &profile.Rank{ID: id, World: 2, Host: "n0", LocalRank: -1, Groups: 1, Stages: []string{"model.backward_cpu_wall"},
+		Entered: comms.Record{Groups: []comms.Group{{Name: "0", Rank: -1, Members: []int{0, 1}, Size: 2}}}}
+	for _, index := range steps {
 		r.Steps = append(r.Steps, profile.Step{Index: index, Start: index * 1000, End: index*1000 + 999})
-		r.Entries = append(r.Entries, profile.Collective{Op: nccl.AllReduce, Name: "c10d::allreduce_", Group: "0", Ranks: []int{0, 1}, Size: 2, Seq: -1, Bytes: -1,
-			Self: -1, Peer: -1, Step: i, Start: index*1000 + 500, End: index*1000 + 600})
+		c := comms.UnknownCall(0)
+		c.Op, c.Name, c.Group, c.Step, c.Stage = nccl.AllReduce, "c10d::allreduce_", 0, index, r.Stages[0]
+		c.Enter, c.HasEnter, c.Exit = index*1000+500, true, index*1000+600
+		r.Entered.Calls = append(r.Entered.Calls, c)
 	}
 	return r
 }
@@ -36,19 +39,17 @@ func TestEntered(t *testing.T) {
 	t.Run("a rank without a profile", func(t *testing.T) {
 		ranks := []*profile.Rank{rankThatEntered(0, 3, 4), rankThatEntered(2, 3, 4)}
 		for _, r := range ranks {
-			for i := range r.Entries {
-				r.Entries[i].Ranks = []int{0, 1, 2}
-			}
+			r.Entered.Groups[0].Members = []int{0, 1, 2}
 		}
 		if c := Entered(ranks, "job"); c == nil || len(c.Calls) != 4 || !slices.Equal(c.Groups[0].Members, []int{0, 1, 2}) {
 			t.Errorf("%+v, expected four calls of a group of three", c)
 		}
 	})
 	for name, spoil := range map[string]func(r *profile.Rank){
-		"device work":          func(r *profile.Rank) { r.Entries = nil },
-		"several groups":       func(r *profile.Rank) { r.Groups, r.Entries[0].Group = 2, "" },
-		"message to whom":      func(r *profile.Rank) { r.Entries[0].Op = nccl.Send },
-		"ranks without traces": func(r *profile.Rank) { r.World, r.Entries[0].Ranks = 3, nil },
+		"device work":          func(r *profile.Rank) { r.Entered = comms.Record{} },
+		"several groups":       func(r *profile.Rank) { r.Groups, r.Entered.Groups[0].Name = 2, "" },
+		"message to whom":      func(r *profile.Rank) { r.Entered.Calls[0].Op = nccl.Send },
+		"ranks without traces": func(r *profile.Rank) { r.World, r.Entered.Groups[0].Members = 3, nil },
 		"clock set":            func(r *profile.Rank) { r.Steps[1].Set = true },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -221,9 +221,7 @@ func (j *Job) renumber() {
 			continue
 		}
 		off = append(off, r.ID)
-		for i := range r.Steps {
-			r.Steps[i].Index += by
-		}
+		r.Renumber(by)
 	}
 	if len(off) > 0 {
 		j.note(input.NoteRecorder, "steps that were numbered one off the others', which were recorded at the same times, are numbered alike: those of %s", trace.Ranks(off))

@@ -73,43 +73,42 @@ func (t *totaler) rank(r int, steps []int) {
 	}
 	for _, tally := range rank.Tallies {
 		if used[tally.Step] {
-			row := t.at(r, int(tally.Step), t.stageName(rank, int(tally.Stage), deviceTime), rank.Names[tally.Name])
+			row := t.at(r, t.step[rank.Steps[tally.Step].Index], t.stageName(rank.Stage(tally.Stage), deviceTime), rank.Names[tally.Name])
 			row.Count += tally.Count
 			row.Dur += tally.Dur
 		}
 	}
-	for i := range rank.Collectives {
-		c := &rank.Collectives[i]
-		if c.Step < 0 || !used[c.Step] {
+	for i, at := range rank.Pieces() {
+		c := &rank.Comm.Calls[i]
+		step, ok := t.step[c.Step]
+		if !ok || at != i {
 			continue
 		}
-		row := t.at(r, c.Step, t.stageName(rank, c.Stage, transferTime), c.Name)
+		row := t.at(r, step, t.stageName(c.Stage, transferTime), c.Name)
+		start, end := rank.Ran(c)
 		row.Count++
 		row.Communicates++
-		row.Dur += c.End - c.Start
+		row.Dur += end - start
 		if t.matched.found(r, i) {
 			row.Joined++
-			row.Wait += c.End - t.unawaited[r][i]
+			row.Wait += end - t.unawaited[r][i]
 		}
 	}
 }
 
 // at is the row of a place, which is made where there is none.
-func (t *totaler) at(r, step int, stage, name string) *operator.Total {
-	place := operator.Total{Rank: int32(r), Step: t.step[t.ranks[r].Steps[step].Index],
+func (t *totaler) at(r int, step int32, stage, name string) *operator.Total {
+	place := operator.Total{Rank: int32(r), Step: step,
 		Stage: operator.Number(t.stages, &t.out.Stages, stage), Name: operator.Number(t.names, &t.out.Names, name)}
 	return &t.out.Rows[operator.Number(t.row, &t.out.Rows, place)]
 }
 
-// stageName is what the windows call a stage of a rank, or its communication.
-func (c *converter) stageName(rank *profile.Rank, stage int, what portion) string {
-	if stage < 0 {
-		return ""
-	}
-	name := rank.Stages[stage]
+// stageName is what the windows call a stage of a rank, or its communication; of
+// none it is none.
+func (c *converter) stageName(name string, what portion) string {
 	stem, ours := strings.CutSuffix(name, hostSuffix)
 	switch {
-	case c.o.Timeline != OnDevice:
+	case c.o.Timeline != OnDevice || name == "":
 		return name
 	case what == transferTime:
 		return transferStem + stem

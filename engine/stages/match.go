@@ -2,15 +2,13 @@ package stages
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
-	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/nccl"
 	"github.com/sfstat/sfstat/trace/profile"
 )
 
-// member is a collective of one rank.
+// member is a call of one rank, in its Comm.
 type member struct{ rank, collective int }
 
 // matching says which collectives of different ranks are one.
@@ -42,18 +40,17 @@ func match(ranks []*profile.Rank) *matching {
 	var keys []callKey // in order of appearance
 	counts := make(map[callKey][]int)
 	for r, rank := range ranks {
-		m.of[r] = slices.Repeat([]int32{-1}, len(rank.Collectives))
+		m.of[r] = slices.Repeat([]int32{-1}, len(rank.Comm.Calls))
 		if len(ranks) == 1 {
 			return m
 		}
-		ordinals := make(map[callKey]int)
-		groups := make(map[*int]string) // by the list of members, which calls share
-		for _, i := range byStart(rank.Collectives) {
-			c := &rank.Collectives[i]
+		ordinals, groups := make(map[callKey]int), rank.GroupKeys()
+		for _, i := range byStart(rank) {
+			c := &rank.Comm.Calls[i]
 			if c.Step < 0 || c.Op.Message() {
 				continue
 			}
-			k := callKey{group: groupKey(c, groups), seq: -1, step: rank.Steps[c.Step].Index, op: c.Op}
+			k := callKey{group: groups[c.Group], seq: -1, step: c.Step, op: c.Op}
 			if c.Seq >= 0 {
 				k = callKey{group: k.group, seq: c.Seq}
 			} else {
@@ -85,27 +82,20 @@ func match(ranks []*profile.Rank) *matching {
 	return m
 }
 
-// groupKey tells groups apart: by their members where these are known. known
-// keeps what long lists come to.
-func groupKey(c *profile.Collective, known map[*int]string) string {
-	if len(c.Ranks) > 0 && (c.Size == 0 || len(c.Ranks) == c.Size) {
-		key, ok := known[&c.Ranks[0]]
-		if !ok {
-			key = trace.RankList(c.Ranks)
-			known[&c.Ranks[0]] = key
-		}
-		return key
-	}
-	return fmt.Sprintf("%s/%d", c.Group, c.Size)
-}
-
-func byStart(all []profile.Collective) []int {
-	order := make([]int, len(all))
+func byStart(r *profile.Rank) []int {
+	order := make([]int, len(r.Comm.Calls))
+	starts := make([]int64, len(order))
 	for i := range order {
 		order[i] = i
+		starts[i], _ = r.Ran(&r.Comm.Calls[i])
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(all[a].Start, all[b].Start) })
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(starts[a], starts[b]) })
 	return order
+}
+
+// ran is from when to when a member ran.
+func ran(ranks []*profile.Rank, of member) (start, end int64) {
+	return ranks[of.rank].Ran(&ranks[of.rank].Comm.Calls[of.collective])
 }
 
 func distinct(set []member) bool {

@@ -3,6 +3,7 @@ package stages
 import (
 	"slices"
 
+	"github.com/sfstat/sfstat/trace/nccl"
 	"github.com/sfstat/sfstat/trace/profile"
 )
 
@@ -28,26 +29,24 @@ func (m *matching) matchMessages(ranks []*profile.Rank) {
 	found := make(map[edge]*edgeEnds)
 	var edges []edge // in order of appearance
 	for r, rank := range ranks {
-		groups := make(map[*int]string)
-		for _, i := range byStart(rank.Collectives) {
-			c := &rank.Collectives[i]
-			if c.Step < 0 || !c.Op.Message() {
+		groups, pieces := rank.GroupKeys(), rank.Pieces()
+		for _, i := range byStart(rank) {
+			c := &rank.Comm.Calls[i]
+			if c.Step < 0 || c.Peer < 0 || c.Op != nccl.Send && c.Op != nccl.Recv {
 				continue
 			}
-			for _, msg := range c.Exchanged() {
-				e := edge{group: groupKey(c, groups), from: rank.ID, to: c.PeerRank(msg.Peer, rank), step: rank.Steps[c.Step].Index}
-				if !msg.Sends {
-					e.from, e.to = e.to, e.from
-				}
-				if found[e] == nil {
-					found[e] = &edgeEnds{}
-					edges = append(edges, e)
-				}
-				if msg.Sends {
-					found[e].sent = append(found[e].sent, member{r, i})
-				} else {
-					found[e].received = append(found[e].received, member{r, i})
-				}
+			e := edge{group: groups[c.Group], from: rank.ID, to: rank.PeerRank(c), step: c.Step}
+			if c.Op == nccl.Recv {
+				e.from, e.to = e.to, e.from
+			}
+			if found[e] == nil {
+				found[e] = &edgeEnds{}
+				edges = append(edges, e)
+			}
+			if own := (member{r, pieces[i]}); c.Op == nccl.Send {
+				found[e].sent = append(found[e].sent, own)
+			} else {
+				found[e].received = append(found[e].received, own)
 			}
 		}
 	}

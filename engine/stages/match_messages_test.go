@@ -6,27 +6,38 @@ import (
 
 	"github.com/sfstat/sfstat/engine/clock"
 	"github.com/sfstat/sfstat/ingest/profiler"
+	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 	"github.com/sfstat/sfstat/trace/profile"
 )
 
+// way is a message of a rank: to or from another.
+type way struct {
+	op   nccl.Op
+	peer int
+}
+
+func to(rank int) way   { return way{nccl.Send, rank} }
+func from(rank int) way { return way{nccl.Recv, rank} }
+
 // sender is a rank of one step with messages to and from ranks, one a µs.
-func sender(id int, messages ...profile.Message) *profile.Rank {
+func sender(id int, messages ...way) *profile.Rank {
 	r := &profile.Rank{ID: id, World: 4, Steps: []profile.Step{{Index: 5, Start: 0, End: 1000 * us}}}
+	r.Comm.Groups = []comms.Group{{Name: "p", Rank: -1}}
+	var kernels []comms.Kernel
 	for i, m := range messages {
-		c := profile.Collective{Op: nccl.Recv, Group: "p", Self: -1, Peer: m.Peer, Seq: -1, Start: int64(i) * us, End: int64(i+1) * us, OnDevice: true}
-		if m.Sends {
-			c.Op = nccl.Send
-		}
-		r.Collectives = append(r.Collectives, c)
+		c := comms.UnknownCall(0)
+		c.Op, c.Group, c.Peer, c.Step, c.Kernel, c.KernelSure = m.op, 0, m.peer, 5, i, true
+		r.Comm.Calls = append(r.Comm.Calls, c)
+		kernels = append(kernels, comms.Kernel{Start: int64(i) * us, End: int64(i+1) * us})
 	}
+	r.Comm.Processes = []comms.Process{{Kernels: kernels}}
 	return r
 }
 
 // TestMessages: sends synchronise the receives of their peer, each direction in its
 // own order; one that is missing leaves out that direction in that step alone.
 func TestMessages(t *testing.T) {
-	to, from := func(rank int) profile.Message { return profile.Message{Sends: true, Peer: rank} }, func(rank int) profile.Message { return profile.Message{Sends: false, Peer: rank} }
 	m := match([]*profile.Rank{sender(0, to(1), from(1), to(1)), sender(1, from(0), to(0), from(0), to(2), to(2)), sender(2, from(1))})
 	want := [][]member{{{0, 0}, {1, 0}}, {{0, 2}, {1, 2}}, {{0, 1}, {1, 1}}}
 	if len(m.sets) != len(want) {
@@ -56,17 +67,26 @@ func TestBatch(t *testing.T) {
 	f.kernel("ncclDevKernel_SendRecv(x)", 1, 41, 100, 120) // launched by the call itself
 	r := f.finish()
 	r.ID = 1
-	if got, want := r.Collectives[0].Messages, []profile.Message{{Sends: true, Peer: 2}, {Sends: false, Peer: 0}}; !slices.Equal(got, want) || r.Collectives[0].Group != "p" {
-		t.Fatalf("the batch has %v of group %q, want %v", got, r.Collectives[0].Group, want)
+	if g := r.Comm.Groups[r.Comm.Calls[0].Group]; g.Name != "p" {
+		t.Errorf("the batch is of group %q", g.Name)
 	}
-	if c := r.Collectives[1]; c.Op != nccl.Send || c.Peer != 0 || c.Messages != nil {
+	var batch []way
+	for i, at := range r.Pieces() {
+		if c := &r.Comm.Calls[i]; at == 0 && i > 0 {
+			batch = append(batch, way{c.Op, c.Peer})
+		}
+	}
+	if want := []way{to(2), from(0)}; !slices.Equal(batch, want) {
+		t.Fatalf("the batch has %v, want %v", batch, want)
+	}
+	if c := r.Comm.Calls[1]; c.Op != nccl.Send || c.Peer != 0 || r.Pieces()[1] != 1 {
 		t.Errorf("the single send is %+v", c)
 	}
-	first, third := sender(0, profile.Message{Sends: true, Peer: 1}), sender(2, profile.Message{Sends: false, Peer: 1})
-	first.Collectives[0].Start, third.Collectives[0].Start = 25*us, 70*us
-	first.Collectives[0].Size, third.Collectives[0].Size = 3, 3
+	first, third := sender(0, to(1)), sender(2, from(1))
+	first.Kernels()[0].Start, third.Kernels()[0].Start = 25*us, 70*us
+	first.Comm.Groups[0].Size, third.Comm.Groups[0].Size = 3, 3
 	m := match([]*profile.Rank{first, r, third})
-	first.Collectives[0].End, third.Collectives[0].End = 90*us, 90*us
+	first.Kernels()[0].End, third.Kernels()[0].End = 90*us, 90*us
 	ends := unawaitedEnds([]*profile.Rank{first, r, third}, m, make([]clock.Placed, 3))
 	if ends[0][0] != 85*us || ends[1][0] != 50*us || ends[2][0] != 90*us {
 		t.Errorf("without waiting they end at %v, want 85, 50 and 90 µs", ends)
@@ -78,13 +98,11 @@ func TestBatch(t *testing.T) {
 func TestBounds(t *testing.T) {
 	const ahead = 2000 * us
 	job := func(both bool) []*profile.Rank {
-		a, b := sender(0, profile.Message{Sends: true, Peer: 1}, profile.Message{Sends: false, Peer: 1}), sender(1, profile.Message{Sends: false, Peer: 0}, profile.Message{Sends: true, Peer: 0})
+		a, b := sender(0, to(1), from(1)), sender(1, from(0), to(0))
 		if !both {
-			a.Collectives, b.Collectives = a.Collectives[:1], b.Collectives[:1]
+			a.Comm.Calls, b.Comm.Calls = a.Comm.Calls[:1], b.Comm.Calls[:1]
 		}
-		for i := range b.Collectives {
-			b.Collectives[i].Start, b.Collectives[i].End = b.Collectives[i].Start+ahead, b.Collectives[i].End+ahead
-		}
+		b.ShiftCalls(ahead, func(int64) bool { return true })
 		return []*profile.Rank{a, b}
 	}
 	ranks := job(true)
@@ -100,9 +118,7 @@ func TestBounds(t *testing.T) {
 	if c := together(ranks)[1]; c.Offset != ahead {
 		t.Errorf("one host, whose clock the messages forbid: %+v", c)
 	}
-	for i := range ranks[1].Collectives { // late by half of what a message takes
-		ranks[1].Collectives[i].Start, ranks[1].Collectives[i].End = ranks[1].Collectives[i].Start-ahead+us/2, ranks[1].Collectives[i].End-ahead+us/2
-	}
+	ranks[1].ShiftCalls(us/2-ahead, func(int64) bool { return true }) // late by half of what a message takes
 	if c := together(ranks)[1]; c.Offset != 0 {
 		t.Errorf("one host: %+v", c)
 	}

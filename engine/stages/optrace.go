@@ -9,6 +9,7 @@ import (
 
 	"github.com/sfstat/sfstat/engine/clock"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/nccl"
 	"github.com/sfstat/sfstat/trace/operator"
@@ -130,17 +131,17 @@ func (f *flattener) rows(r int, steps []int) {
 	}
 	type key struct{ name, step int32 }
 	seq := make(map[key]int32)
-	launch := f.launcher(rank)
+	launch, messages := f.launcher(rank), messagesOf(rank)
 	for i := range rank.Ops {
 		op := &rank.Ops[i]
 		if !used[op.Step] {
 			continue
 		}
-		name := operator.Number(f.names, &f.o.Names, f.nameOf(rank, op))
+		name := operator.Number(f.names, &f.o.Names, f.nameOf(rank, op, messages))
 		step := f.step[rank.Steps[op.Step].Index]
 		group := int32(-1)
-		if op.Collective >= 0 {
-			group = f.matched.of[r][op.Collective]
+		if op.Call >= 0 {
+			group = f.matched.of[r][op.Call]
 		}
 		k := key{name, step}
 		start := f.clocks[r].Reference(op.Start)
@@ -165,8 +166,8 @@ func (f *flattener) launcher(rank *profile.Rank) func(*profile.Op) int32 {
 	known := make(map[key]int32)
 	return func(op *profile.Op) int32 {
 		k := key{name: op.Name, stage: op.Stage, bytes: -1}
-		if op.Collective >= 0 {
-			c := &rank.Collectives[op.Collective]
+		if op.Call >= 0 {
+			c := &rank.Comm.Calls[op.Call]
 			k.operation, k.bytes, k.any = c.Op, c.Bytes, true
 		}
 		at, ok := known[k]
@@ -176,7 +177,7 @@ func (f *flattener) launcher(rank *profile.Rank) func(*profile.Op) int32 {
 			if k.any {
 				what, l.Collective = transferTime, k.operation.Words()
 			}
-			l.Stage = f.c.stageName(rank, int(op.Stage), what)
+			l.Stage = f.c.stageName(rank.Stage(op.Stage), what)
 			at = operator.Number(f.launches, &f.o.Launches, l)
 			known[k] = at
 		}
@@ -186,15 +187,14 @@ func (f *flattener) launcher(rank *profile.Rank) func(*profile.Op) int32 {
 
 // nameOf is the name of an operator; what sends or receives says so, and to
 // which pipeline stage it goes, since NCCL has one kernel for all of it.
-func (f *flattener) nameOf(rank *profile.Rank, op *profile.Op) string {
+func (f *flattener) nameOf(rank *profile.Rank, op *profile.Op, messages map[int32][]*comms.Call) string {
 	name := shortName(rank.Names[op.Name])
-	if op.Collective < 0 {
+	if op.Call < 0 {
 		return name
 	}
-	c := &rank.Collectives[op.Collective]
-	for _, m := range c.Exchanged() {
-		way, peer := " recv", c.PeerRank(m.Peer, rank)
-		if m.Sends {
+	for _, m := range messages[op.Call] {
+		way, peer := " recv", rank.PeerRank(m)
+		if m.Op == nccl.Send {
 			way = " send"
 		}
 		name += way
@@ -207,6 +207,18 @@ func (f *flattener) nameOf(rank *profile.Rank, op *profile.Op) string {
 		}
 	}
 	return name
+}
+
+// messagesOf are the sends and receives of which peers are known, by the call that
+// stands for them.
+func messagesOf(rank *profile.Rank) map[int32][]*comms.Call {
+	of := make(map[int32][]*comms.Call)
+	for i, at := range rank.Pieces() {
+		if c := &rank.Comm.Calls[i]; c.Peer >= 0 && (c.Op == nccl.Send || c.Op == nccl.Recv) {
+			of[int32(at)] = append(of[int32(at)], c)
+		}
+	}
+	return of
 }
 
 // shift lets the clock begin with the first operator.

@@ -75,7 +75,7 @@ func TestLongWords(t *testing.T) {
 			t.Errorf("a name of %d bytes", len(n))
 		}
 	}
-	if got := len(r.Collectives[0].Group); got != maxWord {
+	if got := len(r.Comm.Groups[0].Name); got != maxWord {
 		t.Errorf("a group whose name has %d bytes", got)
 	}
 }

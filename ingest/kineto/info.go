@@ -6,6 +6,7 @@ import (
 
 	"github.com/sfstat/sfstat/ingest/profiler"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 	"github.com/sfstat/sfstat/trace/profile"
 )
@@ -155,13 +156,13 @@ func (f *info) apply(r *profile.Rank) {
 	if f.hasRank {
 		r.Role = profiler.RoleOf(r.ID, groups)
 	}
-	for i := range r.Entries {
-		if c := &r.Entries[i]; c.Group == "" && len(f.groups) == 1 {
-			c.Group = f.onlyGroup()
+	for i := range r.Entered.Groups {
+		if g := &r.Entered.Groups[i]; g.Name == "" && len(f.groups) == 1 {
+			g.Name = f.onlyGroup()
 		}
 	}
-	f.describe(r.Collectives)
-	f.describe(r.Entries)
+	f.describe(r.Comm.Groups)
+	f.describe(r.Entered.Groups)
 	r.Groups = len(f.groups)
 	r.Shift(f.base)
 }
@@ -174,22 +175,22 @@ func (f *info) onlyGroup() string {
 	return ""
 }
 
-// describe gives calls what the configuration tells of their groups.
-func (f *info) describe(calls []profile.Collective) {
-	for i := range calls {
-		c := &calls[i]
-		g, ok := f.groups[c.Group]
+// describe gives groups what the configuration tells of them.
+func (f *info) describe(groups []comms.Group) {
+	for i := range groups {
+		g := &groups[i]
+		told, ok := f.groups[g.Name]
 		if !ok {
 			continue
 		}
-		if c.Ranks == nil {
-			c.Ranks = g.ranks
+		if g.Members == nil {
+			g.Members = told.ranks
 		}
-		if c.Desc == "" {
-			c.Desc = g.desc
+		if g.Desc == "" {
+			g.Desc = told.desc
 		}
-		if c.Size == 0 {
-			c.Size = max(g.size, len(g.ranks))
+		if g.Size == 0 {
+			g.Size = max(told.size, len(told.ranks))
 		}
 	}
 }
@@ -223,6 +224,7 @@ func (d *reader) call(e *event) profiler.Call {
 	c := profiler.Call{Name: paramComms, Bytes: -1, Self: -1, Peer: -1}
 	w := wholeNumbers{-1, -1, -1, -1, -1, -1}
 	var list []byte
+	dtype := ""
 	members(e.args, func(key, v []byte) {
 		if at := w.at(key); at != nil {
 			if n, ok := integer(v); ok {
@@ -238,7 +240,7 @@ func (d *reader) call(e *event) profiler.Call {
 				c.Size = int(n)
 			}
 		case "dtype":
-			c.Dtype = d.words.of(text(v))
+			dtype = d.words.of(text(v))
 		case "Process Group Name":
 			c.Group = d.words.of(text(v))
 		case "Process Group Description":
@@ -247,7 +249,7 @@ func (d *reader) call(e *event) profiler.Call {
 			list = v
 		}
 	})
-	if size := profiler.BytesOf(c.Dtype); size > 0 && w.elements >= 0 && w.elements < 1<<50 {
+	if size := profiler.BytesOf(dtype); size > 0 && w.elements >= 0 && w.elements < 1<<50 {
 		c.Bytes = w.elements * size
 	}
 	c.Seq = max(w.seq, -1)

@@ -306,59 +306,70 @@ func TestInteger(t *testing.T) {
 func TestCollectives(t *testing.T) {
 	full := `"Collective name": "allreduce", "In msg nelems": 1024, "Out msg nelems": 1024, "Group size": 4, "dtype": "BFloat16", "In split size": "[]",
 "Process Group Name": "0", "Process Group Description": "default_pg", "Process Group Ranks": "[0, 1, 2, 3]"`
-	whole := profile.Collective{Op: nccl.AllReduce, Group: "0", Desc: "default_pg", Ranks: []int{0, 1, 2, 3}, Size: 4, Seq: -1, Bytes: 2048, Dtype: "BFloat16", Self: -1, Peer: -1}
+	type known struct {
+		Op          nccl.Op
+		Group, Desc string
+		Ranks       []int
+		Size        int
+		Seq, Bytes  int64
+		Self, Peer  int
+	}
+	whole := known{Op: nccl.AllReduce, Group: "0", Desc: "default_pg", Ranks: []int{0, 1, 2, 3}, Size: 4, Seq: -1, Bytes: 2048, Self: -1, Peer: -1}
+	numbered := whole
+	numbered.Seq = 17
 	for name, tt := range map[string]struct {
 		events []string
-		want   profile.Collective
+		want   known
 	}{
 		"kernel arguments, 2.3": {[]string{k(allReduce, 4, 1012, 1020, 30, ", "+full)}, whole},
-		"and a number, 2.5":     {[]string{k(allReduce, 4, 1012, 1020, 30, `, "Seq": 17, `+full)}, with(whole, func(c *profile.Collective) { c.Seq = 17 })},
+		"and a number, 2.5":     {[]string{k(allReduce, 4, 1012, 1020, 30, `, "Seq": 17, `+full)}, numbered},
 		"of a call, 2.1": {[]string{`{"ph":"X","cat":"cpu_op","name":"record_param_comms","pid":7,"tid":7,"ts":1011,"dur":5,"args":{` + full + `}}`,
 			k(allReduce, 4, 1012, 1020, 30, "")}, whole},
 		"call after its kernel in the file": {[]string{k(allReduce, 4, 1012, 1020, 30, ""),
 			`{"ph":"X","cat":"cpu_op","name":"record_param_comms","pid":7,"tid":7,"ts":1011,"dur":5,"args":{` + full + `}}`}, whole},
 		"annotation inside a bare call, 1.8": {[]string{x("cpu_op", "record_param_comms", 1011, 5), x("user_annotation", "nccl:all_reduce", 1012, 3),
-			k("ncclDevKernel_Generic(ncclDevComm*)", 4, 1013, 1020, 30, "")}, profile.Collective{Op: nccl.AllReduce, Seq: -1, Bytes: -1, Self: -1, Peer: -1}},
+			k("ncclDevKernel_Generic(ncclDevComm*)", 4, 1013, 1020, 30, "")}, known{Op: nccl.AllReduce, Seq: -1, Bytes: -1, Self: -1, Peer: -1}},
 		"kernel alone": {[]string{k("ncclKernel_AllGather_RING_LL_Sum_int8_t(ncclWorkElem)", 4, 1012, 1020, 30, "")},
-			profile.Collective{Op: nccl.AllGather, Seq: -1, Bytes: -1, Self: -1, Peer: -1}},
+			known{Op: nccl.AllGather, Seq: -1, Bytes: -1, Self: -1, Peer: -1}},
 		"identifiers beyond int64": {[]string{k(allReduce, 4, 1012, 1020, 30, `, "Comms Id": 18446744073709551615, "Parent Comms Id": "18446744073709551615", "Seq": 9223372036854775808, "Src Rank": 18446744073709551615, `+full)}, whole},
 		"RCCL":                     {[]string{k("ncclDevKernel_Generic(ncclDevKernelArgsStorage<4096ul>)", 4, 1012, 1020, 30, ", "+full)}, whole},
 		"members cut, by start and stride": {[]string{k(allReduce, 4, 1012, 1020, 30,
 			`, "Collective name":"allreduce","Group size":3,"Global rank start":1,"Global rank stride":8,"Process Group Ranks":"[1, 9, ...]"`)},
-			profile.Collective{Op: nccl.AllReduce, Ranks: []int{1, 9, 17}, Size: 3, Seq: -1, Bytes: -1, Self: -1, Peer: -1}},
+			known{Op: nccl.AllReduce, Ranks: []int{1, 9, 17}, Size: 3, Seq: -1, Bytes: -1, Self: -1, Peer: -1}},
 		"send": {[]string{k("ncclDevKernel_SendRecv(x)", 4, 1012, 1020, 30, `, "Collective name":"send","In msg nelems":8,"dtype":"Float","Rank":1,"Src Rank":1,"Dst Rank":2`)},
-			profile.Collective{Op: nccl.Send, Seq: -1, Bytes: 32, Dtype: "Float", Self: -1, Peer: 2}},
+			known{Op: nccl.Send, Seq: -1, Bytes: 32, Self: -1, Peer: 2}},
 		"receive, 2.5": {[]string{k("ncclDevKernel_SendRecv(x)", 4, 1012, 1020, 30, `, "Collective name":"recv","In msg nelems":8,"dtype":"Float","Rank":1,"Src Rank":6,"Process Group Ranks":"[2, 6]"`)},
-			profile.Collective{Op: nccl.Recv, Ranks: []int{2, 6}, Seq: -1, Bytes: 32, Dtype: "Float", Self: -1, Peer: 6}},
+			known{Op: nccl.Recv, Ranks: []int{2, 6}, Seq: -1, Bytes: 32, Self: -1, Peer: 6}},
 		"send by its name": {[]string{x("user_annotation", "nccl:send 0->1", 1011, 5), k("ncclDevKernel_SendRecv(x)", 4, 1012, 1020, 30, "")},
-			profile.Collective{Op: nccl.Send, Seq: -1, Bytes: -1, Self: 0, Peer: 1}},
+			known{Op: nccl.Send, Seq: -1, Bytes: -1, Self: 0, Peer: 1}},
 		"receive": {[]string{k("ncclDevKernel_SendRecv(x)", 4, 1012, 1020, 30, `, "Collective name":"recv","In msg nelems":8,"dtype":"Half","Rank":1,"Src Rank":0,"Dst Rank":1`)},
-			profile.Collective{Op: nccl.Recv, Seq: -1, Bytes: 16, Dtype: "Half", Self: -1, Peer: 0}},
+			known{Op: nccl.Recv, Seq: -1, Bytes: 16, Self: -1, Peer: 0}},
 		"sends and receives together": {[]string{x("user_annotation", "nccl:coalesced", 1011, 5), k("ncclDevKernel_SendRecv(x)", 4, 1012, 1020, 30, "")},
-			profile.Collective{Op: nccl.SendRecv, Seq: -1, Bytes: -1, Self: -1, Peer: -1}},
+			known{Op: nccl.SendRecv, Seq: -1, Bytes: -1, Self: -1, Peer: -1}},
 		"coalesced": {[]string{k(allReduce, 4, 1012, 1020, 30, `, "Collective name":"allreduce_coalesced","In msg nelems":3,"Out msg nelems":3,"dtype":"Long","Seq":4`)},
-			profile.Collective{Op: nccl.AllReduce, Seq: 4, Bytes: 24, Dtype: "Long", Self: -1, Peer: -1}},
+			known{Op: nccl.AllReduce, Seq: 4, Bytes: 24, Self: -1, Peer: -1}},
 		"unequal splits": {[]string{k("ncclDevKernel_SendRecv(x)", 4, 1012, 1020, 30, `, "Collective name":"all_to_allv","In msg nelems":6,"Out msg nelems":9,"In split size":"[1, 5]","Out split size":"[4, 5]","dtype":"Byte","Group size":2`)},
-			profile.Collective{Op: nccl.AlltoAll, Size: 2, Seq: -1, Bytes: 6, Dtype: "Byte", Self: -1, Peer: -1}},
+			known{Op: nccl.AlltoAll, Size: 2, Seq: -1, Bytes: 6, Self: -1, Peer: -1}},
 		"members cut, and nothing else": {[]string{k(allReduce, 4, 1012, 1020, 30, `, "Collective name":"allreduce","Group size":64,"Process Group Name":"9","Process Group Ranks":"[0, 1, 2, ...]"`)},
-			profile.Collective{Op: nccl.AllReduce, Group: "9", Size: 64, Seq: -1, Bytes: -1, Self: -1, Peer: -1}},
+			known{Op: nccl.AllReduce, Group: "9", Size: 64, Seq: -1, Bytes: -1, Self: -1, Peer: -1}},
 		"custom all-reduce": {[]string{k("void vllm::cross_device_reduce_2stage<__nv_bfloat16, 8>(vllm::RankData*)", 4, 1012, 1020, 30, "")},
-			profile.Collective{Op: nccl.AllReduce, Seq: -1, Bytes: -1, Self: -1, Peer: -1}},
+			known{Op: nccl.AllReduce, Seq: -1, Bytes: -1, Self: -1, Peer: -1}},
 		"a name of no library, with arguments": {[]string{k("my_ring_kernel(x)", 4, 1012, 1020, 30, `, "Collective name":"_allgather_base","In msg nelems":2,"dtype":"Float"`)},
-			profile.Collective{Op: nccl.AllGather, Seq: -1, Bytes: 8, Dtype: "Float", Self: -1, Peer: -1}},
+			known{Op: nccl.AllGather, Seq: -1, Bytes: 8, Self: -1, Peer: -1}},
 		"gloo, without a device": {[]string{`{"ph":"X","cat":"user_annotation","name":"gloo:all_reduce","pid":7,"tid":99,"ts":1020,"dur":30}`},
-			profile.Collective{Op: nccl.AllReduce, Seq: -1, Bytes: -1, Self: -1, Peer: -1}},
+			known{Op: nccl.AllReduce, Seq: -1, Bytes: -1, Self: -1, Peer: -1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := must(t, doc(append([]string{step}, tt.events...)...))
-			if len(r.Collectives) != 1 {
-				t.Fatalf("collectives %+v", r.Collectives)
+			if len(r.Comm.Calls) != 1 {
+				t.Fatalf("calls %+v", r.Comm.Calls)
 			}
-			c := r.Collectives[0]
-			if c.Start != 1_020_000 || c.End != 1_050_000 || c.Step != 0 {
-				t.Errorf("from %d to %d in step %d", c.Start, c.End, c.Step)
+			c := &r.Comm.Calls[0]
+			g := &r.Comm.Groups[c.Group]
+			if from, to := r.Ran(c); from != 1_020_000 || to != 1_050_000 || c.Step != r.Steps[0].Index {
+				t.Errorf("from %d to %d in step %d", from, to, c.Step)
 			}
-			got := profile.Collective{Op: c.Op, Group: c.Group, Desc: c.Desc, Ranks: c.Ranks, Size: c.Size, Seq: c.Seq, Bytes: c.Bytes, Dtype: c.Dtype, Self: c.Self, Peer: c.Peer}
+			got := known{Op: c.Op, Group: g.Name, Desc: g.Desc, Ranks: g.Members, Size: g.Size, Seq: c.Seq, Bytes: c.Bytes, Self: g.Rank, Peer: c.Peer}
 			if fmt.Sprint(got) != fmt.Sprint(tt.want) {
 				t.Errorf("got  %+v\nwant %+v", got, tt.want)
 			}
@@ -366,17 +377,12 @@ func TestCollectives(t *testing.T) {
 	}
 }
 
-func with(c profile.Collective, change func(*profile.Collective)) profile.Collective {
-	change(&c)
-	return c
-}
-
 // TestCutMembers: a list of members that was cut is found in the configuration.
 func TestCutMembers(t *testing.T) {
 	config := `[{"pg_name":"7","pg_desc":"dp","pg_size":40,"ranks":[` + numbers(40) + `]}]`
 	r := must(t, `{"traceEvents":[`+step+`,`+k(allReduce, 4, 1012, 1020, 30, `, "Collective name":"allreduce","Process Group Name":"7","Process Group Ranks":"[0, 1, 2, ...]"`)+
 		`],"distributedInfo":{"rank":0,"world_size":40,"pg_config":`+config+`}}`)
-	if c := r.Collectives[0]; len(c.Ranks) != 40 || c.Desc != "dp" || c.Size != 40 {
+	if c := r.Comm.Groups[0]; len(c.Members) != 40 || c.Desc != "dp" || c.Size != 40 {
 		t.Errorf("collective %+v", c)
 	}
 }

@@ -146,8 +146,8 @@ func TestHugeConfiguration(t *testing.T) {
 	text := `{"distributedInfo":{"backend":"nccl","pg_count":100,"pg_config":[` + strings.Join(groups, ",") + `],"rank":1999,"world_size":2048},"traceEvents":[` + step + `,` +
 		k(allReduce, 4, 1012, 1020, 30, `, "Collective name":"allreduce","Process Group Name":"97","Process Group Ranks":"[0, 1, 2, ...]"`) + `]}`
 	r := must(t, text)
-	if c := r.Collectives[0]; len(text) < 1<<20 || r.ID != 1999 || r.World != 2048 || c.Desc != "group 97" || len(c.Ranks) != size || c.Size != size {
-		t.Errorf("%d bytes: rank %d of %d, collective of %s with %d members", len(text), r.ID, r.World, c.Desc, len(c.Ranks))
+	if c := r.Comm.Groups[0]; len(text) < 1<<20 || r.ID != 1999 || r.World != 2048 || c.Desc != "group 97" || len(c.Members) != size || c.Size != size {
+		t.Errorf("%d bytes: rank %d of %d, collective of %s with %d members", len(text), r.ID, r.World, c.Desc, len(c.Members))
 	}
 }
 

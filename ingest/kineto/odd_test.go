@@ -188,8 +188,8 @@ func TestNoWork(t *testing.T) {
 	} {
 		r := must(t, doc(step, e))
 		stepAgain(t, r)
-		if s := r.Steps[0]; s.Time != nil || s.Device != nil || len(r.Collectives) > 0 || len(r.Ops) > 0 || len(r.Notes) > 0 {
-			t.Errorf("%s: work %+v, collectives %v, notes %v", e, s.Time, r.Collectives, r.Notes)
+		if s := r.Steps[0]; s.Time != nil || s.Device != nil || len(r.Comm.Calls) > 0 || len(r.Ops) > 0 || len(r.Notes) > 0 {
+			t.Errorf("%s: work %+v, collectives %v, notes %v", e, s.Time, r.Comm.Calls, r.Notes)
 		}
 	}
 }
@@ -264,13 +264,13 @@ func TestOutsideSteps(t *testing.T) {
 	if got := *r.Steps[0].Time; got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
-	for _, c := range r.Collectives {
-		if c.Step != -1 || c.Stage != -1 {
-			t.Errorf("a collective outside is in step %d, stage %d", c.Step, c.Stage)
+	for _, c := range r.Comm.Calls {
+		if c.Step != -1 || c.Stage != "" {
+			t.Errorf("a collective outside is in step %d, stage %q", c.Step, c.Stage)
 		}
 	}
-	if len(r.Collectives) != 2 || len(r.Notes) > 0 {
-		t.Errorf("collectives %+v, notes %v", r.Collectives, r.Notes)
+	if len(r.Comm.Calls) != 2 || len(r.Notes) > 0 {
+		t.Errorf("collectives %+v, notes %v", r.Comm.Calls, r.Notes)
 	}
 }
 

@@ -54,8 +54,8 @@ func TestPublic(t *testing.T) {
 	} {
 		t.Run(filepath.Base(name), func(t *testing.T) {
 			r := open(t, filepath.Join(dir, name))
-			if r.ID != want.id || r.World != want.world || len(r.Steps) != want.steps || len(r.Collectives) != want.collectives {
-				t.Errorf("rank %d of %d, %d steps, %d collectives, want %+v", r.ID, r.World, len(r.Steps), len(r.Collectives), want)
+			if r.ID != want.id || r.World != want.world || len(r.Steps) != want.steps || len(r.Comm.Calls) != want.collectives {
+				t.Errorf("rank %d of %d, %d steps, %d collectives, want %+v", r.ID, r.World, len(r.Steps), len(r.Comm.Calls), want)
 			}
 			s := r.Steps[0]
 			if s.Index != want.first || (s.Device != nil) != want.device {

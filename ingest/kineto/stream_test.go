@@ -176,7 +176,7 @@ func TestFlat(t *testing.T) {
 	for _, tally := range r.Tallies {
 		kernels += int64(tally.Count)
 	}
-	if kernels += int64(len(r.Collectives)); kernels != 3_000_000/perRound || len(r.Steps) != 10 {
+	if kernels += int64(len(r.Comm.Calls)); kernels != 3_000_000/perRound || len(r.Steps) != 10 {
 		t.Errorf("%d kernels in %d steps", kernels, len(r.Steps))
 	}
 	for _, s := range r.Steps {

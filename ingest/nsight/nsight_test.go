@@ -138,8 +138,8 @@ func TestDevice(t *testing.T) {
 		}
 		at := w.Schema.Index("model.fwd_loss_cpu_wall")
 		for r, rank := range ranks {
-			if len(rank.Collectives) != w.Steps() {
-				t.Errorf("rank %d: %d collectives in %d steps", r, len(rank.Collectives), w.Steps())
+			if len(rank.Comm.Calls) != w.Steps() {
+				t.Errorf("rank %d: %d collectives in %d steps", r, len(rank.Comm.Calls), w.Steps())
 			}
 			for s := range rank.Steps {
 				d := rank.Steps[s].Device
@@ -242,15 +242,15 @@ func TestCallsAndKernels(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			ranks := mustRead(t, save(t, t.TempDir(), "x.sqlite", one(c.add)))
-			if len(ranks) != 1 || len(ranks[0].Steps) != 3 || len(ranks[0].Collectives) != c.collectives {
-				t.Fatalf("%d ranks, the first with %d steps and %d collectives", len(ranks), len(ranks[0].Steps), len(ranks[0].Collectives))
+			if len(ranks) != 1 || len(ranks[0].Steps) != 3 || len(ranks[0].Comm.Calls) != c.collectives {
+				t.Fatalf("%d ranks, the first with %d steps and %d collectives", len(ranks), len(ranks[0].Steps), len(ranks[0].Comm.Calls))
 			}
 			if c.says != "" && !said(ranks, c.says) {
 				t.Errorf("no note says %q: %v", c.says, ranks[0].Notes)
 			}
-			for _, k := range ranks[0].Collectives {
-				if strings.Contains(name, "graph") && (k.Step != 0 || k.Stage != 1) {
-					t.Errorf("a kernel of the graph counts for step %d, stage %d, and not for its launch", k.Step, k.Stage)
+			for _, k := range ranks[0].Comm.Calls {
+				if strings.Contains(name, "graph") && (k.Step != ranks[0].Steps[0].Index || k.Stage != ranks[0].Stages[1]) {
+					t.Errorf("a kernel of the graph counts for step %d, stage %q, and not for its launch", k.Step, k.Stage)
 				}
 			}
 			if _, err := stages.Divide(ranks, stages.Options{}); err != nil {
@@ -386,8 +386,8 @@ func TestTruth(t *testing.T) {
 				for _, n := range s.Expected[fmt.Sprint(r.ID)].Kernels {
 					kernels += n
 				}
-				if len(r.Collectives) != kernels {
-					t.Errorf("rank %d: %d collectives, expected %d", r.ID, len(r.Collectives), kernels)
+				if len(r.Comm.Calls) != kernels {
+					t.Errorf("rank %d: %d collectives, expected %d", r.ID, len(r.Comm.Calls), kernels)
 				}
 			}
 		})

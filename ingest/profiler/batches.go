@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/trace/nccl"
-	"github.com/sfstat/sfstat/trace/profile"
 )
 
 // ends reads the positions in the name of a transfer: "nccl:send 0->1",
@@ -33,27 +32,29 @@ const longestBatch = 10_000_000
 
 // adopt gives kernels that carry several messages those that were called, as a
 // batch, before they were launched and led to no kernel of their own.
-func (b *Builder) adopt() {
-	var kernels []*profile.Collective
-	for i := range b.collectives {
-		if c := &b.collectives[i]; c.OnDevice && c.Op == nccl.SendRecv && c.Peer < 0 {
-			kernels = append(kernels, c)
+func (b *Builder) adopt(r *record) {
+	kernels := r.Processes[0].Kernels
+	var batches []int // calls that stand for such kernels
+	for i := range r.Calls {
+		if c := &r.Calls[i]; c.Op == nccl.SendRecv && c.Peer < 0 {
+			batches = append(batches, i)
 		}
 	}
-	slices.SortStableFunc(kernels, func(x, y *profile.Collective) int { return cmp.Compare(x.Launch, y.Launch) })
+	slices.SortStableFunc(batches, func(x, y int) int { return cmp.Compare(kernels[x].Launch, kernels[y].Launch) })
 	next := 0
-	for _, k := range kernels {
-		for ; next < len(b.calls.all) && b.calls.all[next].start <= k.Launch; next++ {
+	for _, at := range batches {
+		launch := kernels[at].Launch
+		for ; next < len(b.calls.all) && b.calls.all[next].start <= launch; next++ {
 			short := &b.calls.all[next]
 			c := b.calls.full(short)
-			op := OperationOf(c.Name)
-			if short.used || c.Peer < 0 || c.End < k.Launch-longestBatch || op != nccl.Send && op != nccl.Recv {
+			if short.used || c.Peer < 0 || c.End < launch-longestBatch || c.Op != nccl.Send && c.Op != nccl.Recv {
 				continue
 			}
 			short.used = true
-			if k.Group == "" && k.Ranks == nil || k.Group == c.Group {
-				k.Group, k.Desc, k.Ranks, k.Size, k.Self = c.Group, c.Desc, c.Ranks, c.Size, c.Self
-				k.Messages = append(k.Messages, profile.Message{Sends: op == nccl.Send, Peer: c.Peer})
+			of := r.Groups[r.Calls[at].Group]
+			if of.Name == "" && of.Members == nil || of.Name == c.Group {
+				r.add(&c).Kernel = at
+				r.Calls[at].Group = r.Calls[len(r.Calls)-1].Group
 			}
 		}
 	}

@@ -29,8 +29,8 @@ type Builder struct {
 	lost        int // pieces that were too many
 	calls       calls
 	works       works
-	onDevice    chunks[profile.Collective]
-	collectives []profile.Collective // those on the device or the host's, in the end
+	onDevice    chunks[ran]
+	collectives []ran // all of onDevice, in the end
 	functions   chunks[function]
 	launches    launches
 	lostCalls   int
@@ -185,6 +185,7 @@ func (b *Builder) Call(c Call) {
 		return
 	}
 	b.saw(c.Start, c.End)
+	c.Op = OperationOf(c.Name)
 	if self, peer := ends(c.Name); c.Peer < 0 && peer >= 0 {
 		c.Self, c.Peer = self, peer
 	}
@@ -212,15 +213,13 @@ func (b *Builder) Finish() (*profile.Rank, error) {
 			return nil, err
 		}
 	}
-	b.joinCalls()
-	r.Collectives = b.collectives
-	host.place(r.Collectives)
-	if !b.works.any() {
-		r.Entries = b.entries()
-		host.place(r.Entries)
+	if b.works.any() {
+		r.Comm = host.placed(r, b.deviceCalls())
+	} else {
+		r.Comm, r.Entered = host.placed(r, b.hostCalls()), host.placed(r, b.entered())
 		ops.sumFunctions(host)
 	}
-	ops.finish()
+	ops.finish(host)
 	markCut(r)
 	r.Streams = len(b.works.lanes)
 	b.tellLost()

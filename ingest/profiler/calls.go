@@ -7,14 +7,14 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/trace/nccl"
-	"github.com/sfstat/sfstat/trace/profile"
 )
 
 // Call is a collective or a transfer as the host called it. What is not known
-// is "", nil, 0, and −1 for Seq, Bytes, Self and Peer; Peer is read from
-// the name where that has it.
+// is "", nil, 0, and −1 for Seq, Bytes, Self and Peer; Op is read from the name, and
+// Peer where that has it.
 type Call struct {
 	Name       string
+	Op         nccl.Op
 	Thread     int64
 	Start, End int64
 	Group      string
@@ -22,9 +22,8 @@ type Call struct {
 	Ranks      []int
 	Size       int
 	Seq        int64
-	Bytes      int64
-	Dtype      string
-	Self, Peer int // as of Collective
+	Bytes      int64 // that the caller hands in
+	Self, Peer int   // of a send or receive: the other's rank in the job, or where Self is told both are ranks of the group
 }
 
 // calls are the calls of a rank. There may be hundreds of thousands, which say
@@ -48,10 +47,11 @@ type call struct {
 
 // saying is what calls say again, to compare: lists of members are shared.
 type saying struct {
-	name, group, desc, dtype string
-	ranks                    *int
-	members, size            int
-	self, peer               int
+	name, group, desc string
+	op                nccl.Op
+	ranks             *int
+	members, size     int
+	self, peer        int
 }
 
 // add adds a call.
@@ -60,7 +60,7 @@ func (c *calls) add(from Call) { c.came.add(c.short(from)) }
 // short keeps what a call says.
 func (c *calls) short(from Call) call {
 	one := call{start: from.Start, end: from.End, thread: from.Thread, seq: from.Seq, bytes: from.Bytes}
-	key := saying{name: from.Name, group: from.Group, desc: from.Desc, dtype: from.Dtype, members: len(from.Ranks), size: from.Size,
+	key := saying{name: from.Name, group: from.Group, desc: from.Desc, op: from.Op, members: len(from.Ranks), size: from.Size,
 		self: from.Self, peer: from.Peer}
 	if len(from.Ranks) > 0 {
 		key.ranks = &from.Ranks[0]
@@ -112,11 +112,11 @@ func (c *calls) nest() {
 // takeIn is a call with what the one inside it says besides.
 func (c *calls) takeIn(outer, inner *call) call {
 	out, in := c.full(outer), c.full(inner)
-	all := profile.Collective{Seq: out.Seq, Bytes: out.Bytes, Self: out.Self, Peer: out.Peer, Group: out.Group, Desc: out.Desc, Ranks: out.Ranks, Size: out.Size, Dtype: out.Dtype}
-	tell(&all, &in)
-	out.Seq, out.Bytes, out.Self, out.Peer, out.Group, out.Desc, out.Ranks, out.Size, out.Dtype = all.Seq, all.Bytes, all.Self, all.Peer, all.Group, all.Desc, all.Ranks, all.Size, all.Dtype
-	if out.Name == wrapper || !strings.Contains(out.Name, ":") && OperationOf(out.Name) == nccl.UnknownOp {
-		out.Name = in.Name
+	op := out.Op
+	out.take(&in)
+	out.Op = op
+	if out.Name == wrapper || !strings.Contains(out.Name, ":") && op == nccl.UnknownOp {
+		out.Name, out.Op = in.Name, in.Op
 	}
 	short := c.short(out)
 	short.nested = true

@@ -3,13 +3,19 @@ package profiler
 import (
 	"slices"
 
+	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
-	"github.com/sfstat/sfstat/trace/profile"
 )
 
 // wrapper is the host range in which torch.distributed tells the arguments of
 // a collective.
 const wrapper = "record_param_comms"
+
+// ran is a collective on the device, and what is known of its call.
+type ran struct {
+	call
+	launch int64 // when the host launched it
+}
 
 // deviceCollective notes a collective that a piece of device work belongs to;
 // −1 when there are too many.
@@ -18,22 +24,23 @@ func (b *Builder) deviceCollective(w Work) int32 {
 		b.lostCalls++
 		return -1
 	}
-	c := profile.Collective{Name: b.names[w.Name], Seq: -1, Bytes: -1, Self: -1, Peer: -1, Step: -1, Stage: -1,
-		Start: w.Start, End: w.End, OnDevice: true}
+	c := Call{Name: b.names[w.Name], Start: w.Start, End: w.End, Seq: -1, Bytes: -1, Self: -1, Peer: -1}
 	if w.Call != nil {
-		tell(&c, w.Call)
+		told := *w.Call
+		told.Op = OperationOf(told.Name)
+		c.take(&told)
 	}
 	if c.Op == nccl.UnknownOp {
-		c.Op = OperationOf(b.names[w.Name])
+		c.Op = OperationOf(c.Name)
 	}
-	b.onDevice.add(c)
+	b.onDevice.add(ran{call: b.calls.short(c)})
 	return int32(b.onDevice.len() - 1)
 }
 
-// tell fills in what a call says and c does not.
-func tell(c *profile.Collective, from *Call) {
-	if op := OperationOf(from.Name); from.Name != wrapper && (c.Op == nccl.UnknownOp || c.Op == nccl.SendRecv && (op == nccl.Send || op == nccl.Recv)) {
-		c.Op = op
+// take fills in what another call says and c does not.
+func (c *Call) take(from *Call) {
+	if c.Op == nccl.UnknownOp || c.Op == nccl.SendRecv && (from.Op == nccl.Send || from.Op == nccl.Recv) {
+		c.Op = from.Op
 	}
 	if c.Group == "" {
 		c.Group = from.Group
@@ -53,49 +60,97 @@ func tell(c *profile.Collective, from *Call) {
 	if c.Bytes < 0 {
 		c.Bytes = from.Bytes
 	}
-	if c.Dtype == "" {
-		c.Dtype = from.Dtype
-	}
 	if c.Peer < 0 {
 		c.Self, c.Peer = from.Self, from.Peer
 	}
 }
 
-// joinCalls gives the collectives on the device what their calls on the host
-// tell, and makes collectives of the calls of a profile without device work.
-// A piece of work belongs to the call during which it was launched.
-func (b *Builder) joinCalls() {
-	if !b.works.any() {
-		b.hostCollectives()
-		return
-	}
-	for i := range b.collectives {
-		c := &b.collectives[i]
-		if under := b.calls.under(c.Launch); under != nil {
-			under.used = true
-			call := b.calls.full(under)
-			tell(c, &call)
-		}
-	}
-	b.adopt()
+// record is what a rank communicated, in the making.
+type record struct {
+	comms.Record
+	groups map[grouping]int
 }
 
-// hostCollectives makes collectives of calls. Where a backend tells when it
-// worked ("gloo:all_reduce", on a thread of its own), a wrapper that only
+// grouping is what calls of one group say of it, to compare.
+type grouping struct {
+	name, desc          string
+	ranks               *int
+	members, size, self int
+}
+
+func newRecord() *record {
+	return &record{comms.Record{Processes: []comms.Process{{Rank: -1, LocalRank: -1, Device: -1}}}, make(map[grouping]int)}
+}
+
+// group is the position of the group of a call, which is made where there is none.
+func (r *record) group(c *Call) int {
+	key := grouping{name: c.Group, desc: c.Desc, members: len(c.Ranks), size: c.Size, self: c.Self}
+	if len(c.Ranks) > 0 {
+		key.ranks = &c.Ranks[0]
+	}
+	at, ok := r.groups[key]
+	if !ok {
+		at = len(r.Groups)
+		r.groups[key] = at
+		r.Groups = append(r.Groups, comms.Group{Name: c.Group, Desc: c.Desc, Rank: c.Self, Size: c.Size, Members: c.Ranks, Enqueued: -1, Started: -1, Completed: -1})
+	}
+	return at
+}
+
+// add adds a call.
+func (r *record) add(c *Call) *comms.Call {
+	made := comms.UnknownCall(0)
+	made.Op, made.Name, made.Group, made.Seq, made.Bytes, made.Peer = c.Op, c.Name, r.group(c), c.Seq, c.Bytes, c.Peer
+	made.State = comms.Completed // a profile is written when all is done
+	r.Calls = append(r.Calls, made)
+	return &r.Calls[len(r.Calls)-1]
+}
+
+// addEntered adds a call of the host.
+func (r *record) addEntered(c *Call) {
+	made := r.add(c)
+	made.Enter, made.HasEnter, made.Exit = c.Start, true, c.End
+}
+
+// deviceCalls are the collectives on the device, with what their calls on the host
+// tell. A piece of work belongs to the call during which it was launched.
+func (b *Builder) deviceCalls() *record {
+	r := newRecord()
+	r.Calls = make([]comms.Call, 0, len(b.collectives))
+	kernels := make([]comms.Kernel, len(b.collectives))
+	for i := range b.collectives {
+		one := &b.collectives[i]
+		c := b.calls.full(&one.call)
+		if under := b.calls.under(one.launch); under != nil {
+			under.used = true
+			told := b.calls.full(under)
+			c.take(&told)
+		}
+		made := r.add(&c)
+		made.Kernel, made.KernelSure = i, true
+		kernels[i] = comms.Kernel{KernelName: nccl.KernelName{Op: c.Op, Datatype: nccl.UnknownType}, Start: c.Start, End: c.End, HasSpan: true, Launch: one.launch, HasLaunch: true}
+	}
+	r.Processes[0].Kernels = kernels
+	b.adopt(r)
+	return r
+}
+
+// hostCalls are the calls of a profile without device work. Where a backend tells
+// when it worked ("gloo:all_reduce", on a thread of its own), a wrapper that only
 // handed over is left out.
-func (b *Builder) hostCollectives() {
+func (b *Builder) hostCalls() *record {
+	r := newRecord()
 	told := slices.ContainsFunc(b.calls.all, func(c call) bool { return isCall(b.calls.name(&c)) })
 	for i := range b.calls.all {
 		c := b.calls.full(&b.calls.all[i])
 		if told && !isCall(c.Name) {
 			continue
 		}
-		if len(b.collectives) >= maxCollectives {
+		if len(r.Calls) >= maxCollectives {
 			b.lostCalls += len(b.calls.all) - i
-			return
+			break
 		}
-		made := profile.Collective{Name: c.Name, Seq: -1, Bytes: -1, Self: -1, Peer: -1, Step: -1, Stage: -1, Launch: c.Start, Start: c.Start, End: c.End}
-		tell(&made, &c)
-		b.collectives = append(b.collectives, made)
+		r.addEntered(&c)
 	}
+	return r
 }

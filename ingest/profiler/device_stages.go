@@ -14,7 +14,7 @@ func (b *Builder) deviceSteps(r *profile.Rank, h host, o *operators) error {
 	ends := slices.Repeat([]int64{math.MinInt64}, len(r.Steps))
 	err := b.works.inOrder(&b.launches, func(w *work) {
 		if w.collective >= 0 {
-			b.collectives[w.collective].Launch = w.launch
+			b.collectives[w.collective].launch = w.launch
 		}
 		if s := h.stepAt(w.launch); s >= 0 {
 			ends[s] = max(ends[s], w.end)
@@ -168,8 +168,8 @@ func (a *account) expose(r *running, to int64) {
 		a.device.Unmapped += a.loose
 		a.loose = 0
 	}
-	e := profile.Exposure{Stage: stage, Microstep: micro, Collective: int(r.collective), Start: a.now, End: to}
-	if last := &a.exposed; last.End == e.Start && last.Collective == e.Collective && last.Stage == e.Stage && last.Microstep == e.Microstep && last.Start < last.End {
+	e := profile.Exposure{Stage: stage, Microstep: micro, Call: int(r.collective), Start: a.now, End: to}
+	if last := &a.exposed; last.End == e.Start && last.Call == e.Call && last.Stage == e.Stage && last.Microstep == e.Microstep && last.Start < last.End {
 		last.End = to
 		return
 	}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/nccl"
-	"github.com/sfstat/sfstat/trace/profile"
 )
 
 // isDispatch reports whether an operator of this name hands a collective to its
@@ -26,20 +25,21 @@ func (b *Builder) Dispatch(id NameID, thread, start, end int64) {
 		b.lostEntries++
 		return
 	}
-	b.dispatched.add(Call{Name: b.names[id], Thread: thread, Start: start, End: max(start, end), Seq: -1, Bytes: -1, Self: -1, Peer: -1})
+	name := b.names[id]
+	b.dispatched.add(Call{Name: name, Op: OperationOf(name), Thread: thread, Start: start, End: max(start, end), Seq: -1, Bytes: -1, Self: -1, Peer: -1})
 }
 
-// entries are the collectives of a rank without device work, each once, as its
+// entered are the collectives of a rank without device work, each once, as its
 // host entered them. One collective may stand in a profile as the wrapper that
 // tells its arguments, as the operator that hands it over, and as what the
 // backend does for it on a thread of its own: of these, the first that has most
 // collectives tells all.
-func (b *Builder) entries() []profile.Collective {
+func (b *Builder) entered() *record {
 	var wrappers, backend []Call
 	for i := range b.calls.all {
 		c := b.calls.full(&b.calls.all[i])
 		switch {
-		case OperationOf(c.Name) == nccl.UnknownOp:
+		case c.Op == nccl.UnknownOp:
 		case isCall(c.Name):
 			backend = append(backend, c)
 		default:
@@ -60,16 +60,14 @@ func (b *Builder) entries() []profile.Collective {
 		b.lostEntries += extra
 		best = best[:maxCollectives]
 	}
-	out := make([]profile.Collective, len(best))
+	r := newRecord()
 	for i := range best {
-		c := &best[i]
-		out[i] = profile.Collective{Name: c.Name, Seq: -1, Bytes: -1, Self: -1, Peer: -1, Step: -1, Stage: -1, Launch: c.Start, Start: c.Start, End: c.End}
-		tell(&out[i], c)
+		r.addEntered(&best[i])
 	}
 	if b.lostEntries > 0 {
 		b.Note(input.NoteRecorder, "collectives that the host entered beyond the first %d, which are not compared between ranks: %d", len(best), b.lostEntries)
 	}
-	return out
+	return r
 }
 
 // outermost are the calls that lie in no other on their thread, by start.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sfstat/sfstat/ingest/profiler/stagemap"
 	"github.com/sfstat/sfstat/internal/robust"
+	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/profile"
 )
@@ -303,14 +304,23 @@ func (h host) changes(t int64) int64 {
 	return min(next, s.Spans[k].End)
 }
 
-// place tells collectives in which step and stage they were called.
-func (h host) place(all []profile.Collective) {
-	for i := range all {
-		c := &all[i]
-		if c.Step = h.stepAt(c.Launch); c.Step >= 0 {
-			c.Stage = h.stageAt(c.Step, c.Launch)
+// placed tells calls in which step and stage they were made.
+func (h host) placed(r *profile.Rank, of *record) comms.Record {
+	for i := range of.Calls {
+		c, at := &of.Calls[i], of.Calls[i].Enter
+		if c.Kernel != comms.None {
+			at = of.Processes[0].Kernels[c.Kernel].Launch
+		}
+		step := h.stepAt(at)
+		if step < 0 {
+			continue
+		}
+		c.Step = h.steps[step].Index
+		if stage := h.stageAt(step, at); stage >= 0 {
+			c.Stage = r.Stages[stage]
 		}
 	}
+	return of.Record
 }
 
 // markCut marks the first and the last step where they are cut off: under half

@@ -60,7 +60,7 @@ func (o *operators) name(id int32) int32 {
 func (o *operators) add(w *work, step, stage int) {
 	if o.listed {
 		o.r.Ops = append(o.r.Ops, profile.Op{Name: o.name(w.name), Step: int32(step), Stage: int32(stage),
-			Lane: int32(w.lane), Collective: w.collective, Start: w.start, End: w.end})
+			Lane: int32(w.lane), Call: w.collective, Start: w.start, End: w.end})
 	}
 	if w.collective >= 0 || o.r.TalliesLost {
 		return
@@ -87,13 +87,13 @@ func (o *operators) tallyAt(p place) *profile.Tally {
 }
 
 // finish puts the operators in order, those of a host's collectives too.
-func (o *operators) finish() {
+func (o *operators) finish(h host) {
 	if o.listed && !o.b.works.any() {
-		for i := range o.r.Collectives {
-			c := &o.r.Collectives[i]
-			if c.Step >= 0 {
-				o.r.Ops = append(o.r.Ops, profile.Op{Name: o.name(int32(o.b.Name([]byte(c.Name)))), Step: int32(c.Step), Stage: int32(c.Stage),
-					Collective: int32(i), Start: c.Start, End: c.End})
+		for i := range o.r.Comm.Calls {
+			c := &o.r.Comm.Calls[i]
+			if step := h.stepAt(c.Enter); step >= 0 {
+				o.r.Ops = append(o.r.Ops, profile.Op{Name: o.name(int32(o.b.Name([]byte(c.Name)))), Step: int32(step), Stage: int32(h.stageAt(step, c.Enter)),
+					Call: int32(i), Start: c.Enter, End: c.Exit})
 			}
 		}
 	}

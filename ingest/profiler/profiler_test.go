@@ -131,7 +131,7 @@ func TestDevice(t *testing.T) {
 	if d.Busy[fwd] != 25*us || d.Busy[bwd] != 25*us {
 		t.Errorf("busy time %v", d.Busy)
 	}
-	if got := slices.Collect(d.Exposed.All()); !slices.Equal(got, []profile.Exposure{{Stage: bwd, Collective: 0, Start: 70 * us, End: 90 * us, Before: 30 * us}}) {
+	if got := slices.Collect(d.Exposed.All()); !slices.Equal(got, []profile.Exposure{{Stage: bwd, Call: 0, Start: 70 * us, End: 90 * us, Before: 30 * us}}) {
 		t.Errorf("exposed %+v", got)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/ingest/profiler"
+	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/nccl"
 	"github.com/sfstat/sfstat/trace/profile"
@@ -93,7 +94,7 @@ func TestRecorded(t *testing.T) {
 			if len(r.Ops) == 0 {
 				t.Error("no operation")
 			}
-			if found := slices.ContainsFunc(r.Collectives, func(x profile.Collective) bool { return x.Op == nccl.AllReduce }); found != (c.collective == nccl.AllReduce) {
+			if found := slices.ContainsFunc(r.Comm.Calls, func(x comms.Call) bool { return x.Op == nccl.AllReduce }); found != (c.collective == nccl.AllReduce) {
 				t.Errorf("an all-reduce: %v", found)
 			}
 		})

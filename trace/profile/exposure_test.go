@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/sfstat/sfstat/trace/comms"
 )
 
 // TestExposures: what is added comes back, shifted and joined.
@@ -13,7 +15,7 @@ func TestExposures(t *testing.T) {
 	var want []Exposure
 	at := int64(-1 << 61)
 	for range 1000 {
-		e := Exposure{Stage: rng.IntN(5) - 1, Microstep: rng.IntN(3), Collective: rng.IntN(1<<18) - 1, Start: at + rng.Int64N(1<<50), Before: rng.Int64N(1 << 60)}
+		e := Exposure{Stage: rng.IntN(5) - 1, Microstep: rng.IntN(3), Call: rng.IntN(1<<18) - 1, Start: at + rng.Int64N(1<<50), Before: rng.Int64N(1 << 60)}
 		e.End = e.Start + 1 + rng.Int64N(1<<rng.IntN(50))
 		at = e.End
 		x.Add(e)
@@ -24,12 +26,12 @@ func TestExposures(t *testing.T) {
 	}
 	r := &Rank{Steps: []Step{{Device: &Device{Exposed: x}}}}
 	r.Shift(1000)
-	first := &Rank{Collectives: make([]Collective, 7)}
+	first := &Rank{Comm: comms.Record{Processes: make([]comms.Process, 1), Calls: make([]comms.Call, 7)}}
 	first.Append(r)
 	for i := range want {
 		want[i].Start, want[i].End = want[i].Start+1000, want[i].End+1000
-		if want[i].Collective >= 0 {
-			want[i].Collective += 7
+		if want[i].Call >= 0 {
+			want[i].Call += 7
 		}
 	}
 	if got := slices.Collect(first.Steps[0].Device.Exposed.All()); !slices.Equal(got, want) {

@@ -3,26 +3,28 @@ package profile
 import (
 	"cmp"
 	"slices"
+
+	"github.com/sfstat/sfstat/trace/comms"
 )
 
 // Append adds a later or earlier recording of the same rank.
 func (r *Rank) Append(o *Rank) {
-	steps, collectives, names := len(r.Steps), len(r.Collectives), int32(len(r.Names))
+	steps, calls, names := len(r.Steps), len(r.Comm.Calls), int32(len(r.Names))
 	r.Steps = append(r.Steps, o.Steps...)
-	r.Collectives = appendCalls(r.Collectives, o.Collectives, steps)
-	r.Entries = appendCalls(r.Entries, o.Entries, steps)
-	slices.SortStableFunc(r.Entries, func(a, b Collective) int { return cmp.Compare(a.Start, b.Start) })
+	addCalls(&r.Comm, &o.Comm)
+	addCalls(&r.Entered, &o.Entered)
+	slices.SortStableFunc(r.Entered.Calls, func(a, b comms.Call) int { return cmp.Compare(a.Enter, b.Enter) })
 	for i := range o.Steps {
 		if d := o.Steps[i].Device; d != nil {
-			d.Exposed.collectives += collectives
+			d.Exposed.calls += calls
 		}
 	}
 	r.Names = append(r.Names, o.Names...)
 	for _, op := range o.Ops {
 		op.Step += int32(steps)
 		op.Name += names
-		if op.Collective >= 0 {
-			op.Collective += int32(collectives)
+		if op.Call >= 0 {
+			op.Call += int32(calls)
 		}
 		r.Ops = append(r.Ops, op)
 	}
@@ -38,15 +40,18 @@ func (r *Rank) Append(o *Rank) {
 	r.SortSteps()
 }
 
-// appendCalls adds calls of a recording that has its steps behind so many others.
-func appendCalls(to, from []Collective, steps int) []Collective {
-	for _, c := range from {
-		if c.Step >= 0 {
-			c.Step += steps
-		}
-		to = append(to, c)
+// Renumber adds to the numbers of all steps.
+func (r *Rank) Renumber(by int64) {
+	for i := range r.Steps {
+		r.Steps[i].Index += by
 	}
-	return to
+	for _, calls := range [...][]comms.Call{r.Comm.Calls, r.Entered.Calls} {
+		for i := range calls {
+			if c := &calls[i]; c.Step >= 0 {
+				c.Step += by
+			}
+		}
+	}
 }
 
 // SortSteps puts the steps in order of time again.
@@ -62,13 +67,6 @@ func (r *Rank) SortSteps() {
 		sorted[i], place[from] = r.Steps[from], i
 	}
 	r.Steps = sorted
-	for _, calls := range [][]Collective{r.Collectives, r.Entries} {
-		for i := range calls {
-			if c := &calls[i]; c.Step >= 0 {
-				c.Step = place[c.Step]
-			}
-		}
-	}
 	for i := range r.Ops {
 		r.Ops[i].Step = int32(place[r.Ops[i].Step])
 	}

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/input"
-	"github.com/sfstat/sfstat/trace/nccl"
 )
 
 // OptimizerStage is the stage in which parameters are updated, by the name that
@@ -32,10 +32,14 @@ type Rank struct {
 	Groups    int   // that its process is in, 0: not known
 	Base      int64 // what the file says that its stamps count from, and what Shift was given; 0: nothing
 
-	Stages      []string // in order; Span.Stage and device accounts count in it
-	Steps       []Step   // by start
-	Collectives []Collective
-	Entries     []Collective // by start: collectives as the host entered them, where the rank recorded no device work
+	Stages []string // in order; Span.Stage and device accounts count in it
+	Steps  []Step   // by start
+	// What the rank communicated, as its one process: the kernels of its device, each
+	// with a call that has what is known of it; or where it recorded no device work
+	// the calls that its backend worked on. All calls have a group; peers are ranks
+	// of the job where the Rank of the group is −1.
+	Comm        comms.Record
+	Entered     comms.Record // calls by start, as the host entered them, where the rank recorded no device work
 	Names       []string     // of operators
 	Ops         []Op         // where EachOperator is kept
 	Tallies     []Tally      // device work that does not communicate, or of a rank that recorded none its functions
@@ -45,6 +49,14 @@ type Rank struct {
 	Streams     int          // device queues that had work
 
 	Notes []input.Note // what is incomplete
+}
+
+// Stage is the name of a stage by its position, "" for none.
+func (r *Rank) Stage(at int32) string {
+	if at < 0 {
+		return ""
+	}
+	return r.Stages[at]
 }
 
 // uptime is the longest time that a machine has been up, ns: stamps beyond it count
@@ -101,36 +113,13 @@ type Categories struct {
 	ExposedComm   int64 // communication that no compute covers
 }
 
-// Collective is one call of a collective, or of a point-to-point operation, on
-// one member.
-type Collective struct {
-	Op       nccl.Op   // what it does
-	Name     string    // as the profiler has it
-	Group    string    // name of the group, "" if unknown
-	Desc     string    // what the group is for
-	Ranks    []int     // members, ascending as given; nil: not known
-	Size     int       // of the group, 0: not known
-	Seq      int64     // number of the call in its group, −1: not known
-	Bytes    int64     // that the caller hands in, −1: not known
-	Dtype    string    // as the profiler has it
-	Step     int       // position in Rank.Steps, −1: outside
-	Stage    int       // that called it, −1: none
-	Launch   int64     // on the host
-	Start    int64     // on the device, or on the host where there is none
-	End      int64     //
-	OnDevice bool      //
-	Self     int       // of sends and receives whose Peer is a position: that of this rank; else −1
-	Peer     int       // of sends and receives: rank of the other, or where Self is told its position in the group; −1: not known
-	Messages []Message // of a kernel that sends and receives several; nil: Op and Peer tell
-}
-
 // Op is one operator on the device, or one collective of a host.
 type Op struct {
 	Name       int32 // position in Rank.Names
 	Step       int32 // position in Rank.Steps
 	Stage      int32 // −1: none
 	Lane       int32 // queue, from 0
-	Collective int32 // position in Rank.Collectives, −1: none
+	Call       int32 // position in Comm.Calls, −1: none
 	Start, End int64
 }
 

@@ -7,12 +7,7 @@ func (r *Rank) Shift(ns int64) {
 	for i := range r.Steps {
 		r.Steps[i].Shift(ns)
 	}
-	for i := range r.Collectives {
-		r.Collectives[i].Shift(ns)
-	}
-	for i := range r.Entries {
-		r.Entries[i].Shift(ns)
-	}
+	r.ShiftCalls(ns, func(int64) bool { return true })
 	for i := range r.Ops {
 		r.Ops[i].Start, r.Ops[i].End = r.Ops[i].Start+ns, r.Ops[i].End+ns
 	}
@@ -36,8 +31,4 @@ func (s *Step) Shift(ns int64) {
 			c.First, c.Last = c.First+ns, c.Last+ns
 		}
 	}
-}
-
-func (c *Collective) Shift(ns int64) {
-	c.Launch, c.Start, c.End = c.Launch+ns, c.Start+ns, c.End+ns
 }

@@ -22,23 +22,28 @@ func (s State) String() string { return enum.Name(stateNames[:], s) }
 // Call is one call of one process: a collective, a send or a receive, as
 // its process entered it. [UnknownCall] is one of which nothing is known.
 type Call struct {
-	Process  int // index of Processes
-	Group    int // index of Groups, None: not known
-	Op       nccl.Op
+	Process  int    // index of Processes
+	Group    int    // index of Groups, None: not known
 	Name     string // as the source writes it ("gloo:all_reduce"), where Op does not tell
-	Seq      int64  // among the collectives of the group, or among its sends and receives; −1: not known
-	OpSeq    int64  // among the calls of the group with the same Op; −1: not known
-	Launch   int64  // launches of the group before it, as its process counts; calls that were launched together share it; −1: not known
-	Enter    int64  // when the host entered the call
+	Op       nccl.Op
+	Datatype nccl.Datatype
 	HasEnter bool
-	Exit     int64 // when the host left it, on a source that knows
+	State    State
+	Retired  bool
+	// No other kernel can have run the call.
+	KernelSure bool
+	Kernel     int   // that ran it, index of its process's Kernels; None: not known, or none
+	Seq        int64 // among the collectives of the group, or among its sends and receives; −1: not known
+	OpSeq      int64 // among the calls of the group with the same Op; −1: not known
+	Launch     int64 // launches of the group before it, as its process counts; calls that were launched together share it; −1: not known
+	Enter      int64 // when the host entered the call, where HasEnter
+	Exit       int64 // when the host left it, on a source that knows
 
 	Step  int64  // of the training that it is in; −1: not known
 	Stage string // of the step; "": not known
 
 	Count     int64 // elements, as the call counts them; −1: not known
 	Bytes     int64 // count × size of the type; −1: not known
-	Datatype  nccl.Datatype
 	Reduction nccl.Reduction
 	Peer      int // root of a rooted collective, other end of a send or receive, as a rank of the group; −1: none
 	Tensors   *Tensors
@@ -47,14 +52,10 @@ type Call struct {
 	Stream     uint64  // on which it runs, as the source names it; 0: not known
 	Send, Recv uint64  // addresses of its buffers; 0: not known
 	Tuning     *Tuning // nil: not known
-	Kernel     int     // that ran it, index of its process's Kernels; None: not known, or none
-	KernelSure bool    // no other kernel can have
 
-	State   State
-	Retired bool
-	Stack   int   // index of Stacks, None: not known
-	Source  int   // index of Sources
-	Line    int64 // in its source: line, row or entry, from 1
+	Stack  int   // index of Stacks, None: not known
+	Source int   // index of Sources
+	Line   int64 // in its source: line, row or entry, from 1
 }
 
 // UnknownCall is a call of a process of which nothing is known.
@@ -108,17 +109,17 @@ type Frame struct {
 // Kernel is a kernel that communicates.
 type Kernel struct {
 	nccl.KernelName
-	Start, End  int64 // when HasSpan
 	HasSpan     bool
+	HasLaunch   bool
+	Replay      bool  // a CUDA graph launched it: its call was recorded once, when the graph was captured
+	Start, End  int64 // when HasSpan
 	Duration    int64 // as the device measured it by itself; 0: not measured
 	Reported    int64 // when its process wrote down that it had ended; 0: not known
 	Stream      int64
-	Correlation int64 // by which its source ties it to its launch
-	Launch      int64 // when the host launched it, when HasLaunch
-	HasLaunch   bool
+	Correlation int64   // by which its source ties it to its launch
+	Launch      int64   // when the host launched it, when HasLaunch
 	Thread      int64   // that launched it; 0: not known
 	Grid, Block int32   // blocks, which are channels in use, and threads of each; 0: not known
-	Replay      bool    // a CUDA graph launched it: its call was recorded once, when the graph was captured
 	Config      *Config // nil: not known
 }
 

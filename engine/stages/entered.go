@@ -99,9 +99,9 @@ func (e *entered) of(r *profile.Rank) *comms.Record {
 		Processes: []comms.Process{{Rank: r.ID, Host: r.Host, LocalRank: r.LocalRank, Device: -1, Begin: startOf(r)}}}
 	for i := range out.Groups {
 		g := &out.Groups[i]
-		g.Rank, g.OnHost = slices.Index(g.Members, r.ID), r.Backend == "gloo" || r.Backend == "mpi"
+		g.Process, g.Rank, g.OnHost = 0, slices.Index(g.Members, r.ID), r.Backend == "gloo" || r.Backend == "mpi"
 	}
-	for _, c := range from.Calls {
+	for _, c := range from.Calls { // of one process, whoever recorded it
 		if e.common != nil && !e.common[c.Step] {
 			continue
 		}
@@ -117,6 +117,7 @@ func (e *entered) of(r *profile.Rank) *comms.Record {
 
 // call is a call as it compares with those of other ranks.
 func (e *entered) call(c comms.Call, g *comms.Group) comms.Call {
+	c.Process = 0
 	c.Name = strings.ReplaceAll(c.Op.Words(), "-", "_")
 	if e.common != nil {
 		c.Seq = -1

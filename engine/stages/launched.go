@@ -85,7 +85,7 @@ func (t *totaler) rank(r int, steps []int) {
 			continue
 		}
 		row := t.at(r, step, t.stageName(c.Stage, transferTime), c.Name)
-		start, end := rank.Ran(c)
+		start, end := rank.Comm.Ran(i)
 		row.Count++
 		row.Communicates++
 		row.Dur += end - start

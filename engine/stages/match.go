@@ -87,7 +87,7 @@ func byStart(r *profile.Rank) []int {
 	starts := make([]int64, len(order))
 	for i := range order {
 		order[i] = i
-		starts[i], _ = r.Ran(&r.Comm.Calls[i])
+		starts[i], _ = r.Comm.Ran(i)
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(starts[a], starts[b]) })
 	return order
@@ -95,7 +95,7 @@ func byStart(r *profile.Rank) []int {
 
 // ran is from when to when a member ran.
 func ran(ranks []*profile.Rank, of member) (start, end int64) {
-	return ranks[of.rank].Ran(&ranks[of.rank].Comm.Calls[of.collective])
+	return ranks[of.rank].Comm.Ran(of.collective)
 }
 
 func distinct(set []member) bool {

@@ -83,10 +83,10 @@ func TestBatch(t *testing.T) {
 		t.Errorf("the single send is %+v", c)
 	}
 	first, third := sender(0, to(1)), sender(2, from(1))
-	first.Kernels()[0].Start, third.Kernels()[0].Start = 25*us, 70*us
+	first.Comm.Processes[0].Kernels[0].Start, third.Comm.Processes[0].Kernels[0].Start = 25*us, 70*us
 	first.Comm.Groups[0].Size, third.Comm.Groups[0].Size = 3, 3
 	m := match([]*profile.Rank{first, r, third})
-	first.Kernels()[0].End, third.Kernels()[0].End = 90*us, 90*us
+	first.Comm.Processes[0].Kernels[0].End, third.Comm.Processes[0].Kernels[0].End = 90*us, 90*us
 	ends := unawaitedEnds([]*profile.Rank{first, r, third}, m, make([]clock.Placed, 3))
 	if ends[0][0] != 85*us || ends[1][0] != 50*us || ends[2][0] != 90*us {
 		t.Errorf("without waiting they end at %v, want 85, 50 and 90 µs", ends)

@@ -45,13 +45,27 @@ type call struct {
 	nested     bool  // it took in a call inside
 }
 
-// saying is what calls say again, to compare: lists of members are shared.
+// saying is what calls say again, to compare.
 type saying struct {
-	name, group, desc string
-	op                nccl.Op
-	ranks             *int
-	members, size     int
-	self, peer        int
+	name string
+	op   nccl.Op
+	peer int
+	grouping
+}
+
+// grouping is what calls say of their group: lists of members are shared.
+type grouping struct {
+	name, desc          string
+	ranks               *int
+	members, size, self int
+}
+
+func (c *Call) grouping() grouping {
+	g := grouping{name: c.Group, desc: c.Desc, members: len(c.Ranks), size: c.Size, self: c.Self}
+	if len(c.Ranks) > 0 {
+		g.ranks = &c.Ranks[0]
+	}
+	return g
 }
 
 // add adds a call.
@@ -60,11 +74,7 @@ func (c *calls) add(from Call) { c.came.add(c.short(from)) }
 // short keeps what a call says.
 func (c *calls) short(from Call) call {
 	one := call{start: from.Start, end: from.End, thread: from.Thread, seq: from.Seq, bytes: from.Bytes}
-	key := saying{name: from.Name, group: from.Group, desc: from.Desc, op: from.Op, members: len(from.Ranks), size: from.Size,
-		self: from.Self, peer: from.Peer}
-	if len(from.Ranks) > 0 {
-		key.ranks = &from.Ranks[0]
-	}
+	key := saying{from.Name, from.Op, from.Peer, from.grouping()}
 	at, ok := c.at[key]
 	if !ok {
 		if c.at == nil {

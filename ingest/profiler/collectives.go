@@ -71,36 +71,21 @@ type record struct {
 	groups map[grouping]int
 }
 
-// grouping is what calls of one group say of it, to compare.
-type grouping struct {
-	name, desc          string
-	ranks               *int
-	members, size, self int
-}
-
 func newRecord() *record {
 	return &record{comms.Record{Processes: []comms.Process{{Rank: -1, LocalRank: -1, Device: -1}}}, make(map[grouping]int)}
 }
 
-// group is the position of the group of a call, which is made where there is none.
-func (r *record) group(c *Call) int {
-	key := grouping{name: c.Group, desc: c.Desc, members: len(c.Ranks), size: c.Size, self: c.Self}
-	if len(c.Ranks) > 0 {
-		key.ranks = &c.Ranks[0]
-	}
-	at, ok := r.groups[key]
+// add adds a call, and its group where there is none yet.
+func (r *record) add(c *Call) *comms.Call {
+	key := c.grouping()
+	group, ok := r.groups[key]
 	if !ok {
-		at = len(r.Groups)
-		r.groups[key] = at
+		group = len(r.Groups)
+		r.groups[key] = group
 		r.Groups = append(r.Groups, comms.Group{Name: c.Group, Desc: c.Desc, Rank: c.Self, Size: c.Size, Members: c.Ranks, Enqueued: -1, Started: -1, Completed: -1})
 	}
-	return at
-}
-
-// add adds a call.
-func (r *record) add(c *Call) *comms.Call {
 	made := comms.UnknownCall(0)
-	made.Op, made.Name, made.Group, made.Seq, made.Bytes, made.Peer = c.Op, c.Name, r.group(c), c.Seq, c.Bytes, c.Peer
+	made.Op, made.Name, made.Group, made.Seq, made.Bytes, made.Peer = c.Op, c.Name, group, c.Seq, c.Bytes, c.Peer
 	made.State = comms.Completed // a profile is written when all is done
 	r.Calls = append(r.Calls, made)
 	return &r.Calls[len(r.Calls)-1]

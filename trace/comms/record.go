@@ -194,6 +194,16 @@ type Unread struct {
 	Text   string // its beginning
 }
 
+// Ran is from when to when a call ran: its kernel, or else the call itself.
+func (c *Record) Ran(call int) (start, end int64) {
+	x := &c.Calls[call]
+	if x.Kernel == None {
+		return x.Enter, x.Exit
+	}
+	k := &c.Processes[x.Process].Kernels[x.Kernel]
+	return k.Start, k.End
+}
+
 // Pos is where a call was recorded.
 func (c *Record) Pos(call int) input.Pos {
 	x := &c.Calls[call]

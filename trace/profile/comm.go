@@ -7,35 +7,18 @@ import (
 	"github.com/sfstat/sfstat/trace/comms"
 )
 
-// Kernels are those that communicated.
-func (r *Rank) Kernels() []comms.Kernel {
-	if len(r.Comm.Processes) == 0 {
-		return nil
-	}
-	return r.Comm.Processes[0].Kernels
-}
-
-// Ran is from when to when a call of Comm ran: its kernel, or else the call itself.
-func (r *Rank) Ran(c *comms.Call) (start, end int64) {
-	if c.Kernel == comms.None {
-		return c.Enter, c.Exit
-	}
-	k := &r.Kernels()[c.Kernel]
-	return k.Start, k.End
-}
-
-// Pieces are, for each call of Comm, the position of the call that stands for what
-// ran it: it does itself, but for those that a kernel ran of which there are several.
+// Pieces are, for each call of Comm, the position of the call that stands for the
+// kernel that ran it: its own, but for those of a kernel that ran several.
 func (r *Rank) Pieces() []int {
-	at, of := make([]int, len(r.Comm.Calls)), make([]int, len(r.Kernels()))
+	at := make([]int, len(r.Comm.Calls))
+	first := 0 // of its process
 	for i := range at {
-		if c := &r.Comm.Calls[i]; c.KernelSure {
-			of[c.Kernel] = i
+		c := &r.Comm.Calls[i]
+		if c.Process != r.Comm.Calls[first].Process {
+			first = i
 		}
-	}
-	for i := range at {
-		if at[i] = i; r.Comm.Calls[i].Kernel != comms.None {
-			at[i] = of[r.Comm.Calls[i].Kernel]
+		if at[i] = i; c.Kernel != comms.None {
+			at[i] = first + c.Kernel
 		}
 	}
 	return at
@@ -77,7 +60,6 @@ func (r *Rank) GroupKeys() []string {
 
 // ShiftCalls moves by ns the calls and kernels of the steps that it is to.
 func (r *Rank) ShiftCalls(ns int64, of func(step int64) bool) {
-	kernels := r.Kernels()
 	for _, calls := range [...][]comms.Call{r.Comm.Calls, r.Entered.Calls} {
 		for i := range calls {
 			c := &calls[i]
@@ -86,29 +68,9 @@ func (r *Rank) ShiftCalls(ns int64, of func(step int64) bool) {
 			}
 			c.Enter, c.Exit = c.Enter+ns, c.Exit+ns
 			if c.KernelSure {
-				k := &kernels[c.Kernel]
+				k := &r.Comm.Processes[c.Process].Kernels[c.Kernel]
 				k.Launch, k.Start, k.End = k.Launch+ns, k.Start+ns, k.End+ns
 			}
 		}
-	}
-}
-
-// addCalls adds what another recording of the same process has.
-func addCalls(to, from *comms.Record) {
-	if len(to.Processes) == 0 {
-		*to = *from
-		return
-	}
-	groups, kernels := len(to.Groups), len(to.Processes[0].Kernels)
-	to.Groups = append(to.Groups, from.Groups...)
-	for _, c := range from.Calls {
-		c.Group += groups
-		if c.Kernel != comms.None {
-			c.Kernel += kernels
-		}
-		to.Calls = append(to.Calls, c)
-	}
-	for _, p := range from.Processes {
-		to.Processes[0].Kernels = append(to.Processes[0].Kernels, p.Kernels...)
 	}
 }

@@ -26,7 +26,7 @@ func TestExposures(t *testing.T) {
 	}
 	r := &Rank{Steps: []Step{{Device: &Device{Exposed: x}}}}
 	r.Shift(1000)
-	first := &Rank{Comm: comms.Record{Processes: make([]comms.Process, 1), Calls: make([]comms.Call, 7)}}
+	first := &Rank{Comm: comms.Record{Calls: make([]comms.Call, 7)}}
 	first.Append(r)
 	for i := range want {
 		want[i].Start, want[i].End = want[i].Start+1000, want[i].End+1000

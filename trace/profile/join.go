@@ -11,8 +11,7 @@ import (
 func (r *Rank) Append(o *Rank) {
 	steps, calls, names := len(r.Steps), len(r.Comm.Calls), int32(len(r.Names))
 	r.Steps = append(r.Steps, o.Steps...)
-	addCalls(&r.Comm, &o.Comm)
-	addCalls(&r.Entered, &o.Entered)
+	r.Comm, r.Entered = *comms.Join(&r.Comm, &o.Comm), *comms.Join(&r.Entered, &o.Entered)
 	slices.SortStableFunc(r.Entered.Calls, func(a, b comms.Call) int { return cmp.Compare(a.Enter, b.Enter) })
 	for i := range o.Steps {
 		if d := o.Steps[i].Device; d != nil {

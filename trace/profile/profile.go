@@ -34,10 +34,11 @@ type Rank struct {
 
 	Stages []string // in order; Span.Stage and device accounts count in it
 	Steps  []Step   // by start
-	// What the rank communicated, as its one process: the kernels of its device, each
-	// with a call that has what is known of it; or where it recorded no device work
-	// the calls that its backend worked on. All calls have a group; peers are ranks
-	// of the job where the Rank of the group is −1.
+	// What the rank communicated, each recording as a process: the kernels of its
+	// device, each with a call that has what is known of it, in their order, and
+	// behind these what kernels ran besides; or where it recorded no device work the
+	// calls that its backend worked on. All calls have a group; peers are ranks of
+	// the job where the Rank of the group is −1.
 	Comm        comms.Record
 	Entered     comms.Record // calls by start, as the host entered them, where the rank recorded no device work
 	Names       []string     // of operators

@@ -152,7 +152,8 @@ func (d *decoder) operation(v value) operationOf {
 	o, ok := d.called[string(b)]
 	if !ok {
 		o.name = d.held(v)
-		o.op, o.peer = operation(o.name)
+		o.op = nccl.OpIn(o.name)
+		_, o.peer = nccl.Ends(o.name)
 		d.called[string(b)] = o
 	}
 	return o

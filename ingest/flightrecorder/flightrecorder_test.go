@@ -173,14 +173,6 @@ func TestForms(t *testing.T) {
 	}
 }
 
-func TestMessages(t *testing.T) {
-	for name, want := range map[string]int{"nccl:send 1->2": 2, "nccl:recv 2<-1": 1, "nccl:send": -1, "gloo:all_reduce": -1} {
-		if _, peer := operation(name); peer != want {
-			t.Errorf("%s: peer %d, expected %d", name, peer, want)
-		}
-	}
-}
-
 func TestRankOf(t *testing.T) {
 	type found struct {
 		rank int

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/trace/comms"
-	"github.com/sfstat/sfstat/trace/nccl"
 )
 
 // group is the group of an entry. Its pg_id is the process's own number, which
@@ -127,39 +126,4 @@ func ranksOf(written string) (ranks []int) {
 		ranks = append(ranks, rank)
 	}
 	return ranks
-}
-
-// operations are the names of operations behind "nccl:", "gloo:" and the like.
-var operations = map[string]nccl.Op{
-	"all_reduce": nccl.AllReduce, "allreduce_coalesced": nccl.AllReduce, "all_reduce_barrier": nccl.AllReduce, "allreduce": nccl.AllReduce, "barrier": nccl.AllReduce,
-	"all_gather": nccl.AllGather, "_all_gather_base": nccl.AllGather, "all_gather_into_tensor_coalesced": nccl.AllGather, "allgather": nccl.AllGather,
-	"all_gather_single": nccl.AllGather, "all_gather_v": nccl.AllGather, "ALLGATHER_coalesced": nccl.AllGather, "_allgather_base": nccl.AllGather,
-	"reduce_scatter": nccl.ReduceScatter, "_reduce_scatter_base": nccl.ReduceScatter, "reduce_scatter_tensor_coalesced": nccl.ReduceScatter,
-	"reduce_scatter_single": nccl.ReduceScatter, "reduce_scatter_v": nccl.ReduceScatter, "REDUCE_SCATTER_coalesced": nccl.ReduceScatter,
-	"broadcast": nccl.Broadcast, "_broadcast_oop": nccl.Broadcast, "reduce": nccl.Reduce, "_reduce_oop": nccl.Reduce,
-	"gather": nccl.Gather, "scatter": nccl.Scatter, "all_to_all": nccl.AlltoAll, "all_to_all_single": nccl.AlltoAll,
-	"all_to_all_v_single": nccl.AlltoAll, "alltoall": nccl.AlltoAll, "alltoall_base": nccl.AlltoAll, "send": nccl.Send, "recv": nccl.Recv,
-	"recvAnySource": nccl.Recv, "recv_any_source": nccl.Recv,
-}
-
-// operation reads "gloo:all_reduce", "nccl:send 1->2" and "nccl:recv 2<-1": what
-// it does, and the other end as a rank of the group, −1 for none.
-func operation(name string) (op nccl.Op, peer int) {
-	_, what, found := strings.Cut(name, ":")
-	if !found {
-		what = name
-	}
-	word, ends, _ := strings.Cut(what, " ")
-	op, peer = operations[word], -1
-	if op != nccl.Send && op != nccl.Recv {
-		return op, peer
-	}
-	for _, arrow := range []string{"->", "<-"} {
-		if _, other, ok := strings.Cut(ends, arrow); ok {
-			if n, err := strconv.Atoi(other); err == nil && n >= 0 {
-				peer = n
-			}
-		}
-	}
-	return op, peer
 }

@@ -254,7 +254,7 @@ func (d *reader) call(e *event) profiler.Call {
 	}
 	c.Seq = max(w.seq, -1)
 	c.Ranks = d.groups.of(list, stride{start: w.start, step: w.stride, size: c.Size})
-	switch op := profiler.OperationOf(c.Name); {
+	switch op := nccl.OpIn(c.Name); {
 	case op == nccl.Send && w.dst >= 0 && w.dst < trace.MaxRanks:
 		c.Peer = int(w.dst)
 	case op == nccl.Recv && w.src >= 0 && w.src < trace.MaxRanks:

@@ -192,7 +192,7 @@ func (r *recording) event(e *export.Event) error {
 	switch {
 	case !ok:
 	case called:
-		if profiler.OperationOf(text) != nccl.UnknownOp {
+		if nccl.OpIn(text) != nccl.UnknownOp {
 			p.b.Call(profiler.Call{Name: text, Thread: int64(e.Thread), Start: start, End: end, Seq: -1, Bytes: -1, Self: -1, Peer: -1})
 		}
 	default:

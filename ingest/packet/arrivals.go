@@ -219,8 +219,8 @@ func (a *arrivals) comm(p *trace.Part) (*comms.Record, error) {
 		}
 		if at(colOp) >= 0 {
 			x.Name = a.ops[at(colOp)]
-			x.Op = opOf(x.Name)
-			x.Peer = peerOf(x.Name)
+			x.Op = nccl.OpIn(x.Name)
+			_, x.Peer = nccl.Ends(x.Name)
 		}
 		switch {
 		case at(colStage) >= 0:
@@ -248,38 +248,6 @@ func (a *arrivals) stack(c *comms.Record, known map[string]int, stage string) in
 		c.Stacks = append(c.Stacks, []comms.Frame{frame})
 	}
 	return i
-}
-
-// opOf is the operation that PyTorch writes as "gloo:all_reduce" or
-// "nccl:send 0->1", UnknownOp for one that NCCL does not have.
-func opOf(name string) nccl.Op {
-	_, op, _ := strings.Cut(name, ":")
-	if op == "" {
-		op = name
-	}
-	op, _, _ = strings.Cut(op, " ")
-	for _, known := range [...]nccl.Op{nccl.AllGather, nccl.AllReduce, nccl.Broadcast, nccl.Reduce, nccl.ReduceScatter, nccl.Send, nccl.Recv,
-		nccl.AlltoAll, nccl.Gather, nccl.Scatter} {
-		if strings.EqualFold(strings.ReplaceAll(op, "_", ""), known.String()) {
-			return known
-		}
-	}
-	return nccl.UnknownOp
-}
-
-// peerOf is the other end of "nccl:send 0->1" or "recv 1<-0", −1 where there is
-// none.
-func peerOf(name string) int {
-	_, ends, _ := strings.Cut(name, " ")
-	at := strings.IndexAny(ends, "<-")
-	if at < 0 || at+2 > len(ends) {
-		return -1
-	}
-	n, err := strconv.Atoi(ends[at+2:])
-	if err != nil || n < 0 || n >= trace.MaxRanks {
-		return -1
-	}
-	return n
 }
 
 // appendArrivals writes epoch, lines and arrivals of a part, as far as it has

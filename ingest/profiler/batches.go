@@ -3,28 +3,9 @@ package profiler
 import (
 	"cmp"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/sfstat/sfstat/trace/nccl"
 )
-
-// ends reads the positions in the name of a transfer: "nccl:send 0->1",
-// "nccl:recv 1<-0"; −1: it has none.
-func ends(name string) (self, peer int) {
-	for _, arrow := range [...]string{"->", "<-"} {
-		before, after, found := strings.Cut(name, arrow)
-		if !found {
-			continue
-		}
-		self, errSelf := strconv.Atoi(before[strings.LastIndexByte(before, ' ')+1:])
-		peer, errPeer := strconv.Atoi(strings.TrimSpace(after))
-		if errSelf == nil && errPeer == nil && self >= 0 && peer >= 0 && self != peer {
-			return self, peer
-		}
-	}
-	return -1, -1
-}
 
 // longestBatch is how long before a kernel is launched its messages are called
 // at most, ns.

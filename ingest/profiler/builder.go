@@ -7,6 +7,7 @@ import (
 
 	"github.com/sfstat/sfstat/ingest/profiler/stagemap"
 	"github.com/sfstat/sfstat/trace/input"
+	"github.com/sfstat/sfstat/trace/nccl"
 	"github.com/sfstat/sfstat/trace/profile"
 )
 
@@ -185,8 +186,8 @@ func (b *Builder) Call(c Call) {
 		return
 	}
 	b.saw(c.Start, c.End)
-	c.Op = OperationOf(c.Name)
-	if self, peer := ends(c.Name); c.Peer < 0 && peer >= 0 {
+	c.Op = nccl.OpIn(c.Name)
+	if self, peer := nccl.Ends(c.Name); c.Peer < 0 && peer >= 0 {
 		c.Self, c.Peer = self, peer
 	}
 	b.calls.add(c)

@@ -27,11 +27,11 @@ func (b *Builder) deviceCollective(w Work) int32 {
 	c := Call{Name: b.names[w.Name], Start: w.Start, End: w.End, Seq: -1, Bytes: -1, Self: -1, Peer: -1}
 	if w.Call != nil {
 		told := *w.Call
-		told.Op = OperationOf(told.Name)
+		told.Op = nccl.OpIn(told.Name)
 		c.take(&told)
 	}
 	if c.Op == nccl.UnknownOp {
-		c.Op = OperationOf(c.Name)
+		c.Op = nccl.OpIn(c.Name)
 	}
 	b.onDevice.add(ran{call: b.calls.short(c)})
 	return int32(b.onDevice.len() - 1)

@@ -12,7 +12,7 @@ import (
 // isDispatch reports whether an operator of this name hands a collective to its
 // process group: "c10d::allreduce_".
 func isDispatch(name string) bool {
-	return (strings.HasPrefix(name, "c10d::") || strings.HasPrefix(name, "_c10d_functional::")) && OperationOf(name) != nccl.UnknownOp
+	return (strings.HasPrefix(name, "c10d::") || strings.HasPrefix(name, "_c10d_functional::")) && nccl.OpIn(name) != nccl.UnknownOp
 }
 
 // IsDispatch reports whether a host range with this name hands a collective to
@@ -26,7 +26,7 @@ func (b *Builder) Dispatch(id NameID, thread, start, end int64) {
 		return
 	}
 	name := b.names[id]
-	b.dispatched.add(Call{Name: name, Op: OperationOf(name), Thread: thread, Start: start, End: max(start, end), Seq: -1, Bytes: -1, Self: -1, Peer: -1})
+	b.dispatched.add(Call{Name: name, Op: nccl.OpIn(name), Thread: thread, Start: start, End: max(start, end), Seq: -1, Bytes: -1, Self: -1, Peer: -1})
 }
 
 // entered are the collectives of a rank without device work, each once, as its

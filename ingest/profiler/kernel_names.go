@@ -1,43 +1,6 @@
 package profiler
 
-import (
-	"strings"
-
-	"github.com/sfstat/sfstat/trace/nccl"
-)
-
-// operationWords are looked for in names without signs and in lower case;
-// words that hold others come first.
-var operationWords = []struct {
-	word string
-	op   nccl.Op
-}{
-	{"allreduce", nccl.AllReduce}, {"crossdevicereduce", nccl.AllReduce}, {"twoshot", nccl.AllReduce}, {"oneshot", nccl.AllReduce},
-	{"allgather", nccl.AllGather}, {"reducescatter", nccl.ReduceScatter}, {"alltoall", nccl.AlltoAll}, {"all2all", nccl.AlltoAll},
-	{"sendrecv", nccl.SendRecv}, {"broadcast", nccl.Broadcast}, {"bcast", nccl.Broadcast}, {"barrier", nccl.Barrier},
-	{"gather", nccl.Gather}, {"scatter", nccl.Scatter}, {"reduce", nccl.Reduce}, {"irecv", nccl.Recv}, {"recv", nccl.Recv}, {"isend", nccl.Send}, {"send", nccl.Send},
-	{"dispatch", nccl.AlltoAll}, {"combine", nccl.AlltoAll},
-}
-
-// OperationOf reads the name of a collective, a call or a kernel:
-// "allreduce", "nccl:_all_gather_base", "ncclKernel_AllReduce_RING_LL_Sum_float(…)".
-func OperationOf(name string) nccl.Op {
-	if i := strings.IndexByte(name, '('); i >= 0 {
-		name = name[:i]
-	}
-	plain := strings.Map(func(r rune) rune {
-		if r == '_' || r == '-' || r == ' ' {
-			return -1
-		}
-		return r
-	}, strings.ToLower(name))
-	for _, w := range operationWords {
-		if strings.Contains(plain, w.word) {
-			return w.op
-		}
-	}
-	return nccl.UnknownOp
-}
+import "strings"
 
 // Kind is the part that device work plays.
 type Kind uint8

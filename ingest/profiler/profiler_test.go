@@ -209,7 +209,7 @@ func TestKinds(t *testing.T) {
 		if kindOfKernel(name) != Communication {
 			t.Errorf("%s does not communicate", name)
 		}
-		if got := OperationOf(name); got != want {
+		if got := nccl.OpIn(name); got != want {
 			t.Errorf("%s is %v, want %v", name, got, want)
 		}
 	}
@@ -220,7 +220,7 @@ func TestKinds(t *testing.T) {
 	}
 	for name, want := range map[string]nccl.Op{"_allgather_base": nccl.AllGather, "nccl:_reduce_scatter_base": nccl.ReduceScatter, "gloo:all_reduce": nccl.AllReduce,
 		"all_to_allv": nccl.AlltoAll, "allreduce_coalesced": nccl.AllReduce, "nccl:send 0->1": nccl.Send, "barrier": nccl.Barrier} {
-		if got := OperationOf(name); got != want {
+		if got := nccl.OpIn(name); got != want {
 			t.Errorf("%s is %v, want %v", name, got, want)
 		}
 	}

@@ -204,7 +204,7 @@ func (r *reader) work(id profiler.NameID, s span, correlation int64) {
 var collectives = []string{"all-reduce", "all-gather", "reduce-scatter", "all-to-all", "collective-permute", "collective-broadcast", "ragged-all-to-all"}
 
 func isCollective(name string) bool {
-	return slices.ContainsFunc(collectives, func(c string) bool { return strings.HasPrefix(name, c) }) && profiler.OperationOf(name) != nccl.UnknownOp
+	return slices.ContainsFunc(collectives, func(c string) bool { return strings.HasPrefix(name, c) }) && nccl.OpIn(name) != nccl.UnknownOp
 }
 
 // jitSteps makes steps of the calls of the jitted function that takes most time, where nothing

@@ -128,7 +128,7 @@ func (s setting) undo(r *profile.Rank) {
 			r.Steps[i].Shift(-s.by)
 		}
 	}
-	r.ShiftCalls(-s.by, func(step int64) bool { return step >= 0 && step > s.before })
+	r.ShiftCalls(-s.by, func(step int64) bool { return step > s.before })
 	for i := range r.Ops {
 		if o := &r.Ops[i]; later[o.Step] {
 			o.Start, o.End = o.Start-s.by, o.End-s.by

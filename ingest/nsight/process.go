@@ -71,9 +71,6 @@ func (r *recording) ranks() (ranks []*process, err error) {
 		}
 		p.b = nil
 		p.rank.Source, p.rank.LocalRank, p.rank.Host = r.path, i, r.host()
-		if p.collectives > 0 && p.rank.Backend == "" {
-			p.rank.Backend = "nccl"
-		}
 	}
 	return ranks, nil
 }

@@ -66,7 +66,9 @@ func (r *Rank) ShiftCalls(ns int64, of func(step int64) bool) {
 			if !of(c.Step) {
 				continue
 			}
-			c.Enter, c.Exit = c.Enter+ns, c.Exit+ns
+			if c.HasEnter {
+				c.Enter, c.Exit = c.Enter+ns, c.Exit+ns
+			}
 			if c.KernelSure {
 				k := &r.Comm.Processes[c.Process].Kernels[c.Kernel]
 				k.Launch, k.Start, k.End = k.Launch+ns, k.Start+ns, k.End+ns

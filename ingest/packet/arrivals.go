@@ -200,6 +200,12 @@ func (a *arrivals) comm(p *trace.Part) (*comms.Record, error) {
 		}
 		c.Groups[n].Silent = true
 	}
+	calls := make([]comms.Call, len(a.ops)) // one of each operation
+	for i, name := range a.ops {
+		calls[i] = comms.UnknownCall(0)
+		calls[i].Name, calls[i].Op = name, nccl.OpIn(name)
+		_, calls[i].Peer = nccl.Ends(name)
+	}
 	stacks, tensors := map[string]int{}, map[int64]*comms.Tensors{}
 	enter := int64(0)
 	for i := range c.Calls {
@@ -209,6 +215,9 @@ func (a *arrivals) comm(p *trace.Part) (*comms.Record, error) {
 				i, at(colStage), len(p.Schema.Stages), at(colGroup), len(c.Groups), at(colOp), len(a.ops))
 		}
 		x := comms.UnknownCall(0)
+		if at(colOp) >= 0 {
+			x = calls[at(colOp)]
+		}
 		enter += at(colEnter)
 		x.Enter, x.HasEnter, x.Step, x.Group, x.Seq, x.Count = enter, true, at(colStep), int(at(colGroup)), at(colSeq), at(colElements)
 		if n := at(colElements); n >= 0 {
@@ -216,11 +225,6 @@ func (a *arrivals) comm(p *trace.Part) (*comms.Record, error) {
 				tensors[n] = &comms.Tensors{InSizes: [][]int64{{n}}}
 			}
 			x.Tensors = tensors[n]
-		}
-		if at(colOp) >= 0 {
-			x.Name = a.ops[at(colOp)]
-			x.Op = nccl.OpIn(x.Name)
-			_, x.Peer = nccl.Ends(x.Name)
 		}
 		switch {
 		case at(colStage) >= 0:

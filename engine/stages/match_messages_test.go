@@ -82,6 +82,10 @@ func TestBatch(t *testing.T) {
 	if c := r.Comm.Calls[1]; c.Op != nccl.Send || c.Peer != 0 || r.Pieces()[1] != 1 {
 		t.Errorf("the single send is %+v", c)
 	}
+	d, err := Divide([]*profile.Rank{r}, Options{})
+	if err != nil || len(d.Launched.Rows) != 1 || d.Launched.Rows[0].Count != 2 {
+		t.Errorf("launched %+v, %v, want two kernels", d.Launched, err)
+	}
 	first, third := sender(0, to(1)), sender(2, from(1))
 	first.Comm.Processes[0].Kernels[0].Start, third.Comm.Processes[0].Kernels[0].Start = 25*us, 70*us
 	first.Comm.Groups[0].Size, third.Comm.Groups[0].Size = 3, 3

@@ -8,6 +8,7 @@ import (
 	"github.com/sfstat/sfstat/engine/comm/capacity"
 	"github.com/sfstat/sfstat/engine/comm/group"
 	"github.com/sfstat/sfstat/engine/comm/parallel"
+	"github.com/sfstat/sfstat/engine/points"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
@@ -57,37 +58,26 @@ func (w wire) undirected() wire { return wire{w.group, min(w.from, w.to), max(w.
 // messages pairs the k-th send from one member to another with the other's k-th receive from it. Where a
 // log has lost calls, sizes or numbers differ, and none of that way is paired: which is missing is not known.
 func (r *Result) messages(m *members, duplicates map[int]bool) (all []message) {
-	sends, recvs := map[wire][]int{}, map[wire][]int{}
-	var order []wire
+	ends := make([][]points.Call, len(r.Groups)) // of each side
 	for i := range r.Calls {
 		c := &r.Calls[i]
 		if duplicates[i] || c.Op != nccl.Send && c.Op != nccl.Recv {
 			continue
 		}
-		w, ok := r.wireOf(m, i)
-		if ok && w.from == w.to { // to itself: a copy
-			continue
-		}
-		if !ok {
+		switch w, ok := r.wireOf(m, i); {
+		case !ok:
 			r.Messages.Lonely++
-			continue
-		}
-		if len(sends[w])+len(recvs[w]) == 0 {
-			order = append(order, w)
-		}
-		if c.Op == nccl.Send {
-			sends[w] = append(sends[w], i)
-		} else {
-			recvs[w] = append(recvs[w], i)
+		case w.from != w.to: // to itself: a copy
+			ends[c.Group] = append(ends[c.Group], points.Call{ID: int32(i), Group: int32(w.group), Kind: c.Bytes,
+				Message: true, Sends: c.Op == nccl.Send, From: int32(w.from), To: int32(w.to)})
 		}
 	}
-	for _, w := range order {
-		if !slices.EqualFunc(sends[w], recvs[w], func(s, q int) bool { return r.Calls[s].Bytes == r.Calls[q].Bytes }) {
-			r.Messages.Lonely += len(sends[w]) + len(recvs[w])
-			continue
-		}
-		for k := range sends[w] {
-			all = append(all, message{sends[w][k], recvs[w][k]})
+	sets, _ := points.Match(slices.Values(ends), points.MatchOptions{})
+	for _, s := range sets {
+		if s.Doubt == points.Certain {
+			all = append(all, message{int(s.Entries[0].Call), int(s.Entries[1].Call)})
+		} else {
+			r.Messages.Lonely += len(s.Entries)
 		}
 	}
 	r.Messages.Paired = len(all)

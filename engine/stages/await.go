@@ -21,11 +21,11 @@ func unawaitedEnds(ranks []*profile.Rank, m *matching, clocks []clock.Placed) []
 	}
 	start := func(of member) int64 {
 		at, _ := ran(ranks, of)
-		return clocks[of.rank].Reference(at)
+		return clocks[of.Process].Reference(at)
 	}
 	settle := func(own member, last int64) {
 		from, to := ran(ranks, own)
-		out[own.rank][own.collective] = max(from, to-max(0, last-start(own)))
+		out[own.Process][own.Call] = max(from, to-max(0, last-start(own)))
 	}
 	for _, set := range m.sets {
 		last := int64(math.MinInt64)
@@ -37,7 +37,7 @@ func unawaitedEnds(ranks []*profile.Rank, m *matching, clocks []clock.Placed) []
 		}
 	}
 	for own, partners := range m.partners {
-		if m.of[own.rank][own.collective] >= 0 {
+		if m.of[own.Process][own.Call] >= 0 {
 			continue
 		}
 		last := start(own)

@@ -91,10 +91,10 @@ func (m *matching) settingOf(ranks []*profile.Rank, rank int) (s setting, ok boo
 		if set < 0 || !m.collective(set) {
 			continue
 		}
-		first, shared := slices.BinarySearchFunc(m.sets[set], 0, func(x member, rank int) int { return x.rank - rank })
+		first, shared := slices.BinarySearchFunc(m.sets[set], 0, func(x member, rank int) int { return int(x.Process) - rank })
 		if step := ranks[rank].Comm.Calls[i].Step; shared && step >= 0 {
 			_, at := ran(ranks, m.sets[set][first])
-			_, own := ran(ranks, member{rank, i})
+			_, own := ran(ranks, member{Process: int32(rank), Call: int32(i)})
 			ends = append(ends, end{clock.Point{At: at, Ahead: own - at}, step})
 		}
 	}

@@ -16,9 +16,9 @@ func clocks(ranks []*profile.Rank, m *matching) []clock.Placed {
 	for _, set := range m.sets[:m.collectives] {
 		var ends []clock.Reading
 		for _, each := range set {
-			if ranks[each.rank].Comm.Calls[each.collective].Kernel != comms.None {
+			if ranks[each.Process].Comm.Calls[each.Call].Kernel != comms.None {
 				_, end := ran(ranks, each)
-				ends = append(ends, clock.Reading{Clock: each.rank, At: end})
+				ends = append(ends, clock.Reading{Clock: int(each.Process), At: end})
 			}
 		}
 		e.Ends = append(e.Ends, ends)
@@ -26,7 +26,7 @@ func clocks(ranks []*profile.Rank, m *matching) []clock.Placed {
 	for _, msg := range m.messages {
 		sent, _ := ran(ranks, msg.from)
 		_, received := ran(ranks, msg.to)
-		e.Messages = append(e.Messages, clock.Message{From: msg.from.rank, To: msg.to.rank, Sent: sent, Received: received})
+		e.Messages = append(e.Messages, clock.Message{From: int(msg.from.Process), To: int(msg.to.Process), Sent: sent, Received: received})
 	}
 	return clock.Align(len(ranks), e)
 }

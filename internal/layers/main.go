@@ -41,7 +41,7 @@ var rules = []rule{
 	{of: "engine/comm", may: []string{"trace", "engine/clock", "engine/comm", "engine/points", "engine/delay"}, pure: true},
 	{of: "engine/points", pure: true},
 	{of: "engine/delay", may: []string{"engine/points", "engine/changepoint"}, pure: true},
-	{of: "engine", may: []string{"trace", "engine/clock"}, pure: true},
+	{of: "engine", may: []string{"trace", "engine/clock", "engine/points"}, pure: true},
 	{of: "ingest/auto", may: []string{"trace", "ingest", "archive", "engine/stages", "internal/parquet"}},
 	{of: "ingest/ingesttest", may: []string{"trace", "ingest"}},
 	{of: "ingest", may: []string{"trace", "ingest", "internal/parquet", "internal/decimal"}},

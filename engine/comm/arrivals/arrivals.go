@@ -211,11 +211,11 @@ func (s *strikes) each(f func(Call), lines []fitted, steps stepping) {
 	s.eachDelay(func(_ *place, _ int, e entry, x int64) { own[e] = x })
 	for r := range s.ranks {
 		for i := range s.ranks[r].calls {
-			e := entry{int32(r), int32(i)}
+			e := entry{Process: int32(r), Call: int32(i)}
 			c, k, p := s.call(e), s.kindOf(e), s.matching.of[r][i]
 			step, stage := whereAt(lines, steps, s.ranks[r].id, s.at(e))
 			f(Call{Rank: s.ranks[r].id, Op: k.name, Group: s.groups[c.group].name, Seq: c.seq, Line: s.lineAt(k), Enter: s.at(e),
-				Release: max(s.at(e), s.releaseFor(e)), Whole: s.points[p].whole, Delay: own[e],
+				Release: max(s.at(e), s.releaseFor(e)), Whole: s.whole(&s.points[p]), Delay: own[e],
 				Step: step, Stage: stage})
 		}
 	}
@@ -251,7 +251,7 @@ func (s *strikes) table(r *Result, stages []string) {
 			mid := median(times)
 			out.Members = max(out.Members, len(c))
 			for _, e := range c {
-				arrivals[e.rank] = append(arrivals[e.rank], s.at(e)-mid)
+				arrivals[e.Process] = append(arrivals[e.Process], s.at(e)-mid)
 			}
 		}
 		out.Skew = median(skews)

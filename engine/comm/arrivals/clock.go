@@ -138,13 +138,13 @@ func towardsZero(x, y int64) int64 {
 func (t *timed) apartOnHost(c cohort, of [][]int64) {
 	on := make([][]int64, len(t.clocks))
 	for _, e := range c {
-		d := t.domain[e.rank]
+		d := t.domain[e.Process]
 		on[d] = append(on[d], t.at(e))
 	}
 	mid := medians(on)
 	for _, e := range c {
-		if d := t.domain[e.rank]; len(on[d]) > 1 {
-			of[e.rank] = append(of[e.rank], t.at(e)-mid[d])
+		if d := t.domain[e.Process]; len(on[d]) > 1 {
+			of[e.Process] = append(of[e.Process], t.at(e)-mid[d])
 		}
 	}
 }
@@ -247,7 +247,7 @@ func (t *timed) apartByGroup() [][]apartIn {
 			}
 			mid := median(times)
 			for _, e := range c {
-				by[g][t.domain[e.rank]] = append(by[g][t.domain[e.rank]], t.enter(e)-mid)
+				by[g][t.domain[e.Process]] = append(by[g][t.domain[e.Process]], t.enter(e)-mid)
 			}
 		}
 	}
@@ -288,7 +288,7 @@ func (t *timed) refine() {
 	by := make([][]int64, len(t.clocks))
 	t.eachDelay(func(p *place, _ int, e entry, x int64) {
 		if p.lag > 0 && !p.carried {
-			by[t.domain[e.rank]] = append(by[t.domain[e.rank]], x)
+			by[t.domain[e.Process]] = append(by[t.domain[e.Process]], x)
 		}
 	})
 	low, high := t.bounds()
@@ -360,8 +360,8 @@ func (t *timed) bounds() (low, high []int64) {
 	last, next := make([]extremes, len(t.points)), make([]extremes, len(t.points))
 	for i := range last {
 		last[i], next[i] = none, none
-		for _, e := range t.points[i].entries {
-			last[i].add(t.at(e), t.domain[e.rank])
+		for _, e := range t.points[i].Entries {
+			last[i].add(t.at(e), t.domain[e.Process])
 		}
 	}
 	low, high = make([]int64, len(t.clocks)), make([]int64, len(t.clocks))
@@ -369,15 +369,15 @@ func (t *timed) bounds() (low, high []int64) {
 		low[d], high[d] = math.MinInt64, math.MaxInt64
 	}
 	t.eachWait(func(e entry, p int32) {
-		d := t.domain[e.rank]
+		d := t.domain[e.Process]
 		next[p].add(-t.at(e), d)
 		if l := last[p].but(d); l > math.MinInt64 {
 			low[d] = max(low[d], l-t.enter(e))
 		}
 	})
 	for i := range t.points {
-		for _, e := range t.points[i].entries {
-			d := t.domain[e.rank]
+		for _, e := range t.points[i].Entries {
+			d := t.domain[e.Process]
 			if n := next[i].but(d); n > math.MinInt64 {
 				high[d] = min(high[d], -n-t.enter(e))
 			}
@@ -396,10 +396,10 @@ func (t *timed) eachWait(f func(e entry, waited int32)) {
 		}
 		for _, c := range p.cohorts {
 			for _, e := range c {
-				if int32(p.lag) > e.call {
+				if int32(p.lag) > e.Call {
 					continue
 				}
-				if w := t.of[e.rank][e.call-int32(p.lag)]; !t.message(&t.points[w]) && !t.inTree(w) {
+				if w := t.of[e.Process][e.Call-int32(p.lag)]; !t.points[w].Message && !t.inTree(w) {
 					f(e, w)
 				}
 			}

@@ -57,7 +57,7 @@ func (s *strikes) waitedFor(places []int) map[int]int {
 	}
 	for _, i := range places {
 		for _, c := range s.places[i].cohorts {
-			at[s.of[c[0].rank][c[0].call]] = int32(i)
+			at[s.of[c[0].Process][c[0].Call]] = int32(i)
 		}
 	}
 	out := map[int]int{}
@@ -65,8 +65,8 @@ func (s *strikes) waitedFor(places []int) map[int]int {
 		sample, votes := s.sample(s.places[i].cohorts), map[int32]int{}
 		for _, c := range sample {
 			e := c[0]
-			if lag := s.lagOf(e, s.places[i].lag); lag > 0 && int32(lag) <= e.call {
-				votes[at[s.of[e.rank][e.call-int32(lag)]]]++
+			if lag := s.lagOf(e, s.places[i].lag); lag > 0 && int32(lag) <= e.Call {
+				votes[at[s.of[e.Process][e.Call-int32(lag)]]]++
 			}
 		}
 		for q, n := range votes {
@@ -138,7 +138,7 @@ func (s *strikes) steps(place int) *cutting {
 	for _, k := range s.places[place].cohorts {
 		step := nearestOf(c.ends, s.middle(k))
 		for _, e := range k {
-			c.of[e.rank] = append(c.of[e.rank], stepEnd{e.call, int32(step)})
+			c.of[e.Process] = append(c.of[e.Process], stepEnd{e.Call, int32(step)})
 		}
 	}
 	for _, of := range c.of {
@@ -150,8 +150,8 @@ func (s *strikes) steps(place int) *cutting {
 // step of an entry is the one that its rank's next call at the end of one ends; of a rank that makes
 // none the one that ends next; −1: none does.
 func (c *cutting) step(e entry, at int64) int {
-	if of := c.of[e.rank]; len(of) > 0 {
-		i, _ := slices.BinarySearchFunc(of, e.call, func(x stepEnd, call int32) int { return cmp.Compare(x.call, call) })
+	if of := c.of[e.Process]; len(of) > 0 {
+		i, _ := slices.BinarySearchFunc(of, e.Call, func(x stepEnd, call int32) int { return cmp.Compare(x.call, call) })
 		if i == len(of) {
 			return -1
 		}
@@ -261,10 +261,10 @@ func (s *strikes) setsAt(place int) (out [][]int) {
 		return r
 	}
 	for _, c := range s.places[place].cohorts {
-		takes[c[0].rank] = true
+		takes[c[0].Process] = true
 		for _, e := range c[1:] {
-			takes[e.rank] = true
-			a, b := root(int(c[0].rank)), root(int(e.rank))
+			takes[e.Process] = true
+			a, b := root(int(c[0].Process)), root(int(e.Process))
 			of[max(a, b)] = min(a, b)
 		}
 	}
@@ -309,7 +309,7 @@ func (d *division) fill(s *strikes) {
 		work, seen := make([]int64, d.Intervals*R), make([]bool, d.Intervals*R)
 		s.eachWork(piece.Stage, func(e entry, w int64) {
 			if t := d.cut.step(e, s.at(e)); t >= 0 {
-				i := (t+later)*R + int(e.rank)
+				i := (t+later)*R + int(e.Process)
 				work[i] += w
 				seen[i] = true
 			}
@@ -321,7 +321,7 @@ func (d *division) fill(s *strikes) {
 		for _, c := range s.places[place].cohorts {
 			for _, e := range c {
 				if t := d.cut.step(e, s.at(e)); t >= 0 {
-					spent[t*R+int(e.rank)] += max(0, s.releaseFor(e)-s.at(e))
+					spent[t*R+int(e.Process)] += max(0, s.releaseFor(e)-s.at(e))
 				}
 			}
 		}

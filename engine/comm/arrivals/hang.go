@@ -81,7 +81,7 @@ func (t *timed) blockedGroups() *Hang {
 	h := &Hang{}
 	for r := range t.ranks {
 		for i := range t.ranks[r].calls {
-			h.Dumped = max(h.Dumped, t.at(entry{int32(r), int32(i)}))
+			h.Dumped = max(h.Dumped, t.at(entry{Process: int32(r), Call: int32(i)}))
 		}
 	}
 	var of []int32 // groups of h.Groups
@@ -150,7 +150,7 @@ func (t *timed) blocked(g int32) (b Blocked, ok bool) {
 		if e.call < 0 {
 			continue
 		}
-		x := entry{int32(e.rank), int32(e.call)}
+		x := entry{Process: int32(e.rank), Call: int32(e.call)}
 		if k := t.kindOf(x); b.Op == "" {
 			b.Op, b.Line = k.name, t.lineAt(k)
 		}
@@ -165,7 +165,7 @@ func (t *timed) blocked(g int32) (b Blocked, ok bool) {
 			a.AtMost = max(0, w+t.offset[e.rank]-b.Since)
 		}
 		if e.call >= 0 {
-			x := entry{int32(e.rank), int32(e.call)}
+			x := entry{Process: int32(e.rank), Call: int32(e.call)}
 			k := t.kindOf(x)
 			a.Op, a.Line, a.Enter = k.name, t.lineAt(k), t.at(x)
 		}

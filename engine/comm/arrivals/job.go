@@ -56,7 +56,6 @@ type call struct {
 	group int32
 	kind  int32
 	peer  int32 // rank in the group, −1
-	part  int32 // among calls of one sequence number, as in coalesced groups
 	nth   int32 // among those of its group in its step, from 1; 0: not known
 	done  bool
 	state comms.State // completed where it is done
@@ -187,28 +186,21 @@ func stateOf(c *comms.Call) comms.State {
 	return c.State
 }
 
-// number counts calls of one sequence number, and gives numbers to calls that
-// have none, by their order.
+// number gives numbers to calls that have none, by their order.
 func (j *Job) number(calls []call) {
 	type numbered struct {
 		group   int32
 		message bool // these are numbered by themselves
 	}
-	last := map[numbered]call{}
+	last := map[numbered]int64{}
 	for i := range calls {
 		c := &calls[i]
 		op := j.kinds[c.kind].op
 		key := numbered{c.group, op == nccl.Send || op == nccl.Recv}
-		before, ok := last[key]
 		if c.seq < 0 {
-			c.seq = 1
-			if ok {
-				c.seq = before.seq + 1
-			}
-		} else if ok && before.seq == c.seq {
-			c.part = before.part + 1
+			c.seq = last[key] + 1
 		}
-		last[key] = *c
+		last[key] = c.seq
 	}
 }
 
@@ -348,7 +340,7 @@ func (j *Job) extend(r rank) {
 
 // identity is a call without what differs between two dumps of it.
 func identity(c call) call {
-	c.done, c.state, c.part, c.kind = false, 0, 0, 0
+	c.done, c.state, c.kind = false, 0, 0
 	return c
 }
 

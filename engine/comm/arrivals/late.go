@@ -81,7 +81,7 @@ func (d *division) struck(s *strikes, f *delay.Finding) map[entry]bool {
 	for _, p := range f.Parts {
 		for _, c := range s.places[p.Stage].cohorts {
 			for _, e := range c {
-				if slices.Contains(f.Ranks, int(e.rank)) && f.Steps.Has(d.cut.step(e, s.at(e))) {
+				if slices.Contains(f.Ranks, int(e.Process)) && f.Steps.Has(d.cut.step(e, s.at(e))) {
 					out[e] = true
 				}
 			}
@@ -95,7 +95,7 @@ func (d *division) struck(s *strikes, f *delay.Finding) map[entry]bool {
 func (s *strikes) stepsStruck(struck map[entry]bool, rank int, by int64, begin []int64) delay.Struck {
 	hit := make([]bool, len(begin)+1)
 	for e := range struck {
-		if int(e.rank) == rank {
+		if int(e.Process) == rank {
 			i, _ := slices.BinarySearch(begin, s.at(e)-by/2)
 			hit[i] = true
 		}
@@ -122,7 +122,7 @@ func (s *strikes) lateRank(d *division, f *delay.Finding, rank int, struck map[e
 	l.Delay = t.excess / int64(max(1, t.strikes))
 	hits := 0
 	for _, c := range s.places[place].cohorts {
-		i := slices.IndexFunc(c, func(e entry) bool { return int(e.rank) == rank })
+		i := slices.IndexFunc(c, func(e entry) bool { return int(e.Process) == rank })
 		if i < 0 {
 			continue
 		}

@@ -56,14 +56,14 @@ func (s *strikes) lostIn(rank int, all []found, lines []fitted) (stage string, o
 // than the median of its peers, and last in no stage; nil where it is not struck, or
 // no peer's stages are known.
 func (s *strikes) beyondPeers(c cohort, f found, own *fitted, peers map[int]*fitted) []int64 {
-	at := slices.IndexFunc(c, func(e entry) bool { return int(e.rank) == f.rank })
+	at := slices.IndexFunc(c, func(e entry) bool { return int(e.Process) == f.rank })
 	if at < 0 || !f.struck[c[at]] {
 		return nil
 	}
 	lag := s.places[f.place].lag
 	var of [][]int64
 	for _, e := range c {
-		if l := peers[int(e.rank)]; l != nil && slices.Equal(l.stages, own.stages) {
+		if l := peers[int(e.Process)]; l != nil && slices.Equal(l.stages, own.stages) {
 			of = append(of, l.divide(s.at(e)-s.work(e, s.lagOf(e, lag)), s.at(e)))
 		}
 	}

@@ -58,23 +58,23 @@ func (m *matching) mismatches() []Mismatch {
 	first := map[int32]fault{}
 	for i := range m.points {
 		p := &m.points[i]
-		if len(p.entries) == 0 || m.byOrder[p.group] {
+		if m.byOrder[p.Group] {
 			continue
 		}
 		d, wrong := m.wrong(p)
 		if !wrong {
 			continue
 		}
-		had, ok := first[p.group]
+		had, ok := first[p.Group]
 		if !ok || d != DifferentStates && had.Difference == DifferentStates ||
-			(d == DifferentStates) == (had.Difference == DifferentStates) && m.enter(p.entries[0]) < m.enter(m.points[had.point].entries[0]) {
-			first[p.group] = fault{i, d}
+			(d == DifferentStates) == (had.Difference == DifferentStates) && m.enter(p.Entries[0]) < m.enter(m.points[had.point].Entries[0]) {
+			first[p.Group] = fault{i, d}
 		}
 	}
 	var out []Mismatch
 	for _, f := range first {
 		p := &m.points[f.point]
-		out = append(out, Mismatch{Difference: f.Difference, Group: m.groups[p.group].name, Desc: m.groups[p.group].desc, Seq: p.seq, Sides: m.sides(p, f.Difference)})
+		out = append(out, Mismatch{Difference: f.Difference, Group: m.groups[p.Group].name, Desc: m.groups[p.Group].desc, Seq: p.Number, Sides: m.sides(p, f.Difference)})
 	}
 	slices.SortFunc(out, func(a, b Mismatch) int { return cmp.Or(strings.Compare(a.Group, b.Group), cmp.Compare(a.Seq, b.Seq)) })
 	return out
@@ -82,17 +82,17 @@ func (m *matching) mismatches() []Mismatch {
 
 // wrong is the first thing that is wrong with a point.
 func (m *matching) wrong(p *point) (Difference, bool) {
-	if m.message(p) {
+	if p.Message {
 		return DifferentSizes, m.cut(p)
 	}
-	if len(p.entries) > 1 {
+	if len(p.Entries) > 1 {
 		if d, ok := m.differ(p); ok {
 			return d, true
 		}
 	}
-	size := len(m.members[p.group]) + len(m.absent[p.group])
+	size := len(m.members[p.Group]) + len(m.absent[p.Group])
 	seen := int32(-1)
-	for _, e := range p.entries {
+	for _, e := range p.Entries {
 		if k := m.call(e).kind; k != seen {
 			if seen = k; unfit(&m.kinds[k], size) {
 				return UnfitSizes, true
@@ -103,22 +103,22 @@ func (m *matching) wrong(p *point) (Difference, bool) {
 		}
 	}
 	switch {
-	case !p.whole:
+	case !m.whole(p):
 		return 0, false
 	case m.lost(p):
 		return UnfitTotals, true
 	}
-	state := m.call(p.entries[0]).state
-	return DifferentStates, slices.ContainsFunc(p.entries, func(e entry) bool { return m.call(e).state != state })
+	state := m.call(p.Entries[0]).state
+	return DifferentStates, slices.ContainsFunc(p.Entries, func(e entry) bool { return m.call(e).state != state })
 }
 
 // differ is the first way in which members of a point disagree. Sizes of a
 // scatter's inputs and a gather's outputs differ by design, and so do those of
 // an all-to-all and of collectives of several lengths.
 func (m *matching) differ(p *point) (Difference, bool) {
-	a := m.kindOf(p.entries[0])
-	for _, e := range p.entries[1:] {
-		if m.call(e).kind == m.call(p.entries[0]).kind {
+	a := m.kindOf(p.Entries[0])
+	for _, e := range p.Entries[1:] {
+		if m.call(e).kind == m.call(p.Entries[0]).kind {
 			continue
 		}
 		b := m.kindOf(e)
@@ -140,7 +140,7 @@ func (m *matching) differ(p *point) (Difference, bool) {
 // cut reports whether a send gives another size than its receive takes.
 func (m *matching) cut(p *point) bool {
 	var sent, taken [][]int64
-	for _, e := range p.entries {
+	for _, e := range p.Entries {
 		k := m.kindOf(e)
 		switch {
 		case k.tensors == nil:
@@ -150,7 +150,7 @@ func (m *matching) cut(p *point) bool {
 			taken = k.tensors.OutSizes
 		}
 	}
-	return len(p.entries) == 2 && sent != nil && taken != nil && !sameSizes(sent, taken)
+	return len(p.Entries) == 2 && sent != nil && taken != nil && !sameSizes(sent, taken)
 }
 
 // unfit reports whether a call's output does not fit its input: an all-reduce
@@ -209,7 +209,7 @@ func ownTypes(k *kind) bool {
 // they send in all.
 func (m *matching) lost(p *point) bool {
 	sent, received := int64(0), int64(0)
-	for _, e := range p.entries {
+	for _, e := range p.Entries {
 		k := m.kindOf(e)
 		if k.op != nccl.AlltoAll || k.tensors == nil {
 			return false
@@ -234,7 +234,7 @@ func sameSizes(a, b [][]int64) bool {
 // sides divides the members of a point by what they entered.
 func (m *matching) sides(p *point, d Difference) []Side {
 	var out ordered.List[string, Side]
-	for _, e := range p.entries {
+	for _, e := range p.Entries {
 		k := m.kindOf(e)
 		s := Side{Op: k.name, State: m.call(e).state}
 		if k.tensors != nil {
@@ -260,7 +260,7 @@ func (m *matching) sides(p *point, d Difference) []Side {
 		if first {
 			*of = s
 		}
-		of.Ranks = append(of.Ranks, m.ranks[e.rank].id)
+		of.Ranks = append(of.Ranks, m.ranks[e.Process].id)
 	}
 	slices.SortStableFunc(out.All, func(a, b Side) int { return cmp.Compare(len(b.Ranks), len(a.Ranks)) })
 	return out.All

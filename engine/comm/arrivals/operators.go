@@ -53,7 +53,7 @@ func (p *program) sort() {
 		}
 		for _, c := range p.places[i].cohorts {
 			for _, e := range c {
-				p.placeOf[e.rank][e.call] = int32(i)
+				p.placeOf[e.Process][e.Call] = int32(i)
 			}
 		}
 	}
@@ -74,12 +74,12 @@ func (p *program) cut(step int64) error {
 	}
 	all := map[int64]map[int][]entry{}
 	for _, c := range p.places[ending].cohorts {
-		end := p.release[p.of[c[0].rank][c[0].call]]
+		end := p.release[p.of[c[0].Process][c[0].Call]]
 		if all[end] == nil {
 			all[end] = map[int][]entry{}
 		}
 		for _, e := range c {
-			all[end][int(e.rank)] = p.stepOf(e, ending)
+			all[end][int(e.Process)] = p.stepOf(e, ending)
 		}
 	}
 	usual := p.usual(all)
@@ -105,8 +105,8 @@ func (p *program) everyone(at int) bool {
 
 // stepOf are a rank's calls after the one that ended the step before, up to this.
 func (p *program) stepOf(last entry, ending int) (calls []entry) {
-	for c := last.call; c > 0 && (c == last.call || p.placeOf[last.rank][c] != int32(ending)); c-- {
-		calls = append(calls, entry{last.rank, c})
+	for c := last.Call; c > 0 && (c == last.Call || p.placeOf[last.Process][c] != int32(ending)); c-- {
+		calls = append(calls, entry{Process: last.Process, Call: c})
 	}
 	slices.Reverse(calls)
 	return calls
@@ -116,7 +116,7 @@ func (p *program) stepOf(last entry, ending int) (calls []entry) {
 func (p *program) sites(calls []entry) []int32 {
 	out := make([]int32, len(calls))
 	for i, e := range calls {
-		out[i] = p.placeOf[e.rank][e.call]
+		out[i] = p.placeOf[e.Process][e.Call]
 	}
 	return out
 }
@@ -237,20 +237,20 @@ type operators struct {
 func (o *operators) step(rank, step int32, calls []entry) {
 	o.seq = map[int32]int32{}
 	for i, e := range calls {
-		from, work, lag := o.at(entry{e.rank, e.call - 1}), o.work(e, o.lagAt(calls[i])), int32(o.lagAt(calls[i]))
-		if lag > 1 && lag <= e.call {
-			waited := entry{e.rank, e.call - lag}
-			o.add(rank, step, o.label("wait for ", waited), from, o.at(e)-work-from, o.of[waited.rank][waited.call])
+		from, work, lag := o.at(entry{Process: e.Process, Call: e.Call - 1}), o.work(e, o.lagAt(calls[i])), int32(o.lagAt(calls[i]))
+		if lag > 1 && lag <= e.Call {
+			waited := entry{Process: e.Process, Call: e.Call - lag}
+			o.add(rank, step, o.label("wait for ", waited), from, o.at(e)-work-from, o.of[waited.Process][waited.Call])
 		}
 		o.add(rank, step, o.label("before ", e), o.at(e)-work, work, -1)
 		if o.lagAt(calls[(i+1)%len(calls)]) == 1 { // that of the next step is like that of this
-			o.add(rank, step, o.label("wait for ", e), o.at(e), max(0, o.releaseFor(e)-o.at(e)), o.of[e.rank][e.call])
+			o.add(rank, step, o.label("wait for ", e), o.at(e), max(0, o.releaseFor(e)-o.at(e)), o.of[e.Process][e.Call])
 		}
 	}
 }
 
 // lagAt is how many calls back a call waits for one.
-func (o *operators) lagAt(e entry) int8 { return o.places[o.placeOf[e.rank][e.call]].lag }
+func (o *operators) lagAt(e entry) int8 { return o.places[o.placeOf[e.Process][e.Call]].lag }
 
 // label is a call as people name it.
 func (o *operators) label(how string, e entry) string {

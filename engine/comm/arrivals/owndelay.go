@@ -70,15 +70,15 @@ const mostBack = 16
 // sinceAll appends the work of the members of a cohort since the last point that all of
 // them entered; nothing where there is none.
 func (t *timed) sinceAll(c cohort, lag int8, dst []int64) []int64 {
-	for back := int32(1); back <= min(mostBack, c[0].call); back++ {
-		p := t.of[c[0].rank][c[0].call-back]
+	for back := int32(1); back <= min(mostBack, c[0].Call); back++ {
+		p := t.of[c[0].Process][c[0].Call-back]
 		for _, e := range c {
 			sum := t.work(e, lag)
-			i := e.call - 1
-			for ; i > max(0, e.call-mostBack) && t.of[e.rank][i] != p; i-- {
-				sum += t.work(entry{e.rank, i}, t.waits[e.rank][i])
+			i := e.Call - 1
+			for ; i > max(0, e.Call-mostBack) && t.of[e.Process][i] != p; i-- {
+				sum += t.work(entry{Process: e.Process, Call: i}, t.waits[e.Process][i])
 			}
-			if t.of[e.rank][i] != p {
+			if t.of[e.Process][i] != p {
 				dst = dst[:0]
 				break
 			}

@@ -47,10 +47,10 @@ func (m *matching) places() []place {
 	messages := map[key]map[int32]cohort{}
 	for i := range m.points {
 		p := &m.points[i]
-		if len(p.entries) < 2 && !m.message(p) {
+		if len(p.Entries) < 2 && !p.Message {
 			continue
 		}
-		if m.message(p) {
+		if p.Message {
 			m.chained(p, func(kind, before, nth int32, e entry) {
 				k := key{kind, before, 0}
 				if messages[k] == nil {
@@ -60,18 +60,18 @@ func (m *matching) places() []place {
 			})
 			continue
 		}
-		whole := len(p.entries) >= len(m.members[p.group])
+		whole := len(p.Entries) >= len(m.members[p.Group])
 		var c cohort
-		for _, e := range p.entries {
-			if e.call > 0 {
+		for _, e := range p.Entries {
+			if e.Call > 0 {
 				c = append(c, e)
 			}
 		}
-		if whole && len(c) == len(p.entries) {
+		if whole && len(c) == len(p.Entries) {
 			e := c[0]
-			before := m.ranks[e.rank].calls[e.call-1].kind
+			before := m.ranks[e.Process].calls[e.Call-1].kind
 			at := put(key{m.call(e).kind, before, phase[i]}, c)
-			at.mixed = at.mixed || slices.ContainsFunc(c, func(e entry) bool { return m.ranks[e.rank].calls[e.call-1].kind != before })
+			at.mixed = at.mixed || slices.ContainsFunc(c, func(e entry) bool { return m.ranks[e.Process].calls[e.Call-1].kind != before })
 		}
 	}
 	for k, by := range messages {
@@ -94,9 +94,9 @@ func (m *matching) places() []place {
 // chained hands out the entries of a message with their place, and which of its
 // rank's messages at this place each is.
 func (m *matching) chained(p *point, put func(kind, before, nth int32, e entry)) {
-	for _, e := range p.entries {
-		if e.call > 0 {
-			put(m.call(e).kind, m.ranks[e.rank].calls[e.call-1].kind, int32(p.seq), e)
+	for _, e := range p.Entries {
+		if e.Call > 0 {
+			put(m.call(e).kind, m.ranks[e.Process].calls[e.Call-1].kind, int32(p.Number), e)
 		}
 	}
 }
@@ -107,18 +107,18 @@ func (m *matching) phases() []int32 {
 	out := make([]int32, len(m.points))
 	by := make([][]int32, len(m.groups))
 	for i := range m.points {
-		if p := &m.points[i]; !m.message(p) && len(p.entries) == len(m.members[p.group]) && p.age == 0 {
-			by[p.group] = append(by[p.group], int32(i))
+		if p := &m.points[i]; !p.Message && len(p.Entries) == len(m.members[p.Group]) && p.Age == 0 {
+			by[p.Group] = append(by[p.Group], int32(i))
 		}
 	}
 	for _, points := range by {
 		slices.SortFunc(points, func(a, b int32) int {
 			x, y := &m.points[a], &m.points[b]
-			return cmp.Or(cmp.Compare(x.seq, y.seq), cmp.Compare(x.part, y.part))
+			return cmp.Or(cmp.Compare(x.Number, y.Number), cmp.Compare(x.Part, y.Part))
 		})
 		if m.inSteps(points) {
 			for _, p := range points {
-				out[p] = m.call(m.points[p].entries[0]).nth
+				out[p] = m.call(m.points[p].Entries[0]).nth
 			}
 		} else if period := m.period(points); period > 1 {
 			for i, p := range points {
@@ -133,7 +133,7 @@ func (m *matching) phases() []int32 {
 // step on all members, and steps have few.
 func (m *matching) inSteps(points []int32) bool {
 	for _, p := range points {
-		entries := m.points[p].entries
+		entries := m.points[p].Entries
 		nth := m.call(entries[0]).nth
 		if nth == 0 || nth > maxPeriod || slices.ContainsFunc(entries, func(e entry) bool { return m.call(e).nth != nth }) {
 			return false
@@ -186,14 +186,14 @@ func (m *matching) gaps(points []int32) (gaps, kinds []int64) {
 	var times []int64
 	for _, p := range points {
 		times = times[:0]
-		for _, e := range m.points[p].entries {
-			if e.call > 0 {
-				times = append(times, m.enter(e)-m.ranks[e.rank].calls[e.call-1].enter)
+		for _, e := range m.points[p].Entries {
+			if e.Call > 0 {
+				times = append(times, m.enter(e)-m.ranks[e.Process].calls[e.Call-1].enter)
 			}
 		}
-		e, before := m.points[p].entries[0], int32(-1)
-		if e.call > 0 {
-			before = m.ranks[e.rank].calls[e.call-1].kind
+		e, before := m.points[p].Entries[0], int32(-1)
+		if e.Call > 0 {
+			before = m.ranks[e.Process].calls[e.Call-1].kind
 		}
 		gaps, kinds = append(gaps, quantile(times, 0, 1)), append(kinds, int64(m.call(e).kind)<<32|int64(uint32(before)))
 		count[kinds[len(kinds)-1]]++

@@ -26,14 +26,14 @@ func (t *timed) eachPoint(f func(Point)) {
 	byGroup := make([][]begun, len(t.groups))
 	for i := range t.points {
 		p := &t.points[i]
-		if len(p.entries) == 0 {
+		if len(p.Entries) == 0 {
 			continue
 		}
-		first := t.at(p.entries[0])
-		for _, e := range p.entries {
+		first := t.at(p.Entries[0])
+		for _, e := range p.Entries {
 			first = min(first, t.at(e))
 		}
-		byGroup[p.group] = append(byGroup[p.group], begun{first, p})
+		byGroup[p.Group] = append(byGroup[p.Group], begun{first, p})
 	}
 	for g, points := range byGroup {
 		slices.SortStableFunc(points, func(a, b begun) int { return cmp.Compare(a.at, b.at) })
@@ -45,13 +45,13 @@ func (t *timed) eachPoint(f func(Point)) {
 
 func (t *timed) pointOf(group int, p *point) Point {
 	out := Point{Group: group, Name: t.groups[group].name, Desc: t.groups[group].desc}
-	entered := make(map[int]bool, len(p.entries))
-	for _, e := range p.entries {
-		out.Ranks = append(out.Ranks, t.ranks[e.rank].id)
+	entered := make(map[int]bool, len(p.Entries))
+	for _, e := range p.Entries {
+		out.Ranks = append(out.Ranks, t.ranks[e.Process].id)
 		out.Enter = append(out.Enter, t.at(e))
-		entered[int(e.rank)] = true
+		entered[int(e.Process)] = true
 	}
-	if !p.whole && !t.message(p) {
+	if !t.whole(p) && !p.Message {
 		for _, r := range t.members[group] {
 			if !entered[r] {
 				out.Absent = append(out.Absent, t.ranks[r].id)

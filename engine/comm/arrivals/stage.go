@@ -217,8 +217,8 @@ func (s *strikes) visits(rank int) [][]visit {
 	for i := range s.places {
 		for _, c := range s.places[i].cohorts {
 			for _, e := range c {
-				if int(e.rank) == rank {
-					out[i] = append(out[i], visit{s.at(e), max(s.at(e), s.release[s.of[e.rank][e.call]])})
+				if int(e.Process) == rank {
+					out[i] = append(out[i], visit{s.at(e), max(s.at(e), s.release[s.of[e.Process][e.Call]])})
 				}
 			}
 		}

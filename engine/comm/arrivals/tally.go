@@ -65,11 +65,11 @@ func (s *strikes) only(at int) *timed {
 func (s *strikes) tally(at int) {
 	of := make([]*tally, len(s.ranks))
 	s.only(at).eachDelay(func(_ *place, _ int, e entry, x int64) {
-		if of[e.rank] == nil {
-			of[e.rank] = &tally{}
-			s.cells[cell{at, int(e.rank)}] = of[e.rank]
+		if of[e.Process] == nil {
+			of[e.Process] = &tally{}
+			s.cells[cell{at, int(e.Process)}] = of[e.Process]
 		}
-		of[e.rank].own = append(of[e.rank].own, x)
+		of[e.Process].own = append(of[e.Process].own, x)
 	})
 	for _, c := range s.places[at].cohorts {
 		last := 0
@@ -78,7 +78,7 @@ func (s *strikes) tally(at int) {
 				last = i
 			}
 		}
-		of[c[last].rank].last++
+		of[c[last].Process].last++
 	}
 	s.sigma[at] = spread(of)
 	limit := s.limit(at)

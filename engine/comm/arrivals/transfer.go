@@ -86,7 +86,7 @@ func (s *strikes) tails(l *fitted) (tails []ending, slack int64) {
 func (s *strikes) calls(rank int) []visit {
 	out := make([]visit, len(s.ranks[rank].calls))
 	for i := range out {
-		e := entry{int32(rank), int32(i)}
+		e := entry{Process: int32(rank), Call: int32(i)}
 		out[i] = visit{s.at(e), max(s.at(e), s.release[s.of[rank][i]])}
 	}
 	return out

@@ -36,16 +36,16 @@ func (t *timed) trees() {
 // entered.
 func (t *timed) inTree(p int32) bool {
 	of := &t.points[p]
-	return len(of.entries) > 0 && t.tree[t.call(of.entries[0]).kind] && len(of.entries) == len(t.members[of.group])
+	return len(of.Entries) > 0 && t.tree[t.call(of.Entries[0]).kind] && len(of.Entries) == len(t.members[of.Group])
 }
 
 // eachInTree calls f with the entries of a point that the member of a rank waits
 // for, itself among them.
 func (t *timed) eachInTree(p, rank int32, f func(entry)) {
-	of := t.points[p].entries
+	of := t.points[p].Entries
 	at := 0
 	for i, e := range of {
-		if e.rank == rank {
+		if e.Process == rank {
 			at = i
 		}
 	}

@@ -28,7 +28,7 @@ type timed struct {
 const maxLag = 6
 
 // at is an entry on the common clock.
-func (t *timed) at(e entry) int64 { return t.times[e.rank][e.call] }
+func (t *timed) at(e entry) int64 { return t.times[e.Process][e.Call] }
 
 // shift sets the offset of a rank.
 func (t *timed) shift(rank int, offset int64) {
@@ -41,10 +41,10 @@ func (t *timed) shift(rank int, offset int64) {
 // work is the time of a rank since its previous call, without its wait for the call
 // lag back.
 func (t *timed) work(e entry, lag int8) int64 {
-	from := t.at(entry{e.rank, e.call - 1})
+	from := t.at(entry{Process: e.Process, Call: e.Call - 1})
 	end := t.at(e)
-	if lag > 0 && int(lag) <= int(e.call) {
-		if l := t.releaseFor(entry{e.rank, e.call - int32(lag)}); l > from {
+	if lag > 0 && int(lag) <= int(e.Call) {
+		if l := t.releaseFor(entry{Process: e.Process, Call: e.Call - int32(lag)}); l > from {
 			from = min(l, end)
 		}
 	}
@@ -58,7 +58,7 @@ func (t *timed) since(e entry, lag int8) int64 {
 	if t.blocks == nil || t.isMessage(t.call(e)) {
 		return sum
 	}
-	for e.call--; e.call > 0 && t.isMessage(t.call(e)); e.call-- {
+	for e.Call--; e.Call > 0 && t.isMessage(t.call(e)); e.Call-- {
 		sum += t.work(e, t.lagOf(e, 0))
 	}
 	return sum
@@ -67,10 +67,10 @@ func (t *timed) since(e entry, lag int8) int64 {
 // lagOf is how many calls back an entry waits for one, where its place does so
 // for the one lag back.
 func (t *timed) lagOf(e entry, lag int8) int8 {
-	if t.blocks == nil || e.call == 0 {
+	if t.blocks == nil || e.Call == 0 {
 		return lag
 	}
-	before := t.call(entry{e.rank, e.call - 1})
+	before := t.call(entry{Process: e.Process, Call: e.Call - 1})
 	switch {
 	case t.blocks[before.kind]:
 		return 1
@@ -87,13 +87,13 @@ func (t *timed) learnKinds() {
 	messages := false
 	for r := range t.ranks {
 		for i := 1; i < len(t.ranks[r].calls); i++ {
-			before := entry{int32(r), int32(i - 1)}
+			before := entry{Process: int32(r), Call: int32(i - 1)}
 			k := t.call(before).kind
 			messages = messages || t.isMessage(t.call(before))
-			if t.message(&t.points[t.of[r][i-1]]) && t.isSend(before) || len(t.points[t.of[r][i-1]].entries) < 2 {
+			if t.points[t.of[r][i-1]].Message && t.isSend(before) || len(t.points[t.of[r][i-1]].Entries) < 2 {
 				continue
 			}
-			if count[k]++; t.at(entry{int32(r), int32(i)}) < t.releaseFor(before) {
+			if count[k]++; t.at(entry{Process: int32(r), Call: int32(i)}) < t.releaseFor(before) {
 				early[k]++
 			}
 		}
@@ -111,12 +111,12 @@ func (t *timed) learnKinds() {
 // has entered; for a message, when it was sent; for a broadcast, when the members
 // that forward the data have entered.
 func (t *timed) releaseFor(e entry) int64 {
-	p := t.of[e.rank][e.call]
-	if t.message(&t.points[p]) && t.isSend(e) {
+	p := t.of[e.Process][e.Call]
+	if t.points[p].Message && t.isSend(e) {
 		return t.at(e)
 	}
 	if t.inTree(p) {
-		return t.treeRelease(p, e.rank)
+		return t.treeRelease(p, e.Process)
 	}
 	return t.release[p]
 }
@@ -128,7 +128,7 @@ func (t *timed) releases() {
 	}
 	for i := range t.points {
 		last := int64(math.MinInt64)
-		for _, e := range t.points[i].entries {
+		for _, e := range t.points[i].Entries {
 			last = max(last, t.at(e))
 		}
 		t.release[i] = last
@@ -211,7 +211,7 @@ func (t *timed) learnAcross() {
 	}
 	for i := range t.places {
 		for _, c := range t.places[i].cohorts {
-			at[t.of[c[0].rank][c[0].call]] = int32(i)
+			at[t.of[c[0].Process][c[0].Call]] = int32(i)
 		}
 	}
 	for i := range t.places {
@@ -235,7 +235,7 @@ func (t *timed) across(sample []cohort, at []int32) int8 {
 		return 0
 	}
 	e := sample[0][0]
-	of := at[t.of[e.rank][e.call-int32(lag)]]
+	of := at[t.of[e.Process][e.Call-int32(lag)]]
 	if of < 0 || !t.together(t.places[of].cohorts) {
 		return 0
 	}
@@ -302,7 +302,7 @@ func (t *timed) shared(sample []cohort) int8 {
 func (t *timed) sameBefore(sample []cohort, lag int8) bool {
 	for _, c := range sample {
 		for _, e := range c {
-			if t.of[e.rank][e.call-int32(lag)] != t.of[c[0].rank][c[0].call-int32(lag)] {
+			if t.of[e.Process][e.Call-int32(lag)] != t.of[c[0].Process][c[0].Call-int32(lag)] {
 				return false
 			}
 		}
@@ -320,7 +320,7 @@ func (t *timed) sample(all []cohort) []cohort {
 	for i, c := range all {
 		low, high := int64(math.MaxInt64), int64(math.MinInt64)
 		for _, e := range c {
-			before := t.at(entry{e.rank, e.call - 1})
+			before := t.at(entry{Process: e.Process, Call: e.Call - 1})
 			low, high = min(low, before), max(high, before)
 		}
 		spread[i] = high - low
@@ -343,11 +343,11 @@ func (t *timed) early(sample []cohort, lag int8) bool {
 	n, before := 0, 0
 	for _, c := range sample {
 		for _, e := range c {
-			if int32(lag) > e.call {
+			if int32(lag) > e.Call {
 				return true
 			}
 			n++
-			if t.at(e) < t.releaseFor(entry{e.rank, e.call - int32(lag)}) {
+			if t.at(e) < t.releaseFor(entry{Process: e.Process, Call: e.Call - int32(lag)}) {
 				before++
 			}
 		}
@@ -358,7 +358,7 @@ func (t *timed) early(sample []cohort, lag int8) bool {
 // gathers reports whether ranks that are always late at the call before are no
 // longer late here.
 func (t *timed) gathers(sample []cohort) bool {
-	before := t.constant(sample, func(e entry) int64 { return t.at(entry{e.rank, e.call - 1}) })
+	before := t.constant(sample, func(e entry) int64 { return t.at(entry{Process: e.Process, Call: e.Call - 1}) })
 	return t.constant(sample, t.at)*2 < before
 }
 
@@ -397,11 +397,11 @@ func (t *timed) apart(sample []cohort, of func(entry) int64) (ranks, clocks [][]
 		sorted = append(sorted[:0], x...)
 		mid := median(sorted)
 		for i, e := range c {
-			if ranks[e.rank] == nil {
-				ranks[e.rank] = make([]int64, 0, len(sample))
+			if ranks[e.Process] == nil {
+				ranks[e.Process] = make([]int64, 0, len(sample))
 			}
-			ranks[e.rank] = append(ranks[e.rank], x[i]-mid)
-			if d := t.domain[e.rank]; len(t.clocks) > 1 {
+			ranks[e.Process] = append(ranks[e.Process], x[i]-mid)
+			if d := t.domain[e.Process]; len(t.clocks) > 1 {
 				clocks[d] = append(clocks[d], x[i]-mid)
 			}
 		}
@@ -468,7 +468,7 @@ func (t *timed) lags() [][]int8 {
 	for i := range t.places {
 		for _, c := range t.places[i].cohorts {
 			for _, e := range c {
-				lag[e.rank][e.call] = t.places[i].lag
+				lag[e.Process][e.Call] = t.places[i].lag
 			}
 		}
 	}

@@ -39,7 +39,8 @@ func sender(id int, messages ...way) *profile.Rank {
 // own order; one that is missing leaves out that direction in that step alone.
 func TestMessages(t *testing.T) {
 	m := match([]*profile.Rank{sender(0, to(1), from(1), to(1)), sender(1, from(0), to(0), from(0), to(2), to(2)), sender(2, from(1))})
-	want := [][]member{{{0, 0}, {1, 0}}, {{0, 2}, {1, 2}}, {{0, 1}, {1, 1}}}
+	of := func(process, call int32) member { return member{Process: process, Call: call} }
+	want := [][]member{{of(0, 0), of(1, 0)}, {of(0, 2), of(1, 2)}, {of(0, 1), of(1, 1)}}
 	if len(m.sets) != len(want) {
 		t.Fatalf("%d sets: %v", len(m.sets), m.sets)
 	}

@@ -12,15 +12,6 @@ type Reading struct {
 	At    int64
 }
 
-// Entry is one member's part in a synchronisation point.
-type Entry struct {
-	Clock int
-	Enter int64
-	// Left is a moment at which the member had left: its exit, or the next thing
-	// that it entered. Unknown where nothing tells.
-	Left int64
-}
-
 // Unknown stands for an Entry.Left or a Placed.HalfWidth that nothing tells.
 const Unknown int64 = math.MaxInt64
 
@@ -33,13 +24,16 @@ type Message struct {
 // Events are what clocks have read together; clocks are numbered from 0.
 type Events struct {
 	Ends     [][]Reading // each of one collective, on the device
-	Syncs    [][]Entry   // each of one synchronisation point that lets nobody go on before all have entered
 	Messages []Message
 	Hosts    []string // by clock; those of one host show the same time unless bounds exclude it; nil, "": not known
+	First    int      // the clock that the others are placed by
+	// Sure: ends are of sure matches, so that Fit's least squares may be had of eight or more. Else it is medians,
+	// of which half may be anything.
+	Sure bool
 }
 
-// Placed is a clock on the time of a run: that of the first clock of those that
-// compare with each other, directly or over others.
+// Placed is a clock on the time of a run: that of Events.First, or else of the first clock of those
+// that compare with each other, directly or over others.
 type Placed struct {
 	Clock
 	By           int   // the clock that it was compared with; −1: with none, it is taken as it is
@@ -54,12 +48,15 @@ func (p *Placed) Compared() bool { return p.By >= 0 }
 // Align places n clocks. One after the other is compared with one that has been
 // placed before, of which it shares most ends, or, where no clock shares any,
 // most bounds. What is not of a clock from 0 to n−1 is left out. O(n² + e log e)
-// for e readings, entries and messages.
+// for e readings and messages.
 func Align(n int, e Events) []Placed {
 	a := newAligner(n, e)
 	out := make([]Placed, n)
-	for range n {
+	for i := range n {
 		clock, reference := a.next()
+		if i == 0 {
+			clock = e.First
+		}
 		out[clock].By = reference
 		if reference >= 0 {
 			a.compare(out, clock, reference)
@@ -74,59 +71,55 @@ type pair struct{ clock, reference int }
 
 // aligner is what clocks share.
 type aligner struct {
-	e        Events
+	hosts    []string
+	sure     bool
 	placed   []bool
+	ended    [][]ended // by clock
 	ends     sharing
-	bounds   sharing        // synchronisation points, then messages
-	messages map[pair][]int // by the lower number first
+	bounds   sharing            // messages
+	messages map[pair][]Message // by the lower number first
 }
 
 func newAligner(n int, e Events) *aligner {
-	a := &aligner{placed: make([]bool, n), messages: make(map[pair][]int), e: Events{Hosts: e.Hosts}}
+	a := &aligner{placed: make([]bool, n), messages: make(map[pair][]Message), hosts: e.Hosts, sure: e.Sure}
 	known := func(clock int) bool { return clock >= 0 && clock < n }
 	for _, end := range e.Ends {
-		end = slices.DeleteFunc(slices.Clone(end), func(r Reading) bool { return !known(r.Clock) })
-		slices.SortStableFunc(end, func(x, y Reading) int { return cmp.Compare(x.Clock, y.Clock) })
-		a.ends.add(n, clocksOf(end, func(r Reading) int { return r.Clock }))
-		a.e.Ends = append(a.e.Ends, end)
-	}
-	for _, sync := range e.Syncs {
-		sync = merged(slices.DeleteFunc(slices.Clone(sync), func(m Entry) bool { return !known(m.Clock) }))
-		a.bounds.add(n, clocksOf(sync, func(m Entry) int { return m.Clock }))
-		a.e.Syncs = append(a.e.Syncs, sync)
+		mean := means(slices.DeleteFunc(slices.Clone(end), func(r Reading) bool { return !known(r.Clock) }))
+		clocks := make([]int, len(mean))
+		for i := range mean {
+			clocks[i] = mean[i].Clock
+		}
+		a.ends.add(n, clocks)
+		a.ended = append(a.ended, mean)
 	}
 	for _, m := range e.Messages {
 		if known(m.From) && known(m.To) && m.From != m.To {
 			between := pair{min(m.From, m.To), max(m.From, m.To)}
 			a.bounds.add(n, []int{between.clock, between.reference})
-			a.messages[between] = append(a.messages[between], len(a.e.Messages))
-			a.e.Messages = append(a.e.Messages, m)
+			a.messages[between] = append(a.messages[between], m)
 		}
 	}
 	return a
 }
 
-// merged is one entry for each clock, in their order: the last that entered by
-// it, and the first that had left.
-func merged(sync []Entry) []Entry {
-	slices.SortStableFunc(sync, func(x, y Entry) int { return cmp.Compare(x.Clock, y.Clock) })
-	out := sync[:0]
-	for _, m := range sync {
-		if k := len(out) - 1; k >= 0 && out[k].Clock == m.Clock {
-			out[k].Enter, out[k].Left = max(out[k].Enter, m.Enter), min(out[k].Left, m.Left)
-			continue
-		}
-		out = append(out, m)
-	}
-	return out
+// ended is when something ended on a clock: the mean of the readings that it has of it, which
+// scatter alike and by themselves. One that is far off is left out by Fit.
+type ended struct {
+	Reading
+	readings int
 }
 
-func clocksOf[T any](list []T, clock func(T) int) []int {
-	out := make([]int, len(list))
-	for i, x := range list {
-		out[i] = clock(x)
+func means(end []Reading) (out []ended) {
+	slices.SortFunc(end, func(x, y Reading) int { return cmp.Or(cmp.Compare(x.Clock, y.Clock), cmp.Compare(x.At, y.At)) })
+	for len(end) > 0 {
+		n, after := 0, int64(0)
+		for ; n < len(end) && end[n].Clock == end[0].Clock; n++ {
+			after += end[n].At - end[0].At
+		}
+		out = append(out, ended{Reading{end[0].Clock, end[0].At + after/int64(n)}, n})
+		end = end[n:]
 	}
-	return slices.Compact(out)
+	return out
 }
 
 // sharing counts the events that clocks which are not placed share with those
@@ -202,18 +195,14 @@ func (a *aligner) next() (clock, reference int) {
 func (a *aligner) compare(out []Placed, clock, reference int) {
 	by := out[reference]
 	if points := a.points(clock, reference, by.Clock); len(points) > 0 {
-		out[clock].Clock, out[clock].HalfWidth = byEnds(points), by.HalfWidth
+		out[clock].Clock, out[clock].HalfWidth = a.fit(points), by.HalfWidth
 		return
 	}
 	b := a.boundsOf(clock, reference, by.Clock)
 	p := &out[clock]
 	p.Bounds = b.len()
-	if p.Bounds == 0 { // of synchronisation points that nobody is known to have left
-		p.By = -1
-		return
-	}
 	f, both := b.fit()
-	oneHost := a.e.Hosts != nil && a.e.Hosts[clock] != "" && a.e.Hosts[clock] == a.e.Hosts[reference]
+	oneHost := a.hosts != nil && a.hosts[clock] != "" && a.hosts[clock] == a.hosts[reference]
 	switch same := b.against(by.Clock); {
 	case oneHost && same == 0:
 		p.Clock, p.HalfWidth = by.Clock, by.HalfWidth
@@ -223,6 +212,16 @@ func (a *aligner) compare(out []Placed, clock, reference int) {
 		p.Clock, p.HalfWidth = by.Clock, Unknown
 		p.Offset = b.clamp(by.Offset)
 	}
+}
+
+// fit is a clock by ends.
+func (a *aligner) fit(points []Point) Clock {
+	if a.sure {
+		if c, err := Fit(points); err == nil {
+			return c
+		}
+	}
+	return byEnds(points)
 }
 
 // plus is a sum that stays Unknown.
@@ -238,58 +237,30 @@ func (a *aligner) points(clock, reference int, by Clock) (points []Point) {
 	if a.ends.of == nil {
 		return nil
 	}
-	of := func(r Reading, clock int) int { return cmp.Compare(r.Clock, clock) }
+	of := func(m ended, clock int) int { return cmp.Compare(m.Clock, clock) }
 	for _, i := range a.ends.of[clock] {
-		end := a.e.Ends[i]
+		end := a.ended[i]
 		if there, ok := slices.BinarySearchFunc(end, reference, of); ok {
 			here, _ := slices.BinarySearchFunc(end, clock, of)
+			m, n := float64(end[there].readings), float64(end[here].readings)
 			common := by.Reference(end[there].At)
-			points = append(points, Point{At: common, Ahead: end[here].At - common})
+			points = append(points, Point{At: common, Ahead: end[here].At - common, Weight: 2 * m * n / (m + n)})
 		}
 	}
 	return points
 }
 
-// boundsOf are what synchronisation points and messages say of a clock, by one
-// that is placed.
+// boundsOf are what messages say of a clock, by one that is placed.
 func (a *aligner) boundsOf(clock, reference int, by Clock) *bounds {
 	b := &bounds{}
-	of := func(m Entry, clock int) int { return cmp.Compare(m.Clock, clock) }
-	for _, i := range a.bounds.of[clock] {
-		if i >= len(a.e.Syncs) {
-			break // messages
-		}
-		sync := a.e.Syncs[i]
-		there, ok := slices.BinarySearchFunc(sync, reference, of)
-		if !ok {
-			continue
-		}
-		here, _ := slices.BinarySearchFunc(sync, clock, of)
-		b.after(by, sync[there].Enter, sync[here].Left)
-		b.before(by, sync[here].Enter, sync[there].Left)
-	}
-	for _, i := range a.messages[pair{min(clock, reference), max(clock, reference)}] {
-		if m := a.e.Messages[i]; m.From == clock {
-			b.before(by, m.Sent, m.Received)
+	for _, m := range a.messages[pair{min(clock, reference), max(clock, reference)}] {
+		if m.From == clock {
+			at := by.Reference(m.Received)
+			b.atLeast(at, m.Sent-at)
 		} else {
-			b.after(by, m.Sent, m.Received)
+			at := by.Reference(m.Sent)
+			b.atMost(at, m.Received-at)
 		}
 	}
 	return b
-}
-
-// after says that the clock showed left no earlier than the reference's clock
-// showed entered; before, that it showed enter no later than the other left.
-func (b *bounds) after(by Clock, entered, left int64) {
-	if left != Unknown {
-		common := by.Reference(entered)
-		b.atMost(common, left-common)
-	}
-}
-
-func (b *bounds) before(by Clock, enter, left int64) {
-	if left != Unknown {
-		common := by.Reference(left)
-		b.atLeast(common, enter-common)
-	}
 }

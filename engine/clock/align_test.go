@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/sfstat/sfstat/engine/clock"
@@ -67,6 +68,21 @@ func (c truth) steps(rng *rand.Rand, n int, late int) (syncs [][]clock.Entry, fr
 	return syncs, from, now
 }
 
+// messages are those that synchronisation points amount to: each that enters one tells every other
+// that it may leave.
+func messages(syncs [][]clock.Entry) (out []clock.Message) {
+	for _, sync := range syncs {
+		for _, a := range sync {
+			for _, b := range sync {
+				if a.Clock != b.Clock && b.Left != clock.Unknown {
+					out = append(out, clock.Message{From: a.Clock, To: b.Clock, Sent: a.Enter, Received: b.Left})
+				}
+			}
+		}
+	}
+	return out
+}
+
 // TestAlignBySynchronisation: clocks come back from entries alone, within the
 // half-width that is given for them, whoever is late.
 func TestAlignBySynchronisation(t *testing.T) {
@@ -88,7 +104,7 @@ func TestAlignBySynchronisation(t *testing.T) {
 				rng := rand.New(rand.NewPCG(seed, 1))
 				real := clocksOf(rng, c.ranks, c.drift)
 				syncs, from, to := real.steps(rng, c.steps, c.late)
-				placed := clock.Align(c.ranks, clock.Events{Syncs: syncs})
+				placed := clock.Align(c.ranks, clock.Events{Messages: messages(syncs)})
 				for i := range placed {
 					p := &placed[i]
 					if off := real.off(placed, i, from, to); off > p.HalfWidth+1 || p.HalfWidth > c.within || p.Contradicted > 0 || (i > 0) != p.Compared() {
@@ -112,7 +128,7 @@ func TestAlignContradicted(t *testing.T) {
 	for i := range syncs[42] {
 		syncs[42][i].Left = syncs[42][i].Enter + 1 // the late one enters 30 ms after others have left
 	}
-	placed := clock.Align(4, clock.Events{Syncs: syncs})
+	placed := clock.Align(4, clock.Events{Messages: messages(syncs)})
 	for i := range placed {
 		if off := real.off(placed, i, from, to); off > ms {
 			t.Errorf("clock %d is %d ns off", i, off)
@@ -132,7 +148,7 @@ func TestAlignOverOthers(t *testing.T) {
 			{{Clock: a, Enter: 100, Left: 110}, {Clock: b, Enter: 100 + ahead, Left: 110 + ahead}},
 		}
 	}
-	e := clock.Events{Syncs: append(sync(0, 1, 1000), sync(1, 2, -5000)...)}
+	e := clock.Events{Messages: messages(append(sync(0, 1, 1000), sync(1, 2, -5000)...))}
 	p := clock.Align(4, e)
 	for i, want := range []struct {
 		offset, half int64
@@ -199,9 +215,8 @@ func TestJump(t *testing.T) {
 func TestAlignOdd(t *testing.T) {
 	for name, e := range map[string]clock.Events{
 		"nothing":  {},
-		"strays":   {Ends: [][]clock.Reading{{{Clock: -1}, {Clock: 9}}}, Syncs: [][]clock.Entry{{{Clock: 5}}}, Messages: []clock.Message{{From: 0, To: 7}}},
-		"not left": {Syncs: [][]clock.Entry{{{Clock: 0, Left: clock.Unknown}, {Clock: 1, Left: clock.Unknown}}}},
-		"extremes": {Syncs: [][]clock.Entry{{{Clock: 0, Enter: math.MinInt64, Left: math.MaxInt64 - 1}, {Clock: 1, Enter: math.MaxInt64, Left: math.MinInt64}}}},
+		"strays":   {Ends: [][]clock.Reading{{{Clock: -1}, {Clock: 9}}}, Messages: []clock.Message{{From: 0, To: 7}}},
+		"extremes": {Messages: []clock.Message{{From: 0, To: 1, Sent: math.MinInt64, Received: math.MinInt64}, {From: 1, To: 0, Sent: math.MaxInt64, Received: math.MaxInt64 - 1}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if p := clock.Align(2, e); len(p) != 2 || p[0].Compared() {
@@ -227,23 +242,44 @@ func TestHosts(t *testing.T) {
 	}
 }
 
-// Two ranks enter a barrier in every step; nobody goes on before both have.
-// Their clocks are 5 ms apart.
+// Two hosts send each other messages. Their clocks are 5 ms apart.
 func ExampleAlign() {
 	const ms = 1_000_000
-	var barriers [][]clock.Entry
+	var messages []clock.Message
 	for step := range int64(3) {
 		t := step * 100 * ms
-		barriers = append(barriers, []clock.Entry{
-			{Clock: 0, Enter: t, Left: t + 31*ms},                // waits for the other
-			{Clock: 1, Enter: t + 5*ms + 30*ms, Left: t + 36*ms}, // 30 ms later
-		})
-		barriers = append(barriers, []clock.Entry{
-			{Clock: 0, Enter: t + 31*ms, Left: t + 32*ms},
-			{Clock: 1, Enter: t + 36*ms, Left: t + 37*ms},
-		})
+		messages = append(messages,
+			clock.Message{From: 0, To: 1, Sent: t, Received: t + 5*ms + ms}, // takes 1 ms
+			clock.Message{From: 1, To: 0, Sent: t + 5*ms + 10*ms, Received: t + 11*ms})
 	}
-	p := clock.Align(2, clock.Events{Syncs: barriers})[1]
+	p := clock.Align(2, clock.Events{Messages: messages})[1]
 	fmt.Printf("%.1f ms ahead, right to %.1f ms\n", float64(p.Offset)/ms, float64(p.HalfWidth)/ms)
 	// Output: 5.0 ms ahead, right to 1.0 ms
+}
+
+// TestRooms: where clocks are right each has room for as long as the last and the first to leave allow; none
+// once one is wrong by more.
+func TestRooms(t *testing.T) {
+	for seed := range uint64(20) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		syncs, _, _ := make(truth, 6).steps(rng, 40, 3)
+		for d, r := range clock.Rooms(6, slices.Values(syncs)) {
+			if !r.Bounded() || r.Low > 0 || r.High < 0 || r.High-r.Low > ms {
+				t.Errorf("seed %d, clock %d: %+v", seed, d, r)
+			}
+		}
+		for i := range syncs {
+			syncs[i][2].Enter += 50 * ms
+			syncs[i][2].Left += 50 * ms
+		}
+		if r := clock.Rooms(6, slices.Values(syncs[:100]))[2]; !r.Bounded() || r.High > -49*ms || r.Low < -51*ms {
+			t.Errorf("seed %d: 50 ms off, with room for %+v", seed, r)
+		}
+	}
+	alone := [][]clock.Entry{{{Clock: 0, Left: 5}, {Clock: 0, Left: clock.Unknown}}, {{Clock: 1, Left: clock.Unknown}, {Clock: 0, Left: clock.Unknown}}}
+	for _, r := range clock.Rooms(2, slices.Values(alone)) {
+		if r.Bounded() {
+			t.Errorf("%+v", r)
+		}
+	}
 }

@@ -9,13 +9,15 @@
 //	nothing     the clock is taken as it is
 //
 // [Fit] is the line through many ends, by weighted least squares on what a robust
-// line calls near; [Align] places all clocks of a run on that of the first.
+// line calls near; [Align] places all clocks of a run on that of the first, by ends or else by
+// messages. [Rooms] are how far clocks that were placed some other way may be moved by
+// synchronisation points.
 //
-// With a the moment that a rank enters a synchronisation point and b a moment at
-// which another has certainly left it (its exit, or its next entry), each on its
+// With a the moment that a rank enters a synchronisation point, or sends a message, and b a moment at
+// which another has certainly left it (its exit, or its next entry), or received the message, each on its
 // own clock, b − a bounds how far the second clock is ahead from above, and the
 // same the other way round from below. Both directions together bound offset and
-// drift; the line is laid in the middle of what they allow, as NTP does (Mills
+// drift; Align lays the line in the middle of what they allow, as NTP does (Mills
 // 1991, IEEE Trans. Commun. 39:1482–1493), and half the width of that is how far
 // off it may be.
 //
@@ -48,13 +50,4 @@ func (c Clock) AheadAt(t int64) int64 {
 func (c Clock) Reference(t int64) int64 {
 	since := t - c.Offset - c.Epoch // on the clock; as a float64 it would lose ns after 104 days
 	return c.Epoch + since - int64(math.Round(float64(since)*(c.Drift/(1+c.Drift))))
-}
-
-// Then is the clock that runs as next against c, seen from c's reference.
-func (c Clock) Then(next Clock) Clock {
-	out := next
-	out.Epoch = c.Reference(next.Epoch)
-	out.Offset = next.Offset + c.AheadAt(out.Epoch)
-	out.Drift = (1+c.Drift)*(1+next.Drift) - 1
-	return out
 }

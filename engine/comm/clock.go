@@ -2,6 +2,7 @@ package comm
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/clock"
@@ -56,22 +57,18 @@ func (r *Result) compareClocks(m *members) {
 	if reference == comms.None {
 		return
 	}
-	ends := r.endsByClock(m, n)
-	r.fits[reference] = fit{known: true, Clock: clock.Clock{Epoch: earliest(ends[reference])}}
-	for queue := []int{reference}; len(queue) > 0; queue = queue[1:] {
-		from := queue[0]
-		for c := range n {
-			if r.fits[c].known || len(ends[c]) == 0 {
-				continue
-			}
-			if between, err := clock.Fit(sharedEnds(ends[from], ends[c])); err == nil {
-				r.fits[c] = fit{known: true, Clock: r.fits[from].Then(between)}
-				queue = append(queue, c)
-			}
-		}
+	placed := clock.Align(n, clock.Events{Ends: r.endsTogether(m), First: reference, Sure: true})
+	var known func(c int) bool // directly or over others
+	known = func(c int) bool {
+		p := &placed[c]
+		return c == reference || p.Compared() && p.Points >= clock.MinPoints && known(p.By)
 	}
-	for c, from := 0, r.beginning(reference); c < n; c++ {
+	from := r.beginning(reference)
+	for c := range placed {
 		f := &r.fits[c]
+		if f.known = known(c); f.known {
+			f.Clock = placed[c].Clock
+		}
 		f.Offset, f.Epoch = f.AheadAt(from), from
 	}
 	for i := range r.Ranks {
@@ -94,23 +91,8 @@ func (r *Result) beginning(clock int) (first int64) {
 	return first
 }
 
-// moment is when a collective ended on a clock: the mean over its ranks
-// there. One that is far off is of a pairing that Fit leaves out.
-type moment struct {
-	at    int64
-	ranks int
-}
-
-func momentOf(ends []int64) moment {
-	first, after := slices.Min(ends), int64(0)
-	for _, at := range ends {
-		after += at - first
-	}
-	return moment{first + after/int64(len(ends)), len(ends)}
-}
-
-// endsByClock is when each collective ended on each of n clocks, by certain matches.
-func (r *Result) endsByClock(m *members, n int) []map[launchKey]moment {
+// endsTogether are the readings of each collective's end, by certain matches.
+func (r *Result) endsTogether(m *members) [][]clock.Reading {
 	of := make(map[int]int) // communicators of sides
 	for g := range m.list {
 		for _, s := range m.list[g].Sides {
@@ -119,7 +101,7 @@ func (r *Result) endsByClock(m *members, n int) []map[launchKey]moment {
 			}
 		}
 	}
-	all := make([]map[launchKey][]int64, n)
+	all := make(map[launchKey][]clock.Reading)
 	for side, byCount := range r.endsBySide() {
 		g, ok := of[side]
 		if !ok {
@@ -128,44 +110,17 @@ func (r *Result) endsByClock(m *members, n int) []map[launchKey]moment {
 		c := r.clockOf(m.sides[side].Process)
 		for count, x := range byCount {
 			if x.certain {
-				if all[c] == nil {
-					all[c] = map[launchKey][]int64{}
-				}
 				key := launchKey{g, count}
-				all[c][key] = append(all[c][key], x.at)
+				all[key] = append(all[key], clock.Reading{Clock: c, At: x.at})
 			}
 		}
 	}
-	out := make([]map[launchKey]moment, n)
-	for c := range all {
-		out[c] = make(map[launchKey]moment, len(all[c]))
-		for key, ends := range all[c] {
-			out[c][key] = momentOf(ends)
-		}
+	keys := slices.SortedFunc(maps.Keys(all), func(x, y launchKey) int { return cmp.Or(cmp.Compare(x.group, y.group), cmp.Compare(x.count, y.count)) })
+	ends := make([][]clock.Reading, len(keys))
+	for i, key := range keys {
+		ends[i] = all[key]
 	}
-	return out
-}
-
-// sharedEnds are what two clocks saw end together. The ranks' ends scatter alike
-// and by themselves, so that a mean of many tells more.
-func sharedEnds(first, second map[launchKey]moment) (list []clock.Point) {
-	for key, here := range first {
-		if there, ok := second[key]; ok {
-			list = append(list, clock.Point{At: here.at, Ahead: there.at - here.at,
-				Weight: float64(here.ranks*there.ranks) / float64(here.ranks+there.ranks)})
-		}
-	}
-	slices.SortFunc(list, func(x, y clock.Point) int { return cmp.Or(cmp.Compare(x.At, y.At), cmp.Compare(x.Ahead, y.Ahead)) })
-	return list
-}
-
-func earliest(ends map[launchKey]moment) (t int64) {
-	for _, end := range ends {
-		if t == 0 || end.at < t {
-			t = end.at
-		}
-	}
-	return t
+	return ends
 }
 
 // OnFirstClock brings a time of a rank's kernels to the clock of the first rank; known is false where the two do not

@@ -2,9 +2,12 @@ package arrivals
 
 import (
 	"cmp"
+	"iter"
 	"maps"
 	"math"
 	"slices"
+
+	"github.com/sfstat/sfstat/engine/clock"
 )
 
 // Clock is one clock of the job.
@@ -291,16 +294,16 @@ func (t *timed) refine() {
 			by[t.domain[e.Process]] = append(by[t.domain[e.Process]], x)
 		}
 	})
-	low, high := t.bounds()
+	rooms := clock.Rooms(len(by), t.syncs())
 	for d := range by {
 		c := &t.clocks[d]
 		// Delays are late by x: the offset that takes them away is lower by x, of
 		// which the other clocks take their part.
 		offset := c.Offset - t.usual(by[d], c.Offset)*int64(len(by)-1)/int64(len(by))
 		c.HalfWidth = -1
-		if low[d] > math.MinInt64 && high[d] < math.MaxInt64 && low[d] <= high[d] {
-			offset = min(max(offset, low[d]), high[d])
-			c.HalfWidth = (high[d] - low[d]) / 2
+		if r := rooms[d]; r.Bounded() {
+			offset = min(max(offset, c.Offset+r.Low), c.Offset+r.High)
+			c.HalfWidth = (r.High - r.Low) / 2
 		}
 		t.set(d, offset)
 	}
@@ -329,79 +332,42 @@ func (t *timed) center() {
 	}
 }
 
-// extremes are the furthest value of any clock, and the furthest of any other.
-type extremes struct {
-	first, second int64
-	domain        int
-}
-
-func (x *extremes) add(v int64, domain int) {
-	switch {
-	case v > x.first && domain == x.domain:
-		x.first = v
-	case v > x.first:
-		x.first, x.second, x.domain = v, x.first, domain
-	case v > x.second && domain != x.domain:
-		x.second = v
+// syncs are the points at which ranks wait for all others, which are those of no message and no tree. A rank
+// has left one where it enters the call before which it waits for it.
+func (t *timed) syncs() iter.Seq[[]clock.Entry] {
+	lags := make([][]int8, len(t.ranks)) // of each call, to the one before it that is waited for
+	for r := range lags {
+		lags[r] = make([]int8, len(t.ranks[r].calls))
 	}
-}
-
-func (x *extremes) but(domain int) int64 {
-	if domain == x.domain {
-		return x.second
-	}
-	return x.first
-}
-
-// bounds are the limits of each offset, given the others: no rank that waited for a
-// point continues before its last entry.
-func (t *timed) bounds() (low, high []int64) {
-	none := extremes{math.MinInt64, math.MinInt64, -1}
-	last, next := make([]extremes, len(t.points)), make([]extremes, len(t.points))
-	for i := range last {
-		last[i], next[i] = none, none
-		for _, e := range t.points[i].Entries {
-			last[i].add(t.at(e), t.domain[e.Process])
-		}
-	}
-	low, high = make([]int64, len(t.clocks)), make([]int64, len(t.clocks))
-	for d := range low {
-		low[d], high[d] = math.MinInt64, math.MaxInt64
-	}
-	t.eachWait(func(e entry, p int32) {
-		d := t.domain[e.Process]
-		next[p].add(-t.at(e), d)
-		if l := last[p].but(d); l > math.MinInt64 {
-			low[d] = max(low[d], l-t.enter(e))
-		}
-	})
-	for i := range t.points {
-		for _, e := range t.points[i].Entries {
-			d := t.domain[e.Process]
-			if n := next[i].but(d); n > math.MinInt64 {
-				high[d] = min(high[d], -n-t.enter(e))
+	for i := range t.places {
+		if p := &t.places[i]; !p.carried {
+			for _, c := range p.cohorts {
+				for _, e := range c {
+					lags[e.Process][e.Call] = p.lag
+				}
 			}
 		}
 	}
-	return low, high
-}
-
-// eachWait calls f for every entry before which its rank waited for a whole
-// point that is no message and no tree.
-func (t *timed) eachWait(f func(e entry, waited int32)) {
-	for i := range t.places {
-		p := &t.places[i]
-		if p.lag == 0 || p.carried {
-			continue
+	left := func(e entry) int64 {
+		for lag, after := range lags[e.Process][e.Call+1 : min(int(e.Call)+1+maxLag, len(lags[e.Process]))] {
+			if int(after) == lag+1 {
+				return t.at(entry{Process: e.Process, Call: e.Call + 1 + int32(lag)})
+			}
 		}
-		for _, c := range p.cohorts {
-			for _, e := range c {
-				if int32(p.lag) > e.Call {
-					continue
-				}
-				if w := t.of[e.Process][e.Call-int32(p.lag)]; !t.points[w].Message && !t.inTree(w) {
-					f(e, w)
-				}
+		return clock.Unknown
+	}
+	return func(yield func([]clock.Entry) bool) {
+		var sync []clock.Entry
+		for i := range t.points {
+			if t.points[i].Message || t.inTree(int32(i)) {
+				continue
+			}
+			sync = sync[:0]
+			for _, e := range t.points[i].Entries {
+				sync = append(sync, clock.Entry{Clock: t.domain[e.Process], Enter: t.at(e), Left: left(e)})
+			}
+			if !yield(sync) {
+				return
 			}
 		}
 	}

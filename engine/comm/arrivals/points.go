@@ -26,9 +26,6 @@ func (t *timed) eachPoint(f func(Point)) {
 	byGroup := make([][]begun, len(t.groups))
 	for i := range t.points {
 		p := &t.points[i]
-		if len(p.Entries) == 0 {
-			continue
-		}
 		first := t.at(p.Entries[0])
 		for _, e := range p.Entries {
 			first = min(first, t.at(e))

@@ -2,6 +2,7 @@
 
     python jobs.py run -o FOLDER     # all jobs, one after the other; what is there is kept
     go run ./eval/accuracy score -jobs FOLDER -sfstat bin/sfstat -o jobs.csv     # how right the verdicts on them are
+    python jobs.py pauses -o FOLDER  # how long captures hold up the training thread, by framework
 
 The plan is 60 jobs with one or two slow ranks and 16 without, of four kinds
 (DistributedDataParallel, FSDP2's fully_shard, the Trainer of Transformers,
@@ -32,7 +33,7 @@ import sys
 import threading
 import time
 import traceback
-from typing import Dict, List, Optional, Sequence
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 RECORDER = os.path.join(HERE, "..", "..", "recorder")
@@ -43,6 +44,7 @@ FAMILIES = {
     "lightning": ("data", "forward", "backward", "callback", "optimizer"),
 }
 TIMEOUT_S = 150.0
+CAPTURED = ("ddp", "fsdp", "accelerate", "trainer", "lightning")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -164,6 +166,8 @@ def _child(job: Job, rank: int, port: int, folder: str, packets: str) -> None:
         if job.recording in ("module", "capture"):
             from sfstat_recorder.__main__ import main
 
+            if job.recording == "capture":
+                _time_captures(os.path.join(folder, "pauses%d.txt" % rank))
             main([*(["--capture"] if job.recording == "capture" else []), "-o", packets, "--window", str(job.window), script, *arguments])
         else:
             sys.argv = [script, *arguments, *(["--packets", packets, "--window", str(job.window)] if job.recording == "api" else [])]
@@ -178,6 +182,52 @@ def _child(job: Job, rank: int, port: int, folder: str, packets: str) -> None:
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(status)
+
+
+def _time_captures(path: str) -> None:
+    """Writes how long the longest pauses are that captures cost the training
+    thread, as milliseconds of the clock and of its processor time.
+    """
+    from sfstat_recorder.capture import Capture
+
+    taken: List[Tuple[float, float]] = []
+
+    def timed(call: Callable[[Any, int], None]) -> Callable[[Any, int], None]:
+        def method(self: Any, index: int) -> None:
+            wall, own = time.perf_counter(), time.thread_time()
+            call(self, index)
+            taken.append((time.perf_counter() - wall, time.thread_time() - own))
+
+        return method
+
+    def tell() -> None:
+        with open(path, "w", encoding="utf-8") as file:
+            for wall, own in sorted(taken, reverse=True)[:3]:
+                print("%.1f %.1f" % (wall * 1e3, own * 1e3), file=file)
+
+    Capture.step, Capture.stepped = timed(Capture.step), timed(Capture.stepped)
+    atexit.register(tell)
+
+
+def pauses(out: str, frameworks: Sequence[str]) -> "dict[str, tuple[float, float]]":
+    """Of each framework a job in which a slow rank is captured: the longest pause
+    of the training thread on any rank, milliseconds of the clock and of its
+    processor time.
+    """
+    longest = {}
+    for framework in frameworks:
+        folder = os.path.join(out, framework)
+        os.mkdir(folder)
+        job = Job(framework, framework, "forward", 2, (1,), 60.0, 1, False, 100, 20, "capture", 7)
+        if not launch(job, folder):
+            raise SystemExit("%s did not end well: %s" % (framework, folder))
+        seen = []
+        for rank in range(job.ranks):
+            with open(os.path.join(folder, "pauses%d.txt" % rank), encoding="utf-8") as file:
+                seen += [tuple(map(float, line.split())) for line in file]
+        traced = any(name.endswith(".trace.json.gz") for name in os.listdir(os.path.join(folder, "packets")))
+        longest[framework] = (max(wall for wall, _ in seen), max(own for _, own in seen)) if traced else (0.0, 0.0)
+    return longest
 
 
 def run(jobs: Sequence[Job], out: str) -> None:
@@ -203,7 +253,7 @@ def run(jobs: Sequence[Job], out: str) -> None:
 
 def main(arguments: Optional[List[str]] = None) -> None:
     parser = argparse.ArgumentParser(description="Real PyTorch jobs with hidden slow ranks, recorded.")
-    parser.add_argument("action", choices=("plan", "run"))
+    parser.add_argument("action", choices=("plan", "run", "pauses"))
     parser.add_argument("-o", dest="out", required=True, help="folder of the jobs")
     parser.add_argument("--seed", type=int, default=1, help="of the plan")
     parser.add_argument("--only", default="", help="jobs whose name contains this")
@@ -213,6 +263,11 @@ def main(arguments: Optional[List[str]] = None) -> None:
     if options.action == "run":
         os.nice(10)
         run(jobs, options.out)
+    elif options.action == "pauses":
+        preload()
+        os.makedirs(options.out)
+        for framework, (wall, own) in pauses(options.out, [name for name in CAPTURED if options.only in name]).items():
+            print("%-10s longest pause %6.1f ms, processor time %6.1f ms" % (framework, wall, own) if wall else "%-10s nothing was captured" % framework)
     else:
         for job in jobs:
             print(job)

@@ -464,7 +464,7 @@ class Trainers(importlib.abc.MetaPathFinder):
 
             if trainer.lightning_module is None or getattr(trainer, "_sfstat", None) is None:
                 self._loop.hand_over()
-                trainer.callbacks = lightning.callbacks(self._folder, trainer.callbacks, **self._options)
+                trainer.callbacks = lightning.around(self._folder, trainer.callbacks, self._options)
                 trainer._sfstat = True
             return original(trainer, *args, **kwargs)
 

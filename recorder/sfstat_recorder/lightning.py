@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any, List, Optional, Sequence
+from typing import Any, Dict, List, Optional, Sequence
 
 from .marks import TRAINER_STAGES, MakeGroup, Marks, derive, place
 from .recorder import Recorder
@@ -29,7 +29,14 @@ def callbacks(
     the Recorder. The wait for data runs from the end of a step, so loggers are
     part of it. Evaluation and the time between epochs belong to no step.
     """
-    state = _State(os.fspath(folder), gather, options)
+    return around(os.fspath(folder), others, options, gather)
+
+
+def around(folder: str, others: Sequence[Any], options: Dict[str, Any], gather: Optional[MakeGroup] = None) -> List[Any]:
+    """The same, of options that are read when training starts: ``fit`` makes the
+    process group over which ranks are captured.
+    """
+    state = _State(folder, gather, options)
     first = derive(First, _MODULES, "Callback")()
     last = derive(Last, _MODULES, "Callback")()
     first.state = last.state = state
@@ -39,7 +46,7 @@ def callbacks(
 class _State:
     """What both callbacks share. ``marks`` is None outside training."""
 
-    def __init__(self, folder: str, gather: Optional[MakeGroup], options: Any) -> None:
+    def __init__(self, folder: str, gather: Optional[MakeGroup], options: Dict[str, Any]) -> None:
         self._folder = folder
         self._gather = gather
         self._options = options

@@ -46,7 +46,7 @@ class Trigger:
     threshold: float = 0.1
     suspects: int = 2
     peers: int = 2
-    steps: int = 8
+    steps: int = 4
     cooldown: int = 10
     seed: int = 0
     captures: int = 3

@@ -1,0 +1,60 @@
+"""What the sampler of a capture makes of a thread's stack."""
+
+from __future__ import annotations
+
+import time
+import unittest
+
+from sfstat_recorder.sampler import Sampler
+
+
+def slow(seconds):
+    time.sleep(seconds)
+
+
+def quick():
+    return sum(range(10))
+
+
+class SamplerTest(unittest.TestCase):
+    def test_a_function_that_takes_long_is_seen_for_as_long(self):
+        begin = time.time_ns()
+        sampler = Sampler(interval=0.002)
+        slow(0.2)
+        for _ in range(100):
+            quick()
+        sampler.stop()
+        events = sampler.events(begin)
+        functions = [e for e in events if e["name"].endswith("(%d): slow" % slow.__code__.co_firstlineno)]
+        lines = [e for e in events if e["name"].endswith("(%d): slow" % (slow.__code__.co_firstlineno + 1))]
+        for seen in (functions, lines):
+            self.assertEqual(len(seen), 1)
+            self.assertGreater(seen[0]["dur"], 100e3)  # microseconds; a loaded machine looks less often
+            self.assertGreaterEqual(seen[0]["ts"], 0)
+        self.assertEqual(functions[0]["cat"], "python_function")
+
+    def test_callers_span_what_they_call(self):
+        sampler = Sampler(interval=0.002)
+        slow(0.05)
+        slow(0.05)
+        sampler.stop()
+        events = {e["name"].split(": ")[1]: e for e in sampler.events(0) if "(%d)" % slow.__code__.co_firstlineno not in e["name"]}
+        caller, called = events["test_callers_span_what_they_call"], events["slow"]
+        self.assertLessEqual(caller["ts"], called["ts"])
+        self.assertGreaterEqual(caller["ts"] + caller["dur"], called["ts"] + called["dur"])
+
+    def test_it_ends_by_itself(self):
+        sampler = Sampler(interval=0.001, most=3)
+        time.sleep(0.1)
+        self.assertLessEqual(len(sampler._looks), 3)
+        sampler.stop()
+        sampler.events(0)
+
+    def test_nothing_seen_is_no_events(self):
+        sampler = Sampler(interval=10)
+        sampler.stop()
+        self.assertEqual(sampler.events(0), [])
+
+
+if __name__ == "__main__":
+    unittest.main()

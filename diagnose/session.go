@@ -79,6 +79,7 @@ type run struct {
 	times     []monitoring.Interval // of windows, zero where not known; without windows those of entries
 	later     later                 // what comes to the stretch that is open
 	steps     *steps                // of the windows
+	between   between               // what lies between windows
 	earlier   *Earlier              // windows that are not kept any more; nil: all are
 }
 
@@ -189,6 +190,7 @@ func (s *Session) account(r *run, w *trace.Window) error {
 	}
 	r.compare(w, a.Main)
 	r.record(w, s.o)
+	r.between.add(w)
 	r.windows = append(r.windows, Window{Main: a.Main, Paper: a.Paper, Groups: a.Groups, Stages: recorded(w)})
 	if len(r.windows) == 1 {
 		r.times = nil // those of entries

@@ -20,6 +20,7 @@ var evidenceSentences = []sentence{
 	says("device events of one stage next to the host's time: of a rank and its peers, or of all ranks alike", deviceTime),
 	says("the time that the ranks of a role group do not wait, a step", groupWork),
 	says("a stage takes longer on all ranks than in another window of the run, or in a healthy run", slower),
+	says("how long ranks spend between steps, and the one that spends longest there", betweenSteps),
 	says("all ranks wait for data most of each step", func(e evidence.InputBound) string {
 		return fmt.Sprintf("%s takes %s of each step on all ranks: input-bound?", stageWord(e.Stage), about(e.Share))
 	}),

@@ -132,3 +132,12 @@ func searched(e evidence.NobodyLate) string {
 
 // agrees reports whether what a replay saves is what is charged.
 func agrees(e evidence.Replay) bool { return math.Abs(e.Saves-e.Charged) <= 0.25*e.Charged }
+
+// betweenSteps says how long no step runs.
+func betweenSteps(e evidence.BetweenSteps) string {
+	s := fmt.Sprintf("%s of the time lies between steps (evaluation, checkpoints)", about(e.Share))
+	if e.Excess > 0 {
+		s += fmt.Sprintf("; rank %d is there %s longer in all than the others, who then wait for it", e.Rank, length(float64(e.Excess)))
+	}
+	return s
+}

@@ -56,6 +56,9 @@ func answerBlocks(v *diagnose.RunVerdict) document {
 	if a.why != "" {
 		list = append(list, glyph.Term{Name: "Why", Text: a.why})
 	}
+	if e, ok := evidence.Find[evidence.BetweenSteps](v.Observed); ok {
+		list = append(list, glyph.Term{Name: "Outside", Text: upper(betweenSteps(e)) + "."})
+	}
 	if a.next != "" {
 		list = append(list, glyph.Term{Name: "Next", Text: a.next})
 	}

@@ -139,6 +139,16 @@ type DeviceShares struct {
 	Idle          float64 `json:"idle" doc:"idle"`
 }
 
+// BetweenSteps: how long ranks spend between steps, where no stage is recorded: evaluation, checkpoints, the
+// time between epochs.
+type BetweenSteps struct {
+	Time   int64   `json:"time_ns" doc:"median over ranks"`
+	Share  float64 `json:"share" doc:"part of it in the time of steps and between them"`
+	Rank   int     `json:"rank" doc:"the rank that spends longest there"`
+	Excess int64   `json:"excess_ns" doc:"by how much longer than the median of the other ranks, who wait for it in the step that follows; 0 where that is less than a hundredth of the whole"`
+}
+
+func (BetweenSteps) Kind() Kind       { return "between_steps" }
 func (LastToArrive) Kind() Kind       { return "last_to_arrive" }
 func (Replay) Kind() Kind             { return "replay" }
 func (LateTogether) Kind() Kind       { return "late_together" }

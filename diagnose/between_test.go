@@ -1,0 +1,57 @@
+package diagnose
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// evaluated are windows of ten steps of 100 each on ranks that evaluate for so long after each.
+func evaluated(n int, after []int64) (list []*trace.Window) {
+	epochs := make([]int64, len(after))
+	for i := range n {
+		w := &trace.Window{FirstStep: int64(10 * i), Wall: make([]int64, 10*len(after)), Epochs: make([]int64, len(after))}
+		for r := range after {
+			w.Ranks = append(w.Ranks, trace.Rank{ID: r})
+			w.Epochs[r] = 1_000_000 + int64(r)*777 + epochs[r] // every rank has a clock of its own
+			epochs[r] += 1000 + after[r]
+		}
+		for i := range w.Wall {
+			w.Wall[i] = 100
+		}
+		w.Schema.Stages = []string{"a"}
+		w.Durations = w.Wall
+		list = append(list, w)
+	}
+	return list
+}
+
+func TestBetweenSteps(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		after []int64
+		drop  int // window that is missing, 0: none
+		want  []evidence.Observation
+	}{
+		{"one window follows the other", []int64{0, 0, 0}, 0, nil},
+		{"little", []int64{10, 10, 10}, 0, nil},
+		{"all evaluate alike", []int64{250, 250, 250}, 0, []evidence.Observation{evidence.BetweenSteps{Time: 1000, Share: 1. / 6, Rank: 0}}},
+		{"one takes longer", []int64{250, 750, 250}, 0, []evidence.Observation{evidence.BetweenSteps{Time: 1000, Share: 1. / 6, Rank: 1, Excess: 2000}}},
+		{"steps that are missing are none", []int64{250, 250, 250}, 2, []evidence.Observation{evidence.BetweenSteps{Time: 500, Share: 500. / 4500, Rank: 0}}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var b between
+			for i, w := range evaluated(5, tt.after) {
+				if i == 0 || i != tt.drop {
+					b.add(w)
+				}
+			}
+			if d := cmp.Diff(tt.want, b.observed()); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}

@@ -83,7 +83,7 @@ func (r *Result) Differing() (n int) {
 // Between compares two recordings. O(calls · log calls).
 func Between(base, now *comm.Result) *Result {
 	sides := [2]*side{tally(base), tally(now)}
-	out := &Result{PerStep: sides[0].steps > 0 && sides[1].steps > 0, Ranks: [2]int{len(base.Ranks), len(now.Ranks)}}
+	out := &Result{PerStep: sides[0].steps > 0 && sides[1].steps > 0, Ranks: [2]int{len(base.Ranks), len(now.Ranks)}, Changes: []Change{}}
 	var uses []Use
 	for _, s := range sides {
 		for u := range s.uses {
@@ -233,7 +233,7 @@ func without(one, other *comm.Result) []Group {
 			there[k]--
 			continue
 		}
-		out = append(out, Group{c.Kind, c.Ranks, c.NRanks})
+		out = append(out, Group{c.Kind, append([]int{}, c.Ranks...), c.NRanks})
 	}
 	slices.SortStableFunc(out, func(a, b Group) int { return slices.Compare(a.Ranks, b.Ranks) })
 	return out

@@ -56,6 +56,9 @@ func TestPairedRuns(t *testing.T) {
 	if got := strings.Join(row[:5], " "); got != "8 gloo cpu 6 0.104 %" || row[7] != "0.019 %" || !strings.Contains(row[5], " to ") {
 		t.Errorf("row %q", row)
 	}
+	if len(made.Cells) != 1 || !strings.HasPrefix(made.Cells[0].Reason, "The estimate is 0.104 % here, of 6 runs;") {
+		t.Errorf("cells beside the published ones: %+v", made.Cells)
+	}
 	run := filepath.Join(dir, campaign.OverheadName, campaign.PairedName, "e1-nofault-r8-s3.csv")
 	if err := os.Remove(run); err != nil {
 		t.Fatal(err)

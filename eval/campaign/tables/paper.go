@@ -157,7 +157,6 @@ func (f *Evaluation) Tables() ([]Artifact, error) {
 	if err != nil {
 		return nil, err
 	}
-	out = append(out, recording...)
 	for i := range out {
 		reason := f.score.reason
 		if out[i].Name == sourceArtifact {
@@ -165,6 +164,7 @@ func (f *Evaluation) Tables() ([]Artifact, error) {
 		}
 		out[i].Cells = explained(cellsOf(out[i].Table, out[i].Name), reason)
 	}
+	out = append(out, recording...)
 	return append(f.published(out), out...), nil
 }
 

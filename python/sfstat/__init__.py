@@ -13,7 +13,7 @@ recorder of stage times is the package ``sfstat_recorder`` beside this one.
 """
 
 from .commands import batch, compare, diagnose, read_findings
-from .comparison import ComparedFinding, ComparedRun, Comparison, Row
+from .comparison import Amount, Choice, CommunicationChanges, ComparedCommunicator, ComparedFinding, ComparedRun, Comparison, Row, Use
 from .decode import FormatError
 from .program import BadInputError, NotFoundError, SfstatError, find, version
 from .verdict import Action, Finding, Limit, Problem, RunVerdict, SourceLine, StepsStruck, Undecided, Verdict
@@ -21,7 +21,7 @@ from .verdict import Action, Finding, Limit, Problem, RunVerdict, SourceLine, St
 __version__ = "0.1.0"
 
 __all__ = [
-    "Action", "BadInputError", "ComparedFinding", "ComparedRun", "Comparison", "Finding", "FormatError", "Limit", "NotFoundError", "Problem",
-    "Row", "RunVerdict", "SfstatError", "SourceLine", "StepsStruck", "Undecided", "Verdict",
+    "Action", "Amount", "BadInputError", "Choice", "CommunicationChanges", "ComparedCommunicator", "ComparedFinding", "ComparedRun", "Comparison",
+    "Finding", "FormatError", "Limit", "NotFoundError", "Problem", "Row", "RunVerdict", "SfstatError", "SourceLine", "StepsStruck", "Undecided", "Use", "Verdict",
     "batch", "compare", "diagnose", "find", "read_findings", "version",
 ]

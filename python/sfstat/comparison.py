@@ -62,6 +62,59 @@ class ComparedFinding:
 
 
 @dataclass(frozen=True)
+class Choice:
+    """How NCCL ran calls."""
+
+    algorithm: str
+    protocol: str
+    calls: int
+
+
+@dataclass(frozen=True)
+class Amount:
+    """How much one side does of an operation."""
+
+    calls: Optional[float]
+    bytes: Optional[float]
+    bytes_per_call: Optional[float]
+    choices: Tuple[Choice, ...]
+    bus_gb_s: Optional[float]
+    measured: int
+
+
+@dataclass(frozen=True)
+class Use:
+    """An operation on communicators of one kind and size, on both sides."""
+
+    kind: str
+    nranks: int
+    op: str
+    base: Amount
+    new: Amount
+    differs: bool
+
+
+@dataclass(frozen=True)
+class ComparedCommunicator:
+    """A communicator that one side alone has."""
+
+    kind: str
+    ranks: Tuple[int, ...]
+    nranks: int
+
+
+@dataclass(frozen=True)
+class CommunicationChanges:
+    """What two recorded jobs communicate otherwise."""
+
+    per_step: bool
+    ranks: Tuple[int, ...]
+    uses: Tuple[Use, ...]
+    gone: Tuple[ComparedCommunicator, ...]
+    new: Tuple[ComparedCommunicator, ...]
+
+
+@dataclass(frozen=True)
 class Comparison:
     """What two sets of runs differ in."""
 
@@ -77,6 +130,7 @@ class Comparison:
     rows: Tuple[Row, ...]
     findings: Tuple[ComparedFinding, ...]
     doubts: Tuple[str, ...]
+    communication: Optional[CommunicationChanges]
     raw: Mapping[str, Any] = field(repr=False, compare=False)
 
     @property

@@ -3,6 +3,7 @@
     python jobs.py run -o FOLDER     # all jobs, one after the other; what is there is kept
     go run ./eval/accuracy score -jobs FOLDER -sfstat bin/sfstat -o jobs.csv     # how right the verdicts on them are
     python jobs.py pauses -o FOLDER  # how long captures hold up the training thread, by framework
+    python jobs.py overhead -o FOLDER  # what recording costs the training thread, by framework: FOLDER/FRAMEWORK.csv for sfstat overhead --pairs
 
 The plan is 60 jobs with one or two slow ranks and 16 without, of four kinds
 (DistributedDataParallel, FSDP2's fully_shard, the Trainer of Transformers,
@@ -44,6 +45,7 @@ FAMILIES = {
     "lightning": ("data", "forward", "backward", "callback", "optimizer"),
 }
 TIMEOUT_S = 150.0
+WARM, PAIRS = 20, 8
 CAPTURED = ("ddp", "fsdp", "accelerate", "trainer", "lightning")
 
 
@@ -163,6 +165,8 @@ def _child(job: Job, rank: int, port: int, folder: str, packets: str) -> None:
     status = 0
     try:
         script, arguments = os.path.join(HERE, "job.py"), job.arguments(os.path.join(folder, "scratch"))
+        if job.name == "overhead":
+            _time_steps(os.path.join(folder, "steps%d.txt" % rank))
         if job.recording in ("module", "capture"):
             from sfstat_recorder.__main__ import main
 
@@ -230,6 +234,55 @@ def pauses(out: str, frameworks: Sequence[str]) -> "dict[str, tuple[float, float
     return longest
 
 
+def _time_steps(path: str) -> None:
+    """Writes the seconds of a step by the clock, and by the processor time of the
+    training thread: from one optimizer's sleep of job.py to another's.
+    """
+    import torch
+
+    taken: List[Tuple[float, float]] = []
+    step = torch.optim.SGD.step
+
+    def timed(self: Any, *given: Any, **named: Any) -> Any:
+        taken.append((time.perf_counter(), time.thread_time()))
+        return step(self, *given, **named)
+
+    def tell() -> None:
+        with open(path, "w", encoding="utf-8") as file:
+            steps = len(taken) - 1 - WARM
+            print("%.9f %.9f" % tuple((taken[-1][i] - taken[WARM][i]) / steps for i in range(2)), file=file)
+
+    torch.optim.SGD.step = timed  # type: ignore[method-assign]
+    atexit.register(tell)
+
+
+def overhead(out: str, framework: str) -> str:
+    """Launches a job of the framework with the recorder and without it, in pairs,
+    and writes a pair a line: a step of the clock without it, and the same with
+    what the training thread's processor time takes longer, which other work of
+    the machine does not lengthen.
+    """
+    lines = ["pair,base_ns,with_ns,first"]
+    for pair in range(PAIRS):
+        got = {}
+        for recording in ("none", "module") if pair % 2 == 0 else ("module", "none"):
+            folder = os.path.join(out, "%s-%d-%s" % (framework, pair, recording))
+            os.mkdir(folder)
+            if not launch(Job("overhead", framework, "", 2, (), 0.0, 1, False, 120, 20, recording, 7), folder):
+                raise SystemExit("%s did not end well: %s" % (framework, folder))
+            seen = []
+            for rank in range(2):
+                with open(os.path.join(folder, "steps%d.txt" % rank), encoding="utf-8") as file:
+                    seen.append(tuple(map(float, file.read().split())))
+            got[recording] = [sum(column) / 2 for column in zip(*seen)]
+        base = got["none"][0]
+        lines.append("%d,%d,%d,%s" % (pair, base * 1e9, (base + got["module"][1] - got["none"][1]) * 1e9, "on" if pair % 2 else "off"))
+    path = os.path.join(out, framework + ".csv")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("\n".join(lines) + "\n")
+    return path
+
+
 def run(jobs: Sequence[Job], out: str) -> None:
     preload()
     for i, job in enumerate(jobs):
@@ -253,7 +306,7 @@ def run(jobs: Sequence[Job], out: str) -> None:
 
 def main(arguments: Optional[List[str]] = None) -> None:
     parser = argparse.ArgumentParser(description="Real PyTorch jobs with hidden slow ranks, recorded.")
-    parser.add_argument("action", choices=("plan", "run", "pauses"))
+    parser.add_argument("action", choices=("plan", "run", "pauses", "overhead"))
     parser.add_argument("-o", dest="out", required=True, help="folder of the jobs")
     parser.add_argument("--seed", type=int, default=1, help="of the plan")
     parser.add_argument("--only", default="", help="jobs whose name contains this")
@@ -263,6 +316,12 @@ def main(arguments: Optional[List[str]] = None) -> None:
     if options.action == "run":
         os.nice(10)
         run(jobs, options.out)
+    elif options.action == "overhead":
+        preload()
+        os.makedirs(options.out)
+        for framework in CAPTURED:
+            if options.only in framework:
+                print(overhead(options.out, framework), flush=True)
     elif options.action == "pauses":
         preload()
         os.makedirs(options.out)

@@ -34,7 +34,7 @@ RACE_PROGRAM = Interrupt|Panic|Progress|TestScripts/(diagnose|output)$$
 
 NPM ?= npm
 
-.PHONY: help page build man demo test test-page race calibrate test-recorder test-python wheel check fmt vet lint vuln layers tidy bench paper accuracy archives fuzz cover clean
+.PHONY: help page build man demo test test-page race calibrate test-recorder test-python wheel test-wheel release check fmt vet lint vuln layers tidy bench paper accuracy archives fuzz cover clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -68,10 +68,17 @@ test-python: build ## the tests of the Python package; what needs pandas, PySpar
 	@if ! command -v $(PYTHON) >/dev/null; then echo 'NOT RUN: the tests of the Python package need Python 3.8 or later, and there is no $(PYTHON)'; \
 	else cd python && SFSTAT=$(CURDIR)/bin/sfstat PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m unittest discover -t . -s tests; fi
 
-wheel: build ## python/dist/sfstat-*.whl: the Python packages with the program inside
-	mkdir -p python/sfstat/bin && cp bin/sfstat bin/THIRD_PARTY_LICENSES.txt python/sfstat/bin/
-	$(PYTHON) -m pip wheel --no-deps -w python/dist ./python --config-settings=--build-option=--plat-name=$$($(PYTHON) -c 'import sysconfig; print(sysconfig.get_platform())'); \
-	code=$$?; rm -rf python/sfstat/bin python/build; exit $$code
+wheel: build ## dist/sfstat-*.whl of this machine: the program on the path, the Python packages
+	SFSTAT_PROGRAM=$(CURDIR)/bin/sfstat SFSTAT_PLATFORM=$$($(PYTHON) -c 'import sysconfig; print(sysconfig.get_platform().replace("-", "_").replace(".", "_"))') \
+	  $(PYTHON) -m pip wheel --no-deps -w dist ./python
+
+test-wheel: wheel ## the wheel in an environment of its own: a verdict from the command line and from Python
+	folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && $(PYTHON) -m venv "$$folder" && "$$folder/bin/pip" install -q --no-index dist/sfstat-*-py3-none-$$($(PYTHON) -c 'import sysconfig; print(sysconfig.get_platform().replace("-", "_").replace(".", "_"))').whl && \
+	cd "$$folder" && env -u SFSTAT PATH="$$folder/bin" sfstat $(CURDIR)/fixtures/ddp/host-callback-r8-s0.jsonl | head -n 3 && \
+	env -u SFSTAT PATH=/nowhere bin/python -c 'import sfstat, sfstat_recorder; print(sfstat.diagnose("$(CURDIR)/fixtures/ddp/host-callback-r8-s0.jsonl").headline)'
+
+release: ## dist/: archives, wheels, bill of materials and checksums of all platforms, the same bytes from the same commit
+	GO='$(GO)' PYTHON='$(PYTHON)' packaging/release.sh
 
 # Node and a browser are not everywhere: where they lack, that is said.
 test-page: build ## the page of sfstat report in a browser (Node, npm, Chromium)
@@ -161,4 +168,4 @@ cover: ## coverage.out and the share of statements per function
 	@$(GO) tool cover -func=coverage.out | tail -n 1
 
 clean:
-	rm -rf bin coverage.out
+	rm -rf bin dist coverage.out

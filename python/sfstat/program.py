@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
+import sysconfig
 from typing import Sequence
 
 DONE = 0
@@ -30,16 +30,17 @@ class NotFoundError(SfstatError):
 
 
 def find() -> str:
-    """Returns the path of the program: $SFSTAT, the one that the wheel brought, or the one on PATH."""
+    """Returns the path of the program: $SFSTAT, the one that a wheel installed, or the one on PATH."""
     named = os.environ.get("SFSTAT")
     if named:
         if not (os.path.isfile(named) and os.access(named, os.X_OK)):
             raise NotFoundError(f"SFSTAT is {named!r}, which is no program that can be run", BAD_INPUT)
         return named
-    name = "sfstat.exe" if sys.platform == "win32" else "sfstat"
-    bundled = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin", name)
-    if os.path.isfile(bundled) and os.access(bundled, os.X_OK):
-        return bundled
+    package = os.path.dirname(os.path.abspath(__file__))
+    for scripts in (sysconfig.get_path("scripts"), sysconfig.get_path("scripts", os.name + "_user"), os.path.join(package, os.pardir, "bin")):  # pip install, with --user, with --target
+        installed = shutil.which("sfstat", path=scripts)
+        if installed is not None:
+            return os.path.normpath(installed)
     on_path = shutil.which("sfstat")
     if on_path is None:
         raise NotFoundError("there is no sfstat on PATH: build it (make build), and name it in the environment variable SFSTAT", BAD_INPUT)

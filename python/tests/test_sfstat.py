@@ -273,9 +273,11 @@ class ProgramTest(unittest.TestCase):
             with mock.patch.dict(os.environ, {"PATH": folder + os.pathsep + "/bin", "SFSTAT": named}):
                 self.assertEqual(program.find(), named)
                 del os.environ["SFSTAT"]
-                bundled = os.path.join(os.path.dirname(program.__file__), "bin", "sfstat")
-                self.assertEqual(program.find(), bundled if os.access(bundled, os.X_OK) else on_path)
-                self.assertIn(program.run([]), ("path\n", mock.ANY))
+                with mock.patch("sysconfig.get_path", lambda name, scheme=None: other):
+                    self.assertEqual(program.find(), named, "what a wheel installed stands before PATH")
+                with mock.patch("sysconfig.get_path", lambda name, scheme=None: "/nowhere"):
+                    self.assertEqual(program.find(), on_path)
+                    self.assertEqual(program.run([]), "path\n")
 
     def test_not_there(self):
         with mock.patch.dict(os.environ, {"SFSTAT": "/nowhere/sfstat"}), self.assertRaisesRegex(sfstat.NotFoundError, "SFSTAT is '/nowhere/sfstat'"):

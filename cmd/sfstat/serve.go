@@ -215,10 +215,11 @@ func (s *serving) problems() []report.Problem {
 
 func (s *serving) summary(v *diagnose.RunVerdict) serve.Run {
 	r := serve.Run{Name: v.Run, Version: s.version, Status: v.Status, Headline: report.Headline(v), Windows: len(v.Windows), When: s.when[v.Run]}
-	if len(v.Findings) > 0 {
-		first := v.Findings[0]
-		first.Evidence = nil
-		r.Suspect = &first
+	for i, f := range v.Findings {
+		if i == 0 || f.Flagged() {
+			f.Evidence = nil
+			r.Findings = append(r.Findings, f)
+		}
 	}
 	for i := range v.Windows {
 		r.Steps += v.Windows[i].Main.Steps

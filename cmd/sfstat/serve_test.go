@@ -32,37 +32,8 @@ func TestServe(t *testing.T) {
 		}
 	}
 	put("nofault-r8-s0.jsonl")
-	said, err := io.Pipe()
-	ctx, cancel := context.WithCancel(context.Background())
-	p := newProgram(nil, io.Discard, err)
-	code := make(chan int, 1)
-	go func() {
-		code <- p.carryOut(ctx, p.app(), []string{"sfstat", "serve", folder, "--listen", "127.0.0.1:0", "--every", "10ms"})
-		_ = err.Close()
-	}()
-	lines := bufio.NewScanner(said)
-	lines.Scan()
-	_, address, found := strings.Cut(lines.Text(), "sfstat serve: ")
-	if !found {
-		t.Fatal(lines.Text())
-	}
-	go func() {
-		for lines.Scan() {
-		}
-	}()
-	get := func(path string) string {
-		t.Helper()
-		answer, err := http.Get(address + path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer answer.Body.Close()
-		b, err := io.ReadAll(answer.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(b)
-	}
+	address, stop := startServe(t, folder, "--every", "10ms")
+	get := func(path string) string { return fetched(t, address+path) }
 	answer, failed := http.Get(address + "events")
 	if failed != nil {
 		t.Fatal(failed)
@@ -80,7 +51,7 @@ func TestServe(t *testing.T) {
 	}
 	until("the first run", "", "/run/nofault-r8-s0")
 	put("host-callback-r8-s0.jsonl")
-	until("a second", "metrics", `sfstat_suspect{run="host-callback-r8-s0",rank="2",host="node0",stage="callbacks.cpu_wall"} 1`)
+	until("a second", "metrics", `sfstat_finding_info{run="host-callback-r8-s0",rank="2",stage="callbacks.cpu_wall",number="0",host="node0",cause="late",certainty="strong"} 1`)
 	if page := get("page/host-callback-r8-s0"); !strings.Contains(page, "<title>Rank 2 (node0, local rank 2) delays everyone") || strings.Contains(page, "nofault") {
 		t.Error("the page is not that of the run alone")
 	}
@@ -98,9 +69,36 @@ func TestServe(t *testing.T) {
 		t.Fatal(err)
 	}
 	until("the folder is gone", "metrics", "sfstat_stale 1\n")
-	cancel()
-	if got := <-code; got != exitInternal && got != exitInterrupted {
-		t.Errorf("exit code %d", got)
+	stop()
+}
+
+// startServe serves a folder at an address, until it is stopped.
+func startServe(t *testing.T, args ...string) (address string, stop func()) {
+	t.Helper()
+	said, err := io.Pipe()
+	ctx, cancel := context.WithCancel(context.Background())
+	p := newProgram(nil, io.Discard, err)
+	code := make(chan int, 1)
+	go func() {
+		code <- p.carryOut(ctx, p.app(), append([]string{"sfstat", "serve", "--listen", "127.0.0.1:0"}, args...))
+		_ = err.Close()
+	}()
+	lines := bufio.NewScanner(said)
+	lines.Scan()
+	_, address, found := strings.Cut(lines.Text(), "sfstat serve: ")
+	if !found {
+		cancel()
+		t.Fatal(lines.Text())
+	}
+	go func() {
+		for lines.Scan() {
+		}
+	}()
+	return address, func() {
+		cancel()
+		if got := <-code; got != exitInternal && got != exitInterrupted {
+			t.Errorf("exit code %d", got)
+		}
 	}
 }
 

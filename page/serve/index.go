@@ -112,8 +112,8 @@ func (r *Run) row() row {
 	if !x.at.IsZero() {
 		x.When = x.at.UTC().Format("2006-01-02 15:04:05")
 	}
-	if r.Suspect != nil {
-		x.Host = glyph.Visible(r.Suspect.Host)
+	if len(r.Findings) > 0 {
+		x.Host = glyph.Visible(r.Findings[0].Host)
 	}
 	return x
 }

@@ -53,7 +53,7 @@ type Run struct {
 	Version        uint64 // another whenever it is judged
 	Status         answer.Status
 	Headline       string
-	Suspect        *diagnose.Finding // the first; nil: there is none
+	Findings       []diagnose.Finding // the first, and the others to act on; without evidence
 	Windows, Steps int
 	When           time.Time // it was recorded last; zero: not known
 }

@@ -53,9 +53,7 @@ func judged(t *testing.T, windows ...*trace.Window) Recorded {
 	r := Recorded{Problems: []report.Problem{{Path: "x", Err: errors.New(hostile)}, {Path: "y", PassedOver: map[string]int{"text": 2}}}}
 	for _, v := range verdictOn(t, windows...).Runs {
 		x := Run{Name: v.Run, Status: v.Status, Headline: report.Headline(&v), Windows: len(v.Windows)}
-		if len(v.Findings) > 0 {
-			x.Suspect = &v.Findings[0]
-		}
+		x.Findings = v.Findings
 		r.Runs = append(r.Runs, x)
 	}
 	return r
@@ -184,12 +182,12 @@ func TestIndex(t *testing.T) {
 // TestGain: what saves nothing, a hang for one, shows no share of the run.
 func TestGain(t *testing.T) {
 	for gain, want := range map[float64]string{0: "", 0.0004: "", 0.0006: "0.1 %", 0.361: "36.1 %"} {
-		if got := (&Run{Suspect: &diagnose.Finding{Cost: diagnose.Cost{RunGain: gain}}}).row().Gain; got != want {
+		if got := (&Run{Findings: []diagnose.Finding{{Cost: diagnose.Cost{RunGain: gain}}}}).row().Gain; got != want {
 			t.Errorf("%v: %q, want %q", gain, got, want)
 		}
 	}
 	if got := (&Run{}).row().Gain; got != "" {
-		t.Errorf("a run without a suspect: %q, want nothing", got)
+		t.Errorf("a run without a finding: %q, want nothing", got)
 	}
 }
 
@@ -209,6 +207,10 @@ func TestMetrics(t *testing.T) {
 			Rank        *int
 			Host, Stage *string
 			Gain        float64 `json:"run_gain"`
+			Cause       string
+			Confidence  string
+			Step        int64 `json:"step_ns"`
+			Explained   int64 `json:"explained_ns"`
 		}
 		Windows []any
 	}
@@ -231,8 +233,10 @@ func TestMetrics(t *testing.T) {
 		}
 		f := r.Findings[0]
 		want = append(want, fmt.Sprintf("sfstat_run_status{run=%q,status=%q} 1\n", r.Run, r.Status),
-			fmt.Sprintf("sfstat_gain{run=%q} %s\n", r.Run, strconv.FormatFloat(f.Gain, 'g', -1, 64)),
-			fmt.Sprintf("sfstat_suspect{run=%q,rank=\"%d\",host=%q,stage=%q} 1\n", r.Run, *f.Rank, *f.Host, *f.Stage))
+			fmt.Sprintf("sfstat_gain_ratio{run=%q} %s\n", r.Run, number(f.Gain)),
+			fmt.Sprintf("sfstat_step_seconds{run=%q} %s\n", r.Run, number(float64(f.Step)/1e9)),
+			fmt.Sprintf("sfstat_finding_info{run=%q,rank=\"%d\",stage=%q,number=\"0\",host=%q,cause=%q,certainty=%q} 1\n", r.Run, *f.Rank, *f.Stage, *f.Host, f.Cause, f.Confidence),
+			fmt.Sprintf("sfstat_wait_seconds_total{run=%q,rank=\"%d\",stage=%q} %s\n", r.Run, *f.Rank, *f.Stage, number(float64(f.Explained)/1e9)))
 	}
 	for _, sample := range want {
 		if !strings.Contains(text, "\n"+sample) {

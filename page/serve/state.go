@@ -47,12 +47,12 @@ func keyOf(run string) string {
 // escaped is the key in a path.
 func (r *Run) escaped() string { return url.PathEscape(keyOf(r.Name)) }
 
-// gain is the part of a run that fixing its first suspect saves.
+// gain is the part of a run that fixing its first finding saves.
 func (r *Run) gain() float64 {
-	if r.Suspect == nil {
+	if len(r.Findings) == 0 {
 		return 0
 	}
-	return r.Suspect.RunGain
+	return r.Findings[0].RunGain
 }
 
 func (s *state) find(key string) (*Run, error) {

@@ -33,8 +33,8 @@ type windowJSON struct {
 
 	Routing    []string        `json:"routing_set" doc:"the smallest set of stages whose shares reach tau, largest first: where to look"`
 	CoCritical []string        `json:"co_critical_stages" doc:"stages that cannot be told apart; only with the label co_critical"`
-	Labels     []labels.Label  `json:"labels" doc:"what the evidence permits to say; docs/labels.md explains each label"`
-	Reasons    []labels.Reason `json:"downgrade_reasons" doc:"why no stronger label was given; docs/labels.md explains each reason"`
+	Labels     []labels.Label  `json:"labels" doc:"what the evidence permits to say; docs/method-accounting.md explains each label"`
+	Reasons    []labels.Reason `json:"downgrade_reasons" doc:"why no stronger label was given; docs/method-accounting.md explains each reason"`
 
 	LeaderRank     *int       `json:"leader_rank" doc:"ID of the rank that leads most confident steps; null when none does"`
 	LeaderSwitches int        `json:"leader_switches" doc:"changes between consecutive confident leaders"`

@@ -105,7 +105,7 @@ func (g *Gates) OrDefault() Gates {
 	return *g
 }
 
-// Default are the documented defaults; docs/gates.md gives the evidence
+// Default are the documented defaults; docs/method-accounting.md gives the evidence
 // for each.
 func Default() Gates {
 	return Gates{

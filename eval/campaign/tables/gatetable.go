@@ -18,7 +18,7 @@ var publishedGates = map[string]string{
 	"tie_tolerance": "above 0.039",
 }
 
-// gateRows are those of the paper's Table 13, and why each has its default; docs/gates.md
+// gateRows are those of the paper's Table 13, and why each has its default; docs/method-accounting.md
 // says the same.
 var gateRows = [][2]string{
 	{"tau", "centre of the published sweep; below 0.85 the published candidate sets have size 2"},

@@ -125,7 +125,7 @@ func TestEvaluationGroups(t *testing.T) {
 
 // TestGateTable: the handbook gives the same gates, values and reasons.
 func TestGateTable(t *testing.T) {
-	text, err := os.ReadFile(filepath.FromSlash("../../../docs/gates.md"))
+	text, err := os.ReadFile(filepath.FromSlash("../../../docs/method-accounting.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +137,7 @@ func TestGateTable(t *testing.T) {
 			found = found || strings.HasPrefix(line, "| ") && strings.Contains(line, "`"+name+"`") && strings.Contains(line, value) && strings.Contains(line, why)
 		}
 		if !found {
-			t.Errorf("docs/gates.md has no row of %s, %s, %q", name, value, why)
+			t.Errorf("docs/method-accounting.md has no row of %s, %s, %q", name, value, why)
 		}
 	}
 }

@@ -25,7 +25,7 @@ func TestDocumentation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pages = append(pages, filepath.Join(root, "README.md"), filepath.Join(root, "docs", "cli.md"), filepath.Join(root, "docs", "kineto.md"), filepath.Join(root, "docs", "nsight.md"), filepath.Join(root, "docs", "nccl-inspector.md"), filepath.Join(root, "docs", "operations.md"), filepath.Join(root, "docs", "output.md"))
+	pages = append(pages, filepath.Join(root, "README.md"), filepath.Join(root, "docs", "cli.md"), filepath.Join(root, "docs", "kineto.md"), filepath.Join(root, "docs", "nsight.md"), filepath.Join(root, "docs", "nccl-inspector.md"), filepath.Join(root, "docs", "output.md"))
 	for _, page := range pages {
 		t.Run(filepath.Base(page), func(t *testing.T) {
 			text, err := os.ReadFile(page)

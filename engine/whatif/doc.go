@@ -24,7 +24,7 @@
 //
 // M_X is the share of the excess that fixing X would save: M_W for the worst
 // 3 % of the workers, M_S for the last stage. Method: What-if analysis,
-// OSDI'25; docs/whatif.md has the rules that build the graph of a
+// OSDI'25; docs/method-operators.md has the rules that build the graph of a
 // hybrid-parallel step and what differs from the reference.
 //
 // Assumptions: all replicas run the same program in every step, and durations

@@ -11,7 +11,7 @@ import (
 )
 
 // pipeline builds the graph of a hybrid-parallel training step from the
-// template of a grid, by the rules of the page docs/whatif.md.
+// template of a grid, by the rules of the page docs/method-operators.md.
 type pipeline struct {
 	t      *operator.Trace
 	g      *operator.Grid

@@ -15,7 +15,7 @@ import (
 //
 // On normal values s has about 0.55·Σ_i(T_i − 2) degrees of freedom; with them
 // Student's t keeps the error rate for N ≥ 3 and T ≥ 5 (simulated, see the
-// tests and docs/zscore.md).
+// tests and docs/method-operators.md).
 const (
 	minSteps      = 5
 	clipLevel     = 2.0

@@ -176,7 +176,7 @@ func checkTable(t *testing.T, name string, made *table.Table) {
 }
 
 // Gradients of the fixture's model are reduced in two buckets of half the size each, and its tensors as often as the
-// model says: by hand from fixtures/comm/make and the rules of docs/volumes.md.
+// model says: by hand from fixtures/comm/make and the rules of docs/method-communication.md.
 func TestVolumes(t *testing.T) {
 	dir, _ := folder(t, modelName)
 	list := []*Recording{read(t, dir)}

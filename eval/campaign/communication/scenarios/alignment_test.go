@@ -67,7 +67,7 @@ func symbolsOnly() align.Options { return align.Options{Clockless: true} }
 // and counts of one rank alone, iterations that repeat look the same.
 var leastF1 = map[string]float64{"both_drop20": 0.96, "nsys_drop20": 0.97, "window": 0, "window_nolaunch_n2101": 0, "window_nolaunch_n2102": 0}
 
-// The table of docs/align.md. "timed" is the default; the two before it look at no clock at
+// The table of docs/method-communication.md. "timed" is the default; the two before it look at no clock at
 // all, each rank by itself and the ranks of a node together. "no launches" is the default on traces without them.
 func TestTable(t *testing.T) {
 	t.Log("| scenario | true pairs | sliding window | names (thesis) | one rank, no clocks | ranks together, no clocks | no launches | timed |")

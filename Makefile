@@ -156,9 +156,9 @@ accuracy: build ## docs/accuracy.md and ACCURACY (accuracy.csv): how often verdi
 
 # With duckdb in PYTHON, DuckDB is measured beside it. A small form, elsewhere:
 # make archives ARCHIVES='-windows 2000 -large 20 -o small.md'
-archives: build ## docs/archives-evaluation.md: 100,000 windows with known faults, timed, killed and judged (minutes; idle, 1 GB)
+archives: build ## bin/archives.md: 100,000 windows with known faults, timed, killed and judged (minutes; idle, 1 GB)
 	duckdb=$$($(PYTHON) -c 'import duckdb' 2>/dev/null && echo $(PYTHON)); \
-	$(GO) run ./bench/archives -sfstat bin/sfstat -python "$$duckdb" -o docs/archives-evaluation.md $(ARCHIVES)
+	$(GO) run ./bench/archives -sfstat bin/sfstat -python "$$duckdb" -o bin/archives.md $(ARCHIVES)
 
 fuzz: ## every fuzz target for FUZZTIME, at least 1,000 executions each (FUZZ=regexp)
 	CGO_ENABLED=0 $(GO) run ./internal/fuzz -time $(FUZZTIME) -only '$(FUZZ)' -- $(LEAN)

@@ -1,9 +1,9 @@
 // Command archives measures sfstat batch on half a year of simulated jobs and writes
-// docs/archives-evaluation.md: how fast it reads and judges them, whether a batch that was
+// bin/archives.md: how fast it reads and judges them, whether a batch that was
 // killed and resumed ends in the same bytes, and how many of the known faults, and of the
 // known change of step time, it finds.
 //
-//	go run ./bench/archives -sfstat bin/sfstat [-python PYTHON] [-o docs/archives-evaluation.md]
+//	go run ./bench/archives -sfstat bin/sfstat [-python PYTHON] [-o bin/archives.md]
 //	go run ./bench/archives -keep DIR     # only makes the archive
 //
 // The archive is a folder for each week, in it a Parquet file for each run, some of

@@ -9,7 +9,7 @@
 // processes, connections, memory and whatever else the machine is doing; separate
 // launches, one for each arm, would count all of that as overhead. The rounds of a
 // launch are its windows and no independent evidence, so the launch is the block
-// that is resampled (docs/bootstrap.md).
+// that is resampled (docs/method-verdict.md).
 //
 // DIR/pairs-cpu.csv and DIR/pairs-events.csv are what sfstat overhead --pairs
 // reads. Where there are NVIDIA GPUs, DIR/gpus.csv says what they did during

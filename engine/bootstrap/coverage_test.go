@@ -9,7 +9,7 @@ import (
 )
 
 // go test ./engine/bootstrap -run Coverage -v -coverage-runs 4000 prints the
-// tables of docs/bootstrap.md.
+// tables of docs/method-verdict.md.
 var coverageRuns = flag.Int("coverage-runs", 200, "simulated experiments for each cell of the coverage tables")
 
 // column is a statistic and a method, as tables have them.
@@ -134,7 +134,7 @@ func TestCoverage(t *testing.T) {
 				t.Errorf("%s, %v, interval: %d of %d, reference %v", name, col, c.both[k], *coverageRuns, row.both[k])
 			}
 		}
-		// What docs/bootstrap.md recommends with skewed data too.
+		// What docs/method-verdict.md recommends with skewed data too.
 		if k := len(columns) - 1; columns[k] != (column{Median, Order}) || float64(c.upper[k]) < 0.95*float64(*coverageRuns)-3.7*math.Sqrt(0.95*0.05*float64(*coverageRuns)) {
 			t.Errorf("%s: the order bound of the median held %d times of %d", name, c.upper[k], *coverageRuns)
 		}

@@ -83,6 +83,9 @@ func rightOf(rows []row, variant string) string {
 			}
 		}
 	}
+	if n == 0 {
+		return "–"
+	}
 	return fmt.Sprintf("%d of %d", right, n)
 }
 
@@ -108,15 +111,19 @@ func cmpWrong(count map[string]int, a, b string) int {
 	return strings.Compare(a, b)
 }
 
-// generatedSources have a table of their own on the page; all others are recordings, which
-// share one.
-var generatedSources = []string{"scenarios", "jobs", "campaign", "windows", "operators", "comparisons"}
+// generatedSources share a table on the page, with a row for each; all others but comparisons
+// are recordings, which share another.
+var generatedSources = []string{"scenarios", "jobs", "campaign", "windows", "operators"}
 
 // writePage writes the page about a table.
 func writePage(w io.Writer, rows []row) error {
 	rows = slices.Clone(rows)
 	for i := range rows {
-		if r := &rows[i]; !slices.Contains(generatedSources, r.Source) {
+		r := &rows[i]
+		switch {
+		case slices.Contains(generatedSources, r.Source):
+			r.Source, r.Family = "generated", r.Source
+		case r.Source != "comparisons":
 			r.Source, r.Family = "recordings", r.Source
 		}
 	}

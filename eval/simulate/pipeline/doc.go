@@ -17,7 +17,7 @@
 // A group is a send with its receive, a collective over the replicas of a
 // stage, the first with the last stage (embedding gradients), or everybody
 // (clipping). Nothing else aligns workers, so time that one loses in its
-// optimizer comes back as its late start of the next step. docs/simulate.md
+// optimizer comes back as its late start of the next step. docs/campaign.md
 // lists which operator waits for which.
 //
 // Units: int64 nanoseconds on the timeline, milliseconds in a [Spec].

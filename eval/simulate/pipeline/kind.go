@@ -92,7 +92,7 @@ type Fault struct {
 type Where struct {
 	DP *int   `yaml:"dp,omitempty" json:"dp,omitempty"`
 	PP *int   `yaml:"pp,omitempty" json:"pp,omitempty"` // of the sender, for SlowEdge
-	Op string `yaml:"op,omitempty" json:"op,omitempty"` // default: of the kind, see docs/simulate.md
+	Op string `yaml:"op,omitempty" json:"op,omitempty"` // default: of the kind, see docs/campaign.md
 	// Seq is the instance in the step. Nil: all; one chosen by the seed for
 	// SlowOp and LateStart.
 	Seq *int `yaml:"seq,omitempty" json:"seq,omitempty"`

@@ -65,17 +65,17 @@ faults:
 // TestDocumentedSpec: the specification that the page shows is one, and JSON
 // will do as well.
 func TestDocumentedSpec(t *testing.T) {
-	page, err := os.ReadFile("../../../docs/simulate.md")
+	page, err := os.ReadFile("../../../docs/campaign.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, text, _ := strings.Cut(string(page), "## Operator traces\n")
+	_, text, _ := strings.Cut(string(page), "## Simulated operator traces\n")
 	_, text, ok := strings.Cut(text, "```yaml\n")
 	text, _, ok2 := strings.Cut(text, "```")
 	if !ok || !ok2 {
 		t.Fatal("the page shows no specification")
 	}
-	s, err := ParseSpec("docs/simulate.md", []byte(text))
+	s, err := ParseSpec("docs/campaign.md", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,7 @@
 
     python job.py --spec spec.json --out PACKETS
 
-runs the specification of a simulated run (docs/simulate.md), resolved by
+runs the specification of a simulated run (docs/campaign.md), resolved by
 sfstat, as a job of torch.distributed: one process for each rank, told its
 place by RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT, or by
 Slurm's variables.

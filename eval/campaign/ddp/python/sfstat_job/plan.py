@@ -1,6 +1,6 @@
 """What a rank does in which step, from the resolved specification of a run.
 
-The specification is the JSON that sfstat writes (docs/simulate.md has its
+The specification is the JSON that sfstat writes (docs/campaign.md has its
 keys); sfstat has checked it. Nothing in this module needs PyTorch.
 """
 

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sfstat/sfstat/internal/slurmtest"
 )
@@ -15,7 +17,7 @@ import (
 // again by itself, and one that does not exist fails.
 func TestBatchArray(t *testing.T) {
 	slurmtest.Start(t)
-	script, err := filepath.Abs(filepath.Join(root, "examples", "batch-array.sbatch"))
+	script, err := filepath.Abs(filepath.Join(root, "examples", "slurm", "batch-array.sbatch"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,4 +73,43 @@ func TestBatchArray(t *testing.T) {
 	if do("sbatch", "--wait", "--array=4", script, "3", folder, runs) == nil {
 		t.Error("shard 4 of 3 is taken")
 	}
+}
+
+// TestEpilog: when a job has ended, its AdminComment says which of its ranks was slow.
+func TestEpilog(t *testing.T) {
+	dir := t.TempDir()
+	script, err := filepath.Abs(filepath.Join(root, "examples", "slurm", "epilog.sh"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The controller's environment is not that of this test, and its script must be there when it starts.
+	epilog, environment := filepath.Join(dir, "epilog"), filepath.Join(dir, "environment")
+	if err := os.WriteFile(epilog, []byte(fmt.Sprintf("#!/bin/bash\n. '%s'\nexec '%s'\n", environment, script)), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	slurmtest.Start(t, "EpilogSlurmctld="+epilog, slurmtest.Accounting)
+	if err := os.WriteFile(environment, []byte(fmt.Sprintf("export PATH='%s' SLURM_CONF='%s'\n", os.Getenv("PATH"), os.Getenv("SLURM_CONF"))), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	recording, err := filepath.Abs(filepath.Join(root, "fixtures", "ddp", "host-callback-r8-s0.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	submit := exec.Command("sbatch", "--parsable", "--wait", "--wrap", "mkdir -p sfstat/$SLURM_JOB_ID && cp "+recording+" sfstat/$SLURM_JOB_ID")
+	submit.Dir = dir
+	id, err := submit.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said []byte
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+		if said, err = exec.Command("sacct", "-nP", "-X", "-o", "AdminComment", "-j", strings.TrimSpace(string(id))).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, said)
+		}
+		// Slurm 22.05 writes the comment in small letters.
+		if strings.Contains(strings.ToLower(string(said)), "sfstat: straggler rank 2 (node0, local rank 2) delays everyone in callbacks") {
+			return
+		}
+	}
+	t.Errorf("no comment on\n%s", said)
 }

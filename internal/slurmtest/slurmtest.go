@@ -8,18 +8,26 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 )
 
 //go:embed cluster.sh
 var script []byte
 
+// Accounting is the line of a cluster that keeps what is known of a job after its end.
+const Accounting = "AccountingStorageType=accounting_storage/slurmdbd"
+
 // Start starts a cluster on this machine that the programs of Slurm find, or skips the test.
-// It ends with the test.
-func Start(t *testing.T) {
+// It ends with the test. Its slurm.conf has these lines too.
+func Start(t *testing.T, lines ...string) {
 	t.Helper()
 	t.Setenv("PATH", os.Getenv("PATH")+":/usr/sbin:/sbin")
-	for _, program := range []string{"munged", "slurmctld", "slurmd", "sbatch", "python3", "bash"} {
+	programs := []string{"munged", "slurmctld", "slurmd", "sbatch", "python3", "bash"}
+	if slices.Contains(lines, Accounting) {
+		programs = append(programs, "slurmdbd", "mariadbd")
+	}
+	for _, program := range programs {
 		if _, err := exec.LookPath(program); err != nil {
 			t.Skipf("NOT RUN: %s is not installed: apt-get install slurmctld slurmd slurm-client munge", program)
 		}
@@ -29,7 +37,7 @@ func Start(t *testing.T) {
 	if err := os.WriteFile(path, script, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command("bash", path, dir)
+	cmd := exec.Command("bash", append([]string{path, dir}, lines...)...)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
 	"github.com/sfstat/sfstat/engine/delay"
+	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/trace/nccl"
 	"github.com/sfstat/sfstat/trace/stagename"
 )
@@ -146,10 +147,9 @@ func (j *judge) transfer(u *answer.Undecided) float64 {
 
 // lateArrivals are the ranks that arrive late by their own delay.
 func (j *judge) lateArrivals(r *arrivals.Result) (out []Finding) {
-	for i := range r.Late {
-		l := &r.Late[i]
+	for _, l := range slices.Concat(r.Late, r.Doubted) {
 		p := &r.Places[l.Place]
-		f := Finding{Kind: KindRank, Cause: CauseLate, Place: Place{Rank: &l.Rank, Host: l.Host, Stage: lostIn(l, p), Op: operation(p.Op), Group: groupOf(l.Group, l.Desc), Source: sourceOf(p.Line)},
+		f := Finding{Kind: KindRank, Cause: CauseLate, Place: Place{Rank: &l.Rank, Host: l.Host, Stage: lostIn(&l, p), Op: operation(p.Op), Group: groupOf(l.Group, l.Desc), Source: sourceOf(p.Line)},
 			Cost: Cost{Excess: l.PerStep, Step: l.Step, Explained: l.Excess, Score: l.Saves.Most(), Gain: l.Gain,
 				RunGain: l.Saves.Alone, RunLow: min(l.Saves.Low, l.Saves.Alone), RunAtMost: l.Saves.Most(),
 				Struck: Struck{Count: l.Steps.Count, Of: l.Steps.Of, First: l.Recorded[0], Last: l.Recorded[1], Pattern: modelPattern(l.Steps.Pattern), Period: l.Steps.Period}},
@@ -160,7 +160,10 @@ func (j *judge) lateArrivals(r *arrivals.Result) (out []Finding) {
 			f.Ranks = l.Ranks
 			f.Evidence = append(f.Evidence, evidence.LateTogether{Ranks: l.Ranks, Gain: l.Saves.Most(), RunGain: l.Saves.Most()})
 		}
-		if l.Certainty < delay.Strong {
+		switch {
+		case l.Certainty == delay.Event:
+			f.lack(evidence.Lack{Reason: evidence.ChanceNotExcluded, AtMost: evidence.Ambiguous, N: l.Steps.Count, P: gates.Supported})
+		case l.Certainty < delay.Strong:
 			f.lack(evidence.Lack{Reason: evidence.FewOccurrences, AtMost: evidence.Supported, N: l.Steps.Count, P: l.P})
 		}
 		if l.Clock {
@@ -309,11 +312,20 @@ func (j *judge) missing(r *arrivals.Result) (out []Finding) {
 	if h == nil {
 		return nil
 	}
-	b := &h.Groups[0]
-	for i := range b.Missing {
-		a := &b.Missing[i]
+	roots := h.Roots()
+	for _, root := range roots {
+		a, b := root.Absent, root.In
+		var together []int // missing from the same call
+		for _, other := range roots {
+			if other.In == b {
+				together = append(together, other.Rank)
+			}
+		}
 		f := Finding{Kind: KindRank, Cause: CauseMissing, Confidence: evidence.Strong,
 			Place: Place{Rank: &a.Rank, Host: a.Host, Op: operation(b.Op), Group: groupOf(b.Group, b.Desc), Source: sourceOf(a.Line)}}
+		if len(together) > 1 {
+			f.Ranks = together
+		}
 		f.Evidence = append(f.Evidence, evidence.NeverEntered{Rank: a.Rank, Op: f.Op, N: b.Seq, Group: f.Group, Waiting: b.Waiting, Since: b.Since, AtLeast: h.Dumped - b.Since,
 			At: sourceOf(b.Line), LastOp: operation(a.Op), LastN: a.Seq, Last: f.Source, In: a.In, NoDump: a.Unrecorded})
 		switch {
@@ -369,6 +381,12 @@ func arrivalActions(f *Finding, r *arrivals.Result) []answer.Action {
 	ranks := f.Ranks
 	if f.Rank != nil {
 		ranks = []int{*f.Rank}
+	}
+	if f.Cause == CauseMissing && r.Hang != nil {
+		ranks = nil
+		for _, root := range r.Hang.Roots() {
+			ranks = append(ranks, root.Rank)
+		}
 	}
 	do := func(kind answer.ActionKind, with answer.Source, ranks ...int) answer.Action {
 		a := answer.Action{Action: kind, Host: f.Host, Ranks: ranks, With: with}
@@ -447,7 +465,7 @@ func (j *judge) locate(f *Finding) {
 func (f *Finding) slowedBy(late []Finding) (part float64) {
 	for i := range late {
 		l := &late[i]
-		if f.Excess <= 0 || f.Stage != "" && l.Stage != f.Stage || l.Confidence < evidence.Supported || l.BelowMinGain {
+		if f.Excess <= 0 || f.Stage != "" && l.Stage != f.Stage || l.Confidence < min(f.Confidence, evidence.Supported) || l.BelowMinGain {
 			continue
 		}
 		part += min(1, float64(l.Excess)/float64(f.Excess)) * min(1, l.Struck.rate()/max(f.Struck.rate(), math.SmallestNonzeroFloat64))
@@ -455,16 +473,35 @@ func (f *Finding) slowedBy(late []Finding) (part float64) {
 	return min(1, part)
 }
 
-// attribute takes from slow steps what late ranks explain, and drops those of which
+// attribute takes from steps that are slow on all ranks what late ranks explain, and drops those of which
 // too little remains to report.
-func (j *judge) attribute(suspects, late []Finding) []Finding {
-	return slices.DeleteFunc(suspects, func(f Finding) bool {
-		part := 0.0
-		if f.Cause == CauseSlowSteps {
-			part = f.slowedBy(late)
+func (j *judge) attribute(findings, late []Finding) (left []Finding) {
+	for _, f := range findings {
+		if f.Cause == CauseSlowSteps || f.Cause == CausePeriodic {
+			if part := f.slowedBy(late); part > 0 {
+				if (1-part)*f.Score < j.minGain {
+					continue
+				}
+				f.reduce(1 - part)
+			}
 		}
-		return part > 0 && (1-part)*f.Score < j.minGain
-	})
+		left = append(left, f)
+	}
+	return left
+}
+
+// reduce leaves a part of what steps that are slow on all ranks cost.
+func (f *Finding) reduce(part float64) {
+	// A step that is so much shorter is shorter for what still remains, too.
+	f.Gain *= part / (1 - (1-part)*f.Gain)
+	f.RunGain, f.RunLow, f.RunAtMost, f.Score = part*f.RunGain, part*f.RunLow, part*f.RunAtMost, part*f.Score
+	f.Excess, f.Explained = int64(part*float64(f.Excess)), int64(part*float64(f.Explained))
+	for i, e := range f.Evidence {
+		if slow, ok := e.(evidence.SlowSteps); ok {
+			slow.Factor, slow.Excess = 1+part*(slow.Factor-1), f.Excess
+			f.Evidence[i] = slow
+		}
+	}
 }
 
 // arrivalLimits are what arrivals alone would have shown; nil where there are windows.

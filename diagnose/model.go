@@ -246,6 +246,12 @@ func (j *judge) modelEvidence(f *delay.Finding, out *Finding, at placed) (list [
 		if out.Stage == "" {
 			out.Kind = KindWorkload
 		}
+		// What a loop does at every n-th step outside of its stages is written there: nobody expects it to go.
+		if out.Cause == CausePeriodic && out.Stage == stagename.Residual {
+			lack(true, evidence.Lack{Reason: evidence.MayBeByDesign, AtMost: evidence.Ambiguous})
+			out.Confidence = evidence.Ambiguous
+			return list
+		}
 		lack(true, evidence.Lack{Reason: evidence.SeveralCauses, AtMost: evidence.Supported})
 		return list
 	case delay.Turns:

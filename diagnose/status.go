@@ -75,7 +75,7 @@ func (j *judge) excludes() exclusion {
 	switch {
 	case j.entered != nil && nobodyLate(j.entered).Steps >= leastSteps:
 		if len(j.windows) == 0 && j.untold() {
-			return excludesNothing
+			return excludesSome
 		}
 		return excludesAll
 	case j.operators != nil && len(j.windows) == 0:

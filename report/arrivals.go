@@ -121,8 +121,9 @@ func (j Arrivals) document() document {
 		level = evidence.Strong
 	}
 	d := document{headline{j.headline(), level}, prose(j.facts())}
-	for i := range j.Late[:min(len(j.Late), ranksShown)] {
-		d = append(d, prose(j.lateWords(&j.Late[i])))
+	late := slices.Concat(j.Late, j.Doubted)
+	for i := range late[:min(len(late), ranksShown)] {
+		d = append(d, prose(j.lateWords(&late[i])))
 	}
 	if len(j.Places) > 0 {
 		d = append(d, j.table())
@@ -147,6 +148,10 @@ func (j Arrivals) headline() string {
 	case j.Set != nil:
 		return fmt.Sprintf("%s: %s arrive late together, by %s; which of them is the cause cannot be told, as their sends and receives are not recorded.",
 			j.Run, someRanks(j.Set.Ranks), length(float64(j.Set.Delay)))
+	}
+	if len(j.Doubted) > 0 {
+		l := &j.Doubted[0]
+		return fmt.Sprintf("%s: %s may be late by its own delay, or by chance; without it step time would be %s less.", j.Run, rankAndHost(l.Rank, l.Host), table.Percent(l.Saves.Alone))
 	}
 	return fmt.Sprintf("%s: no rank arrives late more often than chance.", j.Run)
 }

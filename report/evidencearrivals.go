@@ -93,15 +93,21 @@ func missingWhat(f *diagnose.Finding) string {
 	if !ok {
 		return ""
 	}
-	since := time.Unix(0, e.Since).UTC().Format("15:04:05 UTC")
-	waits := fmt.Sprintf("%s waiting since %s", counted(len(e.Waiting), "rank"), since)
-	if e.AtLeast > int64(time.Second) {
+	waits := counted(len(e.Waiting), "rank") + " waiting"
+	if e.Since != 0 {
+		waits += " since " + time.Unix(0, e.Since).UTC().Format("15:04:05 UTC")
+	}
+	if e.Since != 0 && e.AtLeast > int64(time.Second) {
 		waits = fmt.Sprintf("%s waiting for at least %s", counted(len(e.Waiting), "rank"), length(float64(e.AtLeast)))
 	}
-	if e.NoDump {
-		return fmt.Sprintf("Hang: all ranks but %s wait in %s #%d of %s; %s", placeWord(f.Place), e.Op, e.N, groupWord(e.Group), waits)
+	who := placeWord(f.Place)
+	if len(f.Ranks) > 1 {
+		who = ranksWord(f.Ranks)
 	}
-	return fmt.Sprintf("Hang: %s never entered %s #%d of %s; %s", placeWord(f.Place), e.Op, e.N, groupWord(e.Group), waits)
+	if e.NoDump {
+		return fmt.Sprintf("Hang: all ranks but %s wait in %s #%d of %s; %s", who, e.Op, e.N, groupWord(e.Group), waits)
+	}
+	return fmt.Sprintf("Hang: %s never entered %s #%d of %s; %s", who, e.Op, e.N, groupWord(e.Group), waits)
 }
 
 // desyncWhat is the headline of ranks that entered different calls.

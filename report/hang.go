@@ -27,6 +27,7 @@ type hangJobJSON struct {
 	Missing    []int               `json:"missing_ranks" doc:"members of groups that left no dump"`
 	Hang       bool                `json:"hang" doc:"the job stands still"`
 	Loop       bool                `json:"loop" doc:"groups wait for each other in a circle"`
+	Roots      []int               `json:"root_ranks" doc:"ranks that did not enter a call and wait in no other: the others wait for them"`
 	Blocked    []blockedJSON       `json:"blocked" doc:"in the order in which groups block one another"`
 	Mismatches []arrivals.Mismatch `json:"mismatches" doc:"calls that ranks of a group disagree on, the first of each group"`
 }
@@ -46,9 +47,10 @@ type blockedJSON struct {
 }
 
 func (j Arrivals) hangWire() hangJobJSON {
-	out := hangJobJSON{Run: j.Run, Ranks: j.Ranks, Missing: j.Missing, Hang: j.Result.Hang != nil, Blocked: []blockedJSON{}, Mismatches: j.Mismatches}
+	out := hangJobJSON{Run: j.Run, Ranks: j.Ranks, Missing: j.Missing, Hang: j.Result.Hang != nil, Roots: []int{}, Blocked: []blockedJSON{}, Mismatches: j.Mismatches}
 	if h := j.Result.Hang; h != nil {
 		out.Loop = h.Loop
+		out.Roots = each(h.Roots(), func(r arrivals.Root) int { return r.Rank })
 		for _, b := range h.Groups {
 			out.Blocked = append(out.Blocked, blockedFrom(h, &b))
 		}
@@ -114,8 +116,13 @@ func (j Arrivals) hangDocument() document {
 	}
 	var d document
 	if h != nil {
-		d = append(d, headline{hangHeadline(h), evidence.Strong})
-		d = append(d, prose(hangWhy(h)), prose("Next: "+hangNext(h)))
+		for _, text := range hangHeadlines(h) {
+			d = append(d, headline{text, evidence.Strong})
+		}
+		if why := hangWhy(h); why != "" {
+			d = append(d, prose(why))
+		}
+		d = append(d, prose("Next: "+hangNext(h)))
 		d = append(d, hangTable(h))
 	}
 	for _, m := range j.Mismatches {
@@ -136,6 +143,24 @@ func hangHeadline(h *arrivals.Hang) string {
 	return fmt.Sprintf("Hang: %s never entered %s of %s; %s.", missingWords(b), call(b.Op, b.Seq), groupName(b.Group, b.Desc), waited(h, b))
 }
 
+// hangHeadlines are one sentence for each group that ranks are missing from and wait for nobody.
+func hangHeadlines(h *arrivals.Hang) (list []string) {
+	list = []string{hangHeadline(h)}
+	if h.Loop {
+		return list
+	}
+	for i, r := range h.Roots() {
+		switch {
+		case r.In == &h.Groups[0]:
+		case i > mostNamed:
+			return append(list, fmt.Sprintf("And %s, below.", counted(len(h.Roots())-i, "rank")))
+		default:
+			list = append(list, fmt.Sprintf("%s never entered %s of %s; %s.", upper(rankAndHost(r.Rank, r.Host)), call(r.In.Op, r.In.Seq), groupName(r.In.Group, r.In.Desc), waited(h, r.In)))
+		}
+	}
+	return list
+}
+
 func call(op string, seq int64) string { return fmt.Sprintf("%s #%d", bareOp(op), seq) }
 
 func missingWords(b *arrivals.Blocked) string {
@@ -153,6 +178,9 @@ func missingRanks(b *arrivals.Blocked) []int {
 // written, so that the latest time in any of them bounds it.
 func waited(h *arrivals.Hang, b *arrivals.Blocked) string {
 	who := counted(len(b.Waiting), "rank")
+	if b.Since == 0 {
+		return who + " waiting"
+	}
 	since := "since " + time.Unix(0, b.Since).UTC().Format("15:04:05 UTC on 2 January 2006")
 	if d := h.Dumped - b.Since; d > int64(time.Second) {
 		return fmt.Sprintf("%s waited for at least %s, %s", who, length(float64(d)), since)
@@ -170,7 +198,10 @@ func hangWhy(h *arrivals.Hang) string {
 		return text
 	}
 	if len(b.Missing) != 1 {
-		return fmt.Sprintf("The others entered it from %s.", entered(b.Line))
+		if w := entered(b.Line); w != "" {
+			return fmt.Sprintf("The others entered it from %s.", w)
+		}
+		return ""
 	}
 	a := &b.Missing[0]
 	text := fmt.Sprintf("Rank %d has no call of that group in its dump", a.Rank)
@@ -190,7 +221,15 @@ func hangWhy(h *arrivals.Hang) string {
 }
 
 func hangNext(h *arrivals.Hang) string {
-	return fmt.Sprintf("py-spy dump of %s; look for Xid errors in the kernel log of its host.", missingWords(&h.Groups[0]))
+	roots, of := each(h.Roots(), func(r arrivals.Root) int { return r.Rank }), "its host"
+	if len(roots) > 1 {
+		of = "their hosts"
+	}
+	who := someRanks(roots)
+	if len(roots) == 1 {
+		who = rankAndHost(roots[0], h.Roots()[0].Host)
+	}
+	return fmt.Sprintf("py-spy dump of %s; look for Xid errors in the kernel log of %s.", who, of)
 }
 
 func hangTable(h *arrivals.Hang) *table.Table {

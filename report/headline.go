@@ -146,6 +146,8 @@ func also(v *diagnose.RunVerdict) string {
 		case f.Cause == diagnose.CauseLate && name != "":
 			names = append(names, fmt.Sprintf("%s in %s", name, stageWord(f.Stage)))
 			late++
+		case f.Cause == diagnose.CauseMissing && name != "":
+			names = append(names, fmt.Sprintf("%s, which never entered %s of %s", name, f.Op, groupWord(f.Group)))
 		case f.Kind == diagnose.KindStage:
 			names = append(names, fmt.Sprintf("%s on all ranks, %s", strings.TrimPrefix(stageWord(f.Stage), "the "), about(f.RunGain)))
 		}
@@ -186,6 +188,9 @@ func besidesHealthy(v *diagnose.RunVerdict) (why string) {
 	}
 	if e, ok := evidence.Find[evidence.InputBound](v.Observed); ok {
 		why += "; " + evidenceWords(e)
+	}
+	if k := slices.IndexFunc(v.Findings, func(f diagnose.Finding) bool { return f.Cause == diagnose.CausePeriodic && !f.Flagged() }); k >= 0 {
+		why += fmt.Sprintf("; e%s: %s of the run", periodicWhat(&v.Findings[k])[1:], about(v.Findings[k].RunGain))
 	}
 	if k := slices.IndexFunc(v.Findings, func(f diagnose.Finding) bool { return f.Cause == diagnose.CauseStartUp }); k >= 0 {
 		why += "; t" + startUpWhat(&v.Findings[k])[1:]

@@ -190,9 +190,12 @@ func (s *trend) slow(c shared, o Options) (Finding, []bool, bool) {
 	if cost < leastCommon*s.whole {
 		return Finding{}, nil, false
 	}
+	if kept, period := regular(big); period > 0 {
+		big, cost = kept, costOf(c.x, kept)
+	}
 	f := s.commonFinding(c, SlowSteps, big, cost)
-	regular := f.Steps.Period > 0 && f.Steps.Count > fewestSlow
-	if f.Steps.Count >= fewestSlow && (!c.point || regular || s.beyondSingle(c, f.Steps.Count, by) <= o.Strong) {
+	periodic := f.Steps.Period > 0 && f.Steps.Count > fewestSlow
+	if f.Steps.Count >= fewestSlow && (!c.point || periodic || s.beyondSingle(c, f.Steps.Count, by) <= o.Strong) {
 		f.Certainty = Supported
 	}
 	if _, _, ok := stretch(big); ok {
@@ -319,7 +322,12 @@ func (s *trend) exceptions(x []float64) (big []bool, by, cost float64) {
 	if n == 0 || float64(n) >= mostSlow*float64(len(x)) {
 		return big, 0, 0
 	}
-	usual := make([]float64, 0, len(x)-n)
+	return big, least - level, costOf(x, big)
+}
+
+// costOf is what some values are more than the median of the others.
+func costOf(x []float64, big []bool) (cost float64) {
+	usual := make([]float64, 0, len(x))
 	for i, v := range x {
 		if !big[i] {
 			usual = append(usual, v)
@@ -331,7 +339,7 @@ func (s *trend) exceptions(x []float64) (big []bool, by, cost float64) {
 			cost += v - base
 		}
 	}
-	return big, least - level, cost
+	return cost
 }
 
 // halfNormal bounds a standard deviation by the distance of the median of values from the least of

@@ -55,6 +55,10 @@ const (
 	leastOnce = 0.5
 )
 
+// doubted is the chance up to which a delay that is large enough to act on is told, as one that may be
+// chance: three ranks, of which one is late at each of five checkpoints, allow no more.
+const doubted = 0.1
+
 // once are ranks that kept the others waiting in one step or a few, for so long that it is told:
 // what happened, and not what will.
 func (s *series) once(found []Finding, o Options) (out []Finding) {
@@ -96,14 +100,23 @@ func (s *series) events(least float64, found func(rank int) bool) (out []*term) 
 	return out
 }
 
-// unsure is the rank that is late in most steps by enough to act on, where the steps are too few or
-// too noisy to exclude chance; none where a rank is late for certain.
+// unsure is the rank that is late in most steps by enough to act on, or in some more often than is
+// likely, where the steps are too few or too noisy to exclude chance; none where a rank is late for
+// certain.
 func (s *series) unsure(found []Finding, o Options) []Finding {
 	if len(found) > 0 {
 		return nil
 	}
 	var out []Finding
 	before := s.arrive
+	if t := s.surest(max(o.Level, doubted), make(map[cell]bool)); t != nil {
+		if gain := 1 - s.length(without(before, s, []*term{t}, 0))/s.whole; gain >= o.MinGain {
+			f := s.finding(cause{kind: Rank, ranks: []int{t.rank}, host: -1, terms: []*term{t}}, o)
+			f.Certainty = Event
+			f.Saves = Saving{Alone: gain, After: gain, Low: 0, High: gain, AtMost: gain}
+			return []Finding{f}
+		}
+	}
 	for _, c := range s.candidates() {
 		e := s.column(s.excess[c.piece], c.rank)
 		t := &term{rank: c.rank, piece: c.piece, claim: trimmed(e), d: make([]float64, len(e)), pattern: Constant, chance: chance{p: 1, block: 1}}

@@ -254,6 +254,53 @@ func stretch(big []bool) (from, to int, ok bool) {
 	return from, to, to-from >= shortest && float64(in) >= filled*float64(to-from) && float64(in) >= filled*float64(all)
 }
 
+// regular are the struck intervals without those few that lie beside a period, and the period; 0
+// where there is none. A slow step that has nothing to do with the others does not hide that they
+// come at equal distances.
+func regular(big []bool) (kept []bool, period int) {
+	if period := periodOf(big); period > 0 {
+		return big, period
+	}
+	last, count, gaps := -1, 0, map[int]int{}
+	for n, b := range big {
+		if !b {
+			continue
+		}
+		if last >= 0 {
+			gaps[n-last]++
+		}
+		last = n
+		count++
+	}
+	for gap, times := range gaps {
+		if gap > 1 && (period == 0 || times > gaps[period] || times == gaps[period] && gap < period) {
+			period = gap
+		}
+	}
+	if period == 0 {
+		return nil, 0
+	}
+	hits, phase := make([]int, period), 0
+	for n, b := range big {
+		if b {
+			hits[n%period]++
+		}
+	}
+	for at, n := range hits {
+		if n > hits[phase] {
+			phase = at
+		}
+	}
+	if count-hits[phase] > max(1, count/10) {
+		return nil, 0
+	}
+	kept = make([]bool, len(big))
+	for n := phase; n < len(big); n += period {
+		kept[n] = big[n]
+	}
+	return kept, periodOf(kept)
+}
+
 // periodOf is the distance of intervals that are struck at equal ones, 0 where they are not:
 // three or more, all distances alike but for one in ten that may be a multiple.
 func periodOf(big []bool) int {

@@ -1,6 +1,7 @@
 package flightrecorder
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -40,13 +41,14 @@ func (d *decoder) group(e *record) int {
 }
 
 // status completes the groups with what pg_status and pg_config say of them. A
-// group that has a status and no entry is added: its calls left the ring, or
-// were sends and receives, which Gloo does not record.
+// group that has a status and no entry is added: its calls left the ring, are
+// done in a dump of active calls, or were sends and receives, which Gloo does not record.
 func (d *decoder) status() {
+	names := d.namesByNumber()
 	var s record
 	for number, item := range d.pairs(d.head[fStatus]) {
 		d.read(item, &s)
-		g := d.numbered(d.held(number))
+		g := d.numbered(d.held(number), names)
 		g.Enqueued = d.numberOrText(s[fEnqueued], -1)
 		g.Started = d.numberOrText(s[fStarted], -1)
 		g.Completed = d.numberOrText(s[fCompleted], -1)
@@ -58,8 +60,45 @@ func (d *decoder) status() {
 	}
 }
 
-// numbered is the group with a number of the process's own.
-func (d *decoder) numbered(number string) *comms.Group {
+// namesByNumber are the names of groups by the process's own numbers, nil where the dump does not tell:
+// pg_status goes by number, pg_config by name, and an entry, which has both, may be missing. A process
+// numbers its groups in the order in which it makes them, as all processes name theirs by a counter; so
+// the one list is the other, sorted.
+func (d *decoder) namesByNumber() map[int64]string {
+	var numbers, names []int64
+	for number := range d.pairs(d.head[fStatus]) {
+		n, err := strconv.ParseInt(d.held(number), 10, 64)
+		if err != nil {
+			return nil
+		}
+		numbers = append(numbers, n)
+	}
+	for name := range d.pairs(d.head[fConfig]) {
+		n, err := strconv.ParseInt(d.held(name), 10, 64)
+		if err != nil {
+			return nil
+		}
+		names = append(names, n)
+	}
+	if len(numbers) != len(names) {
+		return nil
+	}
+	slices.Sort(numbers)
+	slices.Sort(names)
+	out := make(map[int64]string, len(names))
+	for i, n := range numbers {
+		out[n] = strconv.FormatInt(names[i], 10)
+	}
+	for i, id := range d.ids { // what the entries say must agree
+		if name, ok := out[id]; ok && name != d.out.Groups[i].Name {
+			return nil
+		}
+	}
+	return out
+}
+
+// numbered is the group with a number of the process's own, whose name those of a dump tell.
+func (d *decoder) numbered(number string, names map[int64]string) *comms.Group {
 	id, err := strconv.ParseInt(number, 10, 64)
 	if err != nil {
 		id = -1
@@ -68,6 +107,9 @@ func (d *decoder) numbered(number string) *comms.Group {
 		if g := &d.out.Groups[i]; d.ids[i] == id && id >= 0 || d.ids[i] < 0 && g.Name == number {
 			return g
 		}
+	}
+	if name, ok := names[id]; ok && id >= 0 {
+		number = name
 	}
 	d.out.Groups = append(d.out.Groups, comms.Group{Name: number, Rank: -1, Enqueued: -1, Started: -1, Completed: -1})
 	d.ids = append(d.ids, id)

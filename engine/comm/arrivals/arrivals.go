@@ -49,6 +49,7 @@ type Result struct {
 	Clocks  []Clock
 	Places  []Place
 	Late    []Late  // by what they save
+	Doubted []Late  // late more often than is likely where Late is empty, which may be chance
 	Joint   float64 // part of what repeats that goes when all of them are fixed
 	// Transfers are what follows the last entries of stages.
 	Transfers []Transfer
@@ -194,7 +195,7 @@ func (j *Job) Analyze(o Options) *Result {
 	r.locate(lines)
 	s.hang(r, lines)
 	r.MayHide = s.mayHide(r)
-	r.Late = slices.DeleteFunc(r.Late, s.eitherClock)
+	r.Late, r.Doubted = slices.DeleteFunc(r.Late, s.eitherClock), slices.DeleteFunc(r.Doubted, s.eitherClock)
 	r.Messages = s.blocks != nil && len(r.Silent) == 0 && gathers
 	if o.Each != nil {
 		s.each(o.Each, lines, steps)
@@ -268,10 +269,20 @@ func (s *strikes) table(r *Result, stages []string) {
 	}
 }
 
+// suspected are the ranks that are late, for certain or not.
+func (r *Result) suspected() (list []*Late) {
+	for i := range r.Late {
+		list = append(list, &r.Late[i])
+	}
+	for i := range r.Doubted {
+		list = append(list, &r.Doubted[i])
+	}
+	return list
+}
+
 // locate fills in the recorded steps of late ranks.
 func (r *Result) locate(lines []fitted) {
-	for i := range r.Late {
-		l := &r.Late[i]
+	for _, l := range r.suspected() {
 		l.Recorded = [2]int64{-1, -1}
 		for k := range lines {
 			first, last := lines[k].step(l.First), lines[k].step(l.End)

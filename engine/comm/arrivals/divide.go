@@ -21,6 +21,9 @@ type division struct {
 	at  []int // [point] its place
 }
 
+// fewest is in how many steps a call must be made for its ranks to be judged by it.
+const fewest = 4
+
 // differs is the part of a step by which sets of ranks must differ before some call for their work to
 // be different.
 const differs = 0.05
@@ -42,7 +45,7 @@ func (s *strikes) divide(recorded int64) *division {
 	}
 	d := &division{cut: s.steps(at)}
 	d.Ranks = len(s.ranks)
-	places = slices.DeleteFunc(places, func(i int) bool { return d.stepsWith(s, i)*rare < len(d.cut.ends) })
+	places = slices.DeleteFunc(places, func(i int) bool { return d.stepsWith(s, i) < fewest })
 	d.layOut(s, places, waited)
 	d.fill(s)
 	d.compare(s)

@@ -46,6 +46,36 @@ type Absent struct {
 	Unrecorded bool `json:"-"`
 }
 
+// Root is a rank that did not enter a call and waits nowhere: the others wait for it.
+type Root struct {
+	*Absent
+	In *Blocked // the first group that it blocks
+}
+
+// Roots are all of a hang, in the order of its groups; where groups wait for one another in a circle
+// those that block the first one.
+func (h *Hang) Roots() (out []Root) {
+	add := func(b *Blocked, a *Absent) {
+		if !slices.ContainsFunc(out, func(r Root) bool { return r.Rank == a.Rank }) {
+			out = append(out, Root{a, b})
+		}
+	}
+	for i := range h.Groups {
+		b := &h.Groups[i]
+		for k := range b.Missing {
+			if a := &b.Missing[k]; a.In == "" && a.Unrecorded == h.Groups[0].Missing[0].Unrecorded {
+				add(b, a)
+			}
+		}
+	}
+	if b := &h.Groups[0]; len(out) == 0 {
+		for k := range b.Missing {
+			add(b, &b.Missing[k])
+		}
+	}
+	return out
+}
+
 // still is how many steps a wait must last to count as a hang rather than a delay.
 const still = 10
 
@@ -129,6 +159,8 @@ func (t *timed) blocked(g int32) (b Blocked, ok bool) {
 	b = Blocked{Group: t.groups[g].name, Desc: t.groups[g].desc, Seq: most, Unknown: slices.Clone(t.absent[g]), WaitsFor: -1}
 	for _, e := range ends {
 		switch {
+		case e.seq == most && !e.done && e.call < 0: // the count may be of sends and receives
+			return b, false
 		case e.seq == most && !e.done:
 			waiting = append(waiting, e)
 		case e.seq == most: // done: nobody can be missing from it
@@ -138,6 +170,17 @@ func (t *timed) blocked(g int32) (b Blocked, ok bool) {
 		default:
 			missing = append(missing, e)
 		}
+	}
+	// One that waits in an earlier call of the group waits for the same ranks, where there are some that wait
+	// in none of it.
+	earlier := func(e tailEnd) bool { return e.call >= 0 && !e.done }
+	if slices.ContainsFunc(missing, func(e tailEnd) bool { return !earlier(e) }) {
+		for _, e := range missing {
+			if earlier(e) {
+				waiting = append(waiting, e)
+			}
+		}
+		missing = slices.DeleteFunc(missing, earlier)
 	}
 	gone := t.absent[g]
 	alone := len(missing) == 0 && len(gone) > 0 && len(gone) == len(b.Unknown) // all that have a record wait

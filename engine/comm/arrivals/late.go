@@ -37,10 +37,14 @@ func (s *strikes) late(r *Result, o Options, lines []fitted, steps stepping) {
 		if f.Cause != delay.Late {
 			continue
 		}
+		to := &r.Late
 		if f.Certainty == delay.Event {
 			at := &r.Places[f.Parts[0].Stage]
 			at.Perhaps = at.Perhaps || f.Steps.Pattern == delay.Constant
-			continue
+			if f.P == 1 {
+				continue
+			}
+			to = &r.Doubted
 		}
 		for _, saving := range []*float64{&f.Saves.Alone, &f.Saves.After, &f.Saves.Low, &f.Saves.High, &f.Saves.AtMost} {
 			*saving *= whole
@@ -51,10 +55,12 @@ func (s *strikes) late(r *Result, o Options, lines []fitted, steps stepping) {
 			for _, p := range f.Parts {
 				of = append(of, found{cell{p.Stage, rank}, struck})
 			}
-			r.Late = append(r.Late, s.lateRank(d, f, rank, struck))
-			l := &r.Late[len(r.Late)-1]
+			*to = append(*to, s.lateRank(d, f, rank, struck))
+			l := &(*to)[len(*to)-1]
 			if len(lines) > 0 && len(steps) > 0 {
 				l.Steps = s.stepsStruck(struck, rank, l.PerStep, steps[0])
+			} else if f.Steps.Of < len(d.cut.ends) { // a call that is not made in every step
+				l.Steps = d.stepsStruck(s, struck, rank)
 			}
 			l.Gain = min(1, l.Saves.Alone*float64(r.End-r.Begin)/float64(max(1, int64(l.Steps.Count)*l.Step)))
 			l.Stage, l.Divided = s.lostIn(rank, of, lines)
@@ -101,6 +107,22 @@ func (s *strikes) stepsStruck(struck map[entry]bool, rank int, by int64, begin [
 		}
 	}
 	return delay.Describe(hit)
+}
+
+// stepsStruck are the steps of a division in which a rank delayed entries. They are counted by a call
+// that a step with a rare one may lack, so that equal distances mean nothing.
+func (d *division) stepsStruck(s *strikes, struck map[entry]bool, rank int) delay.Struck {
+	hit := make([]bool, len(d.cut.ends))
+	for e := range struck {
+		if int(e.Process) == rank {
+			hit[d.cut.step(e, s.at(e))] = true
+		}
+	}
+	steps := delay.Describe(hit)
+	if steps.Pattern == delay.Periodic {
+		steps.Pattern, steps.Period = delay.Irregular, 0
+	}
+	return steps
 }
 
 // lateRank is a rank of a finding, at the place where it costs most.

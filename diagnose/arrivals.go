@@ -50,6 +50,10 @@ func (j *judge) arrived(v *RunVerdict) {
 	if !slices.ContainsFunc(late, func(f Finding) bool { return !f.BelowMinGain }) && float64(r.MayHide.Delay) >= j.minGain*float64(max(1, r.Step)) {
 		v.Undecided = append(v.Undecided, answer.Undecided{Question: answer.ClockOrDelay, Hides: r.MayHide.Delay, Step: r.Step, Ranks: r.MayHide.Ranks, Needs: answer.SourceHosts})
 	}
+	if messagesAlone(r) && !slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Flagged() }) {
+		v.Undecided = slices.DeleteFunc(v.Undecided, func(u answer.Undecided) bool { return u.Question == answer.RolesMixed || u.HidesRank() })
+		v.Undecided = append(v.Undecided, answer.Undecided{Question: answer.RolesMixed, Hides: r.Step, Step: r.Step, Needs: answer.SourceBaseline})
+	}
 	left := v.join(testimony{late: late, says: func(*Finding) evidence.Witness { return evidence.Witness{Source: evidence.FromArrivals} }, apart: func(f *Finding) {
 		if !f.inherits(r) {
 			return
@@ -81,6 +85,13 @@ func (j *judge) arrived(v *RunVerdict) {
 	if len(r.Missing) > 0 && !said {
 		v.Problems = append(v.Problems, answer.Problem{Problem: answer.DumpsMissing, Ranks: r.Missing, N: len(r.Missing), Of: len(r.Missing) + len(r.Ranks)})
 	}
+}
+
+// messagesAlone reports whether the ranks of a job meet in sends and receives and in no collective that a
+// step repeats: then none of them does the work of another, and nobody can be compared.
+func messagesAlone(r *arrivals.Result) bool {
+	of := func(p arrivals.Place) bool { return p.Repeats && p.Unlike }
+	return len(r.Silent) == 0 && slices.ContainsFunc(r.Places, of) && !slices.ContainsFunc(r.Places, func(p arrivals.Place) bool { return p.Repeats && !p.Unlike })
 }
 
 // seenStages are the stages in which arrivals show who is late: a repeating call is

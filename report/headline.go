@@ -282,6 +282,10 @@ func undecided(v *diagnose.RunVerdict) (what, why string) {
 		return fmt.Sprintf("Undecided: %s may delay everyone by up to %s of every %s step, or %s off.",
 			ranksWord(u.Ranks), length(float64(u.Hides)), length(float64(u.Step)), clocks), why
 	}
+	if slices.ContainsFunc(v.Undecided, func(u answer.Undecided) bool { return u.Question == answer.RolesMixed && u.Hides > 0 }) {
+		return "Undecided: ranks send to each other and meet in no collective, so none of them can be compared with another.",
+			"each has layers of its own, so that work between a receive and the next send may be long by design"
+	}
 	if !ok && slices.ContainsFunc(v.Undecided, func(u answer.Undecided) bool { return u.Question == answer.MessagesNotRecorded && u.Hides > 0 }) {
 		return "Undecided: ranks wait for each other in sends and receives that are not recorded.", behindMessages(v)
 	}

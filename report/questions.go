@@ -43,6 +43,9 @@ func openQuestion(u answer.Undecided) string {
 	case answer.UnrecordedTime:
 		return "Time between stages and steps: no wall time was recorded"
 	case answer.RolesMixed:
+		if u.Hides > 0 {
+			return "Which rank is slow: ranks send to each other and meet in no collective, so that none does the work of another"
+		}
 		return "Ranks of different roles do different work: read the role groups"
 	case answer.MicrostepOrder:
 		return "The order of accumulation microsteps: they are summed in the stages"

@@ -1,6 +1,10 @@
 package arrivals
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/sfstat/sfstat/trace/stagename"
+)
 
 // Transfer is what follows the last entry of a stage's last call: no entry shows
 // whether the transfer itself is slow there.
@@ -20,9 +24,14 @@ func (s *strikes) transfers(lines []fitted) (out []Transfer) {
 		l := &lines[i]
 		tails, slack := s.tails(l)
 		for k, t := range tails {
-			if t.steps >= enough {
-				of[l.stages[k]] = append(of[l.stages[k]], t.sum/t.steps+slack)
+			if t.steps < enough {
+				continue
 			}
+			name := stagename.Residual
+			if k < len(l.stages) {
+				name = l.stages[k]
+			}
+			of[name] = append(of[name], t.sum/t.steps+slack)
 		}
 	}
 	for stage, times := range of {
@@ -40,11 +49,13 @@ func (s *strikes) transfers(lines []fitted) (out []Transfer) {
 // ending sums the time after the last entry of a stage, over steps.
 type ending struct{ sum, steps int64 }
 
-// tails are those of the stages of one rank, and by how much the timeline may
-// lie later than it was fitted: no call is entered before its stage begins.
+// tails are those of the stages of one rank, then that of the time outside of them, and by how much the
+// timeline may lie later than it was fitted: no call is entered before its stage begins. Outside of the
+// stages a loop may do many calls with work of its own between them: a transfer there lasts until the rank's
+// next call at most, and the last one until the next step.
 func (s *strikes) tails(l *fitted) (tails []ending, slack int64) {
 	S := len(l.stages)
-	tails = make([]ending, S)
+	tails = make([]ending, S+1)
 	after := make([][]int64, S) // first entry after the beginning of the stage
 	calls := s.calls(s.byRank[l.rank])
 	for t := range l.steps {
@@ -66,6 +77,22 @@ func (s *strikes) tails(l *fitted) (tails []ending, slack int64) {
 			tails[k].steps++
 			tails[k].sum += max(0, end-last)
 		}
+		if t+1 == len(l.steps) || !l.exact || len(calls) == 0 || calls[0].enter >= l.begin[t+1] {
+			continue
+		}
+		next, rest := l.begin[t+1], int64(0)
+		for i, c := range calls {
+			if c.enter >= next {
+				break
+			}
+			until := next
+			if i+1 < len(calls) {
+				until = min(next, calls[i+1].enter)
+			}
+			rest += max(0, until-c.release)
+		}
+		tails[S].steps++
+		tails[S].sum += rest
 	}
 	if l.exact {
 		return tails, 0

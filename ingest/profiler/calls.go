@@ -108,8 +108,13 @@ func (c *calls) nest() {
 	kept := c.all[:0]
 	for _, inner := range c.all {
 		if n := len(kept); n > 0 {
-			if out := &kept[n-1]; out.thread == inner.thread && inner.start >= out.start && inner.end <= out.end && !out.nested {
+			out := &kept[n-1]
+			inside := out.thread == inner.thread && inner.start >= out.start && inner.end <= out.end
+			if inside && !out.nested {
 				*out = c.takeIn(out, &inner)
+				continue
+			}
+			if inside && c.said[inner.said].Op.Message() && c.said[out.said].Op.OfMessages() {
 				continue
 			}
 		}

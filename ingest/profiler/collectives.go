@@ -39,7 +39,7 @@ func (b *Builder) deviceCollective(w Work) int32 {
 
 // take fills in what another call says and c does not.
 func (c *Call) take(from *Call) {
-	if c.Op == nccl.UnknownOp || c.Op == nccl.SendRecv && (from.Op == nccl.Send || from.Op == nccl.Recv) {
+	if c.Op == nccl.UnknownOp || c.Op == nccl.SendRecv && from.Op.PointToPoint() {
 		c.Op = from.Op
 	}
 	if c.Group == "" {

@@ -65,6 +65,9 @@ func (o Op) PointToPoint() bool {
 	return false
 }
 
+// OfMessages reports whether the operation is a collective that NCCL builds from sends and receives.
+func (o Op) OfMessages() bool { return o.PointToPoint() && !o.Message() }
+
 // Message reports whether the operation is between two ranks: a send, a receive, or
 // the kernel that does both.
 func (o Op) Message() bool { return o == Send || o == Recv || o == SendRecv }

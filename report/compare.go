@@ -41,6 +41,25 @@ func comparisonDocument(c *runs.Comparison) document {
 	return d
 }
 
+// worthSaying is the part of a step from which on a difference is told that no test shows.
+const worthSaying = 0.02
+
+// mostlyIn names the stage that changed most in the direction of a change of step time, where that is at
+// least half of it; "" where there is none.
+func mostlyIn(c *runs.Comparison, step *runs.Row) string {
+	var most *runs.Row
+	for i := range c.Rows {
+		r := &c.Rows[i]
+		if r.Kind == runs.StageTime && r.Change*step.Change > 0 && (most == nil || math.Abs(r.Change) > math.Abs(most.Change)) {
+			most = r
+		}
+	}
+	if most == nil || 2*math.Abs(most.Change) < math.Abs(step.Change) {
+		return ""
+	}
+	return fmt.Sprintf(", mostly in %s (%s instead of %s)", stageWord(most.Stage), length(most.New), length(most.Base))
+}
+
 // comparisonHeadline is the answer in one sentence.
 func comparisonHeadline(c *runs.Comparison) string {
 	r := c.Step()
@@ -56,10 +75,12 @@ func comparisonHeadline(c *runs.Comparison) string {
 		longer = "shorter"
 	}
 	change := about(math.Abs(r.Change)/r.Base) + " " + longer
-	switch r.Verdict {
-	case compare.Untested:
+	switch {
+	case r.Verdict == compare.Untested:
 		s += change + ", which so little data cannot test"
-	case compare.NoneShown:
+	case r.Verdict == compare.NoneShown && math.Abs(r.Change) >= worthSaying*r.Base:
+		s += fmt.Sprintf("%s%s, which may be chance (%s would have been shown)", change, mostlyIn(c, r), about(r.Shows/r.Base))
+	case r.Verdict == compare.NoneShown:
 		s = fmt.Sprintf("No difference in step time is shown (%s and %s); one of %s would have been", length(r.Base), length(r.New), about(r.Shows/r.Base))
 	default:
 		low, high := math.Abs(r.Low), math.Abs(r.High)

@@ -149,6 +149,12 @@ func (j *Job) identify() {
 		}
 		j.assign(named)
 	case complete(told) && j.join():
+	case !complete(told) && complete(named) && j.oneAfterAnother(named):
+		j.note(input.NoteRecorder, "ranks are taken from the names of the files: not all traces tell theirs")
+		j.assign(named)
+		if !j.join() {
+			j.keepLongest()
+		}
 	case len(j.Ranks) > 1 && (!complete(told) || len(unique(told)) == 1):
 		j.note(input.NoteRecorder, "neither the traces nor their names tell which rank each is: they are numbered from 0 in order of their names")
 		for i := range j.Ranks {
@@ -168,6 +174,24 @@ func (j *Job) identify() {
 	}
 	slices.SortStableFunc(j.Ranks, func(a, b *profile.Rank) int { return a.ID - b.ID })
 	j.tellBeyond()
+}
+
+// oneAfterAnother reports whether recordings of the same rank were made at different times: a profiler writes
+// a file for each capture of a worker, and two workers of one name run side by side.
+func (j *Job) oneAfterAnother(ids []int) bool {
+	last := make(map[int]int64)
+	order := make([]int, len(j.Ranks))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(startOf(j.Ranks[a]), startOf(j.Ranks[b])) })
+	for _, i := range order {
+		if end, ok := last[ids[i]]; ok && startOf(j.Ranks[i]) < end {
+			return false
+		}
+		last[ids[i]] = endOf(j.Ranks[i])
+	}
+	return true
 }
 
 // tellBeyond notes ranks that the world they tell has not.

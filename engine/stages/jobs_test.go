@@ -43,7 +43,7 @@ func TestJobs(t *testing.T) {
 		"other worlds":             {[]*profile.Rank{recorded("a", 0, 2, 0, 1), recorded("b", 1, 2, 0, 1), recorded("c", 0, 8, 0, 1)}, "0 1; 0", ""},
 		"a rank too many":          {[]*profile.Rank{recorded("a", 1, 4, 0, 1), recorded("c", 5, 4, 0, 1)}, "1 5", "a world of 4 ranks, told by the traces, has no rank 5"},
 		"processes in the names":   {[]*profile.Rank{recorded("h.1075.pt.trace.json", -1, 2, 0, 1), recorded("h.1074.pt.trace.json", -1, 2, 0, 1)}, "0 1", "in order of their names"},
-		"two captures of a worker": {[]*profile.Rank{recorded("worker0.1700000000000.pt.trace.json", -1, 0, 0, 5, 6), recorded("worker0.1700000100000.pt.trace.json", -1, 0, 100e9, 16, 17)}, "0", "joined by their steps"},
+		"two of each worker":       {[]*profile.Rank{recorded("worker0.1700000000000.pt.trace.json", -1, 0, 0, 5, 6), recorded("worker0.1700000100000.pt.trace.json", -1, 0, 100e9, 16, 17)}, "0", "joined by their steps"},
 		"workers of one name":      {[]*profile.Rank{recorded("worker0.1700000000000.pt.trace.json", -1, 0, 0, 5, 6), recorded("worker0.1700000000001.pt.trace.json", -1, 0, 0, 5, 6)}, "0 1", "in order of their names"},
 		"a gap":                    {[]*profile.Rank{recorded("a", 0, 4, 0, 1), recorded("c", 3, 4, 0, 1)}, "0 3", ""},
 	} {

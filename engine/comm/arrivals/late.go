@@ -32,6 +32,10 @@ func (s *strikes) late(r *Result, o Options, lines []fitted, steps stepping) {
 	// What follows no point is left out of the lengths of steps.
 	whole := float64(out.Whole) / float64(max(out.Whole, r.End-r.Begin))
 	r.Joint = out.Joint * whole
+	calls := map[string]bool{}
+	for i := range r.Places {
+		calls[r.Places[i].Stage] = calls[r.Places[i].Stage] || r.Places[i].Repeats
+	}
 	for i := range out.Findings {
 		f := &out.Findings[i]
 		if f.Cause != delay.Late {
@@ -63,7 +67,7 @@ func (s *strikes) late(r *Result, o Options, lines []fitted, steps stepping) {
 				l.Steps = d.stepsStruck(s, struck, rank)
 			}
 			l.Gain = min(1, l.Saves.Alone*float64(r.End-r.Begin)/float64(max(1, int64(l.Steps.Count)*l.Step)))
-			l.Stage, l.Divided = s.lostIn(rank, of, lines)
+			l.Stage, l.Divided = s.lostIn(rank, of, lines, calls)
 			for _, p := range f.Parts {
 				r.Places[p.Stage].charge(l, p.Charged/int64(len(f.Ranks)))
 			}

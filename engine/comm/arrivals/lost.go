@@ -11,8 +11,10 @@ import (
 // does in several; ok is false where the stage times do not show it. A rank that loads its data slowly arrives late at the first
 // collective after that, in whichever stage it is. The time from the release to the
 // entry is divided among the stages, for the rank and for its peers, and the stage
-// counts in which the rank spends most more than they do.
-func (s *strikes) lostIn(rank int, all []found, lines []fitted) (stage string, ok bool) {
+// counts in which the rank spends most more than they do. Stages are laid end to end, as packets do not say when
+// each begins: in one without calls, all of which is the rank's own, no more is lost than it takes longer, and the
+// rest is lost in none. calls are the stages in which calls are entered.
+func (s *strikes) lostIn(rank int, places []found, lines []fitted, calls map[string]bool) (stage string, ok bool) {
 	peers := map[int]*fitted{}
 	for i := range lines {
 		peers[s.byRank[lines[i].rank]] = &lines[i]
@@ -25,16 +27,24 @@ func (s *strikes) lostIn(rank int, all []found, lines []fitted) (stage string, o
 		return "", false
 	}
 	names, group := trace.Schema{Stages: own.stages}.Groups()
-	more := make([]int64, len(names)+1)
+	more, longer := make([]int64, len(names)+1), make([]int64, len(names)+1)
 	names, group = append(names, stagename.Residual), append(group, len(names))
-	for _, f := range all {
+	for _, f := range places {
 		if f.rank != rank {
 			continue
 		}
 		for _, c := range s.places[f.place].cohorts {
-			for k, x := range s.beyondPeers(c, f, own, peers) {
-				more[group[k]] += x
+			in, all := s.beyondPeers(c, f, own, peers)
+			for k := range in {
+				more[group[k]] += in[k]
+				longer[group[k]] += all[k]
 			}
+		}
+	}
+	for k, name := range names[:len(names)-1] {
+		if most := max(0, longer[k]); !calls[name] && more[k] > most {
+			more[len(more)-1] += more[k] - most
+			more[k] = most
 		}
 	}
 	sum, most := int64(0), 0
@@ -53,32 +63,46 @@ func (s *strikes) lostIn(rank int, all []found, lines []fitted) (stage string, o
 }
 
 // beyondPeers is how much longer a struck rank spends in each stage before an entry
-// than the median of its peers, and last in no stage; nil where it is not struck, or
-// no peer's stages are known.
-func (s *strikes) beyondPeers(c cohort, f found, own *fitted, peers map[int]*fitted) []int64 {
+// than the median of its peers, and last in no stage, and how much longer than theirs the
+// stages that this is in are as a whole; nil where it is not struck, or no peer's stages are known.
+func (s *strikes) beyondPeers(c cohort, f found, own *fitted, peers map[int]*fitted) (in, longer []int64) {
 	at := slices.IndexFunc(c, func(e entry) bool { return int(e.Process) == f.rank })
 	if at < 0 || !f.struck[c[at]] {
-		return nil
+		return nil, nil
 	}
 	lag := s.places[f.place].lag
 	var of [][]int64
+	var lines []*fitted
 	for _, e := range c {
 		if l := peers[int(e.Process)]; l != nil && slices.Equal(l.stages, own.stages) {
-			of = append(of, l.divide(s.at(e)-s.work(e, s.lagOf(e, lag)), s.at(e)))
+			of = append(of, l.divide(s.at(e)-s.work(e, s.lagOf(e, lag)), s.at(e), nil))
+			lines = append(lines, l)
 		}
 	}
 	if len(of) == 0 {
-		return nil
+		return nil, nil
 	}
-	out := own.divide(s.at(c[at])-s.work(c[at], s.lagOf(c[at], lag)), s.at(c[at]))
-	times := make([]int64, len(of))
-	for k := range out {
-		for i := range of {
-			times[i] = of[i][k]
+	longer = make([]int64, len(own.stages)+1)
+	times := make([]int64, 0, len(of))
+	in = own.divide(s.at(c[at])-s.work(c[at], s.lagOf(c[at], lag)), s.at(c[at]), func(t, k int) {
+		times = times[:0]
+		for _, l := range lines {
+			if i, ok := slices.BinarySearch(l.steps, own.steps[t]); ok {
+				times = append(times, l.durations[i*len(l.stages)+k])
+			}
 		}
-		out[k] -= median(times)
+		if len(times) > 0 {
+			longer[k] += own.durations[t*len(own.stages)+k] - median(times)
+		}
+	})
+	for k := range in {
+		times = times[:0]
+		for i := range of {
+			times = append(times, of[i][k])
+		}
+		in[k] -= median(times)
 	}
-	return out
+	return in, longer
 }
 
 // lineOf fits the timeline of a rank to its entries; nil where there is none, or it
@@ -98,8 +122,8 @@ func (s *strikes) lineOf(rank int) *fitted {
 }
 
 // divide is how much of the time from begin to end lies in each stage, and last in
-// none.
-func (f *fitted) divide(begin, end int64) []int64 {
+// none. each is told of every stage of a step that it lies in; nil: nobody.
+func (f *fitted) divide(begin, end int64, each func(t, k int)) []int64 {
 	S := len(f.stages)
 	out := make([]int64, S+1)
 	left := max(0, end-begin)
@@ -109,7 +133,9 @@ func (f *fitted) divide(begin, end int64) []int64 {
 		for k := range S {
 			to := from + f.durations[t*S+k]
 			in := max(0, min(end, to)-max(begin, from))
-			out[k] += in
+			if out[k] += in; in > 0 && each != nil {
+				each(t, k)
+			}
 			left -= in
 			from = to
 		}

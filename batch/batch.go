@@ -136,6 +136,8 @@ type work struct {
 	parts *parts
 	total int64
 	judge chan struct{} // who judges has a place in it; others fetch, or wait for the disk
+	// beside is how windows and stretches of one run are judged side by side.
+	beside *diagnose.Beside
 
 	mu   sync.Mutex
 	done Progress
@@ -148,6 +150,7 @@ func (b *work) all(ctx context.Context) error {
 	defer stop(nil)
 	threads := cmp.Or(b.o.Threads, runtime.GOMAXPROCS(0))
 	b.judge = make(chan struct{}, threads)
+	b.beside = diagnose.NewBeside(threads, ingest.Release)
 	// Half of them fetch what the others judge next, or see a part to the disk.
 	parallel.Do(len(b.chunks), 2*threads, func(i int) {
 		if ctx.Err() != nil || !b.o.Shard.has(i) {
@@ -183,7 +186,7 @@ func (b *work) chunk(ctx context.Context, i int) error {
 		b.judge <- struct{}{}
 		defer func() { <-b.judge }()
 		out := newPartWriter(w)
-		j := &judge{o: b.o.Diagnose, emit: out.row, refer: out.problem, of: local, tell: func(n int) { b.tell(0, int64(n)) }}
+		j := &judge{o: b.o.Diagnose, beside: b.beside, emit: out.row, refer: out.problem, of: local, tell: func(n int) { b.tell(0, int64(n)) }}
 		for _, u := range b.chunks[i].units {
 			if err := j.unit(ctx, u); err != nil {
 				return err

@@ -31,12 +31,13 @@ var (
 
 // judge turns the recordings of units into rows.
 type judge struct {
-	o     diagnose.Options
-	emit  func(findings.Row) error
-	refer func(Problem) error
-	tell  func(windows int) // that were judged
-	of    *copies           // of objects among the inputs
-	open  []*session        // by first recording
+	o      diagnose.Options
+	emit   func(findings.Row) error
+	refer  func(Problem) error
+	tell   func(windows int) // that were judged
+	beside *diagnose.Beside
+	of     *copies    // of objects among the inputs
+	open   []*session // by first recording
 	bounds
 }
 
@@ -72,7 +73,7 @@ func (j *judge) read(ctx context.Context, u unit) error {
 	if len(paths) == 0 {
 		return nil
 	}
-	j.bounds, j.o.Brief, j.o.Alone = ofWindows, true, !u.joined
+	j.bounds, j.o.Brief, j.o.Alone, j.o.Beside = ofWindows, true, !u.joined, j.beside
 	if u.joined {
 		j.bounds = ofJoined
 	}
@@ -211,7 +212,6 @@ func (j *judge) add(r trace.Recording, at findings.Where, path string) error {
 		return nil
 	}
 	s.starts = append(s.starts, start(w))
-	ingest.Release(w) // the session keeps the account alone
 	j.tell(1)
 	if len(s.starts) < j.windows {
 		return nil

@@ -6,7 +6,9 @@
 //     one where it holds more than stage times (units.go). Consecutive units make chunks
 //     of a few megabytes. Both depend on the files alone.
 //  2. Threads take a chunk each, read it as a stream, and write what they find to a
-//     part file, whole or not at all.
+//     part file, whole or not at all. Where there are fewer chunks than threads, the others
+//     judge windows and stretches of one run beside the one that reads it
+//     ([diagnose.Beside]).
 //  3. The parts are put together in the order of the chunks, so that the bytes of
 //     the output do not depend on threads, nor on how often the work was killed and
 //     taken up.

@@ -41,6 +41,9 @@ type Options struct {
 	// many at least, and on no more than so many but for the least that a test needs. 0: a verdict
 	// is on all steps.
 	Recent int
+	// Beside, where windows and stretches of a run are worked on side by side; nil: one at a time.
+	// It is for runs that are read once: not with Recent or Baseline.
+	Beside *Beside
 }
 
 // Session takes windows one at a time, in any order of runs, and keeps only their
@@ -58,12 +61,15 @@ type run struct {
 	entries arrivals.Job // of calls, and of windows what places them
 	name    string
 	windows []Window
-	series  *frontier.Series
-	healthy *baseline.Sample // of Options
-	sample  *baseline.Sample // to compare with it; nil without one
-	seen    []extent
-	lost    []answer.Problem
-	alone   *evidence.DeviceShares // of the only rank; nil: not known
+	awaited []*awaited // windows behind them
+	// durations of awaited
+	durations int
+	series    *frontier.Series
+	healthy   *baseline.Sample // of Options
+	sample    *baseline.Sample // to compare with it; nil without one
+	seen      []extent
+	lost      []answer.Problem
+	alone     *evidence.DeviceShares // of the only rank; nil: not known
 	// operators is the verdict on the operator trace, which is judged when it is
 	// added; nil: there is none.
 	operators *RunVerdict
@@ -122,9 +128,15 @@ func (s *Session) contained(name string, do func()) {
 }
 
 func (s *Session) add(r trace.Recording) error {
+	if w, is := r.(*trace.Window); is {
+		return s.addWindow(w)
+	}
+	for _, in := range s.runs {
+		if in.name == r.RunName() {
+			in.awaitAll(s.o)
+		}
+	}
 	switch r := r.(type) {
-	case *trace.Window:
-		return s.addWindow(r)
 	case trace.ProfiledWindow:
 		return s.addProfiled(r.Window)
 	case *operator.Trace:
@@ -149,7 +161,11 @@ func (s *Session) addWindow(w *trace.Window) error {
 	if i := s.indexOf(w.Run); i >= 0 {
 		r = s.runs[i]
 	}
-	if err := s.account(r, w); err != nil {
+	account := s.account
+	if s.o.Beside != nil {
+		account = s.accountBeside
+	}
+	if err := account(r, w); err != nil {
 		return err
 	}
 	if s.indexOf(w.Run) < 0 {
@@ -176,21 +192,35 @@ func (s *Session) addProfiled(w *trace.Window) error {
 
 // account adds a window to a run, unless it cannot be analysed.
 func (s *Session) account(r *run, w *trace.Window) error {
-	series := r.series
-	if series == nil {
-		series = frontier.NewSeries(s.o.Frontier)
-	}
-	a, err := series.Add(w)
+	account, err := r.next(w, s.o)
 	if err != nil {
 		return err
 	}
-	r.series = series
+	a := account()
 	if err := r.sampleFor(s.o, w, a.Main); err != nil {
 		return err
 	}
-	r.compare(w, a.Main)
 	r.record(w, s.o)
 	r.between.add(w)
+	r.keep(w, a)
+	return nil
+}
+
+// next takes the next window of a run, whose account is still to be made.
+func (r *run) next(w *trace.Window, o Options) (account func() *frontier.Analysis, err error) {
+	series := r.series
+	if series == nil {
+		series = frontier.NewSeries(o.Frontier)
+	}
+	if account, err = series.Next(w); err == nil {
+		r.series = series
+	}
+	return account, err
+}
+
+// keep takes the account of a window.
+func (r *run) keep(w *trace.Window, a *frontier.Analysis) {
+	r.compare(w, a.Main)
 	r.windows = append(r.windows, Window{Main: a.Main, Paper: a.Paper, Groups: a.Groups, Stages: recorded(w)})
 	if len(r.windows) == 1 {
 		r.times = nil // those of entries
@@ -201,7 +231,6 @@ func (s *Session) account(r *run, w *trace.Window) error {
 		r.seeRank(rank.ID, rank.Host, rank.LocalRank)
 	}
 	r.seen = append(r.seen, extent{w.Index, w.FirstStep, w.FirstStep + int64(w.Steps()), w.WorldSize, w.Accumulation, w.Schema})
-	return nil
 }
 
 // recorded are the stages of a window in the order of its steps.
@@ -334,6 +363,9 @@ func (s *Session) Verdict() *Verdict {
 func (s *Session) Judge() (*Verdict, []*bug.Error) {
 	v := &Verdict{}
 	v.Gates, v.MinGain = s.gates()
+	for _, r := range slices.Clone(s.runs) {
+		s.contained(r.name, func() { r.awaitAll(s.o) })
+	}
 	worst := -1
 	for _, r := range slices.Clone(s.runs) {
 		if r.empty() {

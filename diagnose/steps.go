@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"sync"
 
 	"github.com/sfstat/sfstat/engine/delay"
 	"github.com/sfstat/sfstat/engine/points"
@@ -18,26 +19,27 @@ import (
 // down to is kept ([delay.Stretch]), so that memory is bounded but for some 200 bytes a step.
 type steps struct {
 	named  string
-	recent int // steps that are kept about; 0: all
+	recent int     // steps that are kept about; 0: all
+	beside *Beside // Options.Beside
 	o      delay.Options
 	series []*series
 }
 
 // series are the steps with one list of stages.
 type series struct {
-	key    string
-	length int              // of a stretch, steps
-	open   []recordedWindow // of the last stretch
-	steps  int              // in open
-	looked []*looked
-	busy   parallel.Group // looks at the last of them
-	buffer [2][]int64     // durations and wall times of the stretch that is looked at
-	points []points.Point // where the ranks of the first stretch synchronise; nil: not known yet
-	within []points.Within
-	peers  []int
-	limits []delay.Limit // of the first stretch
-	ranks  []int         // of the first stretch
-	total  int
+	key     string
+	length  int              // of a stretch, steps
+	open    []recordedWindow // of the last stretch
+	steps   int              // in open
+	looked  []*looked
+	busy    parallel.Group // looks at the last of them
+	points  []points.Point // where the ranks of the first stretch synchronise; nil: not known yet
+	settled bool           // points and what follows are known: the first stretch was looked at
+	within  []points.Within
+	peers   []int
+	limits  []delay.Limit // of the first stretch
+	ranks   []int         // of the first stretch
+	total   int
 }
 
 // looked is a stretch that is complete.
@@ -67,9 +69,9 @@ const (
 // record keeps the times of a window, which the caller may change.
 func (r *run) record(w *trace.Window, o Options) {
 	if r.steps == nil {
-		r.steps = &steps{named: o.Frontier.SyncAfter, o: o.model(), recent: o.Recent}
+		r.steps = &steps{named: o.Frontier.SyncAfter, o: o.model(), recent: o.Recent, beside: o.Beside}
 	}
-	r.steps.add(recordedWindow{at: r.forgotten() + len(r.windows), index: w.Index, first: w.FirstStep, schema: w.Schema, ranks: slices.Clone(w.Ranks),
+	r.steps.add(recordedWindow{at: r.forgotten() + len(r.windows) + len(r.awaited), index: w.Index, first: w.FirstStep, schema: w.Schema, ranks: slices.Clone(w.Ranks),
 		durations: w.Durations, wall: w.Wall, wait: w.DataWait})
 }
 
@@ -109,9 +111,13 @@ func (s *steps) add(w recordedWindow) {
 	}
 }
 
-// complete ends the open stretch, which is looked at while the next steps are read.
+// complete ends the open stretch, which is looked at while the next steps are read, and beside others
+// once the first has shown where the ranks synchronise.
 func (s *series) complete(of *steps) {
-	s.busy.Wait()
+	if of.beside == nil || !s.settled {
+		s.busy.Wait()
+		s.settled = s.points != nil
+	}
 	if of.recent > 0 {
 		s.looked = nil
 		for _, other := range of.series {
@@ -124,7 +130,15 @@ func (s *series) complete(of *steps) {
 	l, windows := &looked{first: s.open[0].at}, s.open
 	s.looked = append(s.looked, l)
 	s.open, s.steps = nil, 0
-	s.busy.Go(func() { s.look(l, windows, of.named, of.o) })
+	if of.beside != nil {
+		of.beside.room <- struct{}{}
+	}
+	s.busy.Go(func() {
+		if of.beside != nil {
+			defer func() { <-of.beside.room }()
+		}
+		s.look(l, windows, of.named, of.o)
+	})
 }
 
 // from is the number of the first window of which steps are kept.
@@ -150,7 +164,9 @@ func (s *steps) from() int {
 // look looks at a stretch. The first decides where the ranks synchronise and who is compared with
 // whom, and how small a delay would have been found.
 func (s *series) look(l *looked, windows []recordedWindow, named string, o delay.Options) {
-	run, at := laidOut(windows, &s.buffer)
+	buffer := laid.Get().(*[2][]int64)
+	defer laid.Put(buffer)
+	run, at := laidOut(windows, buffer)
 	run.Named, run.Known = named, s.points
 	if s.points != nil && slices.Equal(s.ranks, at.ranks) {
 		run.KnownWithin, run.Peers = s.within, s.peers
@@ -162,6 +178,9 @@ func (s *series) look(l *looked, windows []recordedWindow, named string, o delay
 		s.ranks, s.peers = at.ranks, run.Peers
 	}
 }
+
+// laid are durations and wall times of stretches that are not looked at any more.
+var laid = sync.Pool{New: func() any { return new([2][]int64) }}
 
 // result is what the steps of the run come down to; nil where there are none of two ranks.
 func (s *steps) result() (*delay.Result, placed) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -81,6 +82,9 @@ func (p *program) findings(c *cli.Context, names []string, o batch.Options) (*fi
 	}
 	if show := p.showProgress(c, judging); show != nil {
 		o.Progress = func(at batch.Progress) { show(at.Bytes, at.Total) }
+	}
+	if n := o.Threads; n > 0 {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(n))
 	}
 	// Windows come and go, and little stays: a larger heap costs 20 to 40 MB and saves up to
 	// a third of the time; one that is larger still costs as much again and saves nothing.

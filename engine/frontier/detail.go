@@ -27,7 +27,7 @@ type Detail struct {
 func (s *Series) Detailed(w *trace.Window) (*Detail, error) {
 	ahead := Series{o: s.o, before: s.before, slopes: slopeHistory{slices.Clone(s.slopes.stages), s.slopes.at}}
 	ahead.turnTo(w)
-	p, err := prepare(w, s.o, &ahead)
+	p, err := prepare(w, s.o, &ahead, new(buffers))
 	if err != nil {
 		return nil, err
 	}

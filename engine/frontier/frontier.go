@@ -59,7 +59,7 @@ const negligible = 1e-4
 // Time is O(T·S·R) expected, memory O(S·R + T). One rank gives the ordered
 // account and no statement across ranks.
 func Analyze(w *trace.Window, o Options) (*Analysis, error) {
-	p, err := prepare(w, o, nil)
+	p, err := prepare(w, o, nil, new(buffers))
 	if err != nil {
 		return nil, err
 	}
@@ -143,15 +143,13 @@ type plan struct {
 }
 
 // prepare decides about a window, which a series (nil: none) goes on with.
-func prepare(w *trace.Window, o Options, s *Series) (*plan, error) {
-	p := &plan{o: o, given: o.Gates.OrDefault()}
+func prepare(w *trace.Window, o Options, s *Series, keep *buffers) (*plan, error) {
+	p := &plan{o: o, given: o.Gates.OrDefault(), keep: keep}
 	if err := p.given.Validate(); err != nil {
 		return nil, err
 	}
 	lead := 0
-	p.keep = new(buffers)
 	if s != nil {
-		p.keep = &s.keep
 		w, lead = s.before.join(w, p.keep)
 	}
 	first := w.FirstStep

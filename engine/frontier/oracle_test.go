@@ -327,7 +327,7 @@ func TestLabelsEndToEnd(t *testing.T) {
 					o.Reference = append(o.Reference, int64(math.Round(x.(float64)*1e9)))
 				}
 			}
-			p, err := prepare(w, o, nil)
+			p, err := prepare(w, o, nil, new(buffers))
 			if err != nil {
 				t.Fatal(err)
 			}

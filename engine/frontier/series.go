@@ -2,6 +2,7 @@ package frontier
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/sfstat/sfstat/engine/frontier/cut"
 	"github.com/sfstat/sfstat/internal/robust"
@@ -20,17 +21,18 @@ type Series struct {
 	before *border
 	slopes slopeHistory
 	known  *SyncPoint // what the first steps have shown; nil: not yet
-	keep   buffers
 }
 
-// buffers are kept from window to window. What lies in them is of the window that
-// is accounted for; no result refers to it.
+// buffers are kept from window to window, of whatever run. What lies in them is of the
+// window that is accounted for; no result refers to it.
 type buffers struct {
 	durations, wall, residual, took, block []int64
 	arrived, busy, ended, reached          []int64
 	middles                                []robust.Middle
 	reach                                  []int64 // [stage] of cohortMedians
 }
+
+var spare = sync.Pool{New: func() any { return new(buffers) }}
 
 // sized is a buffer with room for n values, which are whatever they were.
 func sized[T any](buffer *[]T, n int) []T {
@@ -45,18 +47,52 @@ func NewSeries(o Options) *Series { return &Series{o: o} }
 // the sync cut begins at that one's last synchronisation point: its first step
 // is then the last of the window before. Errors and cost as Analyze.
 func (s *Series) Add(w *trace.Window) (*Analysis, error) {
-	s.turnTo(w)
-	p, err := prepare(w, s.o, s)
+	account, err := s.Next(w)
 	if err != nil {
 		return nil, err
 	}
-	a, accounts := p.analyze()
-	next := borderOf(w)
-	if p.cut == cut.Carried && p.point.At < 0 {
-		next.apart = apart(accounts[0].acc.last())
+	return account(), nil
+}
+
+// Next is Add of a window whose account the caller makes, once and whenever: beside those of
+// other windows, and while later ones are added. Until the window has one it must not change.
+// Accounts rest on those before them only until findings alone are asked for and the series
+// has shown where its ranks synchronise; before that Next makes them itself.
+func (s *Series) Next(w *trace.Window) (account func() *Analysis, err error) {
+	s.turnTo(w)
+	if s.known != nil {
+		one := &Series{o: s.o, before: s.before, known: s.known}
+		s.before = borderOf(w)
+		return func() *Analysis {
+			a, _, err := one.account(w)
+			if err != nil {
+				panic("frontier: " + err.Error()) // the options fitted the windows before
+			}
+			return a
+		}, nil
 	}
-	s.before = next
-	return a, nil
+	a, ran, err := s.account(w)
+	if err != nil {
+		return nil, err
+	}
+	s.before = borderOf(w)
+	s.before.apart = ran
+	return func() *Analysis { return a }, nil
+}
+
+// account accounts for a window. ran is how far apart it leaves ranks whose prefixes run on.
+func (s *Series) account(w *trace.Window) (a *Analysis, ran []int64, err error) {
+	keep := spare.Get().(*buffers)
+	defer spare.Put(keep)
+	p, err := prepare(w, s.o, s, keep)
+	if err != nil {
+		return nil, nil, err
+	}
+	a, accounts := p.analyze()
+	if p.cut == cut.Carried && p.point.At < 0 {
+		ran = apart(accounts[0].acc.last())
+	}
+	return a, ran, nil
 }
 
 // turnTo forgets what does not go on in w.

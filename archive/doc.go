@@ -2,7 +2,7 @@
 // row per (window, step, rank), one INT64 column of nanoseconds per stage,
 // named by the stage, and wall_ns. What is said once for a window (ranks,
 // hosts, roles, world size, notes …) is JSON in the file's key-value metadata
-// under the key [Key]. docs/archive.md is the format's page, with queries for
+// under the key [Key]. docs/inputs.md is the format's page, with queries for
 // DuckDB and pandas.
 //
 // Nothing is lost but arrivals, which packet.BesideWriter keeps in a file

@@ -12,37 +12,35 @@ import (
 	"unicode"
 )
 
-// TestDocumentation runs what the documentation shows. In README.md,
-// docs/commands and those pages of docs that are listed here, every fenced block
-// marked "console" is a dialogue: a line that begins with "$ " is a command for
-// sh, the lines after it are what it prints, on both outputs. All blocks of a
+// TestDocumentation runs what the documentation shows. On every page a fenced
+// block marked "console" is a dialogue: a line that begins with "$ " is a command
+// for sh, the lines after it are what it prints, on both outputs. All blocks of a
 // page run in order in one folder, which has the fixtures. What depends on the
 // machine is elided: a line "[...]" stands for any number of lines, "[...]"
 // inside a line for any text. "go test ./cmd/sfstat -update" writes what is
 // really printed.
 func TestDocumentation(t *testing.T) {
-	pages, err := filepath.Glob(filepath.Join(root, "docs", "commands", "*.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	pages = append(pages, filepath.Join(root, "README.md"), filepath.Join(root, "docs", "cli.md"), filepath.Join(root, "docs", "kineto.md"), filepath.Join(root, "docs", "nsight.md"), filepath.Join(root, "docs", "nccl-inspector.md"), filepath.Join(root, "docs", "output.md"))
-	for _, page := range pages {
+	shown := 0
+	for page, text := range documentation(t) {
+		if !strings.Contains(text, "\n```console\n") {
+			continue
+		}
+		shown++
 		t.Run(filepath.Base(page), func(t *testing.T) {
-			text, err := os.ReadFile(page)
-			if err != nil {
-				t.Fatal(err)
-			}
 			shell := newShell(t)
-			checked, fresh := checkPage(t, string(text), shell)
+			checked, fresh := checkPage(t, text, shell)
 			if checked == 0 {
 				t.Error("no command is shown")
 			}
-			if *update && fresh != string(text) {
+			if *update && fresh != text {
 				if err := os.WriteFile(page, []byte(fresh), 0o644); err != nil {
 					t.Fatal(err)
 				}
 			}
 		})
+	}
+	if shown < 15 {
+		t.Errorf("%d pages show commands: the test would pass on nothing", shown)
 	}
 }
 

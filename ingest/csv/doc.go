@@ -29,7 +29,7 @@
 // whose name is of no stage (epoch, loss) are left out and noted.
 //
 // A prefix says what a column is where its name alone would not: "stage:run"
-// is a stage called "run", "side:X" and "ready:X" are a channel. docs/csv.md is
+// is a stage called "run", "side:X" and "ready:X" are a channel. docs/inputs.md is
 // the format's page.
 //
 // Rows of one window stand together, by step or by rank or in any order; the

@@ -6,8 +6,9 @@
 
 from __future__ import annotations
 
+import importlib
 import os
-from typing import Any, List, Optional
+from typing import Any, Callable, List, Optional
 
 from .dynamo import nothing, stand_in
 from .marks import TRAINER_STAGES, MakeGroup, Marks, derive, place
@@ -19,7 +20,8 @@ def callback(folder: "str | os.PathLike[str]", gather: Optional[MakeGroup] = Non
     """The callback to give to a Trainer.
 
     ``gather`` is called on all ranks when training starts; ``options`` go to
-    the Recorder. Forward and backward are told apart by hooks on the model.
+    the Recorder. Forward ends where ``loss.backward()`` is called, so that a loss
+    that is computed after the model is part of it.
     The optimizer is a stage of its own where the Trainer has the events for
     it (Transformers 4.46 and later), else it is part of backward. Logging is
     residual; evaluation, checkpoints and the time between epochs belong to no
@@ -40,6 +42,8 @@ class Hooks:
         self._gather = gather
         self._options = options
         self._handles: List[Any] = []
+        self._called = False  # Tensor.backward was, in a step
+        self._restore: Callable[[], None] = nothing
 
     def on_train_begin(self, args: Any, state: Any, control: Any, model: Any = None, **_: Any) -> None:
         identity = place(os.path.basename(os.path.abspath(self._folder)), args.process_index, args.world_size, args.local_process_index)
@@ -54,6 +58,7 @@ class Hooks:
         self.marks = Marks(Recorder(self._folder, identity, **options))
         if model is not None:
             self._handles = [model.register_forward_pre_hook(self._forward), model.register_forward_hook(self._forwarded)]
+        self._watch_backward()
 
     def on_epoch_begin(self, *_: Any, **__: Any) -> None:
         self._to(DATA)
@@ -102,8 +107,31 @@ class Hooks:
         marks, self.marks = self.marks, None
         for handle in self._handles:
             handle.remove()
+        self._restore()
         if marks is not None:
             marks.close()
+
+    def _watch_backward(self) -> None:
+        """Marks the calls of ``Tensor.backward``, which the Trainer ends in, until training ends."""
+        try:
+            tensor: Any = importlib.import_module("torch").Tensor
+            original = tensor.backward
+        except (ImportError, AttributeError):
+            return
+
+        def backward(loss: Any, *args: Any, **kwargs: Any) -> Any:
+            if self.marks is not None and self.marks.perf.in_step:
+                self._called = True
+                self.marks.to(BACKWARD)
+            return original(loss, *args, **kwargs)
+
+        def restore() -> None:
+            if tensor.backward is backward:
+                tensor.backward = original
+            self._restore = nothing
+
+        tensor.backward = stand_in(backward, original)
+        self._restore = restore
 
     def _resume(self) -> None:
         if self.marks is not None:
@@ -119,8 +147,8 @@ class Hooks:
             self.marks.to(FORWARD)
 
     def _forwarded(self, *_: Any) -> None:
-        if self.marks is not None and self.marks.perf.in_step:
-            self.marks.to(BACKWARD)
+        if self.marks is not None and self.marks.perf.in_step and not self._called:
+            self.marks.to(BACKWARD)  # as far as is known: something else may run it
 
     stand_in(_forward, nothing)
     stand_in(_forwarded, nothing)

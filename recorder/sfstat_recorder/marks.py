@@ -44,9 +44,9 @@ class Marks:
             self.perf._cancel(span)
 
     def pause(self) -> None:
-        """No step from here on."""
+        """No step since the end of the last: trainers call back after a checkpoint or in an evaluation."""
         self.drop()
-        self.perf.pause()
+        self.perf._pause(self.perf._until)
 
     def close(self) -> None:
         self.drop()

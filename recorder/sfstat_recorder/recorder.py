@@ -230,10 +230,13 @@ class Recorder:
         a checkpoint. It closes the window, which is written when the next step
         begins, or at the end. Call it on all ranks or none.
         """
+        self._pause(self._clock())
+
+    def _pause(self, now: int) -> None:
         if self._pid != os.getpid() or self._inside:
             return
         if self._since >= 0:
-            self._end_wall(self._clock())
+            self._end_wall(now)
         if self._walls:
             self._release()
             self._held = self._cut()

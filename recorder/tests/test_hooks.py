@@ -40,7 +40,7 @@ class HooksTest(unittest.TestCase):
 
 
 class LightningTest(HooksTest):
-    def fit(self, steps, accumulation=1, validate_after=(), epochs=1):
+    def fit(self, steps, accumulation=1, validate_after=(), epochs=1, own=0):
         """The order of calls of Lightning 2, automatic optimization."""
         clock, spend = self.clock, self.clock.spend
 
@@ -56,7 +56,10 @@ class LightningTest(HooksTest):
             for c in callbacks:
                 getattr(c, hook, lambda *_: None)(*args)
 
-        trainer = types.SimpleNamespace(global_rank=1, world_size=2, local_rank=1, global_step=40, accumulate_grad_batches=accumulation)
+        net = types.SimpleNamespace()
+        if own:
+            net.on_train_batch_end = lambda *_: spend(own)
+        trainer = types.SimpleNamespace(global_rank=1, world_size=2, local_rank=1, global_step=40, accumulate_grad_batches=accumulation, lightning_module=net)
         self.assertEqual(callbacks[0].on_fit_start(trainer), "the trainer's own")
         call("on_train_start", trainer, None)
         for _ in range(epochs):
@@ -72,6 +75,8 @@ class LightningTest(HooksTest):
                     call("on_before_optimizer_step", trainer, None, None)
                     spend(SLOW["optimizer"])
                 call("on_train_batch_end", trainer, None, None, None, batch)
+                if own:
+                    net.on_train_batch_end(None, None, batch)
                 if batch in validate_after:
                     call("on_validation_start", trainer, None)
                     spend(100_000)
@@ -91,9 +96,14 @@ class LightningTest(HooksTest):
 
     def test_accumulation(self):
         (packet,) = self.fit(2, accumulation=2)
-        # Callbacks between microsteps are residual.
-        self.assertEqual(packet["durations_ns"], [[5, 10, 20, 5, 10, 20, 3, 7]] * 2)
+        # Callbacks are called after each batch, and the optimizer steps in the last.
+        self.assertEqual(packet["durations_ns"], [[5, 10, 20, 0, 7, 5, 10, 20, 3, 7]] * 2)
         self.assertEqual(packet["wall_ns"][0], 2 * (5 + 10 + 20 + 7) + 3)
+
+    def test_hook_of_the_module(self):
+        """It runs after those of callbacks, and is no wait for data."""
+        (packet,) = self.fit(3, own=9)
+        self.assertEqual(packet["durations_ns"], [[5, 10, 20, 3, 7 + 9]] * 3)
 
     def test_validation_belongs_to_no_step(self):
         got = self.fit(4, validate_after=(1,))
@@ -135,9 +145,18 @@ class Model:
 
 
 class HuggingFaceTest(HooksTest):
-    def train(self, steps, accumulation=1, evaluate_after=(), log_after=(), old=False):
+    def train(self, steps, accumulation=1, evaluate_after=(), log_after=(), save_after=(), loss=0, old=False):
         """The order of events of Transformers 4.46 (old: of 4.30)."""
         spend = self.clock.spend
+
+        class Tensor:
+            def backward(self):
+                spend(SLOW["backward"])
+
+        torch = mock.patch.dict(sys.modules, {"torch": module("torch", Tensor=Tensor)})
+        torch.start()
+        self.addCleanup(torch.stop)
+        plain = Tensor.backward
         with mock.patch.dict(sys.modules, {"transformers": module("transformers", TrainerCallback=Base)}):
             hooks = huggingface.callback(self.folder, clock=self.clock, window=100)
         model = Model()
@@ -155,7 +174,8 @@ class HuggingFaceTest(HooksTest):
             event("on_step_begin")
             for micro in range(accumulation):
                 model(lambda: spend(SLOW["forward"]))
-                spend(SLOW["backward"])
+                spend(loss)
+                Tensor().backward()
                 if micro + 1 < accumulation:
                     event("on_substep_end")
             if not old:
@@ -174,8 +194,12 @@ class HuggingFaceTest(HooksTest):
                     model(lambda: spend(40_000))
                     event("on_prediction_step")
                 event("on_evaluate")
+            if step in save_after:
+                spend(30_000)
+                event("on_save")
         event("on_epoch_end")
         event("on_train_end")
+        self.assertIs(Tensor.backward, plain)
         self.assertEqual(model.before + model.after, [])
         return packets(self.folder)
 
@@ -192,6 +216,16 @@ class HuggingFaceTest(HooksTest):
     def test_evaluation_belongs_to_no_step(self):
         got = self.train(4, evaluate_after=(1,))
         self.assertEqual([(p["first_step"], p["durations_ns"]) for p in got], [(0, [[5, 10, 20, 3, 7]] * 2), (2, [[5, 10, 20, 3, 7]] * 2)])
+
+    def test_checkpoints_belong_to_no_step(self):
+        """The Trainer calls back after it has saved."""
+        got = self.train(4, save_after=(1,))
+        self.assertEqual([(p["first_step"], p["wall_ns"]) for p in got], [(0, [45, 45]), (2, [45, 45])])
+
+    def test_loss_after_the_model(self):
+        """It is part of forward from the first step on whose backward was seen."""
+        (packet,) = self.train(3, loss=4)
+        self.assertEqual(packet["durations_ns"], [[5, 10, 24, 3, 7]] + [[5, 14, 20, 3, 7]] * 2)
 
     def test_logging_is_residual(self):
         (packet,) = self.train(3, log_after=(0,))

@@ -211,6 +211,9 @@ func (c *converter) parts(r int, steps []int) []*trace.Part {
 			out = append(out, &trace.Part{Pos: input.Pos{File: rank.Source}, Run: c.o.Run, WorldSize: c.world, FirstStep: s.Index, Accumulation: c.micro.n, GatherOK: !truncated(rank),
 				Rank:   trace.Rank{ID: rank.ID, Host: rank.Host, LocalRank: rank.LocalRank, Role: c.roles[r]},
 				Schema: trace.Schema{Stages: c.names}})
+			if rank.Base != 0 && c.o.Timeline != OnDevice {
+				out[len(out)-1].Epoch = s.Start
+			}
 			if n == 0 {
 				c.tell(rank, out[0])
 			}

@@ -2,6 +2,8 @@ package kineto
 
 import (
 	"bytes"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/sfstat/sfstat/ingest/profiler"
@@ -156,9 +158,10 @@ func (f *info) apply(r *profile.Rank) {
 	if f.hasRank {
 		r.Role = profiler.RoleOf(r.ID, groups)
 	}
+	only, alike := f.onlyGroup()
 	for i := range r.Entered.Groups {
-		if g := &r.Entered.Groups[i]; g.Name == "" && len(f.groups) == 1 {
-			g.Name = f.onlyGroup()
+		if g := &r.Entered.Groups[i]; g.Name == "" && alike {
+			g.Name = only
 		}
 	}
 	f.describe(r.Comm.Groups)
@@ -167,12 +170,20 @@ func (f *info) apply(r *profile.Rank) {
 	r.Shift(f.base)
 }
 
-// onlyGroup is the name of the group, where there is one.
-func (f *info) onlyGroup() string {
-	for name := range f.groups {
-		return name
+// onlyGroup is the name of the group, where there is one, or of the first of several that have the same
+// ranks: calls that do not name theirs are entered by all of them, whichever it is.
+func (f *info) onlyGroup() (name string, ok bool) {
+	names := slices.Sorted(maps.Keys(f.groups))
+	if len(names) == 0 {
+		return "", false
 	}
-	return ""
+	first := f.groups[names[0]]
+	for _, n := range names[1:] {
+		if g := f.groups[n]; g.ranks == nil || !slices.Equal(g.ranks, first.ranks) {
+			return "", false
+		}
+	}
+	return names[0], true
 }
 
 // describe gives groups what the configuration tells of them.

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/engine/comm/arrivals"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -47,8 +48,9 @@ func (b *between) add(w *trace.Window) {
 // leastBetween is the part of the time from which on what lies between steps is told.
 const leastBetween = 0.02
 
-// observed is what there is to tell.
-func (b *between) observed() []evidence.Observation {
+// observed is what there is to tell. Where ranks wait for each other between the steps too, only what they
+// entered there says who is longest; nil: nothing is known of that.
+func (b *between) observed(entered *arrivals.Result) []evidence.Observation {
 	if len(b.spent) == 0 {
 		return nil
 	}
@@ -66,6 +68,9 @@ func (b *between) observed() []evidence.Observation {
 	whole := float64(e.Time + steps[len(steps)/2])
 	if others := times[:len(times)-1]; len(others) > 0 {
 		e.Excess = times[len(times)-1] - others[len(others)/2]
+	}
+	if entered != nil && entered.Between.Delay > e.Excess {
+		e.Rank, e.Excess = entered.Between.Rank, entered.Between.Delay
 	}
 	if float64(e.Excess) < leastBetween/2*whole {
 		e.Excess = 0

@@ -49,7 +49,7 @@ func TestBetweenSteps(t *testing.T) {
 					b.add(w)
 				}
 			}
-			if d := cmp.Diff(tt.want, b.observed()); d != "" {
+			if d := cmp.Diff(tt.want, b.observed(nil)); d != "" {
 				t.Error(d)
 			}
 		})

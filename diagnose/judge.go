@@ -131,7 +131,7 @@ func (j *judge) observed(v *RunVerdict) []evidence.Observation {
 		out = append(out, e)
 	}
 	out = append(out, j.inputBound()...)
-	out = append(out, j.between.observed()...)
+	out = append(out, j.between.observed(j.entered)...)
 	if len(j.found) == 0 {
 		out = append(out, j.harmless(trivial/2*float64(e.Step))...)
 	}

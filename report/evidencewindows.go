@@ -137,7 +137,7 @@ func agrees(e evidence.Replay) bool { return math.Abs(e.Saves-e.Charged) <= 0.25
 func betweenSteps(e evidence.BetweenSteps) string {
 	s := fmt.Sprintf("%s of the time lies between steps (evaluation, checkpoints)", about(e.Share))
 	if e.Excess > 0 {
-		s += fmt.Sprintf("; rank %d is there %s longer in all than the others, who then wait for it", e.Rank, length(float64(e.Excess)))
+		s += fmt.Sprintf("; rank %d is there %s longer in all than the others, who wait for it", e.Rank, length(float64(e.Excess)))
 	}
 	return s
 }

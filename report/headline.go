@@ -199,7 +199,7 @@ func besidesHealthy(v *diagnose.RunVerdict) (why string) {
 		why += fmt.Sprintf("; a rank may be late inside %s, which only arrivals would show", stageWord(v.Undecided[k].Stage))
 	}
 	if u, ok := v.Hidden(); ok && u.Question == answer.TransferHidden {
-		why += fmt.Sprintf("; up to %s of a step are the last transfer of %s, which only a comparison with a healthy run could show to be slow", length(float64(u.Hides)), stageWord(u.Stage))
+		why += fmt.Sprintf("; up to %s of a step may be a slow transfer in %s, which only a comparison with a healthy run could show", length(float64(u.Hides)), stageWord(u.Stage))
 	}
 	return why
 }

@@ -145,7 +145,7 @@ type BetweenSteps struct {
 	Time   int64   `json:"time_ns" doc:"median over ranks"`
 	Share  float64 `json:"share" doc:"part of it in the time of steps and between them"`
 	Rank   int     `json:"rank" doc:"the rank that spends longest there"`
-	Excess int64   `json:"excess_ns" doc:"by how much longer than the median of the other ranks, who wait for it in the step that follows; 0 where that is less than a hundredth of the whole"`
+	Excess int64   `json:"excess_ns" doc:"by how much longer than the median of the other ranks, who wait for it there or in the step that follows; 0 where that is less than a hundredth of the whole"`
 }
 
 func (BetweenSteps) Kind() Kind       { return "between_steps" }

@@ -143,6 +143,12 @@ func (s *trend) common(o Options) (out []Finding) {
 		if f, big, ok := s.slow(c, o); ok {
 			s.spreadOver(&f, big, i)
 			out = merged(out, f)
+			if f.Steps.Pattern == Periodic { // what is slow beside the period has another cause
+				if f, big, ok := s.slow(c.without(big), o); ok && f.Steps.Pattern != Periodic {
+					s.spreadOver(&f, big, i)
+					out = merged(out, f)
+				}
+			}
 			continue
 		}
 		for _, f := range s.changes(c, o) {
@@ -151,6 +157,24 @@ func (s *trend) common(o Options) (out []Finding) {
 		}
 	}
 	return out
+}
+
+// without is a row in which some intervals are as long as the others usually are.
+func (c shared) without(big []bool) shared {
+	usual := make([]float64, 0, len(c.x))
+	for i, x := range c.x {
+		if !big[i] {
+			usual = append(usual, x)
+		}
+	}
+	level := median(usual)
+	c.x = slices.Clone(c.x)
+	for i := range c.x {
+		if big[i] {
+			c.x[i] = level
+		}
+	}
+	return c
 }
 
 // merged adds a finding to those of the same steps.

@@ -254,6 +254,9 @@ func stretch(big []bool) (from, to int, ok bool) {
 	return from, to, to-from >= shortest && float64(in) >= filled*float64(to-from) && float64(in) >= filled*float64(all)
 }
 
+// mostStray is one in how many struck intervals may lie beside the period of the others.
+const mostStray = 4
+
 // regular are the struck intervals without those few that lie beside a period, and the period; 0
 // where there is none. A slow step that has nothing to do with the others does not hide that they
 // come at equal distances.
@@ -291,7 +294,7 @@ func regular(big []bool) (kept []bool, period int) {
 			phase = at
 		}
 	}
-	if count-hits[phase] > max(1, count/10) {
+	if count-hits[phase] > max(1, count/mostStray) {
 		return nil, 0
 	}
 	kept = make([]bool, len(big))

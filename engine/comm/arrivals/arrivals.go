@@ -51,6 +51,8 @@ type Result struct {
 	Late    []Late  // by what they save
 	Doubted []Late  // late more often than is likely where Late is empty, which may be chance
 	Joint   float64 // part of what repeats that goes when all of them are fixed
+	// Between is who is longest between the steps, where calls are entered there.
+	Between Between
 	// Transfers are what follows the last entries of stages.
 	Transfers []Transfer
 	Set       *Set // ranks of which it is not known who is late
@@ -193,6 +195,7 @@ func (j *Job) Analyze(o Options) *Result {
 		s.late(r, o, lines, steps)
 	}
 	r.locate(lines)
+	r.Between = s.between(lines)
 	s.hang(r, lines)
 	r.MayHide = s.mayHide(r)
 	r.Late, r.Doubted = slices.DeleteFunc(r.Late, s.eitherClock), slices.DeleteFunc(r.Doubted, s.eitherClock)

@@ -20,9 +20,10 @@ type Transfer struct {
 // timelines.
 func (s *strikes) transfers(lines []fitted) (out []Transfer) {
 	of := map[string][]int64{}
+	proceeds := s.proceeds(lines)
 	for i := range lines {
 		l := &lines[i]
-		tails, slack := s.tails(l)
+		tails, slack := s.tails(l, proceeds)
 		for k, t := range tails {
 			if t.steps < enough {
 				continue
@@ -51,9 +52,9 @@ type ending struct{ sum, steps int64 }
 
 // tails are those of the stages of one rank, then that of the time outside of them, and by how much the
 // timeline may lie later than it was fitted: no call is entered before its stage begins. Outside of the
-// stages a loop may do many calls with work of its own between them: a transfer there lasts until the rank's
-// next call at most, and the last one until the next step.
-func (s *strikes) tails(l *fitted) (tails []ending, slack int64) {
+// stages a loop may do many calls with work of its own between them: a transfer there lasts at most until the
+// first of its ranks proceeds.
+func (s *strikes) tails(l *fitted, proceeds map[int32]int64) (tails []ending, slack int64) {
 	S := len(l.stages)
 	tails = make([]ending, S+1)
 	after := make([][]int64, S) // first entry after the beginning of the stage
@@ -80,16 +81,14 @@ func (s *strikes) tails(l *fitted) (tails []ending, slack int64) {
 		if t+1 == len(l.steps) || !l.exact || len(calls) == 0 || calls[0].enter >= l.begin[t+1] {
 			continue
 		}
-		next, rest := l.begin[t+1], int64(0)
-		for i, c := range calls {
-			if c.enter >= next {
+		rest := int64(0)
+		for _, c := range calls {
+			if c.enter >= l.begin[t+1] {
 				break
 			}
-			until := next
-			if i+1 < len(calls) {
-				until = min(next, calls[i+1].enter)
+			if until, ok := proceeds[c.point]; ok {
+				rest += max(0, until-c.release)
 			}
-			rest += max(0, until-c.release)
 		}
 		tails[S].steps++
 		tails[S].sum += rest
@@ -109,12 +108,44 @@ func (s *strikes) tails(l *fitted) (tails []ending, slack int64) {
 	return tails, max(0, slack)
 }
 
-// calls are the visits of a rank, in the order of time.
-func (s *strikes) calls(rank int) []visit {
-	out := make([]visit, len(s.ranks[rank].calls))
+// proceeds is when the first rank after each point enters its next call, or begins its next step.
+func (s *strikes) proceeds(lines []fitted) map[int32]int64 {
+	out := map[int32]int64{}
+	for i := range lines {
+		l := &lines[i]
+		if !l.exact {
+			continue
+		}
+		calls := s.calls(s.byRank[l.rank])
+		for k, c := range calls {
+			next, _ := slices.BinarySearch(l.begin, c.enter+1)
+			if next == len(l.begin) {
+				break
+			}
+			until := l.begin[next]
+			if k+1 < len(calls) {
+				until = min(until, calls[k+1].enter)
+			}
+			if have, ok := out[c.point]; !ok || until < have {
+				out[c.point] = until
+			}
+		}
+	}
+	return out
+}
+
+// timedCall is a call of a rank.
+type timedCall struct {
+	visit
+	point int32
+}
+
+// calls are those of a rank, in the order of time.
+func (s *strikes) calls(rank int) []timedCall {
+	out := make([]timedCall, len(s.ranks[rank].calls))
 	for i := range out {
-		e := entry{Process: int32(rank), Call: int32(i)}
-		out[i] = visit{s.at(e), max(s.at(e), s.release[s.of[rank][i]])}
+		e, p := entry{Process: int32(rank), Call: int32(i)}, s.of[rank][i]
+		out[i] = timedCall{visit{s.at(e), max(s.at(e), s.release[p])}, p}
 	}
 	return out
 }

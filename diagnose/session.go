@@ -51,6 +51,7 @@ type Options struct {
 // with Options.Recent not with windows either.
 type Session struct {
 	o         Options
+	memory    memory // of stretches, or that of Options.Beside
 	runs      []*run
 	telemetry []*health.Record
 	failed    []*bug.Error
@@ -94,7 +95,11 @@ func New(o Options) *Session {
 	if o.Brief {
 		o.Frontier.Depth = frontier.FindingsOnly
 	}
-	return &Session{o: o}
+	s := &Session{o: o, memory: newMemory(1)}
+	if o.Beside != nil {
+		s.memory = o.Beside.memory
+	}
+	return s
 }
 
 // Add takes whatever was recorded of a run, in any order; recordings of one name
@@ -200,7 +205,7 @@ func (s *Session) account(r *run, w *trace.Window) error {
 	if err := r.sampleFor(s.o, w, a.Main); err != nil {
 		return err
 	}
-	r.record(w, s.o)
+	r.record(w, s)
 	r.between.add(w)
 	r.keep(w, a)
 	return nil

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"sync"
 
 	"github.com/sfstat/sfstat/engine/delay"
 	"github.com/sfstat/sfstat/engine/points"
@@ -21,6 +20,7 @@ type steps struct {
 	named  string
 	recent int     // steps that are kept about; 0: all
 	beside *Beside // Options.Beside
+	memory memory
 	o      delay.Options
 	series []*series
 }
@@ -30,6 +30,7 @@ type series struct {
 	key     string
 	length  int              // of a stretch, steps
 	open    []recordedWindow // of the last stretch
+	times   *times           // of open, stages in the order of the step
 	steps   int              // in open
 	looked  []*looked
 	busy    parallel.Group // looks at the last of them
@@ -50,13 +51,17 @@ type looked struct {
 }
 
 type recordedWindow struct {
-	at              int // number of the window in its run
-	index, first    int64
-	schema          trace.Schema
-	ranks           []trace.Rank
-	durations, wall []int64
-	wait            trace.DataWait
+	at           int // number of the window in its run
+	index, first int64
+	schema       trace.Schema
+	ranks        []trace.Rank
+	wait         trace.DataWait
+	steps        int
+	from, wall   int // where its times begin in those of the stretch; wall −1: there are none
 }
+
+// times are durations, [step][stage][rank], and wall times, [step][rank]; nil: there are none.
+type times struct{ durations, wall []int64 }
 
 const (
 	// stretchDurations is how many durations of a run are looked at together, and leastStretch how
@@ -67,15 +72,15 @@ const (
 )
 
 // record keeps the times of a window, which the caller may change.
-func (r *run) record(w *trace.Window, o Options) {
+func (r *run) record(w *trace.Window, s *Session) {
 	if r.steps == nil {
-		r.steps = &steps{named: o.Frontier.SyncAfter, o: o.model(), recent: o.Recent, beside: o.Beside}
+		r.steps = &steps{named: s.o.Frontier.SyncAfter, o: s.o.model(), recent: s.o.Recent, beside: s.o.Beside, memory: s.memory}
 	}
 	r.steps.add(recordedWindow{at: r.forgotten() + len(r.windows) + len(r.awaited), index: w.Index, first: w.FirstStep, schema: w.Schema, ranks: slices.Clone(w.Ranks),
-		durations: w.Durations, wall: w.Wall, wait: w.DataWait})
+		wait: w.DataWait}, times{w.Durations, w.Wall})
 }
 
-func (s *steps) add(w recordedWindow) {
+func (s *steps) add(w recordedWindow, of times) {
 	per := len(w.schema.Stages) * len(w.ranks)
 	if per == 0 {
 		return
@@ -91,14 +96,22 @@ func (s *steps) add(w recordedWindow) {
 		s.series = append(s.series, &series{key: key, length: length})
 	}
 	one := s.series[i]
-	for left := len(w.durations) / per; left > 0; {
+	order, R := stageOrder(w), len(w.ranks)
+	for left := len(of.durations) / per; left > 0; {
 		n := min(left, one.length-one.steps)
+		if one.times == nil {
+			one.times = s.memory.times.take()
+		}
 		part := w
-		part.durations = slices.Clone(w.durations[:n*per])
-		w.durations = w.durations[n*per:]
-		if w.wall != nil {
-			part.wall = slices.Clone(w.wall[:n*len(w.ranks)])
-			w.wall = w.wall[n*len(w.ranks):]
+		part.steps, part.from, part.wall = n, len(one.times.durations), -1
+		one.times.durations = grown(one.times.durations, n*per, one.length*per)
+		one.times.durations = appendOrdered(one.times.durations, of.durations[:n*per], order, R)
+		of.durations = of.durations[n*per:]
+		if of.wall != nil {
+			part.wall = len(one.times.wall)
+			one.times.wall = grown(one.times.wall, n*R, one.length*R)
+			one.times.wall = append(one.times.wall, of.wall[:n*R]...)
+			of.wall = of.wall[n*R:]
 		}
 		w.first += int64(n)
 		left -= n
@@ -111,33 +124,54 @@ func (s *steps) add(w recordedWindow) {
 	}
 }
 
+// grown is values with room for n more of a stretch of so many.
+func grown(v []int64, n, of int) []int64 {
+	if cap(v)-len(v) >= n {
+		return v
+	}
+	return append(make([]int64, 0, min(of, max(2*cap(v), len(v)+n))), v...)
+}
+
+// appendOrdered appends durations with the stages of a step in another order.
+func appendOrdered(dst, durations []int64, order []int, ranks int) []int64 {
+	if slices.IsSorted(order) {
+		return append(dst, durations...)
+	}
+	for step := range slices.Chunk(durations, len(order)*ranks) {
+		for _, k := range order {
+			dst = append(dst, step[k*ranks:(k+1)*ranks]...)
+		}
+	}
+	return dst
+}
+
 // complete ends the open stretch, which is looked at while the next steps are read, and beside others
 // once the first has shown where the ranks synchronise.
-func (s *series) complete(of *steps) {
-	if of.beside == nil || !s.settled {
+func (s *series) complete(in *steps) {
+	if in.beside == nil || !s.settled {
 		s.busy.Wait()
 		s.settled = s.points != nil
 	}
-	if of.recent > 0 {
+	if in.recent > 0 {
 		s.looked = nil
-		for _, other := range of.series {
+		for _, other := range in.series {
 			if other != s {
 				other.busy.Wait()
-				other.looked, other.open, other.steps, other.total = nil, nil, 0, 0
+				other.looked, other.open, other.times, other.steps, other.total = nil, nil, nil, 0, 0
 			}
 		}
 	}
-	l, windows := &looked{first: s.open[0].at}, s.open
+	l, of := &looked{first: s.open[0].at}, stretch{s.open, s.times, in.memory.times}
 	s.looked = append(s.looked, l)
-	s.open, s.steps = nil, 0
-	if of.beside != nil {
-		of.beside.room <- struct{}{}
+	s.open, s.times, s.steps = nil, nil, 0
+	if in.beside != nil {
+		in.beside.room <- struct{}{}
 	}
 	s.busy.Go(func() {
-		if of.beside != nil {
-			defer func() { <-of.beside.room }()
+		if in.beside != nil {
+			defer func() { <-in.beside.room }()
 		}
-		s.look(l, windows, of.named, of.o)
+		s.look(l, of, in)
 	})
 }
 
@@ -163,24 +197,26 @@ func (s *steps) from() int {
 
 // look looks at a stretch. The first decides where the ranks synchronise and who is compared with
 // whom, and how small a delay would have been found.
-func (s *series) look(l *looked, windows []recordedWindow, named string, o delay.Options) {
-	buffer := laid.Get().(*[2][]int64)
-	defer laid.Put(buffer)
-	run, at := laidOut(windows, buffer)
-	run.Named, run.Known = named, s.points
+func (s *series) look(l *looked, of stretch, in *steps) {
+	run, at := of.laidOut()
+	run.Named, run.Known, run.Memory = in.named, s.points, in.memory.divisions.take()
+	defer func() {
+		run.Memory.Free()
+		in.memory.divisions.put(run.Memory)
+	}()
+	o := in.o
 	if s.points != nil && slices.Equal(s.ranks, at.ranks) {
 		run.KnownWithin, run.Peers = s.within, s.peers
 	}
 	o.NoLimits = s.points != nil
-	l.stretch, l.placed = delay.Look(run, o), at
+	divided := points.Divide(&run.Steps, o.Points)
+	of.free()
+	l.stretch, l.placed = delay.LookAt(divided, run, o), at
 	if s.points == nil {
 		s.points, s.within, s.limits = l.stretch.Points(), l.stretch.Within(), l.stretch.Limits()
 		s.ranks, s.peers = at.ranks, run.Peers
 	}
 }
-
-// laid are durations and wall times of stretches that are not looked at any more.
-var laid = sync.Pool{New: func() any { return new([2][]int64) }}
 
 // result is what the steps of the run come down to; nil where there are none of two ranks.
 func (s *steps) result() (*delay.Result, placed) {
@@ -194,7 +230,7 @@ func (s *steps) result() (*delay.Result, placed) {
 	open := series{points: one.points, within: one.within, peers: one.peers, limits: one.limits, ranks: one.ranks}
 	if one.steps > 0 {
 		l := &looked{first: one.open[0].at}
-		open.look(l, one.open, s.named, s.o)
+		open.look(l, stretch{one.open, one.times, nil}, s)
 		list = append(list, l)
 	}
 	at := union(list)
@@ -236,6 +272,11 @@ func union(list []*looked) placed {
 	if !slices.Equal(all.ranks, at.ranks) {
 		all.splits = nil // which are of positions
 	}
+	n := 0
+	for _, l := range list {
+		n += len(l.placed.numbers)
+	}
+	all.numbers, all.window = make([]int64, 0, n), make([]int, 0, n)
 	for i, l := range list {
 		all.numbers, all.window = append(all.numbers, l.placed.numbers...), append(all.window, l.placed.window...)
 		if slices.Equal(l.placed.ranks, all.ranks) && slices.Equal(l.placed.hosts, all.hosts) {
@@ -253,10 +294,24 @@ func union(list []*looked) placed {
 	return all
 }
 
-// laidOut puts windows with one list of stages together, in the order of time. The times lie in the
-// buffer.
-func laidOut(windows []recordedWindow, buffer *[2][]int64) (*delay.Run, placed) {
-	windows = slices.Clone(windows)
+// stretch is windows with one list of stages.
+type stretch struct {
+	windows []recordedWindow
+	*times
+	spare spare[times] // where they go; nil: they are kept
+}
+
+// free gives the times up, which are not read any more.
+func (s stretch) free() {
+	if s.spare != nil {
+		s.durations, s.wall = s.durations[:0], s.wall[:0]
+		s.spare.put(s.times)
+	}
+}
+
+// laidOut puts the windows together, in the order of time.
+func (s stretch) laidOut() (*delay.Run, placed) {
+	windows := slices.Clone(s.windows)
 	slices.SortStableFunc(windows, func(a, b recordedWindow) int {
 		return cmp.Or(cmp.Compare(a.index, b.index), cmp.Compare(a.first, b.first))
 	})
@@ -271,27 +326,29 @@ func laidOut(windows []recordedWindow, buffer *[2][]int64) (*delay.Run, placed) 
 		at.ranks = append(at.ranks, m.ID)
 	}
 	out.Ranks = len(members)
-	walled := !slices.ContainsFunc(windows, func(w recordedWindow) bool { return w.wall == nil })
-	before, T := int64(0), 0
-	for _, w := range windows {
-		T += len(w.durations) / (len(w.schema.Stages) * len(w.ranks))
+	walled := !slices.ContainsFunc(windows, func(w recordedWindow) bool { return w.wall < 0 })
+	inPlace := s.inPlace(windows, members)
+	if inPlace {
+		out.Durations = s.durations
 	}
-	buffer[0] = slices.Grow(buffer[0][:0], T*len(order)*len(members))
-	out.Durations = buffer[0]
-	if walled {
-		buffer[1] = slices.Grow(buffer[1][:0], T*len(members))
-		out.Wall = buffer[1]
+	switch {
+	case walled && inPlace:
+		out.Wall = s.wall
+	case walled:
+		out.Wall = []int64{}
 	}
+	before := int64(0)
 	for i, w := range windows {
-		T := len(w.durations) / (len(w.schema.Stages) * len(w.ranks))
 		if n := len(at.numbers); i > 0 && w.first != before+1 {
 			out.Breaks = append(out.Breaks, n)
 		}
-		w.appendTo(out, order, members, walled)
-		for t := range T {
+		if !inPlace {
+			s.append(out, w, members)
+		}
+		for t := range w.steps {
 			at.numbers, at.window = append(at.numbers, w.first+int64(t)), append(at.window, w.at)
 		}
-		before = w.first + int64(T) - 1
+		before = w.first + int64(w.steps) - 1
 	}
 	out.Hosts, at.hosts = hostsOf(members)
 	at.host = out.Hosts
@@ -354,11 +411,22 @@ func members(windows []recordedWindow) (out []trace.Rank) {
 	return out
 }
 
-// appendTo appends the steps of a window. Ranks that it lacks are given the median of the others,
+// inPlace reports whether the times lie as the run has them.
+func (s stretch) inPlace(windows []recordedWindow, members []trace.Rank) bool {
+	from := 0
+	for _, w := range windows {
+		if w.from != from || !slices.EqualFunc(w.ranks, members, func(a, b trace.Rank) bool { return a.ID == b.ID }) {
+			return false
+		}
+		from += w.steps * len(w.schema.Stages) * len(members)
+	}
+	return true
+}
+
+// append appends the steps of a window. Ranks that it lacks are given the median of the others,
 // so that they are never late.
-func (w *recordedWindow) appendTo(out *delay.Run, order []int, members []trace.Rank, walled bool) {
+func (s stretch) append(out *delay.Run, w recordedWindow, members []trace.Rank) {
 	R, S := len(w.ranks), len(w.schema.Stages)
-	T := len(w.durations) / (R * S)
 	scratch := make([]int64, R)
 	add := func(dst, row []int64) []int64 {
 		if R == len(members) {
@@ -376,13 +444,12 @@ func (w *recordedWindow) appendTo(out *delay.Run, order []int, members []trace.R
 		}
 		return dst
 	}
-	for t := range T {
-		for _, k := range order {
-			from := (t*S + k) * R
-			out.Durations = add(out.Durations, w.durations[from:from+R])
-		}
-		if walled {
-			out.Wall = add(out.Wall, w.wall[t*R:(t+1)*R])
+	for row := range slices.Chunk(s.durations[w.from:w.from+w.steps*S*R], R) {
+		out.Durations = add(out.Durations, row)
+	}
+	if out.Wall != nil {
+		for row := range slices.Chunk(s.wall[w.wall:w.wall+w.steps*R], R) {
+			out.Wall = add(out.Wall, row)
 		}
 	}
 }

@@ -86,9 +86,9 @@ func (p *program) findings(c *cli.Context, names []string, o batch.Options) (*fi
 	if n := o.Threads; n > 0 {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(n))
 	}
-	// Windows come and go, and little stays: a larger heap costs 20 to 40 MB and saves up to
-	// a third of the time; one that is larger still costs as much again and saves nothing.
-	defer debug.SetGCPercent(debug.SetGCPercent(200))
+	// What is kept of a run's stretches is used again, so that a larger heap saves little time. A
+	// limit would halve the speed wherever ranks are so many that a stretch needs more than it.
+	defer debug.SetGCPercent(debug.SetGCPercent(75))
 	sum, err := batch.Run(c.Context, names, o)
 	p.hideProgress()
 	return sum, outputOr(err)

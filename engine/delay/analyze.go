@@ -70,10 +70,10 @@ func (s *Stretch) Renumbered(ranks, hosts []int) *Stretch {
 
 // Look finds what there is in steps that follow one another. Those of a run that is looked at in
 // several stretches begin with a start-up in the first alone, which has no Known points.
-func Look(run *Run, o Options) *Stretch {
-	o = o.orDefault()
-	return lookAt(points.Divide(&run.Steps, o.Points), run, o)
-}
+func Look(run *Run, o Options) *Stretch { return LookAt(points.Divide(&run.Steps, o.Points), run, o) }
+
+// LookAt is Look at steps that are divided. Their durations are not read any more.
+func LookAt(d *points.Division, run *Run, o Options) *Stretch { return lookAt(d, run, o.orDefault()) }
 
 // Divided answers for a run whose steps are divided already, by whatever showed who waits for whom. Of
 // run it takes who is compared with whom, and the hosts.
@@ -140,11 +140,14 @@ func Join(list []*Stretch, o Options) *Result {
 		perhaps = joined(perhaps, s.perhaps, out.Steps, t.whole, s.trend.whole)
 		joint += s.joint
 		if i == 0 {
-			t = s.trend.clone()
+			t = s.trend.clone(list)
 		} else {
 			t.join(s.trend, out.Steps)
 		}
 		out.Steps += s.steps
+	}
+	if len(list) > 1 {
+		t.step = median(t.took)
 	}
 	out.Typical = t.typical(len(out.Stages))
 	out.Whole, out.Step, out.Joint = int64(t.whole), int64(t.step), joint/max(1, t.whole)

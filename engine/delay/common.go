@@ -55,13 +55,14 @@ func (s *series) trend() *trend {
 	t := &trend{took: s.took, step: s.step, whole: s.whole}
 	R := s.Ranks
 	for k, piece := range s.Pieces {
-		c := shared{stage: piece.Stage}
+		c := newShared(piece.Stage, s.Intervals)
 		for n, x := range s.common[k] {
 			if t := s.Step(n, k); t >= 0 {
 				c.at, c.step, c.x = append(c.at, int32(n)), append(c.step, int32(t)), append(c.x, x)
 			}
 		}
 		if usual := median(c.x); s.Stages[piece.Stage].Role != points.Rest && usual >= factorPart*s.step {
+			c.single = make([]float32, 0, len(c.at))
 			for _, n := range c.at {
 				c.single = append(c.single, float32(float64(slices.Max(s.excess[k][int(n)*R:(int(n)+1)*R]))/usual))
 			}
@@ -69,7 +70,8 @@ func (s *series) trend() *trend {
 		t.rows = append(t.rows, c)
 	}
 	for p, point := range s.Points {
-		c := shared{stage: point.Stage, point: true}
+		c := newShared(point.Stage, s.Intervals)
+		c.point = true
 		for n, t := range s.Head {
 			if t < 0 {
 				continue
@@ -81,17 +83,31 @@ func (s *series) trend() *trend {
 	return t
 }
 
-// clone is a copy that may be joined.
-func (t *trend) clone() *trend {
+func newShared(stage, n int) shared {
+	return shared{stage: stage, at: make([]int32, 0, n), step: make([]int32, 0, n), x: make([]float64, 0, n)}
+}
+
+// clone is a copy with room for the trends of those stretches.
+func (t *trend) clone(list []*Stretch) *trend {
+	n := 0
+	for _, s := range list {
+		n += len(s.trend.took)
+	}
 	out := *t
-	out.took = slices.Clone(t.took)
+	out.took = roomy(t.took, n)
 	out.rows = slices.Clone(t.rows)
 	for i := range out.rows {
 		c := &out.rows[i]
-		c.at, c.step, c.x, c.single = slices.Clone(c.at), slices.Clone(c.step), slices.Clone(c.x), slices.Clone(c.single)
+		c.at, c.step, c.x = roomy(c.at, n), roomy(c.step, n), roomy(c.x, n)
+		if len(c.single) > 0 {
+			c.single = roomy(c.single, n)
+		}
 	}
 	return &out
 }
+
+// roomy is a copy with room for n values.
+func roomy[T any](v []T, n int) []T { return append(make([]T, 0, max(n, len(v))), v...) }
 
 // join appends the trend of the steps that follow.
 func (t *trend) join(next *trend, steps int) {
@@ -113,7 +129,6 @@ func (t *trend) join(next *trend, steps int) {
 	}
 	t.took = append(t.took, next.took...)
 	t.whole += next.whole
-	t.step = median(t.took)
 }
 
 // typical is the median of each stage.

@@ -52,7 +52,7 @@ func newSeries(d *points.Division, peers []int) *series {
 	s.charge, s.spread = make([]charges, K), make([]*autocovariance, K)
 	for k := range d.Pieces {
 		s.rest[k] = d.Work[k]
-		s.excess[k], s.common[k] = make([]int64, len(d.Work[k])), make([]float64, d.Intervals)
+		s.excess[k], s.common[k] = d.Memory.Take(len(d.Work[k])), make([]float64, d.Intervals)
 		s.less(s.excess[k], s.rest[k], s.common[k])
 		s.noise[k] = s.noiseOf(k)
 	}
@@ -60,7 +60,7 @@ func newSeries(d *points.Division, peers []int) *series {
 	s.arrive, s.lead = make([][]int64, P), make([][]int64, P)
 	for p := range P {
 		s.arrive[p] = d.Arrivals[p]
-		s.lead[p] = make([]int64, len(s.arrive[p]))
+		s.lead[p] = d.Memory.Take(len(s.arrive[p]))
 		s.recharge(p)
 	}
 	s.took = s.lengths(s.arrive)
@@ -206,10 +206,13 @@ func (s *series) recharge(p int) {
 // slackOfNoise is how many standard deviations of noise are charged to nobody.
 const slackOfNoise = 2
 
+// usualEntries is of how many values one is charged, where there is noise alone.
+const usualEntries = 32
+
 // fill charges each rank with its excess beyond the slack, but no more than it led by:
 // what nobody waited for is nobody's delay.
 func (c *charges) fill(excess, lead []int64, slack int64, R int) {
-	c.entries, c.sum = c.entries[:0], 0
+	c.entries, c.sum = slices.Grow(c.entries[:0], len(excess)/usualEntries), 0
 	if c.total == nil {
 		c.total = make([]float64, R)
 	}
@@ -242,8 +245,8 @@ func (c *charges) of(r, intervals int) []float64 {
 // remove takes d, [interval], off a rank's piece.
 func (s *series) remove(k, r int, d []float64) {
 	p := s.Pieces[k].Point
-	own(&s.rest[k], s.Work[k])
-	own(&s.arrive[p], s.Arrivals[p])
+	s.detach(&s.rest[k], s.Work[k])
+	s.detach(&s.arrive[p], s.Arrivals[p])
 	for n, x := range d {
 		if x != 0 {
 			y := int64(math.Round(x))
@@ -255,10 +258,11 @@ func (s *series) remove(k, r int, d []float64) {
 	s.recharge(p)
 }
 
-// own makes a copy of values that are still those of the division.
-func own(v *[]int64, recorded []int64) {
+// detach makes a copy of values that are still those of the division.
+func (s *series) detach(v *[]int64, recorded []int64) {
 	if len(recorded) > 0 && &(*v)[0] == &recorded[0] {
-		*v = slices.Clone(recorded)
+		*v = s.Memory.Take(len(recorded))
+		copy(*v, recorded)
 	}
 }
 

@@ -203,13 +203,14 @@ func (s *series) factor(r int) float64 {
 
 // typical is the median of a rank's piece as recorded, and that of its peers'.
 func (s *series) typical(k, r int) (own, peers float64) {
-	var a, b []float64
-	for n := 0; n < s.Intervals; n += 1 + 4*s.Intervals/sampled { // of each rank
+	by, peersOf := 1+4*s.Intervals/sampled, s.peers[s.of[r]] // steps of each rank
+	a, b := make([]float64, 0, s.Intervals/by+1), make([]float64, 0, (s.Intervals/by+1)*len(peersOf))
+	for n := 0; n < s.Intervals; n += by {
 		if s.Step(n, k) < 0 {
 			continue
 		}
 		a = append(a, float64(s.Work[k][n*s.Ranks+r]))
-		for _, q := range s.peers[s.of[r]] {
+		for _, q := range peersOf {
 			if q != r {
 				b = append(b, float64(s.Work[k][n*s.Ranks+q]))
 			}
@@ -218,5 +219,5 @@ func (s *series) typical(k, r int) (own, peers float64) {
 	if len(b) == 0 {
 		return 0, 0
 	}
-	return median(a), median(b)
+	return robust.Median(a), robust.Median(b)
 }

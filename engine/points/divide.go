@@ -46,6 +46,8 @@ type Division struct {
 	Within []Within
 	// Peers are the sets of ranks that synchronise, where not all do; nil: all do.
 	Peers [][]int
+	// Memory is where it lies; nil: in memory of its own.
+	Memory *Memory
 }
 
 // Piece is a stage in which ranks work alone.
@@ -115,7 +117,7 @@ func Divide(s *Steps, g Gates) *Division {
 
 // divide lays out the pieces.
 func divide(c *Steps, points []Point) *Division {
-	d := &Division{Stages: c.closedStages(), Points: points, Ranks: c.Ranks}
+	d := &Division{Stages: c.closedStages(), Points: points, Ranks: c.Ranks, Memory: c.Memory}
 	last := -1
 	if len(points) > 0 {
 		last = points[len(points)-1].Stage
@@ -153,19 +155,23 @@ func divide(c *Steps, points []Point) *Division {
 	d.Intervals = len(d.Head)
 	R := d.Ranks
 	for i, p := range d.Pieces {
-		work := make([]int64, d.Intervals*R)
+		work := d.Memory.Take(d.Intervals * R)
 		for n := range d.Intervals {
 			if t := d.Step(n, i); t >= 0 {
 				c.copyAt(work[n*R:(n+1)*R], t, p.Stage)
+			} else {
+				clear(work[n*R : (n+1)*R])
 			}
 		}
 		d.Work = append(d.Work, work)
 	}
 	for _, p := range points {
-		spent := make([]int64, d.Intervals*R)
+		spent := d.Memory.Take(d.Intervals * R)
 		for n, t := range d.Head {
 			if t >= 0 {
 				c.copyAt(spent[n*R:(n+1)*R], t, p.Stage)
+			} else {
+				clear(spent[n*R : (n+1)*R])
 			}
 		}
 		d.Spent = append(d.Spent, spent)
@@ -176,22 +182,36 @@ func divide(c *Steps, points []Point) *Division {
 
 // Arrive sums the pieces that lead to each point.
 func (d *Division) Arrive() {
-	d.Arrivals = nil
 	for p := range max(1, len(d.Points)) {
-		d.Arrivals = append(d.Arrivals, d.arrivals(p))
+		if p == len(d.Arrivals) {
+			d.Arrivals = append(d.Arrivals, d.Memory.Take(d.Intervals*d.Ranks))
+		}
+		d.arrive(p)
 	}
 }
 
-func (d *Division) arrivals(point int) []int64 {
-	out := make([]int64, d.Intervals*d.Ranks)
+func (d *Division) arrive(point int) {
+	out, first := d.Arrivals[point], true
 	for i, p := range d.Pieces {
-		if p.Point == point {
-			for n, x := range d.Work[i] {
-				out[n] += x
-			}
+		switch {
+		case p.Point != point:
+		case first:
+			copy(out, d.Work[i])
+			first = false
+		default:
+			add(out, d.Work[i])
 		}
 	}
-	return out
+	if first {
+		clear(out)
+	}
+}
+
+func add(to, v []int64) {
+	to = to[:len(v)]
+	for i, x := range v {
+		to[i] += x
+	}
 }
 
 // settle computes what follows the last arrival: until the median rank leaves.

@@ -69,6 +69,8 @@ type Steps struct {
 	Known []Point
 	// KnownWithin is the same of sets of ranks.
 	KnownWithin []Within
+	// Memory is where the division lies; nil: in memory of its own.
+	Memory *Memory
 }
 
 // Len is the number of steps.

@@ -278,7 +278,7 @@ type extent struct {
 func told(k input.NoteKind) bool {
 	switch k {
 	case input.NoteGatherFailed, input.NoteTruncated, input.NoteWallMissing, input.NoteTopologyChanged, input.NoteStepsSkipped, input.NoteUnits,
-		input.NoteUnitDoubt, input.NoteColumnsIgnored, input.NoteStepsRepeated:
+		input.NoteUnitDoubt, input.NoteColumnsIgnored, input.NoteStepsRepeated, input.NoteRowsEmpty:
 		return true
 	}
 	return false

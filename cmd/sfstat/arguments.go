@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 	"github.com/xrash/smetrics"
 
+	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/ingest"
 )
 
@@ -287,6 +289,28 @@ func suggestion(typed string, candidates []string, dashes string) string {
 		return ""
 	}
 	return "; did you mean " + dashes + best + "?"
+}
+
+// stageMeant is the suggestion for a stage that no window has: people leave off the
+// words around its name.
+func stageMeant(err error) string {
+	var unknown *frontier.UnknownStageError
+	if !errors.As(err, &unknown) {
+		return ""
+	}
+	words := func(r rune) bool { return strings.ContainsRune("._@/", r) }
+	best, most := "", near
+	for _, stage := range unknown.Stages {
+		for _, word := range append(strings.FieldsFunc(stage, words), stage) {
+			if like := smetrics.JaroWinkler(strings.ToLower(unknown.Name), strings.ToLower(word), 0.7, 4); like > most {
+				best, most = stage, like
+			}
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return "; did you mean " + best + "?"
 }
 
 // orList writes choices as a person would: "text, json or csv".

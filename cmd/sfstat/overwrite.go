@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -27,7 +30,38 @@ func (p *program) noteInputs(c *cli.Context) error {
 			p.outputs.reads(listed(c, f.Names()[0])...)
 		}
 	}
-	return p.outputs.refuse(c.String("output"))
+	if err := p.outputs.refuse(c.String("output")); err != nil {
+		return err
+	}
+	return suits(c)
+}
+
+// writtenAs are the formats of results by the extensions that files of them have;
+// "" for files that another program writes.
+var writtenAs = map[string]string{".txt": "text", ".json": "json", ".csv": "csv", ".md": "md", ".html": "html", ".htm": "html",
+	".parquet": "", ".pdf": "", ".png": "", ".svg": "", ".xlsx": ""}
+
+// suits refuses a file for a result whose name says that it holds something else.
+func suits(c *cli.Context) error {
+	path, as := c.String("output"), c.String("format")
+	said, known := writtenAs[strings.ToLower(filepath.Ext(path))]
+	formats, chosen := flagNamed(c.Command.Flags, "format").(*choiceFlag)
+	switch {
+	case path == "" || !known:
+		return nil
+	case chosen && slices.Contains(formats.choices, "csv"): // a result, not what sfstat batch says of one
+		if said != as && slices.Contains(formats.choices, said) {
+			return badUsage("-o %s: what is written is %s, add --format %s or name the file otherwise", path, as, said)
+		}
+	case c.Command.Name == "report":
+		as = "html"
+	default:
+		return nil
+	}
+	if said != as {
+		return badUsage("-o %s: what is written is %s, name the file otherwise", path, as)
+	}
+	return nil
 }
 
 // reads notes what is read, by whatever names; what is no file has no place in

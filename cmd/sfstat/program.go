@@ -105,7 +105,7 @@ func (p *program) carryOut(ctx context.Context, app *cli.App, args []string) int
 	}
 	code := exitCode(err)
 	if err != nil && !closedPipe(err) && (!p.interrupted.Load() || code == exitInterrupted) {
-		p.say("%s: %s", prefix(command), oneLine(err))
+		p.say("%s: %s%s", prefix(command), oneLine(err), stageMeant(err))
 	}
 	p.note(err)
 	p.mu.Lock()

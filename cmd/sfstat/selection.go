@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,13 +33,14 @@ type chooser struct {
 	// Items whose communication is left out: it is of a whole run.
 	silenced int
 	held     trace.StepRange // steps of all items
+	ranks    map[int]bool    // of all items
 	// What came with the first window of a run, which was left out.
 	behind map[string]auto.Item
 }
 
 // newChooser reads selectionFlags, as far as the command has them.
 func newChooser(c *cli.Context) (*chooser, error) {
-	s := &chooser{behind: make(map[string]auto.Item)}
+	s := &chooser{behind: make(map[string]auto.Item), ranks: make(map[int]bool)}
 	own := func(name string) string {
 		if f := flagNamed(c.Command.Flags, name); f == nil || categoryOf(f) != forInput {
 			return ""
@@ -164,11 +166,18 @@ func (s *chooser) hold(item auto.Item) {
 	}
 	switch {
 	case item.Window != nil:
+		for _, r := range item.Window.Ranks {
+			s.ranks[r.ID] = true
+		}
 		note(item.Window.FirstStep, item.Window.FirstStep+int64(item.Window.Steps())-1)
 	case item.Ops != nil:
+		for _, r := range item.Ops.Ranks {
+			s.ranks[r.ID] = true
+		}
 		note(item.Ops.Steps[0], item.Ops.Steps[len(item.Ops.Steps)-1])
 	case item.Device != nil:
 		for _, r := range item.Device.Ranks {
+			s.ranks[r.Rank.ID] = true
 			for _, step := range r.Steps {
 				note(step.Step, step.Step)
 			}
@@ -185,6 +194,9 @@ func (s *chooser) found(selected int) error {
 		}
 	}
 	if selected == 0 && s.left > 0 {
+		if len(s.Ranks) > 0 && len(s.ranks) > 0 && !slices.ContainsFunc(s.Ranks, func(r int) bool { return s.ranks[r] }) {
+			return badUsage("--ranks is %s, the inputs have ranks %s", trace.RankList(slices.Sorted(slices.Values(s.Ranks))), trace.RankList(slices.Sorted(maps.Keys(s.ranks))))
+		}
 		return badUsage("nothing of the inputs is selected, whose steps are %d to %d; sfstat inspect lists their runs, windows and ranks", s.held.First, s.held.Last)
 	}
 	return nil

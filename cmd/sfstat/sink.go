@@ -67,6 +67,11 @@ func newTarget(path, to string) (target, error) {
 			name, t.pack = stem, pack
 		}
 	}
+	for _, has := range containers {
+		if to != "" && to != has.name && !t.folder && strings.HasSuffix(name, has.extension) {
+			return t, badUsage("%s is %s by its name, and --to says %s: leave one of the two out", path, has.name, to)
+		}
+	}
 	for c, has := range containers {
 		if to == has.name || to == "" && strings.HasSuffix(name, has.extension) {
 			t.container = container(c)

@@ -166,7 +166,7 @@ func prepare(w *trace.Window, o Options, s *Series, keep *buffers) (*plan, error
 		return nil, fmt.Errorf("frontier: the reference has %d durations, the window has %d stages, %v: give one with the same stages", len(o.Reference), S, names)
 	}
 	if o.SyncAfter != "" && !slices.Contains(names, o.SyncAfter) {
-		return nil, fmt.Errorf("frontier: no stage is called %q, the stages are %v", o.SyncAfter, names)
+		return nil, &UnknownStageError{o.SyncAfter, names}
 	}
 	if s != nil && s.before != nil {
 		p.apart = s.before.apart

@@ -1,6 +1,9 @@
 package frontier
 
 import (
+	"fmt"
+	"strings"
+
 	"github.com/sfstat/sfstat/engine/frontier/cut"
 	"github.com/sfstat/sfstat/engine/frontier/fit"
 	"github.com/sfstat/sfstat/engine/frontier/labels"
@@ -19,6 +22,16 @@ const (
 	RankMedian                   // each rank's own window median; blind to persistent faults
 	Reference                    // Options.Reference
 )
+
+// UnknownStageError is that of [Options.SyncAfter] where it names no stage of the window.
+type UnknownStageError struct {
+	Name   string
+	Stages []string
+}
+
+func (e *UnknownStageError) Error() string {
+	return fmt.Sprintf("no stage is called %q, the stages are %s", e.Name, strings.Join(e.Stages, ", "))
+}
 
 // Options of an analysis. The zero value is usable: automatic cut, model fit
 // from the data, cohort median, default gates.

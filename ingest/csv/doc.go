@@ -96,6 +96,7 @@ type layout struct {
 	has       [numAttr]bool
 	ignored   []string
 	units     map[Unit][]string // columns by the unit that their name says
+	unsaid    []string          // stages whose column says none
 }
 
 // maxColumns bounds a table: the stages that a window may have, as many side

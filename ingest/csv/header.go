@@ -48,6 +48,9 @@ func newLayout(names []string, unit Unit) (*layout, error) {
 			if c.unit != Unsaid && strings.ToLower(name) != attrWall && !strings.HasPrefix(name, prefixStage) {
 				l.units[c.unit] = append(l.units[c.unit], name)
 			}
+			if c.kind == stage && c.unit == Unsaid {
+				l.unsaid = append(l.unsaid, l.stages[c.index])
+			}
 			c.unit = cmp.Or(c.unit, unit)
 		}
 		found[c.kind] = true

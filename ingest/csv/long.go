@@ -99,7 +99,7 @@ func widen(in rows, names []string, at longPlaces, limit int64) (*longRows, []st
 		}
 		switch _, twice := row.times[name]; {
 		case twice:
-			return nil, nil, input.Bad(input.ErrDuplicate, "stage %q of this step and rank a second time, first at %s: give one row with their sum, or number them (%s@0, %s@1)", name, row.pos, name, name)
+			return nil, nil, input.Bad(input.ErrDuplicate, "stage %q of this step and rank a second time, first at %s: give one row with their sum, number them (%s@0, %s@1), or add a column run or window where the job was restarted", name, row.pos, name, name)
 		case held > limit:
 			return nil, nil, input.Bad(input.ErrTooLarge, "a table of one row per stage that takes more than %d bytes: write one with a column for each stage", limit)
 		}

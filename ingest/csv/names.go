@@ -27,8 +27,22 @@ var synonyms = []struct {
 	{column{kind: attr, index: attrDataWait}, []string{"data_wait"}},
 }
 
-// notStages are names of columns that training loops log beside their times.
-var notStages = []string{"epoch", "timestamp", "datetime", "date", "loss", "lr", "learning_rate", "grad_norm", "comment", "notes"}
+// notStages are names of columns that training loops log beside their times,
+// notTimes words that end the names of others: they count or measure something
+// else, unless a unit of time follows.
+var (
+	notStages = []string{"epoch", "timestamp", "datetime", "date", "loss", "train_loss", "val_loss", "lr", "learning_rate", "grad_norm", "comment", "notes"}
+	notTimes  = []string{"samples", "tokens", "batch_size", "bs", "seq_len", "seqlen", "sequence_length", "throughput", "mem", "memory", "allocated", "reserved", "bytes",
+		"kb", "mb", "gb", "kib", "mib", "gib", "flops", "tflops", "mfu", "util", "utilization", "temperature", "watts", "accuracy", "perplexity"}
+)
+
+// noTime reports whether a column, by its name, holds something else than the
+// time of a stage.
+func noTime(name string) bool {
+	p := plain(name)
+	return slices.Contains(notStages, p) || strings.Contains(p, "_per_s") ||
+		slices.ContainsFunc(notTimes, func(word string) bool { return p == word || strings.HasSuffix(p, "_"+word) })
+}
 
 // plain is a name as it is compared.
 func plain(name string) string {
@@ -49,7 +63,7 @@ func nameless(name string) bool {
 func meanings(names []string) []column {
 	out := make([]column, len(names))
 	for i, name := range names {
-		if nameless(name) || slices.Contains(notStages, plain(name)) {
+		if nameless(name) || noTime(name) {
 			out[i].kind = ignored
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/sfstat/sfstat/ingest/ingesttest"
 	own "github.com/sfstat/sfstat/internal/parquet"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // kinds are the kinds of a window's notes.
@@ -41,6 +42,8 @@ func TestWhatPeopleWrite(t *testing.T) {
 		{"two names of the step", "iteration,step,rank,a,b\n0,5,0,10,11\n0,5,1,20,21\n1,6,0,30,31\n1,6,1,40,41\n", csv.Nanoseconds, nil, "columns_ignored"},
 		{"an epoch", "epoch,step,rank,a,b\n0,5,0,10,11\n0,5,1,20,21\n0,6,0,30,31\n0,6,1,40,41\n", csv.Nanoseconds, nil, "columns_ignored"},
 		{"whole floats", "step,rank,a,b\n5.0,0,10.0,11.0\n5.0,1,20.0,21.0\n6.0,0,30.0,31.0\n6.0,1,40.0,41.0\n", csv.Nanoseconds, nil, ""},
+		{"ranks by name", "step,rank,a,b\n5,rank0,10,11\n5,Rank 1,20,21\n6,rank_0,30,31\n6,rank-1,40,41\n", csv.Nanoseconds, nil, ""},
+		{"counts", "step,rank,a,samples,num_tokens,gpu_mem,memory_allocated,tokens_per_sec,b\n5,0,10,32,4096,1,1,9.5,11\n5,1,20,32,4096,1,1,9.5,21\n6,0,30,32,4096,1,1,9.5,31\n6,1,40,32,4096,1,1,9.5,41\n", csv.Nanoseconds, nil, "columns_ignored"},
 		{"rows without text", "step,rank,a,b\n5,0,10,11\n5,1,20,21\n6,0,30,31\n6,1,40,41\n,,,\n", csv.Nanoseconds, nil, ""},
 		{"milliseconds by name", "step,rank,a_ms,b_ms\n5,0,10,11\n5,1,20,21\n6,0,30,31.000\n6,1,40,41\n", csv.Unsaid, ms, "units"},
 		{"seconds by name, wall too", "step,rank,a_s,b_s,wall_s\n5,0,0.01,0.011,0.1\n5,1,0.02,0.021,0.1\n6,0,0.03,0.031,0.1\n6,1,0.04,0.041,0.1\n", csv.Unsaid,
@@ -73,28 +76,51 @@ func TestWhatPeopleWrite(t *testing.T) {
 
 // Times that no training step takes are asked about, and only these.
 func TestUnitDoubt(t *testing.T) {
+	const row = "step,rank,a\n0,0,%s\n"
+	counts := "step,rank,a,mb_done\n"
+	for i := range 16 {
+		counts += fmt.Sprintf("%d,0,%d,32\n", i, 200_000_000+i)
+	}
 	for _, tt := range []struct {
-		step int64 // nanoseconds
-		says string
+		name, text string
+		unit       csv.Unit
+		says       string
 	}{
-		{1, "milliseconds (--unit ms, a step of 1 ms)"}, {226, "milliseconds (--unit ms, a step of 226 ms)"}, {226_000, "microseconds (--unit us, a step of 226 ms)"},
-		{1_000_000, ""}, {226_000_000, ""}, {3_000_000_000_000, ""}, {4_000_000_000_000, "a step takes 1.11 h"},
+		{"1 ns", fmt.Sprintf(row, "1"), csv.Unsaid, "milliseconds (--unit ms, a step of 1 ms)"},
+		{"226 ns", fmt.Sprintf(row, "226"), csv.Unsaid, "milliseconds (--unit ms, a step of 226 ms)"},
+		{"226 µs", fmt.Sprintf(row, "226000"), csv.Unsaid, "microseconds (--unit us, a step of 226 ms)"},
+		{"1 ms", fmt.Sprintf(row, "1000000"), csv.Unsaid, ""},
+		{"226 ms", fmt.Sprintf(row, "226000000"), csv.Unsaid, ""},
+		{"50 min", fmt.Sprintf(row, "3000000000000"), csv.Unsaid, ""},
+		{"67 min", fmt.Sprintf(row, "4000000000000"), csv.Unsaid, "a step takes 1.11 h"},
+		{"67 min, and the caller says so", fmt.Sprintf(row, "4000000000000"), csv.Nanoseconds, ""},
+		{"nanoseconds in a column of milliseconds", "step,rank,a_ms,b_ms\n0,0,126000000,100000000\n", csv.Unsaid, "a step takes 62.8 h: are these nanoseconds (a step of 226 ms)?"},
+		{"nanoseconds that the caller takes for milliseconds", fmt.Sprintf(row, "226000000"), csv.Milliseconds, "a step takes 62.8 h: are these nanoseconds (--unit ns, a step of 226 ms)?"},
+		{"one of two columns says its unit", "step,rank,data_ms,forward\n0,0,55,60000\n", csv.Unsaid,
+			`no unit is in the name of "forward", read as nanoseconds: 60 µs of a step of 55.1 ms`},
+		{"one of two, in nanoseconds", "step,rank,data_ms,forward\n0,0,55,60000000\n", csv.Unsaid, ""},
+		{"one of two, and the caller says it", "step,rank,data_ms,forward\n0,0,55,60000\n", csv.Microseconds, ""},
+		{"the same in every row", counts, csv.Unsaid, `"mb_done" is 32 in every row: is it a duration?`},
 	} {
-		r, err := csv.NewReader(strings.NewReader(fmt.Sprintf("step,rank,a\n0,0,%d\n", tt.step)), "x", csv.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		w, err := r.Next()
-		if err != nil {
-			t.Fatal(err)
-		}
-		text := ""
-		for _, n := range w.Notes {
-			text += n.Text
-		}
-		if tt.says == "" && text != "" || !strings.Contains(text, tt.says) {
-			t.Errorf("a step of %d ns: %q, want %q", tt.step, text, tt.says)
-		}
+		t.Run(tt.name, func(t *testing.T) {
+			r, err := csv.NewReader(strings.NewReader(tt.text), "x", csv.Options{Unit: tt.unit})
+			if err != nil {
+				t.Fatal(err)
+			}
+			w, err := r.Next()
+			if err != nil {
+				t.Fatal(err)
+			}
+			text := ""
+			for _, n := range w.Notes {
+				if n.Kind == input.NoteUnitDoubt {
+					text += n.Text
+				}
+			}
+			if tt.says == "" && text != "" || !strings.Contains(text, tt.says) {
+				t.Errorf("%q, want %q", text, tt.says)
+			}
+		})
 	}
 }
 

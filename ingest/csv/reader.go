@@ -3,7 +3,9 @@ package csv
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"io"
+	"strconv"
 
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/internal/parquet"
@@ -24,9 +26,12 @@ type Reader struct {
 	group   *group
 	ready   []*trace.Window
 	notes   []input.Note // of the first window
+	made    bool         // is there a window
+	unit    Unit         // that the caller said
 	ask     bool         // about the unit of its times
 	earlier earlier
-	end     error // what Next returns when ready is empty
+	emptied emptied // since the window before
+	end     error   // what Next returns when ready is empty
 }
 
 var _ ingest.WindowReader = (*Reader)(nil)
@@ -72,7 +77,7 @@ func newReader(rows rows, file string, o Options) (*Reader, error) {
 	if err != nil {
 		return nil, input.At(rows.Pos(), err)
 	}
-	c.notes, c.ask = c.layout.notes(), o.Unit == Unsaid && len(c.layout.units) == 0
+	c.notes, c.unit, c.ask = c.layout.notes(), o.Unit, true
 	c.row.times = make([]int64, len(c.layout.stages))
 	c.row.values = make([]sideCell, len(c.layout.channels))
 	c.group = newGroup(c.layout, file)
@@ -127,8 +132,12 @@ func (c *Reader) fill() error {
 		c.end = io.EOF
 	}
 	if c.group.empty() {
+		if c.emptied.rows > 0 && end == io.EOF && !c.made {
+			return c.nothingLeft()
+		}
 		return end
 	}
+	c.made = true
 	windows, err := c.group.windows(&c.earlier)
 	if err != nil {
 		return err
@@ -145,10 +154,26 @@ func (c *Reader) fill() error {
 // understood notes on the first window how the table was read.
 func (c *Reader) understood(w *trace.Window) {
 	w.Notes = append(w.Notes, c.notes...)
-	if note, doubtful := doubt(w); doubtful && c.ask {
-		w.Notes = append(w.Notes, note)
+	if c.ask {
+		w.Notes = append(w.Notes, c.layout.doubts(w, c.unit)...)
 	}
 	c.notes, c.ask = nil, false
+	if n := c.emptied.rows; n > 0 {
+		column := strconv.Quote(c.layout.names[c.emptied.column])
+		text := fmt.Sprintf("a row without a value in column %s is left out, at line %d", column, c.emptied.line)
+		if n > 1 {
+			text = fmt.Sprintf("%d rows without a value in a stage are left out, the first at line %d (column %s)", n, c.emptied.line, column)
+		}
+		w.Notes = append(w.Notes, input.Note{Kind: input.NoteRowsEmpty, Text: text})
+		c.emptied = emptied{}
+	}
+}
+
+// nothingLeft is the error of a table in which every row lacks a value.
+func (c *Reader) nothingLeft() error {
+	pos := c.rows.Pos()
+	pos.Line, pos.Inside = c.emptied.line, "column "+parquet.Printable(c.layout.names[c.emptied.column])
+	return input.At(pos, input.Bad(input.ErrMissing, "no row has a value in every stage, this one has none here: leave the column out where it is no stage"))
 }
 
 // place puts an error at a column of the current row.

@@ -129,6 +129,9 @@ func TestSplitting(t *testing.T) {
 		{"host changes", "step,rank,a,host\n1,0,1,x\n2,0,1,y\n", "table.csv/0 1+2 of 0 topology_changed"},
 		{"world sizes differ", "step,rank,world_size,a\n1,0,3,1\n1,1,3,1\n1,2,4,1\n", "table.csv/0 1+1 of 0-1 world_size_changed missing_ranks"},
 		{"accumulation differs", "step,rank,accumulation,a\n1,0,1,1\n1,1,1,1\n1,2,2,1\n", "table.csv/0 1+1 of 0-1 accumulation_changed missing_ranks"},
+		{"an empty cell", "step,rank,a\n1,0,1\n1,1,1\n2,0,1\n2,1,\n3,0,1\n3,1,1\n",
+			"table.csv/0 1+1 of 0-1 missing_ranks rows_empty; table.csv/0 2+1 of 0 missing_ranks missing_ranks; table.csv/0 3+1 of 0-1"},
+		{"empty cells of a step", "step,rank,a,b\n1,0,1,1\n1,1,1,1\n2,0,,1\n2,1,1,\n3,0,1,1\n3,1,1,1\n", "table.csv/0 1+1 of 0-1 step_gap rows_empty; table.csv/0 3+1 of 0-1"},
 		{"window number again later", "window,step,rank,a\n0,1,0,1\n1,2,0,1\n0,3,0,1\n", "table.csv/0 1+1 of 0; table.csv/1 2+1 of 0; table.csv/0 3+1 of 0"},
 	}
 	for _, tt := range tests {
@@ -200,7 +203,8 @@ func TestHostile(t *testing.T) {
 		{"NaN", head + "1,1,NaN,6\n", input.ErrNotFinite, "column a"},
 		{"infinity", head + "1,1,-inf,6\n", input.ErrNotFinite, "column a"},
 		{"huge exponent", head + "1,1,1e999,6\n", input.ErrNotFinite, "column a"},
-		{"empty cell", head + "1,1,,6\n", input.ErrMissing, "column a"},
+		{"nothing but empty cells", "step,rank,a,b\n1,0,5,\n1,1,5,\n", input.ErrMissing, ":2[column b]: no row has a value in every stage"},
+		{"empty step", head + ",1,5,6\n", input.ErrMissing, "column step"},
 		{"text", head + "1,1,fast,6\n", input.ErrType, `"fast"`},
 		{"hexadecimal", head + "1,1,0x10,6\n", input.ErrType, `"0x10"`},
 		{"thousands", head + "1,1,\"1,000\",6\n", input.ErrType, `"1,000"`},
@@ -213,7 +217,7 @@ func TestHostile(t *testing.T) {
 		{"text after quotes", head + "1,1,\"5\"6,6\n", input.ErrFormat, "closing quote"},
 		{"quote in the middle", head + "1,1,5\"\",6\n", input.ErrFormat, "quotes inside of a cell"},
 		{"open quote", head + "1,1,\"5,6\n" + strings.Repeat("1,1,5,6\n", 200000), input.ErrTooLarge, ":3"},
-		{"row twice", head + "1,1,5,6\n1,0,5,6\n", input.ErrDuplicate, ":4: rank 0 reports step 1 of window 0 of run \"table.csv\" twice, first at line 2"},
+		{"row twice", head + "1,1,5,6\n1,0,5,6\n", input.ErrDuplicate, ":4: rank 0 reports step 1 of window 0 of run \"table.csv\" twice, first at line 2: where the job was restarted, a column run, or window"},
 		{"row twice and nothing else", head + "1,0,5,6\n", input.ErrDuplicate, ":3"},
 		{"row twice where another is missing", head + "1,0,5,6\n2,0,5,6\n1,1,5,6\n", input.ErrDuplicate, ":3"},
 		{"negative step", "step,rank,a\n-1,0,1\n", input.ErrNegative, "column step"},

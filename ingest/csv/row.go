@@ -16,6 +16,7 @@ import (
 // row is one parsed record. Its texts are valid until the next is read.
 type row struct {
 	line   int64
+	empty  int // the first column of a stage without a value, −1 for none
 	window int64
 	step   int64
 	rank   int64
@@ -44,24 +45,44 @@ const maxStep = math.MaxInt64 / 4
 // maxTime is a duration, of 31 years, that no stage takes.
 const maxTime = 1e18
 
-// parse reads the next row. The last row of an input that ends inside of a
-// line may be incomplete: then the error is ingest.ErrCutRow.
+// parse reads the next row that has a time in every stage, and counts those
+// before it that have not: to the window they are missing. The last row of an
+// input that ends inside of a line may be incomplete: then the error is
+// ingest.ErrCutRow.
 func (c *Reader) parse() error {
-	cells, err := c.rows.Next()
-	if err == ingest.ErrCutRow {
-		return c.place(err, -1)
-	}
-	if err != nil {
-		return err
-	}
-	c.row.line = c.rows.Pos().Line
-	if bad := c.row.read(c.layout, cells); bad != nil {
-		if c.rows.AtEnd() {
-			bad = &cellError{-1, ingest.ErrCutRow}
+	for {
+		cells, err := c.rows.Next()
+		if err == ingest.ErrCutRow {
+			return c.place(err, -1)
 		}
-		return c.place(bad.err, bad.column)
+		if err != nil {
+			return err
+		}
+		c.row.line = c.rows.Pos().Line
+		if bad := c.row.read(c.layout, cells); bad != nil {
+			if c.rows.AtEnd() {
+				bad = &cellError{-1, ingest.ErrCutRow}
+			}
+			return c.place(bad.err, bad.column)
+		}
+		if c.row.empty < 0 {
+			return nil
+		}
+		c.emptied.add(&c.row)
 	}
-	return nil
+}
+
+// emptied counts rows that were left out because a stage has no value.
+type emptied struct {
+	rows   int
+	line   int64 // of the first
+	column int   // that is empty there
+}
+
+func (e *emptied) add(r *row) {
+	if e.rows++; e.rows == 1 {
+		e.line, e.column = r.line, r.empty
+	}
 }
 
 // read parses the cells of a row.
@@ -69,9 +90,15 @@ func (r *row) read(l *layout, cells []string) *cellError {
 	if n := len(l.columns); len(cells) != n {
 		return &cellError{-1, input.Bad(input.ErrRagged, "%d cells, the header has %d columns", len(cells), n)}
 	}
-	r.wall, r.window = -1, 0
+	r.wall, r.window, r.empty = -1, 0, -1
 	clear(r.values)
 	for i, text := range cells {
+		if l.columns[i].kind == stage && strings.TrimSpace(text) == "" {
+			if r.empty < 0 {
+				r.empty = i
+			}
+			continue
+		}
 		if err := r.set(&l.columns[i], text); err != nil {
 			return &cellError{i, err}
 		}
@@ -112,11 +139,19 @@ func (r *row) set(c *column, text string) (err error) {
 			err = input.Bad(input.ErrOverflow, "step %d", r.step)
 		}
 	case rank:
-		if r.rank, err = whole(text); r.rank >= trace.MaxRanks {
+		if r.rank, err = whole(rankNumber(text)); r.rank >= trace.MaxRanks {
 			err = input.Bad(input.ErrTooLarge, "rank %d, expected 0 to %d", r.rank, trace.MaxRanks-1)
 		}
 	}
 	return err
+}
+
+// rankNumber is the number of a rank that is written as rank0, rank_0 or Rank 0.
+func rankNumber(text string) string {
+	if len(text) > len("rank") && strings.EqualFold(text[:len("rank")], "rank") {
+		return strings.TrimLeft(text[len("rank"):], " _-:=")
+	}
+	return text
 }
 
 // whole parses a whole number from 0 to 2⁶³−1, and says what is wrong with any

@@ -2,6 +2,7 @@ package csv
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -21,7 +22,10 @@ const (
 	Seconds
 )
 
-var unitNames = [...]string{"", "ns", "us", "ms", "s"}
+var (
+	unitNames = [...]string{"", "ns", "us", "ms", "s"}
+	unitWords = [...]string{"", "nanoseconds", "microseconds", "milliseconds", "seconds"}
+)
 
 // ParseUnit is the unit of that name: ns, us, ms or s; "" is Unsaid.
 func ParseUnit(name string) (Unit, error) {
@@ -66,45 +70,105 @@ func (l *layout) notes() []input.Note {
 	return notes
 }
 
-// Steps of real jobs take a millisecond to an hour, and times in a unit that
-// nobody said are believed when theirs do.
+// Steps of real jobs take a millisecond to an hour.
 const (
 	shortStep = int64(time.Millisecond)
 	longStep  = int64(time.Hour)
 )
 
-// doubt asks about the unit of a window's times when no training step takes
-// what its median step does.
-func doubt(w *trace.Window) (input.Note, bool) {
-	totals := make([]int64, 0, w.Steps())
-	R := len(w.Ranks)
-	for t := range w.Steps() {
-		total, times := int64(0), w.Step(t)
-		for s := range w.Schema.Stages {
-			total += slices.Max(times[s*R : (s+1)*R])
+// unsaidShare is the part of a step that stages without a unit take at least
+// where they are in nanoseconds beside others that are not: in microseconds
+// they would take a thousandth.
+const unsaidShare = 0.1
+
+// constantCells is in how many cells a duration does not repeat itself to the
+// nanosecond.
+const constantCells = 16
+
+// doubts ask about the times of a window that no training step takes; said is
+// the unit that the caller said.
+func (l *layout) doubts(w *trace.Window, said Unit) []input.Note {
+	var asked []input.Note
+	ask := func(format string, args ...any) {
+		asked = append(asked, input.Note{Kind: input.NoteUnitDoubt, Text: fmt.Sprintf(format, args...)})
+	}
+	step := medianStep(w, func(int) bool { return true })
+	if said == Unsaid && len(l.units) > 0 && len(l.unsaid) > 0 {
+		if part := medianStep(w, func(s int) bool { return slices.Contains(l.unsaid, w.Schema.Stages[s]) }); float64(part) < unsaidShare*float64(step) {
+			ask("no unit is in the name of %s, read as nanoseconds: %s of a step of %s. --unit says another",
+				strings.Join(quoted(l.unsaid), ", "), length(float64(part)), length(float64(step)))
 		}
-		totals = append(totals, total)
+	}
+	if said == Unsaid {
+		for s, name := range w.Schema.Stages {
+			if v, ok := constant(w, s); ok && slices.Contains(l.unsaid, name) {
+				ask("%q is %d in every row: is it a duration? Leave the column out where it is none", name, v)
+			}
+		}
+	}
+	if step > longStep && said != Nanoseconds || step > 0 && step < shortStep && said == Unsaid {
+		ask("%s", l.unlikely(step, said))
+	}
+	return asked
+}
+
+// medianStep is the median over the steps of the largest times of those stages,
+// added up.
+func medianStep(w *trace.Window, of func(s int) bool) int64 {
+	totals := make([]int64, w.Steps())
+	R := len(w.Ranks)
+	for t := range totals {
+		times := w.Step(t)
+		for s := range w.Schema.Stages {
+			if of(s) {
+				totals[t] += slices.Max(times[s*R : (s+1)*R])
+			}
+		}
 	}
 	slices.Sort(totals)
-	step := totals[len(totals)/2]
-	if step == 0 || step >= shortStep && step <= longStep {
-		return input.Note{}, false
+	return totals[len(totals)/2]
+}
+
+// constant reports whether a stage takes one time in all of many cells.
+func constant(w *trace.Window, s int) (v int64, ok bool) {
+	R := len(w.Ranks)
+	v = w.Step(0)[s*R]
+	for t := range w.Steps() {
+		for _, d := range w.Step(t)[s*R : (s+1)*R] {
+			if d != v {
+				return 0, false
+			}
+		}
 	}
-	text := fmt.Sprintf("a step takes %s: is one of the stages no duration, or are times not in nanoseconds?", length(float64(step)))
+	return v, v != 0 && w.Steps()*R >= constantCells
+}
+
+// unlikely asks in what unit times are that make a step of that length.
+func (l *layout) unlikely(step int64, said Unit) string {
+	from, flag := max(said, Nanoseconds), said != Unsaid || len(l.units) == 0
+	for unit := range l.units {
+		from = max(from, unit)
+	}
 	var units []string
-	for unit, name := range map[Unit]string{Microseconds: "microseconds", Milliseconds: "milliseconds"} {
-		scaled := float64(step)
-		for range unit.exponent() {
-			scaled *= 10
+	for unit := Nanoseconds; unit < Seconds; unit++ {
+		scaled := float64(step) * math.Pow10(unit.exponent()-from.exponent())
+		if unit == from || scaled < float64(shortStep) || scaled > float64(time.Minute) {
+			continue
 		}
-		if scaled >= float64(shortStep) && scaled <= float64(time.Minute) {
-			units = append(units, fmt.Sprintf("%s (--unit %s, a step of %s)", name, unit, length(scaled)))
+		how := "a step of " + length(scaled)
+		if flag {
+			how = "--unit " + unit.String() + ", " + how
 		}
+		units = append(units, unitWords[unit]+" ("+how+")")
 	}
-	if slices.Sort(units); units != nil {
-		text = fmt.Sprintf("a step takes %s: are these %s?", length(float64(step)), strings.Join(units, " or "))
+	text := "a step takes " + length(float64(step))
+	switch {
+	case units != nil:
+		return fmt.Sprintf("%s: are these %s?", text, strings.Join(units, " or "))
+	case said == Unsaid && flag:
+		return text + ": is one of the stages no duration, or are times not in nanoseconds?"
 	}
-	return input.Note{Kind: input.NoteUnitDoubt, Text: text}, true
+	return text + ": is one of the stages no duration, or are times in another unit?"
 }
 
 // length is a time of so many nanoseconds, to three digits.

@@ -18,7 +18,7 @@ func (g *group) windows(seen *earlier) ([]*trace.Window, error) {
 	}
 	if line, again := seen.note(windowKey{g.run, g.window}, stretch{first, end, g.rows[len(g.rows)-1].line}); again {
 		return nil, input.At(g.pos(0), input.Bad(input.ErrDuplicate,
-			"window %d of run %q was closed at line %d and goes on here: order the rows by run and window", g.window, g.run, line))
+			"window %d of run %q was closed at line %d and goes on here: order the rows by run and window, and number the windows on after a restart", g.window, g.run, line))
 	}
 	if w := g.grid(first, end+1); w != nil {
 		if err := w.Validate(); err != nil {

@@ -27,11 +27,12 @@ const (
 	NoteUnitDoubt                    // times look as if they were in another unit than was said
 	NoteColumnsIgnored               // columns of a table that are no stages by their names
 	NoteStepsRepeated                // steps that an earlier window has too are left out
+	NoteRowsEmpty                    // rows of a table without a value in a stage are left out
 )
 
 var noteNames = [...]string{"unknown", "missing_ranks", "gather_failed", "stages_changed", "world_size_changed",
 	"accumulation_changed", "step_gap", "truncated", "wall_missing", "topology_changed",
-	"steps_skipped", "unjoined", "recorder", "units", "unit_doubt", "columns_ignored", "steps_repeated"}
+	"steps_skipped", "unjoined", "recorder", "units", "unit_doubt", "columns_ignored", "steps_repeated", "rows_empty"}
 
 func (k NoteKind) String() string { return enum.Name(noteNames[:], k) }
 

@@ -79,7 +79,11 @@ func (j *judge) settle(v *RunVerdict) {
 	for i := range v.Findings {
 		v.Findings[i].RunAtMost = max(v.Findings[i].RunAtMost, v.Findings[i].RunGain)
 	}
-	v.decide(j.excludes())
+	can := j.excludes()
+	if slices.ContainsFunc(v.Problems, func(p answer.Problem) bool { return p.Problem == answer.StageContains }) {
+		can = excludesNothing
+	}
+	v.decide(can)
 	v.Observed = append(j.observed(v), v.Observed...)
 	if v.Limits == nil {
 		v.Limits = j.arrivalLimits()

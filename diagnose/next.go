@@ -11,6 +11,9 @@ import (
 
 // next says what to do, the most useful first.
 func (j *judge) next(v *RunVerdict) []answer.Action {
+	if a, ok := v.complete(); ok {
+		return []answer.Action{a}
+	}
 	var out []answer.Action
 	switch {
 	case v.Status == answer.TooLittleData && j.short():
@@ -36,6 +39,22 @@ func (j *judge) next(v *RunVerdict) []answer.Action {
 		out = reading(&v.Findings[0], out)
 	}
 	return out
+}
+
+// complete is what makes a recording whole that nothing can be said about.
+func (v *RunVerdict) complete() (a answer.Action, ok bool) {
+	if v.Status != answer.TooLittleData {
+		return a, false
+	}
+	for _, c := range []struct {
+		lost answer.ProblemKind
+		with answer.Source
+	}{{answer.StagesDiffer, answer.SourceSameStages}, {answer.StageContains, answer.SourceFlatStages}, {answer.RanksMissing, answer.SourceAllRanks}} {
+		if i := slices.IndexFunc(v.Problems, func(p answer.Problem) bool { return p.Problem == c.lost }); i >= 0 {
+			return answer.Action{Action: answer.TurnOn, With: c.with, Ranks: v.Problems[i].Ranks}, true
+		}
+	}
+	return a, false
 }
 
 // messagesHide reports whether ranks may have waited for each other in sends and

@@ -278,7 +278,7 @@ type extent struct {
 func told(k input.NoteKind) bool {
 	switch k {
 	case input.NoteGatherFailed, input.NoteTruncated, input.NoteWallMissing, input.NoteTopologyChanged, input.NoteStepsSkipped, input.NoteUnits,
-		input.NoteUnitDoubt, input.NoteColumnsIgnored, input.NoteStepsRepeated, input.NoteRowsEmpty:
+		input.NoteUnitDoubt, input.NoteColumnsIgnored, input.NoteStepsRepeated, input.NoteStagesDiffer, input.NoteRowsEmpty:
 		return true
 	}
 	return false
@@ -308,6 +308,11 @@ func (r *run) compare(w *trace.Window, m *frontier.Result) {
 		if from, to := max(e.first, w.FirstStep), min(e.end, end); from < to {
 			lose(answer.Problem{Problem: answer.StepsTwice, Window: &m.Window, Steps: &[2]int64{from, to - 1}, N: int(to - from)})
 			break
+		}
+	}
+	if len(r.seen) == 0 {
+		if p, found := contains(w); found {
+			lose(p)
 		}
 	}
 	for _, n := range w.Notes {

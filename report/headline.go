@@ -243,8 +243,12 @@ func tooLittle(v *diagnose.RunVerdict) (what, why string) {
 			what += "; " + deviceShares(e)
 		}
 		return what + ".", fmt.Sprintf("one rank, %s of %s each", counted(steps, "step"), length(float64(time)/float64(max(1, steps))))
+	case len(v.Windows) > 0 && lost(v, answer.StagesDiffer) != "":
+		return "Too little data: " + lost(v, answer.StagesDiffer) + ".", "ranks are compared stage by stage"
+	case lost(v, answer.StageContains) != "":
+		return "Too little data: " + lost(v, answer.StageContains) + ".", "time in both counts twice"
 	case missing > 0:
-		return fmt.Sprintf("Too little data: %d of %d ranks did not report.", missing, of), "the others may wait for a rank that is not recorded; record all ranks, or number them from 0 without gaps"
+		return fmt.Sprintf("Too little data: %d of %d ranks did not report.", missing, of), "the others may wait for a rank that is not recorded"
 	case slices.ContainsFunc(v.Windows, func(w diagnose.Window) bool { return w.Incomplete() }):
 		return "Too little data: what was recorded is incomplete, or its stages do not add up.", "nothing certain can be said about such steps"
 	case belowFloor(v.Windows[0].Main):
@@ -252,6 +256,16 @@ func tooLittle(v *diagnose.RunVerdict) (what, why string) {
 		return what, "times are read as nanoseconds; if they were recorded in µs or ms, convert them"
 	}
 	return fmt.Sprintf("Too little data: %s of %s.", counted(steps, "step"), counted(ranks, "rank")), "so few steps cannot rule out chance"
+}
+
+// lost is what a reader says of a problem of that kind, "" where there is none.
+func lost(v *diagnose.RunVerdict, kind answer.ProblemKind) string {
+	for _, p := range v.Problems {
+		if p.Problem == kind {
+			return p.Text
+		}
+	}
+	return ""
 }
 
 func deviceShares(e evidence.DeviceShares) string {

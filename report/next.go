@@ -54,6 +54,9 @@ func actionWords(a answer.Action) string {
 	case answer.CheckMonitored:
 		return checkMonitored(a)
 	case answer.TurnOn:
+		if a.With == answer.SourceAllRanks && len(a.Ranks) > 0 {
+			return "add what " + ranksWord(a.Ranks) + " recorded, or number the ranks from 0 without gaps"
+		}
 		return turnOn(a.With)
 	}
 	return string(a.Action)
@@ -102,6 +105,8 @@ var turnOnWords = map[answer.Source]string{
 	answer.SourceMicrosteps: "record stages with their accumulation index (stage@0, stage@1, …)",
 	answer.SourceEvents:     "sample more steps with device events, and read them later",
 	answer.SourceAllRanks:   "record all ranks of the group",
+	answer.SourceSameStages: "record the same stages on all ranks, in one order",
+	answer.SourceFlatStages: "leave out the stage or what it contains: stages follow one another",
 	answer.SourceMoreSteps:  "name the stage in which ranks synchronise (--meet-after STAGE), or record more steps",
 	answer.SourceSteps:      "record more steps: 20 or more tell a late rank from chance",
 	answer.SourceWall:       "record the wall time of steps (wall_ns)",

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"github.com/sfstat/sfstat/trace/input"
 	"slices"
+	"strconv"
+	"strings"
 )
 
 // form is what the ranks of a window must agree on.
@@ -39,13 +41,15 @@ func agree(parts []*Part) (kept []*Part, notes []input.Note) {
 		}
 	}
 	others := make(map[input.NoteKind][]int)
+	var differing *Part // in its stages
 	for _, p := range parts {
 		f := p.form()
 		switch {
 		case f == best:
 			kept = append(kept, p)
 		case f.schema != best.schema || f.wait != best.wait:
-			others[input.NoteStagesChanged] = append(others[input.NoteStagesChanged], p.Rank.ID)
+			others[input.NoteStagesDiffer] = append(others[input.NoteStagesDiffer], p.Rank.ID)
+			differing = p
 		case f.world != best.world:
 			others[input.NoteWorldSizeChanged] = append(others[input.NoteWorldSizeChanged], p.Rank.ID)
 		default:
@@ -56,7 +60,6 @@ func agree(parts []*Part) (kept []*Part, notes []input.Note) {
 		kind input.NoteKind
 		text string
 	}{
-		{input.NoteStagesChanged, "another stage list or data-wait rule"},
 		{input.NoteWorldSizeChanged, "another world size"},
 		{input.NoteAccumulationChanged, "another accumulation factor"},
 	}
@@ -66,7 +69,40 @@ func agree(parts []*Part) (kept []*Part, notes []input.Note) {
 				k.text, len(kept), Ranks(ranks))})
 		}
 	}
+	if ranks := others[input.NoteStagesDiffer]; len(ranks) > 0 {
+		notes = append(notes, input.Note{Kind: input.NoteStagesDiffer, Text: leftOut(ranks, differing, kept[0])})
+	}
 	return kept, notes
+}
+
+// leftOut says in what the stages of ranks, those of p, differ from those of q.
+func leftOut(ranks []int, p, q *Part) string {
+	record, do, are := "record", "do", "are"
+	if len(ranks) == 1 {
+		record, do, are = "records", "does", "is"
+	}
+	without := func(a, b []string) string {
+		var only []string
+		for _, name := range a {
+			if !slices.Contains(b, name) {
+				only = append(only, strconv.Quote(name))
+			}
+		}
+		return strings.Join(only, ", ")
+	}
+	more, fewer := without(p.Schema.Stages, q.Schema.Stages), without(q.Schema.Stages, p.Schema.Stages)
+	what := record + " the wait for data of another step (data_wait)"
+	switch {
+	case more != "" && fewer != "":
+		what = record + " " + more + " for " + fewer
+	case more != "":
+		what = record + " " + more + " too"
+	case fewer != "":
+		what = do + " not record " + fewer
+	case !p.Schema.Equal(q.Schema):
+		what = record + " the stages in another order"
+	}
+	return fmt.Sprintf("%s %s, and %s left out", Ranks(ranks), what, are)
 }
 
 func gatherFailed(parts []*Part) []int {

@@ -154,9 +154,9 @@ func TestJoinNotesDisagreement(t *testing.T) {
 		kind   input.NoteKind
 		change func(*Part)
 	}{
-		{input.NoteStagesChanged, func(p *Part) { p.Schema = Schema{[]string{"a", "c"}} }},
-		{input.NoteStagesChanged, func(p *Part) { p.Schema = Schema{[]string{"b", "a"}} }},
-		{input.NoteStagesChanged, func(p *Part) { p.DataWait = DataWaitPreceding }},
+		{input.NoteStagesDiffer, func(p *Part) { p.Schema = Schema{[]string{"a", "c"}} }},
+		{input.NoteStagesDiffer, func(p *Part) { p.Schema = Schema{[]string{"b", "a"}} }},
+		{input.NoteStagesDiffer, func(p *Part) { p.DataWait = DataWaitPreceding }},
 		{input.NoteWorldSizeChanged, func(p *Part) { p.WorldSize = 8 }},
 		{input.NoteAccumulationChanged, func(p *Part) { p.Accumulation = 2 }},
 	}

@@ -26,6 +26,8 @@ const (
 	StepsTwice          ProblemKind = "steps_recorded_twice" // Steps of Window are in another window too
 	StepsDropped        ProblemKind = "steps_left_out"       // N steps, by the cut
 	StagesChange        ProblemKind = "stages_change"        // from the window before
+	StagesDiffer        ProblemKind = "stages_differ"        // between ranks, with Text: those of the smaller part are left out
+	StageContains       ProblemKind = "stage_contains"       // others, which count twice, with Text
 	WorldChanges        ProblemKind = "world_size_changes"
 	AccumulationChanges ProblemKind = "accumulation_changes"
 	RecordingError      ProblemKind = "recording_error"       // a value of Ranks in Stage of Steps that nobody waited for, by Size

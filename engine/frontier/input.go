@@ -18,7 +18,7 @@ func qualityOf(w *trace.Window) Quality {
 	q := Quality{Wall: w.Wall != nil, Missing: w.Missing(), GatherOK: len(w.GatherFailed) == 0, SchemaOK: true, Notes: slices.Clone(w.Notes)}
 	for _, n := range w.Notes {
 		switch n.Kind {
-		case input.NoteStagesChanged, input.NoteWorldSizeChanged, input.NoteAccumulationChanged:
+		case input.NoteStagesChanged, input.NoteStagesDiffer, input.NoteWorldSizeChanged, input.NoteAccumulationChanged:
 			q.SchemaOK = false
 		}
 	}

@@ -16,7 +16,7 @@ var synonyms = []struct {
 	{column{kind: step}, []string{"step", "global_step", "iteration", "iter", "train_step", "training_step"}},
 	{column{kind: rank}, []string{"rank", "global_rank"}},
 	{column{kind: window}, []string{"window"}},
-	{column{kind: wall}, []string{"wall", "wall_time", "step_time", "iteration_time"}},
+	{column{kind: wall}, []string{"wall", "wall_time", "step_time", "iteration_time", "iter_time", "step_duration", "total_time", "total"}},
 	{column{kind: attr, index: attrRun}, []string{"run", "run_name", "run_id", "job_id"}},
 	{column{kind: attr, index: attrWorld}, []string{"world_size"}},
 	{column{kind: attr, index: attrHost}, []string{"host", "hostname", "node"}},
@@ -76,8 +76,7 @@ func meanings(names []string) []column {
 				p, unit = splitUnit(p)
 			}
 			places[i] = slices.Index(s.names, p)
-			if places[i] < 0 || s.column.kind == wall && places[i] == 0 && unit == Unsaid {
-				places[i] = -1 // a stage may be called wall
+			if places[i] < 0 {
 				continue
 			}
 			best = min(best, places[i])

@@ -238,7 +238,7 @@ func TestMixed(t *testing.T) {
 		text string
 		note input.NoteKind
 	}{
-		"stage list":   {edit(1, "stage.0_cpu_wall", "other"), input.NoteStagesChanged},
+		"stage list":   {edit(1, "stage.0_cpu_wall", "other"), input.NoteStagesDiffer},
 		"world size":   {edit(1, `"world_size":3`, `"world_size":4`), input.NoteWorldSizeChanged},
 		"accumulation": {edit(1, `"accumulation":1`, `"accumulation":2`), input.NoteAccumulationChanged},
 		"gather":       {edit(1, `"gather_ok":true`, `"gather_ok":false`), input.NoteGatherFailed},

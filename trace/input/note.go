@@ -13,7 +13,7 @@ const (
 	NoteUnknown             NoteKind = iota
 	NoteMissingRanks                 // some ranks did not report; the window has the others
 	NoteGatherFailed                 // a recorder could not gather the window
-	NoteStagesChanged                // ranks or steps disagree on the stage list
+	NoteStagesChanged                // steps disagree on the stage list
 	NoteWorldSizeChanged             // … on the world size
 	NoteAccumulationChanged          // … on the accumulation factor
 	NoteStepGap                      // step indices are not consecutive
@@ -27,12 +27,13 @@ const (
 	NoteUnitDoubt                    // times look as if they were in another unit than was said
 	NoteColumnsIgnored               // columns of a table that are no stages by their names
 	NoteStepsRepeated                // steps that an earlier window has too are left out
+	NoteStagesDiffer                 // ranks disagree on the stage list, and those of the smaller part are left out
 	NoteRowsEmpty                    // rows of a table without a value in a stage are left out
 )
 
 var noteNames = [...]string{"unknown", "missing_ranks", "gather_failed", "stages_changed", "world_size_changed",
 	"accumulation_changed", "step_gap", "truncated", "wall_missing", "topology_changed",
-	"steps_skipped", "unjoined", "recorder", "units", "unit_doubt", "columns_ignored", "steps_repeated", "rows_empty"}
+	"steps_skipped", "unjoined", "recorder", "units", "unit_doubt", "columns_ignored", "steps_repeated", "stages_differ", "rows_empty"}
 
 func (k NoteKind) String() string { return enum.Name(noteNames[:], k) }
 

@@ -1,0 +1,74 @@
+package diagnose
+
+import (
+	"testing"
+
+	"github.com/sfstat/sfstat/trace"
+)
+
+// TestContains: a stage around others is found with wall times and without; stages
+// that follow one another, and one that is merely as long as another, are not.
+func TestContains(t *testing.T) {
+	window := func(wall bool, stages []string, row func(step, rank int) []int64) *trace.Window {
+		const steps, ranks = 12, 3
+		w := &trace.Window{Schema: trace.Schema{Stages: stages}, Ranks: make([]trace.Rank, ranks), WorldSize: ranks}
+		w.Durations = make([]int64, steps*len(stages)*ranks)
+		if wall {
+			w.Wall = make([]int64, steps*ranks)
+		}
+		for s := range steps {
+			for r := range ranks {
+				values := row(s, r)
+				for i := range stages {
+					w.Durations[(s*len(stages)+i)*ranks+r] = values[i]
+				}
+				if wall {
+					w.Wall[s*ranks+r] = values[len(stages)]
+				}
+			}
+		}
+		return w
+	}
+	base := func(s, r int) (forward, backward int64) {
+		return int64(30_000 + 700*((s*5+r*3)%7)), int64(50_000 + 900*((s*3+r*5)%11))
+	}
+	tests := map[string]struct {
+		wall   bool
+		stages []string
+		row    func(s, r int) []int64
+		want   string
+	}{
+		"around all, wall": {true, []string{"forward", "backward", "whole"}, func(s, r int) []int64 {
+			f, b := base(s, r)
+			return []int64{f, b, f + b + 200, f + b + 300}
+		}, "whole"},
+		"around two of three, wall": {true, []string{"data", "both", "forward", "backward"}, func(s, r int) []int64 {
+			f, b := base(s, r)
+			return []int64{9_000, f + b + 100, f, b, f + b + 9_500}
+		}, "both"},
+		"around all": {false, []string{"whole", "forward", "backward"}, func(s, r int) []int64 {
+			f, b := base(s, r)
+			return []int64{f + b + 200, f, b}
+		}, "whole"},
+		"flat, wall": {true, []string{"data", "forward", "backward"}, func(s, r int) []int64 {
+			f, b := base(s, r)
+			return []int64{8_000, f, b, f + b + 8_100}
+		}, ""},
+		"flat": {false, []string{"data", "forward", "backward"}, func(s, r int) []int64 {
+			f, b := base(s, r)
+			return []int64{b - f, f, b + int64(s%2)*3_000}
+		}, ""},
+		"two alike": {false, []string{"forward", "backward"}, func(s, r int) []int64 {
+			f, _ := base(s, r)
+			return []int64{f, f}
+		}, ""},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			p, found := contains(window(test.wall, test.stages, test.row))
+			if found != (test.want != "") || p.Stage != test.want {
+				t.Errorf("contains: %q, %v; expected %q", p.Stage, found, test.want)
+			}
+		})
+	}
+}

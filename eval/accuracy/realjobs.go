@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -24,11 +25,16 @@ type realJob struct {
 	Millis    float64 `json:"ms"`
 	Every     int     `json:"every"`
 	Recording string  `json:"recording"`
+	Stage     string  `json:"stage"` // where a recording shows the delay, "" for where those of frameworks do
+	Calls     float64 `json:"calls"` // how often a step passes the place of the delay; 0: once
 }
 
 // stages are where the delay shows. Without a stage for callbacks, the recorder leaves
 // them to what no stage covers.
 func (j *realJob) stages() []string {
+	if j.Stage != "" {
+		return []string{j.Stage}
+	}
 	if j.Family == "callback" && j.Recording == "module" && (j.Framework == "ddp" || j.Framework == "fsdp") {
 		return []string{"step.other_cpu_wall"}
 	}
@@ -71,7 +77,7 @@ func scoreRealJob(p program, done string) ([]row, error) {
 	k := key{source: "jobs", family: j.Framework + ", healthy", job: j.Name}
 	if j.Family != "" {
 		k.family = j.Framework + ", " + j.Family
-		f := fault{ranks: j.Slow, stages: j.stages(), hides: j.Millis * 1e6 / float64(j.Every), from: -1}
+		f := fault{ranks: j.Slow, stages: j.stages(), hides: j.Millis * 1e6 * cmp.Or(j.Calls, 1) / float64(j.Every), from: -1}
 		f.due = seen.step == 0 || f.hides/seen.step >= leastDue
 		t = truth{late, []fault{f}}
 	}

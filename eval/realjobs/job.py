@@ -24,6 +24,9 @@ import torch
 import torch.distributed as dist
 from torch.utils.data import DataLoader, Dataset, DistributedSampler
 
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from styles import STYLES  # noqa: E402
+
 BATCH, WIDTH, LAYERS = 4, 64, 4
 DATA_MS, FORWARD_MS, BACKWARD_MS, OPTIMIZER_MS = 5.0, 22.0, 35.0, 3.0
 
@@ -329,10 +332,10 @@ def lightning(loop: Loop) -> None:
 
 
 def main(arguments: Optional[List[str]] = None) -> None:
-    frameworks = {"ddp": ddp, "fsdp": fsdp, "compiled": compiled, "accelerate": accelerate, "trainer": trainer, "lightning": lightning}
+    frameworks = {"ddp": ddp, "fsdp": fsdp, "compiled": compiled, "accelerate": accelerate, "trainer": trainer, "lightning": lightning, **{name: style.run for name, style in STYLES.items()}}
     parser = argparse.ArgumentParser(description="One rank of a real PyTorch job with a rank that may be slow.")
     parser.add_argument("--framework", choices=sorted(frameworks), required=True)
-    parser.add_argument("--family", default="", help="stage of the delay: data, forward, backward, backward_late, callback, optimizer")
+    parser.add_argument("--family", default="", help="place of the delay: data, forward, backward, backward_late, callback, optimizer, or one of styles.py")
     parser.add_argument("--slow", default="", help="ranks, with commas")
     parser.add_argument("--ms", type=float, default=50.0)
     parser.add_argument("--every", type=int, default=1, help="steps from one delay to the next")

@@ -7,10 +7,11 @@
 
 The plan is 60 jobs with one or two slow ranks and 16 without, of four kinds
 (DistributedDataParallel, FSDP2's fully_shard, the Trainer of Transformers,
-Lightning), 2 to 8 processes over Gloo, the delay in data, forward, backward
+Lightning), and 69 of loops as people write them (styles.py), 2 to 8 processes over Gloo, the delay in data, forward, backward
 (before the first bucket or between buckets), a callback or the optimizer, in
-every step or in every third, slept or computed. Half record themselves by the
-recorder's API, half run under `python -m sfstat_recorder`. The plan of a job
+every step or in every third, slept or computed. Of the
+first, half record themselves by the recorder's API; the others run under
+`python -m sfstat_recorder`. The plan of a job
 that ended well is in its folder, as "done".
 
 Processes are forked from this one, which has imported PyTorch, and have the
@@ -37,6 +38,9 @@ import traceback
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+from styles import STYLES  # noqa: E402
+
 RECORDER = os.path.join(HERE, "..", "..", "recorder")
 FAMILIES = {
     "ddp": ("data", "forward", "backward", "backward_late", "callback", "optimizer"),
@@ -66,6 +70,8 @@ class Job:
     recording: str  # api, module, capture (module with captures) or none
     seed: int
     learnt: bool = False  # every rank writes a digest of its losses and weights
+    stage: str = ""  # where a recording shows the delay, "" for where frameworks do
+    calls: float = 1.0  # how often a step passes the place of the delay
 
     def arguments(self, scratch: str) -> List[str]:
         out = ["--framework", self.framework, "--steps", str(self.steps), "--seed", str(self.seed), "--scratch", scratch, "--queue", os.path.join(os.path.dirname(scratch), "queue")]
@@ -101,7 +107,27 @@ def plan(seed: int) -> List[Job]:
             ranks = (2, 3, 4, 8)[i]
             out.append(Job(name="%s-healthy-r%d" % (framework, ranks), framework=framework, family="", ranks=ranks, slow=(), ms=0.0, every=1, compute=False,
                            steps=45, window=draw.choice((20, 100)), recording=("api", "module")[i % 2], seed=draw.randrange(1 << 16)))
+    out += styled(draw)
     draw.shuffle(out)
+    return out
+
+
+def styled(draw: random.Random) -> List[Job]:
+    """A job of each family of styles.py with a delay in every step, and of each style
+    one with a delay in every third and two without.
+    """
+    out = []
+    for framework, style in STYLES.items():
+        rare = draw.choice([family for family, (_, calls) in style.families.items() if calls >= 1])
+        for family, kind in [*((family, "constant") for family in style.families), (rare, "intermittent"), ("", "healthy"), ("", "again")]:
+            stage, calls = style.families.get(family, ("", 1.0))
+            ranks, every = draw.choice(style.ranks), 3 if kind == "intermittent" else 1
+            slow = 0 if family == "save" else draw.randrange(ranks)  # rank 0 saves
+            ms = draw.choice((40.0, 50.0, 60.0)) * (1.0 if every == 1 else 2.5) / calls
+            out.append(Job(
+                name="-".join(word for word in (framework, family, kind, "r%d" % ranks) if word), framework=framework, family=family, ranks=ranks, slow=(slow,) if family else (), ms=ms if family else 0.0,
+                every=every, compute=False, steps=120 if framework in ("local", "policy", "accumulated", "hooked") else 60, window=draw.choice((20, 100)), recording="module", seed=draw.randrange(1 << 16),
+                stage=stage, calls=calls))
     return out
 
 

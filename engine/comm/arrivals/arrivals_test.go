@@ -121,6 +121,18 @@ func TestLateTwiceInAStep(t *testing.T) {
 	}
 }
 
+// A call of every fifth step makes five steps one: a rank that is late in each of them,
+// or its clock, hides several times what it is late by.
+func TestClockOrDelayOfSeveralSteps(t *testing.T) {
+	for seed := range uint64(4) {
+		s := synthetic{seed: seed, ranks: 2, steps: 60, buckets: 1, barrier: true, rarely: 5, jitter: 1, delay: 40, late: []int{1}}
+		r := s.job().Analyze(Options{})
+		if named := slices.ContainsFunc(r.Late, func(l Late) bool { return l.Rank == 1 }); !named && float64(r.MayHide.Delay) < 3.5*40*ms {
+			t.Errorf("seed %d: %.1f ms of a step of %.1f ms may be hidden, expected 140 or more: %+v", seed, float64(r.MayHide.Delay)/ms, r.stepMS(), r.Late)
+		}
+	}
+}
+
 func (r *Result) stepMS() float64 { return float64(r.Step) / ms }
 
 // Where all places but one tell nothing of a clock, a delay and an offset look alike:

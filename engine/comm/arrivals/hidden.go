@@ -38,12 +38,13 @@ func (s *strikes) mayHide(r *Result) (h Hidden) {
 	if len(s.clocks) < 2 || len(s.clocks) > 2 && s.waits() > 1 {
 		return h
 	}
-	hides := make([]int64, len(s.clocks))
+	hides, visits := make([]int64, len(s.clocks)), s.visitsPerStep(r)
 	for d, c := range s.clocks {
-		hides[d] = min(abs(c.Offset), r.Step)
+		each := abs(c.Offset)
 		if c.HalfWidth >= 0 {
-			hides[d] = min(hides[d], 2*c.HalfWidth)
+			each = min(each, 2*c.HalfWidth)
 		}
+		hides[d] = min(int64(visits*float64(each)), r.Step)
 	}
 	most := slices.Max(hides)
 	for d, c := range s.clocks {
@@ -55,6 +56,19 @@ func (s *strikes) mayHide(r *Result) (h Hidden) {
 		h.Ranks = nil
 	}
 	return h
+}
+
+// visitsPerStep is how often a step comes to the place, entered after a wait, to which
+// it comes most often, at least 1: a rank that is late there is so each time.
+func (s *strikes) visitsPerStep(r *Result) float64 {
+	most := 1.0
+	for i := range s.places {
+		if p := &s.places[i]; p.lag > 0 && s.repeats(i) && !p.carried {
+			ends := s.visiting(i, &Result{Begin: r.Begin, End: r.End}).ends
+			most = max(most, float64(len(ends))*float64(r.Step)/float64(max(1, r.End-r.Begin)))
+		}
+	}
+	return most
 }
 
 // waits counts the places at which the ranks go on together, from one to the next.

@@ -19,6 +19,7 @@ type synthetic struct {
 	steps   int
 	buckets int
 	barrier bool    // after the buckets, waited for
+	rarely  int     // steps from one barrier to the next; 0: 1
 	jitter  float64 // of every piece of work, ms
 	loud    float64 // … before the first bucket besides
 	skew    float64 // of the clocks, ms
@@ -87,6 +88,7 @@ func (s synthetic) job() *Job {
 	}
 	for step := range s.steps {
 		current = int64(step)
+		barrier := s.barrier && step%max(1, s.rarely) == max(1, s.rarely)-1
 		released := 0.0
 		for r := range s.ranks {
 			work(r, beforeFirst+s.loud*rng.ExpFloat64())
@@ -103,12 +105,12 @@ func (s synthetic) job() *Job {
 		wait()
 		for r := range s.ranks {
 			work(r, afterLast)
-			if s.barrier {
+			if barrier {
 				now[r] += hit(r, step, -1)
 				enter(r, "gloo:barrier", 0, 1)
 			}
 		}
-		if s.barrier {
+		if barrier {
 			wait()
 		}
 	}

@@ -76,7 +76,7 @@ func library(file, packages string) bool {
 	if packages != "" && strings.HasPrefix(file, packages) {
 		return true
 	}
-	for _, part := range []string{"site-packages/", "dist-packages/", "/torch/", "lib/python3", "<frozen", "<string>"} {
+	for _, part := range []string{"site-packages/", "dist-packages/", "/torch/", "lib/python3", "/sfstat_recorder/", "<frozen", "<string>"} {
 		if strings.Contains(file, part) {
 			return true
 		}

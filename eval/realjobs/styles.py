@@ -1,0 +1,407 @@
+"""Training loops as people write them, which job.py runs beside those of the frameworks:
+what makes ranks wait differs, and what lies outside of forward, backward and the
+optimizer. None of them knows of the recorder.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Tuple
+
+import torch
+import torch.distributed as dist
+
+DATA, FORWARD, BACKWARD, OPTIMIZER, CALLBACKS = "data.next_wait", "model.fwd_loss_cpu_wall", "model.backward_cpu_wall", "optim.step_cpu_wall", "callbacks.cpu_wall"
+OUTSIDE = "step.other_cpu_wall"
+RARE = 10  # steps from one checkpoint, or one exchange of a local optimizer, to the next
+
+
+def batches(loop: Any) -> Iterator[torch.Tensor]:
+    from torch.utils.data import DistributedSampler
+
+    return iter(loop.loader(DistributedSampler(loop.items, shuffle=False)))
+
+
+@contextlib.contextmanager
+def group() -> Iterator[None]:
+    dist.init_process_group("gloo")
+    yield
+    dist.destroy_process_group()
+
+
+def reduced(model: torch.nn.Module) -> torch.nn.Module:
+    return torch.nn.parallel.DistributedDataParallel(model, bucket_cap_mb=0.035)
+
+
+def manual(loop: Any) -> None:
+    """Gradients reduced in one tensor, a metric gathered, a barrier in every step."""
+    with group():
+        model, pace = loop.model, loop.pace
+        optimizer = loop.optimizer(model.parameters())
+        for x in batches(loop):
+            loss = model(x).square().mean()
+            loss.backward()
+            pace.fault("flatten")
+            flat = torch.cat([p.grad.flatten() for p in model.parameters()])
+            dist.all_reduce(flat)
+            at = 0
+            for p in model.parameters():
+                p.grad.copy_(flat[at : at + p.numel()].view_as(p) / dist.get_world_size())
+                at += p.numel()
+            optimizer.step()
+            optimizer.zero_grad()
+            pace.fault("metric")
+            metrics = [torch.zeros(1) for _ in range(dist.get_world_size())]
+            dist.all_gather(metrics, loss.detach().view(1))
+            loop.losses.append(torch.cat(metrics).mean())
+            pace.fault("log")
+            dist.barrier()
+
+
+def local(loop: Any) -> None:
+    """Steps of each rank alone, and every tenth an outer one of what they differ in."""
+    with group():
+        model, pace = loop.model, loop.pace
+        optimizer = loop.optimizer(model.parameters())
+        outer = [p.detach().clone().requires_grad_() for p in model.parameters()]
+        exchange = torch.optim.SGD(outer, lr=0.7, momentum=0.9, nesterov=True)
+        for i, x in enumerate(batches(loop)):
+            pace.fault("augment")
+            loss = model(x).square().mean()
+            loop.losses.append(loss.detach())
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+            if i % RARE == RARE - 1:
+                pace.fault("outer")
+                for o, p in zip(outer, model.parameters()):
+                    o.grad = o.detach() - p.detach()
+                    dist.all_reduce(o.grad)
+                exchange.step()
+                with torch.no_grad():
+                    for o, p in zip(outer, model.parameters()):
+                        p.copy_(o)
+
+
+def policy(loop: Any) -> None:
+    """Generation in evaluation mode, rewards reduced, then four optimizer steps on them."""
+    with group():
+        pace, core = loop.pace, loop.model
+        model = reduced(core)
+        optimizer = loop.optimizer(model.parameters())
+        for i, x in enumerate(batches(loop)):
+            if i >= loop.options.steps // 4:
+                break
+            core.eval()
+            with torch.no_grad():
+                core(x)
+                pace.fault("generation")
+            core.train()
+            pace.work(5)
+            pace.fault("reward")
+            rewards = torch.randn(16)
+            dist.all_reduce(rewards)
+            for _ in range(4):
+                loss = (model(x).square() * rewards.mean()).mean()
+                pace.fault("loss")
+                loop.losses.append(loss.detach())
+                loss.backward()
+                optimizer.step()
+                optimizer.zero_grad()
+
+
+def adversarial(loop: Any) -> None:
+    """A generator and a discriminator, each with an optimizer, and averaged weights."""
+    with group():
+        pace, world = loop.pace, dist.get_world_size()
+        generator = reduced(loop.model)
+        width = loop.model.layers[0].in_features
+        critic = reduced(torch.nn.Linear(width, width))
+        own, its = loop.optimizer(generator.parameters()), torch.optim.SGD(critic.parameters(), lr=1e-3)
+        average = [p.detach().clone() for p in loop.model.parameters()]
+        for x in batches(loop):
+            pace.fault("augment")
+            fake = generator(x)
+            loss = critic(fake.detach()).square().mean() - critic(x).square().mean()
+            loss.backward()
+            its.step()
+            its.zero_grad()
+            loss = critic(fake).square().mean() / world
+            loop.losses.append(loss.detach())
+            loss.backward()
+            own.step()
+            own.zero_grad()
+            its.zero_grad()
+            pace.fault("average")
+            with torch.no_grad():
+                for a, p in zip(average, loop.model.parameters()):
+                    a.lerp_(p, 0.01)
+
+
+def experts(loop: Any) -> None:
+    """Tokens exchanged all to all before and after the experts of each rank."""
+
+    class Exchange(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+            out = torch.empty_like(x)
+            dist.all_to_all_single(out, x.contiguous())
+            return out
+
+        @staticmethod
+        def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
+            return Exchange.forward(ctx, gradients[0])
+
+    class Mixture(torch.nn.Module):
+        def __init__(self, model: torch.nn.Module, experts: torch.nn.Module) -> None:
+            super().__init__()
+            self.model, self.experts = model, experts
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            x = Exchange.apply(self.model(x).repeat(dist.get_world_size(), 1))
+            loop.pace.work(8)
+            loop.pace.fault("expert")
+            return Exchange.apply(self.experts(x))  # type: ignore[no-any-return]
+
+    with group():
+        width = loop.model.layers[0].in_features
+        model = reduced(Mixture(loop.model, torch.nn.Linear(width, width)))
+        optimizer = loop.optimizer(model.parameters())
+        for x in batches(loop):
+            loss = model(x).square().mean()
+            loop.losses.append(loss.detach())
+            loss.backward()
+            loop.pace.fault("clip")
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+            optimizer.zero_grad()
+
+
+def saved(loop: Any) -> None:
+    """A checkpoint by rank 0 before a barrier, every tenth step."""
+    with group(), tempfile.TemporaryDirectory() as folder:
+        pace = loop.pace
+        model = reduced(loop.model)
+        optimizer = loop.optimizer(model.parameters())
+        for i, x in enumerate(batches(loop)):
+            loss = model(x).square().mean()
+            loop.losses.append(loss.detach())
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+            pace.fault("log")
+            if i % RARE == RARE - 1:
+                if dist.get_rank() == 0:
+                    torch.save(loop.model.state_dict(), os.path.join(folder, "c.pt"))
+                    pace.fault("save")
+                dist.barrier()
+
+
+def sharded(loop: Any) -> None:
+    """ZeRO's first stage: the optimizer's state over the ranks."""
+    from torch.distributed.optim import ZeroRedundancyOptimizer
+
+    with group():
+        pace = loop.pace
+        model = reduced(loop.model)
+        optimizer = ZeroRedundancyOptimizer(model.parameters(), torch.optim.AdamW, lr=1e-3)
+        for x in batches(loop):
+            loss = model(x).square().mean()
+            loop.losses.append(loss.detach())
+            loss.backward()
+            pace.fault("clip")
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+            optimizer.zero_grad()
+
+
+def accumulated(loop: Any) -> None:
+    """Three batches to a step, reduced with the last."""
+    with group():
+        pace = loop.pace
+        model: Any = reduced(loop.model)
+        optimizer = loop.optimizer(model.parameters())
+        for i, x in enumerate(batches(loop)):
+            last = i % 3 == 2
+            with contextlib.nullcontext() if last else model.no_sync():
+                loss = model(x).square().mean() / 3
+                loop.losses.append(loss.detach())
+                loss.backward()
+            if last:
+                pace.fault("scheduler")
+                optimizer.step()
+                optimizer.zero_grad()
+
+
+def parallel(loop: Any) -> None:
+    """Tensor parallelism: layers whose partial sums are reduced in forward and backward."""
+
+    class Reduce(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+            x = x.clone()
+            dist.all_reduce(x)
+            return x
+
+        @staticmethod
+        def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
+            return Reduce.forward(ctx, gradients[0])
+
+    class Partial(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layers = loop.model.layers
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            for layer in self.layers:
+                loop.pace.work(6)
+                loop.pace.fault("layer")
+                x = Reduce.apply(torch.relu(layer(x)))
+            return x
+
+    with group():
+        model = Partial()
+        optimizer = loop.optimizer(model.parameters())
+        for x in batches(loop):
+            loss = model(x).square().mean()
+            loop.losses.append(loss.detach())
+            loss.backward()
+            loop.pace.fault("unscale")
+            optimizer.step()
+            optimizer.zero_grad()
+
+
+def pipelined(loop: Any) -> None:
+    """Two stages of a pipeline, four micro-batches each, the gradients of a stage reduced."""
+    with group():
+        rank, world, pace = dist.get_rank(), dist.get_world_size(), loop.pace
+        groups = [dist.new_group(list(range(stage, world, 2))) for stage in range(2)]
+        peer, mine = rank ^ 1, groups[rank % 2]
+        optimizer = loop.optimizer(loop.model.parameters())
+        for x in batches(loop):
+            sent, sending = [], []
+            for _ in range(4):
+                if rank % 2 == 0:
+                    y = loop.model.layers[0](x)
+                    pace.work(8)
+                    pace.fault("micro")
+                    dist.send(y.detach(), peer)
+                    sent.append(y)
+                else:
+                    given = torch.empty_like(x)
+                    dist.recv(given, peer)
+                    given.requires_grad_()
+                    pace.work(8)
+                    pace.fault("micro")
+                    loop.model.layers[1](given).square().mean().backward()
+                    sending.append(dist.isend(given.grad, peer))
+            for y in sent:
+                gradient = torch.empty_like(y)
+                dist.recv(gradient, peer)
+                y.backward(gradient)
+            for message in sending:
+                message.wait()
+            pace.fault("reduce")
+            for p in loop.model.layers[rank % 2].parameters():
+                dist.all_reduce(p.grad, group=mine)
+            optimizer.step()
+            optimizer.zero_grad()
+
+
+def evaluated(loop: Any) -> None:
+    """The Trainer with its own loss, evaluations and checkpoints."""
+    from transformers import Trainer, TrainerCallback, TrainingArguments
+
+    pace, options = loop.pace, loop.options
+
+    class Wrapped(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.model = loop.model
+
+        def forward(self, x: torch.Tensor, labels: Any = None) -> Any:
+            y = self.model(x)
+            return {"loss": y.square().mean(), "logits": y}
+
+    class Own(Trainer):
+        def compute_loss(self, *given: Any, **named: Any) -> Any:
+            loss = super().compute_loss(*given, **named)
+            pace.fault("loss")
+            return loss
+
+    class Logged(TrainerCallback):
+        def on_step_end(self, *_: Any, **__: Any) -> None:
+            pace.fault("callback")
+
+    def collate(items: List[torch.Tensor]) -> Any:
+        x = loop.collate(items)
+        return {"x": x, "labels": x[:, 0]}
+
+    model = Wrapped()
+    arguments = TrainingArguments(
+        options.scratch, per_device_train_batch_size=4, per_device_eval_batch_size=4, max_steps=options.steps, report_to=[], logging_steps=5, save_steps=30, eval_strategy="steps", eval_steps=20, use_cpu=True,
+        disable_tqdm=True, remove_unused_columns=False)
+    Own(model, arguments, train_dataset=loop.items, eval_dataset=torch.utils.data.Subset(loop.items, range(16)), data_collator=collate, callbacks=[Logged()],
+        optimizers=(loop.optimizer(model.parameters()), None)).train()
+
+
+def hooked(loop: Any) -> None:
+    """Lightning: two batches to a step, validation, hooks of the module and of a callback."""
+    import lightning as lt
+
+    pace, options = loop.pace, loop.options
+
+    class Module(lt.LightningModule):
+        def __init__(self) -> None:
+            super().__init__()
+            self.model = loop.model
+
+        def training_step(self, batch: torch.Tensor, _: int) -> torch.Tensor:
+            loss: torch.Tensor = self.model(batch).square().mean()
+            loop.losses.append(loss.detach())
+            return loss
+
+        def validation_step(self, batch: torch.Tensor, _: int) -> None:
+            self.log("val", self.model(batch).square().mean(), sync_dist=True)
+
+        def on_train_batch_end(self, *_: Any) -> None:
+            pace.fault("hook")
+
+        def configure_optimizers(self) -> torch.optim.Optimizer:
+            return loop.optimizer(self.parameters())  # type: ignore[no-any-return]
+
+    class Logged(lt.Callback):
+        def on_train_batch_end(self, *_: Any, **__: Any) -> None:
+            pace.fault("callback")
+
+    held = torch.utils.data.DataLoader(torch.utils.data.Subset(loop.items, range(8)), batch_size=4)
+    lt.Trainer(accelerator="cpu", devices=int(os.environ["WORLD_SIZE"]), strategy="ddp", max_steps=options.steps // 2, accumulate_grad_batches=2, val_check_interval=20, callbacks=[Logged()],
+               enable_progress_bar=False, enable_model_summary=False, logger=False, enable_checkpointing=False).fit(Module(), loop.loader(None), held)
+
+
+class Style(NamedTuple):
+    """A loop, the ranks that it runs on, and of each family where its delay shows in a
+    recording without a change of code, and how often a step passes it.
+    """
+
+    run: Callable[[Any], None]
+    ranks: Tuple[int, ...]
+    families: Dict[str, Tuple[str, float]]
+
+
+STYLES = {
+    "manual": Style(manual, (2, 3, 4), {"data": (DATA, 1), "flatten": (OUTSIDE, 1), "metric": (OUTSIDE, 1), "log": (OUTSIDE, 1)}),
+    "local": Style(local, (2, 3), {"augment": (OUTSIDE, 1), "outer": (OUTSIDE, 1 / RARE)}),
+    "policy": Style(policy, (2, 3, 4), {"generation": (OUTSIDE, 1 / 4), "reward": (OUTSIDE, 1 / 4), "loss": (OUTSIDE, 1)}),
+    "adversarial": Style(adversarial, (2, 3), {"augment": (OUTSIDE, 1), "backward": (BACKWARD, 1), "average": (OUTSIDE, 1)}),
+    "experts": Style(experts, (2, 3, 4), {"expert": (FORWARD, 1), "clip": (OUTSIDE, 1), "data": (DATA, 1)}),
+    "saved": Style(saved, (2, 3, 4), {"save": (OUTSIDE, 1 / RARE), "log": (OUTSIDE, 1)}),
+    "sharded": Style(sharded, (2, 3, 4), {"clip": (OUTSIDE, 1), "backward": (BACKWARD, 1)}),
+    "accumulated": Style(accumulated, (2, 3, 4), {"scheduler": (OUTSIDE, 1), "data": (DATA, 3), "forward": (FORWARD, 3)}),
+    "parallel": Style(parallel, (2, 3, 4), {"layer": (FORWARD, 4), "unscale": (OUTSIDE, 1)}),
+    "pipelined": Style(pipelined, (4,), {"micro": (OUTSIDE, 4), "reduce": (OUTSIDE, 1)}),
+    "evaluated": Style(evaluated, (2, 3, 4), {"data": (DATA, 1), "loss": (FORWARD, 1), "callback": (CALLBACKS, 1)}),
+    "hooked": Style(hooked, (2, 3), {"data": (DATA, 2), "hook": (CALLBACKS, 2), "callback": (CALLBACKS, 2), "backward": (BACKWARD, 2)}),
+}

@@ -177,6 +177,9 @@ func (j *judge) lateArrivals(r *arrivals.Result) (out []Finding) {
 		case l.Certainty < delay.Strong:
 			f.lack(evidence.Lack{Reason: evidence.FewOccurrences, AtMost: evidence.Supported, N: l.Steps.Count, P: l.P})
 		}
+		if r.Apart {
+			f.lack(evidence.Lack{Reason: evidence.WaitNotRecorded, AtMost: evidence.Supported})
+		}
 		if l.Clock {
 			f.lack(evidence.Lack{Reason: evidence.ClockOffset, AtMost: evidence.Supported})
 		}
@@ -241,7 +244,7 @@ func (f *Finding) alone(l *Finding, own []int) {
 // times include those waits.
 func (j *judge) behindMessages(v *RunVerdict) {
 	r := j.entered
-	if len(r.Silent) == 0 {
+	if len(r.Silent) == 0 && !(r.Apart && r.Set != nil) {
 		return
 	}
 	for i := range v.Findings {

@@ -15,7 +15,7 @@ func enteredDifferently(e evidence.EnteredDifferently) string {
 }
 
 func lateBehindMessages(e evidence.LateBehindMessages) string {
-	return fmt.Sprintf("%s arrive %s after the others, together; they send and receive, and only how often is recorded, so which of them began it is not known",
+	return fmt.Sprintf("%s arrive %s after the others, together; what they send and receive is not recorded, so which of them began it is not known",
 		ranksWord(e.Ranks), length(float64(e.Delay)))
 }
 

@@ -22,6 +22,9 @@ const (
 	// alike is the part of a rank's own excursions from which on another rank's are
 	// thought to have the same cause, and are no measure of how long chance lasts.
 	alike = 0.8
+	// small is the part of a claim up to which the others' noise says nothing of how long chance of its
+	// size lasts.
+	small = 0.25
 )
 
 // test is the chance that a piece of a given rank exceeds its peers as a delay of size d
@@ -117,7 +120,7 @@ func (s *series) beyond(k, r int, d float64, own []float64) []entry {
 }
 
 // blockLength is how many intervals count as one: as many as the excess of the other ranks
-// stays correlated over, or their excursions beyond half of the claim.
+// stays correlated over, where it comes near the claim, or their excursions beyond half of it.
 func (s *series) blockLength(k, r int, d float64, left []float64, x []entry, own float64) int {
 	set := s.peers[s.of[r]]
 	if len(set) == 2 {
@@ -125,7 +128,15 @@ func (s *series) blockLength(k, r int, d float64, left []float64, x []entry, own
 		for i, v := range left {
 			up[i], down[i] = min(max(v-d/2, 0), d/2), min(max(-v-d/2, 0), d/2)
 		}
-		return int(math.Ceil(max(newAutocovariance([][]float64{slices.Clone(left)}).tau(-1), newAutocovariance([][]float64{up, down}).tau(-1))))
+		t := newAutocovariance([][]float64{up, down}).tau(-1)
+		if slices.ContainsFunc(left, func(v float64) bool { return math.Abs(v) > small*d }) {
+			t = max(t, newAutocovariance([][]float64{slices.Clone(left)}).tau(-1))
+		}
+		return int(math.Ceil(t))
+	}
+	t := s.excursions(r, x, own).tau(-1)
+	if s.quietBut(k, r, set, d) {
+		return int(math.Ceil(t))
 	}
 	if s.spread[k] == nil {
 		columns := make([][]float64, s.Ranks)
@@ -134,8 +145,25 @@ func (s *series) blockLength(k, r int, d float64, left []float64, x []entry, own
 		}
 		s.spread[k] = newAutocovariance(columns)
 	}
-	t := s.spread[k].tau(r)
-	return int(math.Ceil(max(t, s.excursions(r, x, own).tau(-1))))
+	return int(math.Ceil(max(t, s.spread[k].tau(r))))
+}
+
+// quietBut reports whether the ranks of a set other than r are within a small part of d in all
+// intervals.
+func (s *series) quietBut(k, r int, set []int, d float64) bool {
+	for n := range s.Intervals {
+		low, high := int64(math.MaxInt64), int64(math.MinInt64)
+		for _, q := range set {
+			if q != r {
+				x := s.excess[k][n*s.Ranks+q]
+				low, high = min(low, x), max(high, x)
+			}
+		}
+		if float64(high-low) > small*d {
+			return false
+		}
+	}
+	return true
 }
 
 // excursions are those of the other ranks beyond half of the claim, but for ranks with as

@@ -55,7 +55,7 @@ type Result struct {
 	Between Between
 	// Transfers are what follows the last entries of stages.
 	Transfers []Transfer
-	Set       *Set // ranks of which it is not known who is late
+	Set       *Set // ranks of which it is not known who is late, because of messages
 	// MayHide is what may be a delay in every step, or a clock.
 	MayHide Hidden
 	Hang    *Hang
@@ -67,6 +67,7 @@ type Result struct {
 	Messages   bool     // sends and receives are recorded, and what ranks wait for in them is known at a collective
 	ByOrder    []string // groups whose calls were matched by order, as their numbers differ
 	Silent     []string // groups of which sends and receives are counted and not recorded
+	Apart      bool     // nothing recorded connects some ranks with the others
 }
 
 // Place is one call of the program, over all ranks.
@@ -193,6 +194,7 @@ func (j *Job) Analyze(o Options) *Result {
 		s.set(r)
 	} else {
 		s.late(r, o, lines, steps)
+		s.apart(r)
 	}
 	r.locate(lines)
 	r.Between = s.between(lines)
@@ -301,6 +303,62 @@ func (r *Result) locate(lines []fitted) {
 // of the program: the work before them counts at the collective after it, if there is one.
 func (s *strikes) divided(at int) bool {
 	return s.blocks != nil && s.isMessage(s.call(s.places[at].cohorts[0][0]))
+}
+
+// apart takes account of ranks that no recorded call connects with each other, as those of the
+// stages of a pipeline whose messages nobody recorded. Late ones may be so because another is, and
+// are put together. Those that only wait for them in messages seem to work as long as ever, so that
+// what a late rank costs is what those wait that it is connected with.
+func (s *strikes) apart(r *Result) {
+	of := s.connected()
+	if r.Apart = slices.ContainsFunc(of, func(q int) bool { return q != of[0] }); !r.Apart || len(r.Late) == 0 {
+		return
+	}
+	first := of[s.byRank[r.Late[0].Rank]]
+	if !slices.ContainsFunc(r.Late, func(l Late) bool { return of[s.byRank[l.Rank]] != first }) {
+		for i := range r.Late {
+			l := &r.Late[i]
+			cost := min(1, float64(l.Excess)/float64(max(1, r.End-r.Begin)))
+			for _, saving := range []*float64{&l.Saves.Alone, &l.Saves.After, &l.Saves.High, &l.Saves.AtMost} {
+				*saving = max(*saving, cost)
+			}
+			l.Gain = max(l.Gain, min(1, float64(l.PerStep)/float64(max(1, l.Step))))
+			r.Joint = max(r.Joint, cost)
+		}
+		return
+	}
+	r.Set = &Set{Place: r.Late[0].Place}
+	for _, l := range r.Late {
+		r.Set.Delay = max(r.Set.Delay, l.PerStep)
+		r.Set.Ranks = append(r.Set.Ranks, l.Rank)
+	}
+	slices.Sort(r.Set.Ranks)
+	r.Late, r.Joint = nil, 0
+}
+
+// connected are the ranks that calls connect, directly or by others: of each, the first of them.
+func (s *strikes) connected() []int {
+	of := make([]int, len(s.ranks))
+	for q := range of {
+		of[q] = q
+	}
+	root := func(q int) int {
+		for of[q] != q {
+			q = of[q]
+		}
+		return q
+	}
+	for i := range s.points {
+		entries := s.points[i].Entries
+		for _, e := range entries[min(1, len(entries)):] {
+			a, b := root(int(entries[0].Process)), root(int(e.Process))
+			of[max(a, b)] = min(a, b)
+		}
+	}
+	for q := range of {
+		of[q] = root(q)
+	}
+	return of
 }
 
 // set finds ranks that are late together where messages are not recorded. What

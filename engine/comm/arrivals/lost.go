@@ -11,8 +11,8 @@ import (
 // does in several; ok is false where the stage times do not show it. A rank that loads its data slowly arrives late at the first
 // collective after that, in whichever stage it is. The time from the release to the
 // entry is divided among the stages, for the rank and for its peers, and the stage
-// counts in which the rank spends most more than they do. Stages are laid end to end, as packets do not say when
-// each begins: in one without calls, all of which is the rank's own, no more is lost than it takes longer, and the
+// counts in which the rank spends most more than they do. Packets do not say when each stage
+// begins: in one without calls, all of which is the rank's own, no more is lost than it takes longer, and the
 // rest is lost in none. calls are the stages in which calls are entered.
 func (s *strikes) lostIn(rank int, places []found, lines []fitted, calls map[string]bool) (stage string, ok bool) {
 	peers := map[int]*fitted{}
@@ -25,6 +25,10 @@ func (s *strikes) lostIn(rank int, places []found, lines []fitted, calls map[str
 	}
 	if own == nil || own.summed {
 		return "", false
+	}
+	s.layOut(own, rank)
+	for r, l := range peers {
+		s.layOut(l, r)
 	}
 	names, group := trace.Schema{Stages: own.stages}.Groups()
 	more, longer := make([]int64, len(names)+1), make([]int64, len(names)+1)
@@ -121,6 +125,41 @@ func (s *strikes) lineOf(rank int) *fitted {
 	return &f
 }
 
+// layOut says when stages begin: each where the one before it ends, or as much later as
+// it takes for the calls that were recorded in it to be in it. What is between lies in no stage.
+func (s *strikes) layOut(f *fitted, rank int) {
+	if f.from != nil {
+		return
+	}
+	S := len(f.stages)
+	f.from = make([]int64, len(f.steps)*S)
+	last := make([]int64, len(f.from)) // call, 0: none
+	for i := range s.ranks[rank].calls {
+		e := entry{Process: int32(rank), Call: int32(i)}
+		t, k := f.step(s.at(e)), slices.Index(f.stages, s.kindOf(e).stage)
+		if t >= 0 && k >= 0 {
+			last[t*S+k] = max(last[t*S+k], s.at(e))
+		}
+	}
+	for t := range f.steps {
+		spare := int64(0) // until the next step begins
+		if t+1 < len(f.steps) {
+			spare = f.begin[t+1] - f.begin[t]
+			for _, d := range f.durations[t*S : (t+1)*S] {
+				spare -= d
+			}
+		}
+		at := f.begin[t]
+		for k := range S {
+			if late := min(spare, last[t*S+k]-f.durations[t*S+k]-at); late > 0 {
+				at, spare = at+late, spare-late
+			}
+			f.from[t*S+k] = at
+			at += f.durations[t*S+k]
+		}
+	}
+}
+
 // divide is how much of the time from begin to end lies in each stage, and last in
 // none. each is told of every stage of a step that it lies in; nil: nobody.
 func (f *fitted) divide(begin, end int64, each func(t, k int)) []int64 {
@@ -129,15 +168,13 @@ func (f *fitted) divide(begin, end int64, each func(t, k int)) []int64 {
 	left := max(0, end-begin)
 	first, _ := slices.BinarySearch(f.begin, begin)
 	for t := max(0, first-1); t < len(f.steps) && f.begin[t] < end; t++ {
-		from := f.begin[t]
 		for k := range S {
-			to := from + f.durations[t*S+k]
-			in := max(0, min(end, to)-max(begin, from))
+			from := f.from[t*S+k]
+			in := max(0, min(end, from+f.durations[t*S+k])-max(begin, from))
 			if out[k] += in; in > 0 && each != nil {
 				each(t, k)
 			}
 			left -= in
-			from = to
 		}
 	}
 	out[S] = max(0, left)

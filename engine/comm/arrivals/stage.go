@@ -106,7 +106,8 @@ func indexed(stage string) bool {
 type fitted struct {
 	*timeline
 	begin []int64
-	exact bool // as recorded
+	exact bool    // as recorded
+	from  []int64 // [step][stage] when each begins; nil: not laid out
 }
 
 // placed finds the stage of every place, "" if it is not clear: the stage that

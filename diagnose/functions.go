@@ -11,6 +11,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose/opnames"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/operator"
+	"github.com/sfstat/sfstat/trace/stagename"
 )
 
 // mostOf is the part of a delay that one line of the program must take longer than on
@@ -81,9 +82,9 @@ func spentIn(r *opnames.Result, f *Finding) (e evidence.SpentIn, ok bool) {
 		most float64 // of any function there
 	}
 	var lines []line
-	for _, d := range r.Of(*f.Rank, f.Stage) {
+	for _, d := range r.Of(*f.Rank, "") {
 		source, placed := sourceOfFunction(d.Name)
-		if !placed {
+		if !placed || f.Stage != "" && cmp.Or(d.Stage, stagename.Residual) != f.Stage {
 			continue
 		}
 		i := slices.IndexFunc(lines, func(l line) bool { return l.Source.File == source.File && l.Source.Line == source.Line })

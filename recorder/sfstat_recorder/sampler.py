@@ -15,6 +15,7 @@ from typing import Any, Dict, List, Tuple
 
 _INTERVAL_S = 0.005
 _MOST = 20_000  # looks
+_BLIND = 20  # intervals without a look, as where a profiler starts: nothing is known of them
 
 _Stack = Tuple[Any, ...]  # the code of the functions from the innermost to the outermost, and the line of the innermost
 _Frame = Tuple[Any, int]  # a function's code; the line where it is now, 0: the whole function
@@ -51,13 +52,19 @@ class Sampler:
         """What it saw as events of a Chrome trace whose times count from
         ``base_ns``: functions from the look at which they were first on the stack
         to the one at which they were gone, and within the innermost the line where
-        it stayed. To be called after ``stop``.
+        it stayed, as far as it looked. To be called after ``stop``.
         """
         self._looking.join()
         out: List[Dict[str, Any]] = []
         open_: List[Tuple[_Frame, int]] = []
+        before, interval = 0, int(self._interval * 1e9)
         for t, seen in self._looks + [(self._looks[-1][0], ())] if self._looks else []:
             stack = _frames(seen)
+            if before and t - before > _BLIND * interval:
+                while open_:
+                    frame, begin = open_.pop()
+                    out.append(self._event(frame, begin - base_ns, before + interval - base_ns))
+            before = t
             same = 0
             while same < min(len(open_), len(stack)) and open_[same][0] == stack[same]:
                 same += 1

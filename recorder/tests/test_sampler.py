@@ -50,6 +50,16 @@ class SamplerTest(unittest.TestCase):
         sampler.stop()
         sampler.events(0)
 
+    def test_what_it_did_not_see_is_in_no_function(self):
+        sampler = Sampler()
+        sampler.stop()
+        sampler._looking.join()
+        code = Sampler.stop.__code__
+        stack = (code, 7)
+        sampler._looks = [(n * 5_000_000, stack) for n in (1, 2, 3, 153, 154)]
+        lengths = sorted(e["dur"] for e in sampler.events(0) if e["name"].endswith(code.co_name))
+        self.assertEqual(lengths, [5_000.0, 5_000.0, 15_000.0, 15_000.0])  # the function and its line, before and after
+
     def test_nothing_seen_is_no_events(self):
         sampler = Sampler(interval=10)
         sampler.stop()

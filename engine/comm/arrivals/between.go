@@ -39,8 +39,8 @@ func (s *strikes) between(lines []fitted) (out Between) {
 	return out
 }
 
-// pausesAt reports whether a time lies between two steps.
+// pausesAt reports whether a time lies between two steps that follow one another.
 func (f *fitted) pausesAt(at int64) bool {
 	next, _ := slices.BinarySearch(f.begin, at+1)
-	return next > 0 && next < len(f.steps) && at >= f.begin[next-1]+f.wall[next-1]
+	return next > 0 && next < len(f.steps) && f.steps[next] == f.steps[next-1]+1 && at >= f.begin[next-1]+f.wall[next-1]
 }

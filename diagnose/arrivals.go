@@ -165,7 +165,7 @@ func (j *judge) lateArrivals(r *arrivals.Result) (out []Finding) {
 				RunGain: l.Saves.Alone, RunLow: min(l.Saves.Low, l.Saves.Alone), RunAtMost: l.Saves.Most(),
 				Struck: Struck{Count: l.Steps.Count, Of: l.Steps.Of, First: l.Recorded[0], Last: l.Recorded[1], Pattern: modelPattern(l.Steps.Pattern), Period: l.Steps.Period}},
 			Confidence: evidence.Strong, BelowMinGain: l.Saves.Most() < j.minGain}
-		f.Evidence = append(f.Evidence, evidence.LastToEnter{Source: evidence.FromArrivals, Rank: l.Rank, N: l.Last, Of: l.Points, Op: f.Op, Group: f.Group, Delay: l.Delay, Strikes: l.Strikes, P: l.P, Line: f.Source},
+		f.Evidence = append(f.Evidence, evidence.LastToEnter{Source: evidence.FromArrivals, Rank: l.Rank, N: l.Last, Of: l.Points, Op: f.Op, Group: f.Group, Delay: l.Delay, Strikes: l.Strikes, P: l.P, Line: f.Source, After: sourceOf(comeFrom(p))},
 			evidence.Replay{Ranks: l.Ranks, Saves: l.Saves.Alone, Charged: l.Saves.Most()})
 		if len(l.Ranks) > 1 {
 			f.Ranks = l.Ranks
@@ -318,6 +318,14 @@ func sourceOf(l arrivals.Line) *evidence.SourceLine {
 		return nil
 	}
 	return &evidence.SourceLine{File: l.File, Line: l.Line, Function: l.Function, Call: l.Call}
+}
+
+// comeFrom is the line of the call before those of a place, where it is another one.
+func comeFrom(p *arrivals.Place) arrivals.Line {
+	if p.AfterAt.File == p.Line.File && p.AfterAt.Line == p.Line.Line {
+		return arrivals.Line{}
+	}
+	return p.AfterAt
 }
 
 // missing are the ranks that never entered the call at which a job hangs.

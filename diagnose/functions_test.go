@@ -7,6 +7,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/operator"
+	"github.com/sfstat/sfstat/trace/stagename"
 )
 
 // functions are what ran in a stage of four ranks: a line that takes rank 2 so much
@@ -44,13 +45,15 @@ func TestLines(t *testing.T) {
 		excess  int64
 		first   int64
 		confirm bool
+		outside bool
 	}{
-		{"the line takes what the rank is late by", 2, 60e6, 10, true},
-		{"less than half of it", 2, 130e6, 10, false},
-		{"half of a stretch is struck", 2, 110e6, 0, false},
-		{"who waits for it is not there", 1, 60e6, 10, false},
-		{"no struck step was profiled", 2, 60e6, 20, false},
-		{"ranks that were not profiled are no peers", 2, 60e6, 15, true},
+		{"outside of the stages", 2, 60e6, 10, true, true},
+		{"the line takes what the rank is late by", 2, 60e6, 10, true, false},
+		{"less than half of it", 2, 130e6, 10, false, false},
+		{"half of a stretch is struck", 2, 110e6, 0, false, false},
+		{"who waits for it is not there", 1, 60e6, 10, false, false},
+		{"no struck step was profiled", 2, 60e6, 20, false, false},
+		{"ranks that were not profiled are no peers", 2, 60e6, 15, true, false},
 	} {
 		all := functions(60e6)
 		if c.first == 15 { // two ranks of four; a line that both take as long is not named
@@ -63,7 +66,11 @@ func TestLines(t *testing.T) {
 			all.Names[3] = "sleep at train.py:99"
 		}
 		j := &judge{run: &run{functions: []*operator.Totals{all}}}
-		v := &RunVerdict{Findings: []Finding{{Kind: KindRank, Cause: CauseLate, Place: Place{Rank: &c.rank, Stage: "backward"},
+		stage := "backward"
+		if c.outside {
+			all.Stages[0], stage = "", stagename.Residual
+		}
+		v := &RunVerdict{Findings: []Finding{{Kind: KindRank, Cause: CauseLate, Place: Place{Rank: &c.rank, Stage: stage},
 			Cost: Cost{Excess: c.excess, Struck: Struck{First: c.first, Last: 29}}, Evidence: []evidence.Observation{evidence.Replay{}}}}}
 		j.lines(v)
 		f := &v.Findings[0]

@@ -32,9 +32,14 @@ func enteredLast(e evidence.LastToEnter) string {
 	if 2*e.N < e.Strikes { // those behind it in a chain are later
 		text = fmt.Sprintf("late by its own work before %d of %d %s of %s, %s", e.Strikes, e.Of, e.Op, groupWord(e.Group), pValue(e.P))
 	}
-	if e.Line != nil {
-		text += fmt.Sprintf("; its own delay of %s is before %s", length(float64(e.Delay)), sourceWord(e.Line))
-	} else {
+	switch own := "; its own delay of " + length(float64(e.Delay)) + " is "; {
+	case e.Line != nil && e.After != nil:
+		text += own + "between " + sourceWord(e.After) + " and " + sourceWord(e.Line)
+	case e.Line != nil:
+		text += own + "before " + sourceWord(e.Line)
+	case e.After != nil:
+		text += own + "after " + sourceWord(e.After)
+	default:
 		text += fmt.Sprintf("; %s of it its own delay", length(float64(e.Delay)))
 	}
 	return text

@@ -20,6 +20,7 @@ type LastToEnter struct {
 	Op      string      `json:"op,omitempty" doc:"operation of the collectives"`
 	Group   string      `json:"group,omitempty" doc:"process group of the collectives"`
 	Line    *SourceLine `json:"source_line,omitempty" doc:"where the program enters them"`
+	After   *SourceLine `json:"after_line,omitempty" doc:"where it entered the call before them, if that is another line"`
 
 	Share    float64 `json:"share,omitempty" doc:"its own delay in all, as a fraction of the recording"`
 	Own      int64   `json:"own_delay_ns,omitempty" doc:"its own delay in all, beyond the median rank's"`

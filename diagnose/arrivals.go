@@ -439,13 +439,14 @@ func arrivalActions(f *Finding, r *arrivals.Result) []answer.Action {
 // nobodyLate is what arrivals looked for and did not find.
 func nobodyLate(r *arrivals.Result) evidence.NobodyLate {
 	e := evidence.NobodyLate{Ranks: len(r.Ranks), Step: r.Step}
-	if r.Step > 0 {
-		e.Steps = int((r.End - r.Begin) / r.Step)
-	}
+	points := 0 // of the place that is entered most: a step that was held up for long is one
 	for i := range r.Places {
 		if p := &r.Places[i]; p.Repeats {
-			e.Skew = max(e.Skew, p.Skew)
+			e.Skew, points = max(e.Skew, p.Skew), max(points, p.Points)
 		}
+	}
+	if r.Step > 0 {
+		e.Steps = min(points, int((r.End-r.Begin)/r.Step))
 	}
 	return e
 }

@@ -157,17 +157,18 @@ func TestSteps(t *testing.T) {
 		noted   string
 		cutLast bool
 	}{
-		"profiler's beat the user's": {newFeed().on(1, "iteration 7", 1, 90).on(1, "ProfilerStep#2", 0, 100), []int64{2}, "", false},
-		"user's":                     {newFeed().on(1, "## iteration 7 ##", 0, 100).on(1, "## iteration 8 ##", 100, 200), []int64{7, 8}, "", false},
-		"without numbers":            {newFeed().on(1, "train_step", 0, 100).on(1, "train_step", 100, 200), []int64{0, 1}, "", false},
-		"two threads":                {newFeed().on(1, "ProfilerStep#2", 0, 100).on(1, "ProfilerStep#3", 100, 200).on(2, "ProfilerStep#2", 50, 130), []int64{2, 3}, "", false},
-		"inside one another":         {newFeed().on(1, "ProfilerStep#2", 0, 100).on(1, "ProfilerStep#3", 10, 20), []int64{2}, "inside other steps", false},
-		"overlapping":                {newFeed().on(1, "ProfilerStep#2", 0, 100).on(1, "ProfilerStep#3", 90, 200), []int64{2, 3}, "before the one before", false},
-		"numbers that fall":          {newFeed().on(1, "ProfilerStep#9", 0, 100).on(1, "ProfilerStep#3", 100, 200), []int64{9, 3}, "do not ascend with time", false},
-		"numbers that repeat":        {newFeed().on(1, "ProfilerStep#9", 0, 100).on(1, "ProfilerStep#9", 100, 200), []int64{0, 1}, "counted from 0", false},
-		"none, two optimizer steps":  {newFeed().on(1, "Optimizer.step#A.step", 90, 100).on(1, "Optimizer.step#A.step", 190, 200), []int64{0, 1}, "nothing marks steps", false},
-		"none at all":                {newFeed().on(1, "forward", 0, 100), []int64{0}, "the whole recording", false},
-		"cut last":                   {newFeed().on(1, "ProfilerStep#1", 0, 9000).on(1, "ProfilerStep#2", 9100, 9150), []int64{1, 2}, "", true},
+		"profiler's beat the user's":     {newFeed().on(1, "iteration 7", 1, 90).on(1, "ProfilerStep#2", 0, 100), []int64{2}, "", false},
+		"user's":                         {newFeed().on(1, "## iteration 7 ##", 0, 100).on(1, "## iteration 8 ##", 100, 200), []int64{7, 8}, "", false},
+		"without numbers":                {newFeed().on(1, "train_step", 0, 100).on(1, "train_step", 100, 200), []int64{0, 1}, "", false},
+		"two threads":                    {newFeed().on(1, "ProfilerStep#2", 0, 100).on(1, "ProfilerStep#3", 100, 200).on(2, "ProfilerStep#2", 50, 130), []int64{2, 3}, "", false},
+		"inside one another":             {newFeed().on(1, "ProfilerStep#2", 0, 100).on(1, "ProfilerStep#3", 10, 20), []int64{2}, "inside other steps", false},
+		"overlapping":                    {newFeed().on(1, "ProfilerStep#2", 0, 100).on(1, "ProfilerStep#3", 90, 200), []int64{2, 3}, "before the one before", false},
+		"numbers that fall":              {newFeed().on(1, "ProfilerStep#9", 0, 100).on(1, "ProfilerStep#3", 100, 200), []int64{9, 3}, "do not ascend with time", false},
+		"numbers that repeat":            {newFeed().on(1, "ProfilerStep#9", 0, 100).on(1, "ProfilerStep#9", 100, 200), []int64{0, 1}, "counted from 0", false},
+		"none, two optimizer steps":      {newFeed().on(1, "Optimizer.step#A.step", 90, 100).on(1, "Optimizer.step#A.step", 190, 200), []int64{0, 1}, "nothing marks steps", false},
+		"none, one optimizer in another": {newFeed().on(1, "Optimizer.step#B.step", 85, 105).on(1, "Optimizer.step#A.step", 90, 100).on(1, "Optimizer.step#B.step", 185, 205).on(1, "Optimizer.step#A.step", 190, 200), []int64{0, 1}, "nothing marks steps", false},
+		"none at all":                    {newFeed().on(1, "forward", 0, 100), []int64{0}, "the whole recording", false},
+		"cut last":                       {newFeed().on(1, "ProfilerStep#1", 0, 9000).on(1, "ProfilerStep#2", 9100, 9150), []int64{1, 2}, "", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := tt.f.finish()

@@ -108,13 +108,19 @@ func (b *Builder) inferMarks() ([]mark, int64) {
 	}
 	thread := mainThread(b.pieces)
 	optimizer := int32(b.stages.Index(stagemap.Optimizer))
-	var ends []int64
+	var calls []piece
 	for _, p := range b.pieces {
 		if p.stage == optimizer && p.yields && p.thread == thread {
+			calls = append(calls, p)
+		}
+	}
+	slices.SortFunc(calls, func(p, q piece) int { return cmp.Compare(p.start, q.start) })
+	var ends []int64
+	for _, p := range calls {
+		if n := len(ends); n == 0 || p.start >= ends[n-1] { // not that of a class within that of a class derived from it
 			ends = append(ends, p.end)
 		}
 	}
-	slices.Sort(ends)
 	whole := mark{thread: thread, start: b.first, end: b.last}
 	if len(ends) < 2 {
 		b.Note(input.NoteRecorder, "nothing marks steps (no ProfilerStep): the whole recording counts as one step")

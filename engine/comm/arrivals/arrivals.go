@@ -194,7 +194,6 @@ func (j *Job) Analyze(o Options) *Result {
 		s.set(r)
 	} else {
 		s.late(r, o, lines, steps)
-		s.apart(r)
 	}
 	r.locate(lines)
 	r.Between = s.between(lines)
@@ -305,26 +304,10 @@ func (s *strikes) divided(at int) bool {
 	return s.blocks != nil && s.isMessage(s.call(s.places[at].cohorts[0][0]))
 }
 
-// apart takes account of ranks that no recorded call connects with each other, as those of the
-// stages of a pipeline whose messages nobody recorded. Late ones may be so because another is, and
-// are put together. Those that only wait for them in messages seem to work as long as ever, so that
-// what a late rank costs is what those wait that it is connected with.
-func (s *strikes) apart(r *Result) {
-	of := s.connected()
-	if r.Apart = slices.ContainsFunc(of, func(q int) bool { return q != of[0] }); !r.Apart || len(r.Late) == 0 {
-		return
-	}
-	first := of[s.byRank[r.Late[0].Rank]]
-	if !slices.ContainsFunc(r.Late, func(l Late) bool { return of[s.byRank[l.Rank]] != first }) {
-		for i := range r.Late {
-			l := &r.Late[i]
-			cost := min(1, float64(l.Excess)/float64(max(1, r.End-r.Begin)))
-			for _, saving := range []*float64{&l.Saves.Alone, &l.Saves.After, &l.Saves.High, &l.Saves.AtMost} {
-				*saving = max(*saving, cost)
-			}
-			l.Gain = max(l.Gain, min(1, float64(l.PerStep)/float64(max(1, l.Step))))
-			r.Joint = max(r.Joint, cost)
-		}
+// apart puts late ranks together that no recorded call connects with each other, as those of the
+// stages of a pipeline whose messages nobody recorded: each may be late because another is.
+func (s *strikes) apart(r *Result, of []int) {
+	if len(r.Late) == 0 || !slices.ContainsFunc(r.Late, func(l Late) bool { return of[s.byRank[l.Rank]] != of[s.byRank[r.Late[0].Rank]] }) {
 		return
 	}
 	r.Set = &Set{Place: r.Late[0].Place}
@@ -334,6 +317,18 @@ func (s *strikes) apart(r *Result) {
 	}
 	slices.Sort(r.Set.Ranks)
 	r.Late, r.Joint = nil, 0
+}
+
+// within is what ranks of a set entered: of each place the cohorts that are theirs.
+func (s *strikes) within(of []int, set int) *strikes {
+	t := *s.timed
+	t.places = slices.Clone(t.places)
+	for i := range t.places {
+		t.places[i].cohorts = slices.DeleteFunc(slices.Clone(t.places[i].cohorts), func(c cohort) bool { return of[c[0].Process] != set })
+	}
+	out := *s
+	out.timed = &t
+	return &out
 }
 
 // connected are the ranks that calls connect, directly or by others: of each, the first of them.

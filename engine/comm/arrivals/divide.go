@@ -213,7 +213,11 @@ func (d *division) layOut(s *strikes, places []int, waited map[int]int) {
 		places = append(slices.Delete(places, i, i+1), d.cut.place)
 	}
 	for i := range s.places {
-		d.Stages = append(d.Stages, points.Stage{Name: s.kindOf(s.places[i].cohorts[0][0]).name})
+		stage := points.Stage{}
+		if all := s.places[i].cohorts; len(all) > 0 { // of the ranks that are judged
+			stage.Name = s.kindOf(all[0][0]).name
+		}
+		d.Stages = append(d.Stages, stage)
 	}
 	widest, taking := 0, make(map[int]bool)
 	for _, n := range waited {

@@ -13,12 +13,31 @@ type found struct {
 	struck map[entry]bool
 }
 
-// late fills in who delays the others, and what that costs.
+// late fills in who delays the others, and what that costs. Ranks that nothing recorded connects wait
+// for each other in what is not known, and are judged apart.
 func (s *strikes) late(r *Result, o Options, lines []fitted, steps stepping) {
 	recorded := int64(0)
 	if len(lines) > 0 {
 		recorded = r.Step
 	}
+	of := s.connected()
+	sets := slices.Compact(slices.Sorted(slices.Values(of)))
+	if r.Apart = len(sets) > 1; !r.Apart {
+		s.lateAmong(r, o, lines, steps, recorded)
+	} else {
+		for _, set := range sets {
+			s.within(of, set).lateAmong(r, o, lines, steps, recorded)
+		}
+	}
+	slices.SortStableFunc(r.Late, func(a, b Late) int { return cmp.Compare(b.Saves.Most(), a.Saves.Most()) })
+	if len(r.Late) > 0 {
+		r.Doubted = nil
+	}
+	s.apart(r, of)
+}
+
+// lateAmong is late of ranks that calls connect.
+func (s *strikes) lateAmong(r *Result, o Options, lines []fitted, steps stepping, recorded int64) {
 	d := s.divide(recorded)
 	if d == nil {
 		return
@@ -26,12 +45,12 @@ func (s *strikes) late(r *Result, o Options, lines []fitted, steps stepping) {
 	out := delay.Divided(&d.Division, &d.run, delay.Options{MinGain: o.MinGain})
 	for _, l := range out.Limits {
 		if l.Stage < len(r.Places) {
-			r.Places[l.Stage].Limit = l.Reported
+			r.Places[l.Stage].Limit = max(r.Places[l.Stage].Limit, l.Reported)
 		}
 	}
 	// What follows no point is left out of the lengths of steps.
 	whole := float64(out.Whole) / float64(max(out.Whole, r.End-r.Begin))
-	r.Joint = out.Joint * whole
+	r.Joint = max(r.Joint, out.Joint*whole)
 	calls := map[string]bool{}
 	for i := range r.Places {
 		calls[r.Places[i].Stage] = calls[r.Places[i].Stage] || r.Places[i].Repeats
@@ -73,7 +92,6 @@ func (s *strikes) late(r *Result, o Options, lines []fitted, steps stepping) {
 			}
 		}
 	}
-	slices.SortStableFunc(r.Late, func(a, b Late) int { return cmp.Compare(b.Saves.Most(), a.Saves.Most()) })
 }
 
 // charge adds to the rank of a place what it costs there.

@@ -16,7 +16,7 @@ const (
 	mostRefused = 8
 )
 
-// recurs is the level at which a host counts as recurring.
+// recurs is the level at which a host or a GPU counts as recurring.
 const recurs = 0.05
 
 // Batch writes what the rows of a batch come to.
@@ -45,12 +45,16 @@ func batchDocument(sum *findings.Summary) document {
 		}
 		d = append(d, heading("Worst runs"), t)
 	}
-	hosts := slices.DeleteFunc(sum.Hosts(), func(h findings.Host) bool { return h.P > recurs })
-	switch {
-	case len(hosts) > 0:
-		d = append(d, heading("Hosts that recur"), recurringHosts(hosts[:min(len(hosts), mostHosts)]))
-	case flagged > 1:
-		d = append(d, prose("No host delays more runs than chance allows."))
+	byChance := func(h findings.Recurring) bool { return h.P > recurs }
+	hosts, gpus := slices.DeleteFunc(sum.Hosts(), byChance), slices.DeleteFunc(sum.GPUs(), byChance)
+	if len(hosts) > 0 {
+		d = append(d, heading("Hosts that recur"), recurring("host", hosts))
+	}
+	if len(gpus) > 0 {
+		d = append(d, heading("GPUs that recur"), recurring("GPU", gpus))
+	}
+	if len(hosts) == 0 && len(gpus) == 0 && flagged > 1 {
+		d = append(d, prose("No host or GPU delays more runs than chance allows."))
 	}
 	if stages := sum.Stages(); len(stages) > 0 {
 		d = append(d, heading("Stages"), countTable("stage", stages))
@@ -132,12 +136,21 @@ func said(s *string) string {
 	return *s
 }
 
-func recurringHosts(hosts []findings.Host) *table.Table {
-	t := &table.Table{Columns: []table.Column{{Head: "host", Kind: table.Name}, {Head: "runs", Kind: table.Integer}, {Head: "of", Kind: table.Integer},
-		{Head: "lost, %s", Kind: table.Length}, {Head: "by chance", Kind: table.Text}},
-		Caption: "by chance: that any host is the one that delays so many runs, at most, if all were alike."}
-	for _, h := range hosts {
-		t.Add(table.TextCell(h.Name), table.WholeCell(h.Runs), table.WholeCell(h.Of), table.RealCell(h.Lost), table.TextCell(pValue(h.P)))
+// recurring is a table of hosts, or of GPUs.
+func recurring(what string, list []findings.Recurring) *table.Table {
+	t := &table.Table{Columns: []table.Column{{Head: "host", Kind: table.Name}}}
+	if what == "GPU" {
+		t.Columns = append(t.Columns, table.Column{Head: "local rank", Kind: table.Integer})
+	}
+	t.Columns = append(t.Columns, table.Column{Head: "runs", Kind: table.Integer}, table.Column{Head: "of", Kind: table.Integer},
+		table.Column{Head: "lost, %s", Kind: table.Length}, table.Column{Head: "by chance", Kind: table.Text})
+	t.Caption = fmt.Sprintf("by chance: that any %s is the one that delays so many runs, at most, if all were alike.", what)
+	for _, h := range list[:min(len(list), mostHosts)] {
+		cells := []table.Cell{table.TextCell(h.Host)}
+		if what == "GPU" {
+			cells = append(cells, table.WholeCell(int(h.LocalRank)))
+		}
+		t.Add(append(cells, table.WholeCell(h.Runs), table.WholeCell(h.Of), table.RealCell(h.Lost), table.TextCell(pValue(h.P)))...)
 	}
 	return t
 }

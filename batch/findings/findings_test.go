@@ -114,8 +114,34 @@ func TestHosts(t *testing.T) {
 		s.Add(flagged(fmt.Sprint("run-", i), host, 8, 0.2))
 	}
 	hosts := s.Hosts()
-	if len(hosts) != 2 || hosts[0].Name != "bad" || hosts[0].Runs != 9 || hosts[0].Of != 12 || hosts[0].P > 1e-4 || hosts[1].P < 0.5 {
+	if len(hosts) != 2 || hosts[0].Host != "bad" || hosts[0].Runs != 9 || hosts[0].Of != 12 || hosts[0].P > 1e-4 || hosts[1].P < 0.5 {
 		t.Errorf("%+v", hosts)
+	}
+}
+
+// TestGPUs: all three findings of thirty runs of eight ranks on one GPU are no chance, though each run
+// has one host; three on the GPUs of a host are.
+func TestGPUs(t *testing.T) {
+	for _, one := range []bool{true, false} {
+		s := NewSummary()
+		for i := range 27 {
+			s.Add(&Row{Folder: "f", Run: fmt.Sprint("healthy-", i), Steps: 10, Step: 1e9, Ranks: 8, Hosts: 1, Status: "no_straggler"})
+		}
+		for i := range 3 {
+			row, gpu := flagged(fmt.Sprint("run-", i), "gpu07", 1, 0.2), int64(3)
+			if !one {
+				gpu = int64(i)
+			}
+			row.LocalRank = &gpu
+			s.Add(row)
+		}
+		gpus := s.GPUs()
+		if one && (len(gpus) != 1 || gpus[0].Host != "gpu07" || gpus[0].LocalRank != 3 || gpus[0].Runs != 3 || gpus[0].P > 0.05) || !one && len(gpus) > 0 {
+			t.Errorf("on one GPU: %v: %+v", one, gpus)
+		}
+		if hosts := s.Hosts(); len(hosts) > 0 {
+			t.Errorf("of runs of one host: %+v", hosts)
+		}
 	}
 }
 

@@ -209,12 +209,13 @@ func (s *Summary) Weeks() []*Week {
 	return out
 }
 
-// Host is a host that the worst findings of several runs are on.
-type Host struct {
-	Name     string
-	Runs, Of int     // runs on it, of all with a finding to act on that names a host of several
-	P        float64 // chance that any host comes up so often, at most
-	Lost     float64 // ns, of all ranks
+// Recurring is a host, or a GPU, that the worst findings of several runs are on.
+type Recurring struct {
+	Host      string
+	LocalRank int64   // of the GPU, −1: it is the host
+	Runs, Of  int     // runs on it, of all with a finding to act on that names one of several
+	P         float64 // chance that any comes up so often, at most
+	Lost      float64 // ns, of all ranks
 }
 
 // Hosts are the hosts that two or more runs are delayed by, the least likely
@@ -222,32 +223,48 @@ type Host struct {
 // that a host which is in all n runs comes up k times or more with the chance that
 // k or more of n independent events of 1/hosts happen; a host that is in fewer runs
 // with less. Corrected for as many hosts as the largest run has, or as came up.
-func (s *Summary) Hosts() []Host {
+func (s *Summary) Hosts() []Recurring {
+	return s.recurring(func(r *Run) (at Recurring, among int64) {
+		return Recurring{Host: of(r.Worst.Host), LocalRank: -1}, r.Hosts
+	})
+}
+
+// GPUs are the GPUs, by host and local rank, likewise: any of the ranks of a run may be its late one.
+func (s *Summary) GPUs() []Recurring {
+	return s.recurring(func(r *Run) (at Recurring, among int64) {
+		if r.Worst.LocalRank == nil {
+			return at, 0
+		}
+		return Recurring{Host: of(r.Worst.Host), LocalRank: *r.Worst.LocalRank}, r.Ranks
+	})
+}
+
+func (s *Summary) recurring(place func(*Run) (at Recurring, among int64)) []Recurring {
 	var chances []float64
-	at := make(map[string]*Host)
+	seen := make(map[Recurring]*Recurring)
 	most := int64(0)
 	for _, r := range s.flagged() {
-		if name := of(r.Worst.Host); name != "" && r.Hosts > 1 {
-			if at[name] == nil {
-				at[name] = &Host{Name: name}
+		if at, among := place(r); at.Host != "" && among > 1 {
+			if seen[at] == nil {
+				seen[at] = &Recurring{Host: at.Host, LocalRank: at.LocalRank}
 			}
-			at[name].Runs++
-			at[name].Lost += r.Lost()
-			chances = append(chances, 1/float64(r.Hosts))
-			most = max(most, r.Hosts)
+			seen[at].Runs++
+			seen[at].Lost += r.Lost()
+			chances = append(chances, 1/float64(among))
+			most = max(most, among)
 		}
 	}
 	tail := atLeast(chances)
-	var out []Host
-	for _, h := range at {
+	var out []Recurring
+	for _, h := range seen {
 		if h.Runs >= 2 {
 			h.Of = len(chances)
-			h.P = min(1, float64(max(most, int64(len(at))))*tail[h.Runs])
+			h.P = min(1, float64(max(most, int64(len(seen))))*tail[h.Runs])
 			out = append(out, *h)
 		}
 	}
-	slices.SortFunc(out, func(a, b Host) int {
-		return cmp.Or(cmp.Compare(a.P, b.P), cmp.Compare(b.Runs, a.Runs), cmp.Compare(a.Name, b.Name))
+	slices.SortFunc(out, func(a, b Recurring) int {
+		return cmp.Or(cmp.Compare(a.P, b.P), cmp.Compare(b.Runs, a.Runs), cmp.Compare(a.Host, b.Host), cmp.Compare(a.LocalRank, b.LocalRank))
 	})
 	return out
 }

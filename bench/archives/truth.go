@@ -50,7 +50,7 @@ func compared(jobs []job, rows string) (found, error) {
 		}
 	}
 	if hosts := sum.Hosts(); len(hosts) > 0 {
-		f.Recurring, f.OnHost, f.P = hosts[0].Name, hosts[0].Runs, hosts[0].P
+		f.Recurring, f.OnHost, f.P = hosts[0].Host, hosts[0].Runs, hosts[0].P
 	}
 	changes, err := sum.Changes()
 	for _, c := range changes {

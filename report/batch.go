@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -19,12 +20,21 @@ const (
 // recurs is the level at which a host or a GPU counts as recurring.
 const recurs = 0.05
 
-// Batch writes what the rows of a batch come to.
+// Batch writes what the rows of a batch come to. CSV is one row per run, the worst first.
 func (o Output) Batch(sum *findings.Summary) error {
-	return o.show(batchDocument(sum))
+	changes, err := sum.Changes()
+	if err != nil {
+		return err
+	}
+	return o.writeWhole(forms{
+		"batch",
+		func() any { return batchOf(sum, changes) },
+		func() *csvTable { return structRows(each(sum.Runs(), batchRun)) },
+		func() document { return batchDocument(sum, changes) },
+	})
 }
 
-func batchDocument(sum *findings.Summary) document {
+func batchDocument(sum *findings.Summary, changes []findings.Change) document {
 	runs := sum.Runs()
 	flagged := 0
 	for _, r := range runs {
@@ -32,11 +42,7 @@ func batchDocument(sum *findings.Summary) document {
 			flagged++
 		}
 	}
-	all := batchHeadline(sum, runs, flagged)
-	if n := len(sum.Refused); n > 0 {
-		all += " " + counted(n, "input") + " left out or not whole."
-	}
-	d := document{headline{all, evidence.Insufficient}}
+	d := document{headline{batchHeadline(sum, runs), evidence.Insufficient}}
 	if flagged > 0 {
 		t := worstRuns(runs[:min(flagged, mostRuns)])
 		t.Caption = "lost: time of all ranks that fixing it would save."
@@ -62,11 +68,8 @@ func batchDocument(sum *findings.Summary) document {
 	if weeks := sum.Weeks(); len(weeks) > 1 {
 		d = append(d, heading("Weeks"), weekTable(weeks))
 	}
-	switch changes, err := sum.Changes(); {
-	case err != nil:
-		d = append(d, prose("Step times were not searched for changes: "+err.Error()))
-	case len(changes) > 0:
-		d = append(d, heading("Changes of step time"), dayChanges(changes))
+	if len(changes) > 0 {
+		d = append(d, heading("Changes from day to day"), dayChanges(changes))
 	}
 	if len(runs) > 0 {
 		d = append(d, heading("Runs by status"), countTable("status", sum.Statuses()))
@@ -84,18 +87,24 @@ func batchDocument(sum *findings.Summary) document {
 	return d
 }
 
-func batchHeadline(sum *findings.Summary, runs []*findings.Run, flagged int) string {
+func batchHeadline(sum *findings.Summary, runs []*findings.Run) string {
 	all := fmt.Sprintf("%s of %s", counted(sum.Windows, "window"), counted(len(runs), "run"))
-	if flagged == 0 {
-		return all + ": nothing to act on."
-	}
-	lost := 0.0
+	lost, flagged := 0.0, 0
 	for _, r := range runs {
 		if r.Flagged() {
 			lost += r.Lost()
+			flagged++
 		}
 	}
-	return fmt.Sprintf("%s: %d with a finding to act on, which cost %s of all ranks' time.", all, flagged, length(lost))
+	if flagged == 0 {
+		all += ": nothing to act on."
+	} else {
+		all = fmt.Sprintf("%s: %d with a finding to act on, which cost %s of all ranks' time.", all, flagged, length(lost))
+	}
+	if n := len(sum.Refused); n > 0 {
+		all += " " + counted(n, "input") + " left out or not whole."
+	}
+	return all
 }
 
 func worstRuns(runs []*findings.Run) *table.Table {
@@ -156,12 +165,11 @@ func recurring(what string, list []findings.Recurring) *table.Table {
 }
 
 func dayChanges(changes []findings.Change) *table.Table {
-	const date = "2006-01-02"
-	t := &table.Table{Columns: []table.Column{{Head: "runs", Kind: table.Name}, {Head: "from", Kind: table.Text}, {Head: "between", Kind: table.Text, Spare: true},
+	t := &table.Table{Columns: []table.Column{{Head: "runs", Kind: table.Name}, {Head: "of", Kind: table.Name}, {Head: "from", Kind: table.Text}, {Head: "between", Kind: table.Text, Spare: true},
 		{Head: "before, %s", Kind: table.Length}, {Head: "after, %s", Kind: table.Length}, {Head: "change", Kind: table.Fraction}, {Head: "by chance", Kind: table.Text}},
-		Caption: "of a step of the median run of each day."}
+		Caption: "before, after: in a step of the median run of each day."}
 	for _, c := range changes {
-		t.Add(table.TextCell(c.Family), table.TextCell(c.Day.Format(date)), table.TextCell(c.Low.Format(date)+" – "+c.High.Format(date)),
+		t.Add(table.TextCell(c.Family), table.TextCell(cmp.Or(c.Stage, "step time")), table.TextCell(c.Day.Format(dayFormat)), table.TextCell(c.Low.Format(dayFormat)+" – "+c.High.Format(dayFormat)),
 			table.RealCell(c.Before), table.RealCell(c.After), table.RealCell(c.After/c.Before-1), table.TextCell(pValue(c.P)))
 	}
 	return t
@@ -192,7 +200,7 @@ func weekTable(weeks []*findings.Week) *table.Table {
 				stage, most = name, n
 			}
 		}
-		t.Add(table.TextCell(w.Start.Format("2006-01-02")), table.WholeCell(w.Windows), table.WholeCell(w.Flagged), table.TextCell(stage))
+		t.Add(table.TextCell(w.Start.Format(dayFormat)), table.WholeCell(w.Windows), table.WholeCell(w.Flagged), table.TextCell(stage))
 	}
 	return t
 }

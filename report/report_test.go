@@ -81,7 +81,6 @@ func rendered(t *testing.T, format Format, s Style, f func(name string, out []by
 	renderedSources(t, format, s, f)
 	renderedBreakdowns(t, format, s, f)
 	renderedComparisons(t, format, s, f)
-	renderedTrends(t, format, s, f)
 }
 
 func TestGolden(t *testing.T) {

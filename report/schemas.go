@@ -21,6 +21,7 @@ type published struct {
 // documents are the published ones, by name.
 var documents = []published{
 	{"arrivals", 1, "who arrives last where ranks synchronise: sfstat arrivals", reflect.TypeFor[jobsJSON[arrivalJobJSON]](), true},
+	{"batch", 1, "what the runs of an archive come to: sfstat batch", reflect.TypeFor[batchJSON](), false},
 	{"blame", 1, "where delays began: sfstat blame", reflect.TypeFor[tracesJSON[blameJSON]](), true},
 	{"breakdown", 1, "how accelerators spent their time: sfstat breakdown", reflect.TypeFor[breakdownJSON](), true},
 	{"comm", 1, "what a job communicated: sfstat comm", reflect.TypeFor[trafficJSON](), true},
@@ -34,7 +35,6 @@ var documents = []published{
 	{"overhead", 1, "what something costs: sfstat overhead", reflect.TypeFor[overheadJSON](), false},
 	{"slack", 1, "how long each rank was ahead of the last one at each boundary: sfstat frontier --detail slack", reflect.TypeFor[windowsJSON[Slack]](), true},
 	{"sources", 1, "what several recorders say of one run: sfstat campaign sources", reflect.TypeFor[sourcesJSON](), false},
-	{"trend", 1, "when runs became slower or faster: sfstat trend", reflect.TypeFor[trendJSON](), true},
 	{"verdict", 3, "the verdict on all runs of the input: sfstat diagnose", reflect.TypeFor[verdictJSON](), false},
 	{"whatif", 1, "what uneven work costs: sfstat whatif", reflect.TypeFor[tracesJSON[whatifJSON]](), true},
 	{"zscore", 1, "operators that run unlike themselves on other ranks: sfstat zscore", reflect.TypeFor[tracesJSON[outliersJSON]](), true},

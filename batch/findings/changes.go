@@ -2,6 +2,8 @@ package findings
 
 import (
 	"cmp"
+	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -12,69 +14,110 @@ import (
 
 const day = 24 * time.Hour
 
-// Change is a day from which on the runs of a family have longer or shorter steps.
+// Change is a day from which on the runs of a family have longer or shorter steps, or
+// spend more or less of them in a stage.
 type Change struct {
 	Family        string // name of its runs, # for the numbers in it
+	Stage         string // "": the whole step
 	Day           time.Time
 	Low, High     time.Time // Day lies between, at 95 %
-	Before, After float64   // median over days of the median run's mean step, ns
-	P             float64   // chance of such a change anywhere in any family, if there is none
+	Before, After float64   // median over days of the median run's mean time of a step, ns
+	P             float64   // chance of such a change anywhere, in any family and stage, if there is none
 }
 
 // level is the chance of any change in any family where there is none.
 const level = 0.05
 
-// Changes are the change points of step time, by day: those of the median run of each
-// day, for runs whose names differ in numbers alone.
+// measure is the step time of a family, or the exposed time of a stage in its steps.
+type measure struct{ family, stage string }
+
+// Changes are the change points of step time and of the stages, by day: those of the median run of
+// each day, for runs whose names differ in numbers alone. A run without times is of the day in its name or folder.
 func (s *Summary) Changes() ([]Change, error) {
-	families := make(map[string]map[time.Time][]float64)
-	for _, r := range s.order {
-		if r.Begin == 0 || r.Steps == 0 {
-			continue
+	series := make(map[measure]map[time.Time][]float64)
+	add := func(m measure, at time.Time, value float64) {
+		if series[m] == nil {
+			series[m] = make(map[time.Time][]float64)
 		}
-		name := family(r.Name)
-		if families[name] == nil {
-			families[name] = make(map[time.Time][]float64)
-		}
-		at := time.Unix(0, r.Begin).UTC().Truncate(day)
-		families[name][at] = append(families[name][at], float64(r.Time)/float64(r.Steps))
+		series[m][at] = append(series[m][at], value)
 	}
-	tests := 0
-	for name, days := range families {
-		if !changepoint.Shows(len(days), changepoint.Options{Level: level}) {
-			delete(families, name)
+	for _, r := range s.order {
+		at := cmp.Or(r.Begin, dateIn(r.Name), dateIn(r.Folder))
+		if at == 0 || r.Steps == 0 {
 			continue
 		}
-		tests++
+		name, day := family(r.Name), time.Unix(0, at).UTC().Truncate(day)
+		add(measure{name, ""}, day, float64(r.Time)/float64(r.Steps))
+		for stage, time := range r.stages {
+			add(measure{name, stage}, day, time/float64(r.Steps))
+		}
+	}
+	var tested []measure
+	for m, days := range series {
+		if changepoint.Shows(len(days), changepoint.Options{Level: level}) {
+			tested = append(tested, m)
+		}
 	}
 	var out []Change
-	for name, days := range families {
-		found, err := changesOf(name, days, changepoint.Options{Level: level, Tests: tests})
+	for _, m := range tested {
+		found, err := changesOf(m, series[m], changepoint.Options{Level: level, Tests: sharers(m, tested)})
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, found...)
 	}
-	slices.SortFunc(out, func(a, b Change) int { return cmp.Or(cmp.Compare(a.Family, b.Family), a.Day.Compare(b.Day)) })
+	slices.SortFunc(out, func(a, b Change) int {
+		return cmp.Or(cmp.Compare(a.Family, b.Family), a.Day.Compare(b.Day), cmp.Compare(a.Stage, b.Stage))
+	})
 	return out, nil
 }
 
-func changesOf(name string, days map[time.Time][]float64, o changepoint.Options) (out []Change, err error) {
-	var order []time.Time
-	for at := range days {
-		order = append(order, at)
+// sharers is how many tests like that of a measure would share the level: step times have half of it, if
+// there are stages, and these the other half.
+func sharers(m measure, tested []measure) int {
+	steps := 0
+	for _, t := range tested {
+		if t.stage == "" {
+			steps++
+		}
 	}
-	slices.SortFunc(order, time.Time.Compare)
+	switch {
+	case steps == len(tested):
+		return steps
+	case m.stage == "":
+		return 2 * steps
+	}
+	return 2 * (len(tested) - steps)
+}
+
+func changesOf(m measure, days map[time.Time][]float64, o changepoint.Options) (out []Change, err error) {
+	order := slices.SortedFunc(maps.Keys(days), time.Time.Compare)
 	values := make([]float64, len(order))
 	for i, at := range order {
 		values[i] = robust.Median(days[at])
 	}
 	found, err := changepoint.Find(values, o)
 	for _, c := range found {
-		out = append(out, Change{Family: name, Day: order[c.At], Low: order[c.Low], High: order[min(c.High, len(order)-1)],
+		out = append(out, Change{Family: m.family, Stage: m.stage, Day: order[c.At], Low: order[c.Low], High: order[min(c.High, len(order)-1)],
 			Before: c.Before, After: c.After, P: c.P})
 	}
 	return out, err
+}
+
+// dates are dates in names: 2026-03-14, 20260314, 2026_03_14.
+var dates = regexp.MustCompile(`(20\d\d)([-_]?)(0[1-9]|1[0-2])([-_]?)(0[1-9]|[12]\d|3[01])`)
+
+// dateIn is the first day, UTC, that a name has; 0 without one.
+func dateIn(name string) int64 {
+	for _, m := range dates.FindAllStringSubmatch(name, -1) {
+		if m[2] != m[4] {
+			continue
+		}
+		if day, err := time.Parse("20060102", m[1]+m[3]+m[5]); err == nil {
+			return day.UnixNano()
+		}
+	}
+	return 0
 }
 
 // family is the name of a run without the numbers in it.

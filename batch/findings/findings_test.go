@@ -69,6 +69,29 @@ func TestChanges(t *testing.T) {
 	}
 }
 
+// TestChangesOfStages: the stage that grew is named beside the step, of runs that have their day in
+// the name alone; a stage that did not grow is not.
+func TestChangesOfStages(t *testing.T) {
+	s := NewSummary()
+	rng := rand.New(rand.NewPCG(5, 6))
+	for i := range 24 {
+		data, forward := 20e6*(1+0.01*rng.NormFloat64()), 100e6*(1+0.01*rng.NormFloat64())
+		if i >= 12 {
+			data += 15e6
+		}
+		s.Add(&Row{Run: fmt.Sprintf("job-2026-03-%02d", i+1), Steps: 10, Step: int64(data + forward), Ranks: 8, Stages: Stages(fmt.Sprintf(`{"data":%.0f,"forward":%.0f}`, data, forward))})
+	}
+	changes, err := s.Changes()
+	if err != nil || len(changes) != 2 {
+		t.Fatalf("%+v, %v", changes, err)
+	}
+	for i, stage := range []string{"", "data"} {
+		if c := changes[i]; c.Stage != stage || c.Day.Format("2006-01-02") != "2026-03-13" || math.Abs(c.After-c.Before-15e6) > 2e6 {
+			t.Errorf("%+v", c)
+		}
+	}
+}
+
 // TestWorstFirst: runs with a finding to act on come first, by the time of all
 // ranks that they lose; a window counts once however many findings it has.
 func TestWorstFirst(t *testing.T) {

@@ -2,6 +2,7 @@ package findings
 
 import (
 	"cmp"
+	"encoding/json"
 	"slices"
 	"time"
 )
@@ -32,9 +33,10 @@ type Run struct {
 	Hosts        int64
 	Time         int64 // exposed, of all windows, ns
 	Steps        int64
-	Begin        int64  // when its first dated window began, ns since 1970 UTC; 0: not known
-	Status       string // of its worst stretch
-	Worst        *Row   // the finding that is worst; nil: none
+	Begin        int64              // when its first dated window began, ns since 1970 UTC; 0: not known
+	Status       string             // of its worst stretch
+	Worst        *Row               // the finding that is worst; nil: none
+	stages       map[string]float64 // exposed time in all windows, ns
 	last         [2]int64
 	weight       float64
 }
@@ -82,6 +84,7 @@ func (s *Summary) Add(row *Row) {
 		}
 		r.Time += row.Step * row.Steps
 		r.Steps += row.Steps
+		r.addStages(row)
 		if row.Start != nil && (r.Begin == 0 || *row.Start < r.Begin) {
 			r.Begin = *row.Start
 		}
@@ -94,6 +97,20 @@ func (s *Summary) Add(row *Row) {
 	if w := weight(row); row.Place != nil && (r.Worst == nil || w > r.weight) {
 		worst := *row
 		r.Worst, r.weight, r.Status = &worst, w, row.Status
+	}
+}
+
+// addStages adds the stages of a window.
+func (r *Run) addStages(row *Row) {
+	var stages map[string]float64
+	if json.Unmarshal([]byte(row.Stages), &stages) != nil { // a row that somebody made has its own
+		return
+	}
+	if r.stages == nil {
+		r.stages = make(map[string]float64, len(stages))
+	}
+	for name, mean := range stages {
+		r.stages[name] += mean * float64(row.Steps)
 	}
 }
 

@@ -54,6 +54,9 @@ func compared(jobs []job, rows string) (found, error) {
 	}
 	changes, err := sum.Changes()
 	for _, c := range changes {
+		if c.Stage != "" { // steps are what is asked about
+			continue
+		}
 		days := int(math.Abs(c.Day.Sub(start.Add(firstSlow*24*time.Hour)).Hours()) / 24)
 		if f.Days >= 0 || days > 1 {
 			f.Elsewhere++

@@ -24,7 +24,7 @@ func (p *program) batchCommand() *cli.Command {
 	return &cli.Command{
 		Name: "batch", Usage: "judge every run of an archive: a table of findings and a summary", ArgsUsage: "PATH...",
 		Description: "Judges every window in the given folders and object-store prefixes (s3://, gs://) on all cores, in memory that does not grow with the archive, and writes one row per finding and window. " +
-			"The summary lists the runs that lose most time, hosts that recur more often than chance allows, stages and weeks. --resume continues an interrupted batch; the output is identical byte for byte.",
+			"The summary lists the runs that lose most time, hosts and GPUs that recur more often than chance allows, stages, weeks, and days from which on steps are longer. --resume continues an interrupted batch; the output is identical byte for byte.",
 		Flags: join([]cli.Flag{
 			&cli.BoolFlag{Name: "resume", Usage: "continue an interrupted batch with the same output; if there is none, start one"},
 			&cli.StringFlag{Name: "shard", Usage: "do shard `I/N` of the work; --summarize merges the outputs of all shards"},
@@ -33,12 +33,13 @@ func (p *program) batchCommand() *cli.Command {
 			minGainFlag(), gatesFlag(),
 			&cli.BoolFlag{Name: "strict", Category: forInput, Usage: "write no output, and exit with 2, if any input is left out or not whole"},
 			outputFlag("write the rows to `FILE` (.parquet, .csv or .jsonl), atomically; without it, only the summary is printed"),
-			choiceFor(forOutput, choice("format", "format of the summary", "text", "md")),
+			choiceFor(forOutput, choice("format", "format of the summary", "text", "json", "csv", "md")),
 			widthFlag(),
 		}, screenFlags()),
 		UsageText: `sfstat batch runs/ -o findings.parquet
 sfstat batch runs/ -o findings.parquet --resume
 sfstat batch s3://bucket/runs -o findings.parquet
+sfstat batch runs/ --format json | jq .hosts
 sfstat batch runs/ --shard 2/8 -o findings-2.parquet
 sfstat batch --summarize findings-*.parquet -o findings.parquet`,
 		Action: p.batch,

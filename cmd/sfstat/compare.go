@@ -156,11 +156,6 @@ func (p *program) runsIn(c *cli.Context, names []string) ([]*runs.Run, inputs, e
 				return ofRecording(r, item, err)
 			}
 		}
-		if w := item.Window; w != nil {
-			if day := cmp.Or(dateIn(w.Run), dateIn(item.Path)); day != 0 {
-				set.Began(w.Run, day)
-			}
-		}
 		return nil
 	})
 	if err != nil {

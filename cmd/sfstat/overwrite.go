@@ -47,9 +47,9 @@ func suits(c *cli.Context) error {
 	said, known := writtenAs[strings.ToLower(filepath.Ext(path))]
 	formats, chosen := flagNamed(c.Command.Flags, "format").(*choiceFlag)
 	switch {
-	case path == "" || !known:
+	case path == "" || !known || c.Command.Name == "batch": // whose rows go there, and not what it says of them
 		return nil
-	case chosen && slices.Contains(formats.choices, "csv"): // a result, not what sfstat batch says of one
+	case chosen && slices.Contains(formats.choices, "csv"):
 		if said != as && slices.Contains(formats.choices, said) {
 			return badUsage("-o %s: what is written is %s, add --format %s or name the file otherwise", path, as, said)
 		}

@@ -183,14 +183,6 @@ func (r *Run) batch(m Measure) *compare.Batches {
 	return r.parts[m]
 }
 
-// Began says when a run began, nanoseconds since 1970 UTC, where its windows do
-// not.
-func (s *Set) Began(run string, ns int64) {
-	if r := s.run(run); r.Begin == 0 {
-		r.Begin = ns
-	}
-}
-
 // addDevice takes the device times of a run.
 func (r *Run) addDevice(d *devicetime.Run) {
 	var exposed, steps float64

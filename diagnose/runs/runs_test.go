@@ -219,47 +219,6 @@ func TestRunsFor(t *testing.T) {
 	}
 }
 
-// A change is placed among the runs, also where a measure lacks some of them, and
-// names stand in for times that are not known.
-func TestFollow(t *testing.T) {
-	const day = 24 * 3600 * 1_000_000_000
-	var list []*Run
-	for i := range 24 {
-		r := run(fmt.Sprint("job-", i+1), 100+float64(i%3))
-		if r.Begin = int64(100-i) * day; i >= 12 { // the last is the first in time
-			r.Values[Measure{Kind: StepTime}] += 20e6
-		}
-		if i != 3 && i != 4 {
-			r.Values[Measure{Kind: SyncWait}] = float64(i / 12)
-		}
-		list = append(list, r)
-	}
-	got, err := Follow(list, TrendOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got.Order != ByTime || got.Runs[0].Name != "job-24" || len(got.Series) != 2 || len(got.Series[0].Changes) != 1 || len(got.Series[1].Changes) != 1 {
-		t.Fatalf("%v, first %s, %+v", got.Order, got.Runs[0].Name, got.Series)
-	}
-	if c := got.Series[0].Changes[0]; c.At != 12 || c.Shift() != -20e6 {
-		t.Errorf("step time %+v", c)
-	}
-	if c := got.Series[1].Changes[0]; c.At != 12 || c.Shift() != -1 || !math.IsNaN(got.Series[1].Values[19]) {
-		t.Errorf("wait %+v", c)
-	}
-	list[7].Begin = 0
-	got, err = Follow(list, TrendOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got.Order != ByName || got.Runs[8].Name != "job-9" || got.Runs[9].Name != "job-10" || got.Series[0].Changes[0].At != 12 {
-		t.Errorf("%v: %s, %s", got.Order, got.Runs[8].Name, got.Runs[9].Name)
-	}
-	if _, err := Follow(nil, TrendOptions{}); err == nil {
-		t.Error("no runs are followed")
-	}
-}
-
 // Stages that changed as step time did explain it, if they are a part of it.
 func TestLargest(t *testing.T) {
 	row := func(kind Kind, stage string, change float64, v compare.Verdict) Row {

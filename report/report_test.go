@@ -81,6 +81,7 @@ func rendered(t *testing.T, format Format, s Style, f func(name string, out []by
 	renderedSources(t, format, s, f)
 	renderedBreakdowns(t, format, s, f)
 	renderedComparisons(t, format, s, f)
+	renderedBatches(t, format, s, f)
 }
 
 func TestGolden(t *testing.T) {

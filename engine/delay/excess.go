@@ -108,8 +108,17 @@ func (s *series) less(dst, v []int64, common []float64) {
 		row, out := v[n:n+R], dst[n:n+R]
 		if len(s.peers) == 1 {
 			m := robust.MiddleOf(row, scratch)
+			at, above, equal, below := m.Others()
+			out = out[:len(row)]
 			for r, x := range row {
-				out[r] = x - m.Without(x)
+				others := equal
+				if x > at {
+					others = above
+				}
+				if x < at {
+					others = below
+				}
+				out[r] = x - others
 			}
 			if common != nil {
 				common[n/R] = float64(m.Lower())

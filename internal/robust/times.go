@@ -35,6 +35,17 @@ func (m Middle) Without(x int64) int64 {
 	return m.hi
 }
 
+// Others is Without of all times at once: of those above at, of those equal to it, and of those below.
+func (m Middle) Others() (at, above, equal, below int64) {
+	switch {
+	case m.n == 1:
+		return m.lo, m.lo, m.lo, m.lo
+	case m.n%2 == 1:
+		return m.lo, mean2(m.below, m.lo), mean2(m.below, m.up), mean2(m.lo, m.up)
+	}
+	return m.hi, m.lo, m.lo, m.hi
+}
+
 // Least is a bound that Without is not below.
 func (m Middle) Least() int64 {
 	if m.n%2 == 1 {

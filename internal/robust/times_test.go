@@ -45,6 +45,10 @@ func TestOrderStatistics(t *testing.T) {
 			continue
 		}
 		slices.Sort(rest)
+		at, high, equal, low := m.Others()
+		if x := v[i]; x > at && high != m.Without(x) || x == at && equal != m.Without(x) || x < at && low != m.Without(x) {
+			t.Fatalf("of %v without %d: %d, %d or %d, by whether it is above %d, expected %d", v, v[i], high, equal, low, at, m.Without(v[i]))
+		}
 		if got, want := m.Without(v[i]), mean2(rest[(len(rest)-1)/2], rest[len(rest)/2]); got != want {
 			t.Fatalf("median of %v without %d is %d, want %d", v, v[i], got, want)
 		}

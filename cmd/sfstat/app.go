@@ -65,8 +65,10 @@ func (p *program) dispatch(ctx context.Context, app *cli.App, req request) error
 		return p.writeTo("", versionText)
 	case req.help:
 		text := appHelp(p.helpWidth(), app)
-		if command, _ := lookUp(app, strings.Fields(req.command)); command.Command != nil {
-			text = commandHelp(p.helpWidth(), command)
+		if req.command == flagsTopic {
+			text = flagsHelp(p.helpWidth(), app)
+		} else if command, _ := lookUp(app, strings.Fields(req.command)); command.Command != nil {
+			text = commandHelp(p.helpWidth(), command, commonFlags(app))
 		}
 		return p.writeTo("", func(w io.Writer) error { _, err := io.WriteString(w, text); return err })
 	case req.args == nil:

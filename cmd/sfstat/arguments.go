@@ -32,6 +32,10 @@ func arrange(app *cli.App, args []string) (request, error) {
 	req, operands := request{help: w.help, version: w.version}, w.operands
 	if len(operands) > 0 && operands[0] == "help" {
 		req.help, operands = true, operands[1:]
+		if slices.Equal(operands, []string{flagsTopic}) {
+			req.command = flagsTopic
+			return req, nil
+		}
 	}
 	if len(operands) > 0 && app.Command(operands[0]) == nil && isPath(operands[0]) {
 		operands = slices.Insert(operands, 0, usual)

@@ -32,7 +32,6 @@ func (p *program) convertCommand() *cli.Command {
 sfstat convert run.parquet -o run.jsonl.zst
 sfstat convert run.parquet -o - --to csv | head
 sfstat convert runs/ -o archive/ --to parquet
-sfstat convert trace-a.parquet -o trace-a.csv.zst
 sfstat convert run.parquet --in-place
 sfstat convert --follow runs/ -o archive/`,
 		Action: p.convert,

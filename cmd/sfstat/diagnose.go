@@ -25,7 +25,6 @@ func (p *program) diagnoseCommand() *cli.Command {
 			&cli.BoolFlag{Name: "labels", Category: forOutput, Usage: "also print the paper's labels"},
 			limitFlag(), pictureFlag()}, resultFlags()),
 		UsageText: `sfstat diagnose run/
-sfstat diagnose rank*.jsonl.zst --format md -o verdict.md
 zcat packets.jsonl.gz | sfstat diagnose - --format json | jq .headline
 sfstat diagnose run/ --fail-on supported || echo "someone is slow"`,
 		Action: p.diagnose,

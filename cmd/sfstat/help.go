@@ -30,9 +30,11 @@ func appHelp(width int, app *cli.App) string {
 	h.table(append([][2]string{{"-h, --help", "explain the program or a command"}, {"-V, --version", "print the version"}}, flagRows(app.Flags, "")...))
 	h.heading("First steps")
 	h.table([][2]string{
-		{"$ sfstat run/", "one verdict on everything in the folder; same as sfstat diagnose run/"},
+		{"$ sfstat run/", "who was slow: one verdict on everything in the folder; same as sfstat diagnose run/"},
 		{"$ sfstat inspect run/", "what the folder contains, and what is missing"},
+		{"$ sfstat ks run/", "one method's own answer; so do frontier, zscore, blame, whatif"},
 		{"$ sfstat diagnose --help", "flags and examples of a command"},
+		{"$ sfstat help " + flagsTopic, "flags that most commands have"},
 	})
 	h.heading("Exit codes")
 	h.table([][2]string{
@@ -63,9 +65,61 @@ func byCategory(commands []*cli.Command) (groups [][]*cli.Command) {
 	return groups
 }
 
+// flagsTopic is what help has besides commands: the flags that they have in common.
+const flagsTopic = "flags"
+
+// sharedBy is from how many commands on a flag is explained once for all of them.
+const sharedBy = 4
+
+// commonFlags are the flags that many commands have in the same words, by category.
+func commonFlags(app *cli.App) map[string][][2]string {
+	count := make(map[[2]string]int)
+	out := make(map[string][][2]string)
+	for _, c := range working(app) {
+		if c.Hidden {
+			continue
+		}
+		for _, category := range categories {
+			for _, row := range flagRows(c.Flags, category) {
+				if count[row]++; count[row] == sharedBy {
+					out[category] = append(out[category], row)
+				}
+			}
+		}
+	}
+	for _, rows := range out {
+		slices.SortFunc(rows, func(a, b [2]string) int { return cmp.Compare(longName(a), longName(b)) })
+	}
+	return out
+}
+
+// longName is a flag of a row without its short name and its value: "--output".
+func longName(row [2]string) string {
+	_, name, _ := strings.Cut(" "+row[0], " --")
+	name, _, _ = strings.Cut(name, " ")
+	return "--" + name
+}
+
+// flagsHelp explains the flags that commands have in common.
+func flagsHelp(width int, app *cli.App) string {
+	h := &helpWriter{width: width}
+	h.lines("sfstat help " + flagsTopic + ": what the flags mean that most commands have; --help of a command says which it has")
+	common := commonFlags(app)
+	for _, category := range categories {
+		if len(common[category]) > 0 {
+			h.heading(cmp.Or(category, "Flags"))
+			h.table(common[category])
+		}
+	}
+	return h.String()
+}
+
+// categories are the headings of flags, in order.
+var categories = []string{"", forWindows, forOperators, forInput, forOutput}
+
 // commandHelp is the help of a command or a group of them. UsageText holds its
-// examples, one a line.
-func commandHelp(width int, c named) string {
+// examples, one a line. Common flags are named, and explained elsewhere.
+func commandHelp(width int, c named, common map[string][][2]string) string {
 	h := &helpWriter{width: width}
 	h.lines("sfstat " + c.full + ": " + c.Usage)
 	h.paragraph(c.Description)
@@ -82,11 +136,23 @@ func commandHelp(width int, c named) string {
 		h.heading("Commands")
 		h.commands(c.Subcommands)
 	}
-	for _, category := range []string{"", forWindows, forOperators, forInput, forOutput} {
-		if rows := flagRows(c.Flags, category); len(rows) > 0 {
+	var also []string
+	for _, category := range categories {
+		rows := slices.DeleteFunc(flagRows(c.Flags, category), func(row [2]string) bool {
+			is := slices.Contains(common[category], row)
+			if is {
+				also = append(also, longName(row))
+			}
+			return is
+		})
+		if len(rows) > 0 {
 			h.heading(cmp.Or(category, "Flags"))
 			h.table(rows)
 		}
+	}
+	if len(also) > 0 {
+		h.heading("Explained by sfstat help " + flagsTopic)
+		h.lines("  " + strings.Join(also, " "))
 	}
 	if c.UsageText != "" {
 		h.heading("Examples")

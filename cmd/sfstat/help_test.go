@@ -31,3 +31,42 @@ func TestCommandsAreGrouped(t *testing.T) {
 		seen[h] = true
 	}
 }
+
+// TestHelpFits: the help of a command is seen at once, on 40 lines of 80 columns, but for those that
+// have more to say, which may not grow.
+func TestHelpFits(t *testing.T) {
+	longer := map[string]int{"comm": 66, "simulate": 74, "campaign report": 54, "overhead": 48, "compare": 45, "ks": 43, "zscore": 43}
+	app := testApp()
+	common := commonFlags(app)
+	for _, c := range working(app) {
+		if c.Hidden {
+			continue
+		}
+		most := 40
+		if n, ok := longer[c.full]; ok {
+			most = n
+		}
+		if n := strings.Count(commandHelp(80, c, common), "\n"); n > most {
+			t.Errorf("sfstat %s --help has %d lines, expected at most %d", c.full, n, most)
+		}
+	}
+}
+
+// TestFlagsAreExplained: what a command leaves to sfstat help flags stands there.
+func TestFlagsAreExplained(t *testing.T) {
+	app := testApp()
+	all, common := flagsHelp(80, app), commonFlags(app)
+	for _, c := range working(app) {
+		text := commandHelp(80, c, common)
+		_, also, found := strings.Cut(text, "Explained by sfstat help flags:\n")
+		if !found {
+			continue
+		}
+		also, _, _ = strings.Cut(also, "\n\n")
+		for name := range strings.FieldsSeq(also) {
+			if !strings.Contains(all, name) {
+				t.Errorf("sfstat %s --help leaves %s to sfstat help flags, which has it not", c.full, name)
+			}
+		}
+	}
+}

@@ -109,7 +109,7 @@ func comparisonLevel(c *runs.Comparison) evidence.Confidence {
 // comparisonBrief says what the answer rests on, and what to do.
 func comparisonBrief(c *runs.Comparison) brief {
 	why := each(c.Largest(), func(r runs.Row) string {
-		return fmt.Sprintf("%s %s a step (%s)", MeasureName(r.Measure), signedLength(r.Change), pValue(r.P))
+		return fmt.Sprintf("%s %s a step (%s)", measureName(r.Measure), signedLength(r.Change), pValue(r.P))
 	})
 	units := counted(len(c.Base), "run") + " against " + strconv.Itoa(len(c.New))
 	switch c.Unit {
@@ -134,7 +134,7 @@ func comparisonNext(c *runs.Comparison) string {
 	case c.Unit == runs.Batches:
 		return "record the job again, three times or more on each side: two healthy runs differ too"
 	case r.Verdict == compare.Regression && len(c.Largest()) > 0:
-		return "look into " + MeasureName(c.Largest()[0].Measure) + "; sfstat diagnose on the new runs shows which rank is late there"
+		return "look into " + measureName(c.Largest()[0].Measure) + "; sfstat diagnose on the new runs shows which rank is late there"
 	case r.Verdict == compare.Regression:
 		return "sfstat diagnose on the new runs"
 	}
@@ -144,8 +144,8 @@ func comparisonNext(c *runs.Comparison) string {
 	return ""
 }
 
-// MeasureName names a measure for people: "data.next_wait", "wait".
-func MeasureName(m runs.Measure) string {
+// measureName names a measure for people: "data.next_wait", "wait".
+func measureName(m runs.Measure) string {
 	switch m.Kind {
 	case runs.StepTime:
 		return "step time"
@@ -206,7 +206,7 @@ func comparisonTable(c *runs.Comparison) *table.Table {
 	}, OneUnit: true}
 	for _, r := range c.Rows {
 		of := c.Whole(r)
-		row := []table.Cell{table.TextCell(MeasureName(r.Measure)), table.RealCell(r.Base), table.RealCell(r.New), {}, {}, {}, table.TextCell(verdictWordsOfRow[r.Verdict]), {}}
+		row := []table.Cell{table.TextCell(measureName(r.Measure)), table.RealCell(r.Base), table.RealCell(r.New), {}, {}, {}, table.TextCell(verdictWordsOfRow[r.Verdict]), {}}
 		if of > 0 && table.Finite(r.Change) {
 			row[3] = table.TextCell(signedPercent(r.Change / of))
 			if r.Verdict != compare.Untested {

@@ -80,3 +80,14 @@ func TestApart(t *testing.T) {
 		}
 	}
 }
+
+// A rank that entered nothing with others sets nobody apart.
+func TestNotApart(t *testing.T) {
+	j := synthetic{seed: 7, ranks: 4, steps: 40, buckets: 2, barrier: true, jitter: 2, perHost: 8, delay: 50, late: []int{2}}.job()
+	if err := j.Add(&comms.Record{Sources: []comms.Source{{Name: "dump"}}, Processes: []comms.Process{{Rank: 9, Host: "node0"}}}); err != nil {
+		t.Fatal(err)
+	}
+	if r := j.Analyze(Options{MinGain: 0.1}); r.Apart || len(r.Late) != 1 || r.Late[0].Rank != 2 {
+		t.Errorf("apart %v, late %+v", r.Apart, r.Late)
+	}
+}

@@ -333,27 +333,42 @@ func (s *strikes) within(of []int, set int) *strikes {
 
 // connected are the ranks that calls connect, directly or by others: of each, the first of them.
 func (s *strikes) connected() []int {
-	of := make([]int, len(s.ranks))
-	for q := range of {
-		of[q] = q
-	}
-	root := func(q int) int {
-		for of[q] != q {
-			q = of[q]
-		}
-		return q
-	}
+	t := newTogether(len(s.ranks))
 	for i := range s.points {
 		entries := s.points[i].Entries
 		for _, e := range entries[min(1, len(entries)):] {
-			a, b := root(int(entries[0].Process)), root(int(e.Process))
-			of[max(a, b)] = min(a, b)
+			t.join(int(entries[0].Process), int(e.Process))
 		}
 	}
-	for q := range of {
-		of[q] = root(q)
+	for r := range t {
+		t[r] = t.first(r)
 	}
-	return of
+	return t
+}
+
+// together are sets of ranks: of each a lower one that is in its set, the first of them itself.
+type together []int
+
+func newTogether(ranks int) together {
+	t := make(together, ranks)
+	for r := range t {
+		t[r] = r
+	}
+	return t
+}
+
+// first of the set of a rank.
+func (t together) first(r int) int {
+	for t[r] != r {
+		r = t[r]
+	}
+	return r
+}
+
+// join makes the sets of two ranks one.
+func (t together) join(a, b int) {
+	a, b = t.first(a), t.first(b)
+	t[max(a, b)] = min(a, b)
 }
 
 // set finds ranks that are late together where messages are not recorded. What

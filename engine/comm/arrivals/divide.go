@@ -256,23 +256,12 @@ func (d *division) layOut(s *strikes, places []int, waited map[int]int) {
 
 // setsAt are the ranks that enter calls of a place together.
 func (s *strikes) setsAt(place int) (out [][]int) {
-	of := make([]int, len(s.ranks)) // a rank that it is together with, itself at last
-	for r := range of {
-		of[r] = r
-	}
-	takes := make([]bool, len(s.ranks))
-	root := func(r int) int {
-		for of[r] != r {
-			r = of[r]
-		}
-		return r
-	}
+	of, takes := newTogether(len(s.ranks)), make([]bool, len(s.ranks))
 	for _, c := range s.places[place].cohorts {
 		takes[c[0].Process] = true
 		for _, e := range c[1:] {
 			takes[e.Process] = true
-			a, b := root(int(c[0].Process)), root(int(e.Process))
-			of[max(a, b)] = min(a, b)
+			of.join(int(c[0].Process), int(e.Process))
 		}
 	}
 	index := map[int]int{}
@@ -280,7 +269,7 @@ func (s *strikes) setsAt(place int) (out [][]int) {
 		if !takes[r] {
 			continue
 		}
-		a := root(r)
+		a := of.first(r)
 		i, ok := index[a]
 		if !ok {
 			i = len(out)

@@ -13,6 +13,9 @@ type found struct {
 	struck map[entry]bool
 }
 
+// mostSets bounds how many sets of ranks are judged apart, each of which costs what all together do.
+const mostSets = 64
+
 // late fills in who delays the others, and what that costs. Ranks that nothing recorded connects wait
 // for each other in what is not known, and are judged apart.
 func (s *strikes) late(r *Result, o Options, lines []fitted, steps stepping) {
@@ -21,8 +24,13 @@ func (s *strikes) late(r *Result, o Options, lines []fitted, steps stepping) {
 		recorded = r.Step
 	}
 	of := s.connected()
-	sets := slices.Compact(slices.Sorted(slices.Values(of)))
-	if r.Apart = len(sets) > 1; !r.Apart {
+	var sets []int // that hold several ranks: one alone is compared with nobody
+	for q, first := range of {
+		if q != first && !slices.Contains(sets, first) {
+			sets = append(sets, first)
+		}
+	}
+	if r.Apart = len(sets) > 1; !r.Apart || len(sets) > mostSets {
 		s.lateAmong(r, o, lines, steps, recorded)
 	} else {
 		for _, set := range sets {

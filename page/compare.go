@@ -53,7 +53,7 @@ func (o *outline) compare(v *diagnose.RunVerdict, out *Run) error {
 		return err
 	}
 	out.Apart = apart(x, r.Completions, o.place)
-	out.Walk = o.walk(r.Walks, func(w int) int { return x.Rank(w).ID }, named(v))
+	out.Walk = o.walk(r.Walks, func(w int) int { return x.Rank(w).ID }, v)
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/operators"
 	"github.com/sfstat/sfstat/engine/ks"
 	"github.com/sfstat/sfstat/internal/glyph"
@@ -152,21 +153,22 @@ func (b *Builder) ofTraced(v *diagnose.RunVerdict, out *Run) {
 	o := outline{run: &x.run, unit: unitFor(x.length / int64(x.steps))}
 	o.choose(v)
 	out.Unit, out.Stages, out.Ranks, out.AllRanks = o.unit, o.stages(), o.ranks(), len(o.members)
-	out.Operators, out.Drawn, out.AllDrawn, out.Apart = true, o.drawings(v), !o.pruned, x.apart
+	out.Operators, out.Workers, out.Drawn, out.AllDrawn, out.Apart = true, v.Operators.StandsFor(0) != nil, o.drawings(v), !o.pruned, x.apart
 	out.Named, out.Signs = o.named(v), o.signs(v)
 	rank := func(w int) int { return v.Operators.Workers[w].ID }
-	out.Walk = o.walk(v.Operators.Walks, rank, named(v))
+	out.Walk = o.walk(v.Operators.Walks, rank, v)
 }
 
 // mostStops of a walk are shown, from its beginning and its end.
 const mostStops = 16
 
-// walk is the longest walk back to the first of the ranks, or where there are none to
-// whatever most end at; nil where less than a tenth of them do.
-func (o *outline) walk(all *operators.Walks, rank func(worker int) int, first []int) *Walk {
-	if all == nil {
+// walk is the longest walk back to the first of the ranks that findings name, or where there are none to
+// whatever most end at; nil where less than a tenth of them do, or nothing delays the run.
+func (o *outline) walk(all *operators.Walks, rank func(worker int) int, v *diagnose.RunVerdict) *Walk {
+	if all == nil || v.Status <= answer.NoStraggler {
 		return nil
 	}
+	first := named(v)
 	var best *operators.Culprit
 	for i := range all.Culprits {
 		c := &all.Culprits[i]

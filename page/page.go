@@ -35,6 +35,7 @@ type Run struct {
 	Stages   []Stage `json:"stages"`
 	Ranks    []Rank  `json:"ranks"`
 	AllRanks int     `json:"all_ranks"` // Ranks are some of so many
+	Culprit  int     `json:"culprit"`   // stage that the first finding names, by position in Stages; −1: none
 	Named    []int   `json:"named"`     // ranks that findings name, by position in Ranks, the first finding's first
 	Steps    *Steps  `json:"steps"`
 	Drawn    []Drawn `json:"drawn"`
@@ -43,6 +44,7 @@ type Run struct {
 	Windows  []Part  `json:"windows"`
 
 	Operators bool      `json:"operators"` // Stages are the names of operators
+	Workers   bool      `json:"workers"`   // Ranks are workers that stand for several ranks each
 	Apart     *Apart    `json:"apart"`
 	Signs     *Signs    `json:"signs"`
 	Walk      *Walk     `json:"walk"`

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/engine/frontier/cut"
@@ -210,6 +211,26 @@ func TestChanges(t *testing.T) {
 	} {
 		if !slices.Equal(c.got, c.want) {
 			t.Errorf("%s: %v, want %v", c.what, c.got, c.want)
+		}
+	}
+}
+
+// TestCulprit: a stage is the culprit where the first finding names it and the run is not well.
+func TestCulprit(t *testing.T) {
+	b := New(asRecorded)
+	if err := b.Add(window(4, 0, 20, stall(7, 2))); err != nil {
+		t.Fatal(err)
+	}
+	backward := []diagnose.Finding{{Place: diagnose.Place{Stage: "model.backward_cpu_wall"}, Confidence: evidence.Strong}}
+	unsure := []diagnose.Finding{{Place: diagnose.Place{Stage: "model.backward_cpu_wall"}}}
+	for _, c := range []struct {
+		status   answer.Status
+		findings []diagnose.Finding
+		want     int
+	}{{answer.Straggler, backward, 1}, {answer.UndecidedRun, unsure, -1}, {answer.NoStraggler, backward, -1}, {answer.Straggler, nil, -1}} {
+		got := first(t, b, &diagnose.Verdict{RunVerdict: diagnose.RunVerdict{Run: "job", Status: c.status, Findings: c.findings}})
+		if got.Culprit != c.want || c.status <= answer.NoStraggler && got.Walk != nil {
+			t.Errorf("%v with %d findings: stage %d is the culprit, want %d; walk %v", c.status, len(c.findings), got.Culprit, c.want, got.Walk)
 		}
 	}
 }

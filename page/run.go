@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/internal/glyph"
@@ -44,11 +45,29 @@ func (b *Builder) Page(v *diagnose.Verdict) (*Page, error) {
 
 // uncharted is a run without charts.
 func uncharted(v *diagnose.RunVerdict) Run {
-	return Run{Name: glyph.Visible(v.Run), Status: v.Status.String(), Unit: 1, Stages: []Stage{}, Ranks: []Rank{}, Named: []int{}, Drawn: []Drawn{},
+	return Run{Name: glyph.Visible(v.Run), Status: v.Status.String(), Unit: 1, Stages: []Stage{}, Ranks: []Rank{}, Culprit: -1, Named: []int{}, Drawn: []Drawn{},
 		Fixes: []Fix{}, Windows: []Part{}}
 }
 
 func (b *Builder) run(v *diagnose.RunVerdict) (Run, error) {
+	out, err := b.drawn(v)
+	out.Culprit = culprit(v, out.Stages)
+	return out, err
+}
+
+// culprit is the stage, or the operator of a trace, that the first finding of a run that is not
+// well names; −1: none.
+func culprit(v *diagnose.RunVerdict, stages []Stage) int {
+	if v.Status <= answer.NoStraggler || len(v.Findings) == 0 || v.Findings[0].Confidence < evidence.Ambiguous {
+		return -1
+	}
+	f := &v.Findings[0]
+	return slices.IndexFunc(stages, func(s Stage) bool {
+		return s.Name == glyph.Visible(f.Stage) || s.Name == glyph.Visible(f.Op)
+	})
+}
+
+func (b *Builder) drawn(v *diagnose.RunVerdict) (Run, error) {
 	out := uncharted(v)
 	out.Fixes, out.Windows = fixes(v), parts(v)
 	i := slices.IndexFunc(b.runs, func(r *run) bool { return r.name == v.Run })

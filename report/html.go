@@ -36,11 +36,13 @@ func (in Output) VerdictHTML(v *diagnose.Verdict) Fragments {
 	runs := v.All()
 	out := Fragments{Refused: fragment(problemBlocks(in.Problems))}
 	if len(runs) > 1 {
-		all := document{runTable(v)}
+		t := runTable(v)
+		t.Caption = "" // a page can turn to any of them
+		all := document{t}
 		if v.Recurring != nil {
 			all = append(all, prose(upper(recurringHost(*v.Recurring))+"."))
 		}
-		out.All = fragment(all)
+		out.All = under("All runs", all)
 	}
 	for i := range runs {
 		r := &runs[i]
@@ -62,8 +64,10 @@ func (in Output) VerdictHTML(v *diagnose.Verdict) Fragments {
 	return out
 }
 
-// fragment is a document in HTML.
-func fragment(d document) template.HTML {
+func fragment(d document) template.HTML { return under("Where the step goes", d) }
+
+// under is a document in HTML, under a title of the page.
+func under(title string, d document) template.HTML {
 	var out bytes.Buffer
 	for i, b := range d {
 		switch b := b.(type) {
@@ -87,22 +91,22 @@ func fragment(d document) template.HTML {
 		case terms:
 			table.HTMLTerms(&out, "terms", b)
 		case *table.Table:
-			b.HTML(&out, before(d, i))
+			b.HTML(&out, before(d, i, title))
 		case *heatmap:
 			if t := b.table(); t != nil {
-				t.HTML(&out, before(d, i))
+				t.HTML(&out, before(d, i, title))
 			}
 		}
 	}
 	return template.HTML(out.String())
 }
 
-// before is the heading under which block i of a document stands.
-func before(d document, i int) string {
+// before is the heading under which block i of a document stands, or the title of the page.
+func before(d document, i int, title string) string {
 	for i--; i >= 0; i-- {
 		if h, ok := d[i].(heading); ok {
 			return string(h)
 		}
 	}
-	return "Where the step goes"
+	return title
 }

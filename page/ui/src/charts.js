@@ -1,7 +1,7 @@
-import { longest } from './colour.js';
+import { blamed, longest, named, stageColours } from './colour.js';
 import { brief, count, length, percent } from './format.js';
 import { heat } from './map.js';
-import { nameOf, stepsOf } from './selection.js';
+import { awaited, briefly, nameOf, nounOf, stepsOf } from './selection.js';
 import { change } from './state.js';
 
 // rankStep is what each rank does in each step: how late it is, or the time of the
@@ -16,15 +16,15 @@ export function rankStep(run, sel) {
 			heat(into, {
 				rows: sel.rows.length, columns: sel.columns.length, unit: (v) => length(v * run.unit_ns),
 				value: (r, c) => of[sel.rows[r][1]][sel.columns[c]],
-				rowName: (r) => `rank ${run.ranks[sel.rows[r][0]].id}`, columnName: (c) => String(steps.first[sel.columns[c]]),
-				marked: (r) => r >= 0 && r < sel.rows.length && run.named.includes(sel.rows[r][0]),
+				rowName: (r) => briefly(run, sel.rows[r][0]), columnName: (c) => String(steps.first[sel.columns[c]]),
+				red: named(run), marked: (r) => r >= 0 && r < sel.rows.length && run.named.includes(sel.rows[r][0]),
 				words: (r, c) => [nameOf(run, sel.rows[r][0]), stepsOf(steps, sel.columns[c]), `${ns(of[sel.rows[r][1]][sel.columns[c]]) ?? 'not recorded'} ${what}`],
 				pick: ({ column }) => change({ step: steps.first[sel.columns[column]] }),
-				label: `Map of ranks and steps: time ${what}. Arrow keys move, Enter draws the step; the table below has the numbers.`,
+				label: `Map of ${nounOf(run)}s and steps: time ${what}. Arrow keys move, Enter draws the step; the table below has the numbers.`,
 			});
 		},
 		table: () => sel.rows.length && sel.columns.length ? {
-			columns: [{ head: 'step', number: true }, ...sel.rows.map(([r]) => ({ head: `rank ${run.ranks[r].id}`, number: true }))],
+			columns: [{ head: 'step', number: true }, ...sel.rows.map(([r]) => ({ head: briefly(run, r), number: true }))],
 			rows: sel.columns.map((c) => [steps.first[c], ...sel.rows.map(([, i]) => ns(of[i][c]))]),
 		} : null,
 	};
@@ -50,24 +50,24 @@ export function rankStage(run, sel) {
 			heat(into, {
 				rows: shown.length, columns: columns.length, unit: (v) => length(v * run.unit_ns),
 				value: (r, k) => own(run.ranks[shown[r]], columns[k]),
-				rowName: (r) => `rank ${run.ranks[shown[r]].id}`,
+				rowName: (r) => briefly(run, shown[r]),
 				columnName: (k) => columns[k] < run.stages.length ? brief(run.stages[columns[k]].name) : 'waits', all: true,
-				marked: (r) => r >= 0 && r < shown.length && run.named.includes(shown[r]),
+				red: named(run), marked: (r) => r >= 0 && r < shown.length && run.named.includes(shown[r]),
 				words: (r, k) => {
 					const c = columns[k], rank = run.ranks[shown[r]], waits = c < run.stages.length ? rank.waits[c] : 0;
-					return [nameOf(run, shown[r]), c < run.stages.length ? `${ns(own(rank, c)) ?? 'not recorded'} a step in ${run.stages[c].name}` : `${ns(waitOf(rank))} a step waiting for the last rank to arrive`,
-						...waits > 0 ? [`${ns(rank.spent[c])} with the wait for the last rank to arrive`] : []];
+					return [nameOf(run, shown[r]), c < run.stages.length ? `${ns(own(rank, c)) ?? 'not recorded'} a step in ${run.stages[c].name}` : `${ns(waitOf(rank))} a step waiting for ${awaited(run)}`,
+						...waits > 0 ? [`${ns(rank.spent[c])} with the wait for ${awaited(run)}`] : []];
 				},
 				pick: ({ column }) => change({ stage: run.stages[columns[column]]?.name ?? '' }),
-				label: 'Map of ranks and stages: time a step. Arrow keys move, Enter chooses the stage; the table below has the numbers.',
+				label: `Map of ${nounOf(run)}s and stages: time a step. Arrow keys move, Enter chooses the stage; the table below has the numbers.`,
 			});
 		},
 		table: () => ranks.length ? {
-			columns: [{ head: 'rank', number: true }, { head: 'host' }, { head: 'role' }, ...run.stages.map((s) => ({ head: s.name, number: true })),
-				{ head: 'waits', number: true }, { head: 'behind the median rank', number: true }, { head: 'last in steps', number: true }],
+			columns: [{ head: nounOf(run), number: true }, { head: 'host' }, { head: 'role' }, ...run.stages.map((s) => ({ head: s.name, number: true })),
+				{ head: 'waits', number: true }, ...run.operators ? [] : [{ head: 'behind the median rank', number: true }, { head: 'last in steps', number: true }]],
 			rows: ranks.map((i) => {
 				const r = run.ranks[i];
-				return [r.id, r.host, r.role, ...r.spent.map(ns), ns(waitOf(r)), ns(r.late), count(r.last)];
+				return [r.id, r.host, r.role, ...r.spent.map(ns), ns(waitOf(r)), ...run.operators ? [] : [ns(r.late), count(r.last)]];
 			}),
 		} : null,
 	};
@@ -107,11 +107,12 @@ const worth = 0.0005; // of the run: less is 0.0 %
 export function fixes(run, sel) {
 	const rows = run.fixes.filter((f) => (sel.stage < 0 || f.kind === 'ranks' || f.stage === run.stages[sel.stage].name))
 		.filter((f) => f.gain >= worth).sort((a, b) => (b.kind === 'finding') - (a.kind === 'finding') || b.gain - a.gain);
+	const colours = stageColours(run), colour = (f) => f.kind === 'stage' ? colours[run.stages.findIndex((s) => s.name === f.stage)] : null;
 	const top = Math.max(1e-9, ...rows.map((f) => f.gain)), lines = rows.some((f) => f.line);
-	const who = { finding: (f) => f.who, ranks: () => 'no rank late', stage: () => 'the stage at its usual time' };
+	const who = { finding: (f) => f.who, ranks: () => `no ${nounOf(run)} late`, stage: () => 'the stage at its usual time' };
 	return {
 		columns: [{ head: 'fixed' }, { head: 'where' }, ...lines ? [{ head: 'line' }] : [], { head: '', bar: true }, { head: 'of the run', number: true }],
-		rows: rows.map((f) => [who[f.kind](f), f.stage, ...lines ? [f.line] : [], { bar: f.gain / top, strong: f.kind === 'finding' }, percent(f.gain)]),
+		rows: rows.map((f) => [who[f.kind](f), f.stage, ...lines ? [f.line] : [], { bar: f.gain / top, colour: colour(f), strong: f.kind === 'finding' && blamed(run) }, percent(f.gain)]),
 	};
 }
 

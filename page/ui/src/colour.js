@@ -1,6 +1,8 @@
-// Stages have the colours of Okabe and Ito, which people tell apart however they
-// see colours; the longest stages are given theirs first, and what has none is grey.
-const hues = 7;
+// A colour is one thing on all of a page. Red is the culprit's: the rank and the stage
+// that the first finding names. Other stages have the colours of Okabe and Ito, which
+// people tell apart however they see colours; the longest are given theirs first, and
+// what has none is grey. Other ranks have marks, in grey.
+const hues = 6;
 
 export function theme() {
 	const chosen = document.documentElement.dataset.theme;
@@ -14,13 +16,27 @@ export function variable(name) {
 
 // longest are the stages of a run that have a colour of their own.
 export function longest(run) {
-	return run.stages.map((_, i) => i).sort((a, b) => run.stages[b].advance_ns - run.stages[a].advance_ns).slice(0, hues);
+	const length = (s) => s === run.culprit ? Infinity : run.stages[s].advance_ns;
+	return run.stages.map((_, i) => i).sort((a, b) => length(b) - length(a)).slice(0, run.culprit < 0 ? hues : hues + 1);
+}
+
+// blamed reports whether anything is to blame for the time of a run.
+export const blamed = (run) => !['no_straggler', 'too_little_data'].includes(run.status);
+
+// named is the colour of what findings name.
+export const named = (run) => variable(blamed(run) ? '--alarm' : '--ink');
+
+// over is the colour of text upon a colour.
+export function over(colour) {
+	const [r, g, b] = [1, 3, 5].map((i) => parseInt(colour.slice(i, i + 2), 16));
+	return 0.3 * r + 0.59 * g + 0.11 * b > 120 ? '#14171b' : '#fff';
 }
 
 // stageColours is a colour for each of the stages of a run.
 export function stageColours(run) {
 	const out = run.stages.map(() => variable('--stage-other'));
-	longest(run).forEach((s, i) => { out[s] = variable(`--stage-${i}`); });
+	longest(run).filter((s) => s !== run.culprit).forEach((s, i) => { out[s] = variable(`--stage-${i}`); });
+	if (run.culprit >= 0) out[run.culprit] = variable('--alarm');
 	return out;
 }
 

@@ -1,5 +1,6 @@
 import { el, short } from './dom.js';
 import { counted } from './format.js';
+import { nounOf } from './selection.js';
 import { change, reset, state } from './state.js';
 
 // filters are the controls above the charts. They are made anew when the run
@@ -20,7 +21,7 @@ export function filters(run) {
 	}
 	const put = (input, value) => { if (input !== typing) input.value = value; };
 	const node = el('form', { className: 'filters', onsubmit: (e) => e.preventDefault() },
-		field('Ranks', ranks), hosts.length > 1 ? field('Host', host) : null, run.stages.length ? field(run.operators ? 'Operator' : 'Stage', stage) : null,
+		field(run.workers ? 'Workers' : 'Ranks', ranks), hosts.length > 1 ? field('Host', host) : null, run.stages.length ? field(run.operators ? 'Operator' : 'Stage', stage) : null,
 		run.steps ? el('span', { className: 'field' }, el('label', { htmlFor: 'f-from' }, 'Steps'), el('span', { className: 'pair' }, from, el('label', { htmlFor: 'f-to' }, 'to'), to)) : null,
 		el('button', { type: 'button', id: 'f-reset', onclick: reset }, 'Show all'), status);
 	node.setAttribute('aria-label', 'What the charts show');
@@ -33,7 +34,7 @@ export function filters(run) {
 			put(from, state.from ?? '');
 			put(to, state.to ?? '');
 			const n = sel.shown.filter(Boolean).length;
-			status.textContent = [`${counted(n, 'rank')}${n < run.all_ranks ? ` of ${run.all_ranks}` : ''}`, run.steps && (sel.columns.length < run.steps.first.length ? `${counted(sel.columns.length * run.steps.width, 'step')} of ${run.steps.count}` : counted(run.steps.count, 'step')),
+			status.textContent = [`${counted(n, nounOf(run))}${n < run.all_ranks ? ` of ${run.all_ranks}` : ''}`, run.steps && (sel.columns.length < run.steps.first.length ? `${counted(sel.columns.length * run.steps.width, 'step')} of ${run.steps.count}` : counted(run.steps.count, 'step')),
 				state.stage && short(state.stage)].filter(Boolean).join(' · ');
 		},
 	};

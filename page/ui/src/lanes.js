@@ -1,7 +1,7 @@
-import { stageColours, variable } from './colour.js';
+import { named, stageColours, variable } from './colour.js';
 import { el } from './dom.js';
 import { brief, length, unitFor } from './format.js';
-import { nameOf } from './selection.js';
+import { awaited, briefly, nameOf, nounOf } from './selection.js';
 import { change, state } from './state.js';
 import { stageKey } from './steps.js';
 import { surface } from './surface.js';
@@ -33,6 +33,14 @@ function stepPicker(run, d) {
 	return el('p', { className: 'picker' }, el('button', go(i - 1), '← earlier'), el('label', {}, el('span', { className: 'hidden' }, 'Step to draw '), select), el('button', go(i + 1), 'later →'));
 }
 
+// drawnOrder are the stages of a step as it is drawn: from where ranks synchronised last,
+// and thus not always in the order in which a step records them.
+export function drawnOrder(run, d) {
+	const first = run.stages.map(() => Infinity);
+	for (const l of d.lanes) for (const [s, from] of l.spans) first[s] = Math.min(first[s], from);
+	return run.stages.map((_, s) => s).sort((a, b) => first[a] - first[b] || a - b);
+}
+
 // lanes draw one step: a lane for each rank, a colour for each stage, hatched where
 // it waits for others.
 export function lanes(run, sel) {
@@ -41,7 +49,7 @@ export function lanes(run, sel) {
 	const ns = (v) => length(v * run.unit_ns);
 	const words = (l, s) => {
 		const lines = [nameOf(run, l.rank), `${run.stages[s[0]].name}: ${ns(s[3] - s[1])}`];
-		if (s[2] > s[1]) lines.push(`of it ${ns(s[2] - s[1])} waiting for the last rank to arrive`);
+		if (s[2] > s[1]) lines.push(`of it ${ns(s[2] - s[1])} waiting for ${awaited(run)}`);
 		if (l.late > 0 && !run.operators) lines.push(`${ns(l.late)} behind the median rank at the synchronisation point`);
 		return lines;
 	};
@@ -55,7 +63,7 @@ export function lanes(run, sel) {
 			const spanAt = (row, px, low) => rows[row]?.spans.findIndex((s) => s[3] > s[1] && px >= x(s[1]) && px <= x(s[3]) && Boolean(s[4]) === low) ?? -1;
 			const of = (row, i) => ({ row, i, lines: words(rows[row], rows[row].spans[i]) });
 			surface(into, {
-				height, label: `Step ${d.step}, a lane for each rank. Arrow keys move between ranks and stages; the table below has the numbers.`,
+				height, label: `Step ${d.step}, a lane for each ${nounOf(run)}. Arrow keys move between ${nounOf(run)}s and ${run.operators ? 'operators' : 'stages'}; the table below has the numbers.`,
 				at: (px, py) => {
 					const row = Math.floor((py - above) / tall), low = run.operators && (py - above) % tall > tall * 0.75, i = spanAt(row, px, low);
 					return row >= 0 && i >= 0 ? of(row, i) : null;
@@ -74,24 +82,24 @@ export function lanes(run, sel) {
 					rows.forEach((l, row) => {
 						const y = above + row * tall;
 						for (const s of l.spans) span(c, s, { x, y, tall, colour: colours[s[0]], hatch, faint: sel.stage >= 0 && s[0] !== sel.stage });
-						const named = run.named.includes(l.rank);
-						c.fillStyle = variable(named ? '--alarm' : '--ink');
-						c.font = `${named ? 'bold ' : ''}12px system-ui, sans-serif`;
+						const stands = run.named.includes(l.rank);
+						c.fillStyle = stands ? named(run) : variable('--ink');
+						c.font = `${stands ? 'bold ' : ''}12px system-ui, sans-serif`;
 						c.textAlign = 'right';
-						c.fillText(`${named ? '▶ ' : ''}rank ${run.ranks[l.rank].id}`, left - 8, y + tall / 2);
+						c.fillText(`${stands ? '▶ ' : ''}${briefly(run, l.rank)}`, left - 8, y + tall / 2);
 					});
 					c.font = '12px system-ui, sans-serif';
 					axis(c, { x, end, width, height, run });
 					points(c, { d, run, x, height, width });
 				},
 			});
-			const key = stageKey(run, colours);
-			key.append(el('li', {}, el('span', { className: 'swatch hatched' }), run.operators ? 'waiting for another rank' : 'waiting for the last rank to arrive'));
+			const key = stageKey(run, colours, drawnOrder(run, d));
+			key.append(el('li', {}, el('span', { className: 'swatch hatched' }), `waiting for ${awaited(run)}`));
 			into.append(key);
 		},
 		table: () => rows.length ? {
-			columns: [{ head: 'rank', number: true }, { head: 'host' }, { head: 'behind the median rank', number: true }, { head: 'waits', number: true }, ...run.stages.map((s) => ({ head: s.name, number: true }))],
-			rows: rows.map((l) => [run.ranks[l.rank].id, run.ranks[l.rank].host, ns(l.late), ns(l.spans.reduce((a, s) => a + s[2] - s[1], 0)),
+			columns: [{ head: nounOf(run), number: true }, { head: 'host' }, ...run.operators ? [] : [{ head: 'behind the median rank', number: true }], { head: 'waits', number: true }, ...run.stages.map((s) => ({ head: s.name, number: true }))],
+			rows: rows.map((l) => [run.ranks[l.rank].id, run.ranks[l.rank].host, ...run.operators ? [] : [ns(l.late)], ns(l.spans.reduce((a, s) => a + s[2] - s[1], 0)),
 				...run.stages.map((_, i) => ns(l.spans.filter((s) => s[0] === i).reduce((a, s) => a + s[3] - s[1], 0)))]),
 		} : null,
 	};
@@ -143,8 +151,7 @@ function axis(c, { x, end, width, height, run }) {
 }
 
 function points(c, { d, run, x, height, width }) {
-	c.strokeStyle = variable('--alarm');
-	c.fillStyle = variable('--ink');
+	c.strokeStyle = c.fillStyle = variable('--ink');
 	for (const p of d.points) {
 		c.setLineDash([5, 3]);
 		c.lineWidth = 1.5;
@@ -156,7 +163,7 @@ function points(c, { d, run, x, height, width }) {
 	}
 	const p = d.points.at(-1);
 	if (!p) return;
-	const who = p.rank >= 0 ? `rank ${run.ranks[p.rank].id}` : 'the last rank';
+	const who = p.rank >= 0 ? briefly(run, p.rank) : 'the last rank';
 	const whole = `${who} arrives last: ranks synchronise in ${brief(run.stages[p.series].name)}`;
 	const text = c.measureText(whole).width < width ? whole : `${who} arrives last`;
 	const long = c.measureText(text).width;

@@ -1,14 +1,14 @@
 import { fixes, hosts, quality, rankStage, rankStep } from './charts.js';
-import { theme } from './colour.js';
+import { stageColours, theme } from './colour.js';
 import { apart, arrivals, signs, walk } from './compare.js';
 import { el, short } from './dom.js';
 import { figure, tableOf } from './figure.js';
 import { filters } from './filters.js';
-import { count, size } from './format.js';
-import { lanes } from './lanes.js';
+import { brief, count, size } from './format.js';
+import { drawnOrder, lanes } from './lanes.js';
 import { chromeTrace, saveJSON, saveTrace, verdictJSON } from './save.js';
-import { selection } from './selection.js';
-import { change, onChange, read, state } from './state.js';
+import { awaited, nounOf, selection } from './selection.js';
+import { begin, change, onChange, read, state } from './state.js';
 import { bands, exposed, last } from './steps.js';
 import { bandwidth, sent, volumes, waits } from './traffic.js';
 
@@ -35,7 +35,13 @@ function listed(title, note, make) {
 	});
 }
 
-const someRanks = (shown, all) => shown < all ? ` ${count(shown)} of ${count(all)} ranks have a row: those that findings name and those that are late for longest in all.` : '';
+// after says where a drawing begins that does not begin with the first stage of the step.
+function after(run) {
+	const [first] = drawnOrder(run, run.drawn[0]), point = run.stages.findIndex((s) => s.synchronises);
+	return first > 0 && point >= 0 ? ` Drawn from one synchronisation point to the next: what follows ${brief(run.stages[point].name)} comes first.` : '';
+}
+
+const someRanks = (shown, all, noun = 'rank') => shown < all ? ` ${count(shown)} of ${count(all)} ${noun}s have a row: those that findings name and those that are late for longest in all.` : '';
 
 function communication({ speeds, limits, left, sent: matrix, waits: ranks }) {
 	const late = () => ranks.length && figures.push(listed('Who enters collectives last', 'Collectives of NCCL by the start of their kernels, over the whole recording. Own delay: how much later than the median rank it arrives by itself, without what it inherits.', waits));
@@ -50,8 +56,8 @@ function build() {
 	for (const s of document.querySelectorAll('section[data-run]')) s.hidden = Number(s.dataset.run) !== page.runs.indexOf(run);
 	controls = filters(run);
 	figures = [];
-	const { steps } = run;
-	const drawn = () => figures.push(of('One step, rank by rank', `${run.operators ? 'Operators of each rank; the narrow strip below has what runs beside them. Hatched: waiting for another rank. Look for the lane that waits least.' : `Ranks that arrive early wait, hatched, for the last one: look for the lane that does not wait.${steps?.entered ? ' Waits for collectives inside a stage are drawn at its end.' : ''}`}${run.all_drawn ? '' : ` ${run.drawn.length} of ${count(steps?.count ?? run.drawn.length)} steps can be drawn.`}${run.drawn[0].lanes.length < run.all_ranks ? ` ${run.drawn[0].lanes.length} of ${count(run.all_ranks)} ranks have a lane.` : ''}`, lanes));
+	const { steps } = run, noun = nounOf(run);
+	const drawn = () => figures.push(of(`One step, ${noun} by ${noun}`, `${run.operators ? `Operators of each ${noun}; the narrow strip below has what runs beside them. Hatched: waiting for ${awaited(run)}. Look for the lane that waits least.` : `Ranks that arrive early wait, hatched, for the last one: look for the lane that does not wait.${after(run)}${steps?.entered ? ' Waits for collectives inside a stage are drawn at its end.' : ''}`}${run.all_drawn ? '' : ` ${run.drawn.length} of ${count(steps?.count ?? run.drawn.length)} steps can be drawn.`}${run.drawn[0].lanes.length < run.all_ranks ? ` ${run.drawn[0].lanes.length} of ${count(run.all_ranks)} ${noun}s have a lane.` : ''}`, lanes));
 	if (run.traffic?.leads) communication(run.traffic);
 	if (run.drawn.length && !steps) drawn();
 	if (steps && steps.first.length) {
@@ -59,19 +65,19 @@ function build() {
 		const largest = steps.width > 1 ? ` A column is ${steps.width} steps: the largest of them.` : '';
 		if (run.drawn.length) drawn();
 		if (run.all_ranks > 1) {
-			figures.push(of('Who arrives last', steps.entered ? `By how much the last rank delays the collectives of a step by itself, step by step: from when each rank entered them. One colour in nearly all steps is one slow rank; many colours are chance or work that varies.${largest}` : `By how much the last rank is behind the median rank where they synchronise, step by step. One colour in nearly all steps is one slow rank; many colours are chance or work that varies.${largest}`, last));
+			figures.push(of('Who arrives last', steps.entered ? `By how much the last rank delays the collectives of a step by itself, step by step: from when each rank entered them. One rank in nearly all steps is a slow rank; many in turn are chance or work that varies.${largest}` : `By how much the last rank is behind the median rank where they synchronise, step by step. One rank in nearly all steps is a slow rank; many in turn are chance or work that varies.${largest}`, last));
 			figures.push(of('Ranks and steps', `${steps.entered ? 'By how much a rank delays the collectives of a step by itself' : 'How far a rank is behind the median rank in a step'}: the stronger the colour, the further${run.stages.length ? '; with a stage chosen, the time it takes there' : ''}. A strong row is a slow rank, a strong column a slow step.${run.drawn.length ? ' A click draws the step.' : ''}${steps.width > 1 ? ` A column is ${steps.width} steps: the largest lateness, the mean time.` : ''}${someRanks(steps.rows.length, run.all_ranks)}`, rankStep));
 			if (steps.bands) figures.push(of('Lateness of all ranks', `Quantiles over all ${count(run.all_ranks)} ranks of how far they are behind the median rank. Where only the largest stands out, it is one rank or a few.${largest}`, bands));
 		}
 		if (run.stages.length) figures.push(of('Where the step goes', `Exposed time of each stage: by how much the last rank moves on in it, over all ranks. Look for a stage that grows, and for single tall steps. Drag to choose steps, click a stage to choose it.${put}`, exposed));
 	}
-	if (run.ranks.length && run.stages.length) figures.push(of(run.operators ? 'Ranks and operators' : 'Ranks and stages', `Time of a rank in ${run.operators ? 'the operators of a name' : 'a stage'}, a step in the mean, without its waits for ${run.operators ? 'others' : 'the last rank to arrive'}, which have a column of their own. A cell stronger than its column is what that rank takes longer in; the slow rank waits least.${someRanks(Math.min(run.ranks.length, 128), run.all_ranks)}`, rankStage));
+	if (run.ranks.length && run.stages.length) figures.push(of(`${run.workers ? 'Workers' : 'Ranks'} and ${run.operators ? 'operators' : 'stages'}`, `Time of a ${noun} in ${run.operators ? 'the operators of a name' : 'a stage'}, a step in the mean, without its waits for ${awaited(run)}, which have a column of their own. A cell stronger than its column is what that ${noun} takes longer in; the slow ${noun} waits least.${someRanks(Math.min(run.ranks.length, 128), run.all_ranks, noun)}`, rankStage));
 	if (run.arrivals) figures.push(of('Who enters calls last', `Own delay of each rank before it enters a call, in the median: what it inherits from another synchronisation point is not its own. A row that stands out is the rank that others wait for there. ${count(run.arrivals.calls)} calls${run.arrivals.lost ? `; ${count(run.arrivals.lost)} before them were not kept` : ''}.`, arrivals));
 	if (run.traffic && !run.traffic.leads) communication(run.traffic);
 	if (run.fixes.length) figures.push(listed('What fixing would save', 'Of the time of the run, each by itself: they do not add up.', fixes));
 	if (run.signs?.ranks.length) figures.push(listed('What other methods find', `Outliers, completion times (K-S) and walks back (blame) look at the ${run.signs.window === null ? 'operators of the trace' : `steps of window ${run.signs.window}`} by themselves, not at what the frontier charges. Family-wise error of the outliers: ${(100 * run.signs.alpha).toFixed(1)} %.`, signs));
-	if (run.walk) figures.push(of('Where the delay began', 'Each operator was held up by the next; the last one is where the delay began.', walk));
-	if (run.apart) figures.push(of('Completion times apart', 'How far the completion times of every two ranks are apart within their steps: 0 alike, 1 all of one before all of the other (Kolmogorov–Smirnov). A rank that differs from the others has a strong row and column.', apart));
+	if (run.walk) figures.push(of('Where the delay began', `Each ${run.operators ? 'operator' : 'stage'} was held up by the next; the last one is where the delay began.`, walk));
+	if (run.apart) figures.push(of('Completion times apart', `How far the completion times of every two ${noun}s are apart within their steps: 0 alike, 1 all of one before all of the other (Kolmogorov–Smirnov). A ${noun} that differs from the others has a strong row and column.`, apart));
 	if (run.stages.length && new Set(run.ranks.map((r) => r.host)).size > 1) figures.push(listed('Hosts', 'Means over the ranks of a host, a step.', hosts));
 	if (run.windows.length) figures.push(listed('Data quality', 'How each window was read.', quality));
 	charts.replaceChildren(run.ranks.length ? controls.node : '', ...figures.map((f) => f.node));
@@ -82,7 +88,29 @@ function render() {
 	if (page.runs[state.run] && page.runs[state.run] !== run) build();
 	sel = selection(run);
 	controls.render(sel);
+	paint();
 	for (const f of figures) f.render();
+}
+
+// link makes the rows of All runs lead to their runs.
+function link() {
+	for (const { cells: [cell] } of document.querySelectorAll('#runs tbody tr')) {
+		const i = page.runs.findIndex((r) => r.name === cell.textContent);
+		if (i >= 0) cell.replaceChildren(el('a', { href: `#run=${i}` }, cell.textContent));
+	}
+}
+
+// paint gives the table of the verdict, and the list of all runs, what the charts have: the
+// colours of the stages, and which run is shown.
+function paint() {
+	const colours = stageColours(run), shown = page.runs.indexOf(run);
+	for (const row of document.querySelectorAll(`.answer[data-run="${shown}"] tbody tr`)) {
+		const bar = row.querySelector('rect'), s = run.stages.findIndex((x) => x.name === row.cells[0].textContent);
+		if (bar && s >= 0) bar.style.fill = colours[s];
+	}
+	for (const a of document.querySelectorAll('#runs a')) a.setAttribute('aria-current', String(a.hash === `#run=${shown}`));
+	const chosen = document.getElementById('run');
+	if (chosen) chosen.value = String(shown);
 }
 
 function header() {
@@ -91,15 +119,15 @@ function header() {
 		tools.prepend(el('label', { htmlFor: 'run' }, 'Run'), el('select', { id: 'run', onchange: (e) => change({ run: Number(e.target.value), ranks: '', host: '', stage: '', from: null, to: null, step: null }) },
 			page.runs.map((r, i) => el('option', { value: String(i), selected: i === state.run }, short(r.name, 60)))));
 	}
-	const paint = el('button', { type: 'button', id: 'theme', onclick: () => {
+	const turn = el('button', { type: 'button', id: 'theme', onclick: () => {
 		document.documentElement.dataset.theme = theme() === 'dark' ? 'light' : 'dark';
 		label();
 		render();
 	} });
-	const label = () => { paint.textContent = theme() === 'dark' ? 'Light' : 'Dark'; };
+	const label = () => { turn.textContent = theme() === 'dark' ? 'Light' : 'Dark'; };
 	label();
 	tools.append(el('button', { type: 'button', id: 'save-json', onclick: saveJSON, disabled: !document.getElementById('verdict').textContent.trim() }, 'Save JSON'),
-		el('button', { type: 'button', id: 'save-trace', title: 'The drawn steps, for ui.perfetto.dev', onclick: () => saveTrace(run) }, 'Save trace'), paint);
+		el('button', { type: 'button', id: 'save-trace', title: 'The drawn steps, for ui.perfetto.dev', onclick: () => saveTrace(run) }, 'Save trace'), turn);
 	matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => { label(); render(); });
 }
 
@@ -114,9 +142,10 @@ function printing() {
 	});
 }
 
+begin(page.lead);
 read();
-if (!page.runs[state.run]) state.run = 0;
-if (!location.hash.includes('run=')) state.run = page.lead;
+if (!page.runs[state.run]) state.run = page.lead;
+link();
 header();
 build();
 render();

@@ -17,9 +17,9 @@ function standing(into, columns, columnName) {
 }
 
 // heat draws a map of rows and columns: value(row, column) is a number, or −1 for
-// none. Rows that are marked have a pointer; where names of columns are all
+// none. Rows that are marked have a pointer, which is red unless nobody is to blame; where names of columns are all
 // wanted, those too long are turned; the darkest shade is the largest value, or least. words says in lines what a cell is.
-export function heat(into, { rows, columns, value, rowName, columnName, marked, words, unit, pick, label, all, least = 1e-9 }) {
+export function heat(into, { rows, columns, value, rowName, columnName, marked, words, unit, pick, label, all, red, least = 1e-9 }) {
 	const values = [];
 	for (let r = 0; r < rows; r++) for (let c = 0; c < columns; c++) values.push(value(r, c));
 	const known = values.filter((v) => v >= 0).sort((a, b) => a - b);
@@ -50,7 +50,7 @@ export function heat(into, { rows, columns, value, rowName, columnName, marked, 
 					c.fillRect(left + k * wide, above + r * tall, wide + (wide < 4 ? 0.5 : -1), tall > 6 ? tall - 1 : tall);
 				}
 			}
-			rowNames(c, { rows, rowName, marked, tall });
+			rowNames(c, { rows, rowName, marked, tall, red });
 			columnNames(c, { columns, columnName, wide, top: above + rows * tall, names });
 			legend(c, { width, height, top, root, unit, shade });
 		},
@@ -65,7 +65,7 @@ function variableOnce(name) {
 	return colours.get(name);
 }
 
-function rowNames(c, { rows, rowName, marked, tall }) {
+function rowNames(c, { rows, rowName, marked, tall, red }) {
 	c.fillStyle = variableOnce('--ink');
 	c.textAlign = 'right';
 	const everyRow = Math.ceil(13 / tall);
@@ -73,7 +73,7 @@ function rowNames(c, { rows, rowName, marked, tall }) {
 		const stands = marked(r);
 		const y = above + (r + 0.5) * tall;
 		if (stands) {
-			c.fillStyle = variableOnce('--alarm');
+			c.fillStyle = red;
 			c.beginPath();
 			c.moveTo(left - 3, y);
 			c.lineTo(left - 11, y - 4.5);

@@ -1,4 +1,5 @@
 import { el } from './dom.js';
+import { nameOf } from './selection.js';
 
 // save offers bytes as a file.
 function save(name, blob) {
@@ -27,7 +28,7 @@ export async function saveJSON() {
 export function chromeTrace(run) {
 	const us = (v) => v * run.unit_ns / 1000;
 	const events = [];
-	run.ranks.forEach((r) => events.push({ ph: 'M', name: 'process_name', pid: r.id, tid: 0, args: { name: `rank ${r.id}${r.host && ` (${r.host})`}` } },
+	run.ranks.forEach((r, i) => events.push({ ph: 'M', name: 'process_name', pid: r.id, tid: 0, args: { name: nameOf(run, i) } },
 		{ ph: 'M', name: 'process_sort_index', pid: r.id, tid: 0, args: { sort_index: r.id } }));
 	let begin = 0;
 	for (const d of run.drawn) {

@@ -18,10 +18,19 @@ export function selection(run) {
 	return { all: shown.every(Boolean), shown, columns, stage, rows: steps ? steps.rows.map((r, i) => [r, i]).filter(([r]) => shown[r]) : [] };
 }
 
+// nounOf is what a run's timelines are of: in an operator trace, of workers that stand for
+// several ranks.
+export const nounOf = (run) => run.workers ? 'worker' : 'rank';
+
+export const briefly = (run, position) => `${nounOf(run)} ${run.ranks[position].id}`;
+
 export function nameOf(run, position) {
-	const r = run.ranks[position];
-	return r.host ? `rank ${r.id} (${r.host})` : `rank ${r.id}`;
+	const { host } = run.ranks[position];
+	return briefly(run, position) + (host && ` (${host})`);
 }
+
+// awaited is whom others wait for.
+export const awaited = (run) => run.operators ? `another ${nounOf(run)}` : 'the last rank to arrive';
 
 // stepsOf names the steps of a column.
 export function stepsOf(steps, column) {

@@ -5,6 +5,9 @@ const listeners = [];
 
 export const state = { ...start };
 
+// begin says which run is shown where the address names none.
+export function begin(run) { start.run = run; }
+
 export function onChange(f) { listeners.push(f); }
 
 let asked = false;

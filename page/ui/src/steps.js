@@ -1,8 +1,8 @@
 import uPlot from 'uplot';
 import { lateness } from './charts.js';
-import { longest, stageColours, variable } from './colour.js';
+import { longest, named, stageColours, variable } from './colour.js';
 import { el } from './dom.js';
-import { brief, length, percent, unitFor } from './format.js';
+import { brief, counted, length, percent, unitFor } from './format.js';
 import { nameOf, stepsOf } from './selection.js';
 import { change, state } from './state.js';
 import { tell } from './surface.js';
@@ -95,12 +95,14 @@ export function exposed(run, sel) {
 	};
 }
 
-// stageKey names the colours; a click chooses a stage.
-export function stageKey(run, colours) {
-	const named = longest(run), more = run.stages.length - named.length;
+const worth = 0.0005; // of the step: less is 0.0 %
+
+// stageKey names the colours, by default in the order of the step; a click chooses a stage.
+export function stageKey(run, colours, order = run.stages.map((_, i) => i)) {
+	const coloured = longest(run), more = run.stages.length - coloured.length;
 	const whole = run.windows.length > 1 && run.stages.some((s) => s.share !== null);
-	return el('ul', { className: 'key' }, run.stages.map((s, i) => {
-		if (!named.includes(i)) return null;
+	return el('ul', { className: 'key' }, order.filter((i) => coloured.includes(i) && !(run.stages[i].share < worth)).map((i) => {
+		const s = run.stages[i];
 		const b = el('button', { type: 'button', title: s.name, onclick: () => change({ stage: state.stage === s.name ? '' : s.name }) },
 			swatch(colours[i]), brief(s.name), s.share === null ? '' : ` ${percent(s.share)}`, s.synchronises ? ' · ranks synchronise' : '');
 		b.setAttribute('aria-pressed', String(state.stage === s.name));
@@ -109,13 +111,34 @@ export function stageKey(run, colours) {
 	whole ? el('li', {}, `Shares are of all windows of this page; those in the table of the verdict, of the one window that it shows.`) : null);
 }
 
-export function swatch(colour) {
+export function swatch(colour, opacity = 1) {
 	const s = el('span', { className: 'swatch' });
 	s.style.background = colour;
+	s.style.opacity = String(opacity);
 	return s;
 }
 
-const told = 4; // ranks with a colour of their own
+// glyph is a mark in a key.
+function glyph(shape, colour) {
+	const s = el('span', { className: 'glyph' }, shape);
+	s.style.color = colour;
+	s.setAttribute('aria-hidden', 'true');
+	return s;
+}
+
+const marks = ['●', '■', '▲', '◆']; // of the ranks that are last at most cost; others have a pale dot
+
+// mark draws one of the marks at a place.
+function mark(c, shape, x, y, r) {
+	c.beginPath();
+	if (shape === '●') c.arc(x, y, r, 0, 2 * Math.PI);
+	else if (shape === '■') c.rect(x - r, y - r, 2 * r, 2 * r);
+	else {
+		c.moveTo(x, y - 1.3 * r);
+		for (const [dx, dy] of shape === '▲' ? [[1.3, 1], [-1.3, 1]] : [[1.3, 0], [0, 1.3], [-1.3, 0]]) c.lineTo(x + dx * r, y + dy * r);
+	}
+	c.fill();
+}
 
 // last is which rank was last to arrive in each step, and by how much.
 export function last(run, sel) {
@@ -127,10 +150,8 @@ export function last(run, sel) {
 	const order = [...times.keys()].sort((a, b) => cost(b) - cost(a));
 	return {
 		draw(into) {
-			const colour = (r) => {
-				const i = order.indexOf(r);
-				return !sel.shown[r] || i >= told ? variable('--faint') : variable(`--stage-${[3, 0, 2, 1][i]}`);
-			};
+			const shape = (r) => marks[order.indexOf(r)] ?? '●';
+			const colour = (r) => !sel.shown[r] || order.indexOf(r) >= marks.length ? variable('--faint') : run.named.includes(r) ? named(run) : variable('--dim');
 			const size = sel.columns.length > 300 ? 2 : 3.5;
 			overSteps(into, {
 				run, sel, label: 'By how much the last rank is late, over the steps. Arrow keys move from step to step; the table below has the numbers.',
@@ -147,16 +168,14 @@ export function last(run, sel) {
 						const x = u.valToPos(u.data[0][i], 'x', true), y = u.valToPos(u.data[1][i], 'y', true);
 						u.ctx.fillStyle = colour(steps.last[c]);
 						u.ctx.fillRect(x - 0.5 * devicePixelRatio, y, devicePixelRatio, u.valToPos(0, 'y', true) - y);
-						u.ctx.beginPath();
-						u.ctx.arc(x, y, size * devicePixelRatio, 0, 2 * Math.PI);
-						u.ctx.fill();
+						mark(u.ctx, shape(steps.last[c]), x, y, size * devicePixelRatio);
 					});
 				},
 			});
-			into.append(el('ul', { className: 'key' }, order.slice(0, told).map((r) => el('li', {},
+			into.append(el('ul', { className: 'key' }, order.slice(0, marks.length).map((r) => el('li', {},
 				el('button', { type: 'button', onclick: () => change({ ranks: state.ranks === String(run.ranks[r].id) ? '' : String(run.ranks[r].id) }) },
-					swatch(colour(r)), `${nameOf(run, r)}: last in ${times.get(r)} of ${columns.length} ${steps.width > 1 ? 'columns' : 'steps'}`))),
-			order.length > told ? el('li', {}, swatch(variable('--faint')), `${order.length - told} others`) : null));
+					glyph(shape(r), colour(r)), `${nameOf(run, r)}: last in ${times.get(r)} of ${columns.length} ${steps.width > 1 ? 'columns' : 'steps'}`))),
+			order.length > marks.length ? el('li', {}, glyph('●', variable('--faint')), counted(order.length - marks.length, 'other')) : null));
 		},
 		table: () => columns.length ? {
 			columns: [{ head: 'step', number: true }, { head: 'last to arrive', number: true }, { head: 'host' }, { head: lateness(steps), number: true }],
@@ -169,16 +188,16 @@ export function last(run, sel) {
 export function bands(run, sel) {
 	const { bands: b } = run.steps;
 	const names = b.of.map((q) => q === 1 ? 'largest' : q === 0.5 ? 'median' : `${Math.round(100 * q)} %`);
-	const at = (q, i) => b.at[q][sel.columns[i]];
+	const at = (q, i) => b.at[q][sel.columns[i]], shade = (q) => (q + 1) / names.length;
 	return {
 		draw(into) {
 			overSteps(into, {
 				run, sel, height: 160, label: 'Quantiles of the lateness over all ranks, over the steps.',
-				series: names.map((label, q) => ({ label, stroke: variable(['--stage-2', '--stage-0', '--stage-1', '--stage-3'][q]), width: 1.5, points: { show: false } })),
+				series: names.map((label, q) => ({ label, stroke: variable('--ink'), alpha: shade(q), width: 1.5, points: { show: false } })),
 				data: [middles(run, sel), ...names.map((_, q) => sel.columns.map((_, i) => at(q, i)))],
 				words: (i) => names.map((n, q) => `${n} ${length(at(q, i) * run.unit_ns)}`),
 			});
-			into.append(el('ul', { className: 'key' }, names.map((n, q) => el('li', {}, swatch(variable(['--stage-2', '--stage-0', '--stage-1', '--stage-3'][q])), n))));
+			into.append(el('ul', { className: 'key' }, names.map((n, q) => el('li', {}, swatch(variable('--ink'), shade(q)), n))));
 		},
 		table: () => ({ columns: [{ head: 'step', number: true }, ...names.map((head) => ({ head, number: true }))],
 			rows: sel.columns.map((c, i) => [run.steps.first[c], ...names.map((_, q) => length(at(q, i) * run.unit_ns))]) }),

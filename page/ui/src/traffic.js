@@ -1,4 +1,4 @@
-import { variable } from './colour.js';
+import { blamed, named, variable } from './colour.js';
 import { tableOf } from './figure.js';
 import { binary, count, length, percent, rankList, size } from './format.js';
 import { heat } from './map.js';
@@ -101,7 +101,7 @@ function strip(c, { row, r, x, y, middle, left, wide, end, fastest }) {
 			c.moveTo(px, py - 7);
 			for (const [dx, dy] of [[7, 0], [0, 7], [-7, 0]]) c.lineTo(px + dx, py + dy);
 		} else c.arc(px, py, 4.5, 0, 2 * Math.PI);
-		c.fillStyle = variable(s.slow ? '--alarm' : '--stage-0');
+		c.fillStyle = variable(s.slow ? '--alarm' : '--dim');
 		c.globalAlpha = s.slow ? 1 : 0.8;
 		c.fill();
 		c.globalAlpha = 1;
@@ -139,7 +139,7 @@ export function volumes(run, sel) {
 
 // sent is how many bytes the ranks that are chosen send each rank.
 export function sent(run, sel) {
-	const { ranks, width, last, bytes } = run.traffic.sent, { named } = run.traffic, shown = among(run, sel);
+	const { ranks, width, last, bytes } = run.traffic.sent, { named: late } = run.traffic, shown = among(run, sel);
 	const block = (i) => width === 1 ? String(ranks[i]) : `${ranks[i]}-${i + 1 < ranks.length ? ranks[i + 1] - 1 : last}`;
 	const rows = ranks.map((_, i) => i).filter((i) => shown(block(i)));
 	const name = (i) => `${width === 1 ? 'rank' : 'ranks'} ${block(i)}`;
@@ -149,7 +149,7 @@ export function sent(run, sel) {
 			if (!rows.length) return false;
 			heat(into, {
 				rows: rows.length, columns: ranks.length, value: (r, c) => bytes[rows[r]][c], unit: size, least: 1,
-				rowName: (r) => name(rows[r]), columnName: block, marked: (r) => r >= 0 && r < rows.length && named.some((id) => has(rows[r]).has(id)),
+				rowName: (r) => name(rows[r]), columnName: block, red: named(run), marked: (r) => r >= 0 && r < rows.length && late.some((id) => has(rows[r]).has(id)),
 				words: (r, c) => [`${name(rows[r])} to ${name(c)}`, bytes[rows[r]][c] ? size(bytes[rows[r]][c]) : 'nothing'],
 				label: 'Map of bytes from each rank, down, to each other, across. Arrow keys move; the table below has the numbers.',
 			});
@@ -169,7 +169,7 @@ export function waits(run, sel) {
 	return {
 		columns: [{ head: 'rank' }, { head: 'last to enter', number: true }, { head: 'own delay', number: true }, { head: '', bar: true }, { head: 'makes others wait, alone', number: true },
 			{ head: 'waits', number: true }, { head: 'transfer', number: true }],
-		rows: rows.map((w) => [w.host ? `rank ${w.rank} (${w.host})` : `rank ${w.rank}`, `${count(w.last)} of ${count(w.of)}`, length(w.own_ns), { bar: w.own_ns / top, strong: run.traffic.named.includes(w.rank) },
+		rows: rows.map((w) => [w.host ? `rank ${w.rank} (${w.host})` : `rank ${w.rank}`, `${count(w.last)} of ${count(w.of)}`, length(w.own_ns), { bar: w.own_ns / top, strong: blamed(run) && run.traffic.named.includes(w.rank) },
 			length(w.caused_ns), length(w.waited_ns), length(w.transfer_ns)]),
 	};
 }

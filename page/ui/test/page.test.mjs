@@ -132,7 +132,7 @@ describe('values', () => {
 	test('outliers of an operator trace are listed, those of the suspect first', () => shown('hybrid', async (page) => {
 		const { findings } = await json(page);
 		const table = await rows(page, 'What other methods find');
-		assert.ok(table[1][0].startsWith(`rank ${findings[0].rank}`), table[1][0]);
+		assert.ok(table[1][0].startsWith(`worker ${findings[0].rank}`), table[1][0]); // it stands for four ranks
 		assert.ok(Number(table[1][3]) + Number(table[1][4]) > 0);
 	}));
 
@@ -160,6 +160,24 @@ describe('values', () => {
 		assert.deepEqual((await rows(page, 'Bytes between ranks'))[1], ['rank 0', '', '50.3 MB', '138 MB', '', '189 MB']);
 		assert.deepEqual((await rows(page, 'Who enters collectives last'))[1].slice(0, 2), ['rank 2 (node1)', '31 of 33']);
 		assert.equal(await page.$eval('#charts section h2', (e) => e.textContent), 'Who enters collectives last');
+	}));
+
+	test('red is the culprit alone, and the verdict has the colours of the charts', () => shown('runs', async (page) => {
+		const swatch = (title) => page.evaluate((title) => {
+			const section = [...document.querySelectorAll('#charts section')].find((s) => s.querySelector('h2').textContent === title);
+			return [...section.querySelectorAll('.key button')].map((b) => [b.title, b.querySelector('.swatch').style.background]);
+		}, title);
+		const bars = () => page.$$eval('.answer:not([hidden]) tbody tr', (all) => all.map((r) => [r.cells[0].textContent, r.querySelector('rect').style.fill]));
+		const red = 'rgb(179, 38, 30)';
+		const step = await swatch('One step, rank by rank');
+		assert.equal(step[0][0], 'callbacks.cpu_wall'); // where the drawing begins
+		assert.deepEqual(step.filter(([, colour]) => colour === red).map(([name]) => name), ['callbacks.cpu_wall']);
+		assert.deepEqual(new Map(await swatch('Where the step goes')), new Map(step));
+		assert.deepEqual(new Map(await bars()), new Map(step));
+		await page.evaluate(() => { [...document.querySelectorAll('#runs a')].find((a) => a.textContent.startsWith('nofault')).click(); });
+		await settled(page);
+		assert.ok((await bars()).length > 4 && !(await bars()).some(([, colour]) => colour === red));
+		assert.equal((await page.$$eval('#charts h2', (all) => all.map((h) => h.textContent))).includes('Where the delay began'), false);
 	}));
 
 	test('a trace of the drawn steps has every stage of every rank', () => shown('callback', async (page) => {
@@ -213,6 +231,17 @@ describe('filters', () => {
 		await settled(page);
 		assert.match(await page.$eval('.answer:not([hidden]) .headline', (e) => e.textContent), /^No straggler/);
 		assert.equal((await page.$$('.answer:not([hidden])')).length, 1);
+	}));
+
+	test('a row of all runs leads to its run', () => shown('runs', async (page) => {
+		const row = (name) => page.$$eval('#runs a', (all, name) => all.findIndex((a) => a.textContent.startsWith(name)), name);
+		for (const [name, says] of [['nofault', /^No straggler/], ['host-callback', /callbacks/]]) {
+			await (await page.$$('#runs a'))[await row(name)].click();
+			await settled(page);
+			assert.match(await page.$eval('.answer:not([hidden]) .headline', (e) => e.textContent), says);
+			assert.ok((await page.$eval('#runs [aria-current=true]', (e) => e.textContent)).startsWith(name));
+			assert.ok((await page.$eval('#run option:checked', (e) => e.textContent)).startsWith(name));
+		}
 	}));
 
 	test('a drag over the steps chooses them', () => shown('callback', async (page) => {

@@ -1,49 +1,108 @@
 package diagnose
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/gates"
-	"github.com/sfstat/sfstat/internal/student"
 )
 
-// recurringHost is the host on which the rank that delays a run is most often,
-// nil where that is no more often than chance. Under the null the late rank of
-// each run is on any of H hosts alike, so that the largest of the counts of n
-// runs exceeds k with a chance of at most H·P(Binomial(n, 1/H) ≥ k).
+// Delayer is the host that delays a run, or the GPU on it.
+type Delayer struct {
+	Host      string
+	LocalRank int     // of the GPU; −1: it is the host
+	Among     int     // hosts, or ranks, of the run, any of which may be the late one
+	Lost      float64 // what it costs the run, ns of all ranks
+}
+
+// Recurrence is a host, or a GPU, that delays several runs.
+type Recurrence struct {
+	Host      string
+	LocalRank int     // of the GPU, −1: it is the host
+	Runs, Of  int     // runs that it delays, of all that one of several may delay
+	P         float64 // chance that any comes up so often, at most
+	Lost      float64 // ns, of all ranks
+}
+
+// Recurrences are the hosts, or the GPUs, that two or more runs are delayed by, the least
+// likely first. Under the null the late rank of a run is on any of its hosts alike, so
+// that a host which is in all n runs comes up k times or more with the chance that
+// k or more of n independent events of 1/hosts happen; a host that is in fewer runs
+// with less. Corrected for as many hosts as the largest run has, or as came up.
+// O(n²) in the runs.
+func Recurrences(runs []Delayer) []Recurrence {
+	var chances []float64
+	seen := make(map[Delayer]*Recurrence)
+	most := 0
+	for _, r := range runs {
+		if r.Host == "" || r.Among < 2 {
+			continue
+		}
+		at := Delayer{Host: r.Host, LocalRank: r.LocalRank}
+		if seen[at] == nil {
+			seen[at] = &Recurrence{Host: r.Host, LocalRank: r.LocalRank}
+		}
+		seen[at].Runs++
+		seen[at].Lost += r.Lost
+		chances = append(chances, 1/float64(r.Among))
+		most = max(most, r.Among)
+	}
+	tail := atLeast(chances)
+	var out []Recurrence
+	for _, h := range seen {
+		if h.Runs >= 2 {
+			h.Of = len(chances)
+			h.P = min(1, float64(max(most, len(seen)))*tail[h.Runs])
+			out = append(out, *h)
+		}
+	}
+	slices.SortFunc(out, func(a, b Recurrence) int {
+		return cmp.Or(cmp.Compare(a.P, b.P), cmp.Compare(b.Runs, a.Runs), cmp.Compare(a.Host, b.Host), cmp.Compare(a.LocalRank, b.LocalRank))
+	})
+	return out
+}
+
+// atLeast is the chance of k or more of independent events, by k. O(n²).
+func atLeast(chances []float64) []float64 {
+	exactly := make([]float64, 1, len(chances)+1)
+	exactly[0] = 1
+	for _, p := range chances {
+		exactly = append(exactly, 0)
+		for k := len(exactly) - 1; k > 0; k-- {
+			exactly[k] = exactly[k]*(1-p) + exactly[k-1]*p
+		}
+		exactly[0] *= 1 - p
+	}
+	for k := len(exactly) - 2; k >= 0; k-- {
+		exactly[k] += exactly[k+1]
+	}
+	return exactly
+}
+
+// recurringHost is the host that delays runs most beyond chance, nil where none does.
 func recurringHost(runs []RunVerdict) *evidence.RecurringHost {
-	var hosts, late []string
+	var late []Delayer
 	for i := range runs {
-		for _, w := range runs[i].Windows {
-			for _, m := range w.Main.Members {
-				if m.Host != "" && !slices.Contains(hosts, m.Host) {
-					hosts = append(hosts, m.Host)
-				}
+		if f := runs[i].Findings; len(f) > 0 && f[0].Flagged() {
+			late = append(late, Delayer{Host: f[0].Host, LocalRank: -1, Among: runs[i].Hosts()})
+		}
+	}
+	if all := Recurrences(late); len(all) > 0 && all[0].P <= gates.Supported {
+		return &evidence.RecurringHost{Host: all[0].Host, N: all[0].Runs, Of: all[0].Of, Runs: true, P: all[0].P}
+	}
+	return nil
+}
+
+// Hosts is how many hosts the ranks of a run with stage times are on.
+func (v *RunVerdict) Hosts() int {
+	hosts := make(map[string]bool)
+	for _, w := range v.Windows {
+		for _, m := range w.Main.Members {
+			if m.Host != "" {
+				hosts[m.Host] = true
 			}
 		}
-		if s := runs[i].Findings; len(s) > 0 && s[0].Flagged() && s[0].Host != "" {
-			late = append(late, s[0].Host)
-		}
 	}
-	if len(late) < 2 || len(hosts) < 2 {
-		return nil
-	}
-	host, most := "", 0
-	for _, h := range late {
-		n := 0
-		for _, other := range late {
-			if other == h {
-				n++
-			}
-		}
-		if n > most {
-			host, most = h, n
-		}
-	}
-	p := min(1, float64(len(hosts))*student.AtLeast(len(late), most, 1/float64(len(hosts))))
-	if p > gates.Supported {
-		return nil
-	}
-	return &evidence.RecurringHost{Host: host, N: most, Of: len(late), Runs: true, P: p}
+	return len(hosts)
 }

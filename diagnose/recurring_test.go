@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"fmt"
+	"math"
 	"testing"
 
 	"github.com/sfstat/sfstat/diagnose/evidence"
@@ -54,5 +55,29 @@ func TestRecurringHost(t *testing.T) {
 				t.Errorf("got %+v, want %s in %d of %d, p = %g", got, c.host, c.n, c.of, c.p)
 			}
 		})
+	}
+}
+
+// TestAtLeast compares with the sum over all outcomes.
+func TestAtLeast(t *testing.T) {
+	chances := []float64{0.5, 0.25, 0.1, 0.9, 0.05}
+	want := make([]float64, len(chances)+1)
+	for outcome := range 1 << len(chances) {
+		p, n := 1.0, 0
+		for i, c := range chances {
+			if outcome>>i&1 == 1 {
+				p, n = p*c, n+1
+			} else {
+				p *= 1 - c
+			}
+		}
+		for k := range n + 1 {
+			want[k] += p
+		}
+	}
+	for k, got := range atLeast(chances) {
+		if math.Abs(got-want[k]) > 1e-12 {
+			t.Errorf("%d or more: %v, want %v", k, got, want[k])
+		}
 	}
 }

@@ -7,7 +7,7 @@
 // for a look, and when packets were appended to it. Windows that some ranks have not
 // written wait for them until the unit was still for a number of looks.
 //
-// Of the verdicts that come, [Told] says what is new, [Times] when runs were recorded, and
+// Of the verdicts that come, [Told] says what is new, [Seen] when runs were recorded and how long their steps are, and
 // [Captures] has a recorder capture what they ask for.
 package live
 

@@ -6,7 +6,9 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/batch/findings"
+	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/internal/glyph"
 	"github.com/sfstat/sfstat/internal/table"
 )
 
@@ -51,7 +53,7 @@ func batchDocument(sum *findings.Summary, changes []findings.Change) document {
 		}
 		d = append(d, heading("Worst runs"), t)
 	}
-	byChance := func(h findings.Recurring) bool { return h.P > recurs }
+	byChance := func(h diagnose.Recurrence) bool { return h.P > recurs }
 	hosts, gpus := slices.DeleteFunc(sum.Hosts(), byChance), slices.DeleteFunc(sum.GPUs(), byChance)
 	if len(hosts) > 0 {
 		d = append(d, heading("Hosts that recur"), recurring("host", hosts))
@@ -146,7 +148,7 @@ func said(s *string) string {
 }
 
 // recurring is a table of hosts, or of GPUs.
-func recurring(what string, list []findings.Recurring) *table.Table {
+func recurring(what string, list []diagnose.Recurrence) *table.Table {
 	t := &table.Table{Columns: []table.Column{{Head: "host", Kind: table.Name}}}
 	if what == "GPU" {
 		t.Columns = append(t.Columns, table.Column{Head: "local rank", Kind: table.Integer})
@@ -157,11 +159,25 @@ func recurring(what string, list []findings.Recurring) *table.Table {
 	for _, h := range list[:min(len(list), mostHosts)] {
 		cells := []table.Cell{table.TextCell(h.Host)}
 		if what == "GPU" {
-			cells = append(cells, table.WholeCell(int(h.LocalRank)))
+			cells = append(cells, table.WholeCell(h.LocalRank))
 		}
 		t.Add(append(cells, table.WholeCell(h.Runs), table.WholeCell(h.Of), table.RealCell(h.Lost), table.TextCell(pValue(h.P)))...)
 	}
 	return t
+}
+
+// Recurrences says in a sentence each which hosts and GPUs delay more runs than chance allows.
+func Recurrences(hosts, gpus []diagnose.Recurrence) (out []string) {
+	for _, h := range slices.Concat(hosts, gpus) {
+		what, alike := h.Host, "host"
+		if h.LocalRank >= 0 {
+			what, alike = fmt.Sprintf("Local rank %d of %s", h.LocalRank, h.Host), "GPU"
+		}
+		if h.P <= recurs {
+			out = append(out, glyph.Visible(fmt.Sprintf("%s delays %d of %d runs with a late rank, %s if any %s were as likely.", what, h.Runs, h.Of, pValue(h.P), alike)))
+		}
+	}
+	return out
 }
 
 func dayChanges(changes []findings.Change) *table.Table {

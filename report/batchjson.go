@@ -2,6 +2,7 @@ package report
 
 import (
 	"github.com/sfstat/sfstat/batch/findings"
+	"github.com/sfstat/sfstat/diagnose"
 )
 
 // The structs below are the JSON of what a batch comes to; see wire.go.
@@ -83,8 +84,8 @@ func batchOf(sum *findings.Summary, changes []findings.Change) batchJSON {
 		LeftOut: each(sum.Refused, func(r findings.Refused) batchRefusalJSON { return batchRefusalJSON{r.Path, r.Error} })}
 }
 
-func recurringFrom(h findings.Recurring) recurringJSON {
-	return recurringJSON{h.Host, h.LocalRank, h.Runs, h.Of, h.P, int64(h.Lost)}
+func recurringFrom(h diagnose.Recurrence) recurringJSON {
+	return recurringJSON{h.Host, int64(h.LocalRank), h.Runs, h.Of, h.P, int64(h.Lost)}
 }
 
 func batchRun(r *findings.Run) batchRunJSON {

@@ -18,30 +18,6 @@ func flagged(run, host string, hosts int64, gain float64) *Row {
 		Place: &place, Kind: &kind, Flagged: true, Rank: &rank, Host: &host, RunGain: &gain}
 }
 
-// TestAtLeast compares with the sum over all outcomes.
-func TestAtLeast(t *testing.T) {
-	chances := []float64{0.5, 0.25, 0.1, 0.9, 0.05}
-	want := make([]float64, len(chances)+1)
-	for outcome := range 1 << len(chances) {
-		p, n := 1.0, 0
-		for i, c := range chances {
-			if outcome>>i&1 == 1 {
-				p, n = p*c, n+1
-			} else {
-				p *= 1 - c
-			}
-		}
-		for k := range n + 1 {
-			want[k] += p
-		}
-	}
-	for k, got := range atLeast(chances) {
-		if math.Abs(got-want[k]) > 1e-12 {
-			t.Errorf("%d or more: %v, want %v", k, got, want[k])
-		}
-	}
-}
-
 // TestChanges: the day from which on steps are 3 % longer is found to a day, among runs
 // that differ by 1 %, of the runs that are meant; a year without a change has none.
 func TestChanges(t *testing.T) {

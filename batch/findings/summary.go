@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"slices"
 	"time"
+
+	"github.com/sfstat/sfstat/diagnose"
 )
 
 // Summary is what rows come to. Its memory grows with runs and hosts, not with
@@ -226,79 +228,26 @@ func (s *Summary) Weeks() []*Week {
 	return out
 }
 
-// Recurring is a host, or a GPU, that the worst findings of several runs are on.
-type Recurring struct {
-	Host      string
-	LocalRank int64   // of the GPU, −1: it is the host
-	Runs, Of  int     // runs on it, of all with a finding to act on that names one of several
-	P         float64 // chance that any comes up so often, at most
-	Lost      float64 // ns, of all ranks
+// Hosts are the hosts that delay several runs.
+func (s *Summary) Hosts() []diagnose.Recurrence {
+	return s.recurring(func(r *Run) (localRank, among int64) { return -1, r.Hosts })
 }
 
-// Hosts are the hosts that two or more runs are delayed by, the least likely
-// first. Under the null the late rank of a run is on any of its hosts alike, so
-// that a host which is in all n runs comes up k times or more with the chance that
-// k or more of n independent events of 1/hosts happen; a host that is in fewer runs
-// with less. Corrected for as many hosts as the largest run has, or as came up.
-func (s *Summary) Hosts() []Recurring {
-	return s.recurring(func(r *Run) (at Recurring, among int64) {
-		return Recurring{Host: of(r.Worst.Host), LocalRank: -1}, r.Hosts
-	})
-}
-
-// GPUs are the GPUs, by host and local rank, likewise: any of the ranks of a run may be its late one.
-func (s *Summary) GPUs() []Recurring {
-	return s.recurring(func(r *Run) (at Recurring, among int64) {
+// GPUs are the GPUs, by host and local rank, likewise.
+func (s *Summary) GPUs() []diagnose.Recurrence {
+	return s.recurring(func(r *Run) (localRank, among int64) {
 		if r.Worst.LocalRank == nil {
-			return at, 0
+			return -1, 0
 		}
-		return Recurring{Host: of(r.Worst.Host), LocalRank: *r.Worst.LocalRank}, r.Ranks
+		return *r.Worst.LocalRank, r.Ranks
 	})
 }
 
-func (s *Summary) recurring(place func(*Run) (at Recurring, among int64)) []Recurring {
-	var chances []float64
-	seen := make(map[Recurring]*Recurring)
-	most := int64(0)
+func (s *Summary) recurring(place func(*Run) (localRank, among int64)) []diagnose.Recurrence {
+	var runs []diagnose.Delayer
 	for _, r := range s.flagged() {
-		if at, among := place(r); at.Host != "" && among > 1 {
-			if seen[at] == nil {
-				seen[at] = &Recurring{Host: at.Host, LocalRank: at.LocalRank}
-			}
-			seen[at].Runs++
-			seen[at].Lost += r.Lost()
-			chances = append(chances, 1/float64(among))
-			most = max(most, among)
-		}
+		localRank, among := place(r)
+		runs = append(runs, diagnose.Delayer{Host: of(r.Worst.Host), LocalRank: int(localRank), Among: int(among), Lost: r.Lost()})
 	}
-	tail := atLeast(chances)
-	var out []Recurring
-	for _, h := range seen {
-		if h.Runs >= 2 {
-			h.Of = len(chances)
-			h.P = min(1, float64(max(most, int64(len(seen))))*tail[h.Runs])
-			out = append(out, *h)
-		}
-	}
-	slices.SortFunc(out, func(a, b Recurring) int {
-		return cmp.Or(cmp.Compare(a.P, b.P), cmp.Compare(b.Runs, a.Runs), cmp.Compare(a.Host, b.Host), cmp.Compare(a.LocalRank, b.LocalRank))
-	})
-	return out
-}
-
-// atLeast is the chance of k or more of independent events, by k. O(n²).
-func atLeast(chances []float64) []float64 {
-	exactly := make([]float64, 1, len(chances)+1)
-	exactly[0] = 1
-	for _, p := range chances {
-		exactly = append(exactly, 0)
-		for k := len(exactly) - 1; k > 0; k-- {
-			exactly[k] = exactly[k]*(1-p) + exactly[k-1]*p
-		}
-		exactly[0] *= 1 - p
-	}
-	for k := len(exactly) - 2; k >= 0; k-- {
-		exactly[k] += exactly[k+1]
-	}
-	return exactly
+	return diagnose.Recurrences(runs)
 }

@@ -63,8 +63,8 @@ func (p *program) serve(c *cli.Context) error {
 	defer listener.Close()
 	p.windsDown.Store(true)
 	p.saysOnce()
-	s := serving{p: p, c: c, runs: make(map[string][]serve.Run), when: live.Times{}}
-	o.Light, o.See = true, s.when.See
+	s := serving{p: p, c: c, runs: make(map[string][]serve.Run), seen: live.Seen{}}
+	o.Light, o.See = true, s.seen.See
 	s.o, s.files = o, live.New(o)
 	s.server = serve.New(serve.Options{Version: thisVersion(), MetricsRuns: c.Int("metrics-runs"), Hosts: listed(c, "host"), Page: s.contained(s.page), JSON: s.contained(s.json)})
 	return s.until(listener, s.work)
@@ -80,7 +80,7 @@ type serving struct {
 
 	refused []auto.Problem         // at the last look
 	runs    map[string][]serve.Run // by unit
-	when    live.Times
+	seen    live.Seen
 	version uint64
 	shown   time.Time
 }
@@ -172,7 +172,7 @@ func (s *serving) judged(x live.Change) error {
 	switch {
 	case x.Gone:
 		for i := range s.runs[x.Key] {
-			delete(s.when, s.runs[x.Key][i].Name)
+			delete(s.seen, s.runs[x.Key][i].Name)
 		}
 		delete(s.runs, x.Key)
 	case x.Err != nil: // which the index lists
@@ -200,7 +200,27 @@ func (s *serving) show(read, of int) {
 	for _, runs := range s.runs {
 		r.Runs = append(r.Runs, runs...)
 	}
+	if of == 0 {
+		r.Recurring = recurring(r.Runs)
+	}
 	s.server.Show(r)
+}
+
+// recurring says which hosts and GPUs delay several of the runs.
+func recurring(runs []serve.Run) []string {
+	var hosts, gpus []diagnose.Delayer
+	for i := range runs {
+		r := &runs[i]
+		if len(r.Findings) == 0 || !r.Findings[0].Flagged() {
+			continue
+		}
+		f := &r.Findings[0]
+		hosts = append(hosts, diagnose.Delayer{Host: f.Host, LocalRank: -1, Among: r.Hosts})
+		if f.LocalRank != nil {
+			gpus = append(gpus, diagnose.Delayer{Host: f.Host, LocalRank: *f.LocalRank, Among: r.Ranks})
+		}
+	}
+	return report.Recurrences(diagnose.Recurrences(hosts), diagnose.Recurrences(gpus))
 }
 
 // problems are what is refused, and what is no input.
@@ -214,15 +234,28 @@ func (s *serving) problems() []report.Problem {
 }
 
 func (s *serving) summary(v *diagnose.RunVerdict) serve.Run {
-	r := serve.Run{Name: v.Run, Version: s.version, Status: v.Status, Headline: report.Headline(v), Windows: len(v.Windows), When: s.when[v.Run]}
+	r := serve.Run{Name: v.Run, Version: s.version, Status: v.Status, Headline: report.Headline(v), Windows: len(v.Windows), Hosts: v.Hosts()}
+	if x := s.seen[v.Run]; x != nil {
+		r.When, r.Line = x.When, x.Steps.Means()
+	}
 	for i, f := range v.Findings {
 		if i == 0 || f.Flagged() {
 			f.Evidence = nil
 			r.Findings = append(r.Findings, f)
 		}
 	}
+	exposed := int64(0)
 	for i := range v.Windows {
-		r.Steps += v.Windows[i].Main.Steps
+		m := v.Windows[i].Main
+		r.Steps += m.Steps
+		r.Ranks = max(r.Ranks, len(m.Ranks))
+		exposed += m.Makespan
+	}
+	switch o := v.Operators; {
+	case o != nil:
+		r.Steps, r.Step = len(o.Steps), int64(o.Replay.Recorded.Mean)
+	case r.Steps > 0:
+		r.Step = exposed / int64(r.Steps)
 	}
 	if e := v.Earlier; e != nil {
 		r.Windows += e.Windows

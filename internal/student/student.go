@@ -45,17 +45,3 @@ func Above(t, freedom float64) float64 {
 	}
 	return p
 }
-
-// AtLeast is the chance of k or more of n at p each.
-func AtLeast(n, k int, p float64) (sum float64) {
-	if k <= 0 {
-		return 1
-	}
-	for i := k; i <= n; i++ {
-		a, _ := math.Lgamma(float64(n + 1))
-		b, _ := math.Lgamma(float64(i + 1))
-		c, _ := math.Lgamma(float64(n - i + 1))
-		sum += math.Exp(a - b - c + float64(i)*math.Log(p) + float64(n-i)*math.Log1p(-p))
-	}
-	return min(1, sum)
-}

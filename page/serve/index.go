@@ -10,7 +10,10 @@ import (
 	"time"
 
 	"github.com/sfstat/sfstat/diagnose/answer"
+	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/internal/glyph"
+	"github.com/sfstat/sfstat/internal/robust"
+	"github.com/sfstat/sfstat/report"
 )
 
 // view is what both layouts show.
@@ -26,17 +29,24 @@ type view struct {
 	Sort     string
 	Row      row      // of one run
 	Problems []string // of inputs
+
+	Recurring []string
 }
 
 // row is one run of the index. Names are text.
 type row struct {
-	Path, Name, Status, Headline, Host, Gain, When string
-	Steps                                          int
-	Version                                        uint64
+	Path, Name, Status, Certainty, Headline, Host, Gain, Step, Line, When string
+	Steps                                                                 int
+	Version                                                               uint64
 
-	gain float64
-	at   time.Time
+	certainty evidence.Confidence
+	gain      float64
+	step      int64
+	at        time.Time
 }
+
+// Answer is the status in words.
+func (r row) Answer() string { return strings.ReplaceAll(r.Status, "_", " ") }
 
 // mostListed bounds the rows of an index, and the problems below it.
 const mostListed = 1000
@@ -44,21 +54,26 @@ const mostListed = 1000
 // leastShown is the least gain that is not written 0.0 %.
 const leastShown = 0.0005
 
-// Columns are what the index is sorted by.
-func (view) Columns() []string { return []string{"gain", "run", "status", "host", "steps", "when"} }
+// Columns are what the index is sorted by, each with its heading.
+func (view) Columns() [][2]string {
+	return [][2]string{{"gain", "gain"}, {"run", "run"}, {"status", "status"}, {"certainty", "certainty"}, {"host", "host"}, {"step", "step time"}, {"steps", "steps"}, {"when", "when (UTC)"}}
+}
 
 var orders = map[string]func(a, b *row) int{
-	"run":    func(a, b *row) int { return strings.Compare(a.Name, b.Name) },
-	"status": func(a, b *row) int { return strings.Compare(a.Status, b.Status) },
-	"host":   func(a, b *row) int { return strings.Compare(a.Host, b.Host) },
-	"gain":   func(a, b *row) int { return cmp.Compare(b.gain, a.gain) },
-	"steps":  func(a, b *row) int { return cmp.Compare(b.Steps, a.Steps) },
-	"when":   func(a, b *row) int { return b.at.Compare(a.at) },
+	"run":       func(a, b *row) int { return strings.Compare(a.Name, b.Name) },
+	"status":    func(a, b *row) int { return strings.Compare(a.Status, b.Status) },
+	"certainty": func(a, b *row) int { return cmp.Compare(b.certainty, a.certainty) },
+	"host":      func(a, b *row) int { return strings.Compare(a.Host, b.Host) },
+	"gain":      func(a, b *row) int { return cmp.Compare(b.gain, a.gain) },
+	"step":      func(a, b *row) int { return cmp.Compare(b.step, a.step) },
+	"steps":     func(a, b *row) int { return cmp.Compare(b.Steps, a.Steps) },
+	"when":      func(a, b *row) int { return b.at.Compare(a.at) },
 }
 
 func (s *Server) index(w http.ResponseWriter, r *http.Request) error {
 	now, _ := s.current()
 	v := s.viewOf(now)
+	v.Recurring = now.Recurring
 	v.Query, v.Sort = r.FormValue("q"), r.FormValue("sort")
 	for i := range now.Runs {
 		if x := now.Runs[i].row(); x.matches(v.Query) {
@@ -105,23 +120,43 @@ func (v *view) write(w http.ResponseWriter, name string) error {
 }
 
 func (r *Run) row() row {
-	x := row{Path: r.escaped(), Version: r.Version, Name: glyph.Visible(r.Name), Status: r.Status.String(), Headline: glyph.Visible(r.Headline), Steps: r.Steps, gain: r.gain(), at: r.When}
+	x := row{Path: r.escaped(), Version: r.Version, Name: glyph.Visible(r.Name), Status: r.Status.String(), Headline: glyph.Visible(r.Headline), Steps: r.Steps, gain: r.gain(), step: r.Step, at: r.When}
 	if x.gain >= leastShown { // a hang has none
 		x.Gain = fmt.Sprintf("%.1f %%", 100*x.gain)
 	}
 	if !x.at.IsZero() {
-		x.When = x.at.UTC().Format("2006-01-02 15:04:05")
+		x.When = x.at.UTC().Format("2006-01-02 15:04")
 	}
-	if len(r.Findings) > 0 {
+	if len(r.Findings) > 0 && r.Status > answer.NoStraggler {
 		x.Host = glyph.Visible(r.Findings[0].Host)
+		x.certainty = r.Findings[0].Confidence
+		x.Certainty = x.certainty.String()
 	}
+	if x.step > 0 {
+		x.Step = report.Length(x.step)
+	}
+	x.Line = line(r.Line)
 	return x
+}
+
+// line is the points of a line, of 100 by 20, from the length 0 on; "" where there is
+// none to draw. A point that is far above the others ends at the top.
+func line(of []float64) string {
+	if len(of) < 2 {
+		return ""
+	}
+	top := 1.2 * min(slices.Max(of), 2*robust.Median(slices.Clone(of)))
+	var b strings.Builder
+	for i, ns := range of {
+		fmt.Fprintf(&b, "%.1f,%.1f ", 100*float64(i)/float64(len(of)-1), 19-18*min(1, ns/max(1, top)))
+	}
+	return strings.TrimSpace(b.String())
 }
 
 // matches reports whether each word of a query is in the row; the name of a status
 // is in those rows that have it.
 func (x *row) matches(query string) bool {
-	text := strings.ToLower(strings.Join([]string{x.Name, x.Status, x.Host, x.Headline}, "\n"))
+	text := strings.ToLower(strings.Join([]string{x.Name, x.Status, x.Certainty, x.Host, x.Headline}, "\n"))
 	for word := range strings.FieldsSeq(strings.ToLower(query)) {
 		found := strings.Contains(text, word)
 		for s := answer.TooLittleData; s <= answer.Hang; s++ {

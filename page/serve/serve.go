@@ -55,6 +55,9 @@ type Run struct {
 	Headline       string
 	Findings       []diagnose.Finding // the first, and the others to act on; without evidence
 	Windows, Steps int
+	Ranks, Hosts   int
+	Step           int64     // length, mean, ns; 0: not known
+	Line           []float64 // length of a step over the run, ns
 	When           time.Time // it was recorded last; zero: not known
 }
 
@@ -62,7 +65,9 @@ type Run struct {
 type Recorded struct {
 	Runs     []Run // of different names
 	Problems []report.Problem
-	Read, Of int // inputs, while they are read for the first time; zero afterwards
+	// Recurring are sentences about hosts and GPUs that delay several runs.
+	Recurring []string
+	Read, Of  int // inputs, while they are read for the first time; zero afterwards
 }
 
 // Maker makes a document of a run, or of all where the name is "". It is called once at a time.

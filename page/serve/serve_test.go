@@ -20,6 +20,8 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/diagnose/answer"
+	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/report"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -188,6 +190,27 @@ func TestGain(t *testing.T) {
 	}
 	if got := (&Run{}).row().Gain; got != "" {
 		t.Errorf("a run without a finding: %q, want nothing", got)
+	}
+}
+
+// TestRow: a row has the answer in words, how certain it is, how long a step is and the line
+// of that; a healthy run names nobody.
+func TestRow(t *testing.T) {
+	late := []diagnose.Finding{{Place: diagnose.Place{Host: "n1"}, Confidence: evidence.Supported}}
+	r := Run{Status: answer.SlowEverywhere, Findings: late, Step: 207e6, Line: []float64{100, 100, 1000, 100}}
+	want := row{Path: "~e3b0c44298fc1c14", Status: "slow_everywhere", Certainty: "supported", Host: "n1", Step: "207 ms", Line: "0.0,11.5 33.3,11.5 66.7,1.0 100.0,11.5",
+		certainty: evidence.Supported, step: 207e6}
+	if got := r.row(); got != want || got.Answer() != "slow everywhere" {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	r.Status, r.Line = answer.NoStraggler, r.Line[:1]
+	if got := r.row(); got.Host+got.Certainty+got.Line != "" {
+		t.Errorf("%+v of a healthy run with a line of one point", got)
+	}
+	s := New(Options{Page: named, JSON: named})
+	s.Show(Recorded{Recurring: []string{"n1 <b> delays"}})
+	if body := ask(s, "GET", "/", "localhost").Body.String(); !strings.Contains(body, "n1 &lt;b&gt; delays") {
+		t.Error("what recurs is not shown")
 	}
 }
 

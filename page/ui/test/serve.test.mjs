@@ -79,6 +79,22 @@ describe('sfstat serve', { concurrency: false }, () => {
 		await done();
 	});
 
+	test('a narrow screen has a card for each run, of which all is a link', async () => {
+		const { page, done } = await visited('');
+		await page.setViewport({ width: 400, height: 900 });
+		const { wide, cards } = await page.evaluate(() => ({ wide: document.documentElement.scrollWidth, cards: [...document.querySelectorAll('tbody tr')].map((r) => r.getBoundingClientRect()).map(({ left, right, height }) => ({ left, right, height })) }));
+		assert.ok(wide <= 400 && cards.length === 2 && cards.every((c) => c.left >= 0 && c.right <= 400 && c.height < 220), JSON.stringify({ wide, cards }));
+		const card = await page.$('tbody tr.straggler');
+		assert.match(await card.evaluate((r) => r.innerText), /certainty|strong/);
+		assert.equal(await card.$$eval('polyline', (all) => all.length), 1);
+		await accessible(page);
+		const { x, y, height } = await card.boundingBox();
+		await Promise.all([page.waitForNavigation({ waitUntil: 'domcontentloaded' }), page.mouse.click(x + 200, y + height - 30)]);
+		assert.match(page.url(), /run\/host-callback-r8-s0$/);
+		await page.evaluate(() => { globalThis.loaded = 'once'; });
+		await done();
+	});
+
 	test('the page of a run follows it: verdict, charts and selection', async () => {
 		const grow = join(folder, 'grows.jsonl'), window = (n, name) => lines(name, ({ side: _, ...p }) => ({ ...p, run: 'grows', window: n, first_step: 100 * n }));
 		writeFileSync(grow, window(0, 'nofault-r8-s0.jsonl'));

@@ -277,6 +277,24 @@ func TestCorrelations(t *testing.T) {
 	}
 }
 
+// TestWarnings: what Nsight Systems itself says is missing from a capture is said of it, once.
+func TestWarnings(t *testing.T) {
+	e := one(nil)
+	e.Warnings = []string{"Not all CUDA events might have been collected.", "Not all CUDA events might have been collected."}
+	warned := 0
+	for _, n := range mustRead(t, save(t, t.TempDir(), "x.sqlite", e))[0].Notes {
+		if strings.Contains(n.Text, "warns of this capture") {
+			warned++
+			if !strings.HasSuffix(n.Text, `"Not all CUDA events might have been collected."`) {
+				t.Error(n.Text)
+			}
+		}
+	}
+	if warned != 1 {
+		t.Errorf("%d notes of warnings, want 1", warned)
+	}
+}
+
 // TestLacking: what a file does not have is said with what it prevents.
 func TestLacking(t *testing.T) {
 	work := func(p *nsighttest.Process) {

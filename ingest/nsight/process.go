@@ -63,6 +63,11 @@ func (r *recording) ranks() (ranks []*process, err error) {
 	slices.SortFunc(ranks, func(a, b *process) int { return cmp.Or(cmp.Compare(a.gpu, b.gpu), cmp.Compare(a.id, b.id)) })
 	for i, p := range ranks {
 		r.tell(p)
+		for _, text := range r.warnings {
+			if i == 0 {
+				p.b.Note(input.NoteRecorder, "Nsight Systems warns of this capture: %.160q", text)
+			}
+		}
 		if i == 0 && others > 0 {
 			p.b.Note(input.NoteRecorder, "other processes that had work on a GPU and marked no steps, and were left out: %d", others)
 		}

@@ -3,6 +3,7 @@ package nsight
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/sfstat/sfstat/ingest"
@@ -45,6 +46,7 @@ type recording struct {
 	processes map[export.ProcessID]*process
 	known     map[string]stagemap.Class      // of texts of NVTX ranges
 	shapes    map[int64]profiler.LaunchShape // of API calls, by the string id of their names
+	warnings  []string                       // of the capture, different ones
 	skipped   int                            // rows whose times cannot be
 	open      int                            // steps and stages that had not ended
 }
@@ -132,11 +134,23 @@ func (r *recording) tables() (err error) {
 	if err != nil {
 		return err
 	}
-	return r.file.Domains(func(e *export.Event) error {
+	err = r.file.Domains(func(e *export.Event) error {
 		r.domains[domain{e.Thread.Process(), e.Domain}] = r.textOf(e)
 		return nil
 	})
+	if err != nil {
+		return err
+	}
+	return r.file.Warnings(func(text string) error {
+		if len(r.warnings) < maxWarnings && !slices.Contains(r.warnings, text) {
+			r.warnings = append(r.warnings, text)
+		}
+		return nil
+	})
 }
+
+// maxWarnings is how many warnings of a capture are told.
+const maxWarnings = 3
 
 func (r *recording) textOf(e *export.Event) string {
 	if e.Text == "" && e.TextID != export.Absent {

@@ -34,6 +34,7 @@ var of2024 = map[string]string{
 	"TARGET_INFO_SESSION_START_TIME":  " utcEpochNs INTEGER, utcTime TEXT, localTime TEXT",
 	"TARGET_INFO_CUDA_DEVICE":         " gpuId INTEGER, cudaId INTEGER NOT NULL, pid INTEGER NOT NULL, uuid TEXT, numMultiprocessors INTEGER",
 	"TARGET_INFO_SYSTEM_ENV":          " globalVid INTEGER, devStateName TEXT NOT NULL, name TEXT NOT NULL, nameEnum INTEGER NOT NULL, value TEXT NOT NULL",
+	"DIAGNOSTIC_EVENT":                " timestamp INTEGER NOT NULL, timestampType INTEGER NOT NULL, source INTEGER NOT NULL, severity INTEGER NOT NULL, text TEXT NOT NULL, globalPid INTEGER",
 	"META_DATA_EXPORT":                " name TEXT NOT NULL, value TEXT",
 	"CUPTI_ACTIVITY_KIND_KERNEL":      kernelHead + " greenContextId INTEGER," + kernelTail + ", graphNodeId INTEGER",
 	"CUPTI_ACTIVITY_KIND_MEMCPY":      kernelHead + " streamId INTEGER, correlationId INTEGER, globalPid INTEGER, bytes INTEGER, copyKind INTEGER",

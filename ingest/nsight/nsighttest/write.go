@@ -34,6 +34,7 @@ type Export struct {
 	Without   []string // tables that are left out
 	PageSize  int      // of SQLite; 0 means 4096, as Nsight Systems has it
 	Payloads  PayloadForm
+	Warnings  []string // of the capture
 }
 
 // Process is one process of the host.
@@ -191,6 +192,10 @@ func (w *writer) session() {
 	w.insert("TARGET_INFO_SESSION_START_TIME", "utcEpochNs", w.e.Epoch)
 	if w.e.Host != "" {
 		w.insert("TARGET_INFO_SYSTEM_ENV", "globalVid", 1, "devStateName", "CLI", "name", "Hostname", "nameEnum", 200, "value", w.e.Host)
+	}
+	w.insert("DIAGNOSTIC_EVENT", "timestamp", 1, "timestampType", 1, "source", 1, "severity", 1, "text", "NVTX injection initialized successfully")
+	for _, text := range w.e.Warnings {
+		w.insert("DIAGNOSTIC_EVENT", "timestamp", 1, "timestampType", 1, "source", 1, "severity", 2, "text", text)
 	}
 }
 

@@ -18,10 +18,11 @@ const (
 	enumTable    = "NVTX_PAYLOAD_ENUMS"
 	linkTable    = "NVTX_EVENTS_PAYLOAD_SCHEMAS"
 	plainTable   = "NVTX_EXPORT_TRANSLATION"
+	warningTable = "DIAGNOSTIC_EVENT"
 )
 
 var tables = []string{kernelTable, runtimeTable, memcpyTable, memsetTable, graphTable, nvtxTable, stringTable,
-	gpuTable, deviceTable, sessionTable, systemTable, metaTable, fieldTable, enumTable, linkTable, plainTable}
+	gpuTable, deviceTable, sessionTable, systemTable, metaTable, fieldTable, enumTable, linkTable, plainTable, warningTable}
 
 // ThreadID is a global thread id of Nsight Systems: hardware and virtual
 // machine in the upper 16 bits, then 24 bits of process and 24 of thread.
@@ -90,6 +91,16 @@ func (f *File) Strings(each func(id int64, value string) error) error {
 	var value string
 	return f.scan(stringTable, []column{{name: "id", num: &id}, {name: "value", text: &value}}, "",
 		func() error { return each(id, value) })
+}
+
+// Warnings calls each with every warning and error of the capture itself: events that may be lost,
+// what could not be traced (ENUM_DIAGNOSTIC_SEVERITY_LEVEL).
+func (f *File) Warnings(each func(text string) error) error {
+	if !f.Has(warningTable, "severity", "text") {
+		return nil
+	}
+	var text string
+	return f.scan(warningTable, []column{{name: "text", text: &text}}, "WHERE severity IN (2, 3)", func() error { return each(text) })
 }
 
 // HasKernels reports whether the file has kernels, by table.

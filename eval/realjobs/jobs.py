@@ -122,7 +122,7 @@ def styled(draw: random.Random) -> List[Job]:
         for family, kind in [*((family, "constant") for family in style.families), (rare, "intermittent"), ("", "healthy"), ("", "again")]:
             stage, calls = style.families.get(family, ("", 1.0))
             ranks, every = draw.choice(style.ranks), 3 if kind == "intermittent" else 1
-            slow = 0 if family == "save" else draw.randrange(ranks)  # rank 0 saves
+            slow = 0 if family in ("save", "outbox") else draw.randrange(ranks)  # rank 0 saves, and serves
             ms = draw.choice((40.0, 50.0, 60.0)) * (1.0 if every == 1 else 2.5) / calls
             out.append(Job(
                 name="-".join(word for word in (framework, family, kind, "r%d" % ranks) if word), framework=framework, family=family, ranks=ranks, slow=(slow,) if family else (), ms=ms if family else 0.0,

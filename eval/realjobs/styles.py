@@ -381,6 +381,145 @@ def hooked(loop: Any) -> None:
                enable_progress_bar=False, enable_model_summary=False, logger=False, enable_checkpointing=False).fit(Module(), loop.loader(None), held)
 
 
+def overlapped(loop: Any) -> None:
+    """Gradients reduced by hooks as each is ready, and awaited before the optimizer."""
+    with group():
+        model, pace = loop.model, loop.pace
+        optimizer = loop.optimizer(model.parameters())
+        sending: List[Any] = []
+        for p in model.parameters():
+            p.register_post_accumulate_grad_hook(lambda q: sending.append(dist.all_reduce(q.grad, async_op=True)))
+        for x in batches(loop):
+            loss = model(x).square().mean()
+            loss.backward()
+            pace.fault("norm")
+            while sending:
+                sending.pop(0).wait()
+            optimizer.step()
+            optimizer.zero_grad()
+            loop.losses.append(loss.detach())
+
+
+def nested(loop: Any) -> None:
+    """Gradients reduced among two ranks, then among the first of each two, and handed down."""
+    with group():
+        rank, world, model, pace = dist.get_rank(), dist.get_world_size(), loop.model, loop.pace
+        nodes = [dist.new_group([i, i + 1]) for i in range(0, world, 2)]
+        leaders, node = dist.new_group(list(range(0, world, 2))), nodes[rank // 2]
+        optimizer = loop.optimizer(model.parameters())
+        for x in batches(loop):
+            model(x).square().mean().backward()
+            pace.fault("flatten")
+            flat = torch.nn.utils.parameters_to_vector(p.grad for p in model.parameters())
+            dist.all_reduce(flat, group=node)
+            if rank % 2 == 0:
+                dist.all_reduce(flat, group=leaders)
+            dist.broadcast(flat, rank - rank % 2, group=node)
+            at = 0
+            for p in model.parameters():
+                p.grad.copy_(flat[at : at + p.numel()].view_as(p) / world)
+                at += p.numel()
+            optimizer.step()
+            optimizer.zero_grad()
+            pace.fault("log")
+
+
+def ring(loop: Any) -> None:
+    """Blocks of the sequence passed from rank to rank, then reduced gradients."""
+    with group():
+        rank, world, pace = dist.get_rank(), dist.get_world_size(), loop.pace
+        model = reduced(loop.model)
+        optimizer = loop.optimizer(model.parameters())
+        for x in batches(loop):
+            block = x
+            for _ in range(world - 1):
+                got = torch.empty_like(block)
+                messages = [dist.P2POp(dist.isend, block, (rank + 1) % world), dist.P2POp(dist.irecv, got, (rank - 1) % world)]
+                for message in dist.batch_isend_irecv(messages):
+                    message.wait()
+                pace.work(3)
+                pace.fault("block")
+                block = got
+            loss = model(x + block).square().mean()
+            loop.losses.append(loss.detach())
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+
+
+def served(loop: Any) -> None:
+    """Rank 0 gathers gradients, makes the step and hands the weights out."""
+    with group():
+        rank, world, model, pace = dist.get_rank(), dist.get_world_size(), loop.model, loop.pace
+        optimizer = loop.optimizer(model.parameters())
+        for x in batches(loop):
+            model(x).square().mean().backward()
+            pace.fault("compress")
+            flat = torch.nn.utils.parameters_to_vector(p.grad for p in model.parameters())
+            gathered = [torch.empty_like(flat) for _ in range(world)] if rank == 0 else None
+            dist.gather(flat, gathered)
+            if gathered is not None:
+                mean, at = torch.stack(gathered).mean(0), 0
+                for p in model.parameters():
+                    p.grad.copy_(mean[at : at + p.numel()].view_as(p))
+                    at += p.numel()
+                optimizer.step()
+            optimizer.zero_grad()
+            pace.fault("outbox")
+            weights = torch.nn.utils.parameters_to_vector(model.parameters()).detach()
+            dist.broadcast(weights, 0)
+            torch.nn.utils.vector_to_parameters(weights, model.parameters())
+
+
+def threaded(loop: Any) -> None:
+    """Batches made by a thread of the program's own, and taken from a queue."""
+    import queue
+    import threading
+
+    with group():
+        pace = loop.pace
+        model = reduced(loop.model)
+        optimizer = loop.optimizer(model.parameters())
+        made: "queue.Queue[torch.Tensor]" = queue.Queue(maxsize=1)
+
+        def produce() -> None:
+            for i in range(loop.options.steps):
+                pace.fault("tokens")
+                made.put(torch.full((8, loop.model.layers[0].in_features), float(i % 7)))
+
+        threading.Thread(target=produce, daemon=True).start()
+        for _ in range(loop.options.steps):
+            x = made.get()
+            loss = model(x).square().mean()
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=True)
+            pace.fault("log")
+
+
+def traced(loop: Any) -> None:
+    """A compiled model, gradients clipped, and every fifth step a value gathered."""
+    with group():
+        pace, world = loop.pace, dist.get_world_size()
+        model = torch.nn.parallel.DistributedDataParallel(torch.nn.Sequential(*loop.model.layers))
+        predict: Any = torch.compile(model, backend="eager")
+        optimizer = loop.optimizer(model.parameters())
+        best = float("inf")
+        for i, x in enumerate(batches(loop)):
+            pace.work(20)
+            pace.fault("mask")
+            loss = predict(x).square().mean()
+            (loss / world).backward()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+            optimizer.zero_grad()
+            if i % 5 == 4:
+                pace.fault("gather")
+                value = loss.detach().clone()
+                dist.all_reduce(value, op=dist.ReduceOp.MAX)
+                best = min(best, float(value))
+
+
 class Style(NamedTuple):
     """A loop, the ranks that it runs on, and of each family where its delay shows in a
     recording without a change of code, and how often a step passes it.
@@ -404,4 +543,10 @@ STYLES = {
     "pipelined": Style(pipelined, (4,), {"micro": (OUTSIDE, 4), "reduce": (OUTSIDE, 1)}),
     "evaluated": Style(evaluated, (2, 3, 4), {"data": (DATA, 1), "loss": (FORWARD, 1), "callback": (CALLBACKS, 1)}),
     "hooked": Style(hooked, (2, 3), {"data": (DATA, 2), "hook": (CALLBACKS, 2), "callback": (CALLBACKS, 2), "backward": (BACKWARD, 2)}),
+    "overlapped": Style(overlapped, (2, 3, 4), {"norm": (OUTSIDE, 1), "backward": (BACKWARD, 1), "data": (DATA, 1)}),
+    "nested": Style(nested, (4,), {"flatten": (OUTSIDE, 1), "log": (OUTSIDE, 1), "forward": (FORWARD, 1)}),
+    "ring": Style(ring, (3, 4), {"block": (OUTSIDE, 3), "data": (DATA, 1)}),
+    "served": Style(served, (2, 3, 4), {"compress": (OUTSIDE, 1), "outbox": (OUTSIDE, 1), "forward": (FORWARD, 1)}),
+    "threaded": Style(threaded, (2, 3, 4), {"tokens": (OUTSIDE, 1), "log": (OUTSIDE, 1)}),
+    "traced": Style(traced, (2, 3, 4), {"mask": (OUTSIDE, 1), "gather": (OUTSIDE, 1 / 5), "data": (DATA, 1)}),
 }

@@ -23,7 +23,7 @@ from bisect import bisect_right
 from collections import deque
 from dataclasses import dataclass, field
 from typing import Any, Callable, Deque, Dict, Iterable, List, Optional, Sequence, Set, Tuple, Union
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
 try:
     from typing import Protocol
@@ -66,6 +66,7 @@ class Reading:
     entries: List[Entry] = field(default_factory=list)
     members: Dict[str, List[int]] = field(default_factory=dict)  # global ranks, by group
     silent: Set[str] = field(default_factory=set)  # groups whose sends and receives are counted and not recorded
+    messages: List[Entry] = field(default_factory=list)  # new ones, which the ring itself lacks
 
 
 class Ring(Protocol):
@@ -82,11 +83,18 @@ class FlightRecorder:
 
     source = "flight_recorder"
 
-    def __init__(self, dump: Callable[[], bytes], members: Callable[[], Dict[str, List[int]]], own: Callable[[], Iterable[str]]) -> None:
+    def __init__(
+        self,
+        dump: Callable[[], bytes],
+        members: Callable[[], Dict[str, List[int]]],
+        own: Callable[[], Iterable[str]],
+        messages: Optional["Messages"] = None,
+    ) -> None:
         self._dump = dump
         self._members = members
         self._known = members()  # also of groups that are destroyed before the ring is read
         self._own = own  # groups of the recorder itself
+        self._messages = messages
 
     @classmethod
     def detect(cls, own: Callable[[], Iterable[str]] = lambda: ()) -> Optional["FlightRecorder"]:
@@ -95,8 +103,11 @@ class FlightRecorder:
         core: Any = sys.modules.get("torch._C._distributed_c10d")
         if dist is None or core is None or not dist.is_available() or not dist.is_initialized():
             return None
-        dump = _dump_of(core, str(dist.get_backend()))
-        return None if dump is None else cls(dump, lambda: _members(dist), own)
+        backend = str(dist.get_backend())
+        dump = _dump_of(core, backend)
+        if dump is None:
+            return None
+        return cls(dump, lambda: _members(dist), own, None if "nccl" in backend else Messages(dist))
 
     def read(self) -> Reading:
         held: Dict[str, Any] = pickle.loads(self._dump())  # made by this process a moment ago
@@ -109,7 +120,10 @@ class FlightRecorder:
             if entry is not None and entry.group not in own:
                 entries.append(entry)
         self._known.update(self._members())
-        return Reading(_span(records), entries, dict(self._known), _silent(held.get("pg_status") or {}, entries))
+        messages, whole = self._messages.taken() if self._messages is not None else ([], False)
+        messages = [e for e in messages if e.group not in own]
+        silent = set() if whole else _silent(held.get("pg_status") or {}, entries)
+        return Reading(_span(records), entries, dict(self._known), silent, messages)
 
 
 def _dump_of(core: Any, backend: str) -> Optional[Callable[[], bytes]]:
@@ -175,14 +189,120 @@ def _elements(sizes: Any) -> int:
     return n
 
 
-class CallRing:
-    """Collectives that the training calls by ``torch.distributed``, for
-    versions of PyTorch without a ring, and the messages of pipelines, which the
-    ring of Gloo lacks. What DDP or FSDP start below Python is not seen.
+class Wrapped:
+    """Functions of ``torch.distributed`` that note when this rank enters them."""
 
-    Messages are seen in the methods of process groups, by which ``send``,
-    ``isend``, ``batch_isend_irecv`` and ``torch.distributed.pipelining`` all go.
+    def __init__(self, dist: Any, clock: Callable[[], int] = time.time_ns) -> None:
+        self._dist = dist
+        self._clock = clock
+        self._count = 0
+        self._seq: Dict[str, int] = {}
+        self._entries: Deque[Entry] = deque(maxlen=_MOST_CALLS)
+        self._originals: List[Tuple[Any, str, Any]] = []
+
+    def remove(self) -> None:
+        """Puts PyTorch's functions back."""
+        for owner, name, original in self._originals:
+            setattr(owner, name, original)
+
+    def _replace(self, owner: Any, name: str, by: Callable[[Any], Any]) -> None:
+        original = getattr(owner, name, None)
+        if original is not None:
+            self._originals.append((owner, name, original))
+            setattr(owner, name, by(original))
+
+    def _note(self, add: Callable[[], None]) -> None:
+        try:
+            add()
+        except Exception as error:  # never into the training
+            _log.debug("a call could not be noted: %s", error)
+
+    def _add(self, numbered: str, group: Any, op: str) -> None:
+        now = self._clock()
+        if group is getattr(getattr(self._dist, "group", None), "WORLD", None):
+            group = None
+        where = str(getattr(group, "group_name", None) or "0")
+        desc = "default_pg" if group is None else str(getattr(group, "group_desc", None) or "")
+        count = where + " message" if numbered == "message" else where
+        self._seq[count] = self._seq.get(count, 0) + 1
+        self._entries.append(Entry(self._count, now, where, desc, op, self._seq[count], -1))
+        self._count += 1
+
+
+class Messages(Wrapped):
+    """Sends and receives, which the ring of Gloo lacks.
+
+    They are seen in the methods of process groups, by which ``send``, ``isend``,
+    ``batch_isend_irecv`` and ``torch.distributed.pipelining`` all go.
     A receive is entered where it is waited for: it may be posted long before.
+    Who waits for a send that was made just before it, as in a batch, waits for both.
+    """
+
+    def __init__(self, dist: Any, clock: Callable[[], int] = time.time_ns) -> None:
+        super().__init__(dist, clock)
+        self._posted: "WeakKeyDictionary[Any, Tuple[Any, int]]" = WeakKeyDictionary()  # by the work to wait for: group, sender
+        self._sent: Callable[[], Any] = lambda: None  # the work of the last send
+        self._since: List[Any] = []  # receives posted after it, weakly
+        groups, works = getattr(dist, "ProcessGroup", None), getattr(dist, "Work", None)
+        if hasattr(groups, "send") and hasattr(groups, "recv") and hasattr(works, "wait"):
+            self._replace(groups, "send", self._sending)
+            self._replace(groups, "recv", self._posting)
+            self._replace(works, "wait", self._waiting)
+
+    def taken(self) -> Tuple[List[Entry], bool]:
+        """Those since the last time, and whether they are all."""
+        out: List[Entry] = []
+        while self._entries:
+            out.append(self._entries.popleft())
+        return out, bool(self._originals) and len(out) < _MOST_CALLS
+
+    def _sending(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def send(group: Any, tensors: Any, dstRank: int, *rest: Any, **named: Any) -> Any:  # named as PyTorch's
+            self._note(lambda: self._message(group, "send", "->", dstRank))
+            work = original(group, tensors, dstRank, *rest, **named)
+            self._note(lambda: self._send(work))
+            return work
+
+        return stand_in(send, original)
+
+    def _posting(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def recv(group: Any, tensors: Any, srcRank: int, *rest: Any, **named: Any) -> Any:
+            work = original(group, tensors, srcRank, *rest, **named)
+            self._note(lambda: self._post(work, group, srcRank))
+            return work
+
+        return stand_in(recv, original)
+
+    def _waiting(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def wait(work: Any, *args: Any, **kwargs: Any) -> Any:
+            self._note(lambda: self._awaited(work))
+            return original(work, *args, **kwargs)
+
+        return stand_in(wait, original)
+
+    def _send(self, work: Any) -> None:
+        self._sent, self._since = ref(work), []
+
+    def _post(self, work: Any, group: Any, sender: int) -> None:
+        self._posted[work] = group, sender
+        self._since.append(ref(work))
+
+    def _awaited(self, work: Any) -> None:
+        batch = [posted() for posted in self._since] if work is self._sent() else [work]
+        for each in batch:
+            posted = self._posted.pop(each, None) if each is not None else None
+            if posted is not None:
+                self._message(posted[0], "recv", "<-", posted[1])
+
+    def _message(self, group: Any, op: str, arrow: str, peer: int) -> None:
+        """A send or receive, with the ranks in the group at both ends."""
+        self._add("message", group, "%s %d%s%d" % (op, self._dist.get_rank(group), arrow, peer))
+
+
+class CallRing(Messages):
+    """Collectives that the training calls by ``torch.distributed``, and messages,
+    for versions of PyTorch without a ring. What DDP or FSDP start below Python is
+    not seen.
     """
 
     source = "calls"
@@ -193,43 +313,21 @@ class CallRing:
     )
 
     def __init__(self, dist: Any, own: Callable[[], Iterable[str]] = lambda: (), clock: Callable[[], int] = time.time_ns) -> None:
-        self._dist = dist
+        super().__init__(dist, clock)
         self._own = own
-        self._clock = clock
         self._inside = threading.local()
-        self._count = 0
-        self._seq: Dict[str, int] = {}
-        self._entries: Deque[Entry] = deque(maxlen=_MOST_CALLS)
-        self._posted: "WeakKeyDictionary[Any, Tuple[Any, int]]" = WeakKeyDictionary()  # by the work to wait for: group, sender
-        self._originals: List[Tuple[Any, str, Any]] = []
         for name in self.NAMES:
             self._replace(dist, name, functools.partial(self._wrap, name))
-        groups, works = getattr(dist, "ProcessGroup", None), getattr(dist, "Work", None)
-        if hasattr(groups, "send") and hasattr(groups, "recv") and hasattr(works, "wait"):
-            self._replace(groups, "send", self._sending)
-            self._replace(groups, "recv", self._posting)
-            self._replace(works, "wait", self._waiting)
 
     @classmethod
     def detect(cls, own: Callable[[], Iterable[str]] = lambda: ()) -> Optional["CallRing"]:
         dist: Any = sys.modules.get("torch.distributed")
         return None if dist is None or not dist.is_available() else cls(dist, own)
 
-    def remove(self) -> None:
-        """Puts PyTorch's functions back."""
-        for owner, name, original in self._originals:
-            setattr(owner, name, original)
-
     def read(self) -> Reading:
         own = set(self._own())
         held = list(self._entries)
         return Reading(_span([e.record for e in held]), [e for e in held if e.group not in own], _members(self._dist))
-
-    def _replace(self, owner: Any, name: str, by: Callable[[Any], Any]) -> None:
-        original = getattr(owner, name, None)
-        if original is not None:
-            self._originals.append((owner, name, original))
-            setattr(owner, name, by(original))
 
     def _wrap(self, name: str, original: Callable[..., Any]) -> Callable[..., Any]:
         def entered(*args: Any, **kwargs: Any) -> Any:
@@ -244,54 +342,6 @@ class CallRing:
 
         entered.__wrapped__ = original  # type: ignore[attr-defined]
         return stand_in(entered, original)
-
-    def _sending(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        def send(group: Any, tensors: Any, dstRank: int, *rest: Any, **named: Any) -> Any:  # named as PyTorch's
-            self._note(lambda: self._message(group, "send", "->", dstRank))
-            return original(group, tensors, dstRank, *rest, **named)
-
-        return stand_in(send, original)
-
-    def _posting(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        def recv(group: Any, tensors: Any, srcRank: int, *rest: Any, **named: Any) -> Any:
-            work = original(group, tensors, srcRank, *rest, **named)
-            self._note(lambda: self._posted.__setitem__(work, (group, srcRank)))
-            return work
-
-        return stand_in(recv, original)
-
-    def _waiting(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        def received(work: Any) -> None:
-            posted = self._posted.pop(work, None)
-            if posted is not None:
-                self._message(posted[0], "recv", "<-", posted[1])
-
-        def wait(work: Any, *args: Any, **kwargs: Any) -> Any:
-            self._note(lambda: received(work))
-            return original(work, *args, **kwargs)
-
-        return stand_in(wait, original)
-
-    def _note(self, add: Callable[[], None]) -> None:
-        try:
-            add()
-        except Exception as error:  # never into the training
-            _log.debug("a call could not be noted: %s", error)
-
-    def _message(self, group: Any, op: str, arrow: str, peer: int) -> None:
-        """A send or receive, with the ranks in the group at both ends."""
-        self._add("message", group, "%s %d%s%d" % (op, self._dist.get_rank(group), arrow, peer))
-
-    def _add(self, numbered: str, group: Any, op: str) -> None:
-        now = self._clock()
-        if group is getattr(getattr(self._dist, "group", None), "WORLD", None):
-            group = None
-        where = str(getattr(group, "group_name", None) or "0")
-        desc = "default_pg" if group is None else str(getattr(group, "group_desc", None) or "")
-        count = where + " message" if numbered == "message" else where
-        self._seq[count] = self._seq.get(count, 0) + 1
-        self._entries.append(Entry(self._count, now, where, desc, op, self._seq[count], -1))
-        self._count += 1
 
 
 @dataclass
@@ -410,7 +460,10 @@ class Watcher:
         self._silent |= reading.silent
         self._members.update(reading.members)  # a group that was destroyed is still that of its entries
         entries = [e for e in reading.entries if e.record >= self._next or not self._begun]
+        if reading.messages:
+            entries = sorted(entries + reading.messages, key=lambda e: e.enter_ns)
         if not reading.records:
+            self._waiting += reading.messages
             return
         if self._begun:
             self._lost += max(0, reading.records.start - self._next)

@@ -30,7 +30,12 @@ _log = logging.getLogger("sfstat_recorder")
 LOOKED_AT = 3
 """Optimizer steps that are watched before the first one is recorded."""
 
+CLEARED_AT = 3 * LOOKED_AT
+"""Gradients cleared, each after a backward pass, before a process without an optimizer
+step counts as one whose weights another steps."""
+
 _FUSED = -1  # optimizers that step inside backward, as one
+_CLEARED = -2  # the end of a step where the process steps no optimizer
 _NAMES = {DATA: "batches", FORWARD: "forward passes", BACKWARD: "backward passes", OPTIMIZER: "optimizer steps"}
 
 
@@ -69,6 +74,7 @@ class Loop:
         self._backwards = 0  # since the last optimizer step
         self._optimizers: List[int] = []  # in the order of their steps
         self._counts: List[int] = []  # backwards before each of these
+        self._cleared: List[int] = []  # backwards before gradients were cleared
         # While it is recorded.
         self._known: Set[int] = set()  # the optimizers of a step
         self._last_optimizer = 0  # whose step ends the loop's
@@ -164,6 +170,22 @@ class Loop:
                 self._open(OPTIMIZER)
 
         return call
+
+    def cleared(self) -> None:
+        """Gradients were cleared: the end of a step where another process, such as a
+        parameter server, steps the optimizer.
+        """
+        if self._inside or self.given_up or get_ident() != self._thread:
+            return
+        if self.perf is not None:
+            if self._last_optimizer == _CLEARED:
+                self._stepped(_CLEARED)
+        elif not self._optimizers and self._backwards > 0:
+            self._cleared.append(self._backwards)
+            self._backwards = 0
+            if len(self._cleared) == CLEARED_AT:
+                self._optimizers, self._counts = [_CLEARED] * CLEARED_AT, self._cleared
+                self._start(1)
 
     def exhausted(self) -> None:
         """The loader has no further batch."""
@@ -278,6 +300,8 @@ class Loop:
             text += "; %d optimizers" % several
         if self._optimizers[-1] == _FUSED:
             text += "; optimizers step inside backward"
+        if self._optimizers[-1] == _CLEARED:
+            text += "; no optimizer step, a step ends where gradients are cleared"
         if self.any_mode:
             text += "; forward in evaluation mode"
         if self.by_grad:
@@ -385,6 +409,15 @@ def _patch_optimizer(loop: Loop, torch: Any) -> None:
     def after(optimizer: Any, *_: Any) -> None:
         loop.end_optimizer(id(optimizer))
 
+    clear = optim.Optimizer.zero_grad
+
+    def zero_grad(self: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return clear(self, *args, **kwargs)
+        finally:
+            loop.cleared()
+
+    optim.Optimizer.zero_grad = stand_in(zero_grad, clear)
     optim.register_optimizer_step_pre_hook(stand_in(before, nothing))
     optim.register_optimizer_step_post_hook(stand_in(after, nothing))
     scaler = getattr(getattr(torch, "amp", None), "GradScaler", None)

@@ -13,7 +13,7 @@ from array import array
 from unittest import mock
 
 from sfstat_recorder import BACKWARD, CALLBACKS, DATA, FORWARD, Identity, Recorder
-from sfstat_recorder.arrivals import CallRing, Entry, FlightRecorder, Reading, Timing, Watcher, pack, watcher
+from sfstat_recorder.arrivals import CallRing, Entry, FlightRecorder, Messages, Reading, Timing, Watcher, pack, watcher
 
 from .support import Clock, packets, spend
 
@@ -281,6 +281,42 @@ class CallRingTest(unittest.TestCase):
                           (130, "0", "recv 1<-0", 2), (140, "7", "recv 0<-1", 2)])
         ring.remove()
         self.assertEqual((Group.send, Group.recv, Work.wait), methods)
+
+    def test_a_batch_is_waited_for_as_a_whole(self):
+        """Who waits for a send has entered the receives posted since, and no others."""
+
+        class Work:
+            def wait(self):
+                return True
+
+        class Group:
+            group_name = "0"
+
+            def send(self, tensors, dstRank, tag):
+                return Work()
+
+            def recv(self, tensors, srcRank, tag):
+                return Work()
+
+        self.dist.ProcessGroup, self.dist.Work, self.dist.get_rank = Group, Work, lambda group: 1
+        messages = Messages(self.dist, clock=itertools.count(100, 10).__next__)
+        group = Group()
+        early = group.recv(["x"], 3, 0)
+        works = group.send(["x"], 2, 0), group.recv(["x"], 0, 0)
+        for work in works:
+            work.wait()
+        early.wait()
+        got, whole = messages.taken()
+        self.assertEqual([(e.enter_ns, e.op) for e in got], [(100, "send 1->2"), (110, "recv 1<-0"), (120, "recv 1<-3")])
+        self.assertEqual((whole, messages.taken()), (True, ([], True)))
+
+        raw = dict(FlightRecorderTest.RAW, process_group=("0", ""), time_created_ns=135)
+        ring = FlightRecorder(lambda: pickle.dumps({"entries": [raw], "pg_status": {"0": {"last_enqueued_collective": 9}}}), dict, tuple, messages)
+        group.send(["x"], 2, 0)
+        watcher = Watcher(lambda: ring, 0, clock=lambda: 0, epoch=lambda: 0)
+        got = watcher.take_all()
+        self.assertEqual(([e.op for e, _, _ in got.entries], got.silent), (["send 1->2", "gloo:all_reduce"], set()))
+        messages.remove()
 
     def test_remove(self):
         self.ring.remove()

@@ -87,6 +87,23 @@ class LoopTest(unittest.TestCase):
                 self.assertNotIn("notes", p)
                 self.assertIn("closure", self.loop.found)
 
+    def test_a_process_that_steps_no_optimizer(self):
+        """A worker of a parameter server clears its gradients at the end of each step."""
+        for _ in range(12):
+            for stage in (DATA, FORWARD, BACKWARD):
+                self.do(stage)
+            self.loop.cleared()
+        (p,) = self.got()
+        self.assertEqual((p["first_step"], p["durations_ns"]), (9, [list(COSTS.values())[:3] + [0]] * 3))
+        self.assertIn("no optimizer step", self.loop.found)
+
+    def test_clearing_gradients_ends_no_step_of_an_optimizer(self):
+        for _ in range(12):
+            self.loop.cleared()
+            self.step()
+        (p,) = self.got()
+        self.assertEqual((p["first_step"], len(p["durations_ns"])), (3, 9))
+
     def test_an_optimizer_whose_turn_comes_rarely(self):
         for i in range(12):
             self.step()

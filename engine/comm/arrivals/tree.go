@@ -32,6 +32,46 @@ func (t *timed) trees() {
 	}
 }
 
+// rooted is the gathers or reduces of one kind in a group.
+type rooted struct{ kind, group int32 }
+
+// mostRoots bounds the members of which the root is looked for: the first ones.
+const mostRoots = 64
+
+// roots finds the gathers and reduces in which only the root waits for the other
+// members, which hand in and go on. Of each member as the root, and of a full wait, it
+// chooses the one with the least scatter right after the call, constant differences
+// included: a root whose wait is not seen works longer than the others in every step.
+func (t *timed) roots() {
+	t.root = map[rooted]int32{}
+	of := map[rooted][]cohort{}
+	for i := range t.places {
+		p := &t.places[i]
+		if op := t.kinds[p.before].op; op != nccl.Gather && op != nccl.Reduce {
+			continue
+		}
+		for _, c := range t.sample(p.cohorts) {
+			before := t.call(entry{Process: c[0].Process, Call: c[0].Call - 1})
+			r := rooted{before.kind, before.group}
+			of[r] = append(of[r], c)
+		}
+	}
+	for r, sample := range of {
+		least, _ := t.scatter(sample, 1)
+		least -= least / 20
+		best := int32(-1)
+		for _, rank := range t.members[r.group][:min(len(t.members[r.group]), mostRoots)] {
+			t.root[r] = int32(rank)
+			if all, _ := t.scatter(sample, 1); all < least {
+				least, best = all, int32(rank)
+			}
+		}
+		if t.root[r] = best; best < 0 {
+			delete(t.root, r)
+		}
+	}
+}
+
 // inTree reports whether a point is such a broadcast, all of whose members
 // entered.
 func (t *timed) inTree(p int32) bool {

@@ -20,7 +20,9 @@ type timed struct {
 	// blocks says which kinds of calls are waited for by the next; nil: the job
 	// has no messages, and places tell.
 	blocks []bool
-	waits  [][]int8 // as lags has it, where members of points come to them from different calls; else nil
+	held   map[way]bool     // whose senders wait for the receiver
+	root   map[rooted]int32 // process that waits for all members of such a call, which hand in and go on
+	waits  [][]int8         // as lags has it, where members of points come to them from different calls; else nil
 }
 
 // maxLag is how many calls back the blocking call may be: prefetching frameworks
@@ -48,6 +50,17 @@ func (t *timed) work(e entry, lag int8) int64 {
 			from = min(l, end)
 		}
 	}
+	if t.blocks == nil || t.isReceive(e) {
+		return end - from
+	}
+	// A batch of sends and receives is waited for as a whole.
+	before := entry{Process: e.Process, Call: e.Call - 1}
+	for before.Call > 0 && t.isReceive(before) {
+		before.Call--
+	}
+	if t.isMessage(t.call(before)) {
+		from = max(from, min(t.releaseFor(before), end))
+	}
 	return end - from
 }
 
@@ -72,7 +85,7 @@ func (t *timed) lagOf(e entry, lag int8) int8 {
 	}
 	before := t.call(entry{Process: e.Process, Call: e.Call - 1})
 	switch {
-	case t.blocks[before.kind]:
+	case t.blocks[before.kind], t.isSend(entry{Process: e.Process, Call: e.Call - 1}) && t.held[t.wayOf(entry{Process: e.Process, Call: e.Call - 1})]:
 		return 1
 	case t.isMessage(before):
 		return 0
@@ -80,20 +93,49 @@ func (t *timed) lagOf(e entry, lag int8) int8 {
 	return lag
 }
 
+// way is the messages of one rank to another.
+type way struct {
+	group    int32
+	from, to int32
+}
+
+// leastHeld is how many messages, received after they were sent, show whether their sender
+// waited for that.
+const leastHeld = 10
+
 // learnKinds finds which kinds of call block, in a job with messages: no rank
-// continues before the last entry of a blocking call.
+// continues before the last entry of a blocking call. A send gives and does not wait by
+// nature; one over Gloo, or of more than a buffer holds, waits for its receiver.
 func (t *timed) learnKinds() {
 	count, early := make([]int, len(t.kinds)), make([]int, len(t.kinds))
+	type held struct {
+		count       int
+		wait, early int64 // from send to receipt; of that, after the sender's next call
+	}
+	sends := make(map[way]*held)
 	messages := false
 	for r := range t.ranks {
 		for i := 1; i < len(t.ranks[r].calls); i++ {
 			before := entry{Process: int32(r), Call: int32(i - 1)}
+			at, p := t.at(entry{Process: int32(r), Call: int32(i)}), t.of[r][i-1]
 			k := t.call(before).kind
 			messages = messages || t.isMessage(t.call(before))
-			if t.points[t.of[r][i-1]].Message && t.isSend(before) || len(t.points[t.of[r][i-1]].Entries) < 2 {
+			if len(t.points[p].Entries) < 2 {
 				continue
 			}
-			if count[k]++; t.at(entry{Process: int32(r), Call: int32(i)}) < t.releaseFor(before) {
+			if t.points[p].Message && t.isSend(before) {
+				if wait := t.release[p] - t.at(before); wait > 0 {
+					w := t.wayOf(before)
+					if sends[w] == nil {
+						sends[w] = new(held)
+					}
+					sends[w].count++
+					sends[w].wait += wait
+					sends[w].early += max(0, t.release[p]-max(t.free(r, i), t.at(before)))
+				}
+				continue
+			}
+			if count[k]++; at < t.releaseFor(before) {
 				early[k]++
 			}
 		}
@@ -105,15 +147,40 @@ func (t *timed) learnKinds() {
 	for k := range t.blocks {
 		t.blocks[k] = count[k] > 0 && early[k]*100 <= count[k]
 	}
+	t.held = make(map[way]bool)
+	for w, n := range sends {
+		t.held[w] = n.count >= leastHeld && n.early*20 <= n.wait
+	}
+}
+
+// free is when a rank enters call i, or the first after it that is no receive: until then
+// it waits.
+func (t *timed) free(r, i int) int64 {
+	for ; i+1 < len(t.ranks[r].calls) && t.isReceive(entry{Process: int32(r), Call: int32(i)}); i++ {
+	}
+	return t.at(entry{Process: int32(r), Call: int32(i)})
+}
+
+func (t *timed) isReceive(e entry) bool { return t.isMessage(t.call(e)) && !t.isSend(e) }
+
+// wayOf is the way of a message.
+func (t *timed) wayOf(e entry) way {
+	from, to := t.ends(int(e.Process), *t.call(e))
+	return way{t.call(e).group, from, to}
 }
 
 // releaseFor is when the host of a blocking entry may continue: when the last member
-// has entered; for a message, when it was sent; for a broadcast, when the members
-// that forward the data have entered.
+// has entered; for a message, when it was sent, unless its sender is held; for a broadcast,
+// when the members that forward the data have entered; at once for who hands in to a root and goes on.
 func (t *timed) releaseFor(e entry) int64 {
 	p := t.of[e.Process][e.Call]
-	if t.points[p].Message && t.isSend(e) {
+	if t.points[p].Message && t.isSend(e) && !t.held[t.wayOf(e)] {
 		return t.at(e)
+	}
+	if len(t.root) > 0 {
+		if root, ok := t.root[rooted{t.call(e).kind, t.call(e).group}]; ok && root != e.Process {
+			return t.at(e)
+		}
 	}
 	if t.inTree(p) {
 		return t.treeRelease(p, e.Process)
@@ -146,6 +213,7 @@ const learned = 64
 // no rank precedes.
 func (t *timed) learn() {
 	t.trees()
+	t.roots()
 	t.learnKinds()
 	for i := range t.places {
 		p := &t.places[i]

@@ -32,7 +32,7 @@ func (s *strikes) transfers(lines []fitted) (out []Transfer) {
 			if k < len(l.stages) {
 				name = l.stages[k]
 			}
-			of[name] = append(of[name], t.sum/t.steps+slack)
+			of[name] = append(of[name], (t.sum+t.steps*slack)/int64(len(l.steps)))
 		}
 	}
 	for stage, times := range of {
@@ -47,7 +47,7 @@ func (s *strikes) transfers(lines []fitted) (out []Transfer) {
 	return out
 }
 
-// ending sums the time after the last entry of a stage, over steps.
+// ending sums the time after the last entry of a stage, over the steps that have one.
 type ending struct{ sum, steps int64 }
 
 // tails are those of the stages of one rank, then that of the time outside of them, and by how much the

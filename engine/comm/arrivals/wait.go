@@ -220,23 +220,30 @@ func (t *timed) learn() {
 		sample := t.sample(p.cohorts)
 		gathers := t.gathers(sample)
 		p.lag = 0
-		least := int64(math.MaxInt64)
-		for lag := int8(0); lag <= maxLag; lag++ {
-			if lag > 0 && t.early(sample, lag) {
+		least, best := int64(0), int64(math.MaxInt64)
+		var of [maxLag + 1]int64
+		for lag := range of {
+			of[lag] = math.MaxInt64
+			if lag > 0 && t.early(sample, int8(lag)) {
 				continue
 			}
-			s, within := t.scatter(sample, lag)
+			s, within := t.scatter(sample, int8(lag))
 			if !gathers {
 				s = within
 			}
-			if lag == 0 {
-				least = s - within/20
-				if len(sample) < 3 {
-					least = s / 4
-				}
-			} else if s < least {
-				p.lag, least = lag, s
+			of[lag] = s
+			if lag > 0 {
+				best = min(best, s)
+				continue
 			}
+			least = s - within/20
+			if len(sample) < 3 {
+				least = s / 4
+			}
+		}
+		if best < least {
+			// Of those that leave about as little, the last: who waits for it has the others behind him.
+			p.lag = int8(slices.IndexFunc(of[1:], func(s int64) bool { return s < least && s-s/10 <= best })) + 1
 		}
 		if p.lag == 0 && !gathers && (t.onHost(sample) || t.together(p.cohorts)) {
 			p.lag = t.shared(sample)

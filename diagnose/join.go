@@ -66,6 +66,9 @@ func (f *Finding) agree(l *Finding, w evidence.Witness) {
 		f.Host = l.Host
 	}
 	if l.RunGain > f.RunGain && (w.Raised || l.RunGain > seesMore*f.RunGain) {
+		if w.Source == evidence.FromArrivals && l.Stage != "" && l.Excess > 2*f.Excess {
+			f.Stage, f.Op, f.Group, f.Source = l.Stage, l.Op, l.Group, l.Source // where most of it is
+		}
 		f.Cost, f.BelowMinGain = l.Cost, l.BelowMinGain
 		f.Evidence = slices.DeleteFunc(f.Evidence, func(e evidence.Observation) bool { _, ok := e.(evidence.Replay); return ok })
 		if replay, ok := evidence.Find[evidence.Replay](l.Evidence); ok {

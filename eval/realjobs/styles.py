@@ -484,6 +484,7 @@ def threaded(loop: Any) -> None:
 
         def produce() -> None:
             for i in range(loop.options.steps):
+                pace.work(90)  # longer than a step: batches are what it waits for
                 pace.fault("tokens")
                 made.put(torch.full((8, loop.model.layers[0].in_features), float(i % 7)))
 

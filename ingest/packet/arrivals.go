@@ -30,15 +30,17 @@ const (
 	colSeq
 	colElements
 	colEnter
+	colHeld // need not be there
 	colCount
 )
 
-var colNames = [colCount]string{"step", "stage", "group", "op", "seq", "elements", "enter_ns"}
+var colNames = [colCount]string{"step", "stage", "group", "op", "seq", "elements", "enter_ns", "held_ns"}
 
 // arrivals is the field "arrivals" of one packet as it stands there: when the
 // rank entered its collectives, by column. The stage is an index of the
 // packet's stages, group and op of the lists beside; −1 is none. enter_ns is
-// since 1970 for the first entry, since the entry before for each other one.
+// since 1970 for the first entry, since the entry before for each other one; held_ns from the
+// entry until the rank knew that the call was done, −1 where that is not known.
 type arrivals struct {
 	source string
 	lost   int64
@@ -184,7 +186,7 @@ func (d *decoder) group() *fault {
 func (a *arrivals) comm(p *trace.Part) (*comms.Record, error) {
 	n := len(a.cols[colStep])
 	for col, c := range a.cols {
-		if len(c) != n {
+		if len(c) != n && (col != colHeld || len(c) > 0) {
 			return nil, input.Bad(input.ErrRagged, "arrivals have %d entries of step and %d of %s", n, len(c), colNames[col])
 		}
 	}
@@ -220,6 +222,9 @@ func (a *arrivals) comm(p *trace.Part) (*comms.Record, error) {
 		}
 		enter += at(colEnter)
 		x.Enter, x.HasEnter, x.Step, x.Group, x.Seq, x.Count = enter, true, at(colStep), int(at(colGroup)), at(colSeq), at(colElements)
+		if len(a.cols[colHeld]) > 0 && at(colHeld) >= 0 {
+			x.Exit = enter + at(colHeld)
+		}
 		if n := at(colElements); n >= 0 {
 			if tensors[n] == nil {
 				tensors[n] = &comms.Tensors{InSizes: [][]int64{{n}}}
@@ -292,6 +297,9 @@ func appendArrivals(dst []byte, p *trace.Part) []byte {
 	}
 	dst = list(append(dst, `,"ops":`...), len(ops), func(dst []byte, i int) []byte { return quote(dst, ops[i]) })
 	for i, name := range colNames {
+		if i == colHeld && !slices.ContainsFunc(cols[i], func(ns int64) bool { return ns >= 0 }) {
+			continue
+		}
 		dst = numbers(append(append(append(dst, `,"`...), name...), `":`...), cols[i])
 	}
 	return append(dst, '}')
@@ -328,7 +336,11 @@ func columnsOf(c *comms.Record, stages []string) (ops []string, cols [colCount][
 				lines[base] = c.Stacks[x.Stack][0]
 			}
 		}
-		for col, v := range [colCount]int64{x.Step, int64(stage), int64(x.Group), int64(op), x.Seq, x.Count, x.Enter - before} {
+		held := int64(-1)
+		if x.Exit > 0 {
+			held = x.Exit - x.Enter
+		}
+		for col, v := range [colCount]int64{x.Step, int64(stage), int64(x.Group), int64(op), x.Seq, x.Count, x.Enter - before, held} {
 			cols[col] = append(cols[col], v)
 		}
 		before = x.Enter

@@ -26,7 +26,7 @@ const full = `{"schema":"sfstat.packet/1","run":"job-42","window":7,"rank":3,"wo
 	`"wall_ns":[7000000,80000000,900000000],"side":{"a_cuda_event_ms":{"steps":[20,22],"ms":[60.5,null],"ready":[true,false]}},` +
 	`"epoch_ns":1700000000000000000,"lines":{"b":"train.py\u003a66","c":"train.py\u003a70"},"arrivals":{"version":1,"source":"flight_recorder","lost":2,` +
 	`"groups":[{"name":"0","desc":"default_pg","ranks":[0,3]},{"name":"1"}],"silent":[1],"ops":["gloo\u003aall_reduce","nccl\u003asend 0->1"],"step":[20,-1],"stage":[1,-1],` +
-	`"group":[0,1],"op":[0,1],"seq":[7,1],"elements":[8,-1],"enter_ns":[1700000000000000300,-50]},` +
+	`"group":[0,1],"op":[0,1],"seq":[7,1],"elements":[8,-1],"enter_ns":[1700000000000000300,-50],"held_ns":[-1,40]},` +
 	`"notes":["rank 3 lost a window","é"],"data_wait":"preceding","accumulation":4,"gather_ok":false}`
 
 var fullPart = trace.Part{Run: "job-42", Index: 7, WorldSize: 8, FirstStep: 20, Accumulation: 4, DataWait: trace.DataWaitPreceding,
@@ -41,7 +41,7 @@ func fullArrivals() *comms.Record {
 	reduce.Op, reduce.Name, reduce.Group, reduce.Seq, reduce.Count = nccl.AllReduce, "gloo:all_reduce", 0, 7, 8
 	reduce.Enter, reduce.HasEnter, reduce.Step, reduce.Stage, reduce.Stack = 1700000000000000300, true, 20, "b", 0
 	reduce.Tensors = &comms.Tensors{InSizes: [][]int64{{8}}}
-	send.Op, send.Name, send.Group, send.Seq, send.Enter, send.HasEnter, send.Peer = nccl.Send, "nccl:send 0->1", 1, 1, 1700000000000000250, true, 1
+	send.Op, send.Name, send.Group, send.Seq, send.Enter, send.Exit, send.HasEnter, send.Peer = nccl.Send, "nccl:send 0->1", 1, 1, 1700000000000000250, 1700000000000000290, true, 1
 	return &comms.Record{Run: "job-42", Sources: []comms.Source{{Name: "flight_recorder", Kind: comms.SourcePacket}},
 		Processes: []comms.Process{{Rank: 3, Host: "n0", LocalRank: 3, Device: -1, Lost: 2}},
 		Groups: []comms.Group{{Name: "0", Desc: "default_pg", Rank: 1, Size: 2, Members: []int{0, 3}, Enqueued: -1, Started: -1, Completed: -1},
@@ -238,6 +238,7 @@ var refusals = []struct {
 	{"arrivals of another version", `"version":1`, `"version":2`, input.ErrFormat, "arrivals", `{"version":2`},
 	{"arrivals in a stage that is not there", `"stage":[1,-1]`, `"stage":[2,-1]`, input.ErrTooLarge, "arrivals", `{"version"`},
 	{"arrivals of unequal columns", `"seq":[7,1]`, `"seq":[7]`, input.ErrRagged, "arrivals", `{"version"`},
+	{"held times of unequal columns", `"held_ns":[-1,40]`, `"held_ns":[5]`, input.ErrRagged, "arrivals", `{"version"`},
 	{"arrivals as text", `"step":[20,-1]`, `"step":["a",-1]`, input.ErrType, "arrivals", `"a"`},
 	{"a line without a number", `"train.py\u003a66"`, `"train.py"`, input.ErrFormat, "lines", `"train.py"`},
 	{"epoch before 1970", `"epoch_ns":1700000000000000000`, `"epoch_ns":-1`, input.ErrNegative, "epoch_ns", `-1`},

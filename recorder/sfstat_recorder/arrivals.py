@@ -43,7 +43,7 @@ _MOST_CALLS = 65_536  # kept by CallRing between two readings
 _SLACK_NS = 20_000  # an entry so close to a stage is in it: two clocks are compared
 
 
-@dataclass(frozen=True)
+@dataclass
 class Entry:
     """One collective, send or receive, as this rank entered it."""
 
@@ -54,6 +54,7 @@ class Entry:
     op: str
     seq: int
     elements: int  # of the first input; -1: not known
+    held_ns: int = -1  # until the rank knew that it was done; -1: not known
 
 
 @dataclass
@@ -211,13 +212,13 @@ class Wrapped:
             self._originals.append((owner, name, original))
             setattr(owner, name, by(original))
 
-    def _note(self, add: Callable[[], None]) -> None:
+    def _note(self, add: Callable[[], Any]) -> None:
         try:
             add()
         except Exception as error:  # never into the training
             _log.debug("a call could not be noted: %s", error)
 
-    def _add(self, numbered: str, group: Any, op: str) -> None:
+    def _add(self, numbered: str, group: Any, op: str) -> Entry:
         now = self._clock()
         if group is getattr(getattr(self._dist, "group", None), "WORLD", None):
             group = None
@@ -225,8 +226,10 @@ class Wrapped:
         desc = "default_pg" if group is None else str(getattr(group, "group_desc", None) or "")
         count = where + " message" if numbered == "message" else where
         self._seq[count] = self._seq.get(count, 0) + 1
-        self._entries.append(Entry(self._count, now, where, desc, op, self._seq[count], -1))
+        entry = Entry(self._count, now, where, desc, op, self._seq[count], -1)
+        self._entries.append(entry)
         self._count += 1
+        return entry
 
 
 class Messages(Wrapped):
@@ -243,6 +246,7 @@ class Messages(Wrapped):
         self._posted: "WeakKeyDictionary[Any, Tuple[Any, int]]" = WeakKeyDictionary()  # by the work to wait for: group, sender
         self._sent: Callable[[], Any] = lambda: None  # the work of the last send
         self._since: List[Any] = []  # receives posted after it, weakly
+        self._entered: "WeakKeyDictionary[Any, Entry]" = WeakKeyDictionary()  # by the work to wait for
         groups, works = getattr(dist, "ProcessGroup", None), getattr(dist, "Work", None)
         if hasattr(groups, "send") and hasattr(groups, "recv") and hasattr(works, "wait"):
             self._replace(groups, "send", self._sending)
@@ -258,9 +262,10 @@ class Messages(Wrapped):
 
     def _sending(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def send(group: Any, tensors: Any, dstRank: int, *rest: Any, **named: Any) -> Any:  # named as PyTorch's
-            self._note(lambda: self._message(group, "send", "->", dstRank))
+            entered: List[Entry] = []
+            self._note(lambda: entered.append(self._message(group, "send", "->", dstRank)))
             work = original(group, tensors, dstRank, *rest, **named)
-            self._note(lambda: self._send(work))
+            self._note(lambda: self._send(work, entered[0]))
             return work
 
         return stand_in(send, original)
@@ -276,11 +281,14 @@ class Messages(Wrapped):
     def _waiting(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def wait(work: Any, *args: Any, **kwargs: Any) -> Any:
             self._note(lambda: self._awaited(work))
-            return original(work, *args, **kwargs)
+            done = original(work, *args, **kwargs)
+            self._note(lambda: self._done(work))
+            return done
 
         return stand_in(wait, original)
 
-    def _send(self, work: Any) -> None:
+    def _send(self, work: Any, entry: Entry) -> None:
+        self._entered[work] = entry
         self._sent, self._since = ref(work), []
 
     def _post(self, work: Any, group: Any, sender: int) -> None:
@@ -292,11 +300,16 @@ class Messages(Wrapped):
         for each in batch:
             posted = self._posted.pop(each, None) if each is not None else None
             if posted is not None:
-                self._message(posted[0], "recv", "<-", posted[1])
+                self._entered[each] = self._message(posted[0], "recv", "<-", posted[1])
 
-    def _message(self, group: Any, op: str, arrow: str, peer: int) -> None:
+    def _done(self, work: Any) -> None:
+        entry = self._entered.pop(work, None)
+        if entry is not None:
+            entry.held_ns = max(0, self._clock() - entry.enter_ns)
+
+    def _message(self, group: Any, op: str, arrow: str, peer: int) -> Entry:
         """A send or receive, with the ranks in the group at both ends."""
-        self._add("message", group, "%s %d%s%d" % (op, self._dist.get_rank(group), arrow, peer))
+        return self._add("message", group, "%s %d%s%d" % (op, self._dist.get_rank(group), arrow, peer))
 
 
 class CallRing(Messages):
@@ -508,7 +521,8 @@ class Watcher:
 def pack(arrivals: Arrivals) -> Dict[str, object]:
     """The arrivals as they stand in a packet: columns of equal length, with
     groups and operations listed once. ``enter_ns`` of the first entry is since
-    the epoch, of each other one since the entry before it.
+    the epoch, of each other one since the entry before it. ``held_ns`` is there
+    where it is known of any.
     """
     groups: List[Tuple[str, str]] = []
     ops: List[str] = []
@@ -528,6 +542,9 @@ def pack(arrivals: Arrivals) -> Dict[str, object]:
             group["ranks"] = arrivals.members[name]
         listed.append(group)
     out: Dict[str, object] = {"version": 1, "source": arrivals.source, "lost": arrivals.lost, "groups": listed, "ops": ops}
+    held = [entry.held_ns for entry, _, _ in arrivals.entries]
+    if any(ns >= 0 for ns in held):
+        columns["held_ns"] = held
     silent = [i for i, (name, _) in enumerate(groups) if name in arrivals.silent]
     if silent:
         out["silent"] = silent

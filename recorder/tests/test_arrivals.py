@@ -277,8 +277,9 @@ class CallRingTest(unittest.TestCase):
         other.recv(["x"], 1, 0).wait()
         self.assertEqual({(e.group, e.desc) for e in ring.read().entries}, {("0", "default_pg"), ("7", "")})
         self.assertEqual([(e.enter_ns, e.group, e.op, e.seq) for e in ring.read().entries],
-                         [(100, "0", "send 1->3", 1), (110, "7", "send 0->1", 1), (120, "0", "all_reduce", 1),
-                          (130, "0", "recv 1<-0", 2), (140, "7", "recv 0<-1", 2)])
+                         [(100, "0", "send 1->3", 1), (120, "7", "send 0->1", 1), (130, "0", "all_reduce", 1),
+                          (140, "0", "recv 1<-0", 2), (160, "7", "recv 0<-1", 2)])
+        self.assertEqual([e.held_ns for e in ring.read().entries], [10, -1, -1, 10, 10])
         ring.remove()
         self.assertEqual((Group.send, Group.recv, Work.wait), methods)
 
@@ -307,10 +308,10 @@ class CallRingTest(unittest.TestCase):
             work.wait()
         early.wait()
         got, whole = messages.taken()
-        self.assertEqual([(e.enter_ns, e.op) for e in got], [(100, "send 1->2"), (110, "recv 1<-0"), (120, "recv 1<-3")])
+        self.assertEqual([(e.enter_ns, e.op, e.held_ns) for e in got], [(100, "send 1->2", 20), (110, "recv 1<-0", 20), (140, "recv 1<-3", 10)])
         self.assertEqual((whole, messages.taken()), (True, ([], True)))
 
-        raw = dict(FlightRecorderTest.RAW, process_group=("0", ""), time_created_ns=135)
+        raw = dict(FlightRecorderTest.RAW, process_group=("0", ""), time_created_ns=165)
         ring = FlightRecorder(lambda: pickle.dumps({"entries": [raw], "pg_status": {"0": {"last_enqueued_collective": 9}}}), dict, tuple, messages)
         group.send(["x"], 2, 0)
         watcher = Watcher(lambda: ring, 0, clock=lambda: 0, epoch=lambda: 0)

@@ -52,6 +52,7 @@ type status struct{ enqueued, completed int64 }
 // call is one entry of a rank, small, for there are many.
 type call struct {
 	enter int64
+	held  int64 // until the rank knew that it was done; 0: not known
 	seq   int64
 	group int32
 	kind  int32
@@ -161,6 +162,9 @@ func (a *adding) process(p int) rank {
 		}
 		made := call{enter: c.Enter, seq: c.Seq, group: groups[c.Group], kind: a.kind(c), peer: int32(c.Peer),
 			done: c.Retired || c.State == comms.Completed, state: stateOf(c)}
+		if c.Exit > c.Enter {
+			made.held = c.Exit - c.Enter
+		}
 		if c.Step >= 0 && a.c.Groups[c.Group].OnHost {
 			at := inStep{made.group, c.Step}
 			nth[at]++

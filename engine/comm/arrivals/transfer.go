@@ -108,7 +108,8 @@ func (s *strikes) tails(l *fitted, proceeds map[int32]int64) (tails []ending, sl
 	return tails, max(0, slack)
 }
 
-// proceeds is when the first rank after each point enters its next call, or begins its next step.
+// proceeds is when the first rank after each point enters its next call, or begins its next step; of a
+// message at the latest when it was received.
 func (s *strikes) proceeds(lines []fitted) map[int32]int64 {
 	out := map[int32]int64{}
 	for i := range lines {
@@ -125,6 +126,9 @@ func (s *strikes) proceeds(lines []fitted) map[int32]int64 {
 			until := l.begin[next]
 			if k+1 < len(calls) {
 				until = min(until, calls[k+1].enter)
+			}
+			if e := (entry{Process: int32(s.byRank[l.rank]), Call: int32(k)}); s.isReceive(e) && s.call(e).held > 0 {
+				until = min(until, c.enter+s.call(e).held)
 			}
 			if have, ok := out[c.point]; !ok || until < have {
 				out[c.point] = until

@@ -100,7 +100,7 @@ func sourceWords(s answer.Source) string {
 var turnOnWords = map[answer.Source]string{
 	answer.SourceArrivals:   "record arrivals (Recorder(..., arrivals=True)), or put Flight Recorder dumps beside these files",
 	answer.SourceRing:       "keep more entries in the Flight Recorder's ring (TORCH_FR_BUFFER_SIZE), or record arrivals (Recorder(..., arrivals=True))",
-	answer.SourceMessages:   "record sends and receives (recorder: --arrivals calls, or Recorder(..., arrivals=\"calls\"); NCCL's dumps have them)",
+	answer.SourceMessages:   "record sends and receives (recorder: --arrivals auto, or Recorder(..., arrivals=True); NCCL's dumps have them)",
 	answer.SourceRoles:      "record the role of every rank",
 	answer.SourceMicrosteps: "record stages with their accumulation index (stage@0, stage@1, …)",
 	answer.SourceEvents:     "sample more steps with device events, and read them later",

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
+import time
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Tuple
 
 import torch
@@ -484,7 +485,7 @@ def threaded(loop: Any) -> None:
 
         def produce() -> None:
             for i in range(loop.options.steps):
-                pace.work(90)  # longer than a step: batches are what it waits for
+                time.sleep(0.09)  # longer than a step: batches are what it waits for
                 pace.fault("tokens")
                 made.put(torch.full((8, loop.model.layers[0].in_features), float(i % 7)))
 

@@ -132,6 +132,7 @@ class Recorder:
         self._ahead: Deque[int] = deque()
         self._ahead_of: Optional[AheadSpan] = None
 
+        self._log_to: Optional[Callable[[Dict[str, float], int], Any]] = None
         self._windows = 0
         self._held: Optional[Tuple[Window, Pending]] = None
         self._lines: Dict[str, str] = {}
@@ -242,6 +243,28 @@ class Recorder:
             self._held = self._cut()
         self._channels.forget(self._step)
         self._clear_step()
+
+    def log(self, to: Optional[Callable[[Dict[str, float], int], Any]]) -> None:
+        """Calls ``to(scalars, step)`` with five scalars of this rank whenever a window
+        ends, in the thread of the loop: ``perf.log(wandb.log)`` or
+        ``perf.log(mlflow.log_metrics)``. None takes it back.
+
+        Of the steps of the window, in milliseconds: ``sfstat/step_ms`` and
+        ``sfstat/step_p95_ms``, mean and 95th percentile of their length;
+        ``sfstat/data_ms``, mean wait for data; ``sfstat/longest_stage_ms``, mean of the
+        stage that takes longest; ``sfstat/outside_ms``, mean time in no stage.
+        """
+        self._log_to = to
+
+    def _tell(self, window: Window) -> None:
+        to = self._log_to
+        if to is None:
+            return
+        try:
+            to(scalars(window, self.stages), window.first_step + len(window.walls) - 1)
+        except Exception as error:  # never into the training
+            self._log_to = None
+            _log.warning("nothing more is logged: %s: %s", type(error).__name__, error)
 
     def close(self, timeout_s: float = _CLOSE_S) -> bool:
         """Writes what is left, for at most ``timeout_s``; whether it was all
@@ -499,6 +522,7 @@ class Recorder:
         """The window so far; the next one begins."""
         window = Window(self._windows, self._first, self._durations, self._walls, notes=self._notes(), timing=self._timing)
         events = self._channels.take(self._first, self._first + len(self._walls))
+        self._tell(window)
         self._windows += 1
         self._begin_window()
         return window, events
@@ -524,6 +548,24 @@ class Recorder:
 
 
 _again: Dict[Tuple[int, str], int] = {}  # recorders of a process and folder that found out their place themselves
+
+
+def scalars(window: Window, stages: Stages) -> Dict[str, float]:
+    """What ``Recorder.log`` gives of a window."""
+    steps, walls, n = len(window.walls), sorted(window.walls), stages.count
+    means: Dict[str, float] = {}
+    for cell, name in enumerate(stages.names):
+        base = name.split("@")[0]
+        means[base] = means.get(base, 0.0) + sum(window.durations[cell::n]) / steps / 1e6
+    data = sum(means[base] for base in means if base.startswith("data."))
+    step = sum(walls) / steps / 1e6
+    return {
+        "sfstat/step_ms": step,
+        "sfstat/step_p95_ms": walls[min(steps - 1, (95 * steps) // 100)] / 1e6,
+        "sfstat/data_ms": data,
+        "sfstat/longest_stage_ms": max(means.values(), default=0.0),
+        "sfstat/outside_ms": step - sum(means.values()),
+    }
 
 
 def _detected(place: str, role: Optional[Mapping[str, int]]) -> Identity:

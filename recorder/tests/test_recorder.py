@@ -58,6 +58,25 @@ class PlainLoop(LoopTest):
         self.assertEqual((second["durations_ns"], second["wall_ns"]), ([[7, 12, 20, 0, 1]], [43]))
         self.assertNotIn("notes", first)
 
+    def test_log(self):
+        """Five scalars of every window, to whom the loop names; what raises is not called again."""
+        perf, got = self.recorder(window=2), []
+        perf.log(lambda scalars, step: got.append((step, scalars)))
+        ms = 1_000_000
+        with self.assertLogs("sfstat_recorder", "WARNING"):
+            for i in perf.batches(self.loader([4 * ms, 6 * ms, 8 * ms, 8 * ms])):
+                if i == 3:
+                    perf.log(lambda scalars, step: 1 / 0)
+                with perf.step():
+                    self.spend(perf, FORWARD, 10 * ms)
+                    self.spend(perf, BACKWARD, 20 * ms)
+                self.clock.spend((5 + i) * ms)  # between steps
+            perf.close()
+        self.assertEqual([step for step, _ in got], [1])
+        want = {"step_ms": 40.5, "step_p95_ms": 42, "data_ms": 5, "longest_stage_ms": 20, "outside_ms": 5.5}
+        self.assertEqual({name: round(v, 6) for name, v in got[0][1].items()}, {"sfstat/" + name: v for name, v in want.items()})
+        self.assertEqual(len(packets(self.folder)), 2)
+
     def test_steps_without_stages(self):
         perf = self.recorder()
         for _ in range(3):

@@ -43,7 +43,7 @@ func (s *strikes) divide(recorded int64) *division {
 	if !ok {
 		return nil
 	}
-	d := &division{cut: s.steps(at)}
+	d := &division{cut: s.steps(at, places)}
 	d.Ranks = len(s.ranks)
 	places = slices.DeleteFunc(places, func(i int) bool { return d.stepsWith(s, i) < fewest })
 	d.layOut(s, places, waited)
@@ -125,8 +125,9 @@ type cutting struct {
 
 type stepEnd struct{ call, step int32 }
 
-// steps cuts the calls of all ranks at those of a place.
-func (s *strikes) steps(place int) *cutting {
+// steps cuts the calls of all ranks at those of a place, and of ranks that make none at those
+// collectives of the places that they make once a step next to its end.
+func (s *strikes) steps(place int, places []int) *cutting {
 	c := &cutting{place: place, of: make([][]stepEnd, len(s.ranks))}
 	by := map[int32][]int64{}
 	for _, k := range s.places[place].cohorts {
@@ -144,10 +145,49 @@ func (s *strikes) steps(place int) *cutting {
 			c.of[e.Process] = append(c.of[e.Process], stepEnd{e.Call, int32(step)})
 		}
 	}
+	s.cutOthers(c, places)
 	for _, of := range c.of {
 		slices.SortFunc(of, func(a, b stepEnd) int { return cmp.Compare(a.call, b.call) })
 	}
 	return c
+}
+
+func (s *strikes) cutOthers(c *cutting, places []int) {
+	type beside struct {
+		place int
+		off   int64 // of its calls from the nearest end, median
+	}
+	var near []beside
+	for _, i := range places {
+		all := s.places[i].cohorts
+		if i == c.place || s.isMessage(s.call(all[0][0])) || len(c.of[all[0][0].Process]) > 0 {
+			continue
+		}
+		by, off := map[int32]int{}, []int64(nil)
+		for _, k := range all {
+			at := s.middle(k)
+			by[s.call(k[0]).group]++
+			off = append(off, abs(at-c.ends[nearestOf(c.ends, at)]))
+		}
+		if n := by[s.call(all[0][0]).group]; n*20 >= len(c.ends)*19 && n*19 <= len(c.ends)*20 {
+			near = append(near, beside{i, median(off)})
+		}
+	}
+	slices.SortStableFunc(near, func(a, b beside) int { return cmp.Compare(a.off, b.off) })
+	for _, b := range near {
+		cut := make([]bool, len(c.of))
+		for r, of := range c.of {
+			cut[r] = len(of) > 0
+		}
+		for _, k := range s.places[b.place].cohorts {
+			step := nearestOf(c.ends, s.middle(k))
+			for _, e := range k {
+				if !cut[e.Process] {
+					c.of[e.Process] = append(c.of[e.Process], stepEnd{e.Call, int32(step)})
+				}
+			}
+		}
+	}
 }
 
 // step of an entry is the one that its rank's next call at the end of one ends; of a rank that makes

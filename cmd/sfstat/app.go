@@ -26,7 +26,7 @@ func (p *program) app() *cli.App {
 			"which rank the others waited for, and how certain that is.",
 		Commands: slices.Concat(
 			group("Commands", p.diagnoseCommand(), p.reportCommand(), p.compareCommand(), p.inspectCommand(), p.convertCommand()),
-			group("Running jobs and archives", p.sampleCommand(), p.watchCommand(), p.serveCommand(), p.hangCommand(), p.batchCommand()),
+			group("Running jobs and archives", p.doctorCommand(), p.sampleCommand(), p.watchCommand(), p.serveCommand(), p.hangCommand(), p.batchCommand()),
 			group("One question at a time", p.frontierCommand(), p.commCommand(), p.arrivalsCommand(), p.ksCommand(), p.zscoreCommand(), p.blameCommand(), p.whatifCommand(), p.breakdownCommand(), p.overheadCommand()),
 			group("Evaluation", p.campaignCommand(), p.simulateCommand(), p.selfcheckCommand()),
 			group("This program", p.schemaCommand()),

@@ -21,7 +21,7 @@ const module = "github.com/sfstat/sfstat"
 
 // layers are the folders from top to bottom: an import goes down or stays. Of
 // two folders that one package lies in, the deeper is its layer.
-var layers = []string{"cmd", "bench", "fixtures", "eval", "page", "sample", "live", "batch", "report", "batch/findings", "plots", "diagnose", "ingest/auto", "archive", "ingest", "engine", "internal", "trace", "recorder"}
+var layers = []string{"cmd", "bench", "fixtures", "eval", "page", "sample", "live", "batch", "report", "batch/findings", "plots", "doctor", "diagnose", "ingest/auto", "archive", "ingest", "engine", "internal", "trace", "recorder"}
 
 // rule says what packages under a folder may import of ours, by folder. The
 // first rule that matches counts. A package may always import what lies under
@@ -60,7 +60,8 @@ var rules = []rule{
 	{of: "batch/findings", may: []string{"trace", "engine", "diagnose"}, pure: true},
 	{of: "batch", may: []string{"trace", "engine", "diagnose", "ingest", "batch/findings", "internal"}},
 	{of: "live", may: []string{"trace", "diagnose", "ingest", "archive", "report", "internal/atomicfile"}},
-	{of: "report", may: []string{"trace", "engine", "diagnose", "batch/findings"}, pure: true},
+	{of: "doctor", pure: true},
+	{of: "report", may: []string{"trace", "engine", "diagnose", "batch/findings", "doctor"}, pure: true},
 	{of: "page/web", may: []string{"page", "report"}},
 	{of: "page/serve", may: []string{"report", "diagnose"}},
 	{of: "page", may: []string{"trace", "engine", "diagnose", "report"}, pure: true},

@@ -285,6 +285,8 @@ class Loop:
             self.given_up = True
             _log.warning("nothing is recorded: %s", error)
             return
+        if self._last_optimizer == _CLEARED:
+            self.perf._missed = CLEARED_AT - LOOKED_AT  # so that windows end where those of other ranks do
         self.found = self._words(microsteps, several)
         if self.perf.identity.rank == 0:
             _log.info("found %s", self.found)

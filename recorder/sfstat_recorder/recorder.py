@@ -133,6 +133,7 @@ class Recorder:
         self._ahead_of: Optional[AheadSpan] = None
 
         self._log_to: Optional[Callable[[Dict[str, float], int], Any]] = None
+        self._missed = 0  # steps of the first window, which began later here than on other ranks
         self._windows = 0
         self._held: Optional[Tuple[Window, Pending]] = None
         self._lines: Dict[str, str] = {}
@@ -502,7 +503,8 @@ class Recorder:
             self._release()
             return
         self._end_wall(now)
-        if len(self._walls) >= self._window_steps:
+        if len(self._walls) + self._missed >= self._window_steps:
+            self._missed = 0
             self._flush()
 
     def _end_wall(self, now: int) -> None:

@@ -26,7 +26,8 @@ class LoopTest(unittest.TestCase):
         self.addCleanup(temporary.cleanup)
         self.folder = temporary.name
         self.clock = Clock()
-        self.loop = Loop(lambda **found: Recorder(self.folder, Identity("run"), clock=self.clock, arrivals=False, **found))
+        self.options = {}
+        self.loop = Loop(lambda **found: Recorder(self.folder, Identity("run"), clock=self.clock, arrivals=False, **found, **self.options))
 
     def do(self, stage, optimizer=1):
         if self.loop.begin(stage):
@@ -88,13 +89,17 @@ class LoopTest(unittest.TestCase):
                 self.assertIn("closure", self.loop.found)
 
     def test_a_process_that_steps_no_optimizer(self):
-        """A worker of a parameter server clears its gradients at the end of each step."""
-        for _ in range(12):
+        """A worker of a parameter server clears its gradients at the end of each step. Its
+        windows end where those of a rank do that is recorded from the fourth step on.
+        """
+        self.options = {"window": 8}
+        for _ in range(13):
             for stage in (DATA, FORWARD, BACKWARD):
                 self.do(stage)
             self.loop.cleared()
-        (p,) = self.got()
-        self.assertEqual((p["first_step"], p["durations_ns"]), (9, [list(COSTS.values())[:3] + [0]] * 3))
+        p, q = self.got()
+        self.assertEqual((p["first_step"], p["durations_ns"]), (9, [list(COSTS.values())[:3] + [0]] * 2))
+        self.assertEqual((q["window"], q["first_step"]), (1, 3 + 8))
         self.assertIn("no optimizer step", self.loop.found)
 
     def test_clearing_gradients_ends_no_step_of_an_optimizer(self):

@@ -22,7 +22,7 @@ func TestCandidates(t *testing.T) {
 		line string // words; the last is being typed
 		want string
 	}{
-		{"d", "diagnose"},
+		{"d", "diagnose doctor"},
 		{"diagnose --form", "--format"},
 		{"diagnose --format ", "text json csv md"},
 		{"diagnose --format j", "json"},

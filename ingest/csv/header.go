@@ -56,6 +56,10 @@ func newLayout(names []string, unit Unit) (*layout, error) {
 		found[c.kind] = true
 		l.columns[i] = c
 	}
+	if found[step] && found[rank] && found[wall] && len(l.stages) == 0 {
+		return nil, input.Bad(input.ErrMissing, "nothing but the time of whole steps, which is the same on all ranks, for all wait for the slowest: "+
+			"add a column for the time in a stage that ends before they wait, such as data or forward, or record with sfstat_recorder")
+	}
 	if !found[step] || !found[rank] || len(l.stages) == 0 {
 		return nil, input.Bad(input.ErrMissing, "%s: a table of windows has the columns step, rank and one for each stage", lacks(found, names))
 	}

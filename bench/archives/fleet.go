@@ -19,7 +19,6 @@ import (
 
 const (
 	weeks      = 26
-	perRun     = 20 // windows
 	hosts      = 64 // of the cluster
 	badHost    = 17
 	firstSlow  = 120 // day
@@ -34,6 +33,7 @@ var kinds = []simulate.Family{simulate.Data, simulate.ForwardHost, simulate.Call
 type job struct {
 	name, week string
 	kind       simulate.Family
+	windows    []int // that the fault strikes; none: all
 	ranks      int
 	rank       int // that is slow
 	hosts      []string
@@ -47,7 +47,7 @@ var start = time.Date(2026, time.January, 5, 0, 0, 0, 0, time.UTC)
 
 // plan draws the runs.
 func (a *archived) plan() []job {
-	n, faults, ranks, slower := a.Windows/perRun, a.Faults, a.Ranks, a.Slower
+	n, faults, ranks, slower := a.Windows/a.PerRun, a.Faults, a.Ranks, a.Slower
 	rng := rand.New(rand.NewPCG(20, 26))
 	out := make([]job, n)
 	for i := range out {
@@ -64,6 +64,9 @@ func (a *archived) plan() []job {
 	for k, i := range rng.Perm(n)[:min(faults, n)] {
 		r := &out[i]
 		r.kind, r.rank = kinds[k%len(kinds)], rng.IntN(ranks)
+		for w := 0; a.Every > 1 && w < a.PerRun; w += a.Every {
+			r.windows = append(r.windows, w)
+		}
 		if k%2 == 0 {
 			r.hosts[r.rank/2] = fmt.Sprintf(hostDigits, badHost)
 		}
@@ -72,7 +75,8 @@ func (a *archived) plan() []job {
 }
 
 // fleet makes the archive: the files of the runs, and truth.csv.
-func fleet(dir string, runs []job, schedule simulate.Schedule) error {
+func (a *archived) fleet(dir string) error {
+	runs, schedule := a.plan(), simulate.Schedule{Windows: a.PerRun, Steps: a.Steps}
 	_, err := parallel.Map(len(runs), func(i int) (struct{}, error) { return struct{}{}, runs[i].write(dir, schedule) })
 	return errors.Join(err, truth(dir, runs))
 }
@@ -85,7 +89,7 @@ func (r *job) write(dir string, schedule simulate.Schedule) error {
 	spec.Schedule = schedule
 	spec.Schedule.Warmup = warmup
 	if r.kind != simulate.NoFault {
-		spec.Faults = []simulate.Fault{{Family: r.kind, Delay: delay, Ranks: []int{r.rank}}}
+		spec.Faults = []simulate.Fault{{Family: r.kind, Delay: delay, Ranks: []int{r.rank}, Windows: r.windows}}
 	}
 	g, err := simulate.New(spec)
 	if err != nil {

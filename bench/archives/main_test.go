@@ -5,16 +5,15 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/batch"
-	"github.com/sfstat/sfstat/eval/simulate"
 )
 
 // TestTruth: in a small archive all faults are found, with rank, host, stage and week,
 // and nothing else; the change of step time too, where it is large.
 func TestTruth(t *testing.T) {
-	a := archived{Windows: 120 * perRun, Faults: 8, Ranks: 4, Steps: 6, Slower: 0.1}
+	a := archived{Windows: 240, PerRun: 2, Faults: 8, Ranks: 4, Steps: 12, Slower: 0.1}
 	dir, rows := t.TempDir(), filepath.Join(t.TempDir(), "all.csv")
 	jobs := a.plan()
-	if err := fleet(dir, jobs, simulate.Schedule{Windows: 2, Steps: 12}); err != nil {
+	if err := a.fleet(dir); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := batch.Run(t.Context(), []string{dir}, batch.Options{Output: batch.Output{Path: rows, Format: batch.CSV}}); err != nil {
@@ -32,7 +31,7 @@ func TestTruth(t *testing.T) {
 }
 
 func TestRefused(t *testing.T) {
-	for _, args := range [][]string{{}, {"-windows", "3", "-keep", "x"}, {"-kills", "-1", "-keep", "x"}} {
+	for _, args := range [][]string{{}, {"-windows", "3", "-keep", "x"}, {"-sfstat", "x", "-keep", "x"}, {"-rounds", "0", "-sfstat", "x"}, {"-kills", "-1", "-keep", "x"}} {
 		if run(args, nil) == nil {
 			t.Errorf("%q is taken", args)
 		}

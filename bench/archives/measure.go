@@ -2,27 +2,27 @@ package main
 
 import (
 	"bytes"
-	"context"
+	_ "embed"
 	"fmt"
 	"io/fs"
-	"math"
-	"math/rand/v2"
-	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/sfstat/sfstat/internal/table"
 )
 
-// measuring is what is measured where, and what came of killing it.
+// measuring is what is measured where, and how its outputs compare.
 type measuring struct {
 	sfstat, python string
 	dir, work      string // the archive; outputs
-	wall           time.Duration
-	Kills          int // attempted
-	Killed         int // that hit a running batch
-	Same           bool
+	Rounds         int
+	wall           float64 // s, of the last batch
+	Kills          int     // attempted of each archive
+	Killed         int     // that hit a running batch
+	Compared       int     // outputs, with that of two threads
+	Other          int     // of these, with other bytes
 }
 
 // rows is the output of the whole archive.
@@ -42,94 +42,117 @@ func sizeOf(dir string) (sum int64, err error) {
 	return sum, err
 }
 
-// durations is what DuckDB sums: all columns that hold times of stages.
-const durations = `import duckdb, sys
-db = duckdb.connect(config={"threads": int(sys.argv[1])})
-files = sys.argv[2] + "/*/*.parquet"
-names = [n for n, t, *_ in db.sql(f"DESCRIBE SELECT * FROM '{files}'").fetchall() if t == "BIGINT" and n not in ("window", "step", "rank", "epoch_ns")]
-columns = ", ".join(f'sum("{n}")' for n in names)
-db.sql(f"SELECT {columns} FROM '{files}'").fetchall()`
+// queries are those of DuckDB.
+//
+//go:embed frontier.py
+var queries string
 
-// costs measures batch and DuckDB with one thread and with two: the rows of a table.
-func (m *measuring) costs(windows int) (*table.Table, error) {
-	t := &table.Table{Columns: append(table.Words("", "threads", "wall, s", "processor, s"), table.Heads(table.Integer, "windows/s", "peak memory, MB")...)}
-	add := func(what, threads, program string, args ...string) error {
-		began := time.Now()
-		cmd := exec.Command(program, args...)
-		cmd.Env = append(os.Environ(), "GOMAXPROCS="+threads)
-		said, err := cmd.CombinedOutput()
-		if err != nil {
-			return fmt.Errorf("%s: %w: %s", program, err, said)
-		}
-		m.wall = time.Since(began)
-		s := cmd.ProcessState
-		peak := table.None()
-		if p := peakOf(s); p > 0 {
-			peak = table.WholeCell(p / 1e6)
-		}
-		t.Add(append(table.Texts(what, threads, fmt.Sprintf("%.1f", m.wall.Seconds()), fmt.Sprintf("%.1f", (s.UserTime()+s.SystemTime()).Seconds())),
-			table.WholeCell(int(math.Round(float64(windows)/m.wall.Seconds()))), peak)...)
-		return nil
+// cost is what a program took: seconds and bytes.
+type cost struct{ wall, processor, peak float64 }
+
+// query asks DuckDB. The start of it and of Python counts as memory, not as time.
+func (m *measuring) query(what, threads string) (cost, []byte, error) {
+	c, out, err := measured(m.python, "-c", queries, threads, what, m.dir)
+	if err == nil {
+		_, err = fmt.Sscan(string(out), &c.wall, &c.processor)
 	}
+	return c, out, err
+}
+
+func (m *measuring) batch(threads string) (cost, error) {
+	c, _, err := measured(m.sfstat, "batch", m.dir, "-o", m.rows(), "--threads", threads, "--quiet")
+	m.wall = c.wall
+	return c, err
+}
+
+func measured(program string, args ...string) (cost, []byte, error) {
+	cmd := exec.Command(program, args...)
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	began := time.Now()
+	out, err := cmd.Output()
+	if err != nil {
+		return cost{}, nil, fmt.Errorf("%s: %w: %s", program, err, said.Bytes())
+	}
+	s := cmd.ProcessState
+	return cost{time.Since(began).Seconds(), (s.UserTime() + s.SystemTime()).Seconds(), float64(peakOf(s))}, out, nil
+}
+
+func newCosts() *table.Table {
+	t := &table.Table{Columns: table.Words("archive", "threads", "", "wall, s", "processor, s")}
+	t.Columns = append(t.Columns, table.Heads(table.Integer, "windows/s")...)
+	t.Columns = append(t.Columns, table.Words("wall, × frontier", "processor, × frontier")...)
+	t.Columns = append(t.Columns, table.Heads(table.Integer, "peak memory, MB")...)
+	return t
+}
+
+// costs measures batch and DuckDB by turns, and adds a row of medians for each.
+func (m *measuring) costs(t *table.Table, a archived) error {
 	for _, threads := range []string{"1", "2"} {
-		if m.python != "" {
-			if err := add("DuckDB: the sum of all durations", threads, m.python, "-c", durations, threads, m.dir); err != nil {
-				return nil, err
+		var columns, frontier, batch []cost
+		for range m.Rounds {
+			c, err := m.batch(threads)
+			if err != nil {
+				return err
+			}
+			batch = append(batch, c)
+			if m.python == "" {
+				continue
+			}
+			for _, q := range []struct {
+				what string
+				to   *[]cost
+			}{{"columns", &columns}, {"frontier", &frontier}} {
+				if c, _, err = m.query(q.what, threads); err != nil {
+					return err
+				}
+				*q.to = append(*q.to, c)
 			}
 		}
-		if err := add("`sfstat batch`", threads, m.sfstat, "batch", m.dir, "-o", m.rows(), "--threads", threads, "--quiet"); err != nil {
-			return nil, err
+		add := func(what string, of []cost) {
+			if len(of) > 0 {
+				t.Add(append(table.Texts(a.Name, threads, what), cells(of, frontier, a.Windows)...)...)
+			}
 		}
+		add("DuckDB: all columns", columns)
+		add("DuckDB: the frontier", frontier)
+		add("sfstat batch", batch)
 	}
-	return t, nil
+	return nil
 }
 
-// kill kills a batch at random instants, takes it up again each time, and compares what
-// it ends in with what was never killed. Where it ends before it was killed often enough,
-// another begins, and is killed sooner.
-func (m *measuring) kill() error {
-	whole, err := os.ReadFile(m.rows())
-	if err != nil {
-		return err
+// cells are the medians of costs, and of their ratios to those of the frontier, which
+// may be none.
+func cells(of, frontier []cost, windows int) []table.Cell {
+	wall := func(c cost) float64 { return c.wall }
+	processor := func(c cost) float64 { return c.processor }
+	ratio := func(f func(cost) float64) table.Cell {
+		if len(frontier) == 0 {
+			return table.None()
+		}
+		values := make([]float64, len(of))
+		for i := range of {
+			values[i] = f(of[i]) / f(frontier[i])
+		}
+		return table.TextCell(fmt.Sprintf("%.2f", median(values)))
 	}
-	rng := rand.New(rand.NewPCG(9, 9))
-	out := filepath.Join(m.work, "killed.parquet")
-	m.Same = true
-	for most := m.wall / time.Duration(m.Kills+1); ; most /= 2 {
-		if err := m.killed(out, most, rng); err != nil {
-			return err
+	middle := func(f func(cost) float64) float64 {
+		values := make([]float64, len(of))
+		for i := range of {
+			values[i] = f(of[i])
 		}
-		resumed, err := os.ReadFile(out)
-		if err != nil {
-			return err
-		}
-		m.Same = m.Same && bytes.Equal(whole, resumed)
-		if m.Killed >= m.Kills {
-			return nil
-		}
-		if most < time.Millisecond {
-			return fmt.Errorf("only %d of %d kills hit a batch at work: make a larger archive", m.Killed, m.Kills)
-		}
-		if err := os.Remove(out); err != nil {
-			return err
-		}
+		return median(values)
 	}
+	peak := table.None()
+	if p := middle(func(c cost) float64 { return c.peak }); p > 0 {
+		peak = table.WholeCell(int(p / 1e6))
+	}
+	return append(table.Texts(fmt.Sprintf("%.2f", middle(wall)), fmt.Sprintf("%.2f", middle(processor))),
+		table.WholeCell(int(float64(windows)/middle(wall))), ratio(wall), ratio(processor), peak)
 }
 
-// killed brings a batch to its end, killed as often as is still to be, each time after
-// 0.3 to 1.3 times most.
-func (m *measuring) killed(out string, most time.Duration, rng *rand.Rand) error {
-	for {
-		ctx, stop := context.Background(), context.CancelFunc(func() {})
-		if m.Killed < m.Kills {
-			ctx, stop = context.WithTimeout(ctx, time.Duration(float64(most)*(0.3+rng.Float64())))
-		}
-		err := exec.CommandContext(ctx, m.sfstat, "batch", m.dir, "-o", out, "--resume", "--quiet").Run()
-		late := ctx.Err() != nil
-		stop()
-		if err == nil || !late {
-			return err
-		}
-		m.Killed++
-	}
+func median(values []float64) float64 {
+	slices.Sort(values)
+	n := len(values)
+	return (values[(n-1)/2] + values[n/2]) / 2
 }

@@ -349,7 +349,7 @@ func (j *judge) missing(r *arrivals.Result) (out []Finding) {
 			f.Ranks = together
 		}
 		f.Evidence = append(f.Evidence, evidence.NeverEntered{Rank: a.Rank, Op: f.Op, N: b.Seq, Group: f.Group, Waiting: b.Waiting, Since: b.Since, AtLeast: h.Dumped - b.Since,
-			At: sourceOf(b.Line), LastOp: operation(a.Op), LastN: a.Seq, Last: f.Source, In: a.In, NoDump: a.Unrecorded})
+			At: sourceOf(b.Line), LastOp: operation(a.Op), LastN: a.Seq, Last: f.Source, In: a.In, NoDump: a.Unrecorded, Stack: standsAt(r.StackOf(a.Rank))})
 		switch {
 		case a.Unrecorded:
 			f.lack(evidence.Lack{Reason: evidence.DumpIncomplete, AtMost: evidence.Ambiguous})
@@ -360,6 +360,14 @@ func (j *judge) missing(r *arrivals.Result) (out []Finding) {
 		out = append(out, f)
 	}
 	return out
+}
+
+// standsAt is the line that a stack is in, nil where nobody looked.
+func standsAt(s *arrivals.Stack) *evidence.SourceLine {
+	if s == nil {
+		return nil
+	}
+	return sourceOf(s.Line)
 }
 
 // stillSteps is how many steps a wait must last to count as a hang.
@@ -418,6 +426,8 @@ func arrivalActions(f *Finding, r *arrivals.Result) []answer.Action {
 		return a
 	}
 	switch {
+	case f.Cause == CauseMissing && f.Rank != nil && r.StackOf(*f.Rank) != nil:
+		return []answer.Action{do(answer.CheckKernelLog, "", ranks...)}
 	case f.Cause == CauseMissing:
 		return []answer.Action{do(answer.DumpStack, answer.SourcePySpy, ranks...), do(answer.CheckKernelLog, "", ranks...)}
 	case f.Cause == CauseDesync:

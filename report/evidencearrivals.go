@@ -73,8 +73,12 @@ func callOf(op, sizes, types, difference string) string {
 }
 
 func neverEntered(e evidence.NeverEntered) string {
+	stack := ""
+	if e.Stack != nil {
+		stack = "; its main thread is in " + sourceWord(e.Stack)
+	}
 	if e.NoDump {
-		return "all other ranks wait in it, and of this rank there is no dump"
+		return "all other ranks wait in it, and of this rank there is no dump" + stack
 	}
 	text := "it has no call of that group in its dump"
 	if e.LastN >= 0 && e.LastOp != "" {
@@ -87,9 +91,9 @@ func neverEntered(e evidence.NeverEntered) string {
 		text += fmt.Sprintf("; the others came from %s", sourceWord(e.At))
 	}
 	if e.In != "" {
-		return text + fmt.Sprintf("; it waits in group %s", e.In)
+		return text + fmt.Sprintf("; it waits in group %s", e.In) + stack
 	}
-	return text + "; it waits in no other group"
+	return text + "; it waits in no other group" + stack
 }
 
 // missingWhat is the headline of a job that stands still.

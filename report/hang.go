@@ -30,6 +30,7 @@ type hangJobJSON struct {
 	Roots      []int               `json:"root_ranks" doc:"ranks that did not enter a call and wait in no other: the others wait for them"`
 	Blocked    []blockedJSON       `json:"blocked" doc:"in the order in which groups block one another"`
 	Mismatches []arrivals.Mismatch `json:"mismatches" doc:"calls that ranks of a group disagree on, the first of each group"`
+	Stacks     []arrivals.Stack    `json:"stacks" doc:"where main threads are by py-spy, that of most ranks first"`
 }
 
 type blockedJSON struct {
@@ -47,7 +48,7 @@ type blockedJSON struct {
 }
 
 func (j Arrivals) hangWire() hangJobJSON {
-	out := hangJobJSON{Run: j.Run, Ranks: j.Ranks, Missing: j.Missing, Hang: j.Result.Hang != nil, Roots: []int{}, Blocked: []blockedJSON{}, Mismatches: j.Mismatches}
+	out := hangJobJSON{Run: j.Run, Ranks: j.Ranks, Missing: j.Missing, Hang: j.Result.Hang != nil, Roots: []int{}, Blocked: []blockedJSON{}, Mismatches: j.Mismatches, Stacks: j.Stacks}
 	if h := j.Result.Hang; h != nil {
 		out.Loop = h.Loop
 		out.Roots = each(h.Roots(), func(r arrivals.Root) int { return r.Rank })
@@ -107,6 +108,9 @@ func hangRows(jobs []Arrivals) *csvTable {
 
 func (j Arrivals) hangDocument() document {
 	h := j.Result.Hang
+	if len(j.Ranks) == 0 && len(j.Stacks) > 0 {
+		return j.stacksAlone()
+	}
 	if h == nil && len(j.Mismatches) == 0 {
 		what := fmt.Sprintf("%s: no hang: every call that a rank waits in was entered by all members with a dump.", j.Run)
 		if j.MidStep {
@@ -122,8 +126,14 @@ func (j Arrivals) hangDocument() document {
 		if why := hangWhy(h); why != "" {
 			d = append(d, prose(why))
 		}
-		d = append(d, prose("Next: "+hangNext(h)))
+		if at := j.stackOfMissing(); at != "" {
+			d = append(d, prose(at))
+		}
+		d = append(d, prose("Next: "+j.hangNext()))
 		d = append(d, hangTable(h))
+	}
+	if len(j.Stacks) > 0 {
+		d = append(d, stackTable(j.Stacks))
 	}
 	for _, m := range j.Mismatches {
 		d = append(d, mismatchBlocks(&m)...)
@@ -220,7 +230,8 @@ func hangWhy(h *arrivals.Hang) string {
 	return text + "; it waits in no other group."
 }
 
-func hangNext(h *arrivals.Hang) string {
+func (j Arrivals) hangNext() string {
+	h := j.Result.Hang
 	roots, of := each(h.Roots(), func(r arrivals.Root) int { return r.Rank }), "its host"
 	if len(roots) > 1 {
 		of = "their hosts"
@@ -228,6 +239,9 @@ func hangNext(h *arrivals.Hang) string {
 	who := someRanks(roots)
 	if len(roots) == 1 {
 		who = rankAndHost(roots[0], h.Roots()[0].Host)
+	}
+	if j.stackOfMissing() != "" {
+		return fmt.Sprintf("read that line; look for Xid errors in the kernel log of %s.", of)
 	}
 	return fmt.Sprintf("py-spy dump of %s; look for Xid errors in the kernel log of %s.", who, of)
 }

@@ -40,6 +40,7 @@ func TestScripts(t *testing.T) {
 		Dir:           filepath.Join("testdata", "script"),
 		UpdateScripts: *update,
 		Setup: func(env *testscript.Env) error {
+			env.Setenv("FIXTURES", fixtures)
 			env.Setenv("DDP", filepath.Join(fixtures, "ddp"))
 			env.Setenv("CAMPAIGN", filepath.Join(fixtures, "campaign"))
 			env.Setenv("COMM", filepath.Join(fixtures, "comm", "run"))

@@ -48,6 +48,7 @@ type NeverEntered struct {
 	Last    *SourceLine `json:"last,omitempty" doc:"where it entered that call from"`
 	In      string      `json:"waits_in,omitempty" doc:"group in which it waits instead"`
 	NoDump  bool        `json:"no_dump,omitempty" doc:"all others wait, and this rank left no dump"`
+	Stack   *SourceLine `json:"stack,omitempty" doc:"line that its main thread is in by py-spy"`
 }
 
 // EnteredDifferently: ranks of a group disagree on a call.

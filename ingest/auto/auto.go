@@ -401,10 +401,10 @@ func (r *Reader) Next() (Item, error) {
 				r.refuse(u, err)
 				continue
 			}
-			if item.Telemetry == nil {
-				r.emitted++
-			} else {
+			if item.explains(r.o.Want) {
 				r.monitored++
+			} else {
+				r.emitted++
 			}
 			return item, nil
 		}
@@ -477,7 +477,7 @@ func (r *Reader) end() error {
 	case len(problems) > 0:
 		return fmt.Errorf("nothing could be read of %s: %d inputs refused, the first: %w", what, len(problems), problems[0].Err)
 	case r.monitored > 0:
-		return input.At(input.Pos{File: what}, input.Bad(input.ErrMissing, "readings of monitoring alone: give them beside a recording of the job (packets, traces, …), which they explain"))
+		return input.At(input.Pos{File: what}, input.Bad(input.ErrMissing, "only what explains a recording (monitoring, stacks of ranks): give it beside packets, traces or dumps; sfstat hang compares stacks alone"))
 	case len(r.inputs) == 0:
 		return input.At(input.Pos{File: what}, input.Bad(input.ErrEmpty, "an empty folder"))
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/sfstat/sfstat/ingest/nsight"
 	"github.com/sfstat/sfstat/ingest/optrace"
 	"github.com/sfstat/sfstat/ingest/packet"
+	"github.com/sfstat/sfstat/ingest/pyspy"
 	"github.com/sfstat/sfstat/ingest/telemetry"
 	"github.com/sfstat/sfstat/ingest/xplane"
 	"github.com/sfstat/sfstat/trace/input"
@@ -37,6 +38,7 @@ const (
 	SQLite        // for sniff any SQLite database
 	InspectorDump // of NCCL's Inspector
 	FlightRecorder
+	StackDump    // of py-spy
 	GPUTable     // readings of nvidia-smi
 	GPULines     // of dcgmi dmon and nvidia-smi dmon
 	Metrics      // of node_exporter and DCGM's exporter
@@ -105,6 +107,8 @@ func init() { // its functions look at it
 		{format: Empty, name: "empty", sniff: func(b beginning) bool { return len(b.text) == 0 }},
 		{format: FlightRecorder, name: "Flight Recorder dump", listed: "dumps of PyTorch's Flight Recorder (pickles, JSON)", half: true, sniff: func(b beginning) bool { return flightrecorder.Recognise(b.all) }, gives: entries,
 			open: opener((*Reader).openFlightRecorder), noun: "a Flight Recorder dump, which has no stages: sfstat diagnose names the late rank, sfstat arrivals says who is late where, sfstat hang who is missing"},
+		{format: StackDump, name: "stack dump", listed: "stacks of ranks (py-spy dump)", half: true, sniff: func(b beginning) bool { return pyspy.Recognise(b.text) }, gives: entries,
+			open: opener((*Reader).openStack), noun: "the stack of a rank by py-spy, which sfstat hang compares with those of the others"},
 		{format: Arrivals, name: "arrivals", sniff: object(holding(`"` + packet.BesideSchema + `"`)),
 			noun: "epochs and arrivals of windows in a table, which is not beside it: that of X.parquet is X.parquet" + packet.BesideSuffix},
 		{format: Packets, name: "packets", listed: "packets (JSON Lines)", sniff: object(isPacket), gives: windows, open: (*Reader).addPackets,

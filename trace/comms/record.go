@@ -76,9 +76,10 @@ const (
 	SourceFlightRecorder
 	SourceKineto
 	SourcePacket // the recorder's own arrivals
+	SourcePySpy
 )
 
-var sourceNames = [...]string{"unknown", "nccl_log", "nsight", "nccl_inspector", "flight_recorder", "kineto", "packet"}
+var sourceNames = [...]string{"unknown", "nccl_log", "nsight", "nccl_inspector", "flight_recorder", "kineto", "packet", "py_spy"}
 
 func (k SourceKind) String() string { return enum.Name(sourceNames[:], k) }
 
@@ -100,6 +101,7 @@ type Process struct {
 	Phases    []Span   // of steps, as the program marks them: passes, microbatches, the optimizer
 	Kernels   []Kernel // by Start
 	Lines     []Lines  // of a log, each operation once
+	Stack     []Frame  // where its main thread was when somebody looked, innermost first; nil: nobody did
 }
 
 // Span is a named piece of time, such as a training step.

@@ -62,6 +62,7 @@ type Result struct {
 	// MidStep: calls that some entered and others did not are those of the step in
 	// which the records were written.
 	MidStep bool
+	Stacks  []Stack // of main threads, that of most ranks first; nil: nobody looked
 	// Mismatches are calls whose members disagree.
 	Mismatches []Mismatch
 	Messages   bool     // sends and receives are recorded, and what ranks wait for in them is known at a collective
@@ -147,7 +148,7 @@ type Set struct {
 // Analyze compares the arrivals of all ranks.
 func (j *Job) Analyze(o Options) *Result {
 	if len(j.ranks) == 0 && len(j.profiled) > 0 {
-		hosts := &Job{hosts: j.hosts, timelines: j.timelines}
+		hosts := &Job{hosts: j.hosts, timelines: j.timelines, stood: j.stood}
 		hosts.prepare()
 		for _, c := range j.profiled {
 			hosts.add(c)
@@ -155,7 +156,7 @@ func (j *Job) Analyze(o Options) *Result {
 		return hosts.Analyze(o)
 	}
 	if j.byRank == nil {
-		return &Result{}
+		return &Result{Stacks: j.stacksOf()}
 	}
 	m := j.match()
 	t := m.align()
@@ -163,7 +164,7 @@ func (j *Job) Analyze(o Options) *Result {
 	if !o.HangOnly {
 		s.tallies()
 	}
-	r := &Result{Clocks: t.clocks, Mismatches: m.mismatches()}
+	r := &Result{Clocks: t.clocks, Mismatches: m.mismatches(), Stacks: j.stacksOf()}
 	for i := range j.ranks {
 		r.Ranks = append(r.Ranks, j.ranks[i].id)
 		r.Calls += len(j.ranks[i].calls)

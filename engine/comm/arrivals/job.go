@@ -21,6 +21,7 @@ type Job struct {
 	// profiled are entries as profilers saw them on the hosts: of a few steps, and of
 	// use where nobody else recorded any.
 	profiled []*comms.Record
+	stood    []stood
 
 	ranks  []rank
 	byRank map[int]int
@@ -85,12 +86,15 @@ type group struct {
 // rank is merged with the first: of calls in both one stays, and of a process
 // that was started again the later.
 func (j *Job) Add(c *comms.Record) error {
-	j.prepare()
 	for p := range c.Processes {
 		if c.Processes[p].Rank < 0 {
 			return fmt.Errorf("no rank is known of %s (%w)", c.Sources[c.Processes[p].Source].Name, input.ErrMissing)
 		}
 	}
+	if j.stands(c) {
+		return nil
+	}
+	j.prepare()
 	if slices.ContainsFunc(c.Sources, func(s comms.Source) bool { return s.Kind == comms.SourceKineto }) {
 		j.profiled = append(j.profiled, c)
 		return nil
@@ -112,7 +116,7 @@ func (j *Job) prepare() {
 	}
 }
 
-// Empty reports whether nothing was added.
+// Empty reports whether no entries were added.
 func (j *Job) Empty() bool { return len(j.ranks)+len(j.profiled) == 0 }
 
 // adding is one record on its way into a job.

@@ -81,8 +81,13 @@ func library(file, packages string) bool {
 			return true
 		}
 	}
-	return file == "" || file == "??"
+	return file == "" || file == "??" || strings.HasPrefix(file, "torch/") || strings.HasPrefix(file, "multiprocessing/") || standing[file]
 }
+
+// standing are files of the standard library that a program which stands still is in, as py-spy writes
+// them: without the folder that they are installed in.
+var standing = map[string]bool{"threading.py": true, "queue.py": true, "selectors.py": true, "socket.py": true, "ssl.py": true, "subprocess.py": true,
+	"contextlib.py": true, "concurrent/futures/_base.py": true}
 
 // wrapping are functions that only call another.
 var wrapping = map[string]bool{"wrapper": true, "_wrapped_call_impl": true, "_call_impl": true, "decorate_context": true, "inner": true,

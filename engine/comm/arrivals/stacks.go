@@ -1,0 +1,107 @@
+package arrivals
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/sfstat/sfstat/trace/comms"
+)
+
+// Stack is where the main threads of some ranks were when somebody looked: ranks of equal stacks are one.
+// In a hang most ranks wait at one line, and who is elsewhere is worth a look; ByteRobust (SOSP 2025)
+// isolates machines by it. A stack is of one moment, and ranks that work are elsewhere by right.
+type Stack struct {
+	Ranks   []int    `json:"ranks" doc:"ranks that have this stack"`
+	Hosts   []string `json:"-"` // of these, "": not known
+	Line    Line     `json:"source_line" null:"zero" doc:"first line outside of PyTorch, installed packages and the standard library, from the inside"`
+	Inner   Line     `json:"innermost" doc:"innermost frame"`
+	content string
+}
+
+// stood is where the main thread of a rank was.
+type stood struct {
+	rank  int
+	host  string
+	stack []comms.Frame
+}
+
+// stands keeps the stacks of a record; it reports whether there is nothing else in it.
+func (j *Job) stands(c *comms.Record) (alone bool) {
+	for _, p := range c.Processes {
+		if p.Stack != nil {
+			j.stood = append(j.stood, stood{p.Rank, p.Host, p.Stack})
+			alone = true
+		}
+	}
+	return alone && len(c.Groups) == 0
+}
+
+// HasStacks reports whether stacks of ranks were added.
+func (j *Job) HasStacks() bool { return len(j.stood) > 0 }
+
+// stacksOf are the stacks of a job, that of most ranks first. Of a rank that was looked at twice the last counts.
+func (j *Job) stacksOf() (out []Stack) {
+	last := map[int]int{}
+	for i, s := range j.stood {
+		last[s.rank] = i
+	}
+	for i, s := range j.stood {
+		if last[s.rank] != i {
+			continue
+		}
+		content := fmt.Sprint(s.stack)
+		at := slices.IndexFunc(out, func(x Stack) bool { return x.content == content })
+		if at < 0 {
+			at = len(out)
+			out = append(out, newStack(s.stack, content))
+		}
+		out[at].Ranks, out[at].Hosts = append(out[at].Ranks, s.rank), append(out[at].Hosts, s.host)
+	}
+	for i := range out {
+		out[i].order()
+	}
+	slices.SortFunc(out, func(a, b Stack) int {
+		return cmp.Or(cmp.Compare(len(b.Ranks), len(a.Ranks)), cmp.Compare(a.Ranks[0], b.Ranks[0]))
+	})
+	return out
+}
+
+// order sorts the ranks of a stack, with their hosts.
+func (s *Stack) order() {
+	host := make(map[int]string, len(s.Ranks))
+	for i, r := range s.Ranks {
+		host[r] = s.Hosts[i]
+	}
+	slices.Sort(s.Ranks)
+	for i, r := range s.Ranks {
+		s.Hosts[i] = host[r]
+	}
+}
+
+func newStack(frames []comms.Frame, content string) Stack {
+	f := frames[0]
+	return Stack{content: content, Line: lineOf(frames), Inner: Line{File: f.File, Line: f.Line, Function: f.Function}}
+}
+
+// Majority returns the stack that more than half of the ranks have, and the others; nil where none has.
+func (r *Result) Majority() (most *Stack, others []Stack) {
+	all := 0
+	for _, s := range r.Stacks {
+		all += len(s.Ranks)
+	}
+	if all == 0 || 2*len(r.Stacks[0].Ranks) <= all {
+		return nil, r.Stacks
+	}
+	return &r.Stacks[0], r.Stacks[1:]
+}
+
+// StackOf is the stack of a rank, nil where nobody looked.
+func (r *Result) StackOf(rank int) *Stack {
+	for i := range r.Stacks {
+		if slices.Contains(r.Stacks[i].Ranks, rank) {
+			return &r.Stacks[i]
+		}
+	}
+	return nil
+}

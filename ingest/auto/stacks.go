@@ -1,0 +1,30 @@
+package auto
+
+import (
+	"github.com/sfstat/sfstat/ingest/flightrecorder"
+	"github.com/sfstat/sfstat/ingest/pyspy"
+	"github.com/sfstat/sfstat/trace/comms"
+	"github.com/sfstat/sfstat/trace/input"
+)
+
+// openStack opens a dump of py-spy, whose rank its name tells.
+func (r *Reader) openStack(in *Input, src *metered) (itemReader, error) {
+	return &wholeFile{src, func() (Item, error) {
+		c, err := pyspy.Read(src, in.Path, r.o.Limits)
+		if err != nil {
+			return Item{}, err
+		}
+		p := &c.Processes[0]
+		if p.Rank, p.Host = flightrecorder.RankOf(in.Path, r.o.Rank); p.Rank < 0 {
+			return Item{}, input.At(input.Pos{File: in.Path}, input.Bad(input.ErrMissing,
+				"a dump of py-spy whose name does not tell its rank: name it pyspy_RANK.txt, or say where the rank stands with --rank-pattern"))
+		}
+		return Item{Comm: c, Path: in.Path}, nil
+	}}, nil
+}
+
+// explains reports whether an item says nothing of a run by itself, and belongs beside what does:
+// readings of monitoring, and for a verdict stacks of ranks.
+func (i Item) explains(want Wanted) bool {
+	return i.Telemetry != nil || want == ForVerdict && i.Comm != nil && i.Comm.Sources[0].Kind == comms.SourcePySpy
+}

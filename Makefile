@@ -20,7 +20,7 @@ TEST    = $(COMPILE) test -exec 'env -u GOGC' -vet=off -shuffle=on
 # What is stripped off at the end need not be made: no tables for a debugger. The
 # tags leave out HTTP/2 and manual pages, which libraries bring and nothing calls.
 # The program, vet and the tests take the same flags, so that packages are compiled
-# once for all three. What needs cgo (internal/gpus) is checked by lint.
+# once for all three.
 LEAN  = -trimpath -tags nethttpomithttp2,urfave_cli_no_docs -gcflags=all=-dwarf=false
 STRIP = -s -w
 
@@ -28,7 +28,7 @@ STRIP = -s -w
 # has something to find. It takes ten times as long, so of each package it runs
 # what works side by side; of the program two scripts, and nothing of what needs
 # a GPU or a Slurm.
-RACE_PKGS = $(shell grep -rlE --include='*.go' -e '^[[:space:]]*go [[:alpha:]]' -e '[.]Go[[:punct:]]func' . | xargs -n1 dirname | sort -u | grep -vE '^./(cmd/sfstat|bench/overhead|eval/campaign/slurm|ingest/kineto)$$')
+RACE_PKGS = $(shell grep -rlE --include='*.go' -e '^[[:space:]]*go [[:alpha:]]' -e '[.]Go[[:punct:]]func' . | xargs -n1 dirname | sort -u | grep -vE '^./(cmd/sfstat|eval/campaign/slurm|ingest/kineto)$$')
 RACE_TESTS = Threads|Processors|Determinism|ChangeNothing|Context|RankFails|CloseEarly|FolderOfTraces|Progress|Pipe$$|CallsAndKernels|EndToEnd|Example
 RACE_PROGRAM = Interrupt|Panic|Progress|TestScripts/(diagnose|output)$$
 
@@ -43,7 +43,7 @@ build: bin/THIRD_PARTY_LICENSES.txt ## bin/sfstat, and the licences of what is l
 	CGO_ENABLED=0 $(COMPILE) build $(LEAN) -ldflags '$(STRIP) -X main.version=$(VERSION)' -o bin/sfstat ./cmd/sfstat
 
 bin/THIRD_PARTY_LICENSES.txt: go.mod internal/licenses/main.go
-	mkdir -p bin && CGO_ENABLED=0 $(COMPILE) run ./internal/licenses -o $@ -- $(LEAN)
+	mkdir -p bin && CGO_ENABLED=0 $(COMPILE) run $(LEAN) ./internal/licenses -o $@ -- $(LEAN)
 
 demo: build ## the verdict on a recording of a real job
 	bin/sfstat diagnose fixtures/ddp/host-callback-r8-s0.jsonl

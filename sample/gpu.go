@@ -10,50 +10,19 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/sfstat/sfstat/internal/gpus"
 )
 
-// GPUs is what reads the GPUs of this machine: the driver's library, else nvidia-smi; the error
-// says why neither can.
+// GPUs is nvidia-smi, which reads the GPUs of this machine; the error says why it cannot.
 func GPUs() (Source, error) {
-	library, err := gpus.Open()
-	if err == nil {
-		return driver{library}, nil
-	}
-	smi, missing := exec.LookPath("nvidia-smi")
-	if missing != nil {
-		return nil, fmt.Errorf("%w; and there is no nvidia-smi", err)
+	smi, err := exec.LookPath("nvidia-smi")
+	if err != nil {
+		return nil, errors.New("there is no nvidia-smi")
 	}
 	s := &command{path: smi}
-	if _, failed := s.Metrics(); failed != nil {
-		return nil, errors.Join(err, failed)
+	if _, err := s.Metrics(); err != nil {
+		return nil, err
 	}
 	return s, nil
-}
-
-// driver reads by the library.
-type driver struct{ gpus.GPUs }
-
-// Name implements Source.
-func (d driver) Name() string { return fmt.Sprintf("%d GPUs by the driver's library", d.Count()) }
-
-// Metrics implements Source. What one GPU cannot tell leaves out that GPU.
-func (d driver) Metrics() (out []Metric, failed error) {
-	for gpu := range d.Count() {
-		r, err := d.Read(gpu)
-		if err != nil {
-			failed = errors.Join(failed, fmt.Errorf("GPU %d: %w", gpu, err))
-			continue
-		}
-		labels := fmt.Sprintf("gpu=\"%d\"", gpu)
-		if r.Bus != "" {
-			labels += fmt.Sprintf(",pci_bus_id=%q", r.Bus)
-		}
-		out = append(out, readings(labels, []float64{float64(r.SM), float64(r.Mem), float64(r.Reasons), float64(r.Degrees), r.Watts, float64(r.Busy),
-			float64(r.ECCErrors - r.Uncorrected), float64(r.Uncorrected)})...)
-	}
-	return out, failed
 }
 
 // metrics are the names of readings, in the order of columns.
@@ -96,7 +65,9 @@ func (c *command) Metrics() ([]Metric, error) {
 		out, err = c.query()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("nvidia-smi: %w", err)
+		// It says what is wrong where its answer would be.
+		first, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
+		return nil, fmt.Errorf("nvidia-smi: %w %s", err, first)
 	}
 	return parse(out)
 }

@@ -3,8 +3,8 @@
 // dcgm-exporter and node_exporter, each with its time. Package ingest/telemetry reads them, and so
 // does Prometheus' promtool.
 //
-// GPUs are read through the driver's library in a build with cgo, else by nvidia-smi. Figures of
-// the host come from /proc and /sys of Linux; seconds of all processors are averaged into one, "mean".
+// GPUs are read by nvidia-smi: the driver's library would need a build with cgo. Figures of the host
+// come from /proc and /sys of Linux; seconds of all processors are averaged into one, "mean".
 package sample
 
 import (

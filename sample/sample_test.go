@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -74,6 +77,36 @@ func TestNvidiaSMI(t *testing.T) {
 	}
 	if _, err := parse([]byte("Unable to determine the device handle\n")); err == nil {
 		t.Error("a message was taken for readings")
+	}
+}
+
+// TestGPUs: nvidia-smi of an older driver is asked again by the name that it knows; what one says
+// that fails is passed on.
+func TestGPUs(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the stand-in is a shell script")
+	}
+	dir := t.TempDir()
+	t.Setenv("PATH", dir)
+	standIn := func(script string) {
+		if err := os.WriteFile(filepath.Join(dir, "nvidia-smi"), []byte("#!/bin/sh\n"+script), 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := GPUs(); err == nil || err.Error() != "there is no nvidia-smi" {
+		t.Errorf("without nvidia-smi: %v", err)
+	}
+	standIn(`case "$1" in *clocks_throttle_reasons*) echo '0, 00000000:3B:00.0, 1755, 1593, 0x4, 61, 402.10, 98, 0, 2';; *) echo 'Field "clocks_event_reasons.active" is not valid'; exit 2;; esac`)
+	smi, err := GPUs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if metrics, err := smi.Metrics(); err != nil || len(metrics) != 8 {
+		t.Errorf("%d metrics, %v, expected 8", len(metrics), err)
+	}
+	standIn("echo 'NVIDIA-SMI has failed because it could not reach the driver.'; exit 9")
+	if _, err := GPUs(); err == nil || err.Error() != "nvidia-smi: exit status 9 NVIDIA-SMI has failed because it could not reach the driver." {
+		t.Errorf("nvidia-smi that fails: %v", err)
 	}
 }
 

@@ -94,7 +94,6 @@ var everywhere = []string{"internal/bug", "internal/robust", "internal/natural",
 // may import everything.
 var onlyIn = map[string][]string{
 	"github.com/urfave/cli/v2":                 {"cmd"},
-	"github.com/NVIDIA/go-nvml":                {"internal/gpus"},
 	"github.com/schollz/progressbar/v3":        {"cmd"},
 	"golang.org/x/term":                        {"cmd"},
 	"github.com/xrash/smetrics":                {"cmd"},

@@ -20,7 +20,7 @@ type publishedGroup struct {
 // publishedEvaluation is Table 16.
 var publishedEvaluation = []publishedGroup{
 	{"E0", "8", none, none, "telemetry completeness", ""},
-	{"E1", "8–128", "0–4", none, "overhead, by paired bootstrap; runs without a fault", "bench/overhead"},
+	{"E1", "8–128", "0–4", none, "overhead, by paired bootstrap; runs without a fault", "overhead-real.yaml"},
 	{"E2", "8", "0–2", "120", "pilot of routing", ""},
 	{"E3", "8, 32", "0–4", "12, 30, 60, 120", "detectability; top-1 and top-2 routing", ""},
 	{"E4", "8, 32", none, "150, 180", "boundary of the candidate set", ""},

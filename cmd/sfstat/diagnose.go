@@ -23,7 +23,7 @@ func (p *program) diagnoseCommand() *cli.Command {
 		Flags: join(analysisFlags(), profileFlags(), selectionFlags(), []cli.Flag{rankPatternFlag(), timeZoneFlag(), strictFlag(), verdictFailOnFlag(), minGainFlag(),
 			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Category: forOutput, Usage: "also print evidence, labels and cuts"},
 			&cli.BoolFlag{Name: "labels", Category: forOutput, Usage: "also print the paper's labels"},
-			limitFlag(), pictureFlag()}, resultFlags()),
+			limitFlag(), pictureFlag(), otlpFlag()}, resultFlags()),
 		UsageText: `sfstat diagnose run/
 zcat packets.jsonl.gz | sfstat diagnose - --format json | jq .headline
 sfstat diagnose run/ --fail-on supported || echo "someone is slow"`,
@@ -32,6 +32,10 @@ sfstat diagnose run/ --fail-on supported || echo "someone is slow"`,
 }
 
 func (p *program) diagnose(c *cli.Context) error {
+	to, err := collector(c)
+	if err != nil {
+		return err
+	}
 	var drawn picture
 	j, err := p.judge(c, func(o frontier.Options) (seeing, error) {
 		drawn = newPicture(c, o)
@@ -52,7 +56,14 @@ func (p *program) diagnose(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	return failOnVerdict(c, j.verdict)
+	exported := export(c.Context, to, j.verdict)
+	if found := failOnVerdict(c, j.verdict); found != nil {
+		if exported != nil {
+			p.say("%s: --otlp: %s", c.Command.HelpName, oneLine(exported))
+		}
+		return found
+	}
+	return exported
 }
 
 // judgement is a verdict and what was read for it.

@@ -21,6 +21,7 @@ import (
 	"github.com/sfstat/sfstat/page"
 	"github.com/sfstat/sfstat/page/serve"
 	"github.com/sfstat/sfstat/report"
+	"github.com/sfstat/sfstat/report/metrics"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -234,7 +235,7 @@ func (s *serving) problems() []report.Problem {
 }
 
 func (s *serving) summary(v *diagnose.RunVerdict) serve.Run {
-	r := serve.Run{Name: v.Run, Version: s.version, Status: v.Status, Headline: report.Headline(v), Windows: len(v.Windows), Hosts: v.Hosts()}
+	r := serve.Run{Name: v.Run, Version: s.version, Status: v.Status, Headline: report.Headline(v), Stages: metrics.Stages(v), Windows: len(v.Windows), Hosts: v.Hosts()}
 	if x := s.seen[v.Run]; x != nil {
 		r.When, r.Line = x.When, x.Steps.Means()
 	}

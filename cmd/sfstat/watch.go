@@ -14,6 +14,7 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/internal/glyph"
+	"github.com/sfstat/sfstat/internal/otlp"
 	"github.com/sfstat/sfstat/live"
 	"github.com/sfstat/sfstat/report"
 )
@@ -27,7 +28,7 @@ func (p *program) watchCommand() *cli.Command {
 			everyFlag("", time.Second, "poll every `DURATION`"),
 			&cli.DurationFlag{Name: "idle", Usage: "stop when nothing has changed for `DURATION`; by default only an interrupt or --fail-on stops it"},
 			&cli.StringFlag{Name: "exec", Usage: "run `COMMAND` with sh when a verdict changes, with SFSTAT_RUN, SFSTAT_STATUS, SFSTAT_RANK and SFSTAT_HOST set and the JSON verdict on standard input"},
-		}, analysisFlags(), profileFlags(), selectionFlags(), []cli.Flag{rankPatternFlag(), verdictFailOnFlag(), minGainFlag(), widthFlag()}, screenFlags()),
+		}, analysisFlags(), profileFlags(), selectionFlags(), []cli.Flag{rankPatternFlag(), verdictFailOnFlag(), minGainFlag(), otlpFlag(), widthFlag()}, screenFlags()),
 		UsageText: `sfstat watch runs/job-42
 sfstat watch runs/job-42 --fail-on strong && echo "healthy to the end"
 sfstat watch runs/job-42 --exec './page.sh "$SFSTAT_STATUS" "$SFSTAT_HOST"'`,
@@ -40,8 +41,12 @@ func (p *program) watch(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	to, err := collector(c)
+	if err != nil {
+		return err
+	}
 	p.saysOnce()
-	w := watching{p: p, c: c, seen: live.Told{}, failed: badInput(errors.New("nothing in any input"))}
+	w := watching{p: p, c: c, to: to, seen: live.Told{}, failed: badInput(errors.New("nothing in any input"))}
 	if err := live.New(o).Follow(c.Context, c.Duration("every"), c.Duration("idle"), p.goesOn(c, w.judged)); err != nil {
 		return err
 	}
@@ -52,6 +57,7 @@ func (p *program) watch(c *cli.Context) error {
 type watching struct {
 	p      *program
 	c      *cli.Context
+	to     *otlp.Collector // nil: none
 	seen   live.Told
 	failed error // what the command ends with, if it is idle; nil once a run was judged
 }
@@ -126,10 +132,26 @@ func (w *watching) tell(j *judgement, n live.News) error {
 	if _, err := w.p.out.Write(out.Bytes()); err != nil {
 		return err
 	}
+	if w.to != nil {
+		w.export(n)
+	}
 	if command := w.c.String("exec"); n.Changed && command != "" {
 		return w.exec(j, n.Run, command)
 	}
 	return nil
+}
+
+// export sends metrics, and a verdict that is another than before. That it fails is said, and ends
+// nothing.
+func (w *watching) export(n live.News) {
+	run := []diagnose.RunVerdict{*n.Run}
+	err := exportMetrics(w.c.Context, w.to, run)
+	if err == nil && n.Changed {
+		err = exportVerdicts(w.c.Context, w.to, run)
+	}
+	if err != nil && w.c.Context.Err() == nil {
+		w.p.remark(w.c, "%s: --otlp: %s", w.c.Command.HelpName, oneLine(err))
+	}
 }
 
 // execLimit is how long a command of --exec may take.

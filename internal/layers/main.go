@@ -61,6 +61,7 @@ var rules = []rule{
 	{of: "batch", may: []string{"trace", "engine", "diagnose", "ingest", "batch/findings", "internal"}},
 	{of: "live", may: []string{"trace", "diagnose", "ingest", "archive", "report", "internal/atomicfile"}},
 	{of: "doctor", pure: true},
+	{of: "report/metrics", may: []string{"diagnose", "report"}, pure: true},
 	{of: "report", may: []string{"trace", "engine", "diagnose", "batch/findings", "doctor"}, pure: true},
 	{of: "page/web", may: []string{"page", "report"}},
 	{of: "page/serve", may: []string{"report", "diagnose"}},

@@ -32,6 +32,7 @@ import (
 	"github.com/sfstat/sfstat/internal/bug"
 	"github.com/sfstat/sfstat/internal/glyph"
 	"github.com/sfstat/sfstat/report"
+	"github.com/sfstat/sfstat/report/metrics"
 )
 
 const (
@@ -54,6 +55,7 @@ type Run struct {
 	Status         answer.Status
 	Headline       string
 	Findings       []diagnose.Finding // the first, and the others to act on; without evidence
+	Stages         []metrics.Stage
 	Windows, Steps int
 	Ranks, Hosts   int
 	Step           int64     // length, mean, ns; 0: not known

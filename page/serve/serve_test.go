@@ -245,6 +245,7 @@ func TestMetrics(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := ask(s, "GET", "/metrics", "localhost").Body.String()
+	number := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 	runs, counted := append(v.Others, v.run), 0
 	for _, r := range runs {
 		counted += len(r.Windows)

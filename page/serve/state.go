@@ -2,13 +2,11 @@ package serve
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"net/url"
 	"slices"
 	"strings"
 
-	"github.com/sfstat/sfstat/internal/glyph"
+	"github.com/sfstat/sfstat/report/metrics"
 )
 
 // state is what is served until the next change. It is never written to.
@@ -26,26 +24,13 @@ func newState(version uint64, r Recorded) *state {
 	})
 	s := &state{Recorded: r, version: version, place: make(map[string]int, len(r.Runs))}
 	for i := range r.Runs {
-		s.place[keyOf(r.Runs[i].Name)] = i
+		s.place[metrics.Key(r.Runs[i].Name)] = i
 	}
 	return s
 }
 
-// mostName is how long a name may be, bytes, before a hash stands for it.
-const mostName = 200
-
-// keyOf is the name of a run where a URL or a label has it. What a browser takes for
-// a place in a path, or is too long or no text, has a hash.
-func keyOf(run string) string {
-	if run != "" && run != "." && run != ".." && len(run) <= mostName && glyph.Visible(run) == run {
-		return run
-	}
-	sum := sha256.Sum256([]byte(run))
-	return "~" + hex.EncodeToString(sum[:8])
-}
-
 // escaped is the key in a path.
-func (r *Run) escaped() string { return url.PathEscape(keyOf(r.Name)) }
+func (r *Run) escaped() string { return url.PathEscape(metrics.Key(r.Name)) }
 
 // gain is the part of a run that fixing its first finding saves.
 func (r *Run) gain() float64 {

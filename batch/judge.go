@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -77,7 +76,7 @@ func (j *judge) read(ctx context.Context, u unit) error {
 	if u.joined {
 		j.bounds = ofJoined
 	}
-	r, err := auto.OpenFound(paths, auto.Options{Want: auto.ForVerdict})
+	r, err := auto.Open(paths, auto.Options{Want: auto.ForVerdict, Found: true})
 	if ingest.Shortage(err) {
 		return err
 	}
@@ -85,18 +84,16 @@ func (j *judge) read(ctx context.Context, u unit) error {
 		return j.refer(j.of.problem(paths[0], err))
 	}
 	defer r.Close()
-	for {
-		item, err := r.Next()
+	for item, err := range r.Items() {
 		if ingest.Shortage(err) {
 			return err
 		}
-		if err != nil {
-			if !errors.Is(err, io.EOF) && len(r.Problems()) == 0 && !passedOver(r) {
-				err = j.refer(j.of.problem(paths[0], err))
-			} else {
-				err = nil
-			}
+		if err != nil && len(r.Problems()) == 0 {
+			err = j.refer(j.of.problem(paths[0], err))
 			return errors.Join(err, j.finish(0), j.problems(ctx, u, r))
+		}
+		if err != nil {
+			break // it is among the problems
 		}
 		if err := ctx.Err(); err != nil {
 			return err
@@ -111,6 +108,7 @@ func (j *judge) read(ctx context.Context, u unit) error {
 			}
 		}
 	}
+	return errors.Join(j.finish(0), j.problems(ctx, u, r))
 }
 
 // cut refers what of an item ends in the middle: its windows are judged, and those behind
@@ -154,11 +152,6 @@ func base(item auto.Item, u unit) string {
 		return filepath.Base(item.Path)
 	}
 	return ""
-}
-
-// passedOver reports whether all files are no inputs, which is nothing wrong.
-func passedOver(r *auto.Reader) bool {
-	return !slices.ContainsFunc(r.Inputs(), func(in auto.Input) bool { return in.Skipped == "" })
 }
 
 // another reports whether a file was refused at its first line because the steps in

@@ -19,7 +19,6 @@ import (
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/fixtures/comm/job"
-	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/internal/draws"
 )
@@ -55,11 +54,11 @@ func damagedTraffic(t testing.TB, s job.Spec, spoil func(t testing.TB, path stri
 	for _, f := range files {
 		spoil(t, f)
 	}
-	found, err := auto.ReadComm([]string{dir}, ingest.Limits{})
+	found, _, err := auto.ReadComm([]string{dir}, auto.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := comm.Analyze(found.Comm, comm.Options{})
+	r, err := comm.Analyze(found, comm.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,8 +18,8 @@ const Stdin = "-"
 // UnknownSize is the size of an input that cannot tell it, such as a pipe.
 const UnknownSize = -1
 
-// Source is one opened input as plain bytes: decompressed, without a UTF-8
-// byte-order mark. Its errors carry the position; an input that ends too early
+// Source is one opened input as plain bytes: decompressed, without a byte-order
+// mark, and UTF-16 that has one as UTF-8. Its errors carry the position; an input that ends too early
 // (a gzip file without its trailer) ends in an error of kind input.ErrTruncated
 // after everything that could be decompressed.
 type Source struct {
@@ -32,6 +32,8 @@ type Source struct {
 	err   error     // met while peeking, due after head
 	stop  func()    // ends the decompressing goroutine, if there is one
 	file  io.Closer
+
+	decoded bool // from UTF-16
 }
 
 // Open opens the file at path. The caller closes the source.
@@ -67,9 +69,7 @@ func NewSource(r io.Reader, name string, lim Limits) (*Source, error) {
 	if s.plain, err = s.decompress(in, lim.OrDefault()); err != nil {
 		return nil, err
 	}
-	if mark, _ := s.Peek(3); string(mark) == "\xEF\xBB\xBF" {
-		s.head = s.head[3:]
-	}
+	s.decode()
 	return s, nil
 }
 
@@ -111,6 +111,9 @@ func (s *Source) Size() int64 { return s.size }
 
 // Compression is how the input is stored.
 func (s *Source) Compression() Compression { return s.comp }
+
+// AsStored reports whether what is read are the bytes of the file.
+func (s *Source) AsStored() bool { return s.comp == Plain && !s.decoded }
 
 // Consumed counts the bytes read so far of the input as stored, compressed. It
 // may run ahead of Read by what is buffered.

@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"bufio"
+	"bytes"
 	"io"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -18,24 +19,23 @@ type wide struct {
 func little(b []byte) rune { return rune(b[0]) | rune(b[1])<<8 }
 func big(b []byte) rune    { return rune(b[1]) | rune(b[0])<<8 }
 
-// FromUTF16 makes a source that begins with the mark of UTF-16 one of UTF-8, for readers that take both. Others stay as
-// they are. Nothing must have been read yet.
-func (s *Source) FromUTF16() {
-	mark, _ := s.Peek(2)
-	if len(mark) < 2 {
-		return
-	}
+// decode makes a source that begins with the mark of UTF-16 one of UTF-8, and drops the mark of UTF-8.
+func (s *Source) decode() {
+	mark, _ := s.Peek(3)
 	w := &wide{}
 	switch {
-	case mark[0] == 0xFF && mark[1] == 0xFE:
+	case bytes.HasPrefix(mark, []byte("\xEF\xBB\xBF")):
+		s.head = s.head[3:]
+		return
+	case bytes.HasPrefix(mark, []byte("\xFF\xFE")):
 		w.order = little
-	case mark[0] == 0xFE && mark[1] == 0xFF:
+	case bytes.HasPrefix(mark, []byte("\xFE\xFF")):
 		w.order = big
 	default:
 		return
 	}
 	w.in = bufio.NewReaderSize(&unread{s.head[2:], s.err, s.plain}, 64<<10)
-	s.plain, s.head, s.err = w, nil, nil
+	s.plain, s.head, s.err, s.decoded = w, nil, nil, true
 }
 
 func (w *wide) Read(p []byte) (n int, err error) {

@@ -34,7 +34,6 @@ func TestWide(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				s.FromUTF16()
 				got, err := io.ReadAll(s)
 				if err != nil || string(got) != want {
 					t.Errorf("%d bytes, %s: %v, %d bytes instead of %d", len(in), name, err, len(got), len(want))
@@ -47,13 +46,11 @@ func TestWide(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.FromUTF16()
 		if got, err := io.ReadAll(s); err != nil || string(got) != want {
 			t.Errorf("%q: %q, %v, want %q", in, got, err, want)
 		}
 	}
 	s, _ := NewSource(iotest.TimeoutReader(strings.NewReader(widely(strings.Repeat("a", 200_000), 0))), "x", Limits{})
-	s.FromUTF16()
 	if _, err := io.ReadAll(s); err == nil {
 		t.Error("a failing disk is not told")
 	}
@@ -96,7 +93,6 @@ func FuzzUTF16(f *testing.F) {
 			return // packed, and damaged
 		}
 		defer s.Close()
-		s.FromUTF16()
 		got, err := io.ReadAll(s)
 		marked := len(data) > 1 && (data[0] == 0xff && data[1] == 0xfe || data[0] == 0xfe && data[1] == 0xff)
 		if marked && (err != nil || !utf8.Valid(got) || len(got) < len(data)/2-1) {

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/diagnose"
-	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -14,14 +13,14 @@ import (
 // tensor parallel within hosts, data parallel between them.
 func communicated(t *testing.T, paths ...string) *Traffic {
 	t.Helper()
-	found, err := auto.ReadComm(paths, ingest.Limits{})
+	found, _, err := auto.ReadComm(paths, auto.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	found.Comm.Run = "job"
+	found.Run = "job"
 	s, b := diagnose.New(diagnose.Options{}), New(asRecorded)
 	for _, add := range []func(trace.Recording) error{s.Add, b.Add} {
-		if err := add(found.Comm); err != nil {
+		if err := add(found); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/topology"
 	"github.com/sfstat/sfstat/engine/comm/volume"
-	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/trace/comms"
 )
@@ -18,11 +17,11 @@ import (
 // fixtureTraffic is the job of fixtures/comm, or what a part of its files tells.
 func fixtureTraffic(t *testing.T, paths ...string) *comm.Result {
 	t.Helper()
-	found, err := auto.ReadComm(paths, ingest.Limits{})
+	found, _, err := auto.ReadComm(paths, auto.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return trafficIn(t, found.Comm)
+	return trafficIn(t, found)
 }
 
 func trafficIn(t *testing.T, c *comms.Record) *comm.Result {

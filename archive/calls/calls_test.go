@@ -10,18 +10,17 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"github.com/sfstat/sfstat/engine/comm"
-	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/internal/flatrow"
 )
 
 func read(t *testing.T, path string) *comm.Result {
 	t.Helper()
-	found, err := auto.ReadComm([]string{path}, ingest.Limits{})
+	found, _, err := auto.ReadComm([]string{path}, auto.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := comm.Analyze(found.Comm, comm.Options{})
+	r, err := comm.Analyze(found, comm.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

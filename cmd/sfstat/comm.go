@@ -12,11 +12,11 @@ import (
 	"github.com/sfstat/sfstat/engine/comm/capacity"
 	"github.com/sfstat/sfstat/engine/comm/parallel"
 	"github.com/sfstat/sfstat/engine/comm/topology"
-	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/plots"
 	"github.com/sfstat/sfstat/plots/charts"
 	"github.com/sfstat/sfstat/report"
+	"github.com/sfstat/sfstat/trace/comms"
 )
 
 func (p *program) commCommand() *cli.Command {
@@ -71,18 +71,19 @@ func (p *program) comm(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	found, err := auto.ReadComm(names, ingest.Limits{}, choose.Runs...)
+	var found *comms.Record
+	what := reading{names: names, want: auto.Communication, runs: choose.Runs, unselected: true}
+	in, err := p.readAs(c, what, func(item auto.Item) error {
+		found = item.Comm
+		return nil
+	})
 	if none := (*auto.NoRunError)(nil); errors.As(err, &none) {
 		return noRun(none.Run, none.Has)
 	} else if err != nil {
-		return badInput(err)
-	}
-	o.Ranks = choose.Ranks
-	problems, err := p.commProblems(c, found)
-	if err != nil {
 		return err
 	}
-	r, err := comm.Analyze(found.Comm, o)
+	o.Ranks = choose.Ranks
+	r, err := comm.Analyze(found, o)
 	if err != nil {
 		return badInput(err)
 	}
@@ -92,7 +93,7 @@ func (p *program) comm(c *cli.Context) error {
 	if err := p.plotTraffic(c, r); err != nil {
 		return err
 	}
-	return p.publish(c, problems, func(to report.Output) error {
+	return p.publish(c, in.problems, func(to report.Output) error {
 		switch c.String("show") {
 		case "topology":
 			return to.Topology(topology.Of(r))
@@ -159,18 +160,6 @@ func callsFormat(c *cli.Context) (calls.Format, error) {
 		return as, badUsage("--calls %v", err)
 	}
 	return as, nil
-}
-
-// commProblems says which files were refused, or fails under --strict.
-func (p *program) commProblems(c *cli.Context, found *auto.Communication) (problems []report.Problem, err error) {
-	for _, x := range found.Problems {
-		p.note(x.Err)
-		if c.Bool("strict") {
-			return nil, badInput(x.Err)
-		}
-		problems = append(problems, report.Problem{Path: x.Path, Err: x.Err})
-	}
-	return problems, p.tell(c, inputs{problems: problems}, 1)
 }
 
 func commOptions(c *cli.Context) (o comm.Options, err error) {

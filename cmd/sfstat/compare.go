@@ -13,7 +13,6 @@ import (
 	"github.com/sfstat/sfstat/engine/comm/changes"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/engine/frontier/cut"
-	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/report"
 	"github.com/sfstat/sfstat/trace"
@@ -102,11 +101,11 @@ func (p *program) trafficChanges(c *cli.Context) (*changes.Result, error) {
 		if path == "-" {
 			return nil, nil
 		}
-		found, err := auto.ReadComm([]string{path}, ingest.Limits{}, choose.Runs...)
-		if err != nil || len(found.Comm.Calls) == 0 {
+		found, _, err := auto.ReadComm([]string{path}, auto.Options{Runs: choose.Runs})
+		if err != nil || len(found.Calls) == 0 {
 			return nil, nil //nolint:nilerr // what holds no communication is compared by its steps
 		}
-		if sides[i], err = comm.Analyze(found.Comm, comm.Options{Ranks: choose.Ranks}); err != nil {
+		if sides[i], err = comm.Analyze(found, comm.Options{Ranks: choose.Ranks}); err != nil {
 			return nil, badInput(err)
 		}
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -112,6 +111,7 @@ type reading struct {
 	names    []string
 	want     auto.Wanted
 	refusing refusing
+	runs     []string // as auto.Options.Runs
 	// unselected: the flags that say which part of the inputs counts are not about it.
 	unselected bool
 	timeline   stages.Timeline // of profiler traces
@@ -133,20 +133,13 @@ func (r *reading) open(o auto.Options) (*auto.Reader, error) {
 	}
 	o.Label = r.unit.Label
 	all := r.unit.Paths()
-	if slices.ContainsFunc(all, func(path string) bool { return !slices.Contains(r.names, path) }) {
-		return auto.OpenFound(all, o)
-	}
+	o.Found = slices.ContainsFunc(all, func(path string) bool { return !slices.Contains(r.names, path) })
 	return auto.Open(all, o)
-}
-
-// given reports whether any file is an input.
-func given(all []auto.Input) bool {
-	return slices.ContainsFunc(all, func(in auto.Input) bool { return in.Skipped == "" })
 }
 
 // options are what the flags of a command say of how it is read.
 func (r *reading) options(c *cli.Context) (o auto.Options, err error) {
-	o = auto.Options{Want: r.want, Timeline: r.timeline}
+	o = auto.Options{Want: r.want, Timeline: r.timeline, Runs: r.runs}
 	if r.refusing == allOrNothing {
 		o.Strict = ingest.FirstError
 	}
@@ -219,11 +212,7 @@ func (p *program) readFrom(c *cli.Context, what reading, each func(auto.Item) er
 // items hands what is chosen of all items to each. It counts those that were used, and
 // lists those that cannot be.
 func (r *reading) items(from *auto.Reader, choose *chooser, each func(auto.Item) error) (n int, bad []report.Problem, err error) {
-	for {
-		item, err := from.Next()
-		if errors.Is(err, io.EOF) || err != nil && r.unit != nil && !given(from.Inputs()) {
-			return n, bad, nil
-		}
+	for item, err := range from.Items() {
 		if err != nil {
 			return n, bad, badInput(err)
 		}
@@ -243,6 +232,7 @@ func (r *reading) items(from *auto.Reader, choose *chooser, each func(auto.Item)
 			n++
 		}
 	}
+	return n, bad, nil
 }
 
 // leftOut is what of the inputs was passed over, which CSV has no place for, so that it

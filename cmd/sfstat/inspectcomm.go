@@ -24,14 +24,14 @@ func (p *program) addCommunication(c *cli.Context, i *inspection) (found bool, e
 	if err != nil || slices.Contains(names, "-") { // standard input was read
 		return false, err
 	}
-	in, err := auto.ReadComm(names, ingest.Limits{})
+	in, problems, err := auto.ReadComm(names, auto.Options{})
 	if bug.In(err) != nil {
 		return false, err
 	}
 	if err != nil {
 		return false, nil // none of them are
 	}
-	r, err := comm.Analyze(in.Comm, comm.Options{})
+	r, err := comm.Analyze(in, comm.Options{})
 	if err != nil {
 		return false, badInput(err)
 	}
@@ -42,14 +42,14 @@ func (p *program) addCommunication(c *cli.Context, i *inspection) (found bool, e
 	if len(i.Inputs) > 0 {
 		return true, nil
 	}
-	for _, s := range in.Comm.Sources {
+	for _, s := range in.Sources {
 		x := inspectedInput{Path: s.Path, Format: commFormat(s.Kind).String(), Compression: ingest.Plain.String()}
 		if info, err := os.Stat(s.Path); err == nil {
 			x.Bytes = info.Size()
 		}
 		i.Inputs = append(i.Inputs, x)
 	}
-	for _, x := range in.Problems {
+	for _, x := range problems {
 		p.note(x.Err)
 		i.Problems = append(i.Problems, inspectedProblem{x.Path, oneLine(x.Err)})
 	}

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -188,15 +186,8 @@ func look(path string) (out recordedAs, err error) {
 	}
 	defer in.Close()
 	ns, steps := int64(0), 0
-	for {
-		item, err := in.Next()
-		switch {
-		case errors.Is(err, io.EOF):
-			if steps > 0 {
-				out.step = float64(ns) / float64(steps)
-			}
-			return out, nil
-		case err != nil:
+	for item, err := range in.Items() {
+		if err != nil {
 			return out, err
 		}
 		out.entries = out.entries || item.Comm != nil || item.Ops != nil || item.Profiled != nil
@@ -207,4 +198,8 @@ func look(path string) (out recordedAs, err error) {
 			}
 		}
 	}
+	if steps > 0 {
+		out.step = float64(ns) / float64(steps)
+	}
+	return out, nil
 }

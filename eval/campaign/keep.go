@@ -2,8 +2,6 @@ package campaign
 
 import (
 	"context"
-	"errors"
-	"io"
 
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
@@ -19,13 +17,9 @@ func KeepWindows(ctx context.Context, path string, keep func(*trace.Window) erro
 		return err
 	}
 	defer in.Close()
-	for {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		item, err := in.Next()
-		if errors.Is(err, io.EOF) {
-			return nil
+	for item, err := range in.Items() {
+		if err == nil {
+			err = ctx.Err()
 		}
 		if err == nil {
 			err = keep(item.Window)
@@ -34,4 +28,5 @@ func KeepWindows(ctx context.Context, path string, keep func(*trace.Window) erro
 			return err
 		}
 	}
+	return nil
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/fixtures/comm/job"
-	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/report"
 )
@@ -28,11 +27,11 @@ func calledOf(t *testing.T, s job.Spec) (list []string, headline string) {
 	if err := job.Write(dir, s); err != nil {
 		t.Fatal(err)
 	}
-	found, err := auto.ReadComm([]string{dir}, ingest.Limits{})
+	found, _, err := auto.ReadComm([]string{dir}, auto.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := comm.Analyze(found.Comm, comm.Options{})
+	r, err := comm.Analyze(found, comm.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -62,6 +63,7 @@ const (
 	DeviceOnly               // device times of profiler traces; whatever else is refused, unread
 	ForVerdict               // all that a verdict can be made of
 	WindowsAndEntries        // windows, and when ranks entered their calls; whatever else is refused, unread
+	Communication            // calls and kernels of NCCL, as one job; what else folders hold is passed over
 )
 
 // detail is what of the operators of profiler traces is of use: windows do with
@@ -89,6 +91,8 @@ func (w Wanted) contents() contents {
 		return windows | operators | devices | entries | calls | readings
 	case WindowsAndEntries:
 		return windows | entries
+	case Communication:
+		return calls
 	case OperatorsFirst:
 		return windows | operators | entries
 	}
@@ -168,6 +172,15 @@ type Options struct {
 	// the files that they are told from are not among the inputs.
 	Label string
 
+	// Runs are the only ones that are read, of recordings that do not name theirs: what lies in the
+	// folder of a run's name, among those below a path or the path itself. One that is not there
+	// is a [NoRunError]. None stands for all.
+	Runs []string
+
+	// Found says that the paths were found in a folder, as [List] does: those that are no
+	// inputs are skipped, and that all are is no error.
+	Found bool
+
 	// Progress is called now and then while reading, in the goroutine that
 	// calls Next: bytes read and bytes in all, of the files as they are stored.
 	// total is 0 when it is not known.
@@ -186,7 +199,8 @@ type Input struct {
 	Skipped     string // why it is not read, "" if it is
 	Known       bool   // skipped without news: hidden, or read under another path
 
-	named bool // by the user; else it was found in a folder
+	name  string // in results, as that of a candidate
+	named bool   // by the user; else it was found in a folder
 }
 
 // Problem is one input that was refused, from its beginning or somewhere in
@@ -206,10 +220,11 @@ type Reader struct {
 	files     []packetFile     // all inputs that are packets
 	packets   []*packet.Reader // of them
 	runs      runNames
-	entries   map[string]string // runs of what ranks recorded of entering calls, by folder
-	nsight    []*Input          // exports of Nsight Systems
-	exported  map[string]string // runs of their windows, by folder
-	recorded  []*Input          // debug logs of NCCL and dumps of its Inspector
+	entries   map[string]string         // runs of what ranks recorded of entering calls, by folder
+	nsight    []*Input                  // exports of Nsight Systems
+	exported  map[string]string         // runs of their windows, by folder
+	recorded  []*Input                  // debug logs of NCCL and dumps of its Inspector
+	piped     map[*Input]*ingest.Source // of these, those that cannot be opened again
 	dumps     flightrecorder.Reader
 	kept      *kept // nil: none is
 	meter     meter
@@ -227,24 +242,15 @@ func Open(paths []string, o Options) (*Reader, error) {
 	if len(paths) == 0 {
 		return nil, input.Bad(input.ErrMissing, "no input: give files, folders, or - for standard input")
 	}
-	return open(paths, expand(paths), o)
-}
-
-// OpenFound is Open for files that were found in a folder, as [List] does: those
-// that are no inputs are skipped, and not refused.
-func OpenFound(files []string, o Options) (*Reader, error) {
-	found := make([]candidate, len(files))
-	for i, path := range files {
-		found[i].path = path
+	all, err := o.candidates(paths)
+	if err != nil {
+		return nil, err
 	}
-	return open(files, found, o)
-}
-
-func open(paths []string, all []candidate, o Options) (*Reader, error) {
 	if o.Stdin == nil {
 		o.Stdin = os.Stdin
 	}
-	r := &Reader{o: o, paths: paths, meter: meter{report: o.Progress}, metas: make(map[string]string), exported: make(map[string]string), runs: runNames{given: make(map[[2]string]string)}}
+	r := &Reader{o: o, paths: paths, meter: meter{report: o.Progress}, metas: make(map[string]string), exported: make(map[string]string),
+		piped: make(map[*Input]*ingest.Source), runs: runNames{given: make(map[[2]string]string)}}
 	r.inputs = make([]Input, len(all))
 	if err := r.lookAll(all); err != nil {
 		r.Close()
@@ -253,7 +259,9 @@ func open(paths []string, all []candidate, o Options) (*Reader, error) {
 	for i, g := range groupPackets(r.files) {
 		r.units = slices.Insert(r.units, i, r.openPackets(g))
 	}
-	r.exports()
+	if o.Want != Communication {
+		r.exports()
+	}
 	// What may name no run of its own comes behind what does.
 	slices.SortStableFunc(r.units, func(a, b *unit) int { return cmp.Compare(a.turn(), b.turn()) })
 	r.runs.profiled = o.Want == ForVerdict && slices.ContainsFunc(r.units, func(u *unit) bool { return u.turn() == 1 })
@@ -313,7 +321,7 @@ func (r *Reader) lookAll(all []candidate) error {
 	var others []beside
 	for _, i := range metaLast(all) {
 		c, in := all[i], &r.inputs[i]
-		in.Path, in.Bytes, in.Skipped, in.Known, in.named = c.path, ingest.UnknownSize, c.skipped, c.known, c.named
+		in.Path, in.name, in.Bytes, in.Skipped, in.Known, in.named = c.path, c.name, ingest.UnknownSize, c.skipped, c.known, c.named
 		if c.skipped != "" || r.isMeta(c, in) || isBeside(c, in) {
 			continue
 		}
@@ -444,6 +452,27 @@ func (r *Reader) behind(item Item) error {
 		"a profiler's kernels of run %s, whose windows are not among the inputs: give the folder that sfstat convert wrote, or the profiler's traces; sfstat zscore, ks and blame compare kernels", run))
 }
 
+// Items are all that is left to be read, in input order. An error, as Next returns it, is the last.
+func (r *Reader) Items() iter.Seq2[Item, error] {
+	return func(yield func(Item, error) bool) {
+		for {
+			item, err := r.Next()
+			if err == io.EOF || !yield(item, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// refuseFile notes a file that is refused, while others are read with it; its error is the one that ends the reading.
+func (r *Reader) refuseFile(path string, err error) error {
+	r.problems = append(r.problems, Problem{path, err})
+	if r.given == 1 || r.o.Strict == FirstError {
+		return err
+	}
+	return nil
+}
+
 // refuse notes that u ended in err.
 func (r *Reader) refuse(u *unit, err error) {
 	if r.given == 1 || r.o.Strict == FirstError || ingest.Shortage(err) {
@@ -463,7 +492,8 @@ func (r *Reader) refuse(u *unit, err error) {
 
 // end is the error after the last window.
 func (r *Reader) end() error {
-	if r.meter.say(); r.emitted > 0 {
+	r.meter.say()
+	if r.emitted > 0 || r.o.Found && !slices.ContainsFunc(r.inputs, func(in Input) bool { return in.Skipped == "" }) {
 		return io.EOF
 	}
 	what := strings.Join(r.paths[:min(3, len(r.paths))], ", ")

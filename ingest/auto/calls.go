@@ -2,6 +2,7 @@ package auto
 
 import (
 	"cmp"
+	"errors"
 	"io"
 	"maps"
 	"path/filepath"
@@ -15,13 +16,13 @@ import (
 )
 
 // addCalls puts a debug log of NCCL, or a dump of its Inspector, to the others; it is
-// opened by its path.
+// opened by its path, unless it comes through a pipe, which is read once.
 func (r *Reader) addCalls(in *Input, src *metered) {
-	if src.Close(); in.Bytes == ingest.UnknownSize {
-		r.passOver(callJob{in})
+	if r.recorded = append(r.recorded, in); in.Bytes == ingest.UnknownSize {
+		r.piped[in] = src.Source
 		return
 	}
-	r.recorded = append(r.recorded, in)
+	src.Close()
 }
 
 // callJobs are the calls and kernels of NCCL as items, one for each job that has a
@@ -41,13 +42,6 @@ func (j callJob) has(f Format) bool {
 	return slices.ContainsFunc(j, func(in *Input) bool { return in.Format == f })
 }
 
-func (j callJob) paths() (all []string) {
-	for _, in := range j {
-		all = append(all, in.Path)
-	}
-	return all
-}
-
 // tells reports whether there are calls.
 func (j callJob) tells() bool {
 	return slices.ContainsFunc(j, func(in *Input) bool {
@@ -59,7 +53,13 @@ func (j callJob) tells() bool {
 	})
 }
 
-func (q *callJobs) Close() error { return nil }
+func (q *callJobs) Close() error {
+	var errs []error
+	for _, src := range q.r.piped {
+		errs = append(errs, src.Close())
+	}
+	return errors.Join(errs...)
+}
 
 func (q *callJobs) Next() (Item, error) {
 	if !q.told {
@@ -69,13 +69,12 @@ func (q *callJobs) Next() (Item, error) {
 	for len(q.jobs) > 0 {
 		j := q.jobs[0]
 		q.jobs = q.jobs[1:]
-		folder := filepath.Dir(j.paths()[0])
+		folder := filepath.Dir(j[0].Path)
 		c, err := q.r.load(j, q.of, folder)
-		switch ours := bug.In(err); {
-		case ours != nil:
-			q.r.problems = append(q.r.problems, Problem{ours.Where, err})
-		case err != nil:
-			q.r.problems = append(q.r.problems, Problem{folder, err})
+		if err != nil {
+			if err := q.r.refuseFile(folder, err); err != nil {
+				return Item{}, err
+			}
 		}
 		if c != nil {
 			return Item{Comm: c, Path: folder}, nil
@@ -105,7 +104,7 @@ func (r *Reader) callJobs() []callJob {
 	switch {
 	case len(order) == 0:
 		return nil
-	case len(runs) < 2:
+	case len(runs) < 2 || r.o.Want == Communication:
 		return []callJob{all}
 	}
 	var jobs []callJob
@@ -119,6 +118,9 @@ func (r *Reader) callJobs() []callJob {
 // use beside windows or operators alone.
 func (r *Reader) load(j callJob, of int, folder string) (_ *comms.Record, err error) {
 	defer bug.Contain(folder, &err)
+	if r.o.Want == Communication {
+		return r.join(j)
+	}
 	run := r.runOfCalls(j, of)
 	switch {
 	case !j.has(SQLite) && !j.has(InspectorDump) && !slices.Contains(r.runs.all(), run):
@@ -127,24 +129,12 @@ func (r *Reader) load(j callJob, of int, folder string) (_ *comms.Record, err er
 	case !j.tells():
 		return nil, nil
 	}
-	found, err := ReadComm(j.paths(), r.o.Limits)
-	if found != nil {
-		for _, p := range found.Problems {
-			if bug.In(p.Err) != nil {
-				r.problems = append(r.problems, p)
-			}
-		}
+	c, err := r.join(j)
+	if err != nil || c == nil || !j.has(NCCLLog) && !j.has(InspectorDump) && len(c.Calls) == 0 {
+		return nil, err // kernels without calls: the windows of the exports were read all the same
 	}
-	switch {
-	case bug.In(err) != nil:
-		return nil, err
-	case !j.has(NCCLLog) && !j.has(InspectorDump) && (err != nil || len(found.Comm.Calls) == 0):
-		return nil, nil // kernels without calls: the windows of the exports were read all the same
-	case err != nil:
-		return nil, err
-	}
-	found.Comm.Run = run
-	return found.Comm, nil
+	c.Run = run
+	return c, nil
 }
 
 // runOfCalls is the run of a job: that of the windows of its exports, where there
@@ -155,7 +145,7 @@ func (r *Reader) runOfCalls(j callJob, of int) string {
 			return run
 		}
 	}
-	return r.runs.nameless(dirOf(j.paths()[0]), of)
+	return r.runs.nameless(dirOf(j[0].Path), of)
 }
 
 // passOver refuses inputs that turned out to be of no use, if they were named, and

@@ -56,15 +56,15 @@ func TestByContent(t *testing.T) {
 	if _, err := z.Write(data); err != nil || z.Close() != nil || packed.Close() != nil {
 		t.Fatal("no gzip")
 	}
-	f, err := ReadComm([]string{dir, filepath.Join(dir, "a", "stdout")}, ingest.Limits{})
+	f, err := readComm(dir, filepath.Join(dir, "a", "stdout"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{"a/stdout", "late.out", "rank1.gz"}; !slices.Equal(names(f, comms.SourceNCCLLog), want) {
+	if want := []string{"stdout", "late.out", "rank1.gz"}; !slices.Equal(names(f, comms.SourceNCCLLog), want) {
 		t.Errorf("logs %q, want %q", names(f, comms.SourceNCCLLog), want)
 	}
-	if want := []string{"b/deep/trace.log"}; !slices.Equal(names(f, comms.SourceNsight), want) || len(f.Problems) != 0 || f.Passed != 3 {
-		t.Errorf("exports %q, want %q; problems %v, %d passed over", names(f, comms.SourceNsight), want, f.Problems, f.Passed)
+	if want := []string{"b/deep/trace.log"}; !slices.Equal(names(f, comms.SourceNsight), want) || len(f.Problems) != 0 || len(f.Passed) != 3 {
+		t.Errorf("exports %q, want %q; problems %v, %v passed over", names(f, comms.SourceNsight), want, f.Problems, f.Passed)
 	}
 	if len(f.Comm.Calls) != 66 {
 		t.Errorf("%d calls, want 66", len(f.Comm.Calls))
@@ -77,7 +77,7 @@ func TestSameName(t *testing.T) {
 	one, two := filepath.Join(dir, "1", "x"), filepath.Join(dir, "2", "x")
 	copyTo(t, one, "nccl.node0.4000.log")
 	copyTo(t, two, "nccl.node0.4007.log")
-	f, err := ReadComm([]string{one, filepath.Dir(two)}, ingest.Limits{})
+	f, err := readComm(one, filepath.Dir(two))
 	if want := []string{filepath.ToSlash(one), filepath.ToSlash(two)}; err != nil || !slices.Equal(names(f, comms.SourceNCCLLog), want) {
 		t.Errorf("%v, %v, want %v", f, err, want)
 	}
@@ -96,17 +96,17 @@ func TestCommRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	f, err := ReadComm([]string{dir, filepath.Join(dir, "nowhere")}, ingest.Limits{})
+	f, err := readComm(dir, filepath.Join(dir, "nowhere"))
 	if err != nil || len(names(f, comms.SourceNCCLLog)) != 1 || len(f.Problems) != 2 {
 		t.Fatalf("%+v, %v", f, err)
 	}
 	for _, name := range []string{"random.bin", "plain.txt", "cut.sqlite", "nowhere"} {
-		_, err := ReadComm([]string{filepath.Join(dir, name)}, ingest.Limits{})
+		_, err := readComm(filepath.Join(dir, name))
 		if err == nil || !strings.HasPrefix(err.Error(), filepath.Join(dir, name)) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := ReadComm([]string{t.TempDir()}, ingest.Limits{}); err == nil {
+	if _, err := readComm(t.TempDir()); err == nil {
 		t.Error("an empty folder is taken for a job")
 	}
 }
@@ -117,17 +117,17 @@ func TestInstead(t *testing.T) {
 	dir := t.TempDir()
 	for name, tt := range map[string]struct{ text, says string }{
 		"kineto.json":   {"{\n  \"schemaVersion\": 1,\n  \"deviceProperties\": [],\n  \"traceEvents\": []}", "sfstat diagnose"},
-		"bare.json":     {`{"traceEvents":[]}`, "profiler trace of PyTorch"},
+		"bare.json":     {`{"traceEvents":[]}`, "PyTorch profiler trace"},
 		"flight.json":   {`{"version":"2.4","pg_config":{},"nccl_version":"2.21.5","entries":[]}`, "Flight Recorder"},
 		"nccl_trace_0":  {"\x80\x02}q\x00(X\x07\x00\x00\x00entriesq\x01]X\x09\x00\x00\x00pg_configq\x02}", "sfstat hang"},
-		"other.json":    {`{"pg": 1}`, "no line of NCCL's debug log"},
+		"other.json":    {`{"pg": 1}`, "unrecognized input (JSON"},
 		"inspector.log": {"{\"header\":{},\"coll_perf\":{}}\n", "no record of NCCL's Inspector in 1 lines"},
 	} {
 		path := filepath.Join(dir, name)
 		if err := os.WriteFile(path, []byte(tt.text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		_, err := ReadComm([]string{path}, ingest.Limits{})
+		_, err := readComm(path)
 		if err == nil || !strings.HasPrefix(err.Error(), path) || !strings.Contains(err.Error(), tt.says) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -135,17 +135,46 @@ func TestInstead(t *testing.T) {
 			os.Remove(path)
 		}
 	}
-	if _, err := ReadComm([]string{dir}, ingest.Limits{}); err == nil || !strings.Contains(err.Error(), "PyTorch") {
+	if _, err := readComm(dir); err == nil || !strings.Contains(err.Error(), "PyTorch") {
 		t.Errorf("a folder of them: %v", err)
 	}
 	copyTo(t, filepath.Join(dir, "a.log"), "nccl.node0.4000.log")
-	if f, err := ReadComm([]string{dir}, ingest.Limits{}); err != nil || len(f.Problems) != 0 || f.Passed != 5 {
+	if f, err := readComm(dir); err != nil || len(f.Problems) != 0 || len(f.Passed) != 5 {
 		t.Errorf("beside a log: %+v, %v", f, err)
 	}
 }
 
+// communication is what was read, and what of it was refused or, in folders, passed over.
+type communication struct {
+	Comm     *comms.Record
+	Problems []Problem
+	Passed   []string
+}
+
+func readComm(paths ...string) (*communication, error) {
+	r, err := Open(paths, Options{Want: Communication})
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	f := &communication{}
+	for item, err := range r.Items() {
+		if err != nil {
+			return nil, err
+		}
+		f.Comm = item.Comm
+	}
+	for _, in := range r.Inputs() {
+		if in.Skipped != "" && !in.Known {
+			f.Passed = append(f.Passed, in.Path)
+		}
+	}
+	f.Problems = r.Problems()
+	return f, nil
+}
+
 // names is what results call the files of a kind.
-func names(f *Communication, kind comms.SourceKind) (list []string) {
+func names(f *communication, kind comms.SourceKind) (list []string) {
 	for _, s := range f.Comm.Sources {
 		if s.Kind == kind {
 			list = append(list, s.Name)
@@ -156,7 +185,7 @@ func names(f *Communication, kind comms.SourceKind) (list []string) {
 
 // Dumps of NCCL's Inspector are told from logs, which have the same ending.
 func TestDumps(t *testing.T) {
-	f, err := ReadComm([]string{run, "../../fixtures/comm/inspector"}, ingest.Limits{})
+	f, err := readComm(run, "../../fixtures/comm/inspector")
 	if err != nil || len(names(f, comms.SourceInspector)) != 4 || len(names(f, comms.SourceNCCLLog)) != 4 || len(names(f, comms.SourceNsight)) != 2 || names(f, comms.SourceInspector)[0] != "node0.cluster-pid4000.log" {
 		t.Errorf("%+v, %v", f, err)
 	}
@@ -168,12 +197,12 @@ func TestOrder(t *testing.T) {
 	for _, name := range []string{"nccl.node0.4000.log", "nccl.node1.4014.log", "node0.sqlite", "node1.sqlite"} {
 		paths = append(paths, filepath.Join(run, name))
 	}
-	want, err := ReadComm(paths, ingest.Limits{})
+	want, err := readComm(paths...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	slices.Reverse(paths)
-	got, err := ReadComm(paths, ingest.Limits{})
+	got, err := readComm(paths...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,11 +232,11 @@ func TestCopies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	once, err := ReadComm([]string{filepath.Join(run, "nccl.node0.4000.log")}, ingest.Limits{})
+	once, err := readComm(filepath.Join(run, "nccl.node0.4000.log"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	found, err := ReadComm([]string{dir}, ingest.Limits{})
+	found, err := readComm(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -225,7 +254,7 @@ func TestCopies(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if found, err = ReadComm([]string{dir}, ingest.Limits{}); err != nil || len(names(found, comms.SourceNCCLLog)) != 3 || len(found.Problems) != 2 {
+	if found, err = readComm(dir); err != nil || len(names(found, comms.SourceNCCLLog)) != 3 || len(found.Problems) != 2 {
 		t.Errorf("files that begin alike: %v, %v, %v", names(found, comms.SourceNCCLLog), found.Problems, err)
 	}
 }
@@ -254,9 +283,9 @@ func FuzzReadComm(f *testing.F) {
 		if err := os.WriteFile(path, data, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		c, err := ReadComm([]string{path}, ingest.Limits{Line: 1 << 16})
+		c, _, err := ReadComm([]string{path}, Options{Limits: ingest.Limits{Line: 1 << 16}})
 		ingesttest.NoBug(t, err)
-		if err == nil && len(c.Comm.Sources) == 0 {
+		if err == nil && len(c.Sources) == 0 {
 			t.Error("neither a source nor an error")
 		}
 	})

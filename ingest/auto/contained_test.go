@@ -131,7 +131,7 @@ func TestRecognitionPanics(t *testing.T) {
 			if h := Holds(path, ingest.Limits{}); h.Windows || h.More || h.Readings {
 				t.Errorf("it holds %+v, expected nothing", h)
 			}
-			c, err := ReadComm([]string{path}, ingest.Limits{})
+			c, err := readComm(path)
 			if c != nil || bug.In(err) == nil {
 				t.Errorf("%+v, %v, expected a bug", c, err)
 			}
@@ -214,7 +214,7 @@ func TestCommunicationPanics(t *testing.T) {
 			bad := badFile(t, f)
 			changed(t, f, func(r *row) { r.record = func(lim ingest.Limits) recorder { return &oneOf{record(lim)} } })
 			path := filepath.Join(folderOf(t, map[string]string{"victim": bad}), "victim")
-			c, err := ReadComm([]string{run, "../../fixtures/comm/inspector", path}, ingest.Limits{})
+			c, err := readComm(run, "../../fixtures/comm/inspector", path)
 			if err != nil || len(c.Comm.Sources) < 2 {
 				t.Fatalf("%+v, %v", c, err)
 			}

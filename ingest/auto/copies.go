@@ -20,7 +20,7 @@ func (b beginnings) copied(path string, src *ingest.Source, lim ingest.Limits) e
 	if info, err := os.Stat(path); path == ingest.Stdin || err != nil || !info.Mode().IsRegular() {
 		return nil
 	}
-	head, err := src.Peek(commSniffed)
+	head, err := src.Peek(sniffedFar)
 	if err != nil && err != io.EOF {
 		return nil // it is told when the file is read
 	}
@@ -36,12 +36,12 @@ func (b beginnings) copied(path string, src *ingest.Source, lim ingest.Limits) e
 
 // equal says whether two files have the same bytes, once they are unpacked.
 func equal(x, y string, lim ingest.Limits) bool {
-	a, err := openComm(x, lim)
+	a, err := ingest.Open(x, lim)
 	if err != nil {
 		return false
 	}
 	defer a.Close()
-	b, err := openComm(y, lim)
+	b, err := ingest.Open(y, lim)
 	if err != nil {
 		return false
 	}

@@ -82,7 +82,7 @@ type row struct {
 	// profile reads the profile of a rank, for [Reader.addProfile].
 	profile func(p *profiles, in *Input, consumed *atomic.Int64) (*profile.Rank, error)
 	// record reads the calls and kernels of NCCL in inputs of the format, for
-	// [ReadComm]; nil where there are none that name communicators and sizes.
+	// [Reader.join]; nil where there are none that name communicators and sizes.
 	record func(ingest.Limits) recorder
 	noun   string // what an input is for who wants something else; "" where its refusal says more
 }
@@ -102,7 +102,7 @@ func init() { // its functions look at it
 			open: (*Reader).addExport, record: eachFile(readExport)},
 		{format: XPlane, name: "XPlane profile", listed: "XPlane profiles of JAX and TensorFlow (.xplane.pb)", sniff: func(b beginning) bool { return xplane.Recognise(b.all) }, gives: windows | operators | devices,
 			open: (*Reader).addProfile, profile: (*profiles).readXPlane, noun: "an XPlane profile (.xplane.pb)"},
-		{format: UTF16, name: "UTF-16 text", sniff: func(b beginning) bool { return magic("\xFF\xFE", "\xFE\xFF")(b) || wide(b.all) }},
+		{format: UTF16, name: "UTF-16 text", sniff: func(b beginning) bool { return wide(b.all) }},
 		{format: Packed, name: "packed file", sniff: packed},
 		{format: Empty, name: "empty", sniff: func(b beginning) bool { return len(b.text) == 0 }},
 		{format: FlightRecorder, name: "Flight Recorder dump", listed: "dumps of PyTorch's Flight Recorder (pickles, JSON)", half: true, sniff: func(b beginning) bool { return flightrecorder.Recognise(b.all) }, gives: entries,
@@ -116,7 +116,7 @@ func init() { // its functions look at it
 		{format: InspectorDump, name: "Inspector dump", listed: "dumps of NCCL's Inspector (JSON)", sniff: object(inspector.Recognise), gives: calls, open: (*Reader).addCalls, record: eachFile(inspector.Read),
 			noun: "a dump of NCCL's Inspector, which sfstat comm reads"},
 		{format: Kineto, name: "profiler trace", listed: "PyTorch profiler traces (JSON)", sniff: object(isProfilerTrace), gives: windows | operators | devices, open: (*Reader).addProfile, profile: (*profiles).readKineto,
-			noun: "a PyTorch profiler trace (Kineto JSON)"},
+			noun: "a PyTorch profiler trace (Kineto JSON), which sfstat diagnose and breakdown read"},
 		{format: NCCLLog, name: "NCCL log", listed: "NCCL debug logs beside a recording of the same job", sniff: isLog, gives: calls, open: (*Reader).addCalls, record: newLogs, noun: "an NCCL debug log, which sfstat comm reads"},
 		{format: KernelLog, name: "kernel log", listed: monitored, sniff: plain(telemetry.KernelLog.Recognises), gives: readings, open: monitoring(telemetry.KernelLog),
 			noun: "a host's kernel log, which sfstat diagnose reads beside a recording of the job"},
@@ -168,6 +168,10 @@ func (f Format) gives(want Wanted) bool { return f.row().gives&want.contents() !
 
 // supported lists the inputs that are read and provide what is wanted.
 func (w Wanted) supported() string {
+	if w == Communication {
+		return "NCCL debug logs (NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,COLL,TUNING,GRAPH), exports of Nsight Systems " +
+			"(nsys profile --trace=cuda,nvtx, then nsys export --type=sqlite), dumps of NCCL's Inspector"
+	}
 	var all []string
 	for f := Unknown; f <= Empty; f++ {
 		if r := f.row(); r.open != nil && f.gives(w) && !slices.Contains(all, r.listed) {

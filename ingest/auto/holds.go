@@ -39,7 +39,7 @@ func Holds(path string, lim ingest.Limits) (h Held) {
 	h = Held{Windows: gives&windows != 0, More: gives&^windows != 0 || f == OperatorMeta, Readings: gives == readings}
 	if f == Packets {
 		h.begins = openingOf(src)
-		h.Plain = src.Compression() == ingest.Plain
+		h.Plain = src.AsStored()
 	}
 	return h
 }

@@ -12,6 +12,7 @@ import (
 // candidate is a file that may be an input.
 type candidate struct {
 	path    string
+	name    string // in results: its path within the folder given, or the last part of one that was named
 	real    string // what path leads to, the same for all its names; "": not known yet
 	named   bool   // by the user; else it was found in a folder
 	skipped string // why it is not looked into, "" if it is
@@ -36,23 +37,41 @@ func List(paths []string) []Listed {
 	return out
 }
 
+// candidates are the files that paths lead to.
+func (o *Options) candidates(paths []string) (all []candidate, err error) {
+	if !o.Found {
+		return inFolders(expand(paths), o.Runs)
+	}
+	for _, path := range paths {
+		all = append(all, candidate{path: path, name: filepath.Base(path)})
+	}
+	return all, nil
+}
+
 // expand turns what the user gave into files, by path, each once: folders into
 // what is in them, to any depth.
 func expand(paths []string) []candidate {
 	var all []candidate
 	for _, p := range paths {
+		c := candidate{path: p, name: filepath.Base(p), named: true}
 		if p == ingest.Stdin {
-			all = append(all, candidate{path: p, named: true})
+			all = append(all, c)
 			continue
 		}
 		info, err := os.Stat(p)
 		switch {
 		case err != nil:
-			all = append(all, candidate{path: p, named: true, err: ingest.Unreadable(p, err)})
+			c.err = ingest.Unreadable(p, err)
+			all = append(all, c)
 		case info.IsDir():
-			all = append(all, folder(p, make(map[string]string))...)
+			for _, c := range folder(p, make(map[string]string)) {
+				if name, err := filepath.Rel(p, c.path); err == nil {
+					c.name = filepath.ToSlash(name)
+				}
+				all = append(all, c)
+			}
 		default:
-			all = append(all, candidate{path: p, named: true})
+			all = append(all, c)
 		}
 	}
 	// A file that was named comes before its like found in a folder.

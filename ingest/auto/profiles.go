@@ -65,26 +65,17 @@ func (p *profiles) readAll() error {
 			continue
 		}
 		p.inputs[i].Skipped = ""
-		if err := p.refuse(p.inputs[i].Path, file.err); err != nil {
+		if err := p.r.refuseFile(p.inputs[i].Path, file.err); err != nil {
 			return err
 		}
 	}
 	jobs := stages.Jobs(ranks)
 	for _, j := range jobs {
 		if err := p.convert(j, p.runName(j, len(jobs))); err != nil {
-			if err := p.refuse(j.Ranks[0].Source, err); err != nil {
+			if err := p.r.refuseFile(j.Ranks[0].Source, err); err != nil {
 				return err
 			}
 		}
-	}
-	return nil
-}
-
-// refuse notes a problem; its error is the one that ends the reading.
-func (p *profiles) refuse(path string, err error) error {
-	p.r.problems = append(p.r.problems, Problem{path, err})
-	if p.r.given == 1 || p.r.o.Strict == FirstError {
-		return err
 	}
 	return nil
 }

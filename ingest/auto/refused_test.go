@@ -47,8 +47,6 @@ var bad = map[string]struct {
 	"log in brackets":           {"[rank0]: step 1 took 3 s\n", input.ErrFormat, "unrecognized input (text). Supported: packets (JSON Lines)"},
 	"elf":                       {"\x7fELF\x02\x01\x01\x00\x00\x00", input.ErrFormat, "binary"},
 	"controls":                  {strings.Repeat("\x01\x02ab", 100), input.ErrFormat, "binary"},
-	"utf-16":                    {"\xff\xfe{\x00\"\x00", input.ErrFormat, "UTF-16"},
-	"utf-16 big":                {"\xfe\xff\x00{\x00\"", input.ErrFormat, "UTF-16"},
 	"utf-16 without mark":       {"{\x00\"\x00s\x00c\x00", input.ErrFormat, "UTF-16"},
 	"utf-16 big, without mark":  {"\x00{\x00\n\x00\"\x00s", input.ErrFormat, "UTF-16"},
 	"xz":                        {"\xfd7zXZ\x00abc", input.ErrFormat, "unpack"},
@@ -215,6 +213,24 @@ func TestTruncatedGzip(t *testing.T) {
 				t.Errorf("%s cut at %d of %d: another first window", name, cut, len(stored))
 			}
 		}
+	}
+}
+
+// TestUTF16: what a shell wrote as UTF-16 is read like UTF-8, whatever its format; its bytes are
+// not those of the file, so nothing that is appended can be read alone.
+func TestUTF16(t *testing.T) {
+	want := some(1)
+	wide := "\xFF\xFE"
+	for _, c := range []byte(packets(t, want)) {
+		wide += string([]byte{c, 0})
+	}
+	path := filepath.Join(folderOf(t, map[string]string{"a.jsonl": wide}), "a.jsonl")
+	_, got, err := read(t, Options{}, path)
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("%v, windows differ (-want +got):\n%s", err, diff)
+	}
+	if h := Holds(path, ingest.Limits{}); !h.Windows || h.Plain {
+		t.Errorf("it holds %+v, want windows that are not plain", h)
 	}
 }
 

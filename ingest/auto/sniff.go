@@ -11,10 +11,11 @@ import (
 )
 
 // sniffed is how much of an input, decompressed, decides on its format.
-// sniffedJSON is how much does when that was JSON without a sign of its kind.
+// sniffedFar is how much does where that was text or JSON without a sign of its kind: launchers
+// and programs may write before NCCL does, and long metadata may come first.
 const (
-	sniffed     = 16 << 10
-	sniffedJSON = 1 << 20
+	sniffed    = 16 << 10
+	sniffedFar = 1 << 20
 )
 
 // sniff tells the format of an input by how it begins, decompressed: that of

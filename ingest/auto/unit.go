@@ -56,7 +56,8 @@ func (r *Reader) look(c candidate, in *Input) (_ *metered, err error) {
 			ours = true
 		}
 		if err == nil && !piped && !in.Format.gives(r.o.Want) {
-			ours, err = ours || in.Format.row().gives != calls && in.Format.row().gives != readings, input.At(input.Pos{File: c.path}, in.Format.refusal(r.o.Want))
+			ours = c.named || r.o.Want != Communication && (ours || in.Format.row().gives != calls && in.Format.row().gives != readings)
+			err = input.At(input.Pos{File: c.path}, in.Format.refusal(r.o.Want))
 		}
 		if err == nil {
 			return r.meter.watch(src), nil
@@ -131,8 +132,8 @@ func identify(src *ingest.Source, want Wanted) (Format, error) {
 		return Unknown, err
 	}
 	f := sniff(head)
-	if f == JSON && len(head) == sniffed { // long metadata may come first
-		head, _ = src.Peek(sniffedJSON)
+	if (f == JSON || f == Text) && len(head) == sniffed {
+		head, _ = src.Peek(sniffedFar)
 		f = sniff(head)
 	}
 	switch {

@@ -28,7 +28,6 @@ func build(t testing.TB, text string) *Builder {
 	if err != nil {
 		t.Fatal(err)
 	}
-	src.FromUTF16()
 	b := NewBuilder(ingest.Limits{})
 	if err := b.Read(src, "job"); err != nil {
 		t.Fatal(err)

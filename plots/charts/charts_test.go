@@ -8,7 +8,6 @@ import (
 
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/capacity"
-	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/plots"
 	"github.com/sfstat/sfstat/trace/nccl"
@@ -18,11 +17,11 @@ const run = "../../fixtures/comm/run"
 
 func read(t *testing.T, paths ...string) *comm.Result {
 	t.Helper()
-	found, err := auto.ReadComm(paths, ingest.Limits{})
+	found, _, err := auto.ReadComm(paths, auto.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := comm.Analyze(found.Comm, comm.Options{})
+	r, err := comm.Analyze(found, comm.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +114,7 @@ func lane(t *testing.T, track []plots.Lane, name string) plots.Lane {
 
 // benchmarked: beside the calls stands what nccl-tests reached of the same on as many ranks and hosts, and nothing else of it.
 func benchmarked(t *testing.T) {
-	found, err := auto.ReadComm([]string{run}, ingest.Limits{})
+	found, _, err := auto.ReadComm([]string{run}, auto.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +123,7 @@ func benchmarked(t *testing.T) {
 	}
 	tests := capacity.NewBenchmarks([]nccl.Benchmark{of(nccl.AllReduce, 1, 8, 0.1), of(nccl.AllReduce, 1, 1<<20, 60), of(nccl.AllReduce, 1, 1<<22, 80),
 		of(nccl.AllReduce, 3, 1<<20, 60), of(nccl.AllReduce, 3, 1<<22, 80), of(nccl.AllGather, 1, 1<<20, 60), of(nccl.AllGather, 1, 1<<22, 80)})
-	r, err := comm.Analyze(found.Comm, comm.Options{Theory: capacity.Theory{Benchmarks: tests}})
+	r, err := comm.Analyze(found, comm.Options{Theory: capacity.Theory{Benchmarks: tests}})
 	if err != nil {
 		t.Fatal(err)
 	}

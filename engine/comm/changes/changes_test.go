@@ -8,7 +8,6 @@ import (
 
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/parallel"
-	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
@@ -16,14 +15,14 @@ import (
 
 func job(t *testing.T, edit func(*comms.Record)) *comm.Result {
 	t.Helper()
-	found, err := auto.ReadComm([]string{"../../../fixtures/comm/run"}, ingest.Limits{})
+	found, _, err := auto.ReadComm([]string{"../../../fixtures/comm/run"}, auto.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if edit != nil {
-		edit(found.Comm)
+		edit(found)
 	}
-	r, err := comm.Analyze(found.Comm, comm.Options{})
+	r, err := comm.Analyze(found, comm.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/volume"
 	"github.com/sfstat/sfstat/eval/campaign"
-	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/trace/input"
 )
@@ -67,20 +66,20 @@ func readRecording(path, name string) (*Recording, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := auto.ReadComm([]string{path}, ingest.Limits{})
+	found, problems, err := auto.ReadComm([]string{path}, auto.Options{})
 	if err != nil {
 		return nil, input.At(input.Pos{File: path}, err)
 	}
-	if len(found.Problems) > 0 {
-		return nil, found.Problems[0].Err
+	if len(problems) > 0 {
+		return nil, problems[0].Err
 	}
-	if r.Result, err = comm.Analyze(found.Comm, comm.Options{Model: r.Model}); err != nil {
+	if r.Result, err = comm.Analyze(found, comm.Options{Model: r.Model}); err != nil {
 		if errors.As(err, new(*volume.RanksError)) {
 			path = filepath.Join(path, modelName)
 		}
 		return nil, input.At(input.Pos{File: path}, err)
 	}
-	for _, s := range found.Comm.Sources {
+	for _, s := range found.Sources {
 		if err := r.from(path, s.Name); err != nil {
 			return nil, err
 		}

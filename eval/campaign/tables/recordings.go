@@ -3,7 +3,6 @@ package tables
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -166,11 +165,7 @@ func (f *folder) recording(p recordingPath) (crosscheck.Source, []campaign.Prove
 		return s, nil, err
 	}
 	defer in.Close()
-	for {
-		item, err := in.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
+	for item, err := range in.Items() {
 		if err != nil {
 			return s, nil, err
 		}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/group"
-	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/internal/largedata"
 	"github.com/sfstat/sfstat/trace/comms"
@@ -114,11 +113,11 @@ func TestClocks(t *testing.T) {
 	for _, name := range []string{"multinode", "multinode_drift", "clock3", "messy_srun"} {
 		dir := filepath.Join(root, name)
 		f := commTruthOf(t, dir)
-		found, err := auto.ReadComm([]string{dir}, ingest.Limits{})
+		found, _, err := auto.ReadComm([]string{dir}, auto.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := comm.Analyze(found.Comm, comm.Options{})
+		r, err := comm.Analyze(found, comm.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/steptotals"
-	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/internal/largedata"
 	"github.com/sfstat/sfstat/trace/comms"
@@ -77,11 +76,11 @@ func TestSteps(t *testing.T) {
 	dirs, _ := filepath.Glob(filepath.Join(largedata.Need(t, "data/nccl"), "dev*", "*"))
 	for _, dir := range dirs {
 		name := filepath.Base(dir)
-		found, err := auto.ReadComm([]string{dir}, ingest.Limits{})
+		found, _, err := auto.ReadComm([]string{dir}, auto.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		marked, a := share(t, dir, found.Comm)
+		marked, a := share(t, dir, found)
 		alone, b := share(t, dir, readLogs(t, dir))
 		t.Logf("%s: %.4f in %d steps by marks; logs alone %.4f in %d", name, marked, len(a.Names), alone, len(b.Names))
 		if a.Source == steptotals.ByMarks && marked < 0.97 || b.Source == steptotals.ByRepetition && alone < 0.97 && name != "tp4sp_large" || len(b.Names) != repeats[name] {

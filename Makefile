@@ -34,18 +34,20 @@ RACE_PROGRAM = Interrupt|Panic|Progress|TestScripts/(diagnose|output)$$
 
 NPM ?= npm
 
-.PHONY: help page build man demo test test-page race calibrate test-recorder test-python wheel test-wheel release check fmt vet lint vuln layers tidy bench paper accuracy archives fuzz cover clean
+.PHONY: help page build bin/sfstat man demo test test-page race calibrate test-recorder test-python wheel test-wheel release check fmt vet lint vuln layers tidy bench paper accuracy archives fuzz cover clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-build: bin/THIRD_PARTY_LICENSES.txt ## bin/sfstat, and the licences of what is linked into it
+build: bin/sfstat bin/THIRD_PARTY_LICENSES.txt ## bin/sfstat, and the licences of what is linked into it
+
+bin/sfstat:
 	CGO_ENABLED=0 $(COMPILE) build $(LEAN) -ldflags '$(STRIP) -X main.version=$(VERSION)' -o bin/sfstat ./cmd/sfstat
 
 bin/THIRD_PARTY_LICENSES.txt: go.mod internal/licenses/main.go
 	mkdir -p bin && CGO_ENABLED=0 $(COMPILE) run $(LEAN) ./internal/licenses -o $@ -- $(LEAN)
 
-demo: build ## the verdict on a recording of a real job
+demo: bin/sfstat ## the verdict on a recording of a real job
 	bin/sfstat diagnose fixtures/ddp/host-callback-r8-s0.jsonl
 
 test: vet test-recorder test-python ## everything that must hold: vet, all tests in random order, the recorder, the Python package

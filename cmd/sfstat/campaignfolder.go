@@ -46,7 +46,7 @@ type evaluation struct {
 // openEvaluation reads the folder that is the argument. One that holds nothing is taken for a campaign's.
 func openEvaluation(c *cli.Context) (*evaluation, error) {
 	if c.NArg() != 1 {
-		return nil, badUsage("needs one FOLDER of a campaign, or recordings and --truth FILE; found %s", counted(c.NArg(), "argument"))
+		return nil, badUsage("needs one FOLDER of a campaign, found %s", counted(c.NArg(), "argument"))
 	}
 	dir := c.Args().First()
 	e := &evaluation{dir: dir}

@@ -13,7 +13,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/sfstat/sfstat/eval/campaign"
 	"github.com/sfstat/sfstat/eval/campaign/tables"
 	"github.com/sfstat/sfstat/plots"
 	"github.com/sfstat/sfstat/report"
@@ -27,58 +26,25 @@ var figureWidths = []string{plots.Column: "column", plots.Page: "page"}
 
 func (p *program) campaignReportCommand() *cli.Command {
 	return &cli.Command{
-		Name: "report", Usage: "score runs with a known fault: the paper's tables and figures, next to the published ones", ArgsUsage: "FOLDER | PATH...",
+		Name: "report", Usage: "score runs with a known fault: the paper's tables and figures, next to the published ones", ArgsUsage: "FOLDER",
 		Description: "Scores the archives of a finished campaign and writes into its FOLDER the tables (tables/), the figures (figures/), and index.html, which " +
 			"shows both and says which cells differ from the published ones, by how much and why; comparison.csv has the same as rows. " +
 			"artifact_manifest.csv lists what each table and figure was made from and by what command. Recordings of communication in communication/ and " +
-			"measurements in measured/ get tables and figures too.\n" +
-			"Given other recordings and a truth table, it prints how often the frontier, five simpler methods and the verdict are right: where the delayed stage " +
-			"stands in each ranking, whether it is a candidate, whether the verdict names stage and rank, and how often a healthy run is accused. " +
-			"The truth table is --truth FILE, or truth.csv in the FOLDER. Runs without a row in it are left out.",
+			"measurements in measured/ get tables and figures too.",
 		Flags: join([]cli.Flag{
 			choice("table-format", "write the tables of a campaign as Markdown, CSV or LaTeX", "md", "csv", "latex"),
 			&cli.StringFlag{Name: "figure-format", Value: plots.SVG.String(), Usage: "draw each figure of a campaign in every format of `LIST`: svg, png, pdf"},
 			choice("figure-width", "width of the figures of a campaign: 17.5 cm or 8.5 cm", figureWidths[plots.Page], figureWidths[plots.Column]),
-		}, scoreFlags(), []cli.Flag{gatesFlag(), strictFlag()}, selectionFlags(), resultFlags()),
+			gatesFlag(),
+		}, screenFlags()),
 		UsageText: `sfstat campaign report e3
-sfstat campaign report e3 --table-format latex --figure-format pdf --figure-width column
-sfstat campaign report runs/ --truth runs/truth.csv
-sfstat campaign report runs/ --truth runs/truth.csv --by family,ranks --table routing
-sfstat campaign report runs/ --truth runs/truth.csv --format csv -o windows.csv`,
+sfstat campaign report e3 --table-format latex --figure-format pdf --figure-width column`,
 		Action: p.campaignReport,
 	}
 }
 
+// campaignReport writes tables, figures and the page of a campaign into its folder.
 func (p *program) campaignReport(c *cli.Context) error {
-	truth := c.String("truth")
-	if in := filepath.Join(c.Args().First(), campaign.TruthName); truth == "" && c.NArg() == 1 && !campaign.Holds(c.Args().First()) && exists(in) {
-		truth = in
-	}
-	if truth != "" {
-		if err := notWith(c, "is for the folder of a campaign, not for recordings with a truth table", "table-format", "figure-format", "figure-width"); err != nil {
-			return err
-		}
-		return p.score(c, truth)
-	}
-	if err := notWith(c, "is for recordings with --truth FILE, not for the folder of a campaign", "by", "table", "published", "strict", "run", "window", "steps", "ranks",
-		"format", "output", "width"); err != nil {
-		return err
-	}
-	return p.reportCampaign(c)
-}
-
-// notWith refuses flags that mean nothing where they were given.
-func notWith(c *cli.Context, why string, names ...string) error {
-	for _, name := range names {
-		if c.IsSet(name) {
-			return badUsage("--%s %s", name, why)
-		}
-	}
-	return nil
-}
-
-// reportCampaign writes tables, figures and the page of a campaign into its folder.
-func (p *program) reportCampaign(c *cli.Context) error {
 	formats, err := figureFormats(c.String("figure-format"))
 	if err != nil {
 		return err

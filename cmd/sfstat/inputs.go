@@ -29,14 +29,8 @@ type inputs struct {
 	problems []report.Problem
 }
 
-// windows hands every window of the inputs to each, in input order, for a command that
-// can use windows only; operator traces are refused.
-func (p *program) windows(c *cli.Context, each func(*trace.Window) error) (inputs, error) {
-	return p.read(c, auto.WindowsOnly, func(item auto.Item) error { return each(item.Window) })
-}
-
-// reduced is windows, and those that operator traces come down to: one for
-// each pipeline stage. A profile that was converted has windows of its own, in
+// reduced hands every window of the inputs to each, and those that operator traces come
+// down to: one for each pipeline stage. A profile that was converted has windows of its own, in
 // the file beside its operators; only without them do these come down to some.
 func (p *program) reduced(c *cli.Context, each func(*trace.Window) error) (inputs, error) {
 	seen := make(map[string]bool) // runs with windows

@@ -6,7 +6,7 @@ import (
 	"github.com/sfstat/sfstat/internal/table"
 )
 
-// armNames are the values of ByArrivals.
+// armNames are the values of byArrivals.
 var armNames = [...]string{"without", "with"}
 
 // arm is the index of the case's armNames.
@@ -45,10 +45,10 @@ func (s *Score) addArms(t *table.Table) {
 	for i := range t.Rows {
 		t.Rows[i] = append(t.Rows[i], table.None(), table.None(), table.None())
 	}
-	for _, g := range s.grouped([]Key{ByArrivals}) {
+	for _, g := range s.grouped([]key{byArrivals}) {
 		d := verdictsOf(g.runs)
 		row := slices.Repeat([]table.Cell{table.None()}, width)
-		row[0], row[1] = table.TextCell("verdict, "+g.value(ByArrivals)+" arrivals"), table.PartCell(d.StageRight, d.Runs)
+		row[0], row[1] = table.TextCell("verdict, "+g.value(byArrivals)+" arrivals"), table.PartCell(d.StageRight, d.Runs)
 		t.Add(append(row, d.ranks()...)...)
 	}
 	t.Notes = append(t.Notes, armNote)
@@ -60,7 +60,7 @@ func (v *verdictCounts) ranks() []table.Cell {
 }
 
 // verdictCells gives a table of groups the verdicts on each.
-func (s *Score) verdictCells(t *table.Table, by []Key) {
+func (s *Score) verdictCells(t *table.Table, by []key) {
 	t.Columns = append(t.Columns, table.Heads(table.Part, "stage right", "rank right", "rank wrong", "called")...)
 	for i, g := range s.grouped(by) {
 		d := verdictsOf(g.runs)

@@ -10,22 +10,22 @@ import (
 
 // runCase is a run and what it hides.
 type runCase struct {
-	Run          string          `json:"run"`
-	Family       simulate.Family `json:"family"` // of the first fault
-	Ranks        int             `json:"ranks"`
-	Seed         uint64          `json:"seed"`
-	Delay        simulate.Millis `json:"delay_ms"`
-	Intermittent bool            `json:"intermittent"`
-	Accumulation int             `json:"accumulation"`
-	Notes        string          `json:"notes,omitempty"`
-	Hidden       []hiddenRank    `json:"hidden"` // none: a healthy run
+	Run          string
+	Family       simulate.Family // of the first fault
+	Ranks        int
+	Seed         uint64
+	Delay        simulate.Millis
+	Intermittent bool
+	Accumulation int
+	Notes        string
+	Hidden       []hiddenRank // none: a healthy run
 }
 
 // hiddenRank is one rank that is delayed in one stage. Stages are the grouped
 // ones, without accumulation index.
 type hiddenRank struct {
-	Rank  int    `json:"rank"`
-	Stage string `json:"stage"`
+	Rank  int
+	Stage string
 }
 
 // ReadTruth reads a truth table.

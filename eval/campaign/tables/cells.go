@@ -45,7 +45,7 @@ func cellsOf(t *table.Table, artifact string) []cell {
 		}
 		for _, row := range rows {
 			if row[at] != none && row[j] != none {
-				out = append(out, cell{Artifact: artifact, Row: strings.Join(row[:max(1, t.Keys)], ", "), Column: name, Ours: row[at], Published: row[j]})
+				out = append(out, cell{Artifact: artifact, Row: rowName(t, row), Column: name, Ours: row[at], Published: row[j]})
 			}
 		}
 	}

@@ -71,7 +71,7 @@ type shareMean struct {
 // pattern, in the order of the families.
 func (s *Score) curves() []curve {
 	var out []curve
-	for _, g := range s.grouped([]Key{ByFamily, ByPattern, ByRanks, ByArrivals, ByDelay}) {
+	for _, g := range s.grouped([]key{byFamily, byPattern, byRanks, byArrivals, byDelay}) {
 		next := curve{Family: g.like.Family, Ranks: g.like.Ranks, Intermittent: g.like.Intermittent, Arrivals: g.like.withArrivals()}
 		if n := len(out); n == 0 || out[n-1].name() != next.name() || out[n-1].Ranks != next.Ranks {
 			out = append(out, next)
@@ -167,8 +167,8 @@ func meanShare(runs []*scoredRun) shareMean {
 	return m
 }
 
-// DetectabilityTable is the curves as rows: one per family, size and delay.
-func (s *Score) DetectabilityTable() *table.Table {
+// detectabilityTable is the curves as rows: one per family, size and delay.
+func (s *Score) detectabilityTable() *table.Table {
 	t := &table.Table{Title: "Detectability by delay: runs with the finding, and the exact 95 % interval of its rate",
 		Columns: append(table.Words("family", "ranks", "delay_ms"), table.Column{Head: "runs", Kind: table.Integer})}
 	for o := range findingCount {

@@ -51,7 +51,7 @@ func TestCurves(t *testing.T) {
 	if one := meanShare(s.Runs[:1]); one.Mean != 0.4 || !math.IsNaN(one.Lower) {
 		t.Errorf("of one run %+v, expected no interval", one)
 	}
-	made := s.DetectabilityTable()
+	made := s.detectabilityTable()
 	if got := strings.Join(made.Records()[1][:6], " "); got != "data 8 60 2 1/2 [0.01, 0.99] 2/2 [0.16, 1.00]" {
 		t.Errorf("row %q", got)
 	}

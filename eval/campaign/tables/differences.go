@@ -48,16 +48,21 @@ func descending(shares []float64) []float64 {
 
 // otherFirst explains the groups whose seeded stage is first more or less often
 // than the paper's: by its share and the largest of the others.
-func (s *Score) otherFirst(by []Key) []string {
+func (s *Score) otherFirst(by []key) []string {
+	rows := published().Tables["table-14"]
 	var out []string
 	for _, g := range s.grouped(by) {
-		tally, p := tallyOf(g.runs), publishedFor(g, by)
-		if p.of == 0 || tally.Windows == 0 || tally.Top1*p.of == p.top1*tally.Windows {
+		tally, twin := tallyOf(g.runs), rows.row(g.published(by))
+		if twin == nil {
+			continue
+		}
+		k, n, known := fraction(twin[0])
+		if !known || tally.Windows == 0 || tally.Top1*n == k*tally.Windows {
 			continue
 		}
 		own, other := rivals(g.runs)
 		out = append(out, fmt.Sprintf("%s: first in %s here and in %s in the paper. Here the seeded share is %v on average, the largest other %v.",
-			strings.Join(keyValues(g, by), ", "), table.OutOf(tally.Top1, tally.Windows), table.OutOf(p.top1, p.of), own, other))
+			strings.Join(keyValues(g, by), ", "), table.OutOf(tally.Top1, tally.Windows), twin[0], own, other))
 	}
 	return out
 }

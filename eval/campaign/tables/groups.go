@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/eval/campaign"
-	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/internal/table"
 )
 
@@ -103,8 +102,9 @@ func (s *Score) spikeTable() *table.Table {
 	t := &table.Table{Title: "A delay that comes and goes: its stage by median, by maximum, and by exposed share", Keys: 1,
 		Columns: slices.Concat(table.Words("runs of", "family", "ranks", "delay_ms"), table.Heads(table.Integer, "runs"),
 			table.Heads(table.Hundredths, "median ÷ step", "maximum ÷ step", "exposed share, paper's cut", "exposed share, automatic"),
-			table.Heads(table.Part, "rank right", "rank wrong"), table.Heads(table.Hundredths, "paper: exposed share, paper's cut"))}
-	keys := []Key{ByFamily, ByRanks, ByDelay}
+			table.Heads(table.Part, "rank right", "rank wrong"))}
+	var names []string
+	keys := []key{byFamily, byRanks, byDelay}
 	for _, g := range s.grouped(keys) {
 		var middle, most, share, auto mean
 		right, wrong := 0, 0
@@ -118,18 +118,15 @@ func (s *Score) spikeTable() *table.Table {
 			count(&right, r.Verdict.Answer == rankRight)
 			count(&wrong, r.Verdict.Answer == rankWrong)
 		}
-		name, published := none, table.None()
+		name, published := none, ""
 		if task := g.runs[0].task; task != nil {
-			if name = task.Group; task.Published == "Vision-B" {
-				published = table.RealCell(0.24)
-			}
+			name, published = task.Group, task.Published
 		}
+		names = append(names, published)
 		t.Add(append(append(table.Texts(name), keyCells(g, keys)...), table.WholeCell(len(g.runs)),
-			middle.cell(), most.cell(), share.cell(), auto.cell(), table.PartCell(right, len(g.runs)), table.PartCell(wrong, len(g.runs)), published)...)
+			middle.cell(), most.cell(), share.cell(), auto.cell(), table.PartCell(right, len(g.runs)), table.PartCell(wrong, len(g.runs)))...)
 	}
-	t.Notes = []string{"The paper's Vision-B: negligible by the median, a spike by the maximum, an exposed share (of its Table 8) and one intermittent rank by the frontier. " +
-		"Its times are lost in the text. Ours are means over runs of the simulated job. Rank right: the first suspect of the verdict, however sure."}
-	return t
+	return besideRows(t, "table-9", names)
 }
 
 // addOf adds a ratio, if there is one.
@@ -144,9 +141,8 @@ func (m *mean) addOf(a, b float64) {
 // a step has microsteps, their stages accounted for in order.
 func (s *Score) accumulationTable() *table.Table {
 	t := &table.Table{Title: "Accumulation: windows with a fault, the paper's cut",
-		Columns: slices.Concat(table.Words("family"), table.Heads(table.Integer, "microsteps", "windows"), table.Heads(table.Part, "top-1", "top-2", "exact", "device label"),
-			table.Words("paper: top-1", "paper: top-2", "paper: device label"))}
-	for _, g := range s.grouped([]Key{ByFamily, ByDelay}) {
+		Columns: slices.Concat(table.Words("family"), table.Heads(table.Integer, "microsteps", "windows"), table.Heads(table.Part, "top-1", "top-2", "exact", "device label"))}
+	for _, g := range s.grouped([]key{byFamily, byDelay}) {
 		var tally tally
 		exact, labelled := 0, 0
 		faulty(g.runs, func(w *scoredWindow) {
@@ -155,17 +151,8 @@ func (s *Score) accumulationTable() *table.Table {
 			count(&labelled, slices.Contains(w.Labels, forwardFamilies[0].label.String()))
 		})
 		n := tally.Windows
-		row := []table.Cell{table.TextCell(g.value(ByFamily)), table.WholeCell(g.like.Accumulation), table.WholeCell(n),
-			table.PartCell(tally.Top1, n), table.PartCell(tally.Top2, n), table.PartCell(exact, n), table.PartCell(labelled, n)}
-		t.Add(append(row, table.Texts(publishedAccumulation[g.like.Family][:]...)...)...)
+		t.Add(table.TextCell(g.value(byFamily)), table.WholeCell(g.like.Accumulation), table.WholeCell(n),
+			table.PartCell(tally.Top1, n), table.PartCell(tally.Top2, n), table.PartCell(exact, n), table.PartCell(labelled, n))
 	}
-	t.Notes = []string{"Exact: the advances of the ordered microsteps add up to the makespan to the nanosecond."}
-	return t
-}
-
-// publishedAccumulation is what the paper says of E7, five seeds each.
-var publishedAccumulation = map[simulate.Family]*[3]string{
-	simulate.NoFault: {none, none, none}, simulate.Data: {"5/5", "5/5", none}, simulate.Backward: {"5/5", "5/5", none},
-	simulate.BackwardComm: {none, none, none}, simulate.ForwardDevice: {none, "5/5", "5/5"}, simulate.ForwardHost: {none, none, none},
-	simulate.CallbackSync: {none, none, none}, simulate.CallbackHost: {none, none, none}, simulate.OptimizerHost: {none, none, none},
+	return beside(t, "accumulation")
 }

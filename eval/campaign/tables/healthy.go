@@ -8,13 +8,13 @@ import (
 	"github.com/sfstat/sfstat/internal/table"
 )
 
-// healthyConfidence is that of the bounds of HealthyTable.
+// healthyConfidence is that of the bounds of healthyTable.
 const healthyConfidence = 0.95
 
-// HealthyTable counts alarms where nothing is wrong, and bounds their rate: the
+// healthyTable counts alarms where nothing is wrong, and bounds their rate: the
 // exact one-sided bound of a binomial count, as if windows were independent,
 // which those of different runs are.
-func (s *Score) HealthyTable() *table.Table {
+func (s *Score) healthyTable() *table.Table {
 	t := &table.Table{Title: "Windows without a fault, and the 95 % bound of the rate of strong labels",
 		Columns: slices.Concat(table.Words("runs"), table.Heads(table.Integer, "windows"), table.Heads(table.Part, "strong label"), table.Heads(table.Rate, "at most"),
 			table.Heads(table.Part, "automatic: strong label"), table.Heads(table.Rate, "automatic: at most"),
@@ -77,5 +77,5 @@ func (f *Evaluation) healthy() []Artifact {
 	if len(part.Runs) == 0 {
 		return nil
 	}
-	return []Artifact{{Name: "healthy", Table: part.HealthyTable(), Inputs: inputs}}
+	return []Artifact{{Name: "healthy", Table: part.healthyTable(), Inputs: inputs}}
 }

@@ -29,35 +29,11 @@ type Picture struct {
 // Name is that of the file, without its ending.
 func (p Picture) Name() string { return strings.TrimSuffix(path.Base(p.File), path.Ext(p.File)) }
 
-// captions say which published figure a figure stands for, by how its name
-// begins; the first that fits counts.
-var captions = [][2]string{
-	{"figure-3a", "StageFrontier, Figure 3a: how often each method has the delayed stage; marks are the published counts"},
-	{"figure-3b", "StageFrontier, Figure 3b: mean share of the delayed stage by delay, and how often it is first"},
-	{"detectability", "StageFrontier, E3: what is found by delay, for each family"},
-	{"window-step", "StageFrontier, Figure 2: prefixes of the ranks and the frontier over one step"},
-	{"window", "StageFrontier, Figure 1: what one window shows"},
-	{"overhead-by-interval", "KAIR, Figure 5: what recording costs by sampling interval"},
-	{"pause-by-workers", "KAIR, Figure 6: how long training pauses by sampled workers"},
-	{"time-by-workers", "How long the comparison of completion times takes by workers (no figure of KAIR's: its Figure 6 is the pause of training)"},
-	{"kair-distances", "KAIR, Figure 3: divergence of completion times of every two workers"},
-	{"kair-operator", "KAIR, Figure 4: how often workers complete an operator, over time"},
-	{"alignment-by-length", "How long an alignment takes by operations"},
-	{"alignment", "F1 of pairs of call and kernel by method, of recordings"},
-	{"operations", "NCCL Trace Profiler: calls by operation"},
-	{"volumes", "NCCL Trace Profiler: volume by collective"},
-	{"ranks", "NCCL Trace Profiler: volume by rank"},
-	{"sizes", "NCCL Trace Profiler: message sizes"},
-	{"bandwidth", "NCCL Trace Profiler, Figure 5.3: bus bandwidth by message size"},
-	{"communicators", "NCCL Trace Profiler: volume by rank and communicator"},
-	{"timeline", "NCCL Trace Profiler: kernels over time"},
-}
-
 // Caption says what the figure shows.
 func (p Picture) Caption() string {
-	for _, c := range captions {
-		if strings.HasPrefix(p.Name(), c[0]) {
-			return c[1] + " (" + p.Name() + ")"
+	for _, c := range published().Captions {
+		if strings.HasPrefix(p.Name(), c.Figure) {
+			return c.Caption + " (" + p.Name() + ")"
 		}
 	}
 	return p.Name()
@@ -99,9 +75,8 @@ func (c cell) Difference() string {
 // people see it.
 func (a Artifact) Marked(row []string, column int) bool {
 	t := a.Table
-	key := strings.Join(row[:max(1, t.Keys)], ", ")
 	return slices.ContainsFunc(a.Cells, func(c cell) bool {
-		return c.Row == key && c.Column == t.Columns[column].Head && c.Differs()
+		return c.Row == rowName(t, row) && c.Column == t.Columns[column].Head && c.Differs()
 	})
 }
 

@@ -10,7 +10,6 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/sfstat/sfstat/engine/bootstrap"
 	"github.com/sfstat/sfstat/engine/overhead"
@@ -30,32 +29,20 @@ type arm struct {
 	Account      *overhead.Account
 }
 
-// publishedOverheads are the 95 % upper bounds of the paper's Table 7, as parts.
-// Of its rows at 64 and 128 ranks our copy does not say which is which.
-var publishedOverheads = map[string]float64{
-	"8-gloo-cpu": 0.00019, "16-gloo-cpu": 0.00160, "32-gloo-cpu": 0.00047,
-	"8-gloo-events": 0.00004, "16-gloo-events": 0.00043, "32-gloo-events": 0.00023,
-	"8-nccl-cpu": 0.00098, "16-nccl-cpu": 0.00181, "32-nccl-cpu": 0.00155,
-}
-
 // overheadTable has the shape of the paper's Table 7.
 func overheadTable(arms []arm) *table.Table {
 	t := &table.Table{Title: "What recording costs a step: estimate and 95 % upper bound", Keys: 3,
 		Columns: slices.Concat(table.Words("ranks", "gather", "recorded"), table.Heads(table.Integer, "paired runs"), table.Heads(table.Fine, "overhead"),
-			table.Words("95 % interval"), table.Heads(table.Fine, "at most", "paper: at most"))}
+			table.Words("95 % interval"), table.Heads(table.Fine, "at most"))}
 	for _, a := range arms {
-		published, most, interval := table.None(), table.None(), none
-		if p, ok := publishedOverheads[a.name()]; ok {
-			published = table.RealCell(p)
-		}
+		most, interval := table.None(), none
 		if i := a.Account.Interval; i != nil && !math.IsInf(i.AtMost, 0) {
 			most, interval = table.RealCell(i.AtMost), table.FinePercent(i.Lower)+" to "+table.FinePercent(i.Upper)
 		}
 		t.Add(append(table.Texts(strconv.Itoa(a.Ranks), a.Gather, a.What), table.WholeCell(a.Account.Blocks), table.RealCell(a.Account.Estimate.Value),
-			table.TextCell(interval), most, published)...)
+			table.TextCell(interval), most)...)
 	}
-	t.Notes = []string{"Mean overhead over pairs, the bound with whole runs as blocks, as sfstat overhead gives it. The machines are not the paper's: a step there and here differ in length, and so does what a fixed cost is of it. Where no rank has a device, events are the clock of the host read in their place."}
-	return t
+	return beside(t, "table-7")
 }
 
 // why says what a bound that differs from the published one is made of.
@@ -63,8 +50,6 @@ func (a *arm) why() string {
 	return fmt.Sprintf("The estimate is %s here, of %d runs; the rest of the bound is what so few leave open. Another machine, whose cores the ranks share.",
 		table.FinePercent(a.Account.Estimate.Value), a.Account.Blocks)
 }
-
-func (a *arm) name() string { return fmt.Sprintf("%d-%s-%s", a.Ranks, a.Gather, a.What) }
 
 // overheads is Table 7 of a campaign whose folder has measurements.
 func (f *folder) overheads() ([]Artifact, error) {
@@ -110,7 +95,7 @@ func (f *folder) overheads() ([]Artifact, error) {
 	out.Table.Title = "Table 7. " + out.Table.Title
 	why := map[string]string{}
 	for i := range arms {
-		why[strings.Join(out.Table.Records()[i][:out.Table.Keys], ", ")] = arms[i].why()
+		why[rowName(out.Table, out.Table.Records()[i])] = arms[i].why()
 	}
 	out.Compare(func(row, _ string) string { return why[row] })
 	return []Artifact{out}, nil

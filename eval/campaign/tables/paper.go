@@ -46,30 +46,30 @@ func allFamilies() []simulate.Family {
 // paperTables are those that can be made, by number.
 var paperTables = []paperTable{
 	{Number: 4, arms: true, of: func(s *Score) *table.Table {
-		t := s.timesAlone().MethodTable(View{Published: true})
+		t := s.timesAlone().methodTable()
 		t.Notes = s.timesAlone().widerSets()
 		s.addArms(t)
 		return t
 	}},
 	{Number: 5, families: []simulate.Family{simulate.ForwardDevice, simulate.ForwardHost},
-		of: func(s *Score) *table.Table { return s.ForwardTable(View{Published: true}) }},
+		of: (*Score).forwardTable},
 	{Number: sourceTable, families: allFamilies(), of: func(*Score) *table.Table { return tableOfSources(nil, nil) }}, // Tables knows of recordings
 	{Number: 9, arms: true, of: (*Score).spikeTable},
 	{Number: 12, families: allFamilies(), of: (*Score).labelTable},
 	{Number: 13, families: allFamilies(), of: func(s *Score) *table.Table { return gateTable(s.gates) }},
 	{Number: 14, arms: true, of: func(s *Score) *table.Table {
-		v := View{By: []Key{ByFamily, ByRanks, ByDelay}, Published: true}
+		by := []key{byFamily, byRanks, byDelay}
 		if s.inArms() {
-			v.By = append(v.By, ByArrivals)
+			by = append(by, byArrivals)
 		}
-		t := s.RoutingTable(v)
-		t.Notes = s.otherFirst(v.By)
+		t := s.routingTable(by)
+		t.Notes = s.otherFirst(by)
 		if s.inArms() {
-			s.verdictCells(t, v.By)
+			s.verdictCells(t, by)
 		}
 		return t
 	}},
-	{Number: 15, of: func(s *Score) *table.Table { return s.SweepTable(View{Published: true}) }},
+	{Number: 15, of: (*Score).sweepTable},
 }
 
 // sourceTable is the paper's table of profilers.
@@ -181,7 +181,7 @@ func (f *Evaluation) published(others []Artifact) []Artifact {
 		{"boundary", "E4. ", []string{"E4"}, (*Score).boundaryTable},
 		{"sharding", "E8. ", []string{"E8"}, (*Score).shardingTable},
 		{"scale", "Scale. ", []string{"Scale"}, (*Score).scaleTable},
-		{"table-8", "Table 8. ", caseNames(), (*Score).caseTable},
+		{"table-8", "Table 8. ", publishedNames(published().Cases), (*Score).caseTable},
 		{"table-16", "Table 16. ", campaign.Published, (*Score).configurationTable},
 	} {
 		part, inputs := f.part(func(t *campaign.Task, _ *scoredRun) bool { return slices.Contains(p.groups, t.Published) })
@@ -238,7 +238,7 @@ func (f *Evaluation) groups() []Artifact {
 			out = append(out, Artifact{Name: kind + "-" + g.Name, Table: t, Inputs: g.inputs})
 		}
 		if severalDelays(g.Runs) {
-			add("detectability", g.DetectabilityTable())
+			add("detectability", g.detectabilityTable())
 			add("thresholds", g.thresholdTable())
 		}
 		if back := g.recoveries(); len(back) > 0 {

@@ -1,109 +1,119 @@
 package tables
 
 import (
-	"github.com/sfstat/sfstat/engine/frontier/labels"
-	"github.com/sfstat/sfstat/eval/simulate"
+	_ "embed"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/sfstat/sfstat/eval/campaign"
+	"github.com/sfstat/sfstat/internal/strictyaml"
 	"github.com/sfstat/sfstat/internal/table"
 )
 
-// What StageFrontier (arXiv 2606.06751) reports, to stand beside what is found
-// here. Its rows are runs on other machines with other seeds; only the kind of
-// fault, the number of ranks and the delay are the same.
-
-// publishedTally is a row of Table 4.
-type publishedTally struct {
-	top1, top2, hits, of int
-	mean                 float64
-	max                  int
+// publication is what StageFrontier (arXiv 2606.06751) reports, to stand beside what is found here.
+// published.yaml says what its parts are.
+type publication struct {
+	Tables    map[string]publishedTable `yaml:"tables"`
+	Groups    map[string]publishedGroup `yaml:"groups"`
+	Cases     map[string]string         `yaml:"cases"`
+	Gates     []publishedGate           `yaml:"gates"`
+	Questions []question                `yaml:"questions"`
+	Captions  []caption                 `yaml:"captions"`
 }
 
-// publishedMethods is Table 4: five families, 8 and 32 ranks, five seeds,
-// 120 ms, τ = 0.80; in the order of Score.Methods.
-var publishedMethods = [...]publishedTally{
-	{40, 50, 50, 50, 2.00, 2},
-	{22, 50, 50, 50, 2.40, 3},
-	{20, 40, 40, 50, 2.30, 3},
-	{40, 40, 50, 50, 2.20, 3},
-	{20, 40, 46, 50, 2.40, 3},
-	{20, 40, 40, 50, 2.16, 3},
+type publishedTable struct {
+	Columns []string            `yaml:"columns"`
+	Rows    map[string][]string `yaml:"rows"`
+	Notes   []string            `yaml:"notes"`
 }
 
-// publishedCase is a row of Table 14 or of the section on sharded runs.
-type publishedCase struct {
-	family   simulate.Family
-	ranks    int // 0: several
-	delay    simulate.Millis
-	top1     int
-	top2, of int
-	// Of those whose candidate sets are counted too, in Table 14: hits. All of its
-	// sets have two stages.
-	hits, counted int
+type publishedGroup struct {
+	Role      string `yaml:"role"`
+	Ranks     string `yaml:"ranks"`
+	Seeds     string `yaml:"seeds"`
+	Delays    string `yaml:"delays_ms"`
+	Elsewhere string `yaml:"elsewhere"`
 }
 
-// mean is the mean size of the candidate sets.
-func (p *publishedCase) mean() table.Cell {
-	if p.counted == 0 {
-		return table.None()
+type publishedGate struct {
+	Gate  string `yaml:"gate"`
+	Paper string `yaml:"paper"`
+	Why   string `yaml:"why"`
+}
+
+type question struct {
+	Name     string   `yaml:"question"`
+	Evidence string   `yaml:"evidence"`
+	Cells    []string `yaml:"cells"`
+	Paper    string   `yaml:"paper"`
+}
+
+type caption struct {
+	Figure  string `yaml:"figure"`
+	Caption string `yaml:"caption"`
+}
+
+//go:embed published.yaml
+var publishedText []byte
+
+var published = sync.OnceValue(func() *publication {
+	p := new(publication)
+	if err := strictyaml.Decode("published.yaml", publishedText, p); err != nil { // a test reads it
+		panic(err)
 	}
-	return table.RealCell(2)
-}
+	return p
+})
 
-var publishedFamilies = [...]publishedCase{
-	{simulate.Data, 8, 120, 5, 5, 5, 5, 5},
-	{simulate.Data, 32, 120, 5, 5, 5, 5, 5},
-	{simulate.Backward, 8, 120, 5, 5, 5, 5, 5},
-	{simulate.Backward, 32, 120, 5, 5, 5, 5, 5},
-	{simulate.BackwardComm, 8, 120, 5, 5, 5, 5, 5},
-	{simulate.BackwardComm, 32, 120, 5, 5, 5, 5, 5},
-	{simulate.ForwardDevice, 8, 120, 0, 5, 5, 5, 5},
-	{simulate.ForwardDevice, 32, 120, 0, 5, 5, 5, 5},
-	{simulate.ForwardHost, 8, 120, 5, 5, 5, 5, 5},
-	{simulate.ForwardHost, 32, 120, 5, 5, 5, 5, 5},
-	{simulate.CallbackSync, 8, 60, 0, 3, 3, 0, 0},
-	{simulate.CallbackSync, 8, 120, 0, 3, 3, 3, 3},
-	{simulate.CallbackSync, 8, 180, 3, 3, 3, 0, 0},
-	{simulate.CallbackSync, 8, 240, 3, 3, 3, 0, 0},
-	{simulate.CallbackHost, 8, 120, 0, 0, 3, 0, 3},
-	{simulate.OptimizerHost, 0, 180, 0, 0, 18, 0, 0},
-}
-
-// publishedFor sums the published rows that a group covers. All of them are
-// about constant faults.
-func publishedFor(g *group, by []Key) (sum publishedCase) {
-	for _, p := range publishedFamilies {
-		like := runCase{Family: p.family, Ranks: p.ranks, Delay: p.delay}
-		covered := true
-		for _, k := range by {
-			covered = covered && k.compare(&g.like, &like) == 0
+// row is the published figures of a row of ours, by the cells that name it; nil: none.
+func (p *publishedTable) row(name string) []string {
+	for more := true; more; {
+		if figures := p.Rows[name]; figures != nil {
+			return figures
 		}
-		if covered && !g.like.Intermittent {
-			sum.top1 += p.top1
-			sum.top2 += p.top2
-			sum.of += p.of
-			sum.hits += p.hits
-			sum.counted += p.counted
+		at := strings.LastIndex(name, ", ")
+		if more = at > 0; more {
+			name = name[:at]
 		}
 	}
-	return sum
+	return p.Rows["*"]
 }
 
-// forwardFamilies are the rows of Table 5: the label that a delay in forward
-// should have, and how often the seeded stage is found there. That E5's rows carry the
-// label is all that the text says of them: it has no count.
-var forwardFamilies = [...]struct {
-	family     simulate.Family
-	label      labels.Label
-	top1, top2 int // of 10
-}{
-	{simulate.ForwardDevice, labels.ForwardDeviceSupported, 0, 10},
-	{simulate.ForwardHost, labels.ForwardHostOverheadSuspected, 10, 10},
+// beside gives a table what is published of an artifact: columns beside ours, and notes.
+func beside(t *table.Table, artifact string) *table.Table {
+	var names []string
+	for _, row := range t.Records() {
+		names = append(names, rowName(t, row))
+	}
+	return besideRows(t, artifact, names)
 }
 
-// publishedSweep is Table 15: hits of 50, mean and largest candidate set.
-var publishedSweep = map[float64]publishedTally{
-	0.70: {hits: 50, of: 50, mean: 2.00, max: 2},
-	0.75: {hits: 50, of: 50, mean: 2.00, max: 2},
-	0.80: {hits: 50, of: 50, mean: 2.00, max: 2},
-	0.85: {hits: 50, of: 50, mean: 2.20, max: 3},
-	0.90: {hits: 50, of: 50, mean: 3.00, max: 3},
+// rowName is what names a row, as people see its cells.
+func rowName(t *table.Table, cells []string) string {
+	return strings.Join(cells[:max(1, t.Keys)], ", ")
+}
+
+// besideRows does so where something else names the rows.
+func besideRows(t *table.Table, artifact string, names []string) *table.Table {
+	p := published().Tables[artifact]
+	for _, head := range p.Columns {
+		t.Columns = append(t.Columns, table.Words("paper: "+head)...)
+	}
+	for i, name := range names {
+		figures := p.row(name)
+		if figures == nil {
+			figures = slices.Repeat([]string{none}, len(p.Columns))
+		}
+		t.Rows[i] = append(t.Rows[i], table.Texts(figures...)...)
+	}
+	t.Notes = append(t.Notes, p.Notes...)
+	return t
+}
+
+// publishedNames are the groups or the field cases, in the order of the paper.
+func publishedNames[V any](of map[string]V) []string {
+	return slices.DeleteFunc(slices.Clone(campaign.Published), func(name string) bool {
+		_, ok := of[name]
+		return !ok
+	})
 }

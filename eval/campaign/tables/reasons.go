@@ -54,17 +54,17 @@ const hiddenRankRuns = "backward, backward_comm, data, forward_device, forward_h
 // otherRuns says how runs differ from the paper's rows of Tables 4, 5 and 15, of which
 // Table 5 counts two families; "" where they do not.
 func (s *Score) otherRuns() string {
-	values := func(k Key) string {
+	values := func(k key) string {
 		var out []string
-		for _, g := range s.grouped([]Key{k}) {
+		for _, g := range s.grouped([]key{k}) {
 			out = append(out, g.value(k))
 		}
-		if k == ByFamily {
+		if k == byFamily {
 			slices.Sort(out)
 		}
 		return strings.Join(out, ", ")
 	}
-	own := fmt.Sprintf("%s at %s ranks with %s ms", values(ByFamily), values(ByRanks), values(ByDelay))
+	own := fmt.Sprintf("%s at %s ranks with %s ms", values(byFamily), values(byRanks), values(byDelay))
 	if own == hiddenRankRuns || own == "forward_device, forward_host at 8, 32 ranks with 120 ms" {
 		return ""
 	}
@@ -135,14 +135,14 @@ func (s *Score) outsideBackward() []*scoredRun {
 // candidates, by family; "" of none.
 func (s *Score) missedBy(at func(*scoredWindow) routing) string {
 	var out []string
-	for _, g := range s.grouped([]Key{ByFamily}) {
+	for _, g := range s.grouped([]key{byFamily}) {
 		n, all := 0, 0
 		faulty(g.runs, func(w *scoredWindow) {
 			all++
 			count(&n, !at(w).Hit)
 		})
 		if n > 0 {
-			out = append(out, fmt.Sprintf("%s of %s", table.OutOf(n, all), g.value(ByFamily)))
+			out = append(out, fmt.Sprintf("%s of %s", table.OutOf(n, all), g.value(byFamily)))
 		}
 	}
 	return strings.Join(out, ", ")
@@ -150,7 +150,7 @@ func (s *Score) missedBy(at func(*scoredWindow) routing) string {
 
 // caseReason is about a row of Table 14: family, ranks, delay.
 func (s *Score) caseReason(c *cell) string {
-	by := []Key{ByFamily, ByRanks, ByDelay}
+	by := []key{byFamily, byRanks, byDelay}
 	for _, g := range s.grouped(by) {
 		if strings.HasPrefix(c.Row+", ", strings.Join(keyValues(g, by), ", ")+", ") {
 			own, other := rivals(g.runs)
@@ -170,7 +170,7 @@ func (s *Score) shardingReason() string {
 func (s *Score) scaleReason() string {
 	var own, step mean
 	two := 0.0
-	for _, g := range s.grouped([]Key{ByFamily, ByRanks, ByDelay}) {
+	for _, g := range s.grouped([]key{byFamily, byRanks, byDelay}) {
 		if g.like.Family != simulate.Data || g.like.Ranks != 128 || g.like.Delay != 120 {
 			continue
 		}

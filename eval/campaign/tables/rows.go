@@ -18,10 +18,10 @@ type windowColumn struct {
 	of   func(*scoredRun, *scoredWindow) table.Cell
 }
 
-// WindowTable is everything that is known, one row per window; what belongs to
+// windowTable is everything that is known, one row per window; what belongs to
 // a run is repeated in each of its windows. Empty cells are unknown or do not
 // apply.
-func (s *Score) WindowTable() *table.Table {
+func (s *Score) windowTable() *table.Table {
 	columns := windowColumns()
 	t := &table.Table{Title: "Windows"}
 	for _, c := range columns {
@@ -39,15 +39,15 @@ func (s *Score) WindowTable() *table.Table {
 	return t
 }
 
-// Rows is what an execution notes of its runs: the rows of WindowTable.
+// Rows is what an execution notes of its runs: the rows of windowTable.
 func Rows() campaign.Rows {
 	var empty Score
-	return campaign.Rows{Head: empty.WindowTable().Heads(), Of: func(truth []simulate.TruthRow, windows func(func(*trace.Window) error) error) ([][]string, error) {
+	return campaign.Rows{Head: empty.windowTable().Heads(), Of: func(truth []simulate.TruthRow, windows func(func(*trace.Window) error) error) ([][]string, error) {
 		scorer := New(truth, Options{})
 		if err := windows(scorer.Add); err != nil {
 			return nil, err
 		}
-		return scorer.Score().WindowTable().Records(), nil
+		return scorer.Score().windowTable().Records(), nil
 	}}
 }
 
@@ -151,34 +151,4 @@ func whole(n *int) table.Cell {
 		return table.Cell{}
 	}
 	return table.WholeCell(*n)
-}
-
-// RunTable is one row per run: what it hides, and what the verdict says.
-func (s *Score) RunTable() *table.Table {
-	t := &table.Table{Title: "Runs", Columns: table.Words("run", "delay_ms", "hidden", "suspect", "gain", "confidence", "rank")}
-	for _, r := range s.Runs {
-		answer := string(r.Verdict.Answer)
-		if r.healthy() {
-			answer = none
-		}
-		t.Add(table.Texts(r.Run, milliseconds(r.Delay), hiddenList(r.Hidden),
-			suspectPlace(&r.Verdict), suspectGain(&r.Verdict), r.Verdict.Confidence, answer)...)
-	}
-	return t
-}
-
-// suspectPlace is the rank and stage of the first suspect, as hiddenList writes what is
-// hidden; a stage alone without a rank.
-func suspectPlace(v *verdict) string {
-	if v.Rank == nil {
-		return v.Stage
-	}
-	return fmt.Sprintf("%d:%s", *v.Rank, v.Stage)
-}
-
-func suspectGain(v *verdict) string {
-	if v.Gain == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%.0f %%", 100*v.Gain)
 }

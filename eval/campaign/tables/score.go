@@ -11,6 +11,7 @@ import (
 	"github.com/sfstat/sfstat/eval/campaign"
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // Options of a scoring. The zero value is usable.
@@ -25,7 +26,6 @@ type Scorer struct {
 	gates   gates.Gates
 	session *diagnose.Session
 	runs    []*scoredRun
-	unknown []string
 }
 
 // New prepares to score against a truth table.
@@ -35,15 +35,11 @@ func New(truth []simulate.TruthRow, o Options) *Scorer {
 	return s
 }
 
-// Add scores one validated window. A window of a run that the truth table does
-// not have is left out; Score lists the run. O(T·S·R).
+// Add scores one validated window. One of a run that the truth table does not have is an error. O(T·S·R).
 func (s *Scorer) Add(w *trace.Window) error {
 	c := s.cases[w.Run]
 	if c == nil {
-		if !slices.Contains(s.unknown, w.Run) {
-			s.unknown = append(s.unknown, w.Run)
-		}
-		return nil
+		return input.Bad(input.ErrMissing, "a window of run %q, which the truth table does not have", w.Run)
 	}
 	paper, err := frontier.Analyze(w, frontier.Options{Cut: cut.Step, ModelFit: fit.None, Gates: &s.gates})
 	if err != nil {
@@ -66,7 +62,7 @@ func (s *Scorer) Add(w *trace.Window) error {
 
 // Score is what was added, in order of arrival.
 func (s *Scorer) Score() *Score {
-	out := &Score{Tau: s.gates.Tau, gates: s.gates, Unknown: s.unknown, Runs: []*scoredRun{}}
+	out := &Score{Tau: s.gates.Tau, gates: s.gates, Runs: []*scoredRun{}}
 	verdicts := make(map[string]diagnose.RunVerdict)
 	for _, v := range s.session.Verdict().Runs {
 		verdicts[v.Run] = v
@@ -84,10 +80,8 @@ func (s *Scorer) Score() *Score {
 
 // Score is how the runs of an evaluation were answered.
 type Score struct {
-	Tau     float64      `json:"tau"`
-	Runs    []*scoredRun `json:"runs"`
-	Unknown []string     `json:"unknown_runs,omitempty"` // in the input, not in the truth table
-
+	Tau   float64
+	Runs  []*scoredRun
 	gates gates.Gates // of the scoring
 }
 
@@ -101,8 +95,8 @@ func (s *Score) only(keep func(*scoredRun) bool) *Score {
 // scoredRun is one case and how it was answered.
 type scoredRun struct {
 	runCase
-	Verdict verdict        `json:"verdict"`
-	Windows []scoredWindow `json:"windows"`
+	Verdict verdict
+	Windows []scoredWindow
 
 	task *campaign.Task // of a campaign
 }

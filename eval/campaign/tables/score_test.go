@@ -4,7 +4,7 @@ import (
 	"errors"
 	"io"
 	"math"
-	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -49,13 +49,13 @@ func TestWindowByHand(t *testing.T) {
 	got := scored(t, truth, byHand("x", 0)).Runs[0].Windows[0]
 	share := 40.0 / 70
 	want := scoredWindow{Fault: true, Steps: 10, Share: &share, Latest: latestOnly,
-		Routing: routing{"frontier", 1, true, 2},
+		Routing: routing{1, true, 2},
 		Methods: []routing{
-			{"stage_max", 2, true, 2},    // b 50, a 40 of 100
-			{"stage_mean", 2, true, 2},   // b 35, a 25 of 70
-			{"spread", 1, true, 2},       // a and b tie, upstream first
-			{"slowest_rank", 2, true, 2}, // both take 70 ms, the first counts: b 50, a 10, c 10
-			{"rank0", 2, true, 2},        // b 50, a 10, c 10: a first of the tie
+			{2, true, 2}, // b 50, a 40 of 100
+			{2, true, 2}, // b 35, a 25 of 70
+			{1, true, 2}, // a and b tie, upstream first
+			{2, true, 2}, // both take 70 ms, the first counts: b 50, a 10, c 10
+			{2, true, 2}, // b 50, a 10, c 10: a first of the tie
 		},
 	}
 	ignore := cmpopts.IgnoreFields(scoredWindow{}, "Labels", "Strong", "Automatic", "pace", "telemetry", "divided", "names", "seeded", "shares")
@@ -93,17 +93,16 @@ func TestRemovedFault(t *testing.T) {
 	if _, tallies := s.methods(); tallies[0].Windows != 1 {
 		t.Errorf("%d windows are tallied, expected the one with the fault", tallies[0].Windows)
 	}
-	row := s.HealthyTable().Records()[0]
+	row := s.healthyTable().Records()[0]
 	if row[0] != "fault removed (A of A/B/A)" || row[1] != "2" {
 		t.Errorf("windows without a fault: %v", row)
 	}
 }
 
-func TestUnknownRunsAreLeftOut(t *testing.T) {
-	truth := []simulate.TruthRow{{Run: "x", HiddenRank: -1, Ranks: 2}}
-	s := scored(t, truth, byHand("y", 0), byHand("x", 0), byHand("y", 1))
-	if len(s.Runs) != 1 || !slices.Equal(s.Unknown, []string{"y"}) {
-		t.Errorf("%d runs, unknown %v", len(s.Runs), s.Unknown)
+func TestUnknownRun(t *testing.T) {
+	s := New([]simulate.TruthRow{{Run: "x", HiddenRank: -1, Ranks: 2}}, Options{})
+	if err := s.Add(byHand("y", 0)); err == nil || !strings.Contains(err.Error(), `run "y", which the truth table does not have`) {
+		t.Errorf("a run that the truth table does not have: %v", err)
 	}
 }
 

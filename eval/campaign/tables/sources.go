@@ -35,41 +35,15 @@ type comparedRun struct {
 	Comparison *crosscheck.Comparison
 }
 
-// publishedSource is a row of the paper's Table 6, whose artifacts are medians of runs.
-type publishedSource struct {
-	mean                                                  float64
-	max                                                   int
-	artifact, times, difference, overhead, postProcessing string
-}
-
-// publishedSources are by the names of our sources. Each finds all of the twelve.
-var publishedSources = map[string]publishedSource{
-	ownRecorder: {2, 2, "0.11 MB", "1", none, "within noise", "none"},
-	"pytorch":   {2.25, 3, "15.81 GB", "144000", "0.039", "36.6 %", "43.5 s"},
-	"hta":       {2.25, 3, "15.81 GB", "144000", "0.039", "36.6 %", "43.5 s"},
-	"nsight":    {2, 2, "1.22 GB", "11100", "0.024", "50.3 %", "2.59 s"},
-}
-
-// cells are in the order of the columns of ours that they are for.
-func (p publishedSource) cells() []table.Cell {
-	if p.max == 0 {
-		return slices.Repeat([]table.Cell{table.None()}, 10)
-	}
-	return append([]table.Cell{table.PartCell(12, 12), table.PartCell(12, 12), table.PartCell(12, 12), table.RealCell(p.mean), table.WholeCell(p.max)},
-		table.Texts(p.artifact, p.times, p.difference, p.overhead, p.postProcessing)...)
-}
-
 // tableOfSources has the shape of the paper's Table 6. Without runs that were
 // compared it has no rows, and says so. costs are by source.
 func tableOfSources(runs []comparedRun, costs map[string]*costs) *table.Table {
 	t := &table.Table{Title: "Sources compared on the same runs",
 		Columns: slices.Concat(table.Words("source"), table.Heads(table.Integer, "runs"), tallyColumns(), table.Heads(table.Part, "routing agrees"),
-			table.Words("artifact", "× sfstat", "largest share difference", "in stage", "no-fault overhead", "post-processing"),
-			publishedColumns(), table.Heads(table.Integer, "paper: max"),
-			table.Words("paper: artifact", "paper: × sfstat", "paper: largest share difference", "paper: no-fault overhead", "paper: post-processing"))}
+			table.Words("artifact", "× sfstat", "largest share difference", "in stage", "no-fault overhead", "post-processing"))}
 	if len(runs) == 0 {
 		t.Notes = []string{"Not made: needs what profilers recorded of the same runs, in sources/ of the campaign's folder."}
-		return t
+		return beside(t, sourceArtifact)
 	}
 	all := sourcesOf(runs, costs)
 	for i, s := range all {
@@ -79,7 +53,7 @@ func tableOfSources(runs []comparedRun, costs map[string]*costs) *table.Table {
 			seconds = costs[s.Name].seconds()
 		}
 		t.Add(slices.Concat([]table.Cell{table.TextCell(s.Name), table.WholeCell(s.Runs)}, s.found(), []table.Cell{agrees},
-			table.Texts(s.size()...), table.Texts(share, stage, costs[s.Name].overhead(), seconds), publishedSources[s.Name].cells())...)
+			table.Texts(s.size()...), table.Texts(share, stage, costs[s.Name].overhead(), seconds))...)
 	}
 	t.Notes = []string{"Candidates and shares by the paper's cut, of the steps and ranks that all recorders of a run have; stages of profilers are taken on the host. " +
 		"Artifacts are what a run left as stored, medians of runs; × sfstat is against what its recorder wrote of the same runs. " +
@@ -90,7 +64,7 @@ func tableOfSources(runs []comparedRun, costs map[string]*costs) *table.Table {
 	}
 	t.Notes = append(t.Notes, fmt.Sprintf("Jobs of %s ranks here, of 32 on GPUs in the paper.", ranks))
 	t.Notes = append(t.Notes, unseen(all)...)
-	return t
+	return beside(t, sourceArtifact)
 }
 
 // hiddenIn are the families and sizes of the runs whose fault is known.

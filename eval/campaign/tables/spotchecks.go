@@ -13,11 +13,11 @@ import (
 // shares reach τ, so that the candidate set becomes compact.
 func (s *Score) boundaryTable() *table.Table {
 	t := &table.Table{Title: fmt.Sprintf("Boundary of the candidate set: when the two largest shares reach τ = %s", fixed(s.Tau)), Keys: 1,
-		Columns: table.Words("ranks", "share of the two largest, by delay", "crosses between ms", "paper: crosses between ms")}
-	for _, g := range s.grouped([]Key{ByRanks}) {
+		Columns: table.Words("ranks", "share of the two largest, by delay", "crosses between ms")}
+	for _, g := range s.grouped([]key{byRanks}) {
 		ranks := Score{Tau: s.Tau, Runs: g.runs}
 		text, last, lastDelay, crossing := "", 0.0, simulate.Millis(0), none
-		for _, d := range ranks.grouped([]Key{ByDelay}) {
+		for _, d := range ranks.grouped([]key{byDelay}) {
 			sum := twoLargest(d.runs)
 			if text != "" {
 				text += ", "
@@ -28,11 +28,9 @@ func (s *Score) boundaryTable() *table.Table {
 			text += fmt.Sprintf("%s ms: %.3f", milliseconds(d.like.Delay), sum)
 			last, lastDelay = sum, d.like.Delay
 		}
-		t.Add(table.Texts(strconv.Itoa(g.like.Ranks), text, crossing, "120–180")...)
+		t.Add(table.Texts(strconv.Itoa(g.like.Ranks), text, crossing)...)
 	}
-	t.Notes = []string{"The paper's calibration is of runs with a profiler on, which makes steps 36.6 % longer (Table 6); so are those of the job here. " +
-		"Without, 120 ms reach τ already, as the candidate sets of two in Table 15 say of the paper's own runs."}
-	return t
+	return beside(t, "boundary")
 }
 
 // twoLargest is the mean of the two largest shares together, over the windows
@@ -53,31 +51,19 @@ func twoLargest(runs []*scoredRun) float64 {
 func (s *Score) scaleTable() *table.Table {
 	t := &table.Table{Title: "Routing at 64 and 128 ranks: windows with a fault, the paper's cut", Keys: 3,
 		Columns: slices.Concat(table.Words("family", "ranks", "delay_ms"), table.Heads(table.Integer, "windows"), table.Heads(table.Hundredths, "delay ÷ step", "seeded share", "two largest"),
-			table.Heads(table.Part, "top-1", "top-2"), table.Words("paper: top-2"))}
-	for _, g := range s.grouped([]Key{ByFamily, ByRanks, ByDelay}) {
+			table.Heads(table.Part, "top-1", "top-2"))}
+	by := []key{byFamily, byRanks, byDelay}
+	for _, g := range s.grouped(by) {
 		tally := tallyOf(g.runs)
 		var share, step mean
 		faulty(g.runs, func(w *scoredWindow) {
 			share.add(w.Share)
 			step.addOf(float64(g.like.Delay)*1e6, w.pace.median)
 		})
-		row := append(keyCells(g, []Key{ByFamily, ByRanks, ByDelay}), table.WholeCell(tally.Windows), step.cell(), share.cell(), table.RealCell(twoLargest(g.runs)),
-			table.PartCell(tally.Top1, tally.Windows), table.PartCell(tally.Top2, tally.Windows))
-		t.Add(append(row, table.TextCell(publishedScale(&g.like)))...)
+		t.Add(append(keyCells(g, by), table.WholeCell(tally.Windows), step.cell(), share.cell(), table.RealCell(twoLargest(g.runs)),
+			table.PartCell(tally.Top1, tally.Windows), table.PartCell(tally.Top2, tally.Windows))...)
 	}
-	return t
-}
-
-// publishedScale is what the text says of the rows: all that were checked are
-// among the first two, but for data of 120 ms at 128 ranks.
-func publishedScale(c *runCase) string {
-	switch {
-	case c.Family == simulate.BackwardComm && c.Delay == 120, c.Family == simulate.Data && c.Delay == 180:
-		return "all"
-	case c.Family == simulate.Data && c.Delay == 120 && c.Ranks == 128:
-		return "below τ"
-	}
-	return none
+	return beside(t, "scale")
 }
 
 // shardingTable is the paper's group E8: sharded programs, and the control that
@@ -85,15 +71,11 @@ func publishedScale(c *runCase) string {
 func (s *Score) shardingTable() *table.Table {
 	t := &table.Table{Title: "Sharded jobs: windows with a fault, the paper's cut", Keys: 1,
 		Columns: slices.Concat(table.Words("rows", "families", "ranks"), table.Heads(table.Integer, "windows"), table.Heads(table.Part, "top-1", "top-2"),
-			table.Words("misses", "paper: top-1", "paper: top-2", "paper: misses"))}
+			table.Words("misses"))}
 	for _, kind := range []struct {
-		name      string
-		control   bool
-		published [3]string
-	}{
-		{"ranks synchronise after the delay", false, [3]string{"87/90", "90/90", "callback_sync at 32 ranks"}},
-		{"control: optimizer on the host", true, [3]string{"0/18", "0/18", none}},
-	} {
+		name    string
+		control bool
+	}{{"ranks synchronise after the delay", false}, {"control: optimizer on the host", true}} {
 		g := groupRuns{Score: s.only(func(r *scoredRun) bool { return (r.Family == simulate.OptimizerHost) == kind.control })}
 		if len(g.Runs) == 0 {
 			continue
@@ -104,12 +86,10 @@ func (s *Score) shardingTable() *table.Table {
 		if !kind.control {
 			misses = missed(g.Runs)
 		}
-		row := []table.Cell{table.TextCell(kind.name), c[1], c[2], table.WholeCell(tally.Windows), table.PartCell(tally.Top1, tally.Windows),
-			table.PartCell(tally.Top2, tally.Windows), table.TextCell(misses)}
-		t.Add(append(row, table.Texts(kind.published[:]...)...)...)
+		t.Add(table.TextCell(kind.name), c[1], c[2], table.WholeCell(tally.Windows), table.PartCell(tally.Top1, tally.Windows),
+			table.PartCell(tally.Top2, tally.Windows), table.TextCell(misses))
 	}
-	t.Notes = []string{"FSDP FULL_SHARD and ZeRO-1, half of the rows each; the paper's misses are of ZeRO-1."}
-	return t
+	return beside(t, "sharding")
 }
 
 // missed are the families and sizes of which a window does not have its stage

@@ -2,43 +2,28 @@ package tables
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/sfstat/sfstat/engine/frontier/labels"
 	"github.com/sfstat/sfstat/engine/frontier/ranking"
 	"github.com/sfstat/sfstat/trace/enum"
 )
 
-// Key is a property of a case by which summaries are grouped.
-type Key uint8
+// key is a property of a case by which summaries are grouped.
+type key uint8
 
 const (
-	ByFamily  Key = iota
-	ByPattern     // constant or intermittent
-	ByDelay
-	ByRanks
-	ByArrivals // without and with them
+	byFamily  key = iota
+	byPattern     // constant or intermittent
+	byDelay
+	byRanks
+	byArrivals // without and with them
 )
 
 var keyNames = [...]string{"family", "pattern", "delay", "ranks", "arrivals"}
 
-func (k Key) String() string { return enum.Name(keyNames[:], k) }
-
-// ParseKeys reads names of keys separated by commas, such as "family,ranks".
-func ParseKeys(s string) ([]Key, error) {
-	var keys []Key
-	for name := range strings.SplitSeq(s, ",") {
-		i := slices.Index(keyNames[:], name)
-		if i < 0 {
-			return nil, fmt.Errorf("key is %q, expected one of %s", name, strings.Join(keyNames[:], ", "))
-		}
-		keys = append(keys, Key(i))
-	}
-	return keys, nil
-}
+func (k key) String() string { return enum.Name(keyNames[:], k) }
 
 // group is the cases that agree in some keys.
 type group struct {
@@ -47,29 +32,29 @@ type group struct {
 }
 
 // value is the group's part of a key, as shown.
-func (g *group) value(k Key) string {
+func (g *group) value(k key) string {
 	switch k {
-	case ByFamily:
+	case byFamily:
 		return g.like.Family.String()
-	case ByPattern:
+	case byPattern:
 		if g.like.Intermittent {
 			return "intermittent"
 		}
 		return "constant"
-	case ByDelay:
+	case byDelay:
 		return strconv.FormatFloat(float64(g.like.Delay), 'f', -1, 64)
-	case ByArrivals:
+	case byArrivals:
 		return armNames[g.like.arm()]
 	}
 	return strconv.Itoa(g.like.Ranks)
 }
 
 // compare orders two cases by a key.
-func (k Key) compare(a, b *runCase) int {
+func (k key) compare(a, b *runCase) int {
 	switch k {
-	case ByFamily:
+	case byFamily:
 		return cmp.Compare(a.Family, b.Family)
-	case ByPattern:
+	case byPattern:
 		switch {
 		case a.Intermittent == b.Intermittent:
 			return 0
@@ -77,16 +62,16 @@ func (k Key) compare(a, b *runCase) int {
 			return -1
 		}
 		return 1
-	case ByDelay:
+	case byDelay:
 		return cmp.Compare(a.Delay, b.Delay)
-	case ByArrivals:
+	case byArrivals:
 		return cmp.Compare(a.arm(), b.arm())
 	}
 	return cmp.Compare(a.Ranks, b.Ranks)
 }
 
 // grouped are the runs with a fault, by keys, in the order of the keys.
-func (s *Score) grouped(by []Key) []*group {
+func (s *Score) grouped(by []key) []*group {
 	order := func(a, b *runCase) int {
 		for _, k := range by {
 			if c := k.compare(a, b); c != 0 {

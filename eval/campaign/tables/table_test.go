@@ -2,26 +2,16 @@ package tables
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/eval/campaign"
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/internal/table"
 )
-
-func TestParseKeys(t *testing.T) {
-	got, err := ParseKeys("ranks,family")
-	if err != nil || !cmp.Equal(got, []Key{ByRanks, ByFamily}) {
-		t.Errorf("%v, %v", got, err)
-	}
-	for _, bad := range []string{"", "family,", "rank", "family ,ranks"} {
-		if keys, err := ParseKeys(bad); err == nil {
-			t.Errorf("%q gives %v, expected an error", bad, keys)
-		}
-	}
-}
 
 // TestGroups: ordered by the keys in turn, and healthy runs are in none.
 func TestGroups(t *testing.T) {
@@ -36,12 +26,12 @@ func TestGroups(t *testing.T) {
 		s.Runs = append(s.Runs, &scoredRun{runCase: c})
 	}
 	for _, test := range []struct {
-		by   []Key
+		by   []key
 		want [][]string // runs of each group
 	}{
-		{[]Key{ByFamily}, [][]string{{"b", "c", "e"}, {"a"}}},
-		{[]Key{ByFamily, ByRanks}, [][]string{{"c", "e"}, {"b"}, {"a"}}},
-		{[]Key{ByPattern, ByDelay}, [][]string{{"b"}, {"a"}, {"e"}, {"c"}}},
+		{[]key{byFamily}, [][]string{{"b", "c", "e"}, {"a"}}},
+		{[]key{byFamily, byRanks}, [][]string{{"c", "e"}, {"b"}, {"a"}}},
+		{[]key{byPattern, byDelay}, [][]string{{"b"}, {"a"}, {"e"}, {"c"}}},
 	} {
 		var got [][]string
 		for _, g := range s.grouped(test.by) {
@@ -57,51 +47,60 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// TestNamesOfSpecifications: what a specification may name has a table or a row here.
-func TestNamesOfSpecifications(t *testing.T) {
+// TestPublication: published.yaml can be read, what a specification may name has a table or a row
+// there, and the paper's own tables agree with one another.
+func TestPublication(t *testing.T) {
+	p := published()
+	for artifact, of := range p.Tables {
+		for name, figures := range of.Rows {
+			if len(figures) != len(of.Columns) {
+				t.Errorf("%s, %s: %d figures under %d heads", artifact, name, len(figures), len(of.Columns))
+			}
+		}
+	}
 	var numbers []int
-	for _, p := range paperTables {
-		numbers = append(numbers, p.Number)
+	for _, made := range paperTables {
+		numbers = append(numbers, made.Number)
 	}
-	var names []string
-	for _, g := range publishedEvaluation {
-		names = append(names, g.name)
-	}
-	if names = append(names, caseNames()...); !slices.Equal(numbers, campaign.PaperTables) || !slices.Equal(names, campaign.Published) {
+	if names := append(publishedNames(p.Groups), publishedNames(p.Cases)...); !slices.Equal(numbers, campaign.PaperTables) || !slices.Equal(names, campaign.Published) {
 		t.Errorf("tables %v, groups and cases %v; expected %v and %v", numbers, names, campaign.PaperTables, campaign.Published)
+	}
+	for _, g := range p.Gates {
+		if gateValue(gates.Default(), g.Gate) == none {
+			t.Errorf("there is no gate %s", g.Gate)
+		}
+	}
+	var top1, top2, all int
+	for name, figures := range p.Tables["table-14"].Rows {
+		if family, rest, _ := strings.Cut(name, ", "); !strings.HasPrefix(family, "callback") && strings.HasSuffix(rest, ", 120") {
+			first, n, _ := fraction(figures[0])
+			second, _, _ := fraction(figures[1])
+			top1, top2, all = top1+first, top2+second, all+n
+		}
+	}
+	if sums := []string{table.OutOf(top1, all), table.OutOf(top2, all)}; !slices.Equal(sums, p.Tables["table-4"].Rows["frontier"][:2]) {
+		t.Errorf("Table 14 adds up to %v, Table 4 has %v", sums, p.Tables["table-4"].Rows["frontier"])
 	}
 }
 
-// TestPublished: rows of the paper add up over what a group leaves open, and a
-// group that the paper does not have gets nothing.
-func TestPublished(t *testing.T) {
-	for _, test := range []struct {
-		like           runCase
-		by             []Key
-		top1, top2, of int
-	}{
-		{runCase{Family: simulate.Data, Ranks: 8, Delay: 120}, []Key{ByFamily}, 10, 10, 10},
-		{runCase{Family: simulate.Data, Ranks: 8, Delay: 120}, []Key{ByFamily, ByRanks, ByDelay}, 5, 5, 5},
-		{runCase{Family: simulate.Data, Ranks: 8, Delay: 30}, []Key{ByFamily, ByDelay}, 0, 0, 0},
-		{runCase{Family: simulate.Data, Ranks: 8, Delay: 120, Intermittent: true}, []Key{ByFamily}, 0, 0, 0},
-		{runCase{Family: simulate.CallbackSync, Ranks: 8, Delay: 120}, []Key{ByFamily}, 6, 12, 12},
-		{runCase{Family: simulate.CallbackHost, Ranks: 8, Delay: 120}, []Key{ByFamily, ByRanks}, 0, 0, 3},
+// TestBeside: a row is found by the cells that name it, whatever follows them; what the paper does not
+// have gets a dash.
+func TestBeside(t *testing.T) {
+	s := &Score{}
+	for _, c := range []runCase{
+		{Family: simulate.Data, Ranks: 8, Delay: 120},
+		{Family: simulate.Data, Ranks: 8, Delay: 30},
+		{Family: simulate.Backward, Ranks: 8, Delay: 120, Intermittent: true},
 	} {
-		got := publishedFor(&group{like: test.like}, test.by)
-		if got.top1 != test.top1 || got.top2 != test.top2 || got.of != test.of {
-			t.Errorf("%+v by %v: %d and %d of %d, want %d and %d of %d", test.like, test.by, got.top1, got.top2, got.of, test.top1, test.top2, test.of)
-		}
+		c.Hidden = []hiddenRank{{0, "x"}}
+		s.Runs = append(s.Runs, &scoredRun{runCase: c})
 	}
-	var all publishedCase
-	for _, p := range publishedFamilies {
-		if p.delay == 120 && p.family <= simulate.ForwardHost {
-			all.top1 += p.top1
-			all.top2 += p.top2
-			all.of += p.of
+	made := s.routingTable([]key{byFamily, byRanks, byDelay, byArrivals})
+	at := slices.Index(made.Heads(), "paper: top-1")
+	for i, want := range []string{"– – – –", "5/5 5/5 5/5 2.00", "– – – –"} {
+		if got := strings.Join(made.Records()[i][at:], " "); got != want {
+			t.Errorf("%v: %s, expected %s", made.Records()[i][:4], got, want)
 		}
-	}
-	if m := publishedMethods[0]; all.top1 != m.top1 || all.top2 != m.top2 || all.of != m.of {
-		t.Errorf("Table 14 adds up to %d and %d of %d, Table 4 has %d and %d of %d", all.top1, all.top2, all.of, m.top1, m.top2, m.of)
 	}
 }
 
@@ -110,16 +109,14 @@ func TestTablesAreRectangular(t *testing.T) {
 	truth := []simulate.TruthRow{{Run: "x", Family: simulate.Data, Ranks: 2, HiddenRank: 1, Stage: "a", Delay: 120},
 		{Run: "y", Ranks: 2, HiddenRank: -1}}
 	s := scored(t, truth, byHand("x", 0), byHand("y", 0))
-	for _, published := range []bool{false, true} {
-		v := View{By: []Key{ByFamily, ByPattern, ByDelay, ByRanks}, Published: published}
-		for _, made := range []*table.Table{s.MethodTable(v), s.RoutingTable(v), s.CutTable(v), s.VerdictTable(v), s.HealthyTable(), s.SweepTable(v), s.RunTable(), s.WindowTable()} {
-			if len(made.Rows) == 0 {
-				t.Errorf("%q has no rows", made.Title)
-			}
-			for _, row := range made.Rows {
-				if len(row) != len(made.Columns) {
-					t.Errorf("%q: %d cells under %d heads: %v", made.Title, len(row), len(made.Columns), row)
-				}
+	by := []key{byFamily, byPattern, byDelay, byRanks}
+	for _, made := range []*table.Table{s.methodTable(), s.routingTable(by), s.forwardTable(), s.healthyTable(), s.sweepTable(), s.windowTable()} {
+		if len(made.Rows) == 0 {
+			t.Errorf("%q has no rows", made.Title)
+		}
+		for _, row := range made.Rows {
+			if len(row) != len(made.Columns) {
+				t.Errorf("%q: %d cells under %d heads: %v", made.Title, len(row), len(made.Columns), row)
 			}
 		}
 	}

@@ -157,7 +157,7 @@ func TestGateTableOfOthers(t *testing.T) {
 // TestDifferences: a sentence where ours and the published counts differ, and
 // none where they do not.
 func TestDifferences(t *testing.T) {
-	by := []Key{ByFamily, ByRanks, ByDelay}
+	by := []key{byFamily, byRanks, byDelay}
 	window := func(place int, shares ...float64) scoredWindow {
 		return scoredWindow{Fault: true, Routing: routing{Place: place, Candidates: len(shares)}, Share: &shares[0], shares: shares, seeded: []bool{true, false, false}}
 	}

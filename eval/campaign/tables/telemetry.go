@@ -24,8 +24,7 @@ func telemetryOf(w *trace.Window) telemetry {
 func (s *Score) completenessTable() *table.Table {
 	t := &table.Table{Title: "No fault: is the recording complete, and is anything flagged?", Keys: 1,
 		Columns: slices.Concat(table.Words("group"), table.Heads(table.Integer, "runs", "windows"),
-			table.Heads(table.Part, "windows gathered", "steps of ranks recorded", "telemetry_limited", "runs with a strong label"), table.Heads(table.Rate, "at most"),
-			table.Words("paper: windows", "paper: windows gathered", "paper: telemetry_limited", "paper: runs with a strong label", "paper: at most"))}
+			table.Heads(table.Part, "windows gathered", "steps of ranks recorded", "telemetry_limited", "runs with a strong label"), table.Heads(table.Rate, "at most"))}
 	for _, name := range []string{"E0", "E1"} {
 		part := s.standingFor(name)
 		windows, gathered, rows, expected, limited, strong := 0, 0, 0, 0, 0, 0
@@ -42,20 +41,10 @@ func (s *Score) completenessTable() *table.Table {
 			continue
 		}
 		n := len(part.Runs)
-		row := []table.Cell{table.TextCell(name), table.WholeCell(n), table.WholeCell(windows), table.PartCell(gathered, windows), table.PartCell(rows, expected),
-			table.PartCell(limited, windows), table.PartCell(strong, n), rateAtMost(strong, n)}
-		t.Add(append(row, table.Texts(publishedCompleteness[name]...)...)...)
+		t.Add(table.TextCell(name), table.WholeCell(n), table.WholeCell(windows), table.PartCell(gathered, windows), table.PartCell(rows, expected),
+			table.PartCell(limited, windows), table.PartCell(strong, n), rateAtMost(strong, n))
 	}
-	t.Notes = []string{"At most: the exact one-sided 95 % bound of the rate of runs. A simulated run loses nothing, so its row is a check of the account; " +
-		"eval/campaign/specs/nofault-real.yaml makes the same of real processes."}
-	return t
-}
-
-// publishedCompleteness is what section 6.4 of the paper says of 105 runs
-// without a fault; of E0 it gives no number.
-var publishedCompleteness = map[string][]string{
-	"E0": {none, none, none, none, none},
-	"E1": {"315", "315/315", "0/315", "0/105", "2.81 %"},
+	return beside(t, "completeness")
 }
 
 // standingFor are the runs that stand for a published group.

@@ -8,20 +8,20 @@ import (
 // verdict is what the diagnosis of a run names first, and whether that is
 // right.
 type verdict struct {
-	Kind       string     `json:"kind,omitempty"` // of the first suspect; "" without one
-	Rank       *int       `json:"rank"`
-	Stage      string     `json:"stage,omitempty"`
-	Gain       float64    `json:"gain"`
-	Confidence string     `json:"confidence"`
-	Called     bool       `json:"-"` // certain and large enough to act on
-	StageRight bool       `json:"stage_right"`
-	Answer     rankAnswer `json:"rank_answer"`
+	Kind       string // of the first suspect; "" without one
+	Rank       *int
+	Stage      string
+	Gain       float64
+	Confidence string
+	Called     bool // certain and large enough to act on
+	StageRight bool
+	Answer     rankAnswer
 	// Named: stage and rank are right, and the confidence lets them be called
 	// (supported or strong).
-	Named bool `json:"named"`
+	Named bool
 	// Innocent is how many suspects that may be called name a rank that hides
 	// nothing.
-	Innocent int `json:"innocent"`
+	Innocent int
 }
 
 // rankAnswer is what the first suspect says about the rank.

@@ -10,18 +10,18 @@ import (
 // scoredWindow is how one window was answered. Fields about the seeded stage mean
 // nothing where Fault is false.
 type scoredWindow struct {
-	Window    int64     `json:"window"`
-	Fault     bool      `json:"fault"` // the fault holds in this window
-	Steps     int       `json:"steps"`
-	Routing   routing   `json:"routing"` // of the frontier by the paper's cut
-	Methods   []routing `json:"methods"` // of the five comparison methods, in the order of frontier.Method
-	Share     *float64  `json:"seeded_share"`
-	Latest    latest    `json:"hidden_rank_latest"` // at the end of the seeded stage
-	Labels    []string  `json:"labels"`
-	Strong    bool      `json:"strong"` // a strong label was given
-	Automatic automatic `json:"automatic"`
+	Window    int64
+	Fault     bool // the fault holds in this window
+	Steps     int
+	Routing   routing   // of the frontier by the paper's cut
+	Methods   []routing // of the five comparison methods, in the order of frontier.Method
+	Share     *float64
+	Latest    latest // at the end of the seeded stage
+	Labels    []string
+	Strong    bool // a strong label was given
+	Automatic automatic
 	// Telescoping is how far the stages' advances are from the makespan.
-	Telescoping int64 `json:"telescoping_error_ns"`
+	Telescoping int64
 
 	pace      pace
 	telemetry telemetry
@@ -33,10 +33,9 @@ type scoredWindow struct {
 
 // routing is where a ranking puts the seeded stage.
 type routing struct {
-	Method     string `json:"method"`
-	Place      int    `json:"place"` // of the first seeded stage, from 1; 0: not ranked
-	Hit        bool   `json:"hit"`   // it is a candidate
-	Candidates int    `json:"candidates"`
+	Place      int  // of the first seeded stage, from 1; 0: not ranked
+	Hit        bool // it is a candidate
+	Candidates int
 }
 
 // Top reports whether the seeded stage is among the first k.
@@ -71,14 +70,14 @@ const (
 
 // automatic is what the automatic cut makes of the window.
 type automatic struct {
-	Cut         string   `json:"cut"`
-	Lead        string   `json:"lead"`   // stage with the largest share
-	Leader      *int     `json:"leader"` // rank that is latest at its end in most steps
-	LeaderRight bool     `json:"leader_right"`
-	Place       int      `json:"place"` // of the first seeded stage among the shares, from 1; 0: not ranked
-	Share       *float64 `json:"seeded_share"`
-	Strong      bool     `json:"strong"`
-	Telescoping int64    `json:"telescoping_error_ns"`
+	Cut         string
+	Lead        string // stage with the largest share
+	Leader      *int   // rank that is latest at its end in most steps
+	LeaderRight bool
+	Place       int // of the first seeded stage among the shares, from 1; 0: not ranked
+	Share       *float64
+	Strong      bool
+	Telescoping int64
 }
 
 // ofPaper scores the account by the paper's cut.
@@ -95,10 +94,10 @@ func ofPaper(c *runCase, r *frontier.Result, fault bool) scoredWindow {
 	if len(r.Routing) > 0 {
 		w.shares = sharesOf(r)
 	}
-	w.Routing = routing{Method: frontierMethod, Place: place(w.seeded, ranking.Of(w.shares)), Hit: anyOf(w.seeded, r.Routing), Candidates: len(r.Routing)}
+	w.Routing = routing{Place: place(w.seeded, ranking.Of(w.shares)), Hit: anyOf(w.seeded, r.Routing), Candidates: len(r.Routing)}
 	for _, o := range r.Baselines {
 		var d division
-		m := routing{Method: o.Method.String(), Hit: anyOf(w.seeded, o.Candidates), Candidates: len(o.Candidates)}
+		m := routing{Hit: anyOf(w.seeded, o.Candidates), Candidates: len(o.Candidates)}
 		if o.Scores != nil {
 			m.Place = place(w.seeded, o.Ranking)
 			d = divide(o.Scores, w.seeded)

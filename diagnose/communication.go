@@ -16,7 +16,10 @@ import (
 
 // Communication judges what calls and kernels of NCCL show: which rank enters
 // collectives last, which link or communicator is slow.
-func Communication(r *comm.Result, g gates.Gates) RunVerdict {
+func Communication(r *comm.Result) RunVerdict { return communicationBy(r, gates.Default()) }
+
+// communicationBy is Communication with other thresholds.
+func communicationBy(r *comm.Result, g gates.Gates) RunVerdict {
 	var found []heardSuspect
 	for _, s := range suspects.Find(r) {
 		h := heardSuspect{r: r, Suspect: s, gates: g}

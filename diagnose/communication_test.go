@@ -17,7 +17,6 @@ import (
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/comm"
-	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/fixtures/comm/job"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/internal/draws"
@@ -110,7 +109,7 @@ func TestCommunicationNamesTheFault(t *testing.T) {
 		{"late-rank-pipeline", 2, "rank [5]", evidence.Subject{}, 0},
 		{"late-rank-pipeline", 4, "rank [5]", evidence.Subject{}, 0},
 	} {
-		v := diagnose.Communication(trafficOf(t, scenario(t, c.name, c.nodes, 1), nil), gates.Default())
+		v := diagnose.Communication(trafficOf(t, scenario(t, c.name, c.nodes, 1), nil))
 		if got := strings.Join(called(v), ", "); got != c.want || len(v.Next) == 0 {
 			t.Errorf("%s on %d nodes: %q, want %q; next %v", c.name, c.nodes, got, c.want, v.Next)
 			continue
@@ -166,7 +165,7 @@ func TestCommunicationFalseAlarms(t *testing.T) {
 						if d.spoil == nil {
 							d.spoil = func(testing.TB, string) {}
 						}
-						if v := diagnose.Communication(damagedTraffic(t, s, d.spoil), gates.Default()); len(v.Findings) > 0 {
+						if v := diagnose.Communication(damagedTraffic(t, s, d.spoil)); len(v.Findings) > 0 {
 							t.Errorf("%s on %d nodes, ranks unlike by %g, damage %s, seed %d: %+v", name, nodes, unlike, damage, s.Seed, v.Findings[0])
 						}
 					}
@@ -201,7 +200,7 @@ func TestCommunicationOfDamagedJobs(t *testing.T) {
 		"logs of half of the ranks, the slow link among them": {scenario(t, "slow-card-pipeline", 4, 1), oddLogs, []string{"edge [5]"}, answer.RanksNotRecorded},
 		"an export of one node":                               {scenario(t, "slow-group", 4, 1), func(f string) bool { return f != "node1.sqlite" }, nil, answer.RanksNotRecorded},
 	} {
-		v := diagnose.Communication(trafficOf(t, c.spec, c.leave), gates.Default())
+		v := diagnose.Communication(trafficOf(t, c.spec, c.leave))
 		if got := called(v); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}

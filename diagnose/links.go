@@ -59,7 +59,7 @@ func (r *run) together(v *RunVerdict) *comm.Result {
 //   - where a link or communicator is slow, ranks that arrive late with no delay of their own, and stages of waiting or
 //     communicating, are its victims and not reported.
 func (j *judge) heard(v *RunVerdict) {
-	c := Communication(j.traffic, j.gates)
+	c := communicationBy(j.traffic, j.gates)
 	if len(j.windows) == 0 && j.operators == nil {
 		c.Run, c.MinGain = v.Run, v.MinGain
 		*v = c
@@ -87,7 +87,7 @@ func (j *judge) heard(v *RunVerdict) {
 	}
 	first := &v.Findings[0]
 	v.Confidence = first.Confidence
-	if !first.Heard() {
+	if !first.heard() {
 		return
 	}
 	// Who is late in a stage is known now.
@@ -97,8 +97,8 @@ func (j *judge) heard(v *RunVerdict) {
 	}
 }
 
-// Heard reports whether a finding is that of the communication alone.
-func (f *Finding) Heard() bool {
+// heard reports whether a finding is that of the communication alone.
+func (f *Finding) heard() bool {
 	_, byStages := evidence.Find[evidence.LastToArrive](f.Evidence)
 	_, late := evidence.EntersLast(f.Evidence, evidence.FromNCCL)
 	_, slow := evidence.FindIf(f.Evidence, func(e evidence.SlowLink) bool { return !e.Elsewhere })

@@ -38,6 +38,11 @@ type Operators struct {
 // Stages is the number of pipeline stages.
 func (o *Operators) Stages() int { return len(o.Workers) / max(1, o.Replicas) }
 
+// Costly are the kinds of operators that make a step longer by enough to list, the most costly first.
+func (o *Operators) Costly() []whatif.Part {
+	return slices.DeleteFunc(slices.Clone(o.Replay.ByOp), func(p whatif.Part) bool { return p.Overall-1 < listedKind })
+}
+
 // StandsFor are the ranks that a worker stands for, given the rank that recorded it: those that share each
 // of its operators are not in the trace. nil: itself alone. Where the trace numbers its workers from 0 on,
 // they stand for the ranks in that order.

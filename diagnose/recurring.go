@@ -25,6 +25,9 @@ type Recurrence struct {
 	Lost      float64 // ns, of all ranks
 }
 
+// ByChance reports whether it may be chance that they come up so often.
+func (r *Recurrence) ByChance() bool { return r.P > gates.Supported }
+
 // Recurrences are the hosts, or the GPUs, that two or more runs are delayed by, the least
 // likely first. Under the null the late rank of a run is on any of its hosts alike, so
 // that a host which is in all n runs comes up k times or more with the chance that
@@ -88,7 +91,7 @@ func recurringHost(runs []RunVerdict) *evidence.RecurringHost {
 			late = append(late, Delayer{Host: f[0].Host, LocalRank: -1, Among: runs[i].Hosts()})
 		}
 	}
-	if all := Recurrences(late); len(all) > 0 && all[0].P <= gates.Supported {
+	if all := Recurrences(late); len(all) > 0 && !all[0].ByChance() {
 		return &evidence.RecurringHost{Host: all[0].Host, N: all[0].Runs, Of: all[0].Of, Runs: true, P: all[0].P}
 	}
 	return nil

@@ -26,6 +26,8 @@ const (
 	// listedUntested: what is listed though no test can prove it, with too few
 	// replicas for one: three times what a tested finding needs.
 	listedUntested = 0.03
+	// listedKind: what a kind of operators costs a step to be listed.
+	listedKind = 5e-3
 	// enoughShare: a slow link or a late rank that costs less is listed, and not
 	// reported.
 	enoughShare = 0.01

@@ -60,7 +60,12 @@ type Verdict struct {
 	Runs      []RunVerdict            // in the order of the input
 	First     int                     // index in Runs of the run that the verdict's own fields repeat
 	Recurring *evidence.RecurringHost // that late ranks of several runs are on; nil: none
-	Gates     gates.Gates
+	Thresholds
+}
+
+// Thresholds are what a verdict rests on.
+type Thresholds struct {
+	Gates gates.Gates `json:"gates" doc:"thresholds that were used"`
 }
 
 // All are the runs; a verdict that lists none is its own only one.

@@ -66,10 +66,11 @@ func (t Told) News(v *diagnose.Verdict) []News {
 
 // gist is what of a verdict is worth a new screen.
 func gist(r *diagnose.RunVerdict) string {
-	if len(r.Findings) == 0 || !r.Findings[0].Flagged() {
+	a := r.Answer()
+	if a.Certainty == evidence.Insufficient {
 		return r.Status.String()
 	}
-	s := &r.Findings[0]
+	s := a.First
 	rank := -1
 	if s.Rank != nil {
 		rank = *s.Rank

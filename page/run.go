@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/diagnose"
-	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/internal/glyph"
@@ -58,10 +57,10 @@ func (b *Builder) run(v *diagnose.RunVerdict) (Run, error) {
 // culprit is the stage, or the operator of a trace, that the first finding of a run that is not
 // well names; −1: none.
 func culprit(v *diagnose.RunVerdict, stages []Stage) int {
-	if v.Status <= answer.NoStraggler || len(v.Findings) == 0 || v.Findings[0].Confidence < evidence.Ambiguous {
+	f := v.Answer().First
+	if f == nil || f.Confidence < evidence.Ambiguous {
 		return -1
 	}
-	f := &v.Findings[0]
 	return slices.IndexFunc(stages, func(s Stage) bool {
 		return s.Name == glyph.Visible(f.Stage) || s.Name == glyph.Visible(f.Op)
 	})

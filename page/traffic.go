@@ -102,7 +102,7 @@ func traffic(calls []*comms.Record, limits *capacity.Benchmarks, v *diagnose.Run
 	if len(r.Calls) == 0 {
 		return nil
 	}
-	t := &Traffic{Leads: len(v.Findings) > 0 && v.Findings[0].Heard(), Named: append([]int{}, named(v)...), Speeds: speeds(r), Sent: sentOf(r), Waits: waitsOf(r)}
+	t := &Traffic{Leads: v.Answer().Basis == diagnose.OnCommunication, Named: append([]int{}, named(v)...), Speeds: speeds(r), Sent: sentOf(r), Waits: waitsOf(r)}
 	t.Limits = slices.ContainsFunc(t.Speeds, func(s Speed) bool { return s.Limit > 0 })
 	t.Volumes = volumes(r)
 	t.Left = max(0, len(t.Volumes)-mostVolumes)

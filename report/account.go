@@ -15,11 +15,6 @@ import (
 // The account of one window: what it is of, where its time went, and how it
 // was read. Shared by the documents of verdicts and of frontiers.
 
-// belowFloor reports whether a window is too short for percentages.
-func belowFloor(r *frontier.Result) bool {
-	return len(r.Stages) > 0 && !slices.ContainsFunc(r.Stages, func(s frontier.Stage) bool { return s.Share != nil })
-}
-
 // windowTitle is "run job · window 3 · steps 20–139 · 8 ranks · 207 ms per step".
 func windowTitle(r *frontier.Result) heading {
 	parts := []string{r.Run, fmt.Sprintf("window %d", r.Window)}
@@ -30,7 +25,7 @@ func windowTitle(r *frontier.Result) heading {
 		parts = append(parts, "group "+r.Group)
 	}
 	parts = append(parts, counted(len(r.Ranks), "rank"))
-	if r.Steps > 0 && !belowFloor(r) {
+	if r.Steps > 0 && !r.BelowFloor() {
 		parts = append(parts, length(float64(r.Makespan)/float64(r.Steps))+" per step")
 	}
 	return heading(strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " · "))
@@ -91,7 +86,7 @@ func accountBlocks(r *frontier.Result, stands string) document {
 	switch {
 	case len(r.Stages) == 0:
 		return append(d, prose("No stage times of this window could be used."))
-	case belowFloor(r):
+	case r.BelowFloor():
 		return append(d, prose(fmt.Sprintf("The whole window is %s: too short for shares. These are raw times in nanoseconds.",
 			length(float64(r.Makespan)))), rawTable(r))
 	}

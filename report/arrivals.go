@@ -138,7 +138,7 @@ func (j Arrivals) document() document {
 func (j Arrivals) headline() string {
 	switch {
 	case len(j.Late) == 1:
-		return fmt.Sprintf("%s: %s arrives late by its own delay: fixing it would cut step time by %s.", j.Run, rankAndHost(j.Late[0].Rank, j.Late[0].Host), table.Percent(j.Late[0].Saves.Alone))
+		return fmt.Sprintf("%s: %s arrives late by its own delay: fixing it would cut step time by %s.", j.Run, rankAt(j.Late[0].Rank, j.Late[0].Host, nil), table.Percent(j.Late[0].Saves.Alone))
 	case len(j.Late) > 1:
 		var ranks []int
 		for _, l := range j.Late {
@@ -151,16 +151,9 @@ func (j Arrivals) headline() string {
 	}
 	if len(j.Doubted) > 0 {
 		l := &j.Doubted[0]
-		return fmt.Sprintf("%s: %s may be late by its own delay, or by chance; without it step time would be %s less.", j.Run, rankAndHost(l.Rank, l.Host), table.Percent(l.Saves.Alone))
+		return fmt.Sprintf("%s: %s may be late by its own delay, or by chance; without it step time would be %s less.", j.Run, rankAt(l.Rank, l.Host, nil), table.Percent(l.Saves.Alone))
 	}
 	return fmt.Sprintf("%s: no rank arrives late more often than chance.", j.Run)
-}
-
-func rankAndHost(rank int, host string) string {
-	if host == "" {
-		return fmt.Sprintf("rank %d", rank)
-	}
-	return fmt.Sprintf("rank %d (%s)", rank, host)
 }
 
 func (j Arrivals) facts() string {

@@ -19,9 +19,6 @@ const (
 	mostRefused = 8
 )
 
-// recurs is the level at which a host or a GPU counts as recurring.
-const recurs = 0.05
-
 // Batch writes what the rows of a batch come to. CSV is one row per run, the worst first.
 func (o Output) Batch(sum *findings.Summary) error {
 	changes, err := sum.Changes()
@@ -53,7 +50,7 @@ func batchDocument(sum *findings.Summary, changes []findings.Change) document {
 		}
 		d = append(d, heading("Worst runs"), t)
 	}
-	byChance := func(h diagnose.Recurrence) bool { return h.P > recurs }
+	byChance := func(h diagnose.Recurrence) bool { return h.ByChance() }
 	hosts, gpus := slices.DeleteFunc(sum.Hosts(), byChance), slices.DeleteFunc(sum.GPUs(), byChance)
 	if len(hosts) > 0 {
 		d = append(d, heading("Hosts that recur"), recurring("host", hosts))
@@ -173,7 +170,7 @@ func Recurrences(hosts, gpus []diagnose.Recurrence) (out []string) {
 		if h.LocalRank >= 0 {
 			what, alike = fmt.Sprintf("Local rank %d of %s", h.LocalRank, h.Host), "GPU"
 		}
-		if h.P <= recurs {
+		if !h.ByChance() {
 			out = append(out, glyph.Visible(fmt.Sprintf("%s delays %d of %d runs with a late rank, %s if any %s were as likely.", what, h.Runs, h.Of, pValue(h.P), alike)))
 		}
 	}

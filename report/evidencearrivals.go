@@ -109,10 +109,7 @@ func missingWhat(f *diagnose.Finding) string {
 	if e.Since != 0 && e.AtLeast > int64(time.Second) {
 		waits = fmt.Sprintf("%s waiting for at least %s", counted(len(e.Waiting), "rank"), length(float64(e.AtLeast)))
 	}
-	who := placeWord(f.Place)
-	if len(f.Ranks) > 1 {
-		who = ranksWord(f.Ranks)
-	}
+	who, _ := subject(f.Who())
 	if e.NoDump {
 		return fmt.Sprintf("Hang: all ranks but %s wait in %s #%d of %s; %s", who, e.Op, e.N, groupWord(e.Group), waits)
 	}

@@ -130,9 +130,6 @@ func searched(e evidence.NobodyLate) string {
 	return s
 }
 
-// agrees reports whether what a replay saves is what is charged.
-func agrees(e evidence.Replay) bool { return math.Abs(e.Saves-e.Charged) <= 0.25*e.Charged }
-
 // betweenSteps says how long no step runs.
 func betweenSteps(e evidence.BetweenSteps) string {
 	s := fmt.Sprintf("%s of the time lies between steps (evaluation, checkpoints)", about(e.Share))

@@ -70,7 +70,7 @@ func accuse(r *frontier.Result, stage, rank int, gain float64) {
 // single makes a verdict of one run.
 func single(rv diagnose.RunVerdict) *diagnose.Verdict {
 	rv.MinGain = 0.1
-	return &diagnose.Verdict{RunVerdict: rv, Runs: []diagnose.RunVerdict{rv}, Gates: gates.Default()}
+	return &diagnose.Verdict{RunVerdict: rv, Runs: []diagnose.RunVerdict{rv}, Thresholds: diagnose.Thresholds{Gates: gates.Default()}}
 }
 
 // strongWindow has a host callback of rank 5 that costs 120 ms a step, by the
@@ -167,7 +167,7 @@ func severalRunsCase() *diagnose.Verdict {
 	many := strongRun()
 	many.Run, many.Status, many.Confidence = "a-run-with-a-rather-long-name-r128-s7", answer.UndecidedRun, evidence.Ambiguous
 	many.Findings = []diagnose.Finding{{Kind: diagnose.KindOp, Place: diagnose.Place{Rank: ptr(113), Op: "ncclDevKernel_AllReduce_Sum_bf16_RING_LL", Stage: "model.backward_cpu_wall"}, Cost: diagnose.Cost{Explained: 210 * ms, Gain: 0.031}, Confidence: evidence.Ambiguous}}
-	return &diagnose.Verdict{RunVerdict: strong, Runs: []diagnose.RunVerdict{quiet, stage, strong, many}, Gates: gates.Default()}
+	return &diagnose.Verdict{RunVerdict: strong, Runs: []diagnose.RunVerdict{quiet, stage, strong, many}, Thresholds: diagnose.Thresholds{Gates: gates.Default()}}
 }
 
 func severalWindowsCase() *diagnose.Verdict {
@@ -287,7 +287,7 @@ func hostileCase() *diagnose.Verdict {
 }
 
 func emptyCase() *diagnose.Verdict {
-	return &diagnose.Verdict{Gates: gates.Default()}
+	return &diagnose.Verdict{Thresholds: diagnose.Thresholds{Gates: gates.Default()}}
 }
 
 var verdictCases = []struct {

@@ -165,7 +165,7 @@ func hangHeadlines(h *arrivals.Hang) (list []string) {
 		case i > mostNamed:
 			return append(list, fmt.Sprintf("And %s, below.", counted(len(h.Roots())-i, "rank")))
 		default:
-			list = append(list, fmt.Sprintf("%s never entered %s of %s; %s.", upper(rankAndHost(r.Rank, r.Host)), call(r.In.Op, r.In.Seq), groupName(r.In.Group, r.In.Desc), waited(h, r.In)))
+			list = append(list, fmt.Sprintf("%s never entered %s of %s; %s.", upper(rankAt(r.Rank, r.Host, nil)), call(r.In.Op, r.In.Seq), groupName(r.In.Group, r.In.Desc), waited(h, r.In)))
 		}
 	}
 	return list
@@ -175,7 +175,7 @@ func call(op string, seq int64) string { return fmt.Sprintf("%s #%d", bareOp(op)
 
 func missingWords(b *arrivals.Blocked) string {
 	if len(b.Missing) == 1 {
-		return rankAndHost(b.Missing[0].Rank, b.Missing[0].Host)
+		return rankAt(b.Missing[0].Rank, b.Missing[0].Host, nil)
 	}
 	return someRanks(missingRanks(b))
 }
@@ -238,7 +238,7 @@ func (j Arrivals) hangNext() string {
 	}
 	who := someRanks(roots)
 	if len(roots) == 1 {
-		who = rankAndHost(roots[0], h.Roots()[0].Host)
+		who = rankAt(roots[0], h.Roots()[0].Host, nil)
 	}
 	if j.stackOfMissing() != "" {
 		return fmt.Sprintf("read that line; look for Xid errors in the kernel log of %s.", of)

@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/sfstat/sfstat/diagnose"
@@ -11,12 +10,14 @@ import (
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/diagnose/opnames"
 	"github.com/sfstat/sfstat/internal/table"
-	"github.com/sfstat/sfstat/trace/stagename"
 )
 
 // firstScreen is the first screen of a run: what, what fixing it saves, what else there is, why
 // and what to do next. Each but the first may be empty.
-type firstScreen struct{ what, saves, also, why, next string }
+type firstScreen struct {
+	what, saves, also, why, next string
+	level                        evidence.Confidence
+}
 
 // Headline is what delays a run, what fixing it saves and what else there is, in a sentence each.
 func Headline(v *diagnose.RunVerdict) string {
@@ -30,97 +31,71 @@ func Headline(v *diagnose.RunVerdict) string {
 	return text
 }
 
-// answerTo words the verdict on a run.
+// answerTo words the answer to a run.
 func answerTo(v *diagnose.RunVerdict) firstScreen {
-	var a firstScreen
-	switch {
-	case v.Operators != nil && (len(v.Windows) == 0 || leadsTraced(v)):
-		a.what, a.why = operatorHeadline(v), operatorWhy(v)
-	case v.Communications != nil && len(v.Findings) == 0:
-		a.what = nothingHeard(v.Communications)
-	case len(v.Findings) > 0 && v.Findings[0].Heard():
-		a.what, a.why = communicationHeadline(v), why(&v.Findings[0])
-	case v.Status == answer.NoStraggler:
-		a.what, a.why = healthy(v)
-	case v.Status == answer.TooLittleData:
-		a.what, a.why = tooLittle(v)
-	case v.Status == answer.UndecidedRun && !leadsSuspect(v):
-		a.what, a.why = undecided(v)
-	case len(v.Findings) == 0:
-		a.what = upper(v.Status.String()) + "."
+	a := v.Answer()
+	out := firstScreen{next: strings.Join(each(a.Next, actionWords), "; or "), level: a.Certainty}
+	if f := cmp.Or(a.First, a.Largest); f != nil {
+		out.why = why(f, &a.Why)
+	}
+	switch a.Basis {
+	case diagnose.OnOperators:
+		out.what = operatorHeadline(v, &a)
+	case diagnose.OnCalls:
+		out.what = nothingHeard(v.Communications)
+	case diagnose.OnCommunication:
+		out.what = communicationHeadline(v, &a)
+	case diagnose.OnNoStraggler:
+		out.what, out.why = healthy(v, a.Healthy)
+	case diagnose.OnTooLittle:
+		out.what, out.why = tooLittle(&a.Shortage)
+	case diagnose.OnOpenQuestion:
+		out.what, out.why = undecided(&a)
+	case diagnose.OnStatus:
+		out.what = upper(v.Status.String()) + "."
 	default:
-		f := &v.Findings[0]
-		a.what, a.saves, a.also, a.why = suspectWhat(v, f), saves(f, v.MinGain), also(v), why(f)
+		out.what, out.saves, out.also = suspectWhat(v, &a), saves(&a, v.MinGain), also(&a)
 	}
-	a.next = nextWords(v.Next)
-	return a
-}
-
-// leadsTraced reports whether what leads in a run of windows and operators is what
-// the operators find.
-func leadsTraced(v *diagnose.RunVerdict) bool {
-	if len(v.Findings) == 0 {
-		return false
-	}
-	_, ok := evidence.Find[evidence.StepReplay](v.Findings[0].Evidence)
-	return ok
-}
-
-// leadsSuspect reports whether an undecided run has a suspect to speak of.
-func leadsSuspect(v *diagnose.RunVerdict) bool {
-	return len(v.Findings) > 0 && !v.Findings[0].BelowMinGain && v.Findings[0].Confidence >= evidence.Ambiguous
+	return out
 }
 
 // healthy says that nothing was found, and how little would have been.
-func healthy(v *diagnose.RunVerdict) (what, why string) {
+func healthy(v *diagnose.RunVerdict, h *diagnose.Healthy) (what, why string) {
 	what = fmt.Sprintf("No straggler of %s or more", percentOf(v.MinGain))
-	if e, ok := evidence.Find[evidence.NobodyLate](v.Observed); ok {
-		why = searched(e)
-		if small(v) == nil {
-			why = nobodyLate(e)
+	if e := h.Searched; e != nil {
+		why = searched(*e)
+		if h.Small == nil {
+			why = nobodyLate(*e)
 		}
-		if where, most := showing(v); most > 0 {
-			what = fmt.Sprintf("No straggler in %s: %s of a %s step would have been reported", where, length(float64(most)), length(float64(e.Step)))
+		if h.Least > 0 {
+			what = fmt.Sprintf("No straggler in %s: %s of a %s step would have been reported", stagesWord(h.Stages), length(float64(h.Least)), length(float64(e.Step)))
 		} else if e.Step > 0 {
 			what += fmt.Sprintf(" in steps of %s", length(float64(e.Step)))
 		}
-		what += mayHide(v, e.Step)
+		what += mayHide(h.Hiding)
 	}
 	if e, ok := evidence.WitnessOf(v.Observed, evidence.FromNCCL); ok {
 		why += ". " + upper(strings.TrimPrefix(evidenceWords(e), "calls and kernels of NCCL: "))
 	}
-	return what + ".", why + besidesHealthy(v)
+	return what + ".", why + besidesHealthy(v, h)
 }
 
-// showing are the stages that can show a delay, and the smallest that would have been reported in any
-// of them.
-func showing(v *diagnose.RunVerdict) (where string, most int64) {
-	var names []string
-	for _, l := range v.Limits {
-		if l.Reported == 0 || l.Stage == stagename.Residual {
-			continue
-		}
-		most = max(most, l.Reported)
-		if name := strings.TrimPrefix(stageWord(l.Stage), "the "); !slices.Contains(names, name) {
-			names = append(names, name)
-		}
+// stagesWord is "data, forward or backward", or how many stages they are.
+func stagesWord(stages []string) string {
+	if len(stages) > mostStages {
+		return fmt.Sprintf("%d stages", len(stages))
 	}
-	if len(names) > mostStages {
-		return fmt.Sprintf("%d stages", len(names)), most
-	}
-	return listed(names, "or"), most
+	return listed(each(stages, func(s string) string { return strings.TrimPrefix(stageWord(s), "the ") }), "or")
 }
 
 // mostStages are named in a headline.
 const mostStages = 5
 
-// mayHide says in which stages a delay may hide that is worth acting on, the largest first.
-func mayHide(v *diagnose.RunVerdict, step int64) string {
-	list := slices.DeleteFunc(slices.Clone(v.Limits), func(l answer.Limit) bool { return step == 0 || float64(l.MayHide) < v.MinGain*float64(step) })
+// mayHide says in which stages a delay may hide.
+func mayHide(list []answer.Limit) string {
 	if len(list) == 0 {
 		return ""
 	}
-	slices.SortStableFunc(list, func(a, b answer.Limit) int { return cmp.Compare(b.MayHide, a.MayHide) })
 	var text []string
 	for i, l := range list[:min(len(list), mostNamed)] {
 		may := "may hide up to"
@@ -133,38 +108,30 @@ func mayHide(v *diagnose.RunVerdict, step int64) string {
 }
 
 // also names what is wrong besides the first finding, and what fixing all that are late saves.
-func also(v *diagnose.RunVerdict) string {
-	first := &v.Findings[0]
-	var names []string
-	late := 1
-	for i := range v.Findings[1:] {
-		f := &v.Findings[i+1]
-		if !f.Flagged() || f.Cause == diagnose.CauseOperator || f.Rank != nil && slices.Contains(first.Ranks, *f.Rank) {
-			continue
-		}
-		switch name, _ := who(f); {
-		case f.Cause == diagnose.CauseLate && name != "":
-			names = append(names, fmt.Sprintf("%s in %s", name, stageWord(f.Stage)))
-			late++
-		case f.Cause == diagnose.CauseMissing && name != "":
-			names = append(names, fmt.Sprintf("%s, which never entered %s of %s", name, f.Op, groupWord(f.Group)))
-		case f.Kind == diagnose.KindStage:
-			names = append(names, fmt.Sprintf("%s on all ranks, %s", strings.TrimPrefix(stageWord(f.Stage), "the "), about(f.RunGain)))
-		}
-	}
-	if len(names) == 0 {
+func also(a *diagnose.Answer) string {
+	if len(a.Also) == 0 {
 		return ""
 	}
-	text := "Also: " + strings.Join(names[:min(len(names), mostNamed)], "; ")
-	if more := len(names) - mostNamed; more > 0 {
+	names := each(a.Also[:min(len(a.Also), mostNamed)], func(f *diagnose.Finding) string {
+		name, _ := subject(f.Who())
+		switch {
+		case f.Cause == diagnose.CauseLate && name != "":
+			return fmt.Sprintf("%s in %s", name, stageWord(f.Stage))
+		case f.Cause == diagnose.CauseMissing && name != "":
+			return fmt.Sprintf("%s, which never entered %s of %s", name, f.Op, groupWord(f.Group))
+		}
+		return fmt.Sprintf("%s on all ranks, %s", strings.TrimPrefix(stageWord(f.Stage), "the "), about(f.RunGain))
+	})
+	text := "Also: " + strings.Join(names, "; ")
+	if more := len(a.Also) - mostNamed; more > 0 {
 		text += fmt.Sprintf("; and %d more", more)
 	}
-	if v.Together > 0 && late > 1 && first.Cause == diagnose.CauseLate {
+	if a.Together > 0 {
 		both := "all of them"
-		if late == 2 {
+		if a.Late == 2 {
 			both = "both"
 		}
-		text += fmt.Sprintf("; fixing %s: %s", both, about(v.Together))
+		text += fmt.Sprintf("; fixing %s: %s", both, about(a.Together))
 	}
 	return text + "."
 }
@@ -173,99 +140,56 @@ func also(v *diagnose.RunVerdict) string {
 const mostNamed = 3
 
 // besidesHealthy is what is known of a run without a straggler beside that.
-func besidesHealthy(v *diagnose.RunVerdict) (why string) {
-	if f := small(v); f != nil {
-		name, _ := who(f)
-		why += fmt.Sprintf("; below the threshold: %s in %s, %s, %s", name, stageWord(f.Stage), howMuch(f), about(savesOfRun(f)))
+func besidesHealthy(v *diagnose.RunVerdict, h *diagnose.Healthy) (why string) {
+	if f := h.Small; f != nil {
+		name, _ := subject(f.Who())
+		why += fmt.Sprintf("; below the threshold: %s in %s, %s, %s", name, stageWord(f.Stage), howMuch(f), about(f.Saving().Run))
 	}
-	if k := slices.IndexFunc(v.Findings, onceOnly); k >= 0 {
-		f := &v.Findings[k]
-		name, _ := who(f)
-		if name == "" {
-			name = "all ranks"
-		}
-		why += fmt.Sprintf("; once: %s in %s, %s, %s of the run", name, stageWord(f.Stage), howMuch(f), about(f.RunGain))
+	if f := h.Once; f != nil {
+		name, _ := subject(f.Who())
+		why += fmt.Sprintf("; once: %s in %s, %s, %s of the run", cmp.Or(name, "all ranks"), stageWord(f.Stage), howMuch(f), about(f.RunGain))
 	}
 	if e, ok := evidence.Find[evidence.InputBound](v.Observed); ok {
 		why += "; " + evidenceWords(e)
 	}
-	if k := slices.IndexFunc(v.Findings, func(f diagnose.Finding) bool { return f.Cause == diagnose.CausePeriodic && !f.Flagged() }); k >= 0 {
-		why += fmt.Sprintf("; e%s: %s of the run", periodicWhat(&v.Findings[k])[1:], about(v.Findings[k].RunGain))
+	if f := h.Periodic; f != nil {
+		why += fmt.Sprintf("; e%s: %s of the run", periodicWhat(f)[1:], about(f.RunGain))
 	}
-	if k := slices.IndexFunc(v.Findings, func(f diagnose.Finding) bool { return f.Cause == diagnose.CauseStartUp }); k >= 0 {
-		why += "; t" + startUpWhat(&v.Findings[k])[1:]
+	if f := h.StartUp; f != nil {
+		why += "; t" + startUpWhat(f)[1:]
 	}
-	if k := slices.IndexFunc(v.Undecided, func(u answer.Undecided) bool { return u.HidesRank() && u.Unlikely }); k >= 0 {
-		why += fmt.Sprintf("; a rank may be late inside %s, which only arrivals would show", stageWord(v.Undecided[k].Stage))
+	if u := h.Inside; u != nil {
+		why += fmt.Sprintf("; a rank may be late inside %s, which only arrivals would show", stageWord(u.Stage))
 	}
-	if u, ok := v.Hidden(); ok && u.Question == answer.TransferHidden {
+	if u := h.Transfer; u != nil {
 		why += fmt.Sprintf("; up to %s of a step may be a slow transfer in %s, which only a comparison with a healthy run could show", length(float64(u.Hides)), stageWord(u.Stage))
 	}
 	return why
 }
 
-// onceOnly reports whether a finding is an event: what happened in a step or a few, however large.
-func onceOnly(f diagnose.Finding) bool {
-	return f.Confidence == evidence.Ambiguous && f.Struck.Pattern == diagnose.PatternIntermittent && (f.Cause == diagnose.CauseLate || f.Cause == diagnose.CauseSlowSteps)
-}
-
-// small is the certain delay, of ranks that others wait for, that a run without a
-// straggler has below its threshold; nil without one.
-func small(v *diagnose.RunVerdict) *diagnose.Finding {
-	if len(v.Findings) == 0 {
-		return nil
-	}
-	f := &v.Findings[0]
-	if name, _ := who(f); name == "" || f.Cause == diagnose.CauseStartUp || f.Confidence < evidence.Supported {
-		return nil
-	}
-	return f
-}
-
 // tooLittle says what there is too little of.
-func tooLittle(v *diagnose.RunVerdict) (what, why string) {
-	ranks, steps, time := 0, 0, int64(0)
-	missing, of := 0, 0
-	for _, w := range v.Windows {
-		if n := len(w.Main.Quality.Missing); w.Incomplete() && n > missing {
-			missing, of = n, w.Main.WorldSize
-		}
-		ranks = max(ranks, len(w.Main.Ranks))
-		steps += w.Main.Steps
-		time += w.Main.Makespan
-	}
-	switch {
-	case len(v.Windows) == 0:
+func tooLittle(s *diagnose.Shortage) (what, why string) {
+	switch s.Of {
+	case diagnose.NoSteps:
 		return "Too little data: there are no steps to judge.", ""
-	case ranks == 1:
+	case diagnose.NoPeers:
 		what = "Too little data: one rank reported, so nobody can be compared"
-		if e, ok := evidence.Find[evidence.DeviceShares](v.Observed); ok {
-			what += "; " + deviceShares(e)
+		if s.Device != nil {
+			what += "; " + deviceShares(*s.Device)
 		}
-		return what + ".", fmt.Sprintf("one rank, %s of %s each", counted(steps, "step"), length(float64(time)/float64(max(1, steps))))
-	case len(v.Windows) > 0 && lost(v, answer.StagesDiffer) != "":
-		return "Too little data: " + lost(v, answer.StagesDiffer) + ".", "ranks are compared stage by stage"
-	case lost(v, answer.StageContains) != "":
-		return "Too little data: " + lost(v, answer.StageContains) + ".", "time in both counts twice"
-	case missing > 0:
-		return fmt.Sprintf("Too little data: %d of %d ranks did not report.", missing, of), "the others may wait for a rank that is not recorded"
-	case slices.ContainsFunc(v.Windows, func(w diagnose.Window) bool { return w.Incomplete() }):
+		return what + ".", fmt.Sprintf("one rank, %s of %s each", counted(s.Steps, "step"), length(float64(s.Time)/float64(max(1, s.Steps))))
+	case diagnose.UnlikeStages:
+		return "Too little data: " + s.Says + ".", "ranks are compared stage by stage"
+	case diagnose.NestedStages:
+		return "Too little data: " + s.Says + ".", "time in both counts twice"
+	case diagnose.RanksMissing:
+		return fmt.Sprintf("Too little data: %d of %d ranks did not report.", s.Missing, s.All), "the others may wait for a rank that is not recorded"
+	case diagnose.IncompleteSteps:
 		return "Too little data: what was recorded is incomplete, or its stages do not add up.", "nothing certain can be said about such steps"
-	case belowFloor(v.Windows[0].Main):
-		what = fmt.Sprintf("Too little data: all steps together take %s.", length(float64(time)))
-		return what, "times are read as nanoseconds; if they were recorded in µs or ms, convert them"
+	case diagnose.TooShort:
+		return fmt.Sprintf("Too little data: all steps together take %s.", length(float64(s.Time))), "times are read as nanoseconds; if they were recorded in µs or ms, convert them"
 	}
-	return fmt.Sprintf("Too little data: %s of %s.", counted(steps, "step"), counted(ranks, "rank")), "so few steps cannot rule out chance"
-}
-
-// lost is what a reader says of a problem of that kind, "" where there is none.
-func lost(v *diagnose.RunVerdict, kind answer.ProblemKind) string {
-	for _, p := range v.Problems {
-		if p.Problem == kind {
-			return p.Text
-		}
-	}
-	return ""
+	return fmt.Sprintf("Too little data: %s of %s.", counted(s.Steps, "step"), counted(s.Ranks, "rank")), "so few steps cannot rule out chance"
 }
 
 func deviceShares(e evidence.DeviceShares) string {
@@ -277,102 +201,62 @@ func deviceShares(e evidence.DeviceShares) string {
 }
 
 // undecided says where a delay may hide.
-func undecided(v *diagnose.RunVerdict) (what, why string) {
-	u, ok := v.Hidden()
-	if k := slices.IndexFunc(v.Undecided, func(u answer.Undecided) bool { return u.Question == answer.RanksNotRecorded && u.Hides > 0 }); k >= 0 {
-		return fmt.Sprintf("Undecided: no recorded rank arrives late, but %s without a record may.", oneOf(v.Undecided[k].N)),
-			"all others would wait for it alike"
-	}
-	if k := slices.IndexFunc(v.Undecided, func(u answer.Undecided) bool { return u.Question == answer.ClockOrDelay && u.Hides > 0 }); !ok && k >= 0 {
-		u := v.Undecided[k]
+func undecided(a *diagnose.Answer) (what, why string) {
+	u := &a.Open
+	hides, step := length(float64(u.Hides)), length(float64(u.Step))
+	switch u.Question {
+	case answer.RanksNotRecorded:
+		return fmt.Sprintf("Undecided: no recorded rank arrives late, but %s without a record may.", oneOf(u.N)), "all others would wait for it alike"
+	case answer.ClockOrDelay:
 		why = "a delay in every step looks like the offset of a clock, and it is not known which ranks share one"
 		clocks := "their clocks are"
 		switch len(u.Ranks) {
 		case 0:
-			return fmt.Sprintf("Undecided: up to %s of every %s step may be one rank's delay, or its clock.", length(float64(u.Hides)), length(float64(u.Step))), why
+			return fmt.Sprintf("Undecided: up to %s of every %s step may be one rank's delay, or its clock.", hides, step), why
 		case 1:
 			clocks = "its clock is"
 		}
-		return fmt.Sprintf("Undecided: %s may delay everyone by up to %s of every %s step, or %s off.",
-			ranksWord(u.Ranks), length(float64(u.Hides)), length(float64(u.Step)), clocks), why
-	}
-	if slices.ContainsFunc(v.Undecided, func(u answer.Undecided) bool { return u.Question == answer.RolesMixed && u.Hides > 0 }) {
+		return fmt.Sprintf("Undecided: %s may delay everyone by up to %s of every %s step, or %s off.", ranksWord(u.Ranks), hides, step, clocks), why
+	case answer.RolesMixed:
 		return "Undecided: ranks send to each other and meet in no collective, so none of them can be compared with another.",
 			"each has layers of its own, so that work between a receive and the next send may be long by design"
-	}
-	if !ok && slices.ContainsFunc(v.Undecided, func(u answer.Undecided) bool { return u.Question == answer.MessagesNotRecorded && u.Hides > 0 }) {
-		return "Undecided: ranks wait for each other in sends and receives that are not recorded.", behindMessages(v)
-	}
-	if !ok {
-		return "Undecided: where the ranks synchronise is not shown, so who waits for whom cannot be told.",
-			"no stage's times show that ranks wait for each other in it"
-	}
-	if u.Question == answer.TransferHidden {
-		return fmt.Sprintf("Undecided: no rank is late, but up to %s of every %s step may be a slow transfer in %s.", length(float64(u.Hides)), length(float64(u.Step)), stageWord(u.Stage)),
+	case answer.MessagesNotRecorded:
+		return "Undecided: ranks wait for each other in sends and receives that are not recorded.", behindMessages(a.Behind)
+	case answer.TransferHidden:
+		return fmt.Sprintf("Undecided: no rank is late, but up to %s of every %s step may be a slow transfer in %s.", hides, step, stageWord(u.Stage)),
 			"it follows the last entry of a collective, and takes all ranks the same time"
+	case answer.RankHidden:
+		may := fmt.Sprintf("up to %s of it may be one rank's delay", hides)
+		if u.Hides >= u.Time {
+			may = "any of it may be one rank's delay"
+		}
+		return fmt.Sprintf("Undecided: all ranks spend %s of every %s step in %s alike, and %s.", length(float64(u.Time)), step, stageWord(u.Stage), may),
+			"they synchronise inside it, so stage times cannot show who is late"
 	}
-	may := fmt.Sprintf("up to %s of it may be one rank's delay", length(float64(u.Hides)))
-	if u.Hides >= u.Time {
-		may = "any of it may be one rank's delay"
-	}
-	return fmt.Sprintf("Undecided: all ranks spend %s of every %s step in %s alike, and %s.", length(float64(u.Time)), length(float64(u.Step)), stageWord(u.Stage), may),
-		"they synchronise inside it, so stage times cannot show who is late"
+	return "Undecided: where the ranks synchronise is not shown, so who waits for whom cannot be told.", "no stage's times show that ranks wait for each other in it"
 }
 
 // behindMessages says why a rank is not named, and which one stage times show.
-func behindMessages(v *diagnose.RunVerdict) string {
-	if len(v.Findings) == 0 || v.Findings[0].Rank == nil || v.Findings[0].Stage == "" {
+func behindMessages(f *diagnose.Finding) string {
+	if f == nil {
 		return "who arrives late at a collective may have waited for another in them"
 	}
-	f := &v.Findings[0]
-	return fmt.Sprintf("in every %s step %s takes %s longer in %s than its peers, but may wait for another there", length(float64(f.Step)), placeWord(f.Place), length(float64(f.Excess)), stageWord(f.Stage))
-}
-
-// who is the subject of the headline, and whether it is several.
-func who(f *diagnose.Finding) (name string, several bool) {
-	switch {
-	case f.Kind == diagnose.KindHost && len(f.Ranks) > 0:
-		if _, moves := evidence.Find[evidence.RankToRank](f.Evidence); moves {
-			return fmt.Sprintf("host %s (%s)", f.Host, ranksWord(f.Ranks)), false
-		}
-		return fmt.Sprintf("all ranks of %s (%s)", f.Host, ranksWord(f.Ranks)), true
-	case f.Kind == diagnose.KindHost:
-		return "host " + f.Host, false
-	case f.Cause == diagnose.CauseMoreWork && len(f.Ranks) == 1:
-		return fmt.Sprintf("rank %d, the only one of role group %s,", f.Ranks[0], f.Group), false
-	case f.Cause == diagnose.CauseMoreWork:
-		return "role group " + f.Group, false
-	case f.Kind == diagnose.KindGroup && len(f.Ranks) > 0 && isTogether(f):
-		return ranksWord(f.Ranks), true
-	case f.Kind == diagnose.KindGroup && len(f.Ranks) > 0:
-		return fmt.Sprintf("all ranks of %s (%s)", f.Group, ranksWord(f.Ranks)), true
-	case f.Rank != nil && len(f.Ranks) > 1:
-		return ranksWord(f.Ranks), true
-	case f.Rank != nil:
-		return placeWord(f.Place), false
-	}
-	return "", false
-}
-
-// isTogether reports whether ranks are late together for a reason that is one of
-// theirs.
-func isTogether(f *diagnose.Finding) bool {
-	_, ok := evidence.Find[evidence.LateBehindMessages](f.Evidence)
-	return ok
+	return fmt.Sprintf("in every %s step %s takes %s longer in %s than its peers, but may wait for another there", length(float64(f.Step)),
+		rankAt(*f.Rank, f.Host, f.LocalRank), length(float64(f.Excess)), stageWord(f.Stage))
 }
 
 // suspectWhat is who delays whom by how much.
-func suspectWhat(v *diagnose.RunVerdict, f *diagnose.Finding) string {
-	text := ""
+func suspectWhat(v *diagnose.RunVerdict, a *diagnose.Answer) string {
+	f, text := a.First, ""
 	switch f.Cause {
 	case diagnose.CauseLate, diagnose.CauseDevice:
-		text = lateWhat(f, operatorBehind(v, f))
+		text = lateWhat(a, operatorBehind(v, f))
 	case diagnose.CauseMissing:
 		text = missingWhat(f)
 	case diagnose.CauseDesync:
 		text = desyncWhat(f)
 	case diagnose.CauseMoreWork:
-		name, _ := who(f)
+		name, _ := subject(a.Who)
 		text = fmt.Sprintf("%s does %s more work in every %s step than the others, who wait for it", upper(name), length(float64(f.Excess)), length(float64(f.Step)))
 	case diagnose.CauseTurns:
 		if e, ok := evidence.Find[evidence.RankToRank](f.Evidence); ok {
@@ -408,8 +292,9 @@ func startUpWhat(f *diagnose.Finding) string {
 }
 
 // lateWhat is the sentence on ranks that others wait for.
-func lateWhat(f *diagnose.Finding, op string) string {
-	name, several := who(f)
+func lateWhat(a *diagnose.Answer, inside string) string {
+	f := a.First
+	name, several := subject(a.Who)
 	verb := "delays"
 	switch {
 	case f.Confidence == evidence.Supported && several:
@@ -421,19 +306,7 @@ func lateWhat(f *diagnose.Finding, op string) string {
 	case several:
 		verb = "delay"
 	}
-	where := "in " + stageWord(f.Stage)
-	if _, stages := evidence.Find[evidence.LastToArrive](f.Evidence); f.Stage == "" && !stages {
-		switch {
-		case f.Source != nil:
-			where = "before " + sourceWord(f.Source)
-		case f.Op != "":
-			where = "before " + bareOp(f.Op)
-		}
-	}
-	if f.Cause == diagnose.CauseDevice {
-		where = "on the device in " + stageWord(f.Stage)
-	}
-	return fmt.Sprintf("%s %s everyone %s%s: %s", upper(name), verb, where, op, howMuch(f))
+	return fmt.Sprintf("%s %s everyone %s%s: %s", upper(name), verb, whereLate(a.Where), inside, howMuch(f))
 }
 
 // operatorBehind is the line or the operator that explains most of a finding, in
@@ -442,10 +315,8 @@ func operatorBehind(v *diagnose.RunVerdict, f *diagnose.Finding) string {
 	if e, ok := evidence.Find[evidence.SpentIn](f.Evidence); ok {
 		return fmt.Sprintf(" (%s)", lineWord(&e.Source))
 	}
-	for i := range v.Findings {
-		if o := &v.Findings[i]; o.Cause == diagnose.CauseOperator && o.Rank != nil && f.Rank != nil && *o.Rank == *f.Rank && o.Stage == f.Stage {
-			return fmt.Sprintf(" (%s)", opnames.Label(o.Op))
-		}
+	if op := v.Inside(f); op != "" {
+		return fmt.Sprintf(" (%s)", opnames.Label(op))
 	}
 	return ""
 }
@@ -499,78 +370,56 @@ func slowStepsWhat(f *diagnose.Finding) string {
 	return fmt.Sprintf("%s has slow steps on all ranks: %s", upper(stageWord(f.Stage)), howMuch(f))
 }
 
-// savesOfRun is the part of the run that fixing a finding, and all that are late
-// together with it, saves.
-func savesOfRun(f *diagnose.Finding) float64 {
-	if e, ok := evidence.Find[evidence.LateTogether](f.Evidence); ok {
-		return e.RunGain
+// saves is what fixing what the answer names saves.
+func saves(a *diagnose.Answer, minGain float64) string {
+	s, it, below := a.Saving, "it", ""
+	if s.All {
+		it = "them"
 	}
-	return f.RunGain
-}
-
-// saves is what fixing a finding saves.
-func saves(f *diagnose.Finding, minGain float64) string {
-	gain, it := f.Gain, "it"
-	if e, ok := evidence.Find[evidence.LateTogether](f.Evidence); ok {
-		gain, it = e.Gain, "them"
-	}
-	run := savesOfRun(f)
-	below := ""
-	if f.BelowMinGain {
+	if s.Below {
 		below = fmt.Sprintf(", below the threshold of %s", percentOf(minGain))
 	}
-	switch {
-	case gain == 0 && run == 0:
+	run := about(s.Run)
+	switch s.Kind {
+	case diagnose.SavesNothing:
 		return ""
-	case f.Cause == diagnose.CauseLate && it == "it" && f.Stage == "" && f.RunAtMost >= run+0.02:
-		return fmt.Sprintf("Fixing it would cut step time by %s, and by up to %s if it is as slow where ranks synchronise%s.", about(run), about(f.RunAtMost), below)
-	case f.Cause == diagnose.CauseMoreWork || f.Cause == diagnose.CauseTurns:
-		return fmt.Sprintf("Were the work even, step time would fall by %s%s.", about(run), below)
-	case f.Kind == diagnose.KindRank && it == "it" && gain < float64(f.Excess)/float64(max(1, f.Step))/2:
-		return fmt.Sprintf("Others are late too: fixing it alone would cut step time by only %s.", about(run))
-	case f.Cause == diagnose.CauseHost:
-		return fmt.Sprintf("At the device's pace step time would fall by up to %s%s.", about(run), below)
-	case f.Cause == diagnose.CauseSlowSteps && f.Stage == "":
-		return fmt.Sprintf("At the length of the others the run would take %s less%s.", about(run), below)
-	case f.Struck.Pattern == diagnose.PatternConstant || about(gain) == about(run):
-		return fmt.Sprintf("Fixing %s would cut step time by %s%s.", it, about(run), below)
+	case diagnose.SavesUpTo:
+		return fmt.Sprintf("Fixing it would cut step time by %s, and by up to %s if it is as slow where ranks synchronise%s.", run, about(s.UpTo), below)
+	case diagnose.SavesByEvening:
+		return fmt.Sprintf("Were the work even, step time would fall by %s%s.", run, below)
+	case diagnose.SavesLittleAlone:
+		return fmt.Sprintf("Others are late too: fixing it alone would cut step time by only %s.", run)
+	case diagnose.SavesAtMost:
+		return fmt.Sprintf("At the device's pace step time would fall by up to %s%s.", run, below)
+	case diagnose.SavesSlowSteps:
+		return fmt.Sprintf("At the length of the others the run would take %s less%s.", run, below)
 	}
-	return fmt.Sprintf("Fixing %s would cut those steps by %s, and the run by %s%s.", it, about(gain), about(run), below)
+	if s.Kind == diagnose.SavesEveryStep || about(s.Steps) == run {
+		return fmt.Sprintf("Fixing %s would cut step time by %s%s.", it, run, below)
+	}
+	return fmt.Sprintf("Fixing %s would cut those steps by %s, and the run by %s%s.", it, about(s.Steps), run, below)
 }
 
-// why is the strongest evidence and the certainty.
-func why(f *diagnose.Finding) string {
+// agreeing name recordings that find the same.
+var agreeing = map[evidence.Source]string{evidence.FromOperators: "its operators agree", evidence.FromProfiler: "the profiler's traces agree"}
+
+// why is the strongest evidence for a finding, and the certainty.
+func why(f *diagnose.Finding, w *diagnose.Why) string {
 	text := ""
-	for _, e := range f.Evidence {
-		if _, lack := e.(evidence.Lack); !lack {
-			text = shortEvidence(f, e)
-			break
-		}
+	if e := w.Strongest; e != nil {
+		text = shortEvidence(f, e)
 	}
-	if w, ok := evidence.WitnessOf(f.Evidence, evidence.FromOperators); ok && w.Agrees {
-		text += "; its operators agree"
-	}
-	if w, ok := evidence.WitnessOf(f.Evidence, evidence.FromProfiler); ok && w.Agrees {
-		text += "; the profiler's traces agree"
+	for _, s := range w.Agree {
+		text += "; " + agreeing[s]
 	}
 	if text != "" {
 		text += ". "
 	}
-	text += fmt.Sprintf("Certainty: %s", f.Confidence)
-	if l, ok := limit(f); ok {
-		text += " (" + lackWords(l) + ")"
+	text += fmt.Sprintf("Certainty: %s", w.Certainty)
+	if l := w.Lack; l != nil {
+		text += " (" + lackWords(*l) + ")"
 	}
 	return text + "."
-}
-
-// limit is the reason that keeps the certainty where it is.
-func limit(f *diagnose.Finding) (evidence.Lack, bool) {
-	for _, e := range f.Evidence {
-		if l, ok := e.(evidence.Lack); ok && l.AtMost == f.Confidence {
-			return l, true
-		}
-	}
-	return evidence.Lack{}, false
 }
 
 // shortEvidence is the first line of evidence under a headline that names the
@@ -596,7 +445,7 @@ func shortEvidence(f *diagnose.Finding, e evidence.Observation) string {
 	}
 	if p, ok := evidence.Find[evidence.LateTogether](f.Evidence); ok && p.Host+p.Group != "" {
 		text += fmt.Sprintf("; all %d ranks there and no other", len(p.Ranks))
-	} else if r, ok := evidence.Find[evidence.Replay](f.Evidence); ok && agrees(r) {
+	} else if r, ok := evidence.Find[evidence.Replay](f.Evidence); ok && r.AsCharged() {
 		text += "; replay without it agrees"
 	}
 	return text

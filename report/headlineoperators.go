@@ -13,26 +13,25 @@ import (
 )
 
 // operatorHeadline is that of an operator trace.
-func operatorHeadline(v *diagnose.RunVerdict) string {
+func operatorHeadline(v *diagnose.RunVerdict, a *diagnose.Answer) string {
 	step := length(v.Operators.Replay.Recorded.Mean)
-	if len(v.Findings) == 0 {
+	if f := a.Largest; f != nil {
+		r, _ := evidence.Find[evidence.StepReplay](f.Evidence)
+		return fmt.Sprintf("No finding above the %s threshold; largest: %s, %s of a %s step.", percentOf(v.MinGain), operatorFinding(f), about(r.Share), step)
+	}
+	f := a.First
+	if f == nil {
 		return fmt.Sprintf("No worker, stage or operator stands out: a step takes %s, and %s with every operator as long as its peers.",
 			step, length(v.Operators.Replay.Ideal.Mean))
-	}
-	f := &v.Findings[0]
-	if r, _ := evidence.Find[evidence.StepReplay](f.Evidence); f.BelowMinGain {
-		return fmt.Sprintf("No finding above the %s threshold; largest: %s, %s of a %s step.", percentOf(v.MinGain), operatorFinding(f), about(r.Share), step)
 	}
 	text := operatorFinding(f)
 	if len(f.Ranks) > 1 {
 		text = fmt.Sprintf("%ss %s each take longer than their peers for the same work", nounOf(f.StandsFor != nil), rankList(f.Ranks))
 	}
 	text = certainly(f.Confidence, text) + ". " + fixed(f)
-	if len(v.Findings) > 1 && len(f.Ranks) < 2 && v.Findings[1].Confidence >= evidence.Supported {
-		second := &v.Findings[1]
-		if r, ok := evidence.Find[evidence.StepReplay](second.Evidence); ok {
-			text += fmt.Sprintf(" Second: %s (%s).", operatorFinding(second), about(r.Share))
-		}
+	for _, second := range a.Also {
+		r, _ := evidence.Find[evidence.StepReplay](second.Evidence)
+		text += fmt.Sprintf(" Second: %s (%s).", operatorFinding(second), about(r.Share))
 	}
 	return text
 }
@@ -156,12 +155,11 @@ func fixed(f *diagnose.Finding) string {
 
 // communicationHeadline is that of findings from calls and kernels of NCCL,
 // alone or beside windows.
-func communicationHeadline(v *diagnose.RunVerdict) string {
-	f := &v.Findings[0]
-	var text string
+func communicationHeadline(v *diagnose.RunVerdict, a *diagnose.Answer) string {
+	f, text := a.First, ""
 	if e, slow := evidence.Find[evidence.SlowLink](f.Evidence); slow && !e.Elsewhere {
 		is := "is"
-		if _, open := evidence.Find[evidence.Lack](f.Evidence); open && f.Confidence == evidence.Ambiguous {
+		if f.Confidence == evidence.Ambiguous {
 			is = "may be"
 		}
 		name := linkName(e.Between)
@@ -178,7 +176,7 @@ func communicationHeadline(v *diagnose.RunVerdict) string {
 		}
 		text = fmt.Sprintf("Rank %d%s makes the others wait: %s.", e.Rank, host, enterWords(e))
 	}
-	if also := alsoFound(v.Findings); also != "" {
+	if also := alsoSuspected(a.Also); also != "" {
 		text += " Also suspected: " + also + "."
 	}
 	for _, s := range v.Findings[1:] {
@@ -189,24 +187,22 @@ func communicationHeadline(v *diagnose.RunVerdict) string {
 	return text
 }
 
-// alsoFound names the findings behind the first that are certain enough to be
-// named.
-func alsoFound(all []diagnose.Finding) string {
+// alsoSuspected names findings of communication, each once.
+func alsoSuspected(list []*diagnose.Finding) string {
 	var names []string
-	for i, s := range all {
+	for _, f := range list {
 		name := ""
 		switch {
-		case i == 0 || s.Confidence < evidence.Supported || all[0].Rank != nil && s.Rank != nil && *all[0].Rank == *s.Rank:
-		case s.Kind == diagnose.KindEdge && s.Rank != nil:
-			name = fmt.Sprintf("the link of rank %d", *s.Rank)
-		case s.Kind == diagnose.KindEdge:
-			name = "the link of ranks " + trace.RankList(s.Ranks)
-		case s.Kind == diagnose.KindGroup:
-			name = "the communicator " + s.Group
-		case s.Rank != nil:
-			name = fmt.Sprintf("rank %d", *s.Rank)
+		case f.Kind == diagnose.KindEdge && f.Rank != nil:
+			name = fmt.Sprintf("the link of rank %d", *f.Rank)
+		case f.Kind == diagnose.KindEdge:
+			name = "the link of ranks " + trace.RankList(f.Ranks)
+		case f.Kind == diagnose.KindGroup:
+			name = "the communicator " + f.Group
+		default:
+			name = fmt.Sprintf("rank %d", *f.Rank)
 		}
-		if name != "" && !slices.Contains(names, name) {
+		if !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
@@ -234,18 +230,4 @@ func nothingHeard(c *diagnose.Communications) string {
 		return fmt.Sprintf("No calls in %s: NCCL logs them with NCCL_DEBUG=INFO and NCCL_DEBUG_SUBSYS=INIT,COLL,TUNING,GRAPH.", counted(c.Logs, "log"))
 	}
 	return fmt.Sprintf("%s of NCCL on %s; no call of a log was paired with them.", counted(c.Kernels, "kernel"), counted(c.Ranks, "rank"))
-}
-
-// operatorWhy is the strongest evidence of an operator trace and the certainty,
-// "" where there is no finding.
-func operatorWhy(v *diagnose.RunVerdict) string {
-	if len(v.Findings) == 0 {
-		return ""
-	}
-	f := v.Findings[0]
-	f.Evidence = slices.DeleteFunc(slices.Clone(f.Evidence), func(e evidence.Observation) bool {
-		_, inHeadline := e.(evidence.OperatorTimes)
-		return inHeadline
-	})
-	return why(&f)
 }

@@ -3,16 +3,10 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"strings"
 
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/trace/stagename"
 )
-
-// nextWords are the first two actions, as one line.
-func nextWords(list []answer.Action) string {
-	return strings.Join(each(list[:min(2, len(list))], actionWords), "; or ")
-}
 
 // actionWords words one action: an imperative without a full stop.
 func actionWords(a answer.Action) string {

@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/diagnose/operators"
@@ -115,12 +114,8 @@ func replicaOf(o *diagnose.Operators, r trace.Rank) string {
 
 // kindBlocks say what each kind of operator costs beyond its ideal.
 func kindBlocks(o *diagnose.Operators) document {
-	const worth = 0.005
 	t := &table.Table{Columns: []table.Column{{Head: "operators", Kind: table.Name}, {Head: "costs", Kind: table.Fraction}, {Kind: table.Bar}}}
-	for _, p := range o.Replay.ByOp {
-		if p.Overall-1 < worth {
-			continue
-		}
+	for _, p := range o.Costly() {
 		t.Add(table.TextCell(p.Name), table.RealCell(p.Overall-1), table.RealCell(p.Overall-1))
 	}
 	if len(t.Rows) == 0 {
@@ -143,14 +138,4 @@ func walkBlocks(v *diagnose.RunVerdict) document {
 		return nil
 	}
 	return document{heading("One walk back from a victim"), walkTable(o.Walks.Culprits[i].Path)}
-}
-
-// operatorWhere is where a suspect of an operator trace is: operator and
-// pipeline stage.
-func operatorWhere(s diagnose.Finding) string {
-	op := s.Op
-	if op != "" && s.Seq != nil {
-		op = fmt.Sprintf("%s %d", op, *s.Seq)
-	}
-	return strings.Join(slices.DeleteFunc([]string{op, s.Stage}, func(x string) bool { return x == "" }), ", ")
 }

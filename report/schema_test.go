@@ -107,7 +107,7 @@ func TestJSONOfUnusualValues(t *testing.T) {
 		r.Labels, r.Reasons = allLabels(), allReasons()
 		rv.Windows = []diagnose.Window{{Main: r, Paper: r, Groups: []*frontier.Result{r}}}
 		for _, v := range []*diagnose.Verdict{
-			{RunVerdict: rv, Runs: []diagnose.RunVerdict{rv}, Gates: gates.Default()},
+			{RunVerdict: rv, Runs: []diagnose.RunVerdict{rv}, Thresholds: diagnose.Thresholds{Gates: gates.Default()}},
 			{RunVerdict: diagnose.RunVerdict{Windows: []diagnose.Window{{Main: &frontier.Result{}}}}},
 			{},
 		} {

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/stagename"
 )
@@ -29,19 +28,6 @@ func stageWord(stage string) string {
 		return "several stages"
 	}
 	return stage
-}
-
-// placeWord is a rank with what is known of where it runs: "rank 2 (gpu-node-1,
-// local rank 2)".
-func placeWord(p diagnose.Place) string {
-	s := fmt.Sprintf("rank %d", *p.Rank)
-	switch {
-	case p.Host != "" && p.LocalRank != nil:
-		return s + fmt.Sprintf(" (%s, local rank %d)", p.Host, *p.LocalRank)
-	case p.Host != "":
-		return s + fmt.Sprintf(" (%s)", p.Host)
-	}
-	return s
 }
 
 // rankList writes ranks as a person would say them: "1, 9 and 17".

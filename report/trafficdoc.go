@@ -9,7 +9,6 @@ import (
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/parallel"
 	"github.com/sfstat/sfstat/engine/comm/suspects"
-	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/internal/table"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/comms"
@@ -58,7 +57,7 @@ func trafficDocument(r *comm.Result) document {
 }
 
 func trafficVerdict(r *comm.Result) diagnose.RunVerdict {
-	return diagnose.Communication(r, gates.Default())
+	return diagnose.Communication(r)
 }
 
 func trafficBasis(r *comm.Result) string {

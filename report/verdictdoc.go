@@ -8,12 +8,10 @@ import (
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
-	"github.com/sfstat/sfstat/diagnose/opnames"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/engine/frontier/labels"
 	"github.com/sfstat/sfstat/internal/glyph"
 	"github.com/sfstat/sfstat/internal/table"
-	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/stagename"
 )
 
@@ -40,17 +38,12 @@ func verdictDocument(v *diagnose.Verdict, problems []Problem, s Style) document 
 
 // answerBlocks are the first three lines.
 func answerBlocks(v *diagnose.RunVerdict) document {
-	level := evidence.Insufficient
-	if len(v.Findings) > 0 && v.Findings[0].Flagged() {
-		level = v.Findings[0].Confidence
-	}
 	a := answerTo(v)
-	d := document{headline{a.what, level}}
-	if a.saves != "" {
-		d = append(d, headline{a.saves, level})
-	}
-	if a.also != "" {
-		d = append(d, headline{a.also, level})
+	d := document{headline{a.what, a.level}}
+	for _, more := range []string{a.saves, a.also} {
+		if more != "" {
+			d = append(d, headline{more, a.level})
+		}
 	}
 	var list brief
 	if a.why != "" {
@@ -73,9 +66,9 @@ func runTable(v *diagnose.Verdict) *table.Table {
 	}, Caption: fmt.Sprintf("Above and below: run %s.", v.Run)}
 	for _, r := range v.Runs {
 		row := []table.Cell{table.TextCell(r.Run), table.TextCell(strings.ReplaceAll(r.Status.String(), "_", " ")), {}, {}, {}}
-		if len(r.Findings) > 0 && r.Status != answer.NoStraggler && r.Status != answer.TooLittleData {
-			s := &r.Findings[0]
-			row[1], row[2], row[3], row[4] = table.TextCell(statusAndName(r.Status, s)), table.TextCell(shortPlace(s)), table.RealCell(s.RunGain), table.TextCell(s.Confidence.String())
+		if a := r.Answer(); a.First != nil {
+			row[1], row[2] = table.TextCell(statusAndName(r.Status, a.First)), table.TextCell(shortPlace(a.First))
+			row[3], row[4] = table.RealCell(a.Saving.Run), table.TextCell(a.First.Confidence.String())
 		}
 		t.Add(row...)
 	}
@@ -85,7 +78,7 @@ func runTable(v *diagnose.Verdict) *table.Table {
 // statusAndName is the verdict on a run in few words: a name alone is that of a straggler,
 // and an undecided run has one that may be.
 func statusAndName(status answer.Status, s *diagnose.Finding) string {
-	switch name := suspectName(s); {
+	switch name := whoWord(s); {
 	case status == answer.Straggler:
 		return name
 	case status == answer.Hang:
@@ -98,72 +91,14 @@ func statusAndName(status answer.Status, s *diagnose.Finding) string {
 	return strings.ReplaceAll(status.String(), "_", " ")
 }
 
-// Who is who a finding is about, as tables have it.
-func Who(f *diagnose.Finding) string { return glyph.Visible(suspectName(f)) }
-
-// suspectName is who a finding is about, in few words: "rank 5", "host node3",
-// "pp=1".
-func suspectName(s *diagnose.Finding) string {
-	switch {
-	case s.Rank != nil && s.Group != "" && s.Group != worldGroup:
-		return fmt.Sprintf("rank %d (%s)", *s.Rank, s.Group)
-	case s.Rank != nil:
-		return workerName(*s.Rank, "", s.StandsFor)
-	case s.Kind == diagnose.KindHost:
-		return "host " + s.Host
-	case s.Group != "":
-		return "group " + s.Group
-	case s.Kind == diagnose.KindEdge && len(s.Ranks) > 0:
-		return "link of ranks " + trace.RankList(s.Ranks)
-	case s.Kind == diagnose.KindStage:
-		return "all ranks"
-	}
-	return s.Kind.String()
-}
-
-// shortPlace is suspectPlace in a word where there is one: names of runs need the room.
-func shortPlace(s *diagnose.Finding) string {
-	place := suspectPlace(s)
-	if word := strings.TrimPrefix(stageWord(place), "the "); place == s.Stage && len(word) < len(place) {
-		return word
-	}
-	return place
-}
-
-// Where is where a finding is, as tables have it.
-func Where(f *diagnose.Finding) string { return glyph.Visible(suspectPlace(f)) }
-
-// worldGroup is what PyTorch calls the group of all ranks.
-const worldGroup = "default_pg"
-
-// suspectPlace is the operator of a finding, else its stage; the whole name of a
-// kernel is in the JSON. The operation at which a late rank is awaited is not where
-// it is late.
-func suspectPlace(s *diagnose.Finding) string {
-	if s.Op != "" && s.Seq == nil && s.Cause == diagnose.CauseOperator {
-		return opnames.Label(s.Op)
-	}
-	if s.Cause == diagnose.CauseUnknown && s.Role != "" {
-		return operatorWhere(*s)
-	}
-	if s.Op != "" && (s.Stage == "" || s.Cause != diagnose.CauseLate) {
-		return opnames.Label(s.Op)
-	}
-	return s.Stage
-}
-
 func runBlocks(v *diagnose.RunVerdict, s Style) document {
 	if v.Operators != nil && len(v.Windows) == 0 {
 		return operatorBlocks(v, s)
 	}
-	w := windowOf(v)
+	w := v.Shown()
 	var d document
 	if w != nil {
-		shown := w.Main
-		if len(v.Findings) > 0 {
-			shown = frontierOfGroup(w, v.Findings[0].Group)
-		}
-		d = append(d, stepTable(v, w, shown), prose(inputLine(v, w)))
+		d = append(d, stepTable(v, w), prose(inputLine(v, w)))
 	}
 	d = append(d, earlierBlocks(v)...)
 	if o := v.Operators; o != nil {
@@ -212,10 +147,9 @@ func detailBlocks(v *diagnose.RunVerdict, w *diagnose.Window) document {
 	var d document
 	d = append(d, windowsBlocks(v)...)
 	d = append(d, groupBlocks(w)...)
-	shown, stage := w.Main, ""
+	shown, stage := v.Account(w), ""
 	if len(v.Findings) > 0 {
 		stage = v.Findings[0].Stage
-		shown = frontierOfGroup(w, v.Findings[0].Group)
 	}
 	d = append(d, accountBlocks(shown, stage)...)
 	if w.Paper != nil && shown == w.Main {
@@ -234,11 +168,12 @@ func detailBlocks(v *diagnose.RunVerdict, w *diagnose.Window) document {
 
 // stepTable is where the step goes, in the order of the step as recorded, what
 // can be recovered there and from whom.
-func stepTable(v *diagnose.RunVerdict, w *diagnose.Window, shown *frontier.Result) block {
+func stepTable(v *diagnose.RunVerdict, w *diagnose.Window) block {
+	shown := v.Account(w)
 	if len(shown.Stages) == 0 {
 		return prose("No stage times of this window could be used.")
 	}
-	if belowFloor(shown) {
+	if shown.BelowFloor() {
 		return rawTable(shown)
 	}
 	t := &table.Table{Columns: []table.Column{{Head: "stage", Kind: table.Name}, {Head: "%s/step", Kind: table.Length}, {Head: "share", Kind: table.Bar},
@@ -270,15 +205,13 @@ func recoverableIn(v *diagnose.RunVerdict, s frontier.Stage, w *frontier.Result)
 	if s.Syncs {
 		late = table.TextCell("ranks synchronise")
 	}
+	list, most := v.InStage(s.Name, w)
+	if len(list) == 0 {
+		return table.Cell{}, late, false
+	}
 	var names []string
-	most := 0.0
-	for i := range v.Findings {
-		f := &v.Findings[i]
-		if f.Stage != s.Name || f.Cause == diagnose.CauseOperator || f.BelowMinGain && (i > 0 || f.Confidence < evidence.Supported) || f.Confidence < evidence.Ambiguous || f.Windows != nil && !slices.Contains(f.Windows, w.Window) {
-			continue
-		}
-		most = max(most, excessPerStep(f, w))
-		name := suspectName(f)
+	for _, f := range list {
+		name := whoWord(f)
 		if f.Cause == diagnose.CauseTurns {
 			name = "ranks in turn"
 		}
@@ -289,27 +222,10 @@ func recoverableIn(v *diagnose.RunVerdict, s frontier.Stage, w *frontier.Result)
 			names = append(names, name)
 		}
 	}
-	if len(names) == 0 {
-		return table.Cell{}, late, false
-	}
 	if len(names) > 3 {
 		names = append(names[:2:2], fmt.Sprintf("%d more", len(names)-2))
 	}
 	return table.TextCell(length(most)), table.TextCell(strings.Join(names, ", ")), true
-}
-
-// excessPerStep is what a finding adds to a step of an account, in ns: to the
-// struck ones, or, of what strikes now and then, on the average of all.
-func excessPerStep(f *diagnose.Finding, w *frontier.Result) float64 {
-	if p := f.Struck.Pattern; p != diagnose.PatternIntermittent && p != diagnose.PatternPeriodic {
-		return float64(f.Excess)
-	}
-	for i := range w.Culprits {
-		if c := &w.Culprits[i]; f.Rank != nil && c.Rank == *f.Rank && w.Stages[c.Stage].Name == f.Stage {
-			return float64(c.Explained) / float64(max(1, w.Steps))
-		}
-	}
-	return float64(f.Excess) * float64(f.Struck.Count) / float64(max(1, f.Struck.Of))
 }
 
 // earlierBlocks say what the verdict is not on.
@@ -403,32 +319,6 @@ func windowsBlocks(v *diagnose.RunVerdict) document {
 	return document{heading(counted(len(results), "window")), windowTable(results, noted, note)}
 }
 
-// windowOf is the window to show: the one with the evidence for the first
-// finding, else the longest.
-func windowOf(v *diagnose.RunVerdict) *diagnose.Window {
-	if len(v.Windows) == 0 {
-		return nil
-	}
-	if len(v.Findings) > 0 && v.Findings[0].Detail >= 0 && v.Findings[0].Detail < len(v.Windows) {
-		return &v.Windows[v.Findings[0].Detail]
-	}
-	best := 0
-	for i, w := range v.Windows {
-		if w.Main.Steps > v.Windows[best].Main.Steps {
-			best = i
-		}
-	}
-	return &v.Windows[best]
-}
-
-func frontierOfGroup(w *diagnose.Window, group string) *frontier.Result {
-	i := slices.IndexFunc(w.Groups, func(r *frontier.Result) bool { return r.Group == group })
-	if group == "" || i < 0 {
-		return w.Main
-	}
-	return w.Groups[i]
-}
-
 func groupBlocks(w *diagnose.Window) document {
 	if len(w.Groups) == 0 {
 		return nil
@@ -467,7 +357,7 @@ func otherFindings(v *diagnose.RunVerdict) document {
 	others := v.Findings[1:]
 	for i := range others[:min(most, len(others))] {
 		s := &others[i]
-		t.Add(table.TextCell(suspectName(s)), table.TextCell(suspectPlace(s)), table.TextCell(s.Source.Short()), table.RealCell(float64(s.Excess)), table.WholeCell(s.Struck.Count), table.RealCell(s.RunGain),
+		t.Add(table.TextCell(whoWord(s)), table.TextCell(placeWord(s)), table.TextCell(s.Source.Short()), table.RealCell(float64(s.Excess)), table.WholeCell(s.Struck.Count), table.RealCell(s.RunGain),
 			table.TextCell(s.Confidence.String()))
 	}
 	if len(others) > most {

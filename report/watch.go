@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/diagnose"
-	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/internal/glyph"
 	"github.com/sfstat/sfstat/internal/table"
 )
@@ -29,41 +28,14 @@ func (o Output) Window(v *diagnose.RunVerdict, w *diagnose.Window) error {
 
 // lateIn is who was late in a window.
 func lateIn(v *diagnose.RunVerdict, w *diagnose.Window) string {
-	m := w.Main
-	for i := range m.Culprits {
-		c := &m.Culprits[i]
-		if c.Gain < v.MinGain {
-			continue
-		}
-		host := ""
-		for _, r := range m.Members {
-			if r.ID == c.Rank {
-				host = r.Host
-			}
-		}
-		return fmt.Sprintf("%s late in %s: %s of the time", rankAndHost(c.Rank, host), stageWord(m.Stages[c.Stage].Name), table.Percent(c.Gain))
+	l, ok := v.LateIn(w)
+	switch {
+	case !ok:
+		return "no rank late by " + table.Percent(v.MinGain) + " or more"
+	case l.Excess > 0:
+		return fmt.Sprintf("%s late in %s by arrivals: %s a step", rankAt(l.Rank, l.Host, nil), stageWord(l.Stage), length(float64(l.Excess)))
 	}
-	if f := lateThen(v, w); f != nil {
-		return fmt.Sprintf("%s late in %s by arrivals: %s a step", rankAndHost(*f.Rank, f.Host), stageWord(f.Stage), length(float64(f.Excess)))
-	}
-	return "no rank late by " + table.Percent(v.MinGain) + " or more"
-}
-
-// lateThen is the first finding on a rank that strikes all the time in steps of a window,
-// whose own stage times do not show it: other records of the run do, such as arrivals. Nil
-// where there is none.
-func lateThen(v *diagnose.RunVerdict, w *diagnose.Window) *diagnose.Finding {
-	m := w.Main
-	for i := range v.Findings {
-		f := &v.Findings[i]
-		if _, arrived := evidence.EntersLast(f.Evidence, evidence.FromArrivals); !arrived || f.Rank == nil || !f.Flagged() || f.Struck.Pattern == diagnose.PatternIntermittent || f.Struck.Pattern == diagnose.PatternPeriodic {
-			continue
-		}
-		if f.Struck.First < m.FirstStep+int64(m.Steps) && f.Struck.Last >= m.FirstStep {
-			return f
-		}
-	}
-	return nil
+	return fmt.Sprintf("%s late in %s: %s of the time", rankAt(l.Rank, l.Host, nil), stageWord(l.Stage), table.Percent(l.Share))
 }
 
 // Screen writes the answer to one run, with where its step goes.

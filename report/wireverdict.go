@@ -6,7 +6,6 @@ import (
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
-	"github.com/sfstat/sfstat/engine/gates"
 )
 
 // The structs of this file are the JSON of a verdict; see wire.go.
@@ -17,7 +16,7 @@ type verdictJSON struct {
 	runJSON
 	Others    []runJSON               `json:"other_runs" doc:"all runs but the first, in the order of the input"`
 	Recurring *evidence.RecurringHost `json:"recurring_host" doc:"host that the late ranks of several runs are on; null: none"`
-	Gates     gates.Gates             `json:"gates" doc:"thresholds that were used"`
+	diagnose.Thresholds
 }
 
 // runJSON is the verdict on a run, with its sentence and the accounts behind it.
@@ -33,7 +32,7 @@ type runJSON struct {
 const refused answer.ProblemKind = "input_refused"
 
 func verdictOf(v *diagnose.Verdict, problems []Problem) verdictJSON {
-	out := verdictJSON{MinGain: v.MinGain, runJSON: runFrom(&v.RunVerdict), Others: []runJSON{}, Recurring: v.Recurring, Gates: v.Gates}
+	out := verdictJSON{MinGain: v.MinGain, runJSON: runFrom(&v.RunVerdict), Others: []runJSON{}, Recurring: v.Recurring, Thresholds: v.Thresholds}
 	out.Problems = slices.Clone(out.Problems)
 	for _, p := range problems {
 		out.Problems = append(out.Problems, answer.Problem{Problem: refused, Path: p.Path, Text: p.Reason()})

@@ -108,7 +108,8 @@ func TestLateWhere(t *testing.T) {
 			c.place.Rank = ptr(2)
 			f := &diagnose.Finding{Kind: diagnose.KindRank, Cause: diagnose.CauseLate, Place: c.place, Confidence: evidence.Strong, Evidence: c.seen,
 				Cost: diagnose.Cost{Excess: 60e6, Step: 186e6}}
-			if got := lateWhat(f, ""); !strings.HasPrefix(got, "Rank 2 delays everyone "+c.want) {
+			a := &diagnose.Answer{First: f, Who: f.Who(), Where: f.Where()}
+			if got := lateWhat(a, ""); !strings.HasPrefix(got, "Rank 2 delays everyone "+c.want) {
 				t.Errorf("%s, expected …%s", got, c.want)
 			}
 		})

@@ -239,6 +239,9 @@ func (s *serving) summary(v *diagnose.RunVerdict) serve.Run {
 	if x := s.seen[v.Run]; x != nil {
 		r.When, r.Line = x.When, x.Steps.Means()
 	}
+	if a := v.Answer(); a.First != nil {
+		r.Host, r.Certainty, r.Gain = a.First.Host, a.First.Confidence, a.Saving.Run
+	}
 	for i, f := range v.Findings {
 		if i == 0 || f.Flagged() {
 			f.Evidence = nil

@@ -168,10 +168,10 @@ func (w *watching) exec(j *judgement, r *diagnose.RunVerdict, command string) er
 	cmd := exec.CommandContext(ctx, "sh", "-c", command)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = &in, w.p.out, w.p.err
 	rank, host := "", ""
-	if len(r.Findings) > 0 {
-		host = r.Findings[0].Host
-		if r.Findings[0].Rank != nil {
-			rank = strconv.Itoa(*r.Findings[0].Rank)
+	if f := r.Answer().First; f != nil {
+		host = f.Host
+		if f.Rank != nil {
+			rank = strconv.Itoa(*f.Rank)
 		}
 	}
 	cmd.Env = append(os.Environ(), "SFSTAT_RUN="+glyph.Visible(r.Run), "SFSTAT_STATUS="+r.Status.String(), "SFSTAT_RANK="+rank, "SFSTAT_HOST="+glyph.Visible(host))

@@ -1,5 +1,7 @@
 package evidence
 
+import "math"
+
 // The evidence that windows of stage times give. Times are nanoseconds.
 
 // LastToArrive: the group waited for a rank at synchronisation points, because
@@ -25,6 +27,9 @@ type Replay struct {
 	LeadSaves float64 `json:"lead_saves,omitempty" doc:"what goes with that stage at its median"`
 	Agrees    bool    `json:"agrees,omitempty" doc:"raw durations and spread point at the stage too"`
 }
+
+// AsCharged reports whether a replay saves about what is charged.
+func (r Replay) AsCharged() bool { return math.Abs(r.Saves-r.Charged) <= 0.25*r.Charged }
 
 // LateTogether: several ranks are late for the same reason, and what fixing all
 // of them saves.

@@ -2,6 +2,7 @@ package frontier
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/sfstat/sfstat/engine/frontier/cut"
@@ -246,4 +247,9 @@ type Device struct {
 	// ranks were alike, by Student's t and by size, for all ranks. 1 where fewer than
 	// three steps have times of it and of others.
 	P float64 `json:"-"`
+}
+
+// BelowFloor reports whether the window is too short for shares to mean anything.
+func (r *Result) BelowFloor() bool {
+	return len(r.Stages) > 0 && !slices.ContainsFunc(r.Stages, func(s Stage) bool { return s.Share != nil })
 }

@@ -29,6 +29,7 @@ var layers = []string{"cmd", "bench", "fixtures", "eval", "page", "sample", "liv
 type rule struct {
 	of   string
 	may  []string
+	not  []string // of these and of everywhere: what decides, where others only word it
 	pure bool // no I/O, flags, logging, processes or databases, whatever it imports
 }
 
@@ -62,7 +63,7 @@ var rules = []rule{
 	{of: "live", may: []string{"trace", "diagnose", "ingest", "archive", "report", "internal/atomicfile"}},
 	{of: "doctor", pure: true},
 	{of: "report/metrics", may: []string{"diagnose", "report"}, pure: true},
-	{of: "report", may: []string{"trace", "engine", "diagnose", "batch/findings", "doctor"}, pure: true},
+	{of: "report", may: []string{"trace", "engine", "diagnose", "batch/findings", "doctor"}, not: []string{"engine/gates", "engine/delay"}, pure: true},
 	{of: "page/web", may: []string{"page", "report"}},
 	{of: "page/serve", may: []string{"report", "diagnose"}},
 	{of: "page", may: []string{"trace", "engine", "diagnose", "report"}, pure: true},
@@ -291,6 +292,9 @@ func (r rule) refuses(folder, imported string) string {
 	}
 	if owner, _, ok := strings.Cut(target, "/internal/"); ok && under(folder, owner) {
 		return ""
+	}
+	if slices.ContainsFunc(r.not, func(f string) bool { return under(target, f) }) {
+		return r.of + " decides nothing, and words what others decided"
 	}
 	if slices.ContainsFunc(everywhere, func(f string) bool { return under(target, f) }) {
 		return ""

@@ -27,6 +27,8 @@ func TestCheck(t *testing.T) {
 		{"diagnose", module + "/report", "may import"},
 		{"report", module + "/diagnose", ""},
 		{"report", module + "/eval/simulate", "may import"},
+		{"report", module + "/engine/gates", "decides nothing"},
+		{"report", module + "/engine/delay", "decides nothing"},
 		{"eval/campaign/tables", module + "/report", "may import"},
 		{"report", "github.com/urfave/cli/v2", "only cmd"},
 		{"report", "golang.org/x/text/width", ""},

@@ -120,16 +120,15 @@ func (v *view) write(w http.ResponseWriter, name string) error {
 }
 
 func (r *Run) row() row {
-	x := row{Path: r.escaped(), Version: r.Version, Name: glyph.Visible(r.Name), Status: r.Status.String(), Headline: glyph.Visible(r.Headline), Steps: r.Steps, gain: r.gain(), step: r.Step, at: r.When}
+	x := row{Path: r.escaped(), Version: r.Version, Name: glyph.Visible(r.Name), Status: r.Status.String(), Headline: glyph.Visible(r.Headline), Steps: r.Steps, gain: r.Gain, step: r.Step, at: r.When}
 	if x.gain >= leastShown { // a hang has none
 		x.Gain = fmt.Sprintf("%.1f %%", 100*x.gain)
 	}
 	if !x.at.IsZero() {
 		x.When = x.at.UTC().Format("2006-01-02 15:04")
 	}
-	if len(r.Findings) > 0 && r.Status > answer.NoStraggler {
-		x.Host = glyph.Visible(r.Findings[0].Host)
-		x.certainty = r.Findings[0].Confidence
+	x.Host = glyph.Visible(r.Host)
+	if x.certainty = r.Certainty; x.certainty > evidence.Insufficient {
 		x.Certainty = x.certainty.String()
 	}
 	if x.step > 0 {

@@ -29,6 +29,7 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/diagnose/answer"
+	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/internal/bug"
 	"github.com/sfstat/sfstat/internal/glyph"
 	"github.com/sfstat/sfstat/report"
@@ -54,7 +55,10 @@ type Run struct {
 	Version        uint64 // another whenever it is judged
 	Status         answer.Status
 	Headline       string
-	Findings       []diagnose.Finding // the first, and the others to act on; without evidence
+	Host           string              // where the answer to it is; "": it names none
+	Certainty      evidence.Confidence // of what the answer names
+	Gain           float64             // part of it that fixing that saves
+	Findings       []diagnose.Finding  // the first, and the others to act on; without evidence
 	Stages         []metrics.Stage
 	Windows, Steps int
 	Ranks, Hosts   int

@@ -56,6 +56,9 @@ func judged(t *testing.T, windows ...*trace.Window) Recorded {
 	for _, v := range verdictOn(t, windows...).Runs {
 		x := Run{Name: v.Run, Status: v.Status, Headline: report.Headline(&v), Windows: len(v.Windows)}
 		x.Findings = v.Findings
+		if a := v.Answer(); a.First != nil {
+			x.Host, x.Certainty, x.Gain = a.First.Host, a.First.Confidence, a.Saving.Run
+		}
 		r.Runs = append(r.Runs, x)
 	}
 	return r
@@ -184,7 +187,7 @@ func TestIndex(t *testing.T) {
 // TestGain: what saves nothing, a hang for one, shows no share of the run.
 func TestGain(t *testing.T) {
 	for gain, want := range map[float64]string{0: "", 0.0004: "", 0.0006: "0.1 %", 0.361: "36.1 %"} {
-		if got := (&Run{Findings: []diagnose.Finding{{Cost: diagnose.Cost{RunGain: gain}}}}).row().Gain; got != want {
+		if got := (&Run{Gain: gain}).row().Gain; got != want {
 			t.Errorf("%v: %q, want %q", gain, got, want)
 		}
 	}
@@ -196,14 +199,13 @@ func TestGain(t *testing.T) {
 // TestRow: a row has the answer in words, how certain it is, how long a step is and the line
 // of that; a healthy run names nobody.
 func TestRow(t *testing.T) {
-	late := []diagnose.Finding{{Place: diagnose.Place{Host: "n1"}, Confidence: evidence.Supported}}
-	r := Run{Status: answer.SlowEverywhere, Findings: late, Step: 207e6, Line: []float64{100, 100, 1000, 100}}
+	r := Run{Status: answer.SlowEverywhere, Host: "n1", Certainty: evidence.Supported, Step: 207e6, Line: []float64{100, 100, 1000, 100}}
 	want := row{Path: "~e3b0c44298fc1c14", Status: "slow_everywhere", Certainty: "supported", Host: "n1", Step: "207 ms", Line: "0.0,11.5 33.3,11.5 66.7,1.0 100.0,11.5",
 		certainty: evidence.Supported, step: 207e6}
 	if got := r.row(); got != want || got.Answer() != "slow everywhere" {
 		t.Errorf("%+v, want %+v", got, want)
 	}
-	r.Status, r.Line = answer.NoStraggler, r.Line[:1]
+	r.Host, r.Certainty, r.Line = "", evidence.Insufficient, r.Line[:1]
 	if got := r.row(); got.Host+got.Certainty+got.Line != "" {
 		t.Errorf("%+v of a healthy run with a line of one point", got)
 	}

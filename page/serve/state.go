@@ -20,7 +20,7 @@ type state struct {
 func newState(version uint64, r Recorded) *state {
 	r.Runs = slices.Clone(r.Runs)
 	slices.SortFunc(r.Runs, func(a, b Run) int {
-		return cmp.Or(cmp.Compare(b.gain(), a.gain()), strings.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(b.Gain, a.Gain), strings.Compare(a.Name, b.Name))
 	})
 	s := &state{Recorded: r, version: version, place: make(map[string]int, len(r.Runs))}
 	for i := range r.Runs {
@@ -31,14 +31,6 @@ func newState(version uint64, r Recorded) *state {
 
 // escaped is the key in a path.
 func (r *Run) escaped() string { return url.PathEscape(metrics.Key(r.Name)) }
-
-// gain is the part of a run that fixing its first finding saves.
-func (r *Run) gain() float64 {
-	if len(r.Findings) == 0 {
-		return 0
-	}
-	return r.Findings[0].RunGain
-}
 
 func (s *state) find(key string) (*Run, error) {
 	i, ok := s.place[key]

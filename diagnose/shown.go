@@ -1,0 +1,105 @@
+package diagnose
+
+import (
+	"slices"
+
+	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/engine/frontier"
+)
+
+// Shown is the window that stands for a run: the one with the evidence for the first finding, else the
+// longest; nil without windows.
+func (v *RunVerdict) Shown() *Window {
+	if len(v.Windows) == 0 {
+		return nil
+	}
+	if f := v.first(); f != nil && f.Detail >= 0 && f.Detail < len(v.Windows) {
+		return &v.Windows[f.Detail]
+	}
+	best := 0
+	for i, w := range v.Windows {
+		if w.Main.Steps > v.Windows[best].Main.Steps {
+			best = i
+		}
+	}
+	return &v.Windows[best]
+}
+
+// Account is the account of a window that shows the first finding of its run: of all ranks, or of the
+// role group that the finding is in.
+func (v *RunVerdict) Account(w *Window) *frontier.Result {
+	if f := v.first(); f != nil && f.Group != "" {
+		if i := slices.IndexFunc(w.Groups, func(r *frontier.Result) bool { return r.Group == f.Group }); i >= 0 {
+			return w.Groups[i]
+		}
+	}
+	return w.Main
+}
+
+// InStage are the findings that a row of a stage shows, of an account of the run, and by how much its steps would
+// be shorter without the largest of them, ns.
+func (v *RunVerdict) InStage(stage string, w *frontier.Result) (list []*Finding, recoverable float64) {
+	for i := range v.Findings {
+		f := &v.Findings[i]
+		small := f.BelowMinGain && (i > 0 || f.Confidence < evidence.Supported)
+		elsewhere := f.Stage != stage || f.Windows != nil && !slices.Contains(f.Windows, w.Window)
+		if elsewhere || small || f.Cause == CauseOperator || f.Confidence < evidence.Ambiguous {
+			continue
+		}
+		list = append(list, f)
+		recoverable = max(recoverable, f.perStepOf(w))
+	}
+	return list, recoverable
+}
+
+// perStepOf is what a finding adds to a step of an account, ns: to the struck ones, or, of what strikes now and
+// then, on the average of all.
+func (f *Finding) perStepOf(w *frontier.Result) float64 {
+	if p := f.Struck.Pattern; p != PatternIntermittent && p != PatternPeriodic {
+		return float64(f.Excess)
+	}
+	for i := range w.Culprits {
+		if c := &w.Culprits[i]; f.Rank != nil && c.Rank == *f.Rank && w.Stages[c.Stage].Name == f.Stage {
+			return float64(c.Explained) / float64(max(1, w.Steps))
+		}
+	}
+	return float64(f.Excess) * f.Struck.rate()
+}
+
+// Lateness is who was late in a window.
+type Lateness struct {
+	Rank   int
+	Host   string
+	Stage  string
+	Share  float64 // of the window's time; 0: entries of calls show it
+	Excess int64   // ns a step, by these
+}
+
+// LateIn is who was late in a window of the run by enough to act on. Where its own stage times do not show anybody,
+// it is who enters calls late in its steps, all the time.
+func (v *RunVerdict) LateIn(w *Window) (l Lateness, ok bool) {
+	m := w.Main
+	for i := range m.Culprits {
+		c := &m.Culprits[i]
+		if c.Gain < v.MinGain {
+			continue
+		}
+		l = Lateness{Rank: c.Rank, Stage: m.Stages[c.Stage].Name, Share: c.Gain}
+		for _, r := range m.Members {
+			if r.ID == c.Rank {
+				l.Host = r.Host
+			}
+		}
+		return l, true
+	}
+	for i := range v.Findings {
+		f := &v.Findings[i]
+		_, arrived := evidence.EntersLast(f.Evidence, evidence.FromArrivals)
+		then := f.Struck.First < m.FirstStep+int64(m.Steps) && f.Struck.Last >= m.FirstStep
+		now := f.Struck.Pattern == PatternIntermittent || f.Struck.Pattern == PatternPeriodic
+		if arrived && then && !now && f.Rank != nil && f.Flagged() {
+			return Lateness{Rank: *f.Rank, Host: f.Host, Stage: f.Stage, Excess: f.Excess}, true
+		}
+	}
+	return l, false
+}

@@ -1,0 +1,169 @@
+package diagnose
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/sfstat/sfstat/diagnose/answer"
+	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/trace/stagename"
+)
+
+// The answers that name nothing: no straggler, too little data, an open question.
+
+// Healthy is what is known of a run without a straggler.
+type Healthy struct {
+	Searched *evidence.NobodyLate // what was looked at; nil: not known
+	Stages   []string             // in which a delay would have been reported
+	Least    int64                // the least that would have been, in any of them; 0: not known
+	Hiding   []answer.Limit       // where a delay may hide that is worth acting on, the largest first
+
+	// What happened all the same; nil: nothing.
+	Small    *Finding // certain, and too small to act on
+	Once     *Finding // in a step or a few, however large
+	Periodic *Finding
+	StartUp  *Finding
+	// What the data cannot exclude; nil: nothing.
+	Inside   *answer.Undecided // a late rank
+	Transfer *answer.Undecided // a slow transfer
+}
+
+func (v *RunVerdict) healthy() *Healthy {
+	h := &Healthy{Small: v.small()}
+	if e, ok := evidence.Find[evidence.NobodyLate](v.Observed); ok {
+		h.Searched, h.Hiding = &e, v.hiding(e.Step)
+	}
+	for _, l := range v.Limits {
+		if l.Reported == 0 || l.Stage == stagename.Residual {
+			continue
+		}
+		h.Least = max(h.Least, l.Reported)
+		if !slices.Contains(h.Stages, l.Stage) {
+			h.Stages = append(h.Stages, l.Stage)
+		}
+	}
+	for i := range v.Findings {
+		f := &v.Findings[i]
+		switch {
+		case h.Once == nil && f.once():
+			h.Once = f
+		case h.Periodic == nil && f.Cause == CausePeriodic && !f.Flagged():
+			h.Periodic = f
+		case h.StartUp == nil && f.Cause == CauseStartUp:
+			h.StartUp = f
+		}
+	}
+	if i := slices.IndexFunc(v.Undecided, func(u answer.Undecided) bool { return u.HidesRank() && u.Unlikely }); i >= 0 {
+		h.Inside = &v.Undecided[i]
+	}
+	if u, ok := v.Hidden(); ok && u.Question == answer.TransferHidden {
+		h.Transfer = &u
+	}
+	return h
+}
+
+// hiding is where a delay may hide that is worth acting on in steps of a length, the largest first.
+func (v *RunVerdict) hiding(step int64) []answer.Limit {
+	list := slices.DeleteFunc(slices.Clone(v.Limits), func(l answer.Limit) bool { return step == 0 || float64(l.MayHide) < v.MinGain*float64(step) })
+	slices.SortStableFunc(list, func(a, b answer.Limit) int { return cmp.Compare(b.MayHide, a.MayHide) })
+	return list
+}
+
+// once reports whether a finding is an event: what happened in a step or a few, however large.
+func (f *Finding) once() bool {
+	return f.Confidence == evidence.Ambiguous && f.Struck.Pattern == PatternIntermittent && (f.Cause == CauseLate || f.Cause == CauseSlowSteps)
+}
+
+// small is the certain delay, of ranks that others wait for, that a run without a straggler has below its
+// threshold; nil without one.
+func (v *RunVerdict) small() *Finding {
+	f := v.first()
+	if f == nil || f.Who().Kind == AllRanks || f.Cause == CauseStartUp || f.Confidence < evidence.Supported {
+		return nil
+	}
+	return f
+}
+
+// Shortage is what there is too little of.
+type Shortage struct {
+	Of      ShortageKind
+	Ranks   int
+	Steps   int
+	Time    int64                  // of all steps
+	Missing int                    // ranks that did not report
+	All     int                    // ranks of the job, of which they are missing
+	Says    string                 // what the reader says
+	Device  *evidence.DeviceShares // of the only rank; nil: not known
+}
+
+// ShortageKind is what data lack.
+type ShortageKind uint8
+
+const (
+	TooFewSteps ShortageKind = iota // to exclude chance
+	NoSteps
+	NoPeers // one rank reported
+	UnlikeStages
+	NestedStages // time in a stage and in what it contains counts twice
+	RanksMissing
+	IncompleteSteps
+	TooShort // for shares
+)
+
+func (v *RunVerdict) shortage() Shortage {
+	s := Shortage{}
+	incomplete := false
+	for _, w := range v.Windows {
+		incomplete = incomplete || w.Incomplete()
+		if n := len(w.Main.Quality.Missing); w.Incomplete() && n > s.Missing {
+			s.Missing, s.All = n, w.Main.WorldSize
+		}
+		s.Ranks, s.Steps, s.Time = max(s.Ranks, len(w.Main.Ranks)), s.Steps+w.Main.Steps, s.Time+w.Main.Makespan
+	}
+	unlike, nested := v.says(answer.StagesDiffer), v.says(answer.StageContains)
+	switch {
+	case len(v.Windows) == 0:
+		s.Of = NoSteps
+	case s.Ranks == 1:
+		s.Of = NoPeers
+		if e, ok := evidence.Find[evidence.DeviceShares](v.Observed); ok {
+			s.Device = &e
+		}
+	case unlike != "":
+		s.Of, s.Says = UnlikeStages, unlike
+	case nested != "":
+		s.Of, s.Says = NestedStages, nested
+	case s.Missing > 0:
+		s.Of = RanksMissing
+	case incomplete:
+		s.Of = IncompleteSteps
+	case v.Windows[0].Main.BelowFloor():
+		s.Of = TooShort
+	}
+	return s
+}
+
+// says is what a reader says of a problem of that kind, "" where there is none.
+func (v *RunVerdict) says(kind answer.ProblemKind) string {
+	i := slices.IndexFunc(v.Problems, func(p answer.Problem) bool { return p.Problem == kind })
+	if i < 0 {
+		return ""
+	}
+	return v.Problems[i].Text
+}
+
+// openQuestion is what leaves the run undecided: without any, where its ranks synchronise.
+func (v *RunVerdict) openQuestion() answer.Undecided {
+	hidden, ok := v.Hidden()
+	for _, q := range []answer.Question{answer.RanksNotRecorded, answer.ClockOrDelay, answer.RolesMixed, answer.MessagesNotRecorded} {
+		i := slices.IndexFunc(v.Undecided, func(u answer.Undecided) bool { return u.Question == q && u.Hides > 0 })
+		first := q == answer.RanksNotRecorded || q == answer.RolesMixed // before any stage
+		if i >= 0 && (first || !ok) {
+			return v.Undecided[i]
+		}
+	}
+	if ok {
+		return hidden
+	}
+	return answer.Undecided{Question: answer.SyncPointUnknown}
+}

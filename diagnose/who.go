@@ -1,0 +1,81 @@
+package diagnose
+
+import (
+	"slices"
+
+	"github.com/sfstat/sfstat/diagnose/evidence"
+)
+
+// Who is who a finding is about.
+type Who struct {
+	Kind WhoKind
+	Place
+}
+
+// WhoKind says which ranks they are.
+type WhoKind uint8
+
+const (
+	AllRanks   WhoKind = iota // or nobody in particular
+	OneRank                   // Rank
+	SomeRanks                 // Ranks, late together; Rank is the one that the finding is on, if any
+	OneHost                   // Host, with Ranks where they take turns
+	HostRanks                 // all Ranks of Host
+	GroupRanks                // all Ranks of Group
+	HeavyGroup                // Group, which has more work
+)
+
+// Who is who the finding is about.
+func (f *Finding) Who() Who {
+	w := Who{Place: f.Place}
+	_, turns := evidence.Find[evidence.RankToRank](f.Evidence)
+	_, messages := evidence.Find[evidence.LateBehindMessages](f.Evidence)
+	several := len(f.Ranks) > 0
+	switch {
+	case f.Kind == KindHost && several && !turns:
+		w.Kind = HostRanks
+	case f.Kind == KindHost:
+		w.Kind = OneHost
+	case f.Cause == CauseMoreWork:
+		w.Kind = HeavyGroup
+	case f.Kind == KindGroup && several && messages, f.Rank != nil && len(f.Ranks) > 1:
+		w.Kind = SomeRanks
+	case f.Kind == KindGroup && several:
+		w.Kind = GroupRanks
+	case f.Rank != nil:
+		w.Kind = OneRank
+	}
+	return w
+}
+
+// Where is where a finding is. What does not apply is zero.
+type Where struct {
+	Stage    string
+	Op       string // operation, instead of the stage
+	OnDevice bool
+	Before   bool                 // the ranks are late before Op, or before Line
+	Line     *evidence.SourceLine // of the program
+}
+
+// Where is where the finding is: an operation, else a stage. The operation at which a late rank is
+// awaited is not where it is late, unless nothing else is known.
+func (f *Finding) Where() Where {
+	w := Where{Stage: f.Stage, OnDevice: f.Cause == CauseDevice, Line: f.Source}
+	_, byStages := evidence.Find[evidence.LastToArrive](f.Evidence)
+	w.Before = f.Stage == "" && !byStages && (f.Op != "" || f.Source != nil) && f.Cause == CauseLate
+	if f.Op != "" && (f.Stage == "" || f.Cause != CauseLate) {
+		w.Op = f.Op
+	}
+	return w
+}
+
+// Inside is the operator that explains most of the finding "" where none does.
+func (v *RunVerdict) Inside(f *Finding) string {
+	i := slices.IndexFunc(v.Findings, func(o Finding) bool {
+		return o.Cause == CauseOperator && o.Rank != nil && f.Rank != nil && *o.Rank == *f.Rank && o.Stage == f.Stage
+	})
+	if i < 0 {
+		return ""
+	}
+	return v.Findings[i].Op
+}

@@ -40,7 +40,7 @@ const dumpEntries = "dumps of PyTorch's Flight Recorder beside these show who is
 // stackOwner is whose stack it is.
 func stackOwner(s *arrivals.Stack) string {
 	if len(s.Ranks) == 1 {
-		return rankAndHost(s.Ranks[0], s.Hosts[0])
+		return rankAt(s.Ranks[0], s.Hosts[0], nil)
 	}
 	return someRanks(s.Ranks)
 }

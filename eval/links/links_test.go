@@ -12,7 +12,6 @@ import (
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/comm"
-	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/fixtures/comm/job"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/report"
@@ -35,7 +34,7 @@ func calledOf(t *testing.T, s job.Spec) (list []string, headline string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := diagnose.Communication(r, gates.Default())
+	v := diagnose.Communication(r)
 	for _, x := range v.Findings {
 		if x.Confidence >= evidence.Supported {
 			list = append(list, fmt.Sprint(x.Kind, " ", x.Ranks))

@@ -30,7 +30,7 @@ type rule struct {
 	of   string
 	may  []string
 	not  []string // of these and of everywhere: what decides, where others only word it
-	pure bool // no I/O, flags, logging, processes or databases, whatever it imports
+	pure bool     // no I/O, flags, logging, processes or databases, whatever it imports
 }
 
 var rules = []rule{

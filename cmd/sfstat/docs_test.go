@@ -280,6 +280,76 @@ func anchors(text string) (out []string) {
 	return out
 }
 
+// TestShownCommandsExist: what runs on the reader's own files, and so is not run
+// here, names commands and flags that sfstat has: command lines of blocks and
+// code spans, and on a command's own page the flags that are named alone.
+func TestShownCommandsExist(t *testing.T) {
+	code := regexp.MustCompile("`([^`\n]+)`")
+	of := make(map[string][]string)
+	for _, c := range working(testApp()) {
+		of[c.full] = append(flagNames(c.Flags), "help", "version", "print-gates", "gates")
+	}
+	checked := 0
+	for page, text := range documentation(t) {
+		own, _ := strings.CutSuffix(filepath.Base(page), ".md")
+		for _, found := range code.FindAllStringSubmatch(strings.Join(shellLines(text), "\n")+"\n"+text, -1) {
+			line, isCommand := strings.CutPrefix(found[1], "sfstat ")
+			full, flags := shownCommand(line, of)
+			switch {
+			case !isCommand && strings.HasPrefix(found[1], "--") && of[strings.Replace(own, "-", " ", 1)] != nil:
+				full, flags = strings.Replace(own, "-", " ", 1), shownFlags(found[1])
+			case !isCommand || full == "":
+				continue
+			}
+			checked++
+			for _, name := range flags {
+				if !slices.Contains(of[full], name) {
+					t.Errorf("%s: %s: sfstat %s has no flag --%s", page, found[1], full, name)
+				}
+			}
+		}
+	}
+	if checked < 100 {
+		t.Errorf("%d command lines found: the test would pass on nothing", checked)
+	}
+}
+
+// shellLines are the lines of blocks for a shell, each as a code span.
+func shellLines(text string) (out []string) {
+	for _, block := range regexp.MustCompile("(?s)\n```sh\n(.*?)\n```").FindAllStringSubmatch(text, -1) {
+		for line := range strings.Lines(block[1]) {
+			line, _, _ = strings.Cut(strings.TrimSpace(line), "  #")
+			if i := strings.Index(line, "sfstat "); i >= 0 {
+				out = append(out, "`"+line[i:]+"`")
+			}
+		}
+	}
+	return out
+}
+
+// shownCommand is the command that a line after "sfstat" names, else diagnose
+// where it begins with a path, and the flags that it has; none for prose.
+func shownCommand(line string, of map[string][]string) (full string, flags []string) {
+	words := strings.Fields(line)
+	for _, n := range []int{2, 1} {
+		if name := strings.Join(words[:min(n, len(words))], " "); of[name] != nil {
+			return name, shownFlags(line)
+		}
+	}
+	if len(words) > 0 && strings.Contains(words[0], "/") {
+		return "diagnose", shownFlags(line)
+	}
+	return "", nil
+}
+
+// shownFlags are the names of the long flags of a line.
+func shownFlags(line string) (names []string) {
+	for _, found := range regexp.MustCompile(`(?:^|\s)--([a-z][a-z-]*)`).FindAllStringSubmatch(line, -1) {
+		names = append(names, found[1])
+	}
+	return names
+}
+
 // TestGoCommands: packages that the documentation runs, tests or measures are
 // there, and so is what -run and -bench pick of them.
 func TestGoCommands(t *testing.T) {

@@ -48,6 +48,21 @@ type Division struct {
 	Peers [][]int
 	// Memory is where it lies; nil: in memory of its own.
 	Memory *Memory
+
+	replaced []replaced
+}
+
+// replaced is a value of a piece that was set aside.
+type replaced struct {
+	piece, at int
+	recorded  int64
+}
+
+// putBack undoes what was set aside, in steps that are divided again.
+func (d *Division) putBack() {
+	for _, x := range slices.Backward(d.replaced) {
+		d.Work[x.piece][x.at] = x.recorded
+	}
 }
 
 // Piece is a stage in which ranks work alone.
@@ -85,9 +100,10 @@ func (d *Division) Steps() int { return 1 + max(-1, slices.Max(append([]int{-1},
 
 // Divide finds where the ranks synchronise and divides the steps there. Values that
 // cannot be, at points that are shown, are set aside. A point at which a rank has more of
-// them than one in a hundred is none.
+// them than one in a hundred is none. Steps made by [NewSteps] become the division's: they are
+// not to be read any more.
 func Divide(s *Steps, g Gates) *Division {
-	found := find(head(s).closed(), s.Wall != nil, g.orDefault())
+	found := find(s, g.orDefault())
 	points := found.points
 	var peers [][]int
 	if len(points) == 0 && len(found.within) > 0 {
@@ -111,6 +127,7 @@ func Divide(s *Steps, g Gates) *Division {
 			}
 			return d
 		}
+		d.putBack()
 		points = slices.Delete(slices.Clone(points), at, at+1)
 	}
 }
@@ -153,31 +170,39 @@ func divide(c *Steps, points []Point) *Division {
 		}
 	}
 	d.Intervals = len(d.Head)
-	R := d.Ranks
-	for i, p := range d.Pieces {
-		work := d.Memory.Take(d.Intervals * R)
-		for n := range d.Intervals {
-			if t := d.Step(n, i); t >= 0 {
-				c.copyAt(work[n*R:(n+1)*R], t, p.Stage)
-			} else {
-				clear(work[n*R : (n+1)*R])
-			}
+	whole := len(c.stretches()) == 1
+	take := func(stage int, steps []int, tail bool) []int64 {
+		if c.columns != nil && whole {
+			return c.columns.shifted(stage, tail, d.Intervals, d.Ranks)
 		}
-		d.Work = append(d.Work, work)
+		return c.taken(stage, steps)
+	}
+	for _, p := range d.Pieces {
+		steps := d.Head
+		if p.Tail {
+			steps = d.Tail
+		}
+		d.Work = append(d.Work, take(p.Stage, steps, p.Tail))
 	}
 	for _, p := range points {
-		spent := d.Memory.Take(d.Intervals * R)
-		for n, t := range d.Head {
-			if t >= 0 {
-				c.copyAt(spent[n*R:(n+1)*R], t, p.Stage)
-			} else {
-				clear(spent[n*R : (n+1)*R])
-			}
-		}
-		d.Spent = append(d.Spent, spent)
+		d.Spent = append(d.Spent, take(p.Stage, d.Head, false))
 	}
 	d.Arrive()
 	return d
+}
+
+// taken is a stage of some steps, [step][rank]; zeros of step −1.
+func (s *Steps) taken(stage int, steps []int) []int64 {
+	R := s.Ranks
+	out := s.Memory.Take(len(steps) * R)
+	for n, t := range steps {
+		if row := out[n*R : (n+1)*R]; t >= 0 {
+			s.copyAt(row, t, stage)
+		} else {
+			clear(row)
+		}
+	}
+	return out
 }
 
 // Arrive sums the pieces that lead to each point.
@@ -363,6 +388,7 @@ func (d *Division) replace(p, n, r int) Error {
 			worst, size, usual = i, x, m
 		}
 	}
+	d.replaced = append(d.replaced, replaced{worst, n*R + r, d.Work[worst][n*R+r]})
 	d.Arrivals[p][n*R+r] -= d.Work[worst][n*R+r] - usual
 	d.Work[worst][n*R+r] = usual
 	return Error{Step: d.Step(n, worst), Rank: r, Stage: d.Pieces[worst].Stage, Size: size}

@@ -71,10 +71,15 @@ type Steps struct {
 	KnownWithin []Within
 	// Memory is where the division lies; nil: in memory of its own.
 	Memory *Memory
+
+	columns *columns // in place of Durations and Wall; nil: these hold the steps
 }
 
 // Len is the number of steps.
 func (s *Steps) Len() int {
+	if s.columns != nil {
+		return s.columns.steps
+	}
 	per := len(s.Stages) * s.Ranks
 	if per == 0 {
 		return 0
@@ -84,8 +89,19 @@ func (s *Steps) Len() int {
 
 // At is one stage of one step, [rank].
 func (s *Steps) At(t, stage int) []int64 {
+	if s.columns != nil {
+		return s.columns.row(t, stage, s.Ranks)
+	}
 	from := (t*len(s.Stages) + stage) * s.Ranks
 	return s.Durations[from : from+s.Ranks]
+}
+
+// walled reports whether it was recorded how long the steps took.
+func (s *Steps) walled() bool {
+	if s.columns != nil {
+		return s.columns.walled
+	}
+	return s.Wall != nil
 }
 
 // stretches are the runs of steps that follow one another, [from, to).
@@ -105,7 +121,7 @@ func (s *Steps) stretches() (out [][2]int) {
 
 // closedStages are the stages with what none of them covers as the last, where wall time was recorded.
 func (s *Steps) closedStages() []Stage {
-	if s.Wall == nil {
+	if !s.walled() {
 		return s.Stages
 	}
 	return append(slices.Clone(s.Stages), Stage{Name: "rest", Role: Rest})
@@ -113,7 +129,7 @@ func (s *Steps) closedStages() []Stage {
 
 // copyAt copies a stage of a step, of closedStages.
 func (s *Steps) copyAt(dst []int64, t, stage int) {
-	if stage < len(s.Stages) {
+	if stage < len(s.Stages) || s.columns != nil {
 		copy(dst, s.At(t, stage))
 		return
 	}
@@ -128,20 +144,16 @@ func (s *Steps) copyAt(dst []int64, t, stage int) {
 	}
 }
 
-// closed are the steps with what no stage covers as their last stage, where wall time
-// was recorded.
-func (s *Steps) closed() *Steps {
-	if s.Wall == nil {
-		return s
-	}
-	S, R := len(s.Stages), s.Ranks
-	out := &Steps{Stages: s.closedStages(), Ranks: R, Breaks: s.Breaks, Named: s.Named, Splits: s.Splits, Known: s.Known, KnownWithin: s.KnownWithin,
-		Durations: make([]int64, 0, len(s.Durations)+len(s.Wall))}
-	for t := range s.Len() {
-		out.Durations = append(out.Durations, s.Durations[t*S*R:(t+1)*S*R]...)
-		n := len(out.Durations)
-		out.Durations = out.Durations[:n+R]
-		s.copyAt(out.Durations[n:], t, S)
+// head is the first steps, as many as are looked at, with what no stage covers as their last
+// stage, where wall time was recorded.
+func (s *Steps) head() *Steps {
+	R, T := s.Ranks, min(s.Len(), Looked)
+	out := &Steps{Stages: s.closedStages(), Ranks: R, Breaks: s.Breaks, Named: s.Named, Splits: s.Splits}
+	out.Durations = make([]int64, T*len(out.Stages)*R)
+	for t := range T {
+		for k := range out.Stages {
+			s.copyAt(out.At(t, k), t, k)
+		}
 	}
 	return out
 }
@@ -189,8 +201,7 @@ const Looked = 256
 // Find returns the stages in which all ranks synchronise, in the order of the step;
 // none where nothing shows one, of one rank, or where ranks run freely.
 func Find(s *Steps, g Gates) []Point {
-	found := find(head(s).closed(), s.Wall != nil, g.orDefault())
-	return found.points
+	return find(s, g.orDefault()).points
 }
 
 // places are where ranks synchronise.
@@ -200,10 +211,11 @@ type places struct {
 	perhaps []int    // stages: their slopes agree with that, and not with the opposite
 }
 
-func find(c *Steps, walled bool, g Gates) places {
-	if c.Known != nil {
-		return places{points: c.Known, within: c.KnownWithin}
+func find(s *Steps, g Gates) places {
+	if s.Known != nil {
+		return places{points: s.Known, within: s.KnownWithin}
 	}
+	c := s.head()
 	if c.Ranks < 2 || c.Len() < 2 {
 		return places{}
 	}
@@ -211,7 +223,7 @@ func find(c *Steps, walled bool, g Gates) places {
 		return places{points: []Point{{Stage: at, Evidence: Named, Slope: math.NaN(), Low: math.NaN(), High: math.NaN()}}}
 	}
 	c = settled(c)
-	open := !walled && !slices.ContainsFunc(c.Stages, func(s Stage) bool { return s.Role == Wait })
+	open := !s.walled() && !slices.ContainsFunc(c.Stages, func(s Stage) bool { return s.Role == Wait })
 	points := slopePoints(c, open, g)
 	found := places{within: within(c, open, g)}
 	isWithin := func(p Point) bool {
@@ -243,19 +255,6 @@ func find(c *Steps, walled bool, g Gates) places {
 		}
 	}
 	return found
-}
-
-// head is the first steps, as many as are looked at.
-func head(s *Steps) *Steps {
-	if s.Len() <= Looked {
-		return s
-	}
-	out := *s
-	out.Durations = s.Durations[:Looked*len(s.Stages)*s.Ranks]
-	if s.Wall != nil {
-		out.Wall = s.Wall[:Looked*s.Ranks]
-	}
-	return &out
 }
 
 func shown(points []Point) (out []Point) {

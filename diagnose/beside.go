@@ -1,14 +1,19 @@
 package diagnose
 
 import (
+	"slices"
+	"sync/atomic"
+
 	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/engine/frontier/cut"
+	"github.com/sfstat/sfstat/engine/frontier/labels"
 	"github.com/sfstat/sfstat/engine/points"
-	"github.com/sfstat/sfstat/internal/parallel"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/stagename"
 )
 
-// Beside has sessions work on the windows of a run side by side, and on its stretches: what they
-// find does not depend on it. Several sessions may share one.
+// Beside has sessions work on the stretches of a run side by side, with the accounts of the windows in
+// them: what they find does not depend on it. Several sessions may share one.
 type Beside struct {
 	room    chan struct{} // stretches that are looked at
 	release func(*trace.Window)
@@ -17,12 +22,9 @@ type Beside struct {
 
 // memory is that of stretches which were looked at. The collector would free it, to be allocated
 // again for the next.
-type memory struct {
-	times     spare[times]
-	divisions spare[points.Memory]
-}
+type memory struct{ divisions spare[points.Memory] }
 
-func newMemory(n int) memory { return memory{make(spare[times], n+1), make(spare[points.Memory], n)} }
+func newMemory(n int) memory { return memory{make(spare[points.Memory], n)} }
 
 // spare are a few values that are not used.
 type spare[T any] chan *T
@@ -44,52 +46,138 @@ func (s spare[T]) put(x *T) {
 }
 
 // NewBeside bounds how many stretches are looked at at a time, each of which takes some tens of
-// megabytes. A window that was added is left alone until it comes back by release.
+// megabytes. A window that was added is lent: it is left alone until it comes back by release.
 func NewBeside(stretches int, release func(*trace.Window)) *Beside {
 	stretches = max(1, stretches)
 	return &Beside{make(chan struct{}, stretches), release, newMemory(stretches)}
 }
 
-// mostAwaited is how many durations the windows of a run have whose accounts are being made; of a
-// larger window it is made beside the reading of the next.
-const mostAwaited = 1 << 18
-
-// awaited is a window whose account is being made.
-type awaited struct {
+// lent is a window whose times are used where they lie, until all its steps were looked at and it has
+// its account.
+type lent struct {
 	w       *trace.Window
+	taken   taken
+	before  *frontier.Border
 	account *frontier.Analysis
-	busy    parallel.Group
+	uses    atomic.Int32
 }
 
-// accountBeside is account while the caller goes on.
-func (s *Session) accountBeside(r *run, w *trace.Window) error {
-	account, err := r.next(w, s.o)
-	if err != nil {
-		return err
+// lend takes a window for one use more.
+func (l *lent) lend() {
+	if l != nil {
+		l.uses.Add(1)
 	}
-	of := &awaited{w: w}
-	of.busy.Go(func() { of.account = account() })
-	r.record(w, s)
+}
+
+// giveBack ends a use. After the last one nothing of a window is kept but what it says of itself.
+func (l *lent) giveBack(to *Beside) {
+	if l == nil || l.uses.Add(-1) > 0 {
+		return
+	}
+	to.release(l.w)
+}
+
+// addLent adds a window whose account is made with those of its stretch. It is in use until it is given
+// back.
+func (s *Session) addLent(r *run, w *trace.Window) *lent {
+	of := &lent{w: w, taken: r.taken(w), before: r.border}
+	of.lend()
+	r.border = frontier.BorderOf(w)
+	r.record(w, s, of)
 	r.between.add(w)
-	r.awaited, r.durations = append(r.awaited, of), r.durations+len(w.Durations)
-	for len(r.awaited) > 1 && r.durations > mostAwaited {
-		r.await(s.o)
+	r.lent = append(r.lent, of)
+	return of
+}
+
+// takeAccounts takes the accounts of all windows that were lent.
+func (r *run) takeAccounts() {
+	if len(r.lent) == 0 {
+		return
 	}
-	return nil
+	r.steps.end()
+	for _, of := range r.lent {
+		r.keep(of.w, of.account, of.taken)
+	}
+	r.lent = nil
 }
 
-// await takes the oldest account that is being made.
-func (r *run) await(o Options) {
-	of := r.awaited[0]
-	r.awaited, r.durations = r.awaited[1:], r.durations-len(of.w.Durations)
-	of.busy.Wait()
-	r.keep(of.w, of.account)
-	o.Beside.release(of.w)
+// accounts is how the windows of a series are accounted for, once their steps have shown where the ranks
+// synchronise.
+type accounts struct {
+	o     frontier.Options
+	point *frontier.SyncPoint // all ranks, once a step; nil: it is not as simple
+	// series accounts for windows in their order, where it is not.
+	series *frontier.Series
 }
 
-// awaitAll takes them all.
-func (r *run) awaitAll(o Options) {
-	for len(r.awaited) > 0 {
-		r.await(o)
+// newAccounts chooses by the first stretch. nil: no windows are lent.
+func newAccounts(d *division, of stretch, o frontier.Options) *accounts {
+	first := of.windows[0]
+	if first.of == nil {
+		return nil
+	}
+	a := &accounts{o: o, series: frontier.NewSeries(o)}
+	plain := len(d.Points) == 1 && len(d.Within) == 0 && d.Peers == nil && d.run.Peers == nil && first.wait == trace.DataWaitConsuming &&
+		(o.Cut == cut.Auto || o.Cut == cut.Sync)
+	if !plain || a.rolesDiffer(first.of.w) {
+		return a
+	}
+	a.point = syncPoint(d)
+	return a
+}
+
+// rolesDiffer reports whether the ranks of a window do different work.
+func (a *accounts) rolesDiffer(w *trace.Window) bool {
+	of, err := frontier.Analyze(w, a.o)
+	return err != nil || slices.Contains(of.Main.Labels, labels.RoleAwareNeeded)
+}
+
+// syncPoint is the only one of a division.
+func syncPoint(d *division) *frontier.SyncPoint {
+	p := d.Points[0]
+	at := func(k int) frontier.Boundary {
+		name := d.Stages[k].Name
+		if d.Stages[k].Role == points.Rest {
+			name = stagename.Residual
+		}
+		return frontier.Boundary{Stage: k, Name: name}
+	}
+	found := at(p.Stage)
+	found.Syncs, found.Slope, found.Low, found.High = true, p.Slope, p.Low, p.High
+	out := &frontier.SyncPoint{At: p.Stage, Name: found.Name, Boundaries: []frontier.Boundary{found},
+		Evidence: map[points.Evidence]frontier.SyncEvidence{points.Likely: frontier.SyncLikely, points.Shown: frontier.SyncShown, points.Named: frontier.SyncNamed}[p.Evidence]}
+	for _, k := range d.Perhaps {
+		perhaps := at(k)
+		perhaps.Slope, perhaps.Low, perhaps.High = -1, -1, -1
+		out.Boundaries = append(out.Boundaries, perhaps)
+	}
+	return out
+}
+
+// inOrder accounts for the windows that end in a stretch, where each rests on those before it.
+func (a *accounts) inOrder(of stretch) {
+	if a == nil || a.point != nil {
+		return
+	}
+	for _, w := range of.windows {
+		if w.last {
+			account, err := a.series.Add(w.of.w)
+			if err != nil {
+				panic("frontier: " + err.Error()) // options that fit no window
+			}
+			w.of.account = account
+		}
+	}
+}
+
+// beside accounts for them where none does.
+func (a *accounts) beside(of stretch) {
+	if a == nil || a.point == nil {
+		return
+	}
+	for _, w := range of.windows {
+		if w.last {
+			w.of.account = frontier.Brief(w.of.w, w.of.before, *a.point, a.o)
+		}
 	}
 }

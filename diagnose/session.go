@@ -62,15 +62,14 @@ type run struct {
 	entries arrivals.Job // of calls, and of windows what places them
 	name    string
 	windows []Window
-	awaited []*awaited // windows behind them
-	// durations of awaited
-	durations int
-	series    *frontier.Series
-	healthy   *baseline.Sample // of Options
-	sample    *baseline.Sample // to compare with it; nil without one
-	seen      []extent
-	lost      []answer.Problem
-	alone     *evidence.DeviceShares // of the only rank; nil: not known
+	lent    []*lent          // windows behind them, whose accounts are not made yet
+	border  *frontier.Border // of the last of these
+	series  *frontier.Series
+	healthy *baseline.Sample // of Options
+	sample  *baseline.Sample // to compare with it; nil without one
+	seen    []extent
+	lost    []answer.Problem
+	alone   *evidence.DeviceShares // of the only rank; nil: not known
 	// operators is the verdict on the operator trace, which is judged when it is
 	// added; nil: there is none.
 	operators *RunVerdict
@@ -138,7 +137,7 @@ func (s *Session) add(r trace.Recording) error {
 	}
 	for _, in := range s.runs {
 		if in.name == r.RunName() {
-			in.awaitAll(s.o)
+			in.takeAccounts()
 		}
 	}
 	switch r := r.(type) {
@@ -166,11 +165,10 @@ func (s *Session) addWindow(w *trace.Window) error {
 	if i := s.indexOf(w.Run); i >= 0 {
 		r = s.runs[i]
 	}
-	account := s.account
+	var of *lent
 	if s.o.Beside != nil {
-		account = s.accountBeside
-	}
-	if err := account(r, w); err != nil {
+		of = s.addLent(r, w)
+	} else if err := s.account(r, w); err != nil {
 		return err
 	}
 	if s.indexOf(w.Run) < 0 {
@@ -183,6 +181,7 @@ func (s *Session) addWindow(w *trace.Window) error {
 		}
 	}
 	r.forget(r.steps.from())
+	of.giveBack(s.o.Beside)
 	return nil
 }
 
@@ -197,41 +196,50 @@ func (s *Session) addProfiled(w *trace.Window) error {
 
 // account adds a window to a run, unless it cannot be analysed.
 func (s *Session) account(r *run, w *trace.Window) error {
-	account, err := r.next(w, s.o)
+	series := r.series
+	if series == nil {
+		series = frontier.NewSeries(s.o.Frontier)
+	}
+	a, err := series.Add(w)
 	if err != nil {
 		return err
 	}
-	a := account()
+	r.series = series
 	if err := r.sampleFor(s.o, w, a.Main); err != nil {
 		return err
 	}
-	r.record(w, s)
+	r.record(w, s, nil)
 	r.between.add(w)
-	r.keep(w, a)
+	r.keep(w, a, r.taken(w))
 	return nil
 }
 
-// next takes the next window of a run, whose account is still to be made.
-func (r *run) next(w *trace.Window, o Options) (account func() *frontier.Analysis, err error) {
-	series := r.series
-	if series == nil {
-		series = frontier.NewSeries(o.Frontier)
+// taken is what is taken from the times of a window beside its account.
+type taken struct {
+	times    monitoring.Interval
+	probed   []probed
+	contains *answer.Problem // of the first window of a run; nil: nothing
+}
+
+func (r *run) taken(w *trace.Window) taken {
+	out := taken{times: timesOfWindow(w), probed: probesOf(w)}
+	if len(r.seen)+len(r.lent) == 0 {
+		if p, found := contains(w); found {
+			out.contains = &p
+		}
 	}
-	if account, err = series.Next(w); err == nil {
-		r.series = series
-	}
-	return account, err
+	return out
 }
 
 // keep takes the account of a window.
-func (r *run) keep(w *trace.Window, a *frontier.Analysis) {
-	r.compare(w, a.Main)
+func (r *run) keep(w *trace.Window, a *frontier.Analysis, of taken) {
+	r.compare(w, a.Main, of.contains)
 	r.windows = append(r.windows, Window{Main: a.Main, Paper: a.Paper, Groups: a.Groups, Stages: recorded(w)})
 	if len(r.windows) == 1 {
 		r.times = nil // those of entries
 	}
-	r.times = append(r.times, timesOfWindow(w))
-	r.probed = append(r.probed, probesOf(w))
+	r.times = append(r.times, of.times)
+	r.probed = append(r.probed, of.probed)
 	for _, rank := range w.Ranks {
 		r.seeRank(rank.ID, rank.Host, rank.LocalRank)
 	}
@@ -285,8 +293,8 @@ func told(k input.NoteKind) bool {
 }
 
 // compare notes what changes from the run's window before, steps that another
-// window has too, and what the window lost.
-func (r *run) compare(w *trace.Window, m *frontier.Result) {
+// window has too, and what the window lost. contained is a stage around others; nil: none.
+func (r *run) compare(w *trace.Window, m *frontier.Result, contained *answer.Problem) {
 	lose := func(p answer.Problem) { r.lost = append(r.lost, p) }
 	if n := len(r.seen); n > 0 {
 		before := r.seen[n-1]
@@ -310,10 +318,8 @@ func (r *run) compare(w *trace.Window, m *frontier.Result) {
 			break
 		}
 	}
-	if len(r.seen) == 0 {
-		if p, found := contains(w); found {
-			lose(p)
-		}
+	if contained != nil {
+		lose(*contained)
 	}
 	for _, n := range w.Notes {
 		if told(n.Kind) {
@@ -374,7 +380,7 @@ func (s *Session) Judge() (*Verdict, []*bug.Error) {
 	v := &Verdict{}
 	v.Gates, v.MinGain = s.gates()
 	for _, r := range slices.Clone(s.runs) {
-		s.contained(r.name, func() { r.awaitAll(s.o) })
+		s.contained(r.name, func() { r.takeAccounts() })
 	}
 	worst := -1
 	for _, r := range slices.Clone(s.runs) {

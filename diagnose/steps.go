@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/delay"
+	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/engine/points"
 	"github.com/sfstat/sfstat/internal/parallel"
 	"github.com/sfstat/sfstat/internal/robust"
@@ -17,12 +18,13 @@ import (
 // looked at in stretches of as many steps each, and of those that are complete only what they came
 // down to is kept ([delay.Stretch]), so that memory is bounded but for some 200 bytes a step.
 type steps struct {
-	named  string
-	recent int     // steps that are kept about; 0: all
-	beside *Beside // Options.Beside
-	memory memory
-	o      delay.Options
-	series []*series
+	named    string
+	recent   int     // steps that are kept about; 0: all
+	beside   *Beside // Options.Beside
+	memory   memory
+	o        delay.Options
+	accounts frontier.Options // of windows that are lent
+	series   []*series
 }
 
 // series are the steps with one list of stages.
@@ -30,16 +32,15 @@ type series struct {
 	key     string
 	length  int              // of a stretch, steps
 	open    []recordedWindow // of the last stretch
-	times   *times           // of open, stages in the order of the step
 	steps   int              // in open
 	looked  []*looked
 	busy    parallel.Group // looks at the last of them
 	points  []points.Point // where the ranks of the first stretch synchronise; nil: not known yet
-	settled bool           // points and what follows are known: the first stretch was looked at
 	within  []points.Within
 	peers   []int
 	limits  []delay.Limit // of the first stretch
 	ranks   []int         // of the first stretch
+	windows *accounts     // of those that are lent
 	total   int
 }
 
@@ -50,18 +51,18 @@ type looked struct {
 	placed  placed
 }
 
+// recordedWindow is a window or a part of one.
 type recordedWindow struct {
-	at           int // number of the window in its run
-	index, first int64
-	schema       trace.Schema
-	ranks        []trace.Rank
-	wait         trace.DataWait
-	steps        int
-	from, wall   int // where its times begin in those of the stretch; wall −1: there are none
+	at              int // number of the window in its run
+	index, first    int64
+	schema          trace.Schema
+	ranks           []trace.Rank
+	wait            trace.DataWait
+	steps           int
+	durations, wall []int64 // [step][stage][rank] and [step][rank]; wall nil: not recorded
+	of              *lent   // whose times they are; nil: they are the part's own
+	last            bool    // part of it
 }
-
-// times are durations, [step][stage][rank], and wall times, [step][rank]; nil: there are none.
-type times struct{ durations, wall []int64 }
 
 const (
 	// stretchDurations is how many durations of a run are looked at together, and leastStretch how
@@ -71,17 +72,22 @@ const (
 	leastStretch     = 512
 )
 
-// record keeps the times of a window, which the caller may change.
-func (r *run) record(w *trace.Window, s *Session) {
+// record keeps the times of a window, which the caller may change unless it is lent.
+func (r *run) record(w *trace.Window, s *Session, of *lent) {
 	if r.steps == nil {
-		r.steps = &steps{named: s.o.Frontier.SyncAfter, o: s.o.model(), recent: s.o.Recent, beside: s.o.Beside, memory: s.memory}
+		r.steps = &steps{named: s.o.Frontier.SyncAfter, o: s.o.model(), recent: s.o.Recent, beside: s.o.Beside, memory: s.memory, accounts: s.o.Frontier}
 	}
-	r.steps.add(recordedWindow{at: r.forgotten() + len(r.windows) + len(r.awaited), index: w.Index, first: w.FirstStep, schema: w.Schema, ranks: slices.Clone(w.Ranks),
-		wait: w.DataWait}, times{w.Durations, w.Wall})
+	all := recordedWindow{at: r.forgotten() + len(r.windows) + len(r.lent), index: w.Index, first: w.FirstStep, schema: w.Schema, ranks: slices.Clone(w.Ranks),
+		wait: w.DataWait, durations: w.Durations, wall: w.Wall, of: of}
+	if of == nil {
+		all.durations, all.wall = slices.Clone(all.durations), slices.Clone(all.wall)
+	}
+	r.steps.add(all)
 }
 
-func (s *steps) add(w recordedWindow, of times) {
-	per := len(w.schema.Stages) * len(w.ranks)
+func (s *steps) add(w recordedWindow) {
+	R := len(w.ranks)
+	per := len(w.schema.Stages) * R
 	if per == 0 {
 		return
 	}
@@ -96,82 +102,59 @@ func (s *steps) add(w recordedWindow, of times) {
 		s.series = append(s.series, &series{key: key, length: length})
 	}
 	one := s.series[i]
-	order, R := stageOrder(w), len(w.ranks)
-	for left := len(of.durations) / per; left > 0; {
-		n := min(left, one.length-one.steps)
-		if one.times == nil {
-			one.times = s.memory.times.take()
-		}
+	for left := len(w.durations) / per; left > 0; {
 		part := w
-		part.steps, part.from, part.wall = n, len(one.times.durations), -1
-		one.times.durations = grown(one.times.durations, n*per, one.length*per)
-		one.times.durations = appendOrdered(one.times.durations, of.durations[:n*per], order, R)
-		of.durations = of.durations[n*per:]
-		if of.wall != nil {
-			part.wall = len(one.times.wall)
-			one.times.wall = grown(one.times.wall, n*R, one.length*R)
-			one.times.wall = append(one.times.wall, of.wall[:n*R]...)
-			of.wall = of.wall[n*R:]
+		part.steps = min(left, one.length-one.steps)
+		left -= part.steps
+		part.last = left == 0
+		part.durations, w.durations = w.durations[:part.steps*per], w.durations[part.steps*per:]
+		if w.wall != nil {
+			part.wall, w.wall = w.wall[:part.steps*R], w.wall[part.steps*R:]
 		}
-		w.first += int64(n)
-		left -= n
+		w.first += int64(part.steps)
+		part.of.lend()
 		one.open = append(one.open, part)
-		one.steps += n
-		one.total += n
+		one.steps += part.steps
+		one.total += part.steps
 		if one.steps == one.length {
 			one.complete(s)
 		}
 	}
 }
 
-// grown is values with room for n more of a stretch of so many.
-func grown(v []int64, n, of int) []int64 {
-	if cap(v)-len(v) >= n {
-		return v
-	}
-	return append(make([]int64, 0, min(of, max(2*cap(v), len(v)+n))), v...)
-}
-
-// appendOrdered appends durations with the stages of a step in another order.
-func appendOrdered(dst, durations []int64, order []int, ranks int) []int64 {
-	if slices.IsSorted(order) {
-		return append(dst, durations...)
-	}
-	for step := range slices.Chunk(durations, len(order)*ranks) {
-		for _, k := range order {
-			dst = append(dst, step[k*ranks:(k+1)*ranks]...)
-		}
-	}
-	return dst
-}
-
 // complete ends the open stretch, which is looked at while the next steps are read, and beside others
 // once the first has shown where the ranks synchronise.
 func (s *series) complete(in *steps) {
-	if in.beside == nil || !s.settled {
+	if in.beside == nil {
 		s.busy.Wait()
-		s.settled = s.points != nil
 	}
 	if in.recent > 0 {
 		s.looked = nil
 		for _, other := range in.series {
 			if other != s {
 				other.busy.Wait()
-				other.looked, other.open, other.times, other.steps, other.total = nil, nil, nil, 0, 0
+				other.looked, other.open, other.steps, other.total = nil, nil, 0, 0
 			}
 		}
 	}
-	l, of := &looked{first: s.open[0].at}, stretch{s.open, s.times, in.memory.times}
+	of := stretch{s.open}
+	l := &looked{first: s.open[0].at}
 	s.looked = append(s.looked, l)
-	s.open, s.times, s.steps = nil, nil, 0
+	s.open, s.steps = nil, 0
 	if in.beside != nil {
 		in.beside.room <- struct{}{}
 	}
+	var first *division
+	if s.points == nil {
+		first = s.divide(of, in)
+		s.settle(first, of, in)
+	}
+	s.windows.inOrder(of)
 	s.busy.Go(func() {
 		if in.beside != nil {
 			defer func() { <-in.beside.room }()
 		}
-		s.look(l, of, in)
+		s.look(l, of, in, first)
 	})
 }
 
@@ -195,26 +178,58 @@ func (s *steps) from() int {
 	return from
 }
 
-// look looks at a stretch. The first decides where the ranks synchronise and who is compared with
-// whom, and how small a delay would have been found.
-func (s *series) look(l *looked, of stretch, in *steps) {
-	run, at := of.laidOut()
-	run.Named, run.Known, run.Memory = in.named, s.points, in.memory.divisions.take()
-	defer func() {
-		run.Memory.Free()
-		in.memory.divisions.put(run.Memory)
-	}()
-	o := in.o
+// division is a stretch, divided where its ranks synchronise.
+type division struct {
+	*points.Division
+	run   *delay.Run
+	at    placed
+	first bool // stretch of the series
+}
+
+func (s *series) divide(of stretch, in *steps) *division {
+	run, at := of.laidOut(in.memory.divisions.take())
+	run.Named, run.Known = in.named, s.points
 	if s.points != nil && slices.Equal(s.ranks, at.ranks) {
 		run.KnownWithin, run.Peers = s.within, s.peers
 	}
-	o.NoLimits = s.points != nil
-	divided := points.Divide(&run.Steps, o.Points)
-	of.free()
-	l.stretch, l.placed = delay.LookAt(divided, run, o), at
-	if s.points == nil {
-		s.points, s.within, s.limits = l.stretch.Points(), l.stretch.Within(), l.stretch.Limits()
-		s.ranks, s.peers = at.ranks, run.Peers
+	return &division{Division: points.Divide(&run.Steps, in.o.Points), run: run, at: at, first: s.points == nil}
+}
+
+// settle takes from the first stretch where the ranks synchronise and who is compared with whom.
+func (s *series) settle(d *division, of stretch, in *steps) {
+	s.points, s.within = append([]points.Point{}, d.Points...), d.Within
+	s.ranks, s.peers = d.at.ranks, d.run.Peers
+	s.windows = newAccounts(d, of, in.accounts)
+}
+
+// look looks at a stretch, which may be divided. The first says how small a delay would have been found.
+func (s *series) look(l *looked, of stretch, in *steps, d *division) {
+	if d == nil {
+		d = s.divide(of, in)
+	}
+	defer func() {
+		d.Memory.Free()
+		in.memory.divisions.put(d.Memory)
+	}()
+	s.windows.beside(of)
+	of.giveBack(in)
+	o := in.o
+	o.NoLimits = !d.first
+	l.stretch, l.placed = delay.LookAt(d.Division, d.run, o), d.at
+	if d.first {
+		s.limits = l.stretch.Limits()
+	}
+}
+
+// end completes what is open of windows that are lent, and waits for all accounts.
+func (s *steps) end() {
+	for _, one := range s.series {
+		if one.steps > 0 {
+			one.complete(s)
+		}
+	}
+	for _, one := range s.series {
+		one.busy.Wait()
 	}
 }
 
@@ -230,7 +245,7 @@ func (s *steps) result() (*delay.Result, placed) {
 	open := series{points: one.points, within: one.within, peers: one.peers, limits: one.limits, ranks: one.ranks}
 	if one.steps > 0 {
 		l := &looked{first: one.open[0].at}
-		open.look(l, stretch{one.open, one.times, nil}, s)
+		open.look(l, stretch{one.open}, s, nil)
 		list = append(list, l)
 	}
 	at := union(list)
@@ -295,56 +310,45 @@ func union(list []*looked) placed {
 }
 
 // stretch is windows with one list of stages.
-type stretch struct {
-	windows []recordedWindow
-	*times
-	spare spare[times] // where they go; nil: they are kept
-}
+type stretch struct{ windows []recordedWindow }
 
-// free gives the times up, which are not read any more.
-func (s stretch) free() {
-	if s.spare != nil {
-		s.durations, s.wall = s.durations[:0], s.wall[:0]
-		s.spare.put(s.times)
+// giveBack gives the times of windows up that are lent, which are not read any more.
+func (s stretch) giveBack(in *steps) {
+	for i := range s.windows {
+		s.windows[i].of.giveBack(in.beside)
 	}
 }
 
 // laidOut puts the windows together, in the order of time.
-func (s stretch) laidOut() (*delay.Run, placed) {
+func (s stretch) laidOut(memory *points.Memory) (*delay.Run, placed) {
 	windows := slices.Clone(s.windows)
 	slices.SortStableFunc(windows, func(a, b recordedWindow) int {
 		return cmp.Or(cmp.Compare(a.index, b.index), cmp.Compare(a.first, b.first))
 	})
 	first := windows[0]
 	order := stageOrder(first)
-	out, at := &delay.Run{}, placed{}
-	for _, k := range order {
-		out.Stages = append(out.Stages, points.Stage{Name: first.schema.Stages[k], Role: roleOf(first.schema.Stages[k])})
+	at, stages := placed{}, make([]points.Stage, len(order))
+	for i, k := range order {
+		stages[i] = points.Stage{Name: first.schema.Stages[k], Role: roleOf(first.schema.Stages[k])}
 	}
 	members := members(windows)
 	for _, m := range members {
 		at.ranks = append(at.ranks, m.ID)
 	}
-	out.Ranks = len(members)
-	walled := !slices.ContainsFunc(windows, func(w recordedWindow) bool { return w.wall < 0 })
-	inPlace := s.inPlace(windows, members)
-	if inPlace {
-		out.Durations = s.durations
+	steps := 0
+	for _, w := range windows {
+		steps += w.steps
 	}
-	switch {
-	case walled && inPlace:
-		out.Wall = s.wall
-	case walled:
-		out.Wall = []int64{}
-	}
+	at.walled = !slices.ContainsFunc(windows, func(w recordedWindow) bool { return w.wall == nil })
+	out := &delay.Run{Steps: *points.NewSteps(stages, len(members), steps, at.walled, memory)}
+	at.numbers, at.window = make([]int64, 0, steps), make([]int, 0, steps)
 	before := int64(0)
 	for i, w := range windows {
-		if n := len(at.numbers); i > 0 && w.first != before+1 {
+		n := len(at.numbers)
+		if i > 0 && w.first != before+1 {
 			out.Breaks = append(out.Breaks, n)
 		}
-		if !inPlace {
-			s.append(out, w, members)
-		}
+		w.set(out, n, order, members)
 		for t := range w.steps {
 			at.numbers, at.window = append(at.numbers, w.first+int64(t)), append(at.window, w.at)
 		}
@@ -356,7 +360,7 @@ func (s stretch) laidOut() (*delay.Run, placed) {
 	if len(members) > 0 {
 		at.splits = trace.Splits(members)
 	}
-	at.walled, at.mixed = walled, out.Peers != nil
+	at.mixed = out.Peers != nil
 	for _, s := range at.splits {
 		out.Splits = append(out.Splits, s.Sets)
 	}
@@ -411,47 +415,46 @@ func members(windows []recordedWindow) (out []trace.Rank) {
 	return out
 }
 
-// inPlace reports whether the times lie as the run has them.
-func (s stretch) inPlace(windows []recordedWindow, members []trace.Rank) bool {
-	from := 0
-	for _, w := range windows {
-		if w.from != from || !slices.EqualFunc(w.ranks, members, func(a, b trace.Rank) bool { return a.ID == b.ID }) {
-			return false
-		}
-		from += w.steps * len(w.schema.Stages) * len(members)
+// set gives the steps of a window to a run, from step n on. Ranks that it lacks are given the median of the
+// others, so that they are never late.
+func (w *recordedWindow) set(run *delay.Run, n int, order []int, members []trace.Rank) {
+	R, S, all := len(w.ranks), len(order), len(members)
+	place := make([]int, S) // of recorded stages in the step
+	for i, k := range order {
+		place[k] = i
 	}
-	return true
+	durations, wall := w.durations, w.wall
+	if R < all {
+		durations = w.completed(durations, members)
+		if wall != nil {
+			wall = w.completed(wall, members)
+		}
+	}
+	for t := range w.steps {
+		var took []int64
+		if wall != nil {
+			took = wall[t*all : (t+1)*all]
+		}
+		run.Set(n+t, durations[t*S*all:(t+1)*S*all], took, place)
+	}
 }
 
-// append appends the steps of a window. Ranks that it lacks are given the median of the others,
-// so that they are never late.
-func (s stretch) append(out *delay.Run, w recordedWindow, members []trace.Rank) {
-	R, S := len(w.ranks), len(w.schema.Stages)
+// completed are rows, [row][rank], with those of all members.
+func (w *recordedWindow) completed(rows []int64, members []trace.Rank) (out []int64) {
+	R := len(w.ranks)
 	scratch := make([]int64, R)
-	add := func(dst, row []int64) []int64 {
-		if R == len(members) {
-			return append(dst, row...)
-		}
-		usual := robust.MedianTimeOf(row, scratch)
-		i := 0
+	for row := range slices.Chunk(rows, R) {
+		usual, i := robust.MedianTimeOf(row, scratch), 0
 		for _, m := range members {
 			if i < R && w.ranks[i].ID == m.ID {
-				dst = append(dst, row[i])
+				out = append(out, row[i])
 				i++
 			} else {
-				dst = append(dst, usual)
+				out = append(out, usual)
 			}
 		}
-		return dst
 	}
-	for row := range slices.Chunk(s.durations[w.from:w.from+w.steps*S*R], R) {
-		out.Durations = add(out.Durations, row)
-	}
-	if out.Wall != nil {
-		for row := range slices.Chunk(s.wall[w.wall:w.wall+w.steps*R], R) {
-			out.Wall = add(out.Wall, row)
-		}
-	}
+	return out
 }
 
 func hostsOf(members []trace.Rank) (of []int, names []string) {

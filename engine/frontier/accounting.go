@@ -63,7 +63,7 @@ func (a *accounting) measure() {
 	}
 	a.quality = a.matrix.quality
 	a.gains(c)
-	a.device = deviceOf(a.v, a.acc.makespan)
+	a.device = deviceOf(a.w, a.v.layout(), a.v.steps, a.acc.makespan)
 }
 
 // conclude says what the sums mean.
@@ -315,20 +315,30 @@ func (a *accounting) decide() {
 		}
 	}
 	if d := a.r.Device; d != nil {
-		e.Events, e.Forward = &d.Events, d.Stages
-		if d.Time > 0 {
-			e.DeviceExcess = d.Share * d.Excess / d.Time
-		}
+		d.tell(&e)
 	}
 	a.r.evidence = e
 	a.r.Decision = labels.Decide(e, a.gates)
 	if a.v.lags != nil {
-		a.r.Labels = slices.DeleteFunc(a.r.Labels, func(l labels.Label) bool { return l.Strong() || l == labels.CoCritical })
-		a.r.Reasons = slices.DeleteFunc(a.r.Reasons, func(r labels.Reason) bool {
-			return r == labels.DirectEvidenceDisagrees || r == labels.LowGainNoModelFit
-		})
-		a.r.CoCritical = nil
+		a.r.withhold()
 	}
+}
+
+// tell adds what the channel says to the evidence.
+func (d *Device) tell(e *labels.Evidence) {
+	e.Events, e.Forward = &d.Events, d.Stages
+	if d.Time > 0 {
+		e.DeviceExcess = d.Share * d.Excess / d.Time
+	}
+}
+
+// withhold takes back what rests on gains and comparisons, where these were not asked for.
+func (r *Result) withhold() {
+	r.Labels = slices.DeleteFunc(r.Labels, func(l labels.Label) bool { return l.Strong() || l == labels.CoCritical })
+	r.Reasons = slices.DeleteFunc(r.Reasons, func(r labels.Reason) bool {
+		return r == labels.DirectEvidenceDisagrees || r == labels.LowGainNoModelFit || r == labels.NoBaseline
+	})
+	r.CoCritical = nil
 }
 
 // lagAt fills the lag of the leading stage where one rank leads it, for which a scan

@@ -12,30 +12,48 @@ import (
 	"github.com/sfstat/sfstat/trace"
 )
 
+// layout is the rows of a cut: the recorded stage of each and the group that it is in, by their numbers.
+type layout struct {
+	stages []int
+	group  []int
+	groups []string
+}
+
+func (v *view) layout() layout {
+	l := layout{group: v.group, groups: v.groups}
+	for _, at := range v.order {
+		l.stages = append(l.stages, at.stage)
+	}
+	return l
+}
+
 // deviceOf summarises the channel that times a stage on the device; of several
 // the one in which a rank exceeds its peers by most. The rank that it judges is
 // the one with the longest stage, on the device or on the host: the others are
 // healthy by construction, and their mean would hide it.
-func deviceOf(v *view, makespan int64) *Device {
+func deviceOf(w *trace.Window, l layout, steps int, makespan int64) *Device {
 	var most *Device
-	for _, c := range v.w.Side {
-		stages := c.Times(v.w.Schema)
+	for _, c := range w.Side {
+		stages := c.Times(w.Schema)
 		if len(stages) == 0 {
 			continue
 		}
-		if d := summarize(v, c, stages, makespan); most == nil || d.Excess > most.Excess {
+		if d := l.summarize(w, c, stages); most == nil || d.Excess > most.Excess {
 			most = d
 		}
+	}
+	if most != nil && makespan > 0 {
+		most.Share = most.Time * float64(steps) / float64(makespan)
 	}
 	return most
 }
 
-func summarize(v *view, c trace.SideChannel, stages []int, makespan int64) *Device {
-	w, R := v.w, v.ranks()
+func (l *layout) summarize(w *trace.Window, c trace.SideChannel, stages []int) *Device {
+	R := len(w.Ranks)
 	d := &Device{Channel: c.Name}
-	for i, at := range v.order {
-		if slices.Contains(stages, at.stage) && !slices.Contains(d.Stages, v.group[i]) {
-			d.Stages, d.Names = append(d.Stages, v.group[i]), append(d.Names, v.groups[v.group[i]])
+	for i, at := range l.stages {
+		if slices.Contains(stages, at) && !slices.Contains(d.Stages, l.group[i]) {
+			d.Stages, d.Names = append(d.Stages, l.group[i]), append(d.Names, l.groups[l.group[i]])
 		}
 	}
 	device, host, n := make([]float64, R), make([]float64, R), make([]float64, R)
@@ -69,9 +87,6 @@ func summarize(v *view, c trace.SideChannel, stages []int, makespan int64) *Devi
 	d.Rank, d.Time, d.Wall = w.Ranks[longest].ID, device[longest], host[longest]
 	if d.Wall > 0 {
 		d.OverWall = d.Time / d.Wall
-	}
-	if makespan > 0 {
-		d.Share = d.Time * float64(v.steps) / float64(makespan)
 	}
 	var others []int64
 	for r := range R {

@@ -178,14 +178,8 @@ func prepare(w *trace.Window, o Options, s *Series, keep *buffers) (*plan, error
 	return p, nil
 }
 
-// findSyncPoint finds where the ranks synchronise. Of a series whose first steps have shown it that is
-// taken as known where findings alone are asked for.
+// findSyncPoint finds where the ranks synchronise.
 func (p *plan) findSyncPoint(s *Series) {
-	if s != nil && s.known != nil {
-		p.point = *s.known
-		p.point.Boundaries = slices.Clone(s.known.Boundaries)
-		return
-	}
 	p.point = findSyncPoint(p.matrix, p.scaled, p.o.SyncAfter)
 	p.clocks()
 	if s != nil {
@@ -194,15 +188,7 @@ func (p *plan) findSyncPoint(s *Series) {
 	for i := range p.point.Boundaries {
 		p.point.Boundaries[i].slopes = nil // not to be kept with the result
 	}
-	if s != nil && p.o.Depth == FindingsOnly && p.point.Evidence == SyncShown && s.slopes.stages[p.point.At].n >= slopesSettled {
-		known := p.point
-		known.Boundaries = slices.Clone(p.point.Boundaries)
-		s.known = &known
-	}
 }
-
-// slopesSettled is how many slopes of a series settle where its ranks synchronise.
-const slopesSettled = 256
 
 // takeMedians takes what the baseline asks for.
 func (p *plan) takeMedians() {

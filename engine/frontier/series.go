@@ -18,9 +18,8 @@ import (
 // ranks were: O(S·R) however many windows.
 type Series struct {
 	o      Options
-	before *border
+	before *Border
 	slopes slopeHistory
-	known  *SyncPoint // what the first steps have shown; nil: not yet
 }
 
 // buffers are kept from window to window, of whatever run. What lies in them is of the
@@ -47,37 +46,14 @@ func NewSeries(o Options) *Series { return &Series{o: o} }
 // the sync cut begins at that one's last synchronisation point: its first step
 // is then the last of the window before. Errors and cost as Analyze.
 func (s *Series) Add(w *trace.Window) (*Analysis, error) {
-	account, err := s.Next(w)
-	if err != nil {
-		return nil, err
-	}
-	return account(), nil
-}
-
-// Next is Add of a window whose account the caller makes, once and whenever: beside those of
-// other windows, and while later ones are added. Until the window has one it must not change.
-// Accounts rest on those before them only until findings alone are asked for and the series
-// has shown where its ranks synchronise; before that Next makes them itself.
-func (s *Series) Next(w *trace.Window) (account func() *Analysis, err error) {
 	s.turnTo(w)
-	if s.known != nil {
-		one := &Series{o: s.o, before: s.before, known: s.known}
-		s.before = borderOf(w)
-		return func() *Analysis {
-			a, _, err := one.account(w)
-			if err != nil {
-				panic("frontier: " + err.Error()) // the options fitted the windows before
-			}
-			return a
-		}, nil
-	}
 	a, ran, err := s.account(w)
 	if err != nil {
 		return nil, err
 	}
-	s.before = borderOf(w)
+	s.before = BorderOf(w)
 	s.before.apart = ran
-	return func() *Analysis { return a }, nil
+	return a, nil
 }
 
 // account accounts for a window. ran is how far apart it leaves ranks whose prefixes run on.
@@ -101,12 +77,12 @@ func (s *Series) turnTo(w *trace.Window) {
 		s.before = nil
 	}
 	if s.before == nil || !s.slopes.fits(w) {
-		s.slopes, s.known = newSlopeHistory(w), nil
+		s.slopes = newSlopeHistory(w)
 	}
 }
 
-// border is what is kept of a window for the one that follows it.
-type border struct {
+// Border is what is kept of a window for the one that follows it.
+type Border struct {
 	last  trace.Window // its last steps, two at the most
 	end   int64        // the step that follows
 	apart []int64      // [rank] carried prefixes beyond the first rank's, nil unless they run on
@@ -116,9 +92,10 @@ type border struct {
 // the one before it where that holds the last's data wait.
 const contextSteps = 2
 
-func borderOf(w *trace.Window) *border {
+// BorderOf copies the last steps of a window.
+func BorderOf(w *trace.Window) *Border {
 	n := min(contextSteps, w.Steps())
-	b := &border{last: *w, end: w.FirstStep + int64(w.Steps())}
+	b := &Border{last: *w, end: w.FirstStep + int64(w.Steps())}
 	per, R := len(w.Schema.Stages)*len(w.Ranks), len(w.Ranks)
 	b.last.FirstStep = b.end - int64(n)
 	b.last.Durations = slices.Clone(w.Durations[(w.Steps()-n)*per:])
@@ -131,7 +108,7 @@ func borderOf(w *trace.Window) *border {
 
 // continues reports whether a window goes on where the border is, with the
 // same ranks and stages.
-func (b *border) continues(w *trace.Window) bool {
+func (b *Border) continues(w *trace.Window) bool {
 	if b == nil {
 		return false
 	}
@@ -143,7 +120,7 @@ func (b *border) continues(w *trace.Window) bool {
 }
 
 // before puts the steps of the border in front of a window; lead is their number.
-func (b *border) join(w *trace.Window, keep *buffers) (joined *trace.Window, lead int) {
+func (b *Border) join(w *trace.Window, keep *buffers) (joined *trace.Window, lead int) {
 	if b == nil {
 		return w, 0
 	}

@@ -100,12 +100,18 @@ func (m *rows) closeSteps() {
 			}
 		}
 	}
+	m.quality.close(wall, residual, overlap)
+}
+
+// close says how well the stages cover the wall time of each rank; residual is what they leave, overlap
+// what they exceed it by.
+func (q *Quality) close(wall, residual, overlap []int64) {
 	for r, total := range wall {
 		if total > 0 {
-			m.quality.ClosureResidual = max(m.quality.ClosureResidual, float64(residual[r])/float64(total))
-			m.quality.OverlapError = max(m.quality.OverlapError, float64(overlap[r])/float64(total))
+			q.ClosureResidual = max(q.ClosureResidual, float64(residual[r])/float64(total))
+			q.OverlapError = max(q.OverlapError, float64(overlap[r])/float64(total))
 		} else if overlap[r] > 0 {
-			m.quality.OverlapError = 1
+			q.OverlapError = 1
 		}
 	}
 }

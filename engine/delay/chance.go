@@ -66,7 +66,7 @@ func (s *series) test(k, r int, d float64, own, left []float64) chance {
 	}
 	c := chance{p: 1, block: s.blockLength(k, r, d, left, x, sum)}
 	c.blocks = (s.Intervals + c.block - 1) / c.block
-	y, struck := blockSums(x, c.block, r)
+	y, struck := s.blockSums(x, c.block, r)
 	c.struck = struck
 	if struck < fewestStruck || c.blocks < fewestBlocks || sum <= 0 {
 		return c
@@ -169,51 +169,51 @@ func (s *series) quietBut(k, r int, set []int, d float64) bool {
 // excursions are those of the other ranks beyond half of the claim, but for ranks with as
 // much of them as r, which may have its cause.
 func (s *series) excursions(r int, x []entry, own float64) *autocovariance {
-	total := make(map[int32]float64)
+	total, index := make([]float64, s.Ranks), make([]int, s.Ranks) // of each rank, from 1
 	for _, e := range x {
 		total[e.rank] += e.x
 	}
-	index := make(map[int32]int)
 	var columns [][]float64
 	for _, e := range x {
 		if int(e.rank) == r || len(s.peers[s.of[r]]) > 3 && total[e.rank] >= alike*own {
 			continue
 		}
-		i, ok := index[e.rank]
-		if !ok {
-			i = len(columns)
-			index[e.rank] = i
+		if index[e.rank] == 0 {
 			columns = append(columns, make([]float64, s.Intervals))
+			index[e.rank] = len(columns)
 		}
-		columns[i][e.at] = e.x
+		columns[index[e.rank]-1][e.at] = e.x
 	}
 	return newAutocovariance(columns)
 }
 
-// blockSums are the sums of x over blocks, for each block those of the ranks that have any, its
-// own rank's first; and in how many blocks that is not 0.
-func blockSums(x []entry, length, r int) (y [][]float64, struck int) {
-	sums := make(map[int32]float64)
+// blockSums are the sums of x over blocks of so many intervals, ascending, for each block those of the
+// ranks that have any; and in how many blocks rank r has.
+func (s *series) blockSums(x []entry, length, r int) (y [][]float64, struck int) {
+	sums, of := make([]float64, s.Ranks), make([]int32, 0, s.Ranks) // ranks that have any
+	all := make([]float64, 0, len(x))
 	flush := func() {
-		if len(sums) == 0 {
+		if len(of) == 0 {
 			return
 		}
-		row := make([]float64, 0, len(sums))
-		for _, v := range sums {
-			row = append(row, v)
-		}
-		slices.Sort(row) // sums do not depend on the order of a map
-		y = append(y, row)
-		if sums[int32(r)] > 0 {
+		if sums[r] > 0 {
 			struck++
 		}
-		clear(sums)
+		from := len(all)
+		for _, q := range of {
+			all, sums[q] = append(all, sums[q]), 0
+		}
+		slices.Sort(all[from:])
+		y, of = append(y, all[from:]), of[:0]
 	}
-	block := -1
+	end := 0
 	for _, e := range x {
-		if b := int(e.at) / length; b != block {
+		if int(e.at) >= end {
 			flush()
-			block = b
+			end = (int(e.at)/length + 1) * length
+		}
+		if sums[e.rank] == 0 {
+			of = append(of, e.rank)
 		}
 		sums[e.rank] += e.x
 	}

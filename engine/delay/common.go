@@ -7,6 +7,7 @@ import (
 
 	"github.com/sfstat/sfstat/engine/changepoint"
 	"github.com/sfstat/sfstat/engine/points"
+	"github.com/sfstat/sfstat/internal/parallel"
 	"github.com/sfstat/sfstat/internal/robust"
 )
 
@@ -144,32 +145,41 @@ func (t *trend) typical(stages int) []int64 {
 
 // common finds what makes steps longer on all ranks alike: changes of level and slow steps.
 func (s *trend) common(o Options) (out []Finding) {
-	defer func() {
-		for i := range out {
-			if out[i].Cause == Regression {
-				s.fromTo(&out[i])
-			}
-		}
-	}()
-	for i, c := range s.rows {
-		if len(c.x) < 2*shortest {
-			continue
-		}
-		if f, big, ok := s.slow(c, o); ok {
-			s.spreadOver(&f, big, i)
-			out = merged(out, f)
-			if f.Steps.Pattern == Periodic { // what is slow beside the period has another cause
-				if f, big, ok := s.slow(c.without(big), o); ok && f.Steps.Pattern != Periodic {
-					s.spreadOver(&f, big, i)
-					out = merged(out, f)
-				}
-			}
-			continue
-		}
-		for _, f := range s.changes(c, o) {
-			s.spreadOver(&f, between(c, f.Steps), i)
+	of := make([][]Finding, len(s.rows))
+	parallel.Do(len(s.rows), 0, func(i int) { of[i] = s.commonOf(i, o) })
+	for _, list := range of {
+		for _, f := range list {
 			out = merged(out, f)
 		}
+	}
+	for i := range out {
+		if out[i].Cause == Regression {
+			s.fromTo(&out[i])
+		}
+	}
+	return out
+}
+
+// commonOf finds them in one row.
+func (s *trend) commonOf(i int, o Options) (out []Finding) {
+	c := s.rows[i]
+	if len(c.x) < 2*shortest {
+		return nil
+	}
+	if f, big, ok := s.slow(c, o); ok {
+		s.spreadOver(&f, big, i)
+		out = append(out, f)
+		if f.Steps.Pattern == Periodic { // what is slow beside the period has another cause
+			if f, big, ok := s.slow(c.without(big), o); ok && f.Steps.Pattern != Periodic {
+				s.spreadOver(&f, big, i)
+				out = append(out, f)
+			}
+		}
+		return out
+	}
+	for _, f := range s.changes(c, o) {
+		s.spreadOver(&f, between(c, f.Steps), i)
+		out = append(out, f)
 	}
 	return out
 }
@@ -516,20 +526,25 @@ func bestCut(x []float64) (at int, shift float64) {
 	for _, v := range x {
 		total += min(max(v, low), high)
 	}
-	n, sum, best := float64(len(x)), 0.0, -1.0
+	n, sum, best, before := float64(len(x)), 0.0, -1.0, 0.0
 	at = len(x) / 2
 	for i := 1; i < len(x); i++ {
 		sum += min(max(x[i-1], low), high)
 		if i < shortest || i > len(x)-shortest {
 			continue
 		}
+		// The square of the difference of means, by k(n − k) ÷ n.
 		k := float64(i)
-		d := (total-sum)/(n-k) - sum/k
-		if z := math.Abs(d) * math.Sqrt(k*(n-k)/n); z > best {
-			best, at, shift = z, i, d
+		d := total*k - sum*n
+		if z := d * d / (k * (n - k)); z > best {
+			best, at, before = z, i, sum
 		}
 	}
-	return at, shift
+	if best < 0 {
+		return at, 0
+	}
+	k := float64(at)
+	return at, (total-before)/(n-k) - before/k
 }
 
 func blockMedians(x []float64, block int) (out []float64) {

@@ -110,13 +110,13 @@ func (s *series) leastOf(k, r int, o Options) float64 {
 		lack[n] = max(0, float64(last-row[r]))
 	}
 	M := s.length(s.arrive)
-	delay := costing(lack, M*o.MinGain/(1-o.MinGain))
-	e, lead := s.column(s.excess[k], r), s.column(s.lead[p], r)
+	at := planting{series: s, piece: k, rank: r, e: s.column(s.excess[k], r), lead: s.column(s.lead[p], r), delay: costing(lack, M*o.MinGain/(1-o.MinGain))}
+	at.level = trimmed(at.e)
 	for range trials {
-		if s.planted(k, r, e, lead, delay) <= o.Level {
-			return delay
+		if at.chance() <= o.Level {
+			return at.delay
 		}
-		delay *= asReported
+		at.delay *= asReported
 	}
 	return math.Inf(1)
 }
@@ -137,41 +137,56 @@ func costing(lack []float64, cost float64) float64 {
 	return cost
 }
 
-// planted is the chance of a delay of one rank in every interval, of its size as it would be
-// seen.
-func (s *series) planted(k, r int, e, lead []float64, delay float64) float64 {
-	slack := slackOfNoise * s.noise[k]
-	with := make([]float64, len(e))
-	for n, x := range e {
-		with[n] = x + delay
+// planting is a delay of one rank in every interval that is put in.
+type planting struct {
+	*series
+	piece, rank int
+	e, lead     []float64 // [interval] of the rank
+	level       float64   // trimmed mean of e
+	delay       float64
+}
+
+// chance of the delay, of its size as it would be seen.
+func (s *planting) chance() float64 {
+	k, claim := s.piece, s.level+s.delay
+	own, left := make([]float64, len(s.e)), make([]float64, len(s.e))
+	for n, x := range s.e {
+		left[n], own[n] = x+s.delay-claim, min(x, s.lead[n])+s.delay
 	}
-	claim := trimmed(with)
 	before := s.charge[k]
-	c := charges{total: slices.Clone(before.total), sum: before.sum}
+	s.charge[k] = s.with(before)
+	p := s.test(k, s.rank, claim, own, left).p
+	s.charge[k] = before
+	return p
+}
+
+// with are charges with those of the delay, less its rank's own.
+func (s *planting) with(before charges) charges {
+	slack := slackOfNoise * s.noise[s.piece]
+	c := charges{total: before.total, sum: before.sum, entries: make([]entry, 0, len(before.entries)+len(s.e))}
 	i := 0
-	for n := range with {
-		for ; i < len(before.entries) && (int(before.entries[i].at) < n || int(before.entries[i].at) == n && int(before.entries[i].rank) < r); i++ {
+	for n, x := range s.e {
+		at := entry{at: int32(n), rank: int32(s.rank)}
+		for ; i < len(before.entries) && before.entries[i].before(at); i++ {
 			c.entries = append(c.entries, before.entries[i])
 		}
-		if i < len(before.entries) && int(before.entries[i].at) == n && int(before.entries[i].rank) == r {
+		if i < len(before.entries) && !at.before(before.entries[i]) {
 			c.sum -= before.entries[i].x
 			i++
 		}
-		if s.Step(n, k) < 0 {
+		if s.Step(n, s.piece) < 0 {
 			continue
 		}
-		if x := min(with[n]-slack, lead[n]+delay); x > 0 {
-			c.entries = append(c.entries, entry{int32(n), int32(r), x})
-			c.sum += x
+		if at.x = min(x-slack, s.lead[n]) + s.delay; at.x > 0 {
+			c.entries = append(c.entries, at)
+			c.sum += at.x
 		}
 	}
 	c.entries = append(c.entries, before.entries[i:]...)
-	s.charge[k] = c
-	left, own := make([]float64, len(e)), make([]float64, len(e))
-	for n := range left {
-		left[n], own[n] = with[n]-claim, min(with[n], lead[n]+delay)
-	}
-	p := s.test(k, r, claim, own, left).p
-	s.charge[k] = before
-	return p
+	return c
+}
+
+// before is the order of charges: by interval, and of one interval by rank.
+func (e entry) before(other entry) bool {
+	return e.at < other.at || e.at == other.at && e.rank < other.rank
 }

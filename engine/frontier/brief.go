@@ -90,9 +90,10 @@ func (b *brief) close(keep *buffers) {
 // uncovered takes the durations of a step, [stage][rank], off its wall times, and adds to overlap by how
 // much they exceed these.
 func uncovered(wall, durations, overlap []int64) {
-	for ; len(durations) > 0; durations = durations[len(wall):] {
-		for r, d := range durations[:len(wall)] {
-			wall[r] -= d
+	for ; len(durations) >= len(wall); durations = durations[len(wall):] {
+		row := durations[:len(wall)]
+		for r := range wall {
+			wall[r] -= row[r]
 		}
 	}
 	for r, x := range wall {

@@ -1,6 +1,7 @@
 package points
 
 import (
+	"math"
 	"slices"
 
 	"github.com/sfstat/sfstat/internal/robust"
@@ -50,6 +51,7 @@ type Division struct {
 	Memory *Memory
 
 	replaced []replaced
+	exits    []*exits // [point]; nil: not computed
 }
 
 // replaced is a value of a piece that was set aside.
@@ -216,21 +218,29 @@ func (d *Division) Arrive() {
 }
 
 func (d *Division) arrive(point int) {
-	out, first := d.Arrivals[point], true
+	out := d.Arrivals[point]
+	var work [][]int64
 	for i, p := range d.Pieces {
-		switch {
-		case p.Point != point:
-		case first:
-			copy(out, d.Work[i])
-			first = false
-		default:
-			add(out, d.Work[i])
+		if p.Point == point {
+			work = append(work, d.Work[i])
 		}
 	}
-	if first {
+	if len(work) == 0 {
 		clear(out)
+		return
+	}
+	// A few rows at a time stay in the fastest memory.
+	for from := 0; from < len(out); from += atOnce {
+		sum := out[from:min(from+atOnce, len(out))]
+		copy(sum, work[0][from:])
+		for _, w := range work[1:] {
+			add(sum, w[from:from+len(sum)])
+		}
 	}
 }
+
+// atOnce is how many values are worked on at a time, where several passes take the same.
+const atOnce = 2048
 
 func add(to, v []int64) {
 	to = to[:len(v)]
@@ -239,22 +249,60 @@ func add(to, v []int64) {
 	}
 }
 
+// exits are what the arrivals at a point and the exits from it say, [interval]: when the first and the
+// median rank leave, who arrives last, and when, and when the one before it.
+type exits struct {
+	first, median, upper []int64
+	last, second         []int64
+	who                  []int32
+}
+
+// exitsOf a point are computed once, and again where a value is replaced.
+func (d *Division) exitsOf(p int) *exits {
+	for len(d.exits) <= p {
+		d.exits = append(d.exits, nil)
+	}
+	if d.exits[p] == nil {
+		n := d.Intervals
+		all := make([]int64, 5*n)
+		e := &exits{all[:n], all[n : 2*n], all[2*n : 3*n], all[3*n : 4*n], all[4*n:], make([]int32, n)}
+		d.exits[p] = e
+		left := make([]int64, 2*d.Ranks)
+		for n, t := range d.Head {
+			if t >= 0 {
+				d.exit(e, p, n, left)
+			}
+		}
+	}
+	return d.exits[p]
+}
+
+// exit computes those of an interval; left has room for two of each rank.
+func (d *Division) exit(e *exits, p, n int, left []int64) {
+	R := d.Ranks
+	arrive, spent, ends := d.Arrivals[p][n*R:(n+1)*R], d.Spent[p][n*R:(n+1)*R], left[:R]
+	first, last, second, who := int64(math.MaxInt64), int64(math.MinInt64), int64(math.MinInt64), 0
+	for r, x := range arrive {
+		end := x + spent[r]
+		ends[r], first = end, min(first, end)
+		second = max(second, min(last, x))
+		if x > last {
+			last, who = x, r
+		}
+	}
+	m := robust.MiddleOf(ends, left[R:])
+	e.first[n], e.median[n], e.upper[n] = first, m.Median(), m.Upper()
+	e.last[n], e.second[n], e.who[n] = last, second, int32(who)
+}
+
 // settle computes what follows the last arrival: until the median rank leaves.
 func (d *Division) settle() {
-	R := d.Ranks
-	scratch := make([]int64, R)
 	for p := range d.Points {
-		arrive, after := d.Arrivals[p], make([]int64, d.Intervals)
+		e, after := d.exitsOf(p), make([]int64, d.Intervals)
 		for n, t := range d.Head {
-			if t < 0 {
-				continue
+			if t >= 0 {
+				after[n] = max(0, e.upper[n]-e.last[n])
 			}
-			row := arrive[n*R : (n+1)*R]
-			last := slices.Max(row)
-			for r, x := range d.Spent[p][n*R : (n+1)*R] {
-				scratch[r] = row[r] + x
-			}
-			after[n] = max(0, robust.UpperTime(scratch)-last)
 		}
 		d.After = append(d.After, after)
 	}
@@ -310,16 +358,11 @@ func (d *Division) setAsideAt(p int) bool {
 // impossible are the intervals and ranks that entered a point after another had left,
 // one rank alone, without the others catching up afterwards.
 func (d *Division) impossible(p int) (out [][2]int) {
-	R := d.Ranks
-	arrive := d.Arrivals[p]
-	ends, sorted := make([]int64, R), make([]int64, R)
-	var took []int64
+	e := d.exitsOf(p)
+	took := make([]int64, 0, d.Intervals)
 	for n, t := range d.Head {
 		if t >= 0 {
-			for r := range R {
-				ends[r] = arrive[n*R+r] + d.Spent[p][n*R+r]
-			}
-			took = append(took, robust.MedianTimeOf(ends, sorted))
+			took = append(took, e.median[n])
 		}
 	}
 	slack := int64(leftBehind * float64(robust.MedianTime(took)))
@@ -327,18 +370,9 @@ func (d *Division) impossible(p int) (out [][2]int) {
 		if t < 0 {
 			continue
 		}
-		first := int64(1) << 62
-		for r := range R {
-			first = min(first, arrive[n*R+r]+d.Spent[p][n*R+r])
-		}
-		late, who := 0, 0
-		for r := range R {
-			if arrive[n*R+r] > first+slack {
-				late, who = late+1, r
-			}
-		}
-		if late == 1 && !d.madeUp(arrive, p, n, who) {
-			out = append(out, [2]int{n, who})
+		latest := e.first[n] + slack
+		if e.last[n] > latest && e.second[n] <= latest && !d.madeUp(d.Arrivals[p], p, n, int(e.who[n])) {
+			out = append(out, [2]int{n, int(e.who[n])})
 		}
 	}
 	return out
@@ -391,5 +425,6 @@ func (d *Division) replace(p, n, r int) Error {
 	d.replaced = append(d.replaced, replaced{worst, n*R + r, d.Work[worst][n*R+r]})
 	d.Arrivals[p][n*R+r] -= d.Work[worst][n*R+r] - usual
 	d.Work[worst][n*R+r] = usual
+	d.exit(d.exitsOf(p), p, n, make([]int64, 2*R))
 	return Error{Step: d.Step(n, worst), Rank: r, Stage: d.Pieces[worst].Stage, Size: size}
 }

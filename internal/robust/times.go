@@ -17,6 +17,9 @@ func (m Middle) Median() int64 { return mean2(m.lo, m.hi) }
 // Lower is the lower median of all times.
 func (m Middle) Lower() int64 { return m.lo }
 
+// Upper is the upper median of all times.
+func (m Middle) Upper() int64 { return m.hi }
+
 // Without is the median of the other times, x being one of them; of one time,
 // that time.
 func (m Middle) Without(x int64) int64 {

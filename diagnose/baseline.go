@@ -5,7 +5,6 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
-	"github.com/sfstat/sfstat/engine/baseline"
 	"github.com/sfstat/sfstat/engine/compare"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/trace"
@@ -19,9 +18,9 @@ func (r *run) sampleFor(o Options, w *trace.Window, m *frontier.Result) error {
 		return nil
 	}
 	if r.sample == nil {
-		r.healthy, r.sample = o.Baseline, new(baseline.Sample)
+		r.healthy, r.sample = o.Baseline, new(frontier.Sample)
 	}
-	to := []*baseline.Sample{r.sample}
+	to := []*frontier.Sample{r.sample}
 	if o.Recent > 0 {
 		to = append(to, &r.later.sample)
 	}
@@ -41,8 +40,8 @@ func (j *judge) slower() {
 	if j.sample == nil || len(j.windows) == 0 {
 		return
 	}
-	if n := min(j.healthy.Steps(), j.sample.Steps()); n < baseline.LeastSteps {
-		j.lost = append(j.lost, answer.Problem{Problem: answer.BaselineTooShort, N: n, Of: baseline.LeastSteps})
+	if n := min(j.healthy.Steps(), j.sample.Steps()); n < frontier.LeastSample {
+		j.lost = append(j.lost, answer.Problem{Problem: answer.BaselineTooShort, N: n, Of: frontier.LeastSample})
 		return
 	}
 	all, err := compare.Compare(batches(j.healthy, j.sample), compare.Options{})
@@ -63,7 +62,7 @@ func (j *judge) slower() {
 
 // batches are rows of a comparison: those of every stage, and last of the whole
 // step.
-func batches(healthy, now *baseline.Sample) []compare.Row {
+func batches(healthy, now *frontier.Sample) []compare.Row {
 	of := func(steps []float64) []float64 {
 		var b compare.Batches
 		for _, v := range steps {

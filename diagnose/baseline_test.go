@@ -7,14 +7,14 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
-	"github.com/sfstat/sfstat/engine/baseline"
+	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/eval/simulate"
 )
 
 // beside is the verdict on a run next to a healthy one of the same job.
 func beside(t testing.TB, healthy, now simulate.Spec) *Verdict {
 	t.Helper()
-	var sample baseline.Sample
+	var sample frontier.Sample
 	for _, w := range windows(t, healthy) {
 		if err := sample.Add(w, []string{simulate.StageBackward}); err != nil {
 			t.Fatal(err)
@@ -73,9 +73,9 @@ func TestSlowOnAllRanks(t *testing.T) {
 
 // TestShortBaseline: what is too short is not compared, which is a problem.
 func TestShortBaseline(t *testing.T) {
-	v := beside(t, spec(8, baseline.LeastSteps-1, 1), spec(8, 60, 2))
+	v := beside(t, spec(8, frontier.LeastSample-1, 1), spec(8, 60, 2))
 	i := slices.IndexFunc(v.Problems, func(p answer.Problem) bool { return p.Problem == answer.BaselineTooShort })
-	if i < 0 || v.Problems[i].N != baseline.LeastSteps-1 || v.Problems[i].Of != baseline.LeastSteps {
+	if i < 0 || v.Problems[i].N != frontier.LeastSample-1 || v.Problems[i].Of != frontier.LeastSample {
 		t.Errorf("problems %+v", v.Problems)
 	}
 }
@@ -85,7 +85,7 @@ func TestOtherBaseline(t *testing.T) {
 	ws := windows(t, spec(8, 60, 1))
 	other := *ws[0]
 	other.Schema.Stages = append([]string{"loader"}, other.Schema.Stages[1:]...)
-	var sample baseline.Sample
+	var sample frontier.Sample
 	if err := sample.Add(&other, nil); err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,6 @@ import (
 	"sync/atomic"
 
 	"github.com/sfstat/sfstat/engine/frontier"
-	"github.com/sfstat/sfstat/engine/frontier/cut"
 	"github.com/sfstat/sfstat/engine/frontier/labels"
 	"github.com/sfstat/sfstat/engine/points"
 	"github.com/sfstat/sfstat/trace"
@@ -118,7 +117,7 @@ func newAccounts(d *division, of stretch, o frontier.Options) *accounts {
 	}
 	a := &accounts{o: o, series: frontier.NewSeries(o)}
 	plain := len(d.Points) == 1 && len(d.Within) == 0 && d.Peers == nil && d.run.Peers == nil && first.wait == trace.DataWaitConsuming &&
-		(o.Cut == cut.Auto || o.Cut == cut.Sync)
+		(o.Cut == frontier.CutAuto || o.Cut == frontier.CutSync)
 	if !plain || a.rolesDiffer(first.of.w) {
 		return a
 	}

@@ -3,12 +3,12 @@ package diagnose
 import (
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/breakdown"
-	"github.com/sfstat/sfstat/trace/devicetime"
+	"github.com/sfstat/sfstat/trace/profile"
 )
 
 // addDevice adds how the devices of a run spent its steps. Only a run of one rank
 // is judged by it: where ranks can be compared, their stages say more.
-func (r *run) addDevice(d *devicetime.Run) error {
+func (r *run) addDevice(d *profile.DeviceTimes) error {
 	if len(d.Ranks) != 1 {
 		return nil
 	}

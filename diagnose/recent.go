@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/diagnose/answer"
-	"github.com/sfstat/sfstat/engine/baseline"
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
+	"github.com/sfstat/sfstat/engine/frontier"
 )
 
 // Earlier is what a run had before the windows that its verdict is on.
@@ -20,7 +20,7 @@ type Earlier struct {
 // without it.
 type later struct {
 	entries arrivals.Job
-	sample  baseline.Sample
+	sample  frontier.Sample
 }
 
 // forgotten is the number of windows that are not kept any more.
@@ -50,7 +50,7 @@ func (r *run) forget(from int) {
 	r.entries, r.later.entries = r.later.entries, arrivals.Job{}
 	if r.sample != nil {
 		sample := r.later.sample
-		r.sample, r.later.sample = &sample, baseline.Sample{}
+		r.sample, r.later.sample = &sample, frontier.Sample{}
 	}
 }
 

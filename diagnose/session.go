@@ -7,7 +7,6 @@ import (
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/diagnose/opnames"
-	"github.com/sfstat/sfstat/engine/baseline"
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
 	"github.com/sfstat/sfstat/engine/comm/capacity"
 	"github.com/sfstat/sfstat/engine/frontier"
@@ -16,10 +15,10 @@ import (
 	"github.com/sfstat/sfstat/internal/bug"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/comms"
-	"github.com/sfstat/sfstat/trace/devicetime"
 	"github.com/sfstat/sfstat/trace/health"
 	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/operator"
+	"github.com/sfstat/sfstat/trace/profile"
 	"github.com/sfstat/sfstat/trace/stagename"
 )
 
@@ -30,7 +29,7 @@ type Options struct {
 	// to act on; 0: the gain gate.
 	MinGain float64
 	// Baseline is the steps of a healthy run of the same job; nil: there is none.
-	Baseline *baseline.Sample
+	Baseline *frontier.Sample
 	// Benchmarks are what nccl-tests reached, for bandwidths to be held against; nil: there are none.
 	Benchmarks *capacity.Benchmarks
 	// Brief leaves out of the accounts of windows what no finding rests on (frontier.FindingsOnly).
@@ -65,8 +64,8 @@ type run struct {
 	lent    []*lent          // windows behind them, whose accounts are not made yet
 	border  *frontier.Border // of the last of these
 	series  *frontier.Series
-	healthy *baseline.Sample // of Options
-	sample  *baseline.Sample // to compare with it; nil without one
+	healthy *frontier.Sample // of Options
+	sample  *frontier.Sample // to compare with it; nil without one
 	seen    []extent
 	lost    []answer.Problem
 	alone   *evidence.DeviceShares // of the only rank; nil: not known
@@ -147,7 +146,7 @@ func (s *Session) add(r trace.Recording) error {
 		return s.addOperators(r)
 	case *operator.Totals:
 		return s.runOf(r.Run).addLaunched(r)
-	case *devicetime.Run:
+	case *profile.DeviceTimes:
 		return s.runOf(r.Run).addDevice(r)
 	case *comms.Record:
 		in := s.runOf(r.Run)

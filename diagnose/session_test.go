@@ -11,12 +11,11 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
-	"github.com/sfstat/sfstat/engine/baseline"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/engine/frontier/labels"
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/trace"
-	"github.com/sfstat/sfstat/trace/devicetime"
+	"github.com/sfstat/sfstat/trace/profile"
 )
 
 // windows runs a simulation to its end.
@@ -123,7 +122,7 @@ func TestUsualBackwardMayHide(t *testing.T) {
 	if i := at(v); v.Status != answer.NoStraggler || i < 0 || v.Undecided[i].Stage != simulate.StageBackward || v.Undecided[i].Hides < v.Undecided[i].Time*95/100 {
 		t.Errorf("status %v, undecided %+v: all of %s may be a delay", v.Status, v.Undecided, simulate.StageBackward)
 	}
-	var sample baseline.Sample
+	var sample frontier.Sample
 	for _, w := range healthy {
 		if err := sample.Add(w, []string{simulate.StageBackward}); err != nil {
 			t.Fatal(err)
@@ -570,17 +569,17 @@ func TestOneRankClaimsNothing(t *testing.T) {
 // whole steps.
 func TestOneRankWithDevice(t *testing.T) {
 	w := windows(t, spec(1, 20, 1))[0]
-	of := func(run string, s ...devicetime.Step) *devicetime.Run {
-		return &devicetime.Run{Run: run, Ranks: []devicetime.Rank{{Steps: s}}}
+	of := func(run string, s ...profile.DeviceStep) *profile.DeviceTimes {
+		return &profile.DeviceTimes{Run: run, Ranks: []profile.DeviceRank{{Steps: s}}}
 	}
-	step := devicetime.Step{End: 100, First: 40, Last: 95, Compute: 43, Communication: 20, Idle: 45, ExposedComm: 12}
+	step := profile.DeviceStep{Categories: profile.Categories{End: 100, First: 40, Last: 95, Compute: 43, Communication: 20, Idle: 45, ExposedComm: 12}}
 	for name, tt := range map[string]struct {
-		d    *devicetime.Run
+		d    *profile.DeviceTimes
 		want *evidence.DeviceShares
 	}{
 		"its own":       {of(w.Run, step), &evidence.DeviceShares{Compute: 0.43, Communication: 0.2, Exposed: 0.12, Idle: 0.45}},
 		"another run's": {of("other", step), nil},
-		"no length":     {of(w.Run, devicetime.Step{}), nil},
+		"no length":     {of(w.Run, profile.DeviceStep{}), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := New(Options{})

@@ -11,7 +11,6 @@ import (
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/frontier"
-	"github.com/sfstat/sfstat/engine/frontier/cut"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -50,7 +49,7 @@ func stall(step, rank int) func(int, int) int64 {
 	}
 }
 
-var asRecorded = frontier.Options{Cut: cut.Step, SyncAfter: "model.backward_cpu_wall"}
+var asRecorded = frontier.Options{Cut: frontier.CutStep, SyncAfter: "model.backward_cpu_wall"}
 
 // built is the page of windows of one run, in which findings name ranks.
 func built(t *testing.T, windows []*trace.Window, suspects ...int) Run {
@@ -190,7 +189,7 @@ func TestManyRanks(t *testing.T) {
 func TestChanges(t *testing.T) {
 	earlier, later := window(2, 0, 2, stall(-1, -1)), window(3, 2, 2, stall(-1, -1))
 	later.Schema.Stages = []string{"data.next_wait", "model.fwd_loss_cpu_wall"}
-	b := New(frontier.Options{Cut: cut.Step})
+	b := New(frontier.Options{Cut: frontier.CutStep})
 	for _, w := range []*trace.Window{earlier, later} {
 		if err := b.Add(w); err != nil {
 			t.Fatal(err)

@@ -9,7 +9,6 @@ import (
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/bandwidth"
 	"github.com/sfstat/sfstat/engine/comm/capacity"
-	"github.com/sfstat/sfstat/engine/comm/matrix"
 	"github.com/sfstat/sfstat/engine/comm/parallel"
 	"github.com/sfstat/sfstat/engine/comm/suspects"
 	"github.com/sfstat/sfstat/internal/glyph"
@@ -179,7 +178,7 @@ func volumes(r *comm.Result) []Volume {
 // sentOf is the matrix of bytes. Of many ranks, as many neighbours share a row as
 // make it fit.
 func sentOf(r *comm.Result) *Sent {
-	list, unplaced := matrix.Of(r)
+	list, unplaced := comm.SentBetween(r)
 	if len(list) == 0 {
 		return nil
 	}

@@ -5,8 +5,6 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/engine/frontier"
-	"github.com/sfstat/sfstat/engine/frontier/cut"
-	"github.com/sfstat/sfstat/engine/frontier/fit"
 )
 
 // TestAccountHasWords: every reason for a cut and for a model fit has a sentence of its own.
@@ -20,12 +18,12 @@ func TestAccountHasWords(t *testing.T) {
 		seen[text] = true
 	}
 	wall := frontier.Quality{Wall: true}
-	for r := cut.Unexplained + 1; r <= cut.TooLong; r++ {
-		check(cutReason(&frontier.Result{Cut: cut.Step, CutReason: r, Quality: wall}))
+	for r := frontier.CutUnexplained + 1; r <= frontier.CutTooLong; r++ {
+		check(cutReason(&frontier.Result{Cut: frontier.CutStep, CutReason: r, Quality: wall}))
 	}
-	check(cutReason(&frontier.Result{Cut: cut.Carried, CutReason: cut.Asked, Quality: wall}))
-	for r := fit.Unexplained + 1; r <= fit.Induced; r++ {
-		check(fitReason(fit.Fit{Why: r, Stage: "a", Gain: 0.25}))
+	check(cutReason(&frontier.Result{Cut: frontier.CutCarried, CutReason: frontier.CutAsked, Quality: wall}))
+	for r := frontier.FitUnexplained + 1; r <= frontier.FitInduced; r++ {
+		check(fitReason(frontier.Fit{Why: r, Stage: "a", Gain: 0.25}))
 	}
 }
 
@@ -33,17 +31,17 @@ func TestAccountHasWords(t *testing.T) {
 func TestCutWithoutWallTime(t *testing.T) {
 	const granted = "; without wall time, steps are taken to follow each other without a gap"
 	for name, c := range map[string]struct {
-		cut  cut.Cut
+		cut  frontier.Cut
 		wall bool
 		want bool
 	}{
-		"carried":        {cut.Carried, false, true},
-		"carried, wall":  {cut.Carried, true, false},
-		"sync":           {cut.Sync, false, true},
-		"each by itself": {cut.Step, false, false},
+		"carried":        {frontier.CutCarried, false, true},
+		"carried, wall":  {frontier.CutCarried, true, false},
+		"sync":           {frontier.CutSync, false, true},
+		"each by itself": {frontier.CutStep, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := &frontier.Result{Cut: c.cut, CutReason: cut.Asked, Quality: frontier.Quality{Wall: c.wall}}
+			r := &frontier.Result{Cut: c.cut, CutReason: frontier.CutAsked, Quality: frontier.Quality{Wall: c.wall}}
 			if got := strings.HasSuffix(cutReason(r), granted); got != c.want {
 				t.Errorf("%q", cutReason(r))
 			}

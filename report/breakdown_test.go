@@ -8,37 +8,37 @@ import (
 
 	"github.com/sfstat/sfstat/engine/breakdown"
 	"github.com/sfstat/sfstat/trace"
-	"github.com/sfstat/sfstat/trace/devicetime"
 	"github.com/sfstat/sfstat/trace/input"
+	"github.com/sfstat/sfstat/trace/profile"
 )
 
 // divided is a step by hand, in µs: compute, communication, exposed of it, and
 // the rest of 1000 idle.
-func divided(n int64, compute, communication, exposed int64) devicetime.Step {
+func divided(n int64, compute, communication, exposed int64) profile.DeviceStep {
 	const us = 1000
 	start := n * 1000 * us
-	return devicetime.Step{Step: n, Start: start, End: start + 1000*us, First: start, Last: start + 1000*us, Compute: compute * us,
-		Communication: communication * us, Memory: 4 * us, ExposedComm: exposed * us, Idle: (1000 - compute - exposed - 4) * us}
+	return profile.DeviceStep{Step: n, Categories: profile.Categories{Start: start, End: start + 1000*us, First: start, Last: start + 1000*us, Compute: compute * us,
+		Communication: communication * us, Memory: 4 * us, ExposedComm: exposed * us, Idle: (1000 - compute - exposed - 4) * us}}
 }
 
 // breakdowns are a run in which rank 3 communicates less than its peers, and
 // odd ones.
 func breakdowns() map[string]Breakdowns {
-	slow := &devicetime.Run{Run: "slow"}
+	slow := &profile.DeviceTimes{Run: "slow"}
 	for id := range 6 {
 		compute, communication := int64(500+id), int64(300-2*id)
 		if id == 3 {
 			compute, communication = 620, 90
 		}
-		slow.Ranks = append(slow.Ranks, devicetime.Rank{Rank: trace.Rank{ID: id, Host: "node0", Role: trace.Role{{Axis: "dp", Index: id}}},
-			Steps: []devicetime.Step{divided(7, compute, communication, communication/2), divided(8, compute, communication, communication/2)}})
+		slow.Ranks = append(slow.Ranks, profile.DeviceRank{Rank: trace.Rank{ID: id, Host: "node0", Role: trace.Role{{Axis: "dp", Index: id}}},
+			Steps: []profile.DeviceStep{divided(7, compute, communication, communication/2), divided(8, compute, communication, communication/2)}})
 	}
-	odd := &devicetime.Run{Run: "=odd|\x1b[31m`<b>", Ranks: []devicetime.Rank{{Rank: trace.Rank{ID: 1_000_000, Host: "@host\n<i>"}, Steps: []devicetime.Step{
-		{Step: math.MaxInt64, Start: 0, End: 1 << 60, First: 1, Last: 1 << 59, Compute: 1 << 58, Memory: 5, Idle: 3 << 58}}}},
+	odd := &profile.DeviceTimes{Run: "=odd|\x1b[31m`<b>", Ranks: []profile.DeviceRank{{Rank: trace.Rank{ID: 1_000_000, Host: "@host\n<i>"}, Steps: []profile.DeviceStep{
+		{Step: math.MaxInt64, Categories: profile.Categories{Start: 0, End: 1 << 60, First: 1, Last: 1 << 59, Compute: 1 << 58, Memory: 5, Idle: 3 << 58}}}}},
 		Notes: []input.Note{{Kind: input.NoteRecorder, Text: "rank 1000000: cut\x1b[1m off"}}}
-	nothing := &devicetime.Run{Ranks: []devicetime.Rank{{Steps: []devicetime.Step{{Step: -3, Start: 5, End: 5}}}, {Steps: []devicetime.Step{{Step: -3, Start: 5, End: 9, Idle: 4}}}}}
+	nothing := &profile.DeviceTimes{Ranks: []profile.DeviceRank{{Steps: []profile.DeviceStep{{Step: -3, Categories: profile.Categories{Start: 5, End: 5}}}}, {Steps: []profile.DeviceStep{{Step: -3, Categories: profile.Categories{Start: 5, End: 9, Idle: 4}}}}}}
 	out := make(map[string]Breakdowns)
-	for name, runs := range map[string][]*devicetime.Run{"slow": {slow}, "odd": {odd, nothing}, "empty": nil} {
+	for name, runs := range map[string][]*profile.DeviceTimes{"slow": {slow}, "odd": {odd, nothing}, "empty": nil} {
 		var b Breakdowns
 		for _, d := range runs {
 			r, err := breakdown.Analyze(d, breakdown.DefaultOptions())

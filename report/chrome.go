@@ -9,8 +9,6 @@ import (
 	"sort"
 
 	"github.com/sfstat/sfstat/engine/comm"
-	"github.com/sfstat/sfstat/engine/comm/records"
-	"github.com/sfstat/sfstat/engine/comm/steptotals"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
@@ -21,7 +19,7 @@ import (
 // overlaps otherwise has a second track of the same name. Times are microseconds since the first event, on the first rank's clock;
 // what a rank without a known clock did is left out. Events go out one by one.
 func (o Output) Chrome(r *comm.Result) error {
-	c := &chrome{out: bufio.NewWriter(o.W), r: r, origin: origin(r), moved: records.Moves(r), steps: steptotals.Of(r), first: true}
+	c := &chrome{out: bufio.NewWriter(o.W), r: r, origin: origin(r), moved: comm.Moves(r), steps: comm.StepsOf(r), first: true}
 	c.write(`{"displayTimeUnit":"ns","traceEvents":[`)
 	matches := r.Matches // by rank
 	for i := range r.Ranks {
@@ -44,8 +42,8 @@ type chrome struct {
 	out    *bufio.Writer
 	r      *comm.Result
 	origin int64
-	moved  func(rank, kernel int) *records.Moved
-	steps  *steptotals.Steps
+	moved  func(rank, kernel int) *comm.Moved
+	steps  *comm.Steps
 	first  bool
 	err    error
 }

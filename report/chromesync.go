@@ -4,8 +4,6 @@ import (
 	"fmt"
 
 	"github.com/sfstat/sfstat/engine/comm"
-	"github.com/sfstat/sfstat/engine/comm/records"
-	"github.com/sfstat/sfstat/engine/comm/steptotals"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/comms"
 )
@@ -25,7 +23,7 @@ func (c *chrome) args(rank, kernel int, calls []comm.Match) (operationArgs, bool
 		a.Bytes += max(c.r.Calls[m.Call].Bytes, 0)
 		a.Certain = a.Certain && m.Certain
 	}
-	if p := c.steps.Places[calls[0].Call]; p.Era != steptotals.EraUnknown {
+	if p := c.steps.Places[calls[0].Call]; p.Era != comm.EraUnknown {
 		a.Step = placeName(c.steps, p)
 	}
 	a.tellCall(x)
@@ -70,7 +68,7 @@ func pointer(p uint64) string {
 }
 
 // tellMoved adds what the kernel took part in, beside what its link allows.
-func (a *operationArgs) tellMoved(m *records.Moved) {
+func (a *operationArgs) tellMoved(m *comm.Moved) {
 	if m.Parts > 0 {
 		a.Wait = known(float64(m.Begin-m.Start) / 1e3)
 	}

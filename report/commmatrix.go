@@ -5,13 +5,12 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/comm"
-	"github.com/sfstat/sfstat/engine/comm/matrix"
 	"github.com/sfstat/sfstat/internal/table"
 )
 
 // CommMatrix writes how many bytes each rank sends each other, by algorithm. CSV is one row per pair and route.
 func (o Output) CommMatrix(r *comm.Result) error {
-	sent, unplaced := matrix.Of(r)
+	sent, unplaced := comm.SentBetween(r)
 	return o.write(forms{
 		"comm-matrix",
 		func() any { return matrixOf(sent, unplaced) },
@@ -20,13 +19,13 @@ func (o Output) CommMatrix(r *comm.Result) error {
 	})
 }
 
-func matrixDocument(sent []matrix.Sent, unplaced float64) document {
+func matrixDocument(sent []comm.Sent, unplaced float64) document {
 	if len(sent) == 0 {
 		return document{prose("No bytes between ranks: no calls with sizes, on communicators whose ranks are known.")}
 	}
 	d := document{prose("Bytes from each rank to each other, over the whole recording; rings and trees in the order of ranks.")}
 	bytes, ranks := map[[2]int]float64{}, []int{}
-	byRoute := map[matrix.Route]float64{}
+	byRoute := map[comm.Route]float64{}
 	for _, x := range sent {
 		bytes[[2]int{x.From, x.To}] += x.Bytes
 		byRoute[x.Route] += x.Bytes
@@ -40,7 +39,7 @@ func matrixDocument(sent []matrix.Sent, unplaced float64) document {
 		d = append(d, heading("Most bytes"), heaviestTable(sent))
 	}
 	t := &table.Table{Columns: []table.Column{{Head: "route", Kind: table.Text}, {Head: "volume", Kind: table.Text}}}
-	for _, route := range []matrix.Route{matrix.OnRing, matrix.OnTree, matrix.Direct} {
+	for _, route := range []comm.Route{comm.OnRing, comm.OnTree, comm.Direct} {
 		if byRoute[route] > 0 {
 			t.Add(table.TextCell(route.String()), table.TextCell(Size(int64(byRoute[route]))))
 		}
@@ -73,9 +72,9 @@ func squareTable(ranks []int, bytes map[[2]int]float64) *table.Table {
 }
 
 // heaviestTable is the pairs that send most.
-func heaviestTable(sent []matrix.Sent) *table.Table {
+func heaviestTable(sent []comm.Sent) *table.Table {
 	ordered := slices.Clone(sent)
-	slices.SortStableFunc(ordered, func(a, b matrix.Sent) int { return int(max(min(b.Bytes-a.Bytes, 1), -1)) })
+	slices.SortStableFunc(ordered, func(a, b comm.Sent) int { return int(max(min(b.Bytes-a.Bytes, 1), -1)) })
 	t := &table.Table{Columns: []table.Column{{Head: "from", Kind: table.ID}, {Head: "to", Kind: table.ID}, {Head: "route", Kind: table.Text}, {Head: "calls", Kind: table.Integer}, {Head: "volume", Kind: table.Text}}}
 	for _, x := range ordered {
 		t.Add(table.WholeCell(x.From), table.WholeCell(x.To), table.TextCell(x.Route.String()), table.WholeCell(x.Calls), table.TextCell(Size(int64(x.Bytes))))
@@ -89,13 +88,13 @@ type matrixJSON struct {
 }
 
 type sentJSON struct {
-	From  int          `json:"from_rank" doc:"sender, rank of the job"`
-	To    int          `json:"to_rank" doc:"receiver, rank of the job"`
-	Route matrix.Route `json:"route" doc:"by what algorithm"`
-	Calls int64        `json:"calls" doc:"calls of the sender"`
-	Bytes int64        `json:"bytes" doc:"bytes sent"`
+	From  int        `json:"from_rank" doc:"sender, rank of the job"`
+	To    int        `json:"to_rank" doc:"receiver, rank of the job"`
+	Route comm.Route `json:"route" doc:"by what algorithm"`
+	Calls int64      `json:"calls" doc:"calls of the sender"`
+	Bytes int64      `json:"bytes" doc:"bytes sent"`
 }
 
-func matrixOf(sent []matrix.Sent, unplaced float64) matrixJSON {
-	return matrixJSON{each(sent, func(x matrix.Sent) sentJSON { return sentJSON{x.From, x.To, x.Route, x.Calls, int64(x.Bytes)} }), int64(unplaced)}
+func matrixOf(sent []comm.Sent, unplaced float64) matrixJSON {
+	return matrixJSON{each(sent, func(x comm.Sent) sentJSON { return sentJSON{x.From, x.To, x.Route, x.Calls, int64(x.Bytes)} }), int64(unplaced)}
 }

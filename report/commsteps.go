@@ -3,13 +3,12 @@ package report
 import (
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/parallel"
-	"github.com/sfstat/sfstat/engine/comm/steptotals"
 	"github.com/sfstat/sfstat/internal/table"
 )
 
 // CommSteps writes what a job communicated in each step, initialisation and shutdown apart. CSV is one row per step and operation.
 func (o Output) CommSteps(r *comm.Result) error {
-	steps := steptotals.Of(r)
+	steps := comm.StepsOf(r)
 	return o.write(forms{
 		"comm-steps",
 		func() any { return stepsOf(steps) },
@@ -23,16 +22,16 @@ func (o Output) CommSteps(r *comm.Result) error {
 var stepCSV = itemsOf[stepsJSON]("steps.operations", "era step step_name op calls bytes")
 
 // placeName is the step, or when in the job's life it was.
-func placeName(s *steptotals.Steps, p steptotals.Place) string {
-	if p.Era == steptotals.InStep {
+func placeName(s *comm.Steps, p comm.Place) string {
+	if p.Era == comm.InStep {
 		return s.Names[p.Step]
 	}
 	return p.Era.String()
 }
 
-func stepsDocument(s *steptotals.Steps) document {
+func stepsDocument(s *comm.Steps) document {
 	d := document{prose(stepsWords(s))}
-	if t := perStepTable(s); len(t.Rows) > 0 && s.Source != steptotals.NoSteps {
+	if t := perStepTable(s); len(t.Rows) > 0 && s.Source != comm.NoSteps {
 		d = append(d, heading("In a step"), t)
 	}
 	if t := commStepTable(s); len(t.Rows) > 0 {
@@ -42,18 +41,18 @@ func stepsDocument(s *steptotals.Steps) document {
 }
 
 // stepsWords says where steps are from.
-func stepsWords(s *steptotals.Steps) string {
+func stepsWords(s *comm.Steps) string {
 	switch s.Source {
-	case steptotals.ByMarks:
+	case comm.ByMarks:
 		return counted(len(s.Names), "step") + ", as the program marks them with NVTX ranges."
-	case steptotals.ByRepetition:
+	case comm.ByRepetition:
 		return counted(len(s.Names), "step") + ", found by calls that repeat themselves on every rank: nothing marks steps."
 	}
 	return "No steps: nothing marks them, and the calls of all ranks do not repeat themselves three times. Mark them with an NVTX range (iteration 7), or record more of them."
 }
 
 // perStepTable is calls and bytes of an operation in the steps, and beside them.
-func perStepTable(s *steptotals.Steps) *table.Table {
+func perStepTable(s *comm.Steps) *table.Table {
 	t := &table.Table{Columns: []table.Column{{Head: "operation", Kind: table.Text}, {Head: "calls a step", Kind: table.Real}, {Head: "volume a step", Kind: table.Text},
 		{Head: "initialisation", Kind: table.Integer}, {Head: "between", Kind: table.Integer}, {Head: "shutdown", Kind: table.Integer}},
 		Caption: "over all ranks; of initialisation, between steps and shutdown the calls. volume: elements × element size, as logged."}
@@ -62,7 +61,7 @@ func perStepTable(s *steptotals.Steps) *table.Table {
 	steps := 0
 	for i := range s.Totals {
 		x := &s.Totals[i]
-		if x.Era == steptotals.InStep {
+		if x.Era == comm.InStep {
 			steps++
 		}
 		for _, o := range x.Ops {
@@ -73,13 +72,13 @@ func perStepTable(s *steptotals.Steps) *table.Table {
 				uses[name], order = u, append(order, name)
 			}
 			switch x.Era {
-			case steptotals.InStep:
+			case comm.InStep:
 				u.calls, u.bytes = u.calls+o.Calls, u.bytes+o.Bytes
-			case steptotals.Initialisation:
+			case comm.Initialisation:
 				u.initial += o.Calls
-			case steptotals.Between:
+			case comm.Between:
 				u.between += o.Calls
-			case steptotals.Shutdown:
+			case comm.Shutdown:
 				u.last += o.Calls
 			}
 		}
@@ -99,7 +98,7 @@ func perStepTable(s *steptotals.Steps) *table.Table {
 }
 
 // commStepTable is a line for each step, and for what is outside of them.
-func commStepTable(s *steptotals.Steps) *table.Table {
+func commStepTable(s *comm.Steps) *table.Table {
 	t := &table.Table{Columns: []table.Column{{Head: "step", Kind: table.Name}, {Head: "calls", Kind: table.Integer}, {Head: "volume", Kind: table.Text}, {Head: "length %s", Kind: table.Length, Means: "length: from the first kernel's start to the last one's end."},
 		{Head: "transfer %s", Kind: table.Length, Means: "transfer: collectives and messages with all ranks there, summed over all communicators."},
 		{Head: "waited %s", Kind: table.Length, Means: "waited: for the last rank, summed over all ranks."}}}
@@ -115,12 +114,12 @@ func commStepTable(s *steptotals.Steps) *table.Table {
 }
 
 type stepsJSON struct {
-	Source steptotals.Source `json:"source" doc:"where the steps are from"`
-	Steps  []stepOf          `json:"steps" doc:"steps in order, and what is outside of them"`
+	Source comm.StepSource `json:"source" doc:"where the steps are from"`
+	Steps  []stepOf        `json:"steps" doc:"steps in order, and what is outside of them"`
 }
 
 type stepOf struct {
-	Era        steptotals.Era   `json:"era" doc:"when in the job it was"`
+	Era        comm.Era         `json:"era" doc:"when in the job it was"`
 	Step       int              `json:"step" null:"negative" doc:"number of the step, from 0; null outside of steps"`
 	Name       string           `json:"step_name" doc:"name of the step, or the era"`
 	Calls      int64            `json:"calls" doc:"calls of all ranks"`
@@ -132,7 +131,7 @@ type stepOf struct {
 	Operations []parallel.OpUse `json:"operations" doc:"what was called, by operation"`
 }
 
-func stepsOf(s *steptotals.Steps) stepsJSON {
+func stepsOf(s *comm.Steps) stepsJSON {
 	out := stepsJSON{Source: s.Source, Steps: []stepOf{}}
 	for i := range s.Totals {
 		x := &s.Totals[i]

@@ -9,10 +9,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/frontier"
-	"github.com/sfstat/sfstat/engine/frontier/cut"
-	"github.com/sfstat/sfstat/engine/frontier/fit"
 	"github.com/sfstat/sfstat/engine/frontier/labels"
-	"github.com/sfstat/sfstat/engine/frontier/ranking"
 	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/trace/input"
 )
@@ -39,7 +36,7 @@ func ranksTo(n int) []int {
 // a millisecond; the largest leads.
 func window(run string, index int64, tenths ...int64) *frontier.Result {
 	r := &frontier.Result{Run: run, Window: index, FirstStep: 20 + 120*index, Steps: 120, WorldSize: 8, Ranks: ranksTo(8),
-		Cut: cut.Step, CutReason: cut.UnknownGaps}
+		Cut: frontier.CutStep, CutReason: frontier.CutUnknownGaps}
 	for _, t := range tenths {
 		r.Makespan += 120 * t * ms / 10
 	}
@@ -56,7 +53,7 @@ func window(run string, index int64, tenths ...int64) *frontier.Result {
 	r.Routing = []int{r.Leader.Stage}
 	r.Quality = frontier.Quality{ClosureResidual: 0.004, Wall: true, GatherOK: true, SchemaOK: true}
 	r.SyncPoint.At = -1
-	r.ModelFit = fit.Fit{Mode: fit.Auto, Why: fit.NoSync}
+	r.ModelFit = frontier.Fit{Mode: frontier.FitAuto, Why: frontier.FitNoSync}
 	return r
 }
 
@@ -78,13 +75,13 @@ func single(rv diagnose.RunVerdict) *diagnose.Verdict {
 func strongWindow() diagnose.Window {
 	main := window("job-42", 0, 158, 603, 1020, 1266, 143, 9)
 	accuse(main, 3, 5, 0.372)
-	main.Cut, main.CutReason = cut.Sync, cut.AtSyncPoint
+	main.Cut, main.CutReason = frontier.CutSync, frontier.CutAtSyncPoint
 	main.Steps = 119
 	main.Stages[2].Syncs, main.Stages[2].Wait = true, 104*119*ms
 	main.Labels = []labels.Label{labels.FrontierAccounting, labels.SyncWaitDependent, labels.LikelySyncWait}
 	main.Routing = []int{3, 2, 1}
-	main.ModelFit = fit.Fit{Mode: fit.Auto, Holds: true,
-		Why: fit.Induced, Stage: stageList[3], Gain: 0.372}
+	main.ModelFit = frontier.Fit{Mode: frontier.FitAuto, Holds: true,
+		Why: frontier.FitInduced, Stage: stageList[3], Gain: 0.372}
 	main.SyncPoint = frontier.SyncPoint{Evidence: frontier.SyncShown, At: 2, Name: stageList[2], Skew: 81000, Drift: 0.4, Boundaries: []frontier.Boundary{
 		{Stage: 1, Name: stageList[1], Slope: -0.02, Low: -0.09, High: 0.06, Before: 2 * ms, After: 3 * ms},
 		{Stage: 2, Name: stageList[2], Slope: -0.98, Low: -1.01, High: -0.94, Syncs: true, Before: 121 * ms, After: ms / 10},
@@ -99,13 +96,13 @@ func strongWindow() diagnose.Window {
 	return diagnose.Window{Main: main, Paper: paper}
 }
 
-func baselines() []ranking.Ordering {
+func baselines() []frontier.Ordering {
 	scores := []float64{0.05, 0.19, 0.62, 0.08, 0.05, 0.01}
-	var out []ranking.Ordering
-	for m := ranking.StageMax; m <= ranking.Rank0; m++ {
-		out = append(out, ranking.Ordering{Method: m, Scores: scores, Ranking: []int{2, 1, 3, 0, 4, 5}, Candidates: []int{2, 1}})
+	var out []frontier.Ordering
+	for m := frontier.StageMax; m <= frontier.Rank0; m++ {
+		out = append(out, frontier.Ordering{Method: m, Scores: scores, Ranking: []int{2, 1, 3, 0, 4, 5}, Candidates: []int{2, 1}})
 	}
-	out[2] = ranking.Ordering{Method: ranking.Spread, Ranking: []int{0, 1, 2, 3, 4, 5}, Candidates: []int{}}
+	out[2] = frontier.Ordering{Method: frontier.Spread, Ranking: []int{0, 1, 2, 3, 4, 5}, Candidates: []int{}}
 	return out
 }
 

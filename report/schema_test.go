@@ -18,7 +18,6 @@ import (
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/frontier"
-	"github.com/sfstat/sfstat/engine/frontier/cut"
 	"github.com/sfstat/sfstat/engine/gates"
 )
 
@@ -74,7 +73,7 @@ func TestSchemas(t *testing.T) {
 func TestSlackSchema(t *testing.T) {
 	schema, _ := readSchema(t, "slack")
 	var out bytes.Buffer
-	w := Slack{Run: "job", Cut: cut.Sync, Steps: 2, Ranks: []int{0, 3}, Stages: []string{"data"}, Frontier: []int64{9}, Prefix: [][]int64{{7, 9}}, Slack: [][]int64{{2, 0}}}
+	w := Slack{Run: "job", Cut: frontier.CutSync, Steps: 2, Ranks: []int{0, 3}, Stages: []string{"data"}, Frontier: []int64{9}, Prefix: [][]int64{{7, 9}}, Slack: [][]int64{{2, 0}}}
 	if err := to(&out, JSON, Style{}, Problem{Path: "x", Err: errors.New("torn")}).Slack([]Slack{w}); err != nil {
 		t.Fatal(err)
 	}

@@ -2,22 +2,21 @@ package report
 
 import (
 	"github.com/sfstat/sfstat/engine/frontier"
-	"github.com/sfstat/sfstat/engine/frontier/cut"
 	"github.com/sfstat/sfstat/internal/table"
 )
 
 // Slack is for how long each rank was ahead of the last one at every boundary
 // of a window, summed over its steps.
 type Slack struct {
-	Run      string    `json:"run" doc:"identity of the run"`
-	Window   int64     `json:"window" doc:"number of the window"`
-	Cut      cut.Cut   `json:"cut" doc:"how steps are cut"`
-	Steps    int       `json:"steps" doc:"steps that were summed"`
-	Ranks    []int     `json:"ranks" doc:"ranks, in the order of the lists below"`
-	Stages   []string  `json:"stages" doc:"stages that end at the boundaries, in the order of the cut"`
-	Frontier []int64   `json:"frontier_ns" doc:"prefix of the last rank at each boundary, ns over all steps"`
-	Prefix   [][]int64 `json:"prefix_ns" doc:"prefix of each rank at each boundary: a list for each boundary, ns over all steps"`
-	Slack    [][]int64 `json:"slack_ns" doc:"frontier_ns less prefix_ns, likewise"`
+	Run      string       `json:"run" doc:"identity of the run"`
+	Window   int64        `json:"window" doc:"number of the window"`
+	Cut      frontier.Cut `json:"cut" doc:"how steps are cut"`
+	Steps    int          `json:"steps" doc:"steps that were summed"`
+	Ranks    []int        `json:"ranks" doc:"ranks, in the order of the lists below"`
+	Stages   []string     `json:"stages" doc:"stages that end at the boundaries, in the order of the cut"`
+	Frontier []int64      `json:"frontier_ns" doc:"prefix of the last rank at each boundary, ns over all steps"`
+	Prefix   [][]int64    `json:"prefix_ns" doc:"prefix of each rank at each boundary: a list for each boundary, ns over all steps"`
+	Slack    [][]int64    `json:"slack_ns" doc:"frontier_ns less prefix_ns, likewise"`
 }
 
 // SlackOf sums the account of one window. O(T·B·R).

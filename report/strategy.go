@@ -6,14 +6,13 @@ import (
 
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/parallel"
-	"github.com/sfstat/sfstat/engine/comm/strategy"
 )
 
 // strategyWords is the job's strategy in a sentence with its evidence, "" where no communicator has a known kind.
 func strategyWords(r *comm.Result) string {
 	var names, why []string
 	experts := ""
-	for _, d := range strategy.Of(r) {
+	for _, d := range comm.Strategy(r) {
 		if d.Kind == parallel.ExpertParallel { // its ranks are those of data parallelism, once more
 			experts = ", with " + dimensionWords(d)
 		} else {
@@ -31,24 +30,24 @@ func strategyWords(r *comm.Result) string {
 }
 
 // dimensionWords is "TP 4 with sequence parallelism".
-func dimensionWords(d strategy.Dimension) string {
+func dimensionWords(d comm.Dimension) string {
 	name := d.Kind.String()
 	if d.Ranks > 0 {
 		name += fmt.Sprintf(" %d", d.Ranks)
 	}
 	switch d.Variant {
-	case strategy.SplitSequences:
+	case comm.SplitSequences:
 		name += " with sequence parallelism"
-	case strategy.ShardedOptimizer:
+	case comm.ShardedOptimizer:
 		name += " with a sharded optimizer (ZeRO-1 or 2)"
-	case strategy.ShardedAll:
+	case comm.ShardedAll:
 		name += " with sharded parameters (ZeRO-3, FSDP)"
 	}
 	return name
 }
 
 // opsWords is "AllReduce 8 a step".
-func opsWords(d strategy.Dimension) string {
+func opsWords(d comm.Dimension) string {
 	var parts []string
 	for _, o := range d.Ops {
 		if d.Steps > 0 {

@@ -7,14 +7,14 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sfstat/sfstat/engine/comm/topology"
+	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/internal/table"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
 // Topology writes the machines of a job: paths between ranks, and the links between devices. CSV is one row per path.
-func (o Output) Topology(machines []topology.Machine) error {
+func (o Output) Topology(machines []comm.Machine) error {
 	return o.write(forms{
 		"comm-topology",
 		func() any { return topologyOf(machines) },
@@ -29,7 +29,7 @@ var pathCSV = itemsOf[topologyJSON]("machines.paths", "host from_rank to_rank cl
 
 const noTopology = "No topology in the logs: NCCL prints it with NCCL_DEBUG=INFO and NCCL_DEBUG_SUBSYS=INIT,GRAPH."
 
-func topologyDocument(machines []topology.Machine) document {
+func topologyDocument(machines []comm.Machine) document {
 	if len(machines) == 0 {
 		return document{prose(noTopology)}
 	}
@@ -45,7 +45,7 @@ func topologyDocument(machines []topology.Machine) document {
 }
 
 // deviceCounts is "4 GPUs, 2 CPUs, 2 network ports".
-func deviceCounts(m *topology.Machine) string {
+func deviceCounts(m *comm.Machine) string {
 	n := map[nccl.DeviceKind]int{}
 	for _, d := range m.Devices {
 		n[d.Kind]++
@@ -69,8 +69,8 @@ func deviceCounts(m *topology.Machine) string {
 const mostSquare = 16
 
 // pathTable is a row for each rank, a column for each other, and the network.
-func pathTable(m *topology.Machine) *table.Table {
-	gpu, ranks, paths := map[int]string{}, []int{}, map[[2]int]topology.Path{}
+func pathTable(m *comm.Machine) *table.Table {
+	gpu, ranks, paths := map[int]string{}, []int{}, map[[2]int]comm.Path{}
 	for _, d := range m.Devices {
 		if d.Rank >= 0 {
 			gpu[d.Rank] = d.Name
@@ -112,7 +112,7 @@ func pathTable(m *topology.Machine) *table.Table {
 }
 
 // linkTable is a row for each link of a machine.
-func linkTable(m *topology.Machine) *table.Table {
+func linkTable(m *comm.Machine) *table.Table {
 	t := &table.Table{Columns: []table.Column{{Head: "device", Kind: table.Text}, {Head: "linked to", Kind: table.Text}, {Head: "by", Kind: table.Text}, {Head: "GB/s", Kind: table.Real}}}
 	for _, l := range m.Links {
 		t.Add(table.TextCell(deviceText(m.Devices[l.From])), table.TextCell(deviceText(m.Devices[l.To])), table.TextCell(l.Class.String()), table.RealCell(l.Bandwidth))
@@ -135,10 +135,10 @@ type topologyJSON struct {
 }
 
 type machineJSON struct {
-	Host    string          `json:"host" doc:"host, up to the first dot"`
-	Devices []comms.Device  `json:"devices" doc:"devices that NCCL saw"`
-	Links   []linkJSON      `json:"links" doc:"links between devices"`
-	Paths   []topology.Path `json:"paths" doc:"paths between ranks, and from ranks to the network"`
+	Host    string             `json:"host" doc:"host, up to the first dot"`
+	Devices []comms.Device     `json:"devices" doc:"devices that NCCL saw"`
+	Links   []linkJSON         `json:"links" doc:"links between devices"`
+	Paths   []comm.Path `json:"paths" doc:"paths between ranks, and from ranks to the network"`
 }
 
 type linkJSON struct {
@@ -148,7 +148,7 @@ type linkJSON struct {
 	GBps  float64   `json:"gbps" doc:"gigabytes per second"`
 }
 
-func topologyOf(machines []topology.Machine) topologyJSON {
+func topologyOf(machines []comm.Machine) topologyJSON {
 	out := topologyJSON{Machines: []machineJSON{}}
 	for i := range machines {
 		m := &machines[i]
@@ -163,7 +163,7 @@ func topologyOf(machines []topology.Machine) topologyJSON {
 
 // TopologyGraph writes the machines as a graph for Graphviz (DOT): a box for each host, its devices, and the links between them, with
 // class and GB/s; network ports meet in the network.
-func (o Output) TopologyGraph(machines []topology.Machine) error {
+func (o Output) TopologyGraph(machines []comm.Machine) error {
 	out := bufio.NewWriter(o.W)
 	out.WriteString("graph topology {\n  graph [rankdir=LR];\n  node [shape=box];\n") // Flush tells of errors
 	network := false

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/engine/comm"
-	"github.com/sfstat/sfstat/engine/comm/topology"
 	"github.com/sfstat/sfstat/engine/comm/volume"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/trace/comms"
@@ -72,7 +71,7 @@ func TestCommViewSchemas(t *testing.T) {
 	problem := []Problem{{Path: "x.log", Err: errors.New("torn")}}
 	for name, write := range map[string]func(io.Writer, *comm.Result, Format) error{
 		"comm-topology": func(w io.Writer, r *comm.Result, f Format) error {
-			return to(w, f, Style{}, problem...).Topology(topology.Of(r))
+			return to(w, f, Style{}, problem...).Topology(comm.Machines(r))
 		},
 		"comm-steps":  func(w io.Writer, r *comm.Result, f Format) error { return to(w, f, Style{}, problem...).CommSteps(r) },
 		"comm-matrix": func(w io.Writer, r *comm.Result, f Format) error { return to(w, f, Style{}, problem...).CommMatrix(r) },

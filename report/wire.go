@@ -2,10 +2,7 @@ package report
 
 import (
 	"github.com/sfstat/sfstat/engine/frontier"
-	"github.com/sfstat/sfstat/engine/frontier/cut"
-	"github.com/sfstat/sfstat/engine/frontier/fit"
 	"github.com/sfstat/sfstat/engine/frontier/labels"
-	"github.com/sfstat/sfstat/engine/frontier/ranking"
 )
 
 // The structs of this file are the JSON of a window. Their names and types are
@@ -17,16 +14,16 @@ type windowsJSON[T any] struct {
 }
 
 type windowJSON struct {
-	Run       string  `json:"run" doc:"identity of the run"`
-	Window    int64   `json:"window" doc:"number of the window in its run"`
-	Cut       cut.Cut `json:"cut" doc:"where steps begin"`
-	CutReason string  `json:"cut_reason" doc:"one sentence: why this cut"`
-	Group     *string `json:"group" doc:"role group of these ranks; null for all ranks"`
-	WorldSize int     `json:"world_size" doc:"ranks of the job"`
-	Ranks     []int   `json:"ranks" doc:"IDs of the ranks in this account, ascending"`
-	Steps     int     `json:"steps" doc:"steps of the cut; a sync cut has one less than was recorded"`
-	FirstStep int64   `json:"first_step" doc:"index of the first step"`
-	Makespan  int64   `json:"makespan_ns" doc:"exposed makespan, summed over steps"`
+	Run       string       `json:"run" doc:"identity of the run"`
+	Window    int64        `json:"window" doc:"number of the window in its run"`
+	Cut       frontier.Cut `json:"cut" doc:"where steps begin"`
+	CutReason string       `json:"cut_reason" doc:"one sentence: why this cut"`
+	Group     *string      `json:"group" doc:"role group of these ranks; null for all ranks"`
+	WorldSize int          `json:"world_size" doc:"ranks of the job"`
+	Ranks     []int        `json:"ranks" doc:"IDs of the ranks in this account, ascending"`
+	Steps     int          `json:"steps" doc:"steps of the cut; a sync cut has one less than was recorded"`
+	FirstStep int64        `json:"first_step" doc:"index of the first step"`
+	Makespan  int64        `json:"makespan_ns" doc:"exposed makespan, summed over steps"`
 
 	Stages    []frontier.Stage `json:"stages" doc:"the stages, in the order of the cut"`
 	Substages []frontier.Stage `json:"substages" doc:"the stages as recorded where accumulation expands them, else empty"`
@@ -87,9 +84,9 @@ type qualityJSON struct {
 }
 
 type fitJSON struct {
-	Mode  fit.Mode `json:"mode" doc:"who says that wait is induced: the window itself (auto), nobody (none), or the caller (given)"`
-	Holds bool     `json:"holds" doc:"later wait is taken as induced by the leading stage"`
-	Why   string   `json:"why" doc:"why, in one sentence"`
+	Mode  frontier.FitMode `json:"mode" doc:"who says that wait is induced: the window itself (auto), nobody (none), or the caller (given)"`
+	Holds bool             `json:"holds" doc:"later wait is taken as induced by the leading stage"`
+	Why   string           `json:"why" doc:"why, in one sentence"`
 }
 
 type culpritJSON struct {
@@ -111,9 +108,9 @@ func windowFrom(r *frontier.Result) windowJSON {
 		Stages: r.Stages, Substages: r.Substages,
 		Routing: names(r.Routing), CoCritical: names(r.CoCritical), Labels: r.Labels, Reasons: r.Reasons,
 		LeaderRank: r.Leader.Rank, LeaderSwitches: r.Leader.Switches, Leader: leaderOf(r),
-		Baselines:  eachMethod(r, func(o ranking.Ordering) []string { return names(o.Ranking) }),
-		Candidates: eachMethod(r, func(o ranking.Ordering) []string { return names(o.Candidates) }),
-		Scores:     eachMethod(r, func(o ranking.Ordering) []float64 { return o.Scores }),
+		Baselines:  eachMethod(r, func(o frontier.Ordering) []string { return names(o.Ranking) }),
+		Candidates: eachMethod(r, func(o frontier.Ordering) []string { return names(o.Candidates) }),
+		Scores:     eachMethod(r, func(o frontier.Ordering) []float64 { return o.Scores }),
 		Quality:    qualityOf(r.Quality), SyncPoint: r.SyncPoint,
 		ModelFit: fitJSON{r.ModelFit.Mode, r.ModelFit.Holds, fitReason(r.ModelFit)},
 		Culprits: culpritsOf(r, r.Culprits), Late: culpritsOf(r, r.Late), Saves: r.Saves, Work: r.Work, Device: r.Device,
@@ -129,8 +126,8 @@ func leaderOf(r *frontier.Result) leaderJSON {
 	return out
 }
 
-func eachMethod[T any](r *frontier.Result, of func(ranking.Ordering) []T) byMethod[T] {
-	get := func(m ranking.Method) []T {
+func eachMethod[T any](r *frontier.Result, of func(frontier.Ordering) []T) byMethod[T] {
+	get := func(m frontier.Method) []T {
 		for _, o := range r.Baselines {
 			if o.Method == m {
 				return of(o)
@@ -138,7 +135,7 @@ func eachMethod[T any](r *frontier.Result, of func(ranking.Ordering) []T) byMeth
 		}
 		return []T{}
 	}
-	return byMethod[T]{get(ranking.StageMax), get(ranking.StageMean), get(ranking.Spread), get(ranking.SlowestRank), get(ranking.Rank0)}
+	return byMethod[T]{get(frontier.StageMax), get(frontier.StageMean), get(frontier.Spread), get(frontier.SlowestRank), get(frontier.Rank0)}
 }
 
 func qualityOf(q frontier.Quality) qualityJSON {

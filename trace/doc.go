@@ -14,7 +14,7 @@
 //     decide which ranks are peers;
 //   - what else a run leaves behind has a package of its own below: operators
 //     one by one or summed (operator), profiles before they become windows and
-//     operators (profile), the time of devices (devicetime), communication
+//     operators, the time of devices (profile), communication
 //     (comms), and what monitoring saw of hosts (health);
 //   - where in an input something was found, and what is wrong or incomplete
 //     there, is in package input; what the name of a stage tells, in stagename.

@@ -3,7 +3,7 @@ package trace
 // Recording is what one source recorded of a run: its stage times (*Window, and
 // ProfiledWindow where a profiler recorded steps that a recorder timed), its
 // operators one by one (*operator.Trace) or summed by the stage that launched them
-// (*operator.Totals), how its devices spent the steps (*devicetime.Run), or its communication
+// (*operator.Totals), how its devices spent the steps (*DeviceTimes), or its communication
 // (*comms.Record); or what monitoring recorded at the time (*health.Record). Who reads a new
 // kind of source makes it one of these.
 type Recording interface {

@@ -5,9 +5,7 @@ import (
 	"math"
 
 	"github.com/sfstat/sfstat/engine/comm"
-	"github.com/sfstat/sfstat/engine/comm/launchplan"
-	"github.com/sfstat/sfstat/engine/comm/records"
-	"github.com/sfstat/sfstat/engine/comm/steptotals"
+	"github.com/sfstat/sfstat/engine/comm/align"
 	"github.com/sfstat/sfstat/trace/comms"
 )
 
@@ -78,10 +76,10 @@ type Row struct {
 // rowsOf are the rows of a job, by rank, in the order of the logs.
 func rowsOf(r *comm.Result) iter.Seq[*Row] {
 	return func(yield func(*Row) bool) {
-		steps := steptotals.Of(r)
-		for x := range records.All(r, steps.Places) {
+		steps := comm.StepsOf(r)
+		for x := range comm.CallDetails(r, steps.Places) {
 			row := rowOf(r, x)
-			if x.Place.Era == steptotals.InStep {
+			if x.Place.Era == comm.InStep {
 				row.Step, row.StepName = some(int64(x.Place.Step)), some(steps.Names[x.Place.Step])
 			}
 			if !yield(row) {
@@ -91,7 +89,7 @@ func rowsOf(r *comm.Result) iter.Seq[*Row] {
 	}
 }
 
-func rowOf(r *comm.Result, x *records.Record) *Row {
+func rowOf(r *comm.Result, x *comm.CallDetail) *Row {
 	k, c := &r.Ranks[x.Rank], &r.Calls[x.Call]
 	row := &Row{Rank: int64(k.Rank), Host: k.Host, PID: k.PID, Device: known(k.Device), Era: x.Place.Era.String(), Op: c.Op.String(), Launch: known(c.Launch),
 		Count: known(c.Count), Datatype: c.Datatype.String(), Bytes: known(c.Bytes), Root: known(int64(c.Peer)), Send: nonzero(c.Send), Recv: nonzero(c.Recv),
@@ -107,7 +105,7 @@ func rowOf(r *comm.Result, x *records.Record) *Row {
 		row.Communicator, row.Kind, row.NRanks, row.CommRank = some(g.ID), some(g.Kind.String()), some(int64(g.NRanks)), known(int64(r.Groups[c.Group].Rank))
 	}
 	row.tune(c, x)
-	if x.Reason != launchplan.Launches {
+	if x.Reason != align.Launches {
 		row.NoKernel = some(x.Reason.String())
 	}
 	if x.Kernel != comms.None {
@@ -117,7 +115,7 @@ func rowOf(r *comm.Result, x *records.Record) *Row {
 	return row
 }
 
-func (row *Row) tune(c *comms.Call, x *records.Record) {
+func (row *Row) tune(c *comms.Call, x *comm.CallDetail) {
 	u := c.Tuning
 	if u == nil {
 		u = x.Tuning
@@ -128,7 +126,7 @@ func (row *Row) tune(c *comms.Call, x *records.Record) {
 }
 
 // ran adds the kernel.
-func (row *Row) ran(r *comm.Result, x *records.Record) {
+func (row *Row) ran(r *comm.Result, x *comm.CallDetail) {
 	n := &r.Kernels(x.Rank)[x.Kernel]
 	row.Stream, row.Correlation, row.Certain = some(n.Stream), some(n.Correlation), some(x.Certain)
 	row.Grid, row.Block = nonzero(int64(n.Grid)), nonzero(int64(n.Block))
@@ -150,7 +148,7 @@ func (row *Row) ran(r *comm.Result, x *records.Record) {
 }
 
 // moved adds how fast data moved.
-func (row *Row) moved(x *records.Record) {
+func (row *Row) moved(x *comm.CallDetail) {
 	if x.Parts > 0 {
 		row.Wait = some(max(x.Begin-x.Moved.Start, 0))
 	}

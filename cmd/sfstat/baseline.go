@@ -6,7 +6,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/sfstat/sfstat/engine/baseline"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/trace"
@@ -25,7 +24,7 @@ func baselineFlag() cli.Flag {
 }
 
 // healthy reads the run of --baseline; nil where the flag names none.
-func (p *program) healthy(c *cli.Context) (*baseline.Sample, error) {
+func (p *program) healthy(c *cli.Context) (*frontier.Sample, error) {
 	path := c.String("baseline")
 	if slices.Contains([]string{"", cohortBaseline, rankBaseline}, path) {
 		return nil, nil
@@ -33,7 +32,7 @@ func (p *program) healthy(c *cli.Context) (*baseline.Sample, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, badUsage("--baseline is %q: expected cohort, rank, or a file or folder with a healthy run: %v", path, err)
 	}
-	var sample baseline.Sample
+	var sample frontier.Sample
 	series := map[string]*frontier.Series{}
 	what := reading{names: []string{path}, want: auto.WindowsOnly, refusing: allOrNothing, unselected: true}
 	_, err := p.readFrom(c, what, func(item auto.Item) error {
@@ -50,7 +49,7 @@ func (p *program) healthy(c *cli.Context) (*baseline.Sample, error) {
 
 // addHealthy adds a window of a healthy run, whose series say in which stages the
 // ranks synchronise.
-func addHealthy(sample *baseline.Sample, series map[string]*frontier.Series, w *trace.Window) error {
+func addHealthy(sample *frontier.Sample, series map[string]*frontier.Series, w *trace.Window) error {
 	if series[w.Run] == nil {
 		series[w.Run] = frontier.NewSeries(frontier.Options{})
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/capacity"
 	"github.com/sfstat/sfstat/engine/comm/parallel"
-	"github.com/sfstat/sfstat/engine/comm/topology"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/plots"
 	"github.com/sfstat/sfstat/plots/charts"
@@ -96,7 +95,7 @@ func (p *program) comm(c *cli.Context) error {
 	return p.publish(c, in.problems, func(to report.Output) error {
 		switch c.String("show") {
 		case "topology":
-			return to.Topology(topology.Of(r))
+			return to.Topology(comm.Machines(r))
 		case "matrix":
 			return to.CommMatrix(r)
 		case "steps":
@@ -138,7 +137,7 @@ func (p *program) commFiles(c *cli.Context, r *comm.Result) error {
 		{"matches", func(w io.Writer) error { return report.Output{W: w}.Matches(r) }},
 		{"chrome", func(w io.Writer) error { return report.Output{W: w}.Chrome(r) }},
 		{"calls", func(w io.Writer) error { return calls.Write(w, r, callsAs) }},
-		{"dot", func(w io.Writer) error { return report.Output{W: w}.TopologyGraph(topology.Of(r)) }},
+		{"dot", func(w io.Writer) error { return report.Output{W: w}.TopologyGraph(comm.Machines(r)) }},
 	} {
 		if path := c.String(f.flag); path != "" {
 			if err := p.writeTo(path, f.write); err != nil {

@@ -12,7 +12,6 @@ import (
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/changes"
 	"github.com/sfstat/sfstat/engine/frontier"
-	"github.com/sfstat/sfstat/engine/frontier/cut"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/report"
 	"github.com/sfstat/sfstat/trace"
@@ -140,7 +139,7 @@ func compareOptions(c *cli.Context) (o runs.Options, err error) {
 // runsIn reads the runs of some paths. Operator traces come down to windows, of
 // which the stages are operators.
 func (p *program) runsIn(c *cli.Context, names []string) ([]*runs.Run, inputs, error) {
-	cut, err := cut.Parse(c.String("cut"))
+	cut, err := frontier.ParseCut(c.String("cut"))
 	if err != nil {
 		return nil, inputs{}, err
 	}

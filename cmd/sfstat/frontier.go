@@ -4,10 +4,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sfstat/sfstat/diagnose/evidence"
-	"github.com/sfstat/sfstat/engine/baseline"
 	"github.com/sfstat/sfstat/engine/frontier"
-	"github.com/sfstat/sfstat/engine/frontier/cut"
-	"github.com/sfstat/sfstat/engine/frontier/fit"
 	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/report"
 	"github.com/sfstat/sfstat/trace"
@@ -98,7 +95,7 @@ func analysisFlags() []cli.Flag {
 }
 
 // frontierOptions are what analysisFlags say.
-func (p *program) frontierOptions(c *cli.Context, healthy *baseline.Sample) (o frontier.Options, err error) {
+func (p *program) frontierOptions(c *cli.Context, healthy *frontier.Sample) (o frontier.Options, err error) {
 	gates, err := loadGates(c)
 	if err != nil {
 		return o, err
@@ -110,10 +107,10 @@ func (p *program) frontierOptions(c *cli.Context, healthy *baseline.Sample) (o f
 		}
 	}
 	o = frontier.Options{SyncAfter: c.String("meet-after"), Gates: &gates}
-	if o.Cut, err = cut.Parse(c.String("cut")); err != nil {
+	if o.Cut, err = frontier.ParseCut(c.String("cut")); err != nil {
 		return o, err
 	}
-	if o.ModelFit, err = fit.Parse(c.String("model-fit")); err != nil {
+	if o.ModelFit, err = frontier.ParseFit(c.String("model-fit")); err != nil {
 		return o, err
 	}
 	if c.String("baseline") == rankBaseline {

@@ -27,8 +27,6 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/engine/frontier"
-	"github.com/sfstat/sfstat/engine/frontier/cut"
-	"github.com/sfstat/sfstat/engine/frontier/fit"
 	"github.com/sfstat/sfstat/engine/frontier/labels"
 	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/trace"
@@ -210,7 +208,7 @@ func (c *Comparison) account(s Source, m *matrix, steps []int64, gates gates.Gat
 	advance := make([]int64, len(c.Stages))
 	for _, step := range steps {
 		row := m.rows[step]
-		r, err := frontier.Analyze(one(row.w, row.t, c.Ranks), frontier.Options{Cut: cut.Step, ModelFit: fit.None, Gates: &gates})
+		r, err := frontier.Analyze(one(row.w, row.t, c.Ranks), frontier.Options{Cut: frontier.CutStep, ModelFit: frontier.FitNone, Gates: &gates})
 		if err != nil {
 			return a, fmt.Errorf("step %d: %w", row.w.FirstStep+int64(row.t), err)
 		}
@@ -230,11 +228,7 @@ func (c *Comparison) account(s Source, m *matrix, steps []int64, gates gates.Gat
 			a.Lacks = append(a.Lacks, c.Stages[i])
 		}
 	}
-	route, err := labels.RoutingSet(a.Share, gates.Tau)
-	if err != nil {
-		return a, err
-	}
-	for _, i := range route {
+	for _, i := range labels.RoutingSet(a.Share, gates.Tau) {
 		a.Routing = append(a.Routing, c.Stages[i])
 	}
 	return a, nil

@@ -21,12 +21,11 @@ import (
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
 	"github.com/sfstat/sfstat/engine/compare"
 	"github.com/sfstat/sfstat/engine/frontier"
-	"github.com/sfstat/sfstat/engine/frontier/cut"
 	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/comms"
-	"github.com/sfstat/sfstat/trace/devicetime"
 	"github.com/sfstat/sfstat/trace/enum"
+	"github.com/sfstat/sfstat/trace/profile"
 )
 
 // Kind is what a measure is about.
@@ -60,7 +59,7 @@ type Run struct {
 	Windows int                 `json:"windows" doc:"recorded windows; 0: arrivals only"`
 	Steps   int                 `json:"steps" doc:"recorded steps"`
 	Begin   int64               `json:"begin_ns" null:"zero" doc:"when its first recorded step began, since 1970 UTC; null: not recorded"`
-	Cut     cut.Cut             `json:"-"`
+	Cut     frontier.Cut        `json:"-"`
 	Values  map[Measure]float64 `json:"-"`
 	Found   []diagnose.Finding  `json:"-"` // certain and large enough to act on
 
@@ -100,7 +99,7 @@ func (s *Set) Add(r trace.Recording) error {
 	switch r := r.(type) {
 	case *trace.Window:
 		return s.addWindow(r)
-	case *devicetime.Run:
+	case *profile.DeviceTimes:
 		s.run(r.Run).addDevice(r)
 	case *comms.Record:
 		if !r.Entries() {
@@ -184,7 +183,7 @@ func (r *Run) batch(m Measure) *compare.Batches {
 }
 
 // addDevice takes the device times of a run.
-func (r *Run) addDevice(d *devicetime.Run) {
+func (r *Run) addDevice(d *profile.DeviceTimes) {
 	var exposed, steps float64
 	for _, rank := range d.Ranks {
 		for _, t := range rank.Steps {
@@ -271,7 +270,7 @@ func (s *Set) Runs() []*Run {
 // account takes from a verdict what the stages of the run took, by the cut that
 // most of its time was accounted by, and what was found.
 func (r *Run) account(v *diagnose.RunVerdict) {
-	time := map[cut.Cut]int64{}
+	time := map[frontier.Cut]int64{}
 	for _, w := range v.Windows {
 		if time[w.Main.Cut] += w.Main.Makespan; time[w.Main.Cut] > time[r.Cut] {
 			r.Cut = w.Main.Cut

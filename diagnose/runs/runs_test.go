@@ -12,9 +12,8 @@ import (
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/engine/compare"
 	"github.com/sfstat/sfstat/engine/frontier"
-	"github.com/sfstat/sfstat/engine/frontier/cut"
 	"github.com/sfstat/sfstat/trace"
-	"github.com/sfstat/sfstat/trace/devicetime"
+	"github.com/sfstat/sfstat/trace/profile"
 	"github.com/sfstat/sfstat/trace/stagename"
 )
 
@@ -33,13 +32,13 @@ func window(run string, first int64, steps int) *trace.Window {
 // Hand count: a step takes 45 ms; by the step cut 20 of it are exposed in data,
 // where rank 1 takes 10 longer than the other, 20 in backward, 5 outside.
 func TestMeasures(t *testing.T) {
-	s := New(frontier.Options{Cut: cut.Step})
+	s := New(frontier.Options{Cut: frontier.CutStep})
 	for i := range 3 {
 		if err := s.Add(window("a", int64(10*i), 10)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	device := &devicetime.Run{Run: "a", Ranks: []devicetime.Rank{{Steps: []devicetime.Step{{ExposedComm: 4}, {ExposedComm: 8}}}}}
+	device := &profile.DeviceTimes{Run: "a", Ranks: []profile.DeviceRank{{Steps: []profile.DeviceStep{{Categories: profile.Categories{ExposedComm: 4}}, {Categories: profile.Categories{ExposedComm: 8}}}}}}
 	if err := s.Add(device); err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +69,7 @@ func TestMeasures(t *testing.T) {
 }
 
 func TestWithoutWallTime(t *testing.T) {
-	s, w := New(frontier.Options{Cut: cut.Step}), window("a", 0, 10)
+	s, w := New(frontier.Options{Cut: frontier.CutStep}), window("a", 0, 10)
 	w.Wall = nil
 	if err := s.Add(w); err != nil {
 		t.Fatal(err)
@@ -179,7 +178,7 @@ func TestFound(t *testing.T) {
 }
 
 func TestDoubts(t *testing.T) {
-	with := func(r *Run, world int, cut cut.Cut, stages ...string) *Run {
+	with := func(r *Run, world int, cut frontier.Cut, stages ...string) *Run {
 		r.World, r.Cut = world, cut
 		for _, s := range stages {
 			r.Values[Measure{StageTime, s}] = 1e6
@@ -195,7 +194,7 @@ func TestDoubts(t *testing.T) {
 		{"none but few", []*Run{run("a", 1), run("b", 2)}, []*Run{run("c", 1), run("d", 2)}, []Doubt{FewRuns}, 1},
 		{"worlds", []*Run{run("a", 1)}, []*Run{with(run("b", 1), 16, 0)}, []Doubt{OneRunEach, OtherWorld}, 1},
 		{"stages", []*Run{with(run("a", 1), 8, 0, "x", "y")}, []*Run{with(run("b", 1), 8, 0, "x", "z")}, []Doubt{OneRunEach, OtherStages}, 4},
-		{"cuts", []*Run{with(run("a", 1), 8, cut.Sync, "x")}, []*Run{with(run("b", 1), 8, cut.Step, "x")}, []Doubt{OneRunEach, OtherCut}, 1},
+		{"cuts", []*Run{with(run("a", 1), 8, frontier.CutSync, "x")}, []*Run{with(run("b", 1), 8, frontier.CutStep, "x")}, []Doubt{OneRunEach, OtherCut}, 1},
 		{"mixed", []*Run{with(run("a", 1), 8, 0, "x"), run("b", 1)}, []*Run{with(run("c", 1), 8, 0, "x"), with(run("d", 1), 8, 0, "x")}, []Doubt{FewRuns, MixedSchemas}, 2},
 	} {
 		got, err := Compare(c.base, c.now, Options{})

@@ -38,9 +38,9 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/trace"
-	"github.com/sfstat/sfstat/trace/devicetime"
 	"github.com/sfstat/sfstat/trace/enum"
 	"github.com/sfstat/sfstat/trace/input"
+	"github.com/sfstat/sfstat/trace/profile"
 )
 
 // Category is a kind of time.
@@ -128,7 +128,7 @@ type Result struct {
 
 // Analyze divides the device time of a run. Ranks without a step are
 // left out; without ranks the error is input.ErrMissing. O(ranks × steps).
-func Analyze(d *devicetime.Run, o Options) (*Result, error) {
+func Analyze(d *profile.DeviceTimes, o Options) (*Result, error) {
 	if !(o.Alpha > 0 && o.Alpha < 1) {
 		return nil, fmt.Errorf("breakdown: Alpha %v outside (0, 1)", o.Alpha)
 	}
@@ -148,7 +148,7 @@ func Analyze(d *devicetime.Run, o Options) (*Result, error) {
 	return r, nil
 }
 
-func rankOf(d *devicetime.Rank) Rank {
+func rankOf(d *profile.DeviceRank) Rank {
 	r := Rank{Rank: d.Rank}
 	for from := 0; from < len(d.Steps); {
 		to := from + 1
@@ -167,8 +167,8 @@ func rankOf(d *devicetime.Rank) Rank {
 }
 
 // addRun adds steps that touch, from the first work to the last.
-func (t *Times) addRun(steps []devicetime.Step) {
-	idle := func(s *devicetime.Step) bool { return s.First == s.Last }
+func (t *Times) addRun(steps []profile.DeviceStep) {
+	idle := func(s *profile.DeviceStep) bool { return s.First == s.Last }
 	for len(steps) > 0 && idle(&steps[0]) {
 		steps = steps[1:]
 	}
@@ -187,7 +187,7 @@ func (t *Times) addRun(steps []devicetime.Step) {
 	t.In[Idle] -= outside
 }
 
-func (t *Times) add(s *devicetime.Step) {
+func (t *Times) add(s *profile.DeviceStep) {
 	span := s.End - s.Start
 	t.Span += span
 	for c, ns := range [categories]int64{Compute: s.Compute, Communication: s.Communication, Memory: s.Memory, Idle: s.Idle,

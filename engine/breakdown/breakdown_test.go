@@ -9,25 +9,25 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sfstat/sfstat/trace"
-	"github.com/sfstat/sfstat/trace/devicetime"
 	"github.com/sfstat/sfstat/trace/input"
+	"github.com/sfstat/sfstat/trace/profile"
 )
 
 // step is a step by hand: compute from the beginning, communication after it,
 // both in the middle of idle time.
-func step(n, start, end, first, compute, communication int64) devicetime.Step {
-	return devicetime.Step{Step: n, Start: start, End: end, First: first, Last: first + compute + communication,
-		Compute: compute, Communication: communication, Idle: end - start - compute - communication, ExposedComm: communication}
+func step(n, start, end, first, compute, communication int64) profile.DeviceStep {
+	return profile.DeviceStep{Step: n, Categories: profile.Categories{Start: start, End: end, First: first, Last: first + compute + communication,
+		Compute: compute, Communication: communication, Idle: end - start - compute - communication, ExposedComm: communication}}
 }
 
 // TestTotals: steps that touch are one stretch, from the first work to the
 // last; idle time between recordings is nobody's.
 func TestTotals(t *testing.T) {
-	empty := devicetime.Step{Step: 9, Start: 200, End: 240, Idle: 40}
-	d := &devicetime.Run{Ranks: []devicetime.Rank{{Steps: []devicetime.Step{
+	empty := profile.DeviceStep{Step: 9, Categories: profile.Categories{Start: 200, End: 240, Idle: 40}}
+	d := &profile.DeviceTimes{Ranks: []profile.DeviceRank{{Steps: []profile.DeviceStep{
 		step(1, 0, 100, 10, 50, 20), step(2, 100, 200, 130, 30, 10), empty, // 10–200: one recording; its work ends at 170
 		step(7, 1000, 1100, 1005, 60, 0), // another
-	}}, {}, {Steps: []devicetime.Step{empty}}}}
+	}}, {}, {Steps: []profile.DeviceStep{empty}}}}
 	r, err := Analyze(d, DefaultOptions())
 	if err != nil {
 		t.Fatal(err)
@@ -46,19 +46,19 @@ func TestTotals(t *testing.T) {
 
 // TestSteps: ranks without any are left out, and a run of these is none.
 func TestSteps(t *testing.T) {
-	d := &devicetime.Run{Ranks: []devicetime.Rank{{}, {Steps: []devicetime.Step{step(1, 0, 100, 10, 50, 20), step(2, 100, 200, 130, 30, 10)}}}}
+	d := &profile.DeviceTimes{Ranks: []profile.DeviceRank{{}, {Steps: []profile.DeviceStep{step(1, 0, 100, 10, 50, 20), step(2, 100, 200, 130, 30, 10)}}}}
 	r, err := Analyze(d, DefaultOptions())
 	if err != nil || len(r.Ranks) != 1 || r.Ranks[0].Span != 160 || r.Ranks[0].In[Compute] != 80 {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if _, err := Analyze(&devicetime.Run{}, DefaultOptions()); !errors.Is(err, input.ErrMissing) {
+	if _, err := Analyze(&profile.DeviceTimes{}, DefaultOptions()); !errors.Is(err, input.ErrMissing) {
 		t.Errorf("error %v", err)
 	}
 }
 
 // TestParts: what is shown of a span adds up to it, whatever overlaps.
 func TestParts(t *testing.T) {
-	s := devicetime.Step{Start: 0, End: 100, First: 0, Last: 100, Compute: 50, Communication: 40, Memory: 30, Idle: 20, ExposedComm: 15}
+	s := profile.DeviceStep{Categories: profile.Categories{Start: 0, End: 100, First: 0, Last: 100, Compute: 50, Communication: 40, Memory: 30, Idle: 20, ExposedComm: 15}}
 	var got Times
 	got.add(&s)
 	if sum := got.In[Compute] + got.In[ExposedComm] + got.In[ExposedMemory] + got.In[Idle]; sum != got.Span || got.In[ExposedMemory] != 15 {
@@ -68,11 +68,11 @@ func TestParts(t *testing.T) {
 
 // shares makes a run of ranks that compute so many of 1000 ns and are idle
 // else.
-func shares(compute ...int64) *devicetime.Run {
-	d := &devicetime.Run{}
+func shares(compute ...int64) *profile.DeviceTimes {
+	d := &profile.DeviceTimes{}
 	for i, c := range compute {
-		d.Ranks = append(d.Ranks, devicetime.Rank{Rank: trace.Rank{ID: i}, Steps: []devicetime.Step{
-			{Start: 0, End: 1000, First: 0, Last: 1000, Compute: c, Idle: 1000 - c}}})
+		d.Ranks = append(d.Ranks, profile.DeviceRank{Rank: trace.Rank{ID: i}, Steps: []profile.DeviceStep{
+			{Categories: profile.Categories{Start: 0, End: 1000, First: 0, Last: 1000, Compute: c, Idle: 1000 - c}}}})
 	}
 	return d
 }
@@ -84,7 +84,7 @@ func TestMarks(t *testing.T) {
 	loose := DefaultOptions()
 	loose.Alpha = 0.05
 	for name, tt := range map[string]struct {
-		run  *devicetime.Run
+		run  *profile.DeviceTimes
 		o    Options
 		want []int // ranks, once for compute and once for idle
 	}{

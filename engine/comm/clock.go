@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/clock"
-	"github.com/sfstat/sfstat/engine/comm/group"
 	"github.com/sfstat/sfstat/trace/comms"
 )
 
@@ -96,7 +95,7 @@ func (r *Result) endsTogether(m *members) [][]clock.Reading {
 	of := make(map[int]int) // communicators of sides
 	for g := range m.list {
 		for _, s := range m.list[g].Sides {
-			if s != comms.None && m.list[g].Method != group.Alone {
+			if s != comms.None && m.list[g].Method != Alone {
 				of[s] = g
 			}
 		}

@@ -6,9 +6,11 @@
 //  2. Where both recorded calls, each counts once. NCCL's own NVTX ranges say which kernel ran a call ([ByNVTX]), and so do the records
 //     of its Inspector ([ByNumber]); where neither does, the calls of each are aligned with its kernels, all ranks of a clock
 //     together (package align).
-//  3. Sides of communicators are one by commId or by split (package group); where neither is recorded, by ending their collectives
+//  3. Sides of communicators are one by commId or by split ([GroupSides]); where neither is recorded, by ending their collectives
 //     together, again and again.
 //  4. The ends of what two clocks saw together tell how far they are apart (package clock).
+//
+// More is computed of a [Result] where it is asked for: [CallDetails], [SentBetween], [Strategy], [Machines] and [StepsOf].
 //
 // What is there is taken as far as it goes: logs alone have no
 // times, kernels alone no sizes and no communicators.
@@ -17,7 +19,6 @@ package comm
 import (
 	"github.com/sfstat/sfstat/engine/comm/align"
 	"github.com/sfstat/sfstat/engine/comm/capacity"
-	"github.com/sfstat/sfstat/engine/comm/launchplan"
 	"github.com/sfstat/sfstat/engine/comm/parallel"
 	"github.com/sfstat/sfstat/engine/comm/volume"
 	"github.com/sfstat/sfstat/trace/comms"
@@ -183,7 +184,7 @@ func (r *Result) countCalls() (duplicates map[int]bool) {
 	duplicates = map[int]bool{}
 	for i := range r.Ranks {
 		for c, reason := range r.Reasons(i) {
-			if reason == launchplan.Duplicate {
+			if reason == align.Duplicate {
 				duplicates[r.Ranks[i].Calls[c]] = true
 			}
 		}

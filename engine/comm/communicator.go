@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/sfstat/sfstat/engine/comm/group"
 	"github.com/sfstat/sfstat/engine/comm/parallel"
 	"github.com/sfstat/sfstat/trace/comms"
 )
@@ -51,8 +50,8 @@ func (r *Result) classify(l parallel.Layout) {
 	}
 }
 
-func (u *usageOf) describe(g *group.Communicator, calls [][]int) parallel.Communicator {
-	c := parallel.Communicator{NRanks: g.Ranks, Alone: g.Method == group.Alone, ID: u.r.idOf(g)}
+func (u *usageOf) describe(g *SideGroup, calls [][]int) parallel.Communicator {
+	c := parallel.Communicator{NRanks: g.Ranks, Alone: g.Method == Alone, ID: u.r.idOf(g)}
 	hosts, uses, busiest := map[string]bool{}, parallel.OpTally{}, comms.None
 	for _, s := range g.Sides {
 		if s == comms.None {
@@ -81,13 +80,13 @@ func (u *usageOf) describe(g *group.Communicator, calls [][]int) parallel.Commun
 
 // idOf names a communicator: its commId; of a split the parent's id, which split, and colour; else the
 // pointer in the process that has it.
-func (r *Result) idOf(g *group.Communicator) string {
+func (r *Result) idOf(g *SideGroup) string {
 	c := &r.Groups[first(g.Sides)]
 	p := &r.Recorded.Processes[c.Process]
 	switch {
-	case g.Method == group.ByID && c.ID != 0:
+	case g.Method == ByID && c.ID != 0:
 		return fmt.Sprintf("%#x", c.ID)
-	case g.Method == group.BySplit && c.Split != nil:
+	case g.Method == BySplit && c.Split != nil:
 		parent := &r.Groups[c.Split.Parent]
 		return fmt.Sprintf("%#x/split %d/colour %d", cmp.Or(parent.ID, parent.Handle), max(c.Split.Number, 0), c.Split.Color)
 	}

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/comm/align"
-	"github.com/sfstat/sfstat/engine/comm/group"
 	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace/comms"
 )
@@ -21,8 +20,8 @@ const (
 
 // members is which sides of communicators, one for each of Result.Groups, are of one.
 type members struct {
-	sides  []group.Side // Process is an index of Ranks
-	list   []group.Communicator
+	sides  []Side // Process is an index of Ranks
+	list   []SideGroup
 	joined map[int]bool // sides that only the ends of their collectives put together
 }
 
@@ -39,7 +38,7 @@ func (r *Result) members(t *tied) *members {
 	m := &members{joined: map[int]bool{}}
 	for i := range r.Groups {
 		g := &r.Groups[i]
-		s := group.Side{Process: comms.None, Rank: -1, Ranks: g.Size, Parent: comms.None, Split: -1}
+		s := Side{Process: comms.None, Rank: -1, Ranks: g.Size, Parent: comms.None, Split: -1}
 		if t.unsized[i] { // at most the job
 			s.Ranks = len(r.Ranks)
 		}
@@ -54,14 +53,14 @@ func (r *Result) members(t *tied) *members {
 		}
 		m.sides = append(m.sides, s)
 	}
-	m.list = group.Of(m.sides)
+	m.list = GroupSides(m.sides)
 	return m
 }
 
 // aligned is the sides of each communicator that several of some ranks have.
 func (m *members) aligned(at map[int]int) (groups [][]align.Member) {
 	for i := range m.list {
-		if m.list[i].Method == group.Alone {
+		if m.list[i].Method == Alone {
 			continue
 		}
 		var list []align.Member
@@ -109,7 +108,7 @@ func (r *Result) joinByEnds(m *members, t *tied) {
 	var alone []int
 	for i := range m.list {
 		// A side without ends is like no other, and a log without kernels has only those.
-		if g := &m.list[i]; g.Method == group.Alone && g.Ranks > 1 && m.sides[g.Sides[0]].Process != comms.None && len(ends[g.Sides[0]]) > 0 {
+		if g := &m.list[i]; g.Method == Alone && g.Ranks > 1 && m.sides[g.Sides[0]].Process != comms.None && len(ends[g.Sides[0]]) > 0 {
 			alone = append(alone, g.Sides[0])
 		}
 	}
@@ -122,7 +121,7 @@ func (r *Result) joinByEnds(m *members, t *tied) {
 		}
 	}
 	if len(m.joined) > 0 || len(t.unsized) > 0 {
-		m.list = group.Of(m.sides)
+		m.list = GroupSides(m.sides)
 	}
 	r.count(NoteJoined, len(m.joined))
 }

@@ -3,8 +3,6 @@ package comm
 import (
 	"cmp"
 	"slices"
-
-	"github.com/sfstat/sfstat/engine/comm/countshift"
 )
 
 // alignCounts makes the sides of one communicator count alike. A recording that begins after a communicator was made counts
@@ -36,7 +34,7 @@ func (r *Result) alignCounts(t *tied) {
 		least := int64(0)
 		for _, s := range sides {
 			if s != reference && late[s] {
-				if d, ok := countshift.Find(units[s], units[reference], nil); ok {
+				if d, ok := countShift(units[s], units[reference], nil); ok {
 					shift[s] = -d
 					least = min(least, units[s][0].Count-d)
 				}
@@ -54,9 +52,9 @@ func (r *Result) alignCounts(t *tied) {
 }
 
 // endsOfGroups is the launches of each communicator with the ends of their kernels, by count.
-func (r *Result) endsOfGroups(t *tied) map[int][]countshift.Unit {
+func (r *Result) endsOfGroups(t *tied) map[int][]launchUnit {
 	at := map[launchKey]int{}
-	units := map[int][]countshift.Unit{}
+	units := map[int][]launchUnit{}
 	for i := range r.Ranks {
 		kernels := r.Kernels(i)
 		for _, x := range t.ties[i] {
@@ -69,13 +67,13 @@ func (r *Result) endsOfGroups(t *tied) map[int][]countshift.Unit {
 			if !known {
 				n = len(units[c.Group])
 				at[key] = n
-				units[c.Group] = append(units[c.Group], countshift.Unit{Count: c.Launch, Time: kernels[x.kernel].End, HasTime: true})
+				units[c.Group] = append(units[c.Group], launchUnit{Count: c.Launch, Time: kernels[x.kernel].End, HasTime: true})
 			}
 			units[c.Group][n].Calls = append(units[c.Group][n].Calls, signOf(c))
 		}
 	}
 	for _, list := range units {
-		slices.SortStableFunc(list, func(x, y countshift.Unit) int { return cmp.Compare(x.Count, y.Count) })
+		slices.SortStableFunc(list, func(x, y launchUnit) int { return cmp.Compare(x.Count, y.Count) })
 	}
 	return units
 }

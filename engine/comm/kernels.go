@@ -5,9 +5,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/comm/align"
-	"github.com/sfstat/sfstat/engine/comm/baseline"
 	"github.com/sfstat/sfstat/engine/comm/gotoh"
-	"github.com/sfstat/sfstat/engine/comm/launchplan"
 	"github.com/sfstat/sfstat/trace/comms"
 )
 
@@ -15,9 +13,9 @@ import (
 func (r *Result) match(m *members, t *tied, by Scoring) error {
 	switch by {
 	case ByName:
-		return r.matchNames(baseline.ByName)
+		return r.matchNames(align.ByName)
 	case ByThesis:
-		return r.matchNames(baseline.ByThesis)
+		return r.matchNames(align.ByThesis)
 	}
 	var ps []align.Process
 	var ranks []int
@@ -120,13 +118,13 @@ func (r *Result) Aligned(rank int) (p align.Process, both bool) {
 }
 
 // Reasons is why each call of a rank launches a kernel, or why it launches none, in the order of [Rank.Calls].
-func (r *Result) Reasons(rank int) []launchplan.Reason {
-	_, why := launchplan.Plan(r.callsOf(r.Ranks[rank].Calls), 0)
+func (r *Result) Reasons(rank int) []align.Reason {
+	_, why := align.Plan(r.callsOf(r.Ranks[rank].Calls), 0)
 	return why
 }
 
 // callsOf is some of the job's calls as the engine takes them.
-func (r *Result) callsOf(calls []int) (list []launchplan.Call) {
+func (r *Result) callsOf(calls []int) (list []align.Call) {
 	for _, i := range calls {
 		list = append(list, r.alignable(i))
 	}
@@ -134,8 +132,8 @@ func (r *Result) callsOf(calls []int) (list []launchplan.Call) {
 }
 
 // alignable is a call as the engine takes it.
-func (r *Result) alignable(call int) launchplan.Call {
-	return launchplan.CallOf(&r.Calls[call], r.Groups)
+func (r *Result) alignable(call int) align.Call {
+	return align.CallOf(&r.Calls[call], r.Groups)
 }
 
 // countMatches orders the matches by rank, call and kernel, and counts what has none.
@@ -164,7 +162,7 @@ func (r *Result) countMatches() {
 		}
 		launches := 0
 		for _, w := range r.Reasons(i) {
-			if w == launchplan.Launches {
+			if w == align.Launches {
 				launches++
 			}
 		}

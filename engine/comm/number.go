@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/sfstat/sfstat/engine/comm/group"
 	"github.com/sfstat/sfstat/trace/comms"
 )
 
@@ -50,7 +49,7 @@ func (r *Result) worldRanks(m *members) (rank []int, why Note) {
 	best := comms.None
 	for i := range m.list {
 		g := &m.list[i]
-		if g.Method != group.Alone && g.Ranks >= with && m.covers(g) == with && (best == comms.None || g.Ranks > m.list[best].Ranks) {
+		if g.Method != Alone && g.Ranks >= with && m.covers(g) == with && (best == comms.None || g.Ranks > m.list[best].Ranks) {
 			best = i
 		}
 	}
@@ -95,7 +94,7 @@ func (r *Result) namedRanks() (rank []int, why Note) {
 }
 
 // covers is how many ranks a communicator holds, once each; −1 if one is in it twice.
-func (m *members) covers(g *group.Communicator) int {
+func (m *members) covers(g *SideGroup) int {
 	seen := map[int]bool{}
 	for _, s := range g.Sides {
 		if s == comms.None {

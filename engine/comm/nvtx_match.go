@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/sfstat/sfstat/engine/comm/countshift"
 	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace/comms"
 )
@@ -70,19 +69,19 @@ func (p *profile) fit(recorded int, units []unit) (shift int64, ok bool) {
 		return 0, false
 	}
 	if p.r.Recorded.Groups[recorded].FromStart {
-		return 0, countshift.Possible(of, in, 0)
+		return 0, shiftPossible(of, in, 0)
 	}
-	return countshift.Find(of, in, p.offset())
+	return countShift(of, in, p.offset())
 }
 
 // ofRanges is the units of the ranges as the engine takes them, without those that launched nothing.
-func (p *profile) ofRanges(recorded int) (out []countshift.Unit) {
+func (p *profile) ofRanges(recorded int) (out []launchUnit) {
 	for _, u := range p.units[recorded] {
-		x := countshift.Unit{Count: u.launch, Time: p.call(u.calls[0]).Enter, HasTime: true}
+		x := launchUnit{Count: u.launch, Time: p.call(u.calls[0]).Enter, HasTime: true}
 		for _, i := range u.calls {
 			if c := p.call(i); c.Kernel != comms.None || c.Bytes == 0 {
 				x.Vague = x.Vague || p.vague(i)
-				x.Calls = append(x.Calls, countshift.Sign{Op: c.Op, Bytes: c.Bytes, Root: int64(c.Peer)})
+				x.Calls = append(x.Calls, callSign{Op: c.Op, Bytes: c.Bytes, Root: int64(c.Peer)})
 			}
 		}
 		if len(x.Calls) > 0 {
@@ -93,10 +92,10 @@ func (p *profile) ofRanges(recorded int) (out []countshift.Unit) {
 }
 
 // ofLog is the units of the log as the engine takes them.
-func (p *profile) ofLog(units []unit) (out []countshift.Unit) {
+func (p *profile) ofLog(units []unit) (out []launchUnit) {
 	for _, u := range units {
 		first := &p.r.Calls[u.calls[0]]
-		x := countshift.Unit{Count: u.launch, Time: first.Enter, HasTime: first.HasEnter}
+		x := launchUnit{Count: u.launch, Time: first.Enter, HasTime: first.HasEnter}
 		x.After, x.Before = p.bounds(u.calls[0])
 		for _, i := range u.calls {
 			x.Calls = append(x.Calls, signOf(&p.r.Calls[i]))
@@ -113,8 +112,8 @@ func (p *profile) vague(i int) bool {
 }
 
 // signOf is what tells a logged call from others.
-func signOf(c *comms.Call) countshift.Sign {
-	return countshift.Sign{Op: c.Op, Bytes: c.Bytes, Root: int64(c.Peer)}
+func signOf(c *comms.Call) callSign {
+	return callSign{Op: c.Op, Bytes: c.Bytes, Root: int64(c.Peer)}
 }
 
 // slack is by how much calls of two threads may stand in the log in another order than they began.
@@ -252,17 +251,17 @@ func (p *profile) logHas(g int) bool {
 func (p *profile) matchNumbers() {
 	p.k.Join = ByNumber
 	for _, s := range p.sequences() {
-		var of, in []countshift.Unit
+		var of, in []launchUnit
 		for _, i := range s.records {
 			c := p.call(i)
-			of = append(of, countshift.Unit{Count: c.OpSeq, Calls: []countshift.Sign{signOf(c)}})
+			of = append(of, launchUnit{Count: c.OpSeq, Calls: []callSign{signOf(c)}})
 		}
 		for n, i := range s.calls {
-			in = append(in, countshift.Unit{Count: int64(n), Calls: []countshift.Sign{signOf(&p.r.Calls[i])}})
+			in = append(in, launchUnit{Count: int64(n), Calls: []callSign{signOf(&p.r.Calls[i])}})
 		}
-		d, ok := int64(0), s.whole && countshift.Possible(of, in, 0)
+		d, ok := int64(0), s.whole && shiftPossible(of, in, 0)
 		if !ok && !s.whole {
-			d, ok = countshift.Find(of, in, nil)
+			d, ok = countShift(of, in, nil)
 		}
 		if !ok {
 			continue

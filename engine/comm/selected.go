@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/sfstat/sfstat/engine/comm/group"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/comms"
 )
@@ -92,7 +91,7 @@ func (m *members) keep(rank []int) {
 			}
 		}
 	}
-	m.list = slices.DeleteFunc(m.list, func(g group.Communicator) bool { return first(g.Sides) == comms.None })
+	m.list = slices.DeleteFunc(m.list, func(g SideGroup) bool { return first(g.Sides) == comms.None })
 }
 
 // moveKeys is what is said of calls that are left, by their new indices.

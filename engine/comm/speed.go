@@ -5,7 +5,6 @@ import (
 
 	"github.com/sfstat/sfstat/engine/comm/bandwidth"
 	"github.com/sfstat/sfstat/engine/comm/capacity"
-	"github.com/sfstat/sfstat/engine/comm/group"
 	"github.com/sfstat/sfstat/engine/comm/parallel"
 	"github.com/sfstat/sfstat/internal/ordered"
 	"github.com/sfstat/sfstat/trace/comms"
@@ -117,7 +116,7 @@ func (l *limits) of(g int) capacity.Limit {
 // between is the narrowest link between some members of a communicator, indices of Ranks; nil: all.
 func (l *limits) between(g int, ranks []int) capacity.Limit {
 	c := &l.m.list[g]
-	if c.Method == group.Alone || c.Ranks < 2 {
+	if c.Method == Alone || c.Ranks < 2 {
 		return capacity.Limit{}
 	}
 	hosts := ordered.Numbers[string]{}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/sfstat/sfstat/engine/comm/bandwidth"
 	"github.com/sfstat/sfstat/engine/comm/capacity"
-	"github.com/sfstat/sfstat/engine/comm/group"
 	"github.com/sfstat/sfstat/engine/comm/parallel"
 	"github.com/sfstat/sfstat/engine/points"
 	"github.com/sfstat/sfstat/trace/comms"
@@ -88,7 +87,7 @@ func (r *Result) messages(m *members, duplicates map[int]bool) (all []message) {
 func (r *Result) wireOf(m *members, call int) (w wire, ok bool) {
 	c := &r.Calls[call]
 	g, ok := r.CommunicatorOf(call)
-	if !ok || c.Op != nccl.Send && c.Op != nccl.Recv || m.list[g].Method == group.Alone || c.Peer < 0 || c.Peer >= m.list[g].Ranks {
+	if !ok || c.Op != nccl.Send && c.Op != nccl.Recv || m.list[g].Method == Alone || c.Peer < 0 || c.Peer >= m.list[g].Ranks {
 		return wire{}, false
 	}
 	me := m.sides[c.Group].Rank

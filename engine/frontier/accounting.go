@@ -4,9 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/sfstat/sfstat/engine/frontier/fit"
 	"github.com/sfstat/sfstat/engine/frontier/labels"
-	"github.com/sfstat/sfstat/engine/frontier/ranking"
 	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace"
@@ -88,7 +86,7 @@ func (a *accounting) interpretable() bool {
 func (a *accounting) gains(c *course) {
 	b := a.baseline()
 	a.static = a.v.static(b, a.acc.ends)
-	if a.o.ModelFit == fit.None {
+	if a.o.ModelFit == FitNone {
 		return
 	}
 	a.charge(c)
@@ -253,29 +251,29 @@ func (a *accounting) ratio(ns int64) *float64 {
 // compare fills what the five comparison methods say, under the same cut,
 // grouping and ties.
 func (a *accounting) compare() {
-	scores := make([][]float64, ranking.Rank0+1)
+	scores := make([][]float64, Rank0+1)
 	for m := range scores {
 		scores[m] = make([]float64, len(a.groups))
 	}
 	for g, rows := range a.groups {
 		for _, i := range rows {
 			k := &a.acc.rows[i]
-			scores[ranking.StageMax][g] += float64(k.rowMax)
-			scores[ranking.StageMean][g] += float64(k.rowSum)
-			scores[ranking.Spread][g] += float64(k.spread)
-			scores[ranking.SlowestRank][g] += float64(k.slowest)
-			scores[ranking.Rank0][g] += float64(k.first)
+			scores[StageMax][g] += float64(k.rowMax)
+			scores[StageMean][g] += float64(k.rowSum)
+			scores[Spread][g] += float64(k.spread)
+			scores[SlowestRank][g] += float64(k.slowest)
+			scores[Rank0][g] += float64(k.first)
 		}
 	}
 	for m, score := range scores {
-		a.r.Baselines = append(a.r.Baselines, ranking.Method(m).Order(score, a.gates.Tau))
+		a.r.Baselines = append(a.r.Baselines, Method(m).Order(score, a.gates.Tau))
 	}
 	for g := range a.r.Stages {
 		if !a.interpretable() {
 			break
 		}
-		a.r.Stages[g].MaxShare = at(a.r.Baselines[ranking.StageMax].Scores, g)
-		a.r.Stages[g].MeanShare = at(a.r.Baselines[ranking.StageMean].Scores, g)
+		a.r.Stages[g].MaxShare = at(a.r.Baselines[StageMax].Scores, g)
+		a.r.Stages[g].MeanShare = at(a.r.Baselines[StageMean].Scores, g)
 	}
 }
 
@@ -293,13 +291,13 @@ func (a *accounting) decide() {
 		DataWaitUnsafe: a.dataWaitUnsafe, ClosureResidual: q.ClosureResidual, OverlapError: q.OverlapError,
 		Roles: a.mix, Folded: folded(a.w), Reference: a.o.Baseline == Reference}
 	a.r.Leader.Stage = -1
-	a.r.ModelFit = fit.Fit{Mode: a.o.ModelFit, Why: fit.BelowFloor}
+	a.r.ModelFit = Fit{Mode: a.o.ModelFit, Why: FitBelowFloor}
 	if a.interpretable() {
 		for _, s := range a.r.Stages {
 			e.Shares = append(e.Shares, *s.Share)
 			e.Gains = append(e.Gains, *s.Gain)
 		}
-		lead := ranking.Of(e.Shares)[0]
+		lead := labels.Rank(e.Shares)[0]
 		a.leader(lead)
 		e.SwitchRate = a.r.Leader.Rate
 		if a.v.lags != nil {
@@ -368,14 +366,14 @@ func (a *accounting) agreement(e *labels.Evidence, lead int) {
 		}
 		return labels.Agrees
 	}
-	e.Raw = agrees(a.r.Baselines[ranking.StageMax].Scores)
+	e.Raw = agrees(a.r.Baselines[StageMax].Scores)
 	var spread int64
 	for i := range a.acc.rows {
 		spread += a.acc.rows[i].spread
 	}
 	e.Spread = labels.Negligible
 	if float64(spread) > tie*float64(a.acc.makespan) {
-		e.Spread = agrees(a.r.Baselines[ranking.Spread].Scores)
+		e.Spread = agrees(a.r.Baselines[Spread].Scores)
 	}
 }
 
@@ -411,24 +409,24 @@ const carriedByRanks = 0.5
 
 // fit says whether later wait may be charged to the leading stage.
 func (a *accounting) fit(lead int) {
-	f := fit.Fit{Mode: a.o.ModelFit}
+	f := Fit{Mode: a.o.ModelFit}
 	s := a.r.Stages[lead]
 	switch {
-	case f.Mode == fit.None:
-		f.Why = fit.Off
-	case f.Mode == fit.Given:
-		f.Holds, f.Why = true, fit.AsGiven
+	case f.Mode == FitNone:
+		f.Why = FitOff
+	case f.Mode == FitGiven:
+		f.Holds, f.Why = true, FitAsGiven
 	case s.SyncGain == nil || !a.point.Evidence.Sure():
-		f.Why = fit.NoSync
+		f.Why = FitNoSync
 	default:
 		f.Stage, f.Gain = s.Name, *s.SyncGain
 		switch {
 		case !gates.AtLeast(f.Gain, a.gates.StaticGain):
-			f.Why = fit.LowGain
+			f.Why = FitLowGain
 		case a.answered(lead) < carriedByRanks*f.Gain:
-			f.Why = fit.ByChance
+			f.Why = FitByChance
 		default:
-			f.Holds, f.Why = true, fit.Induced
+			f.Holds, f.Why = true, FitInduced
 		}
 	}
 	a.r.ModelFit = f

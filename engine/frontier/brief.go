@@ -3,9 +3,7 @@ package frontier
 import (
 	"slices"
 
-	"github.com/sfstat/sfstat/engine/frontier/cut"
 	"github.com/sfstat/sfstat/engine/frontier/labels"
-	"github.com/sfstat/sfstat/engine/frontier/ranking"
 	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/stagename"
@@ -33,9 +31,9 @@ func Brief(w *trace.Window, before *Border, at SyncPoint, o Options) *Analysis {
 		}
 	}
 	r := &Result{Run: w.Run, Window: w.Index, FirstStep: w.FirstStep + int64(b.from), Steps: b.steps, WorldSize: w.WorldSize,
-		Members: w.Ranks, Cut: cut.Sync, CutReason: cut.AtSyncPoint, SyncPoint: at, Quality: b.quality}
+		Members: w.Ranks, Cut: CutSync, CutReason: CutAtSyncPoint, SyncPoint: at, Quality: b.quality}
 	if at.Evidence == SyncLikely {
-		r.CutReason = cut.AtLikelySync
+		r.CutReason = CutAtLikelySync
 	}
 	for _, rank := range w.Ranks {
 		r.Ranks = append(r.Ranks, rank.ID)
@@ -204,7 +202,7 @@ func (b *brief) decide(r *Result, o Options) {
 			r.Stages[i].Share = &share
 			e.Shares = append(e.Shares, share)
 		}
-		r.Leader.Stage = ranking.Of(e.Shares)[0]
+		r.Leader.Stage = labels.Rank(e.Shares)[0]
 	}
 	if r.Device != nil {
 		r.Device.tell(&e)

@@ -4,8 +4,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/sfstat/sfstat/engine/frontier/cut"
-	"github.com/sfstat/sfstat/engine/frontier/fit"
 	"github.com/sfstat/sfstat/ingest/ingesttest"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -13,7 +11,7 @@ import (
 // TestDetail holds the detail to the account: every sum that the account gives
 // follows from the detail's steps.
 func TestDetail(t *testing.T) {
-	for name, o := range map[string]Options{"auto": {}, "step": {Cut: cut.Step, ModelFit: fit.None}, "carried": {Cut: cut.Carried}} {
+	for name, o := range map[string]Options{"auto": {}, "step": {Cut: CutStep, ModelFit: FitNone}, "carried": {Cut: CutCarried}} {
 		t.Run(name, func(t *testing.T) {
 			for _, w := range ingesttest.Windows(7, 4, ingesttest.Shape{Ranks: 4, Steps: 9, Stages: 3}) {
 				d, err := NewSeries(o).Detailed(w)
@@ -27,7 +25,7 @@ func TestDetail(t *testing.T) {
 				if len(d.Prefix) != d.Steps*len(d.Boundaries)*len(d.Ranks) {
 					t.Fatalf("%d prefixes of %d steps, %d boundaries, %d ranks", len(d.Prefix), d.Steps, len(d.Boundaries), len(d.Ranks))
 				}
-				if d.Cut == cut.Carried {
+				if d.Cut == CutCarried {
 					return // its steps begin apart: advances are not those of one step
 				}
 				for s := range d.Stages {
@@ -49,7 +47,7 @@ func TestDetail(t *testing.T) {
 func TestDetailByHand(t *testing.T) {
 	w := &trace.Window{Run: "hand", WorldSize: 3, Ranks: []trace.Rank{{ID: 0}, {ID: 1}, {ID: 2}}, Schema: trace.Schema{Stages: []string{"a", "b"}},
 		Durations: []int64{10, 17, 10, 9, 2, 9, 10, 17, 10, 9, 2, 9}}
-	d, err := NewSeries(Options{Cut: cut.Step}).Detailed(w)
+	d, err := NewSeries(Options{Cut: CutStep}).Detailed(w)
 	if err != nil {
 		t.Fatal(err)
 	}

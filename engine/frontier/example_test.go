@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/sfstat/sfstat/engine/frontier"
-	"github.com/sfstat/sfstat/engine/frontier/cut"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -19,7 +18,7 @@ func Example() {
 	for range 4 {
 		w.Durations = append(w.Durations, 10*ms, 10*ms, 40*ms, 90*ms, 90*ms, 60*ms)
 	}
-	a, err := frontier.Analyze(w, frontier.Options{Cut: cut.Step})
+	a, err := frontier.Analyze(w, frontier.Options{Cut: frontier.CutStep})
 	if err != nil {
 		panic(err)
 	}

@@ -17,14 +17,14 @@
 //
 //   - where a step is cut. The paper starts every step at zero, so time lost
 //     after the last synchronisation returns as everybody's wait in the next
-//     step. cut.Carried lets prefixes run on, cut.Sync begins the steps where the
+//     step. CutCarried lets prefixes run on, CutSync begins the steps where the
 //     ranks synchronise;
 //   - where the ranks synchronise is found in the data (syncpoint.go);
 //   - with synchronisation points known, wait is split from productive time, and a gain takes
 //     the induced wait along (gain.go); lateness is charged to ranks (blame.go).
 //
-// Assumptions: stages are contiguous and in order on every rank; for cut.Sync
-// and cut.Carried, steps follow each other without a gap that wall time does not
+// Assumptions: stages are contiguous and in order on every rank; for CutSync
+// and CutCarried, steps follow each other without a gap that wall time does not
 // cover. The package is pure: values in, values out.
 package frontier
 
@@ -32,8 +32,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/sfstat/sfstat/engine/frontier/cut"
-	"github.com/sfstat/sfstat/engine/frontier/fit"
 	"github.com/sfstat/sfstat/engine/frontier/labels"
 	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/internal/parallel"
@@ -72,12 +70,12 @@ func Analyze(w *trace.Window, o Options) (*Analysis, error) {
 func (p *plan) analyze() (*Analysis, []*accounting) {
 	a := &Analysis{}
 	var beside parallel.Group
-	if p.o.Cut == cut.Auto && p.cut != cut.Step && p.o.Depth == WholeAccount {
+	if p.o.Cut == CutAuto && p.cut != CutStep && p.o.Depth == WholeAccount {
 		paper := *p
 		paper.spent, paper.keep = nil, new(buffers) // both at a time
 		paper.gates = p.given
-		paper.cut, paper.cutReason = cut.Step, cut.AsPublished
-		paper.o.ModelFit = fit.None
+		paper.cut, paper.cutReason = CutStep, CutAsPublished
+		paper.o.ModelFit = FitNone
 		beside.Go(func() { a.Paper = paper.account(p.roles.mix).r })
 	}
 	accounts := []*accounting{p.account(p.roles.mix)}
@@ -129,8 +127,8 @@ type plan struct {
 	given, scaled gates.Gates // as given, and scaled to the step
 	gates         gates.Gates // scaled, unless the step cut was asked for: that is the paper's
 
-	cut            cut.Cut
-	cutReason      cut.Reason
+	cut            Cut
+	cutReason      CutReason
 	point          SyncPoint
 	syncs          []*gathering // per recorded stage (residual last); nil where ranks do not synchronise
 	dataWaitUnsafe bool
@@ -157,7 +155,7 @@ func prepare(w *trace.Window, o Options, s *Series, keep *buffers) (*plan, error
 	p.matrix = newRowsAfter(p.w, max(0, lead-int(p.w.FirstStep-first)), p.keep)
 	p.scaled = p.given.ScaledTo(p.matrix.typicalStep(), p.w.Steps())
 	p.gates = p.scaled
-	if o.Cut == cut.Step {
+	if o.Cut == CutStep {
 		p.gates = p.given
 	}
 	names := p.matrix.names
@@ -203,7 +201,7 @@ func (p *plan) takeMedians() {
 // clocks measures how the ranks' clocks differ.
 func (p *plan) clocks() {
 	if at := p.point.At; at >= 0 && p.o.Depth == WholeAccount {
-		skew := skewAt(newView(p.matrix, cut.Carried, 0), at)
+		skew := skewAt(newView(p.matrix, CutCarried, 0), at)
 		p.point.Skew, p.point.Drift = skew.spread, skew.drift
 	}
 }
@@ -225,33 +223,33 @@ func (p *plan) settleSyncPoint() {
 	p.chooseCut()
 }
 
-// chooseCut settles cut.Auto, and falls back with a reason where the asked cut
+// chooseCut settles CutAuto, and falls back with a reason where the asked cut
 // is not possible.
 func (p *plan) chooseCut() {
 	syncs := p.point.At >= 0
 	switch ask := p.o.Cut; {
-	case len(p.w.Ranks) < 2 && ask != cut.Carried:
-		p.cut, p.cutReason = cut.Step, cut.SingleRank
-	case ask == cut.Step:
-		p.cut, p.cutReason = cut.Step, cut.Asked
-	case ask != cut.Carried && syncs && p.w.Steps() < 2 && p.point.At+1 < len(p.matrix.names):
-		p.cut, p.cutReason = cut.Step, cut.SingleStep
-	case ask != cut.Carried && syncs:
-		p.cut, p.cutReason = cut.Sync, cut.AtSyncPoint
+	case len(p.w.Ranks) < 2 && ask != CutCarried:
+		p.cut, p.cutReason = CutStep, CutSingleRank
+	case ask == CutStep:
+		p.cut, p.cutReason = CutStep, CutAsked
+	case ask != CutCarried && syncs && p.w.Steps() < 2 && p.point.At+1 < len(p.matrix.names):
+		p.cut, p.cutReason = CutStep, CutSingleStep
+	case ask != CutCarried && syncs:
+		p.cut, p.cutReason = CutSync, CutAtSyncPoint
 		if p.point.Evidence == SyncLikely {
-			p.cutReason = cut.AtLikelySync
+			p.cutReason = CutAtLikelySync
 		}
-	case ask == cut.Sync:
-		p.cut, p.cutReason = cut.Step, cut.NoSyncPoint
-	case ask == cut.Auto && p.matrix.open:
-		p.cut, p.cutReason = cut.Step, cut.UnknownGaps
-	case ask == cut.Auto:
-		p.cut, p.cutReason = cut.Carried, cut.RunsOn
+	case ask == CutSync:
+		p.cut, p.cutReason = CutStep, CutNoSyncPoint
+	case ask == CutAuto && p.matrix.open:
+		p.cut, p.cutReason = CutStep, CutUnknownGaps
+	case ask == CutAuto:
+		p.cut, p.cutReason = CutCarried, CutRunsOn
 	default:
-		p.cut, p.cutReason = cut.Carried, cut.Asked
+		p.cut, p.cutReason = CutCarried, CutAsked
 	}
-	if p.cut == cut.Carried && !p.carriable() {
-		p.cut, p.cutReason = cut.Step, cut.TooLong
+	if p.cut == CutCarried && !p.carriable() {
+		p.cut, p.cutReason = CutStep, CutTooLong
 	}
 }
 
@@ -285,7 +283,7 @@ func (p *plan) lines(v *view) []*gathering {
 // account runs the engines over the plan's ranks.
 func (p *plan) account(mix labels.Roles) *accounting {
 	v := newView(p.matrix, p.cut, p.point.At)
-	if p.cut == cut.Carried {
+	if p.cut == CutCarried {
 		v.start = p.start()
 	}
 	if p.o.Depth == FindingsOnly {
@@ -311,7 +309,7 @@ func (p *plan) start() []int64 {
 	case p.point.At >= 0 && p.matrix.lead > 0:
 		return sinceSync(p.matrix, p.point.At)
 	case p.point.At >= 0:
-		return skewAt(newView(p.matrix, cut.Carried, 0), p.point.At).start
+		return skewAt(newView(p.matrix, CutCarried, 0), p.point.At).start
 	}
 	return p.apart
 }

@@ -2,8 +2,6 @@ package frontier
 
 import (
 	"slices"
-
-	"github.com/sfstat/sfstat/engine/frontier/cut"
 )
 
 // base is what the durations of each row are clipped to: one value per row, or
@@ -63,7 +61,7 @@ func (c *course) induced(b base) []int64 {
 func (v *view) static(b base, end []int64) []int64 {
 	R := v.ranks()
 	saved := make([]int64, len(v.groups))
-	if v.cut == cut.Carried || len(v.groups) < len(v.order) || b.perRow == nil {
+	if v.cut == CutCarried || len(v.groups) < len(v.order) || b.perRow == nil {
 		s := newSavings(v, b)
 		for t := range v.steps {
 			for i := range v.order {

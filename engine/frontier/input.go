@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sfstat/sfstat/engine/frontier/cut"
 	"github.com/sfstat/sfstat/engine/frontier/labels"
 	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace"
@@ -128,7 +127,7 @@ func (p *plan) findRoles() roles {
 	}
 	v := newView(p.matrix, p.cut, p.point.At)
 	spent := follow(v, p.lines(v), p.keep)
-	if p.cut != cut.Carried { // whose ranks begin apart
+	if p.cut != CutCarried { // whose ranks begin apart
 		p.spent = spent
 	}
 	makespan := int64(0)

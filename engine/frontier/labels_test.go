@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/engine/frontier/labels"
-	"github.com/sfstat/sfstat/engine/frontier/ranking"
 	"github.com/sfstat/sfstat/engine/gates"
 )
 
@@ -39,18 +38,19 @@ func TestRoutingAgainstOracle(t *testing.T) {
 		t.Fatalf("golden file has %d cases and %d rejected taus", len(file.Cases), len(file.RejectedTau))
 	}
 	for i, c := range file.Cases {
-		if got := ranking.Of(c.Share); !slices.Equal(got, c.Ranking) {
+		if got := labels.Rank(c.Share); !slices.Equal(got, c.Ranking) {
 			t.Errorf("case %d: Ranking(%v) = %v, want %v", i, c.Share, got, c.Ranking)
 		}
-		got, err := labels.RoutingSet(c.Share, c.Tau)
-		if err != nil || !slices.Equal(got, c.Set) {
-			t.Errorf("case %d: RoutingSet(%v, %v) = %v, %v, want %v", i, c.Share, c.Tau, got, err, c.Set)
+		got := labels.RoutingSet(c.Share, c.Tau)
+		if !slices.Equal(got, c.Set) {
+			t.Errorf("case %d: RoutingSet(%v, %v) = %v, want %v", i, c.Share, c.Tau, got, c.Set)
 		}
 	}
 	for _, v := range file.RejectedTau {
 		if tau, ok := v.(float64); ok {
-			if _, err := labels.RoutingSet([]float64{1}, tau); err == nil {
-				t.Errorf("RoutingSet accepted tau %v", tau)
+			g := gates.Default()
+			if g.Tau = tau; g.Validate() == nil {
+				t.Errorf("gates accept tau %v", tau)
 			}
 		}
 	}

@@ -3,7 +3,6 @@ package frontier
 import (
 	"slices"
 
-	"github.com/sfstat/sfstat/engine/frontier/cut"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/input"
 )
@@ -34,7 +33,7 @@ func Account(stages []string, steps ...[][]int64) (*Result, error) {
 	if err := w.Validate(); err != nil {
 		return nil, err
 	}
-	a, err := Analyze(w, Options{Cut: cut.Step})
+	a, err := Analyze(w, Options{Cut: CutStep})
 	if err != nil {
 		return nil, err
 	}

@@ -9,8 +9,6 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/sfstat/sfstat/engine/frontier/cut"
-	"github.com/sfstat/sfstat/engine/frontier/fit"
 	"github.com/sfstat/sfstat/engine/frontier/labels"
 	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/internal/largedata"
@@ -187,7 +185,7 @@ func checkCase(t *testing.T, c frontierCase) {
 		}
 	}
 	g := gates.Leader{GapAbs: gates.Nanoseconds(math.Round(c.Params.AbsTol * scale)), GapRel: c.Params.RelTol, SwitchRate: 0.5}
-	v := newView(newRows(w), cut.Step, 0)
+	v := newView(newRows(w), CutStep, 0)
 	previousLag := int64(0)
 	acc := scan(v, g, func(b boundary) {
 		e, i := c.Expect, b.row
@@ -252,7 +250,7 @@ func checkCase(t *testing.T, c frontierCase) {
 		gates := gates.Default()
 		gates.DenominatorFloor = 0
 		gates.Leader = g
-		o := Options{Cut: cut.Step, ModelFit: fit.None, Baseline: b, Gates: &gates}
+		o := Options{Cut: CutStep, ModelFit: FitNone, Baseline: b, Gates: &gates}
 		if b == Reference {
 			o.Reference = reference
 		}
@@ -315,7 +313,7 @@ func TestLabelsEndToEnd(t *testing.T) {
 		t.Run(c.Case, func(t *testing.T) {
 			// These matrices are in whole microseconds.
 			w := windowOf(t, c.Input.D, 1e9)
-			o := Options{Cut: cut.Step, ModelFit: fit.None}
+			o := Options{Cut: CutStep, ModelFit: FitNone}
 			switch b := c.Input.Baseline.(type) {
 			case string:
 				if b == "rank" || b == "rank_median" {
@@ -333,7 +331,7 @@ func TestLabelsEndToEnd(t *testing.T) {
 			}
 			meta := c.Input.Meta.evidence(t)
 			if meta.ModelFit {
-				p.o.ModelFit = fit.Given
+				p.o.ModelFit = FitGiven
 			}
 			got := p.account(p.roles.mix).r
 			e := reconsider(got, meta, c.Input.Meta.oracleEvidence)

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/sfstat/sfstat/engine/frontier/cut"
 	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/trace"
@@ -56,7 +55,7 @@ func eachRandomWindow(t *testing.T, check func(t *testing.T, rng *rand.Rand, w *
 	}
 }
 
-var everyCut = []cut.Cut{cut.Auto, cut.Step, cut.Carried, cut.Sync}
+var everyCut = []Cut{CutAuto, CutStep, CutCarried, CutSync}
 
 func mustAnalyze(t testing.TB, w *trace.Window, o Options) *Analysis {
 	t.Helper()
@@ -73,7 +72,7 @@ func TestTelescoping(t *testing.T) {
 	eachRandomWindow(t, func(t *testing.T, rng *rand.Rand, w *trace.Window) {
 		for _, by := range everyCut {
 			o := Options{Cut: by}
-			if by == cut.Sync {
+			if by == CutSync {
 				o.SyncAfter = w.Schema.Stages[rng.IntN(len(w.Schema.Stages))]
 			}
 			r := mustAnalyze(t, w, o).Main
@@ -98,7 +97,7 @@ func TestMakespanOfCuts(t *testing.T) {
 	eachRandomWindow(t, func(t *testing.T, _ *rand.Rand, w *trace.Window) {
 		var steps int64
 		totals := make([]int64, len(w.Ranks))
-		v := newView(newRows(w), cut.Step, 0)
+		v := newView(newRows(w), CutStep, 0)
 		for i := range v.steps {
 			row := make([]int64, len(w.Ranks))
 			for s := range v.order {
@@ -113,7 +112,7 @@ func TestMakespanOfCuts(t *testing.T) {
 		if got := scan(v, g, nil).makespan; got != steps {
 			t.Errorf("step cut: makespan %d, want %d", got, steps)
 		}
-		if got := scan(newView(newRows(w), cut.Carried, 0), g, nil).makespan; got != slices.Max(totals) {
+		if got := scan(newView(newRows(w), CutCarried, 0), g, nil).makespan; got != slices.Max(totals) {
 			t.Errorf("carried cut: makespan %d, want %d", got, slices.Max(totals))
 		}
 	})
@@ -123,7 +122,7 @@ func TestMakespanOfCuts(t *testing.T) {
 // the paper: F ≤ Σ max ≤ min(S,R)·F and F/R ≤ Σ mean ≤ F, per window.
 func TestSlackIdentityAndBounds(t *testing.T) {
 	eachRandomWindow(t, func(t *testing.T, _ *rand.Rand, w *trace.Window) {
-		v := newView(newRows(w), cut.Step, 0)
+		v := newView(newRows(w), CutStep, 0)
 		R, S := v.ranks(), len(v.order)
 		slack := make([]int64, R)
 		acc := scan(v, gates.Default().Leader, func(b boundary) {
@@ -167,7 +166,7 @@ func TestBoundsAreTight(t *testing.T) {
 		{"each rank owns a stage", [][][]float64{{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}}, 3, 1},
 	}
 	for _, c := range cases {
-		acc := scan(newView(newRows(windowOf(t, c.d, 1e9)), cut.Step, 0), gates.Default().Leader, nil)
+		acc := scan(newView(newRows(windowOf(t, c.d, 1e9)), CutStep, 0), gates.Default().Leader, nil)
 		var maxes, sums int64
 		for _, k := range acc.rows {
 			maxes += k.rowMax
@@ -213,7 +212,7 @@ func TestRankOrderDoesNotMatter(t *testing.T) {
 		if R < 2 {
 			return
 		}
-		for _, by := range []cut.Cut{cut.Step, cut.Carried} {
+		for _, by := range []Cut{CutStep, CutCarried} {
 			o := Options{Cut: by}
 			a, b := mustAnalyze(t, w, o).Main, mustAnalyze(t, shuffled, o).Main
 			if p, q := accountOf(a, same), accountOf(b, back); p != q && !tiedCulprits(a) {
@@ -245,9 +244,9 @@ func TestScaling(t *testing.T) {
 		for i := range big.Wall {
 			big.Wall[i] *= k
 		}
-		for _, by := range []cut.Cut{cut.Step, cut.Carried} {
+		for _, by := range []Cut{CutStep, CutCarried} {
 			g := gates.Default()
-			if by == cut.Step {
+			if by == CutStep {
 				g.Leader.GapAbs *= k
 				g.DenominatorFloor *= k
 			}
@@ -313,7 +312,7 @@ func TestDuplicateRankAndMergedStages(t *testing.T) {
 		}
 		twice.WorldSize++
 		g := gates.Default().Leader
-		a, b := scan(newView(newRows(w), cut.Step, 0), g, nil), scan(newView(newRows(twice), cut.Step, 0), g, nil)
+		a, b := scan(newView(newRows(w), CutStep, 0), g, nil), scan(newView(newRows(twice), CutStep, 0), g, nil)
 		for i := range a.rows {
 			if a.rows[i].advance != b.rows[i].advance {
 				t.Errorf("row %d: advance %d, with a duplicate rank %d", i, a.rows[i].advance, b.rows[i].advance)
@@ -338,7 +337,7 @@ func TestDuplicateRankAndMergedStages(t *testing.T) {
 				merged.Durations = append(merged.Durations, row...)
 			}
 		}
-		m := scan(newView(newRows(merged), cut.Step, 0), g, nil)
+		m := scan(newView(newRows(merged), CutStep, 0), g, nil)
 		if got, want := m.rows[k].advance, a.rows[k].advance+a.rows[k+1].advance; got != want {
 			t.Errorf("merged stage has advance %d, want %d", got, want)
 		}
@@ -348,7 +347,7 @@ func TestDuplicateRankAndMergedStages(t *testing.T) {
 // TestGainBounds: 0 ≤ G[s] ≤ Σ_{u≥s} A[u] and G[s] ≤ Σ_t max_r (d−b)⁺ ÷ ΣF.
 func TestGainBounds(t *testing.T) {
 	eachRandomWindow(t, func(t *testing.T, _ *rand.Rand, w *trace.Window) {
-		v := newView(newRows(w), cut.Step, 0)
+		v := newView(newRows(w), CutStep, 0)
 		b := cohortMedians(v.rows, new(buffers))
 		acc := scan(v, gates.Default().Leader, nil)
 		saved := v.static(base{perRow: b}, acc.ends)
@@ -392,9 +391,9 @@ func TestMeasurementError(t *testing.T) {
 		type pair struct{ f, a int64 }
 		recorded := map[[2]int]pair{}
 		g := gates.Default().Leader
-		scan(newView(newRows(w), cut.Step, 0), g, func(b boundary) { recorded[[2]int{b.step, b.row}] = pair{b.frontier, b.advance} })
+		scan(newView(newRows(w), CutStep, 0), g, func(b boundary) { recorded[[2]int{b.step, b.row}] = pair{b.frontier, b.advance} })
 		errF, errA := make([]float64, len(c.Expect.ErrorF)), make([]float64, len(c.Expect.ErrorF))
-		scan(newView(newRows(m), cut.Step, 0), g, func(b boundary) {
+		scan(newView(newRows(m), CutStep, 0), g, func(b boundary) {
 			p := recorded[[2]int{b.step, b.row}]
 			errF[b.row] = max(errF[b.row], math.Abs(float64(b.frontier-p.f))/ticks)
 			errA[b.row] = max(errA[b.row], math.Abs(float64(b.advance-p.a))/ticks)
@@ -443,7 +442,7 @@ func TestAccumulationGroupsAfterTheFrontier(t *testing.T) {
 		w.Accumulation = 4
 		gates := gates.Default()
 		gates.DenominatorFloor = 0
-		r := mustAnalyze(t, w, Options{Cut: cut.Step, Gates: &gates}).Main
+		r := mustAnalyze(t, w, Options{Cut: CutStep, Gates: &gates}).Main
 		if len(r.Stages) != len(c.Expect.Share) {
 			t.Fatalf("case %d: %d stages, want %d", i, len(r.Stages), len(c.Expect.Share))
 		}

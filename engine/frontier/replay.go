@@ -2,8 +2,6 @@ package frontier
 
 import (
 	"slices"
-
-	"github.com/sfstat/sfstat/engine/frontier/cut"
 )
 
 // gathering is who waits for whom in a synchronisation point: disjoint sets of columns that
@@ -106,7 +104,7 @@ func follow(v *view, syncs []*gathering, keep *buffers) *course {
 	x := make([]int64, R)
 	copy(x, v.start)
 	for t := range v.steps {
-		if v.cut != cut.Carried {
+		if v.cut != CutCarried {
 			clear(x)
 		}
 		for i := range v.order {
@@ -155,4 +153,4 @@ func (c *course) of(i int) []int64 {
 }
 
 // over reports whether a stretch in which prefixes are not reset ends with a step.
-func (v *view) over(t int) bool { return v.cut != cut.Carried || t == v.steps-1 }
+func (v *view) over(t int) bool { return v.cut != CutCarried || t == v.steps-1 }

@@ -5,10 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sfstat/sfstat/engine/frontier/cut"
-	"github.com/sfstat/sfstat/engine/frontier/fit"
 	"github.com/sfstat/sfstat/engine/frontier/labels"
-	"github.com/sfstat/sfstat/engine/frontier/ranking"
 	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/enum"
@@ -37,8 +34,8 @@ func (e *UnknownStageError) Error() string {
 // Options of an analysis. The zero value is usable: automatic cut, model fit
 // from the data, cohort median, default gates.
 type Options struct {
-	Cut      cut.Cut
-	ModelFit fit.Mode
+	Cut      Cut
+	ModelFit FitMode
 	Baseline Baseline
 	// Reference is a no-stall duration in nanoseconds for every stage of the
 	// window's schema (and, last, the residual when there is one).
@@ -80,8 +77,8 @@ type Result struct {
 	Work      []int64      // per rank of Ranks: Σ_t time not spent waiting at a synchronisation point
 	Group     string       // role group of these ranks, "" for all
 
-	Cut       cut.Cut
-	CutReason cut.Reason
+	Cut       Cut
+	CutReason CutReason
 
 	Makespan  int64 // Σ_t F[t,S]; equals the sum of the stages' advances exactly
 	Stages    []Stage
@@ -89,10 +86,10 @@ type Result struct {
 
 	labels.Decision
 	Leader    Leader
-	Baselines []ranking.Ordering
+	Baselines []Ordering
 	Quality   Quality
 	SyncPoint SyncPoint
-	ModelFit  fit.Fit
+	ModelFit  Fit
 	Culprits  []Culprit // ranks that others waited for because of one stage, by descending Explained
 	Late      []Culprit // the same over all stages of a rank; Stage is the one with the largest part
 	Saves     *float64  // part of the makespan that goes if no rank is late; nil below the floor

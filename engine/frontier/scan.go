@@ -3,7 +3,6 @@ package frontier
 import (
 	"slices"
 
-	"github.com/sfstat/sfstat/engine/frontier/cut"
 	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/internal/robust"
 )
@@ -71,7 +70,7 @@ func (acc *account) scan(v *view, g gates.Leader, visit func(boundary)) {
 	start := frontier
 	for t := range v.steps {
 		lag := int64(0)
-		if v.cut != cut.Carried {
+		if v.cut != CutCarried {
 			clear(prefix)
 			frontier, start = 0, 0
 		} else if v.lags == nil {

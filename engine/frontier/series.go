@@ -4,7 +4,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/sfstat/sfstat/engine/frontier/cut"
 	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -65,7 +64,7 @@ func (s *Series) account(w *trace.Window) (a *Analysis, ran []int64, err error) 
 		return nil, nil, err
 	}
 	a, accounts := p.analyze()
-	if p.cut == cut.Carried && p.point.At < 0 {
+	if p.cut == CutCarried && p.point.At < 0 {
 		ran = apart(accounts[0].acc.last())
 	}
 	return a, ran, nil

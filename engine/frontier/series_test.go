@@ -6,8 +6,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/sfstat/sfstat/engine/frontier/cut"
-	"github.com/sfstat/sfstat/engine/frontier/fit"
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -61,9 +59,9 @@ func TestSeriesIsOneWindow(t *testing.T) {
 			name string
 			o    Options
 		}{
-			{"step", Options{Cut: cut.Step, ModelFit: fit.None, SyncAfter: after}},
-			{"sync", Options{Cut: cut.Sync, SyncAfter: after}},
-			{"carried", Options{Cut: cut.Carried, ModelFit: fit.None}},
+			{"step", Options{Cut: CutStep, ModelFit: FitNone, SyncAfter: after}},
+			{"sync", Options{Cut: CutSync, SyncAfter: after}},
+			{"carried", Options{Cut: CutCarried, ModelFit: FitNone}},
 		} {
 			for _, n := range []int{1, 2, 7, 19} {
 				if n == 1 && w.DataWait == trace.DataWaitPreceding {

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sfstat/sfstat/engine/frontier/cut"
 	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace/stagename"
 )
@@ -30,7 +29,7 @@ const standing = 0.8
 // groups of the step cut.
 // O(T·S·R).
 func (a *accounting) stagewise(tolerance int64) (late *ledger, groups []string) {
-	v := newView(a.matrix, cut.Step, 0)
+	v := newView(a.matrix, CutStep, 0)
 	l := newLedger(v.w.Ranks, len(v.groups))
 	excess := make([][][]int64, len(v.groups)) // [group][step][rank]
 	for g := range excess {

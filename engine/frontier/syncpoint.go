@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/sfstat/sfstat/engine/frontier/cut"
 	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/internal/robust"
 )
@@ -35,12 +34,12 @@ import (
 // nothing, those counted within a step may.
 // Expected O(T·S·R) time, O(S·(R + T)) memory.
 func findSyncPoint(m *rows, g gates.Gates, named string) SyncPoint {
-	v := newView(m, cut.Carried, 0)
+	v := newView(m, CutCarried, 0)
 	out := syncPointOf(v, g)
 	if out.Evidence != SyncShown && !m.open {
 		open := *m
 		open.open = true
-		if apart := syncPointOf(newView(&open, cut.Carried, 0), g); apart.Evidence > out.Evidence || out.At < 0 && suggestsReducing(apart.Boundaries) {
+		if apart := syncPointOf(newView(&open, CutCarried, 0), g); apart.Evidence > out.Evidence || out.At < 0 && suggestsReducing(apart.Boundaries) {
 			out = apart
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/sfstat/sfstat/engine/frontier/cut"
 	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/trace"
@@ -78,7 +77,7 @@ func TestSkewAndDriftAreSeenAtTheSyncPoint(t *testing.T) {
 	S, R := len(w.Schema.Stages), len(w.Ranks)
 	w.Durations, w.Wall, w.Side = w.Durations[skip*S*R:], w.Wall[skip*R:], nil
 	m := findSyncPoint(newRows(w), gates.Default(), "")
-	skew := skewAt(newView(newRows(w), cut.Carried, 0), m.At)
+	skew := skewAt(newView(newRows(w), CutCarried, 0), m.At)
 	if skew.spread < 110e6 || skew.spread > 130e6 {
 		t.Errorf("skew %d ns, want about 120 ms", skew.spread)
 	}
@@ -156,7 +155,7 @@ func TestRunwayIsShared(t *testing.T) {
 	for r := range 8 {
 		w.Ranks = append(w.Ranks, trace.Rank{ID: r})
 	}
-	r := mustAnalyze(t, w, Options{Cut: cut.Step, SyncAfter: "b"}).Main
+	r := mustAnalyze(t, w, Options{Cut: CutStep, SyncAfter: "b"}).Main
 	charged := map[int]int64{}
 	for _, c := range r.Culprits {
 		if r.Stages[c.Stage].Name != "a" {

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sfstat/sfstat/engine/frontier/cut"
 	"github.com/sfstat/sfstat/internal/parallel"
 	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace"
@@ -150,7 +149,7 @@ func (m *rows) at(t, stage int) []int64 {
 // each the rows in the order of the cut. It is immutable.
 type view struct {
 	*rows
-	cut    cut.Cut
+	cut    Cut
 	order  []place
 	from   int // step of the rows at which the cut's first step begins
 	steps  int
@@ -171,16 +170,16 @@ type view struct {
 // later than the cut's step it was recorded.
 type place struct{ stage, shift int }
 
-// newView cuts the rows. For cut.Sync, after is the stage at whose end the steps
+// newView cuts the rows. For CutSync, after is the stage at whose end the steps
 // begin; it is ignored otherwise. A sync cut has one step less, unless after is
 // the last stage: what lies before the first synchronisation point and after the last belongs
 // to no whole step. Of the steps of the window before, a sync cut begins in the
 // last, and the others begin after it.
-func newView(m *rows, by cut.Cut, after int) *view {
+func newView(m *rows, by Cut, after int) *view {
 	S := len(m.names)
 	v := &view{rows: m, cut: by, from: m.lead, steps: m.w.Steps() - m.lead}
 	first := 0
-	if by == cut.Sync {
+	if by == CutSync {
 		first = (after + 1) % S
 		switch {
 		case first != 0 && m.lead > 0:

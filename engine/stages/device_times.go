@@ -2,7 +2,6 @@ package stages
 
 import (
 	"github.com/sfstat/sfstat/trace"
-	"github.com/sfstat/sfstat/trace/devicetime"
 	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/profile"
 )
@@ -10,7 +9,7 @@ import (
 // DeviceTimes is how the devices of one run spent its steps, one profile for
 // each rank. Of the steps those are left out that Windows leaves out, with a
 // note; ranks without device work are left out too. Clocks need not agree.
-func DeviceTimes(ranks []*profile.Rank, run string) (*devicetime.Run, error) {
+func DeviceTimes(ranks []*profile.Rank, run string) (*profile.DeviceTimes, error) {
 	if len(ranks) == 0 {
 		return nil, input.Bad(input.ErrEmpty, "no profiles")
 	}
@@ -19,7 +18,7 @@ func DeviceTimes(ranks []*profile.Rank, run string) (*devicetime.Run, error) {
 	shared := syncSteps(c.ranks)
 	c.notes = append(c.notes, shared.notes...)
 	c.dropLost(shared.steps)
-	out := &devicetime.Run{Run: run}
+	out := &profile.DeviceTimes{Run: run}
 	for i, r := range c.ranks {
 		if d := deviceTimesOf(r, shared.steps[i]); len(d.Steps) > 0 {
 			out.Ranks = append(out.Ranks, d)
@@ -37,13 +36,12 @@ func DeviceTimes(ranks []*profile.Rank, run string) (*devicetime.Run, error) {
 }
 
 // deviceTimesOf are those of some steps of a rank.
-func deviceTimesOf(r *profile.Rank, steps []int) devicetime.Rank {
-	d := devicetime.Rank{Rank: trace.Rank{ID: r.ID, Host: r.Host, LocalRank: r.LocalRank, Role: r.Role}}
+func deviceTimesOf(r *profile.Rank, steps []int) profile.DeviceRank {
+	d := profile.DeviceRank{Rank: trace.Rank{ID: r.ID, Host: r.Host, LocalRank: r.LocalRank, Role: r.Role}}
 	for _, at := range steps {
 		s := &r.Steps[at]
 		if c := s.Time; c != nil {
-			d.Steps = append(d.Steps, devicetime.Step{Step: s.Index, Start: c.Start, End: c.End, First: c.First, Last: c.Last,
-				Compute: c.Compute, Communication: c.Communication, Memory: c.Memory, Idle: c.Idle, ExposedComm: c.ExposedComm})
+			d.Steps = append(d.Steps, profile.DeviceStep{Step: s.Index, Categories: *c})
 		}
 	}
 	return d

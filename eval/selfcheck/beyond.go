@@ -9,7 +9,6 @@ import (
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/bootstrap"
 	"github.com/sfstat/sfstat/engine/frontier"
-	"github.com/sfstat/sfstat/engine/frontier/cut"
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -36,9 +35,9 @@ func hostFault(s *sampler, family simulate.Family, stage string) finding {
 	type outcome struct{ sync, step bool }
 	trials := repeat(s, s.Simulated, func(rng *rand.Rand) (o outcome) {
 		w := simulated(rng, simulate.Fault{Family: family, Delay: 120})
-		sync := analyze(w, cut.Sync)
-		step := analyze(w, cut.Step)
-		return outcome{leads(sync, stage) && sync.Cut == cut.Sync, leads(step, stage)}
+		sync := analyze(w, frontier.CutSync)
+		step := analyze(w, frontier.CutStep)
+		return outcome{leads(sync, stage) && sync.Cut == frontier.CutSync, leads(step, stage)}
 	})
 	sync := tally(trials, func(o outcome) bool { return o.sync })
 	step := tally(trials, func(o outcome) bool { return o.step })
@@ -56,7 +55,7 @@ func syncPointFound(s *sampler) finding {
 	families := []simulate.Family{simulate.NoFault, simulate.Data, simulate.ForwardHost, simulate.Backward, simulate.CallbackHost, simulate.OptimizerHost}
 	found := repeat(s, s.Simulated, func(rng *rand.Rand) bool {
 		w := simulated(rng, simulate.Fault{Family: families[rng.IntN(len(families))], Delay: simulate.Millis(20 + 200*rng.Float64())})
-		r := analyze(w, cut.Auto)
+		r := analyze(w, frontier.CutAuto)
 		for _, st := range r.Stages {
 			if st.Syncs != (st.Name == simulate.StageBackward) {
 				return false
@@ -84,7 +83,7 @@ const publishedAlarms = 0.0281
 func falseAlarms(s *sampler) finding {
 	alarms := repeat(s, s.Healthy, func(rng *rand.Rand) bool {
 		w := simulated(rng)
-		paper := analyze(w, cut.Step)
+		paper := analyze(w, frontier.CutStep)
 		v := verdict(w)
 		called := slices.ContainsFunc(v.Findings, func(x diagnose.Finding) bool { return x.Confidence >= evidence.Supported })
 		return called || paper.Strong() || v.Windows[0].Main.Strong()

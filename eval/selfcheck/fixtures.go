@@ -4,9 +4,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/sfstat/sfstat/engine/frontier/cut"
+	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/engine/frontier/labels"
-	"github.com/sfstat/sfstat/engine/frontier/ranking"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -59,9 +58,9 @@ func syncWait(s *sampler) finding {
 	trials := repeat(s, s.Trials, func(rng *rand.Rand) outcome {
 		w := fixture(rng)
 		delay(rng, w, dataStage, backwardStage)
-		r := analyze(w, cut.Step)
-		return outcome{first(r.Routing, dataStage), first(r.Baselines[ranking.StageMax].Ranking, dataStage),
-			first(r.Baselines[ranking.StageMean].Ranking, dataStage)}
+		r := analyze(w, frontier.CutStep)
+		return outcome{first(r.Routing, dataStage), first(r.Baselines[frontier.StageMax].Ranking, dataStage),
+			first(r.Baselines[frontier.StageMean].Ranking, dataStage)}
 	})
 	n := len(trials)
 	f := tally(trials, func(o outcome) bool { return o.frontier })
@@ -80,7 +79,7 @@ func exposed(rng *rand.Rand) *trace.Window {
 
 func directExposure(s *sampler) finding {
 	return every(repeat(s, s.Trials, func(rng *rand.Rand) bool {
-		r := analyze(exposed(rng), cut.Step)
+		r := analyze(exposed(rng), frontier.CutStep)
 		return slices.Contains(r.Labels, labels.DirectExposure) && r.Leader.Stage == lastStage
 	}))
 }
@@ -144,7 +143,7 @@ func downgradeAccumulation(s *sampler) finding {
 // downgrade passes when every window has the label and none a strong one.
 func downgrade(s *sampler, l labels.Label, window func(*rand.Rand) *trace.Window) finding {
 	return every(repeat(s, s.Trials, func(rng *rand.Rand) bool {
-		r := analyze(window(rng), cut.Step)
+		r := analyze(window(rng), frontier.CutStep)
 		return slices.Contains(r.Labels, l) && !r.Strong()
 	}))
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/frontier"
-	"github.com/sfstat/sfstat/engine/frontier/cut"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -15,13 +14,13 @@ import (
 func telescoping(s *sampler) finding {
 	errors := repeat(s, s.Trials, func(rng *rand.Rand) int64 {
 		w, worst := randomWindow(rng), int64(0)
-		for _, by := range []cut.Cut{cut.Step, cut.Carried, cut.Sync, cut.Auto} {
+		for _, by := range []frontier.Cut{frontier.CutStep, frontier.CutCarried, frontier.CutSync, frontier.CutAuto} {
 			o := frontier.Options{Cut: by, SyncAfter: w.Schema.Stages[rng.IntN(len(w.Schema.Stages))]}
 			a := must(frontier.Analyze(w, o))
 			worst = max(worst, unaccounted(a.Main))
 		}
 		w.Wall = nil
-		a := analyze(w, cut.Step)
+		a := analyze(w, frontier.CutStep)
 		return max(worst, distance(a.Makespan, longest(w)))
 	})
 	worst := slices.Max(errors)
@@ -110,7 +109,7 @@ func proposition(s *sampler, of func(*trace.Window, sums, int64) bound, low, hig
 		trials[i] = repeat(s, s.Trials, func(rng *rand.Rand) bound {
 			w := randomStep(rng)
 			shape(w)
-			return of(w, sumsOf(w), analyze(w, cut.Step).Makespan)
+			return of(w, sumsOf(w), analyze(w, frontier.CutStep).Makespan)
 		})
 		violated += tally(trials[i], bound.violated)
 	}
@@ -142,8 +141,8 @@ func clockError(s *sampler) finding {
 			}
 			measured.Durations[i] += e
 		}
-		before := analyze(w, cut.Step)
-		after := analyze(&measured, cut.Step)
+		before := analyze(w, frontier.CutStep)
+		after := analyze(&measured, frontier.CutStep)
 		return worstError(before, after, ε)
 	})
 	most := slices.Max(worst)

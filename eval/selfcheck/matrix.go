@@ -7,8 +7,6 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/frontier"
-	"github.com/sfstat/sfstat/engine/frontier/cut"
-	"github.com/sfstat/sfstat/engine/frontier/fit"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -72,11 +70,11 @@ func randomStep(rng *rand.Rand) *trace.Window {
 }
 
 // analyze is the account of a window by one cut, without model fit.
-func analyze(w *trace.Window, cut cut.Cut) *frontier.Result {
+func analyze(w *trace.Window, cut frontier.Cut) *frontier.Result {
 	if err := w.Validate(); err != nil {
 		panic(impossible{err})
 	}
-	a := must(frontier.Analyze(w, frontier.Options{Cut: cut, ModelFit: fit.None}))
+	a := must(frontier.Analyze(w, frontier.Options{Cut: cut, ModelFit: frontier.FitNone}))
 	return a.Main
 }
 

@@ -36,10 +36,10 @@ import (
 	"github.com/sfstat/sfstat/internal/bug"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/comms"
-	"github.com/sfstat/sfstat/trace/devicetime"
 	"github.com/sfstat/sfstat/trace/health"
 	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/operator"
+	"github.com/sfstat/sfstat/trace/profile"
 )
 
 // Policy says what a refused input does to the others.
@@ -109,11 +109,11 @@ type Item struct {
 	// Profiled is a window that a profiler's traces come down to, where packets of
 	// the same steps are among the inputs of a verdict.
 	Profiled  *trace.Window
-	Ops       *operator.Trace // named by its file where its source has no name for it
-	Device    *devicetime.Run // also with the first window of a run whose profiler recorded devices
-	Comm      *comms.Record   // of one process or of the whole job; with the first window of a profiled run when its hosts entered calls
-	Path      string          // of the input; "" for a window of packets, which may come from several
-	Telemetry *health.Record  // of no run
+	Ops       *operator.Trace      // named by its file where its source has no name for it
+	Device    *profile.DeviceTimes // also with the first window of a run whose profiler recorded devices
+	Comm      *comms.Record        // of one process or of the whole job; with the first window of a profiled run when its hosts entered calls
+	Path      string               // of the input; "" for a window of packets, which may come from several
+	Telemetry *health.Record       // of no run
 	// Launched are, beside the first window and beside the operator trace of a
 	// profiled run, the operators behind the stages of all its windows. Of a
 	// profile that was converted, the operator trace has them.

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/engine/frontier"
-	"github.com/sfstat/sfstat/engine/frontier/cut"
 	"github.com/sfstat/sfstat/plots"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -30,7 +29,7 @@ func late() *trace.Window {
 
 func detail(t *testing.T) *frontier.Detail {
 	t.Helper()
-	d, err := frontier.NewSeries(frontier.Options{Cut: cut.Step, SyncAfter: "model.backward_cpu_wall"}).Detailed(late())
+	d, err := frontier.NewSeries(frontier.Options{Cut: frontier.CutStep, SyncAfter: "model.backward_cpu_wall"}).Detailed(late())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/comm/gotoh"
-	"github.com/sfstat/sfstat/engine/comm/launchplan"
 )
 
 // Beginnings is where the kernels of one stream may begin among the launches of the log, where a recording has a part of what was
@@ -43,7 +42,7 @@ func (m *Matching) Undecided() (list []Beginnings) {
 }
 
 // beginningsOf finds where the kernels of a stream fit as one piece; ok is false where that is one place, none, or not worth the search.
-func (p *part) beginningsOf(launches []launchplan.Launch) (b Beginnings, ok bool) {
+func (p *part) beginningsOf(launches []Launch) (b Beginnings, ok bool) {
 	n, m := p.Size()
 	if m < leastKernels || n <= m || p.clock.use {
 		return b, false

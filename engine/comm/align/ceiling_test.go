@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/engine/comm/gotoh"
-	"github.com/sfstat/sfstat/engine/comm/launchplan"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -20,7 +19,7 @@ import (
 // of max_i p(i, j) add up to. Out of T true ones its F1 is at most 2·Σ/(k + T). The ceiling is the
 // largest over k. Time and memory are the product of launches and kernels of each stream.
 func ceiling(p Process, known []Match) float64 {
-	launches, _ := launchplan.Plan(p.Calls, len(p.Kernels))
+	launches, _ := Plan(p.Calls, len(p.Kernels))
 	launchOf := map[int]int{}
 	for _, k := range known {
 		launchOf[k.Kernel] = k.Launch

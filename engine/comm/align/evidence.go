@@ -5,7 +5,6 @@ import (
 	"sort"
 
 	"github.com/sfstat/sfstat/engine/comm/gotoh"
-	"github.com/sfstat/sfstat/engine/comm/launchplan"
 	"github.com/sfstat/sfstat/internal/ordered"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
@@ -57,8 +56,8 @@ const maxTable = 1 << 24
 
 // evidence scores launches against kernels of one stream.
 type evidence struct {
-	calls    []launchplan.Call
-	launches []*launchplan.Launch
+	calls    []Call
+	launches []*Launch
 	kernels  []*comms.Kernel
 	clock    clocks
 
@@ -95,7 +94,7 @@ type class struct {
 	ghost    bool
 }
 
-func newEvidence(calls []launchplan.Call, launches []*launchplan.Launch, kernels []*comms.Kernel) *evidence {
+func newEvidence(calls []Call, launches []*Launch, kernels []*comms.Kernel) *evidence {
 	e := &evidence{calls: calls, launches: launches, kernels: kernels}
 	e.classes, e.rowKinds = number(launches, e.classOf)
 	e.shapes, e.kinds = number(kernels, func(k *comms.Kernel) shape { return shape{k.KernelName, k.Grid, k.Block} })
@@ -136,7 +135,7 @@ func number[T any, K comparable](list []T, key func(T) K) (keys []K, of []int) {
 	return keys, of
 }
 
-func (e *evidence) classOf(l *launchplan.Launch) class {
+func (e *evidence) classOf(l *Launch) class {
 	c := class{op: l.Op, comm: l.Comm, calls: len(l.Calls), mixed: l.Mixed, ghost: l.Lead < 0, datatype: nccl.UnknownType}
 	if c.ghost {
 		return c

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/sfstat/sfstat/engine/comm/launchplan"
 	"github.com/sfstat/sfstat/trace/comms"
 )
 
@@ -66,7 +65,7 @@ type joint struct {
 	o    Options
 	ends []end
 
-	calls    []launchplan.Call // a process as if one rank had logged and run everything
+	calls    []Call // a process as if one rank had logged and run everything
 	kernels  []comms.Kernel
 	launchAt []map[uint64]int // of each member: index of Launches by count
 	members  []Member

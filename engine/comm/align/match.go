@@ -4,15 +4,14 @@ import (
 	"sort"
 
 	"github.com/sfstat/sfstat/engine/comm/gotoh"
-	"github.com/sfstat/sfstat/engine/comm/launchplan"
 	"github.com/sfstat/sfstat/trace/comms"
 )
 
 // Process is what is known of one process: the calls it logged and the kernels it ran.
 type Process struct {
-	Calls   []launchplan.Call // in the order of the log
-	Kernels []comms.Kernel    // of NCCL, in any order
-	Clock   int               // of the kernels' times: processes with the same one compare
+	Calls   []Call         // in the order of the log
+	Kernels []comms.Kernel // of NCCL, in any order
+	Clock   int            // of the kernels' times: processes with the same one compare
 }
 
 // Match is one kernel with the calls that it ran.
@@ -31,8 +30,8 @@ type streamPair struct {
 
 // Matching is the result for one process.
 type Matching struct {
-	Launches []launchplan.Launch
-	Why      []launchplan.Reason // of every call
+	Launches []Launch
+	Why      []Reason // of every call
 	Matches  []Match
 	streams  []streamPair
 	Offset   int64  // nanoseconds from a call's stamp to the launch of its kernel, the median
@@ -63,7 +62,7 @@ func Calls(p Process, o Options) (*Matching, error) {
 
 // calls is [Calls] where it is known, or not known, how times compare.
 func calls(p Process, o Options, clock clocks) (*Matching, error) {
-	launches, why := launchplan.Plan(p.Calls, len(p.Kernels))
+	launches, why := Plan(p.Calls, len(p.Kernels))
 	m := &Matching{Launches: launches, Why: why}
 	clock.threads = sharesThread(&p)
 	parts := divide(&p, launches, clock)

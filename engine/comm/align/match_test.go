@@ -6,7 +6,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/sfstat/sfstat/engine/comm/launchplan"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
@@ -25,10 +24,10 @@ func simulate(seed uint64, lostCalls, lostKernels float64) simulated {
 // simulateLong has at least so many launches, and 15 iterations.
 func simulateLong(seed uint64, launches int, lostCalls, lostKernels float64) simulated {
 	rng := rand.New(rand.NewPCG(seed, 99))
-	iteration := make([]launchplan.Call, 20+rng.IntN(30))
+	iteration := make([]Call, 20+rng.IntN(30))
 	for i := range iteration {
 		op := []nccl.Op{nccl.AllReduce, nccl.AllGather, nccl.ReduceScatter, nccl.Broadcast}[rng.IntN(4)]
-		iteration[i] = launchplan.Call{Op: op, Datatype: []nccl.Datatype{nccl.Float32, nccl.Bfloat16}[rng.IntN(2)], Count: 1 << (3 + rng.IntN(4)*5),
+		iteration[i] = Call{Op: op, Datatype: []nccl.Datatype{nccl.Float32, nccl.Bfloat16}[rng.IntN(2)], Count: 1 << (3 + rng.IntN(4)*5),
 			Ranks: 4, Comm: rng.IntN(2)}
 	}
 	s := simulated{truth: map[[2]int]bool{}}
@@ -198,7 +197,7 @@ func TestUndecided(t *testing.T) {
 		var p Process
 		for i := range 10 * len(step) {
 			op := step[i%len(step)]
-			p.Calls = append(p.Calls, launchplan.Call{Op: op, Datatype: nccl.Float32, Count: count(i), Ranks: 4, OpCount: uint64(i), Send: uint64(i + 1),
+			p.Calls = append(p.Calls, Call{Op: op, Datatype: nccl.Float32, Count: count(i), Ranks: 4, OpCount: uint64(i), Send: uint64(i + 1),
 				Time: int64(i) * 10_000_000, HasTime: stamped, Channels: int32(count(i))})
 			if i/len(step) == 6 || i/len(step) == 7 {
 				at := int64(i)*10_000_000 + 20_000

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/sfstat/sfstat/engine/comm/launchplan"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
@@ -120,18 +119,18 @@ func floorBin(ns int64) int64 {
 }
 
 // mayRun reports whether the kernel's name allows the call.
-func mayRun(k *comms.Kernel, c *launchplan.Call) bool {
+func mayRun(k *comms.Kernel, c *Call) bool {
 	if k.Op == nccl.Generic {
 		return true
 	}
-	return k.Op == launchplan.KernelOp(c.Op) && (!k.Op.Reduces() || k.Datatype == nccl.UnknownType || k.Datatype.Signless() == c.Datatype.Signless())
+	return k.Op == KernelOp(c.Op) && (!k.Op.Reduces() || k.Datatype == nccl.UnknownType || k.Datatype.Signless() == c.Datatype.Signless())
 }
 
 // voters is at most so many of the calls that launch something, over the whole log.
-func voters(calls []launchplan.Call, most int) []int {
+func voters(calls []Call, most int) []int {
 	var all []int
 	for i := range calls {
-		if calls[i].Reason() == launchplan.Launches && calls[i].HasTime {
+		if calls[i].Reason() == Launches && calls[i].HasTime {
 			all = append(all, i)
 		}
 	}

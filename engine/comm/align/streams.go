@@ -6,14 +6,13 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/comm/gotoh"
-	"github.com/sfstat/sfstat/engine/comm/launchplan"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
 // divide parts launches and kernels by stream, and finds which streams are the
 // same: those first that have most in common.
-func divide(p *Process, launches []launchplan.Launch, clock clocks) []part {
+func divide(p *Process, launches []Launch, clock clocks) []part {
 	byLog := map[uint64][]int{}
 	streamOf := map[int]uint64{} // of a communicator, as its last call said
 	for i := len(launches) - 1; i >= 0; i-- {
@@ -23,7 +22,7 @@ func divide(p *Process, launches []launchplan.Launch, clock clocks) []part {
 		byLog[streamOf[launches[i].Comm]] = append(byLog[streamOf[launches[i].Comm]], i)
 	}
 	byTrace := map[int64][]int{}
-	for _, j := range launchplan.ByStart(p.Kernels) {
+	for _, j := range ByStart(p.Kernels) {
 		byTrace[p.Kernels[j].Stream] = append(byTrace[p.Kernels[j].Stream], j)
 	}
 	logs, traces := slices.Sorted(maps.Keys(byLog)), slices.Sorted(maps.Keys(byTrace))
@@ -51,8 +50,8 @@ func divide(p *Process, launches []launchplan.Launch, clock clocks) []part {
 }
 
 // newPart is some launches and some kernels.
-func newPart(p *Process, launches []launchplan.Launch, launchIDs, kernelIDs []int) part {
-	ls, ks := make([]*launchplan.Launch, len(launchIDs)), make([]*comms.Kernel, len(kernelIDs))
+func newPart(p *Process, launches []Launch, launchIDs, kernelIDs []int) part {
+	ls, ks := make([]*Launch, len(launchIDs)), make([]*comms.Kernel, len(kernelIDs))
 	for k, i := range launchIDs {
 		ls[k] = &launches[i]
 	}
@@ -68,7 +67,7 @@ const (
 )
 
 // scored says for each two streams how well they align; not if that takes long.
-func scored(p *Process, launches []launchplan.Launch, byLog map[uint64][]int, byTrace map[int64][]int, logs []uint64, traces []int64) (all []candidate, ok bool) {
+func scored(p *Process, launches []Launch, byLog map[uint64][]int, byTrace map[int64][]int, logs []uint64, traces []int64) (all []candidate, ok bool) {
 	n, m := 0, 0
 	for _, l := range byLog {
 		n += len(l)
@@ -133,7 +132,7 @@ type symbol struct {
 
 // alikeness says for each two streams how many launches and kernels of the same name follow one another
 // in both.
-func alikeness(p *Process, launches []launchplan.Launch, byLog map[uint64][]int, byTrace map[int64][]int, logs []uint64, traces []int64) (all []candidate) {
+func alikeness(p *Process, launches []Launch, byLog map[uint64][]int, byTrace map[int64][]int, logs []uint64, traces []int64) (all []candidate) {
 	bags := make([]map[[2]symbol]int, len(traces))
 	for t, s := range traces {
 		bags[t] = bigrams(byTrace[s], func(j int) symbol {
@@ -156,7 +155,7 @@ func alikeness(p *Process, launches []launchplan.Launch, byLog map[uint64][]int,
 
 // coincident says for each two streams how many calls of the one have a kernel of the other that may be theirs, launched when it
 // was due.
-func coincident(p *Process, launches []launchplan.Launch, clock clocks, byLog map[uint64][]int, byTrace map[int64][]int, logs []uint64, traces []int64) (all []candidate) {
+func coincident(p *Process, launches []Launch, clock clocks, byLog map[uint64][]int, byTrace map[int64][]int, logs []uint64, traces []int64) (all []candidate) {
 	sorted := make([][]*comms.Kernel, len(traces))
 	for t, s := range traces {
 		for _, j := range byTrace[s] {
@@ -181,7 +180,7 @@ func coincident(p *Process, launches []launchplan.Launch, clock clocks, byLog ma
 }
 
 // hasDue reports whether one of the kernels, sorted by launch, may run the call and was launched when it was due.
-func hasDue(l *launchplan.Launch, calls []launchplan.Call, kernels []*comms.Kernel, clock clocks) bool {
+func hasDue(l *Launch, calls []Call, kernels []*comms.Kernel, clock clocks) bool {
 	due := calls[l.Calls[len(l.Calls)-1]].Time + clock.offset
 	from, _ := slices.BinarySearchFunc(kernels, due-clock.spread, func(k *comms.Kernel, at int64) int { return cmp.Compare(k.Launch, at) })
 	for _, k := range kernels[from:] {
@@ -214,7 +213,7 @@ type candidate struct {
 	like       float64 // the more the liker; 0 for nothing in common
 }
 
-func symbolOf(l *launchplan.Launch, calls []launchplan.Call) symbol {
+func symbolOf(l *Launch, calls []Call) symbol {
 	s := symbol{l.Op, nccl.UnknownType}
 	if l.Lead >= 0 && l.Op.Reduces() {
 		s.datatype = calls[l.Lead].Datatype.Signless()

@@ -16,7 +16,6 @@ import (
 
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/parallel"
-	"github.com/sfstat/sfstat/engine/comm/steptotals"
 	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
@@ -141,7 +140,7 @@ func (s *side) use(u Use) *of {
 
 func tally(r *comm.Result) *side {
 	s := &side{uses: map[Use]*of{}}
-	places := steptotals.Of(r)
+	places := comm.StepsOf(r)
 	for _, whole := range places.Whole {
 		if whole {
 			s.steps++
@@ -153,7 +152,7 @@ func tally(r *comm.Result) *side {
 			x := s.use(useOf(r, c))
 			bytes := float64(max(call.Bytes, 0))
 			x.calls, x.bytes = x.calls+1, x.bytes+bytes
-			if p := places.Places[c]; p.Era == steptotals.InStep && places.Whole[p.Step] {
+			if p := places.Places[c]; p.Era == comm.InStep && places.Whole[p.Step] {
 				x.inSteps, x.bytesInSteps = x.inSteps+1, x.bytesInSteps+bytes
 			}
 			x.sizes = append(x.sizes, bytes)

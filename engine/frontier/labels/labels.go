@@ -4,10 +4,8 @@
 package labels
 
 import (
-	"fmt"
 	"slices"
 
-	"github.com/sfstat/sfstat/engine/frontier/ranking"
 	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/trace/enum"
 )
@@ -148,16 +146,6 @@ type Decision struct {
 // Strong reports whether a strong label was given.
 func (d Decision) Strong() bool { return slices.ContainsFunc(d.Labels, Label.Strong) }
 
-// RoutingSet is the smallest prefix of the ranking of shares whose cumulative
-// share reaches tau (StageFrontier, section 4): the stages to look into. tau
-// is in (0, 1].
-func RoutingSet(share []float64, tau float64) ([]int, error) {
-	if !(tau > 0 && tau <= 1) {
-		return nil, fmt.Errorf("labels: tau is %v, expected above 0 and at most 1", tau)
-	}
-	return ranking.Candidates(share, tau), nil
-}
-
 // Decide gives the labels that the evidence permits (StageFrontier, App. B
 // and C, Table 12). It is deterministic, and it never claims more when
 // evidence is taken away. O(S²).
@@ -183,8 +171,8 @@ func Decide(e Evidence, g gates.Gates) Decision {
 	}
 	d.interpretable = !d.incomplete && e.Roles != RolesMixed && e.Shares != nil
 	if d.interpretable {
-		d.routing = ranking.Candidates(e.Shares, g.Tau)
-		d.lead = ranking.Of(e.Shares)[0]
+		d.routing = RoutingSet(e.Shares, g.Tau)
+		d.lead = Rank(e.Shares)[0]
 		if e.Ranks >= 2 {
 			d.ambiguity()
 			d.strong()

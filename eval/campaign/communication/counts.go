@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/comm"
-	"github.com/sfstat/sfstat/engine/comm/launchplan"
+	"github.com/sfstat/sfstat/engine/comm/align"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -101,10 +101,10 @@ func (t tally) calls(r *comm.Result, k *comm.Rank) {
 	for i, why := range k.Matching.Why {
 		c := t.of(r.Calls[k.Calls[i]].Op)
 		switch why {
-		case launchplan.Duplicate:
+		case align.Duplicate:
 			c.Repeated++
 			continue
-		case launchplan.Launches:
+		case align.Launches:
 			c.Joined++ // but for the one that gives its launch the name
 		default:
 			c.Silent++

@@ -7,9 +7,7 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/engine/comm/align"
-	"github.com/sfstat/sfstat/engine/comm/baseline"
 	"github.com/sfstat/sfstat/engine/comm/gotoh"
-	"github.com/sfstat/sfstat/engine/comm/launchplan"
 	"github.com/sfstat/sfstat/internal/table"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
@@ -54,7 +52,7 @@ func (s *lossScenario) rank(r *rand.Rand) (p lossy) {
 			p.Kernels, p.kernels = append(p.Kernels, comms.Kernel{KernelName: nccl.KernelName{Op: op}, Start: int64(i)}), append(p.kernels, i)
 		}
 		if !s.calls || r.Float64() >= lossPart {
-			p.Calls, p.calls = append(p.Calls, launchplan.Call{Op: op}), append(p.calls, i)
+			p.Calls, p.calls = append(p.Calls, align.Call{Op: op}), append(p.calls, i)
 		}
 	}
 	return p
@@ -97,7 +95,7 @@ func (s *lossScenario) score(method func(align.Process) ([]gotoh.Pair, error)) (
 }
 
 func sliding(window int) func(align.Process) ([]gotoh.Pair, error) {
-	return func(p align.Process) ([]gotoh.Pair, error) { return baseline.BySliding(p, window), nil }
+	return func(p align.Process) ([]gotoh.Pair, error) { return align.BySliding(p, window), nil }
 }
 
 // LossTable is the thesis's Table 4.5 on workloads generated as it tells of its own, and why its figures are others, by row
@@ -110,11 +108,11 @@ func LossTable() (*table.Table, map[[2]string]string, error) {
 	var means, published [2]float64
 	for i := range lossScenarios {
 		s := &lossScenarios[i]
-		slide, err := s.score(sliding(baseline.SlidingWindow))
+		slide, err := s.score(sliding(align.SlidingWindow))
 		if err != nil {
 			return nil, nil, err
 		}
-		aligned, err := s.score(baseline.ByThesis)
+		aligned, err := s.score(align.ByThesis)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -131,7 +129,7 @@ func LossTable() (*table.Table, map[[2]string]string, error) {
 		why[[2]string{"mean", name}] = fmt.Sprintf("Of the four above: %s.", fmt.Sprintf("%+.3f on average", means[k]-published[k]))
 	}
 	t.Notes = []string{fmt.Sprintf("%d workloads of %d ranks with %d operations, AllReduce, AllGather, ReduceScatter and Broadcast equally likely; ranges are of single workloads. The thesis has one workload and does not say which operations. "+
-		"Alignment: its whole scoring, by names alone (sfstat comm --scoring thesis). Sliding window: for each kernel the first call of its operation among the next %d.", lossSeeds, lossRanks, lossOperations, baseline.SlidingWindow)}
+		"Alignment: its whole scoring, by names alone (sfstat comm --scoring thesis). Sliding window: for each kernel the first call of its operation among the next %d.", lossSeeds, lossRanks, lossOperations, align.SlidingWindow)}
 	return t, why, nil
 }
 
@@ -153,7 +151,7 @@ func (f *lossF1) why(published float64) string {
 // whyWindow also says how the figure depends on how far the window looks ahead.
 func (s *lossScenario) whyWindow(f *lossF1) string {
 	var by []string
-	for _, window := range [...]int{2, 3, 4, baseline.SlidingWindow} {
+	for _, window := range [...]int{2, 3, 4, align.SlidingWindow} {
 		of, err := s.score(sliding(window))
 		if err != nil { // the method has none
 			panic(err)

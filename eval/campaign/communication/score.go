@@ -5,7 +5,6 @@ import (
 
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/align"
-	"github.com/sfstat/sfstat/engine/comm/baseline"
 	"github.com/sfstat/sfstat/trace/comms"
 )
 
@@ -104,10 +103,10 @@ func (r *Recording) scoreNames(s *Score, m Method) error {
 		if !both {
 			continue
 		}
-		found := baseline.BySliding(p, baseline.SlidingWindow)
+		found := align.BySliding(p, align.SlidingWindow)
 		if m == Names {
 			var err error
-			if found, err = baseline.ByName(p); err != nil {
+			if found, err = align.ByName(p); err != nil {
 				return err
 			}
 		}

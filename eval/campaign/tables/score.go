@@ -5,8 +5,6 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/engine/frontier"
-	"github.com/sfstat/sfstat/engine/frontier/cut"
-	"github.com/sfstat/sfstat/engine/frontier/fit"
 	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/eval/campaign"
 	"github.com/sfstat/sfstat/eval/simulate"
@@ -41,7 +39,7 @@ func (s *Scorer) Add(w *trace.Window) error {
 	if c == nil {
 		return input.Bad(input.ErrMissing, "a window of run %q, which the truth table does not have", w.Run)
 	}
-	paper, err := frontier.Analyze(w, frontier.Options{Cut: cut.Step, ModelFit: fit.None, Gates: &s.gates})
+	paper, err := frontier.Analyze(w, frontier.Options{Cut: frontier.CutStep, ModelFit: frontier.FitNone, Gates: &s.gates})
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/diagnose/crosscheck"
-	"github.com/sfstat/sfstat/engine/frontier/ranking"
+	"github.com/sfstat/sfstat/engine/frontier/labels"
 	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/eval/campaign"
 	"github.com/sfstat/sfstat/eval/simulate"
@@ -198,7 +198,7 @@ func (s *source) add(r *comparedRun, a *crosscheck.Account) {
 		for i := range seeded {
 			seeded[i] = c.seeded(r.Comparison.Stages[i])
 		}
-		s.tally.add(routing{Place: place(seeded, ranking.Of(a.Share)), Hit: slices.ContainsFunc(a.Routing, c.seeded), Candidates: len(a.Routing)})
+		s.tally.add(routing{Place: place(seeded, labels.Rank(a.Share)), Hit: slices.ContainsFunc(a.Routing, c.seeded), Candidates: len(a.Routing)})
 	}
 	if a.Held == nil {
 		return

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/engine/frontier/labels"
-	"github.com/sfstat/sfstat/engine/frontier/ranking"
 	"github.com/sfstat/sfstat/trace/enum"
 )
 
@@ -136,7 +136,7 @@ func (t *tally) meanCandidates() float64 { return float64(t.candidates) / float6
 // methods, over all windows that hold a fault.
 func (s *Score) methods() (names []string, tallies []tally) {
 	names = []string{frontierMethod}
-	for m := ranking.StageMax; m <= ranking.Rank0; m++ {
+	for m := frontier.StageMax; m <= frontier.Rank0; m++ {
 		names = append(names, m.String())
 	}
 	tallies = make([]tally, len(names))
@@ -150,15 +150,13 @@ func (s *Score) methods() (names []string, tallies []tally) {
 }
 
 // sweep tallies the frontier's candidate sets at another τ, in (0, 1].
-func (s *Score) sweep(tau float64) (tally, error) {
+func (s *Score) sweep(tau float64) tally {
 	var t tally
-	var failed error
 	faulty(s.Runs, func(w *scoredWindow) {
-		set, err := labels.RoutingSet(w.shares, tau)
-		failed = err
+		set := labels.RoutingSet(w.shares, tau)
 		t.add(routing{Place: w.Routing.Place, Hit: anyOf(w.seeded, set), Candidates: len(set)})
 	})
-	return t, failed
+	return t
 }
 
 // verdictCounts counts what the diagnoses of runs say.

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/frontier"
-	"github.com/sfstat/sfstat/engine/frontier/ranking"
+	"github.com/sfstat/sfstat/engine/frontier/labels"
 )
 
 // scoredWindow is how one window was answered. Fields about the seeded stage mean
@@ -94,7 +94,7 @@ func ofPaper(c *runCase, r *frontier.Result, fault bool) scoredWindow {
 	if len(r.Routing) > 0 {
 		w.shares = sharesOf(r)
 	}
-	w.Routing = routing{Place: place(w.seeded, ranking.Of(w.shares)), Hit: anyOf(w.seeded, r.Routing), Candidates: len(r.Routing)}
+	w.Routing = routing{Place: place(w.seeded, labels.Rank(w.shares)), Hit: anyOf(w.seeded, r.Routing), Candidates: len(r.Routing)}
 	for _, o := range r.Baselines {
 		var d division
 		m := routing{Hit: anyOf(w.seeded, o.Candidates), Candidates: len(o.Candidates)}
@@ -124,7 +124,7 @@ func ofAutomatic(c *runCase, r *frontier.Result) automatic {
 	if r.Leader.Stage >= 0 {
 		a.Lead, a.Leader = r.Stages[r.Leader.Stage].Name, r.Leader.Rank
 		a.LeaderRight = a.Leader != nil && slices.Contains(c.Hidden, hiddenRank{*a.Leader, a.Lead})
-		a.Place = place(seeded, ranking.Of(sharesOf(r)))
+		a.Place = place(seeded, labels.Rank(sharesOf(r)))
 	}
 	for i, s := range r.Stages {
 		if seeded[i] {

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/comm"
-	"github.com/sfstat/sfstat/engine/comm/topology"
 	"github.com/sfstat/sfstat/trace/comms"
 )
 
@@ -75,7 +74,7 @@ func CommunicationOf(r *comm.Result) *Communication {
 		c.Communicators = append(c.Communicators, k)
 	}
 	slices.SortFunc(c.Communicators, func(a, b Communicator) int { return cmp.Or(cmp.Compare(b.Ranks, a.Ranks), cmp.Compare(a.Kind, b.Kind)) })
-	for _, m := range topology.Of(r) {
+	for _, m := range comm.Machines(r) {
 		c.Topology = append(c.Topology, m.Host)
 	}
 	return c

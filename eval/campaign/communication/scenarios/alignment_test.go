@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/engine/comm/align"
-	"github.com/sfstat/sfstat/engine/comm/baseline"
 )
 
 // score counts pairs.
@@ -79,7 +78,7 @@ func TestTable(t *testing.T) {
 		symbols.judge(&s, alone(t, &s, symbolsOnly()))
 		ranks.judge(&s, together(t, &s, s.groups, symbolsOnly()))
 		starts.judge(&s, together(t, withoutLaunches(&s), s.groups, align.Options{}))
-		t.Logf("| %s | %d | %.3f | %.3f | %.3f | %.3f | %.3f | %.3f |", s.name, timed.truth, bySliding(&s, baseline.SlidingWindow).f1(), byThesis(t, &s).f1(),
+		t.Logf("| %s | %d | %.3f | %.3f | %.3f | %.3f | %.3f | %.3f |", s.name, timed.truth, bySliding(&s, align.SlidingWindow).f1(), byThesis(t, &s).f1(),
 			symbols.f1(), ranks.f1(), starts.f1(), timed.f1())
 		least, hard := leastF1[s.name]
 		if !hard {

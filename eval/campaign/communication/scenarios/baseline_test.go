@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/sfstat/sfstat/engine/comm/baseline"
+	"github.com/sfstat/sfstat/engine/comm/align"
 	"github.com/sfstat/sfstat/internal/largedata"
 )
 
@@ -13,7 +13,7 @@ import (
 func byThesis(t testing.TB, sn *scenario) (s score) {
 	for i := range sn.ranks {
 		r := &sn.ranks[i]
-		pairs, err := baseline.ByName(r.process)
+		pairs, err := align.ByName(r.process)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -34,7 +34,7 @@ func TestThesisScoring(t *testing.T) {
 		var s score
 		for i := range sn.ranks {
 			r := &sn.ranks[i]
-			pairs, err := baseline.ByThesis(r.process)
+			pairs, err := align.ByThesis(r.process)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -55,7 +55,7 @@ func TestThesisScoring(t *testing.T) {
 func bySliding(sn *scenario, window int) (s score) {
 	for i := range sn.ranks {
 		r := &sn.ranks[i]
-		for _, p := range baseline.BySliding(r.process, window) {
+		for _, p := range align.BySliding(r.process, window) {
 			s.found++
 			s.right += count(r.truth[[2]int{p.Column, p.Row}])
 		}

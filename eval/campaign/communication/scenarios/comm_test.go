@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/engine/comm"
-	"github.com/sfstat/sfstat/engine/comm/group"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/internal/largedata"
 	"github.com/sfstat/sfstat/trace/comms"
@@ -43,19 +42,19 @@ func commTruthOf(t *testing.T, dir string) (f commTruth) {
 }
 
 // sidesOf is the communicators of a log whose processes are numbered as the truth numbers ranks.
-func sidesOf(log *comms.Record, f *commTruth) []group.Side {
+func sidesOf(log *comms.Record, f *commTruth) []comm.Side {
 	rankOf := make([]int, len(log.Processes))
 	for i, p := range log.Processes {
-		rankOf[i] = group.None
+		rankOf[i] = comms.None
 		for k, r := range f.Ranks {
 			if r.PID == p.PID && r.Host == p.Host {
 				rankOf[i] = k
 			}
 		}
 	}
-	sides := make([]group.Side, len(log.Groups))
+	sides := make([]comm.Side, len(log.Groups))
 	for i, g := range log.Groups {
-		sides[i] = group.Side{Process: rankOf[g.Process], ID: g.ID, Rank: g.Rank, Ranks: g.Size, Parent: comms.None, Split: -1}
+		sides[i] = comm.Side{Process: rankOf[g.Process], ID: g.ID, Rank: g.Rank, Ranks: g.Size, Parent: comms.None, Split: -1}
 		if g.Split != nil {
 			sides[i].Parent, sides[i].Split, sides[i].Color = g.Split.Parent, g.Split.Number, g.Split.Color
 		}
@@ -64,9 +63,9 @@ func sidesOf(log *comms.Record, f *commTruth) []group.Side {
 }
 
 // members is the processes of a communicator, by rank, without those that left no log.
-func members(c group.Communicator, sides []group.Side) (list []int) {
+func members(c comm.SideGroup, sides []comm.Side) (list []int) {
 	for _, s := range c.Sides {
-		if s != group.None {
+		if s != comms.None {
 			list = append(list, sides[s].Process)
 		}
 	}
@@ -85,10 +84,10 @@ func TestCommunicators(t *testing.T) {
 			continue // no commId before 2.16, and none without init lines
 		}
 		sides := sidesOf(readLogs(t, dir), &f)
-		groups := group.Of(sides)
+		groups := comm.GroupSides(sides)
 		var got, want [][]int
 		for i := range groups {
-			if groups[i].Missing > 0 || groups[i].Method == group.Alone {
+			if groups[i].Missing > 0 || groups[i].Method == comm.Alone {
 				t.Errorf("%s: communicator %d: %v, %d ranks missing", name, i, groups[i].Method, groups[i].Missing)
 			}
 			got = append(got, members(groups[i], sides))

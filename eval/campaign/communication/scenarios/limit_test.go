@@ -8,19 +8,19 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/bandwidth"
 	"github.com/sfstat/sfstat/engine/comm/capacity"
-	"github.com/sfstat/sfstat/engine/comm/group"
 	"github.com/sfstat/sfstat/internal/largedata"
 	"github.com/sfstat/sfstat/trace/comms"
 )
 
 // waysOf is what the blocks of a communicator's sides say, and the machine of each member.
-func waysOf(log *comms.Record, c *group.Communicator) (ways []capacity.Way, machines []int) {
+func waysOf(log *comms.Record, c *comm.SideGroup) (ways []capacity.Way, machines []int) {
 	hosts := map[string]int{}
 	for rank, side := range c.Sides {
 		host := fmt.Sprint("of rank ", rank)
-		if side != group.None {
+		if side != comms.None {
 			host = log.Processes[log.Groups[side].Process].Host
 		}
 		if _, known := hosts[host]; !known {
@@ -58,9 +58,9 @@ func TestLimits(t *testing.T) {
 		}
 		log := readLogs(t, dir)
 		sides := sidesOf(log, &f)
-		groups := group.Of(sides)
+		groups := comm.GroupSides(sides)
 		for i := range groups {
-			if groups[i].Ranks < 2 || groups[i].Method == group.Alone {
+			if groups[i].Ranks < 2 || groups[i].Method == comm.Alone {
 				continue
 			}
 			ways, machines := waysOf(log, &groups[i])

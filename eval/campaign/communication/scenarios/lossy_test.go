@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/engine/comm/align"
-	"github.com/sfstat/sfstat/engine/comm/launchplan"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/nccllog"
 	"github.com/sfstat/sfstat/internal/draws"
@@ -224,7 +223,7 @@ func (l lossy) scenario(t *testing.T) *scenario {
 			r.truth[[2]int{x.kernel, len(r.process.Calls)}] = true
 			r.pairs++
 		}
-		r.process.Calls = append(r.process.Calls, launchplan.CallOf(c, log.Groups))
+		r.process.Calls = append(r.process.Calls, align.CallOf(c, log.Groups))
 	}
 	return s
 }

@@ -14,7 +14,6 @@ import (
 	_ "modernc.org/sqlite"
 
 	"github.com/sfstat/sfstat/engine/comm/align"
-	"github.com/sfstat/sfstat/engine/comm/launchplan"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/nccllog"
 	"github.com/sfstat/sfstat/internal/largedata"
@@ -157,7 +156,7 @@ func loadScenario(t testing.TB, dir string) scenario {
 		for i := range log.Calls {
 			c := &log.Calls[i]
 			if p := log.Processes[c.Process]; p.PID == r.PID && p.Host == r.Host {
-				out.process.Calls = append(out.process.Calls, launchplan.CallOf(c, log.Groups))
+				out.process.Calls = append(out.process.Calls, align.CallOf(c, log.Groups))
 				out.lines = append(out.lines, line{filepath.Base(log.Sources[c.Source].Path), c.Line})
 			}
 		}

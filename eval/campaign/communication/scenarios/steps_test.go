@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/engine/comm"
-	"github.com/sfstat/sfstat/engine/comm/steptotals"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/internal/largedata"
 	"github.com/sfstat/sfstat/trace/comms"
@@ -36,15 +35,15 @@ func iterations(t *testing.T, dir string) map[int64]map[int64]int {
 }
 
 // share is the part of the calls with a place that were truly made there; steps count from the first that was recorded.
-func share(t *testing.T, dir string, c *comms.Record) (right float64, steps *steptotals.Steps) {
+func share(t *testing.T, dir string, c *comms.Record) (right float64, steps *comm.Steps) {
 	t.Helper()
 	r, err := comm.Analyze(c, comm.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	truth, s := iterations(t, dir), steptotals.Of(r)
+	truth, s := iterations(t, dir), comm.StepsOf(r)
 	n, good, first := 0, 0, 0
-	if s.Source == steptotals.ByMarks && len(s.Names) > 0 {
+	if s.Source == comm.ByMarks && len(s.Names) > 0 {
 		_, _ = fmt.Sscanf(s.Names[0], "iteration %d", &first)
 		first = max(first-1, 0)
 	}
@@ -56,7 +55,7 @@ func share(t *testing.T, dir string, c *comms.Record) (right float64, steps *ste
 				continue
 			}
 			p := s.Places[c]
-			if p.Era == steptotals.EraUnknown {
+			if p.Era == comm.EraUnknown {
 				continue
 			}
 			n++
@@ -83,7 +82,7 @@ func TestSteps(t *testing.T) {
 		marked, a := share(t, dir, found)
 		alone, b := share(t, dir, readLogs(t, dir))
 		t.Logf("%s: %.4f in %d steps by marks; logs alone %.4f in %d", name, marked, len(a.Names), alone, len(b.Names))
-		if a.Source == steptotals.ByMarks && marked < 0.97 || b.Source == steptotals.ByRepetition && alone < 0.97 && name != "tp4sp_large" || len(b.Names) != repeats[name] {
+		if a.Source == comm.ByMarks && marked < 0.97 || b.Source == comm.ByRepetition && alone < 0.97 && name != "tp4sp_large" || len(b.Names) != repeats[name] {
 			t.Errorf("%s: %.4f by marks, %.4f in %d steps by repetition, want %d", name, marked, alone, len(b.Names), repeats[name])
 		}
 	}

@@ -1,0 +1,199 @@
+package align
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/sfstat/sfstat/trace/comms"
+	"github.com/sfstat/sfstat/trace/nccl"
+)
+
+// Call is one call as a rank logged it.
+type Call struct {
+	Op        nccl.Op
+	Datatype  nccl.Datatype
+	Reduction nccl.Reduction
+	Count     uint64
+	Ranks     int32
+	Comm      int    // a communicator of this process; equal numbers are the same one
+	OpCount   uint64 // launches of the communicator before this one
+	Stream    uint64
+	Send      uint64 // buffers
+	Recv      uint64
+	Root      int64 // or the peer
+	Thread    int64
+	Time      int64 // nanoseconds, when HasTime
+	HasTime   bool
+	NoKernel  bool // the copy engine moves the data
+	Algo      nccl.Algo
+	Protocol  nccl.Protocol
+	Channels  int32 // 0: not known
+}
+
+// CallOf is a recorded call; groups are those that it may be on.
+func CallOf(c *comms.Call, groups []comms.Group) Call {
+	call := Call{Op: c.Op, Datatype: c.Datatype, Reduction: c.Reduction, Count: uint64(max(c.Count, 0)), Comm: c.Group, OpCount: uint64(max(c.Launch, 0)),
+		Stream: c.Stream, Send: c.Send, Recv: c.Recv, Root: int64(c.Peer), Thread: c.Thread, Time: c.Enter, HasTime: c.HasEnter}
+	if c.Count < 0 {
+		call.Count = uint64(max(c.Bytes, 0))
+	}
+	if c.Group != comms.None {
+		call.Ranks = int32(min(groups[c.Group].Size, math.MaxInt32))
+	}
+	if u := c.Tuning; u != nil {
+		call.Algo, call.Protocol, call.Channels, call.NoKernel = u.Algo, u.Protocol, u.Channels, u.CopyEngine
+	}
+	return call
+}
+
+// Bytes is how much the call moves, elements by their size.
+func (c *Call) Bytes() int64 {
+	return int64(min(c.Count, 1<<56)) * max(c.Datatype.Size(), 1)
+}
+
+// Launch is one kernel that NCCL must have launched, as far as the log tells.
+type Launch struct {
+	Calls []int   // of the group, in order; empty: the log has lost them all
+	Op    nccl.Op // of the kernel: SendRecv for what is point to point
+	Lead  int     // the call after which the kernel is named, the largest; -1 if there is none
+	Comm  int
+	Count uint64 // OpCount of its calls
+	// Mixed is set where members reduce with other types or do other
+	// operations than the lead.
+	Mixed bool
+}
+
+// Reason says why a call launches nothing.
+type Reason uint8
+
+const (
+	Launches   Reason = iota // it does, alone or with others
+	OneRank                  // a communicator of one rank: at most a copy
+	NoElements               // a count of 0 is dropped
+	CopyEngine               // copies without a kernel
+	OneSided                 // puts and signals
+	Duplicate                // the line stands twice, to the last digit
+)
+
+var reasonNames = [...]string{"launches", "one rank", "no elements", "copy engine", "one-sided", "duplicate line"}
+
+func (r Reason) String() string { return reasonNames[min(int(r), len(reasonNames)-1)] }
+
+// Plan applies NCCL's rules of launching to the calls of one process, in the
+// order of its log. All calls of one group share the communicator's count: its collectives
+// run in one kernel, its sends and receives in another. Communicators of one rank, counts of 0 and copies
+// launch nothing. A call line that stands twice is one call.
+//
+// Where the count jumps, launches were not logged: each becomes a Launch without calls, as many
+// as lost at most, so that no log makes more of them than that.
+func Plan(calls []Call, lost int) (launches []Launch, why []Reason) {
+	why = make([]Reason, len(calls))
+	type key struct {
+		comm  int
+		count uint64
+		p2p   bool
+	}
+	at := map[key]int{}
+	for i := range calls {
+		c := &calls[i]
+		if why[i] = c.Reason(); why[i] != Launches {
+			continue
+		}
+		k := key{c.Comm, c.OpCount, c.Op.PointToPoint()}
+		l, open := at[k]
+		if !open {
+			l = len(launches)
+			at[k] = l
+			launches = append(launches, Launch{Op: KernelOp(c.Op), Lead: i, Comm: c.Comm, Count: c.OpCount})
+		} else if twice(calls, launches[l].Calls, c) {
+			why[i] = Duplicate
+			continue
+		}
+		launches[l].join(calls, i)
+	}
+	return unlogged(launches, lost), why
+}
+
+// Reason is why the call by itself launches nothing.
+func (c *Call) Reason() Reason {
+	switch {
+	case c.Ranks == 1:
+		return OneRank
+	case c.Count == 0 && !c.Op.PointToPoint():
+		return NoElements
+	case c.NoKernel:
+		return CopyEngine
+	case c.Op.OneSided():
+		return OneSided
+	}
+	return Launches
+}
+
+// KernelOp is what the kernel of an operation is called: SendRecv for what is point to point.
+func KernelOp(o nccl.Op) nccl.Op {
+	if o.PointToPoint() {
+		return nccl.SendRecv
+	}
+	return o
+}
+
+// twice says whether the last call of the group is c once more: no group moves the same
+// buffers to the same rank twice.
+func twice(calls []Call, group []int, c *Call) bool {
+	if len(group) == 0 {
+		return false
+	}
+	last := calls[group[len(group)-1]]
+	last.Time, last.Algo, last.Protocol, last.Channels = c.Time, c.Algo, c.Protocol, c.Channels
+	return last == *c && last.Send|last.Recv != 0
+}
+
+// join adds a call to the group; the largest gives its name, the first of equals.
+func (l *Launch) join(calls []Call, i int) {
+	c, lead := &calls[i], &calls[l.Lead]
+	if len(l.Calls) > 0 && l.Op != nccl.SendRecv && (c.Op != lead.Op || c.Datatype != lead.Datatype) {
+		l.Mixed = true
+	}
+	if c.Bytes() > lead.Bytes() {
+		l.Lead, l.Op = i, KernelOp(c.Op)
+	}
+	l.Calls = append(l.Calls, i)
+}
+
+// unlogged fills the jumps of each communicator's count. A lost launch is put before
+// the next one of its communicator that is known.
+func unlogged(launches []Launch, lost int) []Launch {
+	last := map[int]uint64{}
+	seen := map[int]bool{}
+	var out []Launch
+	for _, l := range launches {
+		if from, ok := last[l.Comm]; ok && l.Count > from+1 {
+			gap := l.Count - from - 1
+			if gap <= uint64(max(lost, 0)) {
+				for k := range gap {
+					out = append(out, Launch{Lead: -1, Comm: l.Comm, Count: from + 1 + k})
+				}
+				lost -= int(gap)
+			}
+		}
+		if !seen[l.Comm] || l.Count > last[l.Comm] {
+			last[l.Comm], seen[l.Comm] = l.Count, true
+		}
+		out = append(out, l)
+	}
+	return out
+}
+
+// ByStart is the order in which kernels of one stream ran, which is that of their
+// launches, without those that graphs replayed.
+func ByStart(kernels []comms.Kernel) []int {
+	var order []int
+	for i := range kernels {
+		if !kernels[i].Replay {
+			order = append(order, i)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(kernels[a].Start, kernels[b].Start) })
+	return order
+}

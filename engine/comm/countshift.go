@@ -1,0 +1,196 @@
+package comm
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/sfstat/sfstat/internal/robust"
+	"github.com/sfstat/sfstat/trace/nccl"
+)
+
+// launchUnit is what one side of a communicator launched at once, as one witness tells it.
+type launchUnit struct {
+	Count   int64 // launches of the communicator before it, as the witness counts
+	Calls   []callSign
+	Vague   bool  // it may hold other calls as well
+	Time    int64 // nanoseconds on the witness's clock, when HasTime
+	HasTime bool
+	// After and Before bound when the same unit began on the other witness's clock, as calls
+	// next to it say that are already found; 0 where nothing bounds it.
+	After, Before int64
+}
+
+// callSign is what tells one call from another, on whatever rank and in whatever witness.
+type callSign struct {
+	Op    nccl.Op
+	Bytes int64 // −1: not known
+	Root  int64 // or the peer; −1: not known, or none
+}
+
+// like says whether two signs may be of one call.
+func (s callSign) like(o callSign) bool {
+	return s.Op == o.Op && (s.Bytes == o.Bytes || s.Bytes < 0 || o.Bytes < 0) && (s.Root == o.Root || s.Root < 0 || o.Root < 0)
+}
+
+// maxShifts bounds what is tried: sequences in which everything is alike fit anywhere, and then only times tell.
+const maxShifts = 4096
+
+// countShift finds by how much the counts of two witnesses of one side of a communicator differ: of[i].Count − in[j].Count
+// of a unit that both tell. Either may lack units. Both must be in the order of their counts.
+//
+// A shift is possible where no unit of the first that falls into the span of the second contradicts the one
+// there, and at least half of the shorter list falls into it. Where several are, times decide: of a true pair
+// the two clocks are equally far apart each time, so that three of four of them deviate least from the median, by a factor of four; or, where
+// calls come evenly, the distance that offset says, if it is not nil. ok is false where nothing decides.
+func countShift(of, in []launchUnit, offset *int64) (d int64, ok bool) {
+	w := newShiftWitness(in)
+	var best []shifted
+	hasTime := func(u launchUnit) bool { return u.HasTime }
+	timed := slices.ContainsFunc(of, hasTime) && slices.ContainsFunc(in, hasTime)
+	shifts, ok := w.shifts(of)
+	if !ok {
+		return 0, false
+	}
+	for _, d := range shifts {
+		if s, possible := w.try(of, d); possible {
+			if best = append(best, s); len(best) > 1 && !timed {
+				return 0, false // no times tell them apart
+			}
+		}
+	}
+	switch {
+	case len(best) == 0:
+		return 0, false
+	case len(best) == 1:
+		return best[0].by, true
+	}
+	if s, ok := clearly(best, 1_000, func(s shifted) float64 { return s.spread }); ok {
+		return s.by, true
+	}
+	if offset == nil {
+		return 0, false
+	}
+	s, ok := clearly(best, 20_000, func(s shifted) float64 { return math.Abs(s.apart - float64(*offset)) })
+	return s.by, ok
+}
+
+// shiftPossible says whether a shift that is known from elsewhere contradicts nothing.
+func shiftPossible(of, in []launchUnit, d int64) bool {
+	_, ok := newShiftWitness(in).try(of, d)
+	return ok
+}
+
+// clearly picks the shift with the least cost, if it is a quarter of the next one's or less, with floor to spare.
+func clearly(all []shifted, floor float64, cost func(shifted) float64) (shifted, bool) {
+	list := slices.Clone(all)
+	slices.SortStableFunc(list, func(x, y shifted) int { return cmp.Compare(cost(x), cost(y)) })
+	return list[0], 4*cost(list[0])+floor < cost(list[1])
+}
+
+// minTimes is how many pairs with times it takes to tell how steady they are.
+const minShiftTimes = 4
+
+// shifted is a shift that is possible, and how far apart the clocks are then: the median, and what three of four
+// deviate from it at most; infinite without times.
+type shifted struct {
+	by            int64
+	apart, spread float64
+}
+
+// witness is units by their counts.
+type shiftWitness struct {
+	in          []launchUnit
+	at          map[int64]int
+	first, last int64
+}
+
+func newShiftWitness(in []launchUnit) *shiftWitness {
+	w := &shiftWitness{in: in, at: make(map[int64]int, len(in))}
+	for i, u := range in {
+		w.at[u.Count] = i
+	}
+	if len(in) > 0 {
+		w.first, w.last = in[0].Count, in[len(in)-1].Count
+	}
+	return w
+}
+
+// shifts is those at which the unit in the middle of one list finds one like it in the other: half of the shorter list is in
+// common, and so is its middle. ok is false if those are too many.
+func (w *shiftWitness) shifts(of []launchUnit) (list []int64, ok bool) {
+	if len(of) == 0 || len(w.in) == 0 {
+		return nil, false
+	}
+	x, y := midmost(of), midmost(w.in)
+	for i := range w.in {
+		if w.in[i].holds(x) {
+			list = append(list, x.Count-w.in[i].Count)
+		}
+	}
+	for i := range of {
+		if y.holds(&of[i]) {
+			list = append(list, of[i].Count-y.Count)
+		}
+	}
+	slices.Sort(list)
+	list = slices.Compact(list)
+	return list, len(list) <= maxShifts
+}
+
+// midmost is the unit in the middle, or, where that is vague, the next one that is not.
+func midmost(list []launchUnit) *launchUnit {
+	at := len(list) / 2
+	for i := at; i < len(list); i++ {
+		if !list[i].Vague {
+			return &list[i]
+		}
+	}
+	return &list[at]
+}
+
+// try says whether a shift is possible.
+func (w *shiftWitness) try(of []launchUnit, d int64) (s shifted, possible bool) {
+	agree := 0
+	var apart []float64
+	for i := range of {
+		u := &of[i]
+		count := u.Count - d
+		if count < w.first || count > w.last {
+			continue
+		}
+		j, ok := w.at[count]
+		if !ok || !w.in[j].holds(u) {
+			return shifted{}, false
+		}
+		agree++
+		if u.HasTime && w.in[j].HasTime {
+			apart = append(apart, float64(u.Time-w.in[j].Time))
+		}
+	}
+	s = shifted{by: d, apart: math.Inf(1), spread: math.Inf(1)}
+	if len(apart) >= minShiftTimes {
+		s.apart = robust.Lower(apart)
+		for i := range apart {
+			apart[i] = math.Abs(apart[i] - s.apart)
+		}
+		s.spread = robust.Select(apart, (len(apart)-1)*3/4)
+	}
+	return s, agree > 0 && 2*agree >= min(len(of), len(w.in))
+}
+
+// holds says whether all calls of o may be among those of u, when it may be.
+func (u *launchUnit) holds(o *launchUnit) bool {
+	if u.HasTime && (o.After != 0 && u.Time < o.After || o.Before != 0 && u.Time > o.Before) {
+		return false
+	}
+	for _, s := range o.Calls {
+		if u.Vague {
+			break
+		}
+		if !slices.ContainsFunc(u.Calls, s.like) {
+			return false
+		}
+	}
+	return true
+}

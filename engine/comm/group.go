@@ -1,0 +1,130 @@
+package comm
+
+import (
+	"slices"
+
+	"github.com/sfstat/sfstat/trace/comms"
+)
+
+// A process knows a communicator by a pointer, its own rank in it and its size. What is
+// equal on all members is commId, a hash of the id that they were made with, from NCCL 2.16 on. A
+// split has none in the log from 2.23 on; its members have split the same communicator, as its
+// so-manieth child, with the same colour.
+
+// Side is one process's side of a communicator.
+type Side struct {
+	Process int
+	ID      uint64 // commId, 0 where the log has none
+	Rank    int    // in the communicator, -1 where the log does not say
+	Ranks   int
+	Parent  int // index of Sides, comms.None for what is no split, or where it is not known
+	Split   int64
+	Color   int64
+}
+
+// GroupMethod says how sides were found to be one communicator.
+type GroupMethod uint8
+
+const (
+	Alone   GroupMethod = iota // not at all: nothing tells
+	ByID                       // the same commId
+	BySplit                    // the same parent, child and colour
+)
+
+// SideGroup is the sides that are one.
+type SideGroup struct {
+	Method GroupMethod
+	ID     uint64
+	Ranks  int
+	// Sides holds the index of each rank's side, comms.None for a rank of which there
+	// is no log. A communicator that is Alone has one side at its rank, or at 0.
+	Sides   []int
+	Missing int // ranks without a log
+}
+
+// maxRanks bounds the members of a communicator that is believed: more is no number
+// of GPUs. maxPlaces bounds the ranks of all communicators together, of whose sides there are none: a damaged line
+// costs no memory that its file has not. Sides beyond either are alone.
+const (
+	maxGroupRanks  = 1 << 20
+	maxGroupPlaces = 1 << 25
+)
+
+// key is what the sides of one communicator have in common.
+type sideKey struct {
+	method GroupMethod
+	id     uint64 // or the parent's number
+	split  int64
+	color  int64
+	ranks  int
+	again  int // a rank's second side with the same key is of a second communicator
+}
+
+// GroupSides finds which sides are one communicator. Every side is in exactly one; the order is that of
+// the first side of each. Parents must come before their splits, as they do in a log.
+func GroupSides(sides []Side) []SideGroup {
+	g := grouper{sides: sides, at: map[sideKey]int{}, taken: map[sideSeat]int{}, of: make([]int, len(sides)), places: maxGroupPlaces}
+	for i := range sides {
+		g.of[i] = g.place(i)
+	}
+	for i := range g.list {
+		c := &g.list[i]
+		for _, s := range c.Sides {
+			if s == comms.None {
+				c.Missing++
+			}
+		}
+	}
+	return g.list
+}
+
+// seat is a rank of the communicators with one key; the first that has it free is the one of its next side.
+type sideSeat struct {
+	key  sideKey
+	rank int
+}
+
+type grouper struct {
+	sides []Side
+	list  []SideGroup
+	at    map[sideKey]int
+	of    []int // communicator of each side
+	taken map[sideSeat]int
+
+	places int // that are left
+}
+
+// place puts a side into its communicator, or into a new one.
+func (g *grouper) place(i int) int {
+	s := &g.sides[i]
+	k := sideKey{method: ByID, id: s.ID, ranks: s.Ranks}
+	switch {
+	case s.Rank < 0 || s.Rank >= s.Ranks || s.Ranks > maxGroupRanks:
+		return g.alone(i)
+	case s.ID != 0:
+	case s.Parent >= 0 && s.Parent < i:
+		k = sideKey{method: BySplit, id: uint64(g.of[s.Parent]), split: s.Split, color: s.Color, ranks: s.Ranks}
+	default:
+		return g.alone(i)
+	}
+	turn := sideSeat{k, s.Rank}
+	k.again = g.taken[turn]
+	c, ok := g.at[k]
+	if !ok {
+		if s.Ranks > g.places {
+			return g.alone(i)
+		}
+		g.places -= s.Ranks
+		c = len(g.list)
+		g.at[k] = c
+		g.list = append(g.list, SideGroup{Method: k.method, ID: s.ID, Ranks: s.Ranks, Sides: slices.Repeat([]int{comms.None}, s.Ranks)})
+	}
+	g.list[c].Sides[s.Rank] = i
+	g.taken[turn]++
+	return c
+}
+
+func (g *grouper) alone(i int) int {
+	g.list = append(g.list, SideGroup{ID: g.sides[i].ID, Ranks: g.sides[i].Ranks, Sides: []int{i}})
+	return len(g.list) - 1
+}

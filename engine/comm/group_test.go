@@ -1,0 +1,57 @@
+package comm
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/sfstat/sfstat/trace/comms"
+)
+
+// Two processes with a world, a split of two colours, an unknown one, and the world again after
+// a restart.
+func TestGroupSides(t *testing.T) {
+	sides := []Side{
+		{Process: 0, ID: 7, Rank: 0, Ranks: 2, Parent: comms.None},
+		{Process: 1, ID: 7, Rank: 1, Ranks: 2, Parent: comms.None},
+		{Process: 0, Rank: 0, Ranks: 1, Parent: 0, Split: 1, Color: 0},
+		{Process: 1, Rank: 0, Ranks: 1, Parent: 1, Split: 1, Color: 1},
+		{Process: 0, Rank: 0, Ranks: 2, Parent: 0, Split: 2},
+		{Process: 1, Rank: 1, Ranks: 2, Parent: 1, Split: 2},
+		{Process: 0, Rank: -1, Ranks: 2, Parent: comms.None},
+		{Process: 0, ID: 7, Rank: 0, Ranks: 2, Parent: comms.None},
+		{Process: 0, ID: 9, Rank: 2, Ranks: 3, Parent: comms.None},
+		{Process: 0, ID: 9, Rank: 5, Ranks: 3, Parent: comms.None},
+	}
+	got := GroupSides(sides)
+	want := []SideGroup{
+		{Method: ByID, ID: 7, Ranks: 2, Sides: []int{0, 1}},
+		{Method: BySplit, Ranks: 1, Sides: []int{2}},
+		{Method: BySplit, Ranks: 1, Sides: []int{3}},
+		{Method: BySplit, Ranks: 2, Sides: []int{4, 5}},
+		{Method: Alone, Ranks: 2, Sides: []int{6}},
+		{Method: ByID, ID: 7, Ranks: 2, Sides: []int{7, comms.None}, Missing: 1},
+		{Method: ByID, ID: 9, Ranks: 3, Sides: []int{comms.None, comms.None, 8}, Missing: 2},
+		{Method: Alone, ID: 9, Ranks: 3, Sides: []int{9}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("want −, got +:\n%s", diff)
+	}
+}
+
+// What a damaged line claims costs no memory, and sides that come again and again no time.
+func TestGroupSidesOfClaims(t *testing.T) {
+	var sides []Side
+	for i := range 4000 {
+		sides = append(sides, Side{ID: uint64(i + 1), Ranks: maxGroupRanks, Parent: comms.None}, Side{ID: 1 << 40, Ranks: 2, Parent: comms.None})
+	}
+	places, believed := 0, 0
+	for _, c := range GroupSides(sides) {
+		places += len(c.Sides)
+		if c.Method == ByID && c.Ranks == 2 {
+			believed++
+		}
+	}
+	if places > maxGroupPlaces+len(sides) || believed != 4000 {
+		t.Errorf("%d places for %d sides, %d of 4000 communicators of two", places, len(sides), believed)
+	}
+}

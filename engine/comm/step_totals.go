@@ -1,0 +1,89 @@
+package comm
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+
+	"github.com/sfstat/sfstat/engine/comm/parallel"
+	"github.com/sfstat/sfstat/internal/ordered"
+)
+
+// StepTotal adds up the calls of one step, or of one era outside of steps, over all ranks.
+type StepTotal struct {
+	Place
+	Calls      int64
+	Bytes      int64            // as logged
+	Ops        []parallel.OpUse // most bytes first
+	Begin, End int64            // of its kernels, on the first clock; both 0 where none are known
+	Transfer   int64            // of its collectives and messages after the last rank had come, nanoseconds, each once, summed
+	Wait       int64            // of all ranks for the last one, summed
+}
+
+// Length is how long it was from the first kernel's start to the last one's end; 0 where none are known.
+func (t *StepTotal) Length() int64 { return t.End - t.Begin }
+
+// label is the name of a step without a mark: its number, from 1.
+func stepLabel(step int) string { return strconv.Itoa(step + 1) }
+
+// total adds up the calls of every place.
+func (s *Steps) total(r *Result) {
+	var totals ordered.List[Place, StepTotal]
+	ops := map[Place]parallel.OpTally{}
+	of := func(call int) *StepTotal {
+		p := s.Places[call]
+		t, first := totals.Of(p)
+		if first {
+			t.Place, ops[p] = p, parallel.OpTally{}
+		}
+		return t
+	}
+	for i := range r.Ranks {
+		for _, c := range r.Ranks[i].Calls {
+			t, x := of(c), &r.Calls[c]
+			t.Calls, t.Bytes = t.Calls+1, t.Bytes+max(x.Bytes, 0)
+			ops[t.Place].Add(x.Op, x.Bytes)
+		}
+	}
+	for _, m := range r.Matches {
+		k := &r.Kernels(m.Rank)[m.Kernel]
+		start, known := r.OnFirstClock(m.Rank, k.Start)
+		end, _ := r.OnFirstClock(m.Rank, k.End)
+		if t := of(m.Call); known && !r.Timeless {
+			if t.End == 0 {
+				t.Begin = start
+			}
+			t.Begin, t.End = min(t.Begin, start), max(t.End, end)
+		}
+	}
+	addTimes(r, of)
+	s.Totals = totals.All
+	for i := range s.Totals {
+		t := &s.Totals[i]
+		t.Ops = ops[t.Place].Uses()
+		slices.SortFunc(t.Ops, func(a, b parallel.OpUse) int { return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Op, b.Op)) })
+	}
+	slices.SortFunc(s.Totals, func(a, b StepTotal) int {
+		return cmp.Or(cmp.Compare(a.Era, b.Era), cmp.Compare(a.Step, b.Step))
+	})
+}
+
+// times adds up transfers and waits. What ranks do together is of the place that the first of them has it in.
+func addTimes(r *Result, of func(call int) *StepTotal) {
+	add := func(parts []Part, begin, end int64) {
+		t := of(parts[0].Call)
+		t.Transfer += max(end-begin, 0)
+		for _, p := range parts {
+			t.Wait += max(begin-p.Start, 0)
+		}
+	}
+	for i := range r.Collectives {
+		c := &r.Collectives[i]
+		add(c.Parts, c.Begin, c.End)
+	}
+	for i := range r.Transfers {
+		x := &r.Transfers[i]
+		begin, _ := x.Begin()
+		add(x.Ends[:], begin, max(x.Ends[0].End, x.Ends[1].End))
+	}
+}

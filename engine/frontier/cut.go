@@ -1,0 +1,42 @@
+package frontier
+
+import "github.com/sfstat/sfstat/trace/enum"
+
+// Cut says where a step begins.
+type Cut uint8
+
+const (
+	// CutAuto chooses: sync where a synchronising boundary is clear, else carried,
+	// else (one rank, one step) step.
+	CutAuto Cut = iota
+	// CutStep starts every step's prefixes at zero, as the paper does.
+	CutStep
+	// CutCarried lets prefixes run on from step to step.
+	CutCarried
+	// CutSync re-cuts the steps at the boundary where the ranks synchronise.
+	CutSync
+)
+
+var cutNames = [...]string{"auto", "step", "carried", "sync"}
+
+func (c Cut) String() string { return enum.Name(cutNames[:], c) }
+
+// ParseCut is the inverse of String.
+func ParseCut(s string) (Cut, error) { return enum.Parse[Cut]("cut", cutNames[:], s) }
+
+// CutReason is why an account has its cut.
+type CutReason uint8
+
+const (
+	CutUnexplained  CutReason = iota
+	CutAsPublished            // the paper's, beside an automatic cut
+	CutAsked                  // by the caller
+	CutSingleRank             // nobody to wait for
+	CutSingleStep             // which cannot be cut again
+	CutAtSyncPoint            // ranks are shown to synchronise there
+	CutAtLikelySync           // they may
+	CutNoSyncPoint            // one was asked for, and there is none
+	CutUnknownGaps            // no synchronisation point, and no wall time that tells the gaps between steps
+	CutRunsOn                 // no synchronisation point: prefixes run on
+	CutTooLong                // prefixes that run on would exceed what fits a sum
+)

@@ -1,0 +1,44 @@
+package frontier
+
+import "github.com/sfstat/sfstat/trace/enum"
+
+// FitReason is why later wait is, or is not, charged to the leading stage.
+type FitReason uint8
+
+const (
+	FitUnexplained FitReason = iota
+	FitBelowFloor            // the makespan is too small to interpret
+	FitOff                   // switched off by the caller
+	FitAsGiven               // by the caller
+	FitNoSync                // no stage is shown to be one where ranks synchronise
+	FitLowGain               // of the leading stage with the waits it induces
+	FitByChance              // no rank is late because of the stage beyond chance
+	FitInduced               // ranks wait after the stage for one another
+)
+
+// FitMode says on whose word later wait may be charged to an earlier stage.
+type FitMode uint8
+
+const (
+	FitAuto  FitMode = iota // the window's own: it shows where ranks synchronise
+	FitNone                 // nobody's, as in the paper's tables
+	FitGiven                // the caller's
+)
+
+var fitNames = [...]string{"auto", "none", "given"}
+
+func (m FitMode) String() string { return enum.Name(fitNames[:], m) }
+
+// ParseFit is the inverse of String.
+func ParseFit(s string) (FitMode, error) { return enum.Parse[FitMode]("model fit", fitNames[:], s) }
+
+// Fit is the evidence that later wait is induced by the leading stage.
+type Fit struct {
+	Mode  FitMode
+	Holds bool
+	Why   FitReason
+	// Gain is the part of the makespan that goes with Stage, the leading one, at its baseline and with the waits
+	// that it induces; 0 and "" where Why does not rest on them.
+	Stage string
+	Gain  float64
+}

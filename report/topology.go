@@ -135,10 +135,10 @@ type topologyJSON struct {
 }
 
 type machineJSON struct {
-	Host    string             `json:"host" doc:"host, up to the first dot"`
-	Devices []comms.Device     `json:"devices" doc:"devices that NCCL saw"`
-	Links   []linkJSON         `json:"links" doc:"links between devices"`
-	Paths   []comm.Path `json:"paths" doc:"paths between ranks, and from ranks to the network"`
+	Host    string         `json:"host" doc:"host, up to the first dot"`
+	Devices []comms.Device `json:"devices" doc:"devices that NCCL saw"`
+	Links   []linkJSON     `json:"links" doc:"links between devices"`
+	Paths   []comm.Path    `json:"paths" doc:"paths between ranks, and from ranks to the network"`
 }
 
 type linkJSON struct {

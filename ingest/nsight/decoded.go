@@ -14,10 +14,7 @@ import (
 // decoded gives the ranges of NCCL what stands of them in tables of decoded payloads, where the
 // exporter was asked for those. What a range was told by its own row stays. Cost: O(n log n) for n rows.
 func (r *commReader) decoded() error {
-	tables, err := r.file.DecodedTables(func(p export.ProcessID, domain int64) bool { return len(r.api[p]) > 0 && r.mayBeNCCL(p, domain) })
-	if err != nil {
-		return err
-	}
+	tables := r.file.DecodedTables(func(p export.ProcessID, domain int64) bool { return len(r.api[p]) > 0 && r.mayBeNCCL(p, domain) })
 	names, err := r.fieldNames()
 	if err != nil {
 		return err

@@ -40,9 +40,9 @@ func (r *commReader) searchBinary() error {
 
 // searchDecoded does where a table of decoded payloads has.
 func (r *commReader) searchDecoded() error {
-	tables, err := r.file.DecodedTables(func(export.ProcessID, int64) bool { return true })
-	if err != nil || len(tables) == 0 {
-		return err
+	tables := r.file.DecodedTables(func(export.ProcessID, int64) bool { return true })
+	if len(tables) == 0 {
+		return nil
 	}
 	names, err := r.fieldNames()
 	if err != nil {

@@ -25,25 +25,17 @@ const maxDecoded = 1 << 13
 
 // DecodedTables finds the tables of decoded payloads that are wanted, of those
 // that name the event of each row, by their names.
-func (f *File) DecodedTables(wanted func(ProcessID, int64) bool) ([]DecodedTable, error) {
-	names, err := f.list("SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 1 AND substr(name, 1, ?) = ? ORDER BY name",
-		len(decodedPrefix), decodedPrefix)
-	if err != nil {
-		return nil, explain(err)
-	}
+func (f *File) DecodedTables(wanted func(ProcessID, int64) bool) []DecodedTable {
 	var all []DecodedTable
-	for _, name := range names {
-		t, ok := decodedTable(name)
+	for _, stored := range f.db.Tables() {
+		t, ok := decodedTable(stored.Name)
 		if !ok || !wanted(t.Process, t.Domain) {
 			continue
 		}
 		if len(all) == maxDecoded {
 			break
 		}
-		if f.tables[name], err = f.list("SELECT name FROM pragma_table_info(?)", name); err != nil {
-			return nil, explain(err)
-		}
-		for _, c := range f.tables[name] {
+		for _, c := range stored.Columns {
 			if t.event == "" && (strings.EqualFold(c, "eventId") || strings.EqualFold(c, "event_id")) {
 				t.event = c
 			} else {
@@ -54,7 +46,7 @@ func (f *File) DecodedTables(wanted func(ProcessID, int64) bool) ([]DecodedTable
 			all = append(all, t)
 		}
 	}
-	return all, nil
+	return all
 }
 
 // decodedTable is what the name of a table says; ok is false for one of
@@ -99,14 +91,14 @@ func (f *File) Decoded(t DecodedTable, each func(event int64, values []DecodedVa
 	for i, c := range t.Fields {
 		columns = append(columns, column{name: c, num: &values[i].Number, text: &values[i].Text})
 	}
-	return f.scan(t.name, columns, "", func() error { return each(event, values) })
+	return f.scan(t.name, columns, func() error { return each(event, values) })
 }
 
 // PlainNames calls each with the names that the exporter changed for columns of
 // decoded payloads.
 func (f *File) PlainNames(each func(original, column string) error) error {
 	var original, changed string
-	return f.scan(plainTable, []column{{name: "originalName", text: &original}, {name: "sanitizedName", text: &changed}}, "",
+	return f.scan(plainTable, []column{{name: "originalName", text: &original}, {name: "sanitizedName", text: &changed}},
 		func() error { return each(original, changed) })
 }
 
@@ -115,6 +107,6 @@ func (f *File) PlainNames(each func(original, column string) error) error {
 func (f *File) PayloadLinks(each func(event int64, process ProcessID, domain, schema int64) error) error {
 	var event, process, domain, schema int64
 	return f.scan(linkTable, []column{{name: "eventId", num: &event}, {name: "globalPid", num: &process}, {name: "domainId", num: &domain},
-		{name: "payloadSchemaID", num: &schema}}, "",
+		{name: "payloadSchemaID", num: &schema}},
 		func() error { return each(event, ThreadID(process).Process(), domain, schema) })
 }

@@ -6,14 +6,11 @@
 // table and column but a kernel's times and name may be absent: its fields are
 // then [Absent], and [File.Has] tells.
 //
-// The file is opened read-only and immutable: nothing is written, locked or
-// created beside it. That is safe only for a file at rest, so a file with a
+// The file is only read: nothing is locked or created beside it. That is safe
+// only for a file at rest, so a file with a
 // write-ahead log or a rollback journal beside it, or one that is shorter than
 // its header says, is refused.
 //
-// What the file claims is not trusted. Views, virtual tables and generated
-// columns are not looked at, since they run the file's own code; a value that
-// is not of its column's type counts as absent; row numbers must ascend,
-// without which a hostile tree of pages could be walked for ever; text is at
-// most [MaxText] long.
+// What the file claims is not trusted: package sqlite checks its structure, and a
+// value that is not of its column's type counts as absent.
 package export

@@ -20,19 +20,19 @@ func (f *File) Kernels(each func(*KernelRow) error) error {
 		column{name: "blockX", num: &k.Block}, column{name: "blockY", num: &k.BlockY}, column{name: "blockZ", num: &k.BlockZ},
 		column{name: "registersPerThread", num: &k.Registers}, column{name: "staticSharedMemory", num: &k.StaticShared},
 		column{name: "dynamicSharedMemory", num: &k.DynamicShared}, column{name: "localMemoryTotal", num: &k.Local},
-	), "", func() error { return each(&k) })
+	), func() error { return each(&k) })
 }
 
 // Calls calls each with every call of the CUDA runtime or driver, in the order of
 // the file; the value is reused.
 func (f *File) Calls(each func(*Call) error) error {
 	var c Call
-	return f.scan(runtimeTable, append(c.columns(), column{name: "start", num: &c.Start}), "", func() error { return each(&c) })
+	return f.scan(runtimeTable, append(c.columns(), column{name: "start", num: &c.Start}), func() error { return each(&c) })
 }
 
 // GPUs calls each with every GPU that the file lists, and where it is: "0000:c1:00.0".
 func (f *File) GPUs(each func(id int64, bus string) error) error {
 	var id int64
 	var bus string
-	return f.scan(gpuTable, []column{{name: "id", num: &id}, {name: "busLocation", text: &bus}}, "", func() error { return each(id, bus) })
+	return f.scan(gpuTable, []column{{name: "id", num: &id}, {name: "busLocation", text: &bus}}, func() error { return each(id, bus) })
 }

@@ -17,7 +17,7 @@ func (f *File) PayloadEvents(each func(*PayloadEvent) error) error {
 	var e PayloadEvent
 	columns := append(e.columns(), column{name: rowNumber, num: &e.Row}, column{name: "eventId", num: &e.ID}, column{name: "jsonText", text: &e.JSON},
 		column{name: "jsonTextId", num: &e.JSONID}, column{name: "binaryData", blob: &e.Binary})
-	return f.scan(nvtxTable, columns, "", func() error {
+	return f.scan(nvtxTable, columns, func() error {
 		if !f.Has(nvtxTable, "eventId") || e.ID == Absent {
 			e.ID = e.Row
 		}
@@ -42,14 +42,14 @@ func (f *File) PayloadFields(each func(PayloadField) error) error {
 	return f.scan(fieldTable, []column{
 		{name: "domainId", num: &p.Domain}, {name: "schemaId", num: &p.Schema}, {name: "idx", num: &p.Index}, {name: "name", text: &p.Name},
 		{name: "type", num: &p.Type}, {name: "offset", num: &p.Offset},
-	}, "", func() error { return each(p) })
+	}, func() error { return each(p) })
 }
 
 // PayloadEnums calls each with the enumerations that fields may be of, and the bytes that a
 // value takes.
 func (f *File) PayloadEnums(each func(domain, schema, size int64) error) error {
 	var domain, schema, size int64
-	return f.scan(enumTable, []column{{name: "domainId", num: &domain}, {name: "schemaId", num: &schema}, {name: "size", num: &size}}, "",
+	return f.scan(enumTable, []column{{name: "domainId", num: &domain}, {name: "schemaId", num: &schema}, {name: "size", num: &size}},
 		func() error { return each(domain, schema, size) })
 }
 
@@ -58,7 +58,12 @@ func (f *File) PayloadEnums(each func(domain, schema, size int64) error) error {
 func (f *File) PayloadTexts(each func(text string) error) error {
 	if f.Has(nvtxTable, "jsonText") {
 		var text string
-		err := f.scan(nvtxTable, []column{{name: "jsonText", text: &text}}, "WHERE jsonText IS NOT NULL", func() error { return each(text) })
+		err := f.scan(nvtxTable, []column{{name: "jsonText", text: &text}}, func() error {
+			if text == "" {
+				return nil
+			}
+			return each(text)
+		})
 		if err != nil {
 			return err
 		}

@@ -1,16 +1,13 @@
 package export
 
 import (
-	"context"
-	"database/sql/driver"
-	"errors"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/sfstat/sfstat/ingest/nsight/internal/sqlite"
 	"github.com/sfstat/sfstat/trace/input"
 )
 
@@ -31,11 +28,19 @@ type column struct {
 // rowNumber is the column that every table has.
 const rowNumber = "rowid"
 
+// find is a table of the file; of a File that was not opened there is none.
+func (f *File) find(table string) (*sqlite.Table, bool) {
+	if f.db == nil {
+		return nil, false
+	}
+	return f.db.Table(table)
+}
+
 // Has reports whether the file has the table with these columns.
 func (f *File) Has(table string, columns ...string) bool {
-	have, ok := f.tables[table]
+	t, ok := f.find(table)
 	for _, c := range columns {
-		ok = ok && slices.Contains(have, c)
+		ok = ok && slices.Contains(t.Columns, c)
 	}
 	return ok
 }
@@ -45,77 +50,59 @@ type cursor struct {
 	file    *File
 	table   string
 	columns []column
-	rows    driver.Rows // nil: the table is absent
-	values  []driver.Value
-	row     int64 // number of the row at hand, Absent before the first
-	sorted  bool  // by SQLite: row numbers do not ascend
-	failed  bool  // closing says again what next said
+	at      []int        // of each in the table; −1: the number of the row
+	rows    *sqlite.Rows // nil: the table is absent
+	row     int64        // number of the row at hand, Absent before the first
 }
 
-// open starts going through a table. tail is what follows FROM: a condition or
-// an order by columns that the caller knows to be there, or "".
-//
-// Rows are taken from the driver itself: database/sql costs as much again for
-// each of them, and of what it does only the conversion is needed.
-func (f *File) open(table, tail string, columns ...column) (*cursor, error) {
-	c := &cursor{file: f, table: table, row: Absent, sorted: strings.HasPrefix(tail, "ORDER BY")}
-	list := []string{"rowid"}
+// open starts going through a table, in the order of the file or of a column that the caller knows
+// to be there.
+func (f *File) open(table, by string, columns ...column) (*cursor, error) {
+	c := &cursor{file: f, table: table, row: Absent}
+	t, ok := f.find(table)
 	for _, column := range columns {
 		column.clear()
-		if column.name == rowNumber || f.Has(table, column.name) {
-			list = append(list, quoted(column.name))
-			c.columns = append(c.columns, column)
+		switch {
+		case !ok:
+		case column.name == rowNumber:
+			c.columns, c.at = append(c.columns, column), append(c.at, -1)
+		case slices.Contains(t.Columns, column.name):
+			c.columns, c.at = append(c.columns, column), append(c.at, slices.Index(t.Columns, column.name))
 		}
 	}
-	if !f.Has(table) {
+	if !ok {
 		return c, nil
 	}
-	query := fmt.Sprintf("SELECT %s FROM %s %s", strings.Join(list, ", "), quoted(table), tail)
-	rows, err := f.direct.QueryContext(context.Background(), query, nil)
-	if err != nil {
-		return nil, c.at(err)
+	if by == "" {
+		c.rows = f.db.Rows(t)
+		return c, nil
 	}
-	c.rows, c.values = rows, make([]driver.Value, len(list))
-	return c, nil
+	var err error
+	c.rows, err = f.db.Sorted(t, slices.Index(t.Columns, by), integer)
+	return c, c.place(err)
 }
-
-// quoted is a name as SQL has it, whatever is in it.
-func quoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
 // next goes to the next row; more is false after the last.
 func (c *cursor) next() (more bool, err error) {
 	if c.rows == nil {
 		return false, nil
 	}
-	if err := c.rows.Next(c.values); err == io.EOF {
-		return false, nil
-	} else if err != nil {
-		c.failed = true
-		return false, c.at(err)
+	if !c.rows.Next() {
+		return false, c.place(c.rows.Err())
 	}
-	id, ok := c.values[0].(int64)
-	if !ok || id <= c.row && !c.sorted {
-		return false, c.at(input.Bad(input.ErrFormat, "a damaged SQLite database: row %v follows row %d; export it again from the .nsys-rep", c.values[0], c.row))
-	}
-	c.row = id
+	c.row = c.rows.ID
 	for i, column := range c.columns {
-		column.fill(c.values[i+1])
+		if c.at[i] < 0 {
+			*column.num = c.row
+			continue
+		}
+		column.fill(c.rows.Value(c.at[i]))
 	}
 	return true, nil
 }
 
-func (c *cursor) close() error {
-	if c.rows == nil {
-		return nil
-	}
-	if err := c.rows.Close(); !c.failed {
-		return c.at(err)
-	}
-	return nil
-}
-
-// at says in which row an error was met; nil is none.
-func (c *cursor) at(err error) error {
+// place says in which row an error was met; nil is none.
+func (c *cursor) place(err error) error {
 	if err == nil { // as for nearly every row: saying where it is costs more than reading it
 		return nil
 	}
@@ -128,20 +115,16 @@ func (c *cursor) at(err error) error {
 
 // scan calls each with every row of a table, in the order of the file. Where
 // the table is absent there are none.
-func (f *File) scan(table string, columns []column, where string, each func() error) error {
-	c, err := f.open(table, where, columns...)
-	if err != nil {
-		return err
-	}
-	for {
-		more, err := c.next()
-		if err == nil && more {
-			err = c.at(each())
+func (f *File) scan(table string, columns []column, each func() error) error {
+	c, err := f.open(table, "", columns...)
+	for err == nil {
+		var more bool
+		if more, err = c.next(); err != nil || !more {
+			break
 		}
-		if err != nil || !more {
-			return errors.Join(err, c.close())
-		}
+		err = c.place(each())
 	}
+	return err
 }
 
 func (c column) clear() {
@@ -158,7 +141,7 @@ func (c column) clear() {
 
 // fill takes a value as SQLite stored it, which need not be of the type that
 // the table declares.
-func (c column) fill(v driver.Value) {
+func (c column) fill(v sqlite.Value) {
 	if c.num != nil {
 		if *c.num = integer(v); c.text == nil {
 			return
@@ -168,44 +151,24 @@ func (c column) fill(v driver.Value) {
 			return
 		}
 	}
-	if c.blob != nil {
-		*c.blob = raw(v)
-		return
-	}
-	switch v := v.(type) {
-	case string:
-		*c.text = strings.ToValidUTF8(v, "\uFFFD")
-	case []byte:
-		*c.text = strings.ToValidUTF8(string(v), "\uFFFD")
-	case int64:
-		*c.text = strconv.FormatInt(v, 10)
+	switch {
+	case c.blob != nil: // the column of payloads is declared as text and holds blobs
+		*c.blob = v.Bytes
+	case v.Kind == sqlite.Integer:
+		*c.text = strconv.FormatInt(v.Int, 10)
 	default:
-		*c.text = ""
+		*c.text = strings.ToValidUTF8(string(v.Bytes), "\uFFFD")
 	}
 }
 
-// raw is a value as bytes. The column of payloads is declared as text and holds
-// blobs.
-func raw(v driver.Value) []byte {
-	switch v := v.(type) {
-	case []byte:
-		return v
-	case string:
-		return []byte(v)
-	}
-	return nil
-}
-
-func integer(v driver.Value) int64 {
-	switch v := v.(type) {
-	case int64:
-		return v
-	case float64:
-		if v > -1<<62 && v < 1<<62 {
-			return int64(v)
-		}
-	case string:
-		if n, err := strconv.ParseInt(v, 10, 64); err == nil {
+func integer(v sqlite.Value) int64 {
+	switch {
+	case v.Kind == sqlite.Integer:
+		return v.Int
+	case v.Kind == sqlite.Real && v.Real > -1<<62 && v.Real < 1<<62:
+		return int64(v.Real)
+	case v.Kind == sqlite.Text:
+		if n, err := strconv.ParseInt(string(v.Bytes), 10, 64); err == nil {
 			return n
 		}
 	}

@@ -10,7 +10,7 @@ type Session struct {
 func (f *File) Session() (Session, error) {
 	s := Session{Epoch: Absent}
 	var epoch int64
-	err := f.scan(sessionTable, []column{{name: "utcEpochNs", num: &epoch}}, "", func() error {
+	err := f.scan(sessionTable, []column{{name: "utcEpochNs", num: &epoch}}, func() error {
 		if s.Epoch == Absent && epoch > 0 {
 			s.Epoch = epoch
 		}
@@ -20,7 +20,7 @@ func (f *File) Session() (Session, error) {
 		return s, err
 	}
 	var name, value string
-	return s, f.scan(systemTable, []column{{name: "name", text: &name}, {name: "value", text: &value}}, "", func() error {
+	return s, f.scan(systemTable, []column{{name: "name", text: &name}, {name: "value", text: &value}}, func() error {
 		if name == "Hostname" && s.Host == "" {
 			s.Host = value
 		}
@@ -39,6 +39,6 @@ type Device struct {
 // Devices calls each with every CUDA device of every process.
 func (f *File) Devices(each func(Device) error) error {
 	var d Device
-	return f.scan(deviceTable, []column{{name: "pid", num: &d.PID}, {name: "cudaId", num: &d.CUDA}, {name: "gpuId", num: &d.GPU}}, "",
+	return f.scan(deviceTable, []column{{name: "pid", num: &d.PID}, {name: "cudaId", num: &d.CUDA}, {name: "gpuId", num: &d.GPU}},
 		func() error { return each(d) })
 }

@@ -21,9 +21,6 @@ const (
 	warningTable = "DIAGNOSTIC_EVENT"
 )
 
-var tables = []string{kernelTable, runtimeTable, memcpyTable, memsetTable, graphTable, nvtxTable, stringTable,
-	gpuTable, deviceTable, sessionTable, systemTable, metaTable, fieldTable, enumTable, linkTable, plainTable, warningTable}
-
 // ThreadID is a global thread id of Nsight Systems: hardware and virtual
 // machine in the upper 16 bits, then 24 bits of process and 24 of thread.
 type ThreadID int64
@@ -61,7 +58,10 @@ type Event struct {
 }
 
 // Events calls each with every NVTX event; the value is reused.
-func (f *File) Events(each func(*Event) error) error { return f.events("", each) }
+func (f *File) Events(each func(*Event) error) error {
+	var e Event
+	return f.scan(nvtxTable, e.columns(), func() error { return each(&e) })
+}
 
 // Domains calls each with every event that creates a domain: its text is the
 // domain's name.
@@ -69,12 +69,12 @@ func (f *File) Domains(each func(*Event) error) error {
 	if !f.Has(nvtxTable, "eventType") {
 		return nil
 	}
-	return f.events("WHERE eventType = 75", each)
-}
-
-func (f *File) events(where string, each func(*Event) error) error {
-	var e Event
-	return f.scan(nvtxTable, e.columns(), where, func() error { return each(&e) })
+	return f.Events(func(e *Event) error {
+		if e.Type != DomainCreate {
+			return nil
+		}
+		return each(e)
+	})
 }
 
 func (e *Event) columns() []column {
@@ -89,18 +89,21 @@ func (e *Event) columns() []column {
 func (f *File) Strings(each func(id int64, value string) error) error {
 	var id int64
 	var value string
-	return f.scan(stringTable, []column{{name: "id", num: &id}, {name: "value", text: &value}}, "",
+	return f.scan(stringTable, []column{{name: "id", num: &id}, {name: "value", text: &value}},
 		func() error { return each(id, value) })
 }
 
 // Warnings calls each with every warning and error of the capture itself: events that may be lost,
 // what could not be traced (ENUM_DIAGNOSTIC_SEVERITY_LEVEL).
 func (f *File) Warnings(each func(text string) error) error {
-	if !f.Has(warningTable, "severity", "text") {
-		return nil
-	}
+	var severity int64
 	var text string
-	return f.scan(warningTable, []column{{name: "text", text: &text}}, "WHERE severity IN (2, 3)", func() error { return each(text) })
+	return f.scan(warningTable, []column{{name: "severity", num: &severity}, {name: "text", text: &text}}, func() error {
+		if severity != 2 && severity != 3 {
+			return nil
+		}
+		return each(text)
+	})
 }
 
 // HasKernels reports whether the file has kernels, by table.

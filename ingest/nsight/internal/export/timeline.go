@@ -48,24 +48,19 @@ type Order uint8
 
 const (
 	AsStored Order = iota // tables must be in it; as fast as they can be read
-	Sorted                // SQLite sorts, with files in the system's folder for temporary ones
+	Sorted                // rows are sorted; 16 bytes of memory for each
 )
 
 // ErrUnordered says that a table is not in the order of time.
 var ErrUnordered = errors.New("not in the order of time")
 
 // Timeline hands over all API calls and everything that GPUs did, by start:
-// what a call launched comes after it. Memory does not grow with the tables.
-// AsStored ends with ErrUnordered at the first row that is before another; what
+// what a call launched comes after it. Memory grows with the tables only where
+// they are Sorted. AsStored ends with ErrUnordered at the first row that is before another; what
 // was handed over until then is good for nothing. Rows without a start come
 // first.
 func (f *File) Timeline(order Order, to Sink) (err error) {
 	var all []*lane
-	defer func() {
-		for _, l := range all {
-			err = errors.Join(err, l.close())
-		}
-	}()
 	add := func(l *lane, err error) error {
 		if err != nil {
 			return err
@@ -91,7 +86,7 @@ func (f *File) Timeline(order Order, to Sink) (err error) {
 		if first == nil {
 			return nil
 		}
-		if err := first.at(first.hand()); err != nil {
+		if err := first.place(first.hand()); err != nil {
 			return err
 		}
 		if err := first.advance(); err != nil {
@@ -110,24 +105,19 @@ type lane struct {
 
 func (l *lane) advance() (err error) {
 	last := *l.start
-	if l.more, err = l.next(); err == nil && l.more && *l.start < last && !l.sorted {
-		return l.at(ErrUnordered)
+	if l.more, err = l.next(); err == nil && l.more && *l.start < last {
+		return l.place(ErrUnordered)
 	}
 	return err
 }
 
-// lane opens a table. Where SQLite is to sort it, it is gone through once
-// before: sorting reads all rows before it yields the first, and would find a
-// tree of pages without an end too late.
+// lane opens a table.
 func (f *File) lane(order Order, table string, start *int64, columns ...column) (*lane, error) {
-	tail := ""
+	by := ""
 	if order == Sorted && f.Has(table, "start") {
-		if err := f.scan(table, nil, "", func() error { return nil }); err != nil {
-			return nil, err
-		}
-		tail = "ORDER BY start"
+		by = "start"
 	}
-	c, err := f.open(table, tail, append(columns, column{name: "start", num: start})...)
+	c, err := f.open(table, by, append(columns, column{name: "start", num: start})...)
 	if err != nil {
 		return nil, err
 	}

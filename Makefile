@@ -121,7 +121,7 @@ page: ## page/web/dist: the script and style of sfstat report (Node)
 	cd page/ui && $(NPM) ci --no-audit --no-fund && node build.mjs
 
 man: ## bin/sfstat.1: the manual page, from the table of commands
-	mkdir -p bin && CGO_ENABLED=0 $(TEST) $(LEAN) -ldflags '$(STRIP)' ./cmd/sfstat -run TestManPage -count=1 -man $(CURDIR)/bin/sfstat.1
+	mkdir -p bin && CGO_ENABLED=0 $(TEST) $(LEAN:%_no_docs=nethttpomithttp2) -ldflags '$(STRIP)' ./cmd/sfstat -run TestManPage -count=1 -man $(CURDIR)/bin/sfstat.1
 
 PAPER ?= paper
 

@@ -15,8 +15,9 @@ const closes = 0.02
 // contains looks for a stage that was recorded around others. With wall times the
 // stages of a step take longer than the step, and without that one they do not, on
 // any rank; where that is so of several, it is the longest. Without them it takes as
-// long as all others together, or a little longer, on every rank in every step.
-// O(steps × stages × ranks).
+// long as all others together, or as those beside it, or a little longer, on every
+// rank in every step. O(steps × stages × ranks), and as much again for each stage
+// that could be one.
 func contains(w *trace.Window) (p answer.Problem, found bool) {
 	around := -1
 	if w.Wall != nil {
@@ -78,29 +79,82 @@ func exceeding(w *trace.Window) int {
 	return around
 }
 
-// embracing is the stage that takes as long as all others together, -1 for none.
+// follows is the part of a stage's variation that is left at most when the stages
+// inside are taken off: what merely takes as long as others varies on its own.
+const follows = 0.1
+
+// inner is a stage and others that it may be recorded around: from one stage to
+// before another, itself left out.
+type inner struct {
+	around, from, to int
+	own, rest        spread // of the stage, and of what it takes beyond the others
+}
+
+// spread adds up values and their squares.
+type spread struct{ n, sum, squares float64 }
+
+func (v *spread) add(x float64) {
+	v.n++
+	v.sum += x
+	v.squares += x * x
+}
+
+func (v *spread) variance() float64 { return v.squares/v.n - v.sum/v.n*v.sum/v.n }
+
+// embracing is the stage that takes as long as others together, -1 for none.
 func embracing(w *trace.Window) int {
 	S, R := len(w.Schema.Stages), len(w.Ranks)
 	if S < 3 || w.Steps() < 2 {
 		return -1
 	}
-	could := make([]bool, S)
-	for s := range could {
-		could[s] = true
-	}
+	could := inners(S)
+	until := make([]float64, S+1)
 	for t := range w.Steps() {
 		step := w.Step(t)
 		for r := range R {
-			var all int64
 			for s := range S {
-				all += step[s*R+r]
+				until[s+1] = until[s] + float64(step[s*R+r])
 			}
-			for s := range S {
-				d := step[s*R+r]
-				others := float64(all - d)
-				could[s] = could[s] && float64(d) >= others && float64(d) <= (1+closes)*others
+			could = slices.DeleteFunc(could, func(c inner) bool {
+				d, others := until[c.around+1]-until[c.around], until[c.to]-until[c.from]
+				if c.from <= c.around && c.around < c.to {
+					others -= d
+				}
+				return d < others || d > (1+closes)*others
+			})
+			for i := range could {
+				could[i].take(until)
 			}
 		}
 	}
-	return slices.Index(could, true)
+	for _, c := range could {
+		if c.to-c.from == S || c.rest.variance() < follows*follows*c.own.variance() {
+			return c.around
+		}
+	}
+	return -1
+}
+
+// take adds a step of a rank, whose stages end at those times.
+func (c *inner) take(until []float64) {
+	d, others := until[c.around+1]-until[c.around], until[c.to]-until[c.from]
+	c.own.add(d)
+	c.rest.add(d - others)
+}
+
+// inners are all stages with all others, and with two or more that stand beside them.
+func inners(S int) []inner {
+	var out []inner
+	for s := range S {
+		out = append(out, inner{around: s, to: S})
+		for k := 2; k < S; k++ {
+			if s+1+k <= S {
+				out = append(out, inner{around: s, from: s + 1, to: s + 1 + k})
+			}
+			if s-k >= 0 {
+				out = append(out, inner{around: s, from: s - k, to: s})
+			}
+		}
+	}
+	return out
 }

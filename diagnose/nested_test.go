@@ -50,6 +50,17 @@ func TestContains(t *testing.T) {
 			f, b := base(s, r)
 			return []int64{f + b + 200, f, b}
 		}, "whole"},
+		"around two of four": {false, []string{"data", "both", "forward", "backward", "optim"}, func(s, r int) []int64 {
+			f, b := base(s, r)
+			return []int64{9_000, f + b + int64(s%3), f, b, 4_000}
+		}, "both"},
+		"around two before it": {false, []string{"data", "forward", "backward", "both"}, func(s, r int) []int64 {
+			f, b := base(s, r)
+			return []int64{9_000, f, b, f + b}
+		}, "both"},
+		"as long as two by chance": {false, []string{"data", "forward", "backward", "optim"}, func(s, r int) []int64 {
+			return []int64{10_000 + int64(s%4), 20_000 + int64(r%3), 30_100 + int64((s+r)%5)*10, 4_000}
+		}, ""},
 		"flat, wall": {true, []string{"data", "forward", "backward"}, func(s, r int) []int64 {
 			f, b := base(s, r)
 			return []int64{8_000, f, b, f + b + 8_100}

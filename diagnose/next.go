@@ -6,6 +6,7 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/stagename"
 )
 
@@ -20,6 +21,9 @@ func (j *judge) next(v *RunVerdict) []answer.Action {
 		out = []answer.Action{{Action: answer.TurnOn, With: answer.SourceSteps}}
 	case len(v.Findings) > 0 && v.Status != answer.NoStraggler:
 		out = j.actions(&v.Findings[0])
+	}
+	if v.asksUnit() {
+		out = slices.Insert(out, 0, answer.Action{Action: answer.TurnOn, With: answer.SourceUnits})
 	}
 	found := len(out)
 	for _, u := range v.Undecided {
@@ -55,6 +59,12 @@ func (v *RunVerdict) complete() (a answer.Action, ok bool) {
 		}
 	}
 	return a, false
+}
+
+// asksUnit reports whether times may be in another unit than they were read in,
+// which comes before anything that rests on them.
+func (v *RunVerdict) asksUnit() bool {
+	return v.says(answer.ProblemKind(input.NoteUnitDoubt.String())) != ""
 }
 
 // messagesHide reports whether ranks may have waited for each other in sends and

@@ -99,7 +99,7 @@ func (g *group) parts(order []int, owner []*trace.Part) ([]*trace.Part, error) {
 		}
 		if before != nil && before.step == row.step {
 			a, b := min(i, order[k-1]), max(i, order[k-1])
-			return nil, input.At(g.pos(b), input.Bad(input.ErrDuplicate, "rank %d reports step %d of window %d of run %q twice, first at line %d: where the job was restarted, a column run, or window, tells the two apart",
+			return nil, input.At(g.pos(b), input.Bad(input.ErrDuplicate, "rank %d reports step %d of window %d of run %q twice, first at line %d: after a restart, number the launches in a column run, or window",
 				g.ranks[row.rank], row.step, g.window, g.run, g.rows[a].line))
 		}
 		if before == nil || before.step+1 != row.step || before.meta != row.meta {

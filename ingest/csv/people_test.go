@@ -228,3 +228,46 @@ func FuzzParquet(f *testing.F) {
 		}
 	})
 }
+
+// TestOneColumnInAnotherUnit: one stage in milliseconds among nanoseconds is asked
+// about, and one that merely takes next to nothing is not.
+func TestOneColumnInAnotherUnit(t *testing.T) {
+	table := func(data func(i int) int) string {
+		var b strings.Builder
+		b.WriteString("step,rank,data,forward,backward\n")
+		for i := range 40 {
+			fmt.Fprintf(&b, "%d,%d,%d,%d,%d\n", i/2, i%2, data(i), 60_000_000+i*1000, 100_000_000+i*3000)
+		}
+		return b.String()
+	}
+	for _, c := range []struct {
+		name string
+		data func(i int) int
+		want string
+	}{
+		{"milliseconds", func(i int) int { return 15 + i%3 }, `"data" takes 17 ns of a step of 160 ms, read as nanoseconds: are these milliseconds? Then name it data_ms`},
+		{"a tenth of a microsecond", func(i int) int { return 90 + i%40 }, `"data" takes 111 ns of a step of 160 ms, read as nanoseconds: are these milliseconds? Then name it data_ms`},
+		{"half a microsecond", func(i int) int { return 400 + i }, ""},
+		{"microseconds", func(i int) int { return 15_000 + 31*i }, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r, err := csv.NewReader(strings.NewReader(table(c.data)), "table.csv", csv.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := ingesttest.ReadAll(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var asked string
+			for _, n := range got[0].Notes {
+				if n.Kind == input.NoteUnitDoubt {
+					asked += n.Text
+				}
+			}
+			if asked != c.want {
+				t.Errorf("asked %q, expected %q", asked, c.want)
+			}
+		})
+	}
+}

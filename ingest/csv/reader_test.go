@@ -218,7 +218,7 @@ func TestHostile(t *testing.T) {
 		{"text after quotes", head + "1,1,\"5\"6,6\n", input.ErrFormat, "closing quote"},
 		{"quote in the middle", head + "1,1,5\"\",6\n", input.ErrFormat, "quotes inside of a cell"},
 		{"open quote", head + "1,1,\"5,6\n" + strings.Repeat("1,1,5,6\n", 200000), input.ErrTooLarge, ":3"},
-		{"row twice", head + "1,1,5,6\n1,0,5,6\n", input.ErrDuplicate, ":4: rank 0 reports step 1 of window 0 of run \"table.csv\" twice, first at line 2: where the job was restarted, a column run, or window"},
+		{"row twice", head + "1,1,5,6\n1,0,5,6\n", input.ErrDuplicate, ":4: rank 0 reports step 1 of window 0 of run \"table.csv\" twice, first at line 2: after a restart, number the launches in a column run, or window"},
 		{"row twice and nothing else", head + "1,0,5,6\n", input.ErrDuplicate, ":3"},
 		{"row twice where another is missing", head + "1,0,5,6\n2,0,5,6\n1,1,5,6\n", input.ErrDuplicate, ":3"},
 		{"negative step", "step,rank,a\n-1,0,1\n", input.ErrNegative, "column step"},

@@ -101,8 +101,13 @@ func (l *layout) doubts(w *trace.Window, said Unit) []input.Note {
 	}
 	if said == Unsaid {
 		for s, name := range w.Schema.Stages {
-			if v, ok := constant(w, s); ok && slices.Contains(l.unsaid, name) {
+			if !slices.Contains(l.unsaid, name) {
+				continue
+			}
+			if v, ok := constant(w, s); ok {
 				ask("%q is %d in every row: is it a duration? Leave the column out where it is none", name, v)
+			} else if unit, d := otherUnit(w, s, step); asked == nil && unit != Unsaid {
+				ask("%q takes %s of a step of %s, read as nanoseconds: are these %s? Then name it %s_%s", name, length(float64(d)), length(float64(step)), unitWords[unit], name, unit)
 			}
 		}
 	}
@@ -110,6 +115,25 @@ func (l *layout) doubts(w *trace.Window, said Unit) []input.Note {
 		ask("%s", l.unlikely(step, said))
 	}
 	return asked
+}
+
+// leastShare is the part of a step from which a stage in another unit is one that
+// somebody would record.
+const leastShare = 0.01
+
+// otherUnit is in which unit a stage of less than a microsecond would be a part of
+// steps of that length, and how long it takes as it is; none for all others.
+func otherUnit(w *trace.Window, s int, step int64) (Unit, int64) {
+	d := medianStep(w, func(other int) bool { return other == s })
+	if d <= 0 || d >= int64(time.Microsecond) || step < shortStep {
+		return Unsaid, d
+	}
+	for unit := Microseconds; unit <= Seconds; unit++ {
+		if share := float64(d) * math.Pow10(unit.exponent()) / float64(step); share >= leastShare && share < 1 {
+			return unit, d
+		}
+	}
+	return Unsaid, d
 }
 
 // medianStep is the median over the steps of the largest times of those stages,

@@ -17,6 +17,8 @@ var stageWords = map[string]string{
 	"callbacks.cpu_wall":      "callbacks",
 	"optim.step_cpu_wall":     "the optimizer step",
 	stagename.Residual:        "time outside the recorded stages",
+	stagename.Whole:           "the whole step",
+	stagename.Remainder:       "the rest of the step",
 }
 
 // stageWord is a stage in a sentence.

@@ -116,9 +116,12 @@ func waitsInstead(groups []string, typical [][]int64, g, r int) bool {
 // reducesGradients reports whether a stage is by its name the one in which
 // gradients are reduced over the replicas, and ranks wait for each other:
 // "model.backward_cpu_wall", "backward", "bwd_ms". What is only a part of it by
-// its name ("backward-compute", "wait.backward") is not.
+// its name ("backward-compute", "wait.backward") is not. A whole step contains it.
 func reducesGradients(stage string) bool {
 	base, _ := stagename.Split(stage)
+	if base == stagename.Whole || base == stagename.Remainder {
+		return true
+	}
 	words := strings.FieldsFunc(strings.ToLower(base), func(r rune) bool { return r < 'a' || r > 'z' })
 	besides := []string{"model", "strategy", "loss", "pass", "step", "time", "cpu", "wall", "device", "ms", "us", "ns"}
 	named := false

@@ -223,6 +223,7 @@ type Reader struct {
 	entries   map[string]string         // runs of what ranks recorded of entering calls, by folder
 	nsight    []*Input                  // exports of Nsight Systems
 	exported  map[string]string         // runs of their windows, by folder
+	logged    []*loggedRank             // logs of training programs
 	recorded  []*Input                  // debug logs of NCCL and dumps of its Inspector
 	piped     map[*Input]*ingest.Source // of these, those that cannot be opened again
 	dumps     flightrecorder.Reader
@@ -262,6 +263,7 @@ func Open(paths []string, o Options) (*Reader, error) {
 	if o.Want != Communication {
 		r.exports()
 	}
+	r.trainLogs()
 	// What may name no run of its own comes behind what does.
 	slices.SortStableFunc(r.units, func(a, b *unit) int { return cmp.Compare(a.turn(), b.turn()) })
 	r.runs.profiled = o.Want == ForVerdict && slices.ContainsFunc(r.units, func(u *unit) bool { return u.turn() == 1 })

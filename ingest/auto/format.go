@@ -1,6 +1,7 @@
 package auto
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/sfstat/sfstat/ingest/packet"
 	"github.com/sfstat/sfstat/ingest/pyspy"
 	"github.com/sfstat/sfstat/ingest/telemetry"
+	"github.com/sfstat/sfstat/ingest/trainlog"
 	"github.com/sfstat/sfstat/ingest/xplane"
 	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/profile"
@@ -43,6 +45,7 @@ const (
 	GPULines     // of dcgmi dmon and nvidia-smi dmon
 	Metrics      // of node_exporter and DCGM's exporter
 	KernelLog    // of a host
+	TrainLog     // what training programs print of their steps
 	Arrivals     // epochs and arrivals of the windows in the table that it lies beside
 	OperatorMeta // the layout of an operator trace, in a file beside it
 	JSON
@@ -126,6 +129,8 @@ func init() { // its functions look at it
 			noun: "metrics of a host, which sfstat diagnose reads beside a recording of the job"},
 		{format: GPUTable, name: "GPU readings", listed: monitored, sniff: plain(telemetry.Table.Recognises), gives: readings, open: monitoring(telemetry.Table),
 			noun: "readings of GPUs, which sfstat diagnose reads beside a recording of the job"},
+		{format: TrainLog, name: "training log", listed: "logs of training programs with times of steps", sniff: func(b beginning) bool { return bytes.IndexByte(b.all, 0) < 0 && trainlog.Recognise(b.text) }, gives: windows, open: (*Reader).addTrainLog,
+			noun: "a training program's log of its steps"},
 		{format: JSON, name: "JSON", sniff: func(b beginning) bool { return b.json }, noun: "JSON, but neither packets nor a profiler trace"},
 		{format: Binary, name: "binary data", sniff: isBinary, noun: "binary data"},
 		{format: LaunchedOperators, name: "operator trace", listed: "operator traces (CSV, Parquet)", half: true, sniff: withColumns(func(c []string) bool { return isOperators(c) && optrace.Launched(c) }),

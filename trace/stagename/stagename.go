@@ -18,6 +18,13 @@ const DataStem = "data."
 // over the replicas.
 const BackwardStem = "model.backward"
 
+// Whole is a step of which nothing is timed but the whole, and Remainder what timed stages leave of
+// it, as logs have them: ranks synchronise in both.
+const (
+	Whole     = "step.whole"
+	Remainder = "step.rest"
+)
+
 // WaitStem starts the names of the stages in which a reduced operator
 // trace waits: "wait.forward-compute@3" is the time before that operator in
 // which the rank's main queue stood still.
@@ -61,7 +68,7 @@ const (
 var stems = [...][]string{
 	Data:      {"data", "input", "dataload", "fetch"},
 	Forward:   {"model.fwd", "model.forward", "forward", "fwd"},
-	Backward:  {BackwardStem, "backward", "bwd"},
+	Backward:  {BackwardStem, "backward", "bwd", Whole, Remainder},
 	Optimizer: {"optim", "opt_step"},
 	Callbacks: {"callback", "hook", "logging", "checkpoint", "eval"},
 }

@@ -1,0 +1,154 @@
+package auto
+
+import (
+	"cmp"
+	"io"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/ingest/flightrecorder"
+	"github.com/sfstat/sfstat/ingest/trainlog"
+	"github.com/sfstat/sfstat/internal/bug"
+	"github.com/sfstat/sfstat/trace/input"
+)
+
+// addTrainLog puts a log of a training program to the others; it is opened by its path.
+func (r *Reader) addTrainLog(in *Input, src *metered) {
+	l := &loggedRank{Input: in}
+	if in.Bytes == ingest.UnknownSize {
+		l.src = src
+	} else {
+		src.Close()
+	}
+	r.logged = append(r.logged, l)
+}
+
+// loggedRank is one log.
+type loggedRank struct {
+	*Input
+	src *metered // of a stream, which cannot be opened again
+}
+
+// ofRank is a folder of torchrun's, which has one for each rank.
+var ofRank = regexp.MustCompile(`^(?:rank[_-]?)?\d+$`)
+
+// folder is that of the logs of a job, and rank and host are as the path tells.
+func (l *loggedRank) place(pattern *regexp.Regexp) (folder string, rank int, host string) {
+	folder = dirOf(l.Path)
+	rank, host = flightrecorder.RankOf(l.Path, pattern)
+	name := filepath.Base(folder)
+	if rank < 0 && pattern == nil && ofRank.MatchString(name) {
+		rank, _ = strconv.Atoi(strings.TrimLeft(name, "rank_-"))
+		folder = filepath.Dir(folder)
+	}
+	return folder, rank, host
+}
+
+// trainLogs makes a unit of the logs in each folder: they are of one run. Beside another recording
+// of the times of the run they say nothing new.
+func (r *Reader) trainLogs() {
+	units := make(map[string]*trainLogs)
+	for _, l := range r.logged {
+		folder, _, _ := l.place(r.o.Rank)
+		if !l.named && r.timedIn(folder) {
+			l.Skipped = TrainLog.row().noun
+			r.given--
+			continue
+		}
+		u := units[folder]
+		if u == nil {
+			u = &trainLogs{r: r, folder: folder}
+			units[folder] = u
+			r.units = append(r.units, &unit{reader: u})
+		}
+		u.logs = append(u.logs, l)
+	}
+	for _, u := range r.units {
+		if t, ok := u.reader.(*trainLogs); ok {
+			for _, l := range t.logs {
+				u.size += r.meter.expect(l.Bytes)
+			}
+		}
+	}
+}
+
+// timedIn reports whether another input in a folder, or in one above or below it, has times of steps.
+func (r *Reader) timedIn(folder string) bool {
+	for i := range r.inputs {
+		in := &r.inputs[i]
+		if in.Skipped != "" || in.Format == TrainLog || !in.Format.Readable() || in.Format.row().gives&windows == 0 {
+			continue
+		}
+		if other := dirOf(in.Path); other == folder || strings.HasPrefix(other, folder+"/") || strings.HasPrefix(folder, other+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// trainLogs is the logs of one run as a window.
+type trainLogs struct {
+	r      *Reader
+	folder string
+	logs   []*loggedRank
+	done   bool
+}
+
+func (t *trainLogs) Next() (Item, error) {
+	if t.done {
+		return Item{}, io.EOF
+	}
+	t.done = true
+	b := trainlog.Builder{Limits: t.r.o.Limits}
+	for _, l := range t.logs {
+		if err := t.read(&b, l); err != nil {
+			if len(t.logs) == 1 || t.r.o.Strict == FirstError {
+				return Item{}, err
+			}
+			t.r.problems = append(t.r.problems, Problem{l.Path, err})
+			continue
+		}
+		l.Windows++
+	}
+	path := t.logs[0].Path
+	name := filepath.Base(t.folder)
+	if len(t.logs) == 1 {
+		name = cmp.Or(strings.TrimSuffix(stem(path), filepath.Ext(stem(path))), name)
+	} else {
+		path = filepath.Dir(path)
+	}
+	w, err := b.Window(name)
+	if err != nil {
+		return Item{}, input.At(input.Pos{File: path}, err)
+	}
+	return Item{Window: w, Path: path, folder: t.folder}, nil
+}
+
+// read reads one log.
+func (t *trainLogs) read(b *trainlog.Builder, l *loggedRank) (err error) {
+	defer bug.Contain(l.Path, &err)
+	src := l.src
+	if src == nil {
+		again, err := t.r.source(l.Path)
+		if err != nil {
+			return err
+		}
+		src = t.r.meter.watch(again)
+	}
+	defer src.Close()
+	_, rank, host := l.place(t.r.o.Rank)
+	return b.Read(src, l.Path, rank, host)
+}
+
+// Close closes streams that were not read.
+func (t *trainLogs) Close() error {
+	for _, l := range t.logs {
+		if l.src != nil {
+			l.src.Close()
+		}
+	}
+	return nil
+}

@@ -1,0 +1,149 @@
+package trainlog
+
+import (
+	"bytes"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/sfstat/sfstat/trace/input"
+)
+
+var (
+	stepWord = regexp.MustCompile(`(?i)\b(?:global_step|train_step|step|iteration|iter)s?\b["']?\s*[:=#]?\s*\[?\s*(\d{1,15})\b`)
+	rankWord = regexp.MustCompile(`(?i)\[rank[ :=_]*(\d{1,7})\]|\brank[ :=]+(\d{1,7})\b`)
+	timeWord = regexp.MustCompile(`(?i)\b([a-z][a-z_/ ]*?)["']?\s*(?:\((ms|us|s|sec)\))?["']?\s*[:=]\s*(\d+(?:\.\d*)?(?:e[-+]?\d+)?)\s*(ms|us|s|sec|seconds)?(?:[\s,|)\]}]|$)`)
+	colour   = regexp.MustCompile("\x1b\\[[0-9;]*m")
+)
+
+// whole is where times of whole steps go.
+const whole = stages
+
+// times leads the names of times to stages: in lower case, words joined by an underscore.
+var times = map[string]Stage{
+	"data_time": Data, "data_wait": Data, "data_load_time": Data, "data_loading_time": Data, "dataloader_time": Data, "load_time": Data, "batch_load_time": Data,
+	"forward_time": Forward, "fwd_time": Forward, "backward_time": Backward, "bwd_time": Backward,
+	"optimizer_time": Optimizer, "optim_time": Optimizer, "opt_time": Optimizer,
+	"time": whole, "step_time": whole, "iter_time": whole, "iteration_time": whole, "batch_time": whole, "train_step_timing": whole, "time_per_step": whole,
+	"elapsed_time_per_iteration": whole,
+}
+
+// lineReader reads the lines of one log.
+type lineReader struct {
+	b          *Builder
+	file, host string
+	rank       int
+	unranked   bool  // a line had no rank
+	step       int64 // of the line before, for timers
+	block      block // of timers, that is open
+}
+
+// known reports whether a line has the number of a step and a time of it.
+func (l *lineReader) known(line []byte) bool {
+	_, _, n := l.parse(line)
+	return n > 0
+}
+
+// parse reads a line with the number of a step, and how many times it has.
+func (l *lineReader) parse(line []byte) (step int64, r row, n int) {
+	line = line[:min(len(line), 1<<14)]
+	at := stepWord.FindSubmatchIndex(line)
+	if at == nil {
+		return 0, r, 0
+	}
+	step, _ = strconv.ParseInt(string(line[at[2]:at[3]]), 10, 64)
+	r = newRow()
+	for _, m := range timeWord.FindAllSubmatch(line, -1) {
+		name, unit := strings.ToLower(string(m[1])), strings.ToLower(string(m[2])+string(m[4]))
+		for _, u := range [...]string{"ms", "us", "s"} {
+			if stem, named := strings.CutSuffix(name, "_"+u); named {
+				name, unit = stem, u
+			}
+		}
+		stage, known := stageOf(name)
+		if !known {
+			continue
+		}
+		ns, ok := nanoseconds(string(m[3]), unit)
+		if !ok {
+			continue
+		}
+		if n++; unit == "" && l.b != nil {
+			l.b.assumed = true
+		}
+		if stage == whole {
+			r.whole = ns
+		} else {
+			r.stage[stage] = ns
+		}
+	}
+	return step, r, n
+}
+
+// stageOf is the stage of a time's name in lower case, of which words that belong to something else may stand before.
+func stageOf(name string) (Stage, bool) {
+	words := strings.FieldsFunc(name, func(r rune) bool { return r == ' ' || r == '_' || r == '/' })
+	for from := range words {
+		if stage, known := times[strings.Join(words[from:], "_")]; known {
+			return stage, true
+		}
+	}
+	return 0, false
+}
+
+// nanoseconds reads a time.
+func nanoseconds(number, unit string) (int64, bool) {
+	scale := 1e9
+	switch unit {
+	case "ms":
+		scale = 1e6
+	case "us":
+		scale = 1e3
+	}
+	x, err := strconv.ParseFloat(number, 64)
+	if x *= scale; err != nil || !(x < 1<<54) { // 200 days
+		return 0, false
+	}
+	return int64(math.Round(x)), true
+}
+
+// line takes a line.
+func (l *lineReader) line(line []byte) error {
+	if bytes.IndexByte(line, 0x1b) >= 0 {
+		line = colour.ReplaceAll(line, nil)
+	}
+	if done, err := l.timerLine(line); done {
+		return err
+	}
+	step, r, n := l.parse(line)
+	if n == 0 {
+		return nil
+	}
+	l.step = step
+	rank, err := l.rankOf(line)
+	if err != nil || rank < 0 {
+		return err
+	}
+	return l.b.add(l.b.rows, rankKey{step, rank}, r)
+}
+
+// rankOf is the rank that a line or the file's name tells, −1 where neither does.
+func (l *lineReader) rankOf(line []byte) (int, error) {
+	rank := l.rank
+	if m := rankWord.FindSubmatch(line[:min(len(line), 1<<12)]); m != nil {
+		rank, _ = strconv.Atoi(string(m[1]) + string(m[2]))
+	}
+	if rank < 0 {
+		l.unranked = true
+		return rank, nil
+	}
+	if of, ok := l.b.from[rank]; ok && of != l.file {
+		return 0, input.Bad(input.ErrDuplicate, "rank %d is in %s too: name files by global ranks, and give one run only", rank, of)
+	}
+	l.b.from[rank] = l.file
+	if l.host != "" {
+		l.b.hosts[rank] = l.host
+	}
+	return rank, nil
+}

@@ -38,12 +38,12 @@ type Spec struct {
 type Cluster struct {
 	Partition   string   `yaml:"partition,omitempty"`
 	Account     string   `yaml:"account,omitempty"`
-	Minutes     int      `yaml:"minutes,omitempty" zero:"unset"`       // time limit of one run
-	Nodes       int      `yaml:"nodes,omitempty" zero:"unset"`         // of one run
-	CPUsPerRank int      `yaml:"cpus_per_rank,omitempty" zero:"unset"` // a rank is a task
-	AtMost      int      `yaml:"at_most,omitempty" zero:"unset"`       // runs at the same time
-	Flags       []string `yaml:"flags,omitempty"`                      // of sbatch, as "--gres=gpu:8"
-	Setup       []string `yaml:"setup,omitempty"`                      // lines of shell before the ranks start, as "module load python"
+	Minutes     int      `yaml:"minutes,omitempty"`       // time limit of one run
+	Nodes       int      `yaml:"nodes,omitempty"`         // of one run
+	CPUsPerRank int      `yaml:"cpus_per_rank,omitempty"` // a rank is a task
+	AtMost      int      `yaml:"at_most,omitempty"`       // runs at the same time
+	Flags       []string `yaml:"flags,omitempty"`         // of sbatch, as "--gres=gpu:8"
+	Setup       []string `yaml:"setup,omitempty"`         // lines of shell before the ranks start, as "module load python"
 }
 
 // Group is the runs of all combinations of family, ranks, delay, seed and arrivals. A
@@ -63,8 +63,8 @@ type Group struct {
 	Published string `yaml:"published,omitempty"`
 
 	// What is left out is as in simulate.DefaultSpec.
-	Windows int  `yaml:"windows,omitempty" zero:"unset"`
-	Steps   int  `yaml:"steps,omitempty" zero:"unset"` // in each window
+	Windows int  `yaml:"windows,omitempty"`
+	Steps   int  `yaml:"steps,omitempty"` // in each window
 	Warmup  *int `yaml:"warmup,omitempty"`
 
 	job    `yaml:",inline"`
@@ -74,21 +74,21 @@ type Group struct {
 // job is how the job of a group differs from the default one.
 type job struct {
 	Program      program                    `yaml:"program,omitempty"`
-	Accumulation int                        `yaml:"accumulation,omitempty" zero:"unset"` // microsteps, which synchronise in the last of them
-	Work         map[string]simulate.Millis `yaml:"work_ms,omitempty"`                   // mean work of a healthy rank by stage
-	Events       events                     `yaml:"events,omitempty"`                    // whether device times are sampled
-	Profiler     Profiler                   `yaml:"profiler,omitempty"`                  // that runs beside the recorder
-	Recorder     []recorderUse              `yaml:"recorder,omitempty"`                  // off and on: each window is carried out without the recorder too; empty: on
+	Accumulation int                        `yaml:"accumulation,omitempty"` // microsteps, which synchronise in the last of them
+	Work         map[string]simulate.Millis `yaml:"work_ms,omitempty"`      // mean work of a healthy rank by stage
+	Events       events                     `yaml:"events,omitempty"`       // whether device times are sampled
+	Profiler     Profiler                   `yaml:"profiler,omitempty"`     // that runs beside the recorder
+	Recorder     []recorderUse              `yaml:"recorder,omitempty"`     // off and on: each window is carried out without the recorder too; empty: on
 }
 
 // strike is whom the faults of a group hit and when; the zero value is one rank
 // by the seed, in every step.
 type strike struct {
 	HiddenRanks  []int   `yaml:"hidden_ranks,omitempty"`
-	Every        int64   `yaml:"every,omitempty" zero:"unset"`       // every n-th recorded step
-	Probability  float64 `yaml:"probability,omitempty" zero:"unset"` // of each such step; 0: certain
-	FaultWindows []int   `yaml:"fault_windows,omitempty"`            // from 0; empty: all
-	Independent  bool    `yaml:"independent,omitempty"`              // each hidden rank is struck by itself, by draws of its own
+	Every        int64   `yaml:"every,omitempty"`         // every n-th recorded step
+	Probability  float64 `yaml:"probability,omitempty"`   // of each such step; 0: certain
+	FaultWindows []int   `yaml:"fault_windows,omitempty"` // from 0; empty: all
+	Independent  bool    `yaml:"independent,omitempty"`   // each hidden rank is struck by itself, by draws of its own
 }
 
 // ParseSpec reads a specification. It is strict: a key that does not exist is

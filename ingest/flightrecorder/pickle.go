@@ -28,7 +28,6 @@ func (m *machine) pickled() (root value, truncated bool, err error) {
 	m.stack, m.marks, m.memo, m.next = m.stack[:0], m.marks[:0], m.memo[:0], 0
 	m.most = len(m.data)/2 + 64
 	for {
-		m.plain()
 		m.at = m.next
 		if m.at >= len(m.data) {
 			return m.salvage(), true, nil
@@ -56,73 +55,6 @@ func (m *machine) pickled() (root value, truncated bool, err error) {
 // within reports whether a stack of n values and the containers are no more
 // than the input's length allows.
 func (m *machine) within(n int) bool { return n <= m.most && len(m.containers) <= m.most }
-
-// plain carries out operations as long as they are of the few that make up
-// nearly all of a dump and nothing is wrong with them: values of the memo, short
-// numbers, marks, and filling lists and dicts. The rest is for run.
-func (m *machine) plain() {
-	data, at, stack := m.data, m.next, m.stack
-loop:
-	for at+4 < len(data) && m.within(len(stack)) {
-		b := data[at+1]
-		switch op := data[at]; op {
-		case 'h':
-			if int(b) >= len(m.memo) {
-				break loop
-			}
-			stack = append(stack, m.memo[b])
-			at += 2
-		case 'K':
-			stack = append(stack, value{kind: integer, x: int64(b)})
-			at += 2
-		case 'M':
-			stack = append(stack, value{kind: integer, x: int64(binary.LittleEndian.Uint16(data[at+1:]))})
-			at += 3
-		case 'J':
-			stack = append(stack, value{kind: integer, x: int64(int32(binary.LittleEndian.Uint32(data[at+1:])))})
-			at += 5
-		case '(':
-			m.marks = append(m.marks, len(stack))
-			at++
-		case ']':
-			stack = append(stack, m.container(list))
-			at++
-		case '}':
-			stack = append(stack, m.container(dict))
-			at++
-		case 'N':
-			stack = append(stack, value{})
-			at++
-		case 'e', 'u':
-			from := m.fillable(stack, op)
-			if from < 0 {
-				break loop
-			}
-			m.add(stack[from-1], stack[from:]...)
-			stack, m.marks = stack[:from], m.marks[:len(m.marks)-1]
-			at++
-		default:
-			break loop
-		}
-	}
-	m.next, m.stack = at, stack
-}
-
-// fillable is where the values begin that APPENDS or SETITEMS add to what is
-// below them, −1 where they cannot.
-func (m *machine) fillable(stack []value, op byte) int {
-	if len(m.marks) == 0 {
-		return -1
-	}
-	from := m.marks[len(m.marks)-1]
-	if from < 1 || from > len(stack) {
-		return -1
-	}
-	if k := stack[from-1].kind; op == 'e' && k == list || op == 'u' && k == dict && (len(stack)-from)%2 == 0 {
-		return from
-	}
-	return -1
-}
 
 // salvage closes the containers that a pickle which breaks off left open.
 func (m *machine) salvage() value {

@@ -45,7 +45,7 @@ var rules = []rule{
 	{of: "engine", may: []string{"trace", "engine/clock", "engine/points"}, pure: true},
 	{of: "ingest/auto", may: []string{"trace", "ingest", "archive", "engine/stages", "internal/parquet"}},
 	{of: "ingest/ingesttest", may: []string{"trace", "ingest"}},
-	{of: "ingest", may: []string{"trace", "ingest", "internal/parquet", "internal/decimal"}},
+	{of: "ingest", may: []string{"trace", "ingest", "internal/parquet", "internal/decimal", "internal/strictyaml"}},
 	{of: "archive/calls", may: []string{"trace", "engine"}},
 	{of: "archive/partitions", may: []string{"trace", "ingest", "archive", "internal/atomicfile"}},
 	{of: "archive", may: []string{"trace", "ingest", "internal/parquet"}},

@@ -7,7 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"reflect"
+	"math"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -26,9 +27,8 @@ func (e *UnknownKey) Error() string { return "there is no " + e.Key + " here" }
 // Decode reads one document, YAML or JSON, into v; what the text does not
 // mention stays as it is there. A key that v does not have, one that stands
 // twice, a second document, and a number with a fraction where v has a whole one
-// are refused. So is a number 0 of a field with the tag zero:"unset", for which 0
-// is that nothing was said. Errors are of the file name, with
-// the line where it is known; ErrNothing is one of them.
+// are refused. Errors are of the file name, with the line where it is known; ErrNothing
+// is one of them.
 func Decode(name string, text []byte, v any) error {
 	pos := input.Pos{File: name}
 	d := yaml.NewDecoder(bytes.NewReader(text))
@@ -42,20 +42,57 @@ func Decode(name string, text []byte, v any) error {
 	if d.Decode(new(yaml.Node)) != io.EOF {
 		return input.At(pos, input.Bad(input.ErrFormat, "more than one YAML document, expected one"))
 	}
-	var root yaml.Node
-	if err := yaml.Unmarshal(text, &root); err != nil {
+	var read, written yaml.Node
+	if err := errors.Join(yaml.Unmarshal(text, &read), written.Encode(v)); err != nil {
 		return placed(pos, nil, err)
 	}
-	whole := item{value: &root, into: reflect.TypeOf(v)}
-	if bad := whole.first(item.isFraction); bad != nil {
-		pos.Line = int64(bad.value.Line)
-		return input.At(pos, input.Bad(input.ErrType, "%q is a number, expected a whole number", bad.value.Value))
-	}
-	if bad := whole.first(item.isUnset); bad != nil {
-		pos.Line = int64(bad.key.Line)
-		return input.At(pos, input.Bad(input.ErrFormat, "%s is 0, which says nothing: leave it out for what is usual, or give another number", bad.key.Value))
+	if bad := lost(read.Content[0], &written); bad != nil {
+		pos.Line = int64(bad.Line)
+		return input.At(pos, input.Bad(input.ErrType, "%q is a number, expected a whole number", bad.Value))
 	}
 	return nil
+}
+
+// lost is the first number that had a fraction when it was read and has none when it is
+// written again: the library cuts off what a whole number has no place for. nil: there is none.
+func lost(read, written *yaml.Node) *yaml.Node {
+	if read.Kind == yaml.AliasNode {
+		read = read.Alias
+	}
+	switch {
+	case read.Kind != written.Kind:
+	case read.Kind == yaml.ScalarNode && read.Tag == "!!float" && written.Tag == "!!int" && fractional(read):
+		return read
+	case read.Kind == yaml.SequenceNode:
+		for i := range min(len(read.Content), len(written.Content)) {
+			if bad := lost(read.Content[i], written.Content[i]); bad != nil {
+				return bad
+			}
+		}
+	case read.Kind == yaml.MappingNode:
+		again := make(map[string]*yaml.Node)
+		for i := 0; i+1 < len(written.Content); i += 2 {
+			again[written.Content[i].Value] = written.Content[i+1]
+		}
+		for i := 0; i+1 < len(read.Content); i += 2 {
+			value, left := read.Content[i+1], again[read.Content[i].Value]
+			if left == nil && value.Tag == "!!float" { // it became 0, which is not written
+				left = &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int"}
+			}
+			if left == nil {
+				continue
+			}
+			if bad := lost(value, left); bad != nil {
+				return bad
+			}
+		}
+	}
+	return nil
+}
+
+func fractional(n *yaml.Node) bool {
+	f, err := strconv.ParseFloat(n.Value, 64)
+	return err == nil && f != math.Trunc(f)
 }
 
 // Encode writes what Decode reads.

@@ -1,12 +1,10 @@
 package strictyaml
 
 import (
-	"cmp"
 	"encoding"
 	"fmt"
 	"reflect"
 	"regexp"
-	"strings"
 )
 
 // otherType is how the library complains of a value of another type: the tag of
@@ -51,19 +49,6 @@ func (k vocabulary) add(t reflect.Type) {
 			k.add(t.Field(i).Type)
 		}
 	}
-}
-
-// yamlName is the key of a field, "" if it has none; the fields of one that is
-// inline have keys of their own.
-func yamlName(f reflect.StructField) (name string, inline bool) {
-	name, options, _ := strings.Cut(f.Tag.Get("yaml"), ",")
-	if !f.IsExported() || name == "-" {
-		return "", false
-	}
-	if options == "inline" {
-		return "", true
-	}
-	return cmp.Or(name, strings.ToLower(f.Name)), false
 }
 
 // expected names what a Go type takes in YAML.

@@ -102,21 +102,21 @@ rules:
 // TestRefused: strict, and with the line.
 func TestRefused(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                     "m: a stage map without rules",
-		"[1]":                  "m:1: expected a mapping",
-		"rules: x":             "m:1: rules is a list",
-		"\nrule: []":           `m:2: unknown key "rule"`,
+		"":                     "m: nothing is set in it",
+		"[1]":                  "m:1: found a list, expected keys with values",
+		"rules: x":             `m:1: "x" is text, expected a list`,
+		"\nrule: []":           "m:2: there is no rule here",
 		"rules:\n- {exact: a}": "m:2: a rule has one of",
 		"rules:\n- {exact: a, glob: b, stage: none}": "m:2: a rule has one of",
 		"rules:\n- {exact: a, stage: nowhere}":       `m:2: no stage "nowhere"`,
-		"rules:\n- {regex: a, stage: none}":          `m:2: unknown key "regex"`,
-		"rules:\n- a":                                "m:2: expected a rule",
-		"stages: []":                                 "m:1: no stages",
-		"stages: {a: 1}":                             "m:1: stages is a list",
-		"stages: [a, a]":                             "m:1: ",
-		"builtin: maybe":                             "m:1: builtin is",
+		"rules:\n- {regex: a, stage: none}":          "m:2: there is no regex here",
+		"rules:\n- a":                                `m:2: "a" is text, expected keys with values`,
+		"stages: []":                                 "m: no stages",
+		"stages: {a: 1}":                             "m:1: found keys with values, expected a list",
+		"stages: [a, a]":                             "m: ",
+		"builtin: maybe":                             `m:1: "maybe" is text, expected true or false`,
 		"rules: []\nrules: []":                       "m",
-		"a: [":                                       "m: yaml",
+		"a: [":                                       "m:",
 	} {
 		if _, err := read(strings.NewReader(text), "m"); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)

@@ -19,7 +19,7 @@ func TestAudit(t *testing.T) {
 	}
 	run := auditShell(t)
 	code := regexp.MustCompile("`([^`]+)`(?: shows `([^`]+)`(?: in `([^`]+)`)?)?")
-	rows := 0
+	rows, seen := 0, map[string]bool{}
 	for line := range strings.Lines(string(text)) {
 		cells := strings.Split(line, " | ")
 		if len(cells) < 5 || cells[2] == "here" {
@@ -36,7 +36,10 @@ func TestAudit(t *testing.T) {
 		}
 		shown := !strings.Contains(cells[3], "`sfstat ") || strings.Contains(cells[3], "make paper")
 		for _, found := range code.FindAllStringSubmatch(cells[3], -1) {
-			run(found[1], found[2], found[3])
+			if !seen[found[0]] { // what two rows say alike is tried once
+				run(found[1], found[2], found[3])
+				seen[found[0]] = true
+			}
 			shown = shown || found[2] != ""
 		}
 		if !shown {

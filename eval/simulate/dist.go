@@ -11,13 +11,14 @@ import (
 // Millis is a length of time in milliseconds, the unit of a Spec.
 type Millis float64
 
-const nsPerMilli = 1e6
+// NsPerMilli is the length of a millisecond.
+const NsPerMilli = 1e6
 
-// maxMillis bounds every length in a Spec and every draw: 28 hours.
-const maxMillis = 1e8
+// MaxMillis bounds every length in a Spec and every draw: 28 hours.
+const MaxMillis = 1e8
 
 // ns rounds to whole nanoseconds.
-func (m Millis) ns() int64 { return int64(math.Round(float64(m) * nsPerMilli)) }
+func (m Millis) ns() int64 { return int64(math.Round(float64(m) * NsPerMilli)) }
 
 // Shape is the family of a distribution.
 type Shape uint8
@@ -53,8 +54,8 @@ type Dist struct {
 
 func (d Dist) validate() error {
 	switch {
-	case !(d.Mean >= 0 && d.Mean <= maxMillis && d.SD >= 0 && d.SD <= maxMillis):
-		return input.Bad(input.ErrRange, "mean %v ms and deviation %v ms, expected 0 to %g", d.Mean, d.SD, float64(maxMillis))
+	case !(d.Mean >= 0 && d.Mean <= MaxMillis && d.SD >= 0 && d.SD <= MaxMillis):
+		return input.Bad(input.ErrRange, "mean %v ms and deviation %v ms, expected 0 to %g", d.Mean, d.SD, float64(MaxMillis))
 	case int(d.Shape) >= len(shapeNames):
 		return input.Bad(input.ErrType, "shape %d", d.Shape)
 	case d.Shape == Constant && d.SD > 0:
@@ -78,7 +79,7 @@ type sampler struct {
 // of an exponential tail. 1/parts of the time is drawn: the share of one
 // microstep.
 func (d Dist) sampler(parts int) sampler {
-	mean, sd := float64(d.Mean)*nsPerMilli/float64(parts), float64(d.SD)*nsPerMilli/float64(parts)
+	mean, sd := float64(d.Mean)*NsPerMilli/float64(parts), float64(d.SD)*NsPerMilli/float64(parts)
 	if sd == 0 {
 		return sampler{Constant, mean, 0}
 	}
@@ -94,7 +95,7 @@ func (d Dist) sampler(parts int) sampler {
 	return sampler{Normal, mean, sd}
 }
 
-// draw gives a length in nanoseconds, in [0, maxMillis].
+// draw gives a length in nanoseconds, in [0, MaxMillis].
 func (s *sampler) draw(rng *rand.Rand) float64 {
 	var x float64
 	switch s.shape {
@@ -109,7 +110,7 @@ func (s *sampler) draw(rng *rand.Rand) float64 {
 	default:
 		x = s.a + s.b*rng.NormFloat64()
 	}
-	return min(max(x, 0), maxMillis*nsPerMilli)
+	return min(max(x, 0), MaxMillis*NsPerMilli)
 }
 
 // gamma draws from the gamma distribution of the given shape and scale 1

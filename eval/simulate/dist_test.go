@@ -25,7 +25,7 @@ func TestMoments(t *testing.T) {
 				s := d.sampler(parts)
 				var sum, square float64
 				for range n {
-					x := s.draw(rng.Rand) / nsPerMilli * float64(parts)
+					x := s.draw(rng.Rand) / NsPerMilli * float64(parts)
 					if x < 0 {
 						t.Fatalf("drew %v", x)
 					}
@@ -66,7 +66,7 @@ func TestQuantiles(t *testing.T) {
 		s := test.dist.sampler(1)
 		below := 0
 		for range n {
-			if s.draw(rng.Rand) < test.median*nsPerMilli {
+			if s.draw(rng.Rand) < test.median*NsPerMilli {
 				below++
 			}
 		}

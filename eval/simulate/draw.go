@@ -66,7 +66,7 @@ func (g *Generator) drawRanks(s *streams.Stream, step int64, from, to int) {
 }
 
 // wholeNs cuts a length to whole nanoseconds, and to one that cannot overflow.
-func wholeNs(x float64) int64 { return int64(min(x, maxMillis*nsPerMilli)) }
+func wholeNs(x float64) int64 { return int64(min(x, MaxMillis*NsPerMilli)) }
 
 // factor is what multiplies the draws of one stage on one rank.
 type factor struct{ host, device float64 }

@@ -152,8 +152,8 @@ func (s *Spec) validateFault(i int, st *Stage) error {
 		return input.Bad(kind, "fault %d (%v): "+format, append([]any{i, f.Family}, args...)...)
 	}
 	switch {
-	case !(f.Delay >= 0 && f.Delay <= maxMillis):
-		return bad(input.ErrRange, "delay %v ms, expected 0 to %g", f.Delay, float64(maxMillis))
+	case !(f.Delay >= 0 && f.Delay <= MaxMillis):
+		return bad(input.ErrRange, "delay %v ms, expected 0 to %g", f.Delay, float64(MaxMillis))
 	case !(f.Probability >= 0 && f.Probability <= 1):
 		return bad(input.ErrRange, "probability %v, expected 0 to 1", f.Probability)
 	case f.From < 0 || f.Until < 0 || f.Every < 0:

@@ -228,7 +228,7 @@ func (g *Generator) sample(side []trace.SideChannel) {
 				s.Ready = false
 			}
 			if s.Ready {
-				s.Value = float64(device) / nsPerMilli
+				s.Value = float64(device) / NsPerMilli
 			}
 			side[c].Samples = append(side[c].Samples, s)
 		}

@@ -290,7 +290,7 @@ func TestEnd(t *testing.T) {
 func TestAbsurdlyLong(t *testing.T) {
 	s := quiet(1000)
 	s.Schedule.Steps = 400
-	s.Stages[1].Work.Mean = maxMillis
+	s.Stages[1].Work.Mean = MaxMillis
 	g, err := New(s)
 	if err != nil {
 		t.Fatal(err)

@@ -106,7 +106,7 @@ func collect(into map[cell]*values, row TruthRow, p packet) {
 			if into[c] == nil {
 				into[c] = &values{}
 			}
-			into[c].ms = append(into[c].ms, float64(d)/nsPerMilli)
+			into[c].ms = append(into[c].ms, float64(d)/NsPerMilli)
 			if !seen[c] {
 				into[c].ranks, seen[c] = into[c].ranks+1, true
 			}

@@ -197,8 +197,8 @@ func parseTruth(cells []string) (TruthRow, error) {
 	}
 	row.Delay = Millis(delay)
 	switch {
-	case !(delay >= 0 && delay <= maxMillis):
-		return row, input.Bad(input.ErrRange, "column delay_ms is %q, expected 0 to %g", cells[4], float64(maxMillis))
+	case !(delay >= 0 && delay <= MaxMillis):
+		return row, input.Bad(input.ErrRange, "column delay_ms is %q, expected 0 to %g", cells[4], float64(MaxMillis))
 	case row.Ranks < 1 || row.Ranks > trace.MaxRanks || row.Accumulation < 0:
 		return row, input.Bad(input.ErrTooLarge, "%d ranks and accumulation %d, expected 1 to %d, and 0 or more", row.Ranks, row.Accumulation, trace.MaxRanks)
 	case row.HiddenRank < -1 || row.HiddenRank >= row.Ranks:

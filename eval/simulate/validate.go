@@ -24,15 +24,17 @@ const (
 // ParseSpec reads a Spec from YAML or JSON over the defaults: what the text
 // does not mention stays as in DefaultSpec, lists are replaced as a whole.
 // Unknown fields are refused. name is the file in errors.
-func ParseSpec(name string, text []byte) (Spec, error) {
-	s := DefaultSpec()
-	if err := strictyaml.Decode(name, text, &s); err != nil && !errors.Is(err, strictyaml.ErrNothing) {
-		return Spec{}, err
+func ParseSpec(name string, text []byte) (Spec, error) { return Parse(name, text, DefaultSpec()) }
+
+// Parse reads a specification of any kind over its defaults.
+func Parse[S interface{ Validate() error }](name string, text []byte, over S) (none S, err error) {
+	if err := strictyaml.Decode(name, text, &over); err != nil && !errors.Is(err, strictyaml.ErrNothing) {
+		return none, err
 	}
-	if err := s.Validate(); err != nil {
-		return Spec{}, input.At(input.Pos{File: name}, err)
+	if err := over.Validate(); err != nil {
+		return none, input.At(input.Pos{File: name}, err)
 	}
-	return s, nil
+	return over, nil
 }
 
 // Validate says what is wrong with a spec, in words for the person who wrote
@@ -185,8 +187,8 @@ func (s *Spec) validateNoise() error {
 		return input.Bad(input.ErrRange, "correlation length of the drift is %v steps, expected 0 or more", n.Drift.Steps)
 	case !fraction(n.Spikes.Probability) || !fraction(n.Spikes.Share):
 		return input.Bad(input.ErrRange, "probability %v and share %v of spikes, expected 0 to 1", n.Spikes.Probability, n.Spikes.Share)
-	case !(n.Spikes.Mean >= 0 && n.Spikes.Mean <= maxMillis) || !(c.SkewSD >= 0 && c.SkewSD <= maxMillis):
-		return input.Bad(input.ErrRange, "spikes of %v ms, start skew of %v ms, expected 0 to %g", n.Spikes.Mean, c.SkewSD, float64(maxMillis))
+	case !(n.Spikes.Mean >= 0 && n.Spikes.Mean <= MaxMillis) || !(c.SkewSD >= 0 && c.SkewSD <= MaxMillis):
+		return input.Bad(input.ErrRange, "spikes of %v ms, start skew of %v ms, expected 0 to %g", n.Spikes.Mean, c.SkewSD, float64(MaxMillis))
 	case !(c.DriftPPM >= 0 && c.DriftPPM <= 1e5):
 		return input.Bad(input.ErrRange, "clock drift of %v ppm, expected 0 to 100000", c.DriftPPM)
 	case s.Side.Every < 0 || !fraction(s.Side.Unready):

@@ -49,7 +49,7 @@ var rules = []rule{
 	{of: "archive/calls", may: []string{"trace", "engine"}},
 	{of: "archive/partitions", may: []string{"trace", "ingest", "archive", "internal/atomicfile"}},
 	{of: "archive", may: []string{"trace", "ingest", "internal/parquet"}},
-	{of: "eval/simulate", may: []string{"trace", "internal/strictyaml"}},
+	{of: "eval/simulate", may: []string{"trace", "eval/simulate", "internal/strictyaml"}},
 	{of: "diagnose/evidence", may: []string{"trace/enum"}, pure: true},
 	{of: "diagnose/answer", may: []string{"trace/enum", "diagnose/evidence"}, pure: true},
 	{of: "diagnose/operators", may: []string{"trace", "engine"}, pure: true},

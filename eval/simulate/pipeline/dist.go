@@ -4,16 +4,17 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/trace/input"
 )
 
-// Millis is a length of time in milliseconds, the unit of a Spec.
-type Millis float64
+// Millis is a length of time, as in the specification of windows.
+type Millis = simulate.Millis
 
-const nsPerMilli = 1e6
-
-// maxMillis bounds every length in a Spec and every draw: 28 hours.
-const maxMillis = 1e8
+const (
+	nsPerMilli = simulate.NsPerMilli
+	maxMillis  = simulate.MaxMillis
+)
 
 // maxJitter bounds relative deviations; a lognormal beyond it is nearly always
 // nearly nothing.

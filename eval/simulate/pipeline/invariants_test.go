@@ -57,7 +57,7 @@ func TestArranged(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := busy(l)
 			s.Clock = Clock{SkewSD: 3, DriftPPM: 2e4} // so that rows of one instant collapse
-			o := simulate(t, s)
+			o := simulated(t, s)
 			again := *o
 			for _, c := range []*[]int32{&again.Rank, &again.Step, &again.Name, &again.Lane, &again.Seq, &again.Chunk, &again.GlobalChunk, &again.Microbatch, &again.Group} {
 				*c = slices.Clone(*c)
@@ -126,7 +126,7 @@ func samePartition(a, b []int32) bool {
 func TestInvariants(t *testing.T) {
 	for name, l := range layouts() {
 		t.Run(name, func(t *testing.T) {
-			o := simulate(t, busy(l))
+			o := simulated(t, busy(l))
 			if want := 6 * len(compile(l).nodes) * l.DP; o.Len() != want {
 				t.Errorf("%d operators, want %d", o.Len(), want)
 			}
@@ -159,7 +159,7 @@ func TestInvariants(t *testing.T) {
 func TestDependencies(t *testing.T) {
 	for name, l := range layouts() {
 		t.Run(name, func(t *testing.T) {
-			d := index(simulate(t, busy(l)))
+			d := index(simulated(t, busy(l)))
 			for k, i := range d.row {
 				d.checkWorker(t, l, k, i)
 				d.checkModel(t, l, k, i)
@@ -286,7 +286,7 @@ func (d *indexed) checkModel(t *testing.T, l Layout, k instance, i int) {
 // reduced while the backward passes of the others go on.
 func TestEarlyReduction(t *testing.T) {
 	l := Layout{DP: 2, PP: 2, TP: 1, Chunks: 3, Microbatches: 4, Buckets: 2, EarlyReduce: true}
-	d := index(simulate(t, quiet(l)))
+	d := index(simulated(t, quiet(l)))
 	for rank := range int32(4) {
 		for seq := range 6 {
 			i := d.row[instance{rank, 0, operator.GradsReduceScatter, seq}]
@@ -313,10 +313,10 @@ func TestDeterminism(t *testing.T) {
 	defer runtime.GOMAXPROCS(threads)
 	s := busy(Layout{DP: 4 * workersPerShare / 2, PP: 2, TP: 2, Chunks: 2, Microbatches: 2, Buckets: 1})
 	s.Clock = Clock{SkewSD: 1, DriftPPM: 10, Running: true}
-	want := simulate(t, s)
+	want := simulated(t, s)
 	for _, n := range []int{1, 2, 3, 8} {
 		runtime.GOMAXPROCS(n)
-		if column := differ(want, simulate(t, s)); column != "" {
+		if column := differ(want, simulated(t, s)); column != "" {
 			t.Errorf("on %d threads the %s differ from those of one", n, column)
 		}
 	}

@@ -61,7 +61,7 @@ func TestExtraLength(t *testing.T) {
 func TestRecordedNoise(t *testing.T) {
 	s := DefaultSpec()
 	s.Layout, s.SpeedSD = layout(32, 2, 32), 0
-	o := simulate(t, s)
+	o := simulated(t, s)
 	_, transfer := o.Waits()
 	type moments struct{ n, sum, square float64 }
 	seen := make(map[string]*moments)
@@ -117,7 +117,7 @@ func TestRecordedNoise(t *testing.T) {
 func TestBetween(t *testing.T) {
 	s := quiet(layout(40, 1, 1))
 	s.Between, s.Clock.Running, s.Steps.Count = Dist{3, 0.2}, true, 50
-	d := index(simulate(t, s))
+	d := index(simulated(t, s))
 	seen := make(map[int64]bool)
 	var sum, square float64
 	for k, i := range d.row {
@@ -147,7 +147,7 @@ func TestSpeed(t *testing.T) {
 	for tp, want := range map[int]float64{1: 0, 8: 1.423606} {
 		s := quiet(layout(500, 2, 1))
 		s.Layout.TP, s.SpeedSD, s.Steps.Count = tp, 0.02, 2
-		o := simulate(t, s)
+		o := simulated(t, s)
 		forward := make(map[int32]int64) // by rank
 		sum := 0.0
 		for i := range o.Start {
@@ -174,9 +174,9 @@ func TestSpeed(t *testing.T) {
 func TestClocks(t *testing.T) {
 	s := busy(layout(8, 4, 4))
 	s.Clock.Running = true
-	truth := simulate(t, s)
+	truth := simulated(t, s)
 	s.Clock.SkewSD, s.Clock.DriftPPM = 4, 100
-	o := simulate(t, s)
+	o := simulated(t, s)
 	_, pp := o.Coordinates()
 	type line struct{ t0, y0, t1, y1 int64 }
 	lines := make(map[int32]line)

@@ -72,7 +72,7 @@ func TestLikeProduction(t *testing.T) {
 		{"SE", unevenLengths(), 0.18, 0.06, 0.05, 0.15},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			real, simulated := production(t, test.name), simulate(t, test.spec)
+			real, simulated := production(t, test.name), simulated(t, test.spec)
 			a, b := medians(real), medians(simulated)
 			for key, want := range a {
 				got, ok := b[key]

@@ -26,7 +26,7 @@ func layout(dp, pp, microbatches int) Layout {
 	return Layout{DP: dp, PP: pp, TP: 1, Chunks: 1, Microbatches: microbatches, Buckets: 1}
 }
 
-func simulate(t testing.TB, s Spec) *operator.Trace {
+func simulated(t testing.TB, s Spec) *operator.Trace {
 	t.Helper()
 	o, _, err := Make(s)
 	if err != nil {
@@ -118,7 +118,7 @@ func TestByHand(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			o := simulate(t, test.spec)
+			o := simulated(t, test.spec)
 			for rank, want := range test.want {
 				if got := timeline(o, rank, 0); want != "" && got != want {
 					t.Errorf("rank %d\n got %s\nwant %s", rank, got, want)
@@ -136,7 +136,7 @@ func TestStepsFollow(t *testing.T) {
 	s.Between = Dist{Mean: 2}
 	s.Steps = Steps{Count: 3, First: 7, Every: 5}
 	s.Faults = []Fault{{Kind: SlowWorker, Where: Where{DP: new(1), Op: "optimizer"}, Size: Size{Delay: 11}, When: When{Until: 1}}}
-	o := simulate(t, s)
+	o := simulated(t, s)
 	if want := []int64{7, 12, 17}; !slices.Equal(o.Steps, want) {
 		t.Errorf("steps %v, want %v", o.Steps, want)
 	}
@@ -157,7 +157,7 @@ func TestStepsFollow(t *testing.T) {
 	// On one clock for the run: step 0 begins at 2 ms and lasts 69, four steps
 	// as long pass unseen, and after 2 ms more the next one begins.
 	s.Clock.Running = true
-	o = simulate(t, s)
+	o = simulated(t, s)
 	starts := make(map[[2]int32]int64)
 	for i, start := range o.Start {
 		if k := [2]int32{o.Rank[i], o.Step[i]}; o.Seq[i] == 0 && o.Names[o.Name[i]] == "params-all-gather" {

@@ -1,12 +1,11 @@
 package pipeline
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 
-	"github.com/sfstat/sfstat/internal/strictyaml"
+	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/operator"
@@ -24,14 +23,7 @@ const (
 // does not mention stays as in DefaultSpec, lists are replaced as a whole.
 // Unknown fields are refused. name is the file in errors.
 func ParseSpec(name string, text []byte) (Spec, error) {
-	s := DefaultSpec()
-	if err := strictyaml.Decode(name, text, &s); err != nil && !errors.Is(err, strictyaml.ErrNothing) {
-		return Spec{}, err
-	}
-	if err := s.Validate(); err != nil {
-		return Spec{}, input.At(input.Pos{File: name}, err)
-	}
-	return s, nil
+	return simulate.Parse(name, text, DefaultSpec())
 }
 
 // Validate says what is wrong with a spec, in words for the person who wrote

@@ -31,11 +31,11 @@ func TestReplayIsExact(t *testing.T) {
 			for stage := range s.StageWork {
 				s.StageWork[stage] = 1 + 0.3*float64(stage)
 			}
-			r := model(t, simulate(t, s)).Analyze()
+			r := model(t, simulated(t, s)).Analyze()
 			if !slices.Equal(r.NoDelay.PerStep, r.Recorded.PerStep) || r.Misfit != 0 {
 				t.Errorf("without noise: %v replayed, %v recorded, misfit %v", r.NoDelay.PerStep, r.Recorded.PerStep, r.Misfit)
 			}
-			r = model(t, simulate(t, busy(l))).Analyze()
+			r = model(t, simulated(t, busy(l))).Analyze()
 			if r.Misfit != 0 {
 				t.Errorf("with noise: misfit %v", r.Misfit)
 			}
@@ -46,7 +46,7 @@ func TestReplayIsExact(t *testing.T) {
 // TestNoExcess: a balanced job without noise loses nothing.
 func TestNoExcess(t *testing.T) {
 	for _, l := range []Layout{layout(2, 3, 4), layout(4, 1, 2), {DP: 2, PP: 4, TP: 1, Chunks: 1, Microbatches: 8, Buckets: 3, EarlyReduce: true}} {
-		r := model(t, simulate(t, quiet(l))).Analyze()
+		r := model(t, simulated(t, quiet(l))).Analyze()
 		if r.Slowdown.Overall != 1 || r.Launch.Overall != 1 {
 			t.Errorf("%+v: S is %v, launch %v, want 1", l, r.Slowdown.Overall, r.Launch.Overall)
 		}
@@ -69,7 +69,7 @@ func priceOf(t *testing.T, s Spec) price {
 		t.Fatal(err)
 	}
 	m := model(t, o)
-	r, healthy := m.Analyze(), model(t, simulate(t, s.Healthy())).Analyze()
+	r, healthy := m.Analyze(), model(t, simulated(t, s.Healthy())).Analyze()
 	var where whatif.Selection
 	f := truth.Faults[0]
 	for _, w := range f.Workers {
@@ -128,7 +128,7 @@ func TestPrice(t *testing.T) {
 				}
 				saved.Faults = []Fault{f}
 			}
-			want := model(t, simulate(t, saved)).Analyze().Recorded.Mean
+			want := model(t, simulated(t, saved)).Analyze().Recorded.Mean
 			if math.Abs(p.removed-want) > 100 { // ideals are rounded
 				t.Errorf("without the fault the replay has %.6f ms a step, the simulator %.6f", p.removed/1e6, want/1e6)
 			}
@@ -180,8 +180,8 @@ func TestWorkloadPrice(t *testing.T) {
 		s := quiet(layout(4, 4, 8))
 		s.Steps.Count = 20
 		s.Faults = []Fault{{Kind: Workload, Size: Size{Factor: 1.2}, Shared: shared}}
-		r := model(t, simulate(t, s)).Analyze()
-		m := model(t, simulate(t, s))
+		r := model(t, simulated(t, s)).Analyze()
+		m := model(t, simulated(t, s))
 		e, err := m.Price(whatif.Selection{{Ops: []string{"forward-compute", "backward-compute"}}}, whatif.Selection{{Stages: []int{3}}})
 		if err != nil {
 			t.Fatal(err)

@@ -51,7 +51,7 @@ func TestReadsBack(t *testing.T) {
 					s.Run = `a "run": of # 1`
 					s.Steps.Count = 3
 					s.Clock = Clock{SkewSD: 1, DriftPPM: 5, Running: running}
-					want := simulate(t, s)
+					want := simulated(t, s)
 					got, err := optrace.Open(save(t, want, ext), ingest.Limits{})
 					if err != nil {
 						t.Fatal(err)
@@ -86,7 +86,7 @@ func TestCSVLines(t *testing.T) {
 	s := quiet(layout(2, 2, 1))
 	s.Steps.First = 40
 	var b strings.Builder
-	if err := optrace.WriteCSV(&b, simulate(t, s)); err != nil {
+	if err := optrace.WriteCSV(&b, simulated(t, s)); err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(b.String(), "\n")

@@ -7,9 +7,9 @@ import (
 	"io/fs"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"time"
 
+	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/internal/table"
 )
 
@@ -91,23 +91,20 @@ func (m *measuring) costs(t *table.Table, a archived) error {
 	for _, threads := range []string{"1", "2"} {
 		var columns, frontier, batch []cost
 		for range m.Rounds {
+			if m.python != "" {
+				for what, to := range map[string]*[]cost{"columns": &columns, "frontier": &frontier} {
+					c, _, err := m.query(what, threads)
+					if err != nil {
+						return err
+					}
+					*to = append(*to, c)
+				}
+			}
 			c, err := m.batch(threads)
 			if err != nil {
 				return err
 			}
 			batch = append(batch, c)
-			if m.python == "" {
-				continue
-			}
-			for _, q := range []struct {
-				what string
-				to   *[]cost
-			}{{"columns", &columns}, {"frontier", &frontier}} {
-				if c, _, err = m.query(q.what, threads); err != nil {
-					return err
-				}
-				*q.to = append(*q.to, c)
-			}
 		}
 		add := func(what string, of []cost) {
 			if len(of) > 0 {
@@ -124,35 +121,31 @@ func (m *measuring) costs(t *table.Table, a archived) error {
 // cells are the medians of costs, and of their ratios to those of the frontier, which
 // may be none.
 func cells(of, frontier []cost, windows int) []table.Cell {
-	wall := func(c cost) float64 { return c.wall }
-	processor := func(c cost) float64 { return c.processor }
-	ratio := func(f func(cost) float64) table.Cell {
-		if len(frontier) == 0 {
+	ratios := make([]cost, len(frontier))
+	for i, f := range frontier {
+		ratios[i] = cost{wall: of[i].wall / f.wall, processor: of[i].processor / f.processor}
+	}
+	m, r := medians(of), medians(ratios)
+	known := func(format string, x float64) table.Cell {
+		if x == 0 {
 			return table.None()
 		}
-		values := make([]float64, len(of))
-		for i := range of {
-			values[i] = f(of[i]) / f(frontier[i])
-		}
-		return table.TextCell(fmt.Sprintf("%.2f", median(values)))
+		return table.TextCell(fmt.Sprintf(format, x))
 	}
-	middle := func(f func(cost) float64) float64 {
-		values := make([]float64, len(of))
-		for i := range of {
-			values[i] = f(of[i])
-		}
-		return median(values)
-	}
-	peak := table.None()
-	if p := middle(func(c cost) float64 { return c.peak }); p > 0 {
-		peak = table.WholeCell(int(p / 1e6))
-	}
-	return append(table.Texts(fmt.Sprintf("%.2f", middle(wall)), fmt.Sprintf("%.2f", middle(processor))),
-		table.WholeCell(int(float64(windows)/middle(wall))), ratio(wall), ratio(processor), peak)
+	return []table.Cell{known("%.2f", m.wall), known("%.2f", m.processor), table.WholeCell(int(float64(windows) / m.wall)),
+		known("%.2f", r.wall), known("%.2f", r.processor), known("%.0f", m.peak/1e6)}
 }
 
-func median(values []float64) float64 {
-	slices.Sort(values)
-	n := len(values)
-	return (values[(n-1)/2] + values[n/2]) / 2
+func medians(of []cost) (m cost) {
+	median := func(field func(cost) float64) float64 {
+		values := make([]float64, len(of))
+		for i, c := range of {
+			values[i] = field(c)
+		}
+		return robust.Median(values)
+	}
+	if len(of) == 0 {
+		return m
+	}
+	return cost{median(func(c cost) float64 { return c.wall }), median(func(c cost) float64 { return c.processor }), median(func(c cost) float64 { return c.peak })}
 }

@@ -93,7 +93,7 @@ type examined struct {
 }
 
 func examine(t *operator.Trace) (*examined, error) {
-	replay := whatif.DefaultOptions()
+	replay := whatif.Options{}
 	replay.Missing = whatif.NoteMissing
 	t = t.Complete()
 	v, err := operators.New(t, replay)
@@ -114,7 +114,7 @@ func examine(t *operator.Trace) (*examined, error) {
 			return nil, err
 		}
 	}
-	completion := ks.DefaultOptions()
+	completion := ks.Options{}
 	if n := v.Workers(); n > manyWorkers {
 		completion.Replicates = max(fewestReplicates, 4*fewestReplicates*manyWorkers/n)
 	}

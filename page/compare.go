@@ -59,8 +59,7 @@ func (o *outline) compare(v *diagnose.RunVerdict, out *Run) error {
 
 // distances are those of every two workers' completion times, untested.
 func distances() ks.Options {
-	o := ks.DefaultOptions()
-	o.Matrix, o.Replicates, o.Against = true, 0, ks.Everyone
+	o := ks.Options{Matrix: true, Replicates: ks.NoTest, Against: ks.Everyone}
 	return o
 }
 

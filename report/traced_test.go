@@ -41,23 +41,21 @@ var tracedCases = []*tracedCase{
 			{Kind: pipeline.SlowWorker, Where: pipeline.Where{DP: &dp, PP: &pp}, Size: pipeline.Size{Factor: 2}},
 			{Kind: pipeline.LateStart, Where: pipeline.Where{DP: &dp, PP: &pp}, Size: pipeline.Size{Delay: 900}},
 		}
-		o := ks.DefaultOptions()
-		o.Matrix = true
+		o := ks.Options{Matrix: true}
 		return s, o
 	}},
 	// Two replicas and one step: nothing can be decided.
 	{name: "undecided", make: func() (pipeline.Spec, ks.Options) {
 		s := smallJob(2, 2, 2)
 		s.Steps.Count, s.Run = 1, "=cmd|' /C calc'!A0 \x1b[31m<img src=x>@everyone`"
-		o := ks.DefaultOptions()
-		o.Clock, o.Against = ks.Wall, ks.Everyone
+		o := ks.Options{Clock: ks.Wall, Against: ks.Everyone}
 		return s, o
 	}},
 	// More replicas than a map has room for.
 	{name: "wide", make: func() (pipeline.Spec, ks.Options) {
 		s := smallJob(70, 1, 1)
 		s.Steps.Count = 2
-		return s, ks.DefaultOptions()
+		return s, ks.Options{}
 	}},
 }
 
@@ -86,7 +84,7 @@ func (c *tracedCase) analyze() error {
 		return err
 	}
 	o.Run = run
-	v, err := operators.New(o, whatif.DefaultOptions())
+	v, err := operators.New(o, whatif.Options{})
 	if err != nil {
 		return err
 	}
@@ -100,7 +98,7 @@ func (c *tracedCase) analyze() error {
 	}
 	c.completions = Completions{Traced: t, Result: r}
 	series, operators := v.Series()
-	z, err := zscore.Analyze(series, zscore.DefaultOptions())
+	z, err := zscore.Analyze(series, zscore.Options{})
 	if err != nil {
 		return err
 	}

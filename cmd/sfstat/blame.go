@@ -18,7 +18,7 @@ func (p *program) blameCommand() *cli.Command {
 			&cli.Int64Flag{Name: "step", Usage: "walk in step `N` alone; without it in all"},
 			choice("semantics", "which predecessors a walk goes to: those that ended last, or every one, as the paper's text has it", "binding", "literal"),
 			lengthFlag("tie", "times closer than `LENGTH`, as 20us, count as equal; without it, what the trace can tell apart"),
-			alphaFlag(zscore.DefaultOptions().Alpha),
+			alphaFlag(zscore.Options{}.Defaults().Alpha),
 		}, traceFlags()),
 		UsageText: `sfstat blame trace-job.parquet
 sfstat blame trace-job.parquet --step 16
@@ -28,8 +28,7 @@ sfstat blame trace-job.parquet --format json | jq -c '.traces[0].culprits[0].pat
 }
 
 func (p *program) blame(c *cli.Context) error {
-	flags := zscore.DefaultOptions()
-	flags.Alpha = shareOf(c, "alpha")
+	flags := zscore.Options{Alpha: shareOf(c, "alpha")}
 	o := blame.Options{Tie: c.Duration("tie").Nanoseconds()}
 	if c.String("semantics") == "literal" {
 		o.Semantics = blame.Literal

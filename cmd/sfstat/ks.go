@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/sfstat/sfstat/engine/ks"
@@ -9,7 +11,7 @@ import (
 )
 
 func (p *program) ksCommand() *cli.Command {
-	d := ks.DefaultOptions()
+	d := ks.Options{}.Defaults()
 	return &cli.Command{
 		Name: "ks", Usage: "which workers' operators complete at different times from their peers'", ArgsUsage: "PATH...",
 		Description: "Compares, in operator traces and stage times, when the operators of every worker complete with when those of its peers do: " +
@@ -90,9 +92,8 @@ func (p *program) announce(c *cli.Context, t report.Traced, o ks.Options) {
 }
 
 func ksOptions(c *cli.Context) ks.Options {
-	o := ks.DefaultOptions()
-	o.Seed, o.Matrix, o.Window = c.Uint64("seed"), c.Bool("matrix"), c.Duration("window").Nanoseconds()
-	o.Replicates, o.Discovery = c.Int("replicates"), shareOf(c, "fdr")
+	o := ks.Options{Seed: c.Uint64("seed"), Matrix: c.Bool("matrix"), Window: c.Duration("window").Nanoseconds(),
+		Replicates: cmp.Or(c.Int("replicates"), ks.NoTest), Discovery: shareOf(c, "fdr")}
 	if c.String("clock") == "wall" {
 		o.Clock = ks.Wall
 	}

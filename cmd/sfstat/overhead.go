@@ -17,7 +17,7 @@ import (
 )
 
 func (p *program) overheadCommand() *cli.Command {
-	d := bootstrap.DefaultOptions()
+	d := bootstrap.Options{}.Defaults()
 	return &cli.Command{
 		Name: "overhead", Usage: "what a change costs: runs without it against runs with it", ArgsUsage: "BASE... --against WITH | --pairs FILE",
 		Description: "Compares the step time of runs without something (a recorder, a driver, a flag) with that of runs with it, " +
@@ -85,8 +85,7 @@ func leastReplicates(confidence float64) int {
 }
 
 func overheadOptions(c *cli.Context) (o overhead.Options, err error) {
-	o.Bootstrap = bootstrap.DefaultOptions()
-	o.Bootstrap.Confidence, o.Bootstrap.Replicates, o.Bootstrap.Seed = shareOf(c, "confidence"), c.Int("replicates"), c.Uint64("seed")
+	o.Bootstrap = bootstrap.Options{Confidence: shareOf(c, "confidence"), Replicates: c.Int("replicates"), Seed: c.Uint64("seed")}
 	least := leastReplicates(o.Bootstrap.Confidence)
 	if n := o.Bootstrap.Replicates; n < least || n > bootstrap.MostReplicates {
 		return o, badUsage("--replicates is %d, expected %d to %d for bounds at a confidence of %v", n, least, bootstrap.MostReplicates, o.Bootstrap.Confidence)

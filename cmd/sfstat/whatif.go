@@ -35,7 +35,7 @@ const suspected = 5
 
 func (p *program) whatif(c *cli.Context) error {
 	typed := listed(c, "fix")
-	o := whatif.DefaultOptions()
+	o := whatif.Options{}
 	if c.String("ideal") == "peers" {
 		o.Ideal = whatif.IdealOverPeers
 	}

@@ -24,7 +24,7 @@ func zscoreMethods() []string {
 }
 
 func (p *program) zscoreCommand() *cli.Command {
-	d := zscore.DefaultOptions()
+	d := zscore.Options{}.Defaults()
 	return &cli.Command{
 		Name: "zscore", Usage: "which operators are late or long compared with their peers", ArgsUsage: "PATH...",
 		Description: "Compares, in operator traces and stage times, every operator with itself on the other replicas of its pipeline stage, or on everyone: " +
@@ -93,8 +93,7 @@ func byName(t report.Traced, alpha float64) (*opnames.Result, error) {
 }
 
 func zscoreOptions(c *cli.Context) zscore.Options {
-	o := zscore.DefaultOptions()
-	o.Cutoff, o.Alpha = c.Float64("cutoff"), shareOf(c, "alpha")
+	o := zscore.Options{Cutoff: c.Float64("cutoff"), Alpha: shareOf(c, "alpha")}
 	o.Method = zscore.Method(slices.Index(zscoreMethods(), c.String("method")))
 	o.Scale = zscore.Scale(slices.Index(zscoreScales, c.String("scale")))
 	return o

@@ -49,7 +49,7 @@ const Alpha = 0.004
 // SignsOf runs the engines over the steps of a window; a is its account. Cost as
 // that of ks.Analyze.
 func SignsOf(w *trace.Window, a *frontier.Analysis) (*Signs, error) {
-	return signsOf(w, a, func(v *View) (Results, error) { return Examine(v, ks.DefaultOptions(), len(v.Grid.Steps)) })
+	return signsOf(w, a, func(v *View) (Results, error) { return Examine(v, ks.Options{}, len(v.Grid.Steps)) })
 }
 
 func signsOf(w *trace.Window, a *frontier.Analysis, examine func(*View) (Results, error)) (*Signs, error) {
@@ -106,8 +106,7 @@ func Examine(v *View, completions ks.Options, mostSteps int) (Results, error) {
 func outliers(v *View) (r Results, err error) {
 	r.View = v
 	r.Series, r.Operators = v.Series()
-	o := zscore.DefaultOptions()
-	o.Alpha = Alpha
+	o := zscore.Options{Alpha: Alpha}
 	r.Outliers, err = zscore.Analyze(r.Series, o)
 	return r, err
 }

@@ -92,7 +92,7 @@ func TestObserve(t *testing.T) {
 	if c := w.Culprits[0]; c.Kind != blame.LongOp || c.Worker != 4 || c.Op != "gemm" || !slices.Equal(c.Seqs, []int{1}) || len(c.Steps) != 10 {
 		t.Errorf("the first culprit is %+v", c)
 	}
-	completion, err := ks.Analyze(v.Completions(), ks.DefaultOptions())
+	completion, err := ks.Analyze(v.Completions(), ks.Options{})
 	if err != nil || completion.Ranking[0] != 4 {
 		t.Errorf("the completion ranks %v first, %v", completion.Ranking, err)
 	}
@@ -121,7 +121,7 @@ func TestReplayNeedsASchedule(t *testing.T) {
 	if err := o.Arrange(nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := New(o, whatif.DefaultOptions()); err == nil || !strings.Contains(err.Error(), "pipeline schedule") {
+	if _, err := New(o, whatif.Options{}); err == nil || !strings.Contains(err.Error(), "pipeline schedule") {
 		t.Errorf("replay of kernels: %v", err)
 	}
 	for i := range o.Name {
@@ -172,7 +172,7 @@ func FuzzObserve(f *testing.F) {
 			return
 		}
 		series, operators := v.Series()
-		r, err := zscore.Analyze(series, zscore.DefaultOptions())
+		r, err := zscore.Analyze(series, zscore.Options{})
 		if err != nil {
 			return
 		}
@@ -185,8 +185,7 @@ func FuzzObserve(f *testing.F) {
 			t.Error(err)
 		}
 		v.Frequency("gemm", 20)
-		o2 := ks.DefaultOptions()
-		o2.Replicates = 19
+		o2 := ks.Options{Replicates: 19}
 		if _, err := ks.Analyze(v.Completions(), o2); err != nil {
 			t.Log(err)
 		}

@@ -54,7 +54,7 @@ func Observe(t *operator.Trace) (*View, error) {
 	if t.Scheduled() {
 		return view(t, func(v *View) (err error) {
 			v.Trace, v.Offset = clock.AlignOperators(t, v.Grid)
-			o := whatif.DefaultOptions()
+			o := whatif.Options{}
 			o.Missing = whatif.NoteMissing
 			if v.Model, err = whatif.New(v.Trace, o); err != nil && t.Serial {
 				return err

@@ -25,7 +25,7 @@ func slow(t *testing.T, change func(*pipeline.Spec)) *View {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := New(o, whatif.DefaultOptions())
+	v, err := New(o, whatif.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func TestEnginesAgree(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			v := slow(t, change)
 			culprit := 1*v.Grid.Replicas + 2
-			completion, err := ks.Analyze(v.Completions(), ks.DefaultOptions())
+			completion, err := ks.Analyze(v.Completions(), ks.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -50,7 +50,7 @@ func TestEnginesAgree(t *testing.T) {
 				t.Errorf("the completion of the slow worker is not flagged: %+v", completion.Scores[culprit])
 			}
 			series, operators := v.Series()
-			outliers, err := zscore.Analyze(series, zscore.DefaultOptions())
+			outliers, err := zscore.Analyze(series, zscore.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -12,7 +12,7 @@ import (
 func outliersOf(t *testing.T, v *View) (*zscore.Result, []zscore.Series, []Operator) {
 	t.Helper()
 	series, operators := v.Series()
-	r, err := zscore.Analyze(series, zscore.DefaultOptions())
+	r, err := zscore.Analyze(series, zscore.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -131,7 +131,7 @@ func Compare(t *operator.Totals, o Options) (*Result, error) {
 		}
 	}
 	out.Tests = len(series)
-	zo := zscore.DefaultOptions()
+	zo := zscore.Options{}
 	zo.Alpha = o.Alpha
 	r, err := zscore.Analyze(series, zo)
 	if err != nil {

@@ -407,26 +407,6 @@ func FuzzAnalyze(f *testing.F) {
 	})
 }
 
-func ExampleAnalyze() {
-	// Rank 1 computes 80 µs too long; rank 0 waits for it in the all-reduce.
-	g := Graph{
-		Ops: []Op{
-			{ID: 10, Rank: 0, Start: 0, End: 40},
-			{ID: 11, Rank: 0, Start: 40, End: 140, Collective: 1},
-			{ID: 20, Rank: 1, Start: 0, End: 120, Length: High},
-			{ID: 21, Rank: 1, Start: 120, End: 140, Lateness: High, Collective: 1},
-		},
-		Edges: []Edge{{10, 11, Lane}, {20, 21, Lane}},
-	}
-	r, err := Analyze(g, []int64{11}, Options{})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Printf("%s %d, along %v\n", r.Causes[0].Kind, r.Causes[0].Op, r.Causes[0].Path)
-	// Output: op 20, along [11 21 20]
-}
-
 // BenchmarkAnalyze walks from every member of the last collective.
 func BenchmarkAnalyze(b *testing.B) {
 	for _, shape := range []struct{ ranks, layers int }{{8, 500}, {128, 250}, {128, 500}, {1024, 100}} {

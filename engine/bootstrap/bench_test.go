@@ -18,8 +18,7 @@ func BenchmarkAnalyze(b *testing.B) {
 			for _, threads := range []int{1, 2} {
 				b.Run(fmt.Sprintf("of=%s/pairs=%d/replicates=10000/threads=%d", c.name, pairs, threads), func(b *testing.B) {
 					sample := drawPairs(rand.New(rand.NewPCG(1, 2)), pairs, normal, 0.002)
-					o := DefaultOptions()
-					o.Statistics = c.statistics
+					o := Options{Statistics: c.statistics}
 					defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(threads))
 					for b.Loop() {
 						if _, err := Analyze(sample, o); err != nil {

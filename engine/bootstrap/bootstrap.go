@@ -27,6 +27,7 @@
 package bootstrap
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -100,16 +101,22 @@ func (m Method) String() string { return enum.Name(methodNames[:], m) }
 // ParseMethod is the inverse of String.
 func ParseMethod(s string) (Method, error) { return enum.Parse[Method]("method", methodNames[:], s) }
 
-// Options of an analysis.
+// Options of an analysis. The zero value is usable.
 type Options struct {
 	Statistics []Statistic // which, in this order; nil means all
-	Confidence float64     // of every interval and of every one-sided bound, each by itself
-	Replicates int         // B, resamples
-	Seed       uint64
+	Confidence float64     // of every interval and of every one-sided bound, each by itself; 0: 0.95
+	Replicates int         // B, resamples; 0: 10,000
+	Seed       uint64      // of the resamples, each of which has a stream of its own; 0: 1
 }
 
-// DefaultOptions are 95 % from 10,000 resamples.
-func DefaultOptions() Options { return Options{Confidence: 0.95, Replicates: 10_000, Seed: 1} }
+// Defaults are the options with what is zero replaced by its default.
+func (o Options) Defaults() Options {
+	o.Confidence, o.Replicates, o.Seed = cmp.Or(o.Confidence, 0.95), cmp.Or(o.Replicates, 10_000), cmp.Or(o.Seed, 1)
+	if o.Statistics == nil {
+		o.Statistics = []Statistic{Mean, Median, Total}
+	}
+	return o
+}
 
 // MostReplicates that an analysis makes: it keeps the memory of an analysis below a gigabyte.
 const MostReplicates = 10_000_000
@@ -168,14 +175,12 @@ func validate(pairs []Pair) error {
 //
 // Time is O(B·n) for n pairs, memory O(B + n).
 func Analyze(pairs []Pair, o Options) (*Result, error) {
+	o = o.Defaults()
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
 	if err := validate(pairs); err != nil {
 		return nil, err
-	}
-	if o.Statistics == nil {
-		o.Statistics = []Statistic{Mean, Median, Total}
 	}
 	return analyze(newSample(pairs), o, seeded(o.Seed)), nil
 }

@@ -83,14 +83,14 @@ func TestStatisticsAreIndependent(t *testing.T) {
 // The unit of time means nothing, nor does a factor on everything.
 func TestScaleInvariance(t *testing.T) {
 	pairs := drawRuns(source64(4), 11, 3, 0.3)
-	want := analyzed(t, pairs, DefaultOptions())
+	want := analyzed(t, pairs, Options{})
 	for _, factor := range []float64{0x1p-200, 1e-9, 3, 1e150} {
 		scaled := slices.Clone(pairs)
 		for i := range scaled {
 			scaled[i].Base *= factor
 			scaled[i].With *= factor
 		}
-		if got := analyzed(t, scaled, DefaultOptions()); !alike(want, got, 1e-10) {
+		if got := analyzed(t, scaled, Options{}); !alike(want, got, 1e-10) {
 			t.Errorf("times %v: %+v, want %+v", factor, got.Estimates, want.Estimates)
 		}
 	}
@@ -101,13 +101,13 @@ func TestScaleInvariance(t *testing.T) {
 // stand apart.
 func TestBlocksAreASet(t *testing.T) {
 	pairs := drawRuns(source64(5), 12, 3, 0.5)
-	want := analyzed(t, pairs, DefaultOptions())
+	want := analyzed(t, pairs, Options{})
 	shuffled := slices.Clone(pairs)
 	source64(6).Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
 	for i := range shuffled {
 		shuffled[i].Block = -7 * shuffled[i].Block
 	}
-	got := analyzed(t, shuffled, DefaultOptions())
+	got := analyzed(t, shuffled, Options{})
 	if got.Blocks != 12 || !alike(want, got, 0.02) {
 		t.Errorf("shuffled: %+v, want %+v", got.Estimates, want.Estimates)
 	}
@@ -164,7 +164,7 @@ func TestDegenerate(t *testing.T) {
 		pairs []Pair
 		want  float64
 	}{{equal, 0.25}, {same, 0}} {
-		r := analyzed(t, c.pairs, DefaultOptions())
+		r := analyzed(t, c.pairs, Options{})
 		for _, e := range r.Estimates {
 			for _, i := range append(e.Intervals, Interval{Lower: e.Value, Upper: e.Value, AtLeast: e.Value, AtMost: e.Value}) {
 				for _, bound := range []float64{i.Lower, i.Upper, i.AtLeast, i.AtMost} {
@@ -250,13 +250,13 @@ func TestRefused(t *testing.T) {
 		{"another unit in a pair", []Pair{{Base: 1, With: 1e9}}, ErrUnlike},
 		{"another unit between pairs", []Pair{{Base: 1e-9, With: 1e-9}, {Base: 1e9, With: 1e9}}, ErrUnlike},
 	} {
-		if _, err := Analyze(c.pairs, DefaultOptions()); !errors.Is(err, c.want) {
+		if _, err := Analyze(c.pairs, Options{}); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", c.name, err, c.want)
 		}
 	}
 	for _, o := range []Options{
-		{}, {Confidence: 1, Replicates: 1}, {Confidence: 0.4, Replicates: 1}, {Confidence: math.NaN(), Replicates: 1},
-		{Confidence: 0.95}, {Confidence: 0.95, Replicates: 1 << 40},
+		{Confidence: 1, Replicates: 1}, {Confidence: 0.4, Replicates: 1}, {Confidence: math.NaN(), Replicates: 1},
+		{Confidence: 0.95, Replicates: -1}, {Confidence: 0.95, Replicates: 1 << 40},
 		{Confidence: 0.95, Replicates: 1, Statistics: []Statistic{statisticCount}},
 	} {
 		if _, err := Analyze([]Pair{good}, o); err == nil {

@@ -13,7 +13,7 @@ func Example() {
 		base := 200 + float64(run%5)
 		pairs = append(pairs, bootstrap.Pair{Block: run, Base: base, With: base * (1.008 + 0.001*float64(run%5))})
 	}
-	r, err := bootstrap.Analyze(pairs, bootstrap.DefaultOptions())
+	r, err := bootstrap.Analyze(pairs, bootstrap.Options{})
 	if err != nil {
 		panic(err)
 	}

@@ -196,7 +196,7 @@ func TestOracle(t *testing.T) {
 		if len(c.On) != len(c.Off) {
 			continue // a Pair has both
 		}
-		_, err := Analyze(pairsOf(c.On, c.Off, nil), DefaultOptions())
+		_, err := Analyze(pairsOf(c.On, c.Off, nil), Options{})
 		if !errors.Is(err, ErrNoPairs) && !errors.Is(err, ErrTime) {
 			t.Errorf("%v and %v: %v", c.On, c.Off, err)
 		}

@@ -210,14 +210,3 @@ func TestShows(t *testing.T) {
 		t.Errorf("%.3f of changes are called, want 0.8", got)
 	}
 }
-
-func ExampleCompare() {
-	step := Row{Base: []float64{220, 221, 219, 220}, New: []float64{230, 232, 231, 231}} // ms, a run each
-	d, err := Compare([]Row{step}, Options{Design: Unpaired})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Printf("%+.0f ms (%.1f to %.1f), %v\n", d[0].Change, d[0].Low, d[0].High, d[0].Verdict)
-	// Output: +11 ms (9.6 to 12.4), regression
-}

@@ -31,10 +31,10 @@ func BenchmarkAllPairs(b *testing.B) {
 				b.ReportMetric(pairs*float64(b.N)/b.Elapsed().Seconds(), "pairs/s")
 			})
 		}
-		run("windows/threads=1", 1, Options{})
-		run(fmt.Sprintf("windows/threads=%d", runtime.GOMAXPROCS(0)), 0, Options{})
+		run("windows/threads=1", 1, Options{Replicates: NoTest})
+		run(fmt.Sprintf("windows/threads=%d", runtime.GOMAXPROCS(0)), 0, Options{Replicates: NoTest})
 		if workers <= 2048 {
-			run(fmt.Sprintf("raw/threads=%d", runtime.GOMAXPROCS(0)), 0, Options{Window: 1})
+			run(fmt.Sprintf("raw/threads=%d", runtime.GOMAXPROCS(0)), 0, Options{Window: 1, Replicates: NoTest})
 		}
 		if workers > 256 {
 			continue
@@ -55,7 +55,7 @@ func BenchmarkAnalyze(b *testing.B) {
 		name string
 		most int
 		Options
-	}{{"distances and scores", 2048, Options{}}, {"with the test", 512, DefaultOptions()}} {
+	}{{"distances and scores", 2048, Options{Replicates: NoTest}}, {"with the test", 512, Options{}}} {
 		for workers := 8; workers <= series.most; workers *= 2 {
 			in := benchmarkJob(workers, 8, 125)
 			b.Run(fmt.Sprintf("%s/workers=%d", series.name, workers), func(b *testing.B) {
@@ -105,7 +105,7 @@ func BenchmarkSlope(b *testing.B) {
 		in := benchmarkJob(512, 1, points)
 		b.Run(fmt.Sprintf("threads=1/workers=512/points=%d", points), func(b *testing.B) {
 			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-			o := Options{Window: 1_000_000}
+			o := Options{Window: 1_000_000, Replicates: NoTest}
 			for b.Loop() {
 				if _, err := Analyze(in, o); err != nil {
 					b.Fatal(err)
@@ -121,7 +121,7 @@ func BenchmarkTest(b *testing.B) {
 	for _, workers := range []int{8, 128, 2048} {
 		in := benchmarkJob(workers, 50, 20)
 		b.Run(fmt.Sprintf("threads=%d/workers=%d/steps=50/ops=20", runtime.GOMAXPROCS(0), workers), func(b *testing.B) {
-			o := DefaultOptions()
+			o := Options{}
 			s, err := newSample(in, o)
 			if err != nil {
 				b.Fatal(err)

@@ -55,8 +55,7 @@ func flags(t *testing.T, j job, runs int, o Options) (first, others, any int) {
 // Where all nulls are true the false-discovery rate is just that.
 func TestFalseAlarms(t *testing.T) {
 	for _, j := range []job{{workers: 3, steps: 20, ops: 10}, {workers: 4, steps: 20, ops: 10}, {workers: 8, steps: 10, ops: 10}, {workers: 24, steps: 6, ops: 10}} {
-		o := DefaultOptions()
-		o.Discovery, o.Window = 0.05, 1
+		o := Options{Discovery: 0.05, Window: 1}
 		_, _, alarms := flags(t, j, 60, o)
 		atMost(t, fmt.Sprintf("workers=%d/steps=%d: healthy jobs with an alarm", j.workers, j.steps), alarms, 60, 0.05)
 	}
@@ -64,8 +63,7 @@ func TestFalseAlarms(t *testing.T) {
 
 // TestPIsUniform: of healthy workers, a share α has P ≤ α.
 func TestPIsUniform(t *testing.T) {
-	o := DefaultOptions()
-	o.Window = 1
+	o := Options{Window: 1}
 	const runs = 150
 	for _, alpha := range []float64{0.05, 0.2, 0.5} {
 		count := 0
@@ -88,8 +86,7 @@ func TestPIsUniform(t *testing.T) {
 // them all: each is unlike the straggler.)
 func TestStraggler(t *testing.T) {
 	for _, j := range []job{{3, 20, 20, 1.06}, {4, 16, 20, 1.06}, {12, 10, 20, 1.06}} {
-		o := DefaultOptions()
-		o.Window = 1
+		o := Options{Window: 1}
 		const runs = 20
 		first, others, _ := flags(t, j, runs, o)
 		name := fmt.Sprintf("workers=%d", j.workers)
@@ -107,8 +104,7 @@ func TestStraggler(t *testing.T) {
 func TestTextbookIsUncalibrated(t *testing.T) {
 	for seed := range uint64(8) {
 		workers := job{workers: 4, steps: 5, ops: 100, slow: 1.1}.run(source(seed))
-		o := DefaultOptions()
-		o.Clock, o.Window = Wall, 1
+		o := Options{Clock: Wall, Window: 1}
 		r := analyze(t, workers, o)
 		if p := r.Scores[0].Textbook.Asymptotic; p < 0.05 {
 			t.Errorf("seed %d: textbook P = %v", seed, p)

@@ -24,6 +24,7 @@
 package ks
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -68,7 +69,10 @@ var againstNames = [...]string{"peers", "everyone"}
 
 func (a Against) String() string { return enum.Name(againstNames[:], a) }
 
-// Options of an analysis.
+// NoTest permutations make no test.
+const NoTest = -1
+
+// Options of an analysis. The zero value folds the clock, compares peers and tests.
 type Options struct {
 	Clock   Clock
 	Against Against
@@ -78,15 +82,18 @@ type Options struct {
 	Origin int64 // t0 of the Wall clock; completions before it are refused
 	Matrix bool  // keep all distances: 8·N² bytes
 
-	Replicates int     // most permutations of the test, fewer where the answer is clear; 0 is no test
-	Discovery  float64 // false-discovery rate that Test.Flagged keeps
-	Seed       uint64
+	// Replicates is the most permutations of the test, fewer where the answer is
+	// clear; 0: 200,000.
+	Replicates int
+	Discovery  float64 // false-discovery rate that Test.Flagged keeps; 0: 0.01
+	Seed       uint64  // of the permutations, each of which has a stream of its own; 0: 1
 }
 
-// DefaultOptions fold the clock, compare peers and test at a false-discovery
-// rate of 1 %.
-func DefaultOptions() Options {
-	return Options{Replicates: 200_000, Discovery: 0.01, Seed: 1}
+// Defaults are the options with what is zero replaced by its default.
+func (o Options) Defaults() Options {
+	o.Replicates, o.Discovery, o.Seed = cmp.Or(o.Replicates, 200_000), cmp.Or(o.Discovery, 0.01), cmp.Or(o.Seed, 1)
+	o.Replicates = max(o.Replicates, 0)
+	return o
 }
 
 func (o Options) validate() error {
@@ -97,8 +104,6 @@ func (o Options) validate() error {
 		return fmt.Errorf("ks: Against %d is none", o.Against)
 	case o.Window < 0:
 		return fmt.Errorf("ks: Window %d ns is negative", o.Window)
-	case o.Replicates < 0:
-		return fmt.Errorf("ks: Replicates %d is negative", o.Replicates)
 	case o.Replicates > 0 && !(o.Discovery > 0 && o.Discovery < 1):
 		return fmt.Errorf("ks: Discovery %v outside (0, 1)", o.Discovery)
 	}
@@ -168,6 +173,7 @@ type Result struct {
 // where the windows are few for the completions, else O(C·N); memory is
 // O(C + N·P) and O(C).
 func Analyze(workers []Worker, o Options) (*Result, error) {
+	o = o.Defaults()
 	if err := o.validate(); err != nil {
 		return nil, err
 	}

@@ -2,7 +2,6 @@ package ks
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"reflect"
@@ -72,7 +71,9 @@ func ragged(rng *rand.Rand, n int) []Worker {
 	return out
 }
 
-func scoresOnly() Options { return Options{Window: 1, Against: Everyone, Matrix: true} }
+func scoresOnly() Options {
+	return Options{Window: 1, Against: Everyone, Matrix: true, Replicates: NoTest}
+}
 
 // bruteD is D by its definition: both F after every window.
 func bruteD(a, b []int64) float64 {
@@ -205,7 +206,7 @@ func TestWindowsNeverRaiseD(t *testing.T) {
 		}
 		for a := range workers {
 			for b := range a {
-				pair, err := pairOf(folded(workers[a], 1), folded(workers[b], 1))
+				pair, err := TwoSample(folded(workers[a], 1), folded(workers[b], 1))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -272,8 +273,7 @@ func TestThreadsDoNotMatter(t *testing.T) {
 		workers[i].Peers = 1
 	}
 	for _, window := range []int64{0, 1, 100_000} {
-		o := DefaultOptions()
-		o.Window, o.Matrix = window, true
+		o := Options{Window: window, Matrix: true}
 		runtime.GOMAXPROCS(1)
 		one := analyze(t, workers, o)
 		for _, threads := range []int{2, 5, 64} {
@@ -295,10 +295,8 @@ func TestUndecided(t *testing.T) {
 	short.steps = 3
 	idle := job.run(source(1))
 	idle[2].Steps = nil
-	wall := DefaultOptions()
-	wall.Clock = Wall
-	untested := DefaultOptions()
-	untested.Replicates = 0
+	wall := Options{Clock: Wall}
+	untested := Options{Replicates: NoTest}
 	for _, c := range []struct {
 		name    string
 		workers []Worker
@@ -307,11 +305,11 @@ func TestUndecided(t *testing.T) {
 		want    Doubt
 		scored  bool
 	}{
-		{"two workers", two.run(source(1)), DefaultOptions(), 0, TwoWorkers, true},
-		{"one worker", one.run(source(1)), DefaultOptions(), 0, NoPeer, false},
-		{"few steps", short.run(source(1)), DefaultOptions(), 1, FewSteps, true},
-		{"idle worker", idle, DefaultOptions(), 2, NoOperators, false},
-		{"peer of an idle worker", idle, DefaultOptions(), 1, NoDoubt, true},
+		{"two workers", two.run(source(1)), Options{}, 0, TwoWorkers, true},
+		{"one worker", one.run(source(1)), Options{}, 0, NoPeer, false},
+		{"few steps", short.run(source(1)), Options{}, 1, FewSteps, true},
+		{"idle worker", idle, Options{}, 2, NoOperators, false},
+		{"peer of an idle worker", idle, Options{}, 1, NoDoubt, true},
 		{"running clock", job.run(source(1)), wall, 1, RunningClock, true},
 		{"no test asked for", job.run(source(1)), untested, 1, NotTested, true},
 	} {
@@ -322,7 +320,7 @@ func TestUndecided(t *testing.T) {
 			}
 		})
 	}
-	if r := analyze(t, nil, DefaultOptions()); len(r.Scores) != 0 || len(r.Ranking) != 0 {
+	if r := analyze(t, nil, Options{}); len(r.Scores) != 0 || len(r.Ranking) != 0 {
 		t.Errorf("of nothing came %+v", r)
 	}
 }
@@ -344,7 +342,7 @@ func TestRefusals(t *testing.T) {
 	if r := analyze(t, wide, Options{Window: 1}); *r.Scores[0].Mean != 1 {
 		t.Errorf("times 2⁶³−1 apart: %+v", r.Scores)
 	}
-	for _, o := range []Options{{Window: -1}, {Replicates: -1}, {Replicates: 9}, {Replicates: 9, Discovery: math.NaN()}, {Clock: 7}, {Against: 7}} {
+	for _, o := range []Options{{Window: -1}, {Discovery: math.NaN()}, {Discovery: 1}, {Clock: 7}, {Against: 7}} {
 		if _, err := Analyze(nil, o); err == nil {
 			t.Errorf("%+v is accepted", o)
 		}
@@ -362,7 +360,7 @@ func TestLater(t *testing.T) {
 		{[]Worker{at(10), at(20), at(60), at(0, 40)}, []int64{-10, 0, 40, 0}},
 	} {
 		var got []int64
-		for _, s := range analyze(t, c.workers, Options{Window: 1}).Scores {
+		for _, s := range analyze(t, c.workers, Options{Window: 1, Replicates: NoTest}).Scores {
 			got = append(got, s.Later)
 		}
 		if !slices.Equal(got, c.want) {
@@ -378,7 +376,7 @@ func TestTextbookOfTheRest(t *testing.T) {
 		rng := source(seed)
 		workers := ragged(rng, 2+rng.IntN(9))
 		window := 1 + rng.Int64N(5)
-		r := analyze(t, workers, Options{Window: window})
+		r := analyze(t, workers, Options{Window: window, Replicates: NoTest})
 		for a := range workers {
 			var rest []int64
 			for b := range workers {
@@ -386,7 +384,7 @@ func TestTextbookOfTheRest(t *testing.T) {
 					rest = append(rest, folded(workers[b], window)...)
 				}
 			}
-			want, err := pairOf(folded(workers[a], window), rest)
+			want, err := TwoSample(folded(workers[a], window), rest)
 			got := r.Scores[a].Textbook
 			if (got != nil) != (err == nil) || got != nil && !reflect.DeepEqual(*got, want) {
 				t.Fatalf("seed %d, worker %d: %+v, want %+v", seed, a, got, want)
@@ -398,7 +396,7 @@ func TestTextbookOfTheRest(t *testing.T) {
 // TestSmallestP: a worker far off is above all that permutations draw, and P is
 // its own place among them.
 func TestSmallestP(t *testing.T) {
-	r := analyze(t, job{workers: 5, steps: 12, ops: 20, slow: 1.5}.run(source(6)), DefaultOptions())
+	r := analyze(t, job{workers: 5, steps: 12, ops: 20, slow: 1.5}.run(source(6)), Options{})
 	if got := r.Scores[0].Test; got.P != 1/float64(got.Draws) {
 		t.Errorf("P = %v of %d draws", got.P, got.Draws)
 	}
@@ -406,7 +404,7 @@ func TestSmallestP(t *testing.T) {
 
 func TestLaterHasTheSignOfTheDelay(t *testing.T) {
 	for _, slow := range []float64{0.8, 1.2} {
-		r := analyze(t, job{workers: 6, steps: 10, ops: 10, slow: slow}.run(source(4)), DefaultOptions())
+		r := analyze(t, job{workers: 6, steps: 10, ops: 10, slow: slow}.run(source(4)), Options{})
 		// Ten operators of 1 ms complete 5.5 ms after the start in the mean.
 		if got, want := float64(r.Scores[0].Later), (slow-1)*5.5e6; math.Abs(got-want) > 0.3e6 {
 			t.Errorf("slow %v: later by %v ns, want about %v", slow, got, want)
@@ -424,8 +422,7 @@ func FuzzAnalyze(f *testing.F) {
 			return // more than one input should cost
 		}
 		workers := ragged(source(seed), n)
-		o := DefaultOptions()
-		o.Window, o.Replicates = window, 50
+		o := Options{Window: window, Replicates: 50}
 		r, err := Analyze(workers, o)
 		if err != nil {
 			return
@@ -439,41 +436,4 @@ func FuzzAnalyze(f *testing.F) {
 			}
 		}
 	})
-}
-
-func ExampleAnalyze() {
-	rng := rand.New(rand.NewPCG(1, 1))
-	workers := job{workers: 8, steps: 20, ops: 50, slow: 1.05}.run(rng)
-	r, err := Analyze(workers, DefaultOptions())
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	worst := r.Scores[r.Ranking[0]]
-	fmt.Printf("worker %d: S = %.2f, %.1f ms later than its peers, found: %v\n",
-		worst.Worker, *worst.Mean, float64(worst.Later)/1e6, worst.Test.Flagged)
-	// Output: worker 0: S = 0.05, 1.3 ms later than its peers, found: true
-}
-
-// pairOf tests two sets of times in ns, in any order.
-func pairOf(a, b []int64) (Textbook, error) {
-	n, m := len(a), len(b)
-	if n == 0 || m == 0 {
-		return Textbook{}, errors.New("nothing to compare")
-	}
-	a, b = slices.Clone(a), slices.Clone(b)
-	slices.Sort(a)
-	slices.Sort(b)
-	gap, i, j := 0, 0, 0 // gap = n·m·D so far, exact
-	for i < n && j < m {
-		t := min(a[i], b[j])
-		for i < n && a[i] == t {
-			i++
-		}
-		for j < m && b[j] == t {
-			j++
-		}
-		gap = max(gap, i*m-j*n, j*n-i*m)
-	}
-	return newTextbook(int64(gap), n, m), nil
 }

@@ -93,7 +93,7 @@ func TestOracle(t *testing.T) {
 		}
 		for _, want := range c.Expect {
 			t.Run(c.Case, func(t *testing.T) {
-				opt := Options{Clock: Wall, Origin: c.Input.T0, Window: want.Window, Against: Everyone, Matrix: true}
+				opt := Options{Clock: Wall, Origin: c.Input.T0, Window: want.Window, Against: Everyone, Matrix: true, Replicates: NoTest}
 				all, err := Analyze(workers, opt)
 				if err != nil {
 					t.Fatal(err)
@@ -131,7 +131,7 @@ func TestTextbookOracle(t *testing.T) {
 	o := loadOracle(t)
 	for _, c := range o.Cases {
 		for _, p := range c.Pairs {
-			got, err := pairOf(c.Input.Workers[p.I], c.Input.Workers[p.J])
+			got, err := TwoSample(c.Input.Workers[p.I], c.Input.Workers[p.J])
 			if err != nil {
 				t.Fatal(err)
 			}

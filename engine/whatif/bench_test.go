@@ -27,7 +27,7 @@ func BenchmarkFile(b *testing.B) {
 			b.Skip(err)
 		}
 		t := open(b, path)
-		m, err := whatif.New(t, whatif.DefaultOptions())
+		m, err := whatif.New(t, whatif.Options{})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -37,7 +37,7 @@ func BenchmarkFile(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				m, err := whatif.New(t, whatif.DefaultOptions())
+				m, err := whatif.New(t, whatif.Options{})
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -55,7 +55,7 @@ func BenchmarkFile(b *testing.B) {
 		})
 		b.Run("trace="+name+"/part=model", func(b *testing.B) {
 			for b.Loop() {
-				if _, err := whatif.New(t, whatif.DefaultOptions()); err != nil {
+				if _, err := whatif.New(t, whatif.Options{}); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -91,7 +91,7 @@ func BenchmarkSlope(b *testing.B) {
 		t := pipesim.Make(s)
 		b.Run(fmt.Sprintf("dp=%d/pp=%d/microbatches=%d/steps=%d/ops=%d", s.DP, s.PP, s.Microbatches, s.Steps, t.Len()), func(b *testing.B) {
 			for b.Loop() {
-				m, err := whatif.New(t, whatif.DefaultOptions())
+				m, err := whatif.New(t, whatif.Options{})
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -16,7 +16,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	m, err := whatif.New(t, whatif.DefaultOptions())
+	m, err := whatif.New(t, whatif.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return

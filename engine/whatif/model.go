@@ -1,6 +1,7 @@
 package whatif
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -45,17 +46,20 @@ const (
 	NoteMissing                  // what is there is replayed, and a note says what is not
 )
 
-// Options of a model.
+// Options of a model. The zero value is the paper's.
 type Options struct {
 	Ideal   Ideal
 	Missing Missing
 	// LaunchThreshold is the launch slowdown from which the result says which
-	// operators start late.
+	// operators start late; 0: 1.03, the paper's.
 	LaunchThreshold float64
 }
 
-// DefaultOptions are the paper's.
-func DefaultOptions() Options { return Options{LaunchThreshold: 1.03} }
+// Defaults are the options with what is zero replaced by its default.
+func (o Options) Defaults() Options {
+	o.LaunchThreshold = cmp.Or(o.LaunchThreshold, 1.03)
+	return o
+}
 
 func (o Options) validate() error {
 	if o.Ideal > IdealOverPeers {
@@ -133,6 +137,7 @@ func New(t *operator.Trace, o Options) (*Model, error) {
 
 // modelOf is the model of a graph and what its nodes did.
 func modelOf(g graph, r recording, o Options) (*Model, error) {
+	o = o.Defaults()
 	if err := o.validate(); err != nil {
 		return nil, err
 	}

@@ -29,7 +29,7 @@ func open(tb testing.TB, path string) *operator.Trace {
 
 func analyze(tb testing.TB, t *operator.Trace) *whatif.Result {
 	tb.Helper()
-	m, err := whatif.New(t, whatif.DefaultOptions())
+	m, err := whatif.New(t, whatif.Options{})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -195,9 +195,9 @@ func compare(t *testing.T, dir, name string) {
 	if err != nil || len(traces) != 1 {
 		t.Fatalf("traces of %s: %v, %v", name, traces, err)
 	}
-	o := whatif.DefaultOptions()
+	o := whatif.Options{}
 	if want.LDP != nil {
-		o.LaunchThreshold = 0 // the reference was asked for these parts too
+		o.LaunchThreshold = 1e-9 // the reference was asked for these parts too
 	}
 	m, err := whatif.New(open(t, traces[0]), o)
 	if err != nil {

@@ -32,7 +32,7 @@ func one(replicas, steps int, spans ...[][2]int64) recording {
 
 func build(t *testing.T, g graph, r recording) *Model {
 	t.Helper()
-	m, err := modelOf(g, r, DefaultOptions())
+	m, err := modelOf(g, r, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +186,7 @@ func TestBuildRefuses(t *testing.T) {
 			"recv 0 of stage 0 waits for next 0 of stage 0 waits for send 0 of stage 0 waits for recv 0 of stage 0"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := modelOf(c.g, c.r, DefaultOptions())
+			_, err := modelOf(c.g, c.r, Options{})
 			if !errors.Is(err, c.kind) || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("error %v, expected %q of kind %v", err, c.want, c.kind)
 			}

@@ -40,7 +40,7 @@ func TestSlowWorker(t *testing.T) {
 	for _, early := range []bool{false, true} {
 		spec := slow
 		spec.EarlyReduce = early
-		m := model(t, pipesim.Make(spec), whatif.DefaultOptions())
+		m := model(t, pipesim.Make(spec), whatif.Options{})
 		r := m.Analyze()
 		const rank = 2*4 + 1
 		if r.Misfit != 0 {
@@ -112,8 +112,8 @@ func TestIdealOverPeers(t *testing.T) {
 	spec := healthy
 	spec.Work = []float64{1, 1, 1, 1.5}
 	o := pipesim.Make(spec)
-	all := model(t, o, whatif.DefaultOptions()).Analyze()
-	opts := whatif.DefaultOptions()
+	all := model(t, o, whatif.Options{}).Analyze()
+	opts := whatif.Options{}
 	opts.Ideal = whatif.IdealOverPeers
 	peers := model(t, o, opts).Analyze()
 	if all.ByStage[0].Index != 3 || all.ByStage[0].Overall < 1.2 || all.LastStage.Share < 0.8 {
@@ -224,7 +224,7 @@ func TestPermuteReplicas(t *testing.T) {
 func TestBounds(t *testing.T) {
 	spec := slow
 	spec.HostDelay, spec.Noise = 5e6, 0.3
-	m := model(t, pipesim.Make(spec), whatif.DefaultOptions())
+	m := model(t, pipesim.Make(spec), whatif.Options{})
 	r := m.Analyze()
 	for i := range r.Steps {
 		if r.NoDelay.PerStep[i] > r.Recorded.PerStep[i] {
@@ -246,7 +246,7 @@ func TestBounds(t *testing.T) {
 }
 
 func TestPriceRefuses(t *testing.T) {
-	m := model(t, pipesim.Make(healthy), whatif.DefaultOptions())
+	m := model(t, pipesim.Make(healthy), whatif.Options{})
 	for _, c := range []struct {
 		w    whatif.Where
 		want string
@@ -302,7 +302,7 @@ func TestScheduleRefuses(t *testing.T) {
 		"forward-recv":               "stage 0 has 3 forward-send with a peer, stage 1 has 0 forward-recv",
 		"backward-compute":           "stage 0 has no backward-compute in step 0",
 	} {
-		if _, err := whatif.New(without(o, name), whatif.DefaultOptions()); !errors.Is(err, input.ErrMissing) || !strings.Contains(err.Error(), want) {
+		if _, err := whatif.New(without(o, name), whatif.Options{}); !errors.Is(err, input.ErrMissing) || !strings.Contains(err.Error(), want) {
 			t.Errorf("without %s: %v, expected %q", name, err, want)
 		}
 	}
@@ -359,7 +359,7 @@ func FuzzAnalyze(f *testing.F) {
 		if err != nil {
 			return
 		}
-		m, err := whatif.New(o, whatif.DefaultOptions())
+		m, err := whatif.New(o, whatif.Options{})
 		if err != nil {
 			return
 		}

@@ -17,8 +17,7 @@ func BenchmarkAnalyze(b *testing.B) {
 					s.Op = op
 					series = append(series, s)
 				}
-				o := DefaultOptions()
-				o.Method = method
+				o := Options{Method: method}
 				before := runtime.GOMAXPROCS(threads)
 				b.Run(fmt.Sprintf("method=%s/peers=%d/steps=%d/threads=%d", method, shape.peers, shape.steps, threads), func(b *testing.B) {
 					b.ReportAllocs()

@@ -55,8 +55,7 @@ func TestFalseAlarms(t *testing.T) {
 		{"leave-one-out, N=8", healthy, LeaveOneOut, 8, 5},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			o := DefaultOptions()
-			o.Method = c.method
+			o := Options{Method: c.method}.Defaults()
 			runs := 200_000 / (c.n * c.steps)
 			flagged, off := 0, 0
 			for seed := range uint64(runs) {
@@ -91,7 +90,7 @@ func TestPower(t *testing.T) {
 		sigma float64
 		want  float64
 	}{{4, 5, 0.819}, {4, 6, 0.961}, {8, 5, 0.885}, {8, 6, 0.984}} {
-		o := DefaultOptions()
+		o := Options{}.Defaults()
 		hits := 0
 		for seed := range uint64(runs) {
 			s := healthy(source(seed), c.n, 21)

@@ -24,6 +24,7 @@
 package zscore
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -82,19 +83,22 @@ const (
 	Log
 )
 
-// Options of an analysis.
+// Options of an analysis. The zero value pools over the window.
 type Options struct {
 	Method Method
 	Scale  Scale
 	// Alpha is the chance that a healthy operator instance has any flag, over
 	// all its peers and quantities. The same rate over all instances and steps
-	// together makes a flag Sure.
+	// together makes a flag Sure. 0: 0.01.
 	Alpha  float64
-	Cutoff float64 // threshold of Population and SampleSD, which have no error rate
+	Cutoff float64 // threshold of Population and SampleSD, which have no error rate; 0: 3
 }
 
-// DefaultOptions pool over the window at an error rate of 1 %.
-func DefaultOptions() Options { return Options{Alpha: 0.01, Cutoff: 3} }
+// Defaults are the options with what is zero replaced by its default.
+func (o Options) Defaults() Options {
+	o.Alpha, o.Cutoff = cmp.Or(o.Alpha, 0.01), cmp.Or(o.Cutoff, 3)
+	return o
+}
 
 func (o Options) validate() error {
 	switch {
@@ -145,6 +149,7 @@ func (s *Series) positive() (ok bool) { return s.Quantity == Duration || s.Quant
 //
 // Expected O(T·N) time for each series of T steps and N peers.
 func Analyze(series []Series, o Options) (*Result, error) {
+	o = o.Defaults()
 	if err := o.validate(); err != nil {
 		return nil, err
 	}

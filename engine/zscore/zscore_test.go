@@ -2,7 +2,6 @@ package zscore
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"reflect"
@@ -92,8 +91,7 @@ func TestCeiling(t *testing.T) {
 // happens, and says so; one more peer, and it is not.
 func TestPlainRuleCannotFire(t *testing.T) {
 	for _, m := range []Method{Population, SampleSD} {
-		o := DefaultOptions()
-		o.Method = m
+		o := Options{Method: m}
 		for _, n := range []int{4, 8, 10, 16} {
 			s := healthy(source(2), n, 8)
 			for step := range 8 {
@@ -117,8 +115,7 @@ func TestMasking(t *testing.T) {
 			s.X[step*16+4] += 3e6
 			s.X[step*16+9] += 3e6
 		}
-		o := DefaultOptions()
-		o.Method = m
+		o := Options{Method: m}
 		r := analyze(t, o, s)
 		found := 0
 		for _, w := range r.Workers {
@@ -200,7 +197,7 @@ func TestPooledInvariances(t *testing.T) {
 		}
 		series = append(series, s)
 	}
-	o := DefaultOptions()
+	o := Options{}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	want := analyze(t, o, series...)
 	if len(want.Outliers) < 10 {
@@ -255,7 +252,7 @@ func TestPlanted(t *testing.T) {
 	}
 	once.Op = 1
 	once.X[17*n+3] += 8e6
-	r := analyze(t, DefaultOptions(), always, once)
+	r := analyze(t, Options{}, always, once)
 	if len(r.Workers) < 2 || r.Workers[0].Worker != 5 || r.Workers[1].Worker != 3 {
 		t.Fatalf("ranking %+v", r.Workers)
 	}
@@ -306,7 +303,7 @@ func TestWaitPointsAtTheLate(t *testing.T) {
 			wait.X, transfer.X = append(wait.X, waited), append(transfer.X, duration[i]-waited)
 		}
 	}
-	r := analyze(t, DefaultOptions(), wait, transfer)
+	r := analyze(t, Options{}, wait, transfer)
 	for _, o := range r.Outliers {
 		if o.Sure && (o.Series != 0 || o.Worker != 2 || o.Effect > -29e6) {
 			t.Errorf("outlier %+v", o)
@@ -318,7 +315,7 @@ func TestWaitPointsAtTheLate(t *testing.T) {
 }
 
 func TestDoubtsAndEdges(t *testing.T) {
-	o := DefaultOptions()
+	o := Options{}
 	has := func(s Series, want Doubt) *Result {
 		t.Helper()
 		r := analyze(t, o, s)
@@ -392,11 +389,11 @@ func TestDoubtsAndEdges(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	ok := healthy(source(1), 4, 6)
 	for _, s := range []Series{{}, {Workers: peers(4), X: make([]int64, 5)}, {Workers: peers(2), X: []int64{math.MinInt64 + 1, math.MaxInt64}}, {Quantity: 9, Workers: peers(1)}} {
-		if _, err := Analyze([]Series{ok, s}, DefaultOptions()); err == nil {
+		if _, err := Analyze([]Series{ok, s}, Options{}); err == nil {
 			t.Errorf("%+v is accepted", s)
 		}
 	}
-	for _, o := range []Options{{}, {Alpha: math.NaN()}, {Alpha: 0.1, Method: 99}, {Alpha: 0.1, Method: Population}, {Alpha: 0.1, Scale: 9}} {
+	for _, o := range []Options{{Alpha: 1}, {Alpha: math.NaN()}, {Alpha: 0.1, Method: 99}, {Alpha: 0.1, Method: Population, Cutoff: -1}, {Alpha: 0.1, Scale: 9}} {
 		if _, err := Analyze(nil, o); err == nil {
 			t.Errorf("%+v is accepted", o)
 		}
@@ -412,8 +409,7 @@ func FuzzAnalyze(f *testing.F) {
 			return
 		}
 		rng := source(seed)
-		o := DefaultOptions()
-		o.Method = Method(method) % methodCount
+		o := Options{Method: Method(method) % methodCount}
 		o.Alpha = 0.2
 		s := Series{Quantity: Quantity(rng.IntN(4)), Workers: peers(n)}
 		for range steps {
@@ -431,24 +427,6 @@ func FuzzAnalyze(f *testing.F) {
 			}
 		}
 	})
-}
-
-func ExampleAnalyze() {
-	rng := rand.New(rand.NewPCG(1, 1))
-	s := healthy(rng, 8, 30)
-	s.X[12*8+5] += 2_000_000 // worker 5 is 2 ms slow in step 12
-	r, err := Analyze([]Series{s}, DefaultOptions())
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	for _, o := range r.Outliers {
-		fmt.Printf("worker %d, step %d: %+.1f ms, %.0f spreads (threshold %.1f), sure: %v\n",
-			o.Worker, o.Step, float64(o.Effect)/1e6, o.Score, o.Threshold, o.Sure)
-	}
-	// Output:
-	// worker 5, step 12: +1.9 ms, 18 spreads (threshold 3.3), sure: true
-	// worker 4, step 12: +0.3 ms, 3 spreads (threshold 3.3), sure: false
 }
 
 // scoresOf are the signed scores of one operator instance by a method that sees

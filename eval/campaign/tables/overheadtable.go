@@ -123,5 +123,5 @@ func readPairs(path string) ([]overhead.Measurement, error) {
 }
 
 func examine(pairs []overhead.Measurement) (*overhead.Account, error) {
-	return overhead.Examine(pairs, overhead.ByFile, overhead.Options{Bootstrap: bootstrap.DefaultOptions(), Statistic: bootstrap.Mean})
+	return overhead.Examine(pairs, overhead.ByFile, overhead.Options{Statistic: bootstrap.Mean})
 }

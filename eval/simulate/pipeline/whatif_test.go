@@ -12,7 +12,7 @@ import (
 
 func model(t *testing.T, o *operator.Trace) *whatif.Model {
 	t.Helper()
-	m, err := whatif.New(o, whatif.DefaultOptions())
+	m, err := whatif.New(o, whatif.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -215,7 +215,7 @@ func TestPipelineReplicas(t *testing.T) {
 		t.Fatal(err)
 	}
 	series, operators := v.Series()
-	outliers, err := zscore.Analyze(series, zscore.DefaultOptions())
+	outliers, err := zscore.Analyze(series, zscore.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

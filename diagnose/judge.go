@@ -39,7 +39,7 @@ func (r *run) judge(g gates.Gates, minGain float64, beside []*health.Record) Run
 	j := &judge{run: r, gates: g, minGain: minGain}
 	j.look()
 	j.operations()
-	v := RunVerdict{Run: r.name, MinGain: minGain, Windows: r.windows, Findings: j.ranked(), Problems: r.problems(), Earlier: r.earlier}
+	v := RunVerdict{Run: r.name, MinGain: minGain, Windows: r.windows, Findings: j.ranked(), Problems: r.problems(), Earlier: r.earlier, Devices: r.devices}
 	v.Undecided = j.questions()
 	j.state(&v)
 	if j.operators != nil {

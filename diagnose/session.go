@@ -69,6 +69,7 @@ type run struct {
 	seen    []extent
 	lost    []answer.Problem
 	alone   *evidence.DeviceShares // of the only rank; nil: not known
+	devices []Device
 	// operators is the verdict on the operator trace, which is judged when it is
 	// added; nil: there is none.
 	operators *RunVerdict

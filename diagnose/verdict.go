@@ -30,6 +30,7 @@ type RunVerdict struct {
 	Undecided  []answer.Undecided     `json:"undecided" doc:"what the data cannot answer, each with what would"`
 	Problems   []answer.Problem       `json:"problems" doc:"what was lost, skipped or refused"`
 	Next       []answer.Action        `json:"next" doc:"what to do next, the most useful first"`
+	Devices    []Device               `json:"devices" doc:"how the device of each rank spent its time; empty: not recorded"`
 	Earlier    *Earlier               `json:"earlier" doc:"of a run that goes on: what came before the windows that the verdict is on; null: nothing"`
 
 	modelled  bool       // windows are judged by the model of steps

@@ -79,7 +79,6 @@ func rendered(t *testing.T, format Format, s Style, f func(name string, out []by
 	renderedTraces(t, format, s, func(_, name string, out []byte) { f(name, out) })
 	renderedOverheads(t, format, s, f)
 	renderedSources(t, format, s, f)
-	renderedBreakdowns(t, format, s, f)
 	renderedComparisons(t, format, s, f)
 	renderedBatches(t, format, s, f)
 }

@@ -65,8 +65,8 @@ func TestSchemas(t *testing.T) {
 		}
 		valid(t, schemas[command], name, out)
 	})
-	if len(schemas) != 11 {
-		t.Errorf("%d schemas were tried, expected 11", len(schemas))
+	if len(schemas) != 10 {
+		t.Errorf("%d schemas were tried, expected 10", len(schemas))
 	}
 }
 

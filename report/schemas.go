@@ -23,7 +23,6 @@ var documents = []published{
 	{"arrivals", 1, "who arrives last where ranks synchronise: sfstat arrivals", reflect.TypeFor[jobsJSON[arrivalJobJSON]](), true},
 	{"batch", 1, "what the runs of an archive come to: sfstat batch", reflect.TypeFor[batchJSON](), false},
 	{"blame", 1, "where delays began: sfstat blame", reflect.TypeFor[tracesJSON[blameJSON]](), true},
-	{"breakdown", 1, "how accelerators spent their time: sfstat breakdown", reflect.TypeFor[breakdownJSON](), true},
 	{"comm", 1, "what a job communicated: sfstat comm", reflect.TypeFor[trafficJSON](), true},
 	{"comm-matrix", 1, "how many bytes each rank sends each other: sfstat comm --show matrix", reflect.TypeFor[matrixJSON](), true},
 	{"comm-steps", 1, "what a job communicated in each step: sfstat comm --show steps", reflect.TypeFor[stepsJSON](), true},

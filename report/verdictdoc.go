@@ -155,6 +155,7 @@ func detailBlocks(v *diagnose.RunVerdict, w *diagnose.Window) document {
 	if w.Paper != nil && shown == w.Main {
 		d = append(d, cutBlocks(w.Main, w.Paper)...)
 	}
+	d = append(d, deviceBlocks(v)...)
 	d = append(d, wordBlocks(shown.Labels, shown.Reasons)...)
 	if b := basis(shown); len(b) > 0 {
 		d = append(d, heading("How this was read"), b)

@@ -49,10 +49,10 @@ def by_hta(path, rounding):
 
 
 def by_sfstat(program, path, left_out):
-    command = [program, "breakdown", path, "--format", "json", "--quiet"]
+    command = [program, "diagnose", path, "--format", "json", "--quiet"]
     if left_out is not None:
         command += ["--steps", f"0-{left_out - 1}"]
-    rank = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)["runs"][0]["ranks"][0]
+    rank = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)["devices"][0]
     idle, compute = 100 * rank["idle_share"], 100 * rank["compute_share"]
     exposed = rank["exposed_part_of_communication"]
     return [idle, compute, 100 - idle - compute, math.nan if exposed is None else 100 * (1 - exposed)]

@@ -27,7 +27,7 @@ func (p *program) app() *cli.App {
 		Commands: slices.Concat(
 			group("Commands", p.diagnoseCommand(), p.reportCommand(), p.compareCommand(), p.inspectCommand(), p.convertCommand()),
 			group("Running jobs and archives", p.doctorCommand(), p.sampleCommand(), p.watchCommand(), p.serveCommand(), p.hangCommand(), p.batchCommand()),
-			group("One question at a time", p.frontierCommand(), p.commCommand(), p.arrivalsCommand(), p.ksCommand(), p.zscoreCommand(), p.blameCommand(), p.whatifCommand(), p.breakdownCommand(), p.overheadCommand()),
+			group("One question at a time", p.frontierCommand(), p.commCommand(), p.arrivalsCommand(), p.ksCommand(), p.zscoreCommand(), p.blameCommand(), p.whatifCommand(), p.overheadCommand()),
 			group("Evaluation", p.campaignCommand(), p.simulateCommand(), p.selfcheckCommand()),
 			group("This program", p.schemaCommand()),
 			[]*cli.Command{p.completionCommand(), p.completeCommand()},

@@ -10,7 +10,7 @@ import (
 )
 
 func limitFlag() cli.Flag {
-	return list(forInput, "limit", "hold bandwidths against what nccl-tests reached, before what links allow: `FILE` is what all_reduce_perf and its like printed, or wrote with -J (may be repeated)")
+	return list(forInput, "limit", "hold bandwidths against what nccl-tests printed, or wrote with -J, in `FILE` (may be repeated)")
 }
 
 // benchmarks reads the files of --limit; nil without any.

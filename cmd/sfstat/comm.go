@@ -20,36 +20,26 @@ import (
 
 func (p *program) commCommand() *cli.Command {
 	return &cli.Command{
-		Name: "comm", Usage: "which rank the others waited for, which link or communicator is slow, and what each rank communicated", ArgsUsage: "PATH...",
-		Description: "Reads NCCL's debug logs, exports of Nsight Systems and dumps of NCCL's Inspector, files or folders, told apart by their " +
-			"content. Matches processes of logs to those of exports and calls to kernels, finds which communicators are the same and what they are " +
-			"for, and aligns the clocks of hosts. Names the rank that arrives late, or the link or communicator that is slower than its peers. " +
-			"Logs alone or exports alone are analysed as far as they go.",
+		Name: "comm", Usage: "who arrives late, which link is slow, and what each rank sends", ArgsUsage: "PATH...",
+		Description: "Matches the calls in NCCL's debug logs and its Inspector's dumps to kernels in exports of Nsight Systems; each alone goes a part of the way. " +
+			"Names the rank that arrives late, or the link or communicator that is slower than its peers.",
 		Flags: join([]cli.Flag{
-			choice("scoring", "how calls and kernels are compared: default uses types, channels, times and other ranks; names the names of operations alone; thesis the same with the weights and growing gaps of the NCCL Trace Profiler", "default", "names", "thesis"),
-			choice("theory", "what links allow: nccl-tests: bus bandwidth B, algorithm bandwidth B/f; thesis: B·α and B·β of the NCCL Trace Profiler, and of calls the bandwidth over the kernel's own time", "nccl-tests", "thesis"),
-			choiceFor(forOutput, choice("show", "verdict: who delays the others; topology: the machines as NCCL printed them, paths between ranks and links between devices; steps: what was communicated in each step, initialisation and shutdown apart; matrix: how many bytes each rank sends each other, by ring, tree and message", "verdict", "topology", "steps", "matrix")),
-			&cli.StringFlag{Name: "dot", Category: forOutput, Usage: "draw the topology as a graph for Graphviz, to `FILE` (DOT)"},
-			&cli.StringFlag{Name: "matches", Category: forOutput, Usage: "write every pair of call and kernel to `FILE` (CSV)"},
-			&cli.StringFlag{Name: "calls", Category: forOutput, Usage: "write every call with its kernel, times, bandwidths, limits and launch configuration to `FILE` (.csv or .parquet)"},
-			&cli.StringFlag{Name: "chrome", Category: forOutput, Usage: "draw kernels, steps and kinds of parallelism as a trace for Perfetto, to `FILE` (JSON)"},
-			&cli.IntFlag{Name: "dp", Category: forInput, Usage: "data-parallel size `N` of the job"},
-			&cli.IntFlag{Name: "tp", Category: forInput, Usage: "tensor-parallel size `N`"},
-			&cli.IntFlag{Name: "pp", Category: forInput, Usage: "pipeline-parallel size `N`"},
-			&cli.IntFlag{Name: "ep", Category: forInput, Usage: "expert-parallel size `N`"},
-			&cli.IntFlag{Name: "cp", Category: forInput, Usage: "context-parallel size `N`"},
-			&cli.StringFlag{Name: "layout", Category: forInput, Usage: "all sizes at once, `SIZES` such as dp=4,tp=2; without any, kinds are inferred"},
-			&cli.StringFlag{Name: "model", Category: forInput, Usage: "description of the model and its layout in `FILE` (YAML): how much should have been communicated"},
-			&cli.StringFlag{Name: "plots", Category: forOutput, Usage: "draw figures into `FOLDER`, which is made if it is not there"},
+			choice("scoring", "how calls and kernels match: by all, by names, or as in the thesis", "default", "names", "thesis"),
+			choice("theory", "what links allow: bandwidths as nccl-tests or as the thesis has them", "nccl-tests", "thesis"),
+			choiceFor(forOutput, choice("show", "who delays the others, machines and links, what each step communicates, or how much each rank sends each other", "verdict", "topology", "steps", "matrix")),
+			&cli.StringFlag{Name: "dot", Category: forOutput, Usage: "draw the topology to `FILE`, for Graphviz"},
+			&cli.StringFlag{Name: "matches", Category: forOutput, Usage: "write pairs of call and kernel to `FILE` (CSV)"},
+			&cli.StringFlag{Name: "calls", Category: forOutput, Usage: "write calls with times and bandwidths to `FILE` (.csv, .parquet)"},
+			&cli.StringFlag{Name: "chrome", Category: forOutput, Usage: "draw a trace for Perfetto to `FILE` (JSON)"},
+			&cli.StringFlag{Name: "layout", Category: forInput, Usage: "`SIZES` of the job, such as dp=4,tp=2; else they are inferred"},
+			&cli.StringFlag{Name: "model", Category: forInput, Usage: "the model in `FILE` (YAML): how much should be communicated"},
+			&cli.StringFlag{Name: "plots", Category: forOutput, Usage: "draw figures into `FOLDER`"},
 			limitFlag(),
 			strictFlag(),
 		}, selectionFlags("window", "steps"), resultFlags()),
 		UsageText: `sfstat comm run/
-sfstat comm logs/ report-node0.sqlite report-node1.sqlite --layout tp=4,dp=2
-sfstat comm run/ --format json --matches pairs.csv
-sfstat comm jobs/ --run job-7 --ranks 0-7 --calls calls.parquet
-sfstat comm run/ --chrome trace.json                   # open at ui.perfetto.dev
-sfstat comm job.log`,
+sfstat comm logs/ reports/ --layout tp=4,dp=2
+sfstat comm run/ --chrome trace.json                   # open at ui.perfetto.dev`,
 		Action: p.comm,
 	}
 }
@@ -174,18 +164,6 @@ func commOptions(c *cli.Context) (o comm.Options, err error) {
 	}
 	if o.Layout, err = parallel.ParseLayout(c.String("layout")); err != nil {
 		return o, badUsage("--layout %v", err)
-	}
-	for name, size := range map[string]*int{"dp": &o.Layout.DP, "tp": &o.Layout.TP, "pp": &o.Layout.PP, "ep": &o.Layout.EP, "cp": &o.Layout.CP} {
-		if !c.IsSet(name) {
-			continue
-		}
-		if n := c.Int(name); n < 1 || n > 1<<20 {
-			return o, badUsage("--%s is %d, expected 1 or more ranks", name, n)
-		}
-		if *size != 0 && *size != c.Int(name) {
-			return o, badUsage("--%s is %d, and --layout says %d", name, c.Int(name), *size)
-		}
-		*size = c.Int(name)
 	}
 	return o, nil
 }

@@ -23,16 +23,15 @@ func (p *program) compareCommand() *cli.Command {
 	return &cli.Command{
 		Name: "compare", Usage: "compare two sets of runs: what changed, how certain that is, and whether it passes a gate", ArgsUsage: "BASE NEW",
 		Description: "Compares step time, stages, waits, arrivals and findings of the runs in BASE with those in NEW. Each change comes with a confidence interval and a result: regression, " +
-			"improvement, or no significant change, together with the smallest change that these runs can detect. Runs with the same name are paired. Of two jobs with NCCL's logs, " +
-			"dumps of its Inspector or exports of Nsight Systems it also says what they communicate otherwise: calls, volumes, sizes, algorithms, protocols, bandwidths, communicators. With --gate, sfstat exits with 3 " +
-			"when steps have become longer.",
+			"improvement, or no significant change, together with the smallest change that these runs can detect. Runs with the same name are paired. Of two jobs with recordings of NCCL " +
+			"it also says what they communicate otherwise.",
 		Flags: join([]cli.Flag{
 			shareWithin("gate", 0, "exit with 3 when steps are significantly longer, and by more than `SHARE`, such as 2% or 0.02", func(x float64) bool { return x >= 0 && x < 1e6 }, "0 or more"),
-			failOnFlag("what exceeds the gate: a lower bound above the gate (strong); significantly longer, with an estimate above the gate (supported); or anything not shown to be within the gate (ambiguous); supported by default"),
+			failOnFlag("what exceeds the gate: the lower bound (strong), the estimate of what is significantly longer (supported, the default), or all not shown to be within it (ambiguous)"),
 			confidenceFlag(0.95, "simultaneous confidence `LEVEL` of all intervals, above 0.5 and below 1"),
-			&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "seed of the correction for the number of measures"},
+			&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "seed of the correction for many measures"},
 			choiceFor(forInput, choice("match", "pair runs that have the same name on both sides (name), or none", "name", "none")),
-			choice("cut", "where a step begins when exposed time is accounted for, as for diagnose", "auto", "step", "carried", "sync"),
+			cutFlag(),
 		}, profileFlags(), selectionFlags(), []cli.Flag{rankPatternFlag(), strictFlag()}, resultFlags()),
 		UsageText: `sfstat compare week-31/ week-32/
 sfstat compare main/ branch/ --gate 2% --format md -o comparison.md

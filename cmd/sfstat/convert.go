@@ -12,8 +12,8 @@ import (
 // targetFlags say where and how windows are written.
 func targetFlags() []cli.Flag {
 	return []cli.Flag{
-		outputFlag("write to `OUT`: a .jsonl, .csv or .parquet file (.gz and .zst compress the first two), - for standard output, or a folder (a name without extension, or with a slash) with a file for each run"),
-		choiceFor(forOutput, choice("to", "what to write; without it the extension of the output says so", containerNames()...)),
+		outputFlag("write to `OUT`: .jsonl, .csv or .parquet (.gz and .zst compress the first two), - for standard output, or a folder with a file for each run"),
+		choiceFor(forOutput, choice("to", "what to write; else as OUT ends", containerNames()...)),
 	}
 }
 
@@ -69,7 +69,7 @@ func (p *program) convert(c *cli.Context) error {
 			return s.WriteTrace(item.Ops)
 		}
 		if d := item.Device; d != nil {
-			s.remarks = append(s.remarks, fmt.Sprintf("device times of run %s are not kept: sfstat breakdown, and sfstat diagnose of a single rank, need its traces", d.Run))
+			s.remarks = append(s.remarks, fmt.Sprintf("device times of run %s are not kept: sfstat diagnose -v needs its traces", d.Run))
 		}
 		windows++
 		return s.Write(item.Window)

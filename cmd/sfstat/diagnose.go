@@ -19,9 +19,9 @@ func (p *program) diagnoseCommand() *cli.Command {
 		Name: "diagnose", Usage: "one verdict: which rank slows the job, in which stage, why, and how certain that is", ArgsUsage: "PATH...",
 		Description: "Reads all windows and operator traces of all inputs and gives one ranked verdict per run. It never claims more than " +
 			"independent evidence supports. Where the recording cannot answer a question, the verdict says so and names what to record next. " +
-			"With NCCL debug logs beside Nsight Systems exports, or with NCCL's annotations in the exports, it also finds slow links and communicators. Readings of nvidia-smi, DCGM or node_exporter and kernel logs beside a recording say what differed where a rank was late.",
+			"Recordings of NCCL beside them show slow links and communicators; readings of nvidia-smi, DCGM or node_exporter and kernel logs what differed where a rank was late.",
 		Flags: join(analysisFlags(), profileFlags(), selectionFlags(), []cli.Flag{rankPatternFlag(), timeZoneFlag(), strictFlag(), verdictFailOnFlag(), minGainFlag(),
-			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Category: forOutput, Usage: "also print evidence, labels and cuts"},
+			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Category: forOutput, Usage: "also print evidence, device time, labels and cuts"},
 			&cli.BoolFlag{Name: "labels", Category: forOutput, Usage: "also print the paper's labels"},
 			limitFlag(), pictureFlag(), otlpFlag()}, resultFlags()),
 		UsageText: `sfstat diagnose run/

@@ -79,11 +79,16 @@ func (p *program) frontier(c *cli.Context) error {
 // slackDetail asks for the slack of every rank in place of the account.
 const slackDetail = "slack"
 
+// cutFlag says where a step begins.
+func cutFlag() cli.Flag {
+	return choice("cut", "where a step begins: auto chooses; step cuts as in the paper; carried lets a step begin where the last one ended on each rank; sync cuts where the ranks synchronise",
+		"auto", "step", "carried", "sync")
+}
+
 // analysisFlags choose how windows are accounted for.
 func analysisFlags() []cli.Flag {
 	return []cli.Flag{
-		choice("cut", "where a step begins: auto chooses; step cuts as in the paper; carried lets a step begin where the last one ended on each rank; sync cuts where the ranks synchronise",
-			"auto", "step", "carried", "sync"),
+		cutFlag(),
 		choice("model-fit", "whether wait in a later stage is charged to an earlier one: auto decides from the data, none never charges it, given always does",
 			"auto", "none", "given"),
 		&cli.StringFlag{Name: "meet-after", Usage: "the `STAGE` at whose end the ranks synchronise; by default it is inferred from the data"},

@@ -30,9 +30,9 @@ func appHelp(width int, app *cli.App) string {
 	h.table(append([][2]string{{"-h, --help", "explain the program or a command"}, {"-V, --version", "print the version"}}, flagRows(app.Flags, "")...))
 	h.heading("First steps")
 	h.table([][2]string{
-		{"$ sfstat run/", "who was slow: one verdict on everything in the folder; same as sfstat diagnose run/"},
+		{"$ sfstat run/", "who was slow, where and why: sfstat diagnose run/, on everything in the folder"},
 		{"$ sfstat inspect run/", "what the folder contains, and what is missing"},
-		{"$ sfstat ks run/", "one method's own answer; so do frontier, zscore, blame, whatif"},
+		{"$ sfstat frontier run/", "one method's own answer; so do ks, zscore, blame and whatif"},
 		{"$ sfstat diagnose --help", "flags and examples of a command"},
 		{"$ sfstat help " + flagsTopic, "flags that most commands have"},
 	})
@@ -123,15 +123,14 @@ func commandHelp(width int, c named, common map[string][][2]string) string {
 	h := &helpWriter{width: width}
 	h.lines("sfstat " + c.full + ": " + c.Usage)
 	h.paragraph(c.Description)
-	h.heading("Usage")
-	usage := "  sfstat " + c.full
+	usage := "\nUsage: sfstat " + c.full
 	switch {
 	case c.isGroup():
 		usage += " COMMAND [FLAGS] [ARGUMENTS]"
 	case len(c.Flags) > 0:
 		usage += " [FLAGS]"
 	}
-	h.lines(strings.TrimRight(usage+" "+c.ArgsUsage, " "))
+	h.line("%s", strings.TrimRight(usage+" "+c.ArgsUsage, " "))
 	if c.isGroup() {
 		h.heading("Commands")
 		h.commands(c.Subcommands)

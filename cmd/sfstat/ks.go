@@ -31,8 +31,7 @@ func (p *program) ksCommand() *cli.Command {
 		UsageText: `sfstat ks trace-job.parquet
 sfstat ks trace-job.parquet --fdr 0.05 --seed 7 --format csv
 sfstat ks trace-job.parquet --matrix --format json | jq '.traces[0].matrix'
-sfstat ks trace-job.parquet --plot distances.pdf
-sfstat ks trace-job.parquet --clock wall --against everyone    # the paper's figure`,
+sfstat ks trace-job.parquet --plot distances.pdf`,
 		Action: p.ks,
 	}
 }

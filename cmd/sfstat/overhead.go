@@ -21,25 +21,24 @@ func (p *program) overheadCommand() *cli.Command {
 	return &cli.Command{
 		Name: "overhead", Usage: "what a change costs: runs without it against runs with it", ArgsUsage: "BASE... --against WITH | --pairs FILE",
 		Description: "Compares the step time of runs without something (a recorder, a driver, a flag) with that of runs with it, " +
-			"pair by pair: the overhead, intervals by several methods and one-sided bounds. Whole runs are resampled, because " +
-			"windows of one run are not independent. With --gate and --fail-on it passes or fails a pipeline.",
+			"pair by pair. Whole runs are resampled, because windows of one run are not independent.",
 		Flags: join([]cli.Flag{
-			choice("statistic", "what the headline and the gate are about: the mean or the median of the pairs' overheads, or that of all time together",
+			choice("statistic", "of the pairs' overheads, or that of all time together",
 				"mean", "median", "total"),
-			choice("method", "whose bound the headline and the gate take; auto is the one recommended for the statistic",
+			choice("method", "whose bounds; auto goes by the statistic",
 				"auto", "studentised", "student-t", "bca", "percentile", "order"),
 			confidenceFlag(d.Confidence, "`LEVEL` of every bound, above 0.5 and below 1"),
-			shareWithin("gate", 0, "`SHARE` that the overhead should not exceed, such as 1% or 0.01", func(x float64) bool { return x > -1 && x < 1e6 }, "a share such as 1% or 0.01"),
+			shareWithin("gate", 0, "`SHARE` that it should not exceed, such as 1%", func(x float64) bool { return x > -1 && x < 1e6 }, "a share such as 1% or 0.01"),
 			&cli.IntFlag{Name: "replicates", Value: d.Replicates, Usage: "`N` resamples"},
 			&cli.Uint64Flag{Name: "seed", Value: d.Seed, Usage: "seed of the resamples"},
-			list(forInput, "against", "the runs with it: a `PATH` as for BASE; may be given several times"),
-			choiceFor(forInput, choice("match", "which run of one side belongs to which of the other: in their order, of the same name, or whose names end in the same number",
+			list(forInput, "against", "the runs with it (may be repeated): a `PATH` as for BASE"),
+			choiceFor(forInput, choice("match", "which runs are a pair: in their order, of one name, or whose names end in one number",
 				"order", "name", "seed")),
-			&cli.StringFlag{Name: "pairs", Category: forInput, Usage: "times from `FILE` (CSV: pair, base_ns, with_ns) instead of runs; - is standard input"},
-			failOnFlag("exit with 3 when the overhead is above the gate: surely, as estimated, or unless surely within"),
+			&cli.StringFlag{Name: "pairs", Category: forInput, Usage: "times from `FILE` (CSV: pair, base_ns, with_ns) instead; - is standard input"},
+			failOnFlag("exit with 3 above the gate: surely, as estimated, or unless surely within"),
 		}, selectionFlags(), resultFlags()),
 		UsageText: `sfstat overhead off/ --against on/
-sfstat overhead off/ --against on/ --match seed --gate 0.01 --fail-on ambiguous
+sfstat overhead off/ --against on/ --gate 1% --fail-on ambiguous
 sfstat overhead --pairs pairs.csv --confidence 0.99 --format json`,
 		Action: p.overhead,
 	}

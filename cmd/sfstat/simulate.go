@@ -46,28 +46,20 @@ const (
 func (p *program) simulateCommand() *cli.Command {
 	return &cli.Command{
 		Name: "simulate", Usage: "generate windows or operator traces of a job with a known culprit",
-		Description: "Runs an event timeline with real synchronisation and writes what recorders would have written, and " +
-			"beside it the truth. The same specification gives the same bytes. Flags change the specification of --spec, or " +
-			"the default: 8 data-parallel ranks, 120 steps of about 0.2 s. Into a folder it writes RUN.jsonl and adds to truth.csv.\n" +
-			"With --operators it writes what a profiler on every worker of a hybrid-parallel job would have written: " +
-			"trace-RUN, meta-RUN.yaml with the layout, truth-RUN.json, and RUN's rows of truth.csv. The default is " +
-			"dp 4 × pp 4 × tp 4 with 32 microbatches, 40 steps of about 23 s.",
+		Description: "Runs an event timeline with real synchronisation and writes what recorders would have written, or with --operators a profiler " +
+			"on every worker, and the truth beside it. The same specification gives the same bytes.",
 		Flags: join([]cli.Flag{
 			&cli.BoolFlag{Name: "operators", Usage: "make an operator trace instead of windows"},
 			&cli.StringFlag{Name: "run", Usage: "`NAME` of the run; without it, fault, size and seed name it"},
 			&cli.IntFlag{Name: "steps", Usage: "record `N` steps, in each window"},
 			&cli.Uint64Flag{Name: "seed", Usage: "seed of all randomness"},
-			list("", "fault", "hide a `FAULT`: "+orList(families())+"; with --operators "+orList(opsFaultKinds())+
-				" (may be repeated), then fields of the specification, as slow-worker,dp=1,pp=2,factor=1.5: places left out are "+
-				"chosen by the seed, without a size it is factor=1.5, or delay_ms=120 for late-start", slices.Concat(families(), opsFaultKinds())...),
-			&cli.StringFlag{Name: "spec", Category: forInput, Usage: "read the specification from `FILE` (YAML), - for standard input; --print-spec shows one"},
+			list("", "fault", "hide a `FAULT`, such as data, or with --operators such as slow-worker,dp=1,factor=1.5 (may be repeated); --fault list names all", slices.Concat(families(), opsFaultKinds())...),
+			&cli.StringFlag{Name: "spec", Usage: "read the specification from `FILE` (YAML), - is standard input"},
 			&cli.BoolFlag{Name: "print-spec", Usage: "print the effective specification and exit"},
 		}, windowFlags(), operatorFlags(), targetFlags(), screenFlags()),
 		UsageText: `sfstat simulate --fault data --delay 60 -o run.jsonl --truth truth.csv
-sfstat simulate --fault callback_host --ranks 32 --seed 7 -o runs/
 sfstat simulate --print-spec > spec.yaml
-sfstat simulate --spec spec.yaml -o - | sfstat diagnose -
-sfstat simulate --operators --layout 8x4x2 --steps 20 --fault slow-worker,dp=1,pp=2,factor=1.5 -o runs/`,
+sfstat simulate --operators --layout 8x4x2 --fault slow-worker,dp=1 -o runs/`,
 		Action: p.simulate,
 	}
 }

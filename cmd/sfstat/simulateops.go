@@ -17,8 +17,7 @@ import (
 func operatorFlags() []cli.Flag {
 	d := pipeline.DefaultSpec().Layout
 	return []cli.Flag{
-		&cli.StringFlag{Name: "layout", Category: forOperators, Usage: "replicas × pipeline stages × tensor-parallel ranks, as `DPxPPxTP`", Value: fmt.Sprintf("%dx%dx%d", d.DP, d.PP, d.TP)},
-		&cli.IntFlag{Name: "chunks", Category: forOperators, Usage: "`N` model chunks on a stage; above 1 the schedule is interleaved", Value: d.Chunks},
+		&cli.StringFlag{Name: "layout", Category: forOperators, Usage: "`DPxPPxTP` of the job", Value: fmt.Sprintf("%dx%dx%d", d.DP, d.PP, d.TP)},
 		&cli.IntFlag{Name: "microbatches", Category: forOperators, Usage: "`N` microbatches of a replica in a step", Value: d.Microbatches},
 	}
 }
@@ -76,7 +75,6 @@ func (p *program) operatorsSpec(c *cli.Context) (spec pipeline.Spec, err error) 
 		"steps":        func() { spec.Steps.Count = c.Int("steps") },
 		"seed":         func() { spec.Seed = c.Uint64("seed") },
 		"layout":       func() { err = parseLayout(c.String("layout"), &spec.Layout) },
-		"chunks":       func() { spec.Layout.Chunks = c.Int("chunks") },
 		"microbatches": func() { spec.Layout.Microbatches = c.Int("microbatches") },
 		"fault":        func() { spec.Faults = nil },
 	})

@@ -31,7 +31,7 @@ func (p *program) zscoreCommand() *cli.Command {
 			"when it starts, how long it takes, and of collectives how long it waits and transfers. Lists the outliers and the " +
 			"workers that they add up to. Of a profiler's trace it first compares kernels and collectives by name.",
 		Flags: join([]cli.Flag{
-			choice("method", "how values are scored: pooled takes the spread from all steps, population and sample are the usual rule with --cutoff", zscoreMethods()...),
+			choice("method", "how values are scored: pooled takes the spread from all steps, population and sample go by --cutoff", zscoreMethods()...),
 			choice("against", "whom the operators of a worker are compared with: those of the other replicas of its pipeline stage, or of everyone", "peers", "everyone"),
 			alphaFlag(d.Alpha),
 			&cli.Float64Flag{Name: "cutoff", Value: d.Cutoff, Usage: "`SCORE` beyond which population and sample flag; the others go by --alpha",
@@ -44,8 +44,7 @@ func (p *program) zscoreCommand() *cli.Command {
 		}, traceFlags()),
 		UsageText: `sfstat zscore trace-job.parquet
 sfstat zscore trace-job.parquet --alpha 0.001 --top 50
-sfstat zscore trace-job.parquet --plot backward.png --op backward-compute
-sfstat zscore trace-job.parquet --method population --against everyone --format csv    # the paper's rule`,
+sfstat zscore trace-job.parquet --plot backward.png --op backward-compute`,
 		Action: p.zscore,
 	}
 }

@@ -60,7 +60,6 @@ const (
 	OperatorsFirst           // of inputs that can be read as both, operators alone; and when ranks entered their calls
 	EveryForm                // of inputs that can be read as both, both
 	Described                // the same, but operators of large traces in windows alone
-	DeviceOnly               // device times of profiler traces; whatever else is refused, unread
 	ForVerdict               // all that a verdict can be made of
 	WindowsAndEntries        // windows, and when ranks entered their calls; whatever else is refused, unread
 	Communication            // calls and kernels of NCCL, as one job; what else folders hold is passed over
@@ -83,8 +82,6 @@ func (w Wanted) contents() contents {
 	switch w {
 	case WindowsOnly:
 		return windows
-	case DeviceOnly:
-		return devices
 	case EveryForm, Described:
 		return windows | operators | devices
 	case ForVerdict:

@@ -119,7 +119,7 @@ func init() { // its functions look at it
 		{format: InspectorDump, name: "Inspector dump", listed: "dumps of NCCL's Inspector (JSON)", sniff: object(inspector.Recognise), gives: calls, open: (*Reader).addCalls, record: eachFile(inspector.Read),
 			noun: "a dump of NCCL's Inspector, which sfstat comm reads"},
 		{format: Kineto, name: "profiler trace", listed: "PyTorch profiler traces (JSON)", sniff: object(isProfilerTrace), gives: windows | operators | devices, open: (*Reader).addProfile, profile: (*profiles).readKineto,
-			noun: "a PyTorch profiler trace (Kineto JSON), which sfstat diagnose and breakdown read"},
+			noun: "a PyTorch profiler trace (Kineto JSON), which sfstat diagnose reads"},
 		{format: NCCLLog, name: "NCCL log", listed: "NCCL debug logs beside a recording of the same job", sniff: isLog, gives: calls, open: (*Reader).addCalls, record: newLogs, noun: "an NCCL debug log, which sfstat comm reads"},
 		{format: KernelLog, name: "kernel log", listed: monitored, sniff: plain(telemetry.KernelLog.Recognises), gives: readings, open: monitoring(telemetry.KernelLog),
 			noun: "a host's kernel log, which sfstat diagnose reads beside a recording of the job"},

@@ -34,7 +34,6 @@ func TestSupported(t *testing.T) {
 	}{
 		"verdict":  {ForVerdict, []string{packets, dumps, logs, "operator traces"}, nil},
 		"windows":  {WindowsOnly, []string{packets, "stage times (CSV, Parquet)"}, []string{dumps, logs, "operator traces"}},
-		"devices":  {DeviceOnly, []string{"PyTorch profiler traces", "Nsight"}, []string{packets, dumps, logs}},
 		"arrivals": {WindowsAndEntries, []string{packets, dumps}, []string{logs, "operator traces"}},
 	} {
 		t.Run(name, func(t *testing.T) {

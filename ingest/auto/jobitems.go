@@ -59,15 +59,6 @@ func (q *jobItems) convert(j stages.Job, run string) (err error) {
 	if slices.ContainsFunc(j.Ranks, func(other *profile.Rank) bool { return other.Source != path }) {
 		path = filepath.Dir(path)
 	}
-	if q.r.o.Want == DeviceOnly {
-		device, err := stages.DeviceTimes(j.Ranks, run)
-		if err != nil {
-			return err
-		}
-		device.Notes = append(device.Notes, j.Notes...)
-		q.add(Item{Device: device, Path: path}, j.Ranks)
-		return nil
-	}
 	options := stages.Options{Run: run, Timeline: q.r.o.Timeline}
 	if timed := q.r.runs.timedWith(j.Ranks); timed != nil && q.r.o.Want == ForVerdict {
 		return q.behind(j, path, timed)

@@ -43,7 +43,7 @@ func (r *Reader) look(c candidate, in *Input) (_ *metered, err error) {
 		}
 		piped := in.Format == Archive && in.Bytes == ingest.UnknownSize // its columns are seen later
 		if err == nil && in.Format == Archive && !piped {
-			if in.Format, err = r.columnarAt(c.path); ours && in.Format == Archive && r.o.Want != DeviceOnly {
+			if in.Format, err = r.columnarAt(c.path); ours && in.Format == Archive {
 				err = nil // it comes again where the file is read
 			}
 		}

@@ -155,6 +155,21 @@ class Action:
 
 
 @dataclass(frozen=True)
+class Device:
+    """How the device of a rank spent its time, as shares of it; None where it did nothing."""
+
+    rank: int
+    span_ns: int
+    compute_share: Optional[float]
+    communication_share: Optional[float]
+    memory_share: Optional[float]
+    idle_share: Optional[float]
+    exposed_communication_share: Optional[float]
+    exposed_part_of_communication: Optional[float]
+    unlike_peers: Tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class RunVerdict:
     """The verdict on one run."""
 
@@ -169,6 +184,7 @@ class RunVerdict:
     undecided: Tuple[Undecided, ...]
     problems: Tuple[Problem, ...]
     next: Tuple[Action, ...]
+    devices: Tuple[Device, ...]
 
 
 @dataclass(frozen=True)

@@ -351,11 +351,10 @@ func poissonTail(mean float64, n int) float64 {
 // exceptions are the values far above the level of the others, by how much at least, and what they
 // cost beyond it; none where they are too many to be exceptions.
 func (s *trend) exceptions(x []float64) (big []bool, by, cost float64) {
-	low := lowerHalf(x)
-	level := median(low)
+	low, middle := lowerHalf(x)
+	level := robust.Median(low)
 	// Where exceptions are many the differences are between them and the others, and the spread of
 	// the lower half, which is that of half of a normal distribution, is not.
-	middle := median(x)
 	noise := min(noiseOf(x), halfNormal*(middle-slices.Min(low)))
 	if few := middle; few-level < 2*noise {
 		level = few
@@ -395,12 +394,15 @@ func costOf(x []float64, big []bool) (cost float64) {
 // them, which of eight normal values is 1.4 on average and of more is larger.
 const halfNormal = 0.7
 
-// lowerHalf are the values up to the median.
-func lowerHalf(x []float64) []float64 {
+// lowerHalf are the values up to the median, and the median.
+func lowerHalf(x []float64) (low []float64, middle float64) {
 	s := slices.Clone(x)
 	n := (len(s) + 1) / 2
-	robust.Select(s, n-1)
-	return s[:n]
+	middle = robust.Select(s, n-1)
+	if len(s)%2 == 0 {
+		middle = (middle + slices.Min(s[n:])) / 2
+	}
+	return s[:n], middle
 }
 
 // commonFinding is a finding about all ranks: some intervals cost so much more than the

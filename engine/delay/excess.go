@@ -229,10 +229,12 @@ func (c *charges) fill(excess, lead []int64, slack int64, R int) {
 	for n := 0; n < len(excess); n += R {
 		e, l := excess[n:n+R], lead[n:n+R]
 		for r, x := range e {
-			if x = min(x-slack, l[r]); x > 0 {
-				c.entries = append(c.entries, entry{int32(n / R), int32(r), float64(x)})
-				c.total[r] += float64(x)
+			if x <= slack || l[r] <= 0 { // nearly all
+				continue
 			}
+			x = min(x-slack, l[r])
+			c.entries = append(c.entries, entry{int32(n / R), int32(r), float64(x)})
+			c.total[r] += float64(x)
 		}
 	}
 	for _, x := range c.total {

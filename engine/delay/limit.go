@@ -29,12 +29,13 @@ func (s *series) limits(o Options) []Limit {
 			out[point.Stage].MayHide = s.leastSpent(p)
 		}
 	}
+	cost := s.length(s.arrive) * o.MinGain / (1 - o.MinGain)
 	for k, piece := range s.Pieces {
 		if slices.Contains(s.Perhaps, piece.Stage) {
 			out[piece.Stage].MayHide = s.leastWork(k)
 			continue
 		}
-		out[piece.Stage].Reported = int64(math.Ceil(asReported * s.least(k, o)))
+		out[piece.Stage].Reported = int64(math.Ceil(asReported * s.least(k, cost, o)))
 	}
 	return out
 }
@@ -63,9 +64,9 @@ func (s *series) leastWork(k int) int64 {
 	return sum / max(1, n)
 }
 
-// least is the delay in a piece that would be found, the median over ranks at the quartiles of
-// arrival; 0: none would.
-func (s *series) least(k int, o Options) float64 {
+// least is the delay in a piece that would be found and costs so much at least, the median over ranks at
+// the quartiles of arrival; 0: none would.
+func (s *series) least(k int, cost float64, o Options) float64 {
 	p := s.Pieces[k].Point
 	mean := make([]float64, s.Ranks)
 	for n, x := range s.arrive[p] {
@@ -82,7 +83,7 @@ func (s *series) least(k int, o Options) float64 {
 	}
 	var found []float64
 	for _, r := range ranks {
-		found = append(found, s.leastOf(k, r, o))
+		found = append(found, s.leastOf(k, r, cost, o))
 	}
 	slices.Sort(found)
 	if x := found[len(found)/2]; !math.IsInf(x, 1) {
@@ -91,9 +92,9 @@ func (s *series) least(k int, o Options) float64 {
 	return 0
 }
 
-// leastOf is the delay of one rank: as large as costs MinGain, given who arrives when, and then
+// leastOf is the delay of one rank: as large as has the cost, given who arrives when, and then
 // larger until it is certain.
-func (s *series) leastOf(k, r int, o Options) float64 {
+func (s *series) leastOf(k, r int, cost float64, o Options) float64 {
 	R, p := s.Ranks, s.Pieces[k].Point
 	if R < 2 || len(s.peers[s.of[r]]) < 2 {
 		return math.Inf(1)
@@ -109,8 +110,7 @@ func (s *series) leastOf(k, r int, o Options) float64 {
 		}
 		lack[n] = max(0, float64(last-row[r]))
 	}
-	M := s.length(s.arrive)
-	at := planting{series: s, piece: k, rank: r, e: s.column(s.excess[k], r), lead: s.column(s.lead[p], r), delay: costing(lack, M*o.MinGain/(1-o.MinGain))}
+	at := planting{series: s, piece: k, rank: r, e: s.column(s.excess[k], r), lead: s.column(s.lead[p], r), delay: costing(lack, cost)}
 	at.level = trimmed(at.e)
 	for range trials {
 		if at.chance() <= o.Level {

@@ -16,22 +16,19 @@ import (
 // the same work, and the options must fit it. before is the end of the window before; nil: there is none.
 // A window without a whole step is accounted for as by [Analyze].
 //
-// O(T·S·R) time in two passes, O(T·R) memory.
+// O(T·S·R) time in one pass, O(S·R) memory.
 func Brief(w *trace.Window, before *Border, at SyncPoint, o Options) *Analysis {
 	b := &brief{w: w, at: at.At}
 	if before.continues(w) {
 		b.before = &before.last
 	}
-	keep := spare.Get().(*buffers)
-	defer spare.Put(keep)
-	b.close(keep)
 	if b.lay(); b.steps == 0 {
 		if whole, err := Analyze(w, o); err == nil {
 			return whole
 		}
 	}
 	r := &Result{Run: w.Run, Window: w.Index, FirstStep: w.FirstStep + int64(b.from), Steps: b.steps, WorldSize: w.WorldSize,
-		Members: w.Ranks, Cut: CutSync, CutReason: CutAtSyncPoint, SyncPoint: at, Quality: b.quality}
+		Members: w.Ranks, Cut: CutSync, CutReason: CutAtSyncPoint, SyncPoint: at, Quality: qualityOf(w)}
 	if at.Evidence == SyncLikely {
 		r.CutReason = CutAtLikelySync
 	}
@@ -42,64 +39,21 @@ func Brief(w *trace.Window, before *Border, at SyncPoint, o Options) *Analysis {
 		r.LeftOut = []int64{end - 1}
 	}
 	b.sweep(r)
+	b.device(r)
 	b.decide(r, o)
 	return &Analysis{Main: r}
 }
 
 // brief is a window while it is accounted for. Its steps begin after stage at: the stages behind that
-// are those of the step before.
+// are those of the step before, what no stage covers the last of them.
 type brief struct {
-	w        *trace.Window
-	before   *trace.Window // its last steps; nil: the window follows none
-	at       int
-	residual [2][]int64 // of the last step of before, and of the window, [step][rank]; nil without wall time
-	quality  Quality
+	w      *trace.Window
+	before *trace.Window // its last steps; nil: the window follows none
+	at     int
 
 	layout
 	tails       int // how many rows are of the step before
 	from, steps int // of the window
-}
-
-// close computes what no stage covers, and how well the stages close.
-func (b *brief) close(keep *buffers) {
-	w, R := b.w, len(b.w.Ranks)
-	b.quality = qualityOf(w)
-	if w.Wall == nil {
-		return
-	}
-	if l := b.before; l != nil {
-		last := l.Steps() - 1
-		b.residual[0] = slices.Clone(l.WallOf(last))
-		uncovered(b.residual[0], l.Step(last), nil)
-	}
-	totals := make([]int64, 3*R)
-	wall, residual, overlap := totals[:R], totals[R:2*R], totals[2*R:]
-	rest := append(sized(&keep.residual, 0), w.Wall...)
-	keep.residual, b.residual[1] = rest, rest
-	for t := range w.Steps() {
-		left := rest[t*R : (t+1)*R]
-		addTo(wall, left)
-		uncovered(left, w.Step(t), overlap)
-		addTo(residual, left)
-	}
-	b.quality.close(wall, residual, overlap)
-}
-
-// uncovered takes the durations of a step, [stage][rank], off its wall times, and adds to overlap by how
-// much they exceed these.
-func uncovered(wall, durations, overlap []int64) {
-	for ; len(durations) >= len(wall); durations = durations[len(wall):] {
-		row := durations[:len(wall)]
-		for r := range wall {
-			wall[r] -= row[r]
-		}
-	}
-	for r, x := range wall {
-		wall[r] = max(0, x)
-		if overlap != nil {
-			overlap[r] += max(0, -x)
-		}
-	}
 }
 
 // lay puts the stages in the order of the cut.
@@ -124,68 +78,152 @@ func (b *brief) lay() {
 	b.groups, b.group = trace.Schema{Stages: cut}.Groups()
 }
 
-// row is the durations of stage i of the cut in one of its steps, [rank].
-func (b *brief) row(step, i int) []int64 {
-	w, rest, t := b.w, b.residual[1], step+b.from
-	if i >= b.tails && b.tails > 0 {
-		t++
-	}
+// step is the recorded step t, [stage][rank], and its wall times; −1 is the last before the window.
+func (b *brief) step(t int) (durations, wall []int64) {
+	w := b.w
 	if t < 0 {
-		w, rest = b.before, b.residual[0]
+		w = b.before
 		t = w.Steps() - 1
-		if b.stages[i] == len(w.Schema.Stages) {
-			return rest
-		}
 	}
-	R, stage := len(w.Ranks), b.stages[i]
-	if stage == len(w.Schema.Stages) {
-		return rest[t*R : (t+1)*R]
+	if w.Wall != nil {
+		wall = w.WallOf(t)
 	}
-	return w.Step(t)[stage*R : (stage+1)*R]
+	return w.Step(t), wall
 }
 
-// sweep takes the frontier over the steps. The ranks wait in the last stage of the cut, at which they
-// arrive with the one before it.
+// closing is how well the stages cover the wall times of the ranks: what they leave, and by how much they
+// exceed them.
+type closing struct{ wall, residual, overlap []int64 }
+
+func newClosing(ranks int) closing {
+	all := make([]int64, 3*ranks)
+	return closing{all[:ranks], all[ranks : 2*ranks], all[2*ranks:]}
+}
+
+// rest writes what is left of the wall times of a step beyond what all its stages take, heads and tails.
+func (c *closing) rest(dst, wall, heads, tails []int64) {
+	wall, heads, tails = wall[:len(dst)], heads[:len(dst)], tails[:len(dst)]
+	for r := range dst {
+		x := wall[r] - heads[r] - tails[r]
+		left := max(0, x)
+		dst[r] = left
+		c.wall[r] += wall[r]
+		c.residual[r] += left
+		c.overlap[r] += left - x
+	}
+}
+
+// advanced adds a row to the prefixes, and gives the latest of them.
+func advanced(prefix, row []int64) int64 {
+	latest, row := int64(minInt64), row[:len(prefix)]
+	for r, d := range row {
+		x := prefix[r] + d
+		prefix[r] = x
+		latest = max(latest, x)
+	}
+	return latest
+}
+
+// swept is what a sweep sums over the steps.
+type swept struct {
+	advance []int64 // [row]
+	slip    float64
+	lag     int64
+}
+
+// sweep takes the frontier over the steps, a step at a time. The ranks wait in the last row of the cut, at
+// which they arrive with the one before it.
 func (b *brief) sweep(r *Result) {
-	R, S := len(b.w.Ranks), len(b.stages)
-	advance, slip, lag := make([]int64, S), 0.0, int64(0)
-	prefix, scratch := make([]int64, R), make([]int64, R)
+	w, R, S := b.w, len(b.w.Ranks), len(b.stages)
+	rows := make([]int64, 5*R)
+	prefix, heads, rest, scratch, tails := rows[:R], rows[R:2*R], rows[2*R:3*R], rows[3*R:4*R], rows[4*R:]
+	sums, closes := swept{advance: make([]int64, S)}, newClosing(R)
+	recorded := b.tails
+	if w.Wall != nil && b.tails > 0 {
+		recorded-- // the last of them is what no stage covers
+	}
+	// heads are what the first stages of the step behind the last one take, up to stage at.
+	if b.tails > 0 {
+		durations, _ := b.step(b.from)
+		headsOf(heads, durations, b.at)
+	}
 	for step := range b.steps {
-		clear(prefix)
 		reached := int64(0)
-		for i := range S {
+		clear(prefix)
+		before, wall := b.step(step + b.from)
+		for i := range recorded {
+			reached = sums.add(i, advanced(prefix, before[b.stages[i]*R:][:R]), reached)
+		}
+		now := before
+		if b.tails > 0 {
+			if recorded < b.tails {
+				closes.rest(rest, wall, heads, prefix)
+				if step+b.from < 0 {
+					closes = newClosing(R) // of another window
+				}
+				reached = sums.add(recorded, advanced(prefix, rest), reached)
+			}
+			now, _ = b.step(step + b.from + 1)
+			copy(tails, prefix)
+		}
+		for i := b.tails; i < S; i++ {
 			if i == S-1 {
-				slip += slipOf(prefix)
+				sums.slip += slipOf(prefix)
 				if i > 0 {
-					lag += reached - robust.MedianTimeOf(prefix, scratch)
+					sums.lag += reached - robust.MedianTimeOf(prefix, scratch)
 				}
 			}
-			latest := int64(minInt64)
-			row := b.row(step, i)[:len(prefix)]
-			for k, d := range row {
-				x := prefix[k] + d
-				prefix[k] = x
-				latest = max(latest, x)
-			}
-			advance[i] += latest - reached
-			reached = latest
+			reached = sums.add(i, advanced(prefix, now[b.stages[i]*R:][:R]), reached)
+		}
+		for k := range heads {
+			heads[k] = prefix[k] - tails[k]
 		}
 		r.Makespan += reached
 	}
+	if w.Wall != nil { // the last step, whose tails are of the next window
+		clear(prefix)
+		last, wall := b.step(w.Steps() - 1)
+		for i := range recorded {
+			addTo(prefix, last[b.stages[i]*R:][:R])
+		}
+		closes.rest(rest, wall, heads, prefix)
+		r.Quality.close(closes.wall, closes.residual, closes.overlap)
+	}
+	b.fill(r, sums)
+}
+
+// headsOf are what the stages of a step up to one take together, [rank].
+func headsOf(dst, durations []int64, at int) {
+	clear(dst)
+	for k := range at + 1 {
+		addTo(dst, durations[k*len(dst):][:len(dst)])
+	}
+}
+
+// add takes how far a row reaches, and from where, and gives that.
+func (s *swept) add(row int, latest, reached int64) int64 {
+	s.advance[row] += latest - reached
+	return latest
+}
+
+// fill writes the sums into the stages of the result.
+func (b *brief) fill(r *Result, s swept) {
 	r.Stages = make([]Stage, len(b.groups))
 	for g, name := range b.groups {
 		r.Stages[g].Name = name
 	}
-	for i, a := range advance {
+	for i, a := range s.advance {
 		r.Stages[b.group[i]].Advance += a
 	}
-	r.Stages[b.group[S-1]].Syncs = true
-	if S > 1 {
-		r.Stages[b.group[S-2]].Lag = lag
+	last := len(b.stages) - 1
+	r.Stages[b.group[last]].Syncs = true
+	if last > 0 {
+		r.Stages[b.group[last-1]].Lag = s.lag
 	}
-	r.slip = slices.Repeat([]float64{slip / float64(max(1, b.steps))}, len(b.groups))
-	r.Device = deviceOf(b.w, b.layout, r.Steps, r.Makespan)
+	r.slip = slices.Repeat([]float64{s.slip / float64(max(1, b.steps))}, len(b.groups))
 }
+
+func (b *brief) device(r *Result) { r.Device = deviceOf(b.w, b.layout, r.Steps, r.Makespan) }
 
 // decide gives the labels that findings ask for: those that say what is incomplete, and those of the
 // device channel.

@@ -1,0 +1,75 @@
+package frontier
+
+import (
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/sfstat/sfstat/eval/simulate"
+	"github.com/sfstat/sfstat/trace"
+)
+
+// TestBrief: the brief account of a window is what the whole account says of the same, wherever the ranks
+// synchronise, with and without wall time, of windows that follow one another and of one alone.
+func TestBrief(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		alter func(*trace.Window)
+	}{
+		{"as recorded", func(*trace.Window) {}},
+		{"without wall time", func(w *trace.Window) { w.Wall = nil }},
+		{"stages that exceed the wall time", func(w *trace.Window) {
+			for i := range w.Wall {
+				w.Wall[i] = w.Wall[i] * 9 / 10
+			}
+		}},
+		{"steps that do not follow", func(w *trace.Window) { w.FirstStep, w.Side = w.FirstStep+7*w.Index, nil }},
+	} {
+		s := simulate.DefaultSpec()
+		s.Ranks, s.Schedule.Windows, s.Schedule.Steps = 6, 3, 40
+		s.Faults = []simulate.Fault{{Family: simulate.ForwardHost, Delay: 60, Ranks: []int{2}}}
+		for at := range 4 { // the stage in which the ranks are said to synchronise
+			g, err := simulate.New(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var series *Series
+			var before *Border
+			for {
+				w, err := g.Next()
+				if err != nil {
+					break
+				}
+				c.alter(w)
+				if series == nil {
+					series = NewSeries(Options{Cut: CutSync, SyncAfter: w.Schema.Stages[at]})
+				}
+				want, err := series.Add(w)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got := Brief(w, before, want.Main.SyncPoint, Options{})
+				before = BorderOf(w)
+				same(t, c.name, got.Main, want.Main)
+			}
+			if before == nil {
+				t.Fatal("no window")
+			}
+		}
+	}
+}
+
+func same(t *testing.T, name string, got, want *Result) {
+	t.Helper()
+	if got.FirstStep != want.FirstStep || got.Steps != want.Steps || got.Makespan != want.Makespan || !slices.Equal(got.LeftOut, want.LeftOut) {
+		t.Errorf("%s: steps %d to %d, %v left out, makespan %d; want %d to %d, %v, %d", name, got.FirstStep, got.Steps, got.LeftOut, got.Makespan, want.FirstStep, want.Steps, want.LeftOut, want.Makespan)
+	}
+	if !reflect.DeepEqual(got.Quality, want.Quality) {
+		t.Errorf("%s: quality %+v, want %+v", name, got.Quality, want.Quality)
+	}
+	for i, s := range got.Stages {
+		if w := want.Stages[i]; s.Name != w.Name || s.Advance != w.Advance || s.Lag != 0 && s.Lag != w.Lag {
+			t.Errorf("%s: stage %+v, want %+v", name, s, w)
+		}
+	}
+}

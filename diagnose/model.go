@@ -16,7 +16,11 @@ import (
 // model are the options of the model of steps.
 func (o Options) model() delay.Options {
 	g := o.Frontier.Gates.OrDefault()
-	return delay.Options{MinGain: cmp.Or(o.MinGain, g.StaticGain), Points: points.Gates{Slope: g.SyncPoint.Slope, Confidence: g.SyncPoint.Confidence}}
+	out := delay.Options{MinGain: cmp.Or(o.MinGain, g.StaticGain), Points: points.Gates{Slope: g.SyncPoint.Slope, Confidence: g.SyncPoint.Confidence}}
+	if o.Brief {
+		out.Limits = delay.OneLimit
+	}
+	return out
 }
 
 // lookAtSteps finds what the steps of the run show, as one series. Device events, baselines and

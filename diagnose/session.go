@@ -32,7 +32,8 @@ type Options struct {
 	Baseline *frontier.Sample
 	// Benchmarks are what nccl-tests reached, for bandwidths to be held against; nil: there are none.
 	Benchmarks *capacity.Benchmarks
-	// Brief leaves out of the accounts of windows what no finding rests on (frontier.FindingsOnly).
+	// Brief leaves out what no finding rests on: of the accounts of windows (frontier.FindingsOnly), and
+	// how small a delay would have been found in each stage, if it would in one.
 	Brief bool
 	// Alone says that no other recordings come beside the windows, but for what stands in them.
 	Alone bool
@@ -174,7 +175,7 @@ func (s *Session) addWindow(w *trace.Window) error {
 	if s.indexOf(w.Run) < 0 {
 		s.runs = append(s.runs, r)
 	}
-	if !s.o.Alone || w.Epochs != nil {
+	if !s.o.Alone || len(w.Arrivals) > 0 || !r.entries.Empty() {
 		r.entries.AddWindow(w)
 		if s.o.Recent > 0 {
 			r.later.entries.AddWindow(w)

@@ -214,7 +214,9 @@ func (s *series) look(l *looked, of stretch, in *steps, d *division) {
 	s.windows.beside(of)
 	of.giveBack(in)
 	o := in.o
-	o.NoLimits = !d.first
+	if !d.first {
+		o.Limits = delay.NoLimits
+	}
 	l.stretch, l.placed = delay.LookAt(d.Division, d.run, o), d.at
 	if d.first {
 		s.limits = l.stretch.Limits()

@@ -117,7 +117,7 @@ func look(d *points.Division, run *Run, o Options, start int) *Stretch {
 	out.late = append(out.late, s.once(out.late, o)...)
 	out.late = append(out.late, s.turns(o)...)
 	out.trend = s.trend()
-	if !o.NoLimits {
+	if o.Limits != NoLimits {
 		out.limits = s.limits(o)
 	}
 	return out

@@ -13,8 +13,12 @@ func BenchmarkAnalyze(b *testing.B) {
 			run, _ := j.play(faults...)
 			b.Run(fmt.Sprintf("ranks=%d/steps=%d/%s", j.ranks, j.steps, name), func(b *testing.B) {
 				b.ReportAllocs()
+				o := delay.Options{}
+				if j.steps > 10_000 {
+					o.Limits = delay.NoLimits
+				}
 				for b.Loop() {
-					delay.Look(run, delay.Options{NoLimits: j.steps > 10_000})
+					delay.Look(run, o)
 				}
 				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(run.Durations)), "ns/duration")
 			})

@@ -55,8 +55,17 @@ type Options struct {
 	// package gates.
 	Level, Strong float64
 	Points        points.Gates
-	NoLimits      bool // they are not asked for, which takes half the time off
+	Limits        Limited
 }
+
+// Limited is which limits are asked for. Those of all stages take half of the time.
+type Limited uint8
+
+const (
+	AllLimits Limited = iota
+	OneLimit          // whether any stage can show a delay: of the others what is hidden at most
+	NoLimits
+)
 
 func (o Options) orDefault() Options {
 	o.MinGain, o.Level, o.Strong = cmp.Or(o.MinGain, 0.10), cmp.Or(o.Level, gates.Supported), cmp.Or(o.Strong, gates.Strong)

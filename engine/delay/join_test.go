@@ -32,7 +32,7 @@ func TestStretches(t *testing.T) {
 				part.Durations, part.Wall = run.Durations[from*per:(from+each)*per], run.Wall[from*run.Ranks:(from+each)*run.Ranks]
 				o := delay.Options{}
 				if len(list) > 0 {
-					part.Known, o.NoLimits = list[0].Points(), true
+					part.Known, o.Limits = list[0].Points(), delay.NoLimits
 				}
 				list = append(list, delay.Look(&part, o))
 			}

@@ -29,13 +29,17 @@ func (s *series) limits(o Options) []Limit {
 			out[point.Stage].MayHide = s.leastSpent(p)
 		}
 	}
-	cost := s.length(s.arrive) * o.MinGain / (1 - o.MinGain)
+	cost, shown := s.length(s.arrive)*o.MinGain/(1-o.MinGain), false
 	for k, piece := range s.Pieces {
 		if slices.Contains(s.Perhaps, piece.Stage) {
 			out[piece.Stage].MayHide = s.leastWork(k)
 			continue
 		}
+		if shown && o.Limits == OneLimit {
+			continue
+		}
 		out[piece.Stage].Reported = int64(math.Ceil(asReported * s.least(k, cost, o)))
+		shown = shown || out[piece.Stage].Reported > 0
 	}
 	return out
 }

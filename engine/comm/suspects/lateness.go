@@ -106,7 +106,7 @@ func Latecomers(r *comm.Result) (found []Lateness, shares []float64) {
 	if d == nil {
 		return nil, nil
 	}
-	out := delay.Divided(d, &delay.Run{Hosts: hosts}, delay.Options{NoLimits: true})
+	out := delay.Divided(d, &delay.Run{Hosts: hosts}, delay.Options{Limits: delay.NoLimits})
 	for i := range out.Findings {
 		f := &out.Findings[i]
 		if f.Cause != delay.Late || f.Certainty < delay.Supported || f.Saves.Most() < plain {

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/s3utils"
 	"github.com/minio/minio-go/v7/pkg/signer"
 	"github.com/rclone/gofakes3"
@@ -149,15 +150,16 @@ func (s *store) put(t *testing.T, key string, content []byte) {
 
 // client is one that reaches this store, by both schemes, and does not wait long.
 func (s *store) client() *objectstore.Client {
-	c := objectstore.New(func(name string) string {
+	return objectstore.New(func(name string) string {
 		return map[string]string{
 			"AWS_ENDPOINT_URL": s.URL, "AWS_ACCESS_KEY_ID": s.key, "AWS_SECRET_ACCESS_KEY": s.secret,
 			"GS_ENDPOINT_URL": s.URL, "GS_ACCESS_KEY_ID": s.key, "GS_SECRET_ACCESS_KEY": s.secret,
 		}[name]
 	})
-	c.Tries, c.Wait = 4, time.Millisecond
-	return c
 }
+
+// Retries do not wait in tests.
+func init() { minio.DefaultRetryUnit, minio.DefaultRetryCap = time.Millisecond, time.Millisecond }
 
 // judged are the rows of what is below a name, and what was refused.
 func (s *store) judged(t *testing.T, scheme string, threads int) ([]byte, []findings.Refused) {
@@ -246,7 +248,7 @@ func TestObjectRefused(t *testing.T) {
 				return unavailable
 			}
 			return none
-		}, "the store answers 503 SlowDown: Reduce your request rate., unavailable after 4 tries"},
+		}, "the store answers 503 SlowDown: Reduce your request rate., unavailable after 8 tries"},
 		{"replaced", func(r *http.Request, try int) fault {
 			if isBad(r) && try == 1 {
 				s.mu.Unlock()

@@ -1,10 +1,9 @@
 // Package objectstore lists and fetches objects of S3-compatible stores, and of
 // Google Cloud Storage by its S3-compatible interface, with minio-go's client.
 //
-// An object is named s3://bucket/key or gs://bucket/key. What a store answers by 429 or
-// 5xx, or whose connection is cut, is tried again a bounded number of times with growing
-// waits; a listing or a body that ends early goes on from there, a body in the same
-// version of the object.
+// An object is named s3://bucket/key or gs://bucket/key. The client finds the region of a
+// bucket and tries again what a store answers by 429 or 5xx; a body that ends early goes
+// on from there, in the same version of the object.
 package objectstore
 
 import (
@@ -18,7 +17,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/minio/minio-go/v7"
@@ -40,82 +38,58 @@ func Is(path string) bool {
 // AtOnce is how many requests are worth having under way.
 const AtOnce = 32
 
+// tries is how often a request is made, and how often in a row a body may end without
+// having brought anything.
+const tries = 8
+
 // Client asks stores. It is safe for several goroutines.
 type Client struct {
-	Tries int           // requests without progress before giving up; 0: 8
-	Wait  time.Duration // before the second try, which doubles up to 50 times that; 0: 100 ms
-
 	stores map[string]*store // by scheme
 }
 
 // store is where the objects of a scheme are, and who asks.
 type store struct {
-	endpoint string // "": AWS, by region
-	region   string
-	keys     *credentials.Credentials
-
-	mu        sync.Mutex
-	elsewhere map[string]string      // regions of buckets that are in another
-	clients   map[string]*minio.Core // by region
+	keys   *credentials.Credentials
+	client *minio.Core
+	err    error // why there is none
 }
 
 // New is a client with the settings that the AWS tools take from the environment;
 // env is os.Getenv or like it. docs/commands/batch.md lists them.
 func New(env func(string) string) *Client {
-	aws := &store{endpoint: cmp.Or(env("AWS_ENDPOINT_URL_S3"), env("AWS_ENDPOINT_URL")), region: cmp.Or(env("AWS_REGION"), env("AWS_DEFAULT_REGION"), "us-east-1")}
+	at, region := cmp.Or(env("AWS_ENDPOINT_URL_S3"), env("AWS_ENDPOINT_URL")), cmp.Or(env("AWS_REGION"), env("AWS_DEFAULT_REGION"))
 	chain := []credentials.Provider{
 		&credentials.Static{Value: credentials.Value{AccessKeyID: env("AWS_ACCESS_KEY_ID"), SecretAccessKey: env("AWS_SECRET_ACCESS_KEY"),
 			SessionToken: env("AWS_SESSION_TOKEN"), SignerType: credentials.SignatureV4}},
 		&credentials.FileAWSCredentials{},
 	}
-	if aws.endpoint == "" && !strings.EqualFold(env("AWS_EC2_METADATA_DISABLED"), "true") {
-		chain = append(chain, &credentials.IAM{Client: &http.Client{Timeout: 5 * time.Second}, Region: aws.region})
+	if at == "" && !strings.EqualFold(env("AWS_EC2_METADATA_DISABLED"), "true") {
+		chain = append(chain, &credentials.IAM{Client: &http.Client{Timeout: 5 * time.Second}, Region: region})
 	}
-	aws.keys = credentials.NewChainCredentials(chain)
-	google := &store{endpoint: cmp.Or(env("GS_ENDPOINT_URL"), "https://storage.googleapis.com"), region: "auto",
-		keys: credentials.NewStaticV4(env("GS_ACCESS_KEY_ID"), env("GS_SECRET_ACCESS_KEY"), "")}
-	return &Client{stores: map[string]*store{schemeS3: aws, schemeGS: google}}
+	if at == "" { // where the region of each bucket is asked for
+		at, region = "https://s3.amazonaws.com", ""
+	}
+	google := credentials.NewStaticV4(env("GS_ACCESS_KEY_ID"), env("GS_SECRET_ACCESS_KEY"), "")
+	return &Client{stores: map[string]*store{
+		schemeS3: newStore(at, region, credentials.NewChainCredentials(chain)),
+		schemeGS: newStore(cmp.Or(env("GS_ENDPOINT_URL"), "https://storage.googleapis.com"), "auto", google),
+	}}
 }
 
-// client asks for a bucket, in the region where it is.
-func (s *store) client(bucket string) (*minio.Core, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	region := cmp.Or(s.elsewhere[bucket], s.region)
-	if c := s.clients[region]; c != nil {
-		return c, nil
-	}
-	at, lookup := s.endpoint, minio.BucketLookupPath
-	if at == "" {
-		at, lookup = "https://s3."+region+".amazonaws.com", minio.BucketLookupAuto
-	}
+// newStore is the store at a URL. Buckets of all but Amazon's are in the path.
+func newStore(at, region string, keys *credentials.Credentials) *store {
+	s := &store{keys: keys}
 	u, err := url.Parse(at)
 	if err != nil || u.Host == "" || strings.Trim(u.Path, "/") != "" {
-		return nil, fmt.Errorf("the endpoint is %s, expected a URL such as https://minio.example.org:9000", at)
+		s.err = fmt.Errorf("the endpoint is %s, expected a URL such as https://minio.example.org:9000", at)
+		return s
 	}
-	c, err := minio.NewCore(u.Host, &minio.Options{Creds: s.keys, Secure: u.Scheme == "https", Region: region, BucketLookup: lookup, Transport: transport(), MaxRetries: 1})
-	if err != nil {
-		return nil, err
+	lookup := minio.BucketLookupPath
+	if strings.HasSuffix(u.Host, ".amazonaws.com") {
+		lookup = minio.BucketLookupAuto
 	}
-	if s.clients == nil {
-		s.clients = make(map[string]*minio.Core)
-	}
-	s.clients[region] = c
-	return c, nil
-}
-
-// moved notes the region in which a bucket is, and reports whether that is news.
-func (s *store) moved(bucket, region string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if region == "" || region == cmp.Or(s.elsewhere[bucket], s.region) {
-		return false
-	}
-	if s.elsewhere == nil {
-		s.elsewhere = make(map[string]string)
-	}
-	s.elsewhere[bucket] = region
-	return true
+	s.client, s.err = minio.NewCore(u.Host, &minio.Options{Creds: keys, Secure: u.Scheme == "https", Region: region, BucketLookup: lookup, Transport: transport(), MaxRetries: tries})
+	return s
 }
 
 // Object is an object as it was listed.
@@ -144,9 +118,9 @@ func (c *Client) List(ctx context.Context, name string) ([]Object, error) {
 	if folder != "" {
 		folder += "/"
 	}
-	out, err := c.listed(ctx, scheme+"://"+bucket+"/", folder, 0)
+	out, err := c.listed(ctx, name, folder, 0)
 	if err == nil && len(out) == 0 && key != "" && !strings.HasSuffix(key, "/") {
-		out, err = c.listed(ctx, scheme+"://"+bucket+"/", key, 1) // of those that begin like it, the first
+		out, err = c.listed(ctx, name, key, 1) // of those that begin like it, the first
 		if err == nil && len(out) > 0 && out[0].Name != name {
 			out = nil
 		}
@@ -157,31 +131,39 @@ func (c *Client) List(ctx context.Context, name string) ([]Object, error) {
 	return out, nil
 }
 
-// listed are the objects whose keys begin with prefix, at most so many unless that is 0.
-func (c *Client) listed(ctx context.Context, at, prefix string, most int) (out []Object, err error) {
-	last, n := "", 0
-	return out, c.do(ctx, at, func(ctx context.Context, from *minio.Core, bucket string) (int64, error) {
-		before := n
-		for o := range from.ListObjectsIter(ctx, bucket, minio.ListObjectsOptions{Prefix: prefix, Recursive: true, StartAfter: last, MaxKeys: most}) {
-			if o.Err != nil {
-				return int64(n-before) * enough, o.Err
+// listed are the objects of the bucket in a name whose keys begin with prefix, at most so
+// many unless that is 0. Where a listing is cut, it goes on behind what came.
+func (c *Client) listed(ctx context.Context, name, prefix string, most int) (out []Object, err error) {
+	scheme, bucket, _ := cut(name)
+	s, last := c.stores[scheme], ""
+	if s.err != nil {
+		return nil, s.err
+	}
+	for range tries {
+		before := last
+		err = nil
+		for o := range s.client.ListObjectsIter(ctx, bucket, minio.ListObjectsOptions{Prefix: prefix, Recursive: true, StartAfter: last, MaxKeys: most}) {
+			if err = o.Err; err != nil {
+				break
 			}
-			last, n = o.Key, n+1
-			if !strings.HasSuffix(o.Key, "/") {
-				out = append(out, Object{Name: at + o.Key, Size: o.Size, ETag: o.ETag})
+			if last = o.Key; !strings.HasSuffix(o.Key, "/") {
+				out = append(out, Object{Name: scheme + "://" + bucket + "/" + o.Key, Size: o.Size, ETag: o.ETag})
 			}
-			if n == most {
+			if len(out) == most && most > 0 {
 				break
 			}
 		}
-		return 0, ctx.Err()
-	})
+		if err == nil || !wasCut(err) && last == before {
+			break
+		}
+	}
+	return out, s.failure(ctx, err)
 }
 
 // Answers reports whether the store still lists what is named like an object.
 func (c *Client) Answers(ctx context.Context, o Object) bool {
-	scheme, bucket, key := cut(o.Name)
-	_, err := c.listed(ctx, scheme+"://"+bucket+"/", key, 1)
+	_, _, key := cut(o.Name)
+	_, err := c.listed(ctx, o.Name, key, 1)
 	return err == nil
 }
 
@@ -205,76 +187,71 @@ func (c *Client) fetch(ctx context.Context, o Object, size int64, to string) err
 	if err != nil {
 		return err
 	}
-	if size > 0 {
-		d := &download{object: o, size: size, to: f}
-		err = c.do(ctx, o.Name, d.take)
-	}
+	err = c.download(ctx, o, size, f)
 	if err = errors.Join(err, f.Close()); err != nil {
 		_ = os.Remove(to)
 	}
 	return err
 }
 
-// download is an object on its way into a file.
-type download struct {
-	object Object
-	size   int64 // wanted
-	got    int64
-	to     *os.File
+// download copies the first bytes of an object, in the version that was listed.
+func (c *Client) download(ctx context.Context, o Object, size int64, to io.Writer) error {
+	scheme, bucket, key := cut(o.Name)
+	s := c.stores[scheme]
+	if s.err != nil {
+		return s.err
+	}
+	var err error
+	for got, failed := int64(0), 0; got < size && failed < tries; {
+		var body io.ReadCloser
+		if body, err = s.body(ctx, bucket, key, o, got, size); err != nil {
+			return s.failure(ctx, err)
+		}
+		var n int64
+		n, err = io.Copy(to, io.LimitReader(body, size-got))
+		body.Close()
+		if disk := (*os.PathError)(nil); errors.As(err, &disk) {
+			return err
+		}
+		if got += n; n == 0 {
+			failed++
+		}
+		if err == nil && got < size {
+			err = io.ErrUnexpectedEOF
+		}
+	}
+	return s.failure(ctx, err)
 }
 
-// take asks for what has not come yet, of the version that was listed, and appends what comes.
-func (d *download) take(ctx context.Context, from *minio.Core, bucket string) (int64, error) {
-	var o minio.GetObjectOptions
-	o.Set("Accept-Encoding", "gzip, identity") // or Google unpacks what is stored as gzip
-	err := o.SetMatchETag(bare(d.object.ETag))
-	if err == nil && (d.got > 0 || d.size < d.object.Size) {
-		err = o.SetRange(d.got, d.size-1)
+var errRange = errors.New("the store answers with another range")
+
+// body is what an object has from an offset on.
+func (s *store) body(ctx context.Context, bucket, key string, o Object, from, to int64) (io.ReadCloser, error) {
+	var get minio.GetObjectOptions
+	get.Set("Accept-Encoding", "gzip, identity") // or Google unpacks what is stored as gzip
+	err := get.SetMatchETag(bare(o.ETag))
+	if err == nil && (from > 0 || to < o.Size) {
+		err = get.SetRange(from, to-1)
 	}
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	_, _, key := cut(d.object.Name)
-	body, info, header, err := from.GetObject(ctx, bucket, key, o)
+	body, info, header, err := s.client.GetObject(ctx, bucket, key, get)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	defer body.Close()
-	if info.ETag != "" && bare(info.ETag) != bare(d.object.ETag) {
-		return 0, ErrChanged
+	if info.ETag != "" && bare(info.ETag) != bare(o.ETag) {
+		err = ErrChanged
 	}
-	switch r := header.Get("Content-Range"); {
-	case r == "" && d.got > 0: // the store knows no ranges
-		if _, err := io.CopyN(io.Discard, body, d.got); err != nil {
-			return 0, err
-		}
-	case r != "" && !strings.HasPrefix(r, fmt.Sprintf("bytes %d-", d.got)):
-		return 0, fmt.Errorf("the store answers with the range %q, expected bytes from %d on", r, d.got)
+	if r := header.Get("Content-Range"); from > 0 && !strings.HasPrefix(r, fmt.Sprintf("bytes %d-", from)) {
+		err = fmt.Errorf("%w: %q, expected bytes from %d on", errRange, r, from)
 	}
-	n, err := io.Copy(disk{d.to}, io.LimitReader(body, d.size-d.got))
-	d.got += n
-	if err == nil && d.got < d.size {
-		err = io.ErrUnexpectedEOF
+	if err != nil {
+		body.Close()
+		return nil, err
 	}
-	return n, err
+	return body, nil
 }
 
 // bare is a tag without its quotes, and without what marks it as weak.
 func bare(tag string) string { return strings.Trim(strings.TrimPrefix(tag, "W/"), `"`) }
-
-// disk tells errors of the disk from those of the network, of which a copy may
-// have both.
-type disk struct{ to *os.File }
-
-func (d disk) Write(p []byte) (int, error) {
-	n, err := d.to.Write(p)
-	if err != nil {
-		err = &localError{err}
-	}
-	return n, err
-}
-
-// localError is one of this machine, which no further try changes.
-type localError struct{ error }
-
-func (e *localError) Unwrap() error { return e.error }

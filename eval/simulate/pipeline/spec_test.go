@@ -185,7 +185,7 @@ func TestAbsurdlyLong(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := DefaultSpec()
-			s.Layout.DP, s.Layout.PP, s.Layout.Microbatches = 64, 16, 512
+			s.Layout.DP, s.Layout.PP, s.Layout.Microbatches = 64, 16, 64
 			s.Steps.Count = 5
 			change(&s)
 			g, err := New(s)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"html/template"
+	"strings"
 
 	"github.com/sfstat/sfstat/internal/glyph"
 )
@@ -36,7 +37,12 @@ func (t *Table) HTML(out *bytes.Buffer, name string) {
 				c.htmlBar(out, row[i])
 				continue
 			}
-			Element(out, "td", c.class(), c.value(row[i])+mark(row[i].Note))
+			text := c.value(row[i]) + mark(row[i].Note)
+			if c.class() != "name" {
+				Element(out, "td", c.class(), text)
+				continue
+			}
+			fmt.Fprintf(out, `<td class="name">%s</td>`, breaks.Replace(template.HTMLEscapeString(glyph.Visible(text))))
 		}
 		out.WriteString("</tr>")
 	}
@@ -48,6 +54,10 @@ func (t *Table) HTML(out *bytes.Buffer, name string) {
 		Element(out, "p", "remark", mark(i+1)+" "+n)
 	}
 }
+
+// breaks lets a narrow screen break a name such as model.backward_cpu_wall where a
+// reader would.
+var breaks = strings.NewReplacer("_", "_<wbr>", ".", ".<wbr>")
 
 // Element writes text in an element of a class.
 func Element(out *bytes.Buffer, name, class, text string) {

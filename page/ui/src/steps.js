@@ -101,7 +101,7 @@ const worth = 0.0005; // of the step: less is 0.0 %
 export function stageKey(run, colours, order = run.stages.map((_, i) => i)) {
 	const coloured = longest(run), more = run.stages.length - coloured.length;
 	const whole = run.windows.length > 1 && run.stages.some((s) => s.share !== null);
-	return el('ul', { className: 'key' }, order.filter((i) => coloured.includes(i) && !(run.stages[i].share < worth)).map((i) => {
+	return el('ul', { className: 'key' }, order.filter((i) => coloured.includes(i) && (run.stages[i].share ?? worth) >= worth).map((i) => {
 		const s = run.stages[i];
 		const b = el('button', { type: 'button', title: s.name, onclick: () => change({ stage: state.stage === s.name ? '' : s.name }) },
 			swatch(colours[i]), brief(s.name), s.share === null ? '' : ` ${percent(s.share)}`, s.synchronises ? ' · ranks synchronise' : '');

@@ -136,6 +136,16 @@ describe('values', () => {
 		assert.ok(Number(table[1][3]) + Number(table[1][4]) > 0);
 	}));
 
+	test('the key of an operator trace names its operators', () => shown('operators', async (page) => {
+		const key = await page.$eval('.figure .key', (e) => e.textContent);
+		for (const name of ['forward-compute', 'backward-compute', 'others']) assert.ok(key.includes(name), `${name} in ${key}`);
+	}));
+
+	test('a narrow screen shows who is late, and how sure', () => shown('runs', async (page) => {
+		const past = await page.$$eval('.answer:not([hidden]) td, #runs td', (cells) => cells.filter((c) => c.textContent && c.getBoundingClientRect().right > c.closest('.scroll').getBoundingClientRect().right + 0.5).map((c) => c.textContent));
+		assert.deepEqual(past, []);
+	}, { width: 400 }));
+
 	test('tables show what the charts draw', () => shown('callback', async (page) => {
 		const step = await rows(page, 'One step, rank by rank');
 		assert.equal(step.length, 9);

@@ -3,6 +3,7 @@
 package doctor
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -10,6 +11,8 @@ import (
 
 // Machine is what is asked about it.
 type Machine struct {
+	// Beside is the interpreter that a wheel put the program beside; "": none.
+	Beside   string
 	Getenv   func(name string) string
 	LookPath func(program string) (path string, err error)
 	// Run gives what a program prints on standard output.
@@ -49,14 +52,11 @@ func (m Machine) Look() []Source {
 	py, err := m.python()
 	gpus := m.gpus()
 	torch := py.Packages["torch"]
-	each := "8"
-	if gpus > 0 {
-		each = fmt.Sprint(gpus)
-	}
+	each := fmt.Sprint(max(gpus, 2))
 	return []Source{
 		recorder(py, err, each),
-		{Name: "Flight Recorder", Ready: torch != "", Found: m.flight(torch), Shows: "who is missing when the job hangs, and from which line",
-			Lines: []string{"export TORCH_NCCL_DUMP_ON_TIMEOUT=1 TORCH_FR_BUFFER_SIZE=20000", "sfstat hang FOLDER-WITH-DUMPS"}},
+		{Name: "Flight Recorder", Ready: torch != "" && gpus > 0, Found: m.flight(torch, gpus), Shows: "who is missing when the job hangs, and from which line",
+			Lines: []string{"mkdir -p dumps", "export TORCH_NCCL_DUMP_ON_TIMEOUT=1 TORCH_FR_BUFFER_SIZE=20000 TORCH_NCCL_DEBUG_INFO_TEMP_FILE=$PWD/dumps/rank_", "sfstat hang dumps"}},
 		{Name: "PyTorch profiler", Ready: torch != "", Found: installed("PyTorch", torch), Shows: "which operator or kernel is slow, and what waits for it",
 			Lines: []string{"torchrun --nproc-per-node " + each + " -m sfstat_recorder --capture -o runs/job train.py", "sfstat diagnose runs/job"}},
 		m.program("Nsight Systems", "nsys", "kernels, copies and collectives on the device, by stage",
@@ -64,7 +64,7 @@ func (m Machine) Look() []Source {
 		{Name: "NCCL debug log", Ready: gpus > 0, Found: m.ncclLog(gpus), Shows: "communicators, rings and channels; with kernels, which link or group is slow",
 			Lines: []string{"export NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,COLL,TUNING,GRAPH NCCL_DEBUG_FILE=nccl.%h.%p.log", "sfstat comm FOLDER"}},
 		{Name: "Monitoring", Ready: true, Found: counted(gpus, "GPU", "GPUs"), Shows: "clocks, throttling and memory errors of GPUs, load and steal of hosts, where a rank is late",
-			Lines: []string{"sfstat sample -o runs/job/$(hostname).prom &"}},
+			Lines: []string{"mkdir -p runs/job && sfstat sample -o runs/job/$(hostname).prom &"}},
 		m.program("Stacks", "py-spy", "where each rank stands when the job hangs", "py-spy dump --pid PID"),
 	}
 }
@@ -87,7 +87,7 @@ func recorder(py python, err error, each string) Source {
 		return s
 	case py.Packages["sfstat_recorder"] == "":
 		s.Found = fmt.Sprintf("Python %s, PyTorch %s; the recorder is not installed", py.Version, torch)
-		s.Lines = []string{py.Program + " -m pip install sfstat", run, "sfstat diagnose runs/job"}
+		s.Lines = []string{py.Program + " -m pip install sfstat-*.whl # of a release, or of make wheel", run, "sfstat diagnose runs/job"}
 		return s
 	default:
 		s.Ready, s.Found = true, fmt.Sprintf("Python %s, PyTorch %s", py.Version, torch)
@@ -105,12 +105,9 @@ func recorder(py python, err error, each string) Source {
 	return s
 }
 
-// python asks the job's interpreter: SFSTAT_PYTHON, that of an active environment, or python3.
+// python asks the job's interpreter: SFSTAT_PYTHON, the one beside, or python3.
 func (m Machine) python() (py python, err error) {
-	name := m.Getenv("SFSTAT_PYTHON")
-	if name == "" {
-		name = "python3"
-	}
+	name := cmp.Or(m.Getenv("SFSTAT_PYTHON"), m.Beside, "python3")
 	if py.Program, err = m.LookPath(name); err != nil {
 		return py, fmt.Errorf("no %s on the path: say which with SFSTAT_PYTHON", name)
 	}
@@ -146,8 +143,11 @@ func (m Machine) program(name, program, shows string, lines ...string) Source {
 	return s
 }
 
-func (m Machine) flight(torch string) string {
+func (m Machine) flight(torch string, gpus int) string {
 	found := installed("PyTorch", torch)
+	if torch != "" && gpus == 0 {
+		found += ", " + counted(0, "GPU", "GPUs") + ": only NCCL dumps on a time-out"
+	}
 	for _, name := range []string{"TORCH_FR_BUFFER_SIZE", "TORCH_NCCL_TRACE_BUFFER_SIZE", "TORCH_NCCL_DUMP_ON_TIMEOUT"} {
 		if v := m.Getenv(name); v != "" {
 			found += fmt.Sprintf(", %s=%s", name, v)

@@ -27,6 +27,19 @@ func machine(programs map[string]string, env map[string]string) Machine {
 	}
 }
 
+// TestBeside: the interpreter of the environment that the program is in is asked before that of the path, and after a named one.
+func TestBeside(t *testing.T) {
+	m := machine(map[string]string{"python3": "{}", "own": `{"python":"3.12"}`, "named": `{"python":"3.13"}`}, map[string]string{})
+	m.Beside = "own"
+	if found := m.Look()[0].Found; !strings.Contains(found, "Python 3.12 (/bin/own)") {
+		t.Error(found)
+	}
+	m.Getenv = func(string) string { return "named" }
+	if found := m.Look()[0].Found; !strings.Contains(found, "Python 3.13 (/bin/named)") {
+		t.Error(found)
+	}
+}
+
 // TestLook: what is there decides what can be recorded, and how.
 func TestLook(t *testing.T) {
 	const torch = `{"python":"3.11","packages":{"torch":"2.9.1","sfstat_recorder":"importable","lightning":"2.5"}}`
@@ -39,12 +52,14 @@ func TestLook(t *testing.T) {
 		"all":                 {map[string]string{"python3": torch}, nil, "Recorder", true, "PyTorch 2.9.1, lightning 2.5", "-m sfstat_recorder -o"},
 		"as many as GPUs":     {map[string]string{"python3": torch, "nvidia-smi": "GPU 0: H100\nGPU 1: H100\n"}, nil, "Recorder", true, "", "--nproc-per-node 2 "},
 		"another interpreter": {map[string]string{"py": torch}, map[string]string{"SFSTAT_PYTHON": "py"}, "Recorder", true, "", ""},
-		"no recorder":         {map[string]string{"python3": `{"python":"3.11","packages":{"torch":"2.9.1"}}`}, nil, "Recorder", false, "not installed", "pip install sfstat"},
+		"no recorder":         {map[string]string{"python3": `{"python":"3.11","packages":{"torch":"2.9.1"}}`}, nil, "Recorder", false, "not installed", "pip install sfstat-*.whl"},
 		"no PyTorch":          {map[string]string{"python3": `{"python":"3.8","packages":{"jax":"0.5"}}`}, nil, "Recorder", false, "without PyTorch; JAX", "jax.profiler"},
 		"no Python":           {nil, nil, "Recorder", false, "no python3 on the path", "SFSTAT_PYTHON="},
 		"a Python that fails": {map[string]string{"python3": ""}, nil, "Recorder", false, "does not say what is installed: killed", ""},
 		"a Python that lies":  {map[string]string{"python3": "{"}, nil, "Recorder", false, "does not say what is installed", ""},
-		"a ring that is set":  {map[string]string{"python3": torch}, map[string]string{"TORCH_FR_BUFFER_SIZE": "9"}, "Flight Recorder", true, "TORCH_FR_BUFFER_SIZE=9", "sfstat hang"},
+		"two of none":         {map[string]string{"python3": torch}, nil, "Recorder", true, "", "--nproc-per-node 2 "},
+		"no dumps of Gloo":    {map[string]string{"python3": torch}, nil, "Flight Recorder", false, "only NCCL dumps", "mkdir -p dumps"},
+		"a ring that is set":  {map[string]string{"python3": torch, "nvidia-smi": "GPU 0: H100\n"}, map[string]string{"TORCH_FR_BUFFER_SIZE": "9"}, "Flight Recorder", true, "TORCH_FR_BUFFER_SIZE=9", "sfstat hang"},
 		"NCCL without GPUs":   {nil, nil, "NCCL debug log", false, "no GPU", "NCCL_DEBUG=INFO"},
 		"NCCL":                {map[string]string{"nvidia-smi": "GPU 0: H100\n"}, map[string]string{"NCCL_DEBUG": "WARN"}, "NCCL debug log", true, "NCCL_DEBUG=WARN", "SUBSYS=INIT,COLL"},
 		"no profiler":         {nil, nil, "Nsight Systems", false, "no nsys", "nsys export"},

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -19,7 +20,7 @@ import (
 func (p *program) doctorCommand() *cli.Command {
 	return &cli.Command{
 		Name: "doctor", Usage: "what could be recorded of a training job here, and the lines that record it", ArgsUsage: " ",
-		Description: "Asks the job's Python (SFSTAT_PYTHON, else python3) which packages it has, and looks for GPUs and profilers. " +
+		Description: "Asks the job's Python (SFSTAT_PYTHON, else the one that sfstat was installed into, else python3) which packages it has, and looks for GPUs and profilers. " +
 			"For each kind of recording it says whether it can be made here, what it would show, and what to run. Nothing is changed.",
 		Flags: join([]cli.Flag{outputFlag("write to `FILE` instead of standard output")}, screenFlags()),
 		UsageText: `sfstat doctor
@@ -29,10 +30,23 @@ srun -n1 sfstat doctor`,
 			if c.Args().Present() {
 				return badUsage("doctor takes no arguments, got %q", c.Args().First())
 			}
-			m := doctor.Machine{Getenv: os.Getenv, LookPath: exec.LookPath, Run: func(program string, args ...string) ([]byte, error) { return ran(c.Context, program, args) }}
+			m := doctor.Machine{Beside: interpreterBeside(), Getenv: os.Getenv, LookPath: exec.LookPath, Run: func(program string, args ...string) ([]byte, error) { return ran(c.Context, program, args) }}
 			return p.publish(c, nil, func(to report.Output) error { return to.Recordings(m.Look()) })
 		},
 	}
+}
+
+// interpreterBeside is the Python of the environment into which a wheel put this program; "" where there is none.
+func interpreterBeside() string {
+	self, err := os.Executable()
+	if err != nil {
+		return ""
+	}
+	path, err := exec.LookPath(filepath.Join(filepath.Dir(self), "python"))
+	if err != nil {
+		return ""
+	}
+	return path
 }
 
 // patience is how long a program may take to say what it knows.

@@ -31,6 +31,7 @@ type hangJobJSON struct {
 	Blocked    []blockedJSON       `json:"blocked" doc:"in the order in which groups block one another"`
 	Mismatches []arrivals.Mismatch `json:"mismatches" doc:"calls that ranks of a group disagree on, the first of each group"`
 	Stacks     []arrivals.Stack    `json:"stacks" doc:"where main threads are by py-spy, that of most ranks first"`
+	Asked      *arrivals.Asked     `json:"ras" doc:"what NCCL answered of its counts; null: nobody asked"`
 }
 
 type blockedJSON struct {
@@ -48,7 +49,7 @@ type blockedJSON struct {
 }
 
 func (j Arrivals) hangWire() hangJobJSON {
-	out := hangJobJSON{Run: j.Run, Ranks: j.Ranks, Missing: j.Missing, Hang: j.Result.Hang != nil, Roots: []int{}, Blocked: []blockedJSON{}, Mismatches: j.Mismatches, Stacks: j.Stacks}
+	out := hangJobJSON{Run: j.Run, Ranks: j.Ranks, Missing: j.Missing, Hang: j.Result.Hang != nil, Roots: []int{}, Blocked: []blockedJSON{}, Mismatches: j.Mismatches, Stacks: j.Stacks, Asked: j.Asked}
 	if h := j.Result.Hang; h != nil {
 		out.Loop = h.Loop
 		out.Roots = each(h.Roots(), func(r arrivals.Root) int { return r.Rank })
@@ -108,8 +109,8 @@ func hangRows(jobs []Arrivals) *csvTable {
 
 func (j Arrivals) hangDocument() document {
 	h := j.Result.Hang
-	if len(j.Ranks) == 0 && len(j.Stacks) > 0 {
-		return j.stacksAlone()
+	if len(j.Ranks) == 0 && (len(j.Stacks) > 0 || j.Asked != nil) {
+		return j.looked()
 	}
 	if h == nil && len(j.Mismatches) == 0 {
 		what := fmt.Sprintf("%s: no hang: every call that a rank waits in was entered by all members with a dump.", j.Run)
@@ -134,6 +135,9 @@ func (j Arrivals) hangDocument() document {
 	}
 	if len(j.Stacks) > 0 {
 		d = append(d, stackTable(j.Stacks))
+	}
+	if j.Asked != nil {
+		d = append(d, j.answered()...)
 	}
 	for _, m := range j.Mismatches {
 		d = append(d, mismatchBlocks(&m)...)

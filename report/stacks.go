@@ -2,11 +2,84 @@ package report
 
 import (
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
 	"github.com/sfstat/sfstat/internal/table"
 )
+
+// looked is what stacks and reports of NCCL show where no calls are recorded.
+func (j Arrivals) looked() document {
+	if j.Asked == nil {
+		return j.stacksAlone()
+	}
+	d := j.answered()
+	if len(j.Stacks) > 0 {
+		d = append(d, stackTable(j.Stacks))
+	}
+	return d
+}
+
+// stands is for how long reports must say the same before a rank that is behind is more than one that is slow.
+const stands = int64(10 * time.Second)
+
+// answered is who is behind by NCCL's own counts.
+func (j Arrivals) answered() document {
+	a := j.Asked
+	d := document{}
+	for _, b := range a.Behind {
+		sure := evidence.Ambiguous
+		if b.Stands >= stands {
+			sure = evidence.Supported
+		}
+		d = append(d, headline{j.Run + ": " + behindWords(j, &b), sure})
+	}
+	if len(a.Unanswered) > 0 {
+		d = append(d, headline{fmt.Sprintf("%s: no answer to NCCL from %s: its process is gone, or does not run.", j.Run, j.whoIs(a.Unanswered)), evidence.Supported})
+	}
+	if len(d) == 0 {
+		d = append(d, headline{fmt.Sprintf("%s: no rank is behind: in every communicator that stands still all have launched the same collectives (%s of NCCL).", j.Run, counted(a.Reports, "report")), evidence.Insufficient})
+	}
+	for _, e := range a.Errors {
+		d = append(d, prose(upper(e)+"."))
+	}
+	ranks := append(slices.Clone(a.Roots), a.Unanswered...)
+	at := ""
+	for _, r := range ranks {
+		if s := j.StackOf(r); s != nil {
+			at += fmt.Sprintf("The main thread of rank %d is in %s. ", r, standsIn(s))
+		}
+	}
+	switch {
+	case at != "":
+		d = append(d, prose(at))
+	case len(ranks) > 0 && a.Reports == 1:
+		d = append(d, prose("Ranks run apart by some calls for a moment. Next: ask again after a minute (ncclras -f json > ras_2.json), and py-spy dump of "+j.whoIs(ranks)+"."))
+	case len(ranks) > 0:
+		d = append(d, prose("Next: py-spy dump of "+j.whoIs(ranks)+"; "+dumpEntries+"."))
+	}
+	return d
+}
+
+// whoIs is some ranks, one with its host.
+func (j Arrivals) whoIs(ranks []int) string {
+	if len(ranks) == 1 {
+		return rankAt(ranks[0], j.Asked.Hosts[ranks[0]], nil)
+	}
+	return someRanks(ranks)
+}
+
+// behindWords is who is behind in a communicator.
+func behindWords(j Arrivals, b *arrivals.Behind) string {
+	text := fmt.Sprintf("%s %s behind in communicator %s: %s %s launched, by %s %s", j.whoIs(b.Ranks), isAre(len(b.Ranks)), b.Communicator,
+		table.Grouped(b.Least), b.Name, j.whoIs(b.Ahead), table.Grouped(b.Most))
+	if b.Stands > 0 {
+		text += fmt.Sprintf("; unchanged for %s", length(float64(b.Stands)))
+	}
+	return text + "."
+}
 
 // stacksAlone is what the stacks of ranks show where no calls are recorded.
 func (j Arrivals) stacksAlone() document {

@@ -40,7 +40,7 @@ sfstat arrivals dumps/ --plot skew.png`,
 func (p *program) hangCommand() *cli.Command {
 	return &cli.Command{
 		Name: "hang", Usage: "which rank is missing when a job hangs, who waits, since when, and from which source line", ArgsUsage: "PATH...",
-		Description: "Reads PyTorch Flight Recorder dumps (pickle or JSON) and stacks that py-spy dumped, one file per rank. Finds the call that some ranks entered and others did not, the order in which " +
+		Description: "Reads PyTorch Flight Recorder dumps (pickle or JSON) and stacks that py-spy dumped, one file per rank, and reports of NCCL's RAS (JSON). Finds the call that some ranks entered and others did not, the order in which " +
 			"process groups block one another, and calls whose members disagree on operation, sizes or types. Missing, empty or truncated dumps are reported; the rest are " +
 			"still analysed. Packets with arrivals and profiler traces of CPU-only jobs hold only completed calls: they show calls that disagree, but " +
 			"no hang.",
@@ -111,7 +111,7 @@ func (p *program) jobs(c *cli.Context) ([]*enteredRun, inputs, error) {
 		}
 		return nil
 	})
-	jobs = slices.DeleteFunc(jobs, func(j *enteredRun) bool { return j.Empty() && !(c.Command.Name == "hang" && j.HasStacks()) })
+	jobs = slices.DeleteFunc(jobs, func(j *enteredRun) bool { return j.Empty() && !(c.Command.Name == "hang" && j.Looked()) })
 	if err == nil && len(jobs) == 0 {
 		err = badInput(errors.New("no input says when ranks entered their calls: expected dumps of PyTorch's Flight Recorder (written on a time-out with TORCH_NCCL_DUMP_ON_TIMEOUT=1, or on demand by " +
 			"torch._C._distributed_c10d._dump_fr_trace()), packets with arrivals (Recorder(..., arrivals=True)), or profiler traces with collectives and no device work, of two ranks or more"))

@@ -506,7 +506,7 @@ func (r *Reader) end() error {
 	case len(problems) > 0:
 		return fmt.Errorf("nothing could be read of %s: %d inputs refused, the first: %w", what, len(problems), problems[0].Err)
 	case r.monitored > 0:
-		return input.At(input.Pos{File: what}, input.Bad(input.ErrMissing, "only what explains a recording (monitoring, stacks of ranks): give it beside packets, traces or dumps; sfstat hang compares stacks alone"))
+		return input.At(input.Pos{File: what}, input.Bad(input.ErrMissing, "only what explains a recording (monitoring, stacks of ranks, reports of RAS): give it beside packets, traces or dumps; sfstat hang compares stacks and reports alone"))
 	case len(r.inputs) == 0:
 		return input.At(input.Pos{File: what}, input.Bad(input.ErrEmpty, "an empty folder"))
 	}

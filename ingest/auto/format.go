@@ -11,6 +11,7 @@ import (
 	"github.com/sfstat/sfstat/ingest/csv"
 	"github.com/sfstat/sfstat/ingest/flightrecorder"
 	"github.com/sfstat/sfstat/ingest/inspector"
+	"github.com/sfstat/sfstat/ingest/ncclras"
 	"github.com/sfstat/sfstat/ingest/nsight"
 	"github.com/sfstat/sfstat/ingest/optrace"
 	"github.com/sfstat/sfstat/ingest/packet"
@@ -41,6 +42,7 @@ const (
 	InspectorDump // of NCCL's Inspector
 	FlightRecorder
 	StackDump    // of py-spy
+	RASReport    // of NCCL
 	GPUTable     // readings of nvidia-smi
 	GPULines     // of dcgmi dmon and nvidia-smi dmon
 	Metrics      // of node_exporter and DCGM's exporter
@@ -112,6 +114,8 @@ func init() { // its functions look at it
 			open: opener((*Reader).openFlightRecorder), noun: "a Flight Recorder dump, which has no stages: sfstat diagnose names the late rank, sfstat arrivals says who is late where, sfstat hang who is missing"},
 		{format: StackDump, name: "stack dump", listed: "stacks of ranks (py-spy dump)", half: true, sniff: func(b beginning) bool { return pyspy.Recognise(b.text) }, gives: entries,
 			open: opener((*Reader).openStack), noun: "the stack of a rank by py-spy, which sfstat hang compares with those of the others"},
+		{format: RASReport, name: "RAS report", listed: "reports of NCCL's RAS (JSON)", half: true, sniff: object(ncclras.Recognise), gives: entries, open: opener((*Reader).openRAS),
+			noun: "a report of NCCL's RAS, from which sfstat hang says which rank is behind"},
 		{format: Arrivals, name: "arrivals", sniff: object(holding(`"` + packet.BesideSchema + `"`)),
 			noun: "epochs and arrivals of windows in a table, which is not beside it: that of X.parquet is X.parquet" + packet.BesideSuffix},
 		{format: Packets, name: "packets", listed: "packets (JSON Lines)", sniff: object(isPacket), gives: windows, open: (*Reader).addPackets,

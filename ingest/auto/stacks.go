@@ -2,6 +2,7 @@ package auto
 
 import (
 	"github.com/sfstat/sfstat/ingest/flightrecorder"
+	"github.com/sfstat/sfstat/ingest/ncclras"
 	"github.com/sfstat/sfstat/ingest/pyspy"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/input"
@@ -23,8 +24,19 @@ func (r *Reader) openStack(in *Input, src *metered) (itemReader, error) {
 	}}, nil
 }
 
+func (r *Reader) openRAS(in *Input, src *metered) (itemReader, error) {
+	return &wholeFile{src, func() (Item, error) {
+		c, err := ncclras.Read(src, in.Path, r.o.Limits)
+		return Item{Comm: c, Path: in.Path}, err
+	}}, nil
+}
+
 // explains reports whether an item says nothing of a run by itself, and belongs beside what does:
-// readings of monitoring, and for a verdict stacks of ranks.
+// readings of monitoring, and for a verdict stacks of ranks and reports of RAS.
 func (i Item) explains(want Wanted) bool {
-	return i.Telemetry != nil || want == ForVerdict && i.Comm != nil && i.Comm.Sources[0].Kind == comms.SourcePySpy
+	if i.Comm == nil || want != ForVerdict {
+		return i.Telemetry != nil
+	}
+	kind := i.Comm.Sources[0].Kind
+	return kind == comms.SourcePySpy || kind == comms.SourceRAS
 }

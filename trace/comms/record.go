@@ -77,9 +77,10 @@ const (
 	SourceKineto
 	SourcePacket // the recorder's own arrivals
 	SourcePySpy
+	SourceRAS // of NCCL
 )
 
-var sourceNames = [...]string{"unknown", "nccl_log", "nsight", "nccl_inspector", "flight_recorder", "kineto", "packet", "py_spy"}
+var sourceNames = [...]string{"unknown", "nccl_log", "nsight", "nccl_inspector", "flight_recorder", "kineto", "packet", "py_spy", "nccl_ras"}
 
 func (k SourceKind) String() string { return enum.Name(sourceNames[:], k) }
 
@@ -139,11 +140,21 @@ type Group struct {
 	// The last collective that the process enqueued, started and completed, by
 	// sequence number; −1: not known.
 	Enqueued, Started, Completed int64
+	// Launched counts the calls that its process has launched on it, when that was asked; nil: not known.
+	Launched []Launched
+	// Unanswered: its process was asked, and did not answer.
+	Unanswered bool
 	// Silent: its sends and receives are counted and not recorded.
 	Silent bool
 	// OnHost: its backend works on CPUs (Gloo, MPI), so that the host waits for
 	// every call before it uses what that gives.
 	OnHost bool
+}
+
+// Launched is how many calls of an operation were launched.
+type Launched struct {
+	Op nccl.Op
+	N  int64
 }
 
 // Split says how a communicator was split off: its members made the same

@@ -63,6 +63,7 @@ type Result struct {
 	// which the records were written.
 	MidStep bool
 	Stacks  []Stack // of main threads, that of most ranks first; nil: nobody looked
+	Asked   *Asked  // what NCCL answered of its counts; nil: nobody asked
 	// Mismatches are calls whose members disagree.
 	Mismatches []Mismatch
 	Messages   bool     // sends and receives are recorded, and what ranks wait for in them is known at a collective
@@ -148,7 +149,7 @@ type Set struct {
 // Analyze compares the arrivals of all ranks.
 func (j *Job) Analyze(o Options) *Result {
 	if len(j.ranks) == 0 && len(j.profiled) > 0 {
-		hosts := &Job{hosts: j.hosts, timelines: j.timelines, stood: j.stood}
+		hosts := &Job{hosts: j.hosts, timelines: j.timelines, stood: j.stood, asked: j.asked}
 		hosts.prepare()
 		for _, c := range j.profiled {
 			hosts.add(c)
@@ -156,7 +157,7 @@ func (j *Job) Analyze(o Options) *Result {
 		return hosts.Analyze(o)
 	}
 	if j.byRank == nil {
-		return &Result{Stacks: j.stacksOf()}
+		return &Result{Stacks: j.stacksOf(), Asked: j.answers()}
 	}
 	m := j.match()
 	t := m.align()
@@ -164,7 +165,7 @@ func (j *Job) Analyze(o Options) *Result {
 	if !o.HangOnly {
 		s.tallies()
 	}
-	r := &Result{Clocks: t.clocks, Mismatches: m.mismatches(), Stacks: j.stacksOf()}
+	r := &Result{Clocks: t.clocks, Mismatches: m.mismatches(), Stacks: j.stacksOf(), Asked: j.answers()}
 	for i := range j.ranks {
 		r.Ranks = append(r.Ranks, j.ranks[i].id)
 		r.Calls += len(j.ranks[i].calls)

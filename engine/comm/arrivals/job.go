@@ -22,6 +22,7 @@ type Job struct {
 	// use where nobody else recorded any.
 	profiled []*comms.Record
 	stood    []stood
+	asked    []*comms.Record // reports of NCCL's RAS
 
 	ranks  []rank
 	byRank map[int]int
@@ -91,7 +92,11 @@ func (j *Job) Add(c *comms.Record) error {
 			return fmt.Errorf("no rank is known of %s (%w)", c.Sources[c.Processes[p].Source].Name, input.ErrMissing)
 		}
 	}
-	if j.stands(c) {
+	switch {
+	case slices.ContainsFunc(c.Sources, func(s comms.Source) bool { return s.Kind == comms.SourceRAS }):
+		j.asked = append(j.asked, c)
+		return nil
+	case j.stands(c):
 		return nil
 	}
 	j.prepare()

@@ -37,8 +37,8 @@ func (j *Job) stands(c *comms.Record) (alone bool) {
 	return alone && len(c.Groups) == 0
 }
 
-// HasStacks reports whether stacks of ranks were added.
-func (j *Job) HasStacks() bool { return len(j.stood) > 0 }
+// Looked reports whether somebody looked where ranks are: stacks were added, or counts of NCCL.
+func (j *Job) Looked() bool { return len(j.stood)+len(j.asked) > 0 }
 
 // stacksOf are the stacks of a job, that of most ranks first. Of a rank that was looked at twice the last counts.
 func (j *Job) stacksOf() (out []Stack) {

@@ -1,0 +1,167 @@
+package arrivals
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/sfstat/sfstat/trace/comms"
+	"github.com/sfstat/sfstat/trace/nccl"
+)
+
+// Asked is what NCCL answered when it was asked how many calls each rank has launched (RAS).
+//
+// A rank that has launched fewer calls of a collective than others of its communicator is behind. Ranks run
+// apart by some calls while a job goes on: only a rank that is as far behind in a second report stands.
+// Whoever is behind in one communicator may wait in another, where it is ahead of others; who waits nowhere is a root.
+type Asked struct {
+	Reports    int            `json:"reports" doc:"reports that were compared"`
+	Behind     []Behind       `json:"behind" doc:"communicators that do not go on and whose members have launched unequal numbers of a collective"`
+	Roots      []int          `json:"root_ranks" doc:"ranks that are behind, and ahead of nobody elsewhere"`
+	Unanswered []int          `json:"unanswered_ranks" doc:"ranks that did not answer NCCL"`
+	Errors     []string       `json:"errors" doc:"errors of communicators, by rank"`
+	Hosts      map[int]string `json:"-"`
+}
+
+// Behind is a communicator whose members have launched unequal numbers of a collective.
+type Behind struct {
+	Communicator string  `json:"communicator" doc:"hash of the communicator"`
+	Op           nccl.Op `json:"-"`
+	Name         string  `json:"op" doc:"the collective"`
+	Ranks        []int   `json:"ranks" doc:"ranks that are behind"`
+	Least        int64   `json:"least" doc:"calls that the furthest behind has launched"`
+	Most         int64   `json:"most" doc:"calls that the others have launched"`
+	Ahead        []int   `json:"ahead" doc:"ranks that have launched most"`
+	Stands       int64   `json:"stands_ns" doc:"time for which reports have said the same: the communicator does not go on; 0: there is one report"`
+	id           uint64
+}
+
+// answer is one report.
+type answer struct {
+	at     int64
+	counts map[uint64]map[int][]comms.Launched // by communicator and rank
+	silent map[int]bool
+	names  map[uint64]string
+}
+
+// answers compares the reports of a job, nil without any.
+func (j *Job) answers() *Asked {
+	reports := map[int64]*answer{}
+	a := &Asked{Hosts: map[int]string{}, Behind: []Behind{}, Roots: []int{}, Unanswered: []int{}, Errors: []string{}}
+	for _, c := range j.asked {
+		for i := range c.Groups {
+			g, p := &c.Groups[i], &c.Processes[c.Groups[i].Process]
+			r := reports[p.Written]
+			if r == nil {
+				r = &answer{p.Written, map[uint64]map[int][]comms.Launched{}, map[int]bool{}, map[uint64]string{}}
+				reports[p.Written] = r
+			}
+			a.Hosts[p.Rank] = cmp.Or(p.Host, a.Hosts[p.Rank])
+			r.add(g, p.Rank)
+		}
+		for _, w := range c.Warnings {
+			a.Errors = append(a.Errors, fmt.Sprintf("rank %d: %s", c.Processes[w.Process].Rank, w.Text))
+		}
+	}
+	if len(reports) == 0 {
+		return nil
+	}
+	times := slices.Sorted(maps.Keys(reports))
+	a.Reports = len(times)
+	list := make([]*answer, len(times))
+	for i, at := range times {
+		list[i] = reports[at]
+	}
+	last := list[len(list)-1]
+	a.Unanswered = append(a.Unanswered, slices.Sorted(maps.Keys(last.silent))...)
+	slices.Sort(a.Errors)
+	a.Errors = slices.Compact(a.Errors)
+	for _, id := range slices.Sorted(maps.Keys(last.counts)) {
+		a.compare(id, list)
+	}
+	a.roots()
+	slices.SortStableFunc(a.Behind, func(x, y Behind) int { return cmp.Compare(len(x.Ranks), len(y.Ranks)) })
+	return a
+}
+
+func (r *answer) add(g *comms.Group, rank int) {
+	if g.Unanswered {
+		r.silent[rank] = true
+		return
+	}
+	if r.counts[g.ID] == nil {
+		r.counts[g.ID], r.names[g.ID] = map[int][]comms.Launched{}, g.Name
+	}
+	r.counts[g.ID][rank] = g.Launched
+}
+
+// compare adds the collective of a communicator in which members differ most. Sends and receives differ by right.
+func (a *Asked) compare(id uint64, list []*answer) {
+	last := list[len(list)-1]
+	members := last.counts[id]
+	ranks := slices.Sorted(maps.Keys(members))
+	var worst *Behind
+	for _, op := range members[ranks[0]] {
+		if op.Op.PointToPoint() {
+			continue
+		}
+		b := Behind{Communicator: last.names[id], Op: op.Op, Name: op.Op.String(), id: id, Least: op.N, Most: op.N}
+		for _, r := range ranks {
+			n := launched(members[r], op.Op)
+			b.Least, b.Most = min(b.Least, n), max(b.Most, n)
+		}
+		for _, r := range ranks {
+			if launched(members[r], op.Op) < b.Most {
+				b.Ranks = append(b.Ranks, r)
+			} else {
+				b.Ahead = append(b.Ahead, r)
+			}
+		}
+		if len(b.Ranks) > 0 && (worst == nil || b.Most-b.Least > worst.Most-worst.Least) {
+			worst = &b
+		}
+	}
+	if worst == nil {
+		return
+	}
+	since := last.at
+	for i := len(list) - 2; i >= 0 && maps.EqualFunc(members, list[i].counts[id], slices.Equal); i-- {
+		since = list[i].at
+	}
+	if worst.Stands = last.at - since; worst.Stands > 0 || len(list) == 1 {
+		a.Behind = append(a.Behind, *worst)
+	}
+}
+
+// launched is the count of an operation.
+func launched(list []comms.Launched, op nccl.Op) int64 {
+	for _, l := range list {
+		if l.Op == op {
+			return l.N
+		}
+	}
+	return 0
+}
+
+// roots finds who is behind and ahead of nobody; where all wait for one another all who are behind.
+func (a *Asked) roots() {
+	behind, ahead := map[int]bool{}, map[int]bool{}
+	for _, b := range a.Behind {
+		for _, r := range b.Ranks {
+			behind[r] = true
+		}
+		for _, r := range b.Ahead {
+			ahead[r] = true
+		}
+	}
+	for r := range behind {
+		if !ahead[r] {
+			a.Roots = append(a.Roots, r)
+		}
+	}
+	if len(a.Roots) == 0 {
+		a.Roots = append(a.Roots, slices.Collect(maps.Keys(behind))...)
+	}
+	slices.Sort(a.Roots)
+}

@@ -14,12 +14,37 @@ import (
 	"testing/iotest"
 	"time"
 
+	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/sfstat/sfstat/ingest/internal/compressed"
 	"github.com/sfstat/sfstat/internal/bug"
 	"github.com/sfstat/sfstat/trace/input"
 )
+
+// gzipped is data as one gzip member.
+func gzipped(t testing.TB, data string) string {
+	t.Helper()
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	if _, err := w.Write([]byte(data)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// zstded is data as one zstd frame.
+func zstded(t testing.TB, data string, o ...zstd.EOption) string {
+	t.Helper()
+	w, err := zstd.NewWriter(nil, o...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	return string(w.EncodeAll([]byte(data), nil))
+}
 
 // text is n bytes of lines that compress a little.
 func text(n int) string {
@@ -44,12 +69,12 @@ func TestSource(t *testing.T) {
 		}{
 			{"plain", want, Plain},
 			{"plain with mark", mark + want, Plain},
-			{"gzip", compressed.Gzip(t, want), Gzip},
-			{"gzip with mark", compressed.Gzip(t, mark+want), Gzip},
-			{"gzip in two members", compressed.Gzip(t, want[:len(want)/2]) + compressed.Gzip(t, want[len(want)/2:]), Gzip},
-			{"zstd", compressed.Zstd(t, want, zstd.WithZeroFrames(true)), Zstd},
-			{"zstd in two frames", compressed.Zstd(t, want[:len(want)/2], zstd.WithZeroFrames(true)) + compressed.Zstd(t, want[len(want)/2:], zstd.WithZeroFrames(true)), Zstd},
-			{"zstd after a skippable frame", "\x50\x2a\x4d\x18\x03\x00\x00\x00abc" + compressed.Zstd(t, want, zstd.WithZeroFrames(true)), Zstd},
+			{"gzip", gzipped(t, want), Gzip},
+			{"gzip with mark", gzipped(t, mark+want), Gzip},
+			{"gzip in two members", gzipped(t, want[:len(want)/2]) + gzipped(t, want[len(want)/2:]), Gzip},
+			{"zstd", zstded(t, want, zstd.WithZeroFrames(true)), Zstd},
+			{"zstd in two frames", zstded(t, want[:len(want)/2], zstd.WithZeroFrames(true)) + zstded(t, want[len(want)/2:], zstd.WithZeroFrames(true)), Zstd},
+			{"zstd after a skippable frame", "\x50\x2a\x4d\x18\x03\x00\x00\x00abc" + zstded(t, want, zstd.WithZeroFrames(true)), Zstd},
 		} {
 			name := fmt.Sprintf("%d bytes, %s", len(want), tt.name)
 			s, err := NewSource(iotest.HalfReader(strings.NewReader(tt.stored)), "x", Limits{})
@@ -86,7 +111,7 @@ func TestSource(t *testing.T) {
 // decompressed comes, then the error says that the input is cut.
 func TestSourceCut(t *testing.T) {
 	want := text(2000)
-	for comp, stored := range map[Compression]string{Gzip: compressed.Gzip(t, want), Zstd: compressed.Zstd(t, want)} {
+	for comp, stored := range map[Compression]string{Gzip: gzipped(t, want), Zstd: zstded(t, want)} {
 		for n := 4; n < len(stored); n++ {
 			s, err := NewSource(strings.NewReader(stored[:n]), "x", Limits{})
 			var got []byte
@@ -102,7 +127,7 @@ func TestSourceCut(t *testing.T) {
 			}
 		}
 	}
-	if s, err := NewSource(strings.NewReader(compressed.Gzip(t, want)[:len(compressed.Gzip(t, want))-8]), "x", Limits{}); err != nil {
+	if s, err := NewSource(strings.NewReader(gzipped(t, want)[:len(gzipped(t, want))-8]), "x", Limits{}); err != nil {
 		t.Error(err)
 	} else if got, _ := io.ReadAll(s); string(got) != want {
 		t.Errorf("gzip without its trailer: %d bytes, want all %d", len(got), len(want))
@@ -141,11 +166,11 @@ func (e *endless) Read(p []byte) (int, error) {
 // in little memory.
 func TestSourceHostile(t *testing.T) {
 	zeros := strings.Repeat("\x00", 4<<20)
-	broken := []byte(compressed.Gzip(t, text(10_000)))
+	broken := []byte(gzipped(t, text(10_000)))
 	broken[len(broken)/2] ^= 0xff
-	sum := []byte(compressed.Gzip(t, "hello"))
+	sum := []byte(gzipped(t, "hello"))
 	sum[len(sum)-8] ^= 1
-	brokenZst := []byte(compressed.Zstd(t, text(10_000)))
+	brokenZst := []byte(zstded(t, text(10_000)))
 	brokenZst[len(brokenZst)/2] ^= 0xff
 	tests := []struct {
 		name string
@@ -153,16 +178,16 @@ func TestSourceHostile(t *testing.T) {
 		kind error
 		says string
 	}{
-		{"gzip bomb", &endless{block: compressed.Gzip(t, zeros)}, input.ErrTooLarge, "decompression bomb"},
-		{"zstd bomb", &endless{block: compressed.Zstd(t, zeros)}, input.ErrTooLarge, "decompression bomb"},
+		{"gzip bomb", &endless{block: gzipped(t, zeros)}, input.ErrTooLarge, "decompression bomb"},
+		{"zstd bomb", &endless{block: zstded(t, zeros)}, input.ErrTooLarge, "decompression bomb"},
 		{"zstd with a window of 2 GiB", strings.NewReader("\x28\xb5\x2f\xfd\x00\xa8\x01\x00\x00"), input.ErrTooLarge, "window of more than 128 MiB"},
 		{"zstd with a window of 3.75 TiB", strings.NewReader("\x28\xb5\x2f\xfd\x00\xff\x01\x00\x00"), input.ErrTooLarge, "window of more than 128 MiB"},
 		{"zstd with a dictionary", strings.NewReader("\x28\xb5\x2f\xfd\x21\x07\x00\x01\x00\x00"), input.ErrFormat, "dictionary"},
 		{"broken gzip", bytes.NewReader(broken), input.ErrFormat, "not valid gzip"},
 		{"gzip with another sum", bytes.NewReader(sum), input.ErrFormat, "not valid gzip"},
-		{"gzip with something after it", strings.NewReader(compressed.Gzip(t, "hello") + "rubbish rubbish"), input.ErrFormat, "not valid gzip"},
+		{"gzip with something after it", strings.NewReader(gzipped(t, "hello") + "rubbish rubbish"), input.ErrFormat, "not valid gzip"},
 		{"broken zstd", bytes.NewReader(brokenZst), input.ErrFormat, "not valid zstd"},
-		{"failing disk", io.MultiReader(strings.NewReader(compressed.Gzip(t, text(1<<20))[:1000]), iotest.ErrReader(errors.New("input/output error"))), nil, "input/output error"},
+		{"failing disk", io.MultiReader(strings.NewReader(gzipped(t, text(1<<20))[:1000]), iotest.ErrReader(errors.New("input/output error"))), nil, "input/output error"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -196,8 +221,8 @@ func TestSourceHostile(t *testing.T) {
 // within the ratio is read.
 func TestSourceRatio(t *testing.T) {
 	for name, stored := range map[string]string{
-		"60 MiB of zeros":  strings.Repeat(compressed.Gzip(t, strings.Repeat("\x00", 4<<20)), 15),
-		"80 MiB, 100-fold": strings.Repeat(compressed.Gzip(t, spread(text(4<<10), 1000)), 20),
+		"60 MiB of zeros":  strings.Repeat(gzipped(t, strings.Repeat("\x00", 4<<20)), 15),
+		"80 MiB, 100-fold": strings.Repeat(gzipped(t, spread(text(4<<10), 1000)), 20),
 	} {
 		s, err := NewSource(strings.NewReader(stored), "x", Limits{})
 		if err != nil {
@@ -214,7 +239,7 @@ func TestSourceRatio(t *testing.T) {
 func TestOpen(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a.jsonl")
-	if err := os.WriteFile(path, []byte(compressed.Gzip(t, "hello")), 0o666); err != nil {
+	if err := os.WriteFile(path, []byte(gzipped(t, "hello")), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	s, err := Open(path, Limits{})
@@ -224,7 +249,7 @@ func TestOpen(t *testing.T) {
 	if got, err := io.ReadAll(s); string(got) != "hello" || err != nil {
 		t.Errorf("read %q, %v", got, err)
 	}
-	if s.Size() != int64(len(compressed.Gzip(t, "hello"))) || s.Compression() != Gzip || s.Name() != path {
+	if s.Size() != int64(len(gzipped(t, "hello"))) || s.Compression() != Gzip || s.Name() != path {
 		t.Errorf("size %d, %v, %q", s.Size(), s.Compression(), s.Name())
 	}
 	if err := s.Close(); err != nil {
@@ -246,7 +271,7 @@ func TestOpen(t *testing.T) {
 // TestCloseEarly: a source that is closed before its end leaves no goroutine.
 func TestCloseEarly(t *testing.T) {
 	before := runtime.NumGoroutine()
-	stored := compressed.Gzip(t, text(1<<20))
+	stored := gzipped(t, text(1<<20))
 	for range 20 {
 		s, err := NewSource(strings.NewReader(stored), "x", Limits{})
 		if err != nil {
@@ -333,7 +358,7 @@ func TestLinesTooLong(t *testing.T) {
 
 // FuzzSource: no input makes opening panic, and errors name the file.
 func FuzzSource(f *testing.F) {
-	for _, s := range []string{"", "hello", "\x1f\x8b\x08", "\x28\xb5\x2f\xfd", compressed.Gzip(f, "hello"), compressed.Zstd(f, "hello"), "\xEF\xBB\xBFx"} {
+	for _, s := range []string{"", "hello", "\x1f\x8b\x08", "\x28\xb5\x2f\xfd", gzipped(f, "hello"), zstded(f, "hello"), "\xEF\xBB\xBFx"} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -366,7 +391,7 @@ func (f failing) Read(p []byte) (int, error) {
 
 // TestDecoderPanics: decompressing goes on in a goroutine; a panic in it is an error of the file.
 func TestDecoderPanics(t *testing.T) {
-	packed := compressed.Gzip(t, strings.Repeat("line\n", 100_000))
+	packed := gzipped(t, strings.Repeat("line\n", 100_000))
 	s, err := NewSource(failing{strings.NewReader(packed[:len(packed)/2])}, "a.gz", Limits{})
 	if err == nil {
 		_, err = io.Copy(io.Discard, s)

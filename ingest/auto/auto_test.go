@@ -15,7 +15,6 @@ import (
 	"github.com/sfstat/sfstat/archive"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/ingesttest"
-	"github.com/sfstat/sfstat/ingest/internal/compressed"
 	"github.com/sfstat/sfstat/ingest/packet"
 	"github.com/sfstat/sfstat/internal/largedata"
 	"github.com/sfstat/sfstat/trace"
@@ -118,10 +117,10 @@ func TestSameWindows(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	store := []func(string) string{
 		func(s string) string { return s },
-		func(s string) string { return compressed.Gzip(t, s) },
-		func(s string) string { return compressed.Zstd(t, s) },
+		func(s string) string { return ingesttest.Gzip(t, s) },
+		func(s string) string { return ingesttest.Zstd(t, s) },
 		func(s string) string { return "\xEF\xBB\xBF" + strings.ReplaceAll(s, "\n", "\r\n") },
-		func(s string) string { return compressed.Gzip(t, s[:len(s)/2]) + compressed.Gzip(t, s[len(s)/2:]) },
+		func(s string) string { return ingesttest.Gzip(t, s[:len(s)/2]) + ingesttest.Gzip(t, s[len(s)/2:]) },
 	}
 	for i := range 60 {
 		files := make(map[string]string)
@@ -159,8 +158,8 @@ func TestContract(t *testing.T) {
 	for _, w := range want {
 		w.Side = nil
 	}
-	for name, data := range map[string]string{"packets": packets(t, want), "packets.gz": compressed.Gzip(t, packets(t, want)),
-		"archive": parquetOf(t, want), "table": table(want), "table.zst": compressed.Zstd(t, table(want))} {
+	for name, data := range map[string]string{"packets": packets(t, want), "packets.gz": ingesttest.Gzip(t, packets(t, want)),
+		"archive": parquetOf(t, want), "table": table(want), "table.zst": ingesttest.Zstd(t, table(want))} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(folderOf(t, map[string]string{name: data}), name)
 			ingesttest.Reader(t, want, func() (ingest.WindowReader, error) { return openWindows([]string{path}, Options{}) })
@@ -183,7 +182,7 @@ func TestMix(t *testing.T) {
 		"m.parquet":        parquetOf(t, b),
 		"k.tsv":            table(e),
 		"a-archive-no-ext": parquetOf(t, c),
-		"z.jsonl.gz":       compressed.Gzip(t, packets(t, a[:2])),
+		"z.jsonl.gz":       ingesttest.Gzip(t, packets(t, a[:2])),
 		"y/z/rank.jsonl":   packets(t, a[2:]),
 		"README.md":        "# My runs\n",
 		"truth.csv":        "run,family,ranks\nx,y,8\n",
@@ -191,7 +190,7 @@ func TestMix(t *testing.T) {
 		"trace.json":       `{"schemaVersion":1,"traceEvents":[]}`, // no event: a rank may be missing
 		"void":             "",
 	})
-	stdin := compressed.Zstd(t, packets(t, d))
+	stdin := ingesttest.Zstd(t, packets(t, d))
 	if err := os.Symlink(filepath.Join(dir, "m.parquet"), filepath.Join(dir, "n.parquet")); err != nil {
 		t.Fatal(err)
 	}
@@ -246,7 +245,7 @@ func TestMix(t *testing.T) {
 // beginning.
 func TestProgress(t *testing.T) {
 	windows := ingesttest.Windows(1, 40, ingesttest.Shape{Ranks: 8, Steps: 60, Stages: 6})
-	dir := folderOf(t, map[string]string{"a.jsonl": packets(t, windows[:20]), "b.jsonl.gz": compressed.Gzip(t, packets(t, windows[20:])), "c.parquet": parquetOf(t, some(2)), "d.txt": "x", "e.csv.gz": compressed.Gzip(t, table(some(3)))})
+	dir := folderOf(t, map[string]string{"a.jsonl": packets(t, windows[:20]), "b.jsonl.gz": ingesttest.Gzip(t, packets(t, windows[20:])), "c.parquet": parquetOf(t, some(2)), "d.txt": "x", "e.csv.gz": ingesttest.Gzip(t, table(some(3)))})
 	var size int64
 	for _, name := range []string{"a.jsonl", "b.jsonl.gz", "c.parquet", "e.csv.gz"} {
 		info, err := os.Stat(filepath.Join(dir, name))

@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sfstat/sfstat/ingest"
-	"github.com/sfstat/sfstat/ingest/internal/compressed"
+	"github.com/sfstat/sfstat/ingest/ingesttest"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -75,7 +75,7 @@ func TestTraceForms(t *testing.T) {
 	texts := ddp4(t)
 	_, want := job(t, byRank(texts))
 	plain := func(s string) string { return s }
-	gzip := func(s string) string { return compressed.Gzip(t, s) }
+	gzip := func(s string) string { return ingesttest.Gzip(t, s) }
 	for name, c := range map[string]struct {
 		file  string
 		store func(string) string
@@ -85,7 +85,7 @@ func TestTraceForms(t *testing.T) {
 		"gzip under .json":   {"x-rank-2.json", gzip},
 		".pt.trace.json":     {"h_77.1700000000000.pt.trace.json", plain},
 		".pt.trace.json.gz":  {"h_77.1700000000000.pt.trace.json.gz", gzip},
-		"zstd":               {"rank2.zst", func(s string) string { return compressed.Zstd(t, s) }},
+		"zstd":               {"rank2.zst", func(s string) string { return ingesttest.Zstd(t, s) }},
 		"no ending":          {"rank2", plain},
 		"byte-order mark":    {"rank2.json", func(s string) string { return "\xEF\xBB\xBF" + s }},
 		"indented":           {"rank2.json", func(s string) string { return indented(t, s) }},
@@ -196,7 +196,7 @@ func TestOneReadable(t *testing.T) {
 	for _, c := range wide {
 		narrow = append(narrow, byte(c), byte(c>>8))
 	}
-	files := map[string]string{"rank-0.json": `{"traceEvents": [`, "rank-1.json.gz": compressed.Gzip(t, texts[1])[:12], "rank-2.json": texts[2], "rank-3.json": string(narrow)}
+	files := map[string]string{"rank-0.json": `{"traceEvents": [`, "rank-1.json.gz": ingesttest.Gzip(t, texts[1])[:12], "rank-2.json": texts[2], "rank-3.json": string(narrow)}
 	r, w := job(t, files)
 	var problems []string
 	for _, p := range r.Problems() {

@@ -15,7 +15,6 @@ import (
 	"github.com/sfstat/sfstat/archive"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/ingesttest"
-	"github.com/sfstat/sfstat/ingest/internal/compressed"
 	"github.com/sfstat/sfstat/internal/largedata"
 	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/operator"
@@ -70,8 +69,8 @@ func TestOperatorTraceForms(t *testing.T) {
 		t.Fatalf("run %q, layout %+v, %d ranks", o.Run, o.Layout, len(o.Ranks))
 	}
 	for name, stored := range map[string]map[string]string{
-		"gzip":            {"trace-a.csv.gz": compressed.Gzip(t, csv), "meta-a.yaml": meta},
-		"zstd":            {"a.csv.zst": compressed.Zstd(t, csv), "a.meta.yml": meta},
+		"gzip":            {"trace-a.csv.gz": ingesttest.Gzip(t, csv), "meta-a.yaml": meta},
+		"zstd":            {"a.csv.zst": ingesttest.Zstd(t, csv), "a.meta.yml": meta},
 		"no extension":    {"trace": csv, "meta.yaml": meta},
 		"other extension": {"trace-a.txt": "\xEF\xBB\xBF" + strings.ReplaceAll(csv, "\n", "\r\n"), "meta-a.txt.yaml": meta},
 	} {
@@ -121,7 +120,7 @@ func TestOperatorTraceFromStandardInput(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, got, err)
 		}
 	}
-	_, got, _, err := items(t, Options{Stdin: strings.NewReader(compressed.Zstd(t, fixture(t, "trace-slow-worker.csv")))}, "-")
+	_, got, _, err := items(t, Options{Stdin: strings.NewReader(ingesttest.Zstd(t, fixture(t, "trace-slow-worker.csv")))}, "-")
 	if err != nil || len(got) != 1 {
 		t.Errorf("zstd: %v, %v", got, err)
 	}
@@ -140,7 +139,7 @@ func TestFolderOfTraces(t *testing.T) {
 		"rank0.jsonl":    packets(t, some(1)), "w.parquet": parquetOf(t, some(2)),
 		"broken.csv":     csv[:len(csv)/2] + "\n1,2,x\n",
 		"cut.parquet":    fixture(t, "trace-heavy-stage.parquet")[:4000],
-		"cut.csv.gz":     compressed.Gzip(t, csv)[:2000],
+		"cut.csv.gz":     ingesttest.Gzip(t, csv)[:2000],
 		"lacks.csv":      strings.Replace(csv, "seq_id", "number", 1),
 		"badmeta.csv":    csv,
 		"badmeta.yaml":   "dp_size: [1\n",
@@ -285,7 +284,7 @@ func TestForeignParquet(t *testing.T) {
 func TestLimitsOfTraces(t *testing.T) {
 	csv := fixture(t, "trace-slow-worker.csv")
 	long := strings.Replace(csv, "forward-compute", strings.Repeat("x", 10_000), 1)
-	bomb := compressed.Gzip(t, csv+strings.Repeat("\n", 200<<20))
+	bomb := ingesttest.Gzip(t, csv+strings.Repeat("\n", 200<<20))
 	dir := folderOf(t, map[string]string{"rows.csv": csv, "rows.parquet": fixture(t, "trace-heavy-stage.parquet"), "long.csv": long, "bomb.csv.gz": bomb})
 	for name, lim := range map[string]ingest.Limits{"rows.csv": {Pending: 20_000}, "rows.parquet": {Pending: 20_000}, "long.csv": {Line: 5000}, "bomb.csv.gz": {}} {
 		_, _, _, err := items(t, Options{Limits: lim}, filepath.Join(dir, name))
@@ -300,7 +299,7 @@ func TestLimitsOfTraces(t *testing.T) {
 // the end of a Parquet file, and ends at the total.
 func TestProgressOfTraces(t *testing.T) {
 	dir := folderOf(t, map[string]string{"a.csv": fixture(t, "trace-slow-worker.csv"), "a.yaml": fixture(t, "meta-slow-worker.yaml"),
-		"b.csv.gz": compressed.Gzip(t, fixture(t, "trace-late-start.csv")), "c.parquet": fixture(t, "trace-heavy-stage.parquet")})
+		"b.csv.gz": ingesttest.Gzip(t, fixture(t, "trace-late-start.csv")), "c.parquet": fixture(t, "trace-heavy-stage.parquet")})
 	var size, last int64
 	for _, name := range []string{"a.csv", "b.csv.gz", "c.parquet"} {
 		info, err := os.Stat(filepath.Join(dir, name))

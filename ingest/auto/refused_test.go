@@ -16,7 +16,6 @@ import (
 
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/ingesttest"
-	"github.com/sfstat/sfstat/ingest/internal/compressed"
 	"github.com/sfstat/sfstat/trace/input"
 )
 
@@ -73,9 +72,9 @@ func TestRefused(t *testing.T) {
 			data := tt.data
 			switch store {
 			case "gzip":
-				data = compressed.Gzip(t, data)
+				data = ingesttest.Gzip(t, data)
 			case "zstd":
-				data = compressed.Zstd(t, data)
+				data = ingesttest.Zstd(t, data)
 			}
 			if data == "" && store != "plain" || store != "plain" && strings.HasPrefix(tt.data, "\x1f\x8b") {
 				continue
@@ -132,7 +131,7 @@ func TestRefused(t *testing.T) {
 func TestRefusedInFolder(t *testing.T) {
 	good := some(1)
 	files := map[string]string{"good.jsonl": packets(t, good), "broken.jsonl": "{]", "junk.jsonl.gz": "junk", "void.ndjson": "",
-		"notes.txt": "hello", "manual.md": "# Packets\n{\"schema\":\"sfstat.packet/1\"}\n", "half.parquet": "PAR1 and no more", "cut.gz": compressed.Gzip(t, packets(t, good))[:12]}
+		"notes.txt": "hello", "manual.md": "# Packets\n{\"schema\":\"sfstat.packet/1\"}\n", "half.parquet": "PAR1 and no more", "cut.gz": ingesttest.Gzip(t, packets(t, good))[:12]}
 	dir := folderOf(t, files)
 	for name, target := range map[string]string{"dangling.txt": "nowhere", "loop": "loop"} {
 		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
@@ -196,7 +195,7 @@ func TestNothing(t *testing.T) {
 func TestTruncatedGzip(t *testing.T) {
 	want := some(1)
 	text := packets(t, want)
-	for name, stored := range map[string]string{"gzip": compressed.Gzip(t, text), "zstd": compressed.Zstd(t, text)} {
+	for name, stored := range map[string]string{"gzip": ingesttest.Gzip(t, text), "zstd": ingesttest.Zstd(t, text)} {
 		for _, cut := range []int{len(stored) - 1, len(stored) - 9, len(stored) * 3 / 4} {
 			path := filepath.Join(folderOf(t, map[string]string{"a": stored[:cut]}), "a")
 			_, got, err := read(t, Options{}, path)
@@ -285,8 +284,8 @@ func FuzzOpen(f *testing.F) {
 	}
 	text := packets(f, some(1)[:1])
 	f.Add([]byte(text))
-	f.Add([]byte(compressed.Gzip(f, text)))
-	f.Add([]byte(compressed.Zstd(f, text)))
+	f.Add([]byte(ingesttest.Gzip(f, text)))
+	f.Add([]byte(ingesttest.Zstd(f, text)))
 	f.Add([]byte(fixture(f, "trace-slow-worker.csv")[:2000]))
 	f.Add([]byte(fixture(f, "trace-heavy-stage.parquet")))
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -312,7 +311,7 @@ func FuzzOpen(f *testing.F) {
 func TestCut(t *testing.T) {
 	windows := ingesttest.Windows(1, 2, ingesttest.Shape{Ranks: 2, Steps: 1, Stages: 2})
 	text := packets(t, windows)
-	for name, data := range map[string]string{"plain": text, "gzip": compressed.Gzip(t, text), "zstd": compressed.Zstd(t, text), "archive": parquetOf(t, windows), "table": table(windows)} {
+	for name, data := range map[string]string{"plain": text, "gzip": ingesttest.Gzip(t, text), "zstd": ingesttest.Zstd(t, text), "archive": parquetOf(t, windows), "table": table(windows)} {
 		t.Run(name, func(t *testing.T) {
 			ingesttest.Cut(t, []byte(data), func(data []byte) (ingest.WindowReader, error) {
 				return openWindows([]string{"-"}, Options{Stdin: bytes.NewReader(data)})

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sfstat/sfstat/ingest"
-	"github.com/sfstat/sfstat/ingest/internal/compressed"
+	"github.com/sfstat/sfstat/ingest/ingesttest"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/nccl"
@@ -68,7 +68,7 @@ func readBytes(name string, data []byte) (*comms.Record, error) {
 }
 
 func TestRead(t *testing.T) {
-	for name, data := range map[string]string{"plain": string(dump(2)), "gzip": compressed.Gzip(t, string(dump(2))), "zstd": compressed.Zstd(t, string(dump(2)))} {
+	for name, data := range map[string]string{"plain": string(dump(2)), "gzip": ingesttest.Gzip(t, string(dump(2))), "zstd": ingesttest.Zstd(t, string(dump(2)))} {
 		t.Run(name, func(t *testing.T) {
 			c, err := readBytes("nccl_trace_rank_1", []byte(data))
 			if err != nil {

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/ingest"
-	"github.com/sfstat/sfstat/ingest/internal/compressed"
+	"github.com/sfstat/sfstat/ingest/ingesttest"
 )
 
 // corpus is a trace as Kineto prints it, and how many events it has: operators
@@ -50,7 +50,7 @@ func corpus(steps int) (text []byte, events int) {
 // decompressing alone; and encoding/json into structs of the same members.
 func BenchmarkRead(b *testing.B) {
 	text, events := corpus(15)
-	packed := compressed.Gzip(b, string(text))
+	packed := ingesttest.Gzip(b, string(text))
 	run := func(reader string, read func() error) {
 		b.Run("reader="+reader, func(b *testing.B) {
 			b.SetBytes(int64(len(text)))

@@ -11,7 +11,7 @@ import (
 
 	"github.com/sfstat/sfstat/engine/stages"
 	"github.com/sfstat/sfstat/ingest"
-	"github.com/sfstat/sfstat/ingest/internal/compressed"
+	"github.com/sfstat/sfstat/ingest/ingesttest"
 	"github.com/sfstat/sfstat/ingest/profiler"
 	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/nccl"
@@ -191,7 +191,7 @@ func TestTruncated(t *testing.T) {
 			t.Fatalf("first %d bytes: the step is lost: %v", n, err)
 		}
 	}
-	stored := compressed.Gzip(t, doc(step, strings.Repeat(x("python_function", "a", 1, 1)+",\n", 10_000)+"{}"))
+	stored := ingesttest.Gzip(t, doc(step, strings.Repeat(x("python_function", "a", 1, 1)+",\n", 10_000)+"{}"))
 	src, err := ingest.NewSource(strings.NewReader(stored[:len(stored)-20]), "t.gz", ingest.Limits{})
 	if err != nil {
 		t.Fatal(err)
@@ -237,7 +237,7 @@ func TestRefused(t *testing.T) {
 
 // TestBomb: a decompression bomb is refused in one line.
 func TestBomb(t *testing.T) {
-	stored := compressed.Zstd(t, `{"traceEvents":[`+strings.Repeat(" ", 200<<20))
+	stored := ingesttest.Zstd(t, `{"traceEvents":[`+strings.Repeat(" ", 200<<20))
 	src, err := ingest.NewSource(strings.NewReader(stored), "t.zst", ingest.Limits{})
 	if err != nil {
 		t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/ingest"
-	"github.com/sfstat/sfstat/ingest/internal/compressed"
+	"github.com/sfstat/sfstat/ingest/ingesttest"
 	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/profile"
 )
@@ -154,7 +154,7 @@ func TestHugeConfiguration(t *testing.T) {
 // TestGzipBomb: what expands without end is refused in one line, however small
 // it is stored.
 func TestGzipBomb(t *testing.T) {
-	stored := compressed.Gzip(t, `{"traceEvents":[`+strings.Repeat(" ", 200<<20))
+	stored := ingesttest.Gzip(t, `{"traceEvents":[`+strings.Repeat(" ", 200<<20))
 	src, err := ingest.NewSource(strings.NewReader(stored), "t.json.gz", ingest.Limits{})
 	if err != nil {
 		t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/ingest"
-	"github.com/sfstat/sfstat/ingest/internal/compressed"
+	"github.com/sfstat/sfstat/ingest/ingesttest"
 	"github.com/sfstat/sfstat/ingest/profiler/stagemap"
 	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/profile"
@@ -33,7 +33,7 @@ func readStored(t *testing.T, stored string) *profile.Rank {
 // TestByteOrderMark: a mark before the text means nothing, compressed or not.
 func TestByteOrderMark(t *testing.T) {
 	text := "\xEF\xBB\xBF" + doc(step)
-	for _, stored := range []string{text, compressed.Gzip(t, text), compressed.Zstd(t, text)} {
+	for _, stored := range []string{text, ingesttest.Gzip(t, text), ingesttest.Zstd(t, text)} {
 		r := readStored(t, stored)
 		if stepAgain(t, r); len(r.Notes) > 0 {
 			t.Errorf("notes %v", r.Notes)
@@ -45,7 +45,7 @@ func TestByteOrderMark(t *testing.T) {
 // end is said; where the input breaks off there, it counts as truncated.
 func TestBehindTheEnd(t *testing.T) {
 	text := doc(step)
-	packed := compressed.Gzip(t, text)
+	packed := ingesttest.Gzip(t, text)
 	flipped := []byte(packed)
 	flipped[len(flipped)-8] ^= 0xff // the first byte of the check sum
 	for name, tt := range map[string]struct {

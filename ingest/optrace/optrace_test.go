@@ -16,7 +16,7 @@ import (
 
 	"github.com/sfstat/sfstat/fixtures/optrace/pipesim"
 	"github.com/sfstat/sfstat/ingest"
-	"github.com/sfstat/sfstat/ingest/internal/compressed"
+	"github.com/sfstat/sfstat/ingest/ingesttest"
 	"github.com/sfstat/sfstat/ingest/optrace"
 	"github.com/sfstat/sfstat/internal/largedata"
 	"github.com/sfstat/sfstat/internal/parquet"
@@ -212,7 +212,7 @@ func TestCompressedCSV(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "x.csv.gz")
-	if err := os.WriteFile(path, []byte(compressed.Gzip(t, string(b))), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(ingesttest.Gzip(t, string(b))), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	o, err := optrace.Open(path, ingest.Limits{})

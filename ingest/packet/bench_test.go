@@ -11,7 +11,6 @@ import (
 
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/ingesttest"
-	"github.com/sfstat/sfstat/ingest/internal/compressed"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -97,7 +96,7 @@ func readAll(in io.Reader) (n int) {
 // text.
 func BenchmarkCompressed(b *testing.B) {
 	text, values := corpus(shapes[1])
-	for _, stored := range []string{string(text), compressed.Gzip(b, string(text)), compressed.Zstd(b, string(text))} {
+	for _, stored := range []string{string(text), ingesttest.Gzip(b, string(text)), ingesttest.Zstd(b, string(text))} {
 		src, err := ingest.NewSource(strings.NewReader(stored), "x", ingest.Limits{})
 		if err != nil {
 			b.Fatal(err)

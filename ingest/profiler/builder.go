@@ -229,7 +229,7 @@ func (b *Builder) Finish() (*profile.Rank, error) {
 }
 
 // Discard ends a builder that is not finished.
-func (b *Builder) Discard() { b.works.store.Close() }
+func (b *Builder) Discard() { b.works.store.close() }
 
 func (b *Builder) tellLost() {
 	if b.lostFunctions > 0 && !b.works.any() {

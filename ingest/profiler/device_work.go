@@ -3,8 +3,6 @@ package profiler
 import (
 	"cmp"
 	"slices"
-
-	"github.com/sfstat/sfstat/ingest/profiler/internal/spill"
 )
 
 // Work is something that ran on the device.
@@ -47,13 +45,13 @@ type works struct {
 	held    []work
 	waiting map[int64]int32 // correlation → position in held, of work whose launch did not come yet
 	runs    []run
-	store   spill.Store
+	store   spill
 	packed  []byte // the run that is being written
 	lanes   map[int64]uint16
 }
 
 func newWorks() works {
-	return works{waiting: make(map[int64]int32), lanes: make(map[int64]uint16), store: spill.Store{Memory: maxRunBytes}}
+	return works{waiting: make(map[int64]int32), lanes: make(map[int64]uint16), store: spill{memory: maxRunBytes}}
 }
 
 func (l *works) any() bool { return l.n > 0 }
@@ -178,7 +176,7 @@ func (l *works) flush() {
 		l.packed = l.held[i].pack(l.packed, at)
 		at = l.held[i].start
 	}
-	l.runs = append(l.runs, run{first: l.held[0].start, order: len(l.runs), at: l.store.Put(l.packed)})
+	l.runs = append(l.runs, run{first: l.held[0].start, order: len(l.runs), at: l.store.put(l.packed)})
 	l.held = l.held[:0]
 	clear(l.waiting)
 }

@@ -81,11 +81,11 @@ func TestPack(t *testing.T) {
 func inFile(t *testing.T, l *works) (n int) {
 	t.Helper()
 	for _, r := range l.runs {
-		b, err := l.store.Read(r.at, 0, nil)
+		b, err := l.store.read(r.at, 0, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(b) == 0 && r.at.Len() > 0 {
+		if len(b) == 0 && r.at.n > 0 {
 			n++
 		}
 	}
@@ -98,7 +98,7 @@ func inFile(t *testing.T, l *works) (n int) {
 func TestInOrder(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	b := NewBuilder(nil, Totals)
-	b.works.store.Memory = 100_000
+	b.works.store.memory = 100_000
 	var all []work
 	id := b.Name([]byte("K"))
 	for i := range int64(5 * maxHeld / 2) {

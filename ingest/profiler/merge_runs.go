@@ -1,7 +1,5 @@
 package profiler
 
-import "github.com/sfstat/sfstat/ingest/profiler/internal/spill"
-
 // longestQueue is how long before it begins work is believed to be launched
 // when nothing but its neighbour tells.
 const longestQueue = 1_000_000
@@ -38,7 +36,7 @@ func (l *works) inOrder(from *launches, do func(w *work)) error {
 // merge reads runs as one, by start. A run is opened when its turn comes, so
 // that of runs that follow each other one or two are open.
 type merge struct {
-	store *spill.Store
+	store *spill
 	left  []run     // that are not open, by first
 	open  []*cursor // a heap by what comes next
 	read  bool      // the first of open was handed out

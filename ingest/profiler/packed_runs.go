@@ -2,15 +2,13 @@ package profiler
 
 import (
 	"encoding/binary"
-
-	"github.com/sfstat/sfstat/ingest/profiler/internal/spill"
 )
 
 // run is packed device work by start.
 type run struct {
 	first int64 // when the first begins
 	order int   // in which it was written
-	at    spill.Stretch
+	at    spilled
 }
 
 // mostPacked is how many bytes a piece of work takes at most: six numbers.
@@ -72,12 +70,12 @@ type cursor struct {
 const cursorBuffer = 8 << 10
 
 // next unpacks the next piece of work. ok is false at the end.
-func (c *cursor) next(store *spill.Store) (ok bool, err error) {
-	if left := c.from.at.Len() - c.at; len(c.rest) < min(left, mostPacked) {
+func (c *cursor) next(store *spill) (ok bool, err error) {
+	if left := c.from.at.n - c.at; len(c.rest) < min(left, mostPacked) {
 		if c.buf == nil {
 			c.buf = make([]byte, cursorBuffer)
 		}
-		if c.rest, err = store.Read(c.from.at, c.at, c.buf); err != nil {
+		if c.rest, err = store.read(c.from.at, c.at, c.buf); err != nil {
 			return false, err
 		}
 	}

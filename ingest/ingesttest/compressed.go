@@ -1,6 +1,4 @@
-// Package compressed makes the compressed inputs of tests. It stands apart from
-// ingesttest, which imports ingest and so cannot serve the tests inside it.
-package compressed
+package ingesttest
 
 import (
 	"bytes"

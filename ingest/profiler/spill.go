@@ -1,17 +1,16 @@
-// Package spill keeps bytes that are written once, in stretches, and read back
-// later: the first of them in memory, the rest in a temporary file. Where no
-// file can be made or written, all stay in memory.
-package spill
+package profiler
 
 import (
 	"fmt"
 	"os"
 )
 
-// Store keeps stretches. The zero value keeps all in memory.
-type Store struct {
-	Memory int    // bytes that are kept in memory before a file is made
-	Dir    string // of the file, "": the system's for temporary ones
+// spill keeps bytes that are written once, in stretches, and read back later: the first
+// of them in memory, the rest in a temporary file. Where no file can be made or
+// written, all stay in memory, as in the zero value.
+type spill struct {
+	memory int    // bytes that are kept in memory before a file is made
+	dir    string // of the file, "": the system's for temporary ones
 
 	held    int
 	file    *os.File
@@ -19,35 +18,32 @@ type Store struct {
 	refused bool // no file can be had
 }
 
-// Stretch is bytes in a store.
-type Stretch struct {
+// spilled is a stretch of bytes.
+type spilled struct {
 	held []byte // all of it, nil: in the file
 	at   int64
 	n    int
 }
 
-// Len is how many bytes it has.
-func (s Stretch) Len() int { return s.n }
-
-// Put copies bytes into the store.
-func (s *Store) Put(b []byte) Stretch {
-	if s.Memory > 0 && s.held+len(b) > s.Memory && s.write(b) {
-		return Stretch{at: s.size - int64(len(b)), n: len(b)}
+// put keeps a copy of bytes.
+func (s *spill) put(b []byte) spilled {
+	if s.memory > 0 && s.held+len(b) > s.memory && s.write(b) {
+		return spilled{at: s.size - int64(len(b)), n: len(b)}
 	}
 	s.held += len(b)
 	kept := make([]byte, len(b))
 	copy(kept, b)
-	return Stretch{held: kept, n: len(b)}
+	return spilled{held: kept, n: len(b)}
 }
 
 // write appends to the file. It reports whether that succeeded; after a
 // failure the file is not written again.
-func (s *Store) write(b []byte) bool {
+func (s *spill) write(b []byte) bool {
 	if s.refused {
 		return false
 	}
 	if s.file == nil {
-		f, err := os.CreateTemp(s.Dir, "sfstat-*.tmp")
+		f, err := os.CreateTemp(s.dir, "sfstat-*.tmp")
 		if err != nil {
 			s.refused = true
 			return false
@@ -63,10 +59,10 @@ func (s *Store) write(b []byte) bool {
 	return true
 }
 
-// Read returns bytes of a stretch from an offset on: all that are left where it
+// read returns bytes of a stretch from an offset on: all that are left where it
 // is in memory, which must not be changed, else up to len(buf) of them, in buf.
 // None are left at its end.
-func (s *Store) Read(from Stretch, offset int, buf []byte) ([]byte, error) {
+func (s *spill) read(from spilled, offset int, buf []byte) ([]byte, error) {
 	if from.held != nil || offset >= from.n {
 		return from.held[min(offset, len(from.held)):], nil
 	}
@@ -77,8 +73,8 @@ func (s *Store) Read(from Stretch, offset int, buf []byte) ([]byte, error) {
 	return buf, nil
 }
 
-// Close removes the file. The store must not be used again.
-func (s *Store) Close() {
+// close removes the file. The spill must not be used again.
+func (s *spill) close() {
 	if s.file != nil {
 		s.file.Close()
 		os.Remove(s.file.Name())

@@ -54,7 +54,9 @@ type cost struct{ wall, processor, peak float64 }
 func (m *measuring) query(what, threads string) (cost, []byte, error) {
 	c, out, err := measured(m.python, "-c", queries, threads, what, m.dir)
 	if err == nil {
-		_, err = fmt.Sscan(string(out), &c.wall, &c.processor)
+		if _, err = fmt.Sscan(string(out), &c.wall, &c.processor); err != nil {
+			err = fmt.Errorf("%s: %w: DuckDB printed %.100q", what, err, out)
+		}
 	}
 	return c, out, err
 }

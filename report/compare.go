@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -119,11 +120,25 @@ func comparisonBrief(c *runs.Comparison) brief {
 		units = "one run on each side, in batches of steps"
 	}
 	why = append(why, fmt.Sprintf("%s; all intervals together hold at %s", units, percentOf(c.Confidence)))
+	if slices.Contains(c.Doubts, runs.OtherWorld) {
+		why = append([]string{fmt.Sprintf("other numbers of ranks (%s against %s), so other work", worlds(c.Base), worlds(c.New))}, why...)
+	}
 	b := brief{{Name: "Why", Text: strings.Join(why, "; ") + "."}}
 	if next := comparisonNext(c); next != "" {
 		b = append(b, glyph.Term{Name: "Next", Text: next})
 	}
 	return b
+}
+
+// worlds are the numbers of ranks of the runs of a side.
+func worlds(side []*runs.Run) string {
+	var of []string
+	for _, r := range side {
+		if n := strconv.Itoa(r.World); !slices.Contains(of, n) {
+			of = append(of, n)
+		}
+	}
+	return strings.Join(of, ", ")
 }
 
 func comparisonNext(c *runs.Comparison) string {
@@ -264,7 +279,6 @@ func foundWord(f *runs.Found) string {
 var comparisonDoubtWords = map[runs.Doubt]string{
 	runs.OneRunEach:   "One run on each side: the intervals are about these two recordings. By how much healthy runs of this job differ is not in them.",
 	runs.FewRuns:      "Fewer than five runs on a side: only large differences can be shown.",
-	runs.OtherWorld:   "The runs have different numbers of ranks.",
 	runs.OtherStages:  "Some stages are on one side only; they are not tested.",
 	runs.OtherCut:     "The steps of some runs are cut elsewhere than those of others, so stages do not compare and are left out; --cut step compares them.",
 	runs.MixedSchemas: "Some runs lack a stage that others of their side have.",
@@ -277,7 +291,9 @@ func comparisonDoubts(c *runs.Comparison) bullets {
 			b = append(b, fmt.Sprintf("%s without a partner of the same name: left out (%s). --match none takes all.", counted(len(c.Left), "run"), glyph.Visible(strings.Join(c.Left[:min(3, len(c.Left))], ", "))))
 			continue
 		}
-		b = append(b, comparisonDoubtWords[d])
+		if words := comparisonDoubtWords[d]; words != "" { // another number of ranks stands with the answer
+			b = append(b, words)
+		}
 	}
 	return b
 }

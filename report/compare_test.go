@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/sfstat/sfstat/diagnose"
@@ -97,5 +98,25 @@ func TestSignedPercent(t *testing.T) {
 		if got := signedPercent(f); got != want {
 			t.Errorf("signedPercent(%v) is %q, want %q", f, got, want)
 		}
+	}
+}
+
+// TestComparisonOfOtherRanks: that the sides have other numbers of ranks stands before
+// what differs in time, and once.
+func TestComparisonOfOtherRanks(t *testing.T) {
+	small := comparedRuns("b", 230, 231, 232)
+	for _, r := range small {
+		r.World = 2
+	}
+	c, err := runs.Compare(comparedRuns("a", 220, 221, 222), small, runs.Options{Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := to(&out, Text, Style{Width: 200}).Comparison(c); err != nil {
+		t.Fatal(err)
+	}
+	if text := out.String(); !strings.Contains(text, "Why        other numbers of ranks (8 against 2), so other work; ") || strings.Count(text, "numbers of ranks") != 1 {
+		t.Errorf("printed\n%s", text)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/plots"
-	"github.com/sfstat/sfstat/plots/skew"
+	"github.com/sfstat/sfstat/plots/charts"
 	"github.com/sfstat/sfstat/report"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/comms"
@@ -133,7 +133,7 @@ func (p *program) ofDumps(c *cli.Context, o arrivals.Options, write func(report.
 	if err != nil {
 		return err
 	}
-	figure, drawn := c.String("plot"), skew.Map{}
+	figure, drawn := c.String("plot"), charts.Arrivals{}
 	if figure != "" && len(jobs) != 1 {
 		return badInput(fmt.Errorf("--plot shows one job, found %d: give one path", len(jobs)))
 	}

@@ -104,7 +104,7 @@ func (p *program) plotTraffic(c *cli.Context, r *comm.Result) error {
 	if _, err := makeFolder(folder); err != nil {
 		return err
 	}
-	drawn, err := p.drawAll(charts.All(r), plots.Column, func(figure string) []string {
+	drawn, err := p.drawAll(charts.Communication(r), plots.Column, func(figure string) []string {
 		path := filepath.Join(folder, figure)
 		return []string{path + ".png", path + ".svg"}
 	})

@@ -9,7 +9,7 @@ import (
 
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/plots"
-	"github.com/sfstat/sfstat/plots/window"
+	"github.com/sfstat/sfstat/plots/charts"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -71,7 +71,7 @@ func (p *program) draw(c *cli.Context, k *picture) error {
 	}
 	extension := filepath.Ext(k.path)
 	stem := strings.TrimSuffix(k.path, extension)
-	drawn, err := p.drawAll(window.All(k.d), plots.Page, func(figure string) []string { return []string{stem + "-" + figure + extension} })
+	drawn, err := p.drawAll(charts.Window(k.d), plots.Page, func(figure string) []string { return []string{stem + "-" + figure + extension} })
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ func finding2(kind string, rank int, stage, confidence string, gain float64) str
 // said is a verdict of version 2 with some findings.
 func said(t *testing.T, status string, findings ...string) *verdict {
 	t.Helper()
-	text := fmt.Sprintf(`{"schema": "sfstat.verdict/2", "status": %q, "suspects": [`, status)
+	text := fmt.Sprintf(`{"schema": "sfstat.verdict/3", "status": %q, "findings": [`, status)
 	for i, f := range findings {
 		if i > 0 {
 			text += ","

@@ -6,9 +6,7 @@ import (
 	"slices"
 )
 
-// verdict has the scored fields of the JSON of sfstat diagnose. It reads sfstat.verdict/2,
-// which calls findings suspects, and sfstat.verdict/3, so that two versions of the
-// program can be compared.
+// verdict has the scored fields of the JSON of sfstat diagnose, sfstat.verdict/3.
 type verdict struct {
 	Schema   string    `json:"schema"`
 	Status   string    `json:"status"`
@@ -19,8 +17,6 @@ type verdict struct {
 		Stage string  `json:"stage"`
 		Hides float64 `json:"hides_ns"`
 	} `json:"undecided"`
-
-	Suspects []finding `json:"suspects"` // version 2
 }
 
 // limit is how long a delay may hide in a stage.
@@ -62,10 +58,7 @@ func decode(text []byte) (*verdict, error) {
 		return nil, err
 	}
 	if v.Status == "" {
-		return nil, fmt.Errorf("%q has no status, expected sfstat.verdict/2 or /3", v.Schema)
-	}
-	if v.Findings == nil {
-		v.Findings = v.Suspects
+		return nil, fmt.Errorf("%q has no status, expected sfstat.verdict/3", v.Schema)
 	}
 	for _, u := range v.Undecided {
 		v.Limits = append(v.Limits, limit(u))

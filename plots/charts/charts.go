@@ -1,6 +1,5 @@
-// Package charts draws a job's communication: what was called how often and with how many bytes, how fast it went, on which
-// communicators, and when. Bytes are as the log counts them; GB are 10⁹ of them. Values are read from a result and counted, nothing is
-// estimated.
+// Package charts draws what engines found: a job's communication, a window, arrivals. Values are read from a
+// result and counted, nothing is estimated. Bytes are as the log counts them; GB are 10⁹ of them.
 package charts
 
 import (
@@ -8,9 +7,10 @@ import (
 	"github.com/sfstat/sfstat/plots"
 )
 
-// All are the figures of a job. One of which there is nothing to draw, as of bandwidth without times, says so when it is
+// Communication are the figures of a job: what was called how often and with how many bytes, how fast it went, on
+// which communicators, and when. One of which there is nothing to draw, as of bandwidth without times, says so when it is
 // drawn ([plots.ErrNothing]).
-func All(r *comm.Result) []plots.Named {
+func Communication(r *comm.Result) []plots.Named {
 	w := countTraffic(r)
 	return []plots.Named{{Name: "operations", Of: w.operations()}, {Name: "volumes", Of: w.volumes()}, {Name: "ranks", Of: w.ranks()}, {Name: "sizes", Of: w.sizes()},
 		{Name: "bandwidth", Of: bandwidthChart(r)}, {Name: "communicators", Of: communicatorMap(r)}, {Name: "timeline", Of: timeline(r)}}

@@ -35,7 +35,7 @@ func TestAll(t *testing.T) {
 		drawn int
 	}{"all": {[]string{run}, 7}, "a log": {[]string{run + "/nccl.node0.4000.log"}, 5}, "an export": {[]string{run + "/node1.sqlite"}, 1}} {
 		drawn := 0
-		for _, c := range All(read(t, tt.paths...)) {
+		for _, c := range Communication(read(t, tt.paths...)) {
 			switch _, err := c.Of.Draw(plots.Column); {
 			case err == nil:
 				drawn++
@@ -82,7 +82,7 @@ func TestValues(t *testing.T) {
 		t.Fatalf("%d tracks, series %v, until %v ms", len(l.Tracks), l.Series, l.X.To)
 	}
 	waits := func(rank int) (late int) {
-		for _, s := range lane(t, l.Tracks[rank], "TP").Spans {
+		for _, s := range laneOf(t, l.Tracks[rank], "TP").Spans {
 			if wait := s.Busy - s.From; math.Abs(wait-0.3) < 0.03 {
 				late++
 			} else if wait > 0.03 || wait < 0 {
@@ -95,13 +95,13 @@ func TestValues(t *testing.T) {
 		if got := waits(rank); got != want {
 			t.Errorf("rank %d waits %d times for 0.3 ms, want %d", rank, got, want)
 		}
-		if n := len(lane(t, l.Tracks[rank], "DP").Spans); n != 2 {
+		if n := len(laneOf(t, l.Tracks[rank], "DP").Spans); n != 2 {
 			t.Errorf("rank %d reduces gradients %d times in a step, want 2", rank, n)
 		}
 	}
 }
 
-func lane(t *testing.T, track []plots.Lane, name string) plots.Lane {
+func laneOf(t *testing.T, track []plots.Lane, name string) plots.Lane {
 	t.Helper()
 	for _, l := range track {
 		if l.Name == name {

@@ -31,7 +31,7 @@ func Figures(list []*Recording, w plots.Width) ([]tables.Artifact, error) {
 		out = append(out, a)
 	}
 	for _, r := range list {
-		for _, c := range charts.All(r.Result) {
+		for _, c := range charts.Communication(r.Result) {
 			figure, err := c.Of.Draw(w)
 			if errors.Is(err, plots.ErrNothing) {
 				continue

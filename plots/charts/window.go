@@ -1,8 +1,4 @@
-// Package window draws one window: which rank takes how long in which stage,
-// who is late in which step, where exposed time goes from step to step, and the
-// prefixes of one step, which show who the others wait for (StageFrontier,
-// Figures 1 and 2). Values are read from the account of the window.
-package window
+package charts
 
 import (
 	"fmt"
@@ -14,8 +10,10 @@ import (
 	"github.com/sfstat/sfstat/plots"
 )
 
-// All are the figures of a window.
-func All(d *frontier.Detail) []plots.Named {
+// Window are the figures of one window: which rank takes how long in which stage, who is late in which step,
+// where exposed time goes from step to step, and the prefixes of one step, which show who the others wait for
+// (StageFrontier, Figures 1 and 2).
+func Window(d *frontier.Detail) []plots.Named {
 	return []plots.Named{
 		{Name: "rank-stage", Of: rankStage(d)},
 		{Name: "rank-step", Of: rankStep(d)},

@@ -1,4 +1,4 @@
-package window
+package charts
 
 import (
 	"bytes"
@@ -81,8 +81,8 @@ func TestBrief(t *testing.T) {
 }
 
 // TestAll draws every figure in every format.
-func TestAll(t *testing.T) {
-	for _, named := range All(detail(t)) {
+func TestWindow(t *testing.T) {
+	for _, named := range Window(detail(t)) {
 		f, err := named.Of.Draw(plots.Page)
 		if err != nil {
 			t.Fatalf("%s: %v", named.Name, err)

@@ -1,6 +1,4 @@
-// Package skew draws arrivals: how far each rank enters each collective behind
-// the first of its members.
-package skew
+package charts
 
 import (
 	"math"
@@ -12,8 +10,9 @@ import (
 	"github.com/sfstat/sfstat/plots"
 )
 
-// Map gathers what is drawn. The zero Map is empty.
-type Map struct {
+// Arrivals gathers how far each rank enters each collective behind the first of its members. The zero value
+// is empty.
+type Arrivals struct {
 	groups []*group
 }
 
@@ -25,7 +24,7 @@ type group struct {
 }
 
 // Add takes a synchronisation point, in the order of arrivals.Options.EachPoint.
-func (m *Map) Add(p arrivals.Point) {
+func (m *Arrivals) Add(p arrivals.Point) {
 	for len(m.groups) <= p.Group {
 		m.groups = append(m.groups, &group{members: map[int]bool{}})
 	}
@@ -46,7 +45,7 @@ const (
 )
 
 // Drawing is the figure of what was added, with what the analysis found.
-func (m *Map) Drawing(r *arrivals.Result) plots.Entries {
+func (m *Arrivals) Drawing(r *arrivals.Result) plots.Entries {
 	e := plots.Entries{}
 	culprits, found := culpritsOf(r)
 	e.Found = found
@@ -91,7 +90,7 @@ type lane struct {
 // lanes puts groups of one description and size that have no rank in common
 // together, such as those of tensor parallelism. Those with most calls come
 // first; beyond mostLanes they are left out.
-func (m *Map) lanes() []*lane {
+func (m *Arrivals) lanes() []*lane {
 	var out []*lane
 	for _, g := range m.groups {
 		if len(g.members) < 2 || len(g.points) == 0 {

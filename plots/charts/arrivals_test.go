@@ -1,4 +1,4 @@
-package skew
+package charts
 
 import (
 	"bytes"
@@ -10,16 +10,16 @@ import (
 	"github.com/sfstat/sfstat/plots"
 )
 
-const ms = 1_000_000
+const milli = 1_000_000
 
 // two pairs of ranks, a group of all four, and a rank that never enters the last
 // call of all.
-func gathered() (*Map, *arrivals.Result) {
-	var m Map
-	m.Add(arrivals.Point{Group: 0, Name: "1", Desc: "tp", Ranks: []int{0, 2}, Enter: []int64{7 * ms, 5 * ms}})
-	m.Add(arrivals.Point{Group: 1, Name: "2", Desc: "tp", Ranks: []int{3, 5}, Enter: []int64{0, 40 * ms}})
-	m.Add(arrivals.Point{Group: 1, Name: "2", Desc: "tp", Ranks: []int{3, 5}, Enter: []int64{90 * ms, 91 * ms}})
-	m.Add(arrivals.Point{Group: 2, Name: "0", Ranks: []int{5, 0, 3}, Enter: []int64{3 * ms, ms, 2 * ms}, Absent: []int{2}})
+func gathered() (*Arrivals, *arrivals.Result) {
+	var m Arrivals
+	m.Add(arrivals.Point{Group: 0, Name: "1", Desc: "tp", Ranks: []int{0, 2}, Enter: []int64{7 * milli, 5 * milli}})
+	m.Add(arrivals.Point{Group: 1, Name: "2", Desc: "tp", Ranks: []int{3, 5}, Enter: []int64{0, 40 * milli}})
+	m.Add(arrivals.Point{Group: 1, Name: "2", Desc: "tp", Ranks: []int{3, 5}, Enter: []int64{90 * milli, 91 * milli}})
+	m.Add(arrivals.Point{Group: 2, Name: "0", Ranks: []int{5, 0, 3}, Enter: []int64{3 * milli, milli, 2 * milli}, Absent: []int{2}})
 	return &m, &arrivals.Result{Ranks: []int{0, 2, 3, 5}, Hang: &arrivals.Hang{Groups: []arrivals.Blocked{{Missing: []arrivals.Absent{{Rank: 2}}}}}}
 }
 
@@ -62,12 +62,12 @@ func TestDrawing(t *testing.T) {
 // shows whatever else is there.
 func TestManyCalls(t *testing.T) {
 	const calls = 10 * mostColumns
-	var m Map
+	var m Arrivals
 	for i := range calls {
-		p := arrivals.Point{Name: "0", Desc: "dp", Ranks: []int{0, 1}, Enter: []int64{int64(i) * ms, int64(i) * ms}}
+		p := arrivals.Point{Name: "0", Desc: "dp", Ranks: []int{0, 1}, Enter: []int64{int64(i) * milli, int64(i) * milli}}
 		switch i {
 		case 1234:
-			p.Enter[1] += 50 * ms
+			p.Enter[1] += 50 * milli
 		case calls - 1:
 			p.Ranks, p.Enter, p.Absent = p.Ranks[:1], p.Enter[:1], []int{1}
 		}

@@ -25,6 +25,8 @@ type Reader struct {
 	columns columns
 	next    int          // position in meta.Windows
 	row     int64        // of the file, where that window begins
+	beside  int          // columns that are read at a time; 0: one
+	ahead   ahead        // windows that were read and not given
 	ranks   []trace.Rank // of the cohort
 	cohort  int          // that was asked for last
 	found   found
@@ -191,19 +193,26 @@ func (a *Reader) findColumns() error {
 	return missing
 }
 
-// Next reads the next window.
+// Beside has the columns of a few windows read side by side, on so many threads at most; before the first
+// window is read.
+func (a *Reader) Beside(threads int) {
+	if threads > 1 {
+		a.beside = threads
+		a.file.Apart()
+	}
+}
+
+// Next reads the next window. An error is the end: the next call has it again.
 func (a *Reader) Next() (*trace.Window, error) {
-	if a.next == len(a.meta.Windows) {
-		return nil, io.EOF
+	if len(a.ahead.windows) == 0 && a.ahead.err == nil {
+		a.ahead = a.read()
 	}
-	w, err := a.window()
-	if err == io.EOF {
-		err = io.ErrUnexpectedEOF // the rows were counted
+	if len(a.ahead.windows) > 0 {
+		w := a.ahead.windows[0]
+		a.ahead.windows = a.ahead.windows[1:]
+		return w, nil
 	}
-	if err != nil {
-		return nil, a.at(err)
-	}
-	return w, nil
+	return nil, a.ahead.err
 }
 
 // HasArrivals reports whether windows that were written had arrivals, which an

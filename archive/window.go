@@ -1,17 +1,103 @@
 package archive
 
 import (
+	"cmp"
+	"io"
 	"math"
 	"slices"
 
 	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/internal/parallel"
 	"github.com/sfstat/sfstat/internal/parquet"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/input"
 )
 
-// window reads the rows of the next window.
-func (a *Reader) window() (*trace.Window, error) {
+// ahead is windows that were read together, and the error of the one behind them.
+type ahead struct {
+	windows []*trace.Window
+	err     error
+}
+
+// together is how many values are read at a time, at least, where columns are read side by side: what starting
+// threads costs is little beside them.
+const together = 1 << 17
+
+// read reads the next windows: one, or as many as are read together.
+func (a *Reader) read() ahead {
+	var list []*table
+	var out ahead
+	for values := 0; a.next < len(a.meta.Windows) && (len(list) == 0 || a.beside > 0 && values < together); {
+		t, err := a.begin()
+		if err == nil {
+			err = t.readKeys(&a.columns)
+		}
+		if err != nil {
+			out.err = a.placed(err)
+			break
+		}
+		list = append(list, t)
+		values += t.rows * (1 + len(a.columns.stages))
+	}
+	if len(list) == 0 && out.err == nil {
+		out.err = io.EOF
+	}
+	a.readColumns(list)
+	for _, t := range list {
+		err := cmp.Or(t.failed...)
+		if err == nil {
+			err = t.w.Validate()
+		}
+		if err != nil {
+			out.err = a.placed(err)
+			break
+		}
+		out.windows = append(out.windows, t.w)
+	}
+	return out
+}
+
+// placed is an error in the file.
+func (a *Reader) placed(err error) error {
+	if err == io.EOF {
+		err = io.ErrUnexpectedEOF // the rows were counted
+	}
+	return a.at(err)
+}
+
+// readColumns reads the columns of windows whose keys were read, column by column. In a column nothing is
+// read behind what is broken.
+func (a *Reader) readColumns(list []*table) {
+	c := &a.columns
+	reads := make([]func(*table) error, 0, len(c.stages)+2)
+	for s, cursor := range c.stages {
+		reads = append(reads, func(t *table) error {
+			R := len(t.w.Ranks)
+			return t.readTimes(cursor, t.w.Durations[s*R:], len(c.stages)*R)
+		})
+	}
+	reads = append(reads, func(t *table) error { return t.readWall(c.wall) }, func(t *table) error {
+		if c.epochs != nil {
+			if err := t.readEpochs(c.epochs); err != nil {
+				return err
+			}
+		}
+		return t.readSide(c, t.form)
+	})
+	for _, t := range list {
+		t.failed = make([]error, len(reads))
+	}
+	parallel.Do(len(reads), max(1, a.beside), func(i int) {
+		for _, t := range list {
+			if t.failed[i] = reads[i](t); t.failed[i] != nil {
+				return
+			}
+		}
+	})
+}
+
+// begin takes the next window from the metadata, with room for its times.
+func (a *Reader) begin() (*table, error) {
 	p := a.meta.Windows[a.next]
 	f := a.meta.Forms[p[0]]
 	w := &trace.Window{Run: a.meta.Runs[f.Run], Index: p[1], FirstStep: p[2], Accumulation: f.Accumulation,
@@ -33,15 +119,13 @@ func (a *Reader) window() (*trace.Window, error) {
 	if w.FirstStep < 0 || w.FirstStep > math.MaxInt64-int64(f.Steps) {
 		return nil, input.Bad(input.ErrOverflow, "window %d of run %q has first step %d", w.Index, w.Run, w.FirstStep)
 	}
-	t := table{w: w, rows: rows, first: a.row, channels: a.meta.Channels, found: &a.found}
-	if err := t.read(&a.columns, f); err != nil {
-		return nil, err
+	w.Durations = ingest.Times(rows * len(a.meta.Stages))
+	if !f.NoWall {
+		w.Wall = ingest.Times(rows)
 	}
-	if err := w.Validate(); err != nil {
-		return nil, err
-	}
+	t := &table{w: w, form: f, rows: rows, first: a.row, channels: a.meta.Channels, found: &a.found}
 	a.next, a.row = a.next+1, a.row+int64(rows)
-	return w, nil
+	return t, nil
 }
 
 // ranksOf are the ranks of a cohort. Their roles are shared: nobody changes one.
@@ -59,43 +143,25 @@ func (a *Reader) ranksOf(cohort int) ([]trace.Rank, error) {
 // table is the rows of a window while they are read.
 type table struct {
 	w     *trace.Window
+	form  form
 	rows  int
 	first int64 // row of the file that is the window's first
 	// channels are the names of the file's side channels.
 	channels []string
 	// order[i] is the place of row i, counting steps first and ranks within
 	// them; nil when row i is at place i, as the writer leaves them.
-	order []int
-	found *found
+	order  []int
+	found  *found
+	failed []error // by column
 }
 
-func (t *table) read(c *columns, f form) error {
-	if err := t.readKeys(c); err != nil {
-		return err
+// readWall reads the wall times. Where the window has none, they are passed over.
+func (t *table) readWall(c *parquet.Cursor) error {
+	if t.form.NoWall {
+		return t.each(c, func(int, parquet.Run) error { return nil })
 	}
-	w, S, R := t.w, len(c.stages), len(t.w.Ranks)
-	w.Durations = ingest.Times(t.rows * S)
-	for s, cursor := range c.stages {
-		if err := t.readTimes(cursor, w.Durations[s*R:], S*R); err != nil {
-			return err
-		}
-	}
-	if f.NoWall {
-		if err := t.each(c.wall, func(int, parquet.Run) error { return nil }); err != nil {
-			return err
-		}
-	} else {
-		w.Wall = ingest.Times(t.rows)
-		if err := t.readTimes(c.wall, w.Wall, R); err != nil {
-			return err
-		}
-	}
-	if c.epochs != nil {
-		if err := t.readEpochs(c.epochs); err != nil {
-			return err
-		}
-	}
-	return t.readSide(c, f)
+	R := len(t.w.Ranks)
+	return t.readTimes(c, t.w.Wall, R)
 }
 
 // readEpochs takes the epochs of the window from its first step.

@@ -136,8 +136,9 @@ type work struct {
 	parts *parts
 	total int64
 	judge chan struct{} // who judges has a place in it; others fetch, or wait for the disk
-	// beside is how windows and stretches of one run are judged side by side.
+	// beside is how the stretches of one run are judged side by side.
 	beside *diagnose.Beside
+	reads  int // threads of one file, where there are fewer chunks than threads
 
 	mu   sync.Mutex
 	done Progress
@@ -151,6 +152,7 @@ func (b *work) all(ctx context.Context) error {
 	threads := cmp.Or(b.o.Threads, runtime.GOMAXPROCS(0))
 	b.judge = make(chan struct{}, threads)
 	b.beside = diagnose.NewBeside(threads, ingest.Release)
+	b.reads = threads / max(1, min(threads, len(b.chunks)))
 	// Half of them fetch what the others judge next, or see a part to the disk.
 	parallel.Do(len(b.chunks), 2*threads, func(i int) {
 		if ctx.Err() != nil || !b.o.Shard.has(i) {
@@ -186,7 +188,7 @@ func (b *work) chunk(ctx context.Context, i int) error {
 		b.judge <- struct{}{}
 		defer func() { <-b.judge }()
 		out := newPartWriter(w)
-		j := &judge{o: b.o.Diagnose, beside: b.beside, emit: out.row, refer: out.problem, of: local, tell: func(n int) { b.tell(0, int64(n)) }}
+		j := &judge{o: b.o.Diagnose, beside: b.beside, reads: b.reads, emit: out.row, refer: out.problem, of: local, tell: func(n int) { b.tell(0, int64(n)) }}
 		for _, u := range b.chunks[i].units {
 			if err := j.unit(ctx, u); err != nil {
 				return err

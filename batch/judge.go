@@ -35,6 +35,7 @@ type judge struct {
 	refer  func(Problem) error
 	tell   func(windows int) // that were judged
 	beside *diagnose.Beside
+	reads  int        // threads of one file
 	of     *copies    // of objects among the inputs
 	open   []*session // by first recording
 	bounds
@@ -73,10 +74,10 @@ func (j *judge) read(ctx context.Context, u unit) error {
 		return nil
 	}
 	j.bounds, j.o.Brief, j.o.Alone, j.o.Beside = ofWindows, true, !u.joined, j.beside
-	if u.joined {
-		j.bounds = ofJoined
+	if u.joined { // what comes behind the windows asks for their accounts
+		j.bounds, j.o.Beside = ofJoined, nil
 	}
-	r, err := auto.Open(paths, auto.Options{Want: auto.ForVerdict, Found: true})
+	r, err := auto.Open(paths, auto.Options{Want: auto.ForVerdict, Found: true, Threads: j.reads})
 	if ingest.Shortage(err) {
 		return err
 	}

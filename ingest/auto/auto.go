@@ -178,6 +178,9 @@ type Options struct {
 	// inputs are skipped, and that all are is no error.
 	Found bool
 
+	// Threads is how many columns of an archive are read side by side; 0: one.
+	Threads int
+
 	// Progress is called now and then while reading, in the goroutine that
 	// calls Next: bytes read and bytes in all, of the files as they are stored.
 	// total is 0 when it is not known.

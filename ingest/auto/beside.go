@@ -34,6 +34,9 @@ func exists(path string) bool {
 // does; file, if any, is closed with them. It closes both where that cannot be opened.
 func (r *Reader) tableItems(windows ingest.WindowReader, file io.Closer, table string) (itemReader, error) {
 	a, isArchive := windows.(*archive.Reader)
+	if isArchive {
+		a.Beside(r.o.Threads)
+	}
 	if file != nil {
 		windows = withSource{windows, file}
 	}

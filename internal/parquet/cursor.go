@@ -29,7 +29,7 @@ const (
 const atOnce = 4096
 
 // Run is values of consecutive rows, valid until the next call on any cursor
-// of the file.
+// of the file; on the same cursor, after [File.Apart].
 type Run struct {
 	Rows int
 	// Of the rows that are not null: the integer, the bits of a float64, 0 or 1 for
@@ -49,6 +49,7 @@ func (r *Run) Row(i int) int {
 // Cursor reads one column, from the first row to the last.
 type Cursor struct {
 	f      *File
+	own    *scratch // in place of the file's, where cursors are used side by side
 	column int
 	leaf   Leaf
 	group  int    // number of the next row group
@@ -81,7 +82,9 @@ func (f *File) Cursor(column int) (*Cursor, error) {
 	case leaf.Type.width() == 0 && leaf.Type != TypeBytes && leaf.Type != TypeBoolean:
 		what = leaf.Type.String()
 	default:
-		return &Cursor{f: f, column: column, leaf: leaf, known: make(map[string]int64)}, nil
+		c := &Cursor{f: f, column: column, leaf: leaf, known: make(map[string]int64)}
+		f.cursors = append(f.cursors, c)
+		return c, nil
 	}
 	return nil, input.At(f.pos(0, column), input.Bad(input.ErrType, "the column is %s, expected numbers, booleans or strings", what))
 }
@@ -105,9 +108,9 @@ func (c *Cursor) Next(n int) (Run, error) {
 		return Run{}, input.At(c.Pos(), err)
 	}
 	if c.left -= r.Rows; c.left == 0 {
-		c.f.give(&c.raw)
+		c.scratch().give(&c.raw)
 		if c.rows == 0 {
-			c.f.give(&c.base)
+			c.scratch().give(&c.base)
 		}
 	}
 	return r, nil
@@ -115,11 +118,11 @@ func (c *Cursor) Next(n int) (Run, error) {
 
 // decode gives the next n rows of the page.
 func (c *Cursor) decode(n int) (Run, error) {
-	rows := c.f.values[:n]
+	rows := c.scratch().values[:n]
 	if !c.nulls {
 		return Run{Rows: n, Values: rows}, c.fill(rows)
 	}
-	at, err := c.levels.set(c.f.at[:n])
+	at, err := c.levels.set(c.scratch().at[:n])
 	if err != nil {
 		return Run{}, err
 	}
@@ -161,15 +164,24 @@ func (c *Cursor) open(g Group) error {
 	k := g.Chunks[c.column]
 	c.group++
 	c.rows, c.hasDict = g.Rows, false
-	if c.f.scratch == nil {
-		c.f.scratch = spare.Get().(*scratch)
-	}
-	c.base = c.f.take(int(k.Size + slack))
+	c.base = c.scratch().take(int(k.Size + slack))
 	c.chunk = c.base[:k.Size]
 	if n, err := c.f.in.R.ReadAt(c.chunk, k.Offset); n < len(c.chunk) {
 		return input.Bad(input.ErrTruncated, "reading %d bytes at %d: %v", k.Size, k.Offset, err)
 	}
 	return nil
+}
+
+// scratch is the memory that the cursor shares with others.
+func (c *Cursor) scratch() *scratch {
+	at := &c.f.scratch
+	if c.f.apart {
+		at = &c.own
+	}
+	if *at == nil {
+		*at = spare.Get().(*scratch)
+	}
+	return *at
 }
 
 // take is n bytes, whatever they are, of the smallest buffer that has them.
@@ -277,8 +289,8 @@ func (c *Cursor) decompress(body []byte, raw, values int64, stored bool) ([]byte
 	if codec == codecNone {
 		dst = body
 	} else {
-		c.f.give(&c.raw)
-		c.raw = c.f.take(int(raw + slack))
+		c.scratch().give(&c.raw)
+		c.raw = c.scratch().take(int(raw + slack))
 		dst = c.raw[:raw]
 	}
 	ok := false
@@ -296,7 +308,7 @@ func (c *Cursor) decompress(body []byte, raw, values int64, stored bool) ([]byte
 			ok = err == nil
 		}
 	case codecZstd:
-		z, err := c.f.zstdDecoder()
+		z, err := c.scratch().zstdDecoder(c.f.lim.Window)
 		if err != nil {
 			return nil, err
 		}
@@ -311,13 +323,13 @@ func (c *Cursor) decompress(body []byte, raw, values int64, stored bool) ([]byte
 	return dst, nil
 }
 
-func (f *File) zstdDecoder() (_ *zstd.Decoder, err error) {
-	if f.zstd == nil || f.window != f.lim.Window {
-		f.window = f.lim.Window
-		f.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecodeAllCapLimit(true),
-			zstd.WithDecoderMaxWindow(uint64(max(f.lim.Window, zstd.MinWindowSize))))
+func (s *scratch) zstdDecoder(window int64) (_ *zstd.Decoder, err error) {
+	if s.zstd == nil || s.window != window {
+		s.window = window
+		s.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecodeAllCapLimit(true),
+			zstd.WithDecoderMaxWindow(uint64(max(window, zstd.MinWindowSize))))
 	}
-	return f.zstd, err
+	return s.zstd, err
 }
 
 // dictionary decodes the dictionary page of a chunk.

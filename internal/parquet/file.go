@@ -23,14 +23,20 @@ type Limits struct {
 	Window int64 // bytes of history that a zstd page may ask for
 }
 
-// File is an open file. Its cursors share scratch space: one goroutine.
+// File is an open file. Its cursors share scratch space: one goroutine, unless they are [File.Apart].
 type File struct {
-	in   Input
-	lim  Limits
-	foot *Metadata
+	in      Input
+	lim     Limits
+	foot    *Metadata
+	cursors []*Cursor
+	apart   bool
 
-	*scratch // from the first read on
+	scratch *scratch // from the first read on
 }
+
+// Apart has each cursor use memory of its own, before the first is read from: different cursors may then be
+// used side by side.
+func (f *File) Apart() { f.apart = true }
 
 // scratch is memory that the cursors of a file share, and after it those of another.
 type scratch struct {
@@ -58,9 +64,15 @@ func Open(in Input, lim Limits) (*File, error) {
 // Close leaves the memory of the file to the next one. No cursor, and nothing that one
 // gave, may be used after it. Closing again does nothing.
 func (f *File) Close() {
-	if f.scratch != nil {
-		spare.Put(f.scratch)
-		f.scratch = nil
+	give := func(s **scratch) {
+		if *s != nil {
+			spare.Put(*s)
+			*s = nil
+		}
+	}
+	give(&f.scratch)
+	for _, c := range f.cursors {
+		give(&c.own)
 	}
 }
 

@@ -94,7 +94,7 @@ func (c *Cursor) fill(dst []int64) error {
 			dst[i] = int64(v.src[(at+i)>>3] >> ((at + i) & 7) & 1)
 		}
 	case asFlags:
-		index := c.f.index[:len(dst)]
+		index := c.scratch().index[:len(dst)]
 		err := v.runs.fill(index)
 		for i, x := range index {
 			dst[i] = int64(x)
@@ -123,7 +123,7 @@ func (c *Cursor) lookUp(dst []int64) error {
 			return err
 		}
 		n := min(len(dst), h.run)
-		index := c.f.index[:n]
+		index := c.scratch().index[:n]
 		if h.packed == nil {
 			index = index[:1] // it repeats
 		}

@@ -42,23 +42,12 @@ func comparisonDocument(c *runs.Comparison) document {
 	return d
 }
 
-// worthSaying is the part of a step from which on a difference is told that no test shows.
-const worthSaying = 0.02
-
-// mostlyIn names the stage that changed most in the direction of a change of step time, where that is at
-// least half of it; "" where there is none.
-func mostlyIn(c *runs.Comparison, step *runs.Row) string {
-	var most *runs.Row
-	for i := range c.Rows {
-		r := &c.Rows[i]
-		if r.Kind == runs.StageTime && r.Change*step.Change > 0 && (most == nil || math.Abs(r.Change) > math.Abs(most.Change)) {
-			most = r
-		}
-	}
-	if most == nil || 2*math.Abs(most.Change) < math.Abs(step.Change) {
+// mostlyIn names the stage that makes up most of a change of step time; "" where there is none.
+func mostlyIn(r *runs.Row) string {
+	if r == nil {
 		return ""
 	}
-	return fmt.Sprintf(", mostly in %s (%s instead of %s)", stageWord(most.Stage), length(most.New), length(most.Base))
+	return fmt.Sprintf(", mostly in %s (%s instead of %s)", stageWord(r.Stage), length(r.New), length(r.Base))
 }
 
 // comparisonHeadline is the answer in one sentence.
@@ -79,13 +68,16 @@ func comparisonHeadline(c *runs.Comparison) string {
 	switch {
 	case r.Verdict == compare.Untested:
 		s += change + ", which so little data cannot test"
-	case r.Verdict == compare.NoneShown && math.Abs(r.Change) >= worthSaying*r.Base:
-		s += fmt.Sprintf("%s%s, which may be chance (%s would have been shown)", change, mostlyIn(c, r), about(r.Shows/r.Base))
+	case r.Verdict == compare.NoneShown && c.Notable():
+		s += fmt.Sprintf("%s%s, which may be chance (%s would have been shown)", change, mostlyIn(c.Mostly()), about(r.Shows/r.Base))
 	case r.Verdict == compare.NoneShown:
 		s = fmt.Sprintf("No difference in step time is shown (%s and %s); one of %s would have been", length(r.Base), length(r.New), about(r.Shows/r.Base))
 	default:
 		low, high := math.Abs(r.Low), math.Abs(r.High)
 		s += fmt.Sprintf("%s (%s to %s)", change, about(min(low, high)/r.Base), about(max(low, high)/r.Base))
+		if r.Verdict == compare.Undecidable {
+			s += " in these two recordings; whether the job changed is not decidable from one run each"
+		}
 	}
 	if c.Gate == nil {
 		return s + "."
@@ -210,6 +202,7 @@ var verdictWordsOfRow = [...]string{
 	compare.NoneShown:   "none shown",
 	compare.Regression:  "regression",
 	compare.Improvement: "improvement",
+	compare.Undecidable: "not decidable",
 }
 
 // comparisonTable is one line per measure.

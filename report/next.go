@@ -98,7 +98,7 @@ var turnOnWords = map[answer.Source]string{
 	answer.SourceRoles:      "record the role of every rank",
 	answer.SourceMicrosteps: "record stages with their accumulation index (stage@0, stage@1, …)",
 	answer.SourceEvents:     "sample more steps with device events, and read them later",
-	answer.SourceAllRanks:   "record all ranks of the group",
+	answer.SourceAllRanks:   "record all ranks of the group, or read them all",
 	answer.SourceSameStages: "record the same stages on all ranks, in one order",
 	answer.SourceFlatStages: "leave out the stage or what it contains: stages follow one another",
 	answer.SourceUnits:      "check the unit of the columns that the note below names, and say it (data_ms, or --unit ms)",

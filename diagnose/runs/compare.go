@@ -127,6 +127,9 @@ func Compare(base, now []*Run, o Options) (*Comparison, error) {
 		return nil, err
 	}
 	for i, d := range differences {
+		if c.Unit == Batches && d.Verdict >= compare.Regression { // two healthy runs may differ by as much
+			d.Verdict = compare.Undecidable
+		}
 		c.Rows[i].Difference = d
 	}
 	c.Standing = c.standing()
@@ -266,6 +269,8 @@ func (c *Comparison) standing() Standing {
 	}
 	gate := *c.Gate * r.Base
 	switch {
+	case c.Unit == Batches:
+		return NotShown
 	case r.Verdict != compare.Untested && r.High <= gate:
 		return Within
 	case r.Low > gate:
@@ -350,6 +355,32 @@ func (c *Comparison) Whole(r Row) float64 {
 	return 0
 }
 
+// notable is the part of a step from which on a difference is told that no test shows.
+const notable = 0.02
+
+// Notable reports whether step time differs by enough to be told, whether or not a test shows it.
+func (c *Comparison) Notable() bool {
+	r := c.Step()
+	return r != nil && math.Abs(r.Change) >= notable*r.Base
+}
+
+// Mostly is the stage that changed most in the direction of step time, where that is at least half of the change;
+// nil where there is none.
+func (c *Comparison) Mostly() *Row {
+	var most *Row
+	step := c.Step()
+	for i := range c.Rows {
+		r := &c.Rows[i]
+		if r.Kind == StageTime && r.Change*step.Change > 0 && (most == nil || math.Abs(r.Change) > math.Abs(most.Change)) {
+			most = r
+		}
+	}
+	if most == nil || 2*math.Abs(most.Change) < math.Abs(step.Change) {
+		return nil
+	}
+	return most
+}
+
 // mostShown is how many stages explain a change of step time, and leastShown the
 // part of it that each has.
 const mostShown, leastShown = 2, 0.1
@@ -362,7 +393,7 @@ func (c *Comparison) Largest() []Row {
 	}
 	var out []Row
 	for _, r := range c.Rows {
-		if r.Kind == StageTime && r.Verdict == step.Verdict && r.Verdict >= compare.Regression && math.Abs(r.Change) >= leastShown*math.Abs(step.Change) {
+		if r.Kind == StageTime && r.Verdict == step.Verdict && r.Verdict >= compare.Regression && r.Change*step.Change > 0 && math.Abs(r.Change) >= leastShown*math.Abs(step.Change) {
 			out = append(out, r)
 		}
 	}

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sfstat/sfstat/fixtures/nsighttest"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/nccllog"
 	"github.com/sfstat/sfstat/ingest/nsight"
-	"github.com/sfstat/sfstat/ingest/nsight/nsighttest"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/sfstat/sfstat/fixtures/nsighttest"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/nsight"
-	"github.com/sfstat/sfstat/ingest/nsight/nsighttest"
 	"github.com/sfstat/sfstat/trace/comms"
 )
 

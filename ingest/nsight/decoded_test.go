@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sfstat/sfstat/fixtures/nsighttest"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/nsight"
-	"github.com/sfstat/sfstat/ingest/nsight/nsighttest"
 	"github.com/sfstat/sfstat/trace/comms"
 )
 

@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/engine/stages"
+	"github.com/sfstat/sfstat/fixtures/nsighttest"
 	"github.com/sfstat/sfstat/ingest/ingesttest"
 	"github.com/sfstat/sfstat/ingest/nsight"
-	"github.com/sfstat/sfstat/ingest/nsight/nsighttest"
 )
 
 // seedExport is a small export with everything in it, as bytes.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/sfstat/sfstat/engine/stages"
 	"github.com/sfstat/sfstat/eval/simulate"
+	"github.com/sfstat/sfstat/fixtures/nsighttest"
 	"github.com/sfstat/sfstat/ingest/nsight"
-	"github.com/sfstat/sfstat/ingest/nsight/nsighttest"
 	"github.com/sfstat/sfstat/ingest/profiler"
 	"github.com/sfstat/sfstat/internal/largedata"
 	"github.com/sfstat/sfstat/trace"

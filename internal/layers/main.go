@@ -96,7 +96,7 @@ var onlyIn = map[string][]string{
 	"codeberg.org/go-pdf/fpdf":                 {"plots"},
 	"golang.org/x/image":                       {"plots"},
 	"github.com/parquet-go/parquet-go":         {"fixtures", "archive", "batch", "ingest/optrace"},
-	"modernc.org/sqlite":                       {"fixtures", "ingest/nsight/nsighttest"},
+	"modernc.org/sqlite":                       {"fixtures"},
 	"github.com/minio/minio-go/v7":             {"internal/objectstore"},
 	"github.com/rclone/gofakes3":               nil,
 	"github.com/rogpeppe/go-internal":          nil,

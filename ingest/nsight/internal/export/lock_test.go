@@ -14,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sfstat/sfstat/ingest/nsight/nsighttest"
+	"github.com/sfstat/sfstat/fixtures/nsighttest"
 	"github.com/sfstat/sfstat/trace/input"
 )
 

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/sfstat/sfstat/ingest/nsight/nsighttest"
+	"github.com/sfstat/sfstat/fixtures/nsighttest"
 )
 
 // TestMutations reads an export with some bytes changed, again and again: it

@@ -242,6 +242,7 @@ const mostMonitored = 3
 // atTheTime adds what was so at the time of each finding, and lets it decide what to look
 // at first. By then status and confidence are decided.
 func (j *judge) atTheTime(v *RunVerdict, all []*health.Record) {
+	all = concluded(v, all)
 	w, problems := j.watch(all)
 	v.Problems = append(v.Problems, problems...)
 	if w == nil {
@@ -270,6 +271,33 @@ func (j *judge) atTheTime(v *RunVerdict, all []*health.Record) {
 			v.Next = lookFirst(v.Next, nil, beside, nil)
 		}
 	}
+}
+
+// concluded puts what other tools conclude of ranks beside the findings of these, and the rest beside the run. It
+// changes nothing else. It returns the other recordings.
+func concluded(v *RunVerdict, all []*health.Record) (others []*health.Record) {
+	for _, t := range all {
+		if len(t.Events) == 0 || t.Events[0].Kind != health.ToolReport {
+			others = append(others, t)
+			continue
+		}
+		for _, e := range t.Events {
+			says, at := evidence.Reported{Event: e.Kind.String(), Host: e.Host, N: 1, Text: e.Text}, 0
+			for ; at < len(v.Findings) && !v.Findings[at].concerns(e.Ranks); at++ {
+			}
+			if at < len(v.Findings) {
+				v.Findings[at].Evidence = withBeside(v.Findings[at].Evidence, []evidence.Observation{says}, nil)
+			} else {
+				v.Observed = append(slices.Clone(v.Observed), says)
+			}
+		}
+	}
+	return others
+}
+
+// concerns reports whether a finding is of one of some ranks.
+func (f *Finding) concerns(ranks []int) bool {
+	return f.Rank != nil && slices.Contains(ranks, *f.Rank) || slices.ContainsFunc(f.Ranks, func(r int) bool { return slices.Contains(ranks, r) })
 }
 
 // suspected are the units of the ranks of a finding.

@@ -3,6 +3,7 @@ package diagnose
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
@@ -159,6 +160,17 @@ func (s *Session) add(r trace.Recording) error {
 		return nil
 	}
 	return input.Bad(input.ErrFormat, "a recording of type %T, which no engine knows", r)
+}
+
+// beside is what monitoring recorded, which is of no run, and what other tools conclude of a run: where there
+// are several, in its folder.
+func (s *Session) beside(r *run) []*health.Record {
+	if len(s.runs) < 2 {
+		return s.telemetry
+	}
+	return slices.DeleteFunc(slices.Clone(s.telemetry), func(t *health.Record) bool {
+		return len(t.Events) > 0 && t.Events[0].Kind == health.ToolReport && !strings.Contains("/"+t.Path, "/"+r.name+"/")
+	})
 }
 
 func (s *Session) addWindow(w *trace.Window) error {
@@ -388,7 +400,7 @@ func (s *Session) Judge() (*Verdict, []*bug.Error) {
 		if r.empty() {
 			continue
 		}
-		s.contained(r.name, func() { v.Runs = append(v.Runs, r.judge(v.Gates, v.MinGain, s.telemetry)) })
+		s.contained(r.name, func() { v.Runs = append(v.Runs, r.judge(v.Gates, v.MinGain, s.beside(r))) })
 		if at := len(v.Runs) - 1; at >= 0 && (worst < 0 || worse(&v.Runs[at], &v.Runs[worst])) {
 			worst = at
 		}

@@ -55,7 +55,7 @@ var evidenceSentences = []sentence{
 	says("ranks are late together, behind sends and receives that are counted and not recorded", lateBehindMessages),
 	// Of monitoring.
 	says("a quantity in which a GPU or a host differed from the others at the time of a finding; or quantities in which it did not", monitored),
-	says("what the kernel of a host reported at the time of a finding", reported),
+	says("what the kernel of a host reported at the time of a finding, or what another tool concludes of a rank", reported),
 	says("a probe inside the stages, in which a late rank takes longer than the others", probeTime),
 }
 

@@ -175,6 +175,9 @@ func eventName(e evidence.Reported) string {
 }
 
 func reported(e evidence.Reported) string {
+	if e.Event == health.ToolReport.String() {
+		return strings.TrimRight(glyph.Visible(e.Text), ".")
+	}
 	s := atSomeTime
 	if e.At > 0 {
 		s = atTheTime

@@ -24,11 +24,11 @@ type Monitored struct {
 	Alike    []string `json:"alike,omitempty" doc:"quantities in which it was like the others, where none differed"`
 }
 
-// Reported: what the kernel of a host reported at the time of a finding.
+// Reported: what the kernel of a host reported at the time of a finding, or what another tool concludes of a rank.
 type Reported struct {
-	Event    string `json:"event" doc:"xid, machine_check, out_of_memory, cpu_overheated or link_down"`
+	Event    string `json:"event" doc:"xid, machine_check, out_of_memory, cpu_overheated, link_down or tool_report"`
 	Code     int    `json:"code,omitempty" doc:"code of the event"`
-	Host     string `json:"host" doc:"the host"`
+	Host     string `json:"host" doc:"the host; empty: not known"`
 	Device   *int   `json:"device,omitempty" doc:"index of the GPU on its host, where its address is known"`
 	N        int    `json:"n" doc:"how often it was reported"`
 	At       int64  `json:"at_ns,omitempty" doc:"time of the first report, since 1970; absent: not known"`

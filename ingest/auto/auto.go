@@ -234,7 +234,8 @@ type Reader struct {
 	given     int               // inputs that are not skipped
 	metas     map[string]string // traces by the real paths of their meta files
 	emitted   int
-	monitored int // files of monitoring, which are no recording of a job
+	monitored int      // files of monitoring, which are no recording of a job
+	said      []string // what other tools conclude in these
 	err       error
 }
 
@@ -415,6 +416,7 @@ func (r *Reader) Next() (Item, error) {
 			}
 			if item.explains(r.o.Want) {
 				r.monitored++
+				r.said = append(r.said, item.concludes()...)
 			} else {
 				r.emitted++
 			}
@@ -510,6 +512,8 @@ func (r *Reader) end() error {
 		return problems[0].Err
 	case len(problems) > 0:
 		return fmt.Errorf("nothing could be read of %s: %d inputs refused, the first: %w", what, len(problems), problems[0].Err)
+	case len(r.said) > 0:
+		return input.At(input.Pos{File: what}, input.Bad(input.ErrMissing, "only what other tools conclude, without times of steps: %s. Give it beside a recording of the job (packets, traces, logs with data_time, …)", strings.Join(r.said[:min(3, len(r.said))], "; ")))
 	case r.monitored > 0:
 		return input.At(input.Pos{File: what}, input.Bad(input.ErrMissing, "only what explains a recording (monitoring, stacks of ranks, reports of RAS): give it beside packets, traces or dumps; sfstat hang compares stacks and reports alone"))
 	case len(r.inputs) == 0:

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/csv"
+	"github.com/sfstat/sfstat/ingest/detectors"
 	"github.com/sfstat/sfstat/ingest/flightrecorder"
 	"github.com/sfstat/sfstat/ingest/inspector"
 	"github.com/sfstat/sfstat/ingest/ncclras"
@@ -48,6 +49,7 @@ const (
 	Metrics      // of node_exporter and DCGM's exporter
 	KernelLog    // of a host
 	TrainLog     // what training programs print of their steps
+	ToolReports  // what other tools conclude of ranks
 	Arrivals     // epochs and arrivals of the windows in the table that it lies beside
 	OperatorMeta // the layout of an operator trace, in a file beside it
 	JSON
@@ -135,6 +137,8 @@ func init() { // its functions look at it
 			noun: "readings of GPUs, which sfstat diagnose reads beside a recording of the job"},
 		{format: TrainLog, name: "training log", listed: "logs of training programs with times of steps", sniff: func(b beginning) bool { return bytes.IndexByte(b.all, 0) < 0 && trainlog.Recognise(b.text) }, gives: windows, open: (*Reader).addTrainLog,
 			noun: "a training program's log of its steps"},
+		{format: ToolReports, name: "tool report", listed: "reports of straggler detectors (Megatron, NVRx, DeepSpeed, TraceML)", gives: readings, open: opener((*Reader).openToolReports),
+			sniff: func(b beginning) bool { return bytes.IndexByte(b.all, 0) < 0 && detectors.Recognise(b.text) }, noun: "what another tool concludes of ranks, which sfstat diagnose shows beside a recording of the job"},
 		{format: JSON, name: "JSON", sniff: func(b beginning) bool { return b.json }, noun: "JSON, but neither packets nor a profiler trace"},
 		{format: Binary, name: "binary data", sniff: isBinary, noun: "binary data"},
 		{format: LaunchedOperators, name: "operator trace", listed: "operator traces (CSV, Parquet)", half: true, sniff: withColumns(func(c []string) bool { return isOperators(c) && optrace.Launched(c) }),

@@ -1,10 +1,14 @@
 package auto
 
 import (
+	"strings"
+
+	"github.com/sfstat/sfstat/ingest/detectors"
 	"github.com/sfstat/sfstat/ingest/flightrecorder"
 	"github.com/sfstat/sfstat/ingest/ncclras"
 	"github.com/sfstat/sfstat/ingest/pyspy"
 	"github.com/sfstat/sfstat/trace/comms"
+	"github.com/sfstat/sfstat/trace/health"
 	"github.com/sfstat/sfstat/trace/input"
 )
 
@@ -31,6 +35,13 @@ func (r *Reader) openRAS(in *Input, src *metered) (itemReader, error) {
 	}}, nil
 }
 
+func (r *Reader) openToolReports(in *Input, src *metered) (itemReader, error) {
+	return &wholeFile{src, func() (Item, error) {
+		t, err := detectors.Read(src, in.Path, r.o.Limits)
+		return Item{Telemetry: t, Path: in.Path}, err
+	}}, nil
+}
+
 // explains reports whether an item says nothing of a run by itself, and belongs beside what does:
 // readings of monitoring, and for a verdict stacks of ranks and reports of RAS.
 func (i Item) explains(want Wanted) bool {
@@ -39,4 +50,17 @@ func (i Item) explains(want Wanted) bool {
 	}
 	kind := i.Comm.Sources[0].Kind
 	return kind == comms.SourcePySpy || kind == comms.SourceRAS
+}
+
+// concludes is what another tool says in an item, nothing in others.
+func (i Item) concludes() (all []string) {
+	if i.Telemetry == nil {
+		return nil
+	}
+	for _, e := range i.Telemetry.Events {
+		if e.Kind == health.ToolReport {
+			all = append(all, strings.TrimRight(e.Text, "."))
+		}
+	}
+	return all
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/ingest/detectors"
 	"github.com/sfstat/sfstat/ingest/flightrecorder"
 	"github.com/sfstat/sfstat/ingest/trainlog"
 	"github.com/sfstat/sfstat/internal/bug"
@@ -48,19 +49,19 @@ func (l *loggedRank) place(pattern *regexp.Regexp) (folder string, rank int, hos
 }
 
 // trainLogs makes a unit of the logs in each folder: they are of one run. Beside another recording
-// of the times of the run they say nothing new.
+// of the times of the run they say nothing new, but for what a straggler detector wrote into them.
 func (r *Reader) trainLogs() {
 	units := make(map[string]*trainLogs)
 	for _, l := range r.logged {
 		folder, _, _ := l.place(r.o.Rank)
-		if !l.named && r.timedIn(folder) {
+		timed := !l.named && r.timedIn(folder)
+		if timed {
 			l.Skipped = TrainLog.row().noun
 			r.given--
-			continue
 		}
 		u := units[folder]
 		if u == nil {
-			u = &trainLogs{r: r, folder: folder}
+			u = &trainLogs{r: r, folder: folder, done: timed}
 			units[folder] = u
 			r.units = append(r.units, &unit{reader: u})
 		}
@@ -94,22 +95,25 @@ type trainLogs struct {
 	r      *Reader
 	folder string
 	logs   []*loggedRank
-	done   bool
+	done   bool // the window was read, or none is wanted
 }
 
 func (t *trainLogs) Next() (Item, error) {
 	if t.done {
-		return Item{}, io.EOF
+		return t.conclusion()
 	}
 	t.done = true
 	b := trainlog.Builder{Limits: t.r.o.Limits}
 	for _, l := range t.logs {
 		if err := t.read(&b, l); err != nil {
-			if len(t.logs) == 1 || t.r.o.Strict == FirstError {
-				return Item{}, err
+			if len(t.logs) > 1 && t.r.o.Strict != FirstError {
+				t.r.problems = append(t.r.problems, Problem{l.Path, err})
+				continue
 			}
-			t.r.problems = append(t.r.problems, Problem{l.Path, err})
-			continue
+			if said, none := t.conclusion(); none == nil {
+				return said, nil
+			}
+			return Item{}, err
 		}
 		l.Windows++
 	}
@@ -125,6 +129,26 @@ func (t *trainLogs) Next() (Item, error) {
 		return Item{}, input.At(input.Pos{File: path}, err)
 	}
 	return Item{Window: w, Path: path, folder: t.folder}, nil
+}
+
+// conclusion is what a straggler detector wrote into the next log that has it.
+func (t *trainLogs) conclusion() (Item, error) {
+	for t.r.o.Want.contents()&readings != 0 && len(t.logs) > 0 {
+		l := t.logs[0]
+		t.logs = t.logs[1:]
+		if l.src != nil {
+			continue // a stream was read to its end
+		}
+		src, err := t.r.source(l.Path)
+		if err != nil {
+			continue
+		}
+		said, err := detectors.Read(src, l.Path, t.r.o.Limits)
+		if src.Close(); err == nil && len(said.Events) > 0 {
+			return Item{Telemetry: said, Path: l.Path}, nil
+		}
+	}
+	return Item{}, io.EOF
 }
 
 // read reads one log.

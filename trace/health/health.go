@@ -134,7 +134,7 @@ func (q Quantity) Unit() string { return quantityInfo[q.info()].unit }
 // Counter reports whether the quantity counts up.
 func (q Quantity) Counter() bool { return quantityInfo[q.info()].counter }
 
-// Event is something that the kernel of a host reported.
+// Event is something that the kernel of a host reported, or another tool.
 type Event struct {
 	Host   string // "": the file does not say
 	At     int64  // nanoseconds since 1970 UTC; 0: not known
@@ -142,6 +142,7 @@ type Event struct {
 	Code   int    // of an Xid error
 	Bus    uint64 // of the device, as comms.Process has it; 0: none, or not known
 	Device int    // index on its host; −1: none, or not known
+	Ranks  []int  // that it is about; nil: none
 	Text   string // what was reported
 }
 
@@ -155,9 +156,10 @@ const (
 	OutOfMemory             // a process was killed
 	CPUOverheated           // a processor lowered its clock
 	LinkDown                // of a network interface
+	ToolReport              // what another tool concludes of ranks
 )
 
-var eventNames = [...]string{"unknown", "xid", "machine_check", "out_of_memory", "cpu_overheated", "link_down"}
+var eventNames = [...]string{"unknown", "xid", "machine_check", "out_of_memory", "cpu_overheated", "link_down", "tool_report"}
 
 func (k EventKind) String() string { return enum.Name(eventNames[:], k) }
 

@@ -108,7 +108,7 @@ func (o Outliers) wire() outliersJSON {
 // expected is how many instances would be flagged were all healthy; nil for
 // methods without an error rate.
 func (o Outliers) expected() *float64 {
-	if o.Method == zscore.Population || o.Method == zscore.SampleSD {
+	if o.Method == zscore.Population {
 		return nil
 	}
 	n := o.Alpha * float64(o.Instances)

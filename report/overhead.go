@@ -157,7 +157,7 @@ func overheadBasis(a *overhead.Account) string {
 		return s
 	}
 	s += " The bound is " + methodWords[a.Interval.Method]
-	if m := a.Interval.Method; m != bootstrap.StudentT && m != bootstrap.Order {
+	if a.Interval.Method != bootstrap.Order {
 		s += fmt.Sprintf(": whole runs resampled %s times, seed %d", table.Grouped(int64(a.Replicates)), a.Seed)
 	}
 	return s + "."
@@ -171,16 +171,14 @@ var statisticWords = [...]string{
 
 var methodWords = [...]string{
 	bootstrap.Studentised: "the studentised bootstrap's",
-	bootstrap.StudentT:    "Student's t",
-	bootstrap.BCa:         "the BCa bootstrap's",
 	bootstrap.Percentile:  "the percentile bootstrap's",
 	bootstrap.Order:       "an order statistic's",
 }
 
 var overheadDoubts = [...]string{
 	bootstrap.OneBlock:      "One pair of runs does not show how much runs differ. Measure ten pairs or more.",
-	bootstrap.VeryFewBlocks: "With fewer than 10 runs, percentile and BCa bounds fail far more often than they say. Measure more runs.",
-	bootstrap.FewBlocks:     "With fewer than 20 runs, percentile and BCa bounds fail more often than they say; the studentised one does not where noise is symmetric.",
+	bootstrap.VeryFewBlocks: "With fewer than 10 runs, percentile bounds fail far more often than they say. Measure more runs.",
+	bootstrap.FewBlocks:     "With fewer than 20 runs, percentile bounds fail more often than they say; the studentised one does not where noise is symmetric.",
 	bootstrap.Skewed:        "A few runs lie far out on one side: bounds of the mean and of the total fail more often than they say. More runs help; the median does not see such runs.",
 	bootstrap.FewReplicates: "The resamples are too few for this confidence.",
 }

@@ -180,12 +180,32 @@ func flagError(app *cli.App, c named, err error) error {
 		if expected := found[3]; strings.HasPrefix(expected, "expected ") {
 			return badUsage("%s is %s, %s", dashed(found[2]), found[1], expected)
 		}
+		if c.Command != nil {
+			if kind := kindOfValue(flagNamed(c.Flags, found[2])); kind != "" {
+				return badUsage("%s is %s, expected %s", dashed(found[2]), found[1], kind)
+			}
+		}
 		return badUsage("invalid value %s for %s: %s; see sfstat %s", found[1], dashed(found[2]), found[3], see)
 	}
 	if name, found := strings.CutPrefix(text, notDefined); found {
 		return unknownFlag(app, c, name)
 	}
 	return badUsage("%s; see sfstat %s", text, see)
+}
+
+// kindOfValue is what a flag takes, in words; "" where that goes without saying.
+func kindOfValue(f cli.Flag) string {
+	switch f.(type) {
+	case *cli.IntFlag, *cli.Int64Flag, *cli.UintFlag, *cli.Uint64Flag:
+		return "a whole number"
+	case *cli.Float64Flag:
+		return "a number"
+	case *cli.DurationFlag:
+		return "a time such as 500ms, 10s or 5m"
+	case *cli.BoolFlag:
+		return "true or false"
+	}
+	return ""
 }
 
 // unknownFlag says what was probably meant by a flag that a command, or the program

@@ -9,7 +9,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sfstat/sfstat/cmd/sfstat/internal/inventory"
-	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/internal/table"
@@ -60,12 +59,19 @@ func (p *program) inspect(c *cli.Context) error {
 		Inventory: inventory.Inventory{Runs: []*inventory.Run{}, Traces: []*inventory.Trace{}}}
 	in, err := p.read(c, auto.Described, found.add)
 	if err != nil {
-		return err
+		if told, _ := p.addCommunication(c, &found); !told {
+			return err
+		}
 	}
 	found.Finish()
 	for _, i := range in.read {
 		found.Inputs = append(found.Inputs, inspectedInput{i.Path, i.Format.String(), i.Compression.String(), i.Bytes,
 			i.Windows, i.Ops, i.MetaOf, i.Skipped, i.Format.Monitors()})
+	}
+	if slices.ContainsFunc(in.read, func(i auto.Input) bool { return i.Format == auto.NCCLLog || i.Format == auto.InspectorDump }) {
+		if _, err := p.addCommunication(c, &found); err != nil {
+			return err
+		}
 	}
 	for _, problem := range in.refused() {
 		found.Problems = append(found.Problems, inspectedProblem{problem.Path, oneLine(problem.Err)})
@@ -82,19 +88,11 @@ func (p *program) inspect(c *cli.Context) error {
 }
 
 func (i *inspection) add(item auto.Item) error {
-	switch {
-	case item.Ops != nil:
+	if item.Ops != nil {
 		i.AddTrace(item.Path, item.Ops)
-	case item.Window != nil:
-		return i.Add(item.Window)
-	case item.Comm != nil:
-		r, err := comm.Analyze(item.Comm, comm.Options{})
-		if err != nil {
-			return badInput(err)
-		}
-		i.Communication = inventory.CommunicationOf(r)
+		return nil
 	}
-	return nil
+	return i.Add(item.Window)
 }
 
 // holds says what an input contributed.

@@ -26,7 +26,7 @@ func (p *program) overheadCommand() *cli.Command {
 			choice("statistic", "of the pairs' overheads, or that of all time together",
 				"mean", "median", "total"),
 			choice("method", "whose bounds; auto goes by the statistic",
-				"auto", "studentised", "student-t", "bca", "percentile", "order"),
+				"auto", "studentised", "percentile", "order"),
 			confidenceFlag(d.Confidence, "`LEVEL` of every bound, above 0.5 and below 1"),
 			shareWithin("gate", 0, "`SHARE` that it should not exceed, such as 1%", func(x float64) bool { return x > -1 && x < 1e6 }, "a share such as 1% or 0.01"),
 			&cli.IntFlag{Name: "replicates", Value: d.Replicates, Usage: "`N` resamples"},

@@ -25,7 +25,6 @@ func windowFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.IntFlag{Name: "ranks", Category: forWindows, Usage: "`N` ranks", Value: d.Ranks},
 		&cli.IntFlag{Name: "windows", Category: forWindows, Usage: "`N` windows", Value: d.Schedule.Windows},
-		&cli.IntFlag{Name: "accumulation", Category: forWindows, Usage: "microsteps per step", Value: d.Accumulation},
 		&cli.Float64Flag{Name: "delay", Category: forWindows, Usage: "delay of the fault in `MS` per step", Value: 120},
 		&cli.IntSliceFlag{Name: "fault-rank", Category: forWindows, Usage: "`RANK` that is slow (may be repeated); else by the seed"},
 		&cli.Int64Flag{Name: "every", Category: forWindows, Usage: "the fault strikes every `N`-th step", Value: 1},
@@ -69,13 +68,12 @@ func (p *program) windowsSpec(c *cli.Context) (spec simulate.Spec, err error) {
 		}
 	}
 	overrides(c, map[string]func(){
-		"run":          func() { spec.Run = c.String("run") },
-		"ranks":        func() { spec.Ranks = c.Int("ranks") },
-		"windows":      func() { spec.Schedule.Windows = c.Int("windows") },
-		"steps":        func() { spec.Schedule.Steps = c.Int("steps") },
-		"accumulation": func() { spec.Accumulation = c.Int("accumulation") },
-		"seed":         func() { spec.Seed = c.Uint64("seed") },
-		"arrivals":     func() { spec.Arrivals = c.Bool("arrivals") },
+		"run":      func() { spec.Run = c.String("run") },
+		"ranks":    func() { spec.Ranks = c.Int("ranks") },
+		"windows":  func() { spec.Schedule.Windows = c.Int("windows") },
+		"steps":    func() { spec.Schedule.Steps = c.Int("steps") },
+		"seed":     func() { spec.Seed = c.Uint64("seed") },
+		"arrivals": func() { spec.Arrivals = c.Bool("arrivals") },
 	})
 	if err := windowsFault(c, &spec); err != nil {
 		return spec, err

@@ -17,7 +17,7 @@ var zscoreScales = []string{zscore.AutoScale: "auto", zscore.Linear: "linear", z
 // zscoreMethods are the values of --method, in the order of the engine's.
 func zscoreMethods() []string {
 	var names []string
-	for m := zscore.Pooled; m <= zscore.SampleSD; m++ {
+	for m := zscore.Pooled; m <= zscore.Population; m++ {
 		names = append(names, m.String())
 	}
 	return names
@@ -31,10 +31,10 @@ func (p *program) zscoreCommand() *cli.Command {
 			"when it starts, how long it takes, and of collectives how long it waits and transfers. Lists the outliers and the " +
 			"workers that they add up to. Of a profiler's trace it first compares kernels and collectives by name.",
 		Flags: join([]cli.Flag{
-			choice("method", "how values are scored: pooled takes the spread from all steps, population and sample go by --cutoff", zscoreMethods()...),
+			choice("method", "how values are scored: pooled takes the spread from all steps, population goes by --cutoff", zscoreMethods()...),
 			choice("against", "whom the operators of a worker are compared with: those of the other replicas of its pipeline stage, or of everyone", "peers", "everyone"),
 			alphaFlag(d.Alpha),
-			&cli.Float64Flag{Name: "cutoff", Value: d.Cutoff, Usage: "`SCORE` beyond which population and sample flag; the others go by --alpha",
+			&cli.Float64Flag{Name: "cutoff", Value: d.Cutoff, Usage: "`SCORE` beyond which population flags; the others go by --alpha",
 				Action: only("cutoff", func(x float64) bool { return x > 0 }, "more than 0")},
 			choice("scale", "what durations are compared on: auto takes logarithms where the noise is skewed", zscoreScales...),
 			&cli.IntFlag{Name: "top", Value: 20, Category: forOutput, Usage: "rows `N` of outliers in text and Markdown; 0 is all",

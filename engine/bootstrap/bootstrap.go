@@ -66,9 +66,9 @@ func ParseStatistic(s string) (Statistic, error) {
 // Methods are those that the statistic has, the recommended one first.
 func (s Statistic) Methods() []Method {
 	if s == Median {
-		return []Method{Order, Percentile, BCa}
+		return []Method{Order, Percentile}
 	}
-	return []Method{Studentised, StudentT, BCa, Percentile}
+	return []Method{Studentised, Percentile}
 }
 
 // Method makes an interval.
@@ -79,12 +79,6 @@ const (
 	// standard error and applies the quantiles of that to the standard error of
 	// the estimate. Not of the median, which has no steady standard error.
 	Studentised Method = iota
-	// StudentT is the textbook interval, for comparison: estimate ± t·se with
-	// G − 1 degrees of freedom. Not of the median.
-	StudentT
-	// BCa moves the percentiles for bias and for skewness; the latter from the
-	// estimates without one block (Efron 1987, JASA 82:171–185).
-	BCa
 	// Percentile takes the quantiles of the resamples.
 	Percentile
 	// Order bounds the median by two of the overheads themselves, by the sign
@@ -94,7 +88,7 @@ const (
 	methodCount
 )
 
-var methodNames = [methodCount]string{"studentised", "student-t", "bca", "percentile", "order"}
+var methodNames = [methodCount]string{"studentised", "percentile", "order"}
 
 func (m Method) String() string { return enum.Name(methodNames[:], m) }
 

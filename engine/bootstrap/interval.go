@@ -6,7 +6,6 @@ import (
 	"gonum.org/v1/gonum/mathext"
 
 	"github.com/sfstat/sfstat/internal/robust"
-	"github.com/sfstat/sfstat/internal/student"
 )
 
 // estimate is a statistic with its intervals, from resamples that are nil for a
@@ -25,10 +24,6 @@ func (s *sample) estimate(statistic Statistic, drawn *resamples, alpha float64) 
 		switch m {
 		case Studentised:
 			e.Intervals = append(e.Intervals, b.studentised(drawn.t[statistic], *e.SE))
-		case StudentT:
-			e.Intervals = append(e.Intervals, b.studentT(*e.SE, s.blocks()))
-		case BCa:
-			e.Intervals = append(e.Intervals, b.bca(drawn.values[statistic], s.equal, s.jackknife(statistic)))
 		case Percentile:
 			e.Intervals = append(e.Intervals, b.percentile(drawn.values[statistic]))
 		case Order:
@@ -56,65 +51,6 @@ func (b bounds) percentile(resampled []float64) Interval {
 // studentised is value − q(1 − level)·se, with q the quantiles of t.
 func (b bounds) studentised(t []float64, se float64) Interval {
 	return b.interval(Studentised, func(level float64) float64 { return b.value - robust.Quantile(t, 1-level)*se })
-}
-
-func (b bounds) studentT(se float64, blocks int) Interval {
-	return b.interval(StudentT, func(level float64) float64 {
-		if level < 0.5 {
-			return b.value - student.Upper(level, float64(blocks-1))*se
-		}
-		return b.value + student.Upper(1-level, float64(blocks-1))*se
-	})
-}
-
-// bca moves the level p of a percentile to
-//
-//	Φ( z0 + (z0 + z) / (1 − a·(z0 + z)) ),  z = Φ⁻¹(p),
-//
-// with z0 from the part of the resamples that lie below the estimate, and a from
-// the skewness of the estimates without one block (Efron 1987). Where the
-// denominator is not positive the level is the limit on the way there.
-func (b bounds) bca(resampled []float64, equal float64, jackknife []float64) Interval {
-	below := 0.0
-	for _, r := range resampled {
-		switch {
-		case math.Abs(r-b.value) <= equal:
-			below += 0.5
-		case r < b.value:
-			below++
-		}
-	}
-	n := float64(len(resampled))
-	part := min(max(below/n, 0.5/n), 1-0.5/n)
-	z0, a := mathext.NormalQuantile(part), acceleration(jackknife, equal)
-	return b.interval(BCa, func(level float64) float64 {
-		shifted := z0 + mathext.NormalQuantile(level)
-		moved := math.Inf(1) * shifted
-		if 1-a*shifted > 0 {
-			moved = z0 + shifted/(1-a*shifted)
-		}
-		return robust.Quantile(resampled, math.Erfc(-moved/math.Sqrt2)/2)
-	})
-}
-
-// acceleration is Σ (m − v)³ / 6(Σ (m − v)²)^(3/2) over the estimates v without
-// one block, m their mean.
-func acceleration(jackknife []float64, equal float64) float64 {
-	m := 0.0
-	for _, v := range jackknife {
-		m += v / float64(len(jackknife))
-	}
-	var squares, cubes float64
-	for _, v := range jackknife {
-		if d := m - v; math.Abs(d) > equal {
-			squares += d * d
-			cubes += d * d * d
-		}
-	}
-	if squares == 0 {
-		return 0
-	}
-	return cubes / (6 * math.Pow(squares, 1.5))
 }
 
 // order takes the k-th overhead from either end, k the largest with

@@ -37,7 +37,7 @@ type Doubt uint8
 
 const (
 	OneBlock      Doubt = iota // nothing to compare: there are no intervals
-	VeryFewBlocks              // percentile and BCa hold far too seldom
+	VeryFewBlocks              // percentiles hold far too seldom
 	FewBlocks                  // they still hold too seldom
 	Skewed                     // a few blocks lie far out on one side: no bound of a mean holds as often as it says
 	FewReplicates              // too few resamples for the confidence

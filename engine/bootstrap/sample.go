@@ -125,33 +125,6 @@ func (s *sample) standardErrorOf(ratio Statistic) float64 {
 	return standardError(squares, s.sum(ratio).v, s.blocks())
 }
 
-// jackknife is a statistic without one block, for each.
-func (s *sample) jackknife(statistic Statistic) []float64 {
-	if statistic == Median {
-		return s.medianJackknife()
-	}
-	all, without := s.sum(statistic), make([]float64, s.blocks())
-	for g, a := range s.ratios[statistic] {
-		without[g] = s.estimates[statistic] + (all.e-a.e)/(all.v-a.v)
-	}
-	return without
-}
-
-func (s *sample) medianJackknife() []float64 {
-	index, counts := make([]int32, 0, s.blocks()), make([]int32, len(s.x))
-	without := make([]float64, s.blocks())
-	for left := range without {
-		index = index[:0]
-		for g := range s.blocks() {
-			if g != left {
-				index = append(index, int32(g))
-			}
-		}
-		without[left] = s.medianOf(index, counts)
-	}
-	return without
-}
-
 // Fewer blocks than these are a doubt.
 const (
 	veryFewBlocks = 10

@@ -22,7 +22,7 @@
 // it alone is not at the level.
 //
 // The interval of the position is the percentile one of the same search over values
-// resampled on either side of the change, and so is that of its size.
+// resampled on either side of the change.
 //
 // Assumptions: apart from the changes, values are independent of those before them.
 // A slow drift is found as one change or several. O(B·n) for B permutations of
@@ -49,12 +49,7 @@ type Change struct {
 	P         float64 // over all values and tests
 	Before    float64 // median of the values back to the change before, or the first
 	After     float64 // median of those up to the next
-	// ShiftLow and ShiftHigh bound After − Before.
-	ShiftLow, ShiftHigh float64
 }
-
-// Shift is After − Before.
-func (c Change) Shift() float64 { return c.After - c.Before }
 
 // Options of a search. The zero value is usable.
 type Options struct {
@@ -312,7 +307,7 @@ func (s *search) around(i int) (from, to int) {
 	return from, to
 }
 
-// bound fills the levels and intervals of a change, from the values between its
+// bound fills the levels of a change and the interval of its place, from the values between its
 // neighbours.
 func (s *search) bound(i int) {
 	c := &s.found[i]
@@ -320,7 +315,7 @@ func (s *search) bound(i int) {
 	before, after := s.values[from:c.At], s.values[c.At:to]
 	c.Before, c.After = robust.Median(slices.Clone(before)), robust.Median(slices.Clone(after))
 	rng := rand.New(rand.NewPCG(s.o.Seed, uint64(c.At)<<32|uint64(to-from)))
-	places, shifts := make([]float64, resamples), make([]float64, resamples)
+	places := make([]int, resamples)
 	drawn := make([]float64, to-from)
 	for b := range places {
 		for k := range drawn {
@@ -330,12 +325,8 @@ func (s *search) bound(i int) {
 				drawn[k] = after[rng.IntN(len(after))]
 			}
 		}
-		places[b] = float64(from + place(drawn, c.At-from))
-		shifts[b] = robust.Median(slices.Clone(drawn[c.At-from:])) - robust.Median(slices.Clone(drawn[:c.At-from]))
+		places[b] = from + place(drawn, c.At-from)
 	}
 	slices.Sort(places)
-	slices.Sort(shifts)
-	low, high := cut, resamples-1-cut
-	c.Low, c.High = min(c.At, int(places[low])), max(c.At, int(places[high]))
-	c.ShiftLow, c.ShiftHigh = shifts[low], shifts[high]
+	c.Low, c.High = min(c.At, places[cut]), max(c.At, places[resamples-1-cut])
 }

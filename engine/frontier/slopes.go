@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/gates"
+	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -78,6 +79,6 @@ func (c *slopeCount) add(slopes []float64, g gates.Gates) {
 // syncs is Boundary.Syncs by counts: the order-statistic interval of the
 // median ends below the gate, and the median is above the gate's inverse.
 func (c *slopeCount) syncs(g gates.Gates) bool {
-	k, ok := medianInterval(c.n, g.SyncPoint.Confidence)
+	k, ok := robust.MedianRank(c.n, g.SyncPoint.Confidence)
 	return ok && c.above <= k && 2*c.below <= c.n
 }

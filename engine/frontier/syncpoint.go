@@ -175,7 +175,7 @@ func slopeBoundaries(v *view, g gates.Gates, among *gathering) []Boundary {
 // lies sets the interval of the slope, and whether it is a synchronisation point's,
 // unless there are too few slopes. It puts them in another order.
 func (b *Boundary) lies(slopes []float64, g gates.Gates) {
-	if lo, mid, hi, ok := interval(slopes, g.SyncPoint.Confidence); ok {
+	if lo, mid, hi, ok := robust.MedianInterval(slopes, g.SyncPoint.Confidence); ok {
 		b.Slope, b.Low, b.High = mid, lo, hi
 		// Beyond the gate on the one side, within its inverse on the other:
 		// a synchronisation point's slope is near −1, not anything negative.
@@ -363,42 +363,4 @@ func skewAt(v *view, stage int) skew {
 		s.drift = (high - low) * float64(T) / float64(total) * 1e6
 	}
 	return s
-}
-
-// interval is the median of v with its distribution-free interval. It puts v in another
-// order.
-func interval(v []float64, confidence float64) (lo, mid, hi float64, ok bool) {
-	k, ok := medianInterval(len(v), confidence)
-	if !ok {
-		return 0, 0, 0, false
-	}
-	n := len(v)
-	lo = robust.Select(v, k)
-	hi = robust.Select(v[k:], n-1-2*k)
-	lower, upper := robust.Middles(v[k : n-k])
-	return lo, (lower + upper) / 2, hi, true
-}
-
-// medianInterval is the largest k for which [s[k], s[n−1−k]] of n sorted values
-// covers the median with at least this confidence: the number of values below
-// the median is Bin(n, ½), so the interval misses with probability
-// 2·P(Bin ≤ k). ok is false when even the full range does not suffice.
-func medianInterval(n int, confidence float64) (k int, ok bool) {
-	// What lies further out than sixteen standard deviations is nothing in doubles.
-	k = max(0, n/2-8*int(math.Sqrt(float64(n))))
-	tail, p := 0.0, chanceOfHalf(n, k)
-	for ; 2*k < n; k++ {
-		tail += p
-		if 2*tail > 1-confidence {
-			break
-		}
-		p *= float64(n-k) / float64(k+1)
-	}
-	return k - 1, k > 0
-}
-
-// chanceOfHalf is P(Bin(n, ½) = k).
-func chanceOfHalf(n, k int) float64 {
-	lgamma := func(x int) float64 { y, _ := math.Lgamma(float64(x + 1)); return y }
-	return math.Exp(lgamma(n) - lgamma(k) - lgamma(n-k) - float64(n)*math.Ln2)
 }

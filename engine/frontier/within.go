@@ -2,6 +2,7 @@ package frontier
 
 import (
 	"github.com/sfstat/sfstat/engine/gates"
+	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -77,7 +78,7 @@ func exitRatio(exit []float64, sets [][]int, R int, g gates.Gates) (ratio float6
 			ratios = append(ratios, within/all/expected)
 		}
 	}
-	_, mid, hi, found := interval(ratios, g.SyncPoint.Confidence)
+	_, mid, hi, found := robust.MedianInterval(ratios, g.SyncPoint.Confidence)
 	return mid, found && hi <= setsRatio
 }
 

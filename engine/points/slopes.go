@@ -76,7 +76,7 @@ func dropLoose(points []Point, spread []float64, freedom float64) {
 
 // judge sets the slope and its interval, unless there are too few slopes.
 func (p *Point) judge(slopes []float64, g Gates) {
-	lo, mid, hi, ok := interval(slopes, g.Confidence)
+	lo, mid, hi, ok := robust.MedianInterval(slopes, g.Confidence)
 	if !ok {
 		return
 	}
@@ -237,40 +237,4 @@ func widest(slopes, spread []float64) (out []float64) {
 		}
 	}
 	return out
-}
-
-// interval is the median of v with its distribution-free interval. It puts v in another
-// order.
-func interval(v []float64, confidence float64) (lo, mid, hi float64, ok bool) {
-	k, ok := medianInterval(len(v), confidence)
-	if !ok {
-		return 0, 0, 0, false
-	}
-	slices.Sort(v)
-	n := len(v)
-	return v[k], (v[(n-1)/2] + v[n/2]) / 2, v[n-1-k], true
-}
-
-// medianInterval is the largest k for which [s[k], s[n−1−k]] of n sorted values covers
-// the median with at least this confidence: the number of values below the median is
-// Bin(n, ½), so that the interval misses with probability 2·P(Bin ≤ k). ok is false when
-// even the full range does not suffice.
-func medianInterval(n int, confidence float64) (k int, ok bool) {
-	// What lies further out than sixteen standard deviations is nothing in doubles.
-	k = max(0, n/2-8*int(math.Sqrt(float64(n))))
-	tail, p := 0.0, chanceOfHalf(n, k)
-	for ; 2*k < n; k++ {
-		tail += p
-		if 2*tail > 1-confidence {
-			break
-		}
-		p *= float64(n-k) / float64(k+1)
-	}
-	return k - 1, k > 0
-}
-
-// chanceOfHalf is P(Bin(n, ½) = k).
-func chanceOfHalf(n, k int) float64 {
-	lgamma := func(x int) float64 { y, _ := math.Lgamma(float64(x + 1)); return y }
-	return math.Exp(lgamma(n) - lgamma(k) - lgamma(n-k) - float64(n)*math.Ln2)
 }

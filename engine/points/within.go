@@ -1,6 +1,10 @@
 package points
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/sfstat/sfstat/internal/robust"
+)
 
 // Within is a stage in which the ranks of each of some sets wait for the last of them, such as
 // those of one tensor-parallel group.
@@ -59,7 +63,7 @@ func within(c *Steps, open bool, g Gates) (out []Within) {
 			if p.judge(slopes[k], g); p.Evidence != Shown {
 				continue
 			}
-			_, mid, high, ok := interval(ratios[k], g.Confidence)
+			_, mid, high, ok := robust.MedianInterval(ratios[k], g.Confidence)
 			if ok && high <= setsRatio && (best[k].Sets == nil || mid < best[k].ratio) {
 				best[k] = Within{Stage: k, Split: i, Sets: sets, ratio: mid}
 			}

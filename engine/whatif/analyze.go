@@ -21,7 +21,7 @@ func (m *Model) Analyze() *Result {
 	}
 	out := m.replay(list)
 	r := &Result{Steps: slices.Clone(m.steps), Recorded: stepTimes(m.base), NoDelay: stepTimes(m.noDelay.span), Ideal: stepTimes(m.allIdeal.span),
-		Slowdown: ratio(m.noDelay.span, m.allIdeal.done), Launch: ratio(m.base, m.noDelay.done), Notes: slices.Clone(m.notes)}
+		Slowdown: ratio(m.noDelay.span, m.allIdeal.done), Launch: ratio(m.base, m.noDelay.done)}
 	for s, t := range out[0].span {
 		r.Misfit = max(r.Misfit, math.Abs(float64(t-m.base[s]))/math.Max(1, float64(m.base[s])))
 	}

@@ -31,10 +31,9 @@ const (
 
 // Suspect is one thing that could be fixed, and what that would save.
 type Suspect struct {
-	Kind     SuspectKind
-	Index    int
-	Op       string
-	Slowdown float64 // that it causes alone
+	Kind  SuspectKind
+	Index int
+	Op    string
 	Effect
 }
 
@@ -58,11 +57,11 @@ func (m *Model) Suspects(r *Result, n int) []Suspect {
 	var list []Suspect
 	workers := slices.SortedStableFunc(slices.Values(r.Workers), func(x, y Worker) int { return cmp.Compare(y.Overall, x.Overall) })
 	for _, w := range workers[:min(max(n, 0), len(workers))] {
-		list = append(list, Suspect{Kind: SuspectWorker, Index: w.Rank, Slowdown: w.Overall})
+		list = append(list, Suspect{Kind: SuspectWorker, Index: w.Rank})
 	}
 	add := func(kind SuspectKind, parts []Part) {
 		for _, p := range parts[:min(max(n, 0), len(parts))] {
-			list = append(list, Suspect{Kind: kind, Index: p.Index, Op: p.Name, Slowdown: p.Overall})
+			list = append(list, Suspect{Kind: kind, Index: p.Index, Op: p.Name})
 		}
 	}
 	add(SuspectStage, r.ByStage)

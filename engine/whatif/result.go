@@ -1,7 +1,5 @@
 package whatif
 
-import "github.com/sfstat/sfstat/trace/input"
-
 // Result is what a trace's steps cost and why. All times are nanoseconds, all
 // slices by step are in the order of Steps.
 type Result struct {
@@ -29,8 +27,6 @@ type Result struct {
 	LastStage  Effect // M_S is LastStage.Share
 	TopWorkers Effect // M_W is TopWorkers.Share
 	TopRanks   []int  // the worst workers, worst first
-
-	Notes []input.Note
 }
 
 // FirstOp is the kind under which launch delays of the first operators of a

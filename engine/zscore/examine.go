@@ -14,7 +14,7 @@ func examine(index int, s *Series, f *family, memory *scratch) (Report, []Outlie
 		return rep, nil
 	}
 	scale := f.o.Scale
-	if scale == AutoScale && f.o.plain() {
+	if scale == AutoScale && f.o.Method == Population {
 		scale = Linear
 	}
 	e := &examiner{index: index, s: s, family: f, fit: chooseFit(s, scale, memory), report: &rep}
@@ -139,7 +139,7 @@ func (e *examiner) single(memory *scratch) {
 		e.doubt(Masks)
 	default:
 		e.doubt(Uncalibrated)
-		if ceiling(method, n) <= e.family.o.Cutoff {
+		if ceiling(n) <= e.family.o.Cutoff {
 			e.doubt(CannotFire)
 		}
 	}

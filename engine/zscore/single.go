@@ -9,17 +9,8 @@ import (
 	"github.com/sfstat/sfstat/internal/robust"
 )
 
-// ceiling is the largest |score| that any of n values can have: √(n−1) by
-// Population, (n−1)/√n by SampleSD; the others have none.
-func ceiling(m Method, n int) float64 {
-	switch {
-	case m == Population && n > 0:
-		return math.Sqrt(float64(n - 1))
-	case m == SampleSD && n > 0:
-		return float64(n-1) / math.Sqrt(float64(n))
-	}
-	return math.Inf(1)
-}
+// ceiling is the largest |score| that any of n values can have by Population.
+func ceiling(n int) float64 { return math.Sqrt(float64(n - 1)) }
 
 // scratch is one thread's memory.
 type scratch struct {
@@ -39,23 +30,15 @@ func scoreStep(m Method, y []float64, memory *scratch) []float64 {
 		clear(out)
 		return out
 	}
-	switch m {
-	case LeaveOneOut:
+	if m == LeaveOneOut {
 		leaveOneOut(out, memory)
-	case SampleSD:
-		plain(out, stat.MeanStdDev)
-	default:
-		plain(out, stat.PopMeanStdDev)
+		return out
+	}
+	mean, sd := stat.PopMeanStdDev(out, nil)
+	for i, v := range out {
+		out[i] = (v - mean) / sd
 	}
 	return out
-}
-
-// plain is (y − mean)/deviation, in place.
-func plain(y []float64, moments func(x, weights []float64) (mean, sd float64)) {
-	mean, sd := moments(y, nil)
-	for i, v := range y {
-		y[i] = (v - mean) / sd
-	}
 }
 
 // leaveOneOut is the externally studentised residual, in place: with mean m and

@@ -66,11 +66,10 @@ const (
 	Pooled      Method = iota // deviation from the peers over spread pooled over the steps
 	LeaveOneOut               // each value against mean and deviation of the others, in its step alone
 	Population                // (x − mean)/deviation with divisor N: the paper's
-	SampleSD                  // the same with divisor N − 1
 	methodCount
 )
 
-var methodNames = [methodCount]string{"pooled", "leave-one-out", "population", "sample"}
+var methodNames = [methodCount]string{"pooled", "leave-one-out", "population"}
 
 func (m Method) String() string { return enum.Name(methodNames[:], m) }
 
@@ -91,7 +90,7 @@ type Options struct {
 	// all its peers and quantities. The same rate over all instances and steps
 	// together makes a flag Sure. 0: 0.01.
 	Alpha  float64
-	Cutoff float64 // threshold of Population and SampleSD, which have no error rate; 0: 3
+	Cutoff float64 // threshold of Population, which has no error rate; 0: 3
 }
 
 // Defaults are the options with what is zero replaced by its default.
@@ -108,14 +107,11 @@ func (o Options) validate() error {
 		return fmt.Errorf("zscore: Scale %d is none", o.Scale)
 	case !(o.Alpha > 0 && o.Alpha < 1):
 		return fmt.Errorf("zscore: Alpha %v outside (0, 1)", o.Alpha)
-	case o.plain() && !(o.Cutoff > 0):
+	case o.Method == Population && !(o.Cutoff > 0):
 		return fmt.Errorf("zscore: Cutoff %v is not positive", o.Cutoff)
 	}
 	return nil
 }
-
-// plain reports whether the method has a cutoff and no error rate.
-func (o Options) plain() bool { return o.Method == Population || o.Method == SampleSD }
 
 // widest is how far apart the values of a series may lie: twice that fits int64.
 const widest = math.MaxInt64 / 4

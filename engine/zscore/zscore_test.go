@@ -58,29 +58,27 @@ func heavy(rng *rand.Rand, n int) []int64 {
 	return x
 }
 
-// TestCeiling: no value among N is further than √(N−1) population or (N−1)/√N
-// sample deviations from the mean, and one value at 10⁹ with the rest at 0 is
+// TestCeiling: no value among N is further than √(N−1) population
+// deviations from the mean, and one value at 10⁹ with the rest at 0 is
 // just there.
 func TestCeiling(t *testing.T) {
 	rng := source(1)
-	for _, m := range []Method{Population, SampleSD} {
-		for n := 2; n <= 40; n++ {
-			limit := ceiling(m, n)
-			lone := make([]int64, n)
-			lone[n/2] = 1e9
-			z, err := scoresOf(m, lone)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if math.Abs(z[n/2]-limit) > 1e-9*limit {
-				t.Errorf("%s, N = %d: a lone outlier has %v, want %v", m, n, z[n/2], limit)
-			}
-			for range 50 {
-				z, _ := scoresOf(m, heavy(rng, n))
-				for _, v := range z {
-					if math.Abs(v) > limit*(1+1e-9) {
-						t.Fatalf("%s, N = %d: %v above %v", m, n, v, limit)
-					}
+	for n := 2; n <= 40; n++ {
+		limit := ceiling(n)
+		lone := make([]int64, n)
+		lone[n/2] = 1e9
+		z, err := scoresOf(Population, lone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if math.Abs(z[n/2]-limit) > 1e-9*limit {
+			t.Errorf("N = %d: a lone outlier has %v, want %v", n, z[n/2], limit)
+		}
+		for range 50 {
+			z, _ := scoresOf(Population, heavy(rng, n))
+			for _, v := range z {
+				if math.Abs(v) > limit*(1+1e-9) {
+					t.Fatalf("N = %d: %v above %v", n, v, limit)
 				}
 			}
 		}
@@ -90,18 +88,16 @@ func TestCeiling(t *testing.T) {
 // TestPlainRuleCannotFire: the paper's rule is silent at N = 10 whatever
 // happens, and says so; one more peer, and it is not.
 func TestPlainRuleCannotFire(t *testing.T) {
-	for _, m := range []Method{Population, SampleSD} {
-		o := Options{Method: m}
-		for _, n := range []int{4, 8, 10, 16} {
-			s := healthy(source(2), n, 8)
-			for step := range 8 {
-				s.X[step*n] += 1e12
-			}
-			r := analyze(t, o, s)
-			blind := n <= 10
-			if got := slices.Contains(r.Series[0].Doubts, CannotFire); got != blind || (len(r.Outliers) == 0) != blind {
-				t.Errorf("%s, N = %d: %d outliers, said that it cannot fire: %v", m, n, len(r.Outliers), got)
-			}
+	o := Options{Method: Population}
+	for _, n := range []int{4, 8, 10, 16} {
+		s := healthy(source(2), n, 8)
+		for step := range 8 {
+			s.X[step*n] += 1e12
+		}
+		r := analyze(t, o, s)
+		blind := n <= 10
+		if got := slices.Contains(r.Series[0].Doubts, CannotFire); got != blind || (len(r.Outliers) == 0) != blind {
+			t.Errorf("N = %d: %d outliers, said that it cannot fire: %v", n, len(r.Outliers), got)
 		}
 	}
 }
@@ -129,8 +125,8 @@ func TestMasking(t *testing.T) {
 	}
 }
 
-// TestLeaveOneOutIdentity: with the internal score z of sample deviation and
-// ρ = z/√(1−1/N), t = ρ·√((N−2)/(N−1−ρ²)).
+// TestLeaveOneOutIdentity: with the internal score ρ of population deviation,
+// t = ρ·√((N−2)/(N−1−ρ²)).
 func TestLeaveOneOutIdentity(t *testing.T) {
 	rng := source(4)
 	for range 300 {
@@ -139,13 +135,13 @@ func TestLeaveOneOutIdentity(t *testing.T) {
 		for i := range x {
 			x[i] = rng.Int64N(1e9)
 		}
-		z, _ := scoresOf(SampleSD, x)
+		z, _ := scoresOf(Population, x)
 		got, err := scoresOf(LeaveOneOut, x)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i := range x {
-			r := z[i] / math.Sqrt(1-1/float64(n))
+			r := z[i]
 			want := r * math.Sqrt(float64(n-2)/(float64(n-1)-r*r))
 			if math.Abs(got[i]-want) > 1e-6*(1+math.Abs(want)) {
 				t.Fatalf("N = %d: %v, want %v", n, got[i], want)
@@ -158,7 +154,7 @@ func TestLeaveOneOutIdentity(t *testing.T) {
 // order of the peers only its place, and a mirrored sample has mirrored scores.
 func TestScoresInvariances(t *testing.T) {
 	rng := source(5)
-	for _, m := range []Method{LeaveOneOut, Population, SampleSD} {
+	for _, m := range []Method{LeaveOneOut, Population} {
 		for range 100 {
 			x := heavy(rng, 3+rng.IntN(20))
 			want, err := scoresOf(m, x)

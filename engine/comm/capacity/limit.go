@@ -17,7 +17,6 @@ type Limit struct {
 	Link      nccl.Link
 	From, To  int     // the members that it is between; To is Network for a card
 	Bandwidth float64 // GB/s; 0: the topology does not say
-	Unknown   int     // pairs of members, or members on the way out, without a way
 	Benchmark bool    // nccl-tests measured it; Link, From and To say nothing then
 }
 
@@ -41,10 +40,7 @@ func Narrowest(ways []Way, machines []int) Limit {
 	var l Limit
 	hold := func(p pair) {
 		w, ok := known[p]
-		switch {
-		case !ok:
-			l.Unknown++
-		case l.Bandwidth == 0 || w.Bandwidth < l.Bandwidth:
+		if ok && (l.Bandwidth == 0 || w.Bandwidth < l.Bandwidth) {
 			l.Link, l.From, l.To, l.Bandwidth = w.Link, p.from, p.to, w.Bandwidth
 		}
 	}

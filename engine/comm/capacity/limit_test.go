@@ -12,13 +12,13 @@ import (
 func TestNarrowest(t *testing.T) {
 	ways := []Way{{0, 1, nccl.NVL, 80}, {1, 0, nccl.SYS, 16}, {2, 3, nccl.NVL, 80}, {0, Network, nccl.PHB, 25}, {1, Network, nccl.PHB, 25},
 		{2, Network, nccl.PHB, 12.5}, {3, Network, nccl.PHB, 25}, {0, 9, nccl.SYS, 1}, {-5, 0, nccl.SYS, 1}, {0, 1, nccl.SYS, math.NaN()}}
-	if got, want := Narrowest(ways, []int{0, 0, 1, 1}), (Limit{nccl.NET, 2, Network, 12.5, 0, false}); got != want {
+	if got, want := Narrowest(ways, []int{0, 0, 1, 1}), (Limit{nccl.NET, 2, Network, 12.5, false}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
-	if got, want := Narrowest(ways[:2], []int{0, 0}), (Limit{nccl.NVL, 0, 1, 80, 0, false}); got != want {
+	if got, want := Narrowest(ways[:2], []int{0, 0}), (Limit{nccl.NVL, 0, 1, 80, false}); got != want {
 		t.Errorf("one machine: got %+v, want %+v", got, want)
 	}
-	if got, want := Narrowest(nil, []int{0, 0, 1}), (Limit{Unknown: 4}); got != want {
+	if got, want := Narrowest(nil, []int{0, 0, 1}), (Limit{}); got != want {
 		t.Errorf("nothing known: got %+v, want %+v", got, want)
 	}
 	if got := Narrowest(nil, nil); got != (Limit{}) {

@@ -47,9 +47,7 @@ func allFamilies() []simulate.Family {
 var paperTables = []paperTable{
 	{Number: 4, arms: true, of: func(s *Score) *table.Table {
 		t := s.timesAlone().methodTable()
-		if wide := s.timesAlone().widerSets(); wide != "" {
-			t.Notes = append(t.Notes, wide)
-		}
+		t.Notes = s.timesAlone().widerSets()
 		s.addArms(t)
 		return t
 	}},

@@ -23,7 +23,6 @@ type group struct {
 	rows  []groupRow
 	times []int64 // [row][stage]
 	side  [][]sample
-	walls int // rows with a wall time
 
 	ranks   []int   // that have reported, in order of appearance
 	column  []int32 // by rank: 1 + its position in ranks, 0 for none
@@ -93,9 +92,6 @@ func (g *group) add(r *row, limit int64) *cellError {
 		if s.sampled {
 			g.side[i] = append(g.side[i], sample{len(g.rows), s.value, s.ready})
 		}
-	}
-	if r.wall >= 0 {
-		g.walls++
 	}
 	g.rows = append(g.rows, groupRow{r.line, r.step, r.wall, int32(at), m})
 	g.times = append(g.times, r.times...)
@@ -225,6 +221,6 @@ func (g *group) reset() {
 		g.side[i] = g.side[i][:0]
 	}
 	clear(g.known)
-	g.rows, g.times, g.walls = g.rows[:0], g.times[:0], 0
+	g.rows, g.times = g.rows[:0], g.times[:0]
 	g.ranks, g.last, g.metas, g.keys = g.ranks[:0], g.last[:0], g.metas[:0], 0
 }

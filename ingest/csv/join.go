@@ -9,10 +9,10 @@ import (
 	"github.com/sfstat/sfstat/trace/input"
 )
 
-// join makes windows of rows that are not a full grid: ranks that miss steps,
-// steps that all ranks miss, attributes that change. It cuts the rows of every
-// rank into parts and leaves the rest to trace.Join, which takes the square of
-// their number: so each stretch without a missing step is joined by itself.
+// join makes windows of the rows: mostly one, several where ranks or all of them miss steps
+// or attributes change. It cuts the rows of every rank into parts and leaves the rest to
+// trace.Join, which takes the square of their number: so each stretch without a missing
+// step is joined by itself.
 func (g *group) join() ([]*trace.Window, error) {
 	order := make([]int, len(g.rows))
 	for i := range order {

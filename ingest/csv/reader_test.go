@@ -68,7 +68,8 @@ func TestTables(t *testing.T) {
 				w.Run, w.Index, w.WorldSize, w.Accumulation, w.DataWait, w.GatherFailed = "j", -3, 3, 4, trace.DataWaitPreceding, []int{2}
 				w.Ranks = []trace.Rank{{ID: 0, Host: "n0", Role: trace.Role{{Axis: "dp"}, {Axis: "pp", Index: 1}}},
 					{ID: 2, Host: "n,\"1\"\n", LocalRank: 1, Role: trace.Role{{Axis: "dp", Index: 1}, {Axis: "pp", Index: 1}}}}
-				w.Notes = []input.Note{{Kind: input.NoteMissingRanks, Text: "1 of 3 ranks did not report steps 5 to 6: 1"}}
+				w.Notes = []input.Note{{Kind: input.NoteGatherFailed, Text: "the recorder could not gather the window on rank 2"},
+					{Kind: input.NoteMissingRanks, Text: "1 of 3 ranks did not report steps 5 to 6: 1"}}
 			})}},
 		{"side channels", "step,rank,a,b,e,e.ready,ready:f,side:f\n5,0,10,11,1.5,true,,\n5,1,20,21,NaN,false,,\n6,0,30,31,,,1,0.1\n6,1,40,41,7e-3,1,,\n",
 			[]*trace.Window{two(func(w *trace.Window) {

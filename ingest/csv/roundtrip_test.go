@@ -123,6 +123,9 @@ func TestRoundTripRandom(t *testing.T) {
 				}
 			}
 			w.Side = side
+			if w.GatherFailed != nil {
+				w.Notes = append(w.Notes, input.Note{Kind: input.NoteGatherFailed, Text: "the recorder could not gather the window on " + trace.Ranks(w.GatherFailed)})
+			}
 		}
 		if d := cmp.Diff(windows, got, bitwise); d != "" {
 			t.Fatalf("seed %d (-written +read)\n%.3000s\n%s", seed, d, b)

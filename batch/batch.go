@@ -40,6 +40,7 @@ type Options struct {
 	Diagnose diagnose.Options // but for its engines
 	Settings string           // what else decides on the rows, as text: another makes parts of no use
 	Output   Output
+	Windows  Output // of the table of windows; the zero Output: it is not made
 	Resume   Resume
 	Strict   bool // no output where an input is left out or not whole
 	Shard    Shard
@@ -188,7 +189,7 @@ func (b *work) chunk(ctx context.Context, i int) error {
 		b.judge <- struct{}{}
 		defer func() { <-b.judge }()
 		out := newPartWriter(w)
-		j := &judge{o: b.o.Diagnose, beside: b.beside, reads: b.reads, emit: out.row, refer: out.problem, of: local, tell: func(n int) { b.tell(0, int64(n)) }}
+		j := &judge{o: b.o.Diagnose, beside: b.beside, reads: b.reads, to: out, windowed: b.o.Windows.Format != Nowhere, of: local, tell: func(n int) { b.tell(0, int64(n)) }}
 		for _, u := range b.chunks[i].units {
 			if err := j.unit(ctx, u); err != nil {
 				return err
@@ -223,27 +224,34 @@ func (b *work) join() (*findings.Summary, error) {
 	for _, p := range b.refused {
 		s.Refuse(findings.Refused(p))
 	}
-	err := b.o.Output.write(b.o.Create, func(to rowWriter) error {
-		for i := range b.chunks {
-			if !b.o.Shard.has(i) {
-				continue
-			}
-			err := b.parts.read(i, func(row *findings.Row, problem *Problem) error {
-				if problem != nil {
-					s.Refuse(findings.Refused(*problem))
-					return nil
-				}
-				s.Add(row)
-				return to.write(row)
-			})
-			if err != nil {
-				return err
-			}
+	err := write(&b.o.Output, b.o.Create, func(to rowWriter[findings.Row]) error {
+		of := taker{
+			row:     func(row *findings.Row) error { s.Add(row); return to.write(row) },
+			problem: func(p *Problem) error { s.Refuse(findings.Refused(*p)); return nil },
+		}
+		if err := b.each(of); err != nil {
+			return err
 		}
 		if s.Empty() && b.o.Shard.Of <= 1 {
 			return ErrNothing
 		}
 		return b.o.whole(s)
 	})
+	if err == nil && b.o.Windows.Format != Nowhere {
+		err = write(&b.o.Windows, b.o.Create, func(to rowWriter[findings.Window]) error { return b.each(taker{window: to.write}) })
+	}
 	return s, err
+}
+
+// each hands the records of all parts, in order, to who takes them.
+func (b *work) each(to taker) error {
+	for i := range b.chunks {
+		if !b.o.Shard.has(i) {
+			continue
+		}
+		if err := b.parts.read(i, to); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -24,7 +24,7 @@ import (
 func Gather(paths []string, o Options) (*findings.Summary, error) {
 	s := findings.NewSummary()
 	var first error
-	err := o.Output.write(o.Create, func(w rowWriter) error {
+	err := write(&o.Output, o.Create, func(w rowWriter[findings.Row]) error {
 		for _, path := range paths {
 			err := readFindings(path, func(r *findings.Row) error {
 				s.Add(r)

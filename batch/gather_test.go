@@ -23,7 +23,7 @@ func FuzzReadFindings(f *testing.F) {
 			f.Fatal(err)
 		}
 		o := Output{Path: path, Format: as}
-		err = o.write(nil, func(to rowWriter) error {
+		err = write(&o, nil, func(to rowWriter[findings.Row]) error {
 			return to.write(&findings.Row{Run: "r", Stages: `{"x":1}`, Place: &place, Kind: &kind})
 		})
 		if err != nil {

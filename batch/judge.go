@@ -30,15 +30,23 @@ var (
 
 // judge turns the recordings of units into rows.
 type judge struct {
-	o      diagnose.Options
-	emit   func(findings.Row) error
-	refer  func(Problem) error
-	tell   func(windows int) // that were judged
-	beside *diagnose.Beside
-	reads  int        // threads of one file
-	of     *copies    // of objects among the inputs
-	open   []*session // by first recording
+	o  diagnose.Options
+	to sink
+	// windowed: the table of windows is asked for.
+	windowed bool
+	tell     func(windows int) // that were judged
+	beside   *diagnose.Beside
+	reads    int        // threads of one file
+	of       *copies    // of objects among the inputs
+	open     []*session // by first recording
 	bounds
+}
+
+// sink takes what a judge finds.
+type sink interface {
+	row(findings.Row) error
+	window(findings.Window) error
+	problem(Problem) error
 }
 
 // session is a stretch of a run.
@@ -54,7 +62,7 @@ type session struct {
 func (j *judge) unit(ctx context.Context, u unit) error {
 	var err error
 	if panicked := bug.Contained(u.files[0].Path, func() { err = j.read(ctx, u) }); panicked != nil {
-		return errors.Join(j.refer(j.of.problem(u.files[0].Path, panicked)), j.finish(0))
+		return errors.Join(j.to.problem(j.of.problem(u.files[0].Path, panicked)), j.finish(0))
 	}
 	return err
 }
@@ -63,7 +71,7 @@ func (j *judge) read(ctx context.Context, u unit) error {
 	var paths []string
 	for _, f := range u.files {
 		if err, failed := j.of.failed[f.Path]; failed {
-			if err := j.refer(Problem{Path: f.Path, Error: err.Error()}); err != nil {
+			if err := j.to.problem(Problem{Path: f.Path, Error: err.Error()}); err != nil {
 				return err
 			}
 			continue
@@ -82,7 +90,7 @@ func (j *judge) read(ctx context.Context, u unit) error {
 		return err
 	}
 	if err != nil {
-		return j.refer(j.of.problem(paths[0], err))
+		return j.to.problem(j.of.problem(paths[0], err))
 	}
 	defer r.Close()
 	for item, err := range r.Items() {
@@ -90,7 +98,7 @@ func (j *judge) read(ctx context.Context, u unit) error {
 			return err
 		}
 		if err != nil && len(r.Problems()) == 0 {
-			err = j.refer(j.of.problem(paths[0], err))
+			err = j.to.problem(j.of.problem(paths[0], err))
 			return errors.Join(err, j.finish(0), j.problems(ctx, u, r))
 		}
 		if err != nil {
@@ -135,7 +143,7 @@ func (j *judge) cut(item auto.Item, u unit, at findings.Where) error {
 				path = of
 			}
 		}
-		if err := j.refer(j.of.problem(path, errors.New(n.Text))); err != nil {
+		if err := j.to.problem(j.of.problem(path, errors.New(n.Text))); err != nil {
 			return err
 		}
 	}
@@ -173,13 +181,13 @@ func (j *judge) problems(ctx context.Context, u unit, r *auto.Reader) error {
 			}
 			continue
 		}
-		if err := j.refer(j.of.problem(p.Path, p.Err)); err != nil {
+		if err := j.to.problem(j.of.problem(p.Path, p.Err)); err != nil {
 			return err
 		}
 	}
 	for _, f := range u.files {
 		if what := f.changed(); what != "" {
-			if err := j.refer(Problem{Path: f.Path, Error: what + " since the work began: the rows are of what was read"}); err != nil {
+			if err := j.to.problem(Problem{Path: f.Path, Error: what + " since the work began: the rows are of what was read"}); err != nil {
 				return err
 			}
 		}
@@ -200,7 +208,7 @@ func (j *judge) add(r trace.Recording, at findings.Where, path string) error {
 	}
 	s := j.open[i]
 	if err := s.s.Add(r); err != nil {
-		return j.refer(j.of.problem(cmp.Or(path, within(at.Folder, at.File)), err))
+		return j.to.problem(j.of.problem(cmp.Or(path, within(at.Folder, at.File)), err))
 	}
 	if !isWindow {
 		return nil
@@ -239,24 +247,33 @@ func (j *judge) finish(left int) error {
 // close gives the rows of a session. A panic is referred.
 func (j *judge) close(s *session) error {
 	var rows []findings.Row
+	var windows []findings.Window
 	var failed []*bug.Error
 	err := bug.Contained("run "+s.run, func() {
 		var v *diagnose.Verdict
 		v, failed = s.s.Judge()
 		for i := range v.Runs {
 			rows = append(rows, findings.Of(s.at, &v.Runs[i], s.starts)...)
+			if j.windowed {
+				windows = append(windows, findings.WindowsOf(s.at, &v.Runs[i], s.starts)...)
+			}
 		}
 	})
 	if err != nil {
-		rows, failed = nil, []*bug.Error{bug.In(err)}
+		rows, windows, failed = nil, nil, []*bug.Error{bug.In(err)}
 	}
 	for _, b := range failed {
-		if err := j.refer(j.of.problem(within(s.at.Folder, s.at.File), b)); err != nil {
+		if err := j.to.problem(j.of.problem(within(s.at.Folder, s.at.File), b)); err != nil {
 			return err
 		}
 	}
 	for _, row := range rows {
-		if err := j.emit(row); err != nil {
+		if err := j.to.row(row); err != nil {
+			return err
+		}
+	}
+	for _, w := range windows {
+		if err := j.to.window(w); err != nil {
 			return err
 		}
 	}

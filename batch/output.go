@@ -14,6 +14,7 @@ import (
 
 	"github.com/sfstat/sfstat/batch/findings"
 	"github.com/sfstat/sfstat/internal/atomicfile"
+	"github.com/sfstat/sfstat/internal/flatrow"
 )
 
 // Output is where rows go. The zero Output is nowhere: there is a summary only.
@@ -49,16 +50,16 @@ func FormatOf(path string) (Format, error) {
 func (o *Output) named() bool { return o.Path != "" && o.Path != "-" }
 
 // rowWriter writes rows one at a time.
-type rowWriter interface {
-	write(*findings.Row) error
+type rowWriter[T any] interface {
+	write(*T) error
 	close() error
 }
 
 // write gives the output its rows, all of them or none.
-func (o *Output) write(create func(string) (*atomicfile.File, error), rows func(rowWriter) error) error {
+func write[T any](o *Output, create func(string) (*atomicfile.File, error), rows func(rowWriter[T]) error) error {
 	all := func(w io.Writer) error {
 		b := bufio.NewWriterSize(w, 256<<10)
-		to := o.writer(b)
+		to := writerOf[T](o, b)
 		if err := rows(to); err != nil {
 			return err
 		}
@@ -83,51 +84,51 @@ func (o *Output) write(create func(string) (*atomicfile.File, error), rows func(
 	return f.Fill(all)
 }
 
-func (o *Output) writer(w io.Writer) rowWriter {
+func writerOf[T any](o *Output, w io.Writer) rowWriter[T] {
 	switch o.Format {
 	case Parquet:
-		return newParquetWriter(w)
+		return newParquetWriter[T](w)
 	case CSV:
-		return &csvWriter{w: csv.NewWriter(w)}
+		return &csvWriter[T]{w: csv.NewWriter(w)}
 	case JSONLines:
 		e := json.NewEncoder(w)
 		e.SetEscapeHTML(false)
-		return jsonWriter{e}
+		return jsonWriter[T]{e}
 	}
-	return nowhere{}
+	return nowhere[T]{}
 }
 
-type nowhere struct{}
+type nowhere[T any] struct{}
 
-func (nowhere) write(*findings.Row) error { return nil }
-func (nowhere) close() error              { return nil }
+func (nowhere[T]) write(*T) error { return nil }
+func (nowhere[T]) close() error   { return nil }
 
-type jsonWriter struct{ e *json.Encoder }
+type jsonWriter[T any] struct{ e *json.Encoder }
 
-func (j jsonWriter) write(r *findings.Row) error { return j.e.Encode(r) }
-func (jsonWriter) close() error                  { return nil }
+func (j jsonWriter[T]) write(r *T) error { return j.e.Encode(r) }
+func (jsonWriter[T]) close() error       { return nil }
 
-type csvWriter struct {
+type csvWriter[T any] struct {
 	w     *csv.Writer
 	begun bool
 }
 
-func (c *csvWriter) begin() error {
+func (c *csvWriter[T]) begin() error {
 	if c.begun {
 		return nil
 	}
 	c.begun = true
-	return c.w.Write(findings.Columns())
+	return c.w.Write(flatrow.Columns[T]())
 }
 
-func (c *csvWriter) write(r *findings.Row) error {
+func (c *csvWriter[T]) write(r *T) error {
 	if err := c.begin(); err != nil {
 		return err
 	}
-	return c.w.Write(r.Cells())
+	return c.w.Write(flatrow.Cells(r))
 }
 
-func (c *csvWriter) close() error {
+func (c *csvWriter[T]) close() error {
 	if err := c.begin(); err != nil {
 		return err
 	}
@@ -135,28 +136,34 @@ func (c *csvWriter) close() error {
 	return c.w.Error()
 }
 
-// Key is what marks a Parquet file of findings in its metadata; Schema is its
-// value, which changes when a column changes its meaning.
+// Key and WindowsKey are what marks a Parquet file of findings, and of windows, in its metadata; the values
+// change when a column changes its meaning.
 const (
-	Key    = "sfstat.findings"
-	Schema = "sfstat.findings/1"
+	Key           = "sfstat.findings"
+	Schema        = "sfstat.findings/2"
+	WindowsKey    = "sfstat.windows"
+	WindowsSchema = "sfstat.windows/1"
 )
 
 // rowsInGroup bounds the memory of a row group.
 const rowsInGroup = 1 << 16
 
-type parquetWriter struct {
-	w *parquet.GenericWriter[findings.Row]
+type parquetWriter[T any] struct {
+	w *parquet.GenericWriter[T]
 	n int
 }
 
-func newParquetWriter(w io.Writer) *parquetWriter {
-	return &parquetWriter{w: parquet.NewGenericWriter[findings.Row](w, parquet.Compression(&parquet.Zstd),
-		parquet.KeyValueMetadata(Key, Schema), parquet.CreatedBy("sfstat", "", ""))}
+func newParquetWriter[T any](w io.Writer) *parquetWriter[T] {
+	key, schema := Key, Schema
+	if _, windows := any(new(T)).(*findings.Window); windows {
+		key, schema = WindowsKey, WindowsSchema
+	}
+	return &parquetWriter[T]{w: parquet.NewGenericWriter[T](w, parquet.Compression(&parquet.Zstd),
+		parquet.KeyValueMetadata(key, schema), parquet.CreatedBy("sfstat", "", ""))}
 }
 
-func (p *parquetWriter) write(r *findings.Row) error {
-	if _, err := p.w.Write([]findings.Row{*r}); err != nil {
+func (p *parquetWriter[T]) write(r *T) error {
+	if _, err := p.w.Write([]T{*r}); err != nil {
 		return err
 	}
 	if p.n++; p.n%rowsInGroup == 0 {
@@ -165,7 +172,7 @@ func (p *parquetWriter) write(r *findings.Row) error {
 	return nil
 }
 
-func (p *parquetWriter) close() error { return p.w.Close() }
+func (p *parquetWriter[T]) close() error { return p.w.Close() }
 
 // partsOf is the output whose parts are kept beside it; of one that is no file,
 // one in a folder for what is temporary.

@@ -160,6 +160,7 @@ func (p *parts) remove() {
 // found.
 const (
 	rowRecord     = 'r'
+	windowRecord  = 'w'
 	problemRecord = 'p'
 	endRecord     = 'e'
 )
@@ -187,6 +188,12 @@ func (p *partWriter) row(r findings.Row) error {
 	return p.write()
 }
 
+func (p *partWriter) window(w findings.Window) error {
+	w.Stages = cmp.Or(w.Stages, "{}")
+	p.record = flatrow.Append(append(p.record[:0], windowRecord), &w)
+	return p.write()
+}
+
 func (p *partWriter) problem(x Problem) error {
 	p.record = flatrow.Append(append(p.record[:0], problemRecord), &x)
 	return p.write()
@@ -208,27 +215,40 @@ func (p *partWriter) write() error {
 	return err
 }
 
-// read hands the rows and problems of a part to each, one of which is nil.
-func (p *parts) read(chunk int, each func(*findings.Row, *Problem) error) error {
+// taker is who takes the records of a part; nil: nobody takes those.
+type taker struct {
+	row     func(*findings.Row) error
+	window  func(*findings.Window) error
+	problem func(*Problem) error
+}
+
+// read hands the records of a part to who takes them.
+func (p *parts) read(chunk int, to taker) error {
 	var rows flatrow.Reader[findings.Row]
+	var windows flatrow.Reader[findings.Window]
 	var problems flatrow.Reader[Problem]
 	return p.records(chunk, func(kind byte, b []byte) error {
 		switch kind {
 		case rowRecord:
-			row := new(findings.Row)
-			if rows.Read(b, row) != nil {
-				return errRecord
-			}
-			return each(row, nil)
+			return taken(&rows, b, to.row)
+		case windowRecord:
+			return taken(&windows, b, to.window)
 		case problemRecord:
-			problem := new(Problem)
-			if problems.Read(b, problem) != nil {
-				return errRecord
-			}
-			return each(nil, problem)
+			return taken(&problems, b, to.problem)
 		}
 		return errRecord
 	})
+}
+
+func taken[T any](r *flatrow.Reader[T], b []byte, take func(*T) error) error {
+	x := new(T)
+	if r.Read(b, x) != nil {
+		return errRecord
+	}
+	if take == nil {
+		return nil
+	}
+	return take(x)
 }
 
 // records hands the records of a part to each, but for the last, which must fit what was read.

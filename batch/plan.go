@@ -1,5 +1,5 @@
-// Package batch judges archives: every window of every run below folders, a row
-// for each finding and window.
+// Package batch judges archives: every run below folders, a row for each finding of one, and if asked
+// for a row for each window.
 //
 //  1. The files are listed and parted into units, which are read together: a
 //     Parquet file by itself, the other files of a folder as one; and a whole folder as
@@ -112,7 +112,7 @@ const (
 
 // newPlan lists the files and objects of paths. those are not inputs: what is written.
 func newPlan(ctx context.Context, paths []string, o *Options, those ...string) (*plan, error) {
-	p := &plan{Options: fmt.Sprintf("%s of %d shard %d", o.Settings, o.Shard.Of, o.Shard.Index)}
+	p := &plan{Options: fmt.Sprintf("%s of %d shard %d windows %t", o.Settings, o.Shard.Of, o.Shard.Index, o.Windows.Format != Nowhere)}
 	objects, local := parted(paths)
 	for _, l := range auto.List(local) {
 		switch {

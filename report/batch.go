@@ -205,7 +205,7 @@ func countTable(of string, list []findings.Count) *table.Table {
 }
 
 func weekTable(weeks []*findings.Week) *table.Table {
-	t := &table.Table{Columns: []table.Column{{Head: "week of", Kind: table.Text}, {Head: "windows", Kind: table.Integer}, {Head: "flagged", Kind: table.Integer}, {Head: "mostly", Kind: table.Name}}}
+	t := &table.Table{Columns: []table.Column{{Head: "week of", Kind: table.Text}, {Head: "runs", Kind: table.Integer}, {Head: "flagged", Kind: table.Integer}, {Head: "mostly", Kind: table.Name}}}
 	for _, w := range weeks {
 		stage, most := "", 0
 		for name, n := range w.Stages {
@@ -213,7 +213,7 @@ func weekTable(weeks []*findings.Week) *table.Table {
 				stage, most = name, n
 			}
 		}
-		t.Add(table.TextCell(w.Start.Format(dayFormat)), table.WholeCell(w.Windows), table.WholeCell(w.Flagged), table.TextCell(stage))
+		t.Add(table.TextCell(w.Start.Format(dayFormat)), table.WholeCell(w.Runs), table.WholeCell(w.Flagged), table.TextCell(stage))
 	}
 	return t
 }

@@ -21,7 +21,7 @@ func archive() *findings.Summary {
 		if i >= 12 {
 			data += 15e6
 		}
-		row := &findings.Row{Folder: "archive", Run: fmt.Sprintf("train-%02d", i), Start: &start, Steps: 100, Step: int64(data) + 200e6, Ranks: 8, Hosts: 1,
+		row := &findings.Row{Windows: 1, Folder: "archive", Run: fmt.Sprintf("train-%02d", i), Start: &start, Steps: 100, Step: int64(data) + 200e6, Ranks: 8, Hosts: 1,
 			Status: "no_straggler", Stages: findings.Stages(fmt.Sprintf(`{"data":%.0f,"forward":200000000}`, data))}
 		if i%8 == 3 {
 			place, rank, host, stage, gain := int64(1), int64(3), "gpu07", "data", 0.2

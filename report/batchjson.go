@@ -13,7 +13,7 @@ type batchJSON struct {
 	Runs     []batchRunJSON     `json:"runs" doc:"all runs, the worst first"`
 	Hosts    []recurringJSON    `json:"hosts" doc:"hosts that two runs or more are delayed by, the least likely first"`
 	GPUs     []recurringJSON    `json:"gpus" doc:"GPUs, by host and local rank, likewise"`
-	Weeks    []batchWeekJSON    `json:"weeks" doc:"weeks, of windows with a time"`
+	Weeks    []batchWeekJSON    `json:"weeks" doc:"weeks, of runs that say when they began"`
 	Changes  []batchChangeJSON  `json:"changes" doc:"days from which on the runs of a family take longer or shorter"`
 	LeftOut  []batchRefusalJSON `json:"left_out" doc:"inputs that are not in it, or not whole"`
 }
@@ -50,7 +50,7 @@ type recurringJSON struct {
 
 type batchWeekJSON struct {
 	Monday  string `json:"monday" doc:"its first day, UTC"`
-	Windows int    `json:"windows" doc:"windows that began in it"`
+	Runs    int    `json:"runs" doc:"runs that began in it"`
 	Flagged int    `json:"flagged" doc:"those with a finding to act on"`
 }
 
@@ -76,7 +76,7 @@ func batchOf(sum *findings.Summary, changes []findings.Change) batchJSON {
 	runs := sum.Runs()
 	return batchJSON{Headline: batchHeadline(sum, runs), Windows: sum.Windows, Runs: each(runs, batchRun), Hosts: each(sum.Hosts(), recurringFrom), GPUs: each(sum.GPUs(), recurringFrom),
 		Weeks: each(sum.Weeks(), func(w *findings.Week) batchWeekJSON {
-			return batchWeekJSON{w.Start.Format(dayFormat), w.Windows, w.Flagged}
+			return batchWeekJSON{w.Start.Format(dayFormat), w.Runs, w.Flagged}
 		}),
 		Changes: each(changes, func(c findings.Change) batchChangeJSON {
 			return batchChangeJSON{c.Family, optionalString(c.Stage), c.Day.Format(dayFormat), c.Low.Format(dayFormat), c.High.Format(dayFormat), int64(c.Before), int64(c.After), c.P}

@@ -14,7 +14,7 @@ import (
 // flagged is a row of a run that a rank on a host delays.
 func flagged(run, host string, hosts int64, gain float64) *Row {
 	place, kind, rank := int64(1), "rank", int64(3)
-	return &Row{Folder: "f", Run: run, Steps: 10, Step: 1e9, Ranks: 8, Hosts: hosts, Status: "straggler", Stages: "{}",
+	return &Row{Folder: "f", Run: run, Windows: 1, Steps: 10, Step: 1e9, Ranks: 8, Hosts: hosts, Status: "straggler", Stages: "{}",
 		Place: &place, Kind: &kind, Flagged: true, Rank: &rank, Host: &host, RunGain: &gain}
 }
 
@@ -80,7 +80,7 @@ func TestWorstFirst(t *testing.T) {
 		second.Place, second.Flagged = &place, false
 		s.Add(&second)
 	}
-	s.Add(&Row{Folder: "f", Run: "healthy", Steps: 10, Step: 1e9, Ranks: 8, Status: "no_straggler"})
+	s.Add(&Row{Folder: "f", Run: "healthy", Windows: 1, Steps: 10, Step: 1e9, Ranks: 8, Status: "no_straggler"})
 	var names []string
 	for _, r := range s.Runs() {
 		names = append(names, r.Name)

@@ -1,12 +1,13 @@
 // Package findings is the table that an analysis of many recordings ends in: a
-// row for every finding and window, and one for every window without a finding;
-// and what the rows come to. Values only.
+// row for every finding of a run, and one for every run without a finding; the table of
+// the windows behind it; and what the rows come to. Values only.
 package findings
 
 import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/sfstat/sfstat/diagnose"
@@ -14,7 +15,7 @@ import (
 	"github.com/sfstat/sfstat/engine/frontier"
 )
 
-// Row is one finding in one window, or one window without a finding. The tags are
+// Row is one finding of a run, or a run without a finding. The tags are
 // the columns, in CSV, JSON Lines and Parquet alike; a nil pointer is null. Times
 // are nanoseconds, gains fractions of 1.
 type Row struct {
@@ -22,14 +23,14 @@ type Row struct {
 	File   string `json:"file" parquet:"file,dict"`     // of the recording in it; "" where several were joined
 	Run    string `json:"run" parquet:"run,dict"`
 
-	Window    int64  `json:"window" parquet:"window"`
+	Windows   int64  `json:"windows" parquet:"windows"` // 0 of a run that is judged by operators, dumps or communication alone
 	FirstStep int64  `json:"first_step" parquet:"first_step"`
-	Steps     int64  `json:"steps" parquet:"steps"` // that are accounted for
-	Start     *int64 `json:"start_ns" parquet:"start_ns,optional"`
+	Steps     int64  `json:"steps" parquet:"steps"`                // that are accounted for
+	Start     *int64 `json:"start_ns" parquet:"start_ns,optional"` // of the first window that says when it began
 	Ranks     int64  `json:"ranks" parquet:"ranks"`
 	Hosts     int64  `json:"hosts" parquet:"hosts"`
-	Step      int64  `json:"step_ns" parquet:"step_ns"` // mean exposed time
-	Cut       string `json:"cut" parquet:"cut,dict"`
+	Step      int64  `json:"step_ns" parquet:"step_ns"`                    // mean exposed time
+	Cut       string `json:"cut" parquet:"cut,dict"`                       // of the first window
 	Sync      string `json:"synchronise_in" parquet:"synchronise_in,dict"` // "" where that is not known
 	Stages    Stages `json:"stages" parquet:"stages"`
 
@@ -52,11 +53,32 @@ type Row struct {
 	Explained *int64   `json:"explained_ns" parquet:"explained_ns"`
 	Struck    *int64   `json:"steps_struck" parquet:"steps_struck"`
 	Of        *int64   `json:"steps_of" parquet:"steps_of"`
+	First     *int64   `json:"first_struck" parquet:"first_struck"` // step
+	Last      *int64   `json:"last_struck" parquet:"last_struck"`
 	Pattern   *string  `json:"pattern" parquet:"pattern,dict"`
 	P         *float64 `json:"p" parquet:"p"`
 }
 
-// Stages are the mean exposed time of every stage in a step of the window, as a
+// Window is one window of a run, and which of the run's findings show in it.
+type Window struct {
+	Folder string `json:"folder" parquet:"folder,dict"`
+	File   string `json:"file" parquet:"file,dict"`
+	Run    string `json:"run" parquet:"run,dict"`
+
+	Window    int64  `json:"window" parquet:"window"`
+	FirstStep int64  `json:"first_step" parquet:"first_step"`
+	Steps     int64  `json:"steps" parquet:"steps"`
+	Start     *int64 `json:"start_ns" parquet:"start_ns,optional"`
+	Ranks     int64  `json:"ranks" parquet:"ranks"`
+	Hosts     int64  `json:"hosts" parquet:"hosts"`
+	Step      int64  `json:"step_ns" parquet:"step_ns"`
+	Cut       string `json:"cut" parquet:"cut,dict"`
+	Sync      string `json:"synchronise_in" parquet:"synchronise_in,dict"`
+	Stages    Stages `json:"stages" parquet:"stages"`
+	Findings  string `json:"findings" parquet:"findings,dict"` // numbers of the findings, as in [Row.Place], between spaces
+}
+
+// Stages are the mean exposed time of every stage in a step, as a
 // JSON object in the order of the account.
 type Stages string
 
@@ -80,43 +102,109 @@ type Where struct{ Folder, File string }
 // Of lists the rows of a run. starts are when its windows began, 0 where that is
 // not known.
 func Of(at Where, v *diagnose.RunVerdict, starts []int64) []Row {
+	row := runRow(at, v)
+	row.windows(v.Windows, starts)
 	var out []Row
-	if len(v.Windows) == 0 {
-		row := runRow(at, v)
-		for k := range v.Findings {
-			out = append(out, row.with(&v.Findings[k], k))
-		}
-		if len(out) == 0 {
-			out = append(out, row)
-		}
+	for k := range v.Findings {
+		out = append(out, row.with(&v.Findings[k], k))
 	}
-	for i := range v.Windows {
-		m := v.Windows[i].Main
-		row := windowRow(at, v, m)
-		if i < len(starts) && starts[i] != 0 {
-			row.Start = &starts[i]
-		}
-		shown := false
-		for k := range v.Findings {
-			f := &v.Findings[k]
-			if slices.Contains(f.Windows, m.Window) || len(f.Windows) == 0 && f.Detail == i {
-				shown = true
-				out = append(out, row.with(f, k))
-			}
-		}
-		if !shown {
-			out = append(out, row)
-		}
+	if len(out) == 0 {
+		out = append(out, row)
 	}
 	return out
 }
 
-func windowRow(at Where, v *diagnose.RunVerdict, m *frontier.Result) Row {
-	row := Row{Folder: at.Folder, File: at.File, Run: v.Run, Window: m.Window, FirstStep: m.FirstStep, Steps: int64(m.Steps),
-		Ranks: int64(len(m.Ranks)), Cut: m.Cut.String(), Sync: m.SyncPoint.Name, Status: v.Status.String(), Stages: stagesOf(m)}
-	if m.Steps > 0 {
-		row.Step = m.Makespan / int64(m.Steps)
+// WindowsOf lists the windows of a run.
+func WindowsOf(at Where, v *diagnose.RunVerdict, starts []int64) []Window {
+	var out []Window
+	for i := range v.Windows {
+		m := v.Windows[i].Main
+		w := Window{Folder: at.Folder, File: at.File, Run: v.Run, Window: m.Window, FirstStep: m.FirstStep, Steps: int64(m.Steps), Start: known(starts, i),
+			Ranks: int64(len(m.Ranks)), Hosts: hostsOf(m), Cut: m.Cut.String(), Sync: m.SyncPoint.Name}
+		var all sums
+		all.add(m)
+		w.Step, w.Stages = all.step(), all.text()
+		var numbers []string
+		for k := range v.Findings {
+			f := &v.Findings[k]
+			if slices.Contains(f.Windows, m.Window) || len(f.Windows) == 0 && f.Detail == i {
+				numbers = append(numbers, strconv.Itoa(k+1))
+			}
+		}
+		w.Findings = strings.Join(numbers, " ")
+		out = append(out, w)
 	}
+	return out
+}
+
+func known(starts []int64, i int) *int64 {
+	if i >= len(starts) || starts[i] == 0 {
+		return nil
+	}
+	return &starts[i]
+}
+
+// windows fills what the windows of the run say.
+func (r *Row) windows(list []diagnose.Window, starts []int64) {
+	var all sums
+	for i := range list {
+		m := list[i].Main
+		if i == 0 {
+			r.Cut, r.FirstStep = m.Cut.String(), m.FirstStep
+		}
+		r.FirstStep = min(r.FirstStep, m.FirstStep)
+		if r.Sync == "" {
+			r.Sync = m.SyncPoint.Name
+		}
+		if r.Start == nil {
+			r.Start = known(starts, i)
+		}
+		r.Ranks, r.Hosts = max(r.Ranks, int64(len(m.Ranks))), max(r.Hosts, hostsOf(m))
+		all.add(m)
+	}
+	if r.Windows = int64(len(list)); r.Windows > 0 {
+		r.Steps, r.Step, r.Stages = all.steps, all.step(), all.text()
+	}
+}
+
+// sums are what windows add up to.
+type sums struct {
+	steps, exposed int64
+	names          []string
+	stages         map[string]int64
+}
+
+func (s *sums) add(m *frontier.Result) {
+	s.steps, s.exposed = s.steps+int64(m.Steps), s.exposed+m.Makespan
+	if s.stages == nil {
+		s.stages = make(map[string]int64, len(m.Stages))
+	}
+	for _, stage := range m.Stages {
+		if _, ok := s.stages[stage.Name]; !ok {
+			s.names = append(s.names, stage.Name)
+		}
+		s.stages[stage.Name] += stage.Advance
+	}
+}
+
+func (s *sums) step() int64 { return s.exposed / max(1, s.steps) }
+
+func (s *sums) text() Stages {
+	var b strings.Builder
+	b.WriteByte('{')
+	for i, name := range s.names {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		quoted, _ := json.Marshal(name) // of a string
+		fmt.Fprintf(&b, "%s:%d", quoted, s.stages[name]/max(1, s.steps))
+	}
+	b.WriteByte('}')
+	return Stages(b.String())
+}
+
+// hostsOf is on how many hosts the ranks of a window are.
+func hostsOf(m *frontier.Result) int64 {
 	last := ""
 	var hosts []string
 	for _, r := range m.Members {
@@ -125,16 +213,14 @@ func windowRow(at Where, v *diagnose.RunVerdict, m *frontier.Result) Row {
 		}
 		last = r.Host
 	}
-	row.Hosts = int64(len(hosts))
-	return row
+	return int64(len(hosts))
 }
 
-// NoWindow is the window of a run that has none: one judged by operators, dumps or
-// communication alone.
-const NoWindow = -1
-
 func runRow(at Where, v *diagnose.RunVerdict) Row {
-	row := Row{Folder: at.Folder, File: at.File, Run: v.Run, Window: NoWindow, Status: v.Status.String()}
+	row := Row{Folder: at.Folder, File: at.File, Run: v.Run, Status: v.Status.String()}
+	if len(v.Windows) > 0 {
+		return row
+	}
 	for _, o := range v.Observed {
 		if all, ok := o.(evidence.NobodyLate); ok {
 			row.Ranks, row.Steps, row.Step = int64(all.Ranks), int64(all.Steps), all.Step
@@ -159,21 +245,7 @@ func runRow(at Where, v *diagnose.RunVerdict) Row {
 	return row
 }
 
-func stagesOf(m *frontier.Result) Stages {
-	var b strings.Builder
-	b.WriteByte('{')
-	for i, s := range m.Stages {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		name, _ := json.Marshal(s.Name) // of a string
-		fmt.Fprintf(&b, "%s:%d", name, s.Advance/int64(max(1, m.Steps)))
-	}
-	b.WriteByte('}')
-	return Stages(b.String())
-}
-
-// with is the row of a finding in the window of the row.
+// with is the row of a finding of the run.
 func (r Row) with(f *diagnose.Finding, place int) Row {
 	text := func(s string) *string {
 		if s == "" {
@@ -195,6 +267,9 @@ func (r Row) with(f *diagnose.Finding, place int) Row {
 	excess, explained := f.Excess, f.Explained
 	r.Gain, r.RunGain, r.Excess, r.Explained = &gain, &run, &excess, &explained
 	r.Struck, r.Of, r.Pattern = whole(f.Struck.Count), whole(f.Struck.Of), text(f.Struck.Pattern.String())
+	if first, last := f.Struck.First, f.Struck.Last; first >= 0 {
+		r.First, r.Last = &first, &last
+	}
 	if last, ok := evidence.Find[evidence.LastToArrive](f.Evidence); ok {
 		r.P = &last.P
 	}

@@ -16,7 +16,6 @@ type Summary struct {
 	Refused []Refused // inputs that are not in it, or not all of them
 	runs    map[runKey]*Run
 	order   []*Run
-	weeks   map[int64]*Week
 }
 
 // Refused is an input that is not among the rows, or not all of it, and why.
@@ -39,7 +38,6 @@ type Run struct {
 	Status       string             // of its worst stretch
 	Worst        *Row               // the finding that is worst; nil: none
 	stages       map[string]float64 // exposed time in all windows, ns
-	last         [2]int64
 	weight       float64
 }
 
@@ -54,36 +52,32 @@ func (r *Run) Lost() float64 {
 // Flagged reports whether the worst finding is certain and large enough to act on.
 func (r *Run) Flagged() bool { return r.Worst != nil && r.Worst.Flagged }
 
-// Week is what windows of a week show.
+// Week is what runs that began in a week show.
 type Week struct {
-	Start            time.Time // Monday, UTC
-	Windows, Flagged int
-	Stages           map[string]int // windows with a flagged finding, by stage
+	Start         time.Time // Monday, UTC
+	Runs, Flagged int
+	Stages        map[string]int // runs whose worst finding is flagged, by its stage
 }
 
 // NewSummary starts a summary.
 func NewSummary() *Summary {
-	return &Summary{runs: make(map[runKey]*Run), weeks: make(map[int64]*Week)}
+	return &Summary{runs: make(map[runKey]*Run)}
 }
 
 // Refuse notes an input that is not among the rows.
 func (s *Summary) Refuse(r Refused) { s.Refused = append(s.Refused, r) }
 
-// Add adds a row. Those of a window follow each other.
+// Add adds a row. Those of a run, or of a part of a long one, follow each other.
 func (s *Summary) Add(row *Row) {
 	key := runKey{row.Folder, row.File, row.Run}
 	r := s.runs[key]
 	if r == nil {
-		r = &Run{Folder: row.Folder, Name: row.Run, last: [2]int64{-1, -1}}
+		r = &Run{Folder: row.Folder, Name: row.Run}
 		s.runs[key], s.order = r, append(s.order, r)
 	}
-	fresh := r.last != [2]int64{row.Window, row.FirstStep}
-	if fresh {
-		r.last = [2]int64{row.Window, row.FirstStep}
-		if row.Window != NoWindow {
-			s.Windows++
-			r.Windows++
-		}
+	if row.Place == nil || *row.Place == 1 {
+		s.Windows += int(row.Windows)
+		r.Windows += int(row.Windows)
 		r.Time += row.Step * row.Steps
 		r.Steps += row.Steps
 		r.addStages(row)
@@ -92,7 +86,6 @@ func (s *Summary) Add(row *Row) {
 		}
 		r.Ranks, r.Hosts = max(r.Ranks, row.Ranks), max(r.Hosts, row.Hosts)
 	}
-	s.addWeek(row, fresh)
 	if row.Place == nil && r.Status == "" {
 		r.Status = row.Status
 	}
@@ -102,7 +95,7 @@ func (s *Summary) Add(row *Row) {
 	}
 }
 
-// addStages adds the stages of a window.
+// addStages adds the stages of a row.
 func (r *Run) addStages(row *Row) {
 	var stages map[string]float64
 	if json.Unmarshal([]byte(row.Stages), &stages) != nil { // a row that somebody made has its own
@@ -127,26 +120,6 @@ func weight(row *Row) float64 {
 		w += 2
 	}
 	return w
-}
-
-func (s *Summary) addWeek(row *Row, fresh bool) {
-	if row.Start == nil {
-		return
-	}
-	at := time.Unix(0, *row.Start).UTC().Truncate(day)
-	at = at.Add(-day * time.Duration((int(at.Weekday())+6)%7))
-	w := s.weeks[at.Unix()]
-	if w == nil {
-		w = &Week{Start: at, Stages: make(map[string]int)}
-		s.weeks[at.Unix()] = w
-	}
-	if fresh {
-		w.Windows++
-	}
-	if row.Flagged && *row.Place == 1 {
-		w.Flagged++
-		w.Stages[of(row.Stage)]++
-	}
 }
 
 func of(s *string) string {
@@ -218,11 +191,26 @@ func counts(runs []*Run, name func(*Run) string) []Count {
 	return out
 }
 
-// Weeks are those of which windows are dated, in order.
+// Weeks are those in which runs began that say when, in order.
 func (s *Summary) Weeks() []*Week {
 	var out []*Week
-	for _, w := range s.weeks {
-		out = append(out, w)
+	weeks := make(map[int64]*Week)
+	for _, r := range s.order {
+		if r.Begin == 0 {
+			continue
+		}
+		at := time.Unix(0, r.Begin).UTC().Truncate(day)
+		at = at.Add(-day * time.Duration((int(at.Weekday())+6)%7))
+		w := weeks[at.Unix()]
+		if w == nil {
+			w = &Week{Start: at, Stages: make(map[string]int)}
+			weeks[at.Unix()], out = w, append(out, w)
+		}
+		w.Runs++
+		if r.Flagged() {
+			w.Flagged++
+			w.Stages[of(r.Worst.Stage)]++
+		}
 	}
 	slices.SortFunc(out, func(a, b *Week) int { return a.Start.Compare(b.Start) })
 	return out

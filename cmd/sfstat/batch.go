@@ -23,21 +23,22 @@ import (
 func (p *program) batchCommand() *cli.Command {
 	return &cli.Command{
 		Name: "batch", Usage: "judge every run of an archive: a table of findings and a summary", ArgsUsage: "PATH...",
-		Description: "Judges every window in the given folders and object-store prefixes (s3://, gs://) on all cores, in memory that does not grow with the archive, and writes one row per finding and window. " +
-			"The summary lists the runs that lose most time, hosts and GPUs that recur more often than chance allows, stages, weeks, and days from which on steps are longer. --resume continues an interrupted batch; the output is identical byte for byte.",
+		Description: "Judges every run in the given folders and object-store prefixes (s3://, gs://) on all cores, in memory that does not grow with the archive, and writes a row per finding of a run. " +
+			"The summary lists the runs that lose most time, hosts and GPUs that recur more often than chance allows, and days from which on steps are longer. --resume continues an interrupted batch; the output is identical byte for byte.",
 		Flags: join([]cli.Flag{
-			&cli.BoolFlag{Name: "resume", Usage: "continue an interrupted batch with the same output; if there is none, start one"},
+			&cli.BoolFlag{Name: "resume", Usage: "continue an interrupted batch, or start one"},
 			&cli.StringFlag{Name: "shard", Usage: "do shard `I/N` of the work; --summarize merges the outputs of all shards"},
 			&cli.BoolFlag{Name: "summarize", Usage: "merge and summarize the outputs of earlier batches, given as paths"},
 			&cli.IntFlag{Name: "threads", Usage: "use `N` threads; by default one per core", Action: only("threads", notNegative, "1 or more")},
 			minGainFlag(), gatesFlag(),
 			&cli.BoolFlag{Name: "strict", Category: forInput, Usage: "write no output, and exit with 2, if any input is left out or not whole"},
 			outputFlag("write the rows to `FILE` (.parquet, .csv or .jsonl), atomically; without it, only the summary is printed"),
+			&cli.StringFlag{Name: "windows", Category: forOutput, Usage: "write a row per window to `FILE`, too (.parquet, .csv or .jsonl)"},
 			choiceFor(forOutput, choice("format", "format of the summary", "text", "json", "csv", "md")),
 			widthFlag(),
 		}, screenFlags()),
 		UsageText: `sfstat batch runs/ -o findings.parquet
-sfstat batch runs/ -o findings.parquet --resume
+sfstat batch runs/ -o findings.parquet --windows windows.parquet --resume
 sfstat batch s3://bucket/runs -o findings.parquet
 sfstat batch runs/ --format json | jq .hosts
 sfstat batch runs/ --shard 2/8 -o findings-2.parquet
@@ -118,6 +119,9 @@ func (p *program) batchOptions(c *cli.Context) (batch.Options, error) {
 	if o.Shard, err = shardOf(c.String("shard")); err != nil {
 		return o, err
 	}
+	if o.Windows, err = windowsOutput(c); err != nil {
+		return o, err
+	}
 	switch o.Output.Path {
 	case "":
 		return o, nil
@@ -129,6 +133,23 @@ func (p *program) batchOptions(c *cli.Context) (batch.Options, error) {
 		return o, badUsage("%v", err)
 	}
 	return o, keepRecording(o.Output.Path)
+}
+
+// windowsOutput is where the table of windows goes.
+func windowsOutput(c *cli.Context) (o batch.Output, err error) {
+	o.Path = c.String("windows")
+	switch {
+	case o.Path == "":
+		return o, nil
+	case c.Bool("summarize"):
+		return o, badUsage("--windows is of a batch that judges, and --summarize merges the findings of earlier ones: leave one out")
+	case o.Path == c.String("output"):
+		return o, badUsage("--windows and -o name the same file, %s: give each its own", o.Path)
+	}
+	if o.Format, err = batch.FormatOf(o.Path); err != nil {
+		return o, badUsage("--windows: %v", err)
+	}
+	return o, keepRecording(o.Path)
 }
 
 // shardOf reads "2/8".

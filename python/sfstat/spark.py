@@ -17,16 +17,17 @@ from typing import Any, Iterator, Optional, Sequence, Tuple, Union
 
 from . import program
 
-# The columns of sfstat.findings/1, in order: name, type, whether it may be null.
+# The columns of sfstat.findings/2, in order: name, type, whether it may be null.
 COLUMNS = (
-    ("folder", "string", False), ("file", "string", False), ("run", "string", False), ("window", "long", False),
+    ("folder", "string", False), ("file", "string", False), ("run", "string", False), ("windows", "long", False),
     ("first_step", "long", False), ("steps", "long", False), ("start_ns", "long", True), ("ranks", "long", False),
     ("hosts", "long", False), ("step_ns", "long", False), ("cut", "string", False), ("synchronise_in", "string", False),
     ("stages", "string", False), ("status", "string", False), ("confidence", "string", True), ("finding", "long", True),
     ("kind", "string", True), ("cause", "string", True), ("flagged", "boolean", False), ("rank", "long", True),
     ("local_rank", "long", True), ("host", "string", True), ("role", "string", True), ("stage", "string", True),
     ("group", "string", True), ("gain", "double", True), ("run_gain", "double", True), ("excess_ns", "long", True),
-    ("explained_ns", "long", True), ("steps_struck", "long", True), ("steps_of", "long", True), ("pattern", "string", True),
+    ("explained_ns", "long", True), ("steps_struck", "long", True), ("steps_of", "long", True), ("first_struck", "long", True),
+    ("last_struck", "long", True), ("pattern", "string", True),
     ("p", "double", True),
 )
 

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sfstat/sfstat/internal/slurmtest"
+	"github.com/sfstat/sfstat/fixtures/slurmtest"
 )
 
 // TestBatchArray: jobs of a real Slurm find what one process finds, a shard can be made

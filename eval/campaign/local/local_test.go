@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sfstat/sfstat/eval/campaign"
-	"github.com/sfstat/sfstat/eval/campaign/internal/standin"
 	"github.com/sfstat/sfstat/eval/campaign/tables"
+	"github.com/sfstat/sfstat/fixtures/standin"
 )
 
 func TestMain(m *testing.M) {

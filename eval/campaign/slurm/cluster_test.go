@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sfstat/sfstat/eval/campaign"
-	"github.com/sfstat/sfstat/eval/campaign/internal/standin"
-	"github.com/sfstat/sfstat/internal/slurmtest"
+	"github.com/sfstat/sfstat/fixtures/slurmtest"
+	"github.com/sfstat/sfstat/fixtures/standin"
 )
 
 func TestMain(m *testing.M) {

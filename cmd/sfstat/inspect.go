@@ -19,7 +19,7 @@ func (p *program) inspectCommand() *cli.Command {
 	return &cli.Command{
 		Name: "inspect", Usage: "show what the inputs contain, and which analyses need more data", ArgsUsage: "PATH...",
 		Description: "Reads everything and analyses nothing: formats and sizes, runs, windows, steps, ranks, roles, stages, " +
-			"side channels, operators and their groups, calls of NCCL, what is incomplete. CSV is one row per run or operator trace.",
+			"side channels, operators and their groups, calls of NCCL, what is incomplete, and what that leaves out.",
 		Flags: join([]cli.Flag{strictFlag()}, selectionFlags(), profileFlags(), resultFlags()),
 		UsageText: `sfstat inspect run/
 sfstat inspect run.parquet --format json | jq '.runs[].stage_lists'
@@ -77,11 +77,8 @@ func (p *program) inspect(c *cli.Context) error {
 		found.Problems = append(found.Problems, inspectedProblem{problem.Path, oneLine(problem.Err)})
 	}
 	return p.publish(c, nil, func(to report.Output) error {
-		switch to.Format {
-		case report.JSON:
+		if to.Format == report.JSON {
 			return to.JSON(found)
-		case report.CSV:
-			return to.Tables(found.runTable())
 		}
 		return to.Tables(found.tables()...)
 	})
@@ -120,33 +117,7 @@ func (i *inspectedInput) holds() string {
 	return counted(i.Windows, "window")
 }
 
-// runTable has a row for each run of windows and for each operator trace, in
-// base units. What the one or the other has not is empty.
-func (i *inspection) runTable() *table.Table {
-	t := &table.Table{Columns: slices.Concat(table.Words("run"),
-		table.Heads(table.Integer, "windows", "steps", "first_step", "last_step", "world_size", "ranks_min", "ranks_max", "stages"), table.Words("stage_hash"),
-		table.Heads(table.Integer, "accumulation", "windows_with_wall_time", "durations", "total_ns"), table.Words("notes"),
-		table.Heads(table.Integer, "operators", "operator_names", "dp", "pp", "tp", "dsp", "vpp", "groups", "joined", "resolution_ns"))}
-	for _, r := range i.Runs {
-		var hashes, notes []string
-		for _, l := range r.StageLists {
-			hashes = append(hashes, l.Hash)
-		}
-		for _, n := range r.Notes {
-			notes = append(notes, n.Kind)
-		}
-		t.Add(table.TextCell(r.Run), table.WholeCell(r.Windows), table.WholeCell(r.Steps), table.WholeCell(r.FirstStep), table.WholeCell(r.LastStep),
-			table.WholeCell(r.WorldSize), table.WholeCell(r.Reporting[0]), table.WholeCell(r.Reporting[1]),
-			table.WholeCell(len(r.StageLists[0].Stages)), table.TextCell(strings.Join(hashes, " ")), table.WholeCell(r.Accumulation),
-			table.WholeCell(r.Wall), table.WholeCell(r.Durations), table.WholeCell(r.TotalNS), table.TextCell(strings.Join(notes, " ")))
-	}
-	for _, o := range i.Traces {
-		t.Add(opsRow(o)...)
-	}
-	return t
-}
-
-// tables is the inspection for a person: the inputs, then a block per run.
+// tables are what text, Markdown and CSV have; those without rows are left out.
 func (i *inspection) tables() []*table.Table {
 	in := &table.Table{Title: counted(len(i.Inputs), "input"), Columns: table.Words("path", "format", "size", "holds")}
 	for _, each := range i.Inputs {
@@ -156,89 +127,124 @@ func (i *inspection) tables() []*table.Table {
 		}
 		in.Add(table.Texts(each.Path, as, cmp.Or(report.Size(each.Bytes), "unknown"), each.holds())...)
 	}
-	out := []*table.Table{in}
-	for _, r := range i.Runs {
-		out = append(out, runFacts(r))
-	}
-	for _, o := range i.Traces {
-		out = append(out, opsFacts(o), opsNames(o))
-	}
+	out := []*table.Table{in, runTable(i.Runs), traceTable(i.Traces)}
 	if i.Communication != nil {
 		out = append(out, commFacts(i.Communication))
 	}
-	if len(i.Runs) > 0 {
-		out = append(out, stageTable(i.Runs))
-	}
-	if len(i.Problems) > 0 {
-		t := &table.Table{Title: "refused", Columns: table.Words("path", "why")}
-		for _, problem := range i.Problems {
-			t.Add(table.Texts(problem.Path, problem.Error)...)
+	out = append(out, stageTable(i.Runs), operatorTable(i.Traces))
+	lacks, notes := sayings{title: "lacks", of: "for"}, sayings{title: "incomplete", of: "kind"}
+	about := func(run string, n []inventory.Note, needs []inventory.Need) {
+		for _, x := range n {
+			notes.add(run, x.Kind, x.Text)
 		}
-		out = append(out, t)
+		for _, x := range needs {
+			lacks.add(run, x.Analysis, x.Lacks)
+		}
 	}
-	return out
+	for _, r := range i.Runs {
+		about(r.Run, r.Notes, r.Needs)
+	}
+	for _, o := range i.Traces {
+		about(o.Run, o.Notes, o.Needs)
+	}
+	refused := &table.Table{Title: "refused", Columns: table.Words("path", "why")}
+	for _, problem := range i.Problems {
+		refused.Add(table.Texts(problem.Path, problem.Error)...)
+	}
+	out = append(out, notes.table(), lacks.table(), refused)
+	return slices.DeleteFunc(out, func(t *table.Table) bool { return len(t.Rows) == 0 && t != in })
 }
 
-func runFacts(r *inventory.Run) *table.Table {
-	ranks := fmt.Sprintf("%d of %d", r.Reporting[1], r.WorldSize)
-	if r.Reporting[0] != r.Reporting[1] {
-		ranks = fmt.Sprintf("%d to %d of %d", r.Reporting[0], r.Reporting[1], r.WorldSize)
+// sayings are what is said of runs, each once.
+type sayings struct {
+	title, of string
+	said      [][2]string
+	runs      [][]string
+}
+
+func (s *sayings) add(run, of, what string) {
+	i := slices.Index(s.said, [2]string{of, what})
+	if i < 0 {
+		i = len(s.said)
+		s.said, s.runs = append(s.said, [2]string{of, what}), append(s.runs, nil)
 	}
-	if r.Missing != "" {
-		ranks += ", missing " + r.Missing
+	if !slices.Contains(s.runs[i], run) {
+		s.runs[i] = append(s.runs[i], run)
 	}
-	if r.Hosts > 0 {
-		ranks += ", on " + counted(r.Hosts, "host")
-	}
-	t := &table.Table{Title: "run " + r.Run}
-	t.Fact("windows", "%d", r.Windows)
-	t.Fact("steps", "%d, from %d to %d", r.Steps, r.FirstStep, r.LastStep)
-	t.Fact("ranks", "%s", ranks)
-	for _, g := range r.Groups {
-		if len(r.Groups) > 1 || g.Group != "" {
-			t.Fact("group "+g.Group, "ranks %s", g.Ranks)
+}
+
+func (s *sayings) table() *table.Table {
+	t := &table.Table{Title: s.title, Columns: table.Words("run", s.of, "what")}
+	for i, x := range s.said {
+		run := s.runs[i][0]
+		if n := len(s.runs[i]); n > 1 {
+			run = fmt.Sprintf("%d runs", n)
 		}
-	}
-	for _, l := range r.StageLists {
-		t.Fact("stages", "%d, list %s, in %s", len(l.Stages), l.Hash, counted(l.Windows, "window"))
-	}
-	if r.Accumulation > 1 {
-		t.Fact("accumulation", "%s", counted(r.Accumulation, "microstep"))
-	}
-	t.Fact("durations", "%d, %s of rank time", r.Durations, report.Length(r.TotalNS))
-	t.Fact("wall time", "in %d of %s", r.Wall, counted(r.Windows, "window"))
-	for _, c := range r.Side {
-		t.Fact("side channel", "%s: %d of %s ready%s", c.Name, c.Ready, counted(int(c.Samples), "sample"), timing(c))
-	}
-	for _, n := range r.Notes {
-		t.Fact("incomplete", "%s in %s: %s", n.Kind, counted(n.Windows, "window"), n.Text)
-	}
-	for _, n := range r.Needs {
-		t.Fact("lacks", "%s: %s", n.Analysis, n.Lacks)
+		t.Add(table.Texts(run, x[0], x[1])...)
 	}
 	return t
 }
 
-func timing(c inventory.Channel) string {
-	if len(c.Times) == 0 {
-		return ""
+// runTable has a line for each run of windows.
+func runTable(runs []*inventory.Run) *table.Table {
+	t := &table.Table{Title: counted(len(runs), "run"), Columns: slices.Concat(table.Words("run"), table.Heads(table.Integer, "windows", "steps"), table.Words("from", "to", "ranks", "missing"),
+		table.Heads(table.Integer, "hosts"), table.Words("stages"), table.Heads(table.Integer, "wall"), table.Words("roles", "side channels"))}
+	for _, r := range runs {
+		var lists, groups, side []string
+		for _, l := range r.StageLists {
+			lists = append(lists, l.Hash)
+		}
+		for _, g := range r.Groups {
+			if g.Group != "" {
+				groups = append(groups, g.Group+": "+g.Ranks)
+			}
+		}
+		for _, c := range r.Side {
+			side = append(side, fmt.Sprintf("%s (%d of %d ready)", c.Name, c.Ready, c.Samples))
+		}
+		t.Add(table.TextCell(r.Run), table.WholeCell(r.Windows), table.WholeCell(r.Steps), table.TextCell(fmt.Sprint(r.FirstStep)), table.TextCell(fmt.Sprint(r.LastStep)),
+			table.TextCell(fmt.Sprintf("%d of %d", r.Reporting[1], r.WorldSize)), table.TextCell(r.Missing), table.WholeCell(r.Hosts), table.TextCell(strings.Join(lists, " ")),
+			table.WholeCell(r.Wall), table.TextCell(strings.Join(groups, "; ")), table.TextCell(strings.Join(side, ", ")))
 	}
-	return ", times " + strings.Join(c.Times, ", ")
+	return t.Tidy()
 }
 
-// stageTable lists every stage list of the runs once.
+// traceTable has a line for each operator trace.
+func traceTable(traces []*inventory.Trace) *table.Table {
+	t := &table.Table{Title: counted(len(traces), "operator trace"), Columns: slices.Concat(table.Words("run", "layout", "workers"), table.Heads(table.Integer, "steps"),
+		table.Words("from", "to"), table.Heads(table.Integer, "operators", "groups", "in groups", "good to, ns"), table.Words("times"))}
+	for _, o := range traces {
+		layout := fmt.Sprintf("dp %d × pp %d", o.Layout.DP, o.Layout.PP)
+		if o.Layout.TP > 0 {
+			layout += fmt.Sprintf(" × tp %d", o.Layout.TP*max(1, o.Layout.DSP))
+		}
+		t.Add(table.TextCell(o.Run), table.TextCell(layout), table.TextCell(fmt.Sprintf("%d of %d", o.Workers, max(o.Workers, o.Layout.DP*o.Layout.PP))),
+			table.WholeCell(o.Steps), table.TextCell(fmt.Sprint(o.FirstStep)), table.TextCell(fmt.Sprint(o.LastStep)), table.WholeCell(o.Operators),
+			table.WholeCell(o.Groups), table.WholeCell(o.Joined), table.WholeCell(o.Resolution), table.TextCell(o.Units))
+	}
+	return t.Tidy()
+}
+
+// operatorTable has a line for each kind of operator, by which zscore --op and others name it.
+func operatorTable(traces []*inventory.Trace) *table.Table {
+	t := &table.Table{Title: "operators", Columns: slices.Concat(table.Words("run", "name", "kind"), table.Heads(table.Integer, "count"), table.Words("total"))}
+	for _, o := range traces {
+		for _, n := range o.Names {
+			t.Add(table.TextCell(o.Run), table.TextCell(n.Name), table.TextCell(n.Kind.String()), table.WholeCell(n.Count), table.TextCell(report.Length(n.TotalNS)))
+		}
+	}
+	return t
+}
+
+// stageTable has the stages of each list once, in the order of the step.
 func stageTable(runs []*inventory.Run) *table.Table {
-	t := &table.Table{Title: "stage lists, in order"}
+	t := &table.Table{Title: "stages, in order", Columns: table.Words("list", "stage")}
 	seen := make(map[string]bool)
 	for _, r := range runs {
 		for _, l := range r.StageLists {
-			for i, stage := range l.Stages {
-				hash := ""
-				if i == 0 {
-					hash = l.Hash
-				}
+			for _, stage := range l.Stages {
 				if !seen[l.Hash] {
-					t.Add(table.Texts(hash, stage)...)
+					t.Add(table.Texts(l.Hash, stage)...)
 				}
 			}
 			seen[l.Hash] = true

@@ -31,18 +31,15 @@ type Run struct {
 	WorldSize int    `json:"world_size"` // the largest, if it changes
 	// Reporting is how many ranks reported in the windows: the fewest and the
 	// most.
-	Reporting    [2]int      `json:"reporting_ranks"`
-	Missing      string      `json:"missing_ranks"` // ranks that some window lacks, as "3,5-7"
-	Hosts        int         `json:"hosts"`         // that are named
-	Groups       []Group     `json:"role_groups"`
-	StageLists   []StageList `json:"stage_lists"`
-	Accumulation int         `json:"accumulation"` // the largest
-	Wall         int         `json:"windows_with_wall_time"`
-	Durations    int64       `json:"durations"` // how many values
-	TotalNS      int64       `json:"total_ns"`  // their sum, over ranks
-	Side         []Channel   `json:"side_channels"`
-	Notes        []Note      `json:"notes"`
-	Needs        []Need      `json:"lacks"`
+	Reporting  [2]int      `json:"reporting_ranks"`
+	Missing    string      `json:"missing_ranks"` // ranks that some window lacks, as "3,5-7"
+	Hosts      int         `json:"hosts"`         // that are named
+	Groups     []Group     `json:"role_groups"`
+	StageLists []StageList `json:"stage_lists"`
+	Wall       int         `json:"windows_with_wall_time"`
+	Side       []Channel   `json:"side_channels"`
+	Notes      []Note      `json:"notes"`
+	Needs      []Need      `json:"lacks"`
 
 	missing map[int]bool
 	hosts   map[string]bool
@@ -103,14 +100,9 @@ func (r *Run) add(w *trace.Window) {
 	r.LastStep = max(r.LastStep, w.FirstStep+int64(w.Steps())-1)
 	r.WorldSize = max(r.WorldSize, w.WorldSize)
 	r.Reporting = [2]int{min(r.Reporting[0], len(w.Ranks)), max(r.Reporting[1], len(w.Ranks))}
-	r.Accumulation = max(r.Accumulation, w.Accumulation, 1)
 	r.failed = r.failed || len(w.GatherFailed) > 0
 	if w.Wall != nil {
 		r.Wall++
-	}
-	r.Durations += int64(len(w.Durations))
-	for _, d := range w.Durations {
-		r.TotalNS += d
 	}
 	for _, id := range w.Missing() {
 		r.missing[id] = true

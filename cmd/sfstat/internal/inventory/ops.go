@@ -20,15 +20,10 @@ type Trace struct {
 	Steps     int             `json:"steps"`
 	FirstStep int64           `json:"first_step"`
 	LastStep  int64           `json:"last_step"`
-	Every     int64           `json:"every"` // distance of the steps; 0 when it varies, or of one step
 	Operators int             `json:"operators"`
-	TotalNS   int64           `json:"total_ns"` // sum of all durations
-	// Groups is how many groups of operators communicate together, and Joined
-	// how many operators are in them. Alone is how many communicate by their
-	// kind but are in no group.
+	// Groups is how many groups of operators communicate together, and Joined how many operators are in them.
 	Groups     int      `json:"groups"`
 	Joined     int      `json:"joined"`
-	Alone      int      `json:"alone"`
 	Units      string   `json:"units"` // how the source wrote times
 	Resolution int64    `json:"resolution_ns"`
 	StepClock  bool     `json:"step_clock"` // starts count from the beginning of each step
@@ -45,7 +40,6 @@ type OpName struct {
 	Name    string `json:"name"`
 	Kind    OpKind `json:"kind"`
 	Count   int    `json:"count"`
-	Joined  int    `json:"joined"` // of them in groups
 	TotalNS int64  `json:"total_ns"`
 }
 
@@ -85,7 +79,7 @@ func kindOf(name string) OpKind {
 func (inv *Inventory) AddTrace(path string, o *operator.Trace) {
 	t := &Trace{Run: o.Run, Path: path, Workers: len(o.Ranks), Steps: len(o.Steps), FirstStep: o.Steps[0], LastStep: o.Steps[len(o.Steps)-1],
 		Layout: o.Layout, Operators: o.Len(), Units: o.Units, Resolution: o.Resolution, StepClock: o.StepClock,
-		Every: evenly(o.Steps), Missing: absent(o), Notes: []Note{}}
+		Missing: absent(o), Notes: []Note{}}
 	t.launched = o.Launch != nil
 	t.addOperators(o)
 	for _, n := range o.Notes {
@@ -103,14 +97,9 @@ func (t *Trace) addOperators(o *operator.Trace) {
 		n := &t.Names[at]
 		n.Count++
 		n.TotalNS += o.Dur[row]
-		t.TotalNS += o.Dur[row]
 		t.microbatches = t.microbatches || o.Microbatch[row] >= 0
-		switch {
-		case o.Group[row] >= 0:
-			n.Joined++
+		if o.Group[row] >= 0 {
 			t.Joined++
-		case n.Kind == Transfer || n.Kind == Collective:
-			t.Alone++
 		}
 	}
 	groups := slices.Clone(o.Group)
@@ -140,20 +129,6 @@ func (t *Trace) unknown() []string {
 		names = append(names[:maxNamed], fmt.Sprintf("and %d more", len(names)-maxNamed))
 	}
 	return names
-}
-
-// evenly is the distance of steps that are equally far apart, else 0.
-func evenly(steps []int64) int64 {
-	if len(steps) < 2 {
-		return 0
-	}
-	every := steps[1] - steps[0]
-	for i := range steps[1:] {
-		if steps[i+1]-steps[i] != every {
-			return 0
-		}
-	}
-	return every
 }
 
 // maxNamed is how many missing workers or unknown names are listed.

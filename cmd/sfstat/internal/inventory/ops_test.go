@@ -45,17 +45,17 @@ func summed(o *operator.Trace) *Trace {
 
 func TestTraceIsSummed(t *testing.T) {
 	o := summed(opTrace(t))
-	if o.Workers != 4 || o.Missing != "" || o.Steps != 2 || o.FirstStep != 10 || o.LastStep != 15 || o.Every != 5 {
+	if o.Workers != 4 || o.Missing != "" || o.Steps != 2 || o.FirstStep != 10 || o.LastStep != 15 {
 		t.Errorf("workers and steps: %+v", o)
 	}
-	if o.Operators != 24 || o.TotalNS != 8*108 || o.Groups != 4 || o.Joined != 8 || o.Alone != 0 {
+	if o.Operators != 24 || o.Groups != 4 || o.Joined != 8 {
 		t.Errorf("operators: %+v", o)
 	}
-	want := []OpName{{"forward-compute", Compute, 8, 0, 800}, {"forward-recv", Transfer, 4, 4, 28}, {"forward-send", Transfer, 4, 4, 28}, {"optimizer", Other, 8, 0, 8}}
+	want := []OpName{{"forward-compute", Compute, 8, 800}, {"forward-recv", Transfer, 4, 28}, {"forward-send", Transfer, 4, 28}, {"optimizer", Other, 8, 8}}
 	if !slices.Equal(o.Names, want) {
 		t.Errorf("names %v, expected %v", o.Names, want)
 	}
-	if b, err := json.Marshal(o.Names[0]); err != nil || string(b) != `{"name":"forward-compute","kind":"compute","count":8,"joined":0,"total_ns":800}` {
+	if b, err := json.Marshal(o.Names[0]); err != nil || string(b) != `{"name":"forward-compute","kind":"compute","count":8,"total_ns":800}` {
 		t.Errorf("JSON %s, %v", b, err)
 	}
 }
@@ -95,17 +95,6 @@ func TestNeedsOfTraces(t *testing.T) {
 		c.less(o)
 		if got := all(summed(o)); !strings.Contains(got, c.want) || strings.Contains(whole, c.want) {
 			t.Errorf("%s: %q, expected %q, which a complete trace does not lack: %q", c.name, got, c.want, whole)
-		}
-	}
-}
-
-func TestEvenly(t *testing.T) {
-	for _, c := range []struct {
-		steps []int64
-		want  int64
-	}{{[]int64{7}, 0}, {[]int64{3, 4, 5}, 1}, {[]int64{0, 10, 20}, 10}, {[]int64{0, 10, 21}, 0}} {
-		if got := evenly(c.steps); got != c.want {
-			t.Errorf("%v: %d, expected %d", c.steps, got, c.want)
 		}
 	}
 }

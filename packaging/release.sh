@@ -3,6 +3,7 @@
 # page, completions, licences) and a wheel, a bill of materials, a container file, and SHA256SUMS.
 # The same commit gives the same bytes. `make release`.
 set -euo pipefail
+umask 022 # modes are in the archives
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 # Of each platform: Go's system and architecture, and the tag of its wheel.
@@ -11,6 +12,7 @@ linux amd64 manylinux2014_x86_64.musllinux_1_1_x86_64
 linux arm64 manylinux2014_aarch64.musllinux_1_1_aarch64
 darwin amd64 macosx_12_0_x86_64
 darwin arm64 macosx_12_0_arm64'
+builder=hatchling==1.33.0 # a wheel names what built it
 sbom=github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.9.0
 
 version=${VERSION:-$(git describe --tags --match 'v[0-9]*' --always --dirty)}
@@ -31,6 +33,9 @@ SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
 export SOURCE_DATE_EPOCH
 flags=(-trimpath -buildvcs=false -tags nethttpomithttp2,urfave_cli_no_docs -gcflags=all=-dwarf=false)
 
+echo "$builder" >bin/constraints.txt
+export PIP_CONSTRAINT=$PWD/bin/constraints.txt PIP_BUILD_CONSTRAINT=$PWD/bin/constraints.txt # before pip 25.3; from there on
+
 make --no-print-directory build man GO="${GO:-go}" VERSION="$version" >&2
 while read -r system architecture tag; do
 	[ -n "$system" ] || continue
@@ -41,7 +46,7 @@ while read -r system architecture tag; do
 	cp LICENSE README.md bin/sfstat.1 bin/THIRD_PARTY_LICENSES.txt "$folder"
 	for shell in bash zsh fish; do bin/sfstat completion $shell >"$folder/completions/sfstat.$shell"; done
 	SFSTAT_PROGRAM=$folder/sfstat SFSTAT_PLATFORM=$tag ${PYTHON:-python3} -m pip wheel --quiet --no-deps -w "$out" ./python
-	tar -C "$out" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner --mode=u+rw,go+r,go-w -cf - "$name" | gzip -n9 >"$folder.tar.gz"
+	tar -C "$out" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX -cf - "$name" | gzip -n9 >"$folder.tar.gz"
 	rm -r "$folder"
 done <<<"$platforms"
 CGO_ENABLED=0 ${GO:-go} run "$sbom" app -json -noserial -std -main cmd/sfstat -output "$out/sfstat-$version.cdx.json" .

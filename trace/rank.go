@@ -78,19 +78,45 @@ func RoleGroups(ranks []Rank) (groups [][]int) {
 func (r Role) String() string { return r.format("") }
 
 func (r Role) format(without string) string {
-	var b strings.Builder
+	var parts []string
 	for _, c := range r {
-		if c.Axis == without {
-			continue
+		if c.Axis != without {
+			parts = append(parts, c.Axis+"="+strconv.Itoa(c.Index))
 		}
-		if b.Len() > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteString(c.Axis)
-		b.WriteByte('=')
-		b.WriteString(strconv.Itoa(c.Index))
 	}
-	return b.String()
+	return strings.Join(parts, ",")
+}
+
+var (
+	escape   = strings.NewReplacer("%", "%25", ",", "%2C", "=", "%3D", " ", "%20")
+	unescape = strings.NewReplacer("%25", "%", "%2C", ",", "%3D", "=", "%20", " ")
+)
+
+// Escaped is String for [ParseRole]: in the name of an axis, "%", ",", "=" and blanks stand
+// as %25, %2C, %3D and %20.
+func (r Role) Escaped() string {
+	out := slices.Clone(r)
+	for i := range out {
+		out[i].Axis = escape.Replace(out[i].Axis)
+	}
+	return out.String()
+}
+
+// ParseRole is the inverse of Escaped; "" is not declared.
+func ParseRole(text string) (Role, error) {
+	if strings.TrimSpace(text) == "" {
+		return nil, nil
+	}
+	var coords []Coord
+	for part := range strings.SplitSeq(text, ",") {
+		axis, index, ok := strings.Cut(part, "=")
+		n, err := strconv.Atoi(strings.TrimSpace(index))
+		if !ok || err != nil {
+			return nil, input.Bad(input.ErrFormat, "role %.80q, expected coordinates as in dp=3,pp=1", text)
+		}
+		coords = append(coords, Coord{Axis: unescape.Replace(strings.TrimSpace(axis)), Index: n})
+	}
+	return NewRole(coords...)
 }
 
 // Rank is one process of a job. The zero LocalRank is a real local rank; a

@@ -176,7 +176,7 @@ func (m *meta) set(attr int, text string) (err error) {
 	case attrHost:
 		m.rank.Host = text
 	case attrRole:
-		m.rank.Role, err = parseRole(text)
+		m.rank.Role, err = trace.ParseRole(text)
 	case attrGather:
 		m.ok, _, err = flag(text)
 	case attrDataWait:

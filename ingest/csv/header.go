@@ -149,37 +149,3 @@ func (l *layout) checkPairs() error {
 	}
 	return nil
 }
-
-// parseRole parses "dp=3,pp=1". In the name of an axis, "%", ",", "=" and
-// blanks stand as %25, %2C, %3D and %20.
-func parseRole(s string) (trace.Role, error) {
-	if strings.TrimSpace(s) == "" {
-		return nil, nil
-	}
-	var coords []trace.Coord
-	for part := range strings.SplitSeq(s, ",") {
-		axis, index, ok := strings.Cut(part, "=")
-		n, err := strconv.Atoi(strings.TrimSpace(index))
-		if !ok || err != nil {
-			return nil, input.Bad(input.ErrFormat, "role %q, expected coordinates as in dp=3,pp=1", s)
-		}
-		coords = append(coords, trace.Coord{Axis: unescape.Replace(strings.TrimSpace(axis)), Index: n})
-	}
-	return trace.NewRole(coords...)
-}
-
-var (
-	escape   = strings.NewReplacer("%", "%25", ",", "%2C", "=", "%3D", " ", "%20")
-	unescape = strings.NewReplacer("%25", "%", "%2C", ",", "%3D", "=", "%20", " ")
-)
-
-func formatRole(r trace.Role) string {
-	var b strings.Builder
-	for i, c := range r {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteString(escape.Replace(c.Axis) + "=" + strconv.Itoa(c.Index))
-	}
-	return b.String()
-}

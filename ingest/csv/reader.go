@@ -16,7 +16,6 @@ import (
 // Reader reads the windows of one table. It is an ingest.WindowReader.
 type Reader struct {
 	rows   rows
-	file   string
 	layout *layout
 	lim    ingest.Limits
 	close  func() error
@@ -62,7 +61,7 @@ func NewReader(r io.Reader, file string, o Options) (*Reader, error) {
 }
 
 func newReader(rows rows, file string, o Options) (*Reader, error) {
-	c := &Reader{rows: rows, file: file, lim: o.Limits.OrDefault(), close: func() error { return nil }}
+	c := &Reader{rows: rows, lim: o.Limits.OrDefault(), close: func() error { return nil }}
 	names, err := rows.Header()
 	if err == io.EOF {
 		return nil, input.At(input.Pos{File: file}, input.Bad(input.ErrEmpty, "no header: a table of windows has the columns step, rank and one for each stage"))

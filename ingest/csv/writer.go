@@ -173,7 +173,7 @@ func (c *Writer) attributes(w *trace.Window) {
 		if r.LocalRank >= 0 {
 			b = strconv.AppendInt(b, int64(r.LocalRank), 10)
 		}
-		b = append(appendText(append(b, ','), formatRole(r.Role)), ',')
+		b = append(appendText(append(b, ','), r.Role.Escaped()), ',')
 		b = append(strconv.AppendInt(b, int64(w.Accumulation), 10), ',')
 		b = append(strconv.AppendBool(b, !slices.Contains(w.GatherFailed, r.ID)), ',')
 		c.after[i] = append(b, w.DataWait.String()...)

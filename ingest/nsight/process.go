@@ -14,18 +14,17 @@ import (
 
 // process is one process of a recording, and later the rank that it was.
 type process struct {
-	id          export.ProcessID
-	b           *profiler.Builder
-	names       map[int64]profiler.NameID // of kernels, by string id
-	devices     map[int64]int             // pieces of work, by CUDA index
-	work        int
-	marks       int // of steps
-	graphs      int // that were recorded as one piece of work
-	collectives int
-	nameless    int // kernels without a name
-	claimed     int // rank that an NVTX text names; unclaimed, contradicted
-	gpu         int64
-	rank        *profile.Rank
+	id       export.ProcessID
+	b        *profiler.Builder
+	names    map[int64]profiler.NameID // of kernels, by string id
+	devices  map[int64]int             // pieces of work, by CUDA index
+	work     int
+	marks    int // of steps
+	graphs   int // that were recorded as one piece of work
+	nameless int // kernels without a name
+	claimed  int // rank that an NVTX text names; unclaimed, contradicted
+	gpu      int64
+	rank     *profile.Rank
 }
 
 const (

@@ -296,9 +296,6 @@ func (r *recording) activity(a *export.Activity) error {
 		w.Name, w.Kind = p.b.Name([]byte("CUDA graph")), profiler.Compute
 		p.graphs++
 	}
-	if w.Kind == profiler.Communication {
-		p.collectives++
-	}
 	p.b.Work(w)
 	return nil
 }

@@ -46,7 +46,7 @@ func ReadParquet(in parquet.Input, m *Meta, lim ingest.Limits) (*operator.Trace,
 	if f.Rows() == 0 {
 		return nil, input.At(t.where(-1), input.Bad(input.ErrEmpty, "no rows"))
 	}
-	r.launched = launched(names)
+	r.launched = Launched(names)
 	if err := r.read(); err != nil {
 		return nil, input.At(t.where(-1), err)
 	}

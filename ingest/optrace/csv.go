@@ -107,7 +107,7 @@ func (p *lines) header() error {
 		}
 		p.at[target], p.last = i, max(p.last, i)
 	}
-	p.launched = launched(names)
+	p.launched = Launched(names)
 	if lacking := missing(names); lacking != "" {
 		head := strings.Join(names[:min(len(names), 12)], ", ")
 		return input.Bad(input.ErrMissing, "no column %q, which an operator trace has: expected a header of names with commas between them, found %.200q", lacking, head)

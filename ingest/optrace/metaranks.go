@@ -1,9 +1,6 @@
 package optrace
 
 import (
-	"strconv"
-	"strings"
-
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/operator"
@@ -46,28 +43,11 @@ func (m *Meta) checkRanks() error {
 			return input.Bad(input.ErrFormat, "rank %d with local rank %d, expected ranks from 0 to %d, each once", r.Rank, r.Local, trace.MaxRanks-1)
 		}
 		seen[r.Rank] = true
-		if _, err := parseRole(r.Role); err != nil {
+		if _, err := trace.ParseRole(r.Role); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// parseRole is the inverse of Role.String.
-func parseRole(text string) (trace.Role, error) {
-	if text == "" {
-		return nil, nil
-	}
-	var coords []trace.Coord
-	for part := range strings.SplitSeq(text, ",") {
-		axis, index, _ := strings.Cut(part, "=")
-		n, err := strconv.Atoi(index)
-		if err != nil {
-			return nil, input.Bad(input.ErrFormat, "role %.80q, expected a list such as dp=0,tp=1", text)
-		}
-		coords = append(coords, trace.Coord{Axis: axis, Index: n})
-	}
-	return trace.NewRole(coords...)
 }
 
 // restore gives a profiler's trace the ranks, the layout and the notes that it
@@ -85,7 +65,7 @@ func (m *Meta) restore(o *operator.Trace) {
 		r := &o.Ranks[i]
 		if t := told[r.ID]; t != nil {
 			r.Host, r.LocalRank = t.Host, t.Local
-			o.Declared[i], _ = parseRole(t.Role) // which was checked
+			o.Declared[i], _ = trace.ParseRole(t.Role) // which was checked
 		}
 	}
 	o.Notes = append(o.Notes, m.Notes...)

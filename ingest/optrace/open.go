@@ -67,7 +67,7 @@ func ResemblesParquet(in parquet.Input, lim ingest.Limits) Resemblance {
 	switch {
 	case !slices.Contains(names, wordNames[wordName]) || !slices.Contains(names, startColumn):
 		return OtherTable
-	case launched(names):
+	case Launched(names):
 		return LaunchedTable
 	}
 	return OperatorTable

@@ -471,7 +471,7 @@ func TestMetaRanks(t *testing.T) {
 	for text, want := range map[string]string{
 		"ranks: [{rank: 1}, {rank: 1}]":         "each once",
 		"ranks: [{rank: -1}]":                   "rank -1",
-		"ranks: [{rank: 0, role: dp}]":          "a list such as dp=0,tp=1",
+		"ranks: [{rank: 0, role: dp}]":          "coordinates as in dp=3,pp=1",
 		"ranks: [{rank: 0, role: 'dp=1,dp=2'}]": "twice",
 	} {
 		if _, err := optrace.ReadMeta(strings.NewReader(text), "m.yaml"); err == nil || !strings.Contains(err.Error(), want) {

@@ -42,10 +42,6 @@ const (
 	durationColumn = "duration"
 )
 
-// Launched reports whether a table with these columns says what launched its
-// operators, as the traces of profilers do.
-func Launched(columns []string) bool { return launched(columns) }
-
 // missing is a column that a table lacks, or "".
 func missing(columns []string) string {
 	for _, name := range []string{wordNames[wordName], startColumn, durationColumn} {
@@ -74,8 +70,9 @@ const (
 
 var wordNames = [words]string{"optype", "launched_by", "kernel", "collective"}
 
-// launched reports whether all columns that only profilers' traces have are there.
-func launched(columns []string) bool {
+// Launched reports whether a table with these columns says what launched its
+// operators, as the traces of profilers do.
+func Launched(columns []string) bool {
 	for _, name := range slices.Concat(wordNames[wordLaunchedBy:], fieldNames[fieldLane:]) {
 		if !slices.Contains(columns, name) {
 			return false

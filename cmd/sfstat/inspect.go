@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sfstat/sfstat/cmd/sfstat/internal/inventory"
+	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/internal/table"
@@ -59,19 +60,12 @@ func (p *program) inspect(c *cli.Context) error {
 		Inventory: inventory.Inventory{Runs: []*inventory.Run{}, Traces: []*inventory.Trace{}}}
 	in, err := p.read(c, auto.Described, found.add)
 	if err != nil {
-		if told, _ := p.addCommunication(c, &found); !told {
-			return err
-		}
+		return err
 	}
 	found.Finish()
 	for _, i := range in.read {
 		found.Inputs = append(found.Inputs, inspectedInput{i.Path, i.Format.String(), i.Compression.String(), i.Bytes,
 			i.Windows, i.Ops, i.MetaOf, i.Skipped, i.Format.Monitors()})
-	}
-	if slices.ContainsFunc(in.read, func(i auto.Input) bool { return i.Format == auto.NCCLLog || i.Format == auto.InspectorDump }) {
-		if _, err := p.addCommunication(c, &found); err != nil {
-			return err
-		}
 	}
 	for _, problem := range in.refused() {
 		found.Problems = append(found.Problems, inspectedProblem{problem.Path, oneLine(problem.Err)})
@@ -85,11 +79,19 @@ func (p *program) inspect(c *cli.Context) error {
 }
 
 func (i *inspection) add(item auto.Item) error {
-	if item.Ops != nil {
+	switch {
+	case item.Ops != nil:
 		i.AddTrace(item.Path, item.Ops)
-		return nil
+	case item.Window != nil:
+		return i.Add(item.Window)
+	case item.Comm != nil:
+		r, err := comm.Analyze(item.Comm, comm.Options{})
+		if err != nil {
+			return badInput(err)
+		}
+		i.Communication = inventory.CommunicationOf(r)
 	}
-	return i.Add(item.Window)
+	return nil
 }
 
 // holds says what an input contributed.

@@ -2,70 +2,12 @@ package main
 
 import (
 	"fmt"
-	"os"
-	"slices"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
 	"github.com/sfstat/sfstat/cmd/sfstat/internal/inventory"
-	"github.com/sfstat/sfstat/engine/comm"
-	"github.com/sfstat/sfstat/ingest"
-	"github.com/sfstat/sfstat/ingest/auto"
-	"github.com/sfstat/sfstat/internal/bug"
 	"github.com/sfstat/sfstat/internal/table"
 	"github.com/sfstat/sfstat/report"
-	"github.com/sfstat/sfstat/trace/comms"
 )
-
-// addCommunication adds what logs of NCCL and dumps of its Inspector hold, which are no windows; false where there are none.
-func (p *program) addCommunication(c *cli.Context, i *inspection) (found bool, err error) {
-	names, err := paths(c)
-	if err != nil || slices.Contains(names, "-") { // standard input was read
-		return false, err
-	}
-	in, problems, err := auto.ReadComm(names, auto.Options{})
-	if bug.In(err) != nil {
-		return false, err
-	}
-	if err != nil {
-		return false, nil // none of them are
-	}
-	r, err := comm.Analyze(in, comm.Options{})
-	if err != nil {
-		return false, badInput(err)
-	}
-	if r.Sources(comms.SourceNCCLLog)+r.Sources(comms.SourceInspector) == 0 {
-		return false, nil
-	}
-	i.Communication = inventory.CommunicationOf(r)
-	if len(i.Inputs) > 0 {
-		return true, nil
-	}
-	for _, s := range in.Sources {
-		x := inspectedInput{Path: s.Path, Format: commFormat(s.Kind).String(), Compression: ingest.Plain.String()}
-		if info, err := os.Stat(s.Path); err == nil {
-			x.Bytes = info.Size()
-		}
-		i.Inputs = append(i.Inputs, x)
-	}
-	for _, x := range problems {
-		p.note(x.Err)
-		i.Problems = append(i.Problems, inspectedProblem{x.Path, oneLine(x.Err)})
-	}
-	return true, nil
-}
-
-// commFormat is the format of a source of communication.
-func commFormat(k comms.SourceKind) auto.Format {
-	switch k {
-	case comms.SourceNCCLLog:
-		return auto.NCCLLog
-	case comms.SourceInspector:
-		return auto.InspectorDump
-	}
-	return auto.SQLite
-}
 
 // commFacts is a job's communication for a person.
 func commFacts(c *inventory.Communication) *table.Table {

@@ -59,7 +59,7 @@ const (
 	WindowsOnly              // operator traces are refused, unread
 	OperatorsFirst           // of inputs that can be read as both, operators alone; and when ranks entered their calls
 	EveryForm                // of inputs that can be read as both, both
-	Described                // the same, but operators of large traces in windows alone
+	Described                // the same, but operators of large traces in windows alone; calls and kernels of NCCL where there are logs or dumps, as one job
 	ForVerdict               // all that a verdict can be made of
 	WindowsAndEntries        // windows, and when ranks entered their calls; whatever else is refused, unread
 	Communication            // calls and kernels of NCCL, as one job; what else folders hold is passed over
@@ -82,8 +82,10 @@ func (w Wanted) contents() contents {
 	switch w {
 	case WindowsOnly:
 		return windows
-	case EveryForm, Described:
+	case EveryForm:
 		return windows | operators | devices
+	case Described:
+		return windows | operators | devices | calls
 	case ForVerdict:
 		return windows | operators | devices | entries | calls | readings
 	case WindowsAndEntries:

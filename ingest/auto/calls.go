@@ -104,7 +104,7 @@ func (r *Reader) callJobs() []callJob {
 	switch {
 	case len(order) == 0:
 		return nil
-	case len(runs) < 2 || r.o.Want == Communication:
+	case len(runs) < 2 || r.o.Want != ForVerdict:
 		return []callJob{all}
 	}
 	var jobs []callJob
@@ -118,11 +118,14 @@ func (r *Reader) callJobs() []callJob {
 // use beside windows or operators alone.
 func (r *Reader) load(j callJob, of int, folder string) (_ *comms.Record, err error) {
 	defer bug.Contain(folder, &err)
-	if r.o.Want == Communication {
-		return r.join(j)
-	}
 	run := r.runOfCalls(j, of)
 	switch {
+	case r.o.Want == Communication:
+		return r.join(j)
+	case r.o.Want == Described:
+		if !j.has(NCCLLog) && !j.has(InspectorDump) {
+			return nil, nil
+		}
 	case !j.has(SQLite) && !j.has(InspectorDump) && !slices.Contains(r.runs.all(), run):
 		r.passOver(j)
 		return nil, nil

@@ -299,7 +299,7 @@ type extent struct {
 func told(k input.NoteKind) bool {
 	switch k {
 	case input.NoteGatherFailed, input.NoteTruncated, input.NoteWallMissing, input.NoteTopologyChanged, input.NoteStepsSkipped, input.NoteUnits,
-		input.NoteUnitDoubt, input.NoteColumnsIgnored, input.NoteStepsRepeated, input.NoteStagesDiffer, input.NoteRowsEmpty, input.NoteWholeSteps:
+		input.NoteUnitDoubt, input.NoteColumnsIgnored, input.NoteStepsRepeated, input.NoteStagesDiffer, input.NoteRowsEmpty, input.NoteWholeSteps, input.NoteRanksNumbered:
 		return true
 	}
 	return false

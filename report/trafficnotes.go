@@ -50,13 +50,14 @@ var noteSentences = map[comm.NoteKind]string{
 		"counts and volumes are of those, and what a rank did before each is not known",
 	comm.NoteDumpsDropped: "NCCL's Inspector dropped {n} records before it dumped them: larger rings (NCCL_INSPECTOR_DUMP_COLL_RING_SIZE) " +
 		"or a shorter interval keep them",
+	comm.NotePeerWait:      "by RCCL's own account the proxies of rank {ranks} waited {time} a collective for the other side, those of the others {others}: it is the one they wait for",
 	comm.NoteDumpsTimeless: "the dumps tell how long operations took, not when they ran: NCCL_INSPECTOR_DUMP_VERBOSE=1 adds that",
 }
 
 // noteWords words a note, "" where its kind has no words.
 func noteWords(n comm.Note) string {
 	l := n.Layout
-	return filled(noteSentences[n.Kind], "n", n.N, "of", n.Of, "source", n.Source, "lines", linesWords(n), "paired", pairedWords(n.Paired),
+	return filled(noteSentences[n.Kind], "n", n.N, "of", n.Of, "time", length(float64(n.N)), "others", length(float64(n.Of)), "source", n.Source, "lines", linesWords(n), "paired", pairedWords(n.Paired),
 		"sets", len(n.Sets), "ranks", setsWords(n.Sets), "world", l.World(), "tp", l.TP, "cp", l.CP, "dp", l.DP, "pp", l.PP, "ep", l.EP, "dp×cp", l.DP*l.CP)
 }
 

@@ -128,6 +128,7 @@ func Analyze(c *comms.Record, o Options) (*Result, error) {
 	r.speed(m, o.Theory)
 	r.countMatches()
 	r.notes(unnamed)
+	r.peerWaits()
 	if o.Model != nil {
 		if err := r.against(o.Model); err != nil {
 			return nil, err

@@ -1,6 +1,9 @@
 package comm
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
@@ -53,6 +56,35 @@ func (r *Result) placeKernels() {
 	if r.Timeless {
 		r.placeByDuration()
 		r.note(Note{Kind: NoteDumpsTimeless})
+	}
+}
+
+// peerWaits notes the rank whose proxies waited least for others by RCCL's own account, if that is less than half
+// of what the others did: who is waited for waits for nobody.
+func (r *Result) peerWaits() {
+	type wait struct {
+		rank    int
+		sum, of int64
+	}
+	var waits []wait
+	for i := range r.Ranks {
+		w := wait{rank: r.Ranks[i].Rank}
+		for _, k := range r.Kernels(i) {
+			if k.HasPeerWait {
+				w.sum, w.of = w.sum+k.PeerWait, w.of+1
+			}
+		}
+		if w.of > 0 {
+			waits = append(waits, w)
+		}
+	}
+	if len(waits) < 3 {
+		return
+	}
+	slices.SortFunc(waits, func(a, b wait) int { return cmp.Compare(a.sum*b.of, b.sum*a.of) })
+	least, typical := waits[0], waits[len(waits)/2]
+	if n, of := least.sum/least.of, typical.sum/typical.of; 2*n < of {
+		r.note(Note{Kind: NotePeerWait, N: n, Of: of, Sets: [][]int{{least.rank}}})
 	}
 }
 

@@ -39,6 +39,7 @@ const (
 	NoteDumpsDropped                         // N records that the Inspector dropped before it could dump them
 	NoteUnlikeBenchmarks                     // Benchmarks were given, and none is of an operation, ranks, hosts and size like those of any calls
 	NoteRanks                                // N of Of ranks were chosen
+	NotePeerWait                             // proxies of the rank in Sets waited N ns a collective for the other side, those of the others Of (median): it is the one they wait for
 	NoteKinds                                // one more than the last
 )
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"path"
 	"slices"
 	"strings"
 
@@ -129,6 +130,19 @@ func (j *Job) note(kind input.NoteKind, format string, args ...any) {
 	j.Notes = append(j.Notes, input.Note{Kind: kind, Text: fmt.Sprintf(format, args...)})
 }
 
+// numbered lists the first traces with the ranks that they count as.
+func (j *Job) numbered() string {
+	const most = 8
+	var list []string
+	for i, r := range j.Ranks[:min(most, len(j.Ranks))] {
+		list = append(list, fmt.Sprintf("%d: %s", i, path.Base(r.Source)))
+	}
+	if len(j.Ranks) > most {
+		list = append(list, "…")
+	}
+	return strings.Join(list, ", ")
+}
+
 // identify gives every profile a rank of its own.
 func (j *Job) identify() {
 	told := make([]int, len(j.Ranks))
@@ -156,10 +170,10 @@ func (j *Job) identify() {
 			j.keepLongest()
 		}
 	case len(j.Ranks) > 1 && (!complete(told) || len(unique(told)) == 1):
-		j.note(input.NoteRecorder, "neither the traces nor their names tell which rank each is: they are numbered from 0 in order of their names")
 		for i := range j.Ranks {
 			told[i] = i
 		}
+		j.note(input.NoteRanksNumbered, "neither the traces nor their names tell which rank each is: they are numbered from 0 in order of their names (%s)", j.numbered())
 		j.assign(told)
 	case complete(told):
 		j.keepLongest()

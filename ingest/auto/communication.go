@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/ingest/inspector"
 	"github.com/sfstat/sfstat/ingest/nccllog"
 	"github.com/sfstat/sfstat/ingest/nsight"
 	"github.com/sfstat/sfstat/internal/bug"
@@ -57,6 +58,13 @@ func (f *files) read(src *ingest.Source, name string) error {
 }
 
 func (f *files) comms() []*comms.Record { return f.list }
+
+// dumps is the recorder of dumps of NCCL's Inspector, of which a process may have several.
+type dumps struct{ files }
+
+func newDumps(lim ingest.Limits) recorder { return &dumps{files{one: inspector.Read, lim: lim}} }
+
+func (d *dumps) comms() []*comms.Record { return []*comms.Record{inspector.Merge(d.list)} }
 
 // logs is the recorder of debug logs, whose processes may stand in several files.
 type logs struct{ *nccllog.Builder }

@@ -44,6 +44,7 @@ const (
 	FlightRecorder
 	StackDump    // of py-spy
 	RASReport    // of NCCL
+	ROCmTrace    // of rocprofv3
 	GPUTable     // readings of nvidia-smi
 	GPULines     // of dcgmi dmon and nvidia-smi dmon
 	Metrics      // of node_exporter and DCGM's exporter
@@ -122,7 +123,7 @@ func init() { // its functions look at it
 			noun: "epochs and arrivals of windows in a table, which is not beside it: that of X.parquet is X.parquet" + packet.BesideSuffix},
 		{format: Packets, name: "packets", listed: "packets (JSON Lines)", sniff: object(isPacket), gives: windows, open: (*Reader).addPackets,
 			noun: "packets, which hold stage windows and not single operations"},
-		{format: InspectorDump, name: "Inspector dump", listed: "dumps of NCCL's Inspector (JSON)", sniff: object(inspector.Recognise), gives: calls, open: (*Reader).addCalls, record: eachFile(inspector.Read),
+		{format: InspectorDump, name: "Inspector dump", listed: "dumps of NCCL's Inspector (JSON)", sniff: object(inspector.Recognise), gives: calls, open: (*Reader).addCalls, record: newDumps,
 			noun: "a dump of NCCL's Inspector, which sfstat comm reads"},
 		{format: Kineto, name: "profiler trace", listed: "PyTorch profiler traces (JSON)", sniff: object(isProfilerTrace), gives: windows | operators | devices, open: (*Reader).addProfile, profile: (*profiles).readKineto,
 			noun: "a PyTorch profiler trace (Kineto JSON), which sfstat diagnose reads"},
@@ -133,6 +134,8 @@ func init() { // its functions look at it
 			noun: "readings of GPUs, which sfstat diagnose reads beside a recording of the job"},
 		{format: Metrics, name: "metrics", listed: monitored, sniff: plain(telemetry.Metrics.Recognises), gives: readings, open: monitoring(telemetry.Metrics),
 			noun: "metrics of a host, which sfstat diagnose reads beside a recording of the job"},
+		{format: ROCmTrace, name: "rocprofv3 trace", sniff: isROCmTrace, noun: "a trace of rocprofv3, which marks no steps and names no ranks: profile with torch.profiler, which has the same kernels on ROCm, " +
+			"or record RCCL's calls (NCCL_DEBUG=INFO, or its profiler with ACCL_PROFILER_OUTPUT_DIR)"},
 		{format: GPUTable, name: "GPU readings", listed: monitored, sniff: plain(telemetry.Table.Recognises), gives: readings, open: monitoring(telemetry.Table),
 			noun: "readings of GPUs, which sfstat diagnose reads beside a recording of the job"},
 		{format: TrainLog, name: "training log", listed: "logs of training programs with times of steps", sniff: func(b beginning) bool { return bytes.IndexByte(b.all, 0) < 0 && trainlog.Recognise(b.text) }, gives: windows, open: (*Reader).addTrainLog,

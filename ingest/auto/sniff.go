@@ -64,6 +64,11 @@ func isLog(b beginning) bool {
 	return nccllog.Recognise(b.all) || !b.json && bytes.IndexByte(b.text, 0) < 0 && hasAny(b.text, "NCCL INFO", "NCCL WARN", "NCCL version")
 }
 
+// isROCmTrace knows what rocprofv3 writes, which is not read: CSV of kernels, JSON, and Perfetto's packets.
+func isROCmTrace(b beginning) bool {
+	return hasAny(b.text, `"rocprofiler-sdk-tool"`, `"Kind","Agent_Id"`) || len(b.all) > 0 && b.all[0] == 0x0a && hasAny(b.all, "rocprofv3", "KERNEL_DISPATCH") && bytes.IndexByte(b.all, 0) >= 0
+}
+
 func isBinary(b beginning) bool {
 	return bytes.IndexByte(b.text, 0) >= 0 || controls(b.text) > len(b.text)/20
 }

@@ -15,10 +15,13 @@
 // The dump is a sample: NCCL 2.28 keeps the last collective of a communicator between two dumps, 2.30 the last 1024 and, by
 // default, none below 8 KiB. Numbers tell what is missing.
 //
+// RCCL's profiler (accl, RCCL 2.30) writes the same lines with fewer fields: communicator, host and process stand in the name
+// of the file, times are ticks of the device, and decomposition says how long proxies waited for the other side.
+//
 // A line that is no such object is skipped and counted, with the first of each reason. Cost: O(bytes); memory
 // grows with the records, up to Limits.Pending bytes.
 //
-// Source of the form: plugins/profiler/inspector of NCCL 2.28 to 2.30.
+// Sources of the form: plugins/profiler/inspector of NCCL 2.28 to 2.30, plugins/profiler/accl of RCCL 2.30.
 package inspector
 
 import (
@@ -85,7 +88,11 @@ func Read(src *ingest.Source, name string, lim ingest.Limits) (*comms.Record, er
 		}
 	}
 	if len(p.c.Calls) == 0 {
-		return nil, input.At(lines.Pos(), input.Bad(input.ErrEmpty, "no record of NCCL's Inspector in %d lines", lines.Pos().Line))
+		why := ""
+		if len(p.c.Unread) > 0 {
+			why = ": " + p.c.Unread[0].Reason
+		}
+		return nil, input.At(lines.Pos(), input.Bad(input.ErrEmpty, "no record of NCCL's Inspector in %d lines%s", lines.Pos().Line, why))
 	}
 	p.lost()
 	return p.c, nil

@@ -164,3 +164,49 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// accl is a record of RCCL's profiler, with the values of its README.
+const accl = `{"header": {"rank": 0, "n_ranks": 8},"coll_perf": {"coll": "AllReduce", "coll_sn": 10, "coll_msg_size_bytes": 4194304,"coll_algo": "Ring", "coll_proto": "Simple",` +
+	`"coll_n_channels": 4, "coll_n_channels_reported": 4,"coll_exec_time_us": 150.30,"coll_algobw_gbs": 0.027907, "coll_busbw_gbs": 0.048836,"coll_timing_source": "gpu_globaltimer",` +
+	`"decomposition": {"enqueue_to_kernel_us": 5.20,"gpu_kernel_avg_us": 45.10,"proxy_peer_wait_us": 38.70, "n_send_ops": 4},` +
+	`"event_trace_ts": {"kernel_events": [{"channel_id": 0, "kernel_start_ts": 123456, "kernel_stop_ts": 127956, "duration_us": 45}]}}}`
+
+// RCCL's profiler leaves communicator, host and process to the name of the file, and has a file for each communicator of a process.
+func TestRCCL(t *testing.T) {
+	file := func(hash, text string) *comms.Record {
+		name := "dumps/accl_profiler_rank0_node1.cluster_pid4014_" + hash + ".jsonl"
+		src, err := ingest.NewSource(strings.NewReader(text), name, ingest.Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := Read(src, name, ingest.Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	later := strings.NewReplacer("123456", "223456", "127956", "227956", `"coll_sn": 10`, `"coll_sn": 11`).Replace(accl)
+	c := Merge([]*comms.Record{file("0xa1", later), file("0xb2", accl+"\n"+`{"summary": {"dropped_collectives": 2, "leaked_collectives": 1, "pool_size": 256, "complete": false}}`)})
+	if len(c.Processes) != 1 || len(c.Groups) != 2 || len(c.Calls) != 2 || len(c.Unread) > 0 {
+		t.Fatalf("%+v", c)
+	}
+	p := &c.Processes[0]
+	if p.Host != "node1.cluster" || p.PID != 4014 || p.Lost != 3 {
+		t.Errorf("%+v", p)
+	}
+	// 45 µs are 4,500 ticks: 10 ns each. The file of 0xb2 has the earlier record.
+	for i, want := range []struct {
+		id, at, seq int64
+	}{{0xb2, 1279560, 10}, {0xa1, 2279560, 11}} {
+		x, k := &c.Calls[i], &p.Kernels[i]
+		if c.Groups[x.Group].ID != uint64(want.id) || x.Kernel != i || x.OpSeq != want.seq || k.Reported != want.at || k.HasSpan || k.Duration != 150300 || !k.HasPeerWait || k.PeerWait != 38700 {
+			t.Errorf("%+v, %+v", x, k)
+		}
+	}
+	if !Recognise([]byte(accl)) {
+		t.Error("not recognised")
+	}
+	if _, err := read(accl, ingest.Limits{}); err == nil {
+		t.Error("a record whose file was renamed has no communicator")
+	}
+}

@@ -2,6 +2,7 @@ package inspector
 
 import (
 	"encoding/json"
+	"regexp"
 	"strconv"
 
 	"github.com/sfstat/sfstat/trace/comms"
@@ -15,6 +16,7 @@ type object struct {
 	Coll     *coll     `json:"coll_perf"`
 	P2P      *p2p      `json:"p2p_perf"`
 	Stats    *stats    `json:"dump_stats"`  // from 4.1
+	Ended    *ended    `json:"summary"`     // of RCCL's profiler
 	Proxy    *struct{} `json:"proxy_trace"` // of the network, from 4.2: neither a call nor a kernel
 }
 
@@ -42,24 +44,36 @@ type metadata struct {
 }
 
 type coll struct {
-	Op     string  `json:"coll"`
-	Seq    *int64  `json:"coll_sn"`
-	Bytes  *int64  `json:"coll_msg_size_bytes"`
-	Took   *int64  `json:"coll_exec_time_us"`
-	Timing string  `json:"coll_timing_source"`
-	Trace  *events `json:"event_trace_ts"`
-	Algo   string  `json:"coll_algo"` // from 4.2
-	Proto  string  `json:"coll_proto"`
+	Op     string   `json:"coll"`
+	Seq    *int64   `json:"coll_sn"`
+	Bytes  *int64   `json:"coll_msg_size_bytes"`
+	Took   *float64 `json:"coll_exec_time_us"` // whole, but of RCCL's profiler
+	Timing string   `json:"coll_timing_source"`
+	Trace  *events  `json:"event_trace_ts"`
+	Algo   string   `json:"coll_algo"` // from 4.2
+	Proto  string   `json:"coll_proto"`
+	Parts  *parts   `json:"decomposition"` // of RCCL's profiler
+}
+
+// parts is what of a collective its proxies spent, each a mean over those that can, µs.
+type parts struct {
+	PeerWait float64 `json:"proxy_peer_wait_us"` // for the remote side
+}
+
+// ended is the last line of RCCL's profiler.
+type ended struct {
+	Dropped int64 `json:"dropped_collectives"`
+	Leaked  int64 `json:"leaked_collectives"`
 }
 
 type p2p struct {
-	Op     string  `json:"p2p"`
-	Seq    *int64  `json:"p2p_sn"`
-	Peer   *int64  `json:"p2p_peer"`
-	Bytes  *int64  `json:"p2p_msg_size_bytes"`
-	Took   *int64  `json:"p2p_exec_time_us"`
-	Timing string  `json:"p2p_timing_source"`
-	Trace  *events `json:"event_trace_ts"`
+	Op     string   `json:"p2p"`
+	Seq    *int64   `json:"p2p_sn"`
+	Peer   *int64   `json:"p2p_peer"`
+	Bytes  *int64   `json:"p2p_msg_size_bytes"`
+	Took   *float64 `json:"p2p_exec_time_us"`
+	Timing string   `json:"p2p_timing_source"`
+	Trace  *events  `json:"event_trace_ts"`
 }
 
 type events struct {
@@ -67,8 +81,9 @@ type events struct {
 }
 
 type kernelEvents struct {
-	Start int64 `json:"kernel_start_ts"`
-	Stop  int64 `json:"kernel_stop_ts"`
+	Start int64   `json:"kernel_start_ts"`
+	Stop  int64   `json:"kernel_stop_ts"`
+	Took  float64 `json:"duration_us"` // of RCCL's profiler, whose times are ticks of the device
 }
 
 // process is who dumped.
@@ -93,6 +108,7 @@ type parser struct {
 	dump      *object       // that has begun; its header and metadata are those of records without
 	left      int64         // records of it that are still to come
 	dropped   map[int]int64 // of each communicator, so far
+	end       int64         // of the record before, by RCCL's profiler
 	missing   int64         // records that dumps announced and that did not come
 }
 
@@ -114,6 +130,11 @@ func (p *parser) parse(line []byte, at int64) (why string) {
 	if err := json.Unmarshal(line, &o); err != nil {
 		return "no JSON object that can be read"
 	}
+	if o.Ended != nil {
+		p.missing += max(0, o.Ended.Dropped) + max(0, o.Ended.Leaked)
+		return ""
+	}
+	p.fromName(&o)
 	if why := p.inDump(&o); why != "" || o.Proxy != nil {
 		return why
 	}
@@ -142,7 +163,7 @@ func (p *parser) parse(line []byte, at int64) (why string) {
 		return "an operation that is not NCCL's"
 	case x.Seq == nil || x.Bytes == nil || x.Took == nil:
 		return "no number, size or duration"
-	case !within(*x.Seq, mostMicros) || !within(*x.Bytes, mostBytes) || !within(*x.Took, mostMicros/1000):
+	case !within(*x.Seq, mostMicros) || !within(*x.Bytes, mostBytes) || !(*x.Took >= 0 && *x.Took <= mostMicros/1000):
 		return "a number, size or duration that cannot be"
 	}
 	process, group, why := p.place(&o)
@@ -211,7 +232,7 @@ func within(v, most int64) bool { return v >= 0 && v <= most }
 // add keeps a call and the kernel that ran it.
 func (p *parser) add(c comms.Call, x *coll, o *object) {
 	of := &p.c.Processes[c.Process]
-	k := comms.Kernel{Duration: *x.Took * 1000, Stream: int64(c.Group), Correlation: c.Line}
+	k := comms.Kernel{Duration: int64(*x.Took * 1000), Stream: int64(c.Group), Correlation: c.Line}
 	k.Op, k.Datatype = c.Op, nccl.UnknownType
 	if c.Op.PointToPoint() {
 		k.Op = nccl.SendRecv
@@ -219,7 +240,11 @@ func (p *parser) add(c comms.Call, x *coll, o *object) {
 	if o.Metadata != nil {
 		k.Reported = o.Metadata.Dumped * 1000
 	}
-	span(&k, x.Trace)
+	if x.Parts != nil {
+		p.decomposed(&k, x)
+	} else {
+		span(&k, x.Trace)
+	}
 	if k.HasSpan && x.Timing == kernelClock && k.Duration > 0 {
 		k.Start = k.End - k.Duration
 	}
@@ -229,6 +254,41 @@ func (p *parser) add(c comms.Call, x *coll, o *object) {
 	c.Kernel, c.KernelSure = len(of.Kernels), true
 	of.Kernels = append(of.Kernels, k)
 	p.c.Calls = append(p.c.Calls, c)
+}
+
+// named is the name of a file of RCCL's profiler, which has what its header lacks.
+var named = regexp.MustCompile(`_rank\d+_(.+)_pid(\d+)_(0x[0-9a-fA-F]+)\.jsonl`)
+
+// fromName takes the communicator, host and process of a record of RCCL's profiler from the file's name.
+func (p *parser) fromName(o *object) {
+	if o.Header == nil || o.Header.ID != "" {
+		return
+	}
+	if m := named.FindStringSubmatch(p.c.Sources[0].Path); m != nil {
+		o.Header.ID = m[3]
+		pid, _ := strconv.ParseInt(m[2], 10, 64)
+		o.Metadata = &metadata{Host: m[1], PID: pid}
+	}
+}
+
+// decomposed takes what RCCL's profiler has of a kernel. Its times are ticks of the device's own clock, of as many to the
+// microsecond as the duration beside them says: they order the records of a rank, and compare with no other's.
+func (p *parser) decomposed(k *comms.Kernel, x *coll) {
+	if wait := x.Parts.PeerWait; wait >= 0 && wait <= mostMicros/1000 {
+		k.PeerWait, k.HasPeerWait = int64(wait*1000), true
+	}
+	p.end += k.Duration
+	k.Reported = p.end
+	if x.Trace == nil {
+		return
+	}
+	for _, e := range x.Trace.Kernels {
+		if ticks := e.Stop - e.Start; ticks > 0 && e.Took > 0 && within(e.Stop, mostMicros) {
+			if at := float64(e.Stop) * e.Took * 1000 / float64(ticks); at < 1<<62 {
+				k.Reported, p.end = int64(at), int64(at)
+			}
+		}
+	}
 }
 
 // span takes when kernels ran, from the first start of a channel to the last end.
@@ -251,7 +311,7 @@ func span(k *comms.Kernel, e *events) {
 func (p *parser) place(o *object) (at, group int, why string) {
 	id, err := strconv.ParseUint(o.Header.ID, 0, 64)
 	if err != nil || id == 0 {
-		return 0, 0, "no communicator's hash in the header"
+		return 0, 0, "no communicator's hash in the header nor, as of RCCL's profiler, in the name of the file (..._rank0_HOST_pid7_0xHASH.jsonl)"
 	}
 	rank, ranks := *o.Header.Rank, *o.Header.Ranks
 	if ranks < 1 || ranks > mostRanks || rank < 0 || rank >= ranks || !within(o.Header.Nodes, mostRanks) {

@@ -111,10 +111,12 @@ type Kernel struct {
 	nccl.KernelName
 	HasSpan     bool
 	HasLaunch   bool
+	HasPeerWait bool
 	Replay      bool  // a CUDA graph launched it: its call was recorded once, when the graph was captured
 	Start, End  int64 // when HasSpan
 	Duration    int64 // as the device measured it by itself; 0: not measured
 	Reported    int64 // when its process wrote down that it had ended; 0: not known
+	PeerWait    int64 // mean time for which its proxies waited for the other side, when HasPeerWait
 	Stream      int64
 	Correlation int64   // by which its source ties it to its launch
 	Launch      int64   // when the host launched it, when HasLaunch

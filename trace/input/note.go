@@ -29,12 +29,13 @@ const (
 	NoteStepsRepeated                // steps that an earlier window has too are left out
 	NoteStagesDiffer                 // ranks disagree on the stage list, and those of the smaller part are left out
 	NoteWholeSteps                   // nothing is timed but whole steps
+	NoteRanksNumbered                // nothing tells which rank a file is of
 	NoteRowsEmpty                    // rows of a table without a value in a stage are left out
 )
 
 var noteNames = [...]string{"unknown", "missing_ranks", "gather_failed", "stages_changed", "world_size_changed",
 	"accumulation_changed", "step_gap", "truncated", "wall_missing", "topology_changed",
-	"steps_skipped", "unjoined", "recorder", "units", "unit_doubt", "columns_ignored", "steps_repeated", "stages_differ", "whole_steps", "rows_empty"}
+	"steps_skipped", "unjoined", "recorder", "units", "unit_doubt", "columns_ignored", "steps_repeated", "stages_differ", "whole_steps", "ranks_numbered", "rows_empty"}
 
 func (k NoteKind) String() string { return enum.Name(noteNames[:], k) }
 

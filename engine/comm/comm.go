@@ -184,7 +184,7 @@ func (r *Result) clockOf(rank int) int { return r.Profiled(rank).Clock }
 func (r *Result) countCalls() (duplicates map[int]bool) {
 	duplicates = map[int]bool{}
 	for i := range r.Ranks {
-		for c, reason := range r.Reasons(i) {
+		for c, reason := range r.reasons(i) {
 			if reason == align.Duplicate {
 				duplicates[r.Ranks[i].Calls[c]] = true
 			}

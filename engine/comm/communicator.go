@@ -93,8 +93,8 @@ func (r *Result) idOf(g *SideGroup) string {
 	return fmt.Sprintf("%s:%d:%#x", p.Host, p.PID, c.Handle)
 }
 
-// MemberNumbers is, of each communicator, the number in the job of each of its ranks that logged.
-func (r *Result) MemberNumbers() []map[int]int {
+// memberNumbers is, of each communicator, the number in the job of each of its ranks that logged.
+func (r *Result) memberNumbers() []map[int]int {
 	number := map[int]int{}
 	for i := range r.Ranks {
 		if p := r.Ranks[i].Log; p != comms.None {
@@ -113,5 +113,5 @@ func (r *Result) MemberNumbers() []map[int]int {
 	return members
 }
 
-// RecordedOn is the communicator that a group of Recorded is a side of, None: of none.
-func (r *Result) RecordedOn(group int) int { return r.groupOf[r.sideOf[group]] }
+// recordedOn is the communicator that a group of Recorded is a side of, None: of none.
+func (r *Result) recordedOn(group int) int { return r.groupOf[r.sideOf[group]] }

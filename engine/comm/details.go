@@ -121,7 +121,7 @@ func (a moves) collective(r *Result, i int, measured map[Measured]int) {
 			tuning = t
 		}
 	}
-	held := r.Speed.Theory.Limit(&r.Speed.Subjects[c.Communicator], capacity.Work{Op: c.Op, Algo: r.AlgoOf(c), Bytes: c.Bytes})
+	held := r.Speed.Theory.Limit(&r.Speed.Subjects[c.Communicator], capacity.Work{Op: c.Op, Algo: r.algoOf(c), Bytes: c.Bytes})
 	for _, p := range c.Parts {
 		x := a.join(r, p, c.Begin, k)
 		x.Subject, x.Held = c.Communicator, held
@@ -155,7 +155,7 @@ func CallDetails(r *Result, places []Place) iter.Seq[*CallDetail] {
 				ran[matches[0].Call] = matches[0]
 			}
 			k := &r.Ranks[i]
-			why := r.Reasons(i)
+			why := r.reasons(i)
 			for n, c := range k.Calls {
 				x := CallDetail{Rank: i, Call: c, Kernel: comms.None, Reason: why[n], Communicator: comms.None, Place: Place{Step: -1}, Moved: Moved{Subject: comms.None}}
 				if len(places) > 0 {

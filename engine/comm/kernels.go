@@ -117,8 +117,8 @@ func (r *Result) Aligned(rank int) (p align.Process, both bool) {
 	return align.Process{Clock: r.clockOf(rank), Calls: r.callsOf(k.Calls), Kernels: r.Kernels(rank)}, true
 }
 
-// Reasons is why each call of a rank launches a kernel, or why it launches none, in the order of [Rank.Calls].
-func (r *Result) Reasons(rank int) []align.Reason {
+// reasons is why each call of a rank launches a kernel, or why it launches none, in the order of [Rank.Calls].
+func (r *Result) reasons(rank int) []align.Reason {
 	_, why := align.Plan(r.callsOf(r.Ranks[rank].Calls), 0)
 	return why
 }
@@ -161,7 +161,7 @@ func (r *Result) countMatches() {
 			continue
 		}
 		launches := 0
-		for _, w := range r.Reasons(i) {
+		for _, w := range r.reasons(i) {
 			if w == align.Launches {
 				launches++
 			}

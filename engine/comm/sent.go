@@ -35,7 +35,7 @@ type Sent struct {
 // down to its children, the tree being balanced in the order of ranks. NCCL's own rings and trees go by the topology, so that neighbours may be others; the sums of each
 // rank are the same. unplaced is what goes to ranks that left no log.
 func SentBetween(r *Result) (list []Sent, unplaced float64) {
-	m := sentMatrix{r: r, members: r.MemberNumbers(), algos: map[commLaunch]nccl.Algo{}}
+	m := sentMatrix{r: r, members: r.memberNumbers(), algos: map[commLaunch]nccl.Algo{}}
 	for i := range r.Calls {
 		if u := r.Calls[i].Tuning; u != nil {
 			if g, ok := r.CommunicatorOf(i); ok {

@@ -67,7 +67,7 @@ func (r *Result) speed(m *members, theory capacity.Theory) {
 		if !c.Certain || len(c.Parts) < 2 || !c.Whole(r) {
 			continue
 		}
-		call := bandwidth.Call{Subject: c.Communicator, Op: c.Op, Algo: r.AlgoOf(c), Bytes: c.Bytes}
+		call := bandwidth.Call{Subject: c.Communicator, Op: c.Op, Algo: r.algoOf(c), Bytes: c.Bytes}
 		for _, p := range c.Parts {
 			call.Members = append(call.Members, bandwidth.Span{Start: p.Start, End: p.End})
 		}
@@ -78,8 +78,8 @@ func (r *Result) speed(m *members, theory capacity.Theory) {
 	s.Result = bandwidth.Analyze(s.Subjects, calls, theory)
 }
 
-// AlgoOf is the algorithm that the communicator's first rank was told; the others are not.
-func (r *Result) AlgoOf(c *Collective) nccl.Algo {
+// algoOf is the algorithm that the communicator's first rank was told; the others are not.
+func (r *Result) algoOf(c *Collective) nccl.Algo {
 	for _, p := range c.Parts {
 		if u := r.Calls[p.Call].Tuning; u != nil {
 			return u.Algo
@@ -98,7 +98,7 @@ type limits struct {
 func (r *Result) limits(m *members) *limits {
 	l := &limits{r: r, m: m, ways: make([][]comms.Path, len(m.list))}
 	for _, p := range r.Recorded.Paths {
-		if g := r.RecordedOn(p.Group); g != comms.None {
+		if g := r.recordedOn(p.Group); g != comms.None {
 			l.ways[g] = append(l.ways[g], p)
 		}
 	}

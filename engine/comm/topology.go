@@ -34,7 +34,7 @@ type Path struct {
 
 // Machines is the machines of the job's ranks whose logs have it (NCCL_DEBUG_SUBSYS=GRAPH), by host.
 func Machines(r *Result) []Machine {
-	t := topology{r: r, members: r.MemberNumbers()}
+	t := topology{r: r, members: r.memberNumbers()}
 	t.links()
 	t.paths()
 	hosts := map[string]bool{}
@@ -63,7 +63,7 @@ func (t *topology) machine(group int) *Machine {
 
 // member is the number in the job of a rank of a group, −1 where it left no log.
 func (t *topology) member(group, rank int) int {
-	if g := t.r.RecordedOn(group); g != comms.None {
+	if g := t.r.recordedOn(group); g != comms.None {
 		if n, known := t.members[g][rank]; known && rank >= 0 {
 			return n
 		}

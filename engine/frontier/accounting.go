@@ -266,7 +266,7 @@ func (a *accounting) compare() {
 		}
 	}
 	for m, score := range scores {
-		a.r.Baselines = append(a.r.Baselines, Method(m).Order(score, a.gates.Tau))
+		a.r.Baselines = append(a.r.Baselines, Method(m).order(score, a.gates.Tau))
 	}
 	for g := range a.r.Stages {
 		if !a.interpretable() {
@@ -342,7 +342,7 @@ func (r *Result) withhold() {
 // lagAt fills the lag of the leading stage where one rank leads it, for which a scan
 // for findings has not asked. O(T·S·R).
 func (a *accounting) lagAt(lead int) {
-	if a.matrix == nil || !a.r.Leads() {
+	if a.matrix == nil || !a.r.leads() {
 		return
 	}
 	whole := *a.v

@@ -17,7 +17,7 @@ func TestFindingsOnly(t *testing.T) {
 		for _, by := range everyCut {
 			whole := mustAnalyze(t, w, Options{Cut: by}).Main
 			brief := mustAnalyze(t, w, Options{Cut: by, Depth: FindingsOnly}).Main
-			if whole.Leads() {
+			if whole.leads() {
 				leads++
 				a, b := whole.Stages[whole.Leader.Stage], brief.Stages[brief.Leader.Stage]
 				if a.Lag != b.Lag || a.LagIncrease != b.LagIncrease {

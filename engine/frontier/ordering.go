@@ -29,9 +29,9 @@ type Ordering struct {
 	Candidates []int     // its smallest prefix that reaches tau
 }
 
-// Order is what a method says whose scores of the stages are these; its candidates
+// order is what a method says whose scores of the stages are these; its candidates
 // reach tau.
-func (m Method) Order(score []float64, tau float64) Ordering {
+func (m Method) order(score []float64, tau float64) Ordering {
 	o := Ordering{Method: m, Ranking: labels.Rank(score)}
 	total := 0.0
 	for _, x := range score {

@@ -127,8 +127,8 @@ type Leader struct {
 	Rate      *float64
 }
 
-// Leads reports whether one rank is surely the latest in most steps.
-func (r *Result) Leads() bool { return r.Leader.Rank != nil && 10*r.Leader.Steps >= 8*r.Steps }
+// leads reports whether one rank is surely the latest in most steps.
+func (r *Result) leads() bool { return r.Leader.Rank != nil && 10*r.Leader.Steps >= 8*r.Steps }
 
 // Quality says how complete and how closed the input is.
 type Quality struct {

@@ -142,7 +142,7 @@ func (e *evidence) classOf(l *Launch) class {
 	}
 	lead := &e.calls[l.Lead]
 	for _, i := range l.Calls {
-		c.bytes += e.calls[i].Bytes()
+		c.bytes += e.calls[i].bytes()
 	}
 	if l.Op.Reduces() {
 		c.datatype = lead.Datatype

@@ -136,13 +136,13 @@ func (c growCell) gap(d direction, atEnd bool) growCell {
 
 // ByThesis aligns one process with the whole scoring of the NCCL Trace Profiler: weights, gaps that grow, bonus. Pairs of different names are not pairs.
 func ByThesis(p Process) ([]gotoh.Pair, error) {
-	order := ByStart(p.Kernels)
+	order := byStart(p.Kernels)
 	kernels, calls := make([]nccl.Op, len(order)), make([]nccl.Op, len(p.Calls))
 	for i, k := range order {
 		kernels[i] = p.Kernels[k].Op
 	}
 	for i := range p.Calls {
-		calls[i] = KernelOp(p.Calls[i].Op)
+		calls[i] = kernelOp(p.Calls[i].Op)
 	}
 	pairs, err := growingGaps(kernels, calls)
 	var out []gotoh.Pair

@@ -123,14 +123,14 @@ func mayRun(k *comms.Kernel, c *Call) bool {
 	if k.Op == nccl.Generic {
 		return true
 	}
-	return k.Op == KernelOp(c.Op) && (!k.Op.Reduces() || k.Datatype == nccl.UnknownType || k.Datatype.Signless() == c.Datatype.Signless())
+	return k.Op == kernelOp(c.Op) && (!k.Op.Reduces() || k.Datatype == nccl.UnknownType || k.Datatype.Signless() == c.Datatype.Signless())
 }
 
 // voters is at most so many of the calls that launch something, over the whole log.
 func voters(calls []Call, most int) []int {
 	var all []int
 	for i := range calls {
-		if calls[i].Reason() == Launches && calls[i].HasTime {
+		if calls[i].reason() == Launches && calls[i].HasTime {
 			all = append(all, i)
 		}
 	}

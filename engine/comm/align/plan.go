@@ -47,8 +47,8 @@ func CallOf(c *comms.Call, groups []comms.Group) Call {
 	return call
 }
 
-// Bytes is how much the call moves, elements by their size.
-func (c *Call) Bytes() int64 {
+// bytes is how much the call moves, elements by their size.
+func (c *Call) bytes() int64 {
 	return int64(min(c.Count, 1<<56)) * max(c.Datatype.Size(), 1)
 }
 
@@ -97,7 +97,7 @@ func Plan(calls []Call, lost int) (launches []Launch, why []Reason) {
 	at := map[key]int{}
 	for i := range calls {
 		c := &calls[i]
-		if why[i] = c.Reason(); why[i] != Launches {
+		if why[i] = c.reason(); why[i] != Launches {
 			continue
 		}
 		k := key{c.Comm, c.OpCount, c.Op.PointToPoint()}
@@ -105,7 +105,7 @@ func Plan(calls []Call, lost int) (launches []Launch, why []Reason) {
 		if !open {
 			l = len(launches)
 			at[k] = l
-			launches = append(launches, Launch{Op: KernelOp(c.Op), Lead: i, Comm: c.Comm, Count: c.OpCount})
+			launches = append(launches, Launch{Op: kernelOp(c.Op), Lead: i, Comm: c.Comm, Count: c.OpCount})
 		} else if twice(calls, launches[l].Calls, c) {
 			why[i] = Duplicate
 			continue
@@ -115,8 +115,8 @@ func Plan(calls []Call, lost int) (launches []Launch, why []Reason) {
 	return unlogged(launches, lost), why
 }
 
-// Reason is why the call by itself launches nothing.
-func (c *Call) Reason() Reason {
+// reason is why the call by itself launches nothing.
+func (c *Call) reason() Reason {
 	switch {
 	case c.Ranks == 1:
 		return OneRank
@@ -130,8 +130,8 @@ func (c *Call) Reason() Reason {
 	return Launches
 }
 
-// KernelOp is what the kernel of an operation is called: SendRecv for what is point to point.
-func KernelOp(o nccl.Op) nccl.Op {
+// kernelOp is what the kernel of an operation is called: SendRecv for what is point to point.
+func kernelOp(o nccl.Op) nccl.Op {
 	if o.PointToPoint() {
 		return nccl.SendRecv
 	}
@@ -155,8 +155,8 @@ func (l *Launch) join(calls []Call, i int) {
 	if len(l.Calls) > 0 && l.Op != nccl.SendRecv && (c.Op != lead.Op || c.Datatype != lead.Datatype) {
 		l.Mixed = true
 	}
-	if c.Bytes() > lead.Bytes() {
-		l.Lead, l.Op = i, KernelOp(c.Op)
+	if c.bytes() > lead.bytes() {
+		l.Lead, l.Op = i, kernelOp(c.Op)
 	}
 	l.Calls = append(l.Calls, i)
 }
@@ -185,9 +185,9 @@ func unlogged(launches []Launch, lost int) []Launch {
 	return out
 }
 
-// ByStart is the order in which kernels of one stream ran, which is that of their
+// byStart is the order in which kernels of one stream ran, which is that of their
 // launches, without those that graphs replayed.
-func ByStart(kernels []comms.Kernel) []int {
+func byStart(kernels []comms.Kernel) []int {
 	var order []int
 	for i := range kernels {
 		if !kernels[i].Replay {

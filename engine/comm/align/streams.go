@@ -22,7 +22,7 @@ func divide(p *Process, launches []Launch, clock clocks) []part {
 		byLog[streamOf[launches[i].Comm]] = append(byLog[streamOf[launches[i].Comm]], i)
 	}
 	byTrace := map[int64][]int{}
-	for _, j := range ByStart(p.Kernels) {
+	for _, j := range byStart(p.Kernels) {
 		byTrace[p.Kernels[j].Stream] = append(byTrace[p.Kernels[j].Stream], j)
 	}
 	logs, traces := slices.Sorted(maps.Keys(byLog)), slices.Sorted(maps.Keys(byTrace))

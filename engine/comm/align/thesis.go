@@ -25,7 +25,7 @@ const (
 
 // newThesisScoring is the thesis's scoring of one process.
 func newThesisScoring(p Process) *thesisScoring {
-	return &thesisScoring{calls: p.Calls, kernels: p.Kernels, order: ByStart(p.Kernels)}
+	return &thesisScoring{calls: p.Calls, kernels: p.Kernels, order: byStart(p.Kernels)}
 }
 
 var _ gotoh.Scores = (*thesisScoring)(nil)
@@ -35,7 +35,7 @@ func (t *thesisScoring) Window(int) (int, int) { return 0, len(t.order) }
 func (t *thesisScoring) Best(int) int32        { return thesisMatch }
 
 func (t *thesisScoring) Row(dst []int32, row, from int) {
-	op := KernelOp(t.calls[row].Op)
+	op := kernelOp(t.calls[row].Op)
 	for k := range dst {
 		dst[k] = thesisMismatch
 		if t.kernels[t.order[from+k]].Op == op {
@@ -67,9 +67,9 @@ const SlidingWindow = 8
 func BySliding(p Process, window int) []gotoh.Pair {
 	var out []gotoh.Pair
 	next := 0
-	for _, k := range ByStart(p.Kernels) {
+	for _, k := range byStart(p.Kernels) {
 		for c := next; c < min(next+window, len(p.Calls)); c++ {
-			if KernelOp(p.Calls[c].Op) == p.Kernels[k].Op {
+			if kernelOp(p.Calls[c].Op) == p.Kernels[k].Op {
 				out = append(out, gotoh.Pair{Row: c, Column: k})
 				next = c + 1
 				break

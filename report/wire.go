@@ -45,7 +45,6 @@ type windowJSON struct {
 	SyncPoint frontier.SyncPoint `json:"sync_point" doc:"where the ranks synchronise"`
 	ModelFit  fitJSON            `json:"model_fit" doc:"the evidence that later wait is induced by the leading stage"`
 	Culprits  []culpritJSON      `json:"culprits" doc:"ranks that others waited for, by descending explained_ns"`
-	Late      []culpritJSON      `json:"late_ranks" doc:"the same over all stages of a rank; stage is the one with the largest part"`
 	Saves     *float64           `json:"saves" doc:"part of the makespan that goes if no rank is late; null below the floor or without model fit"`
 	Work      []int64            `json:"work_ns" doc:"time that each rank of ranks does not wait where ranks synchronise"`
 	Device    *frontier.Device   `json:"device" doc:"device timers of a stage; null: none were recorded"`
@@ -113,7 +112,7 @@ func windowFrom(r *frontier.Result) windowJSON {
 		Scores:     eachMethod(r, func(o frontier.Ordering) []float64 { return o.Scores }),
 		Quality:    qualityOf(r.Quality), SyncPoint: r.SyncPoint,
 		ModelFit: fitJSON{r.ModelFit.Mode, r.ModelFit.Holds, fitReason(r.ModelFit)},
-		Culprits: culpritsOf(r, r.Culprits), Late: culpritsOf(r, r.Late), Saves: r.Saves, Work: r.Work, Device: r.Device,
+		Culprits: culpritsOf(r, r.Culprits), Saves: r.Saves, Work: r.Work, Device: r.Device,
 	}
 }
 

@@ -140,7 +140,6 @@ func (a *accounting) charge(c *course) {
 func (a *accounting) culprits() {
 	if a.late != nil {
 		a.r.Culprits = a.inCut(a.late.culprits(a.acc.makespan))
-		a.r.Late = a.inCut(a.late.lateRanks(a.acc.makespan))
 	}
 }
 
@@ -189,7 +188,7 @@ func (a *accounting) stages() {
 		a.r.Stages = append(a.r.Stages, s)
 	}
 	if a.late != nil {
-		a.r.Saves = a.ratio(int64(a.late.whole.saved))
+		a.r.Saves = a.ratio(int64(a.late.saved))
 	}
 	if len(a.groups) == len(a.v.order) {
 		return

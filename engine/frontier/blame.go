@@ -143,19 +143,16 @@ func (b *blame) settle(x []int64) {
 		}
 		// alone is what would be saved if this rank were earlier by e.
 		alone := func(e int64) float64 { return float64(max(0, own-max(second, own-min(e, l.lag)))) }
-		b.add(cell{wholeRank, l.rank}, l.total, float64(l.total)*paid, alone(l.total), true)
+		b.total += float64(l.total) * paid
 		for g, e := range l.excess {
 			if e > 0 {
 				b.add(cell{g, l.rank}, e, float64(e)*paid, alone(e), g == l.dominant)
 			}
 		}
 	}
-	all := 0
 	for g, n := range b.mainly {
 		b.groups[g].count(n, len(x)) // of none, nothing
-		all += n
 	}
-	b.whole.count(all, len(x))
 	b.save(max(rest, punctual))
 }
 
@@ -186,7 +183,7 @@ func (b *blame) save(rest int64) {
 		}
 		return float64(before - after)
 	}
-	b.whole.saved += saved(func(l *lateRank) int64 { return l.total })
+	b.saved += saved(func(l *lateRank) int64 { return l.total })
 	for g := range b.groups {
 		b.groups[g].saved += saved(func(l *lateRank) int64 { return l.excess[g] })
 	}

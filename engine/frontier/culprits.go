@@ -11,71 +11,27 @@ import (
 // culprits lists what was charged to ranks in one stage each, by descending
 // exposed time.
 func (l *ledger) culprits(makespan int64) []Culprit {
-	scale := l.scale(makespan)
+	// Less than 1 where durations contradict the synchronisation points so much that more
+	// would be charged than the window has exposed.
+	scale := min(1, float64(makespan)/max(1, l.total))
 	tests := l.tests()
 	var out []Culprit
 	for at, c := range l.cells {
-		if at.group == wholeRank || c.explained*scale < negligible*float64(makespan) {
+		if c.explained*scale < negligible*float64(makespan) {
 			continue
 		}
-		culprit := l.culprit(at, c, makespan)
-		culprit.Of = l.groups[at.group].points
-		out = append(out, culprit)
+		out = append(out, Culprit{Rank: l.ranks[at.rank].ID, Stage: at.group, Explained: int64(c.explained * scale),
+			Gain: min(1, c.alone/float64(max(1, makespan))), Excess: c.excess / int64(max(1, c.steps)),
+			Steps: c.steps, Of: l.groups[at.group].points})
 	}
-	sortCulprits(out)
+	slices.SortFunc(out, func(p, q Culprit) int {
+		return cmp.Or(cmp.Compare(q.Explained, p.Explained), cmp.Compare(p.Rank, q.Rank), cmp.Compare(p.Stage, q.Stage))
+	})
 	for i := range out {
 		c := &out[i]
 		c.P = min(1, float64(len(l.ranks))*tests[c.Stage]*l.groups[c.Stage].chance(c, l.inquest(c, makespan, scale), len(l.ranks)))
 	}
 	return out
-}
-
-// lateRanks lists what was charged to ranks over all their stages; Stage is the one
-// with the largest part.
-func (l *ledger) lateRanks(makespan int64) []Culprit {
-	scale := l.scale(makespan)
-	var out []Culprit
-	for at, c := range l.cells {
-		if at.group != wholeRank || c.explained*scale < negligible*float64(makespan) {
-			continue
-		}
-		culprit := l.culprit(at, c, makespan)
-		culprit.Of = l.whole.points
-		most := 0.0
-		for g := range l.groups {
-			if part := l.of(cell{g, at.rank}); part.explained > most {
-				culprit.Stage, most = g, part.explained
-			}
-		}
-		out = append(out, culprit)
-	}
-	sortCulprits(out)
-	for i := range out {
-		c := &out[i]
-		c.P = min(1, float64(len(l.ranks))*l.whole.chance(c, l.inquest(c, makespan, scale), len(l.ranks)))
-	}
-	return out
-}
-
-func (l *ledger) culprit(at cell, c *charge, makespan int64) Culprit {
-	out := Culprit{Rank: l.ranks[at.rank].ID, Stage: max(0, at.group), Explained: int64(c.explained * l.scale(makespan)),
-		Gain: min(1, c.alone/float64(max(1, makespan))), Steps: c.steps}
-	if c.steps > 0 {
-		out.Excess = c.excess / int64(c.steps)
-	}
-	return out
-}
-
-// scale is 1, or less where durations contradict the synchronisation points so much that
-// more would be charged than the window has exposed.
-func (l *ledger) scale(makespan int64) float64 {
-	return min(1, float64(makespan)/max(1, l.whole.total))
-}
-
-func sortCulprits(out []Culprit) {
-	slices.SortFunc(out, func(p, q Culprit) int {
-		return cmp.Or(cmp.Compare(q.Explained, p.Explained), cmp.Compare(p.Rank, q.Rank), cmp.Compare(p.Stage, q.Stage))
-	})
 }
 
 // inquest is the charge that is tested by its size: nothing for a rank that is

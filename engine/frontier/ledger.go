@@ -7,15 +7,14 @@ import "github.com/sfstat/sfstat/trace"
 // they are not chance: every synchronisation point is one draw under the null.
 type ledger struct {
 	ranks   []trace.Rank
-	charges []charge    // [1 + group][rank]
+	charges []charge    // [group][rank]
 	groups  []suspicion // [group]
-	whole   suspicion   // all groups together
+	total   float64     // Σ of what ranks are charged, all groups together
+	saved   float64     // if no rank were late in any group
 }
 
-// cell is one rank in one group of rows; group −1 is the rank as a whole.
+// cell is one rank in one group of rows.
 type cell struct{ group, rank int }
-
-const wholeRank = -1
 
 // charge is what has been put down to a cell, if anything.
 type charge struct {
@@ -26,7 +25,7 @@ type charge struct {
 }
 
 func newLedger(ranks []trace.Rank, groups int) ledger {
-	return ledger{ranks: ranks, charges: make([]charge, (1+groups)*len(ranks)), groups: make([]suspicion, groups)}
+	return ledger{ranks: ranks, charges: make([]charge, groups*len(ranks)), groups: make([]suspicion, groups)}
 }
 
 // add puts a charge down to a cell. main says that the cell is why the rank
@@ -40,20 +39,16 @@ func (l *ledger) add(at cell, excess int64, explained, alone float64, main bool)
 		c.steps++
 		c.excess += excess
 	}
-	of := &l.whole
-	if at.group != wholeRank {
-		of = &l.groups[at.group]
-	}
-	of.charge(explained)
+	l.groups[at.group].charge(explained)
 }
 
 // of is what has been put down to a cell.
-func (l *ledger) of(at cell) *charge { return &l.charges[(1+at.group)*len(l.ranks)+at.rank] }
+func (l *ledger) of(at cell) *charge { return &l.charges[at.group*len(l.ranks)+at.rank] }
 
 // cells are the cells to which something has been put down, and what.
 func (l *ledger) cells(yield func(cell, *charge) bool) {
 	for i := range l.charges {
-		if c := &l.charges[i]; c.made && !yield(cell{i/len(l.ranks) - 1, i % len(l.ranks)}, c) {
+		if c := &l.charges[i]; c.made && !yield(cell{i / len(l.ranks), i % len(l.ranks)}, c) {
 			return
 		}
 	}

@@ -91,7 +91,6 @@ type Result struct {
 	SyncPoint SyncPoint
 	ModelFit  Fit
 	Culprits  []Culprit // ranks that others waited for because of one stage, by descending Explained
-	Late      []Culprit // the same over all stages of a rank; Stage is the one with the largest part
 	Saves     *float64  // part of the makespan that goes if no rank is late; nil below the floor
 	Device    *Device   // nil without a device-event channel
 

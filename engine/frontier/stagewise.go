@@ -52,7 +52,7 @@ func (a *accounting) stagewise(tolerance int64) (late *ledger, groups []string) 
 			continue
 		}
 		l.groups[at.group].saved += c.explained
-		l.whole.saved = max(l.whole.saved, l.groups[at.group].saved)
+		l.saved = max(l.saved, l.groups[at.group].saved)
 	}
 	return &l, v.groups
 }

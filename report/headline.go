@@ -20,8 +20,9 @@ type firstScreen struct {
 }
 
 // Headline is what delays a run, what fixing it saves and what else there is, in a sentence each.
-func Headline(v *diagnose.RunVerdict) string {
-	a := answerTo(v)
+func Headline(v *diagnose.RunVerdict) string { return answerTo(v).headline() }
+
+func (a firstScreen) headline() string {
 	text := a.what
 	for _, more := range []string{a.saves, a.also} {
 		if more != "" {

@@ -22,10 +22,11 @@ type verdictJSON struct {
 // runJSON is the verdict on a run, with its sentence and the accounts behind it.
 type runJSON struct {
 	Headline string `json:"headline" doc:"what delays the job and what fixing it saves, in two sentences at most"`
+	Why      string `json:"why" doc:"what speaks for that, and how certain it is, in words; empty: nothing more is known"`
+	Advice   string `json:"advice" doc:"what to do first, in words; next has it as values"`
 	diagnose.RunVerdict
-	Operators *operatorsJSON `json:"operators" doc:"what the engines found in an operator trace; null for a run of windows"`
-	Windows   []windowJSON   `json:"windows" doc:"one for each window by the cut of the analysis, each followed by its role groups"`
-	Paper     []windowJSON   `json:"paper_windows" doc:"the same windows by the step cut without model fit, where that differs"`
+	Windows []windowJSON `json:"windows" doc:"one for each window by the cut of the analysis, each followed by its role groups"`
+	Paper   []windowJSON `json:"paper_windows" doc:"the same windows by the step cut without model fit, where that differs"`
 }
 
 // refused is the kind of problem that an input was not read.
@@ -55,7 +56,8 @@ type runsJSON struct {
 }
 
 func runFrom(v *diagnose.RunVerdict) runJSON {
-	out := runJSON{Headline: Headline(v), RunVerdict: *v, Operators: operatorsFrom(v.Operators), Windows: []windowJSON{}, Paper: []windowJSON{}}
+	a := answerTo(v)
+	out := runJSON{Headline: a.headline(), Why: a.why, Advice: a.next, RunVerdict: *v, Windows: []windowJSON{}, Paper: []windowJSON{}}
 	for _, w := range v.Windows {
 		out.Windows = append(append(out.Windows, windowFrom(w.Main)), each(w.Groups, windowFrom)...)
 		if w.Paper != nil {

@@ -4,10 +4,8 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/blame"
-	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/engine/ks"
 	"github.com/sfstat/sfstat/engine/zscore"
-	"github.com/sfstat/sfstat/trace"
 )
 
 // Signs are what K-S, pooled outliers and blame find on the ranks of a window or an
@@ -46,33 +44,6 @@ type RankSigns struct {
 // in a hundred.
 const Alpha = 0.004
 
-// SignsOf runs the engines over the steps of a window; a is its account. Cost as
-// that of ks.Analyze.
-func SignsOf(w *trace.Window, a *frontier.Analysis) (*Signs, error) {
-	return signsOf(w, a, func(v *View) (Results, error) { return Examine(v, ks.Options{}, len(v.Grid.Steps)) })
-}
-
-func signsOf(w *trace.Window, a *frontier.Analysis, examine func(*View) (Results, error)) (*Signs, error) {
-	traces, err := FromWindow(w, a)
-	if err != nil {
-		return nil, err
-	}
-	s := &Signs{Alpha: Alpha}
-	for _, t := range traces {
-		v, err := view(t, func(v *View) error { v.Trace = t; return nil })
-		if err != nil {
-			return nil, err
-		}
-		r, err := examine(v)
-		if err != nil {
-			return nil, err
-		}
-		s.take(r)
-	}
-	slices.SortFunc(s.Ranks, func(a, b RankSigns) int { return a.Rank - b.Rank })
-	return s, nil
-}
-
 // Results are what the engines found in a trace.
 type Results struct {
 	View        *View
@@ -109,11 +80,6 @@ func outliers(v *View) (r Results, err error) {
 	o := zscore.Options{Alpha: Alpha}
 	r.Outliers, err = zscore.Analyze(r.Series, o)
 	return r, err
-}
-
-// OutliersOf is SignsOf of the outliers alone.
-func OutliersOf(w *trace.Window, a *frontier.Analysis) (*Signs, error) {
-	return signsOf(w, a, outliers)
 }
 
 // Signs are the results by rank, in the order of the workers.
@@ -205,26 +171,3 @@ func (s *Signs) Of(rank int) RankSigns {
 
 // Blamed reports whether a third of the walks or more ends at a rank.
 func (s *Signs) Blamed(rank int) bool { return s.Symptoms > 0 && 3*s.Of(rank).Walks >= s.Symptoms }
-
-// Agree counts the engines that find a rank to have cost so much, in ns over the
-// window: its completion times depart and are later, its outliers make up half of
-// it, a third of the walks ends at it. Stalls of single steps, which every job
-// has, do not.
-func (s *Signs) Agree(rank int, cost int64) int {
-	of, n := s.Of(rank), 0
-	for _, found := range []bool{of.Departs && of.Later > 0, 2*of.Excess >= cost, 2*of.Excess >= cost/2 && s.Blamed(rank)} {
-		if found {
-			n++
-		}
-	}
-	return n
-}
-
-// MayOppose reports whether engines may agree that another rank than those named costs so
-// much, and none of them that this one does, by outliers alone: without a quarter of the
-// cost in its own, Agree counts one engine at most of any rank, whatever the others find.
-func (s *Signs) MayOppose(rank int, named []int, cost int64) bool {
-	return 2*s.Of(rank).Excess < cost && slices.ContainsFunc(s.Ranks, func(r RankSigns) bool {
-		return r.Rank != rank && !slices.Contains(named, r.Rank) && 2*r.Excess >= cost/2
-	})
-}

@@ -134,25 +134,6 @@ class Action:
     monitored: Optional[Evidence] = None
     reported: Optional[Evidence] = None
 
-    def sentence(self) -> str:
-        """Returns it in words."""
-        parts = [self.action.replace("_", " ")]
-        if self.host:
-            parts.append(self.host)
-        if self.ranks:
-            parts.append(("rank " if len(self.ranks) == 1 else "ranks ") + ", ".join(map(str, self.ranks)))
-        if self.stages:
-            parts.append("in " + ", ".join(self.stages))
-        if self.tool:
-            parts.append("with " + self.tool)
-        if self.source_line:
-            parts.append("at %s:%d" % (self.source_line.file, self.source_line.line))
-        if self.monitored:
-            parts.append("(%s)" % self.monitored.get("quantity", "monitored"))
-        if self.reported:
-            parts.append("(%s)" % self.reported.get("event", "reported"))
-        return " ".join(parts)
-
 
 @dataclass(frozen=True)
 class Device:
@@ -176,6 +157,8 @@ class RunVerdict:
     run: str
     status: str
     headline: str
+    why: str
+    advice: str
     confidence: str
     findings: Tuple[Finding, ...]
     run_gain_together: Optional[float]
@@ -229,10 +212,10 @@ class Verdict(RunVerdict):
         for run in self.runs:
             body.append(html.headline(run.headline, run.status in ("straggler", "hang")))
             body.append(html.facts([("run", run.run), ("status", run.status.replace("_", " ")), ("certainty", run.confidence),
-                                    ("next", "; ".join(a.sentence() for a in run.next))]))
+                                    ("why", run.why), ("next", run.advice)]))
             body.append(html.table(
                 ["finding", "stage", "a step loses", "fixing saves", "of the run", "certainty", "evidence"],
-                [[who(s), s.stage or s.op or "", html.length(s.excess_ns), html.percent(s.gain), html.percent(s.run_gain), s.confidence,
+                [[s.kind if s.rank is None else f"rank {s.rank}", s.stage or s.op or "", html.length(s.excess_ns), html.percent(s.gain), html.percent(s.run_gain), s.confidence,
                   ", ".join(e["kind"].replace("_", " ") for e in s.evidence)] for s in run.findings]))
             body.append(html.table(
                 ["not decided", "stage", "may hide"],
@@ -241,10 +224,3 @@ class Verdict(RunVerdict):
                 ["problem", "where"],
                 [[p.problem.replace("_", " "), p.text or p.path or ""] for p in run.problems]))
         return html.page(body)
-
-
-def who(s: Finding) -> str:
-    """Returns who a finding is about: "rank 2 (gpu-node-1, local rank 2)"."""
-    name = s.kind if s.rank is None else f"rank {s.rank}"
-    at = ([s.host] if s.host else []) + ([f"local rank {s.local_rank}"] if s.local_rank is not None else [])
-    return f"{name} ({', '.join(at)})" if at else name

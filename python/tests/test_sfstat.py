@@ -91,7 +91,7 @@ class DiagnoseTest(unittest.TestCase):
 
     def test_notebook(self):
         page = Balanced(self.verdict._repr_html_())
-        self.assertIn("rank 2 (node0, local rank 2)", page.text)
+        self.assertIn("Rank 2 (node0, local rank 2)", page.text)
         self.assertIn(self.verdict.headline, page.text)
         self.assertIn("table", page.tags)
 
@@ -129,16 +129,16 @@ class CompareTest(unittest.TestCase):
     def test_typed(self):
         c = sfstat.compare(HEALTHY, RECORDING, gate="5%")
         step = c.rows[0]
-        self.assertEqual((step.measure, step.verdict, c.unit, c.exceeded, c.gate), ("step_time", "regression", "batches", True, 0.05))
+        self.assertEqual((step.measure, step.verdict, c.unit, c.exceeded, c.gate), ("step_time", "not_decidable", "batches", False, 0.05))
         self.assertTrue(step.low < step.change < step.high)
         self.assertEqual([f.status for f in c.findings if f.rank == 2], ["new"])
-        self.assertIn("regression", Balanced(c._repr_html_()).text)
+        self.assertIn("not decidable", Balanced(c._repr_html_()).text)
         self.assertEqual(len(list(c.records())), len(c.rows))
 
     def test_no_difference(self):
         c = sfstat.compare(HEALTHY, HEALTHY, gate=0.5)
         self.assertFalse(c.exceeded)
-        self.assertEqual(c.standing, "within")
+        self.assertEqual(c.standing, "not_shown")
 
     @unittest.skipIf(NO_PANDAS, NO_PANDAS)
     def test_pandas(self):
@@ -214,7 +214,7 @@ class FormTest(unittest.TestCase):
 
         return list(fields(root, schema, "$"))
 
-    RAW = {"schema", "windows", "paper_windows", "gates", "operators", "earlier"}  # of a verdict; its users find them in raw
+    RAW = {"schema", "windows", "paper_windows", "gates", "earlier"}  # of a verdict; its users find them in raw
 
     @unittest.skipIf(MISSING, MISSING)
     def test_verdict(self):
@@ -247,7 +247,7 @@ class FormTest(unittest.TestCase):
         for text, line in (
             ("", "wrote no JSON"), ("[]", "schema is None"), ('{"schema": "sfstat.verdict/9"}', "'sfstat.verdict/9', expected 'sfstat.verdict/3'"),
             (json.dumps(whole), r"^\$ has no run$"), (json.dumps(dict(whole, run=3)), r"^\$\.run is 3, expected str$"),
-            (json.dumps(dict(whole, run="a", status="b", headline="c", confidence="d", findings=[3])), r"^\$\.findings\[0\] is 3, expected an object$"),
+            (json.dumps(dict(whole, run="a", status="b", headline="c", why="", advice="", confidence="d", findings=[3])), r"^\$\.findings\[0\] is 3, expected an object$"),
         ):
             with self.subTest(text), self.assertRaisesRegex(sfstat.FormatError, line):
                 decode.document(verdict.Verdict, text, verdict.SCHEMA)

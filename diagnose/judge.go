@@ -80,7 +80,7 @@ func (j *judge) settle(v *RunVerdict) {
 		v.Findings[i].RunAtMost = max(v.Findings[i].RunAtMost, v.Findings[i].RunGain)
 	}
 	can := j.excludes()
-	if slices.ContainsFunc(v.Problems, func(p answer.Problem) bool { return p.Problem == answer.StageContains }) {
+	if v.says(answer.StageContains) != "" || v.says(answer.StagesDisordered) != "" {
 		can = excludesNothing
 	}
 	v.decide(can)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/stagename"
 )
 
 // closes is the share of the wall time by which stages may exceed it where clocks
@@ -30,6 +31,25 @@ func contains(w *trace.Window) (p answer.Problem, found bool) {
 	}
 	return answer.Problem{Problem: answer.StageContains, Stage: w.Schema.Stages[around],
 		Text: fmt.Sprintf("stage %q contains other stages", w.Schema.Stages[around])}, true
+}
+
+// disordered looks for stages that stand in an order in which no step runs them, as
+// columns do that were sorted by name: a step runs forward before backward, and the
+// optimizer after it. What a rank waits for is then read from the wrong stages.
+func disordered(stages []string) (p answer.Problem, found bool) {
+	first := func(kind stagename.Kind) int {
+		return slices.IndexFunc(stages, func(s string) bool { return stagename.KindOf(s) == kind })
+	}
+	forward, backward, optimizer := first(stagename.Forward), first(stagename.Backward), first(stagename.Optimizer)
+	before, after := backward, forward
+	if forward < 0 || backward < 0 || backward > forward {
+		before, after = optimizer, backward
+	}
+	if before < 0 || after < 0 || before > after {
+		return p, false
+	}
+	return answer.Problem{Problem: answer.StagesDisordered, Stage: stages[before],
+		Text: fmt.Sprintf("stage %q stands before %q, and no step runs them so", stages[before], stages[after])}, true
 }
 
 // exceeding is the stage without which the others fit into the wall time, -1 for

@@ -83,3 +83,27 @@ func TestContains(t *testing.T) {
 		})
 	}
 }
+
+// TestDisordered: names that are sorted are out of order, and orders in which steps run
+// are not, wherever the wait for data is recorded.
+func TestDisordered(t *testing.T) {
+	for _, c := range []struct {
+		stages []string
+		want   string
+	}{
+		{[]string{"data", "forward", "backward", "optim"}, ""},
+		{[]string{"forward", "backward", "optim", "data"}, ""},
+		{[]string{"backward", "data", "forward", "optim"}, "backward"},
+		{[]string{"backward", "optim", "data", "forward"}, "backward"},
+		{[]string{"data", "forward", "optim.step_cpu_wall", "backward"}, "optim.step_cpu_wall"},
+		{[]string{"optimizer", "backward"}, "optimizer"},
+		{[]string{"forward_d", "backward_d", "optim_d", "forward_g", "backward_g", "optim_g"}, ""},
+		{[]string{"zero_grad", "forward", "backward", "optim"}, ""},
+		{[]string{"compute", "comm"}, ""},
+		{[]string{"backward", "callbacks"}, ""},
+	} {
+		if p, found := disordered(c.stages); found != (c.want != "") || p.Stage != c.want {
+			t.Errorf("%q: %q, %v; expected %q", c.stages, p.Stage, found, c.want)
+		}
+	}
+}

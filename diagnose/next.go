@@ -22,8 +22,8 @@ func (j *judge) next(v *RunVerdict) []answer.Action {
 	case len(v.Findings) > 0 && v.Status != answer.NoStraggler:
 		out = j.actions(&v.Findings[0])
 	}
-	if v.asksUnit() {
-		out = slices.Insert(out, 0, answer.Action{Action: answer.TurnOn, With: answer.SourceUnits})
+	if with := v.doubtful(); with != "" {
+		out = slices.Insert(out, 0, answer.Action{Action: answer.TurnOn, With: with})
 	}
 	found := len(out)
 	for _, u := range v.Undecided {
@@ -53,7 +53,7 @@ func (v *RunVerdict) complete() (a answer.Action, ok bool) {
 	for _, c := range []struct {
 		lost answer.ProblemKind
 		with answer.Source
-	}{{answer.StagesDiffer, answer.SourceSameStages}, {answer.StageContains, answer.SourceFlatStages}, {answer.RanksMissing, answer.SourceAllRanks}} {
+	}{{answer.StagesDiffer, answer.SourceSameStages}, {answer.StageContains, answer.SourceFlatStages}, {answer.StagesDisordered, answer.SourceStageOrder}, {answer.RanksMissing, answer.SourceAllRanks}} {
 		if i := slices.IndexFunc(v.Problems, func(p answer.Problem) bool { return p.Problem == c.lost }); i >= 0 {
 			return answer.Action{Action: answer.TurnOn, With: c.with, Ranks: v.Problems[i].Ranks}, true
 		}
@@ -61,10 +61,16 @@ func (v *RunVerdict) complete() (a answer.Action, ok bool) {
 	return a, false
 }
 
-// asksUnit reports whether times may be in another unit than they were read in,
-// which comes before anything that rests on them.
-func (v *RunVerdict) asksUnit() bool {
-	return v.says(answer.ProblemKind(input.NoteUnitDoubt.String())) != ""
+// doubtful is what to correct in a table before anything that rests on it, "" for nothing:
+// times that may be in another unit, stages in an order in which no step runs them.
+func (v *RunVerdict) doubtful() answer.Source {
+	switch {
+	case v.says(answer.StagesDisordered) != "":
+		return answer.SourceStageOrder
+	case v.says(answer.ProblemKind(input.NoteUnitDoubt.String())) != "":
+		return answer.SourceUnits
+	}
+	return ""
 }
 
 // messagesHide reports whether ranks may have waited for each other in sends and

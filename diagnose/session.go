@@ -334,6 +334,9 @@ func (r *run) compare(w *trace.Window, m *frontier.Result, contained *answer.Pro
 	if contained != nil {
 		lose(*contained)
 	}
+	if p, found := disordered(w.Schema.Stages); found && len(r.seen) == 0 {
+		lose(p)
+	}
 	for _, n := range w.Notes {
 		if told(n.Kind) {
 			lose(answer.Problem{Problem: answer.ProblemKind(n.Kind.String()), Window: &m.Window, Text: n.Text})

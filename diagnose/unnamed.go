@@ -104,6 +104,7 @@ const (
 	NoSteps
 	NoPeers // one rank reported
 	UnlikeStages
+	DisorderedStages
 	NestedStages // time in a stage and in what it contains counts twice
 	RanksMissing
 	IncompleteSteps
@@ -120,7 +121,7 @@ func (v *RunVerdict) shortage() Shortage {
 		}
 		s.Ranks, s.Steps, s.Time = max(s.Ranks, len(w.Main.Ranks)), s.Steps+w.Main.Steps, s.Time+w.Main.Makespan
 	}
-	unlike, nested := v.says(answer.StagesDiffer), v.says(answer.StageContains)
+	unlike, nested, disordered := v.says(answer.StagesDiffer), v.says(answer.StageContains), v.says(answer.StagesDisordered)
 	switch {
 	case len(v.Windows) == 0:
 		s.Of = NoSteps
@@ -133,6 +134,8 @@ func (v *RunVerdict) shortage() Shortage {
 		s.Of, s.Says = UnlikeStages, unlike
 	case nested != "":
 		s.Of, s.Says = NestedStages, nested
+	case disordered != "":
+		s.Of, s.Says = DisorderedStages, disordered
 	case s.Missing > 0:
 		s.Of = RanksMissing
 	case incomplete:

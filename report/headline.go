@@ -181,6 +181,8 @@ func tooLittle(s *diagnose.Shortage) (what, why string) {
 		return what + ".", fmt.Sprintf("one rank, %s of %s each", counted(s.Steps, "step"), length(float64(s.Time)/float64(max(1, s.Steps))))
 	case diagnose.UnlikeStages:
 		return "Too little data: " + s.Says + ".", "ranks are compared stage by stage"
+	case diagnose.DisorderedStages:
+		return "Too little data: " + s.Says + ".", "whom ranks wait for is read from the order of stages"
 	case diagnose.NestedStages:
 		return "Too little data: " + s.Says + ".", "time in both counts twice"
 	case diagnose.RanksMissing:

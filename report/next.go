@@ -101,6 +101,7 @@ var turnOnWords = map[answer.Source]string{
 	answer.SourceAllRanks:   "record all ranks of the group, or read them all",
 	answer.SourceSameStages: "record the same stages on all ranks, in one order",
 	answer.SourceFlatStages: "leave out the stage or what it contains: stages follow one another",
+	answer.SourceStageOrder: "put the stages into the order in which a step runs them",
 	answer.SourceUnits:      "check the unit of the columns that the note below names, and say it (data_ms, or --unit ms)",
 	answer.SourceMoreSteps:  "name the stage in which ranks synchronise (--meet-after STAGE), or record more steps",
 	answer.SourceSteps:      "record more steps: 20 or more distinguish a late rank from chance",

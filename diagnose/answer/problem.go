@@ -28,6 +28,7 @@ const (
 	StagesChange        ProblemKind = "stages_change"        // from the window before
 	StagesDiffer        ProblemKind = "stages_differ"        // between ranks, with Text: those of the smaller part are left out
 	StageContains       ProblemKind = "stage_contains"       // others, which count twice, with Text
+	StagesDisordered    ProblemKind = "stages_out_of_order"  // by their names no step runs them so, with Text
 	WorldChanges        ProblemKind = "world_size_changes"
 	AccumulationChanges ProblemKind = "accumulation_changes"
 	RecordingError      ProblemKind = "recording_error"       // a value of Ranks in Stage of Steps that nobody waited for, by Size

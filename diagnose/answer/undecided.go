@@ -74,6 +74,7 @@ const (
 	SourceAllRanks   Source = "all_ranks"       // of the group
 	SourceSameStages Source = "same_stages"     // on all ranks
 	SourceFlatStages Source = "separate_stages" // none inside of another
+	SourceStageOrder Source = "stage_order"     // as a step runs them
 	SourceUnits      Source = "units"           // of the columns of a table
 	SourceMoreSteps  Source = "more_steps"      // or the name of the stage
 	SourceSteps      Source = "steps"           // enough of them to exclude chance
@@ -89,7 +90,7 @@ const (
 	SourceClocks     Source = "finer_clocks"    // than those of the exports
 )
 
-var sources = []Source{SourceMessages, SourceArrivals, SourceRing, SourceRoles, SourceMicrosteps, SourceEvents, SourceAllRanks, SourceSameStages, SourceFlatStages, SourceUnits, SourceMoreSteps, SourceSteps,
+var sources = []Source{SourceMessages, SourceArrivals, SourceRing, SourceRoles, SourceMicrosteps, SourceEvents, SourceAllRanks, SourceSameStages, SourceFlatStages, SourceStageOrder, SourceUnits, SourceMoreSteps, SourceSteps,
 	SourceWall, SourceOperators, SourceProfiler, SourceStacks, SourcePySpy, SourceLoader, SourceDevice, SourceBaseline, SourceHosts, SourceClocks}
 
 // Names are all sources.

@@ -87,14 +87,15 @@ func (k *keys) steps(row int, v []int64) error {
 // inStep reports whether the steps are those that the writer writes from row on.
 func (k *keys) inStep(row int, v []int64) bool {
 	R := len(k.ids)
+	want, n := k.w.FirstStep+int64(row/R), R-row%R
 	for len(v) > 0 {
-		want, n := k.w.FirstStep+int64(row/R), min(R-row%R, len(v))
+		n = min(n, len(v))
 		for _, x := range v[:n] {
 			if x != want {
 				return false
 			}
 		}
-		row, v = row+n, v[n:]
+		want, v, n = want+1, v[n:], R
 	}
 	return true
 }
@@ -115,13 +116,13 @@ func (k *keys) ranks(row int, v []int64) error {
 
 // inRank is inStep for the ranks.
 func (k *keys) inRank(row int, v []int64) bool {
+	want := k.ids[row%len(k.ids):]
 	for len(v) > 0 {
-		want := k.ids[row%len(k.ids):]
 		n := min(len(want), len(v))
 		if !slices.Equal(want[:n], v[:n]) {
 			return false
 		}
-		row, v = row+n, v[n:]
+		want, v = k.ids, v[n:]
 	}
 	return true
 }

@@ -227,10 +227,11 @@ func (t *table) readTimes(c *parquet.Cursor, dst []int64, stride int) error {
 			}
 			return nil
 		}
+		// Divided once: a step is few values.
+		from, rank := row/R*stride, row%R
 		for len(v) > 0 {
-			step, rank := row/R, row%R
-			n := copy(dst[step*stride+rank:step*stride+R], v)
-			row, v = row+n, v[n:]
+			n := copy(dst[from+rank:from+R], v)
+			from, rank, v = from+stride, 0, v[n:]
 		}
 		return nil
 	})

@@ -25,15 +25,19 @@ func (o Output) Batch(sum *findings.Summary) error {
 	if err != nil {
 		return err
 	}
+	onsets, err := sum.Onsets()
+	if err != nil {
+		return err
+	}
 	return o.writeWhole(forms{
 		"batch",
-		func() any { return batchOf(sum, changes) },
+		func() any { return batchOf(sum, changes, onsets) },
 		func() *csvTable { return structRows(each(sum.Runs(), batchRun)) },
-		func() document { return batchDocument(sum, changes) },
+		func() document { return batchDocument(sum, changes, onsets) },
 	})
 }
 
-func batchDocument(sum *findings.Summary, changes []findings.Change) document {
+func batchDocument(sum *findings.Summary, changes []findings.Change, onsets []findings.Onset) document {
 	runs := sum.Runs()
 	flagged := 0
 	for _, r := range runs {
@@ -69,6 +73,9 @@ func batchDocument(sum *findings.Summary, changes []findings.Change) document {
 	}
 	if len(changes) > 0 {
 		d = append(d, heading("Changes from day to day"), dayChanges(changes))
+	}
+	if len(onsets) > 0 {
+		d = append(d, heading("Hosts and GPUs that delay more or fewer runs from a week on"), onsetTable(onsets))
 	}
 	if len(runs) > 0 {
 		d = append(d, heading("Runs by status"), countTable("status", sum.Statuses()))
@@ -184,6 +191,21 @@ func dayChanges(changes []findings.Change) *table.Table {
 	for _, c := range changes {
 		t.Add(table.TextCell(c.Family), table.TextCell(cmp.Or(c.Stage, "step time")), table.TextCell(c.Day.Format(dayFormat)), table.TextCell(c.Low.Format(dayFormat)+" – "+c.High.Format(dayFormat)),
 			table.RealCell(c.Before), table.RealCell(c.After), table.RealCell(c.After/c.Before-1), table.TextCell(pValue(c.P)))
+	}
+	return t
+}
+
+func onsetTable(onsets []findings.Onset) *table.Table {
+	t := &table.Table{Columns: []table.Column{{Head: "host", Kind: table.Name}, {Head: "local rank", Kind: table.Integer}, {Head: "from", Kind: table.Text}, {Head: "between", Kind: table.Text, Spare: true},
+		{Head: "before", Kind: table.Fraction}, {Head: "after", Kind: table.Fraction}, {Head: "by chance", Kind: table.Text}},
+		Caption: "before, after: part of the runs of a week that it delays, median over weeks."}
+	for _, o := range onsets {
+		gpu := table.Cell{}
+		if o.LocalRank >= 0 {
+			gpu = table.WholeCell(o.LocalRank)
+		}
+		t.Add(table.TextCell(o.Host), gpu, table.TextCell(o.Week.Format(dayFormat)), table.TextCell(o.Low.Format(dayFormat)+" – "+o.High.Format(dayFormat)),
+			table.RealCell(o.Before), table.RealCell(o.After), table.TextCell(pValue(o.P)))
 	}
 	return t
 }

@@ -15,6 +15,7 @@ type batchJSON struct {
 	GPUs     []recurringJSON    `json:"gpus" doc:"GPUs, by host and local rank, likewise"`
 	Weeks    []batchWeekJSON    `json:"weeks" doc:"weeks, of runs that say when they began"`
 	Changes  []batchChangeJSON  `json:"changes" doc:"days from which on the runs of a family take longer or shorter"`
+	Onsets   []batchOnsetJSON   `json:"onsets" doc:"weeks from which on a host or a GPU delays more or fewer of the runs"`
 	LeftOut  []batchRefusalJSON `json:"left_out" doc:"inputs that are not in it, or not whole"`
 }
 
@@ -65,6 +66,17 @@ type batchChangeJSON struct {
 	P      float64 `json:"p" doc:"chance of such a change anywhere, if there is none"`
 }
 
+type batchOnsetJSON struct {
+	Host      string  `json:"host" doc:"the host"`
+	LocalRank int64   `json:"local_rank" null:"negative" doc:"of the GPU on it; null: it is the host"`
+	Monday    string  `json:"monday" doc:"first day, UTC, of the week from which on"`
+	Low       string  `json:"monday_low" doc:"that week lies between this and monday_high, at 95 %"`
+	High      string  `json:"monday_high" doc:"its last week"`
+	Before    float64 `json:"before_share" doc:"part of the runs of a week that it delays, median over the weeks before"`
+	After     float64 `json:"after_share" doc:"and after"`
+	P         float64 `json:"p" doc:"chance of such a change of any host or GPU, if there is none"`
+}
+
 type batchRefusalJSON struct {
 	Path  string `json:"path" doc:"the input"`
 	Error string `json:"error" doc:"what is wrong with it"`
@@ -72,7 +84,7 @@ type batchRefusalJSON struct {
 
 const dayFormat = "2006-01-02"
 
-func batchOf(sum *findings.Summary, changes []findings.Change) batchJSON {
+func batchOf(sum *findings.Summary, changes []findings.Change, onsets []findings.Onset) batchJSON {
 	runs := sum.Runs()
 	return batchJSON{Headline: batchHeadline(sum, runs), Windows: sum.Windows, Runs: each(runs, batchRun), Hosts: each(sum.Hosts(), recurringFrom), GPUs: each(sum.GPUs(), recurringFrom),
 		Weeks: each(sum.Weeks(), func(w *findings.Week) batchWeekJSON {
@@ -80,6 +92,9 @@ func batchOf(sum *findings.Summary, changes []findings.Change) batchJSON {
 		}),
 		Changes: each(changes, func(c findings.Change) batchChangeJSON {
 			return batchChangeJSON{c.Family, optionalString(c.Stage), c.Day.Format(dayFormat), c.Low.Format(dayFormat), c.High.Format(dayFormat), int64(c.Before), int64(c.After), c.P}
+		}),
+		Onsets: each(onsets, func(o findings.Onset) batchOnsetJSON {
+			return batchOnsetJSON{o.Host, int64(o.LocalRank), o.Week.Format(dayFormat), o.Low.Format(dayFormat), o.High.Format(dayFormat), o.Before, o.After, o.P}
 		}),
 		LeftOut: each(sum.Refused, func(r findings.Refused) batchRefusalJSON { return batchRefusalJSON{r.Path, r.Error} })}
 }

@@ -72,6 +72,79 @@ func (s *Summary) Changes() ([]Change, error) {
 	return out, nil
 }
 
+// Onset is a week from which on a host, or one GPU of it, delays more or fewer of the runs.
+type Onset struct {
+	Host          string
+	LocalRank     int       // −1: the host
+	Week          time.Time // its Monday, UTC
+	Low, High     time.Time // Week lies between, at 95 %
+	Before, After float64   // part of the runs that it delays
+	P             float64   // chance of such a change anywhere, of any host and GPU, if there is none
+}
+
+// place is a host, or a GPU of it.
+type place struct {
+	host      string
+	localRank int // −1: the host
+}
+
+// fewestDelayed is of how many runs one says when it began.
+const fewestDelayed = 3
+
+// Onsets are the change points, by week, of the part of the runs with a known begin that a host or a GPU
+// delays by a finding to act on.
+func (s *Summary) Onsets() (out []Onset, err error) {
+	weeks := s.Weeks()
+	at := make(map[int64]int, len(weeks))
+	for i, w := range weeks {
+		at[w.Start.Unix()] = i
+	}
+	delayed := make(map[place][]float64)
+	count := make(map[place]int)
+	add := func(p place, week int) {
+		if delayed[p] == nil {
+			delayed[p] = make([]float64, len(weeks))
+		}
+		delayed[p][week]++
+		count[p]++
+	}
+	for _, r := range s.flagged() {
+		if r.Begin == 0 || r.Worst.Host == nil {
+			continue
+		}
+		week := at[monday(r.Begin).Unix()]
+		add(place{*r.Worst.Host, -1}, week)
+		if r.Worst.LocalRank != nil {
+			add(place{*r.Worst.Host, int(*r.Worst.LocalRank)}, week)
+		}
+	}
+	maps.DeleteFunc(delayed, func(p place, _ []float64) bool { return count[p] < fewestDelayed })
+	o := changepoint.Options{Level: level, Tests: max(1, len(delayed))}
+	for p, values := range delayed {
+		for i := range values {
+			values[i] /= float64(weeks[i].Runs)
+		}
+		found, err := changepoint.Find(values, o)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range found {
+			out = append(out, Onset{Host: p.host, LocalRank: p.localRank, Week: weeks[c.At].Start, Low: weeks[c.Low].Start, High: weeks[min(c.High, len(weeks)-1)].Start,
+				Before: c.Before, After: c.After, P: c.P})
+		}
+	}
+	slices.SortFunc(out, func(a, b Onset) int {
+		return cmp.Or(a.Week.Compare(b.Week), cmp.Compare(a.Host, b.Host), cmp.Compare(a.LocalRank, b.LocalRank))
+	})
+	return out, nil
+}
+
+// monday is the first moment, UTC, of the week of a time, ns since 1970.
+func monday(ns int64) time.Time {
+	at := time.Unix(0, ns).UTC().Truncate(day)
+	return at.Add(-day * time.Duration((int(at.Weekday())+6)%7))
+}
+
 // sharers is how many tests like that of a measure would share the level: step times have half of it, if
 // there are stages, and these the other half.
 func sharers(m measure, tested []measure) int {

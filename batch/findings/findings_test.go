@@ -68,6 +68,41 @@ func TestChangesOfStages(t *testing.T) {
 	}
 }
 
+// TestOnsets: a host that delays a fifth of the runs from some week on is found with its GPU, to a week; one
+// that delays as many all along is not, nor is chance.
+func TestOnsets(t *testing.T) {
+	const weeks, at, perWeek = 26, 11, 40
+	begin := time.Date(2026, time.January, 5, 9, 0, 0, 0, time.UTC)
+	rng := rand.New(rand.NewPCG(7, 8))
+	s := NewSummary()
+	for i := range weeks * perWeek {
+		week := i / perWeek
+		start := begin.Add(time.Duration(i) * 7 * day / perWeek).UnixNano()
+		row := &Row{Run: fmt.Sprint("run-", i), Windows: 1, Steps: 10, Step: 1e9, Ranks: 8, Stages: "{}"}
+		switch x := rng.Float64(); {
+		case x < 0.2 && week >= at:
+			row = flagged(row.Run, "bad", 8, 0.2)
+			local := int64(3)
+			row.LocalRank = &local
+		case x > 0.85:
+			row = flagged(row.Run, "always", 8, 0.2)
+		}
+		row.Start = &start
+		s.Add(row)
+	}
+	onsets, err := s.Onsets()
+	if err != nil || len(onsets) != 2 {
+		t.Fatalf("%+v, %v", onsets, err)
+	}
+	for i, localRank := range []int{-1, 3} {
+		o := onsets[i]
+		off := o.Week.Sub(time.Date(2026, time.January, 5, 0, 0, 0, 0, time.UTC)) - at*7*day
+		if o.Host != "bad" || o.LocalRank != localRank || off.Abs() > 7*day || o.Before > 0.01 || math.Abs(o.After-0.2) > 0.1 || o.P > level {
+			t.Errorf("%+v", o)
+		}
+	}
+}
+
 // TestWorstFirst: runs with a finding to act on come first, by the time of all
 // ranks that they lose; a window counts once however many findings it has.
 func TestWorstFirst(t *testing.T) {

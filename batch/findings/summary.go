@@ -199,8 +199,7 @@ func (s *Summary) Weeks() []*Week {
 		if r.Begin == 0 {
 			continue
 		}
-		at := time.Unix(0, r.Begin).UTC().Truncate(day)
-		at = at.Add(-day * time.Duration((int(at.Weekday())+6)%7))
+		at := monday(r.Begin)
 		w := weeks[at.Unix()]
 		if w == nil {
 			w = &Week{Start: at, Stages: make(map[string]int)}

@@ -4,14 +4,13 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/frontier/labels"
-	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/stagename"
 )
 
 // Brief is the account of a window whose run has shown where its ranks synchronise: all ranks, once a
 // step, at the end of stage at.At. It has what a finding may rest on, and what a table of windows shows:
-// the advances, how far ranks lag when they arrive there, the device channel, and what is incomplete.
+// the advances, how far a rank may be delayed unseen, the device channel, and what is incomplete.
 // The data wait of the window must be that of the step itself ([trace.DataWaitConsuming]), its ranks do
 // the same work, and the options must fit it. before is the end of the window before; nil: there is none.
 // A window without a whole step is accounted for as by [Analyze].
@@ -128,15 +127,14 @@ func advanced(prefix, row []int64) int64 {
 type swept struct {
 	advance []int64 // [row]
 	slip    float64
-	lag     int64
 }
 
 // sweep takes the frontier over the steps, a step at a time. The ranks wait in the last row of the cut, at
 // which they arrive with the one before it.
 func (b *brief) sweep(r *Result) {
 	w, R, S := b.w, len(b.w.Ranks), len(b.stages)
-	rows := make([]int64, 5*R)
-	prefix, heads, rest, scratch, tails := rows[:R], rows[R:2*R], rows[2*R:3*R], rows[3*R:4*R], rows[4*R:]
+	rows := make([]int64, 4*R)
+	prefix, heads, rest, tails := rows[:R], rows[R:2*R], rows[2*R:3*R], rows[3*R:]
 	sums, closes := swept{advance: make([]int64, S)}, newClosing(R)
 	recorded := b.tails
 	if w.Wall != nil && b.tails > 0 {
@@ -169,9 +167,6 @@ func (b *brief) sweep(r *Result) {
 		for i := b.tails; i < S; i++ {
 			if i == S-1 {
 				sums.slip += slipOf(prefix)
-				if i > 0 {
-					sums.lag += reached - robust.MedianTimeOf(prefix, scratch)
-				}
 			}
 			reached = sums.add(i, advanced(prefix, now[b.stages[i]*R:][:R]), reached)
 		}
@@ -215,11 +210,7 @@ func (b *brief) fill(r *Result, s swept) {
 	for i, a := range s.advance {
 		r.Stages[b.group[i]].Advance += a
 	}
-	last := len(b.stages) - 1
-	r.Stages[b.group[last]].Syncs = true
-	if last > 0 {
-		r.Stages[b.group[last-1]].Lag = s.lag
-	}
+	r.Stages[b.group[len(b.stages)-1]].Syncs = true
 	r.slip = slices.Repeat([]float64{s.slip / float64(max(1, b.steps))}, len(b.groups))
 }
 

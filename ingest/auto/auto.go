@@ -65,41 +65,22 @@ const (
 	Communication            // calls and kernels of NCCL, as one job; what else folders hold is passed over
 )
 
-// detail is what of the operators of profiler traces is of use: windows do with
-// totals, and a large job has many.
-func (w Wanted) detail() profiler.Detail {
-	switch w {
-	case OperatorsFirst, EveryForm:
-		return profiler.EachOperator
-	case Described:
-		return profiler.Overview
-	}
-	return profiler.Totals
+// wants are what of inputs is of use to whom, and what of the operators of profiler traces:
+// windows do with totals, and a large job has many.
+var wants = [...]struct {
+	contents contents
+	detail   profiler.Detail
+	both     bool // inputs that can be read in two forms are
+}{
+	Everything:        {contents: windows | operators},
+	WindowsOnly:       {contents: windows},
+	OperatorsFirst:    {contents: windows | operators | entries, detail: profiler.EachOperator},
+	EveryForm:         {contents: windows | operators | devices, detail: profiler.EachOperator, both: true},
+	Described:         {contents: windows | operators | devices | calls, detail: profiler.Overview, both: true},
+	ForVerdict:        {contents: windows | operators | devices | entries | calls | readings},
+	WindowsAndEntries: {contents: windows | entries},
+	Communication:     {contents: calls},
 }
-
-// contents is what is of use.
-func (w Wanted) contents() contents {
-	switch w {
-	case WindowsOnly:
-		return windows
-	case EveryForm:
-		return windows | operators | devices
-	case Described:
-		return windows | operators | devices | calls
-	case ForVerdict:
-		return windows | operators | devices | entries | calls | readings
-	case WindowsAndEntries:
-		return windows | entries
-	case Communication:
-		return calls
-	case OperatorsFirst:
-		return windows | operators | entries
-	}
-	return windows | operators
-}
-
-// both reports whether inputs that can be read in two forms are read in both.
-func (w Wanted) both() bool { return w == EveryForm || w == Described }
 
 // Item is what was read in one go, all of one run: a window, an operator trace,
 // or, where that is wanted, device times or communication.
@@ -270,7 +251,7 @@ func Open(paths []string, o Options) (*Reader, error) {
 	// What may name no run of its own comes behind what does.
 	slices.SortStableFunc(r.units, func(a, b *unit) int { return cmp.Compare(a.turn(), b.turn()) })
 	r.runs.profiled = o.Want == ForVerdict && slices.ContainsFunc(r.units, func(u *unit) bool { return u.turn() == 1 })
-	if o.Want.contents()&calls != 0 {
+	if wants[o.Want].contents&calls != 0 {
 		r.units = append(r.units, &unit{reader: &callJobs{r: r}})
 	}
 	if len(r.problems) > 0 && o.Strict == FirstError {

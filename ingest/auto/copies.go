@@ -1,7 +1,6 @@
 package auto
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"io"
 	"os"
@@ -34,31 +33,21 @@ func (b beginnings) copied(path string, src *ingest.Source, lim ingest.Limits) e
 	return nil
 }
 
-// equal says whether two files have the same bytes, once they are unpacked.
+// equal reports whether two files have the same bytes, once they are unpacked.
 func equal(x, y string, lim ingest.Limits) bool {
-	a, err := ingest.Open(x, lim)
-	if err != nil {
-		return false
-	}
-	defer a.Close()
-	b, err := ingest.Open(y, lim)
-	if err != nil {
-		return false
-	}
-	defer b.Close()
-	p, q := make([]byte, 64<<10), make([]byte, 64<<10)
-	for {
-		n, errA := io.ReadFull(a, p)
-		m, errB := io.ReadFull(b, q)
-		switch {
-		case !bytes.Equal(p[:n], q[:m]):
-			return false
-		case ended(errA) && ended(errB):
-			return true
-		case errA != nil || errB != nil:
-			return false
-		}
-	}
+	a, err := sum(x, lim)
+	b, err2 := sum(y, lim)
+	return err == nil && err2 == nil && a == b
 }
 
-func ended(err error) bool { return err == io.EOF || err == io.ErrUnexpectedEOF }
+// sum is the digest of what a file holds.
+func sum(path string, lim ingest.Limits) (digest [sha256.Size]byte, err error) {
+	src, err := ingest.Open(path, lim)
+	if err != nil {
+		return digest, err
+	}
+	defer src.Close()
+	h := sha256.New()
+	_, err = io.Copy(h, src)
+	return [sha256.Size]byte(h.Sum(nil)), err
+}

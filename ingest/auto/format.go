@@ -180,7 +180,7 @@ func (f Format) Monitors() bool { return f.row().gives == readings }
 func (f Format) operators() bool { return f.row().gives == operators }
 
 // gives reports whether inputs of a format that is read provide what is wanted.
-func (f Format) gives(want Wanted) bool { return f.row().gives&want.contents() != 0 }
+func (f Format) gives(want Wanted) bool { return f.row().gives&wants[want].contents != 0 }
 
 // supported lists the inputs that are read and provide what is wanted.
 func (w Wanted) supported() string {

@@ -68,7 +68,7 @@ func (q *jobItems) convert(j stages.Job, run string) (err error) {
 			return err
 		}
 	}
-	if q.r.o.Want != OperatorsFirst && !q.r.o.Want.both() {
+	if q.r.o.Want != OperatorsFirst && !wants[q.r.o.Want].both {
 		return nil
 	}
 	ops, err := stages.OpTrace(j.Ranks, options)
@@ -101,7 +101,7 @@ func (q *jobItems) windows(j stages.Job, path string, o stages.Options) error {
 		item := Item{Window: w, Path: path, folder: dirOf(j.Ranks[0].Source)}
 		if i == 0 {
 			item.Launched, item.Device = job.Launched, device
-			if q.r.o.Want.contents()&entries != 0 {
+			if wants[q.r.o.Want].contents&entries != 0 {
 				item.Comm = stages.Entered(j.Ranks, o.Run)
 			}
 			if item.Comm != nil {

@@ -1,10 +1,6 @@
 package auto
 
-import (
-	"io"
-
-	"github.com/sfstat/sfstat/ingest"
-)
+import "github.com/sfstat/sfstat/ingest"
 
 // meter adds up what was read of all inputs, as they are stored.
 type meter struct {
@@ -55,22 +51,6 @@ func (m *meter) say() {
 		total = 0
 	}
 	m.report(m.done, total)
-}
-
-// meteredAt is a file whose consumption is added up, up to its size: some of
-// it may be read again.
-type meteredAt struct {
-	r     io.ReaderAt
-	meter *meter
-	left  int64
-}
-
-func (m *meteredAt) ReadAt(p []byte, off int64) (int, error) {
-	n, err := m.r.ReadAt(p, off)
-	seen := min(int64(n), m.left)
-	m.left -= seen
-	m.meter.add(seen)
-	return n, err
 }
 
 // metered is a source that tells how much more of it was consumed.

@@ -68,7 +68,7 @@ func (p *nsightRun) readAll() error {
 		paths[i] = in.Path
 	}
 	p.r.meter.say() // nothing is known until all are read
-	ranks, problems := nsight.Read(paths, nsight.Options{Limits: p.r.o.Limits, Stages: p.r.o.Stages, Detail: p.r.o.Want.detail()})
+	ranks, problems := nsight.Read(paths, nsight.Options{Limits: p.r.o.Limits, Stages: p.r.o.Stages, Detail: wants[p.r.o.Want].detail})
 	refused := make(map[string]bool)
 	for _, bad := range problems {
 		if p.r.o.Strict == FirstError || len(paths) == 1 {

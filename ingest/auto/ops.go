@@ -68,12 +68,7 @@ func stem(path string) string {
 func (r *Reader) openOperators(in *Input, src *metered) (itemReader, error) {
 	if head, _ := src.Peek(sniffed); sniff(head) == Archive { // which it is not, being an operator trace
 		src.Close()
-		c, err := openColumnar(in.Path)
-		if err != nil {
-			return nil, err
-		}
-		c.R = &meteredAt{r: c.R, meter: &r.meter, left: c.Size}
-		return r.items(in, c)
+		return r.openTable(in, nil)
 	}
 	m, err := metaOf(in.Path)
 	if err != nil {

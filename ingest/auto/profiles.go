@@ -149,5 +149,5 @@ func (p *profiles) readKineto(in *Input, consumed *atomic.Int64) (_ *profile.Ran
 		defer src.Close()
 	}
 	return kineto.Read(&metered{Source: src, add: func(n int64) { consumed.Add(n) }}, in.Path,
-		kineto.Options{Stages: p.r.o.Stages, Detail: p.r.o.Want.detail()})
+		kineto.Options{Stages: p.r.o.Stages, Detail: wants[p.r.o.Want].detail})
 }

@@ -133,7 +133,7 @@ func (t *trainLogs) Next() (Item, error) {
 
 // conclusion is what a straggler detector wrote into the next log that has it.
 func (t *trainLogs) conclusion() (Item, error) {
-	for t.r.o.Want.contents()&readings != 0 && len(t.logs) > 0 {
+	for wants[t.r.o.Want].contents&readings != 0 && len(t.logs) > 0 {
 		l := t.logs[0]
 		t.logs = t.logs[1:]
 		if l.src != nil {

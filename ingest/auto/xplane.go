@@ -80,7 +80,7 @@ func (p *profiles) readXPlane(in *Input, consumed *atomic.Int64) (*profile.Rank,
 		}
 		first = false
 		return m, nil
-	}, in.Path, xplane.Options{Stages: p.r.o.Stages, Detail: p.r.o.Want.detail()})
+	}, in.Path, xplane.Options{Stages: p.r.o.Stages, Detail: wants[p.r.o.Want].detail})
 	if err != nil {
 		return nil, err
 	}

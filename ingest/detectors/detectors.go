@@ -20,16 +20,23 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"slices"
 
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/trace/health"
 	"github.com/sfstat/sfstat/trace/input"
 )
 
+// marks are in all of the logs.
+var marks = []string{"MnRtt/Rnk", " performance:", "Comm. Op"}
+
 // Recognise reports whether text, the beginning of a file, is of a tool whose conclusions are read.
 func Recognise(text []byte) bool {
 	if bytes.HasPrefix(text, []byte("{")) {
 		return bytes.Contains(text, []byte(`"primary_diagnosis"`)) && bytes.Contains(text, []byte(`"analysis_window"`))
+	}
+	if !slices.ContainsFunc(marks, func(mark string) bool { return bytes.Contains(text, []byte(mark)) }) {
+		return false
 	}
 	for line := range bytes.Lines(text) {
 		if extremes.Match(line) || scores.Match(line) || commsTable.Match(line) {

@@ -55,6 +55,9 @@ func Recognise(text []byte) bool {
 	if bytes.HasPrefix(text, []byte("[")) {
 		return bytes.Contains(text, []byte(`"os_thread_id"`)) && bytes.Contains(text, []byte(`"owns_gil"`))
 	}
+	if !bytes.Contains(text, []byte("Python ")) || !bytes.Contains(text, []byte("Process ")) {
+		return false // as nearly all files
+	}
 	text = colour.ReplaceAll(text, nil)
 	for line := range bytes.Lines(text) {
 		if processLine.Match(line) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -48,6 +49,9 @@ func (l *lineReader) known(line []byte) bool {
 // parse reads a line with the number of a step, and how many times it has.
 func (l *lineReader) parse(line []byte) (step int64, r row, n int) {
 	line = line[:min(len(line), 1<<14)]
+	if !hasAny(line, "tep", "ter", "TEP", "TER") || !hasAny(line, "ime", "iming", "TIME") {
+		return 0, r, 0 // as nearly all lines
+	}
 	at := stepWord.FindSubmatchIndex(line)
 	if at == nil {
 		return 0, r, 0
@@ -79,6 +83,10 @@ func (l *lineReader) parse(line []byte) (step int64, r row, n int) {
 		}
 	}
 	return step, r, n
+}
+
+func hasAny(line []byte, words ...string) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return bytes.Contains(line, []byte(w)) })
 }
 
 // stageOf is the stage of a time's name in lower case, of which words that belong to something else may stand before.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"gonum.org/v1/gonum/mathext"
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // Rate bounds the probability of an event that was seen K times in N
@@ -60,10 +60,10 @@ func rateAtMost(k, n int, alpha float64) float64 {
 
 // betaQuantile is the x with I_x(a, b) = p.
 func betaQuantile(p, a, b float64) float64 {
-	x := mathext.InvRegIncBeta(a, b, p)
+	of := distuv.Beta{Alpha: a, Beta: b}
+	x := of.Quantile(p)
 	for range 3 { // Newton: the inverse alone is good to 8 digits
-		density := math.Exp((a-1)*math.Log(x) + (b-1)*math.Log1p(-x) - mathext.Lbeta(a, b))
-		step := (mathext.RegIncBeta(a, b, x) - p) / density
+		step := (of.CDF(x) - p) / of.Prob(x)
 		next := x - step
 		if !(next > 0 && next < 1) {
 			break

@@ -37,6 +37,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/enum"
 	"github.com/sfstat/sfstat/trace/input"
@@ -113,7 +114,7 @@ type Options struct {
 
 // DefaultOptions are what Analyze is meant to be used with.
 func DefaultOptions() Options {
-	return Options{Alpha: 0.01, Least: 0.01}
+	return Options{Alpha: gates.Strong, Least: 0.01}
 }
 
 // Result is the breakdown of a run.

@@ -39,6 +39,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/internal/robust"
 )
 
@@ -53,7 +54,7 @@ type Change struct {
 
 // Options of a search. The zero value is usable.
 type Options struct {
-	Level float64 // chance of finding any change where there is none; 0: 0.05
+	Level float64 // chance of finding any change where there is none; 0: gates.Supported
 	Tests int     // rows of values that share the level; 0: 1
 	Seed  uint64
 }
@@ -79,7 +80,7 @@ var ErrNotFinite = errors.New("changepoint: a value is not finite")
 
 // Find returns the changes in ascending order of position.
 func Find(values []float64, o Options) ([]Change, error) {
-	o.Level, o.Tests = cmp.Or(o.Level, 0.05), cmp.Or(o.Tests, 1)
+	o.Level, o.Tests = cmp.Or(o.Level, gates.Supported), cmp.Or(o.Tests, 1)
 	switch {
 	case !(o.Level > 0 && o.Level < 1):
 		return nil, fmt.Errorf("changepoint: Level %v outside (0, 1)", o.Level)
@@ -104,7 +105,7 @@ func Find(values []float64, o Options) ([]Change, error) {
 
 // Shows is whether so many values can show a change at all, at the level of o.
 func Shows(n int, o Options) bool {
-	o.Level, o.Tests = cmp.Or(o.Level, 0.05), cmp.Or(o.Tests, 1)
+	o.Level, o.Tests = cmp.Or(o.Level, gates.Supported), cmp.Or(o.Tests, 1)
 	if n < 2*least {
 		return false
 	}

@@ -34,7 +34,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"gonum.org/v1/gonum/mathext"
+	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/sfstat/sfstat/internal/student"
 	"github.com/sfstat/sfstat/trace/enum"
@@ -133,7 +133,7 @@ func decide(tests []*test, o Options, parts float64) {
 	alone := level
 	if n := len(largest); n > 0 {
 		at := min(int((1-level)*float64(n)), n-1)
-		alone = max(tail(largest[at]), level/float64(len(tests)))
+		alone = max(2*distuv.UnitNormal.Survival(largest[at]), level/float64(len(tests)))
 	}
 	for _, t := range tests {
 		t.decide(alone)
@@ -284,9 +284,6 @@ func extremes(tests []*test, seed uint64) []float64 {
 	return out
 }
 
-// tail is the chance of a standard normal number beyond ±z.
-func tail(z float64) float64 { return math.Erfc(z / math.Sqrt2) }
-
 // decide fills the difference at the level that a single row must stand at.
 func (t *test) decide(level float64) {
 	d := t.of
@@ -319,7 +316,7 @@ func adjusted(p float64, largest []float64, tests int) float64 {
 	}
 	z := math.Inf(1)
 	if p > 0 {
-		z = mathext.NormalQuantile(1 - p/2)
+		z = distuv.UnitNormal.Quantile(1 - p/2)
 	}
 	at, _ := slices.BinarySearch(largest, z)
 	return max(p, min(bound, float64(len(largest)-at)/float64(len(largest))))

@@ -29,6 +29,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/trace/enum"
 )
 
@@ -85,13 +86,13 @@ type Options struct {
 	// Replicates is the most permutations of the test, fewer where the answer is
 	// clear; 0: 200,000.
 	Replicates int
-	Discovery  float64 // false-discovery rate that Test.Flagged keeps; 0: 0.01
+	Discovery  float64 // false-discovery rate that Test.Flagged keeps; 0: gates.Strong
 	Seed       uint64  // of the permutations, each of which has a stream of its own; 0: 1
 }
 
 // Defaults are the options with what is zero replaced by its default.
 func (o Options) Defaults() Options {
-	o.Replicates, o.Discovery, o.Seed = cmp.Or(o.Replicates, 200_000), cmp.Or(o.Discovery, 0.01), cmp.Or(o.Seed, 1)
+	o.Replicates, o.Discovery, o.Seed = cmp.Or(o.Replicates, 200_000), cmp.Or(o.Discovery, gates.Strong), cmp.Or(o.Seed, 1)
 	o.Replicates = max(o.Replicates, 0)
 	return o
 }

@@ -179,16 +179,11 @@ func (r *Result) workers(in *Input, work [][]float64, alpha float64) {
 	if free < 2 {
 		return
 	}
-	r.Between, r.Freedom = max(spread(deviations), floorSpread), freedomShare*free
+	r.Between, r.Freedom = max(spread(deviations), floorSpread), robust.EfficiencyOfMAD*free
 	for w := range r.Workers {
 		r.Workers[w].judge(r.Between, r.Freedom, alpha/float64(len(r.Workers)))
 	}
 }
-
-// freedomShare is the degrees of freedom of a spread from the median of
-// absolute deviations, for each deviation: it is that much less sure than a
-// root mean square.
-const freedomShare = 0.37
 
 // judge scores a level against a spread of logarithms.
 func (l *Level) judge(spread, freedom, alpha float64) {

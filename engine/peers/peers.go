@@ -79,7 +79,7 @@ func Compare(own float64, peers []float64, o Options) Result {
 	mean, sd := stat.MeanStdDev(x, nil)
 	classical := tail(sign*(own-mean), max(sd, o.Resolution), n, float64(n-1))
 	spread := robust.SigmaOfMAD * unbiased(n) * robust.MAD(x, r.Median)
-	resistant := tail(sign*(own-r.Median), max(spread, o.Resolution), n, efficiency*float64(n-1))
+	resistant := tail(sign*(own-r.Median), max(spread, o.Resolution), n, robust.EfficiencyOfMAD*float64(n-1))
 	r.P = min(1, 2*min(classical, resistant))
 	return r
 }
@@ -94,9 +94,6 @@ func tail(over, spread float64, n int, freedom float64) float64 {
 	}
 	return student.Above(over/(spread*math.Sqrt(1+1/float64(n))), freedom)
 }
-
-// efficiency is that of the MAD for normal values.
-const efficiency = 0.37
 
 // unbiased is b(n), for n from 2.
 func unbiased(n int) float64 {

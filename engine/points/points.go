@@ -25,6 +25,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/internal/robust"
 )
 
@@ -186,11 +187,9 @@ type Gates struct {
 	Confidence float64
 }
 
-// DefaultGates are those of engine/gates: half of a perfect slope at 99 %.
-func DefaultGates() Gates { return Gates{Slope: -0.5, Confidence: 0.99} }
-
+// orDefault are the gates, and those of engine/gates where they are zero.
 func (g Gates) orDefault() Gates {
-	d := DefaultGates()
+	d := gates.Default().SyncPoint
 	return Gates{Slope: cmp.Or(g.Slope, d.Slope), Confidence: cmp.Or(g.Confidence, d.Confidence)}
 }
 

@@ -28,6 +28,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/internal/parallel"
 	"github.com/sfstat/sfstat/trace/enum"
 )
@@ -88,14 +89,14 @@ type Options struct {
 	Scale  Scale
 	// Alpha is the chance that a healthy operator instance has any flag, over
 	// all its peers and quantities. The same rate over all instances and steps
-	// together makes a flag Sure. 0: 0.01.
+	// together makes a flag Sure. 0: gates.Strong.
 	Alpha  float64
 	Cutoff float64 // threshold of Population, which has no error rate; 0: 3
 }
 
 // Defaults are the options with what is zero replaced by its default.
 func (o Options) Defaults() Options {
-	o.Alpha, o.Cutoff = cmp.Or(o.Alpha, 0.01), cmp.Or(o.Cutoff, 3)
+	o.Alpha, o.Cutoff = cmp.Or(o.Alpha, gates.Strong), cmp.Or(o.Cutoff, 3)
 	return o
 }
 

@@ -34,7 +34,6 @@ type rule struct {
 
 var rules = []rule{
 	{of: "trace", may: []string{"trace"}, pure: true},
-	{of: "engine/blame", may: []string{"trace", "engine/zscore"}, pure: true},
 	{of: "engine/monitoring", may: []string{"trace", "engine/peers"}, pure: true},
 	{of: "engine/overhead", may: []string{"trace", "engine/bootstrap"}, pure: true},
 	{of: "engine/frontier", may: []string{"trace", "engine/frontier"}, pure: true},

@@ -27,6 +27,11 @@ import (
 // Croux 1993, JASA 88:1273).
 const SigmaOfMAD = 1.4826
 
+// EfficiencyOfMAD is what the median absolute deviation of normal values is worth beside
+// their standard deviation (the same paper, table 1): it has so many degrees of freedom for
+// each of theirs.
+const EfficiencyOfMAD = 0.37
+
 // Lower is the lower median.
 func Lower[T cmp.Ordered](x []T) T { return at(x, (len(x)-1)/2) }
 

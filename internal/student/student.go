@@ -1,21 +1,21 @@
-// Package student has the tails of Student's t distribution to the precision of a float64: the inverse of the regularised incomplete beta function that they
-// rest on is good to eight digits only. Beside them is the upper tail of the binomial.
+// Package student has the tails of Student's t distribution: those of gonum, and a quantile to
+// the precision of a float64. The inverse of the regularised incomplete beta function that
+// quantiles rest on is good to eight digits only.
 package student
 
 import (
 	"math"
 
-	"gonum.org/v1/gonum/mathext"
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Upper is the t that Student's t with ν degrees of freedom exceeds with
-// probability p < 1/2: with x = ν/(ν+t²), 2p is the regularised incomplete beta
-// function I_x(ν/2, 1/2).
+func student(freedom float64) distuv.StudentsT { return distuv.StudentsT{Sigma: 1, Nu: freedom} }
+
+// Upper is the t that Student's t with ν degrees of freedom exceeds with probability p < 1/2.
 func Upper(p, freedom float64) float64 {
-	x := mathext.InvRegIncBeta(freedom/2, 0.5, 2*p)
-	t := math.Sqrt(freedom * (1 - x) / x)
+	t := -student(freedom).Quantile(p)
 	for range 3 { // Newton
-		step := (TwoSided(t, freedom)/2 - p) / density(t, freedom)
+		step := (Above(t, freedom) - p) / student(freedom).Prob(t)
 		if t += step; math.Abs(step) < 1e-14*t {
 			break
 		}
@@ -23,25 +23,8 @@ func Upper(p, freedom float64) float64 {
 	return t
 }
 
-func density(t, freedom float64) float64 {
-	a, _ := math.Lgamma((freedom + 1) / 2)
-	b, _ := math.Lgamma(freedom / 2)
-	return math.Exp(a-b-(freedom+1)/2*math.Log1p(t*t/freedom)) / math.Sqrt(freedom*math.Pi)
-}
-
 // TwoSided is the chance of |T| ≥ |t|.
-func TwoSided(t, freedom float64) float64 {
-	if math.IsInf(t, 0) {
-		return 0
-	}
-	return mathext.RegIncBeta(freedom/2, 0.5, freedom/(freedom+t*t))
-}
+func TwoSided(t, freedom float64) float64 { return 2 * Above(math.Abs(t), freedom) }
 
 // Above is the chance of T > t.
-func Above(t, freedom float64) float64 {
-	p := TwoSided(t, freedom) / 2
-	if t < 0 {
-		p = 1 - p
-	}
-	return p
-}
+func Above(t, freedom float64) float64 { return student(freedom).CDF(-t) }

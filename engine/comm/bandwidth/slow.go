@@ -117,7 +117,7 @@ func (s simulations) p(n int, z float64) float64 {
 		return 1
 	}
 	if n >= simulated {
-		return min(1, float64(n)*student.TwoSided(z/robust.SigmaOfMAD, 0.37*float64(n-1))/2)
+		return min(1, float64(n)*student.TwoSided(z/robust.SigmaOfMAD, robust.EfficiencyOfMAD*float64(n-1))/2)
 	}
 	largest, ok := s[n]
 	if !ok {

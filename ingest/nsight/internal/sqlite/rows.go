@@ -24,7 +24,7 @@ type Rows struct {
 	db      *DB
 	table   *Table
 	path    []node // from the root of the tree to the leaf at hand
-	visited uint32 // pages
+	visited uint32 // pages, of which each belongs to one tree and one row
 	record  record
 	err     error
 	begun   bool
@@ -119,8 +119,11 @@ func (r *Rows) enter(number uint32) {
 	if r.err != nil {
 		return
 	}
-	if r.visited++; r.visited > r.db.pages || len(r.path) == deepest {
-		r.err = damaged("a tree with page %d in it has no end", number)
+	if r.err = r.visit(number); r.err != nil {
+		return
+	}
+	if len(r.path) == deepest {
+		r.err = damaged("the tree above page %d has more than %d levels", number, deepest)
 		return
 	}
 	var buffer []byte
@@ -133,6 +136,14 @@ func (r *Rows) enter(number uint32) {
 		return
 	}
 	r.path = append(r.path, at)
+}
+
+// visit counts a page.
+func (r *Rows) visit(number uint32) error {
+	if r.visited++; r.visited > r.db.pages {
+		return damaged("page %d is visited after as many as the file has", number)
+	}
+	return nil
 }
 
 // node reads a page of a table, into a buffer if it is not nil.
@@ -232,6 +243,9 @@ func (r *Rows) payload(cell []byte, size int) ([]byte, error) {
 	whole := append(r.record.long[:0], cell[:here]...)
 	page := make([]byte, r.db.page)
 	for next := binary.BigEndian.Uint32(cell[here:]); len(whole) < size; next = binary.BigEndian.Uint32(page) {
+		if err := r.visit(next); err != nil {
+			return nil, err
+		}
 		if err := r.db.read(next, page); err != nil {
 			return nil, err
 		}

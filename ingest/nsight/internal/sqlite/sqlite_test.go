@@ -3,6 +3,7 @@ package sqlite_test
 import (
 	"bytes"
 	"database/sql"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -190,6 +191,27 @@ func TestSorted(t *testing.T) {
 	}
 	if n != 2000 || r.Err() != nil {
 		t.Errorf("%d rows, %v", n, r.Err())
+	}
+}
+
+// TestEndlessRow: a row whose pages lead in a circle, and which claims to be longer than the file, is
+// refused before it is read a million bytes long.
+func TestEndlessRow(t *testing.T) {
+	data := made(t, "PRAGMA page_size = 512", "CREATE TABLE t (a)", "INSERT INTO t VALUES (printf('%.*c', 300000, 'a') || 'ZZZZ')")
+	last := bytes.Index(data, []byte("ZZZZ")) / 512 * 512
+	binary.BigEndian.PutUint32(data[last:], uint32(last/512+1)) // the last page follows itself
+	const root = 512                                            // the second page
+	cell := root + int(binary.BigEndian.Uint16(data[root+8:]))
+	size := int(data[cell]&0x7f)<<14 | int(data[cell+1]&0x7f)<<7 | int(data[cell+2])
+	size += 1300 * (512 - 4) // whole pages more, so that as much as before lies in the cell
+	copy(data[cell:], []byte{byte(size>>14) | 0x80, byte(size>>7) | 0x80, byte(size & 0x7f)})
+	db, err := open(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var damage sqlite.Damage
+	if _, err := rows(db, "t"); !errors.As(err, &damage) || !strings.Contains(err.Error(), "after as many as the file has") {
+		t.Errorf("error is %v", err)
 	}
 }
 

@@ -41,7 +41,7 @@ func TestWide(t *testing.T) {
 			}
 		}
 	}
-	for in, want := range map[string]string{"\xff\xfea\x00\x00\xd8b\x00": "a\uFFFDb", "\xff\xfea\x00\x00\xd8": "a\uFFFD", "\xff\xfea\x00b": "a", "plain": "plain", "\xff": "\xff"} {
+	for in, want := range map[string]string{"\xff\xfea\x00\x00\xd8b\x00": "a\uFFFDb", "\xff\xfea\x00\x00\xd8": "a\uFFFD", "\xff\xfea\x00b": "a\uFFFD", "plain": "plain", "\xff": "\xff"} {
 		s, err := NewSource(strings.NewReader(in), "x", Limits{})
 		if err != nil {
 			t.Fatal(err)

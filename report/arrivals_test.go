@@ -2,10 +2,8 @@ package report
 
 import (
 	"bytes"
-	"encoding/json"
 	"math"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
@@ -63,47 +61,5 @@ func TestHangOfRankWithoutDump(t *testing.T) {
 		Missing: []arrivals.Absent{{Rank: 2, Seq: -1, AtMost: 6e9, Unrecorded: true}}}}}
 	if got := blockedFrom(h, &h.Groups[0]); !slices.Equal(got.Unknown, []int{2}) || len(got.Missing) != 1 {
 		t.Errorf("without dump %v, missing %v", got.Unknown, got.Missing)
-	}
-}
-
-// Events of a track follow each other, and the trace is JSON.
-func TestArrivalsChrome(t *testing.T) {
-	var out strings.Builder
-	c := Output{W: &out}.ArrivalsChrome()
-	for _, x := range []arrivals.Call{
-		{Rank: 0, Op: "gloo:barrier", Group: "0", Seq: 1, Enter: 100, Release: 900, Whole: true},
-		{Rank: 0, Op: "gloo:barrier", Group: "0", Seq: 2, Enter: 500, Release: 1200},
-		{Rank: 1, Op: "gloo:barrier", Group: "0", Seq: 1, Enter: 900, Release: 900, Whole: true},
-	} {
-		c.Call(x)
-	}
-	if err := c.Close(); err != nil {
-		t.Fatal(err)
-	}
-	var got struct {
-		Events []struct {
-			Phase   string  `json:"ph"`
-			Process int     `json:"pid"`
-			Start   float64 `json:"ts"`
-			Length  float64 `json:"dur"`
-		} `json:"traceEvents"`
-	}
-	if err := json.Unmarshal([]byte(out.String()), &got); err != nil {
-		t.Fatal(err)
-	}
-	end := map[int]float64{}
-	spans := 0
-	for _, e := range got.Events {
-		if e.Phase != "X" {
-			continue
-		}
-		spans++
-		if e.Start < end[e.Process] {
-			t.Errorf("%+v begins before %v", e, end[e.Process])
-		}
-		end[e.Process] = e.Start + e.Length
-	}
-	if spans != 3 {
-		t.Errorf("%d events", spans)
 	}
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"regexp"
 	"slices"
 
@@ -26,12 +25,10 @@ func (p *program) arrivalsCommand() *cli.Command {
 			"point does not count as a rank's own delay. Packets of the same job beside the dumps show in which stage each call is entered. Profiler traces are used " +
 			"only if there are no dumps or packets with arrivals.",
 		Flags: join(entriesFlags(), []cli.Flag{
-			&cli.StringFlag{Name: "chrome", Category: forOutput, Usage: "write a Perfetto trace of all ranks on one clock to `FILE` (JSON)"},
 			figureFlag("how far behind the first rank each rank enters each collective (one job)"),
 		}, resultFlags()),
 		UsageText: `sfstat arrivals dumps/
 sfstat arrivals /tmp/nccl_trace_rank_* --format csv -o arrivals.csv
-sfstat arrivals run/ --chrome trace.json               # open at ui.perfetto.dev
 sfstat arrivals dumps/ --plot skew.png`,
 		Action: p.arrivals,
 	}
@@ -138,24 +135,11 @@ func (p *program) ofDumps(c *cli.Context, o arrivals.Options, write func(report.
 		return badInput(fmt.Errorf("--plot shows one job, found %d: give one path", len(jobs)))
 	}
 	var results []report.Arrivals
-	for i, j := range jobs {
+	for _, j := range jobs {
 		if figure != "" {
 			o.EachPoint = drawn.Add
 		}
-		analyze := func() { results = append(results, report.Arrivals{Run: j.run, Result: j.Analyze(o)}) }
-		if path := c.String("chrome"); path != "" && i == 0 {
-			err = p.writeTo(path, func(w io.Writer) error {
-				trace := report.Output{W: w}.ArrivalsChrome()
-				o.Each = trace.Call
-				analyze()
-				return trace.Close()
-			})
-			if err != nil {
-				return err
-			}
-			continue
-		}
-		analyze()
+		results = append(results, report.Arrivals{Run: j.run, Result: j.Analyze(o)})
 	}
 	if figure != "" {
 		f, err := drawn.Drawing(results[0].Result).Draw(plots.Page)

@@ -82,7 +82,7 @@ func neverEntered(e evidence.NeverEntered) string {
 	}
 	text := "it has no call of that group in its dump"
 	if e.LastN >= 0 && e.LastOp != "" {
-		text = fmt.Sprintf("its last there is %s #%d", e.LastOp, e.LastN)
+		text = fmt.Sprintf("it last entered %s #%d there", e.LastOp, e.LastN)
 		if e.Last != nil {
 			text += ", from " + sourceWord(e.Last)
 		}

@@ -57,7 +57,7 @@ func (in Output) VerdictHTML(v *diagnose.Verdict) Fragments {
 		case w != nil:
 			f.Account = fragment(detailBlocks(r, w))
 		default: // of which runBlocks has the evidence
-			f.Step = fragment(problemRemarks(r.Problems))
+			f.Step = fragment(problemRemarks(r.Problems, ""))
 		}
 		out.Runs = append(out.Runs, f)
 	}

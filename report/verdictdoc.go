@@ -104,7 +104,7 @@ func runBlocks(v *diagnose.RunVerdict, s Style) document {
 	if o := v.Operators; o != nil {
 		d = append(d, remark(fmt.Sprintf("Operator trace of this run: %s in %s (%d–%d).", counted(o.Ops, "operator"), counted(len(o.Steps), "step"), o.Steps[0], o.Steps[len(o.Steps)-1])))
 	}
-	d = append(d, problemRemarks(v.Problems)...)
+	d = append(d, problemRemarks(v.Problems, v.Answer().Shortage.Says)...)
 	if !s.Verbose && w != nil {
 		d = append(d, hint("-v for evidence, labels and cuts"))
 		if s.Labels {
@@ -120,10 +120,12 @@ func runBlocks(v *diagnose.RunVerdict, s Style) document {
 }
 
 // problemRemarks are the first problems of a run; steps that its cut leaves out
-// stand in the line on the input.
-func problemRemarks(list []answer.Problem) (d document) {
+// stand in the line on the input, and what the headline said is not said again.
+func problemRemarks(list []answer.Problem, said string) (d document) {
 	const most = 3
-	list = slices.DeleteFunc(slices.Clone(list), func(p answer.Problem) bool { return p.Problem == answer.StepsDropped })
+	list = slices.DeleteFunc(slices.Clone(list), func(p answer.Problem) bool {
+		return p.Problem == answer.StepsDropped || said != "" && p.Text == said
+	})
 	for _, p := range list[:min(most, len(list))] {
 		d = append(d, remark("Note: "+stopped(problemWords(p))))
 	}

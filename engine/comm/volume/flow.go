@@ -167,3 +167,23 @@ func (m *Model) expert(how Exchange, add adder) {
 	add(parallel.ExpertParallel, nccl.Send, m.EP, exchanges*float64(m.EP), each)
 	add(parallel.ExpertParallel, nccl.Recv, m.EP, exchanges*float64(m.EP), each)
 }
+
+// Job sums the flows of all ranks by operation: calls and bytes as the log counts them. Of messages those to other ranks
+// count, at the sender.
+func (m *Model) Job() map[nccl.Op]Flow {
+	out := map[nccl.Op]Flow{}
+	for rank := range int(m.Ranks()) {
+		for _, f := range m.Flows(m.StageOf(rank), SendsAndReceives) {
+			if f.Op == nccl.Recv {
+				continue
+			}
+			if f.Op == nccl.Send {
+				f.Calls, f.Logged = f.Calls*f.Sent/f.Logged, f.Sent
+			}
+			sum := out[f.Op]
+			sum.Op, sum.Calls, sum.Logged, sum.Sent = f.Op, sum.Calls+f.Calls, sum.Logged+f.Logged, sum.Sent+f.Sent
+			out[f.Op] = sum
+		}
+	}
+	return out
+}

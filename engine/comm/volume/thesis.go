@@ -1,32 +1,6 @@
 package volume
 
-// Table51 are the rows of Table 5.1 of the NCCL Trace Profiler (Heidelberg 2026), which has 10 iterations of one small
-// model on four ranks.
-var Table51 = []Published{
-	{Name: "DP=4", Model: thesisModel(16, Model{DP: 4}), Theory: 1.51, Observed: 1.59, Ratio: 1.05},
-	{Name: "PP=4, edge", Model: thesisModel(16, Model{PP: 4}), Theory: 1.34, Observed: 2.50, Ratio: 1.87},
-	{Name: "PP=4, mid", Model: thesisModel(16, Model{PP: 4}), Stage: 1, Theory: 2.68, Observed: 1.50, Ratio: 0.56},
-	{Name: "TP=4", Model: thesisModel(8, Model{TP: 4}), Theory: 8.05, Observed: 22.15, Ratio: 2.75},
-	{Name: "EP=4", Model: thesisModel(16, Model{DP: 4, EP: 4, MoELayers: 4}), Theory: 3.15, Observed: 13.03, Ratio: 4.10},
-}
-
-// Published is a row of the table: gigabytes of one rank.
-type Published struct {
-	Name                    string
-	Model                   Model
-	Stage                   int64
-	Theory, Observed, Ratio float64
-}
-
-// thesisModel is §5.2 to 5.3.5 with the layout of m.
-func thesisModel(layers int64, m Model) Model {
-	m.Layers, m.Hidden, m.Sequence, m.Vocabulary = layers, 512, 1024, 50257
-	m.Microbatch, m.GlobalBatch, m.ElementBytes, m.Iterations = 4, 64, 2, 10
-	m, _ = m.Complete()
-	return m
-}
-
-// ThesisBytes is the theory of that table, in bytes; its column is of 10⁹. It is found from
+// ThesisBytes is the theory of Table 5.1 of the NCCL Trace Profiler (Heidelberg 2026), in bytes; its column is of 10⁹. It is found from
 // the numbers: the thesis states the quantities, these formulas give all five values to the last digit.
 //
 //	DP  2(N−1)/N · 12h²·(layers without experts) · e        once an iteration; no embedding, biases, norms or layers with experts

@@ -35,7 +35,7 @@ func placeOf(m *volume.Model, stage int64) place {
 // gb is bytes in units of 10⁹.
 func gb(bytes float64) table.Cell { return table.TextCell(strconv.FormatFloat(bytes/1e9, 'g', 4, 64)) }
 
-// thesisRows say what each row of volume.Table51 is about.
+// thesisRows say what each row of Table 5.1 is about.
 var thesisRows = []struct {
 	of parallel.Kind
 	at place // anywhere: any
@@ -49,12 +49,12 @@ func TheoryTable(list []*Recording) *table.Table {
 			table.Words("recorded ÷ model, here")),
 		Notes: []string{"Theory: its formula, found from the published numbers. Model: what Megatron-LM's rules give for the same configuration, as the log counts bytes and as they leave a rank on a ring; the row of EP has the gradients of the layers without experts too.",
 			"Here: logged bytes of the row's dimension over those of the model, each recording by its own description; ratios above 1 are embeddings, losses, norms and uneven routing, as the table of volumes shows. The thesis's observed GB are of 2³⁰ bytes (its figures by layout show it), those of its theory of 10⁹."}}
-	for i, row := range volume.Table51 {
+	for i, row := range published().Theory {
 		var logged, sent float64
 		for _, f := range row.Model.Flows(row.Stage, volume.SendsAndReceives) {
 			logged, sent = logged+f.Logged, sent+f.Sent
 		}
-		t.Add(table.TextCell(row.Name), table.RealCell(row.Theory), table.RealCell(row.Observed), table.RealCell(row.Ratio), table.RealCell(row.Model.ThesisBytes(row.Stage)/1e9),
+		t.Add(table.TextCell(row.Row), table.RealCell(row.Theory), table.RealCell(row.Observed), table.RealCell(row.Ratio), table.RealCell(row.Model.ThesisBytes(row.Stage)/1e9),
 			table.RealCell(logged/1e9), table.RealCell(sent/1e9), table.TextCell(ratios(list, thesisRows[i].of, thesisRows[i].at)))
 	}
 	return t
@@ -136,18 +136,18 @@ func LayoutTable() (*table.Table, map[[2]string]string) {
 		Notes: []string{"Ours are what training needs by the model; the thesis's jobs also start and end, average losses and norms, and broadcast batches, all of which its counts include. " +
 			"Sends are those to other ranks, which is what its SendRecv kernels are counted as. GB are of 2³⁰ bytes, as the thesis's turn out to be: of three of the layouts the model then gives the published bytes to the digit, of DP but for the 0.01 that its other calls have. A dash: below 10 MB, or not stated."}}
 	why := map[[2]string]string{}
-	for i := range volume.Chapter5 {
-		l := &volume.Chapter5[i]
+	for i := range published().Layouts {
+		l := &published().Layouts[i]
 		flows := l.Model.Job()
 		var calls, bytes float64
 		for _, f := range flows {
 			calls, bytes = calls+f.Calls, bytes+f.Logged
 		}
-		for _, o := range l.Ops {
-			f := flows[o.Op]
-			row := append(table.Texts(l.Name, o.Op.String()), table.WholeCell(int(math.Round(f.Calls))), percentCell(100*f.Calls/calls), gigabytes(f.Logged/volume.ObservedGB), percentCell(100*f.Logged/bytes))
+		for _, o := range l.Operations {
+			f := flows[o.op()]
+			row := append(table.Texts(l.Name, o.op().String()), table.WholeCell(int(math.Round(f.Calls))), percentCell(100*f.Calls/calls), gigabytes(f.Logged/observedGB), percentCell(100*f.Logged/bytes))
 			t.Add(append(row, table.WholeCell(int(o.Calls)), percentCell(o.CallsPercent), gigabytes(o.GB), percentCell(o.GBPercent))...)
-			key := l.Name + ", " + o.Op.String()
+			key := l.Name + ", " + o.op().String()
 			reason := layoutReason(&o, &f)
 			for _, column := range []string{"calls", "GB"} {
 				why[[2]string{key, column}] = reason
@@ -159,7 +159,7 @@ func LayoutTable() (*table.Table, map[[2]string]string) {
 }
 
 // layoutReason says what the thesis's count has beyond the model.
-func layoutReason(o *volume.ObservedOp, f *volume.Flow) string {
+func layoutReason(o *observed, f *volume.Flow) string {
 	more := o.Calls - f.Calls
 	switch {
 	case f.Calls == 0:
@@ -167,7 +167,7 @@ func layoutReason(o *volume.ObservedOp, f *volume.Flow) string {
 	case o.GB < 0:
 		return fmt.Sprintf("%+.0f calls beside the model's.", more)
 	}
-	return fmt.Sprintf("%+.0f calls and %+.2f GB beside the model's; calls have %.3g MB on average there and %.3g MB here.", more, o.GB-f.Logged/volume.ObservedGB, o.GB*volume.ObservedGB/1e6/o.Calls, f.Logged/1e6/f.Calls)
+	return fmt.Sprintf("%+.0f calls and %+.2f GB beside the model's; calls have %.3g MB on average there and %.3g MB here.", more, o.GB-f.Logged/observedGB, o.GB*observedGB/1e6/o.Calls, f.Logged/1e6/f.Calls)
 }
 
 func percentCell(p float64) table.Cell {

@@ -2,9 +2,11 @@ package auto
 
 import (
 	"cmp"
+	"errors"
 	"io"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -105,17 +107,16 @@ func (t *trainLogs) Next() (Item, error) {
 	t.done = true
 	b := trainlog.Builder{Limits: t.r.o.Limits}
 	for _, l := range t.logs {
-		if err := t.read(&b, l); err != nil {
-			if len(t.logs) > 1 && t.r.o.Strict != FirstError {
-				t.r.problems = append(t.r.problems, Problem{l.Path, err})
-				continue
-			}
-			if said, none := t.conclusion(); none == nil {
-				return said, nil
-			}
-			return Item{}, err
+		err := t.read(&b, l)
+		switch {
+		case err == nil:
+			l.Windows++
+		case t.passOver(l, err):
+		case len(t.logs) > 1 && t.r.o.Strict != FirstError:
+			t.r.problems = append(t.r.problems, Problem{l.Path, err})
+		default:
+			return t.insteadOf(err)
 		}
-		l.Windows++
 	}
 	path := t.logs[0].Path
 	name := filepath.Base(t.folder)
@@ -125,10 +126,37 @@ func (t *trainLogs) Next() (Item, error) {
 		path = filepath.Dir(path)
 	}
 	w, err := b.Window(name)
-	if err != nil {
-		return Item{}, input.At(input.Pos{File: path}, err)
+	if err == nil {
+		return Item{Window: w, Path: path, folder: t.folder}, nil
 	}
-	return Item{Window: w, Path: path, folder: t.folder}, nil
+	for _, l := range t.logs {
+		if l.Skipped == "" && !t.passOver(l, err) {
+			return t.insteadOf(input.At(input.Pos{File: path}, err))
+		}
+	}
+	return t.conclusion()
+}
+
+// insteadOf is what a straggler detector concludes in logs that cannot be used otherwise; the error if it is nothing.
+func (t *trainLogs) insteadOf(err error) (Item, error) {
+	if said, none := t.conclusion(); none == nil {
+		return said, nil
+	}
+	return Item{}, err
+}
+
+// passOver skips a log that was found in a folder beside other inputs and says too little, as those of one rank do.
+func (t *trainLogs) passOver(l *loggedRank, err error) bool {
+	little := errors.Is(err, input.ErrMissing) || errors.Is(err, input.ErrEmpty)
+	others := slices.ContainsFunc(t.r.inputs, func(in Input) bool {
+		return in.Skipped == "" && in.Format != TrainLog && in.Format.Readable() && in.Format.gives(t.r.o.Want)
+	})
+	if l.named || !little || !others {
+		return false
+	}
+	l.Skipped, l.Windows = strings.TrimPrefix(err.Error(), l.Path+":"), 0
+	t.r.given--
+	return true
 }
 
 // conclusion is what a straggler detector wrote into the next log that has it.

@@ -106,7 +106,7 @@ func TestTextbookIsUncalibrated(t *testing.T) {
 		workers := job{workers: 4, steps: 5, ops: 100, slow: 1.1}.run(source(seed))
 		o := Options{Clock: Wall, Window: 1}
 		r := analyze(t, workers, o)
-		if p := r.Scores[0].Textbook.Asymptotic; p < 0.05 {
+		if p := r.Scores[0].Textbook.P; p < 0.05 {
 			t.Errorf("seed %d: textbook P = %v", seed, p)
 		}
 		o.Clock = Folded

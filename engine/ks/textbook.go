@@ -7,15 +7,13 @@ import (
 )
 
 // Textbook is the two-sample Kolmogorov–Smirnov test of N against M times. Its
-// P values hold for independent draws. Completions of operators are not that:
+// P holds for independent draws. Completions of operators are not that:
 // do not alarm on them.
 type Textbook struct {
-	D          float64  `json:"d" doc:"the statistic"`
-	N          int      `json:"n" doc:"completions of the worker"`
-	M          int      `json:"m" doc:"completions of its peers"`
-	Asymptotic float64  `json:"asymptotic" doc:"p by Kolmogorov's distribution"`
-	Stephens   float64  `json:"stephens" doc:"the same, corrected for small samples"`
-	Exact      *float64 `json:"exact" doc:"exact p; null where n·m is above 2¹⁸"`
+	D float64 `json:"d" doc:"the statistic"`
+	N int     `json:"n" doc:"completions of the worker"`
+	M int     `json:"m" doc:"completions of its peers"`
+	P float64 `json:"p" doc:"exact up to n·m = 2¹⁸, beyond by Kolmogorov's distribution with Stephens' correction"`
 }
 
 // exactLimit is the largest n·m for which the exact P is counted.
@@ -45,17 +43,22 @@ func TwoSample(x, y []int64) (Textbook, error) {
 	return newTextbook(int64(gap), n, m), nil
 }
 
-// newTextbook makes the P values of D = gap ∕ (n·m).
+// newTextbook is the test of D = gap ∕ (n·m).
 func newTextbook(gap int64, n, m int) Textbook {
 	t := Textbook{D: float64(gap) / (float64(n) * float64(m)), N: n, M: m}
-	en := math.Sqrt(float64(n) / float64(n+m) * float64(m))
-	t.Asymptotic = kolmogorovQ(en * t.D)
-	t.Stephens = kolmogorovQ((en + 0.12 + 0.11/en) * t.D)
 	if n <= exactLimit/m {
-		p := exact(gap, n, m)
-		t.Exact = &p
+		t.P = exact(gap, n, m)
+	} else {
+		t.P = stephens(t.D, n, m)
 	}
 	return t
+}
+
+// stephens is the limit of P for many times, with the correction for fewer of Stephens
+// (1970, J. R. Stat. Soc. B 32:115–122).
+func stephens(d float64, n, m int) float64 {
+	en := math.Sqrt(float64(n) / float64(n+m) * float64(m))
+	return kolmogorovQ((en + 0.12 + 0.11/en) * d)
 }
 
 // kolmogorovQ is the upper tail of Kolmogorov's distribution,

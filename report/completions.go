@@ -62,7 +62,7 @@ func (r Completions) wire() completionsJSON {
 	out := completionsJSON{traceJSON: r.Traced.wire(), Clock: r.Clock, Against: r.Against, Window: r.Window, Points: r.Points,
 		Replicates: r.Replicates, Discovery: r.Discovery, Seed: r.Seed, Doubts: r.Doubts, Ranking: r.ranksOf(r.Ranking)}
 	for _, s := range r.Scores {
-		j := scoreJSON{placeJSON: r.worker(s.Worker), Completions: s.Ops, Peers: s.Peers, Mean: s.Mean, Median: s.Median, Later: s.Later, Textbook: s.Textbook}
+		j := scoreJSON{placeJSON: r.worker(s.Worker), Completions: s.Ops, Peers: s.Peers, Mean: compared(s, s.Mean), Median: compared(s, s.Median), Later: s.Later, Textbook: s.Textbook}
 		if t := s.Test; t != nil {
 			j.Departure, j.P, j.Q = &t.Departure, &t.P, &t.Q
 			j.Flagged, j.Found, j.Draws = t.Flagged, &t.Flagged, t.Draws
@@ -200,10 +200,18 @@ func (r Completions) table() *table.Table {
 	return capped(t, workersShown, "json and csv").Tidy()
 }
 
+// compared is a figure of a score, nil of a worker that was compared with none.
+func compared(s ks.Score, figure float64) *float64 {
+	if s.Peers == 0 {
+		return nil
+	}
+	return &figure
+}
+
 func (r Completions) scoreRow(t *table.Table, w int) []table.Cell {
 	s := r.Scores[w]
-	bar := table.OptionalCell(s.Mean)
-	row := append(r.place(w), table.OptionalCell(s.Mean), bar, table.OptionalCell(s.Median), table.RealCell(float64(s.Later)), table.Cell{}, table.Cell{}, table.Cell{})
+	mean := table.OptionalCell(compared(s, s.Mean))
+	row := append(r.place(w), mean, mean, table.OptionalCell(compared(s, s.Median)), table.RealCell(float64(s.Later)), table.Cell{}, table.Cell{}, table.Cell{})
 	n := len(row)
 	if s.Test == nil {
 		row[n-1] = table.TextCell("undecided")
@@ -226,7 +234,7 @@ func (r Completions) scoreRow(t *table.Table, w int) []table.Cell {
 
 // plane is S on the plane of stages and replicas.
 func (r Completions) plane() *heatmap {
-	h := r.grid(func(w int) table.Cell { return table.OptionalCell(r.Scores[w].Mean) })
+	h := r.grid(func(w int) table.Cell { return table.OptionalCell(compared(r.Scores[w], r.Scores[w].Mean)) })
 	h.least = 0.05
 	return h
 }

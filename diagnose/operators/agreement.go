@@ -113,7 +113,7 @@ func (s *Signs) take(r Results) {
 func (r Results) depart(of []RankSigns) {
 	for w, c := range r.Completions.Scores {
 		if c.Test != nil && c.Test.Flagged {
-			of[w].Departs, of[w].S, of[w].Q, of[w].Later = true, *c.Mean, c.Test.Q, c.Later
+			of[w].Departs, of[w].S, of[w].Q, of[w].Later = true, c.Mean, c.Test.Q, c.Later
 		}
 	}
 }

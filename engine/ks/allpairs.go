@@ -98,15 +98,14 @@ func (m *matrix) finish(i int, gaps, chosen []int64) []int64 {
 	if len(chosen) == 0 {
 		return chosen
 	}
-	mean := float64(sum) / (float64(one) * float64(len(chosen)))
+	score.Mean = float64(sum) / (float64(one) * float64(len(chosen)))
 	h := len(chosen) / 2
 	upper := robust.Select(chosen, h)
 	lower := upper
 	if len(chosen)%2 == 0 {
 		lower = slices.Max(chosen[:h])
 	}
-	median := float64(lower+upper) / (2 * float64(one))
-	score.Mean, score.Median, score.Undecided = &mean, &median, NotTested
+	score.Median, score.Undecided = float64(lower+upper)/(2*float64(one)), NotTested
 	return chosen
 }
 

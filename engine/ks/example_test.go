@@ -30,6 +30,6 @@ func ExampleAnalyze() {
 		panic(err)
 	}
 	s := r.Scores[r.Ranking[0]]
-	fmt.Printf("worker %d: S = %.2f, %d ns later than its peers, found: %v\n", s.Worker, *s.Mean, s.Later, s.Test.Flagged)
+	fmt.Printf("worker %d: S = %.2f, %d ns later than its peers, found: %v\n", s.Worker, s.Mean, s.Later, s.Test.Flagged)
 	// Output: worker 2: S = 0.33, 4 ns later than its peers, found: true
 }

@@ -140,8 +140,8 @@ type Score struct {
 	Ops    int // completions
 	Peers  int // workers that it was compared with
 
-	Mean   *float64 // S_A; nil without a completion or a peer
-	Median *float64 // median of the same distances: holds while most peers are well
+	Mean   float64 // S_A, where Peers are not 0
+	Median float64 // median of the same distances: holds while most peers are well
 	// Later is how much later than the median peer it completes its operators
 	// in the mean, ns; negative is earlier. D has no direction, this has.
 	Later int64
@@ -217,7 +217,7 @@ func Analyze(workers []Worker, o Options) (*Result, error) {
 func (r *Result) rank() {
 	r.Ranking = []int{}
 	for w, s := range r.Scores {
-		if s.Mean != nil {
+		if s.Peers > 0 {
 			r.Ranking = append(r.Ranking, w)
 		}
 		if s.Undecided != NoDoubt {
@@ -225,13 +225,7 @@ func (r *Result) rank() {
 		}
 	}
 	slices.SortStableFunc(r.Ranking, func(a, b int) int {
-		switch x, y := *r.Scores[a].Mean, *r.Scores[b].Mean; {
-		case x > y:
-			return -1
-		case x < y:
-			return 1
-		}
-		return 0
+		return cmp.Compare(r.Scores[b].Mean, r.Scores[a].Mean)
 	})
 	slices.Sort(r.Doubts)
 	r.Doubts = slices.Compact(r.Doubts)

@@ -125,10 +125,10 @@ func TestDistancesByDefinition(t *testing.T) {
 					t.Fatalf("seed %d: D(%d,%d) = %v, want %v", seed, a, b, got, want)
 				}
 			}
-			if mean := r.Scores[a].Mean; (mean != nil) != (peers > 0) {
-				t.Fatalf("seed %d: worker %d: known %v with %d peers", seed, a, mean != nil, peers)
-			} else if peers > 0 && math.Abs(*mean-sum/float64(peers)) > 1e-12 {
-				t.Fatalf("seed %d: S_%d = %v, want %v", seed, a, *mean, sum/float64(peers))
+			if got := r.Scores[a]; got.Peers != peers {
+				t.Fatalf("seed %d: worker %d: %d peers, want %d", seed, a, got.Peers, peers)
+			} else if peers > 0 && math.Abs(got.Mean-sum/float64(peers)) > 1e-12 {
+				t.Fatalf("seed %d: S_%d = %v, want %v", seed, a, got.Mean, sum/float64(peers))
 			}
 		}
 	}
@@ -315,8 +315,8 @@ func TestUndecided(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := analyze(t, c.workers, c.o).Scores[c.worker]
-			if s.Undecided != c.want || (s.Mean != nil) != c.scored || (s.Test != nil) != (c.want == NoDoubt) {
-				t.Errorf("undecided %q, scored %v, tested %v", s.Undecided, s.Mean != nil, s.Test != nil)
+			if s.Undecided != c.want || (s.Peers > 0) != c.scored || (s.Test != nil) != (c.want == NoDoubt) {
+				t.Errorf("undecided %q, scored %v, tested %v", s.Undecided, s.Peers > 0, s.Test != nil)
 			}
 		})
 	}
@@ -339,7 +339,7 @@ func TestRefusals(t *testing.T) {
 		t.Errorf("a completion 2⁶⁴−1 before its step: %v", err)
 	}
 	wide := []Worker{{Steps: []Step{{Start: -1 << 62, Done: []int64{1<<62 - 1}}}}, {Steps: []Step{{Done: []int64{5}}}}}
-	if r := analyze(t, wide, Options{Window: 1}); *r.Scores[0].Mean != 1 {
+	if r := analyze(t, wide, Options{Window: 1}); r.Scores[0].Mean != 1 {
 		t.Errorf("times 2⁶³−1 apart: %+v", r.Scores)
 	}
 	for _, o := range []Options{{Window: -1}, {Discovery: math.NaN()}, {Discovery: 1}, {Clock: 7}, {Against: 7}} {
@@ -428,8 +428,8 @@ func FuzzAnalyze(f *testing.F) {
 			return
 		}
 		for _, s := range r.Scores {
-			if s.Mean != nil && !(*s.Mean >= 0 && *s.Mean <= 1+1e-12) {
-				t.Fatalf("S = %v", *s.Mean)
+			if !(s.Mean >= 0 && s.Mean <= 1+1e-12) {
+				t.Fatalf("S = %v", s.Mean)
 			}
 			if s.Test != nil && !(s.Test.P > 0 && s.Test.P <= s.Test.Q && s.Test.Q <= 1) {
 				t.Fatalf("%+v", *s.Test)

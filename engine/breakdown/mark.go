@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/sfstat/sfstat/internal/student"
 )
 
@@ -55,38 +57,19 @@ func (r *Result) mark() {
 func (r *Result) compare(members []int, c Category) {
 	n := len(members)
 	x := make([]float64, n)
-	before, after := make([]moments, n+1), make([]moments, n+1)
 	for i, at := range members {
 		x[i] = r.Ranks[at].Share(c)
-		before[i+1] = before[i].with(moments{1, x[i], 0})
 	}
-	for i := n - 1; i >= 0; i-- {
-		after[i] = after[i+1].with(moments{1, x[i], 0})
-	}
-	for i, at := range members {
-		others := before[i].with(after[i+1])
-		gap := x[i] - others.mean
+	all := floats.Sum(x)
+	for i, t := range student.LeaveOneOut(x) {
+		others := (all - x[i]) / float64(n-1)
+		gap := x[i] - others
 		if math.Abs(gap) < r.Option.Least || gap == 0 {
 			continue
 		}
-		t := gap / (math.Sqrt(others.squares/float64(n-2)) * math.Sqrt(1+1/float64(n-1)))
 		p := min(1, student.TwoSided(t, float64(n-2))*float64(r.Tests))
 		if p < r.Option.Alpha {
-			r.Marks = append(r.Marks, Mark{Rank: at, Category: c, Share: x[i], Peers: others.mean, T: t, P: p})
+			r.Marks = append(r.Marks, Mark{Rank: members[i], Category: c, Share: x[i], Peers: others, T: t, P: p})
 		}
 	}
-}
-
-// moments are count, mean and sum of squared deviations from it.
-type moments struct{ n, mean, squares float64 }
-
-// with joins two (Chan, Golub, LeVeque 1983, Am. Stat. 37:242–247); subtracting
-// one value from a sum instead would lose the spread beside a large one.
-func (a moments) with(b moments) moments {
-	n := a.n + b.n
-	if n == 0 {
-		return a
-	}
-	d := b.mean - a.mean
-	return moments{n, a.mean + d*b.n/n, a.squares + b.squares + d*d*a.n*b.n/n}
 }

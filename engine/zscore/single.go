@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/sfstat/sfstat/internal/robust"
+	"github.com/sfstat/sfstat/internal/student"
 )
 
 // ceiling is the largest |score| that any of n values can have by Population.
@@ -15,11 +16,7 @@ func ceiling(n int) float64 { return math.Sqrt(float64(n - 1)) }
 // scratch is one thread's memory.
 type scratch struct {
 	sorted, scores, column, pooled []float64
-	sides                          []side
 }
-
-// side is the sums of the values before or behind one, about a center.
-type side struct{ sum, squares, lo, hi float64 }
 
 // scoreStep scores the values of one step. The scores are valid until the next
 // call with the same memory.
@@ -31,56 +28,13 @@ func scoreStep(m Method, y []float64, memory *scratch) []float64 {
 		return out
 	}
 	if m == LeaveOneOut {
-		leaveOneOut(out, memory)
-		return out
+		return student.LeaveOneOut(y)
 	}
 	mean, sd := stat.PopMeanStdDev(out, nil)
 	for i, v := range out {
 		out[i] = (v - mean) / sd
 	}
 	return out
-}
-
-// leaveOneOut is the externally studentised residual, in place: with mean m and
-// sample deviation s of the others,
-//
-//	t_i = (y_i − m)/(s·√(1 + 1/(N−1))),
-//
-// Student's t with N−2 degrees of freedom for normal values. The others' sums
-// are added from both sides of i, never subtracted, so that an outlier of any
-// size leaves no rounding behind.
-func leaveOneOut(y []float64, memory *scratch) {
-	n := len(y)
-	center := median(y, memory)
-	join := func(a, b side) side {
-		return side{a.sum + b.sum, a.squares + b.squares, min(a.lo, b.lo), max(a.hi, b.hi)}
-	}
-	of := func(v float64) side { return side{v - center, (v - center) * (v - center), v, v} }
-	none := side{0, 0, math.Inf(1), math.Inf(-1)}
-	if cap(memory.sides) <= n {
-		memory.sides = make([]side, n+1)
-	}
-	behind := memory.sides[:n+1]
-	behind[n] = none
-	for i := n - 1; i >= 0; i-- {
-		behind[i] = join(of(y[i]), behind[i+1])
-	}
-	before := none
-	k := float64(n - 1)
-	for i, v := range y {
-		others := join(before, behind[i+1])
-		before = join(before, of(v))
-		diff := v - center - others.sum/k
-		switch {
-		case others.lo == others.hi && v == others.lo:
-			y[i] = 0
-		case others.lo == others.hi:
-			y[i] = math.Inf(sign(v - others.lo))
-		default:
-			variance := (others.squares - others.sum*others.sum/k) / (k - 1)
-			y[i] = diff / math.Sqrt(variance*(1+1/k))
-		}
-	}
 }
 
 func sign(x float64) int {

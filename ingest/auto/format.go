@@ -44,6 +44,7 @@ const (
 	FlightRecorder
 	StackDump    // of py-spy
 	RASReport    // of NCCL
+	RASText      // the same as people read it
 	ROCmTrace    // of rocprofv3
 	GPUTable     // readings of nvidia-smi
 	GPULines     // of dcgmi dmon and nvidia-smi dmon
@@ -119,6 +120,10 @@ func init() { // its functions look at it
 			open: opener((*Reader).openStack), noun: "the stack of a rank by py-spy, which sfstat hang compares with those of the others"},
 		{format: RASReport, name: "RAS report", listed: "reports of NCCL's RAS (JSON)", half: true, sniff: object(ncclras.Recognise), gives: entries, open: opener((*Reader).openRAS),
 			noun: "a report of NCCL's RAS, from which sfstat hang says which rank is behind"},
+		{format: RASText, name: "RAS text", sniff: plain(func(text []byte) bool {
+			return hasAny(text, "\nJob summary\n===") && hasAny(text, "\nCommunicators...")
+		}),
+			noun: "a report of NCCL's RAS in words, which has no counts of most ranks: ask for JSON (ncclras -f json > ras_1.json, NCCL 2.28.7 on), which sfstat hang reads"},
 		{format: Arrivals, name: "arrivals", sniff: object(holding(`"` + packet.BesideSchema + `"`)),
 			noun: "epochs and arrivals of windows in a table, which is not beside it: that of X.parquet is X.parquet" + packet.BesideSuffix},
 		{format: Packets, name: "packets", listed: "packets (JSON Lines)", sniff: object(isPacket), gives: windows, open: (*Reader).addPackets,

@@ -69,6 +69,7 @@ func TestDamage(t *testing.T) {
 		"cut within a frame": {whole[:strings.Index(whole, ".py:32")], `x:6: "train (train" is no frame`},
 		"cut before frames":  {whole[:strings.Index(whole, "    Loader")], "x:4: no stack of a thread named"},
 		"a line too large":   {strings.Replace(whole, ":25)", ":99999999999999999999)", 1), "x:5: line 99999999999999999999"},
+		"main of another":    {"Process 7: python\nPython v3.11.7 (/usr/bin/python3)\n\n" + whole, "no stack of a thread named"},
 		"cut JSON":           {inJSON[:200], "x@byte 200: no JSON of py-spy dump"},
 		"JSON without main":  {strings.Replace(inJSON, "MainThread", "other", 1), "no stack of a thread named"},
 	} {

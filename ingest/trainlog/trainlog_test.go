@@ -98,6 +98,26 @@ func TestTimers(t *testing.T) {
 	}
 }
 
+// Timers contain others: batch-generator is in forward-compute, and that with backward-compute in forward-backward. Subtracted by hand.
+func TestNested(t *testing.T) {
+	text := " [2026-11-27 00:17:54] iteration        5/      24 | elapsed time per iteration (ms): 60.0 |\n[default3]:INFO:megatron.core.timers:times across ranks (ms):\n"
+	for _, timer := range []struct {
+		name string
+		ms   [2]float64
+	}{{"forward-backward", [2]float64{50, 52.5}}, {"forward-compute", [2]float64{13, 19}}, {"backward-compute", [2]float64{21, 22}}, {"batch-generator", [2]float64{2.1, 2.5}},
+		{"interval-time", [2]float64{60, 60}}} {
+		text += fmt.Sprintf("[default3]:  %s:\n[default3]:     rank  0: %.2f\n[default3]:     rank  1: %.2f\n", timer.name, timer.ms[0], timer.ms[1])
+	}
+	w, err := logs(false, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []int64{2_100_000, 2_500_000, 10_900_000, 16_500_000, 21 * ms, 22 * ms, 16 * ms, 11_500_000}
+	if diff := cmp.Diff(want, w.Step(0)); diff != "" || w.FirstStep != 5 {
+		t.Errorf("step %d, %v (want −, got +):\n%s", w.FirstStep, w.Schema.Stages, diff)
+	}
+}
+
 // What cannot be used is refused with what to do, and what is incomplete noted.
 func TestDamage(t *testing.T) {
 	const line = "step 1 time: 0.5\n"

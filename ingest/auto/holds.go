@@ -34,7 +34,7 @@ func Holds(path string, lim ingest.Limits) (h Held) {
 		return Held{}
 	}
 	defer src.Close()
-	f, _ := identify(src, ForVerdict)
+	f, _ := identify(src, WindowsOnly) // which does not look far into text: it may grow, and is looked at again
 	gives := f.row().gives
 	h = Held{Windows: gives&windows != 0, More: gives&^windows != 0 || f == OperatorMeta, Readings: gives == readings}
 	if f == Packets {

@@ -11,8 +11,7 @@ import (
 )
 
 // sniffed is how much of an input, decompressed, decides on its format.
-// sniffedFar is how much does where that was text or JSON without a sign of its kind: launchers
-// and programs may write before NCCL does, and long metadata may come first.
+// sniffedFar is how much does where that was text or JSON without a sign of its kind.
 const (
 	sniffed    = 16 << 10
 	sniffedFar = 1 << 20

@@ -132,9 +132,15 @@ func identify(src *ingest.Source, want Wanted) (Format, error) {
 		return Unknown, err
 	}
 	f := sniff(head)
-	if (f == JSON || f == Text) && len(head) == sniffed {
+	switch {
+	case len(head) < sniffed:
+	case f == JSON: // long metadata may come first
 		head, _ = src.Peek(sniffedFar)
 		f = sniff(head)
+	case f == Text && wants[want].contents&calls != 0: // launchers and programs may write before NCCL does
+		if far, _ := src.Peek(sniffedFar); isLog(beginning{all: far, text: far}) {
+			f = NCCLLog
+		}
 	}
 	switch {
 	case f == JSON && bytes.TrimLeft(head, " \t\r\n")[0] == '{' && meant(src.Name()): // packets that are broken at their beginning

@@ -139,10 +139,6 @@ func completionsDocument(results []Completions) document {
 	var d document
 	for _, r := range results {
 		d = append(d, r.title(), prose(r.finding()), r.table())
-		d = append(d, heading("S by pipeline stage and replica"), r.plane())
-		if m := r.pairs(); m != nil {
-			d = append(d, heading("D of every two workers"), m)
-		}
 		d = append(d, heading("How this was read"), r.basis())
 	}
 	return d
@@ -230,36 +226,6 @@ func (r Completions) scoreRow(t *table.Table, w int) []table.Cell {
 		row[4].Strong = true
 	}
 	return row
-}
-
-// plane is S on the plane of stages and replicas.
-func (r Completions) plane() *heatmap {
-	h := r.grid(func(w int) table.Cell { return table.OptionalCell(compared(r.Scores[w], r.Scores[w].Mean)) })
-	h.least = 0.05
-	return h
-}
-
-// pairsShown is how many workers a map of all distances has at most.
-const pairsShown = 56
-
-// pairs is D of every two workers, nil where they are not kept or too many.
-func (r Completions) pairs() *heatmap {
-	n := len(r.Scores)
-	if r.Matrix == nil || n > pairsShown || n < 2 {
-		return nil
-	}
-	h := &heatmap{least: 0.05, caption: "Ranks stand in the order of stages, then replicas."}
-	h.rows.name, h.cols.name = "rank", "rank"
-	for a := range n {
-		label := fmt.Sprint(r.worker(a).Rank)
-		h.rows.labels, h.cols.labels = append(h.rows.labels, label), append(h.cols.labels, label)
-		row := make([]table.Cell, n)
-		for b := range row {
-			row[b] = table.OptionalCell(r.distance(a, b))
-		}
-		h.at = append(h.at, row)
-	}
-	return h
 }
 
 // basis says how the completion times were compared.

@@ -9,7 +9,7 @@ import (
 type document []block
 
 // A block is a headline, heading, prose, remark, hint, brief, bullets, terms,
-// *table.Table or *heatmap.
+// *table.Table.
 type block any
 
 type (

@@ -92,10 +92,6 @@ func under(title string, d document) template.HTML {
 			table.HTMLTerms(&out, "terms", b)
 		case *table.Table:
 			b.HTML(&out, before(d, i, title))
-		case *heatmap:
-			if t := b.table(); t != nil {
-				t.HTML(&out, before(d, i, title))
-			}
 		}
 	}
 	return template.HTML(out.String())

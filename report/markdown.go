@@ -35,12 +35,6 @@ func writeMarkdown(out *bytes.Buffer, d document) {
 			}
 		case *table.Table:
 			b.Markdown(out)
-		case *heatmap:
-			if t := b.table(); t != nil {
-				t.Markdown(out)
-			} else {
-				fmt.Fprintf(out, "%s\n", table.Escape(fmt.Sprintf("The map of %d × %d is too large for a page; its numbers are in json and csv.", len(b.at), len(b.cols.labels))))
-			}
 		}
 	}
 }

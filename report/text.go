@@ -72,8 +72,6 @@ func (t *textWriter) block(b block) {
 		t.Terms(b)
 	case *table.Table:
 		b.Text(t.Page)
-	case *heatmap:
-		t.heatmap(b)
 	}
 }
 

@@ -113,29 +113,6 @@ func placeColumns() []table.Column {
 	return []table.Column{{Head: "rank", Kind: table.ID}, {Head: "dp", Kind: table.ID}, {Head: "pp", Kind: table.ID}}
 }
 
-// grid is a number for every worker as a heat map, pipeline stages down and
-// replicas across.
-func (t Traced) grid(of func(w int) table.Cell) *heatmap {
-	h := &heatmap{rows: numbered("pp", t.View.Grid.Stages), cols: numbered("dp", t.View.Grid.Replicas)}
-	for s := range t.View.Grid.Stages {
-		row := make([]table.Cell, t.View.Grid.Replicas)
-		for d := range row {
-			row[d] = of(s*t.View.Grid.Replicas + d)
-		}
-		h.at = append(h.at, row)
-	}
-	return h
-}
-
-// numbered is the axis 0 … n − 1.
-func numbered(name string, n int) axis {
-	a := axis{name: name}
-	for i := range n {
-		a.labels = append(a.labels, fmt.Sprint(i))
-	}
-	return a
-}
-
 // operatorName is "forward-compute 3", or "forward-compute" for all of a step
 // together.
 func operatorName(name string, seq int) string {

@@ -3,7 +3,6 @@ package report
 import (
 	"bytes"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -15,7 +14,6 @@ import (
 	"github.com/sfstat/sfstat/engine/whatif"
 	"github.com/sfstat/sfstat/engine/zscore"
 	"github.com/sfstat/sfstat/eval/simulate/pipeline"
-	"github.com/sfstat/sfstat/internal/table"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/operator"
 )
@@ -235,47 +233,5 @@ func TestTracesWriteError(t *testing.T) {
 				t.Errorf("%s as %v: the failed write is not reported", command, f)
 			}
 		}
-	}
-}
-
-// A map shows the largest number darkest and the lowest lightest, whole rows
-// at a time, and says so where it cannot be drawn.
-func TestHeatmap(t *testing.T) {
-	draw := func(h *heatmap, width int) []string {
-		var b bytes.Buffer
-		newTextWriter(&b, Style{Width: width}).document(document{h})
-		return strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
-	}
-	h := &heatmap{rows: numbered("pp", 2), cols: numbered("dp", 3), low: 1, least: 1.1,
-		at: [][]table.Cell{{table.RealCell(1), table.RealCell(2), {}}, {table.RealCell(1.5), table.RealCell(1.9), table.RealCell(0.5)}}}
-	want := []string{
-		"    dp",
-		"pp     0       1       2",
-		"0   1.00 ·  2.00 █     –",
-		"1   1.50 ▒  1.90 █  0.50 ·",
-		"· 1.00 to █ 2.00.",
-	}
-	if got := draw(h, 80); !slices.Equal(got, want) {
-		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
-	}
-	h = &heatmap{rows: numbered("pp", 1), cols: numbered("dp", 41), low: 1, least: 3.5, at: [][]table.Cell{make([]table.Cell, 41)}}
-	for i := range h.at[0] {
-		h.at[0][i] = table.RealCell(1 + float64(i)/16)
-	}
-	want = []string{
-		"    dp",
-		"pp  0         5         10        15        20",
-		"0   ················░░░░░░░░░░░░░░░░▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▓▓",
-		"    dp",
-		"pp  25        30        35        40",
-		"0   ▓▓▓▓▓▓▓▓▓▓▓▓▓▓██████████████████",
-		"· 1.00 to █ 3.50.",
-	}
-	if got := draw(h, 60); !slices.Equal(got, want) {
-		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
-	}
-	h = &heatmap{rows: numbered("pp", 70), cols: numbered("dp", 2), at: slices.Repeat([][]table.Cell{{table.RealCell(1), table.RealCell(1)}}, 70)}
-	if got := draw(h, 80); !slices.Equal(got, []string{"The map of 70 × 2 is too large for text; its numbers are in json and csv."}) {
-		t.Errorf("got %q", got)
 	}
 }

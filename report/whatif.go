@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -139,7 +140,7 @@ func whatifDocument(results []WhatIf) document {
 	for _, x := range results {
 		d = append(d, x.title(), prose(x.finding()), x.timelines(),
 			heading("What each part causes alone"), partsTable("this part as recorded and all else ideal, to all ideal", x.ByOp, x.ByStage, x.ByDP),
-			heading("Slowdown that each worker causes alone"), x.plane(),
+			heading("Slowdown that each worker causes alone"), x.causes(),
 			heading("What fixing would save"), x.savings())
 		if x.LaunchByOp != nil {
 			d = append(d, heading("Where operators start late"), partsTable("the launch delays of this part alone, to no delays", x.LaunchByOp, x.LaunchByStage, x.LaunchByDP))
@@ -190,12 +191,20 @@ func addParts(t *table.Table, parts []whatif.Part, of string) {
 	}
 }
 
-// plane is what every worker causes alone, on the plane of stages and
-// replicas.
-func (x WhatIf) plane() *heatmap {
-	h := x.grid(func(w int) table.Cell { return table.RealCell(x.Workers[w].Overall) })
-	h.low, h.least = 1, 1.1
-	return h
+// causesShown is how many workers a table lists.
+const causesShown = 12
+
+// causes are the workers by the slowdown that each causes alone.
+func (x WhatIf) causes() *table.Table {
+	t := &table.Table{Columns: append(placeColumns(), table.Column{Head: "slowdown", Kind: table.Factor}, table.Column{Kind: table.Bar})}
+	order := slices.Clone(x.Workers)
+	slices.SortStableFunc(order, func(a, b whatif.Worker) int { return cmp.Compare(b.Overall, a.Overall) })
+	for i, w := range order {
+		bar := table.RealCell(max(0, w.Overall-1))
+		bar.Strong = i == 0
+		t.Add(table.WholeCell(w.Rank), table.WholeCell(w.DP), table.WholeCell(w.Stage), table.RealCell(w.Overall), bar)
+	}
+	return capped(t, causesShown, "json and csv").Tidy()
 }
 
 // fixesShown is how many suspects a table lists; what was asked for is listed

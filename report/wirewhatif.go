@@ -24,7 +24,7 @@ type whatifJSON struct {
 	LaunchByStage []partJSON `json:"launch_decompose_by_stage" null:"zero" doc:"the same by pipeline stage"`
 	LaunchByOp    []partJSON `json:"launch_decompose_by_optype" null:"zero" doc:"the same by kind of operator"`
 
-	Workers []whatif.Worker `json:"workers" doc:"the heat map: all workers, by stage, then by replica"`
+	Workers []whatif.Worker `json:"workers" doc:"all workers, by stage, then by replica"`
 
 	LastStage  whatif.Effect `json:"m_s" doc:"what the last pipeline stage costs; M_S is its rem"`
 	TopWorkers whatif.Effect `json:"m_w" doc:"what the worst 3 % of the workers cost; M_W is their rem"`

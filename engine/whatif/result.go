@@ -52,7 +52,7 @@ type Part struct {
 	Ratio        // to the ideal; of launch delays, to NoDelay
 }
 
-// Worker is one cell of the heat map.
+// Worker is one place of the job, alone.
 type Worker struct {
 	Rank  int `json:"rank" doc:"global rank"`
 	DP    int `json:"dp" doc:"its replica"`

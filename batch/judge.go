@@ -17,15 +17,15 @@ import (
 	"github.com/sfstat/sfstat/trace/input"
 )
 
-// bounds are of how many windows a run is judged at once, and of how many runs whose
-// windows alternate: what is kept of each window is small, but there may be years of
+// bounds are of how many windows and steps a run is judged at once, and of how many runs whose
+// windows alternate: what is kept of each window and step is small, but there may be years of
 // them.
-type bounds struct{ windows, runs int }
+type bounds struct{ windows, steps, runs int }
 
 // Where there is more than stage times, it comes behind the windows of all runs.
 var (
-	ofWindows = bounds{1 << 14, 64}
-	ofJoined  = bounds{1 << 14, 1 << 10}
+	ofWindows = bounds{1 << 14, 1 << 20, 64}
+	ofJoined  = bounds{1 << 14, 1 << 20, 1 << 10}
 )
 
 // judge turns the recordings of units into rows.
@@ -55,6 +55,7 @@ type session struct {
 	run    string
 	s      *diagnose.Session
 	starts []int64
+	steps  int
 }
 
 // unit judges the runs of files that are read together. What is wrong with them
@@ -213,9 +214,9 @@ func (j *judge) add(r trace.Recording, at findings.Where, path string) error {
 	if !isWindow {
 		return nil
 	}
-	s.starts = append(s.starts, start(w))
+	s.starts, s.steps = append(s.starts, start(w)), s.steps+w.Steps()
 	j.tell(1)
-	if len(s.starts) < j.windows {
+	if len(s.starts) < j.windows && s.steps < j.steps {
 		return nil
 	}
 	j.open = slices.Delete(j.open, i, i+1)

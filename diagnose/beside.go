@@ -79,6 +79,9 @@ func (l *lent) giveBack(to *Beside) {
 // addLent adds a window whose account is made with those of its stretch. It is in use until it is given
 // back.
 func (s *Session) addLent(r *run, w *trace.Window) *lent {
+	if n := len(r.lent); n > 0 && sameRanks(r.lent[n-1].w.Ranks, w.Ranks) {
+		w.Ranks = r.lent[n-1].w.Ranks // kept once
+	}
 	of := &lent{w: w, taken: r.taken(w), before: r.border}
 	of.lend()
 	r.border = frontier.BorderOf(w)
@@ -86,6 +89,12 @@ func (s *Session) addLent(r *run, w *trace.Window) *lent {
 	r.between.add(w)
 	r.lent = append(r.lent, of)
 	return of
+}
+
+func sameRanks(a, b []trace.Rank) bool {
+	return slices.EqualFunc(a, b, func(a, b trace.Rank) bool {
+		return a.ID == b.ID && a.Host == b.Host && a.LocalRank == b.LocalRank && slices.Equal(a.Role, b.Role)
+	})
 }
 
 // takeAccounts takes the accounts of all windows that were lent.
@@ -164,7 +173,7 @@ func (a *accounts) inOrder(of stretch) {
 			if err != nil {
 				panic("frontier: " + err.Error()) // options that fit no window
 			}
-			w.of.account = account
+			w.of.account, w.of.before = account, nil
 		}
 	}
 }
@@ -176,7 +185,7 @@ func (a *accounts) beside(of stretch) {
 	}
 	for _, w := range of.windows {
 		if w.last {
-			w.of.account = frontier.Brief(w.of.w, w.of.before, *a.point, a.o)
+			w.of.account, w.of.before = frontier.Brief(w.of.w, w.of.before, *a.point, a.o), nil
 		}
 	}
 }

@@ -77,10 +77,10 @@ func (r *run) record(w *trace.Window, s *Session, of *lent) {
 	if r.steps == nil {
 		r.steps = &steps{named: s.o.Frontier.SyncAfter, o: s.o.model(), recent: s.o.Recent, beside: s.o.Beside, memory: s.memory, accounts: s.o.Frontier}
 	}
-	all := recordedWindow{at: r.forgotten() + len(r.windows) + len(r.lent), index: w.Index, first: w.FirstStep, schema: w.Schema, ranks: slices.Clone(w.Ranks),
+	all := recordedWindow{at: r.forgotten() + len(r.windows) + len(r.lent), index: w.Index, first: w.FirstStep, schema: w.Schema, ranks: w.Ranks,
 		wait: w.DataWait, durations: w.Durations, wall: w.Wall, of: of}
 	if of == nil {
-		all.durations, all.wall = slices.Clone(all.durations), slices.Clone(all.wall)
+		all.ranks, all.durations, all.wall = slices.Clone(all.ranks), slices.Clone(all.durations), slices.Clone(all.wall)
 	}
 	r.steps.add(all)
 }
@@ -258,7 +258,9 @@ func (s *steps) result() (*delay.Result, placed) {
 	for i := range list {
 		stretches = append(stretches, list[i].stretch)
 	}
-	out := delay.Join(stretches, s.o)
+	o := s.o
+	o.Once = s.beside != nil
+	out := delay.Join(stretches, o)
 	out.Limits = open.limits
 	return out, at
 }

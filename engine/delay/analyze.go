@@ -123,7 +123,8 @@ func look(d *points.Division, run *Run, o Options, start int) *Stretch {
 	return out
 }
 
-// Join answers for a run from its stretches, in their order. O(steps) of all of them.
+// Join answers for a run from its stretches, in their order. O(steps) of all of them. With Options.Once
+// they are used up.
 func Join(list []*Stretch, o Options) *Result {
 	o = o.orDefault()
 	first := list[0]
@@ -143,6 +144,9 @@ func Join(list []*Stretch, o Options) *Result {
 			t = s.trend.clone(list)
 		} else {
 			t.join(s.trend, out.Steps)
+		}
+		if o.Once {
+			s.trend = nil
 		}
 		out.Steps += s.steps
 	}

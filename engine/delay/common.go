@@ -33,9 +33,8 @@ const (
 // or what follows the last arrival.
 type shared struct {
 	stage int
-	at    []int32 // intervals
-	step  []int32
-	x     []float64
+	*places
+	x []float64
 	// point is whether it follows the last arrival at one.
 	point bool
 	// single is by what factor of x the rank that takes longest exceeds its peers, of a piece that is
@@ -43,8 +42,12 @@ type shared struct {
 	single []float32
 }
 
+// places are the intervals of values, and the steps in which they were recorded. Most stages share them.
+type places struct{ at, step []int32 }
+
 // trend is what is kept of all steps of a run: how long they take and what all ranks have in
-// common. 12 bytes for each step and stage, and 4 more for each stage in which ranks work alone.
+// common. 8 bytes for each step and stage, 4 more for each stage in which ranks work alone, and some 24 for
+// each step.
 type trend struct {
 	rows  []shared
 	took  []float64 // [interval] length as recorded
@@ -55,12 +58,18 @@ type trend struct {
 func (s *series) trend() *trend {
 	t := &trend{took: s.took, step: s.step, whole: s.whole}
 	R := s.Ranks
+	heads, tails := s.placesOf(s.Head), s.placesOf(s.Tail)
 	for k, piece := range s.Pieces {
-		c := newShared(piece.Stage, s.Intervals)
-		for n, x := range s.common[k] {
-			if t := s.Step(n, k); t >= 0 {
-				c.at, c.step, c.x = append(c.at, int32(n)), append(c.step, int32(t)), append(c.x, x)
-			}
+		c := shared{stage: piece.Stage, places: heads}
+		if piece.Tail {
+			c.places = tails
+		}
+		if s.Absent != nil {
+			c.places = s.present(k, c.places)
+		}
+		c.x = make([]float64, len(c.at))
+		for i, n := range c.at {
+			c.x[i] = s.common[k][n]
 		}
 		if usual := median(c.x); s.Stages[piece.Stage].Role != points.Rest && usual >= factorPart*s.step {
 			c.single = make([]float32, 0, len(c.at))
@@ -71,21 +80,35 @@ func (s *series) trend() *trend {
 		t.rows = append(t.rows, c)
 	}
 	for p, point := range s.Points {
-		c := newShared(point.Stage, s.Intervals)
-		c.point = true
-		for n, t := range s.Head {
-			if t < 0 {
-				continue
-			}
-			c.at, c.step, c.x = append(c.at, int32(n)), append(c.step, int32(t)), append(c.x, float64(s.After[p][n]))
+		c := shared{stage: point.Stage, point: true, places: heads, x: make([]float64, len(heads.at))}
+		for i, n := range heads.at {
+			c.x[i] = float64(s.After[p][n])
 		}
 		t.rows = append(t.rows, c)
 	}
 	return t
 }
 
-func newShared(stage, n int) shared {
-	return shared{stage: stage, at: make([]int32, 0, n), step: make([]int32, 0, n), x: make([]float64, 0, n)}
+// placesOf are the intervals that have a step, and the steps.
+func (s *series) placesOf(steps []int) *places {
+	p := &places{make([]int32, 0, len(steps)), make([]int32, 0, len(steps))}
+	for n, t := range steps {
+		if t >= 0 {
+			p.at, p.step = append(p.at, int32(n)), append(p.step, int32(t))
+		}
+	}
+	return p
+}
+
+// present are those in which something of a piece was recorded.
+func (s *series) present(k int, all *places) *places {
+	p := &places{}
+	for i, n := range all.at {
+		if !s.Absent[k][n] {
+			p.at, p.step = append(p.at, n), append(p.step, all.step[i])
+		}
+	}
+	return p
 }
 
 // clone is a copy with room for the trends of those stretches.
@@ -97,9 +120,13 @@ func (t *trend) clone(list []*Stretch) *trend {
 	out := *t
 	out.took = roomy(t.took, n)
 	out.rows = slices.Clone(t.rows)
+	of := make(map[*places]*places)
 	for i := range out.rows {
 		c := &out.rows[i]
-		c.at, c.step, c.x = roomy(c.at, n), roomy(c.step, n), roomy(c.x, n)
+		if of[c.places] == nil {
+			of[c.places] = &places{roomy(c.at, n), roomy(c.step, n)}
+		}
+		c.places, c.x = of[c.places], roomy(c.x, n)
 		if len(c.single) > 0 {
 			c.single = roomy(c.single, n)
 		}
@@ -113,23 +140,50 @@ func roomy[T any](v []T, n int) []T { return append(make([]T, 0, max(n, len(v)))
 // join appends the trend of the steps that follow.
 func (t *trend) join(next *trend, steps int) {
 	n := int32(len(t.took))
+	joined := make(map[*places]*places) // what was appended to each
 	for i := range t.rows {
 		a := &t.rows[i]
 		k := slices.IndexFunc(next.rows, func(b shared) bool { return b.stage == a.stage && b.point == a.point })
-		if k < 0 {
-			continue // ranks do not synchronise there any more
+		switch {
+		case k < 0: // ranks do not synchronise there any more
+			t.apart(i)
+			continue
+		case joined[a.places] == nil && t.all(a.places, next, next.rows[k].places):
+			joined[a.places] = next.rows[k].places
+			a.places.join(next.rows[k].places, n, steps)
+		case joined[a.places] == nil:
+			t.apart(i)
+			a.places.join(next.rows[k].places, n, steps)
 		}
 		b := &next.rows[k]
-		for _, x := range b.at {
-			a.at = append(a.at, x+n)
-		}
-		for _, x := range b.step {
-			a.step = append(a.step, x+int32(steps))
-		}
 		a.x, a.single = append(a.x, b.x...), append(a.single, b.single...)
 	}
 	t.took = append(t.took, next.took...)
 	t.whole += next.whole
+}
+
+// all reports whether all rows with some places go on in rows that share theirs.
+func (t *trend) all(of *places, next *trend, in *places) bool {
+	return !slices.ContainsFunc(t.rows, func(a shared) bool {
+		return a.places == of && !slices.ContainsFunc(next.rows, func(b shared) bool { return b.stage == a.stage && b.point == a.point && b.places == in })
+	})
+}
+
+// apart gives a row places of its own, unless it has.
+func (t *trend) apart(row int) {
+	c := &t.rows[row]
+	for i, other := range t.rows {
+		if i != row && other.places == c.places {
+			c.places = &places{slices.Clone(c.at), slices.Clone(c.step)}
+			return
+		}
+	}
+}
+
+func (p *places) join(next *places, intervals int32, steps int) {
+	for i, x := range next.at {
+		p.at, p.step = append(p.at, x+intervals), append(p.step, next.step[i]+int32(steps))
+	}
 }
 
 // typical is the median of each stage.

@@ -56,6 +56,7 @@ type Options struct {
 	Level, Strong float64
 	Points        points.Gates
 	Limits        Limited
+	Once          bool // stretches are joined once: [Join] uses them up, which halves the memory of a long run
 }
 
 // Limited is which limits are asked for. Those of all stages take half of the time.

@@ -88,13 +88,13 @@ func (l *layout) summarize(w *trace.Window, c trace.SideChannel, stages []int) *
 	if d.Wall > 0 {
 		d.OverWall = d.Time / d.Wall
 	}
-	var others []int64
+	var others, hosts []int64
 	for r := range R {
 		if r != longest && n[r] > 0 {
-			others = append(others, int64(device[r]))
+			others, hosts = append(others, int64(device[r])), append(hosts, int64(host[r]))
 		}
 	}
-	d.Peers = float64(robust.MedianTime(others))
+	d.Peers, d.PeerWall = float64(robust.MedianTime(others)), float64(robust.MedianTime(hosts))
 	if len(others) > 0 {
 		d.Excess = d.Time - d.Peers
 	}

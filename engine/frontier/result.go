@@ -236,6 +236,8 @@ type Device struct {
 	Wall   float64 `json:"wall_ns" doc:"its mean host wall time over the same steps"`
 	Peers  float64 `json:"peers_ns" doc:"median over the other ranks of their mean device time"`
 	Excess float64 `json:"excess_ns" doc:"time_ns less peers_ns"`
+	// PeerWall is the median over the other ranks of their mean host wall time, nanoseconds; 0 without any.
+	PeerWall float64 `json:"-"`
 	// PerStep estimates the excess of all steps from that of the sampled ones and
 	// the lengths of both, nanoseconds.
 	PerStep float64 `json:"-"`

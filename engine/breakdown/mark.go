@@ -24,6 +24,9 @@ type Mark struct {
 	P        float64 // of a healthy run having it anywhere, [0, 1]
 }
 
+// gap is to seven digits, so that rounding decides no order: what one category has more another has less.
+func (m *Mark) gap() float32 { return float32(math.Abs(m.Share - m.Peers)) }
+
 // compared are the categories in which ranks are held against each other.
 var compared = [...]Category{Compute, Communication, Memory, Idle, ExposedComm}
 
@@ -49,7 +52,7 @@ func (r *Result) mark() {
 		}
 	}
 	slices.SortFunc(r.Marks, func(a, b Mark) int {
-		return cmp.Or(cmp.Compare(math.Abs(b.Share-b.Peers), math.Abs(a.Share-a.Peers)), cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.Category, b.Category))
+		return cmp.Or(cmp.Compare(b.gap(), a.gap()), cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.Category, b.Category))
 	})
 }
 

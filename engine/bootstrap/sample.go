@@ -125,13 +125,14 @@ func (s *sample) standardErrorOf(ratio Statistic) float64 {
 	return standardError(squares, s.sum(ratio).v, s.blocks())
 }
 
-// Fewer blocks than these are a doubt.
+// Fewer blocks than these are a doubt: two-sided percentile intervals of 95 % hold in 0.845 of the samples of 5
+// normal blocks, 0.900 of 10 and 0.926 of 20 (coverage_test.go).
 const (
 	veryFewBlocks = 10
 	fewBlocks     = 20
 )
 
-// fewestBeyond is how many resamples must lie beyond a bound.
+// fewestBeyond is how many resamples must lie beyond a bound: the bound of five varies by 1/√5 of its level.
 const fewestBeyond = 5
 
 func (s *sample) doubts(o Options) []Doubt {

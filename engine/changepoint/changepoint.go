@@ -60,13 +60,13 @@ type Options struct {
 }
 
 const (
-	permutations = 9999
-	resamples    = 999
-	cut          = 24 // of the resamples, on either side of an interval: 95 % are within
+	permutations = 9999 // the smallest p that a part can have is a hundredth of gates.Strong
+	resamples    = 999  // so that the ends of an interval are the 25th from either side
+	cut          = 24   // of the resamples, on either side of an interval: 95 % are within
 	// least is how many values a side of a change has: one value is a run that
 	// stalled, and two may be chance.
 	least = 3
-	grid  = 64
+	grid  = 64 // places of a stretch: their pairs are tried, of which there must not be n²
 	// passes is how often changes are placed anew between their neighbours: the
 	// first is found with the others on its sides.
 	passes = 2

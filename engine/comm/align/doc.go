@@ -8,4 +8,10 @@
 //
 // Where stamps and launches do not tell, many alignments score the same. [Calls] then goes on with a hidden Markov model of how
 // launches leave kernels and when these start, estimated from the pairs so far, and reports the pairs of the largest posterior.
+//
+// # What the numbers rest on
+//
+// The weights of evidence and the limits of the searches are set by hand. Generated logs and traces of known truth hold all of them
+// together: go test ./eval/campaign/communication/scenarios -run 'TestTable|TestLossy' -v prints the F1 of each scenario, and fails
+// where more than one in a thousand of the pairs that are called certain is wrong.
 package align

@@ -13,18 +13,18 @@ import (
 // What agreement and disagreement are worth, in tenths of a nat: how much more likely the pair is, by that, if it is true. A pair
 // whose operations cannot be the same is Never.
 const (
-	maybe         = 10 // every pair that may be
-	typeAgrees    = 6  // element types; where they disagree it is less wrong
-	algoAgrees    = 8  // the tuning line's, where it is one that kernels name
-	gridAgrees    = 12 // grid and the tuning line's channels
-	wrong         = 40
+	maybe         = 10  // every pair that may be
+	typeAgrees    = 6   // element types; where they disagree it is less wrong
+	algoAgrees    = 8   // the tuning line's, where it is one that kernels name
+	gridAgrees    = 12  // grid and the tuning line's channels
+	wrong         = 40  // a pair that cannot be by one of them
 	mostLearned   = 40  // most that a shape is worth which calls of this kind had elsewhere
 	onTime        = 40  // launch right when it was due
 	mostLate      = 110 // most that is taken off for another time
 	mostHeld      = 20  // … where it is before the thread's next call: the host was held up
 	ghost         = 5   // a launch that the log lost, with any kernel
-	certainMargin = 50
-	rounds        = 3 // of learning
+	certainMargin = 50  // 5 nats: without the pair an alignment is 148 times less likely
+	rounds        = 3   // of learning
 )
 
 // gaps is what calls and kernels without partner cost.

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	hmmRounds    = 4
+	hmmRounds    = 4       // of estimating and decoding
 	maxStretch   = 1 << 19 // cells of a stretch that is decoded
 	leastChance  = 0.25    // posterior of a pair that is reported
 	surest       = 1_000   // margin, where nothing else is possible

@@ -11,9 +11,9 @@ import (
 
 // How much is looked at to find how far clocks are apart.
 const (
-	nearCalls     = 2000
-	farCalls      = 200
-	farKernels    = 20_000
+	nearCalls     = 2000   // that vote where the clocks may agree
+	farCalls      = 200    // … and where nothing bounds their distance, each with every kernel
+	farKernels    = 20_000 // in the middle of the trace, which bounds those pairs to 4 million
 	offsetBin     = 10_000 // 10 µs: two of them are more than launches jitter
 	offsetVotes   = 8      // fewer prove nothing
 	offsetSpread  = 3 * offsetBin
@@ -21,7 +21,7 @@ const (
 	usualLatency  = 20 * offsetBin // clocks that agree show launches from leastLatency to this after their stamps
 	nearlyAsMuch  = 0.8            // of the votes, for a distance that clocks which agree have
 	withinReach   = reach / offsetBin
-	moreThanTwice = 2
+	moreThanTwice = 2 // as many votes as the next distance
 )
 
 // roughOffset is about how far the trace's clock is ahead of the log's, and how exactly that is known. Every call and every kernel of its

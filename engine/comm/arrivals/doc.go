@@ -23,6 +23,10 @@
 // sides; within the bounds, the offset with the least own delay over all places
 // is chosen. What may equally be a clock offset is not reported as a delay.
 //
+// The numbers that decide where ranks wait and whose clock is off are set by hand; jobs of known truth hold
+// them together: the generated ones of this package's tests, and the recordings of real jobs of go test
+// ./cmd/sfstat -run DumpsOfRealJobs.
+//
 // Times are nanoseconds. Cost: O(calls × lags), memory 48 bytes per call and 40 for each call site, step
 // and rank.
 package arrivals

@@ -52,7 +52,6 @@ type scoreJSON struct {
 	P           *float64     `json:"p" doc:"chance of such a departure if the peers are exchangeable; null where undecided"`
 	Q           *float64     `json:"q" doc:"smallest false-discovery rate at which it is found; null where undecided"`
 	Flagged     bool         `json:"flagged" doc:"found at false_discovery_rate"`
-	Found       *bool        `json:"-" csv:"found"` // Flagged, nil without a test
 	Draws       int          `json:"draws" doc:"departures that p was counted among; 0 where undecided"`
 	Undecided   *ks.Doubt    `json:"undecided" doc:"why there is no test; null where there is one"`
 	Textbook    *ks.Textbook `json:"textbook" doc:"the Kolmogorov–Smirnov test against all peers together, which assumes independent draws: for comparison, never to alarm on"`
@@ -65,7 +64,7 @@ func (r Completions) wire() completionsJSON {
 		j := scoreJSON{placeJSON: r.worker(s.Worker), Completions: s.Ops, Peers: s.Peers, Mean: compared(s, s.Mean), Median: compared(s, s.Median), Later: s.Later, Textbook: s.Textbook}
 		if t := s.Test; t != nil {
 			j.Departure, j.P, j.Q = &t.Departure, &t.P, &t.Q
-			j.Flagged, j.Found, j.Draws = t.Flagged, &t.Flagged, t.Draws
+			j.Flagged, j.Draws = t.Flagged, t.Draws
 		} else {
 			j.Undecided = &s.Undecided
 		}
@@ -118,7 +117,7 @@ func completionsRows(results []Completions) *csvTable {
 }
 
 var workerCSV = itemsOf[tracesJSON[completionsJSON]]("traces.workers",
-	"run rank dp pp completions peers s median later_ns departure p q flagged=found undecided")
+	"run rank dp pp completions peers s median later_ns departure p q flagged undecided")
 
 var completionDoubts = [...]string{
 	ks.NoOperators:   "no operators",

@@ -112,7 +112,7 @@ func appendFields(dst []byte, v reflect.Value) (_ []byte, err error) {
 	for i := range fields {
 		f := &fields[i]
 		x := f.in(v)
-		if f.csvOnly || f.omitEmpty && (!x.IsValid() || isZero(x)) {
+		if f.omitEmpty && (!x.IsValid() || isZero(x)) {
 			continue
 		}
 		if dst[len(dst)-1] != '{' {

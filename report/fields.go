@@ -16,13 +16,11 @@ import (
 //	enum:"new gone both"        the values that a string takes, where its type does not list them
 //	null:"zero"                 null when it is zero (an empty list too); "negative": when it is
 //	                            less than 0; "without Other": when that field of the struct is zero
-//	json:"-" csv:"share"        in CSV alone
 type field struct {
 	name, doc string
 	enum      []string
 	null      []string
 	omitEmpty bool
-	csvOnly   bool
 	index     []int
 	of        reflect.Type
 }
@@ -62,10 +60,7 @@ func appendStruct(to []field, t reflect.Type, at []int) []field {
 		if tag := f.Tag.Get("null"); tag != "" {
 			x.null = strings.Split(tag, ",")
 		}
-		if name == "-" {
-			x.name, x.csvOnly = f.Tag.Get("csv"), true
-		}
-		if x.name != "" && f.IsExported() {
+		if name != "" && name != "-" && f.IsExported() {
 			to = append(to, x)
 		}
 	}

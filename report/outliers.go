@@ -52,7 +52,6 @@ type outlierJSON struct {
 	Op        string          `json:"op" doc:"name of the operator"`
 	Seq       *int            `json:"seq" doc:"its ordinal in the step; null for all of the name together, their durations added up"`
 	Step      *int64          `json:"step" doc:"index of the step; null where it is off in the whole window"`
-	StepText  string          `json:"-" csv:"step_text"`
 	Quantity  zscore.Quantity `json:"quantity" doc:"what is off: a start is late above 0, a wait is that of a late member below 0"`
 	Effect    int64           `json:"effect_ns" doc:"deviation from the median of the peers; of the whole window its median over the steps"`
 	Score     *float64        `json:"score" doc:"signed score; null where it is infinite, because the peers do not vary at all"`
@@ -89,7 +88,7 @@ func (o Outliers) wire() outliersJSON {
 		Expected: o.expected(), Outliers: []outlierJSON{}, Workers: []excessJSON{}, Series: []seriesJSON{}}
 	for i := range o.Result.Outliers {
 		x := outlierOf{o, &o.Result.Outliers[i]}
-		out.Outliers = append(out.Outliers, outlierJSON{placeJSON: x.at(), Op: x.op().Name, Seq: seqOf(x.op()), Step: x.step(), StepText: x.stepText(),
+		out.Outliers = append(out.Outliers, outlierJSON{placeJSON: x.at(), Op: x.op().Name, Seq: seqOf(x.op()), Step: x.step(),
 			Quantity: x.quantity(), Effect: x.Effect, Score: &x.Score, Threshold: x.Threshold, P: x.P, Sure: x.Sure})
 	}
 	for _, s := range o.Suspects {
@@ -151,7 +150,7 @@ func (x outlierOf) step() *int64 {
 }
 
 var outlierCSV = itemsOf[tracesJSON[outliersJSON]]("traces.outliers",
-	"run rank dp pp op seq step=step_text quantity effect_ns score threshold p sure")
+	"run rank dp pp op seq step quantity effect_ns score threshold p sure")
 
 func outlierRows(results []Outliers) *csvTable {
 	return outlierCSV.of(tracesJSON[outliersJSON]{each(results, Outliers.wire)})

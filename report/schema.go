@@ -107,9 +107,6 @@ func (p *published) schema() *schema {
 func (m *schemaMaker) object(t reflect.Type) schema {
 	out := schema{Type: typeNames{"object"}, Others: false}
 	for _, f := range fieldsOf(t) {
-		if f.csvOnly {
-			continue
-		}
 		s := m.of(f.of)
 		if len(f.enum) > 0 {
 			s = schema{Enum: anys(f.enum)}

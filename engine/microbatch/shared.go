@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/sfstat/sfstat/internal/robust"
@@ -50,11 +51,11 @@ func (in *Input) shared() Shared {
 	}
 	workers := in.Stages * in.Replicas
 	var directional, neighbours [][2][]float64
+	both := func(w int) []float64 { return floats.AddTo(make([]float64, n), e[w], e[workers+w]) }
 	for w := range workers {
-		forward, backward := e[w], e[workers+w]
-		directional = append(directional, [2][]float64{forward, backward})
+		directional = append(directional, [2][]float64{e[w], e[workers+w]})
 		if next := w + in.Replicas; next < workers {
-			neighbours = append(neighbours, [2][]float64{sum(forward, backward), sum(e[next], e[workers+next])})
+			neighbours = append(neighbours, [2][]float64{both(w), both(next)})
 		}
 	}
 	random := rand.New(rand.NewPCG(0, 0))
@@ -124,14 +125,6 @@ func (in *Input) takeOutPlaces(block [][]float64) {
 			}
 		}
 	}
-}
-
-func sum(a, b []float64) []float64 {
-	out := make([]float64, len(a))
-	for i := range a {
-		out[i] = a[i] + b[i]
-	}
-	return out
 }
 
 // thin keeps at most maxTested pairs, evenly.

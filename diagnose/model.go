@@ -17,7 +17,7 @@ import (
 func (o Options) model() delay.Options {
 	g := o.Frontier.Gates.OrDefault()
 	out := delay.Options{MinGain: cmp.Or(o.MinGain, g.StaticGain), Points: points.Gates{Slope: g.SyncPoint.Slope, Confidence: g.SyncPoint.Confidence}}
-	if o.Brief {
+	if o.Beside != nil { // a row says no limits
 		out.Limits = delay.OneLimit
 	}
 	return out

@@ -33,8 +33,7 @@ type Options struct {
 	Baseline *frontier.Sample
 	// Benchmarks are what nccl-tests reached, for bandwidths to be held against; nil: there are none.
 	Benchmarks *capacity.Benchmarks
-	// Brief leaves out what no finding rests on: of the accounts of windows (frontier.FindingsOnly), and
-	// how small a delay would have been found in each stage, if it would in one.
+	// Brief leaves out of the accounts of windows what no finding rests on (frontier.FindingsOnly).
 	Brief bool
 	// Alone says that no other recordings come beside the windows, but for what stands in them.
 	Alone bool
@@ -42,8 +41,9 @@ type Options struct {
 	// many at least, and on no more than so many but for the least that a test needs. 0: a verdict
 	// is on all steps.
 	Recent int
-	// Beside, where windows and stretches of a run are worked on side by side; nil: one at a time.
-	// It is for runs that are read once: not with Recent or Baseline.
+	// Beside, where stretches of a run are worked on side by side; nil: one at a time.
+	// It is for runs that are read once, and findings alone: not with Recent or Baseline, and of limits it
+	// is asked whether there is one.
 	Beside *Beside
 }
 

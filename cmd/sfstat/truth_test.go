@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/sfstat/sfstat/internal/largedata"
@@ -192,4 +193,13 @@ func TestRecordedJobs(t *testing.T) {
 
 func flaggedSuspect(s judgedSuspect) bool {
 	return !s.Below && (s.Confidence == "strong" || s.Confidence == "supported")
+}
+
+// TestMidway: a rank that is late from some step on is named, though it was on time in a third of
+// the steps whose arrivals are known.
+func TestMidway(t *testing.T) {
+	code, text, said := runArgs(t, nil, "diagnose", filepath.Join(root, "fixtures", "midway"), "--fail-on", "strong")
+	if code != exitFinding || !strings.HasPrefix(text, "Rank 2 (vm, local rank 2) delays everyone in backward: 59.8 ms of every 136 ms\nstep") {
+		t.Errorf("%d, %s\n%s", code, text, said)
+	}
 }

@@ -258,14 +258,15 @@ func (t *timed) learn() {
 // evened is the call that all members of the cohorts entered together and that no rank
 // precedes, if waits for it explain most of how the work varies, between ranks and from
 // cohort to cohort; 0: none. Once a rank is late in every step, the work of the others
-// looks longer in every step if their wait for it is not seen.
+// looks longer in every step if their wait for it is not seen; that it is late by as much
+// in every step is no work that varies, on one clock as on several.
 func (t *timed) evened(sample []cohort) int8 {
 	lag := t.shared(sample)
 	if lag == 0 || len(sample) < leastTogether {
 		return 0
 	}
-	without, _ := t.scatter(sample, 0)
-	with, _ := t.scatter(sample, lag)
+	_, without := t.scatter(sample, 0)
+	_, with := t.scatter(sample, lag)
 	if 2*(with+t.common(sample, lag)) > without+t.common(sample, 0) {
 		return 0
 	}

@@ -104,7 +104,7 @@ func (j Arrivals) wire() arrivalJobJSON {
 
 // arrivalCSV has one row per place and rank.
 var arrivalCSV = itemsOf[jobsJSON[arrivalJobJSON]]("jobs.places.ranks",
-	"run place=at:places op group stage source_line call=source_line.call after waits_for points skew_ns noise_ns rank arrival_ns delay_ns last strikes cost_ns p")
+	"run op group stage source_line call=source_line.call after waits_for points skew_ns noise_ns rank arrival_ns delay_ns last strikes cost_ns p")
 
 func arrivalRows(jobs []Arrivals) *csvTable {
 	return arrivalCSV.of(jobsJSON[arrivalJobJSON]{each(jobs, Arrivals.wire)})

@@ -73,7 +73,7 @@ func (b Blame) wire() blameJSON {
 }
 
 var culpritCSV = itemsOf[tracesJSON[blameJSON]]("traces.culprits",
-	"run place=nth:culprits kind rank dp pp op seqs pred_rank pred_op edge symptoms in_steps=len:in_step_ids delay_ns victim_ranks path_step path")
+	"run kind rank dp pp op seqs pred_rank pred_op edge symptoms in_step_ids delay_ns victim_ranks path_step path")
 
 func culpritRows(results []Blame) *csvTable {
 	return culpritCSV.of(tracesJSON[blameJSON]{each(results, Blame.wire)})

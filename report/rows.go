@@ -47,7 +47,6 @@ type itemTable[T any] struct {
 
 // listAt is a list of the struct before it on the way.
 type listAt struct {
-	name   string
 	field  field
 	always bool // without items it still has a row, of what stands around it
 }
@@ -55,15 +54,13 @@ type listAt struct {
 // item is an item of a list.
 type item struct {
 	around []reflect.Value // the structs on the way to it and itself, the outermost first
-	at     []int           // which of each list
 }
 
 // itemsOf is a table of a list, named by the way there, as "jobs.places.ranks"; an item of a list before the last that has none of the next
 // still has a row where that list is marked, as "windows.stages?".
 //
 // A column is the field of its name, of the item or else of the nearest struct around it. What stands behind = is where it is taken from:
-// a field of a field (rate.lower), the length of a list (len:ranks), the position of an item in its list (at:stages), counted from 0, or from 1
-// (nth:suspects), or whether a list has the field before the @ (name@routing_set).
+// a field of a field (rate.lower), or a field that is called otherwise in JSON.
 //
 // It panics on a name that the types do not have: tables are variables of the package, so that the program does not start with a wrong one.
 func itemsOf[T any](list, columns string) *itemTable[T] {
@@ -74,8 +71,8 @@ func itemsOf[T any](list, columns string) *itemTable[T] {
 		if !ok || f.of.Kind() != reflect.Slice {
 			panic(fmt.Sprintf("%v: %s has no list %q", reflect.TypeFor[T](), list, name))
 		}
-		t.lists = append(t.lists, listAt{name, f, always})
-		on.lists, on.structs = append(on.lists, name), append(on.structs, f.of.Elem())
+		t.lists = append(t.lists, listAt{f, always})
+		on.structs = append(on.structs, f.of.Elem())
 	}
 	for _, c := range strings.Fields(columns) {
 		name, from, renamed := strings.Cut(c, "=")
@@ -99,7 +96,7 @@ func (t *itemTable[T]) of(v T) *csvTable {
 }
 
 func (t *itemTable[T]) descend(out *csvTable, x item) {
-	depth := len(x.at)
+	depth := len(x.around) - 1
 	if depth == len(t.lists) {
 		t.row(out, x)
 		return
@@ -110,7 +107,7 @@ func (t *itemTable[T]) descend(out *csvTable, x item) {
 		n = items.Len()
 	}
 	for i := range n {
-		t.descend(out, item{append(slices.Clip(x.around), items.Index(i)), append(slices.Clip(x.at), i)})
+		t.descend(out, item{append(slices.Clip(x.around), items.Index(i))})
 	}
 	if l.always && n == 0 {
 		t.row(out, x)
@@ -125,69 +122,18 @@ func (t *itemTable[T]) row(out *csvTable, x item) {
 	out.rows = append(out.rows, row)
 }
 
-// way is the types of the structs on the way to an item, and the lists between them.
+// way is the types of the structs on the way to an item.
 type way struct {
 	structs []reflect.Type
-	lists   []string
 }
 
 // cell is what prints a column; nil where the structs have no such field.
 func (w *way) cell(column string) func(item) string {
-	kind, list, of := strings.Cut(column, ":")
-	if of && kind == "len" {
-		get, t := w.field(list)
-		if t == nil || t.Kind() != reflect.Slice {
-			return nil
-		}
-		return func(x item) string {
-			v := get(x)
-			if !v.IsValid() {
-				return "0"
-			}
-			return strconv.Itoa(v.Len())
-		}
-	}
-	if first, known := map[string]int{"at": 0, "nth": 1}[kind]; of && known {
-		return w.position(list, first)
-	}
-	if name, list, ok := strings.Cut(column, "@"); ok {
-		return w.among(name, list)
-	}
 	get, t := w.field(column)
 	if t == nil {
 		return nil
 	}
 	return func(x item) string { return cellText(get(x)) }
-}
-
-// position prints which item of a list it is, counted from first.
-func (w *way) position(list string, first int) func(item) string {
-	depth := slices.Index(w.lists, list)
-	if depth < 0 {
-		return nil
-	}
-	return func(x item) string {
-		if depth >= len(x.at) {
-			return ""
-		}
-		return strconv.Itoa(x.at[depth] + first)
-	}
-}
-
-// among prints whether a list of names has the one in a field.
-func (w *way) among(name, list string) func(item) string {
-	one, t := w.field(name)
-	all, of := w.field(list)
-	if t == nil || t.Kind() != reflect.String || of != reflect.TypeFor[[]string]() {
-		return nil
-	}
-	return func(x item) string {
-		v, names := one(x), all(x)
-		if !v.IsValid() {
-			return ""
-		}
-		return strconv.FormatBool(names.IsValid() && slices.Contains(names.Interface().([]string), v.String()))
-	}
 }
 
 // field is the field of that path, from the innermost struct that has its first name, and its type; nil where there is none.

@@ -368,6 +368,6 @@ func arrived(w *trace.Window, rank trace.Rank) *comms.Record {
 	c.Tensors = &comms.Tensors{InSizes: [][]int64{{8}}}
 	return &comms.Record{Run: w.Run, Sources: []comms.Source{{Name: "flight_recorder", Kind: comms.SourcePacket}},
 		Processes: []comms.Process{{Rank: rank.ID, Host: rank.Host, LocalRank: rank.LocalRank, Device: -1}},
-		Groups:    []comms.Group{{Name: "0", Rank: rank.ID, Size: len(w.Ranks), Members: []int{0, 1, 2, 3}, Enqueued: -1, Started: -1, Completed: -1}},
+		Groups:    []comms.Group{{Name: "0", Rank: rank.ID, Size: len(w.Ranks), Members: []int{0, 1, 2, 3}, Enqueued: -1, Completed: -1}},
 		Calls:     []comms.Call{c}}
 }

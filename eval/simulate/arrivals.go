@@ -94,7 +94,7 @@ func (p *program) commGroups(ranks int) []partition {
 	for _, g := range p.groups {
 		next := partition{g, make([]comms.Group, len(g.sizes))}
 		for i := range next.of {
-			next.of[i] = comms.Group{Name: strconv.Itoa(g.name + i), Size: int(g.sizes[i]), Enqueued: -1, Started: -1, Completed: -1}
+			next.of[i] = comms.Group{Name: strconv.Itoa(g.name + i), Size: int(g.sizes[i]), Enqueued: -1, Completed: -1}
 		}
 		if g.name == 0 {
 			next.of[0].Desc = "default_pg"

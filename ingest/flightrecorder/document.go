@@ -192,7 +192,6 @@ const (
 	fDesc
 	fRanks
 	fEnqueued
-	fStarted
 	fCompleted
 	fFrames
 	fFile
@@ -218,7 +217,7 @@ const (
 var fieldNames = [numFields]string{
 	fEntries: "entries", fVersion: "version", fConfig: "pg_config", fStatus: "pg_status",
 	fName: "name", fDesc: "desc", fRanks: "ranks",
-	fEnqueued: "last_enqueued_collective", fStarted: "last_started_collective", fCompleted: "last_completed_collective",
+	fEnqueued: "last_enqueued_collective", fCompleted: "last_completed_collective",
 	fFrames: "frames", fFile: "filename", fLine: "line",
 	fRecord: "record_id", fGroupID: "pg_id", fGroup: "process_group", fSeq: "seq_id", fCollectiveSeq: "collective_seq_id",
 	fP2PSeq: "p2p_seq_id", fIsP2P: "is_p2p", fProfiling: "profiling_name", fCreated: "time_created_ns",

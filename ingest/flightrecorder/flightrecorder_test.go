@@ -74,7 +74,7 @@ func TestRead(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := comms.Group{Name: "0", Desc: "default_pg", Rank: 1, Size: 2, Members: []int{0, 1}, Enqueued: 2, Started: -1, Completed: 1}
+			want := comms.Group{Name: "0", Desc: "default_pg", Rank: 1, Size: 2, Members: []int{0, 1}, Enqueued: 2, Completed: 1}
 			if diff := cmp.Diff(want, c.Groups[0]); diff != "" {
 				t.Error(diff)
 			}

@@ -30,7 +30,7 @@ func (d *decoder) group(e *record) int {
 	if i, ok := d.groups[string(d.key)]; ok {
 		return i
 	}
-	g := comms.Group{Name: d.held(name), Desc: d.held(desc), Rank: -1, Enqueued: -1, Started: -1, Completed: -1}
+	g := comms.Group{Name: d.held(name), Desc: d.held(desc), Rank: -1, Enqueued: -1, Completed: -1}
 	if name.kind == null && id >= 0 {
 		g.Name = strconv.FormatInt(id, 10)
 	}
@@ -50,7 +50,6 @@ func (d *decoder) status() {
 		d.read(item, &s)
 		g := d.numbered(d.held(number), names)
 		g.Enqueued = d.numberOrText(s[fEnqueued], -1)
-		g.Started = d.numberOrText(s[fStarted], -1)
 		g.Completed = d.numberOrText(s[fCompleted], -1)
 	}
 	var c record
@@ -111,7 +110,7 @@ func (d *decoder) numbered(number string, names map[int64]string) *comms.Group {
 	if name, ok := names[id]; ok && id >= 0 {
 		number = name
 	}
-	d.out.Groups = append(d.out.Groups, comms.Group{Name: number, Rank: -1, Enqueued: -1, Started: -1, Completed: -1})
+	d.out.Groups = append(d.out.Groups, comms.Group{Name: number, Rank: -1, Enqueued: -1, Completed: -1})
 	d.ids = append(d.ids, id)
 	return &d.out.Groups[len(d.out.Groups)-1]
 }

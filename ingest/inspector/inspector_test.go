@@ -52,8 +52,8 @@ func TestRead(t *testing.T) {
 			{ID: 7, Rank: -1, Host: "h", LocalRank: -1, PID: 7, Device: -1, Clock: 1, Begin: 1752867229276090000, Kernels: []comms.Kernel{
 				{KernelName: nccl.KernelName{Op: nccl.SendRecv, Datatype: nccl.UnknownType}, Start: 1752867229276090000, End: 1752867229276140000, HasSpan: true,
 					Duration: 40000, Reported: 1752867229276385000, Stream: 1, Correlation: 3}}}},
-		Groups: []comms.Group{{ID: 0x7f8c496ae9f661, Rank: 2, Size: 8, FromStart: true, Enqueued: -1, Started: -1, Completed: -1},
-			{Process: 1, ID: 0xe62dedaa97644a, Name: "PP 3", Rank: 1, Size: 2, FromStart: true, Enqueued: -1, Started: -1, Completed: -1}},
+		Groups: []comms.Group{{ID: 0x7f8c496ae9f661, Rank: 2, Size: 8, FromStart: true, Enqueued: -1, Completed: -1},
+			{Process: 1, ID: 0xe62dedaa97644a, Name: "PP 3", Rank: 1, Size: 2, FromStart: true, Enqueued: -1, Completed: -1}},
 		Calls: []comms.Call{reduce, send},
 	}
 	if diff := cmp.Diff(want, c); diff != "" {

@@ -335,7 +335,7 @@ func (p *parser) place(o *object) (at, group int, why string) {
 	if group, ok = p.groups[key]; !ok {
 		group = len(p.c.Groups)
 		p.groups[key] = group
-		g := comms.Group{Process: at, ID: id, Rank: int(rank), Size: int(ranks), FromStart: true, Enqueued: -1, Started: -1, Completed: -1}
+		g := comms.Group{Process: at, ID: id, Rank: int(rank), Size: int(ranks), FromStart: true, Enqueued: -1, Completed: -1}
 		if o.Header.Name != "unknown" {
 			g.Name = p.keep(o.Header.Name)
 		}

@@ -20,7 +20,7 @@ type communicator struct {
 // group is the communicator as results have it.
 func (c *communicator) group() comms.Group {
 	g := comms.Group{Process: c.process, ID: c.ID, Handle: c.Pointer, Rank: int(c.Rank), Size: int(c.Ranks), FromStart: true,
-		Enqueued: -1, Started: -1, Completed: -1}
+		Enqueued: -1, Completed: -1}
 	if c.parent != comms.None {
 		g.Split = &comms.Split{Parent: c.parent, Number: c.CommEvent.Split, Color: c.Color}
 	}

@@ -169,7 +169,7 @@ func addCommunicator(c *comms.Record, x *communicator, processes map[identity]in
 			outside++
 			continue
 		}
-		g := comms.Group{Process: p, ID: id, Name: x.Hash, Rank: m.Rank, Size: x.Size, FromStart: true, Enqueued: -1, Started: -1, Completed: -1}
+		g := comms.Group{Process: p, ID: id, Name: x.Hash, Rank: m.Rank, Size: x.Size, FromStart: true, Enqueued: -1, Completed: -1}
 		if g.Unanswered = i >= len(x.Ranks); !g.Unanswered {
 			g.Launched = m.launched()
 		}

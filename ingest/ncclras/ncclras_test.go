@@ -53,7 +53,7 @@ func TestRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	const at = 1781852157_000000000 // date -ud '2026-06-19 06:55:57' +%s
-	group := comms.Group{ID: 0xa1349768e9517ed7, Name: "0xa1349768e9517ed7", Size: 2, FromStart: true, Enqueued: -1, Started: -1, Completed: -1}
+	group := comms.Group{ID: 0xa1349768e9517ed7, Name: "0xa1349768e9517ed7", Size: 2, FromStart: true, Enqueued: -1, Completed: -1}
 	answered, silent := group, group
 	answered.Launched = []comms.Launched{{Op: nccl.AllReduce, N: 4}, {Op: nccl.Broadcast, N: 0}}
 	silent.Process, silent.Rank, silent.Unanswered = 1, 1, true

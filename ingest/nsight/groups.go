@@ -97,7 +97,7 @@ func (p *commProcess) beforeOnStream() []int64 {
 
 // group is a communicator of the process, which is number n.
 func (p *commProcess) group(n int, key groupKey) comms.Group {
-	g := comms.Group{Process: n, ID: key.hash, Rank: -1, Enqueued: -1, Started: -1, Completed: -1}
+	g := comms.Group{Process: n, ID: key.hash, Rank: -1, Enqueued: -1, Completed: -1}
 	i := slices.IndexFunc(p.made, func(m madeGroup) bool { return key.hash != 0 && m.comm == key.hash })
 	if i < 0 {
 		return g

@@ -158,7 +158,7 @@ func (d *decoder) group() *fault {
 	if len(d.arrived.groups) == maxGroups {
 		return d.fail(d.i, input.ErrTooLarge, "more than %d groups", maxGroups)
 	}
-	g := comms.Group{Rank: -1, Enqueued: -1, Started: -1, Completed: -1}
+	g := comms.Group{Rank: -1, Enqueued: -1, Completed: -1}
 	f := d.object("a group", func(key []byte, _ int) (f *fault) {
 		switch string(key) {
 		case "name":

@@ -44,8 +44,8 @@ func fullArrivals() *comms.Record {
 	send.Op, send.Name, send.Group, send.Seq, send.Enter, send.Exit, send.HasEnter, send.Peer = nccl.Send, "nccl:send 0->1", 1, 1, 1700000000000000250, 1700000000000000290, true, 1
 	return &comms.Record{Run: "job-42", Sources: []comms.Source{{Name: "flight_recorder", Kind: comms.SourcePacket}},
 		Processes: []comms.Process{{Rank: 3, Host: "n0", LocalRank: 3, Device: -1, Lost: 2}},
-		Groups: []comms.Group{{Name: "0", Desc: "default_pg", Rank: 1, Size: 2, Members: []int{0, 3}, Enqueued: -1, Started: -1, Completed: -1},
-			{Name: "1", Rank: -1, Enqueued: -1, Started: -1, Completed: -1, Silent: true}},
+		Groups: []comms.Group{{Name: "0", Desc: "default_pg", Rank: 1, Size: 2, Members: []int{0, 3}, Enqueued: -1, Completed: -1},
+			{Name: "1", Rank: -1, Enqueued: -1, Completed: -1, Silent: true}},
 		Calls: []comms.Call{reduce, send}, Stacks: [][]comms.Frame{{{File: "train.py", Line: 66}}}}
 }
 

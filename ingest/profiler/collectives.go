@@ -82,7 +82,7 @@ func (r *record) add(c *Call) *comms.Call {
 	if !ok {
 		group = len(r.Groups)
 		r.groups[key] = group
-		r.Groups = append(r.Groups, comms.Group{Name: c.Group, Desc: c.Desc, Rank: c.Self, Size: c.Size, Members: c.Ranks, Enqueued: -1, Started: -1, Completed: -1})
+		r.Groups = append(r.Groups, comms.Group{Name: c.Group, Desc: c.Desc, Rank: c.Self, Size: c.Size, Members: c.Ranks, Enqueued: -1, Completed: -1})
 	}
 	made := comms.UnknownCall(0)
 	made.Op, made.Name, made.Group, made.Seq, made.Bytes, made.Peer = c.Op, c.Name, group, c.Seq, c.Bytes, c.Peer

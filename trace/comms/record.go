@@ -137,9 +137,9 @@ type Group struct {
 	// Launches of its calls are counted from its making. A profiler that
 	// began later counts from its own beginning.
 	FromStart bool
-	// The last collective that the process enqueued, started and completed, by
-	// sequence number; −1: not known.
-	Enqueued, Started, Completed int64
+	// The last collective that the process enqueued and completed, by sequence
+	// number; −1: not known.
+	Enqueued, Completed int64
 	// Launched counts the calls that its process has launched on it, when that was asked; nil: not known.
 	Launched []Launched
 	// Unanswered: its process was asked, and did not answer.

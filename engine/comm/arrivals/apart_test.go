@@ -51,7 +51,7 @@ func pipeline(late int, atEnd bool) *Job {
 		if err := j.Add(&comms.Record{
 			Sources:   []comms.Source{{Name: "dump"}},
 			Processes: []comms.Process{{Rank: r, Host: "node0"}},
-			Groups:    []comms.Group{{Name: []string{"1", "2"}[r/2], Members: []int{first, first + 1}, Size: 2, Enqueued: -1, Started: -1, Completed: -1}},
+			Groups:    []comms.Group{{Name: []string{"1", "2"}[r/2], Members: []int{first, first + 1}, Size: 2, Enqueued: -1, Completed: -1}},
 			Calls:     calls[r],
 		}); err != nil {
 			panic(err)

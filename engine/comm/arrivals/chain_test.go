@@ -59,7 +59,7 @@ func chain(seed uint64, ranks, slow int, recorded bool) *Job {
 			enqueued = 120
 		}
 		err := j.Add(&comms.Record{Sources: []comms.Source{{Name: fmt.Sprint("rank_", r)}}, Processes: []comms.Process{{Rank: r, Host: "n0"}},
-			Groups: []comms.Group{{Name: "0", Members: members, Size: ranks, Enqueued: enqueued, Started: -1, Completed: enqueued}}, Calls: calls[r]})
+			Groups: []comms.Group{{Name: "0", Members: members, Size: ranks, Enqueued: enqueued, Completed: enqueued}}, Calls: calls[r]})
 		if err != nil {
 			panic(err)
 		}
@@ -194,8 +194,8 @@ func pipelines(seed uint64, slow int) *Job {
 	j := &Job{}
 	for r := range calls {
 		err := j.Add(&comms.Record{Sources: []comms.Source{{Name: fmt.Sprint("rank_", r)}}, Processes: []comms.Process{{Rank: r, Host: "n0"}}, Calls: calls[r],
-			Groups: []comms.Group{{Name: "0", Members: []int{0, 1, 2, 3}, Size: 4, Enqueued: -1, Started: -1, Completed: -1},
-				{Name: fmt.Sprint(1 + r%2), Members: []int{r % 2, r%2 + 2}, Size: 2, Enqueued: -1, Started: -1, Completed: -1}}})
+			Groups: []comms.Group{{Name: "0", Members: []int{0, 1, 2, 3}, Size: 4, Enqueued: -1, Completed: -1},
+				{Name: fmt.Sprint(1 + r%2), Members: []int{r % 2, r%2 + 2}, Size: 2, Enqueued: -1, Completed: -1}}})
 		if err != nil {
 			panic(err)
 		}

@@ -30,7 +30,7 @@ func (o overlapping) job(t *testing.T) *Job {
 		for g, members := range groups {
 			if i := slices.Index(members, r); i >= 0 {
 				at[[2]int{r, g}] = len(c.Groups)
-				c.Groups = append(c.Groups, comms.Group{Process: r, Name: string(rune('0' + g)), Size: len(members), Members: members, Rank: i, Enqueued: -1, Started: -1, Completed: -1})
+				c.Groups = append(c.Groups, comms.Group{Process: r, Name: string(rune('0' + g)), Size: len(members), Members: members, Rank: i, Enqueued: -1, Completed: -1})
 			}
 		}
 	}

@@ -140,7 +140,7 @@ func (s synthetic) job() *Job {
 		err := j.Add(&comms.Record{
 			Sources:   []comms.Source{{Name: fmt.Sprint("rank_", r), Kind: source}},
 			Processes: []comms.Process{{Rank: r, Host: host, Lost: int64(lost)}},
-			Groups:    []comms.Group{{Name: "0", Desc: "default_pg", Members: members, Size: s.ranks, OnHost: s.profiled, Enqueued: -1, Started: -1, Completed: -1}},
+			Groups:    []comms.Group{{Name: "0", Desc: "default_pg", Members: members, Size: s.ranks, OnHost: s.profiled, Enqueued: -1, Completed: -1}},
 			Calls:     kept,
 			Stacks: [][]comms.Frame{
 				{{Function: "backward", File: "/x/torch/_tensor.py", Line: 1}, {Function: "work", File: "/job/train.py", Line: 66}},

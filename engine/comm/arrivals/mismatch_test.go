@@ -55,7 +55,7 @@ func TestMismatches(t *testing.T) {
 				x.Group, x.Name, x.Op, x.Seq, x.Enter, x.HasEnter, x.State, x.Peer = r, e.name, e.op, 1, int64(1000+r), true, e.state, e.peer
 				x.Tensors = &comms.Tensors{InSizes: [][]int64{{e.in}}, OutSizes: [][]int64{{e.out}}, InTypes: []string{e.types[0]}, OutTypes: []string{e.types[1]}}
 				rec.Processes = append(rec.Processes, comms.Process{Rank: r})
-				rec.Groups = append(rec.Groups, comms.Group{Process: r, Name: "0", Size: 2, Members: []int{0, 1}, Rank: r, Enqueued: -1, Started: -1, Completed: -1})
+				rec.Groups = append(rec.Groups, comms.Group{Process: r, Name: "0", Size: 2, Members: []int{0, 1}, Rank: r, Enqueued: -1, Completed: -1})
 				rec.Calls = append(rec.Calls, x)
 			}
 			if err := j.Add(rec); err != nil {

@@ -44,7 +44,7 @@ func broadcasts(seed uint64, late int, wait func(now []float64)) *Job {
 	}
 	for r := range now {
 		c.Processes = append(c.Processes, comms.Process{Rank: r, Host: "n0"})
-		c.Groups = append(c.Groups, comms.Group{Process: r, Name: "0", Size: ranks, Members: []int{0, 1, 2, 3, 4, 5}, Rank: r, Enqueued: -1, Started: -1, Completed: -1})
+		c.Groups = append(c.Groups, comms.Group{Process: r, Name: "0", Size: ranks, Members: []int{0, 1, 2, 3, 4, 5}, Rank: r, Enqueued: -1, Completed: -1})
 		c.Calls = append(c.Calls, calls[r]...)
 	}
 	j := &Job{}
@@ -141,7 +141,7 @@ func reduces(seed uint64, late int) *Job {
 	}
 	for r := range now {
 		c.Processes = append(c.Processes, comms.Process{Rank: r, Host: "n0"})
-		c.Groups = append(c.Groups, comms.Group{Process: r, Name: "0", Size: ranks, Members: []int{0, 1, 2, 3, 4, 5}, Rank: r, Enqueued: -1, Started: -1, Completed: -1})
+		c.Groups = append(c.Groups, comms.Group{Process: r, Name: "0", Size: ranks, Members: []int{0, 1, 2, 3, 4, 5}, Rank: r, Enqueued: -1, Completed: -1})
 		c.Calls = append(c.Calls, calls[r]...)
 	}
 	j := &Job{}

@@ -43,7 +43,7 @@ func (crossed) record() (*comms.Record, [crossedRanks][2]int) {
 		for kind, members := range [][]int{{r &^ 1, r | 1}, across} {
 			at[r][kind] = len(c.Groups)
 			c.Groups = append(c.Groups, comms.Group{Process: r, Name: string(rune('a'+4*kind)) + string(rune('0'+members[0])), Size: len(members), Members: members,
-				Rank: slices.Index(members, r), Enqueued: -1, Started: -1, Completed: -1})
+				Rank: slices.Index(members, r), Enqueued: -1, Completed: -1})
 		}
 	}
 	return c, at

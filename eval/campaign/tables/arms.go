@@ -31,9 +31,6 @@ func (s *Score) timesAlone() *Score {
 	return s
 }
 
-// armNote says how to read tables of runs with arrivals and without.
-const armNote = "Arrivals are when ranks entered their collectives. Routing is by stage times alone, so it is the same with them and without; the verdict is over runs."
-
 // addArms gives the table of methods a row for the verdict on the runs of each
 // arm: the stage of its first suspect stands for top-1.
 func (s *Score) addArms(t *table.Table) {
@@ -51,7 +48,7 @@ func (s *Score) addArms(t *table.Table) {
 		row[0], row[1] = table.TextCell("verdict, "+g.value(byArrivals)+" arrivals"), table.PartCell(d.StageRight, d.Runs)
 		t.Add(append(row, d.ranks()...)...)
 	}
-	t.Notes = append(t.Notes, armNote)
+	t.Notes = append(t.Notes, says("arms"))
 }
 
 // ranks are what verdicts say of the rank.
@@ -66,5 +63,5 @@ func (s *Score) verdictCells(t *table.Table, by []key) {
 		d := verdictsOf(g.runs)
 		t.Rows[i] = append(append(t.Rows[i], table.PartCell(d.StageRight, d.Runs)), d.ranks()...)
 	}
-	t.Notes = append(t.Notes, armNote)
+	t.Notes = append(t.Notes, says("arms"))
 }

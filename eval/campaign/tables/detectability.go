@@ -186,8 +186,7 @@ func (s *Score) detectabilityTable() *table.Table {
 			runs, astray = runs+p.Runs, astray+p.Rates[misrouted].K
 		}
 	}
-	t.Notes = []string{fmt.Sprintf("The delay strikes one rank. Misrouted: a stage or rank that hides nothing is flagged, in %s runs. "+
-		"The seeded share is a mean over runs with Student's t interval.", table.OutOf(astray, runs))}
+	t.Notes = []string{says("detectability", table.OutOf(astray, runs))}
 	return t
 }
 

@@ -2,42 +2,52 @@ package tables
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/internal/table"
 )
 
 // What explains a difference from the published figures is computed from the
 // windows, so that it holds for those that a table counts.
 
+// wideSets are the candidate sets of more than two stages among several.
+type wideSets struct {
+	families  []string
+	two       mean // the two largest shares together
+	wide, all int
+}
+
+func (w *wideSets) add(candidates int, shares []float64, family simulate.Family) {
+	w.all++
+	if candidates <= 2 {
+		return
+	}
+	w.wide++
+	two := twoOf(shares)
+	w.two.add(&two)
+	if name := family.String(); !slices.Contains(w.families, name) {
+		w.families = append(w.families, name)
+	}
+}
+
+// explained is the sentence about them, "" where there are none.
+func (w *wideSets) explained(sentence string, more ...any) string {
+	if w.wide == 0 {
+		return ""
+	}
+	return says(sentence, append([]any{table.OutOf(w.wide, w.all), strings.Join(w.families, ", "), &w.two}, more...)...)
+}
+
 // widerSets explains candidate sets of more than two stages, which the paper's
 // Table 4 does not have at its τ.
-func (s *Score) widerSets() []string {
-	var families []string
-	var two mean
-	wide, all := 0, 0
+func (s *Score) widerSets() string {
+	var sets wideSets
 	for _, r := range s.Runs {
-		faulty([]*scoredRun{r}, func(w *scoredWindow) {
-			all++
-			if w.Routing.Candidates <= 2 || len(w.shares) < 2 {
-				return
-			}
-			wide++
-			shares := descending(w.shares)
-			sum := shares[0] + shares[1]
-			two.add(&sum)
-			if name := r.Family.String(); !slices.Contains(families, name) {
-				families = append(families, name)
-			}
-		})
+		faulty([]*scoredRun{r}, func(w *scoredWindow) { sets.add(w.Routing.Candidates, w.shares, r.Family) })
 	}
-	if wide == 0 {
-		return nil
-	}
-	return []string{fmt.Sprintf("Candidate sets of more than two stages: %s, of %s. There the two largest shares together are %v on average, short of τ = %s.",
-		table.OutOf(wide, all), strings.Join(families, ", "), &two, fixed(s.Tau))}
+	return sets.explained("wide sets", fixed(s.Tau))
 }
 
 func descending(shares []float64) []float64 {
@@ -61,8 +71,7 @@ func (s *Score) otherFirst(by []key) []string {
 			continue
 		}
 		own, other := rivals(g.runs)
-		out = append(out, fmt.Sprintf("%s: first in %s here and in %s in the paper. Here the seeded share is %v on average, the largest other %v.",
-			strings.Join(keyValues(g, by), ", "), table.OutOf(tally.Top1, tally.Windows), twin[0], own, other))
+		out = append(out, says("other first", strings.Join(keyValues(g, by), ", "), table.OutOf(tally.Top1, tally.Windows), twin[0], own, other))
 	}
 	return out
 }

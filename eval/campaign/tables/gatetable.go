@@ -43,7 +43,7 @@ func gateTable(given gates.Gates) *table.Table {
 			changed = append(changed, row.Gate+" "+now)
 		}
 	}
-	t.Notes = []string{"Where the paper's text leaves a number open, ours is what its results allow. As sfstat --print-gates prints them; the gates of synchronisation points, which are ours alone, are left out."}
+	t.Notes = []string{says("gates")}
 	if len(changed) > 0 {
 		t.Notes = append(t.Notes, "These tables were made with others: "+strings.Join(changed, ", ")+".")
 	}

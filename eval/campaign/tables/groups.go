@@ -38,7 +38,7 @@ func groupTable(groups []groupRuns) *table.Table {
 	for _, g := range groups {
 		t.Add(append(g.configuration(), g.shown()...)...)
 	}
-	t.Notes = []string{"Routing by the paper's cut, over windows with a fault; called and misrouted by the verdict, over runs with one."}
+	t.Notes = []string{says("groups")}
 	return t
 }
 

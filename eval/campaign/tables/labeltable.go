@@ -2,7 +2,6 @@ package tables
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/sfstat/sfstat/engine/frontier/labels"
@@ -33,8 +32,7 @@ func (s *Score) labelTable() *table.Table {
 		count(&silent, with+without == 0)
 		t.Add(table.TextCell(l.String()), table.TextCell(yes(l.Strong())), table.PartCell(with, faults), table.PartCell(without, healthy), table.TextCell(listed(families)))
 	}
-	t.Notes = []string{strconv.Itoa(silent) + " of the labels are given to no window of this campaign: they need missing ranks, roles, summed microsteps, " +
-		"device times out of scope, or a strong exposure by the paper's cut. Each has cases in the decision table of the tests."}
+	t.Notes = []string{says("labels", silent)}
 	return t
 }
 

@@ -2,7 +2,6 @@ package tables
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"math"
 	"os"
@@ -47,8 +46,7 @@ func overheadTable(arms []arm) *table.Table {
 
 // why says what a bound that differs from the published one is made of.
 func (a *arm) why() string {
-	return fmt.Sprintf("The estimate is %s here, of %d runs; the rest of the bound is what so few leave open. Another machine, whose cores the ranks share.",
-		table.FinePercent(a.Account.Estimate.Value), a.Account.Blocks)
+	return says("overhead", table.FinePercent(a.Account.Estimate.Value), a.Account.Blocks)
 }
 
 // overheads is Table 7 of a campaign whose folder has measurements.

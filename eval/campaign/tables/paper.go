@@ -47,7 +47,9 @@ func allFamilies() []simulate.Family {
 var paperTables = []paperTable{
 	{Number: 4, arms: true, of: func(s *Score) *table.Table {
 		t := s.timesAlone().methodTable()
-		t.Notes = s.timesAlone().widerSets()
+		if wide := s.timesAlone().widerSets(); wide != "" {
+			t.Notes = append(t.Notes, wide)
+		}
 		s.addArms(t)
 		return t
 	}},

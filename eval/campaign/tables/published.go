@@ -2,6 +2,7 @@ package tables
 
 import (
 	_ "embed"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -20,6 +21,7 @@ type publication struct {
 	Gates     []publishedGate           `yaml:"gates"`
 	Questions []question                `yaml:"questions"`
 	Captions  []caption                 `yaml:"captions"`
+	Sentences map[string]string         `yaml:"sentences"`
 }
 
 type publishedTable struct {
@@ -108,6 +110,15 @@ func besideRows(t *table.Table, artifact string, names []string) *table.Table {
 	}
 	t.Notes = append(t.Notes, p.Notes...)
 	return t
+}
+
+// says is a sentence with what was counted.
+func says(name string, counted ...any) string {
+	text := published().Sentences[name]
+	if len(counted) == 0 {
+		return text
+	}
+	return fmt.Sprintf(text, counted...)
 }
 
 // publishedNames are the groups or the field cases, in the order of the paper.

@@ -22,8 +22,7 @@ func explained(cells []cell, reason func(*cell) string) []cell {
 	return cells
 }
 
-// reason is about tables of runs of the campaign. What the paper's runs must have
-// been like for its figure is inference, and worded so.
+// reason is about tables of runs of the campaign.
 func (s *Score) reason(c *cell) string {
 	switch c.Artifact {
 	case "table-4", "table-5", "table-15":
@@ -68,7 +67,7 @@ func (s *Score) otherRuns() string {
 	if own == hiddenRankRuns || own == "forward_device, forward_host at 8, 32 ranks with 120 ms" {
 		return ""
 	}
-	return fmt.Sprintf("Other runs: here %s; the paper's are %s.", own, hiddenRankRuns)
+	return says("other runs", own, hiddenRankRuns)
 }
 
 // hiddenRankReason is about runs that are like the paper's in all that it tells of them.
@@ -77,11 +76,11 @@ func (s *Score) hiddenRankReason(c *cell) string {
 	k := slices.Index(names, c.Row) - 1
 	switch {
 	case c.Artifact == "table-15":
-		return fmt.Sprintf("The two largest shares together are %s here.", spanOf(s.Runs, func(w *scoredWindow) float64 { return twoOf(w.shares) }))
+		return says("two largest", spanOf(s.Runs, func(w *scoredWindow) float64 { return twoOf(w.shares) }))
 	case c.Artifact == "table-4" && k >= 0:
 		return s.methodReason(c, k)
 	}
-	return strings.Join(s.widerSets(), " ")
+	return s.widerSets()
 }
 
 // methodReason is about the k-th of the simpler methods of Table 4.
@@ -89,28 +88,23 @@ func (s *Score) methodReason(c *cell, k int) string {
 	at := func(w *scoredWindow) routing { return w.Methods[k] }
 	switch {
 	case c.Column == "mean candidates" || c.Column == "max":
-		return fmt.Sprintf("The two largest stages of this method have %s of its sum here; they reach τ = %s in %s rows, where a set has two. "+
-			"Where the paper's sets have three, other stages must have more of the sum. Ranks that differ by more in those stages would do that: the jitter here is that of one recorded job.",
-			spanOf(s.Runs, func(w *scoredWindow) float64 { return w.divided[k].two }), fixed(s.Tau), s.reached(k))
+		return says("method sets", spanOf(s.Runs, func(w *scoredWindow) float64 { return w.divided[k].two }), fixed(s.Tau), s.reached(k))
 	case c.Row == "spread":
 		device := s.ofFamily(simulate.ForwardDevice)
 		second := 0
 		faulty(device, func(w *scoredWindow) { count(&second, at(w).Place == 2) })
-		return fmt.Sprintf("No spread shows the fault of forward_device, since the host of the delayed rank is as fast as the others; "+
-			"its place is that of the jitter of forward, second here in %s. Which ten rows the paper misses is not said; if they are these, forward was third there.", table.OutOf(second, len(device)))
+		return says("spread", table.OutOf(second, len(device)))
 	case c.Row == "stage_max" && c.Column == "top-1":
-		return fmt.Sprintf("First here only where the fault is in backward. Elsewhere those that wait spend longer in backward than the delayed rank in its stage: "+
-			"the maxima differ by %s of their sum. Which two rows more the paper has is not said; a shorter backward would give them.", spanOf(s.outsideBackward(), func(w *scoredWindow) float64 { return w.divided[k].behind }))
+		return says("stage_max", spanOf(s.outsideBackward(), func(w *scoredWindow) float64 { return w.divided[k].behind }))
 	}
 	missed := s.missedBy(at)
 	switch {
 	case missed == "":
 		return ""
 	case c.Row == "slowest_rank":
-		return fmt.Sprintf("Ranks leave the all-reduce together, so noise after it decides which of them is slowest in a step. Mostly it is one that waited, whose breakdown shows the wait: "+
-			"missed here are %s. More hits would follow if the slowest rank was the hidden one more often.", missed)
+		return says("slowest_rank", missed)
 	}
-	return fmt.Sprintf("Missed here are %s.", missed)
+	return says("missed", missed)
 }
 
 // reached is in how many rows the two largest of a method reach τ.
@@ -154,7 +148,7 @@ func (s *Score) caseReason(c *cell) string {
 	for _, g := range s.grouped(by) {
 		if strings.HasPrefix(c.Row+", ", strings.Join(keyValues(g, by), ", ")+", ") {
 			own, other := rivals(g.runs)
-			return fmt.Sprintf("The seeded share is %v here on average, the largest other %v, the two largest together %s.", own, other, fixed(twoLargest(g.runs)))
+			return says("case", own, other, fixed(twoLargest(g.runs)))
 		}
 	}
 	return ""
@@ -163,7 +157,7 @@ func (s *Score) caseReason(c *cell) string {
 // shardingReason is about the callbacks of E8.
 func (s *Score) shardingReason() string {
 	own, other := rivals(s.ofFamily(simulate.CallbackSync))
-	return fmt.Sprintf("The callback of 180 ms has %v of the makespan here, the largest other stage %v. In the three rows that the paper misses, ZeRO-1 at 32 ranks, another stage must have more; which, the text does not say.", own, other)
+	return says("sharding", own, other)
 }
 
 // scaleReason is about data of 120 ms at 128 ranks.
@@ -181,8 +175,7 @@ func (s *Score) scaleReason() string {
 		})
 		two = twoLargest(g.runs)
 	}
-	return fmt.Sprintf("A delayed step takes %v ms here, of which data has %v, and with backward %s. The step of the simulated job grows from 8 to 32 ranks as the paper's (delay ÷ p50 0.58 and 0.51) "+
-		"and on at the same rate; what the paper's is at 128 ranks is lost in the text; a longer one would make the share smaller.", &step, &own, fixed(two))
+	return says("scale", &step, &own, fixed(two))
 }
 
 // rivals are the means, over the windows with a fault, of the seeded share and of the

@@ -1,7 +1,6 @@
 package tables
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -84,8 +83,7 @@ func recoveryTable(of []recovery) *table.Table {
 	}
 	t.Add(slices.Concat(table.Texts("paper", none, none, none), []table.Cell{table.RealCell(publishedReturn), table.RealCell(publishedRatio), table.RealCell(publishedTolerance)},
 		table.Texts(yes(true), yes(false), yes(true), none))...)
-	t.Notes = []string{fmt.Sprintf("Ours: back within %s ms at worst, recovery ratio at least %.3f. The ratio is (B − A after) ÷ (B − A before); the paper's figures agree with that of 120 ms. "+
-		"The tolerance is two standard deviations of the steps of the first A; how the paper sets its own, its text does not say.", fixed(far/1e6), low)}
+	t.Notes = []string{says("recovery", fixed(far/1e6), low)}
 	return beside(t, "recovery")
 }
 

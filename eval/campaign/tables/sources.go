@@ -1,15 +1,12 @@
 package tables
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/sfstat/sfstat/diagnose/crosscheck"
 	"github.com/sfstat/sfstat/engine/frontier/labels"
 	"github.com/sfstat/sfstat/engine/gates"
-	"github.com/sfstat/sfstat/eval/campaign"
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/internal/table"
@@ -42,7 +39,7 @@ func tableOfSources(runs []comparedRun, costs map[string]*costs) *table.Table {
 		Columns: slices.Concat(table.Words("source"), table.Heads(table.Integer, "runs"), tallyColumns(), table.Heads(table.Part, "routing agrees"),
 			table.Words("artifact", "× sfstat", "largest share difference", "in stage", "no-fault overhead", "post-processing"))}
 	if len(runs) == 0 {
-		t.Notes = []string{"Not made: needs what profilers recorded of the same runs, in sources/ of the campaign's folder."}
+		t.Notes = []string{says("no sources")}
 		return beside(t, sourceArtifact)
 	}
 	all := sourcesOf(runs, costs)
@@ -55,14 +52,12 @@ func tableOfSources(runs []comparedRun, costs map[string]*costs) *table.Table {
 		t.Add(slices.Concat([]table.Cell{table.TextCell(s.Name), table.WholeCell(s.Runs)}, s.found(), []table.Cell{agrees},
 			table.Texts(s.size()...), table.Texts(share, stage, costs[s.Name].overhead(), seconds))...)
 	}
-	t.Notes = []string{"Candidates and shares by the paper's cut, of the steps and ranks that all recorders of a run have; stages of profilers are taken on the host. " +
-		"Artifacts are what a run left as stored, medians of runs; × sfstat is against what its recorder wrote of the same runs. " +
-		"Overhead and post-processing (from the traces of a run to its stages, processor time) are medians of runs, as " + campaign.SourcesName + "/" + costsName + " has them, and for overhead the least and the most; a dash: not measured."}
+	t.Notes = []string{says("sources")}
 	families, ranks := hiddenIn(runs)
 	if slices.Contains(families, simulate.ForwardHost) && !slices.Contains(families, simulate.ForwardDevice) {
-		t.Notes = append(t.Notes, "The paper's third family, fwd_cuda_compute, delays the device. Here forward_host, a delay of the host in the same stage, stands for it.")
+		t.Notes = append(t.Notes, says("third family"))
 	}
-	t.Notes = append(t.Notes, fmt.Sprintf("Jobs of %s ranks here, of 32 on GPUs in the paper.", ranks))
+	t.Notes = append(t.Notes, says("sizes of sources", ranks))
 	t.Notes = append(t.Notes, unseen(all)...)
 	return beside(t, sourceArtifact)
 }
@@ -93,57 +88,33 @@ func sourceReason(runs []comparedRun, g *gates.Gates) func(*cell) string {
 		case "largest share difference":
 			tie := g.OrDefault().TieTolerance
 			if ours, err := strconv.ParseFloat(c.Ours, 64); err == nil && ours < tie {
-				return fmt.Sprintf("Both are below the tie tolerance of %s, so sources have the same candidates.", fixed(tie))
+				return says("tie", fixed(tie))
 			}
 		}
 		_, ranks := hiddenIn(runs)
-		return fmt.Sprintf("Jobs of %s ranks here, of 32 on GPUs in the paper, whose traces have a record for each kernel.", ranks)
+		return says("artifacts", ranks)
 	}
 }
 
 // widerSources explains candidate sets of more than two stages of one source.
 func widerSources(runs []comparedRun, name string) string {
-	var families []string
-	var two mean
-	wide, all := 0, 0
+	var sets wideSets
 	for _, r := range runs {
 		at := slices.IndexFunc(r.Comparison.Accounts, func(a crosscheck.Account) bool { return a.Name == name })
-		if at < 0 || r.Case == nil || len(r.Case.Hidden) == 0 {
-			continue
-		}
-		all++
-		a := &r.Comparison.Accounts[at]
-		if len(a.Routing) <= 2 {
-			continue
-		}
-		wide++
-		sum := twoOf(a.Share)
-		two.add(&sum)
-		if family := r.Case.Family.String(); !slices.Contains(families, family) {
-			families = append(families, family)
+		if at >= 0 && r.Case != nil && len(r.Case.Hidden) > 0 {
+			a := &r.Comparison.Accounts[at]
+			sets.add(len(a.Routing), a.Share, r.Case.Family)
 		}
 	}
-	if wide == 0 {
-		return ""
-	}
-	return fmt.Sprintf("Sets of more than two stages: %s, of %s. There the two largest shares together are %v on average.", table.OutOf(wide, all), strings.Join(families, ", "), &two)
+	return sets.explained("wide sources")
 }
 
-// toolsOfPaper are the sources of the paper's table, and how what is missing is
-// had.
-var toolsOfPaper = []struct{ name, how string }{
-	{"pytorch", "PyTorch's profiler did not look at these runs: a group with profiler: pytorch has it do so."},
-	{"hta", "HTA did not read these traces: pip install HolisticTraceAnalysis, then python3 bench/reference/sources.py FOLDER."},
-	{"nsight", "Nsight Systems did not look at these runs: a group with profiler: nsight has it do so."},
-}
-
-// unseen says of tools of the paper's table that are not among the sources how
-// they are had.
+// unseen says of tools of the paper's table that are not among the sources how they are had.
 func unseen(all []source) []string {
 	var out []string
-	for _, tool := range toolsOfPaper {
-		if !slices.ContainsFunc(all, func(s source) bool { return s.Name == tool.name }) {
-			out = append(out, tool.how)
+	for _, tool := range []string{"pytorch", "hta", "nsight"} {
+		if !slices.ContainsFunc(all, func(s source) bool { return s.Name == tool }) {
+			out = append(out, says("without "+tool))
 		}
 	}
 	return out

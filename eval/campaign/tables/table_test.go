@@ -1,6 +1,10 @@
 package tables
 
 import (
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -80,6 +84,27 @@ func TestPublication(t *testing.T) {
 	}
 	if sums := []string{table.OutOf(top1, all), table.OutOf(top2, all)}; !slices.Equal(sums, p.Tables["table-4"].Rows["frontier"][:2]) {
 		t.Errorf("Table 14 adds up to %v, Table 4 has %v", sums, p.Tables["table-4"].Rows["frontier"])
+	}
+}
+
+// TestSentences: each that is said is there, and each that is there is said.
+func TestSentences(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := map[string]bool{"without pytorch": true, "without hta": true, "without nsight": true}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, call := range regexp.MustCompile(`(?:says|explained)\("([^"]+)"[,)]`).FindAllSubmatch(text, -1) {
+			said[string(call[1])] = true
+		}
+	}
+	if diff := cmp.Diff(slices.Sorted(maps.Keys(published().Sentences)), slices.Sorted(maps.Keys(said))); diff != "" {
+		t.Errorf("-there +said:\n%s", diff)
 	}
 }
 

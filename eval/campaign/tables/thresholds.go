@@ -90,7 +90,6 @@ func (s *Score) thresholdTable() *table.Table {
 		}
 		t.Add(row...)
 	}
-	t.Notes = []string{"The delay at which the rate of runs passes the part, interpolated between delays; in brackets the largest delay whose exact 95 % interval lies below the part, and the smallest whose interval " +
-		"lies above. – is a part that the rate does not pass within the delays: at the first already, or never."}
+	t.Notes = []string{says("thresholds")}
 	return t
 }

@@ -170,7 +170,7 @@ func TestAbsent(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
-	for _, alpha := range []float64{0, 1, math.NaN()} {
+	for _, alpha := range []float64{-0.1, 1, math.NaN()} { // 0 is the default
 		if _, err := Compare(job(4, 1, nil), Options{Alpha: alpha}); err == nil {
 			t.Errorf("alpha %v was taken", alpha)
 		}

@@ -53,9 +53,9 @@ func TestBeside(t *testing.T) {
 				t.Errorf("on %d threads, window %d: %+v\nalone %+v", threads, i, a, b)
 			}
 		}
-		got.Windows, got.Undecided = nil, nil
+		got.Windows, got.Undecided, got.Limits = nil, nil, nil
 		alone := want
-		if alone.Windows, alone.Undecided = nil, nil; !reflect.DeepEqual(got, alone) {
+		if alone.Windows, alone.Undecided, alone.Limits = nil, nil, nil; !reflect.DeepEqual(got, alone) {
 			t.Errorf("on %d threads %+v\nalone %+v", threads, got, alone)
 		}
 		if back != len(all) {

@@ -1,15 +1,12 @@
 package operators
 
 import (
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"testing"
 
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/engine/whatif"
-	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/operator"
 	"github.com/sfstat/sfstat/trace/stagename"
@@ -135,27 +132,5 @@ func TestContiguous(t *testing.T) {
 	}
 	if want := []string{"7+9 18", "20+3 6"}; !slices.Equal(lengths, want) || w.Steps() != 3 {
 		t.Errorf("%q, want %q", lengths, want)
-	}
-}
-
-// simulated is the windows of a job.
-func simulated(t *testing.T, ranks int, seed uint64, faults ...simulate.Fault) []*trace.Window {
-	t.Helper()
-	s := simulate.DefaultSpec()
-	s.Ranks, s.Schedule.Steps, s.Seed, s.Faults = ranks, 60, seed, faults
-	g, err := simulate.New(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out []*trace.Window
-	for {
-		w, err := g.Next()
-		if errors.Is(err, io.EOF) {
-			return out
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		out = append(out, w)
 	}
 }

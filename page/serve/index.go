@@ -24,7 +24,8 @@ type view struct {
 	Runs     int
 	Read, Of int // inputs, as Recorded has them
 	Rows     []row
-	Found    int // rows in all
+	Timed    bool // a run of them all has a time
+	Found    int  // rows in all
 	Query    string
 	Sort     string
 	Row      row      // of one run
@@ -55,8 +56,12 @@ const mostListed = 1000
 const leastShown = 0.0005
 
 // Columns are what the index is sorted by, each with its heading.
-func (view) Columns() [][2]string {
-	return [][2]string{{"gain", "gain"}, {"run", "run"}, {"status", "status"}, {"certainty", "certainty"}, {"host", "host"}, {"step", "step time"}, {"steps", "steps"}, {"when", "when (UTC)"}}
+func (v *view) Columns() [][2]string {
+	columns := [][2]string{{"gain", "gain"}, {"run", "run"}, {"status", "status"}, {"certainty", "certainty"}, {"host", "host"}, {"step", "step time"}, {"steps", "steps"}}
+	if v.Timed {
+		columns = append(columns, [2]string{"when", "when (UTC)"})
+	}
+	return columns
 }
 
 var orders = map[string]func(a, b *row) int{
@@ -76,7 +81,9 @@ func (s *Server) index(w http.ResponseWriter, r *http.Request) error {
 	v.Recurring = now.Recurring
 	v.Query, v.Sort = r.FormValue("q"), r.FormValue("sort")
 	for i := range now.Runs {
-		if x := now.Runs[i].row(); x.matches(v.Query) {
+		x := now.Runs[i].row()
+		v.Timed = v.Timed || x.When != ""
+		if x.matches(v.Query) {
 			v.Rows = append(v.Rows, x)
 		}
 	}

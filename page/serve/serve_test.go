@@ -18,6 +18,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/diagnose/answer"
@@ -181,6 +182,27 @@ func TestIndex(t *testing.T) {
 	s.Fail("gone <b>")
 	if body := ask(s, "GET", "/", "localhost").Body.String(); !strings.Contains(body, "gone &lt;b&gt;") || !strings.Contains(body, "slower") {
 		t.Error("a path that cannot be read is not shown beside the runs that can")
+	}
+}
+
+// TestTimes: the column of times is there where a run has one, also if a search shows only runs without.
+func TestTimes(t *testing.T) {
+	s := New(Options{Page: named, JSON: named})
+	r := judged(t, window("fast", 0), window("slow", 9e6))
+	s.Show(r)
+	if body := ask(s, "GET", "/", "localhost").Body.String(); strings.Contains(body, `class="when"`) {
+		t.Error("no run has a time, and there is a column of times")
+	}
+	r.Runs[1].When = time.Date(2026, 5, 14, 12, 45, 1, 0, time.UTC)
+	s.Show(r)
+	for _, query := range []string{"/", "/?q=fast"} {
+		body := ask(s, "GET", query, "localhost").Body.String()
+		if heads, cells, rows := strings.Count(body, `<th class="when">`), strings.Count(body, `<td class="when">`), strings.Count(body, `href="/run/`); heads != 1 || cells != rows || rows == 0 {
+			t.Errorf("%s: %d headings and %d times in %d rows", query, heads, cells, rows)
+		}
+	}
+	if body := ask(s, "GET", "/", "localhost").Body.String(); !strings.Contains(body, `<td class="when">2026-05-14 12:45</td>`) {
+		t.Error("the time of a run is not shown")
 	}
 }
 

@@ -71,8 +71,7 @@ type Lateness struct {
 	Rank   int
 	Host   string
 	Stage  string
-	Share  float64 // of the window's time; 0: entries of calls show it
-	Excess int64   // ns a step, by these
+	Excess int64 // by which it delays a step, ns: of the window, or where entries of calls show it, of the run
 }
 
 // LateIn is who was late in a window of the run by enough to act on. Where its own stage times do not show anybody,
@@ -84,7 +83,7 @@ func (v *RunVerdict) LateIn(w *Window) (l Lateness, ok bool) {
 		if c.Gain < v.MinGain {
 			continue
 		}
-		l = Lateness{Rank: c.Rank, Stage: m.Stages[c.Stage].Name, Share: c.Gain}
+		l = Lateness{Rank: c.Rank, Stage: m.Stages[c.Stage].Name, Excess: c.Explained / int64(max(1, m.Steps))}
 		for _, r := range m.Members {
 			if r.ID == c.Rank {
 				l.Host = r.Host

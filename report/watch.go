@@ -11,31 +11,24 @@ import (
 )
 
 // Window writes one window of a run in one line: its steps, how long one takes,
-// and what was late in it.
+// and who was late in it.
 func (o Output) Window(v *diagnose.RunVerdict, w *diagnose.Window) error {
 	m := w.Main
 	parts := []string{fmt.Sprintf("%s window %d", m.Run, m.Window), stepsWord(m.FirstStep, m.FirstStep+int64(max(1, m.Steps))-1)}
-	if m.Steps > 0 {
-		parts = append(parts, length(float64(m.Makespan)/float64(m.Steps))+" a step")
-	}
 	if n := len(m.Quality.Missing); n > 0 {
 		parts = append(parts, counted(n, "rank")+" missing")
 	}
-	parts = append(parts, lateIn(v, w))
+	step := "step"
+	if m.Steps > 0 {
+		step = length(float64(m.Makespan)/float64(m.Steps)) + " step"
+	}
+	if l, late := v.LateIn(w); late {
+		parts = append(parts, fmt.Sprintf("%s in %s: %s of every %s", rankAt(l.Rank, l.Host, nil), stageWord(l.Stage), length(float64(l.Excess)), step))
+	} else {
+		parts = append(parts, fmt.Sprintf("no rank delays the %s by %s or more", step, table.Percent(v.MinGain)))
+	}
 	_, err := fmt.Fprintln(o.W, glyph.Visible(strings.Join(parts, ", ")))
 	return err
-}
-
-// lateIn is who was late in a window.
-func lateIn(v *diagnose.RunVerdict, w *diagnose.Window) string {
-	l, ok := v.LateIn(w)
-	switch {
-	case !ok:
-		return "no rank late by " + table.Percent(v.MinGain) + " or more"
-	case l.Excess > 0:
-		return fmt.Sprintf("%s late in %s by arrivals: %s a step", rankAt(l.Rank, l.Host, nil), stageWord(l.Stage), length(float64(l.Excess)))
-	}
-	return fmt.Sprintf("%s late in %s: %s of the time", rankAt(l.Rank, l.Host, nil), stageWord(l.Stage), table.Percent(l.Share))
 }
 
 // Screen writes the answer to one run, with where its step goes.

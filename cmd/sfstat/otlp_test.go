@@ -7,9 +7,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	logspb "go.opentelemetry.io/proto/otlp/logs/v1"
@@ -157,6 +159,40 @@ func TestOTLPOfWatch(t *testing.T) {
 	}
 	if sent := points(t, got.metrics); sent["sfstat_run_status run=nofault-r8-s0 status=no_straggler"] != 1 {
 		t.Errorf("sent %v", sent)
+	}
+}
+
+// TestOTLPOfWatchLater: an event that the collector had no time for comes later, once, with the time at which the
+// verdict was new; one that it refuses for good does not.
+func TestOTLPOfWatchLater(t *testing.T) {
+	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "api-key=a%20b")
+	for _, c := range []struct {
+		path         string
+		status, want int
+	}{{"/v1/logs", 503, 1}, {"/v1/metrics", 503, 1}, {"/v1/metrics", 404, 1}, {"/v1/logs", 400, 0}} {
+		var got received
+		answered := 0
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+			if q.URL.Path == c.path {
+				if answered++; answered == 1 {
+					w.WriteHeader(c.status)
+					return
+				}
+			}
+			got.ServeHTTP(w, q)
+		}))
+		before := time.Now()
+		code, _, said := runArgs(t, nil, "watch", filepath.Join(root, "fixtures", "ddp", "host-callback-r8-s0.jsonl"), "--every", "10ms", "--idle", "30ms", "--otlp", server.URL)
+		server.Close()
+		if code != 0 || got.failed != nil || len(got.logs) != c.want || !strings.Contains(said, c.path+" answers "+strconv.Itoa(c.status)) {
+			t.Errorf("%v: %d, %q, %q: %d events", c, code, said, got.failed, len(got.logs))
+			continue
+		}
+		for _, l := range got.logs {
+			if r := l.ScopeLogs[0].LogRecords[0]; r.TimeUnixNano < uint64(before.UnixNano()) || !strings.HasPrefix(r.Body.GetStringValue(), "Rank 2") {
+				t.Errorf("%v: event %v", c, r)
+			}
+		}
 	}
 }
 

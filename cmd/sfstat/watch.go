@@ -2,8 +2,10 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -47,10 +49,9 @@ func (p *program) watch(c *cli.Context) error {
 	}
 	p.saysOnce()
 	w := watching{p: p, c: c, to: to, seen: live.Told{}, failed: badInput(errors.New("nothing in any input"))}
-	if err := live.New(o).Follow(c.Context, c.Duration("every"), c.Duration("idle"), p.goesOn(c, w.judged)); err != nil {
-		return err
-	}
-	return w.failed
+	err = live.New(o).Follow(c.Context, c.Duration("every"), c.Duration("idle"), p.goesOn(c, w.judged))
+	w.notExported(w.events.Send(c.Context, to, "logs")) // none without a collector
+	return cmp.Or(err, w.failed)
 }
 
 // watching is a command that follows.
@@ -58,6 +59,7 @@ type watching struct {
 	p      *program
 	c      *cli.Context
 	to     *otlp.Collector // nil: none
+	events otlp.Backlog    // for it
 	seen   live.Told
 	failed error // what the command ends with, if it is idle; nil once a run was judged
 }
@@ -141,14 +143,26 @@ func (w *watching) tell(j *judgement, n live.News) error {
 	return nil
 }
 
-// export sends metrics, and a verdict that is another than before. That it fails is said, and ends
-// nothing.
+// export sends metrics, and a verdict that is another than before: with the next if the collector is
+// unavailable now. That it fails is said, and ends nothing.
 func (w *watching) export(n live.News) {
 	run := []diagnose.RunVerdict{*n.Run}
-	err := exportMetrics(w.c.Context, w.to, run)
-	if err == nil && n.Changed {
-		err = exportVerdicts(w.c.Context, w.to, run)
+	if n.Changed {
+		body, err := exporting(w.to).Verdicts(run)
+		if err != nil {
+			w.notExported(err)
+		} else if !w.events.Add(body) {
+			w.notExported(fmt.Errorf("more than %d verdicts wait for the collector: the oldest is dropped", otlp.MostWaiting))
+		}
 	}
+	err := exportMetrics(w.c.Context, w.to, run)
+	w.notExported(err)
+	if !otlp.Unavailable(err) {
+		w.notExported(w.events.Send(w.c.Context, w.to, "logs"))
+	}
+}
+
+func (w *watching) notExported(err error) {
 	if err != nil && w.c.Context.Err() == nil {
 		w.p.remark(w.c, "%s: --otlp: %s", w.c.Command.HelpName, oneLine(err))
 	}

@@ -93,14 +93,17 @@ func (c *Collector) Send(ctx context.Context, signal string, body []byte) error 
 	}
 	answer, err := c.client.Do(request)
 	if err != nil {
-		return err // it names the address, without a password
+		return unavailable{err} // it names the address, without a password
 	}
 	defer answer.Body.Close()
 	said, err := io.ReadAll(io.LimitReader(answer.Body, mostAnswer))
 	if err != nil {
-		return fmt.Errorf("%s: %w", at.Redacted(), err)
+		return unavailable{fmt.Errorf("%s: %w", at.Redacted(), err)}
 	}
-	if answer.StatusCode/100 != 2 {
+	switch status := answer.StatusCode; {
+	case retryable(status):
+		return unavailable{fmt.Errorf("%s answers %s: %s", at.Redacted(), answer.Status, short(string(said)))}
+	case status/100 != 2:
 		return fmt.Errorf("%s answers %s, expected 200: is it a collector's address for OTLP over HTTP, which often has port 4318? %s", at.Redacted(), answer.Status, short(string(said)))
 	}
 	var partly struct {

@@ -45,10 +45,24 @@ func (s spare[T]) put(x *T) {
 }
 
 // NewBeside bounds how many stretches are looked at at a time, each of which takes some tens of
-// megabytes. A window that was added is lent: it is left alone until it comes back by release.
+// megabytes. A window that was added is lent: it is left alone until it comes back by release,
+// which is called by several goroutines.
 func NewBeside(stretches int, release func(*trace.Window)) *Beside {
 	stretches = max(1, stretches)
 	return &Beside{make(chan struct{}, stretches), release, newMemory(stretches)}
+}
+
+// enter waits until one stretch more may be looked at; a nil Beside bounds nothing.
+func (b *Beside) enter() {
+	if b != nil {
+		b.room <- struct{}{}
+	}
+}
+
+func (b *Beside) leave() {
+	if b != nil {
+		<-b.room
+	}
 }
 
 // lent is a window whose times are used where they lie, until all its steps were looked at and it has

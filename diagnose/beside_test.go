@@ -3,8 +3,10 @@ package diagnose
 import (
 	"reflect"
 	"slices"
+	"sync/atomic"
 	"testing"
 
+	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/trace"
@@ -24,16 +26,20 @@ func TestBeside(t *testing.T) {
 		}
 	}
 	want := alone.Verdict().Runs[0]
+	if len(want.Problems) == 0 {
+		t.Error("no step is left out at the end of the last window: nothing shows how long windows were")
+	}
 	if n := len(alone.runs[0].steps.series[0].looked); n < 3 || len(want.Findings) == 0 {
 		t.Fatalf("%d stretches, %d findings: nothing is judged side by side", n, len(want.Findings))
 	}
 	for _, threads := range []int{1, 2, 64} {
-		back := 0
+		var back atomic.Int32
 		s := New(Options{Brief: true, Beside: NewBeside(threads, func(w *trace.Window) {
 			for i := range w.Durations {
 				w.Durations[i] = -1
 			}
-			back++
+			w.Durations, w.Wall = nil, nil // as ingest.Release has it
+			back.Add(1)
 		})})
 		for i := range all {
 			w := *all[i]
@@ -49,17 +55,39 @@ func TestBeside(t *testing.T) {
 				slices.EqualFunc(a.Stages, b.Stages, func(a, b frontier.Stage) bool {
 					return a.Name == b.Name && a.Advance == b.Advance && *a.Share == *b.Share && a.Syncs == b.Syncs
 				})
-			if !same || a.SyncPoint.Name != b.SyncPoint.Name {
+			if !same || a.SyncPoint.Name != b.SyncPoint.Name || !slices.Equal(got.Windows[i].Stages, want.Windows[i].Stages) {
 				t.Errorf("on %d threads, window %d: %+v\nalone %+v", threads, i, a, b)
 			}
+		}
+		if !anyReported(got.Limits) || !anyReported(want.Limits) {
+			t.Errorf("on %d threads limits %+v, alone %+v: a delay can be shown in a stage", threads, got.Limits, want.Limits)
 		}
 		got.Windows, got.Undecided, got.Limits = nil, nil, nil
 		alone := want
 		if alone.Windows, alone.Undecided, alone.Limits = nil, nil, nil; !reflect.DeepEqual(got, alone) {
 			t.Errorf("on %d threads %+v\nalone %+v", threads, got, alone)
 		}
-		if back != len(all) {
-			t.Errorf("%d of %d windows were given back", back, len(all))
+		if n := int(back.Load()); n != len(all) {
+			t.Errorf("%d of %d windows were given back", n, len(all))
+		}
+	}
+}
+
+func anyReported(limits []answer.Limit) bool {
+	return slices.ContainsFunc(limits, func(l answer.Limit) bool { return l.Reported > 0 })
+}
+
+// TestBesideAfterPanic: a run that panics leaves room for those behind it.
+func TestBesideAfterPanic(t *testing.T) {
+	beside := NewBeside(1, func(*trace.Window) {})
+	for range 3 {
+		s := New(Options{Brief: true, Beside: beside, Frontier: frontier.Options{Baseline: frontier.Reference, Reference: []int64{1}}}) // fits no window
+		w := *windows(t, spec(8, 16, 1, simulate.Fault{Family: simulate.NoFault}))[0]
+		if err := s.Add(&w); err != nil {
+			t.Fatal(err)
+		}
+		if _, failed := s.Judge(); len(failed) != 1 {
+			t.Fatalf("failed: %v, expected the panic of the accounts", failed)
 		}
 	}
 }

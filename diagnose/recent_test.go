@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/diagnose/answer"
+	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -97,5 +98,26 @@ func TestRanksChange(t *testing.T) {
 		if v := s.Verdict(); v.Status != answer.Straggler || *v.Findings[0].Rank != 2 || v.Findings[0].Stage != simulate.StageData {
 			t.Fatalf("window %d: %v, %v", w.Index, v.Status, v.Findings)
 		}
+	}
+}
+
+// TestWallInPart: a run has wall times where all of its stretches have.
+func TestWallInPart(t *testing.T) {
+	all := goingOn(t, 40, 0, 39)
+	for _, w := range all[30:] { // of the second stretch
+		w.Wall = nil
+	}
+	s := New(Options{Brief: true, Recent: 1024})
+	for _, w := range all {
+		if err := s.Add(w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(s.runs[0].steps.series[0].looked); n != 1 || s.runs[0].steps.series[0].steps == 0 {
+		t.Fatalf("%d stretches and %d steps, expected one and an open one", n, s.runs[0].steps.series[0].steps)
+	}
+	v := s.Verdict()
+	if len(v.Findings) == 0 || v.Findings[0].Confidence != evidence.Supported {
+		t.Errorf("%+v, expected a supported finding", v.Findings)
 	}
 }

@@ -227,15 +227,18 @@ func (s *Session) account(r *run, w *trace.Window) error {
 	return nil
 }
 
-// taken is what is taken from the times of a window beside its account.
+// taken is what is taken from the times of a window beside its account, while they are there.
 type taken struct {
 	times    monitoring.Interval
 	probed   []probed
+	extent   extent
+	stages   []string        // in the order of its steps
 	contains *answer.Problem // of the first window of a run; nil: nothing
 }
 
 func (r *run) taken(w *trace.Window) taken {
-	out := taken{times: timesOfWindow(w), probed: probesOf(w)}
+	out := taken{times: timesOfWindow(w), probed: probesOf(w), stages: recorded(w),
+		extent: extent{w.Index, w.FirstStep, w.FirstStep + int64(w.Steps()), w.WorldSize, w.Accumulation, w.Schema}}
 	if len(r.seen)+len(r.lent) == 0 {
 		if p, found := contains(w); found {
 			out.contains = &p
@@ -244,10 +247,10 @@ func (r *run) taken(w *trace.Window) taken {
 	return out
 }
 
-// keep takes the account of a window.
+// keep takes the account of a window, of which the times may be gone.
 func (r *run) keep(w *trace.Window, a *frontier.Analysis, of taken) {
-	r.compare(w, a.Main, of.contains)
-	r.windows = append(r.windows, Window{Main: a.Main, Paper: a.Paper, Groups: a.Groups, Stages: recorded(w)})
+	r.compare(w, a.Main, of)
+	r.windows = append(r.windows, Window{Main: a.Main, Paper: a.Paper, Groups: a.Groups, Stages: of.stages})
 	if len(r.windows) == 1 {
 		r.times = nil // those of entries
 	}
@@ -256,7 +259,7 @@ func (r *run) keep(w *trace.Window, a *frontier.Analysis, of taken) {
 	for _, rank := range w.Ranks {
 		r.seeRank(rank.ID, rank.Host, rank.LocalRank)
 	}
-	r.seen = append(r.seen, extent{w.Index, w.FirstStep, w.FirstStep + int64(w.Steps()), w.WorldSize, w.Accumulation, w.Schema})
+	r.seen = append(r.seen, of.extent)
 }
 
 // recorded are the stages of a window in the order of its steps.
@@ -306,8 +309,8 @@ func told(k input.NoteKind) bool {
 }
 
 // compare notes what changes from the run's window before, steps that another
-// window has too, and what the window lost. contained is a stage around others; nil: none.
-func (r *run) compare(w *trace.Window, m *frontier.Result, contained *answer.Problem) {
+// window has too, and what the window lost.
+func (r *run) compare(w *trace.Window, m *frontier.Result, of taken) {
 	lose := func(p answer.Problem) { r.lost = append(r.lost, p) }
 	if n := len(r.seen); n > 0 {
 		before := r.seen[n-1]
@@ -324,15 +327,15 @@ func (r *run) compare(w *trace.Window, m *frontier.Result, contained *answer.Pro
 			}
 		}
 	}
-	end := w.FirstStep + int64(w.Steps())
+	end := of.extent.end
 	for _, e := range r.seen {
 		if from, to := max(e.first, w.FirstStep), min(e.end, end); from < to {
 			lose(answer.Problem{Problem: answer.StepsTwice, Window: &m.Window, Steps: &[2]int64{from, to - 1}, N: int(to - from)})
 			break
 		}
 	}
-	if contained != nil {
-		lose(*contained)
+	if of.contains != nil {
+		lose(*of.contains)
 	}
 	if p, found := disordered(w.Schema.Stages); found && len(r.seen) == 0 {
 		lose(p)

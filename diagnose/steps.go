@@ -141,19 +141,22 @@ func (s *series) complete(in *steps) {
 	l := &looked{first: s.open[0].at}
 	s.looked = append(s.looked, l)
 	s.open, s.steps = nil, 0
-	if in.beside != nil {
-		in.beside.room <- struct{}{}
-	}
+	in.beside.enter()
+	begun := false
+	defer func() {
+		if !begun { // it panicked: other sessions share the room
+			in.beside.leave()
+		}
+	}()
 	var first *division
 	if s.points == nil {
 		first = s.divide(of, in)
 		s.settle(first, of, in)
 	}
 	s.windows.inOrder(of)
+	begun = true
 	s.busy.Go(func() {
-		if in.beside != nil {
-			defer func() { <-in.beside.room }()
-		}
+		defer in.beside.leave()
 		s.look(l, of, in, first)
 	})
 }
@@ -297,6 +300,7 @@ func union(list []*looked) placed {
 	}
 	all.numbers, all.window = make([]int64, 0, n), make([]int, 0, n)
 	for i, l := range list {
+		all.walled = all.walled && l.placed.walled
 		all.numbers, all.window = append(all.numbers, l.placed.numbers...), append(all.window, l.placed.window...)
 		if slices.Equal(l.placed.ranks, all.ranks) && slices.Equal(l.placed.hosts, all.hosts) {
 			continue

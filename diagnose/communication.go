@@ -34,7 +34,7 @@ func communicationBy(r *comm.Result, g gates.Gates) RunVerdict {
 	if len(found) > 0 {
 		v.Confidence, v.Next = v.Findings[0].Confidence, found[0].next()
 	} else if last := v.Communications.LastMost; last != nil { // a profile shows whether the delay is its own
-		v.Next = []answer.Action{{Action: answer.Profile, Ranks: append([]int{last.Rank}, besides(r, []int{last.Rank})...)}}
+		v.Next = []answer.Action{{Action: answer.Profile, Ranks: []int{last.Rank}, Peers: besides(r, []int{last.Rank})}}
 	}
 	return v
 }
@@ -196,7 +196,7 @@ func (h heardSuspect) lacks() (out []evidence.Lack) {
 func (h heardSuspect) next() []answer.Action {
 	a := answer.Action{Action: answer.TestLink, Ranks: slices.Concat(h.Ranks, h.Partners)}
 	if h.Fault == suspects.LateRank {
-		a.Action, a.Ranks = answer.Profile, append(a.Ranks, besides(h.r, h.Ranks)...)
+		a.Action, a.Peers = answer.Profile, besides(h.r, h.Ranks)
 	}
 	for i := range h.r.Communicators {
 		if n := h.r.Communicators[i].Steps; n > 0 {

@@ -167,7 +167,7 @@ func (j *judge) behindArrivals(v *RunVerdict) {
 func stacksNext(list []answer.Action, rank int) {
 	for i := range list {
 		if a := &list[i]; a.Action == answer.Profile && a.With == answer.SourceProfiler {
-			a.Action, a.With, a.Ranks = answer.SampleStack, answer.SourceStacks, []int{rank}
+			a.Action, a.With, a.Ranks, a.Peers = answer.SampleStack, answer.SourceStacks, []int{rank}, nil
 		}
 	}
 }

@@ -115,13 +115,12 @@ func (j *judge) actions(s *Finding) []answer.Action {
 		return j.rankActions(f, do)
 	case f.Kind == KindHost:
 		peers := sample(w.Ranks, 1, f.Ranks)
-		return []answer.Action{do(answer.InspectHost, answer.SourceDevice), do(answer.Profile, answer.SourceProfiler, append(sample(f.Ranks, 1, nil), peers...)...)}
+		return []answer.Action{do(answer.InspectHost, answer.SourceDevice), do(answer.Profile, answer.SourceProfiler, sample(f.Ranks, 1, nil)...).Against(peers)}
 	case f.Kind == KindGroup:
-		ranks := sample(w.Ranks, 4, nil)
 		if f.Cause == CauseLate {
-			ranks = append(sample(f.Ranks, 2, nil), sample(w.Ranks, 2, f.Ranks)...)
+			return []answer.Action{do(answer.Profile, answer.SourceProfiler, sample(f.Ranks, 2, nil)...).Against(sample(w.Ranks, 2, f.Ranks))}
 		}
-		return []answer.Action{do(answer.Profile, answer.SourceProfiler, ranks...)}
+		return []answer.Action{do(answer.Profile, answer.SourceProfiler, sample(w.Ranks, 4, nil)...)}
 	case kind == stagename.Data:
 		return []answer.Action{do(answer.CheckLoader, answer.SourceLoader), do(answer.SampleStack, answer.SourcePySpy, sample(w.Ranks, 2, nil)...)}
 	case kind == stagename.Callbacks || kind == stagename.Optimizer || f.Cause == CauseSlowSteps:
@@ -137,7 +136,7 @@ func (j *judge) actions(s *Finding) []answer.Action {
 // over.
 func (j *judge) rankActions(f *finding, do func(answer.ActionKind, answer.Source, ...int) answer.Action) []answer.Action {
 	rank := *f.Rank
-	ranks := append([]int{rank}, sample(f.best.Ranks, 2, append([]int{rank}, f.Ranks...))...)
+	profile := do(answer.Profile, answer.SourceProfiler, rank).Against(sample(f.best.Ranks, 2, append([]int{rank}, f.Ranks...)))
 	host := do(answer.InspectHost, answer.SourceDevice, rank)
 	switch kind := stagename.KindOf(f.Stage); {
 	case f.recorded():
@@ -147,11 +146,11 @@ func (j *judge) rankActions(f *finding, do func(answer.ActionKind, answer.Source
 	case kind == stagename.Data:
 		return []answer.Action{do(answer.SampleStack, answer.SourcePySpy, rank), do(answer.CheckLoader, answer.SourceLoader, rank)}
 	case f.Stage == "" || f.Cause == CauseDevice:
-		return []answer.Action{host, do(answer.Profile, answer.SourceProfiler, ranks...)}
+		return []answer.Action{host, profile}
 	case kind == stagename.Forward || kind == stagename.Backward:
-		return []answer.Action{do(answer.Profile, answer.SourceProfiler, ranks...), host}
+		return []answer.Action{profile, host}
 	}
-	return []answer.Action{do(answer.SampleStack, answer.SourcePySpy, rank), do(answer.Profile, answer.SourceProfiler, ranks...)}
+	return []answer.Action{do(answer.SampleStack, answer.SourcePySpy, rank), profile}
 }
 
 // recorded reports whether the operators of the finding are in the recording,

@@ -212,18 +212,17 @@ func (j *opJudge) next() []answer.Action {
 	}
 	switch {
 	case len(t.workers) > 0 && (t.local() || t.Cause == CauseLaunch):
-		var own []int
 		for _, w := range t.workers {
-			own = append(own, j.Workers[w].ID)
+			a.Ranks = append(a.Ranks, j.Workers[w].ID)
 		}
-		a.Ranks = append(own, sample(idsOf(j.ofStage(j.v.Stage(t.workers[0]))), 2, own)...)
+		a.Peers = sample(idsOf(j.ofStage(j.v.Stage(t.workers[0]))), 2, a.Ranks)
 	case t.Cause == CauseHeavy:
 		members := idsOf(j.ofStage(t.stage))
-		a.Ranks = append(sample(members, 1, nil), sample(idsOf(j.Workers), 1, members)...)
+		a.Ranks, a.Peers = sample(members, 1, nil), sample(idsOf(j.Workers), 1, members)
 	default:
 		a.Ranks = sample(idsOf(j.Workers), 4, nil)
 	}
-	for _, rank := range a.Ranks {
+	for _, rank := range slices.Concat(a.Ranks, a.Peers) {
 		if ranks := j.StandsFor(rank); ranks != nil {
 			a.Workers = append(a.Workers, answer.Worker{Worker: rank, StandsFor: ranks})
 		}

@@ -126,7 +126,7 @@ func strongRun() diagnose.RunVerdict {
 		},
 		Undecided: []answer.Undecided{{Question: answer.RankHidden, Stage: "model.backward_cpu_wall", Hides: 40 * ms, Time: 102 * ms, Step: 323 * ms, Needs: answer.SourceArrivals}},
 		Next: []answer.Action{{Action: answer.SampleStack, Host: "node0", Ranks: []int{5}, Stages: []string{"callbacks.cpu_wall"}, With: answer.SourcePySpy},
-			{Action: answer.Profile, Ranks: []int{5, 0, 3}, Steps: &[2]int64{20, 138}, With: answer.SourceProfiler}},
+			{Action: answer.Profile, Ranks: []int{5}, Peers: []int{0, 3}, Steps: &[2]int64{20, 138}, With: answer.SourceProfiler}},
 		Windows: []diagnose.Window{strongWindow()}}
 }
 

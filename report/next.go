@@ -3,6 +3,8 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"slices"
+	"strconv"
 
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/trace/stagename"
@@ -10,10 +12,7 @@ import (
 
 // actionWords words one action: an imperative without a full stop.
 func actionWords(a answer.Action) string {
-	on, who := where(a), ranksWord(a.Ranks)
-	if len(a.Workers) > 0 {
-		who = "workers " + andList(each(a.Workers, func(w answer.Worker) string { return fmt.Sprintf("%d (%s)", w.Worker, standsFor(w.StandsFor)) }))
-	}
+	on := where(a)
 	switch a.Action {
 	case answer.InspectHost:
 		switch {
@@ -40,7 +39,7 @@ func actionWords(a answer.Action) string {
 	case answer.CheckLoader:
 		return fmt.Sprintf("read the data loader's own metrics%s", on)
 	case answer.Profile:
-		return fmt.Sprintf("profile %s for five steps (%s)", who, sourceWords(cmp.Or(a.With, answer.SourceProfiler)))
+		return fmt.Sprintf("profile %s for five steps (%s)", profiled(a), sourceWords(cmp.Or(a.With, answer.SourceProfiler)))
 	case answer.TestLink:
 		return fmt.Sprintf("run nccl-tests (sendrecv_perf) between %s, and read the error counters of their links", ranksWord(a.Ranks))
 	case answer.Compare:
@@ -54,6 +53,32 @@ func actionWords(a answer.Action) string {
 		return turnOn(a.With)
 	}
 	return string(a.Action)
+}
+
+// profiled is whom to profile: "rank 2, and ranks 0 and 4 to compare,".
+func profiled(a answer.Action) string {
+	if len(a.Peers) == 0 {
+		return participants(a, a.Ranks)
+	}
+	return fmt.Sprintf("%s, and %s to compare,", participants(a, a.Ranks), participants(a, a.Peers))
+}
+
+// participants are ranks of an action, or the workers that they name.
+func participants(a answer.Action, ranks []int) string {
+	if len(a.Workers) == 0 {
+		return ranksWord(ranks)
+	}
+	word := "workers "
+	if len(ranks) == 1 {
+		word = "worker "
+	}
+	return word + andList(each(ranks, func(rank int) string {
+		i := slices.IndexFunc(a.Workers, func(w answer.Worker) bool { return w.Worker == rank })
+		if i < 0 {
+			return strconv.Itoa(rank)
+		}
+		return fmt.Sprintf("%d (%s)", rank, standsFor(a.Workers[i].StandsFor))
+	}))
 }
 
 // where is " on gpu-node-1" or " on rank 2".

@@ -180,15 +180,15 @@ func stepTable(v *diagnose.RunVerdict, w *diagnose.Window) block {
 		return rawTable(shown)
 	}
 	t := &table.Table{Columns: []table.Column{{Head: "stage", Kind: table.Name}, {Head: "%s/step", Kind: table.Length}, {Head: "share", Kind: table.Bar},
-		{Kind: table.Fraction}, {Head: "recoverable", Kind: table.Amount}, {Head: "late", Kind: table.Text}}}
+		{Kind: table.Fraction}, {Head: "recoverable", Kind: table.Amount}, {Head: "ranks", Kind: table.Text}}}
 	for _, s := range inOrder(shown.Stages, w.Stages) {
 		if s.Name == stagename.Residual && s.Share != nil && *s.Share < 0.0005 {
 			continue
 		}
 		bar := table.RealCell(float64(s.Advance))
-		recoverable, late, strong := recoverableIn(v, s, shown)
+		recoverable, ranks, strong := recoverableIn(v, s, shown)
 		bar.Strong = strong
-		t.Add(table.TextCell(s.Name), perStep(s.Advance, shown), bar, table.OptionalCell(s.Share), recoverable, late)
+		t.Add(table.TextCell(s.Name), perStep(s.Advance, shown), bar, table.OptionalCell(s.Share), recoverable, ranks)
 	}
 	return t
 }
@@ -203,14 +203,14 @@ func inOrder(stages []frontier.Stage, recorded []string) []frontier.Stage {
 }
 
 // recoverableIn is what the findings say of a stage: by how much a step would be
-// shorter, and who is late there.
-func recoverableIn(v *diagnose.RunVerdict, s frontier.Stage, w *frontier.Result) (recoverable, late table.Cell, strong bool) {
+// shorter, and which ranks make it longer, or that they synchronise there.
+func recoverableIn(v *diagnose.RunVerdict, s frontier.Stage, w *frontier.Result) (recoverable, ranks table.Cell, strong bool) {
 	if s.Syncs {
-		late = table.TextCell("ranks synchronise")
+		ranks = table.TextCell("synchronise")
 	}
 	list, most := v.InStage(s.Name, w)
 	if len(list) == 0 {
-		return table.Cell{}, late, false
+		return table.Cell{}, ranks, false
 	}
 	var names []string
 	for _, f := range list {

@@ -6,7 +6,8 @@ import "github.com/sfstat/sfstat/diagnose/evidence"
 type Action struct {
 	Action  ActionKind `json:"action" doc:"what to do"`
 	Host    string     `json:"host,omitempty" doc:"on which host"`
-	Ranks   []int      `json:"ranks,omitempty" doc:"on which ranks, the late ones first"`
+	Ranks   []int      `json:"ranks,omitempty" doc:"on which ranks"`
+	Peers   []int      `json:"peers,omitempty" doc:"ranks to profile as well, to compare with"`
 	Workers []Worker   `json:"workers,omitempty" doc:"which ranks these stand for, of an operator trace whose workers stand for several"`
 	Stages  []string   `json:"stages,omitempty" doc:"in which stages"`
 	Steps   *[2]int64  `json:"steps,omitempty" doc:"first and last step to look at, as recorded"`
@@ -16,6 +17,12 @@ type Action struct {
 	Line      *evidence.SourceLine `json:"source_line,omitempty" doc:"line of the program to look at"`
 	Monitored *evidence.Monitored  `json:"monitored,omitempty" doc:"quantity in which a GPU or host differed"`
 	Reported  *evidence.Reported   `json:"reported,omitempty" doc:"what the kernel of a host reported"`
+}
+
+// Against is the action with ranks to compare with.
+func (a Action) Against(peers []int) Action {
+	a.Peers = peers
+	return a
 }
 
 // Worker of an operator trace that stands for several ranks.

@@ -125,6 +125,7 @@ class Action:
     action: str
     host: Optional[str] = None
     ranks: Tuple[int, ...] = ()
+    peers: Tuple[int, ...] = ()
     workers: Tuple[Worker, ...] = ()
     stages: Tuple[str, ...] = ()
     steps: Optional[Tuple[int, ...]] = None

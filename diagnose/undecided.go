@@ -120,7 +120,7 @@ func (j *judge) questions() []answer.Undecided {
 		if !m.SyncPoint.Evidence.Sure() && !m.SyncPoint.WithinPeers && m.Steps > 0 {
 			j.ask(answer.Undecided{Question: answer.SyncPointUnknown, Needs: answer.SourceMoreSteps, N: m.Steps})
 		}
-		if !m.Quality.Wall {
+		if !m.Quality.Wall && !slices.Equal(w.Stages, []string{stagename.Whole}) { // which is the wall time
 			j.ask(answer.Undecided{Question: answer.UnrecordedTime, Needs: answer.SourceWall})
 		}
 	}

@@ -7,13 +7,13 @@
 //	job-42,0,20,1,2,16107388,59685408,78004410,n0
 //
 // Columns are known by name, in any order and any case, and all but step, rank
-// and one stage may be left out:
+// and one time may be left out:
 //
 //	run          the run; by default the name of the file
 //	window       number of the window; by default 0
 //	step, rank   whole numbers from 0
 //	world_size   ranks of the job; by default the largest rank of the window, plus 1
-//	wall_ns      wall time of the step; empty when not recorded
+//	wall_ns      wall time of the step; empty when not recorded; the stage step.whole where there is no other
 //	host         empty when not known
 //	local_rank   empty when not known
 //	role         coordinates, as "dp=3,pp=1"; empty when not declared

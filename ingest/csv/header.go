@@ -8,6 +8,7 @@ import (
 
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/input"
+	"github.com/sfstat/sfstat/trace/stagename"
 )
 
 // newLayout gives the columns of a header their meaning. unit is that of
@@ -56,14 +57,26 @@ func newLayout(names []string, unit Unit) (*layout, error) {
 		found[c.kind] = true
 		l.columns[i] = c
 	}
-	if found[step] && found[rank] && found[wall] && len(l.stages) == 0 {
-		return nil, input.Bad(input.ErrMissing, "nothing but the time of whole steps, which is the same on all ranks, for all wait for the slowest: "+
-			"add a column for the time in a stage that ends before they wait, such as data or forward, or record with sfstat_recorder")
+	if found[wall] && len(l.stages) == 0 {
+		l.wholeSteps()
 	}
 	if !found[step] || !found[rank] || len(l.stages) == 0 {
 		return nil, input.Bad(input.ErrMissing, "%s: a table of windows has the columns step, rank and one for each stage", lacks(found, names))
 	}
 	return l, l.checkPairs()
+}
+
+// wholeSteps makes the wall time the only stage of a table that has no other.
+func (l *layout) wholeSteps() {
+	for i := range l.columns {
+		if c := &l.columns[i]; c.kind == wall {
+			unit := c.unit
+			*c = l.stage(stagename.Whole, unit)
+			if unit == Unsaid {
+				l.unsaid = append(l.unsaid, stagename.Whole)
+			}
+		}
+	}
 }
 
 // lacks says what a header is without.

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/input"
+	"github.com/sfstat/sfstat/trace/stagename"
 )
 
 // join makes windows of the rows: mostly one, several where ranks or all of them miss steps
@@ -47,7 +49,11 @@ func (g *group) join() ([]*trace.Window, error) {
 				Text: fmt.Sprintf("steps %d to %d were not recorded: the window was closed there", end, parts[0].FirstStep-1)})
 		}
 	}
+	whole := slices.Equal(g.layout.stages, []string{stagename.Whole})
 	for _, w := range windows {
+		if whole {
+			w.Notes = append(w.Notes, ingest.WholeSteps(w))
+		}
 		w.Side = slices.DeleteFunc(w.Side, func(c trace.SideChannel) bool { return len(c.Samples) == 0 })
 		if len(w.Side) == 0 {
 			w.Side = nil

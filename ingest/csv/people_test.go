@@ -30,6 +30,9 @@ func TestWhatPeopleWrite(t *testing.T) {
 	ms := func(w *trace.Window) {
 		w.Durations = []int64{10e6, 20e6, 11e6, 21e6, 30e6, 40e6, 31e6, 41e6}
 	}
+	whole := func(w *trace.Window) { // of training logs too
+		w.Schema.Stages, w.Durations = []string{"step.whole"}, []int64{100e6, 100e6, 101e6, 120e6}
+	}
 	tests := []struct {
 		name, text string
 		unit       csv.Unit
@@ -51,6 +54,13 @@ func TestWhatPeopleWrite(t *testing.T) {
 		{"milliseconds by the caller", "step,rank,a,b\n5,0,10,11\n5,1,20,21\n6,0,30,31\n6,1,40,41\n", csv.Milliseconds, ms, ""},
 		{"one row per stage", "step,rank,stage,duration\n5,0,a,10\n5,0,b,11\n5,1,a,20\n5,1,b,21\n6,0,a,30\n6,0,b,31\n6,1,a,40\n6,1,b,41\n", csv.Nanoseconds, nil, ""},
 		{"one row per stage, in milliseconds", "rank,phase,step,time_ms\n0,a,5,10\n0,b,5,11\n1,a,5,20\n1,b,5,21\n0,a,6,30\n0,b,6,31\n1,a,6,40\n1,b,6,41\n", csv.Unsaid, ms, ""},
+		{"whole steps", "step,rank,step_time_ms\n5,0,100\n5,1,100\n6,0,101\n6,1,120\n", csv.Unsaid, whole, "whole_steps units"},
+		{"whole steps as the writer names them", "step,rank,wall_ns\n5,0,100000000\n5,1,100000000\n6,0,101000000\n6,1,120000000\n", csv.Unsaid, whole, "whole_steps"},
+		{"whole steps in milliseconds by the caller", "step,rank,total\n5,0,100\n5,1,100\n6,0,101\n6,1,120\n", csv.Milliseconds, whole, "whole_steps"},
+		{"whole steps, and nobody says the unit", "step,rank,total\n5,0,100000\n5,1,100000\n6,0,101000\n6,1,120000\n", csv.Unsaid, func(w *trace.Window) {
+			whole(w)
+			w.Durations = []int64{100000, 100000, 101000, 120000}
+		}, "whole_steps unit_doubt"},
 		{"nobody says the unit: nanoseconds?", "step,rank,a,b\n5,0,10,11\n5,1,20,21\n6,0,30,31\n6,1,40,41\n", csv.Unsaid, nil, "unit_doubt"},
 	}
 	for _, tt := range tests {

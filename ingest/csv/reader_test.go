@@ -180,7 +180,7 @@ func TestHostile(t *testing.T) {
 		{"no step", "rank,a\n", input.ErrMissing, `no column step among "rank", "a"`},
 		{"no rank", "step,a\n", input.ErrMissing, "no column rank"},
 		{"no stage", "step,rank,window\n", input.ErrMissing, "no stage"},
-		{"whole steps alone", "step,rank,step_time_ms\n", input.ErrMissing, "all wait for the slowest"},
+		{"whole steps alone, not all", "step,rank,step_time_ms\n1,0,\n", input.ErrMissing, ":2[column step_time_ms]"},
 		{"no header", "1,0,5,6\n", input.ErrMissing, "no column step"},
 		{"column twice", "step,rank,a,a\n", input.ErrDuplicate, `"a"`},
 		{"column twice in other letters", "step,rank,Rank,a\n", input.ErrDuplicate, `"rank"`},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/stagename"
@@ -130,43 +131,9 @@ func (b *Builder) fill(w *window, steps []int64) error {
 	}
 	if len(of) == 1 && of[0] == Rest {
 		w.Schema.Stages[0] = stagename.Whole
-		w.wholeSteps()
+		w.Notes = append(w.Notes, ingest.WholeSteps(w.Window))
 	}
 	return nil
-}
-
-// apart is by which part of the median a rank's whole steps must be longer or shorter to be said.
-const apart = 0.05
-
-// wholeSteps says what whole steps alone show: which ranks differ from most, and not why.
-func (w *window) wholeSteps() {
-	R, T := len(w.Ranks), w.Steps()
-	medians := make([]int64, R)
-	for r := range w.Ranks {
-		all := make([]int64, T)
-		for t := range all {
-			all[t] = w.Durations[t*R+r]
-		}
-		slices.Sort(all)
-		medians[r] = all[T/2]
-	}
-	typical := slices.Sorted(slices.Values(medians))[(R-1)/2]
-	text := "only the time of whole steps is logged, which is as long on ranks that wait as on the one they wait for"
-	for _, side := range [...]struct {
-		sign int64
-		word string
-	}{{1, "longer"}, {-1, "shorter"}} {
-		var ids []int
-		for r, m := range medians {
-			if float64(side.sign*(m-typical)) > apart*float64(typical) {
-				ids = append(ids, w.Ranks[r].ID)
-			}
-		}
-		if len(ids) > 0 {
-			text += fmt.Sprintf("; %s took more than %.0f %% %s than most", trace.Ranks(ids), 100*apart, side.word)
-		}
-	}
-	w.note(input.NoteWholeSteps, "%s", text)
 }
 
 // rest times what stages leave of the whole steps. Whether a whole contains the stages is told by which of the

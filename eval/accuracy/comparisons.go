@@ -28,13 +28,12 @@ const (
 // changes are the parts by which all steps are longer.
 var changes = []float64{0, 0.005, 0.01, 0.02, 0.05}
 
-// ways to compare: runs of one name as pairs, runs in any order, and the first of each side,
-// in batches of steps, which cannot know how runs differ.
+// ways to compare: runs of one name as pairs, and runs in any order. One run of each side decides nothing,
+// as it cannot know how runs differ.
 var ways = []struct {
 	name string
-	runs int
 	args []string
-}{{"", runsEach, nil}, {"not paired", runsEach, []string{"--match", "none"}}, {"one run each", 1, []string{"--match", "none"}}}
+}{{"", nil}, {"not paired", []string{"--match", "none"}}}
 
 // comparisons are the first n of all changes, which share their noise.
 func comparisons(n int) []task {
@@ -63,7 +62,7 @@ func scoreComparison(p program, i int, change float64) (rows []row, err error) {
 		r.Variant = way.name
 		args := []string{"compare", "--format", "json"}
 		for _, side := range []string{"base", "new"} {
-			args = append(args, filepath.Join(dir, fmt.Sprint(side, way.runs)))
+			args = append(args, filepath.Join(dir, side))
 		}
 		text, err := output(p.sfstat, nil, append(args, way.args...)...)
 		if err != nil {
@@ -134,17 +133,12 @@ func writePair(dir string, i int, change float64) (times [2][][]int64, err error
 				return times, err
 			}
 			times[side] = append(times[side], steps)
-			for _, runs := range []int{1, runsEach} {
-				folder := filepath.Join(dir, fmt.Sprint(name, runs))
-				if k >= runs {
-					continue
-				}
-				if err := os.MkdirAll(folder, 0o777); err != nil {
-					return times, err
-				}
-				if err := os.WriteFile(filepath.Join(folder, spec.Run+".jsonl"), text, 0o666); err != nil {
-					return times, err
-				}
+			folder := filepath.Join(dir, name)
+			if err := os.MkdirAll(folder, 0o777); err != nil {
+				return times, err
+			}
+			if err := os.WriteFile(filepath.Join(folder, spec.Run+".jsonl"), text, 0o666); err != nil {
+				return times, err
 			}
 		}
 	}

@@ -35,6 +35,8 @@ type inspection struct {
 	inventory.Inventory
 	Communication *inventory.Communication `json:"communication"` // null where there are neither logs of NCCL nor dumps of its Inspector
 	Problems      []inspectedProblem       `json:"problems"`
+
+	entered map[string]string // what files of calls that ranks entered hold, by path
 }
 
 type inspectedInput struct {
@@ -47,7 +49,8 @@ type inspectedInput struct {
 	MetaOf      string `json:"meta_of"` // the operator trace that this is the meta file of, or the table that it lies beside
 	Skipped     string `json:"skipped"` // why it was not read; "" if it was
 
-	monitors bool // it is of monitoring
+	monitors bool   // it is of monitoring
+	entered  string // what it holds of calls that ranks entered
 }
 
 type inspectedProblem struct {
@@ -57,7 +60,7 @@ type inspectedProblem struct {
 
 func (p *program) inspect(c *cli.Context) error {
 	found := inspection{Inputs: []inspectedInput{}, Problems: []inspectedProblem{},
-		Inventory: inventory.Inventory{Runs: []*inventory.Run{}, Traces: []*inventory.Trace{}}}
+		Inventory: inventory.Inventory{Runs: []*inventory.Run{}, Traces: []*inventory.Trace{}, Entered: []*inventory.Entered{}}, entered: map[string]string{}}
 	in, err := p.read(c, auto.Described, found.add)
 	if err != nil {
 		return err
@@ -65,7 +68,7 @@ func (p *program) inspect(c *cli.Context) error {
 	found.Finish()
 	for _, i := range in.read {
 		found.Inputs = append(found.Inputs, inspectedInput{i.Path, i.Format.String(), i.Compression.String(), i.Bytes,
-			i.Windows, i.Ops, i.MetaOf, i.Skipped, i.Format.Monitors()})
+			i.Windows, i.Ops, i.MetaOf, i.Skipped, i.Format.Monitors(), found.entered[i.Path]})
 	}
 	for _, problem := range in.refused() {
 		found.Problems = append(found.Problems, inspectedProblem{problem.Path, oneLine(problem.Err)})
@@ -85,6 +88,10 @@ func (i *inspection) add(item auto.Item) error {
 	case item.Window != nil:
 		return i.Add(item.Window)
 	case item.Comm != nil:
+		if e := i.AddEntered(item.Comm); e != nil {
+			i.entered[item.Path] = enteredWords(e)
+			return nil
+		}
 		r, err := comm.Analyze(item.Comm, comm.Options{})
 		if err != nil {
 			return badInput(err)
@@ -101,6 +108,8 @@ func (i *inspectedInput) holds() string {
 		return "calls of NCCL"
 	case i.Format == auto.InspectorDump.String():
 		return "records of calls"
+	case i.entered != "":
+		return i.entered
 	case i.monitors:
 		return "readings, for sfstat diagnose beside a recording of the job"
 	case i.Skipped != "":
@@ -129,7 +138,7 @@ func (i *inspection) tables() []*table.Table {
 		}
 		in.Add(table.Texts(each.Path, as, cmp.Or(report.Size(each.Bytes), "unknown"), each.holds())...)
 	}
-	out := []*table.Table{in, runTable(i.Runs), traceTable(i.Traces)}
+	out := []*table.Table{in, runTable(i.Runs), traceTable(i.Traces), enteredTable(i.Entered)}
 	if i.Communication != nil {
 		out = append(out, commFacts(i.Communication))
 	}
@@ -225,6 +234,38 @@ func traceTable(traces []*inventory.Trace) *table.Table {
 			table.WholeCell(o.Groups), table.WholeCell(o.Joined), table.WholeCell(o.Resolution), table.TextCell(o.Units))
 	}
 	return t.Tidy()
+}
+
+// enteredTable has a line for each kind of file of calls that ranks entered.
+func enteredTable(kinds []*inventory.Entered) *table.Table {
+	t := &table.Table{Title: "calls that ranks entered", Columns: slices.Concat(table.Words("source"), table.Heads(table.Integer, "files"), table.Words("ranks"),
+		table.Heads(table.Integer, "calls", "not completed", "lost", "stacks"), table.Words("tells"))}
+	for _, e := range kinds {
+		var calls, open, lost table.Cell
+		if e.Calls > 0 {
+			calls, open, lost = table.WholeCell(e.Calls), table.WholeCell(e.Open), table.WholeCell(e.Lost)
+		}
+		if e.Lost < 0 {
+			lost = table.TextCell("some")
+		}
+		t.Add(table.TextCell(e.Source), table.WholeCell(e.Files), table.TextCell(e.Ranks), calls, open, lost, table.WholeCell(e.Stacks), table.TextCell(e.Tells))
+	}
+	return t.Tidy()
+}
+
+// enteredWords are what a file of calls that ranks entered holds.
+func enteredWords(e *inventory.Entered) string {
+	of := " of ranks " + e.Ranks
+	if len(e.Ranks) == 1 {
+		of = " of rank " + e.Ranks
+	}
+	switch {
+	case e.Calls > 0:
+		return counted(e.Calls, "call") + of
+	case e.Stacks > 0:
+		return counted(e.Stacks, "stack") + of
+	}
+	return "counts of calls" + of
 }
 
 // operatorTable has a line for each kind of operator, by which zscore --op and others name it.

@@ -76,7 +76,7 @@ var wants = [...]struct {
 	WindowsOnly:       {contents: windows},
 	OperatorsFirst:    {contents: windows | operators | entries, detail: profiler.EachOperator},
 	EveryForm:         {contents: windows | operators | devices, detail: profiler.EachOperator, both: true},
-	Described:         {contents: windows | operators | devices | calls, detail: profiler.Overview, both: true},
+	Described:         {contents: windows | operators | devices | entries | calls, detail: profiler.Overview, both: true},
 	ForVerdict:        {contents: windows | operators | devices | entries | calls | readings},
 	WindowsAndEntries: {contents: windows | entries},
 	Communication:     {contents: calls},

@@ -101,7 +101,7 @@ func (q *jobItems) windows(j stages.Job, path string, o stages.Options) error {
 		item := Item{Window: w, Path: path, folder: dirOf(j.Ranks[0].Source)}
 		if i == 0 {
 			item.Launched, item.Device = job.Launched, device
-			if wants[q.r.o.Want].contents&entries != 0 {
+			if wants[q.r.o.Want].contents&entries != 0 && q.r.o.Want != Described { // which lists files of entries alone
 				item.Comm = stages.Entered(j.Ranks, o.Run)
 			}
 			if item.Comm != nil {

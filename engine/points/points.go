@@ -234,6 +234,8 @@ func find(s *Steps, g Gates) places {
 		apart := slopePoints(c, true, g)
 		if out = slices.DeleteFunc(shown(apart), isWithin); len(out) > 0 {
 			points = apart
+		} else if len(found.within) == 0 {
+			found.within = within(c, true, g)
 		}
 	}
 	for _, p := range points {

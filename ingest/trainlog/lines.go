@@ -6,17 +6,11 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/sfstat/sfstat/trace/input"
 )
 
-var (
-	stepWord = regexp.MustCompile(`(?i)\b(?:global_step|train_step|step|iteration|iter)s?\b["']?\s*[:=#]?\s*\[?\s*(\d{1,15})\b`)
-	rankWord = regexp.MustCompile(`(?i)\[rank[ :=_]*(\d{1,7})\]|\brank[ :=]+(\d{1,7})\b`)
-	timeWord = regexp.MustCompile(`(?i)\b([a-z][a-z_/ ]*?)["']?\s*(?:\((ms|us|s|sec)\))?["']?\s*[:=]\s*(\d+(?:\.\d*)?(?:e[-+]?\d+)?)\s*(ms|us|s|sec|seconds)?(?:[\s,|)\]}]|$)`)
-	colour   = regexp.MustCompile("\x1b\\[[0-9;]*m")
-)
+var colour = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
 // whole is where times of whole steps go.
 const whole = stages
@@ -52,24 +46,24 @@ func (l *lineReader) parse(line []byte) (step int64, r row, n int) {
 	if !hasAny(line, "tep", "ter", "TEP", "TER") || !hasAny(line, "ime", "iming", "TIME") {
 		return 0, r, 0 // as nearly all lines
 	}
-	at := stepWord.FindSubmatchIndex(line)
-	if at == nil {
+	step, ok := stepOf(line)
+	if !ok {
 		return 0, r, 0
 	}
-	step, _ = strconv.ParseInt(string(line[at[2]:at[3]]), 10, 64)
 	r = newRow()
-	for _, m := range timeWord.FindAllSubmatch(line, -1) {
-		name, unit := strings.ToLower(string(m[1])), strings.ToLower(string(m[2])+string(m[4]))
-		for _, u := range [...]string{"ms", "us", "s"} {
-			if stem, named := strings.CutSuffix(name, "_"+u); named {
-				name, unit = stem, u
-			}
+	for from := 0; ; {
+		var t timing
+		if t, from = nextTiming(line, from); from < 0 {
+			return step, r, n
 		}
-		stage, known := stageOf(name)
+		stage, unit, known := stageOf(t.name)
 		if !known {
 			continue
 		}
-		ns, ok := nanoseconds(string(m[3]), unit)
+		if unit == "" {
+			unit = t.unit
+		}
+		ns, ok := nanoseconds(string(t.number), unit)
 		if !ok {
 			continue
 		}
@@ -82,22 +76,51 @@ func (l *lineReader) parse(line []byte) (step int64, r row, n int) {
 			r.stage[stage] = ns
 		}
 	}
-	return step, r, n
 }
 
 func hasAny(line []byte, words ...string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return bytes.Contains(line, []byte(w)) })
 }
 
-// stageOf is the stage of a time's name in lower case, of which words that belong to something else may stand before.
-func stageOf(name string) (Stage, bool) {
-	words := strings.FieldsFunc(name, func(r rune) bool { return r == ' ' || r == '_' || r == '/' })
-	for from := range words {
-		if stage, known := times[strings.Join(words[from:], "_")]; known {
-			return stage, true
+// stageOf is the stage of a time's name, of which words that belong to something else may stand before and a unit
+// behind.
+func stageOf(name []byte) (s Stage, unit string, known bool) {
+	var buffer [64]byte // longer than any name that is known
+	words := buffer[:0]
+	for i := len(name); i > 0 && len(words) < len(buffer); i-- {
+		c := name[i-1]
+		switch {
+		case c != ' ' && c != '_' && c != '/':
+			words = append(words, lower(c))
+		case len(words) > 0 && words[len(words)-1] != '_':
+			words = append(words, '_')
 		}
 	}
-	return 0, false
+	slices.Reverse(words)
+	words = bytes.TrimPrefix(words, []byte("_"))
+	for _, u := range [...]string{"ms", "us", "s"} {
+		if n := len(words) - len(u) - 1; n >= 0 && words[n] == '_' && string(words[n+1:]) == u {
+			words, unit = words[:n], u
+			break
+		}
+	}
+	for from := 0; ; from++ {
+		if s, known = times[string(words[from:])]; known {
+			return s, unit, true
+		}
+		next := bytes.IndexByte(words[from:], '_')
+		if next < 0 {
+			return 0, "", false
+		}
+		from += next
+	}
+}
+
+func lower(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		c |= 0x20
+	}
+	return c
 }
 
 // nanoseconds reads a time.
@@ -139,8 +162,8 @@ func (l *lineReader) line(line []byte) error {
 // rankOf is the rank that a line or the file's name tells, −1 where neither does.
 func (l *lineReader) rankOf(line []byte) (int, error) {
 	rank := l.rank
-	if m := rankWord.FindSubmatch(line[:min(len(line), 1<<12)]); m != nil {
-		rank, _ = strconv.Atoi(string(m[1]) + string(m[2]))
+	if told, ok := rankIn(line[:min(len(line), 1<<12)]); ok {
+		rank = told
 	}
 	if rank < 0 {
 		l.unranked = true

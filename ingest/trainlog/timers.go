@@ -1,6 +1,7 @@
 package trainlog
 
 import (
+	"bytes"
 	"maps"
 	"regexp"
 	"slices"
@@ -42,9 +43,14 @@ func (b *Builder) widest() (name string, least, most float64) {
 	return name, least, most
 }
 
+// isTimersHead reports whether timers follow a line.
+func isTimersHead(line []byte) bool {
+	return bytes.Contains(line, []byte("across ranks (ms):")) && timersHead.Match(line)
+}
+
 // timerLine takes a line of timers; done where it is one.
 func (l *lineReader) timerLine(line []byte) (done bool, err error) {
-	if timersHead.Match(line) {
+	if isTimersHead(line) {
 		err = l.endTimers()
 		l.block = block{open: true, rows: map[int]row{}}
 		return true, err

@@ -96,7 +96,7 @@ type Builder struct {
 func Recognise(text []byte) bool {
 	var l lineReader
 	for line := range bytes.Lines(text) {
-		if timersHead.Match(line) || l.known(line) {
+		if isTimersHead(line) || l.known(line) {
 			return true
 		}
 		if text[0] == '{' {

@@ -59,3 +59,29 @@ func asOneJob(sets [][]*trace.Window, i int) *trace.Window {
 	}
 	return &w
 }
+
+// TestSetsLater: of later stretches, too, ranks are compared inside their sets.
+func TestSetsLater(t *testing.T) {
+	var sets [][]*trace.Window
+	for i := range 3 {
+		s := spec(4, 150, uint64(i+1))
+		s.Schedule.Windows, s.Side.Every = 10, 0
+		s.Stages[1].Work.Mean *= simulate.Millis(1 + i)
+		if i == 1 {
+			s.Faults = []simulate.Fault{{Family: simulate.Data, Delay: 100, Ranks: []int{1}}}
+		}
+		sets = append(sets, windows(t, s))
+	}
+	for _, recent := range []int{0, 1024} {
+		session := New(Options{Recent: recent})
+		for i := range sets[0] {
+			if err := session.Add(asOneJob(sets, i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		v := session.Verdict()
+		if len(v.Findings) != 1 || v.Findings[0].Rank == nil || *v.Findings[0].Rank != 5 {
+			t.Errorf("of the last %d steps: %+v, expected rank 5 alone", recent, v.Findings)
+		}
+	}
+}

@@ -37,6 +37,7 @@ type series struct {
 	busy    parallel.Group // looks at the last of them
 	points  []points.Point // where the ranks of the first stretch synchronise; nil: not known yet
 	within  []points.Within
+	sets    [][]int // that synchronise there, where not all ranks do
 	peers   []int
 	limits  []delay.Limit // of the first stretch
 	ranks   []int         // of the first stretch
@@ -193,14 +194,14 @@ func (s *series) divide(of stretch, in *steps) *division {
 	run, at := of.laidOut(in.memory.divisions.take())
 	run.Named, run.Known = in.named, s.points
 	if s.points != nil && slices.Equal(s.ranks, at.ranks) {
-		run.KnownWithin, run.Peers = s.within, s.peers
+		run.KnownWithin, run.KnownPeers, run.Peers = s.within, s.sets, s.peers
 	}
 	return &division{Division: points.Divide(&run.Steps, in.o.Points), run: run, at: at, first: s.points == nil}
 }
 
 // settle takes from the first stretch where the ranks synchronise and who is compared with whom.
 func (s *series) settle(d *division, of stretch, in *steps) {
-	s.points, s.within = append([]points.Point{}, d.Points...), d.Within
+	s.points, s.within, s.sets = append([]points.Point{}, d.Points...), d.Within, d.Division.Peers
 	s.ranks, s.peers = d.at.ranks, d.run.Peers
 	s.windows = newAccounts(d, of, in.accounts)
 }
@@ -247,7 +248,7 @@ func (s *steps) result() (*delay.Result, placed) {
 	one.busy.Wait()
 	list := slices.Clone(one.looked)
 	// What is open is looked at without being complete.
-	open := series{points: one.points, within: one.within, peers: one.peers, limits: one.limits, ranks: one.ranks}
+	open := series{points: one.points, within: one.within, sets: one.sets, peers: one.peers, limits: one.limits, ranks: one.ranks}
 	if one.steps > 0 {
 		l := &looked{first: one.open[0].at}
 		open.look(l, stretch{one.open}, s, nil)

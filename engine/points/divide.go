@@ -106,8 +106,7 @@ func (d *Division) Steps() int { return 1 + max(-1, slices.Max(append([]int{-1},
 // not to be read any more.
 func Divide(s *Steps, g Gates) *Division {
 	found := find(s, g.orDefault())
-	points := found.points
-	var peers [][]int
+	points, peers := found.points, s.KnownPeers
 	if len(points) == 0 && len(found.within) > 0 {
 		// No stage holds all: the ranks of a set wait for one another, and for no others.
 		last := found.within[len(found.within)-1]

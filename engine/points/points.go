@@ -70,6 +70,8 @@ type Steps struct {
 	Known []Point
 	// KnownWithin is the same of sets of ranks.
 	KnownWithin []Within
+	// KnownPeers are the sets of ranks that synchronise at Known, where not all do ([Division.Peers]).
+	KnownPeers [][]int
 	// Memory is where the division lies; nil: in memory of its own.
 	Memory *Memory
 

@@ -22,7 +22,7 @@ func text(t testing.TB) string {
 	return string(b)
 }
 
-// The lines of train.py beside the fixture: fetch receives in line 25, and is called from line 32, and that from 54.
+// Lines of the fixture's train.py: fetch blocks at line 25; line 32 calls it, and line 54 calls that.
 var stack = []comms.Frame{{Function: "Loader.fetch", File: "train.py", Line: 25}, {Function: "train", File: "train.py", Line: 32}, {Function: "<module>", File: "train.py", Line: 54}}
 
 // inJSON is the form of the same dump under --json, whose first thread is another one.

@@ -18,10 +18,10 @@ COMPILE = GOGC=800 $(GO)
 TEST    = $(COMPILE) test -exec 'env -u GOGC' -vet=off -shuffle=on
 
 # What is stripped off at the end need not be made: no tables for a debugger. The
-# tags leave out HTTP/2 and manual pages, which libraries bring and nothing calls.
+# tag leaves out HTTP/2, which a library brings and nothing calls.
 # The program, vet and the tests take the same flags, so that packages are compiled
 # once for all three.
-LEAN  = -trimpath -tags nethttpomithttp2,urfave_cli_no_docs -gcflags=all=-dwarf=false
+LEAN  = -trimpath -tags nethttpomithttp2 -gcflags=all=-dwarf=false
 STRIP = -s -w
 
 # Packages that start goroutines, in code or in tests: there the race detector
@@ -121,7 +121,7 @@ page: ## page/web/dist: the script and style of sfstat report (Node)
 	cd page/ui && $(NPM) ci --no-audit --no-fund && node build.mjs
 
 man: ## bin/sfstat.1: the manual page, from the table of commands
-	mkdir -p bin && CGO_ENABLED=0 $(TEST) $(LEAN:%_no_docs=nethttpomithttp2) -ldflags '$(STRIP)' ./cmd/sfstat -run TestManPage -count=1 -man $(CURDIR)/bin/sfstat.1
+	mkdir -p bin && CGO_ENABLED=0 $(TEST) $(LEAN) -ldflags '$(STRIP)' ./cmd/sfstat -run TestManPage -count=1 -man $(CURDIR)/bin/sfstat.1
 
 PAPER ?= paper
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"io"
@@ -9,90 +10,105 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
+	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/internal/objectstore"
+	"github.com/sfstat/sfstat/report"
 )
 
-// app describes the whole command line. cli/v2 parses flags and dispatches;
-// help, errors, completion and the order of arguments are ours.
+//go:embed commands.yaml
+var commandTable []byte
+
+// forInput is the heading of flags that say what is read.
+const forInput = "Input"
+
+// app is the whole command line: the table, and what carries its commands out.
 func (p *program) app() *cli.App {
-	app := &cli.App{
-		Name:  "sfstat",
-		Usage: "find which rank and stage slow down a training job, why, and what fixing it would save",
-		Description: "sfstat reads the recordings of a distributed training job: packets (JSON Lines), window archives " +
-			"(Parquet), wide CSV, operator traces (CSV, Parquet), PyTorch profiler traces and Flight Recorder dumps, XPlane profiles of JAX and TensorFlow, Nsight Systems exports (SQLite), NCCL debug logs and Inspector dumps, compressed or not, or folders of them. It reports where the exposed time went, " +
-			"which rank the others waited for, and how certain that is.",
-		Commands: slices.Concat(
-			group("Commands", p.diagnoseCommand(), p.reportCommand(), p.compareCommand(), p.inspectCommand(), p.convertCommand()),
-			group("Running jobs and archives", p.doctorCommand(), p.sampleCommand(), p.watchCommand(), p.serveCommand(), p.hangCommand(), p.batchCommand()),
-			group("One question at a time", p.frontierCommand(), p.commCommand(), p.arrivalsCommand(), p.ksCommand(), p.zscoreCommand(), p.blameCommand(), p.whatifCommand(), p.overheadCommand()),
-			group("Evaluation", p.campaignCommand(), p.simulateCommand(), p.selfcheckCommand()),
-			group("This program", p.schemaCommand()),
-			[]*cli.Command{p.completionCommand(), p.completeCommand()},
-		),
-		Flags:  programFlags(),
-		Action: p.printEffectiveGates,
-		Writer: p.out, ErrWriter: p.err, Reader: p.in,
-		HideHelp: true, HideVersion: true,
-		ExitErrHandler: func(*cli.Context, error) {}, // exit codes are decided in carryOut
+	app, err := cli.Load(commandTable)
+	if err != nil {
+		panic(fmt.Sprintf("commands.yaml: %v", err))
 	}
-	app.OnUsageError = func(_ *cli.Context, err error, _ bool) error { return flagError(app, named{}, err) }
-	for _, c := range app.Commands {
-		c.HideHelp = true
-	}
-	for _, c := range working(app) {
-		c.HideHelp = true
-		c.Before = p.noteInputs
-		c.OnUsageError = func(_ *cli.Context, err error, _ bool) error { return flagError(app, c, err) }
+	for name, run := range map[string]func(*cli.Context) error{
+		"": p.printEffectiveGates, "diagnose": p.diagnose, "report": p.report, "compare": p.compare, "inspect": p.inspect, "convert": p.convert,
+		"doctor": p.doctor, "sample": p.sample, "watch": p.watch, "serve": p.serve, "hang": p.hang, "batch": p.batch,
+		"frontier": p.frontier, "comm": p.comm, "arrivals": p.arrivals, "ks": p.ks, "zscore": p.zscore, "blame": p.blame, "whatif": p.whatif,
+		"overhead": p.overhead, "campaign run": p.campaignRun, "campaign report": p.campaignReport, "campaign sources": p.campaignSources,
+		"simulate": p.simulate, "selfcheck": p.selfcheck, "schema": p.schema, "completion": p.completion,
+		"__complete": func(c *cli.Context) error { return p.complete(app, c) },
+	} {
+		app.Does(name, run)
 	}
 	return app
 }
 
-// group puts commands under a heading of the help.
-func group(heading string, commands ...*cli.Command) []*cli.Command {
-	for _, c := range commands {
-		c.Category = heading
-	}
-	return commands
-}
-
 // dispatch answers the requests that are no command and runs those that are.
-func (p *program) dispatch(ctx context.Context, app *cli.App, req request) error {
+func (p *program) dispatch(ctx context.Context, app *cli.App, req cli.Request) error {
+	c := req.Context(ctx)
 	switch {
-	case req.version:
+	case req.Version:
 		return p.writeTo("", versionText)
-	case req.help:
-		text := appHelp(p.helpWidth(), app)
-		if req.command == flagsTopic {
-			text = flagsHelp(p.helpWidth(), app)
-		} else if command, _ := lookUp(app, strings.Fields(req.command)); command.Command != nil {
-			text = commandHelp(p.helpWidth(), command, commonFlags(app))
-		}
-		return p.writeTo("", func(w io.Writer) error { _, err := io.WriteString(w, text); return err })
-	case req.args == nil:
-		p.say("%s", strings.TrimRight(appHelp(p.helpWidth(), app), "\n"))
+	case req.Help:
+		return p.print(app.Help(p.helpWidth(), req.Name))
+	case c == nil:
+		p.say("%s", strings.TrimRight(app.Help(p.helpWidth(), ""), "\n"))
 		return badUsage("no command given")
 	}
-	return app.RunContext(ctx, req.args)
+	if err := p.noteInputs(c); err != nil {
+		return err
+	}
+	return c.Command.Run(c)
+}
+
+// print writes a text to standard output.
+func (p *program) print(text string) error {
+	return p.writeTo("", func(w io.Writer) error { _, err := io.WriteString(w, text); return err })
+}
+
+// The scripts ask the hidden command "__complete" for the candidates, so that
+// they never fall behind the program.
+var (
+	//go:embed completion/sfstat.bash
+	bashScript string
+	//go:embed completion/sfstat.zsh
+	zshScript string
+	//go:embed completion/sfstat.fish
+	fishScript string
+)
+
+var shells = []string{"bash", "zsh", "fish"}
+
+func (p *program) completion(c *cli.Context) error {
+	if len(c.Args) != 1 || !slices.Contains(shells, c.Args[0]) {
+		return badUsage("needs one shell, %s", cli.OrList(shells))
+	}
+	return p.print(map[string]string{"bash": bashScript, "zsh": zshScript, "fish": fishScript}[c.Args[0]])
+}
+
+// complete answers the completion scripts: given the words after "sfstat" up to the cursor, it prints a line for each candidate,
+// the word and after a tab what it means.
+func (p *program) complete(app *cli.App, c *cli.Context) error {
+	var lines strings.Builder
+	for _, each := range app.Candidates(c.Args, map[string][]string{"completion": shells, "schema": report.SchemaNames()}) {
+		fmt.Fprintf(&lines, "%s\t%s\n", each.Word, each.Meaning)
+	}
+	return p.print(lines.String())
 }
 
 // noOperands refuses arguments of a command that takes none.
 func noOperands(c *cli.Context) error {
-	if c.Args().Present() {
-		return badUsage("takes no arguments, found %q", c.Args().First())
+	if len(c.Args) > 0 {
+		return badUsage("takes no arguments, found %q", c.Args[0])
 	}
 	return nil
 }
 
 // paths are the inputs of a command that reads.
 func paths(c *cli.Context) ([]string, error) {
-	if !c.Args().Present() {
-		return nil, badUsage("needs a file or folder; - reads standard input (see %s --help)", c.Command.HelpName)
+	if len(c.Args) == 0 {
+		return nil, badUsage("needs a file or folder; - reads standard input (see %s --help)", c.Title())
 	}
 	var local []string
-	for _, name := range c.Args().Slice() {
+	for _, name := range c.Args {
 		switch {
 		case !objectstore.Is(name):
 			local = append(local, name)
@@ -100,7 +116,7 @@ func paths(c *cli.Context) ([]string, error) {
 			return nil, badUsage("%s is in an object store, from which only sfstat batch reads: copy it to a file", name)
 		}
 	}
-	return c.Args().Slice(), there(local)
+	return c.Args, there(local)
 }
 
 // there refuses paths that lead nowhere before anything is read: who typed one

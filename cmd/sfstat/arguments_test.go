@@ -1,20 +1,36 @@
 package main
 
 import (
+	"context"
 	"io"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/urfave/cli/v2"
+	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 )
 
 func testApp() *cli.App {
 	return newProgram(strings.NewReader(""), io.Discard, io.Discard).app()
 }
 
-func TestArrangePutsFlagsFirst(t *testing.T) {
-	want := []string{"sfstat", "diagnose", "--format=json", "--strict", "--", "a", "b"}
+// understood is what of a command line is carried out: the command, the flags that were given, "--" and the arguments.
+func understood(req cli.Request) (words []string) {
+	c := req.Context(context.Background())
+	if c == nil {
+		return nil
+	}
+	words = strings.Fields(c.Title())
+	for _, f := range c.Command.Flags {
+		if c.IsSet(f.Name) {
+			words = append(words, "--"+f.Name+"="+c.Text(f.Name))
+		}
+	}
+	return append(append(words, "--"), c.Args...)
+}
+
+func TestFlagsStandAnywhere(t *testing.T) {
+	want := []string{"sfstat", "diagnose", "--strict=true", "--format=json", "--", "a", "b"}
 	for _, line := range []string{
 		"diagnose a b --format json --strict",
 		"diagnose a --format=json b --strict",
@@ -23,42 +39,42 @@ func TestArrangePutsFlagsFirst(t *testing.T) {
 		"--format json --strict diagnose -- a b",
 		"diagnose -format json a -strict -- b",
 	} {
-		req, err := arrange(testApp(), append([]string{"sfstat"}, strings.Fields(line)...))
+		req, err := testApp().Parse(strings.Fields(line))
 		if err != nil {
 			t.Errorf("%s: %v", line, err)
 			continue
 		}
-		if !slices.Equal(req.args, want) || req.command != "diagnose" {
-			t.Errorf("%s: %q of command %q, expected %q", line, req.args, req.command, want)
+		if got := understood(req); !slices.Equal(got, want) || req.Name != "diagnose" {
+			t.Errorf("%s: %q of command %q, expected %q", line, got, req.Name, want)
 		}
 	}
 }
 
-func TestArrangeKeepsWhatLooksLikeAFlag(t *testing.T) {
+func TestWhatLooksLikeAFlagIsKept(t *testing.T) {
 	cases := map[string][]string{
 		"diagnose -":                        {"sfstat", "diagnose", "--", "-"},
 		"diagnose -- --format":              {"sfstat", "diagnose", "--", "--format"},
-		"convert in -o -":                   {"sfstat", "convert", "-o=-", "--", "in"},
-		"convert in -o=a=b":                 {"sfstat", "convert", "-o=a=b", "--", "in"},
+		"convert in -o -":                   {"sfstat", "convert", "--output=-", "--", "in"},
+		"convert in -o=a=b":                 {"sfstat", "convert", "--output=a=b", "--", "in"},
 		"frontier x --meet-after -weird":    {"sfstat", "frontier", "--meet-after=-weird", "--", "x"},
-		"convert in -oout":                  {"sfstat", "convert", "-o=out", "--", "in"},
-		"run/ --strict":                     {"sfstat", "diagnose", "--strict", "--", "run/"},
+		"convert in -oout":                  {"sfstat", "convert", "--output=out", "--", "in"},
+		"run/ --strict":                     {"sfstat", "diagnose", "--strict=true", "--", "run/"},
 		"-":                                 {"sfstat", "diagnose", "--", "-"},
-		"selfcheck --color auto --no-color": {"sfstat", "selfcheck", "--color=auto", "--color=never", "--"},
+		"selfcheck --color auto --no-color": {"sfstat", "selfcheck", "--color=never", "--"},
 		"help campaign run":                 nil,
-		"--print-gates --gates x":           {"sfstat", "--print-gates", "--gates=x"},
+		"--print-gates --gates x":           {"sfstat", "--print-gates=true", "--gates=x", "--"},
 		"diagnose diagnose":                 {"sfstat", "diagnose", "--", "diagnose"},
-		"campaign run -o out spec":          {"sfstat", "campaign", "run", "-o=out", "--", "spec"},
+		"campaign run -o out spec":          {"sfstat", "campaign", "run", "--output=out", "--", "spec"},
 		"-o out campaign spec run":          nil, // what follows the group is its command
-		"-o out campaign run run":           {"sfstat", "campaign", "run", "-o=out", "--", "run"},
-		"campaign -q report -- --format":    {"sfstat", "campaign", "report", "-q", "--", "--format"},
+		"-o out campaign run run":           {"sfstat", "campaign", "run", "--output=out", "--", "run"},
+		"campaign -q report -- --format":    {"sfstat", "campaign", "report", "--quiet=true", "--", "--format"},
 	}
 	for line, want := range cases {
-		req, err := arrange(testApp(), append([]string{"sfstat"}, strings.Fields(line)...))
-		if (err != nil) != (want == nil) && !req.help {
+		req, err := testApp().Parse(strings.Fields(line))
+		if (err != nil) != (want == nil) && !req.Help {
 			t.Errorf("%s: %v", line, err)
-		} else if !slices.Equal(req.args, want) {
-			t.Errorf("%s: %q, expected %q", line, req.args, want)
+		} else if got := understood(req); err == nil && !slices.Equal(got, want) {
+			t.Errorf("%s: %q, expected %q", line, got, want)
 		}
 	}
 }
@@ -105,12 +121,12 @@ func TestUsageErrors(t *testing.T) {
 // before it.
 func TestFlagsAreOfOneKindInAllCommands(t *testing.T) {
 	kind := make(map[string]bool)
-	for _, c := range working(testApp()) {
+	for _, c := range testApp().Working() {
 		for _, f := range c.Flags {
-			for _, name := range f.Names() {
-				takes := f.(cli.DocGenerationFlag).TakesValue()
-				if before, seen := kind[name]; seen && before != takes {
-					t.Errorf("flag %s of %s takes a value in one command and none in another", name, c.full)
+			for _, name := range []string{f.Name, f.Short} {
+				takes := f.Is != "bool"
+				if before, seen := kind[name]; seen && before != takes && name != "" {
+					t.Errorf("flag %s of %s takes a value in one command and none in another", name, c.Name)
 				}
 				kind[name] = takes
 			}
@@ -121,7 +137,7 @@ func TestFlagsAreOfOneKindInAllCommands(t *testing.T) {
 func TestSuggestion(t *testing.T) {
 	candidates := []string{"format", "from", "output", "tau", "tie_tolerance"}
 	for typed, want := range map[string]string{"formt": "format", "form": "format", "FORMAT": "format", "ouptut": "output", "taw": "tau", "tie_tolerence": "tie_tolerance", "xyzzy": "", "": ""} {
-		got := suggestion(typed, candidates, "--")
+		got := cli.Suggestion(typed, candidates, "--")
 		if want != "" {
 			want = "; did you mean --" + want + "?"
 		}
@@ -131,27 +147,21 @@ func TestSuggestion(t *testing.T) {
 	}
 }
 
-func FuzzArrange(f *testing.F) {
+func FuzzParse(f *testing.F) {
 	for _, line := range []string{"diagnose a --format json", "--", "-", "--=", "-o", "campaign", "campaign run x -o y", "campaign -- run --", "diagnose --format=json -- -x", "=", "--color=always selfcheck", "--print-gates --gates=x", "help x"} {
 		f.Add(line)
 	}
 	app := testApp()
 	f.Fuzz(func(t *testing.T, line string) {
-		args := append([]string{"sfstat"}, strings.Split(line, " ")...)
-		req, err := arrange(app, args)
-		if err != nil {
-			if code := exitCode(err); code != exitBadInput {
-				t.Fatalf("exit code %d for %v", code, err)
-			}
+		req, err := app.Parse(strings.Split(line, " "))
+		if err != nil || req.Name == "" || req.Help {
 			return
 		}
-		if req.command == "" {
-			return
-		}
-		// What comes out is in order, so it arranges to itself.
-		again, err := arrange(app, req.args)
-		if err != nil || !slices.Equal(again.args, req.args) {
-			t.Fatalf("%q became %q, then %q (%v)", args, req.args, again.args, err)
+		// What was understood is in order, and understood as itself.
+		words := understood(req)
+		again, err := app.Parse(words[1:])
+		if err != nil || !slices.Equal(understood(again), words) {
+			t.Fatalf("%q became %q, then %q (%v)", line, words, understood(again), err)
 		}
 	})
 }

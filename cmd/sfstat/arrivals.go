@@ -6,8 +6,7 @@ import (
 	"regexp"
 	"slices"
 
-	"github.com/urfave/cli/v2"
-
+	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/plots"
@@ -16,48 +15,6 @@ import (
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/comms"
 )
-
-func (p *program) arrivalsCommand() *cli.Command {
-	return &cli.Command{
-		Name: "arrivals", Usage: "which rank arrives last at synchronisation points, how often, by how much, and from which source line", ArgsUsage: "PATH...",
-		Description: "Reads PyTorch Flight Recorder dumps (pickle or JSON), packets with arrivals, or profiler traces of CPU-only jobs, " +
-			"one per rank, and compares when the ranks entered their collectives, sends and receives. Lateness inherited from an earlier synchronisation " +
-			"point does not count as a rank's own delay. Packets of the same job beside the dumps show in which stage each call is entered. Profiler traces are used " +
-			"only if there are no dumps or packets with arrivals.",
-		Flags: join(entriesFlags(), []cli.Flag{
-			figureFlag("how far behind the first rank each rank enters each collective (one job)"),
-		}, resultFlags()),
-		UsageText: `sfstat arrivals dumps/
-sfstat arrivals /tmp/nccl_trace_rank_* --format csv -o arrivals.csv
-sfstat arrivals dumps/ --plot skew.png`,
-		Action: p.arrivals,
-	}
-}
-
-func (p *program) hangCommand() *cli.Command {
-	return &cli.Command{
-		Name: "hang", Usage: "which rank is missing when a job hangs, who waits, since when, and from which source line", ArgsUsage: "PATH...",
-		Description: "Reads PyTorch Flight Recorder dumps (pickle or JSON) and stacks that py-spy dumped, one file per rank, and reports of NCCL's RAS (JSON). Finds the call that some ranks entered and others did not, the order in which " +
-			"process groups block one another, and calls whose members disagree on operation, sizes or types. Missing, empty or truncated dumps are reported; the rest are " +
-			"still analysed. Packets with arrivals and profiler traces of CPU-only jobs hold only completed calls: they show calls that disagree, but " +
-			"no hang.",
-		Flags: join(entriesFlags(), resultFlags()),
-		UsageText: `sfstat hang /tmp/comm_lib_trace_rank_*
-sfstat hang dumps/ --format json | jq '.jobs[0].blocked[0].missing'`,
-		Action: p.hang,
-	}
-}
-
-// entriesFlags say what to read of entries. They are of whole runs: for whom a
-// rank waits, and who is missing, is of all calls of all ranks.
-func entriesFlags() []cli.Flag {
-	return join([]cli.Flag{rankPatternFlag(), strictFlag()}, selectionFlags("window", "steps", "ranks"))
-}
-
-func rankPatternFlag() cli.Flag {
-	return &cli.StringFlag{Name: "rank-pattern", Category: forInput,
-		Usage: "take the rank from the file names of Flight Recorder dumps with `REGEXP`: its group named rank, else its first group; a group named host gives the host"}
-}
 
 // rankPattern is the flag of that name, nil without it.
 func rankPattern(c *cli.Context) (*regexp.Regexp, error) {

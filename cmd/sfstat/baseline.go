@@ -4,8 +4,7 @@ import (
 	"os"
 	"slices"
 
-	"github.com/urfave/cli/v2"
-
+	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/trace"
@@ -17,11 +16,6 @@ const (
 	cohortBaseline = "cohort"
 	rankBaseline   = "rank"
 )
-
-func baselineFlag() cli.Flag {
-	return &cli.StringFlag{Name: "baseline", Value: cohortBaseline,
-		Usage: "what a stage is clipped to when its gain is computed: the median over ranks (cohort), each rank's own median (rank), or its median in the healthy run in `PATH`"}
-}
 
 // healthy reads the run of --baseline; nil where the flag names none.
 func (p *program) healthy(c *cli.Context) (*frontier.Sample, error) {

@@ -10,42 +10,14 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
 	"github.com/sfstat/sfstat/batch"
 	"github.com/sfstat/sfstat/batch/findings"
+	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/internal/bug"
 	"github.com/sfstat/sfstat/internal/objectstore"
 	"github.com/sfstat/sfstat/report"
 )
-
-func (p *program) batchCommand() *cli.Command {
-	return &cli.Command{
-		Name: "batch", Usage: "judge every run of an archive: a table of findings and a summary", ArgsUsage: "PATH...",
-		Description: "Judges every run in the given folders and object-store prefixes (s3://, gs://) on all cores, in memory that does not grow with the archive, and writes a row per finding of a run. " +
-			"The summary lists the runs that lose most time, hosts and GPUs that recur more often than chance allows, and days from which on steps are longer. --resume continues an interrupted batch; the output is identical byte for byte.",
-		Flags: join([]cli.Flag{
-			&cli.BoolFlag{Name: "resume", Usage: "continue an interrupted batch, or start one"},
-			&cli.StringFlag{Name: "shard", Usage: "do shard `I/N` of the work; --summarize merges the outputs of all shards"},
-			&cli.BoolFlag{Name: "summarize", Usage: "merge and summarize the outputs of earlier batches, given as paths"},
-			&cli.IntFlag{Name: "threads", Usage: "use `N` threads; by default one per core", Action: only("threads", notNegative, "1 or more")},
-			minGainFlag(), gatesFlag(),
-			&cli.BoolFlag{Name: "strict", Category: forInput, Usage: "write no output, and exit with 2, if any input is left out or not whole"},
-			outputFlag("write the rows to `FILE` (.parquet, .csv or .jsonl), atomically; without it, only the summary is printed"),
-			&cli.StringFlag{Name: "windows", Category: forOutput, Usage: "write a row per window to `FILE`, too (.parquet, .csv or .jsonl)"},
-			choiceFor(forOutput, choice("format", "format of the summary", "text", "json", "csv", "md")),
-			widthFlag(),
-		}, screenFlags()),
-		UsageText: `sfstat batch runs/ -o findings.parquet
-sfstat batch runs/ -o findings.parquet --windows windows.parquet --resume
-sfstat batch s3://bucket/runs -o findings.parquet
-sfstat batch runs/ --format json | jq .hosts
-sfstat batch runs/ --shard 2/8 -o findings-2.parquet
-sfstat batch --summarize findings-*.parquet -o findings.parquet`,
-		Action: p.batch,
-	}
-}
 
 func (p *program) batch(c *cli.Context) error {
 	names, err := paths(c)
@@ -59,7 +31,7 @@ func (p *program) batch(c *cli.Context) error {
 	sum, err := p.findings(c, names, o)
 	if sum != nil {
 		for _, r := range sum.Refused {
-			p.say("%s: %s: %s", c.Command.HelpName, r.Path, r.Error)
+			p.say("%s: %s: %s", c.Title(), r.Path, r.Error)
 			if r.Bug != "" {
 				p.note(&bug.Error{Where: r.Path, What: r.Error, Stack: []byte(r.Bug)})
 			}
@@ -110,7 +82,7 @@ func (p *program) batchOptions(c *cli.Context) (batch.Options, error) {
 	if err != nil {
 		return o, err
 	}
-	o.Diagnose = diagnose.Options{MinGain: shareOf(c, "min-gain")}
+	o.Diagnose = diagnose.Options{MinGain: c.Float64("min-gain")}
 	o.Diagnose.Frontier.Gates = &gates
 	o.Settings = fmt.Sprintf("%s gates %+v least gain %v", thisVersion(), gates, o.Diagnose.MinGain)
 	if c.Bool("resume") {

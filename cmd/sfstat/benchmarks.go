@@ -1,21 +1,16 @@
 package main
 
 import (
-	"github.com/urfave/cli/v2"
-
+	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/engine/comm/capacity"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/nccltests"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
-func limitFlag() cli.Flag {
-	return list(forInput, "limit", "hold bandwidths against what nccl-tests printed, or wrote with -J, in `FILE` (may be repeated)")
-}
-
 // benchmarks reads the files of --limit; nil without any.
 func benchmarks(c *cli.Context) (*capacity.Benchmarks, error) {
-	files := listed(c, "limit")
+	files := c.List("limit")
 	if len(files) == 0 {
 		return nil, nil
 	}

@@ -4,44 +4,10 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/urfave/cli/v2"
-
+	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/eval/campaign"
 	"github.com/sfstat/sfstat/eval/campaign/slurm"
 )
-
-// campaignCommand is the group of commands about evaluations.
-func (p *program) campaignCommand() *cli.Command {
-	return &cli.Command{
-		Name: "campaign", Usage: "run an evaluation from one file, and make the paper's tables and figures",
-		Description: "An evaluation is a folder: the specification of its runs, what each recorded, a row for each of what was found, and the " +
-			"tables and figures that follow.",
-		Subcommands: []*cli.Command{
-			p.campaignRunCommand(),
-			p.campaignReportCommand(),
-			p.campaignSourcesCommand(),
-		},
-		UsageText: `sfstat campaign run eval/campaign/specs/e3.yaml -o e3
-sfstat campaign report e3`,
-	}
-}
-
-func (p *program) campaignRunCommand() *cli.Command {
-	return &cli.Command{
-		Name: "run", Usage: "make the runs of an evaluation that are not done yet", ArgsUsage: "SPEC.yaml",
-		Description: "Makes every run that a specification lists, on the simulator, on this machine or on a cluster, and keeps for each an archive and a row: " +
-			"what it hides, what the frontier, five simpler methods and the verdict say, and where that comes from. " +
-			"What was done before with the same specification and version stands, so a campaign that was stopped goes on where it was.",
-		Flags: join([]cli.Flag{
-			&cli.StringFlag{Name: "python", Usage: "the interpreter `PYTHON` of real jobs, which has PyTorch; without it, that of SFSTAT_PYTHON, or python3"},
-			&cli.BoolFlag{Name: "dry-run", Usage: "runner slurm: write what would be submitted, and submit nothing"},
-			outputFlag("the `FOLDER` of the campaign, made if it is not there"),
-		}, screenFlags()),
-		UsageText: `sfstat campaign run eval/campaign/specs/e3.yaml -o e3
-sfstat campaign report e3`,
-		Action: p.campaignRun,
-	}
-}
 
 func (p *program) campaignRun(c *cli.Context) error {
 	path, err := onlyOperand(c, "SPEC.yaml")
@@ -101,8 +67,8 @@ func (p *program) tellOutcome(c *cli.Context, o campaign.Outcome) error {
 
 // onlyOperand is the argument of a command that takes one.
 func onlyOperand(c *cli.Context, what string) (string, error) {
-	if c.Args().Len() != 1 {
-		return "", badUsage("needs one %s, found %s", what, counted(c.Args().Len(), "argument"))
+	if len(c.Args) != 1 {
+		return "", badUsage("needs one %s, found %s", what, counted(len(c.Args), "argument"))
 	}
-	return c.Args().First(), nil
+	return c.Args[0], nil
 }

@@ -5,8 +5,7 @@ import (
 	"encoding/hex"
 	"path/filepath"
 
-	"github.com/urfave/cli/v2"
-
+	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/eval/campaign"
 	"github.com/sfstat/sfstat/eval/campaign/communication"
 	"github.com/sfstat/sfstat/eval/campaign/tables"
@@ -45,10 +44,10 @@ type evaluation struct {
 
 // openEvaluation reads the folder that is the argument. One that holds nothing is taken for a campaign's.
 func openEvaluation(c *cli.Context) (*evaluation, error) {
-	if c.NArg() != 1 {
-		return nil, badUsage("needs one FOLDER of a campaign, found %s", counted(c.NArg(), "argument"))
+	if len(c.Args) != 1 {
+		return nil, badUsage("needs one FOLDER of a campaign, found %s", counted(len(c.Args), "argument"))
 	}
-	dir := c.Args().First()
+	dir := c.Args[0]
 	e := &evaluation{dir: dir}
 	var err error
 	if e.by, err = scoringOf(c, dir); err != nil {

@@ -11,8 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
+	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/eval/campaign/tables"
 	"github.com/sfstat/sfstat/plots"
 	"github.com/sfstat/sfstat/report"
@@ -23,25 +22,6 @@ const manifestName = "artifact_manifest.csv"
 
 // figureWidths are the values of --figure-width, in the order of plots.Width.
 var figureWidths = []string{plots.Column: "column", plots.Page: "page"}
-
-func (p *program) campaignReportCommand() *cli.Command {
-	return &cli.Command{
-		Name: "report", Usage: "score runs with a known fault: the paper's tables and figures, next to the published ones", ArgsUsage: "FOLDER",
-		Description: "Scores the archives of a finished campaign and writes into its FOLDER the tables (tables/), the figures (figures/), and index.html, which " +
-			"shows both and says which cells differ from the published ones, by how much and why; comparison.csv has the same as rows. " +
-			"artifact_manifest.csv lists what each table and figure was made from and by what command. Recordings of communication in communication/ and " +
-			"measurements in measured/ get tables and figures too.",
-		Flags: join([]cli.Flag{
-			choice("table-format", "write the tables of a campaign as Markdown, CSV or LaTeX", "md", "csv", "latex"),
-			&cli.StringFlag{Name: "figure-format", Value: plots.SVG.String(), Usage: "draw each figure of a campaign in every format of `LIST`: svg, png, pdf"},
-			choice("figure-width", "width of the figures of a campaign: 17.5 cm or 8.5 cm", figureWidths[plots.Page], figureWidths[plots.Column]),
-			gatesFlag(),
-		}, screenFlags()),
-		UsageText: `sfstat campaign report e3
-sfstat campaign report e3 --table-format latex --figure-format pdf --figure-width column`,
-		Action: p.campaignReport,
-	}
-}
 
 // campaignReport writes tables, figures and the page of a campaign into its folder.
 func (p *program) campaignReport(c *cli.Context) error {

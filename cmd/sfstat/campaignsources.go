@@ -5,8 +5,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/urfave/cli/v2"
-
+	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/diagnose/crosscheck"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/stages"
@@ -15,37 +14,19 @@ import (
 	"github.com/sfstat/sfstat/trace/input"
 )
 
-func (p *program) campaignSourcesCommand() *cli.Command {
-	return &cli.Command{
-		Name: "sources", Usage: "whether several recorders of one run agree", ArgsUsage: "FIRST OTHER...",
-		Description: "Each argument is what one recorder saw of the same run: packets, a profiler's folder, an archive. All come down to " +
-			"durations by step, stage and rank; the steps and ranks that all have are held against the first: how far shares of exposed " +
-			"time differ, whether the stages to look into are the same, how large the files are. Stages of profilers are taken on the host.",
-		Flags: join([]cli.Flag{
-			choice("match", "which step of one source is which of another: of the same number, or the n-th of each", "number", "order"),
-			stageMapFlag(), gatesFlag(),
-			failOnFlag("exit with 3 when the sources differ: in the stages to look into, or in any share beyond a tie too"),
-		}, selectionFlags(), resultFlags()),
-		UsageText: `sfstat campaign sources packets/ nsight/
-sfstat campaign sources packets.jsonl kineto/ nsight/ --format json
-sfstat campaign sources run.parquet nsight/ --match order --fail-on ambiguous`,
-		Action: p.campaignSources,
-	}
-}
-
 func (p *program) campaignSources(c *cli.Context) error {
 	gates, err := loadGates(c)
 	if err != nil {
 		return err
 	}
-	if c.Args().Len() < 2 {
-		return badUsage("%d sources, expected two or more: a file or a folder for each recorder", c.Args().Len())
+	if len(c.Args) < 2 {
+		return badUsage("%d sources, expected two or more: a file or a folder for each recorder", len(c.Args))
 	}
 	o := crosscheck.Options{Gates: &gates}
 	if c.String("match") == crosscheck.ByOrder.String() {
 		o.Match = crosscheck.ByOrder
 	}
-	names := c.Args().Slice()
+	names := c.Args
 	if err := there(names); err != nil {
 		return err
 	}

@@ -5,9 +5,8 @@ import (
 	"io"
 	"path/filepath"
 
-	"github.com/urfave/cli/v2"
-
 	"github.com/sfstat/sfstat/archive/calls"
+	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/capacity"
 	"github.com/sfstat/sfstat/engine/comm/parallel"
@@ -17,32 +16,6 @@ import (
 	"github.com/sfstat/sfstat/report"
 	"github.com/sfstat/sfstat/trace/comms"
 )
-
-func (p *program) commCommand() *cli.Command {
-	return &cli.Command{
-		Name: "comm", Usage: "who arrives late, which link is slow, and what each rank sends", ArgsUsage: "PATH...",
-		Description: "Matches the calls in NCCL's debug logs and its Inspector's dumps to kernels in exports of Nsight Systems; each alone goes a part of the way. " +
-			"Names the rank that arrives late, or the link or communicator that is slower than its peers.",
-		Flags: join([]cli.Flag{
-			choice("scoring", "how calls and kernels match: by all, by names, or as in the thesis", "default", "names", "thesis"),
-			choice("theory", "what links allow: bandwidths as nccl-tests or as the thesis has them", "nccl-tests", "thesis"),
-			choiceFor(forOutput, choice("show", "who delays the others, machines and links, what each step communicates, or how much each rank sends each other", "verdict", "topology", "steps", "matrix")),
-			&cli.StringFlag{Name: "dot", Category: forOutput, Usage: "draw the topology to `FILE`, for Graphviz"},
-			&cli.StringFlag{Name: "matches", Category: forOutput, Usage: "write pairs of call and kernel to `FILE` (CSV)"},
-			&cli.StringFlag{Name: "calls", Category: forOutput, Usage: "write calls with times and bandwidths to `FILE` (.csv, .parquet)"},
-			&cli.StringFlag{Name: "chrome", Category: forOutput, Usage: "draw a trace for Perfetto to `FILE` (JSON)"},
-			&cli.StringFlag{Name: "layout", Category: forInput, Usage: "`SIZES` of the job, such as dp=4,tp=2; else they are inferred"},
-			&cli.StringFlag{Name: "model", Category: forInput, Usage: "the model in `FILE` (YAML): how much should be communicated"},
-			&cli.StringFlag{Name: "plots", Category: forOutput, Usage: "draw figures into `FOLDER`"},
-			limitFlag(),
-			strictFlag(),
-		}, selectionFlags("window", "steps"), resultFlags()),
-		UsageText: `sfstat comm run/
-sfstat comm logs/ reports/ --layout tp=4,dp=2
-sfstat comm run/ --chrome trace.json                   # open at ui.perfetto.dev`,
-		Action: p.comm,
-	}
-}
 
 func (p *program) comm(c *cli.Context) error {
 	o, err := commOptions(c)

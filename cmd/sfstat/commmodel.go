@@ -1,8 +1,7 @@
 package main
 
 import (
-	"github.com/urfave/cli/v2"
-
+	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/engine/comm/volume"
 	"github.com/sfstat/sfstat/eval/campaign/communication"
 )

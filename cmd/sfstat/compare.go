@@ -5,8 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/urfave/cli/v2"
-
+	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/diagnose/runs"
 	"github.com/sfstat/sfstat/engine/comm"
@@ -19,36 +18,15 @@ import (
 	"github.com/sfstat/sfstat/trace/operator"
 )
 
-func (p *program) compareCommand() *cli.Command {
-	return &cli.Command{
-		Name: "compare", Usage: "compare two sets of runs: what changed, how certain that is, and whether it passes a gate", ArgsUsage: "BASE NEW",
-		Description: "Compares step time, stages, waits, arrivals and findings of the runs in BASE with those in NEW. Each change comes with a confidence interval and a result: regression, " +
-			"improvement, or no significant change, together with the smallest change that these runs can detect. Runs with the same name are paired. Of two jobs with recordings of NCCL " +
-			"it also says what they communicate otherwise.",
-		Flags: join([]cli.Flag{
-			shareWithin("gate", 0, "exit with 3 when steps are significantly longer, and by more than `SHARE`, such as 2% or 0.02", func(x float64) bool { return x >= 0 && x < 1e6 }, "0 or more"),
-			failOnFlag("what exceeds the gate: the lower bound (strong), the estimate of what is significantly longer (supported, the default), or all not shown to be within it (ambiguous)"),
-			confidenceFlag(0.95, "simultaneous confidence `LEVEL` of all intervals, above 0.5 and below 1"),
-			&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "seed of the correction for many measures"},
-			choiceFor(forInput, choice("match", "pair runs that have the same name on both sides (name), or none", "name", "none")),
-			cutFlag(),
-		}, profileFlags(), selectionFlags(), []cli.Flag{rankPatternFlag(), strictFlag()}, resultFlags()),
-		UsageText: `sfstat compare week-31/ week-32/
-sfstat compare main/ branch/ --gate 2% --format md -o comparison.md
-sfstat compare before.parquet after.parquet --format json | jq '.rows[] | select(.verdict == "regression")'`,
-		Action: p.compare,
-	}
-}
-
 func (p *program) compare(c *cli.Context) error {
 	o, err := compareOptions(c)
 	if err != nil {
 		return err
 	}
-	if c.NArg() != 2 {
-		return badUsage("needs two paths, BASE and NEW, found %d: several runs of a side stand in a folder", c.NArg())
+	if len(c.Args) != 2 {
+		return badUsage("needs two paths, BASE and NEW, found %d: several runs of a side stand in a folder", len(c.Args))
 	}
-	if err := there(c.Args().Slice()); err != nil {
+	if err := there(c.Args); err != nil {
 		return err
 	}
 	traffic, err := p.trafficChanges(c)
@@ -71,11 +49,11 @@ func (p *program) compare(c *cli.Context) error {
 
 // compareRuns compares the runs of both paths.
 func (p *program) compareRuns(c *cli.Context, o runs.Options) (*runs.Comparison, inputs, error) {
-	base, in, err := p.runsIn(c, c.Args().Slice()[:1])
+	base, in, err := p.runsIn(c, c.Args[:1])
 	if err != nil {
 		return nil, in, err
 	}
-	now, more, err := p.runsIn(c, c.Args().Slice()[1:])
+	now, more, err := p.runsIn(c, c.Args[1:])
 	if err != nil {
 		return nil, in, err
 	}
@@ -95,7 +73,7 @@ func (p *program) trafficChanges(c *cli.Context) (*changes.Result, error) {
 		return nil, err
 	}
 	var sides [2]*comm.Result
-	for i, path := range c.Args().Slice() {
+	for i, path := range c.Args {
 		if path == "-" {
 			return nil, nil
 		}
@@ -121,13 +99,13 @@ func gateExceeded(c *cli.Context, s runs.Standing) error {
 	case runs.BelowGate, runs.NotShown:
 		found = evidence.Ambiguous
 	}
-	return failAt(cmp.Or(c.String("fail-on"), evidence.Supported.String()), found, fmt.Sprintf("the gate of %s is exceeded", c.Generic("gate")))
+	return failAt(cmp.Or(c.String("fail-on"), evidence.Supported.String()), found, fmt.Sprintf("the gate of %s is exceeded", c.Text("gate")))
 }
 
 func compareOptions(c *cli.Context) (o runs.Options, err error) {
-	o = runs.Options{Confidence: shareOf(c, "confidence"), Seed: c.Uint64("seed"), Unpaired: c.String("match") == "none"}
+	o = runs.Options{Confidence: c.Float64("confidence"), Seed: c.Uint64("seed"), Unpaired: c.String("match") == "none"}
 	if c.IsSet("gate") {
-		gate := shareOf(c, "gate")
+		gate := c.Float64("gate")
 		o.Gate = &gate
 	} else if c.String("fail-on") != "" {
 		return o, badUsage("--fail-on needs --gate, by how much steps may be longer")

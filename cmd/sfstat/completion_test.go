@@ -7,12 +7,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
+	"github.com/sfstat/sfstat/report"
 )
 
-func words(found []candidate) []string {
+func words(found []cli.Candidate) []string {
 	var out []string
 	for _, c := range found {
-		out = append(out, c.word)
+		out = append(out, c.Word)
 	}
 	return out
 }
@@ -52,15 +55,15 @@ func TestCandidates(t *testing.T) {
 		{"--vers", "--version"},
 		{"nonsense --format ", "text json csv md"},
 	}
-	app := testApp()
+	app, closed := testApp(), map[string][]string{"completion": shells, "schema": report.SchemaNames()}
 	for _, c := range cases {
-		got := strings.Join(words(candidates(app, strings.Split(c.line, " "))), " ")
+		got := strings.Join(words(app.Candidates(strings.Split(c.line, " "), closed)), " ")
 		if got != c.want {
 			t.Errorf("%q: %q, expected %q", c.line, got, c.want)
 		}
 	}
 	for _, line := range [][]string{nil, {""}, {"--quiet", ""}} {
-		if got := words(candidates(app, line)); !slices.Contains(got, "diagnose") || slices.Contains(got, "completion") || slices.Contains(got, "__complete") {
+		if got := words(app.Candidates(line, closed)); !slices.Contains(got, "diagnose") || slices.Contains(got, "completion") || slices.Contains(got, "__complete") {
 			t.Errorf("%q: %q, expected the commands", line, got)
 		}
 	}

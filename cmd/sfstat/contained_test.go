@@ -7,8 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/urfave/cli/v2"
-
+	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/live"
 )
 
@@ -52,7 +51,7 @@ func TestBugInAFollowedRun(t *testing.T) {
 	p := newProgram(nil, io.Discard, &errs)
 	p.getenv = func(string) string { return "1" }
 	app := p.app()
-	app.Command("watch").Action = func(c *cli.Context) error {
+	app.Command("watch").Run = func(c *cli.Context) error {
 		each := p.goesOn(c, func(live.Change) error { panic("boom") })
 		for range 2 {
 			if err := each(live.Change{Key: "run a"}); err != nil {

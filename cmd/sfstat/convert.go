@@ -4,44 +4,14 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
+	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/ingest/auto"
 )
 
-// targetFlags say where and how windows are written.
-func targetFlags() []cli.Flag {
-	return []cli.Flag{
-		outputFlag("write to `OUT`: .jsonl, .csv or .parquet (.gz and .zst compress the first two), - for standard output, or a folder with a file for each run"),
-		choiceFor(forOutput, choice("to", "what to write; else as OUT ends", containerNames()...)),
-	}
-}
-
-func (p *program) convertCommand() *cli.Command {
-	return &cli.Command{
-		Name: "convert", Usage: "rewrite windows and operator traces in another format", ArgsUsage: "IN...",
-		Description: "Durations, ranks, roles, side channels and notes are kept to the nanosecond; epochs and arrivals go into a file " +
-			"beside CSV and Parquet (OUT.arrivals.jsonl.zst), which is read with them. A CSV or Parquet file " +
-			"holds windows of one stage list, or one operator trace, whose layout goes into a YAML file beside it; give a " +
-			"folder when the inputs have several. Device times of profiler traces are not kept. The output is complete or not there.",
-		Flags: join([]cli.Flag{
-			&cli.BoolFlag{Name: "in-place", Category: forOutput, Usage: "let OUT be a file that is read; without -o, the only one"},
-			strictFlag(),
-		}, followFlags(), selectionFlags(), profileFlags(), targetFlags(), screenFlags()),
-		UsageText: `sfstat convert rank*.jsonl -o run.parquet
-sfstat convert run.parquet -o run.jsonl.zst
-sfstat convert run.parquet -o - --to csv | head
-sfstat convert runs/ -o archive/ --to parquet
-sfstat convert run.parquet --in-place
-sfstat convert --follow runs/ -o archive/`,
-		Action: p.convert,
-	}
-}
-
 func (p *program) convert(c *cli.Context) error {
 	out := c.String("output")
-	if out == "" && c.Bool("in-place") && c.NArg() == 1 {
-		out = c.Args().First()
+	if out == "" && c.Bool("in-place") && len(c.Args) == 1 {
+		out = c.Args[0]
 	}
 	if out == "" {
 		return badUsage("needs -o OUT; - writes to standard output")

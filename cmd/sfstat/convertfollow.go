@@ -7,22 +7,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
 	"github.com/sfstat/sfstat/archive/partitions"
+	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/live"
 )
-
-// followFlags are for an archive that grows with running jobs.
-func followFlags() []cli.Flag {
-	return []cli.Flag{
-		&cli.BoolFlag{Name: "follow", Category: forInput, Usage: "follow running jobs: keep the folder -o an archive, partitioned by day and run, of all windows that are there and that come, until interrupted"},
-		everyFlag(forInput, 10*time.Second, "with --follow, poll every `DURATION`"),
-		&cli.BoolFlag{Name: "once", Category: forInput, Usage: "with --follow, bring the archive up to date and end"},
-	}
-}
 
 func (p *program) convertFollowing(c *cli.Context, out string) error {
 	names, err := paths(c)
@@ -107,7 +97,7 @@ func (f *archiving) follow() error {
 	for ctx.Err() == nil {
 		if err := f.look(live.Settled); err != nil {
 			f.p.note(err)
-			f.p.remark(f.c, "%s: %s", f.c.Command.HelpName, oneLine(err))
+			f.p.remark(f.c, "%s: %s", f.c.Title(), oneLine(err))
 		}
 		select {
 		case <-ctx.Done():

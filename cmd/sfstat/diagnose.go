@@ -3,8 +3,7 @@ package main
 import (
 	"fmt"
 
-	"github.com/urfave/cli/v2"
-
+	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
@@ -13,23 +12,6 @@ import (
 	"github.com/sfstat/sfstat/internal/bug"
 	"github.com/sfstat/sfstat/report"
 )
-
-func (p *program) diagnoseCommand() *cli.Command {
-	return &cli.Command{
-		Name: "diagnose", Usage: "one verdict: which rank slows the job, in which stage, why, and how certain that is", ArgsUsage: "PATH...",
-		Description: "Reads all windows and operator traces of all inputs and gives one ranked verdict per run. It never claims more than " +
-			"independent evidence supports. Where the recording cannot answer a question, the verdict says so and names what to record next. " +
-			"Recordings of NCCL beside them show slow links and communicators; readings of nvidia-smi, DCGM or node_exporter and kernel logs what differed where a rank was late.",
-		Flags: join(analysisFlags(), profileFlags(), selectionFlags(), []cli.Flag{rankPatternFlag(), timeZoneFlag(), strictFlag(), verdictFailOnFlag(), minGainFlag(),
-			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Category: forOutput, Usage: "also print evidence, device time, labels and cuts"},
-			&cli.BoolFlag{Name: "labels", Category: forOutput, Usage: "also print the paper's labels"},
-			limitFlag(), pictureFlag(), otlpFlag()}, resultFlags()),
-		UsageText: `sfstat diagnose run/
-zcat packets.jsonl.gz | sfstat diagnose - --format json | jq .headline
-sfstat diagnose run/ --fail-on supported || echo "someone is slow"`,
-		Action: p.diagnose,
-	}
-}
 
 func (p *program) diagnose(c *cli.Context) error {
 	to, err := collector(c)
@@ -59,7 +41,7 @@ func (p *program) diagnose(c *cli.Context) error {
 	exported := export(c.Context, to, j.verdict)
 	if found := failOnVerdict(c, j.verdict); found != nil {
 		if exported != nil {
-			p.say("%s: --otlp: %s", c.Command.HelpName, oneLine(exported))
+			p.say("%s: --otlp: %s", c.Title(), oneLine(exported))
 		}
 		return found
 	}
@@ -122,7 +104,7 @@ func (p *program) left(c *cli.Context, j *judgement, failed []*bug.Error) error 
 
 // diagnosis is how the flags of a command have runs judged.
 func (p *program) diagnosis(c *cli.Context) (o diagnose.Options, err error) {
-	o.MinGain = shareOf(c, "min-gain")
+	o.MinGain = c.Float64("min-gain")
 	if o.Baseline, err = p.healthy(c); err != nil {
 		return o, err
 	}
@@ -164,15 +146,4 @@ func failAt(level string, found evidence.Confidence, what string) error {
 		}
 	}
 	return nil
-}
-
-func verdictFailOnFlag() cli.Flag {
-	return failOnFlag("exit with 3 when a finding of --min-gain or more is at least this certain, or when there is too little data", "too_little_data")
-}
-
-func minGainFlag() cli.Flag {
-	f := shareWithin("min-gain", 0, "act only on findings that cost at least this `SHARE` of the run, such as 5% or 0.05; it bounds size, not certainty",
-		func(x float64) bool { return x >= 0 && x <= 1 }, "0 to 1")
-	f.Category, f.DefaultText = forInput, "the gain gate, 0.1"
-	return f
 }

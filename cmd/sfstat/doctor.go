@@ -11,29 +11,18 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
+	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/doctor"
 	"github.com/sfstat/sfstat/report"
 )
 
-func (p *program) doctorCommand() *cli.Command {
-	return &cli.Command{
-		Name: "doctor", Usage: "what could be recorded of a training job here, and the lines that record it", ArgsUsage: " ",
-		Description: "Asks the job's Python (SFSTAT_PYTHON, else the one that sfstat was installed into, else python3) which packages it has, and looks for GPUs and profilers. " +
-			"For each kind of recording it says whether it can be made here, what it would show, and what to run. Nothing is changed.",
-		Flags: join([]cli.Flag{outputFlag("write to `FILE` instead of standard output")}, screenFlags()),
-		UsageText: `sfstat doctor
-SFSTAT_PYTHON=~/venv/bin/python sfstat doctor
-srun -n1 sfstat doctor`,
-		Action: func(c *cli.Context) error {
-			if c.Args().Present() {
-				return badUsage("doctor takes no arguments, got %q", c.Args().First())
-			}
-			m := doctor.Machine{Beside: interpreterBeside(), Getenv: os.Getenv, LookPath: exec.LookPath, Run: func(program string, args ...string) ([]byte, error) { return ran(c.Context, program, args) }}
-			return p.publish(c, nil, func(to report.Output) error { return to.Recordings(m.Look()) })
-		},
+func (p *program) doctor(c *cli.Context) error {
+	if err := noOperands(c); err != nil {
+		return err
 	}
+	m := doctor.Machine{Beside: interpreterBeside(), Getenv: os.Getenv, LookPath: exec.LookPath,
+		Run: func(program string, args ...string) ([]byte, error) { return ran(c.Context, program, args) }}
+	return p.publish(c, nil, func(to report.Output) error { return to.Recordings(m.Look()) })
 }
 
 // interpreterBeside is the Python of the environment into which a wheel put this program; "" where there is none.

@@ -8,8 +8,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/urfave/cli/v2"
-
+	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/diagnose/operators"
 	"github.com/sfstat/sfstat/diagnose/opnames"
 	"github.com/sfstat/sfstat/engine/zscore"
@@ -17,13 +16,8 @@ import (
 	"github.com/sfstat/sfstat/report"
 )
 
-// figureFlag asks for a figure beside the result.
-func figureFlag(of string) cli.Flag {
-	return &cli.StringFlag{Name: "plot", Category: forOutput, Usage: "draw " + of + " into `FILE`, which ends in .png, .svg or .pdf", Action: drawable}
-}
-
 // drawable is the action of --plot: it refuses a file of which the name has no format.
-func drawable(_ *cli.Context, path string) error {
+func drawable(path string) error {
 	if path == "" {
 		return nil
 	}
@@ -129,7 +123,7 @@ func (p *program) plotOutliers(c *cli.Context, results []report.Outliers) error 
 	v := r.View
 	frequency := v.Frequency(name, mostBins)
 	if frequency == nil {
-		return badInput(fmt.Errorf("--op is %q, expected one of %s", name, orList(v.Trace.Names)))
+		return badInput(fmt.Errorf("--op is %q, expected one of %s", name, cli.OrList(v.Trace.Names)))
 	}
 	slow := slowIn(r, name)
 	bins := len(frequency.Rates[0])

@@ -13,8 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/urfave/cli/v2"
-
+	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/ingest/auto"
@@ -36,7 +35,7 @@ func inCommand(t *testing.T, f func(*program, *cli.Context) error, args ...strin
 	app := p.app()
 	for _, command := range app.Commands {
 		if command.Name == args[0] {
-			command.Action = func(c *cli.Context) error { return f(p, c) }
+			command.Run = func(c *cli.Context) error { return f(p, c) }
 		}
 	}
 	if code := p.carryOut(context.Background(), app, append([]string{"sfstat"}, args...)); code != 0 {

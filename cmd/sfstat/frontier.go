@@ -1,31 +1,12 @@
 package main
 
 import (
-	"github.com/urfave/cli/v2"
-
+	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/frontier"
-	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/report"
 	"github.com/sfstat/sfstat/trace"
 )
-
-func (p *program) frontierCommand() *cli.Command {
-	return &cli.Command{
-		Name: "frontier", Usage: "account for exposed time exactly, per stage and window", ArgsUsage: "PATH...",
-		Description: "For every window, and for every role group where roles differ: which stage each exposed nanosecond " +
-			"belongs to, what fixing that stage would save, which rank is latest, the labels that the evidence supports, and what " +
-			"simpler methods would have reported.",
-		Flags: join(analysisFlags(), profileFlags(), selectionFlags(), []cli.Flag{strictFlag(), failOnFlag("exit with 3 when a finding is at least this certain"),
-			choiceFor(forOutput, choice("detail", "what is written: the account, or the prefix and slack of every rank at the end of every stage", "account", slackDetail)),
-			pictureFlag()}, resultFlags()),
-		UsageText: `sfstat frontier run/
-sfstat frontier run/ --cut step --model-fit none --format csv
-sfstat frontier run/ --meet-after model.backward_cpu_wall --tau 0.7
-sfstat frontier run/ --detail slack --format csv -o slack.csv`,
-		Action: p.frontier,
-	}
-}
 
 func (p *program) frontier(c *cli.Context) error {
 	healthy, err := p.healthy(c)
@@ -79,26 +60,6 @@ func (p *program) frontier(c *cli.Context) error {
 // slackDetail asks for the slack of every rank in place of the account.
 const slackDetail = "slack"
 
-// cutFlag says where a step begins.
-func cutFlag() cli.Flag {
-	return choice("cut", "where a step begins: auto chooses; step cuts as in the paper; carried lets a step begin where the last one ended on each rank; sync cuts where the ranks synchronise",
-		"auto", "step", "carried", "sync")
-}
-
-// analysisFlags choose how windows are accounted for.
-func analysisFlags() []cli.Flag {
-	return []cli.Flag{
-		cutFlag(),
-		choice("model-fit", "whether wait in a later stage is charged to an earlier one: auto decides from the data, none never charges it, given always does",
-			"auto", "none", "given"),
-		&cli.StringFlag{Name: "meet-after", Usage: "the `STAGE` at whose end the ranks synchronise; by default it is inferred from the data"},
-		baselineFlag(),
-		shareWithin("tau", gates.Default().Tau, "cumulative `SHARE` that the routing set must reach, above 0 and at most 1; overrides the gate",
-			func(x float64) bool { return x > 0 && x <= 1 }, "above 0 and at most 1"),
-		gatesFlag(),
-	}
-}
-
 // frontierOptions are what analysisFlags say.
 func (p *program) frontierOptions(c *cli.Context, healthy *frontier.Sample) (o frontier.Options, err error) {
 	gates, err := loadGates(c)
@@ -106,7 +67,7 @@ func (p *program) frontierOptions(c *cli.Context, healthy *frontier.Sample) (o f
 		return o, err
 	}
 	if c.IsSet("tau") {
-		gates.Tau = shareOf(c, "tau")
+		gates.Tau = c.Float64("tau")
 		if err := gates.Validate(); err != nil {
 			return o, badUsage("--tau: %v", err)
 		}

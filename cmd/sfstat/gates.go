@@ -6,9 +6,9 @@ import (
 	"io"
 	"os"
 
-	"github.com/urfave/cli/v2"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/internal/strictyaml"
 	"github.com/sfstat/sfstat/trace/input"
@@ -16,11 +16,6 @@ import (
 
 // printGates is the flag of the program that prints gates.
 const printGates = "print-gates"
-
-// programFlags are those without a command.
-func programFlags() []cli.Flag {
-	return []cli.Flag{&cli.BoolFlag{Name: printGates, Usage: "print the thresholds of labels, in the format that --gates reads; with --gates those in the file"}, gatesFlag()}
-}
 
 // printEffectiveGates answers --print-gates.
 func (p *program) printEffectiveGates(c *cli.Context) error {
@@ -77,7 +72,7 @@ func parseGates(path string, text []byte) (gates.Gates, error) {
 	var unknown *strictyaml.UnknownKey
 	switch err := strictyaml.Decode(path, text, &g); {
 	case errors.As(err, &unknown):
-		return gates.Gates{}, fmt.Errorf("%w%s", err, suggestion(unknown.Key, yamlKeys(g), ""))
+		return gates.Gates{}, fmt.Errorf("%w%s", err, cli.Suggestion(unknown.Key, yamlKeys(g), ""))
 	case err != nil:
 		return gates.Gates{}, err
 	}

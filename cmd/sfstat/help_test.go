@@ -1,23 +1,33 @@
 package main
 
 import (
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
-)
 
-func TestFold(t *testing.T) {
-	got := strings.Join(fold("a bb ccc dddddddd e", 6), "|")
-	if want := "a bb|ccc|dddddddd|e"; got != want {
-		t.Errorf("%q, expected %q", got, want)
-	}
-}
+	"github.com/sfstat/sfstat/engine/blame"
+	"github.com/sfstat/sfstat/engine/bootstrap"
+	"github.com/sfstat/sfstat/engine/gates"
+	"github.com/sfstat/sfstat/engine/ks"
+	"github.com/sfstat/sfstat/engine/zscore"
+	"github.com/sfstat/sfstat/eval/selfcheck"
+	"github.com/sfstat/sfstat/eval/simulate"
+	"github.com/sfstat/sfstat/eval/simulate/pipeline"
+)
 
 // What most people need comes first, and a heading comes once.
 func TestCommandsAreGrouped(t *testing.T) {
 	var headings, first []string
-	for _, group := range byCategory(testApp().VisibleCommands()) {
-		if headings = append(headings, group[0].Category); len(headings) == 1 {
-			first = visibleNames(group)
+	for _, c := range testApp().Commands {
+		if c.Hidden || strings.Contains(c.Name, " ") {
+			continue
+		}
+		if len(headings) == 0 || headings[len(headings)-1] != c.In {
+			headings = append(headings, c.In)
+		}
+		if len(headings) == 1 {
+			first = append(first, c.Name)
 		}
 	}
 	if got, want := strings.Join(first, " "), "diagnose report compare inspect convert"; got != want {
@@ -37,17 +47,16 @@ func TestCommandsAreGrouped(t *testing.T) {
 func TestHelpFits(t *testing.T) {
 	longer := map[string]int{"simulate": 46}
 	app := testApp()
-	common := commonFlags(app)
-	for _, c := range working(app) {
+	for _, c := range app.Working() {
 		if c.Hidden {
 			continue
 		}
 		most := 40
-		if n, ok := longer[c.full]; ok {
+		if n, ok := longer[c.Name]; ok {
 			most = n
 		}
-		if n := strings.Count(commandHelp(80, c, common), "\n"); n > most {
-			t.Errorf("sfstat %s --help has %d lines, expected at most %d", c.full, n, most)
+		if n := strings.Count(app.Help(80, c.Name), "\n"); n > most {
+			t.Errorf("sfstat %s --help has %d lines, expected at most %d", c.Name, n, most)
 		}
 	}
 }
@@ -55,18 +64,53 @@ func TestHelpFits(t *testing.T) {
 // TestFlagsAreExplained: what a command leaves to sfstat help flags stands there.
 func TestFlagsAreExplained(t *testing.T) {
 	app := testApp()
-	all, common := flagsHelp(80, app), commonFlags(app)
-	for _, c := range working(app) {
-		text := commandHelp(80, c, common)
-		_, also, found := strings.Cut(text, "Explained by sfstat help flags:\n")
+	all := app.Help(80, "flags")
+	for _, c := range app.Working() {
+		_, also, found := strings.Cut(app.Help(80, c.Name), "Explained by sfstat help flags:\n")
 		if !found {
 			continue
 		}
 		also, _, _ = strings.Cut(also, "\n\n")
 		for name := range strings.FieldsSeq(also) {
 			if !strings.Contains(all, name) {
-				t.Errorf("sfstat %s --help leaves %s to sfstat help flags, which has it not", c.full, name)
+				t.Errorf("sfstat %s --help leaves %s to sfstat help flags, which has it not", c.Name, name)
 			}
 		}
+	}
+}
+
+// TestTableFollowsEngines: defaults in the table of commands are those of the engines, and choices that stand for numbers of theirs
+// have their order.
+func TestTableFollowsEngines(t *testing.T) {
+	app := testApp()
+	shown := func(x float64) string { return strconv.FormatFloat(x, 'g', 6, 64) }
+	k, z, b := ks.Options{}.Defaults(), zscore.Options{}.Defaults(), bootstrap.Options{}.Defaults()
+	w, o := simulate.DefaultSpec(), pipeline.DefaultSpec().Layout
+	for flag, want := range map[string]string{
+		"frontier tau": shown(gates.Default().Tau), "ks replicates": strconv.Itoa(k.Replicates), "ks fdr": shown(k.Discovery), "ks seed": strconv.FormatUint(k.Seed, 10),
+		"zscore alpha": shown(z.Alpha), "zscore cutoff": shown(z.Cutoff), "blame alpha": shown(z.Alpha), "overhead confidence": shown(b.Confidence),
+		"overhead replicates": strconv.Itoa(b.Replicates), "overhead seed": strconv.FormatUint(b.Seed, 10), "selfcheck trials": strconv.Itoa(selfcheck.DefaultOptions().Trials),
+		"selfcheck seed": strconv.FormatUint(selfcheck.DefaultOptions().Seed, 10), "simulate ranks": strconv.Itoa(w.Ranks), "simulate windows": strconv.Itoa(w.Schedule.Windows),
+		"simulate layout": strconv.Itoa(o.DP) + "x" + strconv.Itoa(o.PP) + "x" + strconv.Itoa(o.TP), "simulate microbatches": strconv.Itoa(o.Microbatches),
+	} {
+		command, name, _ := strings.Cut(flag, " ")
+		if got := app.Command(command).Flag(name).Default; got != want {
+			t.Errorf("sfstat %s --%s is %s by default, that of the engine is %s", command, name, got, want)
+		}
+	}
+	for flag, want := range map[string][]string{
+		"zscore method":   {zscore.Pooled.String(), zscore.LeaveOneOut.String(), zscore.Population.String()},
+		"ks clock":        {ks.Folded.String(), ks.Wall.String()},
+		"ks against":      {ks.Peers.String(), ks.Everyone.String()},
+		"blame semantics": {blame.Binding.String(), blame.Literal.String()},
+		"convert to":      {containers[packets].name, containers[wideCSV].name, containers[parquet].name},
+	} {
+		command, name, _ := strings.Cut(flag, " ")
+		if got := app.Command(command).Flag(name).Choices; !slices.Equal(got, want) {
+			t.Errorf("sfstat %s --%s may be %q, expected %q", command, name, got, want)
+		}
+	}
+	if got, want := app.Command("simulate").Flag("fault").Offers, slices.Concat(families(), opsFaultKinds()); !slices.Equal(got, want) {
+		t.Errorf("sfstat simulate --fault is offered as %q, expected %q", got, want)
 	}
 }

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
-	"github.com/urfave/cli/v2"
-
+	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/engine/clock"
 	"github.com/sfstat/sfstat/engine/stages"
 	"github.com/sfstat/sfstat/ingest"
@@ -153,6 +153,24 @@ func (r *reading) options(c *cli.Context) (o auto.Options, err error) {
 	return o, err
 }
 
+// timeZone reads the flag; nil is UTC.
+func timeZone(name string) (*time.Location, error) {
+	switch name {
+	case "", "UTC":
+		return nil, nil
+	case "local":
+		return time.Local, nil
+	}
+	if t, err := time.Parse("-07:00", name); err == nil {
+		return t.Location(), nil
+	}
+	zone, err := time.LoadLocation(name)
+	if err != nil {
+		return nil, badUsage("--time-zone is %q, expected a name such as Europe/Berlin (which this system must know), local, or +02:00", name)
+	}
+	return zone, nil
+}
+
 func (p *program) readFrom(c *cli.Context, what reading, each func(auto.Item) error) (inputs, error) {
 	choose := &chooser{}
 	if !what.unselected {
@@ -235,12 +253,12 @@ func (p *program) leftOut(c *cli.Context, what *reading, read []auto.Input, choo
 	over := passedOver(what.names, read)
 	if n := choose.silenced; n > 0 {
 		err := errors.New("who communicated when is of the whole run, and left out with --window, --steps or --ranks")
-		p.remark(c, "%s: %v", c.Command.HelpName, err)
+		p.remark(c, "%s: %v", c.Title(), err)
 		over = append(over, report.Problem{Path: what.names[0], PassedOver: map[string]int{"communication": n}, Err: err})
 	}
 	if c.String("format") == report.CSV.String() {
 		for _, x := range over {
-			p.remark(c, "%s: %s: %s", c.Command.HelpName, x.Path, glyph.Visible(x.Reason()))
+			p.remark(c, "%s: %s: %s", c.Title(), x.Path, glyph.Visible(x.Reason()))
 		}
 	}
 	return over
@@ -268,7 +286,7 @@ func (p *program) sayRefused(c *cli.Context, problems []report.Problem) {
 		p.note(problem.Err)
 	}
 	for _, line := range refusals(problems) {
-		p.say("%s: %s", c.Command.HelpName, line)
+		p.say("%s: %s", c.Title(), line)
 	}
 }
 

@@ -6,8 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
+	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/cmd/sfstat/internal/inventory"
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/ingest"
@@ -15,19 +14,6 @@ import (
 	"github.com/sfstat/sfstat/internal/table"
 	"github.com/sfstat/sfstat/report"
 )
-
-func (p *program) inspectCommand() *cli.Command {
-	return &cli.Command{
-		Name: "inspect", Usage: "show what the inputs contain, and which analyses need more data", ArgsUsage: "PATH...",
-		Description: "Reads everything and analyses nothing: formats and sizes, runs, windows, steps, ranks, roles, stages, " +
-			"side channels, operators and their groups, calls of NCCL, what is incomplete, and what that leaves out.",
-		Flags: join([]cli.Flag{strictFlag()}, selectionFlags(), profileFlags(), resultFlags()),
-		UsageText: `sfstat inspect run/
-sfstat inspect run.parquet --format json | jq '.runs[].stage_lists'
-sfstat inspect trace-a.csv --format json | jq '.operator_traces[].names'`,
-		Action: p.inspect,
-	}
-}
 
 // inspection is the JSON form of the command.
 type inspection struct {

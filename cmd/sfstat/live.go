@@ -3,8 +3,7 @@ package main
 import (
 	"slices"
 
-	"github.com/urfave/cli/v2"
-
+	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/ingest/auto/follow"
@@ -36,7 +35,7 @@ func (p *program) liveInputs(c *cli.Context, want auto.Wanted) (o live.Options, 
 
 // liveVerdicts reads the flags that decide on verdicts too.
 func (p *program) liveVerdicts(c *cli.Context) (live.Options, error) {
-	if slices.Contains(c.Args().Slice(), ingest.Stdin) {
+	if slices.Contains(c.Args, ingest.Stdin) {
 		return live.Options{}, badUsage("follows files and folders, not standard input")
 	}
 	o, err := p.liveInputs(c, auto.ForVerdict)

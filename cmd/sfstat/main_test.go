@@ -15,8 +15,7 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
-	"github.com/urfave/cli/v2"
-
+	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/fixtures/comm/job"
 )
 
@@ -116,7 +115,7 @@ func TestPanicIsOneLineAndOurFault(t *testing.T) {
 	var out, errs bytes.Buffer
 	p := newProgram(strings.NewReader(""), &out, &errs)
 	app := p.app()
-	app.Command("selfcheck").Action = func(*cli.Context) error { panic("index out of range\nsecond line") }
+	app.Command("selfcheck").Run = func(*cli.Context) error { panic("index out of range\nsecond line") }
 	if code := p.run(app, []string{"sfstat", "selfcheck"}); code != exitInternal {
 		t.Errorf("exit code %d, expected %d", code, exitInternal)
 	}
@@ -138,7 +137,7 @@ func TestPanicShowsItsStackWhenAsked(t *testing.T) {
 		return ""
 	}
 	app := p.app()
-	app.Command("selfcheck").Action = func(*cli.Context) error { panic("boom") }
+	app.Command("selfcheck").Run = func(*cli.Context) error { panic("boom") }
 	p.run(app, []string{"sfstat", "selfcheck"})
 	if !strings.Contains(errs.String(), "main_test.go") {
 		t.Errorf("no stack in %q", errs.String())
@@ -149,7 +148,7 @@ func TestPanicRemovesOutputs(t *testing.T) {
 	dir := t.TempDir()
 	p := newProgram(strings.NewReader(""), io.Discard, io.Discard)
 	app := p.app()
-	app.Command("selfcheck").Action = func(*cli.Context) error {
+	app.Command("selfcheck").Run = func(*cli.Context) error {
 		return p.writeTo(filepath.Join(dir, "out"), func(w io.Writer) error {
 			if _, err := w.Write(make([]byte, 1<<20)); err != nil {
 				return err
@@ -223,7 +222,7 @@ func TestInterruptIsAllThatIsSaid(t *testing.T) {
 	p := newProgram(strings.NewReader(""), io.Discard, &said)
 	app := p.app()
 	over := make(chan struct{})
-	app.Command("selfcheck").Action = func(*cli.Context) error {
+	app.Command("selfcheck").Run = func(*cli.Context) error {
 		defer close(over)
 		f, err := p.outputs.create(filepath.Join(dir, "out"))
 		if err != nil {
@@ -261,7 +260,7 @@ func TestInterruptEndsAWaitingProgramAndRemovesOutputs(t *testing.T) {
 	p := newProgram(make(stuck), io.Discard, &said)
 	app := p.app()
 	begun := make(chan struct{})
-	app.Command("selfcheck").Action = func(*cli.Context) error {
+	app.Command("selfcheck").Run = func(*cli.Context) error {
 		return p.writeTo(filepath.Join(dir, "out"), func(w io.Writer) error {
 			close(begun)
 			_, err := io.Copy(w, p.in)

@@ -6,16 +6,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
+	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/internal/otlp"
 	"github.com/sfstat/sfstat/report/metrics"
 )
-
-func otlpFlag() cli.Flag {
-	return &cli.StringFlag{Name: "otlp", Category: forOutput, Usage: "also send metrics and verdicts to the OpenTelemetry collector at `URL`, such as http://localhost:4318, by OTLP over HTTP as JSON"}
-}
 
 // collector is that of --otlp; nil without it.
 func collector(c *cli.Context) (*otlp.Collector, error) {

@@ -7,42 +7,13 @@ import (
 	"os"
 	"slices"
 
-	"github.com/urfave/cli/v2"
-
+	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/bootstrap"
 	"github.com/sfstat/sfstat/engine/overhead"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/report"
 )
-
-func (p *program) overheadCommand() *cli.Command {
-	d := bootstrap.Options{}.Defaults()
-	return &cli.Command{
-		Name: "overhead", Usage: "what a change costs: runs without it against runs with it", ArgsUsage: "BASE... --against WITH | --pairs FILE",
-		Description: "Compares the step time of runs without something (a recorder, a driver, a flag) with that of runs with it, " +
-			"pair by pair. Whole runs are resampled, because windows of one run are not independent.",
-		Flags: join([]cli.Flag{
-			choice("statistic", "of the pairs' overheads, or that of all time together",
-				"mean", "median", "total"),
-			choice("method", "whose bounds; auto goes by the statistic",
-				"auto", "studentised", "percentile", "order"),
-			confidenceFlag(d.Confidence, "`LEVEL` of every bound, above 0.5 and below 1"),
-			shareWithin("gate", 0, "`SHARE` that it should not exceed, such as 1%", func(x float64) bool { return x > -1 && x < 1e6 }, "a share such as 1% or 0.01"),
-			&cli.IntFlag{Name: "replicates", Value: d.Replicates, Usage: "`N` resamples"},
-			&cli.Uint64Flag{Name: "seed", Value: d.Seed, Usage: "seed of the resamples"},
-			list(forInput, "against", "the runs with it (may be repeated): a `PATH` as for BASE"),
-			choiceFor(forInput, choice("match", "which runs are a pair: in their order, of one name, or whose names end in one number",
-				"order", "name", "seed")),
-			&cli.StringFlag{Name: "pairs", Category: forInput, Usage: "times from `FILE` (CSV: pair, base_ns, with_ns) instead; - is standard input"},
-			failOnFlag("exit with 3 above the gate: surely, as estimated, or unless surely within"),
-		}, selectionFlags(), resultFlags()),
-		UsageText: `sfstat overhead off/ --against on/
-sfstat overhead off/ --against on/ --gate 1% --fail-on ambiguous
-sfstat overhead --pairs pairs.csv --confidence 0.99 --format json`,
-		Action: p.overhead,
-	}
-}
 
 func (p *program) overhead(c *cli.Context) error {
 	o, err := overheadOptions(c)
@@ -84,7 +55,7 @@ func leastReplicates(confidence float64) int {
 }
 
 func overheadOptions(c *cli.Context) (o overhead.Options, err error) {
-	o.Bootstrap = bootstrap.Options{Confidence: shareOf(c, "confidence"), Replicates: c.Int("replicates"), Seed: c.Uint64("seed")}
+	o.Bootstrap = bootstrap.Options{Confidence: c.Float64("confidence"), Replicates: c.Int("replicates"), Seed: c.Uint64("seed")}
 	least := leastReplicates(o.Bootstrap.Confidence)
 	if n := o.Bootstrap.Replicates; n < least || n > bootstrap.MostReplicates {
 		return o, badUsage("--replicates is %d, expected %d to %d for bounds at a confidence of %v", n, least, bootstrap.MostReplicates, o.Bootstrap.Confidence)
@@ -98,12 +69,12 @@ func overheadOptions(c *cli.Context) (o overhead.Options, err error) {
 			return o, err
 		}
 		if !slices.Contains(o.Statistic.Methods(), m) {
-			return o, badUsage("--method %v bounds no %v; expected auto or %s", m, o.Statistic, orList(names(o.Statistic.Methods())))
+			return o, badUsage("--method %v bounds no %v; expected auto or %s", m, o.Statistic, cli.OrList(names(o.Statistic.Methods())))
 		}
 		o.Method = &m
 	}
 	if c.IsSet("gate") {
-		gate := shareOf(c, "gate")
+		gate := c.Float64("gate")
 		o.Gate = &gate
 	} else if c.String("fail-on") != "" {
 		return o, badUsage("--fail-on needs --gate, the overhead that is still good")
@@ -121,9 +92,9 @@ func names[T fmt.Stringer](of []T) []string {
 
 // measurements are what the flags say to compare.
 func (p *program) measurements(c *cli.Context) ([]overhead.Measurement, overhead.By, error) {
-	against := listed(c, "against")
+	against := c.List("against")
 	if file := c.String("pairs"); file != "" {
-		if c.Args().Present() || len(against) > 0 || c.IsSet("match") {
+		if len(c.Args) > 0 || len(against) > 0 || c.IsSet("match") {
 			return nil, 0, badUsage("--pairs has both halves of every pair: it takes no paths, no --against and no --match")
 		}
 		measurements, err := p.readPairs(file)

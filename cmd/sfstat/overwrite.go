@@ -8,8 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
+	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/ingest/nccllog"
@@ -19,16 +18,15 @@ import (
 // an output that is one of these.
 func (p *program) noteInputs(c *cli.Context) error {
 	p.outputs.inPlace = c.Bool("in-place")
-	p.outputs.reads(c.Args().Slice()...)
+	p.outputs.reads(c.Args...)
 	for _, f := range c.Command.Flags {
-		doc, ok := f.(cli.DocGenerationFlag)
-		if !ok || categoryOf(f) != forInput {
-			continue
+		if of := f.Value(); f.In == forInput && (of == "FILE" || of == "PATH") {
+			p.outputs.reads(c.String(f.Name))
+			p.outputs.reads(c.List(f.Name)...)
 		}
-		if of, _ := placeholder(doc.GetUsage()); of == "FILE" || of == "PATH" {
-			p.outputs.reads(c.String(f.Names()[0]))
-			p.outputs.reads(listed(c, f.Names()[0])...)
-		}
+	}
+	if err := drawable(c.String("plot")); err != nil {
+		return err
 	}
 	if err := p.outputs.refuse(c.String("output")); err != nil {
 		return err
@@ -45,12 +43,12 @@ var writtenAs = map[string]string{".txt": "text", ".json": "json", ".csv": "csv"
 func suits(c *cli.Context) error {
 	path, as := c.String("output"), c.String("format")
 	said, known := writtenAs[strings.ToLower(filepath.Ext(path))]
-	formats, chosen := flagNamed(c.Command.Flags, "format").(*choiceFlag)
+	formats := c.Command.Flag("format")
 	switch {
 	case path == "" || !known || c.Command.Name == "batch": // whose rows go there, and not what it says of them
 		return nil
-	case chosen && slices.Contains(formats.choices, "csv"):
-		if said != as && slices.Contains(formats.choices, said) {
+	case formats != nil && slices.Contains(formats.Choices, "csv"):
+		if said != as && slices.Contains(formats.Choices, said) {
 			return badUsage("-o %s: what is written is %s, add --format %s or name the file otherwise", path, as, said)
 		}
 	case c.Command.Name == "report":

@@ -5,8 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/urfave/cli/v2"
-
+	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/report"
 )
@@ -60,6 +59,6 @@ func (p *program) remarkNCCL(c *cli.Context, in inputs) {
 		}
 	}
 	if n > 0 {
-		p.remark(c, "%s: passed over %s of NCCL, which sfstat comm reads, and sfstat diagnose beside exports of Nsight Systems", c.Command.HelpName, counted(n, "debug log"))
+		p.remark(c, "%s: passed over %s of NCCL, which sfstat comm reads, and sfstat diagnose beside exports of Nsight Systems", c.Title(), counted(n, "debug log"))
 	}
 }

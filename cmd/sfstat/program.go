@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -13,8 +14,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
+	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
+	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/internal/bug"
 	"github.com/sfstat/sfstat/internal/glyph"
 )
@@ -94,10 +95,12 @@ func (p *program) carryOut(ctx context.Context, app *cli.App, args []string) int
 	command := ""
 	var err error
 	panicked := bug.Contained("", func() {
-		var req request
-		req, err = arrange(app, args)
-		if command = req.command; err == nil {
+		var req cli.Request
+		req, err = app.Parse(args[min(1, len(args)):])
+		if command = req.Name; err == nil {
 			err = p.dispatch(ctx, app, req)
+		} else {
+			err = badInput(err)
 		}
 	})
 	if panicked != nil {
@@ -114,6 +117,29 @@ func (p *program) carryOut(ctx context.Context, app *cli.App, args []string) int
 		return exitInternal
 	}
 	return code
+}
+
+// stageMeant is the suggestion for a stage that no window has: people leave off the
+// words around its name.
+func stageMeant(err error) string {
+	var unknown *frontier.UnknownStageError
+	if !errors.As(err, &unknown) {
+		return ""
+	}
+	wholes := make(map[string]string) // stages by the words of their names
+	var words []string
+	for _, stage := range unknown.Stages {
+		parts := strings.FieldsFunc(stage, func(r rune) bool { return strings.ContainsRune("._@/", r) })
+		for _, word := range append(parts, stage) {
+			if wholes[word] == "" {
+				wholes[word], words = stage, append(words, word)
+			}
+		}
+	}
+	if meant := cli.Nearest(unknown.Name, words); meant != "" {
+		return "; did you mean " + wholes[meant] + "?"
+	}
+	return ""
 }
 
 // note remembers that an error is a bug, if it is one, and shows where if SFSTAT_DEBUG asks for it.

@@ -6,7 +6,8 @@ import (
 	"time"
 
 	"github.com/schollz/progressbar/v3"
-	"github.com/urfave/cli/v2"
+
+	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 )
 
 // progressDelay is how long work must last before a bar is worth looking at.

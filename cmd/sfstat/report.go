@@ -4,28 +4,13 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/urfave/cli/v2"
-
+	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/page"
 	"github.com/sfstat/sfstat/page/web"
 	"github.com/sfstat/sfstat/report"
 )
-
-func (p *program) reportCommand() *cli.Command {
-	return &cli.Command{
-		Name: "report", Usage: "write the verdict with charts as one self-contained HTML page", ArgsUsage: "PATH...",
-		Description: "Reads the same inputs as sfstat diagnose, and writes the verdict with charts of the steps, ranks, stages and hosts behind it as one HTML " +
-			"file. The file needs no network and no installation. If there are too many ranks or steps to draw, it shows a selection and says which.",
-		Flags: join(analysisFlags(), profileFlags(), selectionFlags(), []cli.Flag{rankPatternFlag(), timeZoneFlag(), strictFlag(), verdictFailOnFlag(), minGainFlag(), limitFlag(),
-			outputFlag("write to `FILE` instead of standard output; it is written atomically")}, screenFlags()),
-		UsageText: `sfstat report run/ -o report.html
-sfstat report rank*.jsonl.zst --steps 100-299 -o report.html
-sfstat report run/ --run job-42 > job-42.html`,
-		Action: p.report,
-	}
-}
 
 func (p *program) report(c *cli.Context) error {
 	if _, onTerminal := terminal(p.destination(c)); onTerminal {

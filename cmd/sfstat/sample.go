@@ -8,32 +8,13 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
+	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/sample"
 )
 
-func (p *program) sampleCommand() *cli.Command {
-	return &cli.Command{
-		Name: "sample", Usage: "sample the GPUs and the host that it runs on, beside a training job", ArgsUsage: " ",
-		Description: "Writes clocks, throttle reasons, temperature, power and memory errors of all GPUs, and load, steal, pressure, memory and network errors of the host, as metrics in Prometheus' " +
-			"text format. One runs on each host. Put the files beside the recording: sfstat diagnose says what differed where a rank was late. It ends at the first interrupt.",
-		Flags: join([]cli.Flag{
-			&cli.DurationFlag{Name: "every", Value: 5 * time.Second, Usage: "take a sample every `DURATION`"},
-			&cli.IntFlag{Name: "count", Usage: "end after `N` samples", DefaultText: "never"},
-			&cli.StringFlag{Name: "host", Usage: "call the host `NAME`, as the recording does", DefaultText: "its own name"},
-			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "append to `FILE`", DefaultText: "standard output"},
-		}, screenFlags()),
-		UsageText: `sfstat sample -o run/$(hostname).prom &
-srun --ntasks-per-node=1 sh -c 'sfstat sample -o run/$(hostname).prom' &
-sfstat diagnose run/`,
-		Action: p.sample,
-	}
-}
-
 func (p *program) sample(c *cli.Context) (err error) {
-	if c.Args().Present() {
-		return badUsage("sample takes no arguments, got %q", c.Args().First())
+	if len(c.Args) > 0 {
+		return badUsage("sample takes no arguments, got %q", c.Args[0])
 	}
 	o := sample.Options{Every: c.Duration("every"), Count: c.Int("count"), Host: c.String("host")}
 	if o.Every < time.Millisecond || o.Count < 0 {
@@ -47,9 +28,9 @@ func (p *program) sample(c *cli.Context) (err error) {
 	sources := []sample.Source{sample.Host{Root: os.DirFS("/")}}
 	if gpus, err := sample.GPUs(); err == nil {
 		sources = append(sources, gpus)
-		p.remark(c, "%s: sampling %s and %s", c.Command.HelpName, gpus.Name(), sources[0].Name())
+		p.remark(c, "%s: sampling %s and %s", c.Title(), gpus.Name(), sources[0].Name())
 	} else {
-		p.remark(c, "%s: sampling the host alone: %v", c.Command.HelpName, err)
+		p.remark(c, "%s: sampling the host alone: %v", c.Title(), err)
 	}
 	var out io.Writer = p.out
 	if path := c.String("output"); path != "" {
@@ -65,7 +46,7 @@ func (p *program) sample(c *cli.Context) (err error) {
 	failed := 0
 	err = sample.Run(ctx, out, sources, o, func(s sample.Source, err error) {
 		failed++
-		p.remark(c, "%s: %s: %v", c.Command.HelpName, s.Name(), err)
+		p.remark(c, "%s: %s: %v", c.Title(), s.Name(), err)
 	})
 	if err == nil && failed == len(sources) {
 		return badInput(errors.New("nothing can be sampled here: figures of a host are read from /proc (Linux)"))

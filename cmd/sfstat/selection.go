@@ -7,23 +7,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
+	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/trace"
 )
-
-// selectionFlags say which part of the inputs a command is about. A command
-// that has one of them for something else leaves it out.
-func selectionFlags(without ...string) []cli.Flag {
-	all := []cli.Flag{
-		list(forInput, "run", "read only the run `NAME` (may be repeated)"),
-		&cli.StringFlag{Name: "window", Category: forInput, Usage: "read only the windows numbered in `LIST`, such as 3 or 0-4,9"},
-		&cli.StringFlag{Name: "steps", Category: forInput, Usage: "read only the steps numbered `FIRST-LAST`, such as 100-199, or a single step"},
-		&cli.StringFlag{Name: "ranks", Category: forInput, Usage: "read only the ranks in `LIST`, such as 0-3,8"},
-	}
-	return slices.DeleteFunc(all, func(f cli.Flag) bool { return slices.Contains(without, f.Names()[0]) })
-}
 
 // chooser hands on what of the inputs is selected.
 type chooser struct {
@@ -42,12 +29,12 @@ type chooser struct {
 func newChooser(c *cli.Context) (*chooser, error) {
 	s := &chooser{behind: make(map[string]auto.Item), ranks: make(map[int]bool)}
 	own := func(name string) string {
-		if f := flagNamed(c.Command.Flags, name); f == nil || categoryOf(f) != forInput {
+		if f := c.Command.Flag(name); f == nil || f.In != forInput {
 			return ""
 		}
 		return c.String(name)
 	}
-	s.Runs = listed(c, "run")
+	s.Runs = c.List("run")
 	windows, err := numbers("--window", own("window"))
 	if err != nil {
 		return nil, err
@@ -206,7 +193,7 @@ func noRun(name string, runs []string) error {
 	if len(runs) == 0 {
 		return badUsage("--run is %q, and no input is in a folder, whose name is that of its run", name)
 	}
-	return badUsage("--run is %q, the inputs have %s%s", name, someOf(runs), suggestion(name, runs, ""))
+	return badUsage("--run is %q, the inputs have %s%s", name, someOf(runs), cli.Suggestion(name, runs, ""))
 }
 
 // someOf lists names, not too many.

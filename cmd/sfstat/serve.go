@@ -11,8 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
+	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/ingest/auto"
@@ -24,24 +23,6 @@ import (
 	"github.com/sfstat/sfstat/report/metrics"
 	"github.com/sfstat/sfstat/trace"
 )
-
-func (p *program) serveCommand() *cli.Command {
-	return &cli.Command{
-		Name: "serve", Usage: "serve an index of runs and their pages to a browser, which follow running jobs", ArgsUsage: "PATH...",
-		Description: "Answers a browser on this machine, and Prometheus: the verdicts of all runs, the page that sfstat report writes of each, " +
-			"their JSON and metrics. Looks again and again at the files, judges what has changed, and tells open pages. It only reads. It " +
-			"asks nobody who they are: what it listens at decides who may read.",
-		Flags: join([]cli.Flag{
-			&cli.StringFlag{Name: "listen", Value: "127.0.0.1:8080", Usage: "answer at `ADDRESS`; port 0 takes a free one"},
-			list("", "host", "answer requests for the host `NAME` as well; may be given several times"),
-			everyFlag("", time.Second, "look every `LENGTH`"),
-			&cli.IntFlag{Name: "metrics-runs", Value: 100, Usage: "metrics of the `N` runs that cost most", Action: only("metrics-runs", notNegative, "0 or more")},
-		}, analysisFlags(), profileFlags(), selectionFlags(), []cli.Flag{rankPatternFlag(), timeZoneFlag(), minGainFlag()}, screenFlags()),
-		UsageText: `sfstat serve runs/
-sfstat serve runs/ --listen 10.0.0.7:8080 --host monitor.cluster`,
-		Action: p.serve,
-	}
-}
 
 // What a connection may take. A page of a large folder takes its time.
 const (
@@ -67,7 +48,7 @@ func (p *program) serve(c *cli.Context) error {
 	s := serving{p: p, c: c, runs: make(map[string][]serve.Run), seen: live.Seen{}}
 	o.Light, o.See = true, s.seen.See
 	s.o, s.files = o, live.New(o)
-	s.server = serve.New(serve.Options{Version: thisVersion(), MetricsRuns: c.Int("metrics-runs"), Hosts: listed(c, "host"), Page: s.contained(s.page), JSON: s.contained(s.json)})
+	s.server = serve.New(serve.Options{Version: thisVersion(), MetricsRuns: c.Int("metrics-runs"), Hosts: c.List("host"), Page: s.contained(s.page), JSON: s.contained(s.json)})
 	return s.until(listener, s.work)
 }
 
@@ -92,7 +73,7 @@ func (s *serving) until(listener net.Listener, work func(context.Context) error)
 	defer cancel()
 	web := &http.Server{Handler: s.server, ReadHeaderTimeout: headerTime, ReadTimeout: headerTime, WriteTimeout: answerTime, IdleTimeout: idleTime,
 		MaxHeaderBytes: mostHeader, BaseContext: func(net.Listener) context.Context { return ctx }}
-	s.p.remark(s.c, "%s: http://%s/", s.c.Command.HelpName, listener.Addr())
+	s.p.remark(s.c, "%s: http://%s/", s.c.Title(), listener.Addr())
 	ended := make(chan error, 1)
 	go func() {
 		var err error
@@ -179,7 +160,7 @@ func (s *serving) judged(x live.Change) error {
 	case x.Err != nil: // which the index lists
 		delete(s.runs, x.Key)
 		s.p.note(x.Err)
-		s.p.remark(s.c, "%s: %s", s.c.Command.HelpName, oneLine(x.Err))
+		s.p.remark(s.c, "%s: %s", s.c.Title(), oneLine(x.Err))
 	default:
 		s.p.sayRefused(s.c, x.Refused)
 		s.version++

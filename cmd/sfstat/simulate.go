@@ -11,8 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
+	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/internal/strictyaml"
 )
@@ -43,27 +42,6 @@ const (
 	forOperators = "With --operators"
 )
 
-func (p *program) simulateCommand() *cli.Command {
-	return &cli.Command{
-		Name: "simulate", Usage: "generate windows or operator traces of a job with a known culprit",
-		Description: "Runs an event timeline with real synchronisation and writes what recorders would have written, or with --operators a profiler " +
-			"on every worker, and the truth beside it. The same specification gives the same bytes.",
-		Flags: join([]cli.Flag{
-			&cli.BoolFlag{Name: "operators", Usage: "make an operator trace instead of windows"},
-			&cli.StringFlag{Name: "run", Usage: "`NAME` of the run; without it, fault, size and seed name it"},
-			&cli.IntFlag{Name: "steps", Usage: "record `N` steps, in each window"},
-			&cli.Uint64Flag{Name: "seed", Usage: "seed of all randomness"},
-			list("", "fault", "hide a `FAULT`, such as data, or with --operators such as slow-worker,dp=1,factor=1.5 (may be repeated); --fault list names all", slices.Concat(families(), opsFaultKinds())...),
-			&cli.StringFlag{Name: "spec", Usage: "read the specification from `FILE` (YAML), - is standard input"},
-			&cli.BoolFlag{Name: "print-spec", Usage: "print the effective specification and exit"},
-		}, windowFlags(), operatorFlags(), targetFlags(), screenFlags()),
-		UsageText: `sfstat simulate --fault data --delay 60 -o run.jsonl --truth truth.csv
-sfstat simulate --print-spec > spec.yaml
-sfstat simulate --operators --layout 8x4x2 --fault slow-worker,dp=1 -o runs/`,
-		Action: p.simulate,
-	}
-}
-
 func (p *program) simulate(c *cli.Context) error {
 	if err := noOperands(c); err != nil {
 		return err
@@ -73,8 +51,8 @@ func (p *program) simulate(c *cli.Context) error {
 		simulator, other, refusal = p.simulateOperators, forWindows, "--%s is for windows, not for --operators"
 	}
 	for _, f := range c.Command.Flags {
-		if name := f.Names()[0]; categoryOf(f) == other && c.IsSet(name) {
-			return badUsage(refusal, name)
+		if f.In == other && c.IsSet(f.Name) {
+			return badUsage(refusal, f.Name)
 		}
 	}
 	if name := c.String("run"); strings.ContainsAny(name, `/\`) || strings.HasPrefix(name, ".") {
@@ -99,7 +77,7 @@ func (p *program) printSpec(c *cli.Context, spec any) error {
 
 // unknownFault is about a value of --fault that begins with no fault.
 func unknownFault(typed string, known []string) error {
-	return badUsage("--fault is %q, expected %s%s", typed, orList(known), suggestion(typed, known, ""))
+	return badUsage("--fault is %q, expected %s%s", typed, cli.OrList(known), cli.Suggestion(typed, known, ""))
 }
 
 // simulation is a run that is about to be written.

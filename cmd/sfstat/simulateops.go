@@ -7,20 +7,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
+	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/eval/simulate/pipeline"
 	"github.com/sfstat/sfstat/internal/strictyaml"
 )
-
-// operatorFlags are for simulated operator traces only.
-func operatorFlags() []cli.Flag {
-	d := pipeline.DefaultSpec().Layout
-	return []cli.Flag{
-		&cli.StringFlag{Name: "layout", Category: forOperators, Usage: "`DPxPPxTP` of the job", Value: fmt.Sprintf("%dx%dx%d", d.DP, d.PP, d.TP)},
-		&cli.IntFlag{Name: "microbatches", Category: forOperators, Usage: "`N` microbatches of a replica in a step", Value: d.Microbatches},
-	}
-}
 
 func (p *program) simulateOperators(c *cli.Context) error {
 	spec, err := p.operatorsSpec(c)
@@ -78,7 +68,7 @@ func (p *program) operatorsSpec(c *cli.Context) (spec pipeline.Spec, err error) 
 		"microbatches": func() { spec.Layout.Microbatches = c.Int("microbatches") },
 		"fault":        func() { spec.Faults = nil },
 	})
-	for _, typed := range listed(c, "fault") {
+	for _, typed := range c.List("fault") {
 		f, wrong := parseOpsFault(typed)
 		if wrong != nil {
 			return spec, wrong
@@ -140,7 +130,7 @@ func parseOpsFault(typed string) (pipeline.Fault, error) {
 		field, fields, found = strings.Cut(fields, ",")
 		name, value, _ := strings.Cut(field, "=")
 		if !slices.Contains(faultFields, name) {
-			return f, badUsage("--fault %s: no field %q, expected FIELD=VALUE with one of %s%s", typed, name, strings.Join(faultFields, ", "), suggestion(name, faultFields, ""))
+			return f, badUsage("--fault %s: no field %q, expected FIELD=VALUE with one of %s%s", typed, name, strings.Join(faultFields, ", "), cli.Suggestion(name, faultFields, ""))
 		}
 		if value == "" {
 			return f, badUsage("--fault %s: %s has no value, expected %s=VALUE", typed, name, name)

@@ -5,8 +5,7 @@ import (
 	"io"
 	"path/filepath"
 
-	"github.com/urfave/cli/v2"
-
+	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -17,20 +16,6 @@ func families() []string {
 		names = append(names, f.String())
 	}
 	return names
-}
-
-// windowFlags are for simulated windows only.
-func windowFlags() []cli.Flag {
-	d := simulate.DefaultSpec()
-	return []cli.Flag{
-		&cli.IntFlag{Name: "ranks", Category: forWindows, Usage: "`N` ranks", Value: d.Ranks},
-		&cli.IntFlag{Name: "windows", Category: forWindows, Usage: "`N` windows", Value: d.Schedule.Windows},
-		&cli.Float64Flag{Name: "delay", Category: forWindows, Usage: "delay of the fault in `MS` per step", Value: 120},
-		&cli.IntSliceFlag{Name: "fault-rank", Category: forWindows, Usage: "`RANK` that is slow (may be repeated); else by the seed"},
-		&cli.Int64Flag{Name: "every", Category: forWindows, Usage: "the fault strikes every `N`-th step", Value: 1},
-		&cli.BoolFlag{Name: "arrivals", Category: forWindows, Usage: "record when each rank enters each collective"},
-		&cli.StringFlag{Name: "truth", Category: forWindows, Usage: "write what the run hides to `FILE` (.csv, .json)"},
-	}
 }
 
 func (p *program) simulateWindows(c *cli.Context) error {
@@ -83,7 +68,7 @@ func (p *program) windowsSpec(c *cli.Context) (spec simulate.Spec, err error) {
 
 // windowsFault replaces the faults of the specification by the one of the flags.
 func windowsFault(c *cli.Context, spec *simulate.Spec) error {
-	typed := listed(c, "fault")
+	typed := c.List("fault")
 	if len(typed) > 1 {
 		return badUsage("takes one --fault without --operators, found %q too; a specification has several", typed[1])
 	}
@@ -109,7 +94,7 @@ func windowsFault(c *cli.Context, spec *simulate.Spec) error {
 	}
 	if family != simulate.NoFault {
 		spec.Faults = []simulate.Fault{{Family: family, Delay: simulate.Millis(c.Float64("delay")),
-			Ranks: c.IntSlice("fault-rank"), Every: c.Int64("every")}}
+			Ranks: c.Ints("fault-rank"), Every: c.Int64("every")}}
 	}
 	return nil
 }

@@ -37,14 +37,6 @@ var containers = [...]struct{ name, extension string }{
 	parquet: {"parquet", ".parquet"},
 }
 
-func containerNames() []string {
-	names := []string{""}
-	for _, c := range containers {
-		names = append(names, c.name)
-	}
-	return names
-}
-
 // target is how windows and operator traces are to be written.
 type target struct {
 	path      string // "-" is standard output

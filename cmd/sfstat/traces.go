@@ -4,8 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/urfave/cli/v2"
-
+	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/diagnose/operators"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/engine/whatif"
@@ -113,16 +112,6 @@ func (u *unusable) Unwrap() error { return u.Err }
 
 // ofTraced says which operator trace an error of an engine is about.
 func ofTraced(t report.Traced, err error) error { return ofOperators(t.View.Trace, err) }
-
-// traceFlags are what the commands over operator traces share.
-func traceFlags() []cli.Flag {
-	return join([]cli.Flag{strictFlag()}, selectionFlags("window"), resultFlags())
-}
-
-// alphaFlag is the error rate of outliers.
-func alphaFlag(value float64) cli.Flag {
-	return shareFlag("alpha", value, "`CHANCE` that a healthy operator instance is flagged, over all its peers and quantities")
-}
 
 // stepsOf are the positions of the steps that --step asks for: one, or all.
 func stepsOf(c *cli.Context, t report.Traced) ([]int, error) {

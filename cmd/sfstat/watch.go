@@ -12,31 +12,13 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
+	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/internal/glyph"
 	"github.com/sfstat/sfstat/internal/otlp"
 	"github.com/sfstat/sfstat/live"
 	"github.com/sfstat/sfstat/report"
 )
-
-func (p *program) watchCommand() *cli.Command {
-	return &cli.Command{
-		Name: "watch", Usage: "follow a running job: one line per window, and the full verdict when it changes", ArgsUsage: "PATH...",
-		Description: "Polls files and folders that recorders are writing, and judges what has changed as sfstat diagnose does: of packets that grow, the new windows " +
-			"alone. A file that cannot be read yet, because it is being written or replaced, is tried again when it has changed.",
-		Flags: join([]cli.Flag{
-			everyFlag("", time.Second, "poll every `DURATION`"),
-			&cli.DurationFlag{Name: "idle", Usage: "stop when nothing has changed for `DURATION`; by default only an interrupt or --fail-on stops it"},
-			&cli.StringFlag{Name: "exec", Usage: "run `COMMAND` with sh when a verdict changes, with SFSTAT_RUN, SFSTAT_STATUS, SFSTAT_RANK and SFSTAT_HOST set and the JSON verdict on standard input"},
-		}, analysisFlags(), profileFlags(), selectionFlags(), []cli.Flag{rankPatternFlag(), verdictFailOnFlag(), minGainFlag(), otlpFlag(), widthFlag()}, screenFlags()),
-		UsageText: `sfstat watch runs/job-42
-sfstat watch runs/job-42 --fail-on strong && echo "healthy to the end"
-sfstat watch runs/job-42 --exec './page.sh "$SFSTAT_STATUS" "$SFSTAT_HOST"'`,
-		Action: p.watch,
-	}
-}
 
 func (p *program) watch(c *cli.Context) error {
 	o, err := p.liveVerdicts(c)
@@ -98,7 +80,7 @@ func (w *watching) judged(x live.Change) error {
 			w.failed = badInput(x.Err)
 		}
 		w.p.note(x.Err)
-		w.p.remark(w.c, "%s: %s", w.c.Command.HelpName, oneLine(x.Err))
+		w.p.remark(w.c, "%s: %s", w.c.Title(), oneLine(x.Err))
 		return nil
 	}
 	j := w.p.judged(w.c, &x)
@@ -164,7 +146,7 @@ func (w *watching) export(n live.News) {
 
 func (w *watching) notExported(err error) {
 	if err != nil && w.c.Context.Err() == nil {
-		w.p.remark(w.c, "%s: --otlp: %s", w.c.Command.HelpName, oneLine(err))
+		w.p.remark(w.c, "%s: --otlp: %s", w.c.Title(), oneLine(err))
 	}
 }
 
@@ -191,7 +173,7 @@ func (w *watching) exec(j *judgement, r *diagnose.RunVerdict, command string) er
 	cmd.Env = append(os.Environ(), "SFSTAT_RUN="+glyph.Visible(r.Run), "SFSTAT_STATUS="+r.Status.String(), "SFSTAT_RANK="+rank, "SFSTAT_HOST="+glyph.Visible(host))
 	cmd.WaitDelay = time.Second
 	if err := cmd.Run(); err != nil && w.c.Context.Err() == nil {
-		w.p.remark(w.c, "%s: --exec: %v", w.c.Command.HelpName, err)
+		w.p.remark(w.c, "%s: --exec: %v", w.c.Title(), err)
 	}
 	return nil
 }

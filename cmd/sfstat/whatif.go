@@ -5,36 +5,17 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
+	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/engine/whatif"
 	"github.com/sfstat/sfstat/report"
 )
-
-func (p *program) whatifCommand() *cli.Command {
-	return &cli.Command{
-		Name: "whatif", Usage: "what uneven work costs, and what fixing a worker, stage or operator would save", ArgsUsage: "PATH...",
-		Description: "Replays the steps of operator traces and stage times with chosen operators as long as is ideal for their kind: the slowdown " +
-			"of the job, what each worker, stage, replica and kind of operator causes of it, and what each fix would save.",
-		Flags: join([]cli.Flag{
-			list("", "fix", "price fixing `SELECTION` (may be repeated): "+orList(fixNames(""))+" with a value, or several joined by + or |; "+
-				"joined by commas all must match, as stage=3,op=forward-compute; without it the worst suspects are priced", fixNames("=")...),
-			choice("ideal", "what is ideal for an operator: the mean of its kind over all stages, or over those of its own stage", "all", "peers"),
-		}, traceFlags()),
-		UsageText: `sfstat whatif trace-job.parquet
-sfstat whatif trace-job.parquet --fix rank=4 --fix stage=3,op=forward-compute+backward-compute
-sfstat whatif trace-job.parquet --fix dp=1,step=16 --ideal peers
-sfstat whatif trace-job.parquet --format json | jq '.traces[0].blocking_slowdown'`,
-		Action: p.whatif,
-	}
-}
 
 // suspected is how many workers, stages, replicas and kinds of operators are
 // priced where nothing was asked for, each.
 const suspected = 5
 
 func (p *program) whatif(c *cli.Context) error {
-	typed := listed(c, "fix")
+	typed := c.List("fix")
 	o := whatif.Options{}
 	if c.String("ideal") == "peers" {
 		o.Ideal = whatif.IdealOverPeers
@@ -132,5 +113,5 @@ func addFix(w *whatif.Where, name, values string) error {
 		}
 		return nil
 	}
-	return fmt.Errorf("nothing is called %q, expected %s, with =VALUE%s", name, orList(fixNames("")), suggestion(name, fixNames(""), ""))
+	return fmt.Errorf("nothing is called %q, expected %s, with =VALUE%s", name, cli.OrList(fixNames("")), cli.Suggestion(name, fixNames(""), ""))
 }

@@ -5,8 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
+	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/plots"
 	"github.com/sfstat/sfstat/plots/charts"
@@ -21,12 +20,6 @@ type picture struct {
 	runs map[string]*frontier.Series
 	most float64
 	d    *frontier.Detail
-}
-
-// pictureFlag asks for the figures of a window.
-func pictureFlag() cli.Flag {
-	return &cli.StringFlag{Name: "plot", Category: forOutput,
-		Usage: "plot the window in which late ranks cost most. `FILE` ends in .png, .svg or .pdf; four figures are named after it: run.png becomes run-rank-stage.png and so on", Action: drawable}
 }
 
 // newPicture is what --plot asks for.

@@ -87,7 +87,6 @@ var everywhere = []string{"internal/bug", "internal/robust", "internal/natural",
 // onlyIn lists libraries that belong to certain folders; nil is none, but tests
 // may import everything.
 var onlyIn = map[string][]string{
-	"github.com/urfave/cli/v2":                 {"cmd"},
 	"github.com/schollz/progressbar/v3":        {"cmd"},
 	"golang.org/x/term":                        {"cmd"},
 	"github.com/xrash/smetrics":                {"cmd"},

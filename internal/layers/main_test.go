@@ -30,7 +30,7 @@ func TestCheck(t *testing.T) {
 		{"report", module + "/engine/gates", "decides nothing"},
 		{"report", module + "/engine/delay", "decides nothing"},
 		{"eval/campaign/tables", module + "/report", "may import"},
-		{"report", "github.com/urfave/cli/v2", "only cmd"},
+		{"report", "golang.org/x/term", "only cmd"},
 		{"report", "golang.org/x/text/width", ""},
 		{"ingest/optrace", "github.com/parquet-go/parquet-go", ""},
 		{"fixtures/optrace/make", "github.com/parquet-go/parquet-go/compress/zstd", ""},

@@ -19,7 +19,7 @@ func TestEveryModule(t *testing.T) {
 	if err := write(&text, all); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"Go go1.", "github.com/urfave/cli/v2 v2.", "github.com/minio/minio-go/v7 v7.", "Apache License", "Redistribution and use in source and binary forms", "Permission is hereby granted"} {
+	for _, want := range []string{"Go go1.", "golang.org/x/term v0.", "github.com/minio/minio-go/v7 v7.", "Apache License", "Redistribution and use in source and binary forms", "Permission is hereby granted"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("%q is not in it", want)
 		}

@@ -1,0 +1,184 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Context is a command that is carried out, with its arguments and the values of its flags. Of a flag that the command does not
+// have, values are zero.
+type Context struct {
+	context.Context
+	Command *Command
+	Args    []string
+	given   map[string]given // by the flag's name; defaults included
+}
+
+type given struct {
+	value any
+	text  string // as it was typed
+	typed bool
+}
+
+// Title is the name of the command behind that of the program.
+func (c *Context) Title() string { return "sfstat " + c.Command.Name }
+
+// Set gives a flag a value. Of a flag that may stand several times, it is one more.
+func (c *Context) set(f *Flag, text string) error {
+	value, err := f.value(text)
+	if err != nil {
+		return err
+	}
+	if list, isList := value.([]string); isList {
+		value = append(c.List(f.Name), list...)
+	}
+	if list, isList := value.([]int); isList {
+		value = append(c.Ints(f.Name), list...)
+	}
+	c.given[f.Name] = given{value, text, true}
+	return nil
+}
+
+// IsSet reports whether a flag was typed.
+func (c *Context) IsSet(name string) bool { return c.given[name].typed }
+
+// Text is the value of a flag as it was typed.
+func (c *Context) Text(name string) string { return c.given[name].text }
+
+func valueOf[T any](c *Context, name string) T {
+	v, _ := c.given[name].value.(T)
+	return v
+}
+
+// String is the value of a flag for text, or one of its choices.
+func (c *Context) String(name string) string { return valueOf[string](c, name) }
+
+// Choice is the number of the value of a flag among its choices.
+func (c *Context) Choice(name string) int {
+	return slices.Index(c.Command.Flag(name).Choices, c.String(name))
+}
+
+// Bool reports whether a flag without a value was given.
+func (c *Context) Bool(name string) bool { return valueOf[bool](c, name) }
+
+// Int64 is the value of a flag for whole numbers.
+func (c *Context) Int64(name string) int64 { return valueOf[int64](c, name) }
+
+// Int is Int64 as an int.
+func (c *Context) Int(name string) int { return int(valueOf[int64](c, name)) }
+
+// Uint64 is the value of a flag for seeds.
+func (c *Context) Uint64(name string) uint64 { return valueOf[uint64](c, name) }
+
+// Float64 is the value of a flag for numbers or shares.
+func (c *Context) Float64(name string) float64 { return valueOf[float64](c, name) }
+
+// Duration is the value of a flag for times.
+func (c *Context) Duration(name string) time.Duration { return valueOf[time.Duration](c, name) }
+
+// List has the values of a flag that may stand several times.
+func (c *Context) List(name string) []string { return valueOf[[]string](c, name) }
+
+// Ints has the whole numbers of a flag that may stand several times.
+func (c *Context) Ints(name string) []int { return valueOf[[]int](c, name) }
+
+// kinds are what values of flags are.
+var kinds = map[string]struct {
+	parse   func(string) (any, error)
+	expects string
+}{
+	"":       {func(s string) (any, error) { return s, nil }, ""},
+	"list":   {func(s string) (any, error) { return []string{s}, nil }, ""},
+	"bool":   {func(s string) (any, error) { return strconv.ParseBool(s) }, "true or false"},
+	"int":    {func(s string) (any, error) { return strconv.ParseInt(s, 0, strconv.IntSize) }, "a whole number"},
+	"uint":   {func(s string) (any, error) { return strconv.ParseUint(s, 0, 64) }, "a whole number"},
+	"number": {func(s string) (any, error) { return strconv.ParseFloat(s, 64) }, "a number"},
+	"time":   {func(s string) (any, error) { return time.ParseDuration(s) }, "a time such as 500ms, 10s or 5m"},
+	"ints":   {parseInts, "a whole number"},
+	"share":  {parseShare, "a share such as 5% or 0.05"},
+}
+
+func parseInts(text string) (any, error) {
+	var all []int
+	for part := range strings.SplitSeq(text, ",") {
+		n, err := strconv.Atoi(strings.TrimSpace(part))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, n)
+	}
+	return all, nil
+}
+
+// notShare is a number that is probably meant in percent.
+type notShare float64
+
+func (s notShare) Error() string {
+	x := float64(s)
+	return fmt.Sprintf("%s is %s %%: write %s%% or %s", formatted(x), formatted(100*x), formatted(x), formatted(x/100))
+}
+
+func formatted(x float64) string { return strconv.FormatFloat(x, 'g', 6, 64) }
+
+// parseShare reads a part of a whole, as people write it: 0.05, 5% or 5 %.
+func parseShare(text string) (any, error) {
+	number, percent := strings.CutSuffix(strings.TrimSpace(text), "%")
+	x, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	switch {
+	case err != nil:
+		return nil, err
+	case percent:
+		x /= 100
+	case x > 1:
+		return nil, notShare(x)
+	}
+	return x, nil
+}
+
+// value reads a value of the flag.
+func (f *Flag) value(text string) (any, error) {
+	if f.Choices != nil {
+		if !slices.Contains(f.Choices, text) {
+			return nil, fmt.Errorf("%s is %q, expected %s%s", dashed(f.Name), text, OrList(f.Choices), Suggestion(text, f.Choices, ""))
+		}
+		return text, nil
+	}
+	kind := kinds[f.Is]
+	v, err := kind.parse(text)
+	if share, is := err.(notShare); is {
+		return nil, fmt.Errorf("invalid value %q for %s: %w", text, dashed(f.Name), share)
+	} else if err != nil {
+		return nil, fmt.Errorf("%s is %q, expected %s", dashed(f.Name), text, kind.expects)
+	}
+	if f.Within != "" && !f.holds(v) {
+		shown := fmt.Sprint(v)
+		if f.Is == "share" {
+			shown = strconv.Quote(text)
+		}
+		return nil, fmt.Errorf("%s is %s, expected %s", dashed(f.Name), shown, f.Expected)
+	}
+	return v, nil
+}
+
+// holds reports whether a value lies in the interval of its flag.
+func (f *Flag) holds(v any) bool {
+	var x float64
+	switch v := v.(type) {
+	case int64:
+		x = float64(v)
+	case float64:
+		x = v
+	case time.Duration:
+		x = v.Seconds()
+	}
+	var least, most float64
+	if _, err := fmt.Sscanf(f.Within[1:len(f.Within)-1], "%g, %g", &least, &most); err != nil {
+		return false
+	}
+	return (x > least || x == least && f.Within[0] == '[') && (x < most || x == most && f.Within[len(f.Within)-1] == ']') && !math.IsNaN(x)
+}

@@ -205,16 +205,6 @@ func entered(l arrivals.Line) string {
 	return fmt.Sprintf("%s (%s)", l.String(), l.Call)
 }
 
-// bareOp is an operation without its library.
-func bareOp(op string) string {
-	for i := range op {
-		if op[i] == ':' {
-			return op[i+1:]
-		}
-	}
-	return op
-}
-
 func groupName(name, desc string) string {
 	if desc == "" || desc == "undefined" {
 		return "group " + name

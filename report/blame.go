@@ -2,10 +2,10 @@ package report
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/sfstat/sfstat/diagnose/operators"
 	"github.com/sfstat/sfstat/engine/blame"
-	"github.com/sfstat/sfstat/internal/glyph"
 	"github.com/sfstat/sfstat/internal/table"
 )
 
@@ -87,43 +87,24 @@ const (
 
 func blameDocument(results []Blame) document {
 	var d document
-	kinds := make(map[blame.Kind]bool)
+	var kinds []blame.Kind
 	for _, b := range results {
 		d = append(d, b.title(), prose(b.finding()))
 		if len(b.Culprits) > 0 {
 			d = append(d, b.table())
 		}
 		for i, c := range b.Culprits {
-			kinds[c.Kind] = true
+			kinds = append(kinds, c.Kind)
 			if i < pathsShown && len(c.Path) > 1 {
 				d = append(d, heading(fmt.Sprintf("A walk to %s of rank %d, step %d", c.Op, b.worker(c.Worker).Rank, c.PathStep)), walkTable(c.Path))
 			}
 		}
 		d = append(d, heading("How this was read"), b.basis())
 	}
-	if words := kindTerms(kinds); len(words) > 0 {
-		d = append(d, heading("What the kinds say"), words)
+	if slices.Sort(kinds); len(kinds) > 0 {
+		d = append(d, heading("What the kinds say"), explained("walk", slices.Compact(kinds)))
 	}
 	return d
-}
-
-// kindWords explain the kinds of culprits.
-var kindWords = [...]string{
-	blame.LongOp:       "The operator took longer than on its peers.",
-	blame.Gap:          "What it waits for ended on time, but it started late: launch delay, network or scheduling.",
-	blame.Source:       "Late, but waits for nothing in the step: look at the step before, or at the data loader.",
-	blame.MissingPred:  "Late, and what it waits for is not in the trace.",
-	blame.Inconsistent: "It started before what it waits for had ended: the clocks disagree, so it passes no blame on.",
-}
-
-func kindTerms(kinds map[blame.Kind]bool) terms {
-	var out terms
-	for k, words := range kindWords {
-		if kinds[blame.Kind(k)] {
-			out = append(out, glyph.Term{Name: blame.Kind(k).String(), Text: words})
-		}
-	}
-	return out
 }
 
 // finding is where most walks end.

@@ -119,17 +119,6 @@ func completionsRows(results []Completions) *csvTable {
 var workerCSV = itemsOf[tracesJSON[completionsJSON]]("traces.workers",
 	"run rank dp pp completions peers s median later_ns departure p q flagged undecided")
 
-var completionDoubts = [...]string{
-	ks.NoOperators:   "no operators",
-	ks.NoPeer:        "no peers",
-	ks.TwoWorkers:    "two workers: which one is slow cannot be decided",
-	ks.FewSteps:      "too few steps to permute",
-	ks.RunningClock:  "not tested on a running clock",
-	ks.NotTested:     "not tested",
-	ks.FewReplicates: "too few permutations for the number of workers",
-	ks.UnequalCounts: "peers completed different numbers of operators",
-}
-
 // workersShown is how many workers a table lists.
 const workersShown = 20
 
@@ -159,7 +148,7 @@ func (r Completions) finding() string {
 	slices.Sort(found)
 	switch {
 	case tested == 0 && len(r.Scores) > 0:
-		return fmt.Sprintf("Undecided: %s.", meaning(completionDoubts[:], r.Scores[0].Undecided))
+		return fmt.Sprintf("Undecided: %s.", meaning("ks", r.Scores[0].Undecided))
 	case len(found) == 0:
 		return fmt.Sprintf("No worker stands out: the completion times of %s do not differ at a false-discovery rate of %s.", counted(tested, "worker"), table.Percent(r.Discovery))
 	case len(found) == 1:
@@ -210,7 +199,7 @@ func (r Completions) scoreRow(t *table.Table, w int) []table.Cell {
 	n := len(row)
 	if s.Test == nil {
 		row[n-1] = table.TextCell("undecided")
-		why := meaning(completionDoubts[:], s.Undecided)
+		why := meaning("ks", s.Undecided)
 		i := slices.Index(t.Footnotes, why)
 		if i < 0 {
 			i = len(t.Footnotes)
@@ -244,7 +233,7 @@ func (r Completions) basis() bullets {
 		b = append(b, fmt.Sprintf("Test: at most %s permutations within steps, seed %d", table.Grouped(int64(r.Replicates)), r.Seed))
 	}
 	for _, doubt := range r.Doubts {
-		b = append(b, "In doubt: "+meaning(completionDoubts[:], doubt))
+		b = append(b, "In doubt: "+meaning("ks", doubt))
 	}
 	return append(b, r.Traced.basis()...)
 }

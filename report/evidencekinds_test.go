@@ -10,14 +10,6 @@ import (
 	"github.com/sfstat/sfstat/diagnose/evidence"
 )
 
-// evidenceKinds are one value of every kind of evidence.
-var evidenceKinds = func() (list []evidence.Observation) {
-	for _, s := range evidenceSentences {
-		list = append(list, s.of)
-	}
-	return list
-}()
-
 // TestEvidenceIsWorded: package report has a sentence for every kind that package
 // evidence declares, and there are as many kinds, reasons and questions as a reader can
 // take in.

@@ -40,7 +40,7 @@ func (in Output) VerdictHTML(v *diagnose.Verdict) Fragments {
 		t.Caption = "" // a page can turn to any of them
 		all := document{t}
 		if v.Recurring != nil {
-			all = append(all, prose(upper(recurringHost(*v.Recurring))+"."))
+			all = append(all, prose(upper(evidenceWords(*v.Recurring))+"."))
 		}
 		out.All = under("All runs", all)
 	}

@@ -273,20 +273,9 @@ func (o Outliers) judged() bullets {
 	}
 	slices.SortFunc(list, func(x, y zscore.Doubt) int { return cmp.Or(doubts[y]-doubts[x], int(x)-int(y)) })
 	for _, doubt := range list {
-		b = append(b, fmt.Sprintf("In %s of %s series: %s", table.Grouped(int64(doubts[doubt])), total, meaning(outlierDoubts[:], doubt)))
+		b = append(b, fmt.Sprintf("In %s of %s series: %s", table.Grouped(int64(doubts[doubt])), total, meaning("zscore", doubt)))
 	}
 	return append(b, o.basis()...)
-}
-
-var outlierDoubts = [...]string{
-	zscore.TooFewPeers:  "fewer than three peers: who deviates cannot be decided",
-	zscore.FewSteps:     "too few steps to pool",
-	zscore.MostlyEqual:  "most deviations are equal: the spread is not robust",
-	zscore.Dependent:    "consecutive steps are correlated",
-	zscore.HeavyTails:   "tails heavier than normal: single steps are flagged more often than stated",
-	zscore.CannotFire:   "the cutoff is above the largest score there can be",
-	zscore.Uncalibrated: "no error rate is known",
-	zscore.Masks:        "blind to two equal stragglers",
 }
 
 func errorRate(o Outliers) string {

@@ -99,7 +99,7 @@ func boundRows(a *overhead.Account) *csvTable {
 func overheadDocument(a *overhead.Account) document {
 	d := document{headline{overheadHeadline(a), overheadLevel(a)}, prose(overheadBasis(a))}
 	if len(a.Doubts) > 0 {
-		d = append(d, heading("Read with care"), bullets(each(a.Doubts, func(d bootstrap.Doubt) string { return meaning(overheadDoubts[:], d) })))
+		d = append(d, heading("Read with care"), bullets(each(a.Doubts, func(d bootstrap.Doubt) string { return meaning("overhead", d) })))
 	}
 	if a.Interval != nil {
 		d = append(d, heading(fmt.Sprintf("Bounds at %s confidence", percentOf(a.Confidence))), boundTable(a))
@@ -173,14 +173,6 @@ var methodWords = [...]string{
 	bootstrap.Studentised: "the studentised bootstrap's",
 	bootstrap.Percentile:  "the percentile bootstrap's",
 	bootstrap.Order:       "an order statistic's",
-}
-
-var overheadDoubts = [...]string{
-	bootstrap.OneBlock:      "One pair of runs does not show how much runs differ. Measure ten pairs or more.",
-	bootstrap.VeryFewBlocks: "With fewer than 10 runs, percentile bounds fail far more often than they say. Measure more runs.",
-	bootstrap.FewBlocks:     "With fewer than 20 runs, percentile bounds fail more often than they say; the studentised one does not where noise is symmetric.",
-	bootstrap.Skewed:        "A few runs lie far out on one side: bounds of the mean and of the total fail more often than they say. More runs help; the median does not see such runs.",
-	bootstrap.FewReplicates: "The resamples are too few for this confidence.",
 }
 
 func boundTable(a *overhead.Account) *table.Table {

@@ -184,24 +184,24 @@ func (m *schemaMaker) define(t reflect.Type) string {
 // anyEvidence describes a piece of evidence: an object of one of the kinds.
 func (m *schemaMaker) anyEvidence() schema {
 	var out schema
-	for _, s := range evidenceSentences {
-		out.AnyOf = append(out.AnyOf, schema{Ref: "#/$defs/" + m.defineEvidence(s)})
+	for _, e := range evidenceKinds {
+		out.AnyOf = append(out.AnyOf, schema{Ref: "#/$defs/" + m.defineEvidence(e)})
 	}
 	return out
 }
 
 // defineEvidence returns the name of a kind of evidence in $defs: what it stands in as a
 // value of its own, and its kind.
-func (m *schemaMaker) defineEvidence(x sentence) string {
-	kind := string(x.of.Kind())
+func (m *schemaMaker) defineEvidence(e evidence.Observation) string {
+	kind := string(e.Kind())
 	name := "evidence_" + kind
 	if slices.ContainsFunc(m.defs, func(d property) bool { return d.name == name }) {
 		return name
 	}
 	m.defs = append(m.defs, property{name: name})
 	at := len(m.defs) - 1
-	described := m.object(reflect.TypeOf(x.of))
-	described.Description = x.doc
+	described := m.object(reflect.TypeOf(e))
+	described.Description = say("kind "+kind, nil)
 	described.Properties = slices.Insert(described.Properties, 0, property{"kind", schema{Const: kind, Description: "what was observed"}})
 	described.Required = slices.Insert(described.Required, 0, "kind")
 	m.defs[at].schema = described

@@ -32,6 +32,9 @@ func stageWord(stage string) string {
 	return stage
 }
 
+// bareStage is a stage as a name: without the article that it has in a sentence.
+func bareStage(stage string) string { return strings.TrimPrefix(stageWord(stage), "the ") }
+
 // rankList writes ranks as a person would say them: "1, 9 and 17".
 func rankList(ranks []int) string {
 	if len(ranks) > 6 {

@@ -19,7 +19,7 @@ func trafficDocument(r *comm.Result) document {
 	v := trafficVerdict(r)
 	d := document{headline{Headline(&v), v.Confidence}}
 	if len(v.Findings) > 0 {
-		d = append(d, prose(fmt.Sprintf("Confidence: %v. %s", v.Confidence, meaning(confidenceWords[:], v.Confidence))))
+		d = append(d, prose(fmt.Sprintf("Confidence: %v. %s", v.Confidence, meaning("confidence", v.Confidence))))
 	}
 	d = append(d, prose(trafficBasis(r)))
 	if text := strategyWords(r); text != "" {

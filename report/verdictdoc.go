@@ -30,7 +30,7 @@ func verdictDocument(v *diagnose.Verdict, problems []Problem, s Style) document 
 		d = append(d, runTable(v))
 	}
 	if v.Recurring != nil {
-		d = append(d, prose(upper(recurringHost(*v.Recurring))+"."))
+		d = append(d, prose(upper(evidenceWords(*v.Recurring))+"."))
 	}
 	d = append(d, runBlocks(&v.RunVerdict, s)...)
 	return append(d, refusedBlocks(problems)...)
@@ -50,7 +50,7 @@ func answerBlocks(v *diagnose.RunVerdict) document {
 		list = append(list, glyph.Term{Name: "Why", Text: a.why})
 	}
 	if e, ok := evidence.Find[evidence.BetweenSteps](v.Observed); ok {
-		list = append(list, glyph.Term{Name: "Outside", Text: upper(betweenSteps(e)) + "."})
+		list = append(list, glyph.Term{Name: "Outside", Text: upper(evidenceWords(e)) + "."})
 	}
 	if a.next != "" {
 		list = append(list, glyph.Term{Name: "Next", Text: a.next})
@@ -405,10 +405,10 @@ func leadName(r *frontier.Result) string {
 func wordBlocks(labels []labels.Label, reasons []labels.Reason) document {
 	var d document
 	if len(labels) > 0 {
-		d = append(d, heading("Labels"), labelTerms(labels))
+		d = append(d, heading("Labels"), explained("label", labels))
 	}
 	if len(reasons) > 0 {
-		d = append(d, heading("Why no stronger label"), reasonTerms(reasons))
+		d = append(d, heading("Why no stronger label"), explained("reason", reasons))
 	}
 	return d
 }

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/diagnose/opnames"
@@ -38,29 +37,34 @@ func whoWord(f *diagnose.Finding) string {
 	return f.Kind.String()
 }
 
-// subject is who a sentence is about, with where they run, and whether they are several; "" for all ranks alike.
-func subject(w diagnose.Who) (name string, several bool) {
+// subject is who a sentence is about, with where they run; "" for all ranks alike.
+func subject(w diagnose.Who) string {
 	switch w.Kind {
 	case diagnose.OneRank:
-		return rankAt(*w.Rank, w.Host, w.LocalRank), false
+		return rankAt(*w.Rank, w.Host, w.LocalRank)
 	case diagnose.SomeRanks:
-		return ranksWord(w.Ranks), true
+		return ranksWord(w.Ranks)
 	case diagnose.OneHost:
 		if len(w.Ranks) > 0 {
-			return fmt.Sprintf("host %s (%s)", w.Host, ranksWord(w.Ranks)), false
+			return fmt.Sprintf("host %s (%s)", w.Host, ranksWord(w.Ranks))
 		}
-		return "host " + w.Host, false
+		return "host " + w.Host
 	case diagnose.HostRanks:
-		return fmt.Sprintf("all ranks of %s (%s)", w.Host, ranksWord(w.Ranks)), true
+		return fmt.Sprintf("all ranks of %s (%s)", w.Host, ranksWord(w.Ranks))
 	case diagnose.GroupRanks:
-		return fmt.Sprintf("all ranks of %s (%s)", w.Group, ranksWord(w.Ranks)), true
+		return fmt.Sprintf("all ranks of %s (%s)", w.Group, ranksWord(w.Ranks))
 	case diagnose.HeavyGroup:
 		if len(w.Ranks) == 1 {
-			return fmt.Sprintf("rank %d, the only one of role group %s,", w.Ranks[0], w.Group), false
+			return fmt.Sprintf("rank %d, the only one of role group %s,", w.Ranks[0], w.Group)
 		}
-		return "role group " + w.Group, false
+		return "role group " + w.Group
 	}
-	return "", false
+	return ""
+}
+
+// several reports whether a subject takes a verb of several.
+func several(w diagnose.Who) bool {
+	return w.Kind == diagnose.SomeRanks || w.Kind == diagnose.HostRanks || w.Kind == diagnose.GroupRanks
 }
 
 // rankAt is a rank with what is known of where it runs: "rank 2 (gpu-node-1, local rank 2)".
@@ -87,7 +91,7 @@ func placeWord(f *diagnose.Finding) string {
 // shortPlace is the same in a word where there is one: names of runs need the room.
 func shortPlace(f *diagnose.Finding) string {
 	place := placeWord(f)
-	if word := strings.TrimPrefix(stageWord(place), "the "); place == f.Stage && len(word) < len(place) {
+	if word := bareStage(place); place == f.Stage && len(word) < len(place) {
 		return word
 	}
 	return place

@@ -54,14 +54,14 @@ func TestWords(t *testing.T) {
 	if n := len(allLabels()); n != 12 {
 		t.Errorf("%d labels, the paper has 12", n)
 	}
-	for _, x := range labelTerms(allLabels()) {
+	for _, x := range explained("label", allLabels()) {
 		check(2+max(glyph.TermColumn, len(x.Name))+2, x.Name, x.Text)
 	}
-	for _, x := range reasonTerms(allReasons()) {
+	for _, x := range explained("reason", allReasons()) {
 		check(2+max(glyph.TermColumn, len(x.Name))+2, x.Name, x.Text)
 	}
 	for _, c := range named(evidence.Insufficient) {
-		check(len("Confidence: . ")+len(c.String()), c.String(), meaning(confidenceWords[:], c))
+		check(len("Confidence: . ")+len(c.String()), c.String(), meaning("confidence", c))
 	}
 }
 
@@ -73,19 +73,19 @@ func TestDoubtWords(t *testing.T) {
 		}
 	}
 	for _, d := range named(ks.NoOperators) {
-		check(d.String(), meaning(completionDoubts[:], d))
+		check(d.String(), meaning("ks", d))
 	}
 	for _, d := range named(zscore.TooFewPeers) {
-		check(d.String(), meaning(outlierDoubts[:], d))
+		check(d.String(), meaning("zscore", d))
 	}
 	for _, d := range named(bootstrap.OneBlock) {
-		check(d.String(), meaning(overheadDoubts[:], d))
+		check(d.String(), meaning("overhead", d))
 	}
 }
 
 // A value that this package does not know yet is named rather than dropped.
 func TestUnknownWord(t *testing.T) {
-	if got := labelTerms([]labels.Label{99}); len(got) != 1 || got[0].Text != "invalid(99)" {
+	if got := explained("label", []labels.Label{99}); len(got) != 1 || got[0].Text != "invalid(99)" {
 		t.Errorf("label 99 became %v", got)
 	}
 }

@@ -1,0 +1,383 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"math/bits"
+	"reflect"
+	"slices"
+	"strings"
+	"text/template"
+	"time"
+
+	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/diagnose/answer"
+	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/diagnose/opnames"
+	"github.com/sfstat/sfstat/internal/glyph"
+	"github.com/sfstat/sfstat/internal/table"
+	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/stagename"
+)
+
+// sentenceFunctions are what the sentences may ask for beside the fields of their values.
+var sentenceFunctions template.FuncMap
+
+func init() { // as it says sentences itself
+	sentenceFunctions = template.FuncMap{
+		// Numbers with their units.
+		"length": of(length), "about": of(about), "exact": of(percentOf), "percent": of(table.Percent), "times": of(table.Times),
+		"number": of(table.Number), "hundredths": of(hundredths), "p": of(pValue), "probability": of(probability), "rate": of(rate),
+		"finite": of(table.Finite), "bytes": binaryBytes, "ordinal": ordinal, "clock": clockWord, "instant": instant, "measured": withUnit,
+		"grouped": func(n any) string { return table.Grouped(int64(real(n))) },
+		"count":   func(n any, noun string) string { return counted(int(real(n)), noun) },
+		"countIs": func(n int, noun string) string { return counted(n, noun) + " " + isAre(n) },
+		"isAre":   isAre,
+		// Arithmetic.
+		"add": add, "sub": sub,
+		"distance": func(a, b any) float64 { return math.Abs(real(a) - real(b)) },
+		"div":      func(a, b any) float64 { return real(a) / real(b) },
+		"share":    func(a, b any) float64 { return real(a) / max(1, real(b)) },
+		// Names and lists of them.
+		"stage": stageWord, "bare": bareStage, "stages": stagesWord, "process": theStage, "steps": stepsWord, "group": groupWord,
+		"label": opnames.Label, "line": sourceWord, "ranks": ranksWord, "rankList": rankList, "ranges": trace.RankList, "rankAt": rankAt,
+		"some": someOf, "oneOf": oneOf, "callOf": callOf, "visible": glyph.Visible, "upper": upper,
+		"lower":     func(s string) string { return strings.ToLower(s[:1]) + s[1:] },
+		"unstopped": func(s string) string { return strings.TrimRight(glyph.Visible(s), ".") },
+		"noun":      func(workers any) string { return nounOf(!reflect.ValueOf(workers).IsZero()) },
+		"is":        is,
+		"say":       say,
+		// Evidence, findings and what else answers hold.
+		"evidence": evidenceWords, "lack": lackWords, "find": find, "short": shortEvidence, "witness": witnessOf, "subject": subject,
+		"several": several, "whereLate": whereLate, "certainly": certainly, "receiver": receiver, "replayed": replayedShare,
+		"entersLast": entersLast, "suspected": alsoSuspected, "losesIn": losesIn, "hiding": mayHide, "link": linkName,
+		"participants": participants, "turnOn": turnOn, "stepsOf": problemSteps, "window": problemWindow, "last": problemLast,
+		"howMuch": func(f *diagnose.Finding) string { return say("how much", f) },
+		"worker":  func(f *diagnose.Finding) string { return workerName(*f.Rank, f.Role, f.StandsFor) },
+		"first":   func(n int, list []*diagnose.Finding) []*diagnose.Finding { return list[:min(n, len(list))] },
+		"links":   func(list []evidence.Subject) string { return listed(each(list, linkName), "or") },
+		// Monitoring.
+		"unit":       unitWord,
+		"probe":      func(channel string) string { return strings.TrimSuffix(channel, trace.ProbeSuffix) },
+		"quantities": func(names []string) string { return andList(each(names, quantityName)) },
+		"did":        func(name string) string { return cmp.Or(say("did "+name, nil), "had a "+glyph.Visible(name)+" of") },
+		"check":      func(name string) string { return say("check "+name, nil) },
+		"event":      func(name string) string { return cmp.Or(say("event "+name, nil), glyph.Visible(name)) },
+	}
+}
+
+// of is a function of any number, or of what points to one.
+func of[T any](f func(float64) T) func(any) T {
+	return func(x any) T { return f(real(x)) }
+}
+
+// real is any number, or what points to one.
+func real(x any) float64 {
+	v := reflect.Indirect(reflect.ValueOf(x))
+	if v.CanInt() {
+		return float64(v.Int())
+	}
+	return v.Float()
+}
+
+func add(a, b any) int64 { return int64(real(a)) + int64(real(b)) }
+
+// sub is a whole number where both are.
+func sub(a, b any) any {
+	if reflect.ValueOf(a).CanInt() && reflect.ValueOf(b).CanInt() {
+		return int64(real(a)) - int64(real(b))
+	}
+	return real(a) - real(b)
+}
+
+// is reports whether a value, or what it points to, is written as one of those.
+func is(x any, among ...any) bool {
+	text := func(x any) string {
+		if v := reflect.Indirect(reflect.ValueOf(x)); v.IsValid() {
+			return fmt.Sprint(v.Interface())
+		}
+		return ""
+	}
+	return slices.ContainsFunc(among, func(name any) bool { return text(name) == text(x) })
+}
+
+// find is the first evidence of a kind, nil without any.
+func find(list []evidence.Observation, kind evidence.Kind) any {
+	i := slices.IndexFunc(list, func(e evidence.Observation) bool { return e.Kind() == kind })
+	if i < 0 {
+		return nil
+	}
+	return list[i]
+}
+
+// witnessOf is what a recording says of a finding, nil where it was not asked.
+func witnessOf(list []evidence.Observation, source evidence.Source) any {
+	if e, ok := evidence.WitnessOf(list, source); ok {
+		return e
+	}
+	return nil
+}
+
+// entersLast is how often a rank enters collectives last by calls and kernels.
+func entersLast(f *diagnose.Finding) evidence.LastToEnter {
+	e, _ := evidence.EntersLast(f.Evidence, evidence.FromNCCL)
+	return e
+}
+
+// replayedShare is the part of the step that a finding explains in the replay.
+func replayedShare(f *diagnose.Finding) string {
+	r, _ := evidence.Find[evidence.StepReplay](f.Evidence)
+	return about(r.Share)
+}
+
+// receiver is the rank at the other end of slow transfers.
+func receiver(f *diagnose.Finding) int {
+	if e, _ := evidence.Find[evidence.TransferTimes](f.Evidence); len(e.Between) == 2 {
+		return e.Between[1]
+	}
+	return -1
+}
+
+// losesIn is the stage in which a group loses what a slow link costs; "" where that is not known.
+func losesIn(v *diagnose.RunVerdict) string {
+	for _, f := range v.Findings[1:] {
+		if e, victim := evidence.Find[evidence.SlowLink](f.Evidence); victim && e.Elsewhere && f.Rank == nil && f.Stage != "" {
+			return f.Stage
+		}
+	}
+	return ""
+}
+
+// alsoSuspected names findings of communication, each once.
+func alsoSuspected(list []*diagnose.Finding) string {
+	var names []string
+	for _, f := range list {
+		name := ""
+		switch {
+		case f.Kind == diagnose.KindEdge && f.Rank != nil:
+			name = fmt.Sprintf("the link of rank %d", *f.Rank)
+		case f.Kind == diagnose.KindEdge:
+			name = "the link of ranks " + trace.RankList(f.Ranks)
+		case f.Kind == diagnose.KindGroup:
+			name = "the communicator " + f.Group
+		default:
+			name = fmt.Sprintf("rank %d", *f.Rank)
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// certainly begins a sentence with how certain it is.
+func certainly(c evidence.Confidence, text string) string {
+	switch c {
+	case evidence.Supported:
+		return "Probably " + text
+	case evidence.Ambiguous:
+		return "Possibly " + text
+	}
+	return upper(text)
+}
+
+// stagesWord is "data, forward or backward", or how many stages they are.
+func stagesWord(stages []string) string {
+	const most = 5
+	if len(stages) > most {
+		return fmt.Sprintf("%d stages", len(stages))
+	}
+	return listed(each(stages, bareStage), "or")
+}
+
+// mayHide says in which stages a delay may hide.
+func mayHide(list []answer.Limit) string {
+	var text []string
+	for i, l := range list[:min(len(list), mostNamed)] {
+		may := "may hide up to"
+		if i > 0 {
+			may = "up to"
+		}
+		text = append(text, fmt.Sprintf("%s %s %s", bareStage(l.Stage), may, length(float64(l.MayHide))))
+	}
+	if len(text) == 0 {
+		return ""
+	}
+	return "; " + andList(text)
+}
+
+// theStage is what to look at of stages.
+func theStage(stages []string) string {
+	switch stagename.KindOf(stages[0]) {
+	case stagename.Callbacks:
+		return "the callback"
+	case stagename.Data:
+		return "the data loader"
+	}
+	return stageWord(stages[0])
+}
+
+// participants are ranks of an action, or the workers that they name.
+func participants(a answer.Action, ranks []int) string {
+	if len(a.Workers) == 0 {
+		return ranksWord(ranks)
+	}
+	word := "workers "
+	if len(ranks) == 1 {
+		word = "worker "
+	}
+	return word + andList(each(ranks, func(rank int) string {
+		i := slices.IndexFunc(a.Workers, func(w answer.Worker) bool { return w.Worker == rank })
+		if i < 0 {
+			return fmt.Sprint(rank)
+		}
+		return fmt.Sprintf("%d (%s)", rank, standsFor(a.Workers[i].StandsFor))
+	}))
+}
+
+// problemSteps are the steps of a problem, problemLast the last of them, problemWindow its window.
+func problemSteps(p answer.Problem) string {
+	if p.Steps == nil {
+		return ""
+	}
+	return stepsWord(p.Steps[0], p.Steps[1])
+}
+
+func problemLast(p answer.Problem) int64 {
+	if p.Steps == nil {
+		return 0
+	}
+	return p.Steps[1]
+}
+
+func problemWindow(p answer.Problem) string {
+	if p.Window == nil {
+		return ""
+	}
+	return fmt.Sprintf(" (window %d)", *p.Window)
+}
+
+// oneOf is one of several ranks, or the one that there is.
+func oneOf(n int) string {
+	if n == 1 {
+		return "the rank"
+	}
+	return fmt.Sprintf("one of the %d ranks", n)
+}
+
+func isAre(n int) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
+}
+
+// groupWord is a group by its description, or "group 2" where it has but a number.
+func groupWord(name string) string {
+	if strings.Trim(name, "0123456789") == "" {
+		return "group " + name
+	}
+	return name
+}
+
+// bareOp is an operation without its library.
+func bareOp(op string) string {
+	_, bare, ok := strings.Cut(op, ":")
+	if !ok {
+		return op
+	}
+	return bare
+}
+
+// callOf is a call with what it differs in.
+func callOf(op, sizes, types, difference string) string {
+	switch difference {
+	case "sizes", "input_and_output", "totals":
+		return op + " of " + sizes
+	case "types":
+		return op + " of " + types
+	}
+	return op
+}
+
+// sourceWord is a line as people write it: "train.py:66 (backward)".
+func sourceWord(line any) string {
+	s, ok := line.(*evidence.SourceLine)
+	if !ok {
+		here := line.(evidence.SourceLine)
+		s = &here
+	}
+	if s.Call == "" {
+		return s.Short()
+	}
+	return fmt.Sprintf("%s (%s)", s.Short(), s.Call)
+}
+
+// linkName names a link or communicator: "the link between ranks 1 and 5 (node0 and node1)".
+func linkName(s evidence.Subject) string {
+	hosts := strings.Join(s.Hosts, ", ")
+	if len(s.Hosts) > 4 {
+		hosts = fmt.Sprintf("%d hosts", len(s.Hosts))
+	}
+	return say("subject "+cmp.Or(string(s.Scope), "communicator"), struct {
+		evidence.Subject
+		Names, Both string
+	}{s, hosts, strings.Join(s.Hosts, " and ")})
+}
+
+// rate writes bytes per nanosecond.
+func rate(f float64) string {
+	switch {
+	case !table.Finite(f):
+		return table.Absent + " GB/s"
+	case f >= 100:
+		return fmt.Sprintf("%.0f GB/s", f)
+	}
+	return fmt.Sprintf("%.3g GB/s", f)
+}
+
+// binaryBytes writes a size class: "32 MiB".
+func binaryBytes(n int64) string { return binarySize(max(0, bits.Len64(uint64(n))-1)) }
+
+// clockWord is a time of day, instant one with its day.
+func clockWord(at int64) string { return time.Unix(0, at).UTC().Format("15:04:05 UTC") }
+func instant(at int64) string   { return time.Unix(0, at).UTC().Format(time.DateTime) }
+
+// quantityName is what people call a quantity of monitoring.
+func quantityName(name string) string { return cmp.Or(say("quantity "+name, nil), glyph.Visible(name)) }
+
+// unitWord is "GPU 3 of h2", or "h2".
+func unitWord(host string, device *int) string {
+	if device == nil {
+		return glyph.Visible(host)
+	}
+	return fmt.Sprintf("GPU %d of %s", *device, glyph.Visible(host))
+}
+
+// withUnit is a value with its unit.
+func withUnit(x float64, unit string) string {
+	switch unit {
+	case "fraction":
+		return about(x)
+	case "1/s":
+		if x > 0 && x < 0.1 {
+			return plainNumber(60*x) + " a minute"
+		}
+		return plainNumber(x) + " a second"
+	case "tasks/CPU":
+		return plainNumber(x)
+	}
+	return plainNumber(x) + " " + unit
+}
+
+// plainNumber has three digits or all before the point.
+func plainNumber(x float64) string {
+	switch {
+	case x >= 100 || x == float64(int64(x)):
+		return table.Grouped(int64(x + 0.5))
+	case x >= 10:
+		return fmt.Sprintf("%.1f", x)
+	}
+	return fmt.Sprintf("%.2f", x)
+}

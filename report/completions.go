@@ -43,25 +43,24 @@ type completionsJSON struct {
 
 type scoreJSON struct {
 	placeJSON
-	Completions int          `json:"completions" doc:"operators that it completed"`
-	Peers       int          `json:"peers" doc:"workers that it was compared with"`
-	Mean        *float64     `json:"s" doc:"S: mean distance to those workers, 0 to 1; null without completions or peers"`
-	Median      *float64     `json:"median" doc:"median of the same distances"`
-	Later       int64        `json:"later_ns" doc:"how much later than the median peer it completes on average; negative: earlier"`
-	Departure   *float64     `json:"departure" doc:"largest distance from the median completion-time distribution of its stage, 0 to 1: what the test is about"`
-	P           *float64     `json:"p" doc:"chance of such a departure if the peers are exchangeable; null where undecided"`
-	Q           *float64     `json:"q" doc:"smallest false-discovery rate at which it is found; null where undecided"`
-	Flagged     bool         `json:"flagged" doc:"found at false_discovery_rate"`
-	Draws       int          `json:"draws" doc:"departures that p was counted among; 0 where undecided"`
-	Undecided   *ks.Doubt    `json:"undecided" doc:"why there is no test; null where there is one"`
-	Textbook    *ks.Textbook `json:"textbook" doc:"the Kolmogorov–Smirnov test against all peers together, which assumes independent draws: for comparison, never to alarm on"`
+	Completions int       `json:"completions" doc:"operators that it completed"`
+	Peers       int       `json:"peers" doc:"workers that it was compared with"`
+	Mean        *float64  `json:"s" doc:"S: mean distance to those workers, 0 to 1; null without completions or peers"`
+	Median      *float64  `json:"median" doc:"median of the same distances"`
+	Later       int64     `json:"later_ns" doc:"how much later than the median peer it completes on average; negative: earlier"`
+	Departure   *float64  `json:"departure" doc:"largest distance from the median completion-time distribution of its stage, 0 to 1: what the test is about"`
+	P           *float64  `json:"p" doc:"chance of such a departure if the peers are exchangeable; null where undecided"`
+	Q           *float64  `json:"q" doc:"smallest false-discovery rate at which it is found; null where undecided"`
+	Flagged     bool      `json:"flagged" doc:"found at false_discovery_rate"`
+	Draws       int       `json:"draws" doc:"departures that p was counted among; 0 where undecided"`
+	Undecided   *ks.Doubt `json:"undecided" doc:"why there is no test; null where there is one"`
 }
 
 func (r Completions) wire() completionsJSON {
 	out := completionsJSON{traceJSON: r.Traced.wire(), Clock: r.Clock, Against: r.Against, Window: r.Window, Points: r.Points,
 		Replicates: r.Replicates, Discovery: r.Discovery, Seed: r.Seed, Doubts: r.Doubts, Ranking: r.ranksOf(r.Ranking)}
 	for _, s := range r.Scores {
-		j := scoreJSON{placeJSON: r.worker(s.Worker), Completions: s.Ops, Peers: s.Peers, Mean: compared(s, s.Mean), Median: compared(s, s.Median), Later: s.Later, Textbook: s.Textbook}
+		j := scoreJSON{placeJSON: r.worker(s.Worker), Completions: s.Ops, Peers: s.Peers, Mean: compared(s, s.Mean), Median: compared(s, s.Median), Later: s.Later}
 		if t := s.Test; t != nil {
 			j.Departure, j.P, j.Q = &t.Departure, &t.P, &t.Q
 			j.Flagged, j.Draws = t.Flagged, t.Draws

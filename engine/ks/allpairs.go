@@ -29,13 +29,9 @@ type matrix struct {
 	workers []int // ascending by number of completions: equal numbers are neighbours
 	n       []int64
 	divisor int64
-	fill    func(block []int, gaps []int64, spare *spare) // numerators, [row of block][column]
-}
 
-// spare is a thread's memory for filling blocks.
-type spare struct {
-	narrow  []int32
-	jumpers []jumper
+	stride int     // counts of a row, padded with zeros to a multiple of lanes
+	counts []int32 // [worker][occupied window], cumulative
 }
 
 // score computes the distances within a group of workers with completions and
@@ -44,7 +40,7 @@ func (s *sample) score(group []int, r *Result) {
 	m := s.newMatrix(group, r)
 	blocks := (len(group) + rowsAtOnce - 1) / rowsAtOnce
 	parallel.Each(blocks, 0, func() func(int) {
-		var memory spare
+		narrow := make([]int32, rowsAtOnce*len(group))
 		block := make([]int, 0, rowsAtOnce)
 		gaps := make([]int64, rowsAtOnce*len(group))
 		chosen := make([]int64, 0, len(group))
@@ -54,7 +50,7 @@ func (s *sample) score(group []int, r *Result) {
 				block = append(block, i)
 			}
 			clear(gaps)
-			m.fill(block, gaps, &memory)
+			m.fill(block, gaps, narrow)
 			for j, i := range block {
 				chosen = m.finish(i, gaps[j*len(group):(j+1)*len(group)], chosen)
 			}
@@ -109,23 +105,25 @@ func (m *matrix) finish(i int, gaps, chosen []int64) []int64 {
 	return chosen
 }
 
-// newMatrix chooses the representation: rows of counts over the whole grid
-// where completions fill it, else a sweep over the completions.
+// newMatrix cumulates the counts of a group over the occupied windows.
 func (s *sample) newMatrix(group []int, r *Result) *matrix {
-	m := &matrix{sample: s, r: r, workers: slices.Clone(group)}
+	m := &matrix{sample: s, r: r, workers: slices.Clone(group), stride: (s.points + lanes - 1) / lanes * lanes}
 	slices.SortStableFunc(m.workers, func(a, b int) int { return s.ops(a) - s.ops(b) })
-	total := 0
 	for _, w := range m.workers {
-		total += s.ops(w)
 		m.divisor = gcd(m.divisor, int64(s.ops(w)))
 	}
-	for _, w := range m.workers {
+	m.counts = make([]int32, len(group)*m.stride)
+	for i, w := range m.workers {
 		m.n = append(m.n, int64(s.ops(w))/m.divisor)
-	}
-	if len(group)*s.points <= 8*total+1<<16 {
-		m.fill = newGrid(m).fill
-	} else {
-		m.fill = newSweep(m).fill
+		row := m.row(i)
+		for _, k := range s.done(w) {
+			row[k]++
+		}
+		sum := int32(0)
+		for k := range row[:s.points] {
+			sum += row[k]
+			row[k] = sum
+		}
 	}
 	return m
 }

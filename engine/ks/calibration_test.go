@@ -97,21 +97,3 @@ func TestStraggler(t *testing.T) {
 		atMost(t, name+": jobs with a healthy worker found", others, runs, 0.01)
 	}
 }
-
-// TestTextbookIsUncalibrated keeps the reason for all this on record: behind
-// barriers the textbook P does not see a straggler of 10 % in five steps of a
-// running clock.
-func TestTextbookIsUncalibrated(t *testing.T) {
-	for seed := range uint64(8) {
-		workers := job{workers: 4, steps: 5, ops: 100, slow: 1.1}.run(source(seed))
-		o := Options{Clock: Wall, Window: 1}
-		r := analyze(t, workers, o)
-		if p := r.Scores[0].Textbook.P; p < 0.05 {
-			t.Errorf("seed %d: textbook P = %v", seed, p)
-		}
-		o.Clock = Folded
-		if r := analyze(t, workers, o); r.Ranking[0] != 0 || !r.Scores[0].Test.Flagged {
-			t.Errorf("seed %d: the permutation test does not find it", seed)
-		}
-	}
-}

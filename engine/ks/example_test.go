@@ -6,13 +6,6 @@ import (
 	"github.com/sfstat/sfstat/engine/ks"
 )
 
-// Two sets of completion times, in nanoseconds.
-func ExampleTwoSample() {
-	t, err := ks.TwoSample([]int64{10, 20, 30, 40}, []int64{25, 35, 45, 55})
-	fmt.Printf("D = %.2f, p = %.2f, %v\n", t.D, t.P, err)
-	// Output: D = 0.50, p = 0.77, <nil>
-}
-
 // Worker 2 completes its three operators 4 ns later than its peers in each of 20 steps.
 func ExampleAnalyze() {
 	workers := make([]ks.Worker, 5)

@@ -1,83 +1,40 @@
 package ks
 
-// grid compares rows of cumulative counts, one count per occupied window.
-type grid struct {
-	m      *matrix
-	stride int     // counts of a row, padded with zeros to a multiple of lanes
-	counts []int32 // [worker of m][window]
-}
-
 const (
 	lanes = 8    // counts that the kernel takes at once
 	chunk = 1024 // windows of a block of rows that stay in the first-level cache
 )
 
-func newGrid(m *matrix) *grid {
-	g := &grid{m: m, stride: (m.points + lanes - 1) / lanes * lanes}
-	g.counts = make([]int32, len(m.workers)*g.stride)
-	for i, w := range m.workers {
-		row := g.row(i)
-		for _, k := range m.done(w) {
-			row[k]++
-		}
-		sum := int32(0)
-		for k := range row[:m.points] {
-			sum += row[k]
-			row[k] = sum
-		}
-	}
-	return g
-}
+func (m *matrix) row(i int) []int32 { return m.counts[i*m.stride:][:m.stride] }
 
-func (g *grid) row(i int) []int32 { return g.counts[i*g.stride:][:g.stride] }
-
-// fill computes the numerators of a block of neighbouring rows. Pairs of equal
-// n compare counts alone, in the kernel; the others multiply.
-func (g *grid) fill(block []int, gaps []int64, memory *spare) {
-	n := g.m.n
-	columns := len(n)
-	first := block[0]
-	if cap(memory.narrow) < columns*rowsAtOnce {
-		memory.narrow = make([]int32, columns*rowsAtOnce)
-	}
-	narrow := memory.narrow[:columns*rowsAtOnce]
+// fill computes the numerators, [row of block][column], of a block of neighbouring rows. Pairs of equal
+// n compare counts alone, in the kernel; the others multiply. narrow is scratch.
+func (m *matrix) fill(block []int, gaps []int64, narrow []int32) {
+	n, first, columns := m.n, block[0], len(m.n)
 	clear(narrow)
 	full := len(block) == rowsAtOnce && n[first] == n[block[len(block)-1]]
-	for from := 0; full && from < g.stride; from += chunk {
-		width := min(chunk, g.stride-from)
-		a := g.counts[first*g.stride+from:]
+	for from := 0; full && from < m.stride; from += chunk {
+		width := min(chunk, m.stride-from)
+		a := m.counts[first*m.stride+from:]
 		for j := range columns {
 			if n[j] != n[first] {
 				continue
 			}
-			b := g.counts[j*g.stride+from:][:width]
+			b := m.counts[j*m.stride+from:][:width]
 			gap := narrow[j*rowsAtOnce:][:rowsAtOnce]
-			raise4(gap[0:4], a, g.stride, b)
-			raise4(gap[4:8], a[4*g.stride:], g.stride, b)
+			raise4(gap[0:4], a, m.stride, b)
+			raise4(gap[4:8], a[4*m.stride:], m.stride, b)
 		}
 	}
 	for r, i := range block {
 		for j := range columns {
-			switch {
-			case n[i] != n[j]:
-				gaps[r*columns+j] = widestOf(g.row(i), g.row(j), n[i], n[j])
-			case full:
+			if full && n[i] == n[j] {
 				gaps[r*columns+j] = int64(narrow[j*rowsAtOnce+r]) * n[i]
-			default:
-				gaps[r*columns+j] = int64(widest(g.row(i), g.row(j))) * n[i]
+			} else {
+				gaps[r*columns+j] = widestOf(m.row(i), m.row(j), n[i], n[j])
 			}
 		}
 	}
-}
-
-// widest is max_k |a[k] − b[k]| of counts.
-func widest(a, b []int32) int32 {
-	up, down := int32(0), int32(0)
-	b = b[:len(a)]
-	for k, x := range a {
-		up, down = max(up, x-b[k]), min(down, x-b[k])
-	}
-	return max(up, -down)
 }
 
 // widestOf is max_k |a[k]·m − b[k]·n|.

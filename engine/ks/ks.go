@@ -17,10 +17,9 @@
 //
 // The textbook p-values of D assume independent draws, which completions of one
 // step are not: they neither alarm on a 10 % straggler behind barriers nor stay
-// silent on healthy workers without them. They are given as [Textbook] and never
-// used. The test permutes, within every step, which peer did which record; see
-// [Test]. It assumes that healthy peers are exchangeable within a step and that
-// steps are independent.
+// silent on healthy workers without them. The test permutes, within every step,
+// which peer did which record; see [Test]. It assumes that healthy peers are
+// exchangeable within a step and that steps are independent.
 package ks
 
 import (
@@ -146,9 +145,8 @@ type Score struct {
 	// in the mean, ns; negative is earlier. D has no direction, this has.
 	Later int64
 
-	Textbook  *Textbook // the worker against all its peers together; nil without one
-	Test      *Test     // nil when undecided
-	Undecided Doubt     // why there is no test
+	Test      *Test // nil when undecided
+	Undecided Doubt // why there is no test
 }
 
 // Result is the comparison of all workers.
@@ -170,9 +168,8 @@ type Result struct {
 // Analyze compares the workers. It fails on options and on completions before
 // the time they are measured from; too little data makes results undecided.
 //
-// With N workers, C completions and P occupied windows, time is O(C + N²·P)
-// where the windows are few for the completions, else O(C·N); memory is
-// O(C + N·P) and O(C).
+// With N workers, C completions and P occupied windows, time is O(C + N²·P), and memory
+// O(C + N·P): it fails where N·P passes 2²⁹.
 func Analyze(workers []Worker, o Options) (*Result, error) {
 	o = o.Defaults()
 	if err := o.validate(); err != nil {
@@ -206,7 +203,6 @@ func Analyze(workers []Worker, o Options) (*Result, error) {
 	}
 	for _, group := range peers {
 		s.later(group, r)
-		s.textbook(group, r)
 	}
 	s.testAll(peers, r, o)
 	r.rank()

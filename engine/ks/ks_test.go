@@ -134,37 +134,6 @@ func TestDistancesByDefinition(t *testing.T) {
 	}
 }
 
-// TestSweepEqualsGrid holds the two representations against each other.
-func TestSweepEqualsGrid(t *testing.T) {
-	for seed := range uint64(60) {
-		rng := source(seed)
-		workers := ragged(rng, 2+rng.IntN(40))
-		if seed%3 == 0 {
-			workers = job{workers: 19, steps: 2, ops: 30, slow: 1.1}.run(rng)
-		}
-		s, err := newSample(workers, Options{Window: 1 + rng.Int64N(1000)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		group := s.everyone()
-		m := s.newMatrix(group, nil)
-		n := len(group)
-		var a, b spare
-		for from := 0; from < n; from += rowsAtOnce {
-			var block []int
-			for i := from; i < min(n, from+rowsAtOnce); i++ {
-				block = append(block, i)
-			}
-			x, y := make([]int64, rowsAtOnce*n), make([]int64, rowsAtOnce*n)
-			newGrid(m).fill(block, x, &a)
-			newSweep(m).fill(block, y, &b)
-			if k := len(block) * n; !slices.Equal(x[:k], y[:k]) {
-				t.Fatalf("seed %d, rows %v: grid %v, sweep %v", seed, block, x[:k], y[:k])
-			}
-		}
-	}
-}
-
 func TestRaise4(t *testing.T) {
 	rng := source(5)
 	for range 200 {
@@ -181,7 +150,7 @@ func TestRaise4(t *testing.T) {
 		want := slices.Clone(got)
 		raise4(got, a, stride, b)
 		for i := range want {
-			want[i] = max(want[i], widest(a[i*stride:][:len(b)], b))
+			want[i] = max(want[i], int32(widestOf(a[i*stride:][:len(b)], b, 1, 1)))
 		}
 		if !slices.Equal(got, want) {
 			t.Fatalf("n %d, stride %d: %v, want %v", n, stride, got, want)
@@ -206,12 +175,9 @@ func TestWindowsNeverRaiseD(t *testing.T) {
 		}
 		for a := range workers {
 			for b := range a {
-				pair, err := TwoSample(folded(workers[a], 1), folded(workers[b], 1))
-				if err != nil {
-					t.Fatal(err)
-				}
-				if raw.Matrix[a*len(workers)+b] != pair.D {
-					t.Fatalf("at 1 ns D_w = %v, D = %v", raw.Matrix[a*len(workers)+b], pair.D)
+				want := bruteD(folded(workers[a], 1), folded(workers[b], 1))
+				if raw.Matrix[a*len(workers)+b] != want {
+					t.Fatalf("at 1 ns D_w = %v, D = %v", raw.Matrix[a*len(workers)+b], want)
 				}
 			}
 		}
@@ -365,30 +331,6 @@ func TestLater(t *testing.T) {
 		}
 		if !slices.Equal(got, c.want) {
 			t.Errorf("later by %v, want %v", got, c.want)
-		}
-	}
-}
-
-// TestTextbookOfTheRest: a worker against all its peers together is a comparison
-// of two samples.
-func TestTextbookOfTheRest(t *testing.T) {
-	for seed := range uint64(30) {
-		rng := source(seed)
-		workers := ragged(rng, 2+rng.IntN(9))
-		window := 1 + rng.Int64N(5)
-		r := analyze(t, workers, Options{Window: window, Replicates: NoTest})
-		for a := range workers {
-			var rest []int64
-			for b := range workers {
-				if b != a && workers[b].Peers == workers[a].Peers {
-					rest = append(rest, folded(workers[b], window)...)
-				}
-			}
-			want, err := TwoSample(folded(workers[a], window), rest)
-			got := r.Scores[a].Textbook
-			if (got != nil) != (err == nil) || got != nil && !reflect.DeepEqual(*got, want) {
-				t.Fatalf("seed %d, worker %d: %+v, want %+v", seed, a, got, want)
-			}
 		}
 	}
 }

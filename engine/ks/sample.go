@@ -13,6 +13,9 @@ import (
 // autoPoints is how many windows Options.Window 0 aims at.
 const autoPoints = 1000
 
+// mostCounts bounds the counts of all workers in all windows: 2 GB of them.
+const mostCounts = 1 << 29
+
 // sample holds all completions as indices into the grid of occupied windows.
 type sample struct {
 	window int64
@@ -85,6 +88,10 @@ func newSample(workers []Worker, o Options) (*sample, error) {
 		s.window = autoWindow(times)
 	}
 	s.number(times)
+	if len(workers)*s.points > mostCounts {
+		return nil, fmt.Errorf("ks: operators of %d workers complete in %d windows of %d ns, expected at most %d: give a longer window",
+			len(workers), s.points, s.window, mostCounts/len(workers))
+	}
 	return s, nil
 }
 

@@ -18,9 +18,9 @@ type Outliers struct {
 	Series    []zscore.Series
 	Operators []operators.Operator
 	*zscore.Result
-	Suspects []zscore.Suspect // workers with outliers, worst first
-	Names    *opnames.Result  // of a profiler's trace, its operators by name; else nil
-	Shown    int              // rows of outliers in text and Markdown; 0 is all
+	Suspects []operators.Suspect // workers with outliers, worst first
+	Names    *opnames.Result     // of a profiler's trace, its operators by name; else nil
+	Shown    int                 // rows of outliers in text and Markdown; 0 is all
 }
 
 // Outliers writes which operators ran unlike themselves on the other ranks. CSV

@@ -7,11 +7,19 @@ import (
 	"github.com/sfstat/sfstat/engine/zscore"
 )
 
+// Suspect is what is held against one worker.
+type Suspect struct {
+	zscore.Suspect
+	// Excess is the time, in ns over the window, by which its flagged durations and transfers are
+	// longer than those of its peers. Starts do not count: one delay makes every later start late.
+	Excess int64
+}
+
 // Suspects are the workers of a result over the series and operators of
-// View.Series, with an Excess that counts no time twice: of every name on a
+// View.Series, the largest Excess first. It counts no time twice: of every name on a
 // worker what its instances are longer together, or what their total is,
 // whichever is more.
-func (v *View) Suspects(r *zscore.Result, series []zscore.Series, operators []Operator) []zscore.Suspect {
+func (v *View) Suspects(r *zscore.Result, series []zscore.Series, operators []Operator) []Suspect {
 	type place struct {
 		worker, series int
 	}
@@ -51,11 +59,11 @@ func (v *View) Suspects(r *zscore.Result, series []zscore.Series, operators []Op
 	for k, excess := range parts {
 		sum[k.worker] += excess
 	}
-	out := slices.Clone(r.Workers)
-	for i := range out {
-		out[i].Excess = sum[out[i].Worker]
+	var out []Suspect
+	for _, w := range r.Workers {
+		out = append(out, Suspect{w, sum[w.Worker]})
 	}
-	slices.SortStableFunc(out, func(a, b zscore.Suspect) int {
+	slices.SortStableFunc(out, func(a, b Suspect) int {
 		return cmp.Or(cmp.Compare(b.Excess, a.Excess), cmp.Compare(a.Worst, b.Worst))
 	})
 	return out

@@ -42,11 +42,7 @@ type Suspect struct {
 	Worker   int
 	Outliers int
 	Sure     int
-	// Excess is the time, in ns over the window, by which its flagged durations and
-	// transfers are longer than those of its peers. Starts do not count: one delay
-	// makes every later start late.
-	Excess int64
-	Worst  int // index of its first outlier in Result.Outliers
+	Worst    int // index of its first outlier in Result.Outliers
 }
 
 // Result is the account of all series.
@@ -56,7 +52,7 @@ type Result struct {
 	Instances int // operator instances judged; Alpha·Instances of them would be flagged were all healthy
 
 	Outliers []Outlier // sure ones first, then by descending |Effect| over the window
-	Workers  []Suspect // workers with outliers, by descending Excess, then by their worst outlier
+	Workers  []Suspect // workers with outliers, by their worst one
 	Series   []Report  // by series
 }
 
@@ -109,34 +105,5 @@ func (r *Result) rank(series []Series, found [][]Outlier) {
 			w.Sure++
 		}
 	}
-	for i, outliers := range found {
-		if !series[i].positive() {
-			continue
-		}
-		for worker, excess := range excessOf(outliers, series[i].steps()) {
-			w, _ := workers.Of(worker)
-			w.Excess += excess
-		}
-	}
 	r.Workers = workers.All
-	slices.SortStableFunc(r.Workers, func(a, b Suspect) int { return cmp.Compare(b.Excess, a.Excess) })
-}
-
-// excessOf is the flagged excess of each worker in one series: over all steps
-// where the whole window is off, else over the flagged steps.
-func excessOf(outliers []Outlier, steps int) map[int]int64 {
-	single, every := make(map[int]int64), make(map[int]int64)
-	for _, o := range outliers {
-		switch {
-		case o.Effect <= 0:
-		case o.Step == EveryStep:
-			every[o.Worker] = o.Effect * int64(steps)
-		default:
-			single[o.Worker] += o.Effect
-		}
-	}
-	for worker, excess := range every {
-		single[worker] = max(single[worker], excess)
-	}
-	return single
 }

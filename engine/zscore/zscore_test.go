@@ -252,9 +252,6 @@ func TestPlanted(t *testing.T) {
 	if len(r.Workers) < 2 || r.Workers[0].Worker != 5 || r.Workers[1].Worker != 3 {
 		t.Fatalf("ranking %+v", r.Workers)
 	}
-	if got, want := float64(r.Workers[0].Excess), 2e6*steps; math.Abs(got-want) > 0.05*want {
-		t.Errorf("excess of the slow worker %v, want about %v", got, want)
-	}
 	top := r.Outliers[0]
 	if top.Step != EveryStep || top.Worker != 5 || !top.Sure || math.Abs(float64(top.Effect)-2e6) > 1e5 {
 		t.Errorf("first outlier %+v", top)

@@ -35,7 +35,7 @@ func (j *opJudge) verdict() *RunVerdict {
 	if first >= 0 {
 		j.theories = j.theories[:min(len(j.theories), first+maxSmall)]
 	}
-	v := &RunVerdict{Run: j.run, Operators: j.Operators, Undecided: j.undecided(), Next: j.next()}
+	v := &RunVerdict{Operators: j.Operators, Undecided: j.undecided(), Next: j.next()}
 	for _, t := range j.theories {
 		t.Ranks = j.alike(t)
 		if t.Rank != nil {
@@ -92,49 +92,39 @@ func (j *opJudge) replayed(t *theory) evidence.StepReplay {
 
 // lacks are the reasons why a theory is not strong.
 func (j *opJudge) lacks(t *theory) (out []evidence.Lack) {
-	lack := func(holds bool, atMost evidence.Confidence, reason evidence.Reason) {
+	lack := func(holds bool, l evidence.Lack) {
 		if holds {
-			out = append(out, evidence.Lack{Reason: reason, AtMost: atMost})
+			out = append(out, l)
 		}
 	}
 	few := j.Replicas < enoughReplicas
-	lackFew := func(holds bool, reason evidence.Reason, n int) {
-		if holds {
-			out = append(out, evidence.Lack{Reason: reason, AtMost: evidence.Supported, N: n})
-		}
-	}
-	lackP := func(holds bool, p float64) {
-		if holds {
-			out = append(out, evidence.Lack{Reason: evidence.FewOccurrences, AtMost: evidence.Supported, P: p})
-		}
-	}
 	switch t.Cause {
 	case CauseCompute, CauseTransfer:
 		confirmed := slices.ContainsFunc(t.workers, j.blamed) || t.Cause == CauseCompute && j.confirmedBy(t.workers[0])
-		lackFew(few, evidence.FewPeers, j.Replicas-1)
-		lack(!few && !confirmed, evidence.Supported, evidence.Unconfirmed)
+		lack(few, evidence.Lack{Reason: evidence.FewPeers, AtMost: evidence.Supported, N: j.Replicas - 1})
+		lack(!few && !confirmed, evidence.Lack{Reason: evidence.Unconfirmed, AtMost: evidence.Supported})
 	case CauseLink, CauseCollective:
-		lack(true, evidence.Supported, evidence.WorkUnknown)
+		lack(true, evidence.Lack{Reason: evidence.WorkUnknown, AtMost: evidence.Supported})
 	case CauseLaunch:
-		lack(!t.confirmed && !few, evidence.Ambiguous, evidence.Unconfirmed)
-		lack(true, evidence.Supported, evidence.WaitNotRecorded)
+		lack(!t.confirmed && !few, evidence.Lack{Reason: evidence.Unconfirmed, AtMost: evidence.Ambiguous})
+		lack(true, evidence.Lack{Reason: evidence.WaitNotRecorded, AtMost: evidence.Supported})
 	case CauseHeavy:
-		lack(few, evidence.Supported, evidence.SeveralCauses)
-		lack(few && j.Passes == nil, evidence.Supported, evidence.ChanceNotExcluded)
-		lack(!few && !j.surelyHeavy(t.stage), evidence.Ambiguous, evidence.ChanceNotExcluded)
+		lack(few, evidence.Lack{Reason: evidence.SeveralCauses, AtMost: evidence.Supported})
+		lack(few && j.Passes == nil, evidence.Lack{Reason: evidence.ChanceNotExcluded, AtMost: evidence.Supported})
+		lack(!few && !j.surelyHeavy(t.stage), evidence.Lack{Reason: evidence.ChanceNotExcluded, AtMost: evidence.Ambiguous})
 	case CauseTurns:
-		lack(t.Op != "" || j.v.Grid.Stages < 2 || !j.sameData(), evidence.Supported, evidence.SeveralCauses)
+		lack(t.Op != "" || j.v.Grid.Stages < 2 || !j.sameData(), evidence.Lack{Reason: evidence.SeveralCauses, AtMost: evidence.Supported})
 	case CauseRegression, CauseSlowSteps, CausePeriodic:
-		lack(true, evidence.Supported, evidence.SeveralCauses)
+		lack(true, evidence.Lack{Reason: evidence.SeveralCauses, AtMost: evidence.Supported})
 	}
 	if t.delayed != nil {
 		p := t.delayed.p()
-		lackP(p > gates.Strong, p)
-		lack(p > gates.Supported, evidence.Ambiguous, evidence.ChanceNotExcluded)
-		lackFew(t.once(), evidence.FewOccurrences, t.incidents)
-		lack(t.Struck.Count < 2, evidence.Ambiguous, evidence.FewOccurrences)
+		lack(p > gates.Strong, evidence.Lack{Reason: evidence.FewOccurrences, AtMost: evidence.Supported, P: p})
+		lack(p > gates.Supported, evidence.Lack{Reason: evidence.ChanceNotExcluded, AtMost: evidence.Ambiguous})
+		lack(t.once(), evidence.Lack{Reason: evidence.FewOccurrences, AtMost: evidence.Supported, N: t.incidents})
+		lack(t.Struck.Count < 2, evidence.Lack{Reason: evidence.FewOccurrences, AtMost: evidence.Ambiguous})
 	}
-	lackFew(len(j.Steps) < enoughSteps, evidence.FewOccurrences, len(j.Steps))
+	lack(len(j.Steps) < enoughSteps, evidence.Lack{Reason: evidence.FewOccurrences, AtMost: evidence.Supported, N: len(j.Steps)})
 	return out
 }
 
@@ -196,7 +186,7 @@ func (j *opJudge) network() float64 {
 			named = append(named, t)
 		}
 	}
-	found := fixes(named, nil)
+	found := fixes(named)
 	return (j.step(found...) - j.step(append(found, j.freeCommunication())...)) / max(1, j.now)
 }
 

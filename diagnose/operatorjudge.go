@@ -4,9 +4,13 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/sfstat/sfstat/diagnose/operators"
 	"github.com/sfstat/sfstat/engine/delay"
+	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/engine/gates"
+	"github.com/sfstat/sfstat/engine/zscore"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 // theory is a finding of an operator trace with the change of costs that would
@@ -22,6 +26,7 @@ type theory struct {
 	incidents int
 	ongoing   bool
 	from      *delay.Finding // of what all replicas of a stage have in common
+	late      []int64        // of a late start, what it adds to launch delays, [node][lane]
 	confirmed bool           // blame or an outlier speaks for it, beside a launch delay
 	saved     float64        // ns of a step that fixing it alone saves
 	after     float64        // ns of a step that fixing it saves where all others are fixed
@@ -38,12 +43,24 @@ func (t *theory) local() bool {
 	return false
 }
 
-// opJudge turns what the engines say into findings.
+// opJudge turns what the engines say of an operator trace into findings.
 type opJudge struct {
-	*examined
-	*priced
-	gates    gates.Gates
-	minGain  float64
+	*Operators
+	v       *operators.View
+	series  []zscore.Series
+	ops     []operators.Operator // of the series
+	windows []*frontier.Result   // by pipeline stage; nil where there is none
+	gates   gates.Gates
+	minGain float64
+
+	// The replay: all without launch delays, since what delays a launch is often a wait that no operator records.
+	recorded []int64 // cost, [node][lane]
+	scratch  []int64
+	now      float64          // mean step, ns
+	class    []operator.Class // by node
+	otherEnd map[int]int      // node at the other end of a transfer between stages
+	err      error            // of the first replay that failed, whose steps take no time
+
 	theories []*theory
 	late     []*delayed // operators that start late
 }
@@ -51,17 +68,24 @@ type opJudge struct {
 // judge collects theories: first those about one place, which price divides
 // the time between; then those about no single place, which are priced with the
 // local ones fixed, so that a straggler does not count as imbalance.
-func (e *examined) judge(gates gates.Gates, minGain float64) (*RunVerdict, error) {
-	j := &opJudge{examined: e, priced: e.prices(), gates: gates, minGain: minGain}
-	j.otherEnd = j.ends()
-	for _, look := range []func(){j.peel, j.links, j.collectives, j.stages, j.inCommon, j.price, j.launches, j.imbalance} {
+func (j *opJudge) judge(run string) (*RunVerdict, error) {
+	j.prepare()
+	for _, look := range []func(){j.peel, j.links, j.collectives, j.heavyStages, j.inCommon, j.price, j.launches, j.imbalance} {
 		look()
 	}
 	v := j.verdict()
+	v.Run = run
 	return v, j.err
 }
 
 func (j *opJudge) add(t *theory) { j.theories = append(j.theories, t) }
+
+// addPriced adds a theory unless fixing it saves next to nothing.
+func (j *opJudge) addPriced(t *theory) {
+	if (j.now-j.step(t.fix))/j.now >= trivial {
+		j.add(t)
+	}
+}
 
 // localTheories are those at one place that are large enough to list, and chance up to a level.
 func (j *opJudge) localTheories(level float64) []*theory {
@@ -79,46 +103,49 @@ func (j *opJudge) share(t *theory) float64 {
 	return float64(t.Explained) / float64(max(1, len(j.Steps))) / max(1, j.base(t))
 }
 
-// fixes are those of theories, but for one.
-func fixes(list []*theory, without *theory) []fix {
+// fixes are those of theories.
+func fixes(list []*theory) []fix {
 	var out []fix
 	for _, t := range list {
-		if t != without && t.fix != nil {
+		if t.fix != nil {
 			out = append(out, t.fix)
 		}
 	}
 	return out
 }
 
-// price computes what fixing each theory saves alone, and divides what fixing
+// without is a list but for one theory.
+func without(list []*theory, one *theory) []*theory {
+	return slices.DeleteFunc(slices.Clone(list), func(t *theory) bool { return t == one })
+}
+
+// divide computes what fixing each theory saves alone, and divides what fixing
 // them all saves by what each would cost were it the only one left: of several
-// that are equally slow, fixing one alone saves nothing. What explains next to
-// nothing even so is dropped.
-func (j *opJudge) price() {
-	if len(j.theories) == 0 {
-		return
+// that are equally slow, fixing one alone saves nothing. step is how long a step
+// takes with some theories left as they are.
+func (j *opJudge) divide(list []*theory, step func(left []*theory) float64) {
+	now, clean, sum := step(list), step(nil), 0.0
+	for _, t := range list {
+		t.saved, t.after, t.joint = max(0, now-step(without(list, t))), max(0, step([]*theory{t})-clean), max(0, now-clean)
+		sum += t.after
 	}
-	clean := j.step(fixes(j.theories, nil)...)
-	added, sum := make([]float64, len(j.theories)), 0.0
-	for i, t := range j.theories {
-		alone, left := j.step(t.fix), j.now
-		if len(j.theories) > 1 {
-			left = j.step(fixes(j.theories, t)...)
-		}
-		added[i] = max(0, left-clean)
-		t.saved, t.after, t.joint = max(0, j.now-alone), added[i], max(0, j.now-clean)
-		sum += added[i]
-	}
-	for i, t := range j.theories {
+	for _, t := range list {
 		explained := t.saved
 		if sum > 0 {
-			explained = max(explained, t.joint*added[i]/sum)
+			explained = max(explained, t.joint*t.after/sum)
 		}
 		t.Explained = int64(explained * float64(len(j.Steps)))
 	}
+}
+
+// price prices the theories at one place. What explains next to nothing is dropped.
+func (j *opJudge) price() {
+	all := j.theories
+	j.divide(all, func(left []*theory) float64 {
+		return j.step(fixes(slices.DeleteFunc(slices.Clone(all), func(t *theory) bool { return slices.Contains(left, t) }))...)
+	})
 	j.theories = slices.DeleteFunc(j.theories, func(t *theory) bool {
-		switch {
-		case t.Cause == CauseHeavy || t.delayed != nil && t.delayed.p() > gates.Supported:
+		if t.Cause == CauseHeavy || t.delayed != nil && t.delayed.p() > gates.Supported {
 			return j.share(t) < trivial
 		}
 		return j.share(t) < negligible

@@ -8,6 +8,7 @@ import (
 	"github.com/sfstat/sfstat/engine/delay"
 	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/engine/points"
+	"github.com/sfstat/sfstat/internal/ordered"
 	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace/operator"
 )
@@ -38,34 +39,26 @@ const mostTimes = 1 << 23
 // and operators that are fewer or more are spread over them; the whole step where passes is false.
 func (j *opJudge) ledger(stage int, values []int64, passes bool, match func(n int) bool) *ledger {
 	l := &ledger{stage: stage, slots: 1}
-	byKind := map[string][]int{}
-	var kinds []string
-	for n, node := range j.v.Model.Nodes() {
-		if node.Stage != stage || !match(n) {
-			continue
-		}
-		if byKind[node.Op] == nil {
-			kinds = append(kinds, node.Op)
-		}
-		byKind[node.Op] = append(byKind[node.Op], n)
-		if passes && j.class[n].IsCompute() {
-			l.slots = max(l.slots, len(byKind[node.Op]))
+	var kinds ordered.List[string, []int]
+	nodes := j.v.Model.Nodes()
+	for n, node := range nodes {
+		if node.Stage == stage && match(n) {
+			list, _ := kinds.Of(node.Op)
+			if *list = append(*list, n); passes && j.class[n].IsCompute() {
+				l.slots = max(l.slots, len(*list))
+			}
 		}
 	}
 	R, T := j.Replicas, len(j.Steps)
-	l.slots = max(1, min(l.slots, mostTimes/max(1, T*R*len(kinds))))
+	l.slots = max(1, min(l.slots, mostTimes/max(1, T*R*len(kinds.All))))
 	N := T * l.slots
 	l.Division = &points.Division{Ranks: R, Intervals: N, Head: make([]int, N), Tail: slices.Repeat([]int{-1}, N)}
 	for n := range N {
 		l.Head[n] = n
 	}
-	for k, op := range kinds {
-		l.Stages, l.Pieces = append(l.Stages, points.Stage{Name: op}), append(l.Pieces, points.Piece{Stage: k})
-		piece := kindOfWork{op: op, nodes: make([][]int, l.slots), sends: j.class[byKind[op][0]].IsTransfer()}
-		list := byKind[op]
-		slices.SortFunc(list, func(a, b int) int {
-			return cmp.Compare(j.v.Model.Nodes()[a].Seq, j.v.Model.Nodes()[b].Seq)
-		})
+	for k, list := range kinds.All {
+		slices.SortFunc(list, func(a, b int) int { return cmp.Compare(nodes[a].Seq, nodes[b].Seq) })
+		piece := kindOfWork{op: nodes[list[0]].Op, nodes: make([][]int, l.slots), sends: j.class[list[0]].IsTransfer()}
 		for i, n := range list {
 			at := i
 			if len(list) > l.slots {
@@ -75,15 +68,15 @@ func (j *opJudge) ledger(stage int, values []int64, passes bool, match func(n in
 		}
 		work, absent := make([]int64, N*R), make([]bool, N)
 		for n := range N {
-			nodes := piece.nodes[n%l.slots]
-			absent[n] = len(nodes) == 0
-			for _, node := range nodes {
-				at := node*T*R + n/l.slots*R
-				for r, x := range values[at : at+R] {
+			in := piece.nodes[n%l.slots]
+			absent[n] = len(in) == 0
+			for _, node := range in {
+				for r, x := range j.row(values, node)[n/l.slots*R:][:R] {
 					work[n*R+r] += x
 				}
 			}
 		}
+		l.Stages, l.Pieces = append(l.Stages, points.Stage{Name: piece.op}), append(l.Pieces, points.Piece{Stage: k})
 		l.pieces, l.Work, l.Absent = append(l.pieces, piece), append(l.Work, work), append(l.Absent, absent)
 	}
 	l.Arrive()
@@ -160,27 +153,14 @@ func (d *delayed) p() float64 {
 
 // less makes the operators of the terms as long as those of the peers; both ends of a transfer.
 func (j *opJudge) less(d *delayed) fix {
-	lanes := j.v.Grid.Lanes()
 	return func(cost []int64) {
 		d.each(func(node, lane int, part float64) {
-			cost[node*lanes+lane] = int64(float64(cost[node*lanes+lane]) * (1 - part))
-			if other, ok := j.otherEnd[node]; ok {
-				cost[other*lanes+lane] = int64(float64(cost[other*lanes+lane]) * (1 - part))
+			for _, end := range j.ends(node) {
+				x := &j.row(cost, end)[lane]
+				*x = int64(float64(*x) * (1 - part))
 			}
 		})
 	}
-}
-
-// ends are the nodes at the other end of transfers between stages.
-func (j *opJudge) ends() map[int]int {
-	out := make(map[int]int)
-	for _, g := range j.v.Model.Groups() {
-		if a := int(g.Members[0]); len(g.Members) == 2 && j.class[a].IsTransfer() {
-			b := int(g.Members[1])
-			out[a], out[b] = b, a
-		}
-	}
-	return out
 }
 
 // work are ledgers of what workers do themselves, and of transfers: of forward and backward compute and the
@@ -190,7 +170,7 @@ func (j *opJudge) work() (out []*ledger) {
 		for _, passes := range []bool{true, false} {
 			out = append(out, j.ledger(stage, j.recorded, passes, func(n int) bool {
 				_, joined := j.otherEnd[n]
-				own := j.priced.local(n) || joined && !j.class[n].IsReceive()
+				own := j.local(n) || joined && !j.class[n].IsReceive()
 				return own && passes == (j.class[n].IsCompute() || j.class[n].IsTransfer())
 			}))
 		}
@@ -263,15 +243,14 @@ func together(list []*ledger, terms []delay.Term) (out []*delayed) {
 		}
 		at[k].terms = append(at[k].terms, one)
 	}
-	certain := func(d *delayed) bool { return d.p() <= gates.Supported }
-	slices.SortStableFunc(out, func(a, b *delayed) int {
-		switch {
-		case certain(a) != certain(b) && certain(a):
-			return -1
-		case certain(a) != certain(b):
-			return 1
+	chance := func(d *delayed) int {
+		if d.p() <= gates.Supported {
+			return 0
 		}
-		return cmp.Compare(b.charged(), a.charged())
+		return 1
+	}
+	slices.SortStableFunc(out, func(a, b *delayed) int {
+		return cmp.Or(cmp.Compare(chance(a), chance(b)), cmp.Compare(b.charged(), a.charged()))
 	})
 	return out
 }
@@ -280,7 +259,7 @@ func together(list []*ledger, terms []delay.Term) (out []*delayed) {
 func (j *opJudge) slowWorker(d *delayed) {
 	w := d.worker()
 	rank := j.Workers[w].ID
-	op, seq, times := j.localize(w, d)
+	op, seq, times := j.localize(d)
 	t := &theory{workers: []int{w}, delayed: d, fix: j.less(d), Finding: Finding{Kind: KindRank, Cause: CauseCompute,
 		Place: Place{Rank: &rank, Role: j.Workers[w].Role.String(), Stage: j.stageName(j.v.Stage(w)), Op: op, Seq: seq}}}
 	if seq != nil {
@@ -296,11 +275,8 @@ func (j *opJudge) slowTransfer(d *delayed) {
 	op, to := t.kind().op, j.v.Model.Nodes()[j.otherEnd[t.kind().nodes[0][0]]].Stage
 	sender, receiver := d.worker(), to*j.Replicas+t.Rank
 	from := j.Workers[sender].ID
-	totals := make([]int64, j.Replicas)
-	for i, x := range t.Work[t.Piece] {
-		totals[i%j.Replicas] += x
-	}
-	f := float64(totals[t.Rank]) / float64(max(1, middleOfOthers(totals, t.Rank)))
+	own, peers := j.compared(t.Rank, slices.Concat(t.kind().nodes...))
+	f := float64(own) / float64(max(1, peers))
 	j.add(&theory{workers: []int{sender, receiver}, delayed: d, fix: j.less(d), Finding: Finding{Kind: KindEdge, Cause: CauseTransfer,
 		Place:    Place{Rank: &from, Role: j.Workers[sender].Role.String(), Stage: j.stageName(t.stage), Op: op},
 		Evidence: []evidence.Observation{evidence.TransferTimes{Workers: j.several(), Op: op, Between: []int{from, j.Workers[receiver].ID}, Factor: f, P: d.p()}}}})
@@ -319,7 +295,7 @@ func (j *opJudge) strikes(t *theory) {
 	if at.Pattern == delay.Constant || t.fix == nil {
 		return
 	}
-	now, without := j.perStep(), j.perStep(t.fix)
+	now, without := j.delayed(nil).PerStep, j.delayed(nil, t.fix).PerStep
 	if len(now) != len(struck) || len(without) != len(struck) {
 		return
 	}
@@ -434,18 +410,7 @@ func (j *opJudge) evened(l *ledger, f *delay.Finding, levels levels) fix {
 			}
 		}
 	}
-	scaled := []fix{j.scaled(l.stage, factors)}
-	for _, piece := range l.pieces {
-		// The other end of a transfer takes as long.
-		if to, ok := j.otherEnd[piece.nodes[0][0]]; ok && factors[piece.op] != nil {
-			scaled = append(scaled, j.scaled(j.v.Model.Nodes()[to].Stage, map[string][]float64{j.v.Model.Nodes()[to].Op: factors[piece.op]}))
-		}
-	}
-	return func(cost []int64) {
-		for _, change := range scaled {
-			change(cost)
-		}
-	}
+	return j.scaled(l.stage, factors)
 }
 
 // imbalance finds that operators of equal length would make the step shorter though no worker is slow:
@@ -465,7 +430,7 @@ func (j *opJudge) imbalance() {
 	}
 	seen := map[string]bool{}
 	for n, node := range j.v.Model.Nodes() {
-		if j.priced.local(n) && !j.class[n].IsCompute() && !seen[node.Op] {
+		if j.local(n) && !j.class[n].IsCompute() && !seen[node.Op] {
 			seen[node.Op] = true
 			j.uneven(node.Op, j.allLikePeers(func(n int) bool { return j.v.Model.Nodes()[n].Op == node.Op }), leastTurns)
 		}
@@ -486,9 +451,12 @@ func (j *opJudge) sameData() bool {
 // uneven makes a theory of operators, or of forward and backward compute, where evening them saves at least a
 // part of a step.
 func (j *opJudge) uneven(op string, even fix, least float64) *theory {
-	save := func(fixed []fix) float64 { return j.step(fixed...) - j.step(append(slices.Clone(fixed), even)...) }
-	saved := save(fixes(j.localTheories(gates.Supported), nil))
-	if saved < least*j.now || save(fixes(j.localTheories(1), nil)) < leastTurns*j.now { // what may be a worker's is no turn
+	save := func(level float64) float64 {
+		fixed := fixes(j.localTheories(level))
+		return j.step(fixed...) - j.step(append(fixed, even)...)
+	}
+	saved := save(gates.Supported)
+	if saved < least*j.now || save(1) < leastTurns*j.now { // what may be a worker's is no turn
 		return nil
 	}
 	t := &theory{saved: saved, Finding: Finding{Kind: KindWorkload, Cause: CauseTurns, Place: Place{Op: op}, Cost: Cost{Explained: int64(saved * float64(len(j.Steps)))}}}

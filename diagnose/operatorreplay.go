@@ -13,77 +13,61 @@ import (
 // fault. Costs are [node][lane], ns.
 type fix func(cost []int64)
 
-// priced is the replay of an operator trace with fixes: all without launch
-// delays, since what delays a launch is often a wait that no operator records.
-type priced struct {
-	e        *examined
-	recorded []int64
-	now      float64 // mean step, ns
-	class    []operator.Class
-	scratch  []int64
-	otherEnd map[int]int // node at the other end of a transfer between stages
-	err      error       // of the first replay that failed, whose steps take no time
-}
-
-func (e *examined) prices() *priced {
-	p := &priced{e: e, recorded: e.v.Model.Recorded().Cost}
-	for _, i := range e.v.Model.Instances() {
-		p.class = append(p.class, e.v.Grid.Instances[i].Class)
+// prepare reads the program of the trace, and replays it as it is.
+func (j *opJudge) prepare() {
+	j.recorded, j.otherEnd = j.v.Model.Recorded().Cost, map[int]int{}
+	for _, i := range j.v.Model.Instances() {
+		j.class = append(j.class, j.v.Grid.Instances[i].Class)
 	}
-	p.now = p.step()
-	return p
+	for _, g := range j.v.Model.Groups() {
+		if a := int(g.Members[0]); len(g.Members) == 2 && j.class[a].IsTransfer() {
+			b := int(g.Members[1])
+			j.otherEnd[a], j.otherEnd[b] = b, a
+		}
+	}
+	j.now = j.step()
 }
 
 // step is the mean step time, in ns, with the fixes.
-func (p *priced) step(fixes ...fix) float64 { return p.delayed(nil, fixes...) }
+func (j *opJudge) step(fixes ...fix) float64 { return j.delayed(nil, fixes...).Mean }
 
-// fixed are the costs with the fixes, valid until the next call.
-func (p *priced) fixed(fixes ...fix) []int64 {
-	p.scratch = append(p.scratch[:0], p.recorded...)
-	for _, change := range fixes {
-		change(p.scratch)
-	}
-	return p.scratch
-}
-
-// delayed is the mean step time, in ns, when some operators start late beside
+// delayed are the step times, in ns, when some operators start late beside
 // what the fixes leave.
-func (p *priced) delayed(delay []int64, fixes ...fix) float64 {
-	return p.replay(whatif.Timeline{Cost: p.fixed(fixes...), Delay: delay}).Mean
-}
-
-// perStep are the step times with the fixes, in ns.
-func (p *priced) perStep(fixes ...fix) []int64 {
-	return p.replay(whatif.Timeline{Cost: p.fixed(fixes...)}).PerStep
-}
-
-func (p *priced) replay(t whatif.Timeline) whatif.StepTimes {
-	r, err := p.e.v.Model.Replay(t)
+func (j *opJudge) delayed(delay []int64, fixes ...fix) whatif.StepTimes {
+	j.scratch = append(j.scratch[:0], j.recorded...)
+	for _, change := range fixes {
+		change(j.scratch)
+	}
+	r, err := j.v.Model.Replay(whatif.Timeline{Cost: j.scratch, Delay: delay})
 	if err != nil {
-		p.err = cmp.Or(p.err, err)
+		j.err = cmp.Or(j.err, err)
 		return whatif.StepTimes{}
 	}
 	return r[0]
 }
 
+// row is the part of values, [node][lane], that a node has.
+func (j *opJudge) row(values []int64, node int) []int64 {
+	lanes := j.v.Grid.Lanes()
+	return values[node*lanes : (node+1)*lanes]
+}
+
+// ends are a node and, of a transfer between stages, the node at its other end, which takes as long.
+func (j *opJudge) ends(node int) []int {
+	if other, ok := j.otherEnd[node]; ok {
+		return []int{node, other}
+	}
+	return []int{node}
+}
+
 // local reports whether node n is work that its worker does by itself.
-func (p *priced) local(n int) bool {
-	c := p.class[n]
+func (j *opJudge) local(n int) bool {
+	c := j.class[n]
 	return !c.IsTransfer() && !c.AcrossReplicas() && c != operator.EmbeddingGradsAllReduce
 }
 
-// nodes calls fn for the nodes that match, with the lanes of each.
-func (p *priced) nodes(match func(n int, node whatif.Node) bool, fn func(n, at int)) {
-	lanes := p.e.v.Grid.Lanes()
-	for n, node := range p.e.v.Model.Nodes() {
-		if match(n, node) {
-			fn(n, n*lanes)
-		}
-	}
-}
-
 // fromOthers subtracts from every value the median of the others, the lower one
-// of an even number, as medianOfOthers would. O(n log n) for all of them.
+// of an even number: stragglers are only ever slow. O(n log n) for all of them.
 func fromOthers(dst, x []int64, scratch []int64) {
 	scratch = append(scratch[:0], x...)
 	slices.Sort(scratch)
@@ -99,74 +83,83 @@ func fromOthers(dst, x []int64, scratch []int64) {
 
 // allLikePeers makes the nodes that match cost, on every worker, what the median
 // of the other replicas does, instance by instance and step by step.
-func (p *priced) allLikePeers(match func(n int) bool) fix {
-	replicas := p.e.v.Grid.Replicas
+func (j *opJudge) allLikePeers(match func(n int) bool) fix {
 	return func(cost []int64) {
-		apart, scratch := make([]int64, replicas), make([]int64, 0, replicas)
-		p.nodes(func(n int, _ whatif.Node) bool { return match(n) }, func(_, at int) {
-			for lane := at; lane < at+p.e.v.Grid.Lanes(); lane += replicas {
-				fromOthers(apart, cost[lane:lane+replicas], scratch)
+		apart, scratch := make([]int64, j.Replicas), make([]int64, 0, j.Replicas)
+		for n := range j.class {
+			if !match(n) {
+				continue
+			}
+			for lanes := range slices.Chunk(j.row(cost, n), j.Replicas) {
+				fromOthers(apart, lanes, scratch)
 				for d, by := range apart {
-					cost[lane+d] -= by
+					lanes[d] -= by
 				}
 			}
-		})
+		}
 	}
 }
 
-// medianOfOthers is the median of x but for one, the lower one of an even
-// number: stragglers are only ever slow.
-func medianOfOthers(x []int64, own int, scratch []int64) int64 {
-	scratch = append(append(scratch[:0], x[:own]...), x[own+1:]...)
-	return robust.Lower(scratch)
-}
-
-// scaled makes the nodes of a stage cost less, by a factor for each kind and
-// step.
-func (p *priced) scaled(stage int, factor map[string][]float64) fix {
-	replicas := p.e.v.Grid.Replicas
+// scaled makes the nodes of a stage cost less, by a factor for each kind and step; of transfers both ends.
+func (j *opJudge) scaled(stage int, factor map[string][]float64) fix {
 	return func(cost []int64) {
-		p.nodes(func(_ int, node whatif.Node) bool { return node.Stage == stage && factor[node.Op] != nil }, func(n, at int) {
-			for step, f := range factor[p.e.v.Model.Nodes()[n].Op] {
-				for l := at + step*replicas; l < at+(step+1)*replicas; l++ {
-					cost[l] = int64(float64(cost[l]) / f)
+		for n, node := range j.v.Model.Nodes() {
+			if node.Stage != stage || factor[node.Op] == nil {
+				continue
+			}
+			for _, end := range j.ends(n) {
+				row := j.row(cost, end)
+				for l, x := range row {
+					row[l] = int64(float64(x) / factor[node.Op][l/j.Replicas])
 				}
 			}
-		})
+		}
 	}
 }
 
 // evenPasses makes every pass of a stage cost the mean of its passes of that
 // direction and chunk, over replicas and steps: microbatches of equal length,
 // with the same work in all.
-func (p *priced) evenPasses() fix {
-	v := p.e.v
-	lanes := v.Grid.Lanes()
+func (j *opJudge) evenPasses() fix {
 	type kind struct {
 		class operator.Class
 		stage int
 		chunk int32
 	}
-	nodes := v.Model.Nodes()
-	of := func(n int) kind {
-		return kind{p.class[n], nodes[n].Stage, v.Trace.Chunk[v.Grid.At[int(v.Model.Instances()[n])*lanes]]}
+	passes := map[kind][]int{}
+	for n, node := range j.v.Model.Nodes() {
+		if j.class[n].IsCompute() {
+			k := kind{j.class[n], node.Stage, j.v.Trace.Chunk[j.v.Grid.At[int(j.v.Model.Instances()[n])*j.v.Grid.Lanes()]]}
+			passes[k] = append(passes[k], n)
+		}
 	}
-	pass := func(n int, _ whatif.Node) bool { return p.class[n].IsCompute() }
 	return func(cost []int64) {
-		sums, count := make(map[kind]int64), make(map[kind]int64)
-		p.nodes(pass, func(n, at int) {
-			k := of(n)
-			for _, c := range cost[at : at+lanes] {
-				sums[k] += c
+		for _, list := range passes {
+			sum := int64(0)
+			for _, n := range list {
+				for _, c := range j.row(cost, n) {
+					sum += c
+				}
 			}
-			count[k] += int64(lanes)
-		})
-		p.nodes(pass, func(n, at int) {
-			k := of(n)
-			for l := range lanes {
-				cost[at+l] = sums[k] / count[k]
+			mean := sum / int64(len(list)*j.v.Grid.Lanes())
+			for _, n := range list {
+				row := j.row(cost, n)
+				for l := range row {
+					row[l] = mean
+				}
 			}
-		})
+		}
+	}
+}
+
+// freeCommunication makes all transfers take no time.
+func (j *opJudge) freeCommunication() fix {
+	return func(cost []int64) {
+		for n := range j.class {
+			if !j.local(n) {
+				clear(j.row(cost, n))
+			}
+		}
 	}
 }
 
@@ -176,28 +169,27 @@ func (p *priced) evenPasses() fix {
 type levels map[string][][]float64 // kind: [stage][step], ns
 
 // levels measures the nodes that match.
-func (p *priced) levels(match func(n int) bool) levels {
-	v := p.e.v
-	replicas, lanes := v.Grid.Replicas, v.Grid.Lanes()
+func (j *opJudge) levels(match func(n int) bool) levels {
 	sums := make(map[string][][]float64) // kind: [stage][lane]
-	p.nodes(func(n int, _ whatif.Node) bool { return match(n) }, func(n, at int) {
-		node := v.Model.Nodes()[n]
+	for n, node := range j.v.Model.Nodes() {
+		if !match(n) {
+			continue
+		}
 		if sums[node.Op] == nil {
-			sums[node.Op] = make([][]float64, v.Grid.Stages)
-			for s := range sums[node.Op] {
-				sums[node.Op][s] = make([]float64, lanes)
+			for range j.v.Grid.Stages {
+				sums[node.Op] = append(sums[node.Op], make([]float64, j.v.Grid.Lanes()))
 			}
 		}
-		for l := range lanes {
-			sums[node.Op][node.Stage][l] += float64(p.recorded[at+l])
+		for l, x := range j.row(j.recorded, n) {
+			sums[node.Op][node.Stage][l] += float64(x)
 		}
-	})
+	}
 	out := make(levels)
 	for op, stages := range sums {
 		for _, cost := range stages {
-			steps := make([]float64, lanes/replicas)
-			for t := range steps {
-				steps[t] = robust.Lower(slices.Clone(cost[t*replicas : (t+1)*replicas]))
+			var steps []float64
+			for lanes := range slices.Chunk(cost, j.Replicas) {
+				steps = append(steps, robust.Lower(lanes))
 			}
 			out[op] = append(out[op], steps)
 		}
@@ -253,22 +245,4 @@ func (l levels) total(stage, step int) float64 {
 		sum += stages[stage][step]
 	}
 	return sum
-}
-
-// freeCommunication makes all transfers take no time.
-func (p *priced) freeCommunication() fix {
-	lanes := p.e.v.Grid.Lanes()
-	return func(cost []int64) {
-		for n := range p.class {
-			if !p.local(n) {
-				clear(cost[n*lanes : (n+1)*lanes])
-			}
-		}
-	}
-}
-
-// middleOfOthers is the median of x but for one, of an even number the mean of
-// the middle two.
-func middleOfOthers(x []int64, own int) int64 {
-	return robust.MedianTime(slices.Concat(x[:own], x[own+1:]))
 }

@@ -26,13 +26,12 @@ type Operators struct {
 	Ops      int
 	Offset   int64 // by how much clocks were aligned, at most, ns
 
-	Replay      *whatif.Result
-	Passes      *microbatch.Result // nil where stages run different passes
-	Completions *ks.Result
-	Outliers    *zscore.Result
-	Walks       *operators.Walks
-	Signs       *operators.Signs // these by rank
-	Notes       []input.Note
+	Replay   *whatif.Result
+	Passes   *microbatch.Result // nil where stages run different passes
+	Outliers *zscore.Result
+	Walks    *operators.Walks
+	Signs    *operators.Signs // of K-S, outliers and walks, by rank
+	Notes    []input.Note
 }
 
 // Stages is the number of pipeline stages.
@@ -63,11 +62,12 @@ func (o *Operators) StandsFor(rank int) (ranks []int) {
 
 // addOperators judges an operator trace. A second one of a name is another run.
 func (s *Session) addOperators(t *operator.Trace) error {
-	e, err := examine(t)
+	j, err := examine(t)
 	if err != nil {
 		return err
 	}
-	v, err := e.judge(s.gates())
+	j.gates, j.minGain = s.gates()
+	v, err := j.judge(t.Run)
 	if err != nil {
 		return err
 	}
@@ -80,37 +80,23 @@ func (s *Session) addOperators(t *operator.Trace) error {
 	return nil
 }
 
-// examined is an operator trace with what every engine says about it.
-type examined struct {
-	*Operators
-	run       string
-	v         *operators.View
-	series    []zscore.Series
-	operators []operators.Operator
-	windows   []*frontier.Result // by pipeline stage; nil where there is none
-
-	microbatches int // of a worker in a step; 0 where that is not known
-}
-
-func examine(t *operator.Trace) (*examined, error) {
-	replay := whatif.Options{}
-	replay.Missing = whatif.NoteMissing
+// examine lets every engine look at an operator trace.
+func examine(t *operator.Trace) (*opJudge, error) {
 	t = t.Complete()
-	v, err := operators.New(t, replay)
+	v, err := operators.New(t, whatif.Options{Missing: whatif.NoteMissing})
 	if err != nil {
 		return nil, err
 	}
-	e := &examined{v: v, run: t.Run, Operators: &Operators{Layout: t.Layout, Replicas: v.Grid.Replicas, Steps: v.Steps(), Ops: t.Len(), Offset: v.Offset,
-		Notes: notesOf(t, v)}}
+	j := &opJudge{v: v, Operators: &Operators{Layout: t.Layout, Replicas: v.Grid.Replicas, Steps: v.Steps(),
+		Ops: t.Len(), Offset: v.Offset, Notes: notesOf(t, v)}}
 	for w := range v.Workers() {
-		e.Workers = append(e.Workers, v.Rank(w))
+		j.Workers = append(j.Workers, v.Rank(w))
 	}
-	if e.Replay = v.Model.Analyze(); e.Replay.Recorded.Mean == 0 {
+	if j.Replay = v.Model.Analyze(); j.Replay.Recorded.Mean == 0 {
 		return nil, input.Bad(input.ErrEmpty, "no operator takes any time: are the times cut off?")
 	}
 	if in := v.Passes(); in != nil {
-		e.microbatches = in.Microbatches
-		if e.Passes, err = microbatch.Analyze(*in, operators.Alpha); err != nil {
+		if j.Passes, err = microbatch.Analyze(*in, operators.Alpha); err != nil {
 			return nil, err
 		}
 	}
@@ -122,12 +108,12 @@ func examine(t *operator.Trace) (*examined, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.Completions, e.Outliers, e.Walks, e.Signs = r.Completions, r.Outliers, r.Walks, r.Signs()
-	e.series, e.operators = r.Series, r.Operators
-	if n := len(e.Walks.Contradict); n > 0 {
-		e.Notes = append(e.Notes, input.Note{Kind: input.NoteUnknown, Text: fmt.Sprintf("steps whose times contradict the schedule, too coarsely recorded perhaps, so that blame did not walk there: %d", n)})
+	j.series, j.ops = r.Series, r.Operators
+	j.Outliers, j.Walks, j.Signs = r.Outliers, r.Walks, r.Signs()
+	if n := len(j.Walks.Contradict); n > 0 {
+		j.Notes = append(j.Notes, input.Note{Kind: input.NoteUnknown, Text: fmt.Sprintf("steps whose times contradict the schedule, too coarsely recorded perhaps, so that blame did not walk there: %d", n)})
 	}
-	return e, e.reduce()
+	return j, j.reduce()
 }
 
 // notesOf are the notes of a trace and its model, each once.
@@ -146,10 +132,10 @@ func notesOf(t *operator.Trace, v *operators.View) []input.Note {
 
 // reduce accounts for the windows that the trace comes down to, each the
 // replicas of one pipeline stage.
-func (e *examined) reduce() error {
-	windows, err := stages.OperatorWindows(e.v.Trace, e.v.Grid)
+func (j *opJudge) reduce() error {
+	windows, err := stages.OperatorWindows(j.v.Trace, j.v.Grid)
 	if err != nil {
-		e.Notes = append(e.Notes, input.Note{Kind: input.NoteUnknown, Text: "no stage windows: " + err.Error()})
+		j.Notes = append(j.Notes, input.Note{Kind: input.NoteUnknown, Text: "no stage windows: " + err.Error()})
 		return nil
 	}
 	for _, w := range windows {
@@ -157,7 +143,7 @@ func (e *examined) reduce() error {
 		if err != nil {
 			return err
 		}
-		e.windows = append(e.windows, a.Main)
+		j.windows = append(j.windows, a.Main)
 	}
 	return nil
 }

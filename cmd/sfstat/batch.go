@@ -43,7 +43,7 @@ func (p *program) batch(c *cli.Context) error {
 	if o.Output.Path == "-" {
 		return nil // the rows are there
 	}
-	return buffered(p.out, func(w io.Writer) error {
+	return p.writeTo("", func(w io.Writer) error {
 		return report.Output{W: w, Format: format(c), Style: p.styleOn(c, p.out)}.Batch(sum)
 	})
 }

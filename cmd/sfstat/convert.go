@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/ingest/auto"
@@ -31,34 +30,21 @@ func (p *program) convert(c *cli.Context) error {
 	if _, onTerminal := terminal(p.out); onTerminal && t.path == "-" && t.binary() {
 		return badUsage("-o - is a terminal, and %s is not for people: name a file, or send it on (sfstat convert … -o - | …)", containers[t.container].name+t.pack)
 	}
-	s := newSink(p, t)
-	windows, traces := 0, 0
-	_, err = p.read(c, t.wanted(), func(item auto.Item) error {
-		if item.Ops != nil {
-			traces++
-			return s.WriteTrace(item.Ops)
-		}
-		if d := item.Device; d != nil {
-			s.remarks = append(s.remarks, fmt.Sprintf("device times of run %s are not kept: sfstat diagnose -v needs its traces", d.Run))
-		}
-		windows++
-		return s.Write(item.Window)
+	return p.fill(c, t, func(s *sink) (string, error) {
+		windows, traces := 0, 0
+		_, err := p.read(c, t.wanted(), func(item auto.Item) error {
+			if item.Ops != nil {
+				traces++
+				return s.WriteTrace(item.Ops)
+			}
+			if d := item.Device; d != nil {
+				s.remarks = append(s.remarks, fmt.Sprintf("device times of run %s are not kept: sfstat diagnose -v needs its traces", d.Run))
+			}
+			windows++
+			return s.Write(item.Window)
+		})
+		return converted(windows, traces), err
 	})
-	var names []string
-	if err == nil {
-		names, err = s.Commit()
-	}
-	if err != nil {
-		s.Discard()
-		return err
-	}
-	for _, text := range s.remarks {
-		p.remark(c, "%s", text)
-	}
-	if t.path != "-" {
-		p.remark(c, "%s written to %s", converted(windows, traces), strings.Join(names, ", "))
-	}
-	return nil
 }
 
 // converted counts what was written, of both kinds where there are both.

@@ -2,11 +2,14 @@ package main
 
 import (
 	"bufio"
+	"compress/gzip"
 	"errors"
 	"io"
 	"io/fs"
 	"os"
 	"sync"
+
+	"github.com/klauspost/compress/zstd"
 
 	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/internal/atomicfile"
@@ -73,18 +76,78 @@ func (p *program) publish(c *cli.Context, problems []report.Problem, write func(
 	})
 }
 
-func (p *program) writeTo(path string, write func(io.Writer) error) error {
-	if path == "" || path == "-" {
-		return buffered(p.out, write)
+// output is a file, or standard output: what is written goes through a compressor and a buffer. It gets
+// its name when it is committed.
+type output struct {
+	io.Writer
+	name   string
+	finish func() error     // writes what is buffered
+	file   *atomicfile.File // nil: standard output
+}
+
+// begin is an output that compresses as an extension says; "" or "-" is standard output.
+func (p *program) begin(name, pack string) (*output, error) {
+	o, to := &output{name: name}, p.out
+	if name != "" && name != "-" {
+		file, err := p.outputs.create(name)
+		if err != nil {
+			return nil, err
+		}
+		o.file, to = file, file
 	}
-	f, err := p.outputs.create(path)
+	buffer := bufio.NewWriterSize(to, 64<<10)
+	var z io.WriteCloser
+	switch pack {
+	case ".gz":
+		z = gzip.NewWriter(buffer)
+	case ".zst":
+		var err error
+		if z, err = zstd.NewWriter(buffer); err != nil {
+			return nil, err
+		}
+	default:
+		o.Writer, o.finish = buffer, buffer.Flush
+		return o, nil
+	}
+	o.Writer, o.finish = z, func() error {
+		if err := z.Close(); err != nil {
+			return err
+		}
+		return buffer.Flush()
+	}
+	return o, nil
+}
+
+// fill writes all of an output. What was written where that fails goes at the end of the program.
+func (o *output) fill(write func(io.Writer) error) error {
+	if err := write(o); err != nil {
+		return err
+	}
+	return o.finish()
+}
+
+func (o *output) commit() error {
+	if o.file == nil {
+		return nil
+	}
+	return o.file.Commit()
+}
+
+// plain reports whether the output is, or will be, a plain file.
+func (o *output) plain() bool {
+	info, err := os.Stat(o.name)
+	return errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode().IsRegular()
+}
+
+func (p *program) writeTo(path string, write func(io.Writer) error) error {
+	o, err := p.begin(path, "")
+	if err == nil {
+		err = o.fill(write)
+	}
 	if err != nil {
 		return err
 	}
-	if err := buffered(f, write); err != nil {
-		return err // what was written goes at the end of the program
-	}
-	return f.Commit()
+	return o.commit()
 }
 
 // makeFolder makes a folder, unless it is there.
@@ -94,14 +157,6 @@ func makeFolder(path string) (made bool, err error) {
 		return false, nil
 	}
 	return err == nil, badInput(err)
-}
-
-func buffered(w io.Writer, write func(io.Writer) error) error {
-	b := bufio.NewWriterSize(w, 64<<10)
-	if err := write(b); err != nil {
-		return err
-	}
-	return b.Flush()
 }
 
 // destination is what --output names, for deciding how text looks there; nil

@@ -93,22 +93,15 @@ type simulation struct {
 
 // writeSimulation writes a run and what it hides.
 func (p *program) writeSimulation(c *cli.Context, m simulation) error {
-	s := newSink(p, m.target)
-	what, err := m.write(s)
-	for _, path := range m.truths {
-		if err == nil {
-			err = p.writeTruth(path, m)
+	return p.fill(c, m.target, func(s *sink) (string, error) {
+		what, err := m.write(s)
+		for _, path := range m.truths {
+			if err == nil {
+				err = p.writeTruth(path, m)
+			}
 		}
-	}
-	if err != nil {
-		s.Discard()
-		return err
-	}
-	names, err := s.Commit()
-	if err == nil && m.target.path != "-" {
-		p.remark(c, "%s of run %s written to %s", what, m.run, strings.Join(names, ", "))
-	}
-	return err
+		return what + " of run " + m.run, err
+	})
 }
 
 // writeTruth writes what a run hides: JSON with the steps, or its rows of a table,

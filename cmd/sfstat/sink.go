@@ -1,22 +1,19 @@
 package main
 
 import (
-	"bufio"
-	"compress/gzip"
 	"errors"
 	"fmt"
-	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/klauspost/compress/zstd"
 	"github.com/sfstat/sfstat/archive"
+	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/ingest/csv"
 	"github.com/sfstat/sfstat/ingest/packet"
-	"github.com/sfstat/sfstat/internal/atomicfile"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -91,12 +88,6 @@ func (t *target) wanted() auto.Wanted {
 	return auto.Everything
 }
 
-// windowWriter is what the writers of all containers are.
-type windowWriter interface {
-	Write(*trace.Window) error
-	Close() error
-}
-
 // sink writes windows and operator traces to a target. Files get their names
 // when everything is written, or never.
 type sink struct {
@@ -110,121 +101,93 @@ type sink struct {
 	remarks []string // for the user, when all went well
 }
 
-// output is one file of a sink, or standard output: what is written goes through a
-// compressor and a buffer. It gets its name with the others.
-type output struct {
-	io.Writer
-	name   string
-	layers []io.Closer      // outermost first
-	file   *atomicfile.File // nil: standard output
-}
-
-// create begins an output.
-func (s *sink) create(name, pack string) (*output, error) {
-	o := &output{name: name}
-	out := s.p.out
-	if name != "-" {
-		file, err := s.p.outputs.create(name)
-		if err != nil {
-			return nil, err
-		}
-		out, o.file = file, file
+// fill has write fill a sink, and says what it wrote.
+func (p *program) fill(c *cli.Context, t target, write func(*sink) (what string, err error)) error {
+	s := &sink{p: p, target: t, files: make(map[string]*sinkFile)}
+	var names []string
+	what, err := write(s)
+	if err == nil {
+		names, err = s.commit()
 	}
-	buffer := flushing{bufio.NewWriterSize(out, 64<<10)}
-	o.Writer, o.layers = buffer, []io.Closer{buffer}
-	z, err := compressor(pack, buffer)
-	if z != nil {
-		o.Writer, o.layers = z, []io.Closer{z, buffer}
-	}
-	return o, err
-}
-
-// finish writes what is buffered.
-func (o *output) finish() error {
-	for len(o.layers) > 0 {
-		layer := o.layers[0]
-		o.layers = o.layers[1:]
-		if err := layer.Close(); err != nil {
-			return err
+	if err != nil {
+		if s.made {
+			p.outputs.discard()
+			os.Remove(t.path)
 		}
+		return err
+	}
+	for _, text := range s.remarks {
+		p.remark(c, "%s", text)
+	}
+	if t.path != "-" {
+		p.remark(c, "%s written to %s", what, strings.Join(names, ", "))
 	}
 	return nil
 }
 
-func (o *output) commit() error {
-	if o.file == nil {
-		return nil
-	}
-	return o.file.Commit()
-}
-
-// compressor is what compresses on the way to out, nil where nothing does; closing it
-// leaves out open.
-func compressor(pack string, out io.Writer) (io.WriteCloser, error) {
-	switch pack {
-	case ".gz":
-		return gzip.NewWriter(out), nil
-	case ".zst":
-		return zstd.NewWriter(out)
-	}
-	return nil, nil
-}
-
-// sinkFile is a file of windows: the container's writer over an output.
+// sinkFile is a file of windows, and the one beside it with what it has no columns for.
 type sinkFile struct {
 	*output
-	writer windowWriter // nil when it is finished
-	run    string
-	beside *besideFile // nil where there is nothing to lie there
+	write func(*trace.Window) error
+	ends  func() error // what write has begun; nil when it is finished
+	run   string
+
+	beside  *output // nil where there is nothing to lie there
+	besides *packet.BesideWriter
 }
 
 // finish writes what is buffered.
 func (f *sinkFile) finish() error {
-	if f.writer == nil {
+	if f.ends == nil {
 		return nil
 	}
-	err := f.writer.Close()
+	err := f.ends()
+	f.ends = nil
 	if err == nil {
 		err = f.output.finish()
 	}
-	f.writer = nil
-	if f.beside != nil && err == nil {
+	if err == nil && f.beside != nil {
 		err = f.beside.finish()
 	}
 	return err
 }
 
-func newSink(p *program, t target) *sink {
-	return &sink{p: p, target: t, files: make(map[string]*sinkFile)}
-}
-
 // Write sends a window to its file, which in a folder is one of its run.
 func (s *sink) Write(w *trace.Window) error {
-	key := s.key(w)
-	f := s.files[key]
-	if f == nil {
-		if len(s.traces) > 0 && !s.target.folder {
-			return badInput(fmt.Errorf("windows and an operator trace do not fit into one file: give a folder (-o DIR/ --to %s)", containers[s.target.container].name))
-		}
-		if len(s.all) > 0 && !s.target.folder {
-			return badInput(fmt.Errorf("run %q, window %d has another stage list than the windows before it, and a %s file holds one: "+
-				"give a folder (-o %s/ --to %s) or a .jsonl file", w.Run, w.Index, containers[s.target.container].name,
-				strings.TrimSuffix(s.target.path, filepath.Ext(s.target.path)), containers[s.target.container].name))
-		}
-		if err := s.finishOthers(w.Run); err != nil {
-			return err
-		}
-		var err error
-		if f, err = s.open(w.Run); err != nil {
-			return err
-		}
-		s.files[key] = f
-		s.all = append(s.all, f)
+	f, err := s.fileFor(w)
+	if err != nil {
+		return err
 	}
-	if err := f.writer.Write(w); err != nil {
+	if err := f.write(w); err != nil {
 		return ofWindow(w, err)
 	}
 	return ofWindow(w, s.writeBeside(f, w))
+}
+
+// fileFor is the file of a window, begun where there is none.
+func (s *sink) fileFor(w *trace.Window) (*sinkFile, error) {
+	key := s.key(w)
+	if f := s.files[key]; f != nil {
+		return f, nil
+	}
+	as := containers[s.target.container].name
+	switch {
+	case s.target.folder:
+	case len(s.traces) > 0:
+		return nil, badInput(fmt.Errorf("windows and an operator trace do not fit into one file: give a folder (-o DIR/ --to %s)", as))
+	case len(s.all) > 0:
+		return nil, badInput(fmt.Errorf("run %q, window %d has another stage list than the windows before it, and a %s file holds one: "+
+			"give a folder (-o %s/ --to %s) or a .jsonl file", w.Run, w.Index, as, strings.TrimSuffix(s.target.path, filepath.Ext(s.target.path)), as))
+	}
+	if err := s.finishOthers(w.Run); err != nil {
+		return nil, err
+	}
+	f, err := s.open(w.Run)
+	if err != nil {
+		return nil, err
+	}
+	s.files[key], s.all = f, append(s.all, f)
+	return f, nil
 }
 
 // maxOpen is how many files are written at once: an archive holds a row group.
@@ -288,32 +251,23 @@ func (s *sink) open(run string) (*sinkFile, error) {
 		}
 		name = s.windowsName(run)
 	}
-	out, err := s.create(name, s.target.pack)
+	out, err := s.p.begin(name, s.target.pack)
 	if err != nil {
 		return nil, err
 	}
-	return &sinkFile{output: out, writer: newWindowWriter(s.target, out), run: run}, nil
-}
-
-func newWindowWriter(t target, out io.Writer) windowWriter {
-	switch t.container {
+	f := &sinkFile{output: out, run: run}
+	switch s.target.container {
+	case packets:
+		f.write, f.ends = packet.NewWriter(out).Write, func() error { return nil }
 	case wideCSV:
-		return csv.NewWriter(out)
+		to := csv.NewWriter(out)
+		f.write, f.ends = to.Write, to.Close
 	case parquet:
-		return archive.NewWriter(out)
+		to := archive.NewWriter(out)
+		f.write, f.ends = to.Write, to.Close
 	}
-	return closing{packet.NewWriter(out)}
+	return f, nil
 }
-
-// closing is for a writer with nothing to finish.
-type closing struct{ *packet.Writer }
-
-func (closing) Close() error { return nil }
-
-// flushing makes a buffer a layer: to close it is to flush it.
-type flushing struct{ *bufio.Writer }
-
-func (f flushing) Close() error { return f.Flush() }
 
 func (s *sink) makeFolder() error {
 	made, err := makeFolder(s.target.path)
@@ -321,37 +275,62 @@ func (s *sink) makeFolder() error {
 	return err
 }
 
-// Commit finishes all files and gives them their names, which it returns.
-func (s *sink) Commit() ([]string, error) {
-	var names []string
+// writeBeside writes what the table f has no columns for. Beside a stream there
+// is no room for it, which is remarked once.
+func (s *sink) writeBeside(f *sinkFile, w *trace.Window) (err error) {
+	as := s.target.container
+	if as == packets || as == parquet && len(w.Arrivals) == 0 || !packet.HasBeside(w) { // Parquet has a column for epochs
+		return nil
+	}
+	if f.name == "-" || !f.plain() {
+		text := fmt.Sprintf("epochs and arrivals are left out, which --to %s has no columns for and which lie beside a file: name a file, or --to packets",
+			containers[as].name)
+		if !slices.Contains(s.remarks, text) {
+			s.remarks = append(s.remarks, text)
+		}
+		return nil
+	}
+	if f.beside == nil {
+		if f.beside, err = s.p.begin(packet.Beside(f.name), ".zst"); err != nil {
+			return err
+		}
+		f.besides = packet.NewBesideWriter(f.beside)
+	}
+	return f.besides.Write(w)
+}
+
+// commit finishes all files and gives them their names, which it returns. Where a table has no file
+// beside it, one of the table that it replaces goes.
+func (s *sink) commit() (names []string, err error) {
 	for _, f := range s.all {
 		if err := f.finish(); err != nil {
 			return nil, err
 		}
 	}
 	for _, f := range s.all {
-		if err := f.commit(); err != nil {
+		written := []*output{f.output}
+		if f.beside != nil {
+			written = append(written, f.beside)
+		}
+		if err := commitAll(written, &names); err != nil {
 			return nil, err
 		}
-		beside, err := s.commitBeside(f)
-		if err != nil {
-			return nil, err
+		if f.beside == nil && s.target.container != packets && f.name != "-" {
+			if err := os.Remove(packet.Beside(f.name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return nil, err
+			}
 		}
-		names = append(append(names, f.name), beside...)
 	}
-	for _, w := range s.traces {
-		if err := w.commit(); err != nil {
-			return nil, err
-		}
-		names = append(names, w.name)
-	}
-	return names, nil
+	err = commitAll(s.traces, &names)
+	return names, err
 }
 
-// Discard drops everything; the files are removed at the end of the program.
-func (s *sink) Discard() {
-	if s.made {
-		s.p.outputs.discard()
-		os.Remove(s.target.path)
+func commitAll(all []*output, names *[]string) error {
+	for _, o := range all {
+		if err := o.commit(); err != nil {
+			return err
+		}
+		*names = append(*names, o.name)
 	}
+	return nil
 }

@@ -59,15 +59,12 @@ func fileName(run string) string {
 
 // writeFile writes one complete file, which gets its name with the others.
 func (s *sink) writeFile(name, pack string, write func(io.Writer) error) error {
-	o, err := s.create(name, pack)
+	o, err := s.p.begin(name, pack)
 	if err != nil {
 		return err
 	}
 	s.traces = append(s.traces, o)
-	if err := write(o); err != nil {
-		return err
-	}
-	return o.finish()
+	return o.fill(write)
 }
 
 // writeMeta writes the layout of the trace that is to be at path, unless a meta

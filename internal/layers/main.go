@@ -6,6 +6,8 @@
 package main
 
 import (
+	"bytes"
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,102 +16,36 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+
+	"go.yaml.in/yaml/v3"
 )
 
 const module = "github.com/sfstat/sfstat"
 
-// layers are the folders from top to bottom: an import goes down or stays. Of
-// two folders that one package lies in, the deeper is its layer.
-var layers = []string{"cmd", "bench", "fixtures", "eval", "page", "sample", "live", "batch", "report", "batch/findings", "plots", "doctor", "diagnose", "ingest/auto", "archive", "ingest", "engine", "internal", "trace", "recorder"}
+//go:embed rules.yaml
+var rulesText []byte
 
-// rule says what packages under a folder may import of ours, by folder. The
-// first rule that matches counts. A package may always import what lies under
-// an internal folder of its own.
+// house is what rules.yaml says.
+var house = func() (h struct {
+	Layers                               []string
+	Rules                                []rule
+	Everywhere, Impure, Harmless, Banned []string
+	Libraries                            map[string][]string // and the folders that may use them
+}) {
+	d := yaml.NewDecoder(bytes.NewReader(rulesText))
+	d.KnownFields(true)
+	if err := d.Decode(&h); err != nil {
+		panic(err)
+	}
+	return h
+}()
+
+// rule says what packages under a folder may import of ours.
 type rule struct {
-	of   string
-	may  []string
-	not  []string // of these and of everywhere: what decides, where others only word it
-	pure bool     // no I/O, flags, logging, processes or databases, whatever it imports
+	Of       string
+	May, Not []string
+	Pure     bool
 }
-
-var rules = []rule{
-	{of: "trace", may: []string{"trace"}, pure: true},
-	{of: "engine/monitoring", may: []string{"trace", "engine/peers"}, pure: true},
-	{of: "engine/overhead", may: []string{"trace", "engine/bootstrap"}, pure: true},
-	{of: "engine/frontier", may: []string{"trace", "engine/frontier"}, pure: true},
-	{of: "engine/comm", may: []string{"trace", "engine/clock", "engine/comm", "engine/points", "engine/delay"}, pure: true},
-	{of: "engine/points", pure: true},
-	{of: "engine/delay", may: []string{"engine/points", "engine/changepoint"}, pure: true},
-	{of: "engine", may: []string{"trace", "engine/clock", "engine/points"}, pure: true},
-	{of: "ingest/auto", may: []string{"trace", "ingest", "archive", "engine/stages", "internal/parquet"}},
-	{of: "ingest/ingesttest", may: []string{"trace", "ingest"}},
-	{of: "ingest", may: []string{"trace", "ingest", "internal/parquet", "internal/decimal", "internal/strictyaml"}},
-	{of: "archive/calls", may: []string{"trace", "engine"}},
-	{of: "archive/partitions", may: []string{"trace", "ingest", "archive", "internal/atomicfile"}},
-	{of: "archive", may: []string{"trace", "ingest", "internal/parquet"}},
-	{of: "eval/simulate", may: []string{"trace", "eval/simulate", "internal/strictyaml"}},
-	{of: "diagnose/evidence", may: []string{"trace/enum"}, pure: true},
-	{of: "diagnose/answer", may: []string{"trace/enum", "diagnose/evidence"}, pure: true},
-	{of: "diagnose/operators", may: []string{"trace", "engine"}, pure: true},
-	{of: "diagnose/opnames", may: []string{"trace", "engine"}, pure: true},
-	{of: "diagnose/crosscheck", may: []string{"trace", "engine"}, pure: true},
-	{of: "diagnose/runs", may: []string{"trace", "engine", "diagnose", "diagnose/answer", "diagnose/evidence"}, pure: true},
-	{of: "diagnose", may: []string{"trace", "engine", "diagnose/answer", "diagnose/evidence", "diagnose/operators", "diagnose/opnames"}, pure: true},
-	{of: "batch/findings", may: []string{"trace", "engine", "diagnose"}, pure: true},
-	{of: "batch", may: []string{"trace", "engine", "diagnose", "ingest", "batch/findings", "internal"}},
-	{of: "live", may: []string{"trace", "diagnose", "ingest", "archive", "report", "internal/atomicfile"}},
-	{of: "doctor", pure: true},
-	{of: "report/metrics", may: []string{"diagnose", "report"}, pure: true},
-	{of: "report", may: []string{"trace", "engine", "diagnose", "batch/findings", "doctor"}, not: []string{"engine/gates", "engine/delay"}, pure: true},
-	{of: "page/web", may: []string{"page", "report"}},
-	{of: "page/serve", may: []string{"report", "diagnose"}},
-	{of: "page", may: []string{"trace", "engine", "diagnose", "report"}, pure: true},
-	{of: "plots", may: []string{"trace", "engine", "diagnose", "plots"}},
-	{of: "eval/selfcheck", may: []string{"trace", "engine", "diagnose", "eval/simulate"}, pure: true},
-	{of: "eval/campaign", may: []string{"trace", "engine", "diagnose", "plots", "ingest", "archive", "eval/campaign", "eval/simulate", "recorder", "internal"}},
-	{of: "recorder"},
-	{of: "sample", may: []string{"internal"}},
-	{of: "eval/accuracy", may: []string{""}},
-	{of: "eval/links", may: []string{""}},
-	{of: "bench", may: []string{""}},
-	{of: "fixtures", may: []string{""}},
-	{of: "internal/parquet", may: []string{"trace"}},
-	{of: "internal/decimal"},
-	{of: "internal/strictyaml", may: []string{"trace"}},
-	{of: "internal"},
-	{of: "cmd", may: []string{""}},
-}
-
-// everywhere lists packages that any other may import: they are pure and import
-// nothing of ours but one another.
-var everywhere = []string{"internal/bug", "internal/robust", "internal/natural", "internal/student", "internal/flatrow", "internal/parallel", "internal/ordered", "internal/glyph", "internal/table", "engine/gates"}
-
-// onlyIn lists libraries that belong to certain folders; nil is none, but tests
-// may import everything.
-var onlyIn = map[string][]string{
-	"github.com/schollz/progressbar/v3":        {"cmd"},
-	"golang.org/x/term":                        {"cmd"},
-	"github.com/xrash/smetrics":                {"cmd"},
-	"gonum.org/v1/plot":                        {"plots"},
-	"codeberg.org/go-pdf/fpdf":                 {"plots"},
-	"golang.org/x/image":                       {"plots"},
-	"github.com/parquet-go/parquet-go":         {"fixtures", "archive", "batch", "ingest/optrace"},
-	"modernc.org/sqlite":                       {"fixtures"},
-	"github.com/minio/minio-go/v7":             {"internal/objectstore"},
-	"github.com/rclone/gofakes3":               nil,
-	"github.com/rogpeppe/go-internal":          nil,
-	"github.com/google/go-cmp":                 {"ingest/ingesttest"},
-	"github.com/santhosh-tekuri/jsonschema/v6": nil,
-}
-
-// impure are packages of the standard library that an engine has no use for.
-var impure = []string{"os", "io/ioutil", "flag", "log", "log/slog", "net", "net/http", "os/exec", "syscall", "database/sql"}
-
-// harmless are libraries that import something impure and do nothing with it that a caller sees.
-var harmless = []string{"golang.org/x/sys/cpu"} // asks the system what the processor can
-
-// bannedNames say nothing about what is inside.
-var bannedNames = []string{"util", "utils", "common", "helper", "helpers", "misc", "shared", "base"}
 
 // pkg is what `go list` tells of a package.
 type pkg struct {
@@ -119,13 +55,8 @@ type pkg struct {
 	Standard   bool // of the standard library
 }
 
-// folder is where a package of ours lies; ok is false for any other.
-func (p *pkg) folder() (folder string, ok bool) { return ours(p.ImportPath) }
-
+// ours is where a package of the module lies; ok is false for any other.
 func ours(path string) (folder string, ok bool) {
-	if path == module {
-		return "", true
-	}
 	return strings.CutPrefix(path, module+"/")
 }
 
@@ -135,10 +66,10 @@ func main() {
 		fmt.Fprintln(os.Stderr, "layers:", err)
 		os.Exit(1)
 	}
-	fmt.Println(strings.Join(layers, "\n"))
-	for _, r := range rules {
-		if strings.HasPrefix(r.of, "engine/") {
-			fmt.Printf("%s: %s\n", r.of, strings.Join(r.may, ", "))
+	fmt.Println(strings.Join(house.Layers, "\n"))
+	for _, r := range house.Rules {
+		if strings.HasPrefix(r.Of, "engine/") {
+			fmt.Printf("%s: %s\n", r.Of, strings.Join(r.May, ", "))
 		}
 	}
 	wrong := check(pkgs)
@@ -153,8 +84,8 @@ func main() {
 // layerOf is the place of a folder among the layers, −1 if it is in none.
 func layerOf(folder string) int {
 	best := -1
-	for i, l := range layers {
-		if under(folder, l) && (best < 0 || len(l) > len(layers[best])) {
+	for i, l := range house.Layers {
+		if under(folder, l) && (best < 0 || len(l) > len(house.Layers[best])) {
 			best = i
 		}
 	}
@@ -192,26 +123,26 @@ func check(pkgs []pkg) []string {
 	}
 	for i := range pkgs {
 		p := &pkgs[i]
-		folder, mine := p.folder()
+		folder, mine := ours(p.ImportPath)
 		if !mine {
 			continue
 		}
-		if slices.Contains(bannedNames, p.Name) {
+		if slices.Contains(house.Banned, p.Name) {
 			say("%s: the package name %s says nothing about what is in it", folder, p.Name)
 		}
-		i := slices.IndexFunc(rules, func(r rule) bool { return under(folder, r.of) })
+		i := slices.IndexFunc(house.Rules, func(r rule) bool { return under(folder, r.Of) })
 		if i < 0 || layerOf(folder) < 0 {
 			say("%s: no layer is set for this folder: add it to internal/layers", folder)
 			continue
 		}
 		for _, imported := range p.Imports {
-			if why := rules[i].refuses(folder, imported); why != "" {
+			if why := house.Rules[i].refuses(folder, imported); why != "" {
 				say("%s imports %s: %s", folder, imported, why)
 			} else if other, mine := ours(imported); mine && layerOf(other) < layerOf(folder) {
-				say("%s imports %s: %s is above %s", folder, imported, layers[layerOf(other)], layers[layerOf(folder)])
+				say("%s imports %s: %s is above %s", folder, imported, house.Layers[layerOf(other)], house.Layers[layerOf(folder)])
 			}
 		}
-		if rules[i].pure {
+		if house.Rules[i].Pure {
 			for _, by := range impureThrough(p, at) {
 				say("%s reaches %s: what is pure has no use for it", folder, by)
 			}
@@ -227,7 +158,7 @@ func impureThrough(p *pkg, at map[string]*pkg) (found []string) {
 	seen := map[string]bool{p.ImportPath: true}
 	for queue := []*pkg{p}; len(queue) > 0; queue = queue[1:] {
 		for _, path := range queue[0].Imports {
-			if queue[0] != p && slices.Contains(impure, path) && !slices.Contains(harmless, queue[0].ImportPath) {
+			if queue[0] != p && slices.Contains(house.Impure, path) && !slices.Contains(house.Harmless, queue[0].ImportPath) {
 				found = append(found, path+" through "+queue[0].ImportPath)
 			}
 			if next := at[path]; next != nil && !next.Standard && !seen[path] {
@@ -243,10 +174,10 @@ func impureThrough(p *pkg, at map[string]*pkg) (found []string) {
 func (r rule) refuses(folder, imported string) string {
 	target, isOurs := ours(imported)
 	if !isOurs {
-		if r.pure && slices.Contains(impure, imported) {
+		if r.Pure && slices.Contains(house.Impure, imported) {
 			return "engines and the data model are pure"
 		}
-		for library, homes := range onlyIn {
+		for library, homes := range house.Libraries {
 			atHome := slices.ContainsFunc(homes, func(home string) bool { return under(folder, home) })
 			if under(imported, library) && !atHome {
 				return "only " + strings.Join(append(slices.Clone(homes), "tests"), ", ") + " may use this library"
@@ -257,21 +188,21 @@ func (r rule) refuses(folder, imported string) string {
 	if owner, _, ok := strings.Cut(target, "/internal/"); ok && under(folder, owner) {
 		return ""
 	}
-	if slices.ContainsFunc(r.not, func(f string) bool { return under(target, f) }) {
-		return r.of + " decides nothing, and words what others decided"
+	if slices.ContainsFunc(r.Not, func(f string) bool { return under(target, f) }) {
+		return r.Of + " decides nothing, and words what others decided"
 	}
-	if slices.ContainsFunc(everywhere, func(f string) bool { return under(target, f) }) {
+	if slices.ContainsFunc(house.Everywhere, func(f string) bool { return under(target, f) }) {
 		return ""
 	}
-	for _, layer := range r.may {
+	for _, layer := range r.May {
 		if under(target, layer) && !under(target, "cmd") {
 			return ""
 		}
 	}
-	if len(r.may) == 0 {
-		return r.of + " imports nothing of ours"
+	if len(r.May) == 0 {
+		return r.Of + " imports nothing of ours"
 	}
-	return r.of + " may import " + strings.Join(r.may, ", ")
+	return r.Of + " may import " + strings.Join(r.May, ", ")
 }
 
 // under reports whether path is folder or lies in it; everything lies in "".

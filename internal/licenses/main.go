@@ -7,8 +7,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -51,9 +49,12 @@ type module struct {
 	packages           []string // folders of its packages that are linked
 }
 
+// perPackage is what go list says of each package of another module.
+const perPackage = `{{with .Module}}{{if not .Main}}{{.Path}}|{{.Version}}|{{.Dir}}|{{$.Dir}}{{end}}{{end}}`
+
 // linked lists Go and the modules that a program is linked of, but for its own.
 func linked(program string, flags []string) ([]*module, error) {
-	list := exec.Command("go", slices.Concat([]string{"list", "-deps", "-json=Dir,Module"}, flags, []string{program})...)
+	list := exec.Command("go", slices.Concat([]string{"list", "-deps", "-f", perPackage}, flags, []string{program})...)
 	list.Stderr = os.Stderr
 	text, err := list.Output()
 	if err != nil {
@@ -65,31 +66,16 @@ func linked(program string, flags []string) ([]*module, error) {
 	}
 	home, version, _ := strings.Cut(strings.TrimSpace(string(root)), "\n")
 	all := []*module{{Path: "Go", Version: version, Dir: home}}
-	by := make(map[string]*module)
-	for d := json.NewDecoder(bytes.NewReader(text)); ; {
-		var p struct {
-			Dir    string
-			Module *struct {
-				Path, Version, Dir string
-				Main               bool
-			}
+	lines := strings.Fields(string(text))
+	slices.Sort(lines)
+	for _, line := range lines {
+		of := strings.Split(line, "|")
+		if all[len(all)-1].Path != of[0] {
+			all = append(all, &module{Path: of[0], Version: of[1], Dir: of[2]})
 		}
-		if err := d.Decode(&p); errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
-			return nil, err
-		}
-		if p.Module == nil || p.Module.Main {
-			continue
-		}
-		m := by[p.Module.Path]
-		if m == nil {
-			m = &module{Path: p.Module.Path, Version: p.Module.Version, Dir: p.Module.Dir}
-			by[m.Path], all = m, append(all, m)
-		}
-		m.packages = append(m.packages, p.Dir)
+		m := all[len(all)-1]
+		m.packages = append(m.packages, of[3])
 	}
-	slices.SortFunc(all[1:], func(a, b *module) int { return strings.Compare(a.Path, b.Path) })
 	return all, nil
 }
 

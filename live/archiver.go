@@ -4,7 +4,6 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/sfstat/sfstat/archive/partitions"
 	"github.com/sfstat/sfstat/ingest/auto"
@@ -15,16 +14,13 @@ import (
 
 // Archiver keeps an archive up to date with what it follows. Make one with [NewArchiver].
 type Archiver struct {
-	o     Options
-	to    *partitions.Archive
-	files *follow.Files
-	units map[string]*archivedUnit // by key
-	of    map[string]string        // keys, by run
+	watched[*archivedUnit]
+	to *partitions.Archive
 }
 
 // NewArchiver is an Archiver that has not looked yet.
 func NewArchiver(o Options, to *partitions.Archive) *Archiver {
-	return &Archiver{o: o, to: to, files: follow.New(o.Paths), units: make(map[string]*archivedUnit), of: make(map[string]string)}
+	return &Archiver{watched: watch[*archivedUnit](o), to: to}
 }
 
 // archivedUnit is what is kept of a unit. All that was read of it is in the archive,
@@ -48,9 +44,6 @@ const (
 // errJoined: a unit has a run of another; they are read together from now on.
 var errJoined = errors.New("two units have one run")
 
-// Pause is how long to wait before the next look, where every is wanted.
-func (f *Archiver) Pause(every time.Duration) time.Duration { return f.files.Pause(every) }
-
 // Once archives what is there, and returns how many windows were written.
 func (f *Archiver) Once() (n int, err error) {
 	to := adding{f: f}
@@ -65,8 +58,7 @@ func (f *Archiver) Look(which Which) (n int, err error) {
 	var failures []error
 	for again := true; again; {
 		again = false
-		units := f.files.Look()
-		f.drop(units)
+		units, _ := f.look()
 		for _, now := range units {
 			if !f.due(now, which) {
 				continue
@@ -101,14 +93,6 @@ func (f *Archiver) one(u *archivedUnit, now *follow.Unit, which Which) (n int, j
 	return n, joined, errors.Join(err, unwritten)
 }
 
-// drop forgets units that are not there any more.
-func (f *Archiver) drop(now []*follow.Unit) {
-	for _, key := range gone(f.units, now) {
-		delete(f.units, key)
-	}
-	maps.DeleteFunc(f.of, func(_, key string) bool { return f.units[key] == nil })
-}
-
 // due reports whether a unit is to be read: it has changed, or has been still for long
 // and has windows that are not archived. A new one that may be half written waits for a look.
 func (f *Archiver) due(now *follow.Unit, which Which) bool {
@@ -135,9 +119,7 @@ func (f *Archiver) archive(u *archivedUnit, now *follow.Unit, which Which) error
 	}
 	goesOn := u.read != nil && now.Grown(u.read) && !u.failed
 	if !goesOn {
-		if u.read != nil {
-			maps.DeleteFunc(f.of, func(_, key string) bool { return key == now.Key })
-		}
+		f.release(now.Key)
 		u.tail, u.whole, u.failed = follow.Tail{}, !now.Plain(), false
 	}
 	u.readAs(now)
@@ -161,13 +143,14 @@ func (f *Archiver) archive(u *archivedUnit, now *follow.Unit, which Which) error
 // adding is windows of a unit on their way into the archive.
 type adding struct {
 	f       *Archiver
-	key     string
+	key     string           // "": of all that is there
 	refused map[string]error // by run
 	joined  bool             // a run is another unit's
 }
 
 func (a *adding) add(w *trace.Window) error {
-	if a.joined = a.f.claim(a.key, w.Run); a.joined {
+	if a.key != "" && a.f.claim(a.key, w.Run) {
+		a.joined = true
 		return errJoined
 	}
 	if a.refused[w.Run] != nil {
@@ -189,19 +172,6 @@ func (a *adding) err() error {
 		all = append(all, a.refused[run])
 	}
 	return errors.Join(all...)
-}
-
-// claim notes whose a run is. It reports whether it is another's: then the two are
-// joined, and read together from their beginnings.
-func (f *Archiver) claim(key, run string) (joined bool) {
-	other, taken := f.of[run]
-	if taken && other != key {
-		f.files.Join(other, key)
-		f.units[other].read, f.units[key].read = nil, nil
-		return true
-	}
-	f.of[run] = key
-	return false
 }
 
 // appended adds what was appended to packets.

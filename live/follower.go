@@ -19,24 +19,18 @@ import (
 
 // Follower judges runs. Make one with [New].
 type Follower struct {
-	o     Options
-	files *follow.Files
-	units map[string]*judgedUnit // by key
-	of    map[string]string      // keys, by run
+	watched[*judgedUnit]
 	looks int
-	mu    sync.Mutex // of units and of
+	mu    sync.Mutex // of what is watched
 }
 
 // New is a Follower that has not looked yet.
-func New(o Options) *Follower {
-	return &Follower{o: o, files: follow.New(o.Paths), units: make(map[string]*judgedUnit), of: make(map[string]string)}
-}
+func New(o Options) *Follower { return &Follower{watched: watch[*judgedUnit](o)} }
 
 // judgedUnit is what is kept of a unit.
 type judgedUnit struct {
 	changing
 	session *session
-	runs    []string
 	begins  map[string]beginning // of what its verdict is on, by run; those of all windows have none
 	Inputs
 }
@@ -52,10 +46,14 @@ type Change struct {
 	Done, All int              // units of this look, this one included
 }
 
+// errIdle ends Follow where nothing has happened for long.
+var errIdle = errors.New("idle")
+
 // Follow looks every so often until that fails, the context ends or, unless idle is 0,
 // nothing happens for so long.
 func (f *Follower) Follow(ctx context.Context, every, idle time.Duration, each func(Change) error) error {
-	for changed := time.Now(); ; {
+	changed := time.Now()
+	err := f.Every(ctx, every, func() error {
 		before := len(f.units)
 		n, err := f.Look(ctx, each)
 		switch {
@@ -64,18 +62,15 @@ func (f *Follower) Follow(ctx context.Context, every, idle time.Duration, each f
 		case n > 0 || f.unsettled() || len(f.units) != before:
 			changed = time.Now()
 		case idle > 0 && time.Since(changed) >= idle:
-			return f.finish(each)
+			return errIdle
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(f.Pause(every)):
-		}
+		return nil
+	})
+	if errors.Is(err, errIdle) {
+		return f.finish(each)
 	}
+	return err
 }
-
-// Pause is how long to wait before the next look, where every is wanted.
-func (f *Follower) Pause(every time.Duration) time.Duration { return f.files.Pause(every) }
 
 // unsettled reports whether something has changed that waits for the next look.
 func (f *Follower) unsettled() bool {
@@ -132,9 +127,12 @@ func (f *Follower) Look(ctx context.Context, each func(Change) error) (n int, er
 func (f *Follower) sift(each func(Change) error) (due []*follow.Unit, gone int, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	units := f.files.Look()
-	if gone, err = f.drop(units, each); err != nil {
-		return nil, gone, err
+	units, keys := f.look()
+	for _, key := range keys {
+		gone++
+		if err := each(Change{Key: key, Gone: true}); err != nil {
+			return nil, gone, err
+		}
 	}
 	return slices.DeleteFunc(units, func(u *follow.Unit) bool { return !f.due(u) }), gone, nil
 }
@@ -145,7 +143,13 @@ func (f *Follower) one(now *follow.Unit, each func(Change) error) (joined bool, 
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	x := f.units[now.Key].contained(now, f.judge)
-	if f.claim(&x) {
+	if x.Verdict != nil {
+		f.release(now.Key)
+		for i := range x.Verdict.Runs {
+			joined = f.claim(now.Key, x.Verdict.Runs[i].Run) || joined
+		}
+	}
+	if joined {
 		return true, nil
 	}
 	return false, each(x)
@@ -169,48 +173,6 @@ func (f *Follower) due(now *follow.Unit) bool {
 		return true
 	}
 	return u.due(now) || u.session != nil && u.session.tail.Open > 0 && u.still == quietLooks
-}
-
-// claim notes whose the runs of a unit are. It reports whether another has one of them: then the two are joined.
-func (f *Follower) claim(x *Change) (joined bool) {
-	if x.Verdict == nil {
-		return false
-	}
-	u := f.units[x.Key]
-	f.release(x.Key, u)
-	for i := range x.Verdict.Runs {
-		name := x.Verdict.Runs[i].Run
-		if other, taken := f.of[name]; taken && f.units[other] != nil {
-			f.files.Join(other, x.Key)
-			f.units[other].read, u.read, joined = nil, nil, true
-			continue
-		}
-		f.of[name] = x.Key
-		u.runs = append(u.runs, name)
-	}
-	return joined
-}
-
-func (f *Follower) release(key string, u *judgedUnit) {
-	for _, name := range u.runs {
-		if f.of[name] == key {
-			delete(f.of, name)
-		}
-	}
-	u.runs = nil
-}
-
-// drop forgets units that are not there any more.
-func (f *Follower) drop(now []*follow.Unit, each func(Change) error) (n int, err error) {
-	for _, key := range gone(f.units, now) {
-		n++
-		f.release(key, f.units[key])
-		delete(f.units, key)
-		if err := each(Change{Key: key, Gone: true}); err != nil {
-			return n, err
-		}
-	}
-	return n, nil
 }
 
 // whole reads a unit from its beginning.
@@ -264,9 +226,6 @@ func (f *Follower) judging(u *follow.Unit) *diagnose.Session {
 	}
 	return diagnose.New(o)
 }
-
-// Refused are the paths that could not be looked at, the last time.
-func (f *Follower) Refused() []auto.Problem { return f.files.Refused }
 
 // Inputs are those of all units.
 func (f *Follower) Inputs() (all Inputs) {

@@ -7,11 +7,13 @@
 // for a look, and when packets were appended to it. Windows that some ranks have not
 // written wait for them until the unit was still for a number of looks.
 //
-// Of the verdicts that come, [Told] says what is new, [Seen] when runs were recorded and how long their steps are, and
-// [Captures] has a recorder capture what they ask for.
+// Of the verdicts that come, [Told] says what is new, and [Seen] when runs were recorded and how long their steps are.
 package live
 
 import (
+	"context"
+	"time"
+
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/ingest/auto/follow"
@@ -58,7 +60,10 @@ type changing struct {
 	seen     *follow.Unit // as it was at the last look
 	restless int          // looks in a row at which it was another, and not read
 	still    int          // looks in a row at which it was as it was read
+	runs     []string     // that are its own
 }
+
+func (u *changing) changes() *changing { return u }
 
 // due reports whether a unit is to be read: it was not, or is another and has been still
 // for a look, or has grown by packets.
@@ -78,21 +83,79 @@ func (u *changing) due(now *follow.Unit) bool {
 }
 
 // readAs notes that a unit is read as it is now.
-func (u *changing) readAs(now *follow.Unit) { *u = changing{read: now, seen: now} }
+func (u *changing) readAs(now *follow.Unit) {
+	u.read, u.seen, u.restless, u.still = now, now, 0, 0
+}
 
-// gone are the keys of units that are not there any more.
-func gone[U any](known map[string]U, now []*follow.Unit) (keys []string) {
+// watched is what is kept of the units of files.
+type watched[U interface{ changes() *changing }] struct {
+	o     Options
+	files *follow.Files
+	units map[string]U      // by key
+	of    map[string]string // keys, by run
+}
+
+func watch[U interface{ changes() *changing }](o Options) watched[U] {
+	return watched[U]{o: o, files: follow.New(o.Paths), units: make(map[string]U), of: make(map[string]string)}
+}
+
+// look lists the units that there are, and drops what is kept of others, whose keys it returns.
+func (f *watched[U]) look() (now []*follow.Unit, gone []string) {
+	now = f.files.Look()
 	there := make(map[string]bool, len(now))
 	for _, u := range now {
 		there[u.Key] = true
 	}
-	for key := range known {
+	for key := range f.units {
 		if !there[key] {
-			keys = append(keys, key)
+			f.release(key)
+			delete(f.units, key)
+			gone = append(gone, key)
 		}
 	}
-	return keys
+	return now, gone
 }
+
+// claim notes that a run is of a unit. It reports whether it is another's: then the two are joined, and read
+// together from their beginnings.
+func (f *watched[U]) claim(key, run string) (joined bool) {
+	u := f.units[key].changes()
+	if other, taken := f.of[run]; taken && other != key {
+		f.files.Join(other, key)
+		f.units[other].changes().read, u.read = nil, nil
+		return true
+	}
+	if f.of[run] != key {
+		f.of[run], u.runs = key, append(u.runs, run)
+	}
+	return false
+}
+
+// release gives up the runs of a unit.
+func (f *watched[U]) release(key string) {
+	u := f.units[key].changes()
+	for _, run := range u.runs {
+		delete(f.of, run)
+	}
+	u.runs = nil
+}
+
+// Every looks until that fails or the context ends, with pauses that are so long, or longer where looking takes long.
+func (f *watched[U]) Every(ctx context.Context, pause time.Duration, look func() error) error {
+	for {
+		if err := look(); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(f.files.Pause(pause)):
+		}
+	}
+}
+
+// Refused are the paths that could not be looked at, the last time.
+func (f *watched[U]) Refused() []auto.Problem { return f.files.Refused }
 
 // windows reads with a tail, as far as windows are selected. They are under the name that tells
 // their run from others.

@@ -109,7 +109,8 @@ func TestBound(t *testing.T) {
 		"the last alone":        {[]*judgedUnit{unit(2*mostLive, 3)}, []bool{true}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := &Follower{units: map[string]*judgedUnit{}, looks: 3}
+			f := New(Options{})
+			f.looks = 3
 			for i, u := range c.units {
 				f.units[string(rune('a'+i))] = u
 			}

@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/sfstat/sfstat/archive/partitions"
 	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
@@ -93,17 +92,13 @@ func (f *archiving) once() error {
 // follow looks until it is interrupted, and once more then. What cannot be read or
 // written now may be the next time.
 func (f *archiving) follow() error {
-	ctx := f.c.Context
-	for ctx.Err() == nil {
+	_ = f.files.Every(f.c.Context, f.c.Duration("every"), func() error { // ends by an interrupt
 		if err := f.look(live.Settled); err != nil {
 			f.p.note(err)
 			f.p.remark(f.c, "%s: %s", f.c.Title(), oneLine(err))
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(f.files.Pause(f.c.Duration("every"))):
-		}
-	}
+		return nil
+	})
 	if err := f.look(live.All); err != nil {
 		return &exitError{exitInterrupted, fmt.Errorf("interrupted, and not everything is written: %w", err)}
 	}

@@ -97,7 +97,8 @@ func (s *serving) until(listener net.Listener, work func(context.Context) error)
 
 // work looks at the files until the context ends, or finds nothing at first that can be read.
 func (s *serving) work(ctx context.Context) error {
-	for begun := false; ; begun = true {
+	begun := false
+	return s.files.Every(ctx, s.c.Duration("every"), func() error {
 		n, err := s.files.Look(ctx, s.p.goesOn(s.c, s.judged))
 		if err == nil && !begun {
 			err = s.unreadable()
@@ -111,13 +112,10 @@ func (s *serving) work(ctx context.Context) error {
 		if s.relist() || n > 0 || !begun {
 			s.show(0, 0)
 		}
+		begun = true
 		s.server.Fail(s.missing())
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(s.files.Pause(s.c.Duration("every"))):
-		}
-	}
+		return nil
+	})
 }
 
 // relist reports whether others than before cannot be looked at.

@@ -391,3 +391,8 @@ func TestGoCommands(t *testing.T) {
 		t.Errorf("%d commands found: the test would pass on nothing", checked)
 	}
 }
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}

@@ -64,8 +64,3 @@ func terminal(w any) (fd int, ok bool) {
 const narrowest, widest = 40, 100
 
 func (p *program) helpWidth() int { return min(max(p.screen(p.out), narrowest), widest) }
-
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
-}

@@ -6,8 +6,6 @@ import (
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/comm"
-	"github.com/sfstat/sfstat/engine/comm/bandwidth"
-	"github.com/sfstat/sfstat/engine/comm/capacity"
 	"github.com/sfstat/sfstat/engine/comm/parallel"
 	"github.com/sfstat/sfstat/engine/comm/suspects"
 	"github.com/sfstat/sfstat/engine/gates"
@@ -75,10 +73,10 @@ func (h heardSuspect) finding() Finding {
 	return f
 }
 
-func (h heardSuspect) cell() *bandwidth.Cell { return &h.r.Speed.Cells[h.Worst.Cell] }
-func (h heardSuspect) work() string          { return h.r.WorkOf(h.cell()) }
+func (h heardSuspect) cell() *comm.Cell { return &h.r.Speed.Cells[h.Worst.Cell] }
+func (h heardSuspect) work() string     { return h.r.WorkOf(h.cell()) }
 
-func (h heardSuspect) limit() capacity.Limit { return h.cell().Limit }
+func (h heardSuspect) limit() comm.Limit { return h.cell().Limit }
 
 func (h heardSuspect) communicator() *parallel.Communicator {
 	return &h.r.Communicators[h.r.Speed.Subjects[h.Subjects[0]].Communicator]
@@ -147,20 +145,19 @@ func (h heardSuspect) slowEvidence() []evidence.Observation {
 	return list
 }
 
-func (h heardSuspect) comparison(e bandwidth.Evidence) evidence.Bandwidth {
+func (h heardSuspect) comparison(e comm.Evidence) evidence.Bandwidth {
 	c := &h.r.Speed.Cells[e.Cell]
 	b := evidence.Bandwidth{Op: h.r.WorkOf(c), Bytes: bytes(c.Class), Bandwidth: c.Bus, Calls: len(c.Calls), Peers: e.Peers, PeersHave: e.Bus, P: e.P}
-	if p, ok := h.r.PairOf(c.Subject); ok {
-		low, high := h.r.Ranks[p.Low].Rank, h.r.Ranks[p.High].Rank
-		b.Ranks, b.Message = []int{low, high}, evidence.OneWay
+	if h.r.Speed.Subjects[c.Subject].Edge {
+		b.Ranks, b.Message = h.r.RanksOf(c.Subject), evidence.OneWay
 		switch c.Op {
 		case nccl.Recv:
-			b.Ranks = []int{high, low}
+			slices.Reverse(b.Ranks)
 		case nccl.SendRecv:
 			b.Message = evidence.BothWays
 		}
 	} else if len(h.Subjects) > 1 {
-		b.Ranks = h.r.Communicators[c.Subject].Ranks
+		b.Ranks = h.r.RanksOf(c.Subject)
 	}
 	return b
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/comm"
-	"github.com/sfstat/sfstat/engine/comm/bandwidth"
 	"github.com/sfstat/sfstat/engine/comm/parallel"
 	"github.com/sfstat/sfstat/engine/comm/suspects"
 	"github.com/sfstat/sfstat/trace"
@@ -16,13 +15,13 @@ import (
 
 // undecidedCommunication is what the logs and kernels cannot tell.
 func undecidedCommunication(r *comm.Result) (out []answer.Undecided) {
-	if r.Speed.Result == nil || profiles(r) == 0 || len(r.Calls) == 0 {
+	if profiles(r) == 0 || len(r.Calls) == 0 {
 		return nil
 	}
 	for _, q := range []struct {
-		standing bandwidth.Standing
+		standing comm.Standing
 		needs    answer.Source
-	}{{bandwidth.Unmatched, answer.SourceBaseline}, {bandwidth.TooFew, answer.SourceSteps}, {bandwidth.Blurred, answer.SourceClocks}} {
+	}{{comm.Unmatched, answer.SourceBaseline}, {comm.TooFew, answer.SourceSteps}, {comm.Blurred, answer.SourceClocks}} {
 		if list := subjectsThat(r, q.standing); len(list) > 0 {
 			u := answer.Undecided{Question: answer.LinkNotCompared, N: len(list), Needs: q.needs}
 			for _, s := range list[:min(mostNamed, len(list))] {
@@ -95,7 +94,7 @@ func communications(r *comm.Result) *Communications {
 }
 
 // subjectsThat is the communicators and pairs of ranks all of whose calls that carry data stand so beside peers.
-func subjectsThat(r *comm.Result, standing bandwidth.Standing) (list []int) {
+func subjectsThat(r *comm.Result, standing comm.Standing) (list []int) {
 	var other []int
 	for i := range r.Speed.Cells {
 		c := &r.Speed.Cells[i]
@@ -113,11 +112,10 @@ func subjectsThat(r *comm.Result, standing bandwidth.Standing) (list []int) {
 
 // subjectOf is a communicator or pair of ranks.
 func subjectOf(r *comm.Result, subject int) evidence.Subject {
-	if p, ok := r.PairOf(subject); ok {
-		return evidence.Subject{Scope: evidence.OfPair, Ranks: []int{r.Ranks[p.Low].Rank, r.Ranks[p.High].Rank}}
+	if r.Speed.Subjects[subject].Edge {
+		return evidence.Subject{Scope: evidence.OfPair, Ranks: r.RanksOf(subject)}
 	}
-	c := &r.Communicators[subject]
-	return evidence.Subject{Scope: evidence.OfCommunicator, Ranks: c.Ranks, Called: kindName(c)}
+	return evidence.Subject{Scope: evidence.OfCommunicator, Ranks: r.RanksOf(subject), Called: kindName(&r.Communicators[subject])}
 }
 
 // kindName is what a communicator is for, "" where that is not known.

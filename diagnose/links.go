@@ -7,7 +7,6 @@ import (
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/comm"
-	"github.com/sfstat/sfstat/engine/comm/capacity"
 	"github.com/sfstat/sfstat/engine/comm/suspects"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/stagename"
@@ -41,7 +40,7 @@ func (r *run) together(v *RunVerdict) *comm.Result {
 		}
 		return nil
 	}
-	t, err := comm.Analyze(all, comm.Options{Theory: capacity.Theory{Benchmarks: r.limits}})
+	t, err := comm.Analyze(all, comm.Options{Theory: comm.Theory{Benchmarks: r.limits}})
 	switch {
 	case err != nil:
 		v.Problems = append(v.Problems, answer.Problem{Problem: answer.CallsRefused, Path: all.Sources[0].Path, Text: err.Error()})
@@ -75,7 +74,7 @@ func (j *judge) heard(v *RunVerdict) {
 			f.Confidence, f.Evidence = evidence.Insufficient, append(f.Evidence, link)
 		}
 	}
-	if len(c.Findings) == 0 && heldAgainst(j.traffic) {
+	if len(c.Findings) == 0 && j.traffic.Speed.Compared > 0 {
 		v.Observed = append(v.Observed, evidence.Witness{Source: evidence.FromNCCL})
 		v.Undecided = slices.DeleteFunc(v.Undecided, func(u answer.Undecided) bool { return u.HidesRank() })
 	}
@@ -103,11 +102,6 @@ func (f *Finding) heard() bool {
 	_, late := evidence.EntersLast(f.Evidence, evidence.FromNCCL)
 	_, slow := evidence.FindIf(f.Evidence, func(e evidence.SlowLink) bool { return !e.Elsewhere })
 	return slow || late && !byStages
-}
-
-// heldAgainst reports whether anything was compared with its peers.
-func heldAgainst(t *comm.Result) bool {
-	return t.Speed.Result != nil && t.Speed.Compared > 0
 }
 
 // split is the findings of the communication: ranks and links or communicators that are reported, and the rest.

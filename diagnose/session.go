@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"cmp"
+	"github.com/sfstat/sfstat/engine/comm"
 	"slices"
 	"strings"
 
@@ -9,7 +10,6 @@ import (
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/diagnose/opnames"
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
-	"github.com/sfstat/sfstat/engine/comm/capacity"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/engine/monitoring"
@@ -32,7 +32,7 @@ type Options struct {
 	// Baseline is the steps of a healthy run of the same job; nil: there is none.
 	Baseline *frontier.Sample
 	// Benchmarks are what nccl-tests reached, for bandwidths to be held against; nil: there are none.
-	Benchmarks *capacity.Benchmarks
+	Benchmarks *comm.Benchmarks
 	// Brief leaves out of the accounts of windows what no finding rests on (frontier.FindingsOnly).
 	Brief bool
 	// Alone says that no other recordings come beside the windows, but for what stands in them.
@@ -80,7 +80,7 @@ type run struct {
 	across    []*opnames.Result     // between role groups
 	profiled  *run                  // what a profiler's traces of the same steps come down to; nil: there are none
 	calls     []*comms.Record       // calls and kernels of NCCL
-	limits    *capacity.Benchmarks  // of Options
+	limits    *comm.Benchmarks      // of Options
 	functions []*operator.Totals    // that ran in the stages of the windows
 	probed    [][]probed            // of each window
 	places    map[int]seenOn        // of ranks

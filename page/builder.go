@@ -1,10 +1,10 @@
 package page
 
 import (
+	"github.com/sfstat/sfstat/engine/comm"
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
-	"github.com/sfstat/sfstat/engine/comm/capacity"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/internal/bug"
 	"github.com/sfstat/sfstat/trace"
@@ -16,7 +16,7 @@ import (
 // them: O(ranks × stages) and at most [mostHeld] numbers of steps a run.
 type Builder struct {
 	// Limits are what nccl-tests reached, which bandwidths are held against; nil: what links allow.
-	Limits *capacity.Benchmarks
+	Limits *comm.Benchmarks
 	o      frontier.Options
 	runs   []*run
 	traced []*traced

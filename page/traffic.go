@@ -7,8 +7,6 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/engine/comm"
-	"github.com/sfstat/sfstat/engine/comm/bandwidth"
-	"github.com/sfstat/sfstat/engine/comm/capacity"
 	"github.com/sfstat/sfstat/engine/comm/parallel"
 	"github.com/sfstat/sfstat/engine/comm/suspects"
 	"github.com/sfstat/sfstat/internal/glyph"
@@ -86,7 +84,7 @@ type Wait struct {
 }
 
 // traffic is what calls say; nil where there are none.
-func traffic(calls []*comms.Record, limits *capacity.Benchmarks, v *diagnose.RunVerdict) *Traffic {
+func traffic(calls []*comms.Record, limits *comm.Benchmarks, v *diagnose.RunVerdict) *Traffic {
 	all := comms.Join(calls...)
 	if len(all.Calls) == 0 {
 		return nil
@@ -94,7 +92,7 @@ func traffic(calls []*comms.Record, limits *capacity.Benchmarks, v *diagnose.Run
 	r := v.Traffic
 	if r == nil { // without kernels, of which the verdict has no use
 		var err error
-		if r, err = comm.Analyze(all, comm.Options{Theory: capacity.Theory{Benchmarks: limits}}); err != nil {
+		if r, err = comm.Analyze(all, comm.Options{Theory: comm.Theory{Benchmarks: limits}}); err != nil {
 			return nil // the verdict says why
 		}
 	}
@@ -119,9 +117,6 @@ func kindOf(k parallel.Kind) string {
 
 func speeds(r *comm.Result) []Speed {
 	out := []Speed{}
-	if r.Speed.Result == nil {
-		return out
-	}
 	for i := range r.Speed.Cells {
 		c := &r.Speed.Cells[i]
 		if !c.CarriesData() {
@@ -129,15 +124,14 @@ func speeds(r *comm.Result) []Speed {
 		}
 		l := c.Limit
 		s := Speed{Op: r.WorkOf(c), From: 1 << c.Class, Calls: len(c.Calls), Transfer: c.Transfer, Bus: rounded(c.Bus), Standing: c.Standing.String(),
-			Slow: c.Standing == bandwidth.Slower, PeerBus: rounded(c.PeerBus)}
+			Slow: c.Standing == comm.Slower, PeerBus: rounded(c.PeerBus)}
 		if l.Bandwidth > 0 {
 			s.Link, s.Limit, s.Efficiency = l.Source(), rounded(l.Bandwidth), rounded(c.Efficiency)
 		}
-		if p, ok := r.PairOf(c.Subject); ok {
-			s.Kind, s.Ranks = kindOf(p.Kind), trace.RankList([]int{r.Ranks[p.Low].Rank, r.Ranks[p.High].Rank})
-		} else {
-			g := &r.Communicators[c.Subject]
-			s.Name, s.Kind, s.Ranks = glyph.Visible(g.ID), kindOf(g.Kind), trace.RankList(g.Ranks)
+		of := &r.Speed.Subjects[c.Subject]
+		g := &r.Communicators[of.Communicator]
+		if s.Kind, s.Ranks = kindOf(g.Kind), trace.RankList(r.RanksOf(c.Subject)); !of.Edge {
+			s.Name = glyph.Visible(g.ID)
 		}
 		out = append(out, s)
 	}

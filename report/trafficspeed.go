@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/comm"
-	"github.com/sfstat/sfstat/engine/comm/bandwidth"
 	"github.com/sfstat/sfstat/engine/comm/parallel"
 	"github.com/sfstat/sfstat/engine/comm/suspects"
 	"github.com/sfstat/sfstat/internal/table"
@@ -27,7 +26,7 @@ func speedTable(r *comm.Result) *table.Table {
 		if l := c.Limit; l.Bandwidth > 0 {
 			row[6], row[7] = table.TextCell(fmt.Sprintf("%s %s", l.Source(), table.Number(l.Bandwidth))), table.RealCell(c.Efficiency)
 		}
-		row[8].Strong = c.Standing == bandwidth.Slower
+		row[8].Strong = c.Standing == comm.Slower
 		t.Add(row...)
 	}
 	return clipped(t.Tidy())
@@ -49,17 +48,17 @@ func slowFirst(r *comm.Result) (list []int) {
 		}
 	}
 	slices.SortStableFunc(list, func(i, k int) int {
-		return cmp.Compare(r.Speed.Cells[k].Standing/bandwidth.Slower, r.Speed.Cells[i].Standing/bandwidth.Slower)
+		return cmp.Compare(r.Speed.Cells[k].Standing/comm.Slower, r.Speed.Cells[i].Standing/comm.Slower)
 	})
 	return list
 }
 
 // besidePeers is how a cell compares with its peers, "" where nothing is to be said.
-func besidePeers(c *bandwidth.Cell) string {
+func besidePeers(c *comm.Cell) string {
 	switch c.Standing {
-	case bandwidth.Slower:
+	case comm.Slower:
 		return fmt.Sprintf("%s of %s", table.Percent(c.Bus/c.PeerBus), table.Number(c.PeerBus))
-	case bandwidth.Usual:
+	case comm.Usual:
 		return ""
 	}
 	return c.Standing.String()
@@ -96,44 +95,43 @@ func messagesOf(r *comm.Result) []messageJSON {
 		if !t.Certain {
 			continue
 		}
-		key := [2]int{r.Ranks[t.Ends[0].Rank].Rank, r.Ranks[t.Ends[1].Rank].Rank}
+		key := [2]int{r.Ranks[t.Parts[0].Rank].Rank, r.Ranks[t.Parts[1].Rank].Rank}
 		n, known := at[key]
 		if !known {
 			n = len(out)
 			at[key], out = n, append(out, messageJSON{Low: key[0], High: key[1]})
 		}
 		m := &out[n]
-		begin, last := t.Begin()
 		m.Count++
 		m.Bytes += t.Bytes
-		m.Last[last]++
-		m.Waits[1-last] += begin - t.Ends[1-last].Start
-		m.Moving += max(t.Ends[0].End-begin, t.Ends[1].End-begin, 0)
+		m.Last[t.Last]++
+		m.Waits[1-t.Last] += t.Begin - t.Parts[1-t.Last].Start
+		m.Moving += max(t.End-t.Begin, 0)
 	}
 	slices.SortFunc(out, func(a, b messageJSON) int { return cmp.Or(cmp.Compare(a.Low, b.Low), cmp.Compare(a.High, b.High)) })
 	return out
 }
 
 type bandwidthJSON struct {
-	Communicator string             `json:"communicator" doc:"id of the communicator; of a pair of ranks, the first that they were seen to send on"`
-	Op           string             `json:"op" doc:"operation; Send/Recv for messages between two ranks"`
-	From         int64              `json:"from_bytes" doc:"messages from this size to below twice as much, as logged"`
-	Calls        int                `json:"calls" doc:"collectives or messages"`
-	Transfer     int64              `json:"transfer_ns" doc:"from the last start to the last end, the median"`
-	Wait         int64              `json:"wait_ns" doc:"mean wait of a rank, the median"`
-	Algorithm    float64            `json:"algorithm_gbps" doc:"size over transfer, 10⁹ bytes a second"`
-	Bus          float64            `json:"bus_gbps" doc:"the same times the factor of nccl-tests: what each link of a ring carries"`
-	Link         string             `json:"limit_link" doc:"class of the narrowest link, as NCCL names it, or nccl-tests where --limit has the operation; empty where neither is known"`
-	Limit        *float64           `json:"limit_gbps" doc:"what it carries, or what nccl-tests reached at the mean size of the calls; null likewise"`
-	Efficiency   *float64           `json:"efficiency" doc:"bus_gbps over limit_gbps. Where NCCL drives several paths at once it may exceed 1"`
-	Bound        bandwidth.Bound    `json:"bound_by" doc:"what most of the time is; latency where at the limit the transfer would take less than the latency"`
-	SlowCalls    int                `json:"slow_calls" doc:"calls that are surely slower than the others of the row"`
-	Ranks        []int              `json:"ranks" doc:"ranks of the communicator, or the two that send each other messages"`
-	Way          string             `json:"way" enum:"forth back both" null:"zero" doc:"of messages: from the lower rank to the higher, back, or both at once; null: a communicator"`
-	Standing     bandwidth.Standing `json:"beside_peers" doc:"how it compares with peers: those that do the same over the same kind of link"`
-	Peers        int                `json:"peers" doc:"others that it was compared with"`
-	PeerBus      *float64           `json:"peers_bus_gbps" doc:"median of the others' bus_gbps; null without others"`
-	P            *float64           `json:"p" doc:"chance of so low a bandwidth where all are alike, corrected for all comparisons; null without others"`
+	Communicator string        `json:"communicator" doc:"id of the communicator; of a pair of ranks, the first that they were seen to send on"`
+	Op           string        `json:"op" doc:"operation; Send/Recv for messages between two ranks"`
+	From         int64         `json:"from_bytes" doc:"messages from this size to below twice as much, as logged"`
+	Calls        int           `json:"calls" doc:"collectives or messages"`
+	Transfer     int64         `json:"transfer_ns" doc:"from the last start to the last end, the median"`
+	Wait         int64         `json:"wait_ns" doc:"mean wait of a rank, the median"`
+	Algorithm    float64       `json:"algorithm_gbps" doc:"size over transfer, 10⁹ bytes a second"`
+	Bus          float64       `json:"bus_gbps" doc:"the same times the factor of nccl-tests: what each link of a ring carries"`
+	Link         string        `json:"limit_link" doc:"class of the narrowest link, as NCCL names it, or nccl-tests where --limit has the operation; empty where neither is known"`
+	Limit        *float64      `json:"limit_gbps" doc:"what it carries, or what nccl-tests reached at the mean size of the calls; null likewise"`
+	Efficiency   *float64      `json:"efficiency" doc:"bus_gbps over limit_gbps. Where NCCL drives several paths at once it may exceed 1"`
+	Bound        comm.Bound    `json:"bound_by" doc:"what most of the time is; latency where at the limit the transfer would take less than the latency"`
+	SlowCalls    int           `json:"slow_calls" doc:"calls that are surely slower than the others of the row"`
+	Ranks        []int         `json:"ranks" doc:"ranks of the communicator, or the two that send each other messages"`
+	Way          string        `json:"way" enum:"forth back both" null:"zero" doc:"of messages: from the lower rank to the higher, back, or both at once; null: a communicator"`
+	Standing     comm.Standing `json:"beside_peers" doc:"how it compares with peers: those that do the same over the same kind of link"`
+	Peers        int           `json:"peers" doc:"others that it was compared with"`
+	PeerBus      *float64      `json:"peers_bus_gbps" doc:"median of the others' bus_gbps; null without others"`
+	P            *float64      `json:"p" doc:"chance of so low a bandwidth where all are alike, corrected for all comparisons; null without others"`
 }
 
 type slowJSON struct {
@@ -161,24 +159,25 @@ func communicatorID(r *comm.Result, subject int) string {
 }
 
 // subjectName is the communicator, or the two ranks.
-func subjectName(r *comm.Result, c *bandwidth.Cell) string {
-	p, ok := r.PairOf(c.Subject)
-	if !ok {
-		return r.Communicators[c.Subject].ID
+func subjectName(r *comm.Result, c *comm.Cell) string {
+	s := &r.Speed.Subjects[c.Subject]
+	if !s.Edge {
+		return r.Communicators[s.Communicator].ID
 	}
 	arrow := map[nccl.Op]string{nccl.Send: "→", nccl.Recv: "←", nccl.SendRecv: "↔"}[c.Op]
-	return fmt.Sprintf("%d %s %d", r.Ranks[p.Low].Rank, arrow, r.Ranks[p.High].Rank)
+	return fmt.Sprintf("%d %s %d", r.Ranks[s.From].Rank, arrow, r.Ranks[s.To].Rank)
 }
 
 // workName is the operation; between two ranks what for.
-func workName(r *comm.Result, c *bandwidth.Cell) string {
-	if p, ok := r.PairOf(c.Subject); ok && p.Kind != parallel.UnknownKind {
-		return p.Kind.String() + " " + r.WorkOf(c)
+func workName(r *comm.Result, c *comm.Cell) string {
+	s := &r.Speed.Subjects[c.Subject]
+	if kind := r.Communicators[s.Communicator].Kind; s.Edge && kind != parallel.UnknownKind {
+		return kind.String() + " " + r.WorkOf(c)
 	}
 	return r.WorkOf(c)
 }
 
-func bandwidthOf(r *comm.Result, c *bandwidth.Cell) bandwidthJSON {
+func bandwidthOf(r *comm.Result, c *comm.Cell) bandwidthJSON {
 	l := c.Limit
 	j := bandwidthJSON{Communicator: communicatorID(r, c.Subject), Op: r.WorkOf(c), From: 1 << c.Class, Calls: len(c.Calls), Transfer: c.Transfer, Wait: c.Wait,
 		Algorithm: c.Algorithm, Bus: c.Bus, Bound: c.Bound, SlowCalls: len(c.Slow)}
@@ -186,11 +185,9 @@ func bandwidthOf(r *comm.Result, c *bandwidth.Cell) bandwidthJSON {
 	if c.Peers > 0 {
 		j.PeerBus, j.P = known(c.PeerBus), known(c.P)
 	}
-	if p, ok := r.PairOf(c.Subject); ok {
-		j.Ranks = []int{r.Ranks[p.Low].Rank, r.Ranks[p.High].Rank}
+	j.Ranks = r.RanksOf(c.Subject)
+	if r.Speed.Subjects[c.Subject].Edge {
 		j.Way = map[nccl.Op]string{nccl.Send: "forth", nccl.Recv: "back", nccl.SendRecv: "both"}[c.Op]
-	} else {
-		j.Ranks = r.Communicators[c.Subject].Ranks
 	}
 	if l.Bandwidth > 0 {
 		j.Link, j.Limit, j.Efficiency = l.Source(), known(l.Bandwidth), known(c.Efficiency)

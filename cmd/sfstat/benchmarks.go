@@ -2,14 +2,14 @@ package main
 
 import (
 	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
-	"github.com/sfstat/sfstat/engine/comm/capacity"
+	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/nccltests"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
 // benchmarks reads the files of --limit; nil without any.
-func benchmarks(c *cli.Context) (*capacity.Benchmarks, error) {
+func benchmarks(c *cli.Context) (*comm.Benchmarks, error) {
 	files := c.List("limit")
 	if len(files) == 0 {
 		return nil, nil
@@ -22,7 +22,7 @@ func benchmarks(c *cli.Context) (*capacity.Benchmarks, error) {
 		}
 		all = append(all, rows...)
 	}
-	return capacity.NewBenchmarks(all), nil
+	return comm.NewBenchmarks(all), nil
 }
 
 func benchmarksIn(path string) ([]nccl.Benchmark, error) {

@@ -8,7 +8,6 @@ import (
 	"github.com/sfstat/sfstat/archive/calls"
 	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/engine/comm"
-	"github.com/sfstat/sfstat/engine/comm/capacity"
 	"github.com/sfstat/sfstat/engine/comm/parallel"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/plots"
@@ -127,12 +126,12 @@ func callsFormat(c *cli.Context) (calls.Format, error) {
 func commOptions(c *cli.Context) (o comm.Options, err error) {
 	o.Scoring = map[string]comm.Scoring{"names": comm.ByName, "thesis": comm.ByThesis}[c.String("scoring")]
 	if c.String("theory") == "thesis" {
-		o.Theory.Convention = capacity.Thesis
+		o.Theory.Convention = comm.Thesis
 	}
 	if o.Theory.Benchmarks, err = benchmarks(c); err != nil {
 		return o, err
 	}
-	if o.Theory.Benchmarks != nil && o.Theory.Convention != capacity.NCCLTests {
+	if o.Theory.Benchmarks != nil && o.Theory.Convention != comm.NCCLTests {
 		return o, badUsage("--limit goes by the sizes and factors of nccl-tests: leave --theory %s out", c.String("theory"))
 	}
 	if o.Layout, err = parallel.ParseLayout(c.String("layout")); err != nil {

@@ -27,12 +27,6 @@ type fit struct {
 	known bool
 }
 
-// launchKey is a launch of a communicator: of one side, or of all ranks.
-type launchKey struct {
-	group int
-	count int64
-}
-
 // compareClocks compares the clocks of profilers with that of the first rank's, directly or over
 // others, by what they ended together.
 func (r *Result) compareClocks(m *members) {

@@ -2,25 +2,31 @@ package comm
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 
 	"github.com/sfstat/sfstat/internal/ordered"
 	"github.com/sfstat/sfstat/internal/robust"
+	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
-// Collective is one collective on all its ranks, on the clock of the first rank, or, if all ranks have another clock that does not compare with
-// it, on that. It began when its last
-// rank arrived: before that the others wait.
+// Collective is what ranks did together, on the clock of the first rank, or, if all of them have another clock that does not
+// compare with it, on that: a collective, or what two ranks send each other in one launch each. It began when its last rank
+// arrived: before that the others wait.
 type Collective struct {
-	Communicator int   // index of Communicators
-	Count        int64 // launches of the communicator before it
-	Op           nccl.Op
-	Bytes        int64  // of one rank: the calls of its kernel, count × size of the type
-	Parts        []Part // by rank
-	Last         int    // of Parts: who arrived last
-	Begin, End   int64  // when the last arrived, and the median end
-	Certain      bool   // all matches are
+	Communicator int // index of Communicators
+	Count        int64
+	Op           nccl.Op // of messages that of the lower rank; SendRecv where both ranks send and receive in one launch
+	Message      bool    // between two ranks
+	Bytes        int64   // of one rank: the calls of its kernel, count × size of the type; of messages the larger direction
+	Parts        []Part  // by rank
+	Last         int     // of Parts: who arrived last
+	Begin, End   int64   // when the last arrived, and the (upper) median end
+	Certain      bool    // all matches are
+	Tuning       *comms.Tuning
+	Subject      int // that it ran over, index of Speed.Subjects; None
+	Measure          // zero where it could not be measured
 }
 
 // Part is one rank's part.
@@ -37,29 +43,67 @@ func (c *Collective) Whole(r *Result) bool {
 	return len(c.Parts) == r.Communicators[c.Communicator].NRanks
 }
 
-// collectives puts the matches of one collective together. Point to point is left out, since two ranks
-// of a group need not run it at once, but for exchanges of all with all.
+// Together is all that ranks did together: collectives, then messages.
+func (r *Result) Together() iter.Seq[*Collective] {
+	return func(yield func(*Collective) bool) {
+		for _, list := range [...][]Collective{r.Collectives, r.Transfers} {
+			for i := range list {
+				if !yield(&list[i]) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// launchKey is a launch of a communicator: of one side, or of all ranks.
+type launchKey struct {
+	group int
+	count int64
+}
+
+// site is a kernel of a rank.
+type site struct{ rank, kernel int }
+
+func (m Match) site() site { return site{m.Rank, m.Kernel} }
+
+// joint is a collective that is being put together.
+type joint struct {
+	Collective
+	ranks  int                 // of its communicator
+	served []map[int]bool      // by each part, of sends and receives
+	bytes  []map[nccl.Op]int64 // of each part, sent and received
+	broken bool                // a part has two kernels under one count
+}
+
+// collectives puts the matches of one collective together. Sends and receives are one where all ranks of a communicator run them in
+// one kernel each, as an all-to-all is made of: it ends when the slowest has what is for it. Other point to point is left out, since
+// two ranks of a group need not run it at once.
 func (r *Result) collectives(m *members) {
-	var all ordered.List[launchKey, Collective]
+	type key struct {
+		launchKey
+		messages bool
+	}
+	var all ordered.List[key, joint]
 	for _, x := range r.Matches {
 		c := &r.Calls[x.Call]
 		g, ok := r.CommunicatorOf(x.Call)
-		if !ok || m.list[g].Ranks <= 1 || c.Op.PointToPoint() || c.Op.OneSided() {
+		w, message := r.wireOf(m, x.Call)
+		if !ok || m.list[g].Ranks <= 1 || c.Op.OneSided() || c.Op.PointToPoint() && !message || message && w.from == w.to {
 			continue
 		}
-		of, first := all.Of(launchKey{g, c.Launch})
+		j, first := all.Of(key{launchKey{g, c.Launch}, message})
 		if first {
-			*of = Collective{Communicator: g, Count: c.Launch, Op: c.Op, Certain: true}
+			*j = joint{Collective: Collective{Communicator: g, Count: c.Launch, Op: c.Op, Subject: g, Certain: true}, ranks: m.list[g].Ranks}
 		}
-		r.addPart(of, x)
+		j.add(r, x)
 	}
-	r.Collectives = append(all.All, r.exchanges(m)...)
-	for i := range r.Collectives {
-		r.onOneClock(&r.Collectives[i])
-	}
-	r.Collectives = slices.DeleteFunc(r.Collectives, func(c Collective) bool { return len(c.Parts) == 0 })
-	for i := range r.Collectives {
-		r.Collectives[i].finish()
+	for i := range all.All {
+		j := &all.All[i]
+		if (j.served[0] == nil || j.exchange()) && r.onOneClock(&j.Collective) {
+			r.finish(&j.Collective)
+			r.Collectives = append(r.Collectives, j.Collective)
+		}
 	}
 	r.chargeOwnDelay()
 	slices.SortFunc(r.Collectives, func(x, y Collective) int {
@@ -67,31 +111,54 @@ func (r *Result) collectives(m *members) {
 	})
 }
 
-// addPart adds a match. Calls of one group share a kernel.
-func (r *Result) addPart(c *Collective, m Match) {
-	bytes := max(r.Calls[m.Call].Bytes, 0)
-	c.Certain = c.Certain && m.Certain
-	if i := slices.IndexFunc(c.Parts, func(p Part) bool { return p.Rank == m.Rank }); i >= 0 {
-		if i == 0 {
-			c.Bytes += bytes
-		}
+// add adds a match. Calls of one group share a kernel.
+func (j *joint) add(r *Result, m Match) {
+	c := &r.Calls[m.Call]
+	bytes := max(c.Bytes, 0)
+	j.Certain = j.Certain && m.Certain
+	i := slices.IndexFunc(j.Parts, func(p Part) bool { return p.Rank == m.Rank })
+	if i < 0 {
+		i = len(j.Parts)
+		j.Parts, j.served, j.bytes = append(j.Parts, r.part(m)), append(j.served, nil), append(j.bytes, nil)
+	}
+	if i == 0 {
+		j.Bytes += bytes
+	}
+	j.broken = j.broken || j.Parts[i].Kernel != m.Kernel
+	if !c.Op.Message() {
 		return
 	}
-	if len(c.Parts) == 0 {
-		c.Bytes = bytes
+	if j.served[i] == nil {
+		j.served[i], j.bytes[i] = map[int]bool{}, map[nccl.Op]int64{}
 	}
-	c.Parts = append(c.Parts, r.part(m))
+	j.served[i][c.Peer] = true
+	j.bytes[i][c.Op] += bytes
 }
 
-// onOneClock drops parts whose clock does not compare with the others'. Ranks with one clock compare, whatever it is.
-func (r *Result) onOneClock(c *Collective) {
+// exchange makes sends and receives a collective in which every member serves two others or more; false where they are
+// messages between pairs. Sizes may differ: what counts is the most that a member sends or gets.
+func (j *joint) exchange() bool {
+	if j.broken || len(j.Parts) != j.ranks || slices.ContainsFunc(j.served, func(peers map[int]bool) bool { return len(peers) < 2 }) {
+		return false
+	}
+	j.Op, j.Bytes = nccl.SendRecv, 0
+	for _, b := range j.bytes {
+		j.Bytes = max(j.Bytes, b[nccl.Send], b[nccl.Recv])
+	}
+	return true
+}
+
+// onOneClock drops parts whose clock does not compare with the others', and reports whether any is left. Ranks with one clock
+// compare, whatever it is.
+func (r *Result) onOneClock(c *Collective) bool {
 	if slices.ContainsFunc(c.Parts, func(p Part) bool { return r.clockOf(p.Rank) != r.clockOf(c.Parts[0].Rank) }) {
 		c.Parts = slices.DeleteFunc(c.Parts, func(p Part) bool { return !r.Placed(p.Rank) })
 	}
+	return len(c.Parts) > 0
 }
 
-// finish finds who arrived last. There must be parts.
-func (c *Collective) finish() {
+// finish finds who arrived last, and how NCCL ran it as the first rank that was told says. There must be parts.
+func (r *Result) finish(c *Collective) {
 	slices.SortFunc(c.Parts, func(x, y Part) int { return cmp.Compare(x.Rank, y.Rank) })
 	var ends []int64
 	for i, p := range c.Parts {
@@ -99,6 +166,9 @@ func (c *Collective) finish() {
 			c.Last = i
 		}
 		ends = append(ends, p.End)
+		if c.Tuning == nil {
+			c.Tuning = r.Calls[p.Call].Tuning
+		}
 	}
 	c.Begin = c.Parts[c.Last].Start
 	c.End = robust.Upper(ends)

@@ -18,7 +18,6 @@ package comm
 
 import (
 	"github.com/sfstat/sfstat/engine/comm/align"
-	"github.com/sfstat/sfstat/engine/comm/capacity"
 	"github.com/sfstat/sfstat/engine/comm/parallel"
 	"github.com/sfstat/sfstat/engine/comm/volume"
 	"github.com/sfstat/sfstat/trace/comms"
@@ -39,7 +38,7 @@ type Options struct {
 	Scoring Scoring
 	Layout  parallel.Layout // zero: that of Model, or kinds of communicators are inferred
 	Model   *volume.Model   // what ranks should communicate, complete; nil: not known
-	Theory  capacity.Theory // what bandwidths are compared with
+	Theory  Theory          // what bandwidths are compared with
 	Ranks   []int           // of the job, to tell of these alone; none: all
 }
 
@@ -80,7 +79,7 @@ type Result struct {
 	Communicators []parallel.Communicator
 	Clocks        []Clock // by rank
 	Collectives   []Collective
-	Transfers     []Transfer // by when they begin
+	Transfers     []Collective // messages between two ranks, by when they begin
 	Messages      Messages
 	Speed         Speed
 	Accounts      []volume.Account // by rank; nil without a model

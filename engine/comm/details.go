@@ -5,8 +5,6 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/comm/align"
-	"github.com/sfstat/sfstat/engine/comm/bandwidth"
-	"github.com/sfstat/sfstat/engine/comm/capacity"
 	"github.com/sfstat/sfstat/trace/comms"
 )
 
@@ -26,18 +24,15 @@ type CallDetail struct {
 type Moved struct {
 	Parts   int // collectives and messages; 0: nothing that other ranks were seen in
 	Start   int64
-	Begin   int64              // when the last of all ranks had come; before that the kernel waits
-	Calls   int                // of this rank that the kernel ran
-	Bytes   int64              // of these
-	Peers   []int              // of messages: ranks of the job, ascending
-	Measure *bandwidth.Measure // nil where the kernel did several things at once, or could not be measured
-	Subject int                // of Speed.Subjects; None
-	capacity.Held
+	Begin   int64    // when the last of all ranks had come; before that the kernel waits
+	Calls   int      // of this rank that the kernel ran
+	Bytes   int64    // of these
+	Peers   []int    // of messages: ranks of the job, ascending
+	Measure *Measure // nil where the kernel did several things at once, or could not be measured
+	Subject int      // of Speed.Subjects; None
+	Held
 	Tuning *comms.Tuning // of the first rank that its log tells; nil: not known
 }
-
-// site is a kernel of a rank.
-type site struct{ rank, kernel int }
 
 // moves is what each kernel took part in.
 type moves map[site]*Moved
@@ -51,96 +46,52 @@ func Moves(r *Result) func(rank, kernel int) *Moved {
 func movesOf(r *Result) moves {
 	all := moves{}
 	for _, m := range r.Matches {
-		x := all.of(m.Rank, m.Kernel)
+		x := all.of(m.site())
 		x.Calls++
 		x.Bytes += max(r.Calls[m.Call].Bytes, 0)
 		if x.Tuning == nil {
 			x.Tuning = r.Calls[m.Call].Tuning
 		}
 	}
-	measured := map[Measured]int{}
-	if r.Speed.Result != nil {
-		for k, m := range r.Speed.Of {
-			measured[m] = k
-		}
-	}
-	for i := range r.Collectives {
-		all.collective(r, i, measured)
-	}
-	subjects := map[[2]int]int{}
-	for k, p := range r.Speed.Pairs {
-		subjects[[2]int{p.Low, p.High}] = len(r.Communicators) + k
-	}
-	for i := range r.Transfers {
-		t := &r.Transfers[i]
-		g, known := subjects[[2]int{t.Ends[0].Rank, t.Ends[1].Rank}]
-		if !known {
-			g = comms.None
-		}
-		k, ok := measured[Measured{Collective: comms.None, Transfer: i}]
-		if !ok {
-			k = comms.None
-		}
-		all.transfer(r, t, k, g)
+	for c := range r.Together() {
+		all.join(r, c)
 	}
 	return all
 }
 
-func (a moves) of(rank, kernel int) *Moved {
-	p := site{rank, kernel}
-	if a[p] == nil {
-		a[p] = &Moved{Subject: comms.None}
+func (a moves) of(at site) *Moved {
+	if a[at] == nil {
+		a[at] = &Moved{Subject: comms.None}
 	}
-	return a[p]
+	return a[at]
 }
 
-// join adds something that a kernel took part in. The measure of several messages at once is that of none of them.
-func (a moves) join(r *Result, p Part, begin int64, measure int) *Moved {
-	x := a.of(p.Rank, p.Kernel)
-	x.Start, x.Begin = p.Start, max(x.Begin, begin)
-	x.Measure = nil
-	if x.Parts++; x.Parts == 1 && measure != comms.None && r.Speed.Measures[measure].Transfer > 0 {
-		x.Measure = &r.Speed.Measures[measure]
-		if own := p.End - p.Start; r.Speed.Theory.Convention == capacity.Thesis && own > 0 {
-			m := x.Measure.Over(own)
-			x.Measure = &m
+// join adds something that kernels took part in. The measure of several messages at once is that of none of them.
+func (a moves) join(r *Result, c *Collective) {
+	var held Held
+	if c.Subject != comms.None {
+		held = r.Speed.Theory.Limit(&r.Speed.Subjects[c.Subject], c)
+	}
+	for i, p := range c.Parts {
+		x := a.of(site{p.Rank, p.Kernel})
+		x.Start, x.Begin, x.Measure = p.Start, max(x.Begin, c.Begin), nil
+		if x.Parts++; x.Parts == 1 && c.Transfer > 0 {
+			x.Measure = &c.Measure
+			if own := p.End - p.Start; r.Speed.Theory.Convention == Thesis && own > 0 {
+				m := c.Over(own)
+				x.Measure = &m
+			}
 		}
-	}
-	return x
-}
-
-func (a moves) collective(r *Result, i int, measured map[Measured]int) {
-	c := &r.Collectives[i]
-	k, ok := measured[Measured{Collective: i, Transfer: comms.None}]
-	if !ok {
-		k = comms.None
-	}
-	var tuning *comms.Tuning
-	for _, p := range c.Parts {
-		if t := r.Calls[p.Call].Tuning; tuning == nil {
-			tuning = t
+		if c.Subject != comms.None {
+			x.Subject, x.Held = c.Subject, held
 		}
-	}
-	held := r.Speed.Theory.Limit(&r.Speed.Subjects[c.Communicator], capacity.Work{Op: c.Op, Algo: r.algoOf(c), Bytes: c.Bytes})
-	for _, p := range c.Parts {
-		x := a.join(r, p, c.Begin, k)
-		x.Subject, x.Held = c.Communicator, held
 		if x.Tuning == nil {
-			x.Tuning = tuning
+			x.Tuning = c.Tuning
 		}
-	}
-}
-
-// transfer adds what two ranks sent each other; measure is index of Speed.Measures and subject of Speed.Subjects, None where there is none.
-func (a moves) transfer(r *Result, t *Transfer, measure, subject int) {
-	begin, _ := t.Begin()
-	for end, p := range t.Ends {
-		x := a.join(r, p, begin, measure)
-		x.Peers = append(x.Peers, r.Ranks[t.Ends[1-end].Rank].Rank)
-		slices.Sort(x.Peers)
-		x.Peers = slices.Compact(x.Peers)
-		if subject != comms.None {
-			x.Subject, x.Held = subject, r.Speed.Theory.Limit(&r.Speed.Subjects[subject], capacity.Work{Op: t.Op, Bytes: t.Bytes})
+		if c.Message {
+			x.Peers = append(x.Peers, r.Ranks[c.Parts[1-i].Rank].Rank)
+			slices.Sort(x.Peers)
+			x.Peers = slices.Compact(x.Peers)
 		}
 	}
 }

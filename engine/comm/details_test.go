@@ -4,13 +4,12 @@ import (
 	"math"
 	"testing"
 
-	"github.com/sfstat/sfstat/engine/comm/capacity"
 	"github.com/sfstat/sfstat/fixtures/comm/commtest"
 )
 
 // TestBandwidthOfTheThesis: by equation 4.10 it is the bytes of a call over its kernel's own time, whenever the last rank came.
 func TestBandwidthOfTheThesis(t *testing.T) {
-	r, err := Analyze(commtest.Job(t, commtest.Logs, commtest.Exports), Options{Theory: capacity.Theory{Convention: capacity.Thesis}})
+	r, err := Analyze(commtest.Job(t, commtest.Logs, commtest.Exports), Options{Theory: Theory{Convention: Thesis}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/comm/align"
-	"github.com/sfstat/sfstat/engine/comm/bandwidth"
 	"github.com/sfstat/sfstat/engine/comm/parallel"
 	"github.com/sfstat/sfstat/trace/comms"
 )
@@ -122,7 +121,7 @@ func (r *Result) notes(unnumbered Note) {
 	if unnumbered.Kind != 0 {
 		r.note(unnumbered)
 	}
-	if r.Speed.Theory.Benchmarks != nil && !slices.ContainsFunc(r.Speed.Cells, func(c bandwidth.Cell) bool { return c.Limit.Benchmark }) {
+	if r.Speed.Theory.Benchmarks != nil && !slices.ContainsFunc(r.Speed.Cells, func(c Cell) bool { return c.Limit.Benchmark }) {
 		r.note(Note{Kind: NoteUnlikeBenchmarks})
 	}
 	for _, c := range r.Clocks {

@@ -35,11 +35,11 @@ type Sent struct {
 // down to its children, the tree being balanced in the order of ranks. NCCL's own rings and trees go by the topology, so that neighbours may be others; the sums of each
 // rank are the same. unplaced is what goes to ranks that left no log.
 func SentBetween(r *Result) (list []Sent, unplaced float64) {
-	m := sentMatrix{r: r, members: r.memberNumbers(), algos: map[commLaunch]nccl.Algo{}}
+	m := sentMatrix{r: r, members: r.memberNumbers(), algos: map[launchKey]nccl.Algo{}}
 	for i := range r.Calls {
 		if u := r.Calls[i].Tuning; u != nil {
 			if g, ok := r.CommunicatorOf(i); ok {
-				m.algos[commLaunch{g, r.Calls[i].Launch}] = u.Algo
+				m.algos[launchKey{g, r.Calls[i].Launch}] = u.Algo
 			}
 		}
 	}
@@ -57,16 +57,10 @@ func SentBetween(r *Result) (list []Sent, unplaced float64) {
 	return list, m.unplaced
 }
 
-// launch is one of a communicator, on all its ranks.
-type commLaunch struct {
-	communicator int
-	count        int64
-}
-
 type sentMatrix struct {
 	r        *Result
 	members  []map[int]int // of each communicator, by rank in it
-	algos    map[commLaunch]nccl.Algo
+	algos    map[launchKey]nccl.Algo
 	list     ordered.List[Sent, Sent]
 	unplaced float64
 }
@@ -95,7 +89,7 @@ func (m *sentMatrix) call(rank, call, g int) {
 		return
 	}
 	next := (me + 1) % n
-	tree := m.algos[commLaunch{g, c.Launch}]
+	tree := m.algos[launchKey{g, c.Launch}]
 	switch c.Op {
 	case nccl.AllReduce:
 		if tree == nccl.Tree || tree == nccl.NVLSTree {

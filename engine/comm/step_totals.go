@@ -56,7 +56,13 @@ func (s *Steps) total(r *Result) {
 			t.Begin, t.End = min(t.Begin, start), max(t.End, end)
 		}
 	}
-	addTimes(r, of)
+	for c := range r.Together() { // of the place that the first of its ranks has it in
+		t := of(c.Parts[0].Call)
+		t.Transfer += max(c.End-c.Begin, 0)
+		for _, p := range c.Parts {
+			t.Wait += max(c.Begin-p.Start, 0)
+		}
+	}
 	s.Totals = totals.All
 	for i := range s.Totals {
 		t := &s.Totals[i]
@@ -66,24 +72,4 @@ func (s *Steps) total(r *Result) {
 	slices.SortFunc(s.Totals, func(a, b StepTotal) int {
 		return cmp.Or(cmp.Compare(a.Era, b.Era), cmp.Compare(a.Step, b.Step))
 	})
-}
-
-// times adds up transfers and waits. What ranks do together is of the place that the first of them has it in.
-func addTimes(r *Result, of func(call int) *StepTotal) {
-	add := func(parts []Part, begin, end int64) {
-		t := of(parts[0].Call)
-		t.Transfer += max(end-begin, 0)
-		for _, p := range parts {
-			t.Wait += max(begin-p.Start, 0)
-		}
-	}
-	for i := range r.Collectives {
-		c := &r.Collectives[i]
-		add(c.Parts, c.Begin, c.End)
-	}
-	for i := range r.Transfers {
-		x := &r.Transfers[i]
-		begin, _ := x.Begin()
-		add(x.Ends[:], begin, max(x.Ends[0].End, x.Ends[1].End))
-	}
 }

@@ -4,38 +4,10 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/sfstat/sfstat/engine/comm/bandwidth"
-	"github.com/sfstat/sfstat/engine/comm/capacity"
-	"github.com/sfstat/sfstat/engine/comm/parallel"
 	"github.com/sfstat/sfstat/engine/points"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
-
-// Transfer is what two ranks send each other in one launch each, on the clock of the first rank. Data move once
-// both kernels run.
-type Transfer struct {
-	Communicator int
-	Op           nccl.Op // of the lower rank: Send, Recv, or SendRecv where both ranks send and receive in one launch
-	Bytes        int64   // of the larger direction
-	Ends         [2]Part // the lower rank, the higher
-	Certain      bool    // all matches are
-}
-
-// Begin is when the later of the two arrived, and who that is.
-func (t *Transfer) Begin() (at int64, end int) {
-	if t.Ends[1].Start > t.Ends[0].Start {
-		end = 1
-	}
-	return t.Ends[end].Start, end
-}
-
-// Pair is two ranks that send each other messages.
-type Pair struct {
-	Low, High    int // indices of Ranks
-	Kind         parallel.Kind
-	Communicator int // that it was first seen on
-}
 
 // Messages is what became of the sends and receives of the logs.
 type Messages struct {
@@ -97,65 +69,62 @@ func (r *Result) wireOf(m *members, call int) (w wire, ok bool) {
 	return wire{g, c.Peer, me}, true
 }
 
-// place is a kernel of a rank.
-type place struct{ rank, kernel int }
-
-// transfers finds when messages moved. A kernel that serves several peers ends with the slowest of them, so that it tells
-// nothing of the others: such are counted and left out.
+// transfers finds when messages moved. Data move once both kernels run. A kernel that serves several peers ends with the slowest
+// of them, so that it tells nothing of the others: such are counted and left out.
 func (r *Result) transfers(m *members, duplicates map[int]bool) {
-	all := r.messages(m, duplicates)
 	ran, peers := r.sending(m)
-	at := map[[2]place]int{}
-	sent := map[int][2]int64{} // of each transfer, bytes forth and back
-	for _, x := range all {
+	at := map[[2]site]int{}
+	var sent [][2]int64 // of each transfer, bytes forth and back
+	for _, x := range r.messages(m, duplicates) {
 		low, okLow := ran[x.send]
 		high, okHigh := ran[x.recv]
-		op, way := nccl.Send, 0
-		switch from, to := (place{low.Rank, low.Kernel}), (place{high.Rank, high.Kernel}); {
+		switch {
 		case !okLow || !okHigh:
 			r.Messages.Unlaunch++
 			continue
-		case len(peers[from]) > 1 || len(peers[to]) > 1:
+		case len(peers[low.site()]) > 1 || len(peers[high.site()]) > 1:
 			r.Messages.Shared++
 			continue
 		}
+		op, way := nccl.Send, 0
 		if low.Rank > high.Rank {
 			low, high, op, way = high, low, nccl.Recv, 1
 		}
-		key := [2]place{{low.Rank, low.Kernel}, {high.Rank, high.Kernel}}
-		i, known := at[key]
+		i, known := at[[2]site{low.site(), high.site()}]
 		if !known {
-			if r.clockOf(low.Rank) != r.clockOf(high.Rank) && !(r.Placed(low.Rank) && r.Placed(high.Rank)) { // their clocks do not compare
+			g, _ := r.CommunicatorOf(x.send)
+			t := Collective{Communicator: g, Op: op, Message: true, Certain: true, Subject: comms.None, Parts: []Part{r.part(low), r.part(high)}}
+			if r.onOneClock(&t); len(t.Parts) < 2 { // their clocks do not compare
 				r.Messages.Unlaunch++
 				continue
 			}
 			i = len(r.Transfers)
-			at[key] = i
-			g, _ := r.CommunicatorOf(x.send)
-			r.Transfers = append(r.Transfers, Transfer{Communicator: g, Op: op, Certain: true, Ends: [2]Part{r.part(low), r.part(high)}})
+			at[[2]site{low.site(), high.site()}] = i
+			r.Transfers, sent = append(r.Transfers, t), append(sent, [2]int64{})
 		}
-		bytes := sent[i]
-		bytes[way] += r.Calls[x.send].Bytes
-		sent[i] = bytes
-		r.Transfers[i].carry(bytes, low.Certain && high.Certain)
+		sent[i][way] += r.Calls[x.send].Bytes
+		r.Transfers[i].Certain = r.Transfers[i].Certain && low.Certain && high.Certain
 	}
-	slices.SortStableFunc(r.Transfers, func(x, y Transfer) int {
-		s, _ := x.Begin()
-		t, _ := y.Begin()
-		return cmp.Compare(s, t)
-	})
+	for i, bytes := range sent {
+		t := &r.Transfers[i]
+		if t.Bytes = max(bytes[0], bytes[1]); bytes[0] > 0 && bytes[1] > 0 {
+			t.Op = nccl.SendRecv
+		}
+		r.finish(t)
+	}
+	slices.SortStableFunc(r.Transfers, func(x, y Collective) int { return cmp.Compare(x.Begin, y.Begin) })
 }
 
 // sending is the match of each call, and the peers of each kernel: members of communicators.
-func (r *Result) sending(m *members) (ran map[int]Match, peers map[place]map[wire]bool) {
-	ran, peers = map[int]Match{}, map[place]map[wire]bool{}
+func (r *Result) sending(m *members) (ran map[int]Match, peers map[site]map[wire]bool) {
+	ran, peers = map[int]Match{}, map[site]map[wire]bool{}
 	for _, x := range r.Matches {
 		ran[x.Call] = x
 		w, ok := r.wireOf(m, x.Call)
 		if !ok || w.from == w.to {
 			continue
 		}
-		at := place{x.Rank, x.Kernel}
+		at := x.site()
 		if peers[at] == nil {
 			peers[at] = map[wire]bool{}
 		}
@@ -164,55 +133,8 @@ func (r *Result) sending(m *members) (ran map[int]Match, peers map[place]map[wir
 	return ran, peers
 }
 
-// carry notes what a transfer carries by now, forth and back.
-func (t *Transfer) carry(bytes [2]int64, certain bool) {
-	t.Certain = t.Certain && certain
-	if t.Bytes = max(bytes[0], bytes[1]); bytes[0] > 0 && bytes[1] > 0 {
-		t.Op = nccl.SendRecv
-	}
-}
-
-// pairSubjects adds the pairs of ranks that send each other messages to the subjects of bandwidth, and their transfers to the
-// calls. Pairs are held against those of equal link that do the same kind of work.
-func (r *Result) pairSubjects(calls []bandwidth.Call, l *limits) []bandwidth.Call {
-	s := &r.Speed
-	at := map[[2]int]int{}
-	for i := range r.Transfers {
-		if t := &r.Transfers[i]; t.measurable() {
-			key := [2]int{t.Ends[0].Rank, t.Ends[1].Rank}
-			if _, known := at[key]; !known {
-				at[key] = 0
-				s.Pairs = append(s.Pairs, Pair{Low: key[0], High: key[1], Kind: r.Communicators[t.Communicator].Kind, Communicator: t.Communicator})
-			}
-		}
-	}
-	slices.SortFunc(s.Pairs, func(x, y Pair) int { return cmp.Or(cmp.Compare(x.Low, y.Low), cmp.Compare(x.High, y.High)) })
-	for _, p := range s.Pairs {
-		at[[2]int{p.Low, p.High}] = len(s.Subjects)
-		hosts := 1
-		if r.Ranks[p.Low].Host != r.Ranks[p.High].Host {
-			hosts = 2
-		}
-		s.Subjects = append(s.Subjects, capacity.Subject{Kind: capacity.Edge, Communicator: p.Communicator, From: p.Low, To: p.High, Ranks: 2, Hosts: hosts,
-			Family: int(p.Kind), Limit: l.between(p.Communicator, []int{p.Low, p.High})})
-	}
-	for i := range r.Transfers {
-		t := &r.Transfers[i]
-		if !t.measurable() {
-			continue
-		}
-		call := bandwidth.Call{Subject: at[[2]int{t.Ends[0].Rank, t.Ends[1].Rank}], Op: t.Op, Bytes: t.Bytes}
-		for _, p := range t.Ends {
-			call.Members = append(call.Members, bandwidth.Span{Start: p.Start, End: p.End})
-		}
-		calls, s.Of = append(calls, call), append(s.Of, Measured{Collective: comms.None, Transfer: i})
-	}
-	return calls
-}
-
 // measurable reports whether the time of a transfer is its link's. What one side was done with before the other arrived waited in
 // buffers.
-func (t *Transfer) measurable() bool {
-	begin, _ := t.Begin()
-	return t.Certain && min(t.Ends[0].End, t.Ends[1].End) > begin
+func (c *Collective) measurable() bool {
+	return c.Certain && min(c.Parts[0].End, c.Parts[1].End) > c.Begin
 }

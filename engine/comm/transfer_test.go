@@ -32,14 +32,14 @@ func TestOtherHost(t *testing.T) {
 // forth next. On each of four pairs that are 5 transfers a step of 8 MiB.
 func TestTransfers(t *testing.T) {
 	r := analyze(t, commtest.Invented(t, commtest.Pipeline(t, "healthy-pipeline", 2), nil), Options{})
-	if len(r.Transfers) != 6*4*5 || r.Messages.Paired != 6*4*6 || r.Messages.Lonely+r.Messages.Shared+r.Messages.Unlaunch != 0 || len(r.Speed.Pairs) != 4 {
-		t.Fatalf("%d transfers of %+v on %d pairs", len(r.Transfers), r.Messages, len(r.Speed.Pairs))
+	if len(r.Transfers) != 6*4*5 || r.Messages.Paired != 6*4*6 || r.Messages.Lonely+r.Messages.Shared+r.Messages.Unlaunch != 0 || len(r.Speed.Subjects)-len(r.Communicators) != 4 {
+		t.Fatalf("%d transfers of %+v on %d pairs", len(r.Transfers), r.Messages, len(r.Speed.Subjects)-len(r.Communicators))
 	}
 	ways := map[nccl.Op]int{}
 	for i := range r.Transfers {
 		x := &r.Transfers[i]
 		ways[x.Op]++
-		if low, high := r.Ranks[x.Ends[0].Rank].Rank, r.Ranks[x.Ends[1].Rank].Rank; high != low+4 || x.Bytes != 8<<20 || !x.Certain {
+		if low, high := r.Ranks[x.Parts[0].Rank].Rank, r.Ranks[x.Parts[1].Rank].Rank; high != low+4 || x.Bytes != 8<<20 || !x.Certain {
 			t.Fatalf("%+v between ranks %d and %d", x, low, high)
 		}
 	}
@@ -48,7 +48,7 @@ func TestTransfers(t *testing.T) {
 	}
 	for i := range r.Speed.Cells { // 25 GB/s of a card, 24 of its way there, of which 0.8 · 25 are reached, less 12 µs
 		c := &r.Speed.Cells[i]
-		if _, pair := r.PairOf(c.Subject); pair && (math.Abs(c.Bus-19.4) > 1 || r.Speed.Subjects[c.Subject].Limit.Bandwidth != 24) {
+		if r.Speed.Subjects[c.Subject].Edge && (math.Abs(c.Bus-19.4) > 1 || r.Speed.Subjects[c.Subject].Limit.Bandwidth != 24) {
 			t.Errorf("%.2f GB/s of %+v, want 19.4 of 24", c.Bus, r.Speed.Subjects[c.Subject].Limit)
 		}
 	}

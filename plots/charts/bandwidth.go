@@ -6,8 +6,6 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/comm"
-	"github.com/sfstat/sfstat/engine/comm/bandwidth"
-	"github.com/sfstat/sfstat/engine/comm/capacity"
 	"github.com/sfstat/sfstat/engine/comm/parallel"
 	"github.com/sfstat/sfstat/plots"
 )
@@ -18,7 +16,7 @@ const mostPoints = 500
 // leastClass is the size class from which on messages are drawn: flags and losses of some bytes, which take a thousandth of a link, would press all others
 // together. Where there is nothing else, all are.
 func leastClass(r *comm.Result) int {
-	small := bandwidth.Class(4 << 10)
+	small := comm.Class(4 << 10)
 	for i := range r.Speed.Cells {
 		if r.Speed.Cells[i].Class >= small {
 			return small
@@ -32,7 +30,7 @@ func leastClass(r *comm.Result) int {
 func bandwidthChart(r *comm.Result) plots.Chart {
 	panel := plots.Panel{X: plots.Axis{Name: "message", Bytes: true}, Y: plots.Axis{Name: "bus bandwidth", Unit: "GB/s", Log: true}}
 	series := map[string][]plots.Point{}
-	limits := map[capacity.Limit]bool{}
+	limits := map[comm.Limit]bool{}
 	var names []string
 	least := leastClass(r)
 	for i := range r.Speed.Cells {
@@ -41,7 +39,7 @@ func bandwidthChart(r *comm.Result) plots.Chart {
 			continue
 		}
 		if l := r.Speed.Subjects[c.Subject].Limit; l.Bandwidth > 0 {
-			limits[capacity.Limit{Link: l.Link, Bandwidth: l.Bandwidth}] = true
+			limits[comm.Limit{Link: l.Link, Bandwidth: l.Bandwidth}] = true
 		}
 		name := r.WorkOf(c)
 		if k := r.Communicators[r.Speed.Subjects[c.Subject].Communicator].Kind; k != parallel.UnknownKind {
@@ -50,8 +48,8 @@ func bandwidthChart(r *comm.Result) plots.Chart {
 		if _, known := series[name]; !known {
 			names = append(names, name)
 		}
-		for _, n := range c.Calls {
-			series[name] = append(series[name], plots.Point{X: float64(r.BytesOf(r.Speed.Of[n])), Y: r.Speed.Measures[n].Bus})
+		for _, x := range c.Calls {
+			series[name] = append(series[name], plots.Point{X: float64(x.Bytes), Y: x.Bus})
 		}
 	}
 	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(len(series[b]), len(series[a])) })
@@ -83,7 +81,7 @@ func benchmarkLines(r *comm.Result, least int) (lines []plots.Line) {
 			continue
 		}
 		for _, x := range r.Speed.Theory.Curve(s, c.Op) {
-			if bandwidth.Class(x.Bytes) >= least {
+			if comm.Class(x.Bytes) >= least {
 				line.Points = append(line.Points, plots.Point{X: float64(x.Bytes), Y: x.Bus})
 			}
 		}

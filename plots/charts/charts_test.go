@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/engine/comm"
-	"github.com/sfstat/sfstat/engine/comm/capacity"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/plots"
 	"github.com/sfstat/sfstat/trace/nccl"
@@ -121,9 +120,9 @@ func benchmarked(t *testing.T) {
 	of := func(op nccl.Op, hosts int, bytes int64, bus float64) nccl.Benchmark {
 		return nccl.Benchmark{Op: op, Ranks: 2, Hosts: hosts, Bytes: bytes, Bus: bus}
 	}
-	tests := capacity.NewBenchmarks([]nccl.Benchmark{of(nccl.AllReduce, 1, 8, 0.1), of(nccl.AllReduce, 1, 1<<20, 60), of(nccl.AllReduce, 1, 1<<22, 80),
+	tests := comm.NewBenchmarks([]nccl.Benchmark{of(nccl.AllReduce, 1, 8, 0.1), of(nccl.AllReduce, 1, 1<<20, 60), of(nccl.AllReduce, 1, 1<<22, 80),
 		of(nccl.AllReduce, 3, 1<<20, 60), of(nccl.AllReduce, 3, 1<<22, 80), of(nccl.AllGather, 1, 1<<20, 60), of(nccl.AllGather, 1, 1<<22, 80)})
-	r, err := comm.Analyze(found, comm.Options{Theory: capacity.Theory{Benchmarks: tests}})
+	r, err := comm.Analyze(found, comm.Options{Theory: comm.Theory{Benchmarks: tests}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/comm"
-	"github.com/sfstat/sfstat/engine/comm/bandwidth"
 	"github.com/sfstat/sfstat/plots"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
@@ -75,7 +74,7 @@ func countTraffic(r *comm.Result) *tally {
 	each(func(rank int, op nccl.Op, bytes int64) {
 		w.byRank[rank][at[op]] += float64(bytes) / 1e9
 		if bytes > 0 {
-			class := bandwidth.Class(bytes)
+			class := comm.Class(bytes)
 			w.callsBySize[class][at[op]]++
 			w.bytesBySize[class][at[op]] += float64(bytes) / 1e9
 		}

@@ -106,16 +106,12 @@ func (c *clip) inView(i int, k *comms.Kernel) bool {
 
 // learn finds what the kernels in view were for, and the operations, the most frequent first.
 func (c *clip) learn() {
-	for i := range c.r.Collectives {
-		for _, p := range c.r.Collectives[i].Parts {
-			c.begins[[2]int{p.Rank, p.Kernel}] = c.r.Collectives[i].Begin
-		}
-	}
-	for i := range c.r.Transfers {
-		begin, _ := c.r.Transfers[i].Begin()
-		for _, p := range c.r.Transfers[i].Ends { // one kernel may send to several and receive from several
+	for x := range c.r.Together() {
+		for _, p := range x.Parts { // one kernel may send to several and receive from several
 			at := [2]int{p.Rank, p.Kernel}
-			c.begins[at] = max(c.begins[at], begin)
+			if begin, seen := c.begins[at]; !seen || x.Begin > begin {
+				c.begins[at] = x.Begin
+			}
 		}
 	}
 	for _, m := range c.r.Matches {

@@ -17,7 +17,6 @@ import (
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/parallel"
 	"github.com/sfstat/sfstat/internal/robust"
-	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -161,13 +160,10 @@ func tally(r *comm.Result) *side {
 			}
 		}
 	}
-	if r.Speed.Result == nil {
-		return s
-	}
-	for k, m := range r.Speed.Of {
-		if x := r.Speed.Measures[k]; x.Transfer > 0 {
-			u := s.use(measured(r, m))
-			u.bus = append(u.bus, x.Bus)
+	for c := range r.Together() {
+		if c.Transfer > 0 {
+			u := s.use(measured(r, c))
+			u.bus = append(u.bus, c.Bus)
 		}
 	}
 	return s
@@ -182,17 +178,12 @@ func useOf(r *comm.Result, call int) Use {
 }
 
 // measured is the use that a measured call is of. A message is of the operation of its lower rank.
-func measured(r *comm.Result, m comm.Measured) Use {
-	if m.Collective != comms.None {
-		c := &r.Collectives[m.Collective]
-		return Use{r.Communicators[c.Communicator].Kind, r.Communicators[c.Communicator].NRanks, c.Op}
+func measured(r *comm.Result, c *comm.Collective) Use {
+	of := &r.Communicators[c.Communicator]
+	if c.Message && c.Op == nccl.SendRecv {
+		return Use{of.Kind, of.NRanks, nccl.Send}
 	}
-	t := &r.Transfers[m.Transfer]
-	op := t.Op
-	if op == nccl.SendRecv {
-		op = nccl.Send
-	}
-	return Use{r.Communicators[t.Communicator].Kind, r.Communicators[t.Communicator].NRanks, op}
+	return Use{of.Kind, of.NRanks, c.Op}
 }
 
 func (s *side) amount(u Use, perStep bool) (a Amount) {

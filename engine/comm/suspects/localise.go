@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/comm"
-	"github.com/sfstat/sfstat/engine/comm/bandwidth"
 )
 
 // Of pairs of ranks some are slow and some are not; which part they have in common is the place of the fault. In this order,
@@ -20,26 +19,26 @@ type extent struct {
 	scope    Scope
 	ranks    []int // indices of Ranks
 	subjects []int
-	findings []bandwidth.Suspect
+	findings []comm.Suspect
 }
 
 // localiser looks for what slow pairs have in common.
 type localiser struct {
 	r       *comm.Result
-	slow    map[int]bandwidth.Suspect // by subject
-	pairs   []int                     // subjects of two ranks that were compared, in order
+	slow    map[int]comm.Suspect // by subject
+	pairs   []int                // subjects of two ranks that were compared, in order
 	claimed map[int]bool
 }
 
 func newLocaliser(r *comm.Result) *localiser {
-	l := &localiser{r: r, slow: map[int]bandwidth.Suspect{}, claimed: map[int]bool{}}
+	l := &localiser{r: r, slow: map[int]comm.Suspect{}, claimed: map[int]bool{}}
 	for _, s := range slices.Concat(r.Speed.Unsettled, r.Speed.Suspects) {
 		l.slow[s.Subject] = s
 	}
 	seen := map[int]bool{}
 	for i := range r.Speed.Cells {
 		c := &r.Speed.Cells[i]
-		if c.Standing >= bandwidth.Usual && !seen[c.Subject] && len(ranksOf(r, c.Subject)) == 2 {
+		if c.Standing >= comm.Usual && !seen[c.Subject] && len(r.MembersOf(c.Subject)) == 2 {
 			seen[c.Subject] = true
 			l.pairs = append(l.pairs, c.Subject)
 		}
@@ -57,13 +56,13 @@ func (l *localiser) found() (links, groups []extent) {
 		}
 	}
 	for _, s := range slices.Concat(l.r.Speed.Suspects, l.r.Speed.Unsettled) {
-		ranks := ranksOf(l.r, s.Subject)
+		ranks := l.r.MembersOf(s.Subject)
 		switch {
 		case l.claimed[s.Subject]:
 		case len(ranks) == 2:
 			links = append(links, l.extent(OnePair, ranks, l.same(ranks)))
 		default:
-			groups = append(groups, extent{WholeComm, ranks, []int{s.Subject}, []bandwidth.Suspect{s}})
+			groups = append(groups, extent{WholeComm, ranks, []int{s.Subject}, []comm.Suspect{s}})
 		}
 	}
 	return links, groups
@@ -93,7 +92,7 @@ func (l *localiser) keys(scope Scope) (keys []spot) {
 
 // keysOf are the places of a kind that a pair is of. Pairs within a host have no part in what lies between hosts.
 func (l *localiser) keysOf(scope Scope, pair int) []spot {
-	ranks := ranksOf(l.r, pair)
+	ranks := l.r.MembersOf(pair)
 	a, b := l.r.Ranks[ranks[0]].Host, l.r.Ranks[ranks[1]].Host
 	switch {
 	case scope == OneRank:
@@ -121,7 +120,7 @@ func (l *localiser) common(scope Scope, key spot) (x extent, ok bool) {
 			continue
 		}
 		subjects = append(subjects, p)
-		for _, r := range ranksOf(l.r, p) {
+		for _, r := range l.r.MembersOf(p) {
 			hosts[l.r.Ranks[r].Host] = true
 			if !slices.Contains(ranks, r) {
 				ranks = append(ranks, r)
@@ -142,7 +141,7 @@ func (l *localiser) common(scope Scope, key spot) (x extent, ok bool) {
 // same is the slow subjects of the same two ranks.
 func (l *localiser) same(ranks []int) (list []int) {
 	for _, p := range l.pairs {
-		if _, slow := l.slow[p]; slow && slices.Equal(ranksOf(l.r, p), ranks) {
+		if _, slow := l.slow[p]; slow && slices.Equal(l.r.MembersOf(p), ranks) {
 			list = append(list, p)
 		}
 	}

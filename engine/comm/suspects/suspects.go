@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/comm"
-	"github.com/sfstat/sfstat/engine/comm/bandwidth"
 )
 
 // Fault is what a suspect is.
@@ -54,8 +53,8 @@ type Suspect struct {
 	Share    float64 // of the recording
 	Chance   float64 // that it looks so by chance, corrected
 	// Of what is slow:
-	Worst    bandwidth.Evidence // the comparison where it is slowest beside its peers
-	Smallest int                // size class from which on it is slow, where smaller ones were compared and are not; −1: in all
+	Worst    comm.Evidence // the comparison where it is slowest beside its peers
+	Smallest int           // size class from which on it is slow, where smaller ones were compared and are not; −1: in all
 	// Of a late rank:
 	Late Lateness
 }
@@ -75,7 +74,7 @@ func span(r *comm.Result) int64 {
 		}
 	}
 	for i := range r.Transfers {
-		for _, p := range r.Transfers[i].Ends {
+		for _, p := range r.Transfers[i].Parts {
 			if r.Placed(p.Rank) {
 				see(p.Start, p.End)
 			}
@@ -94,9 +93,7 @@ func Find(r *comm.Result) []Suspect {
 		all = append(all, Suspect{Fault: LateRank, Scope: OneRank, Ranks: []int{k.Rank}, Hosts: []string{k.Host}, Cost: l.Own, Share: shares[i],
 			Chance: l.Chance, Settled: ByPeers, Smallest: -1, Late: l})
 	}
-	if r.Speed.Result != nil {
-		all = append(all, slices.DeleteFunc(slowOf(r), func(s Suspect) bool { return s.faint(r) })...)
-	}
+	all = append(all, slices.DeleteFunc(slowOf(r), func(s Suspect) bool { return s.faint(r) })...)
 	slices.SortStableFunc(all, func(a, b Suspect) int { return cmp.Compare(b.Cost, a.Cost) })
 	return all
 }
@@ -107,9 +104,6 @@ const unlike = 0.75
 
 // Undecided are links and communicators that are slower than the only other like them, by too little to suspect either.
 func Undecided(r *comm.Result) (all []Suspect) {
-	if r.Speed.Result == nil {
-		return nil
-	}
 	for _, s := range slowOf(r) {
 		if s.faint(r) {
 			all = append(all, s)
@@ -142,27 +136,14 @@ func slowOf(r *comm.Result) (all []Suspect) {
 func within(r *comm.Result, link, group extent) bool {
 	for _, s := range link.subjects {
 		both := true
-		for _, rank := range ranksOf(r, s) {
-			both = both && slices.Contains(ranksOf(r, group.subjects[0]), rank)
+		for _, rank := range r.MembersOf(s) {
+			both = both && slices.Contains(r.MembersOf(group.subjects[0]), rank)
 		}
 		if both {
 			return true
 		}
 	}
 	return false
-}
-
-// ranksOf is the ranks of a subject, indices of Ranks, ascending.
-func ranksOf(r *comm.Result, subject int) (list []int) {
-	if p, ok := r.PairOf(subject); ok {
-		return []int{p.Low, p.High}
-	}
-	for _, rank := range r.Communicators[subject].Ranks {
-		if i := slices.IndexFunc(r.Ranks, func(k comm.Rank) bool { return k.Rank == rank }); i >= 0 {
-			list = append(list, i)
-		}
-	}
-	return list
 }
 
 // suspect is an extent in the words of the job.
@@ -199,7 +180,7 @@ func newSuspect(r *comm.Result, f Fault, x extent) Suspect {
 // partners is the ranks of an extent's subjects that are not its own.
 func partners(r *comm.Result, x extent) (list []int) {
 	for _, s := range x.subjects {
-		for _, i := range ranksOf(r, s) {
+		for _, i := range r.MembersOf(s) {
 			if rank := r.Ranks[i].Rank; !slices.Contains(x.ranks, i) && !slices.Contains(list, rank) {
 				list = append(list, rank)
 			}
@@ -213,10 +194,10 @@ func partners(r *comm.Result, x extent) (list []int) {
 // messages reach 0.6 to 0.9.
 const unreached = 0.5
 
-func byLimit(r *comm.Result, e bandwidth.Evidence) Settled {
+func byLimit(r *comm.Result, e comm.Evidence) Settled {
 	c := &r.Speed.Cells[e.Cell]
 	limit := c.Limit.Bandwidth
-	if limit > 0 && c.Efficiency < unreached && e.Bus/limit >= unreached && c.Bound == bandwidth.ByBandwidth {
+	if limit > 0 && c.Efficiency < unreached && e.Bus/limit >= unreached && c.Bound == comm.ByBandwidth {
 		return ByLimit
 	}
 	return Open
@@ -231,9 +212,9 @@ func smallest(r *comm.Result, x extent) int {
 			continue
 		}
 		switch c.Standing {
-		case bandwidth.Slower:
+		case comm.Slower:
 			least = min(least, c.Class)
-		case bandwidth.Usual:
+		case comm.Usual:
 			usual = min(usual, c.Class)
 		}
 	}

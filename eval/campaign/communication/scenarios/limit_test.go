@@ -9,31 +9,25 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/engine/comm"
-	"github.com/sfstat/sfstat/engine/comm/bandwidth"
-	"github.com/sfstat/sfstat/engine/comm/capacity"
 	"github.com/sfstat/sfstat/internal/largedata"
 	"github.com/sfstat/sfstat/trace/comms"
 )
 
-// waysOf is what the blocks of a communicator's sides say, and the machine of each member.
-func waysOf(log *comms.Record, c *comm.SideGroup) (ways []capacity.Way, machines []int) {
-	hosts := map[string]int{}
+// waysOf is what the blocks of a communicator's sides say, and the host of each member.
+func waysOf(log *comms.Record, c *comm.SideGroup) (ways []comms.Path, hosts map[int]string) {
+	hosts = map[int]string{}
 	for rank, side := range c.Sides {
-		host := fmt.Sprint("of rank ", rank)
+		hosts[rank] = fmt.Sprint("of rank ", rank)
 		if side != comms.None {
-			host = log.Processes[log.Groups[side].Process].Host
+			hosts[rank] = log.Processes[log.Groups[side].Process].Host
 		}
-		if _, known := hosts[host]; !known {
-			hosts[host] = len(hosts)
-		}
-		machines = append(machines, hosts[host])
 	}
 	for _, p := range log.Paths {
 		if slices.Contains(c.Sides, p.Group) {
-			ways = append(ways, capacity.Way{From: p.From, To: p.To, Link: p.Class, Bandwidth: p.Bandwidth})
+			ways = append(ways, p)
 		}
 	}
-	return ways, machines
+	return ways, hosts
 }
 
 // The narrowest link of every communicator that printed its topology is the true one.
@@ -63,11 +57,11 @@ func TestLimits(t *testing.T) {
 			if groups[i].Ranks < 2 || groups[i].Method == comm.Alone {
 				continue
 			}
-			ways, machines := waysOf(log, &groups[i])
+			ways, hosts := waysOf(log, &groups[i])
 			if len(ways) == 0 {
 				continue
 			}
-			got := capacity.Narrowest(ways, machines)
+			got := comm.Narrowest(ways, hosts)
 			ranks := members(groups[i], sides)
 			for _, c := range truth.Comms {
 				if slices.Equal(c.Ranks, ranks) && (got.Bandwidth != c.GBps || got.Link.String() != c.Link) {
@@ -89,13 +83,13 @@ func TestTrueBandwidths(t *testing.T) {
 	root := largedata.Need(t, "data/nccl/dev")
 	for _, name := range []string{"dp4", "tp4", "multinode", "dp4_zero1", "tp2pp2"} {
 		subjects, calls := trueCalls(t, filepath.Join(root, name))
-		r := bandwidth.Analyze(subjects, calls, capacity.Theory{})
-		if len(r.Suspects) > 0 || slices.ContainsFunc(r.Measures, func(m bandwidth.Measure) bool { return m.Transfer == 0 }) {
-			t.Errorf("%s: %+v, suspects %+v", name, r.Measures, r.Suspects)
+		r := comm.SpeedOf(subjects, calls, comm.Theory{})
+		if len(r.Suspects) > 0 || slices.ContainsFunc(calls, func(c *comm.Collective) bool { return c.Transfer == 0 }) {
+			t.Errorf("%s: not all of %d calls measured, or suspects %+v", name, len(calls), r.Suspects)
 		}
 		least, most := 1.0, 0.0
 		for i := range r.Cells {
-			if c := &r.Cells[i]; c.Bound == bandwidth.ByBandwidth {
+			if c := &r.Cells[i]; c.Bound == comm.ByBandwidth {
 				least, most = min(least, c.Efficiency), max(most, c.Efficiency)
 			} else if c.Class > 20 {
 				t.Errorf("%s: %v of class %d is bound by %v", name, c.Op, c.Class, c.Bound)
@@ -104,6 +98,6 @@ func TestTrueBandwidths(t *testing.T) {
 		if most > 1 || most == 0 {
 			t.Errorf("%s: at most %.2f of the narrowest link", name, most)
 		}
-		t.Logf("%s: %d calls in %d cells, latency %v, %.2f to %.2f of the narrowest link", name, len(calls), len(r.Cells), r.Latencies[0], least, most)
+		t.Logf("%s: %d calls in %d cells, %.2f to %.2f of the narrowest link", name, len(calls), len(r.Cells), least, most)
 	}
 }

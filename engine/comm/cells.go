@@ -1,11 +1,10 @@
-package bandwidth
+package comm
 
 import (
 	"cmp"
 	"math/bits"
 	"slices"
 
-	"github.com/sfstat/sfstat/engine/comm/capacity"
 	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/internal/ordered"
 	"github.com/sfstat/sfstat/internal/robust"
@@ -39,16 +38,16 @@ type Cell struct {
 	Subject    int
 	Op         nccl.Op
 	Class      int
-	Calls      []int          // indices of the calls that could be measured, in order
-	Bytes      int64          // as logged, of one rank, over all calls
-	Transfer   int64          // median, nanoseconds
-	Wait       int64          // median of the calls' mean waits, nanoseconds
-	Algorithm  float64        // median, GB/s
-	Bus        float64        // median, GB/s
-	Limit      capacity.Limit // what it is held against, at the mean size of its calls
-	Efficiency float64        // Bus over what the limit allows; 0 where that is unknown
+	Calls      []*Collective // those that could be measured, in order
+	Bytes      int64         // as logged, of one rank, over all calls
+	Transfer   int64         // median, nanoseconds
+	Wait       int64         // median of the calls' mean waits, nanoseconds
+	Algorithm  float64       // median, GB/s
+	Bus        float64       // median, GB/s
+	Limit      Limit         // what it is held against, at the mean size of its calls
+	Efficiency float64       // Bus over what the limit allows; 0 where that is unknown
 	Bound      Bound
-	Slow       []int // calls that are slow against the others of the cell, surely
+	Slow       []*Collective // calls that are slow against the others of the cell, surely
 	// Of the comparison with cells of peers:
 	Standing Standing
 	Peers    int     // others that it was held against
@@ -56,10 +55,10 @@ type Cell struct {
 	P        float64 // that it is not slower than most by the margin, corrected for all comparisons; 1 where Unmatched
 }
 
-// Latency is what the shortest calls of a subject take.
-type Latency struct {
-	Time     int64 // nanoseconds
-	Measured bool  // on messages of at most smallMessage; else assumed
+// latency is what the shortest calls of a subject take.
+type latency struct {
+	time     int64 // nanoseconds
+	measured bool  // on messages of at most smallMessage; else assumed
 }
 
 const (
@@ -79,48 +78,34 @@ const (
 	tenth = 0.1
 )
 
-// Result is what there is to say.
-type Result struct {
-	Measures  []Measure // of each call; Transfer is 0 where it could not be measured
-	Latencies []Latency // of each subject
-	Cells     []Cell    // by subject, operation and class
-	Suspects  []Suspect // slow subjects, by the time that they cost
-	// Unsettled are slower than their only peer: of two that differ nothing here says which is as it should be.
-	Unsettled []Suspect
-	Compared  int // comparisons of a cell with peers that could have told
-}
-
-// Analyze measures all calls and finds what is slow. Calls of a subject come in the order of time.
+// SpeedOf measures all calls, in which it leaves the measures, and finds what is slow. Those of a subject come in the order of time.
 // O(calls · log calls + peers²), and the simulation of a threshold for each number of calls in a cell.
-func Analyze(subjects []capacity.Subject, calls []Call, theory capacity.Theory) *Result {
-	return analyze(subjects, calls, theory, tenth, simulations{})
+func SpeedOf(subjects []Subject, calls []*Collective, theory Theory) Speed {
+	s := Speed{Theory: theory, Subjects: subjects, material: tenth}
+	s.compare(calls, simulations{})
+	return s
 }
 
-func analyze(subjects []capacity.Subject, calls []Call, theory capacity.Theory, material float64, s simulations) *Result {
-	r := &Result{Measures: make([]Measure, len(calls))}
-	for i := range calls {
-		if m, err := measure(&calls[i], theory.Convention); err == nil {
-			r.Measures[i] = m
-		}
+func (s *Speed) compare(calls []*Collective, chances simulations) {
+	for _, c := range calls {
+		c.Measure = c.measured(s.Theory.Convention)
 	}
-	r.Cells = cells(calls, r.Measures)
-	r.Latencies = latencies(subjects, r.Cells)
-	for i := range r.Cells {
-		c := &r.Cells[i]
-		w := capacity.Work{Op: c.Op, Algo: calls[c.Calls[0]].Algo, Bytes: c.Bytes / int64(len(c.Calls))}
-		c.hold(theory.Limit(&subjects[c.Subject], w), r.Latencies[c.Subject])
+	s.Cells = cells(calls)
+	s.latencies = latencies(len(s.Subjects), s.Cells)
+	for i := range s.Cells {
+		c := &s.Cells[i]
+		mean := Collective{Op: c.Op, Tuning: c.Calls[0].Tuning, Bytes: c.Bytes / int64(len(c.Calls))}
+		c.hold(s.Theory.Limit(&s.Subjects[c.Subject], &mean), s.latencies[c.Subject])
 	}
-	r.slowCalls(material, s)
-	r.slowSubjects(subjects, material)
-	return r
+	s.slowCalls(chances)
+	s.slowSubjects()
 }
 
 // cells sorts calls into cells and summarises each.
-func cells(calls []Call, measures []Measure) []Cell {
+func cells(calls []*Collective) []Cell {
 	var all ordered.List[[3]int, Cell]
-	for i := range calls {
-		c := &calls[i]
-		if measures[i].Transfer == 0 || c.Bytes <= 0 {
+	for _, c := range calls {
+		if c.Transfer == 0 || c.Bytes <= 0 {
 			continue
 		}
 		key := [3]int{c.Subject, int(c.Op), Class(c.Bytes)}
@@ -128,12 +113,15 @@ func cells(calls []Call, measures []Measure) []Cell {
 		if first {
 			*x = Cell{Subject: c.Subject, Op: c.Op, Class: key[2], P: 1}
 		}
-		x.Calls = append(x.Calls, i)
+		x.Calls = append(x.Calls, c)
 		x.Bytes += c.Bytes
 	}
 	out := all.All
 	for i := range out {
-		out[i].summarise(measures)
+		c := &out[i]
+		c.Transfer = int64(c.median(func(m *Measure) float64 { return float64(m.Transfer) }))
+		c.Wait = int64(c.median(func(m *Measure) float64 { return float64(m.Wait) }))
+		c.Algorithm, c.Bus = c.median(func(m *Measure) float64 { return m.Algorithm }), c.median(bus)
 	}
 	slices.SortFunc(out, func(a, b Cell) int {
 		return cmp.Or(cmp.Compare(a.Subject, b.Subject), cmp.Compare(a.Op, b.Op), cmp.Compare(a.Class, b.Class))
@@ -141,32 +129,33 @@ func cells(calls []Call, measures []Measure) []Cell {
 	return out
 }
 
-func (c *Cell) summarise(measures []Measure) {
-	var transfers, waits, algorithm, bus []float64
-	for _, i := range c.Calls {
-		m := &measures[i]
-		transfers, waits = append(transfers, float64(m.Transfer)), append(waits, float64(m.Wait))
-		algorithm, bus = append(algorithm, m.Algorithm), append(bus, m.Bus)
+func bus(m *Measure) float64 { return m.Bus }
+
+// median is that of its calls.
+func (c *Cell) median(of func(*Measure) float64) float64 { return robust.Median(measures(c.Calls, of)) }
+
+func measures(calls []*Collective, of func(*Measure) float64) (list []float64) {
+	for _, c := range calls {
+		list = append(list, of(&c.Measure))
 	}
-	c.Transfer, c.Wait = int64(robust.Median(transfers)), int64(robust.Median(waits))
-	c.Algorithm, c.Bus = robust.Median(algorithm), robust.Median(bus)
+	return list
 }
 
 // latencies are the medians of each subject's smallest class, where that is small.
-func latencies(subjects []capacity.Subject, all []Cell) []Latency {
-	out := make([]Latency, len(subjects))
-	class := slices.Repeat([]int{Class(smallMessage)}, len(subjects))
+func latencies(subjects int, all []Cell) []latency {
+	out := make([]latency, subjects)
+	class := slices.Repeat([]int{Class(smallMessage)}, subjects)
 	for i := range out {
-		out[i].Time = assumedLatency
+		out[i].time = assumedLatency
 	}
 	for i := range all {
 		c := &all[i]
 		l := &out[c.Subject]
 		switch {
 		case c.Class < class[c.Subject]:
-			class[c.Subject], *l = c.Class, Latency{c.Transfer, true}
-		case c.Class == class[c.Subject] && l.Measured: // another operation
-			l.Time = min(l.Time, c.Transfer)
+			class[c.Subject], *l = c.Class, latency{c.Transfer, true}
+		case c.Class == class[c.Subject] && l.measured: // another operation
+			l.time = min(l.time, c.Transfer)
 		}
 	}
 	return out
@@ -177,14 +166,14 @@ func latencies(subjects []capacity.Subject, all []Cell) []Latency {
 func (c *Cell) CarriesData() bool { return c.Class >= leastClass && c.Bound != ByLatency }
 
 // hold holds a cell against its limit: bound by latency is what at full bandwidth would take less time than latency.
-func (c *Cell) hold(h capacity.Held, l Latency) {
+func (c *Cell) hold(h Held, l latency) {
 	c.Limit = h.Limit
 	if h.Bus == 0 || c.Bus == 0 {
 		return
 	}
 	c.Efficiency = c.Bus / h.Bus
 	c.Bound = ByBandwidth
-	if c.Bus/h.Full*float64(c.Transfer) < float64(l.Time) { // f·S / limit
+	if c.Bus/h.Full*float64(c.Transfer) < float64(l.time) { // f·S / limit
 		c.Bound = ByLatency
 	}
 }

@@ -1,4 +1,4 @@
-package bandwidth
+package comm
 
 import (
 	"cmp"
@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/sfstat/sfstat/engine/comm/capacity"
 	"github.com/sfstat/sfstat/internal/ordered"
 	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace/enum"
@@ -68,8 +67,8 @@ type contender struct {
 	blocks []float64 // logarithms of bus bandwidth, sorted
 }
 
-// trial is one contender against its peers.
-type trial struct {
+// comparison is one contender against its peers.
+type comparison struct {
 	cell, peers int
 	p, least    float64 // least is what P could have been
 	usual       float64 // median bus of the others
@@ -77,42 +76,42 @@ type trial struct {
 }
 
 // slowSubjects compares each subject with those of its family, by operation, size class, link and number of ranks.
-func (r *Result) slowSubjects(subjects []capacity.Subject, material float64) {
-	var trials []trial
-	for _, list := range r.contests(subjects) {
-		r.stand(subjects, list, material)
-		list = slices.DeleteFunc(list, func(c contender) bool { return r.Cells[c.cell].Standing == Blurred })
+func (s *Speed) slowSubjects() {
+	var trials []comparison
+	for _, list := range s.contests() {
+		s.stand(list)
+		list = slices.DeleteFunc(list, func(c contender) bool { return s.Cells[c.cell].Standing == Blurred })
 		for i := range list {
 			if len(list) > 1 {
-				trials = append(trials, r.try(list, i, material))
+				trials = append(trials, s.try(list, i))
 			}
 		}
 	}
 	factor := attainable(trials, alpha/2)
 	suspects := map[int]*Suspect{}
 	for _, t := range trials {
-		c := &r.Cells[t.cell]
+		c := &s.Cells[t.cell]
 		c.Peers, c.PeerBus, c.P = t.peers, t.usual, min(1, factor*t.p)
 		if c.Standing = TooFew; factor*t.least <= alpha/2 {
 			c.Standing = Usual
-			r.Compared++
+			s.Compared++
 		}
 		if c.Standing == Usual && c.P <= alpha/2 && t.outside {
 			c.Standing = Slower
-			r.accuse(suspects, t.cell)
+			s.accuse(suspects, t.cell)
 		}
 	}
 	for _, i := range slices.Sorted(maps.Keys(suspects)) {
-		s := *suspects[i]
-		if s.mostPeers() < 2 {
-			r.Unsettled = append(r.Unsettled, s)
+		x := *suspects[i]
+		if x.mostPeers() < 2 {
+			s.Unsettled = append(s.Unsettled, x)
 			continue
 		}
-		r.Suspects = append(r.Suspects, s)
+		s.Suspects = append(s.Suspects, x)
 	}
 	byCost := func(a, b Suspect) int { return cmp.Compare(b.Cost, a.Cost) }
-	slices.SortStableFunc(r.Suspects, byCost)
-	slices.SortStableFunc(r.Unsettled, byCost)
+	slices.SortStableFunc(s.Suspects, byCost)
+	slices.SortStableFunc(s.Unsettled, byCost)
 }
 
 func (s *Suspect) mostPeers() (n int) {
@@ -123,31 +122,31 @@ func (s *Suspect) mostPeers() (n int) {
 }
 
 // contests are the cells that can be held against each other, in the order of cells.
-func (r *Result) contests(subjects []capacity.Subject) [][]contender {
-	var all ordered.List[[7]int, []contender]
-	for i := range r.Cells {
-		c := &r.Cells[i]
+func (s *Speed) contests() [][]contender {
+	type key struct {
+		edge                                             bool
+		family, ranks, link, bandwidth, operation, class int
+	}
+	var all ordered.List[key, []contender]
+	for i := range s.Cells {
+		c := &s.Cells[i]
 		if c.Bus == 0 {
 			continue
 		}
-		of := &subjects[c.Subject]
-		key := [7]int{int(of.Kind), of.Family, of.Ranks, int(of.Limit.Link), int(of.Limit.Bandwidth * 1000), int(c.Op), c.Class}
+		of := &s.Subjects[c.Subject]
+		key := key{of.Edge, of.Family, of.Ranks, int(of.Limit.Link), int(of.Limit.Bandwidth * 1000), int(c.Op), c.Class}
 		list, _ := all.Of(key)
-		*list = append(*list, contender{i, r.blocks(c)})
+		*list = append(*list, contender{i, c.blocks()})
 	}
 	return all.All
 }
 
 // blocks are the logarithms of bus bandwidth of the calls of a cell, or medians of runs of them.
-func (r *Result) blocks(c *Cell) []float64 {
+func (c *Cell) blocks() []float64 {
 	n := min(len(c.Calls), mostBlocks)
 	out := make([]float64, n)
 	for b := range out {
-		var run []float64
-		for _, call := range c.Calls[b*len(c.Calls)/n : (b+1)*len(c.Calls)/n] {
-			run = append(run, r.Measures[call].Bus)
-		}
-		out[b] = math.Log(robust.Median(run))
+		out[b] = math.Log(robust.Median(measures(c.Calls[b*len(c.Calls)/n:(b+1)*len(c.Calls)/n], bus)))
 	}
 	slices.Sort(out)
 	return out
@@ -155,17 +154,13 @@ func (r *Result) blocks(c *Cell) []float64 {
 
 // stand says of which cells clocks blur the transfer by more than half of the margin: the ends of one call are that far apart.
 // The members of a group end together or not, as the operation has it; two that send each other end together.
-func (r *Result) stand(subjects []capacity.Subject, list []contender, material float64) {
+func (s *Speed) stand(list []contender) {
 	for _, x := range list {
-		c := &r.Cells[x.cell]
-		if subjects[c.Subject].Kind == capacity.Group && !endsTogether(c.Op) {
+		c := &s.Cells[x.cell]
+		if !s.Subjects[c.Subject].Edge && !endsTogether(c.Op) {
 			continue
 		}
-		var apart []float64
-		for _, call := range c.Calls {
-			apart = append(apart, float64(r.Measures[call].Apart))
-		}
-		if robust.Median(apart) > max(material, leastMaterial)/2*float64(c.Transfer) {
+		if c.median(func(m *Measure) float64 { return float64(m.Apart) }) > max(s.material, leastMaterial)/2*float64(c.Transfer) {
 			c.Standing = Blurred
 		}
 	}
@@ -175,17 +170,17 @@ func (r *Result) stand(subjects []capacity.Subject, list []contender, material f
 const leastMaterial = 0.1
 
 // try holds one contender against the others.
-func (r *Result) try(list []contender, i int, material float64) trial {
-	t := trial{cell: list[i].cell, peers: len(list) - 1, outside: true}
+func (s *Speed) try(list []contender, i int) comparison {
+	t := comparison{cell: list[i].cell, peers: len(list) - 1, outside: true}
 	var ps, least, buses, logs []float64
 	for k := range list {
 		if k == i {
 			continue
 		}
-		p, lowest := slowerBy(list[i].blocks, list[k].blocks, -math.Log(1-material))
+		p, lowest := slowerBy(list[i].blocks, list[k].blocks, -math.Log(1-s.material))
 		ps, least = append(ps, p), append(least, lowest)
-		buses = append(buses, r.Cells[list[k].cell].Bus)
-		logs = append(logs, math.Log(r.Cells[list[k].cell].Bus))
+		buses = append(buses, s.Cells[list[k].cell].Bus)
+		logs = append(logs, math.Log(s.Cells[list[k].cell].Bus))
 	}
 	m, most := len(ps), len(ps)/2+1
 	slices.Sort(ps)
@@ -197,7 +192,7 @@ func (r *Result) try(list []contender, i int, material float64) trial {
 		for k, x := range logs {
 			logs[k] = math.Abs(x - middle)
 		}
-		t.outside = middle-math.Log(r.Cells[t.cell].Bus) > spreads*robust.SigmaOfMAD*robust.Median(logs)
+		t.outside = middle-math.Log(s.Cells[t.cell].Bus) > spreads*robust.SigmaOfMAD*robust.Median(logs)
 	}
 	return t
 }
@@ -224,7 +219,7 @@ func slowerBy(x, y []float64, margin float64) (p, least float64) {
 
 // attainable is what P values are to be multiplied with: the least number k so that no more than k tests could reach
 // alpha/k.
-func attainable(all []trial, alpha float64) float64 {
+func attainable(all []comparison, alpha float64) float64 {
 	var least []float64
 	for _, t := range all {
 		least = append(least, t.least)
@@ -239,8 +234,8 @@ func attainable(all []trial, alpha float64) float64 {
 }
 
 // accuse adds a comparison to its subject.
-func (r *Result) accuse(suspects map[int]*Suspect, cell int) {
-	c := &r.Cells[cell]
+func (s *Speed) accuse(suspects map[int]*Suspect, cell int) {
+	c := &s.Cells[cell]
 	x := suspects[c.Subject]
 	if x == nil {
 		x = &Suspect{Subject: c.Subject, P: 1, Ratio: 1}
@@ -248,8 +243,7 @@ func (r *Result) accuse(suspects map[int]*Suspect, cell int) {
 	}
 	x.Evidence = append(x.Evidence, Evidence{Cell: cell, Peers: c.Peers, Bus: c.PeerBus, P: c.P})
 	x.P, x.Ratio = min(x.P, c.P), min(x.Ratio, c.Bus/c.PeerBus)
-	for _, call := range c.Calls {
-		m := &r.Measures[call]
+	for _, m := range c.Calls {
 		x.Cost += max(0, int64((1-m.Bus/c.PeerBus)*float64(m.Transfer)))
 	}
 }

@@ -1,4 +1,4 @@
-package bandwidth
+package comm
 
 import (
 	"cmp"
@@ -24,47 +24,38 @@ import (
 // which is at fault.
 const leastPeers = 3
 
-// contest is values that are held against each other.
+// contest is the calls of a cell, held against each other.
 type contest struct {
-	cells []int // the cell of each value, or the one cell of all
-	z     []float64
-	least float64 // P value of the slowest
+	cell  *Cell
+	z     []float64 // of each call
+	least float64   // P value of the slowest
 }
 
 // slowCalls compares the calls of each cell that all have one size, and else by bus bandwidth all the same: a
 // class spans a factor of two.
-func (r *Result) slowCalls(material float64, s simulations) {
+func (s *Speed) slowCalls(chances simulations) {
 	var all []contest
-	for i := range r.Cells {
-		c := &r.Cells[i]
+	for i := range s.Cells {
+		c := &s.Cells[i]
 		if c.Bus == 0 || len(c.Calls) < leastPeers {
 			continue
 		}
-		x := make([]float64, len(c.Calls))
-		for k, call := range c.Calls {
-			x[k] = math.Log(r.Measures[call].Bus)
-		}
-		all = append(all, s.contest(x, []int{i}))
+		x := measures(c.Calls, func(m *Measure) float64 { return math.Log(m.Bus) })
+		z := make([]float64, len(x))
+		scores(x, z, make([]float64, len(x)), steadiest)
+		all = append(all, contest{c, z, chances.p(len(x), slices.Max(z))})
 	}
 	for k, scale := range holm(all, alpha/2) {
 		if scale == 0 {
 			continue
 		}
-		c := &r.Cells[all[k].cells[0]]
+		c := all[k].cell
 		for n, z := range all[k].z {
-			if scale*s.p(len(c.Calls), z) <= alpha/2 && r.Measures[c.Calls[n]].Bus <= (1-material)*c.Bus {
+			if scale*chances.p(len(c.Calls), z) <= alpha/2 && c.Calls[n].Bus <= (1-s.material)*c.Bus {
 				c.Slow = append(c.Slow, c.Calls[n])
 			}
 		}
 	}
-}
-
-// contest scores values; x is kept in order.
-func (s simulations) contest(x []float64, cells []int) contest {
-	c := contest{cells: cells, z: make([]float64, len(x))}
-	scores(x, c.z, make([]float64, len(x)), steadiest)
-	c.least = s.p(len(x), slices.Max(c.z))
-	return c
 }
 
 // scores writes z of each x, and sorts in scratch of the same length. No MAD is taken for less than steady:

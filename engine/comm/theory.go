@@ -1,7 +1,4 @@
-// Package capacity says what bandwidths of collectives are held against: the narrowest link
-// that data must pass, or what nccl-tests reached, in GB/s of 10⁹ bytes, with the factors of
-// a [Convention].
-package capacity
+package comm
 
 import (
 	"slices"
@@ -15,11 +12,19 @@ type Theory struct {
 	Benchmarks *Benchmarks // what nccl-tests reached, before what links allow; nil: none. They go by the convention NCCLTests
 }
 
-// Work is what a call does, as far as its limit depends on it.
-type Work struct {
-	Op    nccl.Op
-	Algo  nccl.Algo
-	Bytes int64 // as logged
+// Limit is the narrowest that data of a subject must pass.
+type Limit struct {
+	Link      nccl.Link
+	Bandwidth float64 // GB/s; 0: not known
+	Benchmark bool    // nccl-tests measured it; Link says nothing then
+}
+
+// Source names what the limit is of: the class of the link, or nccl-tests.
+func (l Limit) Source() string {
+	if l.Benchmark {
+		return "nccl-tests"
+	}
+	return l.Link.String()
 }
 
 // Held is a limit and what it allows.
@@ -29,19 +34,19 @@ type Held struct {
 	Full           float64 // bus bandwidth of large messages; 0: not known
 }
 
-// Limit is what work over a subject is held against: what nccl-tests reached for the operation, the size, and as many ranks on as many hosts, where it was
+// Limit is what a call over a subject is held against: what nccl-tests reached for the operation, the size, and as many ranks on as many hosts, where it was
 // measured; else the narrowest link.
-func (t Theory) Limit(s *Subject, w Work) Held {
+func (t Theory) Limit(s *Subject, c *Collective) Held {
 	h := Held{Limit: s.Limit}
-	h.Algorithm, h.Bus = t.Convention.bounds(w.Op, w.Algo, s.Ranks, s.Limit.Bandwidth)
+	h.Algorithm, h.Bus = t.Convention.bounds(c.Op, c.algo(), s.Ranks, s.Limit.Bandwidth)
 	h.Full = h.Bus
 	if t.Convention != NCCLTests || s.Ranks < 2 {
 		return h
 	}
-	curve := t.Benchmarks.curve(s, w.Op)
-	if bus := busAt(curve, t.Convention.LogicalSize(w.Op, w.Bytes, s.Ranks)); bus > 0 {
+	curve := t.Benchmarks.curve(s, c.Op)
+	if bus := busAt(curve, t.Convention.LogicalSize(c.Op, c.Bytes, s.Ranks)); bus > 0 {
 		h.Limit = Limit{Benchmark: true, Bandwidth: bus}
-		h.Algorithm, h.Bus = bus/t.Convention.Factor(w.Op, w.Algo, s.Ranks), bus
+		h.Algorithm, h.Bus = bus/t.Convention.Factor(c.Op, c.algo(), s.Ranks), bus
 		if h.Full == 0 {
 			h.Full = fastest(curve)
 		}
@@ -69,6 +74,33 @@ const (
 	// AllReduce that runs as a tree, and the logged size of everything (equations 4.9 to 4.11).
 	Thesis
 )
+
+// bounds are the most that algorithm and bus bandwidth can be over a link, GB/s; 0 where it is not known what the link carries, or
+// there are fewer than two ranks.
+//
+// Those of nccl-tests follow from what a ring sends over each link: bus ≤ B, and so algorithm ≤ B/f (doc/PERFORMANCE.md). Those of the NCCL Trace
+// Profiler are its equations 4.13 and 4.14, B·α and B·β, with α = (n−1)/n and β = 2(n−1)/n for an AllReduce on a ring, 1 and 2 on a tree, both
+// (n−1)/n for AllGather and ReduceScatter, both 1 for the rest. A ring that is as fast as its links has η = 1 by the former, and η_algo = n²/(2(n−1)²) and
+// η_bus = n/(2(n−1)) of an AllReduce by the latter.
+func (c Convention) bounds(op nccl.Op, algo nccl.Algo, ranks int, link float64) (algorithm, bus float64) {
+	if ranks < 2 || !(link > 0) {
+		return 0, 0
+	}
+	f := c.Factor(op, algo, ranks)
+	if c == NCCLTests {
+		return link / f, link
+	}
+	n := float64(ranks)
+	switch {
+	case op == nccl.AllReduce && f == 2 && (algo == nccl.Tree || algo == nccl.NVLSTree):
+		return link, 2 * link
+	case op == nccl.AllReduce:
+		return link * (n - 1) / n, link * f
+	case op == nccl.AllGather || op == nccl.ReduceScatter:
+		return link * f, link * f
+	}
+	return link, link
+}
 
 // LogicalSize is what the call counts for: the logged bytes, times the ranks where the log has the part of
 // one rank, or the message to one peer.
@@ -100,25 +132,4 @@ func (c Convention) Factor(op nccl.Op, algo nccl.Algo, ranks int) float64 {
 		return (n - 1) / n
 	}
 	return 1
-}
-
-// Kind is what a subject is.
-type Kind uint8
-
-const (
-	Group Kind = iota // a communicator
-	Edge              // one member to another
-)
-
-// Subject is what calls run over.
-type Subject struct {
-	Kind         Kind
-	Communicator int // the caller's number of it
-	From, To     int // of an Edge: members of the communicator
-	Ranks        int
-	Hosts        int // that the ranks are on
-	// Family is the same for subjects that do the same work and can be held against each other: the
-	// groups of tensor parallelism, the edges of one pipeline.
-	Family int
-	Limit  Limit
 }

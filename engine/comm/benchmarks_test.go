@@ -1,4 +1,4 @@
-package capacity
+package comm
 
 import (
 	"math"
@@ -33,31 +33,31 @@ func TestLimit(t *testing.T) {
 	})
 	group := &Subject{Ranks: 4, Hosts: 1, Limit: Limit{Link: nccl.NVL, Bandwidth: 100}}
 	spread := &Subject{Ranks: 4, Hosts: 2, Limit: Limit{Link: nccl.NET, Bandwidth: 25}}
-	edge := &Subject{Kind: Edge, Ranks: 2, Hosts: 2}
+	edge := &Subject{Edge: true, Ranks: 2, Hosts: 2}
 	tests := Theory{Benchmarks: b}
 	for name, c := range map[string]struct {
 		theory         Theory
 		of             *Subject
-		w              Work
+		call           Collective
 		source         string
 		algorithm, bus float64
 	}{
-		"as measured, the faster of two":         {tests, group, Work{Op: nccl.AllReduce, Bytes: 1 << 20}, "nccl-tests", 20 / 1.5, 20},
-		"between two sizes":                      {tests, group, Work{Op: nccl.AllReduce, Bytes: 1 << 22}, "nccl-tests", 40 / 1.5, 40}, // halfway: 20·(80/20)^½
-		"above the largest":                      {tests, group, Work{Op: nccl.AllReduce, Bytes: 1 << 30}, "nccl-tests", 80 / 1.5, 80},
-		"below the smallest":                     {tests, group, Work{Op: nccl.AllReduce, Bytes: 1 << 19}, "NVL", 100 / 1.5, 100},
-		"sizes count all ranks' parts":           {tests, group, Work{Op: nccl.AllGather, Bytes: 1 << 20}, "nccl-tests", 80, 60},
-		"other hosts":                            {tests, spread, Work{Op: nccl.AllReduce, Bytes: 1 << 20}, "NET", 25 / 1.5, 25},
-		"another operation":                      {tests, group, Work{Op: nccl.Broadcast, Bytes: 1 << 22}, "NVL", 100, 100},
-		"messages between two ranks":             {tests, edge, Work{Op: nccl.Send, Bytes: 1 << 20}, "nccl-tests", 12, 12},
-		"messages of all are none of neighbours": {tests, group, Work{Op: nccl.SendRecv, Bytes: 1 << 20}, "NVL", 100, 100},
-		"RCCL's all-to-all":                      {tests, group, Work{Op: nccl.AllToAllPivot, Bytes: 1 << 18}, "nccl-tests", 14 / 0.75, 14},
-		"one rank":                               {tests, &Subject{Ranks: 1, Hosts: 1}, Work{Op: nccl.AllReduce, Bytes: 1 << 20}, "?", 0, 0},
-		"other conventions":                      {Theory{Convention: Thesis, Benchmarks: b}, group, Work{Op: nccl.AllReduce, Bytes: 1 << 20}, "NVL", 75, 150},
-		"none measured":                          {Theory{}, group, Work{Op: nccl.AllReduce, Bytes: 1 << 20}, "NVL", 100 / 1.5, 100},
+		"as measured, the faster of two":         {tests, group, Collective{Op: nccl.AllReduce, Bytes: 1 << 20}, "nccl-tests", 20 / 1.5, 20},
+		"between two sizes":                      {tests, group, Collective{Op: nccl.AllReduce, Bytes: 1 << 22}, "nccl-tests", 40 / 1.5, 40}, // halfway: 20·(80/20)^½
+		"above the largest":                      {tests, group, Collective{Op: nccl.AllReduce, Bytes: 1 << 30}, "nccl-tests", 80 / 1.5, 80},
+		"below the smallest":                     {tests, group, Collective{Op: nccl.AllReduce, Bytes: 1 << 19}, "NVL", 100 / 1.5, 100},
+		"sizes count all ranks' parts":           {tests, group, Collective{Op: nccl.AllGather, Bytes: 1 << 20}, "nccl-tests", 80, 60},
+		"other hosts":                            {tests, spread, Collective{Op: nccl.AllReduce, Bytes: 1 << 20}, "NET", 25 / 1.5, 25},
+		"another operation":                      {tests, group, Collective{Op: nccl.Broadcast, Bytes: 1 << 22}, "NVL", 100, 100},
+		"messages between two ranks":             {tests, edge, Collective{Op: nccl.Send, Bytes: 1 << 20}, "nccl-tests", 12, 12},
+		"messages of all are none of neighbours": {tests, group, Collective{Op: nccl.SendRecv, Bytes: 1 << 20}, "NVL", 100, 100},
+		"RCCL's all-to-all":                      {tests, group, Collective{Op: nccl.AllToAllPivot, Bytes: 1 << 18}, "nccl-tests", 14 / 0.75, 14},
+		"one rank":                               {tests, &Subject{Ranks: 1, Hosts: 1}, Collective{Op: nccl.AllReduce, Bytes: 1 << 20}, "?", 0, 0},
+		"other conventions":                      {Theory{Convention: Thesis, Benchmarks: b}, group, Collective{Op: nccl.AllReduce, Bytes: 1 << 20}, "NVL", 75, 150},
+		"none measured":                          {Theory{}, group, Collective{Op: nccl.AllReduce, Bytes: 1 << 20}, "NVL", 100 / 1.5, 100},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := c.theory.Limit(c.of, c.w)
+			h := c.theory.Limit(c.of, &c.call)
 			if h.Source() != c.source || math.Abs(h.Algorithm-c.algorithm) > 1e-9 || math.Abs(h.Bus-c.bus) > 1e-9 {
 				t.Errorf("%s: algorithm %g, bus %g; expected %s: %g, %g", h.Source(), h.Algorithm, h.Bus, c.source, c.algorithm, c.bus)
 			}

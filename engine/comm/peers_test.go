@@ -1,12 +1,10 @@
-package bandwidth
+package comm
 
 import (
 	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
-
-	"github.com/sfstat/sfstat/engine/comm/capacity"
 )
 
 // byU is how many of the orders of n and m values have each U, by the recurrence of Mann and Whitney.
@@ -58,7 +56,7 @@ func TestSlowerBy(t *testing.T) {
 
 // Least P values of 1e-6, 1e-6 and 0.02 at 0.025: of one test all three could reach it, of two 0.0125 two.
 func TestAttainable(t *testing.T) {
-	all := []trial{{least: 1e-6}, {least: 1e-6}, {least: 0.02}}
+	all := []comparison{{least: 1e-6}, {least: 1e-6}, {least: 0.02}}
 	if k := attainable(all, 0.025); k != 2 {
 		t.Errorf("%g tests count, want 2", k)
 	}
@@ -67,7 +65,7 @@ func TestAttainable(t *testing.T) {
 	}
 }
 
-func suspectsOf(r *Result) (list []int) {
+func suspectsOf(r Speed) (list []int) {
 	for _, s := range r.Suspects {
 		list = append(list, s.Subject)
 	}
@@ -90,8 +88,8 @@ func TestMargin(t *testing.T) {
 		{"two of three", 3, 40, map[int]float64{0: 2, 2: 2.1}, nil},
 		{"three calls", 4, 3, map[int]float64{2: 3}, nil},
 	} {
-		subjects, calls := job(rand.New(rand.NewPCG(8, 1)), c.groups, c.calls, c.slower)
-		r := Analyze(subjects, calls, capacity.Theory{})
+		subjects, calls := groupsOf(rand.New(rand.NewPCG(8, 1)), c.groups, c.calls, c.slower)
+		r := SpeedOf(subjects, calls, Theory{})
 		if got := suspectsOf(r); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
@@ -103,11 +101,11 @@ func TestMargin(t *testing.T) {
 			t.Errorf("%s: %v beside %d peers, want %v", c.name, r.Cells[1].Standing, r.Cells[1].Peers, want)
 		}
 	}
-	subjects, calls := job(rand.New(rand.NewPCG(8, 2)), 4, 40, map[int]float64{2: 2})
+	subjects, calls := groupsOf(rand.New(rand.NewPCG(8, 2)), 4, 40, map[int]float64{2: 2})
 	for i := range calls {
-		calls[i].Members[0].End -= 40_000
+		calls[i].Parts[0].End -= 40_000
 	}
-	r := Analyze(subjects, calls, capacity.Theory{})
+	r := SpeedOf(subjects, calls, Theory{})
 	if len(r.Suspects) > 0 || r.Cells[1].Standing != Blurred {
 		t.Errorf("ends that are 40 µs apart in 300 µs: suspects %v, %v", suspectsOf(r), r.Cells[1].Standing)
 	}

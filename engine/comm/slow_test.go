@@ -1,21 +1,20 @@
-package bandwidth
+package comm
 
 import (
 	"math"
 	"math/rand/v2"
 	"testing"
 
-	"github.com/sfstat/sfstat/engine/comm/capacity"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
-// job is groups of four ranks on NVLink that reduce 16 MiB, calls of which take 300 µs, give or take
+// groupsOf is groups of four ranks on NVLink that reduce 16 MiB, calls of which take 300 µs, give or take
 // 3 %, times slower of the group; and 8 bytes in 12 µs.
-func job(r *rand.Rand, groups, calls int, slower map[int]float64) ([]capacity.Subject, []Call) {
-	var subjects []capacity.Subject
-	var all []Call
+func groupsOf(r *rand.Rand, groups, calls int, slower map[int]float64) ([]Subject, []*Collective) {
+	var subjects []Subject
+	var all []*Collective
 	for g := range groups {
-		subjects = append(subjects, capacity.Subject{Communicator: g, Ranks: 4, Limit: capacity.Limit{Link: nccl.NVL, Bandwidth: 120}})
+		subjects = append(subjects, Subject{Communicator: g, Ranks: 4, Limit: Limit{Link: nccl.NVL, Bandwidth: 120}})
 		f := 1.0
 		if s := slower[g]; s > 0 {
 			f = s
@@ -24,8 +23,8 @@ func job(r *rand.Rand, groups, calls int, slower map[int]float64) ([]capacity.Su
 			big := int64(300_000 * f * math.Exp(0.03*r.NormFloat64()))
 			small := int64(12_000 * math.Exp(0.03*r.NormFloat64()))
 			wait := int64(r.ExpFloat64() * 1e6)
-			all = append(all, Call{Subject: g, Op: nccl.AllReduce, Bytes: 16 << 20, Members: spans(big, 0, -wait, -wait/2, -10)},
-				Call{Subject: g, Op: nccl.AllReduce, Bytes: 8, Members: spans(small, 0, -wait, -wait/2, -10)})
+			all = append(all, &Collective{Subject: g, Op: nccl.AllReduce, Bytes: 16 << 20, Parts: spans(big, 0, -wait, -wait/2, -10)},
+				&Collective{Subject: g, Op: nccl.AllReduce, Bytes: 8, Parts: spans(small, 0, -wait, -wait/2, -10)})
 		}
 	}
 	return subjects, all
@@ -34,8 +33,8 @@ func job(r *rand.Rand, groups, calls int, slower map[int]float64) ([]capacity.Su
 // One group of eight at two thirds of its peers' bandwidth is found, with what it costs, whatever the waits; with two of
 // them slow both are.
 func TestSlowGroup(t *testing.T) {
-	subjects, calls := job(rand.New(rand.NewPCG(3, 1)), 8, 40, map[int]float64{5: 1.5})
-	r := Analyze(subjects, calls, capacity.Theory{})
+	subjects, calls := groupsOf(rand.New(rand.NewPCG(3, 1)), 8, 40, map[int]float64{5: 1.5})
+	r := SpeedOf(subjects, calls, Theory{})
 	if len(r.Suspects) != 1 || r.Suspects[0].Subject != 5 || r.Suspects[0].P > 0.025 {
 		t.Fatalf("suspects: %+v, want subject 5", r.Suspects)
 	}
@@ -43,21 +42,21 @@ func TestSlowGroup(t *testing.T) {
 	if math.Abs(s.Ratio-1/1.5) > 0.03 || math.Abs(float64(s.Cost)/(40*150_000)-1) > 0.1 {
 		t.Errorf("ratio %.3f and cost %d ns, want 0.667 and 6 ms", s.Ratio, s.Cost)
 	}
-	subjects, calls = job(rand.New(rand.NewPCG(3, 2)), 8, 40, map[int]float64{1: 2, 5: 2})
-	if r = Analyze(subjects, calls, capacity.Theory{}); len(r.Suspects) != 2 {
+	subjects, calls = groupsOf(rand.New(rand.NewPCG(3, 2)), 8, 40, map[int]float64{1: 2, 5: 2})
+	if r = SpeedOf(subjects, calls, Theory{}); len(r.Suspects) != 2 {
 		t.Errorf("two slow groups: %+v", r.Suspects)
 	}
-	subjects, calls = job(rand.New(rand.NewPCG(3, 3)), 2, 40, map[int]float64{1: 3})
-	if r = Analyze(subjects, calls, capacity.Theory{}); len(r.Suspects) > 0 || len(r.Unsettled) != 1 || r.Unsettled[0].Subject != 1 {
+	subjects, calls = groupsOf(rand.New(rand.NewPCG(3, 3)), 2, 40, map[int]float64{1: 3})
+	if r = SpeedOf(subjects, calls, Theory{}); len(r.Suspects) > 0 || len(r.Unsettled) != 1 || r.Unsettled[0].Subject != 1 {
 		t.Errorf("of two groups one is a suspect: %+v, unsettled %+v, want 1", r.Suspects, r.Unsettled)
 	}
 }
 
 // A message of 8 bytes is bound by latency and one of 16 MiB is not: 16 MiB · 1.5 in 300 µs are 83.9 GB/s of 120.
 func TestCells(t *testing.T) {
-	subjects, calls := job(rand.New(rand.NewPCG(4, 1)), 3, 50, nil)
-	subjects[2].Limit = capacity.Limit{}
-	r := Analyze(subjects, calls, capacity.Theory{})
+	subjects, calls := groupsOf(rand.New(rand.NewPCG(4, 1)), 3, 50, nil)
+	subjects[2].Limit = Limit{}
+	r := SpeedOf(subjects, calls, Theory{})
 	if len(r.Cells) != 6 {
 		t.Fatalf("%d cells, want 6", len(r.Cells))
 	}
@@ -68,14 +67,14 @@ func TestCells(t *testing.T) {
 	if math.Abs(big.Bus-83.9) > 2 || math.Abs(big.Efficiency-big.Bus/120) > 1e-9 || big.Bytes != 50*16<<20 {
 		t.Errorf("bus %.1f GB/s, efficiency %.3f, %d bytes", big.Bus, big.Efficiency, big.Bytes)
 	}
-	if l := r.Latencies[0]; !l.Measured || l.Time < 11_500 || l.Time > 12_500 {
+	if l := r.latencies[0]; !l.measured || l.time < 11_500 || l.time > 12_500 {
 		t.Errorf("latency %+v, want 12 µs", l)
 	}
 	if r.Cells[5].Bound != BoundUnknown || r.Cells[5].Efficiency != 0 {
 		t.Errorf("without a limit: %+v", r.Cells[5])
 	}
-	only := Analyze(subjects[:1], calls[:1], capacity.Theory{})
-	if l := only.Latencies[0]; l.Measured || l.Time != assumedLatency {
+	only := SpeedOf(subjects[:1], calls[:1], Theory{})
+	if l := only.latencies[0]; l.measured || l.time != assumedLatency {
 		t.Errorf("latency without small messages: %+v", l)
 	}
 }
@@ -83,12 +82,12 @@ func TestCells(t *testing.T) {
 // Calls that are slow among others of their cell are found, and no others.
 func TestSlowCalls(t *testing.T) {
 	for _, n := range []int{12, 200} {
-		subjects, calls := job(rand.New(rand.NewPCG(5, uint64(n))), 1, n, nil)
-		for i := range calls[10].Members {
-			calls[10].Members[i].End += 300_000
+		subjects, calls := groupsOf(rand.New(rand.NewPCG(5, uint64(n))), 1, n, nil)
+		for i := range calls[10].Parts {
+			calls[10].Parts[i].End += 300_000
 		}
-		r := Analyze(subjects, calls, capacity.Theory{})
-		if slow := r.Cells[1].Slow; len(slow) != 1 || slow[0] != 10 || len(r.Cells[0].Slow) > 0 {
+		r := SpeedOf(subjects, calls, Theory{})
+		if slow := r.Cells[1].Slow; len(slow) != 1 || slow[0] != calls[10] || len(r.Cells[0].Slow) > 0 {
 			t.Errorf("n = %d: slow calls %v and %v, want only call 10", n, slow, r.Cells[0].Slow)
 		}
 	}
@@ -103,8 +102,9 @@ func TestFalseAlarms(t *testing.T) {
 		random := rand.New(rand.NewPCG(6, uint64(tt.groups)))
 		alarms := 0
 		for range jobs {
-			subjects, calls := job(random, tt.groups, tt.calls, nil)
-			r := analyze(subjects, calls, capacity.Theory{}, 0, s)
+			subjects, calls := groupsOf(random, tt.groups, tt.calls, nil)
+			r := Speed{Subjects: subjects}
+			r.compare(calls, s)
 			any := len(r.Suspects) > 0
 			for i := range r.Cells {
 				any = any || len(r.Cells[i].Slow) > 0
@@ -123,10 +123,10 @@ func TestFalseAlarms(t *testing.T) {
 // The names of peers do not matter: subjects and calls in another order give the same.
 func TestOrder(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 1))
-	subjects, calls := job(random, 6, 9, map[int]float64{2: 1.8})
-	want := Analyze(subjects, calls, capacity.Theory{})
+	subjects, calls := groupsOf(random, 6, 9, map[int]float64{2: 1.8})
+	want := SpeedOf(subjects, calls, Theory{})
 	to := random.Perm(len(subjects))
-	moved := make([]capacity.Subject, len(subjects))
+	moved := make([]Subject, len(subjects))
 	for i, k := range to {
 		moved[k] = subjects[i]
 	}
@@ -134,7 +134,7 @@ func TestOrder(t *testing.T) {
 		calls[i].Subject = to[calls[i].Subject]
 	}
 	random.Shuffle(len(calls), func(i, k int) { calls[i], calls[k] = calls[k], calls[i] })
-	got := Analyze(moved, calls, capacity.Theory{})
+	got := SpeedOf(moved, calls, Theory{})
 	if len(want.Suspects) != 1 || len(got.Suspects) != 1 || got.Suspects[0].Subject != to[2] || got.Suspects[0].P != want.Suspects[0].P ||
 		got.Suspects[0].Cost != want.Suspects[0].Cost {
 		t.Errorf("got %+v, want %+v with subject %d", got.Suspects, want.Suspects, to[2])

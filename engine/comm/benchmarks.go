@@ -1,4 +1,4 @@
-package capacity
+package comm
 
 import (
 	"cmp"
@@ -38,7 +38,7 @@ func (b *Benchmarks) curve(s *Subject, op nccl.Op) []nccl.Benchmark {
 	switch {
 	case b == nil:
 		return nil
-	case s.Kind == Edge:
+	case s.Edge:
 		op = nccl.SendRecv
 	case op == nccl.SendRecv: // messages of all with all, and not of neighbours
 		return nil

@@ -1,24 +1,30 @@
-package capacity
+package comm
 
 import (
 	"math"
 	"testing"
 
+	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
 // Two machines of two GPUs on NVLink, the second with a slower card; a way that is said twice counts as the
 // wider; nonsense counts for nothing.
 func TestNarrowest(t *testing.T) {
-	ways := []Way{{0, 1, nccl.NVL, 80}, {1, 0, nccl.SYS, 16}, {2, 3, nccl.NVL, 80}, {0, Network, nccl.PHB, 25}, {1, Network, nccl.PHB, 25},
-		{2, Network, nccl.PHB, 12.5}, {3, Network, nccl.PHB, 25}, {0, 9, nccl.SYS, 1}, {-5, 0, nccl.SYS, 1}, {0, 1, nccl.SYS, math.NaN()}}
-	if got, want := Narrowest(ways, []int{0, 0, 1, 1}), (Limit{nccl.NET, 2, Network, 12.5, false}); got != want {
+	way := func(from, to int, class nccl.Link, bandwidth float64) comms.Path {
+		return comms.Path{From: from, To: to, Class: class, Bandwidth: bandwidth}
+	}
+	net := comms.ToNetwork
+	ways := []comms.Path{way(0, 1, nccl.NVL, 80), way(1, 0, nccl.SYS, 16), way(2, 3, nccl.NVL, 80), way(0, net, nccl.PHB, 25), way(1, net, nccl.PHB, 25),
+		way(2, net, nccl.PHB, 12.5), way(3, net, nccl.PHB, 25), way(0, 9, nccl.SYS, 1), way(-5, 0, nccl.SYS, 1), way(0, 1, nccl.SYS, math.NaN())}
+	two := map[int]string{0: "a", 1: "a", 2: "b", 3: "b"}
+	if got, want := Narrowest(ways, two), (Limit{nccl.NET, 12.5, false}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
-	if got, want := Narrowest(ways[:2], []int{0, 0}), (Limit{nccl.NVL, 0, 1, 80, false}); got != want {
+	if got, want := Narrowest(ways[:2], map[int]string{0: "a", 1: "a"}), (Limit{nccl.NVL, 80, false}); got != want {
 		t.Errorf("one machine: got %+v, want %+v", got, want)
 	}
-	if got, want := Narrowest(nil, []int{0, 0, 1}), (Limit{}); got != want {
+	if got, want := Narrowest(nil, two), (Limit{}); got != want {
 		t.Errorf("nothing known: got %+v, want %+v", got, want)
 	}
 	if got := Narrowest(nil, nil); got != (Limit{}) {

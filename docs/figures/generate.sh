@@ -54,7 +54,7 @@ done
 mkdir "$work/paper/measured"
 if [ "${1:-}" = -measure ]; then
 	measured workers ./engine/ks '^BenchmarkAnalyze$' >$to/workers.csv
-	measured operations ./engine/comm/gotoh '^BenchmarkSolve$/^lost=0\.[0-9]+$' >$to/lengths.csv
+	measured operations ./engine/comm/needleman '^BenchmarkSolve$/^lost=0\.[0-9]+$' >$to/lengths.csv
 fi
 cp $to/workers.csv "$work/paper/measured/time-by-workers.csv"
 cp $to/lengths.csv "$work/paper/measured/alignment-by-length.csv"

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/comm/align"
-	"github.com/sfstat/sfstat/engine/comm/gotoh"
+	"github.com/sfstat/sfstat/engine/comm/needleman"
 	"github.com/sfstat/sfstat/trace/comms"
 )
 
@@ -89,7 +89,7 @@ func (r *Result) matchTied(rank int, t *tied) error {
 	return nil
 }
 
-func (r *Result) matchNames(pair func(align.Process) ([]gotoh.Pair, error)) error {
+func (r *Result) matchNames(pair func(align.Process) ([]needleman.Pair, error)) error {
 	for i := range r.Ranks {
 		k := &r.Ranks[i]
 		process, both := r.Aligned(i)

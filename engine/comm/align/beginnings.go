@@ -3,7 +3,7 @@ package align
 import (
 	"slices"
 
-	"github.com/sfstat/sfstat/engine/comm/gotoh"
+	"github.com/sfstat/sfstat/engine/comm/needleman"
 )
 
 // Beginnings is where the kernels of one stream may begin among the launches of the log, where a recording has a part of what was
@@ -52,7 +52,7 @@ func (p *part) beginningsOf(launches []Launch) (b Beginnings, ok bool) {
 		fits[c] = make([]bool, len(p.shapes))
 		for k := range p.shapes {
 			s := p.prior(&p.classes[c], &p.shapes[k])
-			fits[c][k] = s > gotoh.Never && s >= ghost
+			fits[c][k] = s > needleman.Never && s >= ghost
 		}
 	}
 	cells := 0

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/sfstat/sfstat/engine/comm/gotoh"
+	"github.com/sfstat/sfstat/engine/comm/needleman"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -47,7 +47,7 @@ func (p *part) chances(launchOf map[int]int) (best []float64) {
 	}
 	for j, k := range p.kernelIDs {
 		if l, ok := launchOf[k]; ok {
-			h.pairs = append(h.pairs, likely{gotoh.Pair{Row: rowOf[l], Column: j}, 1})
+			h.pairs = append(h.pairs, likely{needleman.Pair{Row: rowOf[l], Column: j}, 1})
 		}
 	}
 	all := stretch{rows: len(p.launches), columns: len(p.kernels)}

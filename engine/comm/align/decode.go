@@ -3,7 +3,7 @@ package align
 import (
 	"slices"
 
-	"github.com/sfstat/sfstat/engine/comm/gotoh"
+	"github.com/sfstat/sfstat/engine/comm/needleman"
 )
 
 // decode is the alignment with the largest sum of posteriors (posterior decoding): in expectation no other has more pairs
@@ -14,7 +14,7 @@ func decode(f *field) []likely {
 		column := f.column(j)
 		for i := f.n - 1; i >= 0; i-- { // so that no two of one kernel follow one another
 			if column[i] >= leastChance/4 {
-				l.put(likely{gotoh.Pair{Row: i, Column: j}, column[i]})
+				l.put(likely{needleman.Pair{Row: i, Column: j}, column[i]})
 			}
 		}
 	}

@@ -1,5 +1,5 @@
 // Package align pairs the calls that a log names with the kernels that a trace holds, in order, where either side lacks some. The
-// optimum is by package gotoh, over the evidence of each pair in tenths of a nat. [Plan] says which kernels NCCL launches for the calls
+// optimum is by package needleman, over the evidence of each pair in tenths of a nat. [Plan] says which kernels NCCL launches for the calls
 // of a process: calls of one group share one, and some launch none.
 //
 // [ByName], [ByThesis] and [BySliding] pair as published before, and are what [Calls] is held against.

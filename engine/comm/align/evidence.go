@@ -4,7 +4,7 @@ import (
 	"math"
 	"sort"
 
-	"github.com/sfstat/sfstat/engine/comm/gotoh"
+	"github.com/sfstat/sfstat/engine/comm/needleman"
 	"github.com/sfstat/sfstat/internal/ordered"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
@@ -24,11 +24,9 @@ const (
 	mostHeld      = 20  // … where it is before the thread's next call: the host was held up
 	ghost         = 5   // a launch that the log lost, with any kernel
 	certainMargin = 50  // 5 nats: without the pair an alignment is 148 times less likely
+	alone         = 25  // taken off for a call, or a kernel, without partner
 	rounds        = 3   // of learning
 )
-
-// gaps is what calls and kernels without partner cost.
-var gaps = gotoh.Options{Rows: gotoh.Gap{Extend: 25}, Columns: gotoh.Gap{Extend: 25}, Width: gotoh.DefaultWidth}
 
 // Options say what is looked at. The zero value looks at all that both sides know.
 type Options struct {
@@ -161,7 +159,7 @@ func (e *evidence) prior(c *class, k *shape) int32 {
 		return maybe
 	}
 	if c.op != k.name.Op && !(c.mixed && k.name.Op != nccl.SendRecv) {
-		return gotoh.Never
+		return needleman.Never
 	}
 	score := int32(maybe)
 	if c.datatype != nccl.UnknownType && k.name.Datatype != nccl.UnknownType {
@@ -312,8 +310,8 @@ func (e *evidence) Row(dst []int32, i, from int) {
 		j := from + k
 		switch {
 		case j < lo || j >= hi:
-			dst[k] = gotoh.Never
-		case dst[k] > gotoh.Never:
+			dst[k] = needleman.Never
+		case dst[k] > needleman.Never:
 			dst[k] += e.timely(i, e.kernels[j])
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/sfstat/sfstat/engine/comm/gotoh"
+	"github.com/sfstat/sfstat/engine/comm/needleman"
 )
 
 // randomTrellis is small enough to count all its paths, and for every launch and kernel to be near every other.
@@ -39,7 +39,7 @@ func randomTrellis(rng *rand.Rand) *trellis {
 }
 
 // paths calls f with every alignment and its weight, by the definition.
-func (c *trellis) paths(f func(pairs []gotoh.Pair, weight float64)) {
+func (c *trellis) paths(f func(pairs []needleman.Pair, weight float64)) {
 	insertions := func(from, to int) float64 {
 		w := 1.0
 		for j := from; j < to; j++ {
@@ -47,9 +47,9 @@ func (c *trellis) paths(f func(pairs []gotoh.Pair, weight float64)) {
 		}
 		return w
 	}
-	var extend func(pairs []gotoh.Pair, weight float64)
-	extend = func(pairs []gotoh.Pair, weight float64) {
-		last := gotoh.Pair{Row: -1, Column: -1}
+	var extend func(pairs []needleman.Pair, weight float64)
+	extend = func(pairs []needleman.Pair, weight float64) {
+		last := needleman.Pair{Row: -1, Column: -1}
 		if len(pairs) > 0 {
 			last = pairs[len(pairs)-1]
 			f(pairs, weight*c.border(c.n-1-last.Row, c.m-1-last.Column, c.pinLast)*insertions(last.Column+1, c.m))
@@ -69,7 +69,7 @@ func (c *trellis) paths(f func(pairs []gotoh.Pair, weight float64)) {
 					w *= c.deletions.of(i-last.Row-1) * (outlierPart + c.odds(i, last.Row, off))
 				}
 				if w > 0 {
-					extend(append(pairs[:len(pairs):len(pairs)], gotoh.Pair{Row: i, Column: j}), w)
+					extend(append(pairs[:len(pairs):len(pairs)], needleman.Pair{Row: i, Column: j}), w)
 				}
 			}
 		}
@@ -84,7 +84,7 @@ func TestPosterior(t *testing.T) {
 		c := randomTrellis(rand.New(rand.NewPCG(seed, 5)))
 		total, alignments := 0.0, 0
 		want := make([]float64, c.n*c.m)
-		c.paths(func(pairs []gotoh.Pair, weight float64) {
+		c.paths(func(pairs []needleman.Pair, weight float64) {
 			total += weight
 			alignments++
 			for _, p := range pairs {

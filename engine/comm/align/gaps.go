@@ -3,7 +3,7 @@ package align
 import (
 	"math"
 
-	"github.com/sfstat/sfstat/engine/comm/gotoh"
+	"github.com/sfstat/sfstat/engine/comm/needleman"
 	"github.com/sfstat/sfstat/internal/robust"
 )
 
@@ -39,7 +39,7 @@ type startGaps struct {
 
 // learnStartGaps takes the gaps between neighbouring launches whose neighbouring kernels are paired with them: the median of the longest
 // context that was seen often enough. It is nil where too few are.
-func learnStartGaps(labels []int, pairs []gotoh.Pair, start []float64) *startGaps {
+func learnStartGaps(labels []int, pairs []needleman.Pair, start []float64) *startGaps {
 	seen := map[context][]float64{}
 	var all []float64
 	for k := 1; k < len(pairs); k++ {

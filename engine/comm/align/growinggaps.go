@@ -3,7 +3,7 @@ package align
 import (
 	"fmt"
 
-	"github.com/sfstat/sfstat/engine/comm/gotoh"
+	"github.com/sfstat/sfstat/engine/comm/needleman"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -135,7 +135,7 @@ func (c growCell) gap(d direction, atEnd bool) growCell {
 }
 
 // ByThesis aligns one process with the whole scoring of the NCCL Trace Profiler: weights, gaps that grow, bonus. Pairs of different names are not pairs.
-func ByThesis(p Process) ([]gotoh.Pair, error) {
+func ByThesis(p Process) ([]needleman.Pair, error) {
 	order := byStart(p.Kernels)
 	kernels, calls := make([]nccl.Op, len(order)), make([]nccl.Op, len(p.Calls))
 	for i, k := range order {
@@ -145,10 +145,10 @@ func ByThesis(p Process) ([]gotoh.Pair, error) {
 		calls[i] = kernelOp(p.Calls[i].Op)
 	}
 	pairs, err := growingGaps(kernels, calls)
-	var out []gotoh.Pair
+	var out []needleman.Pair
 	for i := len(pairs) - 1; i >= 0; i-- {
 		if pairs[i].match {
-			out = append(out, gotoh.Pair{Row: pairs[i].call, Column: order[pairs[i].kernel]})
+			out = append(out, needleman.Pair{Row: pairs[i].call, Column: order[pairs[i].kernel]})
 		}
 	}
 	return out, err

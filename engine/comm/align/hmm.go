@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/sfstat/sfstat/engine/comm/gotoh"
+	"github.com/sfstat/sfstat/engine/comm/needleman"
 )
 
 const (
@@ -26,18 +26,18 @@ type hmm struct {
 	*evidence
 	labels []int
 	start  []float64
-	anchor []gotoh.Pair
+	anchor []needleman.Pair
 	pairs  []likely
 }
 
 // likely is a pair and its posterior.
 type likely struct {
-	gotoh.Pair
+	needleman.Pair
 	chance float64
 }
 
 // decode replaces the alignment of a stream by the pairs of the largest posterior.
-func (p *part) decode(r *gotoh.Result) {
+func (p *part) decode(r *needleman.Result) {
 	if len(p.kernels) == 0 {
 		return
 	}
@@ -124,7 +124,7 @@ func (h *hmm) byNames() *model {
 // estimate takes all parameters from the pairs so far, also when kernels start.
 func (h *hmm) estimate() *model {
 	m := h.byNames()
-	var known []gotoh.Pair
+	var known []needleman.Pair
 	for _, q := range h.pairs {
 		if q.chance > 0.5 {
 			known = append(known, q.Pair)
@@ -193,7 +193,7 @@ func (h *hmm) learnDeletions() deletions {
 }
 
 // report replaces the pairs of the alignment. Pairs that rest on estimated parameters are not certain.
-func (h *hmm) report(r *gotoh.Result) {
+func (h *hmm) report(r *needleman.Result) {
 	anchors := map[int]int32{}
 	for _, a := range h.anchor {
 		anchors[a.Row] = a.Margin

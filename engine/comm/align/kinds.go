@@ -3,7 +3,7 @@ package align
 import (
 	"math"
 
-	"github.com/sfstat/sfstat/engine/comm/gotoh"
+	"github.com/sfstat/sfstat/engine/comm/needleman"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -18,7 +18,7 @@ func (h *hmm) learnKinds() (rows [][]float64, often []float64) {
 		joint[c] = make([]float64, len(h.shapes))
 		sum, best := unseen, h.perfect(&h.classes[c])
 		for k := range h.shapes {
-			if s := h.prior(&h.classes[c], &h.shapes[k]); s > gotoh.Never {
+			if s := h.prior(&h.classes[c], &h.shapes[k]); s > needleman.Never {
 				joint[c][k] = often[k] * math.Exp(float64(s-best)/10)
 				sum += joint[c][k]
 			}

@@ -3,13 +3,13 @@ package align
 import (
 	"math"
 
-	"github.com/sfstat/sfstat/engine/comm/gotoh"
+	"github.com/sfstat/sfstat/engine/comm/needleman"
 	"github.com/sfstat/sfstat/internal/robust"
 )
 
 // learnClock takes the median distance from stamp to launch, and how far a pair is
 // usually off it, from what is aligned.
-func learnClock(parts []part, results []*gotoh.Result, old clocks) clocks {
+func learnClock(parts []part, results []*needleman.Result, old clocks) clocks {
 	var off []int64
 	for i, r := range results {
 		e := parts[i].evidence
@@ -32,7 +32,7 @@ func learnClock(parts []part, results []*gotoh.Result, old clocks) clocks {
 
 // learn sets the table anew and adds to it which shapes of kernel the calls of one class had, as far as they
 // were aligned without doubt: ten times the logarithm of how much more often than by chance.
-func (e *evidence) learn(r *gotoh.Result) {
+func (e *evidence) learn(r *needleman.Result) {
 	e.forget()
 	joint := make(map[[2]int]float64)
 	of := make([]float64, len(e.classes))
@@ -57,7 +57,7 @@ func (e *evidence) learn(r *gotoh.Result) {
 			continue
 		}
 		for k := range e.shapes {
-			if e.table[c][k] <= gotoh.Never {
+			if e.table[c][k] <= needleman.Never {
 				continue
 			}
 			chance := (kinds[k] + 0.5) / (total + 0.5*float64(len(e.shapes)))

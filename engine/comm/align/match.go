@@ -3,7 +3,7 @@ package align
 import (
 	"sort"
 
-	"github.com/sfstat/sfstat/engine/comm/gotoh"
+	"github.com/sfstat/sfstat/engine/comm/needleman"
 	"github.com/sfstat/sfstat/trace/comms"
 )
 
@@ -67,11 +67,11 @@ func calls(p Process, o Options, clock clocks) (*Matching, error) {
 	clock.threads = sharesThread(&p)
 	parts := divide(&p, launches, clock)
 	for round := range rounds {
-		results := make([]*gotoh.Result, len(parts))
+		results := make([]*needleman.Result, len(parts))
 		for i := range parts {
 			parts[i].setClock(clock)
 			var err error
-			results[i], err = gotoh.Solve(parts[i].evidence, gaps)
+			results[i], err = needleman.Solve(parts[i].evidence, alone)
 			if err != nil {
 				return nil, err
 			}
@@ -142,7 +142,7 @@ type part struct {
 }
 
 // collect makes the matching of the parts' alignments.
-func (m *Matching) collect(parts []part, results []*gotoh.Result) {
+func (m *Matching) collect(parts []part, results []*needleman.Result) {
 	for i, r := range results {
 		part := &parts[i]
 		if part.doubtful {

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/sfstat/sfstat/engine/comm/gotoh"
+	"github.com/sfstat/sfstat/engine/comm/needleman"
 	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace/comms"
 )
@@ -53,7 +53,7 @@ func queuedClock(p *Process) clocks {
 
 // learnQueue takes from what is aligned how far clocks are apart, by the shortest delays, and the longest delay; no
 // clock, if the shortest is not that of clocks which agree.
-func learnQueue(parts []part, results []*gotoh.Result) clocks {
+func learnQueue(parts []part, results []*needleman.Result) clocks {
 	var lags []float64
 	for i, r := range results {
 		e := parts[i].evidence

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/sfstat/sfstat/engine/comm/gotoh"
+	"github.com/sfstat/sfstat/engine/comm/needleman"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
@@ -81,12 +81,12 @@ func scored(p *Process, launches []Launch, byLog map[uint64][]int, byTrace map[i
 	for l, s := range logs {
 		for t, s2 := range traces {
 			pair := newPart(p, launches, byLog[s], byTrace[s2])
-			r, err := gotoh.Solve(pair.evidence, gaps)
+			r, err := needleman.Solve(pair.evidence, alone)
 			if err != nil {
 				return nil, false
 			}
-			alone := int64(gaps.Rows.Extend) * int64(len(byLog[s])+len(byTrace[s2])) // of what scores without a pair
-			all = append(all, candidate{l, t, float64(r.Score + alone)})
+			apart := alone * int64(len(byLog[s])+len(byTrace[s2])) // what is taken off without a pair
+			all = append(all, candidate{l, t, float64(r.Score + apart)})
 		}
 	}
 	return all, true

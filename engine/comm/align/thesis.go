@@ -1,7 +1,7 @@
 package align
 
 import (
-	"github.com/sfstat/sfstat/engine/comm/gotoh"
+	"github.com/sfstat/sfstat/engine/comm/needleman"
 	"github.com/sfstat/sfstat/trace/comms"
 )
 
@@ -28,7 +28,7 @@ func newThesisScoring(p Process) *thesisScoring {
 	return &thesisScoring{calls: p.Calls, kernels: p.Kernels, order: byStart(p.Kernels)}
 }
 
-var _ gotoh.Scores = (*thesisScoring)(nil)
+var _ needleman.Scores = (*thesisScoring)(nil)
 
 func (t *thesisScoring) Size() (int, int)      { return len(t.calls), len(t.order) }
 func (t *thesisScoring) Window(int) (int, int) { return 0, len(t.order) }
@@ -45,10 +45,9 @@ func (t *thesisScoring) Row(dst []int32, row, from int) {
 }
 
 // ByName aligns one process with the thesis's scoring: pairs of call and kernel.
-func ByName(p Process) ([]gotoh.Pair, error) {
+func ByName(p Process) ([]needleman.Pair, error) {
 	t := newThesisScoring(p)
-	gap := gotoh.Gap{Extend: thesisGap}
-	r, err := gotoh.Solve(t, gotoh.Options{Rows: gap, Columns: gap, Width: gotoh.DefaultWidth})
+	r, err := needleman.Solve(t, thesisGap)
 	if err != nil {
 		return nil, err
 	}
@@ -64,13 +63,13 @@ const SlidingWindow = 8
 // BySliding is the thesis's simplest way: it walks the kernels as they started, and takes for each the first call of its
 // operation among the next few that are left. A call that is not in the log costs all that follow: a later one is
 // taken in its place, and those passed over are gone. Pairs have no margin.
-func BySliding(p Process, window int) []gotoh.Pair {
-	var out []gotoh.Pair
+func BySliding(p Process, window int) []needleman.Pair {
+	var out []needleman.Pair
 	next := 0
 	for _, k := range byStart(p.Kernels) {
 		for c := next; c < min(next+window, len(p.Calls)); c++ {
 			if kernelOp(p.Calls[c].Op) == p.Kernels[k].Op {
-				out = append(out, gotoh.Pair{Row: c, Column: k})
+				out = append(out, needleman.Pair{Row: c, Column: k})
 				next = c + 1
 				break
 			}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/engine/comm/align"
-	"github.com/sfstat/sfstat/engine/comm/gotoh"
+	"github.com/sfstat/sfstat/engine/comm/needleman"
 	"github.com/sfstat/sfstat/internal/table"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
@@ -59,7 +59,7 @@ func (s *lossScenario) rank(r *rand.Rand) (p lossy) {
 }
 
 // judge counts pairs of the rank.
-func (p *lossy) judge(s *Score, found []gotoh.Pair) {
+func (p *lossy) judge(s *Score, found []needleman.Pair) {
 	for _, i := range p.calls {
 		if _, both := slices.BinarySearch(p.kernels, i); both {
 			s.True++
@@ -73,7 +73,7 @@ func (p *lossy) judge(s *Score, found []gotoh.Pair) {
 // lossF1 is how well a method pairs the workloads of a scenario: of all together, and the least and the most of one.
 type lossF1 struct{ all, least, most float64 }
 
-func (s *lossScenario) score(method func(align.Process) ([]gotoh.Pair, error)) (lossF1, error) {
+func (s *lossScenario) score(method func(align.Process) ([]needleman.Pair, error)) (lossF1, error) {
 	var all Score
 	f := lossF1{least: 1}
 	for seed := range uint64(lossSeeds) {
@@ -94,8 +94,8 @@ func (s *lossScenario) score(method func(align.Process) ([]gotoh.Pair, error)) (
 	return f, nil
 }
 
-func sliding(window int) func(align.Process) ([]gotoh.Pair, error) {
-	return func(p align.Process) ([]gotoh.Pair, error) { return align.BySliding(p, window), nil }
+func sliding(window int) func(align.Process) ([]needleman.Pair, error) {
+	return func(p align.Process) ([]needleman.Pair, error) { return align.BySliding(p, window), nil }
 }
 
 // LossTable is the thesis's Table 4.5 on workloads generated as it tells of its own, and why its figures are others, by row

@@ -1,4 +1,4 @@
-package gotoh
+package needleman
 
 import (
 	"fmt"
@@ -42,33 +42,23 @@ func (t table) Best(i int) (best int32) {
 	return best
 }
 
-// plain is the recurrence as the textbook has it: three full tables.
-func plain(t table, o Options) int32 {
+// plain is the recurrence as the textbook has it: a full table.
+func plain(t table, gap int32) int32 {
 	n, m := t.Size()
-	grid := func() [][]int32 {
-		g := make([][]int32, n+1)
-		for i := range g {
-			g[i] = make([]int32, m+1)
-			for j := range g[i] {
-				g[i][j] = Never
-			}
-		}
-		return g
-	}
-	h, x, y := grid(), grid(), grid()
-	for i := range n + 1 {
-		for j := range m + 1 {
+	h := make([][]int32, n+1)
+	for i := range h {
+		h[i] = make([]int32, m+1)
+		for j := range h[i] {
+			h[i][j] = Never
 			if i == 0 && j == 0 {
 				h[0][0] = 0
-				continue
 			}
 			if i > 0 {
-				x[i][j] = max(h[i-1][j]-o.Rows.Open, x[i-1][j]) - o.Rows.Extend
+				h[i][j] = max(h[i][j], h[i-1][j]-gap)
 			}
 			if j > 0 {
-				y[i][j] = max(h[i][j-1]-o.Columns.Open, y[i][j-1]) - o.Columns.Extend
+				h[i][j] = max(h[i][j], h[i][j-1]-gap)
 			}
-			h[i][j] = max(x[i][j], y[i][j])
 			if i > 0 && j > 0 {
 				h[i][j] = max(h[i][j], h[i-1][j-1]+t.score[i-1][j-1])
 			}
@@ -78,23 +68,12 @@ func plain(t table, o Options) int32 {
 }
 
 // price adds up what an alignment scores, by the definition.
-func price(t table, o Options, pairs []Pair) int64 {
+func price(t table, gap int32, pairs []Pair) int64 {
 	n, m := t.Size()
-	var sum int64
-	gap := func(k int, g Gap) {
-		if k > 0 {
-			sum -= int64(g.Open) + int64(k)*int64(g.Extend)
-		}
-	}
-	i, j := 0, 0
+	sum := -int64(n+m-2*len(pairs)) * int64(gap)
 	for _, p := range pairs {
-		gap(p.Row-i, o.Rows)
-		gap(p.Column-j, o.Columns)
 		sum += int64(t.score[p.Row][p.Column])
-		i, j = p.Row+1, p.Column+1
 	}
-	gap(n-i, o.Rows)
-	gap(m-j, o.Columns)
 	return sum
 }
 
@@ -110,10 +89,10 @@ func (t table) without(i, j int) table {
 
 // cases makes tables of the kinds that bands get wrong: few symbols, repeats with shifts, runs lost
 // on one side, wandering windows, anything at all.
-func cases(rng *rand.Rand, kind int) (table, Options) {
+func cases(rng *rand.Rand, kind int) (t table, gap int32, width int) {
 	n, m := rng.IntN(40), rng.IntN(40)
-	o := Options{Rows: Gap{rng.Int32N(12), rng.Int32N(6)}, Columns: Gap{rng.Int32N(12), rng.Int32N(6)}, Width: 1 + rng.IntN(4)}
-	t := table{score: make([][]int32, n), open: rng.IntN(2) == 0}
+	gap, width = rng.Int32N(9), 1+rng.IntN(4)
+	t = table{score: make([][]int32, n), open: rng.IntN(2) == 0}
 	period, shift, symbols := 1+rng.IntN(6), rng.IntN(8), 1+rng.IntN(4)
 	a, b := make([]int, n), make([]int, m)
 	for i := range a {
@@ -152,7 +131,7 @@ func cases(rng *rand.Rand, kind int) (table, Options) {
 			t.score[i][j] = s
 		}
 	}
-	return t, o
+	return t, gap, width
 }
 
 // The banded, certified, row-saving solution is the textbook's, the pairs add up to
@@ -163,18 +142,18 @@ func TestSolveEqualsPlain(t *testing.T) {
 			banded := 0
 			for seed := range uint64(2000) {
 				rng := rand.New(rand.NewPCG(seed, uint64(kind)))
-				tab, o := cases(rng, kind)
-				got, err := Solve(tab, o)
+				tab, gap, width := cases(rng, kind)
+				got, err := solve(tab, gap, width)
 				if err != nil {
 					t.Fatal(err)
 				}
-				if want := plain(tab, o); got.Score != int64(want) || price(tab, o, got.Pairs) != got.Score {
-					t.Fatalf("seed %d: score %d, pairs add up to %d, want %d", seed, got.Score, price(tab, o, got.Pairs), want)
+				if want := plain(tab, gap); got.Score != int64(want) || price(tab, gap, got.Pairs) != got.Score {
+					t.Fatalf("seed %d: score %d, pairs add up to %d, want %d", seed, got.Score, price(tab, gap, got.Pairs), want)
 				}
 				if seed%10 == 0 {
-					checkMargins(t, tab, o, got)
+					checkMargins(t, tab, gap, got)
 				}
-				if !got.Whole {
+				if !got.whole {
 					banded++
 				}
 			}
@@ -188,12 +167,12 @@ func TestSolveEqualsPlain(t *testing.T) {
 
 // checkMargins solves again without each pair. A band's margin may be less, by what it
 // cannot see, never more.
-func checkMargins(t *testing.T, tab table, o Options, got *Result) {
+func checkMargins(t *testing.T, tab table, gap int32, got *Result) {
 	t.Helper()
 	for _, p := range got.Pairs {
-		want := min(got.Score-int64(plain(tab.without(p.Row, p.Column), o)), 1<<30)
-		if int64(p.Margin) > want && want < 1<<26 || got.Whole && int64(p.Margin) != want && want < 1<<26 {
-			t.Fatalf("pair %+v: margin %d by solving again, whole table %v", p, want, got.Whole)
+		want := min(got.Score-int64(plain(tab.without(p.Row, p.Column), gap)), 1<<30)
+		if int64(p.Margin) > want && want < 1<<26 || got.whole && int64(p.Margin) != want && want < 1<<26 {
+			t.Fatalf("pair %+v: margin %d by solving again, whole table %v", p, want, got.whole)
 		}
 	}
 }
@@ -212,13 +191,13 @@ func TestLong(t *testing.T) {
 			}
 		}
 	}
-	o := Options{Rows: Gap{4, 2}, Columns: Gap{4, 2}, Width: 8}
-	got, err := Solve(tab, o)
+	const gap, width = 3, 8
+	got, err := solve(tab, gap, width)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := plain(tab, o); got.Score != int64(want) || price(tab, o, got.Pairs) != got.Score {
-		t.Errorf("score %d, pairs add up to %d, want %d", got.Score, price(tab, o, got.Pairs), want)
+	if want := plain(tab, gap); got.Score != int64(want) || price(tab, gap, got.Pairs) != got.Score {
+		t.Errorf("score %d, pairs add up to %d, want %d", got.Score, price(tab, gap, got.Pairs), want)
 	}
 }
 
@@ -236,7 +215,7 @@ func TestWorkedExample(t *testing.T) {
 			tab.score[i] = append(tab.score[i], s)
 		}
 	}
-	got, err := Solve(tab, Options{Rows: Gap{Extend: 1}, Columns: Gap{Extend: 1}})
+	got, err := Solve(tab, 1)
 	if err != nil || got.Score != 2 || len(got.Pairs) != 4 {
 		t.Fatalf("%+v, %v", got, err)
 	}
@@ -250,17 +229,17 @@ func TestWorkedExample(t *testing.T) {
 // Scores that could run over are refused, and so are gaps that pay.
 func TestRefused(t *testing.T) {
 	big := table{score: [][]int32{{1 << 28}}}
-	if _, err := Solve(big, Options{}); err == nil {
+	if _, err := Solve(big, 0); err == nil {
 		t.Error("scores that run over are accepted")
 	}
-	if _, err := Solve(table{score: [][]int32{{1}}}, Options{Rows: Gap{Extend: -1}}); err == nil {
+	if _, err := Solve(table{score: [][]int32{{1}}}, -1); err == nil {
 		t.Error("a gap that pays is accepted")
 	}
 }
 
 // Nothing on either side is an alignment without pairs.
 func TestEmpty(t *testing.T) {
-	if r, err := Solve(table{}, Options{}); err != nil || len(r.Pairs) != 0 {
+	if r, err := Solve(table{}, 5); err != nil || len(r.Pairs) != 0 {
 		t.Errorf("nothing at all: %v, %v", r, err)
 	}
 }

@@ -1,11 +1,11 @@
-package gotoh
+package needleman
 
 // problem is one table with its band.
 type problem struct {
-	s          Scores
-	n, m       int
-	rows, cols Gap
-	band       *band
+	s    Scores
+	n, m int
+	gap  int32
+	band *band
 }
 
 // found is what the pass from the beginning finds.
@@ -14,13 +14,11 @@ type found struct {
 	beyond int64 // no path that leaves the band scores more
 }
 
-// layer is one row of the recurrence, by column: paths of one kind.
-type layer struct{ h, x []int32 }
-
-func newLayer(m int) layer {
-	l := layer{make([]int32, m+1), make([]int32, m+1)}
-	for j := range l.h {
-		l.h[j], l.x[j] = Never, Never
+// newLayer is one row of the recurrence, by column.
+func newLayer(m int) []int32 {
+	l := make([]int32, m+1)
+	for j := range l {
+		l[j] = Never
 	}
 	return l
 }
@@ -33,26 +31,23 @@ func (p *problem) certify() found {
 	}
 	in, out := newLayer(p.m), newLayer(p.m)
 	score := make([]int32, p.m+2)
-	above, below := int32(Never), int32(Never)
-	in.h[0] = 0
 	p.firstRow(in)
-	above = p.leave(0, in, out, above)
+	above, below := p.leave(0, in, out, Never), int32(Never)
 	for i := 1; i <= p.n; i++ {
 		above += p.most(i, p.band.above)
 		below = p.sink(i, in, out, below)
 		p.scores(score, i)
-		back := returned{above: above, below: below}
 		p.forward(i, in, score, nil)
-		p.forward(i, out, score, &back)
+		p.forward(i, out, score, &returned{above: above, below: below})
 		above = p.leave(i, in, out, above)
 	}
-	return found{int64(in.h[p.m]), int64(out.h[p.m])}
+	return found{int64(in[p.m]), int64(out[p.m])}
 }
 
 // firstRow sets row 0: columns skipped from the start.
-func (p *problem) firstRow(l layer) {
-	for j := 1; j <= p.band.right[0]; j++ {
-		l.h[j] = -p.cols.Open - int32(j)*p.cols.Extend
+func (p *problem) firstRow(h []int32) {
+	for j := range p.band.right[0] + 1 {
+		h[j] = -int32(j) * p.gap
 	}
 }
 
@@ -66,19 +61,19 @@ func (p *problem) most(i int, may []bool) int32 {
 
 // leave is the best path above the band in row i: one that was there, or that
 // steps off the right end of the row.
-func (p *problem) leave(i int, in, out layer, above int32) int32 {
+func (p *problem) leave(i int, in, out []int32, above int32) int32 {
 	r := p.band.right[i]
 	if r == p.m {
 		return Never
 	}
-	return max(above, in.h[r], out.h[r])
+	return max(above, in[r], out[r])
 }
 
 // sink is the best path below the band in row i: one that was there, or that was in
 // cells of the row before which this row has no more.
-func (p *problem) sink(i int, in, out layer, below int32) int32 {
+func (p *problem) sink(i int, in, out []int32, below int32) int32 {
 	for j := p.band.left[i-1]; j < min(p.band.left[i], p.band.right[i-1]+1); j++ {
-		below = max(below, in.h[j], out.h[j])
+		below = max(below, in[j], out[j])
 	}
 	if p.band.left[i] == 0 {
 		return Never
@@ -97,27 +92,25 @@ func (p *problem) scores(dst []int32, i int) {
 // returned is how well paths that come back from outside score.
 type returned struct{ above, below int32 }
 
-// forward replaces row i−1 in l by row i.
-func (p *problem) forward(i int, l layer, score []int32, back *returned) {
+// forward replaces row i−1 in h by row i.
+func (p *problem) forward(i int, h, score []int32, back *returned) {
 	left, right := p.band.left[i], p.band.right[i]
-	diagonal, y := int32(Never), int32(Never)
+	diagonal, before, entering := int32(Never), int32(Never), int32(Never)
 	if left > p.band.left[i-1] {
-		diagonal = l.h[left-1]
+		diagonal = h[left-1]
 	}
 	if back != nil {
-		y = back.below
-		for j := p.band.right[i-1] + 1; j <= right; j++ { // no path of this layer has been there before
-			l.h[j], l.x[j] = Never, back.above+p.rows.Extend
-		}
+		before, entering = back.below+p.gap, back.above
 	}
-	ro, re, co, ce := p.rows.Open, p.rows.Extend, p.cols.Open, p.cols.Extend
-	h, x, s := l.h[left:right+1], l.x[left:right+1], score[left:right+1]
-	x, s = x[:len(h)], s[:len(h)]
-	for j, above := range h {
-		skip := max(above-ro, x[j]) - re
-		best := max(skip, y, diagonal+s[j]) // before the first column no diagonal comes in
-		diagonal = above
-		h[j], x[j] = best, skip
-		y = max(best-co, y) - ce
+	row, s := h[left:right+1], score[left:right+1]
+	s = s[:len(row)]
+	shared := p.band.right[i-1] - left + 1
+	for j, above := range row[:shared] {
+		before = max(max(above, before)-p.gap, diagonal+s[j]) // before the first column no diagonal comes in
+		diagonal, row[j] = above, before
+	}
+	for j := shared; j < len(row); j++ { // no path of this layer has been above these
+		before = max(entering, before-p.gap, diagonal+s[j])
+		diagonal, row[j] = Never, before
 	}
 }

@@ -1,14 +1,11 @@
-// Package gotoh aligns two sequences globally with affine gaps, optimally.
+// Package needleman aligns two sequences globally, optimally.
 //
 // An alignment of n rows and m columns is a set of pairs (i, j), increasing in both. Its
-// score is the sum of the scores of its pairs, less Open + k·Extend for every run of k rows, or of
-// k columns, between two neighbouring pairs that stay without partner (affine gaps,
-// Gotoh 1982, J. Mol. Biol. 162:705–708). With H(i, j) the best score of the first i rows
-// and j columns, X and Y those that end in an open run of rows and columns:
+// score is the sum of the scores of its pairs, less the gap's cost for every row and
+// column that stays without partner (Needleman and Wunsch 1970, J. Mol. Biol. 48:443–453). With
+// H(i, j) the best score of the first i rows and j columns:
 //
-//	X(i, j) = max(H(i−1, j) − Open, X(i−1, j)) − Extend
-//	Y(i, j) = max(H(i, j−1) − Open, Y(i, j−1)) − Extend
-//	H(i, j) = max(H(i−1, j−1) + score(i, j), X(i, j), Y(i, j))
+//	H(i, j) = max(H(i−1, j−1) + score(i, j), H(i−1, j) − gap, H(i, j−1) − gap)
 //
 // # Band and certificate
 //
@@ -21,16 +18,16 @@
 // was outside scores as any. Every path of the whole table that leaves the band is a
 // path of that relaxation and scores at least as much in it: gap costs outside are left
 // out, a pair outside scores at most Best, and inside nothing differs. So no path that leaves the
-// band beats Beyond, the relaxation's best. If Beyond ≤ Score, the band's best path is
-// optimal. If not, the band is widened twofold to eightfold, in the end
+// band beats the relaxation's best. If that is not above the band's, the band's best path is
+// optimal. If it is, the band is widened twofold to eightfold, in the end
 // to the whole table, where there is nothing beyond.
 //
 // # Confidence
 //
 // The margin of a pair is the score of the best alignment less that of the best
 // alignment without this pair; 0 means that another one is as good. It comes from the same
-// recurrence run from both ends: the best alignment through a cell is the sum of the two. Beyond
-// bounds what the band cannot see.
+// recurrence run from both ends: the best alignment through a cell is the sum of the two. The
+// relaxation's best bounds what the band cannot see.
 //
 // # Cost
 //
@@ -38,18 +35,12 @@
 // Memory is rows, not cells: the pass from the end keeps a few rows of every level
 // and computes those between again (Grice, Hughey and Speck 1997, CABIOS 13:45–53), with
 // at most 16 rows on each of log₁₆(n/64) levels and 64 at the lowest.
-package gotoh
+package needleman
 
-import (
-	"errors"
-	"fmt"
-)
+import "fmt"
 
 // Never is the score of a pair that must not be.
 const Never = -1 << 28
-
-// ErrTooLarge says that scores could add up to more than is counted with.
-var ErrTooLarge = errors.New("scores too large")
 
 // Scores tells what may be paired and how well it fits. Its methods are called
 // many times with the same arguments and must answer the same.
@@ -65,19 +56,6 @@ type Scores interface {
 	Best(row int) int32
 }
 
-// Gap is what a run of k rows or columns without partners costs: Open + k·Extend. Both
-// are at least 0.
-type Gap struct{ Open, Extend int32 }
-
-// Options say what gaps cost and how wide the first band is.
-type Options struct {
-	Rows, Columns Gap
-	Width         int // cells on either side of the diagonal, or of the windows, to begin with
-}
-
-// DefaultWidth is the half width of the first band.
-const DefaultWidth = 64
-
 // Pair is a row and its column.
 type Pair struct {
 	Row, Column int
@@ -86,22 +64,27 @@ type Pair struct {
 
 // Result is the best alignment.
 type Result struct {
-	Pairs  []Pair // increasing
-	Score  int64
-	Whole  bool  // it was the whole table
-	Beyond int64 // no alignment that leaves the band scores more; meaningless if Whole
-	Cells  int64 // of the last band
+	Pairs []Pair // increasing
+	Score int64
+
+	whole bool  // the band was the whole table
+	cells int64 // of the band
 }
 
-// Solve finds the best alignment. It is optimal whatever the options' width.
-func Solve(s Scores, o Options) (*Result, error) {
+// firstWidth is how many cells the first band has on either side of the diagonal, or of the windows.
+const firstWidth = 64
+
+// Solve finds the best alignment, where each row and each column without partner costs gap.
+func Solve(s Scores, gap int32) (*Result, error) { return solve(s, gap, firstWidth) }
+
+// solve is Solve with another first band; what it finds is the same.
+func solve(s Scores, gap int32, width int) (*Result, error) {
 	n, m := s.Size()
-	if err := o.validate(s, n, m); err != nil {
+	if err := validate(s, gap); err != nil {
 		return nil, err
 	}
-	for width := max(o.Width, 1); ; {
-		p := &problem{s: s, n: n, m: m, rows: o.Rows, cols: o.Columns}
-		p.band = newBand(s, width)
+	for {
+		p := &problem{s: s, n: n, m: m, gap: gap, band: newBand(s, width)}
 		f := p.certify()
 		if f.beyond > f.score { // never of the whole table, which has nothing beyond
 			width = p.wider(width, f)
@@ -115,31 +98,28 @@ func Solve(s Scores, o Options) (*Result, error) {
 // costs it one row and one column without partner. Most of the table is not worth a
 // certificate: it is taken whole.
 func (p *problem) wider(width int, f found) int {
-	each := max(int64(p.rows.Extend)+int64(p.cols.Extend), 1)
-	next := min(max(2*width, width+int((f.beyond-f.score)/each)), 8*width)
+	next := min(max(2*width, width+int((f.beyond-f.score)/max(2*int64(p.gap), 1))), 8*width)
 	if 4*next > p.m {
 		return p.n + p.m
 	}
 	return next
 }
 
-func (o Options) validate(s Scores, n, m int) error {
-	for _, c := range [...]int32{o.Rows.Open, o.Rows.Extend, o.Columns.Open, o.Columns.Extend} {
-		if c < 0 {
-			return fmt.Errorf("gotoh: a gap that costs %d would pay for itself", c)
-		}
+func validate(s Scores, gap int32) error {
+	if gap < 0 {
+		return fmt.Errorf("needleman: a gap that costs %d would pay for itself", gap)
 	}
-	var total int64
+	n, m := s.Size()
+	total := int64(n+m) * int64(gap)
 	for i := range n {
 		b := s.Best(i)
 		if b < 0 {
-			return fmt.Errorf("gotoh: row %d has at best %d, less than 0", i, b)
+			return fmt.Errorf("needleman: row %d has at best %d, less than 0", i, b)
 		}
 		total += int64(b)
 	}
-	total += int64(o.Rows.Open) + int64(o.Columns.Open) + int64(n)*int64(o.Rows.Open+o.Rows.Extend) + int64(m)*int64(o.Columns.Open+o.Columns.Extend)
 	if total > -Never/2 {
-		return fmt.Errorf("gotoh: %d rows and %d columns could score up to %d: %w", n, m, total, ErrTooLarge)
+		return fmt.Errorf("needleman: %d rows and %d columns could score up to %d, more than is counted with", n, m, total)
 	}
 	return nil
 }

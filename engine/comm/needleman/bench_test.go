@@ -1,4 +1,4 @@
-package gotoh
+package needleman
 
 import (
 	"fmt"
@@ -59,12 +59,11 @@ func job(n int, lost float64) (rows, columns []uint8) {
 // BenchmarkSolve: rows/s by length and by what is lost; "worst" has nothing in common, so that
 // the whole table is needed.
 func BenchmarkSolve(b *testing.B) {
-	o := Options{Rows: Gap{0, 5}, Columns: Gap{0, 5}, Width: DefaultWidth}
 	for _, lost := range []float64{0, 0.001, 0.01, 0.2} {
 		for _, n := range []int{2000, 6000, 20000, 60000} {
 			b.Run(fmt.Sprintf("lost=%g/n=%d", lost, n), func(b *testing.B) {
 				rows, columns := job(n, lost)
-				solve(b, newClasses(rows, columns, 5, -15), o)
+				timed(b, newClasses(rows, columns, 5, -15))
 			})
 		}
 	}
@@ -75,18 +74,18 @@ func BenchmarkSolve(b *testing.B) {
 			for i := range rows {
 				rows[i], columns[i] = uint8(rng.IntN(8)), uint8(8+rng.IntN(8))
 			}
-			solve(b, newClasses(rows, columns, 5, -15), o)
+			timed(b, newClasses(rows, columns, 5, -15))
 		})
 	}
 }
 
-func solve(b *testing.B, s Scores, o Options) {
+func timed(b *testing.B, s Scores) {
 	n, _ := s.Size()
 	var r *Result
 	var peak uint64
 	for b.Loop() {
 		var err error
-		if r, err = Solve(s, o); err != nil {
+		if r, err = Solve(s, 5); err != nil {
 			b.Fatal(err)
 		}
 		var m runtime.MemStats
@@ -94,6 +93,6 @@ func solve(b *testing.B, s Scores, o Options) {
 		peak = max(peak, m.HeapSys)
 	}
 	b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
-	b.ReportMetric(float64(r.Cells), "cells")
+	b.ReportMetric(float64(r.cells), "cells")
 	b.ReportMetric(float64(peak)/1e6, "MB-heap")
 }

@@ -1,4 +1,4 @@
-package gotoh
+package needleman
 
 // band is the cells that are computed: of row i, after i rows are taken, the
 // columns from left[i] to right[i].

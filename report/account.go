@@ -99,15 +99,7 @@ func accountBlocks(r *frontier.Result, stands string) document {
 
 // stageTable is where the step goes, stage by stage.
 func stageTable(r *frontier.Result, stands string) *table.Table {
-	t := &table.Table{Columns: []table.Column{
-		{Head: "stage", Kind: table.Name}, {Head: "%s/step", Kind: table.Length}, {Kind: table.Bar},
-		{Head: "share", Kind: table.Fraction, Means: "share: part of the step that the group spends here."},
-		{Head: "gain", Kind: table.Fraction, Means: "gain: saved if the stage ran at its baseline."},
-		{Head: "latest", Kind: table.List},
-		{Head: "lag %s", Kind: table.Length, Spare: true, Means: "lag: the latest rank behind the median, per step."},
-		{Head: "by max", Kind: table.Fraction, Spare: true},
-		{Head: "by mean", Kind: table.Fraction, Spare: true, Means: "by max, by mean: the share by the slowest rank's and by the mean duration."},
-	}}
+	t := tableOf("stage")
 	if stands == "" && lead(r) >= 0 {
 		stands = r.Stages[lead(r)].Name
 	}
@@ -121,8 +113,7 @@ func stageTable(r *frontier.Result, stands string) *table.Table {
 		}
 		bar := table.RealCell(float64(s.Advance))
 		bar.Strong = s.Name == stands
-		row := []table.Cell{table.TextCell(s.Name), perStep(s.Advance, r), bar, table.OptionalCell(s.Share), gain,
-			table.ListCell(rankItems(s.Latest, len(r.Ranks))), perStep(s.Lag, r), table.OptionalCell(s.MaxShare), table.OptionalCell(s.MeanShare)}
+		row := t.Cells(s.Name, perStep(s.Advance, r), bar, s.Share, gain, rankItems(s.Latest, len(r.Ranks)), perStep(s.Lag, r), s.MaxShare, s.MeanShare)
 		if alone { // nothing but how its time divides
 			row = append(row[:4], make([]table.Cell, len(row)-4)...)
 		}
@@ -140,9 +131,9 @@ func perStep(ns int64, r *frontier.Result) table.Cell {
 
 // rawTable is the stages of a window below the denominator floor.
 func rawTable(r *frontier.Result) *table.Table {
-	t := &table.Table{Columns: []table.Column{{Head: "stage", Kind: table.Name}, {Head: "advance, ns", Kind: table.Integer}, {Head: "latest", Kind: table.List}}}
+	t := tableOf("raw")
 	for _, s := range r.Stages {
-		row := []table.Cell{table.TextCell(s.Name), table.WholeCell(s.Advance), table.ListCell(rankItems(s.Latest, len(r.Ranks)))}
+		row := t.Cells(s.Name, s.Advance, rankItems(s.Latest, len(r.Ranks)))
 		if len(r.Ranks) == 1 {
 			row[2] = table.Cell{}
 		}
@@ -157,17 +148,12 @@ const windowLimit = 40
 // windowTable is one line per window or group. noted are the indices of the
 // windows that carry the note.
 func windowTable(results []*frontier.Result, noted []int, note string) *table.Table {
-	t := &table.Table{Columns: []table.Column{
-		{Head: "run", Kind: table.Name}, {Head: "window", Kind: table.Integer}, {Head: "group", Kind: table.Text},
-		{Head: "%s/step", Kind: table.Length}, {Head: "lead stage", Kind: table.Name}, {Head: "share", Kind: table.Fraction},
-		{Head: "labels", Kind: table.List, Last: true}, {Head: "leader", Kind: table.Text, Last: true}, {Head: "steps", Kind: table.Text, Last: true},
-	}}
+	t := tableOf("window")
 	oneRun := !slices.ContainsFunc(results, func(r *frontier.Result) bool { return r.Run != results[0].Run })
 	oneWindow := oneRun && !slices.ContainsFunc(results, func(r *frontier.Result) bool { return r.Window != results[0].Window })
 	roles := slices.ContainsFunc(results, func(r *frontier.Result) bool { return r.Group != "" })
 	for i, r := range results {
-		row := []table.Cell{table.TextCell(r.Run), table.WholeCell(r.Window), table.TextCell(r.Group), perStep(r.Makespan, r), {}, {},
-			table.ListCell(labelItems(r.Labels)), {}, table.TextCell(stepRange(r))}
+		row := t.Cells(r.Run, r.Window, r.Group, perStep(r.Makespan, r), nil, nil, labelItems(r.Labels), nil, stepRange(r))
 		if r.Group == "" && roles {
 			row[2] = table.TextCell("all ranks")
 		}

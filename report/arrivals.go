@@ -213,12 +213,7 @@ func groupName(name, desc string) string {
 }
 
 func (j Arrivals) table() *table.Table {
-	t := &table.Table{Columns: []table.Column{{Head: "entered from", Kind: table.Name}, {Head: "calls", Kind: table.Name, Spare: true}, {Head: "operation", Kind: table.Name}, {Head: "stage", Kind: table.Name, Spare: true},
-		{Head: "group", Kind: table.Name, Spare: true}, {Head: "points", Kind: table.Integer},
-		{Head: "skew %s", Kind: table.Length, Means: "skew: last entry less first, median."},
-		{Head: "latest", Kind: table.ID, Means: "latest: the rank that costs most there."}, {Head: "last", Kind: table.Fraction, Means: "last: how often that rank entered last."},
-		{Head: "own %s", Kind: table.Length, Means: "own: own delay, median; lateness inherited from another synchronisation point is not included."},
-		{Head: "cost %s", Kind: table.Length, Means: "cost: what the others waited for it, in all."}}}
+	t := tableOf("arrivals")
 	var order []int
 	for i := range j.Places {
 		if j.Places[i].Repeats {
@@ -236,8 +231,7 @@ func (j Arrivals) table() *table.Table {
 	for _, i := range order {
 		p := &j.Places[i]
 		w := worst(p)
-		t.Add(table.TextCell(p.Line.String()), table.TextCell(p.Line.Call), table.TextCell(bareOp(p.Op)), table.TextCell(p.Stage), table.TextCell(p.Group), table.WholeCell(p.Points),
-			table.RealCell(float64(p.Skew)), table.WholeCell(w.Rank), table.RealCell(float64(w.Last)/float64(max(1, w.Points))), table.RealCell(float64(w.Delay)), table.RealCell(float64(w.Charge)))
+		t.Row(p.Line.String(), p.Line.Call, bareOp(p.Op), p.Stage, p.Group, p.Points, p.Skew, w.Rank, float64(w.Last)/float64(max(1, w.Points)), w.Delay, w.Charge)
 	}
 	return capped(t, placesShown, "json and csv").Tidy()
 }

@@ -114,19 +114,14 @@ func batchHeadline(sum *findings.Summary, runs []*findings.Run) string {
 }
 
 func worstRuns(runs []*findings.Run) *table.Table {
-	t := &table.Table{Columns: []table.Column{
-		{Head: "run", Kind: table.Key}, {Head: "who", Kind: table.Text}, {Head: "stage", Kind: table.Name},
-		{Head: "host", Kind: table.Name, Spare: true}, {Head: "gain", Kind: table.Fraction}, {Head: "lost, %s", Kind: table.Length},
-		{Head: "certainty", Kind: table.Text, Spare: true}, {Head: "folder", Kind: table.Name, Spare: true},
-	}}
+	t := tableOf("worst runs")
 	for _, r := range runs {
 		f := r.Worst
 		gain := table.Cell{}
 		if f.RunGain != nil {
 			gain = table.RealCell(*f.RunGain)
 		}
-		t.Add(table.TextCell(r.Name), table.TextCell(whoDelays(f)), table.TextCell(said(f.Stage)), table.TextCell(said(f.Host)), gain,
-			table.RealCell(r.Lost()), table.TextCell(said(f.Confidence)), table.TextCell(r.Folder))
+		t.Row(r.Name, whoDelays(f), said(f.Stage), said(f.Host), gain, r.Lost(), said(f.Confidence), r.Folder)
 	}
 	return t
 }
@@ -153,7 +148,7 @@ func said(s *string) string {
 
 // recurring is a table of hosts, or of GPUs.
 func recurring(what string, list []diagnose.Recurrence) *table.Table {
-	t := &table.Table{Columns: []table.Column{{Head: "host", Kind: table.Name}}}
+	t := tableOf("recurring")
 	if what == "GPU" {
 		t.Columns = append(t.Columns, table.Column{Head: "local rank", Kind: table.Integer})
 	}
@@ -161,7 +156,7 @@ func recurring(what string, list []diagnose.Recurrence) *table.Table {
 		table.Column{Head: "lost, %s", Kind: table.Length}, table.Column{Head: "by chance", Kind: table.Text})
 	t.Caption = fmt.Sprintf("by chance: that any %s is the one that delays so many runs, at most, if all were alike.", what)
 	for _, h := range list[:min(len(list), mostHosts)] {
-		cells := []table.Cell{table.TextCell(h.Host)}
+		cells := t.Cells(h.Host)
 		if what == "GPU" {
 			cells = append(cells, table.WholeCell(h.LocalRank))
 		}
@@ -185,33 +180,28 @@ func Recurrences(hosts, gpus []diagnose.Recurrence) (out []string) {
 }
 
 func dayChanges(changes []findings.Change) *table.Table {
-	t := &table.Table{Columns: []table.Column{{Head: "runs", Kind: table.Name}, {Head: "of", Kind: table.Name}, {Head: "from", Kind: table.Text}, {Head: "between", Kind: table.Text, Spare: true},
-		{Head: "before, %s", Kind: table.Length}, {Head: "after, %s", Kind: table.Length}, {Head: "change", Kind: table.Fraction}, {Head: "by chance", Kind: table.Text}},
-		Caption: "before, after: in a step of the median run of each day."}
+	t := tableOf("day changes")
 	for _, c := range changes {
-		t.Add(table.TextCell(c.Family), table.TextCell(cmp.Or(c.Stage, "step time")), table.TextCell(c.Day.Format(dayFormat)), table.TextCell(c.Low.Format(dayFormat)+" – "+c.High.Format(dayFormat)),
-			table.RealCell(c.Before), table.RealCell(c.After), table.RealCell(c.After/c.Before-1), table.TextCell(pValue(c.P)))
+		t.Row(c.Family, cmp.Or(c.Stage, "step time"), c.Day.Format(dayFormat), c.Low.Format(dayFormat)+" – "+c.High.Format(dayFormat), c.Before, c.After, c.After/c.Before-1, pValue(c.P))
 	}
 	return t
 }
 
 func onsetTable(onsets []findings.Onset) *table.Table {
-	t := &table.Table{Columns: []table.Column{{Head: "host", Kind: table.Name}, {Head: "local rank", Kind: table.Integer}, {Head: "from", Kind: table.Text}, {Head: "between", Kind: table.Text, Spare: true},
-		{Head: "before", Kind: table.Fraction}, {Head: "after", Kind: table.Fraction}, {Head: "by chance", Kind: table.Text}},
-		Caption: "before, after: part of the runs of a week that it delays, median over weeks."}
+	t := tableOf("onset")
 	for _, o := range onsets {
 		gpu := table.Cell{}
 		if o.LocalRank >= 0 {
 			gpu = table.WholeCell(o.LocalRank)
 		}
-		t.Add(table.TextCell(o.Host), gpu, table.TextCell(o.Week.Format(dayFormat)), table.TextCell(o.Low.Format(dayFormat)+" – "+o.High.Format(dayFormat)),
-			table.RealCell(o.Before), table.RealCell(o.After), table.TextCell(pValue(o.P)))
+		t.Row(o.Host, gpu, o.Week.Format(dayFormat), o.Low.Format(dayFormat)+" – "+o.High.Format(dayFormat), o.Before, o.After, pValue(o.P))
 	}
 	return t
 }
 
 func countTable(of string, list []findings.Count) *table.Table {
-	t := &table.Table{Columns: []table.Column{{Head: of, Kind: table.Name}, {Head: "runs", Kind: table.Integer}, {Head: "lost, %s", Kind: table.Length}}}
+	t := tableOf("count")
+	t.Columns[0].Head = of
 	for _, c := range list {
 		name := c.Name
 		if name == "" {
@@ -221,13 +211,13 @@ func countTable(of string, list []findings.Count) *table.Table {
 		if c.Lost > 0 {
 			lost = table.RealCell(c.Lost)
 		}
-		t.Add(table.TextCell(name), table.WholeCell(c.Runs), lost)
+		t.Row(name, c.Runs, lost)
 	}
 	return t
 }
 
 func weekTable(weeks []*findings.Week) *table.Table {
-	t := &table.Table{Columns: []table.Column{{Head: "week of", Kind: table.Text}, {Head: "runs", Kind: table.Integer}, {Head: "flagged", Kind: table.Integer}, {Head: "mostly", Kind: table.Name}}}
+	t := tableOf("week")
 	for _, w := range weeks {
 		stage, most := "", 0
 		for name, n := range w.Stages {
@@ -235,7 +225,7 @@ func weekTable(weeks []*findings.Week) *table.Table {
 				stage, most = name, n
 			}
 		}
-		t.Add(table.TextCell(w.Start.Format(dayFormat)), table.WholeCell(w.Runs), table.WholeCell(w.Flagged), table.TextCell(stage))
+		t.Row(w.Start.Format(dayFormat), w.Runs, w.Flagged, stage)
 	}
 	return t
 }

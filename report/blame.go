@@ -125,15 +125,10 @@ func (b Blame) finding() string {
 }
 
 func (b Blame) table() *table.Table {
-	t := &table.Table{Columns: []table.Column{{Head: "kind", Kind: table.Text}, {Head: "rank", Kind: table.ID}, {Head: "dp", Kind: table.ID, Spare: true},
-		{Head: "pp", Kind: table.ID, Spare: true}, {Head: "operator", Kind: table.Name}, {Head: "after", Kind: table.Name},
-		{Head: "symptoms", Kind: table.Integer}, {Head: "steps", Kind: table.Integer},
-		{Head: "delay %s/step", Kind: table.Length, Means: "delay: by how much the operators at which walks end were longer or later, in the steps where a walk ends there."},
-		{Head: "victims", Kind: table.List}}}
+	t := tableOf("blame")
 	for _, c := range b.Culprits {
 		at := b.worker(c.Worker)
-		row := []table.Cell{table.TextCell(c.Kind.String()), table.WholeCell(at.Rank), table.WholeCell(at.DP), table.WholeCell(at.PP), table.TextCell(c.Op), {},
-			table.WholeCell(c.Symptoms), table.WholeCell(len(c.Steps)), {}, table.ListCell(rankItems(b.ranksOf(c.Victims), 0))}
+		row := t.Cells(c.Kind.String(), at.Rank, at.DP, at.PP, c.Op, nil, c.Symptoms, len(c.Steps), nil, rankItems(b.ranksOf(c.Victims), 0))
 		if c.Pred != "" {
 			row[5] = table.TextCell(c.Pred)
 			if c.PredWorker != c.Worker {
@@ -151,12 +146,9 @@ func (b Blame) table() *table.Table {
 // walkTable is a walk from symptom to culprit, its middle left out where it is
 // long.
 func walkTable(path []operators.Stop) *table.Table {
-	t := &table.Table{Columns: []table.Column{{Head: "rank", Kind: table.ID}, {Head: "pp", Kind: table.ID}, {Head: "operator", Kind: table.Name},
-		{Head: "starts %s", Kind: table.Length}, {Head: "takes %s", Kind: table.Length}},
-		Caption: "Each operator waited for the one below it; the last is where the delay began."}
+	t := tableOf("walk")
 	for _, s := range path {
-		t.Add(table.WholeCell(s.Rank), table.WholeCell(s.Stage), table.TextCell(operatorName(s.Op, s.Seq)),
-			table.RealCell(float64(s.Start)), table.RealCell(float64(s.Dur)))
+		t.Row(s.Rank, s.Stage, operatorName(s.Op, s.Seq), s.Start, s.Dur)
 	}
 	return ends(t, stopsShown)
 }

@@ -37,17 +37,16 @@ const shownGroups = 4
 
 func changesSection(r *changes.Result) document {
 	d := document{heading("Communication")}
-	t := &table.Table{Columns: []table.Column{{Head: "for", Kind: table.Uncut}, {Head: "ranks", Kind: table.Integer}, {Head: "operation", Kind: table.Uncut}, {Head: "side", Kind: table.Text},
-		{Head: "calls", Kind: table.Real}, {Head: "volume", Kind: table.Amount}, {Head: "size", Kind: table.Amount}, {Head: "how", Kind: table.Uncut}, {Head: "bus GB/s", Kind: table.Amount}}}
+	t := tableOf("changes section")
 	for i := range r.Changes {
 		c := &r.Changes[i]
 		switch {
 		case !c.Differ && c.Base.Calls == 0: // outside of steps
 		case !c.Differ:
-			t.Add(changesRow(c, "both", &c.Base, bandwidths(&c.Base, &c.New))...)
+			addChange(t, c, "both", &c.Base, &c.New)
 		default:
-			t.Add(changesRow(c, "base", &c.Base, bandwidths(&c.Base))...)
-			t.Add(changesRow(c, "new", &c.New, bandwidths(&c.New))...)
+			addChange(t, c, "base", &c.Base)
+			addChange(t, c, "new", &c.New)
 		}
 	}
 	per := "of the whole recordings, over all ranks"
@@ -77,17 +76,17 @@ func changesSection(r *changes.Result) document {
 	return d
 }
 
-// changesRow is a line of one side, or of both where they are the same.
-func changesRow(c *changes.Change, side string, a *changes.Amount, bus string) []table.Cell {
-	row := []table.Cell{table.TextCell(c.Kind.String()), table.WholeCell(int64(c.NRanks)), table.TextCell(c.Op.String()), table.TextCell(side)}
+// addChange adds a line of one side, or of both where they are the same.
+func addChange(t *table.Table, c *changes.Change, side string, of ...*changes.Amount) {
+	a, how := of[0], table.Absent
 	if a.Calls == 0 {
-		return append(row, table.WholeCell(0), table.None(), table.None(), table.None(), table.TextCell(bus))
+		t.Row(c.Kind, c.NRanks, c.Op, side, table.WholeCell(0), how, how, how, bandwidths(of...))
+		return
 	}
-	how := table.None()
 	if len(a.Choices) > 0 {
-		how = table.TextCell(a.Choices[0].Algorithm + "/" + a.Choices[0].Protocol)
+		how = a.Choices[0].Algorithm + "/" + a.Choices[0].Protocol
 	}
-	return append(row, table.RealCell(a.Calls), table.TextCell(Size(int64(a.Bytes))), table.TextCell(Size(int64(a.Size))), how, table.TextCell(bus))
+	t.Row(c.Kind, c.NRanks, c.Op, side, a.Calls, Size(int64(a.Bytes)), Size(int64(a.Size)), how, bandwidths(of...))
 }
 
 // bandwidths are those that were measured, of the base first. Of small calls, which take as long as a round

@@ -38,10 +38,10 @@ func matrixDocument(sent []comm.Sent, unplaced float64) document {
 	} else {
 		d = append(d, heading("Most bytes"), heaviestTable(sent))
 	}
-	t := &table.Table{Columns: []table.Column{{Head: "route", Kind: table.Text}, {Head: "volume", Kind: table.Text}}}
+	t := tableOf("matrix document")
 	for _, route := range []comm.Route{comm.OnRing, comm.OnTree, comm.Direct} {
 		if byRoute[route] > 0 {
-			t.Add(table.TextCell(route.String()), table.TextCell(Size(int64(byRoute[route]))))
+			t.Row(route.String(), Size(int64(byRoute[route])))
 		}
 	}
 	d = append(d, heading("By algorithm"), t)
@@ -53,12 +53,12 @@ func matrixDocument(sent []comm.Sent, unplaced float64) document {
 
 // squareTable is a row for each sender and a column for each receiver.
 func squareTable(ranks []int, bytes map[[2]int]float64) *table.Table {
-	t := &table.Table{Columns: []table.Column{{Head: "rank", Kind: table.ID}}}
+	t := tableOf("square")
 	for _, to := range ranks {
 		t.Columns = append(t.Columns, table.Column{Head: fmt.Sprintf("to %d", to), Kind: table.Amount})
 	}
 	for _, from := range ranks {
-		row := []table.Cell{table.WholeCell(from)}
+		row := t.Cells(from)
 		for _, to := range ranks {
 			c := table.Cell{}
 			if b := bytes[[2]int{from, to}]; b > 0 {
@@ -75,9 +75,9 @@ func squareTable(ranks []int, bytes map[[2]int]float64) *table.Table {
 func heaviestTable(sent []comm.Sent) *table.Table {
 	ordered := slices.Clone(sent)
 	slices.SortStableFunc(ordered, func(a, b comm.Sent) int { return int(max(min(b.Bytes-a.Bytes, 1), -1)) })
-	t := &table.Table{Columns: []table.Column{{Head: "from", Kind: table.ID}, {Head: "to", Kind: table.ID}, {Head: "route", Kind: table.Text}, {Head: "calls", Kind: table.Integer}, {Head: "volume", Kind: table.Text}}}
+	t := tableOf("heaviest")
 	for _, x := range ordered {
-		t.Add(table.WholeCell(x.From), table.WholeCell(x.To), table.TextCell(x.Route.String()), table.WholeCell(x.Calls), table.TextCell(Size(int64(x.Bytes))))
+		t.Row(x.From, x.To, x.Route.String(), x.Calls, Size(int64(x.Bytes)))
 	}
 	return clipped(t)
 }

@@ -53,9 +53,7 @@ func stepsWords(s *comm.Steps) string {
 
 // perStepTable is calls and bytes of an operation in the steps, and beside them.
 func perStepTable(s *comm.Steps) *table.Table {
-	t := &table.Table{Columns: []table.Column{{Head: "operation", Kind: table.Text}, {Head: "calls a step", Kind: table.Real}, {Head: "volume a step", Kind: table.Text},
-		{Head: "initialisation", Kind: table.Integer}, {Head: "between", Kind: table.Integer}, {Head: "shutdown", Kind: table.Integer}},
-		Caption: "over all ranks; of initialisation, between steps and shutdown the calls. volume: elements × element size, as logged."}
+	t := tableOf("per step")
 	type use struct{ calls, bytes, initial, between, last int64 }
 	uses, order := map[string]*use{}, []string{}
 	steps := 0
@@ -92,19 +90,17 @@ func perStepTable(s *comm.Steps) *table.Table {
 			return table.WholeCell(n)
 		}
 		n := int64(max(steps, 1))
-		t.Add(table.TextCell(name), table.RealCell(float64(u.calls)/float64(n)), table.TextCell(Size(u.bytes/n)), count(u.initial), count(u.between), count(u.last))
+		t.Row(name, float64(u.calls)/float64(n), Size(u.bytes/n), count(u.initial), count(u.between), count(u.last))
 	}
 	return t.Tidy()
 }
 
 // commStepTable is a line for each step, and for what is outside of them.
 func commStepTable(s *comm.Steps) *table.Table {
-	t := &table.Table{Columns: []table.Column{{Head: "step", Kind: table.Name}, {Head: "calls", Kind: table.Integer}, {Head: "volume", Kind: table.Text}, {Head: "length %s", Kind: table.Length, Means: "length: from the first kernel's start to the last one's end."},
-		{Head: "transfer %s", Kind: table.Length, Means: "transfer: collectives and messages with all ranks there, summed over all communicators."},
-		{Head: "waited %s", Kind: table.Length, Means: "waited: for the last rank, summed over all ranks."}}}
+	t := tableOf("comm step")
 	for i := range s.Totals {
 		x := &s.Totals[i]
-		row := []table.Cell{table.TextCell(placeName(s, x.Place)), table.WholeCell(x.Calls), table.TextCell(Size(x.Bytes)), {}, {}, {}}
+		row := t.Cells(placeName(s, x.Place), x.Calls, Size(x.Bytes), nil, nil, nil)
 		if x.End > 0 {
 			row[3], row[4], row[5] = table.RealCell(float64(x.Length())), table.RealCell(float64(x.Transfer)), table.RealCell(float64(x.Wait))
 		}

@@ -207,14 +207,11 @@ var verdictWordsOfRow = [...]string{
 
 // comparisonTable is one line per measure.
 func comparisonTable(c *runs.Comparison) *table.Table {
-	t := &table.Table{Columns: []table.Column{
-		{Head: "%s/step", Kind: table.Name}, {Head: "base", Kind: table.Length}, {Head: "new", Kind: table.Length}, {Head: "change", Kind: table.Amount},
-		{Head: percentOf(c.Confidence) + " interval", Kind: table.Amount}, {Head: "p", Kind: table.Amount, Spare: true}, {Head: "result", Kind: table.Uncut},
-		{Head: "shows", Kind: table.Amount},
-	}, OneUnit: true}
+	t := tableOf("comparison")
+	t.Columns[4].Head = percentOf(c.Confidence) + " interval"
 	for _, r := range c.Rows {
 		of := c.Whole(r)
-		row := []table.Cell{table.TextCell(measureName(r.Measure)), table.RealCell(r.Base), table.RealCell(r.New), {}, {}, {}, table.TextCell(verdictWordsOfRow[r.Verdict]), {}}
+		row := t.Cells(measureName(r.Measure), r.Base, r.New, nil, nil, nil, verdictWordsOfRow[r.Verdict], nil)
 		if of > 0 && table.Finite(r.Change) {
 			row[3] = table.TextCell(signedPercent(r.Change / of))
 			if r.Verdict != compare.Untested {
@@ -224,21 +221,15 @@ func comparisonTable(c *runs.Comparison) *table.Table {
 		}
 		t.Add(row...)
 	}
-	t.Caption = "Stages: exposed time. Changes of stages are relative to the base's step, those of arrival skew to the skew itself. shows: the smallest change that this many runs would detect in four comparisons of five."
 	return t
 }
 
 // foundTable is one line per finding of either side.
 func foundTable(c *runs.Comparison) *table.Table {
-	t := &table.Table{Columns: []table.Column{
-		{Head: "finding", Kind: table.Uncut}, {Head: "base", Kind: table.Amount}, {Head: "new", Kind: table.Amount}, {Head: "would save", Kind: table.Fraction},
-		{Head: "status", Kind: table.Text},
-	}}
-	t.Caption = "base, new: runs that show it."
+	t := tableOf("found")
 	for i := range c.Found {
 		f := &c.Found[i]
-		t.Add(table.TextCell(foundWord(f)), table.TextCell(fmt.Sprintf("%d of %d", f.Runs[0], len(c.Base))), table.TextCell(fmt.Sprintf("%d of %d", f.Runs[1], len(c.New))),
-			table.RealCell(max(f.Most[0], f.Most[1])), table.TextCell(foundStatus(f)))
+		t.Row(foundWord(f), fmt.Sprintf("%d of %d", f.Runs[0], len(c.Base)), fmt.Sprintf("%d of %d", f.Runs[1], len(c.New)), max(f.Most[0], f.Most[1]), foundStatus(f))
 	}
 	return t
 }

@@ -158,12 +158,7 @@ func (r Completions) finding() string {
 
 // table is the workers by descending S, those that are found first.
 func (r Completions) table() *table.Table {
-	t := &table.Table{Columns: append(placeColumns(),
-		table.Column{Head: "S", Kind: table.Unit, Means: "S: mean distance D of the completion times to those compared with, 0 to 1."}, table.Column{Kind: table.Bar},
-		table.Column{Head: "median", Kind: table.Unit, Spare: true},
-		table.Column{Head: "later %s", Kind: table.Length, Means: "later: mean completion behind the median peer."},
-		table.Column{Head: "P", Kind: table.Real, Spare: true}, table.Column{Head: "Q", Kind: table.Real, Means: "Q: false-discovery rate at which it is found."},
-		table.Column{Head: "found", Kind: table.Text})}
+	t := tableOf("completions")
 	order := slices.Clone(r.Ranking)
 	for _, s := range r.Scores {
 		if !slices.Contains(r.Ranking, s.Worker) {
@@ -193,8 +188,8 @@ func compared(s ks.Score, figure float64) *float64 {
 
 func (r Completions) scoreRow(t *table.Table, w int) []table.Cell {
 	s := r.Scores[w]
-	mean := table.OptionalCell(compared(s, s.Mean))
-	row := append(r.place(w), mean, mean, table.OptionalCell(compared(s, s.Median)), table.RealCell(float64(s.Later)), table.Cell{}, table.Cell{}, table.Cell{})
+	at, mean := r.worker(w), compared(s, s.Mean)
+	row := t.Cells(at.Rank, at.DP, at.PP, mean, mean, compared(s, s.Median), s.Later, nil, nil, nil)
 	n := len(row)
 	if s.Test == nil {
 		row[n-1] = table.TextCell("undecided")

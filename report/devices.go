@@ -16,9 +16,7 @@ func deviceBlocks(v *diagnose.RunVerdict) document {
 	if len(v.Devices) == 0 {
 		return nil
 	}
-	t := &table.Table{Columns: []table.Column{{Head: "rank", Kind: table.ID}, {Head: "compute", Kind: table.Fraction}, {Head: "comm", Kind: table.Fraction},
-		{Head: "memory", Kind: table.Fraction}, {Head: "idle", Kind: table.Fraction}, {Head: "exposed", Kind: table.Fraction}, {Head: "of comm", Kind: table.Fraction}},
-		Caption: "From a rank's first work on its device to its last. exposed: communication that no compute covers; of comm: its part of communication."}
+	t := tableOf("device")
 	list := slices.Clone(v.Devices)
 	if len(list) > mostDevices {
 		slices.SortStableFunc(list, func(a, b diagnose.Device) int { return len(b.Unlike) - len(a.Unlike) })
@@ -32,8 +30,7 @@ func deviceBlocks(v *diagnose.RunVerdict) document {
 			}
 			return c
 		}
-		t.Add(table.WholeCell(d.Rank), share(d.Compute, "compute"), share(d.Communication, "communication"), share(d.Memory, "memory"), share(d.Idle, "idle"),
-			share(d.Exposed, "exposed_communication"), table.RealCell(d.OfComm))
+		t.Row(d.Rank, share(d.Compute, "compute"), share(d.Communication, "communication"), share(d.Memory, "memory"), share(d.Idle, "idle"), share(d.Exposed, "exposed_communication"), d.OfComm)
 	}
 	return document{heading("Device time"), capped(t, mostDevices, "the JSON").Tidy()}
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/engine/frontier/labels"
-	"github.com/sfstat/sfstat/internal/table"
 )
 
 // detailLimit is how many windows are shown stage by stage.
@@ -57,13 +56,13 @@ func methodBlocks(r *frontier.Result) document {
 	if len(r.Baselines) == 0 || len(r.Ranks) < 2 {
 		return nil
 	}
-	t := &table.Table{Columns: []table.Column{{Head: "account", Kind: table.Text}, {Head: "stages to look into, best first", Kind: table.List}}}
+	t := tableOf("method")
 	add := func(name string, stages []int) {
 		names := stageNames(r, stages)
 		if len(names) == 0 {
 			names = []string{"none"}
 		}
-		t.Add(table.TextCell(name), table.ListCell(names))
+		t.Row(name, names)
 	}
 	add("frontier", r.Routing)
 	for _, b := range r.Baselines {

@@ -251,14 +251,10 @@ func (j Arrivals) hangNext() string {
 }
 
 func hangTable(h *arrivals.Hang) *table.Table {
-	t := &table.Table{Columns: []table.Column{{Head: "group", Kind: table.Name}, {Head: "call", Kind: table.Name}, {Head: "missing", Kind: table.List}, {Head: "waiting", Kind: table.List},
-		{Head: "entered from", Kind: table.Name}, {Head: "no dump of", Kind: table.List, Spare: true}, {Head: "behind", Kind: table.Name,
-			Means: "behind: the group in which what is missing waits."}},
-		Caption: "In the order in which groups block one another."}
+	t := tableOf("hang")
 	for i := range h.Groups {
 		b := &h.Groups[i]
-		row := []table.Cell{table.TextCell(b.Group), table.TextCell(call(b.Op, b.Seq)), table.ListCell(rankItems(missingRanks(b), 0)), table.ListCell(rankItems(b.Waiting, 0)), table.TextCell(entered(b.Line)),
-			table.ListCell(rankItems(b.Unknown, 0)), {}}
+		row := t.Cells(b.Group, call(b.Op, b.Seq), rankItems(missingRanks(b), 0), rankItems(b.Waiting, 0), entered(b.Line), rankItems(b.Unknown, 0), nil)
 		if b.WaitsFor >= 0 {
 			row[6] = table.TextCell(h.Groups[b.WaitsFor].Group)
 		}
@@ -268,9 +264,9 @@ func hangTable(h *arrivals.Hang) *table.Table {
 }
 
 func mismatchBlocks(m *arrivals.Mismatch) document {
-	t := &table.Table{Columns: []table.Column{{Head: "ranks", Kind: table.List}, {Head: "call", Kind: table.Name}, {Head: "sizes", Kind: table.Name}, {Head: "types", Kind: table.Name}, {Head: "entered from", Kind: table.Name}}}
+	t := tableOf("mismatch")
 	for _, s := range m.Sides {
-		t.Add(table.ListCell(rankItems(s.Ranks, 0)), table.TextCell(bareOp(s.Op)), table.TextCell(s.Sizes), table.TextCell(s.Types), table.TextCell(entered(s.Line)))
+		t.Row(rankItems(s.Ranks, 0), bareOp(s.Op), s.Sizes, s.Types, entered(s.Line))
 	}
 	return document{headline{mismatchHeadline(m), evidence.Strong}, t.Tidy()}
 }

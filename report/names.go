@@ -73,18 +73,13 @@ func nameBlocks(r *opnames.Result, most int) document {
 
 // nameTable is a row for each difference.
 func nameTable(found []opnames.Difference, most int) *table.Table {
-	t := &table.Table{Columns: []table.Column{{Head: "rank", Kind: table.ID}, {Head: "operator", Kind: table.Name}, {Head: "stage", Kind: table.Name, Spare: true},
-		{Head: "factor", Kind: table.Real, Means: "factor: time to that of the peers, in the steps that are off."},
-		{Head: "peers %s", Kind: table.Length}, {Head: "own %s", Kind: table.Length, Means: "peers, own: what all launches of a step take, without waiting for other ranks."},
-		{Head: "launches", Kind: table.Real, Spare: true}, {Head: "steps", Kind: table.Integer},
-		{Head: "excess %s/step", Kind: table.Length, Means: "excess: over all steps."}}}
+	t := tableOf("name")
 	for _, d := range found {
 		factor := table.Cell{}
 		if f := d.Factor(); !math.IsInf(f, 0) {
 			factor = table.RealCell(f)
 		}
-		t.Add(table.WholeCell(d.Rank), table.TextCell(opnames.Label(d.Name)), table.TextCell(d.Stage), factor, table.RealCell(d.Peers), table.RealCell(d.Own),
-			table.RealCell(d.Count), table.WholeCell(len(d.Steps)), table.RealCell(d.Excess()))
+		t.Row(d.Rank, opnames.Label(d.Name), d.Stage, factor, d.Peers, d.Own, d.Count, len(d.Steps), d.Excess())
 	}
 	if most > 0 {
 		capped(t, most, "json")

@@ -75,8 +75,8 @@ func stageBlocks(o *diagnose.Operators) document {
 	if o.StandsFor(0) != nil {
 		slowest = "slowest worker"
 	}
-	t := &table.Table{Columns: []table.Column{{Head: "stage", Kind: table.Name}, {Head: "compute, %s/step", Kind: table.Length}, {Kind: table.Bar},
-		{Head: "vs others", Kind: table.Factor}, {Head: slowest, Kind: table.Text}, {Head: "vs peers", Kind: table.Factor}}}
+	t := tableOf("pipeline stages")
+	t.Columns[4].Head = slowest
 	for s, level := range o.Passes.Stages {
 		workers := o.Passes.Workers[s*max(1, o.Replicas) : (s+1)*max(1, o.Replicas)]
 		worst := 0
@@ -85,8 +85,7 @@ func stageBlocks(o *diagnose.Operators) document {
 				worst = d
 			}
 		}
-		row := []table.Cell{table.TextCell(fmt.Sprintf("pp=%d", s)), table.RealCell(level.Time), table.RealCell(level.Time), table.RealCell(level.Factor),
-			table.TextCell(replicaOf(o, o.Workers[s*max(1, o.Replicas)+worst])), table.RealCell(workers[worst].Factor)}
+		row := t.Cells(fmt.Sprintf("pp=%d", s), level.Time, level.Time, level.Factor, replicaOf(o, o.Workers[s*max(1, o.Replicas)+worst]), workers[worst].Factor)
 		row[2].Strong, row[3].Strong, row[5].Strong = level.Slow, level.Slow, workers[worst].Slow
 		if len(o.Passes.Stages) < 2 {
 			row[3] = table.Cell{}
@@ -96,7 +95,6 @@ func stageBlocks(o *diagnose.Operators) document {
 		}
 		t.Add(row...)
 	}
-	t.Caption = "compute: time in forward and backward; of a stage the median over its replicas, against the median of the other stages; of a worker against the median of its peers."
 	return document{heading(counted(len(o.Passes.Stages), "pipeline stage")), t.Tidy()}
 }
 
@@ -114,14 +112,13 @@ func replicaOf(o *diagnose.Operators, r trace.Rank) string {
 
 // kindBlocks say what each kind of operator costs beyond its ideal.
 func kindBlocks(o *diagnose.Operators) document {
-	t := &table.Table{Columns: []table.Column{{Head: "operators", Kind: table.Name}, {Head: "costs", Kind: table.Fraction}, {Kind: table.Bar}}}
+	t := tableOf("kind")
 	for _, p := range o.Costly() {
-		t.Add(table.TextCell(p.Name), table.RealCell(p.Overall-1), table.RealCell(p.Overall-1))
+		t.Row(p.Name, p.Overall-1, p.Overall-1)
 	}
 	if len(t.Rows) == 0 {
 		return nil
 	}
-	t.Caption = "By how much a step with all else ideal is longer with these operators as recorded."
 	return document{heading("Which operators"), t.Tidy()}
 }
 

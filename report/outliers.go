@@ -206,37 +206,32 @@ func surely(n int) string {
 
 // excessTable is the workers with outliers.
 func (o Outliers) excessTable() *table.Table {
-	t := &table.Table{Columns: append(placeColumns(),
-		table.Column{Head: "excess %s/step", Kind: table.Length, Means: "excess: by how much its flagged durations and transfers are longer than its peers'."},
-		table.Column{Head: "outliers", Kind: table.Integer}, table.Column{Head: "sure", Kind: table.Integer}, table.Column{Head: "first outlier", Kind: table.Text})}
+	t := tableOf("outliers excess")
 	steps := float64(len(o.View.Steps()))
 	for _, s := range o.Suspects {
 		worst := outlierOf{o, &o.Result.Outliers[s.Worst]}
-		excess := table.RealCell(float64(s.Excess) / steps)
-		t.Rows = append(t.Rows, append(o.place(s.Worker), excess, table.WholeCell(s.Outliers), table.WholeCell(s.Sure),
-			table.TextCell(operatorName(worst.op().Name, worst.op().Seq)+", "+worst.quantity().String())))
+		at := o.worker(s.Worker)
+		t.Row(at.Rank, at.DP, at.PP, float64(s.Excess)/steps, s.Outliers, s.Sure,
+			operatorName(worst.op().Name, worst.op().Seq)+", "+worst.quantity().String())
 	}
 	return capped(t, excessShown, "json").Tidy()
 }
 
 // table is the outliers, the first ones.
 func (o Outliers) table() *table.Table {
-	t := &table.Table{Columns: []table.Column{{Head: "rank", Kind: table.ID}, {Head: "dp", Kind: table.ID, Spare: true}, {Head: "pp", Kind: table.ID, Spare: true},
-		{Head: "operator", Kind: table.Name}, {Head: "step", Kind: table.Text}, {Head: "what", Kind: table.Text},
-		{Head: "effect %s", Kind: table.Length, Means: "effect: deviation from the median of the peers; of every step its median."},
-		{Head: "score", Kind: table.Real}, {Head: "beyond", Kind: table.Real, Spare: true}, {Head: "P", Kind: table.Real}, {Head: "sure", Kind: table.Text}}}
+	t := tableOf("outliers")
 	n := len(o.Result.Outliers)
 	if o.Shown > 0 {
 		n = min(n, o.Shown)
 	}
 	for i := range o.Result.Outliers[:n] {
 		x := outlierOf{o, &o.Result.Outliers[i]}
-		sure := table.Cell{}
+		sure := ""
 		if x.Sure {
-			sure = table.TextCell("yes")
+			sure = "yes"
 		}
-		t.Rows = append(t.Rows, append(o.place(x.Worker), table.TextCell(operatorName(x.op().Name, x.op().Seq)), table.TextCell(x.stepText()), table.TextCell(x.quantity().String()),
-			table.RealCell(float64(x.Effect)), table.RealCell(x.Score), table.RealCell(x.Threshold), table.OptionalCell(x.P), sure))
+		at := x.at()
+		t.Row(at.Rank, at.DP, at.PP, operatorName(x.op().Name, x.op().Seq), x.stepText(), x.quantity(), x.Effect, x.Score, x.Threshold, x.P, sure)
 	}
 	if n < len(o.Result.Outliers) {
 		t.Caption = fmt.Sprintf("The first %d of %s are shown; --top shows more, all are in json and csv.", n, table.Grouped(int64(len(o.Result.Outliers))))

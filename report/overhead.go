@@ -176,28 +176,19 @@ var methodWords = [...]string{
 }
 
 func boundTable(a *overhead.Account) *table.Table {
-	t := &table.Table{Columns: []table.Column{
-		{Head: "statistic", Kind: table.Text}, {Head: "overhead", Kind: table.Fine}, {Head: "by", Kind: table.Text},
-		{Head: "from", Kind: table.Fine, Means: "from … to holds the overhead between them; at least and at most do so by themselves."},
-		{Head: "to", Kind: table.Fine}, {Head: "at least", Kind: table.Fine}, {Head: "at most", Kind: table.Fine},
-	}}
+	t := tableOf("bound")
 	for _, b := range boundsOf(a) {
-		t.Add(table.TextCell(b.Statistic.String()), table.RealCell(b.Value), table.TextCell(b.Method.String()),
-			table.RealCell(b.Lower), table.RealCell(b.Upper), table.RealCell(b.AtLeast), table.RealCell(b.AtMost))
+		t.Row(b.Statistic.String(), b.Value, b.Method.String(), b.Lower, b.Upper, b.AtLeast, b.AtMost)
 	}
 	return t.Tidy()
 }
 
 // pairTable is one line per pair.
 func pairTable(measurements []overhead.Measurement) *table.Table {
-	t := &table.Table{Columns: []table.Column{
-		{Head: "pair", Kind: table.Name}, {Head: "without", Kind: table.Name, Spare: true}, {Head: "with", Kind: table.Name, Spare: true},
-		{Head: "window", Kind: table.ID}, {Head: "%s/step without", Kind: table.Length}, {Head: "%s/step with", Kind: table.Length},
-		{Head: "overhead", Kind: table.Fine},
-	}}
+	t := tableOf("pair")
 	several := slices.ContainsFunc(measurements, func(m overhead.Measurement) bool { return m.Window > 0 })
 	for _, m := range measurements {
-		row := []table.Cell{table.TextCell(m.Pair), table.TextCell(m.Run), table.TextCell(m.Other), {}, table.RealCell(m.Base), table.RealCell(m.With), table.RealCell(m.Overhead())}
+		row := t.Cells(m.Pair, m.Run, m.Other, nil, m.Base, m.With, m.Overhead())
 		if several {
 			row[3] = table.WholeCell(m.Window)
 		}

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"sync"
 	"text/template"
+
+	"github.com/sfstat/sfstat/internal/table"
 )
 
 // sentencesText is what reports say, block by block; its first lines are about its form.
@@ -12,46 +14,52 @@ import (
 //go:embed sentences.txt
 var sentencesText string
 
-// sentences are the blocks by name. A block is parsed when it is asked for first: a report
-// says few of them.
-var sentences = sync.OnceValue(func() map[string]func() *template.Template {
-	out := make(map[string]func() *template.Template)
-	name, text := "", ""
-	keep := func() {
-		name, text := name, text
-		out[name] = sync.OnceValue(func() *template.Template {
-			return template.Must(template.New(name).Funcs(sentenceFunctions).Parse(text))
-		})
-	}
+// blocks are the lines of each block, by its name.
+var blocks = sync.OnceValue(func() map[string][]string {
+	out, name := make(map[string][]string), ""
 	for line := range strings.Lines(sentencesText) {
 		body, indented := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "\t")
 		switch {
 		case body == "" || body[0] == '#':
-		case !indented:
-			keep()
-			name, text = body, ""
-		case text == "" || strings.HasPrefix(body, "{{"):
-			text += body
+		case indented:
+			out[name] = append(out[name], body)
 		default:
-			text += " " + body
+			name = body
 		}
 	}
-	keep()
 	return out
 })
 
+// parsed are the sentences that were said, by name: a report says few of them.
+var parsed sync.Map // of string: *template.Template
+
 // say is a sentence about a value; "" where no block has the name.
 func say(name string, of any) string {
-	parsed, ok := sentences()[name]
-	if !ok {
-		return ""
+	t, known := parsed.Load(name)
+	if !known {
+		lines, ok := blocks()[name]
+		if !ok {
+			return ""
+		}
+		text := lines[0]
+		for _, line := range lines[1:] {
+			if !strings.HasPrefix(line, "{{") {
+				text += " "
+			}
+			text += line
+		}
+		t = template.Must(template.New(name).Funcs(sentenceFunctions).Parse(text))
+		parsed.Store(name, t)
 	}
 	var out strings.Builder
-	if err := parsed().Execute(&out, of); err != nil {
+	if err := t.(*template.Template).Execute(&out, of); err != nil {
 		panic(err) // a block asks for what its values do not have
 	}
 	return out.String()
 }
+
+// tableOf is a table without rows.
+func tableOf(name string) *table.Table { return table.Described(blocks()["table "+name]) }
 
 // meaning explains a value of a closed set; one that has no block is named instead.
 func meaning(kind string, v interface{ String() string }) string {

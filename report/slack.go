@@ -57,12 +57,9 @@ func (o Output) Slack(windows []Slack) error {
 }
 
 func slackTable(windows []Slack) *table.Table {
-	t := &table.Table{Columns: []table.Column{{Head: "run", Kind: table.Name}, {Head: "window", Kind: table.ID}, {Head: "stage", Kind: table.Name}, {Head: "rank", Kind: table.ID},
-		{Head: "prefix %s/step", Kind: table.Length}, {Head: "frontier", Kind: table.Length}, {Head: "slack", Kind: table.Length}}, OneUnit: true,
-		Caption: "prefix: when the rank ends the stage, since the step began, mean over the steps. slack: how long before the last rank."}
+	t := tableOf("slack")
 	for _, r := range slackRows(windows) {
-		t.Add(table.TextCell(r.Run), table.WholeCell(r.Window), table.TextCell(r.Stage), table.WholeCell(r.Rank),
-			table.RealCell(r.Prefix), table.RealCell(r.Frontier), table.RealCell(r.Slack))
+		t.Row(r.Run, r.Window, r.Stage, r.Rank, r.Prefix, r.Frontier, r.Slack)
 	}
 	return t
 }

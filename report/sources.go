@@ -164,14 +164,10 @@ func letter(i int) string {
 
 // sourceTable is one line per source.
 func sourceTable(c *crosscheck.Comparison) *table.Table {
-	t := &table.Table{Columns: []table.Column{
-		{Kind: table.Text}, {Head: "source", Kind: table.Name}, {Head: "format", Kind: table.Text, Spare: true}, {Head: "size", Kind: table.Text}, {Head: "× first", Kind: table.Text},
-		{Head: "steps", Kind: table.Integer, Spare: true}, {Head: "share differs", Kind: table.Unit, Means: "share differs: the largest difference of a stage's share from the first source's."},
-		{Head: "time differs", Kind: table.Text, Means: "time differs: the largest difference of a stage's time on a rank in a step."}, {Head: "routing", Kind: table.Text},
-	}}
+	t := tableOf("source")
 	for i := range c.Accounts {
 		a := &c.Accounts[i]
-		row := []table.Cell{table.TextCell(letter(i)), table.TextCell(a.Name), table.TextCell(a.Format), table.TextCell(Size(a.Bytes)), {}, table.WholeCell(a.Recorded), {}, {}, {}}
+		row := t.Cells(letter(i), a.Name, a.Format, Size(a.Bytes), nil, a.Recorded, nil, nil, nil)
 		if h := a.Held; h != nil {
 			if r := sizeRatio(c, a); r != nil {
 				row[4] = table.TextCell(table.Number(*r))
@@ -186,12 +182,12 @@ func sourceTable(c *crosscheck.Comparison) *table.Table {
 
 // shareTable is one line per stage, one column per source.
 func shareTable(c *crosscheck.Comparison) *table.Table {
-	t := &table.Table{Columns: []table.Column{{Head: "stage", Kind: table.Name}}}
+	t := tableOf("share")
 	for i := range c.Accounts {
 		t.Columns = append(t.Columns, table.Column{Head: letter(i), Kind: table.Unit})
 	}
 	for s, stage := range c.Stages {
-		row := []table.Cell{table.TextCell(stage)}
+		row := t.Cells(stage)
 		for i := range c.Accounts {
 			cell := table.RealCell(c.Accounts[i].Share[s])
 			if slices.Contains(c.Accounts[i].Lacks, stage) {

@@ -132,9 +132,9 @@ func standsIn(s *arrivals.Stack) string {
 
 // stackTable is one row for each stack.
 func stackTable(stacks []arrivals.Stack) *table.Table {
-	t := &table.Table{Columns: []table.Column{{Head: "main thread of", Kind: table.List}, {Head: "is in", Kind: table.Name}}, Caption: "By py-spy, when it was run."}
+	t := tableOf("stack")
 	for i := range stacks {
-		t.Add(table.ListCell(rankItems(stacks[i].Ranks, 0)), table.TextCell(standsIn(&stacks[i])))
+		t.Row(rankItems(stacks[i].Ranks, 0), standsIn(&stacks[i]))
 	}
 	return t.Tidy()
 }

@@ -86,15 +86,14 @@ func pathTable(m *comm.Machine) *table.Table {
 	}
 	slices.Sort(ranks)
 	ranks = slices.Compact(ranks)
-	t := &table.Table{Columns: []table.Column{{Head: "rank", Kind: table.ID}, {Head: "GPU", Kind: table.Name}},
-		Caption: "class of the worst link between two ranks, and GB/s of the narrowest."}
+	t := tableOf("path")
 	shown := ranks[:min(len(ranks), mostSquare)]
 	for _, to := range shown {
 		t.Columns = append(t.Columns, table.Column{Head: fmt.Sprintf("to %d", to), Kind: table.Text})
 	}
 	t.Columns = append(t.Columns, table.Column{Head: "network", Kind: table.Text})
 	for _, from := range ranks {
-		row := []table.Cell{table.WholeCell(from), table.TextCell(gpu[from])}
+		row := t.Cells(from, gpu[from])
 		for _, to := range append(slices.Clone(shown), comms.ToNetwork) {
 			c := table.Cell{}
 			key := [2]int{min(from, to), max(from, to)}
@@ -113,9 +112,9 @@ func pathTable(m *comm.Machine) *table.Table {
 
 // linkTable is a row for each link of a machine.
 func linkTable(m *comm.Machine) *table.Table {
-	t := &table.Table{Columns: []table.Column{{Head: "device", Kind: table.Text}, {Head: "linked to", Kind: table.Text}, {Head: "by", Kind: table.Text}, {Head: "GB/s", Kind: table.Real}}}
+	t := tableOf("link")
 	for _, l := range m.Links {
-		t.Add(table.TextCell(deviceText(m.Devices[l.From])), table.TextCell(deviceText(m.Devices[l.To])), table.TextCell(l.Class.String()), table.RealCell(l.Bandwidth))
+		t.Row(deviceText(m.Devices[l.From]), deviceText(m.Devices[l.To]), l.Class.String(), l.Bandwidth)
 	}
 	return clipped(t)
 }

@@ -102,17 +102,6 @@ func (t Traced) basis() bullets {
 	return append(b, t.notes()...)
 }
 
-// place are the cells of a worker: rank, dp, pp.
-func (t Traced) place(w int) []table.Cell {
-	at := t.worker(w)
-	return []table.Cell{table.WholeCell(at.Rank), table.WholeCell(at.DP), table.WholeCell(at.PP)}
-}
-
-// placeColumns are the heads of place.
-func placeColumns() []table.Column {
-	return []table.Column{{Head: "rank", Kind: table.ID}, {Head: "dp", Kind: table.ID}, {Head: "pp", Kind: table.ID}}
-}
-
 // operatorName is "forward-compute 3", or "forward-compute" for all of a step
 // together.
 func operatorName(name string, seq int) string {

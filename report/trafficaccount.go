@@ -14,9 +14,7 @@ func modelBlocks(r *comm.Result) document {
 	if len(r.Accounts) == 0 {
 		return nil
 	}
-	t := &table.Table{Columns: []table.Column{{Head: "ranks", Kind: table.Text}, {Head: "for", Kind: table.Text}, {Head: "operation", Kind: table.Text}, {Head: "expected", Kind: table.Text},
-		{Head: "observed", Kind: table.Text}, {Head: "ratio", Kind: table.Factor}, {Head: "calls", Kind: table.Factor}, {Head: "size", Kind: table.Factor}},
-		Caption: "bytes of one rank as the log counts them; ratio is how many more calls times how much larger each. Only rows of at least a thousandth of what was expected are shown."}
+	t := tableOf("model")
 	for _, g := range volume.Alike(r.Accounts) {
 		a := &r.Accounts[g[0]]
 		ranks := make([]int, len(g))
@@ -32,8 +30,7 @@ func modelBlocks(r *comm.Result) document {
 			if x.Theory.Logged > 0 {
 				expected = Size(int64(x.Theory.Logged))
 			}
-			t.Add(table.TextCell(trace.RankList(ranks)), table.TextCell(x.For()), table.TextCell(x.Op.String()), table.TextCell(expected),
-				table.TextCell(Size(int64(x.Observed.Logged))), table.RealCell(x.Ratio), table.RealCell(x.Count), table.RealCell(x.Size))
+			t.Row(trace.RankList(ranks), x.For(), x.Op.String(), expected, Size(int64(x.Observed.Logged)), x.Ratio, x.Count, x.Size)
 		}
 	}
 	d := document{heading("Volumes beside the model"), t.Tidy()}

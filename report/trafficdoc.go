@@ -101,9 +101,7 @@ func trafficBasis(r *comm.Result) string {
 
 // operationTable is one line per operation.
 func operationTable(r *comm.Result) *table.Table {
-	t := &table.Table{Columns: []table.Column{{Head: "operation", Kind: table.Text}, {Head: "calls", Kind: table.Integer}, {Head: "volume", Kind: table.Text},
-		{Kind: table.Bar}, {Head: "share", Kind: table.Fraction}},
-		Caption: "volume: elements × element size, as logged, over all ranks."}
+	t := tableOf("operation")
 	uses := byCalls(r)
 	var total int64
 	for _, u := range uses {
@@ -114,14 +112,14 @@ func operationTable(r *comm.Result) *table.Table {
 		if total > 0 {
 			share = table.RealCell(float64(u.Bytes) / float64(total))
 		}
-		t.Add(table.TextCell(u.Op.String()), table.WholeCell(u.Calls), table.TextCell(Size(u.Bytes)), share, share)
+		t.Row(u.Op.String(), u.Calls, Size(u.Bytes), share, share)
 	}
 	return t
 }
 
 // sizeTable is how many calls have messages of which size, by powers of 16.
 func sizeTable(r *comm.Result) *table.Table {
-	t := &table.Table{Columns: []table.Column{{Head: "from", Kind: table.Text}, {Head: "below", Kind: table.Text}, {Head: "calls", Kind: table.Integer}, {Kind: table.Bar}, {Head: "share", Kind: table.Fraction}}}
+	t := tableOf("size")
 	var classes [17]int64
 	total := int64(0)
 	for i := range r.Calls {
@@ -133,7 +131,7 @@ func sizeTable(r *comm.Result) *table.Table {
 	for k, n := range classes {
 		if n > 0 {
 			share := table.RealCell(float64(n) / float64(total))
-			t.Add(table.TextCell(binarySize(4*k)), table.TextCell(binarySize(4*k+4)), table.WholeCell(n), share, share)
+			t.Row(binarySize(4*k), binarySize(4*k+4), n, share, share)
 		}
 	}
 	return t
@@ -146,15 +144,11 @@ func binarySize(power int) string {
 
 // commRankTable is one line per rank.
 func commRankTable(r *comm.Result) *table.Table {
-	t := &table.Table{Columns: []table.Column{{Head: "rank", Kind: table.ID}, {Head: "host", Kind: table.Name}, {Head: "calls", Kind: table.Integer}, {Head: "matched", Kind: table.Integer},
-		{Head: "certain", Kind: table.Fraction, Spare: true}, {Head: "last", Kind: table.Fraction, Means: "last: share of its collectives that it was the last to enter."},
-		{Head: "caused %s", Kind: table.Length, Means: "caused: how long the others waited for it alone."},
-		{Head: "own %s", Kind: table.Length, Means: "own: its own delay beyond the median rank, not inherited from others."},
-		{Head: "waited %s", Kind: table.Length}, {Head: "transfer %s", Kind: table.Length, Means: "transfer: time in collectives after the last rank had entered."}}}
+	t := tableOf("comm rank")
 	late, _ := suspects.LatenessOf(r)
 	for i := range r.Ranks {
 		k, l := &r.Ranks[i], &late[i]
-		row := []table.Cell{table.WholeCell(k.Rank), table.TextCell(k.Host), table.WholeCell(len(k.Calls)), table.WholeCell(k.Pairs), {}, {}, {}, {}, {}, {}}
+		row := t.Cells(k.Rank, k.Host, len(k.Calls), k.Pairs, nil, nil, nil, nil, nil, nil)
 		if k.Pairs > 0 {
 			row[4] = table.RealCell(float64(k.Certain) / float64(k.Pairs))
 		}
@@ -172,9 +166,7 @@ func commRankTable(r *comm.Result) *table.Table {
 
 // communicatorTable is one line per communicator, with how it is used and why it is of its kind.
 func communicatorTable(r *comm.Result) *table.Table {
-	t := &table.Table{Columns: []table.Column{{Head: "communicator", Kind: table.Name}, {Head: "kind", Kind: table.Text}, {Head: "ranks", Kind: table.Text},
-		{Head: "operations", Kind: table.List}, {Head: "volume", Kind: table.Text}, {Head: "a step", Kind: table.Real, Spare: true, Means: "a step: calls of one rank with at least 16 KiB."},
-		{Head: "bursts", Kind: table.Real, Spare: true, Means: "bursts: −1 for evenly spaced calls, 1 for calls all at once."}}}
+	t := tableOf("communicator")
 	notes := map[string]int{}
 	for i := range r.Communicators {
 		c := &r.Communicators[i]
@@ -182,7 +174,7 @@ func communicatorTable(r *comm.Result) *table.Table {
 			continue
 		}
 		_, bytes := c.Total()
-		row := []table.Cell{table.TextCell(c.ID), table.TextCell(c.Kind.String()), table.TextCell(rankText(c)), table.ListCell(opTexts(c)), table.TextCell(Size(bytes)), table.RealCell(c.PerStep), table.RealCell(c.Burstiness)}
+		row := t.Cells(c.ID, c.Kind.String(), rankText(c), opTexts(c), Size(bytes), c.PerStep, c.Burstiness)
 		if why := strings.Join(communicatorEvidence(c), "; "); why != "" && len(notes) < table.MostFootnotes {
 			if notes[why] == 0 {
 				t.Footnotes = append(t.Footnotes, why)
@@ -226,16 +218,14 @@ func opTexts(c *parallel.Communicator) []string {
 
 // clockTable is one line per host.
 func clockTable(r *comm.Result) *table.Table {
-	t := &table.Table{Columns: []table.Column{{Head: "export", Kind: table.Name}, {Head: "ahead %s", Kind: table.Length}, {Head: "gains ppm", Kind: table.Real},
-		{Head: "residual %s", Kind: table.Length}, {Head: "collectives", Kind: table.Integer}},
-		Caption: "ahead: offset from the first clock at the start of its recording. gains: drift, 0 where it is within the error."}
+	t := tableOf("clock")
 	seen := map[int]bool{}
 	for _, c := range r.Clocks {
 		if seen[c.Clock] {
 			continue
 		}
 		seen[c.Clock] = true
-		row := []table.Cell{table.TextCell(r.ProfileOf(c.Rank)), {}, {}, {}, {}}
+		row := t.Cells(r.ProfileOf(c.Rank), nil, nil, nil, nil)
 		if c.Known {
 			row[1], row[2] = table.RealCell(float64(c.Offset)), table.RealCell(c.Drift*1e6)
 			row[3], row[4] = table.RealCell(float64(c.Residual)), table.WholeCell(c.Points)

@@ -15,14 +15,11 @@ import (
 // speedTable is one line per communicator, operation and size class that carries data, waiting left out. What
 // is bound by latency has no line: its bandwidth says nothing of the link.
 func speedTable(r *comm.Result) *table.Table {
-	t := &table.Table{Columns: []table.Column{{Head: "communicator", Kind: table.Name}, {Head: "operation", Kind: table.Text}, {Head: "from", Kind: table.Text},
-		{Head: "calls", Kind: table.Integer, Spare: true}, {Head: "transfer %s", Kind: table.Length, Spare: true, Means: "transfer: from the last start to the last end, the median."},
-		{Head: "bus GB/s", Kind: table.Real, Means: "bus: what each link of a ring carries."}, {Head: "limit", Kind: table.Text, Means: limitMeans(r)},
-		{Head: "of it", Kind: table.Fraction}, {Head: "beside peers", Kind: table.Text, Means: "beside peers: share of their GB/s, where it is significantly slower."}}}
+	t := tableOf("bandwidth")
+	t.Columns[6].Means = limitMeans(r)
 	for _, i := range slowFirst(r) {
 		c := &r.Speed.Cells[i]
-		row := []table.Cell{table.TextCell(subjectName(r, c)), table.TextCell(workName(r, c)), table.TextCell(binarySize(c.Class)),
-			table.WholeCell(len(c.Calls)), table.RealCell(float64(c.Transfer)), table.RealCell(c.Bus), {}, {}, table.TextCell(besidePeers(c))}
+		row := t.Cells(subjectName(r, c), workName(r, c), binarySize(c.Class), len(c.Calls), c.Transfer, c.Bus, nil, nil, besidePeers(c))
 		if l := c.Limit; l.Bandwidth > 0 {
 			row[6], row[7] = table.TextCell(fmt.Sprintf("%s %s", l.Source(), table.Number(l.Bandwidth))), table.RealCell(c.Efficiency)
 		}
@@ -66,12 +63,9 @@ func besidePeers(c *comm.Cell) string {
 
 // messageTable is one line per pair of ranks that send each other messages: who waited for whom.
 func messageTable(r *comm.Result) *table.Table {
-	t := &table.Table{Columns: []table.Column{{Head: "ranks", Kind: table.Text}, {Head: "messages", Kind: table.Integer}, {Head: "volume", Kind: table.Text},
-		{Head: "first waits %s", Kind: table.Length, Means: "waits: until the other rank had entered too; in a pipeline most of it is by design."}, {Head: "second waits %s", Kind: table.Length},
-		{Head: "transfer %s", Kind: table.Length, Means: "transfer: with both ranks there."}}}
+	t := tableOf("message")
 	for _, m := range messagesOf(r) {
-		t.Add(table.TextCell(fmt.Sprintf("%d, %d", m.Low, m.High)), table.WholeCell(m.Count), table.TextCell(Size(m.Bytes)),
-			table.RealCell(float64(m.Waits[0])), table.RealCell(float64(m.Waits[1])), table.RealCell(float64(m.Moving)))
+		t.Row(fmt.Sprintf("%d, %d", m.Low, m.High), m.Count, Size(m.Bytes), m.Waits[0], m.Waits[1], m.Moving)
 	}
 	return clipped(t.Tidy())
 }

@@ -60,12 +60,10 @@ func answerBlocks(v *diagnose.RunVerdict) document {
 
 // runTable is one line per run, in the order given.
 func runTable(v *diagnose.Verdict) *table.Table {
-	t := &table.Table{Columns: []table.Column{
-		{Head: "run", Kind: table.Key}, {Head: "verdict", Kind: table.Text}, {Head: "where", Kind: table.Name},
-		{Head: "of the run", Kind: table.Fraction}, {Head: "certainty", Kind: table.Text},
-	}, Caption: fmt.Sprintf("Above and below: run %s.", v.Run)}
+	t := tableOf("runs")
+	t.Caption = fmt.Sprintf("Above and below: run %s.", v.Run)
 	for _, r := range v.Runs {
-		row := []table.Cell{table.TextCell(r.Run), table.TextCell(strings.ReplaceAll(r.Status.String(), "_", " ")), {}, {}, {}}
+		row := t.Cells(r.Run, strings.ReplaceAll(r.Status.String(), "_", " "), nil, nil, nil)
 		if a := r.Answer(); a.First != nil {
 			row[1], row[2] = table.TextCell(statusAndName(r.Status, a.First)), table.TextCell(shortPlace(a.First))
 			row[3], row[4] = table.RealCell(a.Saving.Run), table.TextCell(a.First.Confidence.String())
@@ -179,8 +177,7 @@ func stepTable(v *diagnose.RunVerdict, w *diagnose.Window) block {
 	if shown.BelowFloor() {
 		return rawTable(shown)
 	}
-	t := &table.Table{Columns: []table.Column{{Head: "stage", Kind: table.Name}, {Head: "%s/step", Kind: table.Length}, {Head: "share", Kind: table.Bar},
-		{Kind: table.Fraction}, {Head: "recoverable", Kind: table.Amount}, {Head: "ranks", Kind: table.Text}}}
+	t := tableOf("step")
 	for _, s := range inOrder(shown.Stages, w.Stages) {
 		if s.Name == stagename.Residual && s.Share != nil && *s.Share < 0.0005 {
 			continue
@@ -188,7 +185,7 @@ func stepTable(v *diagnose.RunVerdict, w *diagnose.Window) block {
 		bar := table.RealCell(float64(s.Advance))
 		recoverable, ranks, strong := recoverableIn(v, s, shown)
 		bar.Strong = strong
-		t.Add(table.TextCell(s.Name), perStep(s.Advance, shown), bar, table.OptionalCell(s.Share), recoverable, ranks)
+		t.Row(s.Name, perStep(s.Advance, shown), bar, s.Share, recoverable, ranks)
 	}
 	return t
 }
@@ -355,13 +352,11 @@ func otherFindings(v *diagnose.RunVerdict) document {
 	if len(v.Findings) < 2 {
 		return nil
 	}
-	t := &table.Table{Columns: []table.Column{{Head: "who", Kind: table.Text}, {Head: "where", Kind: table.Name}, {Head: "line", Kind: table.Name, Spare: true},
-		{Head: "%s/step", Kind: table.Length}, {Head: "steps", Kind: table.Integer}, {Head: "of the run", Kind: table.Fraction}, {Head: "certainty", Kind: table.Text}}}
+	t := tableOf("other findings")
 	others := v.Findings[1:]
 	for i := range others[:min(most, len(others))] {
 		s := &others[i]
-		t.Add(table.TextCell(whoWord(s)), table.TextCell(placeWord(s)), table.TextCell(s.Source.Short()), table.RealCell(float64(s.Excess)), table.WholeCell(s.Struck.Count), table.RealCell(s.RunGain),
-			table.TextCell(s.Confidence.String()))
+		t.Row(whoWord(s), placeWord(s), s.Source.Short(), s.Excess, s.Struck.Count, s.RunGain, s.Confidence.String())
 	}
 	if len(others) > most {
 		t.Caption = fmt.Sprintf("%d more are in the JSON.", len(others)-most)
@@ -378,10 +373,10 @@ func cutBlocks(main, paper *frontier.Result) document {
 	if leadName(main) == leadName(paper) && slices.Equal(a, b) {
 		return nil
 	}
-	t := &table.Table{Columns: []table.Column{{Head: "stage", Kind: table.Name}, {Head: paper.Cut.String() + " cut", Kind: table.Fraction},
-		{Kind: table.Bar}, {Head: main.Cut.String() + " cut", Kind: table.Fraction}, {Kind: table.Bar}}}
+	t := tableOf("cuts")
+	t.Columns[1].Head, t.Columns[3].Head = paper.Cut.String()+" cut", main.Cut.String()+" cut"
 	for _, p := range paper.Stages {
-		row := []table.Cell{table.TextCell(p.Name), table.OptionalCell(p.Share), table.OptionalCell(p.Share), {}, {}}
+		row := t.Cells(p.Name, p.Share, p.Share, nil, nil)
 		row[2].Strong = p.Name == leadName(paper)
 		if i := slices.IndexFunc(main.Stages, func(s frontier.Stage) bool { return s.Name == p.Name }); i >= 0 {
 			row[3], row[4] = table.OptionalCell(main.Stages[i].Share), table.OptionalCell(main.Stages[i].Share)

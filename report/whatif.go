@@ -157,12 +157,12 @@ func (x WhatIf) finding() string {
 }
 
 func (x WhatIf) timelines() *table.Table {
-	t := &table.Table{Columns: []table.Column{{Head: "timeline", Kind: table.Text}, {Head: "%s/step", Kind: table.Length}, {Kind: table.Bar}}}
+	t := tableOf("what if timelines")
 	for _, each := range []struct {
 		name string
 		time float64
 	}{{"as recorded", x.Recorded.Mean}, {"without launch delays", x.NoDelay.Mean}, {"all durations ideal", x.Result.Ideal.Mean}} {
-		t.Add(table.TextCell(each.name), table.RealCell(each.time), table.RealCell(each.time))
+		t.Row(each.name, each.time, each.time)
 	}
 	return t
 }
@@ -172,8 +172,8 @@ const partsShown = 8
 
 // partsTable is the slowdowns by kind of operator, stage and replica.
 func partsTable(means string, byOp, byStage, byDP []whatif.Part) *table.Table {
-	t := &table.Table{Columns: []table.Column{{Head: "part", Kind: table.Name}, {Head: "slowdown", Kind: table.Factor, Means: "slowdown: step time with " + means + "."},
-		{Kind: table.Bar, Means: "The bar is what is above 1."}}}
+	t := tableOf("what if parts")
+	t.Columns[1].Means = "slowdown: step time with " + means + "."
 	addParts(t, byOp, "")
 	addParts(t, byStage, "stage")
 	addParts(t, byDP, "replica")
@@ -187,7 +187,7 @@ func addParts(t *table.Table, parts []whatif.Part, of string) {
 	for i, p := range parts[:min(partsShown, len(parts))] {
 		bar := table.RealCell(max(0, p.Overall-1))
 		bar.Strong = i == 0
-		t.Add(table.TextCell(partName(p, of)), table.RealCell(p.Overall), bar)
+		t.Row(partName(p, of), p.Overall, bar)
 	}
 }
 
@@ -196,13 +196,13 @@ const causesShown = 12
 
 // causes are the workers by the slowdown that each causes alone.
 func (x WhatIf) causes() *table.Table {
-	t := &table.Table{Columns: append(placeColumns(), table.Column{Head: "slowdown", Kind: table.Factor}, table.Column{Kind: table.Bar})}
+	t := tableOf("what if causes")
 	order := slices.Clone(x.Workers)
 	slices.SortStableFunc(order, func(a, b whatif.Worker) int { return cmp.Compare(b.Overall, a.Overall) })
 	for i, w := range order {
 		bar := table.RealCell(max(0, w.Overall-1))
 		bar.Strong = i == 0
-		t.Add(table.WholeCell(w.Rank), table.WholeCell(w.DP), table.WholeCell(w.Stage), table.RealCell(w.Overall), bar)
+		t.Row(w.Rank, w.DP, w.Stage, w.Overall, bar)
 	}
 	return capped(t, causesShown, "json and csv").Tidy()
 }
@@ -213,11 +213,7 @@ const fixesShown = 12
 
 // savings are the fixes and the two that the study of traces is about.
 func (x WhatIf) savings() *table.Table {
-	t := &table.Table{Columns: []table.Column{{Head: "fix", Kind: table.Name},
-		{Head: "then %s/step", Kind: table.Length, Means: "then: step time with this made ideal and all else as recorded."},
-		{Head: "saves %s", Kind: table.Length}, {Head: "saves", Kind: table.Fraction, Means: "saves: in time and as part of the step without launch delays."},
-		{Head: "of excess", Kind: table.Fraction, Means: "of excess: as part of the time lost to uneven work."},
-		{Head: "alone %s/step", Kind: table.Length, Means: "alone: step time with this as recorded and all else ideal."}}}
+	t := tableOf("what if savings")
 	list := x.fixes()
 	if x.Suspects != nil {
 		list = list[:min(fixesShown, len(list))]
@@ -242,7 +238,7 @@ func addEffect(t *table.Table, name string, e *whatif.Effect) {
 	if e.Now > 0 {
 		saves = table.RealCell(e.Saved / e.Now)
 	}
-	t.Add(table.TextCell(name), table.RealCell(e.Removed), table.RealCell(e.Saved), saves, shareCell(e, e.Share), table.RealCell(e.Added))
+	t.Row(name, e.Removed, e.Saved, saves, shareCell(e, e.Share), e.Added)
 }
 
 // basis says what ideal means and how well the replay fits.

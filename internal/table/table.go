@@ -10,6 +10,7 @@ package table
 import (
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 )
@@ -57,6 +58,9 @@ const (
 	Bar                    // a bar as long as its part of the column's largest value
 )
 
+var kindNames = [...]string{"text", "uncut", "wrapped", "name", "key", "list", "integer", "id", "part", "length", "fraction", "rate", "fine", "factor",
+	"hundredths", "unit", "precise", "real", "amount", "bar"}
+
 func (k Kind) name() bool { return k == Name || k == Key }
 
 func (k Kind) numeric() bool {
@@ -76,6 +80,28 @@ type Column struct {
 	Note  int
 	Spare bool // left out where the page is too narrow, and in Markdown
 	Last  bool // left out where the page is too narrow for all names
+}
+
+// Described is a table without rows: a line for each column with its head, its kind and what
+// it means, "lag %s | length spare | lag: behind the median."; then, behind =, what stands below.
+func Described(lines []string) *Table {
+	t := &Table{}
+	for _, line := range lines {
+		caption, below := strings.CutPrefix(line, "= ")
+		switch {
+		case below:
+			t.Caption = strings.TrimSpace(t.Caption + " " + caption)
+			continue
+		case line == "one unit":
+			t.OneUnit = true
+			continue
+		}
+		parts := append(strings.SplitN(line, " | ", 3), "", "")
+		flags := strings.Fields(parts[1])
+		t.Columns = append(t.Columns, Column{Head: strings.TrimSpace(parts[0]), Kind: Kind(slices.Index(kindNames[:], flags[0])), Means: parts[2],
+			Spare: slices.Contains(flags, "spare"), Last: slices.Contains(flags, "last")})
+	}
+	return t
 }
 
 // Heads are columns of one kind.
@@ -174,6 +200,43 @@ func OptionalCell(f *float64) Cell {
 
 // Add appends a row; what it lacks at its end is absent.
 func (t *Table) Add(row ...Cell) { t.Rows = append(t.Rows, row) }
+
+// Row appends a row of plain values, as Cells has them.
+func (t *Table) Row(values ...any) { t.Add(t.Cells(values...)...) }
+
+// Cells are plain values as cells of the columns: words, lists of them, numbers as the kind of
+// their column has them, what names itself; nil is nothing, and a cell is itself.
+func (t *Table) Cells(values ...any) []Cell {
+	out := make([]Cell, len(values))
+	for i, v := range values {
+		out[i] = t.Columns[i].cell(v)
+	}
+	return out
+}
+
+func (c Column) cell(v any) Cell {
+	switch v := v.(type) {
+	case Cell:
+		return v
+	case string:
+		return TextCell(v)
+	case []string:
+		return ListCell(v)
+	case *float64:
+		return OptionalCell(v)
+	case fmt.Stringer:
+		return TextCell(v.String())
+	}
+	switch x := reflect.ValueOf(v); {
+	case x.CanFloat():
+		return RealCell(x.Float())
+	case x.CanInt() && (c.Kind == Bar || c.Kind.numeric() && c.Kind != Integer && c.Kind != ID):
+		return RealCell(float64(x.Int()))
+	case x.CanInt():
+		return WholeCell(x.Int())
+	}
+	return Cell{}
+}
 
 // Fact appends a row to a list of facts: a name, and what there is to say about it.
 func (t *Table) Fact(name, format string, args ...any) {

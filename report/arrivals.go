@@ -120,10 +120,10 @@ func (j Arrivals) document() document {
 	if len(j.Late) > 0 {
 		level = evidence.Strong
 	}
-	d := document{headline{j.headline(), level}, prose(j.facts())}
+	d := document{headline{say("arrivals", j), level}, prose(say("arrivals facts", j))}
 	late := slices.Concat(j.Late, j.Doubted)
 	for i := range late[:min(len(late), ranksShown)] {
-		d = append(d, prose(j.lateWords(&late[i])))
+		d = append(d, prose(say("arrives late", lateAt{&late[i], &j.Places[late[i].Place]})))
 	}
 	if len(j.Places) > 0 {
 		d = append(d, j.table())
@@ -134,67 +134,13 @@ func (j Arrivals) document() document {
 	return d
 }
 
-// headline is who arrives last.
-func (j Arrivals) headline() string {
-	switch {
-	case len(j.Late) == 1:
-		return fmt.Sprintf("%s: %s arrives late by its own delay: fixing it would cut step time by %s.", j.Run, rankAt(j.Late[0].Rank, j.Late[0].Host, nil), table.Percent(j.Late[0].Saves.Alone))
-	case len(j.Late) > 1:
-		var ranks []int
-		for _, l := range j.Late {
-			ranks = append(ranks, l.Rank)
-		}
-		return fmt.Sprintf("%s: %s arrive late by their own delay: fixing them would cut step time by %s.", j.Run, someRanks(ranks), table.Percent(j.Joint))
-	case j.Set != nil:
-		return fmt.Sprintf("%s: %s arrive late together, by %s; which of them is the cause cannot be told, as their sends and receives are not recorded.",
-			j.Run, someRanks(j.Set.Ranks), length(float64(j.Set.Delay)))
-	}
-	if len(j.Doubted) > 0 {
-		l := &j.Doubted[0]
-		return fmt.Sprintf("%s: %s may be late by its own delay, or by chance; without it step time would be %s less.", j.Run, rankAt(l.Rank, l.Host, nil), table.Percent(l.Saves.Alone))
-	}
-	return fmt.Sprintf("%s: no rank arrives late more often than chance.", j.Run)
-}
+// LateRanks are the ranks that are late by their own delay.
+func (j Arrivals) LateRanks() []int { return each(j.Late, func(l arrivals.Late) int { return l.Rank }) }
 
-func (j Arrivals) facts() string {
-	text := fmt.Sprintf("%s, %s", counted(len(j.Ranks), "rank"), counted(j.Calls, "call"))
-	if j.Lost > 0 {
-		text += fmt.Sprintf(" (%s before them left the rings)", table.Grouped(j.Lost))
-	}
-	if j.Step > 0 {
-		text += fmt.Sprintf(", a step of %s over %s", length(float64(j.Step)), length(float64(j.End-j.Begin)))
-	}
-	if len(j.Missing) > 0 {
-		text += fmt.Sprintf("; no record of %s", someRanks(j.Missing))
-	}
-	return text + "."
-}
-
-func (j Arrivals) lateWords(l *arrivals.Late) string {
-	p := &j.Places[l.Place]
-	how, n := "last to enter", l.Last
-	if 2*l.Last < l.Strikes { // those behind it in a chain are later
-		how, n = "late before", l.Strikes
-	}
-	lost := ""
-	if l.Divided {
-		lost = " in " + stageWord(l.Stage)
-	}
-	text := fmt.Sprintf("Rank %d is %s %d of %d %s of %s, after %s of its own work%s more than its peers (%s if all ranks were alike)",
-		l.Rank, how, n, l.Points, bareOp(p.Op), groupName(l.Group, l.Desc), length(float64(l.Delay)), lost, pValue(l.P))
-	if l.PerStep > l.Delay*5/4 {
-		text += fmt.Sprintf("; over all calls it adds %s of its own to %s", length(float64(l.PerStep)), counted(l.Steps.Count, "step"))
-	}
-	if w := entered(p.Line); w != "" {
-		text += "; entered from " + w
-	}
-	if p.Stage != "" {
-		text += ", in " + p.Stage
-	}
-	if l.Clock {
-		text += "; its clock may be off by as much"
-	}
-	return text + "."
+// lateAt is a late rank and the place where it costs most.
+type lateAt struct {
+	*arrivals.Late
+	At *arrivals.Place
 }
 
 // entered is a line as people write it, with what it calls.
@@ -247,11 +193,10 @@ func (j Arrivals) notes() bullets {
 		if name == "" {
 			name = someRanks(c.Ranks)
 		}
-		known := "entries do not bound it"
-		if c.HalfWidth >= 0 {
-			known = "± " + length(float64(c.HalfWidth))
-		}
-		out = append(out, fmt.Sprintf("Clock of %s: %s (%s)", path.Base(name), signedLength(float64(c.Offset)), known))
+		out = append(out, say("clock of", struct {
+			arrivals.Clock
+			Name string
+		}{c, path.Base(name)}))
 	}
 	for _, g := range j.ByOrder {
 		out = append(out, fmt.Sprintf("Calls of group %s are matched by order: their sequence numbers differ between ranks", g))

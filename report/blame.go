@@ -109,19 +109,15 @@ func blameDocument(results []Blame) document {
 
 // finding is where most walks end.
 func (b Blame) finding() string {
-	in := counted(len(b.Walks.Steps), "step")
-	switch {
-	case b.Symptoms == 0:
-		return fmt.Sprintf("In %s no operator started late enough, compared with its peers, to begin a walk.", in)
-	case len(b.Culprits) == 0:
-		return fmt.Sprintf("%s in %s cannot be traced back: nothing that they waited for was late or long.", counted(b.Symptoms, "symptom"), in)
+	rank := 0
+	if len(b.Culprits) > 0 {
+		rank = b.worker(b.Culprits[0].Worker).Rank
 	}
-	c := b.Culprits[0]
-	s := fmt.Sprintf("%s of %s in %s lead to %s of rank %d (%v).", table.Grouped(int64(c.Symptoms)), counted(b.Symptoms, "symptom"), in, c.Op, b.worker(c.Worker).Rank, c.Kind)
-	if b.Unexplained > 0 {
-		s += fmt.Sprintf(" %s cannot be traced back.", table.Grouped(int64(b.Unexplained)))
-	}
-	return s
+	return say("blame", struct {
+		*operators.Walks
+		In   string
+		Rank int
+	}{b.Walks, counted(len(b.Walks.Steps), "step"), rank})
 }
 
 func (b Blame) table() *table.Table {

@@ -133,27 +133,25 @@ func completionsDocument(results []Completions) document {
 
 // finding is who departs from its peers, in a sentence or two.
 func (r Completions) finding() string {
-	var found []int
-	tested := 0
+	x := struct {
+		Found     []int
+		Tested    int
+		Discovery float64
+		Undecided string
+	}{Discovery: r.Discovery}
 	for _, s := range r.Scores {
 		if s.Test == nil {
 			continue
 		}
-		tested++
+		x.Tested++
 		if s.Test.Flagged {
-			found = append(found, r.worker(s.Worker).Rank)
+			x.Found = append(x.Found, r.worker(s.Worker).Rank)
 		}
 	}
-	slices.Sort(found)
-	switch {
-	case tested == 0 && len(r.Scores) > 0:
-		return fmt.Sprintf("Undecided: %s.", meaning("ks", r.Scores[0].Undecided))
-	case len(found) == 0:
-		return fmt.Sprintf("No worker stands out: the completion times of %s do not differ at a false-discovery rate of %s.", counted(tested, "worker"), table.Percent(r.Discovery))
-	case len(found) == 1:
-		return fmt.Sprintf("Found at a false-discovery rate of %s: rank %d completes its operators at other times than its peers.", table.Percent(r.Discovery), found[0])
+	if x.Tested == 0 && len(r.Scores) > 0 {
+		x.Undecided = meaning("ks", r.Scores[0].Undecided)
 	}
-	return fmt.Sprintf("Found at a false-discovery rate of %s: %s complete their operators at other times than their peers.", table.Percent(r.Discovery), someRanks(found))
+	return say("completions", x)
 }
 
 // table is the workers by descending S, those that are found first.

@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
@@ -113,18 +112,14 @@ func (j Arrivals) hangDocument() document {
 		return j.looked()
 	}
 	if h == nil && len(j.Mismatches) == 0 {
-		what := fmt.Sprintf("%s: no hang: every call that a rank waits in was entered by all members with a dump.", j.Run)
-		if j.MidStep {
-			what = fmt.Sprintf("%s: no hang: some ranks had not entered their last call yet, but the dumps were written in the middle of a step.", j.Run)
-		}
-		return document{headline{what, evidence.Insufficient}, prose(j.facts())}
+		return document{headline{say("no hang", j), evidence.Insufficient}, prose(say("arrivals facts", j))}
 	}
 	var d document
 	if h != nil {
 		for _, text := range hangHeadlines(h) {
 			d = append(d, headline{text, evidence.Strong})
 		}
-		if why := hangWhy(h); why != "" {
+		if why := say("why hang", standstill{h, &h.Groups[0]}); why != "" {
 			d = append(d, prose(why))
 		}
 		if at := j.stackOfMissing(); at != "" {
@@ -142,24 +137,18 @@ func (j Arrivals) hangDocument() document {
 	for _, m := range j.Mismatches {
 		d = append(d, mismatchBlocks(&m)...)
 	}
-	return append(d, prose(j.facts()))
+	return append(d, prose(say("arrivals facts", j)))
 }
 
-// hangHeadline is who is missing and who waits.
-func hangHeadline(h *arrivals.Hang) string {
-	b := &h.Groups[0]
-	if h.Loop {
-		return fmt.Sprintf("Hang: %d groups wait for each other in a circle, %s of %s among them.", len(h.Groups), call(b.Op, b.Seq), groupName(b.Group, b.Desc))
-	}
-	if b.Missing[0].Unrecorded {
-		return fmt.Sprintf("Hang: all ranks but %s wait in %s of %s; %s.", missingWords(b), call(b.Op, b.Seq), groupName(b.Group, b.Desc), waited(h, b))
-	}
-	return fmt.Sprintf("Hang: %s never entered %s of %s; %s.", missingWords(b), call(b.Op, b.Seq), groupName(b.Group, b.Desc), waited(h, b))
+// standstill is a call that not all members entered, in a job that stands still.
+type standstill struct {
+	*arrivals.Hang
+	*arrivals.Blocked
 }
 
 // hangHeadlines are one sentence for each group that ranks are missing from and wait for nobody.
 func hangHeadlines(h *arrivals.Hang) (list []string) {
-	list = []string{hangHeadline(h)}
+	list = []string{say("hang", standstill{h, &h.Groups[0]})}
 	if h.Loop {
 		return list
 	}
@@ -169,7 +158,7 @@ func hangHeadlines(h *arrivals.Hang) (list []string) {
 		case i > mostNamed:
 			return append(list, fmt.Sprintf("And %s, below.", counted(len(h.Roots())-i, "rank")))
 		default:
-			list = append(list, fmt.Sprintf("%s never entered %s of %s; %s.", upper(rankAt(r.Rank, r.Host, nil)), call(r.In.Op, r.In.Seq), groupName(r.In.Group, r.In.Desc), waited(h, r.In)))
+			list = append(list, upper(rankAt(r.Rank, r.Host, nil))+" "+say("never entered", standstill{h, r.In}))
 		}
 	}
 	return list
@@ -188,66 +177,16 @@ func missingRanks(b *arrivals.Blocked) []int {
 	return each(b.Missing, func(a arrivals.Absent) int { return a.Rank })
 }
 
-// waited is since when the others wait. Dumps do not say when they were
-// written, so that the latest time in any of them bounds it.
-func waited(h *arrivals.Hang, b *arrivals.Blocked) string {
-	who := counted(len(b.Waiting), "rank")
-	if b.Since == 0 {
-		return who + " waiting"
-	}
-	since := "since " + time.Unix(0, b.Since).UTC().Format("15:04:05 UTC on 2 January 2006")
-	if d := h.Dumped - b.Since; d > int64(time.Second) {
-		return fmt.Sprintf("%s waited for at least %s, %s", who, length(float64(d)), since)
-	}
-	return fmt.Sprintf("%s waiting %s", who, since)
-}
-
-func hangWhy(h *arrivals.Hang) string {
-	b := &h.Groups[0]
-	if b.Missing[0].Unrecorded {
-		text := fmt.Sprintf("Nothing of %s was recorded: its process may have failed, or only its dump is lost.", missingWords(b))
-		if w := entered(b.Line); w != "" {
-			text += fmt.Sprintf(" The others entered the call from %s.", w)
-		}
-		return text
-	}
-	if len(b.Missing) != 1 {
-		if w := entered(b.Line); w != "" {
-			return fmt.Sprintf("The others entered it from %s.", w)
-		}
-		return ""
-	}
-	a := &b.Missing[0]
-	text := fmt.Sprintf("Rank %d has no call of that group in its dump", a.Rank)
-	if a.Op != "" {
-		text = fmt.Sprintf("Rank %d last entered %s there", a.Rank, call(a.Op, a.Seq))
-		if w := entered(a.Line); w != "" {
-			text += ", from " + w
-		}
-	}
-	if w := entered(b.Line); w != "" {
-		text += fmt.Sprintf("; the others came from %s", w)
-	}
-	if a.In != "" {
-		return text + fmt.Sprintf("; it waits in group %s.", a.In)
-	}
-	return text + "; it waits in no other group."
-}
-
 func (j Arrivals) hangNext() string {
-	h := j.Result.Hang
-	roots, of := each(h.Roots(), func(r arrivals.Root) int { return r.Rank }), "its host"
-	if len(roots) > 1 {
-		of = "their hosts"
-	}
-	who := someRanks(roots)
+	roots := j.Result.Hang.Roots()
+	who := someRanks(each(roots, func(r arrivals.Root) int { return r.Rank }))
 	if len(roots) == 1 {
-		who = rankAt(roots[0], h.Roots()[0].Host, nil)
+		who = rankAt(roots[0].Rank, roots[0].Host, nil)
 	}
-	if j.stackOfMissing() != "" {
-		return fmt.Sprintf("read that line; look for Xid errors in the kernel log of %s.", of)
-	}
-	return fmt.Sprintf("py-spy dump of %s; look for Xid errors in the kernel log of %s.", who, of)
+	return say("next hang", struct {
+		At, Who string
+		Several bool
+	}{j.stackOfMissing(), who, len(roots) > 1})
 }
 
 func hangTable(h *arrivals.Hang) *table.Table {
@@ -268,24 +207,7 @@ func mismatchBlocks(m *arrivals.Mismatch) document {
 	for _, s := range m.Sides {
 		t.Row(rankItems(s.Ranks, 0), bareOp(s.Op), s.Sizes, s.Types, entered(s.Line))
 	}
-	return document{headline{mismatchHeadline(m), evidence.Strong}, t.Tidy()}
-}
-
-// mismatchHeadline is what members of a call disagree on.
-func mismatchHeadline(m *arrivals.Mismatch) string {
-	few, call := m.Sides[len(m.Sides)-1], fmt.Sprintf("call #%d of %s", m.Seq, groupName(m.Group, m.Desc))
-	switch {
-	case m.Difference == arrivals.DifferentStates:
-		return fmt.Sprintf("%s is %s on %s and %s on the others.", upper(call), few.State, someRanks(few.Ranks), m.Sides[0].State)
-	case m.Difference == arrivals.UnfitTotals:
-		return fmt.Sprintf("Desync: in %s (%s) the members do not receive in all what they send.", call, bareOp(few.Op))
-	case m.Difference == arrivals.UnfitSizes:
-		return fmt.Sprintf("Desync: in %s the output does not fit the input: %s entered %s.", call, someRanks(few.Ranks), side(&few, m.Difference))
-	case len(m.Sides) == 1:
-		return fmt.Sprintf("Desync: %s has an output of another type than its input: %s entered %s.", call, someRanks(few.Ranks), side(&few, m.Difference))
-	}
-	return fmt.Sprintf("Desync: %s differs in its %s: %s entered %s, the others %s.", call, m.Difference,
-		someRanks(few.Ranks), side(&few, m.Difference), side(&m.Sides[0], m.Difference))
+	return document{headline{say("mismatch", m), evidence.Strong}, t.Tidy()}
 }
 
 func side(s *arrivals.Side, d arrivals.Difference) string {

@@ -55,20 +55,20 @@ func nameBlocks(r *opnames.Result, most int) document {
 	if r == nil {
 		return nil
 	}
-	found, say := r.Found(), ""
-	rate := fmt.Sprintf("the chance that a healthy job has any is %s, over all %s names and stages", table.Percent(r.Alpha), table.Grouped(int64(r.Tests)))
+	found, text := r.Found(), ""
+	rate := say("names rate", r)
 	switch tested := slices.ContainsFunc(r.Differences, func(d opnames.Difference) bool { return d.Tested }); {
 	case len(r.Differences) == 0:
 		return document{heading("Operators by name"), prose("No two ranks do the same work: there is nobody to compare a rank with.")}
 	case !tested:
 		found = slices.DeleteFunc(slices.Clone(r.Differences), func(d opnames.Difference) bool { return d.Excess() <= 0 })
-		say = "Fewer than three ranks do the same work, so that none can be said to be off; where one takes longer than the other:"
+		text = "Fewer than three ranks do the same work, so that none can be said to be off; where one takes longer than the other:"
 	case len(found) == 0:
 		return document{heading("Operators by name"), prose(fmt.Sprintf("None takes significantly longer on a rank than on its peers; %s.", rate))}
 	default:
-		say = fmt.Sprintf("%s longer on a rank than on its peers; %s.", takeWords(len(found)), rate)
+		text = fmt.Sprintf("%s longer on a rank than on its peers; %s.", takeWords(len(found)), rate)
 	}
-	return document{heading("Operators by name"), prose(say), nameTable(found, most)}
+	return document{heading("Operators by name"), prose(text), nameTable(found, most)}
 }
 
 // nameTable is a row for each difference.

@@ -181,27 +181,17 @@ func outliersDocument(results []Outliers) document {
 
 // finding counts the outliers and says how many mean nothing.
 func (o Outliers) finding() string {
-	sure := 0
-	for _, x := range o.Result.Outliers {
-		if x.Sure {
-			sure++
+	x := struct {
+		Outliers
+		Certain  int
+		Expected *float64
+	}{o, 0, o.expected()}
+	for _, found := range o.Result.Outliers {
+		if found.Sure {
+			x.Certain++
 		}
 	}
-	s := fmt.Sprintf("%s in %s (%s series); %s at the error rate of the whole analysis.", counted(len(o.Result.Outliers), "outlier"),
-		counted(o.Instances, "operator instance"), table.Grouped(int64(len(o.Series))), surely(sure))
-	if n := o.expected(); n != nil {
-		s += fmt.Sprintf(" If all workers were healthy, about %s would be flagged.", counted(int(*n+0.5), "instance"))
-	} else {
-		s += " The method has no error rate, so it is not known how many of them are chance."
-	}
-	return s
-}
-
-func surely(n int) string {
-	if n == 0 {
-		return "none remains"
-	}
-	return fmt.Sprintf("%s remain", table.Grouped(int64(n)))
+	return say("outliers", x)
 }
 
 // excessTable is the workers with outliers.

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/sfstat/sfstat/diagnose/evidence"
@@ -97,7 +96,7 @@ func boundRows(a *overhead.Account) *csvTable {
 
 // overheadDocument is what it costs, the bounds by every method, the pairs.
 func overheadDocument(a *overhead.Account) document {
-	d := document{headline{overheadHeadline(a), overheadLevel(a)}, prose(overheadBasis(a))}
+	d := document{headline{overheadHeadline(a), overheadLevel(a)}, prose(say("overhead basis", a))}
 	if len(a.Doubts) > 0 {
 		d = append(d, heading("Read with care"), bullets(each(a.Doubts, func(d bootstrap.Doubt) string { return meaning("overhead", d) })))
 	}
@@ -108,29 +107,7 @@ func overheadDocument(a *overhead.Account) document {
 }
 
 // overheadHeadline is the answer in one sentence.
-func overheadHeadline(a *overhead.Account) string {
-	is := "The overhead is " + table.FinePercent(a.Estimate.Value)
-	switch i := a.Interval; {
-	case i == nil:
-		is += " in the one pair of runs, with no bound"
-	case math.IsInf(i.AtMost, 1):
-		is += fmt.Sprintf(", with no upper bound at %s confidence", percentOf(a.Confidence))
-	case a.Gate != nil && a.Standing == bootstrap.Above:
-		is += fmt.Sprintf(", at least %s at %s confidence", table.FinePercent(i.AtLeast), percentOf(a.Confidence))
-	default:
-		is += fmt.Sprintf(", at most %s at %s confidence", table.FinePercent(i.AtMost), percentOf(a.Confidence))
-	}
-	if a.Gate == nil {
-		return is + "."
-	}
-	gate := percentOf(*a.Gate)
-	return is + ": " + [...]string{
-		bootstrap.Within:        "within the gate of " + gate,
-		bootstrap.PerhapsWithin: "not shown to be within the gate of " + gate,
-		bootstrap.PerhapsAbove:  "above the gate of " + gate + ", but not surely",
-		bootstrap.Above:         "above the gate of " + gate,
-	}[a.Standing] + "."
-}
+func overheadHeadline(a *overhead.Account) string { return say("overhead", a) }
 
 // overheadLevel makes a gate that is exceeded stand out.
 func overheadLevel(a *overhead.Account) evidence.Confidence {
@@ -143,36 +120,6 @@ func overheadLevel(a *overhead.Account) evidence.Confidence {
 		return evidence.Supported
 	}
 	return evidence.Insufficient
-}
-
-// overheadBasis says what the headline rests on.
-func overheadBasis(a *overhead.Account) string {
-	s := fmt.Sprintf("The %s over %s in %s of runs", statisticWords[a.Estimate.Statistic], counted(a.Pairs, "measurement"), counted(a.Blocks, "pair"))
-	if a.Matched == overhead.ByFile {
-		s += ", from a file."
-	} else {
-		s += fmt.Sprintf(", matched by %v.", a.Matched)
-	}
-	if a.Interval == nil {
-		return s
-	}
-	s += " The bound is " + methodWords[a.Interval.Method]
-	if a.Interval.Method != bootstrap.Order {
-		s += fmt.Sprintf(": whole runs resampled %s times, seed %d", table.Grouped(int64(a.Replicates)), a.Seed)
-	}
-	return s + "."
-}
-
-var statisticWords = [...]string{
-	bootstrap.Mean:   "mean overhead",
-	bootstrap.Median: "median overhead",
-	bootstrap.Total:  "overhead of all time together",
-}
-
-var methodWords = [...]string{
-	bootstrap.Studentised: "the studentised bootstrap's",
-	bootstrap.Percentile:  "the percentile bootstrap's",
-	bootstrap.Order:       "an order statistic's",
 }
 
 func boundTable(a *overhead.Account) *table.Table {

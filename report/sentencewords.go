@@ -30,19 +30,27 @@ func init() { // as it says sentences itself
 		"length": of(length), "about": of(about), "exact": of(percentOf), "percent": of(table.Percent), "times": of(table.Times),
 		"number": of(table.Number), "hundredths": of(hundredths), "p": of(pValue), "probability": of(probability), "rate": of(rate),
 		"finite": of(table.Finite), "bytes": binaryBytes, "ordinal": ordinal, "clock": clockWord, "instant": instant, "measured": withUnit,
-		"grouped": func(n any) string { return table.Grouped(int64(real(n))) },
-		"count":   func(n any, noun string) string { return counted(int(real(n)), noun) },
-		"countIs": func(n int, noun string) string { return counted(n, noun) + " " + isAre(n) },
-		"isAre":   isAre,
+		"fine": of(table.FinePercent), "signed": of(signedLength), "plain": of(plainDecimal), "day": dayOf,
+		"decimals": func(n int, x any) string { return table.Decimals(real(x), n) },
+		"rounded":  func(x any) int { return int(real(x) + 0.5) },
+		"mostly":   func(ns int64) int64 { return ns * 5 / 4 },
+		"grouped":  func(n any) string { return table.Grouped(int64(real(n))) },
+		"count":    func(n any, noun string) string { return counted(int(real(n)), noun) },
+		"countIs":  func(n int, noun string) string { return counted(n, noun) + " " + isAre(n) },
+		"isAre":    isAre,
 		// Arithmetic.
 		"add": add, "sub": sub,
 		"distance": func(a, b any) float64 { return math.Abs(real(a) - real(b)) },
 		"div":      func(a, b any) float64 { return real(a) / real(b) },
 		"share":    func(a, b any) float64 { return real(a) / max(1, real(b)) },
+		"least":    func(a, b float64) float64 { return min(math.Abs(a), math.Abs(b)) },
+		"greatest": func(a, b float64) float64 { return max(math.Abs(a), math.Abs(b)) },
 		// Names and lists of them.
 		"stage": stageWord, "bare": bareStage, "stages": stagesWord, "process": theStage, "steps": stepsWord, "group": groupWord,
 		"label": opnames.Label, "line": sourceWord, "ranks": ranksWord, "rankList": rankList, "ranges": trace.RankList, "rankAt": rankAt,
-		"some": someOf, "oneOf": oneOf, "callOf": callOf, "visible": glyph.Visible, "upper": upper,
+		"some": someOf, "oneOf": oneOf, "callOf": callOf, "bareOp": bareOp, "groupName": groupName, "entered": entered, "missing": missingWords,
+		"side": side, "measure": measureName, "visible": glyph.Visible, "upper": upper,
+		"firstOf":   func(n int, list []string) string { return strings.Join(list[:min(n, len(list))], ", ") },
 		"lower":     func(s string) string { return strings.ToLower(s[:1]) + s[1:] },
 		"unstopped": func(s string) string { return strings.TrimRight(glyph.Visible(s), ".") },
 		"noun":      func(workers any) string { return nounOf(!reflect.ValueOf(workers).IsZero()) },
@@ -340,8 +348,9 @@ func rate(f float64) string {
 // binaryBytes writes a size class: "32 MiB".
 func binaryBytes(n int64) string { return binarySize(max(0, bits.Len64(uint64(n))-1)) }
 
-// clockWord is a time of day, instant one with its day.
+// clockWord is a time of day, dayOf its day, instant both.
 func clockWord(at int64) string { return time.Unix(0, at).UTC().Format("15:04:05 UTC") }
+func dayOf(at int64) string     { return time.Unix(0, at).UTC().Format("2 January 2006") }
 func instant(at int64) string   { return time.Unix(0, at).UTC().Format(time.DateTime) }
 
 // quantityName is what people call a quantity of monitoring.

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,7 +9,6 @@ import (
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/internal/glyph"
 	"github.com/sfstat/sfstat/internal/table"
-	"github.com/sfstat/sfstat/trace"
 )
 
 // Sources writes what several recorders tell of one run. CSV is one row per
@@ -107,7 +105,7 @@ func sourcesDocument(c *crosscheck.Comparison) document {
 	if !c.Agree() {
 		level = evidence.Supported
 	}
-	d := document{headline{sourcesHeadline(c), level}, prose(sourcesBasis(c))}
+	d := document{headline{sourcesHeadline(c), level}, prose(say("sources basis", c))}
 	if len(c.Doubts) > 0 {
 		d = append(d, heading("Read with care"), bullets(c.Doubts))
 	}
@@ -117,40 +115,16 @@ func sourcesDocument(c *crosscheck.Comparison) document {
 
 // sourcesHeadline is the answer in one sentence.
 func sourcesHeadline(c *crosscheck.Comparison) string {
-	n := len(c.Accounts)
-	sentence := fmt.Sprintf("%d sources agree", n)
-	if n == 2 {
-		sentence = "Both sources agree"
-	}
-	worst := c.Worst()
-	if !c.Agree() {
-		sentence = "The sources do not agree"
-		var odd []string
-		for _, a := range c.Accounts[1:] {
-			if !a.Held.SameRouting {
-				odd = append(odd, a.Name)
-			}
+	var odd []string
+	for _, a := range c.Accounts[1:] {
+		if !a.Held.SameRouting {
+			odd = append(odd, a.Name)
 		}
-		if len(odd) > 0 {
-			sentence += fmt.Sprintf(": %s would send you to other stages than %s", strings.Join(odd, ", "), c.Accounts[0].Name)
-		}
-	} else {
-		sentence += " on the stages to look into"
 	}
-	differs := "no share differs by more than"
-	if worst.Held.Difference > c.Tie {
-		differs = "a share differs by"
-	}
-	return fmt.Sprintf("%s; %s %s (%s).", sentence, differs, strconv.FormatFloat(worst.Held.Difference, 'f', 3, 64), worst.Held.Stage)
-}
-
-func sourcesBasis(c *crosscheck.Comparison) string {
-	ranks := "ranks "
-	if len(c.Ranks) == 1 {
-		ranks = "rank "
-	}
-	return fmt.Sprintf("%s and %s that all sources have, matched by %v, each step from zero; the stages to look into reach %s of the exposed time. Shares within %s of each other are a tie.",
-		counted(c.Steps, "step"), ranks+trace.RankList(c.Ranks), c.Match, percentOf(c.Tau), strconv.FormatFloat(c.Tie, 'f', -1, 64))
+	return say("sources", struct {
+		*crosscheck.Comparison
+		Odd string
+	}{c, strings.Join(odd, ", ")})
 }
 
 // letter stands for a source: A to Z, then A2.

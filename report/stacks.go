@@ -34,7 +34,10 @@ func (j Arrivals) answered() document {
 		if b.Stands >= stands {
 			sure = evidence.Supported
 		}
-		d = append(d, headline{j.Run + ": " + behindWords(j, &b), sure})
+		d = append(d, headline{j.Run + ": " + say("behind", struct {
+			*arrivals.Behind
+			Who, Leaders string
+		}{&b, j.whoIs(b.Ranks), j.whoIs(b.Ahead)}), sure})
 	}
 	if len(a.Unanswered) > 0 {
 		d = append(d, headline{fmt.Sprintf("%s: no answer to NCCL from %s: its process is gone, or does not run.", j.Run, j.whoIs(a.Unanswered)), evidence.Supported})
@@ -58,7 +61,7 @@ func (j Arrivals) answered() document {
 	case len(ranks) > 0 && a.Reports == 1:
 		d = append(d, prose("Ranks run apart by some calls for a moment. Next: ask again after a minute (ncclras -f json > ras_2.json), and py-spy dump of "+j.whoIs(ranks)+"."))
 	case len(ranks) > 0:
-		d = append(d, prose("Next: py-spy dump of "+j.whoIs(ranks)+"; "+dumpEntries+"."))
+		d = append(d, prose("Next: py-spy dump of "+j.whoIs(ranks)+"; "+say("dump entries", nil)+"."))
 	}
 	return d
 }
@@ -71,16 +74,6 @@ func (j Arrivals) whoIs(ranks []int) string {
 	return someRanks(ranks)
 }
 
-// behindWords is who is behind in a communicator.
-func behindWords(j Arrivals, b *arrivals.Behind) string {
-	text := fmt.Sprintf("%s %s behind in communicator %s: %s %s launched, by %s %s", j.whoIs(b.Ranks), isAre(len(b.Ranks)), b.Communicator,
-		table.Grouped(b.Least), b.Name, j.whoIs(b.Ahead), table.Grouped(b.Most))
-	if b.Stands > 0 {
-		text += fmt.Sprintf("; unchanged for %s", length(float64(b.Stands)))
-	}
-	return text + "."
-}
-
 // stacksAlone is what the stacks of ranks show where no calls are recorded.
 func (j Arrivals) stacksAlone() document {
 	most, others := j.Majority()
@@ -91,10 +84,10 @@ func (j Arrivals) stacksAlone() document {
 	switch {
 	case most == nil:
 		return document{headline{fmt.Sprintf("%s: the main threads of %s are in %d places, none of them shared by most: they work, or wait in different groups.", j.Run, counted(n, "rank"), len(others)), evidence.Insufficient},
-			stackTable(j.Stacks), prose("Next: " + dumpEntries + ".")}
+			stackTable(j.Stacks), prose("Next: " + say("dump entries", nil) + ".")}
 	case len(others) == 0:
 		return document{headline{fmt.Sprintf("%s: %s, all in %s: stacks do not show whom they wait for.", j.Run, counted(n, "rank"), standsIn(most)), evidence.Insufficient},
-			stackTable(j.Stacks), prose("Next: look at ranks without a stack; " + dumpEntries + ".")}
+			stackTable(j.Stacks), prose("Next: look at ranks without a stack; " + say("dump entries", nil) + ".")}
 	}
 	var apart []int
 	for _, s := range others {
@@ -105,10 +98,8 @@ func (j Arrivals) stacksAlone() document {
 		text += fmt.Sprintf(" %s elsewhere.", upper(counted(len(apart)-len(others[0].Ranks), "further rank")))
 	}
 	return document{headline{text, evidence.Ambiguous}, stackTable(j.Stacks),
-		prose("A stack is of one moment. Next: dump " + someRanks(apart) + " again after a minute; if nothing moved, that is the culprit. " + upper(dumpEntries) + ".")}
+		prose("A stack is of one moment. Next: dump " + someRanks(apart) + " again after a minute; if nothing moved, that is the culprit. " + upper(say("dump entries", nil)) + ".")}
 }
-
-const dumpEntries = "dumps of PyTorch's Flight Recorder beside these show who is missing in which call"
 
 // stackOwner is whose stack it is.
 func stackOwner(s *arrivals.Stack) string {

@@ -100,6 +100,9 @@ func about(f float64) string {
 	return strconv.FormatFloat(100*f, 'g', 1, 64) + " %"
 }
 
+// plainDecimal writes a number with as many digits as it has.
+func plainDecimal(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
+
 // hundredths writes a number with two decimals.
 func hundredths(v float64) string {
 	if !table.Finite(v) {

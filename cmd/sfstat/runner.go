@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/eval/campaign"
-	"github.com/sfstat/sfstat/eval/campaign/local"
+	"github.com/sfstat/sfstat/eval/campaign/ddp"
 	"github.com/sfstat/sfstat/eval/campaign/slurm"
 	"github.com/sfstat/sfstat/eval/campaign/tables"
 )
@@ -17,7 +17,7 @@ func executionOf(c *cli.Context, dir string, s *campaign.Spec) (campaign.Executi
 	switch s.Runner {
 	case campaign.Local:
 		e.Workers = 1 // whose ranks share the machine
-		e.Maker = local.Maker{Dir: dir, Python: c.String("python")}
+		e.Maker = ddp.Maker{Dir: dir, Python: c.String("python")}
 	case campaign.Slurm:
 		o := slurm.Options{Cluster: s.Slurm, Version: e.Version, Python: c.String("python")}
 		if c.Bool("dry-run") {

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strconv"
 
 	"github.com/sfstat/sfstat/eval/simulate"
@@ -51,13 +50,7 @@ func (s *Spec) Plan() ([]Task, error) {
 		if err := g.validateWork(); err != nil {
 			return nil, err
 		}
-		if g.Profiler != NoProfiler && s.Runner != Local {
-			return nil, input.Bad(input.ErrFormat, "group %s: profiler is for runner local, and the runner is %v", g.Name, s.Runner)
-		}
-		if slices.Contains(g.Arrivals, true) && s.Runner != Simulator {
-			return nil, input.Bad(input.ErrFormat, "group %s: arrivals is for runner simulator, and the runner is %v", g.Name, s.Runner)
-		}
-		if err := g.validateRecorder(s.Runner); err != nil {
+		if err := g.validateFor(s.Runner); err != nil {
 			return nil, err
 		}
 		if n := g.size(); n > mostTasks-len(tasks) {

@@ -150,6 +150,30 @@ func (g *Group) validate() error {
 	return nil
 }
 
+// mostSteps is the longest window that the recorder writes.
+const mostSteps = 100_000
+
+// validateFor refuses what the runner cannot do: real jobs run DDP, and their faults
+// strike at known steps.
+func (g *Group) validateFor(r Runner) error {
+	for _, x := range []struct {
+		key   string
+		asked bool
+		is    Runner // the only one that does it
+	}{
+		{"profiler", g.Profiler != NoProfiler, Local},
+		{"arrivals", slices.Contains(g.Arrivals, true), Simulator},
+		{"program " + g.Program.String(), g.Program != ddp, Simulator},
+		{"probability below 1", g.Probability > 0 && g.Probability < 1, Simulator},
+		{fmt.Sprintf("steps above %d", mostSteps), g.Steps > mostSteps, Simulator},
+	} {
+		if x.asked && r != x.is {
+			return input.Bad(input.ErrFormat, "group %s: %s is for runner %v, and the runner is %v", g.Name, x.key, x.is, r)
+		}
+	}
+	return g.validateRecorder(r)
+}
+
 func (g *Group) onlyHealthy() bool {
 	return !slices.ContainsFunc(g.Families, func(f simulate.Family) bool { return f != simulate.NoFault })
 }

@@ -35,7 +35,7 @@ func TestSpecsOfTheEvaluation(t *testing.T) {
 }
 
 const everyKey = `name: a
-runner: slurm
+runner: simulator
 groups:
   - name: b
     families: [callback_host, nofault]
@@ -109,9 +109,9 @@ func TestEveryKey(t *testing.T) {
 // TestHash: a run has another hash when it is made otherwise, and no other
 // when only the tables that count it differ.
 func TestHash(t *testing.T) {
-	hash := func(old, new string) string {
+	hashOf := func(text string) string {
 		t.Helper()
-		s, err := ParseSpec("a.yaml", []byte(strings.Replace(everyKey, old, new, 1)))
+		s, err := ParseSpec("a.yaml", []byte(text))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -121,11 +121,19 @@ func TestHash(t *testing.T) {
 		}
 		return tasks[0].Hash
 	}
+	hash := func(old, new string) string { return hashOf(strings.Replace(everyKey, old, new, 1)) }
 	was := hash("", "")
-	for _, change := range [][2]string{{"slurm", "local"}, {"slurm", "simulator"}, {"zero1", "fsdp"}, {"events: off", "events: on"},
+	for _, change := range [][2]string{{"zero1", "fsdp"}, {"events: off", "events: on"},
 		{"every: 10", "every: 9"}, {"32.16", "32"}, {"warmup: 0", "warmup: 1"}, {"[5, 2]", "[5, 3]"}, {"accumulation: 2", "accumulation: 3"}} {
 		if hash(change[0], change[1]) == was {
 			t.Errorf("%s for %s gives the same hash", change[1], change[0])
+		}
+	}
+	real := strings.NewReplacer("program: zero1", "program: ddp", "probability: 0.5", "probability: 1").Replace(everyKey)
+	simulated := hashOf(real)
+	for _, runner := range []string{"local", "slurm"} {
+		if hashOf(strings.Replace(real, "simulator", runner, 1)) == simulated {
+			t.Errorf("runner %s gives the same hash as the simulator", runner)
 		}
 	}
 	if hash("events: off", "tables: [4]\n    events: off") != was {

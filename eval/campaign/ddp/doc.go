@@ -1,5 +1,5 @@
-// Package ddp is the real counterpart of package simulate: it carries a
-// simulate.Spec out as a PyTorch job of DistributedDataParallel, one process
+// Package ddp is the real counterpart of package simulate: it carries a run of a
+// campaign out as a PyTorch job of DistributedDataParallel, one process
 // for each rank, recorded by sfstat_recorder.
 //
 // Real are the processes, gradients, buckets and their all-reduce, barriers,
@@ -9,8 +9,7 @@
 // simulator's, not the same numbers. Device work is a queue that drains with
 // time: forward fills it and does not wait, backward waits.
 //
-// [Check] says what of a spec the job can do. [Launch] runs a job on this
-// machine; [Install] gives others, such as a batch system, what they need to
+// [Maker] runs jobs on this machine; [Install] gives others, such as a batch system, what they need to
 // start it:
 //
 //	python DIR/job.py --spec spec.json --out PACKETS

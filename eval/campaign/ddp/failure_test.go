@@ -1,9 +1,7 @@
 package ddp
 
 import (
-	"encoding/json"
 	"errors"
-	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -16,21 +14,13 @@ import (
 func failing(t *testing.T, failure string) ([]*trace.Window, error) {
 	t.Helper()
 	needTorch(t)
-	s, err := Check(short(t, "run: job\nranks: 8\nschedule: {windows: 4, steps: 10, warmup: 0}"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	dir := t.TempDir()
 	installed, err := Install(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := json.Marshal(s)
-	if err != nil {
-		t.Fatal(err)
-	}
 	spec, out := filepath.Join(dir, "spec.json"), filepath.Join(dir, "out")
-	if err := os.WriteFile(spec, text, 0o666); err != nil {
+	if err := WriteSpec(spec, short(t, "run: job\nranks: 8\nschedule: {windows: 4, steps: 10, warmup: 0}")); err != nil {
 		t.Fatal(err)
 	}
 	program, err := filepath.Abs(filepath.Join("testdata", "failing.py"))

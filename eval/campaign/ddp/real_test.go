@@ -6,16 +6,15 @@ import (
 	"math"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/sfstat/sfstat/diagnose/crosscheck"
 	"github.com/sfstat/sfstat/engine/overhead"
+	"github.com/sfstat/sfstat/eval/campaign"
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/trace"
-	"github.com/sfstat/sfstat/trace/input"
 )
 
 // needTorch skips a test where no interpreter has PyTorch.
@@ -30,8 +29,8 @@ func needTorch(t *testing.T) {
 	}
 }
 
-// short is a spec of steps of about 20 ms.
-func short(t *testing.T, yaml string) simulate.Spec {
+// short is a run with steps of about 20 ms.
+func short(t *testing.T, yaml string) *campaign.Task {
 	t.Helper()
 	s, err := simulate.ParseSpec("spec", []byte(yaml))
 	if err != nil {
@@ -42,7 +41,21 @@ func short(t *testing.T, yaml string) simulate.Spec {
 			d.Mean, d.SD = d.Mean/10, d.SD/10
 		}
 	}
-	return s
+	return &campaign.Task{ID: "job", Spec: s}
+}
+
+// made are the windows of a run, and the folder of its campaign.
+func made(t *testing.T, task *campaign.Task) (got []*trace.Window, dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	err := Maker{Dir: dir}.Make(t.Context(), task, func(w *trace.Window) error {
+		got = append(got, w)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got, dir
 }
 
 func windows(t *testing.T, dir string) []*trace.Window {
@@ -76,11 +89,7 @@ layout: [{axis: dp, size: 2}, {axis: pp, size: 2}]
 schedule: {windows: 2, steps: 8, warmup: 2, gap: 3}
 side: {every: 2}
 faults: [{family: forward_device, delay_ms: 40, windows: [1], ranks: [3]}, {family: callback_sync, delay_ms: 5, ranks: [2]}, {family: backward_comm, delay_ms: 1, ranks: [0]}]`)
-	out := filepath.Join(t.TempDir(), "packets")
-	if err := Launch(t.Context(), Options{Spec: s, Out: out}); err != nil {
-		t.Fatal(err)
-	}
-	got := windows(t, out)
+	got, _ := made(t, s)
 	if len(got) != 2 {
 		t.Fatalf("%d windows, expected 2", len(got))
 	}
@@ -141,17 +150,6 @@ func forwardAndBackward(w *trace.Window, rank int) int64 {
 	return least
 }
 
-func TestLaunchRefusesOldPackets(t *testing.T) {
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "job.rank00000.jsonl"), nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	err := Launch(t.Context(), Options{Python: "no-such-python", Spec: simulate.DefaultSpec(), Out: dir})
-	if !errors.Is(err, input.ErrDuplicate) || !strings.Contains(err.Error(), "job.rank00000.jsonl") {
-		t.Errorf("error is %v, expected one about the packets that are there", err)
-	}
-}
-
 // TestRealProfile: PyTorch's profiler beside the recorder tells the same of the
 // steps, of the same numbers, and of the stages.
 func TestRealProfile(t *testing.T) {
@@ -160,12 +158,9 @@ func TestRealProfile(t *testing.T) {
 ranks: 2
 schedule: {windows: 1, steps: 6, warmup: 2}
 faults: [{family: data, delay_ms: 60, ranks: [1]}]`)
-	dir := t.TempDir()
-	packets, profile := filepath.Join(dir, "packets"), filepath.Join(dir, "pytorch")
-	if err := Launch(t.Context(), Options{Spec: s, Out: packets, Profile: profile}); err != nil {
-		t.Fatal(err)
-	}
-	c, err := crosscheck.Compare([]crosscheck.Source{{Name: "packets", Windows: windows(t, packets)}, {Name: "pytorch", Windows: windows(t, profile)}}, crosscheck.Options{})
+	s.Profiler = campaign.PyTorch
+	packets, dir := made(t, s)
+	c, err := crosscheck.Compare([]crosscheck.Source{{Name: "packets", Windows: packets}, {Name: "pytorch", Windows: windows(t, s.ProfileFolder(dir))}}, crosscheck.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,14 +174,12 @@ faults: [{family: data, delay_ms: 60, ranks: [1]}]`)
 func TestRealPairs(t *testing.T) {
 	needTorch(t)
 	s := short(t, "{ranks: 2, schedule: {windows: 2, steps: 5, warmup: 1}}")
-	out := filepath.Join(t.TempDir(), "packets")
-	if err := Launch(t.Context(), Options{Spec: s, Out: out, Paired: true}); err != nil {
-		t.Fatal(err)
-	}
-	if got := windows(t, out); len(got) != 2 || got[1].FirstStep != 6 || got[1].Steps() != 5 {
+	s.Paired = true
+	got, dir := made(t, s)
+	if len(got) != 2 || got[1].FirstStep != 6 || got[1].Steps() != 5 {
 		t.Errorf("%d windows, the last of %d steps from %d", len(got), got[len(got)-1].Steps(), got[len(got)-1].FirstStep)
 	}
-	file, err := os.Open(filepath.Join(out, "pairs.csv"))
+	file, err := os.Open(s.Pairs(dir))
 	if err != nil {
 		t.Fatal(err)
 	}

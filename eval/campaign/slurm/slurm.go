@@ -17,7 +17,6 @@ package slurm
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -210,7 +209,8 @@ func (m *Maker) takeUp(b *batch, live map[element]bool, tasks []campaign.Task) e
 	return nil
 }
 
-// kind is what runs of one array have in common.
+// kind is what runs of one array have in common; arguments are further words for the
+// program.
 type kind struct {
 	ranks     int
 	arguments string
@@ -221,7 +221,7 @@ func (m *Maker) write(dir string, tasks []*campaign.Task) ([]*batch, error) {
 	var kinds []kind
 	of := make(map[kind][]*campaign.Task)
 	for _, t := range tasks {
-		k := kind{t.Spec.Ranks, strings.Join(arguments(t), "\x00")}
+		k := kind{t.Spec.Ranks, strings.Join(ddp.Arguments(t), "\x00")}
 		if of[k] == nil {
 			kinds = append(kinds, k)
 		}
@@ -240,17 +240,11 @@ func (m *Maker) write(dir string, tasks []*campaign.Task) ([]*batch, error) {
 	return out, nil
 }
 
-// arguments are further words for the program; runs that differ in them come into
-// different arrays.
-func arguments(t *campaign.Task) []string {
-	return (&ddp.Options{Spec: t.Spec, Paired: t.Paired}).Arguments()
-}
-
 // fill writes what the jobs of a batch execute: specifications, program and
 // script.
 func (m *Maker) fill(b *batch, tasks []*campaign.Task) error {
 	for _, t := range tasks {
-		if err := m.writeSpec(b, t); err != nil {
+		if err := ddp.WriteSpec(filepath.Join(b.dir, specsName, t.ID+".json"), t); err != nil {
 			return fmt.Errorf("run %s: %w", t.ID, err)
 		}
 	}
@@ -260,24 +254,11 @@ func (m *Maker) fill(b *batch, tasks []*campaign.Task) error {
 	}
 	var text strings.Builder
 	err = scriptText.Execute(&text, &script{Name: b.name, Runs: len(tasks), Ranks: tasks[0].Spec.Ranks, Batch: b.dir, PythonPath: installed.PythonPath,
-		Words: slices.Concat([]string{m.o.Python, installed.Job}, arguments(tasks[0])), Cluster: m.o.Cluster})
+		Words: slices.Concat([]string{m.o.Python, installed.Job}, ddp.Arguments(tasks[0])), Cluster: m.o.Cluster})
 	if err != nil {
 		return err
 	}
 	return atomicfile.WriteText(filepath.Join(b.dir, scriptName), text.String())
-}
-
-// writeSpec writes the specification of a run for its job.
-func (m *Maker) writeSpec(b *batch, t *campaign.Task) error {
-	s, err := ddp.Check(t.Spec)
-	if err != nil {
-		return err
-	}
-	text, err := json.Marshal(s)
-	if err != nil {
-		return err
-	}
-	return atomicfile.WriteText(filepath.Join(b.dir, specsName, t.ID+".json"), string(text)+"\n")
 }
 
 // Make waits for the job of a run and keeps what it recorded.

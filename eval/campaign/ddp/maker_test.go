@@ -1,4 +1,4 @@
-package local
+package ddp
 
 import (
 	"os"
@@ -72,12 +72,12 @@ func TestRunsAreMadeByProcesses(t *testing.T) {
 }
 
 func TestRefusedBeforeAnythingStarts(t *testing.T) {
-	m := Maker{Dir: t.TempDir(), Python: python(t)}
-	for text, want := range map[string]string{
-		strings.Replace(small, "steps: 20", "steps: 20, probability: 0.5", 1): "run a-data-120ms-r4-s0: a real job cannot do probability",
-		strings.Replace(small, "steps: 20", "steps: 20, program: fsdp", 1):    "run a-data-120ms-r4-s0: a real job cannot do meetings",
+	for key, want := range map[string]string{
+		"steps: 20, probability: 0.5": "group a: probability below 1 is for runner simulator, and the runner is local",
+		"steps: 20, program: fsdp":    "group a: program fsdp is for runner simulator",
+		"steps: 100001":               "group a: steps above 100000 is for runner simulator",
 	} {
-		if _, err := campaign.Execute(t.Context(), t.TempDir(), spec(t, text), campaign.Execution{Maker: m}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := campaign.ParseSpec("c.yaml", []byte(strings.Replace(small, "steps: 20", key, 1))); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, expected %q", err, want)
 		}
 	}

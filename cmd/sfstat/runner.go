@@ -19,11 +19,7 @@ func executionOf(c *cli.Context, dir string, s *campaign.Spec) (campaign.Executi
 		e.Workers = 1 // whose ranks share the machine
 		e.Maker = ddp.Maker{Dir: dir, Python: c.String("python")}
 	case campaign.Slurm:
-		o := slurm.Options{Cluster: s.Slurm, Version: e.Version, Python: c.String("python")}
-		if c.Bool("dry-run") {
-			o.Submit = slurm.DryRun
-		}
-		m, err := slurm.New(dir, o)
+		m, err := slurm.New(dir, slurm.Options{Cluster: s.Slurm, Version: e.Version, Python: c.String("python"), DryRun: c.Bool("dry-run")})
 		if err != nil {
 			return e, err
 		}

@@ -1,27 +1,24 @@
 package slurm
 
 import (
-	"bytes"
-	"encoding/csv"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/sfstat/sfstat/eval/campaign"
 	"github.com/sfstat/sfstat/internal/atomicfile"
-	"github.com/sfstat/sfstat/trace/input"
+	"github.com/sfstat/sfstat/internal/table"
 )
 
 // What lies in the folder of a batch, which is one array of jobs.
 const (
-	runsName    = "runs"       // a run in each line; line i + 1 is element i
-	entriesName = "runs.csv"   // the same with specification and version
+	entriesName = "runs.csv"   // a run in each line below the header, with specification and version
 	specsName   = "specs"      // a specification for each run
 	programName = "program"    // what ranks execute
 	scriptName  = "job.sbatch" //
@@ -42,6 +39,9 @@ const (
 	refused  ending = "refused" // its packets could not be read
 )
 
+// entriesHead is the header of runs.csv.
+var entriesHead = []string{"run", "spec_sha256", "made_by"}
+
 // entry is one run of a batch.
 type entry struct {
 	run, hash, version string
@@ -51,8 +51,7 @@ type entry struct {
 type batch struct {
 	dir     string
 	name    string
-	job     string    // "": not known to be submitted
-	made    time.Time // when it was ready to be submitted
+	job     string // "": not known to be submitted
 	entries []entry
 }
 
@@ -102,38 +101,20 @@ func batches(dir string) ([]*batch, error) {
 
 func readBatch(dir string) (*batch, error) {
 	b := &batch{dir: dir}
-	path := filepath.Join(dir, nameName) // the last that is written before sbatch is called
-	name, err := os.ReadFile(path)
+	name, err := os.ReadFile(filepath.Join(dir, nameName)) // the last that is written before sbatch is called
 	if err != nil {
 		return nil, err
 	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	b.name, b.made = strings.TrimSpace(string(name)), info.ModTime()
 	job, err := os.ReadFile(filepath.Join(dir, jobName))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	b.job = strings.TrimSpace(string(job))
-	path = filepath.Join(dir, entriesName)
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	records, err := csv.NewReader(bytes.NewReader(text)).ReadAll()
-	if err != nil {
-		return nil, input.At(input.Pos{File: path}, err)
-	}
-	for i, r := range records {
-		if len(r) != 3 {
-			return nil, input.At(input.Pos{File: path, Line: int64(i + 1)}, input.Bad(input.ErrFormat,
-				"%d columns, expected run, hash and version: remove the folder %s", len(r), dir))
-		}
+	b.name, b.job = strings.TrimSpace(string(name)), strings.TrimSpace(string(job))
+	rows, err := campaign.ReadTable(filepath.Join(dir, entriesName), entriesHead)
+	for _, r := range rows {
 		b.entries = append(b.entries, entry{r[0], r[1], r[2]})
 	}
-	return b, nil
+	return b, err
 }
 
 // newBatch makes the folder of the next batch below dir, complete but for the
@@ -149,24 +130,19 @@ func newBatch(dir string, tasks []*campaign.Task, version string, fill func(*bat
 			return nil, err
 		}
 	}
-	var runs strings.Builder
-	var entries bytes.Buffer
-	rows := csv.NewWriter(&entries)
+	var rows [][]string
 	for _, t := range tasks {
 		b.entries = append(b.entries, entry{t.ID, t.Hash, version})
-		fmt.Fprintln(&runs, t.ID)
-		_ = rows.Write([]string{t.ID, t.Hash, version}) // to memory
+		rows = append(rows, []string{t.ID, t.Hash, version})
 	}
-	rows.Flush()
 	if err := fill(b, tasks); err != nil {
 		return nil, err
 	}
-	for _, f := range [][2]string{{runsName, runs.String()}, {entriesName, entries.String()}, {nameName, b.name + "\n"}} {
-		if err := atomicfile.WriteText(filepath.Join(folder, f[0]), f[1]); err != nil {
-			return nil, err
-		}
+	err = atomicfile.WriteFile(filepath.Join(folder, entriesName), func(w io.Writer) error { return table.WriteCSV(w, entriesHead, rows) })
+	if err != nil {
+		return nil, err
 	}
-	return b, nil
+	return b, atomicfile.WriteText(filepath.Join(folder, nameName), b.name+"\n")
 }
 
 // nextFolder makes a folder with the first number that is free.

@@ -67,11 +67,11 @@ func (s *script) Command() string {
 var scriptText = template.Must(template.New("sbatch").Funcs(template.FuncMap{"quoted": quoted}).Parse(`#!/bin/bash
 {{range .Directives}}#SBATCH {{.}}
 {{end}}#
-# Written by sfstat campaign run: element i of the array makes the run in line
-# i + 1 of the file runs, with a task for each rank.
+# Written by sfstat campaign run: element i of the array makes the run in row
+# i + 1 of runs.csv, with a task for each rank.
 batch={{quoted .Batch}}
 i=$SLURM_ARRAY_TASK_ID
-run=$(sed -n "$((i + 1))p" "$batch/runs")
+run=$(sed -n "$((i + 2))s/,.*//p" "$batch/runs.csv")
 packets=$batch/packets/$run
 trap 'code=$?; echo $code > "$batch/ended/.$i" && mv "$batch/ended/.$i" "$batch/ended/$i"' EXIT
 trap 'exit 143' TERM

@@ -8,9 +8,9 @@
 // under the same path.
 //
 // Jobs go on when the program that submitted them ends, however it ends. The
-// next one finds them: by the number that was noted, and where it was killed
-// between sbatch and the note, by the job's name, which no other has. So
-// nothing is submitted twice. A run is taken from an earlier array only if
+// next one finds them: by how they ended, which they note in their folder, and by
+// the name of the job in Slurm's queue, which no other has. So nothing is submitted
+// twice. A run is taken from an earlier array only if
 // specification and version are the same, and if that did not fail.
 package slurm
 
@@ -39,20 +39,12 @@ const mostElements = 1000
 // Options of a Maker.
 type Options struct {
 	Cluster  campaign.Cluster
-	Version  string // of this program; runs of another are made anew
-	Python   string // interpreter that has PyTorch; "": ddp.Python()
-	Submit   Submission
-	Poll     time.Duration // shortest time between two questions to Slurm; 0: two seconds
+	Version  string        // of this program; runs of another are made anew
+	Python   string        // interpreter that has PyTorch; "": ddp.Python()
+	DryRun   bool          // everything is written, nothing submitted: Prepare ends with *NotSubmitted
+	Poll     time.Duration // how often a run looks whether its job has ended; 0: two seconds
 	Patience time.Duration // how long an ended job may not have said how it ended; 0: a minute
 }
-
-// Submission is whether jobs are handed in.
-type Submission uint8
-
-const (
-	SubmitAll Submission = iota
-	DryRun               // everything is written, nothing submitted: Prepare ends with *NotSubmitted
-)
 
 // NotSubmitted is how a dry run ends.
 type NotSubmitted struct {
@@ -67,10 +59,14 @@ func (e *NotSubmitted) Error() string {
 
 // Maker makes runs as jobs of Slurm.
 type Maker struct {
-	o    Options
-	dir  string // of the campaign, absolute
-	ask  scheduler
-	runs map[string]*awaited // by run, after Prepare
+	o   Options
+	dir string // of the campaign, absolute
+	ask scheduler
+
+	// After Prepare: the runs, and the names of all arrays.
+	runs  map[string]awaited
+	names []string
+	queue
 }
 
 var (
@@ -96,16 +92,15 @@ func New(dir string, o Options) (*Maker, error) {
 	o.Python = cmp.Or(o.Python, ddp.Python())
 	o.Poll = cmp.Or(o.Poll, 2*time.Second)
 	o.Patience = cmp.Or(o.Patience, time.Minute)
-	return &Maker{o: o, dir: dir, ask: commands, runs: make(map[string]*awaited)}, nil
+	return &Maker{o: o, dir: dir, ask: commands, runs: make(map[string]awaited)}, nil
 }
 
 // path is where batches lie.
 func (m *Maker) path() string { return filepath.Join(m.dir, "slurm") }
 
-// Prepare finds the runs that were submitted before, submits the others, and
-// begins to wait for all, until ctx ends.
+// Prepare finds the runs that were submitted before, and submits the others.
 func (m *Maker) Prepare(ctx context.Context, tasks []campaign.Task) error {
-	if m.o.Submit == DryRun {
+	if m.o.DryRun {
 		return m.dryRun(tasks)
 	}
 	if err := m.find(ctx, tasks); err != nil {
@@ -113,7 +108,7 @@ func (m *Maker) Prepare(ctx context.Context, tasks []campaign.Task) error {
 	}
 	var wanting []*campaign.Task
 	for i := range tasks {
-		if m.runs[tasks[i].ID] == nil {
+		if m.runs[tasks[i].ID].batch == nil {
 			wanting = append(wanting, &tasks[i])
 		}
 	}
@@ -130,10 +125,10 @@ func (m *Maker) Prepare(ctx context.Context, tasks []campaign.Task) error {
 			return err
 		}
 		for i := range b.entries {
-			m.runs[b.entries[i].run] = newAwaited(b, i)
+			m.runs[b.entries[i].run] = awaited{b, i}
 		}
+		m.names = append(m.names, b.name)
 	}
-	go m.watch(ctx)
 	return nil
 }
 
@@ -160,23 +155,19 @@ func (m *Maker) find(ctx context.Context, tasks []campaign.Task) error {
 	if err != nil || len(before) == 0 {
 		return err
 	}
-	var names []string
 	for _, b := range before {
-		names = append(names, b.name)
+		m.names = append(m.names, b.name)
 	}
-	live, err := m.ask.live(ctx, names)
+	live, err := m.ask.live(ctx, m.names)
 	if err != nil {
 		return err
 	}
+	numbers := make(map[string]string) // of arrays whose number nobody came to note
+	for e, name := range live {
+		numbers[name], _, _ = strings.Cut(string(e), "_")
+	}
 	for _, b := range before {
-		if b.job == "" {
-			job, err := m.ask.find(ctx, b.name, b.made)
-			if err != nil {
-				return err
-			}
-			if job == "" {
-				continue // it was never submitted
-			}
+		if job := numbers[b.name]; b.job == "" && job != "" {
 			if err := b.noteJob(job); err != nil {
 				return err
 			}
@@ -190,7 +181,7 @@ func (m *Maker) find(ctx context.Context, tasks []campaign.Task) error {
 
 // takeUp waits for the runs of a batch that are wanted as they are there, and
 // have not failed.
-func (m *Maker) takeUp(b *batch, live map[element]bool, tasks []campaign.Task) error {
+func (m *Maker) takeUp(b *batch, live map[element]string, tasks []campaign.Task) error {
 	for i, e := range b.entries {
 		wanted := slices.ContainsFunc(tasks, func(t campaign.Task) bool {
 			return e == entry{t.ID, t.Hash, m.o.Version}
@@ -202,8 +193,8 @@ func (m *Maker) takeUp(b *batch, live map[element]bool, tasks []campaign.Task) e
 		if err != nil {
 			return err
 		}
-		if how == good || how == notEnded && live[b.element(i)] {
-			m.runs[e.run] = newAwaited(b, i)
+		if _, waits := live[b.element(i)]; how == good || how == notEnded && waits {
+			m.runs[e.run] = awaited{b, i}
 		}
 	}
 	return nil
@@ -263,24 +254,16 @@ func (m *Maker) fill(b *batch, tasks []*campaign.Task) error {
 
 // Make waits for the job of a run and keeps what it recorded.
 func (m *Maker) Make(ctx context.Context, t *campaign.Task, keep func(*trace.Window) error) error {
-	a := m.runs[t.ID]
-	if a == nil {
-		return errors.New("its job was not submitted") // Prepare was told of other runs
+	a := m.runs[t.ID] // Prepare was told of it
+	if err := m.await(ctx, a); err != nil {
+		return err
 	}
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-a.over:
-	}
-	if a.err != nil {
-		return a.err
-	}
-	err := campaign.KeepWindows(ctx, a.batch.packets(a.i), keep)
+	err := campaign.KeepWindows(ctx, a.packets(a.i), keep)
 	if err == nil {
-		err = t.KeepPairs(m.dir, a.batch.packets(a.i))
+		err = t.KeepPairs(m.dir, a.packets(a.i))
 	}
 	if err != nil && ctx.Err() == nil {
-		err = errors.Join(fmt.Errorf("packets of job %s: %w", a.batch.element(a.i), err), a.batch.refuse(a.i))
+		err = errors.Join(fmt.Errorf("packets of job %s: %w", a.element(a.i), err), a.refuse(a.i))
 	}
 	return err
 }

@@ -22,8 +22,7 @@ import (
 type pretended struct {
 	mu     sync.Mutex
 	jobs   int
-	known  map[element]bool
-	names  map[string]string
+	known  map[element]string
 	down   error    // of live
 	refuse error    // of submit, which comes too late: the job is there
 	before []string // states that are told before the last
@@ -39,22 +38,15 @@ func (p *pretended) submit(_ context.Context, script string) (string, error) {
 		return "", err
 	}
 	for i := range b.entries {
-		p.known[element(fmt.Sprintf("%s_%d", job, i))] = true
+		p.known[element(fmt.Sprintf("%s_%d", job, i))] = b.name
 	}
-	p.names[b.name] = job
 	return job, p.refuse
 }
 
-func (p *pretended) live(context.Context, []string) (map[element]bool, error) {
+func (p *pretended) live(context.Context, []string) (map[element]string, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return maps.Clone(p.known), p.down
-}
-
-func (p *pretended) find(_ context.Context, name string, _ time.Time) (string, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.names[name], nil
 }
 
 func (p *pretended) state(context.Context, element) string {
@@ -78,7 +70,7 @@ func (p *pretended) set(change func()) {
 func pretend(t *testing.T, dir string, p *pretended) (*Maker, []campaign.Task) {
 	t.Helper()
 	if p.known == nil {
-		p.known, p.names = make(map[element]bool), make(map[string]string)
+		p.known = make(map[element]string)
 	}
 	o := standIn(t, "1")
 	o.Poll, o.Patience = time.Millisecond, 5*time.Millisecond
@@ -86,7 +78,7 @@ func pretend(t *testing.T, dir string, p *pretended) (*Maker, []campaign.Task) {
 	o.Cluster = s.Slurm
 	m, err := New(dir, o)
 	must(t, err)
-	m.ask = scheduler{p.submit, p.live, p.find, p.state}
+	m.ask = scheduler{p.submit, p.live, p.state}
 	tasks, err := s.Plan()
 	must(t, err)
 	return m, tasks
@@ -100,7 +92,7 @@ func TestGone(t *testing.T) {
 	dir, p := t.TempDir(), &pretended{}
 	m, tasks := pretend(t, dir, p)
 	must(t, m.Prepare(t.Context(), tasks))
-	p.set(func() { p.known = map[element]bool{"1_1": true, "2_0": true, "2_1": true} })
+	p.set(func() { delete(p.known, "1_0") })
 	if err := m.Make(t.Context(), &tasks[0], keepNone); err == nil || !strings.Contains(err.Error(), "job 1_0 is gone and has not said how it ended (Slurm: TIMEOUT), and printed nothing to ") {
 		t.Errorf("%v", err)
 	}
@@ -219,37 +211,49 @@ func programs(t *testing.T, scripts map[string]string) {
 	t.Setenv("PATH", dir)
 }
 
-// TestFind: a job that Slurm's queue has forgotten is looked for in its
-// accounting, from when on it was submitted; no answer is not taken for a no.
-func TestFind(t *testing.T) {
-	since := time.Date(2031, 3, 9, 12, 0, 0, 0, time.Local)
+// TestLive: what waits or runs, with the names of its arrays.
+func TestLive(t *testing.T) {
 	for name, c := range map[string]struct {
-		scripts   map[string]string
-		job, want string
+		scripts map[string]string
+		want    string
 	}{
-		"in the queue":           {map[string]string{"squeue": "echo 12"}, "12", ""},
-		"in the accounting":      {map[string]string{"squeue": "", "sacct": `case "$*" in *--starttime=2031-03-08T12:00:00*) echo 12_0; echo 12_1;; esac`}, "12", ""},
-		"nowhere":                {map[string]string{"squeue": "", "sacct": ""}, "", ""},
-		"no accounting":          {map[string]string{"squeue": "", "sacct": "echo Slurm accounting storage is disabled >&2; exit 1"}, "", ""},
-		"no program for it":      {map[string]string{"squeue": ""}, "", ""},
-		"accounting is down":     {map[string]string{"squeue": "", "sacct": "echo Connection refused >&2; exit 1"}, "", "look for job sfstat-x: sacct: exit status 1: Connection refused"},
-		"not on a login node":    {nil, "", "squeue is not on this machine: run this on a login node"},
-		"the controller is down": {map[string]string{"squeue": "echo no contact >&2; exit 1"}, "", "no contact"},
+		"in the queue":           {map[string]string{"squeue": "echo 12_0 sfstat-x; echo 12_1 sfstat-x"}, ""},
+		"not on a login node":    {nil, "squeue is not on this machine: run this on a login node"},
+		"the controller is down": {map[string]string{"squeue": "echo no contact >&2; exit 1"}, "no contact"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			programs(t, c.scripts)
-			job, err := commands.find(t.Context(), "sfstat-x", since)
-			if job != c.job || (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
-				t.Errorf("%q, %v, expected %q, %q", job, err, c.job, c.want)
+			got, err := commands.live(t.Context(), []string{"sfstat-x"})
+			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v, expected %q", err, c.want)
+			}
+			if err == nil && !maps.Equal(got, map[element]string{"12_0": "sfstat-x", "12_1": "sfstat-x"}) {
+				t.Errorf("%v", got)
 			}
 		})
+	}
+}
+
+// TestEndedUnnoted: the array whose number was not noted has run and left the queue.
+func TestEndedUnnoted(t *testing.T) {
+	dir, p := t.TempDir(), &pretended{refuse: errors.New("socket timed out")}
+	m, tasks := pretend(t, dir, p)
+	if err := m.Prepare(t.Context(), tasks[:1]); !errors.Is(err, p.refuse) {
+		t.Fatalf("%v, expected %v", err, p.refuse)
+	}
+	p.refuse, p.known = nil, map[element]string{}
+	must(t, atomicfile.WriteText(filepath.Join(dir, "slurm", "0001", endedName, "0"), "0\n"))
+	m, _ = pretend(t, dir, p)
+	must(t, m.Prepare(t.Context(), tasks[:1]))
+	if p.jobs != 1 {
+		t.Errorf("%d jobs were submitted, expected the first to be taken", p.jobs)
 	}
 }
 
 func TestDryRun(t *testing.T) {
 	dir, p := t.TempDir(), &pretended{}
 	m, tasks := pretend(t, dir, p)
-	m.o.Submit = DryRun
+	m.o.DryRun = true
 	for range 2 {
 		var dry *NotSubmitted
 		if err := m.Prepare(t.Context(), tasks); !errors.As(err, &dry) || dry.Batches != 2 || dry.Runs != 4 {

@@ -19,12 +19,15 @@ type Figure struct {
 	beside  *plot.Plot   // a narrow panel to the right of the last one; nil: none
 }
 
+// Drawing is a figure to be.
+type Drawing interface {
+	Draw(Width) (*Figure, error)
+}
+
 // Named is a figure to be, and what it is called in the name of a file.
 type Named struct {
 	Name string
-	Of   interface {
-		Draw(Width) (*Figure, error)
-	}
+	Of   Drawing
 }
 
 // entry is a line of the legend.

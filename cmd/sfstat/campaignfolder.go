@@ -6,17 +6,17 @@ import (
 	"path/filepath"
 
 	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
+	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/eval/campaign"
 	"github.com/sfstat/sfstat/eval/campaign/communication"
 	"github.com/sfstat/sfstat/eval/campaign/tables"
-	"github.com/sfstat/sfstat/plots"
 )
 
 // scoring is by which gates a campaign is scored, and how that is told.
 type scoring struct {
-	options tables.Options
-	flag    string              // of the command, to be given in the campaign's folder; "": the defaults
-	file    campaign.Provenance // of the gates
+	gates *gates.Gates        // nil: the defaults
+	flag  string              // of the command, to be given in the campaign's folder; "": the defaults
+	file  campaign.Provenance // of the gates
 }
 
 // scoringOf reads --gates for the campaign in a folder.
@@ -31,7 +31,7 @@ func scoringOf(c *cli.Context, dir string) (scoring, error) {
 	}
 	sum := sha256.Sum256(text)
 	name := filepath.ToSlash(fromFolder(dir, path))
-	return scoring{tables.Options{Gates: &gates}, " --gates " + name, campaign.Provenance{Input: name, InputHash: hex.EncodeToString(sum[:])}}, nil
+	return scoring{&gates, " --gates " + name, campaign.Provenance{Input: name, InputHash: hex.EncodeToString(sum[:])}}, nil
 }
 
 // evaluation is what a folder holds: a campaign's runs, recordings of communication, or both.
@@ -57,32 +57,23 @@ func openEvaluation(c *cli.Context) (*evaluation, error) {
 		return nil, badInput(err)
 	}
 	if len(e.recordings) == 0 || campaign.Holds(dir) {
-		e.runs, err = tables.Open(dir, e.by.options)
+		e.runs, err = tables.Open(dir, e.by.gates)
 	}
 	return e, err
 }
 
-func (e *evaluation) tables() (own []tables.Artifact, err error) {
-	if e.runs != nil {
-		if own, err = e.runs.Tables(); err != nil {
-			return nil, err
-		}
-	}
-	more, err := communication.Tables(e.recordings, e.runs != nil && e.runs.Published())
-	return append(own, more...), err
-}
-
-func (e *evaluation) figures(w plots.Width) (own []tables.Artifact, err error) {
-	if e.runs != nil {
-		own, err = e.runs.Figures(w)
-	} else {
-		own, err = tables.MeasuredFigures(e.dir, w)
+// artifacts are the tables and figures that follow.
+func (e *evaluation) artifacts() (made, figures []tables.Artifact, err error) {
+	if e.runs == nil {
+		figures, err = tables.MeasuredFigures(e.dir)
+	} else if made, err = e.runs.Tables(); err == nil {
+		figures, err = e.runs.Figures()
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	more, err := communication.Figures(e.recordings, w)
-	return append(own, more...), err
+	moreTables, moreFigures, err := communication.Evaluate(e.recordings, e.runs != nil && e.runs.Published())
+	return append(made, moreTables...), append(figures, moreFigures...), err
 }
 
 // fromFolder is a path as it is given in a folder; the path itself where none

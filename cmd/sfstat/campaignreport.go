@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -34,11 +35,11 @@ func (p *program) campaignReport(c *cli.Context) error {
 		return err
 	}
 	width := c.String("figure-width")
-	made, err := e.tables()
+	made, figures, err := e.artifacts()
 	if err != nil {
 		return err
 	}
-	drawn, err := e.figures(plots.Width(slices.Index(figureWidths, width)))
+	drawn, err := drawn(figures, plots.Width(slices.Index(figureWidths, width)))
 	if err != nil {
 		return err
 	}
@@ -78,16 +79,38 @@ func (p *program) writeTables(e *evaluation, format string, made []tables.Artifa
 	return p.writeManifest(e, "tables", made)
 }
 
-// writeFigures draws the figures of a campaign, and writes what they were made from.
-func (p *program) writeFigures(e *evaluation, formats []plots.Format, width string, drawn []tables.Artifact) error {
+// drawing is a figure that is drawn.
+type drawing struct {
+	tables.Artifact
+	figure *plots.Figure
+}
+
+// drawn draws figures. One of nothing, such as of bandwidth without times, is left out.
+func drawn(figures []tables.Artifact, w plots.Width) ([]drawing, error) {
+	var out []drawing
+	for _, a := range figures {
+		f, err := a.Figure.Draw(w)
+		if errors.Is(err, plots.ErrNothing) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", a.Name, err)
+		}
+		out = append(out, drawing{a, f})
+	}
+	return out, nil
+}
+
+// writeFigures writes the figures of a campaign, and what they were made from.
+func (p *program) writeFigures(e *evaluation, formats []plots.Format, width string, drawn []drawing) error {
 	command := "sfstat campaign report . --figure-format " + strings.Join(names(formats), ",") + " --figure-width " + width
 	var files []tables.Artifact
 	for _, a := range drawn {
 		for _, as := range formats {
-			file := a
+			file := a.Artifact
 			file.File, file.Command = a.Name+"."+as.String(), command
 			e.by.mark(&file)
-			if err := p.writeHashed(e, "figures", &file, func(w io.Writer) error { return a.Figure.Write(w, as) }); err != nil {
+			if err := p.writeHashed(e, "figures", &file, func(w io.Writer) error { return a.figure.Write(w, as) }); err != nil {
 				return err
 			}
 			files = append(files, file)

@@ -14,12 +14,12 @@ import (
 )
 
 // PaperTables are the tables of StageFrontier (arXiv 2606.06751) that runs can be for, by
-// number, and Published the groups of its Table 16 and the field cases of its Table 8 that
+// number, and the others the groups of its Table 16 and the field cases of its Table 8 that
 // they can stand for.
 var (
-	PaperTables = []int{4, 5, 6, 9, 12, 13, 14, 15}
-	Published   = []string{"E0", "E1", "E2", "E3", "E4", "E5", "Callback", "E6", "E7", "E8", "E9", "Scale",
-		"Vision-A", "Vision-B", "Mixed-A", "QAT-A", "QAT-B"}
+	PaperTables     = []int{4, 5, 6, 9, 12, 13, 14, 15}
+	PublishedGroups = []string{"E0", "E1", "E2", "E3", "E4", "E5", "Callback", "E6", "E7", "E8", "E9", "Scale"}
+	PublishedCases  = []string{"Vision-A", "Vision-B", "Mixed-A", "QAT-A", "QAT-B"}
 )
 
 // mostTasks bounds a plan; a real campaign has hundreds of runs.
@@ -133,8 +133,8 @@ func (g *Group) validate() error {
 	if len(g.Delays) == 0 && !g.onlyHealthy() {
 		return input.Bad(input.ErrMissing, "group %s has no delays_ms: give a list", g.Name)
 	}
-	if g.Published != "" && !slices.Contains(Published, g.Published) {
-		return input.Bad(input.ErrType, "group %s: published is %q, expected one of %s", g.Name, g.Published, strings.Join(Published, ", "))
+	if all := slices.Concat(PublishedGroups, PublishedCases); g.Published != "" && !slices.Contains(all, g.Published) {
+		return input.Bad(input.ErrType, "group %s: published is %q, expected one of %s", g.Name, g.Published, strings.Join(all, ", "))
 	}
 	if g.Independent && len(g.HiddenRanks) < 2 {
 		return input.Bad(input.ErrMissing, "group %s: independent is for several hidden_ranks: list them", g.Name)

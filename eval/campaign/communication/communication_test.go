@@ -142,7 +142,7 @@ func TestTables(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		tables, err := Tables(list, tt.published)
+		tables, _, err := Evaluate(list, tt.published)
 		var names []string
 		for _, a := range tables {
 			names = append(names, a.Name)
@@ -257,18 +257,18 @@ func TestFigures(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		figures, err := Figures(list, plots.Column)
+		_, figures, err := Evaluate(list, false)
 		if err != nil || len(figures) != tt.want {
 			t.Errorf("with %v: %d figures, %v, want %d", tt.known, len(figures), err, tt.want)
 		}
 		for _, f := range figures {
-			if f.Figure == nil || len(f.Inputs) != 6+len(tt.known) || f.Name != "alignment" && !strings.HasSuffix(f.Name, "-job") {
-				t.Errorf("%s is of %d files", f.Name, len(f.Inputs))
+			if _, err := f.Figure.Draw(plots.Column); err != nil || len(f.Inputs) != 6+len(tt.known) || f.Name != "alignment" && !strings.HasSuffix(f.Name, "-job") {
+				t.Errorf("%s is of %d files: %v", f.Name, len(f.Inputs), err)
 			}
 		}
 	}
-	if figures, err := Figures(nil, plots.Page); err != nil || figures != nil {
-		t.Errorf("without recordings: %v, %v", figures, err)
+	if made, figures, err := Evaluate(nil, false); err != nil || made != nil || figures != nil {
+		t.Errorf("without recordings: %v, %v, %v", made, figures, err)
 	}
 }
 

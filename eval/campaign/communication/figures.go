@@ -1,8 +1,6 @@
 package communication
 
 import (
-	"errors"
-	"fmt"
 	"strconv"
 
 	"github.com/sfstat/sfstat/eval/campaign/tables"
@@ -10,39 +8,12 @@ import (
 	"github.com/sfstat/sfstat/plots/charts"
 )
 
-// Figures are those of every recording, called KIND-RECORDING, and where truths are known one of how well each method pairs. What there is
-// nothing to draw of is left out.
-func Figures(list []*Recording, w plots.Width) ([]tables.Artifact, error) {
-	var out []tables.Artifact
-	known := having(list, func(r *Recording) bool { return r.Truth != nil })
-	if len(known) > 0 {
-		scores, err := scoreAll(known)
-		if err != nil {
-			return nil, err
-		}
-		figure, err := alignmentMap(scores).Draw(w)
-		if err != nil {
-			return nil, fmt.Errorf("alignment: %w", err)
-		}
-		a := tables.Artifact{Name: "alignment", Figure: figure}
-		for _, r := range known {
-			a.Inputs = append(a.Inputs, r.Inputs...)
-		}
-		out = append(out, a)
+// figures are those of a recording, called KIND-RECORDING.
+func (r *Recording) figures() (out []tables.Artifact) {
+	for _, c := range charts.Communication(r.Result) {
+		out = append(out, tables.Artifact{Name: c.Name + "-" + r.Name, Figure: c.Of, Inputs: r.Inputs})
 	}
-	for _, r := range list {
-		for _, c := range charts.Communication(r.Result) {
-			figure, err := c.Of.Draw(w)
-			if errors.Is(err, plots.ErrNothing) {
-				continue
-			}
-			if err != nil {
-				return nil, fmt.Errorf("%s of %s: %w", c.Name, r.Name, err)
-			}
-			out = append(out, tables.Artifact{Name: c.Name + "-" + r.Name, Figure: figure, Inputs: r.Inputs})
-		}
-	}
-	return out, nil
+	return out
 }
 
 // alignmentMap is F1 of each recording and method.

@@ -16,17 +16,18 @@ const source = "NCCL Trace Profiler"
 // none stands where there is no figure.
 const none = table.Absent
 
-// Tables are the tables that the recordings feed; none without recordings. With published, where the
+// Evaluate makes the tables and figures that the recordings feed; none without recordings. With published, where the
 // recordings stand for those of the texts, they are compared with the published figures, and the texts' workloads
 // and layouts are generated.
-func Tables(list []*Recording, published bool) ([]tables.Artifact, error) {
-	var out []tables.Artifact
-	add := func(name string, of []*Recording, t *table.Table) {
-		var inputs []campaign.Provenance
+func Evaluate(list []*Recording, published bool) (made, figures []tables.Artifact, err error) {
+	inputs := func(of []*Recording) (out []campaign.Provenance) {
 		for _, r := range of {
-			inputs = append(inputs, r.Inputs...)
+			out = append(out, r.Inputs...)
 		}
-		out = append(out, tables.Artifact{Name: name, Table: t, Inputs: inputs})
+		return out
+	}
+	add := func(name string, of []*Recording, t *table.Table) {
+		made = append(made, tables.Artifact{Name: name, Table: t, Inputs: inputs(of)})
 	}
 	if both := having(list, func(r *Recording) bool { return len(r.Counts()) > 0 }); len(both) > 0 {
 		add("nccl-counts", both, CountTable(both))
@@ -34,24 +35,28 @@ func Tables(list []*Recording, published bool) ([]tables.Artifact, error) {
 	if known := having(list, func(r *Recording) bool { return r.Truth != nil }); len(known) > 0 {
 		scores, err := scoreAll(known)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		add("nccl-alignment", known, AlignmentTable(scores))
 		add("nccl-pairs", known, PairTable(scores))
+		figures = append(figures, tables.Artifact{Name: "alignment", Figure: alignmentMap(scores), Inputs: inputs(known)})
+	}
+	for _, r := range list {
+		figures = append(figures, r.figures()...)
 	}
 	if modelled := having(list, func(r *Recording) bool { return r.Model != nil }); len(modelled) > 0 {
 		add("nccl-theory", modelled, TheoryTable(modelled))
 		if published {
-			out[len(out)-1].Compare(func(string, string) string { return "" })
+			made[len(made)-1].Compare(func(string, string) string { return "" })
 		}
 		add("nccl-volumes", modelled, VolumeTable(modelled))
 	}
 	if !published || len(list) == 0 {
-		return out, nil
+		return made, figures, nil
 	}
 	losses, lost, err := LossTable()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	layouts, why := LayoutTable()
 	for _, generated := range []struct {
@@ -60,9 +65,9 @@ func Tables(list []*Recording, published bool) ([]tables.Artifact, error) {
 		why map[[2]string]string
 	}{{"nccl-losses", losses, lost}, {"nccl-layouts", layouts, why}} {
 		add(generated.name, nil, generated.Table)
-		out[len(out)-1].Compare(func(row, column string) string { return generated.why[[2]string{row, column}] })
+		made[len(made)-1].Compare(func(row, column string) string { return generated.why[[2]string{row, column}] })
 	}
-	return out, nil
+	return made, figures, nil
 }
 
 func having(list []*Recording, is func(*Recording) bool) []*Recording {

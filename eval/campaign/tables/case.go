@@ -75,3 +75,6 @@ func (c *runCase) seeded(stage string) bool {
 func (c *runCase) hides(rank int) bool {
 	return slices.ContainsFunc(c.Hidden, func(h hiddenRank) bool { return h.Rank == rank })
 }
+
+// healthy reports whether the run hides nothing.
+func (c *runCase) healthy() bool { return len(c.Hidden) == 0 }

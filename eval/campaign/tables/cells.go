@@ -55,7 +55,7 @@ func cellsOf(t *table.Table, artifact string) []cell {
 // Compare sets the cells of the table that stand beside published ones. why says of those that differ
 // why, by row and column.
 func (a *Artifact) Compare(why func(row, column string) string) {
-	a.Cells = explained(cellsOf(a.Table, a.Name), func(c *cell) string { return why(c.Row, c.Column) })
+	*a = a.compared(func(c *cell) string { return why(c.Row, c.Column) })
 }
 
 func sameFigure(ours, published string) bool {

@@ -3,9 +3,9 @@ package tables
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/sfstat/sfstat/engine/bootstrap"
-	"github.com/sfstat/sfstat/eval/campaign"
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/plots"
 )
@@ -14,114 +14,62 @@ import (
 // from what lies in its folder of measurements. Which ones follows from the runs:
 // Figure 3a of StageFrontier where groups are for its Table 4, Figure 3b and the
 // detectability of all families where a group has several delays.
-func (f *Evaluation) Figures(w plots.Width) ([]Artifact, error) {
-	var figures []drawing
-	const methods = 4 // the table whose runs Figure 3a counts
-	for i := range paperTables {
-		if p := &paperTables[i]; p.Number == methods {
-			if part, inputs := f.part(p.counts); len(part.Runs) > 0 {
-				figures = append(figures, drawing{"figure-3a", part.timesAlone().methodBars(), inputs})
-			}
-		}
-	}
-	for _, g := range f.byGroup() {
-		if severalDelays(g.Runs) {
-			figures = append(figures, g.drawings()...)
-		}
-	}
-	measured, err := f.measured()
-	if err != nil {
-		return nil, err
-	}
-	return drawAll(append(figures, measured...), w)
-}
-
-// MeasuredFigures makes the figures of the measurements in a folder that need hold no campaign.
-func MeasuredFigures(dir string, w plots.Width) ([]Artifact, error) {
-	measured, err := (&folder{Folder: &campaign.Folder{Path: dir}}).measured()
-	if err != nil {
-		return nil, err
-	}
-	return drawAll(measured, w)
-}
-
-func drawAll(figures []drawing, w plots.Width) ([]Artifact, error) {
+func (e *Evaluation) Figures() ([]Artifact, error) {
 	var out []Artifact
-	for _, d := range figures {
-		figure, err := d.of.Draw(w)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", d.name, err)
+	if part, inputs := e.part(tableNamed("table-4").counts); len(part.Runs) > 0 {
+		out = append(out, Artifact{Name: "figure-3a", Figure: part.timesAlone().methodBars(), Inputs: inputs})
+	}
+	for _, g := range e.byGroup() {
+		if g.severalDelays() {
+			out = append(out, g.figures()...)
 		}
-		out = append(out, Artifact{Name: d.name, Figure: figure, Inputs: d.inputs})
 	}
-	return out, nil
-}
-
-// drawing is a figure to be.
-type drawing struct {
-	name string
-	of   interface {
-		Draw(plots.Width) (*plots.Figure, error)
-	}
-	inputs []campaign.Provenance
+	measured, err := MeasuredFigures(e.Path)
+	return append(out, measured...), err
 }
 
 // methodBars has the shape of the paper's Figure 3a: how often each method finds
 // the seeded stage, the published counts beside ours.
 func (s *Score) methodBars() plots.Bars {
-	names, tallies := s.methods()
+	rows := s.methods()
 	b := plots.Bars{Series: []string{"top-1", "top-2", "candidate hit"}, Mark: "published",
-		X: plots.Axis{Name: fmt.Sprintf("of %d windows with a fault", tallies[0].Windows), Unit: "%", From: 0, To: 100}}
-	for i, t := range tallies {
-		b.Groups = append(b.Groups, plots.Group{Name: names[i], Values: percents(t.Windows, t.Top1, t.Top2, t.Hits), Marks: publishedPercents(names[i])})
+		X: plots.Axis{Name: fmt.Sprintf("of %d windows with a fault", rows[0].windows()), Unit: "%", From: 0, To: 100}}
+	for i := range rows {
+		r := &rows[i]
+		g := plots.Group{Name: r.names[0]}
+		for k, holds := range [...]func(routing) bool{isFirst, isSecond, isCandidate} {
+			g.Values = append(g.Values, percent(r.tally(true, func(w *scoredWindow) bool { return holds(r.routing(w)) })))
+			there, of, _ := fraction(published().Tables["table-4"].Rows[g.Name][k])
+			g.Marks = append(g.Marks, percent(there, of))
+		}
+		b.Groups = append(b.Groups, g)
 	}
 	return b
 }
 
-// percents are counts as parts of a number, NaN of none.
-func percents(of int, counts ...int) []float64 {
-	var out []float64
-	for _, n := range counts {
-		out = append(out, 100*float64(n)/float64(of))
-	}
-	return out
-}
+// percent is a count as a part of a number, NaN of none.
+func percent(k, n int) float64 { return 100 * float64(k) / float64(n) }
 
-// publishedPercents are the counts of a method in the paper's Table 4.
-func publishedPercents(method string) []float64 {
-	methods := published().Tables["table-4"]
-	var out []float64
-	for _, figure := range methods.row(method)[:3] {
-		k, n, _ := fraction(figure)
-		out = append(out, percents(n, k)...)
-	}
-	return out
-}
-
-// drawings are the figures of a group with several delays.
-func (g *groupRuns) drawings() []drawing {
-	var out []drawing
+// figures are those of a group with several delays.
+func (g *groupRuns) figures() []Artifact {
+	var out []Artifact
 	var sizes []curve // the first curve of each size and pattern
 	curves := g.curves()
 	for i := range curves {
 		c := &curves[i]
 		if c.Family == simulate.Data && !c.Intermittent && !c.Arrivals && len(c.Points) > 1 {
-			out = append(out, drawing{fmt.Sprintf("figure-3b-%s-r%d", g.Name, c.Ranks), c.transitionChart(g.Tau), g.inputs})
+			out = append(out, Artifact{Name: fmt.Sprintf("figure-3b-%s-r%d", g.name(), c.Ranks), Figure: c.transitionChart(g.Tau), Inputs: g.inputs})
 		}
-		known := false
-		for _, s := range sizes {
-			known = known || s.Ranks == c.Ranks && s.Intermittent == c.Intermittent
-		}
-		if !known {
+		if !slices.ContainsFunc(sizes, func(s curve) bool { return s.Ranks == c.Ranks && s.Intermittent == c.Intermittent }) {
 			sizes = append(sizes, *c)
 		}
 	}
 	for _, s := range sizes {
-		name := fmt.Sprintf("detectability-%s-r%d", g.Name, s.Ranks)
+		name := fmt.Sprintf("detectability-%s-r%d", g.name(), s.Ranks)
 		if s.Intermittent {
 			name += "-intermittent"
 		}
-		out = append(out, drawing{name, detectability(curves, &s), g.inputs})
+		out = append(out, Artifact{Name: name, Figure: detectability(curves, &s), Inputs: g.inputs})
 	}
 	return out
 }

@@ -5,154 +5,264 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
+	"github.com/sfstat/sfstat/engine/bootstrap"
+	"github.com/sfstat/sfstat/engine/frontier/labels"
 	"github.com/sfstat/sfstat/eval/campaign"
+	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/internal/table"
 )
 
-// groupRuns is the runs of one group of a campaign, and where they come from.
-type groupRuns struct {
-	Name string
-	*Score
-	inputs []campaign.Provenance
+// What runs consist of.
+var (
+	families = text("families", func(r *row) string { return listed(r.distinct(func(x *scoredRun) string { return x.Family.String() })) })
+	sizes    = text("ranks", func(r *row) string {
+		return listed(r.distinct(func(x *scoredRun) string { return strconv.Itoa(x.Ranks) }))
+	})
+	delays     = text("delays_ms", (*row).delays)
+	allWindows = whole("windows", func(r *row) int { return len(r.recorded()) })
+	steps      = text("steps", (*row).steps)
+)
+
+func (r *row) delays() string {
+	out := r.distinct(func(x *scoredRun) string {
+		if x.healthy() {
+			return ""
+		}
+		return milliseconds(x.Delay)
+	})
+	slices.SortFunc(out, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) })
+	return listed(out)
 }
 
-// byGroup divides the runs of a plan, whose groups follow each other.
-func (f *Evaluation) byGroup() []groupRuns {
-	var out []groupRuns
-	for i := range f.Tasks {
-		if name := f.Tasks[i].Group; i == 0 || name != f.Tasks[i-1].Group {
-			part, inputs := f.part(func(t *campaign.Task, _ *scoredRun) bool { return t.Group == name })
-			out = append(out, groupRuns{name, part, inputs})
+// recorded are the windows of all runs.
+func (s *Score) recorded() []*scoredWindow {
+	var out []*scoredWindow
+	for _, r := range s.Runs {
+		for i := range r.Windows {
+			out = append(out, &r.Windows[i])
 		}
 	}
 	return out
 }
 
-// groupTable is what each group consists of, and what it shows.
-func groupTable(groups []groupRuns) *table.Table {
-	t := &table.Table{Title: "Groups of the evaluation, and what each shows",
-		Columns: slices.Concat(table.Words("group", "families", "ranks", "delays_ms"), table.Heads(table.Integer, "runs", "windows"), table.Words("steps"),
-			table.Heads(table.Part, "top-1", "top-2", "called", "misrouted", "healthy windows with a strong label"))}
-	for _, g := range groups {
-		t.Add(append(g.configuration(), g.shown()...)...)
+func (r *row) steps() string {
+	var all []int
+	for _, w := range r.recorded() {
+		all = append(all, w.Steps)
 	}
+	least, most := slices.Min(all), slices.Max(all)
+	if least == most {
+		return strconv.Itoa(most)
+	}
+	return fmt.Sprintf("%d–%d", least, most)
+}
+
+// seeds are the seeds of the runs, as a range where they are one.
+func (r *row) seeds() string {
+	var all []uint64
+	for _, x := range r.Runs {
+		all = append(all, x.Seed)
+	}
+	slices.Sort(all)
+	all = slices.Compact(all)
+	if first, last := all[0], all[len(all)-1]; last > first && last-first == uint64(len(all)-1) {
+		return fmt.Sprintf("%d–%d", first, last)
+	}
+	var list []string
+	for _, seed := range all {
+		list = append(list, strconv.FormatUint(seed, 10))
+	}
+	return listed(list)
+}
+
+// groupTable is what each group consists of, and what it shows.
+func groupTable(groups []row) *table.Table {
+	ofFaulty := func(head string, f finding) measure {
+		return measure{head, table.Part, func(r *row) table.Cell {
+			part := r.only(func(x *scoredRun) bool { return !x.healthy() })
+			return table.PartCell(part.count(func(x *scoredRun) bool { return x.had(f) }), len(part.Runs))
+		}}
+	}
+	t := tabulate("Groups of the evaluation, and what each shows", []string{"group"}, groups, families, sizes, delays, runs, allWindows, steps,
+		top1, top2, ofFaulty("called", foundBoth), ofFaulty("misrouted", misrouted), inHealth("healthy windows with a strong label", (*scoredWindow).alarmed))
 	t.Notes = []string{says("groups")}
 	return t
 }
 
-// configuration are the first seven columns of groupTable.
-func (g *groupRuns) configuration() []table.Cell {
-	var families, ranks, delays []string
-	windows, least, most := 0, 0, 0
-	add := func(list *[]string, what string) {
-		if !slices.Contains(*list, what) {
-			*list = append(*list, what)
+// alarmed reports whether the window has a strong label by either cut.
+func (w *scoredWindow) alarmed() bool { return w.Strong || w.Automatic.Strong }
+
+// configurationTable has the shape of the paper's Table 16: which runs each
+// group has, here and there.
+func (s *Score) configurationTable() *table.Table {
+	var rows []row
+	of := func(r *row) publishedGroup { return published().Groups[r.names[0]] }
+	here := func(r *row) bool { return len(r.Runs) > 0 }
+	for _, name := range campaign.PublishedGroups {
+		p, own := published().Groups[name], s.standingFor(name)
+		if len(own.Runs) > 0 || p.Elsewhere != "" {
+			rows = append(rows, row{names: []string{name, p.Role}, Score: own})
 		}
 	}
-	for _, r := range g.Runs {
-		add(&families, r.Family.String())
-		add(&ranks, strconv.Itoa(r.Ranks))
-		if !r.healthy() {
-			add(&delays, milliseconds(r.Delay))
+	ranks := text("ranks", func(r *row) string {
+		if len(r.Runs) == 0 {
+			return "of " + of(r).Elsewhere
 		}
-		for _, w := range r.Windows {
-			if windows++; least == 0 || w.Steps < least {
-				least = w.Steps
+		return listed(r.distinct(func(x *scoredRun) string { return strconv.Itoa(x.Ranks) }))
+	})
+	t := tabulate("Groups of the evaluation", []string{"group", "role"}, rows, ranks, text("seeds", (*row).seeds).where(here), delays.where(here),
+		runs.where(here), allWindows.where(here), steps.where(here),
+		text("paper's ranks", func(r *row) string { return of(r).Ranks }), text("paper's seeds", func(r *row) string { return of(r).Seeds }),
+		text("paper's delays_ms", func(r *row) string { return of(r).Delays }))
+	t.Keys = 1
+	return beside(t, "table-16")
+}
+
+// caseTable has the shape of the paper's Table 8: how the exposed makespan of
+// each field case divides among the stages, and what the verdict says of it.
+func (s *Score) caseTable() *table.Table {
+	var rows []row
+	for _, name := range campaign.PublishedCases {
+		if own := s.standingFor(name); len(own.Runs) > 0 {
+			rows = append(rows, row{names: []string{name, published().Cases[name]}, Score: own})
+		}
+	}
+	columns := []measure{runs}
+	for _, c := range [...][2]string{{"data", simulate.StageData}, {"forward", simulate.StageForward}, {"backward", simulate.StageBackward},
+		{"callbacks", simulate.StageCallbacks}, {"optimizer", simulate.StageOptimizer}} {
+		columns = append(columns, text(c[0], func(r *row) string { return r.share(c[1]) }))
+	}
+	seeded := func(r *row) bool { return !r.like().healthy() }
+	alarms := ofRuns("called", func(r *scoredRun) bool {
+		if r.healthy() {
+			return r.Verdict.Kind != "" && (r.Verdict.Confidence == "strong" || r.Verdict.Confidence == "supported")
+		}
+		return r.Verdict.Named
+	})
+	t := tabulate("Field cases: exposed share by stage, the paper's cut, per cent", []string{"case", "signal"}, rows, append(columns, stageRight.where(seeded), rankFound.where(seeded), alarms)...)
+	t.Keys = 1
+	return beside(t, "table-8")
+}
+
+// share is the mean share of a stage in per cent, over the windows with a fault, or over
+// all of healthy runs.
+func (r *row) share(stage string) string {
+	var m mean
+	for _, x := range r.Runs {
+		for i := range x.Windows {
+			w := &x.Windows[i]
+			if at := slices.Index(w.names, stage); at >= 0 && w.shares != nil && (w.Fault || x.healthy()) {
+				m.add(&w.shares[at])
 			}
-			most = max(most, w.Steps)
 		}
 	}
-	steps := strconv.Itoa(most)
-	if least != most {
-		steps = fmt.Sprintf("%d–%d", least, most)
+	if m.n == 0 {
+		return none
 	}
-	if len(delays) == 0 {
-		delays = []string{none}
-	}
-	slices.SortFunc(delays, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) })
-	return append(table.Texts(g.Name, strings.Join(families, ", "), strings.Join(ranks, ", "), strings.Join(delays, ", ")),
-		table.WholeCell(len(g.Runs)), table.WholeCell(windows), table.TextCell(steps))
+	return strconv.FormatFloat(100*m.value(), 'f', 0, 64)
 }
 
-func (g *groupRuns) shown() []table.Cell {
-	tally := tallyOf(g.Runs)
-	runs, called, astray, healthy, strong := 0, 0, 0, 0, 0
-	for _, r := range g.Runs {
-		if !r.healthy() {
-			runs++
-			count(&called, r.had(foundBoth))
-			count(&astray, r.had(misrouted))
-		}
-		for _, w := range r.Windows {
-			count(&healthy, !w.Fault)
-			count(&strong, !w.Fault && (w.Strong || w.Automatic.Strong))
-		}
+// labelTable counts the labels of the paper's Table 12 over the windows of a
+// campaign, by the paper's cut.
+func (s *Score) labelTable() *table.Table {
+	var rows []row
+	silent := 0
+	for l := labels.FrontierAccounting; l <= labels.TelemetryLimited; l++ {
+		rows = append(rows, row{names: []string{l.String(), yes(l.Strong())}, Score: s})
+		count(&silent, !slices.ContainsFunc(s.recorded(), func(w *scoredWindow) bool { return slices.Contains(w.Labels, l.String()) }))
 	}
-	return []table.Cell{table.PartCell(tally.Top1, tally.Windows), table.PartCell(tally.Top2, tally.Windows), table.PartCell(called, runs),
-		table.PartCell(astray, runs), table.PartCell(strong, healthy)}
+	has := func(r *row, w *scoredWindow) bool { return slices.Contains(w.Labels, r.names[0]) }
+	without := measure{"windows without", table.Part, func(r *row) table.Cell {
+		return table.PartCell(r.tally(false, func(w *scoredWindow) bool { return has(r, w) }))
+	}}
+	of := text("families", func(r *row) string {
+		return listed(r.only(func(x *scoredRun) bool {
+			return slices.ContainsFunc(x.Windows, func(w scoredWindow) bool { return has(r, &w) })
+		}).distinct(func(x *scoredRun) string { return x.Family.String() }))
+	})
+	t := tabulate("Labels: windows that carry each, the paper's cut", []string{"label", "strong"}, rows, inFault("windows with a fault", has), without, of)
+	t.Keys, t.Notes = 1, []string{says("labels", silent)}
+	return t
 }
 
-// spikeTable has the shape of the paper's Table 9, which is about the periodic
-// spike of Vision-B: what a median of the delayed stage shows, what its maximum
-// shows, and what the frontier charges. Times are of the seeded stage over all
-// steps and ranks, in parts of the median step; rows are by group.
-func (s *Score) spikeTable() *table.Table {
-	t := &table.Table{Title: "A delay that comes and goes: its stage by median, by maximum, and by exposed share", Keys: 1,
-		Columns: slices.Concat(table.Words("runs of", "family", "ranks", "delay_ms"), table.Heads(table.Integer, "runs"),
-			table.Heads(table.Hundredths, "median ÷ step", "maximum ÷ step", "exposed share, paper's cut", "exposed share, automatic"),
-			table.Heads(table.Part, "rank right", "rank wrong"))}
-	var names []string
-	keys := []key{byFamily, byRanks, byDelay}
-	for _, g := range s.grouped(keys) {
-		var middle, most, share, auto mean
-		right, wrong := 0, 0
-		for _, r := range g.runs {
-			faulty([]*scoredRun{r}, func(w *scoredWindow) {
-				middle.addOf(w.pace.stageMedian, w.pace.median)
-				most.addOf(w.pace.stageMax, w.pace.median)
-				share.add(w.Share)
-				auto.add(w.Automatic.Share)
-			})
-			count(&right, r.Verdict.Answer == rankRight)
-			count(&wrong, r.Verdict.Answer == rankWrong)
-		}
-		name, published := none, ""
-		if task := g.runs[0].task; task != nil {
-			name, published = task.Group, task.Published
-		}
-		names = append(names, published)
-		t.Add(append(append(table.Texts(name), keyCells(g, keys)...), table.WholeCell(len(g.runs)),
-			middle.cell(), most.cell(), share.cell(), auto.cell(), table.PartCell(right, len(g.runs)), table.PartCell(wrong, len(g.runs)))...)
+// healthyConfidence is that of the bounds of rates where nothing is wrong.
+const healthyConfidence = 0.95
+
+// rateAtMost is the upper bound of a rate: the exact one-sided bound of a binomial count.
+func rateAtMost(k, n int) table.Cell {
+	rate, err := bootstrap.Binomial(k, n, healthyConfidence)
+	if err != nil { // without a window there is no rate
+		return table.None()
 	}
-	return besideRows(t, "table-9", names)
+	return table.RealCell(rate.AtMost)
 }
 
-// addOf adds a ratio, if there is one.
-func (m *mean) addOf(a, b float64) {
-	if b > 0 {
-		ratio := a / b
-		m.add(&ratio)
+// healthyTable counts alarms where nothing is wrong, and bounds their rate, as if windows
+// were independent, which those of different runs are.
+func (s *Score) healthyTable() *table.Table {
+	rows := s.parts(
+		part{"healthy", func(r *scoredRun) bool { return r.healthy() && !r.noted("roles") && !r.withArrivals() }},
+		part{"healthy, with arrivals", func(r *scoredRun) bool { return r.healthy() && !r.noted("roles") && r.withArrivals() }},
+		part{"healthy, roles differ", func(r *scoredRun) bool { return r.healthy() && r.noted("roles") }},
+		part{"fault removed (A of A/B/A)", func(r *scoredRun) bool { return !r.healthy() }})
+	strong, automatic := func(w *scoredWindow) bool { return w.Strong }, func(w *scoredWindow) bool { return w.Automatic.Strong }
+	bound := func(head string, holds func(*scoredWindow) bool) measure {
+		return measure{head, table.Rate, func(r *row) table.Cell { return rateAtMost(r.tally(false, holds)) }}
 	}
+	columns := []measure{whole("windows", func(r *row) int { _, n := r.tally(false, strong); return n }), inHealth("strong label", strong), bound("at most", strong),
+		inHealth("automatic: strong label", automatic), bound("automatic: at most", automatic)}
+	verdicts := func(head string, holds func(*verdict) bool) {
+		counted := whole(head, func(r *row) int { return r.count(func(x *scoredRun) bool { return holds(&x.Verdict) }) })
+		columns = append(columns, counted.where(func(r *row) bool { return r.like().healthy() }))
+	}
+	verdicts("verdicts", func(*verdict) bool { return true })
+	for _, confidence := range []string{"strong", "supported", "ambiguous", "insufficient"} {
+		verdicts(confidence, func(v *verdict) bool { return v.Kind != "" && v.Confidence == confidence })
+	}
+	verdicts("innocent called", func(v *verdict) bool { return v.Innocent > 0 })
+	return tabulate("Windows without a fault, and the 95 % bound of the rate of strong labels", []string{"runs"}, rows, columns...)
 }
 
-// accumulationTable is the paper's group E7: where the delayed stage stands when
-// a step has microsteps, their stages accounted for in order.
-func (s *Score) accumulationTable() *table.Table {
-	t := &table.Table{Title: "Accumulation: windows with a fault, the paper's cut",
-		Columns: slices.Concat(table.Words("family"), table.Heads(table.Integer, "microsteps", "windows"), table.Heads(table.Part, "top-1", "top-2", "exact", "device label"))}
-	for _, g := range s.grouped([]key{byFamily, byDelay}) {
-		var tally tally
-		exact, labelled := 0, 0
-		faulty(g.runs, func(w *scoredWindow) {
-			tally.add(w.Routing)
-			count(&exact, w.Telescoping == 0)
-			count(&labelled, slices.Contains(w.Labels, forwardFamilies[0].label.String()))
-		})
-		n := tally.Windows
-		t.Add(table.TextCell(g.value(byFamily)), table.WholeCell(g.like.Accumulation), table.WholeCell(n),
-			table.PartCell(tally.Top1, n), table.PartCell(tally.Top2, n), table.PartCell(exact, n), table.PartCell(labelled, n))
+// completenessTable is about the healthy runs of the paper's groups E0 and E1:
+// whether every step of every rank was recorded and every window gathered, and
+// how often a run has a strong label.
+func (s *Score) completenessTable() *table.Table {
+	limited := labels.TelemetryLimited.String()
+	ofWindows := func(head string, of func(*scoredWindow) (k, n int)) measure {
+		return measure{head, table.Part, func(r *row) table.Cell {
+			k, n := 0, 0
+			for _, w := range r.recorded() {
+				own, all := of(w)
+				k, n = k+own, n+all
+			}
+			return table.PartCell(k, n)
+		}}
 	}
-	return beside(t, "accumulation")
+	each := func(holds func(*scoredWindow) bool) func(*scoredWindow) (k, n int) {
+		return func(w *scoredWindow) (k, n int) {
+			count(&k, holds(w))
+			return k, 1
+		}
+	}
+	alarmed := func(r *scoredRun) bool {
+		return slices.ContainsFunc(r.Windows, func(w scoredWindow) bool { return w.alarmed() })
+	}
+	rows := s.parts(part{"E0", func(r *scoredRun) bool { return r.stands("E0") }}, part{"E1", func(r *scoredRun) bool { return r.stands("E1") }})
+	return beside(tabulate("No fault: is the recording complete, and is anything flagged?", []string{"group"}, rows, runs, allWindows,
+		ofWindows("windows gathered", each(func(w *scoredWindow) bool { return w.telemetry.gathered })),
+		ofWindows("steps of ranks recorded", func(w *scoredWindow) (k, n int) { return w.telemetry.rows, w.telemetry.expected }),
+		ofWindows(limited, each(func(w *scoredWindow) bool { return slices.Contains(w.Labels, limited) })),
+		ofRuns("runs with a strong label", alarmed),
+		measure{"at most", table.Rate, func(r *row) table.Cell { return rateAtMost(r.count(alarmed), len(r.Runs)) }}), "completeness")
+}
+
+// stands reports whether the run is for one of the published groups and cases.
+func (r *scoredRun) stands(published ...string) bool {
+	return r.task != nil && slices.Contains(published, r.task.Published)
+}
+
+// standingFor are the runs that stand for a published group.
+func (s *Score) standingFor(published ...string) *Score {
+	return s.only(func(r *scoredRun) bool { return r.stands(published...) })
 }

@@ -94,10 +94,11 @@ func measuredPoint(r []string) (p plots.Point, err error) {
 	return p, nil
 }
 
-// measured are the figures of the measurements that lie in the campaign's
-// folder; none is no error.
-func (f *folder) measured() ([]drawing, error) {
-	var out []drawing
+// MeasuredFigures are those of the measurements that lie in a folder, which need hold no
+// campaign; none is no error.
+func MeasuredFigures(dir string) ([]Artifact, error) {
+	f := campaign.Folder{Path: dir}
+	var out []Artifact
 	for i := range measuredKinds {
 		m := &measuredKinds[i]
 		path := filepath.Join(f.Path, measuredFolder, m.Name+".csv")
@@ -112,7 +113,7 @@ func (f *folder) measured() ([]drawing, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, drawing{m.Name, m.chart(lines), []campaign.Provenance{from}})
+		out = append(out, Artifact{Name: m.Name, Figure: m.chart(lines), Inputs: []campaign.Provenance{from}})
 	}
 	return out, nil
 }

@@ -21,94 +21,118 @@ import (
 // 8-gloo-cpu.csv, each a file of pairs as sfstat overhead reads it.
 var overheadPattern = regexp.MustCompile(`^([1-9][0-9]{0,5})-([a-z0-9]+)-([a-z0-9]+)\.csv$`)
 
-// arm is a size, a way of gathering and a way of recording, and what it costs.
+// arm is a size, a way of gathering and a way of recording, and the steps that were timed
+// without the recorder and with it.
 type arm struct {
 	Ranks        int
 	Gather, What string
-	Account      *overhead.Account
+	pairs        []overhead.Measurement
+	path         string // where they lie
 }
 
-// overheadTable has the shape of the paper's Table 7.
-func overheadTable(arms []arm) *table.Table {
-	t := &table.Table{Title: "What recording costs a step: estimate and 95 % upper bound", Keys: 3,
-		Columns: slices.Concat(table.Words("ranks", "gather", "recorded"), table.Heads(table.Integer, "paired runs"), table.Heads(table.Fine, "overhead"),
-			table.Words("95 % interval"), table.Heads(table.Fine, "at most"))}
-	for _, a := range arms {
-		most, interval := table.None(), none
-		if i := a.Account.Interval; i != nil && !math.IsInf(i.AtMost, 0) {
-			most, interval = table.RealCell(i.AtMost), table.FinePercent(i.Lower)+" to "+table.FinePercent(i.Upper)
-		}
-		t.Add(append(table.Texts(strconv.Itoa(a.Ranks), a.Gather, a.What), table.WholeCell(a.Account.Blocks), table.RealCell(a.Account.Estimate.Value),
-			table.TextCell(interval), most)...)
-	}
-	return beside(t, "table-7")
-}
-
-// why says what a bound that differs from the published one is made of.
-func (a *arm) why() string {
-	return says("overhead", table.FinePercent(a.Account.Estimate.Value), a.Account.Blocks)
-}
+func (a *arm) names() []string { return []string{strconv.Itoa(a.Ranks), a.Gather, a.What} }
 
 // overheads is Table 7 of a campaign whose folder has measurements.
-func (f *folder) overheads() ([]Artifact, error) {
-	entries, err := os.ReadDir(filepath.Join(f.Path, campaign.OverheadName))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	out := Artifact{Name: "table-7"}
-	arms, inputs, err := f.pairedArms()
+func (e *Evaluation) overheads() ([]Artifact, error) {
+	arms, paired, err := e.pairedArms()
 	if err != nil {
 		return nil, err
 	}
-	out.Inputs = inputs
-	for _, e := range entries {
-		if e.IsDir() && e.Name() == campaign.PairedName {
-			continue
-		}
-		path := filepath.Join(f.Path, campaign.OverheadName, e.Name())
-		parts := overheadPattern.FindStringSubmatch(e.Name())
-		if parts == nil {
-			return nil, input.At(input.Pos{File: path}, input.Bad(input.ErrFormat, "the name is not RANKS-GATHER-ARM.csv, as 8-gloo-cpu.csv"))
-		}
-		ranks, err := strconv.Atoi(parts[1])
-		if err != nil {
-			return nil, err
-		}
-		account, err := readOverhead(path)
-		if err != nil {
-			return nil, err
-		}
-		from, err := f.From(path)
-		if err != nil {
-			return nil, err
-		}
-		from.Run = e.Name()
-		arms, out.Inputs = append(arms, arm{ranks, parts[2], parts[3], account}), append(out.Inputs, from)
+	files, measured, err := e.fileArms()
+	if err != nil || len(arms)+len(files) == 0 {
+		return nil, err
 	}
-	if len(arms) == 0 {
-		return nil, nil
-	}
+	arms = append(arms, files...)
 	slices.SortStableFunc(arms, func(a, b arm) int { return a.Ranks - b.Ranks })
-	out.Table = overheadTable(arms)
-	out.Table.Title = "Table 7. " + out.Table.Title
+	t := &table.Table{Title: "Table 7. What recording costs a step: estimate and 95 % upper bound", Keys: 3,
+		Columns: slices.Concat(table.Words("ranks", "gather", "recorded"), table.Heads(table.Integer, "paired runs"), table.Heads(table.Fine, "overhead"),
+			table.Words("95 % interval"), table.Heads(table.Fine, "at most"))}
 	why := map[string]string{}
 	for i := range arms {
-		why[rowName(out.Table, out.Table.Records()[i])] = arms[i].why()
+		a := &arms[i]
+		account, err := overhead.Examine(a.pairs, overhead.ByFile, overhead.Options{Statistic: bootstrap.Mean})
+		if err != nil {
+			return nil, input.At(input.Pos{File: a.path}, err)
+		}
+		most, interval := table.None(), none
+		if i := account.Interval; i != nil && !math.IsInf(i.AtMost, 0) {
+			most, interval = table.RealCell(i.AtMost), table.FinePercent(i.Lower)+" to "+table.FinePercent(i.Upper)
+		}
+		t.Add(append(table.Texts(a.names()...),
+			table.WholeCell(account.Blocks), table.RealCell(account.Estimate.Value), table.TextCell(interval), most)...)
+		why[listed(a.names())] = says("overhead", table.FinePercent(account.Estimate.Value), account.Blocks)
 	}
-	out.Compare(func(row, _ string) string { return why[row] })
-	return []Artifact{out}, nil
+	out := Artifact{Name: "table-7", Table: beside(t, "table-7"), Inputs: append(paired, measured...)}
+	return []Artifact{out.compared(func(c *cell) string { return why[c.Row] })}, nil
 }
 
-func readOverhead(path string) (*overhead.Account, error) {
-	pairs, err := readPairs(path)
-	if err != nil {
-		return nil, err
+// pairedArms are the paired runs of a campaign. A run is a block.
+func (e *Evaluation) pairedArms() (arms []arm, inputs []campaign.Provenance, err error) {
+	for i := range e.Tasks {
+		t := &e.Tasks[i]
+		if !t.Paired {
+			continue
+		}
+		path := t.Pairs(e.Path)
+		pairs, err := readPairs(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, nil, input.At(input.Pos{File: path}, input.Bad(input.ErrMissing,
+				"the times of a paired run that was done are gone: remove %s, and sfstat campaign run makes it anew", e.Row(t)))
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		for k := range pairs {
+			pairs[k].Pair = t.ID
+		}
+		what := "cpu"
+		if t.Spec.Side.Every > 0 {
+			what = "events"
+		}
+		at := slices.IndexFunc(arms, func(a arm) bool { return a.Ranks == t.Spec.Ranks && a.What == what })
+		if at < 0 {
+			at = len(arms)
+			arms = append(arms, arm{Ranks: t.Spec.Ranks, Gather: "gloo", What: what, path: filepath.Dir(path)})
+		}
+		arms[at].pairs = append(arms[at].pairs, pairs...)
+		from, err := e.From(path)
+		if err != nil {
+			return nil, nil, err
+		}
+		from.Run, from.Group, from.SpecHash = t.ID, t.Group, t.Hash
+		inputs = append(inputs, from)
 	}
-	a, err := examine(pairs)
-	if err != nil {
-		return nil, input.At(input.Pos{File: path}, err)
+	return arms, inputs, nil
+}
+
+// fileArms are the measurements that lie in the folder of overheads, a file each.
+func (e *Evaluation) fileArms() (arms []arm, inputs []campaign.Provenance, err error) {
+	entries, err := os.ReadDir(filepath.Join(e.Path, campaign.OverheadName))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, err
 	}
-	return a, nil
+	for _, entry := range entries {
+		if entry.IsDir() && entry.Name() == campaign.PairedName {
+			continue
+		}
+		path := filepath.Join(e.Path, campaign.OverheadName, entry.Name())
+		parts := overheadPattern.FindStringSubmatch(entry.Name())
+		if parts == nil {
+			return nil, nil, input.At(input.Pos{File: path}, input.Bad(input.ErrFormat, "the name is not RANKS-GATHER-ARM.csv, as 8-gloo-cpu.csv"))
+		}
+		ranks, _ := strconv.Atoi(parts[1]) // at most six digits
+		pairs, err := readPairs(path)
+		if err != nil {
+			return nil, nil, err
+		}
+		from, err := e.From(path)
+		if err != nil {
+			return nil, nil, err
+		}
+		from.Run = entry.Name()
+		arms, inputs = append(arms, arm{ranks, parts[2], parts[3], pairs, path}), append(inputs, from)
+	}
+	return arms, inputs, nil
 }
 
 func readPairs(path string) ([]overhead.Measurement, error) {
@@ -118,8 +142,4 @@ func readPairs(path string) ([]overhead.Measurement, error) {
 	}
 	defer file.Close()
 	return overhead.ReadPairs(path, file)
-}
-
-func examine(pairs []overhead.Measurement) (*overhead.Account, error) {
-	return overhead.Examine(pairs, overhead.ByFile, overhead.Options{Statistic: bootstrap.Mean})
 }

@@ -44,3 +44,13 @@ func paceOf(c *runCase, w *trace.Window) pace {
 	p.median = robust.Median(steps)
 	return p
 }
+
+// telemetry is how complete the recording of a window is.
+type telemetry struct {
+	rows, expected int  // steps of ranks: recorded, and of all ranks of the job
+	gathered       bool // by every rank
+}
+
+func telemetryOf(w *trace.Window) telemetry {
+	return telemetry{rows: w.Steps() * len(w.Ranks), expected: w.Steps() * (len(w.Ranks) + len(w.Missing())), gathered: len(w.GatherFailed) == 0}
+}

@@ -4,87 +4,75 @@ import (
 	"context"
 	"path/filepath"
 	"slices"
-	"strconv"
 
 	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/eval/campaign"
-	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/internal/table"
 	"github.com/sfstat/sfstat/plots"
 )
 
-// paperTable is a table of StageFrontier (arXiv 2606.06751) that a campaign
-// makes, the published figures beside ours.
+// paperTable is a table that a campaign makes of some of its runs, most of them of
+// StageFrontier (arXiv 2606.06751) with the published figures beside ours.
 type paperTable struct {
-	Number   int
-	families []simulate.Family // that it counts; nil: all that have a fault
-	arms     bool              // it sets runs with arrivals beside those without; else it has no runs with them
-	of       func(*Score) *table.Table
+	name, title string // of the artifact; what its title begins with
+	counts      func(*campaign.Task, *scoredRun) bool
+	of          func(*Score) *table.Table
 }
 
-func (p *paperTable) artifact() string { return "table-" + strconv.Itoa(p.Number) }
+// sourceArtifact is the paper's table of profilers, which is made of their recordings.
+const sourceArtifact = "table-6"
 
-func (p *paperTable) counts(t *campaign.Task, r *scoredRun) bool {
-	if !slices.Contains(t.Tables, p.Number) || r.withArrivals() && !p.arms {
-		return false
-	}
-	if p.families == nil {
-		return !r.healthy()
-	}
-	return slices.Contains(p.families, r.Family)
-}
-
-// allFamilies are the faults, and none.
-func allFamilies() []simulate.Family {
-	var out []simulate.Family
-	for f := simulate.NoFault; f <= simulate.OptimizerHost; f++ {
-		out = append(out, f)
-	}
-	return out
-}
-
-// paperTables are those that can be made, by number.
+// paperTables are those that can be made, in their order on the page.
 var paperTables = []paperTable{
-	{Number: 4, arms: true, of: func(s *Score) *table.Table {
-		t := s.timesAlone().methodTable()
-		if wide := s.timesAlone().widerSets(); wide != "" {
-			t.Notes = append(t.Notes, wide)
-		}
-		s.addArms(t)
-		return t
-	}},
-	{Number: 5, families: []simulate.Family{simulate.ForwardDevice, simulate.ForwardHost},
-		of: (*Score).forwardTable},
-	{Number: sourceTable, families: allFamilies(), of: func(*Score) *table.Table { return tableOfSources(nil, nil) }}, // Tables knows of recordings
-	{Number: 9, arms: true, of: (*Score).spikeTable},
-	{Number: 12, families: allFamilies(), of: (*Score).labelTable},
-	{Number: 13, families: allFamilies(), of: func(s *Score) *table.Table { return gateTable(s.gates) }},
-	{Number: 14, arms: true, of: func(s *Score) *table.Table {
-		by := []key{byFamily, byRanks, byDelay}
-		if s.inArms() {
-			by = append(by, byArrivals)
-		}
-		t := s.routingTable(by)
-		t.Notes = s.otherFirst(by)
-		if s.inArms() {
-			s.verdictCells(t, by)
-		}
-		return t
-	}},
-	{Number: 15, of: (*Score).sweepTable},
+	{"completeness", "E0, E1. ", stand("E0", "E1"), (*Score).completenessTable},
+	{"boundary", "E4. ", stand("E4"), (*Score).boundaryTable},
+	{"sharding", "E8. ", stand("E8"), (*Score).shardingTable},
+	{"scale", "Scale. ", stand("Scale"), (*Score).scaleTable},
+	{"table-8", "Table 8. ", stand(campaign.PublishedCases...), (*Score).caseTable},
+	{"table-16", "Table 16. ", stand(slices.Concat(campaign.PublishedGroups, campaign.PublishedCases)...), (*Score).configurationTable},
+	{"table-4", "Table 4. ", areFor(4, isFaulty), (*Score).methodTable},
+	{"table-5", "Table 5. ", areFor(5, isForward, isAlone), (*Score).forwardTable},
+	{sourceArtifact, "Table 6. ", areFor(6, isAlone), func(*Score) *table.Table { return tableOfSources(nil) }},
+	{"table-9", "Table 9. ", areFor(9, isFaulty), (*Score).spikeTable},
+	{"table-12", "Table 12. ", areFor(12, isAlone), (*Score).labelTable},
+	{"table-13", "Table 13. ", areFor(13, isAlone), func(s *Score) *table.Table { return gateTable(s.gates) }},
+	{"table-14", "Table 14. ", areFor(14, isFaulty), (*Score).routingTable},
+	{"table-15", "Table 15. ", areFor(15, isFaulty, isAlone), (*Score).sweepTable},
+	{"healthy", "", func(_ *campaign.Task, r *scoredRun) bool {
+		return slices.ContainsFunc(r.Windows, func(w scoredWindow) bool { return !w.Fault })
+	}, (*Score).healthyTable},
 }
 
-// sourceTable is the paper's table of profilers.
-const (
-	sourceTable    = 6
-	sourceArtifact = "table-6"
-)
+// stand are runs that stand for published groups or cases.
+func stand(published ...string) func(*campaign.Task, *scoredRun) bool {
+	return func(t *campaign.Task, _ *scoredRun) bool { return slices.Contains(published, t.Published) }
+}
+
+// areFor are runs of groups that are for a table, and that the table counts.
+func areFor(number int, counts ...func(*scoredRun) bool) func(*campaign.Task, *scoredRun) bool {
+	return func(t *campaign.Task, r *scoredRun) bool {
+		return slices.Contains(t.Tables, number) && !slices.ContainsFunc(counts, func(is func(*scoredRun) bool) bool { return !is(r) })
+	}
+}
+
+func isFaulty(r *scoredRun) bool { return !r.healthy() }
+
+// isAlone is for tables that do not set runs with arrivals beside those without.
+func isAlone(r *scoredRun) bool { return !r.withArrivals() }
+
+func isForward(r *scoredRun) bool {
+	return r.Family == forwardFamilies[0].family || r.Family == forwardFamilies[1].family
+}
+
+func tableNamed(name string) *paperTable {
+	return &paperTables[slices.IndexFunc(paperTables, func(p paperTable) bool { return p.name == name })]
+}
 
 // Artifact is a table or a figure of a campaign and what it was made from.
 type Artifact struct {
 	Name   string // "table-4"
 	Table  *table.Table
-	Figure *plots.Figure         // nil: it is a table
+	Figure plots.Drawing         // nil: it is a table
 	Cells  []cell                // of a table: figures that the published text has too
 	Inputs []campaign.Provenance // in the order of the plan
 
@@ -93,117 +81,18 @@ type Artifact struct {
 	File, Hash, Command string
 }
 
-// folder is a campaign's, and what it is judged by.
-type folder struct {
-	*campaign.Folder
-	gates *gates.Gates // nil: the defaults
-}
-
 // Evaluation is a finished campaign, scored; runs and where they come from stand in the
 // order of the plan.
 type Evaluation struct {
-	*folder
+	*campaign.Folder
+	gates *gates.Gates // nil: the defaults
 	score *Score
 	rows  []campaign.Provenance
 }
 
-// Published reports whether groups of the campaign stand for published ones.
-func (f *Evaluation) Published() bool {
-	return slices.ContainsFunc(f.Tasks, func(t campaign.Task) bool { return t.Published != "" })
-}
-
-// part are the runs that are to be kept, and where they come from.
-func (f *Evaluation) part(keep func(*campaign.Task, *scoredRun) bool) (*Score, []campaign.Provenance) {
-	i := -1
-	var inputs []campaign.Provenance
-	part := f.score.only(func(r *scoredRun) bool {
-		i++
-		kept := keep(&f.Tasks[i], r)
-		if kept {
-			inputs = append(inputs, f.rows[i])
-		}
-		return kept
-	})
-	return part, inputs
-}
-
-// Tables makes the tables of the campaign.
-func (f *Evaluation) Tables() ([]Artifact, error) {
-	recorded, recordings, err := f.recordings()
-	if err != nil {
-		return nil, err
-	}
-	costs, err := readCosts(filepath.Join(f.Path, campaign.SourcesName, costsName))
-	if err != nil {
-		return nil, err
-	}
-	var out []Artifact
-	for i := range paperTables {
-		p := &paperTables[i]
-		part, inputs := f.part(p.counts)
-		a := Artifact{Name: p.artifact(), Inputs: inputs}
-		switch {
-		case p.Number == sourceTable && len(recorded) > 0:
-			a.Table, a.Inputs = tableOfSources(recorded, costs), recordings
-		case len(part.Runs) == 0:
-			continue
-		default:
-			a.Table = p.of(part)
-		}
-		a.Table.Title = "Table " + strconv.Itoa(p.Number) + ". " + a.Table.Title
-		out = append(out, a)
-	}
-	out = append(out, f.healthy()...)
-	out = append(out, f.groups()...)
-	recording, err := f.overheads()
-	if err != nil {
-		return nil, err
-	}
-	for i := range out {
-		reason := f.score.reason
-		if out[i].Name == sourceArtifact {
-			reason = sourceReason(recorded, f.gates)
-		}
-		out[i].Cells = explained(cellsOf(out[i].Table, out[i].Name), reason)
-	}
-	out = append(out, recording...)
-	return append(f.published(out), out...), nil
-}
-
-// published are the tables of runs that stand for groups of the paper, the
-// first of them about what the others say.
-func (f *Evaluation) published(others []Artifact) []Artifact {
-	var out []Artifact
-	for _, p := range []struct {
-		name, title string
-		groups      []string
-		of          func(*Score) *table.Table
-	}{
-		{"completeness", "E0, E1. ", []string{"E0", "E1"}, (*Score).completenessTable},
-		{"boundary", "E4. ", []string{"E4"}, (*Score).boundaryTable},
-		{"sharding", "E8. ", []string{"E8"}, (*Score).shardingTable},
-		{"scale", "Scale. ", []string{"Scale"}, (*Score).scaleTable},
-		{"table-8", "Table 8. ", publishedNames(published().Cases), (*Score).caseTable},
-		{"table-16", "Table 16. ", campaign.Published, (*Score).configurationTable},
-	} {
-		part, inputs := f.part(func(t *campaign.Task, _ *scoredRun) bool { return slices.Contains(p.groups, t.Published) })
-		if len(inputs) == 0 {
-			continue
-		}
-		a := Artifact{Name: p.name, Table: p.of(part), Inputs: inputs}
-		a.Table.Title = p.title + a.Table.Title
-		a.Cells = explained(cellsOf(a.Table, a.Name), f.score.reason)
-		out = append(out, a)
-	}
-	if len(out) > 0 {
-		out = append([]Artifact{questions(slices.Concat(out, others), f.rows)}, out...)
-	}
-	return out
-}
-
-// Open scores the archives of a finished campaign with the scoring of [Scorer] by the gates of the options. An archive
+// Open scores the archives of a finished campaign with the scoring of [Scorer] by gates, nil: the defaults. An archive
 // that is not the one that its row tells of is an error, and so is a run that is missing.
-func Open(dir string, o Options) (*Evaluation, error) {
+func Open(dir string, by *gates.Gates) (*Evaluation, error) {
 	f, err := campaign.Open(dir, Rows())
 	if err != nil {
 		return nil, err
@@ -216,7 +105,7 @@ func Open(dir string, o Options) (*Evaluation, error) {
 	if err != nil {
 		return nil, err
 	}
-	scorer := New(truth, o)
+	scorer := New(truth, by)
 	for i := range f.Tasks {
 		if err := campaign.KeepWindows(context.Background(), f.Archive(&f.Tasks[i]), scorer.Add); err != nil {
 			return nil, err
@@ -226,29 +115,115 @@ func Open(dir string, o Options) (*Evaluation, error) {
 	for i := range f.Tasks {
 		score.Runs[i].task = &f.Tasks[i]
 	}
-	return &Evaluation{&folder{f, o.Gates}, score, rows}, nil
+	return &Evaluation{f, by, score, rows}, nil
 }
 
-// groups are the tables that follow from what groups are: what each shows, and
-// of those with several delays, removed faults or microsteps what that shows.
-func (f *Evaluation) groups() []Artifact {
-	groups := f.byGroup()
-	out := []Artifact{{Name: "groups", Table: groupTable(groups), Inputs: f.rows}}
-	for _, g := range groups {
-		add := func(kind string, t *table.Table) {
-			t.Title = "Group " + g.Name + ". " + t.Title
-			out = append(out, Artifact{Name: kind + "-" + g.Name, Table: t, Inputs: g.inputs})
+// Published reports whether groups of the campaign stand for published ones.
+func (e *Evaluation) Published() bool {
+	return slices.ContainsFunc(e.Tasks, func(t campaign.Task) bool { return t.Published != "" })
+}
+
+// part are the runs that are to be kept, and where they come from.
+func (e *Evaluation) part(keep func(*campaign.Task, *scoredRun) bool) (*Score, []campaign.Provenance) {
+	i := -1
+	var inputs []campaign.Provenance
+	part := e.score.only(func(r *scoredRun) bool {
+		i++
+		kept := keep(r.task, r)
+		if kept {
+			inputs = append(inputs, e.rows[i])
 		}
-		if severalDelays(g.Runs) {
+		return kept
+	})
+	return part, inputs
+}
+
+// Tables makes the tables of the campaign.
+func (e *Evaluation) Tables() ([]Artifact, error) {
+	runs, recordings, err := e.recordings()
+	if err != nil {
+		return nil, err
+	}
+	costs, err := readCosts(filepath.Join(e.Path, campaign.SourcesName, costsName))
+	if err != nil {
+		return nil, err
+	}
+	sources := sourcesOf(runs, costs)
+	var out []Artifact
+	for _, p := range paperTables {
+		part, inputs := e.part(p.counts)
+		a, reason := Artifact{Name: p.name, Inputs: inputs}, e.score.reason
+		switch {
+		case p.name == sourceArtifact && len(runs) > 0:
+			a.Table, a.Inputs, reason = tableOfSources(sources), recordings, sourceReason(sources, e.gates)
+		case len(part.Runs) == 0:
+			continue
+		default:
+			a.Table = p.of(part)
+		}
+		a.Table.Title = p.title + a.Table.Title
+		out = append(out, a.compared(reason))
+	}
+	out = append(out, e.ofGroups()...)
+	recording, err := e.overheads()
+	if err != nil {
+		return nil, err
+	}
+	out = append(out, recording...)
+	if e.Published() {
+		out = append([]Artifact{questions(out, e.rows)}, out...)
+	}
+	return out, nil
+}
+
+// compared is the table with its cells that stand beside published ones.
+func (a Artifact) compared(reason func(*cell) string) Artifact {
+	a.Cells = explained(cellsOf(a.Table, a.Name), reason)
+	return a
+}
+
+// groupRuns is the runs of one group of a campaign, and where they come from.
+type groupRuns struct {
+	row
+	inputs []campaign.Provenance
+}
+
+func (g *groupRuns) name() string { return g.names[0] }
+
+// byGroup divides the runs of a plan, whose groups follow each other.
+func (e *Evaluation) byGroup() []groupRuns {
+	var out []groupRuns
+	for i := range e.Tasks {
+		if name := e.Tasks[i].Group; i == 0 || name != e.Tasks[i-1].Group {
+			part, inputs := e.part(func(t *campaign.Task, _ *scoredRun) bool { return t.Group == name })
+			out = append(out, groupRuns{row{names: []string{name}, Score: part}, inputs})
+		}
+	}
+	return out
+}
+
+// ofGroups are the tables that follow from what groups are: what each shows, and
+// of those with several delays, removed faults or microsteps what that shows.
+func (e *Evaluation) ofGroups() []Artifact {
+	var rows []row
+	out := []Artifact{{Name: "groups", Inputs: e.rows}}
+	for _, g := range e.byGroup() {
+		rows = append(rows, g.row)
+		add := func(kind string, t *table.Table) {
+			t.Title = "Group " + g.name() + ". " + t.Title
+			out = append(out, Artifact{Name: kind + "-" + g.name(), Table: t, Inputs: g.inputs}.compared(e.score.reason))
+		}
+		if g.severalDelays() {
 			add("detectability", g.detectabilityTable())
 			add("thresholds", g.thresholdTable())
 		}
 		if back := g.recoveries(); len(back) > 0 {
 			add("recovery", recoveryTable(back))
 		}
-		if slices.ContainsFunc(g.Runs, func(r *scoredRun) bool { return r.Accumulation > 1 && !r.healthy() }) {
+		if g.count(func(r *scoredRun) bool { return r.Accumulation > 1 && !r.healthy() }) > 0 {
 			add("accumulation", g.accumulationTable())
 		}
 	}
+	out[0].Table = groupTable(rows)
 	return out
 }

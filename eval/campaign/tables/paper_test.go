@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/eval/campaign"
-	"github.com/sfstat/sfstat/plots"
 )
 
 // TestPaper makes the campaign of all published groups: each figure that
@@ -26,7 +25,7 @@ func TestPaper(t *testing.T) {
 		}
 	}
 	execute(t, dir, s)
-	evaluation, err := Open(dir, Options{})
+	evaluation, err := Open(dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +33,7 @@ func TestPaper(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	figures, err := evaluation.Figures(plots.Column)
+	figures, err := evaluation.Figures()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/sfstat/sfstat/eval/campaign"
 	"github.com/sfstat/sfstat/internal/strictyaml"
 	"github.com/sfstat/sfstat/internal/table"
 )
@@ -119,12 +118,4 @@ func says(name string, counted ...any) string {
 		return text
 	}
 	return fmt.Sprintf(text, counted...)
-}
-
-// publishedNames are the groups or the field cases, in the order of the paper.
-func publishedNames[V any](of map[string]V) []string {
-	return slices.DeleteFunc(slices.Clone(campaign.Published), func(name string) bool {
-		_, ok := of[name]
-		return !ok
-	})
 }

@@ -26,9 +26,13 @@ func TestRealRuns(t *testing.T) {
 // where stage times can tell them, and nobody innocent is called.
 func TestRealEvaluation(t *testing.T) {
 	score := recorded(t, "../../../fixtures/real/e3", ".parquet")
-	_, tallies := score.methods()
-	if got := tallies[0]; got.Windows != 25 || got.Top2 != 25 || got.Hits != 25 {
-		t.Errorf("%+v, expected all of 25 windows", got)
+	for what, holds := range map[string]func(*scoredWindow) bool{
+		"among the first two": func(w *scoredWindow) bool { return w.Routing.Top(2) },
+		"a candidate":         func(w *scoredWindow) bool { return w.Routing.Hit },
+	} {
+		if k, n := score.tally(true, holds); k != 25 || n != 25 {
+			t.Errorf("%s in %d of %d windows, expected all of 25", what, k, n)
+		}
 	}
 	for _, r := range score.Runs {
 		inSync := r.Family == simulate.Backward || r.Family == simulate.BackwardComm
@@ -74,7 +78,7 @@ func recorded(t *testing.T, dir, extension string) *Score {
 		t.Fatal(err)
 	}
 	defer in.Close()
-	s := New(rows, Options{})
+	s := New(rows, nil)
 	for {
 		item, err := in.Next()
 		if errors.Is(err, io.EOF) {

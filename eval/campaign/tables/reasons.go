@@ -1,6 +1,7 @@
 package tables
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -10,9 +11,11 @@ import (
 	"github.com/sfstat/sfstat/internal/table"
 )
 
-// explained gives each cell whose figures differ the reason, with the numbers of
-// the windows that it counts. A cell without one is a difference that nobody has
-// looked into.
+// What explains a difference from the published figures is computed from the windows that a
+// table counts, so that it holds for them.
+
+// explained gives each cell whose figures differ the reason. A cell without one is a
+// difference that nobody has looked into.
 func explained(cells []cell, reason func(*cell) string) []cell {
 	for i := range cells {
 		if c := &cells[i]; c.Differs() {
@@ -32,19 +35,28 @@ func (s *Score) reason(c *cell) string {
 		}
 		return part.hiddenRankReason(c)
 	case "table-14":
-		return s.countedBy(c.Artifact).caseReason(c)
-	case "sharding":
-		return s.standingFor("E8").shardingReason()
-	case "scale":
-		return s.standingFor("Scale").scaleReason()
+		for _, g := range s.countedBy(c.Artifact).grouped(caseKeys...) {
+			if strings.HasPrefix(c.Row+", ", listed(g.values(caseKeys))+", ") {
+				own, other := g.rivals()
+				return says("case", own, other, fixed(g.mean((*scoredWindow).twoLargest).value()))
+			}
+		}
+	case "sharding": // the callbacks of E8
+		own, other := s.standingFor("E8").ofFamily(simulate.CallbackSync).rivals()
+		return says("sharding", own, other)
+	case "scale": // data of 120 ms at 128 ranks
+		part := s.standingFor("Scale").only(func(r *scoredRun) bool { return r.Family == simulate.Data && r.Ranks == 128 && r.Delay == 120 })
+		step := part.mean(func(w *scoredWindow) *float64 { return new(w.pace.median / 1e6) })
+		own, _ := part.rivals()
+		return says("scale", step, own, fixed(part.mean((*scoredWindow).twoLargest).value()))
 	}
 	return ""
 }
 
 // countedBy are the runs that a table of the paper's counts.
 func (s *Score) countedBy(artifact string) *Score {
-	i := slices.IndexFunc(paperTables, func(p paperTable) bool { return p.artifact() == artifact })
-	return s.only(func(r *scoredRun) bool { return r.task != nil && paperTables[i].counts(r.task, r) }).timesAlone()
+	counts := tableNamed(artifact).counts
+	return s.only(func(r *scoredRun) bool { return r.task != nil && counts(r.task, r) }).timesAlone()
 }
 
 // hiddenRankRuns are the paper's rows of Tables 4 and 15: of each five seeds.
@@ -53,17 +65,15 @@ const hiddenRankRuns = "backward, backward_comm, data, forward_device, forward_h
 // otherRuns says how runs differ from the paper's rows of Tables 4, 5 and 15, of which
 // Table 5 counts two families; "" where they do not.
 func (s *Score) otherRuns() string {
-	values := func(k key) string {
-		var out []string
-		for _, g := range s.grouped([]key{k}) {
+	values := func(k key) (out []string) {
+		for _, g := range s.grouped(k) {
 			out = append(out, g.value(k))
 		}
-		if k == byFamily {
-			slices.Sort(out)
-		}
-		return strings.Join(out, ", ")
+		return out
 	}
-	own := fmt.Sprintf("%s at %s ranks with %s ms", values(byFamily), values(byRanks), values(byDelay))
+	names := values(byFamily)
+	slices.Sort(names)
+	own := fmt.Sprintf("%s at %s ranks with %s ms", listed(names), listed(values(byRanks)), listed(values(byDelay)))
 	if own == hiddenRankRuns || own == "forward_device, forward_host at 8, 32 ranks with 120 ms" {
 		return ""
 	}
@@ -72,148 +82,124 @@ func (s *Score) otherRuns() string {
 
 // hiddenRankReason is about runs that are like the paper's in all that it tells of them.
 func (s *Score) hiddenRankReason(c *cell) string {
-	names, _ := s.methods()
-	k := slices.Index(names, c.Row) - 1
+	n := slices.Index(methodNames(), c.Row)
 	switch {
 	case c.Artifact == "table-15":
-		return says("two largest", spanOf(s.Runs, func(w *scoredWindow) float64 { return twoOf(w.shares) }))
-	case c.Artifact == "table-4" && k >= 0:
-		return s.methodReason(c, k)
+		return says("two largest", s.span(func(w *scoredWindow) float64 { return twoOf(w.shares) }))
+	case c.Artifact == "table-4" && n > 0:
+		return s.methodReason(c, n)
 	}
 	return s.widerSets()
 }
 
-// methodReason is about the k-th of the simpler methods of Table 4.
-func (s *Score) methodReason(c *cell, k int) string {
-	at := func(w *scoredWindow) routing { return w.Methods[k] }
+// methodReason is about the n-th of the methods of Table 4, one of the simpler.
+func (s *Score) methodReason(c *cell, n int) string {
+	divided := func(w *scoredWindow) division { return w.divided[n-1] }
 	switch {
 	case c.Column == "mean candidates" || c.Column == "max":
-		return says("method sets", spanOf(s.Runs, func(w *scoredWindow) float64 { return w.divided[k].two }), fixed(s.Tau), s.reached(k))
+		reached := table.OutOf(s.tally(true, func(w *scoredWindow) bool { return divided(w).two >= s.Tau }))
+		return says("method sets", s.span(func(w *scoredWindow) float64 { return divided(w).two }), fixed(s.Tau), reached)
 	case c.Row == "spread":
-		device := s.ofFamily(simulate.ForwardDevice)
-		second := 0
-		faulty(device, func(w *scoredWindow) { count(&second, at(w).Place == 2) })
-		return says("spread", table.OutOf(second, len(device)))
+		return says("spread", table.OutOf(s.ofFamily(simulate.ForwardDevice).tally(true, func(w *scoredWindow) bool { return w.by(n).Place == 2 })))
 	case c.Row == "stage_max" && c.Column == "top-1":
-		return says("stage_max", spanOf(s.outsideBackward(), func(w *scoredWindow) float64 { return w.divided[k].behind }))
+		outside := s.only(func(r *scoredRun) bool { return r.Family != simulate.Backward && r.Family != simulate.BackwardComm })
+		return says("stage_max", outside.span(func(w *scoredWindow) float64 { return divided(w).behind }))
 	}
-	missed := s.missedBy(at)
+	var missed []string // the rows whose stage is no candidate
+	for _, g := range s.grouped(byFamily) {
+		if k, all := g.tally(true, func(w *scoredWindow) bool { return !w.by(n).Hit }); k > 0 {
+			missed = append(missed, table.OutOf(k, all)+" of "+g.value(byFamily))
+		}
+	}
 	switch {
-	case missed == "":
+	case missed == nil:
 		return ""
 	case c.Row == "slowest_rank":
-		return says("slowest_rank", missed)
+		return says("slowest_rank", strings.Join(missed, ", "))
 	}
-	return says("missed", missed)
+	return says("missed", strings.Join(missed, ", "))
 }
 
-// reached is in how many rows the two largest of a method reach τ.
-func (s *Score) reached(k int) string {
-	above, all := 0, 0
-	faulty(s.Runs, func(w *scoredWindow) {
-		all++
-		count(&above, w.divided[k].two >= s.Tau)
-	})
-	return table.OutOf(above, all)
-}
-
-func (s *Score) ofFamily(f simulate.Family) []*scoredRun {
-	return s.only(func(r *scoredRun) bool { return r.Family == f }).Runs
-}
-
-func (s *Score) outsideBackward() []*scoredRun {
-	return s.only(func(r *scoredRun) bool { return r.Family != simulate.Backward && r.Family != simulate.BackwardComm }).Runs
-}
-
-// missedBy are the rows whose stage a method does not have among its
-// candidates, by family; "" of none.
-func (s *Score) missedBy(at func(*scoredWindow) routing) string {
-	var out []string
-	for _, g := range s.grouped([]key{byFamily}) {
-		n, all := 0, 0
-		faulty(g.runs, func(w *scoredWindow) {
-			all++
-			count(&n, !at(w).Hit)
-		})
-		if n > 0 {
-			out = append(out, fmt.Sprintf("%s of %s", table.OutOf(n, all), g.value(byFamily)))
-		}
-	}
-	return strings.Join(out, ", ")
-}
-
-// caseReason is about a row of Table 14: family, ranks, delay.
-func (s *Score) caseReason(c *cell) string {
-	by := []key{byFamily, byRanks, byDelay}
-	for _, g := range s.grouped(by) {
-		if strings.HasPrefix(c.Row+", ", strings.Join(keyValues(g, by), ", ")+", ") {
-			own, other := rivals(g.runs)
-			return says("case", own, other, fixed(twoLargest(g.runs)))
-		}
-	}
-	return ""
-}
-
-// shardingReason is about the callbacks of E8.
-func (s *Score) shardingReason() string {
-	own, other := rivals(s.ofFamily(simulate.CallbackSync))
-	return says("sharding", own, other)
-}
-
-// scaleReason is about data of 120 ms at 128 ranks.
-func (s *Score) scaleReason() string {
-	var own, step mean
-	two := 0.0
-	for _, g := range s.grouped([]key{byFamily, byRanks, byDelay}) {
-		if g.like.Family != simulate.Data || g.like.Ranks != 128 || g.like.Delay != 120 {
-			continue
-		}
-		faulty(g.runs, func(w *scoredWindow) {
-			own.add(w.Share)
-			ms := w.pace.median / 1e6
-			step.add(&ms)
-		})
-		two = twoLargest(g.runs)
-	}
-	return says("scale", &step, &own, fixed(two))
+func (s *Score) ofFamily(f simulate.Family) *Score {
+	return s.only(func(r *scoredRun) bool { return r.Family == f })
 }
 
 // rivals are the means, over the windows with a fault, of the seeded share and of the
 // largest of a stage that hides nothing.
-func rivals(runs []*scoredRun) (own, other *mean) {
-	own, other = new(mean), new(mean)
-	faulty(runs, func(w *scoredWindow) {
-		own.add(w.Share)
+func (s *Score) rivals() (own, other mean) {
+	own = s.mean(func(w *scoredWindow) *float64 { return w.Share })
+	other = s.mean(func(w *scoredWindow) *float64 {
 		rival := 0.0
 		for i, share := range w.shares {
 			if !w.seeded[i] {
 				rival = max(rival, share)
 			}
 		}
-		other.add(&rival)
+		return &rival
 	})
 	return own, other
 }
 
 // twoOf is the sum of the two largest.
-func twoOf(shares []float64) float64 {
-	d := descending(shares)
-	if len(d) > 2 {
-		d = d[:2]
-	}
-	sum := 0.0
-	for _, x := range d {
+func twoOf(shares []float64) (sum float64) {
+	d := slices.Clone(shares)
+	slices.SortFunc(d, func(a, b float64) int { return cmp.Compare(b, a) })
+	for _, x := range d[:min(2, len(d))] {
 		sum += x
 	}
 	return sum
 }
 
-// spanOf is the range of a value over the windows with a fault.
-func spanOf(runs []*scoredRun, value func(*scoredWindow) float64) string {
+// span is the range of a value over the windows with a fault.
+func (s *Score) span(value func(*scoredWindow) float64) string {
 	low, high := math.Inf(1), math.Inf(-1)
-	faulty(runs, func(w *scoredWindow) { low, high = min(low, value(w)), max(high, value(w)) })
+	s.faulty(func(w *scoredWindow) { low, high = min(low, value(w)), max(high, value(w)) })
 	if low > high {
 		return none
 	}
 	return fixed(low) + " to " + fixed(high)
+}
+
+// widerSets explains candidate sets of more than two stages, which the paper's
+// Table 4 does not have at its τ.
+func (s *Score) widerSets() string { return s.wideSets("wide sets", fixed(s.Tau)) }
+
+// wideSets is a sentence about them, "" where there are none.
+func (s *Score) wideSets(sentence string, more ...any) string {
+	wide := func(w *scoredWindow) bool { return w.Routing.Candidates > 2 }
+	k, n := s.tally(true, wide)
+	if k == 0 {
+		return ""
+	}
+	two := s.mean(func(w *scoredWindow) *float64 {
+		if !wide(w) {
+			return nil
+		}
+		return new(twoOf(w.shares))
+	})
+	of := s.only(func(r *scoredRun) bool {
+		return slices.ContainsFunc(r.Windows, func(w scoredWindow) bool { return w.Fault && wide(&w) })
+	})
+	families := of.distinct(func(r *scoredRun) string { return r.Family.String() })
+	return says(sentence, append([]any{table.OutOf(k, n), listed(families), two}, more...)...)
+}
+
+// otherFirst explains the groups whose seeded stage is first more or less often
+// than the paper's: by its share and the largest of the others.
+func otherFirst(rows []row) []string {
+	published := published().Tables["table-14"]
+	var out []string
+	for i := range rows {
+		r := &rows[i]
+		twin := published.row(r.published())
+		if twin == nil {
+			continue
+		}
+		k, n, known := fraction(twin[0])
+		if first, all := r.tally(true, func(w *scoredWindow) bool { return w.Routing.Top(1) }); known && all > 0 && first*n != k*all {
+			own, other := r.rivals()
+			out = append(out, says("other first", listed(r.names), table.OutOf(first, all), twin[0], own, other))
+		}
+	}
+	return out
 }

@@ -26,8 +26,8 @@ import (
 // recordings compares what several recorders saw of runs, as the folder has it.
 // A run of whose recordings one cannot be read is an error; none is no error.
 // O(durations).
-func (f *folder) recordings() ([]comparedRun, []campaign.Provenance, error) {
-	root := filepath.Join(f.Path, campaign.SourcesName)
+func (e *Evaluation) recordings() ([]comparedRun, []campaign.Provenance, error) {
+	root := filepath.Join(e.Path, campaign.SourcesName)
 	entries, err := os.ReadDir(root)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, nil
@@ -35,29 +35,30 @@ func (f *folder) recordings() ([]comparedRun, []campaign.Provenance, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	known, err := f.known(filepath.Join(root, campaign.TruthName))
+	known, err := e.known(filepath.Join(root, campaign.TruthName))
 	if err != nil {
 		return nil, nil, err
 	}
 	var out []comparedRun
 	var inputs []campaign.Provenance
-	for _, e := range entries {
-		if e.Name() == campaign.TruthName || e.Name() == costsName || strings.HasPrefix(e.Name(), ".") {
+	for _, entry := range entries {
+		run := entry.Name()
+		if run == campaign.TruthName || run == costsName || strings.HasPrefix(run, ".") {
 			continue
 		}
-		r, read, err := f.recorded(e.Name())
+		r, read, err := e.recorded(run)
 		if err != nil {
 			return nil, nil, err
 		}
-		r.Run, r.Case = e.Name(), known[e.Name()]
+		r.Run, r.Case = run, known[run]
 		out, inputs = append(out, *r), append(inputs, read...)
 	}
 	return out, inputs, nil
 }
 
 // known are the cases of the campaign, and of a table beside the recordings.
-func (f *folder) known(path string) (map[string]*runCase, error) {
-	rows, err := f.Truth()
+func (e *Evaluation) known(path string) (map[string]*runCase, error) {
+	rows, err := e.Truth()
 	if err != nil {
 		return nil, err
 	}
@@ -71,15 +72,15 @@ func (f *folder) known(path string) (map[string]*runCase, error) {
 }
 
 // recorded compares the recordings of one run.
-func (f *folder) recorded(run string) (*comparedRun, []campaign.Provenance, error) {
-	paths, err := f.recordingsOf(run)
+func (e *Evaluation) recorded(run string) (*comparedRun, []campaign.Provenance, error) {
+	paths, err := e.recordingsOf(run)
 	if err != nil {
 		return nil, nil, err
 	}
 	var all []crosscheck.Source
 	var inputs []campaign.Provenance
 	for _, p := range paths {
-		s, read, err := f.recording(p)
+		s, read, err := e.recording(p)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -88,9 +89,9 @@ func (f *folder) recorded(run string) (*comparedRun, []campaign.Provenance, erro
 		}
 		all, inputs = append(all, s), append(inputs, read...)
 	}
-	c, err := crosscheck.Compare(all, crosscheck.Options{Gates: f.gates})
+	c, err := crosscheck.Compare(all, crosscheck.Options{Gates: e.gates})
 	if err != nil {
-		return nil, nil, input.At(input.Pos{File: filepath.Join(f.Path, campaign.SourcesName, run)}, err)
+		return nil, nil, input.At(input.Pos{File: filepath.Join(e.Path, campaign.SourcesName, run)}, err)
 	}
 	return &comparedRun{Comparison: c}, inputs, nil
 }
@@ -102,13 +103,13 @@ type recordingPath struct{ name, path string }
 const ownRecorder = "sfstat recorder"
 
 // recordingsOf finds the recordings of a run, sfstat's own first.
-func (f *folder) recordingsOf(run string) ([]recordingPath, error) {
-	dir := filepath.Join(f.Path, campaign.SourcesName, run)
+func (e *Evaluation) recordingsOf(run string) ([]recordingPath, error) {
+	dir := filepath.Join(e.Path, campaign.SourcesName, run)
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, input.At(input.Pos{File: dir}, fmt.Errorf("expected a folder for the run, with a file or a folder for each recorder: %w", err))
 	}
-	own, err := f.ownRecording(run)
+	own, err := e.ownRecording(run)
 	if err != nil {
 		return nil, err
 	}
@@ -138,17 +139,17 @@ func (f *folder) recordingsOf(run string) ([]recordingPath, error) {
 
 // ownRecording is what sfstat recorded of a run of the campaign: the packets
 // where a real job left some, else the archive; "" for another run.
-func (f *folder) ownRecording(run string) (string, error) {
-	for i := range f.Tasks {
-		if f.Tasks[i].ID != run {
+func (e *Evaluation) ownRecording(run string) (string, error) {
+	for i := range e.Tasks {
+		if e.Tasks[i].ID != run {
 			continue
 		}
-		packets := filepath.Join(f.Path, campaign.PacketsName, run)
+		packets := filepath.Join(e.Path, campaign.PacketsName, run)
 		switch _, err := os.Stat(packets); {
 		case err == nil:
 			return packets, nil
 		case errors.Is(err, fs.ErrNotExist):
-			return f.Archive(&f.Tasks[i]), nil
+			return e.Archive(&e.Tasks[i]), nil
 		default:
 			return "", err
 		}
@@ -158,7 +159,7 @@ func (f *folder) ownRecording(run string) (string, error) {
 
 // recording reads what one recorder saw. All of it must be good: a file that is
 // left out would count as a difference.
-func (f *folder) recording(p recordingPath) (crosscheck.Source, []campaign.Provenance, error) {
+func (e *Evaluation) recording(p recordingPath) (crosscheck.Source, []campaign.Provenance, error) {
 	s := crosscheck.Source{Name: p.name}
 	in, err := auto.Open([]string{p.path}, auto.Options{Want: auto.WindowsOnly, Strict: ingest.FirstError, Timeline: stages.OnHost})
 	if err != nil {
@@ -173,18 +174,18 @@ func (f *folder) recording(p recordingPath) (crosscheck.Source, []campaign.Prove
 	}
 	bytes, format := auto.Stored(in.Inputs())
 	s.Bytes, s.Format = bytes, format.String()
-	inputs, err := f.filesOf(in.Inputs())
+	inputs, err := e.filesOf(in.Inputs())
 	return s, inputs, err
 }
 
 // filesOf are the files that windows came from, by their names in the folder.
-func (f *folder) filesOf(read []auto.Input) ([]campaign.Provenance, error) {
+func (e *Evaluation) filesOf(read []auto.Input) ([]campaign.Provenance, error) {
 	var out []campaign.Provenance
 	for _, in := range read {
 		if in.Skipped != "" || in.Windows == 0 {
 			continue
 		}
-		from, err := f.From(in.Path)
+		from, err := e.From(in.Path)
 		if err != nil {
 			return nil, err
 		}

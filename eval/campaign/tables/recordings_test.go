@@ -34,14 +34,14 @@ func TestSourceTableByHand(t *testing.T) {
 	}
 	seeded := &runCase{Ranks: 4, Hidden: []hiddenRank{{0, "data"}}}
 	costs := map[string]*costs{"pytorch": {Bytes: map[string]int64{"a": 5_000_000}, Seconds: []float64{2, 1, 4}, Overhead: []float64{0.1, 0.2}}}
-	made := tableOfSources([]comparedRun{
+	made := tableOfSources(sourcesOf([]comparedRun{
 		{"a", seeded, &crosscheck.Comparison{Stages: stages, Accounts: []crosscheck.Account{own(2000, "data", "backward"),
 			other("pytorch", 3_000_000, crosscheck.Held{Difference: 0.02, Stage: "data", SameRouting: true}, "backward", "data"),
 			other("nsight", 500_000, crosscheck.Held{Difference: 0.01, Stage: "other"}, "backward")}}},
 		{"b", nil, &crosscheck.Comparison{Stages: stages, Accounts: []crosscheck.Account{own(1000, "data"),
 			other("pytorch", 1_000_000, crosscheck.Held{Difference: 0.03, Stage: "forward", SameRouting: true}, "data")}}},
 		{"c", &runCase{}, &crosscheck.Comparison{Stages: stages, Accounts: []crosscheck.Account{own(9), other("pytorch", 9, crosscheck.Held{})}}},
-	}, costs)
+	}, costs))
 	want := []string{
 		"sfstat recorder|2|1/1|1/1|1/1|2.00|2|–|1.50 kB|1|–|–|–|none|12/12|12/12|12/12|2.00|2|0.11 MB|1|–|within noise|none",
 		"pytorch|2|0/1|1/1|1/1|2.00|2|2/2|3.00 MB|2e+03|0.0300|forward|15.0 % (10.0 to 20.0)|2 s|12/12|12/12|12/12|2.25|3|15.81 GB|144000|0.039|36.6 %|43.5 s",

@@ -12,11 +12,6 @@ import (
 	"github.com/sfstat/sfstat/trace/input"
 )
 
-// Options of a scoring. The zero value is usable.
-type Options struct {
-	Gates *gates.Gates // nil: the defaults
-}
-
 // Scorer takes windows one at a time, a run's windows in order, and keeps
 // their scores only.
 type Scorer struct {
@@ -26,9 +21,9 @@ type Scorer struct {
 	runs    []*scoredRun
 }
 
-// New prepares to score against a truth table.
-func New(truth []simulate.TruthRow, o Options) *Scorer {
-	s := &Scorer{cases: cases(truth), gates: o.Gates.OrDefault()}
+// New prepares to score against a truth table by gates, nil: the defaults.
+func New(truth []simulate.TruthRow, by *gates.Gates) *Scorer {
+	s := &Scorer{cases: cases(truth), gates: by.OrDefault()}
 	s.session = diagnose.New(diagnose.Options{Frontier: frontier.Options{Gates: &s.gates}})
 	return s
 }
@@ -98,6 +93,3 @@ type scoredRun struct {
 
 	task *campaign.Task // of a campaign
 }
-
-// healthy reports whether the run hides nothing.
-func (r *scoredRun) healthy() bool { return len(r.Hidden) == 0 }

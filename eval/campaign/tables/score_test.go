@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/eval/simulate"
+	"github.com/sfstat/sfstat/internal/table"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -35,7 +37,7 @@ func byHand(run string, index int64) *trace.Window {
 
 func scored(t *testing.T, truth []simulate.TruthRow, windows ...*trace.Window) *Score {
 	t.Helper()
-	s := New(truth, Options{})
+	s := New(truth, nil)
 	for _, w := range windows {
 		if err := s.Add(w); err != nil {
 			t.Fatal(err)
@@ -90,8 +92,8 @@ func TestRemovedFault(t *testing.T) {
 	if diff := cmp.Diff([]bool{false, true, false}, faults); diff != "" {
 		t.Errorf("windows with the fault (-want +got):\n%s", diff)
 	}
-	if _, tallies := s.methods(); tallies[0].Windows != 1 {
-		t.Errorf("%d windows are tallied, expected the one with the fault", tallies[0].Windows)
+	if n := s.methods()[0].windows(); n != 1 {
+		t.Errorf("%d windows are tallied, expected the one with the fault", n)
 	}
 	row := s.healthyTable().Records()[0]
 	if row[0] != "fault removed (A of A/B/A)" || row[1] != "2" {
@@ -100,7 +102,7 @@ func TestRemovedFault(t *testing.T) {
 }
 
 func TestUnknownRun(t *testing.T) {
-	s := New([]simulate.TruthRow{{Run: "x", HiddenRank: -1, Ranks: 2}}, Options{})
+	s := New([]simulate.TruthRow{{Run: "x", HiddenRank: -1, Ranks: 2}}, nil)
 	if err := s.Add(byHand("y", 0)); err == nil || !strings.Contains(err.Error(), `run "y", which the truth table does not have`) {
 		t.Errorf("a run that the truth table does not have: %v", err)
 	}
@@ -114,8 +116,9 @@ func TestSweepGrows(t *testing.T) {
 		candidates int
 		hit        int
 	}{{0.5, 1, 0}, {0.57, 1, 0}, {0.58, 2, 0}, {0.85, 2, 0}, {0.86, 3, 1}, {1, 3, 1}} {
-		got := s.sweep(test.tau)
-		if got.MaxCandidates != test.candidates || got.Hits != test.hit || got.Windows != 1 {
+		r := row{Score: s, ranking: sweep(test.tau)}
+		got := hit.of(&r)
+		if r.largest() != test.candidates || !reflect.DeepEqual(got, table.PartCell(test.hit, 1)) {
 			t.Errorf("τ %v: %+v, expected %d candidates and %d hits", test.tau, got, test.candidates, test.hit)
 		}
 	}
@@ -164,7 +167,7 @@ func simulated(t *testing.T, spec simulate.Spec) *scoredRun {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := New(g.Truth().Rows(), Options{})
+	s := New(g.Truth().Rows(), nil)
 	for {
 		w, err := g.Next()
 		if errors.Is(err, io.EOF) {

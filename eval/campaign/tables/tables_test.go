@@ -157,7 +157,6 @@ func TestGateTableOfOthers(t *testing.T) {
 // TestDifferences: a sentence where ours and the published counts differ, and
 // none where they do not.
 func TestDifferences(t *testing.T) {
-	by := []key{byFamily, byRanks, byDelay}
 	window := func(place int, shares ...float64) scoredWindow {
 		return scoredWindow{Fault: true, Routing: routing{Place: place, Candidates: len(shares)}, Share: &shares[0], shares: shares, seeded: []bool{true, false, false}}
 	}
@@ -165,7 +164,8 @@ func TestDifferences(t *testing.T) {
 		{runCase: runCase{Family: simulate.Data, Ranks: 8, Delay: 120, Hidden: []hiddenRank{{0, "x"}}}, Windows: []scoredWindow{window(1, 0.41, 0.36, 0.23)}},
 		{runCase: runCase{Family: simulate.CallbackSync, Ranks: 8, Delay: 120, Hidden: []hiddenRank{{0, "x"}}}, Windows: []scoredWindow{window(1, 0.5, 0.4)}},
 	}}
-	if got := s.otherFirst(by); len(got) != 1 || got[0] != "callback_sync, 8, 120: first in 1/1 here and in 0/3 in the paper. Here the seeded share is 0.50 on average, the largest other 0.40." {
+	_, rows := s.rowsBy(caseKeys...)
+	if got := otherFirst(rows); len(got) != 1 || got[0] != "callback_sync, 8, 120: first in 1/1 here and in 0/3 in the paper. Here the seeded share is 0.50 on average, the largest other 0.40." {
 		t.Errorf("%q", got)
 	}
 	if got := s.widerSets(); got != "Candidate sets of more than two stages: 1/2, of data. There the two largest shares together are 0.77 on average, short of τ = 0.80." {
@@ -175,7 +175,7 @@ func TestDifferences(t *testing.T) {
 
 // tablesIn are the tables of the campaign in a folder.
 func tablesIn(dir string) ([]Artifact, error) {
-	f, err := Open(dir, Options{})
+	f, err := Open(dir, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -41,9 +41,6 @@ type routing struct {
 // Top reports whether the seeded stage is among the first k.
 func (r routing) Top(k int) bool { return 1 <= r.Place && r.Place <= k }
 
-// frontierMethod names the frontier among the methods.
-const frontierMethod = "frontier"
-
 // division is how the scores of a method divide, as parts of their sum: its two
 // largest together, and by how much the seeded stage is behind the first.
 type division struct{ two, behind float64 }

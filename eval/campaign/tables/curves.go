@@ -3,6 +3,7 @@ package tables
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"gonum.org/v1/gonum/stat"
@@ -71,13 +72,14 @@ type shareMean struct {
 // pattern, in the order of the families.
 func (s *Score) curves() []curve {
 	var out []curve
-	for _, g := range s.grouped([]key{byFamily, byPattern, byRanks, byArrivals, byDelay}) {
-		next := curve{Family: g.like.Family, Ranks: g.like.Ranks, Intermittent: g.like.Intermittent, Arrivals: g.like.withArrivals()}
+	for _, g := range s.grouped(byFamily, byPattern, byRanks, byArrivals, byDelay) {
+		like := g.like()
+		next := curve{Family: like.Family, Ranks: like.Ranks, Intermittent: like.Intermittent, Arrivals: like.withArrivals()}
 		if n := len(out); n == 0 || out[n-1].name() != next.name() || out[n-1].Ranks != next.Ranks {
 			out = append(out, next)
 		}
 		c := &out[len(out)-1]
-		c.Points = append(c.Points, pointOf(g))
+		c.Points = append(c.Points, g.point())
 	}
 	return out
 }
@@ -94,17 +96,13 @@ func (c *curve) name() string {
 	return name
 }
 
-func pointOf(g *group) curvePoint {
-	p := curvePoint{Delay: g.like.Delay, Runs: len(g.runs)}
-	for o := range findingCount {
-		k := 0
-		for _, r := range g.runs {
-			count(&k, r.had(o))
-		}
+// point is what is found in runs of one delay.
+func (s *Score) point() curvePoint {
+	p := curvePoint{Delay: s.like().Delay, Runs: len(s.Runs), Share: meanShare(s.Runs)}
+	for f := range findingCount {
 		// A group has a run, and no more of them find than there are: no error.
-		p.Rates[o], _ = bootstrap.Binomial(k, p.Runs, curveConfidence)
+		p.Rates[f], _ = bootstrap.Binomial(s.count(func(r *scoredRun) bool { return r.had(f) }), p.Runs, curveConfidence)
 	}
-	p.Share = meanShare(g.runs)
 	return p
 }
 
@@ -131,27 +129,20 @@ func (r *scoredRun) had(f finding) bool {
 // everyFaulty reports whether something holds in every window with the fault,
 // of which there must be one.
 func (r *scoredRun) everyFaulty(holds func(*scoredWindow) bool) bool {
-	all, n := true, 0
-	faulty([]*scoredRun{r}, func(w *scoredWindow) {
-		n++
-		all = all && holds(w)
-	})
-	return all && n > 0
+	k, n := r.alone().tally(true, holds)
+	return k == n && n > 0
 }
+
+// alone is the score of this run.
+func (r *scoredRun) alone() *Score { return &Score{Runs: []*scoredRun{r}} }
 
 // meanShare averages the share of the seeded stage, first over the faulty
 // windows of a run, then over runs.
 func meanShare(runs []*scoredRun) shareMean {
 	var of []float64
 	for _, r := range runs {
-		var own []float64
-		faulty([]*scoredRun{r}, func(w *scoredWindow) {
-			if w.Share != nil {
-				own = append(own, *w.Share)
-			}
-		})
-		if len(own) > 0 {
-			of = append(of, stat.Mean(own, nil))
+		if own := r.alone().mean(func(w *scoredWindow) *float64 { return w.Share }); own.n > 0 {
+			of = append(of, own.value())
 		}
 	}
 	m := shareMean{len(of), math.NaN(), math.NaN(), math.NaN()}
@@ -203,16 +194,92 @@ func (m shareMean) String() string {
 }
 
 // severalDelays reports whether a curve can be drawn through the runs.
-func severalDelays(runs []*scoredRun) bool {
-	first := make(map[simulate.Family]simulate.Millis)
-	for _, r := range runs {
-		if r.healthy() {
-			continue
+func (s *Score) severalDelays() bool {
+	return len(s.grouped(byFamily, byDelay)) > len(s.grouped(byFamily))
+}
+
+// threshold is the delay, in ms, from which on a finding is made in a part of
+// the runs at least. Delay is interpolated in the logarithm of the delay on the
+// rates, made monotone by pooling adjacent violators (Ayer et al. 1955); NaN:
+// no delay of the curve has that rate, or all do. Lower and Upper are delays of
+// the curve: at Lower the exact 95 % interval of the rate still lies below the
+// part, at Upper it lies at or above; NaN where none does. Between them nothing
+// but monotony is assumed.
+type threshold struct{ Delay, Lower, Upper float64 }
+
+func (c *curve) threshold(f finding, part float64) threshold {
+	out := threshold{math.NaN(), math.NaN(), math.NaN()}
+	rates := c.monotone(f)
+	for i, p := range c.Points {
+		at, r := float64(p.Delay), p.Rates[f]
+		if r.N > 0 && r.Upper < part {
+			out.Lower = at
 		}
-		if delay, ok := first[r.Family]; ok && delay != r.Delay {
-			return true
+		if r.Lower >= part && math.IsNaN(out.Upper) {
+			out.Upper = at
 		}
-		first[r.Family] = r.Delay
+		if i > 0 && math.IsNaN(out.Delay) && rates[i-1] < part && rates[i] >= part {
+			before := math.Log(float64(c.Points[i-1].Delay))
+			out.Delay = math.Exp(before + (part-rates[i-1])/(rates[i]-rates[i-1])*(math.Log(at)-before))
+		}
 	}
-	return false
+	return out
+}
+
+// monotone are the rates of a finding by delay, pooled where one is below that
+// before it.
+func (c *curve) monotone(f finding) []float64 {
+	type block struct{ k, n, points int }
+	var blocks []block
+	for _, p := range c.Points {
+		blocks = append(blocks, block{p.Rates[f].K, p.Rates[f].N, 1})
+		for n := len(blocks); n > 1 && blocks[n-1].k*blocks[n-2].n < blocks[n-2].k*blocks[n-1].n; n = len(blocks) {
+			last := blocks[n-1]
+			blocks = blocks[:n-1]
+			blocks[n-2].k += last.k
+			blocks[n-2].n += last.n
+			blocks[n-2].points += last.points
+		}
+	}
+	var out []float64
+	for _, b := range blocks {
+		for range b.points {
+			out = append(out, float64(b.k)/float64(max(1, b.n)))
+		}
+	}
+	return out
+}
+
+// String is the delay with the interval around it.
+func (t threshold) String() string {
+	end := func(ms float64) string {
+		if math.IsNaN(ms) {
+			return none
+		}
+		return strconv.FormatFloat(ms, 'f', -1, 64)
+	}
+	delay := none
+	if !math.IsNaN(t.Delay) {
+		delay = strconv.FormatFloat(t.Delay, 'f', 1, 64)
+	}
+	return fmt.Sprintf("%s [%s, %s]", delay, end(t.Lower), end(t.Upper))
+}
+
+// thresholdTable says from which delay on half and nine of ten runs have a
+// finding.
+func (s *Score) thresholdTable() *table.Table {
+	t := &table.Table{Title: "From which delay on a fault is found, ms", Keys: 3,
+		Columns: slices.Concat(table.Words("family", "ranks"), table.Heads(table.Integer, "runs a point"),
+			table.Words("top-2: half", "top-2: 90 %", "called: half", "called: 90 %"))}
+	for _, c := range s.curves() {
+		row := append(table.Texts(c.name(), strconv.Itoa(c.Ranks)), table.WholeCell(c.Points[0].Runs))
+		for _, f := range []finding{foundTop2, foundBoth} {
+			for _, part := range []float64{0.5, 0.9} {
+				row = append(row, table.TextCell(c.threshold(f, part).String()))
+			}
+		}
+		t.Add(row...)
+	}
+	t.Notes = []string{says("thresholds")}
+	return t
 }

@@ -1,0 +1,128 @@
+package tables
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sfstat/sfstat/trace/enum"
+)
+
+// key is a property of a case by which runs are grouped.
+type key uint8
+
+const (
+	byFamily  key = iota
+	byPattern     // constant or intermittent
+	byDelay
+	byRanks
+	byArrivals // without and with them
+)
+
+var keyNames = [...]string{"family", "pattern", "delay", "ranks", "arrivals"}
+
+func (k key) String() string { return enum.Name(keyNames[:], k) }
+
+// column is the head of a column of values.
+func (k key) column() string {
+	if k == byDelay {
+		return "delay_ms"
+	}
+	return k.String()
+}
+
+// of is the case's part of a key: a number that orders it, and the value as shown.
+func (k key) of(c *runCase) (order float64, value string) {
+	switch k {
+	case byFamily:
+		return float64(c.Family), c.Family.String()
+	case byPattern:
+		if c.Intermittent {
+			return 1, "intermittent"
+		}
+		return 0, "constant"
+	case byDelay:
+		return float64(c.Delay), milliseconds(c.Delay)
+	case byArrivals:
+		if c.withArrivals() {
+			return 1, "with"
+		}
+		return 0, "without"
+	}
+	return float64(c.Ranks), strconv.Itoa(c.Ranks)
+}
+
+// like is one of the runs, which stands for what all have in common.
+func (s *Score) like() *runCase { return &s.Runs[0].runCase }
+
+// value is what the runs have of a key.
+func (s *Score) value(k key) string {
+	_, value := k.of(s.like())
+	return value
+}
+
+func (s *Score) values(by []key) []string {
+	var out []string
+	for _, k := range by {
+		out = append(out, s.value(k))
+	}
+	return out
+}
+
+// grouped are the runs with a fault, by keys, in the order of the keys.
+func (s *Score) grouped(by ...key) []*Score {
+	order := func(a, b *runCase) int {
+		for _, k := range by {
+			x, _ := k.of(a)
+			y, _ := k.of(b)
+			if c := cmp.Compare(x, y); c != 0 {
+				return c
+			}
+		}
+		return 0
+	}
+	var out []*Score
+	for _, r := range s.Runs {
+		if r.healthy() {
+			continue
+		}
+		i := slices.IndexFunc(out, func(g *Score) bool { return order(g.like(), &r.runCase) == 0 })
+		if i < 0 {
+			i = len(out)
+			out = append(out, &Score{Tau: s.Tau, gates: s.gates})
+		}
+		out[i].Runs = append(out[i].Runs, r)
+	}
+	slices.SortStableFunc(out, func(a, b *Score) int { return order(a.like(), b.like()) })
+	return out
+}
+
+// rowsBy are the groups as rows of a table, named by the keys, and the heads of the names.
+func (s *Score) rowsBy(by ...key) (heads []string, rows []row) {
+	for _, k := range by {
+		heads = append(heads, k.column())
+	}
+	for _, g := range s.grouped(by...) {
+		rows = append(rows, row{names: g.values(by), Score: g})
+	}
+	return heads, rows
+}
+
+// distinct are the values that something has over the runs, in order of appearance.
+func (s *Score) distinct(of func(*scoredRun) string) []string {
+	var out []string
+	for _, r := range s.Runs {
+		if value := of(r); value != "" && !slices.Contains(out, value) {
+			out = append(out, value)
+		}
+	}
+	return out
+}
+
+func listed(names []string) string {
+	if len(names) == 0 {
+		return none
+	}
+	return strings.Join(names, ", ")
+}

@@ -121,7 +121,7 @@ func (t ticker) given(low, high float64) []plot.Tick {
 		}
 		tick := plot.Tick{Value: t.axis.place(v)}
 		if tick.Value-last >= apart*(high-low) {
-			tick.Label, last = number(v), tick.Value
+			tick.Label, last = Number(v), tick.Value
 		}
 		out = append(out, tick)
 	}
@@ -129,7 +129,7 @@ func (t ticker) given(low, high float64) []plot.Tick {
 		for i := n - 1; i > 0 && out[n].Value-out[i].Value < apart*(high-low); i-- {
 			out[i].Label = ""
 		}
-		out[n].Label = number(t.axis.Ticks[len(t.axis.Ticks)-1])
+		out[n].Label = Number(t.axis.Ticks[len(t.axis.Ticks)-1])
 	}
 	return out
 }
@@ -162,7 +162,7 @@ func round(low, high float64) []plot.Tick {
 	const slack = 1e-9 // of a step: for what division loses
 	for k := math.Ceil(low/step - slack); k <= math.Floor(high/step+slack); k++ {
 		v := k*step + 0 // −0 is 0
-		out = append(out, plot.Tick{Value: v, Label: number(v)})
+		out = append(out, plot.Tick{Value: v, Label: Number(v)})
 	}
 	return out
 }
@@ -179,7 +179,7 @@ func decades(low, high float64) []plot.Tick {
 				continue
 			}
 			if m == 1 || !wide && (m == 2 || m == 5) {
-				tick.Label = number(float64(m) * math.Pow(10, power))
+				tick.Label = Number(float64(m) * math.Pow(10, power))
 			}
 			out = append(out, tick)
 		}
@@ -203,15 +203,15 @@ func sizes(low, high float64) []plot.Tick {
 		tick := plot.Tick{Value: power * math.Log10(2)}
 		if math.Mod(power, every) == 0 {
 			unit := [...]string{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"}[int(power)/10]
-			tick.Label = number(math.Exp2(math.Mod(power, 10))) + "\u2009" + unit
+			tick.Label = Number(math.Exp2(math.Mod(power, 10))) + "\u2009" + unit
 		}
 		out = append(out, tick)
 	}
 	return out
 }
 
-// number is a value as short as it goes, with a space between thousands.
-func number(v float64) string {
+// Number is a value as short as it goes, with a space between thousands.
+func Number(v float64) string {
 	s := strconv.FormatFloat(v, 'g', 6, 64)
 	switch rounded, err := strconv.ParseFloat(s, 64); {
 	case err != nil || rounded != math.Trunc(rounded) || math.Abs(rounded) >= 1e6 || math.Abs(rounded) < 10_000:

@@ -1,7 +1,6 @@
 package plots
 
 import (
-	"fmt"
 	"math"
 
 	"gonum.org/v1/plot"
@@ -30,19 +29,13 @@ const barHeight vg.Length = 6
 
 // Draw makes the figure of bars.
 func (b Bars) Draw(w Width) (*Figure, error) {
-	if len(b.Series) == 0 || len(b.Series) > len(fills) {
-		return nil, fmt.Errorf("plots: %d series of bars, expected 1 to %d", len(b.Series), len(fills))
-	}
-	p := newPlot(b.X, Axis{Name: ""})
-	values := []float64{0}
-	for _, g := range b.Groups {
-		if len(g.Values) != len(b.Series) || g.Marks != nil && len(g.Marks) != len(b.Series) {
-			return nil, fmt.Errorf("plots: group %s has %d bars and %d marks, expected %d", g.Name, len(g.Values), len(g.Marks), len(b.Series))
-		}
-		values = append(append(values, g.Values...), g.Marks...)
-	}
 	if len(b.Groups) == 0 {
 		return nil, ErrNothing
+	}
+	p := newPlot(b.X, Axis{})
+	values := []float64{0}
+	for _, g := range b.Groups {
+		values = append(append(values, g.Values...), g.Marks...)
 	}
 	if err := b.X.fit(&p.X, values); err != nil {
 		return nil, err
@@ -96,10 +89,7 @@ func (b Bars) legend() []entry {
 	if len(b.Series) == 1 && b.Mark == "" {
 		return nil
 	}
-	var out []entry
-	for k, name := range b.Series {
-		out = append(out, entry{short(name), func(c draw.Canvas) { fillBox(c, fills[k], c.Rectangle) }})
-	}
+	out := swatches(b.Series, func(c draw.Canvas, k int) { fillBox(c, fills[k], c.Rectangle) })
 	if b.Mark != "" {
 		out = append(out, entry{b.Mark, func(c draw.Canvas) { drawMarker(c, publishedLook, open, c.Center()) }})
 	}

@@ -14,7 +14,6 @@ import (
 type Point struct {
 	X, Y      float64
 	Low, High float64 // of the interval around Y; both 0 or not finite: none is drawn
-	N         int     // what Y was made from: runs, windows; not drawn
 	Open      bool    // drawn hollow: what Chart.Hollow says holds
 }
 

@@ -36,6 +36,15 @@ type entry struct {
 	sample func(draw.Canvas) // draws into the canvas's rectangle; nil: the name is a heading
 }
 
+// swatches are entries for series, each painted by its number.
+func swatches(series []string, paint func(draw.Canvas, int)) []entry {
+	var out []entry
+	for k, name := range series {
+		out = append(out, entry{short(name), func(c draw.Canvas) { paint(c, k) }})
+	}
+	return out
+}
+
 // Distances on paper, in points.
 const (
 	edge       vg.Length = 4  // white around everything

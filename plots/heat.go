@@ -120,6 +120,3 @@ func outline(c draw.Canvas, r vg.Rectangle) {
 	c.SetLineStyle(pen(vermillion, 0.9))
 	c.Stroke(box(r))
 }
-
-// unknownEntry explains the colour of what is not known.
-var unknownEntry = entry{"not known", func(c draw.Canvas) { fillBox(c, shades[unknown], c.Rectangle) }}

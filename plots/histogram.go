@@ -1,7 +1,6 @@
 package plots
 
 import (
-	"fmt"
 	"image/color"
 	"math"
 	"slices"
@@ -46,17 +45,15 @@ func (h Histogram) Draw(w Width) (*Figure, error) {
 	}
 	var panels []*plot.Plot
 	shared := h.extent()
-	for i, panel := range h.Panels {
+	for _, panel := range h.Panels {
 		p, err := h.plot(panel, shared)
 		if err != nil {
-			return nil, fmt.Errorf("panel %d: %w", i+1, err)
+			return nil, err
 		}
 		panels = append(panels, p)
 	}
 	f := figure(w, 0.32*w.length(), panels...)
-	for k, name := range h.Series {
-		f.legend = append(f.legend, entry{short(name), func(c draw.Canvas) { fillBox(c, part(k), c.Rectangle) }})
-	}
+	f.legend = swatches(h.Series, func(c draw.Canvas, k int) { fillBox(c, part(k), c.Rectangle) })
 	if h.Layered {
 		slices.Reverse(f.legend)
 	}
@@ -89,9 +86,6 @@ func (h Histogram) plot(panel HistogramPanel, xs []float64) (*plot.Plot, error) 
 	p := newPlot(h.X, panel.Y)
 	highest := []float64{0}
 	for _, b := range panel.Bins {
-		if len(b.Values) != len(h.Series) {
-			return nil, fmt.Errorf("plots: the bin from %g has %d values, expected %d", b.From, len(b.Values), len(h.Series))
-		}
 		if h.shows(b) {
 			highest = append(highest, panel.height(b))
 		}

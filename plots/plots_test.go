@@ -222,15 +222,6 @@ func TestNothing(t *testing.T) {
 			t.Errorf("%s: error is %v, expected %v", e.name, err, ErrNothing)
 		}
 	}
-	for name, draw := range map[string]func(Width) (*Figure, error){
-		"too few values": Matrix{Rows: make([]Worker, 2), Columns: make([]Worker, 2), Values: make([]float64, 3)}.Draw,
-		"four series":    Bars{Series: make([]string, 4), Groups: make([]Group, 1)}.Draw,
-		"bars missing":   Bars{Series: make([]string, 2), Groups: []Group{{Values: []float64{1}}}}.Draw,
-	} {
-		if _, err := draw(Column); err == nil || errors.Is(err, ErrNothing) {
-			t.Errorf("%s: error is %v", name, err)
-		}
-	}
 }
 
 // TestOddMaps: maps of one, of equal and of unknown values.

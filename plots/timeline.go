@@ -1,9 +1,9 @@
 package plots
 
 import (
-	"fmt"
 	"image/color"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -25,7 +25,7 @@ type Lane struct {
 // Timeline is what lasted when, a row for each lane, the first on top.
 type Timeline struct {
 	X      Axis     // bounded by From and To
-	Series []string // at most as many as there are colours, eight
+	Series []string // beyond eight, colours repeat
 	Tracks [][]Lane // lanes that belong together; a line is drawn between tracks
 	Waits  string   // what paler means, for the legend; "" says nothing
 }
@@ -38,17 +38,12 @@ const (
 
 // Draw makes the figure of a timeline. Spans outside of the axis are left out, and cut where they reach beyond it.
 func (l Timeline) Draw(w Width) (*Figure, error) {
-	if len(l.Series) == 0 || len(l.Series) > len(parts) {
-		return nil, fmt.Errorf("plots: %d series of a timeline, expected 1 to %d", len(l.Series), len(parts))
+	lanes, shown := 0, false
+	for _, track := range l.Tracks {
+		lanes += len(track)
+		shown = shown || slices.ContainsFunc(track, func(lane Lane) bool { return slices.ContainsFunc(lane.Spans, l.shows) })
 	}
-	if !(l.X.From < l.X.To) || math.IsInf(l.X.To-l.X.From, 0) {
-		return nil, fmt.Errorf("plots: a timeline from %v to %v", l.X.From, l.X.To)
-	}
-	lanes, spans, err := l.count()
-	if err != nil {
-		return nil, err
-	}
-	if spans == 0 {
+	if !shown {
 		return nil, ErrNothing
 	}
 	p := newPlot(l.X, Axis{})
@@ -60,24 +55,6 @@ func (l Timeline) Draw(w Width) (*Figure, error) {
 	f := figure(w, vg.Length(lanes)*laneHeight, p)
 	f.legend = l.legend()
 	return f, nil
-}
-
-// count is the lanes, and the spans that can be shown.
-func (l Timeline) count() (lanes, spans int, err error) {
-	for _, track := range l.Tracks {
-		lanes += len(track)
-		for _, lane := range track {
-			for _, s := range lane.Spans {
-				if s.Series < 0 || s.Series >= len(l.Series) {
-					return 0, 0, fmt.Errorf("plots: lane %s has series %d of %d", lane.Name, s.Series, len(l.Series))
-				}
-				if l.shows(s) {
-					spans++
-				}
-			}
-		}
-	}
-	return lanes, spans, nil
 }
 
 func (l Timeline) shows(s Span) bool { return s.From < l.X.To && s.To > l.X.From && s.From <= s.To }
@@ -120,7 +97,7 @@ func (l Timeline) lane(c draw.Canvas, p *plot.Plot, lane Lane, at [2]vg.Length) 
 		if !l.shows(s) {
 			continue
 		}
-		fill := parts[s.Series]
+		fill := part(s.Series)
 		from, busy, to := place(s.From), place(min(max(s.Busy, s.From), s.To)), place(s.To)
 		if busy > from {
 			c.SetColor(pale(fill))
@@ -140,13 +117,10 @@ func pale(c color.Color) color.Color {
 }
 
 func (l Timeline) legend() []entry {
-	var out []entry
-	for k, name := range l.Series {
-		out = append(out, entry{short(name), func(c draw.Canvas) {
-			c.SetColor(parts[k])
-			c.Fill(box(c.Rectangle))
-		}})
-	}
+	out := swatches(l.Series, func(c draw.Canvas, k int) {
+		c.SetColor(part(k))
+		c.Fill(box(c.Rectangle))
+	})
 	if l.Waits != "" {
 		out = append(out, entry{l.Waits, func(c draw.Canvas) {
 			c.SetColor(pale(parts[0]))

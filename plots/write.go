@@ -2,7 +2,6 @@ package plots
 
 import (
 	"bytes"
-	"fmt"
 	"image"
 	"image/color"
 	"image/png"
@@ -32,10 +31,8 @@ func (f *Figure) Write(w io.Writer, as Format) error {
 		return f.writePNG(w)
 	case SVG:
 		return f.writeSVG(w)
-	case PDF:
-		return f.writePDF(w)
 	}
-	return fmt.Errorf("plots: %v is none", as)
+	return f.writePDF(w)
 }
 
 func (f *Figure) writePNG(w io.Writer) error {

@@ -1,6 +1,7 @@
 package charts
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -44,21 +45,67 @@ const (
 	mostLanes   = 8
 )
 
-// Drawing is the figure of what was added, with what the analysis found.
-func (m *Arrivals) Drawing(r *arrivals.Result) plots.Entries {
-	e := plots.Entries{}
+// Drawing is the figure of what was added, with what the analysis found: how far each rank
+// enters each call behind the first of its members, group by group.
+func (m *Arrivals) Drawing(r *arrivals.Result) plots.Matrix {
+	const narrowest = 0.12 // of all columns: what a group that has few is widened to, so that it can be seen
 	culprits, found := culpritsOf(r)
-	e.Found = found
+	out := plots.Matrix{X: plots.Axis{Name: "calls of each group, in order of time"}, Y: plots.Axis{Name: "rank"},
+		Value: plots.Axis{Name: "behind the first", Unit: "ms"}, Found: found, Gaps: "no entry"}
 	row := map[int]int{}
 	for i, id := range r.Ranks {
 		row[id] = i
-		e.Ranks = append(e.Ranks, plots.Worker{Name: strconv.Itoa(id), Culprit: slices.Contains(culprits, id)})
+		out.Rows = append(out.Rows, plots.Worker{Name: strconv.Itoa(id), Culprit: slices.Contains(culprits, id)})
 	}
 	lanes := m.lanes()
+	var behind [][][]float64 // by lane
+	all := 0
 	for _, l := range lanes {
-		e.Groups = append(e.Groups, l.columns(row, mostColumns/len(lanes)))
+		own := l.columns(row, mostColumns/len(lanes))
+		behind, all = append(behind, own), all+len(own)
 	}
-	return e
+	values := make([][]float64, len(r.Ranks))
+	for i, l := range lanes {
+		n := len(behind[i])
+		note := ": " + plots.Number(float64(l.calls))
+		if n < l.calls {
+			note += fmt.Sprintf(", the longest of %d a column", (l.calls+n-1)/n)
+		}
+		out.Blocks = append(out.Blocks, plots.Block{Name: l.name(), Note: note})
+		wide := max(1, int(math.Ceil(narrowest*float64(all)/float64(n))))
+		for k := range n * wide {
+			out.Columns = append(out.Columns, plots.Worker{Group: i})
+			for r, v := range behind[i][k/wide] {
+				values[r] = append(values[r], v)
+			}
+		}
+	}
+	out.Values, out.Top = slices.Concat(values...), darkest(behind)
+	return out
+}
+
+// darkest is the longest skew, or twice that which one column in forty exceeds, so that a
+// slow start does not pale everything else; 0 without a column.
+func darkest(behind [][][]float64) float64 {
+	var skews []float64
+	for _, column := range slices.Concat(behind...) {
+		skew := 0.0
+		for _, v := range column {
+			if v > skew {
+				skew = v
+			}
+		}
+		skews = append(skews, skew)
+	}
+	if len(skews) == 0 {
+		return 0
+	}
+	slices.Sort(skews)
+	most := skews[len(skews)-1]
+	if top := min(most, 2*skews[(len(skews)-1)*39/40]); top > 0 {
+		return top
+	}
+	return max(most, 1)
 }
 
 // culpritsOf are the ranks that are pointed at, and why.
@@ -140,26 +187,26 @@ func (l *lane) name() string {
 	return "groups " + strings.Join(names, ", ")
 }
 
-// columns are the entries of a lane in at most so many columns: of those that
-// share one, the longest counts. Recordings end together, so calls are counted
-// from the end.
-func (l *lane) columns(row map[int]int, most int) plots.EntryGroup {
+// columns are the entries of a lane, [column][row] in ms, in at most so many columns: of
+// those that share one, the longest counts. Recordings end together, so calls are counted
+// from the end. A member that did not enter has NaN, a rank that is no member less than 0.
+func (l *lane) columns(row map[int]int, most int) [][]float64 {
 	each := (l.calls + most - 1) / most
 	n := (l.calls + each - 1) / each
-	out := plots.EntryGroup{Name: l.name(), Calls: l.calls, Behind: make([][]float64, len(row))}
-	for i := range out.Behind {
-		out.Behind[i] = slices.Repeat([]float64{-1}, n)
+	out := make([][]float64, n)
+	for i := range out {
+		out[i] = slices.Repeat([]float64{-1}, len(row))
 	}
 	for _, g := range l.groups {
 		for k, p := range g.points {
-			c := n - 1 - (len(g.points)-1-k)/each
+			column := out[n-1-(len(g.points)-1-k)/each]
 			first := slices.Min(p.Enter)
 			for i, id := range p.Ranks {
-				to := &out.Behind[row[id]][c]
+				to := &column[row[id]]
 				*to = max(*to, float64(p.Enter[i]-first)/1e6) // NaN stays
 			}
 			for _, id := range p.Absent {
-				out.Behind[row[id]][c] = math.NaN()
+				column[row[id]] = math.NaN()
 			}
 		}
 	}

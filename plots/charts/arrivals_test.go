@@ -27,18 +27,19 @@ func TestDrawing(t *testing.T) {
 	m, r := gathered()
 	e := m.Drawing(r)
 	nan := math.NaN()
-	want := []plots.EntryGroup{
-		{Name: "tp", Calls: 2, Behind: [][]float64{{-1, 2}, {-1, 0}, {0, 0}, {40, 1}}},
-		{Name: "group 0", Calls: 1, Behind: [][]float64{{0}, {nan}, {1}, {2}}},
-	}
+	want := map[int][]float64{0: {-1, -1, 0, 40}, 1: {2, 0, 0, 1}, 2: {0, nan, 1, 2}} // [column][rank]
 	same := func(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) }
-	ok := slices.EqualFunc(e.Groups, want, func(a, b plots.EntryGroup) bool {
-		return a.Name == b.Name && a.Calls == b.Calls && slices.EqualFunc(a.Behind, b.Behind, func(x, y []float64) bool { return slices.EqualFunc(x, y, same) })
-	})
-	if !ok {
-		t.Errorf("got %+v, want %+v", e.Groups, want)
+	for c, column := range want {
+		for r, v := range column {
+			if got := e.Values[r*len(e.Columns)+c]; !same(got, v) {
+				t.Errorf("column %d, rank %s: %v, want %v", c, e.Rows[r].Name, got, v)
+			}
+		}
 	}
-	for i, w := range e.Ranks {
+	if blocks := []plots.Block{{Name: "tp", Note: ": 2"}, {Name: "group 0", Note: ": 1"}}; !slices.Equal(e.Blocks, blocks) || len(e.Columns) != 3 || e.Columns[2].Group != 1 {
+		t.Errorf("columns %+v of %+v", e.Columns, e.Blocks)
+	}
+	for i, w := range e.Rows {
 		if w.Culprit != (i == 1) {
 			t.Errorf("rank %s: %+v, expected only rank 2 pointed at", w.Name, w)
 		}
@@ -73,10 +74,10 @@ func TestManyCalls(t *testing.T) {
 		}
 		m.Add(p)
 	}
-	g := m.Drawing(&arrivals.Result{Ranks: []int{0, 1}}).Groups[0]
-	row := g.Behind[1]
-	if len(row) != mostColumns || g.Calls != calls || row[123] != 50 || row[122] != 0 || !math.IsNaN(row[mostColumns-1]) {
-		t.Errorf("%d columns of %d calls, %v there, %v before, %v at the end", len(row), g.Calls, row[123], row[122], row[len(row)-1])
+	drawn := m.Drawing(&arrivals.Result{Ranks: []int{0, 1}})
+	row := drawn.Values[len(drawn.Columns):]
+	if note := drawn.Blocks[0].Note; len(row) != mostColumns || note != ": 3600, the longest of 10 a column" || row[123] != 50 || row[122] != 0 || !math.IsNaN(row[mostColumns-1]) {
+		t.Errorf("%d columns%s, %v there, %v before, %v at the end", len(row), note, row[123], row[122], row[len(row)-1])
 	}
 }
 

@@ -12,6 +12,10 @@ import (
 // drawn ([plots.ErrNothing]).
 func Communication(r *comm.Result) []plots.Named {
 	w := countTraffic(r)
-	return []plots.Named{{Name: "operations", Of: w.operations()}, {Name: "volumes", Of: w.volumes()}, {Name: "ranks", Of: w.ranks()}, {Name: "sizes", Of: w.sizes()},
-		{Name: "bandwidth", Of: bandwidthChart(r)}, {Name: "communicators", Of: communicatorMap(r)}, {Name: "timeline", Of: timeline(r)}}
+	return []plots.Named{
+		{Name: "operations", Of: w.bars(plots.Axis{Name: "calls, all ranks"}, w.calls)},
+		{Name: "volumes", Of: w.bars(plots.Axis{Name: "volume as logged, all ranks", Unit: "GB"}, w.bytes)},
+		{Name: "ranks", Of: w.ranks()}, {Name: "sizes", Of: w.sizes()},
+		{Name: "bandwidth", Of: bandwidthChart(r)}, {Name: "communicators", Of: communicatorMap(r)}, {Name: "timeline", Of: timeline(r)},
+	}
 }

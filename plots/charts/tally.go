@@ -17,7 +17,7 @@ const mostOps = 7
 type tally struct {
 	names []string // of operations, most bytes first
 	calls []float64
-	bytes []float64
+	bytes []float64 // GB
 	byRank,
 	callsBySize, bytesBySize [][]float64 // [rank or size class][operation], of calls; bytes
 	rankNumbers []int
@@ -61,7 +61,7 @@ func countTraffic(r *comm.Result) *tally {
 			w.names[mostOps] = "others"
 		}
 		w.calls[at[op]] += uses[op].calls
-		w.bytes[at[op]] += uses[op].bytes
+		w.bytes[at[op]] += uses[op].bytes / 1e9
 	}
 	for i := range r.Ranks {
 		w.rankNumbers = append(w.rankNumbers, r.Ranks[i].Rank)
@@ -82,29 +82,16 @@ func countTraffic(r *comm.Result) *tally {
 	return w
 }
 
-func (w *tally) operations() plots.Bars {
-	b := plots.Bars{X: plots.Axis{Name: "calls, all ranks"}, Series: []string{"calls"}}
+// bars are a value of each operation.
+func (w *tally) bars(x plots.Axis, values []float64) plots.Bars {
+	b := plots.Bars{X: x, Series: []string{x.Name}}
 	for i, name := range w.names {
-		b.Groups = append(b.Groups, plots.Group{Name: name, Values: []float64{w.calls[i]}})
+		b.Groups = append(b.Groups, plots.Group{Name: name, Values: values[i : i+1]})
 	}
 	return b
 }
-
-func (w *tally) volumes() plots.Bars {
-	b := plots.Bars{X: plots.Axis{Name: "volume as logged, all ranks", Unit: "GB"}, Series: []string{"volume"}}
-	for i, name := range w.names {
-		b.Groups = append(b.Groups, plots.Group{Name: name, Values: []float64{w.bytes[i] / 1e9}})
-	}
-	return b
-}
-
-// nothing is a histogram that says so when it is drawn.
-var nothing = plots.Histogram{Series: []string{""}}
 
 func (w *tally) ranks() plots.Histogram {
-	if len(w.names) == 0 {
-		return nothing
-	}
 	panel := plots.HistogramPanel{Y: plots.Axis{Name: "volume as logged", Unit: "GB"}}
 	ticks := make([]float64, 0, len(w.rankNumbers))
 	for i, n := range w.rankNumbers {
@@ -115,9 +102,6 @@ func (w *tally) ranks() plots.Histogram {
 }
 
 func (w *tally) sizes() plots.Histogram {
-	if len(w.names) == 0 {
-		return nothing
-	}
 	panels := []plots.HistogramPanel{{Y: plots.Axis{Name: "calls"}}, {Y: plots.Axis{Name: "volume", Unit: "GB"}}}
 	for k := range w.callsBySize {
 		from := math.Exp2(float64(k))

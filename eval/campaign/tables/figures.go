@@ -84,7 +84,7 @@ func (c *curve) transitionChart(tau float64) plots.Chart {
 		delay.Ticks = append(delay.Ticks, float64(p.Delay))
 		candidate := p.Rates[foundCandidate]
 		share.Points = append(share.Points, plots.Point{X: float64(p.Delay), Y: p.Share.Mean, Low: p.Share.Lower, High: p.Share.Upper,
-			N: p.Share.Runs, Open: candidate.K < candidate.N})
+			Open: candidate.K < candidate.N})
 	}
 	above := plots.Panel{X: delay, Y: plots.Axis{Name: "share of makespan", From: 0, To: 1}, Lines: []plots.Line{share},
 		References: []plots.Reference{{Name: "τ = " + fixed(tau), Value: tau}}}
@@ -121,7 +121,7 @@ func ratePoint(x float64, r bootstrap.Rate) plots.Point {
 	if r.N == 0 {
 		return plots.Point{X: x, Y: math.NaN()}
 	}
-	return plots.Point{X: x, Y: float64(r.K) / float64(r.N), Low: r.Lower, High: r.Upper, N: r.N}
+	return plots.Point{X: x, Y: float64(r.K) / float64(r.N), Low: r.Lower, High: r.Upper}
 }
 
 // detectability draws the curves of all families that are like one in size and

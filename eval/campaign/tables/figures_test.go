@@ -34,7 +34,7 @@ func TestTransitionChart(t *testing.T) {
 		t.Errorf("references are %+v, expected τ, and half way from 60 ms to 180 ms", r)
 	}
 	top1, top2 := c.Panels[1].Lines[0].Points, c.Panels[1].Lines[1].Points
-	if top1[1].Y != 0.5 || top2[0].Y != 0 || top2[1].Y != 1 || top1[2].N != 1 {
+	if top1[1].Y != 0.5 || top2[0].Y != 0 || top2[1].Y != 1 {
 		t.Errorf("rates are %+v and %+v", top1, top2)
 	}
 	if _, err := c.Draw(plots.Column); err != nil {
@@ -91,7 +91,7 @@ func TestMeasured(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(lines) != 2 || len(lines[0].Points) != 2 || lines[0].Points[0] != (plots.Point{X: 8, Y: 0.5, Low: 0.4, High: 0.6, N: 5}) || lines[1].Name != "b" {
+	if len(lines) != 2 || len(lines[0].Points) != 2 || lines[0].Points[0] != (plots.Point{X: 8, Y: 0.5, Low: 0.4, High: 0.6}) || lines[1].Name != "b" {
 		t.Errorf("lines are %+v", lines)
 	}
 	for _, bad := range []struct{ text, want string }{

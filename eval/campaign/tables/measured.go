@@ -88,7 +88,7 @@ func measuredPoint(r []string) (p plots.Point, err error) {
 			return p, input.Bad(input.ErrType, "field %d is %q, expected a number", i+2, text)
 		}
 	}
-	if p.N, err = strconv.Atoi(r[5]); err != nil || p.N < 1 {
+	if n, err := strconv.Atoi(r[5]); err != nil || n < 1 {
 		return p, input.Bad(input.ErrType, "n is %q, expected how often it was measured", r[5])
 	}
 	return p, nil

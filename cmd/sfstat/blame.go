@@ -10,27 +10,22 @@ import (
 func (p *program) blame(c *cli.Context) error {
 	flags := zscore.Options{Alpha: c.Float64("alpha")}
 	o := blame.Options{Tie: c.Duration("tie").Nanoseconds(), Semantics: blame.Semantics(c.Choice("semantics"))}
-	var results []report.Blame
-	in, err := p.traces(c, observed, func(t report.Traced) error {
+	results, in, err := analysed(p, c, observed, func(t report.Traced) (x report.Blame, err error) {
 		o := o
 		if !c.IsSet("tie") {
 			o.Tie = t.View.Tie()
 		}
 		steps, err := stepsOf(c, t)
 		if err != nil {
-			return err
+			return x, err
 		}
 		series, operators := t.View.Series()
 		outliers, err := zscore.Analyze(series, flags)
 		if err != nil {
-			return ofTraced(t, err)
+			return x, err
 		}
 		walks, err := t.View.Flags(outliers, series, operators).Walk(steps, o)
-		if err != nil {
-			return ofTraced(t, err)
-		}
-		results = append(results, report.Blame{Traced: t, Walks: walks, Options: o, Alpha: flags.Alpha})
-		return nil
+		return report.Blame{Traced: t, Walks: walks, Options: o, Alpha: flags.Alpha}, err
 	})
 	if err != nil {
 		return err

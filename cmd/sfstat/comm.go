@@ -9,6 +9,8 @@ import (
 	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/parallel"
+	"github.com/sfstat/sfstat/engine/comm/volume"
+	"github.com/sfstat/sfstat/eval/campaign/communication"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/plots"
 	"github.com/sfstat/sfstat/plots/charts"
@@ -138,4 +140,17 @@ func commOptions(c *cli.Context) (o comm.Options, err error) {
 		return o, badUsage("--layout %v", err)
 	}
 	return o, nil
+}
+
+// commModel is what --model describes, nil without it.
+func commModel(c *cli.Context) (*volume.Model, error) {
+	path := c.String("model")
+	if path == "" {
+		return nil, nil
+	}
+	m, err := communication.ReadModel(path)
+	if err != nil {
+		return nil, badInput(err)
+	}
+	return &m, nil
 }

@@ -13,15 +13,10 @@ func (p *program) ks(c *cli.Context) error {
 	as := format(c)
 	o, path := ksOptions(c), c.String("plot")
 	o.Matrix = o.Matrix || path != ""
-	var results []report.Completions
-	in, err := p.traces(c, observed, func(t report.Traced) error {
+	results, in, err := analysed(p, c, observed, func(t report.Traced) (report.Completions, error) {
 		p.announce(c, t, o)
 		r, err := completionsOf(t, o, as)
-		if err != nil {
-			return ofTraced(t, err)
-		}
-		results = append(results, report.Completions{Traced: t, Result: r})
-		return nil
+		return report.Completions{Traced: t, Result: r}, err
 	})
 	if err != nil {
 		return err

@@ -75,6 +75,17 @@ func (p *program) printSpec(c *cli.Context, spec any) error {
 	return p.emit(c, func(w io.Writer) error { return strictyaml.Encode(w, spec) })
 }
 
+// namesOf are the names of an enumeration, from one to another.
+func namesOf[E interface {
+	~uint8
+	fmt.Stringer
+}](first, last E) (names []string) {
+	for e := first; e <= last; e++ {
+		names = append(names, e.String())
+	}
+	return names
+}
+
 // unknownFault is about a value of --fault that begins with no fault.
 func unknownFault(typed string, known []string) error {
 	return badUsage("--fault is %q, expected %s%s", typed, cli.OrList(known), cli.Suggestion(typed, known, ""))

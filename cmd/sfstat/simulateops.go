@@ -102,13 +102,7 @@ func parseLayout(text string, l *pipeline.Layout) error {
 }
 
 // opsFaultKinds are the names of faults, none first.
-func opsFaultKinds() []string {
-	var names []string
-	for k := pipeline.NoFault; k <= pipeline.LateStart; k++ {
-		names = append(names, k.String())
-	}
-	return names
-}
+func opsFaultKinds() []string { return namesOf(pipeline.NoFault, pipeline.LateStart) }
 
 // What a fault without a size has.
 const (

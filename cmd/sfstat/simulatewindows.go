@@ -10,13 +10,7 @@ import (
 	"github.com/sfstat/sfstat/trace"
 )
 
-func families() []string {
-	var names []string
-	for f := simulate.NoFault; f <= simulate.OptimizerHost; f++ {
-		names = append(names, f.String())
-	}
-	return names
-}
+func families() []string { return namesOf(simulate.NoFault, simulate.OptimizerHost) }
 
 func (p *program) simulateWindows(c *cli.Context) error {
 	spec, err := p.windowsSpec(c)

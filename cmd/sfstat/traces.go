@@ -55,6 +55,19 @@ func (p *program) traces(c *cli.Context, see viewing, each func(report.Traced) e
 	return in, err
 }
 
+// analysed is what an engine says of every operator trace of the inputs.
+func analysed[T any](p *program, c *cli.Context, see viewing, by func(report.Traced) (T, error)) (all []T, in inputs, err error) {
+	in, err = p.traces(c, see, func(t report.Traced) error {
+		r, err := by(t)
+		if err != nil {
+			return ofOperators(t.View.Trace, err)
+		}
+		all = append(all, r)
+		return nil
+	})
+	return all, in, err
+}
+
 // eachOfEntries hands the view of a run's entries to each.
 func eachOfEntries(j *enteredRun, see viewing, each func(report.Traced) error) error {
 	t, err := j.Operators(j.run)
@@ -110,9 +123,6 @@ type unusable struct{ report.Problem }
 func (u *unusable) Error() string { return u.Err.Error() }
 func (u *unusable) Unwrap() error { return u.Err }
 
-// ofTraced says which operator trace an error of an engine is about.
-func ofTraced(t report.Traced, err error) error { return ofOperators(t.View.Trace, err) }
-
 // stepsOf are the positions of the steps that --step asks for: one, or all.
 func stepsOf(c *cli.Context, t report.Traced) ([]int, error) {
 	var all []int
@@ -123,7 +133,7 @@ func stepsOf(c *cli.Context, t report.Traced) ([]int, error) {
 	}
 	if len(all) == 0 {
 		steps := t.View.Steps()
-		return nil, ofTraced(t, input.Bad(input.ErrMissing, "no step %d, there are %d from %d to %d", c.Int64("step"), len(steps), steps[0], steps[len(steps)-1]))
+		return nil, input.Bad(input.ErrMissing, "no step %d, there are %d from %d to %d", c.Int64("step"), len(steps), steps[0], steps[len(steps)-1])
 	}
 	return all, nil
 }

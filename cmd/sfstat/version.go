@@ -17,31 +17,18 @@ func thisVersion() string {
 	return buildVersion(version, info)
 }
 
-// buildVersion prefers the stamp, then the module version that "go install"
-// records, then the revision that a build inside a checkout records.
+// buildVersion prefers the stamp, then the module version that go records: of a
+// release, or of the revision in a checkout.
 func buildVersion(stamp string, info *debug.BuildInfo) string {
-	if stamp != "" {
+	switch {
+	case stamp != "":
 		return stamp
-	}
-	if info == nil {
+	case info == nil:
 		return "unknown"
-	}
-	if v := info.Main.Version; v != "" && v != "(devel)" {
-		return v
-	}
-	settings := make(map[string]string, len(info.Settings))
-	for _, s := range info.Settings {
-		settings[s.Key] = s.Value
-	}
-	revision := settings["vcs.revision"]
-	if revision == "" {
+	case info.Main.Version == "" || info.Main.Version == "(devel)":
 		return "devel"
 	}
-	v := "devel-" + revision[:min(12, len(revision))]
-	if settings["vcs.modified"] == "true" {
-		v += "-dirty"
-	}
-	return v
+	return info.Main.Version
 }
 
 func versionText(w io.Writer) error {

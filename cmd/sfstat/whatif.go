@@ -28,8 +28,7 @@ func (p *program) whatif(c *cli.Context) error {
 		}
 		selections[i] = whatif.Selection{where}
 	}
-	var results []report.WhatIf
-	in, err := p.traces(c, replayed(o), func(t report.Traced) error {
+	results, in, err := analysed(p, c, replayed(o), func(t report.Traced) (report.WhatIf, error) {
 		x := report.WhatIf{Traced: t, Result: t.View.Model.Analyze(), Ideal: o.Ideal}
 		if len(selections) == 0 {
 			x.Suspects = t.View.Model.Suspects(x.Result, suspected)
@@ -37,12 +36,11 @@ func (p *program) whatif(c *cli.Context) error {
 		for i, s := range selections {
 			e, err := t.View.Model.Price(s)
 			if err != nil {
-				return ofTraced(t, fmt.Errorf("--fix %s: %w", typed[i], err))
+				return x, fmt.Errorf("--fix %s: %w", typed[i], err)
 			}
 			x.Fixes = append(x.Fixes, report.Fix{Selection: typed[i], Effect: e[0]})
 		}
-		results = append(results, x)
-		return nil
+		return x, nil
 	})
 	if err != nil {
 		return err

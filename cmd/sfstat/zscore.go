@@ -13,23 +13,20 @@ func (p *program) zscore(c *cli.Context) error {
 	if path == "" && c.IsSet("op") {
 		return badUsage("--op says what --plot draws, and needs it")
 	}
-	var results []report.Outliers
-	in, err := p.traces(c, observed, func(t report.Traced) error {
+	results, in, err := analysed(p, c, observed, func(t report.Traced) (x report.Outliers, err error) {
 		series, ops := t.View.Series()
 		if c.String("against") == "everyone" {
 			series, ops = operators.Everyone(series, ops)
 		}
 		r, err := zscore.Analyze(series, o)
 		if err != nil {
-			return ofTraced(t, err)
+			return x, err
 		}
-		names, err := byName(t, o.Alpha)
-		if err != nil {
-			return ofTraced(t, err)
+		x = report.Outliers{Traced: t, Series: series, Operators: ops, Result: r, Suspects: t.View.Suspects(r, series, ops), Shown: c.Int("top")}
+		if t.Launched != nil { // a profiler's trace
+			x.Names, err = opnames.Compare(t.Launched, opnames.Options{Alpha: o.Alpha})
 		}
-		results = append(results, report.Outliers{Traced: t, Series: series, Operators: ops, Result: r,
-			Suspects: t.View.Suspects(r, series, ops), Names: names, Shown: c.Int("top")})
-		return nil
+		return x, err
 	})
 	if err != nil {
 		return err
@@ -40,14 +37,6 @@ func (p *program) zscore(c *cli.Context) error {
 		}
 	}
 	return p.publish(c, in.problems, func(to report.Output) error { return to.Outliers(results) })
-}
-
-// byName compares the operators of a profiler's trace by name; nil for others.
-func byName(t report.Traced, alpha float64) (*opnames.Result, error) {
-	if t.Launched == nil {
-		return nil, nil
-	}
-	return opnames.Compare(t.Launched, opnames.Options{Alpha: alpha})
 }
 
 func zscoreOptions(c *cli.Context) zscore.Options {

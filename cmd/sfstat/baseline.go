@@ -28,7 +28,7 @@ func (p *program) healthy(c *cli.Context) (*frontier.Sample, error) {
 	}
 	var sample frontier.Sample
 	series := map[string]*frontier.Series{}
-	what := reading{names: []string{path}, want: auto.WindowsOnly, refusing: allOrNothing, unselected: true}
+	what := reading{names: []string{path}, want: auto.WindowsOnly, strict: true, unselected: true}
 	_, err := p.readFrom(c, what, func(item auto.Item) error {
 		return input.At(input.Pos{File: path}, addHealthy(&sample, series, item.Window))
 	})

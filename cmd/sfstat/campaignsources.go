@@ -72,7 +72,7 @@ func alike(names []string) []string {
 // left out would count as a difference.
 func (p *program) source(c *cli.Context, path string) (crosscheck.Source, error) {
 	s := crosscheck.Source{Name: path}
-	in, err := p.readFrom(c, reading{names: []string{path}, want: auto.WindowsOnly, refusing: allOrNothing, timeline: stages.OnHost}, func(item auto.Item) error {
+	in, err := p.readFrom(c, reading{names: []string{path}, want: auto.WindowsOnly, strict: true, timeline: stages.OnHost}, func(item auto.Item) error {
 		s.Windows = append(s.Windows, item.Window)
 		return nil
 	})

@@ -36,7 +36,7 @@ func (p *program) comm(c *cli.Context) error {
 	}
 	var found *comms.Record
 	what := reading{names: names, want: auto.Communication, runs: choose.Runs, unselected: true}
-	in, err := p.readAs(c, what, func(item auto.Item) error {
+	in, err := p.readFrom(c, what, func(item auto.Item) error {
 		found = item.Comm
 		return nil
 	})

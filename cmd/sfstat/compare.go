@@ -122,7 +122,7 @@ func (p *program) runsIn(c *cli.Context, names []string) ([]*runs.Run, inputs, e
 	}
 	set := runs.New(frontier.Options{Cut: cut})
 	add := func(w *trace.Window) error { return ofWindow(w, set.Add(w)) }
-	in, err := p.readAs(c, reading{names: names, want: auto.ForVerdict}, func(item auto.Item) error {
+	in, err := p.readFrom(c, reading{names: names, want: auto.ForVerdict}, func(item auto.Item) error {
 		for _, r := range item.Recordings() {
 			if _, single := r.(*operator.Trace); single {
 				return reduce(item, add)

@@ -89,36 +89,20 @@ func (p *program) read(c *cli.Context, want auto.Wanted, each func(auto.Item) er
 	if err != nil {
 		return inputs{}, err
 	}
-	return p.readAs(c, reading{names: names, want: want}, each)
-}
-
-// readAs is readFrom with the flag --strict.
-func (p *program) readAs(c *cli.Context, r reading, each func(auto.Item) error) (inputs, error) {
-	if c.Bool("strict") {
-		r.refusing = allOrNothing
-	}
-	return p.readFrom(c, r, each)
+	return p.readFrom(c, reading{names: names, want: want}, each)
 }
 
 // reading is what to read, and how much of it must be good.
 type reading struct {
-	names    []string
-	want     auto.Wanted
-	refusing refusing
-	runs     []string // as auto.Options.Runs
+	names  []string
+	want   auto.Wanted
+	strict bool     // an input that is refused has those beside it refused too
+	runs   []string // as auto.Options.Runs
 	// unselected: the flags that say which part of the inputs counts are not about it.
 	unselected bool
 	timeline   stages.Timeline // of profiler traces
 	unit       *follow.Unit    // that is read, a part of what is named; nil: all
 }
-
-// refusing is what a refused input means to those beside it.
-type refusing uint8
-
-const (
-	whatCanBe    refusing = iota // they are read
-	allOrNothing                 // they are refused too
-)
 
 // open opens what is to be read. What is no input is refused where it was named.
 func (r *reading) open(o auto.Options) (*auto.Reader, error) {
@@ -134,7 +118,7 @@ func (r *reading) open(o auto.Options) (*auto.Reader, error) {
 // options are what the flags of a command say of how it is read.
 func (r *reading) options(c *cli.Context) (o auto.Options, err error) {
 	o = auto.Options{Want: r.want, Timeline: r.timeline, Runs: r.runs}
-	if r.refusing == allOrNothing {
+	if r.strict {
 		o.Strict = ingest.FirstError
 	}
 	if asked, ok := map[string]stages.Timeline{"device": stages.OnDevice, "host": stages.OnHost}[c.String("timeline")]; ok {
@@ -172,6 +156,7 @@ func timeZone(name string) (*time.Location, error) {
 }
 
 func (p *program) readFrom(c *cli.Context, what reading, each func(auto.Item) error) (inputs, error) {
+	what.strict = what.strict || c.Bool("strict")
 	choose := &chooser{}
 	if !what.unselected {
 		var err error
@@ -234,7 +219,7 @@ func (r *reading) items(from *auto.Reader, choose *chooser, each func(auto.Item)
 		}
 		var refused *unusable
 		switch err := each(item); {
-		case errors.As(err, &refused) && r.refusing == whatCanBe:
+		case errors.As(err, &refused) && !r.strict:
 			bad = append(bad, refused.Problem)
 		case errors.As(err, &refused):
 			return n, bad, badInput(err)

@@ -25,7 +25,7 @@ func (p *program) liveInputs(c *cli.Context, want auto.Wanted) (o live.Options, 
 	o.Select, o.Strict = choose.Selection, c.Bool("strict")
 	o.Read = func(u *follow.Unit, each live.Each) (live.Inputs, error) {
 		p.outputs.forget()
-		in, err := p.readAs(c, reading{names: o.Paths, want: want, unit: u}, func(item auto.Item) error {
+		in, err := p.readFrom(c, reading{names: o.Paths, want: want, unit: u}, func(item auto.Item) error {
 			return recordings(item, func(r trace.Recording) error { return each(item, r) })
 		})
 		return live.Inputs{Read: in.read, Problems: in.problems}, err

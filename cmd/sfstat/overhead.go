@@ -130,7 +130,7 @@ func (p *program) measurements(c *cli.Context) ([]overhead.Measurement, overhead
 // who is matched with whom, so that one is enough to refuse all.
 func (p *program) runs(c *cli.Context, from []string) (*overhead.Runs, error) {
 	var runs overhead.Runs
-	_, err := p.readFrom(c, reading{names: from, want: auto.WindowsOnly, refusing: allOrNothing}, func(item auto.Item) error {
+	_, err := p.readFrom(c, reading{names: from, want: auto.WindowsOnly, strict: true}, func(item auto.Item) error {
 		return ofWindow(item.Window, runs.Add(item.Window))
 	})
 	return &runs, err

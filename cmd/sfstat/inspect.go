@@ -11,6 +11,7 @@ import (
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
+	"github.com/sfstat/sfstat/internal/ordered"
 	"github.com/sfstat/sfstat/internal/table"
 	"github.com/sfstat/sfstat/report"
 )
@@ -46,7 +47,7 @@ type inspectedProblem struct {
 
 func (p *program) inspect(c *cli.Context) error {
 	found := inspection{Inputs: []inspectedInput{}, Problems: []inspectedProblem{},
-		Inventory: inventory.Inventory{Runs: []*inventory.Run{}, Traces: []*inventory.Trace{}, Entered: []*inventory.Entered{}}, entered: map[string]string{}}
+		Inventory: inventory.Inventory{Runs: []inventory.Run{}, Traces: []*inventory.Trace{}, Entered: []*inventory.Entered{}}, entered: map[string]string{}}
 	in, err := p.read(c, auto.Described, found.add)
 	if err != nil {
 		return err
@@ -72,7 +73,7 @@ func (i *inspection) add(item auto.Item) error {
 	case item.Ops != nil:
 		i.AddTrace(item.Path, item.Ops)
 	case item.Window != nil:
-		return i.Add(item.Window)
+		i.Add(item.Window)
 	case item.Comm != nil:
 		if e := i.AddEntered(item.Comm); e != nil {
 			i.entered[item.Path] = enteredWords(e)
@@ -114,78 +115,100 @@ func (i *inspectedInput) holds() string {
 	return counted(i.Windows, "window")
 }
 
+// listing is a table whose columns of whole numbers are named with a # behind.
+func listing(title string, columns ...string) *table.Table {
+	t := &table.Table{Title: title}
+	for _, name := range columns {
+		if number, is := strings.CutSuffix(name, "#"); is {
+			t.Columns = append(t.Columns, table.Heads(table.Integer, number)...)
+		} else {
+			t.Columns = append(t.Columns, table.Words(name)...)
+		}
+	}
+	return t
+}
+
+// add appends a row of whole numbers, texts and cells.
+func add(t *table.Table, values ...any) {
+	cells := make([]table.Cell, len(values))
+	for i, v := range values {
+		switch v := v.(type) {
+		case table.Cell:
+			cells[i] = v
+		case int:
+			cells[i] = table.WholeCell(v)
+		case int64:
+			cells[i] = table.WholeCell(v)
+		default:
+			cells[i] = table.TextCell(fmt.Sprint(v))
+		}
+	}
+	t.Add(cells...)
+}
+
 // tables are what text, Markdown and CSV have; those without rows are left out.
 func (i *inspection) tables() []*table.Table {
-	in := &table.Table{Title: counted(len(i.Inputs), "input"), Columns: table.Words("path", "format", "size", "holds")}
+	in := listing(counted(len(i.Inputs), "input"), "path", "format", "size", "holds")
 	for _, each := range i.Inputs {
 		as := each.Format
 		if each.Compression != ingest.Plain.String() {
 			as += ", " + each.Compression
 		}
-		in.Add(table.Texts(each.Path, as, cmp.Or(report.Size(each.Bytes), "unknown"), each.holds())...)
+		add(in, each.Path, as, cmp.Or(report.Size(each.Bytes), "unknown"), each.holds())
 	}
 	out := []*table.Table{in, runTable(i.Runs), traceTable(i.Traces), enteredTable(i.Entered)}
 	if i.Communication != nil {
 		out = append(out, commFacts(i.Communication))
 	}
-	out = append(out, stageTable(i.Runs), operatorTable(i.Traces))
-	lacks, notes := sayings{title: "lacks", of: "for"}, sayings{title: "incomplete", of: "kind"}
+	var notes, lacks ordered.List[[2]string, []string] // runs, by what is said of them
 	about := func(run string, n []inventory.Note, needs []inventory.Need) {
 		for _, x := range n {
-			notes.add(run, x.Kind, x.Text)
+			sayOf(&notes, run, x.Kind, x.Text)
 		}
 		for _, x := range needs {
-			lacks.add(run, x.Analysis, x.Lacks)
+			sayOf(&lacks, run, x.Analysis, x.Lacks)
 		}
 	}
-	for _, r := range i.Runs {
-		about(r.Run, r.Notes, r.Needs)
+	for k := range i.Runs {
+		about(i.Runs[k].Run, i.Runs[k].Notes, i.Runs[k].Needs)
 	}
 	for _, o := range i.Traces {
 		about(o.Run, o.Notes, o.Needs)
 	}
-	refused := &table.Table{Title: "refused", Columns: table.Words("path", "why")}
+	refused := listing("refused", "path", "why")
 	for _, problem := range i.Problems {
-		refused.Add(table.Texts(problem.Path, problem.Error)...)
+		add(refused, problem.Path, problem.Error)
 	}
-	out = append(out, notes.table(), lacks.table(), refused)
+	out = append(out, stageTable(i.Runs), operatorTable(i.Traces), sayings("incomplete", "kind", notes.All), sayings("lacks", "for", lacks.All), refused)
 	return slices.DeleteFunc(out, func(t *table.Table) bool { return len(t.Rows) == 0 && t != in })
 }
 
-// sayings are what is said of runs, each once.
-type sayings struct {
-	title, of string
-	said      [][2]string
-	runs      [][]string
-}
-
-func (s *sayings) add(run, of, what string) {
-	i := slices.Index(s.said, [2]string{of, what})
-	if i < 0 {
-		i = len(s.said)
-		s.said, s.runs = append(s.said, [2]string{of, what}), append(s.runs, nil)
+// sayOf notes of a run what is said of several once: of what, and the sentence.
+func sayOf(all *ordered.List[[2]string, []string], run, of, what string) {
+	x, first := all.Of([2]string{of, what})
+	if first {
+		*x = []string{of, what}
 	}
-	if !slices.Contains(s.runs[i], run) {
-		s.runs[i] = append(s.runs[i], run)
+	if !slices.Contains((*x)[2:], run) {
+		*x = append(*x, run)
 	}
 }
 
-func (s *sayings) table() *table.Table {
-	t := &table.Table{Title: s.title, Columns: table.Words("run", s.of, "what")}
-	for i, x := range s.said {
-		run := s.runs[i][0]
-		if n := len(s.runs[i]); n > 1 {
+func sayings(title, of string, all [][]string) *table.Table {
+	t := listing(title, "run", of, "what")
+	for _, x := range all {
+		run := x[2]
+		if n := len(x) - 2; n > 1 {
 			run = fmt.Sprintf("%d runs", n)
 		}
-		t.Add(table.Texts(run, x[0], x[1])...)
+		add(t, run, x[0], x[1])
 	}
 	return t
 }
 
 // runTable has a line for each run of windows.
-func runTable(runs []*inventory.Run) *table.Table {
-	t := &table.Table{Title: counted(len(runs), "run"), Columns: slices.Concat(table.Words("run"), table.Heads(table.Integer, "windows", "steps"), table.Words("from", "to", "ranks", "missing"),
-		table.Heads(table.Integer, "hosts"), table.Words("stages"), table.Heads(table.Integer, "wall"), table.Words("roles", "side channels"))}
+func runTable(runs []inventory.Run) *table.Table {
+	t := listing(counted(len(runs), "run"), "run", "windows#", "steps#", "from", "to", "ranks", "missing", "hosts#", "stages", "wall#", "roles", "side channels")
 	for _, r := range runs {
 		var lists, groups, side []string
 		for _, l := range r.StageLists {
@@ -199,33 +222,29 @@ func runTable(runs []*inventory.Run) *table.Table {
 		for _, c := range r.Side {
 			side = append(side, fmt.Sprintf("%s (%d of %d ready)", c.Name, c.Ready, c.Samples))
 		}
-		t.Add(table.TextCell(r.Run), table.WholeCell(r.Windows), table.WholeCell(r.Steps), table.TextCell(fmt.Sprint(r.FirstStep)), table.TextCell(fmt.Sprint(r.LastStep)),
-			table.TextCell(fmt.Sprintf("%d of %d", r.Reporting[1], r.WorldSize)), table.TextCell(r.Missing), table.WholeCell(r.Hosts), table.TextCell(strings.Join(lists, " ")),
-			table.WholeCell(r.Wall), table.TextCell(strings.Join(groups, "; ")), table.TextCell(strings.Join(side, ", ")))
+		add(t, r.Run, r.Windows, r.Steps, fmt.Sprint(r.FirstStep), fmt.Sprint(r.LastStep), fmt.Sprintf("%d of %d", r.Reporting[1], r.WorldSize), r.Missing,
+			r.Hosts, strings.Join(lists, " "), r.Wall, strings.Join(groups, "; "), strings.Join(side, ", "))
 	}
 	return t.Tidy()
 }
 
 // traceTable has a line for each operator trace.
 func traceTable(traces []*inventory.Trace) *table.Table {
-	t := &table.Table{Title: counted(len(traces), "operator trace"), Columns: slices.Concat(table.Words("run", "layout", "workers"), table.Heads(table.Integer, "steps"),
-		table.Words("from", "to"), table.Heads(table.Integer, "operators", "groups", "in groups", "good to, ns"), table.Words("times"))}
+	t := listing(counted(len(traces), "operator trace"), "run", "layout", "workers", "steps#", "from", "to", "operators#", "groups#", "in groups#", "good to, ns#", "times")
 	for _, o := range traces {
 		layout := fmt.Sprintf("dp %d × pp %d", o.Layout.DP, o.Layout.PP)
 		if o.Layout.TP > 0 {
 			layout += fmt.Sprintf(" × tp %d", o.Layout.TP*max(1, o.Layout.DSP))
 		}
-		t.Add(table.TextCell(o.Run), table.TextCell(layout), table.TextCell(fmt.Sprintf("%d of %d", o.Workers, max(o.Workers, o.Layout.DP*o.Layout.PP))),
-			table.WholeCell(o.Steps), table.TextCell(fmt.Sprint(o.FirstStep)), table.TextCell(fmt.Sprint(o.LastStep)), table.WholeCell(o.Operators),
-			table.WholeCell(o.Groups), table.WholeCell(o.Joined), table.WholeCell(o.Resolution), table.TextCell(o.Units))
+		add(t, o.Run, layout, fmt.Sprintf("%d of %d", o.Workers, max(o.Workers, o.Layout.DP*o.Layout.PP)), o.Steps, fmt.Sprint(o.FirstStep), fmt.Sprint(o.LastStep),
+			o.Operators, o.Groups, o.Joined, o.Resolution, o.Units)
 	}
 	return t.Tidy()
 }
 
 // enteredTable has a line for each kind of file of calls that ranks entered.
 func enteredTable(kinds []*inventory.Entered) *table.Table {
-	t := &table.Table{Title: "calls that ranks entered", Columns: slices.Concat(table.Words("source"), table.Heads(table.Integer, "files"), table.Words("ranks"),
-		table.Heads(table.Integer, "calls", "not completed", "lost", "stacks"), table.Words("tells"))}
+	t := listing("calls that ranks entered", "source", "files#", "ranks", "calls#", "not completed#", "lost#", "stacks#", "tells")
 	for _, e := range kinds {
 		var calls, open, lost table.Cell
 		if e.Calls > 0 {
@@ -234,7 +253,7 @@ func enteredTable(kinds []*inventory.Entered) *table.Table {
 		if e.Lost < 0 {
 			lost = table.TextCell("some")
 		}
-		t.Add(table.TextCell(e.Source), table.WholeCell(e.Files), table.TextCell(e.Ranks), calls, open, lost, table.WholeCell(e.Stacks), table.TextCell(e.Tells))
+		add(t, e.Source, e.Files, e.Ranks, calls, open, lost, e.Stacks, e.Tells)
 	}
 	return t.Tidy()
 }
@@ -256,24 +275,24 @@ func enteredWords(e *inventory.Entered) string {
 
 // operatorTable has a line for each kind of operator, by which zscore --op and others name it.
 func operatorTable(traces []*inventory.Trace) *table.Table {
-	t := &table.Table{Title: "operators", Columns: slices.Concat(table.Words("run", "name", "kind"), table.Heads(table.Integer, "count"), table.Words("total"))}
+	t := listing("operators", "run", "name", "kind", "count#", "total")
 	for _, o := range traces {
 		for _, n := range o.Names {
-			t.Add(table.TextCell(o.Run), table.TextCell(n.Name), table.TextCell(n.Kind.String()), table.WholeCell(n.Count), table.TextCell(report.Length(n.TotalNS)))
+			add(t, o.Run, n.Name, n.Kind, n.Count, report.Length(n.TotalNS))
 		}
 	}
 	return t
 }
 
 // stageTable has the stages of each list once, in the order of the step.
-func stageTable(runs []*inventory.Run) *table.Table {
-	t := &table.Table{Title: "stages, in order", Columns: table.Words("list", "stage")}
+func stageTable(runs []inventory.Run) *table.Table {
+	t := listing("stages, in order", "list", "stage")
 	seen := make(map[string]bool)
 	for _, r := range runs {
 		for _, l := range r.StageLists {
 			for _, stage := range l.Stages {
 				if !seen[l.Hash] {
-					t.Add(table.Texts(l.Hash, stage)...)
+					add(t, l.Hash, stage)
 				}
 			}
 			seen[l.Hash] = true

@@ -17,7 +17,7 @@ import (
 
 // Inventory is what all inputs hold together.
 type Inventory struct {
-	Runs   []*Run   `json:"runs"`            // of windows, in order of first appearance
+	Runs   []Run    `json:"runs"`            // of windows, in order of first appearance
 	Traces []*Trace `json:"operator_traces"` // in the order of the inputs
 	// Entered are files of the calls that ranks entered, by source.
 	Entered []*Entered `json:"entered_calls"`
@@ -83,19 +83,21 @@ type Need struct {
 	Lacks    string `json:"lacks"`
 }
 
-// Add counts a window in. It keeps nothing of it.
-func (inv *Inventory) Add(w *trace.Window) error {
-	i := slices.IndexFunc(inv.Runs, func(r *Run) bool { return r.Run == w.Run })
-	if i < 0 {
-		i = len(inv.Runs)
-		inv.Runs = append(inv.Runs, &Run{Run: w.Run, FirstStep: w.FirstStep, Reporting: [2]int{len(w.Ranks), 0},
-			missing: map[int]bool{}, hosts: map[string]bool{}, ranks: map[int]trace.Rank{}})
+// entry is the first of a list that is meant, or a fresh one at its end.
+func entry[T any](list *[]T, meant func(*T) bool, fresh T) *T {
+	for i := range *list {
+		if meant(&(*list)[i]) {
+			return &(*list)[i]
+		}
 	}
-	inv.Runs[i].add(w)
-	return nil
+	*list = append(*list, fresh)
+	return &(*list)[len(*list)-1]
 }
 
-func (r *Run) add(w *trace.Window) {
+// Add counts a window in. It keeps nothing of it.
+func (inv *Inventory) Add(w *trace.Window) {
+	r := entry(&inv.Runs, func(r *Run) bool { return r.Run == w.Run }, Run{Run: w.Run, FirstStep: w.FirstStep, Reporting: [2]int{len(w.Ranks), 0},
+		missing: map[int]bool{}, hosts: map[string]bool{}, ranks: map[int]trace.Rank{}})
 	r.Windows++
 	r.Steps += int64(w.Steps())
 	r.FirstStep = min(r.FirstStep, w.FirstStep)
@@ -122,22 +124,12 @@ func (r *Run) add(w *trace.Window) {
 
 func (r *Run) addStages(w *trace.Window) {
 	hash := w.Schema.Hash()
-	i := slices.IndexFunc(r.StageLists, func(l StageList) bool { return l.Hash == hash })
-	if i < 0 {
-		i = len(r.StageLists)
-		r.StageLists = append(r.StageLists, StageList{Hash: hash, Stages: slices.Clone(w.Schema.Stages)})
-	}
-	r.StageLists[i].Windows++
+	entry(&r.StageLists, func(l *StageList) bool { return l.Hash == hash }, StageList{Hash: hash, Stages: slices.Clone(w.Schema.Stages)}).Windows++
 }
 
 func (r *Run) addSide(w *trace.Window) {
 	for _, c := range w.Side {
-		i := slices.IndexFunc(r.Side, func(have Channel) bool { return have.Name == c.Name })
-		if i < 0 {
-			i = len(r.Side)
-			r.Side = append(r.Side, Channel{Name: c.Name})
-		}
-		have := &r.Side[i]
+		have := entry(&r.Side, func(have *Channel) bool { return have.Name == c.Name }, Channel{Name: c.Name})
 		have.Samples += int64(len(c.Samples))
 		for _, s := range c.Samples {
 			if s.Ready {
@@ -158,30 +150,21 @@ const maxRemarks = 8
 // addNotes counts the windows that have each kind of note. What a recorder
 // says is a note of its own for each sentence.
 func (r *Run) addNotes(w *trace.Window) {
-	counted := make(map[int]bool)
-	remarks := 0
-	for _, n := range r.Notes {
-		if n.Kind == input.NoteRecorder.String() {
-			remarks++
-		}
-	}
+	counted := make(map[Note]bool)
 	for _, n := range w.Notes {
-		i := slices.IndexFunc(r.Notes, func(have Note) bool {
-			return have.Kind == n.Kind.String() && (n.Kind != input.NoteRecorder || have.Text == n.Text || remarks >= maxRemarks && have.Text == otherRemarks)
-		})
-		if i < 0 {
-			text := n.Text
-			if n.Kind == input.NoteRecorder {
-				if remarks++; remarks >= maxRemarks {
-					text = otherRemarks
-				}
+		is := Note{Kind: n.Kind.String(), Text: n.Text}
+		if n.Kind == input.NoteRecorder {
+			remarks := slices.DeleteFunc(slices.Clone(r.Notes), func(have Note) bool { return have.Kind != is.Kind })
+			if len(remarks) >= maxRemarks-1 && !slices.ContainsFunc(remarks, func(have Note) bool { return have.Text == is.Text }) {
+				is.Text = otherRemarks
 			}
-			i = len(r.Notes)
-			r.Notes = append(r.Notes, Note{Kind: n.Kind.String(), Text: text})
 		}
-		if !counted[i] {
-			r.Notes[i].Windows++
-			counted[i] = true
+		have := entry(&r.Notes, func(have *Note) bool {
+			return have.Kind == is.Kind && (n.Kind != input.NoteRecorder || have.Text == is.Text)
+		}, is)
+		if key := (Note{Kind: have.Kind, Text: have.Text}); !counted[key] {
+			have.Windows++
+			counted[key] = true
 		}
 	}
 }
@@ -191,7 +174,8 @@ const otherRemarks = "and others"
 
 // Finish sums up after the last window.
 func (inv *Inventory) Finish() {
-	for _, r := range inv.Runs {
+	for i := range inv.Runs {
+		r := &inv.Runs[i]
 		r.Missing = trace.RankList(slices.Sorted(maps.Keys(r.missing)))
 		r.Hosts = len(r.hosts)
 		r.group()

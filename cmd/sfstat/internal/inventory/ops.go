@@ -1,11 +1,11 @@
 package inventory
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/sfstat/sfstat/trace/enum"
 	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/operator"
 )
@@ -44,22 +44,16 @@ type OpName struct {
 }
 
 // OpKind is what an operator does, by its name.
-type OpKind uint8
+type OpKind string
 
+// The kinds of operators.
 const (
-	UnknownKind OpKind = iota // a name without a part in the schedule
-	Compute                   // a forward or backward pass
-	Transfer                  // from or to another stage
-	Collective
-	Other // the optimizer and the garbage collector: work that belongs to no pass
+	UnknownKind OpKind = "unknown"  // a name without a part in the schedule
+	Compute     OpKind = "compute"  // a forward or backward pass
+	Transfer    OpKind = "transfer" // from or to another stage
+	Collective  OpKind = "collective"
+	Other       OpKind = "other" // the optimizer and the garbage collector: work that belongs to no pass
 )
-
-func (k OpKind) String() string {
-	return enum.Name([]string{"unknown", "compute", "transfer", "collective", "other"}, k)
-}
-
-// MarshalText writes the name of the kind.
-func (k OpKind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
 func kindOf(name string) OpKind {
 	switch c := operator.ParseClass(name); {
@@ -109,12 +103,7 @@ func (t *Trace) addOperators(o *operator.Trace) {
 			t.Groups++
 		}
 	}
-	slices.SortStableFunc(t.Names, func(a, b OpName) int {
-		if a.TotalNS != b.TotalNS {
-			return int(min(1, max(-1, b.TotalNS-a.TotalNS)))
-		}
-		return strings.Compare(a.Name, b.Name)
-	})
+	slices.SortStableFunc(t.Names, func(a, b OpName) int { return cmp.Or(cmp.Compare(b.TotalNS, a.TotalNS), cmp.Compare(a.Name, b.Name)) })
 }
 
 // unknown are the names without a part in the schedule.
@@ -125,14 +114,17 @@ func (t *Trace) unknown() []string {
 			names = append(names, n.Name)
 		}
 	}
-	if len(names) > maxNamed {
-		names = append(names[:maxNamed], fmt.Sprintf("and %d more", len(names)-maxNamed))
-	}
 	return names
 }
 
-// maxNamed is how many missing workers or unknown names are listed.
-const maxNamed = 8
+// named lists names, not too many.
+func named(names []string, between string) string {
+	const most = 8
+	if n := len(names) - most; n > 0 {
+		names = append(names[:most:most], fmt.Sprintf("and %d more", n))
+	}
+	return strings.Join(names, between)
+}
 
 // absent names the places of the layout where no rank recorded anything.
 func absent(o *operator.Trace) string {
@@ -141,22 +133,15 @@ func absent(o *operator.Trace) string {
 	for i := range dp {
 		have[[2]int{dp[i], pp[i]}] = true
 	}
-	missing := o.Layout.DP*o.Layout.PP - len(have)
-	if missing <= 0 {
-		return ""
-	}
 	var places []string
-	for d := 0; d < o.Layout.DP && len(places) < min(missing, maxNamed); d++ {
-		for p := 0; p < o.Layout.PP && len(places) < min(missing, maxNamed); p++ {
+	for d := range o.Layout.DP {
+		for p := range o.Layout.PP {
 			if !have[[2]int{d, p}] {
 				places = append(places, fmt.Sprintf("dp=%d,pp=%d", d, p))
 			}
 		}
 	}
-	if missing > len(places) {
-		places = append(places, fmt.Sprintf("and %d more", missing-len(places)))
-	}
-	return strings.Join(places, " ")
+	return named(places, " ")
 }
 
 // coarse is a resolution, in nanoseconds, from which on short operators and
@@ -180,7 +165,7 @@ func (t *Trace) needs() []Need {
 	lacks(has(input.NoteUnjoined), "replay, blame, wait and transfer", "communication is not joined, so that waiting cannot be told from work")
 	kernels := !slices.ContainsFunc(t.Names, func(n OpName) bool { return n.Kind != UnknownKind })
 	lacks(kernels, "replay", "a profiler's kernels: what waits for what is not in them")
-	lacks(!kernels && len(t.unknown()) > 0, "replay", "no place in the schedule is known for %s", strings.Join(t.unknown(), ", "))
+	lacks(!kernels && len(t.unknown()) > 0, "replay", "no place in the schedule is known for %s", named(t.unknown(), ", "))
 	lacks(t.Workers > 1 && t.Layout.DP == 1, "comparison with peers", "one replica: no two workers do the same work")
 	lacks(t.Steps < 2, "how steady a finding is", "one step")
 	lacks(!kernels && !t.microbatches, "uneven microbatches", "operators do not tell their microbatch")

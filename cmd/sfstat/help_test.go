@@ -42,18 +42,13 @@ func TestCommandsAreGrouped(t *testing.T) {
 	}
 }
 
-// TestHelpFits: the help of a command is seen at once, on 40 lines of 80 columns, but for that of
-// simulate, which has the flags of two simulators.
+// TestHelpFits: the help of a command is seen at once, on 40 lines of 80 columns.
 func TestHelpFits(t *testing.T) {
-	longer := map[string]int{"simulate": 46}
+	const most = 40
 	app := testApp()
 	for _, c := range app.Working() {
 		if c.Hidden {
 			continue
-		}
-		most := 40
-		if n, ok := longer[c.Name]; ok {
-			most = n
 		}
 		if n := strings.Count(app.Help(80, c.Name), "\n"); n > most {
 			t.Errorf("sfstat %s --help has %d lines, expected at most %d", c.Name, n, most)

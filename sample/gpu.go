@@ -36,15 +36,6 @@ const (
 	older   = "clocks_throttle_reasons.active"
 )
 
-func readings(labels string, values []float64) (out []Metric) {
-	for i, name := range metrics {
-		if values[i] >= 0 {
-			out = append(out, Metric{name, labels, values[i]})
-		}
-	}
-	return out
-}
-
 // command reads by nvidia-smi.
 type command struct {
 	path string
@@ -91,20 +82,18 @@ func parse(text []byte) (out []Metric, err error) {
 		return nil, fmt.Errorf("nvidia-smi: %w", err)
 	}
 	for _, row := range rows {
-		values := make([]float64, len(metrics))
 		for i, cell := range row[2:] {
 			cell = strings.TrimSpace(cell)
+			value, err := strconv.ParseFloat(cell, 64)
 			if bits, ok := strings.CutPrefix(cell, "0x"); ok {
-				n, err := strconv.ParseUint(bits, 16, 53)
-				if values[i] = float64(n); err == nil {
-					continue
-				}
+				var n uint64
+				n, err = strconv.ParseUint(bits, 16, 53)
+				value = float64(n)
 			}
-			if values[i], err = strconv.ParseFloat(cell, 64); err != nil {
-				values[i] = -1
+			if err == nil && value >= 0 {
+				out = append(out, Metric{metrics[i], fmt.Sprintf("gpu=%q,pci_bus_id=%q", row[0], row[1]), value})
 			}
 		}
-		out = append(out, readings(fmt.Sprintf("gpu=%q,pci_bus_id=%q", row[0], row[1]), values)...)
 	}
 	return out, nil
 }

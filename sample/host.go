@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -15,35 +16,31 @@ const hertz = 100
 var modes = []string{"user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal"}
 
 // processors are the seconds of the mean processor.
-func (h Host) processors() ([]Metric, error) {
+func (h Host) processors() (out []Metric, err error) {
 	data, err := fs.ReadFile(h.Root, "proc/stat")
 	if err != nil {
 		return nil, err
 	}
-	var sum []float64
+	var all []string // ticks of all processors together
 	n := 0.0
 	for line := range strings.Lines(string(data)) {
-		words := strings.Fields(line)
-		switch {
+		switch words := strings.Fields(line); {
 		case len(words) <= len(modes) || !strings.HasPrefix(words[0], "cpu"):
 		case words[0] == "cpu":
-			for i := range modes {
-				ticks, err := strconv.ParseFloat(words[1+i], 64)
-				if err != nil {
-					return nil, fmt.Errorf("proc/stat: %q is no number", words[1+i])
-				}
-				sum = append(sum, ticks/hertz)
-			}
+			all = words[1:]
 		default:
 			n++
 		}
 	}
-	if sum == nil || n == 0 {
+	if all == nil || n == 0 {
 		return nil, errors.New("proc/stat tells no processors")
 	}
-	var out []Metric
 	for i, mode := range modes {
-		out = append(out, Metric{"node_cpu_seconds_total", fmt.Sprintf("cpu=%q,mode=%q", "mean", mode), sum[i] / n})
+		ticks, err := strconv.ParseFloat(all[i], 64)
+		if err != nil {
+			return nil, fmt.Errorf("proc/stat: %q is no number", all[i])
+		}
+		out = append(out, Metric{"node_cpu_seconds_total", fmt.Sprintf("cpu=%q,mode=%q", "mean", mode), ticks / hertz / n})
 	}
 	return out, nil
 }
@@ -75,24 +72,16 @@ func (h Host) waiting(path string) (float64, bool) {
 
 // retransmits reads the line of names and the line of numbers of TCP.
 func (h Host) retransmits() (float64, bool) {
-	var names []string
-	for _, line := range h.lines("proc/net/snmp") {
-		words := strings.Fields(line)
-		if len(words) == 0 || words[0] != "Tcp:" {
-			continue
-		}
-		if names == nil {
-			names = words
-			continue
-		}
-		for i, name := range names {
-			if name == "RetransSegs" && i < len(words) {
-				n, err := strconv.ParseFloat(words[i], 64)
-				return n, err == nil
-			}
-		}
+	tcp := slices.DeleteFunc(h.lines("proc/net/snmp"), func(line string) bool { return !strings.HasPrefix(line, "Tcp:") })
+	if len(tcp) < 2 {
+		return 0, false
 	}
-	return 0, false
+	i, numbers := slices.Index(strings.Fields(tcp[0]), "RetransSegs"), strings.Fields(tcp[1])
+	if i < 0 || i >= len(numbers) {
+		return 0, false
+	}
+	n, err := strconv.ParseFloat(numbers[i], 64)
+	return n, err == nil
 }
 
 // interfaces are the drops and errors of network interfaces.

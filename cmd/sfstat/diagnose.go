@@ -7,7 +7,6 @@ import (
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
-	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/internal/bug"
 	"github.com/sfstat/sfstat/report"
@@ -18,20 +17,21 @@ func (p *program) diagnose(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	var drawn picture
-	j, err := p.judge(c, func(o frontier.Options) (seeing, error) {
-		drawn = newPicture(c, o)
-		return func(item auto.Item) error {
-			if item.Window == nil {
-				return nil
-			}
-			return drawn.see(item.Window)
-		}, nil
-	})
+	o, err := p.diagnosis(c)
 	if err != nil {
 		return err
 	}
-	if err := p.draw(c, &drawn); err != nil {
+	drawn := newPicture(c, o.Frontier)
+	j, err := p.judge(c, o, func(item auto.Item) error {
+		if item.Window == nil {
+			return nil
+		}
+		return drawn.see(item.Window)
+	})
+	if err == nil {
+		err = p.draw(c, &drawn)
+	}
+	if err != nil {
 		return err
 	}
 	err = p.publish(c, j.problems, func(to report.Output) error { return to.Verdict(j.verdict) })
@@ -54,20 +54,8 @@ type judgement struct {
 	verdict *diagnose.Verdict
 }
 
-// seeing looks at what is read beside the verdict.
-type seeing func(auto.Item) error
-
-// judge reads all inputs of a command into one verdict. What else looks at them is
-// made when it is known how windows are accounted for.
-func (p *program) judge(c *cli.Context, beside func(frontier.Options) (seeing, error)) (*judgement, error) {
-	o, err := p.diagnosis(c)
-	if err != nil {
-		return nil, err
-	}
-	see, err := beside(o.Frontier)
-	if err != nil {
-		return nil, err
-	}
+// judge reads all inputs of a command into one verdict; see looks at them, too.
+func (p *program) judge(c *cli.Context, o diagnose.Options, see func(auto.Item) error) (*judgement, error) {
 	s := diagnose.New(o)
 	in, err := p.read(c, auto.ForVerdict, func(item auto.Item) error {
 		if err := recordings(item, s.Add); err != nil {

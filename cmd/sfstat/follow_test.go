@@ -15,7 +15,6 @@ import (
 
 	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/diagnose"
-	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/live"
 	"github.com/sfstat/sfstat/report"
@@ -91,7 +90,7 @@ func TestFollowing(t *testing.T) {
 				return err
 			}
 		}
-		whole, err := p.judge(c, func(frontier.Options) (seeing, error) { return func(auto.Item) error { return nil }, nil })
+		whole, err := p.judge(c, o.Diagnosis, func(auto.Item) error { return nil })
 		if err != nil {
 			return err
 		}
@@ -132,7 +131,7 @@ func TestFollowingBadLine(t *testing.T) {
 			if _, err := f.Look(c.Context, func(x live.Change) error { last = x; return x.Err }); err != nil {
 				return err
 			}
-			whole, err := p.judge(c, func(frontier.Options) (seeing, error) { return func(auto.Item) error { return nil }, nil })
+			whole, err := p.judge(c, o.Diagnosis, func(auto.Item) error { return nil })
 			if err != nil {
 				return err
 			}

@@ -5,7 +5,6 @@ import (
 	"io"
 
 	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
-	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/page"
 	"github.com/sfstat/sfstat/page/web"
@@ -16,15 +15,13 @@ func (p *program) report(c *cli.Context) error {
 	if _, onTerminal := terminal(p.destination(c)); onTerminal {
 		return badUsage("writes HTML, which a terminal does not show: name a file (-o report.html)")
 	}
-	var pages *page.Builder
-	j, err := p.judge(c, func(o frontier.Options) (seeing, error) {
-		pages = page.New(o)
-		var err error
-		if pages.Limits, err = benchmarks(c); err != nil {
-			return nil, err
-		}
-		return func(item auto.Item) error { return recordings(item, pages.Add) }, nil
-	})
+	o, err := p.diagnosis(c)
+	if err != nil {
+		return err
+	}
+	pages := page.New(o.Frontier)
+	pages.Limits = o.Benchmarks
+	j, err := p.judge(c, o, func(item auto.Item) error { return recordings(item, pages.Add) })
 	if err != nil {
 		return err
 	}

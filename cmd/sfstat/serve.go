@@ -13,7 +13,6 @@ import (
 
 	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/diagnose"
-	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/internal/bug"
 	"github.com/sfstat/sfstat/live"
@@ -318,16 +317,14 @@ func (s *serving) all() (*judgement, error) {
 	}
 	s.p.outputs.forget()
 	n = 0
-	return s.p.judge(s.c, func(frontier.Options) (seeing, error) {
-		return func(item auto.Item) error {
-			if item.Window != nil {
-				n++
-			}
-			if n > mostTogether {
-				return serve.ErrTooMany
-			}
-			return nil
-		}, nil
+	return s.p.judge(s.c, s.o.Diagnosis, func(item auto.Item) error {
+		if item.Window != nil {
+			n++
+		}
+		if n > mostTogether {
+			return serve.ErrTooMany
+		}
+		return nil
 	})
 }
 

@@ -19,8 +19,6 @@ var noteSentences = map[comm.NoteKind]string{
 	comm.NotePaired:     "processes of logs and exports were paired: {paired}",
 	comm.NoteTied:       "calls of {n} of {of} ranks are tied to their kernels by NCCL's own NVTX ranges, in which they were launched: nothing is guessed there",
 	comm.NoteCallsAdded: "{n} calls that the logs lack were taken from NVTX ranges",
-	comm.NoteDoubtful:   "no match of the {n} processes that were not clearly paired is called certain",
-	comm.NoteUntried:    "{n} processes of logs and {of} of exports could not be told by host, pid, bus or device, and are too many to compare by what they did",
 	comm.NoteJoined: "{n} sides of communicators were put together by their collectives ending at once: " +
 		"the log names no ids (NCCL before 2.16, or no INIT lines)",
 	comm.NoteBeginnings: "{n} ranks' recordings fit at several places of their logs, and nothing says at which: that of rank {of} may begin at {lines}. " +

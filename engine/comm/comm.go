@@ -2,7 +2,7 @@
 // debug logs or NCCL's NVTX ranges, and the kernels that ran them, from a profiler.
 //
 //  1. A process that logged and one that a profiler saw are the same one by
-//     host and pid, the bus of the GPU, the CUDA device, the rank, or by what they did ([Pairing]).
+//     host and pid, the bus of the GPU, the CUDA device or the rank ([Pairing]).
 //  2. Where both recorded calls, each counts once. NCCL's own NVTX ranges say which kernel ran a call ([ByNVTX]), and so do the records
 //     of its Inspector ([ByNumber]); where neither does, the calls of each are aligned with its kernels, all ranks of a clock
 //     together (package align).

@@ -103,7 +103,6 @@ func TestPairing(t *testing.T) {
 		hide func(p *comms.Process)
 	}{
 		{ByDevice, func(p *comms.Process) { p.PID = 1 }},
-		{ByContent, func(p *comms.Process) { p.PID, p.Device = 1, 0 }},
 		{ByBus, func(p *comms.Process) {
 			p.Bus, p.PID = 0x1000*(1+0x24*uint64(p.Device)), 1
 			p.Device = 0
@@ -113,20 +112,18 @@ func TestPairing(t *testing.T) {
 		r := analyze(t, eachProfile(commtest.Job(t, commtest.Logs, commtest.Exports), c.hide), Options{})
 		checkMatches(t, r, true)
 		for i := range r.Ranks {
-			if got := r.Ranks[i].Pairing; got != c.how && (c.how != ByContent || got != ByDevice) {
+			if got := r.Ranks[i].Pairing; got != c.how {
 				t.Errorf("rank %d by %v, want by %v", i, got, c.how)
 			}
 		}
 	}
 }
 
-// A log and an export of different ranks are no pair to be sure of.
+// A log and an export of different ranks, or of different GPUs, are no pair.
 func TestStrangers(t *testing.T) {
 	r := analyze(t, commtest.Job(t, commtest.Logs[:1], commtest.Exports[1:]), Options{})
-	for _, m := range r.Matches {
-		if m.Certain {
-			t.Fatalf("%+v is called certain", m)
-		}
+	if len(r.Matches) != 0 || len(r.Ranks) != 3 {
+		t.Errorf("%d matches of a log and an export of another host, %d ranks", len(r.Matches), len(r.Ranks))
 	}
 	other := without(commtest.Job(t, commtest.Logs[:1], commtest.Exports[:1]), func(p *comms.Process) bool { return p.PID == 4000 })
 	if r = analyze(t, eachProfile(other, func(p *comms.Process) { p.Bus = 0x25000 }), Options{}); len(r.Matches) != 0 || len(r.Ranks) != 2 {
@@ -153,8 +150,8 @@ func onlyByPID(t *testing.T, r *Result) {
 	}
 }
 
-// Where nothing tells one rank of a host from another, pairs are doubted, and no match is certain.
-func TestDoubtful(t *testing.T) {
+// Where nothing tells one rank of a host from another, none is paired.
+func TestIndistinct(t *testing.T) {
 	var first *comms.Process
 	r := analyze(t, eachProfile(commtest.Job(t, commtest.Logs[:2], commtest.Exports[:1]), func(p *comms.Process) {
 		if first == nil {
@@ -163,13 +160,8 @@ func TestDoubtful(t *testing.T) {
 		*p = *first
 		p.PID, p.Device = 1, 0
 	}), Options{})
-	for _, m := range r.Matches {
-		if m.Certain {
-			t.Fatalf("%+v is called certain", m)
-		}
-	}
-	if !slices.ContainsFunc(r.Notes, func(n Note) bool { return n.Kind == NoteDoubtful && n.N > 0 }) {
-		t.Errorf("notes %+v", r.Notes)
+	if len(r.Matches) != 0 || len(r.Ranks) != 4 {
+		t.Errorf("%d matches, %d ranks", len(r.Matches), len(r.Ranks))
 	}
 }
 

@@ -44,7 +44,7 @@ func (r *Result) match(m *members, t *tied, by Scoring) error {
 		k.Matching = found
 		for _, x := range found.Matches {
 			for _, c := range found.Launches[x.Launch].Calls {
-				r.Matches = append(r.Matches, Match{ranks[i], k.Calls[c], x.Kernel, found.IsCertain(x) && k.Pairing.sure()})
+				r.Matches = append(r.Matches, Match{ranks[i], k.Calls[c], x.Kernel, found.IsCertain(x)})
 			}
 		}
 	}
@@ -56,7 +56,7 @@ func (r *Result) matchTied(rank int, t *tied) error {
 	k := &r.Ranks[rank]
 	kernels, calls := map[int]bool{}, map[int]bool{}
 	for _, x := range t.ties[rank] {
-		r.Matches = append(r.Matches, Match{rank, x.call, x.kernel, x.sure && (k.Log == comms.None || k.Pairing.sure())})
+		r.Matches = append(r.Matches, Match{rank, x.call, x.kernel, x.sure})
 		kernels[x.kernel], calls[x.call] = true, true
 	}
 	if k.Join == ByNumber { // a sample, in no order that tells
@@ -83,7 +83,7 @@ func (r *Result) matchTied(rank int, t *tied) error {
 	}
 	for _, x := range m.Matches {
 		for _, c := range m.Launches[x.Launch].Calls {
-			r.Matches = append(r.Matches, Match{rank, callOf[c], kernelOf[x.Kernel], m.IsCertain(x) && k.Pairing.sure()})
+			r.Matches = append(r.Matches, Match{rank, callOf[c], kernelOf[x.Kernel], m.IsCertain(x)})
 		}
 	}
 	return nil

@@ -17,7 +17,6 @@ const (
 	NoteDisjoint                             // Sets of ranks that no communicators connect
 	NoteTied                                 // calls of N of Of ranks have their kernels by NCCL's NVTX ranges
 	NoteCallsAdded                           // N calls that the logs lack, from NVTX ranges
-	NoteDoubtful                             // N processes were not clearly paired: none of their matches is certain
 	NoteNoExports                            // neither exports nor dumps: no times
 	NoteNoCalls                              // neither logs nor payloads: no sizes, no communicators
 	NoteLogsWithoutCalls                     // NCCL_DEBUG_SUBSYS lacks COLL
@@ -33,7 +32,6 @@ const (
 	NoteLayoutSize                           // the Layout given, filled, is not of N ranks: kinds are inferred
 	NoteLayoutExperts                        // the Layout given has experts that do not divide its data and context ranks
 	NoteJoined                               // N sides of communicators were joined by the ends of their collectives
-	NoteUntried                              // N processes of logs and Of of exports are too many to pair by content
 	NoteBeginnings                           // N ranks' recordings fit at several places of their logs; of rank Of from any of Lines of Source on
 	NoteDumpsDropped                         // N records that the Inspector dropped before it could dump them
 	NoteUnlikeBenchmarks                     // Benchmarks were given, and none is of an operation, ranks, hosts and size like those of any calls
@@ -103,7 +101,6 @@ func (r *Result) notes(unnumbered Note) {
 	if logs > 0 {
 		r.count(NoteCallsAdded, r.callsOfProfiles())
 	}
-	r.count(NoteDoubtful, t.paired[Doubtful])
 	r.noteBeginnings()
 	switch {
 	case r.Sources(comms.SourceNsight)+r.Sources(comms.SourceInspector) == 0:

@@ -19,52 +19,48 @@ const (
 	ByBus                     // the bus of its GPU, on the host
 	ByRankName                // the rank that the process gave itself in NVTX
 	ByDevice                  // the CUDA device, on the host
-	ByContent                 // what it did and when
-	Doubtful                  // by content, and another one fits nearly as well, or it does not fit well
 )
 
-var pairingNames = [...]string{"one side alone", "host and pid", "host and PCI bus", "rank named in NVTX", "host and CUDA device", "what was done and when",
-	"what was done, not clearly"}
+var pairingNames = [...]string{"one side alone", "host and pid", "host and PCI bus", "rank named in NVTX", "host and CUDA device"}
 
 func (p Pairing) String() string { return enum.Name(pairingNames[:], p) }
 
-// sure says whether matches of the pair may be certain.
-func (p Pairing) sure() bool { return p >= ByPID && p < Doubtful }
-
-// logged is a process that logged.
-type logged struct {
+// witness is a process as a log or a profiler saw it.
+type witness struct {
 	index int
-	host  string
+	host  string // as NCCL writes it: cut at the first dot
 	*comms.Process
-	rank  int // in its largest communicator
-	calls []int
+	rank  int   // of one that logged, in its largest communicator
+	calls []int // of one that logged
 }
 
-// recorded is a process that a profiler saw.
-type recorded struct {
-	index int
-	host  string
-	*comms.Process
-	kernels []comms.Kernel
+func (r *Result) witness(process int) witness {
+	p := &r.Recorded.Processes[process]
+	host, _, _ := strings.Cut(p.Host, ".")
+	return witness{index: process, host: host, Process: p, rank: -1}
 }
 
 // pair finds the ranks: processes that logged with those that profilers saw, and what is left of both.
 func (r *Result) pair(of *profiled) []Rank {
-	p := pairs{r: r, logs: r.logged(of), traces: r.recorded()}
+	p := pairs{r: r, logs: r.logged(of)}
+	for i := range r.Recorded.Processes {
+		if r.profiled[i] {
+			p.traces = append(p.traces, r.witness(i))
+		}
+	}
 	p.of, p.how, p.taken = slices.Repeat([]int{comms.None}, len(p.logs)), make([]Pairing, len(p.logs)), make([]bool, len(p.traces))
 	p.guessHosts()
-	same := func(l *logged, t *recorded) bool { return l.host == "" || t.host == "" || l.host == t.host }
-	p.where(ByPID, func(l *logged, t *recorded) bool { return l.PID > 0 && l.PID == t.PID && same(l, t) })
-	p.where(ByBus, func(l *logged, t *recorded) bool { return l.Bus != 0 && l.Bus == t.Bus && l.host == t.host })
-	p.where(ByRankName, func(l *logged, t *recorded) bool { return l.rank >= 0 && l.rank == t.Rank && same(l, t) })
-	p.where(ByDevice, func(l *logged, t *recorded) bool { return l.Device >= 0 && l.Device == t.Device && l.host == t.host })
-	p.byContent()
+	same := func(l, t *witness) bool { return l.host == "" || t.host == "" || l.host == t.host }
+	p.where(ByPID, func(l, t *witness) bool { return l.PID > 0 && l.PID == t.PID && same(l, t) })
+	p.where(ByBus, func(l, t *witness) bool { return l.Bus != 0 && l.Bus == t.Bus && l.host == t.host })
+	p.where(ByRankName, func(l, t *witness) bool { return l.rank >= 0 && l.rank == t.Rank && same(l, t) })
+	p.where(ByDevice, func(l, t *witness) bool { return l.Device >= 0 && l.Device == t.Device && l.host == t.host })
 	return p.ranks()
 }
 
 // logged lists the processes that logged calls or communicators. Lines whose process is not
 // known are no process beside others that are.
-func (r *Result) logged(of *profiled) (list []logged) {
+func (r *Result) logged(of *profiled) (list []witness) {
 	rank, largest, has := map[int]int{}, map[int]int{}, map[int]bool{}
 	for i := range r.Groups {
 		g := &r.Groups[i]
@@ -82,28 +78,14 @@ func (r *Result) logged(of *profiled) (list []logged) {
 		if r.kindOf(i) != comms.SourceNCCLLog || named && p.PID == 0 || len(of.logged[i]) == 0 && !has[i] {
 			continue
 		}
-		l := logged{index: i, host: hostName(p.Host), Process: p, rank: -1, calls: of.logged[i]}
+		l := r.witness(i)
+		l.calls = of.logged[i]
 		if n, known := rank[i]; known {
 			l.rank = n
 		}
 		list = append(list, l)
 	}
 	return list
-}
-
-func (r *Result) recorded() (list []recorded) {
-	for i := range r.Recorded.Processes {
-		if p := &r.Recorded.Processes[i]; r.profiled[i] {
-			list = append(list, recorded{i, hostName(p.Host), p, r.kernels[i]})
-		}
-	}
-	return list
-}
-
-// hostName is a host as NCCL writes it: cut at the first dot.
-func hostName(s string) string {
-	s, _, _ = strings.Cut(s, ".")
-	return s
 }
 
 // guessHosts takes the host of an export that does not say it from its file's name, where that
@@ -124,22 +106,20 @@ func (p *pairs) guessHosts() {
 }
 
 // sourceOf is the name of the file that has a process's kernels.
-func (p *pairs) sourceOf(t *recorded) string { return p.r.Recorded.Sources[t.Source].Name }
+func (p *pairs) sourceOf(t *witness) string { return p.r.Recorded.Sources[t.Source].Name }
 
 // pairs is which process that logged is which of those that profilers saw.
 type pairs struct {
 	r      *Result
-	logs   []logged
-	traces []recorded
+	logs   []witness
+	traces []witness
 	of     []int // of each of logs
 	how    []Pairing
 	taken  []bool
 }
 
-func (p *pairs) set(l, t int, how Pairing) { p.of[l], p.how[l], p.taken[t] = t, how, true }
-
 // where pairs what fits one only, both ways.
-func (p *pairs) where(how Pairing, fits func(*logged, *recorded) bool) {
+func (p *pairs) where(how Pairing, fits func(l, t *witness) bool) {
 	partner := func(l int) int {
 		found := comms.None
 		for t := range p.traces {
@@ -163,7 +143,7 @@ func (p *pairs) where(how Pairing, fits func(*logged, *recorded) bool) {
 	}
 	for l, t := range partners {
 		if t != comms.None && claims[t] == 1 {
-			p.set(l, t, how)
+			p.of[l], p.how[l], p.taken[t] = t, how, true
 		}
 	}
 }

@@ -119,7 +119,6 @@ type bandwidthJSON struct {
 	Limit        *float64      `json:"limit_gbps" doc:"what it carries, or what nccl-tests reached at the mean size of the calls; null likewise"`
 	Efficiency   *float64      `json:"efficiency" doc:"bus_gbps over limit_gbps. Where NCCL drives several paths at once it may exceed 1"`
 	Bound        comm.Bound    `json:"bound_by" doc:"what most of the time is; latency where at the limit the transfer would take less than the latency"`
-	SlowCalls    int           `json:"slow_calls" doc:"calls that are surely slower than the others of the row"`
 	Ranks        []int         `json:"ranks" doc:"ranks of the communicator, or the two that send each other messages"`
 	Way          string        `json:"way" enum:"forth back both" null:"zero" doc:"of messages: from the lower rank to the higher, back, or both at once; null: a communicator"`
 	Standing     comm.Standing `json:"beside_peers" doc:"how it compares with peers: those that do the same over the same kind of link"`
@@ -174,7 +173,7 @@ func workName(r *comm.Result, c *comm.Cell) string {
 func bandwidthOf(r *comm.Result, c *comm.Cell) bandwidthJSON {
 	l := c.Limit
 	j := bandwidthJSON{Communicator: communicatorID(r, c.Subject), Op: r.WorkOf(c), From: 1 << c.Class, Calls: len(c.Calls), Transfer: c.Transfer, Wait: c.Wait,
-		Algorithm: c.Algorithm, Bus: c.Bus, Bound: c.Bound, SlowCalls: len(c.Slow)}
+		Algorithm: c.Algorithm, Bus: c.Bus, Bound: c.Bound}
 	j.Standing, j.Peers = c.Standing, c.Peers
 	if c.Peers > 0 {
 		j.PeerBus, j.P = known(c.PeerBus), known(c.P)

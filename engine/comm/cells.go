@@ -47,7 +47,6 @@ type Cell struct {
 	Limit      Limit         // what it is held against, at the mean size of its calls
 	Efficiency float64       // Bus over what the limit allows; 0 where that is unknown
 	Bound      Bound
-	Slow       []*Collective // calls that are slow against the others of the cell, surely
 	// Of the comparison with cells of peers:
 	Standing Standing
 	Peers    int     // others that it was held against
@@ -71,22 +70,21 @@ const (
 )
 
 const (
-	// alpha is the chance that anything at all is called slow in a job where nothing is:
-	// half of it for subjects against their peers, half for calls against others of their cell.
-	alpha = gates.Supported
+	// alpha is the chance that any subject is called slow in a job where none is.
+	alpha = gates.Supported / 2
 	// tenth is the margin: by how much slower than its peers at least, surely, something is that is called slow.
 	tenth = 0.1
 )
 
 // SpeedOf measures all calls, in which it leaves the measures, and finds what is slow. Those of a subject come in the order of time.
-// O(calls · log calls + peers²), and the simulation of a threshold for each number of calls in a cell.
+// O(calls · log calls + peers²).
 func SpeedOf(subjects []Subject, calls []*Collective, theory Theory) Speed {
 	s := Speed{Theory: theory, Subjects: subjects, material: tenth}
-	s.compare(calls, simulations{})
+	s.compare(calls)
 	return s
 }
 
-func (s *Speed) compare(calls []*Collective, chances simulations) {
+func (s *Speed) compare(calls []*Collective) {
 	for _, c := range calls {
 		c.Measure = c.measured(s.Theory.Convention)
 	}
@@ -97,7 +95,6 @@ func (s *Speed) compare(calls []*Collective, chances simulations) {
 		mean := Collective{Op: c.Op, Tuning: c.Calls[0].Tuning, Bytes: c.Bytes / int64(len(c.Calls))}
 		c.hold(s.Theory.Limit(&s.Subjects[c.Subject], &mean), s.latencies[c.Subject])
 	}
-	s.slowCalls(chances)
 	s.slowSubjects()
 }
 

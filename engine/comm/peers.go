@@ -87,16 +87,16 @@ func (s *Speed) slowSubjects() {
 			}
 		}
 	}
-	factor := attainable(trials, alpha/2)
+	factor := attainable(trials, alpha)
 	suspects := map[int]*Suspect{}
 	for _, t := range trials {
 		c := &s.Cells[t.cell]
 		c.Peers, c.PeerBus, c.P = t.peers, t.usual, min(1, factor*t.p)
-		if c.Standing = TooFew; factor*t.least <= alpha/2 {
+		if c.Standing = TooFew; factor*t.least <= alpha {
 			c.Standing = Usual
 			s.Compared++
 		}
-		if c.Standing == Usual && c.P <= alpha/2 && t.outside {
+		if c.Standing == Usual && c.P <= alpha && t.outside {
 			c.Standing = Slower
 			s.accuse(suspects, t.cell)
 		}

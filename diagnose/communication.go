@@ -51,17 +51,17 @@ func (h heardSuspect) finding() Finding {
 	if len(h.Hosts) == 1 {
 		f.Host = h.Hosts[0]
 	}
-	switch h.Fault {
-	case suspects.LateRank:
-		f.Rank, f.Evidence = &h.Ranks[0], h.lateEvidence()
-	case suspects.SlowLink:
-		f.Kind, f.Cause, f.Op, f.Evidence = KindEdge, CauseLink, h.work(), h.slowEvidence()
-		if h.Scope == suspects.OneRank {
-			f.Rank = &h.Ranks[0]
-		}
-	case suspects.SlowGroup:
+	if h.Scope == suspects.OneRank {
+		f.Rank = &h.Ranks[0]
+	}
+	switch {
+	case h.Late != nil:
+		f.Evidence = []evidence.Observation{h.lastToEnter()}
+	case h.Scope == suspects.WholeComm:
 		f.Kind, f.Cause, f.Op, f.Evidence = KindGroup, CauseCollective, h.work(), h.slowEvidence()
 		f.Group = groupName(h.communicator())
+	default:
+		f.Kind, f.Cause, f.Op, f.Evidence = KindEdge, CauseLink, h.work(), h.slowEvidence()
 	}
 	f.Confidence = evidence.Strong
 	for _, l := range h.lacks() {
@@ -84,18 +84,9 @@ func (h heardSuspect) communicator() *parallel.Communicator {
 
 // subject is what is slow.
 func (h heardSuspect) subject() evidence.Subject {
-	s := evidence.Subject{Ranks: h.Ranks, Hosts: h.Hosts}
-	switch h.Scope {
-	case suspects.OneHost:
-		s.Scope = evidence.OfHost
-	case suspects.TwoHosts:
-		s.Scope = evidence.OfHosts
-	case suspects.OneRank:
-		s.Scope = evidence.OfRank
-	case suspects.OnePair:
-		s.Scope = evidence.OfPair
-	default:
-		s.Scope, s.Called = evidence.OfCommunicator, kindName(h.communicator())
+	s := evidence.Subject{Scope: evidence.Scope(h.Scope), Ranks: h.Ranks, Hosts: h.Hosts}
+	if h.Scope == suspects.WholeComm {
+		s.Called = kindName(h.communicator())
 	}
 	return s
 }
@@ -117,7 +108,7 @@ func (h heardSuspect) slowLink() evidence.SlowLink {
 	switch {
 	case h.Scope == suspects.OneRank || h.Scope == suspects.OneHost || h.Scope == suspects.TwoHosts:
 		e.AllOfKind = len(h.Subjects)
-	case h.Fault == suspects.SlowGroup && len(h.Hosts) > 1:
+	case h.Scope == suspects.WholeComm && len(h.Hosts) > 1:
 		e.AnyLinkOf = true
 	}
 	return e
@@ -162,11 +153,7 @@ func (h heardSuspect) comparison(e comm.Evidence) evidence.Bandwidth {
 	return b
 }
 
-// lateEvidence is what speaks against a rank.
-func (h heardSuspect) lateEvidence() []evidence.Observation {
-	return []evidence.Observation{h.lastToEnter()}
-}
-
+// lastToEnter is what speaks against a rank.
 func (h heardSuspect) lastToEnter() evidence.LastToEnter {
 	l := h.Late
 	return evidence.LastToEnter{Source: evidence.FromNCCL, Rank: h.Ranks[0], N: l.Last, Of: l.Of, Delay: l.Usual, Share: h.Share, P: h.Chance, Among: len(h.r.Ranks),
@@ -180,7 +167,7 @@ func (h heardSuspect) lacks() (out []evidence.Lack) {
 			out = append(out, l)
 		}
 	}
-	slow := h.Fault != suspects.LateRank
+	slow := h.Late == nil
 	lack(h.Settled == suspects.Open, evidence.Lack{Reason: evidence.FewPeers, AtMost: evidence.Ambiguous, N: 1})
 	lack(h.Settled == suspects.ByLimit, evidence.Lack{Reason: evidence.FewPeers, AtMost: evidence.Supported, N: 1})
 	lack(h.Chance > h.gates.SyncPoint.Significance, evidence.Lack{Reason: evidence.ChanceNotExcluded, AtMost: evidence.Supported, P: h.gates.SyncPoint.Significance})
@@ -192,7 +179,7 @@ func (h heardSuspect) lacks() (out []evidence.Lack) {
 // next is what to do about it.
 func (h heardSuspect) next() []answer.Action {
 	a := answer.Action{Action: answer.TestLink, Ranks: slices.Concat(h.Ranks, h.Partners)}
-	if h.Fault == suspects.LateRank {
+	if h.Late != nil {
 		a.Action, a.Peers = answer.Profile, besides(h.r, h.Ranks)
 	}
 	for i := range h.r.Communicators {

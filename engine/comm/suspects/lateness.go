@@ -77,11 +77,8 @@ func synchronised(r *comm.Result) (all []int) {
 }
 
 // second is when the last rank but one arrived.
-func second(c *comm.Collective) (t int64) {
-	t = c.Parts[0].Start
-	if c.Last == 0 {
-		t = c.Parts[1].Start
-	}
+func second(c *comm.Collective) int64 {
+	t := c.Parts[(c.Last+1)%len(c.Parts)].Start
 	for i, p := range c.Parts {
 		if i != c.Last {
 			t = max(t, p.Start)

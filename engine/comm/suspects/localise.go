@@ -14,14 +14,6 @@ import (
 //  3. a rank: its ways to two other ranks or more;
 //  4. what is left are single pairs.
 
-// extent is slow subjects with one place.
-type extent struct {
-	scope    Scope
-	ranks    []int // indices of Ranks
-	subjects []int
-	findings []comm.Suspect
-}
-
 // localiser looks for what slow pairs have in common.
 type localiser struct {
 	r       *comm.Result
@@ -35,37 +27,60 @@ func newLocaliser(r *comm.Result) *localiser {
 	for _, s := range slices.Concat(r.Speed.Unsettled, r.Speed.Suspects) {
 		l.slow[s.Subject] = s
 	}
-	seen := map[int]bool{}
 	for i := range r.Speed.Cells {
 		c := &r.Speed.Cells[i]
-		if c.Standing >= comm.Usual && !seen[c.Subject] && len(r.MembersOf(c.Subject)) == 2 {
-			seen[c.Subject] = true
+		if c.Standing >= comm.Usual && !slices.Contains(l.pairs, c.Subject) && len(r.MembersOf(c.Subject)) == 2 {
 			l.pairs = append(l.pairs, c.Subject)
 		}
 	}
 	return l
 }
 
-// found is the slow links, and the communicators of more than two ranks that are slow.
-func (l *localiser) found() (links, groups []extent) {
+// slowOf is the slow links and communicators.
+func slowOf(r *comm.Result) (all []Suspect) {
+	l := newLocaliser(r)
 	for _, scope := range []Scope{OneHost, TwoHosts, OneRank} {
 		for _, key := range l.keys(scope) {
-			if x, ok := l.common(scope, key); ok {
-				links = append(links, x)
+			if members, subjects := l.common(scope, key); subjects != nil {
+				all = append(all, l.suspect(scope, members, subjects))
 			}
 		}
 	}
-	for _, s := range slices.Concat(l.r.Speed.Suspects, l.r.Speed.Unsettled) {
-		ranks := l.r.MembersOf(s.Subject)
+	var groups []Suspect
+	for _, s := range slices.Concat(r.Speed.Suspects, r.Speed.Unsettled) {
+		members := r.MembersOf(s.Subject)
 		switch {
 		case l.claimed[s.Subject]:
-		case len(ranks) == 2:
-			links = append(links, l.extent(OnePair, ranks, l.same(ranks)))
+		case len(members) == 2:
+			same := func(p int) bool { return l.isSlow(p) && slices.Equal(r.MembersOf(p), members) }
+			all = append(all, l.suspect(OnePair, members, kept(l.pairs, same)))
 		default:
-			groups = append(groups, extent{WholeComm, ranks, []int{s.Subject}, []comm.Suspect{s}})
+			groups = append(groups, l.suspect(WholeComm, members, []int{s.Subject}))
 		}
 	}
-	return links, groups
+	for _, g := range groups {
+		if !slices.ContainsFunc(all, func(link Suspect) bool { return link.Scope != WholeComm && within(r, link, g) }) {
+			all = append(all, g)
+		}
+	}
+	return all
+}
+
+// within reports whether a slow link explains that a group is slow: it is part of the group.
+func within(r *comm.Result, link, group Suspect) bool {
+	of := r.MembersOf(group.Subjects[0])
+	return slices.ContainsFunc(link.Subjects, func(s int) bool {
+		return !slices.ContainsFunc(r.MembersOf(s), func(rank int) bool { return !slices.Contains(of, rank) })
+	})
+}
+
+func kept(list []int, that func(int) bool) []int {
+	return slices.DeleteFunc(slices.Clone(list), func(x int) bool { return !that(x) })
+}
+
+func (l *localiser) isSlow(pair int) bool {
+	_, slow := l.slow[pair]
+	return slow
 }
 
 // spot is what pairs may have in common: one or two hosts, or a rank and whether its ways stay on the host.
@@ -78,7 +93,7 @@ type spot struct {
 // keys are the places of unclaimed slow pairs, in their order.
 func (l *localiser) keys(scope Scope) (keys []spot) {
 	for _, p := range l.pairs {
-		if _, slow := l.slow[p]; !slow || l.claimed[p] {
+		if !l.isSlow(p) || l.claimed[p] {
 			continue
 		}
 		for _, k := range l.keysOf(scope, p) {
@@ -105,16 +120,15 @@ func (l *localiser) keysOf(scope Scope, pair int) []spot {
 	return []spot{{hosts: [2]string{min(a, b), max(a, b)}}}
 }
 
-// common is the extent of a place if all its pairs are slow, and enough.
-func (l *localiser) common(scope Scope, key spot) (x extent, ok bool) {
-	var subjects, ranks []int
+// common is the ranks and the slow pairs of a place, indices of Ranks and subjects, if all its pairs are slow, and enough.
+func (l *localiser) common(scope Scope, key spot) (members, subjects []int) {
 	hosts := map[string]bool{}
 	for _, p := range l.pairs {
 		if !slices.Contains(l.keysOf(scope, p), key) {
 			continue
 		}
-		if _, slow := l.slow[p]; !slow {
-			return extent{}, false
+		if !l.isSlow(p) {
+			return nil, nil
 		}
 		if l.claimed[p] {
 			continue
@@ -122,38 +136,54 @@ func (l *localiser) common(scope Scope, key spot) (x extent, ok bool) {
 		subjects = append(subjects, p)
 		for _, r := range l.r.MembersOf(p) {
 			hosts[l.r.Ranks[r].Host] = true
-			if !slices.Contains(ranks, r) {
-				ranks = append(ranks, r)
+			if !slices.Contains(members, r) {
+				members = append(members, r)
 			}
 		}
 	}
 	switch {
-	case scope == OneHost && len(hosts) < 3, scope == TwoHosts && len(ranks) < 4, scope == OneRank && len(ranks) < 3:
-		return extent{}, false
+	case scope == OneHost && len(hosts) < 3, scope == TwoHosts && len(members) < 4, scope == OneRank && len(members) < 3:
+		return nil, nil
 	case scope == OneRank:
-		ranks = slices.DeleteFunc(ranks, func(r int) bool { return r != key.rank })
+		members = kept(members, func(r int) bool { return r == key.rank })
 	case scope == OneHost:
-		ranks = slices.DeleteFunc(ranks, func(r int) bool { return l.r.Ranks[r].Host != key.hosts[0] })
+		members = kept(members, func(r int) bool { return l.r.Ranks[r].Host == key.hosts[0] })
 	}
-	return l.extent(scope, ranks, subjects), true
+	return members, subjects
 }
 
-// same is the slow subjects of the same two ranks.
-func (l *localiser) same(ranks []int) (list []int) {
-	for _, p := range l.pairs {
-		if _, slow := l.slow[p]; slow && slices.Equal(l.r.MembersOf(p), ranks) {
-			list = append(list, p)
+// suspect is slow subjects with one place, which they are claimed for; members are indices of Ranks.
+func (l *localiser) suspect(scope Scope, members, subjects []int) Suspect {
+	s := Suspect{Scope: scope, Subjects: subjects, Chance: 1, Smallest: smallest(l.r, subjects), Settled: ByPeers}
+	for _, i := range members {
+		s.Ranks = append(s.Ranks, l.r.Ranks[i].Rank)
+		if h := l.r.Ranks[i].Host; !slices.Contains(s.Hosts, h) {
+			s.Hosts = append(s.Hosts, h)
 		}
 	}
-	return list
-}
-
-// extent claims subjects.
-func (l *localiser) extent(scope Scope, ranks, subjects []int) extent {
-	x := extent{scope: scope, ranks: ranks, subjects: subjects}
-	for _, s := range subjects {
-		l.claimed[s] = true
-		x.findings = append(x.findings, l.slow[s])
+	slices.Sort(s.Ranks)
+	worst := 2.0
+	for _, subject := range subjects {
+		l.claimed[subject] = true
+		for _, i := range l.r.MembersOf(subject) {
+			if rank := l.r.Ranks[i].Rank; !slices.Contains(members, i) && !slices.Contains(s.Partners, rank) {
+				s.Partners = append(s.Partners, rank)
+			}
+		}
+		b := l.slow[subject]
+		s.Cost, s.Chance = max(s.Cost, b.Cost), min(s.Chance, b.P)
+		for _, e := range b.Evidence {
+			if ratio := l.r.Speed.Cells[e.Cell].Bus / e.Bus; ratio < worst {
+				worst, s.Worst = ratio, e
+			}
+		}
 	}
-	return x
+	slices.Sort(s.Partners)
+	if span := span(l.r); span > 0 {
+		s.Share = float64(s.Cost) / float64(span)
+	}
+	if s.Worst.Peers < 2 {
+		s.Settled = byLimit(l.r, s.Worst)
+	}
+	return s
 }

@@ -3,7 +3,6 @@ package comm
 import (
 	"github.com/sfstat/sfstat/engine/comm/parallel"
 	"github.com/sfstat/sfstat/engine/comm/volume"
-	"github.com/sfstat/sfstat/trace/nccl"
 )
 
 // against holds what every rank called against a model, which is complete.
@@ -13,19 +12,21 @@ func (r *Result) against(m *volume.Model) error {
 	}
 	for i := range r.Ranks {
 		k := &r.Ranks[i]
-		var calls []volume.Traffic
+		var calls []volume.Flow
 		for _, n := range k.Calls {
 			g, known := r.CommunicatorOf(n)
 			if !known {
 				continue
 			}
 			c, of := &r.Calls[n], &r.Communicators[g]
-			calls = append(calls, volume.Traffic{Dimension: dimensionOf(of, m), Op: c.Op, Ranks: int64(of.NRanks), Bytes: max(c.Bytes, 0),
-				Self: (c.Op == nccl.Send || c.Op == nccl.Recv) && c.Peer == r.Groups[c.Group].Rank})
+			flow := volume.Called(dimensionOf(of, m), c.Op, int64(of.NRanks), max(c.Bytes, 0))
+			if c.Op.Message() && c.Peer == r.Groups[c.Group].Rank {
+				flow = flow.ToSelf()
+			}
+			calls = append(calls, flow)
 		}
 		a := volume.Account{Rank: i, Stage: m.StageOf(k.Rank), Bubble: m.Bubble()}
-		seen := volume.Observed(calls)
-		a.Comparison = volume.Compare(m.Flows(a.Stage, volume.ExchangeOf(seen)), seen)
+		a.Comparison = volume.Compare(m.Flows(a.Stage, volume.ExchangeOf(calls)), calls)
 		r.Accounts = append(r.Accounts, a)
 	}
 	return nil

@@ -24,7 +24,7 @@ func infer(all []Communicator) {
 	p := connect(all)
 	for i := range all {
 		if c := &all[i]; !c.obvious() {
-			c.tensorOrData(p.coverage(c))
+			c.tensorOrData(weights{beyond: p.beyond(c)})
 		}
 	}
 	resolve(all)
@@ -85,14 +85,6 @@ func (c *Communicator) exchanges(use Kind) (Kind, EvidenceKind) {
 	return use, SendsAndReceives
 }
 
-// coverage is whether a communicator joins all ranks that have to do with each other.
-type coverage uint8
-
-const (
-	whole coverage = iota // no other communicator joins one of its ranks with a rank that it has not
-	part
-)
-
 // pattern is what large collectives do to the parameters of a model or to what it computes.
 type pattern uint8
 
@@ -117,54 +109,48 @@ func (c *Communicator) pattern() pattern {
 	return ambiguous
 }
 
-// weights adds up evidence.
+// weights adds up evidence: for tensor parallelism above 0, for data parallelism below.
 type weights struct {
-	tensor, data int
-	evidence     []Evidence
+	beyond   bool // other communicators join its ranks with further ones
+	lead     int
+	evidence []Evidence
 }
 
-func (s *weights) forTensor(points int, e Evidence) {
-	s.tensor, s.evidence = s.tensor+points, append(s.evidence, e)
+func (s *weights) add(points int, e Evidence) {
+	s.lead, s.evidence = s.lead+points, append(s.evidence, e)
 }
-
-func (s *weights) forData(points int, e Evidence) {
-	s.data, s.evidence = s.data+points, append(s.evidence, e)
-}
-
-func (s *weights) forNeither(e Evidence) { s.evidence = append(s.evidence, e) }
 
 // tensorOrData adds up the evidence.
-func (c *Communicator) tensorOrData(in coverage) {
-	var s weights
-	c.weighRepeats(&s, in)
+func (c *Communicator) tensorOrData(s weights) {
+	c.weighRepeats(&s)
 	if c.Averages > 0 {
-		s.forData(2, Evidence{Kind: AveragingReductions, N: int64(c.Averages)})
+		s.add(-2, Evidence{Kind: AveragingReductions, N: int64(c.Averages)})
 	}
 	if 4*c.Grouped > c.Large {
-		s.forData(5, Evidence{Kind: GroupedCalls, N: int64(c.Grouped), Of: int64(c.Large)})
+		s.add(-5, Evidence{Kind: GroupedCalls, N: int64(c.Grouped), Of: int64(c.Large)})
 	}
 	switch stride := c.Stride(); {
 	case stride > 1:
-		s.forData(2, Evidence{Kind: RanksApart, Stride: stride})
-	case stride == 1 && in == part && c.Hosts == 1 && c.NRanks <= contiguousMax:
-		s.forTensor(1, Evidence{Kind: NeighboursOnHost})
+		s.add(-2, Evidence{Kind: RanksApart, Stride: stride})
+	case stride == 1 && s.beyond && c.Hosts == 1 && c.NRanks <= contiguousMax:
+		s.add(1, Evidence{Kind: NeighboursOnHost})
 	}
 	if c.Hosts > 1 && c.NRanks == c.Hosts {
-		s.forData(1, Evidence{Kind: OneRankPerHost, N: int64(c.Hosts)})
+		s.add(-1, Evidence{Kind: OneRankPerHost, N: int64(c.Hosts)})
 	}
 	switch {
-	case s.tensor >= s.data+decided:
+	case s.lead >= decided:
 		c.Kind = TensorParallel
-	case s.data >= s.tensor+decided:
+	case s.lead <= -decided:
 		c.Kind = DataParallel
 	default:
-		s.forNeither(Evidence{Kind: TensorOrData})
+		s.add(0, Evidence{Kind: TensorOrData})
 	}
 	c.Evidence = s.evidence
 }
 
 // weighRepeats weighs how often one size comes.
-func (c *Communicator) weighRepeats(s *weights, in coverage) {
+func (c *Communicator) weighRepeats(s *weights) {
 	often, points := c.Steps > 0 && c.Repeats >= manyRepeats, 3
 	if c.Steps == 0 {
 		often, points = c.Repeats >= manyWithout, 2
@@ -172,16 +158,16 @@ func (c *Communicator) weighRepeats(s *weights, in coverage) {
 	repeated := func(kind EvidenceKind) Evidence { return Evidence{Kind: kind, Times: c.Repeats, Whole: c.Steps == 0} }
 	switch use := c.pattern(); {
 	case use == gathering:
-		s.forData(3, Evidence{Kind: SuccessiveGathers, Share: c.Successive})
+		s.add(-3, Evidence{Kind: SuccessiveGathers, Share: c.Successive})
 	case c.Steps > 0 && c.Repeats <= fewRepeats:
-		s.forData(2, Evidence{Kind: RareSizes, N: int64(math.Ceil(c.Repeats))})
+		s.add(-2, Evidence{Kind: RareSizes, N: int64(math.Ceil(c.Repeats))})
 	case !often:
 	case use == alternating:
-		s.forTensor(3, repeated(GatheredSize))
-	case use == reducing && in == part && !c.atOnce():
-		s.forTensor(points, repeated(ReducedSize))
+		s.add(3, repeated(GatheredSize))
+	case use == reducing && s.beyond && !c.atOnce():
+		s.add(points, repeated(ReducedSize))
 	default:
-		s.forNeither(repeated(RepeatedSize))
+		s.add(0, repeated(RepeatedSize))
 	}
 }
 

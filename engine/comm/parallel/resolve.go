@@ -1,82 +1,65 @@
 package parallel
 
-import "slices"
+import (
+	"slices"
+
+	"gonum.org/v1/gonum/graph/simple"
+	"gonum.org/v1/gonum/graph/topo"
+)
 
 // connected are the sets of ranks that have to do with each other, directly or through others: several, where several jobs lie
 // in one folder.
 type connected struct {
-	above map[int]int // of a rank, one of its set nearer to the head; a head has itself
-	ranks map[int]int // of a head, of its set
-	most  map[int]int // of a head, of a communicator of its set, ranks without a log included
+	sets [][]int     // of ranks, ascending
+	of   map[int]int // of a rank, index of sets
+	most []int       // of each set, of a communicator of it, ranks without a log included
 }
 
-// connect joins the ranks of each communicator. Nearly O(ranks of all communicators).
+// connect joins the ranks of each communicator.
 func connect(all []Communicator) *connected {
-	p := &connected{above: map[int]int{}, ranks: map[int]int{}, most: map[int]int{}}
+	g := simple.NewUndirectedGraph()
 	for i := range all {
-		c := &all[i]
-		for _, rank := range c.Ranks {
-			p.join(p.head(c.Ranks[0]), p.head(rank))
+		for _, rank := range all[i].Ranks {
+			if first := all[i].Ranks[0]; rank != first {
+				g.SetEdge(simple.Edge{F: simple.Node(first), T: simple.Node(rank)})
+			} else if g.Node(int64(rank)) == nil {
+				g.AddNode(simple.Node(rank))
+			}
 		}
-		if len(c.Ranks) > 0 {
-			head := p.head(c.Ranks[0])
-			p.most[head] = max(p.most[head], c.NRanks)
+	}
+	p := &connected{of: map[int]int{}}
+	for n, nodes := range topo.ConnectedComponents(g) {
+		var set []int
+		for _, node := range nodes {
+			set = append(set, int(node.ID()))
+			p.of[int(node.ID())] = n
+		}
+		slices.Sort(set)
+		p.sets, p.most = append(p.sets, set), append(p.most, 0)
+	}
+	for i := range all {
+		if c := &all[i]; len(c.Ranks) > 0 {
+			n := p.of[c.Ranks[0]]
+			p.most[n] = max(p.most[n], c.NRanks)
 		}
 	}
 	return p
 }
 
-func (p *connected) head(rank int) int {
-	if _, known := p.above[rank]; !known {
-		p.above[rank], p.ranks[rank] = rank, 1
-	}
-	for p.above[rank] != rank {
-		p.above[rank] = p.above[p.above[rank]]
-		rank = p.above[rank]
-	}
-	return rank
-}
-
-// join puts the smaller of two sets below the larger.
-func (p *connected) join(x, y int) {
-	if x == y {
-		return
-	}
-	if p.ranks[x] < p.ranks[y] {
-		x, y = y, x
-	}
-	p.above[y] = x
-	p.ranks[x] += p.ranks[y]
-	p.most[x] = max(p.most[x], p.most[y])
-}
-
 // Sets are the ranks that communicators connect, directly or through others, each set of at least two, in order.
-func Sets(all []Communicator) (list [][]int) {
-	p := connect(all)
-	of := map[int][]int{}
-	for rank := range p.above {
-		head := p.head(rank)
-		of[head] = append(of[head], rank)
-	}
-	for _, ranks := range of {
-		if len(ranks) > 1 {
-			slices.Sort(ranks)
-			list = append(list, ranks)
-		}
-	}
+func Sets(all []Communicator) [][]int {
+	list := slices.DeleteFunc(connect(all).sets, func(set []int) bool { return len(set) < 2 })
 	slices.SortFunc(list, slices.Compare)
 	return list
 }
 
-// coverage reports whether other communicators lead from the ranks of c to further ones.
-func (p *connected) coverage(c *Communicator) coverage {
+// beyond reports whether other communicators lead from the ranks of c to further ones.
+func (p *connected) beyond(c *Communicator) bool {
 	if len(c.Ranks) == 0 {
-		return whole
+		return false
 	}
-	if head := p.head(c.Ranks[0]); p.ranks[head] > len(c.Ranks) || p.most[head] > c.NRanks {
-		return part
-	}
-	return whole
+	n := p.of[c.Ranks[0]]
+	return len(p.sets[n]) > len(c.Ranks) || p.most[n] > c.NRanks
 }
 
 // has reports whether a rank of the job is a member. O(log ranks).

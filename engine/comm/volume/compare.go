@@ -10,43 +10,6 @@ import (
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
-// Traffic is one call of a rank.
-type Traffic struct {
-	Dimension parallel.Kind
-	Op        nccl.Op
-	Ranks     int64
-	Bytes     int64 // as logged
-	Self      bool  // a Send or Recv between a rank and itself
-}
-
-// Observed adds up a rank's calls, by dimension, operation and size of communicator. Calls of one rank
-// communicate nothing and are left out.
-func Observed(calls []Traffic) []Flow {
-	type key struct {
-		parallel.Kind
-		nccl.Op
-		ranks int64
-	}
-	var all ordered.List[key, Flow]
-	for _, c := range calls {
-		if c.Ranks < 2 {
-			continue
-		}
-		f, _ := all.Of(key{c.Dimension, c.Op, c.Ranks})
-		f.Dimension, f.Op, f.Ranks = c.Dimension, c.Op, c.Ranks
-		f.Calls++
-		f.Logged += float64(c.Bytes)
-		if !c.Self {
-			f.Sent += sentBytes(c.Op, float64(c.Bytes), c.Ranks)
-		}
-	}
-	out := all.All
-	slices.SortFunc(out, func(a, b Flow) int {
-		return cmp.Or(cmp.Compare(a.Dimension, b.Dimension), cmp.Compare(a.Op, b.Op), cmp.Compare(a.Ranks, b.Ranks))
-	})
-	return out
-}
-
 // Row holds what was expected of one operation beside what was seen.
 type Row struct {
 	Dimension        parallel.Kind
@@ -73,7 +36,8 @@ type Comparison struct {
 	Unmodelled       Flow  // what no formula is for, added up
 }
 
-// Compare holds a rank's flows against theory. Each operation of a dimension is one row.
+// Compare holds a rank's calls against theory. Each operation of a dimension is one row. Calls of one rank communicate nothing and are
+// left out.
 func Compare(theory, observed []Flow) Comparison {
 	type key struct {
 		parallel.Kind
@@ -89,7 +53,9 @@ func Compare(theory, observed []Flow) Comparison {
 		row(&theory[i]).Theory.add(&theory[i])
 	}
 	for i := range observed {
-		row(&observed[i]).Observed.add(&observed[i])
+		if observed[i].Ranks > 1 {
+			row(&observed[i]).Observed.add(&observed[i])
+		}
 	}
 	c := Comparison{Rows: rows.All}
 	for i := range c.Rows {
@@ -127,7 +93,7 @@ func (r *Row) explain() {
 	}
 }
 
-// ExchangeOf is how observed flows write all-to-alls.
+// ExchangeOf is how a rank's calls write all-to-alls.
 func ExchangeOf(observed []Flow) Exchange {
 	for i := range observed {
 		if f := &observed[i]; f.Dimension == parallel.ExpertParallel && f.Op == nccl.AlltoAll {
@@ -135,4 +101,33 @@ func ExchangeOf(observed []Flow) Exchange {
 		}
 	}
 	return SendsAndReceives
+}
+
+// Account is what one rank communicated beside what it should have.
+type Account struct {
+	Rank   int // index of the ranks of the job
+	Stage  int64
+	Bubble float64 // idle time of pipeline stages over computing, as the model's schedule has it
+	Comparison
+}
+
+// Alike groups accounts, by index, whose rows are the same: what was logged
+// within a thousandth of all that was expected, as on the ranks of one stage.
+func Alike(all []Account) (groups [][]int) {
+	for i := range all {
+		at := slices.IndexFunc(groups, func(g []int) bool { return all[g[0]].alike(&all[i]) })
+		if at < 0 {
+			at = len(groups)
+			groups = append(groups, nil)
+		}
+		groups[at] = append(groups[at], i)
+	}
+	return groups
+}
+
+func (a *Account) alike(b *Account) bool {
+	return slices.EqualFunc(a.Rows, b.Rows, func(x, y Row) bool {
+		return x.Dimension == y.Dimension && x.Op == y.Op && x.Theory.Logged == y.Theory.Logged &&
+			math.Abs(x.Observed.Logged-y.Observed.Logged) <= a.Theory.Logged/1000
+	})
 }

@@ -15,6 +15,17 @@ type Flow struct {
 	Sent      float64 // bytes that leave the rank, on a ring
 }
 
+// Called is one call of a rank, which logs bytes.
+func Called(d parallel.Kind, op nccl.Op, ranks, bytes int64) Flow {
+	return Flow{d, op, ranks, 1, float64(bytes), sentBytes(op, float64(bytes), ranks)}
+}
+
+// ToSelf is a send or receive between a rank and itself, which leaves no rank.
+func (f Flow) ToSelf() Flow {
+	f.Sent = 0
+	return f
+}
+
 // sentBytes is what leaves a rank for a call that logs bytes: on a ring for what has one, and to each peer for
 // an all-to-all. A receive sends nothing.
 func sentBytes(op nccl.Op, logged float64, ranks int64) float64 {
@@ -186,4 +197,31 @@ func (m *Model) Job() map[nccl.Op]Flow {
 		}
 	}
 	return out
+}
+
+// ThesisBytes is the theory of Table 5.1 of the NCCL Trace Profiler (Heidelberg 2026), in bytes; its column is of 10⁹. It is found from
+// the numbers: the thesis states the quantities, these formulas give all five values to the last digit.
+//
+//	DP  2(N−1)/N · 12h²·(layers without experts) · e        once an iteration; no embedding, biases, norms or layers with experts
+//	PP  2 · b·s·h·e for each border                          of each microbatch, sent and received
+//	TP  2(N−1)/N · 4 · layers · b·s·h·e · 1/N                of each microbatch
+//	EP  (N−1)/N · 4 · layers with experts · k·b·s·h·e        of each microbatch
+//
+// DP, TP and EP are what leaves a rank, PP is both directions. TP's 1/N is either a message of one part or a
+// quarter of the 16 microbatches that PP has: the value alone does not tell. Without it, and so by [Model.Flows], 32.21 GB leave
+// a rank, or 21.47 GB as the log counts them.
+func (m *Model) ThesisBytes(stage int64) float64 {
+	ring := func(n int64) float64 { return 2 * float64(n-1) / float64(n) }
+	h, times, a := float64(m.Hidden), float64(m.microbatches()), m.activations()
+	total := ring(m.DP) * 12 * h * h * float64(m.Layers-m.MoELayers) * float64(m.ElementBytes)
+	if m.PP > 1 {
+		borders := 2.0
+		if stage == 0 || stage == m.PP-1 {
+			borders = 1
+		}
+		total += times * 2 * borders * a
+	}
+	total += times * ring(m.TP) * 4 * float64(m.Layers) * a / float64(m.TP)
+	total += times * ring(m.EP) / 2 * 4 * float64(m.MoELayers) * float64(m.TopK) * a
+	return total * float64(m.Iterations)
 }

@@ -26,11 +26,11 @@ type volumeTruth struct {
 }
 
 // traffic is what a rank logged.
-func (v *volumeTruth) traffic(rank int) []volume.Traffic {
+func (v *volumeTruth) traffic(rank int) []volume.Flow {
 	dimensions := map[string]parallel.Kind{"TP": parallel.TensorParallel, "DP": parallel.DataParallel, "PP": parallel.PipelineParallel, "EP": parallel.ExpertParallel, "EDP": parallel.ExpertDataParallel}
 	column := func(name string) int { return slices.Index(v.CallFields, name) }
 	op, of, bytes, root := column("op"), column("comm"), column("bytes"), column("root")
-	var out []volume.Traffic
+	var out []volume.Flow
 	for _, call := range v.Calls[strconv.Itoa(rank)] {
 		i := slices.IndexFunc(v.Comms, func(c struct {
 			ID    int
@@ -39,9 +39,11 @@ func (v *volumeTruth) traffic(rank int) []volume.Traffic {
 		}) bool {
 			return c.ID == int(call[of].(float64))
 		})
-		x := volume.Traffic{Dimension: dimensions[v.Comms[i].Kind], Op: nccl.ParseOp(call[op].(string)), Ranks: int64(len(v.Comms[i].Ranks)), Bytes: int64(call[bytes].(float64))}
+		x := volume.Called(dimensions[v.Comms[i].Kind], nccl.ParseOp(call[op].(string)), int64(len(v.Comms[i].Ranks)), int64(call[bytes].(float64)))
 		peer := int(call[root].(float64))
-		x.Self = (x.Op == nccl.Send || x.Op == nccl.Recv) && peer >= 0 && peer < len(v.Comms[i].Ranks) && v.Comms[i].Ranks[peer] == rank
+		if x.Op.Message() && peer >= 0 && peer < len(v.Comms[i].Ranks) && v.Comms[i].Ranks[peer] == rank {
+			x = x.ToSelf()
+		}
 		out = append(out, x)
 	}
 	return out
@@ -79,7 +81,7 @@ func TestVolumes(t *testing.T) {
 			t.Fatal(err)
 		}
 		rank := 0
-		seen := volume.Observed(v.traffic(rank))
+		seen := v.traffic(rank)
 		c := volume.Compare(m.Flows(m.StageOf(rank), volume.ExchangeOf(seen)), seen)
 		for _, r := range c.Rows {
 			t.Logf("%s: %v %v: expected %.0f calls, %.4g B; seen %.0f, %.4g B; ratio %.3f = %.3f × %.3f", tt.name, r.Dimension, r.Op, r.Theory.Calls, r.Theory.Logged,

@@ -20,7 +20,7 @@ const (
 
 // members is which sides of communicators, one for each of Result.Groups, are of one.
 type members struct {
-	sides  []Side // Process is an index of Ranks
+	sides  []comms.Group // Process is an index of Ranks; None: of no rank, and nothing is known of it then
 	list   []SideGroup
 	joined map[int]bool // sides that only the ends of their collectives put together
 }
@@ -35,23 +35,17 @@ func (r *Result) members(t *tied) *members {
 			}
 		}
 	}
-	m := &members{joined: map[int]bool{}}
-	for i := range r.Groups {
-		g := &r.Groups[i]
-		s := Side{Process: comms.None, Rank: -1, Ranks: g.Size, Parent: comms.None, Split: -1}
+	m := &members{sides: slices.Clone(r.Groups), joined: map[int]bool{}}
+	for i := range m.sides {
+		s := &m.sides[i]
+		if k, ok := owner[s.Process]; ok {
+			s.Process = k
+		} else {
+			*s = comms.Group{Process: comms.None, Rank: -1, Size: s.Size}
+		}
 		if t.unsized[i] { // at most the job
-			s.Ranks = len(r.Ranks)
+			s.Size = len(r.Ranks)
 		}
-		if k, ok := owner[g.Process]; ok {
-			s.Process, s.ID, s.Rank = k, g.ID, g.Rank
-			if g.Split != nil {
-				s.Parent = g.Split.Parent
-			}
-		}
-		if g.Split != nil {
-			s.Split, s.Color = g.Split.Number, g.Split.Color
-		}
-		m.sides = append(m.sides, s)
 	}
 	m.list = GroupSides(m.sides)
 	return m
@@ -117,7 +111,7 @@ func (r *Result) joinByEnds(m *members, t *tied) {
 	}
 	for s := range t.unsized { // how many they are is not known after all
 		if !m.joined[s] {
-			m.sides[s].Ranks = 0
+			m.sides[s].Size = 0
 		}
 	}
 	if len(m.joined) > 0 || len(t.unsized) > 0 {
@@ -171,7 +165,7 @@ func (r *Result) endingTogether(m *members, alone []int, ends map[int]map[int64]
 // fit reports whether two groups may be parts of one communicator: they are not too many, and no process and no
 // rank is in both.
 func (m *members) fit(g, h []int) bool {
-	if len(g)+len(h) > m.sides[g[0]].Ranks {
+	if len(g)+len(h) > m.sides[g[0]].Size {
 		return false
 	}
 	for _, x := range g {
@@ -188,7 +182,7 @@ func (m *members) fit(g, h []int) bool {
 // endTogether reports whether two sides end their collectives together.
 func (r *Result) endTogether(m *members, x, y int, ends map[int]map[int64]ending) (apart int64, ok bool) {
 	s, o := &m.sides[x], &m.sides[y]
-	if s.Process == o.Process || s.Ranks != o.Ranks || r.clockOf(s.Process) != r.clockOf(o.Process) {
+	if s.Process == o.Process || s.Size != o.Size || r.clockOf(s.Process) != r.clockOf(o.Process) {
 		return 0, false
 	}
 	var all []int64
@@ -213,7 +207,7 @@ func (m *members) name(g []int, id uint64, t *tied) {
 		}
 		m.sides[s].ID, m.joined[s] = id, true
 		if t.unsized[s] {
-			m.sides[s].Ranks = len(g)
+			m.sides[s].Size = len(g)
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 // launchUnit is what one side of a communicator launched at once, as one witness tells it.
 type launchUnit struct {
 	Count   int64 // launches of the communicator before it, as the witness counts
+	ids     []int // of its calls
 	Calls   []callSign
 	Vague   bool  // it may hold other calls as well
 	Time    int64 // nanoseconds on the witness's clock, when HasTime

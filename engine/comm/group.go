@@ -11,17 +11,6 @@ import (
 // split has none in the log from 2.23 on; its members have split the same communicator, as its
 // so-manieth child, with the same colour.
 
-// Side is one process's side of a communicator.
-type Side struct {
-	Process int
-	ID      uint64 // commId, 0 where the log has none
-	Rank    int    // in the communicator, -1 where the log does not say
-	Ranks   int
-	Parent  int // index of Sides, comms.None for what is no split, or where it is not known
-	Split   int64
-	Color   int64
-}
-
 // GroupMethod says how sides were found to be one communicator.
 type GroupMethod uint8
 
@@ -62,7 +51,7 @@ type sideKey struct {
 
 // GroupSides finds which sides are one communicator. Every side is in exactly one; the order is that of
 // the first side of each. Parents must come before their splits, as they do in a log.
-func GroupSides(sides []Side) []SideGroup {
+func GroupSides(sides []comms.Group) []SideGroup {
 	g := grouper{sides: sides, at: map[sideKey]int{}, taken: map[sideSeat]int{}, of: make([]int, len(sides)), places: maxGroupPlaces}
 	for i := range sides {
 		g.of[i] = g.place(i)
@@ -85,7 +74,7 @@ type sideSeat struct {
 }
 
 type grouper struct {
-	sides []Side
+	sides []comms.Group
 	list  []SideGroup
 	at    map[sideKey]int
 	of    []int // communicator of each side
@@ -97,13 +86,13 @@ type grouper struct {
 // place puts a side into its communicator, or into a new one.
 func (g *grouper) place(i int) int {
 	s := &g.sides[i]
-	k := sideKey{method: ByID, id: s.ID, ranks: s.Ranks}
-	switch {
-	case s.Rank < 0 || s.Rank >= s.Ranks || s.Ranks > maxGroupRanks:
+	k := sideKey{method: ByID, id: s.ID, ranks: s.Size}
+	switch x := s.Split; {
+	case s.Rank < 0 || s.Rank >= s.Size || s.Size > maxGroupRanks:
 		return g.alone(i)
 	case s.ID != 0:
-	case s.Parent >= 0 && s.Parent < i:
-		k = sideKey{method: BySplit, id: uint64(g.of[s.Parent]), split: s.Split, color: s.Color, ranks: s.Ranks}
+	case x != nil && x.Parent >= 0 && x.Parent < i:
+		k = sideKey{method: BySplit, id: uint64(g.of[x.Parent]), split: x.Number, color: x.Color, ranks: s.Size}
 	default:
 		return g.alone(i)
 	}
@@ -111,13 +100,13 @@ func (g *grouper) place(i int) int {
 	k.again = g.taken[turn]
 	c, ok := g.at[k]
 	if !ok {
-		if s.Ranks > g.places {
+		if s.Size > g.places {
 			return g.alone(i)
 		}
-		g.places -= s.Ranks
+		g.places -= s.Size
 		c = len(g.list)
 		g.at[k] = c
-		g.list = append(g.list, SideGroup{Method: k.method, ID: s.ID, Ranks: s.Ranks, Sides: slices.Repeat([]int{comms.None}, s.Ranks)})
+		g.list = append(g.list, SideGroup{Method: k.method, ID: s.ID, Ranks: s.Size, Sides: slices.Repeat([]int{comms.None}, s.Size)})
 	}
 	g.list[c].Sides[s.Rank] = i
 	g.taken[turn]++
@@ -125,6 +114,6 @@ func (g *grouper) place(i int) int {
 }
 
 func (g *grouper) alone(i int) int {
-	g.list = append(g.list, SideGroup{ID: g.sides[i].ID, Ranks: g.sides[i].Ranks, Sides: []int{i}})
+	g.list = append(g.list, SideGroup{ID: g.sides[i].ID, Ranks: g.sides[i].Size, Sides: []int{i}})
 	return len(g.list) - 1
 }

@@ -10,17 +10,17 @@ import (
 // Two processes with a world, a split of two colours, an unknown one, and the world again after
 // a restart.
 func TestGroupSides(t *testing.T) {
-	sides := []Side{
-		{Process: 0, ID: 7, Rank: 0, Ranks: 2, Parent: comms.None},
-		{Process: 1, ID: 7, Rank: 1, Ranks: 2, Parent: comms.None},
-		{Process: 0, Rank: 0, Ranks: 1, Parent: 0, Split: 1, Color: 0},
-		{Process: 1, Rank: 0, Ranks: 1, Parent: 1, Split: 1, Color: 1},
-		{Process: 0, Rank: 0, Ranks: 2, Parent: 0, Split: 2},
-		{Process: 1, Rank: 1, Ranks: 2, Parent: 1, Split: 2},
-		{Process: 0, Rank: -1, Ranks: 2, Parent: comms.None},
-		{Process: 0, ID: 7, Rank: 0, Ranks: 2, Parent: comms.None},
-		{Process: 0, ID: 9, Rank: 2, Ranks: 3, Parent: comms.None},
-		{Process: 0, ID: 9, Rank: 5, Ranks: 3, Parent: comms.None},
+	sides := []comms.Group{
+		{Process: 0, ID: 7, Rank: 0, Size: 2},
+		{Process: 1, ID: 7, Rank: 1, Size: 2},
+		{Process: 0, Rank: 0, Size: 1, Split: &comms.Split{Parent: 0, Number: 1}},
+		{Process: 1, Rank: 0, Size: 1, Split: &comms.Split{Parent: 1, Number: 1, Color: 1}},
+		{Process: 0, Rank: 0, Size: 2, Split: &comms.Split{Parent: 0, Number: 2}},
+		{Process: 1, Rank: 1, Size: 2, Split: &comms.Split{Parent: 1, Number: 2}},
+		{Process: 0, Rank: -1, Size: 2},
+		{Process: 0, ID: 7, Rank: 0, Size: 2},
+		{Process: 0, ID: 9, Rank: 2, Size: 3},
+		{Process: 0, ID: 9, Rank: 5, Size: 3},
 	}
 	got := GroupSides(sides)
 	want := []SideGroup{
@@ -40,9 +40,9 @@ func TestGroupSides(t *testing.T) {
 
 // What a damaged line claims costs no memory, and sides that come again and again no time.
 func TestGroupSidesOfClaims(t *testing.T) {
-	var sides []Side
+	var sides []comms.Group
 	for i := range 4000 {
-		sides = append(sides, Side{ID: uint64(i + 1), Ranks: maxGroupRanks, Parent: comms.None}, Side{ID: 1 << 40, Ranks: 2, Parent: comms.None})
+		sides = append(sides, comms.Group{ID: uint64(i + 1), Size: maxGroupRanks}, comms.Group{ID: 1 << 40, Size: 2})
 	}
 	places, believed := 0, 0
 	for _, c := range GroupSides(sides) {

@@ -66,16 +66,10 @@ func (r *Result) reconcile(of *profiled, by Scoring) *tied {
 	return t
 }
 
-// unit is the calls of one launch, as one witness tells it.
-type unit struct {
-	launch int64
-	calls  []int
-}
-
 // unitsOf parts calls by communicator, in the order of their first call, and by launch; those on communicators that do not count are left out.
-func unitsOf(calls []int, call func(int) *comms.Call, counts func(group int) bool) (order []int, units map[int][]unit) {
+func unitsOf(calls []int, call func(int) *comms.Call, counts func(group int) bool) (order []int, units map[int][]launchUnit) {
 	at := map[launchKey]int{}
-	units = map[int][]unit{}
+	units = map[int][]launchUnit{}
 	for _, i := range calls {
 		c := call(i)
 		if !counts(c.Group) {
@@ -89,9 +83,9 @@ func unitsOf(calls []int, call func(int) *comms.Call, counts func(group int) boo
 		if !known {
 			n = len(units[c.Group])
 			at[key] = n
-			units[c.Group] = append(units[c.Group], unit{launch: c.Launch})
+			units[c.Group] = append(units[c.Group], launchUnit{Count: c.Launch})
 		}
-		units[c.Group][n].calls = append(units[c.Group][n].calls, i)
+		units[c.Group][n].ids = append(units[c.Group][n].ids, i)
 	}
 	return order, units
 }
@@ -102,12 +96,12 @@ type profile struct {
 	t     *tied
 	rank  int
 	k     *Rank
-	calls []int          // of Recorded.Calls, as they were entered
-	order []int          // groups of Recorded.Groups, by their first call
-	units map[int][]unit // of each of them
-	group map[int]int    // which of Result.Groups they are
-	shift map[int]int64  // and how many launches the recording counts less
-	used  map[int]bool   // calls that the log has
+	calls []int                // of Recorded.Calls, as they were entered
+	order []int                // groups of Recorded.Groups, by their first call
+	units map[int][]launchUnit // of each of them
+	group map[int]int          // which of Result.Groups they are
+	shift map[int]int64        // and how many launches the recording counts less
+	used  map[int]bool         // calls that the log has
 }
 
 func newProfile(r *Result, t *tied, rank int, calls []int) *profile {
@@ -133,7 +127,7 @@ func (p *profile) adopt() {
 	for _, g := range p.order {
 		p.addGroup(g)
 		for _, u := range p.units[g] {
-			all = append(all, u.calls...)
+			all = append(all, u.ids...)
 		}
 	}
 	p.add(all)
@@ -157,8 +151,8 @@ func (p *profile) silent(g int) bool {
 	return !slices.ContainsFunc(p.units[g], p.launches)
 }
 
-func (p *profile) launches(u unit) bool {
-	return slices.ContainsFunc(u.calls, func(c int) bool { return p.call(c).Kernel != comms.None })
+func (p *profile) launches(u launchUnit) bool {
+	return slices.ContainsFunc(u.ids, func(c int) bool { return p.call(c).Kernel != comms.None })
 }
 
 // opBits is the room for operations in a count where each operation is numbered by itself, as in a dump of the Inspector.

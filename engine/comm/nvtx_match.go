@@ -33,16 +33,16 @@ func (p *profile) matchRanges() {
 }
 
 // loggedUnits is the units of each communicator of several ranks that the process logged, by count.
-func (p *profile) loggedUnits() map[int][]unit {
+func (p *profile) loggedUnits() map[int][]launchUnit {
 	_, units := unitsOf(p.k.Calls, func(i int) *comms.Call { return &p.r.Calls[i] }, func(group int) bool { return p.r.Groups[group].Size != 1 })
 	for _, list := range units {
-		slices.SortStableFunc(list, func(x, y unit) int { return cmp.Compare(x.launch, y.launch) })
+		slices.SortStableFunc(list, func(x, y launchUnit) int { return cmp.Compare(x.Count, y.Count) })
 	}
 	return units
 }
 
 // find looks for the communicator of the ranges that is one of the log, and by how much their counts differ.
-func (p *profile) find(logged int, units []unit) (recorded int, shift int64, ok bool) {
+func (p *profile) find(logged int, units []launchUnit) (recorded int, shift int64, ok bool) {
 	id := p.r.Groups[logged].ID
 	found := 0
 	for _, g := range p.order {
@@ -63,7 +63,7 @@ func (p *profile) find(logged int, units []unit) (recorded int, shift int64, ok 
 }
 
 // fit compares one communicator of the log with one of the ranges. If the ranges have its making, both count from 0.
-func (p *profile) fit(recorded int, units []unit) (shift int64, ok bool) {
+func (p *profile) fit(recorded int, units []launchUnit) (shift int64, ok bool) {
 	of, in := p.ofLog(units), p.ofRanges(recorded)
 	if len(in) == 0 || len(of) == 0 {
 		return 0, false
@@ -74,33 +74,33 @@ func (p *profile) fit(recorded int, units []unit) (shift int64, ok bool) {
 	return countShift(of, in, p.offset())
 }
 
-// ofRanges is the units of the ranges as the engine takes them, without those that launched nothing.
+// ofRanges is the units of the ranges with what tells them apart, without those that launched nothing.
 func (p *profile) ofRanges(recorded int) (out []launchUnit) {
 	for _, u := range p.units[recorded] {
-		x := launchUnit{Count: u.launch, Time: p.call(u.calls[0]).Enter, HasTime: true}
-		for _, i := range u.calls {
+		u.Time, u.HasTime = p.call(u.ids[0]).Enter, true
+		for _, i := range u.ids {
 			if c := p.call(i); c.Kernel != comms.None || c.Bytes == 0 {
-				x.Vague = x.Vague || p.vague(i)
-				x.Calls = append(x.Calls, callSign{Op: c.Op, Bytes: c.Bytes, Root: int64(c.Peer)})
+				u.Vague = u.Vague || p.vague(i)
+				u.Calls = append(u.Calls, signOf(c))
 			}
 		}
-		if len(x.Calls) > 0 {
-			out = append(out, x)
+		if len(u.Calls) > 0 {
+			out = append(out, u)
 		}
 	}
 	return out
 }
 
-// ofLog is the units of the log as the engine takes them.
-func (p *profile) ofLog(units []unit) (out []launchUnit) {
+// ofLog is the units of the log with what tells them apart.
+func (p *profile) ofLog(units []launchUnit) (out []launchUnit) {
 	for _, u := range units {
-		first := &p.r.Calls[u.calls[0]]
-		x := launchUnit{Count: u.launch, Time: first.Enter, HasTime: first.HasEnter}
-		x.After, x.Before = p.bounds(u.calls[0])
-		for _, i := range u.calls {
-			x.Calls = append(x.Calls, signOf(&p.r.Calls[i]))
+		first := &p.r.Calls[u.ids[0]]
+		u.Time, u.HasTime = first.Enter, first.HasEnter
+		u.After, u.Before = p.bounds(u.ids[0])
+		for _, i := range u.ids {
+			u.Calls = append(u.Calls, signOf(&p.r.Calls[i]))
 		}
-		out = append(out, x)
+		out = append(out, u)
 	}
 	return out
 }
@@ -170,19 +170,19 @@ func (p *profile) offset() *int64 {
 }
 
 // accept ties the calls of a communicator: within a unit those that are alike in their order.
-func (p *profile) accept(logged, recorded int, shift int64, units []unit) {
+func (p *profile) accept(logged, recorded int, shift int64, units []launchUnit) {
 	p.group[recorded], p.shift[recorded] = logged, shift
-	at := map[int64]unit{}
+	at := map[int64]launchUnit{}
 	for _, u := range p.units[recorded] {
-		at[u.launch] = u
+		at[u.Count] = u
 	}
 	for _, l := range units {
-		u, ok := at[l.launch-shift]
+		u, ok := at[l.Count-shift]
 		if !ok {
 			continue
 		}
-		left := slices.Clone(u.calls)
-		for _, i := range l.calls {
+		left := slices.Clone(u.ids)
+		for _, i := range l.ids {
 			n := slices.IndexFunc(left, func(c int) bool { return alike(&p.r.Calls[i], p.call(c)) && !p.vague(c) })
 			if n < 0 {
 				p.tieVague(i, u)
@@ -197,8 +197,8 @@ func (p *profile) accept(logged, recorded int, shift int64, units []unit) {
 
 // tieVague ties a call whose range is one of several in its group: its communicator is known by now, and so the stream of
 // its kernel.
-func (p *profile) tieVague(call int, u unit) {
-	for _, i := range u.calls {
+func (p *profile) tieVague(call int, u launchUnit) {
+	for _, i := range u.ids {
 		if c := p.call(i); p.vague(i) && c.Kernel != comms.None && c.Op == p.r.Calls[call].Op {
 			p.t.began[call] = c.Enter
 			p.t.ties[p.rank] = append(p.t.ties[p.rank], tie{call, c.Kernel, true})
@@ -230,7 +230,7 @@ func (p *profile) addRest(unfound bool) {
 			continue
 		}
 		for _, u := range p.units[g] {
-			for _, i := range u.calls {
+			for _, i := range u.ids {
 				if !p.used[i] && !p.vague(i) {
 					all = append(all, i)
 				}
@@ -286,10 +286,10 @@ func (p *profile) sequences() (all []*sequence) {
 	for g, units := range p.loggedUnits() {
 		whole := true
 		for i, u := range units {
-			whole = whole && u.launch == int64(i)
+			whole = whole && u.Count == int64(i)
 		}
 		for _, u := range units {
-			for _, i := range u.calls {
+			for _, i := range u.ids {
 				k := operation{id: p.r.Groups[g].ID, op: p.r.Calls[i].Op}
 				if at[k] == nil {
 					at[k] = &sequence{whole: whole}

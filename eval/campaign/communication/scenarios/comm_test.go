@@ -42,7 +42,7 @@ func commTruthOf(t *testing.T, dir string) (f commTruth) {
 }
 
 // sidesOf is the communicators of a log whose processes are numbered as the truth numbers ranks.
-func sidesOf(log *comms.Record, f *commTruth) []comm.Side {
+func sidesOf(log *comms.Record, f *commTruth) []comms.Group {
 	rankOf := make([]int, len(log.Processes))
 	for i, p := range log.Processes {
 		rankOf[i] = comms.None
@@ -52,18 +52,15 @@ func sidesOf(log *comms.Record, f *commTruth) []comm.Side {
 			}
 		}
 	}
-	sides := make([]comm.Side, len(log.Groups))
-	for i, g := range log.Groups {
-		sides[i] = comm.Side{Process: rankOf[g.Process], ID: g.ID, Rank: g.Rank, Ranks: g.Size, Parent: comms.None, Split: -1}
-		if g.Split != nil {
-			sides[i].Parent, sides[i].Split, sides[i].Color = g.Split.Parent, g.Split.Number, g.Split.Color
-		}
+	sides := slices.Clone(log.Groups)
+	for i := range sides {
+		sides[i].Process = rankOf[sides[i].Process]
 	}
 	return sides
 }
 
 // members is the processes of a communicator, by rank, without those that left no log.
-func members(c comm.SideGroup, sides []comm.Side) (list []int) {
+func members(c comm.SideGroup, sides []comms.Group) (list []int) {
 	for _, s := range c.Sides {
 		if s != comms.None {
 			list = append(list, sides[s].Process)

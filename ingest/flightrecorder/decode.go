@@ -159,7 +159,7 @@ func (d *decoder) operation(v value) operationOf {
 	return o
 }
 
-// number is a whole number, also one that a JSON dump writes as text.
+// number is a whole number.
 func number(v value) (int64, bool) {
 	return v.x, v.kind == integer
 }
@@ -171,6 +171,7 @@ func numberOr(v value, otherwise int64) int64 {
 	return v.x
 }
 
+// numberOrText is a whole number, also one that a JSON dump writes as text.
 func (d *decoder) numberOrText(v value, otherwise int64) int64 {
 	if v.kind != text {
 		return numberOr(v, otherwise)

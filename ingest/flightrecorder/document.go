@@ -13,12 +13,11 @@ const (
 	null kind = iota
 	boolean
 	integer
-	float
+	float // of which nothing is read
 	text
 	list // or tuple
 	dict
 	other // a number too long for 64 bits
-	mark  // of the pickle's stack, never in a document
 )
 
 // value is a scalar, or refers to text or to a container of its document.
@@ -168,8 +167,8 @@ func (d *document) placed(at, n int) value {
 }
 
 // written makes a text that does not stand in data.
-func (d *document) written(s []byte) value {
-	v := value{kind: text, key: fieldOf(s), n: uint32(len(s)), x: int64(len(d.data) + len(d.extra))}
+func (d *document) written(s string) value {
+	v := value{kind: text, key: fieldOf([]byte(s)), n: uint32(len(s)), x: int64(len(d.data) + len(d.extra))}
 	d.extra = append(d.extra, s...)
 	return v
 }

@@ -2,7 +2,7 @@
 // collectives, sends and receives of one process, when it entered each, with
 // group, sequence number, sizes, types and Python frames.
 //
-// A dump is a pickle or JSON, gzip or zstd around it or not, of any version 2.
+// A dump is a pickle (protocols 2 to 5) or JSON, gzip or zstd around it or not, of any version 2.
 // A pickle is read by a machine that builds plain values only: what could run
 // code is refused by name, with its byte. A dump that breaks off is kept as far
 // as it goes. The rank stands in the name of the file alone; [Options] has a

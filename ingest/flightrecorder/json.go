@@ -2,10 +2,8 @@ package flightrecorder
 
 import (
 	"bytes"
-	"math"
+	"encoding/json"
 	"strconv"
-	"unicode/utf16"
-	"unicode/utf8"
 
 	"github.com/sfstat/sfstat/trace/input"
 )
@@ -122,74 +120,25 @@ func (s *scanner) unexpected(want string) error {
 
 func (s *scanner) text() (value, error) {
 	s.at++
-	from := s.at
+	from, escaped := s.at, false
 	for ; s.at < len(s.data); s.at++ {
 		switch s.data[s.at] {
+		case '\\':
+			s.at++
+			escaped = true
 		case '"':
 			s.at++
-			return s.placed(from, s.at-1-from), nil
-		case '\\':
-			return s.escaped(from)
-		}
-	}
-	return value{}, errShort
-}
-
-// escaped reads on a text that has a backslash.
-func (s *scanner) escaped(from int) (value, error) {
-	out := bytes.Clone(s.data[from:s.at])
-	for ; s.at < len(s.data); s.at++ {
-		c := s.data[s.at]
-		if c == '"' {
-			s.at++
+			if !escaped {
+				return s.placed(from, s.at-1-from), nil
+			}
+			var out string
+			if err := json.Unmarshal(s.data[from-1:s.at], &out); err != nil {
+				return value{}, s.bad(input.ErrFormat, from, "a text that is no JSON (%v)", err)
+			}
 			return s.written(out), nil
 		}
-		if c != '\\' {
-			out = append(out, c)
-			continue
-		}
-		if s.at++; s.at >= len(s.data) {
-			break
-		}
-		switch c = s.data[s.at]; c {
-		case 'u':
-			r, ok := s.unicode()
-			if !ok {
-				return value{}, s.bad(input.ErrFormat, s.at, "\\u without four hexadecimal digits")
-			}
-			out = utf8.AppendRune(out, r)
-		default:
-			if i := bytes.IndexByte([]byte("bfnrt"), c); i >= 0 {
-				c = "\b\f\n\r\t"[i]
-			}
-			out = append(out, c)
-		}
 	}
 	return value{}, errShort
-}
-
-// unicode reads the four digits after \u, and the second half of a pair.
-func (s *scanner) unicode() (rune, bool) {
-	r, ok := s.hex(s.at + 1)
-	if !ok {
-		return 0, false
-	}
-	s.at += 4
-	if utf16.IsSurrogate(r) && s.at+2 < len(s.data) && s.data[s.at+1] == '\\' && s.data[s.at+2] == 'u' {
-		if low, ok := s.hex(s.at + 3); ok {
-			s.at += 6
-			return utf16.DecodeRune(r, low), true
-		}
-	}
-	return r, true
-}
-
-func (s *scanner) hex(at int) (rune, bool) {
-	if at+4 > len(s.data) {
-		return 0, false
-	}
-	x, err := strconv.ParseUint(string(s.data[at:at+4]), 16, 32)
-	return rune(x), err == nil
 }
 
 func (s *scanner) scalar() (value, error) {
@@ -210,9 +159,8 @@ func (s *scanner) scalar() (value, error) {
 	if x, err := strconv.ParseInt(string(word), 10, 64); err == nil {
 		return value{kind: integer, x: x}, nil
 	}
-	x, err := strconv.ParseFloat(string(word), 64)
-	if err != nil || len(word) > 40 {
+	if _, err := strconv.ParseFloat(string(word), 64); err != nil || len(word) > 40 {
 		return value{}, s.bad(input.ErrFormat, from, "%.20q, expected a value", word)
 	}
-	return value{kind: float, x: int64(math.Float64bits(x))}, nil
+	return value{kind: float}, nil
 }

@@ -1,16 +1,13 @@
 package flightrecorder
 
 import (
-	"bytes"
 	"encoding/binary"
-	"math"
-	"strconv"
 
 	"github.com/sfstat/sfstat/trace/input"
 )
 
 // machine is the part of the pickle machine that plain data needs: dicts,
-// lists, tuples, texts, numbers, None and the memo, in protocols 0 to 5. It
+// lists, tuples, texts, numbers, None and the memo, in protocols 2 to 5; PyTorch writes 2. It
 // builds values and calls nothing. Every other operation is refused by name.
 type machine struct {
 	*document
@@ -27,6 +24,9 @@ type machine struct {
 func (m *machine) pickled() (root value, truncated bool, err error) {
 	m.stack, m.marks, m.memo, m.next = m.stack[:0], m.marks[:0], m.memo[:0], 0
 	m.most = len(m.data)/2 + 64
+	if m.data[0] != 0x80 {
+		return value{}, false, m.bad(input.ErrFormat, 0, "a pickle of protocol 0 or 1; PyTorch writes 2: write it again, pickle.dump(dump, file, protocol=2)")
+	}
 	for {
 		m.at = m.next
 		if m.at >= len(m.data) {
@@ -82,19 +82,55 @@ func (m *machine) salvage() value {
 // errShort says that the input ends within an operation.
 var errShort = input.ErrTruncated
 
+// widths are how many bytes of an operation are its number: a length, a place in the memo, or a value.
+var widths = [256]uint8{'h': 1, 'q': 1, 'K': 1, 'U': 1, 'C': 1, 0x80: 1, 0x8a: 1, 0x8c: 1, 'M': 2, 'j': 4, 'r': 4, 'X': 4, 'T': 4, 'B': 4, 'J': 4, 0x8b: 4,
+	'G': 8, 0x8d: 8, 0x8e: 8, 0x95: 8}
+
+// operand is the number of an operation.
+func (m *machine) operand(op byte) (n uint64, err error) {
+	width := int(widths[op])
+	if width > len(m.data)-m.next {
+		return 0, errShort
+	}
+	b := m.data[m.next:]
+	switch m.next += width; width {
+	case 1:
+		return uint64(b[0]), nil
+	case 2:
+		return uint64(binary.LittleEndian.Uint16(b)), nil
+	case 4:
+		return uint64(binary.LittleEndian.Uint32(b)), nil
+	case 8:
+		return binary.LittleEndian.Uint64(b), nil
+	}
+	return 0, nil
+}
+
 // run carries one operation out.
 func (m *machine) run(op byte) error {
+	n, err := m.operand(op)
+	if err != nil {
+		return err
+	}
 	switch op {
 	case '(':
 		m.marks = append(m.marks, len(m.stack))
-	case 'h', 'q', 'j', 'r', 'g', 'p', 0x94:
-		return m.remember(op)
-	case 'X', 0x8c, 0x8d, 'T', 'U', 'B', 'C', 0x8e:
-		return m.counted(op)
-	case 'K', 'M', 'J', 0x8a, 0x8b, 'G':
-		return m.number(op)
-	case 'I', 'L', 'F', 'S', 'V':
-		return m.line(op)
+	case 'h', 'j':
+		return m.recall(n)
+	case 'q', 'r':
+		return m.keep(n)
+	case 0x94:
+		return m.keep(uint64(len(m.memo)))
+	case 'X', 0x8c, 0x8d, 'T', 'U', 'B', 'C', 0x8e: // bytes are read as text
+		return m.text(n)
+	case 'K', 'M':
+		m.push(value{kind: integer, x: int64(n)})
+	case 'J':
+		m.push(value{kind: integer, x: int64(int32(n))})
+	case 0x8a, 0x8b:
+		return m.long(n)
+	case 'G': // a time that nothing of a dump is counted by
+		m.push(value{kind: float})
 	case 'N':
 		m.push(value{})
 	case 0x88, 0x89:
@@ -105,19 +141,13 @@ func (m *machine) run(op byte) error {
 		m.push(m.container(list))
 	case 'u', 'e', 's', 'a':
 		return m.fill(op)
-	case 't', 'l', 'd', 0x85, 0x86, 0x87:
+	case 't', 0x85, 0x86, 0x87:
 		return m.gather(op)
-	case '0', '1', '2':
-		return m.shuffle(op)
-	case 0x80:
-		p, err := m.take(1)
-		if err == nil && p[0] > 5 {
-			err = m.bad(input.ErrFormat, m.at, "pickle protocol %d, expected 0 to 5", p[0])
-		}
-		return err
 	case 0x95: // a frame's length, which a reader of the whole input has no use for
-		_, err := m.take(8)
-		return err
+	case 0x80:
+		if n < 2 || n > 5 {
+			return m.bad(input.ErrFormat, m.at, "pickle protocol %d, expected 2 to 5", n)
+		}
 	default:
 		return m.refused(op)
 	}
@@ -126,58 +156,8 @@ func (m *machine) run(op byte) error {
 
 func (m *machine) push(v value) { m.stack = append(m.stack, v) }
 
-// take is the next n bytes.
-func (m *machine) take(n int) ([]byte, error) {
-	if n > len(m.data)-m.next {
-		return nil, errShort
-	}
-	b := m.data[m.next : m.next+n]
-	m.next += n
-	return b, nil
-}
-
-// until is the next line, without its end.
-func (m *machine) until() ([]byte, error) {
-	i := bytes.IndexByte(m.data[m.next:], '\n')
-	if i < 0 {
-		return nil, errShort
-	}
-	b := m.data[m.next : m.next+i]
-	m.next += i + 1
-	return b, nil
-}
-
-// remember reads and writes the memo.
-func (m *machine) remember(op byte) error {
-	if op == 0x94 {
-		return m.keep(uint64(len(m.memo)))
-	}
-	var i uint64
-	switch op {
-	case 'h', 'q':
-		if m.next >= len(m.data) {
-			return errShort
-		}
-		i = uint64(m.data[m.next])
-		m.next++
-	case 'j', 'r':
-		b, err := m.take(4)
-		if err != nil {
-			return err
-		}
-		i = uint64(binary.LittleEndian.Uint32(b))
-	default:
-		b, err := m.until()
-		if err != nil {
-			return err
-		}
-		if i, err = strconv.ParseUint(string(b), 10, 32); err != nil {
-			return m.bad(input.ErrFormat, m.at, "memo index %.20q, expected a number", b)
-		}
-	}
-	if op == 'q' || op == 'r' || op == 'p' {
-		return m.keep(i)
-	}
+// recall pushes a value of the memo.
+func (m *machine) recall(i uint64) error {
 	if i >= uint64(len(m.memo)) {
 		return m.bad(input.ErrFormat, m.at, "the pickle refers to number %d of its memo, which has %d", i, len(m.memo))
 	}
@@ -200,23 +180,8 @@ func (m *machine) keep(i uint64) error {
 	return nil
 }
 
-// counted reads texts that begin with their length. Bytes are read as text.
-func (m *machine) counted(op byte) error {
-	width := 4
-	switch op {
-	case 0x8c, 'U', 'C':
-		width = 1
-	case 0x8d, 0x8e:
-		width = 8
-	}
-	b, err := m.take(width)
-	if err != nil {
-		return err
-	}
-	n := uint64(0)
-	for i := width - 1; i >= 0; i-- {
-		n = n<<8 | uint64(b[i])
-	}
+// text reads a text of n bytes.
+func (m *machine) text(n uint64) error {
 	if n > uint64(len(m.data)-m.next) {
 		return errShort
 	}
@@ -225,130 +190,25 @@ func (m *machine) counted(op byte) error {
 	return nil
 }
 
-// number reads binary numbers.
-func (m *machine) number(op byte) error {
-	width := 1
-	switch op {
-	case 'M':
-		width = 2
-	case 'J', 0x8b:
-		width = 4
-	case 'G':
-		width = 8
-	}
-	b, err := m.take(width)
-	if err != nil {
-		return err
-	}
-	switch op {
-	case 'K':
-		m.push(value{kind: integer, x: int64(b[0])})
-	case 'M':
-		m.push(value{kind: integer, x: int64(binary.LittleEndian.Uint16(b))})
-	case 'J':
-		m.push(value{kind: integer, x: int64(int32(binary.LittleEndian.Uint32(b)))})
-	case 'G':
-		m.push(value{kind: float, x: int64(binary.BigEndian.Uint64(b))})
-	case 0x8a:
-		return m.long(int(b[0]))
-	default:
-		n := binary.LittleEndian.Uint32(b)
-		if n > math.MaxInt32 {
-			return m.bad(input.ErrFormat, m.at, "a number of %d bytes", n)
-		}
-		return m.long(int(n))
-	}
-	return nil
-}
-
 // long reads a number of n bytes, the lowest first, in two's complement.
-func (m *machine) long(n int) error {
-	b, err := m.take(n)
-	if err != nil {
-		return err
+func (m *machine) long(n uint64) error {
+	if n > uint64(len(m.data)-m.next) {
+		return errShort
 	}
-	if n > 8 {
+	b := m.data[m.next : m.next+int(n)]
+	if m.next += int(n); n > 8 {
 		m.push(value{kind: other})
 		return nil
 	}
 	x := int64(0)
-	for i := n - 1; i >= 0; i-- {
-		x = x<<8 | int64(b[i])
+	for i := range b {
+		x |= int64(b[i]) << (8 * i)
 	}
 	if n > 0 && n < 8 && b[n-1] >= 0x80 {
 		x -= 1 << (8 * n)
 	}
 	m.push(value{kind: integer, x: x})
 	return nil
-}
-
-// line reads what protocol 0 writes as a line of text.
-func (m *machine) line(op byte) error {
-	b, err := m.until()
-	if err != nil {
-		return err
-	}
-	switch {
-	case op == 'I' && (string(b) == "00" || string(b) == "01"):
-		m.push(value{kind: boolean, x: int64(b[1] - '0')})
-	case op == 'I' || op == 'L':
-		x, err := strconv.ParseInt(string(bytes.TrimSuffix(b, []byte("L"))), 10, 64)
-		if numError := (*strconv.NumError)(nil); err != nil {
-			if e, ok := err.(*strconv.NumError); ok {
-				numError = e
-			}
-			if numError == nil || numError.Err != strconv.ErrRange {
-				return m.bad(input.ErrFormat, m.at, "%.20q, expected a whole number", b)
-			}
-			m.push(value{kind: other})
-			return nil
-		}
-		m.push(value{kind: integer, x: x})
-	case op == 'F':
-		x, err := strconv.ParseFloat(string(b), 64)
-		if err != nil {
-			return m.bad(input.ErrFormat, m.at, "%.20q, expected a number", b)
-		}
-		m.push(value{kind: float, x: int64(math.Float64bits(x))})
-	case op == 'S':
-		if len(b) < 2 || b[0] != b[len(b)-1] || b[0] != '\'' && b[0] != '"' {
-			return m.bad(input.ErrFormat, m.at, "%.20q, expected a quoted text", b)
-		}
-		m.push(m.written(unescaped(b[1:len(b)-1], `\'"`)))
-	default:
-		m.push(m.written(unescaped(b, "")))
-	}
-	return nil
-}
-
-// unescaped is a text of protocol 0: \uXXXX, \xXX and \n as characters, and the
-// quoted ones bare.
-func unescaped(b []byte, quoted string) []byte {
-	if bytes.IndexByte(b, '\\') < 0 {
-		return b
-	}
-	out := make([]byte, 0, len(b))
-	for len(b) > 0 {
-		width := 0
-		if len(b) > 1 && b[0] == '\\' {
-			width = map[byte]int{'u': 4, 'U': 8, 'x': 2}[b[1]]
-		}
-		switch {
-		case width > 0 && len(b) >= 2+width:
-			if x, err := strconv.ParseUint(string(b[2:2+width]), 16, 32); err == nil {
-				out = append(out, string(rune(x))...)
-				b = b[2+width:]
-				continue
-			}
-		case len(b) > 1 && b[0] == '\\' && bytes.IndexByte([]byte(quoted), b[1]) >= 0:
-			b = b[1:]
-		case len(b) > 1 && b[0] == '\\' && b[1] == 'n' && quoted != "":
-			out, b = append(out, '\n'), b[2:]
-			continue
-		}
-		out, b = append(out, b[0]), b[1:]
-	}
-	return out
 }
 
 // fill adds to the list or dict below.
@@ -379,48 +239,20 @@ func (m *machine) fill(op byte) error {
 	return nil
 }
 
-// gather makes a tuple, list or dict of the values above a mark, or of the last
-// one to three.
+// gather makes a tuple of the values above a mark, or of the last one to three.
 func (m *machine) gather(op byte) error {
 	from := len(m.stack) - int(op-0x84)
-	k := list
-	if op < 0x80 {
+	if op == 't' {
 		var err error
 		if from, err = m.marked(); err != nil {
 			return err
 		}
-		if op == 'd' {
-			k = dict
-		}
-	}
-	if from < 0 || op >= 0x80 && from < m.floor() {
+	} else if from < m.floor() {
 		return m.underflow()
 	}
-	if k == dict && (len(m.stack)-from)%2 != 0 {
-		return m.bad(input.ErrFormat, m.at, "a dict of %d keys and values", len(m.stack)-from)
-	}
-	made := m.container(k)
+	made := m.container(list)
 	m.add(made, m.stack[from:]...)
 	m.stack = append(m.stack[:from], made)
-	return nil
-}
-
-// shuffle drops or repeats the top.
-func (m *machine) shuffle(op byte) error {
-	switch {
-	case op == '1' || op == '0' && len(m.marks) > 0 && m.marks[len(m.marks)-1] == len(m.stack):
-		from, err := m.marked()
-		if err != nil {
-			return err
-		}
-		m.stack = m.stack[:from]
-	case len(m.stack) == 0:
-		return m.underflow()
-	case op == '0':
-		m.stack = m.stack[:len(m.stack)-1]
-	default:
-		m.push(m.stack[len(m.stack)-1])
-	}
 	return nil
 }
 

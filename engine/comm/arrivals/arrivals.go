@@ -162,8 +162,10 @@ func (j *Job) Analyze(o Options) *Result {
 	m := j.match()
 	t := m.align()
 	s := t.strikes()
-	if !o.HangOnly {
-		s.tallies()
+	for i := range s.places {
+		if !o.HangOnly {
+			s.tally(i)
+		}
 	}
 	r := &Result{Clocks: t.clocks, Mismatches: m.mismatches(), Stacks: j.stacksOf(), Asked: j.answers()}
 	for i := range j.ranks {
@@ -215,10 +217,12 @@ func (j *Job) Analyze(o Options) *Result {
 // each hands out all calls.
 func (s *strikes) each(f func(Call), lines []fitted, steps stepping) {
 	own := map[entry]int64{}
-	s.eachDelay(func(_ *place, _ int, e entry, x int64) { own[e] = x })
+	for i := range s.places {
+		s.eachWork(&s.places[i], func(e entry, _, x int64) { own[e] = x })
+	}
 	for r := range s.ranks {
 		for i := range s.ranks[r].calls {
-			e := entry{Process: int32(r), Call: int32(i)}
+			e := nth(r, i)
 			c, k, p := s.call(e), s.kindOf(e), s.matching.of[r][i]
 			step, stage := whereAt(lines, steps, s.ranks[r].id, s.at(e))
 			f(Call{Rank: s.ranks[r].id, Op: k.name, Group: s.groups[c.group].name, Seq: c.seq, Line: s.lineAt(k), Enter: s.at(e),
@@ -247,19 +251,11 @@ func (s *strikes) table(r *Result, stages []string) {
 		if k.tensors != nil {
 			out.Bytes = comms.Elements(k.tensors.InSizes)
 		}
-		arrivals := map[int32][]int64{}
-		var skews, times []int64
+		arrivals, _ := s.apart(p.cohorts, s.at)
+		var skews []int64
 		for _, c := range p.cohorts {
-			times = times[:0]
-			for _, e := range c {
-				times = append(times, s.at(e))
-			}
-			skews = append(skews, slices.Max(times)-slices.Min(times))
-			mid := median(times)
+			skews = append(skews, spanOf(c, s.at))
 			out.Members = max(out.Members, len(c))
-			for _, e := range c {
-				arrivals[e.Process] = append(arrivals[e.Process], s.at(e)-mid)
-			}
 		}
 		out.Skew = median(skews)
 		for rank := range s.ranks {
@@ -268,7 +264,7 @@ func (s *strikes) table(r *Result, stages []string) {
 				continue
 			}
 			out.Strikes += t.strikes
-			out.Ranks = append(out.Ranks, RankAt{Rank: s.ranks[rank].id, Arrival: median(arrivals[int32(rank)]), Delay: median(slices.Clone(t.own)),
+			out.Ranks = append(out.Ranks, RankAt{Rank: s.ranks[rank].id, Arrival: median(arrivals[rank]), Delay: median(slices.Clone(t.own)),
 				Points: len(t.own), Last: t.last, Strikes: t.strikes, P: 1})
 		}
 		r.Places = append(r.Places, out)
@@ -306,9 +302,9 @@ func (s *strikes) divided(at int) bool {
 	return s.blocks != nil && s.isMessage(s.call(s.places[at].cohorts[0][0]))
 }
 
-// apart puts late ranks together that no recorded call connects with each other, as those of the
+// unconnected puts late ranks together that no recorded call connects with each other, as those of the
 // stages of a pipeline whose messages nobody recorded: each may be late because another is.
-func (s *strikes) apart(r *Result, of []int) {
+func (s *strikes) unconnected(r *Result, of []int) {
 	if len(r.Late) == 0 || !slices.ContainsFunc(r.Late, func(l Late) bool { return of[s.byRank[l.Rank]] != of[s.byRank[r.Late[0].Rank]] }) {
 		return
 	}

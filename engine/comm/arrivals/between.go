@@ -22,11 +22,13 @@ func (s *strikes) between(lines []fitted) (out Between) {
 		return out
 	}
 	sums := make([]int64, len(s.ranks))
-	s.eachDelay(func(_ *place, _ int, e entry, x int64) {
-		if l := of[int(e.Process)]; l != nil && x > 0 && l.pausesAt(s.at(e)) {
-			sums[e.Process] += x
-		}
-	})
+	for i := range s.places {
+		s.eachWork(&s.places[i], func(e entry, _, own int64) {
+			if l := of[int(e.Process)]; l != nil && own > 0 && l.pausesAt(s.at(e)) {
+				sums[e.Process] += own
+			}
+		})
+	}
 	for r, sum := range sums {
 		if sum > out.Delay {
 			out = Between{s.ranks[r].id, sum}

@@ -3,7 +3,6 @@ package arrivals
 import (
 	"cmp"
 	"iter"
-	"maps"
 	"math"
 	"slices"
 
@@ -235,30 +234,21 @@ type apartIn struct {
 }
 
 // apartByGroup are those of all groups, the one with most clocks first.
-func (t *timed) apartByGroup() [][]apartIn {
-	by := make([]map[int][]int64, len(t.groups))
-	var times []int64
+func (t *timed) apartByGroup() (out [][]apartIn) {
+	by := make([][]cohort, len(t.groups))
 	for _, p := range t.places {
 		for _, c := range p.cohorts {
 			g := t.call(c[0]).group
-			if by[g] == nil {
-				by[g] = map[int][]int64{}
-			}
-			times = times[:0]
-			for _, e := range c {
-				times = append(times, t.enter(e))
-			}
-			mid := median(times)
-			for _, e := range c {
-				by[g][t.domain[e.Process]] = append(by[g][t.domain[e.Process]], t.enter(e)-mid)
-			}
+			by[g] = append(by[g], c)
 		}
 	}
-	var out [][]apartIn
-	for _, of := range by {
+	for _, all := range by {
 		var g []apartIn
-		for _, d := range slices.Sorted(maps.Keys(of)) {
-			g = append(g, apartIn{d, nearest(of[d], 0)})
+		_, clocks := t.apart(all, t.enter)
+		for d, x := range clocks {
+			if len(x) > 0 {
+				g = append(g, apartIn{d, nearest(x, 0)})
+			}
 		}
 		if len(g) > 0 {
 			out = append(out, g)
@@ -289,11 +279,11 @@ func (t *timed) set(d int, offset int64) {
 // over all places at which its ranks waited for others.
 func (t *timed) refine() {
 	by := make([][]int64, len(t.clocks))
-	t.eachDelay(func(p *place, _ int, e entry, x int64) {
-		if p.lag > 0 && !p.carried {
-			by[t.domain[e.Process]] = append(by[t.domain[e.Process]], x)
+	for i := range t.places {
+		if p := &t.places[i]; p.lag > 0 && !p.carried {
+			t.eachWork(p, func(e entry, _, own int64) { by[t.domain[e.Process]] = append(by[t.domain[e.Process]], own) })
 		}
-	})
+	}
 	rooms := clock.Rooms(len(by), t.syncs())
 	for d := range by {
 		c := &t.clocks[d]

@@ -343,7 +343,7 @@ func (d *division) fill(s *strikes) {
 			later = 1
 		}
 		work, seen := make([]int64, d.Intervals*R), make([]bool, d.Intervals*R)
-		s.eachWork(piece.Stage, func(e entry, w int64) {
+		s.eachWork(&s.places[piece.Stage], func(e entry, w, _ int64) {
 			if t := d.cut.step(e, s.at(e)); t >= 0 {
 				i := (t+later)*R + int(e.Process)
 				work[i] += w

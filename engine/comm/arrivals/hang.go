@@ -111,7 +111,7 @@ func (t *timed) blockedGroups() *Hang {
 	h := &Hang{}
 	for r := range t.ranks {
 		for i := range t.ranks[r].calls {
-			h.Dumped = max(h.Dumped, t.at(entry{Process: int32(r), Call: int32(i)}))
+			h.Dumped = max(h.Dumped, t.at(nth(r, i)))
 		}
 	}
 	var of []int32 // groups of h.Groups
@@ -193,7 +193,7 @@ func (t *timed) blocked(g int32) (b Blocked, ok bool) {
 		if e.call < 0 {
 			continue
 		}
-		x := entry{Process: int32(e.rank), Call: int32(e.call)}
+		x := nth(e.rank, e.call)
 		if k := t.kindOf(x); b.Op == "" {
 			b.Op, b.Line = k.name, t.lineAt(k)
 		}
@@ -208,7 +208,7 @@ func (t *timed) blocked(g int32) (b Blocked, ok bool) {
 			a.AtMost = max(0, w+t.offset[e.rank]-b.Since)
 		}
 		if e.call >= 0 {
-			x := entry{Process: int32(e.rank), Call: int32(e.call)}
+			x := nth(e.rank, e.call)
 			k := t.kindOf(x)
 			a.Op, a.Line, a.Enter = k.name, t.lineAt(k), t.at(x)
 		}

@@ -89,7 +89,7 @@ func (t *timed) carries(p *place) bool {
 		return false
 	}
 	sample := t.sample(p.cohorts)
-	return t.varies(sample, func(e entry) int64 { return t.at(e) - t.at(entry{Process: e.Process, Call: e.Call - 1}) }) < t.varies(sample, t.at)
+	return t.varies(sample, func(e entry) int64 { return t.at(e) - t.at(back(e, 1)) }) < t.varies(sample, t.at)
 }
 
 // varies is the sum of how far what f says of the entries of a rank, against the

@@ -41,7 +41,7 @@ func (s *strikes) late(r *Result, o Options, lines []fitted, steps stepping) {
 	if len(r.Late) > 0 {
 		r.Doubted = nil
 	}
-	s.apart(r, of)
+	s.unconnected(r, of)
 }
 
 // lateAmong is late of ranks that calls connect.

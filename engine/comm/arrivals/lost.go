@@ -135,7 +135,7 @@ func (s *strikes) layOut(f *fitted, rank int) {
 	f.from = make([]int64, len(f.steps)*S)
 	last := make([]int64, len(f.from)) // call, 0: none
 	for i := range s.ranks[rank].calls {
-		e := entry{Process: int32(rank), Call: int32(i)}
+		e := nth(rank, i)
 		t, k := f.step(s.at(e)), slices.Index(f.stages, s.kindOf(e).stage)
 		if t >= 0 && k >= 0 {
 			last[t*S+k] = max(last[t*S+k], s.at(e))

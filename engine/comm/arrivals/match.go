@@ -18,6 +18,11 @@ type point = points.Set
 // entry is one member's: of a rank, as an index of Job.ranks, a call.
 type entry = points.Entry
 
+// nth is a call of a rank, and back the one so many calls before an entry.
+func nth(rank, call int) entry { return entry{Process: int32(rank), Call: int32(call)} }
+
+func back(e entry, calls int32) entry { return entry{Process: e.Process, Call: e.Call - calls} }
+
 // matching is a job whose calls are matched across ranks.
 type matching struct {
 	*Job

@@ -2,32 +2,16 @@ package arrivals
 
 import "slices"
 
-// eachDelay calls f with the own delay of every entry: its work less the lower
-// median of the others in its cohort. Members that come from calls of different groups
-// have worked for different times since then; what is their own is late since the last
-// call of all of them too.
-func (t *timed) eachDelay(f func(p *place, cohort int, e entry, x int64)) {
+// eachWork calls f with the work of every entry of a place, and what of it is its own delay: what it is above
+// the lower median of the others in its cohort. Members that come from calls of different groups have worked
+// for different times since then; what is their own is late since the last call of all of them too, and their
+// work is the middle and that.
+func (t *timed) eachWork(p *place, f func(e entry, work, own int64)) {
 	var b works
-	for i := range t.places {
-		p := &t.places[i]
-		for k, c := range p.cohorts {
-			b.take(t, p, c)
-			for j, e := range c {
-				f(p, k, e, b.own[j])
-			}
-		}
-	}
-}
-
-// eachWork calls f with the work of every entry of a place. Of members that come from different calls
-// it is what is their own beyond the middle.
-func (t *timed) eachWork(place int, f func(e entry, work int64)) {
-	var b works
-	p := &t.places[place]
 	for _, c := range p.cohorts {
 		b.take(t, p, c)
 		for j, e := range c {
-			f(e, b.work[j])
+			f(e, b.work[j], b.own[j])
 		}
 	}
 }

@@ -71,7 +71,7 @@ func (s *strikes) visiting(at int, r *Result) visits {
 		g, now := s.call(c[0]).group, int64(math.MinInt64)
 		for _, e := range c {
 			now = max(now, s.at(e))
-			r.Begin = min(r.Begin, s.at(entry{Process: e.Process, Call: e.Call - 1}))
+			r.Begin = min(r.Begin, s.at(back(e, 1)))
 		}
 		r.End = max(r.End, now)
 		by[g] = append(by[g], now)

@@ -1,6 +1,7 @@
 package arrivals
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -33,9 +34,6 @@ const enough = 3
 // beyond is the own delay, in robust standard deviations, that counts as a strike.
 const beyond = 3
 
-// limit is the own delay that counts as a strike at a place.
-func (s *strikes) limit(at int) int64 { return int64(math.Max(beyond*s.sigma[at], leastLimit)) }
-
 // leastLimit is the own delay, ns, that no clock resolves.
 const leastLimit = 1000
 
@@ -47,45 +45,23 @@ func (t *timed) strikes() *strikes {
 	return s
 }
 
-// tallies compares all entries of all places.
-func (s *strikes) tallies() {
-	for i := range s.places {
-		s.tally(i)
-	}
-}
-
-// only is the job at one place.
-func (s *strikes) only(at int) *timed {
-	one := *s.timed
-	one.places = s.places[at : at+1]
-	return &one
-}
-
-// tally fills the cells of one place.
+// tally compares all entries of a place.
 func (s *strikes) tally(at int) {
 	of := make([]*tally, len(s.ranks))
-	s.only(at).eachDelay(func(_ *place, _ int, e entry, x int64) {
+	s.eachWork(&s.places[at], func(e entry, _, own int64) {
 		if of[e.Process] == nil {
 			of[e.Process] = &tally{}
 			s.cells[cell{at, int(e.Process)}] = of[e.Process]
 		}
-		of[e.Process].own = append(of[e.Process].own, x)
+		of[e.Process].own = append(of[e.Process].own, own)
 	})
 	for _, c := range s.places[at].cohorts {
-		last := 0
-		for i, e := range c {
-			if s.at(e) > s.at(c[last]) {
-				last = i
-			}
-		}
-		of[c[last].Process].last++
+		of[slices.MaxFunc(c, func(a, b entry) int { return cmp.Compare(s.at(a), s.at(b)) }).Process].last++
 	}
+	of = slices.DeleteFunc(of, func(t *tally) bool { return t == nil })
 	s.sigma[at] = spread(of)
-	limit := s.limit(at)
+	limit := int64(math.Max(beyond*s.sigma[at], leastLimit))
 	for _, t := range of {
-		if t == nil {
-			continue
-		}
 		for _, x := range t.own {
 			if x > limit {
 				t.strikes++
@@ -100,9 +76,6 @@ func (s *strikes) tally(at int) {
 func spread(of []*tally) float64 {
 	var within, all []int64
 	for _, c := range of {
-		if c == nil {
-			continue
-		}
 		x := slices.Clone(c.own)
 		mid := median(x)
 		if len(x) < enough {

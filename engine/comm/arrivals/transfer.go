@@ -148,7 +148,7 @@ type timedCall struct {
 func (s *strikes) calls(rank int) []timedCall {
 	out := make([]timedCall, len(s.ranks[rank].calls))
 	for i := range out {
-		e, p := entry{Process: int32(rank), Call: int32(i)}, s.of[rank][i]
+		e, p := nth(rank, i), s.of[rank][i]
 		out[i] = timedCall{visit{s.at(e), max(s.at(e), s.release[p])}, p}
 	}
 	return out

@@ -43,10 +43,10 @@ func (t *timed) shift(rank int, offset int64) {
 // work is the time of a rank since its previous call, without its wait for the call
 // lag back.
 func (t *timed) work(e entry, lag int8) int64 {
-	from := t.at(entry{Process: e.Process, Call: e.Call - 1})
+	from := t.at(back(e, 1))
 	end := t.at(e)
 	if lag > 0 && int(lag) <= int(e.Call) {
-		if l := t.releaseFor(entry{Process: e.Process, Call: e.Call - int32(lag)}); l > from {
+		if l := t.releaseFor(back(e, int32(lag))); l > from {
 			from = min(l, end)
 		}
 	}
@@ -54,7 +54,7 @@ func (t *timed) work(e entry, lag int8) int64 {
 		return end - from
 	}
 	// A batch of sends and receives is waited for as a whole.
-	before := entry{Process: e.Process, Call: e.Call - 1}
+	before := back(e, 1)
 	for before.Call > 0 && t.isReceive(before) {
 		before.Call--
 	}
@@ -83,9 +83,9 @@ func (t *timed) lagOf(e entry, lag int8) int8 {
 	if t.blocks == nil || e.Call == 0 {
 		return lag
 	}
-	before := t.call(entry{Process: e.Process, Call: e.Call - 1})
+	before := t.call(back(e, 1))
 	switch {
-	case t.blocks[before.kind], t.isSend(entry{Process: e.Process, Call: e.Call - 1}) && t.held[t.wayOf(entry{Process: e.Process, Call: e.Call - 1})]:
+	case t.blocks[before.kind], t.isSend(back(e, 1)) && t.held[t.wayOf(back(e, 1))]:
 		return 1
 	case t.isMessage(before):
 		return 0
@@ -116,8 +116,8 @@ func (t *timed) learnKinds() {
 	messages := false
 	for r := range t.ranks {
 		for i := 1; i < len(t.ranks[r].calls); i++ {
-			before := entry{Process: int32(r), Call: int32(i - 1)}
-			at, p := t.at(entry{Process: int32(r), Call: int32(i)}), t.of[r][i-1]
+			before := nth(r, i-1)
+			at, p := t.at(nth(r, i)), t.of[r][i-1]
 			k := t.call(before).kind
 			messages = messages || t.isMessage(t.call(before))
 			if len(t.points[p].Entries) < 2 {
@@ -156,9 +156,9 @@ func (t *timed) learnKinds() {
 // free is when a rank enters call i, or the first after it that is no receive: until then
 // it waits.
 func (t *timed) free(r, i int) int64 {
-	for ; i+1 < len(t.ranks[r].calls) && t.isReceive(entry{Process: int32(r), Call: int32(i)}); i++ {
+	for ; i+1 < len(t.ranks[r].calls) && t.isReceive(nth(r, i)); i++ {
 	}
-	return t.at(entry{Process: int32(r), Call: int32(i)})
+	return t.at(nth(r, i))
 }
 
 func (t *timed) isReceive(e entry) bool { return t.isMessage(t.call(e)) && !t.isSend(e) }
@@ -394,12 +394,7 @@ func (t *timed) sample(all []cohort) []cohort {
 	}
 	spread := make([]int64, len(all))
 	for i, c := range all {
-		low, high := int64(math.MaxInt64), int64(math.MinInt64)
-		for _, e := range c {
-			before := t.at(entry{Process: e.Process, Call: e.Call - 1})
-			low, high = min(low, before), max(high, before)
-		}
-		spread[i] = high - low
+		spread[i] = spanOf(c, func(e entry) int64 { return t.at(back(e, 1)) })
 	}
 	limit := slices.Clone(spread)
 	wide := quantile(limit, len(all)-learned/2, len(all))
@@ -413,6 +408,15 @@ func (t *timed) sample(all []cohort) []cohort {
 	return out
 }
 
+// spanOf is the largest of what f says of entries, less the least.
+func spanOf(c cohort, f func(entry) int64) int64 {
+	low, high := int64(math.MaxInt64), int64(math.MinInt64)
+	for _, e := range c {
+		low, high = min(low, f(e)), max(high, f(e))
+	}
+	return high - low
+}
+
 // early reports whether more than one entry in a hundred precedes the release of the
 // call lag back. Then no rank waited for it.
 func (t *timed) early(sample []cohort, lag int8) bool {
@@ -423,7 +427,7 @@ func (t *timed) early(sample []cohort, lag int8) bool {
 				return true
 			}
 			n++
-			if t.at(e) < t.releaseFor(entry{Process: e.Process, Call: e.Call - int32(lag)}) {
+			if t.at(e) < t.releaseFor(back(e, int32(lag))) {
 				before++
 			}
 		}
@@ -434,7 +438,7 @@ func (t *timed) early(sample []cohort, lag int8) bool {
 // gathers reports whether ranks that are always late at the call before are no
 // longer late here.
 func (t *timed) gathers(sample []cohort) bool {
-	before := t.constant(sample, func(e entry) int64 { return t.at(entry{Process: e.Process, Call: e.Call - 1}) })
+	before := t.constant(sample, func(e entry) int64 { return t.at(back(e, 1)) })
 	return t.constant(sample, t.at)*2 < before
 }
 

@@ -25,7 +25,8 @@ func (m *machine) pickled() (root value, truncated bool, err error) {
 	m.stack, m.marks, m.memo, m.next = m.stack[:0], m.marks[:0], m.memo[:0], 0
 	m.most = len(m.data)/2 + 64
 	if m.data[0] != 0x80 {
-		return value{}, false, m.bad(input.ErrFormat, 0, "a pickle of protocol 0 or 1; PyTorch writes 2: write it again, pickle.dump(dump, file, protocol=2)")
+		return value{}, false, m.bad(input.ErrFormat, 0, 
+			"a pickle of protocol 0 or 1; PyTorch writes 2: write it again, pickle.dump(dump, file, protocol=2)")
 	}
 	for {
 		m.at = m.next
@@ -83,8 +84,12 @@ func (m *machine) salvage() value {
 var errShort = input.ErrTruncated
 
 // widths are how many bytes of an operation are its number: a length, a place in the memo, or a value.
-var widths = [256]uint8{'h': 1, 'q': 1, 'K': 1, 'U': 1, 'C': 1, 0x80: 1, 0x8a: 1, 0x8c: 1, 'M': 2, 'j': 4, 'r': 4, 'X': 4, 'T': 4, 'B': 4, 'J': 4, 0x8b: 4,
-	'G': 8, 0x8d: 8, 0x8e: 8, 0x95: 8}
+var widths = [256]uint8{
+	'h': 1, 'q': 1, 'K': 1, 'U': 1, 'C': 1, 0x80: 1, 0x8a: 1, 0x8c: 1,
+	'M': 2,
+	'j': 4, 'r': 4, 'X': 4, 'T': 4, 'B': 4, 'J': 4, 0x8b: 4,
+	'G': 8, 0x8d: 8, 0x8e: 8, 0x95: 8,
+}
 
 // operand is the number of an operation.
 func (m *machine) operand(op byte) (n uint64, err error) {

@@ -217,12 +217,15 @@ func (d *division) stepsWith(s *strikes, place int) int {
 }
 
 // middle is when half of the members had entered.
-func (t *timed) middle(c cohort) int64 {
-	times := make([]int64, len(c))
+func (t *timed) middle(c cohort) int64 { return middleOf(c, t.at) }
+
+// middleOf is the median of what f says of entries.
+func middleOf(c cohort, f func(entry) int64) int64 {
+	x := make([]int64, len(c))
 	for i, e := range c {
-		times[i] = t.at(e)
+		x[i] = f(e)
 	}
-	return median(times)
+	return median(x)
 }
 
 // nearestOf is the index of the value of a sorted list that is nearest to x.

@@ -89,20 +89,8 @@ func (t *timed) carries(p *place) bool {
 		return false
 	}
 	sample := t.sample(p.cohorts)
-	return t.varies(sample, func(e entry) int64 { return t.at(e) - t.at(back(e, 1)) }) < t.varies(sample, t.at)
-}
-
-// varies is the sum of how far what f says of the entries of a rank, against the
-// median of their cohorts, is from its median for that rank.
-func (t *timed) varies(sample []cohort, of func(entry) int64) (sum int64) {
-	ranks, _ := t.apart(sample, of)
-	for _, x := range ranks {
-		mid := median(slices.Clone(x))
-		for _, v := range x {
-			sum += abs(v - mid)
-		}
-	}
-	return sum
+	work := t.distances(sample, func(e entry) int64 { return t.at(e) - t.at(back(e, 1)) })
+	return work.within < t.distances(sample, t.at).within
 }
 
 // What even takes for a clock's offset: own delays whose largest is little larger than

@@ -345,16 +345,13 @@ func (t *timed) together(cohorts []cohort) bool {
 		return false
 	}
 	ranks, _ := t.apart(cohorts, t.at)
-	about, change := int64(0), int64(0)
+	change := int64(0)
 	for _, x := range ranks {
 		for k := 1; k < len(x); k++ {
 			change += abs(x[k] - x[k-1])
 		}
-		mid := median(x)
-		for _, v := range x {
-			about += abs(v - mid)
-		}
 	}
+	about := t.distances(cohorts, t.at).within
 	return float64(about) < max(1, drift*math.Sqrt(float64(len(cohorts))))*float64(change)
 }
 
@@ -438,21 +435,8 @@ func (t *timed) early(sample []cohort, lag int8) bool {
 // gathers reports whether ranks that are always late at the call before are no
 // longer late here.
 func (t *timed) gathers(sample []cohort) bool {
-	before := t.constant(sample, func(e entry) int64 { return t.at(back(e, 1)) })
-	return t.constant(sample, t.at)*2 < before
-}
-
-// constant is the sum of the constant differences between members of cohorts, beyond
-// their clock offsets.
-func (t *timed) constant(sample []cohort, of func(entry) int64) (sum int64) {
-	ranks, clocks := t.apart(sample, of)
-	level := medians(clocks)
-	for r, x := range ranks {
-		if len(x) >= 3 {
-			sum += abs(median(x) - level[t.domain[r]])
-		}
-	}
-	return sum
+	before := t.distances(sample, func(e entry) int64 { return t.at(back(e, 1)) })
+	return t.distances(sample, t.at).constant*2 < before.constant
 }
 
 // medians are those of sets, which it reorders.
@@ -493,13 +477,9 @@ func (t *timed) apart(sample []cohort, of func(entry) int64) (ranks, clocks [][]
 // is late from some step on, their work as it looks without the wait is longer from
 // that step on, on all of them.
 func (t *timed) common(sample []cohort, lag int8) (sum int64) {
-	var work, mids []int64
+	var mids []int64
 	for _, c := range sample {
-		work = work[:0]
-		for _, e := range c {
-			work = append(work, t.since(e, lag))
-		}
-		mids = append(mids, median(work))
+		mids = append(mids, middleOf(c, func(e entry) int64 { return t.since(e, lag) }))
 	}
 	level := median(slices.Clone(mids))
 	for i, mid := range mids {
@@ -508,23 +488,32 @@ func (t *timed) common(sample []cohort, lag int8) (sum int64) {
 	return sum
 }
 
-// scatter is how much work differs between the members of cohorts, beyond what
-// a clock always differs by, which may be its offset; and how much of that is
-// within the ranks.
-func (t *timed) scatter(sample []cohort, lag int8) (all, within int64) {
-	ranks, clocks := t.apart(sample, func(e entry) int64 { return t.since(e, lag) })
+// distances are sums over the entries of cohorts, of what is said of them: how far it is from the middle of
+// the cohort and what a clock always differs by, which may be its offset; how far from what the rank always
+// differs by; and how far ranks always differ from their clocks. Of fewer than three entries nothing is always so.
+type distances struct{ all, within, constant int64 }
+
+func (t *timed) distances(sample []cohort, of func(entry) int64) (d distances) {
+	ranks, clocks := t.apart(sample, of)
 	level := medians(clocks)
 	for r, x := range ranks {
 		own, clock := int64(0), int64(0)
 		if len(x) >= 3 {
 			own, clock = median(x), level[t.domain[r]]
 		}
+		d.constant += abs(own - clock)
 		for _, v := range x {
-			all += abs(v - clock)
-			within += abs(v - own)
+			d.all += abs(v - clock)
+			d.within += abs(v - own)
 		}
 	}
-	return all, within
+	return d
+}
+
+// scatter is how much work differs between the members of cohorts, and how much of that is within the ranks.
+func (t *timed) scatter(sample []cohort, lag int8) (all, within int64) {
+	d := t.distances(sample, func(e entry) int64 { return t.since(e, lag) })
+	return d.all, d.within
 }
 
 // lags are how many calls back each call waits for one, [rank][call]. Calls of groups

@@ -32,12 +32,7 @@ const differs = 0.05
 // length of a step, ns, as a recorder has it; 0: not known. Time is
 // O(calls · log calls), memory 40 bytes for each place, step and rank.
 func (s *strikes) divide(recorded int64) *division {
-	var places []int
-	for i := range s.places {
-		if s.repeats(i) && !s.divided(i) {
-			places = append(places, i)
-		}
-	}
+	places := slices.DeleteFunc(slices.Collect(s.repeating()), s.divided)
 	waited := s.waitedFor(places)
 	at, ok := s.stepEnd(places, waited, recorded)
 	if !ok {
@@ -83,37 +78,22 @@ func (s *strikes) waitedFor(places []int) map[int]int {
 
 // stepEnd is the place whose calls end the steps: one that is entered once a step, waited for if there
 // is such a one. Where ranks synchronise in some steps only, these are longer than those recorded.
-func (s *strikes) stepEnd(places []int, waited map[int]int, recorded int64) (best int, ok bool) {
-	r := Result{Begin: math.MaxInt64, End: math.MinInt64}
-	visited := make(map[int]visits, len(places))
-	most := 0
-	for _, i := range places {
-		visited[i] = s.visiting(i, &r)
-		most = max(most, len(visited[i].ends))
+func (s *strikes) stepEnd(places []int, waited map[int]int, recorded int64) (place int, ok bool) {
+	v := s.visiting(places)
+	list := v.steady(func(t turns) bool { return t.every*4 < recorded*5 })
+	if len(list) == 0 {
+		list = v.steady(func(turns) bool { return true })
 	}
-	longest := int64(0)
-	all := func(v visits) bool { return len(v.ends)*rare > most && v.every*int64(len(v.ends))*2 > r.End-r.Begin }
-	inEach := func(v visits) bool { return v.every*4 < recorded*5 }
-	if slices.ContainsFunc(places, func(i int) bool { return all(visited[i]) && inEach(visited[i]) }) {
-		often := all
-		all = func(v visits) bool { return often(v) && inEach(v) }
+	if len(list) == 0 {
+		return 0, false
 	}
-	for _, v := range visited {
-		if all(v) {
-			longest = max(longest, v.every)
+	best := list[0]
+	for _, t := range list[1:] { // of those that hardly a step lacks, one that is waited for
+		if n, than := len(t.ends), len(best.ends); n*20 >= than*21 || n*20 >= than*19 && waited[t.place] > waited[best.place] {
+			best = t
 		}
 	}
-	for _, i := range places {
-		v := visited[i]
-		if !all(v) || v.every*20 < longest*19 {
-			continue
-		}
-		// Of those that hardly a step lacks, one that is waited for.
-		if n, than := len(v.ends), len(visited[best].ends); !ok || n*20 >= than*21 || n*20 >= than*19 && waited[i] > waited[best] {
-			best, ok = i, true
-		}
-	}
-	return best, ok
+	return best.place, true
 }
 
 // cutting says in which step each call of each rank is.

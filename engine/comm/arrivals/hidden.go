@@ -35,7 +35,7 @@ func (s *strikes) mayHide(r *Result) (h Hidden) {
 			h.add(min(l.PerStep, r.Step), l.Rank)
 		}
 	}
-	if len(s.clocks) < 2 || len(s.clocks) > 2 && s.waits() > 1 {
+	if len(s.clocks) < 2 || len(s.clocks) > 2 && len(s.goOn()) > 1 {
 		return h
 	}
 	hides, visits := make([]int64, len(s.clocks)), s.visitsPerStep(r)
@@ -62,23 +62,16 @@ func (s *strikes) mayHide(r *Result) (h Hidden) {
 // it comes most often, at least 1: a rank that is late there is so each time.
 func (s *strikes) visitsPerStep(r *Result) float64 {
 	most := 1.0
-	for i := range s.places {
-		if p := &s.places[i]; p.lag > 0 && s.repeats(i) && !p.carried {
-			ends := s.visiting(i, &Result{Begin: r.Begin, End: r.End}).ends
-			most = max(most, float64(len(ends))*float64(r.Step)/float64(max(1, r.End-r.Begin)))
-		}
+	v := s.visiting(s.goOn())
+	for _, t := range v.of {
+		most = max(most, float64(len(t.ends))*float64(r.Step)/float64(max(1, r.End-r.Begin)))
 	}
 	return most
 }
 
-// waits counts the places at which the ranks go on together, from one to the next.
-func (s *strikes) waits() (n int) {
-	for i := range s.places {
-		if p := &s.places[i]; p.lag > 0 && s.repeats(i) && !p.carried {
-			n++
-		}
-	}
-	return n
+// goOn are the places at which the ranks go on together, from one to the next.
+func (s *strikes) goOn() []int {
+	return slices.DeleteFunc(slices.Collect(s.repeating()), func(i int) bool { return s.places[i].lag == 0 || s.places[i].carried })
 }
 
 // carries reports whether the ranks enter the calls of a place without having waited

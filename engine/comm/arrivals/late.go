@@ -7,12 +7,6 @@ import (
 	"github.com/sfstat/sfstat/engine/delay"
 )
 
-// found is a rank that is late at a place, and the entries that it delayed.
-type found struct {
-	cell
-	struck map[entry]bool
-}
-
 // mostSets bounds how many sets of ranks are judged apart, each of which costs what all together do.
 const mostSets = 64
 
@@ -82,19 +76,23 @@ func (s *strikes) lateAmong(r *Result, o Options, lines []fitted, steps stepping
 		}
 		struck := d.struck(s, f)
 		for _, rank := range f.Ranks {
-			of := make([]found, 0, len(f.Parts))
-			for _, p := range f.Parts {
-				of = append(of, found{cell{p.Stage, rank}, struck})
-			}
 			*to = append(*to, s.lateRank(d, f, rank, struck))
 			l := &(*to)[len(*to)-1]
-			if len(lines) > 0 && len(steps) > 0 {
-				l.Steps = s.stepsStruck(struck, rank, l.PerStep, steps[0])
-			} else if f.Steps.Of < len(d.cut.ends) { // a call that is not made in every step
-				l.Steps = d.stepsStruck(s, struck, rank)
+			switch {
+			case len(lines) > 0 && len(steps) > 0: // as recorded: those in which the middle of its delay is
+				l.Steps = stepsStruck(struck, rank, len(steps[0])+1, func(e entry) int {
+					i, _ := slices.BinarySearch(steps[0], s.at(e)-l.PerStep/2)
+					return i
+				})
+			case f.Steps.Of < len(d.cut.ends):
+				// A call that a step may lack: equal distances mean nothing.
+				l.Steps = stepsStruck(struck, rank, len(d.cut.ends), func(e entry) int { return d.cut.step(e, s.at(e)) })
+				if l.Steps.Pattern == delay.Periodic {
+					l.Steps.Pattern, l.Steps.Period = delay.Irregular, 0
+				}
 			}
 			l.Gain = min(1, l.Saves.Alone*float64(r.End-r.Begin)/float64(max(1, int64(l.Steps.Count)*l.Step)))
-			l.Stage, l.Divided = s.lostIn(rank, of, lines, calls)
+			l.Stage, l.Divided = s.lostIn(f.Parts, rankStruck{rank, struck}, lines, calls)
 			for _, p := range f.Parts {
 				r.Places[p.Stage].charge(l, p.Charged/int64(len(f.Ranks)))
 			}
@@ -126,33 +124,15 @@ func (d *division) struck(s *strikes, f *delay.Finding) map[entry]bool {
 	return out
 }
 
-// stepsStruck are the recorded steps in which a rank delayed entries by so much, the middle of its delay
-// being in them.
-func (s *strikes) stepsStruck(struck map[entry]bool, rank int, by int64, begin []int64) delay.Struck {
-	hit := make([]bool, len(begin)+1)
+// stepsStruck are the steps, of so many, in which a rank delayed entries.
+func stepsStruck(struck map[entry]bool, rank, steps int, step func(entry) int) delay.Struck {
+	hit := make([]bool, steps)
 	for e := range struck {
 		if int(e.Process) == rank {
-			i, _ := slices.BinarySearch(begin, s.at(e)-by/2)
-			hit[i] = true
+			hit[step(e)] = true
 		}
 	}
 	return delay.Describe(hit)
-}
-
-// stepsStruck are the steps of a division in which a rank delayed entries. They are counted by a call
-// that a step with a rare one may lack, so that equal distances mean nothing.
-func (d *division) stepsStruck(s *strikes, struck map[entry]bool, rank int) delay.Struck {
-	hit := make([]bool, len(d.cut.ends))
-	for e := range struck {
-		if int(e.Process) == rank {
-			hit[d.cut.step(e, s.at(e))] = true
-		}
-	}
-	steps := delay.Describe(hit)
-	if steps.Pattern == delay.Periodic {
-		steps.Pattern, steps.Period = delay.Irregular, 0
-	}
-	return steps
 }
 
 // lateRank is a rank of a finding, at the place where it costs most.

@@ -3,9 +3,16 @@ package arrivals
 import (
 	"slices"
 
+	"github.com/sfstat/sfstat/engine/delay"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/stagename"
 )
+
+// rankStruck is a late rank, and the entries that it and those late with it delayed.
+type rankStruck struct {
+	rank   int
+	struck map[entry]bool
+}
 
 // lostIn is the stage in which a late rank loses more than half of its time, "" if it
 // does in several; ok is false where the stage times do not show it. A rank that loads its data slowly arrives late at the first
@@ -14,31 +21,33 @@ import (
 // counts in which the rank spends most more than they do. Packets do not say when each stage
 // begins: in one without calls, all of which is the rank's own, no more is lost than it takes longer, and the
 // rest is lost in none. calls are the stages in which calls are entered.
-func (s *strikes) lostIn(rank int, places []found, lines []fitted, calls map[string]bool) (stage string, ok bool) {
+func (s *strikes) lostIn(parts []delay.Part, of rankStruck, lines []fitted, calls map[string]bool) (stage string, ok bool) {
 	peers := map[int]*fitted{}
 	for i := range lines {
 		peers[s.byRank[lines[i].rank]] = &lines[i]
 	}
-	own := peers[rank]
-	if delete(peers, rank); own == nil {
-		own = s.lineOf(rank)
+	own := peers[of.rank]
+	if delete(peers, of.rank); own == nil {
+		own = s.lineOf(of.rank)
 	}
 	if own == nil || own.summed {
 		return "", false
 	}
-	s.layOut(own, rank)
+	s.layOut(own, of.rank)
 	for r, l := range peers {
 		s.layOut(l, r)
 	}
 	names, group := trace.Schema{Stages: own.stages}.Groups()
 	more, longer := make([]int64, len(names)+1), make([]int64, len(names)+1)
 	names, group = append(names, stagename.Residual), append(group, len(names))
-	for _, f := range places {
-		if f.rank != rank {
-			continue
-		}
-		for _, c := range s.places[f.place].cohorts {
-			in, all := s.beyondPeers(c, f, own, peers)
+	for _, part := range parts {
+		p := &s.places[part.Stage]
+		begin := func(e entry) int64 { return s.at(e) - s.work(e, s.lagOf(e, p.lag)) } // of the work before an entry
+		for _, c := range p.cohorts {
+			if !slices.ContainsFunc(c, func(e entry) bool { return int(e.Process) == of.rank && of.struck[e] }) {
+				continue
+			}
+			in, all := s.beyondPeers(c, begin, own, peers)
 			for k := range in {
 				more[group[k]] += in[k]
 				longer[group[k]] += all[k]
@@ -66,21 +75,19 @@ func (s *strikes) lostIn(rank int, places []found, lines []fitted, calls map[str
 	return names[most], true
 }
 
-// beyondPeers is how much longer a struck rank spends in each stage before an entry
-// than the median of its peers, and last in no stage, and how much longer than theirs the
-// stages that this is in are as a whole; nil where it is not struck, or no peer's stages are known.
-func (s *strikes) beyondPeers(c cohort, f found, own *fitted, peers map[int]*fitted) (in, longer []int64) {
-	at := slices.IndexFunc(c, func(e entry) bool { return int(e.Process) == f.rank })
-	if at < 0 || !f.struck[c[at]] {
-		return nil, nil
-	}
-	lag := s.places[f.place].lag
+// beyondPeers is how much longer a rank spends in each stage before its entry, from the beginning of the work
+// that leads to it, than the median of its peers, and last in no stage, and how much longer than theirs the
+// stages that this is in are as a whole; nil where no peer's stages are known.
+func (s *strikes) beyondPeers(c cohort, begin func(entry) int64, own *fitted, peers map[int]*fitted) (in, longer []int64) {
 	var of [][]int64
 	var lines []*fitted
+	var mine entry
 	for _, e := range c {
+		if s.ranks[e.Process].id == own.rank {
+			mine = e
+		}
 		if l := peers[int(e.Process)]; l != nil && slices.Equal(l.stages, own.stages) {
-			of = append(of, l.divide(s.at(e)-s.work(e, s.lagOf(e, lag)), s.at(e), nil))
-			lines = append(lines, l)
+			of, lines = append(of, l.divide(begin(e), s.at(e), nil)), append(lines, l)
 		}
 	}
 	if len(of) == 0 {
@@ -88,7 +95,7 @@ func (s *strikes) beyondPeers(c cohort, f found, own *fitted, peers map[int]*fit
 	}
 	longer = make([]int64, len(own.stages)+1)
 	times := make([]int64, 0, len(of))
-	in = own.divide(s.at(c[at])-s.work(c[at], s.lagOf(c[at], lag)), s.at(c[at]), func(t, k int) {
+	in = own.divide(begin(mine), s.at(mine), func(t, k int) {
 		times = times[:0]
 		for _, l := range lines {
 			if i, ok := slices.BinarySearch(l.steps, own.steps[t]); ok {

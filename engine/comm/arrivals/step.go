@@ -2,6 +2,7 @@ package arrivals
 
 import (
 	"cmp"
+	"iter"
 	"maps"
 	"math"
 	"slices"
@@ -21,21 +22,11 @@ const rare = 8
 // that were recorded, or by the longest period of a place that is visited all
 // the time.
 func (s *strikes) extent(r *Result, lines []fitted) stepping {
-	r.Begin, r.End = math.MaxInt64, math.MinInt64
-	var all []visits
-	most := 0
-	for i := range s.places {
-		if !s.repeats(i) {
-			continue
-		}
-		v := s.visiting(i, r)
-		most = max(most, len(v.ends))
-		all = append(all, v)
-	}
-	if r.Begin > r.End {
-		r.Begin, r.End = 0, 0
+	v := s.visiting(slices.Collect(s.repeating()))
+	if len(v.of) == 0 {
 		return nil
 	}
+	r.Begin, r.End = v.begin, v.end
 	for i := range lines {
 		begin := slices.DeleteFunc(slices.Clone(lines[i].begin), func(at int64) bool { return at <= r.Begin || at >= r.End })
 		if len(begin) >= enough {
@@ -43,45 +34,70 @@ func (s *strikes) extent(r *Result, lines []fitted) stepping {
 			return stepping{begin}
 		}
 	}
-	every := func(v visits) bool { return len(v.ends)*rare > most && v.every*int64(len(v.ends))*2 > r.End-r.Begin }
-	for _, v := range all {
-		if every(v) {
-			r.Step = max(r.Step, v.every)
-		}
-	}
 	var out stepping
-	for _, v := range all {
-		if every(v) && v.every*20 >= r.Step*19 {
-			out = append(out, v.ends)
-		}
+	for _, at := range v.steady(func(turns) bool { return true }) {
+		out, r.Step = append(out, at.ends), max(r.Step, at.every)
 	}
 	return out
 }
 
-// visits are when a place is left behind, by the group that visits it most.
-type visits struct {
+// repeating are the places that repeat.
+func (s *strikes) repeating() iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for i := range s.places {
+			if s.repeats(i) && !yield(i) {
+				return
+			}
+		}
+	}
+}
+
+// turns are when a place is left behind, by the group that visits it most.
+type turns struct {
+	place int
 	ends  []int64
 	every int64 // median
 }
 
-// visiting are those of a place; the times of all groups extend the result.
-func (s *strikes) visiting(at int, r *Result) visits {
-	by := map[int32][]int64{}
-	for _, c := range s.places[at].cohorts {
-		g, now := s.call(c[0]).group, int64(math.MinInt64)
-		for _, e := range c {
-			now = max(now, s.at(e))
-			r.Begin = min(r.Begin, s.at(back(e, 1)))
+// visited are the turns of places, with the first and the last time of any of them, and how many the most frequent has.
+type visited struct {
+	of         []turns
+	begin, end int64
+	most       int
+}
+
+func (s *strikes) visiting(places []int) visited {
+	v := visited{begin: math.MaxInt64, end: math.MinInt64}
+	for _, i := range places {
+		by := map[int32][]int64{}
+		for _, c := range s.places[i].cohorts {
+			now := int64(math.MinInt64)
+			for _, e := range c {
+				now = max(now, s.at(e))
+				v.begin = min(v.begin, s.at(back(e, 1)))
+			}
+			v.end = max(v.end, now)
+			by[s.call(c[0]).group] = append(by[s.call(c[0]).group], now)
 		}
-		r.End = max(r.End, now)
-		by[g] = append(by[g], now)
+		ends := slices.MaxFunc(slices.Collect(maps.Values(by)), func(a, b []int64) int {
+			return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(b[0], a[0]))
+		})
+		slices.Sort(ends)
+		v.of, v.most = append(v.of, turns{i, ends, period(ends)}), max(v.most, len(ends))
 	}
-	v := visits{ends: slices.MaxFunc(slices.Collect(maps.Values(by)), func(a, b []int64) int {
-		return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(b[0], a[0]))
-	})}
-	slices.Sort(v.ends)
-	v.every = period(v.ends)
 	return v
+}
+
+// steady are the turns of places that are visited all the time and as seldom as any of those, of which more is asked.
+func (v *visited) steady(also func(turns) bool) []turns {
+	out := slices.DeleteFunc(slices.Clone(v.of), func(t turns) bool {
+		return len(t.ends)*rare <= v.most || t.every*int64(len(t.ends))*2 <= v.end-v.begin || !also(t)
+	})
+	longest := int64(0)
+	for _, t := range out {
+		longest = max(longest, t.every)
+	}
+	return slices.DeleteFunc(out, func(t turns) bool { return t.every*20 < longest*19 })
 }
 
 // period is the median time between neighbours.

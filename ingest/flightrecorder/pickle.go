@@ -25,7 +25,7 @@ func (m *machine) pickled() (root value, truncated bool, err error) {
 	m.stack, m.marks, m.memo, m.next = m.stack[:0], m.marks[:0], m.memo[:0], 0
 	m.most = len(m.data)/2 + 64
 	if m.data[0] != 0x80 {
-		return value{}, false, m.bad(input.ErrFormat, 0, 
+		return value{}, false, m.bad(input.ErrFormat, 0,
 			"a pickle of protocol 0 or 1; PyTorch writes 2: write it again, pickle.dump(dump, file, protocol=2)")
 	}
 	for {

@@ -1,27 +1,18 @@
 package stages
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 
 	"github.com/sfstat/sfstat/trace/input"
-	"github.com/sfstat/sfstat/trace/profile"
 )
 
-// shared is which steps of each rank are used, and why others are not.
-type shared struct {
-	steps [][]int // [rank] positions in Rank.Steps
-	notes []input.Note
-}
-
-// syncSteps finds the steps that all ranks have complete. Where there is none,
+// syncSteps chooses the steps that all ranks have complete, and notes why others are left out. Where there is none,
 // each rank keeps its own.
-func syncSteps(ranks []*profile.Rank) shared {
-	var out shared
+func (c *converter) syncSteps() {
 	count := make(map[int64]int)
 	cut, set := make(map[int64]bool), make(map[int64]bool)
-	for _, r := range ranks {
+	for _, r := range c.ranks {
 		for i := range r.Steps {
 			s := &r.Steps[i]
 			count[s.Index]++
@@ -37,43 +28,63 @@ func syncSteps(ranks []*profile.Rank) shared {
 			doubted = append(doubted, index)
 		case cut[index]:
 			dropped = append(dropped, index)
-		case n == len(ranks):
+		case n == len(c.ranks):
 			common++
 		default:
 			lonely = append(lonely, index)
 		}
 	}
 	if len(doubted) > 0 {
-		out.note("steps %s are left out: a clock was set in them", doubted)
+		c.note(input.NoteRecorder, "steps %s are left out: a clock was set in them", listSteps(doubted))
 	}
 	if len(dropped) > 0 && len(dropped) < len(count)-len(doubted) {
-		out.note("steps %s are cut off at the beginning or the end of the recording and left out", dropped)
+		c.note(input.NoteRecorder, "steps %s are cut off at the beginning or the end of the recording and left out", listSteps(dropped))
 	} else {
 		clear(cut)
 	}
 	if common > 0 && len(lonely) > 0 {
-		out.note("steps %s are left out: not all ranks recorded them", lonely)
+		c.note(input.NoteRecorder, "steps %s are left out: not all ranks recorded them", listSteps(lonely))
 	}
-	for _, r := range ranks {
+	for _, r := range c.ranks {
 		var use []int
 		for i := range r.Steps {
 			index := r.Steps[i].Index
-			if !cut[index] && !set[index] && (common == 0 || count[index] == len(ranks)) {
+			if !cut[index] && !set[index] && (common == 0 || count[index] == len(c.ranks)) {
 				use = append(use, i)
 			}
 		}
-		out.steps = append(out.steps, use)
+		c.steps = append(c.steps, use)
+	}
+}
+
+// used says of each step of a rank whether it is used.
+func (c *converter) used(r int) []bool {
+	out := make([]bool, len(c.ranks[r].Steps))
+	for _, at := range c.steps[r] {
+		out[at] = true
 	}
 	return out
 }
 
-func (s *shared) note(format string, indices []int64) {
-	slices.Sort(indices)
-	s.notes = append(s.notes, input.Note{Kind: input.NoteRecorder, Text: fmt.Sprintf(format, listSteps(indices))})
+// numbered are the numbers of steps that some rank has, ascending, and the positions of these.
+func (c *converter) numbered(steps [][]int) (list []int64, at map[int64]int32) {
+	for r, rank := range c.ranks {
+		for _, i := range steps[r] {
+			list = append(list, rank.Steps[i].Index)
+		}
+	}
+	slices.Sort(list)
+	list = slices.Compact(list)
+	at = make(map[int64]int32, len(list))
+	for i, index := range list {
+		at[index] = int32(i)
+	}
+	return list, at
 }
 
-// listSteps writes ascending step numbers, at most eight runs of them.
+// listSteps writes step numbers in ascending order, at most eight runs of them.
 func listSteps(steps []int64) string {
+	slices.Sort(steps)
 	text, runs := "", 0
 	for i := 0; i < len(steps); {
 		j := i

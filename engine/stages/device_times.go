@@ -10,17 +10,13 @@ import (
 // each rank. Of the steps those are left out that Windows leaves out, with a
 // note; ranks without device work are left out too. Clocks need not agree.
 func DeviceTimes(ranks []*profile.Rank, run string) (*profile.DeviceTimes, error) {
-	if len(ranks) == 0 {
-		return nil, input.Bad(input.ErrEmpty, "no profiles")
+	c, err := prepare(ranks, Options{Run: run, Timeline: OnDevice})
+	if err != nil {
+		return nil, err
 	}
-	c := converter{o: Options{Timeline: OnDevice}, ranks: byID(ranks)}
-	c.chooseTimeline()
-	shared := syncSteps(c.ranks)
-	c.notes = append(c.notes, shared.notes...)
-	c.dropLost(shared.steps)
 	out := &profile.DeviceTimes{Run: run}
 	for i, r := range c.ranks {
-		if d := deviceTimesOf(r, shared.steps[i]); len(d.Steps) > 0 {
+		if d := deviceTimesOf(r, c.steps[i]); len(d.Steps) > 0 {
 			out.Ranks = append(out.Ranks, d)
 		}
 		for _, n := range r.Notes {

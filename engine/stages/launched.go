@@ -14,37 +14,25 @@ import (
 // where some rank had too many names to keep apart, only some have functions, or no
 // rank has any. Functions are of all steps of a rank, whoever else recorded them.
 // O(n log n).
-func (c *converter) launched(steps [][]int) *operator.Totals {
+func (c *converter) launched() *operator.Totals {
 	functions := c.ranks[0].Functions
-	if slices.ContainsFunc(c.ranks, func(r *profile.Rank) bool { return r.Functions != functions }) {
-		return nil
-	}
-	if slices.ContainsFunc(c.ranks, func(r *profile.Rank) bool { return r.TalliesLost }) {
+	if slices.ContainsFunc(c.ranks, func(r *profile.Rank) bool { return r.Functions != functions || r.TalliesLost }) {
 		return nil
 	}
 	if functions {
-		steps = make([][]int, len(c.ranks))
 		for r, rank := range c.ranks {
+			c.steps[r] = c.steps[r][:0]
 			for at := range rank.Steps {
-				steps[r] = append(steps[r], at)
+				c.steps[r] = append(c.steps[r], at)
 			}
 		}
 	}
 	t := totaler{converter: c, out: &operator.Totals{Run: c.o.Run, Functions: functions}, names: make(map[string]int32), stages: make(map[string]int32),
-		row: make(map[operator.Total]int32), step: make(map[int64]int32)}
+		row: make(map[operator.Total]int32)}
+	t.out.Steps, t.step = c.numbered(c.steps)
 	for r, rank := range c.ranks {
 		t.out.Ranks = append(t.out.Ranks, trace.Rank{ID: rank.ID, Host: rank.Host, LocalRank: rank.LocalRank, Role: c.roles[r]})
-		for _, at := range steps[r] {
-			t.out.Steps = append(t.out.Steps, rank.Steps[at].Index)
-		}
-	}
-	slices.Sort(t.out.Steps)
-	t.out.Steps = slices.Compact(t.out.Steps)
-	for i, index := range t.out.Steps {
-		t.step[index] = int32(i)
-	}
-	for r := range c.ranks {
-		t.rank(r, steps[r])
+		t.rank(r)
 	}
 	if len(t.out.Rows) == 0 {
 		return nil
@@ -65,12 +53,8 @@ type totaler struct {
 }
 
 // rank adds the operators of one rank.
-func (t *totaler) rank(r int, steps []int) {
-	rank := t.ranks[r]
-	used := make([]bool, len(rank.Steps))
-	for _, at := range steps {
-		used[at] = true
-	}
+func (t *totaler) rank(r int) {
+	rank, used := t.ranks[r], t.used(r)
 	for _, tally := range rank.Tallies {
 		if used[tally.Step] {
 			row := t.at(r, t.step[rank.Steps[tally.Step].Index], t.stageName(rank.Stage(tally.Stage), deviceTime), rank.Names[tally.Name])

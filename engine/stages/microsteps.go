@@ -16,11 +16,11 @@ type microstepping struct {
 
 // chooseMicrosteps lets stages carry an index where all ranks run the same
 // number of microsteps in all steps that are used.
-func (c *converter) chooseMicrosteps(steps [][]int) {
+func (c *converter) chooseMicrosteps() {
 	c.micro = microstepping{n: 1}
 	fewest, most := 0, 0
 	for r, rank := range c.ranks {
-		for _, at := range steps[r] {
+		for _, at := range c.steps[r] {
 			n := rank.Steps[at].MicrostepCount()
 			if fewest == 0 || n < fewest {
 				fewest = n
@@ -36,7 +36,7 @@ func (c *converter) chooseMicrosteps(steps [][]int) {
 	case most < 2:
 		return
 	}
-	c.micro = microstepping{n: most, staged: c.inAllMicrosteps(steps)}
+	c.micro = microstepping{n: most, staged: c.inAllMicrosteps()}
 	if !slices.Contains(c.micro.staged, true) {
 		c.micro.n = 1
 	}
@@ -44,14 +44,14 @@ func (c *converter) chooseMicrosteps(steps [][]int) {
 
 // inAllMicrosteps tells of every stage whether each microstep has a part of it.
 // The optimizer's have none: it works once in a step.
-func (c *converter) inAllMicrosteps(steps [][]int) []bool {
+func (c *converter) inAllMicrosteps() []bool {
 	names := c.ranks[0].Stages
 	in := slices.Repeat([]bool{true}, len(names))
 	if at := slices.Index(names, profile.OptimizerStage); at >= 0 {
 		in[at] = false
 	}
 	for r, rank := range c.ranks {
-		for _, at := range steps[r] {
+		for _, at := range c.steps[r] {
 			s := &rank.Steps[at]
 			seen := make([]bool, s.MicrostepCount()*len(names))
 			for _, span := range s.Spans {

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sfstat/sfstat/engine/clock"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/input"
@@ -24,76 +23,57 @@ import (
 // with a note, and so are steps. The timeline of the options is for the names of
 // stages alone. O(n log n).
 func OpTrace(ranks []*profile.Rank, o Options) (*operator.Trace, error) {
-	if len(ranks) == 0 {
-		return nil, input.Bad(input.ErrEmpty, "no profiles")
+	c, err := prepare(ranks, Options{Run: o.Run})
+	if err != nil {
+		return nil, err
 	}
-	c := converter{ranks: byID(ranks), world: worldOf(ranks)}
-	c.chooseTimeline()
-	ranks = c.ranks
-	for _, r := range ranks {
+	for _, r := range c.ranks {
 		if r.OpsLost > 0 {
 			return nil, input.At(input.Pos{File: r.Source}, input.Bad(input.ErrTooLarge,
 				"%d pieces of device work, too many to keep each: profile fewer steps; diagnose and frontier work as it is", r.OpsLost))
 		}
 	}
-	use := syncSteps(ranks)
-	c.dropLost(use.steps)
-	c.settlePeers(use.steps)
-	m := match(ranks)
+	c.settlePeers()
+	c.compare()
 	if o.Timeline != Auto {
 		c.o.Timeline = o.Timeline
 	}
-	f := flattener{c: &c, o: &operator.Trace{Run: o.Run, Resolution: 1, Units: "profiler time stamps (ns)", Notes: append(use.notes, c.notes...)},
-		ranks: ranks, world: c.world, matched: m, clocks: clocks(ranks, m), names: make(map[string]int32),
-		launches: make(map[operator.Launch]int32)}
-	f.tables(use.steps)
-	for r := range ranks {
-		f.rows(r, use.steps[r])
+	f := flattener{converter: c, o: &operator.Trace{Run: o.Run, Resolution: 1, Units: "profiler time stamps (ns)", Notes: c.notes},
+		names: make(map[string]int32), launches: make(map[operator.Launch]int32)}
+	f.tables()
+	for r := range c.ranks {
+		f.rows(r)
 	}
 	if f.o.Len() == 0 {
-		return nil, input.At(input.Pos{File: ranks[0].Source}, input.Bad(input.ErrEmpty, "no operators in a complete step: was the device recorded?"))
+		return nil, input.At(input.Pos{File: c.ranks[0].Source}, input.Bad(input.ErrEmpty, "no operators in a complete step: was the device recorded?"))
 	}
 	f.shift()
 	if err := f.o.Arrange(nil); err != nil {
-		return nil, input.At(input.Pos{File: ranks[0].Source}, err)
+		return nil, input.At(input.Pos{File: c.ranks[0].Source}, err)
 	}
 	return f.o, nil
 }
 
 // flattener makes the columns.
 type flattener struct {
-	c        *converter
+	*converter
 	o        *operator.Trace
-	ranks    []*profile.Rank
-	world    int
-	matched  *matching
-	clocks   []clock.Placed
 	names    map[string]int32
 	launches map[operator.Launch]int32
 	step     map[int64]int32
 }
 
 // tables sets the ranks, the steps that are used and the layout.
-func (f *flattener) tables(steps [][]int) {
-	f.step = make(map[int64]int32)
+func (f *flattener) tables() {
 	roles := f.replicas()
 	for r, rank := range f.ranks {
 		f.o.Ranks = append(f.o.Ranks, trace.Rank{ID: rank.ID, Host: rank.Host, LocalRank: rank.LocalRank, Role: roles[r]})
-		f.o.Declared = append(f.o.Declared, f.c.roles[r])
+		f.o.Declared = append(f.o.Declared, f.roles[r])
 		for _, n := range rank.Notes {
 			f.o.Notes = append(f.o.Notes, input.Note{Kind: n.Kind, Text: fmt.Sprintf("rank %d: %s", rank.ID, n.Text)})
 		}
-		for _, at := range steps[r] {
-			f.step[rank.Steps[at].Index] = 0
-		}
 	}
-	for index := range f.step {
-		f.o.Steps = append(f.o.Steps, index)
-	}
-	slices.Sort(f.o.Steps)
-	for i, index := range f.o.Steps {
-		f.step[index] = int32(i)
-	}
+	f.o.Steps, f.step = f.numbered(f.steps)
 	dp, pp := f.o.Coordinates()
 	f.o.Layout = operator.Layout{DP: slices.Max(dp) + 1, PP: slices.Max(pp) + 1, World: f.world}
 	if f.o.Layout.DP*f.o.Layout.PP == f.o.Layout.World {
@@ -104,16 +84,16 @@ func (f *flattener) tables(steps [][]int) {
 // replicas are the roles of the ranks among their peers: operator traces know
 // replicas and pipeline stages only.
 func (f *flattener) replicas() []trace.Role {
-	group, several := f.c.groupNumbers()
+	group, several := f.groupNumbers()
 	if several {
 		f.o.Notes = append(f.o.Notes, input.Note{Kind: input.NoteRecorder, Text: fmt.Sprintf(
-			"ranks of one pipeline stage do other work by their roles (%s, …): each group of peers counts as a stage of its own", f.c.roles[0].Group())})
+			"ranks of one pipeline stage do other work by their roles (%s, …): each group of peers counts as a stage of its own", f.roles[0].Group())})
 	}
 	roles := make([]trace.Role, len(f.ranks))
 	seen := make(map[int]int)
 	for r, rank := range f.ranks { // by ID
 		dp := rank.ID
-		if f.c.roles[r] != nil {
+		if f.roles[r] != nil {
 			dp = seen[group[r]]
 			seen[group[r]]++
 		}
@@ -123,12 +103,8 @@ func (f *flattener) replicas() []trace.Role {
 }
 
 // rows appends the operators of one rank.
-func (f *flattener) rows(r int, steps []int) {
-	rank, o := f.ranks[r], f.o
-	used := make([]bool, len(rank.Steps))
-	for _, at := range steps {
-		used[at] = true
-	}
+func (f *flattener) rows(r int) {
+	rank, o, used := f.ranks[r], f.o, f.used(r)
 	type key struct{ name, step int32 }
 	seq := make(map[key]int32)
 	launch, messages := f.launcher(rank), messagesOf(rank)
@@ -177,7 +153,7 @@ func (f *flattener) launcher(rank *profile.Rank) func(*profile.Op) int32 {
 			if k.any {
 				what, l.Collective = transferTime, k.operation.Words()
 			}
-			l.Stage = f.c.stageName(rank.Stage(op.Stage), what)
+			l.Stage = f.stageName(rank.Stage(op.Stage), what)
 			at = operator.Number(f.launches, &f.o.Launches, l)
 			known[k] = at
 		}

@@ -33,7 +33,7 @@ const (
 )
 
 // settlePeers sets the roles that ranks are compared by.
-func (c *converter) settlePeers(steps [][]int) {
+func (c *converter) settlePeers() {
 	c.roles = make([]trace.Role, len(c.ranks))
 	for r, rank := range c.ranks {
 		c.roles[r] = rank.Role
@@ -41,7 +41,7 @@ func (c *converter) settlePeers(steps [][]int) {
 	if slices.ContainsFunc(c.ranks, func(r *profile.Rank) bool { return r.Role == nil || r.OpsLost > 0 || r.TalliesLost }) {
 		return
 	}
-	launched := c.launchCounts(steps)
+	launched := c.launchCounts()
 	for _, coord := range c.ranks[0].Role {
 		if coord.Axis != trace.DataParallel && coord.Axis != trace.PipelineParallel && c.alikeAlong(coord.Axis, launched) {
 			c.mergeAxis(coord.Axis)
@@ -64,14 +64,11 @@ type launchPlace struct {
 
 // launchCounts is what each rank launched in the steps that are used,
 // communication apart.
-func (c *converter) launchCounts(steps [][]int) []map[launchPlace]counted {
+func (c *converter) launchCounts() []map[launchPlace]counted {
 	out := make([]map[launchPlace]counted, len(c.ranks))
 	for r, rank := range c.ranks {
 		out[r] = make(map[launchPlace]counted)
-		used := make([]bool, len(rank.Steps))
-		for _, at := range steps[r] {
-			used[at] = true
-		}
+		used := c.used(r)
 		for _, t := range rank.Tallies {
 			if used[t.Step] {
 				p := launchPlace{rank.Names[t.Name], t.Stage, rank.Steps[t.Step].Index}

@@ -75,27 +75,21 @@ type Divided struct {
 // not all ranks have, are left out with a note. Positions in Rank.Steps are the
 // parts' own; errors carry the rank's source. Usually there is one window.
 func Divide(ranks []*profile.Rank, o Options) (Divided, error) {
-	if len(ranks) == 0 {
-		return Divided{}, input.Bad(input.ErrEmpty, "no profiles")
+	c, err := prepare(ranks, o)
+	if err != nil {
+		return Divided{}, err
 	}
-	c := converter{o: o, ranks: byID(ranks), world: worldOf(ranks)}
-	c.chooseTimeline()
-	ranks = c.ranks
-	shared := syncSteps(ranks)
-	c.notes = append(c.notes, shared.notes...)
-	c.matched = match(ranks)
-	c.clocks = clocks(ranks, c.matched)
-	c.unawaited = unawaitedEnds(ranks, c.matched, c.clocks)
-	c.dropLost(shared.steps)
-	c.settlePeers(shared.steps)
-	c.chooseMicrosteps(shared.steps)
+	c.compare()
+	c.unawaited = unawaitedEnds(c.ranks, c.matched, c.clocks)
+	c.settlePeers()
+	c.chooseMicrosteps()
 	c.chooseStages()
 	var parts []*trace.Part
-	for r := range ranks {
-		parts = append(parts, c.parts(r, shared.steps[r])...)
+	for r := range c.ranks {
+		parts = append(parts, c.parts(r)...)
 	}
 	if len(parts) == 0 {
-		return Divided{}, input.At(input.Pos{File: ranks[0].Source}, input.Bad(input.ErrEmpty, "no complete step was recorded: let the profiler run for more steps"))
+		return Divided{}, input.At(input.Pos{File: c.ranks[0].Source}, input.Bad(input.ErrEmpty, "no complete step was recorded: let the profiler run for more steps"))
 	}
 	windows, err := trace.Join(parts)
 	if err != nil {
@@ -105,7 +99,25 @@ func Divide(ranks []*profile.Rank, o Options) (Divided, error) {
 		w.Index = int64(i)
 		w.Notes = append(w.Notes, c.notes...)
 	}
-	return Divided{windows, c.launched(shared.steps)}, nil
+	return Divided{windows, c.launched()}, nil
+}
+
+// prepare settles which ranks and steps of a run are used, and on what timeline.
+func prepare(ranks []*profile.Rank, o Options) (*converter, error) {
+	if len(ranks) == 0 {
+		return nil, input.Bad(input.ErrEmpty, "no profiles")
+	}
+	c := &converter{o: o, ranks: byID(ranks), world: worldOf(ranks)}
+	c.chooseTimeline()
+	c.syncSteps()
+	c.dropLost()
+	return c, nil
+}
+
+// compare matches the calls of the ranks and brings their clocks together.
+func (c *converter) compare() {
+	c.matched = match(c.ranks)
+	c.clocks = clocks(c.ranks, c.matched)
 }
 
 func byID(ranks []*profile.Rank) []*profile.Rank {
@@ -127,6 +139,7 @@ type converter struct {
 	o       Options
 	ranks   []*profile.Rank
 	world   int
+	steps   [][]int // [rank] those that are used: positions in Rank.Steps
 	matched *matching
 	clocks  []clock.Placed
 	// unawaited are, by rank and collective, when it would have ended had nobody
@@ -202,8 +215,8 @@ func mostlyOnDevice(r *profile.Rank) bool {
 }
 
 // parts are the runs of consecutive steps of a rank.
-func (c *converter) parts(r int, steps []int) []*trace.Part {
-	rank := c.ranks[r]
+func (c *converter) parts(r int) []*trace.Part {
+	rank, steps := c.ranks[r], c.steps[r]
 	var out []*trace.Part
 	for n, at := range steps {
 		s := &rank.Steps[at]
@@ -230,13 +243,13 @@ func (c *converter) parts(r int, steps []int) []*trace.Part {
 
 // dropLost leaves out the steps that have device work on some rank and none on
 // another: a recording that was cut has lost it.
-func (c *converter) dropLost(steps [][]int) {
+func (c *converter) dropLost() {
 	if c.o.Timeline != OnDevice {
 		return
 	}
 	with, lost := make(map[int64]bool), make(map[int64]bool)
 	for r, rank := range c.ranks {
-		for _, at := range steps[r] {
+		for _, at := range c.steps[r] {
 			s := &rank.Steps[at]
 			with[s.Index] = with[s.Index] || s.Device != nil
 			lost[s.Index] = lost[s.Index] || s.Device == nil
@@ -251,12 +264,8 @@ func (c *converter) dropLost(steps [][]int) {
 	if len(dropped) == 0 || len(dropped) == len(with) {
 		return
 	}
-	slices.Sort(dropped)
 	for r, rank := range c.ranks {
-		steps[r] = slices.DeleteFunc(steps[r], func(at int) bool {
-			_, found := slices.BinarySearch(dropped, rank.Steps[at].Index)
-			return found
-		})
+		c.steps[r] = slices.DeleteFunc(c.steps[r], func(at int) bool { return slices.Contains(dropped, rank.Steps[at].Index) })
 	}
 	c.note(input.NoteRecorder, "steps %s are left out: some rank recorded no device work in them", listSteps(dropped))
 }

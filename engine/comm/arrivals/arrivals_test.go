@@ -176,7 +176,7 @@ func TestHang(t *testing.T) {
 			j.ranks[r].calls = calls[:5]
 			continue
 		}
-		calls[5].done = false
+		calls[5].state = comms.Started
 	}
 	h := j.Analyze(Options{}).Hang
 	if h == nil || len(h.Groups) != 1 {
@@ -197,7 +197,7 @@ func TestDumpedInMidStep(t *testing.T) {
 		j := s.job()
 		for r := range j.ranks {
 			calls := j.ranks[r].calls
-			if calls[19].done = false; r == 2 {
+			if calls[19].state = comms.Started; r == 2 {
 				j.ranks[r].calls = calls[:19]
 			}
 		}
@@ -406,7 +406,7 @@ func TestHangOfUnrecorded(t *testing.T) {
 		j := s.job()
 		for r := range j.ranks {
 			calls := j.ranks[r].calls
-			if calls[len(calls)-1].done = false; written > 0 {
+			if calls[len(calls)-1].state = comms.Started; written > 0 {
 				j.ranks[r].written = newest(&j.ranks[r]) + written
 			}
 		}
@@ -433,7 +433,7 @@ func TestNoHangOfOlderDump(t *testing.T) {
 			j.ranks[r].calls = calls[:len(calls)-5]
 			continue
 		}
-		calls[len(calls)-1].done = false
+		calls[len(calls)-1].state = comms.Started
 		j.ranks[r].written = newest(&j.ranks[r]) + 60_000*ms
 	}
 	if r := j.Analyze(Options{}); r.Hang != nil {

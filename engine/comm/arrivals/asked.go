@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/sfstat/sfstat/internal/ordered"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
@@ -34,28 +35,26 @@ type Behind struct {
 	Most         int64   `json:"most" doc:"calls that the others have launched"`
 	Ahead        []int   `json:"ahead" doc:"ranks that have launched most"`
 	Stands       int64   `json:"stands_ns" doc:"time for which reports have said the same: the communicator does not go on; 0: there is one report"`
-	id           uint64
 }
 
 // answer is one report.
 type answer struct {
 	at     int64
 	counts map[uint64]map[int][]comms.Launched // by communicator and rank
-	silent map[int]bool
 	names  map[uint64]string
+	silent map[int]bool
 }
 
 // answers compares the reports of a job, nil without any.
 func (j *Job) answers() *Asked {
-	reports := map[int64]*answer{}
+	var reports ordered.List[int64, answer]
 	a := &Asked{Hosts: map[int]string{}, Behind: []Behind{}, Roots: []int{}, Unanswered: []int{}, Errors: []string{}}
 	for _, c := range j.asked {
 		for i := range c.Groups {
 			g, p := &c.Groups[i], &c.Processes[c.Groups[i].Process]
-			r := reports[p.Written]
-			if r == nil {
-				r = &answer{p.Written, map[uint64]map[int][]comms.Launched{}, map[int]bool{}, map[uint64]string{}}
-				reports[p.Written] = r
+			r, first := reports.Of(p.Written)
+			if first {
+				*r = answer{p.Written, map[uint64]map[int][]comms.Launched{}, map[uint64]string{}, map[int]bool{}}
 			}
 			a.Hosts[p.Rank] = cmp.Or(p.Host, a.Hosts[p.Rank])
 			r.add(g, p.Rank)
@@ -64,17 +63,13 @@ func (j *Job) answers() *Asked {
 			a.Errors = append(a.Errors, fmt.Sprintf("rank %d: %s", c.Processes[w.Process].Rank, w.Text))
 		}
 	}
-	if len(reports) == 0 {
+	list := reports.All
+	if len(list) == 0 {
 		return nil
 	}
-	times := slices.Sorted(maps.Keys(reports))
-	a.Reports = len(times)
-	list := make([]*answer, len(times))
-	for i, at := range times {
-		list[i] = reports[at]
-	}
-	last := list[len(list)-1]
-	a.Unanswered = append(a.Unanswered, slices.Sorted(maps.Keys(last.silent))...)
+	slices.SortFunc(list, func(x, y answer) int { return cmp.Compare(x.at, y.at) })
+	last := &list[len(list)-1]
+	a.Reports, a.Unanswered = len(list), append(a.Unanswered, slices.Sorted(maps.Keys(last.silent))...)
 	slices.Sort(a.Errors)
 	a.Errors = slices.Compact(a.Errors)
 	for _, id := range slices.Sorted(maps.Keys(last.counts)) {
@@ -97,16 +92,13 @@ func (r *answer) add(g *comms.Group, rank int) {
 }
 
 // compare adds the collective of a communicator in which members differ most. Sends and receives differ by right.
-func (a *Asked) compare(id uint64, list []*answer) {
-	last := list[len(list)-1]
+func (a *Asked) compare(id uint64, list []answer) {
+	last := &list[len(list)-1]
 	members := last.counts[id]
 	ranks := slices.Sorted(maps.Keys(members))
-	var worst *Behind
+	worst := Behind{}
 	for _, op := range members[ranks[0]] {
-		if op.Op.PointToPoint() {
-			continue
-		}
-		b := Behind{Communicator: last.names[id], Op: op.Op, Name: op.Op.String(), id: id, Least: op.N, Most: op.N}
+		b := Behind{Communicator: last.names[id], Op: op.Op, Name: op.Op.String(), Least: op.N, Most: op.N}
 		for _, r := range ranks {
 			n := launched(members[r], op.Op)
 			b.Least, b.Most = min(b.Least, n), max(b.Most, n)
@@ -118,11 +110,11 @@ func (a *Asked) compare(id uint64, list []*answer) {
 				b.Ahead = append(b.Ahead, r)
 			}
 		}
-		if len(b.Ranks) > 0 && (worst == nil || b.Most-b.Least > worst.Most-worst.Least) {
-			worst = &b
+		if !op.Op.PointToPoint() && b.Most-b.Least > worst.Most-worst.Least {
+			worst = b
 		}
 	}
-	if worst == nil {
+	if worst.Ranks == nil {
 		return
 	}
 	since := last.at
@@ -130,16 +122,14 @@ func (a *Asked) compare(id uint64, list []*answer) {
 		since = list[i].at
 	}
 	if worst.Stands = last.at - since; worst.Stands > 0 || len(list) == 1 {
-		a.Behind = append(a.Behind, *worst)
+		a.Behind = append(a.Behind, worst)
 	}
 }
 
 // launched is the count of an operation.
 func launched(list []comms.Launched, op nccl.Op) int64 {
-	for _, l := range list {
-		if l.Op == op {
-			return l.N
-		}
+	if i := slices.IndexFunc(list, func(l comms.Launched) bool { return l.Op == op }); i >= 0 {
+		return list[i].N
 	}
 	return 0
 }

@@ -1,6 +1,7 @@
 package arrivals
 
 import (
+	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -14,7 +15,7 @@ func answered(second int64, of map[uint64]map[int]int64) *comms.Record {
 	c := &comms.Record{Sources: []comms.Source{{Kind: comms.SourceRAS}}}
 	for id, counts := range of {
 		for rank, n := range counts {
-			g := comms.Group{Process: len(c.Processes), ID: id, Unanswered: n < 0}
+			g := comms.Group{Process: len(c.Processes), ID: id, Name: strconv.FormatUint(id, 10), Unanswered: n < 0}
 			if n >= 0 {
 				g.Launched = []comms.Launched{{Op: nccl.Send, N: int64(rank)}, {Op: nccl.AllReduce, N: n}}
 			}
@@ -51,9 +52,10 @@ func TestAnswers(t *testing.T) {
 			a := j.Analyze(Options{}).Asked
 			got := map[uint64][]int{}
 			for _, b := range a.Behind {
-				got[b.id] = b.Ranks
-				if b.Stands != c.stands[b.id] {
-					t.Errorf("communicator %d stands for %d", b.id, b.Stands)
+				id, _ := strconv.ParseUint(b.Communicator, 0, 64)
+				got[id] = b.Ranks
+				if b.Stands != c.stands[id] {
+					t.Errorf("communicator %d stands for %d", id, b.Stands)
 				}
 				if b.Op != nccl.AllReduce {
 					t.Errorf("of %s", b.Name)

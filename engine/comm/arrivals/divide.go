@@ -8,6 +8,7 @@ import (
 
 	"github.com/sfstat/sfstat/engine/delay"
 	"github.com/sfstat/sfstat/engine/points"
+	"github.com/sfstat/sfstat/internal/ordered"
 )
 
 // division is what a job repeats, divided where its ranks wait for one another, as package delay
@@ -40,7 +41,13 @@ func (s *strikes) divide(recorded int64) *division {
 	}
 	d := &division{cut: s.steps(at, places)}
 	d.Ranks = len(s.ranks)
-	places = slices.DeleteFunc(places, func(i int) bool { return d.stepsWith(s, i) < fewest })
+	places = slices.DeleteFunc(places, func(i int) bool {
+		in := make(map[int]bool) // the steps in which its calls are entered
+		for _, c := range s.places[i].cohorts {
+			in[d.cut.step(c[0], s.at(c[0]))] = true
+		}
+		return len(in) < fewest
+	})
 	d.layOut(s, places, waited)
 	d.fill(s)
 	d.compare(s)
@@ -49,16 +56,7 @@ func (s *strikes) divide(recorded int64) *division {
 
 // waitedFor are the places whose calls are waited for before later ones, and by how many ranks.
 func (s *strikes) waitedFor(places []int) map[int]int {
-	at := make([]int32, len(s.points))
-	for i := range at {
-		at[i] = -1
-	}
-	for _, i := range places {
-		for _, c := range s.places[i].cohorts {
-			at[s.of[c[0].Process][c[0].Call]] = int32(i)
-		}
-	}
-	out := map[int]int{}
+	at, out := s.placesOf(places), map[int]int{}
 	for _, i := range places {
 		sample, votes := s.sample(s.places[i].cohorts), map[int32]int{}
 		for _, c := range sample {
@@ -133,33 +131,32 @@ func (s *strikes) steps(place int, places []int) *cutting {
 }
 
 func (s *strikes) cutOthers(c *cutting, places []int) {
-	type beside struct {
-		place int
-		off   int64 // of its calls from the nearest end, median
-	}
-	var near []beside
+	off := map[int]int64{} // of the calls of a place from the nearest end, median
 	for _, i := range places {
 		all := s.places[i].cohorts
 		if i == c.place || s.isMessage(s.call(all[0][0])) || len(c.of[all[0][0].Process]) > 0 {
 			continue
 		}
-		by, off := map[int32]int{}, []int64(nil)
+		n, x := 0, []int64(nil)
 		for _, k := range all {
 			at := s.middle(k)
-			by[s.call(k[0]).group]++
-			off = append(off, abs(at-c.ends[nearestOf(c.ends, at)]))
+			x = append(x, abs(at-c.ends[nearestOf(c.ends, at)]))
+			if s.call(k[0]).group == s.call(all[0][0]).group {
+				n++
+			}
 		}
-		if n := by[s.call(all[0][0]).group]; n*20 >= len(c.ends)*19 && n*19 <= len(c.ends)*20 {
-			near = append(near, beside{i, median(off)})
+		if n*20 >= len(c.ends)*19 && n*19 <= len(c.ends)*20 {
+			off[i] = median(x)
 		}
 	}
-	slices.SortStableFunc(near, func(a, b beside) int { return cmp.Compare(a.off, b.off) })
-	for _, b := range near {
+	near := slices.DeleteFunc(slices.Clone(places), func(i int) bool { _, ok := off[i]; return !ok })
+	slices.SortStableFunc(near, func(a, b int) int { return cmp.Compare(off[a], off[b]) })
+	for _, i := range near {
 		cut := make([]bool, len(c.of))
 		for r, of := range c.of {
 			cut[r] = len(of) > 0
 		}
-		for _, k := range s.places[b.place].cohorts {
+		for _, k := range s.places[i].cohorts {
 			step := nearestOf(c.ends, s.middle(k))
 			for _, e := range k {
 				if !cut[e.Process] {
@@ -185,15 +182,6 @@ func (c *cutting) step(e entry, at int64) int {
 		return -1
 	}
 	return i
-}
-
-// stepsWith is in how many steps calls of a place are entered.
-func (d *division) stepsWith(s *strikes, place int) int {
-	in := make(map[int]bool)
-	for _, c := range s.places[place].cohorts {
-		in[d.cut.step(c[0], s.at(c[0]))] = true
-	}
-	return len(in)
 }
 
 // middle is when half of the members had entered.
@@ -266,10 +254,8 @@ func (d *division) layOut(s *strikes, places []int, waited map[int]int) {
 		d.Pieces = append(d.Pieces, piece)
 	}
 	for k := range d.Pieces {
-		if p := &d.Pieces[k]; len(d.at) > 0 && p.Point == len(d.at) {
-			p.Point, p.Tail = 0, true
-		} else if len(d.at) == 0 {
-			p.Point = 0
+		if p := &d.Pieces[k]; p.Point == len(d.at) { // none where there are no points
+			p.Point, p.Tail = 0, len(d.at) > 0
 		}
 	}
 	if len(sets) > 1 || len(sets) == 1 && len(sets[0]) < len(taking) {
@@ -278,30 +264,22 @@ func (d *division) layOut(s *strikes, places []int, waited map[int]int) {
 }
 
 // setsAt are the ranks that enter calls of a place together.
-func (s *strikes) setsAt(place int) (out [][]int) {
+func (s *strikes) setsAt(place int) [][]int {
 	of, takes := newTogether(len(s.ranks)), make([]bool, len(s.ranks))
 	for _, c := range s.places[place].cohorts {
-		takes[c[0].Process] = true
-		for _, e := range c[1:] {
+		for _, e := range c {
 			takes[e.Process] = true
 			of.join(int(c[0].Process), int(e.Process))
 		}
 	}
-	index := map[int]int{}
+	var sets ordered.List[int, []int]
 	for r := range of {
-		if !takes[r] {
-			continue
+		if takes[r] {
+			set, _ := sets.Of(of.first(r))
+			*set = append(*set, r)
 		}
-		a := of.first(r)
-		i, ok := index[a]
-		if !ok {
-			i = len(out)
-			index[a] = i
-			out = append(out, nil)
-		}
-		out[i] = append(out[i], r)
 	}
-	return out
+	return sets.All
 }
 
 // fill takes the works of all ranks. Where some of those who make a call lack it in a step, which is at
@@ -311,13 +289,12 @@ func (d *division) fill(s *strikes) {
 	tails := slices.ContainsFunc(d.Pieces, func(p points.Piece) bool { return p.Tail })
 	for t := range T {
 		d.Head, d.Tail = append(d.Head, t), append(d.Tail, -1)
-	}
-	if tails {
-		d.Head = append(d.Head, -1)
-		for t := range T {
+		if tails {
 			d.Tail[t] = t - 1
 		}
-		d.Tail = append(d.Tail, T-1)
+	}
+	if tails {
+		d.Head, d.Tail = append(d.Head, -1), append(d.Tail, T-1)
 	}
 	d.Intervals = len(d.Head)
 	for _, piece := range d.Pieces {
@@ -335,35 +312,26 @@ func (d *division) fill(s *strikes) {
 		})
 		d.Work, d.Absent = append(d.Work, work), append(d.Absent, complete(work, seen, R))
 	}
-	for _, place := range d.at {
+	released := slices.Repeat([]int64{math.MinInt64}, T) // of the last point
+	for p, place := range d.at {
 		spent := make([]int64, d.Intervals*R)
-		for _, c := range s.places[place].cohorts {
-			for _, e := range c {
-				if t := d.cut.step(e, s.at(e)); t >= 0 {
-					spent[t*R+int(e.Process)] += max(0, s.releaseFor(e)-s.at(e))
-				}
+		for _, e := range slices.Concat(s.places[place].cohorts...) {
+			t := d.cut.step(e, s.at(e))
+			if t < 0 {
+				continue
+			}
+			spent[t*R+int(e.Process)] += max(0, s.releaseFor(e)-s.at(e))
+			if p == len(d.at)-1 {
+				released[t] = max(released[t], s.at(e))
 			}
 		}
-		d.Spent = append(d.Spent, spent)
+		d.Spent, d.After = append(d.Spent, spent), append(d.After, make([]int64, d.Intervals))
 	}
 	d.Arrive()
-	d.After = make([][]int64, len(d.at))
-	for p := range d.at {
-		d.After[p] = make([]int64, d.Intervals)
-	}
 	if len(d.at) == 0 {
 		return
 	}
 	// What the arrivals do not explain of the time from one last point to the next follows it.
-	last := len(d.at) - 1
-	released := slices.Repeat([]int64{math.MinInt64}, T)
-	for _, c := range s.places[d.at[last]].cohorts {
-		for _, e := range c {
-			if t := d.cut.step(e, s.at(e)); t >= 0 {
-				released[t] = max(released[t], s.at(e))
-			}
-		}
-	}
 	for t := 1; t < T; t++ {
 		if released[t] == math.MinInt64 || released[t-1] == math.MinInt64 {
 			continue
@@ -372,7 +340,7 @@ func (d *division) fill(s *strikes) {
 		for p := range d.at {
 			left -= slices.Max(d.Arrivals[p][t*R : (t+1)*R])
 		}
-		d.After[last][t] = max(0, left)
+		d.After[len(d.at)-1][t] = max(0, left)
 	}
 }
 
@@ -434,27 +402,16 @@ func (d *division) compare(s *strikes) {
 			}
 		}
 	}
-	index := map[string]int{}
-	d.run.Peers = make([]int, d.Ranks)
+	var index, hosts ordered.Numbers[string] = map[string]int{}, map[string]int{}
 	for r, key := range of {
-		if _, ok := index[string(key)]; !ok {
-			index[string(key)] = len(index)
+		set, _ := index.Of(string(key))
+		host := -1
+		if h := s.hostOf(r); h != "" {
+			host, _ = hosts.Of(h)
 		}
-		d.run.Peers[r] = index[string(key)]
+		d.run.Peers, d.run.Hosts = append(d.run.Peers, set), append(d.run.Hosts, host)
 	}
 	if len(index) == 1 {
 		d.run.Peers = nil
-	}
-	hosts := map[string]int{}
-	for r := range s.ranks {
-		h := s.hostOf(r)
-		if h == "" {
-			d.run.Hosts = append(d.run.Hosts, -1)
-			continue
-		}
-		if _, ok := hosts[h]; !ok {
-			hosts[h] = len(hosts)
-		}
-		d.run.Hosts = append(d.run.Hosts, hosts[h])
 	}
 }

@@ -95,36 +95,26 @@ func (b *Blocked) midStep(step int64, lines []fitted) bool {
 // hang checks the end of every group. Groups whose records were written in the
 // middle of a step are counted and are not a hang.
 func (s *strikes) hang(r *Result, lines []fitted) {
-	h := s.blockedGroups()
-	if h == nil {
+	h := &Hang{}
+	for i := range s.ranks {
+		for k := range s.ranks[i].calls {
+			h.Dumped = max(h.Dumped, s.at(nth(i, k)))
+		}
+	}
+	for g := range s.groups {
+		if b, ok := s.blocked(int32(g)); ok {
+			h.Groups = append(h.Groups, b)
+		}
+	}
+	if len(h.Groups) == 0 {
 		return
 	}
+	h.chain()
 	if b := &h.Groups[0]; !h.Loop && b.midStep(r.Step, lines) {
 		r.MidStep = true
 		return
 	}
 	r.Hang = h
-}
-
-// blockedGroups are all of a job; nil: none.
-func (t *timed) blockedGroups() *Hang {
-	h := &Hang{}
-	for r := range t.ranks {
-		for i := range t.ranks[r].calls {
-			h.Dumped = max(h.Dumped, t.at(nth(r, i)))
-		}
-	}
-	var of []int32 // groups of h.Groups
-	for g := range t.groups {
-		if b, ok := t.blocked(int32(g)); ok {
-			h.Groups, of = append(h.Groups, b), append(of, int32(g))
-		}
-	}
-	if len(h.Groups) == 0 {
-		return nil
-	}
-	t.chain(h, of)
-	return h
 }
 
 // tailEnd is where a rank is in a group: its last call, whether that is done,
@@ -144,27 +134,22 @@ func (t *timed) blocked(g int32) (b Blocked, ok bool) {
 	if t.byOrder[g] {
 		return b, false
 	}
-	var ends []tailEnd
+	var ends, waiting, missing []tailEnd
+	most, completed := int64(-1), int64(-1)
 	for _, r := range t.members[g] {
 		if t.ranks[r].windows {
 			return b, false
 		}
-		ends = append(ends, t.end(r, g))
-	}
-	var waiting, missing []tailEnd
-	most, completed := int64(-1), int64(-1)
-	for _, e := range ends {
-		most, completed = max(most, e.seq), max(completed, e.completed)
+		e := t.end(r, g)
+		ends, most, completed = append(ends, e), max(most, e.seq), max(completed, e.completed)
 	}
 	b = Blocked{Group: t.groups[g].name, Desc: t.groups[g].desc, Seq: most, Unknown: slices.Clone(t.absent[g]), WaitsFor: -1}
 	for _, e := range ends {
 		switch {
-		case e.seq == most && !e.done && e.call < 0: // the count may be of sends and receives
+		case e.seq == most && (e.done || e.call < 0): // nobody can be missing from what is done; a count may be of sends and receives
 			return b, false
-		case e.seq == most && !e.done:
+		case e.seq == most:
 			waiting = append(waiting, e)
-		case e.seq == most: // done: nobody can be missing from it
-			return b, false
 		case e.seq < completed:
 			b.Unknown = append(b.Unknown, t.ranks[e.rank].id)
 		default:
@@ -188,6 +173,18 @@ func (t *timed) blocked(g int32) (b Blocked, ok bool) {
 		return b, false
 	}
 	slices.Sort(b.Unknown)
+	t.wait(&b, waiting)
+	for _, e := range missing {
+		b.Missing = append(b.Missing, t.missing(&b, e))
+	}
+	if alone {
+		b.Missing, b.Unknown = t.unrecordedIn(&b, waiting), nil
+	}
+	return b, true
+}
+
+// wait says who waits in a call, since when and where.
+func (t *timed) wait(b *Blocked, waiting []tailEnd) {
 	for _, e := range waiting {
 		b.Waiting = append(b.Waiting, t.ranks[e.rank].id)
 		if e.call < 0 {
@@ -202,22 +199,20 @@ func (t *timed) blocked(g int32) (b Blocked, ok bool) {
 		}
 		b.Last = max(b.Last, t.at(x))
 	}
-	for _, e := range missing {
-		a := Absent{Rank: t.ranks[e.rank].id, Host: cmp.Or(t.ranks[e.rank].host, t.hosts[t.ranks[e.rank].id]), Seq: e.seq, AtMost: -1}
-		if w := t.ranks[e.rank].written; b.Since != 0 && w > newest(&t.ranks[e.rank]) {
-			a.AtMost = max(0, w+t.offset[e.rank]-b.Since)
-		}
-		if e.call >= 0 {
-			x := nth(e.rank, e.call)
-			k := t.kindOf(x)
-			a.Op, a.Line, a.Enter = k.name, t.lineAt(k), t.at(x)
-		}
-		b.Missing = append(b.Missing, a)
+}
+
+// missing is a rank that did not enter a call.
+func (t *timed) missing(b *Blocked, e tailEnd) Absent {
+	r := &t.ranks[e.rank]
+	a := Absent{Rank: r.id, Host: t.hostOf(e.rank), Seq: e.seq, AtMost: -1}
+	if b.Since != 0 && r.written > newest(r) {
+		a.AtMost = max(0, r.written+t.offset[e.rank]-b.Since)
 	}
-	if alone {
-		b.Missing, b.Unknown = t.unrecordedIn(&b, waiting), nil
+	if e.call >= 0 {
+		x := nth(e.rank, e.call)
+		a.Op, a.Line, a.Enter = t.kindOf(x).name, t.lineAt(t.kindOf(x)), t.at(x)
 	}
-	return b, true
+	return a
 }
 
 // unrecordedIn are the members of a group without a record, for which all others wait:
@@ -252,9 +247,9 @@ func (t *timed) end(r int, g int32) tailEnd {
 			continue
 		}
 		if e.call < 0 {
-			e.call, e.seq, e.done = i, c.seq, c.done
+			e.call, e.seq, e.done = i, c.seq, c.done()
 		}
-		if c.done {
+		if c.done() {
 			e.completed = c.seq
 		}
 	}
@@ -274,7 +269,7 @@ func (t *timed) end(r int, g int32) tailEnd {
 
 // chain orders the groups: a group whose missing ranks wait in another group comes
 // after it.
-func (t *timed) chain(h *Hang, of []int32) {
+func (h *Hang) chain() {
 	waits := map[int]int{} // rank → group that it waits in
 	for i := range h.Groups {
 		for _, r := range h.Groups[i].Waiting {
@@ -285,35 +280,25 @@ func (t *timed) chain(h *Hang, of []int32) {
 		b := &h.Groups[i]
 		for k := range b.Missing {
 			if w, ok := waits[b.Missing[k].Rank]; ok && w != i {
-				b.Missing[k].In = h.Groups[w].Group
-				b.WaitsFor = w
+				b.Missing[k].In, b.WaitsFor = h.Groups[w].Group, w
 			}
 		}
 	}
-	depth := make([]int, len(h.Groups))
+	depth, order := make([]int, len(h.Groups)), make([]int, len(h.Groups))
 	for i := range h.Groups {
-		for at := i; h.Groups[at].WaitsFor >= 0; at = h.Groups[at].WaitsFor {
-			if depth[i]++; depth[i] > len(h.Groups) {
-				h.Loop = true
-				break
-			}
-		}
-	}
-	order := make([]int, len(h.Groups))
-	for i := range order {
 		order[i] = i
+		for at := i; h.Groups[at].WaitsFor >= 0 && depth[i] <= len(h.Groups); at = h.Groups[at].WaitsFor {
+			depth[i]++
+		}
+		h.Loop = h.Loop || depth[i] > len(h.Groups)
 	}
 	slices.SortStableFunc(order, func(a, b int) int {
 		return cmp.Or(cmp.Compare(depth[a], depth[b]), cmp.Compare(h.Groups[a].Since, h.Groups[b].Since))
 	})
-	place := make([]int, len(order))
 	sorted := make([]Blocked, len(order))
-	for i, o := range order {
-		place[o], sorted[i] = i, h.Groups[o]
-	}
-	for i := range sorted {
-		if w := sorted[i].WaitsFor; w >= 0 {
-			sorted[i].WaitsFor = place[w]
+	for i, from := range order {
+		if sorted[i] = h.Groups[from]; sorted[i].WaitsFor >= 0 {
+			sorted[i].WaitsFor = slices.Index(order, sorted[i].WaitsFor)
 		}
 	}
 	h.Groups = sorted

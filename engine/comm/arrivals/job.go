@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sfstat/sfstat/internal/ordered"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/nccl"
@@ -30,9 +31,9 @@ type Job struct {
 	named  map[string]int // groups by name, description and members
 	key    []byte
 	kinds  []kind
-	known  map[string]int32 // kinds by content
+	known  ordered.Numbers[string] // kinds by content
 	stacks [][]comms.Frame
-	stacky map[string]int32
+	framed ordered.Numbers[string] // stacks by content
 }
 
 // rank is one process.
@@ -60,9 +61,10 @@ type call struct {
 	kind  int32
 	peer  int32 // rank in the group, −1
 	nth   int32 // among those of its group in its step, from 1; 0: not known
-	done  bool
-	state comms.State // completed where it is done
+	state comms.State
 }
+
+func (c *call) done() bool { return c.state == comms.Completed }
 
 // kind is what calls of one line of code have alike.
 type kind struct {
@@ -77,7 +79,6 @@ type kind struct {
 // group is a process group over all its members.
 type group struct {
 	name, desc string
-	id         uint64
 	silent     bool  // its messages are counted and not recorded
 	onHost     bool  // its members wait for its calls
 	members    []int // global ranks, known from its configuration; nil: those that have entries
@@ -117,7 +118,7 @@ func (j *Job) add(c *comms.Record) {
 
 func (j *Job) prepare() {
 	if j.byRank == nil {
-		j.byRank, j.named, j.known, j.stacky = map[int]int{}, map[string]int{}, map[string]int32{}, map[string]int32{}
+		j.byRank, j.named, j.known, j.framed = map[int]int{}, map[string]int{}, ordered.Numbers[string]{}, ordered.Numbers[string]{}
 	}
 }
 
@@ -129,25 +130,19 @@ type adding struct {
 	*Job
 	c      *comms.Record
 	stacks []int32
-	kinds  map[kindKey]int32
+	kinds  map[kind]int32 // by what of the record they refer to
 }
 
 func (j *Job) adding(c *comms.Record) *adding {
-	a := &adding{Job: j, c: c, stacks: make([]int32, len(c.Stacks)), kinds: map[kindKey]int32{}}
+	a := &adding{Job: j, c: c, stacks: make([]int32, len(c.Stacks)), kinds: map[kind]int32{}}
 	for i, frames := range c.Stacks {
-		a.stacks[i] = j.stack(frames)
+		at, first := j.framed.Of(fmt.Sprint(frames))
+		if first {
+			j.stacks = append(j.stacks, frames)
+		}
+		a.stacks[i] = int32(at)
 	}
 	return a
-}
-
-// kindKey tells kinds of one record apart without looking into them.
-type kindKey struct {
-	name    string
-	tensors *comms.Tensors
-	stack   int32
-	size    int
-	op      nccl.Op
-	stage   string
 }
 
 func (a *adding) process(p int) rank {
@@ -169,8 +164,10 @@ func (a *adding) process(p int) rank {
 		if c.Process != p || !c.HasEnter || c.Group < 0 {
 			continue
 		}
-		made := call{enter: c.Enter, seq: c.Seq, group: groups[c.Group], kind: a.kind(c), peer: int32(c.Peer),
-			done: c.Retired || c.State == comms.Completed, state: stateOf(c)}
+		made := call{enter: c.Enter, seq: c.Seq, group: groups[c.Group], kind: a.kind(c), peer: int32(c.Peer), state: c.State}
+		if c.Retired {
+			made.state = comms.Completed
+		}
 		if c.Exit > c.Enter {
 			made.held = c.Exit - c.Enter
 		}
@@ -191,14 +188,6 @@ type inStep struct {
 	step  int64
 }
 
-// stateOf is how far a call got; one that was retired is completed.
-func stateOf(c *comms.Call) comms.State {
-	if c.Retired {
-		return comms.Completed
-	}
-	return c.State
-}
-
 // number gives numbers to calls that have none, by their order.
 func (j *Job) number(calls []call) {
 	type numbered struct {
@@ -208,8 +197,7 @@ func (j *Job) number(calls []call) {
 	last := map[numbered]int64{}
 	for i := range calls {
 		c := &calls[i]
-		op := j.kinds[c.kind].op
-		key := numbered{c.group, op == nccl.Send || op == nccl.Recv}
+		key := numbered{c.group, j.isMessage(c)}
 		if c.seq < 0 {
 			c.seq = last[key] + 1
 		}
@@ -217,67 +205,37 @@ func (j *Job) number(calls []call) {
 	}
 }
 
+// kind is the number of the kind of a call in the job.
 func (a *adding) kind(c *comms.Call) int32 {
-	k := kindKey{name: c.Name, tensors: c.Tensors, stack: -1, size: a.c.Groups[c.Group].Size, op: c.Op, stage: c.Stage}
-	if k.name == "" {
-		k.name = c.Op.String()
-	}
-	if word, _, ok := strings.Cut(k.name, " "); ok { // "send 1->2"
-		k.name = word
-	}
+	k := kind{name: cmp.Or(c.Name, c.Op.String()), tensors: c.Tensors, stack: -1, size: a.c.Groups[c.Group].Size, op: c.Op, stage: c.Stage}
+	k.name, _, _ = strings.Cut(k.name, " ") // "send 1->2"
 	if c.Stack >= 0 {
 		k.stack = a.stacks[c.Stack]
 	}
-	if i, ok := a.kinds[k]; ok {
-		return i
-	}
-	i := a.kindNumber(kind{name: k.name, op: k.op, tensors: k.tensors, stack: k.stack, size: k.size, stage: k.stage})
-	a.kinds[k] = i
-	return i
-}
-
-// kindNumber is the number of a kind in the job.
-func (j *Job) kindNumber(k kind) int32 {
-	content := fmt.Sprint(k.name, k.op, k.stack, k.size, shapeOf(&k), k.stage)
-	i, ok := j.known[content]
+	i, ok := a.kinds[k]
 	if !ok {
-		i = int32(len(j.kinds))
-		j.kinds = append(j.kinds, k)
-		j.known[content] = i
+		at, first := a.known.Of(fmt.Sprint(k.name, k.op, k.stack, k.size, shapeOf(&k), k.stage))
+		if i = int32(at); first {
+			a.Job.kinds = append(a.Job.kinds, k)
+		}
+		a.kinds[k] = i
 	}
 	return i
 }
 
-// stack is the number of a stack in the job.
-func (j *Job) stack(frames []comms.Frame) int32 {
-	content := fmt.Sprint(frames)
-	i, ok := j.stacky[content]
-	if !ok {
-		i = int32(len(j.stacks))
-		j.stacks = append(j.stacks, frames)
-		j.stacky[content] = i
-	}
-	return i
-}
-
-// group is the number of a group in the job.
-func (j *Job) group(g *comms.Group) int32 {
-	return j.groupNumber(group{name: g.Name, desc: g.Desc, id: g.ID, members: g.Members})
-}
-
-// groupNumber: names are not unique, those of different members are different
+// group is the number of a group in the job. Names are not unique: those of different members are different
 // groups.
-func (j *Job) groupNumber(g group) int32 {
-	key := append(append(append(j.key[:0], g.name...), 0), g.desc...)
-	key = binary.LittleEndian.AppendUint64(append(key, 0), g.id)
-	for _, r := range g.members {
+func (j *Job) group(g *comms.Group) int32 {
+	key := append(append(append(j.key[:0], g.Name...), 0), g.Desc...)
+	key = binary.LittleEndian.AppendUint64(append(key, 0), g.ID)
+	for _, r := range g.Members {
 		key = binary.LittleEndian.AppendUint32(key, uint32(r))
 	}
 	j.key = key
 	i, ok := j.named[string(key)]
 	if !ok {
 		i = len(j.groups)
-		j.groups = append(j.groups, g)
+		j.groups = append(j.groups, group{name: g.Name, desc: g.Desc, members: g.Members})
 		j.named[string(key)] = i
 	}
 	return int32(i)
@@ -353,7 +311,7 @@ func (j *Job) extend(r rank) {
 
 // identity is a call without what differs between two dumps of it.
 func identity(c call) call {
-	c.done, c.state, c.kind = false, 0, 0
+	c.state, c.kind = 0, 0
 	return c
 }
 

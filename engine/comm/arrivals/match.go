@@ -163,7 +163,7 @@ func (m *matching) gathered(g int32) int {
 		for _, c := range m.ranks[r].calls {
 			if k := &m.kinds[c.kind]; c.group == g && !seen[c.kind] {
 				seen[c.kind] = true
-				if n := ratio(k); n > 0 {
+				if n := k.ratio(); n > 0 {
 					size = min(size, n)
 				}
 			}
@@ -219,7 +219,7 @@ func (m *matching) ends(r int, c call) (from, to int32) {
 func (m *matching) call(e entry) *call   { return &m.ranks[e.Process].calls[e.Call] }
 func (m *matching) kindOf(e entry) *kind { return &m.kinds[m.call(e).kind] }
 func (m *matching) enter(e entry) int64  { return m.call(e).enter }
-func (m *matching) isMessage(c *call) bool {
-	op := m.kinds[c.kind].op
+func (j *Job) isMessage(c *call) bool {
+	op := j.kinds[c.kind].op
 	return op == nccl.Send || op == nccl.Recv
 }

@@ -49,32 +49,35 @@ type Side struct {
 }
 
 // mismatches compares the members of each point; of a group, the first that
-// disagrees, as all after it may be shifted by it.
-func (m *matching) mismatches() []Mismatch {
+// disagrees, as all after it may be shifted by it. States that differ come last.
+func (m *matching) mismatches() (out []Mismatch) {
 	type fault struct {
-		point int
+		*point
 		Difference
+		at int64
 	}
 	first := map[int32]fault{}
 	for i := range m.points {
 		p := &m.points[i]
-		if m.byOrder[p.Group] {
+		d, wrong := m.wrong(p)
+		if !wrong || m.byOrder[p.Group] {
 			continue
 		}
-		d, wrong := m.wrong(p)
-		if !wrong {
-			continue
+		f, late := fault{p, d, m.enter(p.Entries[0])}, 0
+		if d == DifferentStates {
+			late++
 		}
 		had, ok := first[p.Group]
-		if !ok || d != DifferentStates && had.Difference == DifferentStates ||
-			(d == DifferentStates) == (had.Difference == DifferentStates) && m.enter(p.Entries[0]) < m.enter(m.points[had.point].Entries[0]) {
-			first[p.Group] = fault{i, d}
+		if ok && had.Difference == DifferentStates {
+			late--
+		}
+		if !ok || late < 0 || late == 0 && f.at < had.at {
+			first[p.Group] = f
 		}
 	}
-	var out []Mismatch
 	for _, f := range first {
-		p := &m.points[f.point]
-		out = append(out, Mismatch{Difference: f.Difference, Group: m.groups[p.Group].name, Desc: m.groups[p.Group].desc, Seq: p.Number, Sides: m.sides(p, f.Difference)})
+		g := &m.groups[f.Group]
+		out = append(out, Mismatch{Difference: f.Difference, Group: g.name, Desc: g.desc, Seq: f.Number, Sides: m.sides(f.point, f.Difference)})
 	}
 	slices.SortFunc(out, func(a, b Mismatch) int { return cmp.Or(strings.Compare(a.Group, b.Group), cmp.Compare(a.Seq, b.Seq)) })
 	return out
@@ -85,21 +88,21 @@ func (m *matching) wrong(p *point) (Difference, bool) {
 	if p.Message {
 		return DifferentSizes, m.cut(p)
 	}
-	if len(p.Entries) > 1 {
-		if d, ok := m.differ(p); ok {
-			return d, true
-		}
+	if d, ok := m.differ(p); ok {
+		return d, true
 	}
-	size := len(m.members[p.Group]) + len(m.absent[p.Group])
+	size := int64(len(m.members[p.Group]) + len(m.absent[p.Group]))
 	seen := int32(-1)
 	for _, e := range p.Entries {
-		if k := m.call(e).kind; k != seen {
-			if seen = k; unfit(&m.kinds[k], size) {
-				return UnfitSizes, true
-			}
-			if ownTypes(&m.kinds[k]) {
-				return DifferentTypes, true
-			}
+		if m.call(e).kind == seen {
+			continue
+		}
+		seen = m.call(e).kind
+		switch k := &m.kinds[seen]; {
+		case k.unfit(size):
+			return UnfitSizes, true
+		case k.ownTypes():
+			return DifferentTypes, true
 		}
 	}
 	switch {
@@ -126,7 +129,7 @@ func (m *matching) differ(p *point) (Difference, bool) {
 		case a.name != b.name:
 			return DifferentOperation, true
 		case a.tensors == nil || b.tensors == nil || a.tensors == b.tensors:
-		case uneven(a):
+		case a.uneven():
 		case a.op != nccl.Scatter && !sameSizes(a.tensors.InSizes, b.tensors.InSizes), a.op != nccl.Gather && !sameSizes(a.tensors.OutSizes, b.tensors.OutSizes):
 			return DifferentSizes, true
 		case a.op != nccl.Scatter && a.op != nccl.Broadcast && !slices.Equal(a.tensors.InTypes, b.tensors.InTypes),
@@ -139,76 +142,62 @@ func (m *matching) differ(p *point) (Difference, bool) {
 
 // cut reports whether a send gives another size than its receive takes.
 func (m *matching) cut(p *point) bool {
-	var sent, taken [][]int64
-	for _, e := range p.Entries {
-		k := m.kindOf(e)
-		switch {
-		case k.tensors == nil:
-		case k.op == nccl.Send:
-			sent = k.tensors.InSizes
-		default:
-			taken = k.tensors.OutSizes
-		}
-	}
-	return len(p.Entries) == 2 && sent != nil && taken != nil && !sameSizes(sent, taken)
-}
-
-// unfit reports whether a call's output does not fit its input: an all-reduce
-// gives what it takes, an all-gather so many times as much as the group has
-// members, a reduce-scatter the reverse.
-func unfit(k *kind, size int) bool {
-	if k.tensors == nil || len(k.tensors.InSizes) == 0 || len(k.tensors.OutSizes) == 0 || uneven(k) || size == 0 {
+	if len(p.Entries) != 2 {
 		return false
 	}
-	in, out := k.tensors.InSizes, k.tensors.OutSizes
-	switch k.op {
-	case nccl.AllReduce:
-		return !sameSizes(in, out)
-	case nccl.AllGather:
-		return !times(out, in, int64(size))
-	case nccl.ReduceScatter:
-		return !times(in, out, int64(size))
-	}
-	return false
+	from, to := m.kindOf(p.Entries[0]).tensors, m.kindOf(p.Entries[1]).tensors // the sender is first
+	return from != nil && to != nil && from.InSizes != nil && to.OutSizes != nil && !sameSizes(from.InSizes, to.OutSizes)
 }
 
-// times reports whether whole is n times part, in the first tensor or in all.
-func times(whole, part [][]int64, n int64) bool {
-	return comms.Elements(whole[:1]) == n*comms.Elements(part[:1]) || comms.Elements(whole) == n*comms.Elements(part)
+// divided is what a call has whole and what it has in part: an all-gather gives so many times as much as it
+// takes as the group has members, a reduce-scatter the reverse; ok is false for other calls, and where sizes are not known.
+func (k *kind) divided() (whole, part [][]int64, ok bool) {
+	if k.tensors == nil || len(k.tensors.InSizes) == 0 || len(k.tensors.OutSizes) == 0 || k.uneven() {
+		return nil, nil, false
+	}
+	switch k.op {
+	case nccl.AllGather:
+		return k.tensors.OutSizes, k.tensors.InSizes, true
+	case nccl.ReduceScatter:
+		return k.tensors.InSizes, k.tensors.OutSizes, true
+	}
+	return nil, nil, false
+}
+
+// unfit reports whether a call's output does not fit its input, in the first tensor or in all: an all-reduce
+// gives what it takes.
+func (k *kind) unfit(size int64) bool {
+	if t := k.tensors; k.op == nccl.AllReduce && t != nil && len(t.InSizes) > 0 && len(t.OutSizes) > 0 && !k.uneven() {
+		return size > 0 && !sameSizes(t.InSizes, t.OutSizes)
+	}
+	whole, part, ok := k.divided()
+	return ok && size > 0 && comms.Elements(whole[:1]) != size*comms.Elements(part[:1]) && comms.Elements(whole) != size*comms.Elements(part)
 }
 
 // ratio is of how many parts the whole of an all-gather or a reduce-scatter is; 0 where
 // that is not known.
-func ratio(k *kind) int64 {
-	if k.tensors == nil || len(k.tensors.InSizes) == 0 || len(k.tensors.OutSizes) == 0 || uneven(k) {
-		return 0
+func (k *kind) ratio() int64 {
+	whole, part, ok := k.divided()
+	if n := comms.Elements(part); ok && n > 0 && comms.Elements(whole)%n == 0 {
+		return comms.Elements(whole) / n
 	}
-	whole, part := comms.Elements(k.tensors.OutSizes), comms.Elements(k.tensors.InSizes)
-	switch {
-	case k.op == nccl.ReduceScatter:
-		whole, part = part, whole
-	case k.op != nccl.AllGather:
-		return 0
-	}
-	if part <= 0 || whole%part != 0 {
-		return 0
-	}
-	return whole / part
+	return 0
 }
 
 // ownTypes reports whether a call gives another type than it takes.
-func ownTypes(k *kind) bool {
-	if k.tensors == nil || len(k.tensors.InTypes) == 0 || len(k.tensors.OutTypes) == 0 || comms.Elements(k.tensors.InSizes) <= 0 || comms.Elements(k.tensors.OutSizes) <= 0 {
+func (k *kind) ownTypes() bool {
+	t := k.tensors
+	if t == nil || len(t.InTypes) == 0 || len(t.OutTypes) == 0 || comms.Elements(t.InSizes) <= 0 || comms.Elements(t.OutSizes) <= 0 {
 		return false
 	}
 	return k.op != nccl.Scatter && k.op != nccl.Gather && k.op != nccl.Broadcast &&
-		slices.ContainsFunc(k.tensors.InTypes, func(t string) bool { return !slices.Contains(k.tensors.OutTypes, t) })
+		slices.ContainsFunc(t.InTypes, func(name string) bool { return !slices.Contains(t.OutTypes, name) })
 }
 
 // lost reports whether the members of an all-to-all do not receive in all what
 // they send in all.
 func (m *matching) lost(p *point) bool {
-	sent, received := int64(0), int64(0)
+	more := int64(0)
 	for _, e := range p.Entries {
 		k := m.kindOf(e)
 		if k.op != nccl.AlltoAll || k.tensors == nil {
@@ -218,12 +207,13 @@ func (m *matching) lost(p *point) bool {
 		if in < 0 || out < 0 {
 			return false
 		}
-		sent, received = sent+in, received+out
+		more += in - out
 	}
-	return sent != received
+	return more != 0
 }
 
-func uneven(k *kind) bool {
+// uneven reports whether members may give and take different sizes.
+func (k *kind) uneven() bool {
 	return k.op == nccl.AlltoAll || strings.HasSuffix(k.name, "_v") || strings.Contains(k.name, "all_to_all") || strings.Contains(k.name, "alltoall")
 }
 
@@ -236,7 +226,7 @@ func (m *matching) sides(p *point, d Difference) []Side {
 	var out ordered.List[string, Side]
 	for _, e := range p.Entries {
 		k := m.kindOf(e)
-		s := Side{Op: k.name, State: m.call(e).state}
+		s := Side{Op: k.name, State: m.call(e).state, Line: m.lineAt(k)}
 		if k.tensors != nil {
 			s.Sizes, s.Types = fmt.Sprint(k.tensors.InSizes), strings.Join(k.tensors.InTypes, ", ")
 			if k.op == nccl.Recv {
@@ -245,12 +235,9 @@ func (m *matching) sides(p *point, d Difference) []Side {
 			if d == UnfitSizes || d == UnfitTotals {
 				s.Sizes += " into " + fmt.Sprint(k.tensors.OutSizes)
 			}
-			if to := strings.Join(k.tensors.OutTypes, ", "); d == DifferentTypes && ownTypes(k) {
+			if to := strings.Join(k.tensors.OutTypes, ", "); d == DifferentTypes && k.ownTypes() {
 				s.Types += " into " + to
 			}
-		}
-		if k.stack >= 0 {
-			s.Line = lineOf(m.stacks[k.stack])
 		}
 		key := k.name + shapeOf(k)
 		if d == DifferentStates {

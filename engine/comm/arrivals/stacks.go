@@ -3,8 +3,10 @@ package arrivals
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
+	"github.com/sfstat/sfstat/internal/ordered"
 	"github.com/sfstat/sfstat/trace/comms"
 )
 
@@ -12,11 +14,10 @@ import (
 // In a hang most ranks wait at one line, and who is elsewhere is worth a look; ByteRobust (SOSP 2025)
 // isolates machines by it. A stack is of one moment, and ranks that work are elsewhere by right.
 type Stack struct {
-	Ranks   []int    `json:"ranks" doc:"ranks that have this stack"`
-	Hosts   []string `json:"-"` // of these, "": not known
-	Line    Line     `json:"source_line" null:"zero" doc:"first line outside of PyTorch, installed packages and the standard library, from the inside"`
-	Inner   Line     `json:"innermost" doc:"innermost frame"`
-	content string
+	Ranks []int    `json:"ranks" doc:"ranks that have this stack"`
+	Hosts []string `json:"-"` // of these, "": not known
+	Line  Line     `json:"source_line" null:"zero" doc:"first line outside of PyTorch, installed packages and the standard library, from the inside"`
+	Inner Line     `json:"innermost" doc:"innermost frame"`
 }
 
 // stood is where the main thread of a rank was.
@@ -41,47 +42,22 @@ func (j *Job) stands(c *comms.Record) (alone bool) {
 func (j *Job) Looked() bool { return len(j.stood)+len(j.asked) > 0 }
 
 // stacksOf are the stacks of a job, that of most ranks first. Of a rank that was looked at twice the last counts.
-func (j *Job) stacksOf() (out []Stack) {
-	last := map[int]int{}
-	for i, s := range j.stood {
-		last[s.rank] = i
+func (j *Job) stacksOf() []Stack {
+	last := map[int]stood{}
+	for _, s := range j.stood {
+		last[s.rank] = s
 	}
-	for i, s := range j.stood {
-		if last[s.rank] != i {
-			continue
+	var out ordered.List[string, Stack]
+	for _, rank := range slices.Sorted(maps.Keys(last)) {
+		frames := last[rank].stack
+		s, first := out.Of(fmt.Sprint(frames))
+		if first {
+			s.Line, s.Inner = lineOf(frames), Line{File: frames[0].File, Line: frames[0].Line, Function: frames[0].Function}
 		}
-		content := fmt.Sprint(s.stack)
-		at := slices.IndexFunc(out, func(x Stack) bool { return x.content == content })
-		if at < 0 {
-			at = len(out)
-			out = append(out, newStack(s.stack, content))
-		}
-		out[at].Ranks, out[at].Hosts = append(out[at].Ranks, s.rank), append(out[at].Hosts, s.host)
+		s.Ranks, s.Hosts = append(s.Ranks, rank), append(s.Hosts, last[rank].host)
 	}
-	for i := range out {
-		out[i].order()
-	}
-	slices.SortFunc(out, func(a, b Stack) int {
-		return cmp.Or(cmp.Compare(len(b.Ranks), len(a.Ranks)), cmp.Compare(a.Ranks[0], b.Ranks[0]))
-	})
-	return out
-}
-
-// order sorts the ranks of a stack, with their hosts.
-func (s *Stack) order() {
-	host := make(map[int]string, len(s.Ranks))
-	for i, r := range s.Ranks {
-		host[r] = s.Hosts[i]
-	}
-	slices.Sort(s.Ranks)
-	for i, r := range s.Ranks {
-		s.Hosts[i] = host[r]
-	}
-}
-
-func newStack(frames []comms.Frame, content string) Stack {
-	f := frames[0]
-	return Stack{content: content, Line: lineOf(frames), Inner: Line{File: f.File, Line: f.Line, Function: f.Function}}
+	slices.SortStableFunc(out.All, func(a, b Stack) int { return cmp.Compare(len(b.Ranks), len(a.Ranks)) })
+	return out.All
 }
 
 // Majority returns the stack that more than half of the ranks have, and the others; nil where none has.

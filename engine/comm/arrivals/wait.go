@@ -281,15 +281,11 @@ func (t *timed) learnAcross() {
 	if t.blocks != nil {
 		return
 	}
-	at := make([]int32, len(t.points))
-	for i := range at {
-		at[i] = -1
+	all := make([]int, len(t.places))
+	for i := range all {
+		all[i] = i
 	}
-	for i := range t.places {
-		for _, c := range t.places[i].cohorts {
-			at[t.of[c[0].Process][c[0].Call]] = int32(i)
-		}
-	}
+	at := t.placesOf(all)
 	for i := range t.places {
 		p := &t.places[i]
 		sample := t.sample(p.cohorts)
@@ -297,6 +293,17 @@ func (t *timed) learnAcross() {
 			p.lag = t.across(sample, at)
 		}
 	}
+}
+
+// placesOf are the places, of some, of all points; −1: none of these.
+func (t *timed) placesOf(places []int) []int32 {
+	at := slices.Repeat([]int32{-1}, len(t.points))
+	for _, i := range places {
+		for _, c := range t.places[i].cohorts {
+			at[t.of[c[0].Process][c[0].Call]] = int32(i)
+		}
+	}
+	return at
 }
 
 // across is the last call before the cohorts that no rank precedes, if its ranks stay

@@ -84,11 +84,11 @@ func (j *judge) overAll(stage string, d compare.Difference, share float64) {
 		if m.Steps == 0 || !slices.ContainsFunc(m.Stages, func(s frontier.Stage) bool { return s.Name == stage }) {
 			continue
 		}
-		j.add(m, sight{Finding: Finding{Kind: KindStage, Cause: CauseRegression, Place: Place{Stage: stage},
+		j.add(m, Finding{Kind: KindStage, Cause: CauseRegression, Place: Place{Stage: stage},
 			Cost:       Cost{Explained: int64(d.Change) * int64(m.Steps), Gain: share},
 			Confidence: evidence.Supported, Evidence: []evidence.Observation{
 				evidence.Slower{Stage: stage, Steps: extentOf(m), Time: int64(d.New), Baseline: true, BaseTime: int64(d.Base), BaseN: j.healthy.Steps(), Low: int64(d.Low), High: int64(d.High)},
-				evidence.Lack{Reason: evidence.SeveralCauses, AtMost: evidence.Supported}}}})
+				evidence.Lack{Reason: evidence.SeveralCauses, AtMost: evidence.Supported}}})
 	}
 }
 

@@ -26,8 +26,8 @@ func (j *judge) hostOverhead(m *frontier.Result) {
 	if s.Share == nil || *s.Share < j.gates.DominanceShare || share < j.minGain || s.Syncs {
 		return
 	}
-	j.add(m, sight{Finding: Finding{Kind: KindStage, Cause: CauseHost, Place: Place{Stage: s.Name}, Cost: Cost{Explained: explained, Gain: share},
+	j.add(m, Finding{Kind: KindStage, Cause: CauseHost, Place: Place{Stage: s.Name}, Cost: Cost{Explained: explained, Gain: share},
 		Confidence: evidence.Supported, Evidence: []evidence.Observation{
 			evidence.DeviceTime{Channel: d.Channel, Stage: s.Name, Host: int64(host), Device: int64(device), Samples: d.Ready},
-			evidence.Lack{Reason: evidence.Unconfirmed, AtMost: evidence.Supported}}}})
+			evidence.Lack{Reason: evidence.Unconfirmed, AtMost: evidence.Supported}}})
 }

@@ -37,7 +37,9 @@ type judge struct {
 // recorded.
 func (r *run) judge(g gates.Gates, minGain float64, beside []*health.Record) RunVerdict {
 	j := &judge{run: r, gates: g, minGain: minGain}
-	j.look()
+	if j.steps != nil {
+		j.lookAtSteps()
+	}
 	j.operations()
 	v := RunVerdict{Run: r.name, MinGain: minGain, Windows: r.windows, Findings: j.ranked(), Problems: r.problems(), Earlier: r.earlier, Devices: r.devices}
 	v.Undecided = j.questions()
@@ -62,13 +64,6 @@ func (r *run) judge(g gates.Gates, minGain float64, beside []*health.Record) Run
 	j.probes(&v)
 	j.atTheTime(&v, beside)
 	return v
-}
-
-// look finds what windows show.
-func (j *judge) look() {
-	if j.steps != nil {
-		j.lookAtSteps()
-	}
 }
 
 // settle gives the run its status, its confidence and what to do next.
@@ -150,18 +145,9 @@ type finding struct {
 	seen     []int   // indices of the windows that show it
 	makespan int64   // of the windows that show it
 	steps    int     // of the windows that show it
-	struck   int     // steps that it struck
 	saved    float64 // ns that fixing it alone saves
-	share    float64 // of the window in which it explains most, with all that are late together
+	share    float64 // of the window in which it explains most
 	inside   *inside // what the rank launched in the stage; nil where that was not recorded
-}
-
-// sight is a finding as one window shows it. Explained and Gain are of that
-// window.
-type sight struct {
-	Finding
-	struck int     // steps; 0: all
-	share  float64 // 0: its own
 }
 
 // key is what makes two findings the same.
@@ -181,45 +167,35 @@ func (f *Finding) key() key {
 	return k
 }
 
-// add merges what window w shows. The evidence is that of the window in which
-// the finding is surest, and among those explains most.
-func (j *judge) add(w *frontier.Result, s sight) *finding {
-	f := &finding{Finding: s.Finding}
-	if i := slices.IndexFunc(j.found, func(have *finding) bool { return have.key() == s.key() && !have.modelled }); i >= 0 {
-		f = j.found[i]
-		f.Explained += s.Explained
-	} else {
-		f.place(w)
-		j.found = append(j.found, f)
+// add merges what window w shows: Explained and Gain are of that window. The evidence is that of the
+// window in which the finding is surest, and among those explains most.
+func (j *judge) add(w *frontier.Result, s Finding) {
+	i := slices.IndexFunc(j.found, func(have *finding) bool { return have.key() == s.key() && !have.modelled })
+	if i < 0 {
+		i = len(j.found)
+		j.found = append(j.found, &finding{Finding: s})
+		j.found[i].Explained = 0
+		j.found[i].place(w)
 	}
-	at := j.indicesOf(w)
-	f.seen = append(f.seen, at...)
-	for _, i := range at {
-		if n := j.windows[i].Main.Window; !slices.Contains(f.Windows, n) { // parts of a window have its number
-			f.Windows = append(f.Windows, n)
-		}
-	}
-	f.makespan += w.Makespan
-	f.steps += w.Steps
-	f.struck += cmp.Or(s.struck, w.Steps)
-	f.saved += s.Gain * float64(w.Makespan)
-	f.share = max(f.share, cmp.Or(s.share, part(w, s.Explained)))
-	if f.best == nil || s.Confidence > f.Confidence || s.Confidence == f.Confidence && s.Explained > f.bestNs {
-		f.best, f.bestNs = w, s.Explained
-		f.Confidence, f.Evidence, f.Detail = s.Confidence, s.Evidence, at[0]
-	}
-	return f
-}
-
-// indicesOf are the windows of an account: the one that it is of, by itself or by one of its role
-// groups.
-func (j *judge) indicesOf(w *frontier.Result) (list []int) {
+	f := j.found[i]
+	// The account is that of a window, or of one of its role groups; parts of a window have its number.
 	for i, have := range j.windows {
 		if have.Main == w || slices.Contains(have.Groups, w) {
-			list = append(list, i)
+			f.seen = append(f.seen, i)
+			if n := have.Main.Window; !slices.Contains(f.Windows, n) {
+				f.Windows = append(f.Windows, n)
+			}
 		}
 	}
-	return list
+	f.Explained += s.Explained
+	f.makespan += w.Makespan
+	f.steps += w.Steps
+	f.saved += s.Gain * float64(w.Makespan)
+	f.share = max(f.share, part(w, s.Explained))
+	if f.best == nil || s.Confidence > f.Confidence || s.Confidence == f.Confidence && s.Explained > f.bestNs {
+		f.best, f.bestNs = w, s.Explained
+		f.Confidence, f.Evidence, f.Detail = s.Confidence, s.Evidence, f.seen[len(f.seen)-1]
+	}
 }
 
 // place fills the host and local rank of a rank.
@@ -248,9 +224,9 @@ func (j *judge) costs() {
 		whole, steps = whole+int(w.Main.Makespan), steps+w.Main.Steps
 	}
 	for _, f := range j.found {
-		struck := max(1, min(f.struck, f.steps))
+		struck := max(1, f.steps)
 		f.Excess = f.Explained / int64(struck)
-		f.Step = (f.makespan-f.Explained)/int64(max(1, f.steps)) + f.Excess
+		f.Step = (f.makespan-f.Explained)/int64(struck) + f.Excess
 		f.Score = float64(f.Explained) / float64(max(1, f.makespan))
 		f.Gain = min(1, f.saved/float64(max(1, int64(struck)*f.Step)))
 		f.RunGain = min(1, f.saved/float64(max(1, whole)))
@@ -262,9 +238,9 @@ func (j *judge) costs() {
 // mostSteps is the part of the steps from which on a fault is constant.
 const mostSteps = 0.8
 
-// struck says which steps of the run a finding struck.
+// struck says which steps of the run a finding struck, of as many: all of the windows that show it.
 func (j *judge) struck(f *finding, n, of int) Struck {
-	s := Struck{Count: n, Of: of, First: -1, Last: -1}
+	s := Struck{Count: n, Of: of, First: -1, Last: -1, Pattern: PatternWindow}
 	for _, i := range f.seen {
 		m := j.windows[i].Main
 		if m.Steps == 0 {
@@ -275,13 +251,8 @@ func (j *judge) struck(f *finding, n, of int) Struck {
 		}
 		s.First, s.Last = min(s.First, m.FirstStep), max(s.Last, m.FirstStep+int64(m.Steps)-1)
 	}
-	switch {
-	case float64(n) >= mostSteps*float64(of):
+	if float64(n) >= mostSteps*float64(of) {
 		s.Pattern = PatternConstant
-	case f.steps < of && float64(n) >= mostSteps*float64(f.steps):
-		s.Pattern = PatternWindow
-	default:
-		s.Pattern = PatternIntermittent
 	}
 	return s
 }
@@ -315,7 +286,7 @@ func (j *judge) device(w *frontier.Result) {
 		f.Confidence = evidence.Ambiguous
 		f.Evidence = append(f.Evidence, evidence.Lack{Reason: evidence.Incomplete, AtMost: evidence.Ambiguous})
 	}
-	j.add(w, sight{Finding: f})
+	j.add(w, f)
 }
 
 // groups names a role group that does more work than the others.
@@ -341,10 +312,10 @@ func (j *judge) groups(w Window) {
 	steps := int64(max(1, main.Steps))
 	// Roles may differ by design: whether this is a fault or the model's
 	// balance cannot be told from times.
-	j.add(main, sight{Finding: Finding{Kind: KindGroup, Cause: CauseMoreWork, Place: Place{Group: w.Groups[heavy].Group, Ranks: w.Groups[heavy].Ranks},
+	j.add(main, Finding{Kind: KindGroup, Cause: CauseMoreWork, Place: Place{Group: w.Groups[heavy].Group, Ranks: w.Groups[heavy].Ranks},
 		Cost: Cost{Explained: more, Gain: share}, Confidence: evidence.Ambiguous, Evidence: []evidence.Observation{
 			evidence.GroupWork{Group: w.Groups[heavy].Group, Own: work[heavy] / steps, Others: usual / steps},
-			evidence.Lack{Reason: evidence.MayBeByDesign, AtMost: evidence.Ambiguous}}}})
+			evidence.Lack{Reason: evidence.MayBeByDesign, AtMost: evidence.Ambiguous}}})
 }
 
 // medianWork is the median over some ranks of the time that they did not wait.

@@ -322,7 +322,7 @@ func (j *judge) changed(f *delay.Finding, at placed) evidence.Slower {
 
 // placedFinding is a finding with the windows that show it.
 func (j *judge) placedFinding(f *delay.Finding, s Finding, at placed) *finding {
-	one := &finding{Finding: s, bestNs: s.Explained, makespan: j.modelled.Whole, steps: f.Steps.Of, struck: f.Steps.Count, saved: s.RunGain * float64(j.modelled.Whole), share: max(s.Score, s.RunAtMost)}
+	one := &finding{Finding: s, makespan: j.modelled.Whole, steps: f.Steps.Of}
 	see := func(t int) {
 		k := at.window[t] - j.forgotten()
 		if k < 0 || len(one.seen) > 0 && one.seen[len(one.seen)-1] == k {

@@ -144,7 +144,6 @@ func stageOnlyCase() *diagnose.Verdict {
 			Cost: diagnose.Cost{Excess: 430 * ms, Step: 633 * ms, Score: 0.214, Explained: 8600 * ms, Gain: 0.68, RunGain: 0.214,
 				Struck: diagnose.Struck{Count: 20, Of: 119, First: 20, Last: 138, Pattern: diagnose.PatternIntermittent}},
 			Confidence: evidence.Supported, Windows: []int64{0}, Evidence: []evidence.Observation{
-				evidence.Replay{Stage: "model.backward_cpu_wall", Saves: 0.214, Agrees: true},
 				evidence.Lack{Reason: evidence.SeveralCauses, AtMost: evidence.Supported}}}},
 		Windows: []diagnose.Window{{Main: w}}})
 }

@@ -52,16 +52,12 @@ type PassTimes struct {
 	Even    int64    `json:"even_step_ns,omitempty" doc:"of a stage: the same with the work divided evenly over the stages"`
 }
 
-// Outliers counts operators that are significantly longer than on the peers
-// (engine/zscore): of a worker, of transfers between two ranks, or of several ranks.
+// Outliers counts operators that are significantly longer on a worker than on the peers
+// (engine/zscore).
 type Outliers struct {
-	Op      string  `json:"op,omitempty" doc:"operation of a transfer"`
-	Between []int   `json:"between,omitempty" doc:"sender and receiver of a transfer"`
-	Ranks   []int   `json:"ranks,omitempty" doc:"ranks on which an operator is long in some step"`
-	Whole   int     `json:"whole" doc:"operators that are long over the whole window"`
-	Steps   int     `json:"steps" doc:"instances that are long in single steps"`
-	Worst   int64   `json:"worst_ns,omitempty" doc:"how much longer the worst transfer is"`
-	Alpha   float64 `json:"alpha,omitempty" doc:"family-wise error"`
+	Whole int     `json:"whole" doc:"operators that are long over the whole window"`
+	Steps int     `json:"steps" doc:"instances that are long in single steps"`
+	Alpha float64 `json:"alpha,omitempty" doc:"family-wise error"`
 }
 
 // CompletionTimes is a rank whose completion-time distribution departs from its

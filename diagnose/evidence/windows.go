@@ -16,16 +16,11 @@ type LastToArrive struct {
 	P      float64 `json:"p" doc:"chance of it if all ranks were alike; corrected for ranks and stages"`
 }
 
-// Replay is the steps with ranks brought to their peers' median, or with a stage at
-// its own median in all steps.
+// Replay is the steps with ranks brought to their peers' median.
 type Replay struct {
-	Ranks     []int   `json:"ranks,omitempty" doc:"ranks brought to their peers' median"`
-	Stage     string  `json:"stage,omitempty" doc:"stage brought to its median over the steps"`
-	Saves     float64 `json:"saves" doc:"exposed time that goes, as a fraction"`
-	Charged   float64 `json:"charged,omitempty" doc:"exposed time that is charged to the ranks, as a fraction"`
-	Lead      string  `json:"lead,omitempty" doc:"stage that is charged more than the stage"`
-	LeadSaves float64 `json:"lead_saves,omitempty" doc:"what goes with that stage at its median"`
-	Agrees    bool    `json:"agrees,omitempty" doc:"raw durations and spread point at the stage too"`
+	Ranks   []int   `json:"ranks,omitempty" doc:"ranks brought to their peers' median"`
+	Saves   float64 `json:"saves" doc:"exposed time that goes, as a fraction"`
+	Charged float64 `json:"charged,omitempty" doc:"exposed time that is charged to the ranks, as a fraction"`
 }
 
 // AsCharged reports whether a replay saves about what is charged.
@@ -43,13 +38,11 @@ type LateTogether struct {
 
 // SyncPoint: where the ranks synchronise, and how that is known.
 type SyncPoint struct {
-	Stage  string  `json:"stage" doc:"stage at whose end ranks synchronise"`
-	By     string  `json:"by" doc:"how that is known: named by the user, slope, leads, or the name of the stage"`
-	Slope  float64 `json:"slope,omitempty" doc:"by slope: time that a rank spends less there for each unit that it arrives later"`
-	Low    float64 `json:"low,omitempty" doc:"lower bound of the slope"`
-	High   float64 `json:"high,omitempty" doc:"upper bound of the slope"`
-	Before int64   `json:"before_ns,omitempty" doc:"by leads: the last rank's lead over the median when the stage begins"`
-	After  int64   `json:"after_ns,omitempty" doc:"by leads: the same when the stage ends"`
+	Stage string  `json:"stage" doc:"stage at whose end ranks synchronise"`
+	By    string  `json:"by" doc:"how that is known: named by the user, slope, or the name of the stage"`
+	Slope float64 `json:"slope,omitempty" doc:"by slope: time that a rank spends less there for each unit that it arrives later"`
+	Low   float64 `json:"low,omitempty" doc:"lower bound of the slope"`
+	High  float64 `json:"high,omitempty" doc:"upper bound of the slope"`
 }
 
 // DeviceTime: device events of one stage next to the host's time: of a rank and its

@@ -62,7 +62,9 @@ func (j *opJudge) walk(match func(operators.Culprit) bool) *operators.Culprit {
 }
 
 // blamed reports whether a third of the walks or more ends at a worker.
-func (j *opJudge) blamed(w int) bool { return j.Signs.Blamed(j.Workers[w].ID) }
+func (j *opJudge) blamed(w int) bool {
+	return j.Signs.Symptoms > 0 && 3*j.Signs.Ranks[w].Walks >= j.Signs.Symptoms
+}
 
 // charged is the exposed time that the frontier over a worker's peers charges
 // it with for its own work, and the stage with most of it.

@@ -39,11 +39,8 @@ func (j *opJudge) delayed(delay []int64, fixes ...fix) whatif.StepTimes {
 		change(j.scratch)
 	}
 	r, err := j.v.Model.Replay(whatif.Timeline{Cost: j.scratch, Delay: delay})
-	if err != nil {
-		j.err = cmp.Or(j.err, err)
-		return whatif.StepTimes{}
-	}
-	return r[0]
+	j.err = cmp.Or(j.err, err)
+	return r
 }
 
 // row is the part of values, [node][lane], that a node has.

@@ -148,7 +148,7 @@ func compareAnswers(t *testing.T, dir, name string) {
 	c.parts("S_dp", p.DP, want.DP)
 	c.parts("S_stage", p.Stage, want.Stage)
 	c.parts("S_op", p.Op, want.Op)
-	if p.Launch >= (whatif.Options{}).Defaults().LaunchThreshold {
+	if p.Launch >= whatif.LaunchThreshold {
 		c.parts("launch of dp", p.LDP, want.LDP)
 		c.parts("launch of stage", p.LStage, want.LStage)
 		c.parts("launch of op", p.LOp, want.LOp)

@@ -1,7 +1,7 @@
 package operators
 
 import (
-	"slices"
+	"cmp"
 
 	"github.com/sfstat/sfstat/engine/blame"
 	"github.com/sfstat/sfstat/engine/ks"
@@ -56,9 +56,10 @@ type Results struct {
 
 // Examine runs the engines over a trace. Blame walks back from the symptoms of at
 // most so many steps, evenly taken.
-func Examine(v *View, completions ks.Options, mostSteps int) (Results, error) {
-	r, err := outliers(v)
-	if err != nil {
+func Examine(v *View, completions ks.Options, mostSteps int) (r Results, err error) {
+	r.View = v
+	r.Series, r.Operators = v.Series()
+	if r.Outliers, err = zscore.Analyze(r.Series, zscore.Options{Alpha: Alpha}); err != nil {
 		return r, err
 	}
 	if r.Completions, err = ks.Analyze(v.Completions(), completions); err != nil {
@@ -73,61 +74,26 @@ func Examine(v *View, completions ks.Options, mostSteps int) (Results, error) {
 	return r, err
 }
 
-// outliers are those of the results.
-func outliers(v *View) (r Results, err error) {
-	r.View = v
-	r.Series, r.Operators = v.Series()
-	o := zscore.Options{Alpha: Alpha}
-	r.Outliers, err = zscore.Analyze(r.Series, o)
-	return r, err
-}
-
 // Signs are the results by rank, in the order of the workers.
 func (r Results) Signs() *Signs {
-	s := &Signs{Alpha: r.Outliers.Alpha}
-	s.take(r)
-	return s
-}
-
-func (s *Signs) take(r Results) {
-	v := r.View
-	of := make([]RankSigns, v.Workers())
+	of := make([]RankSigns, r.View.Workers())
 	for w := range of {
-		of[w].Rank = v.Rank(w).ID
-	}
-	for _, x := range v.Suspects(r.Outliers, r.Series, r.Operators) {
-		of[x.Worker].Excess = x.Excess
-	}
-	r.count(of)
-	if r.Completions != nil {
-		r.depart(of)
-	}
-	if r.Walks != nil {
-		s.Symptoms += r.Walks.Symptoms
-		r.blame(of)
-	}
-	s.Ranks = append(s.Ranks, of...)
-}
-
-// depart notes whose completion times depart from their peers'.
-func (r Results) depart(of []RankSigns) {
-	for w, c := range r.Completions.Scores {
-		if c.Test != nil && c.Test.Flagged {
+		of[w].Rank = r.View.Rank(w).ID
+		if c := r.Completions.Scores[w]; c.Test != nil && c.Test.Flagged {
 			of[w].Departs, of[w].S, of[w].Q, of[w].Later = true, c.Mean, c.Test.Q, c.Later
 		}
 	}
-}
-
-// blame notes where walks end in long operators.
-func (r Results) blame(of []RankSigns) {
+	for _, x := range r.View.Suspects(r.Outliers, r.Series, r.Operators) {
+		of[x.Worker].Excess = x.Excess
+	}
+	r.count(of)
 	for _, c := range r.Walks.Culprits { // by descending number of symptoms
 		if c.Kind == blame.LongOp {
-			if of[c.Worker].Walks == 0 {
-				of[c.Worker].Op = c.Op
-			}
+			of[c.Worker].Op = cmp.Or(of[c.Worker].Op, c.Op)
 			of[c.Worker].Walks += c.Symptoms
 		}
 	}
+	return &Signs{Ranks: of, Symptoms: r.Walks.Symptoms, Alpha: r.Outliers.Alpha}
 }
 
 // count counts the sure outliers of every worker. The sum over all operators of a name is
@@ -159,15 +125,3 @@ func (r Results) count(of []RankSigns) {
 		}
 	}
 }
-
-// Of are the signs of a rank.
-func (s *Signs) Of(rank int) RankSigns {
-	i := slices.IndexFunc(s.Ranks, func(r RankSigns) bool { return r.Rank == rank })
-	if i < 0 {
-		return RankSigns{Rank: rank}
-	}
-	return s.Ranks[i]
-}
-
-// Blamed reports whether a third of the walks or more ends at a rank.
-func (s *Signs) Blamed(rank int) bool { return s.Symptoms > 0 && 3*s.Of(rank).Walks >= s.Symptoms }

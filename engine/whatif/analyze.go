@@ -39,7 +39,7 @@ func (m *Model) Analyze() *Result {
 				Score: min(r.ByDP[d].Overall, stage.Overall), Ratio: alone})
 		}
 	}
-	if r.Launch.Overall >= m.o.LaunchThreshold {
+	if r.Launch.Overall >= cmp.Or(m.o.LaunchThreshold, LaunchThreshold) {
 		m.launchParts(r)
 	}
 	for _, parts := range [][]Part{r.ByOp, r.ByStage, r.ByDP, r.LaunchByOp, r.LaunchByStage, r.LaunchByDP} {

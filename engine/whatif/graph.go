@@ -54,18 +54,12 @@ type program struct {
 // compile orders the graph topologically; it refuses a graph in which nodes
 // wait for each other, and names them.
 func compile(g graph, replicas int) (*program, error) {
-	groupOf, groups, err := g.membership(replicas)
-	if err != nil {
-		return nil, err
-	}
+	groupOf, groups := g.membership(replicas)
 	p := &program{nodes: g.Nodes, groups: groups}
 	waits := make([]int, len(g.Nodes)) // nodes that a node still waits for
 	next := make([][]int32, len(g.Nodes))
 	for v, n := range g.Nodes {
 		for _, u := range n.After {
-			if u < 0 || int(u) >= len(g.Nodes) {
-				return nil, input.Bad(input.ErrRagged, "%s waits for node %d of %d", n, u, len(g.Nodes))
-			}
 			next[u] = append(next[u], int32(v))
 			waits[v]++
 		}
@@ -108,7 +102,7 @@ func compile(g graph, replicas int) (*program, error) {
 
 // membership gives the group of every node. Groups without anyone to wait for
 // are dropped: their members are ordinary.
-func (g graph) membership(replicas int) ([]int32, []Group, error) {
+func (g graph) membership(replicas int) ([]int32, []Group) {
 	of := slices.Repeat([]int32{-1}, len(g.Nodes))
 	var kept []Group
 	for _, group := range g.Groups {
@@ -117,17 +111,11 @@ func (g graph) membership(replicas int) ([]int32, []Group, error) {
 			continue
 		}
 		for _, v := range group.Members {
-			if v < 0 || int(v) >= len(g.Nodes) {
-				return nil, nil, input.Bad(input.ErrRagged, "a group has node %d of %d", v, len(g.Nodes))
-			}
-			if of[v] >= 0 {
-				return nil, nil, input.Bad(input.ErrDuplicate, "%s is in two groups", g.Nodes[v])
-			}
 			of[v] = int32(len(kept))
 		}
 		kept = append(kept, group)
 	}
-	return of, kept, nil
+	return of, kept
 }
 
 // deadlock names nodes that wait for each other in a circle, given those that

@@ -1,12 +1,9 @@
 package whatif
 
 import (
-	"cmp"
-	"fmt"
 	"math"
 	"slices"
 
-	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/enum"
 	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/operator"
@@ -51,28 +48,12 @@ type Options struct {
 	Ideal   Ideal
 	Missing Missing
 	// LaunchThreshold is the launch slowdown from which the result says which
-	// operators start late; 0: 1.03, the paper's.
+	// operators start late; 0: LaunchThreshold.
 	LaunchThreshold float64
 }
 
-// Defaults are the options with what is zero replaced by its default.
-func (o Options) Defaults() Options {
-	o.LaunchThreshold = cmp.Or(o.LaunchThreshold, 1.03)
-	return o
-}
-
-func (o Options) validate() error {
-	if o.Ideal > IdealOverPeers {
-		return fmt.Errorf("whatif: Ideal %d is unknown", o.Ideal)
-	}
-	if o.Missing > NoteMissing {
-		return fmt.Errorf("whatif: Missing %d is unknown", o.Missing)
-	}
-	if !(o.LaunchThreshold >= 0) {
-		return fmt.Errorf("whatif: LaunchThreshold %v, expected 0 or more", o.LaunchThreshold)
-	}
-	return nil
-}
+// LaunchThreshold is the paper's.
+const LaunchThreshold = 1.03
 
 // clockSlack is how far clocks may disagree: a transfer or launch delay below
 // its negative is no measurement and counts as zero.
@@ -88,7 +69,7 @@ type Model struct {
 	ranks    []int
 	notes    []input.Note
 
-	instances []int32 // of the trace's grid, by node; nil for a graph of the caller's
+	instances []int32 // of the trace's grid, by node
 
 	ops  []string // kinds
 	opOf []int32  // kind of each node
@@ -137,13 +118,6 @@ func New(t *operator.Trace, o Options) (*Model, error) {
 
 // modelOf is the model of a graph and what its nodes did.
 func modelOf(g graph, r recording, o Options) (*Model, error) {
-	o = o.Defaults()
-	if err := o.validate(); err != nil {
-		return nil, err
-	}
-	if err := r.validate(g); err != nil {
-		return nil, err
-	}
 	p, err := compile(g, r.Replicas)
 	if err != nil {
 		return nil, err
@@ -160,32 +134,6 @@ func modelOf(g graph, r recording, o Options) (*Model, error) {
 	out := m.replay([]scenario{{recorded: m.everything(), spans: true}, {recorded: m.newChosen(), spans: true}})
 	m.noDelay, m.allIdeal = out[0], out[1]
 	return m, nil
-}
-
-func (r recording) validate(g graph) error {
-	n := len(g.Nodes) * len(r.Steps) * r.Replicas
-	switch {
-	case len(g.Nodes) == 0 || len(r.Steps) == 0 || r.Replicas < 1:
-		return input.Bad(input.ErrEmpty, "%d operators, %d steps, %d replicas: nothing to replay", len(g.Nodes), len(r.Steps), r.Replicas)
-	case len(r.Start) != n || len(r.Dur) != n:
-		return input.Bad(input.ErrRagged, "%d starts and %d durations for %d operators × %d steps × %d replicas",
-			len(r.Start), len(r.Dur), len(g.Nodes), len(r.Steps), r.Replicas)
-	case len(r.Ranks) == 0 || len(r.Ranks)%r.Replicas != 0:
-		return input.Bad(input.ErrRagged, "%d ranks for %d replicas", len(r.Ranks), r.Replicas)
-	case !slices.ContainsFunc(g.Nodes, func(n Node) bool { return n.Final }):
-		return input.Bad(input.ErrMissing, "no operator ends the step")
-	}
-	for _, n := range g.Nodes {
-		if n.Stage < 0 || n.Stage >= len(r.Ranks)/r.Replicas {
-			return input.Bad(input.ErrRagged, "%s, there are %d stages", n, len(r.Ranks)/r.Replicas)
-		}
-	}
-	for i, d := range r.Dur {
-		if d < 0 || d > operator.MaxTotal || r.Start[i] < -operator.MaxTotal || r.Start[i] > trace.MaxTotal {
-			return input.Bad(input.ErrOverflow, "%s starts at %d ns and lasts %d ns", g.Nodes[i/(len(r.Steps)*r.Replicas)], r.Start[i], d)
-		}
-	}
-	return nil
 }
 
 func (m *Model) lanes() int { return len(m.steps) * m.replicas }

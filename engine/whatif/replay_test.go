@@ -171,13 +171,6 @@ func TestBuildRefuses(t *testing.T) {
 		kind error
 		want string
 	}{
-		{"no nodes", graph{}, lanes(0), input.ErrEmpty, "nothing to replay"},
-		{"ragged", graph{Nodes: []Node{n()}}, lanes(2), input.ErrRagged, "2 starts and 2 durations for 1 operators"},
-		{"no end", graph{Nodes: []Node{{Op: "x"}}}, lanes(1), input.ErrMissing, "no operator ends the step"},
-		{"stage", graph{Nodes: []Node{{Op: "x", Stage: 1, Final: true}}}, lanes(1), input.ErrRagged, "x 0 of stage 1, there are 1 stages"},
-		{"edge to nowhere", graph{Nodes: []Node{n(7)}}, lanes(1), input.ErrRagged, "x 0 of stage 0 waits for node 7 of 1"},
-		{"group of nowhere", graph{Nodes: []Node{n(), n()}, Groups: []Group{{Members: []int32{0, 3}}}}, lanes(2), input.ErrRagged, "a group has node 3 of 2"},
-		{"two groups", graph{Nodes: []Node{n(), n(), n()}, Groups: []Group{{Members: []int32{0, 1}}, {Members: []int32{1, 2}}}}, lanes(3), input.ErrDuplicate, "is in two groups"},
 		{"too long", graph{Nodes: []Node{n(), n()}}, long, input.ErrOverflow, "too long to be replayed"},
 		{"itself", graph{Nodes: []Node{named("a", 1, 0)}}, lanes(1), input.ErrFormat, "a 1 of stage 0 waits for a 1 of stage 0"},
 		{"circle", graph{Nodes: []Node{named("a", 0), named("b", 0, 0, 2), named("c", 0, 1)}}, lanes(3), input.ErrFormat,
@@ -191,11 +184,6 @@ func TestBuildRefuses(t *testing.T) {
 				t.Errorf("error %v, expected %q of kind %v", err, c.want, c.kind)
 			}
 		})
-	}
-	for _, o := range []Options{{LaunchThreshold: -1}, {Ideal: 9}} {
-		if _, err := modelOf(graph{Nodes: []Node{n()}}, lanes(1), o); err == nil {
-			t.Errorf("options %+v were taken", o)
-		}
 	}
 }
 

@@ -24,7 +24,7 @@ func (m *Model) Recorded() Timeline {
 func (m *Model) Nodes() []Node { return m.nodes }
 
 // Instances are the positions of the nodes in the grid of the trace that the
-// model was made of; nil for a graph of the caller's own.
+// model was made of.
 func (m *Model) Instances() []int32 { return m.instances }
 
 // Groups are the operators of the program that transfer together.
@@ -37,45 +37,24 @@ func (m *Model) Steps() []int64 { return m.steps }
 func (m *Model) Notes() []input.Note { return m.notes }
 
 // Replay gives the step times, from the first start to the last end, had the
-// operators cost and been late as in each timeline: any question that a
+// operators cost and been late as in a timeline: any question that a
 // Selection of the recorded and the ideal cannot put. A nil Cost is as
-// recorded, a nil Delay is no delay. It fails on timelines of another shape,
-// and on costs that are negative or so large that times could overflow.
+// recorded, a nil Delay is no delay. It fails on costs that are negative or so
+// large that times could overflow.
 //
-// O(nodes × lanes) for each.
-func (m *Model) Replay(list ...Timeline) ([]StepTimes, error) {
-	all := m.everything()
-	scenarios := make([]scenario, len(list))
-	for i, t := range list {
-		for _, part := range [][]int64{t.Cost, t.Delay} {
-			if err := m.fits(part); err != nil {
-				return nil, err
+// O(nodes × lanes).
+func (m *Model) Replay(t Timeline) (StepTimes, error) {
+	for _, part := range [][]int64{t.Cost, t.Delay} {
+		for i, v := range part {
+			if v > operator.MaxTotal || v < -clockSlack {
+				return StepTimes{}, input.Bad(input.ErrOverflow, "%s costs %d ns", m.nodes[i/m.lanes()], v)
 			}
 		}
-		scenarios[i] = scenario{recorded: all, spans: true, cost: t.Cost, delay: t.Delay}
-		if t.Delay != nil {
-			scenarios[i].delayed = &all
-		}
 	}
-	var out []StepTimes
-	for _, t := range m.replay(scenarios) {
-		out = append(out, stepTimes(t.span))
+	all := m.everything()
+	s := scenario{recorded: all, spans: true, cost: t.Cost, delay: t.Delay}
+	if t.Delay != nil {
+		s.delayed = &all
 	}
-	return out, nil
-}
-
-// fits refuses a part of a timeline that is not of this model.
-func (m *Model) fits(part []int64) error {
-	if part == nil {
-		return nil
-	}
-	if n := len(m.nodes) * m.lanes(); len(part) != n {
-		return input.Bad(input.ErrRagged, "a timeline of %d values for %d operators × %d lanes", len(part), len(m.nodes), m.lanes())
-	}
-	for i, v := range part {
-		if v > operator.MaxTotal || v < -clockSlack {
-			return input.Bad(input.ErrOverflow, "%s costs %d ns", m.nodes[i/m.lanes()], v)
-		}
-	}
-	return nil
+	return stepTimes(m.replay([]scenario{s})[0].span), nil
 }

@@ -96,9 +96,7 @@ func examine(t *operator.Trace) (*opJudge, error) {
 		return nil, input.Bad(input.ErrEmpty, "no operator takes any time: are the times cut off?")
 	}
 	if in := v.Passes(); in != nil {
-		if j.Passes, err = microbatch.Analyze(*in, operators.Alpha); err != nil {
-			return nil, err
-		}
+		j.Passes = microbatch.Analyze(*in, operators.Alpha)
 	}
 	completion := ks.Options{}
 	if n := v.Workers(); n > manyWorkers {

@@ -221,24 +221,30 @@ func (v *View) Passes() *microbatch.Input {
 	if in.Microbatches == 0 {
 		return nil
 	}
-	in.X = make([]int64, 2*in.Stages*in.Microbatches*g.Lanes())
-	filled := make([]bool, 2*in.Stages*in.Microbatches)
+	// Places of microbatches in steps that have a pass, of either direction.
+	filled := map[operator.Class]int{}
+	seen := map[operator.Instance]bool{}
+	in.Forward, in.Backward = make([][]int64, v.Workers()), make([][]int64, v.Workers())
+	for w := range v.Workers() {
+		in.Forward[w], in.Backward[w] = make([]int64, in.Microbatches*in.Steps), make([]int64, in.Microbatches*in.Steps)
+	}
 	for i, op := range g.Instances {
 		if !op.Class.IsCompute() {
 			continue
 		}
-		d := 0
+		passes := in.Forward
 		if op.Class == operator.BackwardCompute {
-			d = 1
+			passes = in.Backward
 		}
-		cell := (d*in.Stages+int(op.Stage))*in.Microbatches + micro[i]
-		filled[cell] = true
-		at := cell * g.Lanes()
+		if place := (operator.Instance{Class: op.Class, Stage: op.Stage, Seq: int32(micro[i])}); !seen[place] {
+			seen[place] = true
+			filled[op.Class]++
+		}
 		for l, row := range g.At[i*g.Lanes() : (i+1)*g.Lanes()] {
-			in.X[at+l] += v.Trace.Dur[row]
+			passes[int(op.Stage)*g.Replicas+l%g.Replicas][micro[i]*in.Steps+l/g.Replicas] += v.Trace.Dur[row]
 		}
 	}
-	if slices.Contains(filled, false) {
+	if all := in.Stages * in.Microbatches; filled[operator.ForwardCompute] < all || filled[operator.BackwardCompute] < all {
 		return nil
 	}
 	return &in

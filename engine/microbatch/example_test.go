@@ -10,18 +10,18 @@ import (
 // for every pass.
 func Example() {
 	in := microbatch.Input{Stages: 2, Microbatches: 3, Steps: 5, Replicas: 4}
-	for i := range 2 * in.Stages * in.Microbatches * in.Steps * in.Replicas {
-		stage, replica := i/(in.Microbatches*in.Steps*in.Replicas)%in.Stages, i%in.Replicas
-		ns := int64(1_000_000 + 1_000*(i*7%11))
-		if stage == 0 && replica == 2 {
-			ns += ns * 3 / 10
+	for w := range in.Stages * in.Replicas {
+		var passes []int64
+		for i := range in.Microbatches * in.Steps {
+			ns := int64(1_000_000 + 1_000*(w+i*7%11))
+			if w == 2 {
+				ns += ns * 3 / 10
+			}
+			passes = append(passes, ns)
 		}
-		in.X = append(in.X, ns)
+		in.Forward, in.Backward = append(in.Forward, passes), append(in.Backward, passes)
 	}
-	r, err := microbatch.Analyze(in, 0.01)
-	if err != nil {
-		panic(err)
-	}
+	r := microbatch.Analyze(in, 0.01)
 	for w, l := range r.Workers {
 		if l.Slow {
 			fmt.Printf("stage %d, replica %d: %.1f times as long as its peers\n", w/in.Replicas, w%in.Replicas, l.Factor)

@@ -24,7 +24,6 @@
 package microbatch
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -32,30 +31,14 @@ import (
 
 	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/internal/student"
-	"github.com/sfstat/sfstat/trace/input"
 )
 
-// Direction is that of a pass.
-type Direction uint8
-
-const (
-	Forward Direction = iota
-	Backward
-	directions
-)
-
-// Input is the passes of a job, int64 ns:
-//
-//	X[(((direction·Stages + stage)·Microbatches + microbatch)·Steps + step)·Replicas + replica]
-//
-// With several model chunks on a stage, their passes are added up.
+// Input is the passes of a job: as many workers as stages × replicas, by stage, each with its forward
+// and its backward passes, ns. With several model chunks on a stage, their passes are added up.
 type Input struct {
 	Stages, Microbatches, Steps, Replicas int
-	X                                     []int64
-}
 
-func (in *Input) at(d Direction, stage, micro, step int) int {
-	return (((int(d)*in.Stages+stage)*in.Microbatches+micro)*in.Steps + step) * in.Replicas
+	Forward, Backward [][]int64 // [worker][microbatch·Steps + step]
 }
 
 // Level is how one part of the job compares with its like.
@@ -85,57 +68,26 @@ const floorSpread = 1e-3
 const permutations = 199
 
 // Analyze divides the time. alpha is the chance that any worker of a healthy job
-// is found slow; that any stage is, is the same. It fails when X has another shape, holds negative
-// times, or nothing.
+// is found slow; that any stage is, is the same.
 //
 // O(n + steps × workers × log replicas) for n passes, and O(n) for each
 // permutation, for which at most 64 workers are drawn.
-func Analyze(in Input, alpha float64) (*Result, error) {
-	if err := in.validate(); err != nil {
-		return nil, err
-	}
-	if !(alpha > 0 && alpha < 1) {
-		return nil, fmt.Errorf("passes: alpha %v outside (0, 1)", alpha)
-	}
+func Analyze(in Input, alpha float64) *Result {
 	r := &Result{Workers: make([]Level, in.Stages*in.Replicas), Stages: make([]Level, in.Stages)}
-	work := in.work()
-	r.workers(&in, work, alpha)
+	r.workers(&in, alpha)
 	r.stages(&in, alpha)
 	r.Shared = in.shared()
-	return r, nil
-}
-
-func (in *Input) validate() error {
-	n := in.Stages * in.Microbatches * in.Steps * in.Replicas
-	if in.Stages < 1 || in.Microbatches < 1 || in.Steps < 1 || in.Replicas < 1 {
-		return input.Bad(input.ErrEmpty, "%d stages, %d microbatches, %d steps, %d replicas: no passes", in.Stages, in.Microbatches, in.Steps, in.Replicas)
-	}
-	if len(in.X) != int(directions)*n {
-		return input.Bad(input.ErrRagged, "%d passes, expected %d", len(in.X), int(directions)*n)
-	}
-	for _, x := range in.X {
-		if x < 0 {
-			return input.Bad(input.ErrNegative, "a pass of %d ns", x)
-		}
-	}
-	return nil
+	return r
 }
 
 // work is the time that each worker computes in each step, [worker][step].
 func (in *Input) work() [][]float64 {
-	out := make([][]float64, in.Stages*in.Replicas)
+	out := make([][]float64, len(in.Forward))
 	for w := range out {
 		out[w] = make([]float64, in.Steps)
-	}
-	for d := range directions {
-		for s := range in.Stages {
-			for m := range in.Microbatches {
-				for t := range in.Steps {
-					at := in.at(d, s, m, t)
-					for k, x := range in.X[at : at+in.Replicas] {
-						out[s*in.Replicas+k][t] += float64(x)
-					}
-				}
+		for _, passes := range [][]int64{in.Forward[w], in.Backward[w]} {
+			for i, x := range passes {
+				out[w][i%in.Steps] += float64(x)
 			}
 		}
 	}
@@ -143,7 +95,8 @@ func (in *Input) work() [][]float64 {
 }
 
 // workers compares every worker with the other replicas of its stage.
-func (r *Result) workers(in *Input, work [][]float64, alpha float64) {
+func (r *Result) workers(in *Input, alpha float64) {
+	work := in.work()
 	deviations := make([]float64, 0, len(work))
 	for w := range work {
 		r.Workers[w] = Level{Time: stat.Mean(work[w], nil), Factor: 1, P: 1}

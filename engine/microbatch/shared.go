@@ -33,27 +33,24 @@ const maxTested = 64
 
 // shared measures what passes have in common.
 func (in *Input) shared() Shared {
-	e := in.residuals()
+	forward, backward := in.residuals(in.Forward), in.residuals(in.Backward)
 	out := Shared{PDirections: 1, PStages: 1}
-	n := in.Microbatches * in.Steps
+	workers, n := len(forward), in.Microbatches*in.Steps
 	square := 0.0
-	for _, column := range e {
-		for _, v := range column {
-			square += v * v
-		}
+	for _, column := range slices.Concat(forward, backward) {
+		square += floats.Dot(column, column)
 	}
 	// Of each step one degree of freedom went into its mean.
-	if free := len(e) * (n - in.Steps); free > 0 {
+	if free := 2 * workers * (n - in.Steps); free > 0 {
 		out.Spread = math.Expm1(math.Sqrt(square / float64(free)))
 	}
-	if in.Microbatches < 2 || in.Microbatches*in.Steps < 4 {
+	if in.Microbatches < 2 || n < 4 {
 		return out
 	}
-	workers := in.Stages * in.Replicas
 	var directional, neighbours [][2][]float64
-	both := func(w int) []float64 { return floats.AddTo(make([]float64, n), e[w], e[workers+w]) }
+	both := func(w int) []float64 { return floats.AddTo(make([]float64, n), forward[w], backward[w]) }
 	for w := range workers {
-		directional = append(directional, [2][]float64{e[w], e[workers+w]})
+		directional = append(directional, [2][]float64{forward[w], backward[w]})
 		if next := w + in.Replicas; next < workers {
 			neighbours = append(neighbours, [2][]float64{both(w), both(next)})
 		}
@@ -64,29 +61,18 @@ func (in *Input) shared() Shared {
 	return out
 }
 
-// residuals are e by [direction·workers + worker][microbatch·Steps + step].
-func (in *Input) residuals() [][]float64 {
-	workers := in.Stages * in.Replicas
-	e := make([][]float64, int(directions)*workers)
-	for d := range directions {
-		for s := range in.Stages {
-			block := e[int(d)*workers+s*in.Replicas:][:in.Replicas]
-			for k := range block {
-				block[k] = make([]float64, in.Microbatches*in.Steps)
-			}
-			for m := range in.Microbatches {
-				for t := range in.Steps {
-					at := in.at(d, s, m, t)
-					for k, x := range in.X[at : at+in.Replicas] {
-						block[k][m*in.Steps+t] = logOf(float64(x))
-					}
-				}
-			}
-			for _, column := range block {
-				in.centreSteps(column)
-			}
-			in.takeOutPlaces(block)
+// residuals are e of a direction, [worker][microbatch·Steps + step].
+func (in *Input) residuals(passes [][]int64) [][]float64 {
+	e := make([][]float64, len(passes))
+	for w, list := range passes {
+		e[w] = make([]float64, len(list))
+		for i, x := range list {
+			e[w][i] = logOf(float64(x))
 		}
+		in.centreSteps(e[w])
+	}
+	for block := range slices.Chunk(e, in.Replicas) {
+		in.takeOutPlaces(block)
 	}
 	return e
 }

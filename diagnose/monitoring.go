@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"net/netip"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -24,12 +25,17 @@ type watched struct {
 	job    monitoring.Job
 	units  []monitoring.Unit // of the run
 	ranks  map[int][]monitoring.Unit
-	hosts  map[string]string // names as the run has them, by hostKey
-	events []health.Event    // of hosts of the run, their Device told where it is known
-	read   bool              // something of a host of the run
-	// Of stamps without a zone: hosts.
-	zoneless map[string]bool
-	from, to int64 // of the readings with a time; 0: none
+	hosts  map[string]*watchedHost // by hostKey
+	events []health.Event          // of hosts of the run, their Device told where it is known
+	from   int64                   // of the readings with a time; 0: none
+	to     int64
+}
+
+// watchedHost is a host of a run.
+type watchedHost struct {
+	name     string // as the run has it
+	word     *regexp.Regexp
+	zoneless bool // a file about it has stamps without a zone
 }
 
 // hostKey is what two names of one host have in common: the first part, or the
@@ -42,14 +48,14 @@ func hostKey(name string) string {
 	return strings.ToLower(first)
 }
 
-// hostInPath is the host of a run that the path of a file names, as a word; the
-// longest of several, in the last part that names one. "" where none does.
-func hostInPath(path string, hosts map[string]string) string {
+// hostInPath is the host of the run that the path of a file names, as a word; the
+// longest of several, in the last part that names one; else the only host that there is, or "".
+func (w *watched) hostInPath(path string) string {
 	parts := strings.FieldsFunc(strings.ToLower(path), func(r rune) bool { return r == '/' || r == '\\' })
-	for i := len(parts) - 1; i >= 0; i-- {
+	for _, part := range slices.Backward(parts) {
 		best := ""
-		for key := range hosts {
-			if (len(key) > len(best) || len(key) == len(best) && key < best) && hasWord(parts[i], key) {
+		for key, h := range w.hosts {
+			if (len(key) > len(best) || len(key) == len(best) && key < best) && h.word.MatchString(part) {
 				best = key
 			}
 		}
@@ -57,26 +63,13 @@ func hostInPath(path string, hosts map[string]string) string {
 			return best
 		}
 	}
+	for key := range w.hosts {
+		if len(w.hosts) == 1 {
+			return key
+		}
+	}
 	return ""
 }
-
-// hasWord reports whether a text has a word that no letter or digit goes on.
-func hasWord(text, word string) bool {
-	for from := 0; ; {
-		at := strings.Index(text[from:], word)
-		if at < 0 {
-			return false
-		}
-		at += from
-		end := at + len(word)
-		if (at == 0 || !alphanumeric(text[at-1])) && (end == len(text) || !alphanumeric(text[end])) {
-			return true
-		}
-		from = at + 1
-	}
-}
-
-func alphanumeric(c byte) bool { return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' }
 
 // seenOn is a rank on its host.
 type seenOn struct {
@@ -87,30 +80,32 @@ type seenOn struct {
 // watch puts together what was recorded of the hosts of a run; nil where it is
 // nothing, with what could not be joined as problems.
 func (r *run) watch(all []*health.Record) (*watched, []answer.Problem) {
-	w := &watched{ranks: make(map[int][]monitoring.Unit), hosts: make(map[string]string), zoneless: make(map[string]bool)}
+	w := &watched{ranks: make(map[int][]monitoring.Unit), hosts: make(map[string]*watchedHost)}
 	for _, on := range r.places {
-		if on.host != "" {
-			w.hosts[hostKey(on.host)] = on.host
+		if key := hostKey(on.host); on.host != "" && len(all) > 0 && w.hosts[key] == nil {
+			w.hosts[key] = &watchedHost{name: on.host, word: regexp.MustCompile("(^|[^a-z0-9])" + regexp.QuoteMeta(key) + "([^a-z0-9]|$)")}
 		}
 	}
-	if len(all) == 0 || len(w.hosts) == 0 {
+	if len(w.hosts) == 0 {
 		return nil, nil
 	}
 	w.place(r.places, all)
 	var problems []answer.Problem
-	unknown := 0
+	read := false
 	for _, t := range all {
-		if !w.add(t) && unhosted(t) {
-			if unknown++; unknown == 1 {
-				problems = append(problems, answer.Problem{Problem: answer.MonitoringHost, Path: t.Path})
-			}
-			problems[len(problems)-1].N = unknown
+		switch {
+		case w.add(t):
+			read = true
+		case unhosted(t) && problems == nil:
+			problems = []answer.Problem{{Problem: answer.MonitoringHost, Path: t.Path, N: 1}}
+		case unhosted(t):
+			problems[0].N++
 		}
 	}
 	if p, outside := w.outside(r.times); outside {
 		problems = append(problems, p)
 	}
-	if !w.read {
+	if !read {
 		return nil, problems
 	}
 	return w, problems
@@ -153,34 +148,34 @@ func (w *watched) place(places map[int]seenOn, all []*health.Record) {
 	})
 }
 
-// hostOf is the key of the host that a name is of; without one that of the file's path, or the only
-// host that there is. "": none of the run.
+// hostOf is the key of the host that a name is of; without one that of the file's path. "": none of the run.
 func (w *watched) hostOf(name, path string) string {
-	if name != "" {
-		if key := hostKey(name); w.hosts[key] != "" {
-			return key
-		}
+	key := hostKey(name)
+	if name == "" {
+		key = w.hostInPath(path)
+	}
+	if w.hosts[key] == nil {
 		return ""
 	}
-	if key := hostInPath(path, w.hosts); key != "" || len(w.hosts) > 1 {
-		return key
-	}
-	for key := range w.hosts {
-		return key
-	}
-	return ""
+	return key
 }
 
 // add adds what a file has of hosts of the run; it reports whether there is some.
 func (w *watched) add(t *health.Record) (any bool) {
+	see := func(name string) string {
+		key := w.hostOf(name, t.Path)
+		if key != "" {
+			any = true
+			w.hosts[key].zoneless = w.hosts[key].zoneless || t.Zoneless
+		}
+		return key
+	}
 	for i := range t.Series {
 		s := &t.Series[i]
-		key := w.hostOf(s.Host, t.Path)
+		key := see(s.Host)
 		if key == "" {
 			continue
 		}
-		any = true
-		w.zoneless[key] = w.zoneless[key] || t.Zoneless
 		w.job.Add(monitoring.Unit{Host: key, Device: s.Device}, s)
 		for _, r := range s.Readings {
 			if r.At > 0 && (w.from == 0 || r.At < w.from) {
@@ -190,13 +185,10 @@ func (w *watched) add(t *health.Record) (any bool) {
 		}
 	}
 	for _, e := range t.Events {
-		if e.Host = w.hostOf(e.Host, t.Path); e.Host != "" {
-			any = true
-			w.zoneless[e.Host] = w.zoneless[e.Host] || t.Zoneless
+		if e.Host = see(e.Host); e.Host != "" {
 			w.events = append(w.events, e)
 		}
 	}
-	w.read = w.read || any
 	return any
 }
 
@@ -228,8 +220,8 @@ func (w *watched) outside(times []monitoring.Interval) (answer.Problem, bool) {
 		return answer.Problem{}, false
 	}
 	p := answer.Problem{Problem: answer.MonitoringTime, Times: &[4]int64{w.from, w.to, from, to}}
-	for _, zoneless := range w.zoneless {
-		if zoneless {
+	for _, h := range w.hosts {
+		if h.zoneless {
 			p.Problem = answer.MonitoringZone
 		}
 	}
@@ -352,7 +344,7 @@ func (w *watched) beside(units []monitoring.Unit, times []monitoring.Interval) (
 		out = append(out, w.monitored(&d))
 	}
 	if len(differences) == 0 && len(compared) > 0 {
-		alike = &evidence.Monitored{Host: w.hosts[units[0].Host]}
+		alike = &evidence.Monitored{Host: w.hosts[units[0].Host].name}
 		for _, c := range compared {
 			alike.Alike = append(alike.Alike, c.Quantity.String())
 			alike.N = max(alike.N, c.N)
@@ -365,8 +357,8 @@ func (w *watched) beside(units []monitoring.Unit, times []monitoring.Interval) (
 }
 
 func (w *watched) monitored(d *monitoring.Difference) evidence.Monitored {
-	e := evidence.Monitored{Quantity: d.Quantity.String(), Unit: d.Quantity.Unit(), Host: w.hosts[d.Host], Own: d.Own, Peers: d.Median, Low: d.Low, High: d.High,
-		N: d.N, Readings: d.Readings, Tested: d.Tested, P: d.P, Tests: d.Tests, Timeless: d.Timeless, Zoneless: w.zoneless[d.Host]}
+	e := evidence.Monitored{Quantity: d.Quantity.String(), Unit: d.Quantity.Unit(), Host: w.hosts[d.Host].name, Own: d.Own, Peers: d.Median, Low: d.Low, High: d.High,
+		N: d.N, Readings: d.Readings, Tested: d.Tested, P: d.P, Tests: d.Tests, Timeless: d.Timeless, Zoneless: w.hosts[d.Host].zoneless}
 	if d.Device >= 0 {
 		e.Device = &d.Device
 	}
@@ -385,7 +377,8 @@ func (w *watched) reported(units []monitoring.Unit, times []monitoring.Interval)
 		})
 		if i < 0 {
 			i = len(out)
-			out = append(out, evidence.Reported{Event: e.Kind.String(), Code: e.Code, Host: w.hosts[e.Host], At: e.At, Text: e.Text, Zoneless: w.zoneless[e.Host]})
+			out = append(out, evidence.Reported{Event: e.Kind.String(), Code: e.Code, Host: w.hosts[e.Host].name, At: e.At, Text: e.Text,
+				Zoneless: w.hosts[e.Host].zoneless})
 			if device := e.Device; device >= 0 {
 				out[i].Device = &device
 			}

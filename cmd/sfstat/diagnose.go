@@ -13,7 +13,7 @@ import (
 )
 
 func (p *program) diagnose(c *cli.Context) error {
-	to, err := collector(c)
+	to, err := newExporter(c)
 	if err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func (p *program) diagnose(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	exported := export(c.Context, to, j.verdict)
+	exported := to.sendAll(c.Context, j.verdict)
 	if found := failOnVerdict(c, j.verdict); found != nil {
 		if exported != nil {
 			p.say("%s: --otlp: %s", c.Title(), oneLine(exported))

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"time"
@@ -12,63 +14,67 @@ import (
 	"github.com/sfstat/sfstat/report/metrics"
 )
 
-// collector is that of --otlp; nil without it.
-func collector(c *cli.Context) (*otlp.Collector, error) {
-	if !c.IsSet("otlp") {
-		return nil, nil
+// exporter sends what verdicts come to to the collector of --otlp. The zero value has none.
+type exporter struct {
+	to     *otlp.Collector
+	events otlp.Backlog // verdicts that wait for it
+}
+
+func newExporter(c *cli.Context) (x exporter, err error) {
+	if c.IsSet("otlp") {
+		if x.to, err = otlp.New(c.String("otlp"), os.Getenv); err != nil {
+			return x, badUsage("--otlp: %v", err)
+		}
 	}
-	to, err := otlp.New(c.String("otlp"), os.Getenv)
-	if err != nil {
-		return nil, badUsage("--otlp: %v", err)
-	}
-	return to, nil
+	return x, nil
 }
 
 // runsAtOnce are in one request: collectors refuse long ones.
 const runsAtOnce = 100
 
-// export sends metrics of all runs of a verdict, and what each came to, to a collector that may be nil.
-func export(ctx context.Context, to *otlp.Collector, v *diagnose.Verdict) error {
-	if to == nil {
-		return nil
-	}
+// sendAll sends metrics of all runs of a verdict, and what each came to.
+func (x *exporter) sendAll(ctx context.Context, v *diagnose.Verdict) error {
 	for some := range slices.Chunk(v.All(), runsAtOnce) {
-		if err := exportMetrics(ctx, to, some); err != nil {
-			return err
-		}
-		if err := exportVerdicts(ctx, to, some); err != nil {
+		if err := x.send(ctx, some, some); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func exportMetrics(ctx context.Context, to *otlp.Collector, runs []diagnose.RunVerdict) error {
+// send sends metrics of runs, and what some came to. Where the collector is unavailable, that waits for the next time.
+func (x *exporter) send(ctx context.Context, runs, told []diagnose.RunVerdict) error {
+	if x.to == nil {
+		return nil
+	}
+	as := metrics.Export{Version: thisVersion(), Now: time.Now()}
+	for _, p := range append(slices.Clip(x.to.Resource), [2]string{"service.version", thisVersion()}) {
+		as.Resource = append(as.Resource, metrics.Label{Name: p[0], Value: p[1]})
+	}
 	var samples []metrics.Sample
 	for i := range runs {
 		r := metrics.Of(&runs[i])
 		samples = append(samples, r.Samples()...)
 	}
-	body, err := exporting(to).Metrics(samples)
-	if err == nil {
-		err = to.Send(ctx, "metrics", body)
+	numbers, err := as.Metrics(samples)
+	if err != nil {
+		return err
 	}
-	return badInput(err)
-}
-
-func exportVerdicts(ctx context.Context, to *otlp.Collector, runs []diagnose.RunVerdict) error {
-	body, err := exporting(to).Verdicts(runs)
-	if err == nil {
-		err = to.Send(ctx, "logs", body)
+	var dropped error
+	if len(told) > 0 {
+		events, err := as.Verdicts(told)
+		if err != nil {
+			return err
+		}
+		if !x.events.Add(events) {
+			dropped = fmt.Errorf("more than %d verdicts wait for the collector: the oldest is dropped", otlp.MostWaiting)
+		}
 	}
-	return badInput(err)
-}
-
-func exporting(to *otlp.Collector) metrics.Export {
-	e := metrics.Export{Version: thisVersion(), Now: time.Now()}
-	for _, p := range to.Resource {
-		e.Resource = append(e.Resource, metrics.Label{Name: p[0], Value: p[1]})
+	if len(runs) > 0 {
+		err = x.to.Send(ctx, "metrics", numbers)
 	}
-	e.Resource = append(e.Resource, metrics.Label{Name: "service.version", Value: thisVersion()})
-	return e
+	if !otlp.Unavailable(err) {
+		err = errors.Join(err, x.events.Send(ctx, x.to, "logs"))
+	}
+	return badInput(errors.Join(dropped, err))
 }

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -15,7 +14,6 @@ import (
 	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/internal/glyph"
-	"github.com/sfstat/sfstat/internal/otlp"
 	"github.com/sfstat/sfstat/live"
 	"github.com/sfstat/sfstat/report"
 )
@@ -25,14 +23,14 @@ func (p *program) watch(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	to, err := collector(c)
+	to, err := newExporter(c)
 	if err != nil {
 		return err
 	}
 	p.saysOnce()
 	w := watching{p: p, c: c, to: to, seen: live.Told{}, failed: badInput(errors.New("nothing in any input"))}
 	err = live.New(o).Follow(c.Context, c.Duration("every"), c.Duration("idle"), p.goesOn(c, w.judged))
-	w.notExported(w.events.Send(c.Context, to, "logs")) // none without a collector
+	w.notExported(w.to.send(c.Context, nil, nil)) // what waits
 	return cmp.Or(err, w.failed)
 }
 
@@ -40,8 +38,7 @@ func (p *program) watch(c *cli.Context) error {
 type watching struct {
 	p      *program
 	c      *cli.Context
-	to     *otlp.Collector // nil: none
-	events otlp.Backlog    // for it
+	to     exporter
 	seen   live.Told
 	failed error // what the command ends with, if it is idle; nil once a run was judged
 }
@@ -116,8 +113,11 @@ func (w *watching) tell(j *judgement, n live.News) error {
 	if _, err := w.p.out.Write(out.Bytes()); err != nil {
 		return err
 	}
-	if w.to != nil {
-		w.export(n)
+	run := []diagnose.RunVerdict{*n.Run}
+	if n.Changed {
+		w.notExported(w.to.send(w.c.Context, run, run))
+	} else {
+		w.notExported(w.to.send(w.c.Context, run, nil))
 	}
 	if command := w.c.String("exec"); n.Changed && command != "" {
 		return w.exec(j, n.Run, command)
@@ -125,25 +125,7 @@ func (w *watching) tell(j *judgement, n live.News) error {
 	return nil
 }
 
-// export sends metrics, and a verdict that is another than before: with the next if the collector is
-// unavailable now. That it fails is said, and ends nothing.
-func (w *watching) export(n live.News) {
-	run := []diagnose.RunVerdict{*n.Run}
-	if n.Changed {
-		body, err := exporting(w.to).Verdicts(run)
-		if err != nil {
-			w.notExported(err)
-		} else if !w.events.Add(body) {
-			w.notExported(fmt.Errorf("more than %d verdicts wait for the collector: the oldest is dropped", otlp.MostWaiting))
-		}
-	}
-	err := exportMetrics(w.c.Context, w.to, run)
-	w.notExported(err)
-	if !otlp.Unavailable(err) {
-		w.notExported(w.events.Send(w.c.Context, w.to, "logs"))
-	}
-}
-
+// notExported says that what is new did not reach the collector, which ends nothing.
 func (w *watching) notExported(err error) {
 	if err != nil && w.c.Context.Err() == nil {
 		w.p.remark(w.c, "%s: --otlp: %s", w.c.Title(), oneLine(err))

@@ -6,8 +6,6 @@ import (
 	"io"
 	"os"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/internal/strictyaml"
@@ -72,7 +70,7 @@ func parseGates(path string, text []byte) (gates.Gates, error) {
 	var unknown *strictyaml.UnknownKey
 	switch err := strictyaml.Decode(path, text, &g); {
 	case errors.As(err, &unknown):
-		return gates.Gates{}, fmt.Errorf("%w%s", err, cli.Suggestion(unknown.Key, yamlKeys(g), ""))
+		return gates.Gates{}, fmt.Errorf("%w%s", err, cli.Suggestion(unknown.Key, unknown.Known, ""))
 	case err != nil:
 		return gates.Gates{}, err
 	}
@@ -80,26 +78,4 @@ func parseGates(path string, text []byte) (gates.Gates, error) {
 		return gates.Gates{}, input.At(input.Pos{File: path}, err)
 	}
 	return g, nil
-}
-
-// yamlKeys lists the keys that v has when it is written.
-func yamlKeys(v any) []string {
-	var root yaml.Node
-	if root.Encode(v) != nil {
-		return nil
-	}
-	var keys []string
-	var walk func(*yaml.Node)
-	walk = func(n *yaml.Node) {
-		if n.Kind == yaml.MappingNode {
-			for i := 0; i < len(n.Content); i += 2 {
-				keys = append(keys, n.Content[i].Value)
-			}
-		}
-		for _, child := range n.Content {
-			walk(child)
-		}
-	}
-	walk(&root)
-	return keys
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -123,13 +124,14 @@ func parseOpsFault(typed string) (pipeline.Fault, error) {
 		var field string
 		field, fields, found = strings.Cut(fields, ",")
 		name, value, _ := strings.Cut(field, "=")
-		if !slices.Contains(faultFields, name) {
-			return f, badUsage("--fault %s: no field %q, expected FIELD=VALUE with one of %s%s", typed, name, strings.Join(faultFields, ", "), cli.Suggestion(name, faultFields, ""))
-		}
-		if value == "" {
-			return f, badUsage("--fault %s: %s has no value, expected %s=VALUE", typed, name, name)
-		}
-		if err := strictyaml.Decode(field, []byte(name+": "+value), &f); err != nil {
+		var unknown *strictyaml.UnknownKey
+		switch err := strictyaml.Decode(field, []byte(name+": "+value), &f); {
+		case errors.As(err, &unknown):
+			fields := slices.DeleteFunc(unknown.Known, func(known string) bool { return known == "kind" })
+			return f, badUsage("--fault %s: no field %q, expected FIELD=VALUE with one of %s%s", typed, name, strings.Join(fields, ", "), cli.Suggestion(name, fields, ""))
+		case name == "" || name == "kind" || value == "":
+			return f, badUsage("--fault %s: %q has no field or no value, expected FIELD=VALUE", typed, field)
+		case err != nil:
 			return f, badUsage("--fault %s: %w", typed, err)
 		}
 	}
@@ -142,6 +144,3 @@ func parseOpsFault(typed string) (pipeline.Fault, error) {
 	}
 	return f, nil
 }
-
-// faultFields are what may follow, by the names that they have in a specification.
-var faultFields = []string{"dp", "pp", "seq", "op", "delay_ms", "factor", "sigma", "shared", "from", "until", "every", "probability"}

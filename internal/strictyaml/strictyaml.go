@@ -20,7 +20,10 @@ import (
 var ErrNothing = input.Bad(input.ErrEmpty, "nothing is set in it")
 
 // UnknownKey is a key that what is read does not have.
-type UnknownKey struct{ Key string }
+type UnknownKey struct {
+	Key   string
+	Known []string // those that it has, at any depth
+}
 
 func (e *UnknownKey) Error() string { return "there is no " + e.Key + " here" }
 
@@ -123,7 +126,7 @@ func placed(pos input.Pos, known vocabulary, err error) error {
 	}
 	var field, of string
 	if n, _ := fmt.Sscanf(text, "field %s not found in type %s", &field, &of); n == 2 {
-		return input.At(pos, &UnknownKey{field})
+		return input.At(pos, &UnknownKey{field, known.keys()})
 	}
 	if m := otherType.FindStringSubmatch(text); m != nil {
 		return input.At(pos, input.Bad(input.ErrType, "%s, expected %s", found(m[1], m[2]), known.expected(m[3])))

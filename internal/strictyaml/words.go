@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"reflect"
 	"regexp"
+	"slices"
+	"strings"
 )
 
 // otherType is how the library complains of a value of another type: the tag of
@@ -49,6 +51,19 @@ func (k vocabulary) add(t reflect.Type) {
 			k.add(t.Field(i).Type)
 		}
 	}
+}
+
+// keys are those of all structs.
+func (k vocabulary) keys() (all []string) {
+	for _, t := range k {
+		for i := 0; t.Kind() == reflect.Struct && i < t.NumField(); i++ {
+			if name, _, _ := strings.Cut(t.Field(i).Tag.Get("yaml"), ","); name != "" {
+				all = append(all, name)
+			}
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // expected names what a Go type takes in YAML.

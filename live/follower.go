@@ -35,11 +35,16 @@ type judgedUnit struct {
 	Inputs
 }
 
+// Judgement is a verdict, and what was read for it.
+type Judgement struct {
+	Verdict *diagnose.Verdict
+	Inputs
+}
+
 // Change is a unit that was judged.
 type Change struct {
-	Key     string
-	Verdict *diagnose.Verdict // nil where Err is set or Gone
-	Inputs
+	Key       string
+	Judgement                  // without a verdict where Err is set or Gone
 	Refused   []report.Problem // by the lines appended, beside earlier ones; nil if none is new. Runs that fail are among them
 	Err       error            // why it cannot be judged
 	Gone      bool             // it is there no more
@@ -187,7 +192,8 @@ func (f *Follower) whole(u *judgedUnit, now *follow.Unit) Change {
 		return u.refuse(now, err)
 	}
 	refused := len(in.Problems)
-	x := Change{Key: now.Key, Verdict: verdict(s, &in)}
+	x := Change{Key: now.Key}
+	x.Verdict = verdict(s, &in)
 	u.Inputs, x.Inputs, x.Refused = in, in, in.Problems[refused:]
 	u.begin(x.Verdict)
 	return x
@@ -246,12 +252,12 @@ func (f *Follower) Between(do func()) {
 
 // Anew reads again what the verdict on a run is on, and judges it with all engines. What
 // is read of the run goes to see too.
-func (f *Follower) Anew(ctx context.Context, run string, see func(trace.Recording) error) (*diagnose.Verdict, Inputs, error) {
+func (f *Follower) Anew(ctx context.Context, run string, see func(trace.Recording) error) (*Judgement, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	u := f.units[f.of[run]]
 	if u == nil || u.read == nil {
-		return nil, Inputs{}, errors.New("its files are being read")
+		return nil, errors.New("its files are being read")
 	}
 	s := diagnose.New(f.o.Diagnosis)
 	in, err := f.again(u, func(item auto.Item, r trace.Recording) error {
@@ -271,5 +277,5 @@ func (f *Follower) Anew(ctx context.Context, run string, see func(trace.Recordin
 	for i := range v.Runs {
 		v.Runs[i].Earlier = v.Earlier
 	}
-	return v, in, err
+	return &Judgement{v, in}, err
 }

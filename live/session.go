@@ -66,8 +66,8 @@ func (f *Follower) judge(u *judgedUnit, now *follow.Unit) Change {
 	if err != nil {
 		return f.whole(u, now)
 	}
-	x := Change{Key: now.Key, Verdict: verdict(u.session.of, &in)}
-	x.Inputs = in
+	x := Change{Key: now.Key}
+	x.Verdict, x.Inputs = verdict(u.session.of, &in), in
 	if len(in.Problems) > len(u.Problems) {
 		x.Refused = in.Problems
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
 	"github.com/sfstat/sfstat/ingest/auto"
+	"github.com/sfstat/sfstat/live"
 	"github.com/sfstat/sfstat/plots"
 	"github.com/sfstat/sfstat/plots/charts"
 	"github.com/sfstat/sfstat/report"
@@ -55,7 +56,7 @@ func enter(jobs *[]*enteredRun, r trace.Recording) error {
 }
 
 // jobs reads those of a command that is about entries alone.
-func (p *program) jobs(c *cli.Context) ([]*enteredRun, inputs, error) {
+func (p *program) jobs(c *cli.Context) ([]*enteredRun, live.Inputs, error) {
 	var jobs []*enteredRun
 	in, err := p.read(c, auto.WindowsAndEntries, func(item auto.Item) error {
 		for _, r := range item.Recordings() {
@@ -104,5 +105,5 @@ func (p *program) ofDumps(c *cli.Context, o arrivals.Options, write func(report.
 			return err
 		}
 	}
-	return p.publish(c, in.problems, func(to report.Output) error { return write(to, results) })
+	return p.publish(c, in.Problems, func(to report.Output) error { return write(to, results) })
 }

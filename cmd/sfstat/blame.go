@@ -30,5 +30,5 @@ func (p *program) blame(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	return p.publish(c, in.problems, func(to report.Output) error { return to.Blame(results) })
+	return p.publish(c, in.Problems, func(to report.Output) error { return to.Blame(results) })
 }

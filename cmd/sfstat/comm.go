@@ -56,7 +56,7 @@ func (p *program) comm(c *cli.Context) error {
 	if err := p.plotTraffic(c, r); err != nil {
 		return err
 	}
-	return p.publish(c, in.problems, func(to report.Output) error {
+	return p.publish(c, in.Problems, func(to report.Output) error {
 		switch c.String("show") {
 		case "topology":
 			return to.Topology(comm.Machines(r))

@@ -12,6 +12,7 @@ import (
 	"github.com/sfstat/sfstat/engine/comm/changes"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/ingest/auto"
+	"github.com/sfstat/sfstat/live"
 	"github.com/sfstat/sfstat/report"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/input"
@@ -41,14 +42,14 @@ func (p *program) compare(c *cli.Context) error {
 		return err
 	}
 	result.Traffic = traffic
-	if err := p.publish(c, in.problems, func(to report.Output) error { return to.Comparison(result) }); err != nil {
+	if err := p.publish(c, in.Problems, func(to report.Output) error { return to.Comparison(result) }); err != nil {
 		return err
 	}
 	return gateExceeded(c, result.Standing)
 }
 
 // compareRuns compares the runs of both paths.
-func (p *program) compareRuns(c *cli.Context, o runs.Options) (*runs.Comparison, inputs, error) {
+func (p *program) compareRuns(c *cli.Context, o runs.Options) (*runs.Comparison, live.Inputs, error) {
 	base, in, err := p.runsIn(c, c.Args[:1])
 	if err != nil {
 		return nil, in, err
@@ -57,7 +58,7 @@ func (p *program) compareRuns(c *cli.Context, o runs.Options) (*runs.Comparison,
 	if err != nil {
 		return nil, in, err
 	}
-	in.problems = append(in.problems, more.problems...)
+	in.Problems = append(in.Problems, more.Problems...)
 	result, err := runs.Compare(base, now, o)
 	if err != nil {
 		return nil, in, badInput(err)
@@ -115,10 +116,10 @@ func compareOptions(c *cli.Context) (o runs.Options, err error) {
 
 // runsIn reads the runs of some paths. Operator traces come down to windows, of
 // which the stages are operators.
-func (p *program) runsIn(c *cli.Context, names []string) ([]*runs.Run, inputs, error) {
+func (p *program) runsIn(c *cli.Context, names []string) ([]*runs.Run, live.Inputs, error) {
 	cut, err := frontier.ParseCut(c.String("cut"))
 	if err != nil {
-		return nil, inputs{}, err
+		return nil, live.Inputs{}, err
 	}
 	set := runs.New(frontier.Options{Cut: cut})
 	add := func(w *trace.Window) error { return ofWindow(w, set.Add(w)) }

@@ -9,6 +9,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/internal/bug"
+	"github.com/sfstat/sfstat/live"
 	"github.com/sfstat/sfstat/report"
 )
 
@@ -34,12 +35,12 @@ func (p *program) diagnose(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	err = p.publish(c, j.problems, func(to report.Output) error { return to.Verdict(j.verdict) })
+	err = p.publish(c, j.Problems, func(to report.Output) error { return to.Verdict(j.Verdict) })
 	if err != nil {
 		return err
 	}
-	exported := to.sendAll(c.Context, j.verdict)
-	if found := failOnVerdict(c, j.verdict); found != nil {
+	exported := to.sendAll(c.Context, j.Verdict)
+	if found := failOnVerdict(c, j.Verdict); found != nil {
 		if exported != nil {
 			p.say("%s: --otlp: %s", c.Title(), oneLine(exported))
 		}
@@ -48,14 +49,8 @@ func (p *program) diagnose(c *cli.Context) error {
 	return exported
 }
 
-// judgement is a verdict and what was read for it.
-type judgement struct {
-	inputs
-	verdict *diagnose.Verdict
-}
-
 // judge reads all inputs of a command into one verdict; see looks at them, too.
-func (p *program) judge(c *cli.Context, o diagnose.Options, see func(auto.Item) error) (*judgement, error) {
+func (p *program) judge(c *cli.Context, o diagnose.Options, see func(auto.Item) error) (*live.Judgement, error) {
 	s := diagnose.New(o)
 	in, err := p.read(c, auto.ForVerdict, func(item auto.Item) error {
 		if err := recordings(item, s.Add); err != nil {
@@ -67,17 +62,17 @@ func (p *program) judge(c *cli.Context, o diagnose.Options, see func(auto.Item) 
 		return nil, err
 	}
 	p.remarkNCCL(c, in)
-	j := &judgement{inputs: in}
+	j := &live.Judgement{Inputs: in}
 	var failed []*bug.Error
-	j.verdict, failed = s.Judge()
-	if len(failed) > 0 && (len(j.verdict.Runs) == 0 || c.Bool("strict")) {
+	j.Verdict, failed = s.Judge()
+	if len(failed) > 0 && (len(j.Verdict.Runs) == 0 || c.Bool("strict")) {
 		return nil, failed[0]
 	}
 	return j, p.left(c, j, failed)
 }
 
 // left notes of a judgement which runs, or their charts, are left out because of a bug.
-func (p *program) left(c *cli.Context, j *judgement, failed []*bug.Error) error {
+func (p *program) left(c *cli.Context, j *live.Judgement, failed []*bug.Error) error {
 	if len(failed) == 0 {
 		return nil
 	}
@@ -86,8 +81,8 @@ func (p *program) left(c *cli.Context, j *judgement, failed []*bug.Error) error 
 		p.note(b)
 		problems = append(problems, report.Problem{Path: b.Where, Err: b})
 	}
-	j.problems = append(j.problems, problems...)
-	return p.tell(c, inputs{problems: problems}, len(j.verdict.Runs))
+	j.Problems = append(j.Problems, problems...)
+	return p.tell(c, live.Inputs{Problems: problems}, len(j.Verdict.Runs))
 }
 
 // diagnosis is how the flags of a command have runs judged.

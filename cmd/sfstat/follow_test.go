@@ -94,7 +94,7 @@ func TestFollowing(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if got, want := verdictText(t, last), verdictText(t, whole.verdict); got != want {
+		if got, want := verdictText(t, last), verdictText(t, whole.Verdict); got != want {
 			t.Errorf("the verdict differs from that of all at once:\n%s\nwant\n%s", got, want)
 		}
 		if first := 2; read != first+12 { // at the first look it is read whole, and once more when it grows
@@ -135,10 +135,10 @@ func TestFollowingBadLine(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			if got, want := verdictText(t, last.Verdict), verdictText(t, whole.verdict); got != want {
+			if got, want := verdictText(t, last.Verdict), verdictText(t, whole.Verdict); got != want {
 				t.Errorf("window %d: the verdict differs from that of all at once:\n%s\nwant\n%s", w, got, want)
 			}
-			if got, want := refusals(last.Problems), refusals(whole.problems); !slices.Equal(got, want) || len(got) > 1 || len(got) == 1 != (w >= bad) {
+			if got, want := refusals(last.Problems), refusals(whole.Problems); !slices.Equal(got, want) || len(got) > 1 || len(got) == 1 != (w >= bad) {
 				t.Errorf("window %d: problems %q, want %q", w, got, want)
 			}
 		}
@@ -187,12 +187,12 @@ func TestFollowingForLong(t *testing.T) {
 			t.Errorf("%d windows are kept and %d before them, of %d", kept, before, windows)
 		}
 		read := 0
-		again, _, err := f.Anew(c.Context, last.Run, func(trace.Recording) error { read++; return nil })
+		again, err := f.Anew(c.Context, last.Run, func(trace.Recording) error { read++; return nil })
 		if err != nil {
 			return err
 		}
-		if *again.Runs[0].Earlier != *last.Earlier {
-			t.Errorf("before them are %v, want %v", again.Runs[0].Earlier, last.Earlier)
+		if *again.Verdict.Runs[0].Earlier != *last.Earlier {
+			t.Errorf("before them are %v, want %v", again.Verdict.Runs[0].Earlier, last.Earlier)
 		}
 		if read != kept && read != kept+1 { // the first account may begin in the window before
 			t.Errorf("%d windows were read again, of %d that are kept", read, kept)

@@ -45,7 +45,7 @@ func (p *program) frontier(c *cli.Context) error {
 	if err := p.draw(c, &drawn); err != nil {
 		return err
 	}
-	err = p.publish(c, in.problems, func(to report.Output) error {
+	err = p.publish(c, in.Problems, func(to report.Output) error {
 		if c.String("detail") == slackDetail {
 			return to.Slack(slack)
 		}

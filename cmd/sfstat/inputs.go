@@ -16,23 +16,17 @@ import (
 	"github.com/sfstat/sfstat/ingest/csv"
 	"github.com/sfstat/sfstat/ingest/profiler/stagemap"
 	"github.com/sfstat/sfstat/internal/glyph"
+	"github.com/sfstat/sfstat/live"
 	"github.com/sfstat/sfstat/report"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/operator"
 )
 
-// inputs is what was read beside the items: the inputs and those of them that
-// were refused.
-type inputs struct {
-	read     []auto.Input
-	problems []report.Problem
-}
-
 // reduced hands every window of the inputs to each, and those that operator traces come
 // down to: one for each pipeline stage. A profile that was converted has windows of its own, in
 // the file beside its operators; only without them do these come down to some.
-func (p *program) reduced(c *cli.Context, each func(*trace.Window) error) (inputs, error) {
+func (p *program) reduced(c *cli.Context, each func(*trace.Window) error) (live.Inputs, error) {
 	seen := make(map[string]bool) // runs with windows
 	var kept []auto.Item
 	in, err := p.read(c, auto.Everything, func(item auto.Item) error {
@@ -52,8 +46,8 @@ func (p *program) reduced(c *cli.Context, each func(*trace.Window) error) (input
 		}
 		var refused *unusable
 		if err = reduce(item, each); errors.As(err, &refused) && len(seen) > 0 && !c.Bool("strict") {
-			in.problems = append(in.problems, refused.Problem)
-			err = p.tell(c, inputs{problems: []report.Problem{refused.Problem}}, 1)
+			in.Problems = append(in.Problems, refused.Problem)
+			err = p.tell(c, live.Inputs{Problems: []report.Problem{refused.Problem}}, 1)
 		} else if refused != nil {
 			err = badInput(err)
 		}
@@ -84,10 +78,10 @@ func reduce(item auto.Item, each func(*trace.Window) error) error {
 // read hands what is wanted of the inputs to each, in input order. Inputs that are
 // refused beside good ones are listed; when nothing could be read, or under --strict,
 // that is the error.
-func (p *program) read(c *cli.Context, want auto.Wanted, each func(auto.Item) error) (inputs, error) {
+func (p *program) read(c *cli.Context, want auto.Wanted, each func(auto.Item) error) (live.Inputs, error) {
 	names, err := paths(c)
 	if err != nil {
-		return inputs{}, err
+		return live.Inputs{}, err
 	}
 	return p.readFrom(c, reading{names: names, want: want}, each)
 }
@@ -155,24 +149,24 @@ func timeZone(name string) (*time.Location, error) {
 	return zone, nil
 }
 
-func (p *program) readFrom(c *cli.Context, what reading, each func(auto.Item) error) (inputs, error) {
+func (p *program) readFrom(c *cli.Context, what reading, each func(auto.Item) error) (live.Inputs, error) {
 	what.strict = what.strict || c.Bool("strict")
 	choose := &chooser{}
 	if !what.unselected {
 		var err error
 		if choose, err = newChooser(c); err != nil {
-			return inputs{}, err
+			return live.Inputs{}, err
 		}
 	}
 	o, err := what.options(c)
 	if err != nil {
-		return inputs{}, err
+		return live.Inputs{}, err
 	}
 	o.Stdin, o.Progress = p.in, p.showProgress(c, readingInputs)
 	defer p.hideProgress()
 	r, err := what.open(o)
 	if err != nil {
-		return inputs{}, badInput(err)
+		return live.Inputs{}, badInput(err)
 	}
 	defer r.Close()
 	for _, in := range r.Inputs() {
@@ -181,28 +175,28 @@ func (p *program) readFrom(c *cli.Context, what reading, each func(auto.Item) er
 		}
 	}
 	if err := p.outputs.refuse(c.String("output")); err != nil {
-		return inputs{}, err
+		return live.Inputs{}, err
 	}
 	n, bad, err := what.items(r, choose, each)
 	for _, problem := range r.Problems() {
 		p.note(problem.Err)
 	}
 	if err != nil {
-		return inputs{}, err
+		return live.Inputs{}, err
 	}
-	in := inputs{read: r.Inputs(), problems: bad}
+	in := live.Inputs{Read: r.Inputs(), Problems: bad}
 	for _, problem := range r.Problems() {
-		in.problems = append(in.problems, report.Problem{Path: problem.Path, Err: problem.Err})
+		in.Problems = append(in.Problems, report.Problem{Path: problem.Path, Err: problem.Err})
 	}
 	if what.unit != nil {
-		p.sayRefused(c, in.problems)
+		p.sayRefused(c, in.Problems)
 		return in, nil
 	}
 	if err := choose.found(n + len(bad)); err != nil {
-		return inputs{}, err
+		return live.Inputs{}, err
 	}
 	err = p.tell(c, in, n)
-	in.problems = append(in.problems, p.leftOut(c, &what, in.read, choose)...)
+	in.Problems = append(in.Problems, p.leftOut(c, &what, in.Read, choose)...)
 	return in, err
 }
 
@@ -251,13 +245,13 @@ func (p *program) leftOut(c *cli.Context, what *reading, read []auto.Input, choo
 
 // tell says on standard error which inputs were refused, a line for each, and
 // fails when that leaves nothing. Text on a terminal lists them itself.
-func (p *program) tell(c *cli.Context, in inputs, items int) error {
-	if items == 0 && len(in.problems) == 1 {
-		return badInput(in.problems[0].Err)
+func (p *program) tell(c *cli.Context, in live.Inputs, items int) error {
+	if items == 0 && len(in.Problems) == 1 {
+		return badInput(in.Problems[0].Err)
 	}
 	_, onTerminal := terminal(p.destination(c))
 	if items == 0 || !onTerminal || c.String("format") != report.Text.String() {
-		p.sayRefused(c, in.problems)
+		p.sayRefused(c, in.Problems)
 	}
 	if items == 0 {
 		return badInput(errors.New("nothing in any input"))

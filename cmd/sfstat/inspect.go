@@ -53,11 +53,11 @@ func (p *program) inspect(c *cli.Context) error {
 		return err
 	}
 	found.Finish()
-	for _, i := range in.read {
+	for _, i := range in.Read {
 		found.Inputs = append(found.Inputs, inspectedInput{i.Path, i.Format.String(), i.Compression.String(), i.Bytes,
 			i.Windows, i.Ops, i.MetaOf, i.Skipped, i.Format.Monitors(), found.entered[i.Path]})
 	}
-	for _, problem := range in.refused() {
+	for _, problem := range refused(in) {
 		found.Problems = append(found.Problems, inspectedProblem{problem.Path, oneLine(problem.Err)})
 	}
 	return p.publish(c, nil, func(to report.Output) error {

@@ -29,7 +29,7 @@ func (p *program) ks(c *cli.Context) error {
 			results[0].Matrix = nil // it was kept for the figure
 		}
 	}
-	return p.publish(c, in.problems, func(to report.Output) error { return to.Completions(results) })
+	return p.publish(c, in.Problems, func(to report.Output) error { return to.Completions(results) })
 }
 
 // mapped is how many workers fit on a map of all pairs in text.

@@ -25,10 +25,9 @@ func (p *program) liveInputs(c *cli.Context, want auto.Wanted) (o live.Options, 
 	o.Select, o.Strict = choose.Selection, c.Bool("strict")
 	o.Read = func(u *follow.Unit, each live.Each) (live.Inputs, error) {
 		p.outputs.forget()
-		in, err := p.readFrom(c, reading{names: o.Paths, want: want, unit: u}, func(item auto.Item) error {
+		return p.readFrom(c, reading{names: o.Paths, want: want, unit: u}, func(item auto.Item) error {
 			return recordings(item, func(r trace.Recording) error { return each(item, r) })
 		})
-		return live.Inputs{Read: in.read, Problems: in.problems}, err
 	}
 	return o, nil
 }
@@ -59,10 +58,4 @@ func (p *program) goesOn(c *cli.Context, each func(live.Change) error) func(live
 		}
 		return err
 	}
-}
-
-// judged is the judgement of a change. What was refused of lines that were appended is said.
-func (p *program) judged(c *cli.Context, x *live.Change) *judgement {
-	p.sayRefused(c, x.Refused)
-	return &judgement{inputs{x.Read, x.Problems}, x.Verdict}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/ingest/auto"
+	"github.com/sfstat/sfstat/live"
 	"github.com/sfstat/sfstat/report"
 )
 
@@ -32,8 +33,8 @@ func passedOver(names []string, read []auto.Input) []report.Problem {
 }
 
 // refused are the problems that are no files passed over.
-func (in *inputs) refused() []report.Problem {
-	return slices.DeleteFunc(slices.Clone(in.problems), func(x report.Problem) bool { return len(x.PassedOver) > 0 })
+func refused(in live.Inputs) []report.Problem {
+	return slices.DeleteFunc(slices.Clone(in.Problems), func(x report.Problem) bool { return len(x.PassedOver) > 0 })
 }
 
 // folderOf is the name, of those given, of the folder that a file was found in.
@@ -51,9 +52,9 @@ func folderOf(names []string, path string) string {
 
 // remarkNCCL says what NCCL left in the folders given that no verdict is made of.
 // What was named is told as refused.
-func (p *program) remarkNCCL(c *cli.Context, in inputs) {
+func (p *program) remarkNCCL(c *cli.Context, in live.Inputs) {
 	n := 0
-	for _, x := range in.read {
+	for _, x := range in.Read {
 		if x.Skipped != "" && x.Format == auto.NCCLLog {
 			n++
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/ingest/auto"
+	"github.com/sfstat/sfstat/live"
 	"github.com/sfstat/sfstat/page"
 	"github.com/sfstat/sfstat/page/web"
 	"github.com/sfstat/sfstat/report"
@@ -25,7 +26,7 @@ func (p *program) report(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	drawn, err := pages.Page(j.verdict)
+	drawn, err := pages.Page(j.Verdict)
 	if err != nil {
 		return badInput(err)
 	}
@@ -35,17 +36,17 @@ func (p *program) report(c *cli.Context) error {
 	if err := p.emit(c, func(w io.Writer) error { return document(j, drawn).Write(w) }); err != nil {
 		return err
 	}
-	return failOnVerdict(c, j.verdict)
+	return failOnVerdict(c, j.Verdict)
 }
 
 // document is the page of what was judged.
-func document(j *judgement, drawn *page.Page) web.Document {
-	to := report.Output{Problems: j.problems, Format: report.JSON}
+func document(j *live.Judgement, drawn *page.Page) web.Document {
+	to := report.Output{Problems: j.Problems, Format: report.JSON}
 	return web.Document{
-		Version: thisVersion(), Words: to.VerdictHTML(j.verdict), Page: drawn,
+		Version: thisVersion(), Words: to.VerdictHTML(j.Verdict), Page: drawn,
 		Verdict: func(w io.Writer) error {
 			to.W = w
-			if err := to.Verdict(j.verdict); err != nil {
+			if err := to.Verdict(j.Verdict); err != nil {
 				return fmt.Errorf("the JSON of the verdict: %w", err)
 			}
 			return nil

@@ -267,7 +267,7 @@ func (s *serving) page(ctx context.Context, run string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	drawn, err := pages.Page(j.verdict)
+	drawn, err := pages.Page(j.Verdict)
 	if err != nil {
 		return nil, err
 	}
@@ -283,7 +283,7 @@ func (s *serving) page(ctx context.Context, run string) ([]byte, error) {
 const mostTogether = 1000
 
 func (s *serving) json(ctx context.Context, run string) ([]byte, error) {
-	var j *judgement
+	var j *live.Judgement
 	var err error
 	if run == "" {
 		j, err = s.together()
@@ -294,18 +294,18 @@ func (s *serving) json(ctx context.Context, run string) ([]byte, error) {
 		return nil, err
 	}
 	var b bytes.Buffer
-	err = report.Output{W: &b, Format: report.JSON, Problems: j.problems}.Verdict(j.verdict)
+	err = report.Output{W: &b, Format: report.JSON, Problems: j.Problems}.Verdict(j.Verdict)
 	return b.Bytes(), err
 }
 
 // together judges all runs, as sfstat diagnose does. That they are too many may show only
 // while they are read.
-func (s *serving) together() (j *judgement, err error) {
+func (s *serving) together() (j *live.Judgement, err error) {
 	s.files.Between(func() { j, err = s.all() })
 	return j, err
 }
 
-func (s *serving) all() (*judgement, error) {
+func (s *serving) all() (*live.Judgement, error) {
 	n := 0
 	for _, runs := range s.runs {
 		for i := range runs {
@@ -330,11 +330,10 @@ func (s *serving) all() (*judgement, error) {
 
 // anew judges one run with all engines. What is read of it goes to its page too, if
 // that is not nil.
-func (s *serving) anew(ctx context.Context, run string, pages *page.Builder) (*judgement, error) {
+func (s *serving) anew(ctx context.Context, run string, pages *page.Builder) (*live.Judgement, error) {
 	see := func(trace.Recording) error { return nil }
 	if pages != nil {
 		see = pages.Add
 	}
-	v, in, err := s.files.Anew(ctx, run, see)
-	return &judgement{inputs{in.Read, in.Problems}, v}, err
+	return s.files.Anew(ctx, run, see)
 }

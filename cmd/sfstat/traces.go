@@ -9,6 +9,7 @@ import (
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/engine/whatif"
 	"github.com/sfstat/sfstat/ingest/auto"
+	"github.com/sfstat/sfstat/live"
 	"github.com/sfstat/sfstat/report"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/input"
@@ -19,7 +20,7 @@ import (
 // order, then of the windows of runs that have no operators, as far as they
 // follow each other together. What no view can be made of is refused like an
 // input that cannot be read.
-func (p *program) traces(c *cli.Context, see viewing, each func(report.Traced) error) (inputs, error) {
+func (p *program) traces(c *cli.Context, see viewing, each func(report.Traced) error) (live.Inputs, error) {
 	recorded := make(map[string]bool) // runs with operators, or false: with windows alone
 	var windows []*trace.Window
 	var entered []*enteredRun
@@ -56,7 +57,7 @@ func (p *program) traces(c *cli.Context, see viewing, each func(report.Traced) e
 }
 
 // analysed is what an engine says of every operator trace of the inputs.
-func analysed[T any](p *program, c *cli.Context, see viewing, by func(report.Traced) (T, error)) (all []T, in inputs, err error) {
+func analysed[T any](p *program, c *cli.Context, see viewing, by func(report.Traced) (T, error)) (all []T, in live.Inputs, err error) {
 	in, err = p.traces(c, see, func(t report.Traced) error {
 		r, err := by(t)
 		if err != nil {

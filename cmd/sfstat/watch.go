@@ -80,13 +80,13 @@ func (w *watching) judged(x live.Change) error {
 		w.p.remark(w.c, "%s: %s", w.c.Title(), oneLine(x.Err))
 		return nil
 	}
-	j := w.p.judged(w.c, &x)
+	w.p.sayRefused(w.c, x.Refused)
 	if len(x.Verdict.Runs) == 0 {
 		return nil
 	}
 	w.failed = nil
 	for _, n := range w.seen.News(x.Verdict) {
-		if err := w.tell(j, n); err != nil {
+		if err := w.tell(&x.Judgement, n); err != nil {
 			return err
 		}
 	}
@@ -95,7 +95,7 @@ func (w *watching) judged(x live.Change) error {
 
 // tell writes a line for each new window of a run, and its screen if its verdict
 // is another than before.
-func (w *watching) tell(j *judgement, n live.News) error {
+func (w *watching) tell(j *live.Judgement, n live.News) error {
 	var out bytes.Buffer
 	to := report.Output{W: &out, Style: w.p.style(w.c)}
 	for _, i := range n.Windows {
@@ -136,9 +136,9 @@ func (w *watching) notExported(err error) {
 const execLimit = time.Minute
 
 // exec runs the command of --exec. That it fails is said, and ends nothing.
-func (w *watching) exec(j *judgement, r *diagnose.RunVerdict, command string) error {
+func (w *watching) exec(j *live.Judgement, r *diagnose.RunVerdict, command string) error {
 	var in bytes.Buffer
-	if err := (report.Output{W: &in, Format: report.JSON, Problems: j.problems}).Verdict(j.verdict); err != nil {
+	if err := (report.Output{W: &in, Format: report.JSON, Problems: j.Problems}).Verdict(j.Verdict); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(w.c.Context, execLimit)

@@ -45,7 +45,7 @@ func (p *program) whatif(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	return p.publish(c, in.problems, func(to report.Output) error { return to.WhatIf(results) })
+	return p.publish(c, in.Problems, func(to report.Output) error { return to.WhatIf(results) })
 }
 
 // fixFields are what a selection can name; each adds one value.

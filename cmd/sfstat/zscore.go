@@ -36,7 +36,7 @@ func (p *program) zscore(c *cli.Context) error {
 			return err
 		}
 	}
-	return p.publish(c, in.problems, func(to report.Output) error { return to.Outliers(results) })
+	return p.publish(c, in.Problems, func(to report.Output) error { return to.Outliers(results) })
 }
 
 func zscoreOptions(c *cli.Context) zscore.Options {

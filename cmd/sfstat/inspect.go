@@ -47,7 +47,7 @@ type inspectedProblem struct {
 
 func (p *program) inspect(c *cli.Context) error {
 	found := inspection{Inputs: []inspectedInput{}, Problems: []inspectedProblem{},
-		Inventory: inventory.Inventory{Runs: []inventory.Run{}, Traces: []*inventory.Trace{}, Entered: []*inventory.Entered{}}, entered: map[string]string{}}
+		Inventory: inventory.Inventory{Runs: []inventory.Run{}, Traces: []*inventory.Trace{}, Entered: []inventory.Entered{}}, entered: map[string]string{}}
 	in, err := p.read(c, auto.Described, found.add)
 	if err != nil {
 		return err
@@ -243,7 +243,7 @@ func traceTable(traces []*inventory.Trace) *table.Table {
 }
 
 // enteredTable has a line for each kind of file of calls that ranks entered.
-func enteredTable(kinds []*inventory.Entered) *table.Table {
+func enteredTable(kinds []inventory.Entered) *table.Table {
 	t := listing("calls that ranks entered", "source", "files#", "ranks", "calls#", "not completed#", "lost#", "stacks#", "tells")
 	for _, e := range kinds {
 		var calls, open, lost table.Cell

@@ -37,19 +37,11 @@ func (inv *Inventory) AddEntered(c *comms.Record) *Entered {
 	if !ok {
 		return nil
 	}
-	i := slices.IndexFunc(inv.Entered, func(e *Entered) bool { return e.Source == source.String() })
-	if i < 0 {
-		i = len(inv.Entered)
-		inv.Entered = append(inv.Entered, newEntered(source, tells))
-	}
-	inv.Entered[i].add(c)
-	one := newEntered(source, tells)
+	none := func() Entered { return Entered{Source: source.String(), Tells: tells, ranks: map[int]bool{}} }
+	one := none()
 	one.add(c)
-	return one
-}
-
-func newEntered(source comms.SourceKind, tells string) *Entered {
-	return &Entered{Source: source.String(), Tells: tells, ranks: map[int]bool{}}
+	entry(&inv.Entered, func(e *Entered) bool { return e.Source == source.String() }, none()).add(c)
+	return &one
 }
 
 func (e *Entered) add(c *comms.Record) {

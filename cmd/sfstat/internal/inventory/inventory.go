@@ -20,7 +20,7 @@ type Inventory struct {
 	Runs   []Run    `json:"runs"`            // of windows, in order of first appearance
 	Traces []*Trace `json:"operator_traces"` // in the order of the inputs
 	// Entered are files of the calls that ranks entered, by source.
-	Entered []*Entered `json:"entered_calls"`
+	Entered []Entered `json:"entered_calls"`
 }
 
 // Run is what is known about one run.

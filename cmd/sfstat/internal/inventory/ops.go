@@ -151,27 +151,22 @@ const coarse = 1000
 // needs lists what analyses ask for and the trace lacks, the most far-reaching
 // first.
 func (t *Trace) needs() []Need {
-	var out []Need
-	lacks := func(holds bool, analysis, format string, args ...any) {
-		if holds {
-			out = append(out, Need{analysis, fmt.Sprintf(format, args...)})
-		}
-	}
+	var out needs
 	has := func(kind input.NoteKind) bool {
 		return slices.ContainsFunc(t.Notes, func(n Note) bool { return n.Kind == kind.String() })
 	}
-	lacks(t.Workers < 2, "which worker is slow", "one worker recorded: there is nobody to compare it with")
-	lacks(t.Missing != "", "replay, blame", "workers are missing: %s", t.Missing)
-	lacks(has(input.NoteUnjoined), "replay, blame, wait and transfer", "communication is not joined, so that waiting cannot be told from work")
+	out.lacks(t.Workers < 2, "which worker is slow", "one worker recorded: there is nobody to compare it with")
+	out.lacks(t.Missing != "", "replay, blame", "workers are missing: %s", t.Missing)
+	out.lacks(has(input.NoteUnjoined), "replay, blame, wait and transfer", "communication is not joined, so that waiting cannot be told from work")
 	kernels := !slices.ContainsFunc(t.Names, func(n OpName) bool { return n.Kind != UnknownKind })
-	lacks(kernels, "replay", "a profiler's kernels: what waits for what is not in them")
-	lacks(!kernels && len(t.unknown()) > 0, "replay", "no place in the schedule is known for %s", named(t.unknown(), ", "))
-	lacks(t.Workers > 1 && t.Layout.DP == 1, "comparison with peers", "one replica: no two workers do the same work")
-	lacks(t.Steps < 2, "how steady a finding is", "one step")
-	lacks(!kernels && !t.microbatches, "uneven microbatches", "operators do not tell their microbatch")
-	lacks(t.StepClock && t.Steps > 1, "time between steps", "each step has its own zero of time")
-	lacks(t.Resolution >= coarse, "short operators, launch delays", "times are good to %d ns", t.Resolution)
-	lacks(t.Layout.TP*t.Layout.DSP > 1, "which rank of a worker", "%d ranks are recorded as one worker", t.Layout.TP*t.Layout.DSP)
-	lacks(!t.launched, "which kernel, which host call", "operators have a name and a time; kernels need a profiler trace")
+	out.lacks(kernels, "replay", "a profiler's kernels: what waits for what is not in them")
+	out.lacks(!kernels && len(t.unknown()) > 0, "replay", "no place in the schedule is known for %s", named(t.unknown(), ", "))
+	out.lacks(t.Workers > 1 && t.Layout.DP == 1, "comparison with peers", "one replica: no two workers do the same work")
+	out.lacks(t.Steps < 2, "how steady a finding is", "one step")
+	out.lacks(!kernels && !t.microbatches, "uneven microbatches", "operators do not tell their microbatch")
+	out.lacks(t.StepClock && t.Steps > 1, "time between steps", "each step has its own zero of time")
+	out.lacks(t.Resolution >= coarse, "short operators, launch delays", "times are good to %d ns", t.Resolution)
+	out.lacks(t.Layout.TP*t.Layout.DSP > 1, "which rank of a worker", "%d ranks are recorded as one worker", t.Layout.TP*t.Layout.DSP)
+	out.lacks(!t.launched, "which kernel, which host call", "operators have a name and a time; kernels need a profiler trace")
 	return out
 }

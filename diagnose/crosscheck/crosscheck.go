@@ -19,7 +19,6 @@
 package crosscheck
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -131,15 +130,15 @@ func Compare(all []Source, o Options) (*Comparison, error) {
 		}
 	}
 	c := &Comparison{Match: o.Match, Tau: gates.Tau, Tie: gates.TieTolerance}
-	steps, err := c.sync(all, matrices)
+	steps, err := c.sync(matrices)
 	if err != nil {
 		return nil, err
 	}
-	c.nameStages(all, matrices)
+	c.nameStages(matrices)
 	for i, m := range matrices {
-		a, err := c.account(all[i], m, steps, gates)
+		a, err := c.account(m, steps, gates)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", all[i].Name, err)
+			return nil, fmt.Errorf("%s: %w", m.Name, err)
 		}
 		if i > 0 {
 			a.Held = c.hold(&c.Accounts[0], &a)
@@ -151,25 +150,30 @@ func Compare(all []Source, o Options) (*Comparison, error) {
 }
 
 // sync finds the steps and ranks that all sources have.
-func (c *Comparison) sync(all []Source, matrices []*matrix) ([]int64, error) {
-	steps, ranks := matrices[0].indices(), matrices[0].ranks()
+func (c *Comparison) sync(matrices []*matrix) ([]int64, error) {
+	steps, ranks := slices.Clone(matrices[0].order), slices.Clone(matrices[0].ranks)
 	for _, m := range matrices[1:] {
 		steps = slices.DeleteFunc(steps, func(s int64) bool { _, ok := m.rows[s]; return !ok })
-		ranks = slices.DeleteFunc(ranks, func(r int) bool { return !slices.Contains(m.ranks(), r) })
+		ranks = slices.DeleteFunc(ranks, func(r int) bool { return !slices.Contains(m.ranks, r) })
+	}
+	var theirRanks, theirSteps []string
+	for _, m := range matrices {
+		theirRanks = append(theirRanks, m.Name+" has ranks "+trace.RankList(m.ranks))
+		theirSteps = append(theirSteps, fmt.Sprintf("%s has steps %d to %d", m.Name, m.order[0], m.order[len(m.order)-1]))
 	}
 	switch {
 	case len(ranks) == 0:
-		return nil, input.Bad(input.ErrMissing, "no rank is in all sources: %s", eachOf(all, matrices, (*matrix).ranksText))
+		return nil, input.Bad(input.ErrMissing, "no rank is in all sources: %s", strings.Join(theirRanks, ", "))
 	case len(steps) == 0:
-		return nil, fmt.Errorf("%w: %s (%w)", ErrNoStep, eachOf(all, matrices, (*matrix).stepsText), input.ErrMissing)
+		return nil, fmt.Errorf("%w: %s (%w)", ErrNoStep, strings.Join(theirSteps, ", "), input.ErrMissing)
 	}
 	c.Steps, c.Ranks = len(steps), ranks
-	for i, m := range matrices {
+	for _, m := range matrices {
 		if n := len(m.rows) - len(steps); n > 0 {
-			c.doubt("%s has %d steps that not all sources have: they are left out", all[i].Name, n)
+			c.doubt("%s has %d steps that not all sources have: they are left out", m.Name, n)
 		}
-		if n := len(m.ranks()) - len(ranks); n > 0 {
-			c.doubt("%s has %d ranks that not all sources have: they are left out", all[i].Name, n)
+		if n := len(m.ranks) - len(ranks); n > 0 {
+			c.doubt("%s has %d ranks that not all sources have: they are left out", m.Name, n)
 		}
 	}
 	return steps, nil
@@ -180,37 +184,36 @@ func (c *Comparison) doubt(format string, args ...any) {
 }
 
 // nameStages lists the stages of all sources, in the order of the first.
-func (c *Comparison) nameStages(all []Source, matrices []*matrix) {
-	for i, m := range matrices {
-		var own []string
-		if i > 0 && !m.shares(matrices[0]) {
+func (c *Comparison) nameStages(matrices []*matrix) {
+	first := matrices[0]
+	for _, m := range matrices {
+		if named := m.named(); !slices.ContainsFunc(first.named(), func(s string) bool { return slices.Contains(named, s) }) {
 			c.doubt("%s has no stage of %s's, whose shares can then not be compared: %s against %s; are they the names of one program?",
-				all[i].Name, all[0].Name, strings.Join(m.named(), ", "), strings.Join(matrices[0].named(), ", "))
+				m.Name, first.Name, strings.Join(named, ", "), strings.Join(first.named(), ", "))
 		}
-		for _, name := range m.stages() {
-			if at := slices.Index(c.Stages, name); at < 0 {
+		var places []int // of the stages that the first has too
+		for _, name := range m.stages {
+			at := slices.Index(c.Stages, name)
+			if at < 0 {
 				c.Stages = append(c.Stages, name)
+			} else if slices.Contains(first.stages, name) {
+				places = append(places, at)
 			}
-			own = append(own, name)
 		}
-		shared := slices.DeleteFunc(own, func(s string) bool { return !slices.Contains(matrices[0].stages(), s) })
-		if i > 0 && !slices.IsSortedFunc(shared, func(a, b string) int {
-			return cmp.Compare(slices.Index(c.Stages, a), slices.Index(c.Stages, b))
-		}) {
+		if !slices.IsSorted(places) {
 			c.doubt("the sources list their stages in different orders: shares depend on it")
 		}
 	}
 }
 
 // account is the account of one source over the steps and ranks compared.
-func (c *Comparison) account(s Source, m *matrix, steps []int64, gates gates.Gates) (Account, error) {
-	a := Account{Name: s.Name, Format: s.Format, Bytes: s.Bytes, Recorded: len(m.rows), Share: make([]float64, len(c.Stages))}
+func (c *Comparison) account(m *matrix, steps []int64, gates gates.Gates) (Account, error) {
+	a := Account{Name: m.Name, Format: m.Format, Bytes: m.Bytes, Recorded: len(m.rows), Share: make([]float64, len(c.Stages))}
 	advance := make([]int64, len(c.Stages))
-	for _, step := range steps {
-		row := m.rows[step]
-		r, err := frontier.Analyze(one(row.w, row.t, c.Ranks), frontier.Options{Cut: frontier.CutStep, ModelFit: frontier.FitNone, Gates: &gates})
+	for _, w := range m.windowsOf(steps, c.Ranks) {
+		r, err := frontier.Analyze(w, frontier.Options{Cut: frontier.CutStep, ModelFit: frontier.FitNone, Gates: &gates})
 		if err != nil {
-			return a, fmt.Errorf("step %d: %w", row.w.FirstStep+int64(row.t), err)
+			return a, fmt.Errorf("from step %d: %w", w.FirstStep, err)
 		}
 		a.Makespan += r.Main.Makespan
 		for _, stage := range r.Main.Stages {
@@ -224,7 +227,7 @@ func (c *Comparison) account(s Source, m *matrix, steps []int64, gates gates.Gat
 	}
 	for i, ns := range advance {
 		a.Share[i] = float64(ns) / float64(a.Makespan)
-		if !slices.Contains(m.stages(), c.Stages[i]) {
+		if !slices.Contains(m.stages, c.Stages[i]) {
 			a.Lacks = append(a.Lacks, c.Stages[i])
 		}
 	}

@@ -161,6 +161,9 @@ func (p *program) writeIndex(c *cli.Context, e *evaluation, made []tables.Artifa
 	x := tables.Index{Name: filepath.Base(e.dir), Tables: made}
 	if e.runs != nil {
 		x.Name = e.runs.Name
+		if err := p.writeTo(filepath.Join(e.dir, "rows.csv"), e.runs.WriteRows); err != nil {
+			return err
+		}
 	}
 	var err error
 	if x.Figures, err = picturesIn(e.dir); err != nil {

@@ -5,12 +5,11 @@ import (
 	"github.com/sfstat/sfstat/eval/campaign"
 	"github.com/sfstat/sfstat/eval/campaign/ddp"
 	"github.com/sfstat/sfstat/eval/campaign/slurm"
-	"github.com/sfstat/sfstat/eval/campaign/tables"
 )
 
 // executionOf is how the runner of a campaign makes its runs in the folder dir.
 func executionOf(c *cli.Context, dir string, s *campaign.Spec) (campaign.Execution, error) {
-	e := campaign.Execution{Version: thisVersion(), Rows: tables.Rows()}
+	e := campaign.Execution{Version: thisVersion()}
 	if c.Bool("dry-run") && s.Runner != campaign.Slurm {
 		return e, badUsage("--dry-run is for runner slurm, and the runner of the campaign is %v", s.Runner)
 	}

@@ -13,13 +13,13 @@ import (
 
 	"github.com/sfstat/sfstat/internal/atomicfile"
 	"github.com/sfstat/sfstat/internal/bug"
+	"github.com/sfstat/sfstat/internal/table"
 )
 
 // Execution is how a campaign is carried out. The zero value is usable.
 type Execution struct {
 	Version string // of this program, noted in every row
 	Maker   Maker  // of the runs; nil: Simulation
-	Rows    Rows   // what is noted of each
 	Workers int    // runs that are made at the same time; 0: as many as Go uses cores
 	// Create begins an output; nil: atomicfile.Create. Whoever can be
 	// interrupted keeps what is open, to discard it. It is called from several
@@ -96,21 +96,12 @@ func Execute(ctx context.Context, dir string, s *Spec, e Execution) (Outcome, er
 	}
 	ctx, stop := context.WithCancel(ctx) // what a Preparer began ends with this execution
 	defer stop()
-	if len(wanting) > 0 {
-		if err := f.disjoin(); err != nil {
-			return o, err
-		}
-	}
 	if p, ok := e.maker().(Preparer); ok && len(wanting) > 0 {
 		if err := p.Prepare(ctx, wanting); err != nil {
 			return o, err
 		}
 	}
-	err = f.makeAll(ctx, wanting, &e, &o)
-	if err != nil || o.Wanting > 0 {
-		return o, err
-	}
-	return o, f.join(&e)
+	return o, f.makeAll(ctx, wanting, &e, &o)
 }
 
 // wanting are the runs that are not done, in the order of the plan.
@@ -217,14 +208,9 @@ func (f *Folder) carryOut(ctx context.Context, t *Task, e *Execution) (err error
 	if err := e.write(f.Archive(t), func(w io.Writer) error { return archiveRun(ctx, e.maker(), t, w) }); err != nil {
 		return err
 	}
-	hash, err := FileHash(f.Archive(t))
+	p, err := f.made(t, e.Version)
 	if err != nil {
 		return err
 	}
-	rows, err := f.rowsOf(t)
-	if err != nil {
-		return err
-	}
-	p := Provenance{Run: t.ID, Group: t.Group, SpecHash: t.Hash, Version: e.Version, Input: f.input(t), InputHash: hash}
-	return e.write(f.Row(t), func(w io.Writer) error { return f.writeRows(w, rows, p) })
+	return e.write(f.Row(t), func(w io.Writer) error { return table.WriteCSV(w, ProvenanceHead, [][]string{p.Cells()}) })
 }

@@ -23,10 +23,9 @@ import (
 // What lies in the folder of a campaign.
 const (
 	specName  = "campaign.yaml"
-	rowsName  = "rows.csv" // all rows, in the order of the plan
-	runsName  = "runs"     // an archive for each run, or packets
-	rowFolder = "rows"     // a file for each run, with its rows
-	lockName  = ".lock"    // held by the execution that is at work
+	runsName  = "runs"  // an archive for each run, or packets
+	rowFolder = "rows"  // a file for each run that is done: where its archive comes from
+	lockName  = ".lock" // held by the execution that is at work
 )
 
 // What tables read of it besides.
@@ -42,7 +41,7 @@ const (
 	PairedName   = "runs"
 )
 
-// Provenance is where the rows of a run come from.
+// Provenance is where what is told of a run comes from.
 type Provenance struct {
 	Run, Group string
 	SpecHash   string // SHA-256 of the run's specification
@@ -51,12 +50,19 @@ type Provenance struct {
 	InputHash  string // SHA-256 of its bytes
 }
 
+// ProvenanceHead are the columns of [Provenance.Cells].
+var ProvenanceHead = []string{"run", "group", "spec_sha256", "made_by", "input", "input_sha256"}
+
+// Cells are its values, as files have them.
+func (p *Provenance) Cells() []string {
+	return []string{p.Run, p.Group, p.SpecHash, p.Version, p.Input, p.InputHash}
+}
+
 // Folder is a campaign on disk.
 type Folder struct {
 	Name  string // of the campaign
 	Path  string
 	Tasks []Task // of the plan
-	rows  Rows
 }
 
 func (f *Folder) input(t *Task) string { return runsName + "/" + t.file() }
@@ -64,7 +70,7 @@ func (f *Folder) input(t *Task) string { return runsName + "/" + t.file() }
 // Archive is where a run's windows lie.
 func (f *Folder) Archive(t *Task) string { return filepath.Join(f.Path, runsName, t.file()) }
 
-// Row is where its rows lie.
+// Row notes where it comes from, once it is done.
 func (f *Folder) Row(t *Task) string { return filepath.Join(f.Path, rowFolder, t.ID+".csv") }
 
 // file is the name of what a run recorded: packets where it has arrivals, which
@@ -82,8 +88,8 @@ func Holds(dir string) bool {
 	return err == nil
 }
 
-// Open reads the campaign that a folder holds, whose rows were made so.
-func Open(path string, rows Rows) (*Folder, error) {
+// Open reads the campaign that a folder holds.
+func Open(path string) (*Folder, error) {
 	name := filepath.Join(path, specName)
 	s, err := readSpec(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -93,7 +99,7 @@ func Open(path string, rows Rows) (*Folder, error) {
 		return nil, err
 	}
 	tasks, err := s.Plan()
-	return &Folder{s.Name, path, tasks, rows}, err
+	return &Folder{s.Name, path, tasks}, err
 }
 
 func readSpec(path string) (*Spec, error) {
@@ -112,7 +118,7 @@ func prepare(path string, s *Spec, e *Execution) (*Folder, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	f := &Folder{s.Name, path, tasks, e.Rows}
+	f := &Folder{s.Name, path, tasks}
 	if err := f.holdsNoOther(s); err != nil {
 		return nil, nil, err
 	}
@@ -207,22 +213,40 @@ const (
 )
 
 func (f *Folder) state(t *Task, version string) (state, error) {
-	rows, err := f.readRows(t)
+	noted, err := f.noted(t)
 	if errors.Is(err, fs.ErrNotExist) {
 		return missing, nil
 	}
 	if err != nil {
 		return changed, nil // a row that cannot be read is made anew
 	}
-	hash, err := FileHash(f.Archive(t))
+	now, err := f.made(t, version)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return missing, err
 	}
-	now := Provenance{Run: t.ID, Group: t.Group, SpecHash: t.Hash, Version: version, Input: f.input(t), InputHash: hash}
-	if rows.from == now {
+	if noted == now {
 		return standing, nil
 	}
 	return changed, nil
+}
+
+// made is where the archive that is there would come from, made by a version.
+func (f *Folder) made(t *Task, version string) (Provenance, error) {
+	hash, err := FileHash(f.Archive(t))
+	return Provenance{Run: t.ID, Group: t.Group, SpecHash: t.Hash, Version: version, Input: f.input(t), InputHash: hash}, err
+}
+
+// noted is what the row of a run says.
+func (f *Folder) noted(t *Task) (p Provenance, err error) {
+	rows, err := ReadTable(f.Row(t), ProvenanceHead)
+	if err != nil {
+		return p, err
+	}
+	if len(rows) != 1 {
+		return p, input.At(input.Pos{File: f.Row(t)}, input.Bad(input.ErrFormat, "%d rows, expected one: remove it", len(rows)))
+	}
+	r := rows[0]
+	return Provenance{r[0], r[1], r[2], r[3], r[4], r[5]}, nil
 }
 
 // ReadTable reads the rows of a table below its header, which must be this one.
@@ -249,19 +273,19 @@ func ReadTable(path string, head []string) ([][]string, error) {
 	return records[1:], nil
 }
 
-// Finished is where the rows of all runs come from, in the order of the plan.
+// Finished is where all runs come from, in the order of the plan.
 // It is an error if a run is not done, whatever the version that did it.
 func (f *Folder) Finished() ([]Provenance, error) {
 	var out []Provenance
 	var wanting []string
 	for i := range f.Tasks {
 		t := &f.Tasks[i]
-		rows, err := f.readRows(t)
-		if err != nil || rows.from.SpecHash != t.Hash {
+		noted, err := f.noted(t)
+		if err != nil || noted.SpecHash != t.Hash {
 			wanting = append(wanting, t.ID)
 			continue
 		}
-		hash, err := FileHash(f.Archive(t))
+		now, err := f.made(t, noted.Version)
 		if errors.Is(err, os.ErrNotExist) {
 			return nil, input.At(input.Pos{File: f.Archive(t)}, input.Bad(input.ErrMissing,
 				"the archive of a run that was done is gone; sfstat campaign run makes it anew"))
@@ -269,11 +293,11 @@ func (f *Folder) Finished() ([]Provenance, error) {
 		if err != nil {
 			return nil, err
 		}
-		if hash != rows.from.InputHash {
+		if now.InputHash != noted.InputHash {
 			return nil, input.At(input.Pos{File: f.Archive(t)}, fmt.Errorf(
-				"SHA-256 is %s, expected %s as in %s: the archive was changed; sfstat campaign run makes it anew", hash, rows.from.InputHash, f.Row(t)))
+				"SHA-256 is %s, expected %s as in %s: the archive was changed; sfstat campaign run makes it anew", now.InputHash, noted.InputHash, f.Row(t)))
 		}
-		out = append(out, rows.from)
+		out = append(out, noted)
 	}
 	if len(wanting) > 0 {
 		return nil, input.At(input.Pos{File: f.Path}, input.Bad(input.ErrMissing,

@@ -87,16 +87,3 @@ func TestKilled(t *testing.T) {
 		t.Errorf("never killed and killed differ:\n%s", diff)
 	}
 }
-
-func TestRowsOfBeforeAreGone(t *testing.T) {
-	s, dir := small(t), t.TempDir()
-	execute(t, dir, s, Execution{Version: "1"})
-	s.Groups[0].Steps = 41
-	fails := making(func(context.Context, *Task, func(*trace.Window) error) error { return context.DeadlineExceeded })
-	if o := execute(t, dir, s, Execution{Version: "1", Maker: fails}); len(o.Failed) != 6 {
-		t.Errorf("%+v, expected 6 to fail", o)
-	}
-	if got := files(t, dir); strings.Contains(strings.Join(got, " "), rowsName) {
-		t.Errorf("rows of the campaign as it was are there: %v", got)
-	}
-}

@@ -51,7 +51,7 @@ func TestRunsAreMadeByProcesses(t *testing.T) {
 	m := Maker{Dir: dir, Python: python(t)}
 	t.Setenv(standin.Fails, "a-data-120ms-r4-s1")
 	s := spec(t, small)
-	o, err := campaign.Execute(t.Context(), dir, s, campaign.Execution{Maker: m, Workers: 1, Rows: tables.Rows()})
+	o, err := campaign.Execute(t.Context(), dir, s, campaign.Execution{Maker: m, Workers: 1})
 	if err != nil || o.Made != 3 || len(o.Failed) != 1 {
 		t.Fatalf("%+v, %v, expected 3 made and 1 failed", o, err)
 	}
@@ -62,12 +62,16 @@ func TestRunsAreMadeByProcesses(t *testing.T) {
 		t.Errorf("the job lies elsewhere, where a kill would leave it behind: %v", err)
 	}
 	t.Setenv(standin.Fails, "")
-	if o, err = campaign.Execute(t.Context(), dir, s, campaign.Execution{Maker: m, Workers: 1, Rows: tables.Rows()}); err != nil || !cmp.Equal(o, campaign.Outcome{Made: 1, Stood: 3}) {
+	if o, err = campaign.Execute(t.Context(), dir, s, campaign.Execution{Maker: m, Workers: 1}); err != nil || !cmp.Equal(o, campaign.Outcome{Made: 1, Stood: 3}) {
 		t.Fatalf("again: %+v, %v, expected 1 made", o, err)
 	}
-	rows, err := os.ReadFile(filepath.Join(dir, "rows.csv"))
-	if err != nil || strings.Count(string(rows), "\n") != 1+4*2 || strings.Count(string(rows), ",2:data.next_wait,") != 4 {
-		t.Errorf("%v, expected two windows of four runs, two with rank 2 hidden in data:\n%s", err, rows)
+	evaluation, err := tables.Open(dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows strings.Builder
+	if err := evaluation.WriteRows(&rows); err != nil || strings.Count(rows.String(), "\n") != 1+4*2 || strings.Count(rows.String(), ",2:data.next_wait,") != 4 {
+		t.Errorf("%v, expected two windows of four runs, two with rank 2 hidden in data:\n%s", err, &rows)
 	}
 }
 

@@ -17,8 +17,7 @@
 // the exposed makespan; times are nanoseconds.
 //
 // [New] scores any windows; [Open] scores those of a finished campaign, and its
-// [Evaluation] makes tables and figures. [Rows] is what an execution notes of
-// each run by the same scoring.
+// [Evaluation] makes tables and figures.
 //
 // Assumptions: a run's windows arrive in order. A fault holds in every window
 // of its run, except where the table notes "aba": there it holds in every

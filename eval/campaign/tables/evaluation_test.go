@@ -29,7 +29,7 @@ func small(t *testing.T) *campaign.Spec {
 
 func execute(t *testing.T, dir string, s *campaign.Spec) {
 	t.Helper()
-	if _, err := campaign.Execute(t.Context(), dir, s, campaign.Execution{Version: "1", Rows: Rows()}); err != nil {
+	if _, err := campaign.Execute(t.Context(), dir, s, campaign.Execution{Version: "1"}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -44,7 +44,7 @@ func TestPairedRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(t.TempDir(), "cost")
-	if _, err := campaign.Execute(t.Context(), dir, s, campaign.Execution{Rows: Rows(), Maker: timed{dir: dir, packets: t.TempDir()}, Workers: 1}); err != nil {
+	if _, err := campaign.Execute(t.Context(), dir, s, campaign.Execution{Maker: timed{dir: dir, packets: t.TempDir()}, Workers: 1}); err != nil {
 		t.Fatal(err)
 	}
 	made := tablesOf(t, dir, s)["table-7"]

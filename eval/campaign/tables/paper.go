@@ -93,7 +93,7 @@ type Evaluation struct {
 // Open scores the archives of a finished campaign with the scoring of [Scorer] by gates, nil: the defaults. An archive
 // that is not the one that its row tells of is an error, and so is a run that is missing.
 func Open(dir string, by *gates.Gates) (*Evaluation, error) {
-	f, err := campaign.Open(dir, Rows())
+	f, err := campaign.Open(dir)
 	if err != nil {
 		return nil, err
 	}

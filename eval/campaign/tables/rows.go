@@ -2,25 +2,25 @@ package tables
 
 import (
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 
 	"github.com/sfstat/sfstat/eval/campaign"
-	"github.com/sfstat/sfstat/eval/simulate"
-	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/internal/table"
 )
 
-// Rows is what an execution notes of its runs: everything that is known, one row per window;
-// what belongs to a run is repeated in each of its windows. Empty cells are unknown or do not
-// apply.
-func Rows() campaign.Rows {
-	return campaign.Rows{Head: rowHead(), Of: func(truth []simulate.TruthRow, windows func(func(*trace.Window) error) error) ([][]string, error) {
-		scorer := New(truth, nil)
-		if err := windows(scorer.Add); err != nil {
-			return nil, err
+// WriteRows writes everything that is known as CSV, one row per window; what belongs to a run
+// is repeated in each of its windows. Empty cells are unknown or do not apply. Behind them
+// stands where the run comes from.
+func (e *Evaluation) WriteRows(w io.Writer) error {
+	var rows [][]string
+	for i, r := range e.score.Runs {
+		for _, row := range r.rows() {
+			rows = append(rows, append(row, e.rows[i].Cells()[1:]...))
 		}
-		return scorer.Score().windowRows(), nil
-	}}
+	}
+	return table.WriteCSV(w, append(rowHead(), campaign.ProvenanceHead[1:]...), rows)
 }
 
 func rowHead() []string {
@@ -34,15 +34,13 @@ func rowHead() []string {
 		"suspect", "suspect_rank", "suspect_stage", "suspect_gain", "confidence", "stage_right", "rank_answer", "named", "innocent")
 }
 
-func (s *Score) windowRows() (rows [][]string) {
-	for _, r := range s.Runs {
-		for i := range r.Windows {
-			var row []string
-			for _, value := range r.values(&r.Windows[i]) {
-				row = append(row, record(value))
-			}
-			rows = append(rows, row)
+func (r *scoredRun) rows() (rows [][]string) {
+	for i := range r.Windows {
+		var row []string
+		for _, value := range r.values(&r.Windows[i]) {
+			row = append(row, record(value))
 		}
+		rows = append(rows, row)
 	}
 	return rows
 }

@@ -145,9 +145,9 @@ func TestTablesAreRectangular(t *testing.T) {
 	truth := []simulate.TruthRow{{Run: "x", Family: simulate.Data, Ranks: 2, HiddenRank: 1, Stage: "a", Delay: 120},
 		{Run: "y", Ranks: 2, HiddenRank: -1}}
 	s := scored(t, truth, byHand("x", 0), byHand("y", 0))
-	for _, row := range s.windowRows() {
-		if len(row) != len(rowHead()) {
-			t.Errorf("%d cells under %d heads: %v", len(row), len(rowHead()), row)
+	for _, r := range s.Runs {
+		if rows := r.rows(); len(rows) != 1 || len(rows[0]) != len(rowHead()) {
+			t.Errorf("%q under %d heads", rows, len(rowHead()))
 		}
 	}
 	for _, made := range []*table.Table{s.methodTable(), s.routingTable(), s.forwardTable(), s.healthyTable(), s.sweepTable()} {

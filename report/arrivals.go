@@ -21,10 +21,9 @@ type Arrivals struct {
 // place and rank.
 func (o Output) Arrivals(jobs []Arrivals) error {
 	return o.write(forms{
-		"arrivals",
-		func() any { return jobsJSON[arrivalJobJSON]{each(jobs, Arrivals.wire)} },
-		func() *csvTable { return arrivalRows(jobs) },
-		func() document { return jobsDocument(jobs, Arrivals.document) },
+		schema:   "arrivals",
+		json:     func() any { return jobsJSON[arrivalJobJSON]{each(jobs, Arrivals.wire)} },
+		document: func() document { return jobsDocument(jobs, Arrivals.document) },
 	})
 }
 
@@ -100,14 +99,6 @@ func (j Arrivals) wire() arrivalJobJSON {
 		out.Late = append(out.Late, x)
 	}
 	return out
-}
-
-// arrivalCSV has one row per place and rank.
-var arrivalCSV = itemsOf[jobsJSON[arrivalJobJSON]]("jobs.places.ranks",
-	"run op group stage source_line call=source_line.call after waits_for points skew_ns noise_ns rank arrival_ns delay_ns last strikes cost_ns p")
-
-func arrivalRows(jobs []Arrivals) *csvTable {
-	return arrivalCSV.of(jobsJSON[arrivalJobJSON]{each(jobs, Arrivals.wire)})
 }
 
 const (

@@ -30,10 +30,9 @@ func (o Output) Batch(sum *findings.Summary) error {
 		return err
 	}
 	return o.writeWhole(forms{
-		"batch",
-		func() any { return batchOf(sum, changes, onsets) },
-		func() *csvTable { return structRows(each(sum.Runs(), batchRun)) },
-		func() document { return batchDocument(sum, changes, onsets) },
+		schema:   "batch",
+		json:     func() any { return batchOf(sum, changes, onsets) },
+		document: func() document { return batchDocument(sum, changes, onsets) },
 	})
 }
 

@@ -21,10 +21,9 @@ type Blame struct {
 // culprit.
 func (o Output) Blame(results []Blame) error {
 	return o.write(forms{
-		"blame",
-		func() any { return tracesJSON[blameJSON]{each(results, Blame.wire)} },
-		func() *csvTable { return culpritRows(results) },
-		func() document { return blameDocument(results) },
+		schema:   "blame",
+		json:     func() any { return tracesJSON[blameJSON]{each(results, Blame.wire)} },
+		document: func() document { return blameDocument(results) },
 	})
 }
 
@@ -70,13 +69,6 @@ func (b Blame) wire() blameJSON {
 		out.Culprits[i] = j
 	}
 	return out
-}
-
-var culpritCSV = itemsOf[tracesJSON[blameJSON]]("traces.culprits",
-	"run kind rank dp pp op seqs pred_rank pred_op edge symptoms in_step_ids delay_ns victim_ranks path_step path")
-
-func culpritRows(results []Blame) *csvTable {
-	return culpritCSV.of(tracesJSON[blameJSON]{each(results, Blame.wire)})
 }
 
 const (

@@ -12,10 +12,9 @@ import (
 func (o Output) CommMatrix(r *comm.Result) error {
 	sent, unplaced := comm.SentBetween(r)
 	return o.write(forms{
-		"comm-matrix",
-		func() any { return matrixOf(sent, unplaced) },
-		func() *csvTable { return structRows(matrixOf(sent, unplaced).Sent) },
-		func() document { return matrixDocument(sent, unplaced) },
+		schema:   "comm-matrix",
+		json:     func() any { return matrixOf(sent, unplaced) },
+		document: func() document { return matrixDocument(sent, unplaced) },
 	})
 }
 

@@ -10,16 +10,11 @@ import (
 func (o Output) CommSteps(r *comm.Result) error {
 	steps := comm.StepsOf(r)
 	return o.write(forms{
-		"comm-steps",
-		func() any { return stepsOf(steps) },
-		func() *csvTable {
-			return stepCSV.of(stepsOf(steps))
-		},
-		func() document { return stepsDocument(steps) },
+		schema:   "comm-steps",
+		json:     func() any { return stepsOf(steps) },
+		document: func() document { return stepsDocument(steps) },
 	})
 }
-
-var stepCSV = itemsOf[stepsJSON]("steps.operations", "era step step_name op calls bytes")
 
 // placeName is the step, or when in the job's life it was.
 func placeName(s *comm.Steps, p comm.Place) string {

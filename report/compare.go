@@ -18,10 +18,9 @@ import (
 // Comparison writes what two sets of runs differ in. CSV is one row per measure.
 func (o Output) Comparison(c *runs.Comparison) error {
 	return o.write(forms{
-		"compare",
-		func() any { return comparisonOf(c) },
-		func() *csvTable { return structRows(comparisonOf(c).Rows) },
-		func() document { return comparisonDocument(c) },
+		schema:   "compare",
+		json:     func() any { return comparisonOf(c) },
+		document: func() document { return comparisonDocument(c) },
 	})
 }
 

@@ -18,10 +18,10 @@ type Completions struct {
 // is one row per worker; where all distances are kept, one per pair.
 func (o Output) Completions(results []Completions) error {
 	return o.write(forms{
-		"ks",
-		func() any { return tracesJSON[completionsJSON]{each(results, Completions.wire)} },
-		func() *csvTable { return completionsRows(results) },
-		func() document { return completionsDocument(results) },
+		schema:   "ks",
+		json:     func() any { return tracesJSON[completionsJSON]{each(results, Completions.wire)} },
+		rows:     func() any { return completionsRows(results) },
+		document: func() document { return completionsDocument(results) },
 	})
 }
 
@@ -99,7 +99,7 @@ type pairJSON struct {
 
 // completionsRows is one row per worker in the order of the ranks' places, or one
 // per pair of workers.
-func completionsRows(results []Completions) *csvTable {
+func completionsRows(results []Completions) any {
 	var pairs []pairJSON
 	for _, r := range results {
 		n := len(r.Scores)
@@ -110,13 +110,10 @@ func completionsRows(results []Completions) *csvTable {
 		}
 	}
 	if len(pairs) > 0 {
-		return structRows(pairs)
+		return rowsJSON[pairJSON]{pairs}
 	}
-	return workerCSV.of(tracesJSON[completionsJSON]{each(results, Completions.wire)})
+	return tracesJSON[completionsJSON]{each(results, Completions.wire)}
 }
-
-var workerCSV = itemsOf[tracesJSON[completionsJSON]]("traces.workers",
-	"run rank dp pp completions peers s median later_ns departure p q flagged undecided")
 
 // workersShown is how many workers a table lists.
 const workersShown = 20

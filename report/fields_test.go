@@ -106,8 +106,15 @@ func TestColumnsAreExplained(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	heads := map[string][]string{"arrivals": arrivalCSV.head, "hang": structRows[standing](nil).head, "comm": trafficCSV.head, "comm-steps": stepCSV.head,
-		"comm-matrix": structRows[sentJSON](nil).head, "comm-topology": pathCSV.head, "slack": structRows[slackRow](nil).head}
+	headOf := func(v any) []string {
+		p, _ := documentOf("hang")
+		return p.rowsOf(v).head
+	}
+	heads := map[string][]string{"hang": headOf(rowsJSON[standing]{}), "slack": headOf(rowsJSON[slackRow]{})}
+	for _, name := range []string{"arrivals", "comm", "comm-steps", "comm-matrix", "comm-topology"} {
+		p, _ := documentOf(name)
+		heads[name] = p.rowsOf(reflect.Zero(p.of).Interface()).head
+	}
 	rendered(t, CSV, Style{}, func(name string, out []byte) {
 		name, _, _ = strings.Cut(name, "-")
 		head, _, _ := strings.Cut(string(out), "\n")

@@ -13,10 +13,10 @@ import (
 // disagree. CSV is one row per rank that is missing or waits.
 func (o Output) Hang(jobs []Arrivals) error {
 	return o.write(forms{
-		"hang",
-		func() any { return jobsJSON[hangJobJSON]{each(jobs, Arrivals.hangWire)} },
-		func() *csvTable { return hangRows(jobs) },
-		func() document { return jobsDocument(jobs, Arrivals.hangDocument) },
+		schema:   "hang",
+		json:     func() any { return jobsJSON[hangJobJSON]{each(jobs, Arrivals.hangWire)} },
+		rows:     func() any { return hangRows(jobs) },
+		document: func() document { return jobsDocument(jobs, Arrivals.hangDocument) },
 	})
 }
 
@@ -88,22 +88,21 @@ type standing struct {
 	Enter    int64         `json:"last_enter_ns" null:"zero"`
 }
 
-func hangRows(jobs []Arrivals) *csvTable {
-	var rows []standing
+func hangRows(jobs []Arrivals) (rows rowsJSON[standing]) {
 	for _, j := range jobs {
 		if j.Result.Hang == nil {
 			continue
 		}
 		for _, b := range j.Result.Hang.Groups {
 			for _, a := range b.Missing {
-				rows = append(rows, standing{j.Run, b.Group, b.Op, b.Seq, a.Rank, a.Host, "missing", a.Op, a.Seq, a.Line, a.Enter})
+				rows.Rows = append(rows.Rows, standing{j.Run, b.Group, b.Op, b.Seq, a.Rank, a.Host, "missing", a.Op, a.Seq, a.Line, a.Enter})
 			}
 			for _, rank := range b.Waiting {
-				rows = append(rows, standing{j.Run, b.Group, b.Op, b.Seq, rank, "", "waiting", b.Op, b.Seq, b.Line, b.Since})
+				rows.Rows = append(rows.Rows, standing{j.Run, b.Group, b.Op, b.Seq, rank, "", "waiting", b.Op, b.Seq, b.Line, b.Since})
 			}
 		}
 	}
-	return structRows(rows)
+	return rows
 }
 
 func (j Arrivals) hangDocument() document {

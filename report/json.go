@@ -18,6 +18,9 @@ func each[In, T any](items []In, of func(In) T) []T {
 	return out
 }
 
+// strs are the names of values that name themselves; never nil.
+func strs[T fmt.Stringer](v []T) []string { return each(v, T.String) }
+
 // optionalString is nil for "".
 func optionalString(s string) *string {
 	if s == "" {

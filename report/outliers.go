@@ -27,10 +27,9 @@ type Outliers struct {
 // is one row per outlier.
 func (o Output) Outliers(results []Outliers) error {
 	return o.write(forms{
-		"zscore",
-		func() any { return tracesJSON[outliersJSON]{each(results, Outliers.wire)} },
-		func() *csvTable { return outlierRows(results) },
-		func() document { return outliersDocument(results) },
+		schema:   "zscore",
+		json:     func() any { return tracesJSON[outliersJSON]{each(results, Outliers.wire)} },
+		document: func() document { return outliersDocument(results) },
 	})
 }
 
@@ -147,13 +146,6 @@ func (x outlierOf) step() *int64 {
 		return nil
 	}
 	return &x.View.Steps()[x.Step]
-}
-
-var outlierCSV = itemsOf[tracesJSON[outliersJSON]]("traces.outliers",
-	"run rank dp pp op seq step quantity effect_ns score threshold p sure")
-
-func outlierRows(results []Outliers) *csvTable {
-	return outlierCSV.of(tracesJSON[outliersJSON]{each(results, Outliers.wire)})
 }
 
 func (x outlierOf) stepText() string {

@@ -13,10 +13,10 @@ import (
 // Overhead writes what something costs. CSV is one row per statistic and method.
 func (o Output) Overhead(a *overhead.Account) error {
 	return o.writeWhole(forms{
-		"overhead",
-		func() any { return overheadOf(a) },
-		func() *csvTable { return boundRows(a) },
-		func() document { return overheadDocument(a) },
+		schema:   "overhead",
+		json:     func() any { return overheadOf(a) },
+		rows:     func() any { return boundsJSON{overheadOf(a), boundsOf(a)} },
+		document: func() document { return overheadDocument(a) },
 	})
 }
 
@@ -83,15 +83,6 @@ func boundsOf(a *overhead.Account) (out []bound) {
 type boundsJSON struct {
 	overheadJSON
 	Bounds []bound `json:"bounds"`
-}
-
-// boundCSV has one row per statistic and method. A single pair of runs has
-// none.
-var boundCSV = itemsOf[boundsJSON]("bounds",
-	"statistic method value standard_error lower upper at_least at_most confidence gate standing paired_runs pairs replicates seed")
-
-func boundRows(a *overhead.Account) *csvTable {
-	return boundCSV.of(boundsJSON{overheadOf(a), boundsOf(a)})
 }
 
 // overheadDocument is what it costs, the bounds by every method, the pairs.

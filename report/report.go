@@ -78,10 +78,10 @@ type Output struct {
 // Verdict writes v and the refused inputs. CSV has no place for the latter.
 func (o Output) Verdict(v *diagnose.Verdict) error {
 	return o.writeWhole(forms{
-		"verdict",
-		func() any { return verdictOf(v, o.Problems) },
-		func() *csvTable { return findingRows(v) },
-		func() document { return verdictDocument(v, o.Problems, o.Style) },
+		schema:   "verdict",
+		json:     func() any { return verdictOf(v, o.Problems) },
+		rows:     func() any { return runsOf(v) },
+		document: func() document { return verdictDocument(v, o.Problems, o.Style) },
 	})
 }
 
@@ -89,19 +89,18 @@ func (o Output) Verdict(v *diagnose.Verdict) error {
 // the latter.
 func (o Output) Frontier(results []*frontier.Result) error {
 	return o.write(forms{
-		"frontier",
-		func() any { return windowsJSON[windowJSON]{each(results, windowFrom)} },
-		func() *csvTable { return stageRows(results) },
-		func() document { return frontierDocument(results) },
+		schema:   "frontier",
+		json:     func() any { return windowsJSON[windowJSON]{each(results, windowFrom)} },
+		document: func() document { return frontierDocument(results) },
 	})
 }
 
-// forms are those of one result: JSON by its schema, rows of CSV, and a document
-// for Text and Markdown.
+// forms are those of one result: JSON by its schema, what rows of CSV are of, and a
+// document for Text and Markdown.
 type forms struct {
 	schema   string // by its name
 	json     func() any
-	rows     func() *csvTable
+	rows     func() any // nil: the JSON
 	document func() document
 }
 
@@ -116,11 +115,16 @@ func (o Output) write(f forms) error {
 // writeWhole writes one of the forms of a result that says itself what was refused,
 // or has no inputs that might be.
 func (o Output) writeWhole(f forms) error {
-	switch o.Format {
-	case JSON:
-		return o.publish(f)
-	case CSV:
-		return f.rows().write(o.W)
+	p, ok := documentOf(f.schema)
+	switch {
+	case !ok:
+		return fmt.Errorf("report: no document is called %q", f.schema)
+	case o.Format == JSON:
+		return o.publish(p, f)
+	case o.Format == CSV && f.rows != nil:
+		return p.rowsOf(f.rows()).write(o.W)
+	case o.Format == CSV:
+		return p.rowsOf(f.json()).write(o.W)
 	}
 	return o.show(f.document())
 }

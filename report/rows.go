@@ -22,26 +22,24 @@ type csvTable struct {
 // write writes them in one piece.
 func (r *csvTable) write(w io.Writer) error { return table.WriteCSV(w, r.head, r.rows) }
 
-// structRows has a row for each struct, its fields as JSON names them.
-func structRows[T any](rows []T) *csvTable {
-	out, fields := &csvTable{}, fieldsOf(reflect.TypeFor[T]())
-	for _, f := range fields {
-		out.head = append(out.head, f.name)
-	}
-	for i := range rows {
-		row, of := make([]string, len(fields)), reflect.ValueOf(&rows[i]).Elem()
-		for k, f := range fields {
-			row[k] = cellText(f.in(of))
-		}
-		out.rows = append(out.rows, row)
-	}
-	return out
+// rowsJSON are rows of CSV that are no list of the JSON: all fields of each are columns.
+type rowsJSON[T any] struct {
+	Rows []T `json:"rows"`
 }
 
-// itemTable is a table with a row for each item of a list in the JSON of a T.
-type itemTable[T any] struct {
+// rowsOf are the rows of CSV of a document's JSON, or of a rowsJSON.
+func (p *published) rowsOf(v any) *csvTable {
+	list, columns := p.list, p.columns
+	if _, ok := fieldOf(reflect.TypeOf(v), "rows"); ok && list != "rows" {
+		list, columns = "rows", ""
+	}
+	return itemsOf(reflect.TypeOf(v), list, columns).of(v)
+}
+
+// itemTable is a table with a row for each item of a list in the JSON of a value.
+type itemTable struct {
 	head  []string
-	lists []listAt // from the T to the items
+	lists []listAt // from the value to the items
 	cells []func(item) string
 }
 
@@ -60,19 +58,22 @@ type item struct {
 // still has a row where that list is marked, as "windows.stages?".
 //
 // A column is the field of its name, of the item or else of the nearest struct around it. What stands behind = is where it is taken from:
-// a field of a field (rate.lower), or a field that is called otherwise in JSON.
+// a field of a field (rate.lower), or a field that is called otherwise in JSON. Without columns all fields of the items are.
 //
-// It panics on a name that the types do not have: tables are variables of the package, so that the program does not start with a wrong one.
-func itemsOf[T any](list, columns string) *itemTable[T] {
-	t, on := &itemTable[T]{}, way{structs: []reflect.Type{reflect.TypeFor[T]()}}
+// It panics on a name that the types do not have.
+func itemsOf(of reflect.Type, list, columns string) *itemTable {
+	t, on := &itemTable{}, way{structs: []reflect.Type{of}}
 	for _, name := range strings.Split(list, ".") {
 		name, always := strings.CutSuffix(name, "?")
 		f, ok := fieldOf(on.structs[len(on.structs)-1], name)
 		if !ok || f.of.Kind() != reflect.Slice {
-			panic(fmt.Sprintf("%v: %s has no list %q", reflect.TypeFor[T](), list, name))
+			panic(fmt.Sprintf("%v: %s has no list %q", of, list, name))
 		}
 		t.lists = append(t.lists, listAt{f, always})
 		on.structs = append(on.structs, f.of.Elem())
+	}
+	if columns == "" {
+		columns = strings.Join(each(fieldsOf(on.structs[len(on.structs)-1]), func(f field) string { return f.name }), " ")
 	}
 	for _, c := range strings.Fields(columns) {
 		name, from, renamed := strings.Cut(c, "=")
@@ -81,7 +82,7 @@ func itemsOf[T any](list, columns string) *itemTable[T] {
 		}
 		cell := on.cell(from)
 		if cell == nil {
-			panic(fmt.Sprintf("%v: column %q of %s is nowhere", reflect.TypeFor[T](), c, list))
+			panic(fmt.Sprintf("%v: column %q of %s is nowhere", of, c, list))
 		}
 		t.head, t.cells = append(t.head, name), append(t.cells, cell)
 	}
@@ -89,13 +90,13 @@ func itemsOf[T any](list, columns string) *itemTable[T] {
 }
 
 // of is the rows of v.
-func (t *itemTable[T]) of(v T) *csvTable {
+func (t *itemTable) of(v any) *csvTable {
 	out := &csvTable{head: t.head}
 	t.descend(out, item{around: []reflect.Value{reflect.ValueOf(v)}})
 	return out
 }
 
-func (t *itemTable[T]) descend(out *csvTable, x item) {
+func (t *itemTable) descend(out *csvTable, x item) {
 	depth := len(x.around) - 1
 	if depth == len(t.lists) {
 		t.row(out, x)
@@ -114,7 +115,7 @@ func (t *itemTable[T]) descend(out *csvTable, x item) {
 	}
 }
 
-func (t *itemTable[T]) row(out *csvTable, x item) {
+func (t *itemTable) row(out *csvTable, x item) {
 	row := make([]string, len(t.cells))
 	for i, cell := range t.cells {
 		row[i] = cell(x)

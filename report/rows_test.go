@@ -1,6 +1,7 @@
 package report
 
 import (
+	"reflect"
 	"slices"
 	"testing"
 )
@@ -36,7 +37,7 @@ func TestItemsOf(t *testing.T) {
 		{Name: "a", Lid: &lidOf{1.5}, Red: []string{"ox", "sea"}, Bolts: []boltOf{{7, "ox"}, {-1, "sky"}}},
 		{Name: "b"},
 	}}}}
-	got := itemsOf[shelves]("shelves.boxes.bolts?", "box=name length colour lid=lid.width red").of(v)
+	got := itemsOf(reflect.TypeFor[shelves](), "shelves.boxes.bolts?", "box=name length colour lid=lid.width red").of(v)
 	if want := []string{"box", "length", "colour", "lid", "red"}; !slices.Equal(got.head, want) {
 		t.Errorf("head %q, want %q", got.head, want)
 	}
@@ -67,7 +68,7 @@ func TestItemsOfRefusesNamesThatTypesLack(t *testing.T) {
 					t.Error("it is taken")
 				}
 			}()
-			itemsOf[shelves](c.list, c.columns)
+			itemsOf(reflect.TypeFor[shelves](), c.list, c.columns)
 		})
 	}
 }

@@ -16,27 +16,52 @@ type published struct {
 	doc      string
 	of       reflect.Type
 	problems bool
+	// list and columns are the rows of its CSV, as itemsOf has them.
+	list, columns string
 }
 
 // documents are the published ones, by name.
 var documents = []published{
-	{"arrivals", 1, "who arrives last where ranks synchronise: sfstat arrivals", reflect.TypeFor[jobsJSON[arrivalJobJSON]](), true},
-	{"batch", 1, "what the runs of an archive come to: sfstat batch", reflect.TypeFor[batchJSON](), false},
-	{"blame", 1, "where delays began: sfstat blame", reflect.TypeFor[tracesJSON[blameJSON]](), true},
-	{"comm", 1, "what a job communicated: sfstat comm", reflect.TypeFor[trafficJSON](), true},
-	{"comm-matrix", 1, "how many bytes each rank sends each other: sfstat comm --show matrix", reflect.TypeFor[matrixJSON](), true},
-	{"comm-steps", 1, "what a job communicated in each step: sfstat comm --show steps", reflect.TypeFor[stepsJSON](), true},
-	{"comm-topology", 1, "the machines of a job, as NCCL printed them: sfstat comm --show topology", reflect.TypeFor[topologyJSON](), true},
-	{"compare", 1, "what two sets of runs differ in: sfstat compare", reflect.TypeFor[comparisonJSON](), true},
-	{"frontier", 1, "the accounts of windows and role groups: sfstat frontier", reflect.TypeFor[windowsJSON[windowJSON]](), true},
-	{"hang", 1, "who is missing where a job stands still: sfstat hang", reflect.TypeFor[jobsJSON[hangJobJSON]](), true},
-	{"ks", 1, "K-S distances between the completion times of workers: sfstat ks", reflect.TypeFor[tracesJSON[completionsJSON]](), true},
-	{"overhead", 1, "what something costs: sfstat overhead", reflect.TypeFor[overheadJSON](), false},
-	{"slack", 1, "how long each rank was ahead of the last one at each boundary: sfstat frontier --detail slack", reflect.TypeFor[windowsJSON[Slack]](), true},
-	{"sources", 1, "what several recorders say of one run: sfstat campaign sources", reflect.TypeFor[sourcesJSON](), false},
-	{"verdict", 3, "the verdict on all runs of the input: sfstat diagnose", reflect.TypeFor[verdictJSON](), false},
-	{"whatif", 1, "what uneven work costs: sfstat whatif", reflect.TypeFor[tracesJSON[whatifJSON]](), true},
-	{"zscore", 1, "operators that run unlike themselves on other ranks: sfstat zscore", reflect.TypeFor[tracesJSON[outliersJSON]](), true},
+	{"arrivals", 1, "who arrives last where ranks synchronise: sfstat arrivals", reflect.TypeFor[jobsJSON[arrivalJobJSON]](), true,
+		"jobs.places.ranks", "run op group stage source_line call=source_line.call after waits_for points skew_ns noise_ns rank arrival_ns delay_ns last strikes cost_ns p"},
+	{"batch", 1, "what the runs of an archive come to: sfstat batch", reflect.TypeFor[batchJSON](), false,
+		"runs", ""},
+	{"blame", 1, "where delays began: sfstat blame", reflect.TypeFor[tracesJSON[blameJSON]](), true,
+		"traces.culprits", "run kind rank dp pp op seqs pred_rank pred_op edge symptoms in_step_ids delay_ns victim_ranks path_step path"},
+	{"comm", 1, "what a job communicated: sfstat comm", reflect.TypeFor[trafficJSON](), true,
+		"communicators.operations", "communicator=id kind nranks ranks op calls bytes"},
+	{"comm-matrix", 1, "how many bytes each rank sends each other: sfstat comm --show matrix", reflect.TypeFor[matrixJSON](), true,
+		"sent", ""},
+	{"comm-steps", 1, "what a job communicated in each step: sfstat comm --show steps", reflect.TypeFor[stepsJSON](), true,
+		"steps.operations", "era step step_name op calls bytes"},
+	{"comm-topology", 1, "the machines of a job, as NCCL printed them: sfstat comm --show topology", reflect.TypeFor[topologyJSON](), true,
+		"machines.paths", "host from_rank to_rank class gbps"},
+	{"compare", 1, "what two sets of runs differ in: sfstat compare", reflect.TypeFor[comparisonJSON](), true,
+		"rows", ""},
+	{"frontier", 1, "the accounts of windows and role groups: sfstat frontier", reflect.TypeFor[windowsJSON[windowJSON]](), true,
+		"windows.stages?", "run window group cut world_size ranks first_step steps makespan_ns labels downgrade_reasons leader_rank leader_switches " +
+			"closure_residual_share=quality.closure_residual_share overlap_error_share=quality.overlap_error_share " +
+			"missing_ranks=quality.missing_ranks gather_ok=quality.gather_ok " +
+			"stage=name advance_ns share gain sync_gain max_share mean_share latest_ranks lag_ns lag_increase_ns gap_ns synchronises wait_ns saves " +
+			"routing_set co_critical_stages"},
+	{"hang", 1, "who is missing where a job stands still: sfstat hang", reflect.TypeFor[jobsJSON[hangJobJSON]](), true,
+		"rows", ""},
+	{"ks", 1, "K-S distances between the completion times of workers: sfstat ks", reflect.TypeFor[tracesJSON[completionsJSON]](), true,
+		"traces.workers", "run rank dp pp completions peers s median later_ns departure p q flagged undecided"},
+	{"overhead", 1, "what something costs: sfstat overhead", reflect.TypeFor[overheadJSON](), false,
+		"bounds", "statistic method value standard_error lower upper at_least at_most confidence gate standing paired_runs pairs replicates seed"},
+	{"slack", 1, "how long each rank was ahead of the last one at each boundary: sfstat frontier --detail slack", reflect.TypeFor[windowsJSON[Slack]](), true,
+		"rows", ""},
+	{"sources", 1, "what several recorders say of one run: sfstat campaign sources", reflect.TypeFor[sourcesJSON](), false,
+		"rows", ""},
+	{"verdict", 3, "the verdict on all runs of the input: sfstat diagnose", reflect.TypeFor[verdictJSON](), false,
+		"runs.findings", "run status kind cause rank host local_rank role stage op seq group confidence below_min_gain gain run_gain run_gain_at_most " +
+			"struck_count=steps_struck.count struck_of=steps_struck.of struck_first=steps_struck.first struck_last=steps_struck.last pattern=steps_struck.pattern " +
+			"excess_ns explained_ns score windows evidence"},
+	{"whatif", 1, "what uneven work costs: sfstat whatif", reflect.TypeFor[tracesJSON[whatifJSON]](), true,
+		"figures", "run figure name index rank dp pp slowdown t_ns trem_ns tadd_ns saved_ns rem add"},
+	{"zscore", 1, "operators that run unlike themselves on other ranks: sfstat zscore", reflect.TypeFor[tracesJSON[outliersJSON]](), true,
+		"traces.outliers", "run rank dp pp op seq step quantity effect_ns score threshold p sure"},
 }
 
 func documentOf(name string) (p *published, ok bool) {
@@ -51,11 +76,7 @@ func documentOf(name string) (p *published, ok bool) {
 func (p *published) id() string { return fmt.Sprintf("sfstat.%s/%d", p.name, p.version) }
 
 // publish writes the JSON of a result: its name, its fields, and what was refused.
-func (o Output) publish(f forms) error {
-	p, ok := documentOf(f.schema)
-	if !ok {
-		return fmt.Errorf("report: no document is called %q", f.schema)
-	}
+func (o Output) publish(p *published, f forms) error {
 	out, err := appendFields(fmt.Appendf(nil, `{"schema":%q`, p.id()), reflect.ValueOf(f.json()))
 	if err == nil && p.problems {
 		out, err = appendJSON(append(out, `,"problems":`...), reflect.ValueOf(problemsOf(o.Problems)))

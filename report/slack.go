@@ -49,10 +49,10 @@ type slackRow struct {
 // Slack writes the slack of windows: CSV and text have a row per rank and boundary.
 func (o Output) Slack(windows []Slack) error {
 	return o.write(forms{
-		"slack",
-		func() any { return windowsJSON[Slack]{windows} },
-		func() *csvTable { return structRows(slackRows(windows)) },
-		func() document { return document{slackTable(windows)} },
+		schema:   "slack",
+		json:     func() any { return windowsJSON[Slack]{windows} },
+		rows:     func() any { return rowsJSON[slackRow]{slackRows(windows)} },
+		document: func() document { return document{slackTable(windows)} },
 	})
 }
 

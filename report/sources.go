@@ -15,10 +15,10 @@ import (
 // source and stage.
 func (o Output) Sources(c *crosscheck.Comparison) error {
 	return o.writeWhole(forms{
-		"sources",
-		func() any { return sourcesOf(c) },
-		func() *csvTable { return sourceRows(c) },
-		func() document { return sourcesDocument(c) },
+		schema:   "sources",
+		json:     func() any { return sourcesOf(c) },
+		rows:     func() any { return sourceRows(c) },
+		document: func() document { return sourcesDocument(c) },
 	})
 }
 
@@ -85,8 +85,7 @@ type shareOfSource struct {
 }
 
 // sourceRows is one row per source and stage.
-func sourceRows(c *crosscheck.Comparison) *csvTable {
-	var rows []shareOfSource
+func sourceRows(c *crosscheck.Comparison) (rows rowsJSON[shareOfSource]) {
 	for _, a := range c.Accounts {
 		for i, stage := range c.Stages {
 			r := shareOfSource{a.Name, a.Format, a.Bytes, c.Steps, len(c.Ranks), a.Makespan, i, stage,
@@ -94,10 +93,10 @@ func sourceRows(c *crosscheck.Comparison) *csvTable {
 			if a.Held != nil {
 				r.Same = &a.Held.SameRouting
 			}
-			rows = append(rows, r)
+			rows.Rows = append(rows.Rows, r)
 		}
 	}
-	return structRows(rows)
+	return rows
 }
 
 func sourcesDocument(c *crosscheck.Comparison) document {

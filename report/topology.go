@@ -16,16 +16,11 @@ import (
 // Topology writes the machines of a job: paths between ranks, and the links between devices. CSV is one row per path.
 func (o Output) Topology(machines []comm.Machine) error {
 	return o.write(forms{
-		"comm-topology",
-		func() any { return topologyOf(machines) },
-		func() *csvTable {
-			return pathCSV.of(topologyOf(machines))
-		},
-		func() document { return topologyDocument(machines) },
+		schema:   "comm-topology",
+		json:     func() any { return topologyOf(machines) },
+		document: func() document { return topologyDocument(machines) },
 	})
 }
-
-var pathCSV = itemsOf[topologyJSON]("machines.paths", "host from_rank to_rank class gbps")
 
 const noTopology = "No topology in the logs: NCCL prints it with NCCL_DEBUG=INFO and NCCL_DEBUG_SUBSYS=INIT,GRAPH."
 

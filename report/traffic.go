@@ -17,10 +17,9 @@ import (
 // and operation.
 func (o Output) Traffic(r *comm.Result) error {
 	return o.write(forms{
-		"comm",
-		func() any { return trafficOf(r) },
-		func() *csvTable { return trafficCSV.of(trafficOf(r)) },
-		func() document { return trafficDocument(r) },
+		schema:   "comm",
+		json:     func() any { return trafficOf(r) },
+		document: func() document { return trafficDocument(r) },
 	})
 }
 
@@ -184,9 +183,6 @@ func clockOf(r *comm.Result, c *comm.Clock) clockJSON {
 	}
 	return j
 }
-
-// trafficCSV has one row per communicator and operation.
-var trafficCSV = itemsOf[trafficJSON]("communicators.operations", "communicator=id kind nranks ranks op calls bytes")
 
 // byCalls is the operations, most calls first.
 func byCalls(r *comm.Result) []parallel.OpUse {

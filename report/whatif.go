@@ -29,10 +29,10 @@ type Fix struct {
 // row per figure.
 func (o Output) WhatIf(results []WhatIf) error {
 	return o.write(forms{
-		"whatif",
-		func() any { return tracesJSON[whatifJSON]{each(results, WhatIf.wire)} },
-		func() *csvTable { return whatifRows(results) },
-		func() document { return whatifDocument(results) },
+		schema:   "whatif",
+		json:     func() any { return tracesJSON[whatifJSON]{each(results, WhatIf.wire)} },
+		rows:     func() any { return figuresOf{slices.Concat(each(results, WhatIf.figures)...)} },
+		document: func() document { return whatifDocument(results) },
 	})
 }
 
@@ -81,16 +81,6 @@ type figureOf struct {
 
 type figuresOf struct {
 	Figures []figureOf `json:"figures"`
-}
-
-var figureCSV = itemsOf[figuresOf]("figures", "run figure name index rank dp pp slowdown t_ns trem_ns tadd_ns saved_ns rem add")
-
-func whatifRows(results []WhatIf) *csvTable {
-	var all figuresOf
-	for _, x := range results {
-		all.Figures = append(all.Figures, x.figures()...)
-	}
-	return figureCSV.of(all)
 }
 
 func (x WhatIf) figures() []figureOf {

@@ -16,20 +16,7 @@ import (
 // was read. Shared by the documents of verdicts and of frontiers.
 
 // windowTitle is "run job · window 3 · steps 20–139 · 8 ranks · 207 ms per step".
-func windowTitle(r *frontier.Result) heading {
-	parts := []string{r.Run, fmt.Sprintf("window %d", r.Window)}
-	if r.Steps > 0 {
-		parts = append(parts, "steps "+stepRange(r))
-	}
-	if r.Group != "" {
-		parts = append(parts, "group "+r.Group)
-	}
-	parts = append(parts, counted(len(r.Ranks), "rank"))
-	if r.Steps > 0 && !r.BelowFloor() {
-		parts = append(parts, length(float64(r.Makespan)/float64(r.Steps))+" per step")
-	}
-	return heading(strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " · "))
-}
+func windowTitle(r *frontier.Result) heading { return heading(say("account", r)) }
 
 func stepRange(r *frontier.Result) string {
 	switch r.Steps {
@@ -87,8 +74,7 @@ func accountBlocks(r *frontier.Result, stands string) document {
 	case len(r.Stages) == 0:
 		return append(d, prose("No stage times of this window could be used."))
 	case r.BelowFloor():
-		return append(d, prose(fmt.Sprintf("The whole window is %s: too short for shares. These are raw times in nanoseconds.",
-			length(float64(r.Makespan)))), rawTable(r))
+		return append(d, prose(say("too short", r)), rawTable(r))
 	}
 	d = append(d, stageTable(r, stands))
 	if len(r.Ranks) == 1 {
@@ -203,38 +189,19 @@ func labelRank(l labels.Label) int {
 }
 
 // basis says how a window was read: sentences that its account rests on.
-func basis(r *frontier.Result) bullets {
-	var b bullets
-	say := func(format string, args ...any) { b = append(b, fmt.Sprintf(format, args...)) }
+func basis(r *frontier.Result) (b bullets) {
 	if why := cutReason(r); why != "" {
-		say("Cut %v: %s", r.Cut, why)
+		b = append(b, fmt.Sprintf("Cut %v: %s", r.Cut, why))
 	}
 	if why := fitReason(r.ModelFit); why != "" {
-		say("Model fit: %s", why)
+		b = append(b, "Model fit: "+why)
 	}
 	if r.Device != nil {
-		b = append(b, deviceSentence(r.Device))
+		b = append(b, say("device timers", r.Device))
 	}
-	q := r.Quality
-	switch {
-	case !q.Wall:
-		say("No wall time: time outside the stages is not seen")
-	case q.OverlapError > 0:
-		say("Time in no stage: %s of the step on the worst rank; stages overlap by %s", table.Percent(q.ClosureResidual), table.Percent(q.OverlapError))
-	default:
-		say("Time in no stage: %s of the step on the worst rank", table.Percent(q.ClosureResidual))
+	b = append(b, say("time in no stage", r.Quality))
+	if len(r.Quality.Missing) > 0 && len(r.Quality.Notes) == 0 {
+		b = append(b, say("not reported", r))
 	}
-	if len(q.Missing) > 0 && len(q.Notes) == 0 {
-		say("%s of %d did not report: %s", counted(len(q.Missing), "rank"), r.WorldSize, trace.RankList(q.Missing))
-	}
-	return append(b, texts(q.Notes)...)
-}
-
-func deviceSentence(d *frontier.Device) string {
-	s := fmt.Sprintf("Device timers (%s): %d of %d samples ready", d.Channel, d.Ready, d.Sampled)
-	if !table.Finite(d.Time) || !table.Finite(d.Peers) {
-		return s
-	}
-	return s + fmt.Sprintf("; rank %d takes %s on the device (peers %s) and %s on the host",
-		d.Rank, length(d.Time), length(d.Peers), length(d.Wall))
+	return append(b, texts(r.Quality.Notes)...)
 }

@@ -93,23 +93,18 @@ func batchDocument(sum *findings.Summary, changes []findings.Change, onsets []fi
 }
 
 func batchHeadline(sum *findings.Summary, runs []*findings.Run) string {
-	all := fmt.Sprintf("%s of %s", counted(sum.Windows, "window"), counted(len(runs), "run"))
-	lost, flagged := 0.0, 0
+	x := struct {
+		*findings.Summary
+		Runs, Flagged int
+		Lost          float64
+	}{Summary: sum, Runs: len(runs)}
 	for _, r := range runs {
 		if r.Flagged() {
-			lost += r.Lost()
-			flagged++
+			x.Lost += r.Lost()
+			x.Flagged++
 		}
 	}
-	if flagged == 0 {
-		all += ": nothing to act on."
-	} else {
-		all = fmt.Sprintf("%s: %d with a finding to act on, which cost %s of all ranks' time.", all, flagged, length(lost))
-	}
-	if n := len(sum.Refused); n > 0 {
-		all += " " + counted(n, "input") + " left out or not whole."
-	}
-	return all
+	return say("batch", x)
 }
 
 func worstRuns(runs []*findings.Run) *table.Table {

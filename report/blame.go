@@ -142,13 +142,5 @@ func walkTable(path []operators.Stop) *table.Table {
 }
 
 func (b Blame) basis() bullets {
-	rule := "the predecessors that ended last"
-	if b.Semantics == blame.Literal {
-		rule = "every predecessor, as the paper's text has it"
-	}
-	out := bullets{
-		fmt.Sprintf("Walks follow %s; times closer than %s count as equal", rule, length(float64(b.Tie))),
-		fmt.Sprintf("Operators are late or long by sfstat zscore, at an error rate of %s per operator instance", table.Percent(b.Alpha)),
-	}
-	return append(out, b.Traced.basis()...)
+	return append(told(b, "blame rule", "blame flags"), b.Traced.basis()...)
 }

@@ -9,28 +9,10 @@ import (
 	"github.com/sfstat/sfstat/engine/comm/changes"
 	"github.com/sfstat/sfstat/engine/comm/parallel"
 	"github.com/sfstat/sfstat/internal/table"
-	"github.com/sfstat/sfstat/trace"
 )
 
 // changesHeadline says how much of the communication differs.
-func changesHeadline(r *changes.Result) string {
-	of := "of the recordings"
-	if r.PerStep {
-		of = "of a step"
-	}
-	n := r.Differing()
-	if n+len(r.Gone)+len(r.New) == 0 {
-		return fmt.Sprintf("The communication %s is the same: calls, bytes and sizes of %s.", of, counted(len(r.Changes), "use"))
-	}
-	s := fmt.Sprintf("The communication %s differs in %d of %s", of, n, counted(len(r.Changes), "use"))
-	if len(r.Gone) > 0 {
-		s += fmt.Sprintf("; %s %s gone", counted(len(r.Gone), "communicator"), isAre(len(r.Gone)))
-	}
-	if len(r.New) > 0 {
-		s += fmt.Sprintf("; %s %s new", counted(len(r.New), "communicator"), isAre(len(r.New)))
-	}
-	return s + "."
-}
+func changesHeadline(r *changes.Result) string { return say("changes", r) }
 
 // shownGroups is how many communicators of a side are named.
 const shownGroups = 4
@@ -49,11 +31,7 @@ func changesSection(r *changes.Result) document {
 			addChange(t, c, "new", &c.New)
 		}
 	}
-	per := "of the whole recordings, over all ranks"
-	if r.PerStep {
-		per = "of a step, over all ranks"
-	}
-	t.Caption = "What differs has a line of each side. calls, volume: " + per + ". size: median of a call. how: algorithm and protocol of most calls, where tuning lines name them. bus GB/s: median; by how much healthy runs differ is not in two recordings."
+	t.Caption = say("changes caption", r)
 	d = append(d, t.Tidy())
 	var b bullets
 	if r.Ranks[0] != r.Ranks[1] {
@@ -64,7 +42,7 @@ func changesSection(r *changes.Result) document {
 		list []changes.Group
 	}{{"Gone", r.Gone}, {"New", r.New}} {
 		for _, g := range s.list[:min(shownGroups, len(s.list))] {
-			b = append(b, fmt.Sprintf("%s: a communicator of %s (%s), seen in ranks %s", s.is, counted(g.Size, "rank"), g.Kind, trace.RankList(g.Ranks)))
+			b = append(b, s.is+": "+say("changed group", g))
 		}
 		if more := len(s.list) - shownGroups; more > 0 {
 			b = append(b, fmt.Sprintf("%s: %s more", s.is, counted(more, "communicator")))

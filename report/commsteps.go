@@ -25,7 +25,7 @@ func placeName(s *comm.Steps, p comm.Place) string {
 }
 
 func stepsDocument(s *comm.Steps) document {
-	d := document{prose(stepsWords(s))}
+	d := document{prose(say("steps "+s.Source.String(), s))}
 	if t := perStepTable(s); len(t.Rows) > 0 && s.Source != comm.NoSteps {
 		d = append(d, heading("In a step"), t)
 	}
@@ -33,17 +33,6 @@ func stepsDocument(s *comm.Steps) document {
 		d = append(d, heading("Steps"), t)
 	}
 	return d
-}
-
-// stepsWords says where steps are from.
-func stepsWords(s *comm.Steps) string {
-	switch s.Source {
-	case comm.ByMarks:
-		return counted(len(s.Names), "step") + ", as the program marks them with NVTX ranges."
-	case comm.ByRepetition:
-		return counted(len(s.Names), "step") + ", found by calls that repeat themselves on every rank: nothing marks steps."
-	}
-	return "No steps: nothing marks them, and the calls of all ranks do not repeat themselves three times. Mark them with an NVTX range (iteration 7), or record more of them."
 }
 
 // perStepTable is calls and bytes of an operation in the steps, and beside them.

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/ks"
@@ -207,20 +206,7 @@ func (r Completions) scoreRow(t *table.Table, w int) []table.Cell {
 
 // basis says how the completion times were compared.
 func (r Completions) basis() bullets {
-	b := bullets{fmt.Sprintf("Completions are counted in windows of %s, %s of which are occupied", length(float64(r.Window)), table.Grouped(int64(r.Points)))}
-	if r.Clock == ks.Folded {
-		b = append(b, "Times count from the start of each step")
-	} else {
-		b = append(b, "Times count from the first start of the trace")
-	}
-	if r.Against == ks.Peers {
-		b = append(b, "Each worker is compared with the other replicas of its pipeline stage")
-	} else {
-		b = append(b, "Each worker is compared with all others; the test is against the replicas of its pipeline stage")
-	}
-	if r.Replicates > 0 {
-		b = append(b, fmt.Sprintf("Test: at most %s permutations within steps, seed %d", table.Grouped(int64(r.Replicates)), r.Seed))
-	}
+	b := told(r, "ks windows", "ks clock", "ks against", "ks test")
 	for _, doubt := range r.Doubts {
 		b = append(b, "In doubt: "+meaning("ks", doubt))
 	}

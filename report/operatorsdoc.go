@@ -52,13 +52,11 @@ func stepTerms(o *diagnose.Operators) terms {
 			layout += fmt.Sprintf(" × %s %d", axis.name, axis.size)
 		}
 	}
-	r := o.Replay
 	out := terms{
 		{Name: "job", Text: fmt.Sprintf("%s, %s recorded", layout, counted(len(o.Workers), "worker"))},
-		{Name: "trace", Text: fmt.Sprintf("%s in %s (%d–%d)", counted(o.Ops, "operator"), counted(len(o.Steps), "step"), o.Steps[0], o.Steps[len(o.Steps)-1])},
-		{Name: "step", Text: length(r.Recorded.Mean)},
-		{Name: "replayed", Text: fmt.Sprintf("%s without launch delays, %s with every operator as long as its peers: slowdown S = %s",
-			length(r.NoDelay.Mean), length(r.Ideal.Mean), table.Times(r.Slowdown.Overall))},
+		{Name: "trace", Text: say("operator trace", o)},
+		{Name: "step", Text: length(o.Replay.Recorded.Mean)},
+		{Name: "replayed", Text: say("replayed", o)},
 	}
 	if o.Offset > 0 {
 		out = append(out, glyph.Term{Name: "clocks", Text: fmt.Sprintf("up to %s off the middle one, aligned", length(float64(o.Offset)))})

@@ -223,41 +223,31 @@ func (o Outliers) table() *table.Table {
 
 // judged counts the series by method, scale and doubt.
 func (o Outliers) judged() bullets {
-	total := table.Grouped(int64(len(o.Series)))
-	b := bullets{fmt.Sprintf("Method %v; %s", o.Method, errorRate(o))}
-	other, logs := 0, 0
+	x := struct {
+		Outliers
+		Expected    *float64
+		Other, Logs int
+	}{Outliers: o, Expected: o.expected()}
 	doubts := make(map[zscore.Doubt]int)
 	for _, r := range o.Result.Series {
 		if r.Method != o.Method {
-			other++
+			x.Other++
 		}
 		if r.Log {
-			logs++
+			x.Logs++
 		}
 		for _, doubt := range r.Doubts {
 			doubts[doubt]++
 		}
 	}
-	if logs > 0 {
-		b = append(b, fmt.Sprintf("Logarithms were compared in %s of %s series", table.Grouped(int64(logs)), total))
-	}
-	if other > 0 {
-		b = append(b, fmt.Sprintf("Another method than asked for was used in %s of %s series", table.Grouped(int64(other)), total))
-	}
+	b := told(x, "zscore method", "zscore logarithms", "zscore other")
 	var list []zscore.Doubt
 	for doubt := range doubts {
 		list = append(list, doubt)
 	}
 	slices.SortFunc(list, func(x, y zscore.Doubt) int { return cmp.Or(doubts[y]-doubts[x], int(x)-int(y)) })
 	for _, doubt := range list {
-		b = append(b, fmt.Sprintf("In %s of %s series: %s", table.Grouped(int64(doubts[doubt])), total, meaning("zscore", doubt)))
+		b = append(b, fmt.Sprintf("In %s of %s series: %s", table.Grouped(int64(doubts[doubt])), table.Grouped(int64(len(o.Series))), meaning("zscore", doubt)))
 	}
 	return append(b, o.basis()...)
-}
-
-func errorRate(o Outliers) string {
-	if o.expected() == nil {
-		return "it has no error rate"
-	}
-	return fmt.Sprintf("a healthy operator instance is flagged with probability %s", table.Percent(o.Alpha))
 }

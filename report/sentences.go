@@ -58,6 +58,16 @@ func say(name string, of any) string {
 	return out.String()
 }
 
+// told are several sentences about a value, without those that say nothing of it.
+func told(of any, names ...string) (out bullets) {
+	for _, name := range names {
+		if text := say(name, of); text != "" {
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
 // tableOf is a table without rows.
 func tableOf(name string) *table.Table { return table.Described(blocks()["table "+name]) }
 

@@ -48,6 +48,7 @@ func init() { // as it says sentences itself
 		// Names and lists of them.
 		"stage": stageWord, "bare": bareStage, "stages": stagesWord, "process": theStage, "steps": stepsWord, "group": groupWord,
 		"label": opnames.Label, "line": sourceWord, "ranks": ranksWord, "rankList": rankList, "ranges": trace.RankList, "rankAt": rankAt,
+		"itsSteps": itsSteps, "stepRange": stepRange,
 		"some": someOf, "oneOf": oneOf, "callOf": callOf, "bareOp": bareOp, "groupName": groupName, "entered": entered, "missing": missingWords,
 		"side": side, "measure": measureName, "visible": glyph.Visible, "upper": upper,
 		"firstOf":   func(n int, list []string) string { return strings.Join(list[:min(n, len(list))], ", ") },

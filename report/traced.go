@@ -70,34 +70,20 @@ func (t Traced) ranksOf(workers []int) []int {
 // title is "AR · 44 steps from 16 to 1238 · 16 workers, dp 4 × pp 4".
 func (t Traced) title() heading {
 	v := t.View
-	steps := v.Steps()
-	span := counted(len(steps), "step")
-	if n := len(steps); n > 1 {
-		span += fmt.Sprintf(" from %d to %d", steps[0], steps[n-1])
-	} else {
-		span = fmt.Sprintf("step %d", steps[0])
-	}
-	workers := counted(v.Workers(), "worker")
-	if all := v.Trace.Layout.DP * v.Trace.Layout.PP; all > v.Workers() {
-		workers = fmt.Sprintf("%d of %d workers", v.Workers(), all)
-	}
-	workers += fmt.Sprintf(", dp %d × pp %d", v.Grid.Replicas, v.Grid.Stages)
-	if v.Trace.Serial && v.Grid.Stages == 1 { // stage times of ranks that do the same work
-		workers = counted(v.Workers(), "rank")
-	}
-	parts := []string{span, workers}
-	if v.Trace.Run != "" {
-		parts = append([]string{v.Trace.Run}, parts...)
-	}
-	return heading(strings.Join(parts, " · "))
+	return heading(say("trace title", struct {
+		*operators.View
+		Run          string
+		Steps        []int64
+		Workers, All int
+		Alone        bool // stage times of ranks that do the same work
+	}{v, v.Trace.Run, v.Steps(), v.Workers(), v.Trace.Layout.DP * v.Trace.Layout.PP, v.Trace.Serial && v.Grid.Stages == 1}))
 }
 
 // basis are the sentences that every account of a trace ends with.
 func (t Traced) basis() bullets {
 	var b bullets
 	if t.View.Offset > 0 {
-		b = append(b, fmt.Sprintf("Clocks were aligned at the last operator of every step that all ranks take part in; one was off by %s",
-			length(float64(t.View.Offset))))
+		b = append(b, say("clocks aligned", t.View.Offset))
 	}
 	return append(b, t.notes()...)
 }

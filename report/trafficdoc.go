@@ -61,9 +61,13 @@ func trafficVerdict(r *comm.Result) diagnose.RunVerdict {
 }
 
 func trafficBasis(r *comm.Result) string {
-	pairs, certain := 0, 0
+	x := struct {
+		*comm.Result
+		Pairs, Certain int
+		Inputs, Sets   string
+	}{Result: r}
 	for i := range r.Ranks {
-		pairs, certain = pairs+r.Ranks[i].Pairs, certain+r.Ranks[i].Certain
+		x.Pairs, x.Certain = x.Pairs+r.Ranks[i].Pairs, x.Certain+r.Ranks[i].Certain
 	}
 	var inputs []string
 	logs, dumps := r.Sources(comms.SourceNCCLLog), r.Sources(comms.SourceInspector)
@@ -76,27 +80,13 @@ func trafficBasis(r *comm.Result) string {
 	if n := r.Sources(comms.SourceNsight); n > 0 || dumps == 0 {
 		inputs = append(inputs, counted(n, "export"))
 	}
-	text := strings.Join(inputs, ", ")
-	if pairs > 0 {
-		text += fmt.Sprintf("; %s matched to kernels, %s of them with certainty", counted(pairs, "call"), table.Percent(float64(certain)/float64(pairs)))
-	}
-	var without []string
-	if r.Unmatched > 0 {
-		without = append(without, counted(r.Unmatched, "call")+" without a kernel")
-	}
-	if r.Leftover > 0 {
-		without = append(without, counted(r.Leftover, "kernel")+" without a call")
-	}
-	if len(without) > 0 {
-		text += "; " + strings.Join(without, ", ")
-	}
-	text += "."
+	x.Inputs = strings.Join(inputs, ", ")
 	for _, n := range r.Notes {
 		if n.Kind == comm.NoteDisjoint {
-			text += fmt.Sprintf(" Perhaps these are several jobs, whose ranks are numbered on: %s share no communicator (--run, or a folder for each).", setsWords(n.Sets))
+			x.Sets = setsWords(n.Sets)
 		}
 	}
-	return text
+	return say("traffic basis", x)
 }
 
 // operationTable is one line per operation.

@@ -98,9 +98,11 @@ func runBlocks(v *diagnose.RunVerdict, s Style) document {
 	if w != nil {
 		d = append(d, stepTable(v, w), prose(inputLine(v, w)))
 	}
-	d = append(d, earlierBlocks(v)...)
+	if v.Earlier != nil { // what the verdict is not on
+		d = append(d, prose(say("earlier", v)))
+	}
 	if o := v.Operators; o != nil {
-		d = append(d, remark(fmt.Sprintf("Operator trace of this run: %s in %s (%d–%d).", counted(o.Ops, "operator"), counted(len(o.Steps), "step"), o.Steps[0], o.Steps[len(o.Steps)-1])))
+		d = append(d, remark("Operator trace of this run: "+say("operator trace", o)+"."))
 	}
 	d = append(d, problemRemarks(v.Problems, v.Answer().Shortage.Says)...)
 	if !s.Verbose && w != nil {
@@ -228,71 +230,37 @@ func recoverableIn(v *diagnose.RunVerdict, s frontier.Stage, w *frontier.Result)
 	return table.TextCell(length(most)), table.TextCell(strings.Join(names, ", ")), true
 }
 
-// earlierBlocks say what the verdict is not on.
-func earlierBlocks(v *diagnose.RunVerdict) document {
-	e := v.Earlier
-	if e == nil {
-		return nil
-	}
-	return document{prose(fmt.Sprintf("The verdict is on the last %s; steps %d–%d before them, in %s, were judged as they came.",
-		counted(len(v.Windows), "window"), e.First, e.Last, counted(e.Windows, "window")))}
-}
-
 // inputLine is what was read.
 func inputLine(v *diagnose.RunVerdict, w *diagnose.Window) string {
-	m := w.Main
-	hosts := map[string]bool{}
-	for _, r := range m.Members {
-		if r.Host != "" {
-			hosts[r.Host] = true
-		}
+	x := struct {
+		Main                            *frontier.Result
+		Hosts, Windows, Steps, Part, Of int
+		Dropped                         *answer.Problem // steps that the cut leaves out
+	}{Main: w.Main, Windows: len(v.Windows)}
+	hosts := map[string]bool{"": true}
+	for _, r := range w.Main.Members {
+		hosts[r.Host] = true
 	}
-	parts := []string{counted(len(m.Ranks), "rank")}
-	if len(hosts) > 0 {
-		parts = append(parts, counted(len(hosts), "host"))
-	}
-	if n := len(v.Windows); n > 1 {
-		steps := 0
-		for _, w := range v.Windows {
-			steps += w.Main.Steps
-		}
-		parts = append(parts, fmt.Sprintf("%s in %s", counted(steps, "step"), counted(n, "window")), fmt.Sprintf("shown: %s", windowName(v, w)))
-	} else if m.Steps > 0 {
-		parts = append(parts, stepsWord(m.FirstStep, m.FirstStep+int64(m.Steps)-1))
-	}
-	return m.Run + ": " + strings.Join(parts, ", ") + leftOut(v)
-}
-
-// leftOut says which steps the cut leaves out.
-func leftOut(v *diagnose.RunVerdict) string {
-	i := slices.IndexFunc(v.Problems, func(p answer.Problem) bool { return p.Problem == answer.StepsDropped })
-	if i < 0 {
-		return ""
-	}
-	p := v.Problems[i]
-	if p.N == 1 {
-		return fmt.Sprintf(" (%d ends after the last synchronisation point and is left out)", p.Steps[0])
-	}
-	return fmt.Sprintf(" (%s that end after the last synchronisation point of their window are left out)", counted(p.N, "step"))
-}
-
-// windowName names a window, or a part of one that was split.
-func windowName(v *diagnose.RunVerdict, w *diagnose.Window) string {
-	m := w.Main
-	part, of := 0, 0
+	x.Hosts = len(hosts) - 1
 	for i := range v.Windows {
-		if v.Windows[i].Main.Window == m.Window {
-			of++
-			if v.Windows[i].Main == m {
-				part = of
-			}
+		m := v.Windows[i].Main
+		x.Steps += m.Steps
+		if m.Window == w.Main.Window { // a window that was split has parts
+			x.Of++
+		}
+		if m == w.Main {
+			x.Part = x.Of
 		}
 	}
-	steps := stepsWord(m.FirstStep, m.FirstStep+int64(max(1, m.Steps))-1)
-	if of > 1 {
-		return fmt.Sprintf("window %d, part %d of %d (%s)", m.Window, part, of, steps)
+	if i := slices.IndexFunc(v.Problems, func(p answer.Problem) bool { return p.Problem == answer.StepsDropped }); i >= 0 {
+		x.Dropped = &v.Problems[i]
 	}
-	return fmt.Sprintf("window %d (%s)", m.Window, steps)
+	return say("input", x)
+}
+
+// itsSteps are the steps of a window.
+func itsSteps(m *frontier.Result) string {
+	return stepsWord(m.FirstStep, m.FirstStep+int64(max(1, m.Steps))-1)
 }
 
 // windowsBlocks is one line per window where there are several.

@@ -14,7 +14,7 @@ import (
 // and who was late in it.
 func (o Output) Window(v *diagnose.RunVerdict, w *diagnose.Window) error {
 	m := w.Main
-	parts := []string{fmt.Sprintf("%s window %d", m.Run, m.Window), stepsWord(m.FirstStep, m.FirstStep+int64(max(1, m.Steps))-1)}
+	parts := []string{fmt.Sprintf("%s window %d", m.Run, m.Window), itsSteps(m)}
 	if n := len(m.Quality.Missing); n > 0 {
 		parts = append(parts, counted(n, "rank")+" missing")
 	}

@@ -128,7 +128,7 @@ func shareCell(e *whatif.Effect, share float64) table.Cell {
 func whatifDocument(results []WhatIf) document {
 	var d document
 	for _, x := range results {
-		d = append(d, x.title(), prose(x.finding()), x.timelines(),
+		d = append(d, x.title(), prose(say("what if", x)), x.timelines(),
 			heading("What each part causes alone"), partsTable("this part as recorded and all else ideal, to all ideal", x.ByOp, x.ByStage, x.ByDP),
 			heading("Slowdown that each worker causes alone"), x.causes(),
 			heading("What fixing would save"), x.savings())
@@ -138,12 +138,6 @@ func whatifDocument(results []WhatIf) document {
 		d = append(d, heading("How this was read"), x.basis())
 	}
 	return d
-}
-
-// finding is the slowdown in a sentence.
-func (x WhatIf) finding() string {
-	return fmt.Sprintf("Uneven work makes a step %.2f times as long as it would be with all durations ideal; launch delays make it %.3f times as long.",
-		x.Slowdown.Overall, x.Launch.Overall)
 }
 
 func (x WhatIf) timelines() *table.Table {
@@ -233,15 +227,6 @@ func addEffect(t *table.Table, name string, e *whatif.Effect) {
 
 // basis says what ideal means and how well the replay fits.
 func (x WhatIf) basis() bullets {
-	over := "all replicas, stages and steps"
-	if x.Ideal == whatif.IdealOverPeers {
-		over = "the replicas and steps of its stage"
-	}
-	b := bullets{"Ideal is the mean over " + over + "; for communication the median",
-		fmt.Sprintf("Replaying what was recorded reproduces each step to within %s", table.Percent(x.Misfit)),
-		fmt.Sprintf("Worst workers, by the estimate of the study: %s", someRanks(slices.Sorted(slices.Values(x.TopRanks))))}
-	if x.Suspects != nil {
-		b = append(b, "Fixes overlap: a worker is also in a stage and in a replica")
-	}
+	b := told(x, "what if ideal", "what if fit", "what if worst", "what if fixes")
 	return append(b, x.Traced.basis()...)
 }

@@ -40,7 +40,6 @@ type run struct {
 	drawn   []drawing
 	pruned  bool // not every step is among them
 
-	costly   held
 	calls    []*comms.Record // of NCCL
 	arrivals arrivals.Job
 }
@@ -113,11 +112,9 @@ func (b *Builder) window(w *trace.Window) error {
 	if err != nil {
 		return err
 	}
-	a, err := r.series.Add(w)
-	if err != nil {
+	if _, err := r.series.Add(w); err != nil {
 		return err
 	}
-	r.costly.see(w, a)
 	r.arrivals.AddWindow(w)
 	r.add(d)
 	return nil

@@ -7,10 +7,8 @@ import (
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/diagnose/operators"
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
-	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/engine/ks"
 	"github.com/sfstat/sfstat/internal/glyph"
-	"github.com/sfstat/sfstat/trace"
 )
 
 const (
@@ -19,48 +17,9 @@ const (
 	mostPlaces = 32  // of arrivals
 )
 
-// held is the window of a run in which late ranks cost most.
-type held struct {
-	cost float64
-	w    *trace.Window
-	a    *frontier.Analysis
-}
-
-// see keeps a window if it costs more than those before.
-func (h *held) see(w *trace.Window, a *frontier.Analysis) {
-	if a.Main.Saves != nil && len(w.Ranks) <= mostApart && (h.w == nil || *a.Main.Saves > h.cost) {
-		*h = held{*a.Main.Saves, w, a}
-	}
-}
-
-// compare is what the window shows beside the frontier: of up to one group of
-// peers, whose completion times are apart, and a walk back to where a delay began.
-func (o *outline) compare(v *diagnose.RunVerdict, out *Run) error {
-	h := &o.costly
-	if h.w == nil {
-		return nil
-	}
-	traces, err := operators.FromWindow(h.w, h.a)
-	if err != nil || len(traces) == 0 {
-		return err
-	}
-	x, err := operators.Observe(traces[0])
-	if err != nil {
-		return err
-	}
-	r, err := operators.Examine(x, distances(), len(x.Grid.Steps))
-	if err != nil {
-		return err
-	}
-	out.Apart = apart(x, r.Completions, o.place)
-	out.Walk = o.walk(r.Walks, func(w int) int { return x.Rank(w).ID }, v)
-	return nil
-}
-
 // distances are those of every two workers' completion times, untested.
 func distances() ks.Options {
-	o := ks.Options{Matrix: true, Replicates: ks.NoTest, Against: ks.Everyone}
-	return o
+	return ks.Options{Matrix: true, Replicates: ks.NoTest, Against: ks.Everyone}
 }
 
 // apart is how far the completion times of every two workers are apart; nil of one.

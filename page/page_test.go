@@ -241,31 +241,6 @@ func TestNothing(t *testing.T) {
 	}
 }
 
-// TestComparisons: of a rank that is late in every step, what the other engines find.
-func TestComparisons(t *testing.T) {
-	late := func(step, rank int) int64 {
-		if rank == 1 {
-			return 30*ms + int64(step%7)*ms/10
-		}
-		return int64((step*31+rank*17)%13) * ms / 10
-	}
-	s, b := diagnose.New(diagnose.Options{Frontier: asRecorded}), New(asRecorded)
-	w := window(6, 0, 40, late)
-	if err := s.Add(w); err != nil {
-		t.Fatal(err)
-	}
-	if err := b.Add(w); err != nil {
-		t.Fatal(err)
-	}
-	r := first(t, b, s.Verdict())
-	if r.Apart == nil || len(r.Apart.D) != 6 || r.Apart.D[1][1] != 0 || r.Apart.D[0][1] <= r.Apart.D[0][2] {
-		t.Errorf("completion times apart: %+v", r.Apart)
-	}
-	if r.Walk == nil || r.Walk.Stops[len(r.Walk.Stops)-1].Rank != 1 {
-		t.Errorf("walk: %+v", r.Walk)
-	}
-}
-
 // TestOperators: of an operator trace, each worker's operators by name.
 func TestOperators(t *testing.T) {
 	in, err := auto.Open([]string{"../fixtures/optrace/trace-slow-worker.csv"}, auto.Options{})

@@ -1,48 +1,40 @@
 package serve
 
-// kept is documents by name, each as it was made last, mostKept bytes of them at most: those that were asked for last.
-type kept struct {
-	documents map[string]*document
-	bytes     int
-	clock     int
-}
+import "slices"
+
+// kept are documents, each as it was made last, that which was asked for last first. They are mostKept bytes
+// at most, or one document.
+type kept []document
 
 type document struct {
+	name    string
 	version uint64
 	content []byte
-	used    int // when it was asked for last
 }
 
-func (k *kept) get(name string, version uint64) ([]byte, bool) {
-	d := k.documents[name]
-	if d == nil || d.version != version {
+func (k kept) get(name string, version uint64) ([]byte, bool) {
+	i := slices.IndexFunc(k, func(d document) bool { return d.name == name && d.version == version })
+	if i < 0 {
 		return nil, false
 	}
-	k.clock++
-	d.used = k.clock
+	d := k[i]
+	copy(k[1:i+1], k[:i])
+	k[0] = d
 	return d.content, true
 }
 
-// put keeps a document. It drops the version before, and others, least recently used first.
-func (k *kept) put(name string, d document) {
-	if k.documents == nil {
-		k.documents = make(map[string]*document)
+// put keeps a document instead of the version before.
+func (k *kept) put(d document) {
+	all := slices.DeleteFunc(*k, func(x document) bool { return x.name == d.name })
+	*k = slices.Insert(all, 0, d)
+	for k.bytes() > mostKept && len(*k) > 1 {
+		*k = slices.Delete(*k, len(*k)-1, len(*k))
 	}
-	if before := k.documents[name]; before != nil {
-		k.bytes -= len(before.content)
-		delete(k.documents, name)
+}
+
+func (k kept) bytes() (n int) {
+	for _, d := range k {
+		n += len(d.content)
 	}
-	for k.bytes += len(d.content); k.bytes > mostKept; {
-		oldest := ""
-		for other, d := range k.documents {
-			if oldest == "" || d.used < k.documents[oldest].used {
-				oldest = other
-			}
-		}
-		k.bytes -= len(k.documents[oldest].content)
-		delete(k.documents, oldest)
-	}
-	k.clock++
-	d.used = k.clock
-	k.documents[name] = &d
+	return n
 }

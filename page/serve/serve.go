@@ -8,9 +8,8 @@
 // everywhere.
 //
 // Memory: a summary of each run, mostKept bytes of pages and JSON that were asked for,
-// those asked for last, and mostListeners open streams of events. One page or JSON is
-// made at a time. One that is longer than mostKept goes to all who ask while it is
-// made, and is not kept.
+// those asked for last, or one that is longer, and mostListeners open streams of events.
+// One page or JSON is made at a time.
 package serve
 
 import (
@@ -93,13 +92,11 @@ type Server struct {
 	mux       *http.ServeMux
 	listeners atomic.Int64
 	making    chan struct{} // holds one while something is made
-	asking    atomic.Int64  // requests for what is made
 
 	mu      sync.Mutex
 	now     *state
 	changed chan struct{} // closed with the next change
 	kept    kept
-	large   map[string][]byte // at most one that is too long for kept, while somebody asks
 }
 
 // New serves nothing yet.
@@ -150,7 +147,7 @@ func (s *Server) change(next func(*state) *state) {
 	if now == s.now {
 		return
 	}
-	s.now, s.large = now, nil
+	s.now = now
 	close(s.changed)
 	s.changed = make(chan struct{})
 }
@@ -224,8 +221,6 @@ func fail(w http.ResponseWriter, err error) {
 // made is a document of the run of a key, or of all where it is "", as it was judged
 // last: kept, or new.
 func (s *Server) made(ctx context.Context, kind, key string, by Maker) ([]byte, error) {
-	s.asking.Add(1)
-	defer s.served()
 	select {
 	case s.making <- struct{}{}:
 		defer func() { <-s.making }()
@@ -244,11 +239,7 @@ func (s *Server) made(ctx context.Context, kind, key string, by Maker) ([]byte, 
 		name, version = r.Name, r.Version
 	}
 	at := kind + "/" + key
-	of := fmt.Sprint(version, "/", at)
 	b, ok := s.kept.get(at, version)
-	if !ok {
-		b, ok = s.large[of]
-	}
 	s.mu.Unlock()
 	if ok {
 		return b, nil
@@ -259,22 +250,8 @@ func (s *Server) made(ctx context.Context, kind, key string, by Maker) ([]byte, 
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(b) > mostKept {
-		s.large = map[string][]byte{of: b}
-	} else {
-		s.kept.put(at, document{version: version, content: b})
-	}
+	s.kept.put(document{at, version, b})
 	return b, nil
-}
-
-// served drops what is too long to be kept when nobody asks any more.
-func (s *Server) served() {
-	if s.asking.Add(-1) > 0 {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.large = nil
 }
 
 func (s *Server) page(w http.ResponseWriter, r *http.Request) error {

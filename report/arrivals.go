@@ -116,13 +116,7 @@ func (j Arrivals) document() document {
 	for i := range late[:min(len(late), ranksShown)] {
 		d = append(d, prose(say("arrives late", lateAt{&late[i], &j.Places[late[i].Place]})))
 	}
-	if len(j.Places) > 0 {
-		d = append(d, j.table())
-	}
-	if notes := j.notes(); len(notes) > 0 {
-		d = append(d, heading("How this was read"), notes)
-	}
-	return d
+	return put(d, j.table(), section("How this was read", j.notes()))
 }
 
 // LateRanks are the ranks that are late by their own delay.

@@ -44,52 +44,36 @@ func batchDocument(sum *findings.Summary, changes []findings.Change, onsets []fi
 			flagged++
 		}
 	}
-	d := document{headline{batchHeadline(sum, runs), evidence.Insufficient}}
-	if flagged > 0 {
-		t := worstRuns(runs[:min(flagged, mostRuns)])
-		t.Caption = "lost: time of all ranks that fixing it would save."
-		if flagged > mostRuns {
-			t.Caption += fmt.Sprintf(" %d more in the rows.", flagged-mostRuns)
-		}
-		d = append(d, heading("Worst runs"), t)
-	}
 	byChance := func(h diagnose.Recurrence) bool { return h.ByChance() }
 	hosts, gpus := slices.DeleteFunc(sum.Hosts(), byChance), slices.DeleteFunc(sum.GPUs(), byChance)
-	if len(hosts) > 0 {
-		d = append(d, heading("Hosts that recur"), recurring("host", hosts))
-	}
-	if len(gpus) > 0 {
-		d = append(d, heading("GPUs that recur"), recurring("GPU", gpus))
-	}
+	none := prose("")
 	if len(hosts) == 0 && len(gpus) == 0 && flagged > 1 {
-		d = append(d, prose("No host or GPU delays more runs than chance allows."))
+		none = "No host or GPU delays more runs than chance allows."
 	}
-	if stages := sum.Stages(); len(stages) > 0 {
-		d = append(d, heading("Stages"), countTable("stage", stages))
+	weeks := sum.Weeks()
+	if len(weeks) < 2 {
+		weeks = nil
 	}
-	if weeks := sum.Weeks(); len(weeks) > 1 {
-		d = append(d, heading("Weeks"), weekTable(weeks))
+	return put(headline{batchHeadline(sum, runs), evidence.Insufficient},
+		section("Worst runs", worstRuns(runs[:flagged])),
+		section("Hosts that recur", recurring("host", hosts)),
+		section("GPUs that recur", recurring("GPU", gpus)), none,
+		section("Stages", countTable("stage", sum.Stages())),
+		section("Weeks", weekTable(weeks)),
+		section("Changes from day to day", dayChanges(changes)),
+		section("Hosts and GPUs that delay more or fewer runs from a week on", onsetTable(onsets)),
+		section("Runs by status", countTable("status", sum.Statuses())),
+		section("Not in it, or not whole", refusals(sum.Refused)))
+}
+
+func refusals(list []findings.Refused) (b bullets) {
+	for _, r := range list[:min(len(list), mostRefused)] {
+		b = append(b, r.Path+": "+r.Error)
 	}
-	if len(changes) > 0 {
-		d = append(d, heading("Changes from day to day"), dayChanges(changes))
+	if more := len(list) - mostRefused; more > 0 {
+		b = append(b, fmt.Sprintf("%d more", more))
 	}
-	if len(onsets) > 0 {
-		d = append(d, heading("Hosts and GPUs that delay more or fewer runs from a week on"), onsetTable(onsets))
-	}
-	if len(runs) > 0 {
-		d = append(d, heading("Runs by status"), countTable("status", sum.Statuses()))
-	}
-	if n := len(sum.Refused); n > 0 {
-		var b bullets
-		for _, r := range sum.Refused[:min(n, mostRefused)] {
-			b = append(b, r.Path+": "+r.Error)
-		}
-		if n > mostRefused {
-			b = append(b, fmt.Sprintf("%d more", n-mostRefused))
-		}
-		d = append(d, heading("Not in it, or not whole"), b)
-	}
-	return d
+	return b
 }
 
 func batchHeadline(sum *findings.Summary, runs []*findings.Run) string {
@@ -109,7 +93,10 @@ func batchHeadline(sum *findings.Summary, runs []*findings.Run) string {
 
 func worstRuns(runs []*findings.Run) *table.Table {
 	t := tableOf("worst runs")
-	for _, r := range runs {
+	if more := len(runs) - mostRuns; more > 0 {
+		t.Caption += fmt.Sprintf(" %d more in the rows.", more)
+	}
+	for _, r := range runs[:min(len(runs), mostRuns)] {
 		f := r.Worst
 		gain := table.Cell{}
 		if f.RunGain != nil {

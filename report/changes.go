@@ -18,7 +18,9 @@ func changesHeadline(r *changes.Result) string { return say("changes", r) }
 const shownGroups = 4
 
 func changesSection(r *changes.Result) document {
-	d := document{heading("Communication")}
+	if r == nil {
+		return nil
+	}
 	t := tableOf("changes section")
 	for i := range r.Changes {
 		c := &r.Changes[i]
@@ -32,7 +34,6 @@ func changesSection(r *changes.Result) document {
 		}
 	}
 	t.Caption = say("changes caption", r)
-	d = append(d, t.Tidy())
 	var b bullets
 	if r.Ranks[0] != r.Ranks[1] {
 		b = append(b, fmt.Sprintf("The base has %s, the other side %d.", counted(r.Ranks[0], "process"), r.Ranks[1]))
@@ -48,10 +49,7 @@ func changesSection(r *changes.Result) document {
 			b = append(b, fmt.Sprintf("%s: %s more", s.is, counted(more, "communicator")))
 		}
 	}
-	if len(b) > 0 {
-		d = append(d, b)
-	}
-	return d
+	return section("Communication", t.Tidy(), b)
 }
 
 // addChange adds a line of one side, or of both where they are the same.

@@ -22,7 +22,6 @@ func matrixDocument(sent []comm.Sent, unplaced float64) document {
 	if len(sent) == 0 {
 		return document{prose("No bytes between ranks: no calls with sizes, on communicators whose ranks are known.")}
 	}
-	d := document{prose("Bytes from each rank to each other, over the whole recording; rings and trees in the order of ranks.")}
 	bytes, ranks := map[[2]int]float64{}, []int{}
 	byRoute := map[comm.Route]float64{}
 	for _, x := range sent {
@@ -32,10 +31,9 @@ func matrixDocument(sent []comm.Sent, unplaced float64) document {
 	}
 	slices.Sort(ranks)
 	ranks = slices.Compact(ranks)
+	pairs := section("Most bytes", heaviestTable(sent))
 	if len(ranks) <= mostSquare {
-		d = append(d, heading("From, to"), squareTable(ranks, bytes))
-	} else {
-		d = append(d, heading("Most bytes"), heaviestTable(sent))
+		pairs = section("From, to", squareTable(ranks, bytes))
 	}
 	t := tableOf("matrix document")
 	for _, route := range []comm.Route{comm.OnRing, comm.OnTree, comm.Direct} {
@@ -43,11 +41,12 @@ func matrixDocument(sent []comm.Sent, unplaced float64) document {
 			t.Row(route.String(), Size(int64(byRoute[route])))
 		}
 	}
-	d = append(d, heading("By algorithm"), t)
+	more := prose("")
 	if unplaced > 0 {
-		d = append(d, prose(fmt.Sprintf("%s more go to ranks that left no log.", Size(int64(unplaced)))))
+		more = prose(Size(int64(unplaced)) + " more go to ranks that left no log.")
 	}
-	return d
+	return put(prose("Bytes from each rank to each other, over the whole recording; rings and trees in the order of ranks."), pairs,
+		section("By algorithm", t), more)
 }
 
 // squareTable is a row for each sender and a column for each receiver.

@@ -25,14 +25,11 @@ func placeName(s *comm.Steps, p comm.Place) string {
 }
 
 func stepsDocument(s *comm.Steps) document {
-	d := document{prose(say("steps "+s.Source.String(), s))}
-	if t := perStepTable(s); len(t.Rows) > 0 && s.Source != comm.NoSteps {
-		d = append(d, heading("In a step"), t)
+	per := perStepTable(s)
+	if s.Source == comm.NoSteps {
+		per = nil
 	}
-	if t := commStepTable(s); len(t.Rows) > 0 {
-		d = append(d, heading("Steps"), t)
-	}
-	return d
+	return put(prose(say("steps "+s.Source.String(), s)), section("In a step", per), section("Steps", commStepTable(s)))
 }
 
 // perStepTable is calls and bytes of an operation in the steps, and beside them.

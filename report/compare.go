@@ -29,16 +29,7 @@ func comparisonDocument(c *runs.Comparison) document {
 	if len(c.Rows) > 0 {
 		d = append(d, comparisonBrief(c), comparisonTable(c))
 	}
-	if c.Traffic != nil {
-		d = append(d, changesSection(c.Traffic)...)
-	}
-	if t := foundTable(c); len(t.Rows) > 0 {
-		d = append(d, heading("Findings"), t)
-	}
-	if b := comparisonDoubts(c); len(b) > 0 {
-		d = append(d, heading("Read with care"), b)
-	}
-	return d
+	return put(d, changesSection(c.Traffic), section("Findings", foundTable(c)), section("Read with care", comparisonDoubts(c)))
 }
 
 // comparisonHeadline is the answer in one sentence.

@@ -1,8 +1,11 @@
 package report
 
 import (
+	"reflect"
+
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/internal/glyph"
+	"github.com/sfstat/sfstat/internal/table"
 )
 
 // A document is what text, Markdown and HTML render: blocks from top to bottom.
@@ -30,3 +33,26 @@ type (
 	// hint is a remark on the command line: it means nothing on a page.
 	hint string
 )
+
+// put is a document of blocks and documents, without those that hold nothing.
+func put(parts ...any) (d document) {
+	for _, p := range parts {
+		t, isTable := p.(*table.Table)
+		switch v := reflect.ValueOf(p); {
+		case !v.IsValid(), isTable && (t == nil || len(t.Rows) == 0), v.Kind() == reflect.Slice && v.Len() == 0, v.Kind() == reflect.String && v.Len() == 0:
+		case v.Type() == reflect.TypeFor[document]():
+			d = append(d, p.(document)...)
+		default:
+			d = append(d, p)
+		}
+	}
+	return d
+}
+
+// section is what stands under a heading; nothing where that is nothing.
+func section(title string, parts ...any) document {
+	if d := put(parts...); len(d) > 0 {
+		return append(document{heading(title)}, d...)
+	}
+	return nil
+}

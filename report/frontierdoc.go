@@ -13,41 +13,38 @@ const detailLimit = 8
 
 // frontierDocument is the accounts of windows: one line each where there are
 // several, then stage by stage, then the words explained once.
-func frontierDocument(results []*frontier.Result) document {
+func frontierDocument(all []*frontier.Result) document {
+	results := all
 	var d document
 	if len(results) == 0 {
 		d = append(d, prose("No window could be read."))
 	}
 	if len(results) > 1 {
-		d = append(d, heading(counted(len(results), "account")+" of windows"), windowTable(results, nil, ""))
+		d = section(counted(len(results), "account")+" of windows", windowTable(results, nil, ""))
 	}
 	if len(results) > detailLimit {
 		d = append(d, prose("The stages of so many windows are in the formats csv and json."))
-	} else {
-		for _, r := range results {
-			d = append(d, accountBlocks(r, "")...)
-			b := basis(r)
-			if len(results) > 1 && len(r.Labels) > 0 {
-				b = append(bullets{"Labels: " + strings.Join(strs(r.Labels), ", ")}, b...)
-			}
-			if len(b) > 0 {
-				d = append(d, b)
-			}
+		results = nil
+	}
+	for _, r := range results {
+		b := basis(r)
+		if len(results) > 1 && len(r.Labels) > 0 {
+			b = append(bullets{"Labels: " + strings.Join(strs(r.Labels), ", ")}, b...)
 		}
+		d = put(d, accountBlocks(r, ""), b)
 	}
 	if len(results) == 1 {
 		d = append(d, methodBlocks(results[0])...)
 	}
 	var given []labels.Label
 	var reasons []labels.Reason
-	for _, r := range results {
+	for _, r := range all {
 		given = append(given, r.Labels...)
 		reasons = append(reasons, r.Reasons...)
 	}
 	slices.Sort(given)
 	slices.Sort(reasons)
-	d = append(d, wordBlocks(slices.Compact(given), slices.Compact(reasons))...)
-	return d
+	return put(d, wordBlocks(slices.Compact(given), slices.Compact(reasons)))
 }
 
 // methodBlocks set the routing set beside what simpler accounts would look

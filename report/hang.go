@@ -118,21 +118,9 @@ func (j Arrivals) hangDocument() document {
 		for _, text := range hangHeadlines(h) {
 			d = append(d, headline{text, evidence.Strong})
 		}
-		if why := say("why hang", standstill{h, &h.Groups[0]}); why != "" {
-			d = append(d, prose(why))
-		}
-		if at := j.stackOfMissing(); at != "" {
-			d = append(d, prose(at))
-		}
-		d = append(d, prose("Next: "+j.hangNext()))
-		d = append(d, hangTable(h))
+		d = put(d, prose(say("why hang", standstill{h, &h.Groups[0]})), prose(j.stackOfMissing()), prose("Next: "+j.hangNext()), hangTable(h))
 	}
-	if len(j.Stacks) > 0 {
-		d = append(d, stackTable(j.Stacks))
-	}
-	if j.Asked != nil {
-		d = append(d, j.answered()...)
-	}
+	d = put(d, stackTable(j.Stacks), j.answered())
 	for _, m := range j.Mismatches {
 		d = append(d, mismatchBlocks(&m)...)
 	}

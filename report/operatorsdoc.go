@@ -27,19 +27,12 @@ func operatorBlocks(v *diagnose.RunVerdict, s Style) document {
 		}
 		return append(d, hint("-v for evidence, operators and walks"))
 	}
-	d = append(d, whyBlocks(v)...)
-	d = append(d, kindBlocks(o)...)
-	d = append(d, walkBlocks(v)...)
-	d = append(d, nextBlocks(v)...)
-	return append(d, noteBlocks(o.Notes)...)
+	return put(d, whyBlocks(v), kindBlocks(o), walkBlocks(v), nextBlocks(v), noteBlocks(o.Notes))
 }
 
 // noteBlocks are what is incomplete, and what was made of it.
 func noteBlocks(notes []input.Note) document {
-	if len(notes) == 0 {
-		return nil
-	}
-	return document{heading("How this was read"), bullets(texts(notes))}
+	return section("How this was read", bullets(texts(notes)))
 }
 
 func stepTerms(o *diagnose.Operators) terms {
@@ -114,10 +107,7 @@ func kindBlocks(o *diagnose.Operators) document {
 	for _, p := range o.Costly() {
 		t.Row(p.Name, p.Overall-1, p.Overall-1)
 	}
-	if len(t.Rows) == 0 {
-		return nil
-	}
-	return document{heading("Which operators"), t.Tidy()}
+	return section("Which operators", t.Tidy())
 }
 
 // walkBlocks show one walk that led to the first suspect.

@@ -87,14 +87,10 @@ type boundsJSON struct {
 
 // overheadDocument is what it costs, the bounds by every method, the pairs.
 func overheadDocument(a *overhead.Account) document {
-	d := document{headline{overheadHeadline(a), overheadLevel(a)}, prose(say("overhead basis", a))}
-	if len(a.Doubts) > 0 {
-		d = append(d, heading("Read with care"), bullets(each(a.Doubts, func(d bootstrap.Doubt) string { return meaning("overhead", d) })))
-	}
-	if a.Interval != nil {
-		d = append(d, heading(fmt.Sprintf("Bounds at %s confidence", percentOf(a.Confidence))), boundTable(a))
-	}
-	return append(d, heading(counted(a.Pairs, "measurement")), pairTable(a.Measurements))
+	return put(headline{overheadHeadline(a), overheadLevel(a)}, prose(say("overhead basis", a)),
+		section("Read with care", bullets(each(a.Doubts, func(d bootstrap.Doubt) string { return meaning("overhead", d) }))),
+		section(fmt.Sprintf("Bounds at %s confidence", percentOf(a.Confidence)), boundTable(a)),
+		section(counted(a.Pairs, "measurement"), pairTable(a.Measurements)))
 }
 
 // overheadHeadline is the answer in one sentence.

@@ -29,10 +29,7 @@ func refusedBlocks(problems []Problem) document {
 			b = append(b, p.sentence())
 		}
 	}
-	if len(b) == 0 {
-		return nil
-	}
-	return document{heading("Refused: " + counted(len(b), "input")), b}
+	return section("Refused: "+counted(len(b), "input"), b)
 }
 
 // notRead says in one line what of the inputs was not read, and why: the first

@@ -15,11 +15,7 @@ func (j Arrivals) looked() document {
 	if j.Asked == nil {
 		return j.stacksAlone()
 	}
-	d := j.answered()
-	if len(j.Stacks) > 0 {
-		d = append(d, stackTable(j.Stacks))
-	}
-	return d
+	return put(j.answered(), stackTable(j.Stacks))
 }
 
 // stands is for how long reports must say the same before a rank that is behind is more than one that is slow.
@@ -27,8 +23,10 @@ const stands = int64(10 * time.Second)
 
 // answered is who is behind by NCCL's own counts.
 func (j Arrivals) answered() document {
-	a := j.Asked
-	d := document{}
+	a, d := j.Asked, document{}
+	if a == nil {
+		return nil
+	}
 	for _, b := range a.Behind {
 		sure := evidence.Ambiguous
 		if b.Stands >= stands {
@@ -49,13 +47,7 @@ func (j Arrivals) answered() document {
 		d = append(d, prose(upper(e)+"."))
 	}
 	ranks := append(slices.Clone(a.Roots), a.Unanswered...)
-	at := ""
-	for _, r := range ranks {
-		if s := j.StackOf(r); s != nil {
-			at += fmt.Sprintf("The main thread of rank %d is in %s. ", r, standsIn(s))
-		}
-	}
-	switch {
+	switch at := j.stacksOf(ranks); {
 	case at != "":
 		d = append(d, prose(at))
 	case len(ranks) > 0 && a.Reports == 1:
@@ -131,10 +123,15 @@ func stackTable(stacks []arrivals.Stack) *table.Table {
 }
 
 // stackOfMissing is where the ranks are for which the others wait; "" where nobody looked.
-func (j Arrivals) stackOfMissing() (text string) {
-	for _, r := range j.Result.Hang.Roots() {
-		if s := j.StackOf(r.Rank); s != nil {
-			text += fmt.Sprintf("The main thread of rank %d is in %s. ", r.Rank, standsIn(s))
+func (j Arrivals) stackOfMissing() string {
+	return j.stacksOf(each(j.Result.Hang.Roots(), func(r arrivals.Root) int { return r.Rank }))
+}
+
+// stacksOf are where some ranks are, as far as somebody looked.
+func (j Arrivals) stacksOf(ranks []int) (text string) {
+	for _, r := range ranks {
+		if s := j.StackOf(r); s != nil {
+			text += fmt.Sprintf("The main thread of rank %d is in %s. ", r, standsIn(s))
 		}
 	}
 	return text

@@ -119,7 +119,7 @@ type exampleJSON struct {
 }
 
 func trafficOf(r *comm.Result) trafficJSON {
-	verdict := trafficVerdict(r)
+	verdict := diagnose.Communication(r)
 	v := runFrom(&verdict)
 	out := trafficJSON{Headline: v.Headline, Confidence: v.Confidence, Findings: v.Findings, Undecided: v.Undecided,
 		Next: v.Next, OpCounts: map[string]int64{}, Unparsed: r.Unparsed,

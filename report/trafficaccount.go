@@ -1,11 +1,9 @@
 package report
 
 import (
-	"fmt"
 
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/volume"
-	"github.com/sfstat/sfstat/internal/table"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -33,11 +31,7 @@ func modelBlocks(r *comm.Result) document {
 			t.Row(trace.RankList(ranks), x.For(), x.Op.String(), expected, Size(int64(x.Observed.Logged)), x.Ratio, x.Count, x.Size)
 		}
 	}
-	d := document{heading("Volumes beside the model"), t.Tidy()}
-	if b := r.Accounts[0].Bubble; b > 0 {
-		d = append(d, prose(fmt.Sprintf("Pipeline bubble by the model: stages idle for %s of the time in which they compute, while the pipeline fills and drains.", table.Percent(b))))
-	}
-	return d
+	return section("Volumes beside the model", t.Tidy(), prose(say("bubble", r.Accounts[0])))
 }
 
 type accountJSON struct {

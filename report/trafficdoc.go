@@ -16,48 +16,26 @@ import (
 
 // trafficDocument begins with the answer and why, and what to do next; then who, what and how fast; at last how it was found.
 func trafficDocument(r *comm.Result) document {
-	v := trafficVerdict(r)
-	d := document{headline{Headline(&v), v.Confidence}}
+	v := diagnose.Communication(r)
+	sure, clocks := prose(""), clockTable(r)
 	if len(v.Findings) > 0 {
-		d = append(d, prose(fmt.Sprintf("Confidence: %v. %s", v.Confidence, meaning("confidence", v.Confidence))))
+		sure = prose(fmt.Sprintf("Confidence: %v. %s", v.Confidence, meaning("confidence", v.Confidence)))
 	}
-	d = append(d, prose(trafficBasis(r)))
-	if text := strategyWords(r); text != "" {
-		d = append(d, prose(text))
+	if len(clocks.Rows) < 2 {
+		clocks = nil
 	}
-	d = append(d, whyBlocks(&v)...)
-	d = append(d, nextBlocks(&v)...)
-	if len(r.Ranks) > 0 {
-		d = append(d, heading("Ranks"), commRankTable(r))
-	}
-	if len(r.Communicators) > 0 {
-		d = append(d, heading("Communicators"), communicatorTable(r))
-	}
-	if t := speedTable(r); len(t.Rows) > 0 {
-		d = append(d, heading("Bandwidth"), t)
-	}
-	if t := messageTable(r); len(t.Rows) > 0 {
-		d = append(d, heading("Sends and receives"), t)
-	}
-	if len(r.Calls) > 0 {
-		d = append(d, heading("Operations"), operationTable(r))
-	}
-	if t := sizeTable(r); len(t.Rows) > 0 {
-		d = append(d, heading("Message sizes"), t)
-	}
-	d = append(d, modelBlocks(r)...)
-	if t := clockTable(r); len(t.Rows) > 1 {
-		d = append(d, heading("Clocks"), t)
-	}
-	if len(r.Notes) > 0 {
-		d = append(d, heading("How it was found"), trafficNotes(r))
-	}
-	d = append(append(d, warningsOf(r)...), notUnderstood(r)...)
-	return d
-}
-
-func trafficVerdict(r *comm.Result) diagnose.RunVerdict {
-	return diagnose.Communication(r)
+	return put(headline{Headline(&v), v.Confidence}, sure, prose(trafficBasis(r)), prose(strategyWords(r)), whyBlocks(&v), nextBlocks(&v),
+		section("Ranks", commRankTable(r)),
+		section("Communicators", communicatorTable(r)),
+		section("Bandwidth", speedTable(r)),
+		section("Sends and receives", messageTable(r)),
+		section("Operations", operationTable(r)),
+		section("Message sizes", sizeTable(r)),
+		modelBlocks(r),
+		section("Clocks", clocks),
+		section("How it was found", trafficNotes(r)),
+		section("NCCL warned "+counted(len(r.Recorded.Warnings), "time"), warningsOf(r)),
+		section("Lines not understood", notUnderstood(r)))
 }
 
 func trafficBasis(r *comm.Result) string {
@@ -229,8 +207,7 @@ func clockTable(r *comm.Result) *table.Table {
 const mostWarnings = 8
 
 // warningsOf is what NCCL warned of, each text once.
-func warningsOf(r *comm.Result) document {
-	var b bullets
+func warningsOf(r *comm.Result) (b bullets) {
 	counts := map[string]int{}
 	for _, w := range r.Recorded.Warnings {
 		counts[w.Text]++
@@ -245,16 +222,12 @@ func warningsOf(r *comm.Result) document {
 			b = append(b, fmt.Sprintf("%s, %s, the first in %s:%d", w.Text, counted(n, "time"), r.Recorded.Sources[w.Source].Name, w.Line))
 		}
 	}
-	if len(b) == 0 {
-		return nil
-	}
-	return document{heading(fmt.Sprintf("NCCL warned %s", counted(len(r.Recorded.Warnings), "time"))), b}
+	return b
 }
 
 // notUnderstood is the lines that begin like NCCL's and could not be read, by reason, and what
 // was not used.
-func notUnderstood(r *comm.Result) document {
-	var b bullets
+func notUnderstood(r *comm.Result) (b bullets) {
 	for _, x := range r.Recorded.Unread {
 		b = append(b, fmt.Sprintf("%s: %s, the first in %s:%d: %s", counted(int(x.Count), "line"), x.Reason, r.Recorded.Sources[x.Source].Name, x.Line, x.Text))
 	}
@@ -264,8 +237,5 @@ func notUnderstood(r *comm.Result) document {
 	if n := r.Recorded.Untied; n > 0 {
 		b = append(b, counted(int(n), "tuning line")+" whose call is not in the log")
 	}
-	if len(b) == 0 {
-		return nil
-	}
-	return document{heading("Lines not understood"), b}
+	return b
 }

@@ -96,27 +96,18 @@ func runBlocks(v *diagnose.RunVerdict, s Style) document {
 	w := v.Shown()
 	var d document
 	if w != nil {
-		d = append(d, stepTable(v, w), prose(inputLine(v, w)))
+		d = document{stepTable(v, w), prose(inputLine(v, w))}
 	}
-	if v.Earlier != nil { // what the verdict is not on
-		d = append(d, prose(say("earlier", v)))
+	d = put(d, prose(say("earlier", v)), remark(say("beside it", v)), problemRemarks(v.Problems, v.Answer().Shortage.Says))
+	switch {
+	case !s.Verbose && w != nil && s.Labels:
+		return put(d, hint("-v for evidence, labels and cuts"), wordBlocks(w.Main.Labels, w.Main.Reasons))
+	case !s.Verbose && w != nil:
+		return append(d, hint("-v for evidence, labels and cuts"))
+	case w == nil:
+		return put(d, whyBlocks(v), nextBlocks(v))
 	}
-	if o := v.Operators; o != nil {
-		d = append(d, remark("Operator trace of this run: "+say("operator trace", o)+"."))
-	}
-	d = append(d, problemRemarks(v.Problems, v.Answer().Shortage.Says)...)
-	if !s.Verbose && w != nil {
-		d = append(d, hint("-v for evidence, labels and cuts"))
-		if s.Labels {
-			d = append(d, wordBlocks(w.Main.Labels, w.Main.Reasons)...)
-		}
-		return d
-	}
-	d = append(append(d, whyBlocks(v)...), nextBlocks(v)...)
-	if w == nil || !s.Verbose {
-		return d
-	}
-	return append(d, detailBlocks(v, w)...)
+	return put(d, whyBlocks(v), nextBlocks(v), detailBlocks(v, w))
 }
 
 // problemRemarks are the first problems of a run; steps that its cut leaves out
@@ -146,27 +137,19 @@ func stopped(s string) string {
 // detailBlocks are what stands behind -v: windows, groups, the account of the
 // window with the evidence, its labels, and how it was read.
 func detailBlocks(v *diagnose.RunVerdict, w *diagnose.Window) document {
-	var d document
-	d = append(d, windowsBlocks(v)...)
-	d = append(d, groupBlocks(w)...)
 	shown, stage := v.Account(w), ""
 	if len(v.Findings) > 0 {
 		stage = v.Findings[0].Stage
 	}
-	d = append(d, accountBlocks(shown, stage)...)
+	var cuts, trace document
 	if w.Paper != nil && shown == w.Main {
-		d = append(d, cutBlocks(w.Main, w.Paper)...)
-	}
-	d = append(d, deviceBlocks(v)...)
-	d = append(d, wordBlocks(shown.Labels, shown.Reasons)...)
-	if b := basis(shown); len(b) > 0 {
-		d = append(d, heading("How this was read"), b)
+		cuts = cutBlocks(w.Main, w.Paper)
 	}
 	if o := v.Operators; o != nil {
-		d = append(append(d, heading("The operator trace"), stepTerms(o)), stageBlocks(o)...)
-		d = append(append(d, kindBlocks(o)...), walkBlocks(v)...)
+		trace = section("The operator trace", stepTerms(o), stageBlocks(o), kindBlocks(o), walkBlocks(v))
 	}
-	return d
+	return put(windowsBlocks(v), section(counted(len(w.Groups), "role group"), windowTable(w.Groups, nil, "")), accountBlocks(shown, stage), cuts,
+		deviceBlocks(v), wordBlocks(shown.Labels, shown.Reasons), section("How this was read", basis(shown)), trace)
 }
 
 // stepTable is where the step goes, in the order of the step as recorded, what
@@ -287,32 +270,17 @@ func windowsBlocks(v *diagnose.RunVerdict) document {
 	return document{heading(counted(len(results), "window")), windowTable(results, noted, note)}
 }
 
-func groupBlocks(w *diagnose.Window) document {
-	if len(w.Groups) == 0 {
-		return nil
-	}
-	return document{heading(counted(len(w.Groups), "role group")), windowTable(w.Groups, nil, "")}
-}
-
 // whyBlocks are the evidence for the first finding and the other findings.
 func whyBlocks(v *diagnose.RunVerdict) document {
-	var d document
-	if len(v.Findings) > 0 && len(v.Findings[0].Evidence) > 0 {
-		d = append(d, heading("Evidence"), bullets(each(v.Findings[0].Evidence, evidenceWords)))
+	if len(v.Findings) == 0 {
+		return nil
 	}
-	return append(d, otherFindings(v)...)
+	return put(section("Evidence", bullets(each(v.Findings[0].Evidence, evidenceWords))), otherFindings(v))
 }
 
 // nextBlocks are what could not be decided and what to do next.
 func nextBlocks(v *diagnose.RunVerdict) document {
-	var d document
-	if len(v.Undecided) > 0 {
-		d = append(d, heading("Not decided"), bullets(each(v.Undecided, questionWords)))
-	}
-	if len(v.Next) > 0 {
-		d = append(d, heading("Next"), bullets(each(v.Next, actionWords)))
-	}
-	return d
+	return put(section("Not decided", bullets(each(v.Undecided, questionWords))), section("Next", bullets(each(v.Next, actionWords))))
 }
 
 func otherFindings(v *diagnose.RunVerdict) document {
@@ -366,12 +334,5 @@ func leadName(r *frontier.Result) string {
 
 // wordBlocks explain labels and reasons.
 func wordBlocks(labels []labels.Label, reasons []labels.Reason) document {
-	var d document
-	if len(labels) > 0 {
-		d = append(d, heading("Labels"), explained("label", labels))
-	}
-	if len(reasons) > 0 {
-		d = append(d, heading("Why no stronger label"), explained("reason", reasons))
-	}
-	return d
+	return put(section("Labels", explained("label", labels)), section("Why no stronger label", explained("reason", reasons)))
 }

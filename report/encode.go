@@ -6,54 +6,110 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf16"
 
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/internal/table"
 )
 
-// appendJSON appends a value as compact JSON. Maps and strings stand as encoding/json
-// has them, structs by the tags of their fields, and what else names itself by its name.
-// Besides:
+// encoder writes JSON as people and programs read it: two spaces a level, but an array of
+// numbers and short strings on one line, so that a list of ranks is not a page; and nothing in
+// it that steers a terminal. Strings stand as encoding/json has them, structs by the tags of
+// their fields, and what else names itself by its name. Besides:
 //
 //   - NaN and the infinities are null, at any depth;
 //   - a list without items is [], never null;
 //   - a piece of evidence is its kind and its fields in one object.
-func appendJSON(dst []byte, v reflect.Value) ([]byte, error) {
+type encoder struct {
+	out   []byte
+	depth int
+}
+
+// mostInline is how long a string may be, bytes, in an array on one line.
+const mostInline = 48
+
+func (e *encoder) text(s string) { e.out = append(e.out, s...) }
+
+// open begins an object or an array of several lines, next one more of its items, and end ends it.
+func (e *encoder) open(bracket byte) {
+	e.out = append(e.out, bracket)
+	e.depth++
+}
+
+func (e *encoder) next() {
+	if c := e.out[len(e.out)-1]; c != '{' && c != '[' {
+		e.text(",")
+	}
+	e.line()
+}
+
+func (e *encoder) end(bracket byte) {
+	e.depth--
+	if c := e.out[len(e.out)-1]; c != '{' && c != '[' {
+		e.line()
+	}
+	e.out = append(e.out, bracket)
+}
+
+func (e *encoder) line() {
+	e.out = append(append(e.out, '\n'), strings.Repeat("  ", e.depth)...)
+}
+
+// field writes a name and a value of an object.
+func (e *encoder) field(name string, v reflect.Value) error {
+	e.next()
+	e.string(name)
+	e.text(": ")
+	return e.value(v)
+}
+
+func (e *encoder) value(v reflect.Value) error {
 	if !v.IsValid() {
-		return append(dst, "null"...), nil
+		e.text("null")
+		return nil
 	}
 	if named, text, err := nameOf(v); named {
-		if err != nil {
-			return dst, err
-		}
-		return appendString(dst, text)
+		e.string(text)
+		return err
 	}
 	switch v.Kind() {
 	case reflect.Interface:
-		if e, ok := v.Interface().(evidence.Observation); ok {
-			return appendObject(dst, v.Elem(), e.Kind())
+		if x, ok := v.Interface().(evidence.Observation); ok {
+			return e.object(v.Elem(), x.Kind())
 		}
-		return appendJSON(dst, v.Elem())
+		return e.value(v.Elem())
 	case reflect.Pointer:
-		return appendJSON(dst, v.Elem())
-	case reflect.Float32, reflect.Float64:
-		if !table.Finite(v.Float()) {
-			return append(dst, "null"...), nil
-		}
-		text, err := json.Marshal(v.Float())
-		return append(dst, text...), err
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		return strconv.AppendInt(dst, v.Int(), 10), nil
+		return e.value(v.Elem())
 	case reflect.String:
-		return appendString(dst, v.String())
+		e.string(v.String())
+		return nil
 	case reflect.Slice, reflect.Array:
-		return appendList(dst, v)
+		switch x := v.Interface().(type) {
+		case properties:
+			return e.properties(x)
+		case typeNames:
+			if len(x) == 1 {
+				e.string(x[0])
+				return nil
+			}
+		}
+		return e.list(v)
 	case reflect.Struct:
-		return appendObject(dst, v, "")
+		return e.object(v, "")
+	case reflect.Map:
+		return e.mapped(v)
+	}
+	if v.CanFloat() && !table.Finite(v.Float()) {
+		e.text("null")
+		return nil
 	}
 	text, err := json.Marshal(v.Interface())
-	return append(dst, text...), err
+	e.out = append(e.out, text...)
+	return err
 }
 
 // nameOf is the text of a value that names itself.
@@ -74,40 +130,81 @@ func nameOf(v reflect.Value) (named bool, text string, err error) {
 	return false, "", nil
 }
 
-func appendString(dst []byte, s string) ([]byte, error) {
+// string writes a string, what steers a terminal as an escape.
+func (e *encoder) string(s string) {
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false)
-	err := enc.Encode(s)
-	return append(dst, bytes.TrimSuffix(out.Bytes(), []byte{'\n'})...), err
+	_ = enc.Encode(s) // a string has JSON
+	for _, r := range strings.TrimSuffix(out.String(), "\n") {
+		if r < 0x7f || unicode.IsPrint(r) {
+			e.out = append(e.out, string(r)...)
+			continue
+		}
+		for _, half := range utf16.AppendRune(nil, r) {
+			e.out = fmt.Appendf(e.out, `\u%04x`, half)
+		}
+	}
 }
 
-func appendList(dst []byte, v reflect.Value) (_ []byte, err error) {
-	dst = append(dst, '[')
+func (e *encoder) list(v reflect.Value) error {
+	inline := true
 	for i := range v.Len() {
-		if i > 0 {
-			dst = append(dst, ',')
+		inline = inline && plain(v.Index(i))
+	}
+	if !inline {
+		e.open('[')
+	} else {
+		e.text("[")
+	}
+	for i := range v.Len() {
+		switch {
+		case !inline:
+			e.next()
+		case i > 0:
+			e.text(", ")
 		}
-		if dst, err = appendJSON(dst, v.Index(i)); err != nil {
-			return dst, err
+		if err := e.value(v.Index(i)); err != nil {
+			return err
 		}
 	}
-	return append(dst, ']'), nil
+	if !inline {
+		e.end(']')
+	} else {
+		e.text("]")
+	}
+	return nil
 }
 
-// appendObject appends a struct, behind its kind where it is evidence.
-func appendObject(dst []byte, v reflect.Value, kind evidence.Kind) ([]byte, error) {
-	dst = append(dst, '{')
+// plain reports whether an item may stand in an array on one line.
+func plain(v reflect.Value) bool {
+	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
+		v = v.Elem()
+	}
+	if !v.IsValid() {
+		return true
+	}
+	if named, text, _ := nameOf(v); named {
+		return len(text) <= mostInline
+	}
+	k := v.Kind()
+	return k != reflect.Struct && k != reflect.Slice && k != reflect.Array && k != reflect.Map && (k != reflect.String || v.Len() <= mostInline)
+}
+
+// object writes a struct, behind its kind where it is evidence.
+func (e *encoder) object(v reflect.Value, kind evidence.Kind) error {
+	e.open('{')
 	if kind != "" {
-		dst = fmt.Appendf(dst, `"kind":%q`, kind)
+		e.next()
+		e.text(`"kind": ` + strconv.Quote(string(kind)))
 	}
-	dst, err := appendFields(dst, v)
-	return append(dst, '}'), err
+	err := e.fields(v)
+	e.end('}')
+	return err
 }
 
-// appendFields appends the fields of a struct, behind others where dst does not end
-// in the brace that begins an object.
-func appendFields(dst []byte, v reflect.Value) (_ []byte, err error) {
+// fields writes the fields of a struct.
+func (e *encoder) fields(v reflect.Value) error {
 	fields := fieldsOf(v.Type())
 	for i := range fields {
 		f := &fields[i]
@@ -115,13 +212,35 @@ func appendFields(dst []byte, v reflect.Value) (_ []byte, err error) {
 		if f.omitEmpty && (!x.IsValid() || isZero(x)) {
 			continue
 		}
-		if dst[len(dst)-1] != '{' {
-			dst = append(dst, ',')
-		}
-		dst = append(strconv.AppendQuote(dst, f.name), ':')
-		if dst, err = appendJSON(dst, x); err != nil {
-			return dst, err
+		if err := e.field(f.name, x); err != nil {
+			return err
 		}
 	}
-	return dst, nil
+	return nil
+}
+
+// properties writes schemas by their names.
+func (e *encoder) properties(list properties) error {
+	e.open('{')
+	for _, x := range list {
+		if err := e.field(x.name, reflect.ValueOf(x.schema)); err != nil {
+			return err
+		}
+	}
+	e.end('}')
+	return nil
+}
+
+// mapped writes a map by its keys, in order.
+func (e *encoder) mapped(v reflect.Value) error {
+	e.open('{')
+	keys := v.MapKeys()
+	slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+	for _, k := range keys {
+		if err := e.field(fmt.Sprint(k), v.MapIndex(k)); err != nil {
+			return err
+		}
+	}
+	e.end('}')
+	return nil
 }

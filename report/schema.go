@@ -1,9 +1,7 @@
 package report
 
 import (
-	"bytes"
 	"encoding"
-	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
@@ -36,46 +34,12 @@ type schema struct {
 // typeNames are the types that a value may have; JSON has one name as it is.
 type typeNames []string
 
-// MarshalJSON implements json.Marshaler.
-func (n typeNames) MarshalJSON() ([]byte, error) {
-	if len(n) == 1 {
-		return json.Marshal(n[0])
-	}
-	return json.Marshal([]string(n))
-}
-
 // properties are schemas by name, in the order in which fields are declared.
 type properties []property
 
 type property struct {
 	name string
 	schema
-}
-
-// MarshalJSON implements json.Marshaler.
-func (n properties) MarshalJSON() ([]byte, error) {
-	out := []byte{'{'}
-	for i, x := range n {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		b, err := unescaped(x.schema)
-		if err != nil {
-			return nil, err
-		}
-		out = append(append(append(out, '"'), x.name...), `":`...)
-		out = append(out, b...)
-	}
-	return append(out, '}'), nil
-}
-
-// unescaped is the JSON of v, with <, > and & as they are.
-func unescaped(v any) ([]byte, error) {
-	var out bytes.Buffer
-	enc := json.NewEncoder(&out)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(v)
-	return bytes.TrimSuffix(out.Bytes(), []byte{'\n'}), err
 }
 
 // schemaMaker makes the schema of a document. Structs are described once, in $defs.
@@ -102,7 +66,7 @@ func (p *published) schema() *schema {
 	return &root
 }
 
-// object describes a struct as appendObject writes it. The objects of a document are
+// object describes a struct as an encoder writes it. The objects of a document are
 // closed: a field that the schema lacks is a mistake of one of the two.
 func (m *schemaMaker) object(t reflect.Type) schema {
 	out := schema{Type: typeNames{"object"}, Others: false}
@@ -126,7 +90,7 @@ func (m *schemaMaker) object(t reflect.Type) schema {
 	return out
 }
 
-// of describes a value of a type as appendJSON writes it.
+// of describes a value of a type as an encoder writes it.
 func (m *schemaMaker) of(t reflect.Type) schema {
 	if t == reflect.TypeFor[evidence.Observation]() {
 		return m.anyEvidence()

@@ -191,17 +191,26 @@ func steering(compact string) string {
 	return out.String()
 }
 
-// Laying out changes white space, and escapes what steers a terminal, nothing else.
-func FuzzIndent(f *testing.F) {
+// Values of any shape are written as encoding/json writes them, but for white space and escapes of what steers a terminal.
+func FuzzEncoder(f *testing.F) {
 	for _, s := range []string{`{}`, `[]`, `{"a":[1,2,{"b":"x,]}\""}],"c":[[]],"d":{"e":[]}}`, `"\\"`, `[1,"a: b",null,true]`, `[["\u005d"],-1.5e-3]`, "\"\x7f\"", "[\"\u009b31m\u202e\U000e0001\xff\"]"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		var want, got bytes.Buffer
-		if json.Compact(&want, []byte(s)) != nil {
+		var v any
+		if json.Unmarshal([]byte(s), &v) != nil {
 			return
 		}
-		if err := json.Compact(&got, indent(want.Bytes())); err != nil || got.String() != steering(want.String()) {
+		var want, got, out bytes.Buffer
+		enc := json.NewEncoder(&want)
+		enc.SetEscapeHTML(false)
+		if err := enc.Encode(v); err != nil {
+			t.Fatal(err)
+		}
+		if err := to(&out, JSON, Style{}).JSON(v); err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Compact(&got, out.Bytes()); err != nil || got.String()+"\n" != steering(want.String()) {
 			t.Errorf("%q became %q (%v)", want.String(), got.String(), err)
 		}
 	})

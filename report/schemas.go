@@ -1,6 +1,7 @@
 package report
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"reflect"
@@ -77,14 +78,17 @@ func (p *published) id() string { return fmt.Sprintf("sfstat.%s/%d", p.name, p.v
 
 // publish writes the JSON of a result: its name, its fields, and what was refused.
 func (o Output) publish(p *published, f forms) error {
-	out, err := appendFields(fmt.Appendf(nil, `{"schema":%q`, p.id()), reflect.ValueOf(f.json()))
-	if err == nil && p.problems {
-		out, err = appendJSON(append(out, `,"problems":`...), reflect.ValueOf(problemsOf(o.Problems)))
+	var e encoder
+	e.open('{')
+	err := errors.Join(e.field("schema", reflect.ValueOf(p.id())), e.fields(reflect.ValueOf(f.json())))
+	if p.problems {
+		err = errors.Join(err, e.field("problems", reflect.ValueOf(problemsOf(o.Problems))))
 	}
 	if err != nil {
 		return err
 	}
-	_, err = o.W.Write(indent(append(out, '}')))
+	e.end('}')
+	_, err = o.W.Write(append(e.out, '\n'))
 	return err
 }
 
@@ -107,10 +111,5 @@ func (o Output) Schema(name string) error {
 	if !ok {
 		return fmt.Errorf("no schema is called %q", name)
 	}
-	compact, err := unescaped(p.schema())
-	if err != nil {
-		return err
-	}
-	_, err = o.W.Write(indent(compact))
-	return err
+	return o.JSON(p.schema())
 }

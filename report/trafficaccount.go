@@ -1,7 +1,6 @@
 package report
 
 import (
-
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/volume"
 	"github.com/sfstat/sfstat/trace"

@@ -49,8 +49,6 @@ func (a *App) Parse(words []string) (Request, error) {
 	req.Name = c.Name
 	alone := len(operands) == 0
 	switch {
-	case w.pending != "":
-		return req, a.valueless(c, w.pending)
 	case alone && len(w.flags) == 1 && w.flags[0] == typed{name: "v"}:
 		req.Version = true
 		return req, nil
@@ -88,10 +86,13 @@ func (a *App) filled(req Request, w scanned, args []string) (Request, error) {
 	}
 	for _, t := range w.flags {
 		f := c.Flag(t.name)
-		if f == nil {
+		switch {
+		case f == nil:
 			return req, a.unknownFlag(c, t.name)
-		}
-		if !t.valued {
+		case t.valued:
+		case f.takesValue():
+			return req, fmt.Errorf("flag %s needs a value", dashed(t.name))
+		default:
 			t.value = "true"
 		}
 		var share notShare
@@ -175,14 +176,6 @@ func isPath(word string) bool {
 	}
 	_, err := os.Stat(word)
 	return err == nil
-}
-
-// valueless is about a flag at the end, which the command perhaps does not have.
-func (a *App) valueless(c *Command, name string) error {
-	if c != a.program && c.group == nil && c.Flag(name) == nil {
-		return a.unknownFlag(c, name)
-	}
-	return fmt.Errorf("flag %s needs a value", dashed(name))
 }
 
 // unowned refuses flags that nothing has.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
@@ -87,18 +86,13 @@ func (p *program) operatorsSpec(c *cli.Context) (spec pipeline.Spec, err error) 
 // parseLayout sets the sizes that text gives: DPxPPxTP, or DPxPP with one rank
 // a worker.
 func parseLayout(text string, l *pipeline.Layout) error {
-	sizes := []int{1, 1, 1}
-	parts := strings.Split(strings.ReplaceAll(text, "×", "x"), "x")
-	bad := len(parts) < 2 || len(parts) > 3
-	for i := 0; i < len(parts) && !bad; i++ {
-		n, err := strconv.Atoi(strings.TrimSpace(parts[i]))
-		sizes[i] = n
-		bad = err != nil || n < 1
-	}
-	if bad {
+	dp, pp, tp := 0, 0, 1
+	sizes := strings.NewReplacer("×", "x", " ", "").Replace(text)
+	_, _ = fmt.Sscanf(sizes, "%dx%dx%d", &dp, &pp, &tp) // what it made of them is compared with what was typed
+	if min(dp, pp, tp) < 1 || sizes != fmt.Sprintf("%dx%d", dp, pp) && sizes != fmt.Sprintf("%dx%dx%d", dp, pp, tp) {
 		return badUsage("--layout is %q, expected DPxPPxTP, such as 8x4x2 for 8 replicas of 4 stages of 2 ranks", text)
 	}
-	l.DP, l.PP, l.TP = sizes[0], sizes[1], sizes[2]
+	l.DP, l.PP, l.TP = dp, pp, tp
 	return nil
 }
 

@@ -55,7 +55,6 @@ func (a *App) Parse(words []string) (Request, error) {
 	case alone && (req.Help || req.Version):
 		return req, nil
 	case alone && slices.ContainsFunc(w.flags, a.ownFlag):
-		return a.filled(req, w, nil)
 	case c == a.program:
 		if err := a.unowned(w.flags); err != nil || alone { // its value would be taken for the command
 			return req, err
@@ -66,43 +65,42 @@ func (a *App) Parse(words []string) (Request, error) {
 	case req.Help:
 		return req, nil
 	}
-	return a.filled(req, w, rest)
-}
-
-// filled is a request with the values of its flags.
-func (a *App) filled(req Request, w scanned, args []string) (Request, error) {
-	c := a.program
-	if req.Name != "" {
-		c = a.Command(req.Name)
-	}
-	req.context = &Context{Command: c, Args: args, given: make(map[string]given)}
 	if w.err != nil {
 		return req, w.err
 	}
+	var err error
+	req.context, err = a.filled(c, w.flags)
+	req.context.Args = rest
+	return req, err
+}
+
+// filled is a command with the values of its flags.
+func (a *App) filled(c *Command, flags []typed) (*Context, error) {
+	to := &Context{Command: c, given: make(map[string]given)}
 	for _, f := range c.Flags {
 		if v, err := f.value(f.Default); err == nil && f.Default != "" {
-			req.context.given[f.Name] = given{value: v, text: f.Default}
+			to.given[f.Name] = given{value: v, text: f.Default}
 		}
 	}
-	for _, t := range w.flags {
+	for _, t := range flags {
 		f := c.Flag(t.name)
 		switch {
 		case f == nil:
-			return req, a.unknownFlag(c, t.name)
+			return to, a.unknownFlag(c, t.name)
 		case t.valued:
 		case f.takesValue():
-			return req, fmt.Errorf("flag %s needs a value", dashed(t.name))
+			return to, fmt.Errorf("flag %s needs a value", dashed(t.name))
 		default:
 			t.value = "true"
 		}
 		var share notShare
-		if err := req.context.set(f, t.value); errors.As(err, &share) {
-			return req, fmt.Errorf("%w; see sfstat %s --help", err, c.Name)
+		if err := to.set(f, t.value); errors.As(err, &share) {
+			return to, fmt.Errorf("%w; see sfstat %s --help", err, c.Name)
 		} else if err != nil {
-			return req, err
+			return to, err
 		}
 	}
-	return req, nil
+	return to, nil
 }
 
 // typed is a flag as it stands on a command line.

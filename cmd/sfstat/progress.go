@@ -2,7 +2,6 @@ package main
 
 import (
 	"io"
-	"slices"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -22,23 +21,14 @@ type progress struct {
 	bar   *progressbar.ProgressBar // nil until the work has taken a while
 }
 
-// work is what a bar is about.
-type work uint8
+// work is what a bar is about, in a word.
+type work string
 
 const (
-	readingInputs work = iota // counted in bytes
-	makingRuns                // counted in runs
-	searching                 // counted in parts of the whole
-	judging                   // counted in bytes
+	readingInputs work = "reading" // counted in bytes
+	judging       work = "judging" // counted in bytes
+	makingRuns    work = "running" // counted in runs
 )
-
-// progressOptions are how each is shown.
-var progressOptions = [][]progressbar.Option{
-	readingInputs: {progressbar.OptionSetDescription("reading"), progressbar.OptionShowBytes(true)},
-	makingRuns:    {progressbar.OptionSetDescription("running"), progressbar.OptionShowCount()},
-	searching:     {progressbar.OptionSetDescription("searching")},
-	judging:       {progressbar.OptionSetDescription("judging"), progressbar.OptionShowBytes(true)},
-}
 
 func newProgress(what work, w io.Writer, now func() time.Time) *progress {
 	return &progress{what: what, w: w, now: now, since: now()}
@@ -53,11 +43,15 @@ func (p *progress) update(done, total int64) {
 		if p.now().Sub(p.since) < progressDelay {
 			return
 		}
+		counted := progressbar.OptionShowBytes(true)
+		if p.what == makingRuns {
+			counted = progressbar.OptionShowCount()
+		}
 		// Drawn by updates alone: with an interval of its own, a bar of unknown
 		// length goes on drawing after it was cleared.
-		p.bar = progressbar.NewOptions64(total, append(slices.Clip(progressOptions[p.what]), progressbar.OptionSetSpinnerChangeInterval(0),
-			progressbar.OptionSetWriter(p.w), progressbar.OptionSetWidth(30),
-			progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish())...)
+		p.bar = progressbar.NewOptions64(total, progressbar.OptionSetDescription(string(p.what)), counted,
+			progressbar.OptionSetSpinnerChangeInterval(0), progressbar.OptionSetWriter(p.w), progressbar.OptionSetWidth(30),
+			progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish())
 	}
 	if total > 0 && total != p.bar.GetMax64() {
 		p.bar.ChangeMax64(total)

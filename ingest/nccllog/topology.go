@@ -1,6 +1,9 @@
 package nccllog
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/sfstat/sfstat/ingest/nccllog/internal/logline"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
@@ -48,8 +51,8 @@ func (b *Builder) topology(p int, r *logline.Record) {
 	block := &b.blocks[t.block]
 	switch item.Kind {
 	case logline.PathItem:
-		block.path(item)
-		b.held += int64(len(block.paths[len(block.paths)-1].paths)) * pathBytes
+		block.paths = append(block.paths, pathRow{item.Device, item.Paths})
+		b.held += int64(len(item.Paths)) * pathBytes
 	case logline.NodeItem:
 		t.node(block, item)
 		b.held += nodeBytes
@@ -84,15 +87,123 @@ func (t *thread) node(block *block, item *logline.TopologyItem) {
 	t.parents = append(t.parents, open{len(block.nodes) - 1, item.Indent + item.Width})
 }
 
-// path reads the paths from one device.
-func (block *block) path(item *logline.TopologyItem) {
-	row := pathRow{from: item.Device}
-	for rest := item.Paths; ; {
-		p, more, ok := logline.NextPath(rest)
-		if !ok {
-			break
+// links are those of every host, from the block that shows most of its GPUs, of equals the first: blocks are trimmed to the GPUs of
+// their communicator.
+func (b *Builder) links() (list []comms.Link) {
+	best := map[string]int{} // by host, index of blocks
+	var hosts []string
+	for i := range b.blocks {
+		x := &b.blocks[i]
+		if x.group == comms.None {
+			continue
 		}
-		row.paths, rest = append(row.paths, p), more
+		host := b.processes[b.groups[x.group].process].host
+		old, known := best[host]
+		if !known {
+			hosts = append(hosts, host)
+		}
+		if !known || len(x.ranks()) > len(b.blocks[old].ranks()) {
+			best[host] = i
+		}
 	}
-	block.paths = append(block.paths, row)
+	slices.Sort(hosts)
+	for _, h := range hosts {
+		list = append(list, b.blocks[best[h]].links()...)
+	}
+	return list
+}
+
+// ranks are the GPUs of the communicator that the block shows, with their ranks in it.
+func (b *block) ranks() map[logline.Device]int {
+	ranks := map[logline.Device]int{}
+	for _, n := range b.nodes {
+		if n.rank >= 0 {
+			ranks[n.Device] = int(n.rank)
+		}
+	}
+	return ranks
+}
+
+// links are what the block draws, each link once: both its ends name it.
+func (b *block) links() (list []comms.Link) {
+	rank := b.ranks()
+	device := func(d logline.Device) comms.Device {
+		r, known := rank[d]
+		if !known {
+			r = -1
+		}
+		return comms.Device{Kind: d.Kind, Name: d.String(), Rank: r}
+	}
+	type key struct {
+		a, b logline.Device
+		link nccl.Link
+	}
+	seen := map[key]bool{}
+	for _, n := range b.nodes {
+		if n.parent == comms.None {
+			continue
+		}
+		x, y := b.nodes[n.parent].Device, n.Device
+		k := key{x, y, n.link}
+		if before(y, x) {
+			k = key{y, x, n.link}
+		}
+		if !seen[k] {
+			seen[k] = true
+			list = append(list, comms.Link{Group: b.group, From: device(x), To: device(y), Class: n.link, Bandwidth: n.bandwidth})
+		}
+	}
+	return list
+}
+
+// before orders devices.
+func before(x, y logline.Device) bool {
+	return cmp.Or(cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.System, y.System), cmp.Compare(x.ID, y.ID)) < 0
+}
+
+// ways are the paths between the GPUs of a block, and from each to the network card that
+// it reaches best. Where no path leads to a card, every GPU has the fastest card of the machine.
+// A device whose rank the block does not tell has no way.
+func (b *block) ways() []comms.Path {
+	ranks := b.ranks()
+	var out, cards []comms.Path
+	for i := range b.paths {
+		from, known := ranks[b.paths[i].from]
+		if !known {
+			continue
+		}
+		card := comms.Path{Group: b.group, From: from, To: comms.ToNetwork}
+		for _, p := range b.paths[i].paths {
+			if p.To.Kind == nccl.NetworkPort && p.Bandwidth > card.Bandwidth {
+				card.Class, card.Bandwidth = p.Class, p.Bandwidth
+			}
+			if to, known := ranks[p.To]; known && to != from {
+				out = append(out, comms.Path{Group: b.group, From: from, To: to, Class: p.Class, Bandwidth: p.Bandwidth})
+			}
+		}
+		if card.Bandwidth > 0 {
+			cards = append(cards, card)
+		}
+	}
+	if len(cards) == 0 {
+		cards = b.cards()
+	}
+	return append(out, cards...)
+}
+
+// cards gives every GPU of the block the fastest network card in it.
+func (b *block) cards() []comms.Path {
+	fastest := 0.0
+	for _, n := range b.nodes {
+		if n.Kind == nccl.NetworkPort {
+			fastest = max(fastest, n.bandwidth)
+		}
+	}
+	var out []comms.Path
+	for _, n := range b.nodes {
+		if n.rank >= 0 && fastest > 0 {
+			out = append(out, comms.Path{Group: b.group, From: int(n.rank), To: comms.ToNetwork, Class: nccl.NET, Bandwidth: fastest})
+		}
+	}
+	return out
 }

@@ -34,8 +34,7 @@ type Head struct {
 	Time   int64 // nanoseconds on Clock
 }
 
-// Record is one message of the log. Text and the parts of Topology are valid
-// until the next Scan.
+// Record is one message of the log. Text is valid until the next Scan.
 type Record struct {
 	Kind     Kind
 	Line     int64

@@ -37,7 +37,7 @@ type TopologyItem struct {
 	Width     int       // NodeItem: of what stands before the device, which is how far its own devices are indented
 	Device    Device
 	Rank      int32  // GPU: its rank in the communicator, -1 where the line does not say
-	Paths     []byte // PathItem: read by NextPath
+	Paths     []Path // of a PathItem
 }
 
 // topology reads a line of the block; inner is text without its indent.
@@ -60,7 +60,7 @@ func (r *Record) topology(text, inner []byte) {
 	default:
 		t.device(&c)
 		if c.try(" :") {
-			t.Kind, t.Paths = PathItem, c.b
+			t.Kind, t.Paths = PathItem, paths(c.b)
 		}
 	}
 	if c.bad {
@@ -101,19 +101,21 @@ type Path struct {
 	Class     nccl.Link
 }
 
-// NextPath reads "GPU/0-25000 (1/80.0/NVL)" off the front of b.
-func NextPath(b []byte) (p Path, rest []byte, ok bool) {
-	c := cursor{b: bytes.TrimLeft(b, " ")}
-	if len(c.b) == 0 {
-		return p, nil, false
+// paths reads "GPU/0-25000 (1/80.0/NVL)" and what follows it, up to the first that cannot be read.
+func paths(b []byte) (list []Path) {
+	for {
+		c := cursor{b: bytes.TrimLeft(b, " ")}
+		p := Path{To: readDevice(&c)}
+		c.word(" (")
+		c.small() // hops
+		c.word("/")
+		p.Bandwidth = c.number()
+		c.word("/")
+		p.Class = nccl.ParseLink(c.name())
+		c.word(")")
+		if c.bad {
+			return list
+		}
+		list, b = append(list, p), c.b
 	}
-	p.To = readDevice(&c)
-	c.word(" (")
-	c.small() // hops
-	c.word("/")
-	p.Bandwidth = c.number()
-	c.word("/")
-	p.Class = nccl.ParseLink(c.name())
-	c.word(")")
-	return p, c.b, !c.bad
 }

@@ -156,7 +156,7 @@ func unaligned(r *comm.Result) int {
 	seen := map[int]bool{}
 	for _, c := range r.Clocks {
 		if !c.Known {
-			seen[c.Clock] = true
+			seen[c.Number] = true
 		}
 	}
 	return len(seen)

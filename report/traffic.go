@@ -179,7 +179,7 @@ func clockOf(r *comm.Result, c *comm.Clock) clockJSON {
 	j := clockJSON{Host: k.Host, Rank: k.Rank, Known: c.Known, SyncPoints: c.Points}
 	if c.Known {
 		ppm := c.Drift * 1e6
-		j.Offset, j.Drift, j.At, j.Residual = &c.Offset, &ppm, &c.At, &c.Residual
+		j.Offset, j.Drift, j.At, j.Residual = &c.Offset, &ppm, &c.Epoch, &c.Residual
 	}
 	return j
 }

@@ -189,10 +189,10 @@ func clockTable(r *comm.Result) *table.Table {
 	t := tableOf("clock")
 	seen := map[int]bool{}
 	for _, c := range r.Clocks {
-		if seen[c.Clock] {
+		if seen[c.Number] {
 			continue
 		}
-		seen[c.Clock] = true
+		seen[c.Number] = true
 		row := t.Cells(r.ProfileOf(c.Rank), nil, nil, nil, nil)
 		if c.Known {
 			row[1], row[2] = table.RealCell(float64(c.Offset)), table.RealCell(c.Drift*1e6)

@@ -11,20 +11,15 @@ import (
 
 // Clock is how a rank's clock runs against that of the first rank with kernels.
 type Clock struct {
-	Rank     int  // index of Ranks
-	Clock    int  // of its process: ranks with the same one have one clock
-	Known    bool // false: too few collectives in common
-	Offset   int64
-	Drift    float64 // nanoseconds in each nanosecond
-	At       int64   // on the first clock, where Offset holds
-	Residual int64   // median distance of a collective's end from the line
-	Points   int     // collectives that say so
+	Rank   int // index of Ranks
+	Number int // of its process: ranks with the same one have one clock
+	Fit
 }
 
-// fit is how a clock runs against the first.
-type fit struct {
+// Fit is how a clock runs against the first.
+type Fit struct {
 	clock.Clock
-	known bool
+	Known bool // else: too few collectives in common
 }
 
 // compareClocks compares the clocks of profilers with that of the first rank's, directly or over
@@ -34,22 +29,18 @@ func (r *Result) compareClocks(m *members) {
 	for i := range r.Recorded.Processes {
 		n = max(n, r.Recorded.Processes[i].Clock+1)
 	}
-	r.fits = make([]fit, n)
+	r.fits = make([]Fit, n)
 	if r.Timeless { // the ends of operations are one clock's
 		for c := range r.fits {
-			r.fits[c].known = true
+			r.fits[c].Known = true
 		}
 		return
 	}
-	reference := comms.None
-	for i := range r.Ranks {
-		if c := r.clockOf(i); c != comms.None && reference == comms.None {
-			reference = c
-		}
-	}
-	if reference == comms.None {
+	first := slices.IndexFunc(r.Ranks, func(k Rank) bool { return k.Profile != comms.None })
+	if first < 0 {
 		return
 	}
+	reference := r.clockOf(first)
 	placed := clock.Align(n, clock.Events{Ends: r.endsTogether(m), First: reference, Sure: true})
 	var known func(c int) bool // directly or over others
 	known = func(c int) bool {
@@ -59,16 +50,14 @@ func (r *Result) compareClocks(m *members) {
 	from := r.beginning(reference)
 	for c := range placed {
 		f := &r.fits[c]
-		if f.known = known(c); f.known {
+		if f.Known = known(c); f.Known {
 			f.Clock = placed[c].Clock
 		}
 		f.Offset, f.Epoch = f.AheadAt(from), from
 	}
 	for i := range r.Ranks {
 		if c := r.clockOf(i); c != comms.None {
-			f := &r.fits[c]
-			r.Clocks = append(r.Clocks, Clock{Rank: i, Clock: c, Known: f.known, Offset: f.Offset, Drift: f.Drift, At: f.Epoch,
-				Residual: f.Residual, Points: f.Points})
+			r.Clocks = append(r.Clocks, Clock{Rank: i, Number: c, Fit: r.fits[c]})
 		}
 	}
 }
@@ -120,7 +109,7 @@ func (r *Result) endsTogether(m *members) [][]clock.Reading {
 // compare.
 func (r *Result) OnFirstClock(rank int, t int64) (at int64, known bool) {
 	c := r.clockOf(rank)
-	if c == comms.None || !r.fits[c].known {
+	if c == comms.None || !r.fits[c].Known {
 		return 0, false
 	}
 	return r.fits[c].Reference(t), true

@@ -92,7 +92,7 @@ type Result struct {
 
 	profiled []bool           // whether a process is one that a profiler saw, and
 	kernels  [][]comms.Kernel // its kernels
-	fits     []fit            // of each clock
+	fits     []Fit            // of each clock
 	sideOf   []int            // which of Groups each of the logs' is, of Recorded.Groups
 	groupOf  []int            // communicator of each of Groups
 }

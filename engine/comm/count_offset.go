@@ -3,6 +3,8 @@ package comm
 import (
 	"cmp"
 	"slices"
+
+	"github.com/sfstat/sfstat/trace/comms"
 )
 
 // alignCounts makes the sides of one communicator count alike. A recording that begins after a communicator was made counts
@@ -53,26 +55,24 @@ func (r *Result) alignCounts(t *tied) {
 
 // endsOfGroups is the launches of each communicator with the ends of their kernels, by count.
 func (r *Result) endsOfGroups(t *tied) map[int][]launchUnit {
-	at := map[launchKey]int{}
-	units := map[int][]launchUnit{}
+	ends := map[int]int64{} // of calls
+	var calls []int
 	for i := range r.Ranks {
-		kernels := r.Kernels(i)
 		for _, x := range t.ties[i] {
-			c := &r.Calls[x.call]
-			if c.Op.PointToPoint() {
-				continue
+			if !r.Calls[x.call].Op.PointToPoint() {
+				ends[x.call], calls = r.Kernels(i)[x.kernel].End, append(calls, x.call)
 			}
-			key := launchKey{c.Group, c.Launch}
-			n, known := at[key]
-			if !known {
-				n = len(units[c.Group])
-				at[key] = n
-				units[c.Group] = append(units[c.Group], launchUnit{Count: c.Launch, Time: kernels[x.kernel].End, HasTime: true})
-			}
-			units[c.Group][n].Calls = append(units[c.Group][n].Calls, signOf(c))
 		}
 	}
+	_, units := unitsOf(calls, func(i int) *comms.Call { return &r.Calls[i] }, func(int) bool { return true })
 	for _, list := range units {
+		for n := range list {
+			u := &list[n]
+			u.Time, u.HasTime = ends[u.ids[0]], true
+			for _, i := range u.ids {
+				u.Calls = append(u.Calls, signOf(&r.Calls[i]))
+			}
+		}
 		slices.SortStableFunc(list, func(x, y launchUnit) int { return cmp.Compare(x.Count, y.Count) })
 	}
 	return units

@@ -62,11 +62,11 @@ func (r *Result) matchTied(rank int, t *tied) error {
 	if k.Join == ByNumber { // a sample, in no order that tells
 		return nil
 	}
-	p := align.Process{Clock: r.clockOf(rank)}
+	p := align.Process{Clock: r.clockOf(rank), Groups: r.Groups}
 	var callOf, kernelOf []int
 	for _, c := range k.Calls {
 		if _, found := t.began[c]; !found && !calls[c] {
-			p.Calls, callOf = append(p.Calls, r.alignable(c)), append(callOf, c)
+			p.Calls, callOf = append(p.Calls, &r.Calls[c]), append(callOf, c)
 		}
 	}
 	for j, x := range r.Kernels(rank) {
@@ -114,26 +114,25 @@ func (r *Result) Aligned(rank int) (p align.Process, both bool) {
 	if !k.called() || k.Profile == comms.None {
 		return p, false
 	}
-	return align.Process{Clock: r.clockOf(rank), Calls: r.callsOf(k.Calls), Kernels: r.Kernels(rank)}, true
+	p = r.callsOf(k.Calls)
+	p.Clock, p.Kernels = r.clockOf(rank), r.Kernels(rank)
+	return p, true
 }
 
 // reasons is why each call of a rank launches a kernel, or why it launches none, in the order of [Rank.Calls].
 func (r *Result) reasons(rank int) []align.Reason {
-	_, why := align.Plan(r.callsOf(r.Ranks[rank].Calls), 0)
+	p := r.callsOf(r.Ranks[rank].Calls)
+	_, why := align.Plan(&p, 0)
 	return why
 }
 
 // callsOf is some of the job's calls as the engine takes them.
-func (r *Result) callsOf(calls []int) (list []align.Call) {
+func (r *Result) callsOf(calls []int) align.Process {
+	p := align.Process{Groups: r.Groups}
 	for _, i := range calls {
-		list = append(list, r.alignable(i))
+		p.Calls = append(p.Calls, &r.Calls[i])
 	}
-	return list
-}
-
-// alignable is a call as the engine takes it.
-func (r *Result) alignable(call int) align.Call {
-	return align.CallOf(&r.Calls[call], r.Groups)
+	return p
 }
 
 // countMatches orders the matches by rank, call and kernel, and counts what has none.

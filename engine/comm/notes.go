@@ -60,42 +60,28 @@ func (r *Result) count(kind NoteKind, n int) {
 	}
 }
 
-// tally is how many ranks were recorded how.
-type tally struct {
-	paired           []int // by Pairing
-	logged, profiled int   // by that side alone
-	tied             int
-}
-
-func (r *Result) tally() tally {
-	t := tally{paired: make([]int, len(pairingNames))}
-	for i := range r.Ranks {
-		k := &r.Ranks[i]
-		t.paired[k.Pairing]++
-		if k.Log != comms.None && k.Profile == comms.None {
-			t.logged++
-		}
-		if k.Log == comms.None {
-			t.profiled++
-		}
-		if k.Join == ByNVTX {
-			t.tied++
-		}
-	}
-	return t
-}
-
 // notes says how things were found, and what was not; unnumbered is why ranks are not numbered by a communicator, of no kind where they are.
 func (r *Result) notes(unnumbered Note) {
-	t := r.tally()
-	if len(r.Ranks) > t.paired[Unpaired] {
-		r.note(Note{Kind: NotePaired, Paired: t.paired})
+	ranks := func(that func(k *Rank) bool) (n int) {
+		for i := range r.Ranks {
+			if that(&r.Ranks[i]) {
+				n++
+			}
+		}
+		return n
+	}
+	paired := make([]int, len(pairingNames))
+	for i := range paired {
+		paired[i] = ranks(func(k *Rank) bool { return k.Pairing == Pairing(i) })
+	}
+	if len(r.Ranks) > paired[Unpaired] {
+		r.note(Note{Kind: NotePaired, Paired: paired})
 	}
 	if sets := parallel.Sets(r.Communicators); len(sets) > 1 {
 		r.note(Note{Kind: NoteDisjoint, Sets: sets})
 	}
-	if t.tied > 0 {
-		r.note(Note{Kind: NoteTied, N: int64(t.tied), Of: int64(len(r.Ranks))})
+	if n := ranks(func(k *Rank) bool { return k.Join == ByNVTX }); n > 0 {
+		r.note(Note{Kind: NoteTied, N: int64(n), Of: int64(len(r.Ranks))})
 	}
 	logs := r.Sources(comms.SourceNCCLLog)
 	if logs > 0 {
@@ -110,9 +96,9 @@ func (r *Result) notes(unnumbered Note) {
 	case len(r.Calls) == 0:
 		r.note(Note{Kind: NoteLogsWithoutCalls})
 	default:
-		r.count(NoteLogged, t.logged)
+		r.count(NoteLogged, ranks(func(k *Rank) bool { return k.Log != comms.None && k.Profile == comms.None }))
 		if logs > 0 {
-			r.count(NoteProfiled, t.profiled)
+			r.count(NoteProfiled, ranks(func(k *Rank) bool { return k.Log == comms.None }))
 		}
 	}
 	if unnumbered.Kind != 0 {

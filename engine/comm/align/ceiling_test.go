@@ -19,7 +19,7 @@ import (
 // of max_i p(i, j) add up to. Out of T true ones its F1 is at most 2·Σ/(k + T). The ceiling is the
 // largest over k. Time and memory are the product of launches and kernels of each stream.
 func ceiling(p Process, known []Match) float64 {
-	launches, _ := Plan(p.Calls, len(p.Kernels))
+	launches, _ := Plan(&p, len(p.Kernels))
 	launchOf := map[int]int{}
 	for _, k := range known {
 		launchOf[k.Kernel] = k.Launch
@@ -85,7 +85,7 @@ func (s *simulated) truePairs(m *Matching) (known []Match) {
 // alike leaves two names of calls and kernels: most alignments score the same.
 func (s *simulated) alike() {
 	for i := range s.Calls {
-		c := &s.Calls[i]
+		c := s.Calls[i]
 		if c.Op != nccl.AllGather {
 			c.Op = nccl.AllReduce
 		}

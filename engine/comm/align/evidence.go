@@ -54,7 +54,7 @@ const maxTable = 1 << 24
 
 // evidence scores launches against kernels of one stream.
 type evidence struct {
-	calls    []Call
+	calls    []*comms.Call
 	launches []*Launch
 	kernels  []*comms.Kernel
 	clock    clocks
@@ -92,7 +92,7 @@ type class struct {
 	ghost    bool
 }
 
-func newEvidence(calls []Call, launches []*Launch, kernels []*comms.Kernel) *evidence {
+func newEvidence(calls []*comms.Call, launches []*Launch, kernels []*comms.Kernel) *evidence {
 	e := &evidence{calls: calls, launches: launches, kernels: kernels}
 	e.classes, e.rowKinds = number(launches, e.classOf)
 	e.shapes, e.kinds = number(kernels, func(k *comms.Kernel) shape { return shape{k.KernelName, k.Grid, k.Block} })
@@ -138,14 +138,15 @@ func (e *evidence) classOf(l *Launch) class {
 	if c.ghost {
 		return c
 	}
-	lead := &e.calls[l.Lead]
+	lead := e.calls[l.Lead]
 	for _, i := range l.Calls {
-		c.bytes += e.calls[i].bytes()
+		c.bytes += size(e.calls[i])
 	}
 	if l.Op.Reduces() {
 		c.datatype = lead.Datatype
 	}
-	c.algo, c.channels = lead.Algo, lead.Channels
+	u := tuning(lead)
+	c.algo, c.channels = u.Algo, u.Channels
 	return c
 }
 
@@ -207,8 +208,8 @@ func (e *evidence) times() {
 	for i, l := range e.launches {
 		e.stamps[i] = math.MinInt64
 		for _, c := range l.Calls {
-			if e.calls[c].HasTime {
-				e.stamps[i] = max(e.stamps[i], e.calls[c].Time)
+			if e.calls[c].HasEnter {
+				e.stamps[i] = max(e.stamps[i], e.calls[c].Enter)
 			}
 		}
 		if l.Lead >= 0 {

@@ -141,8 +141,8 @@ func ByThesis(p Process) ([]needleman.Pair, error) {
 	for i, k := range order {
 		kernels[i] = p.Kernels[k].Op
 	}
-	for i := range p.Calls {
-		calls[i] = kernelOp(p.Calls[i].Op)
+	for i, c := range p.Calls {
+		calls[i] = kernelOp(c.Op)
 	}
 	pairs, err := growingGaps(kernels, calls)
 	var out []needleman.Pair

@@ -141,7 +141,7 @@ func TestBySliding(t *testing.T) {
 			p.Kernels = append(p.Kernels, comms.Kernel{KernelName: nccl.KernelName{Op: op}, Start: int64(i)})
 		}
 		for _, op := range calls {
-			p.Calls = append(p.Calls, Call{Op: op})
+			p.Calls = append(p.Calls, &comms.Call{Op: op})
 		}
 		return p
 	}

@@ -65,9 +65,9 @@ type joint struct {
 	o    Options
 	ends []end
 
-	calls    []Call // a process as if one rank had logged and run everything
+	calls    []*comms.Call // a process as if one rank had logged and run everything
 	kernels  []comms.Kernel
-	launchAt []map[uint64]int // of each member: index of Launches by count
+	launchAt []map[int64]int // of each member: index of Launches by count
 	members  []Member
 	streams  []int64
 	clusters [][]end
@@ -98,7 +98,7 @@ func (u *joint) gather(g []Member) bool {
 			return false
 		}
 		u.streams = append(u.streams, stream)
-		at := map[uint64]int{}
+		at := map[int64]int{}
 		for i := range matching.Launches {
 			if l := &matching.Launches[i]; l.Comm == m.Comm && l.Lead >= 0 {
 				at[l.Count] = i
@@ -186,7 +186,7 @@ func (u *joint) align() error {
 // lay makes the calls and kernels of the joint: of each count the calls of the member that
 // knows most of it, of each cluster of ends the kernel of the first member.
 func (u *joint) lay() {
-	source := map[uint64]int{}
+	source := map[int64]int{}
 	for k := range u.members {
 		for count := range u.launchAt[k] {
 			if old, ok := source[count]; !ok || u.knows(k, count) > u.knows(old, count) {
@@ -198,9 +198,9 @@ func (u *joint) lay() {
 		k := source[count]
 		member := u.members[k]
 		for _, i := range u.all[member.Process].Launches[u.launchAt[k][count]].Calls {
-			c := u.ps[member.Process].Calls[i]
-			c.Comm, c.Stream, c.HasTime = 0, 0, u.queue.use
-			u.calls = append(u.calls, c)
+			c := *u.ps[member.Process].Calls[i]
+			c.Group, c.Stream, c.HasEnter = comms.None, 0, u.queue.use
+			u.calls = append(u.calls, &c)
 		}
 	}
 	for _, group := range u.clusters {
@@ -219,11 +219,11 @@ func (u *joint) lay() {
 }
 
 // knows ranks what a member logged of a launch: all its calls, and its tuning.
-func (u *joint) knows(k int, count uint64) int {
+func (u *joint) knows(k int, count int64) int {
 	member := u.members[k]
 	l := &u.all[member.Process].Launches[u.launchAt[k][count]]
 	n := 2 * len(l.Calls)
-	if u.ps[member.Process].Calls[l.Lead].Channels > 0 {
+	if tuning(u.ps[member.Process].Calls[l.Lead]).Channels > 0 {
 		n++
 	}
 	return n

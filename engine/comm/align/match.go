@@ -9,7 +9,8 @@ import (
 
 // Process is what is known of one process: the calls it logged and the kernels it ran.
 type Process struct {
-	Calls   []Call         // in the order of the log
+	Calls   []*comms.Call  // in the order of the log
+	Groups  []comms.Group  // that calls may be on
 	Kernels []comms.Kernel // of NCCL, in any order
 	Clock   int            // of the kernels' times: processes with the same one compare
 }
@@ -62,7 +63,7 @@ func Calls(p Process, o Options) (*Matching, error) {
 
 // calls is [Calls] where it is known, or not known, how times compare.
 func calls(p Process, o Options, clock clocks) (*Matching, error) {
-	launches, why := Plan(p.Calls, len(p.Kernels))
+	launches, why := Plan(&p, len(p.Kernels))
 	m := &Matching{Launches: launches, Why: why}
 	clock.threads = sharesThread(&p)
 	parts := divide(&p, launches, clock)
@@ -103,8 +104,8 @@ func calls(p Process, o Options, clock clocks) (*Matching, error) {
 // stamped says whether the calls have stamps and the kernels launches, so that times count.
 func stamped(p *Process) bool {
 	calls, kernels := 0, 0
-	for i := range p.Calls {
-		if p.Calls[i].HasTime {
+	for _, c := range p.Calls {
+		if c.HasEnter {
 			calls++
 		}
 	}
@@ -120,8 +121,8 @@ func stamped(p *Process) bool {
 // not.
 func sharesThread(p *Process) bool {
 	logged := map[int64]bool{}
-	for i := range p.Calls {
-		logged[p.Calls[i].Thread] = true
+	for _, c := range p.Calls {
+		logged[c.Thread] = true
 	}
 	for i := range p.Kernels {
 		if t := p.Kernels[i].Thread; t != 0 && logged[t] {

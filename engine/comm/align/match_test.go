@@ -24,35 +24,36 @@ func simulate(seed uint64, lostCalls, lostKernels float64) simulated {
 // simulateLong has at least so many launches, and 15 iterations.
 func simulateLong(seed uint64, launches int, lostCalls, lostKernels float64) simulated {
 	rng := rand.New(rand.NewPCG(seed, 99))
-	iteration := make([]Call, 20+rng.IntN(30))
+	iteration := make([]comms.Call, 20+rng.IntN(30))
 	for i := range iteration {
 		op := []nccl.Op{nccl.AllReduce, nccl.AllGather, nccl.ReduceScatter, nccl.Broadcast}[rng.IntN(4)]
-		iteration[i] = Call{Op: op, Datatype: []nccl.Datatype{nccl.Float32, nccl.Bfloat16}[rng.IntN(2)], Count: 1 << (3 + rng.IntN(4)*5),
-			Ranks: 4, Comm: rng.IntN(2)}
+		iteration[i] = comms.Call{Op: op, Datatype: []nccl.Datatype{nccl.Float32, nccl.Bfloat16}[rng.IntN(2)], Count: 1 << (3 + rng.IntN(4)*5),
+			Group: rng.IntN(2)}
 	}
 	s := simulated{truth: map[[2]int]bool{}}
-	var counts [2]uint64
+	s.Groups = []comms.Group{{Size: 4}, {Size: 4}}
+	var counts [2]int64
 	now, skew := int64(1e9), rng.Int64N(1e6)-500_000
 	var busy [2]int64
 	for range max(15, launches/len(iteration)+1) {
 		for _, c := range iteration {
 			now += 30_000 + rng.Int64N(60_000)
-			c.OpCount, c.Stream, c.Time, c.HasTime, c.Thread = counts[c.Comm], uint64(7+c.Comm), now, true, 1
+			c.Launch, c.Stream, c.Enter, c.HasEnter, c.Thread = counts[c.Group], uint64(7+c.Group), now, true, 1
 			c.Send, c.Recv = uint64(now), uint64(now)
-			counts[c.Comm]++
+			counts[c.Group]++
 			launch := now + 6_000 + rng.Int64N(8_000)
-			start := max(launch+5_000, busy[c.Comm])
-			busy[c.Comm] = start + 10_000 + int64(c.Count)/100
+			start := max(launch+5_000, busy[c.Group])
+			busy[c.Group] = start + 10_000 + c.Count/100
 			logged, traced := rng.Float64() >= lostCalls, rng.Float64() >= lostKernels
 			if logged && traced {
 				s.truth[[2]int{len(s.Kernels), len(s.Calls)}] = true
 			}
 			if logged {
-				s.Calls = append(s.Calls, c)
+				s.Calls = append(s.Calls, &c)
 			}
 			if traced {
-				k := comms.Kernel{KernelName: nccl.KernelName{Op: c.Op, Datatype: nccl.UnknownType, Algo: nccl.Ring}, Stream: int64(20 + c.Comm),
-					Start: start + skew, End: busy[c.Comm] + skew, Launch: launch + skew, HasLaunch: true, Thread: 1, Grid: 1 + int32(c.Count>>10), Block: 512}
+				k := comms.Kernel{KernelName: nccl.KernelName{Op: c.Op, Datatype: nccl.UnknownType, Algo: nccl.Ring}, Stream: int64(20 + c.Group),
+					Start: start + skew, End: busy[c.Group] + skew, Launch: launch + skew, HasLaunch: true, Thread: 1, Grid: 1 + int32(c.Count>>10), Block: 512}
 				if c.Op.Reduces() {
 					k.Datatype = c.Datatype
 				}
@@ -181,7 +182,7 @@ func TestReplay(t *testing.T) {
 // Nothing on either side is an answer too.
 func TestEmpty(t *testing.T) {
 	s := simulate(1, 0, 0)
-	for _, p := range []Process{{}, {Calls: s.Calls}, {Kernels: s.Kernels}} {
+	for _, p := range []Process{{}, {Groups: s.Groups, Calls: s.Calls}, {Kernels: s.Kernels}} {
 		m, err := Calls(p, Options{})
 		if err != nil || len(m.Matches) != 0 {
 			t.Errorf("%d calls, %d kernels: %v, %v", len(p.Calls), len(p.Kernels), m, err)
@@ -193,12 +194,12 @@ func TestEmpty(t *testing.T) {
 // among them; with times, or where every step differs, none is left open.
 func TestUndecided(t *testing.T) {
 	step := []nccl.Op{nccl.AllGather, nccl.AllReduce, nccl.AllReduce, nccl.ReduceScatter}
-	recording := func(count func(i int) uint64, stamped bool) Process {
-		var p Process
+	recording := func(count func(i int) int64, stamped bool) Process {
+		p := Process{Groups: groups}
 		for i := range 10 * len(step) {
 			op := step[i%len(step)]
-			p.Calls = append(p.Calls, Call{Op: op, Datatype: nccl.Float32, Count: count(i), Ranks: 4, OpCount: uint64(i), Send: uint64(i + 1),
-				Time: int64(i) * 10_000_000, HasTime: stamped, Channels: int32(count(i))})
+			p.Calls = append(p.Calls, &comms.Call{Op: op, Datatype: nccl.Float32, Count: count(i), Launch: int64(i), Send: uint64(i + 1),
+				Enter: int64(i) * 10_000_000, HasEnter: stamped, Tuning: &comms.Tuning{Channels: int32(count(i))}})
 			if i/len(step) == 6 || i/len(step) == 7 {
 				at := int64(i)*10_000_000 + 20_000
 				p.Kernels = append(p.Kernels, comms.Kernel{KernelName: nccl.KernelName{Op: op, Datatype: nccl.UnknownType}, Start: at, End: at + 100_000,
@@ -207,14 +208,14 @@ func TestUndecided(t *testing.T) {
 		}
 		return p
 	}
-	same := func(int) uint64 { return 8 }
+	same := func(int) int64 { return 8 }
 	for name, c := range map[string]struct {
 		p    Process
 		want []int
 	}{
 		"equal steps":     {recording(same, false), []int{0, 4, 8, 12, 16, 20, 24, 28, 32}},
 		"times":           {recording(same, true), nil},
-		"steps that grow": {recording(func(i int) uint64 { return uint64(1 + i/len(step)) }, false), nil},
+		"steps that grow": {recording(func(i int) int64 { return int64(1 + i/len(step)) }, false), nil},
 	} {
 		m, err := Calls(c.p, Options{})
 		if err != nil {

@@ -30,15 +30,14 @@ const (
 // looked at, and one that clocks have which agree is preferred. A log in local time and a trace
 // that does not know when it began are hours or years apart; then a distance needs twice as many votes as those near 0.
 func roughOffset(p *Process) clocks {
-	near := voters(p.Calls, nearCalls)
-	launches := launchTimes(p)
+	near, launches := voters(p, nearCalls), byLaunch(p.Kernels)
 	if len(near) == 0 {
 		return clocks{use: true, spread: reach / 30}
 	}
-	if closely(p, launches, near) {
-		return votesNear(p, near).choose(leastLatency/offsetBin, usualLatency/offsetBin, nearlyAsMuch)
+	if closely(launches, near) {
+		return votesNear(launches, near).choose(leastLatency/offsetBin, usualLatency/offsetBin, nearlyAsMuch)
 	}
-	return votesFar(p, voters(p.Calls, farCalls)).choose(-withinReach, withinReach, 1./moreThanTwice)
+	return votesFar(p, voters(p, farCalls)).choose(-withinReach, withinReach, 1./moreThanTwice)
 }
 
 // ballot is the votes for each distance, in bins.
@@ -68,47 +67,53 @@ func (v ballot) choose(least, most int64, nearly float64) clocks {
 }
 
 // votesFar is the votes of all kernels, whenever they were.
-func votesFar(p *Process, calls []int) ballot {
+func votesFar(p *Process, calls []*comms.Call) ballot {
 	votes := ballot{}
 	kernels := p.Kernels
 	if len(kernels) > farKernels {
 		from := (len(kernels) - farKernels) / 2
 		kernels = kernels[from : from+farKernels]
 	}
-	for _, i := range calls {
-		c := &p.Calls[i]
+	for _, c := range calls {
 		for j := range kernels {
 			if k := &kernels[j]; k.HasLaunch && mayRun(k, c) {
-				votes[floorBin(k.Launch-c.Time)]++
+				votes[floorBin(k.Launch-c.Enter)]++
 			}
 		}
 	}
 	return votes
 }
 
-// votesNear is the votes of kernels launched within reach of the stamp.
-func votesNear(p *Process, calls []int) ballot {
+// votesNear is the votes of kernels, sorted by launch, that were launched within reach of the stamp.
+func votesNear(kernels []*comms.Kernel, calls []*comms.Call) ballot {
 	votes := ballot{}
-	var order []*comms.Kernel
-	for j := range p.Kernels {
-		if p.Kernels[j].HasLaunch {
-			order = append(order, &p.Kernels[j])
-		}
-	}
-	slices.SortFunc(order, func(a, b *comms.Kernel) int { return cmp.Compare(a.Launch, b.Launch) })
-	for _, i := range calls {
-		c := &p.Calls[i]
-		from, _ := slices.BinarySearchFunc(order, c.Time-reach, func(k *comms.Kernel, t int64) int { return cmp.Compare(k.Launch, t) })
-		for _, k := range order[from:] {
-			if k.Launch > c.Time+reach {
-				break
-			}
+	for _, c := range calls {
+		for _, k := range launchedWithin(kernels, c.Enter, reach) {
 			if mayRun(k, c) {
-				votes[floorBin(k.Launch-c.Time)]++
+				votes[floorBin(k.Launch-c.Enter)]++
 			}
 		}
 	}
 	return votes
+}
+
+// byLaunch is the kernels whose launches are known, in the order of these.
+func byLaunch(kernels []comms.Kernel) (list []*comms.Kernel) {
+	for j := range kernels {
+		if kernels[j].HasLaunch {
+			list = append(list, &kernels[j])
+		}
+	}
+	slices.SortStableFunc(list, func(a, b *comms.Kernel) int { return cmp.Compare(a.Launch, b.Launch) })
+	return list
+}
+
+// launchedWithin is those of kernels, sorted by launch, that were launched within so much of a time.
+func launchedWithin(kernels []*comms.Kernel, at, within int64) []*comms.Kernel {
+	launch := func(k *comms.Kernel, t int64) int { return cmp.Compare(k.Launch, t) }
+	from, _ := slices.BinarySearchFunc(kernels, at-within, launch)
+	to, _ := slices.BinarySearchFunc(kernels, at+within+1, launch)
+	return kernels[from:to]
 }
 
 func floorBin(ns int64) int64 {
@@ -119,7 +124,7 @@ func floorBin(ns int64) int64 {
 }
 
 // mayRun reports whether the kernel's name allows the call.
-func mayRun(k *comms.Kernel, c *Call) bool {
+func mayRun(k *comms.Kernel, c *comms.Call) bool {
 	if k.Op == nccl.Generic {
 		return true
 	}
@@ -127,38 +132,25 @@ func mayRun(k *comms.Kernel, c *Call) bool {
 }
 
 // voters is at most so many of the calls that launch something, over the whole log.
-func voters(calls []Call, most int) []int {
-	var all []int
-	for i := range calls {
-		if calls[i].reason() == Launches && calls[i].HasTime {
-			all = append(all, i)
+func voters(p *Process, most int) (some []*comms.Call) {
+	var all []*comms.Call
+	for _, c := range p.Calls {
+		if p.reason(c) == Launches && c.HasEnter {
+			all = append(all, c)
 		}
 	}
 	step := max((len(all)+most-1)/most, 1)
-	var some []int
 	for k := 0; k < len(all); k += step {
 		some = append(some, all[k])
 	}
 	return some
 }
 
-func launchTimes(p *Process) []int64 {
-	var launches []int64
-	for i := range p.Kernels {
-		if p.Kernels[i].HasLaunch {
-			launches = append(launches, p.Kernels[i].Launch)
-		}
-	}
-	slices.Sort(launches)
-	return launches
-}
-
 // closely says whether half of the calls have a launch near their stamp.
-func closely(p *Process, launches []int64, calls []int) bool {
+func closely(kernels []*comms.Kernel, calls []*comms.Call) bool {
 	near := 0
-	for _, i := range calls {
-		j, _ := slices.BinarySearch(launches, p.Calls[i].Time-reach)
-		if j < len(launches) && launches[j] <= p.Calls[i].Time+reach {
+	for _, c := range calls {
+		if len(launchedWithin(kernels, c.Enter, reach)) > 0 {
 			near++
 		}
 	}

@@ -2,54 +2,29 @@ package align
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
-// Call is one call as a rank logged it.
-type Call struct {
-	Op        nccl.Op
-	Datatype  nccl.Datatype
-	Reduction nccl.Reduction
-	Count     uint64
-	Ranks     int32
-	Comm      int    // a communicator of this process; equal numbers are the same one
-	OpCount   uint64 // launches of the communicator before this one
-	Stream    uint64
-	Send      uint64 // buffers
-	Recv      uint64
-	Root      int64 // or the peer
-	Thread    int64
-	Time      int64 // nanoseconds, when HasTime
-	HasTime   bool
-	NoKernel  bool // the copy engine moves the data
-	Algo      nccl.Algo
-	Protocol  nccl.Protocol
-	Channels  int32 // 0: not known
-}
-
-// CallOf is a recorded call; groups are those that it may be on.
-func CallOf(c *comms.Call, groups []comms.Group) Call {
-	call := Call{Op: c.Op, Datatype: c.Datatype, Reduction: c.Reduction, Count: uint64(max(c.Count, 0)), Comm: c.Group, OpCount: uint64(max(c.Launch, 0)),
-		Stream: c.Stream, Send: c.Send, Recv: c.Recv, Root: int64(c.Peer), Thread: c.Thread, Time: c.Enter, HasTime: c.HasEnter}
+// elements is how many the call counts; bytes where nothing says of which type they are.
+func elements(c *comms.Call) int64 {
 	if c.Count < 0 {
-		call.Count = uint64(max(c.Bytes, 0))
+		return max(c.Bytes, 0)
 	}
-	if c.Group != comms.None {
-		call.Ranks = int32(min(groups[c.Group].Size, math.MaxInt32))
-	}
-	if u := c.Tuning; u != nil {
-		call.Algo, call.Protocol, call.Channels, call.NoKernel = u.Algo, u.Protocol, u.Channels, u.CopyEngine
-	}
-	return call
+	return c.Count
 }
 
-// bytes is how much the call moves, elements by their size.
-func (c *Call) bytes() int64 {
-	return int64(min(c.Count, 1<<56)) * max(c.Datatype.Size(), 1)
+// size is how many bytes the call moves, elements by their size.
+func size(c *comms.Call) int64 { return min(elements(c), 1<<56) * max(c.Datatype.Size(), 1) }
+
+// tuning is how NCCL chose to run the call, as far as known.
+func tuning(c *comms.Call) comms.Tuning {
+	if c.Tuning == nil {
+		return comms.Tuning{}
+	}
+	return *c.Tuning
 }
 
 // Launch is one kernel that NCCL must have launched, as far as the log tells.
@@ -58,7 +33,7 @@ type Launch struct {
 	Op    nccl.Op // of the kernel: SendRecv for what is point to point
 	Lead  int     // the call after which the kernel is named, the largest; -1 if there is none
 	Comm  int
-	Count uint64 // OpCount of its calls
+	Count int64 // launches of the communicator before it
 	// Mixed is set where members reduce with other types or do other
 	// operations than the lead.
 	Mixed bool
@@ -87,42 +62,41 @@ func (r Reason) String() string { return reasonNames[min(int(r), len(reasonNames
 //
 // Where the count jumps, launches were not logged: each becomes a Launch without calls, as many
 // as lost at most, so that no log makes more of them than that.
-func Plan(calls []Call, lost int) (launches []Launch, why []Reason) {
-	why = make([]Reason, len(calls))
+func Plan(p *Process, lost int) (launches []Launch, why []Reason) {
+	why = make([]Reason, len(p.Calls))
 	type key struct {
 		comm  int
-		count uint64
+		count int64
 		p2p   bool
 	}
 	at := map[key]int{}
-	for i := range calls {
-		c := &calls[i]
-		if why[i] = c.reason(); why[i] != Launches {
+	for i, c := range p.Calls {
+		if why[i] = p.reason(c); why[i] != Launches {
 			continue
 		}
-		k := key{c.Comm, c.OpCount, c.Op.PointToPoint()}
+		k := key{c.Group, max(c.Launch, 0), c.Op.PointToPoint()}
 		l, open := at[k]
 		if !open {
 			l = len(launches)
 			at[k] = l
-			launches = append(launches, Launch{Op: kernelOp(c.Op), Lead: i, Comm: c.Comm, Count: c.OpCount})
-		} else if twice(calls, launches[l].Calls, c) {
+			launches = append(launches, Launch{Op: kernelOp(c.Op), Lead: i, Comm: k.comm, Count: k.count})
+		} else if twice(p.Calls, launches[l].Calls, c) {
 			why[i] = Duplicate
 			continue
 		}
-		launches[l].join(calls, i)
+		launches[l].join(p.Calls, i)
 	}
 	return unlogged(launches, lost), why
 }
 
 // reason is why the call by itself launches nothing.
-func (c *Call) reason() Reason {
+func (p *Process) reason(c *comms.Call) Reason {
 	switch {
-	case c.Ranks == 1:
+	case c.Group != comms.None && p.Groups[c.Group].Size == 1:
 		return OneRank
-	case c.Count == 0 && !c.Op.PointToPoint():
+	case elements(c) == 0 && !c.Op.PointToPoint():
 		return NoElements
-	case c.NoKernel:
+	case tuning(c).CopyEngine:
 		return CopyEngine
 	case c.Op.OneSided():
 		return OneSided
@@ -140,22 +114,22 @@ func kernelOp(o nccl.Op) nccl.Op {
 
 // twice says whether the last call of the group is c once more: no group moves the same
 // buffers to the same rank twice.
-func twice(calls []Call, group []int, c *Call) bool {
+func twice(calls []*comms.Call, group []int, c *comms.Call) bool {
 	if len(group) == 0 {
 		return false
 	}
-	last := calls[group[len(group)-1]]
-	last.Time, last.Algo, last.Protocol, last.Channels = c.Time, c.Algo, c.Protocol, c.Channels
+	last := *calls[group[len(group)-1]]
+	last.Enter, last.Tuning, last.Source, last.Line = c.Enter, c.Tuning, c.Source, c.Line
 	return last == *c && last.Send|last.Recv != 0
 }
 
 // join adds a call to the group; the largest gives its name, the first of equals.
-func (l *Launch) join(calls []Call, i int) {
-	c, lead := &calls[i], &calls[l.Lead]
+func (l *Launch) join(calls []*comms.Call, i int) {
+	c, lead := calls[i], calls[l.Lead]
 	if len(l.Calls) > 0 && l.Op != nccl.SendRecv && (c.Op != lead.Op || c.Datatype != lead.Datatype) {
 		l.Mixed = true
 	}
-	if c.bytes() > lead.bytes() {
+	if size(c) > size(lead) {
 		l.Lead, l.Op = i, kernelOp(c.Op)
 	}
 	l.Calls = append(l.Calls, i)
@@ -164,13 +138,13 @@ func (l *Launch) join(calls []Call, i int) {
 // unlogged fills the jumps of each communicator's count. A lost launch is put before
 // the next one of its communicator that is known.
 func unlogged(launches []Launch, lost int) []Launch {
-	last := map[int]uint64{}
+	last := map[int]int64{}
 	seen := map[int]bool{}
 	var out []Launch
 	for _, l := range launches {
-		if from, ok := last[l.Comm]; ok && l.Count > from+1 {
+		if from, ok := last[l.Comm]; ok && l.Count-from > 1 {
 			gap := l.Count - from - 1
-			if gap <= uint64(max(lost, 0)) {
+			if gap <= int64(max(lost, 0)) {
 				for k := range gap {
 					out = append(out, Launch{Lead: -1, Comm: l.Comm, Count: from + 1 + k})
 				}

@@ -6,54 +6,52 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
-// planned makes calls of one communicator of 4 ranks out of "op count opCount".
-func planned(calls ...Call) []Call {
+// planned makes calls of the first of groups.
+func planned(calls ...comms.Call) (list []*comms.Call) {
 	for i := range calls {
 		c := &calls[i]
-		c.Ranks = max(c.Ranks, 4)
 		c.Send, c.Recv = uint64(0x100+i), uint64(0x100+i)
-		if c.Count == 1<<40 { // stands for none
-			c.Count = 0
-		}
+		list = append(list, c)
 	}
-	return calls
+	return list
 }
+
+// groups are a communicator of four ranks and one of one.
+var groups = []comms.Group{{Size: 4}, {Size: 1}}
 
 // NCCL's rules of launching, by hand from its sources: enqueue.cc and group.cc.
 func TestPlan(t *testing.T) {
-	const none = 1 << 40
-	one := Call{Op: nccl.AllReduce, Count: 8, OpCount: 3}
-	one.Ranks = 1
 	tests := []struct {
 		name  string
-		calls []Call
+		calls []*comms.Call
 		want  []string
 		why   []Reason
 	}{
-		{"each call by itself", planned(Call{Op: nccl.AllReduce, Count: 8}, Call{Op: nccl.AllGather, Count: 8, OpCount: 1}),
+		{"each call by itself", planned(comms.Call{Op: nccl.AllReduce, Count: 8}, comms.Call{Op: nccl.AllGather, Count: 8, Launch: 1}),
 			[]string{"AllReduce [0]", "AllGather [1]"}, []Reason{Launches, Launches}},
-		{"a group of collectives is named after its largest", planned(Call{Op: nccl.AllGather, Count: 8}, Call{Op: nccl.ReduceScatter, Count: 80}, Call{Op: nccl.AllGather, Count: 8}),
+		{"a group of collectives is named after its largest", planned(comms.Call{Op: nccl.AllGather, Count: 8}, comms.Call{Op: nccl.ReduceScatter, Count: 80}, comms.Call{Op: nccl.AllGather, Count: 8}),
 			[]string{"ReduceScatter [0 1 2] mixed"}, []Reason{Launches, Launches, Launches}},
-		{"of equals the first", planned(Call{Op: nccl.AllGather, Count: 8}, Call{Op: nccl.AllGather, Count: 8}),
+		{"of equals the first", planned(comms.Call{Op: nccl.AllGather, Count: 8}, comms.Call{Op: nccl.AllGather, Count: 8}),
 			[]string{"AllGather [0 1]"}, []Reason{Launches, Launches}},
-		{"sends and receives", planned(Call{Op: nccl.Send, Count: 8}, Call{Op: nccl.Recv, Count: 8}, Call{Op: nccl.Recv, Count: 8, OpCount: 1}),
+		{"sends and receives", planned(comms.Call{Op: nccl.Send, Count: 8}, comms.Call{Op: nccl.Recv, Count: 8}, comms.Call{Op: nccl.Recv, Count: 8, Launch: 1}),
 			[]string{"SendRecv [0 1]", "SendRecv [2]"}, []Reason{Launches, Launches, Launches}},
-		{"both kinds in a group are two kernels", planned(Call{Op: nccl.Send, Count: 8}, Call{Op: nccl.AllReduce, Count: 8}),
+		{"both kinds in a group are two kernels", planned(comms.Call{Op: nccl.Send, Count: 8}, comms.Call{Op: nccl.AllReduce, Count: 8}),
 			[]string{"SendRecv [0]", "AllReduce [1]"}, []Reason{Launches, Launches}},
-		{"one rank, nothing, copies, signals", append([]Call{one}, planned(Call{Op: nccl.AllReduce, Count: none}, Call{Op: nccl.AllGather, Count: 8, NoKernel: true}, Call{Op: nccl.Signal, Count: 1})...),
+		{"one rank, nothing, copies, signals", planned(comms.Call{Op: nccl.AllReduce, Count: 8, Launch: 3, Group: 1}, comms.Call{Op: nccl.AllReduce}, comms.Call{Op: nccl.AllGather, Count: 8, Tuning: &comms.Tuning{CopyEngine: true}}, comms.Call{Op: nccl.Signal, Count: 1}),
 			nil, []Reason{OneRank, NoElements, CopyEngine, OneSided}},
-		{"a line that stands twice", slices.Repeat(planned(Call{Op: nccl.AllReduce, Count: 8}), 2),
+		{"a line that stands twice", slices.Repeat(planned(comms.Call{Op: nccl.AllReduce, Count: 8}), 2),
 			[]string{"AllReduce [0]"}, []Reason{Launches, Duplicate}},
-		{"launches that were not logged", planned(Call{Op: nccl.AllReduce, Count: 8, OpCount: 5}, Call{Op: nccl.AllReduce, Count: 8, OpCount: 8}),
+		{"launches that were not logged", planned(comms.Call{Op: nccl.AllReduce, Count: 8, Launch: 5}, comms.Call{Op: nccl.AllReduce, Count: 8, Launch: 8}),
 			[]string{"AllReduce [0]", "lost 6", "lost 7", "AllReduce [1]"}, []Reason{Launches, Launches}},
-		{"a jump that nobody can have lost", planned(Call{Op: nccl.AllReduce, Count: 8}, Call{Op: nccl.AllReduce, Count: 8, OpCount: 1 << 60}),
+		{"a jump that nobody can have lost", planned(comms.Call{Op: nccl.AllReduce, Count: 8}, comms.Call{Op: nccl.AllReduce, Count: 8, Launch: 1 << 60}),
 			[]string{"AllReduce [0]", "AllReduce [1]"}, []Reason{Launches, Launches}},
 	}
 	for _, tt := range tests {
-		launches, why := Plan(tt.calls, 10)
+		launches, why := Plan(&Process{Calls: tt.calls, Groups: groups}, 10)
 		var got []string
 		for _, l := range launches {
 			text := fmt.Sprintf("%v %v", l.Op, l.Calls)

@@ -29,11 +29,11 @@ func queuedClock(p *Process) clocks {
 		return clocks{}
 	}
 	first, last := int64(math.MaxInt64), int64(math.MinInt64)
-	for i := range p.Calls {
-		if !p.Calls[i].HasTime {
+	for _, c := range p.Calls {
+		if !c.HasEnter {
 			return clocks{}
 		}
-		first, last = min(first, p.Calls[i].Time), max(last, p.Calls[i].Time)
+		first, last = min(first, c.Enter), max(last, c.Enter)
 	}
 	within := 0
 	for i := range p.Kernels {

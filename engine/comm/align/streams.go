@@ -10,55 +10,92 @@ import (
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
-// divide parts launches and kernels by stream, and finds which streams are the
-// same: those first that have most in common.
-func divide(p *Process, launches []Launch, clock clocks) []part {
+// streams are the launches of each stream of the log and the kernels of each of the trace, by index, in order.
+type streams struct {
+	p        *Process
+	launches []Launch
+	logs     [][]int
+	traces   [][]int
+	logIDs   []uint64
+	traceIDs []int64
+}
+
+func streamsOf(p *Process, launches []Launch) *streams {
+	s := &streams{p: p, launches: launches}
 	byLog := map[uint64][]int{}
 	streamOf := map[int]uint64{} // of a communicator, as its last call said
-	for i := len(launches) - 1; i >= 0; i-- {
-		if l := &launches[i]; l.Lead >= 0 {
+	for i, l := range slices.Backward(launches) {
+		if l.Lead >= 0 {
 			streamOf[l.Comm] = p.Calls[l.Lead].Stream
 		}
-		byLog[streamOf[launches[i].Comm]] = append(byLog[streamOf[launches[i].Comm]], i)
+		byLog[streamOf[l.Comm]] = append(byLog[streamOf[l.Comm]], i)
 	}
 	byTrace := map[int64][]int{}
 	for _, j := range byStart(p.Kernels) {
 		byTrace[p.Kernels[j].Stream] = append(byTrace[p.Kernels[j].Stream], j)
 	}
-	logs, traces := slices.Sorted(maps.Keys(byLog)), slices.Sorted(maps.Keys(byTrace))
-	for _, s := range logs {
-		slices.Reverse(byLog[s])
+	s.logIDs, s.traceIDs = slices.Sorted(maps.Keys(byLog)), slices.Sorted(maps.Keys(byTrace))
+	for _, id := range s.logIDs {
+		slices.Reverse(byLog[id])
+		s.logs = append(s.logs, byLog[id])
 	}
-	all, near := alikeness(p, launches, byLog, byTrace, logs, traces), func(best, rival float64) bool { return rival > nearlyAlike*best }
+	for _, id := range s.traceIDs {
+		s.traces = append(s.traces, byTrace[id])
+	}
+	return s
+}
+
+// divide parts launches and kernels by stream, and finds which streams are the
+// same: those first that have most in common.
+func divide(p *Process, launches []Launch, clock clocks) []part {
+	s := streamsOf(p, launches)
+	all, near := s.alikeness(), func(best, rival float64) bool { return rival > nearlyAlike*best }
 	switch {
 	case clock.use && !clock.queued:
-		all, near = coincident(p, launches, clock, byLog, byTrace, logs, traces), func(float64, float64) bool { return false } // the times of each pair tell
+		all, near = s.coincident(clock), func(float64, float64) bool { return false } // the times of each pair tell
 	case len(all) > 1:
-		if scores, ok := scored(p, launches, byLog, byTrace, logs, traces); ok {
+		if scores, ok := s.scored(); ok {
 			all, near = scores, func(best, rival float64) bool { return best-rival < certainMargin }
 		}
 	}
 	var parts []part
-	chosen := assign(all, len(logs), len(traces))
+	chosen := assign(all, len(s.logs), len(s.traces))
 	for _, c := range chosen {
-		pair := newPart(p, launches, byLog[logs[c.log]], byTrace[traces[c.trace]])
-		pair.log, pair.trace = logs[c.log], traces[c.trace]
+		pair := s.part(c.log, c.trace)
+		pair.log, pair.trace = s.logIDs[c.log], s.traceIDs[c.trace]
 		pair.doubtful = doubtful(all, chosen, c, near)
 		parts = append(parts, pair)
 	}
 	return parts
 }
 
-// newPart is some launches and some kernels.
-func newPart(p *Process, launches []Launch, launchIDs, kernelIDs []int) part {
-	ls, ks := make([]*Launch, len(launchIDs)), make([]*comms.Kernel, len(kernelIDs))
-	for k, i := range launchIDs {
-		ls[k] = &launches[i]
+// compare is how alike each two streams are.
+func (s *streams) compare(like func(log, trace int) float64) (all []candidate) {
+	for l := range s.logs {
+		for t := range s.traces {
+			all = append(all, candidate{l, t, like(l, t)})
+		}
 	}
-	for k, j := range kernelIDs {
-		ks[k] = &p.Kernels[j]
+	return all
+}
+
+// share is how much two streams have in common, of all that they have.
+func (s *streams) share(common, log, trace int) float64 {
+	return float64(2*common) / float64(len(s.logs[log])+len(s.traces[trace]))
+}
+
+// part is the launches and the kernels of two streams.
+func (s *streams) part(log, trace int) part {
+	p := part{launchIDs: s.logs[log], kernelIDs: s.traces[trace]}
+	ls, ks := make([]*Launch, len(p.launchIDs)), make([]*comms.Kernel, len(p.kernelIDs))
+	for k, i := range p.launchIDs {
+		ls[k] = &s.launches[i]
 	}
-	return part{evidence: newEvidence(p.Calls, ls, ks), launchIDs: launchIDs, kernelIDs: kernelIDs}
+	for k, j := range p.kernelIDs {
+		ks[k] = &s.p.Kernels[j]
+	}
+	p.evidence = newEvidence(s.p.Calls, ls, ks)
+	return p
 }
 
 const (
@@ -67,29 +104,21 @@ const (
 )
 
 // scored says for each two streams how well they align; not if that takes long.
-func scored(p *Process, launches []Launch, byLog map[uint64][]int, byTrace map[int64][]int, logs []uint64, traces []int64) (all []candidate, ok bool) {
-	n, m := 0, 0
-	for _, l := range byLog {
-		n += len(l)
-	}
-	for _, t := range byTrace {
-		m += len(t)
-	}
+func (s *streams) scored() (all []candidate, ok bool) {
+	n, m := len(slices.Concat(s.logs...)), len(slices.Concat(s.traces...))
 	if n > scoredCells/max(m, 1) {
 		return nil, false
 	}
-	for l, s := range logs {
-		for t, s2 := range traces {
-			pair := newPart(p, launches, byLog[s], byTrace[s2])
-			r, err := needleman.Solve(pair.evidence, alone)
-			if err != nil {
-				return nil, false
-			}
-			apart := alone * int64(len(byLog[s])+len(byTrace[s2])) // what is taken off without a pair
-			all = append(all, candidate{l, t, float64(r.Score + apart)})
+	ok = true
+	all = s.compare(func(l, t int) float64 {
+		r, err := needleman.Solve(s.part(l, t).evidence, alone)
+		if err != nil {
+			ok = false
+			return 0
 		}
-	}
-	return all, true
+		return float64(r.Score + alone*int64(len(s.logs[l])+len(s.traces[t]))) // what is taken off without a pair
+	})
+	return all, ok
 }
 
 // doubtful says whether another choice is nearly as good: c's stream with one that is left, or two pairs the other way
@@ -132,66 +161,49 @@ type symbol struct {
 
 // alikeness says for each two streams how many launches and kernels of the same name follow one another
 // in both.
-func alikeness(p *Process, launches []Launch, byLog map[uint64][]int, byTrace map[int64][]int, logs []uint64, traces []int64) (all []candidate) {
-	bags := make([]map[[2]symbol]int, len(traces))
-	for t, s := range traces {
-		bags[t] = bigrams(byTrace[s], func(j int) symbol {
-			k := &p.Kernels[j]
+func (s *streams) alikeness() []candidate {
+	logs, traces := make([]map[[2]symbol]int, len(s.logs)), make([]map[[2]symbol]int, len(s.traces))
+	for l, ids := range s.logs {
+		logs[l] = bigrams(ids, func(i int) symbol { return symbolOf(&s.launches[i], s.p.Calls) })
+	}
+	for t, ids := range s.traces {
+		traces[t] = bigrams(ids, func(j int) symbol {
+			k := &s.p.Kernels[j]
 			return symbol{k.Op, k.Datatype.Signless()}
 		})
 	}
-	for l, s := range logs {
-		bag := bigrams(byLog[s], func(i int) symbol { return symbolOf(&launches[i], p.Calls) })
-		for t, s2 := range traces {
-			common := 0
-			for g, n := range bag {
-				common += min(n, bags[t][g])
-			}
-			all = append(all, candidate{l, t, float64(2*common) / float64(len(byLog[s])+len(byTrace[s2]))})
+	return s.compare(func(l, t int) float64 {
+		common := 0
+		for g, n := range logs[l] {
+			common += min(n, traces[t][g])
 		}
-	}
-	return all
+		return s.share(common, l, t)
+	})
 }
 
 // coincident says for each two streams how many calls of the one have a kernel of the other that may be theirs, launched when it
 // was due.
-func coincident(p *Process, launches []Launch, clock clocks, byLog map[uint64][]int, byTrace map[int64][]int, logs []uint64, traces []int64) (all []candidate) {
-	sorted := make([][]*comms.Kernel, len(traces))
-	for t, s := range traces {
-		for _, j := range byTrace[s] {
-			sorted[t] = append(sorted[t], &p.Kernels[j])
+func (s *streams) coincident(clock clocks) []candidate {
+	sorted := make([][]*comms.Kernel, len(s.traces))
+	for t, ids := range s.traces {
+		for _, j := range ids {
+			sorted[t] = append(sorted[t], &s.p.Kernels[j])
 		}
 		slices.SortStableFunc(sorted[t], func(a, b *comms.Kernel) int { return cmp.Compare(a.Launch, b.Launch) })
 	}
-	for l, s := range logs {
-		common := make([]int, len(traces))
-		for _, i := range byLog[s] {
-			for t := range traces {
-				if launches[i].Lead >= 0 && hasDue(&launches[i], p.Calls, sorted[t], clock) {
-					common[t]++
+	return s.compare(func(l, t int) float64 {
+		common := 0
+		for _, i := range s.logs[l] {
+			if x := &s.launches[i]; x.Lead >= 0 {
+				due := s.p.Calls[x.Calls[len(x.Calls)-1]].Enter + clock.offset
+				may := func(k *comms.Kernel) bool { return mayRun(k, s.p.Calls[x.Lead]) }
+				if slices.ContainsFunc(launchedWithin(sorted[t], due, clock.spread), may) {
+					common++
 				}
 			}
 		}
-		for t, s2 := range traces {
-			all = append(all, candidate{l, t, float64(2*common[t]) / float64(len(byLog[s])+len(byTrace[s2]))})
-		}
-	}
-	return all
-}
-
-// hasDue reports whether one of the kernels, sorted by launch, may run the call and was launched when it was due.
-func hasDue(l *Launch, calls []Call, kernels []*comms.Kernel, clock clocks) bool {
-	due := calls[l.Calls[len(l.Calls)-1]].Time + clock.offset
-	from, _ := slices.BinarySearchFunc(kernels, due-clock.spread, func(k *comms.Kernel, at int64) int { return cmp.Compare(k.Launch, at) })
-	for _, k := range kernels[from:] {
-		if k.Launch > due+clock.spread {
-			break
-		}
-		if mayRun(k, &calls[l.Lead]) {
-			return true
-		}
-	}
-	return false
+		return s.share(common, l, t)
+	})
 }
 
 // assign pairs streams, those first that have most in common. Ties fall to the lower stream.
@@ -213,7 +225,7 @@ type candidate struct {
 	like       float64 // the more the liker; 0 for nothing in common
 }
 
-func symbolOf(l *Launch, calls []Call) symbol {
+func symbolOf(l *Launch, calls []*comms.Call) symbol {
 	s := symbol{l.Op, nccl.UnknownType}
 	if l.Lead >= 0 && l.Op.Reduces() {
 		s.datatype = calls[l.Lead].Datatype.Signless()

@@ -2,7 +2,6 @@ package align
 
 import (
 	"github.com/sfstat/sfstat/engine/comm/needleman"
-	"github.com/sfstat/sfstat/trace/comms"
 )
 
 // thesisScoring is the scoring of the thesis that this way of pairing comes from
@@ -11,9 +10,8 @@ import (
 // growth of long gaps and its bonus too, and is not optimal. Everything else that the log and the trace know is
 // not looked at, and a process is one sequence: its calls as logged, its kernels as they started.
 type thesisScoring struct {
-	calls   []Call
-	kernels []comms.Kernel
-	order   []int // of kernels, by start
+	Process
+	order []int // of kernels, by start
 }
 
 // The thesis's scores.
@@ -23,22 +21,15 @@ const (
 	thesisGap      = 5
 )
 
-// newThesisScoring is the thesis's scoring of one process.
-func newThesisScoring(p Process) *thesisScoring {
-	return &thesisScoring{calls: p.Calls, kernels: p.Kernels, order: byStart(p.Kernels)}
-}
-
-var _ needleman.Scores = (*thesisScoring)(nil)
-
-func (t *thesisScoring) Size() (int, int)      { return len(t.calls), len(t.order) }
+func (t *thesisScoring) Size() (int, int)      { return len(t.Calls), len(t.order) }
 func (t *thesisScoring) Window(int) (int, int) { return 0, len(t.order) }
 func (t *thesisScoring) Best(int) int32        { return thesisMatch }
 
 func (t *thesisScoring) Row(dst []int32, row, from int) {
-	op := kernelOp(t.calls[row].Op)
+	op := kernelOp(t.Calls[row].Op)
 	for k := range dst {
 		dst[k] = thesisMismatch
-		if t.kernels[t.order[from+k]].Op == op {
+		if t.Kernels[t.order[from+k]].Op == op {
 			dst[k] = thesisMatch
 		}
 	}
@@ -46,7 +37,7 @@ func (t *thesisScoring) Row(dst []int32, row, from int) {
 
 // ByName aligns one process with the thesis's scoring: pairs of call and kernel.
 func ByName(p Process) ([]needleman.Pair, error) {
-	t := newThesisScoring(p)
+	t := &thesisScoring{p, byStart(p.Kernels)}
 	r, err := needleman.Solve(t, thesisGap)
 	if err != nil {
 		return nil, err

@@ -80,11 +80,18 @@ func (r *Result) Differing() (n int) {
 
 // Between compares two recordings. O(calls · log calls).
 func Between(base, now *comm.Result) *Result {
-	sides := [2]*side{tally(base), tally(now)}
-	out := &Result{PerStep: sides[0].steps > 0 && sides[1].steps > 0, Ranks: [2]int{len(base.Ranks), len(now.Ranks)}, Changes: []Change{}}
+	places := [2]*comm.Steps{comm.StepsOf(base), comm.StepsOf(now)}
+	out := &Result{PerStep: whole(places[0]) > 0 && whole(places[1]) > 0, Ranks: [2]int{len(base.Ranks), len(now.Ranks)}, Changes: []Change{}}
+	var sides [2]side
+	for i, r := range [2]*comm.Result{base, now} {
+		if !out.PerStep {
+			places[i] = nil
+		}
+		sides[i] = tally(r, places[i])
+	}
 	var uses []Use
 	for _, s := range sides {
-		for u := range s.uses {
+		for u := range s {
 			uses = append(uses, u)
 		}
 	}
@@ -92,7 +99,7 @@ func Between(base, now *comm.Result) *Result {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(b.NRanks, a.NRanks), cmp.Compare(a.Op, b.Op))
 	})
 	for _, u := range slices.Compact(uses) {
-		c := Change{Use: u, Base: sides[0].amount(u, out.PerStep), New: sides[1].amount(u, out.PerStep)}
+		c := Change{Use: u, Base: sides[0].amount(u), New: sides[1].amount(u)}
 		c.Differ = differ(&c.Base, &c.New)
 		out.Changes = append(out.Changes, c)
 	}
@@ -119,40 +126,41 @@ func differ(a, b *Amount) bool {
 
 // of is what one side does of a use.
 type of struct {
-	calls, inSteps, bytes, bytesInSteps float64
-	sizes, bus                          []float64
-	choices                             map[Choice]int
+	calls, bytes float64 // of a step, where the steps of both are known
+	sizes, bus   []float64
+	choices      map[Choice]int
 }
 
 // side is one recording.
-type side struct {
-	uses  map[Use]*of
-	steps int // that every rank has
-}
+type side map[Use]*of
 
-func (s *side) use(u Use) *of {
-	if s.uses[u] == nil {
-		s.uses[u] = &of{choices: map[Choice]int{}}
+func (s side) use(u Use) *of {
+	if s[u] == nil {
+		s[u] = &of{choices: map[Choice]int{}}
 	}
-	return s.uses[u]
+	return s[u]
 }
 
-func tally(r *comm.Result) *side {
-	s := &side{uses: map[Use]*of{}}
-	places := comm.StepsOf(r)
-	for _, whole := range places.Whole {
-		if whole {
-			s.steps++
+// whole is how many steps every rank has.
+func whole(s *comm.Steps) (n int) {
+	for _, all := range s.Whole {
+		if all {
+			n++
 		}
 	}
+	return n
+}
+
+// tally adds up what a recording does, of its steps that every rank has; nil: of all of it.
+func tally(r *comm.Result, steps *comm.Steps) side {
+	s := side{}
 	for i := range r.Ranks {
 		for _, c := range r.Ranks[i].Calls {
 			call := &r.Calls[c]
 			x := s.use(useOf(r, c))
 			bytes := float64(max(call.Bytes, 0))
-			x.calls, x.bytes = x.calls+1, x.bytes+bytes
-			if p := places.Places[c]; p.Era == comm.InStep && places.Whole[p.Step] {
-				x.inSteps, x.bytesInSteps = x.inSteps+1, x.bytesInSteps+bytes
+			if steps == nil || steps.Places[c].Era == comm.InStep && steps.Whole[steps.Places[c].Step] {
+				x.calls, x.bytes = x.calls+1, x.bytes+bytes
 			}
 			x.sizes = append(x.sizes, bytes)
 			if t := call.Tuning; t != nil {
@@ -164,6 +172,11 @@ func tally(r *comm.Result) *side {
 		if c.Transfer > 0 {
 			u := s.use(measured(r, c))
 			u.bus = append(u.bus, c.Bus)
+		}
+	}
+	if steps != nil {
+		for _, x := range s {
+			x.calls, x.bytes = x.calls/float64(whole(steps)), x.bytes/float64(whole(steps))
 		}
 	}
 	return s
@@ -186,15 +199,12 @@ func measured(r *comm.Result, c *comm.Collective) Use {
 	return Use{of.Kind, of.NRanks, c.Op}
 }
 
-func (s *side) amount(u Use, perStep bool) (a Amount) {
-	x := s.uses[u]
+func (s side) amount(u Use) (a Amount) {
+	x := s[u]
 	if x == nil {
 		return Amount{Choices: []Choice{}}
 	}
 	a = Amount{Calls: x.calls, Bytes: x.bytes, Size: robust.Median(x.sizes), Choices: []Choice{}, Measured: len(x.bus)}
-	if perStep {
-		a.Calls, a.Bytes = x.inSteps/float64(s.steps), x.bytesInSteps/float64(s.steps)
-	}
 	if len(x.bus) > 0 {
 		a.Bandwidth = robust.Median(x.bus)
 	}

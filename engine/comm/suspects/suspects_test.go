@@ -18,7 +18,7 @@ import (
 // by how much of its own each of the two arrives late at the k-th.
 func pairOfMany(late func(k int) (first, second int64)) *comm.Result {
 	r := &comm.Result{Recorded: &comms.Record{Processes: make([]comms.Process, 1)}, Ranks: make([]comm.Rank, 50), Communicators: []parallel.Communicator{{NRanks: 2}},
-		Clocks: []comm.Clock{{Rank: 0, Known: true}, {Rank: 1, Known: true}}}
+		Clocks: []comm.Clock{{Rank: 0, Fit: comm.Fit{Known: true}}, {Rank: 1, Fit: comm.Fit{Known: true}}}}
 	for k := range int64(64) {
 		x, y := late(int(k))
 		at := 1 + k*10_000_000
@@ -55,7 +55,7 @@ func jobOf(n int, seed uint64, late func(k, rank int) int64) *comm.Result {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	r := &comm.Result{Recorded: &comms.Record{Processes: make([]comms.Process, 1)}, Ranks: make([]comm.Rank, n), Communicators: []parallel.Communicator{{NRanks: n}}}
 	for i := range n {
-		r.Clocks = append(r.Clocks, comm.Clock{Rank: i, Known: true})
+		r.Clocks = append(r.Clocks, comm.Clock{Rank: i, Fit: comm.Fit{Known: true}})
 	}
 	for k := range 64 {
 		at := 1 + int64(k)*10_000_000

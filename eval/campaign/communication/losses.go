@@ -52,7 +52,7 @@ func (s *lossScenario) rank(r *rand.Rand) (p lossy) {
 			p.Kernels, p.kernels = append(p.Kernels, comms.Kernel{KernelName: nccl.KernelName{Op: op}, Start: int64(i)}), append(p.kernels, i)
 		}
 		if !s.calls || r.Float64() >= lossPart {
-			p.Calls, p.calls = append(p.Calls, align.Call{Op: op}), append(p.calls, i)
+			p.Calls, p.calls = append(p.Calls, &comms.Call{Op: op}), append(p.calls, i)
 		}
 	}
 	return p

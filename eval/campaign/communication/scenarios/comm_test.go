@@ -118,14 +118,14 @@ func TestClocks(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, c := range r.Clocks {
-			if i > 0 && c.Clock == r.Clocks[i-1].Clock {
+			if i > 0 && c.Number == r.Clocks[i-1].Number {
 				continue
 			}
 			node := slices.IndexFunc(f.Nodes, func(n commNode) bool { return n.Host == r.Ranks[c.Rank].Host })
 			n := &f.Nodes[node]
 			zero := f.T0*1000 + f.Nodes[0].Wall + f.Nodes[0].Bias // where the offsets hold, on the first node's clock
 			drift := n.Drift - f.Nodes[0].Drift
-			off := c.Offset - n.Offset - int64(drift*1e-6*float64(c.At-zero))
+			off := c.Offset - n.Offset - int64(drift*1e-6*float64(c.Epoch-zero))
 			t.Logf("%s node %d: %d points, offset %d ns off, drift %.2f ppm (true %.2f), residual %d ns", name, node, c.Points, off, c.Drift*1e6, drift, c.Residual)
 			if !c.Known || max(off, -off) > 200 {
 				t.Errorf("%s node %d: offset is %d ns off", name, node, off)

@@ -219,11 +219,12 @@ func (l lossy) scenario(t *testing.T) *scenario {
 		c := &log.Calls[i]
 		x := lines[c.Line-1]
 		r := &s.ranks[x.rank]
+		r.process.Groups = log.Groups
 		if x.kernel >= 0 {
 			r.truth[[2]int{x.kernel, len(r.process.Calls)}] = true
 			r.pairs++
 		}
-		r.process.Calls = append(r.process.Calls, align.CallOf(c, log.Groups))
+		r.process.Calls = append(r.process.Calls, c)
 	}
 	return s
 }

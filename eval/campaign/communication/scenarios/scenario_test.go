@@ -151,12 +151,13 @@ func loadScenario(t testing.TB, dir string) scenario {
 			exports[r.Sqlite], corrs[r.Sqlite] = kernelsOf(t, filepath.Join(dir, r.Sqlite))
 		}
 		out := rank{truth: map[[2]int]bool{}, corr: corrs[r.Sqlite][r.GlobalPid]}
+		out.process.Groups = log.Groups
 		out.process.Kernels = exports[r.Sqlite][r.GlobalPid]
 		out.process.Clock = slices.Index(clocks, r.Sqlite)
 		for i := range log.Calls {
 			c := &log.Calls[i]
 			if p := log.Processes[c.Process]; p.PID == r.PID && p.Host == r.Host {
-				out.process.Calls = append(out.process.Calls, align.CallOf(c, log.Groups))
+				out.process.Calls = append(out.process.Calls, c)
 				out.lines = append(out.lines, line{filepath.Base(log.Sources[c.Source].Path), c.Line})
 			}
 		}

@@ -353,7 +353,7 @@ func (j *judge) missing(r *arrivals.Result) (out []Finding) {
 		switch {
 		case a.Unrecorded:
 			f.lack(evidence.Lack{Reason: evidence.DumpIncomplete, AtMost: evidence.Ambiguous})
-		case h.Dumped-b.Since < max(r.Step, 1)*stillSteps:
+		case h.Dumped-b.Since < max(r.Step, 1)*arrivals.Still:
 			f.lack(evidence.Lack{Reason: evidence.DumpIncomplete, AtMost: evidence.Supported})
 		}
 		j.locate(&f)
@@ -369,9 +369,6 @@ func standsAt(s *arrivals.Stack) *evidence.SourceLine {
 	}
 	return sourceOf(s.Line)
 }
-
-// stillSteps is how many steps a wait must last to count as a hang.
-const stillSteps = 10
 
 // desync are calls that ranks of a group entered differently: different operations
 // or, in a hang, any difference.
@@ -461,14 +458,6 @@ func nobodyLate(r *arrivals.Result) evidence.NobodyLate {
 	return e
 }
 
-// arrivalLimit is the least delay of a rank before any call that would have been reported.
-func arrivalLimit(r *arrivals.Result) (l answer.Limit) {
-	for i := range r.Places {
-		l.Reported = max(l.Reported, r.Places[i].Limit)
-	}
-	return l
-}
-
 // untold reports whether time is lost at a place with too few points to tell a late rank
 // from chance.
 func (j *judge) untold() bool {
@@ -537,10 +526,15 @@ func (f *Finding) reduce(part float64) {
 	}
 }
 
-// arrivalLimits are what arrivals alone would have shown; nil where there are windows.
+// arrivalLimits are what arrivals alone would have shown, the least delay of a rank before any call that would
+// have been reported; nil where there are windows.
 func (j *judge) arrivalLimits() []answer.Limit {
 	if j.entered == nil || len(j.windows) > 0 {
 		return nil
 	}
-	return []answer.Limit{arrivalLimit(j.entered)}
+	var l answer.Limit
+	for i := range j.entered.Places {
+		l.Reported = max(l.Reported, j.entered.Places[i].Limit)
+	}
+	return []answer.Limit{l}
 }

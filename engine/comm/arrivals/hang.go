@@ -76,15 +76,15 @@ func (h *Hang) Roots() (out []Root) {
 	return out
 }
 
-// still is how many steps a wait must last to count as a hang rather than a delay.
-const still = 10
+// Still is how many steps a wait must last to count as a hang rather than a delay.
+const Still = 10
 
 // midStep reports whether nothing shows that the missing ranks have been missing for
 // longer than a usual wait: their records were written too soon, or they completed
 // later steps.
 func (b *Blocked) midStep(step int64, lines []fitted) bool {
 	return !slices.ContainsFunc(b.Missing, func(a Absent) bool {
-		soon := a.AtMost >= 0 && a.AtMost < still*step
+		soon := a.AtMost >= 0 && a.AtMost < Still*step
 		wentOn := slices.ContainsFunc(lines, func(l fitted) bool {
 			return l.exact && l.rank == a.Rank && len(l.begin) > 1 && l.begin[len(l.begin)-2] > b.Since
 		})

@@ -44,41 +44,33 @@ func (m *matching) places() []place {
 		return at
 	}
 	phase := m.phases()
-	messages := map[key]map[int32]cohort{}
+	type ofStep struct {
+		key
+		number int64 // of the message among those of its rank at this place
+	}
+	messages := map[ofStep]cohort{}
 	for i := range m.points {
 		p := &m.points[i]
-		if len(p.Entries) < 2 && !p.Message {
-			continue
-		}
 		if p.Message {
-			m.chained(p, func(kind, before, nth int32, e entry) {
-				k := key{kind, before, 0}
-				if messages[k] == nil {
-					messages[k] = map[int32]cohort{}
+			for _, e := range p.Entries {
+				if e.Call > 0 {
+					k := ofStep{key{m.call(e).kind, m.kindBefore(e), 0}, p.Number}
+					messages[k] = append(messages[k], e)
 				}
-				messages[k][nth] = append(messages[k][nth], e)
-			})
+			}
 			continue
 		}
-		whole := len(p.Entries) >= len(m.members[p.Group])
-		var c cohort
-		for _, e := range p.Entries {
-			if e.Call > 0 {
-				c = append(c, e)
-			}
+		e := p.Entries[0]
+		if len(p.Entries) < 2 || len(p.Entries) < len(m.members[p.Group]) || slices.ContainsFunc(p.Entries, func(e entry) bool { return e.Call == 0 }) {
+			continue
 		}
-		if whole && len(c) == len(p.Entries) {
-			e := c[0]
-			before := m.ranks[e.Process].calls[e.Call-1].kind
-			at := put(key{m.call(e).kind, before, phase[i]}, c)
-			at.mixed = at.mixed || slices.ContainsFunc(c, func(e entry) bool { return m.ranks[e.Process].calls[e.Call-1].kind != before })
-		}
+		before := m.kindBefore(e)
+		at := put(key{m.call(e).kind, before, phase[i]}, p.Entries)
+		at.mixed = at.mixed || slices.ContainsFunc(p.Entries, func(e entry) bool { return m.kindBefore(e) != before })
 	}
-	for k, by := range messages {
-		for _, c := range by {
-			if len(c) > 1 {
-				put(k, c)
-			}
+	for k, c := range messages {
+		if len(c) > 1 {
+			put(k.key, c)
 		}
 	}
 	out := found.All
@@ -91,15 +83,8 @@ func (m *matching) places() []place {
 	return out
 }
 
-// chained hands out the entries of a message with their place, and which of its
-// rank's messages at this place each is.
-func (m *matching) chained(p *point, put func(kind, before, nth int32, e entry)) {
-	for _, e := range p.Entries {
-		if e.Call > 0 {
-			put(m.call(e).kind, m.ranks[e.Process].calls[e.Call-1].kind, int32(p.Number), e)
-		}
-	}
-}
+// kindBefore is the kind of the call before an entry.
+func (m *matching) kindBefore(e entry) int32 { return m.call(back(e, 1)).kind }
 
 // phases numbers, for groups whose calls repeat with a period that their kinds
 // alone do not show, the points within the period, or within the recorded step.
@@ -188,12 +173,12 @@ func (m *matching) gaps(points []int32) (gaps, kinds []int64) {
 		times = times[:0]
 		for _, e := range m.points[p].Entries {
 			if e.Call > 0 {
-				times = append(times, m.enter(e)-m.ranks[e.Process].calls[e.Call-1].enter)
+				times = append(times, m.enter(e)-m.enter(back(e, 1)))
 			}
 		}
 		e, before := m.points[p].Entries[0], int32(-1)
 		if e.Call > 0 {
-			before = m.ranks[e.Process].calls[e.Call-1].kind
+			before = m.kindBefore(e)
 		}
 		gaps, kinds = append(gaps, quantile(times, 0, 1)), append(kinds, int64(m.call(e).kind)<<32|int64(uint32(before)))
 		count[kinds[len(kinds)-1]]++

@@ -20,23 +20,17 @@ type Point struct {
 // order of their first entries.
 func (t *timed) eachPoint(f func(Point)) {
 	type begun struct {
+		*point
 		at int64
-		p  *point
 	}
-	byGroup := make([][]begun, len(t.groups))
+	all := make([]begun, len(t.points))
 	for i := range t.points {
 		p := &t.points[i]
-		first := t.at(p.Entries[0])
-		for _, e := range p.Entries {
-			first = min(first, t.at(e))
-		}
-		byGroup[p.Group] = append(byGroup[p.Group], begun{first, p})
+		all[i] = begun{p, t.at(slices.MinFunc(p.Entries, func(a, b entry) int { return cmp.Compare(t.at(a), t.at(b)) }))}
 	}
-	for g, points := range byGroup {
-		slices.SortStableFunc(points, func(a, b begun) int { return cmp.Compare(a.at, b.at) })
-		for _, b := range points {
-			f(t.pointOf(g, b.p))
-		}
+	slices.SortStableFunc(all, func(a, b begun) int { return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.at, b.at)) })
+	for _, b := range all {
+		f(t.pointOf(int(b.Group), b.point))
 	}
 }
 

@@ -2,6 +2,7 @@ package arrivals
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/sfstat/sfstat/trace/stagename"
 )
@@ -38,12 +39,7 @@ func (s *strikes) transfers(lines []fitted) (out []Transfer) {
 	for stage, times := range of {
 		out = append(out, Transfer{stage, median(times)})
 	}
-	slices.SortFunc(out, func(a, b Transfer) int {
-		if a.Stage < b.Stage {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(out, func(a, b Transfer) int { return strings.Compare(a.Stage, b.Stage) })
 	return out
 }
 

@@ -141,16 +141,16 @@ func (b *Builder) fill(w *window, steps []int64) error {
 func (b *Builder) rest(w *window, steps []int64, of []Stage) {
 	var without, with, short int64
 	for _, step := range steps {
-		var whole, sum [2]int64 // least and most
-		for i, rank := range w.Ranks {
+		var whole, sum []int64
+		for _, rank := range w.Ranks {
 			r := b.rows[rankKey{step, rank.ID}]
 			parts := r.of(of)
 			if r.whole < parts {
 				short++
 			}
-			whole, sum = wider(whole, r.whole, i), wider(sum, r.whole+parts, i)
+			whole, sum = append(whole, r.whole), append(sum, r.whole+parts)
 		}
-		without, with = without+whole[1]-whole[0], with+sum[1]-sum[0]
+		without, with = without+slices.Max(whole)-slices.Min(whole), with+slices.Max(sum)-slices.Min(sum)
 	}
 	contains := len(of) > 0 && without <= with && 100*short <= int64(len(steps)*len(w.Ranks))
 	for _, step := range steps {
@@ -174,12 +174,4 @@ func (r *row) of(list []Stage) (sum int64) {
 		sum += r.stage[s]
 	}
 	return sum
-}
-
-// wider is the range of values, of which x is the i-th.
-func wider(r [2]int64, x int64, i int) [2]int64 {
-	if i == 0 {
-		return [2]int64{x, x}
-	}
-	return [2]int64{min(r[0], x), max(r[1], x)}
 }

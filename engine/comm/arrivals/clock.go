@@ -44,22 +44,19 @@ func (m *matching) aligned() *timed {
 			t.divide(m.hostOf)
 		}
 	}
-	if len(t.clocks) < 2 {
-		t.releases()
-		t.learn()
-		return t
+	if len(t.clocks) > 1 {
+		t.begin()
 	}
-	t.begin()
 	for range rounds {
-		before := slices.Clone(t.offset)
-		t.releases()
 		t.learn()
-		t.refine()
-		if slices.Equal(before, t.offset) { // further rounds find the same
+		if len(t.clocks) < 2 {
+			return t
+		}
+		before := slices.Clone(t.offset)
+		if t.refine(); slices.Equal(before, t.offset) { // further rounds find the same
 			return t
 		}
 	}
-	t.releases()
 	t.learn()
 	return t
 }
@@ -96,10 +93,7 @@ func (t *timed) apartWithinHosts() bool {
 	if len(t.clocks) == len(t.ranks) {
 		return false
 	}
-	least, every := make([]int64, len(t.ranks)), int64(0)
-	for i := range least {
-		least[i] = math.MaxInt64
-	}
+	least, every := slices.Repeat([]int64{math.MaxInt64}, len(t.ranks)), int64(0)
 	for i := range t.places {
 		all := t.places[i].cohorts
 		if len(all) < max(enough, len(t.places[0].cohorts)/20) {
@@ -184,11 +178,9 @@ func (t *timed) begin() {
 // waiting is by how much the work of ranks varies at the places that are entered after
 // a wait; −1 at the others.
 func (t *timed) waiting() []int64 {
-	t.releases()
 	t.learn()
-	out := make([]int64, len(t.places))
+	out := slices.Repeat([]int64{-1}, len(t.places))
 	for i := range t.places {
-		out[i] = -1
 		if p := &t.places[i]; p.lag > 0 && !p.carried {
 			_, out[i] = t.scatter(t.sample(p.cohorts), p.lag)
 		}

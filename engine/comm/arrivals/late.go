@@ -113,11 +113,9 @@ func (p *Place) charge(l *Late, cost int64) {
 func (d *division) struck(s *strikes, f *delay.Finding) map[entry]bool {
 	out := map[entry]bool{}
 	for _, p := range f.Parts {
-		for _, c := range s.places[p.Stage].cohorts {
-			for _, e := range c {
-				if slices.Contains(f.Ranks, int(e.Process)) && f.Steps.Has(d.cut.step(e, s.at(e))) {
-					out[e] = true
-				}
+		for _, e := range slices.Concat(s.places[p.Stage].cohorts...) {
+			if slices.Contains(f.Ranks, int(e.Process)) && f.Steps.Has(d.cut.step(e, s.at(e))) {
+				out[e] = true
 			}
 		}
 	}
@@ -153,14 +151,12 @@ func (s *strikes) lateRank(d *division, f *delay.Finding, rank int, struck map[e
 	l.Last, l.Points, l.Strikes = t.last, len(t.own), t.strikes
 	l.Delay = t.excess / int64(max(1, t.strikes))
 	hits := 0
-	for _, c := range s.places[place].cohorts {
-		i := slices.IndexFunc(c, func(e entry) bool { return int(e.Process) == rank })
-		if i < 0 {
+	for _, e := range slices.Concat(s.places[place].cohorts...) {
+		if int(e.Process) != rank {
 			continue
 		}
-		g := s.groups[s.call(c[i]).group]
-		l.Group, l.Desc = g.name, g.desc
-		if struck[c[i]] {
+		g := s.groups[s.call(e).group]
+		if l.Group, l.Desc = g.name, g.desc; struck[e] {
 			hits++
 		}
 	}

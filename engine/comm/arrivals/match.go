@@ -122,15 +122,15 @@ func (m *matching) uncounted() {
 func (m *matching) join() {
 	m.members, m.absent = make([][]int, len(m.groups)), make([][]int, len(m.groups))
 	for r := range m.ranks {
-		seen := map[int32]bool{}
+		in := map[int32]bool{}
 		for _, c := range m.ranks[r].calls {
-			if !seen[c.group] {
-				seen[c.group] = true
-				m.members[c.group] = append(m.members[c.group], r)
-			}
+			in[c.group] = true
 		}
 		for g := range m.ranks[r].status {
-			if !seen[int32(g)] && slices.Contains(m.groups[g].members, m.ranks[r].id) {
+			in[int32(g)] = in[int32(g)] || slices.Contains(m.groups[g].members, m.ranks[r].id)
+		}
+		for g, is := range in {
+			if is {
 				m.members[g] = append(m.members[g], r)
 			}
 		}

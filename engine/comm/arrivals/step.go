@@ -71,9 +71,8 @@ func (s *strikes) visiting(places []int) visited {
 	for _, i := range places {
 		by := map[int32][]int64{}
 		for _, c := range s.places[i].cohorts {
-			now := int64(math.MinInt64)
+			now := s.lastOf(c)
 			for _, e := range c {
-				now = max(now, s.at(e))
 				v.begin = min(v.begin, s.at(back(e, 1)))
 			}
 			v.end = max(v.end, now)

@@ -1,8 +1,8 @@
 package arrivals
 
 import (
-	"math"
 	"math/bits"
+	"slices"
 
 	"github.com/sfstat/sfstat/trace/nccl"
 )
@@ -79,30 +79,16 @@ func (t *timed) inTree(p int32) bool {
 	return len(of.Entries) > 0 && t.tree[t.call(of.Entries[0]).kind] && len(of.Entries) == len(t.members[of.Group])
 }
 
-// eachInTree calls f with the entries of a point that the member of a rank waits
-// for, itself among them.
-func (t *timed) eachInTree(p, rank int32, f func(entry)) {
+// treeRelease is when the member of a rank may go on: those that it waits for have entered, itself among them.
+func (t *timed) treeRelease(p, rank int32) int64 {
 	of := t.points[p].Entries
-	at := 0
-	for i, e := range of {
-		if e.Process == rank {
-			at = i
-		}
-	}
-	for v := at; ; v &^= 1 << (bits.Len(uint(v)) - 1) { // the way to the first: without the highest bit
-		f(of[v])
-		if v == 0 {
-			break
-		}
+	at := slices.IndexFunc(of, func(e entry) bool { return e.Process == rank })
+	last := t.at(of[0])
+	for v := at; v > 0; v &^= 1 << (bits.Len(uint(v)) - 1) { // the way to the first: without the highest bit
+		last = max(last, t.at(of[v]))
 	}
 	for child := 1 << bits.Len(uint(at)); at+child < len(of); child <<= 1 {
-		f(of[at+child])
+		last = max(last, t.at(of[at+child]))
 	}
-}
-
-// treeRelease is when the member of a rank may go on.
-func (t *timed) treeRelease(p, rank int32) int64 {
-	last := int64(math.MinInt64)
-	t.eachInTree(p, rank, func(e entry) { last = max(last, t.at(e)) })
 	return last
 }

@@ -190,16 +190,19 @@ func (t *timed) releaseFor(e entry) int64 {
 
 // releases computes when every point had its last entry.
 func (t *timed) releases() {
-	if t.release == nil {
-		t.release = make([]int64, len(t.points))
-	}
+	t.release = t.release[:0]
 	for i := range t.points {
-		last := int64(math.MinInt64)
-		for _, e := range t.points[i].Entries {
-			last = max(last, t.at(e))
-		}
-		t.release[i] = last
+		t.release = append(t.release, t.lastOf(t.points[i].Entries))
 	}
+}
+
+// lastOf is when the last of some entries was.
+func (t *timed) lastOf(entries []entry) int64 {
+	last := int64(math.MinInt64)
+	for _, e := range entries {
+		last = max(last, t.at(e))
+	}
+	return last
 }
 
 // learned is how many cohorts of a place are used to decide which call blocks there.
@@ -212,6 +215,7 @@ const learned = 64
 // others wait for it. Where hosts wait for every call, they do for the last one that
 // no rank precedes.
 func (t *timed) learn() {
+	t.releases()
 	t.trees()
 	t.roots()
 	t.learnKinds()

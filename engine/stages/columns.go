@@ -149,29 +149,23 @@ type exposure struct{ before, after int64 }
 func (e exposure) any() bool { return e.before > 0 || e.after > 0 }
 
 // exposedBy is what a part exposes on all ranks in all steps.
-func (c *converter) exposedBy(p part) exposure {
-	var sum exposure
-	for _, r := range c.ranks {
-		for i := range r.Steps {
-			if d := r.Steps[i].Device; d != nil {
-				sum.add(d, p, len(r.Stages))
+func (c *converter) exposedBy(p part) (sum exposure) {
+	c.anyStep(func(r *profile.Rank, s *profile.Step) bool {
+		if s.Device == nil {
+			return false
+		}
+		for x := range s.Device.Exposed.All() {
+			switch {
+			case !p.has(x.Stage, x.Microstep):
+			case 2*x.Before < s.Device.Own[x.Microstep*len(r.Stages)+x.Stage]:
+				sum.before += x.End - x.Start
+			default:
+				sum.after += x.End - x.Start
 			}
 		}
-	}
+		return false
+	})
 	return sum
-}
-
-// add adds what a device exposes of a part.
-func (e *exposure) add(d *profile.Device, p part, stages int) {
-	for x := range d.Exposed.All() {
-		switch {
-		case !p.has(x.Stage, x.Microstep):
-		case 2*x.Before < d.Own[x.Microstep*stages+x.Stage]:
-			e.before += x.End - x.Start
-		default:
-			e.after += x.End - x.Start
-		}
-	}
 }
 
 // waitInSeveral reports whether exposed communication whose members were found

@@ -142,10 +142,17 @@ func differByDesign(sets [][]int, launched []map[launchPlace]counted) bool {
 	for place := range sets[0] {
 		longer := int64(0)
 		for name := range times[sets[0][0]] {
-			if everywhereLonger(sets, times, place, name) {
-				for _, set := range sets {
-					longer += times[set[place]][name] * int64(len(set))
+			all := int64(0) // at the place
+			// It takes longer there in every set than where it takes least.
+			if !slices.ContainsFunc(sets, func(set []int) bool {
+				least, here := times[set[0]][name], times[set[place]][name]
+				for _, r := range set {
+					least = min(least, times[r][name])
 				}
+				all += here * int64(len(set))
+				return float64(here) < byDesign*float64(least)
+			}) {
+				longer += all
 			}
 		}
 		if float64(longer) >= ofWork*float64(total) {
@@ -153,21 +160,6 @@ func differByDesign(sets [][]int, launched []map[launchPlace]counted) bool {
 		}
 	}
 	return false
-}
-
-// everywhereLonger reports whether an operator takes longer at a place of every
-// set than where it takes least.
-func everywhereLonger(sets [][]int, times []map[string]int64, place int, name string) bool {
-	for _, set := range sets {
-		least := times[set[0]][name]
-		for _, r := range set {
-			least = min(least, times[r][name])
-		}
-		if float64(times[set[place]][name]) < byDesign*float64(least) {
-			return false
-		}
-	}
-	return true
 }
 
 // mergeAxis lets the ranks along an axis count as replicas.

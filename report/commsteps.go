@@ -35,9 +35,11 @@ func stepsDocument(s *comm.Steps) document {
 // perStepTable is calls and bytes of an operation in the steps, and beside them.
 func perStepTable(s *comm.Steps) *table.Table {
 	t := tableOf("per step")
-	type use struct{ calls, bytes, initial, between, last int64 }
-	uses, order := map[string]*use{}, []string{}
-	steps := 0
+	type use struct {
+		calls map[comm.Era]int64
+		bytes int64 // in steps
+	}
+	uses, order, steps := map[string]*use{}, []string{}, 0
 	for i := range s.Totals {
 		x := &s.Totals[i]
 		if x.Era == comm.InStep {
@@ -45,33 +47,25 @@ func perStepTable(s *comm.Steps) *table.Table {
 		}
 		for _, o := range x.Ops {
 			name := o.Op.String()
-			u := uses[name]
-			if u == nil {
-				u = &use{}
-				uses[name], order = u, append(order, name)
+			if uses[name] == nil {
+				uses[name], order = &use{calls: map[comm.Era]int64{}}, append(order, name)
 			}
-			switch x.Era {
-			case comm.InStep:
-				u.calls, u.bytes = u.calls+o.Calls, u.bytes+o.Bytes
-			case comm.Initialisation:
-				u.initial += o.Calls
-			case comm.Between:
-				u.between += o.Calls
-			case comm.Shutdown:
-				u.last += o.Calls
+			u := uses[name]
+			if u.calls[x.Era] += o.Calls; x.Era == comm.InStep {
+				u.bytes += o.Bytes
 			}
 		}
 	}
 	for _, name := range order {
 		u := uses[name]
-		count := func(n int64) table.Cell {
-			if n == 0 {
-				return table.Cell{}
+		count := func(era comm.Era) any {
+			if u.calls[era] == 0 {
+				return nil
 			}
-			return table.WholeCell(n)
+			return u.calls[era]
 		}
-		n := int64(max(steps, 1))
-		t.Row(name, float64(u.calls)/float64(n), Size(u.bytes/n), count(u.initial), count(u.between), count(u.last))
+		n := max(steps, 1)
+		t.Row(name, float64(u.calls[comm.InStep])/float64(n), Size(u.bytes/int64(n)), count(comm.Initialisation), count(comm.Between), count(comm.Shutdown))
 	}
 	return t.Tidy()
 }

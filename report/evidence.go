@@ -54,5 +54,5 @@ func turnOn(s answer.Source) string { return cmp.Or(say("turn on "+string(s), ni
 
 // problemWords word what was lost, skipped or refused.
 func problemWords(p answer.Problem) string {
-	return cmp.Or(say("problem "+string(p.Problem), p), p.Text, string(p.Problem)+problemWindow(p))
+	return cmp.Or(say("problem "+string(p.Problem), p), p.Text, string(p.Problem)+say("window of", p))
 }

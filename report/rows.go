@@ -62,18 +62,18 @@ type item struct {
 //
 // It panics on a name that the types do not have.
 func itemsOf(of reflect.Type, list, columns string) *itemTable {
-	t, on := &itemTable{}, way{structs: []reflect.Type{of}}
+	t, on := &itemTable{}, way{of}
 	for _, name := range strings.Split(list, ".") {
 		name, always := strings.CutSuffix(name, "?")
-		f, ok := fieldOf(on.structs[len(on.structs)-1], name)
+		f, ok := fieldOf(on[len(on)-1], name)
 		if !ok || f.of.Kind() != reflect.Slice {
 			panic(fmt.Sprintf("%v: %s has no list %q", of, list, name))
 		}
 		t.lists = append(t.lists, listAt{f, always})
-		on.structs = append(on.structs, f.of.Elem())
+		on = append(on, f.of.Elem())
 	}
 	if columns == "" {
-		columns = strings.Join(each(fieldsOf(on.structs[len(on.structs)-1]), func(f field) string { return f.name }), " ")
+		columns = strings.Join(each(fieldsOf(on[len(on)-1]), func(f field) string { return f.name }), " ")
 	}
 	for _, c := range strings.Fields(columns) {
 		name, from, renamed := strings.Cut(c, "=")
@@ -124,12 +124,10 @@ func (t *itemTable) row(out *csvTable, x item) {
 }
 
 // way is the types of the structs on the way to an item.
-type way struct {
-	structs []reflect.Type
-}
+type way []reflect.Type
 
 // cell is what prints a column; nil where the structs have no such field.
-func (w *way) cell(column string) func(item) string {
+func (w way) cell(column string) func(item) string {
 	get, t := w.field(column)
 	if t == nil {
 		return nil
@@ -138,18 +136,18 @@ func (w *way) cell(column string) func(item) string {
 }
 
 // field is the field of that path, from the innermost struct that has its first name, and its type; nil where there is none.
-func (w *way) field(path string) (get func(item) reflect.Value, t reflect.Type) {
+func (w way) field(path string) (get func(item) reflect.Value, t reflect.Type) {
 	names := strings.Split(path, ".")
-	depth := len(w.structs) - 1
+	depth := len(w) - 1
 	for ; depth >= 0; depth-- {
-		if _, ok := fieldOf(w.structs[depth], names[0]); ok {
+		if _, ok := fieldOf(w[depth], names[0]); ok {
 			break
 		}
 	}
 	if depth < 0 {
 		return nil, nil
 	}
-	t = w.structs[depth]
+	t = w[depth]
 	fields := make([]field, len(names))
 	for i, name := range names {
 		f, ok := fieldOf(t, name)

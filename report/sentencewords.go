@@ -49,7 +49,7 @@ func init() { // as it says sentences itself
 		"stage": stageWord, "bare": bareStage, "stages": stagesWord, "process": theStage, "steps": stepsWord, "group": groupWord,
 		"label": opnames.Label, "line": sourceWord, "ranks": ranksWord, "rankList": rankList, "ranges": trace.RankList, "rankAt": rankAt,
 		"itsSteps": itsSteps, "stepRange": stepRange,
-		"some": someOf, "oneOf": oneOf, "callOf": callOf, "bareOp": bareOp, "groupName": groupName, "entered": entered, "missing": missingWords,
+		"some": someOf, "callOf": callOf, "bareOp": bareOp, "groupName": groupName, "entered": entered, "missing": missingWords,
 		"side": side, "measure": measureName, "visible": glyph.Visible, "upper": upper,
 		"firstOf":   func(n int, list []string) string { return strings.Join(list[:min(n, len(list))], ", ") },
 		"lower":     func(s string) string { return strings.ToLower(s[:1]) + s[1:] },
@@ -59,9 +59,9 @@ func init() { // as it says sentences itself
 		"say":       say,
 		// Evidence, findings and what else answers hold.
 		"evidence": evidenceWords, "lack": lackWords, "find": find, "short": shortEvidence, "witness": witnessOf, "subject": subject,
-		"several": several, "whereLate": whereLate, "certainly": certainly, "receiver": receiver, "replayed": replayedShare,
+		"several": several, "whereLate": whereLate,
 		"entersLast": entersLast, "suspected": alsoSuspected, "losesIn": losesIn, "hiding": mayHide, "link": linkName,
-		"participants": participants, "turnOn": turnOn, "stepsOf": problemSteps, "window": problemWindow, "last": problemLast,
+		"participants": participants, "turnOn": turnOn,
 		"howMuch": func(f *diagnose.Finding) string { return say("how much", f) },
 		"worker":  func(f *diagnose.Finding) string { return workerName(*f.Rank, f.Role, f.StandsFor) },
 		"first":   func(n int, list []*diagnose.Finding) []*diagnose.Finding { return list[:min(n, len(list))] },
@@ -134,20 +134,6 @@ func entersLast(f *diagnose.Finding) evidence.LastToEnter {
 	return e
 }
 
-// replayedShare is the part of the step that a finding explains in the replay.
-func replayedShare(f *diagnose.Finding) string {
-	r, _ := evidence.Find[evidence.StepReplay](f.Evidence)
-	return about(r.Share)
-}
-
-// receiver is the rank at the other end of slow transfers.
-func receiver(f *diagnose.Finding) int {
-	if e, _ := evidence.Find[evidence.TransferTimes](f.Evidence); len(e.Between) == 2 {
-		return e.Between[1]
-	}
-	return -1
-}
-
 // losesIn is the stage in which a group loses what a slow link costs; "" where that is not known.
 func losesIn(v *diagnose.RunVerdict) string {
 	for _, f := range v.Findings[1:] {
@@ -178,17 +164,6 @@ func alsoSuspected(list []*diagnose.Finding) string {
 		}
 	}
 	return strings.Join(names, ", ")
-}
-
-// certainly begins a sentence with how certain it is.
-func certainly(c evidence.Confidence, text string) string {
-	switch c {
-	case evidence.Supported:
-		return "Probably " + text
-	case evidence.Ambiguous:
-		return "Possibly " + text
-	}
-	return upper(text)
 }
 
 // stagesWord is "data, forward or backward", or how many stages they are.
@@ -243,36 +218,6 @@ func participants(a answer.Action, ranks []int) string {
 		}
 		return fmt.Sprintf("%d (%s)", rank, standsFor(a.Workers[i].StandsFor))
 	}))
-}
-
-// problemSteps are the steps of a problem, problemLast the last of them, problemWindow its window.
-func problemSteps(p answer.Problem) string {
-	if p.Steps == nil {
-		return ""
-	}
-	return stepsWord(p.Steps[0], p.Steps[1])
-}
-
-func problemLast(p answer.Problem) int64 {
-	if p.Steps == nil {
-		return 0
-	}
-	return p.Steps[1]
-}
-
-func problemWindow(p answer.Problem) string {
-	if p.Window == nil {
-		return ""
-	}
-	return fmt.Sprintf(" (window %d)", *p.Window)
-}
-
-// oneOf is one of several ranks, or the one that there is.
-func oneOf(n int) string {
-	if n == 1 {
-		return "the rank"
-	}
-	return fmt.Sprintf("one of the %d ranks", n)
 }
 
 func isAre(n int) string {

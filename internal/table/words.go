@@ -36,7 +36,11 @@ func (t *Table) facts() []glyph.Term {
 }
 
 // lines are the cells of a table as people see them, its head first.
-func (t *Table) lines() [][]string {
+func (t *Table) lines() [][]string { return t.written(mark) }
+
+// written are the lines of a table, with marks of notes as mark has them.
+func (t *Table) written(mark func(note int) string) [][]string {
+	t = t.square()
 	out := make([][]string, 1+len(t.Rows))
 	for i := range t.Columns {
 		s := t.show(i)
@@ -49,26 +53,12 @@ func (t *Table) lines() [][]string {
 }
 
 // Heads are the heads of the columns, without marks of notes.
-func (t *Table) Heads() []string {
-	out := make([]string, len(t.Columns))
-	for i := range t.Columns {
-		out[i] = t.show(i).Head
-	}
-	return out
-}
+func (t *Table) Heads() []string { return t.written(unmarked)[0] }
 
 // Records are the rows as people see them, without marks of notes.
-func (t *Table) Records() [][]string {
-	t = t.square()
-	out := make([][]string, len(t.Rows))
-	for i := range t.Columns {
-		s := t.show(i)
-		for r, row := range t.Rows {
-			out[r] = append(out[r], s.value(row[i]))
-		}
-	}
-	return out
-}
+func (t *Table) Records() [][]string { return t.written(unmarked)[1:] }
+
+func unmarked(int) string { return "" }
 
 // turn makes columns of rows.
 func turn(lines [][]string) [][]string {

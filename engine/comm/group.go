@@ -23,7 +23,6 @@ const (
 // SideGroup is the sides that are one.
 type SideGroup struct {
 	Method GroupMethod
-	ID     uint64
 	Ranks  int
 	// Sides holds the index of each rank's side, comms.None for a rank of which there
 	// is no log. A communicator that is Alone has one side at its rank, or at 0.
@@ -106,7 +105,7 @@ func (g *grouper) place(i int) int {
 		g.places -= s.Size
 		c = len(g.list)
 		g.at[k] = c
-		g.list = append(g.list, SideGroup{Method: k.method, ID: s.ID, Ranks: s.Size, Sides: slices.Repeat([]int{comms.None}, s.Size)})
+		g.list = append(g.list, SideGroup{Method: k.method, Ranks: s.Size, Sides: slices.Repeat([]int{comms.None}, s.Size)})
 	}
 	g.list[c].Sides[s.Rank] = i
 	g.taken[turn]++
@@ -114,6 +113,6 @@ func (g *grouper) place(i int) int {
 }
 
 func (g *grouper) alone(i int) int {
-	g.list = append(g.list, SideGroup{ID: g.sides[i].ID, Ranks: g.sides[i].Size, Sides: []int{i}})
+	g.list = append(g.list, SideGroup{Ranks: g.sides[i].Size, Sides: []int{i}})
 	return len(g.list) - 1
 }

@@ -24,14 +24,14 @@ func TestGroupSides(t *testing.T) {
 	}
 	got := GroupSides(sides)
 	want := []SideGroup{
-		{Method: ByID, ID: 7, Ranks: 2, Sides: []int{0, 1}},
+		{Method: ByID, Ranks: 2, Sides: []int{0, 1}},
 		{Method: BySplit, Ranks: 1, Sides: []int{2}},
 		{Method: BySplit, Ranks: 1, Sides: []int{3}},
 		{Method: BySplit, Ranks: 2, Sides: []int{4, 5}},
 		{Method: Alone, Ranks: 2, Sides: []int{6}},
-		{Method: ByID, ID: 7, Ranks: 2, Sides: []int{7, comms.None}, Missing: 1},
-		{Method: ByID, ID: 9, Ranks: 3, Sides: []int{comms.None, comms.None, 8}, Missing: 2},
-		{Method: Alone, ID: 9, Ranks: 3, Sides: []int{9}},
+		{Method: ByID, Ranks: 2, Sides: []int{7, comms.None}, Missing: 1},
+		{Method: ByID, Ranks: 3, Sides: []int{comms.None, comms.None, 8}, Missing: 2},
+		{Method: Alone, Ranks: 3, Sides: []int{9}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("want −, got +:\n%s", diff)

@@ -128,12 +128,8 @@ func (u *joint) ownStream(m Member) (int64, bool) {
 			return 0, false
 		}
 	}
-	for _, s := range matching.streams {
-		if found && s.Log == log {
-			return s.Trace, true
-		}
-	}
-	return 0, false
+	stream, known := matching.streams[log]
+	return stream, found && known
 }
 
 // cluster finds the kernels that ended together, one of each member at most.

@@ -22,22 +22,15 @@ type Match struct {
 	Margin int32 // tenths of a nat by which the best alignment beats any without this match
 }
 
-// streamPair is a stream of the log and one of the trace that are the same.
-type streamPair struct {
-	Log   uint64
-	Trace int64
-	Pairs int
-}
-
 // Matching is the result for one process.
 type Matching struct {
 	Launches []Launch
 	Why      []Reason // of every call
 	Matches  []Match
-	streams  []streamPair
-	Offset   int64  // nanoseconds from a call's stamp to the launch of its kernel, the median
-	Timed    bool   // stamps and launches counted
-	queue    clocks // clocks fitted to kernel starts, where there are no launches
+	streams  map[uint64]int64 // of the log, which of the trace each is
+	Offset   int64            // nanoseconds from a call's stamp to the launch of its kernel, the median
+	Timed    bool             // stamps and launches counted
+	queue    clocks           // clocks fitted to kernel starts, where there are no launches
 
 	beginnings []Beginnings
 }
@@ -64,7 +57,7 @@ func Calls(p Process, o Options) (*Matching, error) {
 // calls is [Calls] where it is known, or not known, how times compare.
 func calls(p Process, o Options, clock clocks) (*Matching, error) {
 	launches, why := Plan(&p, len(p.Kernels))
-	m := &Matching{Launches: launches, Why: why}
+	m := &Matching{Launches: launches, Why: why, streams: map[uint64]int64{}}
 	clock.threads = sharesThread(&p)
 	parts := divide(&p, launches, clock)
 	for round := range rounds {
@@ -151,7 +144,7 @@ func (m *Matching) collect(parts []part, results []*needleman.Result) {
 				r.Pairs[k].Margin = min(r.Pairs[k].Margin, certainMargin-1)
 			}
 		}
-		m.streams = append(m.streams, streamPair{Log: part.log, Trace: part.trace, Pairs: len(r.Pairs)})
+		m.streams[part.log] = part.trace
 		for _, p := range r.Pairs {
 			m.Matches = append(m.Matches, Match{Kernel: part.kernelIDs[p.Column], Launch: part.launchIDs[p.Row], Margin: p.Margin})
 		}

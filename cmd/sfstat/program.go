@@ -32,6 +32,8 @@ type program struct {
 	interrupted atomic.Bool // what fails from now on fails because of that
 	windsDown   atomic.Bool // the command ends by itself, and soon, when it is interrupted
 
+	said map[string]bool // lines that are not said again; nil: all are
+
 	mu       sync.Mutex
 	progress *progress           // on screen now; nil when none is
 	bugs     map[*bug.Error]bool // that were contained
@@ -171,13 +173,29 @@ func oneLine(err error) string {
 
 // say writes a line to standard error, clear of a progress bar.
 func (p *program) say(format string, args ...any) {
+	line := fmt.Sprintf(format+"\n", args...)
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.said[line] {
+		return
+	}
 	if p.progress != nil {
 		p.progress.clear()
 	}
-	fmt.Fprintf(p.err, format+"\n", args...)
+	fmt.Fprint(p.err, line)
+	if len(p.said) >= mostSaid {
+		clear(p.said)
+	}
+	if p.said != nil {
+		p.said[line] = true
+	}
 }
+
+// mostSaid bounds what is remembered of what was said.
+const mostSaid = 1000
+
+// saysOnce has the program say each thing once: the same is wrong with an input every time it is read.
+func (p *program) saysOnce() { p.said = make(map[string]bool) }
 
 // remark says something that is nice to know.
 func (p *program) remark(c *cli.Context, format string, args ...any) {

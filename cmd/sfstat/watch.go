@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"io"
 	"os"
 	"os/exec"
 	"strconv"
@@ -41,30 +40,6 @@ type watching struct {
 	to     exporter
 	seen   live.Told
 	failed error // what the command ends with, if it is idle; nil once a run was judged
-}
-
-// once passes on what was not written before: the same is wrong with an input
-// every time it is read.
-type once struct {
-	w    io.Writer
-	seen map[string]bool
-}
-
-// saysOnce has the program say each thing once.
-func (p *program) saysOnce() { p.err = &once{w: p.err, seen: map[string]bool{}} }
-
-// mostRemembered bounds what once remembers.
-const mostRemembered = 1000
-
-func (o *once) Write(b []byte) (int, error) {
-	if o.seen[string(b)] {
-		return len(b), nil
-	}
-	if len(o.seen) >= mostRemembered {
-		clear(o.seen)
-	}
-	o.seen[string(b)] = true
-	return o.w.Write(b)
 }
 
 // judged says what is new of a unit. What cannot be read now may be read the next time.

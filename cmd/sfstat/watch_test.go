@@ -5,13 +5,12 @@ import (
 	"testing"
 )
 
-func TestOnce(t *testing.T) {
+func TestSaysOnce(t *testing.T) {
 	var out strings.Builder
-	o := &once{w: &out, seen: map[string]bool{}}
-	for _, line := range []string{"a\n", "b\n", "a\n"} {
-		if _, err := o.Write([]byte(line)); err != nil {
-			t.Fatal(err)
-		}
+	p := newProgram(nil, nil, &out)
+	p.saysOnce()
+	for _, line := range []string{"a", "b", "a"} {
+		p.say("%s", line)
 	}
 	if out.String() != "a\nb\n" {
 		t.Errorf("%q", out.String())

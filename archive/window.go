@@ -148,11 +148,8 @@ type table struct {
 	first int64 // row of the file that is the window's first
 	// channels are the names of the file's side channels.
 	channels []string
-	// order[i] is the place of row i, counting steps first and ranks within
-	// them; nil when row i is at place i, as the writer leaves them.
-	order  []int
-	found  *found
-	failed []error // by column
+	found    *found
+	failed   []error // by column
 }
 
 // readWall reads the wall times. Where the window has none, they are passed over.
@@ -169,17 +166,16 @@ func (t *table) readEpochs(c *parquet.Cursor) error {
 	R := len(t.w.Ranks)
 	return t.each(c, func(row int, v parquet.Run) error {
 		for i, began := range v.Values {
-			at := t.place(row + v.Row(i))
-			if at >= R && t.order == nil {
+			at := row + v.Row(i)
+			if at >= R {
 				return nil
 			}
-			if at >= R || began == 0 {
-				continue
-			}
-			if t.w.Epochs == nil {
+			if t.w.Epochs == nil && began != 0 {
 				t.w.Epochs = make([]int64, R)
 			}
-			t.w.Epochs[at] = began
+			if began != 0 {
+				t.w.Epochs[at] = began
+			}
 		}
 		return nil
 	})
@@ -220,13 +216,6 @@ func (t *table) values(c *parquet.Cursor, fn func(row int, v []int64) error) err
 func (t *table) readTimes(c *parquet.Cursor, dst []int64, stride int) error {
 	R := len(t.w.Ranks)
 	return t.values(c, func(row int, v []int64) error {
-		if t.order != nil {
-			for i, x := range v {
-				at := t.order[row+i]
-				dst[at/R*stride+at%R] = x
-			}
-			return nil
-		}
 		// Divided once: a step is few values.
 		from, rank := row/R*stride, row%R
 		for len(v) > 0 {
@@ -285,11 +274,10 @@ func (t *table) readChannel(values, ready *parquet.Cursor) ([]trace.Sample, erro
 	}
 	step, R := 0, len(t.w.Ranks)
 	for i, row := range rows {
-		at := t.place(row)
-		if at < step*R || at >= (step+1)*R { // which costs less than to divide each
-			step = at / R
+		if row >= (step+1)*R { // which costs less than to divide each
+			step = row / R
 		}
-		samples = append(samples, trace.Sample{Step: t.w.FirstStep + int64(step), Rank: at - step*R, Value: known[i]})
+		samples = append(samples, trace.Sample{Step: t.w.FirstStep + int64(step), Rank: row - step*R, Value: known[i]})
 	}
 	next := 0
 	err = t.each(ready, func(row int, v parquet.Run) error {
@@ -305,16 +293,5 @@ func (t *table) readChannel(values, ready *parquet.Cursor) ([]trace.Sample, erro
 	if err == nil && next < len(samples) {
 		err = input.At(ready.Pos(), input.Bad(input.ErrRagged, "%d samples, of %d it is said whether they are ready", len(samples), next))
 	}
-	if t.order != nil {
-		slices.SortFunc(samples, bySample)
-	}
 	return samples, err
-}
-
-// place is where row i of the window belongs, counting steps first.
-func (t *table) place(i int) int {
-	if t.order == nil {
-		return i
-	}
-	return t.order[i]
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/internal/atomicfile"
+	"github.com/sfstat/sfstat/internal/flatrow"
 	"github.com/sfstat/sfstat/internal/objectstore"
 	"github.com/sfstat/sfstat/internal/parallel"
 )
@@ -32,8 +33,6 @@ const (
 type Shard struct{ Index, Of int }
 
 func (s Shard) has(chunk int) bool { return s.Of == 0 || chunk%s.Of == s.Index }
-
-func (s Shard) String() string { return fmt.Sprintf("%d/%d", s.Index+1, max(1, s.Of)) }
 
 // Options of a batch. The zero value is usable.
 type Options struct {
@@ -188,14 +187,16 @@ func (b *work) chunk(ctx context.Context, i int) error {
 	return f.Fill(func(w io.Writer) error {
 		b.judge <- struct{}{}
 		defer func() { <-b.judge }()
-		out := newPartWriter(w)
-		j := &judge{o: b.o.Diagnose, beside: b.beside, reads: b.reads, to: out, windowed: b.o.Windows.Format != Nowhere, of: local, tell: func(n int) { b.tell(0, int64(n)) }}
-		for _, u := range b.chunks[i].units {
-			if err := j.unit(ctx, u); err != nil {
-				return err
+		return writePart(w, func(found func(entry) error) error {
+			j := &judge{o: b.o.Diagnose, beside: b.beside, reads: b.reads, found: found, windowed: b.o.Windows.Format != flatrow.Nowhere, of: local,
+				tell: func(n int) { b.tell(0, int64(n)) }}
+			for _, u := range b.chunks[i].units {
+				if err := j.unit(ctx, u); err != nil {
+					return err
+				}
 			}
-		}
-		return out.end()
+			return nil
+		})
 	})
 }
 
@@ -222,29 +223,39 @@ func (o *Options) whole(s *findings.Summary) error {
 func (b *work) join() (*findings.Summary, error) {
 	s := findings.NewSummary()
 	for _, p := range b.refused {
-		s.Refuse(findings.Refused(p))
+		s.Refuse(p)
 	}
-	err := write(&b.o.Output, b.o.Create, func(to rowWriter[findings.Row]) error {
-		of := taker{
-			row:     func(row *findings.Row) error { s.Add(row); return to.write(row) },
-			problem: func(p *Problem) error { s.Refuse(findings.Refused(*p)); return nil },
+	err := write(&b.o.Output, findingsMark, b.o.Create, func(to flatrow.Writer[findings.Row]) error {
+		err := b.each(func(r entry) error {
+			switch {
+			case r.Refused != nil:
+				s.Refuse(*r.Refused)
+			case r.Row != nil:
+				s.Add(r.Row)
+				return to.Write(r.Row)
+			}
+			return nil
+		})
+		if err == nil && s.Empty() && b.o.Shard.Of <= 1 {
+			err = ErrNothing
 		}
-		if err := b.each(of); err != nil {
-			return err
-		}
-		if s.Empty() && b.o.Shard.Of <= 1 {
-			return ErrNothing
-		}
-		return b.o.whole(s)
+		return cmp.Or(err, b.o.whole(s))
 	})
-	if err == nil && b.o.Windows.Format != Nowhere {
-		err = write(&b.o.Windows, b.o.Create, func(to rowWriter[findings.Window]) error { return b.each(taker{window: to.write}) })
+	if err == nil && b.o.Windows.Format != flatrow.Nowhere {
+		err = write(&b.o.Windows, windowsMark, b.o.Create, func(to flatrow.Writer[findings.Window]) error {
+			return b.each(func(r entry) error {
+				if r.Window == nil {
+					return nil
+				}
+				return to.Write(r.Window)
+			})
+		})
 	}
 	return s, err
 }
 
-// each hands the records of all parts, in order, to who takes them.
-func (b *work) each(to taker) error {
+// each hands on the records of all parts, in order.
+func (b *work) each(to func(entry) error) error {
 	for i := range b.chunks {
 		if !b.o.Shard.has(i) {
 			continue

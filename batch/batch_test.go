@@ -24,6 +24,7 @@ import (
 	"github.com/sfstat/sfstat/batch/findings"
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/ingest/packet"
+	"github.com/sfstat/sfstat/internal/flatrow"
 )
 
 // victim is the archive that the test binary judges, to be killed meanwhile.
@@ -103,7 +104,7 @@ func fleet(t *testing.T, runs int) string {
 func run(t *testing.T, dir string, o Options) *findings.Summary {
 	t.Helper()
 	var err error
-	o.Output.Format, err = FormatOf(o.Output.Path)
+	o.Output.Format, err = flatrow.FormatOf(o.Output.Path)
 	must(t, err)
 	s, err := Run(t.Context(), []string{dir}, o)
 	must(t, err)
@@ -156,7 +157,7 @@ func TestSameBytes(t *testing.T) {
 func gathered(t *testing.T, paths ...string) []byte {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "gathered.csv")
-	s, err := Gather(paths, Options{Output: Output{Path: out, Format: CSV}})
+	s, err := Gather(paths, Options{Output: Output{Path: out, Format: flatrow.CSV}})
 	must(t, err)
 	if len(s.Refused) > 0 {
 		t.Fatal(s.Refused)
@@ -189,7 +190,7 @@ func TestTruth(t *testing.T) {
 
 // beKilled judges the archive, slowly, with its outputs beside it.
 func beKilled(dir string) {
-	o := Options{Output: Output{Path: filepath.Join(filepath.Dir(dir), "out", "a.parquet"), Format: Parquet}, Resume: GoOn, Threads: 2,
+	o := Options{Output: Output{Path: filepath.Join(filepath.Dir(dir), "out", "a.parquet"), Format: flatrow.Parquet}, Resume: GoOn, Threads: 2,
 		Progress: func(Progress) { time.Sleep(2 * time.Millisecond) }}
 	fmt.Println("begun")
 	if _, err := Run(context.Background(), []string{dir}, o); err != nil {
@@ -235,7 +236,7 @@ func TestKilled(t *testing.T) {
 // TestUnfinished: parts of another batch are neither used nor thrown away.
 func TestUnfinished(t *testing.T) {
 	dir := fleet(t, 4)
-	o := Options{Output: Output{Path: filepath.Join(t.TempDir(), "a.csv"), Format: CSV}, Threads: 1}
+	o := Options{Output: Output{Path: filepath.Join(t.TempDir(), "a.csv"), Format: flatrow.CSV}, Threads: 1}
 	ctx, stop := context.WithCancel(t.Context())
 	stopped := o
 	stopped.Progress = func(p Progress) {
@@ -268,7 +269,7 @@ func TestClockSetBack(t *testing.T) {
 		path, odd := filepath.Join(dir, "day-0", "job-00.parquet"), time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC)
 		must(t, os.Chtimes(path, odd, odd))
 		ctx, stop := context.WithCancel(t.Context())
-		o := Options{Output: Output{Path: filepath.Join(t.TempDir(), "a.csv"), Format: CSV}, Threads: 1, Resume: GoOn}
+		o := Options{Output: Output{Path: filepath.Join(t.TempDir(), "a.csv"), Format: flatrow.CSV}, Threads: 1, Resume: GoOn}
 		o.Progress = func(p Progress) {
 			if p.Bytes > 0 {
 				stop()
@@ -292,7 +293,7 @@ func TestClockSetBack(t *testing.T) {
 // TestTwoAtOnce: the second of two batches with one output gives way.
 func TestTwoAtOnce(t *testing.T) {
 	dir := fleet(t, 2)
-	o := Options{Output: Output{Path: filepath.Join(t.TempDir(), "a.csv"), Format: CSV}, Threads: 1}
+	o := Options{Output: Output{Path: filepath.Join(t.TempDir(), "a.csv"), Format: flatrow.CSV}, Threads: 1}
 	var second error
 	first := o
 	first.Progress = func(Progress) { _, second = Run(t.Context(), []string{dir}, o) }
@@ -338,7 +339,7 @@ func TestBadInputs(t *testing.T) {
 // TestNowhere: the folder of the output is not made.
 func TestNowhere(t *testing.T) {
 	dir, none := fleet(t, 1), filepath.Join(t.TempDir(), "none")
-	o := Options{Output: Output{Path: filepath.Join(none, "a.csv"), Format: CSV}}
+	o := Options{Output: Output{Path: filepath.Join(none, "a.csv"), Format: flatrow.CSV}}
 	if _, err := Run(t.Context(), []string{dir}, o); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%v", err)
 	}
@@ -371,7 +372,7 @@ func TestGrows(t *testing.T) {
 	dir := fleet(t, 5)
 	path := filepath.Join(dir, "day-1", "job-04.jsonl")
 	var grown bool
-	o := Options{Output: Output{Path: filepath.Join(t.TempDir(), "a.csv"), Format: CSV}, Threads: 1, Progress: func(Progress) {
+	o := Options{Output: Output{Path: filepath.Join(t.TempDir(), "a.csv"), Format: flatrow.CSV}, Threads: 1, Progress: func(Progress) {
 		if !grown {
 			grown = true
 			f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)

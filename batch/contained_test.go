@@ -15,7 +15,7 @@ import (
 // The others have theirs.
 func TestEnginePanics(t *testing.T) {
 	var got collected
-	j := &judge{bounds: ofWindows, of: &copies{}, tell: func(int) {}, to: &got}
+	j := &judge{bounds: ofWindows, of: &copies{}, tell: func(int) {}, found: got.take}
 	for _, name := range []string{"a", "broken", "c", "broken"} {
 		g, err := simulate.New(job(name, 1, 2))
 		must(t, err)
@@ -38,7 +38,7 @@ func TestUnitPanics(t *testing.T) {
 	dir := t.TempDir()
 	record(t, filepath.Join(dir, "a.jsonl"), job("a", 1, 2))
 	var got collected
-	j := &judge{of: &copies{}, tell: func(int) { panic("boom") }, to: &got}
+	j := &judge{of: &copies{}, tell: func(int) { panic("boom") }, found: got.take}
 	path := filepath.Join(dir, "a.jsonl")
 	must(t, j.unit(t.Context(), unit{files: []file{stat(path)}}))
 	if len(got.runs) == 0 {
@@ -50,14 +50,20 @@ func TestUnitPanics(t *testing.T) {
 // collected is what a judge found.
 type collected struct {
 	runs     []string
-	problems []Problem
+	problems []findings.Refused
 }
 
-func (c *collected) row(r findings.Row) error     { c.runs = append(c.runs, r.Run); return nil }
-func (c *collected) window(findings.Window) error { return nil }
-func (c *collected) problem(p Problem) error      { c.problems = append(c.problems, p); return nil }
+func (c *collected) take(r entry) error {
+	if r.Row != nil {
+		c.runs = append(c.runs, r.Row.Run)
+	}
+	if r.Refused != nil {
+		c.problems = append(c.problems, *r.Refused)
+	}
+	return nil
+}
 
-func expectBug(t *testing.T, all []Problem, path, which string) {
+func expectBug(t *testing.T, all []findings.Refused, path, which string) {
 	t.Helper()
 	if len(all) != 1 || all[0].Path != path || !strings.HasPrefix(all[0].Error, which+"this is a bug in sfstat, please report it: ") || !strings.Contains(all[0].Bug, "goroutine") {
 		t.Errorf("problems %q, expected one, %s: %sthis is a bug in sfstat …", all, path, which)

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/sfstat/sfstat/internal/flatrow"
 )
 
 // cramped is the archive that the test binary judges where files cannot grow.
@@ -31,7 +33,7 @@ func beCramped(dir string) {
 	const room = 1 << 10
 	err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: room, Max: room})
 	if err == nil {
-		_, err = Run(context.Background(), []string{dir}, Options{Output: Output{Path: filepath.Join(filepath.Dir(dir), "a.parquet"), Format: Parquet}})
+		_, err = Run(context.Background(), []string{dir}, Options{Output: Output{Path: filepath.Join(filepath.Dir(dir), "a.parquet"), Format: flatrow.Parquet}})
 	}
 	fmt.Println(err)
 	os.Exit(1)
@@ -98,7 +100,7 @@ func TestFewFiles(t *testing.T) {
 		must(t, os.MkdirAll(filepath.Join(dir, "large"), 0o777))
 		must(t, os.WriteFile(filepath.Join(dir, "large", fmt.Sprintf("rank-%d.jsonl", rank)), lines, 0o666))
 	}
-	o := Options{Output: Output{Path: filepath.Join(dir, "b.csv"), Format: CSV}}
+	o := Options{Output: Output{Path: filepath.Join(dir, "b.csv"), Format: flatrow.CSV}}
 	restore = fewFiles(t, 48)
 	_, err := Run(t.Context(), []string{filepath.Join(dir, "large")}, o)
 	restore()

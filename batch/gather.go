@@ -6,14 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/sfstat/sfstat/batch/findings"
 	"github.com/sfstat/sfstat/internal/bug"
+	"github.com/sfstat/sfstat/internal/flatrow"
 	"github.com/sfstat/sfstat/internal/parquet"
 	"github.com/sfstat/sfstat/trace/input"
 )
@@ -24,11 +22,11 @@ import (
 func Gather(paths []string, o Options) (*findings.Summary, error) {
 	s := findings.NewSummary()
 	var first error
-	err := write(&o.Output, o.Create, func(w rowWriter[findings.Row]) error {
+	err := write(&o.Output, findingsMark, o.Create, func(w flatrow.Writer[findings.Row]) error {
 		for _, path := range paths {
 			err := readFindings(path, func(r *findings.Row) error {
 				s.Add(r)
-				if err := w.write(r); err != nil {
+				if err := w.Write(r); err != nil {
 					return outputError{err}
 				}
 				return nil
@@ -39,7 +37,7 @@ func Gather(paths []string, o Options) (*findings.Summary, error) {
 			}
 			if err != nil {
 				first = err
-				s.Refuse(findings.Refused(problemOf(path, err)))
+				s.Refuse(problemOf(path, err))
 			}
 		}
 		if s.Empty() && first != nil {
@@ -56,7 +54,7 @@ type outputError struct{ error }
 // readFindings reads a file of findings in any format.
 func readFindings(path string, each func(*findings.Row) error) (err error) {
 	defer bug.Contain(path, &err)
-	as, err := FormatOf(path)
+	as, err := flatrow.FormatOf(path)
 	if err != nil {
 		return err
 	}
@@ -66,9 +64,9 @@ func readFindings(path string, each func(*findings.Row) error) (err error) {
 	}
 	defer f.Close()
 	switch as {
-	case CSV:
+	case flatrow.CSV:
 		err = readCSV(f, each)
-	case JSONLines:
+	case flatrow.JSONLines:
 		err = readJSON(f, each)
 	default:
 		err = readParquet(f, path, each)
@@ -95,19 +93,25 @@ func readJSON(r io.Reader, each func(*findings.Row) error) error {
 func readCSV(r io.Reader, each func(*findings.Row) error) error {
 	c := csv.NewReader(r)
 	head, err := c.Read()
-	if err != nil || !slices.Equal(head, findings.Columns()) {
+	if err != nil || !slices.Equal(head, flatrow.Columns[findings.Row]()) {
 		return input.Bad(input.ErrFormat, "these are not the columns of sfstat batch")
 	}
+	return readCells(c.Read, each)
+}
+
+// readCells hands on the rows of a table.
+func readCells(next func() ([]string, error), each func(*findings.Row) error) error {
 	for n := 1; ; n++ {
-		record, err := c.Read()
+		cells, err := next()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		var row findings.Row
-		for i, text := range record {
-			if err == nil {
-				err = row.SetCell(i, text)
-			}
+		if err == nil {
+			err = flatrow.Set(&row, cells)
+		}
+		if err == nil && !json.Valid([]byte(row.Stages)) {
+			err = fmt.Errorf("%q is no JSON object", row.Stages)
 		}
 		if err != nil {
 			return input.Bad(input.ErrFormat, "row %d: %v", n, err)
@@ -133,73 +137,17 @@ func readParquet(f *os.File, path string, each func(*findings.Row) error) error 
 	if err != nil {
 		return err
 	}
-	if is, _ := file.Meta(Key); is != Schema {
-		return input.Bad(input.ErrFormat, "no findings of sfstat batch (%s): %s is %q", Schema, Key, is)
+	if is, _ := file.Meta(findingsMark.Key); is != findingsMark.Schema {
+		return input.Bad(input.ErrFormat, "no findings of sfstat batch (%s): %s is %q", findingsMark.Schema, findingsMark.Key, is)
 	}
-	columns := make([]*column, len(findings.Columns()))
-	for i, name := range findings.Columns() {
-		at := slices.IndexFunc(file.Columns(), func(l parquet.Leaf) bool { return l.Name == name })
-		if at < 0 {
-			return input.Bad(input.ErrMissing, "there is no column %q", name)
-		}
-		c, err := file.Cursor(at)
-		if err != nil {
-			return err
-		}
-		columns[i] = &column{cursor: c, is: file.Columns()[at].Type}
-	}
-	for n := range file.Rows() {
-		var row findings.Row
-		for i, c := range columns {
-			text, err := c.next()
-			if err == nil {
-				err = row.SetCell(i, text)
-			}
-			if err != nil {
-				return fmt.Errorf("row %d, column %s: %w", n+1, findings.Columns()[i], err)
-			}
-		}
-		if err := each(&row); err != nil {
-			return err
+	for i, name := range flatrow.Columns[findings.Row]() {
+		if i >= len(file.Columns()) || file.Columns()[i].Name != name {
+			return input.Bad(input.ErrMissing, "column %d is not %q", i+1, name)
 		}
 	}
-	return nil
-}
-
-// column reads the values of a column one by one, as text.
-type column struct {
-	cursor *parquet.Cursor
-	is     parquet.Type
-	rows   parquet.Values
-	at     int
-}
-
-// atOnce is how many rows are taken from a cursor, whose values are copied: they
-// are valid until the next call on any cursor of the file.
-const atOnce = 1024
-
-func (c *column) next() (string, error) {
-	if c.at == len(c.rows.Bits) {
-		c.cursor.Forget()
-		run, err := c.cursor.Next(atOnce)
-		if err != nil {
-			return "", err
-		}
-		c.rows.Bits, c.rows.Null, c.at = c.rows.Bits[:0], c.rows.Null[:0], 0
-		c.rows.Append(run)
+	rows, err := file.Text(func(int) bool { return true })
+	if err != nil {
+		return err
 	}
-	x, null := c.rows.Bits[c.at], c.rows.Null != nil && c.rows.Null[c.at]
-	c.at++
-	if null {
-		return "", nil
-	}
-	switch c.is {
-	case parquet.TypeBytes:
-		return strings.Clone(c.cursor.Strings()[x]), nil
-	case parquet.TypeDouble:
-		return strconv.FormatFloat(math.Float64frombits(uint64(x)), 'g', -1, 64), nil
-	case parquet.TypeBoolean:
-		return strconv.FormatBool(x != 0), nil
-	}
-	return strconv.FormatInt(x, 10), nil
+	return readCells(rows.Next, each)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sfstat/sfstat/batch/findings"
 	"github.com/sfstat/sfstat/internal/bug"
+	"github.com/sfstat/sfstat/internal/flatrow"
 	"github.com/sfstat/sfstat/trace/input"
 )
 
@@ -18,13 +19,13 @@ func FuzzReadFindings(f *testing.F) {
 	place, kind := int64(1), "rank"
 	for i, name := range names {
 		path := filepath.Join(f.TempDir(), name)
-		as, err := FormatOf(path)
+		as, err := flatrow.FormatOf(path)
 		if err != nil {
 			f.Fatal(err)
 		}
 		o := Output{Path: path, Format: as}
-		err = write(&o, nil, func(to rowWriter[findings.Row]) error {
-			return to.write(&findings.Row{Run: "r", Stages: `{"x":1}`, Place: &place, Kind: &kind})
+		err = write(&o, findingsMark, nil, func(to flatrow.Writer[findings.Row]) error {
+			return to.Write(&findings.Row{Run: "r", Stages: `{"x":1}`, Place: &place, Kind: &kind})
 		})
 		if err != nil {
 			f.Fatal(err)

@@ -30,8 +30,8 @@ var (
 
 // judge turns the recordings of units into rows.
 type judge struct {
-	o  diagnose.Options
-	to sink
+	o     diagnose.Options
+	found func(entry) error
 	// windowed: the table of windows is asked for.
 	windowed bool
 	tell     func(windows int) // that were judged
@@ -40,13 +40,6 @@ type judge struct {
 	of       *copies    // of objects among the inputs
 	open     []*session // by first recording
 	bounds
-}
-
-// sink takes what a judge finds.
-type sink interface {
-	row(findings.Row) error
-	window(findings.Window) error
-	problem(Problem) error
 }
 
 // session is a stretch of a run.
@@ -63,7 +56,7 @@ type session struct {
 func (j *judge) unit(ctx context.Context, u unit) error {
 	var err error
 	if panicked := bug.Contained(u.files[0].Path, func() { err = j.read(ctx, u) }); panicked != nil {
-		return errors.Join(j.to.problem(j.of.problem(u.files[0].Path, panicked)), j.finish(0))
+		return errors.Join(j.refuse(j.of.problem(u.files[0].Path, panicked)), j.finish(0))
 	}
 	return err
 }
@@ -72,7 +65,7 @@ func (j *judge) read(ctx context.Context, u unit) error {
 	var paths []string
 	for _, f := range u.files {
 		if err, failed := j.of.failed[f.Path]; failed {
-			if err := j.to.problem(Problem{Path: f.Path, Error: err.Error()}); err != nil {
+			if err := j.refuse(findings.Refused{Path: f.Path, Error: err.Error()}); err != nil {
 				return err
 			}
 			continue
@@ -91,7 +84,7 @@ func (j *judge) read(ctx context.Context, u unit) error {
 		return err
 	}
 	if err != nil {
-		return j.to.problem(j.of.problem(paths[0], err))
+		return j.refuse(j.of.problem(paths[0], err))
 	}
 	defer r.Close()
 	for item, err := range r.Items() {
@@ -99,7 +92,7 @@ func (j *judge) read(ctx context.Context, u unit) error {
 			return err
 		}
 		if err != nil && len(r.Problems()) == 0 {
-			err = j.to.problem(j.of.problem(paths[0], err))
+			err = j.refuse(j.of.problem(paths[0], err))
 			return errors.Join(err, j.finish(0), j.problems(ctx, u, r))
 		}
 		if err != nil {
@@ -120,6 +113,9 @@ func (j *judge) read(ctx context.Context, u unit) error {
 	}
 	return errors.Join(j.finish(0), j.problems(ctx, u, r))
 }
+
+// refuse refers an input that is left out, or not whole.
+func (j *judge) refuse(r findings.Refused) error { return j.found(entry{Refused: &r}) }
 
 // cut refers what of an item ends in the middle: its windows are judged, and those behind
 // them are missing.
@@ -144,7 +140,7 @@ func (j *judge) cut(item auto.Item, u unit, at findings.Where) error {
 				path = of
 			}
 		}
-		if err := j.to.problem(j.of.problem(path, errors.New(n.Text))); err != nil {
+		if err := j.refuse(j.of.problem(path, errors.New(n.Text))); err != nil {
 			return err
 		}
 	}
@@ -182,13 +178,13 @@ func (j *judge) problems(ctx context.Context, u unit, r *auto.Reader) error {
 			}
 			continue
 		}
-		if err := j.to.problem(j.of.problem(p.Path, p.Err)); err != nil {
+		if err := j.refuse(j.of.problem(p.Path, p.Err)); err != nil {
 			return err
 		}
 	}
 	for _, f := range u.files {
 		if what := f.changed(); what != "" {
-			if err := j.to.problem(Problem{Path: f.Path, Error: what + " since the work began: the rows are of what was read"}); err != nil {
+			if err := j.refuse(findings.Refused{Path: f.Path, Error: what + " since the work began: the rows are of what was read"}); err != nil {
 				return err
 			}
 		}
@@ -209,7 +205,7 @@ func (j *judge) add(r trace.Recording, at findings.Where, path string) error {
 	}
 	s := j.open[i]
 	if err := s.s.Add(r); err != nil {
-		return j.to.problem(j.of.problem(cmp.Or(path, within(at.Folder, at.File)), err))
+		return j.refuse(j.of.problem(cmp.Or(path, within(at.Folder, at.File)), err))
 	}
 	if !isWindow {
 		return nil
@@ -247,34 +243,33 @@ func (j *judge) finish(left int) error {
 
 // close gives the rows of a session. A panic is referred.
 func (j *judge) close(s *session) error {
-	var rows []findings.Row
-	var windows []findings.Window
+	var out []entry
 	var failed []*bug.Error
 	err := bug.Contained("run "+s.run, func() {
 		var v *diagnose.Verdict
 		v, failed = s.s.Judge()
 		for i := range v.Runs {
-			rows = append(rows, findings.Of(s.at, &v.Runs[i], s.starts)...)
-			if j.windowed {
-				windows = append(windows, findings.WindowsOf(s.at, &v.Runs[i], s.starts)...)
+			for _, row := range findings.Of(s.at, &v.Runs[i], s.starts) {
+				out = append(out, entry{Row: &row})
+			}
+			if !j.windowed {
+				continue
+			}
+			for _, w := range findings.WindowsOf(s.at, &v.Runs[i], s.starts) {
+				out = append(out, entry{Window: &w})
 			}
 		}
 	})
 	if err != nil {
-		rows, windows, failed = nil, nil, []*bug.Error{bug.In(err)}
+		out, failed = nil, []*bug.Error{bug.In(err)}
 	}
 	for _, b := range failed {
-		if err := j.to.problem(j.of.problem(within(s.at.Folder, s.at.File), b)); err != nil {
+		if err := j.refuse(j.of.problem(within(s.at.Folder, s.at.File), b)); err != nil {
 			return err
 		}
 	}
-	for _, row := range rows {
-		if err := j.to.row(row); err != nil {
-			return err
-		}
-	}
-	for _, w := range windows {
-		if err := j.to.window(w); err != nil {
+	for _, r := range out {
+		if err := j.found(r); err != nil {
 			return err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sfstat/sfstat/batch/findings"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/internal/objectstore"
@@ -81,7 +82,7 @@ func (p *plan) list(ctx context.Context, names []string, from *objectstore.Clien
 			case hidden(below), there[auto.WholeXPlane(o.Name)]:
 				p.skipped++
 			case !isPath(o.Name), folders[o.Name]:
-				p.refused = append(p.refused, Problem{Path: o.Name, Error: "no file can have this name: copy the object to another"})
+				p.refused = append(p.refused, findings.Refused{Path: o.Name, Error: "no file can have this name: copy the object to another"})
 			default:
 				p.Files = append(p.Files, file{Path: o.Name, Size: o.Size, ETag: o.ETag})
 			}
@@ -227,7 +228,7 @@ func (c *copies) name(path string) string {
 
 // problem is what is wrong with what lies at a path, in which no path of a copy is
 // left.
-func (c *copies) problem(path string, err error) Problem {
+func (c *copies) problem(path string, err error) findings.Refused {
 	p := problemOf(path, err)
 	p.Path = c.name(path)
 	if c.dir != "" {

@@ -26,6 +26,7 @@ import (
 	"github.com/rclone/gofakes3/s3mem"
 
 	"github.com/sfstat/sfstat/batch/findings"
+	"github.com/sfstat/sfstat/internal/flatrow"
 	"github.com/sfstat/sfstat/internal/objectstore"
 )
 
@@ -166,7 +167,7 @@ func (s *store) judged(t *testing.T, scheme string, threads int) ([]byte, []find
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "a.csv")
 	sum, err := Run(t.Context(), []string{scheme + "://" + s.bucket + "/runs"},
-		Options{Output: Output{Path: out, Format: CSV}, Objects: s.client(), Threads: threads})
+		Options{Output: Output{Path: out, Format: flatrow.CSV}, Objects: s.client(), Threads: threads})
 	must(t, err)
 	if left, _ := filepath.Glob(out + "*"); len(left) != 1 {
 		t.Errorf("left behind: %v", left)
@@ -277,7 +278,7 @@ func TestStoreDown(t *testing.T) {
 	dir := fleet(t, 9)
 	s := filled(t, dir)
 	out := filepath.Join(t.TempDir(), "a.csv")
-	o := Options{Output: Output{Path: out, Format: CSV}, Objects: s.client(), Threads: 1, Resume: GoOn}
+	o := Options{Output: Output{Path: out, Format: flatrow.CSV}, Objects: s.client(), Threads: 1, Resume: GoOn}
 	served := 0
 	s.have(func(*http.Request, int) fault {
 		if served++; served > 6 {

@@ -1,26 +1,22 @@
 package batch
 
 import (
-	"bufio"
-	"cmp"
-	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
 
 	"github.com/gofrs/flock"
+	"github.com/klauspost/compress/gzip"
 
 	"github.com/sfstat/sfstat/batch/findings"
 	"github.com/sfstat/sfstat/internal/atomicfile"
-	"github.com/sfstat/sfstat/internal/flatrow"
 )
 
 // What lies in the folder of the parts of an output that is not finished.
@@ -132,7 +128,7 @@ func (p *parts) has(chunk int) bool {
 	if _, known := p.whole.Load(chunk); known {
 		return true
 	}
-	if p.records(chunk, func(byte, []byte) error { return nil }) != nil {
+	if p.read(chunk, func(entry) error { return nil }) != nil {
 		return false
 	}
 	p.whole.Store(chunk, true)
@@ -155,160 +151,52 @@ func (p *parts) remove() {
 	_ = os.Remove(p.dir)
 }
 
-// A part is a list of records: their length, one of these bytes, and what it says. The last says
-// how many there are before it, and their checksum, so that what a file system lost or changed is
-// found.
-const (
-	rowRecord     = 'r'
-	windowRecord  = 'w'
-	problemRecord = 'p'
-	endRecord     = 'e'
-)
+// A part is records as lines of JSON, packed by gzip, whose length and checksum at the end find what a file
+// system lost or changed.
 
-// mostRecord bounds what is read of a part that is damaged.
-const mostRecord = 64 << 20
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
-// partWriter writes records.
-type partWriter struct {
-	to     *bufio.Writer
-	record []byte
-	n      uint64
-	sum    uint32
+// entry is one of what was found.
+type entry struct {
+	Row     *findings.Row     `json:"row,omitempty"`
+	Window  *findings.Window  `json:"window,omitempty"`
+	Refused *findings.Refused `json:"refused,omitempty"`
 }
 
-func newPartWriter(w io.Writer) *partWriter {
-	return &partWriter{to: bufio.NewWriterSize(w, 64<<10)}
-}
-
-func (p *partWriter) row(r findings.Row) error {
-	r.Stages = cmp.Or(r.Stages, "{}")
-	p.record = flatrow.Append(append(p.record[:0], rowRecord), &r)
-	return p.write()
-}
-
-func (p *partWriter) window(w findings.Window) error {
-	w.Stages = cmp.Or(w.Stages, "{}")
-	p.record = flatrow.Append(append(p.record[:0], windowRecord), &w)
-	return p.write()
-}
-
-func (p *partWriter) problem(x Problem) error {
-	p.record = flatrow.Append(append(p.record[:0], problemRecord), &x)
-	return p.write()
-}
-
-// end writes the last record.
-func (p *partWriter) end() error {
-	p.record = binary.AppendUvarint(append(p.record[:0], endRecord), p.n)
-	p.record = binary.LittleEndian.AppendUint32(p.record, p.sum)
-	return errors.Join(p.write(), p.to.Flush())
-}
-
-func (p *partWriter) write() error {
-	if _, err := p.to.Write(binary.AppendUvarint(nil, uint64(len(p.record)))); err != nil {
+// writePart writes a part of what find finds.
+func writePart(w io.Writer, find func(found func(entry) error) error) error {
+	packed, err := gzip.NewWriterLevel(w, gzip.BestSpeed)
+	if err != nil {
 		return err
 	}
-	p.n, p.sum = p.n+1, crc32.Update(p.sum, castagnoli, p.record)
-	_, err := p.to.Write(p.record)
-	return err
-}
-
-// taker is who takes the records of a part; nil: nobody takes those.
-type taker struct {
-	row     func(*findings.Row) error
-	window  func(*findings.Window) error
-	problem func(*Problem) error
-}
-
-// read hands the records of a part to who takes them.
-func (p *parts) read(chunk int, to taker) error {
-	var rows flatrow.Reader[findings.Row]
-	var windows flatrow.Reader[findings.Window]
-	var problems flatrow.Reader[Problem]
-	return p.records(chunk, func(kind byte, b []byte) error {
-		switch kind {
-		case rowRecord:
-			return taken(&rows, b, to.row)
-		case windowRecord:
-			return taken(&windows, b, to.window)
-		case problemRecord:
-			return taken(&problems, b, to.problem)
-		}
-		return errRecord
-	})
-}
-
-func taken[T any](r *flatrow.Reader[T], b []byte, take func(*T) error) error {
-	x := new(T)
-	if r.Read(b, x) != nil {
-		return errRecord
+	lines := json.NewEncoder(packed)
+	if err := find(func(r entry) error { return lines.Encode(r) }); err != nil {
+		return err
 	}
-	if take == nil {
-		return nil
-	}
-	return take(x)
+	return packed.Close()
 }
 
-// records hands the records of a part to each, but for the last, which must fit what was read.
-func (p *parts) records(chunk int, each func(kind byte, b []byte) error) error {
+// read hands the records of a part to each.
+func (p *parts) read(chunk int, each func(entry) error) error {
 	f, err := os.Open(p.path(chunk))
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	err = readRecords(bufio.NewReaderSize(f, 64<<10), each)
-	if errors.Is(err, errRecord) {
-		return fmt.Errorf("%s: %w", f.Name(), err)
+	damaged := func(err error) error {
+		return fmt.Errorf("%s: no part of this batch, or not whole (%w): go on with --resume", f.Name(), err)
 	}
-	return err
-}
-
-func readRecords(in *bufio.Reader, each func(kind byte, b []byte) error) error {
-	n, sum := uint64(0), uint32(0)
-	for b := []byte(nil); ; {
-		var err error
-		if b, err = nextRecord(in, b); err != nil {
-			return err
+	packed, err := gzip.NewReader(f)
+	if err != nil {
+		return damaged(err)
+	}
+	for lines := json.NewDecoder(packed); ; {
+		var r entry
+		if err := lines.Decode(&r); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return damaged(err)
 		}
-		if b[0] == endRecord {
-			return ended(in, b[1:], n, sum)
-		}
-		n, sum = n+1, crc32.Update(sum, castagnoli, b)
-		if err := each(b[0], b[1:]); err != nil {
+		if err := each(r); err != nil {
 			return err
 		}
 	}
-}
-
-// ended reports an error where the last record does not fit those before it, or more follows.
-func ended(in *bufio.Reader, last []byte, n uint64, sum uint32) error {
-	wrote, size := binary.Uvarint(last)
-	if size <= 0 || len(last) != size+4 || wrote != n || binary.LittleEndian.Uint32(last[size:]) != sum {
-		return errRecord
-	}
-	if _, err := in.ReadByte(); !errors.Is(err, io.EOF) {
-		return errRecord
-	}
-	return nil
-}
-
-var errRecord = errors.New("no part of this batch, or not whole: go on with --resume")
-
-// nextRecord reads a record, into b where it has room.
-func nextRecord(in *bufio.Reader, b []byte) ([]byte, error) {
-	n, err := binary.ReadUvarint(in)
-	if err == nil && (n == 0 || n > mostRecord) {
-		return nil, errRecord
-	}
-	if err == nil {
-		b = slices.Grow(b[:0], int(n))[:n]
-		_, err = io.ReadFull(in, b)
-	}
-	var place *fs.PathError
-	if err != nil && !errors.As(err, &place) { // it ends, or is no number
-		return nil, errRecord
-	}
-	return b, err
 }

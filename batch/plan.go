@@ -28,8 +28,10 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/sfstat/sfstat/batch/findings"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/internal/bug"
+	"github.com/sfstat/sfstat/internal/flatrow"
 	"github.com/sfstat/sfstat/internal/objectstore"
 	"github.com/sfstat/sfstat/trace/input"
 )
@@ -80,19 +82,12 @@ type plan struct {
 	Options string // what decides on the rows beside the files
 	chunks  []chunk
 	skipped int
-	refused []Problem
-}
-
-// Problem is an input that is not in the result, or not all of it.
-type Problem struct {
-	Path  string `json:"path"`
-	Error string `json:"error"`
-	Bug   string `json:"bug"` // the stack of a panic, which is a bug of ours; "": it is none
+	refused []findings.Refused
 }
 
 // problemOf is what is wrong with an input.
-func problemOf(path string, err error) Problem {
-	p := Problem{Path: path, Error: reason(path, err)}
+func problemOf(path string, err error) findings.Refused {
+	p := findings.Refused{Path: path, Error: reason(path, err)}
 	if b := bug.In(err); b != nil {
 		p.Bug = string(b.Stack)
 	}
@@ -112,7 +107,7 @@ const (
 
 // newPlan lists the files and objects of paths. those are not inputs: what is written.
 func newPlan(ctx context.Context, paths []string, o *Options, those ...string) (*plan, error) {
-	p := &plan{Options: fmt.Sprintf("%s of %d shard %d windows %t", o.Settings, o.Shard.Of, o.Shard.Index, o.Windows.Format != Nowhere)}
+	p := &plan{Options: fmt.Sprintf("%s of %d shard %d windows %t", o.Settings, o.Shard.Of, o.Shard.Index, o.Windows.Format != flatrow.Nowhere)}
 	objects, local := parted(paths)
 	for _, l := range auto.List(local) {
 		switch {

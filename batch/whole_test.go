@@ -11,6 +11,8 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/sfstat/sfstat/internal/flatrow"
 )
 
 // TestNotWhole: of a recording that was cut off, or whose checksum is wrong, what could be read
@@ -45,7 +47,7 @@ func TestNotWhole(t *testing.T) {
 			record(t, filepath.Join(dir, "whole.jsonl"), job("whole", 2, -1))
 			bad := filepath.Join(dir, c.file)
 			must(t, os.WriteFile(bad, c.content, 0o666))
-			o := Options{Output: Output{Path: out, Format: CSV}, Strict: true}
+			o := Options{Output: Output{Path: out, Format: flatrow.CSV}, Strict: true}
 			sum, err := Run(t.Context(), []string{dir}, o)
 			if !errors.Is(err, ErrNotWhole) || !strings.HasPrefix(err.Error(), "1 input left out or not whole (--strict)") {
 				t.Fatalf("strict: %v", err)

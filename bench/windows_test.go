@@ -14,6 +14,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/internal/flatrow"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -107,7 +108,7 @@ func BenchmarkBatch(b *testing.B) {
 		b.Run(fmt.Sprintf("threads=%d", threads), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				o := batch.Options{Threads: threads, Output: batch.Output{Path: filepath.Join(dir, "findings.csv"), Format: batch.CSV}}
+				o := batch.Options{Threads: threads, Output: batch.Output{Path: filepath.Join(dir, "findings.csv"), Format: flatrow.CSV}}
 				if s, err := batch.Run(b.Context(), []string{dir}, o); err != nil || s.Windows != n {
 					b.Fatal(err)
 				}

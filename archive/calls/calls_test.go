@@ -1,17 +1,13 @@
 package calls
 
 import (
-	"bytes"
-	"encoding/csv"
 	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/parquet-go/parquet-go"
 
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/ingest/auto"
-	"github.com/sfstat/sfstat/internal/flatrow"
 )
 
 func read(t *testing.T, path string) *comm.Result {
@@ -47,47 +43,5 @@ func TestRows(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, n); diff != "" || waited != 24 {
 		t.Errorf("rank 3 waited %d times, want 24; calls, want −, got +:\n%s", waited, diff)
-	}
-}
-
-// CSV and Parquet hold the same, and the columns are those of the rows.
-func TestFormats(t *testing.T) {
-	r := read(t, "../../fixtures/comm/run")
-	var text, packed bytes.Buffer
-	if err := Write(&text, r, CSV); err != nil {
-		t.Fatal(err)
-	}
-	if err := Write(&packed, r, Parquet); err != nil {
-		t.Fatal(err)
-	}
-	lines, err := csv.NewReader(&text).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows, err := parquet.Read[Row](bytes.NewReader(packed.Bytes()), int64(packed.Len()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(rows) != 132 || len(lines) != 133 {
-		t.Fatalf("%d rows of Parquet, %d lines of CSV", len(rows), len(lines))
-	}
-	if diff := cmp.Diff(flatrow.Columns[Row](), lines[0]); diff != "" {
-		t.Error(diff)
-	}
-	for i := range rows {
-		if diff := cmp.Diff(flatrow.Cells(&rows[i]), lines[i+1]); diff != "" {
-			t.Fatalf("row %d, Parquet −, CSV +:\n%s", i, diff)
-		}
-	}
-}
-
-func TestFormatOf(t *testing.T) {
-	for path, want := range map[string]Format{"a.csv": CSV, "b/A.PARQUET": Parquet} {
-		if got, err := FormatOf(path); err != nil || got != want {
-			t.Errorf("%s: %v, %v", path, got, err)
-		}
-	}
-	if _, err := FormatOf("calls.txt"); err == nil {
-		t.Error("a name that says nothing is taken")
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"reflect"
 	"testing"
 	"time"
 
@@ -176,26 +175,5 @@ func TestGPUs(t *testing.T) {
 		if hosts := s.Hosts(); len(hosts) > 0 {
 			t.Errorf("of runs of one host: %+v", hosts)
 		}
-	}
-}
-
-// TestCells: every column comes back from its text.
-func TestCells(t *testing.T) {
-	row := flagged("a,b \"c\"", "h", 4, 1.0/3)
-	row.Stages = `{"x":1}`
-	var back Row
-	for i, text := range row.Cells() {
-		if err := back.SetCell(i, text); err != nil {
-			t.Fatalf("%s: %v", Columns()[i], err)
-		}
-	}
-	if diff := cmp.Diff(row, &back); diff != "" {
-		t.Error(diff)
-	}
-	if n := reflect.TypeFor[Row]().NumField(); len(Columns()) != n {
-		t.Errorf("%d columns of %d fields", len(Columns()), n)
-	}
-	if err := back.SetCell(3, "many"); err == nil {
-		t.Error("a window that is no number")
 	}
 }

@@ -20,8 +20,9 @@ type Summary struct {
 
 // Refused is an input that is not among the rows, or not all of it, and why.
 type Refused struct {
-	Path, Error string
-	Bug         string // the stack of a panic, which is a bug of ours; "": it is none
+	Path  string `json:"path"`
+	Error string `json:"error"`
+	Bug   string `json:"bug"` // the stack of a panic, which is a bug of ours; "": it is none
 }
 
 type runKey struct{ folder, file, run string }

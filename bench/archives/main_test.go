@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/batch"
+	"github.com/sfstat/sfstat/internal/flatrow"
 )
 
 // TestTruth: in a small archive all faults are found, with rank, host, stage and week,
@@ -16,7 +17,7 @@ func TestTruth(t *testing.T) {
 	if err := a.fleet(dir); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := batch.Run(t.Context(), []string{dir}, batch.Options{Output: batch.Output{Path: rows, Format: batch.CSV}}); err != nil {
+	if _, err := batch.Run(t.Context(), []string{dir}, batch.Options{Output: batch.Output{Path: rows, Format: flatrow.CSV}}); err != nil {
 		t.Fatal(err)
 	}
 	got, err := compared(jobs, rows)

@@ -15,6 +15,7 @@ import (
 	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/internal/bug"
+	"github.com/sfstat/sfstat/internal/flatrow"
 	"github.com/sfstat/sfstat/internal/objectstore"
 	"github.com/sfstat/sfstat/report"
 )
@@ -98,10 +99,10 @@ func (p *program) batchOptions(c *cli.Context) (batch.Options, error) {
 	case "":
 		return o, nil
 	case "-":
-		o.Output.Format = batch.JSONLines
+		o.Output.Format = flatrow.JSONLines
 		return o, nil
 	}
-	if o.Output.Format, err = batch.FormatOf(o.Output.Path); err != nil {
+	if o.Output.Format, err = flatrow.FormatOf(o.Output.Path); err != nil {
 		return o, badUsage("%v", err)
 	}
 	return o, keepRecording(o.Output.Path)
@@ -118,7 +119,7 @@ func windowsOutput(c *cli.Context) (o batch.Output, err error) {
 	case o.Path == c.String("output"):
 		return o, badUsage("--windows and -o name the same file, %s: give each its own", o.Path)
 	}
-	if o.Format, err = batch.FormatOf(o.Path); err != nil {
+	if o.Format, err = flatrow.FormatOf(o.Path); err != nil {
 		return o, badUsage("--windows: %v", err)
 	}
 	return o, keepRecording(o.Path)

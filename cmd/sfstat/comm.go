@@ -12,6 +12,7 @@ import (
 	"github.com/sfstat/sfstat/engine/comm/volume"
 	"github.com/sfstat/sfstat/eval/campaign/communication"
 	"github.com/sfstat/sfstat/ingest/auto"
+	"github.com/sfstat/sfstat/internal/flatrow"
 	"github.com/sfstat/sfstat/plots"
 	"github.com/sfstat/sfstat/plots/charts"
 	"github.com/sfstat/sfstat/report"
@@ -113,12 +114,12 @@ func (p *program) commFiles(c *cli.Context, r *comm.Result) error {
 }
 
 // callsFormat is how the table of calls is written, by the name of its file.
-func callsFormat(c *cli.Context) (calls.Format, error) {
+func callsFormat(c *cli.Context) (flatrow.Format, error) {
 	path := c.String("calls")
 	if path == "" || path == "-" {
-		return calls.CSV, nil
+		return flatrow.CSV, nil
 	}
-	as, err := calls.FormatOf(path)
+	as, err := flatrow.FormatOf(path)
 	if err != nil {
 		return as, badUsage("--calls %v", err)
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"compress/gzip"
 	"encoding/csv"
-	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -121,13 +120,13 @@ func numbers(list []int) string {
 
 // writeRows writes a table as CSV.
 func writeRows(w io.Writer, rows []row) error {
-	out := csv.NewWriter(w)
-	err := out.Write(flatrow.Columns[row]())
+	out := flatrow.NewWriter[row](w, flatrow.CSV, flatrow.Mark{})
 	for i := range rows {
-		err = errors.Join(err, out.Write(flatrow.Cells(&rows[i])))
+		if err := out.Write(&rows[i]); err != nil {
+			return err
+		}
 	}
-	out.Flush()
-	return errors.Join(err, out.Error())
+	return out.Close()
 }
 
 // readRows reads as much of a table, plain or compressed (.gz), as two are compared by. Other

@@ -1,10 +1,6 @@
 package csv
 
 import (
-	"io"
-	"math"
-	"strconv"
-
 	"github.com/sfstat/sfstat/internal/parquet"
 	"github.com/sfstat/sfstat/trace/input"
 )
@@ -29,7 +25,7 @@ func NewParquetReader(in parquet.Input, o Options) (*Reader, error) {
 	if err := f.Check(most); err != nil {
 		return nil, err
 	}
-	return newReader(&parquetRows{file: f, name: in.Name, row: -1}, in.Name, o)
+	return newReader(&parquetRows{file: f, name: in.Name}, in.Name, o)
 }
 
 const freeOfRatio = 64 << 20
@@ -47,96 +43,37 @@ func columnNames(f *parquet.File) []string {
 	return names
 }
 
-// parquetRows are the rows of a Parquet file as text, a null as nothing.
+// parquetRows are the rows of a Parquet file as text.
 type parquetRows struct {
-	file    *parquet.File
-	name    string
-	cursors []*parquet.Cursor // nil for columns that are not read
-	batch   []parquet.Values  // by column, the next rows: runs do not last, and those of the columns end at different rows
-	row     int64             // that was returned last
-	at      int               // in batch
-	cells   []string
+	*parquet.Text
+	file *parquet.File
+	name string
+	row  int64 // that was returned last, from 1
 }
-
-// batchRows is how many rows are held.
-const batchRows = 1 << 10
 
 func (p *parquetRows) Header() ([]string, error) {
 	names := columnNames(p.file)
-	p.cursors, p.batch, p.cells = make([]*parquet.Cursor, len(names)), make([]parquet.Values, len(names)), make([]string, len(names))
-	for i, c := range meanings(names) {
-		if c.kind == ignored {
-			continue
-		}
-		leaf := p.file.Columns()[i]
-		if leaf.Tick != 0 {
+	known := meanings(names)
+	for i, leaf := range p.file.Columns() {
+		if leaf.Tick != 0 && known[i].kind != ignored {
 			return nil, input.At(input.Pos{File: p.name, Inside: "column " + parquet.Printable(leaf.Name)},
 				input.Bad(input.ErrType, "a timestamp, which is no duration: leave the column out"))
 		}
-		var err error
-		if p.cursors[i], err = p.file.Cursor(i); err != nil {
-			return nil, err
-		}
 	}
-	return names, nil
+	var err error
+	p.Text, err = p.file.Text(func(column int) bool { return known[column].kind != ignored })
+	return names, err
 }
 
 func (p *parquetRows) Next() ([]string, error) {
-	if p.row+1 == p.file.Rows() {
-		return nil, io.EOF
+	cells, err := p.Text.Next()
+	if err == nil {
+		p.row++
 	}
-	p.row++
-	if p.at++; p.row%batchRows == 0 {
-		p.at = 0
-		if err := p.fill(int(min(batchRows, p.file.Rows()-p.row))); err != nil {
-			return nil, err
-		}
-	}
-	for i, c := range p.cursors {
-		if c != nil {
-			p.cells[i] = p.cell(i, c)
-		}
-	}
-	return p.cells, nil
-}
-
-// fill reads the next n rows of every column.
-func (p *parquetRows) fill(n int) error {
-	for i, c := range p.cursors {
-		if c == nil {
-			continue
-		}
-		b := &p.batch[i]
-		b.Bits, b.Null = b.Bits[:0], b.Null[:0]
-		for len(b.Bits) < n {
-			run, err := c.Next(n - len(b.Bits))
-			if err != nil {
-				return err
-			}
-			b.Append(run)
-		}
-	}
-	return nil
-}
-
-// cell is a value as text.
-func (p *parquetRows) cell(column int, c *parquet.Cursor) string {
-	b := &p.batch[column]
-	v := b.Bits[p.at]
-	switch typ := p.file.Columns()[column].Type; {
-	case b.Null != nil && b.Null[p.at]:
-		return ""
-	case typ == parquet.TypeBytes:
-		return c.Strings()[v]
-	case typ == parquet.TypeBoolean:
-		return strconv.FormatBool(v != 0)
-	case typ == parquet.TypeFloat || typ == parquet.TypeDouble:
-		return strconv.FormatFloat(math.Float64frombits(uint64(v)), 'f', -1, 64)
-	}
-	return strconv.FormatInt(v, 10)
+	return cells, err
 }
 
 // Pos counts rows as lines, from 1.
-func (p *parquetRows) Pos() input.Pos { return input.Pos{File: p.name, Line: p.row + 1} }
+func (p *parquetRows) Pos() input.Pos { return input.Pos{File: p.name, Line: p.row} }
 
 func (p *parquetRows) AtEnd() bool { return false }

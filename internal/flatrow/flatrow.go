@@ -1,8 +1,10 @@
-// Package flatrow writes structs of numbers, words and pointers to them as rows of text: what CSV has of a table that is Parquet
-// elsewhere. Fields are named by their json tags.
+// Package flatrow reads and writes tables whose rows are structs of numbers, words and pointers to them, nil for null: as CSV,
+// JSON Lines and Parquet. Columns are named by the json tags, which those of parquet repeat.
 package flatrow
 
 import (
+	"encoding/json"
+	"fmt"
 	"reflect"
 	"strconv"
 )
@@ -43,4 +45,31 @@ func Cells[T any](row *T) []string {
 		}
 	}
 	return out
+}
+
+// Set is the inverse of Cells.
+func Set[T any](row *T, cells []string) error {
+	v := reflect.ValueOf(row).Elem()
+	for i, text := range cells {
+		f := v.Field(i)
+		if f.Kind() == reflect.Pointer {
+			if text == "" {
+				f.SetZero()
+				continue
+			}
+			f.Set(reflect.New(f.Type().Elem()))
+			f = f.Elem()
+		}
+		var err error
+		switch f.Kind() {
+		case reflect.Int64, reflect.Uint64, reflect.Float64, reflect.Bool:
+			err = json.Unmarshal([]byte(text), f.Addr().Interface())
+		default:
+			f.SetString(text)
+		}
+		if err != nil {
+			return fmt.Errorf("column %s is %q: %w", Columns[T]()[i], text, err)
+		}
+	}
+	return nil
 }

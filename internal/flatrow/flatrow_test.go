@@ -1,0 +1,78 @@
+package flatrow
+
+import (
+	"bytes"
+	"encoding/csv"
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/parquet-go/parquet-go"
+)
+
+type word string
+
+type sample struct {
+	A int64    `json:"a" parquet:"a"`
+	B uint64   `json:"b" parquet:"b"`
+	C float64  `json:"c" parquet:"c"`
+	D bool     `json:"d" parquet:"d"`
+	E string   `json:"e" parquet:"e"`
+	F word     `json:"f" parquet:"f"`
+	G *int64   `json:"g" parquet:"g"`
+	H *string  `json:"h" parquet:"h"`
+	I *float64 `json:"i" parquet:"i"`
+}
+
+// TestFormats: rows come back from each form, and from their cells, null apart from zero.
+func TestFormats(t *testing.T) {
+	zero, third := int64(0), 1.0/3
+	want := []sample{{}, {A: math.MinInt64, B: math.MaxUint64, C: -0.1, D: true, E: "a,\r\n\"b\"", F: "{}", G: &zero, I: &third}}
+	var text, packed bytes.Buffer
+	for as, to := range map[Format]*bytes.Buffer{CSV: &text, Parquet: &packed} {
+		w := NewWriter[sample](to, as, Mark{"key", "schema/1"})
+		for i := range want {
+			if err := w.Write(&want[i]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rows, err := parquet.Read[sample](bytes.NewReader(packed.Bytes()), int64(packed.Len()))
+	if diff := cmp.Diff(want, rows); err != nil || diff != "" {
+		t.Errorf("Parquet: %v %s", err, diff)
+	}
+	lines, err := csv.NewReader(&text).ReadAll()
+	if err != nil || len(lines) != 3 {
+		t.Fatal(lines, err)
+	}
+	if diff := cmp.Diff(Columns[sample](), lines[0]); diff != "" {
+		t.Error(diff)
+	}
+	for i := range want {
+		var got sample
+		if err := Set(&got, Cells(&want[i])); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want[i], got); diff != "" {
+			t.Error(diff)
+		}
+	}
+	var got sample
+	if err := Set(&got, []string{"many"}); err == nil {
+		t.Error("a number that is none")
+	}
+}
+
+func TestFormatOf(t *testing.T) {
+	for path, want := range map[string]Format{"a.csv": CSV, "b/A.PARQUET": Parquet, "c.jsonl": JSONLines} {
+		if got, err := FormatOf(path); err != nil || got != want {
+			t.Errorf("%s: %v, %v", path, got, err)
+		}
+	}
+	if _, err := FormatOf("calls.txt"); err == nil {
+		t.Error("a name that says nothing is taken")
+	}
+}

@@ -1,0 +1,84 @@
+package parquet
+
+import (
+	"io"
+	"math"
+	"strconv"
+)
+
+// Text is the rows of a table as text, a null as nothing.
+type Text struct {
+	columns []*textColumn // nil for those that are not read
+	cells   []string
+	rows    int64 // that are left
+}
+
+// textColumn is a column of it, with rows that were read and not given.
+type textColumn struct {
+	cursor *Cursor
+	is     Type
+	rows   Values
+	at     int
+}
+
+// Text reads the columns for which read holds, and leaves the cells of the others empty.
+func (f *File) Text(read func(column int) bool) (*Text, error) {
+	t := &Text{columns: make([]*textColumn, len(f.Columns())), cells: make([]string, len(f.Columns())), rows: f.Rows()}
+	for i, leaf := range f.Columns() {
+		if !read(i) {
+			continue
+		}
+		c, err := f.Cursor(i)
+		if err != nil {
+			return nil, err
+		}
+		t.columns[i] = &textColumn{cursor: c, is: leaf.Type}
+	}
+	return t, nil
+}
+
+// Next is the cells of the next row, which are valid until the next call; io.EOF after the last.
+func (t *Text) Next() ([]string, error) {
+	if t.rows == 0 {
+		return nil, io.EOF
+	}
+	t.rows--
+	for i, c := range t.columns {
+		if c == nil {
+			continue
+		}
+		var err error
+		if t.cells[i], err = c.next(); err != nil {
+			return nil, err
+		}
+	}
+	return t.cells, nil
+}
+
+// heldRows is how many rows are taken from a cursor and copied: what it gives is valid until another is asked.
+const heldRows = 1 << 10
+
+func (c *textColumn) next() (string, error) {
+	if c.at == len(c.rows.Bits) {
+		c.cursor.Forget()
+		run, err := c.cursor.Next(heldRows)
+		if err != nil {
+			return "", err
+		}
+		c.rows.Bits, c.rows.Null, c.at = c.rows.Bits[:0], c.rows.Null[:0], 0
+		c.rows.Append(run)
+	}
+	x, null := c.rows.Bits[c.at], c.rows.Null != nil && c.rows.Null[c.at]
+	c.at++
+	switch {
+	case null:
+		return "", nil
+	case c.is == TypeBytes:
+		return c.cursor.Strings()[x], nil
+	case c.is == TypeBoolean:
+		return strconv.FormatBool(x != 0), nil
+	case c.is == TypeFloat || c.is == TypeDouble:
+		return strconv.FormatFloat(math.Float64frombits(uint64(x)), 'f', -1, 64), nil
+	}
+	return strconv.FormatInt(x, 10), nil
+}

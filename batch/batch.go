@@ -226,7 +226,10 @@ func (b *work) join() (*findings.Summary, error) {
 		s.Refuse(p)
 	}
 	err := write(&b.o.Output, findingsMark, b.o.Create, func(to flatrow.Writer[findings.Row]) error {
-		err := b.each(func(r entry) error {
+		err := each(b, func(r struct {
+			Row     *findings.Row     `json:"row"`
+			Refused *findings.Refused `json:"refused"`
+		}) error {
 			switch {
 			case r.Refused != nil:
 				s.Refuse(*r.Refused)
@@ -243,7 +246,9 @@ func (b *work) join() (*findings.Summary, error) {
 	})
 	if err == nil && b.o.Windows.Format != flatrow.Nowhere {
 		err = write(&b.o.Windows, windowsMark, b.o.Create, func(to flatrow.Writer[findings.Window]) error {
-			return b.each(func(r entry) error {
+			return each(b, func(r struct {
+				Window *findings.Window `json:"window"`
+			}) error {
 				if r.Window == nil {
 					return nil
 				}
@@ -254,13 +259,13 @@ func (b *work) join() (*findings.Summary, error) {
 	return s, err
 }
 
-// each hands on the records of all parts, in order.
-func (b *work) each(to func(entry) error) error {
+// each hands on the entries of all parts, in order, as far as T has their fields.
+func each[T any](b *work, to func(T) error) error {
 	for i := range b.chunks {
 		if !b.o.Shard.has(i) {
 			continue
 		}
-		if err := b.parts.read(i, to); err != nil {
+		if err := readPart(b.parts.path(i), to); err != nil {
 			return err
 		}
 	}

@@ -128,7 +128,7 @@ func (p *parts) has(chunk int) bool {
 	if _, known := p.whole.Load(chunk); known {
 		return true
 	}
-	if p.read(chunk, func(entry) error { return nil }) != nil {
+	if readPart(p.path(chunk), func(struct{}) error { return nil }) != nil {
 		return false
 	}
 	p.whole.Store(chunk, true)
@@ -151,7 +151,7 @@ func (p *parts) remove() {
 	_ = os.Remove(p.dir)
 }
 
-// A part is records as lines of JSON, packed by gzip, whose length and checksum at the end find what a file
+// A part is entries as lines of JSON in a file of gzip, whose length and checksum at the end find what a file
 // system lost or changed.
 
 // entry is one of what was found.
@@ -163,7 +163,7 @@ type entry struct {
 
 // writePart writes a part of what find finds.
 func writePart(w io.Writer, find func(found func(entry) error) error) error {
-	packed, err := gzip.NewWriterLevel(w, gzip.BestSpeed)
+	packed, err := gzip.NewWriterLevel(w, gzip.NoCompression)
 	if err != nil {
 		return err
 	}
@@ -174,22 +174,22 @@ func writePart(w io.Writer, find func(found func(entry) error) error) error {
 	return packed.Close()
 }
 
-// read hands the records of a part to each.
-func (p *parts) read(chunk int, each func(entry) error) error {
-	f, err := os.Open(p.path(chunk))
+// readPart hands the entries of a part to each, as far as T has their fields.
+func readPart[T any](path string, each func(T) error) error {
+	f, err := os.Open(path)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
 	damaged := func(err error) error {
-		return fmt.Errorf("%s: no part of this batch, or not whole (%w): go on with --resume", f.Name(), err)
+		return fmt.Errorf("%s: no part of this batch, or not whole (%w): go on with --resume", path, err)
 	}
 	packed, err := gzip.NewReader(f)
 	if err != nil {
 		return damaged(err)
 	}
 	for lines := json.NewDecoder(packed); ; {
-		var r entry
+		var r T
 		if err := lines.Decode(&r); errors.Is(err, io.EOF) {
 			return nil
 		} else if err != nil {

@@ -7,7 +7,6 @@ import (
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/ingest/auto/follow"
-	"github.com/sfstat/sfstat/report"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -56,18 +55,15 @@ func (f *Follower) judge(u *judgedUnit, now *follow.Unit) Change {
 		return f.whole(u, now)
 	}
 	if u.session == nil {
-		u.session = &session{of: f.judging(now), tail: follow.Tail{Tolerant: !f.o.Strict}, read: map[string]int64{}}
+		u.session = &session{of: f.judging(now), read: map[string]int64{}}
 	}
-	in, err := f.appended(u.session, now)
-	if err != nil && len(now.Files) == 1 && len(in.Problems) == 1 {
-		u.session.of, u.session.marks = f.judging(now), nil // nothing comes to it any more
-		return u.refuse(now, err)
-	}
-	if err != nil {
+	if f.appended(u.session, now) != nil {
 		return f.whole(u, now)
 	}
+	var in Inputs
 	x := Change{Key: now.Key}
-	x.Verdict, x.Inputs = verdict(u.session.of, &in), in
+	x.Verdict = verdict(u.session.of, &in)
+	x.Inputs = in
 	if len(in.Problems) > len(u.Problems) {
 		x.Refused = in.Problems
 	}
@@ -78,7 +74,7 @@ func (f *Follower) judge(u *judgedUnit, now *follow.Unit) Change {
 }
 
 // appended takes what was appended to packets to the session.
-func (f *Follower) appended(s *session, now *follow.Unit) (Inputs, error) {
+func (f *Follower) appended(s *session, now *follow.Unit) error {
 	err := f.o.windows(s.tail.Read, now, func(w *trace.Window) error {
 		s.read[w.Run] = lastStep(w)
 		s.since += len(w.Ranks)
@@ -88,18 +84,10 @@ func (f *Follower) appended(s *session, now *follow.Unit) (Inputs, error) {
 	if s.since >= betweenMarks {
 		s.marks, s.since = append(s.marks, bookmark{s.tail.Clone(), maps.Clone(s.read)}), 0
 	}
-	return problemsOf(&s.tail), err
+	return err
 }
 
 func lastStep(w *trace.Window) int64 { return w.FirstStep + int64(w.Steps()) - 1 }
-
-// problemsOf are those of a unit of packets.
-func problemsOf(t *follow.Tail) (in Inputs) {
-	for _, p := range t.Problems() {
-		in.Problems = append(in.Problems, report.Problem{Path: p.Path, Err: p.Err})
-	}
-	return in
-}
 
 // begin notes where what a verdict is on begins, and drops the marks before that which are
 // of no use.
@@ -148,7 +136,7 @@ func (f *Follower) again(u *judgedUnit, each Each) (Inputs, error) {
 	if s := u.session; u.begins != nil && s != nil && len(s.marks) > 0 && u.precedes(&s.marks[0]) {
 		tail := s.marks[0].tail.Clone()
 		err := f.o.windows(tail.Read, u.read, func(w *trace.Window) error { return recent(auto.Item{Window: w}, w) })
-		return problemsOf(&tail), err
+		return Inputs{}, err
 	}
 	return f.o.Read(u.read, recent)
 }

@@ -259,13 +259,16 @@ func (p *program) tell(c *cli.Context, in live.Inputs, items int) error {
 	return nil
 }
 
-// sayRefused says which inputs are not read to their end, and which runs failed.
+// sayRefused says which inputs are not read to their end, and which runs failed, each once.
 func (p *program) sayRefused(c *cli.Context, problems []report.Problem) {
 	for _, problem := range problems {
 		p.note(problem.Err)
 	}
 	for _, line := range refusals(problems) {
-		p.say("%s: %s", c.Title(), line)
+		if !p.refused[line] {
+			p.refused[line] = true
+			p.say("%s: %s", c.Title(), line)
+		}
 	}
 }
 

@@ -37,10 +37,11 @@ type program struct {
 	mu       sync.Mutex
 	progress *progress           // on screen now; nil when none is
 	bugs     map[*bug.Error]bool // that were contained
+	refused  map[string]bool     // refusals that were said, as what is followed is read again and again
 }
 
 func newProgram(in io.Reader, out, err io.Writer) *program {
-	return &program{in: in, out: out, err: err, getenv: os.Getenv}
+	return &program{in: in, out: out, err: err, getenv: os.Getenv, refused: make(map[string]bool)}
 }
 
 // run is the whole program. It returns the exit code.

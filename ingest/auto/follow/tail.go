@@ -7,27 +7,27 @@ import (
 	"io"
 	"maps"
 	"os"
+	"slices"
 
+	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/packet"
 	"github.com/sfstat/sfstat/trace"
 )
 
-// ErrRewritten: what is read does not go on from what was read before; read all anew.
+// ErrRewritten: what is read does not go on from what was read before; read all anew, as after any other error.
 var ErrRewritten = errors.New("the files do not go on from what was read of them")
 
 // Tail reads the windows that come into the packets of a plain unit. The zero Tail
 // has read nothing.
 type Tail struct {
-	Tolerant bool             // of several files, one with a line that cannot be read ends before it
-	Open     int              // windows that are not handed on yet: some ranks have not written them
-	at       map[string]mark  // by path
-	ends     map[string]int64 // by run, the step after the last window
-	refused  refusals
+	Open int              // windows that are not handed on yet: some ranks have not written them
+	at   map[string]mark  // by path
+	ends map[string]int64 // by run, the step after the last window
 }
 
 // Clone is a Tail that reads what this one would read next.
 func (t *Tail) Clone() Tail {
-	return Tail{t.Tolerant, t.Open, maps.Clone(t.at), maps.Clone(t.ends), maps.Clone(t.refused)}
+	return Tail{t.Open, maps.Clone(t.at), maps.Clone(t.ends)}
 }
 
 // mark is where in a file what was not handed on begins, and what stands before it.
@@ -51,23 +51,17 @@ type window struct {
 // appended and with what is open.
 func (t *Tail) Read(u *Unit, each func(*trace.Window) error) error {
 	if t.at == nil {
-		t.at, t.ends, t.refused = make(map[string]mark), make(map[string]int64), make(refusals)
+		t.at, t.ends = make(map[string]mark), make(map[string]int64)
 	}
 	streams, files, err := t.streams(u)
 	defer closeAll(files)
 	if err != nil || len(streams) == 0 {
 		return err
 	}
-	if err := t.alone(files); err != nil {
-		return err
-	}
-	r := packet.NewReader(streams, packet.Options{Policy: t.policy()})
+	r := packet.NewReader(streams, packet.Options{Policy: ingest.FirstError})
 	last := make(map[string]*trace.Window) // of each run
 	for {
 		w, err := r.Next()
-		if err != nil {
-			err = t.ended(files, r.Summaries(), err)
-		}
 		if err == io.EOF {
 			break
 		}
@@ -79,9 +73,12 @@ func (t *Tail) Read(u *Unit, each func(*trace.Window) error) error {
 		}
 		last[w.Run] = w
 	}
+	if slices.ContainsFunc(r.Summaries(), func(s packet.Summary) bool { return s.Cut }) {
+		return ErrRewritten // where more follows, what is no whole packet is refused
+	}
 	open := make(map[window]int) // packets
 	for run, w := range last {
-		if t.refused.awaits(w) {
+		if len(w.Missing()) > 0 {
 			open[window{run, w.Index}] = len(w.Ranks)
 			continue
 		}
@@ -101,7 +98,7 @@ func (t *Tail) Rest(u *Unit, each func(*trace.Window) error) error {
 	if err != nil || len(streams) == 0 {
 		return err
 	}
-	r := packet.NewReader(streams, packet.Options{Policy: t.policy()})
+	r := packet.NewReader(streams, packet.Options{Policy: ingest.FirstError})
 	for {
 		w, err := r.Next()
 		if err == io.EOF {
@@ -166,16 +163,11 @@ func (t *Tail) streams(u *Unit) (streams []packet.Stream, files []section, err e
 		if now, err := s.preceding(s.from); err != nil || !os.SameFile(info, f.info) || !bytes.Equal(now, t.at[f.Path].before) {
 			return nil, files, ErrRewritten
 		}
-		if bad, is := t.refused[f.Path]; is {
-			s.to, err = bad.end, bad.still(file)
-		} else {
-			s.to, err = wholeLines(file, s.from, info.Size())
-		}
-		if err != nil {
+		if s.to, err = wholeLines(file, s.from, info.Size()); err != nil {
 			return nil, files, err
 		}
 		files[len(files)-1] = s
-		if s.to > s.from || t.Tolerant { // several may be read on without one of them
+		if s.to > s.from {
 			streams = append(streams, packet.Stream{Name: f.Path, R: io.NewSectionReader(file, s.from, s.to-s.from)})
 		}
 	}

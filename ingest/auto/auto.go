@@ -102,6 +102,7 @@ type Item struct {
 	folder  string // that it is of, where it was read in several files
 	unnamed bool   // its source does not name the run
 	run     string // that it is of, where that is settled
+	at      string // where it was read, if Path is not said
 }
 
 // Recordings are the parts of an item, each by itself. Operators behind stages
@@ -204,12 +205,11 @@ type Reader struct {
 	files     []packetFile     // all inputs that are packets
 	packets   []*packet.Reader // of them
 	runs      runNames
-	entries   map[string]string         // runs of what ranks recorded of entering calls, by folder
-	nsight    []*Input                  // exports of Nsight Systems
-	exported  map[string]string         // runs of their windows, by folder
-	logged    []*loggedRank             // logs of training programs
-	recorded  []*Input                  // debug logs of NCCL and dumps of its Inspector
-	piped     map[*Input]*ingest.Source // of these, those that cannot be opened again
+	entries   map[string]string   // runs of what ranks recorded of entering calls, by folder
+	nsight    []*Input            // exports of Nsight Systems
+	exported  map[string]string   // runs of their windows, by folder
+	recorded  []*Input            // debug logs of NCCL and dumps of its Inspector
+	piped     map[*Input]*metered // inputs that cannot be opened again
 	dumps     flightrecorder.Reader
 	kept      *kept // nil: none is
 	meter     meter
@@ -236,62 +236,30 @@ func Open(paths []string, o Options) (*Reader, error) {
 		o.Stdin = os.Stdin
 	}
 	r := &Reader{o: o, paths: paths, meter: meter{report: o.Progress}, metas: make(map[string]string), exported: make(map[string]string),
-		piped: make(map[*Input]*ingest.Source), runs: runNames{given: make(map[[2]string]string)}}
+		piped: make(map[*Input]*metered), runs: runNames{given: make(map[[2]string]string)}}
 	r.inputs = make([]Input, len(all))
 	if err := r.lookAll(all); err != nil {
 		r.Close()
 		return nil, err
 	}
 	for i, g := range groupPackets(r.files) {
-		r.units = slices.Insert(r.units, i, r.openPackets(g))
+		u := &unit{row: Packets.row(), r: r, group: g, where: g.files[0].Name}
+		for _, f := range g.files {
+			u.size += f.size
+		}
+		r.units = slices.Insert(r.units, i, u)
 	}
-	if o.Want != Communication {
-		r.exports()
-	}
-	r.trainLogs()
-	// What may name no run of its own comes behind what does.
-	slices.SortStableFunc(r.units, func(a, b *unit) int { return cmp.Compare(a.turn(), b.turn()) })
-	r.runs.profiled = o.Want == ForVerdict && slices.ContainsFunc(r.units, func(u *unit) bool { return u.turn() == 1 })
+	r.passOverTimed()
 	if wants[o.Want].contents&calls != 0 {
-		r.units = append(r.units, &unit{reader: &callJobs{r: r}})
+		r.units = append(r.units, &unit{row: NCCLLog.row(), r: r, where: paths[0]})
 	}
+	slices.SortStableFunc(r.units, func(a, b *unit) int { return cmp.Compare(a.turn, b.turn) })
+	r.runs.profiled = o.Want == ForVerdict && slices.ContainsFunc(r.units, func(u *unit) bool { return u.turn == profilers || u.turn == exports })
 	if len(r.problems) > 0 && o.Strict == FirstError {
 		r.Close()
 		return nil, r.problems[0].Err
 	}
 	return r, nil
-}
-
-// addPackets puts an input to the others that are packets.
-func (r *Reader) addPackets(in *Input, src *metered) {
-	f := packetFile{packet.Stream{Name: in.Path, R: src}, openingOf(src), r.meter.expect(in.Bytes)}
-	if f.Run = f.begins.run; f.Run != "" && in.Bytes != ingest.UnknownSize {
-		src.Close()
-		f.R, f.Open = nil, func() (io.ReadCloser, error) {
-			again, err := r.source(in.Path)
-			if err != nil {
-				return nil, err
-			}
-			return r.meter.watch(again), nil
-		}
-	}
-	r.files = append(r.files, f)
-}
-
-// openPackets makes one input of files.
-func (r *Reader) openPackets(g packetGroup) *unit {
-	var streams []packet.Stream
-	size, begins := int64(0), make(map[string]string)
-	for _, f := range g.files {
-		streams = append(streams, f.Stream)
-		size += f.size
-		if begins[f.begins.run] == "" {
-			begins[f.begins.run] = f.Name
-		}
-	}
-	packets := packet.NewReader(streams, packet.Options{Limits: r.o.Limits, Policy: r.o.Strict})
-	r.packets = append(r.packets, packets)
-	return &unit{reader: windowItems{r: ingest.NewOnce(packets), label: cmp.Or(r.o.Label, g.label), first: g.files[0].Name, begins: begins}, size: size}
 }
 
 // summaries are what became of all packet files.
@@ -337,13 +305,36 @@ func (r *Reader) lookAll(all []candidate) error {
 
 // enter makes an input a part of what is read.
 func (r *Reader) enter(in *Input, src *metered) (err error) {
-	defer func() {
-		if err != nil && src != nil {
-			src.Close()
-		}
-	}()
 	defer bug.Contain(in.Path, &err)
-	in.Format.row().open(r, in, src)
+	var begins opening
+	if in.Format == Packets {
+		begins = openingOf(src)
+	}
+	if in.Bytes == ingest.UnknownSize {
+		r.piped[in] = src
+	} else {
+		src.Close()
+	}
+	row := in.Format.row()
+	switch {
+	case in.Format == Packets:
+		open := func() (io.ReadCloser, error) { return r.open(in) }
+		r.files = append(r.files, packetFile{packet.Stream{Name: in.Path, Open: open, Run: begins.run}, begins, r.meter.expect(in.Bytes)})
+		return nil
+	case in.Format == SQLite:
+		if r.nsight = append(r.nsight, in); r.o.Want == Communication {
+			return nil
+		}
+	case row.record != nil:
+		r.recorded = append(r.recorded, in)
+		return nil
+	}
+	shared := in.Path
+	if row.together != nil {
+		shared = row.together(r, in)
+	}
+	u := r.unitOf(row, shared)
+	u.inputs, u.size = append(u.inputs, in), u.size+r.meter.expect(in.Bytes)
 	return nil
 }
 
@@ -387,9 +378,9 @@ func (r *Reader) Next() (Item, error) {
 			break
 		}
 		u := r.units[0]
-		item, err := r.take(u)
+		item, err := u.take()
 		if err == nil {
-			if _, ok := u.reader.(*nsightRun); ok && item.Window != nil {
+			if item = r.named(item, cmp.Or(item.Path, item.at)); u.format == SQLite && item.Window != nil {
 				r.exported[item.folder] = item.Window.Run
 			}
 			if err := r.behind(item); err != nil {
@@ -405,25 +396,13 @@ func (r *Reader) Next() (Item, error) {
 			return item, nil
 		}
 		r.units = r.units[1:]
-		if closing := u.close(); err == io.EOF && closing != nil {
-			err = closing
-		}
+		u.close()
 		r.meter.finish(u.size)
 		if err != io.EOF {
 			r.refuse(u, err)
 		}
 	}
 	return Item{}, r.err
-}
-
-// take is the next item of a unit, under the name of its run.
-func (r *Reader) take(u *unit) (item Item, err error) {
-	defer bug.Contain(u.name(), &err)
-	if item, err = u.next(); err != nil {
-		return Item{}, err
-	}
-	u.count(item)
-	return r.named(item, u.at(item)), nil
 }
 
 // behind says why what belongs to the windows of a run cannot be used by a
@@ -469,8 +448,8 @@ func (r *Reader) refuse(u *unit, err error) {
 	var placed *input.Error
 	switch {
 	case slices.ContainsFunc(r.Problems(), func(p Problem) bool { return p.Err == err }): // the unit has noted it
-	case u.input != nil:
-		r.problems = append(r.problems, Problem{u.input.Path, err})
+	case len(u.inputs) > 0 && u.together == nil:
+		r.problems = append(r.problems, Problem{u.inputs[0].Path, err})
 	case errors.As(err, &placed):
 		r.problems = append(r.problems, Problem{placed.Pos.File, err})
 	case bug.In(err) != nil:
@@ -543,17 +522,19 @@ func (r *Reader) Inputs() []Input {
 
 // Close closes what is still open.
 func (r *Reader) Close() error {
-	var errs []error
 	for _, u := range r.units {
-		errs = append(errs, u.close())
+		u.close()
+	}
+	for _, src := range r.piped {
+		src.Close()
 	}
 	r.units = nil
 	if r.kept != nil {
-		errs = append(errs, r.kept.Close())
+		r.kept.Close()
 		r.kept = nil
 	}
 	if r.err == nil {
 		r.err = io.EOF
 	}
-	return errors.Join(errs...)
+	return nil
 }

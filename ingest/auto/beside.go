@@ -1,7 +1,6 @@
 package auto
 
 import (
-	"io"
 	"os"
 	"strings"
 
@@ -30,35 +29,31 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// tableItems are the windows of a table, with what lies beside it if anything
-// does; file, if any, is closed with them. It closes both where that cannot be opened.
-func (r *Reader) tableItems(windows ingest.WindowReader, file io.Closer, table string) (itemReader, error) {
+// tableOf hands on the windows of a table, with what lies beside it if anything does, and closes it.
+func (u *unit) tableOf(windows ingest.WindowReader, give func(Item) bool) error {
+	r, path := u.r, packet.Beside(u.inputs[0].Path)
 	a, isArchive := windows.(*archive.Reader)
 	if isArchive {
 		a.Beside(r.o.Threads)
 	}
-	if file != nil {
-		windows = withSource{windows, file}
-	}
-	path := packet.Beside(table)
-	if !exists(path) {
-		if isArchive && a.HasArrivals() {
-			if err := r.lost(path); err != nil {
-				windows.Close()
-				return nil, err
-			}
+	if exists(path) {
+		src, err := ingest.Open(path, r.o.Limits)
+		if err != nil {
+			windows.Close()
+			return err
 		}
-		if !isArchive || !a.Ascends() {
-			windows = ingest.NewOnce(windows)
+		return u.windows(ingest.NewOnce(packet.WithBeside(windows, src, path, r.o.Limits)), give)
+	}
+	if isArchive && a.HasArrivals() {
+		if err := r.lost(path); err != nil {
+			windows.Close()
+			return err
 		}
-		return windowItems{r: windows, path: table}, nil
 	}
-	src, err := ingest.Open(path, r.o.Limits)
-	if err != nil {
-		windows.Close()
-		return nil, err
+	if !isArchive || !a.Ascends() {
+		windows = ingest.NewOnce(windows)
 	}
-	return windowItems{r: ingest.NewOnce(packet.WithBeside(windows, src, path, r.o.Limits)), path: table}, nil
+	return u.windows(windows, give)
 }
 
 // lost notes as a problem that nothing is at path beside an archive which says

@@ -2,38 +2,15 @@ package auto
 
 import (
 	"cmp"
-	"errors"
-	"io"
 	"maps"
 	"path/filepath"
 	"slices"
 
-	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/nsight"
 	"github.com/sfstat/sfstat/internal/bug"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/input"
 )
-
-// addCalls puts a debug log of NCCL, or a dump of its Inspector, to the others; it is
-// opened by its path, unless it comes through a pipe, which is read once.
-func (r *Reader) addCalls(in *Input, src *metered) {
-	if r.recorded = append(r.recorded, in); in.Bytes == ingest.UnknownSize {
-		r.piped[in] = src.Source
-		return
-	}
-	src.Close()
-}
-
-// callJobs are the calls and kernels of NCCL as items, one for each job that has a
-// debug log, a dump of NCCL's Inspector, or an export of Nsight Systems with what NCCL attached to its ranges.
-// Jobs are told apart when the runs are known.
-type callJobs struct {
-	r    *Reader
-	jobs []callJob
-	of   int // how many there are
-	told bool
-}
 
 // callJob is the logs of one job, then dumps of the Inspector, then exports.
 type callJob []*Input
@@ -53,34 +30,24 @@ func (j callJob) tells() bool {
 	})
 }
 
-func (q *callJobs) Close() error {
-	var errs []error
-	for _, src := range q.r.piped {
-		errs = append(errs, src.Close())
-	}
-	return errors.Join(errs...)
-}
-
-func (q *callJobs) Next() (Item, error) {
-	if !q.told {
-		q.told, q.jobs = true, q.r.callJobs()
-		q.of = len(q.jobs)
-	}
-	for len(q.jobs) > 0 {
-		j := q.jobs[0]
-		q.jobs = q.jobs[1:]
+// calls hands on the calls and kernels of NCCL, one item for each job that has a
+// debug log, a dump of NCCL's Inspector, or an export of Nsight Systems with what NCCL attached to its ranges.
+// Jobs are told apart now that the runs are known.
+func (u *unit) calls(give func(Item) bool) error {
+	r, jobs := u.r, u.r.callJobs()
+	for _, j := range jobs {
 		folder := filepath.Dir(j[0].Path)
-		c, err := q.r.load(j, q.of, folder)
+		c, err := r.load(j, len(jobs), folder)
 		if err != nil {
-			if err := q.r.refuseFile(folder, err); err != nil {
-				return Item{}, err
+			if err := r.refuseFile(folder, err); err != nil {
+				return err
 			}
 		}
-		if c != nil {
-			return Item{Comm: c, Path: folder}, nil
+		if c != nil && !give(Item{Comm: c, Path: folder}) {
+			return nil
 		}
 	}
-	return Item{}, io.EOF
+	return nil
 }
 
 // callJobs are the jobs: one for each folder, or of all folders where these are of

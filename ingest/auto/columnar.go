@@ -11,7 +11,6 @@ import (
 	"github.com/sfstat/sfstat/ingest/optrace"
 	"github.com/sfstat/sfstat/internal/parquet"
 	"github.com/sfstat/sfstat/trace/input"
-	"github.com/sfstat/sfstat/trace/operator"
 )
 
 // columnar is a Parquet file that is open: an archive, a table of windows or an
@@ -34,6 +33,13 @@ func openColumnar(path string) (columnar, error) {
 	return columnar{parquet.Input{R: f, Size: info.Size(), Name: path}, f}, nil
 }
 
+// kept is an archive that was opened to see what it is. The first of the inputs is, and
+// stays open until its turn comes: its footer is read once.
+type kept struct {
+	path string
+	*archive.Reader
+}
+
 // columnarAt tells what the Parquet file at path is.
 func (r *Reader) columnarAt(path string) (Format, error) {
 	c, err := openColumnar(path)
@@ -41,7 +47,13 @@ func (r *Reader) columnarAt(path string) (Format, error) {
 		return Archive, err
 	}
 	defer c.file.Close()
-	return r.formatOf(c.Input)
+	format, err := r.formatOf(c.Input)
+	if err == nil && format == Archive && r.kept == nil {
+		if a, err := archive.Open(path, r.o.Limits); err == nil {
+			r.kept = &kept{path, a}
+		}
+	}
+	return format, err
 }
 
 // formatOf tells by its columns what a Parquet file is. What is none of the others
@@ -66,29 +78,51 @@ func (r *Reader) formatOf(in parquet.Input) (Format, error) {
 	return Archive, err
 }
 
-// openTable opens an archive or another table of windows, or what of a stream must be
+// table hands on the windows of an archive or another table of windows, or what of a stream must be
 // read to its end to know.
-func (r *Reader) openTable(in *Input, src *metered) (itemReader, error) {
-	if in.Bytes == ingest.UnknownSize {
-		return r.spool(in, src)
-	}
+func (u *unit) table(give func(Item) bool) error {
+	in, r := u.inputs[0], u.r
 	if k := r.kept; k != nil && k.path == in.Path {
 		r.kept = nil
-		return r.tableItems(k.Reader, nil, in.Path)
+		return u.tableOf(k.Reader, give)
 	}
 	c, err := openColumnar(in.Path)
-	if err != nil {
-		return nil, err
+	if piped := r.piped[in]; piped != nil {
+		c, err = r.spool(in, piped)
 	}
-	return r.items(in, c)
+	if err != nil {
+		return err
+	}
+	defer c.file.Close()
+	var windows ingest.WindowReader
+	switch in.Format {
+	case OperatorTrace, LaunchedOperators:
+		m, err := metaOf(in.Path)
+		if err != nil {
+			return err
+		}
+		t, err := optrace.ReadParquet(c.Input, m, r.o.Limits)
+		if err == nil {
+			in.Ops += t.Len()
+			give(operatorsOf(t, in.Path))
+		}
+		return err
+	case WideParquet:
+		windows, err = csv.NewParquetReader(c.Input, r.tables())
+	default:
+		windows, err = archive.NewReader(c.R, c.Size, c.Name, r.o.Limits)
+	}
+	if err != nil {
+		return err
+	}
+	return u.tableOf(windows, give)
 }
 
 // spool copies a Parquet stream to a temporary file, since it is read from its end.
-func (r *Reader) spool(in *Input, src *metered) (itemReader, error) {
-	defer src.Close()
+func (r *Reader) spool(in *Input, src *metered) (columnar, error) {
 	f, err := os.CreateTemp("", "sfstat-*.parquet")
 	if err != nil {
-		return nil, err
+		return columnar{}, err
 	}
 	c := columnar{parquet.Input{R: f, Name: src.Name()}, temporary{f}}
 	if c.Size, err = io.Copy(f, src); err == nil {
@@ -99,33 +133,8 @@ func (r *Reader) spool(in *Input, src *metered) (itemReader, error) {
 	}
 	if err != nil {
 		c.file.Close()
-		return nil, err
 	}
-	return r.items(in, c)
-}
-
-// items are what a Parquet file of a known format holds. Where that cannot be read the
-// file is closed.
-func (r *Reader) items(in *Input, c columnar) (_ itemReader, err error) {
-	var windows ingest.WindowReader
-	switch in.Format {
-	case OperatorTrace, LaunchedOperators:
-		m, err := metaOf(in.Path)
-		if err != nil {
-			c.file.Close()
-			return nil, err
-		}
-		return operatorFile(in.Path, c.file, func() (*operator.Trace, error) { return optrace.ReadParquet(c.Input, m, r.o.Limits) }), nil
-	case WideParquet:
-		windows, err = csv.NewParquetReader(c.Input, r.tables())
-	default:
-		windows, err = archive.NewReader(c.R, c.Size, c.Name, r.o.Limits)
-	}
-	if err != nil {
-		c.file.Close()
-		return nil, err
-	}
-	return r.tableItems(windows, c.file, in.Path)
+	return c, err
 }
 
 // temporary is a file that goes when it is closed.

@@ -107,18 +107,15 @@ func (r *Reader) join(j callJob) (*comms.Record, error) {
 // record reads one file, unless it is a copy of one before it.
 func (r *Reader) record(in *Input, name string, to recorder, seen beginnings) (err error) {
 	defer bug.Contain(in.Path, &err)
-	src := r.piped[in]
-	if src == nil {
-		if src, err = r.source(in.Path); err != nil {
-			return err
-		}
-		if err = seen.copied(in.Path, src, r.o.Limits); err != nil {
-			src.Close()
-			return err
-		}
+	src, err := r.open(in)
+	if err != nil {
+		return err
 	}
 	defer src.Close()
-	return to.read(src, name)
+	if err := seen.copied(in.Path, src.Source, r.o.Limits); err != nil {
+		return err
+	}
+	return to.read(src.Source, name)
 }
 
 // names are what results call the files of a job. Those that would go by one name go by their paths.

@@ -5,9 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -42,7 +40,6 @@ func boom(what string) { panic(what) }
 type panicking struct{}
 
 func (panicking) Read([]byte) (int, error) { boom("reading"); return 0, nil }
-func (panicking) Next() (Item, error)      { boom("reading"); return Item{}, nil }
 func (panicking) Close() error             { return nil }
 func (panicking) comms() []*comms.Record   { return nil }
 func (panicking) read(*ingest.Source, string) error {
@@ -68,7 +65,7 @@ func badFile(t *testing.T, f Format) string {
 
 // goodAlone reads a folder with a good recording and a file that meets a bug. The windows are those
 // of the good one, and the bug is an error of the other file.
-func goodAlone(t *testing.T, bad string, after func(*Reader)) {
+func goodAlone(t *testing.T, bad string) {
 	t.Helper()
 	good := some(1)
 	dir := folderOf(t, map[string]string{"good.jsonl": packets(t, good), "victim": bad})
@@ -77,9 +74,6 @@ func goodAlone(t *testing.T, bad string, after func(*Reader)) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	if after != nil {
-		after(r)
-	}
 	var got []*trace.Window
 	for {
 		item, err := r.Next()
@@ -126,7 +120,7 @@ func TestRecognitionPanics(t *testing.T) {
 					return sniff(b)
 				}
 			})
-			goodAlone(t, victim, nil)
+			goodAlone(t, victim)
 			path := filepath.Join(folderOf(t, map[string]string{"victim": victim}), "victim")
 			if h := Holds(path, ingest.Limits{}); h.Windows || h.More || h.Readings {
 				t.Errorf("it holds %+v, expected nothing", h)
@@ -139,68 +133,40 @@ func TestRecognitionPanics(t *testing.T) {
 	}
 }
 
-// TestOpeningPanics: the same of what opens a file.
-func TestOpeningPanics(t *testing.T) {
-	for f := Unknown; f <= Empty; f++ {
-		if f.row().open == nil {
-			continue
-		}
-		t.Run(f.String(), func(t *testing.T) {
-			bad := badFile(t, f)
-			open := f.row().open
-			changed(t, f, func(r *row) {
-				r.open = func(r *Reader, in *Input, src *metered) {
-					if filepath.Base(in.Path) == "victim" {
-						boom("opening")
-					}
-					open(r, in, src)
-				}
-			})
-			goodAlone(t, bad, nil)
-		})
-	}
-}
-
 // TestReadingPanics: the same of each reader, when its turn comes.
 func TestReadingPanics(t *testing.T) {
 	for f := Unknown; f <= Empty; f++ {
-		if f.row().open == nil {
+		if f.row().read == nil {
 			continue
 		}
 		t.Run(f.String(), func(t *testing.T) {
 			bad := badFile(t, f)
-			var after func(*Reader)
 			switch {
-			case f == Packets:
-				open := f.row().open
-				changed(t, f, func(r *row) {
-					r.open = func(r *Reader, in *Input, src *metered) {
-						open(r, in, src)
-						if filepath.Base(in.Path) == "victim" {
-							r.files[len(r.files)-1].R = panicking{}
-						}
-					}
-				})
 			case f.row().profile != nil: // in a goroutine
 				changed(t, f, func(r *row) {
-					r.profile = func(*profiles, *Input, *atomic.Int64) (*profile.Rank, error) { boom("reading"); return nil, nil }
+					r.profile = func(*unit, *Input) (*profile.Rank, error) { boom("reading"); return nil, nil }
 				})
 			case f == TrainLog:
 				t.Skip("it is not read beside packets")
-			case f == SQLite: // package nsight has a test of its own
-				after = func(r *Reader) {
-					i := slices.IndexFunc(r.units, func(u *unit) bool { _, ok := u.reader.(*nsightRun); return ok })
-					r.units[i].reader.(*nsightRun).load = func() error { boom("reading"); return nil }
-				}
-			case f.row().record != nil:
+			case f.row().record != nil && f != SQLite:
 				changed(t, f, func(r *row) { r.record = func(ingest.Limits) recorder { return panicking{} } })
 			default:
-				after = func(r *Reader) {
-					i := slices.IndexFunc(r.units, func(u *unit) bool { return u.input != nil && filepath.Base(u.input.Path) == "victim" })
-					r.units[i].open = func(*metered) (itemReader, error) { return panicking{}, nil }
-				}
+				read := f.row().read
+				changed(t, f, func(r *row) {
+					r.read = func(u *unit, give func(Item) bool) error {
+						if len(u.inputs) > 0 && filepath.Base(u.inputs[0].Path) == "victim" {
+							boom("reading")
+						}
+						for i := range u.group.files {
+							if filepath.Base(u.group.files[i].Name) == "victim" {
+								u.group.files[i].Stream = packet.Stream{Name: u.group.files[i].Name, R: panicking{}}
+							}
+						}
+						return read(u, give)
+					}
+				})
 			}
-			goodAlone(t, bad, after)
+			goodAlone(t, bad)
 		})
 	}
 }
@@ -243,7 +209,9 @@ func TestJoiningPanics(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.units[0].reader = windowItems{r: ingest.NewOnce(joining{}), first: filepath.Join(dir, "good.jsonl")}
+	joined := *r.units[0].row
+	joined.read = func(u *unit, give func(Item) bool) error { return u.windows(joining{}, give) }
+	r.units[0].row = &joined
 	n := 0
 	for _, err = r.Next(); err == nil; _, err = r.Next() {
 		n++

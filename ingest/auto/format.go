@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"sync/atomic"
 
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/csv"
@@ -76,6 +75,19 @@ const (
 	nothing contents = 0
 )
 
+// turn is when a unit is read: what may name no run of its own comes behind what does.
+type turn uint8
+
+const (
+	byPath turn = iota
+	trainings
+	profilers
+	exports
+	operations
+	enterings
+	callers
+)
+
 // row is all that this package knows of a format. To add one: a constant
 // above, a row below, and the reader in a folder of its own.
 type row struct {
@@ -85,11 +97,14 @@ type row struct {
 	gives  contents
 	half   bool   // it is a part of a recording, the rest of which lies beside
 	listed string // what the list of supported inputs calls it, with others where they go by one name
-	// open makes inputs that are read here a part of what r will read. Where it
-	// is nil, another command reads them, or nobody.
-	open func(r *Reader, in *Input, src *metered)
-	// profile reads the profile of a rank, for [Reader.addProfile].
-	profile func(p *profiles, in *Input, consumed *atomic.Int64) (*profile.Rank, error)
+	// read hands on what a unit of the format holds, until that is not taken any more. Where it is nil,
+	// another command reads such inputs, or nobody.
+	read func(u *unit, give func(Item) bool) error
+	turn turn
+	// together is what inputs share that are read in one go, such as their folder; nil: each is read by itself.
+	together func(*Reader, *Input) string
+	// profile reads the profile of a rank, for [unit.profiles].
+	profile func(u *unit, in *Input) (*profile.Rank, error)
 	// record reads the calls and kernels of NCCL in inputs of the format, for
 	// [Reader.join]; nil where there are none that name communicators and sizes.
 	record func(ingest.Limits) recorder
@@ -105,20 +120,20 @@ var formats []row
 
 func init() { // its functions look at it
 	formats = []row{
-		{format: Archive, name: "window archive", listed: "stage times (CSV, Parquet)", sniff: magic("PAR1"), gives: windows, open: opener((*Reader).openTable),
+		{format: Archive, name: "window archive", listed: "stage times (CSV, Parquet)", sniff: magic("PAR1"), gives: windows, read: (*unit).table,
 			noun: "a window archive, which holds stage windows and not single operations"},
 		{format: SQLite, name: "Nsight Systems export", listed: "Nsight Systems exports (SQLite)", sniff: magic(nsight.Magic), gives: windows | operators | devices | calls,
-			open: (*Reader).addExport, record: eachFile(readExport)},
+			read: (*unit).exports, turn: exports, together: exportFolder, record: eachFile(readExport)},
 		{format: XPlane, name: "XPlane profile", listed: "XPlane profiles of JAX and TensorFlow (.xplane.pb)", sniff: func(b beginning) bool { return xplane.Recognise(b.all) }, gives: windows | operators | devices,
-			open: (*Reader).addProfile, profile: (*profiles).readXPlane, noun: "an XPlane profile (.xplane.pb)"},
+			read: (*unit).profiles, turn: profilers, together: profileFolder, profile: (*unit).readXPlane, noun: "an XPlane profile (.xplane.pb)"},
 		{format: UTF16, name: "UTF-16 text", sniff: func(b beginning) bool { return wide(b.all) }},
 		{format: Packed, name: "packed file", sniff: packed},
 		{format: Empty, name: "empty", sniff: func(b beginning) bool { return len(b.text) == 0 }},
 		{format: FlightRecorder, name: "Flight Recorder dump", listed: "dumps of PyTorch's Flight Recorder (pickles, JSON)", half: true, sniff: func(b beginning) bool { return flightrecorder.Recognise(b.all) }, gives: entries,
-			open: opener((*Reader).openFlightRecorder), noun: "a Flight Recorder dump, which has no stages: sfstat diagnose names the late rank, sfstat arrivals says who is late where, sfstat hang who is missing"},
+			read: whole((*Reader).readFlightRecorder), turn: enterings, noun: "a Flight Recorder dump, which has no stages: sfstat diagnose names the late rank, sfstat arrivals says who is late where, sfstat hang who is missing"},
 		{format: StackDump, name: "stack dump", listed: "stacks of ranks (py-spy dump)", half: true, sniff: func(b beginning) bool { return pyspy.Recognise(b.text) }, gives: entries,
-			open: opener((*Reader).openStack), noun: "the stack of a rank by py-spy, which sfstat hang compares with those of the others"},
-		{format: RASReport, name: "RAS report", listed: "reports of NCCL's RAS (JSON)", half: true, sniff: object(ncclras.Recognise), gives: entries, open: opener((*Reader).openRAS),
+			read: whole((*Reader).readStack), turn: enterings, noun: "the stack of a rank by py-spy, which sfstat hang compares with those of the others"},
+		{format: RASReport, name: "RAS report", listed: "reports of NCCL's RAS (JSON)", half: true, sniff: object(ncclras.Recognise), gives: entries, read: whole((*Reader).readRAS), turn: enterings,
 			noun: "a report of NCCL's RAS, from which sfstat hang says which rank is behind"},
 		{format: RASText, name: "RAS text", sniff: plain(func(text []byte) bool {
 			return hasAny(text, "\nJob summary\n===") && hasAny(text, "\nCommunicators...")
@@ -126,36 +141,36 @@ func init() { // its functions look at it
 			noun: "a report of NCCL's RAS in words, which has no counts of most ranks: ask for JSON (ncclras -f json > ras_1.json, NCCL 2.28.7 on), which sfstat hang reads"},
 		{format: Arrivals, name: "arrivals", sniff: object(holding(`"` + packet.BesideSchema + `"`)),
 			noun: "epochs and arrivals of windows in a table, which is not beside it: that of X.parquet is X.parquet" + packet.BesideSuffix},
-		{format: Packets, name: "packets", listed: "packets (JSON Lines)", sniff: object(isPacket), gives: windows, open: (*Reader).addPackets,
+		{format: Packets, name: "packets", listed: "packets (JSON Lines)", sniff: object(isPacket), gives: windows, read: (*unit).packets,
 			noun: "packets, which hold stage windows and not single operations"},
-		{format: InspectorDump, name: "Inspector dump", listed: "dumps of NCCL's Inspector (JSON)", sniff: object(inspector.Recognise), gives: calls, open: (*Reader).addCalls, record: newDumps,
+		{format: InspectorDump, name: "Inspector dump", listed: "dumps of NCCL's Inspector (JSON)", sniff: object(inspector.Recognise), gives: calls, read: (*unit).calls, record: newDumps,
 			noun: "a dump of NCCL's Inspector, which sfstat comm reads"},
-		{format: Kineto, name: "profiler trace", listed: "PyTorch profiler traces (JSON)", sniff: object(isProfilerTrace), gives: windows | operators | devices, open: (*Reader).addProfile, profile: (*profiles).readKineto,
+		{format: Kineto, name: "profiler trace", listed: "PyTorch profiler traces (JSON)", sniff: object(isProfilerTrace), gives: windows | operators | devices, read: (*unit).profiles, turn: profilers, together: profileFolder, profile: (*unit).readKineto,
 			noun: "a PyTorch profiler trace (Kineto JSON), which sfstat diagnose reads"},
-		{format: NCCLLog, name: "NCCL log", listed: "NCCL debug logs beside a recording of the same job", sniff: isLog, gives: calls, open: (*Reader).addCalls, record: newLogs, noun: "an NCCL debug log, which sfstat comm reads"},
-		{format: KernelLog, name: "kernel log", listed: monitored, sniff: plain(telemetry.KernelLog.Recognises), gives: readings, open: monitoring(telemetry.KernelLog),
+		{format: NCCLLog, name: "NCCL log", listed: "NCCL debug logs beside a recording of the same job", sniff: isLog, gives: calls, read: (*unit).calls, turn: callers, record: newLogs, noun: "an NCCL debug log, which sfstat comm reads"},
+		{format: KernelLog, name: "kernel log", listed: monitored, sniff: plain(telemetry.KernelLog.Recognises), gives: readings, read: monitoring(telemetry.KernelLog),
 			noun: "a host's kernel log, which sfstat diagnose reads beside a recording of the job"},
-		{format: GPULines, name: "GPU monitor", listed: monitored, sniff: plain(telemetry.Lines.Recognises), gives: readings, open: monitoring(telemetry.Lines),
+		{format: GPULines, name: "GPU monitor", listed: monitored, sniff: plain(telemetry.Lines.Recognises), gives: readings, read: monitoring(telemetry.Lines),
 			noun: "readings of GPUs, which sfstat diagnose reads beside a recording of the job"},
-		{format: Metrics, name: "metrics", listed: monitored, sniff: plain(telemetry.Metrics.Recognises), gives: readings, open: monitoring(telemetry.Metrics),
+		{format: Metrics, name: "metrics", listed: monitored, sniff: plain(telemetry.Metrics.Recognises), gives: readings, read: monitoring(telemetry.Metrics),
 			noun: "metrics of a host, which sfstat diagnose reads beside a recording of the job"},
 		{format: ROCmTrace, name: "rocprofv3 trace", sniff: isROCmTrace, noun: "a trace of rocprofv3, which marks no steps and names no ranks: profile with torch.profiler, which has the same kernels on ROCm, " +
 			"or record RCCL's calls (NCCL_DEBUG=INFO, or its profiler with ACCL_PROFILER_OUTPUT_DIR)"},
-		{format: GPUTable, name: "GPU readings", listed: monitored, sniff: plain(telemetry.Table.Recognises), gives: readings, open: monitoring(telemetry.Table),
+		{format: GPUTable, name: "GPU readings", listed: monitored, sniff: plain(telemetry.Table.Recognises), gives: readings, read: monitoring(telemetry.Table),
 			noun: "readings of GPUs, which sfstat diagnose reads beside a recording of the job"},
-		{format: TrainLog, name: "training log", listed: "logs of training programs with times of steps", sniff: func(b beginning) bool { return bytes.IndexByte(b.all, 0) < 0 && trainlog.Recognise(b.text) }, gives: windows, open: (*Reader).addTrainLog,
+		{format: TrainLog, name: "training log", listed: "logs of training programs with times of steps", sniff: func(b beginning) bool { return bytes.IndexByte(b.all, 0) < 0 && trainlog.Recognise(b.text) }, gives: windows, read: (*unit).trainLogs, turn: trainings, together: logFolder,
 			noun: "a training program's log of its steps"},
-		{format: ToolReports, name: "tool report", listed: "reports of straggler detectors (Megatron, NVRx, DeepSpeed, TraceML)", gives: readings, open: opener((*Reader).openToolReports),
+		{format: ToolReports, name: "tool report", listed: "reports of straggler detectors (Megatron, NVRx, DeepSpeed, TraceML)", gives: readings, read: whole((*Reader).readToolReport),
 			sniff: func(b beginning) bool { return bytes.IndexByte(b.all, 0) < 0 && detectors.Recognise(b.text) }, noun: "what another tool concludes of ranks, which sfstat diagnose shows beside a recording of the job"},
 		{format: JSON, name: "JSON", sniff: func(b beginning) bool { return b.json }, noun: "JSON, but neither packets nor a profiler trace"},
 		{format: Binary, name: "binary data", sniff: isBinary, noun: "binary data"},
 		{format: LaunchedOperators, name: "operator trace", listed: "operator traces (CSV, Parquet)", half: true, sniff: withColumns(func(c []string) bool { return isOperators(c) && optrace.Launched(c) }),
-			gives: operators, open: opener((*Reader).openOperators), noun: "an operator trace, which holds single operations and not stage windows"},
-		{format: OperatorTrace, name: "operator trace", listed: "operator traces (CSV, Parquet)", sniff: withColumns(isOperators), gives: operators, open: opener((*Reader).openOperators),
+			gives: operators, read: whole((*Reader).readOperators), turn: operations, noun: "an operator trace, which holds single operations and not stage windows"},
+		{format: OperatorTrace, name: "operator trace", listed: "operator traces (CSV, Parquet)", sniff: withColumns(isOperators), gives: operators, read: whole((*Reader).readOperators), turn: operations,
 			noun: "an operator trace, which holds single operations and not stage windows"},
-		{format: WideCSV, name: "wide CSV", listed: "stage times (CSV, Parquet)", sniff: withColumns(csv.Recognizes), gives: windows, open: opener((*Reader).openCSV),
+		{format: WideCSV, name: "wide CSV", listed: "stage times (CSV, Parquet)", sniff: withColumns(csv.Recognizes), gives: windows, read: (*unit).csv,
 			noun: "a wide CSV, which holds stage windows and not single operations"},
-		{format: WideParquet, name: "wide Parquet", listed: "stage times (CSV, Parquet)", gives: windows, open: opener((*Reader).openTable),
+		{format: WideParquet, name: "wide Parquet", listed: "stage times (CSV, Parquet)", gives: windows, read: (*unit).table,
 			noun: "a wide table (Parquet), which holds stage windows and not single operations"},
 		{format: OperatorMeta, name: "meta file", sniff: looksLikeMeta},
 		{format: Text, name: "text", noun: "text"},
@@ -176,7 +191,7 @@ func (f Format) row() *row {
 func (f Format) String() string { return f.row().name }
 
 // Readable reports whether inputs of this format can be read.
-func (f Format) Readable() bool { return f.row().open != nil }
+func (f Format) Readable() bool { return f.row().read != nil }
 
 // Monitors reports whether inputs of this format are what monitoring recorded.
 func (f Format) Monitors() bool { return f.row().gives == readings }
@@ -195,7 +210,7 @@ func (w Wanted) supported() string {
 	}
 	var all []string
 	for f := Unknown; f <= Empty; f++ {
-		if r := f.row(); r.open != nil && f.gives(w) && !slices.Contains(all, r.listed) {
+		if r := f.row(); r.read != nil && f.gives(w) && !slices.Contains(all, r.listed) {
 			all = append(all, r.listed)
 		}
 	}

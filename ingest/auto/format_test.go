@@ -11,11 +11,11 @@ func TestRows(t *testing.T) {
 	rows := map[Format]int{}
 	for _, r := range formats {
 		rows[r.format]++
-		if r.open != nil && r.gives == nothing {
+		if r.read != nil && r.gives == nothing {
 			t.Errorf("%s is opened and gives nothing", r.name)
 		}
-		if (r.open == nil) != (r.listed == "") {
-			t.Errorf("%s: a list calls it %q, and it is opened: %t", r.name, r.listed, r.open != nil)
+		if (r.read == nil) != (r.listed == "") {
+			t.Errorf("%s: a list calls it %q, and it is opened: %t", r.name, r.listed, r.read != nil)
 		}
 	}
 	for f := Unknown; f <= Empty; f++ {

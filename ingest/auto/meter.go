@@ -1,14 +1,19 @@
 package auto
 
-import "github.com/sfstat/sfstat/ingest"
+import (
+	"sync/atomic"
+
+	"github.com/sfstat/sfstat/ingest"
+)
 
 // meter adds up what was read of all inputs, as they are stored.
 type meter struct {
-	report      func(done, total int64)
-	done, total int64
-	unknown     bool // the size of some input
-	reported    int64
-	finished    int64 // bytes of the units that were read
+	report   func(done, total int64)
+	done     atomic.Int64
+	total    int64
+	unknown  bool // the size of some input
+	reported int64
+	finished int64 // bytes of the units that were read
 }
 
 // between reports lie at least so many bytes.
@@ -27,22 +32,20 @@ func (m *meter) expect(size int64) int64 {
 
 // finish notes that inputs of the given size were read, or given up.
 func (m *meter) finish(size int64) {
-	m.finished = max(m.finished+size, m.done)
-	m.add(m.finished - m.done)
+	m.finished = max(m.finished+size, m.done.Load())
+	m.done.Store(m.finished)
+	m.tell()
 }
 
-// watch adds up what is read of src.
-func (m *meter) watch(src *ingest.Source) *metered { return &metered{Source: src, add: m.add} }
-
-func (m *meter) add(n int64) {
-	m.done += n
-	if m.done-m.reported >= reportEvery {
+// tell reports if enough was read since it did.
+func (m *meter) tell() {
+	if m.done.Load()-m.reported >= reportEvery {
 		m.say()
 	}
 }
 
 func (m *meter) say() {
-	m.reported = m.done
+	m.reported = m.done.Load()
 	if m.report == nil {
 		return
 	}
@@ -50,20 +53,23 @@ func (m *meter) say() {
 	if m.unknown {
 		total = 0
 	}
-	m.report(m.done, total)
+	m.report(m.reported, total)
 }
 
-// metered is a source that tells how much more of it was consumed.
+// metered is a source of which the meter counts what was consumed.
 type metered struct {
 	*ingest.Source
-	add  func(n int64)
-	seen int64
+	m     *meter
+	quiet bool // it is read in another goroutine, and who waits for that reports
+	seen  int64
 }
 
 func (m *metered) Read(p []byte) (int, error) {
 	n, err := m.Source.Read(p)
 	now := m.Source.Consumed()
-	m.add(now - m.seen)
-	m.seen = now
+	m.m.done.Add(now - m.seen)
+	if m.seen = now; !m.quiet {
+		m.m.tell()
+	}
 	return n, err
 }

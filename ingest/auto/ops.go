@@ -64,18 +64,35 @@ func stem(path string) string {
 	return name
 }
 
-// openOperators opens an operator trace, CSV or Parquet, with its meta file.
-func (r *Reader) openOperators(in *Input, src *metered) (itemReader, error) {
-	if head, _ := src.Peek(sniffed); sniff(head) == Archive { // which it is not, being an operator trace
-		src.Close()
-		return r.openTable(in, nil)
-	}
+// readOperators reads an operator trace, CSV or Parquet, with its meta file.
+func (r *Reader) readOperators(in *Input, src *metered) (Item, error) {
 	m, err := metaOf(in.Path)
 	if err != nil {
-		src.Close()
-		return nil, err
+		return Item{}, err
 	}
-	return operatorFile(in.Path, src, func() (*operator.Trace, error) { return optrace.ReadCSV(src, src.Name(), m, r.o.Limits) }), nil
+	var t *operator.Trace
+	if head, _ := src.Peek(sniffed); sniff(head) != Archive {
+		t, err = optrace.ReadCSV(src, src.Name(), m, r.o.Limits)
+	} else {
+		var c columnar
+		if c, err = openColumnar(in.Path); err == nil {
+			defer c.file.Close()
+			t, err = optrace.ReadParquet(c.Input, m, r.o.Limits)
+		}
+	}
+	if err != nil {
+		return Item{}, err
+	}
+	return operatorsOf(t, in.Path), nil
+}
+
+// operatorsOf is an operator trace as an item, which is named by its file where it names no run.
+func operatorsOf(t *operator.Trace, path string) Item {
+	unnamed := t.Run == ""
+	if unnamed {
+		t.Run = stem(path)
+	}
+	return Item{Ops: t, Path: path, Launched: t.Totals(), unnamed: unnamed}
 }
 
 // metaOf is the meta file beside an operator trace, nil where there is none.

@@ -1,80 +1,45 @@
 package auto
 
 import (
-	"errors"
 	"path/filepath"
-	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/sfstat/sfstat/engine/stages"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/kineto"
+	"github.com/sfstat/sfstat/ingest/nsight"
 	"github.com/sfstat/sfstat/internal/bug"
 	"github.com/sfstat/sfstat/internal/parallel"
+	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/profile"
 )
 
-// profiles is the profiler traces of one folder, which belong together: one
-// for each rank. They are read side by side, and make windows or operator
-// traces when all are.
-type profiles struct {
-	jobItems
-	folder string              // of all of them
-	piped  map[*Input]*metered // those that cannot be opened again
-}
-
-// addProfile puts a profiler trace to those of its folder.
-func (r *Reader) addProfile(in *Input, src *metered) {
-	size, folder := r.meter.expect(in.Bytes), profileFolder(in)
-	i := slices.IndexFunc(r.units, func(u *unit) bool {
-		p, ok := u.reader.(*profiles)
-		return ok && p.folder == folder && in.Path != ingest.Stdin
-	})
-	if i < 0 {
-		p := &profiles{jobItems: jobItems{r: r}, folder: folder, piped: make(map[*Input]*metered)}
-		p.load = p.readAll
-		i, r.units = len(r.units), append(r.units, &unit{reader: p})
-	}
-	p := r.units[i].reader.(*profiles)
-	p.inputs = append(p.inputs, in)
-	r.units[i].size += size
-	if in.Bytes == ingest.UnknownSize {
-		p.piped[in] = src
-	} else {
-		src.Close()
-	}
-}
-
-func (p *profiles) Close() error {
-	var errs []error
-	for _, src := range p.piped {
-		errs = append(errs, src.Close())
-	}
-	return errors.Join(errs...)
-}
-
-// readAll reads all files and makes the items. A file that is refused is a
+// profiles hands on what the profiler traces of one folder come to, which belong together: one
+// for each rank. They are read side by side. A file that is refused is a
 // problem; it is the error where it is the only one or nothing may be refused.
-func (p *profiles) readAll() error {
+func (u *unit) profiles(give func(Item) bool) error {
 	var ranks []*profile.Rank
-	for i, file := range p.sideBySide() {
+	for i, file := range u.sideBySide() {
 		if file.err == nil {
 			ranks = append(ranks, file.rank)
 			continue
 		}
-		p.inputs[i].Skipped = ""
-		if err := p.r.refuseFile(p.inputs[i].Path, file.err); err != nil {
+		u.inputs[i].Skipped = ""
+		if err := u.r.refuseFile(u.inputs[i].Path, file.err); err != nil {
 			return err
 		}
 	}
 	jobs := stages.Jobs(ranks)
 	for _, j := range jobs {
-		if err := p.convert(j, p.runName(j, len(jobs))); err != nil {
-			if err := p.r.refuseFile(j.Ranks[0].Source, err); err != nil {
+		items, err := u.convert(j, u.runName(j, len(jobs)))
+		if err != nil {
+			if err := u.r.refuseFile(j.Ranks[0].Source, err); err != nil {
 				return err
 			}
+		}
+		if !u.giveAll(items, give) {
+			return nil
 		}
 	}
 	return nil
@@ -82,16 +47,16 @@ func (p *profiles) readAll() error {
 
 // runName is the folder's name, or the file's where it is alone or the folder
 // holds several jobs.
-func (p *profiles) runName(j stages.Job, jobs int) string {
+func (u *unit) runName(j stages.Job, jobs int) string {
 	first := j.Ranks[0].Source
 	name := filepath.Base(first)
 	for _, ext := range []string{".gz", ".zst", ".json", ".trace", ".pt"} {
 		name = strings.TrimSuffix(name, ext)
 	}
-	if len(p.inputs) == 1 || first == ingest.Stdin {
+	if len(u.inputs) == 1 || first == ingest.Stdin {
 		return name
 	}
-	folder := p.folder
+	folder := u.folder
 	if abs, err := filepath.Abs(folder); err == nil {
 		folder = abs
 	}
@@ -108,46 +73,87 @@ type readProfile struct {
 }
 
 // sideBySide reads the files, as many at a time as there are processors.
-func (p *profiles) sideBySide() []readProfile {
-	var consumed atomic.Int64
-	all, ended := make([]readProfile, len(p.inputs)), make(chan struct{})
+func (u *unit) sideBySide() []readProfile {
+	all, ended := make([]readProfile, len(u.inputs)), make(chan struct{})
 	var reading parallel.Group
 	reading.Go(func() {
 		defer close(ended)
-		parallel.Do(len(p.inputs), 0, func(i int) { all[i].rank, all[i].err = p.readOne(p.inputs[i], &consumed) })
+		parallel.Do(len(u.inputs), 0, func(i int) { all[i].rank, all[i].err = u.readOne(u.inputs[i]) })
 	})
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
-	for seen, going := int64(0), true; going; {
+	for going := true; going; u.r.meter.tell() {
 		select {
 		case <-tick.C:
 		case <-ended:
 			going = false
 		}
-		now := consumed.Load()
-		p.r.meter.add(now - seen)
-		seen = now
 	}
 	reading.Wait()
 	return all
 }
 
 // readOne reads one file.
-func (p *profiles) readOne(in *Input, consumed *atomic.Int64) (_ *profile.Rank, err error) {
+func (u *unit) readOne(in *Input) (_ *profile.Rank, err error) {
 	defer bug.Contain(in.Path, &err)
-	return in.Format.row().profile(p, in, consumed)
+	return in.Format.row().profile(u, in)
 }
 
-func (p *profiles) readKineto(in *Input, consumed *atomic.Int64) (_ *profile.Rank, err error) {
-	var src *ingest.Source
-	if piped := p.piped[in]; piped != nil {
-		src = piped.Source
-	} else {
-		if src, err = ingest.Open(in.Path, p.r.o.Limits); err != nil {
-			return nil, err
-		}
-		defer src.Close()
+func (u *unit) readKineto(in *Input) (*profile.Rank, error) {
+	src, err := u.r.open(in)
+	if err != nil {
+		return nil, err
 	}
-	return kineto.Read(&metered{Source: src, add: func(n int64) { consumed.Add(n) }}, in.Path,
-		kineto.Options{Stages: p.r.o.Stages, Detail: wants[p.r.o.Want].detail})
+	defer src.Close()
+	src.quiet = true
+	return kineto.Read(src, in.Path, kineto.Options{Stages: u.r.o.Stages, Detail: wants[u.r.o.Want].detail})
+}
+
+// exports hands on what the exports of Nsight Systems in one folder come to, which are of one run. Those that are
+// refused are left out, unless nothing is left or all must be good.
+func (u *unit) exports(give func(Item) bool) error {
+	r := u.r
+	paths := make([]string, len(u.inputs))
+	for i, in := range u.inputs {
+		paths[i] = in.Path
+	}
+	name := filepath.Base(u.folder)
+	if len(paths) == 1 {
+		name = stem(paths[0])
+	}
+	r.meter.say() // nothing is known until all are read
+	ranks, problems := nsight.Read(paths, nsight.Options{Limits: r.o.Limits, Stages: r.o.Stages, Detail: wants[r.o.Want].detail})
+	for _, bad := range problems {
+		if r.o.Strict == FirstError || len(paths) == 1 {
+			return bad.Err
+		}
+		r.problems = append(r.problems, Problem(bad))
+	}
+	if len(problems) == len(paths) {
+		return nil
+	}
+	job := stages.Job{Ranks: ranks}
+	if jobs := stages.Jobs(ranks); len(jobs) == 1 { // steps numbered alike
+		job = jobs[0]
+	} else {
+		job.Notes = append(job.Notes, input.Note{Kind: input.NoteRecorder,
+			Text: "the exports were recorded at different times: are they of one run? Put those of each run in a folder of their own"})
+	}
+	items, err := u.convert(job, name)
+	u.giveAll(items, give)
+	return err
+}
+
+func exportFolder(_ *Reader, in *Input) string { return filepath.Dir(in.Path) }
+
+// sqlite says why an SQLite database is not read, nil when it is.
+func sqlite(src *ingest.Source) error {
+	at := input.Pos{File: src.Name()}
+	switch {
+	case src.Compression() != ingest.Plain:
+		return input.At(at, input.Bad(input.ErrFormat, "an SQLite database inside %s: unpack it first, its pages are read where they lie", src.Compression()))
+	case src.Size() == ingest.UnknownSize:
+		return input.At(at, input.Bad(input.ErrFormat, "an SQLite database that comes through a pipe: give the file by its name, its pages are read where they lie"))
+	}
+	return nsight.Check(src.Name())
 }

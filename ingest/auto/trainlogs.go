@@ -3,14 +3,12 @@ package auto
 import (
 	"cmp"
 	"errors"
-	"io"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/detectors"
 	"github.com/sfstat/sfstat/ingest/flightrecorder"
 	"github.com/sfstat/sfstat/ingest/trainlog"
@@ -18,30 +16,19 @@ import (
 	"github.com/sfstat/sfstat/trace/input"
 )
 
-// addTrainLog puts a log of a training program to the others; it is opened by its path.
-func (r *Reader) addTrainLog(in *Input, src *metered) {
-	l := &loggedRank{Input: in}
-	if in.Bytes == ingest.UnknownSize {
-		l.src = src
-	} else {
-		src.Close()
-	}
-	r.logged = append(r.logged, l)
-}
-
-// loggedRank is one log.
-type loggedRank struct {
-	*Input
-	src *metered // of a stream, which cannot be opened again
-}
-
 // ofRank is a folder of torchrun's, which has one for each rank.
 var ofRank = regexp.MustCompile(`^(?:rank[_-]?)?\d+$`)
 
-// folder is that of the logs of a job, and rank and host are as the path tells.
-func (l *loggedRank) place(pattern *regexp.Regexp) (folder string, rank int, host string) {
-	folder = dirOf(l.Path)
-	rank, host = flightrecorder.RankOf(l.Path, pattern)
+// logFolder is the folder of the logs of a job.
+func logFolder(r *Reader, in *Input) string {
+	folder, _, _ := placeOf(in.Path, r.o.Rank)
+	return folder
+}
+
+// placeOf is the folder of the logs of a job that a log is of, and its rank and host as its path tells.
+func placeOf(path string, pattern *regexp.Regexp) (folder string, rank int, host string) {
+	folder = dirOf(path)
+	rank, host = flightrecorder.RankOf(path, pattern)
 	name := filepath.Base(folder)
 	if rank < 0 && pattern == nil && ofRank.MatchString(name) {
 		rank, _ = strconv.Atoi(strings.TrimLeft(name, "rank_-"))
@@ -50,29 +37,17 @@ func (l *loggedRank) place(pattern *regexp.Regexp) (folder string, rank int, hos
 	return folder, rank, host
 }
 
-// trainLogs makes a unit of the logs in each folder: they are of one run. Beside another recording
-// of the times of the run they say nothing new, but for what a straggler detector wrote into them.
-func (r *Reader) trainLogs() {
-	units := make(map[string]*trainLogs)
-	for _, l := range r.logged {
-		folder, _, _ := l.place(r.o.Rank)
-		timed := !l.named && r.timedIn(folder)
-		if timed {
-			l.Skipped = TrainLog.row().noun
-			r.given--
-		}
-		u := units[folder]
-		if u == nil {
-			u = &trainLogs{r: r, folder: folder, done: timed}
-			units[folder] = u
-			r.units = append(r.units, &unit{reader: u})
-		}
-		u.logs = append(u.logs, l)
-	}
+// passOverTimed skips logs beside another recording of the times of the run: they say nothing new, but for what
+// a straggler detector wrote into them.
+func (r *Reader) passOverTimed() {
 	for _, u := range r.units {
-		if t, ok := u.reader.(*trainLogs); ok {
-			for _, l := range t.logs {
-				u.size += r.meter.expect(l.Bytes)
+		if u.format != TrainLog || !r.timedIn(u.folder) {
+			continue
+		}
+		for _, l := range u.inputs {
+			if !l.named {
+				l.Skipped = l.Format.row().noun
+				r.given--
 			}
 		}
 	}
@@ -92,115 +67,102 @@ func (r *Reader) timedIn(folder string) bool {
 	return false
 }
 
-// trainLogs is the logs of one run as a window.
-type trainLogs struct {
-	r      *Reader
-	folder string
-	logs   []*loggedRank
-	done   bool // the window was read, or none is wanted
+// trainLogs hands on the logs of one run as a window, and what a straggler detector concludes in them. That
+// stands for logs that cannot be used otherwise.
+func (u *unit) trainLogs(give func(Item) bool) error {
+	if u.inputs[0].Skipped == "" {
+		item, err := u.logged()
+		if err != nil {
+			if u.concluded(give) > 0 {
+				err = nil
+			}
+			return err
+		}
+		if item.Window != nil && !give(item) {
+			return nil
+		}
+	}
+	u.concluded(give)
+	return nil
 }
 
-func (t *trainLogs) Next() (Item, error) {
-	if t.done {
-		return t.conclusion()
-	}
-	t.done = true
-	b := trainlog.Builder{Limits: t.r.o.Limits}
-	for _, l := range t.logs {
-		err := t.read(&b, l)
+// logged is the window of the logs; none where all are passed over.
+func (u *unit) logged() (Item, error) {
+	b := trainlog.Builder{Limits: u.r.o.Limits}
+	for _, l := range u.inputs {
+		err := u.readLog(&b, l)
 		switch {
 		case err == nil:
 			l.Windows++
-		case t.passOver(l, err):
-		case len(t.logs) > 1 && t.r.o.Strict != FirstError:
-			t.r.problems = append(t.r.problems, Problem{l.Path, err})
+		case u.passOver(l, err):
+		case len(u.inputs) > 1 && u.r.o.Strict != FirstError:
+			u.r.problems = append(u.r.problems, Problem{l.Path, err})
 		default:
-			return t.insteadOf(err)
+			return Item{}, err
 		}
 	}
-	path := t.logs[0].Path
-	name := filepath.Base(t.folder)
-	if len(t.logs) == 1 {
+	path := u.inputs[0].Path
+	name := filepath.Base(u.folder)
+	if len(u.inputs) == 1 {
 		name = cmp.Or(strings.TrimSuffix(stem(path), filepath.Ext(stem(path))), name)
 	} else {
 		path = filepath.Dir(path)
 	}
 	w, err := b.Window(name)
 	if err == nil {
-		return Item{Window: w, Path: path, folder: t.folder}, nil
+		return Item{Window: w, Path: path, folder: u.folder}, nil
 	}
-	for _, l := range t.logs {
-		if l.Skipped == "" && !t.passOver(l, err) {
-			return t.insteadOf(input.At(input.Pos{File: path}, err))
+	for _, l := range u.inputs {
+		if l.Skipped == "" && !u.passOver(l, err) {
+			return Item{}, input.At(input.Pos{File: path}, err)
 		}
 	}
-	return t.conclusion()
-}
-
-// insteadOf is what a straggler detector concludes in logs that cannot be used otherwise; the error if it is nothing.
-func (t *trainLogs) insteadOf(err error) (Item, error) {
-	if said, none := t.conclusion(); none == nil {
-		return said, nil
-	}
-	return Item{}, err
+	return Item{}, nil
 }
 
 // passOver skips a log that was found in a folder beside other inputs and says too little, as those of one rank do.
-func (t *trainLogs) passOver(l *loggedRank, err error) bool {
+func (u *unit) passOver(l *Input, err error) bool {
 	little := errors.Is(err, input.ErrMissing) || errors.Is(err, input.ErrEmpty)
-	others := slices.ContainsFunc(t.r.inputs, func(in Input) bool {
-		return in.Skipped == "" && in.Format != TrainLog && in.Format.Readable() && in.Format.gives(t.r.o.Want)
+	others := slices.ContainsFunc(u.r.inputs, func(in Input) bool {
+		return in.Skipped == "" && in.Format != TrainLog && in.Format.Readable() && in.Format.gives(u.r.o.Want)
 	})
 	if l.named || !little || !others {
 		return false
 	}
 	l.Skipped, l.Windows = strings.TrimPrefix(err.Error(), l.Path+":"), 0
-	t.r.given--
+	u.r.given--
 	return true
 }
 
-// conclusion is what a straggler detector wrote into the next log that has it.
-func (t *trainLogs) conclusion() (Item, error) {
-	for wants[t.r.o.Want].contents&readings != 0 && len(t.logs) > 0 {
-		l := t.logs[0]
-		t.logs = t.logs[1:]
-		if l.src != nil {
-			continue // a stream was read to its end
+// concluded hands on what a straggler detector wrote into the logs, and counts the logs that have it. A stream was read to its end.
+func (u *unit) concluded(give func(Item) bool) (n int) {
+	for _, l := range u.inputs {
+		if wants[u.r.o.Want].contents&readings == 0 || u.r.piped[l] != nil {
+			continue
 		}
-		src, err := t.r.source(l.Path)
+		src, err := u.r.source(l.Path)
 		if err != nil {
 			continue
 		}
-		said, err := detectors.Read(src, l.Path, t.r.o.Limits)
-		if src.Close(); err == nil && len(said.Events) > 0 {
-			return Item{Telemetry: said, Path: l.Path}, nil
+		said, err := detectors.Read(src, l.Path, u.r.o.Limits)
+		if src.Close(); err != nil || len(said.Events) == 0 {
+			continue
+		}
+		if n++; !give(Item{Telemetry: said, Path: l.Path}) {
+			break
 		}
 	}
-	return Item{}, io.EOF
+	return n
 }
 
-// read reads one log.
-func (t *trainLogs) read(b *trainlog.Builder, l *loggedRank) (err error) {
+// readLog reads one log.
+func (u *unit) readLog(b *trainlog.Builder, l *Input) (err error) {
 	defer bug.Contain(l.Path, &err)
-	src := l.src
-	if src == nil {
-		again, err := t.r.source(l.Path)
-		if err != nil {
-			return err
-		}
-		src = t.r.meter.watch(again)
+	src, err := u.r.open(l)
+	if err != nil {
+		return err
 	}
 	defer src.Close()
-	_, rank, host := l.place(t.r.o.Rank)
+	_, rank, host := placeOf(l.Path, u.r.o.Rank)
 	return b.Read(src, l.Path, rank, host)
-}
-
-// Close closes streams that were not read.
-func (t *trainLogs) Close() error {
-	for _, l := range t.logs {
-		if l.src != nil {
-			l.src.Close()
-		}
-	}
-	return nil
 }

@@ -5,19 +5,20 @@ import (
 	"cmp"
 	"errors"
 	"io"
-	"os"
+	"iter"
+	"slices"
 	"strings"
 
 	"github.com/sfstat/sfstat/archive"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/csv"
+	"github.com/sfstat/sfstat/ingest/packet"
 	"github.com/sfstat/sfstat/internal/bug"
 	"github.com/sfstat/sfstat/trace/input"
 )
 
 // look opens a candidate and finds out what it is. The source is nil when the
-// input is not to be read, being refused with an error or skipped, and where it is the
-// archive that is kept.
+// input is not to be read, being refused with an error or skipped.
 func (r *Reader) look(c candidate, in *Input) (_ *metered, err error) {
 	var src *ingest.Source
 	defer func() {
@@ -30,9 +31,6 @@ func (r *Reader) look(c candidate, in *Input) (_ *metered, err error) {
 		return nil, c.err
 	}
 	ours := c.named || meant(c.path)
-	if r.keep(c.path, in) && in.Format.gives(r.o.Want) {
-		return nil, nil
-	}
 	if src, err = r.source(c.path); err == nil {
 		in.Bytes, in.Compression = src.Size(), src.Compression()
 		in.Format, err = identify(src, r.o.Want)
@@ -60,7 +58,7 @@ func (r *Reader) look(c candidate, in *Input) (_ *metered, err error) {
 			err = input.At(input.Pos{File: c.path}, in.Format.refusal(r.o.Want))
 		}
 		if err == nil {
-			return r.meter.watch(src), nil
+			return &metered{Source: src, m: &r.meter}, nil
 		}
 		src.Close()
 	}
@@ -72,31 +70,6 @@ func (r *Reader) look(c candidate, in *Input) (_ *metered, err error) {
 		return nil, nil
 	}
 	return nil, err
-}
-
-// kept is an archive that was opened to see what it is. The first of the inputs is, and
-// stays open until its turn comes: its footer is read once.
-type kept struct {
-	path string
-	*archive.Reader
-}
-
-// keep opens the first file whose name says that it may be an archive, if it is one.
-func (r *Reader) keep(path string, in *Input) bool {
-	if r.kept != nil || !strings.HasSuffix(path, ".parquet") {
-		return false
-	}
-	info, err := os.Stat(path)
-	if err != nil || !info.Mode().IsRegular() {
-		return false
-	}
-	a, err := archive.Open(path, r.o.Limits)
-	if err != nil {
-		return false
-	}
-	r.kept = &kept{path, a}
-	in.Format, in.Bytes = Archive, info.Size()
-	return true
 }
 
 // notOurs is the kind of an error for which a file of a folder is passed over as
@@ -151,7 +124,7 @@ func identify(src *ingest.Source, want Wanted) (Format, error) {
 		return f, input.At(input.Pos{File: src.Name()}, input.Bad(input.ErrFormat,
 			"a Parquet file inside %s: unpack it first, Parquet is compressed by itself", src.Compression()))
 	case f == SQLite:
-		return f, export(src)
+		return f, sqlite(src)
 	case !f.Readable():
 		return f, input.At(input.Pos{File: src.Name()}, f.refusal(want))
 	}
@@ -173,171 +146,165 @@ func nearly(src *ingest.Source) Format {
 	return Text
 }
 
-// unit is what is read in one go: all packets, or one file. It is opened when
-// its turn comes.
+// unit is inputs that are read in one go, when their turn comes.
 type unit struct {
-	input  *Input // nil for packets
-	size   int64  // of its inputs, as far as it is known
-	reader itemReader
-	source *metered // until it is opened
-	open   func(src *metered) (itemReader, error)
+	*row
+	r      *Reader
+	inputs []*Input
+	group  packetGroup // of packets
+	folder string      // of inputs that are read together
+	where  string      // what a bug in reading it is said of
+	size   int64       // of its inputs, as far as it is known
+	next   func() (Item, error, bool)
+	stop   func() // nil: it was not begun
 }
 
-// opener is how files of a format are opened that are read one by one, each
-// when its turn comes. A file that can be opened again is, so that not all are open at once.
-func opener(open func(r *Reader, in *Input, src *metered) (itemReader, error)) func(*Reader, *Input, *metered) {
-	return func(r *Reader, in *Input, src *metered) {
-		u := &unit{input: in, source: src, size: r.meter.expect(in.Bytes)}
-		again := in.Bytes != ingest.UnknownSize
-		if again && src != nil {
-			src.Close()
-			u.source = nil
+// unitOf is the unit of inputs of a format that share something.
+func (r *Reader) unitOf(row *row, shared string) *unit {
+	if row.together != nil && shared != ingest.Stdin {
+		if i := slices.IndexFunc(r.units, func(u *unit) bool {
+			return u.row == row && u.folder == shared || row.profile != nil && u.profile != nil && u.folder == shared
+		}); i >= 0 {
+			return r.units[i]
 		}
-		u.open = func(src *metered) (itemReader, error) {
-			if again && in.Format != Archive && in.Format != WideParquet { // which are read from their end
-				s, err := r.source(in.Path)
-				if err != nil {
-					return nil, err
-				}
-				src = r.meter.watch(s)
-			}
-			u.source = src // which is closed if what follows panics
-			return open(r, in, src)
-		}
-		r.units = append(r.units, u)
+	}
+	u := &unit{row: row, r: r, folder: shared, where: shared}
+	r.units = append(r.units, u)
+	return u
+}
+
+// take is the next item of the unit, io.EOF after the last.
+func (u *unit) take() (Item, error) {
+	if u.stop == nil {
+		u.next, u.stop = iter.Pull2(u.items)
+	}
+	item, err, ok := u.next()
+	if !ok {
+		return Item{}, io.EOF
+	}
+	return item, err
+}
+
+// items are those of the unit. An error, which may be a panic of its reader, is the last.
+func (u *unit) items(yield func(Item, error) bool) {
+	err := func() (err error) {
+		defer bug.Contain(u.name(), &err)
+		return u.read(u, func(item Item) bool { return yield(item, nil) })
+	}()
+	if err != nil {
+		yield(Item{}, err)
 	}
 }
 
-func (u *unit) next() (Item, error) {
-	if u.reader == nil {
-		src := u.source
-		u.source = nil
-		var err error
-		if u.reader, err = u.open(src); err != nil {
-			u.reader = nil
-			return Item{}, err
-		}
-	}
-	return u.reader.Next()
-}
-
-// name is what a bug in reading the unit is said of: its file, or the first of several, or their folder.
+// name is what a bug in reading the unit is said of.
 func (u *unit) name() string {
-	switch x := u.reader.(type) {
-	case *profiles:
-		return x.folder
-	case *nsightRun:
-		if len(x.inputs) == 1 {
-			return x.inputs[0].Path
-		}
-		return "run " + x.name
-	case *callJobs:
-		return x.r.paths[0]
-	case windowItems:
-		return cmp.Or(x.path, x.first)
+	if len(u.inputs) == 1 {
+		return u.inputs[0].Path
 	}
-	if u.input == nil {
-		return ""
-	}
-	return u.input.Path
+	return u.where
 }
 
-// turn is when a unit is read: what names no run of its own comes behind what may.
-func (u *unit) turn() int {
-	switch u.reader.(type) {
-	case *profiles, *nsightRun:
-		return 1
-	}
-	if u.input == nil {
-		return 0
-	}
-	switch u.input.Format.row().gives {
-	case operators:
-		return 2
-	case entries:
-		return 3
-	}
-	return 0
-}
-
-// at is where an item was read.
-func (u *unit) at(item Item) string {
-	w, ok := u.reader.(windowItems)
-	if !ok || item.Path != "" {
-		return item.Path
-	}
-	run := item.Window.Run
-	if w.label != "" {
-		run = strings.TrimPrefix(run, w.label+"/")
-	}
-	return cmp.Or(w.begins[run], w.first)
-}
-
-// count adds up what was handed out of an input; packets do it themselves.
-func (u *unit) count(item Item) {
-	switch {
-	case u.input == nil:
-	case item.Ops != nil:
-		u.input.Ops += item.Ops.Len()
-	case item.Window == nil: // device times, calls, or readings
-	default:
-		u.input.Windows++
+// close ends the reading of the unit.
+func (u *unit) close() {
+	if u.stop != nil {
+		u.stop()
 	}
 }
 
-func (u *unit) close() (err error) {
-	defer bug.Contain(u.name(), &err)
-	switch {
-	case u.reader != nil:
-		return u.reader.Close()
-	case u.source != nil:
-		return u.source.Close()
+// open opens an input, again unless it comes through a pipe.
+func (r *Reader) open(in *Input) (*metered, error) {
+	if src := r.piped[in]; src != nil {
+		return src, nil
 	}
-	return nil
-}
-
-// itemReader yields the items of one unit, then io.EOF.
-type itemReader interface {
-	Next() (Item, error)
-	Close() error
-}
-
-// windowItems are the windows of a reader as items.
-type windowItems struct {
-	r     ingest.WindowReader
-	path  string
-	label string // tells its runs from others of the same name, "" where nothing has to
-	first string // of several files
-	// begins is the first of these that begins with a packet of each run.
-	begins map[string]string
-}
-
-func (w windowItems) Next() (Item, error) {
-	window, err := w.r.Next()
+	src, err := r.source(in.Path)
 	if err != nil {
-		return Item{}, err
-	}
-	if w.label != "" {
-		window.Run = w.label + "/" + window.Run
-	}
-	return Item{Window: window, Path: w.path}, nil
-}
-
-func (w windowItems) Close() error { return w.r.Close() }
-
-func (r *Reader) openCSV(in *Input, src *metered) (itemReader, error) {
-	c, err := csv.NewReader(src, src.Name(), r.tables())
-	if err != nil {
-		src.Close()
 		return nil, err
 	}
-	return r.tableItems(c, src, in.Path)
+	return &metered{Source: src, m: &r.meter}, nil
 }
 
-// withSource closes the source of a reader with it.
-type withSource struct {
-	ingest.WindowReader
-	src io.Closer
+// whole is how inputs are read that are one item each.
+func whole(read func(r *Reader, in *Input, src *metered) (Item, error)) func(*unit, func(Item) bool) error {
+	return func(u *unit, give func(Item) bool) error {
+		in := u.inputs[0]
+		src, err := u.r.open(in)
+		if err != nil {
+			return err
+		}
+		defer src.Close()
+		item, err := read(u.r, in, src)
+		if item.Path = in.Path; err != nil {
+			return err
+		}
+		if item.Ops != nil {
+			in.Ops += item.Ops.Len()
+		}
+		give(item)
+		return nil
+	}
 }
 
-func (w withSource) Close() error { return errors.Join(w.WindowReader.Close(), w.src.Close()) }
+// windows hands on those of a reader, and closes it.
+func (u *unit) windows(from ingest.WindowReader, give func(Item) bool) error {
+	defer from.Close()
+	for {
+		w, err := from.Next()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		u.inputs[0].Windows++
+		if !give(Item{Window: w, Path: u.inputs[0].Path}) {
+			return nil
+		}
+	}
+}
+
+// packets hands on the windows of files of packets, which count them by themselves.
+func (u *unit) packets(give func(Item) bool) error {
+	r, g := u.r, &u.group
+	var streams []packet.Stream
+	begins := make(map[string]string) // the first of the files that begins with a packet of each run
+	for _, f := range g.files {
+		streams = append(streams, f.Stream)
+		if begins[f.begins.run] == "" {
+			begins[f.begins.run] = f.Name
+		}
+	}
+	packets := packet.NewReader(streams, packet.Options{Limits: r.o.Limits, Policy: r.o.Strict})
+	r.packets = append(r.packets, packets)
+	label := cmp.Or(r.o.Label, g.label)
+	from := ingest.NewOnce(packets)
+	defer from.Close()
+	for {
+		w, err := from.Next()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		item := Item{Window: w, at: cmp.Or(begins[w.Run], g.files[0].Name)}
+		if label != "" {
+			w.Run = label + "/" + w.Run
+		}
+		if !give(item) {
+			return nil
+		}
+	}
+}
+
+func (u *unit) csv(give func(Item) bool) error {
+	src, err := u.r.open(u.inputs[0])
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	c, err := csv.NewReader(src, src.Name(), u.r.tables())
+	if err != nil {
+		return err
+	}
+	return u.tableOf(c, give)
+}

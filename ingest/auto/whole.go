@@ -1,32 +1,19 @@
 package auto
 
 import (
-	"io"
 	"os"
+	"strings"
 	"time"
 
+	"github.com/sfstat/sfstat/ingest/detectors"
 	"github.com/sfstat/sfstat/ingest/flightrecorder"
+	"github.com/sfstat/sfstat/ingest/ncclras"
+	"github.com/sfstat/sfstat/ingest/pyspy"
 	"github.com/sfstat/sfstat/ingest/telemetry"
+	"github.com/sfstat/sfstat/trace/comms"
+	"github.com/sfstat/sfstat/trace/health"
 	"github.com/sfstat/sfstat/trace/input"
-	"github.com/sfstat/sfstat/trace/operator"
 )
-
-// wholeFile is a file that is one item.
-type wholeFile struct {
-	src  io.Closer
-	read func() (Item, error) // nil: it was read
-}
-
-func (w *wholeFile) Next() (Item, error) {
-	if w.read == nil {
-		return Item{}, io.EOF
-	}
-	read := w.read
-	w.read = nil
-	return read()
-}
-
-func (w *wholeFile) Close() error { return w.src.Close() }
 
 // written is when a file was written; the zero Time where it is no regular file.
 func written(path string) time.Time {
@@ -36,47 +23,73 @@ func written(path string) time.Time {
 	return time.Time{}
 }
 
-func (r *Reader) openFlightRecorder(in *Input, src *metered) (itemReader, error) {
+func (r *Reader) readFlightRecorder(in *Input, src *metered) (Item, error) {
 	r.dumps.Options = flightrecorder.Options{Limits: r.o.Limits, Rank: r.o.Rank}
-	return &wholeFile{src, func() (Item, error) {
-		c, err := r.dumps.Read(src, in.Path)
-		if err != nil {
-			return Item{}, err
-		}
-		if c.Processes[0].Rank < 0 {
-			return Item{}, input.At(input.Pos{File: in.Path}, input.Bad(input.ErrMissing,
-				"a Flight Recorder dump whose name does not tell its rank: name it fr_trace_RANK, or say where the rank stands with --rank-pattern"))
-		}
-		if at := written(in.Path); !at.IsZero() {
-			c.Processes[0].Written = at.UnixNano()
-		}
-		return Item{Comm: c, Path: in.Path}, nil
-	}}, nil
+	c, err := r.dumps.Read(src, in.Path)
+	if err != nil {
+		return Item{}, err
+	}
+	if c.Processes[0].Rank < 0 {
+		return Item{}, input.At(input.Pos{File: in.Path}, input.Bad(input.ErrMissing,
+			"a Flight Recorder dump whose name does not tell its rank: name it fr_trace_RANK, or say where the rank stands with --rank-pattern"))
+	}
+	if at := written(in.Path); !at.IsZero() {
+		c.Processes[0].Written = at.UnixNano()
+	}
+	return Item{Comm: c}, nil
 }
 
-// monitoring is how files of a format of monitoring are opened.
-func monitoring(f telemetry.Format) func(*Reader, *Input, *metered) {
-	return opener(func(r *Reader, in *Input, src *metered) (itemReader, error) {
-		o := telemetry.Options{Limits: r.o.Limits, Zone: r.o.Zone, Written: written(in.Path)}
-		return &wholeFile{src, func() (Item, error) {
-			got, err := telemetry.Read(src, in.Path, f, o)
-			return Item{Telemetry: got, Path: in.Path}, err
-		}}, nil
+// readStack reads a dump of py-spy, whose rank its name tells.
+func (r *Reader) readStack(in *Input, src *metered) (Item, error) {
+	c, err := pyspy.Read(src, in.Path, r.o.Limits)
+	if err != nil {
+		return Item{}, err
+	}
+	p := &c.Processes[0]
+	if p.Rank, p.Host = flightrecorder.RankOf(in.Path, r.o.Rank); p.Rank < 0 {
+		return Item{}, input.At(input.Pos{File: in.Path}, input.Bad(input.ErrMissing,
+			"a dump of py-spy whose name does not tell its rank: name it pyspy_RANK.txt, or say where the rank stands with --rank-pattern"))
+	}
+	return Item{Comm: c}, nil
+}
+
+func (r *Reader) readRAS(in *Input, src *metered) (Item, error) {
+	c, err := ncclras.Read(src, in.Path, r.o.Limits)
+	return Item{Comm: c}, err
+}
+
+func (r *Reader) readToolReport(in *Input, src *metered) (Item, error) {
+	t, err := detectors.Read(src, in.Path, r.o.Limits)
+	return Item{Telemetry: t}, err
+}
+
+// monitoring is how files of a format of monitoring are read.
+func monitoring(f telemetry.Format) func(*unit, func(Item) bool) error {
+	return whole(func(r *Reader, in *Input, src *metered) (Item, error) {
+		got, err := telemetry.Read(src, in.Path, f, telemetry.Options{Limits: r.o.Limits, Zone: r.o.Zone, Written: written(in.Path)})
+		return Item{Telemetry: got}, err
 	})
 }
 
-// operatorFile is an operator trace, which is named by its file where it names no
-// run.
-func operatorFile(path string, src io.Closer, read func() (*operator.Trace, error)) *wholeFile {
-	return &wholeFile{src, func() (Item, error) {
-		t, err := read()
-		if err != nil {
-			return Item{}, err
+// explains reports whether an item says nothing of a run by itself, and belongs beside what does:
+// readings of monitoring, and for a verdict stacks of ranks and reports of RAS.
+func (i Item) explains(want Wanted) bool {
+	if i.Comm == nil || want != ForVerdict {
+		return i.Telemetry != nil
+	}
+	kind := i.Comm.Sources[0].Kind
+	return kind == comms.SourcePySpy || kind == comms.SourceRAS
+}
+
+// concludes is what another tool says in an item, nothing in others.
+func (i Item) concludes() (all []string) {
+	if i.Telemetry == nil {
+		return nil
+	}
+	for _, e := range i.Telemetry.Events {
+		if e.Kind == health.ToolReport {
+			all = append(all, strings.TrimRight(e.Text, "."))
 		}
-		unnamed := t.Run == ""
-		if unnamed {
-			t.Run = stem(path)
-		}
-		return Item{Ops: t, Path: path, Launched: t.Totals(), unnamed: unnamed}, nil
-	}}
+	}
+	return all
 }

@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"sync/atomic"
 
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/xplane"
@@ -23,21 +22,21 @@ import (
 var numbered = regexp.MustCompile(`(?i)^(?:|.*[^a-z0-9]|.*(?:rank|worker|process|proc|host|node|task))[-_. ]?(\d{1,6})$`)
 
 // profileFolder is the folder whose profiles belong together.
-func profileFolder(in *Input) string {
+func profileFolder(_ *Reader, in *Input) string {
 	folder := filepath.Dir(in.Path)
 	if in.Format != XPlane {
 		return folder
 	}
-	root, own := logFolder(in.Path)
+	root, own := tensorFolder(in.Path)
 	if own && numbered.MatchString(filepath.Base(root)) {
 		return filepath.Dir(root)
 	}
 	return root
 }
 
-// logFolder is the folder that a process was told to log into; own reports that the path
+// tensorFolder is the folder that a process was told to log into; own reports that the path
 // is that of such a folder's profile.
-func logFolder(path string) (root string, own bool) {
+func tensorFolder(path string) (root string, own bool) {
 	root = filepath.Dir(path)
 	profiles := filepath.Dir(root)
 	if filepath.Base(profiles) == "profile" && filepath.Base(filepath.Dir(profiles)) == "plugins" {
@@ -63,29 +62,27 @@ func WholeXPlane(path string) string {
 	return stem + ".xplane.pb"
 }
 
-// readXPlane reads one file, twice.
-func (p *profiles) readXPlane(in *Input, consumed *atomic.Int64) (*profile.Rank, error) {
-	if p.piped[in] != nil {
+// readXPlane reads one file, twice, of which the first counts.
+func (u *unit) readXPlane(in *Input) (*profile.Rank, error) {
+	if u.r.piped[in] != nil {
 		return nil, input.At(input.Pos{File: in.Path}, input.Bad(input.ErrFormat, "an XPlane profile is read twice, which a pipe does not allow: give the file"))
 	}
-	first := true
+	var uncounted meter
+	count := &u.r.meter
 	rank, err := xplane.Read(func() (io.ReadCloser, error) {
-		src, err := ingest.Open(in.Path, p.r.o.Limits)
+		src, err := ingest.Open(in.Path, u.r.o.Limits)
 		if err != nil {
 			return nil, err
 		}
-		m := &metered{Source: src, add: func(int64) {}}
-		if first {
-			m.add = func(n int64) { consumed.Add(n) }
-		}
-		first = false
+		m := &metered{Source: src, m: count, quiet: true}
+		count = &uncounted
 		return m, nil
-	}, in.Path, xplane.Options{Stages: p.r.o.Stages, Detail: wants[p.r.o.Want].detail})
+	}, in.Path, xplane.Options{Stages: u.r.o.Stages, Detail: wants[u.r.o.Want].detail})
 	if err != nil {
 		return nil, err
 	}
-	root, own := logFolder(in.Path)
-	if m := numbered.FindStringSubmatch(filepath.Base(root)); m != nil && own && p.folder != root {
+	root, own := tensorFolder(in.Path)
+	if m := numbered.FindStringSubmatch(filepath.Base(root)); m != nil && own && u.folder != root {
 		rank.ID, _ = strconv.Atoi(m[1])
 	}
 	if rank.Host == "" && own {

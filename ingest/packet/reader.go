@@ -173,8 +173,8 @@ func (r *Reader) step() error {
 func (r *Reader) start() error {
 	r.started = true
 	for _, s := range r.streams {
-		if s.open == nil {
-			if err := r.first(s); err != nil {
+		if s.begins == "" {
+			if err := r.begin(s); err != nil {
 				return err
 			}
 			continue
@@ -189,8 +189,16 @@ func (r *Reader) start() error {
 	return nil
 }
 
-// first takes the first packet of a stream to hand.
-func (r *Reader) first(s *stream) error {
+// begin opens a stream, if it is not, and takes its first packet to hand.
+func (r *Reader) begin(s *stream) error {
+	if s.open != nil {
+		if err := s.open(); ingest.Shortage(err) {
+			return err
+		} else if err != nil {
+			s.refuse(err)
+			return r.left(s)
+		}
+	}
 	if s.advance(); s.head == nil {
 		return r.left(s)
 	}
@@ -206,15 +214,9 @@ func (r *Reader) next() (begun bool, err error) {
 	}
 	n := r.due[0]
 	for i, s := range n.coming {
-		if err = s.open(); ingest.Shortage(err) {
+		if err = r.begin(s); ingest.Shortage(err) {
 			most := len(n.coming)
 			return true, fmt.Errorf("%w: run %s has %d files, and %d of them are open: raise the limit (ulimit -n %d), or convert the run to an archive first", err, n.name, most, i, 2*most+spareFiles)
-		}
-		if err != nil {
-			s.refuse(err)
-			err = r.left(s)
-		} else {
-			err = r.first(s)
 		}
 		if err != nil {
 			return true, err

@@ -15,7 +15,7 @@ type Stream struct {
 	Name string // stands in errors
 	R    io.Reader
 	// Open opens the input where R is nil, when the run that it begins with is next: of
-	// many runs the files of one are open at a time. Run is the name of that run.
+	// many runs the files of one are open at a time. Run is the name of that run, "" where it is not known: then all are open.
 	Open func() (io.ReadCloser, error)
 	Run  string
 }

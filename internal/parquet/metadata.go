@@ -1,6 +1,7 @@
 package parquet
 
 import (
+	"cmp"
 	"io"
 	"math"
 )
@@ -86,20 +87,7 @@ func readMetadata(in io.ReaderAt, size, limit int64) (*Metadata, error) {
 func parseMetadata(b []byte) (*Metadata, error) {
 	m := &Metadata{Rows: -1}
 	r := &thriftReader{B: b}
-	r.Fields(func(id int16, kind thriftKind) {
-		switch {
-		case id == 2 && kind == thriftList:
-			m.schema(r)
-		case id == 3 && kind == thriftI64:
-			m.Rows = r.Int()
-		case id == 4 && kind == thriftList:
-			r.Structs(func(_, _ int) { m.group(r) })
-		case id == 5 && kind == thriftList:
-			r.Structs(func(_, _ int) { m.keyValue(r) })
-		default:
-			r.Skip(kind)
-		}
-	})
+	r.Struct(field{2, m.schema(r)}, field{3, &m.Rows}, field{4, elements(func() { m.group(r) })}, field{5, elements(func() { m.keyValue(r) })})
 	if r.Err == nil && (m.Rows < 0 || len(m.Leaves) == 0) {
 		r.Fail("no columns, or no count of rows")
 	}
@@ -115,9 +103,9 @@ func parseMetadata(b []byte) (*Metadata, error) {
 
 // schema reads the tree of columns, which is written depth first, and keeps
 // the leaves.
-func (m *Metadata) schema(r *thriftReader) {
+func (m *Metadata) schema(r *thriftReader) elements {
 	first, within := true, int64(0) // elements that are still within a group
-	r.Structs(func(_, _ int) {
+	return func() {
 		c, children := element(r)
 		if first {
 			first = false
@@ -138,143 +126,75 @@ func (m *Metadata) schema(r *thriftReader) {
 			return
 		}
 		m.Leaves = append(m.Leaves, c)
-	})
+	}
 }
 
-// element reads a SchemaElement.
+// Numbers of the format: what values stand for, as older writers say it, and how often they repeat.
+const (
+	convertedDecimal = 5
+	convertedMillis  = 9
+	convertedMicros  = 10
+
+	optional = 1
+)
+
+// element reads a SchemaElement. Of its LogicalType, field 5 is DECIMAL, and 8 TIMESTAMP, whose field 2 is the
+// union of the units.
 func element(r *thriftReader) (c Leaf, children int64) {
-	c.Type = math.MaxUint8
-	r.Fields(func(id int16, kind thriftKind) {
-		switch {
-		case id == 1 && kind == thriftI32:
-			c.Type = typeOf(r.Int())
-		case id == 3 && kind == thriftI32:
-			repetition := r.Int()
-			c.Nullable, c.Nested = repetition == 1, repetition > 1
-		case id == 4 && kind == thriftBinary:
-			c.Name = string(r.Text())
-		case id == 5 && kind == thriftI32:
-			children = r.Int()
-		case id == 6 && kind == thriftI32:
-			switch r.Int() { // converted type
-			case 5:
-				c.Decimal = true
-			case 9:
-				c.Tick = 1e6
-			case 10:
-				c.Tick = 1e3
-			}
-		case id == 10 && kind == thriftStruct:
-			c.logicalType(r)
-		default:
-			r.Skip(kind)
-		}
-	})
+	typ, repetition, converted := int64(math.MaxUint8), int64(0), int64(0)
+	tick := func(ns int64) func() { return func() { c.Tick = ns; r.Struct() } }
+	unit := func() { r.Struct(field{1, tick(1e6)}, field{2, tick(1e3)}, field{3, tick(1)}) }
+	logical := func() {
+		r.Struct(field{5, func() { c.Decimal = true; r.Struct() }}, field{8, func() { r.Struct(field{2, unit}) }})
+	}
+	r.Struct(field{1, &typ}, field{3, &repetition}, field{4, &c.Name}, field{5, &children}, field{6, &converted}, field{10, logical})
+	c.Type, c.Nullable, c.Nested = typeOf(typ), repetition == optional, repetition > optional
+	switch converted {
+	case convertedDecimal:
+		c.Decimal = true
+	case convertedMillis:
+		c.Tick = cmp.Or(c.Tick, 1e6)
+	case convertedMicros:
+		c.Tick = cmp.Or(c.Tick, 1e3)
+	}
 	return c, children
 }
 
 // typeOf keeps a number beyond all types unknown.
 func typeOf(number int64) Type { return Type(min(uint64(number), math.MaxUint8)) }
 
-// logicalType reads a LogicalType: the union's field 5 is DECIMAL, 8 is
-// TIMESTAMP, whose field 2 is the union of the units.
-func (c *Leaf) logicalType(r *thriftReader) {
-	r.Fields(func(id int16, kind thriftKind) {
-		if id == 5 {
-			c.Decimal = true
-		}
-		if id != 8 || kind != thriftStruct {
-			r.Skip(kind)
-			return
-		}
-		r.Fields(func(id int16, kind thriftKind) {
-			if id != 2 || kind != thriftStruct {
-				r.Skip(kind)
-				return
-			}
-			r.Fields(func(unit int16, kind thriftKind) {
-				c.Tick = map[int16]int64{1: 1e6, 2: 1e3, 3: 1}[unit]
-				r.Skip(kind)
-			})
-		})
-	})
-}
-
 func (m *Metadata) group(r *thriftReader) {
 	g := Group{Rows: -1}
-	r.Fields(func(id int16, kind thriftKind) {
-		switch {
-		case id == 1 && kind == thriftList:
-			r.Structs(func(_, _ int) { g.chunk(r) })
-		case id == 3 && kind == thriftI64:
-			g.Rows = r.Int()
-		default:
-			r.Skip(kind)
-		}
-	})
+	r.Struct(field{1, elements(func() { g.chunk(r) })}, field{3, &g.Rows})
 	if r.Err == nil && g.Rows < 0 {
 		r.Fail("a row group without rows")
 	}
 	m.Groups = append(m.Groups, g)
 }
 
-// chunk reads a ColumnChunk.
+// chunk reads a ColumnChunk, and its ColumnMetaData.
 func (g *Group) chunk(r *thriftReader) {
-	c := Chunk{Type: math.MaxUint8, Values: -1}
-	r.Fields(func(id int16, kind thriftKind) {
-		switch {
-		case id == 1 && kind == thriftBinary:
-			r.Fail("a column in another file")
-		case id == 3 && kind == thriftStruct:
-			c.metadata(r)
-		default:
-			r.Skip(kind)
-		}
-	})
-	if r.Err == nil && (c.Values < 0 || c.Size < 0 || c.Offset < 0) {
+	c, elsewhere := Chunk{Values: -1}, ""
+	typ, dictionary := int64(math.MaxUint8), int64(0)
+	r.Struct(field{1, &elsewhere}, field{3, func() {
+		r.Struct(field{1, &typ}, field{4, &c.Codec}, field{5, &c.Values}, field{7, &c.Size}, field{9, &c.Offset}, field{11, &dictionary})
+	}})
+	if c.Type = typeOf(typ); dictionary > 0 && dictionary < c.Offset {
+		c.Offset = dictionary
+	}
+	switch {
+	case r.Err != nil:
+	case elsewhere != "":
+		r.Fail("a column in another file")
+	case c.Values < 0 || c.Size < 0 || c.Offset < 0:
 		r.Fail("a column without values, size or offset: encrypted files are not read")
 	}
 	g.Chunks = append(g.Chunks, c)
 }
 
-// metadata reads ColumnMetaData.
-func (c *Chunk) metadata(r *thriftReader) {
-	dictionary := int64(0)
-	r.Fields(func(id int16, kind thriftKind) {
-		switch {
-		case id == 1 && kind == thriftI32:
-			c.Type = typeOf(r.Int())
-		case id == 4 && kind == thriftI32:
-			c.Codec = r.Int()
-		case id == 5 && kind == thriftI64:
-			c.Values = r.Int()
-		case id == 7 && kind == thriftI64:
-			c.Size = r.Int()
-		case id == 9 && kind == thriftI64:
-			c.Offset = r.Int()
-		case id == 11 && kind == thriftI64:
-			dictionary = r.Int()
-		default:
-			r.Skip(kind)
-		}
-	})
-	if dictionary > 0 && dictionary < c.Offset {
-		c.Offset = dictionary
-	}
-}
-
 func (m *Metadata) keyValue(r *thriftReader) {
 	var kv KeyValue
-	r.Fields(func(id int16, kind thriftKind) {
-		switch {
-		case id == 1 && kind == thriftBinary:
-			kv.Key = string(r.Text())
-		case id == 2 && kind == thriftBinary:
-			kv.Value = string(r.Text())
-		default:
-			r.Skip(kind)
-		}
-	})
+	r.Struct(field{1, &kv.Key}, field{2, &kv.Value})
 	if r.Err == nil && kv.Key == "" {
 		r.Fail("metadata without a key")
 	}

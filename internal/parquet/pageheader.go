@@ -63,66 +63,18 @@ func nextPage(chunk []byte) (h pageHeader, body, rest []byte, err error) {
 func parsePageHeader(b []byte) (h pageHeader, n int, err error) {
 	h = pageHeader{Kind: -1, Raw: -1, Size: -1, Values: -1, Levels: encRLE}
 	r := &thriftReader{B: b}
-	r.Fields(func(id int16, kind thriftKind) {
-		switch {
-		case id == 1 && kind == thriftI32:
-			h.Kind = r.Int()
-		case id == 2 && kind == thriftI32:
-			h.Raw = r.Int()
-		case id == 3 && kind == thriftI32:
-			h.Size = r.Int()
-		case id == 4 && kind == thriftI32:
-			h.CRC, h.Checked = uint32(r.Int()), true
-		case (id == 5 || id == 7) && kind == thriftStruct:
-			h.counts(r)
-		case id == 8 && kind == thriftStruct:
-			h.countsV2(r)
-		default:
-			r.Skip(kind)
-		}
-	})
-	if r.Err == nil && (h.Raw < 0 || h.Size < 0 || h.Raw > math.MaxInt32 || h.Values < 0 && (h.Kind == pageData || h.Kind == pageDataV2)) {
+	crc, repetition, packed := int64(-1<<32), int64(0), true
+	counts := func() { r.Struct(field{1, &h.Values}, field{2, &h.Encoding}, field{3, &h.Levels}) } // which both kinds of page number alike
+	r.Struct(field{1, &h.Kind}, field{2, &h.Raw}, field{3, &h.Size}, field{4, &crc}, field{5, counts}, field{7, counts}, field{8, func() {
+		r.Struct(field{1, &h.Values}, field{4, &h.Encoding}, field{5, &h.LevelBytes}, field{6, &repetition}, field{7, &packed})
+	}})
+	h.CRC, h.Checked, h.Plain = uint32(crc), crc != -1<<32, !packed
+	switch {
+	case r.Err != nil:
+	case repetition != 0 || h.LevelBytes < 0:
+		r.Fail("a page with repetition levels in a column that is not repeated")
+	case h.Raw < 0 || h.Size < 0 || h.Raw > math.MaxInt32 || h.Values < 0 && (h.Kind == pageData || h.Kind == pageDataV2):
 		r.Fail("a page without a size or a count of values")
 	}
 	return h, r.At, r.Err
-}
-
-// counts reads the header of a data or dictionary page, which number their
-// first fields alike.
-func (h *pageHeader) counts(r *thriftReader) {
-	r.Fields(func(id int16, kind thriftKind) {
-		switch {
-		case id == 1 && kind == thriftI32:
-			h.Values = r.Int()
-		case id == 2 && kind == thriftI32:
-			h.Encoding = r.Int()
-		case id == 3 && kind == thriftI32:
-			h.Levels = r.Int()
-		default:
-			r.Skip(kind)
-		}
-	})
-}
-
-func (h *pageHeader) countsV2(r *thriftReader) {
-	repetition := int64(0)
-	r.Fields(func(id int16, kind thriftKind) {
-		switch {
-		case id == 1 && kind == thriftI32:
-			h.Values = r.Int()
-		case id == 4 && kind == thriftI32:
-			h.Encoding = r.Int()
-		case id == 5 && kind == thriftI32:
-			h.LevelBytes = r.Int()
-		case id == 6 && kind == thriftI32:
-			repetition = r.Int()
-		case id == 7 && (kind == thriftTrue || kind == thriftFalse):
-			h.Plain = kind == thriftFalse
-		default:
-			r.Skip(kind)
-		}
-	})
-	if r.Err == nil && (repetition != 0 || h.LevelBytes < 0) {
-		r.Fail("a page with repetition levels in a column that is not repeated")
-	}
 }

@@ -2,6 +2,7 @@ package parquet
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"github.com/sfstat/sfstat/trace/input"
 )
@@ -128,6 +129,58 @@ func (r *thriftReader) Fields(fn func(id int16, kind thriftKind)) {
 		}
 		fn(last, thriftKind(h&15))
 	}
+}
+
+// field is where a field of a struct goes: to a number, a text, a flag; to who reads the struct
+// that it is, or each element of the list of structs that it is.
+type field struct {
+	id int16
+	to any // *int64, *string, *bool, func(), elements
+}
+
+// elements reads an element of a list of structs.
+type elements func()
+
+// Struct reads a struct, and passes over fields that are not asked for, or are of another kind.
+func (r *thriftReader) Struct(fields ...field) {
+	r.Fields(func(id int16, kind thriftKind) {
+		i := slices.IndexFunc(fields, func(f field) bool { return f.id == id })
+		if i < 0 || !r.value(fields[i].to, kind) {
+			r.Skip(kind)
+		}
+	})
+}
+
+// value reads a value to where it goes; false: it is of another kind.
+func (r *thriftReader) value(to any, kind thriftKind) bool {
+	switch to := to.(type) {
+	case *int64:
+		if kind != thriftI32 && kind != thriftI64 {
+			return false
+		}
+		*to = r.Int()
+	case *string:
+		if kind != thriftBinary {
+			return false
+		}
+		*to = string(r.Text())
+	case *bool:
+		if kind != thriftTrue && kind != thriftFalse {
+			return false
+		}
+		*to = kind == thriftTrue
+	case func():
+		if kind != thriftStruct {
+			return false
+		}
+		to()
+	case elements:
+		if kind != thriftList {
+			return false
+		}
+		r.Structs(func(_, _ int) { to() })
+	}
+	return true
 }
 
 // maxDepth of nested values that are skipped; Parquet's own are at most 6 deep.

@@ -1,6 +1,8 @@
 package parquet
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+)
 
 // thriftWriter appends the fields of a struct to B. Fields are written in ascending
 // order of their numbers.

@@ -8,7 +8,6 @@ import (
 	"hash/crc32"
 	"slices"
 	"strconv"
-	"unicode/utf8"
 
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/input"
@@ -154,25 +153,15 @@ func (m *meta) check() error {
 	return nil
 }
 
-// newCohort is the cohort of a window. It refuses roles that NewRole would not
-// have made.
-func newCohort(w *trace.Window) (cohort, error) {
+// newCohort is the cohort of a window.
+func newCohort(w *trace.Window) cohort {
 	n := len(w.Ranks)
 	c := cohort{WorldSize: w.WorldSize, Ranks: make([]int, n), Hosts: make([]string, n), LocalRanks: make([]int, n)}
 	hosts, locals := false, false
 	for i, r := range w.Ranks {
 		c.Ranks[i], c.Hosts[i], c.LocalRanks[i] = r.ID, r.Host, r.LocalRank
 		hosts, locals = hosts || r.Host != "", locals || r.LocalRank != -1
-		if err := plain("host", r.Host); err != nil {
-			return c, err
-		}
-		if _, err := trace.NewRole(r.Role...); err != nil {
-			return c, err
-		}
 		for _, coord := range r.Role {
-			if err := plain("role axis", coord.Axis); err != nil {
-				return c, err
-			}
 			if c.Roles == nil {
 				c.Roles = make(map[string][]int)
 			}
@@ -188,7 +177,7 @@ func newCohort(w *trace.Window) (cohort, error) {
 	if !locals {
 		c.LocalRanks = nil
 	}
-	return c, nil
+	return c
 }
 
 // ranks are the ranks of the cohort.
@@ -224,12 +213,4 @@ func newForm(w *trace.Window) form {
 		f.DataWait = w.DataWait.String()
 	}
 	return f
-}
-
-// plain refuses text that JSON and Parquet cannot hold as it is.
-func plain(what, text string) error {
-	if !utf8.ValidString(text) {
-		return input.Bad(input.ErrFormat, "%s %q is not UTF-8, an archive cannot hold it", what, text)
-	}
-	return nil
 }

@@ -2,7 +2,6 @@ package archive
 
 import (
 	"cmp"
-	"slices"
 
 	"github.com/parquet-go/parquet-go"
 
@@ -31,7 +30,10 @@ func (a *Writer) append(w *trace.Window) error {
 	for len(a.rows.channels) < len(a.meta.Channels) {
 		a.rows.channels = append(a.rows.channels, channel{})
 	}
-	side := sortedSide(w)
+	side := make([][]trace.Sample, len(w.Side))
+	for i, c := range w.Side {
+		side[i] = c.InOrder()
+	}
 	for t := range w.Steps() {
 		if a.rows.n > 0 && a.rows.n >= a.full() {
 			if err := a.flush(); err != nil {
@@ -86,22 +88,6 @@ func (a *Writer) sample(c *channel, samples []trace.Sample, step int64) []trace.
 		samples = samples[1:]
 	}
 	return samples
-}
-
-// sortedSide is the samples of every channel in the order of the rows.
-func sortedSide(w *trace.Window) [][]trace.Sample {
-	side := make([][]trace.Sample, len(w.Side))
-	for i, c := range w.Side {
-		side[i] = c.Samples
-		if !slices.IsSortedFunc(c.Samples, bySample) {
-			side[i] = slices.SortedFunc(slices.Values(c.Samples), bySample)
-		}
-	}
-	return side
-}
-
-func bySample(a, b trace.Sample) int {
-	return cmp.Or(cmp.Compare(a.Step, b.Step), cmp.Compare(a.Rank, b.Rank))
 }
 
 // flush writes the collected rows as a row group. The first fixes the columns.

@@ -100,23 +100,18 @@ func (a *Writer) Close() error {
 
 // accept checks a window and registers it in the metadata.
 func (a *Writer) accept(w *trace.Window) error {
-	if err := w.Validate(); err != nil {
+	if err := w.Storable(); err != nil {
 		return err
 	}
 	if a.begun && !slices.Equal(a.meta.Stages, w.Schema.Stages) {
 		return input.Bad(ErrSchemaChanged, "window %d of run %q has stages %q, this archive has %q: write it to another file",
 			w.Index, w.Run, w.Schema.Stages, a.meta.Stages)
 	}
-	if err := plain("run", w.Run); err != nil {
-		return err
-	}
-	for _, stage := range w.Schema.Stages {
-		if err := plain("stage", stage); err != nil {
-			return err
+	for _, c := range w.Side {
+		if _, known := a.index.channels[c.Name]; !known && a.file != nil {
+			return input.Bad(ErrSchemaChanged, "window %d of run %q has the side channel %q, this archive has %q: write it to another file",
+				w.Index, w.Run, c.Name, a.meta.Channels)
 		}
-	}
-	if err := a.acceptSide(w); err != nil {
-		return err
 	}
 	if w.Epochs != nil && !a.meta.Epochs && a.file != nil {
 		return input.Bad(ErrSchemaChanged, "window %d of run %q says when it began, none of the first ones of this archive did: write it to another file", w.Index, w.Run)
@@ -124,43 +119,10 @@ func (a *Writer) accept(w *trace.Window) error {
 	return a.register(w)
 }
 
-// acceptSide refuses what does not fit into a column by step and rank.
-func (a *Writer) acceptSide(w *trace.Window) error {
-	R := len(w.Ranks)
-	names := make(map[string]bool)
-	for _, c := range w.Side {
-		if err := plain("channel", c.Name); err != nil {
-			return err
-		}
-		if names[c.Name] {
-			return input.Bad(input.ErrDuplicate, "window %d of run %q has channel %q twice", w.Index, w.Run, c.Name)
-		}
-		names[c.Name] = true
-		if _, known := a.index.channels[c.Name]; !known && a.file != nil {
-			return input.Bad(ErrSchemaChanged, "window %d of run %q has the side channel %q, this archive has %q: write it to another file",
-				w.Index, w.Run, c.Name, a.meta.Channels)
-		}
-		seen := make([]bool, w.Steps()*R)
-		for _, s := range c.Samples {
-			at := int(s.Step-w.FirstStep)*R + s.Rank
-			if seen[at] {
-				return input.Bad(input.ErrDuplicate, "channel %q has two samples of step %d, rank %d", c.Name, s.Step, w.Ranks[s.Rank].ID)
-			}
-			seen[at] = true
-		}
-	}
-	return nil
-}
-
 // register enters a window into the metadata.
 func (a *Writer) register(w *trace.Window) error {
 	f := newForm(w)
 	f.GatherFailed = slices.Clone(f.GatherFailed) // the caller's may change
-	for _, n := range f.Notes {
-		if err := plain("note", n.Text); err != nil {
-			return err
-		}
-	}
 	cohort, err := a.cohort(w)
 	if err != nil {
 		return err
@@ -201,10 +163,7 @@ func (a *Writer) cohort(w *trace.Window) (int, error) {
 	if x.last != nil && x.last.WorldSize == w.WorldSize && slices.EqualFunc(x.last.Ranks, w.Ranks, same) {
 		return x.lastCohort, nil
 	}
-	c, err := newCohort(w)
-	if err != nil {
-		return 0, err
-	}
+	c := newCohort(w)
 	key, err := json.Marshal(c)
 	if err != nil {
 		return 0, err

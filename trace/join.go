@@ -3,9 +3,10 @@ package trace
 import (
 	"cmp"
 	"fmt"
-	"github.com/sfstat/sfstat/trace/input"
 	"math"
 	"slices"
+
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // Join makes windows of the parts of one (run, window), one part per rank, in
@@ -292,6 +293,6 @@ func (w *Window) placeArrivals(p *Part, r int) {
 func sortSide(side []SideChannel) {
 	slices.SortFunc(side, func(a, b SideChannel) int { return cmp.Compare(a.Name, b.Name) })
 	for _, c := range side {
-		slices.SortStableFunc(c.Samples, func(a, b Sample) int { return cmp.Or(cmp.Compare(a.Step, b.Step), cmp.Compare(a.Rank, b.Rank)) })
+		slices.SortStableFunc(c.Samples, bySample)
 	}
 }

@@ -2,14 +2,12 @@ package csv
 
 import (
 	"bufio"
-	"cmp"
 	"errors"
 	"io"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/input"
@@ -53,7 +51,7 @@ func (c *Writer) Write(w *trace.Window) error {
 	c.attributes(w)
 	side, channels := make([][]trace.Sample, len(c.channels)), w.Side
 	for _, ch := range channels {
-		side[slices.Index(c.channels, ch.Name)] = sorted(ch.Samples)
+		side[slices.Index(c.channels, ch.Name)] = ch.InOrder()
 	}
 	for t := range w.Steps() {
 		c.step(w, t, side)
@@ -71,7 +69,7 @@ func (c *Writer) Close() error {
 
 // accept refuses what the table cannot hold.
 func (c *Writer) accept(w *trace.Window) error {
-	if err := w.Validate(); err != nil {
+	if err := w.Storable(); err != nil {
 		return err
 	}
 	if c.stages != nil && !slices.Equal(c.stages, w.Schema.Stages) {
@@ -79,54 +77,24 @@ func (c *Writer) accept(w *trace.Window) error {
 	}
 	names := append([]string{w.Run}, w.Schema.Stages...)
 	for _, r := range w.Ranks {
-		names = append(names, r.Host)
-		for _, x := range r.Role {
-			names = append(names, x.Axis)
-		}
-		if r.LocalRank < -1 {
+		if names = append(names, r.Host, r.Role.String()); r.LocalRank < -1 {
 			return input.Bad(input.ErrNegative, "rank %d has the local rank %d", r.ID, r.LocalRank)
 		}
-		if _, err := trace.NewRole(r.Role...); err != nil {
-			return err
-		}
 	}
-	seen := make(map[string]bool)
 	for _, ch := range w.Side {
-		if c.stages != nil && !slices.Contains(c.channels, ch.Name) {
+		if names = append(names, ch.Name); c.stages != nil && !slices.Contains(c.channels, ch.Name) {
 			return input.Bad(ErrSchemaChanged, "window %d of run %q has the side channel %q, this table has %q: write it to another file", w.Index, w.Run, ch.Name, c.channels)
-		}
-		if seen[ch.Name] {
-			return input.Bad(input.ErrDuplicate, "window %d of run %q has channel %q twice", w.Index, w.Run, ch.Name)
-		}
-		seen[ch.Name] = true
-		names = append(names, ch.Name)
-		s := sorted(ch.Samples)
-		for i := 1; i < len(s); i++ {
-			if bySample(s[i-1], s[i]) == 0 {
-				return input.Bad(input.ErrDuplicate, "channel %q has two samples of step %d, rank %d", ch.Name, s[i].Step, w.Ranks[s[i].Rank].ID)
-			}
 		}
 	}
 	if w.Index == math.MinInt64 || w.FirstStep > maxStep {
 		return input.Bad(input.ErrOverflow, "window %d, first step %d", w.Index, w.FirstStep)
 	}
 	for _, name := range names {
-		if !utf8.ValidString(name) || strings.Contains(name, "\r") {
-			return input.Bad(input.ErrFormat, "the name %q is not UTF-8 or has a carriage return, a table cannot hold it", name)
+		if strings.Contains(name, "\r") {
+			return input.Bad(input.ErrFormat, "the name %q has a carriage return, a table cannot hold it", name)
 		}
 	}
 	return nil
-}
-
-func bySample(a, b trace.Sample) int {
-	return cmp.Or(cmp.Compare(a.Step, b.Step), cmp.Compare(a.Rank, b.Rank))
-}
-
-func sorted(samples []trace.Sample) []trace.Sample {
-	if slices.IsSortedFunc(samples, bySample) {
-		return samples
-	}
-	return slices.SortedFunc(slices.Values(samples), bySample)
 }
 
 // header writes the header. Columns are named as they are, unless the header

@@ -63,7 +63,7 @@ func (a *arrivals) reset() {
 func (d *decoder) lines() *fault {
 	return d.object("an object of source lines by stage", func(key []byte, _ int) *fault {
 		stage, at := string(key), d.i
-		text, f := d.name(maxName)
+		text, f := d.name(trace.MaxName)
 		if f != nil {
 			return f
 		}
@@ -93,7 +93,7 @@ func (d *decoder) arrivals() *fault {
 		case "version":
 			version, f = d.integer("a version", 1, math.MaxInt32)
 		case "source":
-			a.source, f = d.name(maxName)
+			a.source, f = d.name(trace.MaxName)
 		case "lost":
 			a.lost, f = d.integer("a number of entries", 0, math.MaxInt64)
 		case "groups":
@@ -112,7 +112,7 @@ func (d *decoder) arrivals() *fault {
 				if len(a.ops) == maxGroups {
 					return d.fail(d.i, input.ErrTooLarge, "more than %d operations", maxGroups)
 				}
-				op, f := d.name(maxName)
+				op, f := d.name(trace.MaxName)
 				a.ops = append(a.ops, op)
 				return f
 			})
@@ -162,9 +162,9 @@ func (d *decoder) group() *fault {
 	f := d.object("a group", func(key []byte, _ int) (f *fault) {
 		switch string(key) {
 		case "name":
-			g.Name, f = d.name(maxName)
+			g.Name, f = d.name(trace.MaxName)
 		case "desc":
-			g.Desc, f = d.name(maxName)
+			g.Desc, f = d.name(trace.MaxName)
 		case "ranks":
 			f = d.list("an array of ranks", func() *fault {
 				n, f := d.integer("a rank", 0, trace.MaxRanks-1)

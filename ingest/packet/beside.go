@@ -46,7 +46,7 @@ func NewBesideWriter(w io.Writer) *BesideWriter { return &BesideWriter{w: w} }
 // Write writes the lines of a window, which the table must hold too, in the same
 // order.
 func (b *BesideWriter) Write(w *trace.Window) error {
-	if err := checkNames(w); err != nil {
+	if err := w.Storable(); err != nil {
 		return err
 	}
 	for r := range w.Ranks {

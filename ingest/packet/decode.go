@@ -51,9 +51,7 @@ var fieldNames = [fieldCount]string{"schema", "run", "window", "rank", "world_si
 	"first_step", "durations_ns", "wall_ns", "side", "epoch_ns", "lines", "arrivals", "notes", "data_wait", "accumulation", "gather_ok"}
 
 const (
-	maxName    = 4096    // bytes in a note or in the name of a run, a host or a role axis
 	maxUnknown = 256     // unknown keys in one packet
-	maxAxes    = 64      // coordinates in one role
 	maxSide    = 4096    // side channels in one packet
 	maxNotes   = 4096    // notes in one packet
 	maxKept    = 1 << 14 // names, and roles, that are kept to be used again
@@ -172,12 +170,12 @@ func (d *decoder) value(p *trace.Part, name field) (f *fault) {
 	case fieldSchema:
 		at := d.i
 		var s string
-		s, f = d.name(maxName)
+		s, f = d.name(trace.MaxName)
 		if want := cmp.Or(d.reads, Schema); f == nil && s != want {
 			f = d.fail(at, input.ErrFormat, "the schema is %q, this version reads %q", s, want)
 		}
 	case fieldRun:
-		p.Run, f = d.name(maxName)
+		p.Run, f = d.name(trace.MaxName)
 	case fieldWindow:
 		p.Index, f = d.integer("a window number", 0, math.MaxInt64)
 	case fieldRank:
@@ -200,7 +198,7 @@ func (d *decoder) value(p *trace.Part, name field) (f *fault) {
 		d.hasWall = true
 		p.Wall, f = d.nanos(p.Wall)
 	case fieldHost:
-		p.Rank.Host, f = d.name(maxName)
+		p.Rank.Host, f = d.name(trace.MaxName)
 	case fieldLocalRank:
 		n, f = d.integer("a local rank", -1, trace.MaxRanks-1)
 		p.Rank.LocalRank = int(n)
@@ -365,8 +363,8 @@ func (d *decoder) role() (trace.Role, *fault) {
 	}
 	var coords []trace.Coord
 	f := d.object("an object of role coordinates", func(key []byte, keyAt int) *fault {
-		if len(coords) == maxAxes || len(key) > maxName {
-			return d.fail(keyAt, input.ErrTooLarge, "a role of more than %d axes or with a name of more than %d bytes", maxAxes, maxName)
+		if len(coords) == trace.MaxAxes || len(key) > trace.MaxName {
+			return d.fail(keyAt, input.ErrTooLarge, "a role of more than %d axes or with a name of more than %d bytes", trace.MaxAxes, trace.MaxName)
 		}
 		axis := string(key)
 		n, f := d.integer("a coordinate", 0, math.MaxInt32)
@@ -396,7 +394,7 @@ func (d *decoder) notes() ([]string, *fault) {
 		if len(notes) == maxNotes {
 			return d.fail(d.i, input.ErrTooLarge, "more than %d notes", maxNotes)
 		}
-		text, f := d.name(maxName)
+		text, f := d.name(trace.MaxName)
 		notes = append(notes, text)
 		return f
 	})
@@ -405,7 +403,7 @@ func (d *decoder) notes() ([]string, *fault) {
 
 func (d *decoder) dataWait() (trace.DataWait, *fault) {
 	at := d.i
-	s, f := d.name(maxName)
+	s, f := d.name(trace.MaxName)
 	if f != nil {
 		return 0, f
 	}

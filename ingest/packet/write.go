@@ -5,10 +5,8 @@ import (
 	"io"
 	"math"
 	"strconv"
-	"unicode/utf8"
 
 	"github.com/sfstat/sfstat/trace"
-	"github.com/sfstat/sfstat/trace/input"
 )
 
 // Writer writes windows as packets, one line per rank. Read again, they give
@@ -26,10 +24,7 @@ func NewWriter(w io.Writer) *Writer { return &Writer{w: w} }
 // Write writes the packets of all ranks of the window, by rank. It refuses a
 // window that could not be read again, before writing any of it.
 func (w *Writer) Write(win *trace.Window) error {
-	if err := win.Validate(); err != nil {
-		return err
-	}
-	if err := checkNames(win); err != nil {
+	if err := win.Storable(); err != nil {
 		return err
 	}
 	for r := range win.Ranks {
@@ -37,49 +32,6 @@ func (w *Writer) Write(win *trace.Window) error {
 		if _, err := w.w.Write(w.buf); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// checkNames refuses names that are not UTF-8 or too long.
-func checkNames(win *trace.Window) error {
-	check := func(what, name string) error {
-		if !utf8.ValidString(name) {
-			return input.Bad(input.ErrFormat, "%s %q is not valid UTF-8", what, name)
-		}
-		if len(name) > maxName {
-			return input.Bad(input.ErrTooLarge, "%s has %d bytes, at most %d can be written", what, len(name), maxName)
-		}
-		return nil
-	}
-	err := check("run", win.Run)
-	first := func(what, name string) {
-		if err == nil {
-			err = check(what, name)
-		}
-	}
-	for _, s := range win.Schema.Stages {
-		first("stage", s)
-	}
-	for _, c := range win.Side {
-		first("side channel", c.Name)
-	}
-	for _, n := range win.Notes {
-		if n.Kind == input.NoteRecorder {
-			first("note", n.Text)
-		}
-	}
-	for _, r := range win.Ranks {
-		first("host", r.Host)
-		for _, c := range r.Role {
-			first("role axis", c.Axis)
-		}
-		if err == nil && len(r.Role) > maxAxes {
-			err = input.Bad(input.ErrTooLarge, "rank %d has %d role coordinates, at most %d can be written", r.ID, len(r.Role), maxAxes)
-		}
-	}
-	if err != nil {
-		return fmt.Errorf("window %d of run %q: %w", win.Index, win.Run, err)
 	}
 	return nil
 }

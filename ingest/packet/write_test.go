@@ -97,7 +97,7 @@ func TestWriteRefuses(t *testing.T) {
 		kind   error
 	}{
 		"run not UTF-8":     {func(w *trace.Window) { w.Run = "\xff" }, input.ErrFormat},
-		"run too long":      {func(w *trace.Window) { w.Run = strings.Repeat("x", maxName+1) }, input.ErrTooLarge},
+		"run too long":      {func(w *trace.Window) { w.Run = strings.Repeat("x", trace.MaxName+1) }, input.ErrTooLarge},
 		"stage not UTF-8":   {func(w *trace.Window) { w.Schema.Stages[1] = "\xc3(" }, input.ErrFormat},
 		"channel not UTF-8": {func(w *trace.Window) { w.Side[0].Name = "\xff" }, input.ErrFormat},
 		"host not UTF-8":    {func(w *trace.Window) { w.Ranks[1].Host = "\xff" }, input.ErrFormat},
@@ -105,7 +105,7 @@ func TestWriteRefuses(t *testing.T) {
 			w.Notes = []input.Note{{Kind: input.NoteRecorder, Text: "\xff"}}
 		}, input.ErrFormat},
 		"axis not UTF-8":       {func(w *trace.Window) { w.Ranks[1].Role[0].Axis = "\xff" }, input.ErrFormat},
-		"too many coordinates": {func(w *trace.Window) { w.Ranks[1].Role = make(trace.Role, maxAxes+1) }, input.ErrTooLarge},
+		"too many coordinates": {func(w *trace.Window) { w.Ranks[1].Role = make(trace.Role, trace.MaxAxes+1) }, input.ErrTooLarge},
 		"invalid":              {func(w *trace.Window) { w.Durations[3] = -1 }, input.ErrNegative},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -35,9 +35,6 @@ func (g *group) join() ([]*trace.Window, error) {
 	var windows []*trace.Window
 	for len(parts) > 0 {
 		n, end := unbroken(parts)
-		if err := g.patchy(parts[:n]); err != nil {
-			return nil, err
-		}
 		made, err := trace.Join(parts[:n])
 		if err != nil {
 			return nil, err
@@ -71,24 +68,6 @@ func unbroken(parts []*trace.Part) (n int, end int64) {
 		n++
 	}
 	return n, end
-}
-
-// maxJoin bounds the work of joining: pieces times places where they begin or
-// end. 2,048 ranks that miss one step in a hundred of 600 make a tenth of it.
-const maxJoin = 200e6
-
-// patchy refuses parts that would take too long to join.
-func (g *group) patchy(parts []*trace.Part) error {
-	edges := make(map[int64]struct{})
-	for _, p := range parts {
-		edges[p.FirstStep] = struct{}{}
-		edges[p.FirstStep+int64(p.Steps())] = struct{}{}
-	}
-	if float64(len(parts))*float64(len(edges)) > maxJoin {
-		return input.At(parts[0].Pos, input.Bad(input.ErrTooLarge, "window %d of run %q is in %d pieces with %d ends: too many steps are missing on single ranks, or hosts and roles change too often",
-			g.window, g.run, len(parts), len(edges)))
-	}
-	return nil
 }
 
 // parts cuts the rows, ordered by rank and step, where a rank misses a step or

@@ -53,28 +53,18 @@ func (t *Tail) Read(u *Unit, each func(*trace.Window) error) error {
 	if t.at == nil {
 		t.at, t.ends = make(map[string]mark), make(map[string]int64)
 	}
-	streams, files, err := t.streams(u)
-	defer closeAll(files)
-	if err != nil || len(streams) == 0 {
-		return err
-	}
-	r := packet.NewReader(streams, packet.Options{Policy: ingest.FirstError})
 	last := make(map[string]*trace.Window) // of each run
-	for {
-		w, err := r.Next()
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return err
-		}
-		if err := t.hand(last[w.Run], each); err != nil {
-			return err
-		}
+	files, cut, err := t.windows(u, func(w *trace.Window) error {
+		err := t.hand(last[w.Run], each)
 		last[w.Run] = w
-	}
-	if slices.ContainsFunc(r.Summaries(), func(s packet.Summary) bool { return s.Cut }) {
-		return ErrRewritten // where more follows, what is no whole packet is refused
+		return err
+	})
+	defer closeAll(files)
+	switch {
+	case err != nil:
+		return err
+	case cut: // where more follows, what is no whole packet is refused
+		return ErrRewritten
 	}
 	open := make(map[window]int) // packets
 	for run, w := range last {
@@ -93,22 +83,29 @@ func (t *Tail) Read(u *Unit, each func(*trace.Window) error) error {
 // Rest hands on the windows that are open, as they are. They are handed on again when
 // they are complete or followed by another.
 func (t *Tail) Rest(u *Unit, each func(*trace.Window) error) error {
+	files, _, err := t.windows(u, each)
+	closeAll(files)
+	return err
+}
+
+// windows hands on all windows from where reading goes on, and reports whether a file ends inside of a packet. The files
+// are open.
+func (t *Tail) windows(u *Unit, each func(*trace.Window) error) (files []section, cut bool, err error) {
 	streams, files, err := t.streams(u)
-	defer closeAll(files)
 	if err != nil || len(streams) == 0 {
-		return err
+		return files, false, err
 	}
 	r := packet.NewReader(streams, packet.Options{Policy: ingest.FirstError})
 	for {
 		w, err := r.Next()
 		if err == io.EOF {
-			return nil
+			return files, slices.ContainsFunc(r.Summaries(), func(s packet.Summary) bool { return s.Cut }), nil
 		}
 		if err == nil {
 			err = each(w)
 		}
 		if err != nil {
-			return err
+			return files, false, err
 		}
 	}
 }

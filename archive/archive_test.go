@@ -73,13 +73,13 @@ func synthesize(s shape, seed uint64) *trace.Window {
 
 func write(t testing.TB, windows ...*trace.Window) []byte {
 	t.Helper()
-	return writeWith(t, archive.Options{}, windows...)
+	return writeWith(t, 0, windows...)
 }
 
-func writeWith(t testing.TB, options archive.Options, windows ...*trace.Window) []byte {
+func writeWith(t testing.TB, groupValues int, windows ...*trace.Window) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	w := archive.NewWriter(&b, options)
+	w := archive.NewSmallWriter(&b, groupValues)
 	for _, x := range windows {
 		if err := w.Write(x); err != nil {
 			t.Fatal(err)
@@ -162,9 +162,9 @@ func randomChannel(g *rand.Rand, name string, first int64, T, R int) trace.SideC
 // bitwise compares float64 by bits, so that NaN and −0 count too.
 var bitwise = cmp.Comparer(func(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) })
 
-func checkRoundTrip(t *testing.T, options archive.Options, windows ...*trace.Window) {
+func checkRoundTrip(t *testing.T, groupValues int, windows ...*trace.Window) {
 	t.Helper()
-	got, err := readAll(writeWith(t, options, windows...))
+	got, err := readAll(writeWith(t, groupValues, windows...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +176,7 @@ func checkRoundTrip(t *testing.T, options archive.Options, windows ...*trace.Win
 func TestRoundTrip(t *testing.T) {
 	for _, s := range []shape{{1, 1, .01, 1}, {8, 60, .01, 1}, {128, 300, .05, 1}, {16, 300, .01, 1000}, {3, 20000, .01, 100}} {
 		t.Run(fmt.Sprintf("ranks=%d/steps=%d/tick=%d", s.ranks, s.steps, s.tick), func(t *testing.T) {
-			checkRoundTrip(t, archive.Options{}, synthesize(s, 1), synthesize(s, 2))
+			checkRoundTrip(t, 0, synthesize(s, 1), synthesize(s, 2))
 		})
 	}
 }
@@ -202,7 +202,7 @@ func TestRoundTripRandom(t *testing.T) {
 		}
 		for _, values := range []int{1, 300, 1 << 20} {
 			var b bytes.Buffer
-			a := archive.NewWriter(&b, archive.Options{GroupValues: values})
+			a := archive.NewSmallWriter(&b, values)
 			var kept []*trace.Window
 			for _, w := range windows {
 				err := a.Write(w)
@@ -227,7 +227,7 @@ func TestRoundTripRandom(t *testing.T) {
 func TestRoundTripLargest(t *testing.T) {
 	w := &trace.Window{WorldSize: 2, Ranks: []trace.Rank{{ID: 0}, {ID: 1}}, Schema: trace.Schema{Stages: []string{"a"}},
 		Durations: []int64{trace.MaxTotal/2 - 7, 0, 3, 4}, Wall: []int64{0, trace.MaxTotal / 2, 0, 0}, FirstStep: math.MaxInt64 - 2, Index: math.MinInt64}
-	checkRoundTrip(t, archive.Options{}, w)
+	checkRoundTrip(t, 0, w)
 }
 
 // A channel whose samples are not in order comes back in order.
@@ -427,7 +427,7 @@ func TestEpochs(t *testing.T) {
 // TestLateEpochs: a file whose columns are fixed takes no epochs.
 func TestLateEpochs(t *testing.T) {
 	windows := ingesttest.Windows(1, 3, ingesttest.Shape{Ranks: 3, Steps: 4, Stages: 2})
-	a := archive.NewWriter(io.Discard, archive.Options{GroupValues: 1})
+	a := archive.NewSmallWriter(io.Discard, 1)
 	for i, w := range windows {
 		var want error
 		if i == 2 {

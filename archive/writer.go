@@ -11,12 +11,8 @@ import (
 	"github.com/sfstat/sfstat/trace/input"
 )
 
-// Options change how a Writer works. The zero value means the defaults.
-type Options struct {
-	// GroupValues is how many values are collected before a row group is
-	// written, eight bytes of memory each; 4 Mi when it is 0.
-	GroupValues int
-}
+// groupValues is how many values are collected before a row group is written, eight bytes of memory each.
+const groupValues = 4 << 20
 
 // Writer writes windows into one archive. Nothing that it has written can be
 // read before Close has succeeded.
@@ -38,16 +34,9 @@ type index struct {
 	lastCohort                     int
 }
 
-// NewWriter begins an archive. At most one Options is given.
-func NewWriter(w io.Writer, options ...Options) *Writer {
-	var o Options
-	if len(options) > 0 {
-		o = options[0]
-	}
-	if o.GroupValues <= 0 {
-		o.GroupValues = 4 << 20
-	}
-	a := &Writer{out: w, values: o.GroupValues, meta: meta{Format: Format, Runs: []string{}, Stages: []string{},
+// NewWriter begins an archive.
+func NewWriter(w io.Writer) *Writer {
+	a := &Writer{out: w, values: groupValues, meta: meta{Format: Format, Runs: []string{}, Stages: []string{},
 		Cohorts: list[cohort]{}, Forms: list[form]{}, Windows: list[position]{}}}
 	a.index = index{runs: map[string]int{}, channels: map[string]int{}, cohorts: map[string]int{}, forms: map[string]int{}}
 	return a

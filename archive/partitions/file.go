@@ -191,7 +191,7 @@ func newTable(path string) (*table, error) {
 		return nil, err
 	}
 	buffer := bufio.NewWriterSize(rows, 64<<10)
-	return &table{path: path, rows: rows, buffer: buffer, writer: archive.NewWriter(buffer, archive.Options{GroupValues: GroupValues})}, nil
+	return &table{path: path, rows: rows, buffer: buffer, writer: archive.NewWriter(buffer)}, nil
 }
 
 func (t *table) write(w *trace.Window) (err error) {

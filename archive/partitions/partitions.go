@@ -34,9 +34,9 @@ import (
 	"github.com/sfstat/sfstat/trace/input"
 )
 
-// GroupValues is how many values a row group holds, and so a file, unless one window
+// groupValues is how many values a row group of an archive holds, and so a file, unless one window
 // has more: 419,000 rows of five stages.
-const GroupValues = 4 << 20
+const groupValues = 4 << 20
 
 // lockName is the file that tells writers of one archive apart; readers skip it.
 const lockName = ".lock"
@@ -65,7 +65,7 @@ func Open(dir string) (*Archive, error) {
 		}
 		return nil, err
 	}
-	return &Archive{dir: dir, group: GroupValues, lock: lock, runs: make(map[string]*run)}, nil
+	return &Archive{dir: dir, group: groupValues, lock: lock, runs: make(map[string]*run)}, nil
 }
 
 // Close gives the archive free. What was not flushed is dropped.

@@ -50,7 +50,7 @@ func (j *judge) spentIn(f *Finding) (e evidence.SpentIn, ok bool) {
 			if part = part.Select(profiled); len(part.Ranks) < 2 {
 				continue
 			}
-			r, err := opnames.Compare(part, opnames.DefaultOptions())
+			r, err := opnames.Compare(part, opnames.Alpha)
 			if err != nil {
 				continue // other evidence stands without it
 			}

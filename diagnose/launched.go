@@ -23,12 +23,12 @@ func (r *run) addLaunched(t *operator.Totals) error {
 		r.functions = append(r.functions, t)
 		return nil
 	}
-	compared, err := opnames.Compare(t, opnames.DefaultOptions())
+	compared, err := opnames.Compare(t, opnames.Alpha)
 	if err != nil {
 		return err
 	}
 	r.launched = append(r.launched, compared)
-	groups, err := opnames.Across(t, opnames.DefaultOptions())
+	groups, err := opnames.Across(t, opnames.Alpha)
 	if groups != nil {
 		r.across = append(r.across, groups)
 	}

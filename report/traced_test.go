@@ -106,7 +106,7 @@ func (c *tracedCase) analyze() error {
 		if c.name == "undecided" {
 			ranks = ranks[:2]
 		}
-		if c.outliers.Names, err = opnames.Compare(launchedOn(ranks), opnames.DefaultOptions()); err != nil {
+		if c.outliers.Names, err = opnames.Compare(launchedOn(ranks), opnames.Alpha); err != nil {
 			return err
 		}
 	}

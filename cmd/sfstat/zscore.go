@@ -24,7 +24,7 @@ func (p *program) zscore(c *cli.Context) error {
 		}
 		x = report.Outliers{Traced: t, Series: series, Operators: ops, Result: r, Suspects: t.View.Suspects(r, series, ops), Shown: c.Int("top")}
 		if t.Launched != nil { // a profiler's trace
-			x.Names, err = opnames.Compare(t.Launched, opnames.Options{Alpha: o.Alpha})
+			x.Names, err = opnames.Compare(t.Launched, o.Alpha)
 		}
 		return x, err
 	})

@@ -77,13 +77,17 @@ func peersOf(ranks []trace.Rank) [][]int {
 	return slices.DeleteFunc(trace.RoleGroups(ranks), func(g []int) bool { return len(g) < 2 })
 }
 
-// comparison is one operator on one rank of a group.
+// comparison is one operator on one rank beside its peers.
 type comparison struct {
-	t      *operator.Totals
-	op     *gathered
-	peers  []int
-	column int // of the rank, in peers
-	flags  flags
+	*gathered
+	rank  int
+	peers []int
+	off   []int // steps that are off, ascending
+}
+
+// excess is by how much the rank takes longer than the median of its peers in a step.
+func (c *comparison) excess(step int) int64 {
+	return c.own[step*c.ranks+c.rank] - middleOf(c, step, c.own)
 }
 
 // mostly is the part of a rank's excess that the single steps that are off must
@@ -95,34 +99,28 @@ const mostly = 0.8
 func (c *comparison) chosen(all []int) []int {
 	var excess, off int64
 	for _, s := range all {
-		by := max(0, c.op.own[s*c.op.ranks+c.peers[c.column]]-middleOf(c, s, c.op.own))
+		by := max(0, c.excess(s))
 		excess += by
-		if _, found := slices.BinarySearch(c.flags.steps, s); found {
+		if _, found := slices.BinarySearch(c.off, s); found {
 			off += by
 		}
 	}
 	if off > 0 && float64(off) >= mostly*float64(excess) {
-		return c.flags.steps
+		return c.off
 	}
 	return all
 }
 
-// difference takes the means.
-func (c *comparison) difference(tested bool) Difference {
-	all := make([]int, c.op.steps)
+// difference takes the means, of a rank in a trace.
+func (c *comparison) difference(t *operator.Totals) Difference {
+	all := make([]int, c.steps)
 	for s := range all {
 		all[s] = s
 	}
 	steps := c.chosen(all)
-	d := Difference{Operator: c.op.Operator, Rank: c.t.Ranks[c.peers[c.column]].ID, Means: c.means(steps), Whole: c.means(all),
-		Tested: tested, Sure: c.flags.sure, Score: c.flags.score}
+	d := Difference{Operator: c.Operator, Rank: t.Ranks[c.rank].ID, Means: c.means(steps), Whole: c.means(all)}
 	for _, s := range steps {
-		d.Steps = append(d.Steps, c.t.Steps[s])
-	}
-	if d.Sure && d.Excess() > 0 {
-		for _, s := range all {
-			d.Course = append(d.Course, c.op.own[s*c.op.ranks+c.peers[c.column]]-middleOf(c, s, c.op.own))
-		}
+		d.Steps = append(d.Steps, t.Steps[s])
 	}
 	return d
 }
@@ -130,12 +128,12 @@ func (c *comparison) difference(tested bool) Difference {
 func (c *comparison) means(steps []int) Means {
 	var m Means
 	for _, s := range steps {
-		at := s*c.op.ranks + c.peers[c.column]
-		m.Own += float64(c.op.own[at])
-		m.Peers += float64(middleOf(c, s, c.op.own))
-		m.Count += float64(c.op.count[at])
-		m.PeerCount += float64(middleOf(c, s, c.op.count))
-		m.Waited += float64(c.op.wait[at])
+		at := s*c.ranks + c.rank
+		m.Own += float64(c.own[at])
+		m.Peers += float64(middleOf(c, s, c.own))
+		m.Count += float64(c.count[at])
+		m.PeerCount += float64(middleOf(c, s, c.count))
+		m.Waited += float64(c.wait[at])
 	}
 	n := float64(len(steps))
 	return Means{m.Own / n, m.Peers / n, m.Count / n, m.PeerCount / n, m.Waited / n}
@@ -144,11 +142,9 @@ func (c *comparison) means(steps []int) Means {
 // middleOf is the median of the peers in a step, the mean of the middle two of
 // an even number.
 func middleOf[T int32 | int64](c *comparison, step int, of []T) T {
-	others := make([]T, 0, len(c.peers)-1)
+	others := make([]T, len(c.peers))
 	for k, r := range c.peers {
-		if k != c.column {
-			others = append(others, of[step*c.op.ranks+r])
-		}
+		others[k] = of[step*c.ranks+r]
 	}
 	lower, upper := robust.Middles(others)
 	return lower + (upper-lower)/2

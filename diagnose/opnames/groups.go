@@ -14,7 +14,7 @@ import (
 // unless its inputs are larger, which names do not tell. A group is its mean,
 // and stands under its lowest rank. nil where there are fewer than two groups.
 // O(n·G) for n rows of G groups.
-func Across(t *operator.Totals, o Options) (*Result, error) {
+func Across(t *operator.Totals, alpha float64) (*Result, error) {
 	groups := trace.RoleGroups(t.Ranks)
 	if len(groups) < 2 {
 		return nil, nil
@@ -28,7 +28,7 @@ func Across(t *operator.Totals, o Options) (*Result, error) {
 			out.Rows = append(out.Rows, means(rows, groups)...)
 		}
 	}
-	return Compare(out, o)
+	return Compare(out, alpha)
 }
 
 // instances are the rows of each operator in a step, by rank.

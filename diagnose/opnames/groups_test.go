@@ -28,7 +28,7 @@ func TestAcross(t *testing.T) {
 		if row.Rank/2 == 1 && row.Name == more {
 			row.Count *= 2
 		}
-	}), DefaultOptions())
+	}), Alpha)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,10 +41,10 @@ func TestAcross(t *testing.T) {
 			t.Errorf("compared %s", d.Name)
 		}
 	}
-	if r, err := Across(job(8, 1, nil), DefaultOptions()); r != nil || err != nil {
+	if r, err := Across(job(8, 1, nil), Alpha); r != nil || err != nil {
 		t.Errorf("one group: %v, %v", r, err)
 	}
-	if r, err := Across(grouped(nil), DefaultOptions()); err != nil || len(r.Found()) != 0 {
+	if r, err := Across(grouped(nil), Alpha); err != nil || len(r.Found()) != 0 {
 		t.Errorf("healthy: %v, %v", r.Found(), err)
 	}
 }

@@ -26,13 +26,8 @@ import (
 	"github.com/sfstat/sfstat/trace/operator"
 )
 
-// Options of a comparison.
-type Options struct {
-	Alpha float64 // chance that anything is found in a healthy run
-}
-
-// DefaultOptions find something in one healthy run of a hundred.
-func DefaultOptions() Options { return Options{Alpha: 0.01} }
+// Alpha is the chance that anything is found in a healthy run, where nothing else is asked for.
+const Alpha = 0.01
 
 // Kind is what an operator's time means.
 type Kind uint8
@@ -114,34 +109,47 @@ func (r *Result) Of(rank int, stage string) []Difference {
 	return out
 }
 
-// Compare holds every operator of every rank against its peers'. It fails on
-// options. O(n·R) for n rows of R ranks.
-func Compare(t *operator.Totals, o Options) (*Result, error) {
-	out := &Result{Alpha: o.Alpha, Steps: t.Steps}
-	operators := gather(t)
-	groups := peersOf(t.Ranks)
+// Compare holds every operator of every rank against its peers', at a chance that anything is found
+// in a healthy run. It fails where that is none. O(n·R) for n rows of R ranks.
+func Compare(t *operator.Totals, alpha float64) (*Result, error) {
+	out := &Result{Alpha: alpha, Steps: t.Steps}
+	operators, groups := gather(t), peersOf(t.Ranks)
 	var series []zscore.Series
-	var of []place
-	for op := range operators {
-		for g := range groups {
-			if operators[op].Kind != Mixed && operators[op].runsOn(groups[g]) {
-				series = append(series, operators[op].series(len(series), groups[g]))
-				of = append(of, place{op, g})
+	var of []*gathered
+	for i := range operators {
+		for _, g := range groups {
+			if op := &operators[i]; op.Kind != Mixed && op.runsOn(g) {
+				series, of = append(series, op.series(len(series), g)), append(of, op)
 			}
 		}
 	}
 	out.Tests = len(series)
-	zo := zscore.Options{}
-	zo.Alpha = o.Alpha
-	r, err := zscore.Analyze(series, zo)
+	r, err := zscore.Analyze(series, zscore.Options{Alpha: alpha})
 	if err != nil {
 		return nil, err
 	}
-	flags := flagged(r)
-	for i, at := range of {
-		for column := range groups[at.group] {
-			c := comparison{t: t, op: &operators[at.op], peers: groups[at.group], column: column, flags: flags[flag{i, groups[at.group][column]}]}
-			out.Differences = append(out.Differences, c.difference(len(groups[at.group]) >= 3))
+	longer := longer(r)
+	for i, op := range of {
+		for _, rank := range series[i].Workers {
+			c := comparison{gathered: op, rank: rank, peers: slices.DeleteFunc(slices.Clone(series[i].Workers), func(other int) bool { return other == rank })}
+			found := longer[place{i, rank}]
+			for _, o := range found {
+				if o.Step != zscore.EveryStep {
+					c.off = append(c.off, o.Step)
+				}
+			}
+			slices.Sort(c.off)
+			d := c.difference(t)
+			d.Tested = len(c.peers) >= 2
+			for _, o := range found {
+				if o.Sure {
+					d.Sure, d.Score = true, max(d.Score, o.Score)
+				}
+			}
+			for step := 0; d.Sure && d.Excess() > 0 && step < c.steps; step++ {
+				d.Course = append(d.Course, c.excess(step))
+			}
+			out.Differences = append(out.Differences, d)
 		}
 	}
 	slices.SortStableFunc(out.Differences, func(a, b Difference) int {
@@ -150,39 +158,16 @@ func Compare(t *operator.Totals, o Options) (*Result, error) {
 	return out, nil
 }
 
-// place is the operator and the group of peers of a series.
-type place struct{ op, group int }
+// place is a rank in a series.
+type place struct{ series, rank int }
 
-// flag is the rank of a series that an outlier is of.
-type flag struct{ series, rank int }
-
-// flags are the outliers of one rank in one series.
-type flags struct {
-	sure  bool
-	steps []int   // single steps, ascending
-	score float64 // the largest of those that are sure
-}
-
-// flagged are the outliers that take longer than they should.
-func flagged(r *zscore.Result) map[flag]flags {
-	out := make(map[flag]flags)
+// longer are the outliers that take longer than they should.
+func longer(r *zscore.Result) map[place][]zscore.Outlier {
+	out := make(map[place][]zscore.Outlier)
 	for _, o := range r.Outliers {
-		if o.Effect <= 0 {
-			continue
+		if at := (place{o.Series, o.Worker}); o.Effect > 0 {
+			out[at] = append(out[at], o)
 		}
-		k := flag{o.Series, o.Worker}
-		f := out[k]
-		if o.Sure {
-			f.sure, f.score = true, max(f.score, o.Score)
-		}
-		if o.Step != zscore.EveryStep {
-			f.steps = append(f.steps, o.Step)
-		}
-		out[k] = f
-	}
-	for k, f := range out {
-		slices.Sort(f.steps)
-		out[k] = f
 	}
 	return out
 }

@@ -45,7 +45,7 @@ func job(ranks int, seed uint64, change func(row *operator.Total)) *operator.Tot
 
 func compare(t *testing.T, totals *operator.Totals) *Result {
 	t.Helper()
-	r, err := Compare(totals, DefaultOptions())
+	r, err := Compare(totals, Alpha)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +171,7 @@ func TestAbsent(t *testing.T) {
 
 func TestOptions(t *testing.T) {
 	for _, alpha := range []float64{-0.1, 1, math.NaN()} { // 0 is the default
-		if _, err := Compare(job(4, 1, nil), Options{Alpha: alpha}); err == nil {
+		if _, err := Compare(job(4, 1, nil), alpha); err == nil {
 			t.Errorf("alpha %v was taken", alpha)
 		}
 	}

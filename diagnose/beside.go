@@ -69,7 +69,7 @@ func (b *Beside) leave() {
 // its account.
 type lent struct {
 	w       *trace.Window
-	taken   taken
+	book    book
 	before  *frontier.Border
 	account *frontier.Analysis
 	uses    atomic.Int32
@@ -96,7 +96,7 @@ func (s *Session) addLent(r *run, w *trace.Window) *lent {
 	if n := len(r.lent); n > 0 && sameRanks(r.lent[n-1].w.Ranks, w.Ranks) {
 		w.Ranks = r.lent[n-1].w.Ranks // kept once
 	}
-	of := &lent{w: w, taken: r.taken(w), before: r.border}
+	of := &lent{w: w, book: r.bookOf(w), before: r.border}
 	of.lend()
 	r.border = frontier.BorderOf(w)
 	r.record(w, s, of)
@@ -118,7 +118,7 @@ func (r *run) takeAccounts() {
 	}
 	r.steps.end()
 	for _, of := range r.lent {
-		r.keep(of.w, of.account, of.taken)
+		r.keep(of.w, of.account, of.book)
 	}
 	r.lent = nil
 }

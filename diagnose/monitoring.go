@@ -102,7 +102,7 @@ func (r *run) watch(all []*health.Record) (*watched, []answer.Problem) {
 			problems[0].N++
 		}
 	}
-	if p, outside := w.outside(r.times); outside {
+	if p, outside := w.outside(r.times()); outside {
 		problems = append(problems, p)
 	}
 	if !read {
@@ -257,7 +257,7 @@ func (j *judge) atTheTime(v *RunVerdict, all []*health.Record) {
 		}
 	}
 	if len(v.Findings) == 0 || v.Status <= answer.UndecidedRun {
-		beside, _ := w.beside(w.units, j.times)
+		beside, _ := w.beside(w.units, j.times())
 		v.Observed = append(slices.Clone(v.Observed), beside...)
 		if v.Status == answer.UndecidedRun {
 			v.Next = lookFirst(v.Next, nil, beside, nil)
@@ -319,11 +319,11 @@ func (w *watched) suspected(f *Finding) (units []monitoring.Unit) {
 func (j *judge) timesOf(f *Finding) (times []monitoring.Interval) {
 	for i, w := range j.windows {
 		if len(f.Windows) == 0 || slices.Contains(f.Windows, w.Main.Window) {
-			times = append(times, j.times[i])
+			times = append(times, j.books[i].times)
 		}
 	}
 	if len(j.windows) == 0 {
-		times = slices.Clone(j.times)
+		times = slices.Clone(j.called)
 	}
 	times = slices.DeleteFunc(times, func(t monitoring.Interval) bool { return t.From == 0 })
 	slices.SortFunc(times, func(a, b monitoring.Interval) int { return cmp.Compare(a.From, b.From) })
@@ -487,7 +487,7 @@ func (r *run) seeProcesses(c *comms.Record) {
 		}
 	}
 	if len(r.windows) == 0 && t.From > 0 {
-		r.times = append(r.times, t)
+		r.called = append(r.called, t)
 	}
 }
 

@@ -52,10 +52,10 @@ const probeResolution = 0.02
 func (j *judge) probes(v *RunVerdict) {
 	for i := range v.Findings {
 		f := &v.Findings[i]
-		if f.Rank == nil || f.Cause != CauseLate || f.Detail < 0 || f.Detail >= len(j.probed) {
+		if f.Rank == nil || f.Cause != CauseLate || f.Detail < 0 || f.Detail >= len(j.books) {
 			continue
 		}
-		found := longerProbes(j.probed[f.Detail], *f.Rank, f.Ranks)
+		found := longerProbes(j.books[f.Detail].probed, *f.Rank, f.Ranks)
 		f.Evidence = withBeside(f.Evidence, found, nil)
 	}
 }

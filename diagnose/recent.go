@@ -37,16 +37,16 @@ func (r *run) forget(from int) {
 		return
 	}
 	if r.earlier == nil {
-		r.earlier = &Earlier{First: r.seen[0].first}
+		r.earlier = &Earlier{First: r.books[0].first}
 	}
 	gone := make(map[int64]bool, from)
 	for i := range r.windows[:from] {
 		gone[r.windows[i].Main.Window] = true
-		r.earlier.Steps += int(r.seen[i].end - r.seen[i].first)
+		r.earlier.Steps += int(r.books[i].end - r.books[i].first)
 	}
-	r.earlier.Windows, r.earlier.Last = r.earlier.Windows+from, r.seen[from-1].end-1
+	r.earlier.Windows, r.earlier.Last = r.earlier.Windows+from, r.books[from-1].end-1
 	r.lost = slices.DeleteFunc(r.lost, func(p answer.Problem) bool { return p.Window != nil && gone[*p.Window] })
-	r.windows, r.seen, r.times, r.probed = rest(r.windows, from), rest(r.seen, from), rest(r.times, from), rest(r.probed, from)
+	r.windows, r.books = rest(r.windows, from), rest(r.books, from)
 	r.entries, r.later.entries = r.later.entries, arrivals.Job{}
 	if r.sample != nil {
 		sample := r.later.sample

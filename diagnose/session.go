@@ -68,7 +68,7 @@ type run struct {
 	series  *frontier.Series
 	healthy *frontier.Sample // of Options
 	sample  *frontier.Sample // to compare with it; nil without one
-	seen    []extent
+	books   []book // of the windows
 	lost    []answer.Problem
 	alone   *evidence.DeviceShares // of the only rank; nil: not known
 	devices []Device
@@ -82,9 +82,8 @@ type run struct {
 	calls     []*comms.Record       // calls and kernels of NCCL
 	limits    *comm.Benchmarks      // of Options
 	functions []*operator.Totals    // that ran in the stages of the windows
-	probed    [][]probed            // of each window
 	places    map[int]seenOn        // of ranks
-	times     []monitoring.Interval // of windows, zero where not known; without windows those of entries
+	called    []monitoring.Interval // when calls were entered
 	later     later                 // what comes to the stretch that is open
 	steps     *steps                // of the windows
 	between   between               // what lies between windows
@@ -223,23 +222,24 @@ func (s *Session) account(r *run, w *trace.Window) error {
 	}
 	r.record(w, s, nil)
 	r.between.add(w)
-	r.keep(w, a, r.taken(w))
+	r.keep(w, a, r.bookOf(w))
 	return nil
 }
 
-// taken is what is taken from the times of a window beside its account, while they are there.
-type taken struct {
-	times    monitoring.Interval
-	probed   []probed
-	extent   extent
-	stages   []string        // in the order of its steps
-	contains *answer.Problem // of the first window of a run; nil: nothing
+// book is what is kept of a window beside its account, taken while its times are there.
+type book struct {
+	first, end   int64
+	world, accum int
+	schema       trace.Schema
+	times        monitoring.Interval // when it was recorded; zero: not known
+	probed       []probed
+	stages       []string        // in the order of its steps
+	contains     *answer.Problem // of the first window of a run; nil: nothing
 }
 
-func (r *run) taken(w *trace.Window) taken {
-	out := taken{times: timesOfWindow(w), probed: probesOf(w), stages: recorded(w),
-		extent: extent{w.Index, w.FirstStep, w.FirstStep + int64(w.Steps()), w.WorldSize, w.Accumulation, w.Schema}}
-	if len(r.seen)+len(r.lent) == 0 {
+func (r *run) bookOf(w *trace.Window) book {
+	out := book{w.FirstStep, w.FirstStep + int64(w.Steps()), w.WorldSize, w.Accumulation, w.Schema, timesOfWindow(w), probesOf(w), recorded(w), nil}
+	if len(r.books)+len(r.lent) == 0 {
 		if p, found := contains(w); found {
 			out.contains = &p
 		}
@@ -247,19 +247,25 @@ func (r *run) taken(w *trace.Window) taken {
 	return out
 }
 
+// times are those of the windows, without windows those of calls.
+func (r *run) times() (out []monitoring.Interval) {
+	if len(r.books) == 0 {
+		return r.called
+	}
+	for _, b := range r.books {
+		out = append(out, b.times)
+	}
+	return out
+}
+
 // keep takes the account of a window, of which the times may be gone.
-func (r *run) keep(w *trace.Window, a *frontier.Analysis, of taken) {
+func (r *run) keep(w *trace.Window, a *frontier.Analysis, of book) {
 	r.compare(w, a.Main, of)
 	r.windows = append(r.windows, Window{Main: a.Main, Paper: a.Paper, Groups: a.Groups, Stages: of.stages})
-	if len(r.windows) == 1 {
-		r.times = nil // those of entries
-	}
-	r.times = append(r.times, of.times)
-	r.probed = append(r.probed, of.probed)
+	r.books = append(r.books, of)
 	for _, rank := range w.Ranks {
 		r.seeRank(rank.ID, rank.Host, rank.LocalRank)
 	}
-	r.seen = append(r.seen, of.extent)
 }
 
 // recorded are the stages of a window in the order of its steps.
@@ -290,13 +296,6 @@ func (r *run) empty() bool {
 	return len(r.windows) == 0 && r.operators == nil && r.entries.Empty() && len(r.calls) == 0
 }
 
-// extent is what is kept of a window to compare later ones with.
-type extent struct {
-	index, first, end int64
-	world, accum      int
-	schema            trace.Schema
-}
-
 // told reports whether what a reader notes of a window is a problem of its own:
 // what is compared here is said here, and what a recorder says is no problem.
 func told(k input.NoteKind) bool {
@@ -310,10 +309,10 @@ func told(k input.NoteKind) bool {
 
 // compare notes what changes from the run's window before, steps that another
 // window has too, and what the window lost.
-func (r *run) compare(w *trace.Window, m *frontier.Result, of taken) {
+func (r *run) compare(w *trace.Window, m *frontier.Result, of book) {
 	lose := func(p answer.Problem) { r.lost = append(r.lost, p) }
-	if n := len(r.seen); n > 0 {
-		before := r.seen[n-1]
+	if n := len(r.books); n > 0 {
+		before := r.books[n-1]
 		for _, c := range []struct {
 			changed bool
 			what    answer.ProblemKind
@@ -327,8 +326,8 @@ func (r *run) compare(w *trace.Window, m *frontier.Result, of taken) {
 			}
 		}
 	}
-	end := of.extent.end
-	for _, e := range r.seen {
+	end := of.end
+	for _, e := range r.books {
 		if from, to := max(e.first, w.FirstStep), min(e.end, end); from < to {
 			lose(answer.Problem{Problem: answer.StepsTwice, Window: &m.Window, Steps: &[2]int64{from, to - 1}, N: int(to - from)})
 			break
@@ -337,7 +336,7 @@ func (r *run) compare(w *trace.Window, m *frontier.Result, of taken) {
 	if of.contains != nil {
 		lose(*of.contains)
 	}
-	if p, found := disordered(w.Schema.Stages); found && len(r.seen) == 0 {
+	if p, found := disordered(w.Schema.Stages); found && len(r.books) == 0 {
 		lose(p)
 	}
 	for _, n := range w.Notes {

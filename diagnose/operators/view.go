@@ -121,11 +121,6 @@ func (v *View) Stage(w int) int { return w / v.Grid.Replicas }
 // Replica is the dp coordinate of worker w.
 func (v *View) Replica(w int) int { return w % v.Grid.Replicas }
 
-// Worker is the worker of a rank, −1 for none.
-func (v *View) Worker(rank int) int {
-	return slices.IndexFunc(v.Grid.Workers, func(at int32) bool { return v.Trace.Ranks[at].ID == rank })
-}
-
 // Steps are the indices of the steps of the view.
 func (v *View) Steps() []int64 {
 	if v.Model != nil {

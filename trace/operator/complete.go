@@ -51,13 +51,8 @@ func (t *Trace) Complete() *Trace {
 			rows = append(rows, int32(row))
 		}
 	}
-	for _, c := range out.small() {
-		*c = gather(*c, rows)
-	}
-	out.Start, out.Dur = gather(t.Start, rows), gather(t.Dur, rows)
-	for i, r := range out.Rank {
-		out.Rank[i] = place[r]
-	}
+	out.keep(rows)
+	renumber(out.Rank, place)
 	out.Notes = slices.DeleteFunc(slices.Clone(t.Notes), func(n input.Note) bool { return n.Kind == input.NoteUnjoined })
 	out.Notes = append(out.Notes, input.Note{Kind: input.NoteMissingRanks, Text: fmt.Sprintf(
 		"replica dp = %s left out: not all of its %d pipeline stages recorded", someOf(lost), stages)})

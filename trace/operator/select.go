@@ -29,10 +29,7 @@ func (t *Trace) Select(s *trace.Selection) *Trace {
 	n := 0
 	var name []int32
 	out.Names, name = kept(t.Names, func(string) bool { n++; return used[n-1] })
-	out.Start, out.Dur = gather(t.Start, rows), gather(t.Dur, rows)
-	for _, column := range out.small() {
-		*column = gather(*column, rows)
-	}
+	out.keep(rows)
 	renumber(out.Rank, rank)
 	renumber(out.Step, step)
 	renumber(out.Name, name)

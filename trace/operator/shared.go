@@ -37,10 +37,7 @@ func (t *Trace) Shared() *Trace {
 		}
 	}
 	out := *t
-	for _, c := range out.small() {
-		*c = gather(*c, keep)
-	}
-	out.Start, out.Dur = gather(t.Start, keep), gather(t.Dur, keep)
+	out.keep(keep)
 	out.Notes = append(slices.Clone(t.Notes), input.Note{Kind: input.NoteUnjoined, Text: counts.tell(uneven)})
 	return &out
 }

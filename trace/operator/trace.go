@@ -285,16 +285,20 @@ func (t *Trace) byStart(run []int32) {
 	})
 }
 
-// permute puts all columns in the given order, into new memory: others may
-// hold the old.
+// permute puts all columns in the given order.
 func (t *Trace) permute(order []int32) {
-	if slices.IsSorted(order) {
-		return
+	if !slices.IsSorted(order) {
+		t.keep(order)
 	}
+}
+
+// keep takes some rows of all columns, in an order, into new memory: others may
+// hold the old.
+func (t *Trace) keep(rows []int32) {
 	for _, c := range t.small() {
-		*c = gather(*c, order)
+		*c = gather(*c, rows)
 	}
-	t.Start, t.Dur = gather(t.Start, order), gather(t.Dur, order)
+	t.Start, t.Dur = gather(t.Start, rows), gather(t.Dur, rows)
 }
 
 func gather[T any](column []T, order []int32) []T {

@@ -19,27 +19,22 @@ type Beside struct {
 	memory  memory
 }
 
-// memory is that of stretches which were looked at. The collector would free it, to be allocated
+// memory is that of a few stretches which were looked at. The collector would free it, to be allocated
 // again for the next.
-type memory struct{ divisions spare[points.Memory] }
+type memory chan *points.Memory
 
-func newMemory(n int) memory { return memory{make(spare[points.Memory], n)} }
-
-// spare are a few values that are not used.
-type spare[T any] chan *T
-
-func (s spare[T]) take() *T {
+func (m memory) take() *points.Memory {
 	select {
-	case x := <-s:
+	case x := <-m:
 		return x
 	default:
-		return new(T)
+		return new(points.Memory)
 	}
 }
 
-func (s spare[T]) put(x *T) {
+func (m memory) put(x *points.Memory) {
 	select {
-	case s <- x:
+	case m <- x:
 	default:
 	}
 }
@@ -49,7 +44,7 @@ func (s spare[T]) put(x *T) {
 // which is called by several goroutines.
 func NewBeside(stretches int, release func(*trace.Window)) *Beside {
 	stretches = max(1, stretches)
-	return &Beside{make(chan struct{}, stretches), release, newMemory(stretches)}
+	return &Beside{make(chan struct{}, stretches), release, make(memory, stretches)}
 }
 
 // enter waits until one stretch more may be looked at; a nil Beside bounds nothing.

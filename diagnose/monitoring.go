@@ -357,8 +357,8 @@ func (w *watched) beside(units []monitoring.Unit, times []monitoring.Interval) (
 }
 
 func (w *watched) monitored(d *monitoring.Difference) evidence.Monitored {
-	e := evidence.Monitored{Quantity: d.Quantity.String(), Unit: d.Quantity.Unit(), Host: w.hosts[d.Host].name, Own: d.Own, Peers: d.Median, Low: d.Low, High: d.High,
-		N: d.N, Readings: d.Readings, Tested: d.Tested, P: d.P, Tests: d.Tests, Timeless: d.Timeless, Zoneless: w.hosts[d.Host].zoneless}
+	e := evidence.Monitored{Quantity: d.Quantity.String(), Unit: d.Quantity.Unit(), Host: w.hosts[d.Host].name,
+		Own: d.Own, Peers: d.Median, Low: d.Low, High: d.High, N: d.N, Readings: d.Readings, Tested: d.Tested, P: d.P, Tests: d.Tests, Timeless: d.Timeless, Zoneless: w.hosts[d.Host].zoneless}
 	if d.Device >= 0 {
 		e.Device = &d.Device
 	}

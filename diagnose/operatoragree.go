@@ -7,22 +7,27 @@ import (
 	"github.com/sfstat/sfstat/diagnose/operators"
 	"github.com/sfstat/sfstat/engine/blame"
 	"github.com/sfstat/sfstat/engine/gates"
-	"github.com/sfstat/sfstat/engine/microbatch"
 	"github.com/sfstat/sfstat/trace/stagename"
 )
 
 // against lists what the engines say about a worker, and puts what the
 // confidence rests on first.
 func (j *opJudge) against(w int, p float64) (out []evidence.Observation) {
-	if l := j.level(w); l != nil && l.Factor > 1.02 {
-		out = append(out, evidence.PassTimes{Factor: l.Factor, Peers: j.Replicas - 1, P: &p})
+	if j.Passes != nil && j.Passes.Workers[w].Factor > 1.02 {
+		out = append(out, evidence.PassTimes{Factor: j.Passes.Workers[w].Factor, Peers: j.Replicas - 1, P: &p})
 	}
 	signs := j.Signs.Ranks[w]
 	if signs.Whole+signs.Steps > 0 {
 		out = append(out, evidence.Outliers{Whole: signs.Whole, Steps: signs.Steps, Alpha: j.Outliers.Alpha})
 	}
-	if e, departs := departure(j.Signs, signs); departs {
-		e.Workers = j.several()
+	if signs.Departs {
+		e := evidence.CompletionTimes{S: signs.S, Q: signs.Q, Later: signs.Later, Workers: j.several()}
+		for _, other := range j.Signs.Ranks {
+			if other.Departs && other.Rank != signs.Rank {
+				e.Others = append(e.Others, other.Rank)
+			}
+		}
+		slices.Sort(e.Others)
 		out = append(out, e)
 	}
 	if walk := j.walk(func(x operators.Culprit) bool { return x.Worker == w && x.Kind == blame.LongOp }); walk != nil {
@@ -43,13 +48,6 @@ func (j *opJudge) against(w int, p float64) (out []evidence.Observation) {
 func (j *opJudge) confirmedBy(w int) bool {
 	charged, _, makespan := j.charged(w)
 	return j.Signs.Ranks[w].Departs || j.blamed(w) || float64(charged) >= j.gates.StaticGain*float64(makespan)
-}
-
-func (j *opJudge) level(w int) *microbatch.Level {
-	if j.Passes == nil {
-		return nil
-	}
-	return &j.Passes.Workers[w]
 }
 
 // walk is the first that matches, nil for none.
@@ -84,17 +82,4 @@ func (j *opJudge) charged(w int) (explained int64, stage string, makespan int64)
 		}
 	}
 	return explained, stage, max(1, m.Makespan)
-}
-
-// departure is what K-S finds of a rank's completion-time distribution, and whether it
-// departs from its peers'.
-func departure(s *operators.Signs, of operators.RankSigns) (e evidence.CompletionTimes, departs bool) {
-	for _, other := range s.Ranks {
-		if other.Departs && other.Rank != of.Rank {
-			e.Others = append(e.Others, other.Rank)
-		}
-	}
-	slices.Sort(e.Others)
-	e.S, e.Q, e.Later = of.S, of.Q, of.Later
-	return e, of.Departs
 }

@@ -109,7 +109,8 @@ func examine(t *operator.Trace) (*opJudge, error) {
 	j.series, j.ops = r.Series, r.Operators
 	j.Outliers, j.Walks, j.Signs = r.Outliers, r.Walks, r.Signs()
 	if n := len(j.Walks.Contradict); n > 0 {
-		j.Notes = append(j.Notes, input.Note{Kind: input.NoteUnknown, Text: fmt.Sprintf("steps whose times contradict the schedule, too coarsely recorded perhaps, so that blame did not walk there: %d", n)})
+		j.Notes = append(j.Notes, input.Note{Kind: input.NoteUnknown,
+			Text: fmt.Sprintf("steps whose times contradict the schedule, too coarsely recorded perhaps, so that blame did not walk there: %d", n)})
 	}
 	return j, j.reduce()
 }

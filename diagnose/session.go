@@ -68,7 +68,7 @@ type run struct {
 	series  *frontier.Series
 	healthy *frontier.Sample // of Options
 	sample  *frontier.Sample // to compare with it; nil without one
-	books   []book // of the windows
+	books   []book           // of the windows
 	lost    []answer.Problem
 	alone   *evidence.DeviceShares // of the only rank; nil: not known
 	devices []Device
@@ -95,7 +95,7 @@ func New(o Options) *Session {
 	if o.Brief {
 		o.Frontier.Depth = frontier.FindingsOnly
 	}
-	s := &Session{o: o, memory: newMemory(1)}
+	s := &Session{o: o, memory: make(memory, 1)}
 	if o.Beside != nil {
 		s.memory = o.Beside.memory
 	}

@@ -191,7 +191,7 @@ type division struct {
 }
 
 func (s *series) divide(of stretch, in *steps) *division {
-	run, at := of.laidOut(in.memory.divisions.take())
+	run, at := of.laidOut(in.memory.take())
 	run.Named, run.Known = in.named, s.points
 	if s.points != nil && slices.Equal(s.ranks, at.ranks) {
 		run.KnownWithin, run.KnownPeers, run.Peers = s.within, s.sets, s.peers
@@ -213,7 +213,7 @@ func (s *series) look(l *looked, of stretch, in *steps, d *division) {
 	}
 	defer func() {
 		d.Memory.Free()
-		in.memory.divisions.put(d.Memory)
+		in.memory.put(d.Memory)
 	}()
 	s.windows.beside(of)
 	of.giveBack(in)

@@ -18,7 +18,8 @@ type model struct {
 }
 
 func (m model) draw() Input {
-	in := Input{Stages: m.stages, Microbatches: m.micro, Steps: m.steps, Replicas: m.replicas, Forward: make([][]int64, m.stages*m.replicas), Backward: make([][]int64, m.stages*m.replicas)}
+	in := Input{Stages: m.stages, Microbatches: m.micro, Steps: m.steps, Replicas: m.replicas,
+		Forward: make([][]int64, m.stages*m.replicas), Backward: make([][]int64, m.stages*m.replicas)}
 	random := rand.New(rand.NewPCG(m.seed, 1))
 	speed := make([]float64, m.stages*m.replicas)
 	for w := range speed {

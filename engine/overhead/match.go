@@ -93,13 +93,24 @@ func stepTime(w *trace.Window) float64 {
 // have a partner, of as many ranks and windows: what has none is an error, not
 // left out, because which half is missing is seldom chance.
 func Match(base, with *Runs, by By) ([]Measurement, error) {
-	partners, err := partnersOf(base, with, by)
+	if by == ByOrder && base.Len() != with.Len() {
+		return nil, fmt.Errorf("%d runs in the base and %d against it: %w for some; match them by name or seed, or leave out what is too much",
+			base.Len(), with.Len(), ErrUnpaired)
+	}
+	theirs, partners, err := with.index(by)
+	if err != nil {
+		return nil, err
+	}
+	pairs, left, err := base.index(by)
 	if err != nil {
 		return nil, err
 	}
 	var out []Measurement
 	for i, b := range base.order {
-		w := partners[i]
+		w := partners[pairs[i]]
+		if w == nil {
+			return nil, fmt.Errorf("run %q of the base: %w by %v", b.name, ErrUnpaired, by)
+		}
 		if b.ranks != w.ranks {
 			return nil, fmt.Errorf("run %q has %d ranks, its partner %q %d: the same work is wanted on both sides", b.name, b.ranks, w.name, w.ranks)
 		}
@@ -108,76 +119,38 @@ func Match(base, with *Runs, by By) ([]Measurement, error) {
 				b.name, len(b.step), w.name, len(w.step), ErrUnpaired)
 		}
 		for k := range b.step {
-			out = append(out, Measurement{Pair: pairName(b, i, by), Run: b.name, Other: w.name, Window: k, Base: b.step[k], With: w.step[k]})
+			out = append(out, Measurement{Pair: pairs[i], Run: b.name, Other: w.name, Window: k, Base: b.step[k], With: w.step[k]})
 		}
 	}
-	return out, nil
-}
-
-// pairName names a pair of runs by what matched them.
-func pairName(b *run, i int, by By) string {
-	switch by {
-	case BySeed:
-		seed, _ := seedOf(b.name) // index has seen that it has one
-		return seed
-	case ByName:
-		return b.name
-	}
-	return strconv.Itoa(i + 1)
-}
-
-// partnersOf are the runs of with in the order of those of base.
-func partnersOf(base, with *Runs, by By) ([]*run, error) {
-	if by == ByOrder {
-		if base.Len() != with.Len() {
-			return nil, fmt.Errorf("%d runs in the base and %d against it: %w for some; match them by name or seed, or leave out what is too much",
-				base.Len(), with.Len(), ErrUnpaired)
-		}
-		return with.order, nil
-	}
-	key := func(r *run) (string, error) { return r.name, nil }
-	if by == BySeed {
-		key = func(r *run) (string, error) { return seedOf(r.name) }
-	}
-	left, err := index(with, key)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := index(base, key); err != nil {
-		return nil, err
-	}
-	var out []*run
-	for _, b := range base.order {
-		k, _ := key(b)
-		w := left[k]
-		if w == nil {
-			return nil, fmt.Errorf("run %q of the base: %w by %v", b.name, ErrUnpaired, by)
-		}
-		out = append(out, w)
-		delete(left, k)
-	}
-	for _, w := range with.order {
-		if k, _ := key(w); left[k] != nil {
+	for i, w := range with.order {
+		if left[theirs[i]] == nil {
 			return nil, fmt.Errorf("run %q against the base: %w by %v", w.name, ErrUnpaired, by)
 		}
 	}
 	return out, nil
 }
 
-// index finds runs by a key that each must have and none share.
-func index(r *Runs, key func(*run) (string, error)) (map[string]*run, error) {
-	out := make(map[string]*run)
-	for _, one := range r.order {
-		k, err := key(one)
-		if err != nil {
-			return nil, fmt.Errorf("run %q: %w", one.name, err)
+// index names the pairs that runs belong to, by what matches them, and finds runs by
+// them: each must have a name, and none share one.
+func (r *Runs) index(by By) (pairs []string, found map[string]*run, err error) {
+	found = make(map[string]*run)
+	for i, one := range r.order {
+		pair := one.name
+		switch by {
+		case ByOrder:
+			pair = strconv.Itoa(i + 1)
+		case BySeed:
+			if pair, err = seedOf(one.name); err != nil {
+				return nil, nil, fmt.Errorf("run %q: %w", one.name, err)
+			}
 		}
-		if other := out[k]; other != nil {
-			return nil, fmt.Errorf("runs %q and %q: %s is there %w", other.name, one.name, k, ErrTwice)
+		if other := found[pair]; other != nil {
+			return nil, nil, fmt.Errorf("runs %q and %q: %s is there %w", other.name, one.name, pair, ErrTwice)
 		}
-		out[k] = one
+		found[pair] = one
+		pairs = append(pairs, pair)
 	}
-	return out, nil
+	return pairs, found, nil
 }
 
 // seedOf is the number that ends a name, without leading zeros.

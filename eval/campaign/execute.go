@@ -6,13 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/sfstat/sfstat/internal/atomicfile"
 	"github.com/sfstat/sfstat/internal/bug"
+	"github.com/sfstat/sfstat/internal/parallel"
 	"github.com/sfstat/sfstat/internal/table"
 )
 
@@ -26,7 +25,7 @@ type Execution struct {
 	// goroutines.
 	Create func(path string) (*atomicfile.File, error)
 	// Progress is told how many runs are made, without those that stood: after
-	// each of them, and every second.
+	// each of them, and every second, from one goroutine at a time.
 	Progress func(done, total int)
 }
 
@@ -35,19 +34,6 @@ func (e *Execution) maker() Maker {
 		return Simulation{}
 	}
 	return e.Maker
-}
-
-func (e *Execution) workers() int {
-	if e.Workers == 0 {
-		return runtime.GOMAXPROCS(0)
-	}
-	return e.Workers
-}
-
-func (e *Execution) tell(done, total int) {
-	if e.Progress != nil {
-		e.Progress(done, total)
-	}
 }
 
 func (e *Execution) write(path string, write func(io.Writer) error) error {
@@ -126,77 +112,52 @@ func (f *Folder) wanting(e *Execution, o *Outcome) ([]Task, error) {
 // makeAll makes runs, several at a time, and counts what becomes of them. The
 // first error that is not a run's own ends it.
 func (f *Folder) makeAll(ctx context.Context, tasks []Task, e *Execution, o *Outcome) error {
-	working, stop := context.WithCancel(ctx)
-	defer stop()
-	var first error
-	take := func(r result) {
-		var failed *failure
+	working, stop := context.WithCancelCause(ctx)
+	var counted sync.Mutex
+	tell := func() {
+		if e.Progress != nil {
+			e.Progress(o.Made, len(tasks))
+		}
+	}
+	var clock sync.WaitGroup
+	clock.Go(func() {
+		second := time.NewTicker(time.Second)
+		defer second.Stop()
+		for {
+			select {
+			case <-working.Done():
+				return
+			case <-second.C:
+				counted.Lock()
+				tell()
+				counted.Unlock()
+			}
+		}
+	})
+	failed := make([]*failure, len(tasks))
+	parallel.Do(len(tasks), e.Workers, func(i int) {
+		err := f.carryOut(working, &tasks[i], e)
+		counted.Lock()
+		defer counted.Unlock()
 		switch {
-		case r.err == nil:
+		case err == nil:
 			o.Made++
 			o.Wanting--
-			e.tell(o.Made, len(tasks))
+			tell()
 		case working.Err() != nil: // it was told to end
-		case errors.As(r.err, &failed):
-			o.Failed = append(o.Failed, failed)
-		default:
-			first = fmt.Errorf("run %s: %w", tasks[r.task].ID, r.err)
-			stop()
+		case !errors.As(err, &failed[i]):
+			stop(fmt.Errorf("run %s: %w", tasks[i].ID, err))
+		}
+	})
+	for _, failure := range failed {
+		if failure != nil {
+			o.Failed = append(o.Failed, failure)
 		}
 	}
-	second := time.NewTicker(time.Second)
-	defer second.Stop()
-	for results := f.results(working, tasks, e); results != nil; {
-		select {
-		case <-second.C:
-			e.tell(o.Made, len(tasks))
-		case r, ok := <-results:
-			if !ok {
-				results = nil
-				break
-			}
-			take(r)
-		}
-	}
-	place := func(f *failure) int { return slices.IndexFunc(tasks, func(t Task) bool { return t.ID == f.Run }) }
-	slices.SortFunc(o.Failed, func(a, b *failure) int { return cmp.Compare(place(a), place(b)) })
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	return first
-}
-
-// result is what became of one run.
-type result struct {
-	task int
-	err  error
-}
-
-// results makes runs with the workers of the execution, in order, and yields
-// each as it ends. The channel is closed when no worker is at work.
-func (f *Folder) results(ctx context.Context, tasks []Task, e *Execution) <-chan result {
-	next, results := make(chan int), make(chan result)
-	var workers sync.WaitGroup
-	for range min(e.workers(), len(tasks)) {
-		workers.Go(func() {
-			for i := range next {
-				results <- result{i, f.carryOut(ctx, &tasks[i], e)}
-			}
-		})
-	}
-	go func() {
-		defer close(results)
-		defer workers.Wait()
-		defer close(next)
-		for i := range tasks {
-			select {
-			case next <- i:
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
-	return results
+	err := context.Cause(working)
+	stop(nil)
+	clock.Wait()
+	return cmp.Or(ctx.Err(), err)
 }
 
 // carryOut makes one run, its archive and its row.

@@ -20,28 +20,21 @@ func simulated(rng *rand.Rand, faults ...simulate.Fault) *trace.Window {
 	return must(must(simulate.New(spec)).Next())
 }
 
-func callbackHost(s *sampler) finding {
-	return hostFault(s, simulate.CallbackHost, simulate.StageCallbacks)
-}
-
-func optimizerHost(s *sampler) finding {
-	return hostFault(s, simulate.OptimizerHost, simulate.StageOptimizer)
-}
-
 // hostFault: 120 ms are lost after the last synchronisation point of the step. Steps cut at
 // zero charge backward, where the others wait in the next step; steps cut where
 // the ranks synchronise charge the stage that lost them.
-func hostFault(s *sampler, family simulate.Family, stage string) finding {
-	type outcome struct{ sync, step bool }
-	trials := repeat(s, s.Simulated, func(rng *rand.Rand) (o outcome) {
-		w := simulated(rng, simulate.Fault{Family: family, Delay: 120})
-		sync := analyze(w, frontier.CutSync)
-		step := analyze(w, frontier.CutStep)
-		return outcome{leads(sync, stage) && sync.Cut == frontier.CutSync, leads(step, stage)}
-	})
-	sync := tally(trials, func(o outcome) bool { return o.sync })
-	step := tally(trials, func(o outcome) bool { return o.step })
-	return finding{outOf(sync, len(trials)) + ", " + outOf(step, len(trials)), sync == len(trials) && step == 0}
+func hostFault(family simulate.Family, stage string) func(*sampler) finding {
+	return func(s *sampler) finding {
+		type outcome struct{ sync, step bool }
+		trials := repeat(s, s.Simulated, func(rng *rand.Rand) outcome {
+			w := simulated(rng, simulate.Fault{Family: family, Delay: 120})
+			sync := analyze(w, frontier.CutSync)
+			return outcome{leads(sync, stage) && sync.Cut == frontier.CutSync, leads(analyze(w, frontier.CutStep), stage)}
+		})
+		sync := tally(trials, func(o outcome) bool { return o.sync })
+		step := tally(trials, func(o outcome) bool { return o.step })
+		return finding{outOf(sync, len(trials)) + ", " + outOf(step, len(trials)), sync == len(trials) && step == 0}
+	}
 }
 
 // leads reports whether the stage has the largest share.

@@ -86,64 +86,56 @@ func directExposure(s *sampler) finding {
 
 // The downgrades take from a window what a strong label needs.
 
-func downgradeLowGain(s *sampler) finding {
-	return downgrade(s, labels.CoCritical, func(rng *rand.Rand) *trace.Window {
-		w := fixture(rng)
-		delay(rng, w, dataStage, backwardStage)
-		return w
-	})
+func gainIsLow(rng *rand.Rand) *trace.Window {
+	w := fixture(rng)
+	delay(rng, w, dataStage, backwardStage)
+	return w
 }
 
-func downgradeTie(s *sampler) finding {
-	return downgrade(s, labels.CoCritical, func(rng *rand.Rand) *trace.Window {
-		// The delay is half in the one stage, half in the other.
-		w := fixture(rng)
-		R, slow := len(w.Ranks), rng.IntN(len(w.Ranks))
-		for t := range w.Steps() {
-			step := w.Step(t)
-			step[backwardStage*R+slow] += fixtureDelay / 2 * millisecond
-			step[lastStage*R+slow] = step[backwardStage*R+slow]
+// sharesTie has half of the delay in the one stage, half in the other.
+func sharesTie(rng *rand.Rand) *trace.Window {
+	w := fixture(rng)
+	R, slow := len(w.Ranks), rng.IntN(len(w.Ranks))
+	for t := range w.Steps() {
+		step := w.Step(t)
+		step[backwardStage*R+slow] += fixtureDelay / 2 * millisecond
+		step[lastStage*R+slow] = step[backwardStage*R+slow]
+	}
+	return w
+}
+
+func rolesDiffer(rng *rand.Rand) *trace.Window {
+	w := exposed(rng)
+	R := len(w.Ranks)
+	for r := range w.Ranks {
+		w.Ranks[r].Role = trace.Role{{Axis: trace.DataParallel, Index: r / 2}, {Axis: "pp", Index: r % 2}}
+	}
+	for i := range w.Durations {
+		if i%R%2 == 1 {
+			w.Durations[i] += w.Durations[i] / 2
 		}
-		return w
-	})
+	}
+	return w
 }
 
-func downgradeRoles(s *sampler) finding {
-	return downgrade(s, labels.RoleAwareNeeded, func(rng *rand.Rand) *trace.Window {
-		w := exposed(rng)
-		R := len(w.Ranks)
-		for r := range w.Ranks {
-			w.Ranks[r].Role = trace.Role{{Axis: trace.DataParallel, Index: r / 2}, {Axis: "pp", Index: r % 2}}
-		}
-		for i := range w.Durations {
-			if i%R%2 == 1 {
-				w.Durations[i] += w.Durations[i] / 2
-			}
-		}
-		return w
-	})
+func rankIsMissing(rng *rand.Rand) *trace.Window {
+	w := exposed(rng)
+	w.WorldSize++
+	return w
 }
 
-func downgradeTelemetry(s *sampler) finding {
-	return downgrade(s, labels.TelemetryLimited, func(rng *rand.Rand) *trace.Window {
-		w := exposed(rng)
-		w.WorldSize++
-		return w
-	})
-}
-
-func downgradeAccumulation(s *sampler) finding {
-	return downgrade(s, labels.GradientAccumulationAmbiguous, func(rng *rand.Rand) *trace.Window {
-		w := exposed(rng)
-		w.Accumulation = 4
-		return w
-	})
+func microstepsSummed(rng *rand.Rand) *trace.Window {
+	w := exposed(rng)
+	w.Accumulation = 4
+	return w
 }
 
 // downgrade passes when every window has the label and none a strong one.
-func downgrade(s *sampler, l labels.Label, window func(*rand.Rand) *trace.Window) finding {
-	return every(repeat(s, s.Trials, func(rng *rand.Rand) bool {
-		r := analyze(window(rng), frontier.CutStep)
-		return slices.Contains(r.Labels, l) && !r.Strong()
-	}))
+func downgrade(l labels.Label, window func(*rand.Rand) *trace.Window) func(*sampler) finding {
+	return func(s *sampler) finding {
+		return every(repeat(s, s.Trials, func(rng *rand.Rand) bool {
+			r := analyze(window(rng), frontier.CutStep)
+			return slices.Contains(r.Labels, l) && !r.Strong()
+		}))
+	}
 }

@@ -21,6 +21,13 @@
 // take part.
 package selfcheck
 
+import (
+	"slices"
+
+	"github.com/sfstat/sfstat/engine/frontier/labels"
+	"github.com/sfstat/sfstat/eval/simulate"
+)
+
 // Options of a run.
 type Options struct {
 	Seed uint64
@@ -72,12 +79,7 @@ func Run(o Options) []Row {
 
 // Passed reports whether every row did.
 func Passed(rows []Row) bool {
-	for _, r := range rows {
-		if !r.Pass {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(rows, func(r Row) bool { return !r.Pass })
 }
 
 func checks() []check {
@@ -88,13 +90,14 @@ func checks() []check {
 		{"Proposition 3, clock error: worst error ÷ bound", "at most 1", clockError},
 		{"sync-wait fixture: delayed stage first by frontier, maximum, average", "100 %, 0 %, 0 %", syncWait},
 		{"direct-exposure fixture: label", "100 %", directExposure},
-		{"downgrade, wait left in place: co_critical, nothing strong", "100 %", downgradeLowGain},
-		{"downgrade, share tie: co_critical, nothing strong", "100 %", downgradeTie},
-		{"downgrade, roles differ: role_aware_needed, nothing strong", "100 %", downgradeRoles},
-		{"downgrade, a rank missing: telemetry_limited, nothing strong", "100 %", downgradeTelemetry},
-		{"downgrade, microsteps summed: gradient_accumulation_ambiguous, nothing strong", "100 %", downgradeAccumulation},
-		{"callback/host, delayed stage first: sync cut, step cut", "step cut 0 %", callbackHost},
-		{"optimizer/host, delayed stage first: sync cut, step cut", "step cut 0 %", optimizerHost},
+		{"downgrade, wait left in place: co_critical, nothing strong", "100 %", downgrade(labels.CoCritical, gainIsLow)},
+		{"downgrade, share tie: co_critical, nothing strong", "100 %", downgrade(labels.CoCritical, sharesTie)},
+		{"downgrade, roles differ: role_aware_needed, nothing strong", "100 %", downgrade(labels.RoleAwareNeeded, rolesDiffer)},
+		{"downgrade, a rank missing: telemetry_limited, nothing strong", "100 %", downgrade(labels.TelemetryLimited, rankIsMissing)},
+		{"downgrade, microsteps summed: gradient_accumulation_ambiguous, nothing strong", "100 %",
+			downgrade(labels.GradientAccumulationAmbiguous, microstepsSummed)},
+		{"callback/host, delayed stage first: sync cut, step cut", "step cut 0 %", hostFault(simulate.CallbackHost, simulate.StageCallbacks)},
+		{"optimizer/host, delayed stage first: sync cut, step cut", "step cut 0 %", hostFault(simulate.OptimizerHost, simulate.StageOptimizer)},
 		{"synchronising stage found, and no other", "", syncPointFound},
 		{"healthy windows with a strong label or a rank flagged: bound at 95 %", "0/105, at most 2.81 %", falseAlarms},
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"path/filepath"
 
 	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
@@ -80,17 +81,12 @@ func (e *evaluation) artifacts() (made, figures []tables.Artifact, err error) {
 // leads there.
 func fromFolder(dir, path string) string {
 	from, err := filepath.Abs(dir)
-	if err != nil {
+	to, err2 := filepath.Abs(path)
+	name, err3 := filepath.Rel(from, to)
+	if errors.Join(err, err2, err3) != nil {
 		return path
 	}
-	to, err := filepath.Abs(path)
-	if err != nil {
-		return path
-	}
-	if name, err := filepath.Rel(from, to); err == nil {
-		return name
-	}
-	return to
+	return name
 }
 
 // mark adds the gates to what an artifact was made from and by.

@@ -18,9 +18,6 @@ import (
 	"github.com/sfstat/sfstat/report"
 )
 
-// manifestName is the list of what tables or figures are made from, beside them.
-const manifestName = "artifact_manifest.csv"
-
 // figureWidths are the values of --figure-width, in the order of plots.Width.
 var figureWidths = []string{plots.Column: "column", plots.Page: "page"}
 
@@ -34,89 +31,96 @@ func (p *program) campaignReport(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	width := c.String("figure-width")
 	made, figures, err := e.artifacts()
 	if err != nil {
 		return err
 	}
-	drawn, err := drawn(figures, plots.Width(slices.Index(figureWidths, width)))
+	written, err := tableFiles(made, c.String("table-format"))
 	if err != nil {
 		return err
 	}
-	if len(made)+len(drawn) == 0 {
-		return badInput(errors.New("nothing to report: the recordings in communication/ have no logs beside exports, no truth.csv and no model.yaml"))
-	}
-	if err := p.writeTables(e, c.String("table-format"), made); err != nil {
+	drawn, err := figureFiles(figures, formats, c.String("figure-width"))
+	if err != nil {
 		return err
 	}
-	if err := p.writeFigures(e, formats, width, drawn); err != nil {
+	if len(written)+len(drawn) == 0 {
+		return badInput(errors.New("nothing to report: the recordings in communication/ have no logs beside exports, no truth.csv and no model.yaml"))
+	}
+	if err := p.writeArtifacts(e, "tables", written); err != nil {
+		return err
+	}
+	if err := p.writeArtifacts(e, "figures", drawn); err != nil {
 		return err
 	}
 	return p.writeIndex(c, e, made)
 }
 
-// writeTables writes the tables of a campaign, and what they were made from.
-func (p *program) writeTables(e *evaluation, format string, made []tables.Artifact) error {
+// artifactFile is an artifact that is to be written.
+type artifactFile struct {
+	tables.Artifact
+	write func(io.Writer) error
+}
+
+// tableFiles are the tables of a campaign in a format.
+func tableFiles(made []tables.Artifact, format string) ([]artifactFile, error) {
 	var as report.Format
 	if err := as.UnmarshalText([]byte(format)); err != nil {
-		return err
+		return nil, err
 	}
 	ending := "." + format
 	if as == report.LaTeX {
 		ending = ".tex"
 	}
-	for i := range made {
-		a := &made[i]
+	var out []artifactFile
+	for _, a := range made {
 		a.File, a.Command = a.Name+ending, "sfstat campaign report . --table-format "+format
-		e.by.mark(a)
-		err := p.writeHashed(e, "tables", a, func(w io.Writer) error {
-			return report.Output{W: w, Format: as}.Tables(a.Table)
-		})
-		if err != nil {
-			return err
-		}
+		out = append(out, artifactFile{a, func(w io.Writer) error { return report.Output{W: w, Format: as}.Tables(a.Table) }})
 	}
-	return p.writeManifest(e, "tables", made)
+	return out, nil
 }
 
-// drawing is a figure that is drawn.
-type drawing struct {
-	tables.Artifact
-	figure *plots.Figure
-}
-
-// drawn draws figures. One of nothing, such as of bandwidth without times, is left out.
-func drawn(figures []tables.Artifact, w plots.Width) ([]drawing, error) {
-	var out []drawing
+// figureFiles draws the figures of a campaign, in formats. One of nothing, such as of
+// bandwidth without times, is left out.
+func figureFiles(figures []tables.Artifact, formats []plots.Format, width string) ([]artifactFile, error) {
+	var out []artifactFile
 	for _, a := range figures {
-		f, err := a.Figure.Draw(w)
+		f, err := a.Figure.Draw(plots.Width(slices.Index(figureWidths, width)))
 		if errors.Is(err, plots.ErrNothing) {
 			continue
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", a.Name, err)
 		}
-		out = append(out, drawing{a, f})
+		a.Command = "sfstat campaign report . --figure-format " + strings.Join(names(formats), ",") + " --figure-width " + width
+		for _, as := range formats {
+			a.File = a.Name + "." + as.String()
+			out = append(out, artifactFile{a, func(w io.Writer) error { return f.Write(w, as) }})
+		}
 	}
 	return out, nil
 }
 
-// writeFigures writes the figures of a campaign, and what they were made from.
-func (p *program) writeFigures(e *evaluation, formats []plots.Format, width string, drawn []drawing) error {
-	command := "sfstat campaign report . --figure-format " + strings.Join(names(formats), ",") + " --figure-width " + width
-	var files []tables.Artifact
-	for _, a := range drawn {
-		for _, as := range formats {
-			file := a.Artifact
-			file.File, file.Command = a.Name+"."+as.String(), command
-			e.by.mark(&file)
-			if err := p.writeHashed(e, "figures", &file, func(w io.Writer) error { return a.figure.Write(w, as) }); err != nil {
-				return err
-			}
-			files = append(files, file)
-		}
+// writeArtifacts writes artifacts into a folder of the campaign, made if it is not there,
+// and a list of what they were made from.
+func (p *program) writeArtifacts(e *evaluation, folder string, files []artifactFile) error {
+	if len(files) == 0 {
+		return nil
 	}
-	return p.writeManifest(e, "figures", files)
+	dir := filepath.Join(e.dir, folder)
+	if _, err := makeFolder(dir); err != nil {
+		return err
+	}
+	var written []tables.Artifact
+	for _, a := range files {
+		e.by.mark(&a.Artifact)
+		h := sha256.New()
+		if err := p.writeTo(filepath.Join(dir, a.File), func(w io.Writer) error { return a.write(io.MultiWriter(w, h)) }); err != nil {
+			return err
+		}
+		a.Hash = hex.EncodeToString(h.Sum(nil))
+		written = append(written, a.Artifact)
+	}
+	return p.writeTo(filepath.Join(dir, "artifact_manifest.csv"), func(w io.Writer) error { return tables.WriteManifest(w, written) })
 }
 
 // figureFormats reads a list of formats.
@@ -133,27 +137,6 @@ func figureFormats(list string) ([]plots.Format, error) {
 		out = append(out, f)
 	}
 	return out, nil
-}
-
-// writeHashed writes an artifact into a folder of the campaign, made if it is not
-// there, and keeps the SHA-256 of its bytes.
-func (p *program) writeHashed(e *evaluation, folder string, a *tables.Artifact, write func(io.Writer) error) error {
-	dir := filepath.Join(e.dir, folder)
-	if _, err := makeFolder(dir); err != nil {
-		return err
-	}
-	h := sha256.New()
-	err := p.writeTo(filepath.Join(dir, a.File), func(w io.Writer) error { return write(io.MultiWriter(w, h)) })
-	a.Hash = hex.EncodeToString(h.Sum(nil))
-	return err
-}
-
-// writeManifest lists what the artifacts in a folder of the campaign were made from.
-func (p *program) writeManifest(e *evaluation, folder string, written []tables.Artifact) error {
-	if len(written) == 0 {
-		return nil
-	}
-	return p.writeTo(filepath.Join(e.dir, folder, manifestName), func(w io.Writer) error { return tables.WriteManifest(w, written) })
 }
 
 // writeIndex writes the page of a campaign, and what differs on it as rows.

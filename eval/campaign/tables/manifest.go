@@ -1,8 +1,9 @@
 package tables
 
 import (
-	"encoding/csv"
 	"io"
+
+	"github.com/sfstat/sfstat/internal/table"
 )
 
 // manifestHead is the first row of a manifest.
@@ -11,17 +12,11 @@ var manifestHead = []string{"artifact", "file", "file_sha256", "command", "input
 // WriteManifest writes which artifact was made from what: CSV, a row for each
 // artifact and input.
 func WriteManifest(w io.Writer, artifacts []Artifact) error {
-	out := csv.NewWriter(w)
-	if err := out.Write(manifestHead); err != nil {
-		return err
-	}
+	var rows [][]string
 	for _, a := range artifacts {
 		for _, in := range a.Inputs {
-			if err := out.Write([]string{a.Name, a.File, a.Hash, a.Command, in.Input, in.InputHash, in.SpecHash, in.Version}); err != nil {
-				return err
-			}
+			rows = append(rows, []string{a.Name, a.File, a.Hash, a.Command, in.Input, in.InputHash, in.SpecHash, in.Version})
 		}
 	}
-	out.Flush()
-	return out.Error()
+	return table.WriteCSV(w, manifestHead, rows)
 }

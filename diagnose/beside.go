@@ -152,21 +152,14 @@ func (a *accounts) rolesDiffer(w *trace.Window) bool {
 // syncPoint is the only one of a division.
 func syncPoint(d *division) *frontier.SyncPoint {
 	p := d.Points[0]
-	at := func(k int) frontier.Boundary {
+	out := &frontier.SyncPoint{At: p.Stage, Name: d.Stages[p.Stage].Name, Evidence: p.Evidence}
+	out.Boundaries = []frontier.Boundary{{Name: out.Name, Point: p, Syncs: true}}
+	for _, k := range d.Perhaps {
 		name := d.Stages[k].Name
 		if d.Stages[k].Role == points.Rest {
 			name = stagename.Residual
 		}
-		return frontier.Boundary{Stage: k, Name: name}
-	}
-	found := at(p.Stage)
-	found.Syncs, found.Slope, found.Low, found.High = true, p.Slope, p.Low, p.High
-	out := &frontier.SyncPoint{At: p.Stage, Name: found.Name, Boundaries: []frontier.Boundary{found},
-		Evidence: map[points.Evidence]frontier.SyncEvidence{points.Likely: frontier.SyncLikely, points.Shown: frontier.SyncShown, points.Named: frontier.SyncNamed}[p.Evidence]}
-	for _, k := range d.Perhaps {
-		perhaps := at(k)
-		perhaps.Slope, perhaps.Low, perhaps.High = -1, -1, -1
-		out.Boundaries = append(out.Boundaries, perhaps)
+		out.Boundaries = append(out.Boundaries, frontier.Boundary{Name: name, Point: points.Point{Stage: k, Slope: -1, Low: -1, High: -1}})
 	}
 	return out
 }

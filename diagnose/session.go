@@ -33,7 +33,7 @@ type Options struct {
 	Baseline *frontier.Sample
 	// Benchmarks are what nccl-tests reached, for bandwidths to be held against; nil: there are none.
 	Benchmarks *comm.Benchmarks
-	// Brief leaves out of the accounts of windows what no finding rests on (frontier.FindingsOnly).
+	// Brief leaves out of the accounts of windows what no finding rests on (frontier.Options.Brief).
 	Brief bool
 	// Alone says that no other recordings come beside the windows, but for what stands in them.
 	Alone bool
@@ -93,7 +93,7 @@ type run struct {
 // New starts a session.
 func New(o Options) *Session {
 	if o.Brief {
-		o.Frontier.Depth = frontier.FindingsOnly
+		o.Frontier.Brief = true
 	}
 	s := &Session{o: o, memory: make(memory, 1)}
 	if o.Beside != nil {

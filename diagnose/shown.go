@@ -53,17 +53,18 @@ func (v *RunVerdict) InStage(stage string, w *frontier.Result) (list []*Finding,
 }
 
 // perStepOf is what a finding adds to a step of an account, ns: to the struck ones, or, of what strikes now and
-// then, on the average of all.
+// then, on the average of all, and no more than its stage takes there.
 func (f *Finding) perStepOf(w *frontier.Result) float64 {
 	if p := f.Struck.Pattern; p != PatternIntermittent && p != PatternPeriodic {
 		return float64(f.Excess)
 	}
-	for i := range w.Culprits {
-		if c := &w.Culprits[i]; f.Rank != nil && c.Rank == *f.Rank && w.Stages[c.Stage].Name == f.Stage {
-			return float64(c.Explained) / float64(max(1, w.Steps))
+	out := float64(f.Excess) * f.Struck.rate()
+	for _, s := range w.Stages {
+		if s.Name == f.Stage {
+			out = min(out, float64(s.Advance)/float64(max(1, w.Steps)))
 		}
 	}
-	return float64(f.Excess) * f.Struck.rate()
+	return out
 }
 
 // Lateness is who was late in a window.

@@ -7,6 +7,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/engine/frontier/labels"
+	"github.com/sfstat/sfstat/engine/points"
 )
 
 // leastTold is the fraction of a step from which on a certain straggler decides the
@@ -94,7 +95,7 @@ func (j *judge) excludes() exclusion {
 // other. If none does, no rank can be shown to be late.
 func (j *judge) synchronises() bool {
 	return slices.ContainsFunc(j.windows, func(w Window) bool {
-		return w.Main.SyncPoint.WithinPeers || w.Main.SyncPoint.Evidence != frontier.SyncUnknown
+		return w.Main.SyncPoint.WithinPeers || w.Main.SyncPoint.Evidence != points.None
 	}) || len(j.windows) == 0
 }
 

@@ -338,7 +338,7 @@ func (s stretch) laidOut(memory *points.Memory) (*delay.Run, placed) {
 	order := stageOrder(first)
 	at, stages := placed{}, make([]points.Stage, len(order))
 	for i, k := range order {
-		stages[i] = points.Stage{Name: first.schema.Stages[k], Role: roleOf(first.schema.Stages[k])}
+		stages[i] = points.Stage{Name: first.schema.Stages[k], Role: frontier.RoleOf(first.schema.Stages[k])}
 	}
 	members := members(windows)
 	for _, m := range members {
@@ -392,23 +392,6 @@ func stageOrder(w recordedWindow) (order []int) {
 		order = append(order, data)
 	}
 	return order
-}
-
-func roleOf(stage string) points.Role {
-	if stagename.IsWait(stage) {
-		return points.Wait
-	}
-	switch stagename.KindOf(stage) {
-	case stagename.Data:
-		return points.Data
-	case stagename.Forward:
-		return points.Forward
-	case stagename.Backward:
-		return points.Backward
-	case stagename.Optimizer:
-		return points.Optimizer
-	}
-	return points.Undeclared
 }
 
 // members are all ranks of some windows, by their numbers.

@@ -108,11 +108,8 @@ func (b *Builder) add(r trace.Recording) error {
 
 func (b *Builder) window(w *trace.Window) error {
 	r := b.runOf(w.Run)
-	d, err := r.series.Detailed(w)
+	_, d, err := r.series.AddDetailed(w)
 	if err != nil {
-		return err
-	}
-	if _, err := r.series.Add(w); err != nil {
 		return err
 	}
 	r.arrivals.AddWindow(w)

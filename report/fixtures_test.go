@@ -11,6 +11,7 @@ import (
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/engine/frontier/labels"
 	"github.com/sfstat/sfstat/engine/gates"
+	"github.com/sfstat/sfstat/engine/points"
 	"github.com/sfstat/sfstat/trace/input"
 )
 
@@ -82,12 +83,12 @@ func strongWindow() diagnose.Window {
 	main.Routing = []int{3, 2, 1}
 	main.ModelFit = frontier.Fit{Mode: frontier.FitAuto, Holds: true,
 		Why: frontier.FitInduced, Stage: stageList[3], Gain: 0.372}
-	main.SyncPoint = frontier.SyncPoint{Evidence: frontier.SyncShown, At: 2, Name: stageList[2], Skew: 81000, Drift: 0.4, Boundaries: []frontier.Boundary{
-		{Stage: 1, Name: stageList[1], Slope: -0.02, Low: -0.09, High: 0.06, Before: 2 * ms, After: 3 * ms},
-		{Stage: 2, Name: stageList[2], Slope: -0.98, Low: -1.01, High: -0.94, Syncs: true, Before: 121 * ms, After: ms / 10},
+	main.SyncPoint = frontier.SyncPoint{Evidence: points.Shown, At: 2, Name: stageList[2], Skew: 81000, Drift: 0.4, Boundaries: []frontier.Boundary{
+		{Name: stageList[1], Point: points.Point{Stage: 1, Slope: -0.02, Low: -0.09, High: 0.06}},
+		{Name: stageList[2], Point: points.Point{Stage: 2, Slope: -0.98, Low: -1.01, High: -0.94}, Syncs: true},
 	}}
 	saves := 0.38
-	main.Stages[3].Saves, main.Saves = &saves, &saves
+	main.Saves = &saves
 	main.Baselines = baselines()
 	paper := window("job-42", 0, 158, 603, 2196, 101, 132, 10)
 	paper.Labels = append(paper.Labels, labels.CoCritical)

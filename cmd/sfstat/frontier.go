@@ -25,16 +25,12 @@ func (p *program) frontier(c *cli.Context) error {
 		if series[w.Run] == nil {
 			series[w.Run] = frontier.NewSeries(o)
 		}
-		if c.String("detail") == slackDetail {
-			d, err := series[w.Run].Detailed(w)
-			if err != nil {
-				return ofWindow(w, err)
-			}
-			slack = append(slack, report.SlackOf(d))
-		}
-		a, err := series[w.Run].Add(w)
+		a, d, err := series[w.Run].AddDetailed(w)
 		if err != nil {
 			return ofWindow(w, err)
+		}
+		if c.String("detail") == slackDetail {
+			slack = append(slack, report.SlackOf(d))
 		}
 		results = append(append(results, a.Main), a.Groups...)
 		return drawn.see(w)

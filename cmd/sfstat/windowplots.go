@@ -37,10 +37,7 @@ func (k *picture) see(w *trace.Window) error {
 		run = frontier.NewSeries(k.o)
 		k.runs[w.Run] = run
 	}
-	d, err := run.Detailed(w)
-	if err == nil {
-		_, err = run.Add(w)
-	}
+	_, d, err := run.AddDetailed(w)
 	if err != nil {
 		return ofWindow(w, err)
 	}

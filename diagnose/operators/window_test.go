@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/engine/points"
 	"github.com/sfstat/sfstat/engine/whatif"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/operator"
@@ -22,7 +23,7 @@ func small() (*trace.Window, *frontier.Analysis) {
 		w.Wall = append(w.Wall, 60, 60+2*step)
 	}
 	return w, &frontier.Analysis{Main: &frontier.Result{SyncPoint: frontier.SyncPoint{At: 1,
-		Boundaries: []frontier.Boundary{{Stage: 1, Name: "model.backward", Syncs: true}}}}}
+		Boundaries: []frontier.Boundary{{Point: points.Point{Stage: 1}, Name: "model.backward", Syncs: true}}}}}
 }
 
 func TestFromWindow(t *testing.T) {

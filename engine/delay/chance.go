@@ -221,6 +221,15 @@ func (s *series) blockSums(x []entry, length, r int) (y [][]float64, struck int)
 	return y, struck
 }
 
+// Chance bounds the probability that one given of n ranks which are alike is charged so much, where the
+// charges of each block, ascending, may fall on any of them: inf_λ exp(−λ·own) Π_b mean_q exp(λ y[b, q]).
+func Chance(charges [][]float64, n int, own float64) float64 {
+	if own <= 0 || len(charges) == 0 {
+		return 1
+	}
+	return tail(charges, n, own)
+}
+
 // tail is inf_λ exp(−λ·own) Π_b mean_q exp(λ y[b, q]) over n ranks, of which those that are
 // not in a block have 0. The logarithm is convex in λ; Newton's steps find its least.
 func tail(y [][]float64, n int, own float64) float64 {

@@ -47,7 +47,7 @@ func TestOrderOfRanks(t *testing.T) {
 // the same, without a witness.
 func TestNowhere(t *testing.T) {
 	run, _ := job{seed: 5, ranks: 8, steps: 100, noise: 0.02, free: true}.play(fault{ranks: []int{3}, stage: 0, ms: 60})
-	if p := points.Find(&run.Steps, points.Gates{}); slices.ContainsFunc(p, func(p points.Point) bool { return p.Evidence == points.Shown }) {
+	if p := points.Find(&run.Steps, points.Gates{}).Points; slices.ContainsFunc(p, func(p points.Point) bool { return p.Evidence == points.Shown }) {
 		t.Errorf("points %+v, want none shown", p)
 	}
 	f, ok := actionable(delay.Analyze(run, delay.Options{}))[3]

@@ -6,70 +6,49 @@ import (
 
 	"github.com/sfstat/sfstat/engine/frontier/labels"
 	"github.com/sfstat/sfstat/engine/gates"
-	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/stagename"
 )
 
-// accounting fills a Result from one view, or from what several sum to.
+// accounting fills a Result from one view.
 type accounting struct {
 	*plan
 	v   *view
 	r   *Result
 	mix labels.Roles
 
-	sync   []*gathering // [row] who synchronises here; nil for nobody
-	groups [][]int      // [group] rows, in order
-	sums
-}
-
-// sums are what accounts of windows add up: nanoseconds and counts.
-type sums struct {
+	groups         [][]int // [group] rows, in order
 	acc            account
-	static, synced []int64 // [group] what clipping it saves; synced is nil without model fit
-	work           []int64 // [rank] time not spent waiting at a synchronisation point
-	wait           []int64 // [row] Σ over ranks of time waited for the last one
-	late           *ledger // nil without model fit
-	lateGroups     []string
-	slips          *slips // nil without model fit
-	quality        Quality
-	device         *Device
+	static, synced []int64 // [group] what clipping it saves; nil where it is not asked for or known
 }
 
 func (a *accounting) run() {
-	a.measure()
-	a.conclude()
-}
-
-// measure takes the sums from the view.
-func (a *accounting) measure() {
 	v := a.v
 	a.groups = make([][]int, len(v.groups))
 	for i, g := range v.group {
 		a.groups[g] = append(a.groups[g], i)
 	}
-	a.sync = a.lines(v)
-	a.acc.ends = sized(&a.keep.reached, v.steps*v.ranks())
-	a.acc.scan(v, a.gates.Leader, nil)
-	c := a.spent
-	if c == nil {
-		c = follow(v, a.sync, new(buffers))
+	known := a.matrix.middles == nil // where ranks synchronise: nothing else is asked
+	if v.brief && !known {
+		v.arriving = slices.IndexFunc(v.order, func(at place) bool { return at.stage == a.point.At }) - 1
 	}
-	a.wait, a.work = c.wait, make([]int64, v.ranks())
-	for i := range v.order {
-		addTo(a.work, c.of(i))
+	a.acc = scan(v, a.gates.Leader, nil)
+	if a.course == nil && !known {
+		a.course = follow(v)
 	}
-	a.quality = a.matrix.quality
-	a.gains(c)
-	a.device = deviceOf(a.w, a.v.layout(), a.v.steps, a.acc.makespan)
-}
-
-// conclude says what the sums mean.
-func (a *accounting) conclude() {
-	a.r.Makespan, a.r.Work, a.r.Quality, a.r.Device = a.acc.makespan, a.work, a.quality, a.device
-	a.culprits()
+	if a.r.Makespan, a.r.Quality = a.acc.makespan, a.matrix.quality; known {
+		a.gates = a.given.ScaledTo(a.acc.makespan/int64(max(1, v.steps)), a.w.Steps())
+	} else {
+		a.r.Work = make([]int64, v.ranks())
+		for _, spent := range a.course.spent {
+			addTo(a.r.Work, spent)
+		}
+	}
+	a.gains()
+	a.r.Device = deviceOf(v, a.acc.makespan)
 	a.stages()
-	if a.v.lags == nil {
+	if !v.brief {
+		a.late()
 		a.compare()
 	}
 	a.decide()
@@ -82,95 +61,26 @@ func (a *accounting) interpretable() bool {
 }
 
 // gains is what clipping each group saves: as the paper has it, and with
-// the induced waits. It also charges late ranks.
-func (a *accounting) gains(c *course) {
-	b := a.baseline()
-	a.static = a.v.static(b, a.acc.ends)
-	if a.o.ModelFit == FitNone {
+// the induced waits. A synchronising stage then has a baseline of its own: its recorded median is mostly
+// wait.
+func (a *accounting) gains() {
+	if a.baseline == nil {
 		return
 	}
-	a.charge(c)
-	if a.o.Depth != FindingsOnly && a.syncsAnywhere() {
-		a.synced = c.induced(a.productive(b, c))
+	base := make([][]int64, len(a.v.order))
+	for i, at := range a.v.order {
+		base[i] = a.baseline[at.stage]
 	}
-}
-
-// productive is the baseline of productive time. A synchronising stage has one of its
-// own: its recorded median is mostly wait.
-func (a *accounting) productive(b base, c *course) base {
-	out := base{perRow: slices.Clone(b.perRow), perRank: slices.Clone(b.perRank)}
-	medians, scratch := make([]int64, a.v.steps), make([]int64, a.v.ranks())
-	for i, syncs := range a.sync {
-		if syncs == nil || a.o.Baseline == Reference {
-			continue
-		}
-		for t := range medians {
-			medians[t] = robust.MedianTimeOf(c.productive(t, i), scratch)
-		}
-		m := robust.MedianTime(medians)
-		if out.perRow != nil {
-			out.perRow[i] = m
-		} else {
-			out.perRank[i] = slices.Repeat([]int64{m}, a.v.ranks())
-		}
-	}
-	return out
-}
-
-// charge finds the ranks that are late; c is the course of the account's view.
-func (a *accounting) charge(c *course) {
-	tolerance := a.scaled.Leader.Tolerance(a.acc.makespan / int64(max(1, a.v.steps)))
-	if !a.syncsAnywhere() {
-		a.slips = newSlips(len(a.v.order))
-		if a.o.Depth != FindingsOnly {
-			a.late, a.lateGroups = a.stagewise(tolerance)
-		}
+	a.static = a.v.static(base)
+	if a.o.ModelFit == FitNone || a.v.brief || !slices.ContainsFunc(a.v.syncs, whole) {
 		return
 	}
-	a.slips = c.slips()
-	if a.o.Depth == FindingsOnly {
-		return
-	}
-	late := newBlame(c.v, a.roles.peerOf, tolerance)
-	late.follow(c)
-	a.late, a.lateGroups = &late.ledger, c.v.groups
-}
-
-// culprits lists the ranks that were late.
-func (a *accounting) culprits() {
-	if a.late != nil {
-		a.r.Culprits = a.inCut(a.late.culprits(a.acc.makespan))
-	}
-}
-
-// syncsAnywhere reports whether all ranks are known to synchronise in some row.
-func (a *accounting) syncsAnywhere() bool {
-	return slices.ContainsFunc(a.sync, func(g *gathering) bool { return g != nil && g.whole() })
-}
-
-// inCut renumbers the stages of culprits, which may be in the order of another
-// cut.
-func (a *accounting) inCut(culprits []Culprit) []Culprit {
-	for i := range culprits {
-		culprits[i].Stage = slices.Index(a.v.groups, a.lateGroups[culprits[i].Stage])
-	}
-	return culprits
-}
-
-// baseline is what the rows of the view are clipped to.
-func (a *accounting) baseline() base {
-	var b base
-	for _, at := range a.v.order {
-		switch a.o.Baseline {
-		case Reference:
-			b.perRow = append(b.perRow, a.o.Reference[at.stage])
-		case RankMedian:
-			b.perRank = append(b.perRank, a.medians[at.stage])
-		default:
-			b.perRow = append(b.perRow, a.cohort[at.stage])
+	for i, sets := range a.v.syncs {
+		if sets != nil && a.o.Baseline != Reference {
+			base[i] = slices.Repeat([]int64{a.course.usual[i]}, a.v.ranks())
 		}
 	}
-	return b
+	a.synced = a.v.induced(base)
 }
 
 // stages fills the account of every group of rows and, where accumulation
@@ -178,19 +88,15 @@ func (a *accounting) baseline() base {
 func (a *accounting) stages() {
 	for g, rows := range a.groups {
 		s := a.stage(a.v.groups[g], rows)
-		s.Gain = a.ratio(a.static[g])
-		if a.synced != nil && a.syncsAnywhere() {
-			s.SyncGain = a.ratio(a.synced[g])
+		if a.static != nil {
+			s.Gain = a.ratio(a.static[g])
 		}
-		if a.late != nil {
-			s.Saves = a.ratio(int64(a.late.groups[slices.Index(a.lateGroups, s.Name)].saved))
+		if a.synced != nil {
+			s.SyncGain = a.ratio(a.synced[g])
 		}
 		a.r.Stages = append(a.r.Stages, s)
 	}
-	if a.late != nil {
-		a.r.Saves = a.ratio(int64(a.late.saved))
-	}
-	if len(a.groups) == len(a.v.order) {
+	if len(a.groups) == len(a.v.order) || a.v.brief {
 		return
 	}
 	for i := range a.v.order {
@@ -211,18 +117,21 @@ func (a *accounting) stage(name string, rows []int) Stage {
 			s.Gap += k.gap
 		}
 		frontier += k.frontier
-		for r, x := range k.slack {
-			slack[r] += x
+		addTo(slack, k.slack)
+		s.Syncs = s.Syncs || a.v.syncs[i] != nil
+		if a.course != nil {
+			s.Wait += a.course.wait[i] / int64(a.v.ranks())
 		}
-		s.Syncs = s.Syncs || a.sync[i] != nil
-		s.Wait += a.wait[i] / int64(a.v.ranks())
 	}
 	s.Share = a.ratio(s.Advance)
+	if a.v.brief || a.v.ranks() < 2 {
+		return s
+	}
 	steps := int64(a.v.steps * len(rows))
 	tolerance := max(saturated(steps, int64(a.gates.Leader.GapAbs)), int64(a.gates.Leader.GapRel*float64(frontier)))
 	least := slices.Min(slack)
 	for r, x := range slack {
-		if x-least <= tolerance && a.v.ranks() > 1 {
+		if x-least <= tolerance {
 			s.Latest = append(s.Latest, a.w.Ranks[r].ID)
 		}
 	}
@@ -294,14 +203,15 @@ func (a *accounting) decide() {
 	if a.interpretable() {
 		for _, s := range a.r.Stages {
 			e.Shares = append(e.Shares, *s.Share)
-			e.Gains = append(e.Gains, *s.Gain)
+			if s.Gain != nil {
+				e.Gains = append(e.Gains, *s.Gain)
+			}
 		}
 		lead := labels.Rank(e.Shares)[0]
-		a.leader(lead)
-		e.SwitchRate = a.r.Leader.Rate
-		if a.v.lags != nil {
-			a.lagAt(lead)
-		} else {
+		a.r.Leader.Stage = lead
+		if !a.v.brief {
+			a.leader(lead)
+			e.SwitchRate = a.r.Leader.Rate
 			a.agreement(&e, lead)
 			if s := a.r.Stages[lead]; s.Advance > 0 {
 				share := float64(s.LagIncrease) / float64(s.Advance)
@@ -312,20 +222,15 @@ func (a *accounting) decide() {
 		}
 	}
 	if d := a.r.Device; d != nil {
-		d.tell(&e)
+		e.Events, e.Forward = &d.Events, d.Stages
+		if d.Time > 0 {
+			e.DeviceExcess = d.Share * d.Excess / d.Time
+		}
 	}
 	a.r.evidence = e
 	a.r.Decision = labels.Decide(e, a.gates)
-	if a.v.lags != nil {
+	if a.v.brief {
 		a.r.withhold()
-	}
-}
-
-// tell adds what the channel says to the evidence.
-func (d *Device) tell(e *labels.Evidence) {
-	e.Events, e.Forward = &d.Events, d.Stages
-	if d.Time > 0 {
-		e.DeviceExcess = d.Share * d.Excess / d.Time
 	}
 }
 
@@ -336,23 +241,6 @@ func (r *Result) withhold() {
 		return r == labels.DirectEvidenceDisagrees || r == labels.LowGainNoModelFit || r == labels.NoBaseline
 	})
 	r.CoCritical = nil
-}
-
-// lagAt fills the lag of the leading stage where one rank leads it, for which a scan
-// for findings has not asked. O(T·S·R).
-func (a *accounting) lagAt(lead int) {
-	if a.matrix == nil || !a.r.leads() {
-		return
-	}
-	whole := *a.v
-	whole.lags = nil
-	acc := scan(&whole, a.gates.Leader, nil)
-	s := &a.r.Stages[lead]
-	s.Lag = 0
-	for _, i := range a.groups[lead] {
-		s.Lag += acc.rows[i].lag
-		s.LagIncrease += acc.rows[i].lagIncrease
-	}
 }
 
 // agreement asks the raw maxima and the raw spread whether they point at the
@@ -441,6 +329,28 @@ func (a *accounting) answered(stage int) float64 {
 		}
 	}
 	return float64(sum) / float64(max(1, a.acc.makespan))
+}
+
+// slack fills what Result.Slack needs: for every stage the slip where ranks synchronise next, in
+// the cyclic order of rows, or at the ends of steps where they do nowhere.
+func (a *accounting) slack() {
+	if a.o.ModelFit == FitNone || a.v.ranks() < 2 || !a.interpretable() {
+		return
+	}
+	ends := 1
+	if a.cut != CutCarried {
+		ends = max(1, a.v.steps)
+	}
+	n := len(a.v.order)
+	a.r.slip = slices.Repeat([]float64{a.acc.slip / float64(ends)}, len(a.groups))
+	for g, rows := range a.groups {
+		for k := range n {
+			if i := (slices.Max(rows) + k) % n; whole(a.v.syncs[i]) {
+				a.r.slip[g] = a.acc.rows[i].slip / float64(max(1, a.v.steps))
+				break
+			}
+		}
+	}
 }
 
 // folded reports whether microsteps are summed or mixed before the frontier, by

@@ -1,9 +1,12 @@
 package frontier
 
 import (
+	"math/rand/v2"
 	"reflect"
 	"slices"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/trace"
@@ -72,4 +75,26 @@ func same(t *testing.T, name string, got, want *Result) {
 			t.Errorf("%s: stage %+v, want %+v", name, s, w)
 		}
 	}
+}
+
+// TestBriefOptions: what is left of an account for findings is what the whole account says.
+func TestBriefOptions(t *testing.T) {
+	eachRandomWindow(t, func(t *testing.T, _ *rand.Rand, w *trace.Window) {
+		for _, by := range everyCut {
+			whole, brief := mustAnalyze(t, w, Options{Cut: by}).Main, mustAnalyze(t, w, Options{Cut: by, Brief: true}).Main
+			if diff := cmp.Diff(kept(whole), kept(brief)); diff != "" {
+				t.Errorf("cut %s: %s", by, diff)
+			}
+		}
+	})
+}
+
+// kept is what both have of an account.
+func kept(r *Result) map[string]any {
+	stages := make([]Stage, len(r.Stages))
+	for i, s := range r.Stages {
+		stages[i] = Stage{Name: s.Name, Advance: s.Advance, Share: s.Share, Syncs: s.Syncs, Wait: s.Wait}
+	}
+	return map[string]any{"stages": stages, "makespan": r.Makespan, "work": r.Work, "lead": r.Leader.Stage,
+		"routing": r.Routing, "slack": r.Slack(0), "at": r.SyncPoint.At, "cut": r.Cut}
 }

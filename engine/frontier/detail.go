@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/internal/robust"
-	"github.com/sfstat/sfstat/trace"
 )
 
 // Detail is the account of one window before it is summed: the prefixes of all
@@ -22,16 +21,7 @@ type Detail struct {
 	Durations  []int64  // the same shape: what the rank spent between the boundary before and this one
 }
 
-// Detailed is the detail of the window that Add takes next: where it follows
-// the one before, its first step begins there. It leaves the series as it is.
-func (s *Series) Detailed(w *trace.Window) (*Detail, error) {
-	ahead := Series{o: s.o, before: s.before, slopes: slopeHistory{slices.Clone(s.slopes.stages), s.slopes.at}}
-	ahead.turnTo(w)
-	p, err := prepare(w, s.o, &ahead, new(buffers))
-	if err != nil {
-		return nil, err
-	}
-	a := p.account(p.roles.mix)
+func (a *accounting) detail() *Detail {
 	v := a.v
 	B, R := len(v.order), v.ranks()
 	d := &Detail{Result: a.r, Stage: v.group, Sync: -1, Prefix: make([]int64, 0, v.steps*B*R), Durations: make([]int64, 0, v.steps*B*R)}
@@ -39,24 +29,22 @@ func (s *Series) Detailed(w *trace.Window) (*Detail, error) {
 	for i, at := range v.order {
 		d.Recorded[at.stage] = i
 		d.Boundaries = append(d.Boundaries, v.name(i))
-		if at.stage == p.point.At {
+		if at.stage == a.point.At {
 			d.Sync = i
 		}
 	}
-	start := make([]int64, R)
-	scan(v, a.gates.Leader, func(b boundary) {
-		if b.row == 0 {
-			for r := range start { // of a carried cut the step begins where the ranks are
-				start[r] = b.prefix[r] - v.row(b.step, 0)[r]
-			}
+	first := int64(0)
+	v.walk(func(i int, x, row []int64) {
+		if i == 0 { // of a carried cut the step begins where the ranks are
+			first = slices.Min(x)
 		}
-		first := slices.Min(start)
-		for _, at := range b.prefix {
+		addTo(x, row)
+		for _, at := range x {
 			d.Prefix = append(d.Prefix, at-first)
 		}
-		d.Durations = append(d.Durations, v.row(b.step, b.row)...)
-	})
-	return d, nil
+		d.Durations = append(d.Durations, row...)
+	}, nil)
+	return d
 }
 
 // At is the prefixes at a boundary of a step, [rank], aliasing the detail.

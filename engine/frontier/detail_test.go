@@ -14,11 +14,7 @@ func TestDetail(t *testing.T) {
 	for name, o := range map[string]Options{"auto": {}, "step": {Cut: CutStep, ModelFit: FitNone}, "carried": {Cut: CutCarried}} {
 		t.Run(name, func(t *testing.T) {
 			for _, w := range ingesttest.Windows(7, 4, ingesttest.Shape{Ranks: 4, Steps: 9, Stages: 3}) {
-				d, err := NewSeries(o).Detailed(w)
-				if err != nil {
-					t.Fatal(err)
-				}
-				a, err := Analyze(w, o)
+				a, d, err := NewSeries(o).AddDetailed(w)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -47,7 +43,7 @@ func TestDetail(t *testing.T) {
 func TestDetailByHand(t *testing.T) {
 	w := &trace.Window{Run: "hand", WorldSize: 3, Ranks: []trace.Rank{{ID: 0}, {ID: 1}, {ID: 2}}, Schema: trace.Schema{Stages: []string{"a", "b"}},
 		Durations: []int64{10, 17, 10, 9, 2, 9, 10, 17, 10, 9, 2, 9}}
-	d, err := NewSeries(Options{Cut: CutStep}).Detailed(w)
+	_, d, err := NewSeries(Options{Cut: CutStep}).AddDetailed(w)
 	if err != nil {
 		t.Fatal(err)
 	}

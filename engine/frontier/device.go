@@ -7,53 +7,40 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
+	"github.com/sfstat/sfstat/engine/delay"
 	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/internal/student"
 	"github.com/sfstat/sfstat/trace"
 )
 
-// layout is the rows of a cut: the recorded stage of each and the group that it is in, by their numbers.
-type layout struct {
-	stages []int
-	group  []int
-	groups []string
-}
-
-func (v *view) layout() layout {
-	l := layout{group: v.group, groups: v.groups}
-	for _, at := range v.order {
-		l.stages = append(l.stages, at.stage)
-	}
-	return l
-}
-
 // deviceOf summarises the channel that times a stage on the device; of several
 // the one in which a rank exceeds its peers by most. The rank that it judges is
 // the one with the longest stage, on the device or on the host: the others are
 // healthy by construction, and their mean would hide it.
-func deviceOf(w *trace.Window, l layout, steps int, makespan int64) *Device {
+func deviceOf(v *view, makespan int64) *Device {
 	var most *Device
-	for _, c := range w.Side {
-		stages := c.Times(w.Schema)
+	for _, c := range v.w.Side {
+		stages := c.Times(v.w.Schema)
 		if len(stages) == 0 {
 			continue
 		}
-		if d := l.summarize(w, c, stages); most == nil || d.Excess > most.Excess {
+		if d := v.summarize(c, stages); most == nil || d.Excess > most.Excess {
 			most = d
 		}
 	}
 	if most != nil && makespan > 0 {
-		most.Share = most.Time * float64(steps) / float64(makespan)
+		most.Share = most.Time * float64(v.steps) / float64(makespan)
 	}
 	return most
 }
 
-func (l *layout) summarize(w *trace.Window, c trace.SideChannel, stages []int) *Device {
+func (v *view) summarize(c trace.SideChannel, stages []int) *Device {
+	w := v.w
 	R := len(w.Ranks)
 	d := &Device{Channel: c.Name}
-	for i, at := range l.stages {
-		if slices.Contains(stages, at) && !slices.Contains(d.Stages, l.group[i]) {
-			d.Stages, d.Names = append(d.Stages, l.group[i]), append(d.Names, l.groups[l.group[i]])
+	for i, at := range v.order {
+		if g := v.group[i]; slices.Contains(stages, at.stage) && !slices.Contains(d.Stages, g) {
+			d.Stages, d.Names = append(d.Stages, g), append(d.Names, v.groups[g])
 		}
 	}
 	device, host, n := make([]float64, R), make([]float64, R), make([]float64, R)
@@ -109,8 +96,8 @@ func (l *layout) summarize(w *trace.Window, c trace.SideChannel, stages []int) *
 type sampledExcess struct {
 	steps   []int64 // as recorded
 	over    []float64
-	longest suspicion
-	charged float64 // of longest, where it is the rank's
+	longest [][]float64 // of each step
+	charged float64     // of longest, where it is the rank's
 }
 
 // excessOf sums up the samples of a channel for a rank. O(samples).
@@ -138,7 +125,9 @@ func excessOf(samples []trace.Sample, rank, ranks int) sampledExcess {
 		}
 		middle := robust.MiddleOf(times, scratch)
 		excess := float64(most - middle.Without(most))
-		e.longest.charge(excess)
+		if excess >= 1 {
+			e.longest = append(e.longest, []float64{excess})
+		}
 		if own == most && excess >= 1 {
 			e.charged += excess
 		}
@@ -158,7 +147,7 @@ func (e *sampledExcess) chance(ranks int) float64 {
 	if len(e.over) < 3 {
 		return 1
 	}
-	return min(1, 2*float64(ranks)*min(chanceOfMean(e.over), e.longest.bySize(e.charged, ranks)))
+	return min(1, 2*float64(ranks)*min(chanceOfMean(e.over), delay.Chance(e.longest, ranks, e.charged)))
 }
 
 // leastRegressed is how many samples show how the excess goes with the length of a step.

@@ -19,9 +19,11 @@
 //     after the last synchronisation returns as everybody's wait in the next
 //     step. CutCarried lets prefixes run on, CutSync begins the steps where the
 //     ranks synchronise;
-//   - where the ranks synchronise is found in the data (syncpoint.go);
+//   - where the ranks synchronise is found in the data, by engine/points;
 //   - with synchronisation points known, wait is split from productive time, and a gain takes
-//     the induced wait along (gain.go); lateness is charged to ranks (blame.go).
+//     the induced wait along (follow.go); who is late is asked of engine/delay.
+//
+// [Account] takes plain matrices; [Analyze] a window; [Series] the windows of a run.
 //
 // Assumptions: stages are contiguous and in order on every rank; for CutSync
 // and CutCarried, steps follow each other without a gap that wall time does not
@@ -31,10 +33,13 @@ package frontier
 import (
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/sfstat/sfstat/engine/frontier/labels"
 	"github.com/sfstat/sfstat/engine/gates"
+	"github.com/sfstat/sfstat/engine/points"
 	"github.com/sfstat/sfstat/internal/parallel"
+	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -48,73 +53,115 @@ type Analysis struct {
 	Groups []*Result
 }
 
-// negligible is the part of the makespan below which a charge is not listed.
-const negligible = 1e-4
-
 // Analyze accounts for a validated window. It fails on options that do not fit
 // the window, never on durations.
 //
-// Time is O(T·S·R) expected, memory O(S·R + T). One rank gives the ordered
+// Time is O(T·S·R) expected, memory O(T·S·R). One rank gives the ordered
 // account and no statement across ranks.
-func Analyze(w *trace.Window, o Options) (*Analysis, error) {
-	p, err := prepare(w, o, nil, new(buffers))
-	if err != nil {
-		return nil, err
+func Analyze(w *trace.Window, o Options) (*Analysis, error) { return NewSeries(o).Add(w) }
+
+// spare are buffers of residuals, which brief accounts do not keep.
+var spare = sync.Pool{New: func() any { return new([]int64) }}
+
+// Brief is the account of a window whose run has shown where its ranks synchronise: all ranks, once a
+// step, at the end of stage at.At. It has what Options.Brief leaves, but how far ranks lag.
+// The data wait of the window must be that of the step itself ([trace.DataWaitConsuming]), its ranks do
+// the same work, and the options must fit it. before is the end of the window before; nil: there is none.
+// A window without a whole step is accounted for as by [Analyze].
+//
+// O(T·S·R) time.
+func Brief(w *trace.Window, before *Border, at SyncPoint, o Options) *Analysis {
+	o.Brief = true
+	if !before.continues(w) {
+		before = nil
 	}
-	a, _ := p.analyze()
-	return a, nil
+	p := &plan{o: o, given: o.Gates.OrDefault(), point: at, cut: CutSync, cutReason: CutAtSyncPoint}
+	if at.Evidence == points.Likely {
+		p.cutReason = CutAtLikelySync
+	}
+	residual := spare.Get().(*[]int64)
+	defer spare.Put(residual)
+	last := (*trace.Window)(nil)
+	p.w, last, _ = before.charged(w)
+	p.matrix = newRows(p.w, last, *residual)
+	*residual = p.matrix.residual
+	p.gates, p.scaled = p.given, p.given
+	p.roles = roles{mix: labels.RolesUndeclared, peerOf: make([]int, len(w.Ranks))}
+	p.settleSyncPoint()
+	a := p.account(labels.RolesUndeclared)
+	if a.r.Steps == 0 {
+		if whole, err := Analyze(w, o); err == nil {
+			return whole
+		}
+	}
+	return &Analysis{Main: a.r}
 }
 
-// analyze accounts for the plan's window. The accounts are those of Main and
-// of the groups, in order.
-func (p *plan) analyze() (*Analysis, []*accounting) {
+// analyze accounts for the plan's window; main is the account over all ranks.
+func (p *plan) analyze() (*Analysis, *accounting) {
 	a := &Analysis{}
 	var beside parallel.Group
-	if p.o.Cut == CutAuto && p.cut != CutStep && p.o.Depth == WholeAccount {
+	if p.o.Cut == CutAuto && p.cut != CutStep && !p.o.Brief {
 		paper := *p
-		paper.spent, paper.keep = nil, new(buffers) // both at a time
-		paper.gates = p.given
+		paper.course, paper.gates = nil, p.given
 		paper.cut, paper.cutReason = CutStep, CutAsPublished
 		paper.o.ModelFit = FitNone
 		beside.Go(func() { a.Paper = paper.account(p.roles.mix).r })
 	}
-	accounts := []*accounting{p.account(p.roles.mix)}
+	main := p.account(p.roles.mix)
 	beside.Wait()
-	a.Main = accounts[0].r
+	a.Main = main.r
 	if p.roles.mix != labels.RolesMixed || len(p.roles.groups) < 2 {
-		return a, accounts
+		return a, main
 	}
 	for _, g := range p.roles.groups {
-		one := p.part(g).account(labels.RolesGrouped)
-		accounts = append(accounts, one)
-		a.Groups = append(a.Groups, one.r)
+		a.Groups = append(a.Groups, p.part(g).account(labels.RolesGrouped).r)
 	}
-	return a, accounts
+	return a, main
 }
 
 // part is the plan of a role group.
 func (p *plan) part(g roleGroup) *plan {
 	part := *p
 	part.w = p.w.Select(g.columns)
-	part.keep = new(buffers)
-	part.matrix = newRowsAfter(part.w, p.matrix.lead, part.keep)
+	before := p.matrix.before
+	if before != nil {
+		before = before.Select(g.columns)
+	}
+	part.matrix = newRows(part.w, before, nil)
+	part.matrix.findMiddles()
 	// The other groups are left out here, not missing.
 	part.matrix.quality.Missing = p.matrix.quality.Missing
-	part.takeMedians()
-	part.apart, part.spent = nil, nil
+	part.takeBaseline()
+	part.apart, part.course = nil, nil
 	if p.point.WithinPeers {
-		part.point = findSyncPoint(part.matrix, p.scaled, p.o.SyncAfter)
-		part.clocks()
+		part.point = part.findSyncPoint(new(history))
 		part.settleSyncPoint()
 	} else {
-		part.syncs = make([]*gathering, len(p.syncs))
-		for i, syncs := range p.syncs {
-			part.syncs[i] = syncs.among(g.columns)
+		part.syncs = make([][][]int, len(p.syncs))
+		for i, sets := range p.syncs {
+			part.syncs[i] = among(sets, g.columns)
 		}
 	}
 	part.roles = roles{mix: labels.RolesGrouped, peerOf: make([]int, len(g.columns))}
 	part.group = g.name
 	return &part
+}
+
+// among is sets of ranks as a selection of columns sees them.
+func among(sets [][]int, columns []int) (out [][]int) {
+	for _, set := range sets {
+		var here []int
+		for i, r := range columns {
+			if slices.Contains(set, r) {
+				here = append(here, i)
+			}
+		}
+		if len(here) > 0 {
+			out = append(out, here)
+		}
+	}
+	return out
 }
 
 // plan is everything decided about a window before the accounting.
@@ -130,29 +177,24 @@ type plan struct {
 	cut            Cut
 	cutReason      CutReason
 	point          SyncPoint
-	syncs          []*gathering // per recorded stage (residual last); nil where ranks do not synchronise
+	syncs          [][][]int // [recorded stage, the residual last] sets of ranks that synchronise; nil: nobody does
 	dataWaitUnsafe bool
 	roles          roles
-	cohort         []int64   // [stage] of the baseline, one of the two
-	medians        [][]int64 // [stage][rank]
+	baseline       [][]int64 // [recorded stage][rank] what a stage is clipped to
 	apart          []int64   // [rank] of the carried prefixes of the series; nil at its start
-	keep           *buffers  // of the window alone
-	spent          *course   // of the cut, where findRoles needed them and the cut does not carry on
+	course         *course   // of the cut; nil: not known
 }
 
-// prepare decides about a window, which a series (nil: none) goes on with.
-func prepare(w *trace.Window, o Options, s *Series, keep *buffers) (*plan, error) {
-	p := &plan{o: o, given: o.Gates.OrDefault(), keep: keep}
+// prepare decides about a window, which a series goes on with.
+func prepare(w *trace.Window, o Options, s *Series) (*plan, error) {
+	p := &plan{o: o, given: o.Gates.OrDefault()}
 	if err := p.given.Validate(); err != nil {
 		return nil, err
 	}
-	lead := 0
-	if s != nil {
-		w, lead = s.before.join(w, p.keep)
-	}
-	first := w.FirstStep
-	p.w, p.dataWaitUnsafe = chargeDataWait(w)
-	p.matrix = newRowsAfter(p.w, max(0, lead-int(p.w.FirstStep-first)), p.keep)
+	var before *trace.Window
+	p.w, before, p.dataWaitUnsafe = s.before.charged(w)
+	p.matrix = newRows(p.w, before, nil)
+	p.matrix.findMiddles()
 	p.scaled = p.given.ScaledTo(p.matrix.typicalStep(), p.w.Steps())
 	p.gates = p.scaled
 	if o.Cut == CutStep {
@@ -166,58 +208,62 @@ func prepare(w *trace.Window, o Options, s *Series, keep *buffers) (*plan, error
 	if o.SyncAfter != "" && !slices.Contains(names, o.SyncAfter) {
 		return nil, &UnknownStageError{o.SyncAfter, names}
 	}
-	if s != nil && s.before != nil {
+	if s.before != nil {
 		p.apart = s.before.apart
 	}
-	p.findSyncPoint(s)
+	p.point = p.findSyncPoint(s.first)
 	p.settleSyncPoint()
 	p.roles = p.findRoles()
-	p.takeMedians()
+	p.takeBaseline()
 	return p, nil
 }
 
-// findSyncPoint finds where the ranks synchronise.
-func (p *plan) findSyncPoint(s *Series) {
-	p.point = findSyncPoint(p.matrix, p.scaled, p.o.SyncAfter)
-	p.clocks()
-	if s != nil {
-		s.slopes.settle(&p.point, p.scaled, p.o.SyncAfter)
+// findSyncPoint finds where the ranks synchronise, and how their clocks differ.
+func (p *plan) findSyncPoint(h *history) SyncPoint {
+	out := p.matrix.syncPointOf(h.find(p.w, pointGates(p.scaled)), p.o.SyncAfter, h.at)
+	if h.at = out.At; out.At >= 0 && !p.o.Brief {
+		skew := p.matrix.skewAt(out.At)
+		out.Skew, out.Drift = skew.spread, skew.drift
 	}
-	for i := range p.point.Boundaries {
-		p.point.Boundaries[i].slopes = nil // not to be kept with the result
+	return out
+}
+
+// takeBaseline takes what stages are clipped to.
+func (p *plan) takeBaseline() {
+	switch R := len(p.w.Ranks); {
+	case p.o.Baseline == Reference:
+		p.baseline = nil
+		for _, d := range p.o.Reference {
+			p.baseline = append(p.baseline, slices.Repeat([]int64{d}, R))
+		}
+	case !p.o.Brief:
+		p.baseline = p.matrix.rankMedians()
+		if p.o.Baseline == CohortMedian {
+			for _, medians := range p.baseline {
+				level(medians, robust.MedianTimeOf(medians, make([]int64, R)))
+			}
+		}
 	}
 }
 
-// takeMedians takes what the baseline asks for.
-func (p *plan) takeMedians() {
-	switch p.o.Baseline {
-	case CohortMedian:
-		p.cohort = cohortMedians(p.matrix, p.keep)
-	case RankMedian:
-		p.medians = rankMedians(p.matrix)
-	}
-}
-
-// clocks measures how the ranks' clocks differ.
-func (p *plan) clocks() {
-	if at := p.point.At; at >= 0 && p.o.Depth == WholeAccount {
-		skew := skewAt(newView(p.matrix, CutCarried, 0), at)
-		p.point.Skew, p.point.Drift = skew.spread, skew.drift
+func level(v []int64, x int64) {
+	for i := range v {
+		v[i] = x
 	}
 }
 
 // settleSyncPoint marks the stages where the ranks synchronise and chooses the cut.
 func (p *plan) settleSyncPoint() {
-	p.syncs = make([]*gathering, len(p.matrix.names))
+	p.syncs = make([][][]int, len(p.matrix.names))
 	for _, b := range p.point.Boundaries {
 		if b.Syncs {
 			p.syncs[b.Stage] = everyone(len(p.w.Ranks))
 		}
 		if b.Within != "" {
-			p.syncs[b.Stage] = &gathering{sets: b.sets}
+			p.syncs[b.Stage] = b.sets
 		}
 	}
-	if p.point.Evidence == SyncNamed {
+	if p.point.Evidence == points.Named {
 		p.syncs[p.point.At] = everyone(len(p.w.Ranks))
 	}
 	p.chooseCut()
@@ -232,16 +278,16 @@ func (p *plan) chooseCut() {
 		p.cut, p.cutReason = CutStep, CutSingleRank
 	case ask == CutStep:
 		p.cut, p.cutReason = CutStep, CutAsked
-	case ask != CutCarried && syncs && p.w.Steps() < 2 && p.point.At+1 < len(p.matrix.names):
+	case ask != CutCarried && syncs && p.w.Steps()-p.matrix.first() < 2 && p.point.At+1 < len(p.matrix.names):
 		p.cut, p.cutReason = CutStep, CutSingleStep
 	case ask != CutCarried && syncs:
 		p.cut, p.cutReason = CutSync, CutAtSyncPoint
-		if p.point.Evidence == SyncLikely {
+		if p.point.Evidence == points.Likely {
 			p.cutReason = CutAtLikelySync
 		}
 	case ask == CutSync:
 		p.cut, p.cutReason = CutStep, CutNoSyncPoint
-	case ask == CutAuto && p.matrix.open:
+	case ask == CutAuto && p.matrix.open():
 		p.cut, p.cutReason = CutStep, CutUnknownGaps
 	case ask == CutAuto:
 		p.cut, p.cutReason = CutCarried, CutRunsOn
@@ -271,23 +317,11 @@ func (p *plan) carriable() bool {
 	return longest <= trace.MaxTotal/int64(max(1, p.w.Steps()))
 }
 
-// lines says in which rows of a view the ranks synchronise.
-func (p *plan) lines(v *view) []*gathering {
-	out := make([]*gathering, len(v.order))
-	for i, at := range v.order {
-		out[i] = p.syncs[at.stage]
-	}
-	return out
-}
-
 // account runs the engines over the plan's ranks.
 func (p *plan) account(mix labels.Roles) *accounting {
-	v := newView(p.matrix, p.cut, p.point.At)
+	v := p.view()
 	if p.cut == CutCarried {
 		v.start = p.start()
-	}
-	if p.o.Depth == FindingsOnly {
-		v.lags = v.arriving(p.point.Name)
 	}
 	r := &Result{Run: p.w.Run, Window: p.w.Index, FirstStep: p.w.FirstStep + int64(v.from), Steps: v.steps, WorldSize: p.w.WorldSize,
 		Members: p.w.Ranks, Group: p.group, Cut: p.cut, CutReason: p.cutReason, SyncPoint: p.point}
@@ -302,14 +336,29 @@ func (p *plan) account(mix labels.Roles) *accounting {
 	return a
 }
 
+// view is the window as the plan cuts it.
+func (p *plan) view() *view {
+	v := newView(p.matrix, p.cut, p.point.At)
+	v.brief = p.o.Brief
+	for i, at := range v.order {
+		v.syncs[i] = p.syncs[at.stage]
+	}
+	return v
+}
+
 // start is where the ranks of a carried cut begin: as far apart as they have
 // got since they last synchronised, or else where the window before left them.
 func (p *plan) start() []int64 {
+	at := p.point.At
 	switch {
-	case p.point.At >= 0 && p.matrix.lead > 0:
-		return sinceSync(p.matrix, p.point.At)
-	case p.point.At >= 0:
-		return skewAt(newView(p.matrix, CutCarried, 0), p.point.At).start
+	case at >= 0 && p.matrix.before != nil:
+		x := make([]int64, len(p.w.Ranks))
+		for s := at + 1; s < len(p.matrix.names); s++ {
+			addTo(x, p.matrix.at(-1, s))
+		}
+		return apart(x)
+	case at >= 0:
+		return p.matrix.skewAt(at).start
 	}
 	return p.apart
 }

@@ -22,19 +22,6 @@ func gapped(t testing.TB, part float64, change func(*simulate.Spec)) *trace.Wind
 	return w
 }
 
-// loopless is the same with wall time, which holds the stages and nothing of what
-// passes between steps.
-func loopless(w trace.Window) *trace.Window {
-	R := len(w.Ranks)
-	w.Wall = make([]int64, w.Steps()*R)
-	for t := range w.Steps() {
-		for i, d := range w.Step(t) {
-			w.Wall[t*R+i%R] += d
-		}
-	}
-	return &w
-}
-
 // named is who is charged at the gates of a verdict; ok is false for nobody.
 func named(r *Result) (rank int, stage string, ok bool) {
 	for _, c := range r.Culprits {
@@ -78,30 +65,6 @@ func TestUnrecordedGapsOfHealthyJobs(t *testing.T) {
 				w := gapped(t, part, func(s *simulate.Spec) { s.Seed, s.Ranks, s.Schedule.Steps = seed, 4+4*int(seed%2), steps })
 				if rank, stage, ok := named(mustAnalyze(t, w, Options{}).Main); ok {
 					t.Errorf("%g %%, %d steps, seed %d: rank %d in %s", 100*part, steps, seed, rank, stage)
-				}
-			}
-		}
-	}
-}
-
-// TestWallTimeWithoutGaps: wall time that leaves out what passes between steps hides a
-// rank no more than none at all, whether it is late in all steps, or in some of them on
-// end, where the rank that waits for it could be taken for the late one.
-func TestWallTimeWithoutGaps(t *testing.T) {
-	stages := map[simulate.Family]string{simulate.Data: simulate.StageData, simulate.CallbackHost: simulate.StageCallbacks}
-	for family, want := range stages {
-		for _, until := range []int64{0, 90} {
-			for seed := range uint64(25) {
-				ranks := []int{2, 3, 4, 16}[seed%4]
-				open := gapped(t, 0.1, func(s *simulate.Spec) {
-					s.Seed, s.Ranks, s.Schedule.Steps = seed, ranks, 120
-					s.Faults = []simulate.Fault{{Family: family, Delay: 120, Ranks: []int{1}, From: until / 2, Until: until}}
-				})
-				for _, w := range []*trace.Window{open, loopless(*open)} {
-					rank, stage, ok := named(mustAnalyze(t, w, Options{}).Main)
-					if !ok || rank != 1 || stage != want {
-						t.Errorf("seed %d, %d ranks, until %d, wall %v: rank %d in %s (%v), want 1 in %s", seed, ranks, until, w.Wall != nil, rank, stage, ok, want)
-					}
 				}
 			}
 		}

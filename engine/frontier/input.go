@@ -2,10 +2,12 @@ package frontier
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 
 	"github.com/sfstat/sfstat/engine/frontier/labels"
+	"github.com/sfstat/sfstat/engine/points"
 	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/input"
@@ -125,16 +127,17 @@ func (p *plan) findRoles() roles {
 	if R < 2 {
 		return out
 	}
-	v := newView(p.matrix, p.cut, p.point.At)
-	spent := follow(v, p.lines(v), p.keep)
+	v := p.view()
+	c := follow(v)
+	spent := c.spent
 	if p.cut != CutCarried { // whose ranks begin apart
-		p.spent = spent
+		p.course = c
 	}
 	makespan := int64(0)
 	for r := range R {
 		total := int64(0)
 		for i := range v.order {
-			total += spent.of(i)[r]
+			total += spent[i][r]
 		}
 		makespan = max(makespan, total)
 	}
@@ -143,12 +146,12 @@ func (p *plan) findRoles() roles {
 	case len(out.groups) > 1 && p.syncWithinPeers(out.groups):
 		p.point.WithinPeers = true
 		out.mix = labels.RolesMixed
-	case len(out.groups) > 1 && groupsDiffer(spent, out.groups, len(v.order), gate):
+	case len(out.groups) > 1 && groupsDiffer(spent, out.groups, gate):
 		out.mix = labels.RolesMixed
 	case len(out.groups) > 1:
 		// Declared roles differ, their work does not: all are peers here.
 		clear(out.peerOf)
-	case out.mix == labels.RolesUndeclared && p.clusters(spent, len(v.order), gate):
+	case out.mix == labels.RolesUndeclared && p.clusters(spent, gate):
 		out.mix = labels.RolesMixed
 		out.groups = nil
 	}
@@ -166,19 +169,20 @@ func (p *plan) syncWithinPeers(groups []roleGroup) bool {
 		if len(g.columns) < 2 {
 			return false
 		}
-		return findSyncPoint(newRows(p.w.Select(g.columns)), p.scaled, "").Evidence == SyncShown
+		steps := stepsOf(p.w.Select(g.columns))
+		return slices.ContainsFunc(points.Find(&steps, pointGates(p.scaled)).Slopes, func(s points.Point) bool { return s.Evidence == points.Shown })
 	})
 }
 
 // groupsDiffer reports whether some stage's productive time differs between
 // the medians of two role groups by more than the gate.
-func groupsDiffer(spent *course, groups []roleGroup, rows int, gate int64) bool {
-	for i := range rows {
-		low, high := int64(1<<62), int64(minInt64)
+func groupsDiffer(spent [][]int64, groups []roleGroup, gate int64) bool {
+	for _, own := range spent {
+		low, high := int64(math.MaxInt64), int64(math.MinInt64)
 		for _, g := range groups {
 			values := make([]int64, len(g.columns))
 			for k, r := range g.columns {
-				values[k] = spent.of(i)[r]
+				values[k] = own[r]
 			}
 			m := robust.MedianTime(values)
 			low, high = min(low, m), max(high, m)
@@ -195,16 +199,15 @@ func groupsDiffer(spent *course, groups []roleGroup, rows int, gate int64) bool 
 // stages or more, apart in each by more than either side is wide and more than
 // the leader tolerance, and together by more than the gate. One slow rank, or
 // one slow stage, is a straggler and not a role.
-func (p *plan) clusters(spent *course, rows int, gate int64) bool {
+func (p *plan) clusters(spent [][]int64, gate int64) bool {
 	type sides struct {
 		stages int
 		apart  int64
 	}
 	least := saturated(int64(p.w.Steps()), int64(p.scaled.Leader.GapAbs))
 	seen := map[string]sides{}
-	order := make([]int, spent.v.ranks())
-	for i := range rows {
-		v := spent.of(i)
+	order := make([]int, len(p.w.Ranks))
+	for _, v := range spent {
 		if slices.Max(v)-slices.Min(v) <= least {
 			continue
 		}

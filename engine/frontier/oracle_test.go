@@ -12,6 +12,7 @@ import (
 	"github.com/sfstat/sfstat/engine/frontier/labels"
 	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/internal/largedata"
+	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -185,7 +186,7 @@ func checkCase(t *testing.T, c frontierCase) {
 		}
 	}
 	g := gates.Leader{GapAbs: gates.Nanoseconds(math.Round(c.Params.AbsTol * scale)), GapRel: c.Params.RelTol, SwitchRate: 0.5}
-	v := newView(newRows(w), CutStep, 0)
+	v := viewOf(w, CutStep)
 	previousLag := int64(0)
 	acc := scan(v, g, func(b boundary) {
 		e, i := c.Expect, b.row
@@ -229,14 +230,14 @@ func checkCase(t *testing.T, c frontierCase) {
 			nearShare("lag share", &share, *c.Expect.LagShare[s])
 		}
 	}
-	medians := rankMedians(v.rows)
+	medians := v.rankMedians()
 	for i := range S {
 		for r := range R {
 			near("rank median", medians[i][r], c.Expect.RankMedian[r][i], c.Tol.Step)
 		}
 	}
-	for i, m := range cohortMedians(v.rows, new(buffers)) {
-		near("cohort median", m, c.Expect.CohortMedian[i], c.Tol.Step)
+	for i, m := range medians {
+		near("cohort median", robust.MedianTime(slices.Clone(m)), c.Expect.CohortMedian[i], c.Tol.Step)
 	}
 	if c.Expect.Denominator == 0 {
 		return
@@ -325,7 +326,7 @@ func TestLabelsEndToEnd(t *testing.T) {
 					o.Reference = append(o.Reference, int64(math.Round(x.(float64)*1e9)))
 				}
 			}
-			p, err := prepare(w, o, nil, new(buffers))
+			p, err := prepare(w, o, &Series{first: new(history)})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -55,6 +55,13 @@ func eachRandomWindow(t *testing.T, check func(t *testing.T, rng *rand.Rand, w *
 	}
 }
 
+// viewOf is a window alone in a cut that asks for no synchronisation point.
+func viewOf(w *trace.Window, by Cut) *view {
+	m := newRows(w, nil, nil)
+	m.findMiddles()
+	return newView(m, by, 0)
+}
+
 var everyCut = []Cut{CutAuto, CutStep, CutCarried, CutSync}
 
 func mustAnalyze(t testing.TB, w *trace.Window, o Options) *Analysis {
@@ -97,7 +104,7 @@ func TestMakespanOfCuts(t *testing.T) {
 	eachRandomWindow(t, func(t *testing.T, _ *rand.Rand, w *trace.Window) {
 		var steps int64
 		totals := make([]int64, len(w.Ranks))
-		v := newView(newRows(w), CutStep, 0)
+		v := viewOf(w, CutStep)
 		for i := range v.steps {
 			row := make([]int64, len(w.Ranks))
 			for s := range v.order {
@@ -112,7 +119,7 @@ func TestMakespanOfCuts(t *testing.T) {
 		if got := scan(v, g, nil).makespan; got != steps {
 			t.Errorf("step cut: makespan %d, want %d", got, steps)
 		}
-		if got := scan(newView(newRows(w), CutCarried, 0), g, nil).makespan; got != slices.Max(totals) {
+		if got := scan(viewOf(w, CutCarried), g, nil).makespan; got != slices.Max(totals) {
 			t.Errorf("carried cut: makespan %d, want %d", got, slices.Max(totals))
 		}
 	})
@@ -122,14 +129,14 @@ func TestMakespanOfCuts(t *testing.T) {
 // the paper: F ≤ Σ max ≤ min(S,R)·F and F/R ≤ Σ mean ≤ F, per window.
 func TestSlackIdentityAndBounds(t *testing.T) {
 	eachRandomWindow(t, func(t *testing.T, _ *rand.Rand, w *trace.Window) {
-		v := newView(newRows(w), CutStep, 0)
+		v := viewOf(w, CutStep)
 		R, S := v.ranks(), len(v.order)
 		slack := make([]int64, R)
 		acc := scan(v, gates.Default().Leader, func(b boundary) {
 			if b.row == 0 {
 				clear(slack)
 			}
-			want := int64(minInt64)
+			want := int64(math.MinInt64)
 			for r, d := range v.row(b.step, b.row) {
 				want = max(want, d-slack[r])
 			}
@@ -166,7 +173,7 @@ func TestBoundsAreTight(t *testing.T) {
 		{"each rank owns a stage", [][][]float64{{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}}, 3, 1},
 	}
 	for _, c := range cases {
-		acc := scan(newView(newRows(windowOf(t, c.d, 1e9)), CutStep, 0), gates.Default().Leader, nil)
+		acc := scan(viewOf(windowOf(t, c.d, 1e9), CutStep), gates.Default().Leader, nil)
 		var maxes, sums int64
 		for _, k := range acc.rows {
 			maxes += k.rowMax
@@ -312,7 +319,7 @@ func TestDuplicateRankAndMergedStages(t *testing.T) {
 		}
 		twice.WorldSize++
 		g := gates.Default().Leader
-		a, b := scan(newView(newRows(w), CutStep, 0), g, nil), scan(newView(newRows(twice), CutStep, 0), g, nil)
+		a, b := scan(viewOf(w, CutStep), g, nil), scan(viewOf(twice, CutStep), g, nil)
 		for i := range a.rows {
 			if a.rows[i].advance != b.rows[i].advance {
 				t.Errorf("row %d: advance %d, with a duplicate rank %d", i, a.rows[i].advance, b.rows[i].advance)
@@ -337,7 +344,7 @@ func TestDuplicateRankAndMergedStages(t *testing.T) {
 				merged.Durations = append(merged.Durations, row...)
 			}
 		}
-		m := scan(newView(newRows(merged), CutStep, 0), g, nil)
+		m := scan(viewOf(merged, CutStep), g, nil)
 		if got, want := m.rows[k].advance, a.rows[k].advance+a.rows[k+1].advance; got != want {
 			t.Errorf("merged stage has advance %d, want %d", got, want)
 		}
@@ -347,17 +354,21 @@ func TestDuplicateRankAndMergedStages(t *testing.T) {
 // TestGainBounds: 0 ≤ G[s] ≤ Σ_{u≥s} A[u] and G[s] ≤ Σ_t max_r (d−b)⁺ ÷ ΣF.
 func TestGainBounds(t *testing.T) {
 	eachRandomWindow(t, func(t *testing.T, _ *rand.Rand, w *trace.Window) {
-		v := newView(newRows(w), CutStep, 0)
-		b := cohortMedians(v.rows, new(buffers))
+		v := viewOf(w, CutStep)
+		base := v.rankMedians()
 		acc := scan(v, gates.Default().Leader, nil)
-		saved := v.static(base{perRow: b}, acc.ends)
+		saved := v.static(base)
 		for s := range v.order {
 			var later, worst int64
 			for u := s; u < len(v.order); u++ {
 				later += acc.rows[u].advance
 			}
 			for step := range v.steps {
-				worst += max(0, slices.Max(v.row(step, s))-b[s])
+				over := int64(0)
+				for r, d := range v.row(step, s) {
+					over = max(over, d-base[s][r])
+				}
+				worst += over
 			}
 			if got := saved[s]; got < 0 || got > later || got > worst {
 				t.Errorf("stage %d: saves %d, bounds 0, %d, %d", s, got, later, worst)
@@ -391,9 +402,9 @@ func TestMeasurementError(t *testing.T) {
 		type pair struct{ f, a int64 }
 		recorded := map[[2]int]pair{}
 		g := gates.Default().Leader
-		scan(newView(newRows(w), CutStep, 0), g, func(b boundary) { recorded[[2]int{b.step, b.row}] = pair{b.frontier, b.advance} })
+		scan(viewOf(w, CutStep), g, func(b boundary) { recorded[[2]int{b.step, b.row}] = pair{b.frontier, b.advance} })
 		errF, errA := make([]float64, len(c.Expect.ErrorF)), make([]float64, len(c.Expect.ErrorF))
-		scan(newView(newRows(m), CutStep, 0), g, func(b boundary) {
+		scan(viewOf(m, CutStep), g, func(b boundary) {
 			p := recorded[[2]int{b.step, b.row}]
 			errF[b.row] = max(errF[b.row], math.Abs(float64(b.frontier-p.f))/ticks)
 			errA[b.row] = max(errA[b.row], math.Abs(float64(b.advance-p.a))/ticks)
@@ -479,7 +490,7 @@ func TestClosureAgainstOracle(t *testing.T) {
 				w.Wall = append(w.Wall, int64(math.Round(x*ticks)))
 			}
 		}
-		q := newRows(w).quality
+		q := newRows(w, nil, nil).quality
 		if math.Abs(q.ClosureResidual-*c.Expect.Residual) > 1e-9 || math.Abs(q.OverlapError-*c.Expect.Overlap) > 1e-9 {
 			t.Errorf("case %d: residual %v overlap %v, want %v %v", i, q.ClosureResidual, q.OverlapError, *c.Expect.Residual, *c.Expect.Overlap)
 		}

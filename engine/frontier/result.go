@@ -7,8 +7,8 @@ import (
 
 	"github.com/sfstat/sfstat/engine/frontier/labels"
 	"github.com/sfstat/sfstat/engine/gates"
+	"github.com/sfstat/sfstat/engine/points"
 	"github.com/sfstat/sfstat/trace"
-	"github.com/sfstat/sfstat/trace/enum"
 	"github.com/sfstat/sfstat/trace/input"
 )
 
@@ -44,20 +44,12 @@ type Options struct {
 	SyncAfter string
 	// Gates; nil means gates.Default.
 	Gates *gates.Gates
-	Depth Depth
+	// Brief leaves out what no finding rests on: the paper's account beside an automatic cut; how far the
+	// ranks' clocks differ; the comparison methods; gains, unless they are against another run, and the model fit; who
+	// is late and who leads; how far ranks lag, but where they arrive at their synchronisation
+	// point; and strong labels, CoCritical, and the reasons that rest on these.
+	Brief bool
 }
-
-// Depth is how much of an account is asked for.
-type Depth uint8
-
-const (
-	WholeAccount Depth = iota
-	// FindingsOnly leaves out what no finding rests on: the paper's account beside
-	// an automatic cut; how far the ranks' clocks differ; the comparison methods; gains with
-	// induced waits and the model fit; how far ranks lag, but where they arrive at their
-	// synchronisation point and in a leading stage that one rank leads; and strong labels, CoCritical, and the reasons that rest on these.
-	FindingsOnly
-)
 
 // Result is the account of one window over one set of ranks. Times are sums
 // over the window's steps in nanoseconds unless said otherwise. Stages are
@@ -91,11 +83,11 @@ type Result struct {
 	SyncPoint SyncPoint
 	ModelFit  Fit
 	Culprits  []Culprit // ranks that others waited for because of one stage, by descending Explained
-	Saves     *float64  // part of the makespan that goes if no rank is late; nil below the floor
+	Saves     *float64  // part of the makespan that goes if no rank is late for certain; nil below the floor
 	Device    *Device   // nil without a device-event channel
 
 	evidence labels.Evidence // what the decision was made from
-	slip     []float64       // [stage] how far ranks are behind the last other where they next synchronise, ns
+	slip     []float64       // [stage] as Slack says
 }
 
 // Stage is the account of one stage.
@@ -113,7 +105,6 @@ type Stage struct {
 	Gap         int64    `json:"gap_ns" doc:"sum over steps of the latest arrival less the second latest; 0 for one rank"`
 	Syncs       bool     `json:"synchronises" doc:"the ranks synchronise in this stage: a rank that arrives later waits less"`
 	Wait        int64    `json:"wait_ns" doc:"mean time that ranks wait in this stage for the last one, summed over steps; 0 where they do not synchronise"`
-	Saves       *float64 `json:"saves" doc:"part of the makespan that goes if no rank is late because of this stage; null below the floor or without model fit"`
 }
 
 // Leader is who is latest at the end of the leading stage.
@@ -125,9 +116,6 @@ type Leader struct {
 	Switches  int  // changes between consecutive confident leaders
 	Rate      *float64
 }
-
-// leads reports whether one rank is surely the latest in most steps.
-func (r *Result) leads() bool { return r.Leader.Rank != nil && 10*r.Leader.Steps >= 8*r.Steps }
 
 // Quality says how complete and how closed the input is.
 type Quality struct {
@@ -142,57 +130,23 @@ type Quality struct {
 
 // Boundary is a stage at whose end the ranks may synchronise, and the evidence.
 type Boundary struct {
-	Stage int    `json:"-"` // index in the order in which the step records its stages
-	Name  string `json:"stage" doc:"name of the stage"`
-	// Slope of the stage's duration on the rank's arrival, both as deviations
-	// from the other ranks and from the rank's own trend: −1 where a rank that
-	// arrives later waits less by as much, 0 where ranks run on freely. Low and
-	// High bound its median over steps at the gate's confidence.
-	Slope  float64 `json:"slope" doc:"slope of the stage's duration on the rank's arrival: -1 where a rank that arrives later waits less by as much, 0 where ranks run on freely"`
-	Low    float64 `json:"slope_low" doc:"lower end of its interval"`
-	High   float64 `json:"slope_high" doc:"upper end of its interval"`
-	Syncs  bool    `json:"synchronises" doc:"all ranks synchronise here, by that interval"`
-	Within string  `json:"within" doc:"axes of the layout along which sets of ranks synchronise here among themselves, such as tp; empty otherwise"`
-	// Before and After are the medians over steps of the last rank's lead over
-	// the median rank, in nanoseconds, when the stage begins and when it ends;
-	// 0 in windows where a slope is certain.
-	Before int64 `json:"spread_before_ns" doc:"median over steps of the lead of the last rank over the median rank when the stage begins; 0 where a slope is certain"`
-	After  int64 `json:"spread_after_ns" doc:"the same when it ends"`
+	Name         string `json:"stage" doc:"name of the stage"`
+	points.Point        // its Stage is in the order in which the step records them
+	Syncs        bool   `json:"synchronises" doc:"all ranks synchronise here, by that interval"`
+	Within       string `json:"within" doc:"axes of the layout along which sets of ranks synchronise here among themselves, such as tp; empty otherwise"`
 
-	sets   [][]int   // columns, with Within
-	slopes []float64 // over all ranks
+	sets [][]int // columns, with Within
 }
-
-// SyncEvidence is how it is known where the ranks synchronise.
-type SyncEvidence uint8
-
-const (
-	SyncUnknown SyncEvidence = iota
-	// SyncLikely: no slope is certain (too few steps or ranks, or no noise),
-	// but leads collapse in a stage in every step where a rank was surely late;
-	// or, failing that, it is the stage that reduces gradients by its name, and
-	// its slope does not exclude it.
-	SyncLikely
-	SyncShown // the slope is certain
-	SyncNamed // by the caller
-)
-
-var syncEvidenceNames = [...]string{"unknown", "likely", "shown", "named"}
-
-func (m SyncEvidence) String() string { return enum.Name(syncEvidenceNames[:], m) }
-
-// Sure reports whether strong claims may rest on the synchronisation point.
-func (m SyncEvidence) Sure() bool { return m == SyncShown || m == SyncNamed }
 
 // SyncPoint is where the ranks synchronise.
 type SyncPoint struct {
-	At          int          `json:"-"` // stage, in recorded order, at whose end the sync cut begins; −1: unknown
-	Name        string       `json:"at" null:"zero" doc:"the stage at whose end the sync cut cuts; null when none is clear"`
-	Evidence    SyncEvidence `json:"evidence" doc:"how it is known: by the slope (shown), by leads that collapse (likely), by the caller (named), or not (unknown)"`
-	WithinPeers bool         `json:"within_peers" doc:"ranks of equal role synchronise, ranks of different roles do not"`
-	Skew        int64        `json:"skew_ns" doc:"how far apart the ranks' clocks or starts are at the first step"`
-	Drift       float64      `json:"drift_ppm" doc:"largest drift between two ranks, parts per million"`
-	Boundaries  []Boundary   `json:"boundaries" doc:"the evidence for every recorded stage; empty with too few steps or ranks"`
+	At          int             `json:"-"` // stage, in recorded order, at whose end the sync cut begins; −1: unknown
+	Name        string          `json:"at" null:"zero" doc:"the stage at whose end the sync cut cuts; null when none is clear"`
+	Evidence    points.Evidence `json:"evidence" doc:"how it is known: by the slope (shown), by the name of the stage (likely), by the caller (named), or not (unknown)"`
+	WithinPeers bool            `json:"within_peers" doc:"ranks of equal role synchronise, ranks of different roles do not"`
+	Skew        int64           `json:"skew_ns" doc:"how far apart the ranks' clocks or starts are at the first step"`
+	Drift       float64         `json:"drift_ppm" doc:"largest drift between two ranks, parts per million"`
+	Boundaries  []Boundary      `json:"boundaries" doc:"the evidence for every recorded stage; empty with too few steps or ranks"`
 }
 
 // Stages are the recorded stages in which all ranks synchronise.
@@ -206,23 +160,16 @@ func (m SyncPoint) Stages() []string {
 	return names
 }
 
-// Culprit is a rank that others waited for because of one stage.
+// Culprit is a rank that others waited for because of one stage, as engine/delay says.
 type Culprit struct {
-	Rank  int // ID
-	Stage int // index in Stages
-	// Explained is the exposed time charged to this rank and stage: each
-	// nanosecond for which the group waited is charged once, shared between
-	// ranks that were late together as the airport game shares a runway.
-	Explained int64
-	// Gain is the part of the makespan that goes if this rank's stage is
-	// brought to its peers' median and nothing else changes.
-	Gain float64
-	// Excess is the mean over the synchronisation points at which it was late for this reason
-	// of its duration over its peers' median, in nanoseconds.
-	Excess int64
-	Steps  int     // synchronisation points at which it was late, most of it because of this stage
-	Of     int     // synchronisation points at which any rank was
-	P      float64 // bound on the chance of being charged so much when all ranks are alike, corrected for ranks and stages
+	Rank      int     // ID
+	Stage     int     // index in Stages
+	Explained int64   // exposed time charged to this rank and stage, ns
+	Gain      float64 // part of the makespan that goes without it
+	Excess    int64   // ns beyond its peers in a step that was struck
+	Steps     int     // that were struck
+	Of        int     // that it was looked for in
+	P         float64 // as [delay.Finding]
 }
 
 // Device is what a device-event channel says about the stage that it times.
@@ -250,4 +197,14 @@ type Device struct {
 // BelowFloor reports whether the window is too short for shares to mean anything.
 func (r *Result) BelowFloor() bool {
 	return len(r.Stages) > 0 && !slices.ContainsFunc(r.Stages, func(s Stage) bool { return s.Share != nil })
+}
+
+// Slack is how long a rank may be delayed in a stage, ns a step, before others wait for it longer than
+// they wait for the last of the others: the mean over ranks and steps, where the ranks synchronise
+// next. 0 where nothing is known of when ranks arrive: of one rank, below the denominator floor.
+func (r *Result) Slack(stage int) float64 {
+	if stage >= len(r.slip) {
+		return 0
+	}
+	return r.slip[stage]
 }

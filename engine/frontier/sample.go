@@ -1,13 +1,3 @@
-// Package baseline keeps what the steps of a run take, stage by stage, to compare
-// them with those of a healthy run: what takes longer on all ranks alike shows
-// nowhere else, since nobody waits for anybody.
-//
-// A step is one number for every stage, what the stage takes whoever is late: the
-// median over ranks, and in stages where all ranks synchronise the least, which
-// is that of the last to arrive, who waits for nobody. engine/compare compares the
-// steps of two runs in batches.
-//
-// The package is pure. Times are nanoseconds.
 package frontier
 
 import (
@@ -19,7 +9,14 @@ import (
 	"github.com/sfstat/sfstat/trace/stagename"
 )
 
-// Sample is the steps of a run. The zero value is empty.
+// Sample keeps what the steps of a run take, stage by stage, to compare
+// them with those of a healthy run: what takes longer on all ranks alike shows
+// nowhere else, since nobody waits for anybody. The zero value is empty.
+//
+// A step is one number for every stage, what the stage takes whoever is late: the
+// median over ranks, and in stages where all ranks synchronise the least, which
+// is that of the last to arrive, who waits for nobody. engine/compare compares the
+// steps of two runs in batches.
 type Sample struct {
 	stages []string
 	steps  [][]float64 // [stage][step]; the last is the whole step

@@ -1,6 +1,7 @@
 package frontier
 
 import (
+	"math"
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/gates"
@@ -20,6 +21,7 @@ type tally struct {
 	last                   int // latest confident leader, −1 before the first
 	leads                  []int
 	slack                  []int64 // [rank] Σ_t F − P; while scanning Σ_t −P
+	slip                   float64 // Σ_t of the mean over ranks of the last other arrival less its own, where all synchronise
 }
 
 // account is the paper's accounting of a view: the frontier, who is latest at
@@ -27,11 +29,9 @@ type tally struct {
 type account struct {
 	rows     []tally
 	makespan int64
-	ends     []int64 // [step][rank] where the prefixes end; nil where windows are summed
+	last     []int64 // [rank] where the prefixes end
+	slip     float64 // at the ends of the steps, as [tally.slip]
 }
-
-// last is where the prefixes of the last step end, [rank].
-func (a *account) last() []int64 { return a.ends[len(a.ends)-len(a.rows[0].slack):] }
 
 // boundary is one boundary of one step, as scan sees it. It is valid during
 // the call only.
@@ -49,17 +49,10 @@ type boundary struct {
 
 // scan takes the frontier over a view in one pass, a step at a time
 // (StageFrontier, section 3; leaders and lag from section 4). visit may be
-// nil. O(T·S·R) expected time, O((T + S)·R) memory.
+// nil. O(T·S·R) expected time, O(S·R) memory.
 func scan(v *view, g gates.Leader, visit func(boundary)) account {
-	acc := account{ends: make([]int64, v.steps*v.ranks())}
-	acc.scan(v, g, visit)
-	return acc
-}
-
-// scan is scan into an account that has room for its ends.
-func (acc *account) scan(v *view, g gates.Leader, visit func(boundary)) {
 	R, S := v.ranks(), len(v.order)
-	acc.rows = make([]tally, S)
+	acc := account{rows: make([]tally, S)}
 	counts, times := make([]int, S*R), make([]int64, (S+3)*R)
 	for i := range acc.rows {
 		acc.rows[i] = tally{last: -1, leads: counts[i*R : (i+1)*R], slack: times[i*R : (i+1)*R]}
@@ -73,38 +66,47 @@ func (acc *account) scan(v *view, g gates.Leader, visit func(boundary)) {
 		if v.cut != CutCarried {
 			clear(prefix)
 			frontier, start = 0, 0
-		} else if v.lags == nil {
+		} else if !v.brief {
 			lag = frontier - robust.MedianTimeOf(prefix, scratch)
 		}
 		copy(begin, prefix)
 		for i := range S {
-			k := &acc.rows[i]
-			row := v.row(t, i)
-			reach := k.addRow(row, prefix)
-			b := boundary{step: t, row: i, prefix: prefix, frontier: reach.first, leader: reach.leader, gap: reach.first - reach.second}
+			k, row := &acc.rows[i], v.row(t, i)
+			if whole(v.syncs[i]) {
+				k.slip += slipOf(prefix)
+			}
+			b := boundary{step: t, row: i, prefix: prefix}
+			if v.brief {
+				b.frontier = latestAfter(prefix, row)
+				b.advance, frontier = b.frontier-frontier, b.frontier
+				k.advance += b.advance
+				if v.arriving == i {
+					k.lag += frontier - robust.MedianTimeOf(prefix, scratch)
+				}
+				continue
+			}
+			b.reach(k.addRow(row, prefix))
 			b.advance, frontier = b.frontier-frontier, b.frontier
-			if v.lags == nil || v.lags[i] {
-				b.lag = b.frontier - robust.MedianTimeOf(prefix, scratch)
-			}
-			if v.lags == nil {
-				k.compare(row, v.middle(t, i).Median())
-				k.lagIncrease += max(0, b.lag-lag)
-			}
-			b.since = b.frontier - start
+			b.lag = frontier - robust.MedianTimeOf(prefix, scratch)
+			b.since = frontier - start
 			b.confident = R > 1 && b.gap > g.Tolerance(b.since)
+			k.compare(row, v.middle(t, i).Median())
+			k.lagIncrease += max(0, b.lag-lag)
 			k.addBoundary(b)
 			lag = b.lag
 			if visit != nil {
 				visit(b)
 			}
 		}
-		if v.lags == nil {
+		if !v.brief {
 			slow := slowestOf(prefix, begin)
 			for i := range S {
 				acc.rows[i].slowest += v.row(t, i)[slow]
 			}
 		}
-		copy(acc.ends[t*R:], prefix)
+		if v.over(t) {
+			acc.slip += slipOf(prefix)
+		}
 		acc.makespan += frontier - start
 		start = frontier
 	}
@@ -114,34 +116,45 @@ func (acc *account) scan(v *view, g gates.Leader, visit func(boundary)) {
 			k.slack[r] += k.reached
 		}
 	}
+	acc.last = prefix
+	return acc
 }
 
-// reach is what one row of one step shows: how far the first and the second of the ranks
-// have got at its end, and who is the first.
-type reach struct {
-	first, second int64
-	leader        int
+// latestAfter adds a row to the prefixes, and gives the latest of them.
+func latestAfter(prefix, row []int64) int64 {
+	latest, row := int64(math.MinInt64), row[:len(prefix)]
+	for r, d := range row {
+		x := prefix[r] + d
+		prefix[r] = x
+		latest = max(latest, x)
+	}
+	return latest
 }
 
-// addRow adds a row to the prefixes. The inner loop of
-// everything, without a branch on what noise decides.
-func (k *tally) addRow(row, prefix []int64) reach {
-	to := reach{first: minInt64, second: minInt64}
+// reach is how far the first and the second of the ranks have got, and who is the first.
+func (b *boundary) reach(first, second int64, leader int) {
+	b.frontier, b.gap, b.leader = first, first-second, leader
+}
+
+// addRow adds a row to the prefixes: how far the first and the second of the ranks have got at its end, and
+// who is the first. The inner loop of everything, without a branch on what noise decides.
+func (k *tally) addRow(row, prefix []int64) (first, second int64, leader int) {
+	first, second = math.MinInt64, math.MinInt64
 	prefix, slack := prefix[:len(row)], k.slack[:len(row)]
 	for r, d := range row {
 		x := prefix[r] + d
 		prefix[r] = x
 		slack[r] -= x
-		if x > to.first {
-			to.leader = r
+		if x > first {
+			leader = r
 		}
-		to.second = max(to.second, min(to.first, x))
-		to.first = max(to.first, x)
+		second = max(second, min(first, x))
+		first = max(first, x)
 	}
 	if len(row) == 1 {
-		to.second = to.first
+		second = first
 	}
-	return to
+	return first, second, leader
 }
 
 // compare adds what the comparison methods take of a row with some median.
@@ -183,4 +196,19 @@ func slowestOf(end, begin []int64) int {
 		}
 	}
 	return at
+}
+
+// slipOf is the mean over ranks of the last other arrival after its own, ns.
+func slipOf(x []int64) float64 {
+	last, second, sum := int64(math.MinInt64), int64(math.MinInt64), int64(0)
+	for _, reached := range x {
+		second = max(second, min(last, reached))
+		last = max(last, reached)
+		sum -= reached
+	}
+	if len(x) < 2 {
+		return 0
+	}
+	// For the last one itself the last of the others is the second.
+	return float64(sum+int64(len(x))*last-(last-second)) / float64(len(x))
 }

@@ -2,9 +2,7 @@ package frontier
 
 import (
 	"slices"
-	"sync"
 
-	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -14,28 +12,11 @@ import (
 // last step of one is charged when the ranks synchronise in the next.
 //
 // What is kept between windows is the last recorded steps, how far apart the
-// ranks were: O(S·R) however many windows.
+// ranks were, and the first steps of all: O(S·R) however many windows.
 type Series struct {
 	o      Options
 	before *Border
-	slopes slopeHistory
-}
-
-// buffers are kept from window to window, of whatever run. What lies in them is of the
-// window that is accounted for; no result refers to it.
-type buffers struct {
-	durations, wall, residual, took, block []int64
-	arrived, busy, ended, reached          []int64
-	middles                                []robust.Middle
-	reach                                  []int64 // [stage] of cohortMedians
-}
-
-var spare = sync.Pool{New: func() any { return new(buffers) }}
-
-// sized is a buffer with room for n values, which are whatever they were.
-func sized[T any](buffer *[]T, n int) []T {
-	*buffer = slices.Grow((*buffer)[:0], n)[:n]
-	return *buffer
+	first  *history
 }
 
 // NewSeries starts a series. Options.Reference must fit all its windows.
@@ -45,39 +26,36 @@ func NewSeries(o Options) *Series { return &Series{o: o} }
 // the sync cut begins at that one's last synchronisation point: its first step
 // is then the last of the window before. Errors and cost as Analyze.
 func (s *Series) Add(w *trace.Window) (*Analysis, error) {
-	s.turnTo(w)
-	a, ran, err := s.account(w)
-	if err != nil {
-		return nil, err
-	}
-	s.before = BorderOf(w)
-	s.before.apart = ran
-	return a, nil
+	a, _, err := s.add(w)
+	return a, err
 }
 
-// account accounts for a window. ran is how far apart it leaves ranks whose prefixes run on.
-func (s *Series) account(w *trace.Window) (a *Analysis, ran []int64, err error) {
-	keep := spare.Get().(*buffers)
-	defer spare.Put(keep)
-	p, err := prepare(w, s.o, s, keep)
+// AddDetailed is Add with the detail of the account over all ranks.
+func (s *Series) AddDetailed(w *trace.Window) (*Analysis, *Detail, error) {
+	a, main, err := s.add(w)
 	if err != nil {
 		return nil, nil, err
 	}
-	a, accounts := p.analyze()
-	if p.cut == CutCarried && p.point.At < 0 {
-		ran = apart(accounts[0].acc.last())
-	}
-	return a, ran, nil
+	return a, main.detail(), nil
 }
 
-// turnTo forgets what does not go on in w.
-func (s *Series) turnTo(w *trace.Window) {
+func (s *Series) add(w *trace.Window) (*Analysis, *accounting, error) {
+	if s.before == nil || !s.before.alike(w) {
+		s.first = &history{}
+	}
 	if !s.before.continues(w) {
 		s.before = nil
 	}
-	if s.before == nil || !s.slopes.fits(w) {
-		s.slopes = newSlopeHistory(w)
+	p, err := prepare(w, s.o, s)
+	if err != nil {
+		return nil, nil, err
 	}
+	a, main := p.analyze()
+	s.before = BorderOf(w)
+	if p.cut == CutCarried && p.point.At < 0 {
+		s.before.apart = apart(main.acc.last)
+	}
+	return a, main, nil
 }
 
 // Border is what is kept of a window for the one that follows it.
@@ -93,50 +71,61 @@ const contextSteps = 2
 
 // BorderOf copies the last steps of a window.
 func BorderOf(w *trace.Window) *Border {
-	n := min(contextSteps, w.Steps())
-	b := &Border{last: *w, end: w.FirstStep + int64(w.Steps())}
-	per, R := len(w.Schema.Stages)*len(w.Ranks), len(w.Ranks)
-	b.last.FirstStep = b.end - int64(n)
-	b.last.Durations = slices.Clone(w.Durations[(w.Steps()-n)*per:])
-	if w.Wall != nil {
-		b.last.Wall = slices.Clone(w.Wall[(w.Steps()-n)*R:])
-	}
+	T := w.Steps()
+	b := &Border{last: *stepsFrom(w, T-min(contextSteps, T), T), end: w.FirstStep + int64(T)}
+	b.last.Durations, b.last.Wall = slices.Clone(b.last.Durations), slices.Clone(b.last.Wall)
 	b.last.Side, b.last.Notes, b.last.GatherFailed = nil, nil, nil
 	return b
+}
+
+// stepsFrom are some steps of a window, [from, to).
+func stepsFrom(w *trace.Window, from, to int) *trace.Window {
+	out, R := *w, len(w.Ranks)
+	per := len(w.Schema.Stages) * R
+	out.FirstStep += int64(from)
+	out.Durations = w.Durations[from*per : to*per]
+	if w.Wall != nil {
+		out.Wall = w.Wall[from*R : to*R]
+	}
+	return &out
 }
 
 // continues reports whether a window goes on where the border is, with the
 // same ranks and stages.
 func (b *Border) continues(w *trace.Window) bool {
-	if b == nil {
-		return false
-	}
+	return b != nil && b.end == w.FirstStep && b.alike(w)
+}
+
+// alike reports whether a window is of the same run, ranks and stages.
+func (b *Border) alike(w *trace.Window) bool {
 	l := &b.last
 	sameRank := func(p, q trace.Rank) bool { return p.ID == q.ID }
-	return l.Run == w.Run && b.end == w.FirstStep && l.WorldSize == w.WorldSize && l.Schema.Equal(w.Schema) &&
+	return l.Run == w.Run && l.WorldSize == w.WorldSize && l.Schema.Equal(w.Schema) &&
 		max(1, l.Accumulation) == max(1, w.Accumulation) && l.DataWait == w.DataWait &&
 		(l.Wall == nil) == (w.Wall == nil) && slices.EqualFunc(l.Ranks, w.Ranks, sameRank)
 }
 
-// before puts the steps of the border in front of a window; lead is their number.
-func (b *Border) join(w *trace.Window, keep *buffers) (joined *trace.Window, lead int) {
-	if b == nil {
-		return w, 0
+// charged is a window that follows a border (nil: none), and the step before it, with data waits in the steps that consume
+// the batches; unsafe where it is not known which do.
+func (b *Border) charged(w *trace.Window) (charged, before *trace.Window, unsafe bool) {
+	all := w
+	if b != nil && w.DataWait == trace.DataWaitPreceding {
+		joined := *w
+		joined.FirstStep = b.last.FirstStep
+		joined.Durations = slices.Concat(b.last.Durations, w.Durations)
+		if w.Wall != nil {
+			joined.Wall = slices.Concat(b.last.Wall, w.Wall)
+		}
+		all = &joined
 	}
-	n := 1
-	if w.DataWait == trace.DataWaitPreceding {
-		n = min(contextSteps, b.last.Steps())
+	all, unsafe = chargeDataWait(all)
+	switch lead := all.Steps() - w.Steps(); {
+	case lead > 0:
+		return stepsFrom(all, lead, all.Steps()), stepsFrom(all, lead-1, lead), unsafe
+	case b != nil && all == w:
+		return w, stepsFrom(&b.last, b.last.Steps()-1, b.last.Steps()), unsafe
 	}
-	per, R, from := len(w.Schema.Stages)*len(w.Ranks), len(w.Ranks), b.last.Steps()-n
-	out := *w
-	out.FirstStep -= int64(n)
-	keep.durations = append(append(keep.durations[:0], b.last.Durations[from*per:]...), w.Durations...)
-	out.Durations = keep.durations
-	if w.Wall != nil {
-		keep.wall = append(append(keep.wall[:0], b.last.Wall[from*R:]...), w.Wall...)
-		out.Wall = keep.wall
-	}
-	return &out, n
+	return all, nil, unsafe
 }
 
 // apart is by how much prefixes lie beyond the first.
@@ -146,14 +135,4 @@ func apart(prefix []int64) []int64 {
 		out[r] -= first
 	}
 	return out
-}
-
-// sinceSync is how far each rank has got since the last synchronisation
-// point of the steps before the window, beyond the first.
-func sinceSync(m *rows, after int) []int64 {
-	x := make([]int64, len(m.w.Ranks))
-	for s := after + 1; s < len(m.names); s++ {
-		addTo(x, m.at(m.lead-1, s))
-	}
-	return apart(x)
 }

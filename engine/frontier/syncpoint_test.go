@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/sfstat/sfstat/engine/gates"
+	"github.com/sfstat/sfstat/engine/points"
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -46,7 +46,7 @@ func TestSyncPointsAreFound(t *testing.T) {
 		"nowhere": {func(s *simulate.Spec) { s.Stages[2].SyncPoints = nil }, nil},
 	}
 	for name, c := range cases {
-		m := findSyncPoint(newRows(simulated(t, c.change)), gates.Default(), "")
+		m := mustAnalyze(t, simulated(t, c.change), Options{}).Main.SyncPoint
 		var got []string
 		for _, b := range m.Boundaries {
 			if b.Syncs {
@@ -59,7 +59,7 @@ func TestSyncPointsAreFound(t *testing.T) {
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s: ranks synchronise in %v, want %v", name, got, c.want)
 		}
-		if want := map[bool]SyncEvidence{true: SyncShown, false: SyncUnknown}[c.want != nil]; m.Evidence != want {
+		if want := map[bool]points.Evidence{true: points.Shown, false: points.None}[c.want != nil]; m.Evidence != want {
 			t.Errorf("%s: evidence %v, want %v", name, m.Evidence, want)
 		}
 	}
@@ -76,13 +76,12 @@ func TestSkewAndDriftAreSeenAtTheSyncPoint(t *testing.T) {
 	const skip = 5
 	S, R := len(w.Schema.Stages), len(w.Ranks)
 	w.Durations, w.Wall, w.Side = w.Durations[skip*S*R:], w.Wall[skip*R:], nil
-	m := findSyncPoint(newRows(w), gates.Default(), "")
-	skew := skewAt(newView(newRows(w), CutCarried, 0), m.At)
-	if skew.spread < 110e6 || skew.spread > 130e6 {
-		t.Errorf("skew %d ns, want about 120 ms", skew.spread)
+	m := mustAnalyze(t, w, Options{}).Main.SyncPoint
+	if m.Skew < 110e6 || m.Skew > 130e6 {
+		t.Errorf("skew %d ns, want about 120 ms", m.Skew)
 	}
-	if skew.drift < 4000 || skew.drift > 40000 {
-		t.Errorf("drift %v ppm for clocks that differ by 5000 in deviation", skew.drift)
+	if m.Drift < 4000 || m.Drift > 40000 {
+		t.Errorf("drift %v ppm for clocks that differ by 5000 in deviation", m.Drift)
 	}
 }
 
@@ -95,7 +94,7 @@ func TestSetsOfRanksAreFound(t *testing.T) {
 		tp.Across = []string{"tp"}
 		s.Stages[1].SyncPoints = []simulate.SyncPoint{tp}
 	})
-	m := findSyncPoint(newRows(w), gates.Default(), "")
+	m := mustAnalyze(t, w, Options{}).Main.SyncPoint
 	for _, b := range m.Boundaries {
 		want := map[string]string{simulate.StageForward: "tp"}[b.Name]
 		if b.Within != want {
@@ -105,7 +104,7 @@ func TestSetsOfRanksAreFound(t *testing.T) {
 			t.Errorf("%s: sets %v", b.Name, b.sets)
 		}
 	}
-	if m.Name != simulate.StageBackward || m.Evidence != SyncShown {
+	if m.Name != simulate.StageBackward || m.Evidence != points.Shown {
 		t.Errorf("all synchronise in %q (%v)", m.Name, m.Evidence)
 	}
 }
@@ -139,44 +138,5 @@ func TestDataWaitGoesToTheConsumer(t *testing.T) {
 		if got, unsafe := chargeDataWait(&bad); !unsafe || got != &bad {
 			t.Errorf("data wait %v, accumulation %d, stages %v was moved", bad.DataWait, bad.Accumulation, bad.Schema.Stages)
 		}
-	}
-}
-
-// TestRunwayIsShared: three ranks are 30, 60 and 60 ms late at one synchronisation point. The
-// first 30 are paid by three, the next 30 by two.
-func TestRunwayIsShared(t *testing.T) {
-	const ms = 1_000_000
-	d := make([]int64, 8) // stage a, then b where all synchronise
-	copy(d, []int64{10 * ms, 10 * ms, 10 * ms, 10 * ms, 10 * ms, 40 * ms, 70 * ms, 70 * ms})
-	for _, x := range d {
-		d = append(d, 70*ms-x+5*ms)
-	}
-	w := &trace.Window{Run: "r", WorldSize: 8, Schema: trace.Schema{Stages: []string{"a", "b"}}, Durations: d}
-	for r := range 8 {
-		w.Ranks = append(w.Ranks, trace.Rank{ID: r})
-	}
-	r := mustAnalyze(t, w, Options{Cut: CutStep, SyncAfter: "b"}).Main
-	charged := map[int]int64{}
-	for _, c := range r.Culprits {
-		if r.Stages[c.Stage].Name != "a" {
-			t.Errorf("charged in %s", r.Stages[c.Stage].Name)
-		}
-		charged[c.Rank] = c.Explained
-	}
-	want := map[int]int64{5: 10 * ms, 6: 25 * ms, 7: 25 * ms}
-	for rank, ns := range want {
-		if charged[rank] != ns {
-			t.Errorf("rank %d is charged %d ns, want %d", rank, charged[rank], ns)
-		}
-	}
-	if len(charged) != len(want) {
-		t.Errorf("charged %v", charged)
-	}
-	// Fixing all three saves the whole 60 of 75 ms; the wait is split off.
-	if a := r.Stages[0]; a.Saves == nil || *a.Saves < 0.79 || *a.Saves > 0.81 {
-		t.Errorf("fixing saves %v, want 0.8", *a.Saves)
-	}
-	if b := r.Stages[1]; !b.Syncs || b.Wait != (5*60+30)*ms/8 {
-		t.Errorf("mean wait %d ns, want %d", b.Wait, (5*60+30)*ms/8)
 	}
 }

@@ -1,11 +1,8 @@
 package frontier
 
 import (
-	"runtime"
 	"slices"
-	"strings"
 
-	"github.com/sfstat/sfstat/internal/parallel"
 	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/stagename"
@@ -15,59 +12,65 @@ import (
 // the residual where wall time was recorded. Steps × stages × ranks.
 type rows struct {
 	w        *trace.Window
+	before   *trace.Window // the step that w follows, step −1; nil: none is known
 	names    []string
-	lead     int             // steps of the window before, which come first
-	open     bool            // a step may take longer than its stages, and nobody knows by how much
-	residual []int64         // [step][rank]; nil without wall time
-	took     []int64         // [step][rank] of all rows together; nil without wall time
-	middles  []robust.Middle // [step][stage] of the row over all ranks
+	residual []int64         // [1 + step][rank], of before first; nil without wall time
+	middles  []robust.Middle // [1 + step][stage] of the row over all ranks; nil: not asked for
 	quality  Quality
 }
 
-// newRows derives the residual, max(0, wall − Σ explicit), measures how well
-// the stages close, and takes the middle of every row. Expected O(T·S·R) time,
-// O(T·(R + S)) memory.
-func newRows(w *trace.Window) *rows { return newRowsAfter(w, 0, new(buffers)) }
-
-// newRowsAfter is newRows of a window whose first steps are the last of the
-// window before it.
-func newRowsAfter(w *trace.Window, lead int, keep *buffers) *rows {
-	m := &rows{w: w, lead: lead, names: slices.Clone(w.Schema.Stages), quality: qualityOf(w)}
-	m.open = w.Wall == nil && !slices.ContainsFunc(m.names, waiting)
+// newRows derives the residual, max(0, wall − Σ explicit), and measures how well
+// the stages close. O(T·S·R) time, O(T·R) memory, which is in residual where there is room.
+func newRows(w, before *trace.Window, residual []int64) *rows {
+	m := &rows{w: w, before: before, names: slices.Clone(w.Schema.Stages), quality: qualityOf(w)}
 	if w.Wall != nil {
 		m.names = append(m.names, stagename.Residual)
-		m.residual = append(keep.residual[:0], w.Wall...)
-		keep.residual = m.residual
-		m.took = append(keep.took[:0], w.Wall...)
-		keep.took = m.took
+		R := len(w.Ranks)
+		m.residual = slices.Grow(residual[:0], len(w.Wall)+R)[:R]
+		if before != nil {
+			copy(m.residual, before.Wall)
+		}
+		m.residual = append(m.residual, w.Wall...)
 		m.closeSteps()
 	}
-	S := len(m.names)
-	m.middles = sized(&keep.middles, w.Steps()*S)
-	inParallel(w.Steps(), S*len(w.Ranks), func(from, to int) {
-		scratch := make([]int64, len(w.Ranks))
-		for t := from; t < to; t++ {
-			for s := range S {
-				m.middles[t*S+s] = robust.MiddleOf(m.at(t, s), scratch)
-			}
-		}
-	})
 	return m
 }
 
-// waiting reports whether a stage is measured waiting. A recorder that has such
-// stages accounts for all of a step.
-func waiting(stage string) bool { return strings.HasPrefix(stage, stagename.WaitStem) }
+// findMiddles takes the middle of every row. Expected O(T·S·R) time, O(T·S) memory.
+func (m *rows) findMiddles() {
+	S, scratch := len(m.names), make([]int64, len(m.w.Ranks))
+	m.middles = make([]robust.Middle, (1+m.w.Steps())*S)
+	for t := m.first(); t < m.w.Steps(); t++ {
+		for s := range S {
+			m.middles[(1+t)*S+s] = robust.MiddleOf(m.at(t, s), scratch)
+		}
+	}
+}
+
+// first is the first step of which there are rows.
+func (m *rows) first() int {
+	if m.before != nil {
+		return -1
+	}
+	return 0
+}
+
+// open reports whether a step may take longer than its stages, by nobody knows how much. A recorder that
+// has stages that are measured waiting accounts for all of a step.
+func (m *rows) open() bool {
+	return m.w.Wall == nil && !slices.ContainsFunc(m.w.Schema.Stages, stagename.IsWait)
+}
 
 // typicalStep is the median over steps of what the median rank takes, stage by
 // stage, in nanoseconds. O(T·S).
 func (m *rows) typicalStep() int64 {
-	S := len(m.names)
-	steps := make([]int64, m.w.Steps())
-	for t := range steps {
-		for _, middle := range m.middles[t*S : (t+1)*S] {
-			steps[t] += middle.Median()
+	var steps []int64
+	for row := range slices.Chunk(m.middles[(1+m.first())*len(m.names):], len(m.names)) {
+		sum := int64(0)
+		for _, middle := range row {
+			sum += middle.Median()
 		}
+		steps = append(steps, sum)
 	}
 	return robust.MedianTime(steps)
 }
@@ -76,37 +79,23 @@ func (m *rows) typicalStep() int64 {
 // (StageFrontier, App. A): a mean over ranks would hide one bad rank by 1/R.
 func (m *rows) closeSteps() {
 	R := len(m.w.Ranks)
-	wall, residual, overlap := make([]int64, R), make([]int64, R), make([]int64, R)
-	for t := range m.w.Steps() {
-		left, took := m.residual[t*R:(t+1)*R], m.took[t*R:(t+1)*R]
-		if t >= m.lead {
-			for r, x := range left {
-				wall[r] += x
-			}
-		}
+	residual, overlap, wall := make([]int64, R), make([]int64, R), make([]int64, R)
+	for t := m.first(); t < m.w.Steps(); t++ {
+		left := m.at(t, len(m.names)-1)
 		for s := range m.w.Schema.Stages {
-			for r, d := range m.at(t, s) {
-				left[r] -= d
-			}
+			subtract(left, m.at(t, s))
 		}
 		for r, x := range left {
-			over := max(0, -x)
 			left[r] = max(0, x)
-			took[r] += over
-			if t >= m.lead {
+			if t >= 0 {
 				residual[r] += left[r]
-				overlap[r] += over
+				overlap[r] += left[r] - x
+				wall[r] += m.w.Wall[t*R+r]
 			}
 		}
 	}
-	m.quality.close(wall, residual, overlap)
-}
-
-// close says how well the stages cover the wall time of each rank; residual is what they leave, overlap
-// what they exceed it by.
-func (q *Quality) close(wall, residual, overlap []int64) {
 	for r, total := range wall {
-		if total > 0 {
+		if q := &m.quality; total > 0 {
 			q.ClosureResidual = max(q.ClosureResidual, float64(residual[r])/float64(total))
 			q.OverlapError = max(q.OverlapError, float64(overlap[r])/float64(total))
 		} else if overlap[r] > 0 {
@@ -115,34 +104,16 @@ func (q *Quality) close(wall, residual, overlap []int64) {
 	}
 }
 
-// worthAThread is how many values another thread is started for. Of smaller
-// windows there are many, which are taken side by side.
-const worthAThread = 1 << 16
-
-// inParallel runs f over [0, n), of so many values each, in as many contiguous
-// parts as there are processors and values for them. What f writes must not
-// overlap between parts, so that the number of parts changes nothing.
-func inParallel(n, values int, f func(from, to int)) {
-	parts := min(runtime.GOMAXPROCS(0), n, n*values/worthAThread)
-	if parts <= 1 {
-		f(0, n)
-		return
-	}
-	var wait parallel.Group
-	for k := range parts {
-		wait.Go(func() { f(k*n/parts, (k+1)*n/parts) })
-	}
-	wait.Wait()
-}
-
 // at is the durations of one stage in one step, [rank], aliasing the window.
 func (m *rows) at(t, stage int) []int64 {
 	R, S := len(m.w.Ranks), len(m.w.Schema.Stages)
-	if stage == S {
-		return m.residual[t*R : (t+1)*R]
+	switch {
+	case stage == S:
+		return m.residual[(1+t)*R:][:R]
+	case t < 0:
+		return m.before.Durations[stage*R:][:R]
 	}
-	from := (t*S + stage) * R
-	return m.w.Durations[from : from+R]
+	return m.w.Durations[(t*S+stage)*R:][:R]
 }
 
 // view is the rows of a window as one cut sees them: steps of the cut, and in
@@ -153,17 +124,13 @@ type view struct {
 	order  []place
 	from   int // step of the rows at which the cut's first step begins
 	steps  int
-	groups []string // semantic groups of the rows, in the order of the cut
-	group  []int    // [row] → group
-	idle   []bool   // [row] the stage is measured waiting
+	groups []string  // semantic groups of the rows, in the order of the cut
+	group  []int     // [row] → group
+	syncs  [][][]int // [row] the sets of ranks that wait for one another in it; nil: nobody waits
+	start  []int64   // [rank] offsets when the first step begins, ns, ≥ 0; nil: all start together. Of the carried cut alone
 
-	// start are the ranks' offsets when the first step begins, nanoseconds,
-	// ≥ 0; nil means that all start together. Only the carried cut has them.
-	start []int64
-
-	// lags marks the rows of which it is asked how far the ranks lag, if only findings
-	// are; nil: everything is asked.
-	lags []bool
+	brief    bool // Options.Brief
+	arriving int  // the row at whose end a brief account is asked how far ranks lag; −1: none
 }
 
 // place is where a row of the cut comes from: the stage, and how many steps
@@ -173,16 +140,15 @@ type place struct{ stage, shift int }
 // newView cuts the rows. For CutSync, after is the stage at whose end the steps
 // begin; it is ignored otherwise. A sync cut has one step less, unless after is
 // the last stage: what lies before the first synchronisation point and after the last belongs
-// to no whole step. Of the steps of the window before, a sync cut begins in the
-// last, and the others begin after it.
+// to no whole step. After a step before the window a sync cut begins in that one.
 func newView(m *rows, by Cut, after int) *view {
 	S := len(m.names)
-	v := &view{rows: m, cut: by, from: m.lead, steps: m.w.Steps() - m.lead}
+	v := &view{rows: m, cut: by, steps: m.w.Steps(), syncs: make([][][]int, S), arriving: -1}
 	first := 0
 	if by == CutSync {
 		first = (after + 1) % S
 		switch {
-		case first != 0 && m.lead > 0:
+		case first != 0 && m.before != nil:
 			v.from--
 		case first != 0:
 			v.steps--
@@ -198,40 +164,10 @@ func newView(m *rows, by Cut, after int) *view {
 		names[i] = m.names[at.stage]
 	}
 	v.groups, v.group = trace.Schema{Stages: names}.Groups()
-	for _, name := range names {
-		v.idle = append(v.idle, waiting(name))
-	}
 	return v
 }
 
 func (v *view) ranks() int { return len(v.w.Ranks) }
-
-// starts is when the ranks start each step, prefixes running on, [step][rank].
-func (v *view) starts() []int64 {
-	R := v.ranks()
-	out, x := make([]int64, v.steps*R), make([]int64, R)
-	for t := range v.steps {
-		copy(out[t*R:], x)
-		if at := t + v.from; v.took != nil {
-			addTo(x, v.took[at*R:(at+1)*R])
-			continue
-		}
-		for i := range v.order {
-			addTo(x, v.row(t, i))
-		}
-	}
-	return out
-}
-
-// arriving marks the rows at whose end the ranks arrive at a stage.
-func (v *view) arriving(stage string) []bool {
-	at := slices.Index(v.groups, stage)
-	rows := make([]bool, len(v.order))
-	for i, g := range v.group {
-		rows[i] = at > 0 && g == at-1
-	}
-	return rows
-}
 
 // row is the durations of row i in step t of the cut, [rank].
 func (v *view) row(t, i int) []int64 {
@@ -242,8 +178,39 @@ func (v *view) row(t, i int) []int64 {
 // middle is the middle of row i in step t of the cut.
 func (v *view) middle(t, i int) robust.Middle {
 	at := v.order[i]
-	return v.middles[(t+v.from+at.shift)*len(v.names)+at.stage]
+	return v.middles[(1+t+v.from+at.shift)*len(v.names)+at.stage]
 }
 
 // name is the stage of row i.
 func (v *view) name(i int) string { return v.names[v.order[i].stage] }
+
+// over reports whether a stretch in which prefixes are not reset ends with a step.
+func (v *view) over(t int) bool { return v.cut != CutCarried || t == v.steps-1 }
+
+// whole reports whether all ranks wait for each other in a row, among sets that do.
+func whole(sets [][]int) bool { return len(sets) == 1 }
+
+// everyone is the one set of all ranks.
+func everyone(ranks int) [][]int {
+	all := make([]int, ranks)
+	for r := range all {
+		all[r] = r
+	}
+	return [][]int{all}
+}
+
+// addTo adds d to p, which has its length or less. The inner loop of everything: a
+// row of one step at a time, over the ranks.
+func addTo(p, d []int64) {
+	d = d[:len(p)]
+	for i := range p {
+		p[i] += d[i]
+	}
+}
+
+func subtract(p, d []int64) {
+	d = d[:len(p)]
+	for i := range p {
+		p[i] -= d[i]
+	}
+}

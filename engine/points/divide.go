@@ -106,12 +106,12 @@ func (d *Division) Steps() int { return 1 + max(-1, slices.Max(append([]int{-1},
 // not to be read any more.
 func Divide(s *Steps, g Gates) *Division {
 	found := find(s, g.orDefault())
-	points, peers := found.points, s.KnownPeers
-	if len(points) == 0 && len(found.within) > 0 {
+	points, peers := found.Points, s.KnownPeers
+	if len(points) == 0 && len(found.Within) > 0 {
 		// No stage holds all: the ranks of a set wait for one another, and for no others.
-		last := found.within[len(found.within)-1]
+		last := found.Within[len(found.Within)-1]
 		points, peers = []Point{{Stage: last.Stage, Evidence: Shown, Slope: -1, Low: -1, High: -1}}, last.Sets
-		found.within = found.within[:len(found.within)-1]
+		found.Within = found.Within[:len(found.Within)-1]
 	}
 	for {
 		d := divide(s, points)
@@ -121,7 +121,7 @@ func Divide(s *Steps, g Gates) *Division {
 		}
 		if ok {
 			d.settle()
-			d.Perhaps, d.Within, d.Peers = found.perhaps, found.within, peers
+			d.Perhaps, d.Within, d.Peers = found.Perhaps, found.Within, peers
 			if d.waits() {
 				d.takeWaits()
 				d.Arrive()

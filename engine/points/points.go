@@ -22,6 +22,7 @@ package points
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 
@@ -171,13 +172,25 @@ const (
 	Named           // by the caller
 )
 
+func (e Evidence) String() string {
+	names := [...]string{"unknown", "likely", "shown", "named"}
+	if int(e) < len(names) {
+		return names[e]
+	}
+	return fmt.Sprintf("invalid(%d)", e)
+}
+
+// Sure reports whether strong claims may rest on it.
+func (e Evidence) Sure() bool { return e >= Shown }
+
 // Point is a stage in which all ranks wait for the last of them.
 type Point struct {
-	Stage    int
-	Evidence Evidence
-	// Slope of duration on arrival, −1 of a perfect synchronisation point, with its
-	// interval.
-	Slope, Low, High float64
+	Stage    int      `json:"-"`
+	Evidence Evidence `json:"-"`
+	// Slope of duration on arrival with its interval; NaN: too few steps.
+	Slope float64 `json:"slope" doc:"slope of the stage's duration on the rank's arrival: -1 where a rank that arrives later waits less by as much, 0 where ranks run on freely"`
+	Low   float64 `json:"slope_low" doc:"lower end of its interval"`
+	High  float64 `json:"slope_high" doc:"upper end of its interval"`
 }
 
 // Gates decide when a slope is that of a synchronisation point.
@@ -199,61 +212,60 @@ func (g Gates) orDefault() Gates {
 // ranks synchronise must not depend on how long a job has run.
 const Looked = 256
 
-// Find returns the stages in which all ranks synchronise, in the order of the step;
-// none where nothing shows one, of one rank, or where ranks run freely.
-func Find(s *Steps, g Gates) []Point {
-	return find(s, g.orDefault()).points
+// Found is where ranks synchronise.
+type Found struct {
+	Points  []Point  // stages in which all do, in the order of the step; none where nothing shows one, of one rank, or where ranks run freely
+	Within  []Within // stages in which sets of ranks do
+	Perhaps []int    // stages: their slopes agree with that, and not with the opposite
+	Slopes  []Point  // all stages, by their slopes alone
 }
 
-// places are where ranks synchronise.
-type places struct {
-	points  []Point
-	within  []Within // sets of ranks do
-	perhaps []int    // stages: their slopes agree with that, and not with the opposite
-}
+// Find returns where the ranks synchronise.
+func Find(s *Steps, g Gates) Found { return find(s, g.orDefault()) }
 
-func find(s *Steps, g Gates) places {
+func find(s *Steps, g Gates) Found {
 	if s.Known != nil {
-		return places{points: s.Known, within: s.KnownWithin}
+		return Found{Points: s.Known, Within: s.KnownWithin}
+	}
+	if s.Ranks < 2 || s.Len() < 2 {
+		return Found{}
 	}
 	c := s.head()
-	if c.Ranks < 2 || c.Len() < 2 {
-		return places{}
-	}
-	if at := slices.IndexFunc(c.Stages, func(s Stage) bool { return s.Name == c.Named }); c.Named != "" && at >= 0 {
-		return places{points: []Point{{Stage: at, Evidence: Named, Slope: math.NaN(), Low: math.NaN(), High: math.NaN()}}}
-	}
+	named := slices.IndexFunc(c.Stages, func(s Stage) bool { return c.Named != "" && s.Name == c.Named })
 	c = settled(c)
 	open := !s.walled() && !slices.ContainsFunc(c.Stages, func(s Stage) bool { return s.Role == Wait })
-	points := slopePoints(c, open, g)
-	found := places{within: within(c, open, g)}
-	isWithin := func(p Point) bool {
-		return slices.ContainsFunc(found.within, func(w Within) bool { return w.Stage == p.Stage })
-	}
-	out := slices.DeleteFunc(shown(points), isWithin)
-	if len(out) == 0 && !open {
-		// Wall time need not hold what passes between steps.
-		apart := slopePoints(c, true, g)
-		if out = slices.DeleteFunc(shown(apart), isWithin); len(out) > 0 {
-			points = apart
-		} else if len(found.within) == 0 {
-			found.within = within(c, true, g)
-		}
-	}
-	for _, p := range points {
-		if p.Evidence == None && p.Low <= -1 && p.High >= -1 && p.High < 0 {
-			found.perhaps = append(found.perhaps, p.Stage)
-		}
-	}
-	if found.points = out; len(out) > 0 || len(found.within) > 0 {
+	found := Found{Slopes: slopePoints(c, open, g)}
+	if named >= 0 {
+		found.Points = []Point{{Stage: named, Evidence: Named, Slope: math.NaN(), Low: math.NaN(), High: math.NaN()}}
 		return found
 	}
-	for k := len(points) - 1; k >= 0; k-- {
-		p := &points[k]
+	found.Within = within(c, open, g)
+	isWithin := func(p Point) bool {
+		return slices.ContainsFunc(found.Within, func(w Within) bool { return w.Stage == p.Stage })
+	}
+	found.Points = slices.DeleteFunc(shown(found.Slopes), isWithin)
+	if len(found.Points) == 0 && !open {
+		// Wall time need not hold what passes between steps.
+		apart := slopePoints(c, true, g)
+		if found.Points = slices.DeleteFunc(shown(apart), isWithin); len(found.Points) > 0 {
+			found.Slopes = apart
+		} else if len(found.Within) == 0 {
+			found.Within = within(c, true, g)
+		}
+	}
+	for _, p := range found.Slopes {
+		if p.Evidence == None && p.Low <= -1 && p.High >= -1 && p.High < 0 {
+			found.Perhaps = append(found.Perhaps, p.Stage)
+		}
+	}
+	if len(found.Points) > 0 || len(found.Within) > 0 {
+		return found
+	}
+	for _, p := range slices.Backward(found.Slopes) {
 		if c.Stages[p.Stage].Role == Backward && !p.excluded(g) {
 			p.Evidence = Likely
-			found.points = []Point{*p}
-			found.perhaps = slices.DeleteFunc(found.perhaps, func(k int) bool { return k == p.Stage })
+			found.Points = []Point{p}
+			found.Perhaps = slices.DeleteFunc(found.Perhaps, func(k int) bool { return k == p.Stage })
 			break
 		}
 	}

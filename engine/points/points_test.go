@@ -45,7 +45,7 @@ func TestFind(t *testing.T) {
 		for _, walled := range []bool{true, false} {
 			for wait := -1; wait < 3; wait++ {
 				var got []int
-				for _, p := range points.Find(made(7, ranks, 100, wait, walled), points.Gates{}) {
+				for _, p := range points.Find(made(7, ranks, 100, wait, walled), points.Gates{}).Points {
 					got = append(got, p.Stage)
 				}
 				want := []int{wait}

@@ -29,7 +29,7 @@ func late() *trace.Window {
 
 func detail(t *testing.T) *frontier.Detail {
 	t.Helper()
-	d, err := frontier.NewSeries(frontier.Options{Cut: frontier.CutStep, SyncAfter: "model.backward_cpu_wall"}).Detailed(late())
+	_, d, err := frontier.NewSeries(frontier.Options{Cut: frontier.CutStep, SyncAfter: "model.backward_cpu_wall"}).AddDetailed(late())
 	if err != nil {
 		t.Fatal(err)
 	}

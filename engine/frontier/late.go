@@ -1,0 +1,78 @@
+package frontier
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/sfstat/sfstat/engine/delay"
+	"github.com/sfstat/sfstat/engine/points"
+	"github.com/sfstat/sfstat/trace/stagename"
+)
+
+// late asks engine/delay who is late in the window.
+func (a *accounting) late() {
+	if len(a.w.Ranks) < 2 || a.o.ModelFit == FitNone || !a.interpretable() {
+		return
+	}
+	run, group := a.gathered()
+	found, joint := delay.LateRanks(points.Divide(&run.Steps, points.Gates{}), run, delay.Options{})
+	a.r.Saves = a.ratio(int64(joint))
+	for _, f := range found {
+		for _, part := range f.Parts {
+			a.charge(f, part, group[part.Stage])
+		}
+	}
+	slices.SortStableFunc(a.r.Culprits, func(p, q Culprit) int {
+		return cmp.Or(cmp.Compare(q.Explained, p.Explained), cmp.Compare(p.Rank, q.Rank), cmp.Compare(p.Stage, q.Stage))
+	})
+}
+
+// gathered is the window as engine/delay takes it: what is recorded of a stage by its microsteps is one piece
+// between two synchronisation points. group is [its stage] the index in Result.Stages.
+func (a *accounting) gathered() (run *delay.Run, group []int) {
+	run = &delay.Run{Steps: points.Steps{Ranks: len(a.w.Ranks), Wall: a.w.Wall, Known: []points.Point{}}}
+	if slices.Max(a.roles.peerOf) > 0 {
+		run.Peers = a.roles.peerOf
+	}
+	from, at := 0, make([]int, len(a.matrix.names)) // of recorded stages; the pieces since the last synchronisation point
+	for k, name := range a.matrix.names {
+		g := a.v.group[slices.IndexFunc(a.v.order, func(p place) bool { return p.stage == k })]
+		sets := a.syncs[k]
+		i := from + slices.Index(group[from:], g)
+		if i < from || sets != nil || name == stagename.Residual {
+			i, group = len(group), append(group, g)
+			run.Stages = append(run.Stages, points.Stage{Name: name, Role: RoleOf(name)})
+		}
+		if at[k] = i; whole(sets) {
+			run.Known = append(run.Known, points.Point{Stage: i, Evidence: a.point.Evidence})
+		} else if sets != nil {
+			run.KnownWithin = append(run.KnownWithin, points.Within{Stage: i, Sets: sets})
+		}
+		if sets != nil {
+			from = len(group)
+		}
+	}
+	if a.w.Wall != nil {
+		run.Stages = run.Stages[:len(run.Stages)-1]
+	}
+	S := len(run.Stages)
+	run.Durations = make([]int64, a.w.Steps()*S*run.Ranks)
+	for t := range a.w.Steps() {
+		for k := range a.w.Schema.Stages {
+			addTo(run.At(t, at[k]), a.matrix.at(t, k))
+		}
+	}
+	return run, group
+}
+
+// charge adds the part of a finding to the culprits, each of its ranks with as much.
+func (a *accounting) charge(f delay.Finding, part delay.Part, group int) {
+	whole := int64(0)
+	for _, p := range f.Parts {
+		whole += p.Charged
+	}
+	for _, r := range f.Ranks {
+		a.r.Culprits = append(a.r.Culprits, Culprit{Rank: a.w.Ranks[r].ID, Stage: group, Explained: part.Charged / int64(len(f.Ranks)),
+			Gain: f.Saves.Alone * float64(part.Charged) / float64(max(1, whole)), Excess: part.Size, Steps: f.Steps.Count, Of: f.Steps.Of, P: f.P})
+	}
+}

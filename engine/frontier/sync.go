@@ -1,0 +1,182 @@
+package frontier
+
+import (
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/sfstat/sfstat/engine/gates"
+	"github.com/sfstat/sfstat/engine/points"
+	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/stagename"
+)
+
+// RoleOf is what a stage is for, by its name.
+func RoleOf(stage string) points.Role {
+	if stagename.IsWait(stage) {
+		return points.Wait
+	}
+	switch stagename.KindOf(stage) {
+	case stagename.Data:
+		return points.Data
+	case stagename.Forward:
+		return points.Forward
+	case stagename.Backward:
+		return points.Backward
+	case stagename.Optimizer:
+		return points.Optimizer
+	}
+	return points.Undeclared
+}
+
+// stepsOf are the steps of a window.
+func stepsOf(w *trace.Window) points.Steps {
+	out := points.Steps{Ranks: len(w.Ranks), Durations: w.Durations, Wall: w.Wall}
+	for _, name := range w.Schema.Stages {
+		out.Stages = append(out.Stages, points.Stage{Name: name, Role: RoleOf(name)})
+	}
+	for _, s := range trace.Splits(w.Ranks) {
+		out.Splits = append(out.Splits, s.Sets)
+	}
+	return out
+}
+
+// history is the first steps of a series, as many as [points.Find] looks at: windows too short to show by themselves
+// where the ranks synchronise show it together.
+type history struct {
+	steps points.Steps
+	next  int64 // the step that follows
+	found points.Found
+	at    int // where the windows before were cut; −1: nowhere
+}
+
+// find looks at the steps of one window more.
+func (h *history) find(w *trace.Window, g points.Gates) points.Found {
+	before := h.steps.Len()
+	if h.steps.Stages == nil {
+		h.steps, h.at = stepsOf(w), -1
+		h.steps.Durations, h.steps.Wall = nil, nil
+	}
+	if before >= points.Looked {
+		return h.found
+	}
+	if before > 0 && w.FirstStep != h.next {
+		h.steps.Breaks = append(h.steps.Breaks, before)
+	}
+	R, n := len(w.Ranks), min(w.Steps(), points.Looked-before)
+	h.steps.Durations = append(h.steps.Durations, w.Durations[:n*len(w.Schema.Stages)*R]...)
+	if w.Wall != nil {
+		h.steps.Wall = append(h.steps.Wall, w.Wall[:n*R]...)
+	}
+	h.next, h.found = w.FirstStep+int64(w.Steps()), points.Find(&h.steps, g)
+	return h.found
+}
+
+func pointGates(g gates.Gates) points.Gates {
+	return points.Gates{Slope: g.SyncPoint.Slope, Confidence: g.SyncPoint.Confidence}
+}
+
+// syncPointOf says what was found of the rows of a window. named, if not "", settles it; at is where the
+// windows before were cut.
+func (m *rows) syncPointOf(found points.Found, named string, at int) SyncPoint {
+	out, splits := SyncPoint{At: -1}, trace.Splits(m.w.Ranks)
+	for _, p := range found.Slopes {
+		out.Boundaries = append(out.Boundaries, Boundary{Name: m.names[p.Stage], Point: p, Syncs: named != "" && p.Evidence.Sure()})
+	}
+	for _, w := range found.Within {
+		b := &out.Boundaries[w.Stage]
+		b.Within, b.sets = splits[w.Split].Axes, w.Sets
+	}
+	if len(found.Slopes) == 0 && len(m.w.Ranks) > 1 { // a single step
+		found.Points = m.byName(&out)
+	}
+	if len(found.Points) == 0 {
+		found.Points = lastOf(found)
+	}
+	for _, p := range found.Points {
+		b := &out.Boundaries[p.Stage]
+		b.Syncs, b.Within, b.sets = true, "", nil
+		if p.Stage == at || out.At < 0 || out.At != at && p.High-p.Low < out.Boundaries[out.At].High-out.Boundaries[out.At].Low {
+			out.At, out.Evidence = p.Stage, p.Evidence
+		}
+	}
+	if named != "" {
+		out.At, out.Evidence = slices.Index(m.names, named), points.Named
+	}
+	if out.At >= 0 {
+		out.Name = m.names[out.At]
+	}
+	return out
+}
+
+// byName lists the boundaries of a step that shows no slope, and where gradients are reduced by the name of the stage.
+func (m *rows) byName(out *SyncPoint) (last []points.Point) {
+	for k, name := range m.names {
+		p := points.Point{Stage: k, Slope: math.NaN(), Low: math.NaN(), High: math.NaN()}
+		out.Boundaries = append(out.Boundaries, Boundary{Name: name, Point: p})
+		if RoleOf(name) == points.Backward {
+			p.Evidence = points.Likely
+			last = []points.Point{p}
+		}
+	}
+	return last
+}
+
+// lastOf settles what times alone leave open. Where sets synchronise along one axis
+// in one stage and along another in the next, each stage looks like a synchronisation point
+// of sets, since a set's own transfer keeps its exits together, though between
+// them all ranks wait for all. Then the last stage with a certain slope over
+// all ranks, which is where gradients are reduced, closes the step.
+func lastOf(found points.Found) []points.Point {
+	for _, p := range slices.Backward(found.Slopes) {
+		if p.Evidence == points.Shown {
+			return []points.Point{p}
+		}
+	}
+	return nil
+}
+
+// skew is how the ranks' time scales differ, seen where they synchronise.
+type skew struct {
+	start  []int64 // [rank] offset at the window's first step, ≥ 0
+	spread int64   // largest offset
+	drift  float64 // parts per million between the fastest and slowest clock
+}
+
+// skewAt fits each rank's end of a stage, less that of the first rank, with a line over
+// the steps. At a synchronisation point those ends are one moment, so
+// the intercept is the rank's offset and the slope its drift. O(T·S·R).
+func (m *rows) skewAt(stage int) skew {
+	T, R := m.w.Steps(), len(m.w.Ranks)
+	x, ends := make([]int64, R), make([][]float64, R)
+	steps, total := make([]float64, T), int64(0)
+	for t := range T {
+		steps[t] = float64(t)
+		for s := range m.names {
+			addTo(x, m.at(t, s))
+			if s != stage {
+				continue
+			}
+			total = x[0]
+			for r, at := range x {
+				ends[r] = append(ends[r], float64(at-x[0]))
+			}
+		}
+	}
+	offsets, slopes := make([]float64, R), make([]float64, R)
+	for r := range R {
+		if offsets[r], slopes[r] = ends[r][0], 0; T > 1 {
+			offsets[r], slopes[r] = stat.LinearRegression(steps, ends[r], nil, false)
+		}
+	}
+	out, top := skew{start: make([]int64, R)}, slices.Max(offsets)
+	for r, at := range offsets {
+		out.start[r] = int64(top - at)
+	}
+	out.spread = slices.Max(out.start)
+	if total > 0 {
+		out.drift = (slices.Max(slopes) - slices.Min(slopes)) * float64(T) / float64(total) * 1e6
+	}
+	return out
+}

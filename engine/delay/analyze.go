@@ -9,7 +9,9 @@ import (
 
 // Analyze answers for a run. Runs of one rank and runs of fewer steps than a test needs have
 // no findings of ranks.
-func Analyze(run *Run, o Options) *Result { return Join([]*Stretch{Look(run, o)}, o) }
+func Analyze(run *Run, o Options) *Result {
+	return Divided(points.Divide(&run.Steps, o.Points), run, o)
+}
 
 // Stretch is what is kept of steps of a run that follow one another: what their ranks cost, and
 // what they have in common. A long run is looked at in several, so that memory is bounded.
@@ -28,13 +30,6 @@ type Stretch struct {
 	trend   *trend
 	limits  []Limit
 }
-
-// Points are where the ranks synchronise in the stretch, for the next to be divided there too
-// ([points.Steps.Known]).
-func (s *Stretch) Points() []points.Point { return append([]points.Point{}, s.points...) }
-
-// Within is where sets of ranks synchronise, likewise.
-func (s *Stretch) Within() []points.Within { return s.within }
 
 // Limits are those of the stretch; nil where they were not asked for.
 func (s *Stretch) Limits() []Limit { return s.limits }
@@ -68,11 +63,8 @@ func (s *Stretch) Renumbered(ranks, hosts []int) *Stretch {
 	return &out
 }
 
-// Look finds what there is in steps that follow one another. Those of a run that is looked at in
-// several stretches begin with a start-up in the first alone, which has no Known points.
-func Look(run *Run, o Options) *Stretch { return LookAt(points.Divide(&run.Steps, o.Points), run, o) }
-
-// LookAt is Look at steps that are divided. Their durations are not read any more.
+// LookAt finds what there is in steps that follow one another and are divided; their durations are not read any more. Those
+// of a run that is looked at in several stretches begin with a start-up in the first alone, which has no Known points.
 func LookAt(d *points.Division, run *Run, o Options) *Stretch { return lookAt(d, run, o.orDefault()) }
 
 // Divided answers for a run whose steps are divided already, by whatever showed who waits for whom. Of
@@ -82,7 +74,7 @@ func Divided(d *points.Division, run *Run, o Options) *Result {
 	return Join([]*Stretch{lookAt(d, run, o)}, o)
 }
 
-// LateRanks returns the ranks that others wait for in a division, and by how many nanoseconds it would be shorter
+// LateRanks returns the ranks that others wait for in a division, for certain, perhaps, or once, and by how many nanoseconds it would be shorter
 // without those that are late for certain.
 func LateRanks(d *points.Division, run *Run, o Options) (list []Finding, joint float64) {
 	if d.Intervals == 0 {
@@ -90,8 +82,8 @@ func LateRanks(d *points.Division, run *Run, o Options) (list []Finding, joint f
 	}
 	o = o.orDefault()
 	s := newSeries(d, run.Peers)
-	list = s.priced(s.peel(o.Level), run, o)
-	return append(list, s.unsure(list, o)...), s.joint * s.whole
+	late := s.priced(s.peel(o.Level), run, o)
+	return slices.Concat(late, s.unsure(late, o), s.once(late, o)), s.joint * s.whole
 }
 
 func lookAt(whole *points.Division, run *Run, o Options) *Stretch {

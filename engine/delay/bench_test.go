@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/engine/delay"
+	"github.com/sfstat/sfstat/engine/points"
 )
 
 func BenchmarkAnalyze(b *testing.B) {
@@ -18,7 +19,7 @@ func BenchmarkAnalyze(b *testing.B) {
 					o.Limits = delay.NoLimits
 				}
 				for b.Loop() {
-					delay.Look(run, o)
+					delay.LookAt(points.Divide(&run.Steps, points.Gates{}), run, o)
 				}
 				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(run.Durations)), "ns/duration")
 			})

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/mathext"
+
 	"github.com/sfstat/sfstat/engine/changepoint"
 	"github.com/sfstat/sfstat/engine/points"
 	"github.com/sfstat/sfstat/internal/parallel"
@@ -370,7 +372,7 @@ func (s *trend) spreadOver(f *Finding, big []bool, row int) {
 		f.Parts = append(f.Parts, Part{Stage: o.stage, Size: int64(cost / float64(len(in))), Charged: int64(cost)})
 		f.Size += int64(cost / float64(len(in)))
 		gain := f.Saves.Alone + cost/s.whole
-		f.Saves = Saving{Alone: gain, After: gain, Low: gain, High: gain, AtMost: gain}
+		f.Saves = exactly(gain)
 	}
 	slices.SortStableFunc(f.Parts, func(a, b Part) int { return cmp.Compare(b.Charged, a.Charged) })
 }
@@ -389,17 +391,7 @@ func (s *trend) beyondSingle(c shared, count int, by float64) float64 {
 		}
 		most = max(most, n)
 	}
-	return poissonTail(float64(unseen*most+1), count)
-}
-
-// poissonTail is P(N ≥ n) with a mean.
-func poissonTail(mean float64, n int) float64 {
-	below, p := 0.0, math.Exp(-mean)
-	for i := range n {
-		below += p
-		p *= mean / float64(i+1)
-	}
-	return max(0, 1-below)
+	return mathext.GammaIncReg(float64(count), float64(unseen*most+1))
 }
 
 // exceptions are the values far above the level of the others, by how much at least, and what they
@@ -488,7 +480,7 @@ func (s *trend) commonFinding(c shared, cause Cause, big []bool, cost float64) F
 	f.Size = int64(cost / float64(max(1, f.Steps.Count)))
 	f.Parts = []Part{{Stage: c.stage, Size: f.Size, Charged: int64(cost)}}
 	gain := cost / s.whole
-	f.Saves = Saving{Alone: gain, After: gain, Low: gain, High: gain, AtMost: gain}
+	f.Saves = exactly(gain)
 	return f
 }
 

@@ -186,6 +186,11 @@ type Saving struct {
 	AtMost float64
 }
 
+// exactly is a saving without an interval.
+func exactly(gain float64) Saving {
+	return Saving{Alone: gain, After: gain, Low: gain, High: gain, AtMost: gain}
+}
+
 // Most is the larger of what it saves alone and with the others fixed.
 func (s Saving) Most() float64 { return max(s.AtMost, s.After) }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/engine/delay"
+	"github.com/sfstat/sfstat/engine/points"
 )
 
 // TestStretches: a run that is looked at in stretches has the same findings as one that is looked at
@@ -26,15 +27,18 @@ func TestStretches(t *testing.T) {
 			run, _ := job{seed: 3, ranks: 8, steps: steps, noise: 0.02}.play(f)
 			whole := delay.Analyze(run, delay.Options{})
 			var list []*delay.Stretch
+			var found []points.Point
 			per := len(run.Stages) * run.Ranks
 			for from := 0; from < steps; from += each {
 				part := *run
 				part.Durations, part.Wall = run.Durations[from*per:(from+each)*per], run.Wall[from*run.Ranks:(from+each)*run.Ranks]
 				o := delay.Options{}
 				if len(list) > 0 {
-					part.Known, o.Limits = list[0].Points(), delay.NoLimits
+					part.Known, o.Limits = found, delay.NoLimits
 				}
-				list = append(list, delay.Look(&part, o))
+				d := points.Divide(&part.Steps, points.Gates{})
+				found = d.Points
+				list = append(list, delay.LookAt(d, &part, o))
 			}
 			parts := delay.Join(list, delay.Options{})
 			if parts.Steps != whole.Steps || len(parts.Findings) != len(whole.Findings) || !slices.EqualFunc(parts.Limits, whole.Limits, alikeLimits) {

@@ -65,11 +65,7 @@ func (s *series) once(found []Finding, o Options) (out []Finding) {
 	for _, t := range s.events(leastOnce, func(rank int) bool {
 		return slices.ContainsFunc(found, func(f Finding) bool { return slices.Contains(f.Ranks, rank) })
 	}) {
-		gain := 1 - s.length(without(s.arrive, s, []*term{t}, 0))/s.whole
-		f := s.finding(cause{kind: Rank, ranks: []int{t.rank}, host: -1, terms: []*term{t}}, o)
-		f.Certainty = Event
-		f.Saves = Saving{Alone: gain, After: gain, High: gain, AtMost: gain}
-		out = append(out, f)
+		out = append(out, s.event(t, o))
 	}
 	return out
 }
@@ -107,16 +103,12 @@ func (s *series) unsure(found []Finding, o Options) []Finding {
 	if len(found) > 0 {
 		return nil
 	}
-	var out []Finding
-	before := s.arrive
 	if t := s.surest(max(o.Level, doubted), make(map[cell]bool)); t != nil {
-		if gain := 1 - s.length(without(before, s, []*term{t}, 0))/s.whole; gain >= o.MinGain {
-			f := s.finding(cause{kind: Rank, ranks: []int{t.rank}, host: -1, terms: []*term{t}}, o)
-			f.Certainty = Event
-			f.Saves = Saving{Alone: gain, After: gain, Low: 0, High: gain, AtMost: gain}
+		if f := s.event(t, o); f.Saves.Alone >= o.MinGain {
 			return []Finding{f}
 		}
 	}
+	var out []Finding
 	for _, c := range s.candidates() {
 		e := s.column(s.excess[c.piece], c.rank)
 		t := &term{rank: c.rank, piece: c.piece, claim: trimmed(e), d: make([]float64, len(e)), pattern: Constant, chance: chance{p: 1, block: 1}}
@@ -134,17 +126,21 @@ func (s *series) unsure(found []Finding, o Options) []Finding {
 		if t.claim <= 0 || float64(times) < mostTimes*float64(seen) {
 			continue
 		}
-		gain := 1 - s.length(without(before, s, []*term{t}, 0))/s.whole
-		if gain < o.MinGain || len(out) > 0 && gain < out[0].Saves.Alone {
-			continue
-		}
 		t.charged = t.claim * float64(seen)
-		f := s.finding(cause{kind: Rank, ranks: []int{c.rank}, host: -1, terms: []*term{t}}, o)
-		f.Certainty = Event
-		f.Saves = Saving{Alone: gain, After: gain, Low: 0, High: gain, AtMost: gain}
-		out = []Finding{f}
+		if f := s.event(t, o); f.Saves.Alone >= o.MinGain && (len(out) == 0 || f.Saves.Alone >= out[0].Saves.Alone) {
+			out = []Finding{f}
+		}
 	}
 	return out
+}
+
+// event is a term that may be chance, or happened once.
+func (s *series) event(t *term, o Options) Finding {
+	gain := 1 - s.length(without(s.arrive, s, []*term{t}, 0))/s.whole
+	f := s.finding(cause{kind: Rank, ranks: []int{t.rank}, host: -1, terms: []*term{t}}, o)
+	f.Certainty, f.Saves = Event, exactly(gain)
+	f.Saves.Low = 0
+	return f
 }
 
 // causes are terms put together: those of a rank, and those of ranks that are late in one

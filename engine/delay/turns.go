@@ -3,6 +3,8 @@ package delay
 import (
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/mathext"
 )
 
 const (
@@ -76,7 +78,7 @@ func (s *series) turnsIn(k int, o Options) (Finding, bool) {
 	if p > o.Level {
 		return Finding{}, false
 	}
-	f := s.turnFinding(k, p, struck, d)
+	f := s.chargedTurns(k, p, struck, d)
 	owner := make([]int, 0, one)
 	for n := range s.Intervals {
 		for r := range columns {
@@ -124,7 +126,7 @@ func (s *series) stalls(k int) (Finding, bool) {
 			alike++
 		}
 	}
-	f := s.turnFinding(k, 1, struck, d)
+	f := s.chargedTurns(k, 1, struck, d)
 	return f, float64(alike) >= oneSize*float64(len(sizes)) && f.Saves.Alone >= leastTurns
 }
 
@@ -163,28 +165,19 @@ func (s *series) uneven(k int, o Options) (Finding, bool) {
 	if s.Ranks < 3 || s.Free() || s.noise[k] < leastOfStep*s.step || s.oneLeads(k) {
 		return Finding{}, false
 	}
-	at := s.Pieces[k].Point
-	arrive := slices.Clone(s.arrive)
-	arrive[at] = slices.Clone(arrive[at])
 	most := int64(bulk * s.noise[k])
-	for i, e := range s.excess[k] {
-		arrive[at][i] -= min(max(e, 0), most)
-	}
-	gain := 1 - s.length(arrive)/s.length(s.arrive)
-	if gain < o.MinGain {
-		return Finding{}, false
-	}
 	struck := make([]bool, s.Intervals)
 	for n := range struck {
 		struck[n] = true
 	}
-	f := Finding{Kind: Everyone, Cause: Turns, Host: -1, P: 1, Certainty: Supported}
-	f.Steps = s.steps(struck, &term{piece: k, pattern: Irregular, chance: chance{block: 1}})
-	f.Length = lengthOf(s.took, struck)
-	f.Saves = Saving{Alone: gain, After: gain, Low: gain, High: gain, AtMost: gain}
-	f.Size = int64(gain * s.step)
-	f.Parts = []Part{{Stage: s.Pieces[k].Stage, Size: f.Size, Charged: int64(gain * s.whole)}}
-	return f, true
+	f := s.turnFinding(k, 1, struck, func(arrive []int64) {
+		for i, e := range s.excess[k] {
+			arrive[i] -= min(max(e, 0), most)
+		}
+	})
+	f.Size = int64(f.Saves.Alone * s.step)
+	f.Parts[0].Size = f.Size
+	return f, f.Saves.Alone >= o.MinGain
 }
 
 // oneLeads reports whether one rank takes longest in a piece in most steps: then it is not uneven, but
@@ -202,30 +195,33 @@ func (s *series) oneLeads(k int) bool {
 	return float64(slices.Max(longest)) > mostOfOne*float64(seen)
 }
 
-// turnFinding prices turns: without what is charged in the piece.
-func (s *series) turnFinding(k int, p float64, struck []bool, d float64) Finding {
-	f := Finding{Kind: Everyone, Cause: Turns, Host: -1, P: p, Certainty: Supported}
-	f.Steps = s.steps(struck, &term{piece: k, pattern: Irregular, chance: chance{block: 1}})
-	f.Length = lengthOf(s.took, struck)
-	at := s.Pieces[k].Point
-	arrive := slices.Clone(s.arrive)
-	arrive[at] = slices.Clone(arrive[at])
-	for _, e := range s.charge[k].entries {
-		arrive[at][int(e.at)*s.Ranks+int(e.rank)] -= int64(e.x)
-	}
-	gain := 1 - s.length(arrive)/s.length(s.arrive)
-	f.Saves = Saving{Alone: gain, After: gain, Low: gain, High: gain, AtMost: gain}
-	f.Size = int64(d)
-	f.Parts = []Part{{Stage: s.Pieces[k].Stage, Size: f.Size, Charged: int64(gain * s.whole)}}
+// chargedTurns prices turns of a size: without what is charged in the piece.
+func (s *series) chargedTurns(k int, p float64, struck []bool, size float64) Finding {
+	f := s.turnFinding(k, p, struck, func(arrive []int64) {
+		for _, e := range s.charge[k].entries {
+			arrive[int(e.at)*s.Ranks+int(e.rank)] -= int64(e.x)
+		}
+	})
+	f.Size = int64(size)
+	f.Parts[0].Size = f.Size
 	return f
+}
+
+// turnFinding prices turns in a piece by arrivals at its point that are less by something.
+func (s *series) turnFinding(k int, p float64, struck []bool, less func(arrive []int64)) Finding {
+	at, arrive := s.Pieces[k].Point, slices.Clone(s.arrive)
+	arrive[at] = slices.Clone(arrive[at])
+	less(arrive[at])
+	gain := 1 - s.length(arrive)/s.length(s.arrive)
+	return Finding{Kind: Everyone, Cause: Turns, Host: -1, P: p, Certainty: Supported, Saves: exactly(gain), Length: lengthOf(s.took, struck),
+		Steps: s.steps(struck, &term{piece: k, pattern: Irregular, chance: chance{block: 1}}),
+		Parts: []Part{{Stage: s.Pieces[k].Stage, Charged: int64(gain * s.whole)}}}
 }
 
 // binomialTail is P(Bin(n, p) ≥ k).
 func binomialTail(n, k int, p float64) float64 {
-	sum := 0.0
-	lgamma := func(x int) float64 { y, _ := math.Lgamma(float64(x + 1)); return y }
-	for i := k; i <= n; i++ {
-		sum += math.Exp(lgamma(n) - lgamma(i) - lgamma(n-i) + float64(i)*math.Log(p) + float64(n-i)*math.Log1p(-p))
+	if k < 1 {
+		return 1
 	}
-	return min(1, sum)
+	return mathext.RegIncBeta(float64(k), float64(n-k+1), p)
 }

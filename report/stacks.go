@@ -37,23 +37,23 @@ func (j Arrivals) answered() document {
 			Who, Leaders string
 		}{&b, j.whoIs(b.Ranks), j.whoIs(b.Ahead)}), sure})
 	}
+	x := struct {
+		Arrivals
+		Who, At string
+	}{Arrivals: j}
 	if len(a.Unanswered) > 0 {
-		d = append(d, headline{fmt.Sprintf("%s: no answer to NCCL from %s: its process is gone, or does not run.", j.Run, j.whoIs(a.Unanswered)), evidence.Supported})
+		x.Who = j.whoIs(a.Unanswered)
+		d = append(d, headline{say("unanswered", x), evidence.Supported})
 	}
 	if len(d) == 0 {
-		d = append(d, headline{fmt.Sprintf("%s: no rank is behind: in every communicator that stands still all have launched the same collectives (%s of NCCL).", j.Run, counted(a.Reports, "report")), evidence.Insufficient})
+		d = append(d, headline{say("nobody behind", x), evidence.Insufficient})
 	}
 	for _, e := range a.Errors {
 		d = append(d, prose(upper(e)+"."))
 	}
-	ranks := append(slices.Clone(a.Roots), a.Unanswered...)
-	switch at := j.stacksOf(ranks); {
-	case at != "":
-		d = append(d, prose(at))
-	case len(ranks) > 0 && a.Reports == 1:
-		d = append(d, prose("Ranks run apart by some calls for a moment. Next: ask again after a minute (ncclras -f json > ras_2.json), and py-spy dump of "+j.whoIs(ranks)+"."))
-	case len(ranks) > 0:
-		d = append(d, prose("Next: py-spy dump of "+j.whoIs(ranks)+"; "+say("dump entries", nil)+"."))
+	if ranks := append(slices.Clone(a.Roots), a.Unanswered...); len(ranks) > 0 {
+		x.Who, x.At = j.whoIs(ranks), j.stacksOf(ranks)
+		d = append(d, prose(say("next behind", x)))
 	}
 	return d
 }
@@ -69,28 +69,26 @@ func (j Arrivals) whoIs(ranks []int) string {
 // stacksAlone is what the stacks of ranks show where no calls are recorded.
 func (j Arrivals) stacksAlone() document {
 	most, others := j.Majority()
-	n := 0
+	x := struct {
+		Run, Most, Owner, At          string
+		Ranks, Others, Alike, Further int
+		Apart                         []int
+	}{Run: j.Run, Others: len(others)}
 	for _, s := range j.Stacks {
-		n += len(s.Ranks)
+		x.Ranks += len(s.Ranks)
 	}
-	switch {
-	case most == nil:
-		return document{headline{fmt.Sprintf("%s: the main threads of %s are in %d places, none of them shared by most: they work, or wait in different groups.", j.Run, counted(n, "rank"), len(others)), evidence.Insufficient},
-			stackTable(j.Stacks), prose("Next: " + say("dump entries", nil) + ".")}
-	case len(others) == 0:
-		return document{headline{fmt.Sprintf("%s: %s, all in %s: stacks do not show whom they wait for.", j.Run, counted(n, "rank"), standsIn(most)), evidence.Insufficient},
-			stackTable(j.Stacks), prose("Next: look at ranks without a stack; " + say("dump entries", nil) + ".")}
+	sure := evidence.Insufficient
+	if most != nil {
+		x.Most, x.Alike = standsIn(most), len(most.Ranks)
 	}
-	var apart []int
-	for _, s := range others {
-		apart = append(apart, s.Ranks...)
+	if most != nil && len(others) > 0 {
+		sure = evidence.Ambiguous
+		for _, s := range others {
+			x.Apart = append(x.Apart, s.Ranks...)
+		}
+		x.Owner, x.At, x.Further = stackOwner(&others[0]), standsIn(&others[0]), len(x.Apart)-len(others[0].Ranks)
 	}
-	text := fmt.Sprintf("%s: the main thread of %s is in %s, those of %s in %s.", j.Run, stackOwner(&others[0]), standsIn(&others[0]), counted(len(most.Ranks), "other"), standsIn(most))
-	if len(others) > 1 {
-		text += fmt.Sprintf(" %s elsewhere.", upper(counted(len(apart)-len(others[0].Ranks), "further rank")))
-	}
-	return document{headline{text, evidence.Ambiguous}, stackTable(j.Stacks),
-		prose("A stack is of one moment. Next: dump " + someRanks(apart) + " again after a minute; if nothing moved, that is the culprit. " + upper(say("dump entries", nil)) + ".")}
+	return document{headline{say("stacks", x), sure}, stackTable(j.Stacks), prose(say("next stacks", x))}
 }
 
 // stackOwner is whose stack it is.

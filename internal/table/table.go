@@ -98,7 +98,8 @@ func Described(lines []string) *Table {
 		}
 		parts := append(strings.SplitN(line, " | ", 3), "", "")
 		flags := strings.Fields(parts[1])
-		t.Columns = append(t.Columns, Column{Head: strings.TrimSpace(parts[0]), Kind: Kind(slices.Index(kindNames[:], flags[0])), Means: parts[2],
+		kind := Kind(slices.Index(kindNames[:], flags[0]))
+		t.Columns = append(t.Columns, Column{Head: strings.TrimSpace(parts[0]), Kind: kind, Means: parts[2],
 			Spare: slices.Contains(flags, "spare"), Last: slices.Contains(flags, "last")})
 	}
 	return t

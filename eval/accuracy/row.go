@@ -2,7 +2,6 @@ package main
 
 import (
 	"compress/gzip"
-	"encoding/csv"
 	"fmt"
 	"io"
 	"log"
@@ -13,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/internal/flatrow"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // key names a row: a job, as it was recorded or in a variant.
@@ -131,7 +131,7 @@ func writeRows(w io.Writer, rows []row) error {
 
 // readRows reads as much of a table, plain or compressed (.gz), as two are compared by. Other
 // columns may be missing, or differ from version to version.
-func readRows(path string) ([]row, error) {
+func readRows(path string) (out []row, err error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -143,30 +143,13 @@ func readRows(path string) ([]row, error) {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 	}
-	in := csv.NewReader(text)
-	head, err := in.Read()
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
 	columns := []string{"source", "family", "job", "variant", "right", "wrong", "due"}
-	var at [7]int
-	for i, name := range columns {
-		if at[i] = slices.Index(head, name); at[i] < 0 {
-			return nil, fmt.Errorf("%s: no column %s, expected a table of accuracy score", path, name)
-		}
-	}
-	var out []row
-	for {
-		record, err := in.Read()
-		if err == io.EOF {
-			return out, nil
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
-		due, _ := strconv.ParseInt(record[at[6]], 10, 64) // empty: none
-		out = append(out, row{Source: record[at[0]], Family: record[at[1]], Job: record[at[2]], Variant: record[at[3]], Right: record[at[4]] == "true", Wrong: record[at[5]], Due: due})
-	}
+	err = input.Table(path, text, columns, func(c []string) error {
+		due, _ := strconv.ParseInt(c[6], 10, 64) // empty: none
+		out = append(out, row{Source: c[0], Family: c[1], Job: c[2], Variant: c[3], Right: c[4] == "true", Wrong: c[5], Due: due})
+		return nil
+	})
+	return out, err
 }
 
 func (r *row) key() key { return key{r.Source, r.Family, r.Job, r.Variant} }

@@ -9,6 +9,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/sfstat/sfstat/eval/simulate"
+	"github.com/sfstat/sfstat/ingest/packet"
+	"github.com/sfstat/sfstat/trace"
 )
 
 // Scenarios are composed jobs of known truth: a folder for each, with packets.jsonl and
@@ -103,22 +107,22 @@ func scenarios(dir string) ([]task, error) {
 	return out, nil
 }
 
-// scoreScenario scores a job, and whether the verdict stays the same when its packets are
-// cut into other windows, its ranks are numbered otherwise, and its times are scaled.
+// scoreScenario scores a job, and whether the verdict stays the same when it is cut into
+// other windows, its ranks are numbered otherwise, and its times are scaled.
 func scoreScenario(p program, k key, t truth, path string) ([]row, error) {
-	list, err := readPackets(path)
+	job, err := readWindow(path)
 	if err != nil {
 		return nil, err
 	}
-	v, err := p.diagnose(list.text(), "-")
+	v, err := p.diagnose(packetsOf(job), "-")
 	if err != nil {
 		return []row{newRow(k, t).failed(err)}, nil
 	}
 	rows := []row{newRow(k, t).judged(v, judge(t, v))}
-	for _, other := range list.variants(k.job) {
+	for _, other := range variants(job, k.job) {
 		k.variant = other.name
 		r := newRow(k, t)
-		if u, err := p.diagnose(other.text(), "-"); err != nil {
+		if u, err := p.diagnose(packetsOf(other.windows...), "-"); err != nil {
 			r = r.failed(err)
 		} else {
 			r = r.judged(u, differs(v, u, other.order))
@@ -128,71 +132,48 @@ func scoreScenario(p program, k key, t truth, path string) ([]row, error) {
 	return rows, nil
 }
 
-// rankPacket is a line of the packets of a scenario: one rank, all steps.
-type rankPacket struct {
-	Schema    string    `json:"schema"`
-	Run       string    `json:"run"`
-	Window    int       `json:"window"`
-	Rank      int       `json:"rank"`
-	World     int       `json:"world_size"`
-	Host      string    `json:"host"`
-	LocalRank int       `json:"local_rank"`
-	Stages    []string  `json:"stages"`
-	FirstStep int       `json:"first_step"`
-	Durations [][]int64 `json:"durations_ns"`
-	Wall      []int64   `json:"wall_ns,omitempty"`
-}
-
-type packets []rankPacket
-
-func readPackets(path string) (packets, error) {
+// readWindow reads the packets of a scenario: one window, of all steps.
+func readWindow(path string) (*trace.Window, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	var out packets
-	for in := json.NewDecoder(bytes.NewReader(text)); in.More(); {
-		var line rankPacket
-		if err := in.Decode(&line); err != nil {
-			return nil, fmt.Errorf("%s: packet %d: %w", path, len(out)+1, err)
-		}
-		out = append(out, line)
+	w, err := packet.NewReader([]packet.Stream{{Name: path, R: bytes.NewReader(text)}}, packet.Options{}).Next()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	if len(out) == 0 {
-		return nil, fmt.Errorf("%s: no packets", path)
-	}
-	return out, nil
+	return w, nil
 }
 
-// text is the packets as JSON Lines.
-func (ps packets) text() []byte {
-	var out bytes.Buffer
-	lines := json.NewEncoder(&out)
-	for i := range ps {
-		if err := lines.Encode(&ps[i]); err != nil {
-			panic("accuracy: a packet cannot be written: " + err.Error())
+// packetsOf are windows as JSON Lines.
+func packetsOf(windows ...*trace.Window) []byte {
+	var text bytes.Buffer
+	out := packet.NewWriter(&text)
+	for _, w := range windows {
+		if err := out.Write(w); err != nil {
+			panic("accuracy: a window cannot be written: " + err.Error())
 		}
 	}
-	return out.Bytes()
+	return text.Bytes()
 }
 
 // variant is the same job, recorded otherwise.
 type variant struct {
-	name string
-	packets
-	order []int // rank in the job of each rank of the variant; nil: the same
+	name    string
+	windows []*trace.Window
+	order   []int // rank in the job of each rank of the variant; nil: the same
 }
 
 // scale is by what the times of a variant are longer.
 const scale = 3.7
 
 // variants are drawn by the name of the job.
-func (ps packets) variants(name string) []variant {
+func variants(job *trace.Window, name string) []variant {
 	seed := fnv.New64a()
 	_, _ = seed.Write([]byte(name)) // never fails
 	rng := rand.New(rand.NewPCG(seed.Sum64(), 0))
-	order := rng.Perm(len(ps))
-	steps := len(ps[0].Durations)
+	order := rng.Perm(len(job.Ranks))
+	steps := job.Steps()
 	var cuts []int
 	switch rng.IntN(3) {
 	case 0:
@@ -205,7 +186,7 @@ func (ps packets) variants(name string) []variant {
 		}
 		slices.Sort(cuts)
 	}
-	return []variant{{"windows", ps.cut(cuts), nil}, {"ranks", ps.reordered(order), order}, {"scale", ps.scaled(scale), nil}}
+	return []variant{{"windows", cut(job, cuts), nil}, {"ranks", []*trace.Window{reordered(job, order)}, order}, {"scale", []*trace.Window{scaled(job, scale)}, nil}}
 }
 
 func everyNth(n, steps int) []int {
@@ -217,53 +198,34 @@ func everyNth(n, steps int) []int {
 }
 
 // cut begins a window at each of the steps.
-func (ps packets) cut(at []int) packets {
-	var out packets
-	at = append(at, len(ps[0].Durations))
-	for i, begin := range append([]int{0}, at[:len(at)-1]...) {
-		for _, line := range ps {
-			line.Window, line.FirstStep, line.Durations = i, begin, line.Durations[begin:at[i]]
-			if line.Wall != nil {
-				line.Wall = line.Wall[begin:at[i]]
-			}
-			out = append(out, line)
-		}
+func cut(w *trace.Window, at []int) []*trace.Window {
+	var out []*trace.Window
+	begin := 0
+	for i, end := range append(at, w.Steps()) {
+		part := trace.Selection{Steps: &trace.StepRange{First: w.FirstStep + int64(begin), Last: w.FirstStep + int64(end) - 1}}
+		next := *part.Window(w)
+		next.Index = int64(i)
+		out = append(out, &next)
+		begin = end
 	}
 	return out
 }
 
 // reordered gives each rank the record of another.
-func (ps packets) reordered(order []int) packets {
-	var out packets
-	for rank, from := range order {
-		line := ps[from]
-		line.Rank = rank
-		out = append(out, line)
+func reordered(w *trace.Window, order []int) *trace.Window {
+	out := w.Select(order)
+	for rank := range out.Ranks {
+		out.Ranks[rank].ID = rank
 	}
 	return out
 }
 
 // scaled makes all times longer by a factor.
-func (ps packets) scaled(by float64) packets {
-	longer := func(list []int64) []int64 {
-		out := make([]int64, len(list))
-		for i, ns := range list {
-			out[i] = int64(by * float64(ns))
-		}
-		return out
-	}
-	out := slices.Clone(ps)
-	for i := range out {
-		line := &out[i]
-		line.Durations = slices.Clone(line.Durations)
-		for t := range line.Durations {
-			line.Durations[t] = longer(line.Durations[t])
-		}
-		if line.Wall != nil {
-			line.Wall = longer(line.Wall)
-		}
-	}
-	return out
+func scaled(w *trace.Window, by float64) *trace.Window {
+	out := *w
+	out.Durations, out.Wall = slices.Clone(w.Durations), slices.Clone(w.Wall)
+	simulate.Scale(&out, by)
+	return &out
 }
 
 func readJSON(path string, into any) error {

@@ -12,40 +12,38 @@ import (
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/eval/simulate/pipeline"
 	"github.com/sfstat/sfstat/internal/largedata"
+	"github.com/sfstat/sfstat/trace"
 )
 
 // twoRanks are the packets of a scenario of two ranks and fifteen steps of one stage; rank
 // 1 takes a millisecond more than the number of the step.
-func twoRanks() packets {
-	var out packets
-	for rank := range 2 {
-		line := rankPacket{Schema: "sfstat.packet/1", Run: "job", Rank: rank, World: 2, Host: fmt.Sprint("node", rank), Stages: []string{"data"}}
-		for t := range 15 {
-			line.Durations = append(line.Durations, []int64{int64(t + rank*1e6)})
-			line.Wall = append(line.Wall, int64(t+rank*1e6))
-		}
-		out = append(out, line)
+func twoRanks() *trace.Window {
+	w := &trace.Window{Run: "job", WorldSize: 2, Schema: trace.Schema{Stages: []string{"data"}},
+		Ranks: []trace.Rank{{ID: 0, Host: "node0"}, {ID: 1, Host: "node1"}}}
+	for t := range int64(15) {
+		w.Durations = append(w.Durations, t, t+1e6)
+		w.Wall = append(w.Wall, t, t+1e6)
 	}
-	return out
+	return w
 }
 
 // TestScenarioVariants: cuts, orders and units by hand.
 func TestScenarioVariants(t *testing.T) {
 	job := twoRanks()
-	cut := job.cut([]int{7, 10})
-	if len(cut) != 6 {
-		t.Fatalf("%d packets, want 3 windows of 2 ranks", len(cut))
+	parts := cut(job, []int{7, 10})
+	if len(parts) != 3 {
+		t.Fatalf("%d windows, want 3", len(parts))
 	}
-	if p := cut[3]; p.Window != 1 || p.Rank != 1 || p.FirstStep != 7 || len(p.Durations) != 3 || p.Durations[0][0] != 1000007 || len(p.Wall) != 3 {
-		t.Errorf("%+v", p)
+	if w := parts[1]; w.Index != 1 || w.FirstStep != 7 || w.Steps() != 3 || w.Step(0)[1] != 1000007 || len(w.Wall) != 6 {
+		t.Errorf("%+v", w)
 	}
-	if p := job.reordered([]int{1, 0})[0]; p.Rank != 0 || p.Host != "node1" || p.Durations[2][0] != 1000002 {
-		t.Errorf("%+v", p)
+	if w := reordered(job, []int{1, 0}); w.Ranks[0].ID != 0 || w.Ranks[0].Host != "node1" || w.Step(2)[0] != 1000002 {
+		t.Errorf("%+v", w)
 	}
-	if p := job.scaled(2.5)[1]; p.Durations[0][0] != 2500000 || p.Wall[2] != 2500005 {
-		t.Errorf("%+v", p)
+	if w := scaled(job, 2.5); w.Step(0)[1] != 2500000 || w.WallOf(2)[1] != 2500005 {
+		t.Errorf("%+v", w)
 	}
-	if job[1].Durations[0][0] != 1000000 {
+	if job.Step(0)[1] != 1000000 {
 		t.Error("a variant changes the job")
 	}
 	if fmt.Sprint(everyNth(7, 21)) != "[7 14]" {

@@ -42,18 +42,18 @@ type kept struct {
 
 // columnarAt tells what the Parquet file at path is.
 func (r *Reader) columnarAt(path string) (Format, error) {
+	if r.kept == nil {
+		if a, err := archive.Open(path, r.o.Limits); err == nil {
+			r.kept = &kept{path, a}
+			return Archive, nil
+		}
+	}
 	c, err := openColumnar(path)
 	if err != nil {
 		return Archive, err
 	}
 	defer c.file.Close()
-	format, err := r.formatOf(c.Input)
-	if err == nil && format == Archive && r.kept == nil {
-		if a, err := archive.Open(path, r.o.Limits); err == nil {
-			r.kept = &kept{path, a}
-		}
-	}
-	return format, err
+	return r.formatOf(c.Input)
 }
 
 // formatOf tells by its columns what a Parquet file is. What is none of the others

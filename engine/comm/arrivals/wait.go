@@ -356,13 +356,16 @@ func (t *timed) together(cohorts []cohort) bool {
 		return false
 	}
 	ranks, _ := t.apart(cohorts, t.at)
-	change := int64(0)
+	about, change := int64(0), int64(0)
 	for _, x := range ranks {
 		for k := 1; k < len(x); k++ {
 			change += abs(x[k] - x[k-1])
 		}
+		mid := median(x)
+		for _, v := range x {
+			about += abs(v - mid)
+		}
 	}
-	about := t.distances(cohorts, t.at).within
 	return float64(about) < max(1, drift*math.Sqrt(float64(len(cohorts))))*float64(change)
 }
 

@@ -45,7 +45,8 @@ func OpTrace(ranks []*profile.Rank, o Options) (*operator.Trace, error) {
 		f.rows(r)
 	}
 	if f.o.Len() == 0 {
-		return nil, input.At(input.Pos{File: c.ranks[0].Source}, input.Bad(input.ErrEmpty, "no operators in a complete step: was the device recorded?"))
+		return nil, input.At(input.Pos{File: c.ranks[0].Source}, input.Bad(input.ErrEmpty,
+			"no operators in a complete step: was the device recorded?"))
 	}
 	f.shift()
 	if err := f.o.Arrange(nil); err != nil {

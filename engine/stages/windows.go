@@ -89,7 +89,8 @@ func Divide(ranks []*profile.Rank, o Options) (Divided, error) {
 		parts = append(parts, c.parts(r)...)
 	}
 	if len(parts) == 0 {
-		return Divided{}, input.At(input.Pos{File: c.ranks[0].Source}, input.Bad(input.ErrEmpty, "no complete step was recorded: let the profiler run for more steps"))
+		return Divided{}, input.At(input.Pos{File: c.ranks[0].Source}, input.Bad(input.ErrEmpty,
+			"no complete step was recorded: let the profiler run for more steps"))
 	}
 	windows, err := trace.Join(parts)
 	if err != nil {

@@ -61,7 +61,8 @@ func (m *matching) places() []place {
 			continue
 		}
 		e := p.Entries[0]
-		if len(p.Entries) < 2 || len(p.Entries) < len(m.members[p.Group]) || slices.ContainsFunc(p.Entries, func(e entry) bool { return e.Call == 0 }) {
+		first := func(e entry) bool { return e.Call == 0 }
+		if len(p.Entries) < 2 || len(p.Entries) < len(m.members[p.Group]) || slices.ContainsFunc(p.Entries, first) {
 			continue
 		}
 		before := m.kindBefore(e)

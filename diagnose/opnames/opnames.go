@@ -131,7 +131,8 @@ func Compare(t *operator.Totals, alpha float64) (*Result, error) {
 	longer := longer(r)
 	for i, op := range of {
 		for _, rank := range series[i].Workers {
-			c := comparison{gathered: op, rank: rank, peers: slices.DeleteFunc(slices.Clone(series[i].Workers), func(other int) bool { return other == rank })}
+			c := comparison{gathered: op, rank: rank}
+			c.peers = slices.DeleteFunc(slices.Clone(series[i].Workers), func(other int) bool { return other == rank })
 			found := longer[place{i, rank}]
 			for _, o := range found {
 				if o.Step != zscore.EveryStep {

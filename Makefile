@@ -18,10 +18,10 @@ COMPILE = GOGC=800 $(GO)
 TEST    = $(COMPILE) test -exec 'env -u GOGC' -vet=off -shuffle=on
 
 # What is stripped off at the end need not be made: no tables for a debugger. The
-# tag leaves out HTTP/2, which a library brings and nothing calls.
+# tags leave out HTTP/2 and manual pages, which libraries bring and nothing calls.
 # The program, vet and the tests take the same flags, so that packages are compiled
 # once for all three.
-LEAN  = -trimpath -tags nethttpomithttp2 -gcflags=all=-dwarf=false
+LEAN  = -trimpath -tags nethttpomithttp2,urfave_cli_no_docs -gcflags=all=-dwarf=false
 STRIP = -s -w
 
 # Packages that start goroutines, in code or in tests: there the race detector

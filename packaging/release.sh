@@ -31,7 +31,7 @@ rm -rf "$out"
 mkdir -p "$out" bin
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
 export SOURCE_DATE_EPOCH
-flags=(-trimpath -buildvcs=false -tags nethttpomithttp2 -gcflags=all=-dwarf=false)
+flags=(-trimpath -buildvcs=false -tags nethttpomithttp2,urfave_cli_no_docs -gcflags=all=-dwarf=false)
 
 echo "$builder" >bin/constraints.txt
 export PIP_CONSTRAINT=$PWD/bin/constraints.txt PIP_BUILD_CONSTRAINT=$PWD/bin/constraints.txt # before pip 25.3; from there on

@@ -3,11 +3,14 @@ package cli
 import (
 	"context"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	library "github.com/urfave/cli/v2"
 )
 
 // Context is a command that is carried out, with its arguments and the values of its flags. Of a flag that the command does not
@@ -16,47 +19,91 @@ type Context struct {
 	context.Context
 	Command *Command
 	Args    []string
-	given   map[string]given // by the flag's name; defaults included
+	flags   *library.Context
+	texts   map[string]string // of flags, as they were typed
 }
 
-type given struct {
-	value any
-	text  string // as it was typed
-	typed bool
+// read lets the library read words: the flags of the command, each with its value, "--", and arguments.
+func (c *Context) read(words []string) error {
+	app := &library.App{HideHelp: true, HideVersion: true, DisableSliceFlagSeparator: true, Writer: io.Discard, ErrWriter: io.Discard}
+	for _, f := range c.Command.Flags {
+		app.Flags = append(app.Flags, f.declared())
+	}
+	app.Action = func(read *library.Context) error {
+		c.flags, c.Args = read, read.Args().Slice()
+		return nil
+	}
+	return app.Run(append([]string{"sfstat"}, words...))
+}
+
+// declared is the flag as the library knows it.
+func (f *Flag) declared() library.Flag {
+	switch f.Is {
+	case "bool":
+		return &library.BoolFlag{Name: f.Name}
+	case "int":
+		return &library.Int64Flag{Name: f.Name, Value: defaultOf[int64](f)}
+	case "uint":
+		return &library.Uint64Flag{Name: f.Name, Value: defaultOf[uint64](f)}
+	case "number", "share":
+		return &library.Float64Flag{Name: f.Name, Value: defaultOf[float64](f)}
+	case "time":
+		return &library.DurationFlag{Name: f.Name, Value: defaultOf[time.Duration](f)}
+	case "list":
+		return &library.StringSliceFlag{Name: f.Name}
+	case "ints":
+		return &library.IntSliceFlag{Name: f.Name}
+	}
+	return &library.StringFlag{Name: f.Name, Value: f.Default}
+}
+
+func defaultOf[T any](f *Flag) T {
+	v, _ := f.value(f.Default) // of no default there is none
+	d, _ := v.(T)
+	return d
+}
+
+// words are a flag and its value as the library reads them, once for each of several values.
+func (f *Flag) words(text string) ([]string, error) {
+	value, err := f.value(text)
+	if err != nil {
+		return nil, err
+	}
+	parts := []string{text}
+	switch v := value.(type) {
+	case []int:
+		parts = nil
+		for _, n := range v {
+			parts = append(parts, strconv.Itoa(n))
+		}
+	case float64:
+		parts[0] = strconv.FormatFloat(v, 'g', -1, 64)
+	}
+	for i, part := range parts {
+		parts[i] = "--" + f.Name + "=" + part
+	}
+	return parts, nil
 }
 
 // Title is the name of the command behind that of the program.
 func (c *Context) Title() string { return "sfstat " + c.Command.Name }
 
-// Set gives a flag a value. Of a flag that may stand several times, it is one more.
-func (c *Context) set(f *Flag, text string) error {
-	value, err := f.value(text)
-	if err != nil {
-		return err
-	}
-	if list, isList := value.([]string); isList {
-		value = append(c.List(f.Name), list...)
-	}
-	if list, isList := value.([]int); isList {
-		value = append(c.Ints(f.Name), list...)
-	}
-	c.given[f.Name] = given{value, text, true}
-	return nil
-}
-
 // IsSet reports whether a flag was typed.
-func (c *Context) IsSet(name string) bool { return c.given[name].typed }
+func (c *Context) IsSet(name string) bool { return c.flags.IsSet(name) }
 
 // Text is the value of a flag as it was typed.
-func (c *Context) Text(name string) string { return c.given[name].text }
-
-func valueOf[T any](c *Context, name string) T {
-	v, _ := c.given[name].value.(T)
-	return v
+func (c *Context) Text(name string) string {
+	if text, typed := c.texts[name]; typed {
+		return text
+	}
+	if f := c.Command.Flag(name); f != nil {
+		return f.Default
+	}
+	return ""
 }
 
 // String is the value of a flag for text, or one of its choices.
-func (c *Context) String(name string) string { return valueOf[string](c, name) }
+func (c *Context) String(name string) string { return c.flags.String(name) }
 
 // Choice is the number of the value of a flag among its choices.
 func (c *Context) Choice(name string) int {
@@ -64,28 +111,28 @@ func (c *Context) Choice(name string) int {
 }
 
 // Bool reports whether a flag without a value was given.
-func (c *Context) Bool(name string) bool { return valueOf[bool](c, name) }
+func (c *Context) Bool(name string) bool { return c.flags.Bool(name) }
 
 // Int64 is the value of a flag for whole numbers.
-func (c *Context) Int64(name string) int64 { return valueOf[int64](c, name) }
+func (c *Context) Int64(name string) int64 { return c.flags.Int64(name) }
 
 // Int is Int64 as an int.
-func (c *Context) Int(name string) int { return int(valueOf[int64](c, name)) }
+func (c *Context) Int(name string) int { return int(c.Int64(name)) }
 
 // Uint64 is the value of a flag for seeds.
-func (c *Context) Uint64(name string) uint64 { return valueOf[uint64](c, name) }
+func (c *Context) Uint64(name string) uint64 { return c.flags.Uint64(name) }
 
 // Float64 is the value of a flag for numbers or shares.
-func (c *Context) Float64(name string) float64 { return valueOf[float64](c, name) }
+func (c *Context) Float64(name string) float64 { return c.flags.Float64(name) }
 
 // Duration is the value of a flag for times.
-func (c *Context) Duration(name string) time.Duration { return valueOf[time.Duration](c, name) }
+func (c *Context) Duration(name string) time.Duration { return c.flags.Duration(name) }
 
 // List has the values of a flag that may stand several times.
-func (c *Context) List(name string) []string { return valueOf[[]string](c, name) }
+func (c *Context) List(name string) []string { return c.flags.StringSlice(name) }
 
 // Ints has the whole numbers of a flag that may stand several times.
-func (c *Context) Ints(name string) []int { return valueOf[[]int](c, name) }
+func (c *Context) Ints(name string) []int { return c.flags.IntSlice(name) }
 
 // kinds are what values of flags are.
 var kinds = map[string]struct {

@@ -69,19 +69,14 @@ func (a *App) Parse(words []string) (Request, error) {
 		return req, w.err
 	}
 	var err error
-	req.context, err = a.filled(c, w.flags)
-	req.context.Args = rest
+	req.context, err = a.filled(c, w.flags, rest)
 	return req, err
 }
 
-// filled is a command with the values of its flags.
-func (a *App) filled(c *Command, flags []typed) (*Context, error) {
-	to := &Context{Command: c, given: make(map[string]given)}
-	for _, f := range c.Flags {
-		if v, err := f.value(f.Default); err == nil && f.Default != "" {
-			to.given[f.Name] = given{value: v, text: f.Default}
-		}
-	}
+// filled is a command with the values of its flags, and its arguments.
+func (a *App) filled(c *Command, flags []typed, operands []string) (*Context, error) {
+	to := &Context{Command: c, texts: make(map[string]string)}
+	var words []string
 	for _, t := range flags {
 		f := c.Flag(t.name)
 		switch {
@@ -93,14 +88,16 @@ func (a *App) filled(c *Command, flags []typed) (*Context, error) {
 		default:
 			t.value = "true"
 		}
+		more, err := f.words(t.value)
 		var share notShare
-		if err := to.set(f, t.value); errors.As(err, &share) {
+		if errors.As(err, &share) {
 			return to, fmt.Errorf("%w; see sfstat %s --help", err, c.Name)
 		} else if err != nil {
 			return to, err
 		}
+		words, to.texts[f.Name] = append(words, more...), t.value
 	}
-	return to, nil
+	return to, to.read(slices.Concat(words, []string{"--"}, operands))
 }
 
 // typed is a flag as it stands on a command line.

@@ -1,5 +1,5 @@
-// Package cli is a command line that a table describes. It parses arguments, says what is wrong with them and what was probably
-// meant, explains commands on screens of any width, and completes words for shells.
+// Package cli is a command line that a table describes. It puts words in the order in which urfave/cli reads them, says what is
+// wrong with them and what was probably meant, explains commands on screens of any width, and completes words for shells.
 //
 // Flags may stand anywhere, before the command too; after "--" everything is an argument. A path where a command should be is
 // given to the usual command. Whether a flag takes a value is the same in all commands that have it.

@@ -150,9 +150,8 @@ type Apart struct {
 	D     [][]float64 `json:"d"`     // 0 … 1; −1: nothing completed
 }
 
-// Signs are what K-S, outliers and blame find in one window, or in an operator trace.
+// Signs are what K-S, outliers and blame find in an operator trace.
 type Signs struct {
-	Window   *int64  `json:"window"`   // nil: all of the trace
 	Symptoms int     `json:"symptoms"` // late operators that blame walked back from
 	Alpha    float64 `json:"alpha"`    // family-wise error of the outliers
 	Ranks    []Sign  `json:"ranks"`

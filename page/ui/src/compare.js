@@ -31,9 +31,9 @@ export function apart(run, sel) {
 export function signs(run, sel) {
 	const { signs: s } = run;
 	const rows = s.ranks.filter((r) => sel.shown[r.rank]);
-	const top = Math.max(1, ...rows.map((r) => r.excess_ns)), what = run.operators ? 'operators' : 'stages', whole = run.operators ? 'every step' : 'whole window';
+	const top = Math.max(1, ...rows.map((r) => r.excess_ns));
 	return {
-		columns: [{ head: nounOf(run) }, { head: 'outliers: longer than its peers by', number: true }, { head: '', bar: true }, { head: `${what}, ${whole}`, number: true }, { head: 'in single steps', number: true },
+		columns: [{ head: nounOf(run) }, { head: 'outliers: longer than its peers by', number: true }, { head: '', bar: true }, { head: 'operators, every step', number: true }, { head: 'in single steps', number: true },
 			{ head: 'K-S: completion times depart, S', number: true }, { head: 'later', number: true }, { head: 'blame: walks that end here', number: true }, { head: 'in' }],
 		rows: rows.map((r) => [nameOf(run, r.rank), length(r.excess_ns), { bar: r.excess_ns / top, strong: blamed(run) && run.named.includes(r.rank) }, count(r.whole), count(r.steps),
 			r.departs ? r.s.toFixed(2) : 'no', r.departs ? length(r.later_ns) : '', `${count(r.walks)} of ${count(s.symptoms)}`, r.op ? brief(r.op) : '']),

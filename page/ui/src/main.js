@@ -75,8 +75,8 @@ function build() {
 	if (run.arrivals) figures.push(of('Who enters calls last', `Own delay of each rank before it enters a call, in the median: what it inherits from another synchronisation point is not its own. A row that stands out is the rank that others wait for there. ${count(run.arrivals.calls)} calls${run.arrivals.lost ? `; ${count(run.arrivals.lost)} before them were not kept` : ''}.`, arrivals));
 	if (run.traffic && !run.traffic.leads) communication(run.traffic);
 	if (run.fixes.length) figures.push(listed('What fixing would save', 'Of the time of the run, each by itself: they do not add up.', fixes));
-	if (run.signs?.ranks.length) figures.push(listed('What other methods find', `Outliers, completion times (K-S) and walks back (blame) look at the ${run.signs.window === null ? 'operators of the trace' : `steps of window ${run.signs.window}`} by themselves, not at what the frontier charges. Family-wise error of the outliers: ${(100 * run.signs.alpha).toFixed(1)} %.`, signs));
-	if (run.walk) figures.push(of('Where the delay began', `Each ${run.operators ? 'operator' : 'stage'} was held up by the next; the last one is where the delay began.`, walk));
+	if (run.signs?.ranks.length) figures.push(listed('What other methods find', `Outliers, completion times (K-S) and walks back (blame) look at the operators of the trace by themselves, not at what the frontier charges. Family-wise error of the outliers: ${(100 * run.signs.alpha).toFixed(1)} %.`, signs));
+	if (run.walk) figures.push(of('Where the delay began', 'Each operator was held up by the next; the last one is where the delay began.', walk));
 	if (run.apart) figures.push(of('Completion times apart', `How far the completion times of every two ${noun}s are apart within their steps: 0 alike, 1 all of one before all of the other (Kolmogorov–Smirnov). A ${noun} that differs from the others has a strong row and column.`, apart));
 	if (run.stages.length && new Set(run.ranks.map((r) => r.host)).size > 1) figures.push(listed('Hosts', 'Means over the ranks of a host, a step.', hosts));
 	if (run.windows.length) figures.push(listed('Data quality', 'How each window was read.', quality));

@@ -30,7 +30,7 @@ type account struct {
 	rows     []tally
 	makespan int64
 	last     []int64 // [rank] where the prefixes end
-	slip     float64 // at the ends of the steps, as [tally.slip]
+	slip     float64 // at the ends of the steps, as [tally.slip]; 0 where all ranks synchronise anywhere
 }
 
 // boundary is one boundary of one step, as scan sees it. It is valid during
@@ -60,7 +60,7 @@ func scan(v *view, g gates.Leader, visit func(boundary)) account {
 	prefix, scratch, begin := times[S*R:][:R], times[(S+1)*R:][:R], times[(S+2)*R:][:R]
 	copy(prefix, v.start)
 	frontier := slices.Max(prefix)
-	start := frontier
+	start, syncs := frontier, slices.ContainsFunc(v.syncs, whole)
 	for t := range v.steps {
 		lag := int64(0)
 		if v.cut != CutCarried {
@@ -69,22 +69,23 @@ func scan(v *view, g gates.Leader, visit func(boundary)) account {
 		} else if !v.brief {
 			lag = frontier - robust.MedianTimeOf(prefix, scratch)
 		}
-		copy(begin, prefix)
+		if !v.brief {
+			copy(begin, prefix)
+		}
 		for i := range S {
 			k, row := &acc.rows[i], v.row(t, i)
 			if whole(v.syncs[i]) {
 				k.slip += slipOf(prefix)
 			}
-			b := boundary{step: t, row: i, prefix: prefix}
 			if v.brief {
-				b.frontier = latestAfter(prefix, row)
-				b.advance, frontier = b.frontier-frontier, b.frontier
-				k.advance += b.advance
-				if v.arriving == i {
+				latest := latestAfter(prefix, row)
+				k.advance += latest - frontier
+				if frontier = latest; v.arriving == i {
 					k.lag += frontier - robust.MedianTimeOf(prefix, scratch)
 				}
 				continue
 			}
+			b := boundary{step: t, row: i, prefix: prefix}
 			b.reach(k.addRow(row, prefix))
 			b.advance, frontier = b.frontier-frontier, b.frontier
 			b.lag = frontier - robust.MedianTimeOf(prefix, scratch)
@@ -104,7 +105,7 @@ func scan(v *view, g gates.Leader, visit func(boundary)) account {
 				acc.rows[i].slowest += v.row(t, i)[slow]
 			}
 		}
-		if v.over(t) {
+		if !syncs && v.over(t) {
 			acc.slip += slipOf(prefix)
 		}
 		acc.makespan += frontier - start

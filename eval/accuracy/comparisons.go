@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,7 +9,6 @@ import (
 	"path/filepath"
 
 	"github.com/sfstat/sfstat/eval/simulate"
-	"github.com/sfstat/sfstat/ingest/packet"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -148,18 +146,11 @@ func writePair(dir string, i int, change float64) (times [2][][]int64, err error
 // scaledRun is the packets of a run in which everything takes so many times as long, and
 // the times of its steps on rank 0.
 func scaledRun(spec simulate.Spec, factor float64) (packets []byte, steps []int64, err error) {
-	g, err := simulate.New(spec)
-	if err != nil {
-		return nil, nil, err
-	}
-	var text bytes.Buffer
-	out := packet.NewWriter(&text)
-	err = g.Each(func(w *trace.Window) error {
+	packets, err = simulatedPackets(spec, func(w *trace.Window) {
 		simulate.Scale(w, factor)
 		for t := range w.Steps() {
 			steps = append(steps, w.WallOf(t)[0])
 		}
-		return out.Write(w)
 	})
-	return text.Bytes(), steps, err
+	return packets, steps, err
 }

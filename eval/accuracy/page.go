@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"fmt"
 	"io"
@@ -98,17 +99,11 @@ func wrongs(rows []row, variant string) string {
 		}
 	}
 	var out []string
-	for _, what := range slices.SortedFunc(maps.Keys(count), func(a, b string) int { return cmpWrong(count, a, b) }) {
+	frequentFirst := func(a, b string) int { return cmp.Or(count[b]-count[a], strings.Compare(a, b)) }
+	for _, what := range slices.SortedFunc(maps.Keys(count), frequentFirst) {
 		out = append(out, fmt.Sprintf("%s %d", what, count[what]))
 	}
 	return strings.Join(out, ", ")
-}
-
-func cmpWrong(count map[string]int, a, b string) int {
-	if count[a] != count[b] {
-		return count[b] - count[a]
-	}
-	return strings.Compare(a, b)
 }
 
 // generatedSources share a table on the page, with a row for each; all others but comparisons

@@ -141,25 +141,36 @@ func (c cell) job(seed uint64) (packets []byte, ns int64, slow int, err error) {
 		}
 		s.Faults = []simulate.Fault{f}
 	}
-	g, err := simulate.New(s)
-	if err != nil {
-		return nil, 0, 0, fmt.Errorf("cell %+v: %w", c, err)
-	}
-	var text bytes.Buffer
-	out := packet.NewWriter(&text)
-	err = g.Each(func(w *trace.Window) error {
-		w = c.paced(w)
+	packets, err = simulatedPackets(s, func(w *trace.Window) {
+		c.pace(w)
 		ns += length(w)
 		if !c.wall {
 			w.Wall = nil
 		}
-		return out.Write(w)
 	})
-	return text.Bytes(), ns, slow, err
+	if err != nil {
+		err = fmt.Errorf("cell %+v: %w", c, err)
+	}
+	return packets, ns, slow, err
 }
 
-// paced is a window in the pace of the cell.
-func (c cell) paced(w *trace.Window) *trace.Window {
+// simulatedPackets are those of a run whose windows are changed before they are written.
+func simulatedPackets(s simulate.Spec, change func(*trace.Window)) ([]byte, error) {
+	g, err := simulate.New(s)
+	if err != nil {
+		return nil, err
+	}
+	var text bytes.Buffer
+	out := packet.NewWriter(&text)
+	err = g.Each(func(w *trace.Window) error {
+		change(w)
+		return out.Write(w)
+	})
+	return text.Bytes(), err
+}
+
+// pace puts a window in the pace of the cell.
+func (c cell) pace(w *trace.Window) {
 	factor := c.step / usualStep
 	for _, channel := range w.Side {
 		for i := range channel.Samples {
@@ -167,7 +178,6 @@ func (c cell) paced(w *trace.Window) *trace.Window {
 		}
 	}
 	simulate.Scale(w, factor)
-	return w
 }
 
 // length is how long a window with wall time takes, of its slowest rank.

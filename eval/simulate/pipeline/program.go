@@ -212,14 +212,11 @@ func (p *program) sync(g group) {
 
 // connect pairs sends with receives.
 func (p *program) connect(w *wires) {
-	for i, send := range w.fsend {
-		if send >= 0 {
-			p.sync(group{members: []int32{send, w.frecv[i]}})
-		}
-	}
-	for i, send := range w.bsend {
-		if send >= 0 {
-			p.sync(group{members: []int32{send, w.brecv[i]}})
+	for _, way := range [][2][]int32{{w.fsend, w.frecv}, {w.bsend, w.brecv}} {
+		for i, send := range way[0] {
+			if send >= 0 {
+				p.sync(group{members: []int32{send, way[1][i]}})
+			}
 		}
 	}
 }

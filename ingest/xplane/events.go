@@ -58,8 +58,7 @@ func (r *reader) line(w *wire, at int, p *plane, end int64) error {
 		case f.number == 1 && f.kind == varint:
 			l.id = int64(f.value)
 		case f.number == 2 && f.kind == lengthDelimited:
-			text, err := w.text(f)
-			l.name = string(text)
+			err := w.text(f, &l.name)
 			l.skip = p.kind == devicePlane && slices.ContainsFunc(derived, func(d string) bool { return strings.HasPrefix(l.name, d) })
 			return err
 		case f.number == 3 && f.kind == varint:

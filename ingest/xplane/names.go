@@ -83,9 +83,7 @@ func (r *reader) names(w *wire) error {
 			r.planes = append(r.planes, plane{events: make(map[int64]metadata), stats: make(map[int64]statKind), texts: make(map[int64]string)})
 			return r.plane(w, &r.planes[len(r.planes)-1], w.at+int64(f.value))
 		case f.number == 4 && f.kind == lengthDelimited && r.host == "":
-			text, err := w.text(f)
-			r.host = string(text)
-			return err
+			return w.text(f, &r.host)
 		}
 		return nil
 	})
@@ -103,8 +101,7 @@ func (r *reader) plane(w *wire, p *plane, end int64) error {
 		}
 		switch f.number {
 		case 2:
-			text, err := w.text(f)
-			p.name = string(text)
+			err := w.text(f, &p.name)
 			switch {
 			case strings.HasPrefix(p.name, "/host:CPU"):
 				p.kind = hostPlane
@@ -147,9 +144,7 @@ func (r *reader) eventMetadata(w *wire, p *plane, end int64) error {
 		case f.number == 1 && f.kind == varint:
 			id = int64(f.value)
 		case (f.number == 2 || f.number == 4 && m.name == "") && f.kind == lengthDelimited:
-			text, err := w.text(f)
-			m.name = string(text)
-			return err
+			return w.text(f, &m.name)
 		}
 		return nil
 	})
@@ -170,9 +165,7 @@ func (r *reader) statMetadata(w *wire, p *plane, end int64) error {
 		case f.number == 1 && f.kind == varint:
 			id = int64(f.value)
 		case f.number == 2 && f.kind == lengthDelimited:
-			text, err := w.text(f)
-			name = string(text)
-			return err
+			return w.text(f, &name)
 		}
 		return nil
 	})
@@ -201,9 +194,7 @@ func (r *reader) stat(w *wire, p *plane, end int64) (s stat, err error) {
 		case (f.number == 3 || f.number == 4) && f.kind == varint:
 			s.number = int64(f.value)
 		case f.number == 5 && f.kind == lengthDelimited:
-			text, err := w.text(f)
-			s.text = string(text)
-			return err
+			return w.text(f, &s.text)
 		case f.number == 7 && f.kind == varint:
 			s.text = p.texts[int64(f.value)]
 		}

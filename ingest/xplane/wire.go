@@ -29,7 +29,7 @@ func newWire(r io.Reader) *wire { return &wire{r: bufio.NewReaderSize(r, 256<<10
 // errCut ends the reading where the input ends within a message.
 var errCut = errors.New("cut")
 
-// field is the beginning of a field: its number, and either its value or the length of what follows.
+// field is the beginning of a field: its number, and the value of a varint or the length of what follows.
 type field struct {
 	number int
 	kind   int
@@ -87,17 +87,19 @@ func (w *wire) each(end int64, do func(f field) error) error {
 			if f.value, err = w.uvarint(); err == io.EOF {
 				err = errCut
 			}
-		case fixed64:
-			f.value, err = w.fixed(8)
-		case fixed32:
-			f.value, err = w.fixed(4)
+		case fixed64, fixed32:
 		default:
 			err = input.Bad(input.ErrFormat, "a field of wire type %d at byte %d, expected an XSpace message (.xplane.pb)", f.kind, start)
 		}
 		if err != nil {
 			return err
 		}
-		if next = w.at; f.kind == lengthDelimited {
+		switch next = w.at; f.kind {
+		case fixed64:
+			next += 8
+		case fixed32:
+			next += 4
+		case lengthDelimited:
 			if f.value > uint64(end-w.at) {
 				return input.Bad(input.ErrFormat, "a field of %d bytes at byte %d, in a message that ends at byte %d", f.value, start, end)
 			}
@@ -116,20 +118,6 @@ func (w *wire) each(end int64, do func(f field) error) error {
 // whole is the end of a message that the end of the input ends.
 const whole = math.MaxInt64
 
-func (w *wire) fixed(n int) (x uint64, err error) {
-	for i := range n {
-		c, err := w.byte()
-		if err == io.EOF {
-			return 0, errCut
-		}
-		if err != nil {
-			return 0, err
-		}
-		x |= uint64(c) << (8 * i)
-	}
-	return x, nil
-}
-
 // skip goes on to a byte.
 func (w *wire) skip(to int64) error {
 	for w.at < to {
@@ -145,8 +133,8 @@ func (w *wire) skip(to int64) error {
 	return nil
 }
 
-// text is the bytes of a field, the first of very many, until the next call.
-func (w *wire) text(f field) ([]byte, error) {
+// text reads the bytes of a field, the first of very many.
+func (w *wire) text(f field, into *string) error {
 	n := int(min(f.value, maxText))
 	if cap(w.buf) < n {
 		w.buf = make([]byte, n)
@@ -155,9 +143,10 @@ func (w *wire) text(f field) ([]byte, error) {
 	read, err := io.ReadFull(w.r, w.buf)
 	w.at += int64(read)
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
-		return nil, errCut
+		return errCut
 	}
-	return w.buf, err
+	*into = string(w.buf)
+	return err
 }
 
 // maxText bounds the bytes of a name.

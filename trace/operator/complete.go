@@ -34,25 +34,7 @@ func (t *Trace) Complete() *Trace {
 		return t
 	}
 	out := *t
-	out.Ranks, out.Declared = nil, nil
-	place := slices.Repeat([]int32{-1}, len(t.Ranks))
-	for i, r := range t.Ranks {
-		if found[dp[i]] >= stages {
-			place[i] = int32(len(out.Ranks))
-			out.Ranks = append(out.Ranks, r)
-			if t.Declared != nil {
-				out.Declared = append(out.Declared, t.Declared[i])
-			}
-		}
-	}
-	var rows []int32
-	for row, r := range t.Rank {
-		if place[r] >= 0 {
-			rows = append(rows, int32(row))
-		}
-	}
-	out.keep(rows)
-	renumber(out.Rank, place)
+	out.keepRanks(func(i int) bool { return found[dp[i]] >= stages })
 	out.Notes = slices.DeleteFunc(slices.Clone(t.Notes), func(n input.Note) bool { return n.Kind == input.NoteUnjoined })
 	out.Notes = append(out.Notes, input.Note{Kind: input.NoteMissingRanks, Text: fmt.Sprintf(
 		"replica dp = %s left out: not all of its %d pipeline stages recorded", someOf(lost), stages)})

@@ -12,36 +12,43 @@ func (t *Trace) Select(s *trace.Selection) *Trace {
 		return t
 	}
 	out := *t
-	var rank, step []int32
-	out.Ranks, rank = kept(t.Ranks, s.Rank)
-	out.Steps, step = kept(t.Steps, s.Steps.Has)
-	var rows []int32
-	used := make([]bool, len(t.Names))
-	for i := range t.Start {
-		if rank[t.Rank[i]] >= 0 && step[t.Step[i]] >= 0 {
-			rows = append(rows, int32(i))
-			used[t.Name[i]] = true
-		}
-	}
-	if len(rows) == 0 {
+	var step, name []int32
+	out.Steps, step = kept(t.Steps, func(i int) bool { return s.Steps.Has(t.Steps[i]) })
+	out.keepRows(func(row int) bool { return step[t.Step[row]] >= 0 })
+	renumber(out.Step, step)
+	out.keepRanks(func(i int) bool { return s.Rank(t.Ranks[i]) })
+	if out.Len() == 0 {
 		return nil
 	}
-	n := 0
-	var name []int32
-	out.Names, name = kept(t.Names, func(string) bool { n++; return used[n-1] })
-	out.keep(rows)
-	renumber(out.Rank, rank)
-	renumber(out.Step, step)
+	used := make([]bool, len(t.Names))
+	for _, n := range out.Name {
+		used[n] = true
+	}
+	out.Names, name = kept(t.Names, func(i int) bool { return used[i] })
 	renumber(out.Name, name)
+	return &out
+}
+
+// keepRanks takes some of the ranks, by position, with their rows.
+func (t *Trace) keepRanks(is func(i int) bool) {
+	ranks, place := kept(t.Ranks, is)
 	if t.Declared != nil {
-		out.Declared = nil
-		for i, role := range t.Declared {
-			if rank[i] >= 0 {
-				out.Declared = append(out.Declared, role)
-			}
+		t.Declared, _ = kept(t.Declared, is)
+	}
+	t.keepRows(func(row int) bool { return place[t.Rank[row]] >= 0 })
+	renumber(t.Rank, place)
+	t.Ranks = ranks
+}
+
+// keepRows takes some of the rows.
+func (t *Trace) keepRows(is func(row int) bool) {
+	var rows []int32
+	for row := range t.Start {
+		if is(row) {
+			rows = append(rows, int32(row))
 		}
 	}
-	return &out
+	t.keep(rows)
 }
 
 // Select is what is selected, or nil.
@@ -54,8 +61,8 @@ func (t *Totals) Select(s *trace.Selection) *Totals {
 	}
 	out := *t
 	var rank, step []int32
-	out.Ranks, rank = kept(t.Ranks, s.Rank)
-	out.Steps, step = kept(t.Steps, s.Steps.Has)
+	out.Ranks, rank = kept(t.Ranks, func(i int) bool { return s.Rank(t.Ranks[i]) })
+	out.Steps, step = kept(t.Steps, func(i int) bool { return s.Steps.Has(t.Steps[i]) })
 	out.Rows = nil
 	for _, row := range t.Rows {
 		if row.Rank, row.Step = rank[row.Rank], step[row.Step]; row.Rank >= 0 && row.Step >= 0 {
@@ -68,13 +75,13 @@ func (t *Totals) Select(s *trace.Selection) *Totals {
 	return &out
 }
 
-// kept are the entries of a table for which keep holds, and the new position of
-// each old one, −1 for those that are gone.
-func kept[T any](table []T, keep func(T) bool) (out []T, position []int32) {
+// kept are the entries of a table for whose position keep holds, and the new
+// position of each old one, −1 for those that are gone.
+func kept[T any](table []T, keep func(i int) bool) (out []T, position []int32) {
 	position = make([]int32, len(table))
 	for i, x := range table {
 		position[i] = -1
-		if keep(x) {
+		if keep(i) {
 			position[i] = int32(len(out))
 			out = append(out, x)
 		}

@@ -30,14 +30,11 @@ func (t *Trace) Shared() *Trace {
 	if len(uneven) == 0 {
 		return t
 	}
-	keep := make([]int32, 0, t.Len())
-	for row := range t.Start {
-		if _, out := uneven[counts.of(row)]; !out {
-			keep = append(keep, int32(row))
-		}
-	}
 	out := *t
-	out.keep(keep)
+	out.keepRows(func(row int) bool {
+		_, left := uneven[counts.of(row)]
+		return !left
+	})
 	out.Notes = append(slices.Clone(t.Notes), input.Note{Kind: input.NoteUnjoined, Text: counts.tell(uneven)})
 	return &out
 }

@@ -16,8 +16,8 @@ import (
 )
 
 // Trace is the timed operator instances of one run, as columns of equal
-// length with one entry per instance. [Trace.Arrange] checks them and sorts
-// them by rank, step and start; every reader calls it.
+// length with one entry per instance. [Trace.Arrange] checks what is in them and
+// sorts them by rank, step and start; every reader calls it.
 type Trace struct {
 	Run    string
 	Layout Layout
@@ -98,10 +98,10 @@ func coordinate(r trace.Role, axis string) int {
 }
 
 // Arrange sorts the instances by rank, step and start (then name and sequence
-// number), and refuses what is invalid: columns of different lengths, negative
-// times, times that overflow, positions outside their table, and an instance
-// (rank, step, name, sequence number) that is there twice. where places a row,
-// counted as the columns were before the call, in the input; nil numbers it.
+// number), and refuses what an input may have: negative times, times that
+// overflow, and an instance (rank, step, name, sequence number) that is there
+// twice. where places a row, counted as the columns were before the call, in
+// the input; nil numbers it.
 //
 // O(n) and a sort within each (rank, step).
 func (t *Trace) Arrange(where func(row int) input.Pos) error {
@@ -138,24 +138,10 @@ func (t *Trace) checkTables() error {
 	if n > MaxOps {
 		return input.Bad(input.ErrTooLarge, "%d operators, at most %d are read", n, MaxOps)
 	}
-	for _, c := range t.small() {
-		if len(*c) != n {
-			return input.Bad(input.ErrRagged, "a column of %d rows beside one of %d", len(*c), n)
-		}
-	}
-	if len(t.Dur) != n {
-		return input.Bad(input.ErrRagged, "%d durations for %d starts", len(t.Dur), n)
-	}
-	if len(t.Ranks) > n || len(t.Steps) > n || len(t.Names) > n {
-		return input.Bad(input.ErrRagged, "%d ranks, %d steps and %d names for %d operators", len(t.Ranks), len(t.Steps), len(t.Names), n)
-	}
 	for i, r := range t.Ranks {
 		if r.ID < 0 || r.ID >= trace.MaxRanks || i > 0 && r.ID <= t.Ranks[i-1].ID {
 			return input.Bad(input.ErrFormat, "rank %d at position %d: ranks must ascend from 0 to %d", r.ID, i, trace.MaxRanks-1)
 		}
-	}
-	if (t.Launch == nil) != (len(t.Launches) == 0) || t.Declared != nil && len(t.Declared) != len(t.Ranks) {
-		return input.Bad(input.ErrRagged, "%d launches for %d operators, %d declared roles of %d ranks", len(t.Launches), len(t.Launch), len(t.Declared), len(t.Ranks))
 	}
 	for i, s := range t.Steps {
 		if s < 0 || i > 0 && s <= t.Steps[i-1] {
@@ -179,14 +165,6 @@ func (t *Trace) checkRows() (row int, err error) {
 	var total int64
 	for i, d := range t.Dur {
 		switch start := t.Start[i]; {
-		case uint32(t.Rank[i]) >= uint32(len(t.Ranks)):
-			return i, input.Bad(input.ErrRagged, "rank position %d of %d", t.Rank[i], len(t.Ranks))
-		case uint32(t.Step[i]) >= uint32(len(t.Steps)):
-			return i, input.Bad(input.ErrRagged, "step position %d of %d", t.Step[i], len(t.Steps))
-		case uint32(t.Name[i]) >= uint32(len(t.Names)):
-			return i, input.Bad(input.ErrRagged, "name position %d of %d", t.Name[i], len(t.Names))
-		case t.Launch != nil && uint32(t.Launch[i]) >= uint32(len(t.Launches)):
-			return i, input.Bad(input.ErrRagged, "launch position %d of %d", t.Launch[i], len(t.Launches))
 		case t.Seq[i] < 0 || t.Lane[i] < 0:
 			return i, input.Bad(input.ErrNegative, "sequence number %d, lane %d, expected 0 or more", t.Seq[i], t.Lane[i])
 		case d < 0:

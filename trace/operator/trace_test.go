@@ -98,10 +98,6 @@ func TestArrangeRefuses(t *testing.T) {
 		change(&row)
 		return opTrace(good, row)
 	}
-	ragged := opTrace(good, good)
-	ragged.Seq = ragged.Seq[:1]
-	noDur := opTrace(good, good)
-	noDur.Dur = noDur.Dur[:1]
 	ranks := opTrace(good, good)
 	ranks.Ranks[1].ID = 0
 	steps := opTrace(good, good)
@@ -113,8 +109,6 @@ func TestArrangeRefuses(t *testing.T) {
 		want string // in the message
 	}{
 		{"empty", opTrace(), input.ErrEmpty, "no operators"},
-		{"ragged", ragged, input.ErrRagged, "a column of 1 rows beside one of 2"},
-		{"no durations", noDur, input.ErrRagged, "1 durations for 2 starts"},
 		{"equal ranks", ranks, input.ErrFormat, "rank 0 at position 1"},
 		{"equal steps", steps, input.ErrFormat, "step 10 at position 1"},
 		{"negative duration", bad(func(r *[6]int64) { r[5] = -1 }), input.ErrNegative, "input:2: a lasts -1 ns"},
@@ -122,9 +116,6 @@ func TestArrangeRefuses(t *testing.T) {
 		{"negative seq", bad(func(r *[6]int64) { r[3] = -1 }), input.ErrNegative, "input:2: sequence number -1"},
 		{"start too late", bad(func(r *[6]int64) { r[4] = math.MaxInt64 }), input.ErrOverflow, "input:2: a starts at"},
 		{"too long", bad(func(r *[6]int64) { r[5] = operator.MaxTotal }), input.ErrOverflow, "input:2: a starts at"},
-		{"rank position", bad(func(r *[6]int64) { r[0] = 2 }), input.ErrRagged, "input:2: rank position 2 of 2"},
-		{"step position", bad(func(r *[6]int64) { r[1] = -1 }), input.ErrRagged, "input:2: step position -1 of 2"},
-		{"name position", bad(func(r *[6]int64) { r[2] = 2 }), input.ErrRagged, "input:2: name position 2 of 2"},
 		{"twice", opTrace(good, [6]int64{0, 0, 1, 0, 1, 1}, [6]int64{0, 0, 0, 0, 9, 9}), input.ErrDuplicate,
 			"input:3: a 0 of rank 0 in step 10 is there twice, first at input:1"},
 	} {

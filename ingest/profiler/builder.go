@@ -30,9 +30,8 @@ type Builder struct {
 	lost        int // pieces that were too many
 	calls       calls
 	works       works
-	onDevice    chunks[ran]
-	collectives []ran // all of onDevice, in the end
-	functions   chunks[function]
+	collectives []ran // on the device
+	functions   []function
 	launches    launches
 	lostCalls   int
 	dispatched  calls // operators that hand collectives over
@@ -181,7 +180,7 @@ func (b *Builder) saw(start, end int64) {
 // Call adds a call. Calls that contain each other on one thread are one: its
 // wrapper tells the arguments, what is inside the backend.
 func (b *Builder) Call(c Call) {
-	if b.calls.came.len() >= maxCalls {
+	if len(b.calls.all) >= maxCalls {
 		b.lostCalls++
 		return
 	}
@@ -206,7 +205,6 @@ func (b *Builder) Finish() (*profile.Rank, error) {
 	r := &profile.Rank{ID: -1, LocalRank: -1, Stages: slices.Clone(b.stages.Stages)}
 	b.works.end(&b.launches)
 	b.calls.nest()
-	b.collectives = b.onDevice.take()
 	host := b.hostSteps(r)
 	ops := b.newOperators(r)
 	if b.works.any() {

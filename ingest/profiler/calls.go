@@ -29,8 +29,7 @@ type Call struct {
 // calls are the calls of a rank. There may be hundreds of thousands, which say
 // the same again and again but for when, and how much.
 type calls struct {
-	came chunks[call]
-	all  []call // of came, from nest on
+	all  []call
 	said []Call // once each, without what call has
 	at   map[saying]int32
 }
@@ -69,7 +68,7 @@ func (c *Call) grouping() grouping {
 }
 
 // add adds a call.
-func (c *calls) add(from Call) { c.came.add(c.short(from)) }
+func (c *calls) add(from Call) { c.all = append(c.all, c.short(from)) }
 
 // short keeps what a call says.
 func (c *calls) short(from Call) call {
@@ -101,7 +100,6 @@ func (c *calls) name(of *call) string { return c.said[of.said].Name }
 // nest sorts the calls by start and lets a wrapper take in the first call
 // inside it. No calls are added afterwards.
 func (c *calls) nest() {
-	c.all = c.came.take()
 	slices.SortStableFunc(c.all, func(x, y call) int {
 		return cmp.Or(cmp.Compare(x.thread, y.thread), cmp.Compare(x.start, y.start), cmp.Compare(y.end, x.end))
 	})

@@ -20,7 +20,7 @@ type ran struct {
 // deviceCollective notes a collective that a piece of device work belongs to;
 // −1 when there are too many.
 func (b *Builder) deviceCollective(w Work) int32 {
-	if b.onDevice.len() >= maxCollectives {
+	if len(b.collectives) >= maxCollectives {
 		b.lostCalls++
 		return -1
 	}
@@ -33,8 +33,8 @@ func (b *Builder) deviceCollective(w Work) int32 {
 	if c.Op == nccl.UnknownOp {
 		c.Op = nccl.OpIn(c.Name)
 	}
-	b.onDevice.add(ran{call: b.calls.short(c)})
-	return int32(b.onDevice.len() - 1)
+	b.collectives = append(b.collectives, ran{call: b.calls.short(c)})
+	return int32(len(b.collectives) - 1)
 }
 
 // take fills in what another call says and c does not.

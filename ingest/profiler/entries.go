@@ -21,7 +21,7 @@ func (b *Builder) IsDispatch(id NameID) bool { return b.means[id].dispatch }
 
 // Dispatch is time that a thread spent in such a range.
 func (b *Builder) Dispatch(id NameID, thread, start, end int64) {
-	if b.dispatched.came.len() >= maxCalls {
+	if len(b.dispatched.all) >= maxCalls {
 		b.lostEntries++
 		return
 	}
@@ -46,9 +46,9 @@ func (b *Builder) entered() *record {
 			wrappers = append(wrappers, c)
 		}
 	}
-	dispatched := make([]Call, 0, b.dispatched.came.len())
-	for _, short := range b.dispatched.came.take() {
-		dispatched = append(dispatched, b.dispatched.full(&short))
+	dispatched := make([]Call, 0, len(b.dispatched.all))
+	for i := range b.dispatched.all {
+		dispatched = append(dispatched, b.dispatched.full(&b.dispatched.all[i]))
 	}
 	best := outermost(wrappers)
 	for _, other := range [][]Call{outermost(dispatched), outermost(backend)} {

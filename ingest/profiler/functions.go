@@ -24,23 +24,22 @@ type function struct {
 // Function is a call of a function of the program, by its name and its line. Their
 // own times stand for operators where the rank recorded no work on a device.
 func (b *Builder) Function(id NameID, thread, start, end int64) {
-	if b.functions.len() >= maxFunctions {
+	if len(b.functions) >= maxFunctions {
 		b.lostFunctions++
 		return
 	}
-	b.functions.add(function{start, end, thread, id})
+	b.functions = append(b.functions, function{start, end, thread, id})
 }
 
 // sumFunctions adds up by step and stage what the functions on the thread that marks
 // steps took themselves, without those that they called. Where some were too many to
 // keep, none is: a part would mislead. O(n log n).
 func (o *operators) sumFunctions(h host) {
-	calls := o.b.functions.take()
 	if o.b.lostFunctions > 0 {
 		o.r.TalliesLost = true
 		return
 	}
-	calls = slices.DeleteFunc(calls, func(f function) bool { return f.thread != h.thread })
+	calls := slices.DeleteFunc(o.b.functions, func(f function) bool { return f.thread != h.thread })
 	slices.SortStableFunc(calls, func(a, b function) int {
 		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.end, a.end))
 	})

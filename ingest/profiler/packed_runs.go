@@ -1,14 +1,17 @@
 package profiler
 
 import (
+	"bufio"
 	"encoding/binary"
+	"fmt"
+	"io"
 )
 
 // run is packed device work by start.
 type run struct {
 	first int64 // when the first begins
 	order int   // in which it was written
-	at    spilled
+	at    *io.SectionReader
 }
 
 // mostPacked is how many bytes a piece of work takes at most: six numbers.
@@ -59,30 +62,32 @@ func (w *work) unpack(b []byte, after int64) int {
 
 // cursor reads a run.
 type cursor struct {
-	now  work
-	from run
-	at   int    // in the stretch, of what rest begins with
-	rest []byte // that was read and is not unpacked
-	buf  []byte
+	now   work
+	order int // of the run
+	left  int64
+	r     *bufio.Reader
+	file  string
 }
 
-// cursorBuffer is how much of a run in a file is read at a time.
+// cursorBuffer is how much of a run is read at a time.
 const cursorBuffer = 8 << 10
 
+// cursor is before the first piece of work of a run; file is where it may be, for errors.
+func (r *run) cursor(file string) *cursor {
+	return &cursor{order: r.order, left: r.at.Size(), file: file, r: bufio.NewReaderSize(io.NewSectionReader(r.at, 0, r.at.Size()), cursorBuffer)}
+}
+
 // next unpacks the next piece of work. ok is false at the end.
-func (c *cursor) next(store *spill) (ok bool, err error) {
-	if left := c.from.at.n - c.at; len(c.rest) < min(left, mostPacked) {
-		if c.buf == nil {
-			c.buf = make([]byte, cursorBuffer)
-		}
-		if c.rest, err = store.read(c.from.at, c.at, c.buf); err != nil {
-			return false, err
-		}
-	}
-	if len(c.rest) == 0 {
+func (c *cursor) next() (ok bool, err error) {
+	if c.left == 0 {
 		return false, nil
 	}
-	n := c.now.unpack(c.rest, c.now.start)
-	c.rest, c.at = c.rest[n:], c.at+n
-	return true, nil
+	b, err := c.r.Peek(int(min(c.left, mostPacked)))
+	if err != nil {
+		return false, fmt.Errorf("the temporary file %s cannot be read back: %w", c.file, err)
+	}
+	n := c.now.unpack(b, c.now.start)
+	c.left -= int64(n)
+	_, err = c.r.Discard(n)
+	return true, err
 }

@@ -1,7 +1,8 @@
 package profiler
 
 import (
-	"fmt"
+	"bytes"
+	"io"
 	"os"
 )
 
@@ -18,22 +19,13 @@ type spill struct {
 	refused bool // no file can be had
 }
 
-// spilled is a stretch of bytes.
-type spilled struct {
-	held []byte // all of it, nil: in the file
-	at   int64
-	n    int
-}
-
 // put keeps a copy of bytes.
-func (s *spill) put(b []byte) spilled {
+func (s *spill) put(b []byte) *io.SectionReader {
 	if s.memory > 0 && s.held+len(b) > s.memory && s.write(b) {
-		return spilled{at: s.size - int64(len(b)), n: len(b)}
+		return io.NewSectionReader(s.file, s.size-int64(len(b)), int64(len(b)))
 	}
 	s.held += len(b)
-	kept := make([]byte, len(b))
-	copy(kept, b)
-	return spilled{held: kept, n: len(b)}
+	return io.NewSectionReader(bytes.NewReader(bytes.Clone(b)), 0, int64(len(b)))
 }
 
 // write appends to the file. It reports whether that succeeded; after a
@@ -59,18 +51,12 @@ func (s *spill) write(b []byte) bool {
 	return true
 }
 
-// read returns bytes of a stretch from an offset on: all that are left where it
-// is in memory, which must not be changed, else up to len(buf) of them, in buf.
-// None are left at its end.
-func (s *spill) read(from spilled, offset int, buf []byte) ([]byte, error) {
-	if from.held != nil || offset >= from.n {
-		return from.held[min(offset, len(from.held)):], nil
+// name is the file's, "": there is none.
+func (s *spill) name() string {
+	if s.file == nil {
+		return ""
 	}
-	buf = buf[:min(len(buf), from.n-offset)]
-	if _, err := s.file.ReadAt(buf, from.at+int64(offset)); err != nil {
-		return nil, fmt.Errorf("the temporary file %s cannot be read back: %w", s.file.Name(), err)
-	}
-	return buf, nil
+	return s.file.Name()
 }
 
 // close removes the file. The spill must not be used again.

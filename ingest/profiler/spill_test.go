@@ -2,25 +2,20 @@ package profiler
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
 )
 
-// everything reads a stretch, a few bytes at a time.
-func everything(t *testing.T, s *spill, from spilled) []byte {
+// everything reads a stretch.
+func everything(t *testing.T, from *io.SectionReader) []byte {
 	t.Helper()
-	var out []byte
-	for buf := make([]byte, 7); ; {
-		b, err := s.read(from, len(out), buf)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(b) == 0 {
-			return out
-		}
-		out = append(out, b...)
+	out, err := io.ReadAll(io.NewSectionReader(from, 0, from.Size()))
+	if err != nil {
+		t.Fatal(err)
 	}
+	return out
 }
 
 // TestSpill: what does not fit into memory goes to a file, and comes back; the
@@ -38,7 +33,7 @@ func TestSpill(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := tt.store
-			var all []spilled
+			var all []*io.SectionReader
 			for i := range byte(6) {
 				all = append(all, s.put(bytes.Repeat([]byte{i}, 20)))
 			}
@@ -47,11 +42,11 @@ func TestSpill(t *testing.T) {
 				t.Errorf("%d bytes in the file, want %d", s.size, tt.spilled)
 			}
 			for i, from := range all[:6] {
-				if got := everything(t, &s, from); !bytes.Equal(got, bytes.Repeat([]byte{byte(i)}, 20)) || from.n != 20 {
+				if got := everything(t, from); !bytes.Equal(got, bytes.Repeat([]byte{byte(i)}, 20)) || from.Size() != 20 {
 					t.Errorf("stretch %d: %v", i, got)
 				}
 			}
-			if got := everything(t, &s, all[6]); len(got) > 0 {
+			if got := everything(t, all[6]); len(got) > 0 {
 				t.Errorf("nothing came back as %v", got)
 			}
 			s.close()
@@ -69,7 +64,7 @@ func TestSpillLost(t *testing.T) {
 	if err := s.file.Truncate(1); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.read(at, 0, make([]byte, 3)); err == nil || !bytes.Contains([]byte(err.Error()), []byte("sfstat-")) {
+	if _, err := (&run{at: at}).cursor(s.name()).next(); err == nil || !bytes.Contains([]byte(err.Error()), []byte("sfstat-")) {
 		t.Errorf("%v", err)
 	}
 	s.close()
@@ -86,8 +81,8 @@ func TestSpillFull(t *testing.T) {
 	s.file.Close()
 	s.file = open
 	third := s.put([]byte("third"))
-	for want, at := range map[string]spilled{"first": first, "second": second, "third": third} {
-		if got := everything(t, &s, at); string(got) != want {
+	for want, at := range map[string]*io.SectionReader{"first": first, "second": second, "third": third} {
+		if got := everything(t, at); string(got) != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}

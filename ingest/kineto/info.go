@@ -38,9 +38,9 @@ type group struct {
 func (f *info) take(key string, v []byte) {
 	switch key {
 	case "distributedInfo":
-		members(v, f.distributed)
+		members(v, '{', f.distributed)
 	case "baseTimeNanoseconds":
-		if n, ok := base(v); ok {
+		if n, ok := integer(v); ok && n >= 0 && n <= 1<<61 { // 19 digits
 			f.base = n
 		}
 	default:
@@ -48,22 +48,6 @@ func (f *info) take(key string, v []byte) {
 			f.host = host
 		}
 	}
-}
-
-// base reads nanoseconds, which have 19 digits.
-func base(v []byte) (int64, bool) {
-	v = text(v)
-	if len(v) == 0 || len(v) > 19 {
-		return 0, false
-	}
-	var n int64
-	for _, c := range v {
-		if c < '0' || c > '9' || n > 1<<62/10 {
-			return 0, false
-		}
-		n = n*10 + int64(c-'0')
-	}
-	return n, n <= 1<<61
 }
 
 // clean is a value as text, cut as words are.
@@ -88,14 +72,14 @@ func (f *info) distributed(key, v []byte) {
 		if len(v) > 0 && v[0] == '"' { // some write it as a text
 			v = bytes.ReplaceAll(text(v), []byte("'"), []byte(`"`))
 		}
-		elements(v, f.processGroup)
+		members(v, '[', f.processGroup)
 	}
 }
 
-func (f *info) processGroup(v []byte) {
+func (f *info) processGroup(_, v []byte) {
 	var name string
 	var g group
-	members(v, func(key, v []byte) {
+	members(v, '{', func(key, v []byte) {
 		switch string(key) {
 		case "pg_name":
 			name = clean(v)
@@ -128,7 +112,7 @@ func rankList(v []byte) (ranks []int, ok bool) {
 		return nil, false
 	}
 	ok = true
-	elements(v, func(v []byte) {
+	members(v, '[', func(_, v []byte) {
 		n, isNumber := integer(v)
 		if !isNumber || n < 0 || n >= trace.MaxRanks || len(ranks) >= trace.MaxRanks {
 			ok = false
@@ -211,39 +195,31 @@ func (f *info) describe(groups []comms.Group) {
 // position of the same peer in the group.
 type wholeNumbers struct{ elements, start, stride, src, dst, seq int64 }
 
-// at is where a member goes, nil: it is none of them.
-func (w *wholeNumbers) at(key []byte) *int64 {
-	switch string(key) {
-	case "In msg nelems":
-		return &w.elements
-	case "Global rank start":
-		return &w.start
-	case "Global rank stride":
-		return &w.stride
-	case "Src Rank":
-		return &w.src
-	case "Dst Rank":
-		return &w.dst
-	case "Seq":
-		return &w.seq
-	}
-	return nil
-}
-
 // call reads the arguments of a collective.
 func (d *reader) call(e *event) profiler.Call {
 	c := profiler.Call{Name: paramComms, Bytes: -1, Self: -1, Peer: -1}
 	w := wholeNumbers{-1, -1, -1, -1, -1, -1}
 	var list []byte
 	dtype := ""
-	members(e.args, func(key, v []byte) {
-		if at := w.at(key); at != nil {
+	members(e.args, '{', func(key, v []byte) {
+		take := func(to *int64) {
 			if n, ok := integer(v); ok {
-				*at = n
+				*to = n
 			}
-			return
 		}
 		switch string(key) {
+		case "In msg nelems":
+			take(&w.elements)
+		case "Global rank start":
+			take(&w.start)
+		case "Global rank stride":
+			take(&w.stride)
+		case "Src Rank":
+			take(&w.src)
+		case "Dst Rank":
+			take(&w.dst)
+		case "Seq":
+			take(&w.seq)
 		case "Collective name":
 			c.Name = d.words.of(text(v))
 		case "Group size":

@@ -118,14 +118,14 @@ func (d *reader) object() error {
 		default:
 			return d.broken("expected a key")
 		}
-		text, ok := d.s.str(maxKey)
-		if !ok { // too long to be of use
+		text, _ := d.s.capture(maxKey) // a string nests no deeper
+		if text == nil {               // too large to be held, or cut short
 			if complete, err := d.s.skip(); err != nil || !complete {
 				return d.lost(err)
 			}
 			continue
 		}
-		key := string(text)
+		key := string(text[1 : len(text)-1])
 		if c := d.s.peek(); c != ':' {
 			if c == 0 {
 				return d.ended()
@@ -153,7 +153,7 @@ func (d *reader) member(key string) error {
 		d.s.i++
 		return d.list()
 	case metadata[key]:
-		v, err := d.s.capture()
+		v, err := d.s.capture(maxEvent)
 		switch {
 		case err != nil:
 			return d.lost(err)

@@ -1,7 +1,6 @@
 package kineto
 
 import (
-	"bytes"
 	"errors"
 	"io"
 
@@ -105,32 +104,6 @@ func (s *scanner) peek() byte {
 	}
 }
 
-// str reads a string of at most limit bytes whose opening quote is next; the
-// result is valid until the next call. ok is false at the end of the input or
-// when it is too long.
-func (s *scanner) str(limit int) (text []byte, ok bool) {
-	for from := s.i + 1; ; {
-		for from < len(s.buf) {
-			at := bytes.IndexByte(s.buf[from:], '"')
-			if at < 0 {
-				break
-			}
-			from += at
-			if !escaped(s.buf[s.i+1 : from]) {
-				text = s.buf[s.i+1 : from]
-				s.i = from + 1
-				return text, true
-			}
-			from++
-		}
-		have := len(s.buf) - s.i
-		if have > limit || !s.more() {
-			return nil, false
-		}
-		from = s.i + max(1, have)
-	}
-}
-
 // escaped reports whether what follows text is escaped: an odd number of
 // backslashes ends it.
 func escaped(text []byte) bool {
@@ -183,8 +156,9 @@ func (s *scanner) skip() (complete bool, err error) {
 }
 
 // capture reads a value and returns its bytes, valid until the next read; nil
-// when it is not complete, or too large to be held, which full says.
-func (s *scanner) capture() ([]byte, error) {
+// when it is not complete, longer than the limit and what is buffered, or too
+// large to be held, which full says.
+func (s *scanner) capture(limit int) ([]byte, error) {
 	for {
 		n, st := valueEnd(s.buf[s.i:])
 		switch st {
@@ -195,7 +169,7 @@ func (s *scanner) capture() ([]byte, error) {
 		case damaged:
 			return nil, s.fail(input.ErrFormat, "values nested more than %d deep: is the file a profiler trace?", maxDepth)
 		}
-		if !s.double() {
+		if len(s.buf)-s.i > limit || !s.double() {
 			return nil, nil
 		}
 	}

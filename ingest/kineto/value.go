@@ -120,56 +120,38 @@ func nestedEnd(b []byte, q quoting) (int, state) {
 	return 0, short
 }
 
-// members calls each for the members of an object, as far as it can be read.
+// members calls each for the members of an object, or the elements of an array,
+// which have no key, as far as it can be read; open is the bracket that begins it.
 // Keys are without quotes, values as they stand.
-func members(b []byte, each func(key, value []byte)) {
+func members(b []byte, open byte, each func(key, value []byte)) {
 	i := skipSpace(b, 0)
-	if i >= len(b) || b[i] != '{' {
+	if i >= len(b) || b[i] != open {
 		return
 	}
 	for i++; ; {
 		for i = skipSpace(b, i); i < len(b) && b[i] == ','; i = skipSpace(b, i) {
 			i++
 		}
-		if i >= len(b) || b[i] != '"' {
-			return
+		var key []byte
+		if open == '{' {
+			if i >= len(b) || b[i] != '"' {
+				return
+			}
+			end, st := stringEnd(b, i)
+			if st != whole {
+				return
+			}
+			key = b[i+1 : end-1]
+			if i = skipSpace(b, end); i >= len(b) || b[i] != ':' {
+				return
+			}
+			i = skipSpace(b, i+1)
 		}
-		end, st := stringEnd(b, i)
-		if st != whole {
-			return
-		}
-		key := b[i+1 : end-1]
-		if i = skipSpace(b, end); i >= len(b) || b[i] != ':' {
-			return
-		}
-		i = skipSpace(b, i+1)
 		n, st := valueEnd(b[i:])
-		if st != whole {
+		if st != whole || n == 0 && open == '[' {
 			return
 		}
 		each(key, b[i:i+n])
-		i += n
-	}
-}
-
-// elements calls each for the elements of an array.
-func elements(b []byte, each func(value []byte)) {
-	i := skipSpace(b, 0)
-	if i >= len(b) || b[i] != '[' {
-		return
-	}
-	for i++; ; {
-		for i = skipSpace(b, i); i < len(b) && b[i] == ','; i = skipSpace(b, i) {
-			i++
-		}
-		if i >= len(b) || b[i] == ']' {
-			return
-		}
-		n, st := valueEnd(b[i:])
-		if st != whole || n == 0 {
-			return
-		}
-		each(b[i : i+n])
 		i += n
 	}
 }

@@ -26,14 +26,14 @@ func (s stride) valid() bool {
 // groups are the members of groups, one copy of each list: a group calls
 // thousands of times.
 type groups struct {
-	listed  map[string][]int // by the text that lists them
-	strided map[stride][]int
+	listed  map[string]*[]int // by the text that lists them
+	strided map[stride]*[]int
 	members int // in all lists
 }
 
 // of are the ranks of a group: as listed, else by where they start and how far
 // they are apart. nil: not known, or the groups of the trace have too many.
-func (g *groups) of(list []byte, s stride) []int {
+func (g *groups) of(list []byte, s stride) *[]int {
 	if ranks, ok := g.listed[string(list)]; ok {
 		return ranks
 	}
@@ -42,10 +42,10 @@ func (g *groups) of(list []byte, s stride) []int {
 			return nil
 		}
 		if g.listed == nil {
-			g.listed = make(map[string][]int)
+			g.listed = make(map[string]*[]int)
 		}
-		g.listed[string(list)] = ranks
-		return ranks
+		g.listed[string(list)] = &ranks
+		return &ranks
 	}
 	if !s.valid() {
 		return nil
@@ -61,10 +61,10 @@ func (g *groups) of(list []byte, s stride) []int {
 		ranks[i] = int(s.start) + i*int(s.step)
 	}
 	if g.strided == nil {
-		g.strided = make(map[stride][]int)
+		g.strided = make(map[stride]*[]int)
 	}
-	g.strided[s] = ranks
-	return ranks
+	g.strided[s] = &ranks
+	return &ranks
 }
 
 // keep reports whether there is room for one more list of n members.

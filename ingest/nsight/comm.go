@@ -174,10 +174,7 @@ func (r *commReader) event(e *export.PayloadEvent) error {
 		return nil
 	}
 	if n, ok := rankIn(text); ok {
-		if p.Rank != unclaimed && p.Rank != n {
-			n = contradicted
-		}
-		p.Rank = n
+		claim(&p.Rank, n)
 	}
 	if e.Type == export.Mark || e.End == export.Absent {
 		return nil

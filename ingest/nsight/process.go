@@ -32,13 +32,12 @@ const (
 	contradicted = -2
 )
 
-// claim notes a rank that the process gives itself.
-func (p *process) claim(rank int) {
-	if p.claimed == unclaimed || p.claimed == rank {
-		p.claimed = rank
-		return
+// claim notes a rank that a process gives itself.
+func claim(claimed *int, rank int) {
+	if *claimed != unclaimed && *claimed != rank {
+		rank = contradicted
 	}
-	p.claimed = contradicted
+	*claimed = rank
 }
 
 // ranks are the processes that are ranks, in the order of their GPUs, with

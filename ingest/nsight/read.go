@@ -186,7 +186,7 @@ func (r *recording) event(e *export.Event) error {
 	p := r.process(e.Thread.Process())
 	text := r.textOf(e)
 	if n, ok := rankIn(text); ok {
-		p.claim(n)
+		claim(&p.claimed, n)
 	}
 	if e.Type == export.Mark {
 		return nil

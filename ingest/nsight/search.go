@@ -18,60 +18,35 @@ func HasCalls(path string) (has bool, err error) {
 		return false, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	r := &commReader{recording: recording{file: f, path: path}}
-	for _, search := range []func() error{r.searchBinary, r.searchDecoded, r.searchTexts} {
-		if err := search(); errors.Is(err, errFound) {
-			return true, nil
-		} else if err != nil {
-			return false, err
+	found := func(is bool) error {
+		if is {
+			return errFound
 		}
-	}
-	return false, nil
-}
-
-// searchBinary ends with errFound where a layout of payloads has the size of a message.
-func (r *commReader) searchBinary() error {
-	return r.file.PayloadFields(func(field export.PayloadField) error {
-		p := noPayload()
-		p.set(field.Name, 0)
-		return p.enough()
-	})
-}
-
-// searchDecoded does where a table of decoded payloads has.
-func (r *commReader) searchDecoded() error {
-	tables := r.file.DecodedTables(func(export.ProcessID, int64) bool { return true })
-	if len(tables) == 0 {
 		return nil
 	}
-	names, err := r.fieldNames()
-	if err != nil {
-		return err
+	size := func(field string) error { return found(field == sizeField || field == "Bytes") }
+	err = f.PayloadFields(func(field export.PayloadField) error { return size(field.Name) })
+	if err == nil {
+		err = (&commReader{recording: recording{file: f, path: path}}).decodedFields(size)
 	}
-	for _, t := range tables {
+	if err == nil {
+		err = f.PayloadTexts(func(text string) error { return found(jsonPayload(text).bytes != unknown) })
+	}
+	if errors.Is(err, errFound) {
+		return true, nil
+	}
+	return false, err
+}
+
+// decodedFields calls each with the fields that tables of decoded payloads have, "" for one that is not known.
+func (r *commReader) decodedFields(each func(name string) error) error {
+	names, err := r.fieldNames()
+	for _, t := range r.file.DecodedTables(func(export.ProcessID, int64) bool { return true }) {
 		for _, column := range t.Fields {
-			p := noPayload()
-			p.set(names[fold(column)], 0)
-			if err := p.enough(); err != nil {
-				return err
+			if err == nil {
+				err = each(names[fold(column)])
 			}
 		}
 	}
-	return nil
-}
-
-// searchTexts does where a payload in JSON has.
-func (r *commReader) searchTexts() error {
-	return r.file.PayloadTexts(func(text string) error {
-		p := jsonPayload(text)
-		return p.enough()
-	})
-}
-
-// enough is errFound for the payload of a call.
-func (p *payload) enough() error {
-	if p.bytes != unknown {
-		return errFound
-	}
-	return nil
+	return err
 }

@@ -19,7 +19,7 @@ type Call struct {
 	Start, End int64
 	Group      string
 	Desc       string
-	Ranks      []int
+	Ranks      *[]int // shared by the calls of a group
 	Size       int
 	Seq        int64
 	Bytes      int64 // that the caller hands in
@@ -31,7 +31,7 @@ type Call struct {
 type calls struct {
 	all  []call
 	said []Call // once each, without what call has
-	at   map[saying]int32
+	at   map[Call]int32
 }
 
 // call is a call, in a third of the memory.
@@ -44,44 +44,20 @@ type call struct {
 	nested     bool  // it took in a call inside
 }
 
-// saying is what calls say again, to compare.
-type saying struct {
-	name string
-	op   nccl.Op
-	peer int
-	grouping
-}
-
-// grouping is what calls say of their group: lists of members are shared.
-type grouping struct {
-	name, desc          string
-	ranks               *int
-	members, size, self int
-}
-
-func (c *Call) grouping() grouping {
-	g := grouping{name: c.Group, desc: c.Desc, members: len(c.Ranks), size: c.Size, self: c.Self}
-	if len(c.Ranks) > 0 {
-		g.ranks = &c.Ranks[0]
-	}
-	return g
-}
-
 // add adds a call.
 func (c *calls) add(from Call) { c.all = append(c.all, c.short(from)) }
 
 // short keeps what a call says.
 func (c *calls) short(from Call) call {
 	one := call{start: from.Start, end: from.End, thread: from.Thread, seq: from.Seq, bytes: from.Bytes}
-	key := saying{from.Name, from.Op, from.Peer, from.grouping()}
-	at, ok := c.at[key]
+	from.Start, from.End, from.Thread, from.Seq, from.Bytes = 0, 0, 0, 0, 0
+	at, ok := c.at[from]
 	if !ok {
 		if c.at == nil {
-			c.at = make(map[saying]int32)
+			c.at = make(map[Call]int32)
 		}
 		at = int32(len(c.said))
-		c.at[key] = at
-		from.Start, from.End, from.Thread, from.Seq, from.Bytes = 0, 0, 0, 0, 0
+		c.at[from] = at
 		c.said = append(c.said, from)
 	}
 	one.said = at

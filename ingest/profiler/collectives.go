@@ -68,21 +68,25 @@ func (c *Call) take(from *Call) {
 // record is what a rank communicated, in the making.
 type record struct {
 	comms.Record
-	groups map[grouping]int
+	groups map[Call]int // by what their calls say of them
 }
 
 func newRecord() *record {
-	return &record{comms.Record{Processes: []comms.Process{{Rank: -1, LocalRank: -1, Device: -1}}}, make(map[grouping]int)}
+	return &record{comms.Record{Processes: []comms.Process{{Rank: -1, LocalRank: -1, Device: -1}}}, make(map[Call]int)}
 }
 
 // add adds a call, and its group where there is none yet.
 func (r *record) add(c *Call) *comms.Call {
-	key := c.grouping()
+	key := Call{Group: c.Group, Desc: c.Desc, Ranks: c.Ranks, Size: c.Size, Self: c.Self}
 	group, ok := r.groups[key]
 	if !ok {
 		group = len(r.Groups)
 		r.groups[key] = group
-		r.Groups = append(r.Groups, comms.Group{Name: c.Group, Desc: c.Desc, Rank: c.Self, Size: c.Size, Members: c.Ranks, Enqueued: -1, Completed: -1})
+		made := comms.Group{Name: c.Group, Desc: c.Desc, Rank: c.Self, Size: c.Size, Enqueued: -1, Completed: -1}
+		if c.Ranks != nil {
+			made.Members = *c.Ranks
+		}
+		r.Groups = append(r.Groups, made)
 	}
 	made := comms.UnknownCall(0)
 	made.Op, made.Name, made.Group, made.Seq, made.Bytes, made.Peer = c.Op, c.Name, group, c.Seq, c.Bytes, c.Peer

@@ -34,16 +34,16 @@ func Open(path string) (*File, error) {
 }
 
 func openFile(path string) (*File, error) {
-	size, err := atRest(path)
-	if err != nil {
-		return nil, err
-	}
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, ingest.Unreadable(path, err)
 	}
 	f := &File{path: path, file: file}
-	if f.db, err = sqlite.Open(file, size); err == nil && !f.Has(kernelTable) && !f.Has(nvtxTable) && !f.Has(runtimeTable) && !f.Has(metaTable) {
+	size, err := atRest(file, path)
+	if err == nil {
+		f.db, err = sqlite.Open(file, size)
+	}
+	if err == nil && !f.Has(kernelTable) && !f.Has(nvtxTable) && !f.Has(runtimeTable) && !f.Has(metaTable) {
 		err = input.Bad(input.ErrFormat, "an SQLite database, but no export of Nsight Systems: none of the tables %s, %s, %s is in it",
 			kernelTable, runtimeTable, nvtxTable)
 	}
@@ -58,12 +58,7 @@ func (f *File) Close() error { return f.file.Close() }
 
 // atRest refuses a file that is no SQLite database, is cut short, or that
 // another program is in the middle of writing. It returns the size of one that is good.
-func atRest(path string) (size int64, err error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return 0, ingest.Unreadable(path, err)
-	}
-	defer file.Close()
+func atRest(file *os.File, path string) (size int64, err error) {
 	info, err := file.Stat()
 	if err != nil {
 		return 0, ingest.Unreadable(path, err)

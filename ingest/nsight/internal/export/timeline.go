@@ -60,19 +60,14 @@ var ErrUnordered = errors.New("not in the order of time")
 // was handed over until then is good for nothing. Rows without a start come
 // first.
 func (f *File) Timeline(order Order, to Sink) (err error) {
-	var all []*lane
-	add := func(l *lane, err error) error {
-		if err != nil {
-			return err
-		}
-		all = append(all, l)
-		return l.advance()
+	call := &Call{}
+	all := []*lane{{cursor: &cursor{table: runtimeTable, columns: call.columns()}, start: &call.Start, hand: func() error { return to.Call(call) }}}
+	for kind, table := range activityTables {
+		a := &Activity{Kind: ActivityKind(kind), Name: Absent, GraphNode: Absent}
+		all = append(all, &lane{cursor: &cursor{table: table, columns: a.columns(f)}, start: &a.Start, hand: func() error { return to.Activity(a) }})
 	}
-	if err := add(f.calls(order, to.Call)); err != nil {
-		return err
-	}
-	for kind := range ActivityKind(len(activityTables)) {
-		if err := add(f.activities(order, kind, to.Activity)); err != nil {
+	for _, l := range all {
+		if err := l.open(f, order); err != nil {
 			return err
 		}
 	}
@@ -111,31 +106,20 @@ func (l *lane) advance() (err error) {
 	return err
 }
 
-// lane opens a table.
-func (f *File) lane(order Order, table string, start *int64, columns ...column) (*lane, error) {
+// open goes to the first row of the table.
+func (l *lane) open(f *File, order Order) (err error) {
 	by := ""
-	if order == Sorted && f.Has(table, "start") {
+	if order == Sorted && f.Has(l.table, "start") {
 		by = "start"
 	}
-	c, err := f.open(table, by, append(columns, column{name: "start", num: start})...)
-	if err != nil {
-		return nil, err
+	if l.cursor, err = f.open(l.table, by, append(l.columns, column{name: "start", num: l.start})...); err != nil {
+		return err
 	}
-	return &lane{cursor: c, start: start}, nil
+	return l.advance()
 }
 
 func (c *Call) columns() []column {
 	return []column{{name: "globalTid", num: (*int64)(&c.Thread)}, {name: "correlationId", num: &c.Correlation}, {name: "nameId", num: &c.Name}}
-}
-
-func (f *File) calls(order Order, each func(*Call) error) (*lane, error) {
-	v := new(Call)
-	l, err := f.lane(order, runtimeTable, &v.Start, v.columns()...)
-	if err != nil {
-		return nil, err
-	}
-	l.hand = func() error { return each(v) }
-	return l, nil
 }
 
 // columns are those of the kind's table, without the start.
@@ -152,14 +136,4 @@ func (a *Activity) columns(f *File) []column {
 		name = "shortName"
 	}
 	return append(columns, column{name: name, num: &a.Name}, column{name: "graphNodeId", num: &a.GraphNode})
-}
-
-func (f *File) activities(order Order, kind ActivityKind, each func(*Activity) error) (*lane, error) {
-	v := &Activity{Kind: kind, Name: Absent, GraphNode: Absent}
-	l, err := f.lane(order, activityTables[kind], &v.Start, v.columns(f)...)
-	if err != nil {
-		return nil, err
-	}
-	l.hand = func() error { return each(v) }
-	return l, nil
 }

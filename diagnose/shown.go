@@ -58,15 +58,17 @@ func (f *Finding) perStepOf(w *frontier.Result) float64 {
 	if p := f.Struck.Pattern; p != PatternIntermittent && p != PatternPeriodic {
 		return float64(f.Excess)
 	}
+	steps := float64(max(1, w.Steps))
+	out := float64(f.Excess) * f.Struck.rate()
 	for i := range w.Culprits {
 		if c := &w.Culprits[i]; f.Rank != nil && c.Rank == *f.Rank && w.Stages[c.Stage].Name == f.Stage {
-			return float64(c.Explained) / float64(max(1, w.Steps))
+			out = float64(c.Explained) / steps
+			break
 		}
 	}
-	out := float64(f.Excess) * f.Struck.rate()
 	for _, s := range w.Stages {
 		if s.Name == f.Stage {
-			out = min(out, float64(s.Advance)/float64(max(1, w.Steps)))
+			out = min(out, float64(s.Advance)/steps)
 		}
 	}
 	return out

@@ -43,7 +43,7 @@ var documents = []published{
 		"windows.stages?", "run window group cut world_size ranks first_step steps makespan_ns labels downgrade_reasons leader_rank leader_switches " +
 			"closure_residual_share=quality.closure_residual_share overlap_error_share=quality.overlap_error_share " +
 			"missing_ranks=quality.missing_ranks gather_ok=quality.gather_ok " +
-			"stage=name advance_ns share gain sync_gain max_share mean_share latest_ranks lag_ns lag_increase_ns gap_ns synchronises wait_ns saves " +
+			"stage=name advance_ns share gain sync_gain max_share mean_share latest_ranks lag_ns lag_increase_ns gap_ns synchronises wait_ns window_saves=saves " +
 			"routing_set co_critical_stages"},
 	{"hang", 1, "who is missing where a job stands still: sfstat hang", reflect.TypeFor[jobsJSON[hangJobJSON]](), true,
 		"rows", ""},

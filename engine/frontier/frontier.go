@@ -220,7 +220,8 @@ func prepare(w *trace.Window, o Options, s *Series) (*plan, error) {
 
 // findSyncPoint finds where the ranks synchronise, and how their clocks differ.
 func (p *plan) findSyncPoint(h *history) SyncPoint {
-	out := p.matrix.syncPointOf(h.find(p.w, pointGates(p.scaled)), p.o.SyncAfter, h.at)
+	h.find(p.w, pointGates(p.scaled))
+	out := p.matrix.syncPointOf(h, p.o.SyncAfter)
 	if h.at = out.At; out.At >= 0 && !p.o.Brief {
 		skew := p.matrix.skewAt(out.At)
 		out.Skew, out.Drift = skew.spread, skew.drift

@@ -131,3 +131,47 @@ func TestSeriesEndsWhereStepsDo(t *testing.T) {
 		t.Errorf("contiguous: account of %d steps from %d on", r.Steps, r.FirstStep)
 	}
 }
+
+// TestHistoryBeginsWithRolesAndStages: where ranks synchronise is not said by steps of other roles, nor of stages in
+// another order.
+func TestHistoryBeginsWithRolesAndStages(t *testing.T) {
+	parts := divided(simulated(t, func(s *simulate.Spec) {
+		s.Ranks, s.Schedule.Steps = 16, 120
+		s.Layout = []simulate.Axis{{Name: "tp", Size: 4}, {Name: "dp", Size: 4}}
+		tp := s.Stages[2].SyncPoints[0]
+		tp.Across = []string{"tp"}
+		s.Stages[1].SyncPoints = []simulate.SyncPoint{tp}
+	}), 60)
+	within := func(a *Analysis) string { return a.Main.SyncPoint.Boundaries[1].Within }
+	roles := map[string]func(trace.Role) trace.Role{
+		"tp": func(r trace.Role) trace.Role { return r },
+		"":   func(trace.Role) trace.Role { return nil },
+		"ep": func(r trace.Role) trace.Role {
+			role, err := trace.NewRole(trace.Coord{Axis: r[0].Axis, Index: r[0].Index}, trace.Coord{Axis: "ep", Index: r[1].Index})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return role
+		},
+	}
+	for want, of := range roles {
+		other := *parts[1]
+		other.Ranks = slices.Clone(other.Ranks)
+		for i, rank := range other.Ranks {
+			other.Ranks[i].Role = of(rank.Role)
+		}
+		if _, got := seriesOf(t, Options{}, parts[0], &other); within(got[0]) != "tp" || within(got[1]) != want {
+			t.Errorf("within %q, then %q, want %q", within(got[0]), within(got[1]), want)
+		}
+	}
+
+	parts = nil
+	for range 2 {
+		parts = append(parts, &trace.Window{Run: "r", WorldSize: 3, FirstStep: int64(len(parts)), DataWait: trace.DataWaitPreceding,
+			Schema: trace.Schema{Stages: []string{"model.fwd", "model.backward", "optim.step", "data.next_wait"}},
+			Ranks:  []trace.Rank{{ID: 0}, {ID: 1}, {ID: 2}}, Durations: []int64{10, 10, 10, 20, 20, 20, 3, 3, 3, 1, 1, 1}})
+	}
+	if _, got := seriesOf(t, Options{}, parts...); got[1].Main.SyncPoint.Name != "model.backward" {
+		t.Errorf("steps that are a window each synchronise in %q", got[1].Main.SyncPoint.Name)
+	}
+}

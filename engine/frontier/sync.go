@@ -45,21 +45,30 @@ func stepsOf(w *trace.Window) points.Steps {
 // history is the first steps of a series, as many as [points.Find] looks at: windows too short to show by themselves
 // where the ranks synchronise show it together.
 type history struct {
-	steps points.Steps
-	next  int64 // the step that follows
-	found points.Found
-	at    int // where the windows before were cut; −1: nowhere
+	schema trace.Schema
+	ranks  []trace.Rank
+	steps  points.Steps
+	next   int64 // the step that follows
+	found  points.Found
+	at     int // where the windows before were cut; −1: nowhere
 }
 
-// find looks at the steps of one window more.
-func (h *history) find(w *trace.Window, g points.Gates) points.Found {
-	before := h.steps.Len()
-	if h.steps.Stages == nil {
-		h.steps, h.at = stepsOf(w), -1
+// holds reports whether the steps of a window are like those before: their stages in the same order, which a data
+// wait that is charged to the next step changes, and of ranks in the same roles.
+func (h *history) holds(w *trace.Window) bool {
+	sameRole := func(p, q trace.Rank) bool { return slices.Equal(p.Role, q.Role) }
+	return h.schema.Equal(w.Schema) && slices.EqualFunc(h.ranks, w.Ranks, sameRole)
+}
+
+// find looks at the steps of one window more, which begins a new history where it is not like those before.
+func (h *history) find(w *trace.Window, g points.Gates) {
+	if !h.holds(w) {
+		*h = history{schema: w.Schema, ranks: w.Ranks, steps: stepsOf(w), at: -1}
 		h.steps.Durations, h.steps.Wall = nil, nil
 	}
+	before := h.steps.Len()
 	if before >= points.Looked {
-		return h.found
+		return
 	}
 	if before > 0 && w.FirstStep != h.next {
 		h.steps.Breaks = append(h.steps.Breaks, before)
@@ -70,23 +79,24 @@ func (h *history) find(w *trace.Window, g points.Gates) points.Found {
 		h.steps.Wall = append(h.steps.Wall, w.Wall[:n*R]...)
 	}
 	h.next, h.found = w.FirstStep+int64(w.Steps()), points.Find(&h.steps, g)
-	return h.found
 }
 
 func pointGates(g gates.Gates) points.Gates {
 	return points.Gates{Slope: g.SyncPoint.Slope, Confidence: g.SyncPoint.Confidence}
 }
 
-// syncPointOf says what was found of the rows of a window. named, if not "", settles it; at is where the
-// windows before were cut.
-func (m *rows) syncPointOf(found points.Found, named string, at int) SyncPoint {
-	out, splits := SyncPoint{At: -1}, trace.Splits(m.w.Ranks)
+// syncPointOf says what a history that holds the window found of its rows. named, if not "", settles it.
+func (m *rows) syncPointOf(h *history, named string) SyncPoint {
+	out, found, at := SyncPoint{At: -1}, h.found, h.at
 	for _, p := range found.Slopes {
 		out.Boundaries = append(out.Boundaries, Boundary{Name: m.names[p.Stage], Point: p, Syncs: named != "" && p.Evidence.Sure()})
 	}
-	for _, w := range found.Within {
-		b := &out.Boundaries[w.Stage]
-		b.Within, b.sets = splits[w.Split].Axes, w.Sets
+	if len(found.Within) > 0 {
+		splits := trace.Splits(h.ranks)
+		for _, w := range found.Within {
+			b := &out.Boundaries[w.Stage]
+			b.Within, b.sets = splits[w.Split].Axes, w.Sets
+		}
 	}
 	if len(found.Slopes) == 0 && len(m.w.Ranks) > 1 { // a single step
 		found.Points = m.byName(&out)

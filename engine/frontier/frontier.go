@@ -221,7 +221,7 @@ func prepare(w *trace.Window, o Options, s *Series) (*plan, error) {
 // findSyncPoint finds where the ranks synchronise, and how their clocks differ.
 func (p *plan) findSyncPoint(h *history) SyncPoint {
 	h.find(p.w, pointGates(p.scaled))
-	out := p.matrix.syncPointOf(h, p.o.SyncAfter)
+	out := p.matrix.syncPointOf(h, p.o.SyncAfter, p.scaled)
 	if h.at = out.At; out.At >= 0 && !p.o.Brief {
 		skew := p.matrix.skewAt(out.At)
 		out.Skew, out.Drift = skew.spread, skew.drift

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/engine/points"
+	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/stagename"
 )
@@ -86,7 +87,7 @@ func pointGates(g gates.Gates) points.Gates {
 }
 
 // syncPointOf says what a history that holds the window found of its rows. named, if not "", settles it.
-func (m *rows) syncPointOf(h *history, named string) SyncPoint {
+func (m *rows) syncPointOf(h *history, named string, g gates.Gates) SyncPoint {
 	out, found, at := SyncPoint{At: -1}, h.found, h.at
 	for _, p := range found.Slopes {
 		out.Boundaries = append(out.Boundaries, Boundary{Name: m.names[p.Stage], Point: p, Syncs: named != "" && p.Evidence.Sure()})
@@ -100,6 +101,10 @@ func (m *rows) syncPointOf(h *history, named string) SyncPoint {
 	}
 	if len(found.Slopes) == 0 && len(m.w.Ranks) > 1 { // a single step
 		found.Points = m.byName(&out)
+	}
+	if k := m.collapsing(found, g); k >= 0 {
+		found.Points = []points.Point{found.Slopes[k]}
+		found.Points[0].Evidence = points.Likely
 	}
 	if len(found.Points) == 0 {
 		found.Points = lastOf(found)
@@ -131,6 +136,42 @@ func (m *rows) byName(out *SyncPoint) (last []points.Point) {
 		}
 	}
 	return last
+}
+
+// collapsing is, where waits have stages of their own and no slope is certain, the stage in which leads collapse most.
+// Count each rank from its previous end of the stage: where ranks synchronise, the last rank's lead over the median one
+// is large when the stage begins and gone when it ends, in every step in which a rank was surely late. Never of two
+// ranks: it tells one late rank from one early rank by which of them is the minority. −1 without one. O(T·S·R).
+func (m *rows) collapsing(found points.Found, g gates.Gates) int {
+	certain := func(p points.Point) bool { return p.Evidence.Sure() }
+	R, S, T := len(m.w.Ranks), len(found.Slopes), m.w.Steps()
+	if R < 3 || len(found.Within) > 0 || slices.ContainsFunc(found.Slopes, certain) || !slices.ContainsFunc(m.names, stagename.IsWait) {
+		return -1
+	}
+	x, since, scratch, ends := make([]int64, R), make([]int64, R), make([]int64, R), make([]int64, S*R)
+	late, left := make([]int, S), make([]float64, S) // steps with a lead, and the largest part of one that is left
+	lead := func() int64 { return slices.Max(since) - robust.MedianTimeOf(since, scratch) }
+	for t := range T {
+		for k := range S {
+			end, d := ends[k*R:(k+1)*R], m.at(t, k)
+			copy(since, x)
+			subtract(since, end)
+			before := lead()
+			addTo(since, d)
+			if t > 0 && before > saturated(2, int64(g.Leader.GapAbs)) {
+				late[k], left[k] = late[k]+1, max(left[k], float64(lead())/float64(before))
+			}
+			addTo(x, d)
+			copy(end, x)
+		}
+	}
+	best, least, slope := -1, math.Inf(1), g.SyncPoint.Slope
+	for k, p := range found.Slopes {
+		if late[k] >= 2 && 2*late[k] >= T-1 && left[k] <= -slope && left[k] < least && !(p.Low > slope || p.High < 1/slope) {
+			best, least = k, left[k]
+		}
+	}
+	return best
 }
 
 // lastOf settles what times alone leave open. Where sets synchronise along one axis

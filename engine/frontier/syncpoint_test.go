@@ -109,6 +109,27 @@ func TestSetsOfRanksAreFound(t *testing.T) {
 	}
 }
 
+// TestLeadsCollapseInFewSteps: four steps, in each of which another rank is late and the others wait for it, show no
+// slope. Where the waits have a stage of their own the step is cut there, not where a name says that gradients are reduced.
+func TestLeadsCollapseInFewSteps(t *testing.T) {
+	const R, ms = 4, int64(1e6)
+	for stage, want := range map[string]string{"wait.optim.step": "wait.optim.step", "optim.sync": "model.backward"} {
+		w := &trace.Window{Run: "r", WorldSize: R, DataWait: trace.DataWaitConsuming,
+			Schema: trace.Schema{Stages: []string{"model.fwd", "model.backward", "optim.step", stage}}}
+		for r := range R {
+			w.Ranks = append(w.Ranks, trace.Rank{ID: r})
+		}
+		for late := range R {
+			step := slices.Concat(slices.Repeat([]int64{10 * ms}, R), slices.Repeat([]int64{20 * ms}, R), slices.Repeat([]int64{5 * ms}, R), slices.Repeat([]int64{31 * ms}, R))
+			step[2*R+late], step[3*R+late] = 35*ms, ms
+			w.Durations = append(w.Durations, step...)
+		}
+		if m := mustAnalyze(t, w, Options{}).Main.SyncPoint; m.Name != want || m.Evidence != points.Likely {
+			t.Errorf("%s: ranks synchronise in %q (%v), want %q", stage, m.Name, m.Evidence, want)
+		}
+	}
+}
+
 // TestDataWaitGoesToTheConsumer: a wait recorded at the end of the step before
 // is moved, with its wall time, and comes first.
 func TestDataWaitGoesToTheConsumer(t *testing.T) {

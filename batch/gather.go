@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/sfstat/sfstat/batch/findings"
 	"github.com/sfstat/sfstat/internal/bug"
@@ -93,28 +94,61 @@ func readJSON(r io.Reader, each func(*findings.Row) error) error {
 func readCSV(r io.Reader, each func(*findings.Row) error) error {
 	c := csv.NewReader(r)
 	head, err := c.Read()
-	if err != nil || !slices.Equal(head, flatrow.Columns[findings.Row]()) {
-		return input.Bad(input.ErrFormat, "these are not the columns of sfstat batch")
+	if err != nil {
+		return input.Bad(input.ErrFormat, "the header cannot be read: %v", err)
 	}
-	return readCells(c.Read, each)
+	at, err := places(head)
+	if err != nil {
+		return err
+	}
+	return readCells(c.Read, at, each)
 }
 
-// readCells hands on the rows of a table.
-func readCells(next func() ([]string, error), each func(*findings.Row) error) error {
+// shownColumns bounds how many columns of a file an error lists.
+const shownColumns = 50
+
+// places is where the columns of a finding are among those of a table, which may have others.
+func places(names []string) ([]int, error) {
+	expected := flatrow.Columns[findings.Row]()
+	at := make([]int, len(expected))
+	for i, name := range expected {
+		at[i] = slices.Index(names, name)
+		if at[i] >= 0 {
+			continue
+		}
+		var found []string
+		for _, name := range names[:min(len(names), shownColumns)] {
+			found = append(found, parquet.Printable(name))
+		}
+		if len(names) > shownColumns {
+			found = append(found, "…")
+		}
+		return nil, input.Bad(input.ErrMissing, "there is no column %q: found %s; expected %s: give a file that sfstat batch wrote", name, strings.Join(found, ", "), strings.Join(expected, ", "))
+	}
+	return at, nil
+}
+
+// readCells hands on the rows of a table whose columns are at these places.
+func readCells(next func() ([]string, error), at []int, each func(*findings.Row) error) error {
+	own := make([]string, len(at))
 	for n := 1; ; n++ {
 		cells, err := next()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
-		var row findings.Row
-		if err == nil {
-			err = flatrow.Set(&row, cells)
+		if err != nil {
+			return fmt.Errorf("row %d: %w (%w)", n, err, input.ErrFormat)
 		}
+		for i, k := range at {
+			own[i] = cells[k]
+		}
+		var row findings.Row
+		err = flatrow.Set(&row, own)
 		if err == nil && !json.Valid([]byte(row.Stages)) {
-			err = fmt.Errorf("%q is no JSON object", row.Stages)
+			err = fmt.Errorf("column stages is %q, no JSON object", row.Stages)
 		}
 		if err != nil {
-			return input.Bad(input.ErrFormat, "row %d: %v", n, err)
+			return input.Bad(input.ErrFormat, "row %d, %v", n, err)
 		}
 		if err := each(&row); err != nil {
 			return err
@@ -140,14 +174,17 @@ func readParquet(f *os.File, path string, each func(*findings.Row) error) error 
 	if is, _ := file.Meta(findingsMark.Key); is != findingsMark.Schema {
 		return input.Bad(input.ErrFormat, "no findings of sfstat batch (%s): %s is %q", findingsMark.Schema, findingsMark.Key, is)
 	}
-	for i, name := range flatrow.Columns[findings.Row]() {
-		if i >= len(file.Columns()) || file.Columns()[i].Name != name {
-			return input.Bad(input.ErrMissing, "column %d is not %q", i+1, name)
-		}
+	var names []string
+	for _, leaf := range file.Columns() {
+		names = append(names, leaf.Name)
 	}
-	rows, err := file.Text(func(int) bool { return true })
+	at, err := places(names)
 	if err != nil {
 		return err
 	}
-	return readCells(rows.Next, each)
+	rows, err := file.Text(func(column int) bool { return slices.Contains(at, column) })
+	if err != nil {
+		return err
+	}
+	return readCells(rows.Next, at, each)
 }

@@ -1,10 +1,18 @@
 package batch
 
 import (
+	"bytes"
+	"encoding/csv"
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/parquet-go/parquet-go"
 
 	"github.com/sfstat/sfstat/batch/findings"
 	"github.com/sfstat/sfstat/internal/bug"
@@ -66,6 +74,82 @@ func TestReason(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			if got := reason("a.csv", c.err); got != c.want {
 				t.Errorf("%q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// TestColumns: columns of findings are found by their names, in any order and among others; one that is missing is named.
+func TestColumns(t *testing.T) {
+	kind := "rank"
+	want := findings.Row{Folder: "f", Run: "r", Steps: 7, Stages: `{"x":1}`, Kind: &kind}
+	columns, cells := flatrow.Columns[findings.Row](), flatrow.Cells(&want)
+	table := func(rows ...[]string) []byte {
+		var b bytes.Buffer
+		_ = csv.NewWriter(&b).WriteAll(rows)
+		return b.Bytes()
+	}
+	with := func(column, text string) []string {
+		out := slices.Clone(cells)
+		out[slices.Index(columns, column)] = text
+		return out
+	}
+	reversed := func(list []string) []string {
+		out := slices.Clone(list)
+		slices.Reverse(out)
+		return out
+	}
+	// packed is the row with the fields of the type, as far as it has them.
+	packed := func(fields ...reflect.StructField) []byte {
+		v := reflect.New(reflect.StructOf(fields)).Elem()
+		for i, f := range fields {
+			if from := reflect.ValueOf(want).FieldByName(f.Name); from.IsValid() {
+				v.Field(i).Set(from)
+			}
+		}
+		var b bytes.Buffer
+		w := parquet.NewWriter(&b, parquet.SchemaOf(v.Interface()), parquet.KeyValueMetadata(findingsMark.Key, findingsMark.Schema))
+		if err := errors.Join(w.Write(v.Interface()), w.Close()); err != nil {
+			t.Fatal(err)
+		}
+		return b.Bytes()
+	}
+	fields := reflect.VisibleFields(reflect.TypeFor[findings.Row]())
+	backward := slices.Clone(fields)
+	slices.Reverse(backward)
+	note := reflect.StructField{Name: "Note", Type: reflect.TypeFor[string](), Tag: `parquet:"note"`}
+	for _, c := range []struct {
+		name, file string
+		text       []byte
+		err        string // a pattern, "" for none
+	}{
+		{"as written", "a.csv", table(columns, cells), ""},
+		{"one more", "a.csv", table(append(slices.Clip(columns), "note"), append(slices.Clip(cells), "x")), ""},
+		{"another order", "a.csv", table(reversed(columns), reversed(cells)), ""},
+		{"one less", "a.csv", table(columns[1:], cells[1:]), `there is no column "folder": found file, run, .*; expected folder, file, `},
+		{"no number", "a.csv", table(columns, cells, with("steps", "many")), `row 2, column steps is "many": `},
+		{"no object", "a.csv", table(columns, with("stages", "x")), `row 1, column stages is "x", no JSON object`},
+		{"as written", "a.parquet", packed(fields...), ""},
+		{"one more", "a.parquet", packed(append(slices.Clip(fields), note)...), ""},
+		{"one more before", "a.parquet", packed(append([]reflect.StructField{note}, fields...)...), ""},
+		{"another order", "a.parquet", packed(backward...), ""},
+		{"one less", "a.parquet", packed(fields[1:]...), `there is no column "folder": found file, run, .*; expected folder, file, `},
+	} {
+		t.Run(c.file+" "+c.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), c.file)
+			if err := os.WriteFile(path, c.text, 0o666); err != nil {
+				t.Fatal(err)
+			}
+			var got []findings.Row
+			err := readFindings(path, func(r *findings.Row) error { got = append(got, *r); return nil })
+			if c.err != "" {
+				if err == nil || !regexp.MustCompile(c.err).MatchString(err.Error()) {
+					t.Errorf("%v, want %s", err, c.err)
+				}
+				return
+			}
+			if diff := cmp.Diff([]findings.Row{want}, got); err != nil || diff != "" {
+				t.Error(err, diff)
 			}
 		})
 	}

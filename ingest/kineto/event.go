@@ -1,6 +1,9 @@
 package kineto
 
-import "bytes"
+import (
+	"bytes"
+	"encoding/binary"
+)
 
 // event is what is taken of one trace event. Its slices point into the buffer.
 type event struct {
@@ -13,6 +16,65 @@ type event struct {
 	hasDur    bool
 	badTime   bool
 	lenient   bool // strings are looked at twice for where they end
+}
+
+// The keys of interest with their closing quotes, as little-endian numbers.
+const (
+	keyPh   = 'p' | 'h'<<8 | '"'<<16
+	keyTs   = 't' | 's'<<8 | '"'<<16
+	keyPid  = 'p' | 'i'<<8 | 'd'<<16 | '"'<<24
+	keyTid  = 't' | 'i'<<8 | 'd'<<16 | '"'<<24
+	keyCat  = 'c' | 'a'<<8 | 't'<<16 | '"'<<24
+	keyDur  = 'd' | 'u'<<8 | 'r'<<16 | '"'<<24
+	keyName = 'n' | 'a'<<8 | 'm'<<16 | 'e'<<24 | '"'<<32
+	keyArgs = 'a' | 'r'<<8 | 'g'<<16 | 's'<<24 | '"'<<32
+)
+
+// member is which member of an event a key is.
+type member uint8
+
+const (
+	otherMember member = iota
+	memberPh
+	memberTs
+	memberPid
+	memberTid
+	memberCat
+	memberDur
+	memberName
+	memberArgs
+)
+
+// keyAt tells the key whose text begins at i and what it takes with its
+// closing quote; taken 0: it must be looked for.
+func keyAt(b []byte, i int) (m member, taken int) {
+	if i+8 > len(b) {
+		return otherMember, 0
+	}
+	k := binary.LittleEndian.Uint64(b[i:])
+	switch k & 0xFFFFFF {
+	case keyPh:
+		return memberPh, 3
+	case keyTs:
+		return memberTs, 3
+	}
+	switch k & 0xFFFFFFFF {
+	case keyPid:
+		return memberPid, 4
+	case keyTid:
+		return memberTid, 4
+	case keyCat:
+		return memberCat, 4
+	case keyDur:
+		return memberDur, 4
+	}
+	switch k & 0xFFFFFFFFFF {
+	case keyName:
+		return memberName, 5
+	case keyArgs:
+		return memberArgs, 5
+	}
+	return otherMember, 0
 }
 
 // read reads the event that b begins with, an opening brace first. It returns
@@ -35,12 +97,15 @@ func (e *event) read(b []byte) (int, state) {
 		default:
 			return 0, damaged
 		}
-		end, st := stringEnd(b, i)
-		if st != whole {
-			return 0, st
+		which, n := keyAt(b, i+1)
+		if n == 0 {
+			end, st := stringEnd(b, i)
+			if st != whole {
+				return 0, st
+			}
+			n = end - i - 1
 		}
-		key := b[i+1 : end-1]
-		i = skipSpace(b, end)
+		i = skipSpace(b, i+1+n)
 		if i >= len(b) {
 			return 0, short
 		}
@@ -51,7 +116,7 @@ func (e *event) read(b []byte) (int, state) {
 		if i >= len(b) {
 			return 0, short
 		}
-		n, st := e.value(key, b[i:])
+		n, st := e.value(which, b[i:])
 		if st != whole {
 			return 0, st
 		}
@@ -66,10 +131,10 @@ func (e *event) read(b []byte) (int, state) {
 }
 
 // value reads the value of a member, which b begins with.
-func (e *event) value(key, b []byte) (int, state) {
-	if isStart := string(key) == "ts"; isStart || string(key) == "dur" {
+func (e *event) value(which member, b []byte) (int, state) {
+	if which == memberTs || which == memberDur {
 		if ns, n := nanos(b); n > 0 && n < len(b) {
-			if isStart {
+			if which == memberTs {
 				e.ts, e.hasTime = ns, true
 			} else {
 				e.dur, e.hasDur = ns, true
@@ -82,24 +147,24 @@ func (e *event) value(key, b []byte) (int, state) {
 		return n, st
 	}
 	v := b[:n]
-	switch string(key) {
-	case "ph":
+	switch which {
+	case memberPh:
 		if p := text(v); len(p) > 0 {
 			e.phase = p[0]
 		}
-	case "cat":
+	case memberCat:
 		e.cat = text(v)
-	case "name":
+	case memberName:
 		e.name = text(v)
-	case "pid":
+	case memberPid:
 		e.pid = v
-	case "tid":
+	case memberTid:
 		e.tid = v
-	case "args":
+	case memberArgs:
 		if len(v) > 0 && v[0] == '{' {
 			e.args = v
 		}
-	case "ts", "dur":
+	case memberTs, memberDur:
 		e.badTime = true
 	}
 	return n, whole

@@ -3,7 +3,9 @@ package align
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
+	"sort"
 
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
@@ -110,9 +112,9 @@ func byLaunch(kernels []comms.Kernel) (list []*comms.Kernel) {
 
 // launchedWithin is those of kernels, sorted by launch, that were launched within so much of a time.
 func launchedWithin(kernels []*comms.Kernel, at, within int64) []*comms.Kernel {
-	launch := func(k *comms.Kernel, t int64) int { return cmp.Compare(k.Launch, t) }
-	from, _ := slices.BinarySearchFunc(kernels, at-within, launch)
-	to, _ := slices.BinarySearchFunc(kernels, at+within+1, launch)
+	first, last := max(at, math.MinInt64+within)-within, min(at, math.MaxInt64-within)+within
+	from := sort.Search(len(kernels), func(i int) bool { return kernels[i].Launch >= first })
+	to := sort.Search(len(kernels), func(i int) bool { return kernels[i].Launch > last })
 	return kernels[from:to]
 }
 

@@ -6,6 +6,7 @@ package findings
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -245,6 +246,14 @@ func runRow(at Where, v *diagnose.RunVerdict) Row {
 	return row
 }
 
+// finite is a number, nil where it is none that JSON has.
+func finite(x float64) *float64 {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return nil
+	}
+	return &x
+}
+
 // with is the row of a finding of the run.
 func (r Row) with(f *diagnose.Finding, place int) Row {
 	text := func(s string) *string {
@@ -263,15 +272,14 @@ func (r Row) with(f *diagnose.Finding, place int) Row {
 		r.LocalRank = whole(*f.LocalRank)
 	}
 	r.Host, r.Role, r.Stage, r.Group = text(f.Host), text(f.Role), text(f.Stage), text(f.Group)
-	gain, run := f.Gain, f.RunGain
 	excess, explained := f.Excess, f.Explained
-	r.Gain, r.RunGain, r.Excess, r.Explained = &gain, &run, &excess, &explained
+	r.Gain, r.RunGain, r.Excess, r.Explained = finite(f.Gain), finite(f.RunGain), &excess, &explained
 	r.Struck, r.Of, r.Pattern = whole(f.Struck.Count), whole(f.Struck.Of), text(f.Struck.Pattern.String())
 	if first, last := f.Struck.First, f.Struck.Last; first >= 0 {
 		r.First, r.Last = &first, &last
 	}
 	if last, ok := evidence.Find[evidence.LastToArrive](f.Evidence); ok {
-		r.P = &last.P
+		r.P = finite(last.P)
 	}
 	return r
 }

@@ -179,6 +179,8 @@ func parseShare(text string) (any, error) {
 	switch {
 	case err != nil:
 		return nil, err
+	case math.IsNaN(x) || math.IsInf(100*x, 0):
+		return nil, strconv.ErrRange
 	case percent:
 		x /= 100
 	case x > 1:

@@ -1,6 +1,8 @@
 package csv
 
 import (
+	"io"
+
 	"github.com/sfstat/sfstat/internal/parquet"
 	"github.com/sfstat/sfstat/trace/input"
 )
@@ -48,7 +50,7 @@ type parquetRows struct {
 	*parquet.Text
 	file *parquet.File
 	name string
-	row  int64 // that was returned last, from 1
+	row  int64 // that was returned last or failed, from 1
 }
 
 func (p *parquetRows) Header() ([]string, error) {
@@ -67,7 +69,7 @@ func (p *parquetRows) Header() ([]string, error) {
 
 func (p *parquetRows) Next() ([]string, error) {
 	cells, err := p.Text.Next()
-	if err == nil {
+	if err != io.EOF {
 		p.row++
 	}
 	return cells, err

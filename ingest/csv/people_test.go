@@ -209,6 +209,30 @@ func TestParquet(t *testing.T) {
 	}
 }
 
+// What is wrong with a row of a table in Parquet is at that row.
+func TestParquetPlace(t *testing.T) {
+	type row struct {
+		Step int64 `parquet:"step"`
+		Rank int64 `parquet:"rank"`
+		A    int64 `parquet:"a"`
+	}
+	var file bytes.Buffer
+	w := parquet.NewGenericWriter[row](&file)
+	if _, err := w.Write([]row{{0, 0, 1}, {0, 1, 2}, {1, 0, -3}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r, err := csv.NewParquetReader(own.Input{R: bytes.NewReader(file.Bytes()), Size: int64(file.Len()), Name: "x"}, csv.Options{Unit: csv.Nanoseconds})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err = ingesttest.ReadAll(r); err == nil || !strings.HasPrefix(err.Error(), "x:3[column a]: ") {
+		t.Error(err)
+	}
+}
+
 // Any bytes are windows or an error with a place.
 func FuzzParquet(f *testing.F) {
 	type row struct {

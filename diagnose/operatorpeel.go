@@ -44,7 +44,8 @@ func (j *opJudge) ledger(stage int, values []int64, passes bool, match func(n in
 	for n, node := range nodes {
 		if node.Stage == stage && match(n) {
 			list, _ := kinds.Of(node.Op)
-			if *list = append(*list, n); passes && j.class[n].IsCompute() {
+			*list = append(*list, n)
+			if passes && j.class[n].IsCompute() {
 				l.slots = max(l.slots, len(*list))
 			}
 		}

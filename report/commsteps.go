@@ -51,7 +51,8 @@ func perStepTable(s *comm.Steps) *table.Table {
 				uses[name], order = &use{calls: map[comm.Era]int64{}}, append(order, name)
 			}
 			u := uses[name]
-			if u.calls[x.Era] += o.Calls; x.Era == comm.InStep {
+			u.calls[x.Era] += o.Calls
+			if x.Era == comm.InStep {
 				u.bytes += o.Bytes
 			}
 		}

@@ -322,7 +322,8 @@ func (r *Reader) enter(in *Input, src *metered) (err error) {
 		r.files = append(r.files, packetFile{packet.Stream{Name: in.Path, Open: open, Run: begins.run}, begins, r.meter.expect(in.Bytes)})
 		return nil
 	case in.Format == SQLite:
-		if r.nsight = append(r.nsight, in); r.o.Want == Communication {
+		r.nsight = append(r.nsight, in)
+		if r.o.Want == Communication {
 			return nil
 		}
 	case row.record != nil:

@@ -1,8 +1,6 @@
 package auto
 
-import (
-	"github.com/sfstat/sfstat/ingest"
-)
+import "github.com/sfstat/sfstat/ingest"
 
 // Stored sums up the inputs that windows came from: their bytes as stored, or
 // ingest.UnknownSize where one came through a pipe, and the format of the last.

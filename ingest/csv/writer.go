@@ -77,12 +77,14 @@ func (c *Writer) accept(w *trace.Window) error {
 	}
 	names := append([]string{w.Run}, w.Schema.Stages...)
 	for _, r := range w.Ranks {
-		if names = append(names, r.Host, r.Role.String()); r.LocalRank < -1 {
+		names = append(names, r.Host, r.Role.String())
+		if r.LocalRank < -1 {
 			return input.Bad(input.ErrNegative, "rank %d has the local rank %d", r.ID, r.LocalRank)
 		}
 	}
 	for _, ch := range w.Side {
-		if names = append(names, ch.Name); c.stages != nil && !slices.Contains(c.channels, ch.Name) {
+		names = append(names, ch.Name)
+		if c.stages != nil && !slices.Contains(c.channels, ch.Name) {
 			return input.Bad(ErrSchemaChanged, "window %d of run %q has the side channel %q, this table has %q: write it to another file", w.Index, w.Run, ch.Name, c.channels)
 		}
 	}

@@ -98,7 +98,8 @@ func (m *machine) operand(op byte) (n uint64, err error) {
 		return 0, errShort
 	}
 	b := m.data[m.next:]
-	switch m.next += width; width {
+	m.next += width
+	switch width {
 	case 1:
 		return uint64(b[0]), nil
 	case 2:
@@ -201,7 +202,8 @@ func (m *machine) long(n uint64) error {
 		return errShort
 	}
 	b := m.data[m.next : m.next+int(n)]
-	if m.next += int(n); n > 8 {
+	m.next += int(n)
+	if n > 8 {
 		m.push(value{kind: other})
 		return nil
 	}

@@ -14,9 +14,7 @@
 // cursor over one is an error that says what it is.
 package parquet
 
-import (
-	"strconv"
-)
+import "strconv"
 
 var (
 	encodingNames = [...]string{"PLAIN", "GROUP_VAR_INT", "PLAIN_DICTIONARY", "RLE", "BIT_PACKED",

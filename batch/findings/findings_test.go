@@ -1,6 +1,7 @@
 package findings
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -8,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/sfstat/sfstat/diagnose"
 )
 
 // flagged is a row of a run that a rank on a host delays.
@@ -174,6 +177,18 @@ func TestGPUs(t *testing.T) {
 		}
 		if hosts := s.Hosts(); len(hosts) > 0 {
 			t.Errorf("of runs of one host: %+v", hosts)
+		}
+	}
+}
+
+// TestAbsent: a gain that is no number is absent, so that the row can be written in every format.
+func TestAbsent(t *testing.T) {
+	for _, x := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+		var f diagnose.Finding
+		f.Gain, f.RunGain = x, 0.5
+		row := Row{}.with(&f, 0)
+		if _, err := json.Marshal(row); err != nil || row.Gain != nil || row.RunGain == nil || *row.RunGain != 0.5 {
+			t.Errorf("%v: %v, %v, %v", x, row.Gain, row.RunGain, err)
 		}
 	}
 }

@@ -12,9 +12,6 @@ import (
 	"github.com/sfstat/sfstat/trace/input"
 )
 
-// printGates is the flag of the program that prints gates.
-const printGates = "print-gates"
-
 // printEffectiveGates answers --print-gates.
 func (p *program) printEffectiveGates(c *cli.Context) error {
 	g, err := loadGates(c)

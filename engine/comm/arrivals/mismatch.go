@@ -49,7 +49,7 @@ type Side struct {
 }
 
 // mismatches compares the members of each point; of a group, the first that
-// disagrees, as all after it may be shifted by it. States that differ come last.
+// disagrees, as all after it may be shifted by it. States that differ are compared after all else.
 func (m *matching) mismatches() (out []Mismatch) {
 	type fault struct {
 		*point

@@ -156,12 +156,12 @@ accuracy: build ## docs/accuracy.md and ACCURACY (accuracy.csv): how often verdi
 	  -fixtures fixtures $$([ -e $(SHARED)/data ] && echo -shared $(SHARED)/data) -campaign bin/accuracy/paper -windows 5 -operators 1200 -comparisons 100 $(ACCURACY_MORE) -o $(ACCURACY)
 	$(GO) run ./eval/accuracy page $(ACCURACY) > bin/accuracy/page.md && mv bin/accuracy/page.md docs/accuracy.md
 
-# With duckdb in PYTHON, DuckDB is measured beside it. A small form, elsewhere, and 10 GB:
-# make archives ARCHIVES='-windows 2000 -large 20 -o small.md'
+# With duckdb in PYTHON, DuckDB is measured beside it. A small form, and 10 GB:
+# make archives ARCHIVES='-windows 2000 -large 20'
 # make archives ARCHIVES='-gigabytes 10 -rounds 1'
-archives: build ## bin/archives.md: 100,000 windows with known faults, and large ones, timed, killed and judged (minutes; idle, 1 GB)
+archives: build ## bin/archives.md: sfstat batch on 100,000 windows, and on large ones, timed (minutes; idle, 1 GB)
 	duckdb=$$($(PYTHON) -c 'import duckdb' 2>/dev/null && echo $(PYTHON)); \
-	$(GO) run ./bench/archives -sfstat bin/sfstat -python "$$duckdb" -o bin/archives.md $(ARCHIVES)
+	$(GO) run ./bench/archives -sfstat bin/sfstat -python "$$duckdb" $(ARCHIVES) > bin/archives.tmp && mv bin/archives.tmp bin/archives.md
 
 fuzz: ## every fuzz target for FUZZTIME, at least 1,000 executions each (FUZZ=regexp)
 	CGO_ENABLED=0 $(GO) run ./internal/fuzz -time $(FUZZTIME) -only '$(FUZZ)' -- $(LEAN)

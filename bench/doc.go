@@ -6,5 +6,5 @@
 //
 // eval/accuracy measures not time but how often a verdict is right, groups of a
 // campaign with recorder: [off, on] what the recorder costs a real job;
-// bench/archives what sfstat batch makes of 100,000 windows.
+// bench/archives what sfstat batch takes for 100,000 windows.
 package bench

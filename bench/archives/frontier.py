@@ -11,7 +11,7 @@ import time
 import duckdb
 
 threads, what, folder = sys.argv[1:]
-files = f"'{folder}/*/*.parquet'"
+files = f"'{folder}/*.parquet'"
 db = duckdb.connect(config={"threads": int(threads)})
 db.sql("SET enable_progress_bar = false")  # it would be written among the rows
 columns = [(name, kind) for name, kind, *_ in db.sql(f"DESCRIBE SELECT * FROM {files}").fetchall()]

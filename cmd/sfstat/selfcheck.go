@@ -21,9 +21,7 @@ func (p *program) selfcheck(c *cli.Context) error {
 	if err := noOperands(c); err != nil {
 		return err
 	}
-	trials := c.Int("trials")
-	o := selfcheck.Options{Seed: c.Uint64("seed"), Trials: trials, Simulated: max(1, trials*3/10)}
-	o.Healthy = max(o.Simulated, selfcheck.DefaultOptions().Healthy)
+	o := selfcheck.Options{Seed: c.Uint64("seed"), Trials: c.Int("trials")}
 	rows := selfcheck.Run(o)
 	err := p.publish(c, nil, func(to report.Output) error {
 		if to.Format == report.JSON {

@@ -55,10 +55,10 @@ func first(ranking []int, stage int) bool { return len(ranking) > 0 && ranking[0
 // The frontier charges data; maximum and average are taken in by the wait.
 func syncWait(s *sampler) finding {
 	type outcome struct{ frontier, maximum, average bool }
-	trials := repeat(s, s.Trials, func(rng *rand.Rand) outcome {
+	trials := repeat(s, func(rng *rand.Rand) outcome {
 		w := fixture(rng)
 		delay(rng, w, dataStage, backwardStage)
-		r := analyze(w, frontier.CutStep)
+		r := byStep(w)
 		return outcome{first(r.Routing, dataStage), first(r.Baselines[frontier.StageMax].Ranking, dataStage),
 			first(r.Baselines[frontier.StageMean].Ranking, dataStage)}
 	})
@@ -78,10 +78,10 @@ func exposed(rng *rand.Rand) *trace.Window {
 }
 
 func directExposure(s *sampler) finding {
-	return every(repeat(s, s.Trials, func(rng *rand.Rand) bool {
-		r := analyze(exposed(rng), frontier.CutStep)
+	return every(s, func(rng *rand.Rand) bool {
+		r := byStep(exposed(rng))
 		return slices.Contains(r.Labels, labels.DirectExposure) && r.Leader.Stage == lastStage
-	}))
+	})
 }
 
 // The downgrades take from a window what a strong label needs.
@@ -133,9 +133,9 @@ func microstepsSummed(rng *rand.Rand) *trace.Window {
 // downgrade passes when every window has the label and none a strong one.
 func downgrade(l labels.Label, window func(*rand.Rand) *trace.Window) func(*sampler) finding {
 	return func(s *sampler) finding {
-		return every(repeat(s, s.Trials, func(rng *rand.Rand) bool {
-			r := analyze(window(rng), frontier.CutStep)
+		return every(s, func(rng *rand.Rand) bool {
+			r := byStep(window(rng))
 			return slices.Contains(r.Labels, l) && !r.Strong()
-		}))
+		})
 	}
 }

@@ -12,16 +12,14 @@ import (
 // telescoping: in every cut the advances are not negative and sum to the
 // makespan; and the makespan of the step cut is what the durations say.
 func telescoping(s *sampler) finding {
-	errors := repeat(s, s.Trials, func(rng *rand.Rand) int64 {
+	errors := repeat(s, func(rng *rand.Rand) int64 {
 		w, worst := randomWindow(rng), int64(0)
 		for _, by := range []frontier.Cut{frontier.CutStep, frontier.CutCarried, frontier.CutSync, frontier.CutAuto} {
 			o := frontier.Options{Cut: by, SyncAfter: w.Schema.Stages[rng.IntN(len(w.Schema.Stages))]}
-			a := must(frontier.Analyze(w, o))
-			worst = max(worst, unaccounted(a.Main))
+			worst = max(worst, unaccounted(analyze(w, o)))
 		}
 		w.Wall = nil
-		a := analyze(w, frontier.CutStep)
-		return max(worst, distance(a.Makespan, longest(w)))
+		return max(worst, distance(byStep(w).Makespan, longest(w)))
 	})
 	worst := slices.Max(errors)
 	return finding{fmt.Sprintf("%d ns over %d matrices", worst, s.Trials), worst == 0}
@@ -106,10 +104,10 @@ func proposition(s *sampler, of func(*trace.Window, sums, int64) bound, low, hig
 	var trials [3][]bound
 	violated := 0
 	for i, shape := range []func(*trace.Window){func(*trace.Window) {}, low, high} {
-		trials[i] = repeat(s, s.Trials, func(rng *rand.Rand) bound {
+		trials[i] = repeat(s, func(rng *rand.Rand) bound {
 			w := randomStep(rng)
 			shape(w)
-			return of(w, sumsOf(w), analyze(w, frontier.CutStep).Makespan)
+			return of(w, sumsOf(w), byStep(w).Makespan)
 		})
 		violated += tally(trials[i], bound.violated)
 	}
@@ -123,7 +121,7 @@ func proposition(s *sampler, of func(*trace.Window, sums, int64) bound, low, hig
 // full ε, which is what reaches the bound.
 func clockError(s *sampler) finding {
 	const ε = 1000 // ns
-	worst := repeat(s, s.Trials, func(rng *rand.Rand) float64 {
+	worst := repeat(s, func(rng *rand.Rand) float64 {
 		w := randomStep(rng)
 		for i := range w.Durations {
 			w.Durations[i] += ε
@@ -141,9 +139,7 @@ func clockError(s *sampler) finding {
 			}
 			measured.Durations[i] += e
 		}
-		before := analyze(w, frontier.CutStep)
-		after := analyze(&measured, frontier.CutStep)
-		return worstError(before, after, ε)
+		return worstError(byStep(w), byStep(&measured), ε)
 	})
 	most := slices.Max(worst)
 	return finding{fmt.Sprintf("%.3f", most), most <= 1}

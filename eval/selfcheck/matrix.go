@@ -1,6 +1,7 @@
 package selfcheck
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -69,13 +70,19 @@ func randomStep(rng *rand.Rand) *trace.Window {
 	return w
 }
 
-// analyze is the account of a window by one cut, without model fit.
-func analyze(w *trace.Window, cut frontier.Cut) *frontier.Result {
-	if err := w.Validate(); err != nil {
-		panic(impossible{err})
+// analyze is the account of a window without model fit. That of a window made here cannot fail.
+func analyze(w *trace.Window, o frontier.Options) *frontier.Result {
+	o.ModelFit = frontier.FitNone
+	a, err := frontier.Analyze(w, o)
+	if err = cmp.Or(w.Validate(), err); err != nil {
+		panic(err)
 	}
-	a := must(frontier.Analyze(w, frontier.Options{Cut: cut, ModelFit: frontier.FitNone}))
 	return a.Main
+}
+
+// byStep is the account that the paper's statements are about.
+func byStep(w *trace.Window) *frontier.Result {
+	return analyze(w, frontier.Options{Cut: frontier.CutStep})
 }
 
 // sums are what the bounds of one step are about, worked out from its durations alone.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/cmd/sfstat/internal/inventory"
-	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/internal/ordered"
@@ -20,8 +19,7 @@ import (
 type inspection struct {
 	Inputs []inspectedInput `json:"inputs"`
 	inventory.Inventory
-	Communication *inventory.Communication `json:"communication"` // null where there are neither logs of NCCL nor dumps of its Inspector
-	Problems      []inspectedProblem       `json:"problems"`
+	Problems []inspectedProblem `json:"problems"`
 
 	entered map[string]string // what files of calls that ranks entered hold, by path
 }
@@ -77,13 +75,7 @@ func (i *inspection) add(item auto.Item) error {
 	case item.Comm != nil:
 		if e := i.AddEntered(item.Comm); e != nil {
 			i.entered[item.Path] = enteredWords(e)
-			return nil
 		}
-		r, err := comm.Analyze(item.Comm, comm.Options{})
-		if err != nil {
-			return badInput(err)
-		}
-		i.Communication = inventory.CommunicationOf(r)
 	}
 	return nil
 }
@@ -91,10 +83,8 @@ func (i *inspection) add(item auto.Item) error {
 // holds says what an input contributed.
 func (i *inspectedInput) holds() string {
 	switch {
-	case i.Format == auto.NCCLLog.String():
-		return "calls of NCCL"
-	case i.Format == auto.InspectorDump.String():
-		return "records of calls"
+	case i.Format == auto.NCCLLog.String(), i.Format == auto.InspectorDump.String():
+		return "calls of NCCL, which sfstat comm lists"
 	case i.entered != "":
 		return i.entered
 	case i.monitors:
@@ -157,45 +147,37 @@ func (i *inspection) tables() []*table.Table {
 		add(in, each.Path, as, cmp.Or(report.Size(each.Bytes), "unknown"), each.holds())
 	}
 	out := []*table.Table{in, runTable(i.Runs), traceTable(i.Traces), enteredTable(i.Entered)}
-	if i.Communication != nil {
-		out = append(out, commFacts(i.Communication))
-	}
-	var notes, lacks ordered.List[[2]string, []string] // runs, by what is said of them
-	about := func(run string, n []inventory.Note, needs []inventory.Need) {
-		for _, x := range n {
-			sayOf(&notes, run, x.Kind, x.Text)
-		}
-		for _, x := range needs {
-			sayOf(&lacks, run, x.Analysis, x.Lacks)
-		}
-	}
+	var notes ordered.List[[2]string, []string] // runs, by what is said of them
 	for k := range i.Runs {
-		about(i.Runs[k].Run, i.Runs[k].Notes, i.Runs[k].Needs)
+		sayOf(&notes, i.Runs[k].Run, i.Runs[k].Notes)
 	}
 	for _, o := range i.Traces {
-		about(o.Run, o.Notes, o.Needs)
+		sayOf(&notes, o.Run, o.Notes)
 	}
 	refused := listing("refused", "path", "why")
 	for _, problem := range i.Problems {
 		add(refused, problem.Path, problem.Error)
 	}
-	out = append(out, stageTable(i.Runs), operatorTable(i.Traces), sayings("incomplete", "kind", notes.All), sayings("lacks", "for", lacks.All), refused)
+	out = append(out, stageTable(i.Runs), operatorTable(i.Traces), noteTable(notes.All), refused)
 	return slices.DeleteFunc(out, func(t *table.Table) bool { return len(t.Rows) == 0 && t != in })
 }
 
-// sayOf notes of a run what is said of several once: of what, and the sentence.
-func sayOf(all *ordered.List[[2]string, []string], run, of, what string) {
-	x, first := all.Of([2]string{of, what})
-	if first {
-		*x = []string{of, what}
-	}
-	if !slices.Contains((*x)[2:], run) {
-		*x = append(*x, run)
+// sayOf notes of a run what is said of several once: the kind, and the sentence.
+func sayOf(all *ordered.List[[2]string, []string], run string, notes []inventory.Note) {
+	for _, n := range notes {
+		x, first := all.Of([2]string{n.Kind, n.Text})
+		if first {
+			*x = []string{n.Kind, n.Text}
+		}
+		if !slices.Contains((*x)[2:], run) {
+			*x = append(*x, run)
+		}
 	}
 }
 
-func sayings(title, of string, all [][]string) *table.Table {
-	t := listing(title, "run", of, "what")
+// noteTable has a line for each thing that is incomplete.
+func noteTable(all [][]string) *table.Table {
+	t := listing("incomplete", "run", "kind", "what")
 	for _, x := range all {
 		run := x[2]
 		if n := len(x) - 2; n > 1 {

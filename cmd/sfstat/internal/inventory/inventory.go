@@ -1,10 +1,9 @@
 // Package inventory says what inputs hold before anything is analysed: runs,
 // windows, steps, ranks, roles, stages, side channels, operators and their
-// groups, what is incomplete, and which analyses that leaves out.
+// groups, and what is incomplete.
 //
 // Times are in nanoseconds. Counts of steps, ranks and samples are sums over
-// the windows of a run; operator traces are counted each by itself. Nothing is judged: a need says what an analysis asks
-// for and these windows, or this trace, lack.
+// the windows of a run; operator traces are counted each by itself. Nothing is judged.
 package inventory
 
 import (
@@ -41,12 +40,10 @@ type Run struct {
 	Wall       int         `json:"windows_with_wall_time"`
 	Side       []Channel   `json:"side_channels"`
 	Notes      []Note      `json:"notes"`
-	Needs      []Need      `json:"lacks"`
 
 	missing map[int]bool
 	hosts   map[string]bool
 	ranks   map[int]trace.Rank
-	failed  bool
 }
 
 // Group is a role group and the ranks in it.
@@ -77,12 +74,6 @@ type Note struct {
 	Windows int    `json:"windows"`
 }
 
-// Need is an analysis that asks for more than the run recorded.
-type Need struct {
-	Analysis string `json:"analysis"`
-	Lacks    string `json:"lacks"`
-}
-
 // entry is the first of a list that is meant, or a fresh one at its end.
 func entry[T any](list *[]T, meant func(*T) bool, fresh T) *T {
 	for i := range *list {
@@ -104,7 +95,6 @@ func (inv *Inventory) Add(w *trace.Window) {
 	r.LastStep = max(r.LastStep, w.FirstStep+int64(w.Steps())-1)
 	r.WorldSize = max(r.WorldSize, w.WorldSize)
 	r.Reporting = [2]int{min(r.Reporting[0], len(w.Ranks)), max(r.Reporting[1], len(w.Ranks))}
-	r.failed = r.failed || len(w.GatherFailed) > 0
 	if w.Wall != nil {
 		r.Wall++
 	}
@@ -179,7 +169,6 @@ func (inv *Inventory) Finish() {
 		r.Missing = trace.RankList(slices.Sorted(maps.Keys(r.missing)))
 		r.Hosts = len(r.hosts)
 		r.group()
-		r.Needs = r.needs(inv.Traces)
 	}
 }
 

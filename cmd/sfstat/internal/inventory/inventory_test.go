@@ -2,7 +2,6 @@ package inventory
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/sfstat/sfstat/trace"
@@ -55,48 +54,5 @@ func TestRunIsSummedOverItsWindows(t *testing.T) {
 	}
 	if n := r.Notes; len(n) != 1 || n[0].Kind != "missing_ranks" || n[0].Windows != 1 {
 		t.Errorf("notes %+v", n)
-	}
-}
-
-func lacks(r *Run) string {
-	var all []string
-	for _, n := range r.Needs {
-		all = append(all, n.Lacks)
-	}
-	return strings.Join(all, "\n")
-}
-
-func TestNeedsFollowFromWhatIsThere(t *testing.T) {
-	complete := func() *trace.Window {
-		return &trace.Window{Run: "a", WorldSize: 2, Schema: trace.Schema{Stages: []string{"x_cpu_wall"}},
-			Ranks: ranks(t, 0, 1), Durations: []int64{1, 1}, Wall: []int64{1, 1},
-			Side: []trace.SideChannel{{Name: "x_cuda_event_ms", Samples: []trace.Sample{{Ready: true}}}}}
-	}
-	cases := []struct {
-		name string
-		less func(*trace.Window)
-		want string
-	}{
-		{"one rank", func(w *trace.Window) { *w = *w.Select([]int{0}) }, "one rank reported"},
-		{"missing rank", func(w *trace.Window) { w.WorldSize = 3 }, "lack ranks 2"},
-		{"gather failed", func(w *trace.Window) { w.GatherFailed = []int{1} }, "could not gather"},
-		{"no wall time", func(w *trace.Window) { w.Wall = nil }, "no wall time"},
-		{"no roles", func(w *trace.Window) { w.Ranks[1].Role = nil }, "no roles are declared"},
-		{"no device events", func(w *trace.Window) { w.Side = nil }, "no device-event channel"},
-		{"no ready event", func(w *trace.Window) { w.Side[0].Samples[0].Ready = false }, "no device-event channel"},
-	}
-	sum := func(w *trace.Window) *Run {
-		var inv Inventory
-		inv.Add(w)
-		inv.Finish()
-		return &inv.Runs[0]
-	}
-	whole := lacks(sum(complete()))
-	for _, c := range cases {
-		w := complete()
-		c.less(w)
-		if got := lacks(sum(w)); !strings.Contains(got, c.want) || strings.Contains(whole, c.want) {
-			t.Errorf("%s: %q, expected %q, which a complete window does not lack: %q", c.name, got, c.want, whole)
-		}
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/operator"
 )
 
@@ -29,10 +28,6 @@ type Trace struct {
 	StepClock  bool     `json:"step_clock"` // starts count from the beginning of each step
 	Names      []OpName `json:"names"`
 	Notes      []Note   `json:"notes"`
-	Needs      []Need   `json:"lacks"`
-
-	launched     bool // a profiler told what launched its operators
-	microbatches bool
 }
 
 // OpName is one name of operators.
@@ -74,12 +69,10 @@ func (inv *Inventory) AddTrace(path string, o *operator.Trace) {
 	t := &Trace{Run: o.Run, Path: path, Workers: len(o.Ranks), Steps: len(o.Steps), FirstStep: o.Steps[0], LastStep: o.Steps[len(o.Steps)-1],
 		Layout: o.Layout, Operators: o.Len(), Units: o.Units, Resolution: o.Resolution, StepClock: o.StepClock,
 		Missing: absent(o), Notes: []Note{}}
-	t.launched = o.Launch != nil
 	t.addOperators(o)
 	for _, n := range o.Notes {
 		t.Notes = append(t.Notes, Note{Kind: n.Kind.String(), Text: n.Text})
 	}
-	t.Needs = t.needs()
 	inv.Traces = append(inv.Traces, t)
 }
 
@@ -91,7 +84,6 @@ func (t *Trace) addOperators(o *operator.Trace) {
 		n := &t.Names[at]
 		n.Count++
 		n.TotalNS += o.Dur[row]
-		t.microbatches = t.microbatches || o.Microbatch[row] >= 0
 		if o.Group[row] >= 0 {
 			t.Joined++
 		}
@@ -104,26 +96,6 @@ func (t *Trace) addOperators(o *operator.Trace) {
 		}
 	}
 	slices.SortStableFunc(t.Names, func(a, b OpName) int { return cmp.Or(cmp.Compare(b.TotalNS, a.TotalNS), cmp.Compare(a.Name, b.Name)) })
-}
-
-// unknown are the names without a part in the schedule.
-func (t *Trace) unknown() []string {
-	var names []string
-	for _, n := range t.Names {
-		if n.Kind == UnknownKind {
-			names = append(names, n.Name)
-		}
-	}
-	return names
-}
-
-// named lists names, not too many.
-func named(names []string, between string) string {
-	const most = 8
-	if n := len(names) - most; n > 0 {
-		names = append(names[:most:most], fmt.Sprintf("and %d more", n))
-	}
-	return strings.Join(names, between)
 }
 
 // absent names the places of the layout where no rank recorded anything.
@@ -141,32 +113,9 @@ func absent(o *operator.Trace) string {
 			}
 		}
 	}
-	return named(places, " ")
-}
-
-// coarse is a resolution, in nanoseconds, from which on short operators and
-// launch delays are rounding more than anything else.
-const coarse = 1000
-
-// needs lists what analyses ask for and the trace lacks, the most far-reaching
-// first.
-func (t *Trace) needs() []Need {
-	var out needs
-	has := func(kind input.NoteKind) bool {
-		return slices.ContainsFunc(t.Notes, func(n Note) bool { return n.Kind == kind.String() })
+	const most = 8
+	if n := len(places) - most; n > 0 {
+		places = append(places[:most:most], fmt.Sprintf("and %d more", n))
 	}
-	out.lacks(t.Workers < 2, "which worker is slow", "one worker recorded: there is nobody to compare it with")
-	out.lacks(t.Missing != "", "replay, blame", "workers are missing: %s", t.Missing)
-	out.lacks(has(input.NoteUnjoined), "replay, blame, wait and transfer", "communication is not joined, so that waiting cannot be told from work")
-	kernels := !slices.ContainsFunc(t.Names, func(n OpName) bool { return n.Kind != UnknownKind })
-	out.lacks(kernels, "replay", "a profiler's kernels: what waits for what is not in them")
-	out.lacks(!kernels && len(t.unknown()) > 0, "replay", "no place in the schedule is known for %s", named(t.unknown(), ", "))
-	out.lacks(t.Workers > 1 && t.Layout.DP == 1, "comparison with peers", "one replica: no two workers do the same work")
-	out.lacks(t.Steps < 2, "how steady a finding is", "one step")
-	out.lacks(!kernels && !t.microbatches, "uneven microbatches", "operators do not tell their microbatch")
-	out.lacks(t.StepClock && t.Steps > 1, "time between steps", "each step has its own zero of time")
-	out.lacks(t.Resolution >= coarse, "short operators, launch delays", "times are good to %d ns", t.Resolution)
-	out.lacks(t.Layout.TP*t.Layout.DSP > 1, "which rank of a worker", "%d ranks are recorded as one worker", t.Layout.TP*t.Layout.DSP)
-	out.lacks(!t.launched, "which kernel, which host call", "operators have a name and a time; kernels need a profiler trace")
-	return out
+	return strings.Join(places, " ")
 }

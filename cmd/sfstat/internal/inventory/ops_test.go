@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/trace"
-	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/operator"
 )
 
@@ -60,41 +59,15 @@ func TestTraceIsSummed(t *testing.T) {
 	}
 }
 
-func TestNeedsOfTraces(t *testing.T) {
-	cases := []struct {
-		name string
-		less func(*operator.Trace)
-		want string
-	}{
-		{"one worker", func(o *operator.Trace) { o.Ranks = o.Ranks[:1] }, "one worker recorded"},
-		{"missing workers", func(o *operator.Trace) { o.Ranks = slices.Delete(o.Ranks, 1, 3) }, "workers are missing: dp=0,pp=1 dp=1,pp=0"},
-		{"many missing workers", func(o *operator.Trace) { o.Layout.DP = 9 }, "dp=5,pp=0 dp=5,pp=1 and 6 more"},
-		{"not joined", func(o *operator.Trace) { o.Notes = []input.Note{{Kind: input.NoteUnjoined, Text: "x"}} }, "waiting cannot be told from work"},
-		{"an unknown name", func(o *operator.Trace) { o.Names[3] = "attention" }, "no place in the schedule is known for attention"},
-		{"one replica", func(o *operator.Trace) { o.Layout.DP = 1 }, "no two workers do the same work"},
-		{"one step", func(o *operator.Trace) { o.Steps = o.Steps[:1] }, "one step"},
-		{"no microbatches", func(o *operator.Trace) {
-			for i := range o.Microbatch {
-				o.Microbatch[i] = -1
-			}
-		}, "do not tell their microbatch"},
-		{"step clock", func(o *operator.Trace) { o.StepClock = true }, "its own zero"},
-		{"coarse times", func(o *operator.Trace) { o.Resolution = 3815 }, "good to 3815 ns"},
-		{"two axes within", func(o *operator.Trace) { o.Layout.DSP = 2 }, "8 ranks are recorded as one worker"},
+func TestMissingWorkersAreNamed(t *testing.T) {
+	o := opTrace(t)
+	o.Ranks = slices.Delete(o.Ranks, 1, 3)
+	if got, want := summed(o).Missing, "dp=0,pp=1 dp=1,pp=0"; got != want {
+		t.Errorf("missing %q, expected %q", got, want)
 	}
-	all := func(o *Trace) string {
-		var lines []string
-		for _, n := range o.Needs {
-			lines = append(lines, n.Lacks)
-		}
-		return strings.Join(lines, "\n")
-	}
-	whole := all(summed(opTrace(t)))
-	for _, c := range cases {
-		o := opTrace(t)
-		c.less(o)
-		if got := all(summed(o)); !strings.Contains(got, c.want) || strings.Contains(whole, c.want) {
-			t.Errorf("%s: %q, expected %q, which a complete trace does not lack: %q", c.name, got, c.want, whole)
-		}
+	o = opTrace(t)
+	o.Layout.DP = 9
+	if got, want := summed(o).Missing, "dp=5,pp=0 dp=5,pp=1 and 6 more"; !strings.HasSuffix(got, want) {
+		t.Errorf("missing %q, expected %q at its end", got, want)
 	}
 }

@@ -468,14 +468,11 @@ func (j *judge) losesUntold(p *arrivals.Place) bool {
 	return p.Repeats && (p.Perhaps || p.Limit == 0 && !p.Unlike && float64(p.Skew) >= j.minGain*float64(max(1, j.entered.Step)))
 }
 
-// locate fills the local rank of a rank, which windows know.
+// locate fills where a rank runs, which windows know.
 func (j *judge) locate(f *Finding) {
 	for _, w := range j.windows {
-		for _, m := range w.Main.Members {
-			if m.ID == *f.Rank && m.LocalRank >= 0 && m.Host != "" {
-				f.Host, f.LocalRank = m.Host, &m.LocalRank
-				return
-			}
+		if f.LocalRank == nil {
+			f.place(w.Main)
 		}
 	}
 }

@@ -64,9 +64,7 @@ func (h heardSuspect) finding() Finding {
 		f.Kind, f.Cause, f.Op, f.Evidence = KindEdge, CauseLink, h.work(), h.slowEvidence()
 	}
 	f.Confidence = evidence.Strong
-	for _, l := range h.lacks() {
-		f.lack(l)
-	}
+	h.lacks(&f)
 	if h.Share < enoughShare {
 		f.Confidence, f.BelowMinGain = evidence.Insufficient, true
 	}
@@ -161,19 +159,13 @@ func (h heardSuspect) lastToEnter() evidence.LastToEnter {
 }
 
 // lacks is why the suspect is not more certain.
-func (h heardSuspect) lacks() (out []evidence.Lack) {
-	lack := func(holds bool, l evidence.Lack) {
-		if holds {
-			out = append(out, l)
-		}
-	}
+func (h heardSuspect) lacks(f *Finding) {
 	slow := h.Late == nil
-	lack(h.Settled == suspects.Open, evidence.Lack{Reason: evidence.FewPeers, AtMost: evidence.Ambiguous, N: 1})
-	lack(h.Settled == suspects.ByLimit, evidence.Lack{Reason: evidence.FewPeers, AtMost: evidence.Supported, N: 1})
-	lack(h.Chance > h.gates.SyncPoint.Significance, evidence.Lack{Reason: evidence.ChanceNotExcluded, AtMost: evidence.Supported, P: h.gates.SyncPoint.Significance})
-	lack(slow && h.limit().Bandwidth == 0, evidence.Lack{Reason: evidence.LimitUnknown, AtMost: evidence.Supported})
-	lack(slow && h.Settled == suspects.ByPeers && h.Worst.Peers == 2, evidence.Lack{Reason: evidence.FewPeers, AtMost: evidence.Supported, N: 2})
-	return out
+	f.lackIf(h.Settled == suspects.Open, evidence.Lack{Reason: evidence.FewPeers, AtMost: evidence.Ambiguous, N: 1})
+	f.lackIf(h.Settled == suspects.ByLimit, evidence.Lack{Reason: evidence.FewPeers, AtMost: evidence.Supported, N: 1})
+	f.lackIf(h.Chance > h.gates.SyncPoint.Significance, evidence.Lack{Reason: evidence.ChanceNotExcluded, AtMost: evidence.Supported, P: h.gates.SyncPoint.Significance})
+	f.lackIf(slow && h.limit().Bandwidth == 0, evidence.Lack{Reason: evidence.LimitUnknown, AtMost: evidence.Supported})
+	f.lackIf(slow && h.Settled == suspects.ByPeers && h.Worst.Peers == 2, evidence.Lack{Reason: evidence.FewPeers, AtMost: evidence.Supported, N: 2})
 }
 
 // next is what to do about it.

@@ -135,11 +135,10 @@ const (
 	PatternConstant             // (nearly) every step
 	PatternIntermittent         // some steps, over the whole run
 	PatternWindow               // one stretch of the run
-	PatternRankToRank           // another rank in each stretch
 	PatternPeriodic             // steps at equal distances
 )
 
-var patternNames = [...]string{"unknown", "constant", "intermittent", "window", "rank_to_rank", "periodic"}
+var patternNames = [...]string{"unknown", "constant", "intermittent", "window", "periodic"}
 
 func (p Pattern) String() string { return enum.Name(patternNames[:], p) }
 

@@ -9,17 +9,15 @@ import (
 // compareGroups says of a role group that does more work whether it takes longer
 // for what the other groups launch as often too. Then it is not how the model
 // was divided, and the group may be called.
-func (j *judge) compareGroups(f *finding) {
-	members := f.members()
-	if f.Cause != CauseMoreWork || len(members) == 0 {
+func (j *judge) compareGroups(f *Finding) {
+	if f.Cause != CauseMoreWork {
 		return
 	}
 	for _, r := range j.across {
-		in := insideOf(r, members[0], "")
+		in := insideOf(r, slices.Min(f.Ranks), "")
 		if in == nil {
 			continue
 		}
-		f.inside = in
 		if len(in.sure) == 0 || 2*in.sureExcess < float64(f.perStep()) {
 			return
 		}
@@ -31,16 +29,4 @@ func (j *judge) compareGroups(f *finding) {
 		}
 		return
 	}
-}
-
-// members are the ranks of the role group of a finding, ascending.
-func (f *finding) members() []int {
-	var ids []int
-	for _, m := range f.best.Members {
-		if m.Role.Group() == f.Group {
-			ids = append(ids, m.ID)
-		}
-	}
-	slices.Sort(ids)
-	return ids
 }

@@ -83,6 +83,13 @@ func (f *Finding) lack(l evidence.Lack) {
 	f.Evidence = append(f.Evidence, l)
 }
 
+// lackIf notes it where that holds.
+func (f *Finding) lackIf(holds bool, l evidence.Lack) {
+	if holds {
+		f.lack(l)
+	}
+}
+
 // sameRank is the index of the finding on the same rank, −1: there is none.
 func sameRank(late []Finding, f *Finding) int {
 	if f.Rank == nil {

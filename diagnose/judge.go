@@ -11,21 +11,19 @@ import (
 	"github.com/sfstat/sfstat/engine/compare"
 	"github.com/sfstat/sfstat/engine/delay"
 	"github.com/sfstat/sfstat/engine/frontier"
-	"github.com/sfstat/sfstat/engine/frontier/labels"
 	"github.com/sfstat/sfstat/engine/gates"
-	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace/health"
 )
 
-// judge collects findings over the windows of a run. The same finding in
-// several windows is one.
+// judge collects the findings of a run.
 type judge struct {
 	*run
 	gates     gates.Gates
 	minGain   float64
 	entered   *arrivals.Result // nil: no entries of calls
 	traffic   *comm.Result     // nil: no calls and kernels of NCCL
-	found     []*finding
+	found     []*Finding
+	byWindow  []*windowed
 	undecided []answer.Undecided
 	// differences from the baseline, by stage; nil without one.
 	differences map[string]compare.Difference
@@ -137,205 +135,13 @@ func (j *judge) observed(v *RunVerdict) []evidence.Observation {
 	return out
 }
 
-// finding is a finding with what is known about it beyond what it shows.
-type finding struct {
-	Finding
-	best     *frontier.Result // the window that the evidence is from
-	bestNs   int64
-	seen     []int   // indices of the windows that show it
-	makespan int64   // of the windows that show it
-	steps    int     // of the windows that show it
-	saved    float64 // ns that fixing it alone saves
-	share    float64 // of the window in which it explains most
-	inside   *inside // what the rank launched in the stage; nil where that was not recorded
-}
-
-// key is what makes two findings the same.
-type key struct {
-	cause Cause
-	kind  Kind
-	rank  int
-	stage string
-	group string
-}
-
-func (f *Finding) key() key {
-	k := key{cause: f.Cause, kind: f.Kind, rank: -1, stage: f.Stage, group: f.Group + f.Host}
-	if f.Rank != nil {
-		k.rank, k.group = *f.Rank, f.Group
-	}
-	return k
-}
-
-// add merges what window w shows: Explained and Gain are of that window. The evidence is that of the
-// window in which the finding is surest, and among those explains most.
-func (j *judge) add(w *frontier.Result, s Finding) {
-	i := slices.IndexFunc(j.found, func(have *finding) bool { return have.key() == s.key() && !have.modelled })
-	if i < 0 {
-		i = len(j.found)
-		j.found = append(j.found, &finding{Finding: s})
-		j.found[i].Explained = 0
-		j.found[i].place(w)
-	}
-	f := j.found[i]
-	// The account is that of a window, or of one of its role groups; parts of a window have its number.
-	for i, have := range j.windows {
-		if have.Main == w || slices.Contains(have.Groups, w) {
-			f.seen = append(f.seen, i)
-			if n := have.Main.Window; !slices.Contains(f.Windows, n) {
-				f.Windows = append(f.Windows, n)
-			}
-		}
-	}
-	f.Explained += s.Explained
-	f.makespan += w.Makespan
-	f.steps += w.Steps
-	f.saved += s.Gain * float64(w.Makespan)
-	f.share = max(f.share, part(w, s.Explained))
-	if f.best == nil || s.Confidence > f.Confidence || s.Confidence == f.Confidence && s.Explained > f.bestNs {
-		f.best, f.bestNs = w, s.Explained
-		f.Confidence, f.Evidence, f.Detail = s.Confidence, s.Evidence, f.seen[len(f.seen)-1]
-	}
-}
-
-// place fills the host and local rank of a rank.
-func (f *finding) place(w *frontier.Result) {
-	if f.Rank == nil {
-		return
-	}
-	for _, m := range w.Members {
-		if m.ID != *f.Rank {
-			continue
-		}
-		f.Host = m.Host
-		if m.LocalRank >= 0 && m.Host != "" {
-			f.LocalRank = &m.LocalRank
-		}
-		if f.Role == "" {
-			f.Role = m.Role.String()
-		}
-	}
-}
-
-// costs computes the cost of the findings that windows show over the run.
-func (j *judge) costs() {
-	whole, steps := 0, 0
-	for _, w := range j.windows {
-		whole, steps = whole+int(w.Main.Makespan), steps+w.Main.Steps
-	}
-	for _, f := range j.found {
-		struck := max(1, f.steps)
-		f.Excess = f.Explained / int64(struck)
-		f.Step = (f.makespan-f.Explained)/int64(struck) + f.Excess
-		f.Score = float64(f.Explained) / float64(max(1, f.makespan))
-		f.Gain = min(1, f.saved/float64(max(1, int64(struck)*f.Step)))
-		f.RunGain = min(1, f.saved/float64(max(1, whole)))
-		f.BelowMinGain = f.share < j.minGain
-		f.Struck = j.struck(f, struck, steps)
-	}
-}
-
-// mostSteps is the part of the steps from which on a fault is constant.
-const mostSteps = 0.8
-
-// struck says which steps of the run a finding struck, of as many: all of the windows that show it.
-func (j *judge) struck(f *finding, n, of int) Struck {
-	s := Struck{Count: n, Of: of, First: -1, Last: -1, Pattern: PatternWindow}
-	for _, i := range f.seen {
-		m := j.windows[i].Main
-		if m.Steps == 0 {
-			continue
-		}
-		if s.First < 0 {
-			s.First = m.FirstStep
-		}
-		s.First, s.Last = min(s.First, m.FirstStep), max(s.Last, m.FirstStep+int64(m.Steps)-1)
-	}
-	if float64(n) >= mostSteps*float64(of) {
-		s.Pattern = PatternConstant
-	}
-	return s
-}
-
-func part(w *frontier.Result, ns int64) float64 { return float64(ns) / float64(max(1, w.Makespan)) }
-
-// device names a rank whose stage is long on the device, where the host does
-// not show it.
-func (j *judge) device(w *frontier.Result) {
-	d := w.Device
-	if d == nil || len(d.Stages) == 0 || w.Steps == 0 || w.Makespan == 0 ||
-		slices.Contains(w.Labels, labels.ForwardEventScopeLimited) || slices.Contains(w.Labels, labels.RoleAwareNeeded) {
-		return
-	}
-	stage := w.Stages[d.Stages[0]].Name
-	excess := max(0, d.PerStep-w.Slack(d.Stages[0])) * float64(w.Steps)
-	share := excess / float64(w.Makespan)
-	// Longer than the step itself is not a time but a mistake of units.
-	if share < leastTold || share >= 1 || d.P > gates.Supported || slices.ContainsFunc(j.found, func(f *finding) bool {
-		return f.Kind == KindRank && *f.Rank == d.Rank && f.Stage == stage
-	}) {
-		return
-	}
-	rank := d.Rank
-	f := Finding{Kind: KindRank, Cause: CauseDevice, Place: Place{Rank: &rank, Stage: stage}, Cost: Cost{Explained: int64(excess), Gain: share}, Confidence: evidence.Supported,
-		Evidence: []evidence.Observation{
-			evidence.DeviceTime{Channel: d.Channel, Stage: stage, Rank: &rank, Device: int64(d.Time), Peers: int64(d.Peers), Host: int64(d.Wall), Samples: d.Ready},
-			evidence.Lack{Reason: evidence.Unconfirmed, AtMost: evidence.Supported},
-		}}
-	if incomplete(w) {
-		f.Confidence = evidence.Ambiguous
-		f.Evidence = append(f.Evidence, evidence.Lack{Reason: evidence.Incomplete, AtMost: evidence.Ambiguous})
-	}
-	j.add(w, f)
-}
-
-// groups names a role group that does more work than the others.
-func (j *judge) groups(w Window) {
-	if len(w.Groups) < 2 || w.Main.SyncPoint.WithinPeers {
-		return
-	}
-	work := make([]int64, len(w.Groups))
-	heavy := 0
-	for i, g := range w.Groups {
-		if work[i] = medianWork(w.Main, g.Ranks); work[i] > work[heavy] {
-			heavy = i
-		}
-	}
-	others := slices.Delete(slices.Clone(work), heavy, heavy+1)
-	usual := robust.Upper(others)
-	main := w.Main
-	more := min(work[heavy]-usual, main.Makespan)
-	share := float64(more) / float64(max(1, main.Makespan))
-	if share < trivial {
-		return
-	}
-	steps := int64(max(1, main.Steps))
-	// Roles may differ by design: whether this is a fault or the model's
-	// balance cannot be told from times.
-	j.add(main, Finding{Kind: KindGroup, Cause: CauseMoreWork, Place: Place{Group: w.Groups[heavy].Group, Ranks: w.Groups[heavy].Ranks},
-		Cost: Cost{Explained: more, Gain: share}, Confidence: evidence.Ambiguous, Evidence: []evidence.Observation{
-			evidence.GroupWork{Group: w.Groups[heavy].Group, Own: work[heavy] / steps, Others: usual / steps},
-			evidence.Lack{Reason: evidence.MayBeByDesign, AtMost: evidence.Ambiguous}}})
-}
-
-// medianWork is the median over some ranks of the time that they did not wait.
-func medianWork(w *frontier.Result, ranks []int) int64 {
-	var work []int64
-	for r, id := range w.Ranks {
-		if slices.Contains(ranks, id) {
-			work = append(work, w.Work[r])
-		}
-	}
-	return robust.Upper(work)
-}
-
 // ranked orders the findings: first those to act on, then uncertain ones, then small
 // ones; within each class by explained exposed time.
 func (j *judge) ranked() []Finding {
-	slices.SortStableFunc(j.found, func(a, b *finding) int { return byWeight(&a.Finding, &b.Finding) })
+	slices.SortStableFunc(j.found, byWeight)
 	out := make([]Finding, 0, len(j.found))
 	for _, f := range j.found {
-		out = append(out, f.Finding)
+		out = append(out, *f)
 	}
 	return out
 }

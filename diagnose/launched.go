@@ -11,6 +11,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose/opnames"
 	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/internal/student"
+	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/operator"
 )
 
@@ -42,7 +43,8 @@ func (r *run) addLaunched(t *operator.Totals) error {
 func (j *judge) operations() {
 	for _, f := range slices.Clone(j.found) {
 		if f.Cause == CauseSlowSteps {
-			f.Evidence = append(slices.Clone(f.Evidence), j.harmless(trivial/2*float64(f.step()))...)
+			step := j.modelled.Whole / int64(max(1, f.Struck.Of))
+			f.Evidence = append(slices.Clone(f.Evidence), j.harmless(trivial/2*float64(step))...)
 		}
 		j.compareGroups(f)
 		if f.Kind != KindRank || f.Rank == nil {
@@ -53,7 +55,7 @@ func (j *judge) operations() {
 			if in == nil {
 				continue
 			}
-			in.describe(f)
+			in.describe(f, j.windows[f.Detail].Main.Members)
 			if f.Stage != "" {
 				j.explain(f, in)
 			}
@@ -119,10 +121,9 @@ func (in *inside) excess() float64 { return in.own - in.peers }
 // describe adds to a finding what its operators show: all together, and the
 // largest of those that take longer for certain, or where no test can tell, the
 // largest.
-func (in *inside) describe(f *finding) {
-	f.inside = in
+func (in *inside) describe(f *Finding, members []trace.Rank) {
 	lines := in.shown()
-	if wait, ok := in.waiting(f); ok {
+	if wait, ok := in.waiting(f, members); ok {
 		lines = append(lines, wait)
 	}
 	f.Evidence = slices.Insert(slices.Clone(f.Evidence), min(2, len(f.Evidence)), lines...)
@@ -173,23 +174,22 @@ func stacksNext(list []answer.Action, rank int) {
 }
 
 // explain adds a finding on the operator that explains most of one on a rank.
-func (j *judge) explain(f *finding, in *inside) {
+func (j *judge) explain(f *Finding, in *inside) {
 	if d, ok := in.chief(); ok {
 		part := min(1, d.Excess()/max(d.Excess(), in.excess()))
-		s := Finding{Kind: KindOp, Cause: CauseOperator, Place: Place{Rank: f.Rank, Stage: f.Stage, Op: d.Name, Group: f.Group}, Cost: f.Cost.times(part), Confidence: f.Confidence,
+		s := &Finding{Kind: KindOp, Cause: CauseOperator, Place: Place{Rank: f.Rank, Stage: f.Stage, Op: d.Name, Group: f.Group}, Cost: f.Cost.times(part), Confidence: f.Confidence,
 			BelowMinGain: f.BelowMinGain, Evidence: []evidence.Observation{in.compared(d)}, Windows: f.Windows, Detail: f.Detail}
 		at := slices.Index(j.found, f)
-		j.found = slices.Insert(j.found, at+1, &finding{Finding: s, best: f.best, makespan: f.makespan, steps: f.steps})
+		j.found = slices.Insert(j.found, at+1, s)
 	}
 }
 
 // doubt lowers the certainty of a rank whose operators are shorter in other
 // steps: it is late intermittently because its work is larger then, and that no
 // rank can fix.
-func (j *judge) doubt(f *finding, in *inside) {
+func (j *judge) doubt(f *Finding, in *inside) {
 	if f.Cause == CauseLate && in.varies(f.perStep()) {
-		f.Confidence = min(f.Confidence, evidence.Ambiguous)
-		f.Evidence = append(f.Evidence, evidence.Lack{Reason: evidence.WorkVaries, AtMost: evidence.Ambiguous})
+		f.lack(evidence.Lack{Reason: evidence.WorkVaries, AtMost: evidence.Ambiguous})
 	}
 }
 
@@ -268,10 +268,10 @@ func (in *inside) compared(d opnames.Difference) evidence.OperatorDifference {
 
 // waiting is how the collectives of the others wait for the rank, where that is
 // most of them.
-func (in *inside) waiting(f *finding) (e evidence.CollectiveWait, ok bool) {
+func (in *inside) waiting(f *Finding, members []trace.Rank) (e evidence.CollectiveWait, ok bool) {
 	var waited, took []float64
 	own, ownTook := 0.0, 0.0
-	for _, m := range f.best.Members {
+	for _, m := range members {
 		w, b, any := in.collectives(m.ID)
 		switch {
 		case !any:

@@ -27,14 +27,12 @@ func (o Options) model() delay.Options {
 // role groups that do more work are judged window by window.
 func (j *judge) lookAtSteps() {
 	j.modelled, j.placed = j.steps.result()
-	var found []*finding
 	if j.modelled != nil {
 		for i := range j.modelled.Findings {
-			found = append(found, j.fromModel(&j.modelled.Findings[i])...)
+			j.found = append(j.found, j.fromModel(&j.modelled.Findings[i])...)
 		}
 	}
-	late := slices.ContainsFunc(found, func(f *finding) bool { return f.Cause == CauseLate && f.Flagged() })
-	j.found = slices.Clone(found)
+	late := slices.ContainsFunc(j.found, func(f *Finding) bool { return f.Cause == CauseLate && f.Flagged() })
 	for _, w := range j.windows {
 		j.device(w.Main)
 		j.groups(w)
@@ -46,19 +44,17 @@ func (j *judge) lookAtSteps() {
 	for _, w := range j.windows {
 		j.hidden(w.Main)
 	}
-	j.found = slices.DeleteFunc(j.found, func(f *finding) bool { return f.modelled })
-	j.costs()
-	found = slices.DeleteFunc(found, j.surfaced)
-	j.found = append(j.found, found...)
+	found := j.ofWindows()
+	j.found = append(found, slices.DeleteFunc(j.found, func(f *Finding) bool { return j.surfaced(f, found) })...)
 }
 
 // surfaced reports whether steps are longer on all ranks where they synchronise because a device finding
 // says so: the delay is charged once, where it is.
-func (j *judge) surfaced(f *finding) bool {
+func (j *judge) surfaced(f *Finding, found []*Finding) bool {
 	if f.Cause != CauseSlowSteps && f.Cause != CausePeriodic || !slices.ContainsFunc(j.modelled.Points, func(p points.Point) bool { return j.stageName(p.Stage) == f.Stage }) {
 		return false
 	}
-	return slices.ContainsFunc(j.found, func(d *finding) bool { return d.Cause == CauseDevice && 2*d.Explained >= f.Explained })
+	return slices.ContainsFunc(found, func(d *Finding) bool { return d.Cause == CauseDevice && 2*d.Explained >= f.Explained })
 }
 
 // place of steps: their numbers, and the window that each is in.
@@ -74,7 +70,7 @@ type placed struct {
 }
 
 // fromModel adds the findings that one of the model makes: as many as ranks are late together.
-func (j *judge) fromModel(f *delay.Finding) (out []*finding) {
+func (j *judge) fromModel(f *delay.Finding) (out []*Finding) {
 	at := j.placed
 	base := j.modelFinding(f, at)
 	switch {
@@ -181,7 +177,7 @@ func (j *judge) modelFinding(f *delay.Finding, at placed) Finding {
 	out.Score = min(1, float64(all)/float64(max(1, m.Whole)))
 	out.Gain = min(1, out.RunGain*float64(m.Whole)/float64(max(1, int64(struck)*out.Step)))
 	out.Struck = Struck{Count: f.Steps.Count, Of: f.Steps.Of, First: at.numbers[max(0, f.Steps.First)], Last: at.numbers[max(0, f.Steps.Last)], Pattern: modelPattern(f.Steps.Pattern), Period: f.Steps.Period}
-	out.Evidence = j.modelEvidence(f, &out, at)
+	j.modelEvidence(f, &out, at)
 	return out
 }
 
@@ -220,13 +216,8 @@ func modelPattern(p delay.Pattern) Pattern {
 }
 
 // modelEvidence is what speaks for a finding of the model, and what a higher confidence lacks.
-func (j *judge) modelEvidence(f *delay.Finding, out *Finding, at placed) (list []evidence.Observation) {
+func (j *judge) modelEvidence(f *delay.Finding, out *Finding, at placed) {
 	m := j.modelled
-	lack := func(holds bool, l evidence.Lack) {
-		if holds {
-			list = append(list, l)
-		}
-	}
 	slow := evidence.SlowSteps{N: f.Steps.Count, Of: f.Steps.Of, Factor: 1 + float64(f.Size)/float64(max(1, m.Step)), Excess: f.Size, First: out.Struck.First, Last: out.Struck.Last}
 	switch f.Cause {
 	case delay.StartUp:
@@ -236,31 +227,31 @@ func (j *judge) modelEvidence(f *delay.Finding, out *Finding, at placed) (list [
 			id := at.ranks[f.Ranks[0]]
 			out.Kind, out.Rank = KindRank, &id
 		}
-		return append(list, slow)
+		out.Evidence = []evidence.Observation{slow}
+		return
 	case delay.Regression, delay.SlowSteps:
 		out.Kind, out.Cause = KindStage, CauseSlowSteps
-		list = append(list, slow)
+		out.Evidence = []evidence.Observation{slow}
 		switch {
 		case out.Struck.Pattern == PatternPeriodic:
 			out.Cause = CausePeriodic
 		case f.Cause == delay.Regression:
 			out.Cause = CauseRegression
-			list = []evidence.Observation{j.changed(f, at), slow}
+			out.Evidence = []evidence.Observation{j.changed(f, at), slow}
 		}
 		if out.Stage == "" {
 			out.Kind = KindWorkload
 		}
 		// What a loop does at every n-th step outside of its stages is written there: nobody expects it to go.
 		if out.Cause == CausePeriodic && out.Stage == stagename.Residual {
-			lack(true, evidence.Lack{Reason: evidence.MayBeByDesign, AtMost: evidence.Ambiguous})
-			out.Confidence = evidence.Ambiguous
-			return list
+			out.lack(evidence.Lack{Reason: evidence.MayBeByDesign, AtMost: evidence.Ambiguous})
+			return
 		}
-		lack(true, evidence.Lack{Reason: evidence.SeveralCauses, AtMost: evidence.Supported})
-		return list
+		out.lack(evidence.Lack{Reason: evidence.SeveralCauses, AtMost: evidence.Supported})
+		return
 	case delay.Turns:
 		out.Kind, out.Cause = KindWorkload, CauseTurns
-		list = append(list, evidence.LateIntermittently{Stage: out.Stage, Saves: f.Saves.Alone, Ranks: len(at.ranks)})
+		out.Evidence = append(out.Evidence, evidence.LateIntermittently{Stage: out.Stage, Saves: f.Saves.Alone, Ranks: len(at.ranks)})
 		if len(f.Ranks) > 1 {
 			moving := evidence.RankToRank{Stage: out.Stage, Saves: f.Saves.Alone, P: f.P}
 			for _, r := range f.Ranks {
@@ -269,16 +260,16 @@ func (j *judge) modelEvidence(f *delay.Finding, out *Finding, at placed) (list [
 					moving.Hosts = append(moving.Hosts, h)
 				}
 			}
-			list = append(list, moving)
+			out.Evidence = append(out.Evidence, moving)
 		}
-		lack(true, evidence.Lack{Reason: evidence.SeveralCauses, AtMost: evidence.Supported})
-		return list
+		out.lack(evidence.Lack{Reason: evidence.SeveralCauses, AtMost: evidence.Supported})
+		return
 	}
 	mainly := ""
 	if out.Stage == "" && len(f.Parts) > 0 {
 		mainly = j.mainStage(f)
 	}
-	list = append(list, evidence.LastToArrive{Stage: out.Stage, Mainly: mainly, N: f.Last, Of: f.Steps.Count, Excess: f.Size, P: f.P},
+	out.Evidence = append(out.Evidence, evidence.LastToArrive{Stage: out.Stage, Mainly: mainly, N: f.Last, Of: f.Steps.Count, Excess: f.Size, P: f.P},
 		evidence.Replay{Ranks: at.ids(f.Ranks), Saves: f.Saves.Alone, Charged: out.Score})
 	evident := points.None
 	if len(m.Points) > 0 {
@@ -288,24 +279,18 @@ func (j *judge) modelEvidence(f *delay.Finding, out *Finding, at placed) (list [
 		if p.Evidence == points.Shown {
 			s.Slope, s.Low, s.High = -p.Slope, -p.High, -p.Low
 		}
-		list = append(list, s)
+		out.Evidence = append(out.Evidence, s)
 	}
-	lack(f.P > j.gates.SyncPoint.Significance, evidence.Lack{Reason: evidence.FewOccurrences, AtMost: evidence.Supported, P: f.P})
-	lack(evident == points.None, evidence.Lack{Reason: evidence.SyncNotShown, AtMost: evidence.Supported})
-	lack(evident == points.Likely, evidence.Lack{Reason: evidence.SyncLikely, AtMost: evidence.Supported})
-	lack(evident != points.None && f.Waited < 0.5, evidence.Lack{Reason: evidence.SyncNotShown, AtMost: evidence.Supported})
-	lack(!at.walled, evidence.Lack{Reason: evidence.NoWallTime, AtMost: evidence.Supported})
-	lack(j.labelled(labels.TelemetryLimited), evidence.Lack{Reason: evidence.Incomplete, AtMost: evidence.Supported})
-	lack(at.mixed, evidence.Lack{Reason: evidence.RolesMixed, AtMost: evidence.Supported})
-	lack(m.Within, evidence.Lack{Reason: evidence.WithinOneRole, AtMost: evidence.Supported})
-	lack(j.labelled(labels.GradientAccumulationAmbiguous), evidence.Lack{Reason: evidence.MicrostepsSummed, AtMost: evidence.Supported})
-	lack(len(f.Ranks) > 1 && f.Kind == delay.Ranks, evidence.Lack{Reason: evidence.MayBeByDesign, AtMost: evidence.Supported})
-	for _, o := range list {
-		if l, ok := o.(evidence.Lack); ok {
-			out.Confidence = min(out.Confidence, l.AtMost)
-		}
-	}
-	return list
+	out.lackIf(f.P > j.gates.SyncPoint.Significance, evidence.Lack{Reason: evidence.FewOccurrences, AtMost: evidence.Supported, P: f.P})
+	out.lackIf(evident == points.None, evidence.Lack{Reason: evidence.SyncNotShown, AtMost: evidence.Supported})
+	out.lackIf(evident == points.Likely, evidence.Lack{Reason: evidence.SyncLikely, AtMost: evidence.Supported})
+	out.lackIf(evident != points.None && f.Waited < 0.5, evidence.Lack{Reason: evidence.SyncNotShown, AtMost: evidence.Supported})
+	out.lackIf(!at.walled, evidence.Lack{Reason: evidence.NoWallTime, AtMost: evidence.Supported})
+	out.lackIf(j.labelled(labels.TelemetryLimited), evidence.Lack{Reason: evidence.Incomplete, AtMost: evidence.Supported})
+	out.lackIf(at.mixed, evidence.Lack{Reason: evidence.RolesMixed, AtMost: evidence.Supported})
+	out.lackIf(m.Within, evidence.Lack{Reason: evidence.WithinOneRole, AtMost: evidence.Supported})
+	out.lackIf(j.labelled(labels.GradientAccumulationAmbiguous), evidence.Lack{Reason: evidence.MicrostepsSummed, AtMost: evidence.Supported})
+	out.lackIf(len(f.Ranks) > 1 && f.Kind == delay.Ranks, evidence.Lack{Reason: evidence.MayBeByDesign, AtMost: evidence.Supported})
 }
 
 // labelled reports whether any window has a label.
@@ -321,14 +306,17 @@ func (j *judge) changed(f *delay.Finding, at placed) evidence.Slower {
 }
 
 // placedFinding is a finding with the windows that show it.
-func (j *judge) placedFinding(f *delay.Finding, s Finding, at placed) *finding {
-	one := &finding{Finding: s, makespan: j.modelled.Whole, steps: f.Steps.Of}
+func (j *judge) placedFinding(f *delay.Finding, one Finding, at placed) *Finding {
+	last := -1
 	see := func(t int) {
 		k := at.window[t] - j.forgotten()
-		if k < 0 || len(one.seen) > 0 && one.seen[len(one.seen)-1] == k {
+		if k < 0 || k == last {
 			return
 		}
-		one.seen = append(one.seen, k)
+		if last < 0 {
+			one.Detail = k
+		}
+		last = k
 		if n := j.windows[k].Main.Window; !slices.Contains(one.Windows, n) {
 			one.Windows = append(one.Windows, n)
 		}
@@ -343,12 +331,8 @@ func (j *judge) placedFinding(f *delay.Finding, s Finding, at placed) *finding {
 			see(t)
 		}
 	}
-	if len(one.seen) > 0 {
-		one.Detail = one.seen[0]
-	}
-	one.best = j.windows[one.Detail].Main
-	one.place(one.best)
-	return one
+	one.place(j.windows[one.Detail].Main)
+	return &one
 }
 
 // modelExcludes is what the model can exclude: nothing where no stage can show a delay.

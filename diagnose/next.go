@@ -1,7 +1,6 @@
 package diagnose
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/sfstat/sfstat/diagnose/answer"
@@ -80,21 +79,11 @@ func (v *RunVerdict) messagesHide() bool {
 }
 
 // actions are what to do about a finding.
-func (j *judge) actions(s *Finding) []answer.Action {
-	is := s.key()
-	i := slices.IndexFunc(j.found, func(f *finding) bool {
-		k := f.key()
-		if f.Rank != nil { // arrivals that agree told the call, and the stage where stage times left it open
-			k.group = is.group
-			k.stage = cmp.Or(k.stage, is.stage)
-		}
-		return k == is
-	})
-	if i < 0 {
+func (j *judge) actions(f *Finding) []answer.Action {
+	if len(f.Windows) == 0 {
 		return nil
 	}
-	f := j.found[i]
-	w := f.best
+	w := j.windows[f.Detail].Main
 	base := answer.Action{Steps: &[2]int64{w.FirstStep, w.FirstStep + int64(max(1, w.Steps)) - 1}}
 	if len(j.windows) > 1 {
 		base.Window = &w.Window
@@ -112,7 +101,7 @@ func (j *judge) actions(s *Finding) []answer.Action {
 	case f.Cause == CauseHost:
 		return []answer.Action{do(answer.Profile, answer.SourceStacks, sample(w.Ranks, 1, nil)...)}
 	case f.Kind == KindRank:
-		return j.rankActions(f, do)
+		return rankActions(f, w.Ranks, do)
 	case f.Kind == KindHost:
 		peers := sample(w.Ranks, 1, f.Ranks)
 		return []answer.Action{do(answer.InspectHost, answer.SourceDevice), do(answer.Profile, answer.SourceProfiler, sample(f.Ranks, 1, nil)...).Against(peers)}
@@ -134,14 +123,15 @@ func (j *judge) actions(s *Finding) []answer.Action {
 // rankActions are what to do about one late rank: its host's stacks where it
 // does Python, its kernels where it computes, its host where it is slow all
 // over.
-func (j *judge) rankActions(f *finding, do func(answer.ActionKind, answer.Source, ...int) answer.Action) []answer.Action {
+func rankActions(f *Finding, all []int, do func(answer.ActionKind, answer.Source, ...int) answer.Action) []answer.Action {
 	rank := *f.Rank
-	profile := do(answer.Profile, answer.SourceProfiler, rank).Against(sample(f.best.Ranks, 2, append([]int{rank}, f.Ranks...)))
+	profile := do(answer.Profile, answer.SourceProfiler, rank).Against(sample(all, 2, append([]int{rank}, f.Ranks...)))
 	host := do(answer.InspectHost, answer.SourceDevice, rank)
+	launched, known := evidence.Find[evidence.LaunchedOperators](f.Evidence)
 	switch kind := stagename.KindOf(f.Stage); {
-	case f.recorded():
+	case known && launched.Of > 0 && (launched.N > 0 || !launched.Tested): // they say why it is late: there is no need to record them
 		return []answer.Action{host}
-	case f.inside != nil:
+	case known:
 		return []answer.Action{do(answer.SampleStack, answer.SourceStacks, rank)}
 	case kind == stagename.Data:
 		return []answer.Action{do(answer.SampleStack, answer.SourcePySpy, rank), do(answer.CheckLoader, answer.SourceLoader, rank)}
@@ -151,13 +141,6 @@ func (j *judge) rankActions(f *finding, do func(answer.ActionKind, answer.Source
 		return []answer.Action{profile, host}
 	}
 	return []answer.Action{do(answer.SampleStack, answer.SourcePySpy, rank), profile}
-}
-
-// recorded reports whether the operators of the finding are in the recording,
-// and say why it is late: there is no need to record them.
-func (f *finding) recorded() bool {
-	in := f.inside
-	return in != nil && len(in.all) > 0 && (len(in.sure) > 0 || !in.all[0].Tested)
 }
 
 // sample picks up to n ranks spread evenly, leaving some out.
@@ -173,7 +156,5 @@ func sample(ranks []int, n int, without []int) []int {
 	return out
 }
 
-// perStep and step are what a finding explains and how long a step is, over all
-// steps of the windows that show it, ns.
-func (f *finding) perStep() int64 { return f.Explained / int64(max(1, f.steps)) }
-func (f *finding) step() int64    { return f.makespan / int64(max(1, f.steps)) }
+// perStep is what a finding explains of each of the steps that were compared, ns.
+func (f *Finding) perStep() int64 { return f.Explained / int64(max(1, f.Struck.Of)) }

@@ -6,8 +6,6 @@ import (
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/diagnose/operators"
 	"github.com/sfstat/sfstat/engine/blame"
-	"github.com/sfstat/sfstat/engine/gates"
-	"github.com/sfstat/sfstat/trace/stagename"
 )
 
 // against lists what the engines say about a worker, and puts what the
@@ -37,17 +35,13 @@ func (j *opJudge) against(w int, p float64) (out []evidence.Observation) {
 		}
 		out = append(out, e)
 	}
-	if explained, stage, makespan := j.charged(w); explained > 0 {
-		out = append(out, evidence.FrontierCharge{Peers: j.stageName(j.v.Stage(w)), Share: float64(explained) / float64(makespan), Stage: stage})
-	}
 	return out
 }
 
 // confirmedBy reports whether an engine other than the tests of operators finds
 // the worker too.
 func (j *opJudge) confirmedBy(w int) bool {
-	charged, _, makespan := j.charged(w)
-	return j.Signs.Ranks[w].Departs || j.blamed(w) || float64(charged) >= j.gates.StaticGain*float64(makespan)
+	return j.Signs.Ranks[w].Departs || j.blamed(w)
 }
 
 // walk is the first that matches, nil for none.
@@ -62,24 +56,4 @@ func (j *opJudge) walk(match func(operators.Culprit) bool) *operators.Culprit {
 // blamed reports whether a third of the walks or more ends at a worker.
 func (j *opJudge) blamed(w int) bool {
 	return j.Signs.Symptoms > 0 && 3*j.Signs.Ranks[w].Walks >= j.Signs.Symptoms
-}
-
-// charged is the exposed time that the frontier over a worker's peers charges
-// it with for its own work, and the stage with most of it.
-func (j *opJudge) charged(w int) (explained int64, stage string, makespan int64) {
-	if j.windows == nil {
-		return 0, "", 1
-	}
-	m := j.windows[j.v.Stage(w)]
-	most := int64(0)
-	for _, c := range m.Culprits {
-		name := m.Stages[c.Stage].Name
-		if c.Rank != j.Workers[w].ID || c.P > gates.Supported || stagename.IsWait(name) {
-			continue
-		}
-		if explained += c.Explained; c.Explained > most {
-			most, stage = c.Explained, name
-		}
-	}
-	return explained, stage, max(1, m.Makespan)
 }

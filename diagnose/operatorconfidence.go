@@ -69,10 +69,7 @@ func (j *opJudge) trust(t *theory) {
 	t.Evidence, t.modelled = append(t.Evidence, j.replayed(t)), t.delayed != nil
 	t.BelowMinGain = !j.reported(t)
 	t.Confidence = evidence.Strong
-	for _, lack := range j.lacks(t) {
-		t.Confidence = min(t.Confidence, lack.AtMost)
-		t.Evidence = append(t.Evidence, lack)
-	}
+	j.lacks(t)
 }
 
 // replayed is what a step would take without what the theory is about.
@@ -91,41 +88,35 @@ func (j *opJudge) replayed(t *theory) evidence.StepReplay {
 }
 
 // lacks are the reasons why a theory is not strong.
-func (j *opJudge) lacks(t *theory) (out []evidence.Lack) {
-	lack := func(holds bool, l evidence.Lack) {
-		if holds {
-			out = append(out, l)
-		}
-	}
+func (j *opJudge) lacks(t *theory) {
 	few := j.Replicas < enoughReplicas
 	switch t.Cause {
 	case CauseCompute, CauseTransfer:
 		confirmed := slices.ContainsFunc(t.workers, j.blamed) || t.Cause == CauseCompute && j.confirmedBy(t.workers[0])
-		lack(few, evidence.Lack{Reason: evidence.FewPeers, AtMost: evidence.Supported, N: j.Replicas - 1})
-		lack(!few && !confirmed, evidence.Lack{Reason: evidence.Unconfirmed, AtMost: evidence.Supported})
+		t.lackIf(few, evidence.Lack{Reason: evidence.FewPeers, AtMost: evidence.Supported, N: j.Replicas - 1})
+		t.lackIf(!few && !confirmed, evidence.Lack{Reason: evidence.Unconfirmed, AtMost: evidence.Supported})
 	case CauseLink, CauseCollective:
-		lack(true, evidence.Lack{Reason: evidence.WorkUnknown, AtMost: evidence.Supported})
+		t.lack(evidence.Lack{Reason: evidence.WorkUnknown, AtMost: evidence.Supported})
 	case CauseLaunch:
-		lack(!t.confirmed && !few, evidence.Lack{Reason: evidence.Unconfirmed, AtMost: evidence.Ambiguous})
-		lack(true, evidence.Lack{Reason: evidence.WaitNotRecorded, AtMost: evidence.Supported})
+		t.lackIf(!t.confirmed && !few, evidence.Lack{Reason: evidence.Unconfirmed, AtMost: evidence.Ambiguous})
+		t.lack(evidence.Lack{Reason: evidence.WaitNotRecorded, AtMost: evidence.Supported})
 	case CauseHeavy:
-		lack(few, evidence.Lack{Reason: evidence.SeveralCauses, AtMost: evidence.Supported})
-		lack(few && j.Passes == nil, evidence.Lack{Reason: evidence.ChanceNotExcluded, AtMost: evidence.Supported})
-		lack(!few && !j.surelyHeavy(t.stage), evidence.Lack{Reason: evidence.ChanceNotExcluded, AtMost: evidence.Ambiguous})
+		t.lackIf(few, evidence.Lack{Reason: evidence.SeveralCauses, AtMost: evidence.Supported})
+		t.lackIf(few && j.Passes == nil, evidence.Lack{Reason: evidence.ChanceNotExcluded, AtMost: evidence.Supported})
+		t.lackIf(!few && !j.surelyHeavy(t.stage), evidence.Lack{Reason: evidence.ChanceNotExcluded, AtMost: evidence.Ambiguous})
 	case CauseTurns:
-		lack(t.Op != "" || j.v.Grid.Stages < 2 || !j.sameData(), evidence.Lack{Reason: evidence.SeveralCauses, AtMost: evidence.Supported})
+		t.lackIf(t.Op != "" || j.v.Grid.Stages < 2 || !j.sameData(), evidence.Lack{Reason: evidence.SeveralCauses, AtMost: evidence.Supported})
 	case CauseRegression, CauseSlowSteps, CausePeriodic:
-		lack(true, evidence.Lack{Reason: evidence.SeveralCauses, AtMost: evidence.Supported})
+		t.lack(evidence.Lack{Reason: evidence.SeveralCauses, AtMost: evidence.Supported})
 	}
 	if t.delayed != nil {
 		p := t.delayed.p()
-		lack(p > gates.Strong, evidence.Lack{Reason: evidence.FewOccurrences, AtMost: evidence.Supported, P: p})
-		lack(p > gates.Supported, evidence.Lack{Reason: evidence.ChanceNotExcluded, AtMost: evidence.Ambiguous})
-		lack(t.once(), evidence.Lack{Reason: evidence.FewOccurrences, AtMost: evidence.Supported, N: t.incidents})
-		lack(t.Struck.Count < 2, evidence.Lack{Reason: evidence.FewOccurrences, AtMost: evidence.Ambiguous})
+		t.lackIf(p > gates.Strong, evidence.Lack{Reason: evidence.FewOccurrences, AtMost: evidence.Supported, P: p})
+		t.lackIf(p > gates.Supported, evidence.Lack{Reason: evidence.ChanceNotExcluded, AtMost: evidence.Ambiguous})
+		t.lackIf(t.once(), evidence.Lack{Reason: evidence.FewOccurrences, AtMost: evidence.Supported, N: t.incidents})
+		t.lackIf(t.Struck.Count < 2, evidence.Lack{Reason: evidence.FewOccurrences, AtMost: evidence.Ambiguous})
 	}
-	lack(len(j.Steps) < enoughSteps, evidence.Lack{Reason: evidence.FewOccurrences, AtMost: evidence.Supported, N: len(j.Steps)})
-	return out
+	t.lackIf(len(j.Steps) < enoughSteps, evidence.Lack{Reason: evidence.FewOccurrences, AtMost: evidence.Supported, N: len(j.Steps)})
 }
 
 // once reports whether what a theory is about is one stretch of the run and another, which cannot be told

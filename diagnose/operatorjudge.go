@@ -6,7 +6,6 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose/operators"
 	"github.com/sfstat/sfstat/engine/delay"
-	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/engine/zscore"
 	"github.com/sfstat/sfstat/trace"
@@ -49,7 +48,6 @@ type opJudge struct {
 	v       *operators.View
 	series  []zscore.Series
 	ops     []operators.Operator // of the series
-	windows []*frontier.Result   // by pipeline stage; nil where there is none
 	gates   gates.Gates
 	minGain float64
 

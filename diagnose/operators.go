@@ -5,10 +5,8 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/diagnose/operators"
-	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/engine/ks"
 	"github.com/sfstat/sfstat/engine/microbatch"
-	"github.com/sfstat/sfstat/engine/stages"
 	"github.com/sfstat/sfstat/engine/whatif"
 	"github.com/sfstat/sfstat/engine/zscore"
 	"github.com/sfstat/sfstat/trace"
@@ -112,7 +110,7 @@ func examine(t *operator.Trace) (*opJudge, error) {
 		j.Notes = append(j.Notes, input.Note{Kind: input.NoteUnknown,
 			Text: fmt.Sprintf("steps whose times contradict the schedule, too coarsely recorded perhaps, so that blame did not walk there: %d", n)})
 	}
-	return j, j.reduce()
+	return j, nil
 }
 
 // notesOf are the notes of a trace and its model, each once.
@@ -127,22 +125,4 @@ func notesOf(t *operator.Trace, v *operators.View) []input.Note {
 		out = append(out, input.Note{Kind: input.NoteMissingRanks, Text: fmt.Sprintf("the layout has %d pipeline stages, the trace %d", t.Layout.PP, v.Grid.Stages)})
 	}
 	return out
-}
-
-// reduce accounts for the windows that the trace comes down to, each the
-// replicas of one pipeline stage.
-func (j *opJudge) reduce() error {
-	windows, err := stages.OperatorWindows(j.v.Trace, j.v.Grid)
-	if err != nil {
-		j.Notes = append(j.Notes, input.Note{Kind: input.NoteUnknown, Text: "no stage windows: " + err.Error()})
-		return nil
-	}
-	for _, w := range windows {
-		a, err := frontier.Analyze(w, frontier.Options{})
-		if err != nil {
-			return err
-		}
-		j.windows = append(j.windows, a.Main)
-	}
-	return nil
 }

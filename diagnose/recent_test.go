@@ -68,7 +68,7 @@ func TestRecentIsTheRest(t *testing.T) {
 	v := s.Verdict()
 	alone := verdictOn(t, all[128-len(v.Windows):]...)
 	a, b := &v.Findings[0], &alone.Findings[0]
-	if v.Earlier == nil || v.Status != alone.Status || a.key() != b.key() || a.Confidence != b.Confidence || !near(a.RunGain, b.RunGain, 0.02) || a.Struck.First < b.Struck.First-24 || a.Struck.First > b.Struck.First+24 {
+	if v.Earlier == nil || v.Status != alone.Status || a.Cause != b.Cause || *a.Rank != *b.Rank || a.Stage != b.Stage || a.Confidence != b.Confidence || !near(a.RunGain, b.RunGain, 0.02) || a.Struck.First < b.Struck.First-24 || a.Struck.First > b.Struck.First+24 {
 		t.Errorf("%v %v %+v, on these alone %v %v %+v", v.Status, show(*a), a.Struck, alone.Status, show(*b), b.Struck)
 	}
 }

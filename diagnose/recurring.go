@@ -92,7 +92,7 @@ func recurringHost(runs []RunVerdict) *evidence.RecurringHost {
 		}
 	}
 	if all := Recurrences(late); len(all) > 0 && !all[0].ByChance() {
-		return &evidence.RecurringHost{Host: all[0].Host, N: all[0].Runs, Of: all[0].Of, Runs: true, P: all[0].P}
+		return &evidence.RecurringHost{Host: all[0].Host, N: all[0].Runs, Of: all[0].Of, P: all[0].P}
 	}
 	return nil
 }

@@ -51,7 +51,7 @@ func TestRecurringHost(t *testing.T) {
 				}
 				return
 			}
-			if got == nil || got.Host != c.host || got.N != c.n || got.Of != c.of || !got.Runs || got.P < 0.999*c.p || got.P > 1.001*c.p {
+			if got == nil || got.Host != c.host || got.N != c.n || got.Of != c.of || got.P < 0.999*c.p || got.P > 1.001*c.p {
 				t.Errorf("got %+v, want %s in %d of %d, p = %g", got, c.host, c.n, c.of, c.p)
 			}
 		})

@@ -19,7 +19,6 @@ const (
 	AllRanks   WhoKind = iota // or nobody in particular
 	OneRank                   // Rank
 	SomeRanks                 // Ranks, late together; Rank is the one that the finding is on, if any
-	OneHost                   // Host, with Ranks where they take turns
 	HostRanks                 // all Ranks of Host
 	GroupRanks                // all Ranks of Group
 	HeavyGroup                // Group, which has more work
@@ -28,14 +27,11 @@ const (
 // Who is who the finding is about.
 func (f *Finding) Who() Who {
 	w := Who{Place: f.Place}
-	_, turns := evidence.Find[evidence.RankToRank](f.Evidence)
 	_, messages := evidence.Find[evidence.LateBehindMessages](f.Evidence)
 	several := len(f.Ranks) > 0
 	switch {
-	case f.Kind == KindHost && several && !turns:
-		w.Kind = HostRanks
 	case f.Kind == KindHost:
-		w.Kind = OneHost
+		w.Kind = HostRanks
 	case f.Cause == CauseMoreWork:
 		w.Kind = HeavyGroup
 	case f.Kind == KindGroup && several && messages, f.Rank != nil && len(f.Ranks) > 1:

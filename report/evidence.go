@@ -19,7 +19,7 @@ var evidenceKinds = []evidence.Observation{
 	evidence.LaunchedOperators{}, evidence.OperatorDifference{}, evidence.CollectiveWait{}, evidence.SpentIn{},
 	// Of operator traces.
 	evidence.StepReplay{}, evidence.OperatorTimes{}, evidence.PassTimes{}, evidence.Outliers{}, evidence.CompletionTimes{}, evidence.BlameWalks{},
-	evidence.FrontierCharge{}, evidence.TransferTimes{}, evidence.LaunchDelay{}, evidence.MicrobatchCorrelation{},
+	evidence.TransferTimes{}, evidence.LaunchDelay{}, evidence.MicrobatchCorrelation{},
 	// Of calls, kernels and entries of collectives.
 	evidence.LastToEnter{}, evidence.SlowLink{}, evidence.Bandwidth{}, evidence.NeverEntered{}, evidence.EnteredDifferently{},
 	evidence.LateBehindMessages{},

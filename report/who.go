@@ -44,11 +44,6 @@ func subject(w diagnose.Who) string {
 		return rankAt(*w.Rank, w.Host, w.LocalRank)
 	case diagnose.SomeRanks:
 		return ranksWord(w.Ranks)
-	case diagnose.OneHost:
-		if len(w.Ranks) > 0 {
-			return fmt.Sprintf("host %s (%s)", w.Host, ranksWord(w.Ranks))
-		}
-		return "host " + w.Host
 	case diagnose.HostRanks:
 		return fmt.Sprintf("all ranks of %s (%s)", w.Host, ranksWord(w.Ranks))
 	case diagnose.GroupRanks:

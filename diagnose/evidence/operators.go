@@ -81,14 +81,6 @@ type BlameWalks struct {
 	Workers  bool   `json:"workers,omitempty" doc:"ranks are workers, which stand for several each"`
 }
 
-// FrontierCharge is the exposed time that the frontier over a rank's peers
-// charges it with.
-type FrontierCharge struct {
-	Peers string  `json:"peers" doc:"pipeline stage whose replicas were compared"`
-	Share float64 `json:"share" doc:"exposed time that is charged to the rank, as a fraction"`
-	Stage string  `json:"stage" doc:"stage with most of it"`
-}
-
 // TransferTimes compares transfers, or the collectives over the replicas of a stage,
 // waiting left out: between two ranks with the only other replica, or of a stage with
 // the other stages.
@@ -128,7 +120,6 @@ func (PassTimes) Kind() Kind             { return "pass_times" }
 func (Outliers) Kind() Kind              { return "outliers" }
 func (CompletionTimes) Kind() Kind       { return "completion_times" }
 func (BlameWalks) Kind() Kind            { return "blame_walks" }
-func (FrontierCharge) Kind() Kind        { return "frontier_charge" }
 func (TransferTimes) Kind() Kind         { return "transfer_times" }
 func (LaunchDelay) Kind() Kind           { return "launch_delay" }
 func (MicrobatchCorrelation) Kind() Kind { return "microbatch_correlation" }

@@ -23,7 +23,6 @@ const (
 	// Where sources of evidence part.
 	Unconfirmed     Reason = "unconfirmed"      // one kind of evidence alone shows it
 	SourcesDisagree Reason = "sources_disagree" // another recording or engine finds Rank instead, or nobody
-	SmallerPart     Reason = "smaller_part"     // significantly long operators explain less than half
 
 	// What the recording lacks.
 	SyncNotShown     Reason = "synchronisation_not_shown"
@@ -47,5 +46,5 @@ func (Reason) Names() []string {
 }
 
 var reasons = []Reason{FewOccurrences, ChanceNotExcluded, FewPeers, SeveralCauses, MayBeByDesign, WorkUnknown, WorkVaries, DelayInherited,
-	WaitNotRecorded, ClockOffset, Unconfirmed, SourcesDisagree, SmallerPart, SyncNotShown, SyncLikely, NoWallTime, Incomplete,
+	WaitNotRecorded, ClockOffset, Unconfirmed, SourcesDisagree, SyncNotShown, SyncLikely, NoWallTime, Incomplete,
 	RolesMixed, WithinOneRole, MicrostepsSummed, LimitUnknown, DumpIncomplete}

@@ -110,12 +110,11 @@ type RankToRank struct {
 	P     float64  `json:"p" doc:"chance that no two stretches overlap, if each lay anywhere"`
 }
 
-// RecurringHost: late ranks of several stretches or runs are all on one host.
+// RecurringHost: late ranks of several runs are on one host.
 type RecurringHost struct {
 	Host string  `json:"host" doc:"the host"`
-	N    int     `json:"n" doc:"runs, or stretches of one, with a late rank on it"`
-	Of   int     `json:"of" doc:"runs, or stretches of one, with a late rank"`
-	Runs bool    `json:"runs,omitempty" doc:"runs are counted; absent: stretches of one"`
+	N    int     `json:"n" doc:"runs with a late rank on it"`
+	Of   int     `json:"of" doc:"runs with a late rank"`
 	P    float64 `json:"p,omitempty" doc:"chance of it if the late rank of every run were on any host alike; corrected for the number of hosts"`
 }
 

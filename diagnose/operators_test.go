@@ -313,7 +313,7 @@ func TestLongByTurns(t *testing.T) {
 		s.Ops.Collect.Mean, s.Steps.Count = 5, 16
 		for w := range 16 {
 			f := pipeline.Fault{Kind: pipeline.SlowWorker, Where: pipeline.Where{DP: at(w % 4), PP: at(w / 4), Op: "gc"}, Size: pipeline.Size{Delay: 2500}}
-			f.From, f.Until = w, w+1
+			f.From, f.Until = int64(w), int64(w+1)
 			s.Faults = append(s.Faults, f)
 		}
 	})))

@@ -180,7 +180,7 @@ func TestSmallDelayIsSureAndSmall(t *testing.T) {
 }
 
 func TestIntermittentFault(t *testing.T) {
-	v := verdictOn(t, windows(t, spec(8, 80, 2, simulate.Fault{Family: simulate.CallbackHost, Delay: 900, Every: 10, Ranks: []int{6}}))...)
+	v := verdictOn(t, windows(t, spec(8, 80, 2, simulate.Fault{Family: simulate.CallbackHost, Delay: 900, Ranks: []int{6}, When: simulate.When{Every: 10}}))...)
 	s := v.Findings[0]
 	if s.Kind != KindRank || *s.Rank != 6 || s.Stage != simulate.StageCallbacks || s.Confidence != evidence.Strong {
 		t.Errorf("suspect %v", show(s))
@@ -320,7 +320,7 @@ func TestNamedSyncPointInAShortWindow(t *testing.T) {
 func TestLateByTurns(t *testing.T) {
 	s := spec(8, 64, 3)
 	for r := range 8 {
-		s.Faults = append(s.Faults, simulate.Fault{Family: simulate.Data, Delay: 120, Ranks: []int{r}, From: int64(r), Every: 8})
+		s.Faults = append(s.Faults, simulate.Fault{Family: simulate.Data, Delay: 120, Ranks: []int{r}, When: simulate.When{From: int64(r), Every: 8}})
 	}
 	v := verdictOn(t, windows(t, s)...)
 	if first := v.Findings[0]; first.Kind != KindWorkload || first.Stage != simulate.StageData || first.Confidence != evidence.Supported {
@@ -421,7 +421,7 @@ func TestSeldomInEveryWindow(t *testing.T) {
 			if !same {
 				rank = w % 4
 			}
-			s.Faults = append(s.Faults, simulate.Fault{Family: simulate.ForwardHost, Delay: 400, Ranks: []int{rank}, From: int64(10*w + 5), Every: 1000})
+			s.Faults = append(s.Faults, simulate.Fault{Family: simulate.ForwardHost, Delay: 400, Ranks: []int{rank}, When: simulate.When{From: int64(10*w + 5), Every: 1000}})
 		}
 		called := 0
 		for _, x := range verdictOn(t, windows(t, s)...).Findings {
@@ -494,7 +494,7 @@ func TestGrowthBetweenGaps(t *testing.T) {
 func TestSlowStepsOnAllRanks(t *testing.T) {
 	for seed := range uint64(3) {
 		for _, delay := range []simulate.Millis{400, 1200} { // with 1200 they are charged most
-			v := verdictOn(t, windows(t, spec(8, 100, seed, simulate.Fault{Family: simulate.CallbackSync, Delay: delay, Every: 10, Ranks: []int{3}}))...)
+			v := verdictOn(t, windows(t, spec(8, 100, seed, simulate.Fault{Family: simulate.CallbackSync, Delay: delay, Ranks: []int{3}, When: simulate.When{Every: 10}}))...)
 			first := v.Findings[0]
 			if first.Kind != KindStage || first.Stage != simulate.StageCallbacks || first.Confidence != evidence.Supported {
 				t.Errorf("%v ms, seed %d: suspect %v", delay, seed, show(first))

@@ -16,7 +16,7 @@ func TestSetsWithWall(t *testing.T) {
 			s := spec(4, 150, uint64(i+1))
 			s.Schedule.Windows, s.Side.Every = 4, 0
 			if i == 1 {
-				s.Faults = []simulate.Fault{{Family: simulate.Data, Delay: 100, Ranks: []int{1}, Every: every}}
+				s.Faults = []simulate.Fault{{Family: simulate.Data, Delay: 100, Ranks: []int{1}, When: simulate.When{Every: every}}}
 			}
 			sets = append(sets, windows(t, s))
 		}

@@ -28,8 +28,8 @@ func (p *program) simulateOperators(c *cli.Context) error {
 	if err != nil {
 		return badInput(err)
 	}
-	return p.writeSimulation(c, simulation{run: truth.Run, target: t, truth: truth, table: truth.WriteCSV,
-		truths: []string{filepath.Join(t.path, truthName), filepath.Join(t.path, "truth-"+fileName(truth.Run)+".json")},
+	return p.writeSimulation(c, simulation{run: truth.Run, target: t, truth: truth,
+		truths: []string{filepath.Join(t.path, "truth-"+fileName(truth.Run)+".json")},
 		write: func(s *sink) (string, error) {
 			what := fmt.Sprintf("%s of %s in %s", counted(o.Len(), "operator"), counted(len(o.Ranks), "worker"), counted(len(o.Steps), "step"))
 			return what, s.WriteTrace(o)

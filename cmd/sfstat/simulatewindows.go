@@ -88,7 +88,7 @@ func windowsFault(c *cli.Context, spec *simulate.Spec) error {
 	}
 	if family != simulate.NoFault {
 		spec.Faults = []simulate.Fault{{Family: family, Delay: simulate.Millis(c.Float64("delay")),
-			Ranks: c.Ints("fault-rank"), Every: c.Int64("every")}}
+			Ranks: c.Ints("fault-rank"), When: simulate.When{Every: c.Int64("every")}}}
 	}
 	return nil
 }

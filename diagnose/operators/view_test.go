@@ -8,6 +8,7 @@ import (
 	"github.com/sfstat/sfstat/engine/stages"
 	"github.com/sfstat/sfstat/engine/whatif"
 	"github.com/sfstat/sfstat/engine/zscore"
+	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/eval/simulate/pipeline"
 )
 
@@ -166,7 +167,9 @@ func TestTotals(t *testing.T) {
 func TestAlignedClocks(t *testing.T) {
 	for _, running := range []bool{false, true} {
 		one := slow(t, func(s *pipeline.Spec) { s.Clock.Running = running })
-		apart := slow(t, func(s *pipeline.Spec) { s.Clock = pipeline.Clock{SkewSD: 40, DriftPPM: 20, Running: running} })
+		apart := slow(t, func(s *pipeline.Spec) {
+			s.Clock = pipeline.Clock{Clock: simulate.Clock{SkewSD: 40, DriftPPM: 20}, Running: running}
+		})
 		if one.Offset != 0 {
 			t.Errorf("running %v: a job on one clock was shifted by %d ns", running, one.Offset)
 		}

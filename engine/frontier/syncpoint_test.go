@@ -38,7 +38,7 @@ func TestSyncPointsAreFound(t *testing.T) {
 			s.Faults = []simulate.Fault{{Family: simulate.CallbackHost, Delay: 120, Ranks: []int{2}}}
 		}, []string{simulate.StageBackward}},
 		"rare and long": {func(s *simulate.Spec) {
-			s.Faults = []simulate.Fault{{Family: simulate.OptimizerHost, Delay: 900, Ranks: []int{3}, Every: 10}}
+			s.Faults = []simulate.Fault{{Family: simulate.OptimizerHost, Delay: 900, Ranks: []int{3}, When: simulate.When{Every: 10}}}
 		}, []string{simulate.StageBackward}},
 		"barrier in callbacks": {func(s *simulate.Spec) {
 			s.Stages[3].SyncPoints = []simulate.SyncPoint{barrier}

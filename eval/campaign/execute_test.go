@@ -99,7 +99,7 @@ func TestSpecRefused(t *testing.T) {
 		{group + "{name: b, families: [nofault], ranks: [8], seeds: [0], every: 10}", "has no family with one"},
 		{group + "{name: b, families: [data], delays_ms: [9], ranks: [8], seeds: [0], fault_windows: [1]}", "window 1 of 1"},
 		{group + "{name: b, families: [data], delays_ms: [9], ranks: [8], seeds: [0], hidden_ranks: [8]}", "hidden ranks [8] in a world of 8"},
-		{group + "{name: b, families: [data], delays_ms: [9], ranks: [8], seeds: [0], probability: 2}", "probability 2"},
+		{group + "{name: b, families: [data], delays_ms: [9], ranks: [8], seeds: [0], probability: 2}", "probability is 2"},
 		{group + "{name: b, families: [nofault], ranks: [8], seeds: [0], events: maybe}", `events is "maybe", expected one of on, off`},
 		{group + "{name: b, families: [nofault], ranks: [8], seeds: [0], program: gan}", `program is "gan", expected one of ddp, fsdp, zero1`},
 		{group + "{name: b, families: [nofault], ranks: [8], seeds: [0], work_ms: {data: 5}}", `work_ms of stage "data", which the job does not have: expected some of data.next_wait`},

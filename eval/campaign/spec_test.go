@@ -71,7 +71,7 @@ func TestEveryKey(t *testing.T) {
 	want.Schedule = simulate.Schedule{Windows: 3, Steps: 20}
 	want.Side.Every = 0
 	for _, rank := range []int{5, 2} {
-		want.Faults = append(want.Faults, simulate.Fault{Family: simulate.CallbackHost, Ranks: []int{rank}, Delay: 120, Every: 10, Probability: 0.5, Windows: []int{1}})
+		want.Faults = append(want.Faults, simulate.Fault{Family: simulate.CallbackHost, Ranks: []int{rank}, Delay: 120, Windows: []int{1}, When: simulate.When{Every: 10, Probability: 0.5}})
 	}
 	if tasks[0].Published != "E8" {
 		t.Errorf("stands for %q", tasks[0].Published)

@@ -22,16 +22,10 @@ const allReduce = "gloo:all_reduce"
 // arrivals is when every rank enters every collective, on the wall clock of its
 // host.
 type arrivals struct {
-	clocks []wallClock     // [host]
+	clocks []Dial          // [host]
 	comms  []*comms.Record // [rank] of the window that is made; nil between windows
 	step   int64           // whose row is measured
 	stage  string
-}
-
-// wallClock is how far the clock of a host is from true time.
-type wallClock struct {
-	offset int64   // ns
-	rate   float64 // relative
 }
 
 // newArrivals is nil unless the spec asks for them.
@@ -40,18 +34,16 @@ func (g *Generator) newArrivals() *arrivals {
 	if !s.Arrivals {
 		return nil
 	}
-	a := &arrivals{clocks: make([]wallClock, (s.Ranks-1)/s.RanksPerHost+1)}
+	a := &arrivals{clocks: make([]Dial, (s.Ranks-1)/s.RanksPerHost+1)}
 	for h := range a.clocks {
-		rng := g.rng.At(s.Seed, forWallClock, uint64(h), 0)
-		a.clocks[h] = wallClock{int64(float64(s.Clock.SkewSD.ns()) * rng.NormFloat64()), s.Clock.rate(rng.NormFloat64())}
+		a.clocks[h] = s.Clock.Draw(g.rng.At(s.Seed, forWallClock, uint64(h), 0).Rand, 0)
 	}
 	return a
 }
 
 // epoch is what the clock of a rank's host shows at a true time.
 func (g *Generator) epoch(rank int, now int64) int64 {
-	c := g.arrivals.clocks[rank/g.spec.RanksPerHost]
-	return firstEpoch + c.offset + now + int64(float64(now)*c.rate)
+	return firstEpoch + g.arrivals.clocks[rank/g.spec.RanksPerHost].Read(now)
 }
 
 // openWindow begins the records of a window, whose first step begins now.
@@ -60,18 +52,19 @@ func (g *Generator) openWindow(w *trace.Window) {
 	if a == nil {
 		return
 	}
-	groups := g.program.commGroups(g.spec.Ranks)
 	for r, now := range g.time.now {
 		w.Epochs = append(w.Epochs, g.epoch(r, now))
 		id := &g.ranks[r]
-		c := &comms.Record{Run: w.Run, Sources: []comms.Source{{Name: "simulator", Kind: comms.SourcePacket}},
-			Processes: []comms.Process{{Rank: r, Host: id.Host, LocalRank: id.LocalRank, Device: -1}}}
-		for _, of := range groups {
-			own := of.of[of.groups.group(r)]
-			own.Rank = of.groups.placeOf(r)
+		a.comms = append(a.comms, &comms.Record{Run: w.Run, Sources: []comms.Source{{Name: "simulator", Kind: comms.SourcePacket}},
+			Processes: []comms.Process{{Rank: r, Host: id.Host, LocalRank: id.LocalRank, Device: -1}}})
+	}
+	for _, of := range g.program.groups {
+		list := of.comms(g.spec.Ranks)
+		for r, c := range a.comms {
+			own := list[of.group(r)]
+			own.Rank = of.placeOf(r)
 			c.Groups = append(c.Groups, own)
 		}
-		a.comms = append(a.comms, c)
 	}
 	w.Arrivals = a.comms
 }
@@ -82,28 +75,18 @@ func (g *Generator) closeWindow() {
 	}
 }
 
-// partition is the process groups along some axes.
-type partition struct {
-	groups *groups
-	of     []comms.Group // [group]
-}
-
-// commGroups are the process groups of the program. The world is group "0".
-func (p *program) commGroups(ranks int) []partition {
-	var out []partition
-	for _, g := range p.groups {
-		next := partition{g, make([]comms.Group, len(g.sizes))}
-		for i := range next.of {
-			next.of[i] = comms.Group{Name: strconv.Itoa(g.name + i), Size: int(g.sizes[i]), Enqueued: -1, Completed: -1}
-		}
-		if g.name == 0 {
-			next.of[0].Desc = "default_pg"
-		}
-		for r := range ranks {
-			of := &next.of[g.group(r)]
-			of.Members = append(of.Members, r)
-		}
-		out = append(out, next)
+// comms are the process groups. The world is group "0".
+func (g *groups) comms(ranks int) []comms.Group {
+	out := make([]comms.Group, len(g.sizes))
+	for i, size := range g.sizes {
+		out[i] = comms.Group{Name: strconv.Itoa(g.name + i), Size: int(size), Enqueued: -1, Completed: -1}
+	}
+	if g.name == 0 {
+		out[0].Desc = "default_pg"
+	}
+	for r := range ranks {
+		of := &out[g.group(r)]
+		of.Members = append(of.Members, r)
 	}
 	return out
 }

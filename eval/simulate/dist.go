@@ -53,9 +53,10 @@ type Dist struct {
 }
 
 func (d Dist) validate() error {
+	if err := Within(Limit{"mean_ms", float64(d.Mean), 0, MaxMillis}, Limit{"sd_ms", float64(d.SD), 0, MaxMillis}); err != nil {
+		return err
+	}
 	switch {
-	case !(d.Mean >= 0 && d.Mean <= MaxMillis && d.SD >= 0 && d.SD <= MaxMillis):
-		return input.Bad(input.ErrRange, "mean %v ms and deviation %v ms, expected 0 to %g", d.Mean, d.SD, float64(MaxMillis))
 	case int(d.Shape) >= len(shapeNames):
 		return input.Bad(input.ErrType, "shape %d", d.Shape)
 	case d.Shape == Constant && d.SD > 0:
@@ -68,35 +69,42 @@ func (d Dist) validate() error {
 	return nil
 }
 
-// sampler is a Dist made ready to draw from, in nanoseconds.
-type sampler struct {
+// Law is a Dist made ready to draw from, in nanoseconds. Its parameters (a, b) are mean and
+// deviation of a normal, μ and σ of a lognormal, shape and scale of a gamma, shift and mean of
+// an exponential tail.
+type Law struct {
 	shape Shape
 	a, b  float64
 }
 
-// sampler gives the parameters (a, b) of each shape: mean and deviation of a
-// normal, μ and σ of a lognormal, shape and scale of a gamma, shift and mean
-// of an exponential tail. 1/parts of the time is drawn: the share of one
-// microstep.
-func (d Dist) sampler(parts int) sampler {
+// law of 1/parts of the time: the share of one microstep.
+func (d Dist) law(parts int) Law {
 	mean, sd := float64(d.Mean)*NsPerMilli/float64(parts), float64(d.SD)*NsPerMilli/float64(parts)
 	if sd == 0 {
-		return sampler{Constant, mean, 0}
+		return Law{Constant, mean, 0}
 	}
 	switch d.Shape {
 	case LogNormal:
-		v := math.Log1p((sd / mean) * (sd / mean))
-		return sampler{LogNormal, math.Log(mean) - v/2, math.Sqrt(v)}
+		return LogNormalLaw(mean, sd/mean)
 	case Gamma:
-		return sampler{Gamma, (mean / sd) * (mean / sd), sd * sd / mean}
+		return Law{Gamma, (mean / sd) * (mean / sd), sd * sd / mean}
 	case Exponential:
-		return sampler{Exponential, mean - sd, sd}
+		return Law{Exponential, mean - sd, sd}
 	}
-	return sampler{Normal, mean, sd}
+	return Law{Normal, mean, sd}
 }
 
-// draw gives a length in nanoseconds, in [0, MaxMillis].
-func (s *sampler) draw(rng *rand.Rand) float64 {
+// LogNormalLaw has a mean in nanoseconds, and a deviation relative to it.
+func LogNormalLaw(mean, deviation float64) Law {
+	if mean == 0 || deviation == 0 {
+		return Law{Constant, mean, 0}
+	}
+	v := math.Log1p(deviation * deviation)
+	return Law{LogNormal, math.Log(mean) - v/2, math.Sqrt(v)}
+}
+
+// Draw gives a length in nanoseconds, in [0, MaxMillis].
+func (s Law) Draw(rng *rand.Rand) float64 {
 	var x float64
 	switch s.shape {
 	case Constant:

@@ -22,10 +22,10 @@ func TestMoments(t *testing.T) {
 		for _, parts := range []int{1, 4} {
 			t.Run(fmt.Sprintf("%v/mean=%v/sd=%v/parts=%d", d.Shape, d.Mean, d.SD, parts), func(t *testing.T) {
 				rng := streams.New().At(1, forRank, 0, 0)
-				s := d.sampler(parts)
+				s := d.law(parts)
 				var sum, square float64
 				for range n {
-					x := s.draw(rng.Rand) / NsPerMilli * float64(parts)
+					x := s.Draw(rng.Rand) / NsPerMilli * float64(parts)
 					if x < 0 {
 						t.Fatalf("drew %v", x)
 					}
@@ -63,10 +63,10 @@ func TestQuantiles(t *testing.T) {
 	}
 	for _, test := range tests {
 		rng := streams.New().At(2, forRank, 0, 0)
-		s := test.dist.sampler(1)
+		s := test.dist.law(1)
 		below := 0
 		for range n {
-			if s.draw(rng.Rand) < test.median*NsPerMilli {
+			if s.Draw(rng.Rand) < test.median*NsPerMilli {
 				below++
 			}
 		}

@@ -22,9 +22,8 @@
 // barrier followed by a transfer that takes all its members the same time; no
 // two stages of a rank overlap on the host.
 //
-// A [Spec] is one run. The same Spec gives the same windows to the bit,
-// whatever GOMAXPROCS is: every random number comes from a PCG stream of its
-// own (seed, what it is for, rank or host or group, step). Faults draw from
-// streams of their own too, so a run with a fault and the run without it share
-// all their noise.
+// A [Spec] is one run. The same Spec gives the same windows to the bit: every
+// random number comes from a PCG stream of its own (seed, what it is for, rank
+// or host or group, step). Faults draw from streams of their own too, so a run
+// with a fault and the run without it share all their noise.
 package simulate

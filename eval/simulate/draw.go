@@ -2,9 +2,6 @@ package simulate
 
 import (
 	"math"
-
-	"github.com/sfstat/sfstat/eval/simulate/internal/streams"
-	"github.com/sfstat/sfstat/internal/parallel"
 )
 
 // draws is what one step takes from each rank before anyone waits: lengths in
@@ -19,49 +16,37 @@ func newDraws(rows, ranks int) *draws { return &draws{ranks, make([]int64, (rows
 
 func (d *draws) row(i int) []int64 { return d.ns[i*d.ranks : (i+1)*d.ranks] }
 
-// ranksPerWorker is the least number of ranks for which another goroutine pays.
-const ranksPerWorker = 512
-
-// drawStep fills the draws of an absolute step. Ranks are independent here, so
-// they are drawn in parallel; each has a stream of its own, and the result
-// does not depend on how the ranks are divided.
+// drawStep fills the draws of an absolute step.
 func (g *Generator) drawStep(step int64) {
 	g.advanceDrift(step)
-	R := g.spec.Ranks
-	workers := min(len(g.streams), max(1, R/ranksPerWorker))
-	var wg parallel.Group
-	for w := 1; w < workers; w++ {
-		wg.Go(func() { g.drawRanks(g.streams[w], step, R*w/workers, R*(w+1)/workers) })
-	}
-	g.drawRanks(g.streams[0], step, 0, R/workers)
-	wg.Wait()
+	g.drawRanks(step)
 	g.addSpikes(step)
 	g.addFaults(step)
 }
 
-// drawRanks draws ranks from … to−1, in the order in which a rank does things.
-func (g *Generator) drawRanks(s *streams.Stream, step int64, from, to int) {
+// drawRanks draws what each rank does, in the order in which it does it.
+func (g *Generator) drawRanks(step int64) {
 	R := g.spec.Ranks
 	ns, p := g.draws.ns, g.program
-	for r := from; r < to; r++ {
-		s.At(g.spec.Seed, forRank, uint64(r), step)
+	for r := range R {
+		s := g.rng.At(g.spec.Seed, forRank, uint64(r), step)
 		drift := g.driftOf(r)
 		for i := range p.ops {
 			o := &p.ops[i]
 			f := g.factors[o.stage*R+r]
-			ns[o.workRow*R+r] = wholeNs(o.work.draw(s.Rand) * f.host * drift)
+			ns[o.workRow*R+r] = wholeNs(o.work.Draw(s.Rand) * f.host * drift)
 			if o.launches {
-				ns[o.deviceRow*R+r] = wholeNs(o.device.draw(s.Rand) * f.device)
+				ns[o.deviceRow*R+r] = wholeNs(o.device.Draw(s.Rand) * f.device)
 			}
 			if o.loader != nil {
-				ns[o.loadRow*R+r] = wholeNs(o.load.draw(s.Rand) * f.host * drift)
+				ns[o.loadRow*R+r] = wholeNs(o.load.Draw(s.Rand) * f.host * drift)
 			}
 			for j := range o.points {
 				m := &o.points[j]
-				ns[m.exitRow*R+r] = int64(m.exit.draw(s.Rand))
+				ns[m.exitRow*R+r] = int64(m.exit.Draw(s.Rand))
 			}
 		}
-		ns[p.rows*R+r] = int64(g.other.draw(s.Rand))
+		ns[p.rows*R+r] = int64(g.other.Draw(s.Rand))
 	}
 }
 

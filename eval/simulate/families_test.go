@@ -171,10 +171,10 @@ func TestWhenFaultsStrike(t *testing.T) {
 	}{
 		{"always", Fault{}, []int64{4, 5, 6, 7, 8, 9, 13, 14, 15, 16, 17, 18, 22, 23, 24, 25, 26, 27}},
 		{"A/B/A", Fault{Windows: []int{1}}, []int64{13, 14, 15, 16, 17, 18}},
-		{"every fourth", Fault{Every: 4}, []int64{4, 8, 15, 22, 26}},
-		{"from the third", Fault{From: 2, Every: 5}, []int64{6, 14, 22, 27}},
-		{"from and until", Fault{From: 4, Until: 8}, []int64{8, 9, 13, 14}},
-		{"every other in the last window", Fault{Every: 2, Windows: []int{2}}, []int64{22, 24, 26}},
+		{"every fourth", Fault{When: When{Every: 4}}, []int64{4, 8, 15, 22, 26}},
+		{"from the third", Fault{When: When{From: 2, Every: 5}}, []int64{6, 14, 22, 27}},
+		{"from and until", Fault{When: When{From: 4, Until: 8}}, []int64{8, 9, 13, 14}},
+		{"every other in the last window", Fault{Windows: []int{2}, When: When{Every: 2}}, []int64{22, 24, 26}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -196,7 +196,7 @@ func TestWhenFaultsStrike(t *testing.T) {
 func TestRandomStrikes(t *testing.T) {
 	s := quiet(4)
 	s.Schedule.Steps = 2000
-	s.Faults = []Fault{{Family: Data, Ranks: []int{3}, Delay: 120, Probability: 0.1}}
+	s.Faults = []Fault{{Family: Data, Ranks: []int{3}, Delay: 120, When: When{Probability: 0.1}}}
 	got, truth := struck(t, s, 3)
 	if diff := cmp.Diff(got, flat(truth)); diff != "" {
 		t.Errorf("the truth differs from what happened (-happened +truth):\n%s", diff)

@@ -1,6 +1,8 @@
 package simulate
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -72,33 +74,18 @@ type Fault struct {
 	Ranks  []int  `yaml:"ranks,omitempty" json:"ranks,omitempty"` // hidden ranks; empty: one, chosen by the seed
 	// Delay is per step; a stage that runs in k microsteps is delayed by 1/k
 	// of it in each.
-	Delay       Millis  `yaml:"delay_ms" json:"delay_ms"`
-	From        int64   `yaml:"from,omitempty" json:"from,omitempty"`               // first recorded step
-	Until       int64   `yaml:"until,omitempty" json:"until,omitempty"`             // recorded step after the last; 0: the end
-	Windows     []int   `yaml:"windows,omitempty" json:"windows,omitempty"`         // empty: all windows
-	Every       int64   `yaml:"every,omitempty" json:"every,omitempty"`             // every n-th recorded step after From; 0 and 1: each
-	Probability float64 `yaml:"probability,omitempty" json:"probability,omitempty"` // of each such step; 0: certain
+	Delay   Millis `yaml:"delay_ms" json:"delay_ms"`
+	When    `yaml:",inline"`
+	Windows []int `yaml:"windows,omitempty" json:"windows,omitempty"` // empty: all windows
 }
-
-// intermittent reports whether the fault spares steps inside its range.
-func (f *Fault) intermittent() bool { return f.Every > 1 || f.Probability > 0 && f.Probability < 1 }
 
 // active reports whether fault number i of the spec strikes in an absolute
 // step. The answer depends on the seed only where there is a probability.
 func (s *Spec) active(i int, step int64, rng *streams.Stream) bool {
 	f := &s.Faults[i]
 	index, window, ok := s.Schedule.recorded(step)
-	switch {
-	case !ok || f.Family == NoFault || index < f.From || f.Until > 0 && index >= f.Until:
-		return false
-	case len(f.Windows) > 0 && !slices.Contains(f.Windows, window):
-		return false
-	case f.Every > 1 && (index-f.From)%f.Every != 0:
-		return false
-	case f.Probability > 0:
-		return rng.At(s.Seed, forFault, uint64(i), step).Float64() < f.Probability
-	}
-	return true
+	return ok && (len(f.Windows) == 0 || slices.Contains(f.Windows, window)) &&
+		f.Strikes(index, func() float64 { return rng.At(s.Seed, forFault, uint64(i), step).Float64() })
 }
 
 // resolveFaults fills what the faults leave open: stage and hidden rank, and
@@ -125,8 +112,8 @@ func (s *Spec) resolveFaults() error {
 			f.Ranks = []int{rng.At(s.Seed, forHidden, uint64(i), int64(f.Family)).IntN(s.Ranks)}
 		}
 		slices.Sort(f.Ranks)
-		if err := s.validateFault(i, &s.Stages[at]); err != nil {
-			return err
+		if err := s.validateFault(f, &s.Stages[at]); err != nil {
+			return fmt.Errorf("fault %d (%v): %w", i, f.Family, err)
 		}
 	}
 	s.Faults = slices.DeleteFunc(s.Faults, func(f Fault) bool { return f.Family == NoFault })
@@ -146,30 +133,23 @@ func (s *Spec) defaultStage(f Family) string {
 	return f.Stage()
 }
 
-func (s *Spec) validateFault(i int, st *Stage) error {
-	f := &s.Faults[i]
-	bad := func(kind error, format string, args ...any) error {
-		return input.Bad(kind, "fault %d (%v): "+format, append([]any{i, f.Family}, args...)...)
+func (s *Spec) validateFault(f *Fault, st *Stage) error {
+	if err := cmp.Or(Within(Limit{"delay_ms", float64(f.Delay), 0, MaxMillis}), f.When.Validate()); err != nil {
+		return err
 	}
 	switch {
-	case !(f.Delay >= 0 && f.Delay <= MaxMillis):
-		return bad(input.ErrRange, "delay %v ms, expected 0 to %g", f.Delay, float64(MaxMillis))
-	case !(f.Probability >= 0 && f.Probability <= 1):
-		return bad(input.ErrRange, "probability %v, expected 0 to 1", f.Probability)
-	case f.From < 0 || f.Until < 0 || f.Every < 0:
-		return bad(input.ErrNegative, "from %d, until %d, every %d: expected 0 or more", f.From, f.Until, f.Every)
 	case f.Ranks[0] < 0 || f.Ranks[len(f.Ranks)-1] >= s.Ranks:
-		return bad(input.ErrTooLarge, "hidden ranks %v in a world of %d", f.Ranks, s.Ranks)
+		return input.Bad(input.ErrTooLarge, "hidden ranks %v in a world of %d", f.Ranks, s.Ranks)
 	case len(slices.Compact(slices.Clone(f.Ranks))) < len(f.Ranks):
-		return bad(input.ErrDuplicate, "hidden ranks %v", f.Ranks)
+		return input.Bad(input.ErrDuplicate, "hidden ranks %v", f.Ranks)
 	case f.Family == BackwardComm && !s.communicates(st):
-		return bad(input.ErrMissing, "ranks %v synchronise with nobody in stage %q: there is no transfer to slow down", f.Ranks, st.Name)
+		return input.Bad(input.ErrMissing, "ranks %v synchronise with nobody in stage %q: there is no transfer to slow down", f.Ranks, st.Name)
 	case f.Family == ForwardDevice && st.Device == (Dist{}):
-		return bad(input.ErrMissing, "stage %q has no device work to slow down", st.Name)
+		return input.Bad(input.ErrMissing, "stage %q has no device work to slow down", st.Name)
 	}
 	for _, w := range f.Windows {
 		if w < 0 || w >= s.Schedule.Windows {
-			return bad(input.ErrTooLarge, "window %d of %d", w, s.Schedule.Windows)
+			return input.Bad(input.ErrTooLarge, "window %d of %d", w, s.Schedule.Windows)
 		}
 	}
 	return nil

@@ -3,7 +3,6 @@ package simulate
 import (
 	"errors"
 	"io"
-	"runtime"
 	"slices"
 
 	"github.com/sfstat/sfstat/eval/simulate/internal/streams"
@@ -12,22 +11,20 @@ import (
 )
 
 // Generator yields the windows of one run, one at a time. Its memory is one
-// window and O(stages · ranks) of state. It is for one goroutine; it uses
-// others itself where there are many ranks.
+// window and O(stages · ranks) of state. It is for one goroutine.
 type Generator struct {
 	spec    *Spec // resolved
 	program *program
-	other   sampler
+	other   Law
 	ranks   []trace.Rank
 	wait    trace.DataWait
 
-	rng      *streams.Stream   // for what is drawn once per step, host or group
-	streams  []*streams.Stream // one per worker
-	factors  []factor          // [stage][rank]
-	drift    []float64         // [rank or host]; nil: none
-	draws    *draws            // of the step that runs now
-	striking []bool            // [fault] in the step that runs now
-	hits     [][]hit           // [fault]
+	rng      *streams.Stream
+	factors  []factor  // [stage][rank]
+	drift    []float64 // [rank or host]; nil: none
+	draws    *draws    // of the step that runs now
+	striking []bool    // [fault] in the step that runs now
+	hits     [][]hit   // [fault]
 	time     *timeline
 	arrivals *arrivals // nil: not asked for
 
@@ -41,15 +38,12 @@ func New(s Spec) (*Generator, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &Generator{spec: spec, program: spec.compile(), other: spec.Other.sampler(1), rng: streams.New(), time: newTimeline(spec.Ranks)}
+	g := &Generator{spec: spec, program: spec.compile(), other: spec.Other.law(1), rng: streams.New(), time: newTimeline(spec.Ranks)}
 	if g.ranks, err = spec.ranks(); err != nil {
 		return nil, err
 	}
 	if g.wait, err = spec.dataWait(); err != nil {
 		return nil, err
-	}
-	for range runtime.GOMAXPROCS(0) {
-		g.streams = append(g.streams, streams.New())
 	}
 	g.draws = newDraws(g.program.rows, spec.Ranks)
 	g.makeFactors()
@@ -73,16 +67,9 @@ func New(s Spec) (*Generator, error) {
 // the wait for the first batch where waits are charged to the step before.
 func (g *Generator) start() {
 	s, t := g.spec, g.time
-	skew := float64(s.Clock.SkewSD.ns())
-	if s.Clock.DriftPPM > 0 {
-		t.rate = make([]float64, s.Ranks)
-	}
 	for r := range t.now {
-		rng := g.rng.At(s.Seed, forClock, uint64(r), 0)
-		t.now[r] = int64(max(0, skew*(8+rng.NormFloat64())))
-		if t.rate != nil {
-			t.rate[r] = s.Clock.rate(rng.NormFloat64())
-		}
+		d := s.Clock.Draw(g.rng.At(s.Seed, forClock, uint64(r), 0).Rand, Ahead)
+		t.now[r], t.clocks[r].Rate = d.Offset, d.Rate
 	}
 	for i := range g.program.ops {
 		if l := g.program.ops[i].loader; l != nil {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"runtime"
 	"slices"
 	"testing"
 
@@ -30,32 +29,24 @@ func busy(ranks int) Spec {
 	s.Noise.Spikes.Probability = 0.3
 	s.Side = side{Every: 2, Unready: 0.1}
 	s.Work = []WorkFactor{{Where: map[string]int{"tp": 2}, Factor: 1.1}}
-	s.Faults = []Fault{{Family: Backward, Delay: 30, Probability: 0.5}, {Family: CallbackSync, Delay: 30, Every: 2}}
+	s.Faults = []Fault{{Family: Backward, Delay: 30, When: When{Probability: 0.5}}, {Family: CallbackSync, Delay: 30, When: When{Every: 2}}}
 	return s
 }
 
-// TestDeterminism: the same windows to the bit, on any number of threads.
+// TestDeterminism: the same windows to the bit.
 func TestDeterminism(t *testing.T) {
-	threads := runtime.GOMAXPROCS(1)
-	defer runtime.GOMAXPROCS(threads)
-	const ranks = 4 * ranksPerWorker
-	want, truth := generate(t, busy(ranks))
-	for _, n := range []int{1, 2, 3, 8} {
-		t.Run(fmt.Sprintf("threads=%d", n), func(t *testing.T) {
-			runtime.GOMAXPROCS(n)
-			got, again := generate(t, busy(ranks))
-			for i := range want {
-				if !slices.Equal(want[i].Durations, got[i].Durations) || !slices.Equal(want[i].Wall, got[i].Wall) {
-					t.Errorf("window %d differs from that of one thread", i)
-				}
-				if diff := cmp.Diff(want[i].Side, got[i].Side); diff != "" {
-					t.Errorf("side channels of window %d (-one thread +this):\n%s", i, diff)
-				}
-			}
-			if diff := cmp.Diff(truth, again); diff != "" {
-				t.Errorf("truth (-one thread +this):\n%s", diff)
-			}
-		})
+	want, truth := generate(t, busy(16))
+	got, again := generate(t, busy(16))
+	for i := range want {
+		if !slices.Equal(want[i].Durations, got[i].Durations) || !slices.Equal(want[i].Wall, got[i].Wall) {
+			t.Errorf("window %d differs", i)
+		}
+		if diff := cmp.Diff(want[i].Side, got[i].Side); diff != "" {
+			t.Errorf("side channels of window %d:\n%s", i, diff)
+		}
+	}
+	if diff := cmp.Diff(truth, again); diff != "" {
+		t.Errorf("truth:\n%s", diff)
 	}
 }
 

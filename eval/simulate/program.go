@@ -13,9 +13,9 @@ import (
 type op struct {
 	stage    int // in Spec.Stages
 	column   int // stage of the window
-	work     sampler
-	device   sampler
-	load     sampler
+	work     Law
+	device   Law
+	load     Law
 	loader   *loader
 	await    bool
 	launches bool // has device work
@@ -28,9 +28,9 @@ type op struct {
 
 // collective is a SyncPoint with its groups.
 type collective struct {
-	transfer sampler
-	exit     sampler
-	stall    sampler
+	transfer Law
+	exit     Law
+	stall    Law
 	hangs    float64 // probability of a stall
 	overlap  float64
 	groups   *groups
@@ -133,16 +133,16 @@ func (s *Spec) compile() *program {
 			parts = s.microsteps()
 		}
 		o := op{stage: at, column: (i - p.head + len(stages)) % len(stages), channel: -1,
-			work: st.Work.sampler(parts), await: st.AwaitDevice, workRow: row()}
+			work: st.Work.law(parts), await: st.AwaitDevice, workRow: row()}
 		if st.Device != (Dist{}) {
-			o.launches, o.device, o.deviceRow = true, st.Device.sampler(parts), row()
+			o.launches, o.device, o.deviceRow = true, st.Device.law(parts), row()
 			o.channel = p.channelOf(st.Name)
 		}
 		if st.Loader != nil {
 			if loaders[at] == nil {
 				loaders[at] = newLoader(st.Loader.Depth, s.Ranks)
 			}
-			o.loader, o.load, o.loadRow = loaders[at], st.Loader.Load.sampler(parts), row()
+			o.loader, o.load, o.loadRow = loaders[at], st.Loader.Load.law(parts), row()
 		}
 		for _, m := range st.SyncPoints {
 			if m.LastMicrostep && micro[i] >= 0 && micro[i] < parts-1 {
@@ -152,8 +152,8 @@ func (s *Spec) compile() *program {
 			if byAxes[key] == nil {
 				byAxes[key] = p.addGroups(s.groups(m.Across))
 			}
-			o.points = append(o.points, collective{transfer: m.Transfer.sampler(1), exit: m.Exit.sampler(1),
-				stall: m.Stall.Length.sampler(1), hangs: m.Stall.Probability, overlap: m.Overlap, groups: byAxes[key], exitRow: row()})
+			o.points = append(o.points, collective{transfer: m.Transfer.law(1), exit: m.Exit.law(1),
+				stall: m.Stall.Length.law(1), hangs: m.Stall.Probability, overlap: m.Overlap, groups: byAxes[key], exitRow: row()})
 		}
 		p.ops = append(p.ops, o)
 	}

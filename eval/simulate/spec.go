@@ -154,15 +154,6 @@ type spikes struct {
 	Share       float64 `yaml:"share" json:"share"`
 }
 
-// Clock is what is wrong with the clocks of the ranks.
-type Clock struct {
-	SkewSD   Millis  `yaml:"skew_sd_ms" json:"skew_sd_ms"` // deviation of the time at which ranks start, and of the wall clocks of hosts
-	DriftPPM float64 `yaml:"drift_ppm" json:"drift_ppm"`   // deviation of the rate error, parts per million
-}
-
-// rate is the error of a clock's rate that a standard normal draw z stands for.
-func (c Clock) rate(z float64) float64 { return min(0.5, max(-0.5, c.DriftPPM*1e-6*z)) }
-
 // side is the sampling of device times: every Every-th step of a window (0:
 // never), the device time of each stage that has one. A sample is not ready
 // when the device is still at work at the end of the step, and with the

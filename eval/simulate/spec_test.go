@@ -36,8 +36,8 @@ func TestSpecErrors(t *testing.T) {
 		{"residual", func(s *Spec) { s.Stages[1].Name = stagename.Residual }, input.ErrDuplicate, "derived"},
 		{"split microsteps", func(s *Spec) { s.Accumulation, s.Stages[1].PerMicrostep = 2, false }, input.ErrFormat, "together"},
 		{"NaN work", func(s *Spec) { s.Stages[2].Work.Mean = Millis(math.NaN()) }, input.ErrRange, StageBackward},
-		{"overlap", func(s *Spec) { s.Stages[2].SyncPoints = []SyncPoint{{Overlap: 1.5}} }, input.ErrRange, "overlap 1.5"},
-		{"stall", func(s *Spec) { s.Stages[2].SyncPoints = []SyncPoint{{Stall: hangs{Probability: 2}}} }, input.ErrRange, "stall 2"},
+		{"overlap", func(s *Spec) { s.Stages[2].SyncPoints = []SyncPoint{{Overlap: 1.5}} }, input.ErrRange, "overlap is 1.5"},
+		{"stall", func(s *Spec) { s.Stages[2].SyncPoints = []SyncPoint{{Stall: hangs{Probability: 2}}} }, input.ErrRange, "stall is 2"},
 		{"axis unknown", func(s *Spec) { s.Stages[2].SyncPoints = []SyncPoint{{Across: []string{"tp"}}} }, input.ErrMissing, `"tp"`},
 		{"loader", func(s *Spec) { s.Stages[0].Loader = &loaderSpec{} }, input.ErrTooLarge, "depth 0"},
 		{"layout product", func(s *Spec) { s.Layout = []Axis{{"dp", 3}} }, input.ErrFormat, "8 ranks"},
@@ -47,18 +47,18 @@ func TestSpecErrors(t *testing.T) {
 		{"drift", func(s *Spec) { s.Noise.Drift.Steps = math.Inf(1) }, input.ErrRange, "drift"},
 		{"spikes", func(s *Spec) { s.Noise.Spikes.Probability = 3 }, input.ErrRange, "spikes"},
 		{"clock", func(s *Spec) { s.Clock.DriftPPM = 1e6 }, input.ErrRange, "ppm"},
-		{"side", func(s *Spec) { s.Side.Unready = 2 }, input.ErrFormat, "side channel"},
+		{"side", func(s *Spec) { s.Side.Unready = 2 }, input.ErrRange, "unready of side"},
 		{"data wait", func(s *Spec) { s.DataWait = "sometime" }, input.ErrType, "sometime"},
-		{"factor", func(s *Spec) { s.Work = []WorkFactor{{Factor: -1}} }, input.ErrRange, "factor 0"},
+		{"factor", func(s *Spec) { s.Work = []WorkFactor{{Factor: -1}} }, input.ErrRange, "work 0 is -1"},
 		{"factor axis", func(s *Spec) { s.Work = []WorkFactor{{Factor: 1, Where: map[string]int{"pp": 0}}} }, input.ErrMissing, "pp=0"},
 		{"factor rank", func(s *Spec) { s.Work = []WorkFactor{{Factor: 1, Ranks: []int{8}}} }, input.ErrTooLarge, "rank 8"},
 		{"factor stage", func(s *Spec) { s.Work = []WorkFactor{{Factor: 1, Stages: []string{"x"}}} }, input.ErrMissing, `"x"`},
 		{"hidden rank", func(s *Spec) { s.Faults = []Fault{{Family: Data, Ranks: []int{8}}} }, input.ErrTooLarge, "world of 8"},
 		{"hidden twice", func(s *Spec) { s.Faults = []Fault{{Family: Data, Ranks: []int{1, 1}}} }, input.ErrDuplicate, "[1 1]"},
-		{"delay", func(s *Spec) { s.Faults = []Fault{{Family: Data, Delay: -1}} }, input.ErrRange, "delay -1"},
+		{"delay", func(s *Spec) { s.Faults = []Fault{{Family: Data, Delay: -1}} }, input.ErrRange, "delay_ms is -1"},
 		{"fault window", func(s *Spec) { s.Faults = []Fault{{Family: Data, Windows: []int{1}}} }, input.ErrTooLarge, "window 1 of 1"},
-		{"fault period", func(s *Spec) { s.Faults = []Fault{{Family: Data, Every: -2}} }, input.ErrNegative, "every -2"},
-		{"fault chance", func(s *Spec) { s.Faults = []Fault{{Family: Data, Probability: 2}} }, input.ErrRange, "probability 2"},
+		{"fault period", func(s *Spec) { s.Faults = []Fault{{Family: Data, When: When{Every: -2}}} }, input.ErrNegative, "every -2"},
+		{"fault chance", func(s *Spec) { s.Faults = []Fault{{Family: Data, When: When{Probability: 2}}} }, input.ErrRange, "probability is 2"},
 		{"fault stage", func(s *Spec) { s.Faults = []Fault{{Family: Data, Stage: "x"}} }, input.ErrMissing, `"x"`},
 		{"fault in no device", func(s *Spec) { s.Faults = []Fault{{Family: ForwardDevice, Stage: StageData}} }, input.ErrMissing, "device"},
 		{"fault without a synchronisation point", func(s *Spec) { s.Faults = []Fault{{Family: BackwardComm, Stage: StageData}} }, input.ErrMissing, "transfer"},
@@ -112,7 +112,7 @@ faults:
 	want.Run, want.Ranks = "two-culprits", 16
 	want.Layout = []Axis{{"tp", 2}, {"dp", 8}}
 	want.Schedule = Schedule{Windows: 3, Steps: 30, Warmup: 20, Gap: 4}
-	want.Faults = []Fault{{Family: Data, Ranks: []int{3}, Delay: 120, Every: 10}, {Family: ForwardHost, Delay: 30.5, Windows: []int{1}}}
+	want.Faults = []Fault{{Family: Data, Ranks: []int{3}, Delay: 120, When: When{Every: 10}}, {Family: ForwardHost, Delay: 30.5, Windows: []int{1}}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("spec (-want +got):\n%s", diff)
 	}

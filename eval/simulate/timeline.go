@@ -9,10 +9,10 @@ import (
 
 // timeline is where every rank is, in absolute nanoseconds of true time.
 type timeline struct {
-	now     []int64   // [rank] the host
-	device  []int64   // [rank] when the device is done with what was launched
-	reading []int64   // [rank] last reading of the rank's own clock
-	rate    []float64 // [rank] error of that clock's rate; nil: all clocks are true
+	now     []int64 // [rank] the host
+	device  []int64 // [rank] when the device is done with what was launched
+	reading []int64 // [rank] last reading of the rank's own clock
+	clocks  []Dial  // [rank] that clock, which began at true time
 
 	begin []int64 // [rank] reading at the beginning of the step
 
@@ -21,22 +21,13 @@ type timeline struct {
 
 func newTimeline(ranks int) *timeline {
 	return &timeline{now: make([]int64, ranks), device: make([]int64, ranks), reading: make([]int64, ranks), begin: make([]int64, ranks),
-		events: make([]event, ranks)}
-}
-
-// read gives the reading of a rank's clock: true time, and its rate error in
-// whole nanoseconds. It never runs backwards.
-func (t *timeline) read(r int) int64 {
-	if t.rate == nil {
-		return t.now[r]
-	}
-	return t.now[r] + int64(float64(t.now[r])*t.rate[r])
+		clocks: make([]Dial, ranks), events: make([]event, ranks)}
 }
 
 // mark reads every clock and writes what has passed since the last mark.
 func (t *timeline) mark(dst []int64) {
 	for r, last := range t.reading {
-		t.reading[r] = t.read(r)
+		t.reading[r] = t.clocks[r].Read(t.now[r])
 		if dst != nil {
 			dst[r] = t.reading[r] - last
 		}
@@ -104,7 +95,7 @@ func (g *Generator) sync(at, number int, step int64) {
 	}
 	for i := range events {
 		rng := g.rng.At(g.spec.Seed, forGroup, uint64((at*maxSyncPoints+number)*trace.MaxRanks+i), step)
-		length := int64(m.transfer.draw(rng.Rand))
+		length := int64(m.transfer.Draw(rng.Rand))
 		if number == len(o.points)-1 {
 			length += g.commDelay(at, m.groups, i)
 		}
@@ -133,7 +124,7 @@ type event struct {
 // hang draws whether a hop of the ring stalls, and for whom.
 func (e *event) hang(m *collective, size int, rng *streams.Stream) {
 	if m.hangs > 0 && size > 1 && rng.Float64() < m.hangs {
-		e.stall = int64(m.stall.draw(rng.Rand))
+		e.stall = int64(m.stall.Draw(rng.Rand))
 		e.from, e.count, e.size = rng.IntN(size), 1+rng.IntN(size-1), size
 	}
 }

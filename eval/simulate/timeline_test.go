@@ -134,7 +134,7 @@ func TestPrefetch(t *testing.T) {
 				s := quiet(4)
 				s.Schedule = Schedule{Windows: 1, Steps: 40, Warmup: 10}
 				s.Stages[0] = Stage{Name: StageData, Work: Dist{Mean: 17}, Loader: &loaderSpec{Depth: depth, Load: Dist{Mean: L}}}
-				s.Faults = []Fault{{Family: Data, Ranks: []int{2}, Delay: delay, Every: 10, From: 5}}
+				s.Faults = []Fault{{Family: Data, Ranks: []int{2}, Delay: delay, When: When{Every: 10, From: 5}}}
 				w := one(t, s)
 				for step := range w.Steps() {
 					want := 17 * ms
@@ -188,7 +188,7 @@ func TestDataWaitPreceding(t *testing.T) {
 		s.Ranks, s.Accumulation = 16, k
 		s.Schedule = Schedule{Windows: 2, Steps: 10, Warmup: 3, Gap: 1}
 		s.Stages[0].Loader = &loaderSpec{Depth: 2, Load: Dist{150, 60, Gamma}}
-		s.Faults = []Fault{{Family: Data, Ranks: []int{3}, Delay: 500, Every: 3}}
+		s.Faults = []Fault{{Family: Data, Ranks: []int{3}, Delay: 500, When: When{Every: 3}}}
 		consuming, _ := generate(t, s)
 		s.DataWait = "preceding"
 		preceding, _ := generate(t, s)
@@ -431,7 +431,7 @@ func TestDeviceQueue(t *testing.T) {
 func TestDelayOfMicrosteps(t *testing.T) {
 	s := quiet(4)
 	s.Accumulation = 3
-	s.Faults = []Fault{{Family: Data, Ranks: []int{2}, Delay: 100, Every: 2}, {Family: BackwardComm, Ranks: []int{1}, Delay: 10, Every: 3}}
+	s.Faults = []Fault{{Family: Data, Ranks: []int{2}, Delay: 100, When: When{Every: 2}}, {Family: BackwardComm, Ranks: []int{1}, Delay: 10, When: When{Every: 3}}}
 	healthy := int64(16+60+98+3*14+6+14) * ms
 	w := one(t, s)
 	for step := range w.Steps() {

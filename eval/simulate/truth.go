@@ -1,7 +1,9 @@
 package simulate
 
 import (
+	"cmp"
 	"encoding/csv"
+	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -46,7 +48,7 @@ func (s *Spec) truth() Truth {
 	rng := streams.New()
 	for i := range s.Faults {
 		f := &s.Faults[i]
-		tf := TrueFault{Family: f.Family, Stage: f.Stage, HiddenRanks: slices.Clone(f.Ranks), Delay: f.Delay, Intermittent: f.intermittent()}
+		tf := TrueFault{Family: f.Family, Stage: f.Stage, HiddenRanks: slices.Clone(f.Ranks), Delay: f.Delay, Intermittent: f.Intermittent()}
 		for w := range s.Schedule.Windows {
 			first := s.Schedule.firstStep(w)
 			for step := first; step < first+int64(s.Schedule.Steps); step++ {
@@ -133,10 +135,7 @@ func (t Truth) Rows() []TruthRow {
 
 // WriteTruth writes a truth table as CSV with a header.
 func WriteTruth(w io.Writer, rows []TruthRow) error {
-	out := csv.NewWriter(w)
-	if err := out.Write(truthHeader[:]); err != nil {
-		return err
-	}
+	lines := [][]string{truthHeader[:]}
 	for _, r := range rows {
 		hidden, intermittent := "", "0"
 		if r.HiddenRank >= 0 {
@@ -145,14 +144,10 @@ func WriteTruth(w io.Writer, rows []TruthRow) error {
 		if r.Intermittent {
 			intermittent = "1"
 		}
-		err := out.Write([]string{r.Run, r.Family.String(), strconv.Itoa(r.Ranks), strconv.FormatUint(r.Seed, 10),
+		lines = append(lines, []string{r.Run, r.Family.String(), strconv.Itoa(r.Ranks), strconv.FormatUint(r.Seed, 10),
 			strconv.FormatFloat(float64(r.Delay), 'f', -1, 64), hidden, r.Stage, intermittent, strconv.Itoa(r.Accumulation), r.Notes})
-		if err != nil {
-			return err
-		}
 	}
-	out.Flush()
-	return out.Error()
+	return csv.NewWriter(w).WriteAll(lines)
 }
 
 // ReadTruth reads a truth table. Columns are found by name and may stand in
@@ -171,38 +166,26 @@ func ReadTruth(name string, r io.Reader) (rows []TruthRow, err error) {
 
 // parseTruth reads one row whose cells stand in the order of truthHeader.
 func parseTruth(cells []string) (TruthRow, error) {
-	row := TruthRow{Run: cells[0], HiddenRank: -1, Stage: cells[6], Notes: cells[9]}
-	var delay float64
-	fields := []struct {
-		column int
-		parse  func(string) error
-	}{
-		{1, func(s string) (err error) { row.Family, err = ParseFamily(s); return }},
-		{2, func(s string) (err error) { row.Ranks, err = strconv.Atoi(s); return }},
-		{3, func(s string) (err error) { row.Seed, err = strconv.ParseUint(s, 10, 64); return }},
-		{4, func(s string) (err error) { delay, err = strconv.ParseFloat(s, 64); return }},
-		{5, func(s string) (err error) {
-			if s != "" {
-				row.HiddenRank, err = strconv.Atoi(s)
-			}
-			return
-		}},
-		{7, func(s string) (err error) { row.Intermittent, err = strconv.ParseBool(s); return }},
-		{8, func(s string) (err error) { row.Accumulation, err = strconv.Atoi(s); return }},
-	}
-	for _, f := range fields {
-		if err := f.parse(cells[f.column]); err != nil {
-			return row, input.Bad(input.ErrType, "column %s is %q: %v", truthHeader[f.column], cells[f.column], err)
+	row, intermittent := TruthRow{Run: cells[0], HiddenRank: -1, Stage: cells[6], Notes: cells[9]}, 0
+	number := func(column int, into any) error {
+		if err := json.Unmarshal([]byte(cells[column]), into); err != nil {
+			return input.Bad(input.ErrType, "column %s is %q, expected a number", truthHeader[column], cells[column])
 		}
+		return nil
 	}
-	row.Delay = Millis(delay)
+	err := cmp.Or(row.Family.UnmarshalText([]byte(cells[1])), number(2, &row.Ranks), number(3, &row.Seed), number(4, &row.Delay),
+		number(7, &intermittent), number(8, &row.Accumulation))
+	if cells[5] != "" {
+		err = cmp.Or(err, number(5, &row.HiddenRank))
+	}
+	row.Intermittent = intermittent != 0
 	switch {
-	case !(delay >= 0 && delay <= MaxMillis):
-		return row, input.Bad(input.ErrRange, "column delay_ms is %q, expected 0 to %g", cells[4], float64(MaxMillis))
+	case err != nil:
+		return row, err
 	case row.Ranks < 1 || row.Ranks > trace.MaxRanks || row.Accumulation < 0:
 		return row, input.Bad(input.ErrTooLarge, "%d ranks and accumulation %d, expected 1 to %d, and 0 or more", row.Ranks, row.Accumulation, trace.MaxRanks)
 	case row.HiddenRank < -1 || row.HiddenRank >= row.Ranks:
 		return row, input.Bad(input.ErrTooLarge, "hidden rank %d in a world of %d", row.HiddenRank, row.Ranks)
 	}
-	return row, nil
+	return row, Within(Limit{"delay_ms", float64(row.Delay), 0, MaxMillis})
 }

@@ -13,7 +13,7 @@ import (
 func TestTruthTable(t *testing.T) {
 	specs := []func(*Spec){
 		func(*Spec) {},
-		func(s *Spec) { s.Faults = []Fault{{Family: Data, Ranks: []int{2}, Delay: 120, Every: 10}} },
+		func(s *Spec) { s.Faults = []Fault{{Family: Data, Ranks: []int{2}, Delay: 120, When: When{Every: 10}}} },
 		func(s *Spec) {
 			s.Run, s.Accumulation, s.Schedule.Windows = "e6, again", 4, 3
 			s.Faults = []Fault{{Family: CallbackSync, Ranks: []int{5, 1}, Delay: 7.5, Windows: []int{1}}}
@@ -79,7 +79,8 @@ func TestReadTruthErrors(t *testing.T) {
 		{"run,family\n", input.ErrMissing, `"ranks"`},
 		{header + "a,data,8,0,1,2,s,0,1,\nb,data,eight,0,1,2,s,0,1,\n", input.ErrType, `t:3: column ranks is "eight"`},
 		{header + "a,gremlins,8,0,1,2,s,0,1,\n", input.ErrType, "t:2: "},
-		{header + "a,data,8,0,NaN,2,s,0,1,\n", input.ErrRange, "delay_ms"},
+		{header + "a,data,8,0,NaN,2,s,0,1,\n", input.ErrType, "delay_ms"},
+		{header + "a,data,8,0,1e9,2,s,0,1,\n", input.ErrRange, "delay_ms"},
 		{header + "a,data,8,-1,1,2,s,0,1,\n", input.ErrType, "seed"},
 		{header + "a,data,8,0,1,8,s,0,1,\n", input.ErrTooLarge, "hidden rank 8"},
 		{header + "a,data,8,0,1,-7,s,0,1,\n", input.ErrTooLarge, "hidden rank -7"},

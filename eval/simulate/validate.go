@@ -1,10 +1,10 @@
 package simulate
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 
 	"github.com/sfstat/sfstat/internal/strictyaml"
@@ -156,16 +156,13 @@ func (s *Spec) validateStage(st *Stage) error {
 		return input.Bad(input.ErrTooLarge, "%d synchronisation points, at most %d", len(st.SyncPoints), maxSyncPoints)
 	}
 	for _, m := range st.SyncPoints {
-		if !(m.Overlap >= 0 && m.Overlap <= 1) {
-			return input.Bad(input.ErrRange, "overlap %v, expected 0 to 1", m.Overlap)
+		if err := Within(Limit{"overlap", m.Overlap, 0, 1}, Limit{"probability of stall", m.Stall.Probability, 0, 1}); err != nil {
+			return err
 		}
 		for _, axis := range m.Across {
 			if s.axis(axis) == 0 {
 				return input.Bad(input.ErrMissing, "ranks synchronise across axis %q, which the layout does not have", axis)
 			}
-		}
-		if !(m.Stall.Probability >= 0 && m.Stall.Probability <= 1) {
-			return input.Bad(input.ErrRange, "probability of a stall %v, expected 0 to 1", m.Stall.Probability)
 		}
 		dists = append(dists, m.Transfer, m.Exit, m.Stall.Length)
 	}
@@ -178,29 +175,24 @@ func (s *Spec) validateStage(st *Stage) error {
 }
 
 func (s *Spec) validateNoise() error {
-	n, c := s.Noise, s.Clock
-	fraction := func(x float64) bool { return x >= 0 && x <= 1 }
-	switch {
-	case !fraction(n.SpeedSD) || !fraction(n.Drift.SD):
-		return input.Bad(input.ErrRange, "relative deviations of speed %v and drift %v, expected 0 to 1", n.SpeedSD, n.Drift.SD)
-	case !(n.Drift.Steps >= 0) || math.IsInf(n.Drift.Steps, 0):
-		return input.Bad(input.ErrRange, "correlation length of the drift is %v steps, expected 0 or more", n.Drift.Steps)
-	case !fraction(n.Spikes.Probability) || !fraction(n.Spikes.Share):
-		return input.Bad(input.ErrRange, "probability %v and share %v of spikes, expected 0 to 1", n.Spikes.Probability, n.Spikes.Share)
-	case !(n.Spikes.Mean >= 0 && n.Spikes.Mean <= MaxMillis) || !(c.SkewSD >= 0 && c.SkewSD <= MaxMillis):
-		return input.Bad(input.ErrRange, "spikes of %v ms, start skew of %v ms, expected 0 to %g", n.Spikes.Mean, c.SkewSD, float64(MaxMillis))
-	case !(c.DriftPPM >= 0 && c.DriftPPM <= 1e5):
-		return input.Bad(input.ErrRange, "clock drift of %v ppm, expected 0 to 100000", c.DriftPPM)
-	case s.Side.Every < 0 || !fraction(s.Side.Unready):
-		return input.Bad(input.ErrFormat, "side channel every %d steps, unready with probability %v: expected 0 or more, and 0 to 1", s.Side.Every, s.Side.Unready)
+	n := s.Noise
+	if s.Side.Every < 0 {
+		return input.Bad(input.ErrNegative, "every of side is %d, expected 0 or more", s.Side.Every)
 	}
-	return nil
+	return cmp.Or(s.Clock.Validate(), Within(
+		Limit{"speed_sd of noise", n.SpeedSD, 0, 1},
+		Limit{"sd of drift", n.Drift.SD, 0, 1},
+		Limit{"steps of drift", n.Drift.Steps, 0, maxSteps},
+		Limit{"probability of spikes", n.Spikes.Probability, 0, 1},
+		Limit{"share of spikes", n.Spikes.Share, 0, 1},
+		Limit{"mean_ms of spikes", float64(n.Spikes.Mean), 0, MaxMillis},
+		Limit{"unready of side", s.Side.Unready, 0, 1}))
 }
 
 func (s *Spec) validateWork() error {
 	for i, w := range s.Work {
-		if !(w.Factor >= 0 && w.Factor <= 1e6) {
-			return input.Bad(input.ErrRange, "work factor %d is %v, expected 0 to 1e6", i, w.Factor)
+		if err := Within(Limit{fmt.Sprint("factor of work ", i), w.Factor, 0, 1e6}); err != nil {
+			return err
 		}
 		for _, axis := range slices.Sorted(maps.Keys(w.Where)) {
 			if size := s.axis(axis); w.Where[axis] < 0 || w.Where[axis] >= size {

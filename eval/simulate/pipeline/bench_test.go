@@ -9,7 +9,7 @@ import (
 	"github.com/sfstat/sfstat/trace/operator"
 )
 
-func BenchmarkNext(b *testing.B) {
+func BenchmarkMake(b *testing.B) {
 	for _, l := range []Layout{
 		{DP: 4, PP: 4, TP: 4, Chunks: 1, Microbatches: 32, Buckets: 1},
 		{DP: 64, PP: 8, TP: 8, Chunks: 1, Microbatches: 32, Buckets: 1},
@@ -19,15 +19,11 @@ func BenchmarkNext(b *testing.B) {
 		b.Run(fmt.Sprintf("workers=%d/vpp=%d", l.Workers(), l.Chunks), func(b *testing.B) {
 			s := DefaultSpec()
 			s.Layout = l
-			s.Steps.Count = 1 << 30
-			g, err := New(s)
-			if err != nil {
-				b.Fatal(err)
-			}
+			s.Steps.Count = 4
 			b.ReportAllocs()
 			ops := 0
 			for b.Loop() {
-				t, err := g.Next(4)
+				t, _, err := Make(s)
 				if err != nil {
 					b.Fatal(err)
 				}

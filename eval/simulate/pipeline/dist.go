@@ -1,12 +1,6 @@
 package pipeline
 
-import (
-	"math"
-	"math/rand/v2"
-
-	"github.com/sfstat/sfstat/eval/simulate"
-	"github.com/sfstat/sfstat/trace/input"
-)
+import "github.com/sfstat/sfstat/eval/simulate"
 
 // Millis is a length of time, as in the specification of windows.
 type Millis = simulate.Millis
@@ -27,34 +21,20 @@ type Dist struct {
 }
 
 func (d Dist) validate() error {
-	switch {
-	case !(d.Mean >= 0 && d.Mean <= maxMillis):
-		return input.Bad(input.ErrRange, "a mean of %v ms, expected 0 to %g", d.Mean, float64(maxMillis))
-	case !(d.Jitter >= 0 && d.Jitter <= maxJitter):
-		return input.Bad(input.ErrRange, "a jitter of %v, expected 0 to %d: it is relative to the mean", d.Jitter, maxJitter)
-	}
-	return nil
+	return simulate.Within(simulate.Limit{Key: "mean_ms", Value: float64(d.Mean), High: maxMillis},
+		simulate.Limit{Key: "jitter", Value: d.Jitter, High: maxJitter})
 }
 
 // law is a Dist made ready to draw from, in nanoseconds.
 type law struct {
 	mean, sd float64
-	μ, σ     float64 // of the logarithm
+	simulate.Law
 }
 
 // law of the distribution times a factor.
 func (d Dist) law(factor float64) law {
 	mean := float64(d.Mean) * nsPerMilli * factor
-	v := math.Log1p(d.Jitter * d.Jitter)
-	return law{mean, mean * d.Jitter, math.Log(mean) - v/2, math.Sqrt(v)}
-}
-
-// draw gives a length in nanoseconds, in [0, maxMillis].
-func (l *law) draw(rng *rand.Rand) float64 {
-	if l.mean == 0 || l.σ == 0 {
-		return l.mean
-	}
-	return min(math.Exp(l.μ+l.σ*rng.NormFloat64()), maxMillis*nsPerMilli)
+	return law{mean, mean * d.Jitter, simulate.LogNormalLaw(mean, d.Jitter)}
 }
 
 // whole rounds to nanoseconds, to a length that cannot overflow.

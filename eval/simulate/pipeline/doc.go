@@ -26,8 +26,8 @@
 // member has come and ends for all at once; durations do not depend on when an
 // operator runs; the host never blocks the device other than by launch delays.
 //
-// A [Spec] is one run. The same Spec gives the same trace to the bit, whatever
-// GOMAXPROCS is: every random number comes from a PCG stream of its own (seed,
-// what it is for, worker or group, step). Faults draw from streams of their
-// own too, so a run with a fault and its healthy twin share all their noise.
+// A [Spec] is one run. The same Spec gives the same trace to the bit: every
+// random number comes from a PCG stream of its own (seed, what it is for,
+// worker or group, step). Faults draw from streams of their own too, so a run
+// with a fault and its healthy twin share all their noise.
 package pipeline

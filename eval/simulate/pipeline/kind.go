@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/eval/simulate/internal/streams"
 	"github.com/sfstat/sfstat/trace/enum"
 	"github.com/sfstat/sfstat/trace/input"
@@ -106,27 +107,10 @@ type Size struct {
 	Sigma  float64 `yaml:"sigma,omitempty" json:"sigma,omitempty"`
 }
 
-// When is the steps in which a fault strikes; recorded steps count from 0.
-type When struct {
-	From        int     `yaml:"from,omitempty" json:"from,omitempty"`               // first recorded step
-	Until       int     `yaml:"until,omitempty" json:"until,omitempty"`             // recorded step after the last; 0: the end
-	Every       int     `yaml:"every,omitempty" json:"every,omitempty"`             // every n-th recorded step after From; 0 and 1: each
-	Probability float64 `yaml:"probability,omitempty" json:"probability,omitempty"` // of each such step; 0: certain
-}
-
-// intermittent reports whether the fault spares steps inside its range.
-func (w When) intermittent() bool { return w.Every > 1 || w.Probability > 0 && w.Probability < 1 }
+// When is the steps in which a fault strikes, as in the specification of windows.
+type When = simulate.When
 
 // strikes reports whether fault number i strikes in a recorded step.
 func (s *Spec) strikes(i, step int, rng *streams.Stream) bool {
-	w := s.Faults[i].When
-	switch {
-	case step < w.From || w.Until > 0 && step >= w.Until:
-		return false
-	case w.Every > 1 && (step-w.From)%w.Every != 0:
-		return false
-	case w.Probability > 0:
-		return rng.At(s.Seed, forStrike, uint64(i), s.Steps.index(step)).Float64() < w.Probability
-	}
-	return true
+	return s.Faults[i].Strikes(int64(step), func() float64 { return rng.At(s.Seed, forStrike, uint64(i), s.Steps.index(step)).Float64() })
 }

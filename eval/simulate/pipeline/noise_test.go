@@ -21,7 +21,7 @@ func TestMoments(t *testing.T) {
 			var sum, square float64
 			below := 0
 			for range n {
-				x := l.draw(rng.Rand)
+				x := l.Draw(rng.Rand)
 				sum += x
 				square += (x - mean) * (x - mean)
 				if x < median {

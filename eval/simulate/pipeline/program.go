@@ -20,23 +20,19 @@ type node struct {
 // its first member.
 type group struct {
 	members []int32
-	across  bool // all replicas take part together
-}
-
-// turn is a node's turn to start; the last of a group ends it.
-type turn struct {
-	node int32
-	ends bool // of the node's group, it starts last
+	across  bool  // all replicas take part together
+	first   int32 // number in the trace, of replica 0 where replicas have groups of their own
 }
 
 // program is what every replica does in every step.
 type program struct {
-	layout Layout
-	nodes  []node
-	stages [][]int32 // nodes of each stage, in the order in which the host queues them
-	groups []group
-	order  []turn
-	last   []int32 // [stage] the optimizer
+	layout  Layout
+	nodes   []node
+	stages  [][]int32 // nodes of each stage, in the order in which the host queues them
+	groups  []group
+	numbers int32   // of groups, in a step
+	order   []group // each after what it waits for; who communicates with nobody is alone
+	last    []int32 // [stage] the optimizer
 }
 
 func compile(l Layout) *program {
@@ -207,7 +203,20 @@ func (p *program) sync(g group) {
 	for _, v := range g.members {
 		p.nodes[v].group = int32(len(p.groups))
 	}
+	g.first = p.numbers
+	if p.numbers++; !g.across {
+		p.numbers = g.first + int32(p.layout.DP)
+	}
 	p.groups = append(p.groups, g)
+}
+
+// number is what a group is called in a step of the trace.
+func (p *program) number(at int32, step, dp int) int32 {
+	g := &p.groups[at]
+	if g.across {
+		dp = 0
+	}
+	return int32(step)*p.numbers + g.first + int32(dp)
 }
 
 // connect pairs sends with receives.
@@ -239,43 +248,40 @@ func (p *program) collect() {
 	p.sync(group{members: clip, across: true})
 }
 
-// sort orders the nodes so that each starts after what it waits for has ended.
+// sort orders groups, and the nodes that are in none, so that each comes after what its
+// members wait for.
 func (p *program) sort() {
-	waits := make([]int, len(p.nodes))
-	next := make([][]int32, len(p.nodes))
-	var ready []int32
+	sets, of := slices.Clone(p.groups), make([]int, len(p.nodes))
 	for v := range p.nodes {
-		if waits[v] = len(p.nodes[v].after); waits[v] == 0 {
-			ready = append(ready, int32(v))
-		}
-		for _, u := range p.nodes[v].after {
-			next[u] = append(next[u], int32(v))
+		if of[v] = int(p.nodes[v].group); of[v] < 0 {
+			of[v] = len(sets)
+			sets = append(sets, group{members: []int32{int32(v)}})
 		}
 	}
-	open := make([]int, len(p.groups))
-	for g := range p.groups {
-		open[g] = len(p.groups[g].members)
+	waits, next := make([]int, len(sets)), make([][]int, len(sets))
+	for v := range p.nodes {
+		for _, u := range p.nodes[v].after {
+			waits[of[v]]++
+			next[of[u]] = append(next[of[u]], of[v])
+		}
+	}
+	var ready []int
+	for i, n := range waits {
+		if n == 0 {
+			ready = append(ready, i)
+		}
 	}
 	for len(ready) > 0 {
-		v := ready[0]
+		i := ready[0]
 		ready = ready[1:]
-		t, ended := turn{node: v}, []int32{v}
-		if g := p.nodes[v].group; g >= 0 {
-			ended = nil
-			if open[g]--; open[g] == 0 {
-				t.ends, ended = true, p.groups[g].members
-			}
-		}
-		p.order = append(p.order, t)
-		for _, u := range ended {
-			for _, w := range next[u] {
-				if waits[w]--; waits[w] == 0 {
-					ready = append(ready, w)
-				}
+		p.order = append(p.order, sets[i])
+		for _, j := range next[i] {
+			if waits[j]--; waits[j] == 0 {
+				ready = append(ready, j)
 			}
 		}
 	}
-	if len(p.order) < len(p.nodes) {
+	if len(p.order) < len(sets) {
 		panic("pipeline: the schedule deadlocks")
 	}
 }

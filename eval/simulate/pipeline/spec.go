@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/trace/operator"
 )
 
@@ -95,8 +96,7 @@ func (o *Ops) of(c operator.Class) *Op {
 
 // Clock is how the workers' clocks differ, and what the trace's zero is.
 type Clock struct {
-	SkewSD   Millis  `yaml:"skew_sd_ms" json:"skew_sd_ms"` // deviation of the offset
-	DriftPPM float64 `yaml:"drift_ppm" json:"drift_ppm"`   // deviation of the rate error, parts per million
+	simulate.Clock `yaml:",inline"`
 	// Running counts starts from one zero for the whole run. Else every step
 	// has its own, where its first operator starts, as in the public traces.
 	Running bool `yaml:"running" json:"running"`

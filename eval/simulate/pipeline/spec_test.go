@@ -3,18 +3,16 @@ package pipeline
 import (
 	"encoding/json"
 	"errors"
-	"io"
 	"math"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/trace/input"
-	"github.com/sfstat/sfstat/trace/operator"
 )
 
 func TestParseSpec(t *testing.T) {
@@ -42,7 +40,7 @@ faults:
 	want.Ops.Forward.Mean, want.Ops.Forward.Jitter = 20, 0.05
 	want.Ops.Collect.Launch.Mean = 3
 	want.StageWork = []float64{1, 1.2}
-	want.Clock = Clock{SkewSD: 1, Running: true}
+	want.Clock = Clock{simulate.Clock{SkewSD: 1}, true}
 	want.Faults = []Fault{
 		{Kind: SlowWorker, Where: Where{DP: new(3), PP: new(0), Op: "backward-compute"}, Size: Size{Factor: 1.3}, When: When{From: 50}},
 		{Kind: LateStart, Size: Size{Delay: 120}, When: When{Probability: 0.1}},
@@ -111,7 +109,7 @@ func TestSpecErrors(t *testing.T) {
 		{func(s *Spec) { s.Steps.Every = 0 }, input.ErrFormat, "every 0"},
 		{func(s *Spec) { s.Steps.Every = math.MaxInt64 }, input.ErrTooLarge, "step indices"},
 		{func(s *Spec) { s.Steps.Count, s.Steps.Every = math.MaxInt, 2 }, input.ErrTooLarge, "step indices"},
-		{func(s *Spec) { s.Ops.Clip.Mean = -1 }, input.ErrRange, "optimizer-clip-main-grad: a mean of -1"},
+		{func(s *Spec) { s.Ops.Clip.Mean = -1 }, input.ErrRange, "optimizer-clip-main-grad: mean_ms is -1"},
 		{func(s *Spec) { s.Ops.Gather.Launch.Jitter = math.NaN() }, input.ErrRange, "params-all-gather"},
 		{func(s *Spec) { s.Between.Mean = Millis(math.Inf(1)) }, input.ErrRange, "between"},
 		{func(s *Spec) { s.StageWork = []float64{1, 2} }, input.ErrRagged, "2 factors"},
@@ -121,9 +119,9 @@ func TestSpecErrors(t *testing.T) {
 		{func(s *Spec) { s.Clock.DriftPPM = 1e6 }, input.ErrRange, "drift"},
 		{fault(Fault{Kind: SlowWorker}), input.ErrFormat, "expected one of them"},
 		{fault(Fault{Kind: SlowWorker, Size: Size{Delay: 1, Sigma: 2}}), input.ErrFormat, "fault 0 (slow-worker)"},
-		{fault(Fault{Kind: SlowWorker, Size: Size{Factor: 0.5}}), input.ErrRange, "factor 0.5"},
-		{fault(Fault{Kind: SlowWorker, Size: Size{Sigma: math.NaN()}}), input.ErrRange, "sigma NaN"},
-		{fault(Fault{Kind: SlowWorker, Size: Size{Delay: -1}}), input.ErrRange, "delay -1"},
+		{fault(Fault{Kind: SlowWorker, Size: Size{Factor: 0.5}}), input.ErrRange, "factor is 0.5"},
+		{fault(Fault{Kind: SlowWorker, Size: Size{Sigma: math.NaN()}}), input.ErrRange, "sigma is NaN"},
+		{fault(Fault{Kind: SlowWorker, Size: Size{Delay: -1}}), input.ErrRange, "delay_ms is -1"},
 		{fault(Fault{Kind: 77, Size: delay}), input.ErrType, "unknown kind"},
 		{fault(Fault{Kind: SlowWorker, Where: Where{Op: "grads-reduce-scatter"}, Size: delay}), input.ErrType, "cannot slow down"},
 		{fault(Fault{Kind: SlowWorker, Where: Where{Op: "matmul"}, Size: delay}), input.ErrType, "matmul"},
@@ -138,7 +136,7 @@ func TestSpecErrors(t *testing.T) {
 		{fault(Fault{Kind: SlowOp, Where: Where{Seq: new(32)}, Size: delay}), input.ErrMissing, "it has 32"},
 		{fault(Fault{Kind: Workload, Where: Where{PP: new(1)}, Size: Size{Factor: 2}}), input.ErrFormat, "no such place"},
 		{fault(Fault{Kind: Workload, Size: delay}), input.ErrFormat, "expected a factor"},
-		{fault(Fault{Kind: Workload, Size: Size{Factor: 2}, Shared: 1.5}), input.ErrRange, "shared 1.5"},
+		{fault(Fault{Kind: Workload, Size: Size{Factor: 2}, Shared: 1.5}), input.ErrRange, "shared is 1.5"},
 		{fault(Fault{Kind: SlowOp, Size: delay, Shared: 0.5}), input.ErrRange, "shared 0.5"},
 		{fault(Fault{Kind: SlowOp, Size: delay, When: When{From: -1}}), input.ErrNegative, "from -1"},
 		{fault(Fault{Kind: SlowOp, Size: delay, When: When{Probability: 1.1}}), input.ErrRange, "probability"},
@@ -154,7 +152,7 @@ func TestSpecErrors(t *testing.T) {
 		if !errors.Is(err, test.kind) || !strings.Contains(err.Error(), test.says) {
 			t.Errorf("error is %v, want %v that says %q", err, test.kind, test.says)
 		}
-		if _, newErr := New(s); (newErr == nil) != (err == nil) {
+		if _, newErr := newGenerator(s); (newErr == nil) != (err == nil) {
 			t.Errorf("New says %v, Validate %v", newErr, err)
 		}
 	}
@@ -188,40 +186,13 @@ func TestAbsurdlyLong(t *testing.T) {
 			s.Layout.DP, s.Layout.PP, s.Layout.Microbatches = 64, 16, 64
 			s.Steps.Count = 5
 			change(&s)
-			g, err := New(s)
-			if err != nil {
+			if err := s.Validate(); err != nil {
 				t.Fatal(err)
 			}
-			for n := 0; err == nil; n++ {
-				var o *operator.Trace
-				if o, err = g.Next(1000); err == nil {
-					if slices.Min(o.Dur) < 0 || slices.Min(o.Start) < 0 {
-						t.Fatal("time wraps around")
-					}
-				}
-			}
-			if !errors.Is(err, input.ErrOverflow) {
+			if _, _, err := Make(s); !errors.Is(err, input.ErrOverflow) {
 				t.Errorf("error is %v, want an overflow", err)
 			}
 		})
-	}
-}
-
-func TestEnd(t *testing.T) {
-	g, err := New(quiet(layout(2, 2, 2)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if g.Steps() != 1 {
-		t.Errorf("%d steps to come, want 1", g.Steps())
-	}
-	if o, err := g.Next(1); err != nil || o.Len() != g.Ops() {
-		t.Errorf("%d operators, %v, want %d", o.Len(), err, g.Ops())
-	}
-	for range 2 {
-		if o, err := g.Next(1); o != nil || !errors.Is(err, io.EOF) {
-			t.Errorf("after the last step: %v, %v, want io.EOF", o, err)
-		}
 	}
 }
 
@@ -235,18 +206,8 @@ func FuzzParseSpec(f *testing.F) {
 		if err != nil || s.Layout.Microbatches*s.Layout.Chunks*s.Layout.Workers() > 1<<12 || s.Layout.Buckets*s.Layout.Chunks > 1<<10 {
 			return
 		}
-		g, err := New(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		o, err := g.Next(2)
-		if err != nil {
-			if !errors.Is(err, input.ErrOverflow) {
-				t.Fatal(err)
-			}
-			return
-		}
-		if err := o.Arrange(nil); err != nil {
+		s.Steps.Count = min(s.Steps.Count, 2)
+		if _, _, err := Make(s); err != nil && !errors.Is(err, input.ErrOverflow) {
 			t.Fatal(err)
 		}
 	})

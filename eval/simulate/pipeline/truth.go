@@ -1,10 +1,7 @@
 package pipeline
 
 import (
-	"encoding/csv"
-	"io"
 	"math"
-	"strconv"
 
 	"github.com/sfstat/sfstat/eval/simulate/internal/streams"
 	"github.com/sfstat/sfstat/trace/operator"
@@ -63,7 +60,7 @@ func (s *Spec) truth(p *program) Truth {
 	rng := streams.New()
 	for i := range s.Faults {
 		f := &s.Faults[i]
-		tf := TrueFault{Kind: f.Kind, Workers: s.workersOf(f), Ops: s.opsOf(f, p), Intermittent: f.intermittent(), Steps: []StepRange{}}
+		tf := TrueFault{Kind: f.Kind, Workers: s.workersOf(f), Ops: s.opsOf(f, p), Intermittent: f.Intermittent(), Steps: []StepRange{}}
 		next := -1 // the step after the last strike
 		for step := range s.Steps.Count {
 			if !s.strikes(i, step, rng) {
@@ -147,76 +144,4 @@ func (p *program) received(f *Fault, sent TrueOp) TrueOp {
 		}
 	}
 	return sent
-}
-
-// truthHeader is the first line of a truth table.
-var truthHeader = []string{"run", "seed", "kind", "dp", "pp", "rank", "op", "seq", "count", "extra_ns", "sigma",
-	"first_step", "last_step", "steps", "intermittent"}
-
-// WriteCSV writes the truth as a table with a header: a row for each fault,
-// kind of operator and place. A place is a worker, or a whole stage (no dp, no
-// rank) or job (no pp either). A healthy run has one
-// row of kind "none".
-func (t Truth) WriteCSV(w io.Writer) error {
-	out := csv.NewWriter(w)
-	rows := [][]string{truthHeader}
-	head := []string{t.Run, strconv.FormatUint(t.Seed, 10)}
-	for i := range t.Faults {
-		rows = t.Faults[i].appendRows(rows, head)
-	}
-	if len(t.Faults) == 0 {
-		rows = append(rows, append(append(head, NoFault.String()), make([]string, len(truthHeader)-3)...))
-	}
-	if err := out.WriteAll(rows); err != nil {
-		return err
-	}
-	return out.Error()
-}
-
-func (f *TrueFault) appendRows(rows [][]string, head []string) [][]string {
-	first, last, steps, intermittent := "", "", 0, "0"
-	for _, r := range f.Steps {
-		steps += r.Count
-	}
-	if n := len(f.Steps); n > 0 {
-		first, last = strconv.FormatInt(f.Steps[0].First, 10), strconv.FormatInt(f.Steps[n-1].Last, 10)
-	}
-	if f.Intermittent {
-		intermittent = "1"
-	}
-	for k, op := range f.Ops {
-		seq, sigma := "", ""
-		if op.Seq != nil {
-			seq = strconv.Itoa(*op.Seq)
-		}
-		if op.Sigma != nil {
-			sigma = strconv.FormatFloat(*op.Sigma, 'g', 6, 64)
-		}
-		places := f.places()
-		if f.Kind == SlowEdge {
-			places = places[k : k+1]
-		}
-		for _, place := range places {
-			row := append(append([]string{}, head...), f.Kind.String())
-			row = append(append(row, place[:]...), op.Op, seq, strconv.Itoa(op.Count), strconv.FormatInt(op.Extra, 10), sigma,
-				first, last, strconv.Itoa(steps), intermittent)
-			rows = append(rows, row)
-		}
-	}
-	return rows
-}
-
-// places are the dp, pp and rank cells of the fault's rows.
-func (f *TrueFault) places() [][3]string {
-	switch f.Kind {
-	case Workload:
-		return [][3]string{{}}
-	case SlowStage, SlowGroup:
-		return [][3]string{{"", strconv.Itoa(f.Workers[0].PP), ""}}
-	}
-	var list [][3]string
-	for _, w := range f.Workers {
-		list = append(list, [3]string{strconv.Itoa(w.DP), strconv.Itoa(w.PP), strconv.Itoa(w.Rank)})
-	}
-	return list
 }

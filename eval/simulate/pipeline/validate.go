@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -108,25 +109,18 @@ func (s *Spec) validateTimes() error {
 	if n := len(s.StageWork); n != 0 && n != s.Layout.PP {
 		return input.Bad(input.ErrRagged, "%d factors in stage_work for %d stages", n, s.Layout.PP)
 	}
-	for i, w := range s.StageWork {
-		if !(w >= 0 && w <= 1e6) {
-			return input.Bad(input.ErrRange, "stage_work of stage %d is %v, expected 0 to 1e6", i, w)
-		}
-	}
 	k := s.Steps
 	switch {
 	case k.Count < 1 || k.First < 0 || k.Every < 1:
 		return input.Bad(input.ErrFormat, "%d steps from %d, every %d: expected one or more, and every 1 or more", k.Count, k.First, k.Every)
 	case k.First > maxSteps || k.Every > maxSteps || int64(k.Count) > maxSteps/k.Every:
 		return input.Bad(input.ErrTooLarge, "step indices beyond %d", int64(maxSteps))
-	case !(s.SpeedSD >= 0 && s.SpeedSD <= 1):
-		return input.Bad(input.ErrRange, "a relative deviation of speed of %v, expected 0 to 1", s.SpeedSD)
-	case !(s.Clock.SkewSD >= 0 && s.Clock.SkewSD <= maxMillis):
-		return input.Bad(input.ErrRange, "a clock skew of %v ms, expected 0 to %g", s.Clock.SkewSD, float64(maxMillis))
-	case !(s.Clock.DriftPPM >= 0 && s.Clock.DriftPPM <= 1e5):
-		return input.Bad(input.ErrRange, "a clock drift of %v ppm, expected 0 to 100000", s.Clock.DriftPPM)
 	}
-	return nil
+	limits := []simulate.Limit{{Key: "speed_sd", Value: s.SpeedSD, High: 1}}
+	for i, w := range s.StageWork {
+		limits = append(limits, simulate.Limit{Key: fmt.Sprintf("stage_work of stage %d", i), Value: w, High: 1e6})
+	}
+	return cmp.Or(s.Clock.Validate(), simulate.Within(limits...))
 }
 
 // defaultRun names a run by what it hides: "sim-slow-worker-dp4-pp4-s0".

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/optrace"
 	"github.com/sfstat/sfstat/trace/operator"
@@ -50,7 +51,7 @@ func TestReadsBack(t *testing.T) {
 					s := busy(l)
 					s.Run = `a "run": of # 1`
 					s.Steps.Count = 3
-					s.Clock = Clock{SkewSD: 1, DriftPPM: 5, Running: running}
+					s.Clock = Clock{simulate.Clock{SkewSD: 1, DriftPPM: 5}, running}
 					want := simulated(t, s)
 					got, err := optrace.Open(save(t, want, ext), ingest.Limits{})
 					if err != nil {

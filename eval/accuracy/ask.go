@@ -16,9 +16,13 @@ type program struct{ sfstat, benchstat string }
 // patience is how long the program may take over one job.
 const patience = 5 * time.Minute
 
-// diagnose is the verdict on some paths, or on packets where path is "-".
-func (p program) diagnose(packets []byte, args ...string) (*verdict, error) {
-	text, err := output(p.sfstat, packets, append([]string{"diagnose", "--format", "json"}, args...)...)
+// diagnose is the verdict on a job.
+func (p program) diagnose(j job) (*verdict, error) {
+	path := j.path
+	if j.packets != nil {
+		path = "-"
+	}
+	text, err := output(p.sfstat, j.packets, "diagnose", "--format", "json", path)
 	if err != nil {
 		return nil, err
 	}

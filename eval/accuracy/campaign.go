@@ -56,13 +56,12 @@ func truthTable(dir, source string) ([]task, error) {
 		if at == "" {
 			continue // a row of a run that was not kept
 		}
-		k := key{source: source, family: familyOf(rows[0]), job: name}
 		out = append(out, func(p program) ([]row, error) {
 			t, err := tableTruth(rows, at)
 			if err != nil {
 				return nil, fmt.Errorf("%s: run %s: %w", path, name, err)
 			}
-			return []row{p.score(k, t, nil, at)}, nil
+			return []row{p.score(job{as: row{Source: source, Family: familyOf(rows[0]), Job: name}, truth: t, path: at})}, nil
 		})
 	}
 	return out, nil

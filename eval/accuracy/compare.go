@@ -3,105 +3,66 @@ package main
 import (
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/sfstat/sfstat/internal/table"
 	"github.com/sfstat/sfstat/report"
 )
 
-// tally is how many of some jobs two tables have right.
-type tally struct{ both, onlyNew, onlyOld, neither int }
-
-func (t *tally) add(before, after bool) {
-	switch {
-	case before && after:
-		t.both++
-	case after:
-		t.onlyNew++
-	case before:
-		t.onlyOld++
-	default:
-		t.neither++
+// writeComparison prints in how many jobs of two tables the verdict is right in both, in one
+// or in neither, by family and variant, and which are right in the old table only.
+func writeComparison(w io.Writer, before, after []row) error {
+	was := map[[4]string]row{}
+	for _, r := range before {
+		was[r.name()] = r
 	}
-}
-
-// comparison is two tables, job by job.
-type comparison struct {
-	groups  []group // in the order of the new table
-	lost    []row   // right in the old table alone, as they are in the new one
-	missing [2]int  // rows that only the old table has, and only the new one
-}
-
-// group is a family of a source, in one variant: its jobs are counted together.
-type group struct {
-	source, family, variant string
-	tally
-}
-
-func compareRows(before, after []row) comparison {
-	var c comparison
-	was := map[key]*row{}
-	for i := range before {
-		was[before[i].key()] = &before[i]
-	}
-	for i := range after {
-		r := &after[i]
-		old, ok := was[r.key()]
+	type group [3]string
+	of := func(r row) group { return group{r.Source, r.Family, r.Variant} }
+	counts, onlyAfter := map[group]*[4]int{{"all"}: {}}, 0
+	var lost []row
+	for _, r := range after {
+		old, ok := was[r.name()]
 		if !ok {
-			c.missing[1]++
+			onlyAfter++
 			continue
 		}
-		delete(was, r.key())
-		at := slices.IndexFunc(c.groups, func(g group) bool { return g.source == r.Source && g.family == r.Family && g.variant == r.Variant })
-		if at < 0 {
-			at = len(c.groups)
-			c.groups = append(c.groups, group{source: r.Source, family: r.Family, variant: r.Variant})
+		delete(was, r.name())
+		which := 3
+		switch {
+		case old.Right && r.Right:
+			which = 0
+		case r.Right:
+			which = 1
+		case old.Right:
+			which = 2
+			lost = append(lost, r)
 		}
-		c.groups[at].add(old.Right, r.Right)
-		if old.Right && !r.Right {
-			c.lost = append(c.lost, *r)
+		if counts[of(r)] == nil {
+			counts[of(r)] = &[4]int{}
 		}
+		counts[of(r)][which]++
+		counts[group{"all"}][which]++
 	}
-	c.missing[0] = len(was)
-	return c
-}
-
-// table is a row for each group, and the sum.
-func (c comparison) table() *table.Table {
 	t := &table.Table{Columns: append(table.Words("source", "family", "variant"), table.Heads(table.Integer, "jobs", "both right", "only new", "only old", "neither")...)}
-	line := func(g group) {
-		cells := table.Texts(g.source, g.family, g.variant)
-		for _, n := range []int{g.both + g.onlyNew + g.onlyOld + g.neither, g.both, g.onlyNew, g.onlyOld, g.neither} {
-			cells = append(cells, table.WholeCell(n))
+	for _, g := range append(distinct(after, of), group{"all"}) {
+		if n := counts[g]; n != nil {
+			t.Row(g[0], g[1], g[2], n[0]+n[1]+n[2]+n[3], n[0], n[1], n[2], n[3])
 		}
-		t.Add(cells...)
 	}
-	all := group{source: "all"}
-	for _, g := range c.groups {
-		line(g)
-		all.both, all.onlyNew, all.onlyOld, all.neither = all.both+g.both, all.onlyNew+g.onlyNew, all.onlyOld+g.onlyOld, all.neither+g.neither
-	}
-	line(all)
-	return t
-}
-
-// write prints the table, and what was lost.
-func (c comparison) write(w io.Writer) error {
-	if err := printTables(w, c.table()); err != nil {
+	if err := printTables(w, t); err != nil {
 		return err
 	}
-	if c.missing != [2]int{} {
-		fmt.Fprintf(w, "\nnot compared: %d rows only in the old table, %d only in the new one\n", c.missing[0], c.missing[1])
+	if len(was)+onlyAfter > 0 {
+		fmt.Fprintf(w, "\nnot compared: %d rows only in the old table, %d only in the new one\n", len(was), onlyAfter)
 	}
-	if len(c.lost) > 0 {
+	if len(lost) > 0 {
 		fmt.Fprintln(w, "\nright in the old table only:")
 	}
-	for _, r := range c.lost {
-		fmt.Fprintf(w, "  %s/%s/%s", r.Source, r.Family, r.Job)
+	for _, r := range lost {
+		variant := ""
 		if r.Variant != "" {
-			fmt.Fprintf(w, " (%s)", r.Variant)
+			variant = " (" + r.Variant + ")"
 		}
-		fmt.Fprintf(w, ": %s\n", r.Wrong)
+		fmt.Fprintf(w, "  %s/%s/%s%s: %s\n", r.Source, r.Family, r.Job, variant, r.Wrong)
 	}
 	return nil
 }

@@ -1,13 +1,23 @@
 package main
 
 import (
-	"fmt"
-	"maps"
-	"math"
 	"slices"
 
 	"github.com/sfstat/sfstat/eval/simulate/pipeline"
 )
+
+// rules are the statuses that are right for kinds of jobs, and what any other is.
+var rules = map[kind]struct {
+	right []string
+	wrong string
+}{
+	healthy:  {[]string{"no_straggler"}, "false alarm"},
+	uneven:   {[]string{"no_straggler", "imbalance"}, "false alarm"},
+	quiet:    {[]string{"no_straggler", "undecided", "too_little_data"}, "false alarm"},
+	turns:    {[]string{"imbalance", "straggler"}, "wrong"},
+	transfer: {[]string{"undecided", "slow_everywhere"}, "wrong"},
+	hang:     {[]string{"hang"}, "wrong"},
+}
 
 // judge is the scorer: what is wrong with a verdict on a job of known truth, "" where it
 // is right.
@@ -15,31 +25,22 @@ func judge(t truth, v *verdict) string {
 	if t.kind == operators {
 		return judgeOperators(t, v)
 	}
-	named, guilty := v.named(), t.guilty()
-	for r := range named {
+	guilty := t.guilty()
+	for r := range v.named() {
 		if !slices.Contains(guilty, r) {
 			return "innocent named"
 		}
 	}
-	switch t.kind {
-	case healthy:
-		if v.Status != "no_straggler" || len(named) > 0 {
-			return "false alarm: " + v.Status
-		}
-		return ""
-	case uneven:
-		if v.Status != "no_straggler" && v.Status != "imbalance" {
-			return "false alarm: " + v.Status
-		}
-		return ""
-	case turns:
+	if rule, ok := rules[t.kind]; ok && !slices.Contains(rule.right, v.Status) {
 		switch {
-		case v.Status == "no_straggler":
-			return "false all-clear"
-		case v.Status != "imbalance" && v.Status != "straggler":
-			return "wrong: " + v.Status
+		case rule.wrong != "wrong" || v.Status != "no_straggler":
+			return rule.wrong + ": " + v.Status
+		case t.kind == transfer && t.faults[0].mayHide(v):
+			return ""
 		}
-		return ""
+		return "false all-clear"
+	}
+	switch t.kind {
 	case startUp:
 		top := v.first()
 		if (v.Status == "straggler" || v.Status == "slow_everywhere") && (top == nil || top.Cause != "start_up") {
@@ -48,58 +49,34 @@ func judge(t truth, v *verdict) string {
 		return ""
 	case hidden:
 		return judgeHidden(t.faults[0], v)
-	case transfer:
-		return judgeTransfer(t.faults[0], v)
 	case everyone:
 		return judgeEveryone(t.faults[0], v)
-	case quiet:
-		if v.Status != "no_straggler" && v.Status != "undecided" && v.Status != "too_little_data" {
-			return "false alarm: " + v.Status
-		}
-		return ""
-	case hang:
-		if v.Status != "hang" {
-			return "wrong: " + v.Status
-		}
+	case late, hang:
+		return judgeLate(t, v)
 	}
-	return judgeLate(t, v)
+	return ""
 }
+
+// hidden is how much may hide in the stages of a fault, in nanoseconds of each step, as the verdict says.
+func (f fault) hidden(v *verdict) (most float64) {
+	for _, stage := range f.stages {
+		most = max(most, v.hides(stage))
+	}
+	return most
+}
+
+// mayHide reports whether an all-clear allows for the fault.
+func (f fault) mayHide(v *verdict) bool { return f.hidden(v) >= 0.95*f.hides }
 
 // judgeHidden: the ranks are named, or the verdict says that so much may hide there. An
 // all-clear has to allow for all of it.
 func judgeHidden(f fault, v *verdict) string {
 	named := v.named()
-	if !slices.ContainsFunc(f.ranks, func(r int) bool { _, ok := named[r]; return !ok }) {
+	missing := slices.ContainsFunc(f.ranks, func(r int) bool { _, ok := named[r]; return !ok })
+	if !missing || v.Status == "no_straggler" && f.mayHide(v) || v.Status == "undecided" && f.hidden(v) >= 1 {
 		return ""
-	}
-	hides := 0.0
-	for _, stage := range f.stages {
-		hides = max(hides, v.hides(stage))
-	}
-	switch v.Status {
-	case "no_straggler":
-		if hides >= 0.95*f.hides {
-			return ""
-		}
-	case "undecided":
-		if hides >= 1 {
-			return ""
-		}
 	}
 	return "false all-clear"
-}
-
-func judgeTransfer(f fault, v *verdict) string {
-	switch v.Status {
-	case "undecided", "slow_everywhere":
-		return ""
-	case "no_straggler":
-		if v.hides(f.stages[0]) >= 0.95*f.hides {
-			return ""
-		}
-		return "false all-clear"
-	}
-	return "wrong: " + v.Status
 }
 
 // judgeEveryone asks for the stage, the first step where the truth has one, and the saving.
@@ -223,55 +200,7 @@ func (f fault) is(s *finding) bool {
 // tolerance is how far a saving may be off.
 func tolerance(saves float64) float64 { return max(0.03, 0.2*saves) }
 
-// differs is in what a verdict differs from another on the same job, whose ranks may be
-// numbered otherwise: to is the number in v of rank r of u, nil where they are the same.
-// "" is where they say the same: status, ranks with their stages, gains within one point
-// of the run, and cause and first step of the first finding.
-func differs(v, u *verdict, to []int) string {
-	if v.Status != u.Status {
-		return fmt.Sprintf("%s, was %s", u.Status, v.Status)
-	}
-	ours, theirs := v.named(), u.named()
-	if len(ours) != len(theirs) {
-		return "other ranks"
-	}
-	for _, r := range slices.Sorted(maps.Keys(theirs)) {
-		b := theirs[r]
-		if to != nil {
-			r = to[r]
-		}
-		a, ok := ours[r]
-		switch {
-		case !ok:
-			return "other ranks"
-		case !slices.Equal(sorted(a.stages), sorted(b.stages)):
-			return "other stages"
-		case math.Abs(a.gain-b.gain) > 0.01:
-			return "other gain"
-		}
-	}
-	var f, g finding
-	if len(v.Findings) > 0 {
-		f = v.Findings[0]
-	}
-	if len(u.Findings) > 0 {
-		g = u.Findings[0]
-	}
-	i, j := f.Struck.First, g.Struck.First
-	switch {
-	case f.Cause != g.Cause:
-		return "other cause"
-	case (i == nil) != (j == nil) || i != nil && max(*i-*j, *j-*i) > 2:
-		return "other first step"
-	}
-	return ""
-}
-
 // share reports whether two lists have something in common.
 func share(a, b []string) bool {
 	return slices.ContainsFunc(a, func(x string) bool { return slices.Contains(b, x) })
-}
-
-func sorted[T int | string](list []T) []T {
-	return slices.Sorted(slices.Values(list))
 }

@@ -47,7 +47,7 @@ func compare(args []string, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	return compareRows(tables[0], tables[1]).write(stdout)
+	return writeComparison(stdout, tables[0], tables[1])
 }
 
 func show(args []string, stdout io.Writer) error {
@@ -94,8 +94,8 @@ type source struct {
 // sources are in the order of the table.
 var sources = []source{
 	{"scenarios", "composed jobs in this `folder`, each with packets.jsonl and truth.json", scenarios},
-	{"fixtures", "the recordings of this `folder`, fixtures in the repository", fixtures},
-	{"shared", "the recordings of this `folder` of shared data", shared},
+	{"fixtures", "the recordings of this `folder`, fixtures in the repository", recordedJobs(true)},
+	{"shared", "the recordings of this `folder` of shared data", recordedJobs(false)},
 	{"jobs", "real jobs that eval/realjobs/jobs.py ran in this `folder`", realJobs},
 	{"campaign", "the runs of this `folder` of sfstat campaign run or make paper", func(dir string) ([]task, error) { return truthTable(dir, "campaign") }},
 	{"windows", "`N` simulated jobs of each kind that have a slow rank", counted(simulated)},

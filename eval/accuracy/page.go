@@ -28,20 +28,21 @@ const recordedName = "right"
 func tablesOf(rows []row) []*table.Table {
 	var out []*table.Table
 	for _, source := range distinct(rows, func(r row) string { return r.Source }) {
-		of := slices.DeleteFunc(slices.Clone(rows), func(r row) bool { return r.Source != source })
+		of := where(rows, func(r row) bool { return r.Source == source })
 		variants := distinct(of, func(r row) string { return r.Variant })
 		t := &table.Table{Title: source, Columns: slices.Concat(table.Words("family"), table.Heads(table.Integer, "due"), table.Words(recordedName),
 			table.Words(variants[1:]...), table.Words("what is wrong"))}
 		line := func(name string, of []row) {
-			cells := []table.Cell{table.TextCell(name), table.WholeCell(dueOf(of, variants[0]))}
+			recorded := where(of, func(r row) bool { return r.Variant == variants[0] })
+			cells := []any{name, len(where(recorded, func(r row) bool { return r.Due > 0 }))}
 			for _, v := range variants {
-				cells = append(cells, table.TextCell(rightOf(of, v)))
+				cells = append(cells, rightOf(where(of, func(r row) bool { return r.Variant == v })))
 			}
-			t.Add(append(cells, table.TextCell(wrongs(of, variants[0])))...)
+			t.Row(append(cells, wrongs(recorded))...)
 		}
 		families := distinct(of, func(r row) string { return r.Family })
 		for _, family := range families {
-			line(family, slices.DeleteFunc(slices.Clone(of), func(r row) bool { return r.Family != family }))
+			line(family, where(of, func(r row) bool { return r.Family == family }))
 		}
 		if len(families) > 1 {
 			line("all", of)
@@ -51,9 +52,18 @@ func tablesOf(rows []row) []*table.Table {
 	return out
 }
 
+// where are the rows of a kind.
+func where(rows []row, is func(row) bool) (out []row) {
+	for _, r := range rows {
+		if is(r) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
 // distinct are the values of a column in the order of the rows.
-func distinct(rows []row, of func(row) string) []string {
-	var out []string
+func distinct[T comparable](rows []row, of func(row) T) (out []T) {
 	for _, r := range rows {
 		if x := of(r); !slices.Contains(out, x) {
 			out = append(out, x)
@@ -62,39 +72,19 @@ func distinct(rows []row, of func(row) string) []string {
 	return out
 }
 
-// dueOf is in how many rows of a variant a fault has to be named.
-func dueOf(rows []row, variant string) int {
-	n := 0
-	for _, r := range rows {
-		if r.Variant == variant && r.Due > 0 {
-			n++
-		}
-	}
-	return n
-}
-
-// rightOf is how many rows of a variant are right: "18 of 20".
-func rightOf(rows []row, variant string) string {
-	right, n := 0, 0
-	for _, r := range rows {
-		if r.Variant == variant {
-			n++
-			if r.Right {
-				right++
-			}
-		}
-	}
-	if n == 0 {
+// rightOf is how many rows are right: "18 of 20".
+func rightOf(rows []row) string {
+	if len(rows) == 0 {
 		return "–"
 	}
-	return fmt.Sprintf("%d of %d", right, n)
+	return fmt.Sprintf("%d of %d", len(where(rows, func(r row) bool { return r.Right })), len(rows))
 }
 
 // wrongs counts what is wrong, the most frequent first.
-func wrongs(rows []row, variant string) string {
+func wrongs(rows []row) string {
 	count := map[string]int{}
 	for _, r := range rows {
-		if r.Variant == variant && !r.Right {
+		if !r.Right {
 			count[r.Wrong]++
 		}
 	}

@@ -74,9 +74,9 @@ func scoreRealJob(p program, done string) ([]row, error) {
 		return nil, err
 	}
 	t := truth{kind: healthy}
-	k := key{source: "jobs", family: j.Framework + ", healthy", job: j.Name}
+	as := row{Source: "jobs", Family: j.Framework + ", healthy", Job: j.Name}
 	if j.Family != "" {
-		k.family = j.Framework + ", " + j.Family
+		as.Family = j.Framework + ", " + j.Family
 		f := fault{ranks: j.Slow, stages: j.stages(), hides: j.Millis * 1e6 * cmp.Or(j.Calls, 1) / float64(j.Every), from: -1}
 		f.due = seen.step == 0 || f.hides/seen.step >= leastDue
 		t = truth{late, []fault{f}}
@@ -95,12 +95,12 @@ func scoreRealJob(p program, done string) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows := []row{p.score(k, t, nil, packets)}
+	rows := []row{p.score(job{as: as, truth: t, path: packets})}
 	if strings.HasPrefix(j.Family, "backward") { // what stage times show on all ranks alike
 		t.kind = hidden
 	}
-	k.variant = "without arrivals"
-	return append(rows, p.score(k, t, without, "-")), nil
+	as.Variant = "without arrivals"
+	return append(rows, p.score(job{as: as, truth: t, packets: without})), nil
 }
 
 // starvedRanks waited for a processor, more than the others, for a tenth of the run: they

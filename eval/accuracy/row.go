@@ -15,9 +15,6 @@ import (
 	"github.com/sfstat/sfstat/trace/input"
 )
 
-// key names a row: a job, as it was recorded or in a variant.
-type key struct{ source, family, job, variant string }
-
 // row has the truth of one job, the verdict, and whether that is right. A field about which the
 // verdict says nothing is empty.
 type row struct {
@@ -54,9 +51,9 @@ type row struct {
 	Pattern    string   `json:"pattern"`
 }
 
-// newRow is a row about a job of known truth.
-func newRow(k key, t truth) row {
-	r := row{Source: k.source, Family: k.family, Job: k.job, Variant: k.variant, Truth: string(t.kind), TrueRanks: numbers(t.guilty()), Due: int64(len(t.due()))}
+// of is the row with what is true of its job.
+func (r row) of(t truth) row {
+	r.Truth, r.TrueRanks, r.Due = string(t.kind), numbers(t.guilty()), int64(len(t.due()))
 	if len(t.faults) > 0 {
 		f := t.faults[0]
 		r.TrueStage = strings.Join(f.stages, "|")
@@ -152,4 +149,5 @@ func readRows(path string) (out []row, err error) {
 	return out, err
 }
 
-func (r *row) key() key { return key{r.Source, r.Family, r.Job, r.Variant} }
+// name is a job, as it was recorded or in a variant.
+func (r row) name() [4]string { return [...]string{r.Source, r.Family, r.Variant, r.Job} }

@@ -101,33 +101,23 @@ func scenarios(dir string) ([]task, error) {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 		folder := filepath.Dir(path)
-		k := key{source: "scenarios", family: s.Family, job: filepath.Base(folder)}
-		out = append(out, func(p program) ([]row, error) { return scoreScenario(p, k, t, filepath.Join(folder, "packets.jsonl")) })
+		j := job{as: row{Source: "scenarios", Family: s.Family, Job: filepath.Base(folder)}, truth: t, path: filepath.Join(folder, "packets.jsonl")}
+		out = append(out, func(p program) ([]row, error) { return scoreScenario(p, j) })
 	}
 	return out, nil
 }
 
-// scoreScenario scores a job, and whether the verdict stays the same when it is cut into
-// other windows, its ranks are numbered otherwise, and its times are scaled.
-func scoreScenario(p program, k key, t truth, path string) ([]row, error) {
-	job, err := readWindow(path)
+// scoreScenario scores a job, also cut into other windows, with its ranks numbered otherwise,
+// and with its times scaled.
+func scoreScenario(p program, j job) ([]row, error) {
+	recorded, err := readWindow(j.path)
 	if err != nil {
 		return nil, err
 	}
-	v, err := p.diagnose(packetsOf(job), "-")
-	if err != nil {
-		return []row{newRow(k, t).failed(err)}, nil
-	}
-	rows := []row{newRow(k, t).judged(v, judge(t, v))}
-	for _, other := range variants(job, k.job) {
-		k.variant = other.name
-		r := newRow(k, t)
-		if u, err := p.diagnose(packetsOf(other.windows...), "-"); err != nil {
-			r = r.failed(err)
-		} else {
-			r = r.judged(u, differs(v, u, other.order))
-		}
-		rows = append(rows, r)
+	j.packets = packetsOf(recorded)
+	rows := []row{p.score(j)}
+	for _, other := range variants(j, recorded) {
+		rows = append(rows, p.score(other))
 	}
 	return rows, nil
 }
@@ -157,23 +147,16 @@ func packetsOf(windows ...*trace.Window) []byte {
 	return text.Bytes()
 }
 
-// variant is the same job, recorded otherwise.
-type variant struct {
-	name    string
-	windows []*trace.Window
-	order   []int // rank in the job of each rank of the variant; nil: the same
-}
-
 // scale is by what the times of a variant are longer.
 const scale = 3.7
 
-// variants are drawn by the name of the job.
-func variants(job *trace.Window, name string) []variant {
+// variants are the same job, recorded otherwise as its name draws it.
+func variants(j job, w *trace.Window) []job {
 	seed := fnv.New64a()
-	_, _ = seed.Write([]byte(name)) // never fails
+	_, _ = seed.Write([]byte(j.as.Job)) // never fails
 	rng := rand.New(rand.NewPCG(seed.Sum64(), 0))
-	order := rng.Perm(len(job.Ranks))
-	steps := job.Steps()
+	order := rng.Perm(len(w.Ranks))
+	steps := w.Steps()
 	var cuts []int
 	switch rng.IntN(3) {
 	case 0:
@@ -186,7 +169,22 @@ func variants(job *trace.Window, name string) []variant {
 		}
 		slices.Sort(cuts)
 	}
-	return []variant{{"windows", cut(job, cuts), nil}, {"ranks", []*trace.Window{reordered(job, order)}, order}, {"scale", []*trace.Window{scaled(job, scale)}, nil}}
+	variant := func(name string, change func(*fault), windows ...*trace.Window) job {
+		other := j
+		other.as.Variant, other.packets, other.truth.faults = name, packetsOf(windows...), slices.Clone(j.truth.faults)
+		for i := range other.truth.faults {
+			change(&other.truth.faults[i])
+		}
+		return other
+	}
+	renumber := func(f *fault) {
+		f.ranks = slices.Clone(f.ranks)
+		for i, r := range f.ranks {
+			f.ranks[i] = slices.Index(order, r)
+		}
+	}
+	return []job{variant("windows", func(*fault) {}, cut(w, cuts)...), variant("ranks", renumber, reordered(w, order)),
+		variant("scale", func(f *fault) { f.hides *= scale }, scaled(w, scale))}
 }
 
 func everyNth(n, steps int) []int {

@@ -29,21 +29,26 @@ func twoRanks() *trace.Window {
 
 // TestScenarioVariants: cuts, orders and units by hand.
 func TestScenarioVariants(t *testing.T) {
-	job := twoRanks()
-	parts := cut(job, []int{7, 10})
+	recorded := twoRanks()
+	parts := cut(recorded, []int{7, 10})
 	if len(parts) != 3 {
 		t.Fatalf("%d windows, want 3", len(parts))
 	}
 	if w := parts[1]; w.Index != 1 || w.FirstStep != 7 || w.Steps() != 3 || w.Step(0)[1] != 1000007 || len(w.Wall) != 6 {
 		t.Errorf("%+v", w)
 	}
-	if w := reordered(job, []int{1, 0}); w.Ranks[0].ID != 0 || w.Ranks[0].Host != "node1" || w.Step(2)[0] != 1000002 {
+	if w := reordered(recorded, []int{1, 0}); w.Ranks[0].ID != 0 || w.Ranks[0].Host != "node1" || w.Step(2)[0] != 1000002 {
 		t.Errorf("%+v", w)
 	}
-	if w := scaled(job, 2.5); w.Step(0)[1] != 2500000 || w.WallOf(2)[1] != 2500005 {
+	if w := scaled(recorded, 2.5); w.Step(0)[1] != 2500000 || w.WallOf(2)[1] != 2500005 {
 		t.Errorf("%+v", w)
 	}
-	if job.Step(0)[1] != 1000000 {
+	late := truth{late, []fault{{ranks: []int{1}, hides: 10}}}
+	all := variants(job{as: row{Job: "a"}, truth: late}, recorded)
+	if got := all[1].truth.faults[0].ranks; len(all) != 3 || got[0] != 1-late.faults[0].ranks[0] || all[2].truth.faults[0].hides != 37 {
+		t.Errorf("%d variants, rank 1 becomes %v", len(all), got)
+	}
+	if recorded.Step(0)[1] != 1000000 || late.faults[0].ranks[0] != 1 {
 		t.Error("a variant changes the job")
 	}
 	if fmt.Sprint(everyNth(7, 21)) != "[7 14]" {
@@ -137,7 +142,7 @@ func TestCorpus(t *testing.T) {
 		if _, err := os.Stat(path); err != nil {
 			t.Errorf("%s: %v", r["job"], err)
 		}
-		if _, _, err := r.fault(); err != nil {
+		if _, _, err := r.faults(); err != nil {
 			t.Errorf("%s: %v", r["job"], err)
 		}
 	}

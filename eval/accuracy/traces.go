@@ -184,7 +184,7 @@ func scoreTrace(p program, seed uint64, i int) (r row, err error) {
 		return r, err
 	}
 	t := truth{kind: healthy}
-	k := key{source: "operators", family: pipeline.NoFault.String(), job: fmt.Sprintf("%d-%d-%dx%d", seed, i, spec.Layout.DP, spec.Layout.PP)}
+	as := row{Source: "operators", Family: pipeline.NoFault.String(), Job: fmt.Sprintf("%d-%d-%dx%d", seed, i, spec.Layout.DP, spec.Layout.PP)}
 	for _, f := range made.Faults {
 		if len(f.Steps) == 0 {
 			continue // by chance it struck in no step
@@ -193,7 +193,7 @@ func scoreTrace(p program, seed uint64, i int) (r row, err error) {
 		if err != nil {
 			return r, err
 		}
-		t.kind, k.family = operators, f.Kind.String()
+		t.kind, as.Family = operators, f.Kind.String()
 		t.faults = append(t.faults, operatorFault(f, cost, spec.Layout.DP))
 	}
 	dir, err := os.MkdirTemp("", "accuracy")
@@ -205,7 +205,7 @@ func scoreTrace(p program, seed uint64, i int) (r row, err error) {
 	if err != nil {
 		return r, err
 	}
-	return p.score(k, t, nil, path), nil
+	return p.score(job{as: as, truth: t, path: path}), nil
 }
 
 // leastListed is the part of a step from which on a fault has to be the first finding. Between

@@ -43,6 +43,25 @@ type fault struct {
 	hides  float64       // nanoseconds of each step, where it is in a stage in which it may hide
 }
 
+// job is a case: what it is called in the table, its truth, and where it lies, or the packets
+// that are written to the program.
+type job struct {
+	as      row
+	truth   truth
+	path    string
+	packets []byte
+}
+
+// score is the row of one job.
+func (p program) score(j job) row {
+	r := j.as.of(j.truth)
+	v, err := p.diagnose(j)
+	if err != nil {
+		return r.failed(err)
+	}
+	return r.judged(v, judge(j.truth, v))
+}
+
 // leastDue is the part of the run from which on a fault has to be named: the threshold of
 // a verdict is 10 %, and what it estimates may come out just below.
 const leastDue = 0.12

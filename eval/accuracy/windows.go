@@ -221,11 +221,11 @@ func (c cell) score(p program, family string, seed uint64, healthyToo bool) ([]r
 		return nil, err
 	}
 	name := func(c cell) string { return fmt.Sprintf("%v-s%d", c, seed) }
-	k := key{source: "windows", family: family + ", " + nameOf(c.family), job: name(c)}
-	rows := []row{p.score(k, c.truth(slow, 1-float64(usual)/float64(ns)), with, "-")}
+	as := row{Source: "windows", Family: family + ", " + nameOf(c.family), Job: name(c)}
+	rows := []row{p.score(job{as: as, truth: c.truth(slow, 1-float64(usual)/float64(ns)), packets: with})}
 	if healthyToo {
-		k.family, k.job = family+", healthy", name(c.healthy())
-		rows = append(rows, p.score(k, c.healthyTruth(), without, "-"))
+		as.Family, as.Job = family+", healthy", name(c.healthy())
+		rows = append(rows, p.score(job{as: as, truth: c.healthyTruth(), packets: without}))
 	}
 	return rows, nil
 }

@@ -39,17 +39,19 @@ func (a Axis) shows(v float64) bool {
 	return !math.IsNaN(v) && !math.IsInf(v, 0) && (v > 0 || !a.Log && !a.Bytes)
 }
 
-// set gives an axis of a plot its label and style; tick says how its labels are
-// aligned.
-func (a Axis) set(to *plot.Axis, tick text.Style) {
-	label := words(labelSize)
-	label.XAlign, label.YAlign = to.Label.TextStyle.XAlign, to.Label.TextStyle.YAlign
-	to.Label.Text, to.Label.TextStyle, to.Label.Padding = a.Label(), label, 2
+// set gives an axis of a plot its label and style.
+func (a Axis) set(to *plot.Axis) {
+	to.Label.Text, to.Label.TextStyle, to.Label.Padding = a.Label(), aligned(words(labelSize), to.Label.TextStyle), 2
 	to.LineStyle, to.Padding = pen(black, 0.5), 0
-	to.Tick.Label = words(tickSize)
-	to.Tick.Label.XAlign, to.Tick.Label.YAlign = tick.XAlign, tick.YAlign
+	to.Tick.Label = aligned(words(tickSize), to.Tick.Label)
 	to.Tick.LineStyle, to.Tick.Length = pen(black, 0.5), 2.5
 	to.Tick.Marker = ticker{a}
+}
+
+// aligned is a style of text that stands as another does.
+func aligned(s, as text.Style) text.Style {
+	s.XAlign, s.YAlign = as.XAlign, as.YAlign
+	return s
 }
 
 // fit sets the range of an axis of a plot by the data, in places. What is all
@@ -110,7 +112,7 @@ func (t ticker) Ticks(low, high float64) []plot.Tick {
 }
 
 // given are the ticks that the axis asks for. One that is close to the label
-// before it has none, but the last has one always, and what is close to it none.
+// before it has none.
 func (t ticker) given(low, high float64) []plot.Tick {
 	const apart = 1.0 / 16 // of the axis
 	var out []plot.Tick
@@ -124,12 +126,6 @@ func (t ticker) given(low, high float64) []plot.Tick {
 			tick.Label, last = Number(v), tick.Value
 		}
 		out = append(out, tick)
-	}
-	if n := len(out) - 1; n > 0 && out[n].Label == "" {
-		for i := n - 1; i > 0 && out[n].Value-out[i].Value < apart*(high-low); i-- {
-			out[i].Label = ""
-		}
-		out[n].Label = Number(t.axis.Ticks[len(t.axis.Ticks)-1])
 	}
 	return out
 }

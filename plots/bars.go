@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
@@ -27,62 +28,61 @@ type Bars struct {
 // barHeight is the height of a bar on paper.
 const barHeight vg.Length = 6
 
+// publishedLook is that of marks beside bars.
+var publishedLook = look{color: vermillion, filled: draw.CircleGlyph{}, hollow: draw.RingGlyph{}}
+
 // Draw makes the figure of bars.
 func (b Bars) Draw(w Width) (*Figure, error) {
-	if len(b.Groups) == 0 {
+	n := len(b.Groups)
+	if n == 0 {
 		return nil, ErrNothing
 	}
 	p := newPlot(b.X, Axis{})
 	values := []float64{0}
-	for _, g := range b.Groups {
+	ticks := make([]plot.Tick, n)
+	for i, g := range b.Groups {
 		values = append(append(values, g.Values...), g.Marks...)
+		ticks[i] = plot.Tick{Value: float64(n - 1 - i), Label: short(g.Name)}
 	}
 	if err := b.X.fit(&p.X, values); err != nil {
 		return nil, err
 	}
 	p.X.Min = 0
-	p.Y.Min, p.Y.Max = 0, float64(len(b.Groups))
-	p.Y.Tick.Marker = plot.ConstantTicks(b.names())
-	p.Y.Tick.Length = 0
-	p.Add(plotter(b.plot))
-	rows := vg.Length(len(b.Groups) * (len(b.Series) + 1))
-	f := figure(w, rows*barHeight, p)
+	p.Y.Min, p.Y.Max = -0.5, float64(n)-0.5
+	p.Y.Tick.Marker, p.Y.Tick.Length = plot.ConstantTicks(ticks), 0
+	p.Add(&plotter.Grid{Vertical: rule})
+	for k := range b.Series {
+		p.Add(onto(b.series(k).Plot), onto(func(c draw.Canvas, p *plot.Plot) { b.marks(c, p, k) }))
+	}
+	f := figure(w, vg.Length(n*(len(b.Series)+1))*barHeight, p)
 	f.legend = b.legend()
 	return f, nil
 }
 
-// names are the ticks of the groups, the first on top.
-func (b Bars) names() []plot.Tick {
-	var out []plot.Tick
-	for i, g := range b.Groups {
-		out = append(out, plot.Tick{Value: b.middle(i), Label: short(g.Name)})
+// series are the bars of one series, those of the last group first: rows count from below.
+func (b Bars) series(k int) *plotter.BarChart {
+	bars := &plotter.BarChart{Width: barHeight, Color: fills[k], LineStyle: pen(black, 0.4), Horizontal: true, Offset: b.above(k) * barHeight}
+	for i := range b.Groups {
+		v := b.Groups[len(b.Groups)-1-i].Values[k]
+		if !b.X.shows(v) {
+			v = 0
+		}
+		bars.Values = append(bars.Values, v)
 	}
-	return out
+	return bars
 }
 
-func (b Bars) middle(group int) float64 { return float64(len(b.Groups)-group) - 0.5 }
+// above is by how many bars a series stands above the middle of its group.
+func (b Bars) above(k int) vg.Length { return vg.Length(len(b.Series)-1)/2 - vg.Length(k) }
 
-func (b Bars) plot(c draw.Canvas, p *plot.Plot) {
+func (b Bars) marks(c draw.Canvas, p *plot.Plot, k int) {
 	x, y := p.Transforms(&c)
-	vertical(c, p)
-	share := 1 / float64(len(b.Series)+1) // of a group's height, for a bar
 	for i, g := range b.Groups {
-		for k, v := range g.Values {
-			top := y(b.middle(i) + share*(float64(len(b.Series))/2-float64(k)))
-			bottom := y(b.middle(i) + share*(float64(len(b.Series))/2-float64(k+1)))
-			if b.X.shows(v) {
-				bar := vg.Rectangle{Min: vg.Point{X: x(0), Y: bottom}, Max: vg.Point{X: x(clampTo(p.X, v)), Y: top}}
-				fillBox(c, fills[k], bar)
-			}
-			if g.Marks != nil && !math.IsNaN(g.Marks[k]) {
-				drawMarker(c, publishedLook, open, vg.Point{X: x(clampTo(p.X, g.Marks[k])), Y: (top + bottom) / 2})
-			}
+		if g.Marks != nil && !math.IsNaN(g.Marks[k]) {
+			publishedLook.mark(c, vg.Point{X: x(clampTo(p.X, g.Marks[k])), Y: y(float64(len(b.Groups)-1-i)) + b.above(k)*barHeight}, true)
 		}
 	}
 }
-
-// publishedLook is that of marks beside bars.
-var publishedLook = look{color: vermillion, marker: diamond}
 
 // legend tells series apart; one is told by the axis.
 func (b Bars) legend() []entry {
@@ -91,7 +91,7 @@ func (b Bars) legend() []entry {
 	}
 	out := swatches(b.Series, func(c draw.Canvas, k int) { fillBox(c, fills[k], c.Rectangle) })
 	if b.Mark != "" {
-		out = append(out, entry{b.Mark, func(c draw.Canvas) { drawMarker(c, publishedLook, open, c.Center()) }})
+		out = append(out, entry{b.Mark, func(c draw.Canvas) { publishedLook.mark(c, c.Center(), true) }})
 	}
 	return out
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
@@ -83,7 +85,7 @@ func (ch Chart) Draw(w Width) (*Figure, error) {
 	f.legend = legend
 	if ch.Hollow != "" && ch.hasHollow() {
 		f.legend = append(f.legend, entry{ch.Hollow, func(c draw.Canvas) {
-			drawMarker(c, look{color: dim, marker: circle}, open, c.Center())
+			look{color: dim, filled: draw.CircleGlyph{}, hollow: draw.RingGlyph{}}.mark(c, c.Center(), true)
 		}})
 	}
 	return f, nil
@@ -112,12 +114,10 @@ func (f *Figure) lookOf(names map[string]int, line Line) look {
 	l := lookOf(k)
 	f.legend = append(f.legend, entry{short(line.Name), func(c draw.Canvas) {
 		if !line.Unjoined {
-			style := pen(l.color, 1)
-			style.Dashes = l.dashes
-			c.StrokeLine2(style, c.Min.X, c.Center().Y, c.Max.X, c.Center().Y)
+			c.StrokeLine2(l.line(), c.Min.X, c.Center().Y, c.Max.X, c.Center().Y)
 		}
 		if !line.Unmarked {
-			drawMarker(c, l, filled, c.Center())
+			l.mark(c, c.Center(), false)
 		}
 	}})
 	return l
@@ -126,9 +126,7 @@ func (f *Figure) lookOf(names map[string]int, line Line) look {
 func (panel Panel) plot(lookOf func(Line) look) (*plot.Plot, error) {
 	p := newPlot(panel.X, panel.Y)
 	if panel.Title != "" {
-		title := words(tickSize)
-		title.XAlign, title.YAlign = p.Title.TextStyle.XAlign, p.Title.TextStyle.YAlign
-		p.Title.Text, p.Title.TextStyle, p.Title.Padding = panel.Title, title, 2
+		p.Title.Text, p.Title.TextStyle, p.Title.Padding = panel.Title, aligned(words(tickSize), p.Title.TextStyle), 2
 	}
 	var xs, ys []float64
 	for _, l := range panel.Lines {
@@ -150,16 +148,16 @@ func (panel Panel) plot(lookOf func(Line) look) (*plot.Plot, error) {
 	if err := panel.Y.fit(&p.Y, ys); err != nil {
 		return nil, err
 	}
-	p.Add(plotter(grid))
+	p.Add(&plotter.Grid{Vertical: rule, Horizontal: rule})
 	for _, r := range panel.References {
-		p.Add(panel.reference(r))
+		panel.reference(p, r)
 	}
 	for i, l := range panel.Lines {
 		aside := apart * (vg.Length(i) - vg.Length(len(panel.Lines)-1)/2)
 		if l.Unjoined || l.Unmarked {
 			aside = 0
 		}
-		p.Add(panel.linePlotter(l, lookOf(l), aside))
+		p.Add(panel.series(p, l, lookOf(l), aside))
 	}
 	return p, nil
 }
@@ -179,33 +177,33 @@ func (panel Panel) visible(l Line) []Point {
 	return out
 }
 
-func (panel Panel) linePlotter(of Line, l look, aside vg.Length) plotter {
+// series draws a series, its points so far aside on paper.
+func (panel Panel) series(p *plot.Plot, of Line, l look, aside vg.Length) onto {
+	line := plotter.Line{LineStyle: l.line()}
+	bars := plotter.YErrorBars{LineStyle: pen(l.color, 0.7), CapWidth: 3.6}
 	points := panel.visible(of)
-	return func(c draw.Canvas, p *plot.Plot) {
-		x, y := p.Transforms(&c)
-		line := pen(l.color, 1)
-		line.Dashes = l.dashes
-		var path []vg.Point
-		for _, pt := range points {
-			path = append(path, vg.Point{X: x(panel.X.place(pt.X)) + aside, Y: y(panel.Y.place(pt.Y))})
+	for _, pt := range points {
+		at := plotter.XY{X: panel.X.place(pt.X), Y: panel.Y.place(pt.Y)}
+		line.XYs = append(line.XYs, at)
+		if pt.hasInterval() {
+			bars.XYs = append(bars.XYs, at)
+			bars.YErrors = append(bars.YErrors, struct{ Low, High float64 }{at.Y - panel.within(p, pt.Low), panel.within(p, pt.High) - at.Y})
 		}
+	}
+	return func(c draw.Canvas, p *plot.Plot) {
+		c.Push()
+		defer c.Pop()
+		c.Translate(vg.Point{X: aside})
 		if !of.Unjoined {
-			c.StrokeLines(line, c.ClipLinesXY(path)...)
+			line.Plot(c, p)
 		}
 		if of.Unmarked {
 			return
 		}
-		for i, pt := range points {
-			if pt.hasInterval() {
-				whisker(c, pen(l.color, 0.7), path[i].X, y(panel.within(p, pt.Low)), y(panel.within(p, pt.High)))
-			}
-		}
-		for i, pt := range points {
-			as := filled
-			if pt.Open {
-				as = open
-			}
-			drawMarker(c, l, as, path[i])
+		bars.Plot(c, p)
+		x, y := p.Transforms(&c)
+		for i, at := range line.XYs {
+			l.mark(c, vg.Point{X: x(at.X), Y: y(at.Y)}, points[i].Open)
 		}
 	}
 }
@@ -221,43 +219,18 @@ func (panel Panel) within(p *plot.Plot, v float64) float64 {
 // clampTo keeps a place on an axis.
 func clampTo(a plot.Axis, v float64) float64 { return min(max(v, a.Min), a.Max) }
 
-func whisker(c draw.Canvas, style draw.LineStyle, x, low, high vg.Length) {
-	const half = 1.8
-	var path vg.Path
-	for _, line := range [][2]vg.Point{
-		{{X: x, Y: low}, {X: x, Y: high}},
-		{{X: x - half, Y: low}, {X: x + half, Y: low}},
-		{{X: x - half, Y: high}, {X: x + half, Y: high}},
-	} {
-		path.Move(line[0])
-		path.Line(line[1])
-	}
-	c.SetLineStyle(style)
-	c.Stroke(path)
-}
-
 // reference draws a dashed line with its name at its end, above it or to its
 // left.
-func (panel Panel) reference(r Reference) plotter {
-	return func(c draw.Canvas, p *plot.Plot) {
-		x, y := p.Transforms(&c)
-		line := pen(dim, 0.8)
-		line.Dashes = []vg.Length{3, 2}
-		name := words(tickSize - 0.5)
-		name.Color = dim
+func (panel Panel) reference(p *plot.Plot, r Reference) {
+	at := panel.Y.place(r.Value)
+	line, end := plotter.XYs{{X: p.X.Min, Y: at}, {X: p.X.Max, Y: at}}, vg.Point{X: 2, Y: 1.5}
+	name := words(tickSize - 0.5)
+	name.Color = dim
+	if r.Vertical {
+		at = panel.X.place(r.Value)
+		line, end = plotter.XYs{{X: at, Y: p.Y.Min}, {X: at, Y: p.Y.Max}}, vg.Point{X: -2, Y: 2}
 		name.XAlign = draw.XRight
-		if r.Vertical {
-			at := x(panel.X.place(r.Value))
-			if c.ContainsX(at) {
-				c.StrokeLine2(line, at, c.Min.Y, at, c.Max.Y)
-				c.FillText(name, vg.Point{X: at - 2, Y: c.Min.Y + 2}, r.Name)
-			}
-			return
-		}
-		if at := y(panel.Y.place(r.Value)); c.ContainsY(at) {
-			c.StrokeLine2(line, c.Min.X, at, c.Max.X, at)
-			name.XAlign = draw.XLeft
-			c.FillText(name, vg.Point{X: c.Min.X + 2, Y: at + 1.5}, r.Name)
-		}
 	}
+	p.Add(onto((&plotter.Line{XYs: line, LineStyle: draw.LineStyle{Color: dim, Width: 0.8, Dashes: []vg.Length{3, 2}}}).Plot),
+		onto((&plotter.Labels{XYs: line[:1], Labels: []string{r.Name}, TextStyle: []text.Style{name}, Offset: end}).Plot))
 }

@@ -56,7 +56,7 @@ const (
 // draw draws the whole figure.
 func (f *Figure) draw(c draw.Canvas) {
 	c.SetColor(color.White)
-	c.Fill(box(c.Rectangle))
+	c.Fill(c.Rectangle.Path())
 	c = draw.Crop(c, edge, -edge, edge, -edge)
 	c.Max.Y -= f.drawLegend(c)
 	if f.beside != nil {
@@ -185,34 +185,8 @@ func (f *Figure) size() (width, height vg.Length) {
 	return f.width, f.body + legend
 }
 
-// plotter is a function that draws onto the data of a plot.
-type plotter func(draw.Canvas, *plot.Plot)
+// onto is a function that draws onto the data of a plot.
+type onto func(draw.Canvas, *plot.Plot)
 
 // Plot implements plot.Plotter.
-func (f plotter) Plot(c draw.Canvas, p *plot.Plot) { f(c, p) }
-
-// grid draws thin lines at the labelled ticks, across the whole of the data.
-func grid(c draw.Canvas, p *plot.Plot) {
-	horizontal(c, p)
-	vertical(c, p)
-}
-
-// vertical draws the lines of the grid that go down.
-func vertical(c draw.Canvas, p *plot.Plot) {
-	x, _ := p.Transforms(&c)
-	for _, t := range p.X.Tick.Marker.Ticks(p.X.Min, p.X.Max) {
-		if at := x(t.Value); !t.IsMinor() && c.ContainsX(at) {
-			c.StrokeLine2(pen(faint, 0.4), at, c.Min.Y, at, c.Max.Y)
-		}
-	}
-}
-
-// horizontal draws the lines of the grid that go across.
-func horizontal(c draw.Canvas, p *plot.Plot) {
-	_, y := p.Transforms(&c)
-	for _, t := range p.Y.Tick.Marker.Ticks(p.Y.Min, p.Y.Max) {
-		if at := y(t.Value); !t.IsMinor() && c.ContainsY(at) {
-			c.StrokeLine2(pen(faint, 0.4), c.Min.X, at, c.Max.X, at)
-		}
-	}
-}
+func (f onto) Plot(c draw.Canvas, p *plot.Plot) { f(c, p) }

@@ -1,12 +1,10 @@
 package plots
 
 import (
-	"image"
-	"image/color"
 	"math"
 
 	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg/draw"
 )
 
@@ -64,36 +62,36 @@ func (m cells) top() (top float64, gaps bool) {
 // here, because what shows an image smooths it.
 const sharp = 600
 
-// image paints the matrix, the first row on top.
-func (m cells) image(top float64) image.Image {
-	return m.enlarged(top, max(1, sharp/m.rows), max(1, sharp/m.columns))
+// dots are a matrix as a grid of dots, many to a cell, the first row on top. Its place
+// is from 0 to 1 along both axes.
+type dots struct {
+	cells
+	high, wide int // of a cell
 }
 
-// enlarged paints the matrix, each cell so many dots high and wide.
-func (m cells) enlarged(top float64, high, wide int) image.Image {
-	img := image.NewPaletted(image.Rect(0, 0, m.columns*wide, m.rows*high), shades)
-	for r := range m.rows {
-		first := img.Pix[r*high*img.Stride : (r*high+1)*img.Stride]
-		for c := range m.columns {
-			s := shade(m.at(r, c), top)
-			for k := range wide {
-				first[c*wide+k] = s
-			}
-		}
-		for k := 1; k < high; k++ {
-			copy(img.Pix[(r*high+k)*img.Stride:], first)
-		}
+func (m cells) dots() dots { return dots{m, max(1, sharp/m.rows), max(1, sharp/m.columns)} }
+
+func (d dots) Dims() (c, r int)   { return d.columns * d.wide, d.rows * d.high }
+func (d dots) Z(c, r int) float64 { return max(0, d.at(d.rows-1-r/d.high, c/d.wide)) }
+func (d dots) X(c int) float64    { return (float64(c) + 0.5) / float64(d.columns*d.wide) }
+func (d dots) Y(r int) float64    { return (float64(r) + 0.5) / float64(d.rows*d.high) }
+
+// painted draws a matrix over the whole of the data.
+func (m cells) painted(top float64) onto {
+	colours := shades(top).Palette(shadeCount)
+	heat := plotter.HeatMap{GridXYZ: m.dots(), Palette: colours, Max: top, NaN: unknown, Overflow: colours.Colors()[shadeCount-1], Rasterized: true}
+	return func(c draw.Canvas, p *plot.Plot) {
+		whole := *p
+		whole.X.Min, whole.X.Max, whole.Y.Min, whole.Y.Max = 0, 1, 0, 1
+		heat.Plot(c, &whole)
+		frame(c, p)
 	}
-	return img
 }
 
-// painted draws an image over the whole of the data.
-func painted(img image.Image) plotter {
-	return func(c draw.Canvas, _ *plot.Plot) {
-		c.DrawImage(c.Rectangle, img)
-		c.SetLineStyle(pen(black, 0.5))
-		c.Stroke(box(c.Rectangle))
-	}
+// frame draws the edge of the data.
+func frame(c draw.Canvas, _ *plot.Plot) {
+	c.SetLineStyle(pen(black, 0.5))
+	c.Stroke(c.Rectangle.Path())
 }
 
 // scale is the colour bar: what the colours mean, from 0 to top. Its image is
@@ -102,21 +100,6 @@ func painted(img image.Image) plotter {
 func scale(value Axis, top float64) *plot.Plot {
 	p := newPlot(Axis{}, value)
 	p.HideX()
-	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = 0, 1, 0, top
-	bar := cells{shadeCount, 1, func(r, _ int) float64 { return top * float64(shadeCount-1-r) / (shadeCount - 1) }}
-	p.Add(painted(bar.enlarged(top, 2, 1)))
+	p.Add(&plotter.ColorBar{ColorMap: shades(top), Vertical: true, Colors: shadeCount}, onto(frame))
 	return p
-}
-
-// outline draws a rectangle that shows on any colour, if it leaves something to
-// see of what it is around.
-func outline(c draw.Canvas, r vg.Rectangle) {
-	const narrowest = 4
-	if size := r.Size(); min(size.X, size.Y) < narrowest {
-		return
-	}
-	c.SetLineStyle(pen(color.White, 1.8))
-	c.Stroke(box(r))
-	c.SetLineStyle(pen(vermillion, 0.9))
-	c.Stroke(box(r))
 }

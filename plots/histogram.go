@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg/draw"
 )
 
@@ -64,7 +64,7 @@ func (h Histogram) Draw(w Width) (*Figure, error) {
 func (h Histogram) extent() (xs []float64) {
 	for _, panel := range h.Panels {
 		for _, b := range panel.Bins {
-			if h.shows(b) && panel.height(b) > 0 {
+			if h.shows(b) && panel.height(b, len(h.Series)) > 0 {
 				xs = append(xs, b.From, b.To)
 			}
 		}
@@ -72,23 +72,27 @@ func (h Histogram) extent() (xs []float64) {
 	return xs
 }
 
-// height is that of a bin's parts together.
-func (panel HistogramPanel) height(b Bin) (total float64) {
-	for _, v := range b.Values {
-		if panel.Y.shows(v) {
+// height is that of the first parts of a bin together.
+func (panel HistogramPanel) height(b Bin, first int) (total float64) {
+	for _, v := range b.Values[:min(first, len(b.Values))] {
+		if panel.Y.shows(v) && !math.IsInf(total+v, 0) {
 			total += max(v, 0)
 		}
 	}
 	return total
 }
 
+func (h Histogram) shows(b Bin) bool { return h.X.shows(b.From) && h.X.shows(b.To) && b.From < b.To }
+
+// mostEdged is how many bins have edges: of more one would see nothing else.
+const mostEdged = 96
+
 func (h Histogram) plot(panel HistogramPanel, xs []float64) (*plot.Plot, error) {
 	p := newPlot(h.X, panel.Y)
+	bins := slices.DeleteFunc(slices.Clone(panel.Bins), func(b Bin) bool { return !h.shows(b) })
 	highest := []float64{0}
-	for _, b := range panel.Bins {
-		if h.shows(b) {
-			highest = append(highest, panel.height(b))
-		}
+	for _, b := range bins {
+		highest = append(highest, panel.height(b, len(h.Series)))
 	}
 	if err := h.X.fit(&p.X, xs); err != nil {
 		return nil, err
@@ -97,34 +101,16 @@ func (h Histogram) plot(panel HistogramPanel, xs []float64) (*plot.Plot, error) 
 		return nil, err
 	}
 	p.Y.Min = 0
-	p.Add(plotter(horizontal), plotter(func(c draw.Canvas, p *plot.Plot) { h.bars(c, p, panel) }))
-	return p, nil
-}
-
-func (h Histogram) shows(b Bin) bool { return h.X.shows(b.From) && h.X.shows(b.To) && b.From < b.To }
-
-func (h Histogram) bars(c draw.Canvas, p *plot.Plot, panel HistogramPanel) {
-	const narrow, hair = 3, 0.2
-	x, y := p.Transforms(&c)
-	for _, b := range panel.Bins {
-		if !h.shows(b) {
-			continue
+	p.Add(&plotter.Grid{Horizontal: rule})
+	for k := len(h.Series) - 1; k >= 0; k-- { // a series hides the part below it of what stands on it
+		steps := &plotter.Line{StepStyle: plotter.PostStep, FillColor: part(k)}
+		if !h.Layered && len(bins) <= mostEdged {
+			steps.LineStyle = pen(black, 0.4)
 		}
-		left, right := x(h.X.place(b.From)), x(h.X.place(b.To))
-		below := 0.0
-		for k, v := range b.Values {
-			if !panel.Y.shows(v) || !(v > 0) || math.IsInf(below+v, 0) {
-				continue
-			}
-			r := vg.Rectangle{Min: vg.Point{X: left, Y: y(below)}, Max: vg.Point{X: right, Y: y(below + v)}}
-			if h.Layered || right-left < narrow { // hardly wider than an edge: without one, and a hair into its neighbour so that nothing shows between
-				r.Max.X += hair
-				c.SetColor(part(k))
-				c.Fill(box(r))
-			} else {
-				fillBox(c, part(k), r)
-			}
-			below += v
+		for _, b := range bins {
+			steps.XYs = append(steps.XYs, plotter.XY{X: h.X.place(b.From), Y: panel.height(b, k+1)}, plotter.XY{X: h.X.place(b.To)})
 		}
+		p.Add(onto(steps.Plot))
 	}
+	return p, nil
 }

@@ -14,7 +14,7 @@ import (
 // Matrix is a map of values that are 0 or more, by row and column. A map whose
 // columns are its rows is square.
 type Matrix struct {
-	Rows, Columns []Worker // by name and group; culprits are outlined
+	Rows, Columns []Worker // by name and group; culprits are pointed at
 	Y, X          Axis     // what rows and columns are; an X with bounds is divided evenly among the columns, and has numbers
 	Value         Axis     // what the colour is, linear
 	// Values has one at row·len(Columns) + column; NaN: not known, which has a colour
@@ -52,7 +52,7 @@ func (m Matrix) Draw(w Width) (*Figure, error) {
 	ys := workerAxis(m.Rows)
 	tall := min(max(vg.Length(rows)*(tickSize+3), 75), 1.2*w.length())
 	p.Y.Tick.Marker = plot.ConstantTicks(ys.labelsIn(tall, tickSize+1, func(i int) float64 { return float64(rows-i) - 0.5 }))
-	p.Add(painted(shown.image(top)), plotter(ys.rowsOf))
+	p.Add(shown.painted(top), onto(ys.rowsOf))
 	m.nameColumns(p, w, top)
 	f := figure(w, tall, p)
 	f.beside = scale(m.Value, top)
@@ -65,7 +65,7 @@ func (m Matrix) Draw(w Width) (*Figure, error) {
 	}
 	f.legend = append(f.legend, ys.foundEntry(m.Found)...)
 	if gaps {
-		f.legend = append(f.legend, entry{cmp.Or(m.Gaps, "not known"), func(c draw.Canvas) { fillBox(c, shades[unknown], c.Rectangle) }})
+		f.legend = append(f.legend, entry{cmp.Or(m.Gaps, "not known"), func(c draw.Canvas) { fillBox(c, unknown, c.Rectangle) }})
 	}
 	f.legend = append(f.legend, m.nameBlocks(p, w)...)
 	if most > top {
@@ -81,12 +81,12 @@ func (m Matrix) nameColumns(p *plot.Plot, w Width, top float64) {
 	switch {
 	case m.X.From < m.X.To:
 		p.X.Min, p.X.Max = m.X.From, m.X.To
-		p.Add(plotter(m.down))
+		p.Add(onto(m.down))
 	case m.Blocks != nil:
-		p.Add(plotter(xs.between))
+		p.Add(onto(xs.between))
 	default:
 		p.X.Tick.Marker = plot.ConstantTicks(xs.labelsIn(m.wide(w), xs.widest()+4, func(i int) float64 { return float64(i) + 0.5 }))
-		p.Add(plotter(xs.columnsOf), plotter(func(c draw.Canvas, p *plot.Plot) { m.write(c, p, top) }))
+		p.Add(onto(xs.columnsOf), onto(func(c draw.Canvas, p *plot.Plot) { m.write(c, p, top) }))
 	}
 }
 

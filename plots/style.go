@@ -52,26 +52,42 @@ var (
 	dim   = color.Gray{0x66} // references
 )
 
-// look is how one series is told from the others.
+// look is how one series is told from the others. A cross and a plus are the same
+// filled and hollow.
 type look struct {
-	color  color.Color
-	dashes []vg.Length
-	marker marker
+	color          color.Color
+	dashes         []vg.Length
+	filled, hollow draw.GlyphDrawer
 }
 
 // looks are those of the series of a figure, in order; beyond them they repeat.
 var looks = []look{
-	{blue, nil, circle},
-	{vermillion, []vg.Length{4, 2}, square},
-	{green, []vg.Length{1, 2}, triangle},
-	{orange, []vg.Length{6, 2, 1, 2}, diamond},
-	{black, []vg.Length{2, 2}, inverted},
-	{purple, []vg.Length{8, 2}, cross},
-	{sky, []vg.Length{4, 1, 1, 1, 1, 1}, plus},
-	{dim, []vg.Length{1, 1}, square},
+	{blue, nil, draw.CircleGlyph{}, draw.RingGlyph{}},
+	{vermillion, []vg.Length{4, 2}, draw.BoxGlyph{}, draw.SquareGlyph{}},
+	{green, []vg.Length{1, 2}, draw.PyramidGlyph{}, draw.TriangleGlyph{}},
+	{orange, []vg.Length{6, 2, 1, 2}, draw.CircleGlyph{}, draw.RingGlyph{}},
+	{black, []vg.Length{2, 2}, draw.BoxGlyph{}, draw.SquareGlyph{}},
+	{purple, []vg.Length{8, 2}, draw.PyramidGlyph{}, draw.TriangleGlyph{}},
+	{sky, []vg.Length{4, 1, 1, 1, 1, 1}, draw.CrossGlyph{}, draw.CrossGlyph{}},
+	{dim, []vg.Length{1, 1}, draw.PlusGlyph{}, draw.PlusGlyph{}},
 }
 
 func lookOf(series int) look { return looks[series%len(looks)] }
+
+func (l look) line() draw.LineStyle {
+	return draw.LineStyle{Color: l.color, Width: 1, Dashes: l.dashes}
+}
+
+// mark draws a point; one that is open is white inside.
+func (l look) mark(c draw.Canvas, at vg.Point, open bool) {
+	style := draw.GlyphStyle{Color: l.color, Radius: 2.4, Shape: l.filled}
+	if open {
+		style.Color = color.White
+		c.DrawGlyph(style, at)
+		style.Color, style.Shape = l.color, l.hollow
+	}
+	c.DrawGlyph(style, at)
+}
 
 // fills are the colours of bars, dark to light so that they differ in grey.
 var fills = []color.Color{blue, sky, hue{0xDC, 0xEE, 0xF8, 0xFF}}
@@ -88,11 +104,27 @@ func pen(c color.Color, width vg.Length) draw.LineStyle {
 	return draw.LineStyle{Color: c, Width: width}
 }
 
+// rule is a line of the grid.
+var rule = pen(faint, 0.4)
+
+// fillBox fills a rectangle and draws its edge.
+func fillBox(c draw.Canvas, fill color.Color, r vg.Rectangle) {
+	paint(c, fill, r)
+	c.SetLineStyle(pen(black, 0.4))
+	c.Stroke(r.Path())
+}
+
+// paint fills a rectangle.
+func paint(c draw.Canvas, fill color.Color, r vg.Rectangle) {
+	c.SetColor(fill)
+	c.Fill(r.Path())
+}
+
 // newPlot is an empty plot with axes in the one style.
 func newPlot(x, y Axis) *plot.Plot {
 	p := plot.New()
-	x.set(&p.X, text.Style{XAlign: draw.XCenter, YAlign: draw.YTop})
-	y.set(&p.Y, text.Style{XAlign: draw.XRight, YAlign: draw.YCenter})
+	x.set(&p.X)
+	y.set(&p.Y)
 	return p
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
@@ -51,7 +52,7 @@ func (l Timeline) Draw(w Width) (*Figure, error) {
 	p.Y.Min, p.Y.Max = 0, float64(lanes)
 	p.Y.Tick.Marker = plot.ConstantTicks(l.names(lanes))
 	p.Y.Tick.Length = 0
-	p.Add(plotter(func(c draw.Canvas, p *plot.Plot) { l.plot(c, p, lanes) }))
+	p.Add(&plotter.Grid{Vertical: rule}, onto(func(c draw.Canvas, p *plot.Plot) { l.plot(c, p, lanes) }))
 	f := figure(w, vg.Length(lanes)*laneHeight, p)
 	f.legend = l.legend()
 	return f, nil
@@ -73,7 +74,6 @@ func (l Timeline) names(lanes int) []plot.Tick {
 
 func (l Timeline) plot(c draw.Canvas, p *plot.Plot, lanes int) {
 	_, y := p.Transforms(&c)
-	vertical(c, p)
 	row := lanes
 	for _, track := range l.Tracks {
 		if row < lanes {
@@ -100,11 +100,9 @@ func (l Timeline) lane(c draw.Canvas, p *plot.Plot, lane Lane, at [2]vg.Length) 
 		fill := part(s.Series)
 		from, busy, to := place(s.From), place(min(max(s.Busy, s.From), s.To)), place(s.To)
 		if busy > from {
-			c.SetColor(pale(fill))
-			c.Fill(box(vg.Rectangle{Min: vg.Point{X: from, Y: at[0]}, Max: vg.Point{X: busy, Y: at[1]}}))
+			paint(c, pale(fill), vg.Rectangle{Min: vg.Point{X: from, Y: at[0]}, Max: vg.Point{X: busy, Y: at[1]}})
 		}
-		c.SetColor(fill)
-		c.Fill(box(vg.Rectangle{Min: vg.Point{X: busy, Y: at[0]}, Max: vg.Point{X: max(to, busy+hair), Y: at[1]}}))
+		paint(c, fill, vg.Rectangle{Min: vg.Point{X: busy, Y: at[0]}, Max: vg.Point{X: max(to, busy+hair), Y: at[1]}})
 	}
 }
 
@@ -117,15 +115,9 @@ func pale(c color.Color) color.Color {
 }
 
 func (l Timeline) legend() []entry {
-	out := swatches(l.Series, func(c draw.Canvas, k int) {
-		c.SetColor(part(k))
-		c.Fill(box(c.Rectangle))
-	})
+	out := swatches(l.Series, func(c draw.Canvas, k int) { paint(c, part(k), c.Rectangle) })
 	if l.Waits != "" {
-		out = append(out, entry{l.Waits, func(c draw.Canvas) {
-			c.SetColor(pale(parts[0]))
-			c.Fill(box(c.Rectangle))
-		}})
+		out = append(out, entry{l.Waits, func(c draw.Canvas) { paint(c, pale(parts[0]), c.Rectangle) }})
 	}
 	return out
 }

@@ -1,7 +1,7 @@
 package plots
 
 import (
-	"math"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -12,22 +12,19 @@ import (
 type Worker struct {
 	Name    string // its rank, as a rule
 	Group   int    // workers next to each other with equal groups are one block: a pipeline stage
-	Culprit bool   // it was found; its row is outlined
+	Culprit bool   // it was found; its row is pointed at
 }
 
 // workerAxis is how workers stand along an axis, the first at 0.
 type workerAxis []Worker
 
 // labelsIn are labels for as many workers as fit into a length, when each label
-// takes a certain part of it: every one, or every second, fifth, tenth and so on.
+// takes a certain part of it: every one, or every second, fourth, eighth and so on.
 // Worker i stands at at(i).
 func (ws workerAxis) labelsIn(length, each vg.Length, at func(i int) float64) []plot.Tick {
 	step := 1
-	for _, more := range []int{1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024} {
-		step = more
-		if vg.Length(len(ws))*each <= length*vg.Length(more) {
-			break
-		}
+	for vg.Length(len(ws))*each > length*vg.Length(step) {
+		step *= 2
 	}
 	var out []plot.Tick
 	for i := 0; i < len(ws); i += step {
@@ -61,21 +58,8 @@ func (ws workerAxis) borders() []int {
 	return out
 }
 
-// mostOutlined is how many culprits are outlined; more are only pointed at.
-const mostOutlined = 8
-
-func (ws workerAxis) culprits() []int {
-	var out []int
-	for i, w := range ws {
-		if w.Culprit {
-			out = append(out, i)
-		}
-	}
-	return out
-}
-
-// rowsOf draws the borders between blocks of rows, and outlines and points at
-// the rows of culprits. Row 0 is on top; y is the number of rows less the row.
+// rowsOf draws the borders between blocks of rows, and points at the rows of culprits.
+// Row 0 is on top; y is the number of rows less the row.
 func (ws workerAxis) rowsOf(c draw.Canvas, p *plot.Plot) {
 	_, y := p.Transforms(&c)
 	n := float64(len(ws))
@@ -83,41 +67,30 @@ func (ws workerAxis) rowsOf(c draw.Canvas, p *plot.Plot) {
 		at := y(n - float64(b))
 		c.StrokeLine2(pen(dim, 0.4), c.Min.X, at, c.Max.X, at)
 	}
-	found := ws.culprits()
-	for _, i := range found {
-		low, high := y(n-float64(i)-1), y(n-float64(i))
-		if len(found) <= mostOutlined {
-			outline(c, vg.Rectangle{Min: vg.Point{X: c.Min.X, Y: low}, Max: vg.Point{X: c.Max.X, Y: high}})
+	for i, w := range ws {
+		if w.Culprit {
+			pointer(c, vg.Point{X: c.Max.X + 1, Y: y(n - float64(i) - 0.5)})
 		}
-		pointer(c, vg.Point{X: c.Max.X + 3, Y: (low + high) / 2})
 	}
 }
 
-// columnsOf draws what rowsOf draws, for columns; nothing points at them.
+// columnsOf draws the borders between blocks of columns.
 func (ws workerAxis) columnsOf(c draw.Canvas, p *plot.Plot) {
 	x, _ := p.Transforms(&c)
 	for _, b := range ws.borders() {
 		at := x(float64(b))
 		c.StrokeLine2(pen(dim, 0.4), at, c.Min.Y, at, c.Max.Y)
 	}
-	found := ws.culprits()
-	if len(found) > mostOutlined {
-		return
-	}
-	for _, i := range found {
-		outline(c, vg.Rectangle{Min: vg.Point{X: x(float64(i)), Y: c.Min.Y}, Max: vg.Point{X: x(float64(i + 1)), Y: c.Max.Y}})
-	}
 }
 
-// pointer draws a small triangle that points to the left.
+// pointer draws a small triangle that points to a place on its left.
 func pointer(c draw.Canvas, at vg.Point) {
-	c.SetColor(vermillion)
-	c.Fill(polygon(at, 2.4, 3, math.Pi))
+	c.FillPolygon(vermillion, []vg.Point{at, {X: at.X + 4, Y: at.Y + 2.2}, {X: at.X + 4, Y: at.Y - 2.2}})
 }
 
-// foundEntry explains outlines and pointers.
+// foundEntry explains pointers.
 func (ws workerAxis) foundEntry(what string) []entry {
-	if what == "" || len(ws.culprits()) == 0 {
+	if what == "" || !slices.ContainsFunc(ws, func(w Worker) bool { return w.Culprit }) {
 		return nil
 	}
 	return []entry{{what, func(c draw.Canvas) { pointer(c, c.Center()) }}}

@@ -30,17 +30,17 @@ type Answer struct {
 }
 
 // Basis is what an answer rests on.
-type Basis uint8
+type Basis string
 
 const (
-	OnStatus        Basis = iota // the status alone
-	OnFinding                    // the first finding
-	OnOperators                  // an operator trace
-	OnCommunication              // calls and kernels of NCCL
-	OnCalls                      // the same, which show no suspect
-	OnNoStraggler
-	OnTooLittle
-	OnOpenQuestion
+	OnStatus        Basis = "status"        // the status alone
+	OnFinding       Basis = "finding"       // the first finding
+	OnOperators     Basis = "operators"     // an operator trace
+	OnCommunication Basis = "communication" // calls and kernels of NCCL
+	OnCalls         Basis = "calls"         // the same, which show no suspect
+	OnNoStraggler   Basis = "no_straggler"
+	OnTooLittle     Basis = "too_little"
+	OnOpenQuestion  Basis = "open_question"
 )
 
 // mostNext is how many actions an answer has: who reads more of them acts on none.
@@ -159,17 +159,17 @@ type Saving struct {
 }
 
 // SavingKind is how a saving comes about.
-type SavingKind uint8
+type SavingKind string
 
 const (
-	SavesNothing     SavingKind = iota // or it is not known
-	SavesSteps                         // those that it struck are shorter
-	SavesEveryStep                     // all steps are
-	SavesUpTo                          // and more where the rank is slow too where ranks synchronise
-	SavesByEvening                     // the work, among ranks
-	SavesLittleAlone                   // others are late too
-	SavesAtMost                        // at the device's pace
-	SavesSlowSteps                     // were these as long as the others
+	SavesNothing     SavingKind = ""             // or it is not known
+	SavesSteps       SavingKind = "steps"        // those that it struck are shorter
+	SavesEveryStep   SavingKind = "every_step"   // all steps are
+	SavesUpTo        SavingKind = "up_to"        // and more where the rank is slow too where ranks synchronise
+	SavesByEvening   SavingKind = "by_evening"   // the work, among ranks
+	SavesLittleAlone SavingKind = "little_alone" // others are late too
+	SavesAtMost      SavingKind = "at_most"      // at the device's pace
+	SavesSlowSteps   SavingKind = "slow_steps"   // were these as long as the others
 )
 
 // slowerInside is the part of a run by which an upper bound must exceed what is saved for certain to be told.

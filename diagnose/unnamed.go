@@ -97,22 +97,22 @@ type Shortage struct {
 }
 
 // ShortageKind is what data lack.
-type ShortageKind uint8
+type ShortageKind string
 
 const (
-	TooFewSteps ShortageKind = iota // to exclude chance
-	NoSteps
-	NoPeers // one rank reported
-	UnlikeStages
-	DisorderedStages
-	NestedStages // time in a stage and in what it contains counts twice
-	RanksMissing
-	IncompleteSteps
-	TooShort // for shares
+	TooFewSteps      ShortageKind = "few_steps" // to exclude chance
+	NoSteps          ShortageKind = "no_steps"
+	NoPeers          ShortageKind = "no_peers" // one rank reported
+	UnlikeStages     ShortageKind = "unlike_stages"
+	DisorderedStages ShortageKind = "disordered_stages"
+	NestedStages     ShortageKind = "nested_stages" // time in a stage and in what it contains counts twice
+	RanksMissing     ShortageKind = "ranks_missing"
+	IncompleteSteps  ShortageKind = "incomplete_steps"
+	TooShort         ShortageKind = "too_short" // for shares
 )
 
 func (v *RunVerdict) shortage() Shortage {
-	s := Shortage{}
+	s := Shortage{Of: TooFewSteps}
 	incomplete := false
 	for _, w := range v.Windows {
 		incomplete = incomplete || w.Incomplete()

@@ -10,6 +10,7 @@ import (
 	"github.com/sfstat/sfstat/engine/frontier/labels"
 	"github.com/sfstat/sfstat/internal/table"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // The account of one window: what it is of, where its time went, and how it
@@ -186,6 +187,23 @@ func labelRank(l labels.Label) int {
 		return 1
 	}
 	return 2
+}
+
+// cutReason says why an account has its cut; "" where it does not tell.
+func cutReason(r *frontier.Result) string {
+	text := say("cut "+string(r.CutReason), r)
+	if r.Cut != frontier.CutStep && text != "" && !r.Quality.Wall {
+		text += "; without wall time, steps are taken to follow each other without a gap"
+	}
+	return text
+}
+
+// fitReason is the sentence of a fit; "" where the account does not tell.
+func fitReason(f frontier.Fit) string { return say("fit "+string(f.Why), f) }
+
+// texts are notes as those who wrote them worded them: readers, recorders.
+func texts(notes []input.Note) []string {
+	return each(notes, func(n input.Note) string { return n.Text })
 }
 
 // basis says how a window was read: sentences that its account rests on.

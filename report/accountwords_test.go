@@ -18,12 +18,12 @@ func TestAccountHasWords(t *testing.T) {
 		seen[text] = true
 	}
 	wall := frontier.Quality{Wall: true}
-	for r := frontier.CutUnexplained + 1; r <= frontier.CutTooLong; r++ {
-		check(cutReason(&frontier.Result{Cut: frontier.CutStep, CutReason: r, Quality: wall}))
+	for _, r := range kindsIn(t, "../engine/frontier/cut.go", "CutReason") {
+		check(cutReason(&frontier.Result{Cut: frontier.CutStep, CutReason: frontier.CutReason(r), Quality: wall}))
 	}
 	check(cutReason(&frontier.Result{Cut: frontier.CutCarried, CutReason: frontier.CutAsked, Quality: wall}))
-	for r := frontier.FitUnexplained + 1; r <= frontier.FitInduced; r++ {
-		check(fitReason(frontier.Fit{Why: r, Stage: "a", Gain: 0.25}))
+	for _, r := range kindsIn(t, "../engine/frontier/fit.go", "FitReason") {
+		check(fitReason(frontier.Fit{Why: frontier.FitReason(r), Stage: "a", Gain: 0.25}))
 	}
 }
 

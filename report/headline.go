@@ -46,37 +46,6 @@ type cited struct {
 // mostNamed of the findings beside the first are named on the first screen.
 const mostNamed = 3
 
-// The names of sentences.
-var (
-	answerNames = [...]string{
-		diagnose.OnStatus:        "status",
-		diagnose.OnOperators:     "operators",
-		diagnose.OnCommunication: "communication",
-		diagnose.OnCalls:         "calls",
-		diagnose.OnNoStraggler:   "no_straggler",
-	}
-	shortageNames = [...]string{
-		diagnose.TooFewSteps:      "few_steps",
-		diagnose.NoSteps:          "no_steps",
-		diagnose.NoPeers:          "no_peers",
-		diagnose.UnlikeStages:     "unlike_stages",
-		diagnose.DisorderedStages: "disordered_stages",
-		diagnose.NestedStages:     "nested_stages",
-		diagnose.RanksMissing:     "ranks_missing",
-		diagnose.IncompleteSteps:  "incomplete_steps",
-		diagnose.TooShort:         "too_short",
-	}
-	savingNames = [...]string{
-		diagnose.SavesSteps:       "steps",
-		diagnose.SavesEveryStep:   "every_step",
-		diagnose.SavesUpTo:        "up_to",
-		diagnose.SavesByEvening:   "by_evening",
-		diagnose.SavesLittleAlone: "little_alone",
-		diagnose.SavesAtMost:      "at_most",
-		diagnose.SavesSlowSteps:   "slow_steps",
-	}
-)
-
 // answerTo words the answer to a run.
 func answerTo(v *diagnose.RunVerdict) firstScreen {
 	a := v.Answer()
@@ -87,7 +56,7 @@ func answerTo(v *diagnose.RunVerdict) firstScreen {
 	}
 	switch a.Basis {
 	case diagnose.OnTooLittle:
-		name := "short " + shortageNames[a.Shortage.Of]
+		name := "short " + string(a.Shortage.Of)
 		out.what, out.why = "Too little data: "+say(name, a.Shortage), say("why "+name, a.Shortage)
 	case diagnose.OnOpenQuestion:
 		name := "undecided " + string(a.Open.Question)
@@ -101,8 +70,8 @@ func answerTo(v *diagnose.RunVerdict) firstScreen {
 			out.also = say("also", a)
 		}
 	default:
-		out.what = say("answer "+answerNames[a.Basis], x)
-		out.why = cmp.Or(say("why "+answerNames[a.Basis], x), out.why)
+		out.what = say("answer "+string(a.Basis), x)
+		out.why = cmp.Or(say("why "+string(a.Basis), x), out.why)
 	}
 	return out
 }
@@ -143,7 +112,7 @@ func saves(s diagnose.Saving, minGain float64) string {
 	if kind == diagnose.SavesSteps && about(s.Steps) == about(s.Run) {
 		kind = diagnose.SavesEveryStep
 	}
-	text := say("saves "+savingNames[kind], s)
+	text := say("saves "+string(kind), s)
 	switch {
 	case text == "":
 		return ""

@@ -40,6 +40,7 @@ func init() { // as it says sentences itself
 		"isAre":    isAre,
 		// Arithmetic.
 		"add": add, "sub": sub,
+		"product":  func(a, b int) int { return a * b },
 		"distance": func(a, b any) float64 { return math.Abs(real(a) - real(b)) },
 		"div":      func(a, b any) float64 { return real(a) / real(b) },
 		"share":    func(a, b any) float64 { return real(a) / max(1, real(b)) },
@@ -61,6 +62,7 @@ func init() { // as it says sentences itself
 		"evidence": evidenceWords, "lack": lackWords, "find": find, "short": shortEvidence, "witness": witnessOf, "subject": subject,
 		"several": several, "whereLate": whereLate,
 		"entersLast": entersLast, "suspected": alsoSuspected, "losesIn": losesIn, "hiding": mayHide, "link": linkName,
+		"paired": pairedWords, "sets": setsWords, "someLines": someLines, "mostUsed": mostUsed,
 		"participants": participants, "turnOn": turnOn,
 		"howMuch": func(f *diagnose.Finding) string { return say("how much", f) },
 		"worker":  func(f *diagnose.Finding) string { return workerName(*f.Rank, f.Role, f.StandsFor) },

@@ -1,35 +1,20 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/sfstat/sfstat/trace"
-	"github.com/sfstat/sfstat/trace/stagename"
 )
-
-// stageWords are what people call the recorder's stages.
-var stageWords = map[string]string{
-	"data.next_wait":          "data",
-	"model.fwd_loss_cpu_wall": "forward",
-	"model.backward_cpu_wall": "backward",
-	"callbacks.cpu_wall":      "callbacks",
-	"optim.step_cpu_wall":     "the optimizer step",
-	stagename.Residual:        "time outside the recorded stages",
-	stagename.Whole:           "the whole step",
-	stagename.Remainder:       "the rest of the step",
-}
 
 // stageWord is a stage in a sentence.
 func stageWord(stage string) string {
-	if word, ok := stageWords[stage]; ok {
-		return word
-	}
 	if stage == "" {
 		return "several stages"
 	}
-	return stage
+	return cmp.Or(say("stage "+stage, nil), stage)
 }
 
 // bareStage is a stage as a name: without the article that it has in a sentence.

@@ -1,6 +1,8 @@
 package report
 
 import (
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -12,18 +14,31 @@ import (
 func TestCommunicationHasWords(t *testing.T) {
 	c := &parallel.Communicator{Ops: []parallel.OpUse{{Calls: 1}}}
 	texts := map[string]bool{}
-	check := func(what string, kind uint8, text string) {
-		if text == "" || texts[text] || strings.HasSuffix(text, ".") || strings.Contains(text, "%!") || strings.ContainsAny(text, "{}") {
-			t.Errorf("%s %d is %q, want a sentence of its own without a full stop", what, kind, text)
+	check := func(what, kind, text string) {
+		if text == kind || texts[text] || strings.HasSuffix(text, ".") || strings.Contains(text, "%!") || strings.ContainsAny(text, "{}") {
+			t.Errorf("%s %s is %q, want a sentence of its own without a full stop", what, kind, text)
 		}
 		texts[text] = true
 	}
-	for k := comm.NoteKind(1); k < comm.NoteKinds; k++ {
-		check("note", uint8(k), noteWords(comm.Note{Kind: k}))
+	for _, k := range kindsIn(t, "../engine/comm/notes.go", "NoteKind") {
+		check("note", k, noteWords(comm.Note{Kind: comm.NoteKind(k)}))
 	}
-	for k := parallel.EvidenceKind(1); k < parallel.EvidenceKinds; k++ {
-		check("evidence", uint8(k), communicatorWords(c, parallel.Evidence{Kind: k}))
+	for _, k := range kindsIn(t, "../engine/comm/parallel/evidence.go", "EvidenceKind") {
+		check("evidence", k, communicatorWords(c, parallel.Evidence{Kind: parallel.EvidenceKind(k)}))
 	}
+}
+
+// kindsIn are the constants of a type of kinds that a file declares.
+func kindsIn(t *testing.T, file, of string) (kinds []string) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	for _, m := range regexp.MustCompile(of+` = "(\w+)"`).FindAllStringSubmatch(string(text), -1) {
+		kinds = append(kinds, m[1])
+	}
+	if err != nil || len(kinds) < 5 {
+		t.Fatalf("%s has %d kinds, %v", file, len(kinds), err)
+	}
+	return kinds
 }
 
 // Numbers of a note stand where its words have them.

@@ -10,34 +10,33 @@ import (
 )
 
 // NoteKind is what a Note reports.
-type NoteKind uint8
+type NoteKind string
 
 const (
-	NotePaired           NoteKind = iota + 1 // processes of logs and exports, Paired by each Pairing
-	NoteDisjoint                             // Sets of ranks that no communicators connect
-	NoteTied                                 // calls of N of Of ranks have their kernels by NCCL's NVTX ranges
-	NoteCallsAdded                           // N calls that the logs lack, from NVTX ranges
-	NoteNoExports                            // neither exports nor dumps: no times
-	NoteNoCalls                              // neither logs nor payloads: no sizes, no communicators
-	NoteLogsWithoutCalls                     // NCCL_DEBUG_SUBSYS lacks COLL
-	NoteLogged                               // N processes logged and are in no export
-	NoteProfiled                             // N processes of exports left no log
-	NoteNoWorld                              // no communicator holds all processes: ranks by host, device and pid
-	NoteNoInit                               // the log has no INIT lines: ranks by host, device and pid
-	NoteUnnumbered                           // N ranks by host, device and pid, for want of a log
-	NoteClockUnknown                         // the clock of Source has too few collectives in common with the first
-	NoteDumpsUnused                          // N dumps of NCCL's Inspector, beside exports
-	NoteDumpsSampled                         // the dumps have N of Of operations
-	NoteDumpsTimeless                        // the dumps have durations and no times
-	NoteLayoutSize                           // the Layout given, filled, is not of N ranks: kinds are inferred
-	NoteLayoutExperts                        // the Layout given has experts that do not divide its data and context ranks
-	NoteJoined                               // N sides of communicators were joined by the ends of their collectives
-	NoteBeginnings                           // N ranks' recordings fit at several places of their logs; of rank Of from any of Lines of Source on
-	NoteDumpsDropped                         // N records that the Inspector dropped before it could dump them
-	NoteUnlikeBenchmarks                     // Benchmarks were given, and none is of an operation, ranks, hosts and size like those of any calls
-	NoteRanks                                // N of Of ranks were chosen
-	NotePeerWait                             // proxies of the rank in Sets waited N ns a collective for the other side, those of the others Of (median): it is the one they wait for
-	NoteKinds                                // one more than the last
+	NotePaired           NoteKind = "paired"             // processes of logs and exports, Paired by each Pairing
+	NoteDisjoint         NoteKind = "disjoint"           // Sets of ranks that no communicators connect
+	NoteTied             NoteKind = "tied"               // calls of N of Of ranks have their kernels by NCCL's NVTX ranges
+	NoteCallsAdded       NoteKind = "calls_added"        // N calls that the logs lack, from NVTX ranges
+	NoteNoExports        NoteKind = "no_exports"         // neither exports nor dumps: no times
+	NoteNoCalls          NoteKind = "no_calls"           // neither logs nor payloads: no sizes, no communicators
+	NoteLogsWithoutCalls NoteKind = "logs_without_calls" // NCCL_DEBUG_SUBSYS lacks COLL
+	NoteLogged           NoteKind = "logged"             // N processes logged and are in no export
+	NoteProfiled         NoteKind = "profiled"           // N processes of exports left no log
+	NoteNoWorld          NoteKind = "no_world"           // no communicator holds all processes: ranks by host, device and pid
+	NoteNoInit           NoteKind = "no_init"            // the log has no INIT lines: ranks by host, device and pid
+	NoteUnnumbered       NoteKind = "unnumbered"         // N ranks by host, device and pid, for want of a log
+	NoteClockUnknown     NoteKind = "clock_unknown"      // the clock of Source has too few collectives in common with the first
+	NoteDumpsUnused      NoteKind = "dumps_unused"       // N dumps of NCCL's Inspector, beside exports
+	NoteDumpsSampled     NoteKind = "dumps_sampled"      // the dumps have N of Of operations
+	NoteDumpsTimeless    NoteKind = "dumps_timeless"     // the dumps have durations and no times
+	NoteLayoutSize       NoteKind = "layout_size"        // the Layout given, filled, is not of N ranks: kinds are inferred
+	NoteLayoutExperts    NoteKind = "layout_experts"     // the Layout given has experts that do not divide its data and context ranks
+	NoteJoined           NoteKind = "joined"             // N sides of communicators were joined by the ends of their collectives
+	NoteBeginnings       NoteKind = "beginnings"         // N ranks' recordings fit at several places of their logs; of rank Of from any of Lines of Source on
+	NoteDumpsDropped     NoteKind = "dumps_dropped"      // N records that the Inspector dropped before it could dump them
+	NoteUnlikeBenchmarks NoteKind = "unlike_benchmarks"  // Benchmarks were given, and none is of an operation, ranks, hosts and size like those of any calls
+	NoteRanks            NoteKind = "ranks"              // N of Of ranks were chosen
+	NotePeerWait         NoteKind = "peer_wait"          // proxies of the rank in Sets waited N ns a collective, the others' Of (median): it is waited for
 )
 
 // Note is something to know of how a Result was found, or of what it lacks. The kind says which fields are set.
@@ -101,7 +100,7 @@ func (r *Result) notes(unnumbered Note) {
 			r.count(NoteProfiled, ranks(func(k *Rank) bool { return k.Log == comms.None }))
 		}
 	}
-	if unnumbered.Kind != 0 {
+	if unnumbered.Kind != "" {
 		r.note(unnumbered)
 	}
 	if r.Speed.Theory.Benchmarks != nil && !slices.ContainsFunc(r.Speed.Cells, func(c Cell) bool { return c.Limit.Benchmark }) {

@@ -25,18 +25,17 @@ func (c Cut) String() string { return enum.Name(cutNames[:], c) }
 func ParseCut(s string) (Cut, error) { return enum.Parse[Cut]("cut", cutNames[:], s) }
 
 // CutReason is why an account has its cut.
-type CutReason uint8
+type CutReason string
 
 const (
-	CutUnexplained  CutReason = iota
-	CutAsPublished            // the paper's, beside an automatic cut
-	CutAsked                  // by the caller
-	CutSingleRank             // nobody to wait for
-	CutSingleStep             // which cannot be cut again
-	CutAtSyncPoint            // ranks are shown to synchronise there
-	CutAtLikelySync           // they may
-	CutNoSyncPoint            // one was asked for, and there is none
-	CutUnknownGaps            // no synchronisation point, and no wall time that tells the gaps between steps
-	CutRunsOn                 // no synchronisation point: prefixes run on
-	CutTooLong                // prefixes that run on would exceed what fits a sum
+	CutAsPublished  CutReason = "as_published"   // the paper's, beside an automatic cut
+	CutAsked        CutReason = "asked"          // by the caller
+	CutSingleRank   CutReason = "single_rank"    // nobody to wait for
+	CutSingleStep   CutReason = "single_step"    // which cannot be cut again
+	CutAtSyncPoint  CutReason = "at_sync_point"  // ranks are shown to synchronise there
+	CutAtLikelySync CutReason = "at_likely_sync" // they may
+	CutNoSyncPoint  CutReason = "no_sync_point"  // one was asked for, and there is none
+	CutUnknownGaps  CutReason = "unknown_gaps"   // no synchronisation point, and no wall time that tells the gaps between steps
+	CutRunsOn       CutReason = "runs_on"        // no synchronisation point: prefixes run on
+	CutTooLong      CutReason = "too_long"       // prefixes that run on would exceed what fits a sum
 )

@@ -3,17 +3,16 @@ package frontier
 import "github.com/sfstat/sfstat/trace/enum"
 
 // FitReason is why later wait is, or is not, charged to the leading stage.
-type FitReason uint8
+type FitReason string
 
 const (
-	FitUnexplained FitReason = iota
-	FitBelowFloor            // the makespan is too small to interpret
-	FitOff                   // switched off by the caller
-	FitAsGiven               // by the caller
-	FitNoSync                // no stage is shown to be one where ranks synchronise
-	FitLowGain               // of the leading stage with the waits it induces
-	FitByChance              // no rank is late because of the stage beyond chance
-	FitInduced               // ranks wait after the stage for one another
+	FitBelowFloor FitReason = "below_floor" // the makespan is too small to interpret
+	FitOff        FitReason = "off"         // switched off by the caller
+	FitAsGiven    FitReason = "as_given"    // by the caller
+	FitNoSync     FitReason = "no_sync"     // no stage is shown to be one where ranks synchronise
+	FitLowGain    FitReason = "low_gain"    // of the leading stage with the waits it induces
+	FitByChance   FitReason = "by_chance"   // no rank is late because of the stage beyond chance
+	FitInduced    FitReason = "induced"     // ranks wait after the stage for one another
 )
 
 // FitMode says on whose word later wait may be charged to an earlier stage.

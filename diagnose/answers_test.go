@@ -41,7 +41,7 @@ func TestAnswer(t *testing.T) {
 	} {
 		a := c.v.Answer()
 		if a.Basis != c.basis || (a.First != nil) != c.names || a.Certainty != c.sure {
-			t.Errorf("%s: on %d, named %v, certainty %v", name, a.Basis, a.First != nil, a.Certainty)
+			t.Errorf("%s: on %q, named %v, certainty %v", name, a.Basis, a.First != nil, a.Certainty)
 		}
 	}
 }
@@ -84,7 +84,7 @@ func TestSaving(t *testing.T) {
 		"nothing is known": {late(func(f *diagnose.Finding) { f.Gain, f.RunGain = 0, 0 }), diagnose.SavesNothing, 0},
 	} {
 		if got := c.f.Saving(); got.Kind != c.kind || got.Run != c.run {
-			t.Errorf("%s: %+v, expected kind %d and %v of the run", name, got, c.kind, c.run)
+			t.Errorf("%s: %+v, expected kind %q and %v of the run", name, got, c.kind, c.run)
 		}
 	}
 }

@@ -52,7 +52,6 @@ type Options struct {
 // with Options.Recent not with windows either.
 type Session struct {
 	o         Options
-	memory    memory // of stretches, or that of Options.Beside
 	runs      []*run
 	telemetry []*health.Record
 	failed    []*bug.Error
@@ -95,11 +94,7 @@ func New(o Options) *Session {
 	if o.Brief {
 		o.Frontier.Brief = true
 	}
-	s := &Session{o: o, memory: make(memory, 1)}
-	if o.Beside != nil {
-		s.memory = o.Beside.memory
-	}
-	return s
+	return &Session{o: o}
 }
 
 // Add takes whatever was recorded of a run, in any order; recordings of one name

@@ -18,13 +18,12 @@ import (
 // judge collects the findings of a run.
 type judge struct {
 	*run
-	gates     gates.Gates
-	minGain   float64
-	entered   *arrivals.Result // nil: no entries of calls
-	traffic   *comm.Result     // nil: no calls and kernels of NCCL
-	found     []*Finding
-	byWindow  []*windowed
-	undecided []answer.Undecided
+	gates    gates.Gates
+	minGain  float64
+	entered  *arrivals.Result // nil: no entries of calls
+	traffic  *comm.Result     // nil: no calls and kernels of NCCL
+	found    []*Finding
+	byWindow []*windowed
 	// differences from the baseline, by stage; nil without one.
 	differences map[string]compare.Difference
 	modelled    *delay.Result // of the steps; nil: passes over windows judge
@@ -82,9 +81,8 @@ func (j *judge) settle(v *RunVerdict) {
 		v.Limits = j.arrivalLimits()
 	}
 	for i := range v.Undecided {
-		u := &v.Undecided[i]
-		if k := slices.IndexFunc(v.Limits, func(l answer.Limit) bool { return l.Stage == u.Stage && l.MayHide > 0 }); u.HidesRank() && k >= 0 {
-			u.Hides = v.Limits[k].MayHide
+		if u := &v.Undecided[i]; u.HidesRank() { // what it needs at least is an assumption
+			u.Hides = u.Time
 		}
 	}
 	v.Undecided = slices.DeleteFunc(v.Undecided, func(u answer.Undecided) bool { return u.Question == "" })

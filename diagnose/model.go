@@ -41,9 +41,6 @@ func (j *judge) lookAtSteps() {
 		}
 	}
 	j.slower()
-	for _, w := range j.windows {
-		j.hidden(w.Main)
-	}
 	found := j.ofWindows()
 	j.found = append(found, slices.DeleteFunc(j.found, func(f *Finding) bool { return j.surfaced(f, found) })...)
 }
@@ -372,6 +369,7 @@ func (j *judge) state(v *RunVerdict) {
 		// Of a stage in each microstep: found if it is in any of them, hidden in all.
 		v.Limits[i].Reported, v.Limits[i].MayHide = max(v.Limits[i].Reported, l.Reported), v.Limits[i].MayHide+l.MayHide
 	}
+	v.Undecided = append(j.hidden(v.Limits), v.Undecided...)
 	at := j.placed
 	for _, e := range m.Errors {
 		n := at.numbers[max(0, e.Step)]

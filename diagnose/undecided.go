@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/diagnose/answer"
-	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/engine/frontier/labels"
+	"github.com/sfstat/sfstat/engine/points"
 	"github.com/sfstat/sfstat/trace/stagename"
 )
 
@@ -15,65 +15,41 @@ import (
 // one rank's delay.
 const plainBackward = 2
 
-// hidden bounds how much of a stage in which all ranks synchronise may be the delay
-// of one rank: all time beyond what the stage needs. What a backward pass needs is
-// an assumption; that a delay may hide within it is said, and decides nothing.
-func (j *judge) hidden(m *frontier.Result) {
-	if m.Steps == 0 || slices.Contains(m.Labels, labels.RoleAwareNeeded) {
-		return
+// hidden asks who is late inside the stages in which all ranks synchronise, where that may be worth acting on. What a
+// backward pass needs is an assumption; that a delay may hide within it is said, and decides nothing. In a stage that
+// takes no longer than in a healthy run none hides.
+func (j *judge) hidden(limits []answer.Limit) (out []answer.Undecided) {
+	if j.placed.mixed {
+		return nil
 	}
-	step := m.Makespan / int64(m.Steps)
-	for _, s := range m.Stages {
-		if !s.Syncs && !maySynchronise(m, s.Name) || s.Share == nil {
+	least := j.minGain * float64(j.modelled.Step)
+	for _, l := range limits {
+		healthy, compared := j.differences[l.Stage]
+		if float64(l.MayHide) < least || compared && healthy.High < least {
 			continue
 		}
-		u := answer.Undecided{Question: answer.RankHidden, Stage: s.Name, Time: s.Advance / int64(m.Steps), Step: step, Needs: answer.SourceArrivals}
+		u := answer.Undecided{Question: answer.RankHidden, Stage: l.Stage, Time: l.MayHide, Hides: l.MayHide - j.needed(l.Stage), Step: j.modelled.Step, Needs: answer.SourceArrivals}
 		if len(j.launched) > 0 {
 			u.Needs = answer.SourceOperators
 		}
-		u.Hides = (s.Advance - needed(m, s.Name)) / int64(m.Steps)
-		more, compared := j.beyondBaseline(s.Name)
-		if compared {
-			u.Hides = min(u.Hides, more)
+		if float64(u.Hides) < least {
+			u.Unlikely, u.Hides = !compared, u.Time
 		}
-		least := j.minGain * float64(step)
-		if float64(u.Hides) < least && !compared {
-			u.Unlikely, u.Hides = true, u.Time
-		}
-		if float64(u.Hides) >= least {
-			j.ask(u)
-		}
+		out = append(out, u)
 	}
+	return out
 }
 
-// beyondBaseline is the upper bound of how much longer a stage takes per step than
-// in the baseline, ns. The baseline run is healthy, so a hidden delay cannot exceed
-// it. ok is false without a baseline.
-func (j *judge) beyondBaseline(stage string) (ns int64, ok bool) {
-	d, ok := j.differences[stage]
-	return int64(max(0, d.High)), ok
-}
-
-// maySynchronise reports whether the times of a stage suggest, without certainty,
-// that ranks synchronise in it: the interval of its slope contains −1 and not 0.
-func maySynchronise(m *frontier.Result, stage string) bool {
-	return slices.ContainsFunc(m.SyncPoint.Boundaries, func(b frontier.Boundary) bool {
-		base, _ := stagename.Split(b.Name)
-		return base == stage && b.Low <= -1 && b.High >= -1 && b.High < 0
-	})
-}
-
-// needed is the least time that a stage needs in a window: for a backward pass,
-// derived from the forward pass; 0 if unknown.
-func needed(m *frontier.Result, stage string) int64 {
-	if stagename.KindOf(stage) != stagename.Backward {
-		return 0
+// needed is the least time that a step needs in a stage: for a backward pass, derived from the forward pass; 0 if unknown.
+func (j *judge) needed(stage string) (ns int64) {
+	if stagename.KindOf(stage) == stagename.Backward {
+		for k, s := range j.modelled.Stages {
+			if s.Role == points.Forward {
+				ns += plainBackward * j.modelled.Typical[k]
+			}
+		}
 	}
-	i := slices.IndexFunc(m.Stages, func(s frontier.Stage) bool { return stagename.KindOf(s.Name) == stagename.Forward })
-	if i < 0 {
-		return 0
-	}
-	return plainBackward * m.Stages[i].Advance
+	return ns
 }
 
 // Hidden is the stage of the run that may hide the largest delay, of one rank or
@@ -87,42 +63,35 @@ func (v *RunVerdict) Hidden() (u answer.Undecided, ok bool) {
 	return u, ok
 }
 
-// ask records an open question once; for a stage, with the largest delay that may
-// hide in it.
-func (j *judge) ask(u answer.Undecided) {
-	i := slices.IndexFunc(j.undecided, func(have answer.Undecided) bool { return have.Question == u.Question && have.Stage == u.Stage })
-	switch {
-	case i < 0:
-		j.undecided = append(j.undecided, u)
-	case u.Hides > j.undecided[i].Hides:
-		j.undecided[i] = u
+// questions are the open questions of the windows, each once.
+func (j *judge) questions() (out []answer.Undecided) {
+	ask := func(u answer.Undecided) {
+		if !slices.ContainsFunc(out, func(have answer.Undecided) bool { return have.Question == u.Question }) {
+			out = append(out, u)
+		}
 	}
-}
-
-// questions are the open questions of the windows.
-func (j *judge) questions() []answer.Undecided {
 	for _, w := range j.windows {
 		m := w.Main
 		for _, l := range m.Labels {
 			switch l {
 			case labels.RoleAwareNeeded:
-				j.ask(answer.Undecided{Question: answer.RolesMixed, Needs: answer.SourceRoles})
+				ask(answer.Undecided{Question: answer.RolesMixed, Needs: answer.SourceRoles})
 			case labels.GradientAccumulationAmbiguous:
-				j.ask(answer.Undecided{Question: answer.MicrostepOrder, Needs: answer.SourceMicrosteps})
+				ask(answer.Undecided{Question: answer.MicrostepOrder, Needs: answer.SourceMicrosteps})
 			case labels.ForwardEventScopeLimited:
-				j.ask(answer.Undecided{Question: answer.DeviceOrHost, Needs: answer.SourceEvents})
+				ask(answer.Undecided{Question: answer.DeviceOrHost, Needs: answer.SourceEvents})
 			}
 		}
 		if len(m.Ranks) < 2 {
-			j.ask(answer.Undecided{Question: answer.RanksNotRecorded, Needs: answer.SourceAllRanks})
+			ask(answer.Undecided{Question: answer.RanksNotRecorded, Needs: answer.SourceAllRanks})
 			continue
 		}
 		if !m.SyncPoint.Evidence.Sure() && !m.SyncPoint.WithinPeers && m.Steps > 0 {
-			j.ask(answer.Undecided{Question: answer.SyncPointUnknown, Needs: answer.SourceMoreSteps, N: m.Steps})
+			ask(answer.Undecided{Question: answer.SyncPointUnknown, Needs: answer.SourceMoreSteps, N: m.Steps})
 		}
 		if !m.Quality.Wall && !slices.Equal(w.Stages, []string{stagename.Whole}) { // which is the wall time
-			j.ask(answer.Undecided{Question: answer.UnrecordedTime, Needs: answer.SourceWall})
+			ask(answer.Undecided{Question: answer.UnrecordedTime, Needs: answer.SourceWall})
 		}
 	}
-	return j.undecided
+	return out
 }

@@ -79,14 +79,13 @@ func TestArrivalsFitTheStages(t *testing.T) {
 	grid.Layout = []Axis{{"tp", 2}, {"dp", 4}}
 	grid.Stages[1].SyncPoints = []SyncPoint{{Across: []string{"tp"}, Transfer: Dist{Mean: 3}}}
 	grid.Stages[2].SyncPoints[0].Across = []string{"dp"}
-	preceding := bucketed(4)
-	preceding.DataWait = "preceding"
-	preceding.Stages[0].SyncPoints = []SyncPoint{{Transfer: Dist{Mean: 1}}}
+	first := bucketed(4)
+	first.Stages[0].SyncPoints = []SyncPoint{{Transfer: Dist{Mean: 1}}}
 	micro := bucketed(4)
 	micro.Accumulation = 3
 	micro.Stages[2].SyncPoints[0].LastMicrostep = true
-	perStep := map[string]int{"noisy": 2, "buckets": 4, "grid": 5, "preceding": 5, "microsteps": 6}
-	for name, s := range map[string]Spec{"noisy": noisy, "buckets": bucketed(4), "grid": grid, "preceding": preceding, "microsteps": micro} {
+	perStep := map[string]int{"noisy": 2, "buckets": 4, "grid": 5, "first": 5, "microsteps": 6}
+	for name, s := range map[string]Spec{"noisy": noisy, "buckets": bucketed(4), "grid": grid, "first": first, "microsteps": micro} {
 		for _, family := range []Family{NoFault, Backward, BackwardComm, CallbackSync, ForwardHost} {
 			t.Run(fmt.Sprintf("%s/%v", name, family), func(t *testing.T) {
 				s := s

@@ -49,22 +49,10 @@ func (f *Family) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
+var familyStages = [...]string{"", StageData, StageBackward, StageBackward, StageForward, StageForward, StageCallbacks, StageCallbacks, StageOptimizer}
+
 // Stage is the stage of the default program that the family delays.
-func (f Family) Stage() string {
-	switch f {
-	case Data:
-		return StageData
-	case Backward, BackwardComm:
-		return StageBackward
-	case ForwardDevice, ForwardHost:
-		return StageForward
-	case CallbackSync, CallbackHost:
-		return StageCallbacks
-	case OptimizerHost:
-		return StageOptimizer
-	}
-	return ""
-}
+func (f Family) Stage() string { return enum.Name(familyStages[:], f) }
 
 // Fault delays some ranks in some of the recorded steps; recorded steps are
 // counted from 0 across windows, without warm-up and gaps.
@@ -158,16 +146,6 @@ func (s *Spec) validateFault(f *Fault, st *Stage) error {
 // communicates reports whether the last synchronisation point of the stage has groups of
 // more than one rank; all groups of a synchronisation point are of one size.
 func (s *Spec) communicates(st *Stage) bool {
-	if len(st.SyncPoints) == 0 {
-		return false
-	}
-	across := st.SyncPoints[len(st.SyncPoints)-1].Across
-	if len(across) == 0 {
-		return s.Ranks > 1
-	}
-	size := 1
-	for _, axis := range across {
-		size *= s.axis(axis)
-	}
-	return size > 1
+	n := len(st.SyncPoints)
+	return n > 0 && s.groups(st.SyncPoints[n-1].Across).sizes[0] > 1
 }

@@ -17,7 +17,6 @@ type Generator struct {
 	program *program
 	other   Law
 	ranks   []trace.Rank
-	wait    trace.DataWait
 
 	rng      *streams.Stream
 	factors  []factor  // [stage][rank]
@@ -29,7 +28,7 @@ type Generator struct {
 	arrivals *arrivals // nil: not asked for
 
 	window int   // next window
-	step   int64 // next step, absolute; its head ops are done
+	step   int64 // next step, absolute
 }
 
 // New checks the spec and prepares its run.
@@ -40,9 +39,6 @@ func New(s Spec) (*Generator, error) {
 	}
 	g := &Generator{spec: spec, program: spec.compile(), other: spec.Other.law(1), rng: streams.New(), time: newTimeline(spec.Ranks)}
 	if g.ranks, err = spec.ranks(); err != nil {
-		return nil, err
-	}
-	if g.wait, err = spec.dataWait(); err != nil {
 		return nil, err
 	}
 	g.draws = newDraws(g.program.rows, spec.Ranks)
@@ -63,8 +59,7 @@ func New(s Spec) (*Generator, error) {
 	return g, nil
 }
 
-// start sets every rank and its clock going, and runs what belongs to no step:
-// the wait for the first batch where waits are charged to the step before.
+// start sets every rank and its clock going.
 func (g *Generator) start() {
 	s, t := g.spec, g.time
 	for r := range t.now {
@@ -78,10 +73,6 @@ func (g *Generator) start() {
 				copy(taken, t.now)
 			}
 		}
-	}
-	g.drawStep(0)
-	for at := range g.program.head {
-		g.runOp(at, 0)
 	}
 	t.mark(nil)
 }
@@ -102,7 +93,7 @@ func (g *Generator) Next() (*trace.Window, error) {
 	}
 	S, R, T := len(g.program.ops), s.Ranks, s.Schedule.Steps
 	w := &trace.Window{Run: s.Run, Index: int64(g.window), FirstStep: first, WorldSize: R, Accumulation: s.microsteps(),
-		DataWait: g.wait, Schema: trace.Schema{Stages: slices.Clone(g.program.stage)}, Ranks: slices.Clone(g.ranks),
+		Schema: trace.Schema{Stages: slices.Clone(g.program.stage)}, Ranks: slices.Clone(g.ranks),
 		Durations: make([]int64, T*S*R), Wall: make([]int64, T*R), Side: g.channels()}
 	g.openWindow(w)
 	defer g.closeWindow()
@@ -166,34 +157,25 @@ type row struct {
 	side      []trace.SideChannel
 }
 
-// runStep runs one step from the end of its head ops to the end of those of
-// the next step, and measures what is between.
+// runStep runs one step, and measures it.
 func (g *Generator) runStep(out row) {
 	p, t, R := g.program, g.time, g.spec.Ranks
 	copy(t.begin, t.reading)
-	recorded := g.step
-	measure := func(at int) {
+	g.drawStep(g.step)
+	for at, stage := range p.stage {
 		if a := g.arrivals; a != nil {
-			a.step, a.stage = recorded, p.stage[p.ops[at].column]
+			a.step, a.stage = g.step, stage
 		}
 		g.runOp(at, g.step)
-		if column := p.ops[at].column; out.durations != nil {
-			t.mark(out.durations[column*R : (column+1)*R])
+		if out.durations != nil {
+			t.mark(out.durations[at*R : (at+1)*R])
 		}
-	}
-	for at := p.head; at < len(p.ops); at++ {
-		measure(at)
 	}
 	for r, d := range g.draws.row(p.rows) {
 		t.now[r] += d
 	}
 	g.sample(out.side)
 	g.step++
-	g.drawStep(g.step)
-	t.mark(nil)
-	for at := range p.head {
-		measure(at)
-	}
 	t.mark(nil)
 	for r := range out.wall {
 		out.wall[r] = t.reading[r] - t.begin[r]

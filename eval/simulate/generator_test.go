@@ -145,9 +145,6 @@ func TestInvariants(t *testing.T) {
 		s.Ranks, s.Schedule.Steps = ranks, 20
 		specs[fmt.Sprintf("ranks=%d", ranks)] = s
 	}
-	preceding := busy(32)
-	preceding.DataWait = "preceding"
-	specs["preceding"] = preceding
 	wild := DefaultSpec()
 	for i := range wild.Stages {
 		wild.Stages[i].Work = Dist{10, 30, Normal} // half of the draws are cut at 0

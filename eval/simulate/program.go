@@ -6,13 +6,11 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/trace"
-	"github.com/sfstat/sfstat/trace/stagename"
 )
 
 // op is one stage instance of a step: a stage, or one of its microsteps.
 type op struct {
 	stage    int // in Spec.Stages
-	column   int // stage of the window
 	work     Law
 	device   Law
 	load     Law
@@ -61,27 +59,22 @@ type loader struct {
 type program struct {
 	ops    []op      // in program order
 	groups []*groups // each once
-	head   int       // ops[:head] are recorded in the row of the step before
 	rows   int       // of draws
-	stage  []string
-	chans  []string // side channels
+	stage  []string  // [op] of the window
+	chans  []string  // side channels
 }
 
-// schema is the stage list of the windows: head ops stand last.
+// schema is the stage list of the windows: one for each op.
 func (s *Spec) schema() trace.Schema {
-	names := s.opNames()
-	head := s.headOps()
-	return trace.Schema{Stages: append(names[head:len(names):len(names)], names[:head]...)}
-}
-
-// headOps is how many ops at the beginning of a step are recorded with the
-// step before: the first, when waits for data are charged there.
-func (s *Spec) headOps() int {
-	wait, err := s.dataWait()
-	if err == nil && wait == trace.DataWaitPreceding && strings.HasPrefix(s.Stages[0].Name, stagename.DataStem) {
-		return 1
+	stages, micro := s.opStages()
+	names := make([]string, len(stages))
+	for i, st := range stages {
+		names[i] = s.Stages[st].Name
+		if micro[i] >= 0 {
+			names[i] = fmt.Sprintf("%s@%d", names[i], micro[i])
+		}
 	}
-	return 0
+	return trace.Schema{Stages: names}
 }
 
 // opStages lists the stage of every op of a step and its microstep, −1 for
@@ -107,21 +100,9 @@ func (s *Spec) opStages() (stages, micro []int) {
 	return stages, micro
 }
 
-func (s *Spec) opNames() []string {
-	stages, micro := s.opStages()
-	names := make([]string, len(stages))
-	for i, st := range stages {
-		names[i] = s.Stages[st].Name
-		if micro[i] >= 0 {
-			names[i] = fmt.Sprintf("%s@%d", names[i], micro[i])
-		}
-	}
-	return names
-}
-
 // compile makes the program of a resolved spec.
 func (s *Spec) compile() *program {
-	p := &program{head: s.headOps(), stage: s.schema().Stages}
+	p := &program{stage: s.schema().Stages}
 	stages, micro := s.opStages()
 	row := func() int { p.rows++; return p.rows - 1 }
 	loaders := make([]*loader, len(s.Stages))
@@ -132,7 +113,7 @@ func (s *Spec) compile() *program {
 		if micro[i] >= 0 {
 			parts = s.microsteps()
 		}
-		o := op{stage: at, column: (i - p.head + len(stages)) % len(stages), channel: -1,
+		o := op{stage: at, channel: -1,
 			work: st.Work.law(parts), await: st.AwaitDevice, workRow: row()}
 		if st.Device != (Dist{}) {
 			o.launches, o.device, o.deviceRow = true, st.Device.law(parts), row()

@@ -1,9 +1,5 @@
 package simulate
 
-import (
-	"github.com/sfstat/sfstat/trace"
-)
-
 // Names of the stages of the default program.
 const (
 	StageData      = "data.next_wait"
@@ -29,12 +25,6 @@ type Spec struct {
 	Accumulation int     `yaml:"accumulation" json:"accumulation"`
 	Stages       []Stage `yaml:"stages" json:"stages"`
 	Other        Dist    `yaml:"other" json:"other"` // end of the step that no stage covers: the residual
-
-	// DataWait says to which step a wait for data is charged: "consuming" (the
-	// default), or "preceding", and then the first data stage of the next step
-	// stands last in the step before it. The timeline is the same; only the cut
-	// differs. "unknown" is recorded as consuming, and says so.
-	DataWait string `yaml:"data_wait,omitempty" json:"data_wait,omitempty"`
 
 	Noise noise `yaml:"noise" json:"noise"`
 	Clock Clock `yaml:"clock" json:"clock"`
@@ -213,6 +203,3 @@ func (s *Spec) axis(name string) int {
 
 // microsteps is the accumulation factor, at least 1.
 func (s *Spec) microsteps() int { return max(1, s.Accumulation) }
-
-// dataWait is how the window will say that data waits are charged.
-func (s *Spec) dataWait() (trace.DataWait, error) { return trace.ParseDataWait(s.DataWait) }

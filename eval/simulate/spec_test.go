@@ -48,7 +48,6 @@ func TestSpecErrors(t *testing.T) {
 		{"spikes", func(s *Spec) { s.Noise.Spikes.Probability = 3 }, input.ErrRange, "spikes"},
 		{"clock", func(s *Spec) { s.Clock.DriftPPM = 1e6 }, input.ErrRange, "ppm"},
 		{"side", func(s *Spec) { s.Side.Unready = 2 }, input.ErrRange, "unready of side"},
-		{"data wait", func(s *Spec) { s.DataWait = "sometime" }, input.ErrType, "sometime"},
 		{"factor", func(s *Spec) { s.Work = []WorkFactor{{Factor: -1}} }, input.ErrRange, "work 0 is -1"},
 		{"factor axis", func(s *Spec) { s.Work = []WorkFactor{{Factor: 1, Where: map[string]int{"pp": 0}}} }, input.ErrMissing, "pp=0"},
 		{"factor rank", func(s *Spec) { s.Work = []WorkFactor{{Factor: 1, Ranks: []int{8}}} }, input.ErrTooLarge, "rank 8"},

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/sfstat/sfstat/trace"
 )
 
 // TestSyncPoints: whatever the noise, the ranks of a group leave a synchronisation point
@@ -176,43 +175,6 @@ func TestSlowLoader(t *testing.T) {
 	for step := range w.Steps() {
 		if got := at(w, step, StageData, 2); got != 16*ms {
 			t.Errorf("step %d waits %d ns for data, want 16 ms: the loader keeps up", step, got)
-		}
-	}
-}
-
-// TestDataWaitPreceding: the timeline is the same, only the step is cut after
-// the first data wait of the next one.
-func TestDataWaitPreceding(t *testing.T) {
-	for _, k := range []int{1, 3} {
-		s := DefaultSpec()
-		s.Ranks, s.Accumulation = 16, k
-		s.Schedule = Schedule{Windows: 2, Steps: 10, Warmup: 3, Gap: 1}
-		s.Stages[0].Loader = &loaderSpec{Depth: 2, Load: Dist{150, 60, Gamma}}
-		s.Faults = []Fault{{Family: Data, Ranks: []int{3}, Delay: 500, When: When{Every: 3}}}
-		consuming, _ := generate(t, s)
-		s.DataWait = "preceding"
-		preceding, _ := generate(t, s)
-		for n := range consuming {
-			a, b := consuming[n], preceding[n]
-			S := len(a.Schema.Stages)
-			if b.DataWait != trace.DataWaitPreceding || !slices.Equal(b.Schema.Stages, append(a.Schema.Stages[1:S:S], a.Schema.Stages[0])) {
-				t.Fatalf("window says %v and lists %v", b.DataWait, b.Schema.Stages)
-			}
-			for step := range a.Steps() {
-				for stage, name := range a.Schema.Stages {
-					for r := range a.Ranks {
-						other := step
-						if stage == 0 { // the wait of a step stands in the row before it
-							if other--; other < 0 {
-								continue
-							}
-						}
-						if x, y := at(a, step, name, r), at(b, other, name, r); x != y {
-							t.Fatalf("k=%d, window %d, step %d, %s, rank %d: %d ns consuming, %d preceding", k, n, step, name, r, x, y)
-						}
-					}
-				}
-			}
 		}
 	}
 }

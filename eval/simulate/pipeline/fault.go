@@ -73,8 +73,8 @@ func (f *Fault) validate() error {
 // place sets where the fault is. The seed is asked for every coordinate, used
 // or not, so that what one of them is does not depend on another.
 func (f *Fault) place(p *program, rng *streams.Stream) error {
-	if f.Op == "" && f.Kind.defaultOp() != operator.Other {
-		f.Op = f.Kind.defaultOp().String()
+	if op, ok := defaultOps[f.Kind]; ok && f.Op == "" {
+		f.Op = op.String()
 	}
 	hasDP := f.Kind != SlowStage && f.Kind != SlowGroup && f.Kind != Workload
 	hasPP := f.Kind != Workload
@@ -135,6 +135,15 @@ func (p *program) targets(f *Fault, stage int) []int32 {
 	return list
 }
 
+// struck are the nodes of the stage of a resolved fault that it slows down.
+func (p *program) struck(f *Fault) []int32 {
+	stage := 0
+	if f.PP != nil {
+		stage = *f.PP
+	}
+	return slices.DeleteFunc(p.targets(f, stage), func(v int32) bool { return f.Seq != nil && p.nodes[v].seq != *f.Seq })
+}
+
 // validateSize refuses a size that is relative to nothing.
 func (s *Spec) validateSize(f *Fault) error {
 	for _, class := range f.classes() {
@@ -169,21 +178,15 @@ func (g *generator) hitsOf(f *Fault) []hit {
 		return nil
 	}
 	var list []hit
-	for _, v := range g.program.targets(f, *f.PP) {
+	for _, v := range g.program.struck(f) {
 		n := &g.program.nodes[v]
-		if f.Seq != nil && n.seq != *f.Seq {
-			continue
-		}
 		l, late := g.laws[v].work, f.Kind == LateStart
 		if late {
 			l = g.laws[v].launch
 		}
 		h := hit{node: v, launch: late, to: g.spec.Layout.DP, add: int64(math.Round(f.extra(l))), factor: 1}
-		switch {
-		case f.Factor > 0:
+		if f.Factor > 0 {
 			h.add, h.factor = 0, f.Factor
-		case f.Delay > 0:
-			h.add = whole(float64(f.Delay) * nsPerMilli)
 		}
 		if f.DP != nil {
 			h.from, h.to = *f.DP, *f.DP+1

@@ -43,21 +43,10 @@ func (k *Kind) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// defaultOp is the kind of operator that is slow when the fault names none; ""
-// is both passes.
-func (k Kind) defaultOp() operator.Class {
-	switch k {
-	case SlowOp:
-		return operator.BackwardCompute
-	case SlowEdge:
-		return operator.ForwardSend
-	case SlowGroup:
-		return operator.GradsReduceScatter
-	case LateStart:
-		return operator.ForwardCompute
-	}
-	return operator.Other
-}
+// defaultOps are slow when the fault names no kind of operator. Where there is none, both
+// passes are.
+var defaultOps = map[Kind]operator.Class{SlowOp: operator.BackwardCompute, SlowEdge: operator.ForwardSend,
+	SlowGroup: operator.GradsReduceScatter, LateStart: operator.ForwardCompute}
 
 // accepts reports whether operators of a class can be what is slow.
 func (k Kind) accepts(c operator.Class) bool {

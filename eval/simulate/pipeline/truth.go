@@ -103,23 +103,16 @@ func (s *Spec) workersOf(f *Fault) []Worker {
 func (s *Spec) opsOf(f *Fault, p *program) []TrueOp {
 	var list []TrueOp
 	for _, class := range f.classes() {
-		stage, factor := 0, 1.0
-		if f.PP != nil {
-			stage = *f.PP
-		}
 		op := TrueOp{Op: class.String(), Seq: f.Seq}
-		for _, v := range p.targets(f, stage) {
-			if n := &p.nodes[v]; n.class == class && (f.Seq == nil || n.seq == *f.Seq) {
+		var l law
+		for _, v := range p.struck(f) {
+			if n := &p.nodes[v]; n.class == class {
 				op.Count++
+				if l = s.lawsOf(n, s.Layout).work; f.Kind == LateStart {
+					l = s.lawsOf(n, s.Layout).launch
+				}
 			}
 		}
-		switch {
-		case class.IsCompute() && f.PP != nil && f.Kind != LateStart:
-			factor = s.StageWork[stage]
-		case (class == operator.ParamsAllGather || class == operator.GradsReduceScatter) && f.Kind != LateStart:
-			factor = 1 / float64(s.Layout.Buckets)
-		}
-		l := s.dist(f, class).law(factor)
 		op.Extra = int64(math.Round(f.extra(l)))
 		if l.sd > 0 {
 			op.Sigma = new(f.extra(l) / l.sd)
@@ -134,13 +127,11 @@ func (s *Spec) opsOf(f *Fault, p *program) []TrueOp {
 
 // received is the other end of slow sends.
 func (p *program) received(f *Fault, sent TrueOp) TrueOp {
-	for _, v := range p.targets(f, *f.PP) {
-		if n := &p.nodes[v]; f.Seq == nil || n.seq == *f.Seq {
-			peer := &p.nodes[p.groups[n.group].members[1]]
-			sent.Op = peer.class.String()
-			if f.Seq != nil {
-				sent.Seq = new(peer.seq)
-			}
+	for _, v := range p.struck(f) {
+		peer := &p.nodes[p.groups[p.nodes[v].group].members[1]]
+		sent.Op = peer.class.String()
+		if f.Seq != nil {
+			sent.Seq = new(peer.seq)
 		}
 	}
 	return sent

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/ingest/auto"
+	"github.com/sfstat/sfstat/trace"
 )
 
 // A truth table (truth.csv) lies with the runs of a campaign, of sfstat simulate, and of
@@ -175,6 +176,7 @@ func (r record) delayed(family string, step float64) (fault, error) {
 type recordedAs struct {
 	step    float64 // mean length of a step in nanoseconds; 0 where it is not recorded
 	entries bool    // there are entries of collectives too, or operators: what happens inside stages
+	windows []*trace.Window
 }
 
 // look reads all of a run.
@@ -191,7 +193,7 @@ func look(path string) (out recordedAs, err error) {
 		}
 		out.entries = out.entries || item.Comm != nil || item.Ops != nil || item.Profiled != nil
 		if w := item.Window; w != nil {
-			out.entries = out.entries || len(w.Arrivals) > 0
+			out.entries, out.windows = out.entries || len(w.Arrivals) > 0, append(out.windows, w)
 			if w.Wall != nil {
 				ns, steps = ns+length(w), steps+w.Steps()
 			}

@@ -32,54 +32,36 @@ func main() {
 	}
 }
 
-// commands are score, and what is made of its tables.
-var commands = map[string]func(args []string, stdout io.Writer) error{"score": score, "compare": compare, "table": show, "page": page}
+// commands are what is made of tables, with those that they take.
+var commands = map[string]struct {
+	tables []string
+	write  func(stdout io.Writer, tables [][]row) error
+}{
+	"compare": {[]string{"OLD.csv", "NEW.csv"}, func(w io.Writer, t [][]row) error { return writeComparison(w, t[0], t[1]) }},
+	"table":   {[]string{"TABLE.csv"}, func(w io.Writer, t [][]row) error { return printTables(w, tablesOf(t[0])...) }},
+	"page":    {[]string{"TABLE.csv"}, func(w io.Writer, t [][]row) error { return writePage(w, t[0]) }},
+}
 
 func run(args []string, stdout io.Writer) error {
-	if len(args) == 0 || commands[args[0]] == nil {
+	if len(args) > 0 && args[0] == "score" {
+		return score(args[1:], stdout)
+	}
+	if len(args) == 0 || commands[args[0]].write == nil {
 		return fmt.Errorf("%q: expected score, compare, table or page first", args)
 	}
-	return commands[args[0]](args[1:], stdout)
-}
-
-func compare(args []string, stdout io.Writer) error {
-	tables, err := readTables(args, "OLD.csv", "NEW.csv")
-	if err != nil {
-		return err
+	command, paths := commands[args[0]], args[1:]
+	if len(paths) != len(command.tables) {
+		return fmt.Errorf("%q: expected %s", paths, strings.Join(command.tables, " "))
 	}
-	return writeComparison(stdout, tables[0], tables[1])
-}
-
-func show(args []string, stdout io.Writer) error {
-	tables, err := readTables(args, "TABLE.csv")
-	if err != nil {
-		return err
-	}
-	return printTables(stdout, tablesOf(tables[0])...)
-}
-
-func page(args []string, stdout io.Writer) error {
-	tables, err := readTables(args, "TABLE.csv")
-	if err != nil {
-		return err
-	}
-	return writePage(stdout, tables[0])
-}
-
-// readTables reads the tables that a command takes.
-func readTables(args []string, expected ...string) ([][]row, error) {
-	if len(args) != len(expected) {
-		return nil, fmt.Errorf("%q: expected %s", args, strings.Join(expected, " "))
-	}
-	var out [][]row
-	for _, path := range args {
+	var tables [][]row
+	for _, path := range paths {
 		rows, err := readRows(path)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		out = append(out, rows)
+		tables = append(tables, rows)
 	}
-	return out, nil
+	return command.write(stdout, tables)
 }
 
 // task scores a job, in all its variants.

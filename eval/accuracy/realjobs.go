@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -91,16 +89,15 @@ func scoreRealJob(p program, done string) ([]row, error) {
 		}
 		t.faults = append(t.faults, fault{ranks: starved, from: -1})
 	}
-	without, err := withoutArrivals(packets)
-	if err != nil {
-		return nil, err
+	for _, w := range seen.windows {
+		w.Arrivals = nil
 	}
 	rows := []row{p.score(job{as: as, truth: t, path: packets})}
 	if strings.HasPrefix(j.Family, "backward") { // what stage times show on all ranks alike
 		t.kind = hidden
 	}
 	as.Variant = "without arrivals"
-	return append(rows, p.score(job{as: as, truth: t, packets: without})), nil
+	return append(rows, p.score(job{as: as, truth: t, packets: packetsOf(seen.windows...)})), nil
 }
 
 // starvedRanks waited for a processor, more than the others, for a tenth of the run: they
@@ -135,31 +132,4 @@ func starvedRanks(folder string, ranks int) ([]int, error) {
 		}
 	}
 	return out, nil
-}
-
-// withoutArrivals are the packets of a folder without what ranks recorded of collectives.
-func withoutArrivals(folder string) ([]byte, error) {
-	paths, err := filepath.Glob(filepath.Join(folder, "*"))
-	if err != nil {
-		return nil, err
-	}
-	var out bytes.Buffer
-	lines := json.NewEncoder(&out)
-	for _, path := range paths {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return nil, err
-		}
-		for in := json.NewDecoder(bytes.NewReader(text)); in.More(); {
-			var packet map[string]json.RawMessage
-			if err := in.Decode(&packet); err != nil {
-				return nil, fmt.Errorf("%s: %w", path, err)
-			}
-			delete(packet, "arrivals")
-			if err := lines.Encode(packet); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return out.Bytes(), nil
 }

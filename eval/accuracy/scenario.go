@@ -110,29 +110,18 @@ func scenarios(dir string) ([]task, error) {
 // scoreScenario scores a job, also cut into other windows, with its ranks numbered otherwise,
 // and with its times scaled.
 func scoreScenario(p program, j job) ([]row, error) {
-	recorded, err := readWindow(j.path)
+	seen, err := look(j.path)
+	if err == nil && len(seen.windows) != 1 {
+		err = fmt.Errorf("%s: %d windows, expected one of all steps", j.path, len(seen.windows))
+	}
 	if err != nil {
 		return nil, err
 	}
-	j.packets = packetsOf(recorded)
 	rows := []row{p.score(j)}
-	for _, other := range variants(j, recorded) {
+	for _, other := range variants(j, seen.windows[0]) {
 		rows = append(rows, p.score(other))
 	}
 	return rows, nil
-}
-
-// readWindow reads the packets of a scenario: one window, of all steps.
-func readWindow(path string) (*trace.Window, error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	w, err := packet.NewReader([]packet.Stream{{Name: path, R: bytes.NewReader(text)}}, packet.Options{}).Next()
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return w, nil
 }
 
 // packetsOf are windows as JSON Lines.

@@ -171,18 +171,6 @@ func TestRealJobs(t *testing.T) {
 	if len(rows) != 2 || rows[0].TrueRanks != "1 3" || rows[0].TrueStage != "step.other_cpu_wall" || rows[0].Due != 1 || rows[1].Variant != "without arrivals" || rows[0].Family != "ddp, callback" {
 		t.Errorf("%+v", rows)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "a.jsonl"), []byte(`{"rank": 0, "arrivals": {"version": 1}}`+"\n"+`{"rank": 1}`), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if text, err := withoutArrivals(dir); err == nil {
-		t.Errorf("a folder among packets is read: %s", text)
-	}
-	if err := os.RemoveAll(filepath.Join(dir, "ddp-x")); err != nil {
-		t.Fatal(err)
-	}
-	if text, err := withoutArrivals(dir); err != nil || string(text) != `{"rank":0}`+"\n"+`{"rank":1}`+"\n" {
-		t.Errorf("%s, %v", text, err)
-	}
 }
 
 // TestWindows: the packets of a cell hold its slow rank, and what that costs is known from

@@ -37,23 +37,21 @@ func ReadComm(path, name string, lim ingest.Limits) (c *comms.Record, err error)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	r := &commReader{
-		recording: recording{file: f, path: path, o: Options{Limits: lim, Stages: stagemap.Default()},
-			names: make(map[int64]string), domains: make(map[domain]string), gpus: make(map[device]int64)},
-		of: make(map[export.ProcessID]*commProcess), ours: make(map[int64]named), devices: make(map[export.ProcessID]map[int64]int),
+		recording: *newRecording(f, path, Options{Limits: lim, Stages: stagemap.Default()}),
+		of:        make(map[processID]*commProcess), ours: make(map[int64]named), devices: make(map[processID]map[int64]int),
 		launched: make(map[launchOf]launchedAt), configs: make(map[comms.Config]*comms.Config),
-		api: make(map[export.ProcessID][]apiRange),
+		api: make(map[processID][]apiRange),
 	}
 	if err := errors.Join(r.tables(), r.schemaTables()); err != nil {
 		return nil, err
 	}
-	r.begin()
-	if err := f.Kernels(r.kernel); err != nil {
+	if err := r.kernelRows(); err != nil {
 		return nil, err
 	}
 	if len(r.of) == 0 {
 		return nil, input.At(input.Pos{File: path}, input.Bad(input.ErrEmpty, "no kernel of NCCL or RCCL in it: record with nsys profile --trace=cuda,nvtx"))
 	}
-	if err := errors.Join(f.Calls(r.call), f.PayloadEvents(r.event), r.decoded()); err != nil {
+	if err := errors.Join(r.launches(), r.events(r.event), r.decoded()); err != nil {
 		return nil, err
 	}
 	return r.finish(name)
@@ -62,16 +60,16 @@ func ReadComm(path, name string, lim ingest.Limits) (c *comms.Record, err error)
 // commReader keeps NCCL's share of a file.
 type commReader struct {
 	recording
-	of       map[export.ProcessID]*commProcess
+	of       map[processID]*commProcess
 	ours     map[int64]named // kernel names, by string id
-	devices  map[export.ProcessID]map[int64]int
+	devices  map[processID]map[int64]int
 	launched map[launchOf]launchedAt
 	kernels  int
 	configs  map[comms.Config]*comms.Config // each once
 	schemas  schemas
-	api      map[export.ProcessID][]apiRange // ranges of NCCL's own
-	ranges   int                             // of them, in all
-	phases   int                             // in all
+	api      map[processID][]apiRange // ranges of NCCL's own
+	ranges   int                      // of them, in all
+	phases   int                      // in all
 }
 
 type named struct {
@@ -80,7 +78,7 @@ type named struct {
 }
 
 type launchOf struct {
-	process     export.ProcessID
+	process     processID
 	correlation int64
 }
 
@@ -89,33 +87,59 @@ type launchedAt struct {
 	ok         bool
 }
 
-func (r *commReader) kernel(k *export.KernelRow) error {
-	name, known := r.ours[k.Name]
+// kernelRow is a kernel with what tells one of NCCL's from another, and how it
+// was launched; what the file lacks is absent.
+type kernelRow struct {
+	work
+	graphNode                   int64    // node of a CUDA graph
+	grid, block                 [3]int64 // blocks, threads of one
+	registers                   int64    // of a thread
+	staticShared, dynamicShared int64    // bytes of a block
+	local                       int64    // bytes of local memory, in all
+}
+
+// kernelRows takes the kernels, in the order of the file.
+func (r *commReader) kernelRows() error {
+	var k kernelRow
+	return r.file.Scan(kernelTable, export.Row{"start": &k.start, "end": &k.end, "deviceId": &k.device, "streamId": &k.stream,
+		"correlationId": &k.correlation, "globalPid": (*int64)(&k.process), "demangledName": &k.name, "shortName": &k.short, "graphNodeId": &k.graphNode,
+		"gridX": &k.grid[0], "gridY": &k.grid[1], "gridZ": &k.grid[2], "blockX": &k.block[0], "blockY": &k.block[1], "blockZ": &k.block[2],
+		"registersPerThread": &k.registers, "staticSharedMemory": &k.staticShared, "dynamicSharedMemory": &k.dynamicShared, "localMemoryTotal": &k.local},
+		func() error {
+			if k.name == export.Absent {
+				k.name = k.short
+			}
+			return r.kernel(&k)
+		})
+}
+
+func (r *commReader) kernel(k *kernelRow) error {
+	name, known := r.ours[k.name]
 	if !known {
-		name.KernelName, name.ours = nccl.ParseKernel(r.names[k.Name])
-		r.ours[k.Name] = name
+		name.KernelName, name.ours = nccl.ParseKernel(r.names[k.name])
+		r.ours[k.name] = name
 	}
 	if !name.ours {
 		return nil
 	}
-	start, end, ok := r.times(k.Start, k.End)
+	start, end, ok := r.times(k.start, k.end)
 	if !ok {
 		return nil
 	}
 	if r.kernels++; r.kernels > maxKernels {
 		return input.Bad(input.ErrTooLarge, "more than %d kernels of NCCL: record fewer steps, or a file for each rank", maxKernels)
 	}
-	p := r.of[k.Process]
+	p := r.of[k.process]
 	if p == nil {
-		p = &commProcess{Process: comms.Process{ID: int64(k.Process), PID: int64(k.Process.PID()), Rank: unclaimed, LocalRank: -1, Begin: start}, phases: map[int64][]comms.Span{}}
-		r.of[k.Process], r.devices[k.Process] = p, map[int64]int{}
+		p = &commProcess{Process: comms.Process{ID: int64(k.process), PID: k.process.pid(), Rank: unclaimed, LocalRank: -1, Begin: start}, phases: map[int64][]comms.Span{}}
+		r.of[k.process], r.devices[k.process] = p, map[int64]int{}
 	}
-	r.devices[k.Process][k.Device]++
+	r.devices[k.process][k.device]++
 	p.Begin = min(p.Begin, start)
-	replay := k.GraphNode != export.Absent && k.GraphNode != 0
-	p.Kernels = append(p.Kernels, comms.Kernel{KernelName: name.KernelName, Start: start, End: end, HasSpan: true, Stream: k.Stream, Correlation: k.Correlation,
-		Grid: small(k.Grid), Block: small(k.Block), Replay: replay, Config: r.config(k)})
-	r.launched[launchOf{k.Process, k.Correlation}] = launchedAt{}
+	replay := k.graphNode != export.Absent && k.graphNode != 0
+	p.Kernels = append(p.Kernels, comms.Kernel{KernelName: name.KernelName, Start: start, End: end, HasSpan: true, Stream: k.stream, Correlation: k.correlation,
+		Grid: small(k.grid[0]), Block: small(k.block[0]), Replay: replay, Config: r.config(k)})
+	r.launched[launchOf{k.process, k.correlation}] = launchedAt{}
 	return nil
 }
 
@@ -123,9 +147,11 @@ func (r *commReader) kernel(k *export.KernelRow) error {
 const maxConfigs = 1 << 16
 
 // config is how a kernel was launched.
-func (r *commReader) config(k *export.KernelRow) *comms.Config {
-	c := comms.Config{Name: r.names[k.Name], Grid: [3]int64{known(k.Grid), known(k.GridY), known(k.GridZ)}, Block: [3]int64{known(k.Block), known(k.BlockY), known(k.BlockZ)},
-		Registers: known(k.Registers), StaticShared: known(k.StaticShared), DynamicShared: known(k.DynamicShared), Local: known(k.Local)}
+func (r *commReader) config(k *kernelRow) *comms.Config {
+	c := comms.Config{Name: r.names[k.name], Registers: known(k.registers), StaticShared: known(k.staticShared), DynamicShared: known(k.dynamicShared), Local: known(k.local)}
+	for i := range k.grid {
+		c.Grid[i], c.Block[i] = known(k.grid[i]), known(k.block[i])
+	}
 	if r.configs[c] == nil && len(r.configs) < maxConfigs {
 		r.configs[c] = &c
 	}
@@ -142,55 +168,57 @@ func known(n int64) int64 {
 
 func small(n int64) int32 { return int32(min(max(n, 0), 1<<30)) }
 
-// call keeps when and by whom NCCL's kernels were launched.
-func (r *commReader) call(c *export.Call) error {
-	key := launchOf{c.Thread.Process(), c.Correlation}
-	if l, ours := r.launched[key]; !ours || l.ok {
+// launches keeps when and by whom NCCL's kernels were launched.
+func (r *commReader) launches() error {
+	var start, correlation int64
+	var thread threadID
+	return r.file.Scan(runtimeTable, export.Row{"start": &start, "globalTid": (*int64)(&thread), "correlationId": &correlation}, func() error {
+		key := launchOf{thread.process(), correlation}
+		if l, ours := r.launched[key]; !ours || l.ok {
+			return nil
+		}
+		if at, _, ok := r.times(start, start); ok {
+			r.launched[key] = launchedAt{at: at, thread: thread.number(), ok: true}
+		}
 		return nil
-	}
-	at, _, ok := r.times(c.Start, c.Start)
-	if ok {
-		r.launched[key] = launchedAt{at: at, thread: threadOf(c.Thread), ok: true}
-	}
-	return nil
+	})
 }
 
 // event keeps the steps, NCCL's own ranges, and the rank that a process gives itself.
-func (r *commReader) event(e *export.PayloadEvent) error {
-	p := r.of[e.Thread.Process()]
-	if p == nil || e.Type != export.PushPop && e.Type != export.StartEnd && e.Type != export.Mark {
-		return nil
+func (r *commReader) event(e *event) {
+	p := r.of[e.thread.process()]
+	if p == nil || e.kind != pushPop && e.kind != startEnd && e.kind != mark {
+		return
 	}
-	if at, _, ok := r.times(e.Start, e.Start); ok {
+	if at, _, ok := r.times(e.start, e.start); ok {
 		p.Begin = min(p.Begin, at)
 	}
-	text := r.textOf(&e.Event)
-	if name, ok := strings.CutPrefix(text, "nccl"); ok && e.Type == export.PushPop && e.End != export.Absent && r.ncclRange(&e.Event, name) {
+	text := r.textOf(e)
+	if name, ok := strings.CutPrefix(text, "nccl"); ok && e.kind == pushPop && e.end != export.Absent && r.ncclRange(e, name) {
 		r.called(e, name)
-		return nil
+		return
 	}
-	if text == "" && e.Type == export.PushPop && e.End != export.Absent && r.domains[domain{e.Thread.Process(), e.Domain}] == ncclDomain {
+	if text == "" && e.kind == pushPop && e.end != export.Absent && r.domains[domain{e.thread.process(), e.domain}] == ncclDomain {
 		r.called(e, "")
-		return nil
+		return
 	}
 	if n, ok := rankIn(text); ok {
 		claim(&p.Rank, n)
 	}
-	if e.Type == export.Mark || e.End == export.Absent {
-		return nil
+	if e.kind == mark || e.end == export.Absent {
+		return
 	}
-	start, end, ok := r.times(e.Start, e.End)
+	start, end, ok := r.times(e.start, e.end)
 	switch role := r.classify(text).Role; {
 	case !ok:
 	case role == stagemap.Step && len(p.Steps) < maxKernels:
 		p.Steps = append(p.Steps, comms.Span{Name: text, Start: start, End: end})
 	case role == stagemap.Stage || microbatch.MatchString(text):
 		if r.phases++; r.phases <= maxKernels {
-			thread := threadOf(e.Thread)
+			thread := e.thread.number()
 			p.phases[thread] = append(p.phases[thread], comms.Span{Name: text, Start: start, End: end})
 		}
 	}
-	return nil
 }
 
 // microbatch is how programs call a part of a step's batch.
@@ -209,15 +237,17 @@ func (p *commProcess) phasesOf() []comms.Span {
 
 // ncclRange says whether a range whose name goes on like this is of NCCL's making: in its domain, or, where the file
 // does not name domains, by the name of a function. Those of other programs read "nccl:all_reduce".
-func (r *commReader) ncclRange(e *export.Event, name string) bool {
-	domain, known := r.domains[domain{e.Thread.Process(), e.Domain}]
+func (r *commReader) ncclRange(e *event, name string) bool {
+	domain, known := r.domains[domain{e.thread.process(), e.domain}]
 	return known && domain == ncclDomain || !known && !strings.Contains(name, ":")
 }
 
 // finish puts the parts together: processes by id, kernels by start, with their launches, calls with their groups.
 func (r *commReader) finish(name string) (*comms.Record, error) {
 	buses := map[int64]uint64{}
-	err := r.file.GPUs(func(id int64, text string) error {
+	var id int64
+	var text string
+	err := r.file.Scan("TARGET_INFO_GPU", export.Row{"id": &id, "busLocation": &text}, func() error {
 		buses[id] = nccl.ParseBus(text)
 		return nil
 	})
@@ -240,7 +270,7 @@ func (r *commReader) finish(name string) (*comms.Record, error) {
 		if gpu, ok := r.gpus[device{p.PID, p.Device}]; ok {
 			p.Bus = buses[gpu]
 		}
-		p.Rank, p.Host = max(p.Rank, unclaimed), r.session.Host
+		p.Rank, p.Host = max(p.Rank, unclaimed), r.host
 		p.addTo(c)
 	}
 	return c, nil

@@ -11,10 +11,80 @@ import (
 	"github.com/sfstat/sfstat/ingest/nsight/internal/export"
 )
 
+// decodedTable is a table of payloads whose fields the exporter has decoded, a
+// row for each event and a column for each field (nsys export --dynamic-tables,
+// 2026.4). It is of one layout, in one domain of one process.
+type decodedTable struct {
+	process        processID
+	domain, schema int64
+	name           string
+	event          string   // the column that names the event of each row, by event.id
+	fields         []string // the others
+}
+
+// decodedPrefix begins the names of such tables. Process, domain and schema
+// follow; and the name of a field in those of arrays, which are not looked at.
+const decodedPrefix = "DYNAMIC_NVTXPAYLOAD_DATATYPE_"
+
+// maxDecoded bounds the tables that are wanted: NCCL has some twenty for a
+// process.
+const maxDecoded = 1 << 13
+
+// decodedTables finds the tables of decoded payloads that are wanted, of those
+// that name the event of each row, by their names.
+func decodedTables(f *export.File, wanted func(processID, int64) bool) (all []decodedTable) {
+	for _, name := range f.Tables() {
+		t, ok := nameOfDecoded(name)
+		if !ok || !wanted(t.process, t.domain) {
+			continue
+		}
+		if len(all) == maxDecoded {
+			break
+		}
+		for _, c := range f.Columns(name) {
+			if t.event == "" && (strings.EqualFold(c, "eventId") || strings.EqualFold(c, "event_id")) {
+				t.event = c
+			} else {
+				t.fields = append(t.fields, c)
+			}
+		}
+		if t.event != "" {
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
+// nameOfDecoded is what the name of a table says; ok is false for one of
+// another kind.
+func nameOfDecoded(name string) (t decodedTable, ok bool) {
+	rest, ok := strings.CutPrefix(name, decodedPrefix)
+	parts := strings.Split(rest, "_")
+	if !ok || len(parts) != 3 {
+		return t, false
+	}
+	var numbers [3]int64
+	for i, part := range parts {
+		if numbers[i], ok = id(part); !ok {
+			return t, false
+		}
+	}
+	return decodedTable{process: threadID(numbers[0]).process(), domain: numbers[1], schema: numbers[2], name: name}, true
+}
+
+// id reads a number of 64 bits, written with a sign or without.
+func id(text string) (int64, bool) {
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return n, true
+	}
+	n, err := strconv.ParseUint(text, 10, 64)
+	return int64(n), err == nil
+}
+
 // decoded gives the ranges of NCCL what stands of them in tables of decoded payloads, where the
 // exporter was asked for those. What a range was told by its own row stays. Cost: O(n log n) for n rows.
 func (r *commReader) decoded() error {
-	tables := r.file.DecodedTables(func(p export.ProcessID, domain int64) bool { return len(r.api[p]) > 0 && r.mayBeNCCL(p, domain) })
+	tables := decodedTables(r.file, func(p processID, domain int64) bool { return len(r.api[p]) > 0 && r.mayBeNCCL(p, domain) })
 	names, err := r.fieldNames()
 	if err != nil {
 		return err
@@ -45,8 +115,11 @@ func (r *commReader) links() error {
 	if unnamed == 0 {
 		return nil
 	}
-	return r.file.PayloadLinks(func(event int64, process export.ProcessID, domain, schema int64) error {
-		if a := r.rangeOf(process, event); a != nil && r.mayBeNCCL(process, domain) {
+	var event, domain, schema int64
+	var thread threadID
+	return r.file.Scan("NVTX_EVENTS_PAYLOAD_SCHEMAS", export.Row{"eventId": &event, "globalPid": (*int64)(&thread), "domainId": &domain,
+		"payloadSchemaID": &schema}, func() error {
+		if a := r.rangeOf(thread.process(), event); a != nil && r.mayBeNCCL(thread.process(), domain) {
 			a.named(schema)
 		}
 		return nil
@@ -56,27 +129,28 @@ func (r *commReader) links() error {
 func byEvent(a, b apiRange) int { return cmp.Compare(a.event, b.event) }
 
 // decodedTable reads one table: of NCCL's domain, or of one without a name.
-func (r *commReader) decodedTable(t export.DecodedTable, names map[string]string) error {
-	var fields []string // what the columns hold
-	t.Fields = slices.DeleteFunc(t.Fields, func(column string) bool {
-		name, known := names[fold(column)]
-		if known {
-			fields = append(fields, name)
+func (r *commReader) decodedTable(t decodedTable, names map[string]string) error {
+	var event int64
+	row := export.Row{t.event: &event}
+	fields := map[string]*export.Value{} // by what the columns hold
+	for _, column := range t.fields {
+		if name, known := names[fold(column)]; known {
+			fields[name] = new(export.Value)
+			row[column] = fields[name]
 		}
-		return !known
-	})
-	return r.file.Decoded(t, func(event int64, values []export.DecodedValue) error {
-		a := r.rangeOf(t.Process, event)
+	}
+	return r.file.Scan(t.name, row, func() error {
+		a := r.rangeOf(t.process, event)
 		if a == nil {
 			return nil
 		}
-		a.named(t.Schema)
+		a.named(t.schema)
 		if a.told || !a.step.carries() {
 			return nil
 		}
 		p := noPayload()
-		for i, v := range values {
-			p.decoded(fields[i], v)
+		for name, v := range fields {
+			p.decoded(name, v)
 		}
 		a.tell(p)
 		return nil
@@ -84,13 +158,13 @@ func (r *commReader) decodedTable(t export.DecodedTable, names map[string]string
 }
 
 // mayBeNCCL says whether a domain is NCCL's, or the file does not name it.
-func (r *commReader) mayBeNCCL(process export.ProcessID, id int64) bool {
+func (r *commReader) mayBeNCCL(process processID, id int64) bool {
 	name, known := r.domains[domain{process, id}]
 	return !known || name == ncclDomain
 }
 
 // rangeOf finds a range of NCCL by its event, nil where there is none. Ranges must be in that order.
-func (r *commReader) rangeOf(process export.ProcessID, event int64) *apiRange {
+func (r *commReader) rangeOf(process processID, event int64) *apiRange {
 	ranges := r.api[process]
 	i, ok := slices.BinarySearchFunc(ranges, event, func(a apiRange, event int64) int { return cmp.Compare(a.event, event) })
 	if !ok {
@@ -113,7 +187,8 @@ func (r *commReader) fieldNames() (map[string]string, error) {
 	for _, name := range payloadFields {
 		names[fold(name)] = name
 	}
-	err := r.file.PlainNames(func(original, column string) error {
+	var original, column string
+	err := r.file.Scan("NVTX_EXPORT_TRANSLATION", export.Row{"originalName": &original, "sanitizedName": &column}, func() error {
 		if name, known := names[fold(original)]; known && len(names) < maxFields {
 			names[fold(column)] = name
 		}
@@ -133,7 +208,7 @@ func fold(name string) string {
 }
 
 // decoded takes a field that the exporter decoded.
-func (p *payload) decoded(name string, v export.DecodedValue) {
+func (p *payload) decoded(name string, v *export.Value) {
 	if v.Number != export.Absent {
 		p.set(name, uint64(v.Number))
 	} else {

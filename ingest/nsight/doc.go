@@ -20,7 +20,6 @@
 // done then is said in the notes of the ranks.
 //
 // Source of the tables: the documentation of Nsight Systems ("Exporter
-// Details"), and exports of 2021 to 2026. Cost: O(rows), once more and a sort
-// for tables that are not in the order of time; memory is bounded but for the
-// strings of a file.
+// Details"), and exports of 2021 to 2026. Cost: O(n log n) for n rows, which
+// SQLite sorts; memory is bounded but for the strings of a file.
 package nsight

@@ -3,7 +3,6 @@ package nsight
 import (
 	"strings"
 
-	"github.com/sfstat/sfstat/ingest/nsight/internal/export"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
@@ -37,15 +36,15 @@ const maxRanges = maxKernels
 
 // called takes a range of NCCL's own: a call, a bound of a group, or the making of a
 // communicator. Where the name is "", the layout of the payload tells it.
-func (r *commReader) called(e *export.PayloadEvent, name string) {
-	start, end, ok := r.times(e.Start, e.End)
+func (r *commReader) called(e *event, name string) {
+	start, end, ok := r.times(e.start, e.end)
 	if !ok || r.ranges >= maxRanges {
 		return
 	}
-	a := apiRange{call: call{Call: comms.UnknownCall(0)}, event: e.ID}
-	a.Enter, a.HasEnter, a.Exit, a.Thread, a.Line = start, true, end, threadOf(e.Thread), e.Row
+	a := apiRange{call: call{Call: comms.UnknownCall(0)}, event: e.id}
+	a.Enter, a.HasEnter, a.Exit, a.Thread, a.Line = start, true, end, e.thread.number(), e.row
 	if name == "" {
-		name = functionOf(binarySchema(e.Binary))
+		name = functionOf(binarySchema(e.binary))
 	}
 	if !a.is(name) {
 		return
@@ -56,7 +55,7 @@ func (r *commReader) called(e *export.PayloadEvent, name string) {
 	}
 	a.tell(x)
 	r.ranges++
-	r.api[e.Thread.Process()] = append(r.api[e.Thread.Process()], a)
+	r.api[e.thread.process()] = append(r.api[e.thread.process()], a)
 }
 
 // is takes the name of the function that the range is of, without "nccl"; false for one that does not matter.
@@ -95,5 +94,3 @@ func (p *commProcess) keepMade(a *apiRange) {
 		p.made = append(p.made, madeGroup{a.comm, a.rank, a.ranks})
 	}
 }
-
-func threadOf(t export.ThreadID) int64 { return int64(t) & (1<<24 - 1) }

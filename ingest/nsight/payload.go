@@ -3,6 +3,7 @@ package nsight
 import (
 	"encoding/binary"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/sfstat/sfstat/ingest/nsight/internal/export"
@@ -65,12 +66,24 @@ func (p *payload) set(name string, v uint64) {
 	p.found = true
 }
 
+// payloadField is a field of binary payloads. The type is a number of NVTX
+// (nvToolsExtPayload.h, NVTX_PAYLOAD_ENTRY_TYPE_*), or the schema of an enumeration. The
+// offset is absent or 0 where the program left it to alignment.
+type payloadField struct {
+	index        int64
+	name         string
+	kind, offset int64
+}
+
 // schemas is how binary payloads are laid out, by domain and schema. Domains are
 // numbered by process, so one number may stand for several layouts.
 type schemas struct {
-	fields map[schemaKey][]export.PayloadField // by index
-	enums  map[schemaKey]int64                 // bytes of a value
+	fields map[schemaKey][]payloadField // by index
+	enums  map[schemaKey]int64          // bytes of a value
 }
+
+// fieldTable is the fields of all layouts; every process of the file lists its own.
+const fieldTable = "NVTX_PAYLOAD_SCHEMA_ENTRIES"
 
 type schemaKey struct{ domain, schema int64 }
 
@@ -78,34 +91,27 @@ type schemaKey struct{ domain, schema int64 }
 const maxFields = 1 << 16
 
 func (r *commReader) schemaTables() error {
-	r.schemas = schemas{fields: map[schemaKey][]export.PayloadField{}, enums: map[schemaKey]int64{}}
+	r.schemas = schemas{fields: map[schemaKey][]payloadField{}, enums: map[schemaKey]int64{}}
+	var key schemaKey
+	var f payloadField
 	held := 0
-	err := r.file.PayloadFields(func(f export.PayloadField) error {
-		if held++; held <= maxFields {
-			key := schemaKey{f.Domain, f.Schema}
-			r.schemas.add(key, f)
+	err := r.file.Scan(fieldTable, export.Row{"domainId": &key.domain, "schemaId": &key.schema, "idx": &f.index, "name": &f.name,
+		"type": &f.kind, "offset": &f.offset}, func() error {
+		if held++; held <= maxFields && !slices.Contains(r.schemas.fields[key], f) {
+			r.schemas.fields[key] = append(r.schemas.fields[key], f)
 		}
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	return r.file.PayloadEnums(func(domain, schema, size int64) error {
+	var size int64
+	return r.file.Scan("NVTX_PAYLOAD_ENUMS", export.Row{"domainId": &key.domain, "schemaId": &key.schema, "size": &size}, func() error {
 		if len(r.schemas.enums) < maxFields {
-			r.schemas.enums[schemaKey{domain, schema}] = size
+			r.schemas.enums[key] = size
 		}
 		return nil
 	})
-}
-
-// add keeps a field once: every process of the file lists its own.
-func (s *schemas) add(key schemaKey, f export.PayloadField) {
-	for _, have := range s.fields[key] {
-		if have == f {
-			return
-		}
-	}
-	s.fields[key] = append(s.fields[key], f)
 }
 
 // header stands before a payload in the export: domain, schema, size and offset of the
@@ -127,20 +133,20 @@ func (s *schemas) binary(b []byte) payload {
 	body = body[:size]
 	at := int64(0)
 	for _, f := range s.fields[key] {
-		width := s.width(key.domain, f.Type)
+		width := s.width(key.domain, f.kind)
 		if width == 0 {
 			return p
 		}
-		if f.Offset > 0 {
-			at = f.Offset
-		} else if f.Index == 0 {
+		if f.offset > 0 {
+			at = f.offset
+		} else if f.index == 0 {
 			at = 0
 		}
 		at = (at + width - 1) / width * width
 		if at < 0 || at+width > int64(len(body)) {
 			continue
 		}
-		p.set(f.Name, littleEndian(body[at:at+width]))
+		p.set(f.name, littleEndian(body[at:at+width]))
 		at += width
 	}
 	return p
@@ -191,15 +197,15 @@ func jsonPayload(text string) payload {
 var reductions = map[string]nccl.Reduction{"Sum": nccl.Sum, "Product": nccl.Prod, "Max": nccl.Max, "Min": nccl.Min, "Avg": nccl.Avg}
 
 // payloadOf is what an event carries, in either form.
-func (r *commReader) payloadOf(e *export.PayloadEvent) payload {
-	if len(e.Binary) > 0 {
-		if p := r.schemas.binary(e.Binary); p.found {
+func (r *commReader) payloadOf(e *event) payload {
+	if len(e.binary) > 0 {
+		if p := r.schemas.binary(e.binary); p.found {
 			return p
 		}
 	}
-	text := e.JSON
-	if text == "" && e.JSONID != export.Absent {
-		text = r.names[e.JSONID]
+	text := e.json
+	if text == "" && e.jsonID != export.Absent {
+		text = r.names[e.jsonID]
 	}
 	return jsonPayload(text)
 }

@@ -11,13 +11,13 @@ import (
 // reduceLayout is what NCCL 2.25 on registers for ncclReduce.
 func reduceLayout() schemas {
 	key := schemaKey{2, 1<<24 + 8}
-	fields := []export.PayloadField{
-		{Name: "NCCL communicator ID", Type: 18, Offset: export.Absent},
-		{Index: 1, Name: "Message size [bytes]", Type: 22, Offset: 8},
-		{Index: 2, Name: "Root", Type: 5, Offset: 16},
-		{Index: 3, Name: "Reduction operation", Type: 1<<24 + 24, Offset: 20},
+	fields := []payloadField{
+		{name: "NCCL communicator ID", kind: 18, offset: export.Absent},
+		{index: 1, name: "Message size [bytes]", kind: 22, offset: 8},
+		{index: 2, name: "Root", kind: 5, offset: 16},
+		{index: 3, name: "Reduction operation", kind: 1<<24 + 24, offset: 20},
 	}
-	return schemas{fields: map[schemaKey][]export.PayloadField{key: fields}, enums: map[schemaKey]int64{{2, 1<<24 + 24}: 4}}
+	return schemas{fields: map[schemaKey][]payloadField{key: fields}, enums: map[schemaKey]int64{{2, 1<<24 + 24}: 4}}
 }
 
 // blob is a payload with the header that exports put before it.
@@ -55,7 +55,7 @@ func TestPayloadBinary(t *testing.T) {
 
 // Fields without an offset stand where C aligns them: so NCCL 2.18 to 2.24 had it, whose names differ, too.
 func TestPayloadAligned(t *testing.T) {
-	s := schemas{fields: map[schemaKey][]export.PayloadField{{1, 9}: {{Name: "Rank", Type: 5}, {Index: 1, Name: "Bytes", Type: 22}, {Index: 2, Name: "Peer rank", Type: 15}}}}
+	s := schemas{fields: map[schemaKey][]payloadField{{1, 9}: {{name: "Rank", kind: 5}, {index: 1, name: "Bytes", kind: 22}, {index: 2, name: "Peer rank", kind: 15}}}}
 	got := s.binary(blob(1, 9, 24, 32, 7, 0, 0, 0, 9, 9, 9, 9, 0, 1, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0))
 	if got.rank != 7 || got.bytes != 256 || got.root != 5 {
 		t.Errorf("%+v", got)
@@ -80,7 +80,7 @@ func FuzzPayload(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte, offset, kind int64, text string) {
 		s := reduceLayout()
 		key := schemaKey{2, 1<<24 + 8}
-		s.fields[key] = append(s.fields[key], export.PayloadField{Index: 4, Name: "Bytes", Type: kind, Offset: offset})
+		s.fields[key] = append(s.fields[key], payloadField{index: 4, name: "Bytes", kind: kind, offset: offset})
 		for _, p := range []payload{s.binary(b), jsonPayload(text)} {
 			if p.bytes < -1 || p.root < -1 || p.rank < -1 {
 				t.Errorf("%+v", p)

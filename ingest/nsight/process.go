@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sfstat/sfstat/ingest/nsight/internal/export"
 	"github.com/sfstat/sfstat/ingest/profiler"
 	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/profile"
@@ -14,7 +13,7 @@ import (
 
 // process is one process of a recording, and later the rank that it was.
 type process struct {
-	id       export.ProcessID
+	id       processID
 	b        *profiler.Builder
 	names    map[int64]profiler.NameID // of kernels, by string id
 	devices  map[int64]int             // pieces of work, by CUDA index
@@ -73,15 +72,15 @@ func (r *recording) ranks() (ranks []*process, err error) {
 			return nil, err
 		}
 		p.b = nil
-		p.rank.Source, p.rank.LocalRank, p.rank.Host = r.path, i, r.host()
+		p.rank.Source, p.rank.LocalRank, p.rank.Host = r.path, i, r.hostName()
 	}
 	return ranks, nil
 }
 
-// host is the name of the host, or what is the same for files of one host.
-func (r *recording) host() string {
-	if r.session.Host != "" {
-		return r.session.Host
+// hostName is the name of the host, or what is the same for files of one host.
+func (r *recording) hostName() string {
+	if r.host != "" {
+		return r.host
 	}
 	return strings.TrimSuffix(filepath.Base(r.path), filepath.Ext(r.path))
 }
@@ -89,7 +88,7 @@ func (r *recording) host() string {
 // gpuOf is the GPU of the host on which the process had most work.
 func (r *recording) gpuOf(p *process) int64 {
 	best := mostUsed(p.devices)
-	if gpu, ok := r.gpus[device{int64(p.id.PID()), best}]; ok {
+	if gpu, ok := r.gpus[device{p.id.pid(), best}]; ok {
 		return gpu
 	}
 	return best
@@ -98,23 +97,22 @@ func (r *recording) gpuOf(p *process) int64 {
 // tell notes what the file lacks for the process, and what that prevents.
 func (r *recording) tell(p *process) {
 	note := func(format string, args ...any) { p.b.Note(input.NoteRecorder, format, args...) }
-	f := r.file
 	switch {
-	case !f.HasEvents():
+	case !r.file.Has(nvtxTable, "start", "end", "eventType", "globalTid"):
 		note("no NVTX ranges in the file (NVTX_EVENTS): steps and stages cannot be told; annotate them and record with --trace=nvtx")
 	case p.marks == 0:
 		note("no NVTX range of the process marks steps")
 	}
 	switch {
-	case !f.HasKernels():
+	case !r.file.Has(kernelTable, "start", "end"):
 		note("no kernels in the file (CUPTI_ACTIVITY_KIND_KERNEL): no device time and no collectives; record with --trace=cuda")
-	case p.work > 0 && !f.HasCalls():
+	case p.work > 0 && !r.file.Has(runtimeTable, "start", "correlationId", "globalTid"):
 		note("no API calls in the file (CUPTI_ACTIVITY_KIND_RUNTIME): which stage launched a kernel is guessed from when it ran")
 	}
 	if p.nameless > 0 {
 		note("kernels without a name (StringIds), so that collectives among them cannot be told: %d", p.nameless)
 	}
-	if r.session.Epoch <= 0 {
+	if r.epoch <= 0 {
 		note("the file does not say when its session began: its times stand alone, and are compared with other files' by collectives only")
 	}
 	if p.graphs > 0 {

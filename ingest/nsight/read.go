@@ -1,6 +1,7 @@
 package nsight
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -39,11 +40,12 @@ type recording struct {
 	file      *export.File
 	path      string
 	o         Options
-	session   export.Session
+	host      string           // "" when not recorded
+	epoch     int64            // nanoseconds UTC at which the session's times are 0; not above 0 when not recorded
 	names     map[int64]string // StringIds
 	domains   map[domain]string
 	gpus      map[device]int64
-	processes map[export.ProcessID]*process
+	processes map[processID]*process
 	known     map[string]stagemap.Class      // of texts of NVTX ranges
 	shapes    map[int64]profiler.LaunchShape // of API calls, by the string id of their names
 	warnings  []string                       // of the capture, different ones
@@ -52,7 +54,7 @@ type recording struct {
 }
 
 type domain struct {
-	process export.ProcessID
+	process processID
 	id      int64
 }
 
@@ -69,16 +71,15 @@ func read(path string, o Options) (ranks []*process, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	r := &recording{file: f, path: path, o: o, names: make(map[int64]string), domains: make(map[domain]string), gpus: make(map[device]int64)}
+	r := newRecording(f, path, o)
 	defer r.discard()
 	if err := r.tables(); err != nil {
 		return nil, err
 	}
-	r.begin()
-	if err := f.Events(r.event); err != nil {
+	if err := r.events(r.event); err != nil {
 		return nil, err
 	}
-	if err := r.timeline(); err != nil {
+	if err := r.timeline(r.took); err != nil {
 		return nil, err
 	}
 	if ranks, err = r.ranks(); err != nil {
@@ -91,13 +92,9 @@ func read(path string, o Options) (ranks []*process, err error) {
 	return ranks, nil
 }
 
-// begin forgets what processes did.
-func (r *recording) begin() {
-	r.discard()
-	r.processes = make(map[export.ProcessID]*process)
-	r.known = make(map[string]stagemap.Class)
-	r.shapes = make(map[int64]profiler.LaunchShape)
-	r.skipped, r.open = 0, 0
+func newRecording(f *export.File, path string, o Options) *recording {
+	return &recording{file: f, path: path, o: o, names: make(map[int64]string), domains: make(map[domain]string), gpus: make(map[device]int64),
+		processes: make(map[processID]*process), known: make(map[string]stagemap.Class), shapes: make(map[int64]profiler.LaunchShape)}
 }
 
 // discard ends the profiles that are not finished.
@@ -111,11 +108,13 @@ func (r *recording) discard() {
 
 // tables reads the small tables.
 func (r *recording) tables() (err error) {
-	if r.session, err = r.file.Session(); err != nil {
+	if err := r.session(); err != nil {
 		return err
 	}
 	room := r.o.Limits.OrDefault().Pending
-	err = r.file.Strings(func(id int64, value string) error {
+	var id int64
+	var value string
+	err = r.file.Scan(stringTable, export.Row{"id": &id, "value": &value}, func() error {
 		if room -= int64(len(value)) + 64; room < 0 {
 			return input.Bad(input.ErrTooLarge, "more than %d bytes of strings", r.o.Limits.OrDefault().Pending)
 		}
@@ -125,38 +124,58 @@ func (r *recording) tables() (err error) {
 	if err != nil {
 		return err
 	}
-	err = r.file.Devices(func(d export.Device) error {
-		if d.PID != export.Absent && d.CUDA != export.Absent && d.GPU != export.Absent {
-			r.gpus[device{d.PID, d.CUDA}] = d.GPU
+	var d device
+	var gpu int64
+	err = r.file.Scan("TARGET_INFO_CUDA_DEVICE", export.Row{"pid": &d.pid, "cudaId": &d.cuda, "gpuId": &gpu}, func() error {
+		if d.pid != export.Absent && d.cuda != export.Absent && gpu != export.Absent {
+			r.gpus[d] = gpu
 		}
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	err = r.file.Domains(func(e *export.Event) error {
-		r.domains[domain{e.Thread.Process(), e.Domain}] = r.textOf(e)
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	return r.file.Warnings(func(text string) error {
-		if len(r.warnings) < maxWarnings && !slices.Contains(r.warnings, text) {
-			r.warnings = append(r.warnings, text)
+	return r.events(func(e *event) {
+		if e.kind == domainCreate {
+			r.domains[domain{e.thread.process(), e.domain}] = r.textOf(e)
 		}
-		return nil
 	})
+}
+
+// session reads what the file says of the recording as a whole.
+func (r *recording) session() error {
+	var epoch, severity int64
+	var name, text string
+	return cmp.Or(
+		r.file.Scan("TARGET_INFO_SESSION_START_TIME", export.Row{"utcEpochNs": &epoch}, func() error {
+			if r.epoch <= 0 {
+				r.epoch = epoch
+			}
+			return nil
+		}),
+		r.file.Scan("TARGET_INFO_SYSTEM_ENV", export.Row{"name": &name, "value": &text}, func() error {
+			if name == "Hostname" && r.host == "" {
+				r.host = text
+			}
+			return nil
+		}),
+		r.file.Scan("DIAGNOSTIC_EVENT", export.Row{"severity": &severity, "text": &text}, func() error {
+			warns := severity == 2 || severity == 3 // ENUM_DIAGNOSTIC_SEVERITY_LEVEL: events that may be lost, what could not be traced
+			if warns && len(r.warnings) < maxWarnings && !slices.Contains(r.warnings, text) {
+				r.warnings = append(r.warnings, text)
+			}
+			return nil
+		}))
 }
 
 // maxWarnings is how many warnings of a capture are told.
 const maxWarnings = 3
 
-func (r *recording) textOf(e *export.Event) string {
-	if e.Text == "" && e.TextID != export.Absent {
-		return r.names[e.TextID]
+func (r *recording) textOf(e *event) string {
+	if e.text == "" && e.textID != export.Absent {
+		return r.names[e.textID]
 	}
-	return e.Text
+	return e.text
 }
 
 // latest bounds times: a hundred years of recording.
@@ -169,7 +188,7 @@ func (r *recording) times(start, end int64) (from, to int64, ok bool) {
 		r.skipped++
 		return 0, 0, false
 	}
-	if e := r.session.Epoch; e > 0 && e < latest {
+	if e := r.epoch; e > 0 && e < latest {
 		start, end = start+e, end+e
 	}
 	return start, end, true
@@ -179,45 +198,44 @@ func (r *recording) times(start, end int64) (from, to int64, ok bool) {
 const ncclDomain = "NCCL"
 
 // event takes an NVTX event.
-func (r *recording) event(e *export.Event) error {
-	if e.Type != export.PushPop && e.Type != export.StartEnd && e.Type != export.Mark {
-		return nil
+func (r *recording) event(e *event) {
+	if e.kind != pushPop && e.kind != startEnd && e.kind != mark {
+		return
 	}
-	p := r.process(e.Thread.Process())
+	p := r.process(e.thread.process())
 	text := r.textOf(e)
 	if n, ok := rankIn(text); ok {
 		claim(&p.claimed, n)
 	}
-	if e.Type == export.Mark {
-		return nil
+	if e.kind == mark {
+		return
 	}
-	called := strings.HasPrefix(text, "nccl") && (r.domains[domain{p.id, e.Domain}] == ncclDomain || !strings.Contains(text, ":"))
+	called := strings.HasPrefix(text, "nccl") && (r.domains[domain{p.id, e.domain}] == ncclDomain || !strings.Contains(text, ":"))
 	class := r.classify(text)
 	if !called && class.Role == stagemap.Unmapped && !strings.Contains(text, ":") {
-		return nil
+		return
 	}
-	if e.End == export.Absent {
+	if e.end == export.Absent {
 		if class.Role != stagemap.Unmapped {
 			r.open++
 		}
-		return nil
+		return
 	}
-	start, end, ok := r.times(e.Start, e.End)
+	start, end, ok := r.times(e.start, e.end)
 	switch {
 	case !ok:
 	case called:
 		if nccl.OpIn(text) != nccl.UnknownOp {
-			p.b.Call(profiler.Call{Name: text, Thread: int64(e.Thread), Start: start, End: end, Seq: -1, Bytes: -1, Self: -1, Peer: -1})
+			p.b.Call(profiler.Call{Name: text, Thread: int64(e.thread), Start: start, End: end, Seq: -1, Bytes: -1, Self: -1, Peer: -1})
 		}
 	default:
 		if class.Role == stagemap.Step {
 			p.marks++
 		}
 		if id := p.b.Name([]byte(text)); p.b.Matters(id) {
-			p.b.Range(id, int64(e.Thread), start, end)
+			p.b.Range(id, int64(e.thread), start, end)
 		}
 	}
-	return nil
 }
 
 // maxKnown is how many texts are remembered with their class. Programs may
@@ -237,7 +255,7 @@ func (r *recording) classify(text string) stagemap.Class {
 }
 
 // process is the process with this id, made if there is none.
-func (r *recording) process(id export.ProcessID) *process {
+func (r *recording) process(id processID) *process {
 	p := r.processes[id]
 	if p == nil {
 		p = &process{id: id, b: profiler.NewBuilder(r.o.Stages, r.o.Detail), names: make(map[int64]profiler.NameID), devices: make(map[int64]int), claimed: unclaimed}
@@ -246,58 +264,53 @@ func (r *recording) process(id export.ProcessID) *process {
 	return p
 }
 
-// timeline reads what was launched and what ran, as stored if that is in the
-// order of time.
-func (r *recording) timeline() error {
-	to := export.Sink{Call: r.call, Activity: r.activity}
-	err := r.file.Timeline(export.AsStored, to)
-	if !errors.Is(err, export.ErrUnordered) {
-		return err
+// took takes an API call or a piece of work on a GPU.
+func (r *recording) took(table string, w *work) {
+	if table == runtimeTable {
+		r.call(w)
+	} else {
+		r.activity(table, w)
 	}
-	r.begin()
-	return errors.Join(r.file.Events(r.event), r.file.Timeline(export.Sorted, to))
 }
 
-func (r *recording) call(c *export.Call) error {
-	shape, ok := r.shapes[c.Name]
+func (r *recording) call(w *work) {
+	shape, ok := r.shapes[w.call]
 	if !ok {
-		if shape = profiler.LaunchShapeOf(r.names[c.Name]); r.names[c.Name] == "" {
+		if shape = profiler.LaunchShapeOf(r.names[w.call]); r.names[w.call] == "" {
 			shape = profiler.LaunchesOne
 		}
-		r.shapes[c.Name] = shape
+		r.shapes[w.call] = shape
 	}
-	if shape == profiler.LaunchesNothing || c.Correlation <= 0 {
-		return nil
+	if shape == profiler.LaunchesNothing || w.correlation <= 0 {
+		return
 	}
-	if at, _, ok := r.times(c.Start, c.Start); ok {
-		r.process(c.Thread.Process()).b.Launch(c.Correlation, at, shape)
+	if at, _, ok := r.times(w.start, w.start); ok {
+		r.process(w.thread.process()).b.Launch(w.correlation, at, shape)
 	}
-	return nil
 }
 
-func (r *recording) activity(a *export.Activity) error {
-	start, end, ok := r.times(a.Start, a.End)
+func (r *recording) activity(table string, w *work) {
+	start, end, ok := r.times(w.start, w.end)
 	if !ok {
-		return nil
+		return
 	}
-	p := r.process(a.Process)
-	p.devices[a.Device]++
+	p := r.process(w.process)
+	p.devices[w.device]++
 	p.work++
-	w := profiler.Work{Queue: a.Device<<32 | a.Stream&(1<<32-1), Start: start, End: end, Correlation: a.Correlation, Kind: profiler.Memory}
-	switch a.Kind {
-	case export.Kernel:
-		w.Name = p.kernel(r, a.Name)
-		w.Kind = p.b.KindOf(w.Name)
-	case export.Copy:
-		w.Name = p.b.Name([]byte("memcpy"))
-	case export.Fill:
-		w.Name = p.b.Name([]byte("memset"))
-	case export.Graph:
-		w.Name, w.Kind = p.b.Name([]byte("CUDA graph")), profiler.Compute
+	out := profiler.Work{Queue: w.device<<32 | w.stream&(1<<32-1), Start: start, End: end, Correlation: w.correlation, Kind: profiler.Memory}
+	switch table {
+	case kernelTable:
+		out.Name = p.kernel(r, w.name)
+		out.Kind = p.b.KindOf(out.Name)
+	case memcpyTable:
+		out.Name = p.b.Name([]byte("memcpy"))
+	case memsetTable:
+		out.Name = p.b.Name([]byte("memset"))
+	case graphTable:
+		out.Name, out.Kind = p.b.Name([]byte("CUDA graph")), profiler.Compute
 		p.graphs++
 	}
-	p.b.Work(w)
-	return nil
+	p.b.Work(out)
 }
 
 // kernel is the name of a kernel, by its string id.

@@ -2,6 +2,7 @@ package nsight
 
 import (
 	"errors"
+	"strings"
 
 	"github.com/sfstat/sfstat/ingest/nsight/internal/export"
 )
@@ -25,12 +26,13 @@ func HasCalls(path string) (has bool, err error) {
 		return nil
 	}
 	size := func(field string) error { return found(field == sizeField || field == "Bytes") }
-	err = f.PayloadFields(func(field export.PayloadField) error { return size(field.Name) })
+	var name string
+	err = f.Scan(fieldTable, export.Row{"name": &name}, func() error { return size(name) })
 	if err == nil {
 		err = (&commReader{recording: recording{file: f, path: path}}).decodedFields(size)
 	}
 	if err == nil {
-		err = f.PayloadTexts(func(text string) error { return found(jsonPayload(text).bytes != unknown) })
+		err = payloadTexts(f, func(text string) error { return found(jsonPayload(text).bytes != unknown) })
 	}
 	if errors.Is(err, errFound) {
 		return true, nil
@@ -41,12 +43,32 @@ func HasCalls(path string) (has bool, err error) {
 // decodedFields calls each with the fields that tables of decoded payloads have, "" for one that is not known.
 func (r *commReader) decodedFields(each func(name string) error) error {
 	names, err := r.fieldNames()
-	for _, t := range r.file.DecodedTables(func(export.ProcessID, int64) bool { return true }) {
-		for _, column := range t.Fields {
+	for _, t := range decodedTables(r.file, func(processID, int64) bool { return true }) {
+		for _, column := range t.fields {
 			if err == nil {
 				err = each(names[fold(column)])
 			}
 		}
+	}
+	return err
+}
+
+// payloadTexts calls each with the payloads that the file has as JSON, and, where events refer to registered strings for them, with all
+// of those that begin as JSON does.
+func payloadTexts(f *export.File, each func(text string) error) error {
+	var text string
+	take := func() error {
+		if !strings.HasPrefix(text, "{") {
+			return nil
+		}
+		return each(text)
+	}
+	var err error
+	if f.Has(nvtxTable, "jsonText") {
+		err = f.Scan(nvtxTable, export.Row{"jsonText": &text}, take)
+	}
+	if err == nil && f.Has(nvtxTable, "jsonTextId") {
+		err = f.Scan(stringTable, export.Row{"value": &text}, take)
 	}
 	return err
 }

@@ -42,7 +42,10 @@ func write(t testing.TB, e nsighttest.Export) string {
 	return path
 }
 
-// read is everything that a file yields, in words.
+// tables are those of a timeline.
+var tables = []string{"CUPTI_ACTIVITY_KIND_RUNTIME", "CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY"}
+
+// read is everything that a file yields: the rows of each table.
 func read(path string) (seen map[string]int, err error) {
 	f, err := export.Open(path)
 	if err != nil {
@@ -50,88 +53,76 @@ func read(path string) (seen map[string]int, err error) {
 	}
 	defer f.Close()
 	seen = make(map[string]int)
-	count := func(what string) { seen[what]++ }
-	s, err := f.Session()
-	if s.Host != "" {
-		count("host " + s.Host)
+	for _, table := range f.Tables() {
+		row := export.Row{}
+		for _, column := range f.Columns(table) {
+			row[column] = new(export.Value)
+		}
+		if err := f.Scan(table, row, func() error { seen[table]++; return nil }); err != nil {
+			return nil, err
+		}
 	}
-	if s.Epoch != export.Absent {
-		count("epoch")
-	}
-	return seen, errors.Join(err,
-		f.Strings(func(int64, string) error { count("string"); return nil }),
-		f.Devices(func(d export.Device) error { count("device"); return nil }),
-		f.Domains(func(e *export.Event) error { count("domain " + e.Text); return nil }),
-		f.Events(func(e *export.Event) error {
-			if e.Type != export.DomainCreate {
-				count("event")
-			}
-			if e.End == export.Absent {
-				count("without end")
-			}
-			return nil
-		}),
-		f.Timeline(export.Sorted, export.Sink{
-			Call: func(*export.Call) error { count("call"); return nil },
-			Activity: func(a *export.Activity) error {
-				count([]string{"kernel", "copy", "fill", "graph"}[a.Kind])
-				return nil
-			}}))
+	return seen, f.Timeline(tables, export.Row{"start": new(int64)}, func(int) error { return nil })
 }
 
 func TestAges(t *testing.T) {
-	full := map[string]int{"host n0": 1, "epoch": 1, "string": 3, "device": 1, "domain NCCL": 1,
-		"event": 3, "without end": 2, "call": 1, "kernel": 1, "copy": 1}
+	full := map[string]int{"StringIds": 5, "PROCESSES": 1, "TARGET_INFO_SESSION_START_TIME": 1, "TARGET_INFO_SYSTEM_ENV": 1, "TARGET_INFO_CUDA_DEVICE": 1,
+		"META_DATA_EXPORT": 1, "DIAGNOSTIC_EVENT": 1, "NVTX_EVENTS": 4,
+		"CUPTI_ACTIVITY_KIND_RUNTIME": 1, "CUPTI_ACTIVITY_KIND_KERNEL": 1, "CUPTI_ACTIVITY_KIND_MEMCPY": 1}
 	for age, want := range map[nsighttest.Age]map[string]int{
 		nsighttest.Of2024: full,
 		nsighttest.Of2026: full,
-		nsighttest.Of2021: {"string": 2, "domain NCCL": 1, "event": 3, "without end": 2, "kernel": 1},
+		nsighttest.Of2021: {"StringIds": 5, "NVTX_EVENTS": 4, "CUPTI_ACTIVITY_KIND_KERNEL": 1},
 	} {
-		e := small(age)
-		got, err := read(write(t, e))
-		if age == nsighttest.Of2021 {
-			delete(got, "string") // the writer registers names of rows that it then leaves out
-			delete(want, "string")
-		} else {
-			want["string"] = got["string"]
-		}
+		got, err := read(write(t, small(age)))
+		delete(got, "NVTX_PAYLOAD_SCHEMAS")
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
 			t.Errorf("age %d: %v\n%s", age, err, diff)
 		}
 	}
 }
 
-func TestRows(t *testing.T) {
-	f, err := export.Open(write(t, small(nsighttest.Of2024)))
+// open opens an export until the test ends.
+func open(t *testing.T, path string) *export.File {
+	t.Helper()
+	f, err := export.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
+// TestRows: what a table lacks is absent, and what is there is not.
+func TestRows(t *testing.T) {
+	f := open(t, write(t, small(nsighttest.Of2024)))
 	var order []string
-	err = f.Timeline(export.Sorted, export.Sink{
-		Call: func(c *export.Call) error {
-			order = append(order, "call")
-			if c.Thread.Process().PID() != 4711 || c.Correlation != 7 || c.Start != 120 {
-				t.Errorf("call %+v", *c)
+	var start, end, process, correlation, thread, node, none int64
+	row := export.Row{"start": &start, "end": &end, "globalPid": &process, "globalTid": &thread, "correlationId": &correlation, "graphNodeId": &node, "no such": &none}
+	err := f.Timeline(tables, row, func(table int) error {
+		order = append(order, tables[table])
+		if none != export.Absent || node != export.Absent {
+			t.Errorf("%d and %d, expected none", none, node)
+		}
+		switch table {
+		case 0:
+			if thread != 0x0105<<48|4711<<24|4711 || correlation != 7 || start != 120 || process != export.Absent {
+				t.Errorf("call at %d of %x, %d", start, thread, correlation)
 			}
-			return nil
-		},
-		Activity: func(a *export.Activity) error {
-			order = append(order, []string{"kernel", "copy"}[a.Kind])
-			if a.Kind == export.Kernel && (a.Start != 200 || a.End != 300 || a.Stream != 7 || a.Correlation != 7 || a.Process.PID() != 4711 ||
-				a.GraphNode != export.Absent || a.Name == export.Absent) {
-				t.Errorf("kernel %+v", *a)
+		case 1:
+			if start != 200 || end != 300 || correlation != 7 || process != 0x0105<<48|4711<<24 || thread != export.Absent {
+				t.Errorf("kernel at %d to %d of %x, %d", start, end, process, correlation)
 			}
-			return nil
-		},
+		}
+		return nil
 	})
-	if diff := cmp.Diff([]string{"call", "kernel", "copy"}, order); diff != "" || err != nil {
+	if diff := cmp.Diff(tables, order); diff != "" || err != nil {
 		t.Errorf("%v\n%s", err, diff)
 	}
 }
 
 // TestTimeline: tables that are in no order come in order, calls before what
-// they launch.
+// they launch, also at the same time.
 func TestTimeline(t *testing.T) {
 	e := small(nsighttest.Of2024)
 	p := &e.Processes[0]
@@ -139,37 +130,24 @@ func TestTimeline(t *testing.T) {
 	for i := range int64(500) {
 		at := i * 7919 % 500 * 1000
 		p.Calls = append(p.Calls, nsighttest.Call{Start: at, End: at + 10, Correlation: at/1000 + 1, Name: "cudaLaunchKernel"})
-		p.Work = append(p.Work, nsighttest.Work{Start: at + 500, End: at + 600, Correlation: at/1000 + 1, Name: "k"})
+		p.Work = append(p.Work, nsighttest.Work{Start: at, End: at + 600, Correlation: at/1000 + 1, Name: "k"})
 	}
-	f, err := export.Open(write(t, e))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	if err := f.Timeline(export.AsStored, export.Sink{Call: noCall, Activity: func(*export.Activity) error { return nil }}); !errors.Is(err, export.ErrUnordered) {
-		t.Errorf("as stored: %v", err)
-	}
-	calls, work := int64(0), int64(0)
-	err = f.Timeline(export.Sorted, export.Sink{
-		Call: func(c *export.Call) error {
-			if calls++; c.Correlation != calls || work != calls-1 {
-				t.Fatalf("call %d comes as number %d after %d kernels", c.Correlation, calls, work)
+	var start, correlation, calls, work int64
+	err := open(t, write(t, e)).Timeline(tables, export.Row{"start": &start, "correlationId": &correlation}, func(table int) error {
+		switch table {
+		case 0:
+			if calls++; correlation != calls || work != calls-1 {
+				t.Fatalf("call %d comes as number %d after %d kernels", correlation, calls, work)
 			}
-			return nil
-		},
-		Activity: func(a *export.Activity) error {
-			if a.Kind == export.Kernel {
-				work++
-			}
-			return nil
-		},
+		case 1:
+			work++
+		}
+		return nil
 	})
 	if calls != 500 || work != 500 || err != nil {
 		t.Errorf("%d calls, %d kernels, %v", calls, work, err)
 	}
 }
-
-func noCall(*export.Call) error { return nil }
 
 // TestWithout leaves out one table at a time.
 func TestWithout(t *testing.T) {
@@ -204,8 +182,8 @@ func TestDamage(t *testing.T) {
 		{"header cut", good[:60], input.ErrTruncated, "60 bytes of an SQLite database"},
 		{"half", good[:len(good)/2], input.ErrTruncated, "cut short"},
 		{"last byte missing", good[:len(good)-1], input.ErrTruncated, "cut short"},
-		{"page size 0", patch(16, 0, 0), input.ErrFormat, "pages of 0 bytes"},
-		{"page size 3", patch(16, 0, 3), input.ErrFormat, "pages of 3 bytes"},
+		{"page size 0", patch(16, 0, 0), input.ErrFormat, "damaged"},
+		{"page size 3", patch(16, 0, 3), input.ErrFormat, "damaged"},
 		{"more pages than there are", patch(28, 0x7f, 0xff, 0xff, 0xff), input.ErrTruncated, "cut short"},
 		{"format of the future", patch(18, 9, 9), input.ErrFormat, "SQLite"},
 		{"schema page gone", patch(100, 0xee, 0xee), input.ErrFormat, "damaged"},
@@ -252,7 +230,7 @@ func TestLeavesNoTrace(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer os.Chmod(dir, 0o755)
-	if seen, err := read(path); err != nil || seen["kernel"] != 1 {
+	if seen, err := read(path); err != nil || seen["CUPTI_ACTIVITY_KIND_KERNEL"] != 1 {
 		t.Errorf("%v, %v", seen, err)
 	}
 	after, err := os.ReadFile(path)
@@ -293,24 +271,23 @@ func database(t *testing.T, statements ...string) string {
 func TestOddValues(t *testing.T) {
 	path := database(t,
 		"CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, end, globalPid, demangledName, streamId AS (zeroblob(1000000000)))",
-		"INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES ('12', 13.7, NULL, x'00'), ('twelve', 1e300, 5, 6)",
+		"INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (NULL, 13.7, NULL, x'00'), (12, '13', 5, 6)",
 		"CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value)",
 		"INSERT INTO StringIds VALUES (1, CAST(x'61ff62' AS TEXT)), (2, x'c328'), (3, 17), (4, NULL)")
-	f, err := export.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
+	f := open(t, path)
+	var start, end, process, name, stream, id int64
+	var text string
 	var got [][]int64
 	var texts []string
-	err = errors.Join(
-		f.Timeline(export.Sorted, export.Sink{Call: noCall, Activity: func(a *export.Activity) error {
-			got = append(got, []int64{a.Start, a.End, int64(a.Process), a.Name, a.Stream})
+	row := export.Row{"start": &start, "end": &end, "globalPid": &process, "demangledName": &name, "streamId": &stream}
+	err := errors.Join(
+		f.Timeline(tables, row, func(int) error {
+			got = append(got, []int64{start, end, process, name, stream})
 			return nil
-		}}),
-		f.Strings(func(_ int64, s string) error { texts = append(texts, s); return nil }))
+		}),
+		f.Scan("StringIds", export.Row{"id": &id, "value": &text}, func() error { texts = append(texts, text); return nil }))
 	const none = export.Absent
-	want := [][]int64{{none, none, 5, 6, none}, {12, 13, none, none, none}} // without a start, first
+	want := [][]int64{{none, 13, none, none, none}, {12, none, 5, 6, none}}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v\n%s", err, diff)
 	}
@@ -322,41 +299,53 @@ func TestOddValues(t *testing.T) {
 func TestTextTooLong(t *testing.T) {
 	path := database(t, "CREATE TABLE NVTX_EVENTS (start INTEGER)", "CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value)",
 		"INSERT INTO StringIds VALUES (1, 'fine'), (2, hex(zeroblob(1000000)))")
-	if _, err := read(path); !errors.Is(err, input.ErrTooLarge) || strings.Count(err.Error(), "[StringIds#1]") != 1 {
+	if _, err := read(path); !errors.Is(err, input.ErrTooLarge) || strings.Count(err.Error(), "[StringIds]") != 1 {
 		t.Error(err)
 	}
 }
 
-// TestSharedPages makes the interior page of a table name one leaf again and
-// again: without a check every level multiplies the rows.
-func TestSharedPages(t *testing.T) {
-	path := database(t, "PRAGMA page_size = 512", "CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value)", "CREATE TABLE NVTX_EVENTS (start INTEGER)",
-		"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000) INSERT INTO StringIds SELECT i, 'string ' || i FROM n")
+// TestEndlessTree makes the interior pages of a table a chain, in which each
+// names the next as all of its children: every level multiplies the rows.
+func TestEndlessTree(t *testing.T) {
+	path := database(t, "PRAGMA page_size = 512", "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, name TEXT)",
+		"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000) INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT i, 'name ' || i FROM n")
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := 0
+	var interior []int
+	leaf := 0
 	for at := 512; at < len(data); at += 512 {
-		if data[at] != 5 { // no interior page of a table
-			continue
-		}
-		cells := int(binary.BigEndian.Uint16(data[at+3:]))
-		first := at + int(binary.BigEndian.Uint16(data[at+12:]))
-		for c := range cells {
-			cell := at + int(binary.BigEndian.Uint16(data[at+12+2*c:]))
-			copy(data[cell:cell+4], data[first:first+4])
-			n++
+		switch data[at] {
+		case 5:
+			interior = append(interior, at)
+		case 13:
+			leaf = at
 		}
 	}
-	if n == 0 {
-		t.Fatal("no interior page to damage")
+	interior = interior[:12] // SQLite refuses 20 levels
+	for i, at := range interior {
+		next := leaf
+		if i+1 < len(interior) {
+			next = interior[i+1]
+		}
+		binary.BigEndian.PutUint32(data[at+8:], uint32(next/512+1))
+		for c := range int(binary.BigEndian.Uint16(data[at+3:])) {
+			cell := at + int(binary.BigEndian.Uint16(data[at+12+2*c:]))
+			binary.BigEndian.PutUint32(data[cell:], uint32(next/512+1))
+		}
 	}
 	if err := os.WriteFile(path, data, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := read(path); !errors.Is(err, input.ErrFormat) || !strings.Contains(err.Error(), "damaged") {
-		t.Error(err)
+	f, row, none := open(t, path), export.Row{"start": new(int64)}, func() error { return nil }
+	for name, err := range map[string]error{
+		"in the order of the file": f.Scan("CUPTI_ACTIVITY_KIND_KERNEL", row, none),
+		"sorted":                   f.Timeline(tables, row, func(int) error { return nil }),
+	} {
+		if !errors.Is(err, input.ErrFormat) || !strings.Contains(err.Error(), "more rows than it has room for") {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

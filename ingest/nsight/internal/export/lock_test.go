@@ -73,13 +73,13 @@ func TestLocked(t *testing.T) {
 			end := startWriter(t, c.statements, path)
 			seen, err := read(path)
 			switch {
-			case c.says == "" && (err != nil || seen["kernel"] != 1):
+			case c.says == "" && (err != nil || seen["CUPTI_ACTIVITY_KIND_KERNEL"] != 1):
 				t.Errorf("%v, %v", seen, err)
 			case c.says != "" && (!errors.Is(err, input.ErrTruncated) || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "\n")):
 				t.Errorf("error %v, want one line that says %q", err, c.says)
 			}
 			end()
-			if seen, err := read(path); err != nil || seen["kernel"] != 1 {
+			if seen, err := read(path); err != nil || seen["CUPTI_ACTIVITY_KIND_KERNEL"] != 1 {
 				t.Errorf("afterwards: %v, %v", seen, err)
 			}
 		})

@@ -2,63 +2,142 @@ package export
 
 import (
 	"bytes"
+	"context"
+	"database/sql"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
+	"maps"
+	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/sfstat/sfstat/ingest"
-	"github.com/sfstat/sfstat/ingest/nsight/internal/sqlite"
 	"github.com/sfstat/sfstat/trace/input"
 )
 
 // Magic begins every SQLite file.
-const Magic = sqlite.Magic
+const Magic = "SQLite format 3\x00"
+
+// MaxText is the longest text that is read, in bytes: demangled kernel names
+// of templates reach some ten thousand.
+const MaxText = 1 << 20
+
+// cacheKiB is what SQLite may keep of a file in memory. Tables are read once,
+// from beginning to end, so that more would not help.
+const cacheKiB = 2048
+
+// leastRow is the fewest bytes that a row takes in a file.
+const leastRow = 4
 
 // File is an open export. It is not safe for use by several goroutines.
 type File struct {
-	path string
-	file *os.File
-	db   *sqlite.DB
+	path   string
+	db     *sql.DB
+	conn   *sql.Conn
+	tables map[string][]string // columns, by the name of the table
+	most   int64               // rows that a file of this size may have
 }
 
 // Open opens the export at path. An error of kind input.ErrFormat says that
 // the file is none.
-func Open(path string) (*File, error) {
-	f, err := openFile(path)
-	if err != nil {
-		return nil, input.At(input.Pos{File: path}, err)
+func Open(path string) (f *File, err error) {
+	f = &File{path: path, tables: make(map[string][]string)}
+	if err = f.open(); err != nil {
+		return nil, input.At(input.Pos{File: path}, errors.Join(explain(err), f.Close()))
 	}
 	return f, nil
 }
 
-func openFile(path string) (*File, error) {
-	file, err := os.Open(path)
+func (f *File) open() error {
+	size, err := atRest(f.path)
 	if err != nil {
-		return nil, ingest.Unreadable(path, err)
+		return err
 	}
-	f := &File{path: path, file: file}
-	size, err := atRest(file, path)
-	if err == nil {
-		f.db, err = sqlite.Open(file, size)
+	f.most = size / leastRow
+	if f.db, err = sql.Open("sqlite", address(f.path)); err != nil {
+		return err
 	}
-	if err == nil && !f.Has(kernelTable) && !f.Has(nvtxTable) && !f.Has(runtimeTable) && !f.Has(metaTable) {
-		err = input.Bad(input.ErrFormat, "an SQLite database, but no export of Nsight Systems: none of the tables %s, %s, %s is in it",
-			kernelTable, runtimeTable, nvtxTable)
+	if f.conn, err = f.db.Conn(context.Background()); err != nil {
+		return err
 	}
-	if err != nil {
-		return nil, errors.Join(explain(err), file.Close())
+	if _, err := sqlite.Limit(f.conn, sqlite3.SQLITE_LIMIT_LENGTH, MaxText); err != nil {
+		return err
 	}
-	return f, nil
+	if err := f.learn(); err != nil {
+		return err
+	}
+	for _, table := range known {
+		if f.Has(table) {
+			return nil
+		}
+	}
+	return input.Bad(input.ErrFormat, "an SQLite database, but no export of Nsight Systems: none of the tables %s is in it", strings.Join(known[:3], ", "))
 }
+
+// known are tables by one of which an export is told from other databases.
+var known = []string{"CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_RUNTIME", "NVTX_EVENTS", "META_DATA_EXPORT"}
+
+// address is the name under which SQLite opens path read-only, without locks.
+func address(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		path = abs
+	}
+	u := url.URL{Path: filepath.ToSlash(path)}
+	return "file://" + u.EscapedPath() + "?mode=ro&immutable=1" +
+		"&_pragma=trusted_schema(0)&_pragma=query_only(1)&_pragma=cell_size_check(1)&_pragma=mmap_size(0)" +
+		fmt.Sprintf("&_pragma=cache_size(-%d)", cacheKiB)
+}
+
+// learn finds the tables and their columns. Views and virtual tables have no
+// root page, generated columns are not in table_info.
+func (f *File) learn() error {
+	rows, err := f.conn.QueryContext(context.Background(),
+		"SELECT t.name, c.name FROM sqlite_master t, pragma_table_info(t.name) c WHERE t.type = 'table' AND t.rootpage > 1")
+	if err != nil {
+		return err
+	}
+	for rows.Next() {
+		var table, column string
+		if err := rows.Scan(&table, &column); err != nil {
+			return errors.Join(err, rows.Close())
+		}
+		f.tables[table] = append(f.tables[table], column)
+	}
+	return errors.Join(rows.Err(), rows.Close())
+}
+
+// Tables are the names of all tables.
+func (f *File) Tables() []string { return slices.Sorted(maps.Keys(f.tables)) }
+
+// Columns are the names of a table's columns.
+func (f *File) Columns(table string) []string { return f.tables[table] }
 
 // Close closes the file.
-func (f *File) Close() error { return f.file.Close() }
+func (f *File) Close() (err error) {
+	if f.conn != nil {
+		err = f.conn.Close()
+	}
+	if f.db != nil {
+		err = errors.Join(err, f.db.Close())
+	}
+	return err
+}
 
 // atRest refuses a file that is no SQLite database, is cut short, or that
 // another program is in the middle of writing. It returns the size of one that is good.
-func atRest(file *os.File, path string) (size int64, err error) {
+func atRest(path string) (size int64, err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return 0, ingest.Unreadable(path, err)
+	}
+	defer file.Close()
 	info, err := file.Stat()
 	if err != nil {
 		return 0, ingest.Unreadable(path, err)
@@ -105,14 +184,24 @@ func checkHeader(head []byte, size int64) error {
 	return nil
 }
 
-// explain says what was found, and what to do.
+// explain says in plain words what SQLite found.
 func explain(err error) error {
-	var damage sqlite.Damage
-	switch {
-	case errors.As(err, &damage):
-		return input.Bad(input.ErrFormat, "a damaged SQLite database (%v): export it again from the .nsys-rep", damage)
-	case errors.Is(err, sqlite.ErrTooLarge):
-		return input.Bad(input.ErrTooLarge, "%v", err)
+	var found *sqlite.Error
+	if !errors.As(err, &found) {
+		return err
 	}
-	return err
+	switch found.Code() & 0xff {
+	case sqlite3.SQLITE_TOOBIG:
+		return input.Bad(input.ErrTooLarge, "a text or row of more than %d bytes, the most that is read", MaxText)
+	case sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH, sqlite3.SQLITE_FULL, sqlite3.SQLITE_NOMEM:
+		return fmt.Errorf("cannot be read: %s", plain(found))
+	}
+	return input.Bad(input.ErrFormat, "a damaged SQLite database (%s): export it again from the .nsys-rep", plain(found))
+}
+
+// plain is the message of an SQLite error on one line, at most 200 bytes of it:
+// it may quote the file.
+func plain(err *sqlite.Error) string {
+	text := strings.Join(strings.Fields(strings.ToValidUTF8(err.Error(), "?")), " ")
+	return text[:min(len(text), 200)]
 }

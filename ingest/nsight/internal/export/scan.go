@@ -1,13 +1,15 @@
 package export
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/sfstat/sfstat/ingest/nsight/internal/sqlite"
 	"github.com/sfstat/sfstat/trace/input"
 )
 
@@ -15,162 +17,135 @@ import (
 // by row.
 const Absent = math.MinInt64
 
-// column is a column that is wanted, and where its value goes: to an integer,
-// a text or bytes; with both of the former to the integer, and to the text
-// what is none.
-type column struct {
-	name string
-	num  *int64
-	text *string
-	blob *[]byte
+// Row says where the columns of a row go that are wanted, by their names: to a
+// *int64, *string, *[]byte, which is valid until the next row, or *Value.
+type Row map[string]any
+
+// Value is a column that may hold numbers or text. SQLite has no unsigned
+// integers, so those of 64 bits are the signed ones of the same bits.
+type Value struct {
+	Number int64  // or Absent:
+	Text   string // where the file has one
 }
 
-// rowNumber is the column that every table has.
-const rowNumber = "rowid"
+// place is one target of a Row.
+type place struct{ to any }
 
-// find is a table of the file; of a File that was not opened there is none.
-func (f *File) find(table string) (*sqlite.Table, bool) {
-	if f.db == nil {
-		return nil, false
+// Scan takes a value as SQLite stored it, which need not be of the type that
+// the table declares.
+func (p place) Scan(stored any) error {
+	number, text, blob := int64(Absent), "", []byte(nil)
+	switch v := stored.(type) {
+	case int64:
+		number = v
+	case float64:
+		if v > -1<<62 && v < 1<<62 {
+			number = int64(v)
+		}
+	case string:
+		text = v
+	case []byte:
+		blob = v
 	}
-	return f.db.Table(table)
+	switch to := p.to.(type) {
+	case *int64:
+		*to = number
+	case *[]byte: // the column of payloads is declared as text and holds blobs
+		*to = append((*to)[:0], blob...)
+	case *string:
+		if *to = strings.ToValidUTF8(text+string(blob), "\uFFFD"); number != Absent {
+			*to = strconv.FormatInt(number, 10)
+		}
+	case *Value:
+		*to = Value{Number: number, Text: strings.ToValidUTF8(text, "\uFFFD")}
+	default:
+		return fmt.Errorf("no place for a value: %T", p.to)
+	}
+	return nil
 }
 
 // Has reports whether the file has the table with these columns.
 func (f *File) Has(table string, columns ...string) bool {
-	t, ok := f.find(table)
+	have, ok := f.tables[table]
 	for _, c := range columns {
-		ok = ok && slices.Contains(t.Columns, c)
+		ok = ok && slices.Contains(have, c)
 	}
 	return ok
 }
 
-// cursor goes through the rows of a table and fills its columns from each.
-type cursor struct {
-	file    *File
-	table   string
-	columns []column
-	at      []int        // of each in the table; −1: the number of the row
-	rows    *sqlite.Rows // nil: the table is absent
-	row     int64        // number of the row at hand, Absent before the first
+// Scan calls each with every row of a table, in the order of the file. Where
+// the table is absent there are none.
+func (f *File) Scan(table string, row Row, each func() error) error {
+	return f.query([]string{table}, "", row, func(int) error { return each() })
 }
 
-// open starts going through a table, in the order of the file or of a column that the caller knows
-// to be there.
-func (f *File) open(table, by string, columns ...column) (*cursor, error) {
-	c := &cursor{file: f, table: table, row: Absent}
-	t, ok := f.find(table)
-	for _, column := range columns {
-		column.clear()
-		switch {
-		case !ok:
-		case column.name == rowNumber:
-			c.columns, c.at = append(c.columns, column), append(c.at, -1)
-		case slices.Contains(t.Columns, column.name):
-			c.columns, c.at = append(c.columns, column), append(c.at, slices.Index(t.Columns, column.name))
+// Timeline calls each with the rows of several tables and the table's number, by
+// their start. Where that is the same they come in the order of the tables, and
+// of the file in each; those without a start come first. SQLite sorts them, in
+// temporary files where there are many.
+func (f *File) Timeline(tables []string, row Row, each func(table int) error) error {
+	return f.query(tables, ` ORDER BY "start", "table", "number"`, row, each)
+}
+
+// query goes through tables, one after another unless the order says otherwise.
+func (f *File) query(tables []string, order string, row Row, each func(table int) error) (err error) {
+	names := slices.Sorted(maps.Keys(row))
+	var table int
+	to := []any{&table, new(any)}
+	for _, name := range names {
+		to = append(to, place{row[name]})
+	}
+	var selected []string
+	for i, name := range tables {
+		if f.Has(name) {
+			selected = append(selected, f.selection(i, name, names))
 		}
 	}
-	if !ok {
-		return c, nil
-	}
-	if by == "" {
-		c.rows = f.db.Rows(t)
-		return c, nil
-	}
-	var err error
-	c.rows, err = f.db.Sorted(t, slices.Index(t.Columns, by), integer)
-	return c, c.place(err)
-}
-
-// next goes to the next row; more is false after the last.
-func (c *cursor) next() (more bool, err error) {
-	if c.rows == nil {
-		return false, nil
-	}
-	if !c.rows.Next() {
-		return false, c.place(c.rows.Err())
-	}
-	c.row = c.rows.ID
-	for i, column := range c.columns {
-		if c.at[i] < 0 {
-			*column.num = c.row
-			continue
-		}
-		column.fill(c.rows.Value(c.at[i]))
-	}
-	return true, nil
-}
-
-// place says in which row an error was met; nil is none.
-func (c *cursor) place(err error) error {
-	if err == nil { // as for nearly every row: saying where it is costs more than reading it
+	if len(selected) == 0 {
 		return nil
 	}
-	inside := c.table
-	if c.row != Absent {
-		inside = fmt.Sprintf("%s#%d", c.table, c.row)
+	rows, err := f.conn.QueryContext(context.Background(), strings.Join(selected, " UNION ALL ")+order)
+	if err != nil {
+		return f.at(tables[0], err)
 	}
-	return input.At(input.Pos{File: c.file.path, Inside: inside}, explain(err))
-}
-
-// scan calls each with every row of a table, in the order of the file. Where
-// the table is absent there are none.
-func (f *File) scan(table string, columns []column, each func() error) error {
-	c, err := f.open(table, "", columns...)
-	for err == nil {
-		var more bool
-		if more, err = c.next(); err != nil || !more {
-			break
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for n := int64(1); rows.Next(); n++ {
+		err := rows.Scan(to...)
+		if err == nil && n > f.most {
+			err = input.Bad(input.ErrFormat, "a damaged SQLite database: more rows than it has room for; export it again from the .nsys-rep")
 		}
-		err = c.place(each())
-	}
-	return err
-}
-
-func (c column) clear() {
-	if c.num != nil {
-		*c.num = Absent
-	}
-	if c.blob != nil {
-		*c.blob = nil
-	}
-	if c.text != nil {
-		*c.text = ""
-	}
-}
-
-// fill takes a value as SQLite stored it, which need not be of the type that
-// the table declares.
-func (c column) fill(v sqlite.Value) {
-	if c.num != nil {
-		if *c.num = integer(v); c.text == nil {
-			return
+		if err == nil {
+			err = each(table)
 		}
-		if *c.num != Absent {
-			*c.text = ""
-			return
+		if err != nil {
+			return f.at(tables[table], err)
 		}
 	}
-	switch {
-	case c.blob != nil: // the column of payloads is declared as text and holds blobs
-		*c.blob = v.Bytes
-	case v.Kind == sqlite.Integer:
-		*c.text = strconv.FormatInt(v.Int, 10)
-	default:
-		*c.text = strings.ToValidUTF8(string(v.Bytes), "\uFFFD")
-	}
+	return f.at(tables[table], rows.Err())
 }
 
-func integer(v sqlite.Value) int64 {
-	switch {
-	case v.Kind == sqlite.Integer:
-		return v.Int
-	case v.Kind == sqlite.Real && v.Real > -1<<62 && v.Real < 1<<62:
-		return int64(v.Real)
-	case v.Kind == sqlite.Text:
-		if n, err := strconv.ParseInt(string(v.Bytes), 10, 64); err == nil {
-			return n
+// selection is the query for the columns of a table, NULL where it lacks one.
+// The limit ends sorting too, where pages lead in a circle; but for the condition SQLite would
+// sort before it counts.
+func (f *File) selection(number int, table string, columns []string) string {
+	list := fmt.Sprintf(`%d AS "table", rowid AS "number"`, number)
+	for _, name := range columns {
+		value := "NULL"
+		if name == "rowid" || f.Has(table, name) {
+			value = quoted(name)
 		}
+		list += ", " + value + " AS " + quoted(name)
 	}
-	return Absent
+	return fmt.Sprintf(`SELECT * FROM (SELECT %s FROM %s LIMIT %d) WHERE "table" >= 0`, list, quoted(table), f.most+1)
+}
+
+// quoted is a name as SQL has it, whatever is in it.
+func quoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+
+// at says in which table an error was met; nil is none.
+func (f *File) at(table string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return input.At(input.Pos{File: f.path, Inside: table}, explain(err))
 }

@@ -1,0 +1,106 @@
+package nsight
+
+import (
+	"github.com/sfstat/sfstat/ingest/nsight/internal/export"
+)
+
+// The large tables that are read.
+const (
+	kernelTable  = "CUPTI_ACTIVITY_KIND_KERNEL"
+	runtimeTable = "CUPTI_ACTIVITY_KIND_RUNTIME"
+	memcpyTable  = "CUPTI_ACTIVITY_KIND_MEMCPY"
+	memsetTable  = "CUPTI_ACTIVITY_KIND_MEMSET"
+	graphTable   = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"
+	nvtxTable    = "NVTX_EVENTS"
+	stringTable  = "StringIds"
+)
+
+// threadID is a global thread id of Nsight Systems: hardware and virtual
+// machine in the upper 16 bits, then 24 bits of process and 24 of thread.
+type threadID int64
+
+const threadBits = 24
+
+// process is the global id of the thread's process: the same with thread 0.
+func (t threadID) process() processID { return processID(t &^ (1<<threadBits - 1)) }
+
+// number is that of the thread in its process.
+func (t threadID) number() int64 { return int64(t) & (1<<threadBits - 1) }
+
+// processID is a global process id of Nsight Systems, a threadID with thread 0.
+type processID int64
+
+// pid is the number of the process in the profiler's PID namespace.
+func (p processID) pid() int64 { return int64(p >> threadBits & (1<<threadBits - 1)) }
+
+// Kinds of NVTX events (ENUM_NSYS_EVENT_TYPE).
+const (
+	mark         = 34
+	pushPop      = 59
+	startEnd     = 60
+	domainCreate = 75
+)
+
+// event is an NVTX event with what the program attached to it, which an export
+// has as JSON, as it lay in memory, or not at all. The end is absent for a mark
+// and for a range that was open when the capture ended.
+type event struct {
+	start, end int64
+	kind       int64
+	thread     threadID
+	domain     int64
+	text       string // "" when the text was registered:
+	textID     int64  // in StringIds, or absent
+	row        int64  // of the table
+	id         int64  // by which other tables call the event: eventId, or else the row
+	json       string // "" when the text was registered:
+	jsonID     int64  // in StringIds, or absent
+	binary     []byte // valid until the next event
+}
+
+// events calls each with every NVTX event; the value is reused.
+func (r *recording) events(each func(*event)) error {
+	var e event
+	return r.file.Scan(nvtxTable, export.Row{"start": &e.start, "end": &e.end, "eventType": &e.kind, "globalTid": (*int64)(&e.thread),
+		"domainId": &e.domain, "text": &e.text, "textId": &e.textID, "rowid": &e.row, "eventId": &e.id,
+		"jsonText": &e.json, "jsonTextId": &e.jsonID, "binaryData": &e.binary}, func() error {
+		if e.id == export.Absent {
+			e.id = e.row
+		}
+		each(&e)
+		return nil
+	})
+}
+
+// work is a call of the CUDA runtime or driver, or something that a GPU did.
+// Times are nanoseconds since the start of the session.
+type work struct {
+	start, end  int64
+	thread      threadID // of a call
+	process     processID
+	device      int64 // CUDA index in its process
+	stream      int64
+	correlation int64 // of the launch, in its process
+	call        int64 // its name in StringIds
+	name        int64 // of a kernel, in StringIds: demangled, or else
+	short       int64
+}
+
+// timeline is the tables with work, in the order in which what happens at once
+// is handed over: a call before what it launched.
+var timeline = []string{runtimeTable, kernelTable, memcpyTable, memsetTable, graphTable}
+
+// timeline calls each with all API calls and everything that GPUs did, by
+// start; the value is reused.
+func (r *recording) timeline(each func(table string, w *work)) error {
+	var w work
+	return r.file.Timeline(timeline, export.Row{"start": &w.start, "end": &w.end, "globalTid": (*int64)(&w.thread), "globalPid": (*int64)(&w.process),
+		"deviceId": &w.device, "streamId": &w.stream, "correlationId": &w.correlation, "nameId": &w.call,
+		"demangledName": &w.name, "shortName": &w.short}, func(table int) error {
+		if w.name == export.Absent {
+			w.name = w.short
+		}
+		each(timeline[table], &w)
+		return nil
+	})
+}

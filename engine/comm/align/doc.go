@@ -6,8 +6,8 @@
 //
 // # Without clocks
 //
-// Where stamps and launches do not tell, many alignments score the same. [Calls] then goes on with a hidden Markov model of how
-// launches leave kernels and when these start, estimated from the pairs so far, and reports the pairs of the largest posterior.
+// Where stamps and launches do not tell, many alignments score the same. [Calls] then aligns again by
+// when kernels start: the pairs so far give the usual gaps between starts, and pairs that are sure the moment from which these count.
 //
 // # What the numbers rest on
 //

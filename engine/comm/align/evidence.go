@@ -70,6 +70,9 @@ type evidence struct {
 	next     []int64   // the stamp of the thread's next call, on this stream; its own where one between is lost
 	first    []int64   // of each kernel: the least launch of it and later ones
 	last     []int64   // … the greatest of it and earlier ones
+
+	starts   []float64     // of each kernel, nanoseconds from the first, where they count
+	expected []expectation // of each launch; nil: starts do not count
 }
 
 // shape is all by which kernels of one stream differ.
@@ -197,6 +200,9 @@ func (e *evidence) bounds() {
 		if e.clock.use && !e.clock.queued {
 			e.best[c] += onTime
 		}
+		if e.expected != nil {
+			e.best[c] += punctual
+		}
 	}
 }
 
@@ -301,7 +307,9 @@ func (e *evidence) Row(dst []int32, i, from int) {
 	table := e.table[e.rowKinds[i]]
 	kinds := e.kinds[from : from+len(dst)]
 	for k, kind := range kinds {
-		dst[k] = table[kind]
+		if dst[k] = table[kind]; e.expected != nil && dst[k] > needleman.Never {
+			dst[k] += e.punctuality(i, from+k)
+		}
 	}
 	if !e.clock.use || e.stamps[i] == math.MinInt64 {
 		return

@@ -81,7 +81,10 @@ func calls(p Process, o Options, clock clocks) (*Matching, error) {
 		if round == rounds-1 {
 			if !m.Timed {
 				for i := range parts {
-					parts[i].decode(results[i])
+					var err error
+					if results[i], err = parts[i].byStarts(results[i]); err != nil {
+						return nil, err
+					}
 				}
 			}
 			m.collect(parts, results)

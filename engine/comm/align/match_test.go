@@ -127,6 +127,34 @@ func TestWithoutClocks(t *testing.T) {
 	}
 }
 
+// Names do not show which of six equal calls in a row lost its kernel; when the others start does.
+func TestByStarts(t *testing.T) {
+	step := []nccl.Op{nccl.AllGather, nccl.AllGather, nccl.AllGather, nccl.AllGather, nccl.AllGather, nccl.AllGather, nccl.AllReduce, nccl.Broadcast}
+	p := Process{Groups: groups}
+	lost := map[int]bool{17: true, 34: true, 57: true}
+	want := map[int]int{} // call of each kernel
+	at := int64(0)
+	for i := range 10 * len(step) {
+		op := step[i%len(step)]
+		p.Calls = append(p.Calls, &comms.Call{Op: op, Datatype: nccl.Float32, Count: 8, Launch: int64(i), Send: uint64(i + 1)})
+		if at += int64(i%len(step)+1) * 100_000; !lost[i] {
+			want[len(p.Kernels)] = i
+			p.Kernels = append(p.Kernels, comms.Kernel{KernelName: nccl.KernelName{Op: op, Datatype: nccl.UnknownType}, Start: at, End: at + 50_000})
+		}
+	}
+	m, err := Calls(p, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[int]int{}
+	for _, x := range m.Matches {
+		got[x.Kernel] = m.Launches[x.Launch].Calls[0]
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("call of each kernel, want −, got +:\n%s", diff)
+	}
+}
+
 // A log in another time zone, and a trace that does not know when it began.
 func TestFarClocks(t *testing.T) {
 	for _, off := range []int64{3600e9, -7200e9, -1_766_084_876_000_000_000} {

@@ -90,12 +90,6 @@ func (e *evidence) queuedWindow(i int) (least, most int64) {
 	return least, most
 }
 
-// mayStart says whether a kernel starts when that of a launch may.
-func (e *evidence) mayStart(i int, k *comms.Kernel) bool {
-	least, most := e.queuedWindow(i)
-	return e.stamps[i] == math.MinInt64 || k.Start >= least && k.Start <= most
-}
-
 // waiting is how much less likely a kernel was queued for as long as it would have been than not at all, as a logarithm.
 func (e *evidence) waiting(i int, k *comms.Kernel) float64 {
 	if !e.clock.queued || e.launches[i].Lead < 0 {

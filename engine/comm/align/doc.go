@@ -6,7 +6,7 @@
 //
 // # Without clocks
 //
-// Where stamps and launches do not tell, many alignments score the same. [Calls] then aligns again by
+// Where neither stamps nor starts tell, many alignments score the same. [Calls] then aligns again by
 // when kernels start: the pairs so far give the usual gaps between starts, and pairs that are sure the moment from which these count.
 //
 // # What the numbers rest on

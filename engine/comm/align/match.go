@@ -79,7 +79,7 @@ func calls(p Process, o Options, clock clocks) (*Matching, error) {
 			m.Offset, m.Timed = clock.offset, true
 		}
 		if round == rounds-1 {
-			if !m.Timed {
+			if !clock.use {
 				for i := range parts {
 					var err error
 					if results[i], err = parts[i].byStarts(results[i]); err != nil {

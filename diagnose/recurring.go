@@ -11,18 +11,19 @@ import (
 // Delayer is the host that delays a run, or the GPU on it.
 type Delayer struct {
 	Host      string
-	LocalRank int     // of the GPU; −1: it is the host
-	Among     int     // hosts, or ranks, of the run, any of which may be the late one
-	Lost      float64 // what it costs the run, ns of all ranks
+	LocalRank int   // of the GPU; −1: it is the host
+	Among     int   // hosts, or ranks, of the run, any of which may be the late one
+	Lost      int64 // what it costs the run, ns of all ranks
 }
 
 // Recurrence is a host, or a GPU, that delays several runs.
 type Recurrence struct {
-	Host      string
-	LocalRank int     // of the GPU, −1: it is the host
-	Runs, Of  int     // runs that it delays, of all that one of several may delay
-	P         float64 // chance that any comes up so often, at most
-	Lost      float64 // ns, of all ranks
+	Host      string  `json:"host" doc:"the host"`
+	LocalRank int     `json:"local_rank" null:"negative" doc:"of the GPU on it; null: it is the host"`
+	Runs      int     `json:"runs" doc:"runs that it delays"`
+	Of        int     `json:"of" doc:"of so many with a finding to act on that names one of several"`
+	P         float64 `json:"p" doc:"chance that any comes up so often, at most; corrected for as many as there are"`
+	Lost      int64   `json:"lost_ns" doc:"time of all ranks"`
 }
 
 // ByChance reports whether it may be chance that they come up so often.

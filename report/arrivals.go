@@ -40,65 +40,24 @@ func jobsDocument(jobs []Arrivals, of func(Arrivals) document) (d document) {
 }
 
 type arrivalJobJSON struct {
-	Run     string           `json:"run" doc:"name of the folder, or of the run whose packets lie in it"`
-	Ranks   []int            `json:"ranks" doc:"ranks that left a dump"`
-	Missing []int            `json:"missing_ranks" doc:"members of groups that left no dump"`
-	Calls   int              `json:"calls" doc:"calls that were read"`
-	Lost    int64            `json:"lost_calls" doc:"calls that had left the rings before the dump"`
-	Begin   int64            `json:"begin_ns" doc:"begin of the steps that repeat, on the first clock, since 1970"`
-	End     int64            `json:"end_ns" doc:"end of the steps that repeat, likewise"`
-	Step    int64            `json:"step_ns" doc:"length of a step; 0: nothing repeats"`
-	ByOrder []string         `json:"matched_by_order" doc:"groups whose sequence numbers differ between ranks"`
-	Silent  []string         `json:"messages_not_recorded" doc:"groups whose sends and receives are counted and not recorded"`
-	Clocks  []arrivals.Clock `json:"clocks" doc:"clocks of the hosts"`
-	Late    []lateRank       `json:"late" doc:"ranks that delay the others, the costliest first"`
-	Set     *arrivals.Set    `json:"late_set" doc:"ranks that are late together, the cause among them not known; null: none"`
-	Places  []arrivals.Place `json:"places" doc:"places of the program from which ranks enter calls"`
+	Run string `json:"run" doc:"name of the folder, or of the run whose packets lie in it"`
+	*arrivals.Result
+	Late []lateRank `json:"late" before:"late_set" doc:"ranks that delay the others, the costliest first"`
 }
 
+// lateRank is a late rank and what is known of the place where it costs most.
 type lateRank struct {
-	Rank      int           `json:"rank" doc:"global rank"`
-	Host      *string       `json:"host" doc:"host of the rank"`
-	Stage     *string       `json:"stage" doc:"stage in which the call is entered, by packets next to the dumps"`
-	LostIn    *string       `json:"lost_in" doc:"stage in which it loses more than half of its delay, by the stage times of packets"`
-	Op        string        `json:"op" doc:"operation as recorded"`
-	Group     string        `json:"group" doc:"process group of the rank"`
-	Line      arrivals.Line `json:"source_line" null:"zero" doc:"line of the program from which the call is entered"`
-	Place     int           `json:"place" doc:"index in places of the one where it costs most"`
-	Delay     int64         `json:"delay_ns" doc:"own delay there, median of the points that it delayed"`
-	Excess    int64         `json:"excess_ns" doc:"own delay over all strikes and places"`
-	PerStep   int64         `json:"per_step_ns" doc:"own delay of a struck step, over all places, median"`
-	Struck    int           `json:"struck_steps" doc:"steps that it delayed, at any place"`
-	Of        int           `json:"steps" doc:"steps of the recording"`
-	Strikes   int           `json:"strikes" doc:"synchronisation points there that it delayed"`
-	Last      int           `json:"last" doc:"synchronisation points there that it entered last"`
-	Points    int           `json:"points" doc:"synchronisation points there that it entered"`
-	P         float64       `json:"p" doc:"chance of so many strikes were all ranks alike; corrected for ranks and places"`
-	Gain      float64       `json:"gain" doc:"part of the struck steps that fixing it saves"`
-	RunGain   float64       `json:"run_gain" doc:"part of all steps that fixing it alone saves"`
-	RunAtMost float64       `json:"run_gain_at_most" doc:"the same where all others are fixed, if that is more"`
-	FirstStep *int64        `json:"first_step" doc:"first struck step, where packets tell"`
-	LastStep  *int64        `json:"last_step" doc:"last struck step, likewise"`
-	Clock     bool          `json:"clock_not_excluded" doc:"the delay is smaller than the uncertainty of the rank's clock"`
+	arrivals.Late
+	At    string        `json:"stage" null:"zero" before:"lost_in" doc:"stage in which the call is entered, by packets next to the dumps"`
+	Op    string        `json:"op" before:"group" doc:"operation as recorded"`
+	Enter arrivals.Line `json:"source_line" null:"zero" before:"place" doc:"line of the program from which the call is entered"`
 }
 
 func (j Arrivals) wire() arrivalJobJSON {
-	out := arrivalJobJSON{Run: j.Run, Ranks: j.Ranks, Missing: j.Missing, Calls: j.Calls, Lost: j.Lost, Begin: j.Begin, End: j.End, Step: j.Step,
-		ByOrder: j.ByOrder, Silent: j.Silent, Clocks: j.Clocks, Set: j.Set, Places: j.Places}
-	for _, l := range j.Late {
+	return arrivalJobJSON{j.Run, j.Result, each(j.Late, func(l arrivals.Late) lateRank {
 		p := &j.Places[l.Place]
-		x := lateRank{Rank: l.Rank, Host: optionalString(l.Host), Stage: optionalString(p.Stage), Op: p.Op, Group: l.Group, Line: p.Line, Place: l.Place,
-			Delay: l.Delay, Excess: l.Excess, PerStep: l.PerStep, Struck: l.Steps.Count, Of: l.Steps.Of, Strikes: l.Strikes, Last: l.Last, Points: l.Points, P: l.P, Gain: l.Gain,
-			RunGain: l.Saves.Alone, RunAtMost: l.Saves.Most(), Clock: l.Clock}
-		if l.Divided {
-			x.LostIn = optionalString(l.Stage)
-		}
-		if l.Recorded[0] >= 0 {
-			x.FirstStep, x.LastStep = &l.Recorded[0], &l.Recorded[1]
-		}
-		out.Late = append(out.Late, x)
-	}
-	return out
+		return lateRank{l, p.Stage, p.Op, p.Line}
+	})}
 }
 
 const (

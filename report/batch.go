@@ -30,10 +30,26 @@ func (o Output) Batch(sum *findings.Summary) error {
 		return err
 	}
 	return o.writeWhole(forms{
-		schema:   "batch",
-		json:     func() any { return batchOf(sum, changes, onsets) },
+		schema: "batch",
+		json: func() any {
+			runs := sum.Runs()
+			return batchJSON{batchHeadline(sum, runs), sum.Windows, runs, sum.Hosts(), sum.GPUs(), sum.Weeks(), changes, onsets,
+				each(sum.Refused, func(r findings.Refused) problemJSON { return problemJSON{r.Path, r.Error} })}
+		},
 		document: func() document { return batchDocument(sum, changes, onsets) },
 	})
+}
+
+type batchJSON struct {
+	Headline string                `json:"headline" doc:"one sentence"`
+	Windows  int                   `json:"windows" doc:"windows that were judged"`
+	Runs     []*findings.Run       `json:"runs" doc:"all runs, the worst first"`
+	Hosts    []diagnose.Recurrence `json:"hosts" doc:"hosts that two runs or more are delayed by, the least likely first"`
+	GPUs     []diagnose.Recurrence `json:"gpus" doc:"GPUs, by host and local rank, likewise"`
+	Weeks    []*findings.Week      `json:"weeks" doc:"weeks, of runs that say when they began"`
+	Changes  []findings.Change     `json:"changes" doc:"days from which on the runs of a family take longer or shorter"`
+	Onsets   []findings.Onset      `json:"onsets" doc:"weeks from which on a host or a GPU delays more or fewer of the runs"`
+	LeftOut  []problemJSON         `json:"left_out" doc:"inputs that are not in it, or not whole"`
 }
 
 func batchDocument(sum *findings.Summary, changes []findings.Change, onsets []findings.Onset) document {
@@ -80,7 +96,7 @@ func batchHeadline(sum *findings.Summary, runs []*findings.Run) string {
 	x := struct {
 		*findings.Summary
 		Runs, Flagged int
-		Lost          float64
+		Lost          int64
 	}{Summary: sum, Runs: len(runs)}
 	for _, r := range runs {
 		if r.Flagged() {
@@ -98,11 +114,7 @@ func worstRuns(runs []*findings.Run) *table.Table {
 	}
 	for _, r := range runs[:min(len(runs), mostRuns)] {
 		f := r.Worst
-		gain := table.Cell{}
-		if f.RunGain != nil {
-			gain = table.RealCell(*f.RunGain)
-		}
-		t.Row(r.Name, whoDelays(f), said(f.Stage), said(f.Host), gain, r.Lost(), said(f.Confidence), r.Folder)
+		t.Row(r.Name, whoDelays(f), said(f.Stage), said(f.Host), f.RunGain, r.Lost(), said(f.Confidence), r.Folder)
 	}
 	return t
 }
@@ -141,7 +153,7 @@ func recurring(what string, list []diagnose.Recurrence) *table.Table {
 		if what == "GPU" {
 			cells = append(cells, table.WholeCell(h.LocalRank))
 		}
-		t.Add(append(cells, table.WholeCell(h.Runs), table.WholeCell(h.Of), table.RealCell(h.Lost), table.TextCell(pValue(h.P)))...)
+		t.Add(append(cells, table.WholeCell(h.Runs), table.WholeCell(h.Of), table.RealCell(float64(h.Lost)), table.TextCell(pValue(h.P)))...)
 	}
 	return t
 }
@@ -163,7 +175,7 @@ func Recurrences(hosts, gpus []diagnose.Recurrence) (out []string) {
 func dayChanges(changes []findings.Change) *table.Table {
 	t := tableOf("day changes")
 	for _, c := range changes {
-		t.Row(c.Family, cmp.Or(c.Stage, "step time"), c.Day.Format(dayFormat), c.Low.Format(dayFormat)+" – "+c.High.Format(dayFormat), c.Before, c.After, c.After/c.Before-1, pValue(c.P))
+		t.Row(c.Family, cmp.Or(c.Stage, "step time"), c.Day, c.Low.String()+" – "+c.High.String(), c.Before, c.After, float64(c.After)/float64(c.Before)-1, pValue(c.P))
 	}
 	return t
 }
@@ -175,7 +187,7 @@ func onsetTable(onsets []findings.Onset) *table.Table {
 		if o.LocalRank >= 0 {
 			gpu = table.WholeCell(o.LocalRank)
 		}
-		t.Row(o.Host, gpu, o.Week.Format(dayFormat), o.Low.Format(dayFormat)+" – "+o.High.Format(dayFormat), o.Before, o.After, pValue(o.P))
+		t.Row(o.Host, gpu, o.Week, o.Low.String()+" – "+o.High.String(), o.Before, o.After, pValue(o.P))
 	}
 	return t
 }
@@ -190,7 +202,7 @@ func countTable(of string, list []findings.Count) *table.Table {
 		}
 		lost := table.Cell{}
 		if c.Lost > 0 {
-			lost = table.RealCell(c.Lost)
+			lost = table.RealCell(float64(c.Lost))
 		}
 		t.Row(name, c.Runs, lost)
 	}
@@ -206,7 +218,7 @@ func weekTable(weeks []*findings.Week) *table.Table {
 				stage, most = name, n
 			}
 		}
-		t.Row(w.Start.Format(dayFormat), w.Runs, w.Flagged, stage)
+		t.Row(w.Start, w.Runs, w.Flagged, stage)
 	}
 	return t
 }

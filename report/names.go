@@ -9,45 +9,6 @@ import (
 	"github.com/sfstat/sfstat/internal/table"
 )
 
-// namesJSON is the comparison of operators by name.
-type namesJSON struct {
-	Alpha       float64          `json:"alpha" doc:"family-wise error"`
-	Tests       int              `json:"tests" doc:"tests that were made"`
-	Differences []differenceJSON `json:"differences" doc:"operators that differ, the largest excess first"`
-}
-
-type differenceJSON struct {
-	Rank         int          `json:"rank" doc:"the rank"`
-	Stage        *string      `json:"stage" doc:"stage in which it was launched; null: any"`
-	Op           string       `json:"op" doc:"whole name of the operator"`
-	Kind         opnames.Kind `json:"kind" doc:"what it does"`
-	Own          float64      `json:"own_ns" doc:"its time on the rank, a step"`
-	Peers        float64      `json:"peers_ns" doc:"its time on the peers, a step, median"`
-	Factor       *float64     `json:"factor" doc:"own_ns over peers_ns"`
-	Launches     float64      `json:"launches" doc:"launches a step"`
-	PeerLaunches float64      `json:"peer_launches" doc:"launches a step on the peers"`
-	Waited       float64      `json:"waited_ns" doc:"part of own_ns that is wait"`
-	Excess       float64      `json:"excess_ns" doc:"how much longer it takes, a step"`
-	Steps        []int64      `json:"steps" doc:"steps in which it differs"`
-	Tested       bool         `json:"tested" doc:"there are enough peers for a test"`
-	Sure         bool         `json:"sure" doc:"the test finds that it takes longer"`
-	Score        *float64     `json:"score" doc:"z-score; null: not tested"`
-}
-
-func namesFrom(r *opnames.Result) *namesJSON {
-	if r == nil {
-		return nil
-	}
-	out := &namesJSON{Alpha: r.Alpha, Tests: r.Tests, Differences: []differenceJSON{}}
-	for _, d := range r.Differences {
-		factor := d.Factor()
-		out.Differences = append(out.Differences, differenceJSON{Rank: d.Rank, Stage: optionalString(d.Stage), Op: d.Name, Kind: d.Kind,
-			Own: d.Own, Peers: d.Peers, Factor: &factor, Launches: d.Count, PeerLaunches: d.PeerCount,
-			Waited: d.Waited, Excess: d.Excess(), Steps: d.Steps, Tested: d.Tested, Sure: d.Sure, Score: &d.Score})
-	}
-	return out
-}
-
 // nameBlocks are the operators that surely take longer on a rank than on its
 // peers, or the largest differences of ranks that are too few for a test; at
 // most so many, 0 is all.

@@ -40,10 +40,10 @@ type outliersJSON struct {
 	Instances int           `json:"instances" doc:"operator instances that were judged"`
 	Expected  *float64      `json:"expected" doc:"instances that would be flagged were all healthy; null for methods without an error rate"`
 
-	Outliers []outlierJSON `json:"outliers" doc:"the outliers: sure ones first, then by descending effect over the window"`
-	Workers  []excessJSON  `json:"workers" doc:"workers with outliers, by descending excess_ns"`
-	Series   []seriesJSON  `json:"series" doc:"how every quantity of every operator was judged"`
-	Names    *namesJSON    `json:"names" doc:"operators by name, stage and rank, of a profiler's trace; null for others"`
+	Outliers []outlierJSON   `json:"outliers" doc:"the outliers: sure ones first, then by descending effect over the window"`
+	Workers  []excessJSON    `json:"workers" doc:"workers with outliers, by descending excess_ns"`
+	Series   []seriesJSON    `json:"series" doc:"how every quantity of every operator was judged"`
+	Names    *opnames.Result `json:"names" doc:"operators by name, stage and rank, of a profiler's trace; null for others"`
 }
 
 type outlierJSON struct {
@@ -99,7 +99,7 @@ func (o Outliers) wire() outliersJSON {
 		out.Series = append(out.Series, seriesJSON{op.Name, stageOf(op), seqOf(op), s.Quantity, r.Peers, r.Steps, r.Method, r.Log,
 			&r.Sigma, r.Freedom, r.Threshold, r.Sure, r.Doubts})
 	}
-	out.Names = namesFrom(o.Names)
+	out.Names = o.Names
 	return out
 }
 

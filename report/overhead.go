@@ -22,43 +22,10 @@ func (o Output) Overhead(a *overhead.Account) error {
 
 type overheadJSON struct {
 	Headline string `json:"headline" doc:"the answer in one sentence"`
-
-	Statistic bootstrap.Statistic `json:"statistic" doc:"what headline and gate are about"`
-	Estimate  float64             `json:"estimate" doc:"its value, a fraction"`
-	Interval  *bootstrap.Interval `json:"interval" doc:"the bounds behind headline and standing; null for a single pair of runs"`
-	Gate      *float64            `json:"gate" doc:"what the overhead should not exceed, a fraction; null without one"`
-	Standing  *bootstrap.Standing `json:"standing" doc:"where the overhead stands against the gate. within: at_most is within it; perhaps within: the estimate alone is; perhaps above: the estimate is above it; above: at_least is. null: no gate"`
-
-	Confidence float64           `json:"confidence" doc:"confidence of every interval and every one-sided bound, each by itself"`
-	Runs       int               `json:"paired_runs" doc:"pairs of runs: the blocks that are resampled"`
-	Pairs      int               `json:"pairs" doc:"pairs of windows, or rows of the file"`
-	Matched    overhead.By       `json:"matched_by" doc:"how runs were matched"`
-	Replicates int               `json:"replicates" doc:"resamples"`
-	Seed       uint64            `json:"seed" doc:"seed of the resamples"`
-	Doubts     []bootstrap.Doubt `json:"doubts" doc:"reasons to read the bounds with care"`
-
-	Estimates    []bootstrap.Estimate `json:"estimates" doc:"the statistics"`
-	Measurements []measurementJSON    `json:"measurements" doc:"the pairs, in order"`
+	*overhead.Account
 }
 
-type measurementJSON struct {
-	overhead.Measurement
-	Overhead float64 `json:"overhead" doc:"with_ns ÷ base_ns − 1"`
-}
-
-func overheadOf(a *overhead.Account) overheadJSON {
-	out := overheadJSON{Headline: overheadHeadline(a), Statistic: a.Estimate.Statistic,
-		Estimate: a.Estimate.Value, Gate: a.Gate, Confidence: a.Confidence,
-		Runs: a.Blocks, Pairs: a.Pairs, Matched: a.Matched, Replicates: a.Replicates, Seed: a.Seed,
-		Doubts: a.Doubts, Estimates: a.Estimates, Interval: a.Interval, Measurements: make([]measurementJSON, len(a.Measurements))}
-	if a.Gate != nil {
-		out.Standing = &a.Standing
-	}
-	for i, m := range a.Measurements {
-		out.Measurements[i] = measurementJSON{m, m.Overhead()}
-	}
-	return out
-}
+func overheadOf(a *overhead.Account) overheadJSON { return overheadJSON{overheadHeadline(a), a} }
 
 // bound is an interval and the estimate that it bounds.
 type bound struct {

@@ -170,10 +170,7 @@ func (w way) field(path string) (get func(item) reflect.Value, t reflect.Type) {
 
 // fieldOf is a field of a struct, or of what points to one.
 func fieldOf(t reflect.Type, name string) (f field, ok bool) {
-	if t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	if t.Kind() != reflect.Struct {
+	if t.Kind() != reflect.Struct && t.Kind() != reflect.Pointer {
 		return f, false
 	}
 	fields := fieldsOf(t)

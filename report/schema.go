@@ -107,7 +107,11 @@ func (m *schemaMaker) of(t reflect.Type) schema {
 	case reflect.Struct:
 		return schema{Ref: "#/$defs/" + m.define(t)}
 	case reflect.Slice, reflect.Array:
-		items := m.of(t.Elem())
+		elem := t.Elem()
+		if elem.Kind() == reflect.Pointer && elem.Elem().Kind() == reflect.Struct {
+			elem = elem.Elem() // of which none is nil
+		}
+		items := m.of(elem)
 		out := schema{Type: typeNames{"array"}, Items: &items}
 		if t.Kind() == reflect.Array {
 			out.MinItems, out.MaxItems = t.Len(), t.Len()

@@ -16,7 +16,7 @@ import (
 func (o Output) Sources(c *crosscheck.Comparison) error {
 	return o.writeWhole(forms{
 		schema:   "sources",
-		json:     func() any { return sourcesOf(c) },
+		json:     func() any { return sourcesJSON{sourcesHeadline(c), c} },
 		rows:     func() any { return sourceRows(c) },
 		document: func() document { return sourcesDocument(c) },
 	})
@@ -24,48 +24,7 @@ func (o Output) Sources(c *crosscheck.Comparison) error {
 
 type sourcesJSON struct {
 	Headline string `json:"headline" doc:"the answer in one sentence"`
-	Agree    bool   `json:"agree" doc:"every source has the stages to look into of the first, and no share differs by more than tie_tolerance"`
-
-	Steps   int              `json:"steps" doc:"steps compared: those that all sources have"`
-	Ranks   []int            `json:"ranks" doc:"ranks compared: those that all sources have"`
-	Matched crosscheck.Match `json:"matched_by" doc:"how steps were matched"`
-	Tau     float64          `json:"tau" doc:"part of the exposed time that the stages to look into make up"`
-	Tie     float64          `json:"tie_tolerance" doc:"shares this close are a tie"`
-	Stages  []string         `json:"stages" doc:"the stages of all sources, in the order of the first"`
-	Sources []sourceJSON     `json:"sources" doc:"the sources, in the order given"`
-	Doubts  []string         `json:"doubts" doc:"what else differs, and what was left out, as sentences"`
-}
-
-type sourceJSON struct {
-	*crosscheck.Account
-	Against *heldJSON `json:"against_first" doc:"how it stands against the first source; null for the first itself"`
-}
-
-type heldJSON struct {
-	*crosscheck.Held
-	Size *float64 `json:"size_ratio" doc:"bytes, divided by those of the first source; null when either is not known"`
-}
-
-func sourcesOf(c *crosscheck.Comparison) sourcesJSON {
-	out := sourcesJSON{Headline: sourcesHeadline(c), Agree: c.Agree(), Steps: c.Steps, Ranks: c.Ranks,
-		Matched: c.Match, Tau: c.Tau, Tie: c.Tie, Stages: c.Stages, Doubts: c.Doubts}
-	for i := range c.Accounts {
-		s := sourceJSON{Account: &c.Accounts[i]}
-		if s.Held != nil {
-			s.Against = &heldJSON{s.Held, sizeRatio(c, s.Account)}
-		}
-		out.Sources = append(out.Sources, s)
-	}
-	return out
-}
-
-// sizeRatio is how many times as large as the first source another is.
-func sizeRatio(c *crosscheck.Comparison, a *crosscheck.Account) *float64 {
-	if first := c.Accounts[0].Bytes; first > 0 && a.Bytes >= 0 {
-		r := float64(a.Bytes) / float64(first)
-		return &r
-	}
-	return nil
+	*crosscheck.Comparison
 }
 
 // shareOfSource is a stage of a source.
@@ -142,8 +101,8 @@ func sourceTable(c *crosscheck.Comparison) *table.Table {
 		a := &c.Accounts[i]
 		row := t.Cells(letter(i), a.Name, a.Format, Size(a.Bytes), nil, a.Recorded, nil, nil, nil)
 		if h := a.Held; h != nil {
-			if r := sizeRatio(c, a); r != nil {
-				row[4] = table.TextCell(table.Number(*r))
+			if h.Size > 0 {
+				row[4] = table.TextCell(table.Number(h.Size))
 			}
 			row[6], row[7] = table.RealCell(h.Difference), table.TextCell(length(float64(h.Longest)))
 			row[8] = table.TextCell(map[bool]string{true: "the same", false: "other stages"}[h.SameRouting])

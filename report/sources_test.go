@@ -14,7 +14,7 @@ func comparison() *crosscheck.Comparison {
 	return &crosscheck.Comparison{Steps: 120, Ranks: []int{0, 1, 2, 5}, Tau: 0.8, Tie: 0.05, Stages: stages, Accounts: []crosscheck.Account{
 		{Name: "packets.jsonl", Format: "packets", Bytes: 110_000, Recorded: 120, Makespan: 26e9, Share: []float64{0.1, 0.3, 0.6}, Routing: []string{stages[2], stages[1]}},
 		{Name: "kineto", Format: "profiler trace", Bytes: 15_810_000_000, Recorded: 130, Makespan: 27e9, Share: []float64{0.139, 0.3, 0.561}, Routing: []string{stages[2], stages[1]},
-			Held: &crosscheck.Held{Difference: 0.039, Stage: stages[0], SameRouting: true, SameRoute: true, Longest: 2_345_678}},
+			Held: &crosscheck.Held{Difference: 0.039, Stage: stages[0], SameRouting: true, SameRoute: true, Longest: 2_345_678, Size: 15_810_000_000.0 / 110_000}},
 		{Name: "=nsight<img>\x1b[1m", Format: "Nsight Systems export", Bytes: -1, Recorded: 120, Makespan: 26e9, Share: []float64{0.7, 0.3, 0}, Lacks: stages[2:], Routing: stages[:2],
 			Held: &crosscheck.Held{Difference: 0.6, Stage: stages[2], Longest: 12}},
 	}, Doubts: []string{"kineto has 10 steps that not all sources have: they are left out"}}

@@ -14,15 +14,25 @@ import (
 
 const day = 24 * time.Hour
 
+// Day is a day, UTC.
+type Day struct{ time.Time }
+
+func (d Day) String() string { return d.Format(time.DateOnly) }
+
+// MarshalText is String.
+func (d Day) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
 // Change is a day from which on the runs of a family have longer or shorter steps, or
 // spend more or less of them in a stage.
 type Change struct {
-	Family        string // name of its runs, # for the numbers in it
-	Stage         string // "": the whole step
-	Day           time.Time
-	Low, High     time.Time // Day lies between, at 95 %
-	Before, After float64   // median over days of the median run's mean time of a step, ns
-	P             float64   // chance of such a change anywhere, in any family and stage, if there is none
+	Family string  `json:"family" doc:"name of the runs, # for the numbers in it"`
+	Stage  string  `json:"stage" null:"zero" doc:"what became longer or shorter; null: the step"`
+	Day    Day     `json:"day" doc:"from which on"`
+	Low    Day     `json:"day_low" doc:"that day lies between this and day_high, at 95 %"`
+	High   Day     `json:"day_high" doc:"its last day"`
+	Before int64   `json:"before_ns" doc:"in a step of the median run of a day, median over the days before"`
+	After  int64   `json:"after_ns" doc:"and after"`
+	P      float64 `json:"p" doc:"chance of such a change anywhere, if there is none"` // in any family and stage
 }
 
 // level is the chance of any change in any family where there is none.
@@ -67,19 +77,21 @@ func (s *Summary) Changes() ([]Change, error) {
 		out = append(out, found...)
 	}
 	slices.SortFunc(out, func(a, b Change) int {
-		return cmp.Or(cmp.Compare(a.Family, b.Family), a.Day.Compare(b.Day), cmp.Compare(a.Stage, b.Stage))
+		return cmp.Or(cmp.Compare(a.Family, b.Family), a.Day.Compare(b.Day.Time), cmp.Compare(a.Stage, b.Stage))
 	})
 	return out, nil
 }
 
 // Onset is a week from which on a host, or one GPU of it, delays more or fewer of the runs.
 type Onset struct {
-	Host          string
-	LocalRank     int       // −1: the host
-	Week          time.Time // its Monday, UTC
-	Low, High     time.Time // Week lies between, at 95 %
-	Before, After float64   // part of the runs that it delays
-	P             float64   // chance of such a change anywhere, of any host and GPU, if there is none
+	Host      string  `json:"host" doc:"the host"`
+	LocalRank int     `json:"local_rank" null:"negative" doc:"of the GPU on it; null: it is the host"`
+	Week      Day     `json:"monday" doc:"first day, UTC, of the week from which on"`
+	Low       Day     `json:"monday_low" doc:"that week lies between this and monday_high, at 95 %"`
+	High      Day     `json:"monday_high" doc:"its last week"`
+	Before    float64 `json:"before_share" doc:"part of the runs of a week that it delays, median over the weeks before"`
+	After     float64 `json:"after_share" doc:"and after"`
+	P         float64 `json:"p" doc:"chance of such a change of any host or GPU, if there is none"`
 }
 
 // place is a host, or a GPU of it.
@@ -134,15 +146,15 @@ func (s *Summary) Onsets() (out []Onset, err error) {
 		}
 	}
 	slices.SortFunc(out, func(a, b Onset) int {
-		return cmp.Or(a.Week.Compare(b.Week), cmp.Compare(a.Host, b.Host), cmp.Compare(a.LocalRank, b.LocalRank))
+		return cmp.Or(a.Week.Compare(b.Week.Time), cmp.Compare(a.Host, b.Host), cmp.Compare(a.LocalRank, b.LocalRank))
 	})
 	return out, nil
 }
 
 // monday is the first moment, UTC, of the week of a time, ns since 1970.
-func monday(ns int64) time.Time {
+func monday(ns int64) Day {
 	at := time.Unix(0, ns).UTC().Truncate(day)
-	return at.Add(-day * time.Duration((int(at.Weekday())+6)%7))
+	return Day{at.Add(-day * time.Duration((int(at.Weekday())+6)%7))}
 }
 
 // sharers is how many tests like that of a measure would share the level: step times have half of it, if
@@ -171,8 +183,8 @@ func changesOf(m measure, days map[time.Time][]float64, o changepoint.Options) (
 	}
 	found, err := changepoint.Find(values, o)
 	for _, c := range found {
-		out = append(out, Change{Family: m.family, Stage: m.stage, Day: order[c.At], Low: order[c.Low], High: order[min(c.High, len(order)-1)],
-			Before: c.Before, After: c.After, P: c.P})
+		out = append(out, Change{Family: m.family, Stage: m.stage, Day: Day{order[c.At]}, Low: Day{order[c.Low]}, High: Day{order[min(c.High, len(order)-1)]},
+			Before: int64(c.Before), After: int64(c.After), P: c.P})
 	}
 	return out, err
 }

@@ -42,7 +42,7 @@ func TestChanges(t *testing.T) {
 	}
 	c := changes[0]
 	off := c.Day.Sub(begin.Truncate(day)) - at*day
-	if c.Family != "train-#" || off.Abs() > day || math.Abs(c.After/c.Before-1.03) > 0.01 || c.P > level || c.Low.After(c.Day) || c.High.Before(c.Day) {
+	if c.Family != "train-#" || off.Abs() > day || math.Abs(float64(c.After)/float64(c.Before)-1.03) > 0.01 || c.P > level || c.Low.After(c.Day.Time) || c.High.Before(c.Day.Time) {
 		t.Errorf("%+v", c)
 	}
 }
@@ -64,7 +64,7 @@ func TestChangesOfStages(t *testing.T) {
 		t.Fatalf("%+v, %v", changes, err)
 	}
 	for i, stage := range []string{"", "data"} {
-		if c := changes[i]; c.Stage != stage || c.Day.Format("2006-01-02") != "2026-03-13" || math.Abs(c.After-c.Before-15e6) > 2e6 {
+		if c := changes[i]; c.Stage != stage || c.Day.String() != "2026-03-13" || math.Abs(float64(c.After-c.Before)-15e6) > 2e6 {
 			t.Errorf("%+v", c)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"slices"
-	"time"
 
 	"github.com/sfstat/sfstat/diagnose"
 )
@@ -29,25 +28,41 @@ type runKey struct{ folder, file, run string }
 
 // Run is one run: what delays it most.
 type Run struct {
-	Folder, Name string
-	Windows      int
-	Ranks        int64
-	Hosts        int64
-	Time         int64 // exposed, of all windows, ns
-	Steps        int64
-	Begin        int64              // when its first dated window began, ns since 1970 UTC; 0: not known
-	Status       string             // of its worst stretch
-	Worst        *Row               // the finding that is worst; nil: none
-	stages       map[string]float64 // exposed time in all windows, ns
-	weight       float64
+	Folder  string   `json:"folder" doc:"of the recording"`
+	Name    string   `json:"run" doc:"name of the run"`
+	Begin   int64    `json:"begin_ns" null:"zero" doc:"when its first window began, since 1970; null: not known"`
+	Windows int      `json:"windows" doc:"windows that were judged"`
+	Steps   int64    `json:"steps" doc:"steps that are accounted for"`
+	Ranks   int64    `json:"ranks" doc:"ranks"`
+	_       struct{} `as:"step_ns" of:"Step" null:"zero" doc:"mean exposed time of a step; null: no window"`
+	Status  string   `json:"status" doc:"of its worst stretch"`
+	_       struct{} `as:"flagged" of:"Flagged" doc:"its worst finding is certain and large enough to act on"`
+	_       struct{} `as:"kind" of:"Worst.Kind" doc:"of its worst finding, as all below; null: it has none"`
+	_       struct{} `as:"cause" of:"Worst.Cause" doc:"what it is"`
+	_       struct{} `as:"rank" of:"Worst.Rank" doc:"the rank"`
+	_       struct{} `as:"host" of:"Worst.Host" doc:"its host"`
+	_       struct{} `as:"local_rank" of:"Worst.LocalRank" doc:"its number on the host"`
+	_       struct{} `as:"stage" of:"Worst.Stage" doc:"the stage"`
+	_       struct{} `as:"confidence" of:"Worst.Confidence" doc:"how certain"`
+	_       struct{} `as:"run_gain" of:"Worst.RunGain" doc:"part of the run that fixing it would save"`
+	_       struct{} `as:"lost_ns" of:"Lost" doc:"the same in time of all ranks"`
+
+	Hosts  int64              `json:"-"`
+	Time   int64              `json:"-"` // exposed, of all windows, ns
+	Worst  *Row               `json:"-"` // the finding that is worst; nil: none
+	stages map[string]float64 // exposed time in all windows, ns
+	weight float64
 }
 
+// Step is the mean exposed time of a step, ns; 0 without any.
+func (r *Run) Step() int64 { return r.Time / max(1, r.Steps) }
+
 // Lost is the time of all ranks that fixing the worst finding would save, ns.
-func (r *Run) Lost() float64 {
+func (r *Run) Lost() int64 {
 	if r.Worst == nil || r.Worst.RunGain == nil {
 		return 0
 	}
-	return *r.Worst.RunGain * float64(r.Time) * float64(r.Ranks)
+	return int64(*r.Worst.RunGain * float64(r.Time) * float64(r.Ranks))
 }
 
 // Flagged reports whether the worst finding is certain and large enough to act on.
@@ -55,9 +70,10 @@ func (r *Run) Flagged() bool { return r.Worst != nil && r.Worst.Flagged }
 
 // Week is what runs that began in a week show.
 type Week struct {
-	Start         time.Time // Monday, UTC
-	Runs, Flagged int
-	Stages        map[string]int // runs whose worst finding is flagged, by its stage
+	Start   Day            `json:"monday" doc:"its first day, UTC"`
+	Runs    int            `json:"runs" doc:"runs that began in it"`
+	Flagged int            `json:"flagged" doc:"those with a finding to act on"`
+	Stages  map[string]int `json:"-"` // runs whose worst finding is flagged, by its stage
 }
 
 // NewSummary starts a summary.
@@ -163,7 +179,7 @@ func (s *Summary) Statuses() []Count {
 type Count struct {
 	Name string
 	Runs int
-	Lost float64 // ns
+	Lost int64 // ns
 }
 
 // Stages counts the runs with a finding to act on by its stage.
@@ -212,7 +228,7 @@ func (s *Summary) Weeks() []*Week {
 			w.Stages[of(r.Worst.Stage)]++
 		}
 	}
-	slices.SortFunc(out, func(a, b *Week) int { return a.Start.Compare(b.Start) })
+	slices.SortFunc(out, func(a, b *Week) int { return a.Start.Compare(b.Start.Time) })
 	return out
 }
 

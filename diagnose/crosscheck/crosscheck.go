@@ -65,14 +65,15 @@ type Options struct {
 
 // Comparison is what the sources tell of the steps and ranks that all have.
 type Comparison struct {
-	Steps    int
-	Ranks    []int // IDs
-	Match    Match
-	Tau      float64 // of the routing sets
-	Tie      float64 // shares this close are a tie
-	Stages   []string
-	Accounts []Account // by source; the first is what the others are held against
-	Doubts   []string  // what differs besides, as sentences
+	_        struct{}  `as:"agree" of:"Agree" doc:"every source has the stages to look into of the first, and no share differs by more than tie_tolerance"`
+	Steps    int       `json:"steps" doc:"steps compared: those that all sources have"`
+	Ranks    []int     `json:"ranks" doc:"ranks compared: those that all sources have"`
+	Match    Match     `json:"matched_by" doc:"how steps were matched"`
+	Tau      float64   `json:"tau" doc:"part of the exposed time that the stages to look into make up"`
+	Tie      float64   `json:"tie_tolerance" doc:"shares this close are a tie"`
+	Stages   []string  `json:"stages" doc:"the stages of all sources, in the order of the first"`
+	Accounts []Account `json:"sources" doc:"the sources, in the order given"` // the first is what the others are held against
+	Doubts   []string  `json:"doubts" doc:"what else differs, and what was left out, as sentences"`
 }
 
 // Account is one source's.
@@ -85,7 +86,7 @@ type Account struct {
 	Share    []float64 `json:"shares" doc:"share of each stage, in the order of stages; 0 for a stage that it lacks"`
 	Lacks    []string  `json:"lacking_stages" doc:"stages that other sources have and this one does not"`
 	Routing  []string  `json:"routing_set" doc:"the stages to look into, by descending share"`
-	Held     *Held     `json:"-"` // against the first source; nil for the first itself
+	Held     *Held     `json:"against_first" doc:"how it stands against the first source; null for the first itself"`
 }
 
 // Held is how a source stands against the first.
@@ -95,6 +96,7 @@ type Held struct {
 	SameRouting bool    `json:"same_routing_set" doc:"the stages to look into are the same as the first source's"`
 	SameRoute   bool    `json:"same_order" doc:"they are in the same order too"`
 	Longest     int64   `json:"duration_difference_ns" doc:"the largest difference of a stage's time on a rank in a step, of the stages that both have"`
+	Size        float64 `json:"size_ratio" null:"zero" doc:"bytes, divided by those of the first source; null when either is not known"`
 }
 
 // Agree reports whether every source has the routing set of the first, and no
@@ -241,6 +243,9 @@ func (c *Comparison) account(m *matrix, steps []int64, gates gates.Gates) (Accou
 func (c *Comparison) hold(first, a *Account) *Held {
 	h := &Held{SameRoute: slices.Equal(first.Routing, a.Routing), Stage: c.Stages[0]}
 	h.SameRouting = slices.Equal(slices.Sorted(slices.Values(first.Routing)), slices.Sorted(slices.Values(a.Routing)))
+	if first.Bytes > 0 && a.Bytes >= 0 {
+		h.Size = float64(a.Bytes) / float64(first.Bytes)
+	}
 	for i := range a.Share {
 		if d := math.Abs(a.Share[i] - first.Share[i]); d > h.Difference {
 			h.Difference, h.Stage = d, c.Stages[i]

@@ -136,7 +136,7 @@ func (c *comparison) means(steps []int) Means {
 		m.Waited += float64(c.wait[at])
 	}
 	n := float64(len(steps))
-	return Means{m.Own / n, m.Peers / n, m.Count / n, m.PeerCount / n, m.Waited / n}
+	return Means{Own: m.Own / n, Peers: m.Peers / n, Count: m.Count / n, PeerCount: m.PeerCount / n, Waited: m.Waited / n}
 }
 
 // middleOf is the median of the peers in a step, the mean of the middle two of

@@ -44,16 +44,19 @@ func (k Kind) String() string { return enum.Name(kindNames[:], k) }
 
 // Operator is all operators of one name that one stage launched.
 type Operator struct {
-	Name  string // whole
-	Stage string // "" where no stage launched it
-	Kind  Kind
+	Stage string `json:"stage" null:"zero" doc:"stage in which it was launched; null: any"`
+	Name  string `json:"op" doc:"whole name of the operator"`
+	Kind  Kind   `json:"kind" doc:"what it does"`
 }
 
 // Means are what an operator takes in a step, on average over steps.
 type Means struct {
-	Own, Peers       float64 // ns, without Waited; Peers is the mean of their medians
-	Count, PeerCount float64 // launches
-	Waited           float64 // ns, for the last member
+	Own       float64  `json:"own_ns" doc:"its time on the rank, a step"` // without Waited
+	Peers     float64  `json:"peers_ns" doc:"its time on the peers, a step, median"`
+	_         struct{} `as:"factor" of:"Factor" doc:"own_ns over peers_ns"`
+	Count     float64  `json:"launches" doc:"launches a step"`
+	PeerCount float64  `json:"peer_launches" doc:"launches a step on the peers"`
+	Waited    float64  `json:"waited_ns" doc:"part of own_ns that is wait"` // for the last member
 }
 
 // Factor is own time over that of the peers; +Inf where these spend none, NaN
@@ -62,15 +65,16 @@ func (m Means) Factor() float64 { return m.Own / m.Peers }
 
 // Difference is an operator of one rank beside its peers.
 type Difference struct {
+	Rank int `json:"rank" doc:"the rank"`
 	Operator
-	Rank   int     // ID
-	Means          // over Steps
-	Whole  Means   // over all steps
-	Steps  []int64 // indices: those that are off where they hold most of the excess, else all
-	Tested bool    // there were three peers or more
-	Sure   bool    // takes longer beyond chance, at the rate of the whole run
-	Score  float64 // the largest of those that are sure; 0 for none
-	Course []int64 // of what is sure to take longer: by how much in each step of the result, ns; less than 0 is shorter
+	Means           // over Steps
+	Whole  Means    `json:"-"` // over all steps
+	_      struct{} `as:"excess_ns" of:"Excess" doc:"how much longer it takes, a step"`
+	Steps  []int64  `json:"steps" doc:"steps in which it differs"` // those that are off where they hold most of the excess, else all
+	Tested bool     `json:"tested" doc:"there are enough peers for a test"`
+	Sure   bool     `json:"sure" doc:"the test finds that it takes longer"`
+	Score  float64  `json:"score" doc:"z-score; null: not tested"` // the largest of those that are sure; 0 for none
+	Course []int64  `json:"-"`                                     // of what is sure to take longer: by how much in each step of the result, ns; less than 0 is shorter
 }
 
 // Excess is by how much the operator takes longer than on the peers, ns a step
@@ -79,12 +83,12 @@ func (d *Difference) Excess() float64 { return d.Whole.Own - d.Whole.Peers }
 
 // Result is the comparison of a run.
 type Result struct {
-	Alpha float64
-	Steps []int64
-	Tests int // series that were tested: operators times groups of peers
+	Alpha float64 `json:"alpha" doc:"family-wise error"`
+	Steps []int64 `json:"-"`
+	Tests int     `json:"tests" doc:"tests that were made"` // operators times groups of peers
 	// Differences has every operator on every rank that has peers, by excess, the
 	// largest first.
-	Differences []Difference
+	Differences []Difference `json:"differences" doc:"operators that differ, the largest excess first"`
 }
 
 // Found are the differences that surely cost time, the largest first.

@@ -50,15 +50,15 @@ func (d Doubt) String() string { return enum.Name(doubtNames[:], d) }
 
 // Result is what is known of the overhead.
 type Result struct {
-	Pairs, Blocks int
-	Overheads     []float64 // x of every pair, in the order given
+	Confidence float64   `json:"confidence" doc:"confidence of every interval and every one-sided bound, each by itself"`
+	Blocks     int       `json:"paired_runs" doc:"pairs of runs: the blocks that are resampled"`
+	Pairs      int       `json:"pairs" doc:"pairs of windows, or rows of the file"`
+	Overheads  []float64 `json:"-"` // x of every pair, in the order given
+	Replicates int       `json:"replicates" doc:"resamples"`
+	Seed       uint64    `json:"seed" doc:"seed of the resamples"`
+	Doubts     []Doubt   `json:"doubts" doc:"reasons to read the bounds with care"` // ascending
 
-	Confidence float64
-	Replicates int
-	Seed       uint64
-
-	Estimates []Estimate // in the order of Options.Statistics
-	Doubts    []Doubt    // ascending
+	Estimates []Estimate `json:"estimates" doc:"the statistics"` // in the order of Options.Statistics
 }
 
 // Of is the estimate of a statistic, nil when it was not asked for.

@@ -23,6 +23,8 @@ type Measurement struct {
 	Window int     `json:"window" doc:"position of the window in its run, from 0"`
 	Base   float64 `json:"base_ns" doc:"time per step without"`
 	With   float64 `json:"with_ns" doc:"time per step with"`
+
+	_ struct{} `as:"overhead" of:"Overhead" doc:"with_ns ÷ base_ns − 1"`
 }
 
 // Overhead is With/Base − 1.
@@ -38,14 +40,16 @@ type Options struct {
 
 // Account is what the overhead is and how that is known.
 type Account struct {
-	*bootstrap.Result
-	Measurements []Measurement
-	Matched      By
+	Estimate *bootstrap.Estimate `json:"-"` // of the headline, among Result.Estimates
+	_        struct{}            `as:"statistic" of:"Estimate.Statistic" doc:"what headline and gate are about"`
+	_        struct{}            `as:"estimate" of:"Estimate.Value" doc:"its value, a fraction"`
+	Interval *bootstrap.Interval `json:"interval" doc:"the bounds behind headline and standing; null for a single pair of runs"`
+	Gate     *float64            `json:"gate" doc:"what the overhead should not exceed, a fraction; null without one"`
+	Standing bootstrap.Standing  `json:"standing" null:"without Gate" doc:"where the overhead stands against the gate. within: at_most is within it; perhaps within: the estimate alone is; perhaps above: the estimate is above it; above: at_least is. null: no gate"`
 
-	Estimate *bootstrap.Estimate // of the headline, among Result.Estimates
-	Interval *bootstrap.Interval // of the headline; nil of a single pair of runs
-	Gate     *float64
-	Standing bootstrap.Standing // against the gate
+	*bootstrap.Result
+	Matched      By            `json:"matched_by" before:"replicates" doc:"how runs were matched"`
+	Measurements []Measurement `json:"measurements" doc:"the pairs, in order"`
 }
 
 // Examine estimates the overhead from measurements, matched in some way.

@@ -59,7 +59,7 @@ func TestMatch(t *testing.T) {
 	with := runs(t, flat("on-s2", 220), flat("on-s1", 110), flat("on-s1", 111))
 	got, err := Match(base, with, BySeed)
 	want := []Measurement{
-		{"1", "off-s1", "on-s1", 0, 100, 110}, {"1", "off-s1", "on-s1", 1, 101, 111}, {"2", "off-s02", "on-s2", 0, 200, 220},
+		{Pair: "1", Run: "off-s1", Other: "on-s1", Window: 0, Base: 100, With: 110}, {Pair: "1", Run: "off-s1", Other: "on-s1", Window: 1, Base: 101, With: 111}, {Pair: "2", Run: "off-s02", Other: "on-s2", Window: 0, Base: 200, With: 220},
 	}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("by seed: %v (-want +got)\n%s", err, diff)
@@ -67,13 +67,13 @@ func TestMatch(t *testing.T) {
 	same := runs(t, flat("off-s02", 204), flat("off-s1", 102), flat("off-s1", 103))
 	got, err = Match(base, same, ByName)
 	want = []Measurement{
-		{"off-s1", "off-s1", "off-s1", 0, 100, 102}, {"off-s1", "off-s1", "off-s1", 1, 101, 103}, {"off-s02", "off-s02", "off-s02", 0, 200, 204},
+		{Pair: "off-s1", Run: "off-s1", Other: "off-s1", Window: 0, Base: 100, With: 102}, {Pair: "off-s1", Run: "off-s1", Other: "off-s1", Window: 1, Base: 101, With: 103}, {Pair: "off-s02", Run: "off-s02", Other: "off-s02", Window: 0, Base: 200, With: 204},
 	}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("by name: %v (-want +got)\n%s", err, diff)
 	}
 	got, err = Match(runs(t, flat("x", 1), flat("y", 2)), runs(t, flat("z", 3), flat("a", 4)), ByOrder)
-	want = []Measurement{{"1", "x", "z", 0, 1, 3}, {"2", "y", "a", 0, 2, 4}}
+	want = []Measurement{{Pair: "1", Run: "x", Other: "z", Window: 0, Base: 1, With: 3}, {Pair: "2", Run: "y", Other: "a", Window: 0, Base: 2, With: 4}}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("by order: %v (-want +got)\n%s", err, diff)
 	}

@@ -39,23 +39,25 @@ type Call struct {
 
 // Result is who arrives late, who is missing, and what does not match.
 type Result struct {
-	Ranks   []int // with a record, ascending
-	Missing []int // members of groups without one, ascending
-	Calls   int
-	Lost    int64 // calls that rings dropped
-	Begin   int64 // first and last entry of what repeats, on the common clock
-	End     int64
-	Step    int64 // the period of what repeats, 0: nothing does
-	Clocks  []Clock
-	Places  []Place
-	Late    []Late  // by what they save
-	Doubted []Late  // late more often than is likely where Late is empty, which may be chance
-	Joint   float64 // part of what repeats that goes when all of them are fixed
+	Ranks   []int    `json:"ranks" doc:"ranks that left a dump"` // ascending, as the next
+	Missing []int    `json:"missing_ranks" doc:"members of groups that left no dump"`
+	Calls   int      `json:"calls" doc:"calls that were read"`
+	Lost    int64    `json:"lost_calls" doc:"calls that had left the rings before the dump"`
+	Begin   int64    `json:"begin_ns" doc:"begin of the steps that repeat, on the first clock, since 1970"` // the first entry of what repeats
+	End     int64    `json:"end_ns" doc:"end of the steps that repeat, likewise"`
+	Step    int64    `json:"step_ns" doc:"length of a step; 0: nothing repeats"`
+	ByOrder []string `json:"matched_by_order" doc:"groups whose sequence numbers differ between ranks"`
+	Silent  []string `json:"messages_not_recorded" doc:"groups whose sends and receives are counted and not recorded"`
+	Clocks  []Clock  `json:"clocks" doc:"clocks of the hosts"`
+	Set     *Set     `json:"late_set" doc:"ranks that are late together, the cause among them not known; null: none"` // because of messages
+	Places  []Place  `json:"places" doc:"places of the program from which ranks enter calls"`
+	Late    []Late   // by what they save
+	Doubted []Late   // late more often than is likely where Late is empty, which may be chance
+	Joint   float64  // part of what repeats that goes when all of them are fixed
 	// Between is who is longest between the steps, where calls are entered there.
 	Between Between
 	// Transfers are what follows the last entries of stages.
 	Transfers []Transfer
-	Set       *Set // ranks of which it is not known who is late, because of messages
 	// MayHide is what may be a delay in every step, or a clock.
 	MayHide Hidden
 	Hang    *Hang
@@ -66,10 +68,8 @@ type Result struct {
 	Asked   *Asked  // what NCCL answered of its counts; nil: nobody asked
 	// Mismatches are calls whose members disagree.
 	Mismatches []Mismatch
-	Messages   bool     // sends and receives are recorded, and what ranks wait for in them is known at a collective
-	ByOrder    []string // groups whose calls were matched by order, as their numbers differ
-	Silent     []string // groups of which sends and receives are counted and not recorded
-	Apart      bool     // nothing recorded connects some ranks with the others
+	Messages   bool // sends and receives are recorded, and what ranks wait for in them is known at a collective
+	Apart      bool // nothing recorded connects some ranks with the others
 }
 
 // Place is one call of the program, over all ranks.
@@ -112,30 +112,36 @@ type RankAt struct {
 
 // Late is a rank that delays the others.
 type Late struct {
-	Rank    int
-	Host    string
-	Group   string // its own, where it costs most
-	Desc    string
-	Place   int    // index of Places, where it costs most
-	Stage   string // that it loses most of its time in, "": several
-	Divided bool   // stage times show in which stages it loses its time
-	Last    int    // last to enter, of Points at the place
-	Points  int
-	Strikes int   // points at the place that it delayed
-	Delay   int64 // own, of those, there
-	// Ranks are all that are late for the same reason, itself among them.
-	Ranks         []int
-	Excess        int64        // own delay in all struck steps and places
-	Steps         delay.Struck // that it delayed, counted from the first that repeats
-	PerStep, Step int64        // own delay of a struck step, over all places; length of a struck step
-	P             float64
-	Certainty     delay.Certainty
-	Saves         delay.Saving // of all that repeats
-	Gain          float64      // of the struck steps, by fixing it alone
-	First         int64        // first and last delay, on the common clock
-	End           int64
-	Recorded      [2]int64 // the first and last step struck, as recorded; −1: not known
-	Clock         bool     // it may be its clock in part: its delay is below the half-width
+	Rank      int             `json:"rank" doc:"global rank"`
+	Host      string          `json:"host" null:"zero" doc:"host of the rank"`
+	Group     string          `json:"group" doc:"process group of the rank"` // where it costs most
+	Desc      string          `json:"-"`
+	Place     int             `json:"place" doc:"index in places of the one where it costs most"`
+	Stage     string          `json:"lost_in" null:"zero,without Divided" before:"group" doc:"stage in which it loses more than half of its delay, by the stage times of packets"`
+	Divided   bool            `json:"-"` // stage times show in which stages it loses its time
+	Delay     int64           `json:"delay_ns" doc:"own delay there, median of the points that it delayed"`
+	Excess    int64           `json:"excess_ns" doc:"own delay over all strikes and places"`
+	PerStep   int64           `json:"per_step_ns" doc:"own delay of a struck step, over all places, median"`
+	Steps     delay.Struck    `json:"-"` // counted from the first that repeats
+	_         struct{}        `as:"struck_steps" of:"Steps.Count" doc:"steps that it delayed, at any place"`
+	_         struct{}        `as:"steps" of:"Steps.Of" doc:"steps of the recording"`
+	Strikes   int             `json:"strikes" doc:"synchronisation points there that it delayed"`
+	Last      int             `json:"last" doc:"synchronisation points there that it entered last"`
+	Points    int             `json:"points" doc:"synchronisation points there that it entered"`
+	P         float64         `json:"p" doc:"chance of so many strikes were all ranks alike; corrected for ranks and places"`
+	Gain      float64         `json:"gain" doc:"part of the struck steps that fixing it saves"` // alone
+	Saves     delay.Saving    `json:"-"`                                                        // of all that repeats
+	_         struct{}        `as:"run_gain" of:"Saves.Alone" doc:"part of all steps that fixing it alone saves"`
+	_         struct{}        `as:"run_gain_at_most" of:"Saves.Most" doc:"the same where all others are fixed, if that is more"`
+	Recorded  [2]int64        `json:"-"` // the first and last step struck, as recorded; −1: not known
+	_         struct{}        `as:"first_step" of:"Recorded.0" null:"negative" doc:"first struck step, where packets tell"`
+	_         struct{}        `as:"last_step" of:"Recorded.1" null:"negative" doc:"last struck step, likewise"`
+	Clock     bool            `json:"clock_not_excluded" doc:"the delay is smaller than the uncertainty of the rank's clock"`
+	Ranks     []int           `json:"-"` // all that are late for the same reason, itself among them
+	Step      int64           `json:"-"` // length of a struck step
+	Certainty delay.Certainty `json:"-"`
+	First     int64           `json:"-"` // first and last delay, on the common clock
+	End       int64           `json:"-"`
 }
 
 // Set is ranks that arrive late together, after sends and receives that the

@@ -61,8 +61,8 @@ func (g *Generator) openWindow(w *trace.Window) {
 	for _, of := range g.program.groups {
 		list := of.comms(g.spec.Ranks)
 		for r, c := range a.comms {
-			own := list[of.group(r)]
-			own.Rank = of.placeOf(r)
+			own := list[of.of[r]]
+			own.Rank = of.place[r]
 			c.Groups = append(c.Groups, own)
 		}
 	}
@@ -79,13 +79,13 @@ func (g *Generator) closeWindow() {
 func (g *groups) comms(ranks int) []comms.Group {
 	out := make([]comms.Group, len(g.sizes))
 	for i, size := range g.sizes {
-		out[i] = comms.Group{Name: strconv.Itoa(g.name + i), Size: int(size), Enqueued: -1, Completed: -1}
+		out[i] = comms.Group{Name: strconv.Itoa(g.name + i), Size: size, Enqueued: -1, Completed: -1}
 	}
 	if g.name == 0 {
 		out[0].Desc = "default_pg"
 	}
 	for r := range ranks {
-		of := &out[g.group(r)]
+		of := &out[g.of[r]]
 		of.Members = append(of.Members, r)
 	}
 	return out
@@ -102,8 +102,7 @@ func (g *Generator) arrive(at, number int) {
 	o := &g.program.ops[at]
 	m := &o.points[number]
 	if number == 0 && m.overlap > 0 {
-		work := g.draws.row(o.workRow)
-		g.enter(m.groups, func(r int) int64 { return g.time.now[r] - int64(m.overlap*float64(work[r])) })
+		g.enter(m.groups, func(r int) int64 { return g.time.now[r] - int64(m.overlap*float64(o.workNs[r])) })
 	}
 	g.enter(m.groups, func(r int) int64 { return g.time.now[r] })
 }
@@ -113,7 +112,7 @@ func (g *Generator) enter(of *groups, when func(rank int) int64) {
 	a := g.arrivals
 	of.calls++ // recorded or not
 	for r, c := range a.comms {
-		if of.sizes[of.group(r)] == 1 {
+		if of.sizes[of.of[r]] == 1 {
 			continue
 		}
 		x := comms.UnknownCall(0)

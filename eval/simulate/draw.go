@@ -4,18 +4,6 @@ import (
 	"math"
 )
 
-// draws is what one step takes from each rank before anyone waits: lengths in
-// nanoseconds, [row][rank], rows as the ops of the program number them. The
-// last row is the time at the end of the step that no stage covers.
-type draws struct {
-	ranks int
-	ns    []int64
-}
-
-func newDraws(rows, ranks int) *draws { return &draws{ranks, make([]int64, (rows+1)*ranks)} }
-
-func (d *draws) row(i int) []int64 { return d.ns[i*d.ranks : (i+1)*d.ranks] }
-
 // drawStep fills the draws of an absolute step.
 func (g *Generator) drawStep(step int64) {
 	g.advanceDrift(step)
@@ -26,27 +14,26 @@ func (g *Generator) drawStep(step int64) {
 
 // drawRanks draws what each rank does, in the order in which it does it.
 func (g *Generator) drawRanks(step int64) {
-	R := g.spec.Ranks
-	ns, p := g.draws.ns, g.program
+	R, p := g.spec.Ranks, g.program
 	for r := range R {
 		s := g.rng.At(g.spec.Seed, forRank, uint64(r), step)
 		drift := g.driftOf(r)
 		for i := range p.ops {
 			o := &p.ops[i]
 			f := g.factors[o.stage*R+r]
-			ns[o.workRow*R+r] = wholeNs(o.work.Draw(s.Rand) * f.host * drift)
-			if o.launches {
-				ns[o.deviceRow*R+r] = wholeNs(o.device.Draw(s.Rand) * f.device)
+			o.workNs[r] = wholeNs(o.work.Draw(s.Rand) * f.host * drift)
+			if o.deviceNs != nil {
+				o.deviceNs[r] = wholeNs(o.device.Draw(s.Rand) * f.device)
 			}
 			if o.loader != nil {
-				ns[o.loadRow*R+r] = wholeNs(o.load.Draw(s.Rand) * f.host * drift)
+				o.loadNs[r] = wholeNs(o.load.Draw(s.Rand) * f.host * drift)
 			}
 			for j := range o.points {
 				m := &o.points[j]
-				ns[m.exitRow*R+r] = int64(m.exit.Draw(s.Rand))
+				m.exitNs[r] = int64(m.exit.Draw(s.Rand))
 			}
 		}
-		ns[p.rows*R+r] = int64(g.other.Draw(s.Rand))
+		g.otherNs[r] = int64(g.other.Draw(s.Rand))
 	}
 }
 
@@ -114,7 +101,7 @@ func (g *Generator) addSpikes(step int64) {
 		if s.Float64() >= spikes.Probability {
 			continue
 		}
-		row := g.draws.row(g.program.ops[s.IntN(len(g.program.ops))].workRow)
+		row := g.program.ops[s.IntN(len(g.program.ops))].workNs
 		length := float64(spikes.Mean.ns()) * s.ExpFloat64()
 		for r := from; r < min(from+per, R); r++ {
 			if s.Float64() < spikes.Share {
@@ -135,12 +122,12 @@ func (g *Generator) addFaults(step int64) {
 		}
 		for _, at := range g.hits[i] {
 			o := &g.program.ops[at.op]
-			row := g.draws.row(o.workRow)
+			row := o.workNs
 			switch {
 			case f.Family == ForwardDevice:
-				row = g.draws.row(o.deviceRow)
+				row = o.deviceNs
 			case o.loader != nil:
-				row = g.draws.row(o.loadRow)
+				row = o.loadNs
 			}
 			for _, r := range f.Ranks {
 				row[r] += at.delay

@@ -21,7 +21,7 @@ type Generator struct {
 	rng      *streams.Stream
 	factors  []factor  // [stage][rank]
 	drift    []float64 // [rank or host]; nil: none
-	draws    *draws    // of the step that runs now
+	otherNs  []int64   // [rank] of the step that runs, outside of stages
 	striking []bool    // [fault] in the step that runs now
 	hits     [][]hit   // [fault]
 	time     *timeline
@@ -37,11 +37,11 @@ func New(s Spec) (*Generator, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &Generator{spec: spec, program: spec.compile(), other: spec.Other.law(1), rng: streams.New(), time: newTimeline(spec.Ranks)}
+	g := &Generator{spec: spec, program: spec.compile(), other: spec.Other.law(1), rng: streams.New(), time: newTimeline(spec.Ranks),
+		otherNs: make([]int64, spec.Ranks)}
 	if g.ranks, err = spec.ranks(); err != nil {
 		return nil, err
 	}
-	g.draws = newDraws(g.program.rows, spec.Ranks)
 	g.makeFactors()
 	if d := spec.Noise.Drift; d.SD > 0 {
 		n := spec.Ranks
@@ -171,7 +171,7 @@ func (g *Generator) runStep(out row) {
 			t.mark(out.durations[at*R : (at+1)*R])
 		}
 	}
-	for r, d := range g.draws.row(p.rows) {
+	for r, d := range g.otherNs {
 		t.now[r] += d
 	}
 	g.sample(out.side)
@@ -189,7 +189,7 @@ func (g *Generator) sample(side []trace.SideChannel) {
 			var device int64
 			for i := range g.program.ops {
 				if o := &g.program.ops[i]; o.channel == c {
-					device += g.draws.row(o.deviceRow)[r]
+					device += o.deviceNs[r]
 				}
 			}
 			s := trace.Sample{Step: g.step, Rank: r, Ready: g.time.device[r] <= g.time.now[r]}

@@ -10,18 +10,18 @@ import (
 
 // op is one stage instance of a step: a stage, or one of its microsteps.
 type op struct {
-	stage    int // in Spec.Stages
-	work     Law
-	device   Law
-	load     Law
-	loader   *loader
-	await    bool
-	launches bool // has device work
-	points   []collective
-	channel  int // of its device time, −1 without
+	stage   int // in Spec.Stages
+	work    Law
+	device  Law
+	load    Law
+	loader  *loader
+	await   bool
+	points  []collective
+	channel int // of its device time, −1 without
 
-	// Rows of draws: what the op takes from each rank's stream.
-	workRow, deviceRow, loadRow int
+	// Of the step that runs, in nanoseconds by rank, before anyone waits. deviceNs is nil
+	// where there is no device work.
+	workNs, deviceNs, loadNs []int64
 }
 
 // collective is a SyncPoint with its groups.
@@ -32,17 +32,18 @@ type collective struct {
 	hangs    float64 // probability of a stall
 	overlap  float64
 	groups   *groups
-	exitRow  int
+	exitNs   []int64 // [rank] of the step that runs
 }
 
 // groups partitions the ranks into those that synchronise.
 type groups struct {
-	index int     // in program.groups
-	name  int     // of the first group; the others count on from it
-	calls int64   // collectives so far, of each group
-	of    []int32 // [rank]; nil: one group of all
-	place []int32 // [rank] in its group; nil: the rank
-	sizes []int32 // [group]
+	world bool  // one group of all, by no axis
+	index int   // in program.groups
+	name  int   // of the first group; the others count on from it
+	calls int64 // collectives so far, of each group
+	of    []int // [rank]
+	place []int // [rank] in its group
+	sizes []int // [group]
 }
 
 // loader is the state of the background loader of a stage: per rank the time
@@ -59,7 +60,6 @@ type loader struct {
 type program struct {
 	ops    []op      // in program order
 	groups []*groups // each once
-	rows   int       // of draws
 	stage  []string  // [op] of the window
 	chans  []string  // side channels
 }
@@ -104,7 +104,6 @@ func (s *Spec) opStages() (stages, micro []int) {
 func (s *Spec) compile() *program {
 	p := &program{stage: s.schema().Stages}
 	stages, micro := s.opStages()
-	row := func() int { p.rows++; return p.rows - 1 }
 	loaders := make([]*loader, len(s.Stages))
 	byAxes := make(map[string]*groups)
 	for i, at := range stages {
@@ -113,17 +112,16 @@ func (s *Spec) compile() *program {
 		if micro[i] >= 0 {
 			parts = s.microsteps()
 		}
-		o := op{stage: at, channel: -1,
-			work: st.Work.law(parts), await: st.AwaitDevice, workRow: row()}
+		o := op{stage: at, channel: -1, work: st.Work.law(parts), await: st.AwaitDevice, workNs: make([]int64, s.Ranks)}
 		if st.Device != (Dist{}) {
-			o.launches, o.device, o.deviceRow = true, st.Device.law(parts), row()
+			o.device, o.deviceNs = st.Device.law(parts), make([]int64, s.Ranks)
 			o.channel = p.channelOf(st.Name)
 		}
 		if st.Loader != nil {
 			if loaders[at] == nil {
 				loaders[at] = newLoader(st.Loader.Depth, s.Ranks)
 			}
-			o.loader, o.load, o.loadRow = loaders[at], st.Loader.Load.law(parts), row()
+			o.loader, o.load, o.loadNs = loaders[at], st.Loader.Load.law(parts), make([]int64, s.Ranks)
 		}
 		for _, m := range st.SyncPoints {
 			if m.LastMicrostep && micro[i] >= 0 && micro[i] < parts-1 {
@@ -134,7 +132,7 @@ func (s *Spec) compile() *program {
 				byAxes[key] = p.addGroups(s.groups(m.Across))
 			}
 			o.points = append(o.points, collective{transfer: m.Transfer.law(1), exit: m.Exit.law(1),
-				stall: m.Stall.Length.law(1), hangs: m.Stall.Probability, overlap: m.Overlap, groups: byAxes[key], exitRow: row()})
+				stall: m.Stall.Length.law(1), hangs: m.Stall.Probability, overlap: m.Overlap, groups: byAxes[key], exitNs: make([]int64, s.Ranks)})
 		}
 		p.ops = append(p.ops, o)
 	}
@@ -170,24 +168,21 @@ func (s *Spec) coordinates(rank int) []int {
 	return at
 }
 
-// groups of ranks that agree on every axis but the given ones.
+// groups of ranks that agree on every axis but the given ones; of none: one group of all.
 func (s *Spec) groups(across []string) *groups {
-	if len(across) == 0 {
-		return &groups{sizes: []int32{int32(s.Ranks)}}
-	}
-	g := &groups{of: make([]int32, s.Ranks), place: make([]int32, s.Ranks)}
-	numbers := make(map[int]int32) // mixed-radix number of the other coordinates → group
+	g := &groups{world: len(across) == 0, of: make([]int, s.Ranks), place: make([]int, s.Ranks)}
+	numbers := make(map[int]int) // mixed-radix number of the other coordinates → group
 	for r := range s.Ranks {
 		key, radix := 0, 1
 		for i, at := range s.coordinates(r) {
-			if !slices.Contains(across, s.Layout[i].Name) {
+			if !g.world && !slices.Contains(across, s.Layout[i].Name) {
 				key += at * radix
 				radix *= s.Layout[i].Size
 			}
 		}
 		n, ok := numbers[key]
 		if !ok {
-			n = int32(len(numbers))
+			n = len(numbers)
 			numbers[key] = n
 			g.sizes = append(g.sizes, 0)
 		}
@@ -199,33 +194,16 @@ func (s *Spec) groups(across []string) *groups {
 
 // addGroups names the groups by number: 0 is the world.
 func (p *program) addGroups(g *groups) *groups {
-	g.index, g.name = len(p.groups), 0
-	if g.of != nil {
+	if g.index = len(p.groups); !g.world {
 		g.name = 1
 		for _, before := range p.groups {
-			if before.of != nil {
+			if !before.world {
 				g.name += len(before.sizes)
 			}
 		}
 	}
 	p.groups = append(p.groups, g)
 	return g
-}
-
-// group is the group of a rank.
-func (g *groups) group(rank int) int {
-	if g.of == nil {
-		return 0
-	}
-	return int(g.of[rank])
-}
-
-// placeOf is the place of a rank in its group.
-func (g *groups) placeOf(rank int) int {
-	if g.place == nil {
-		return rank
-	}
-	return int(g.place[rank])
 }
 
 // ranks describes every rank: host, place on it and role.

@@ -38,15 +38,12 @@ func (t *timeline) mark(dst []int64) {
 func (g *Generator) runOp(at int, step int64) {
 	o, t := &g.program.ops[at], g.time
 	if o.loader != nil {
-		o.loader.take(t.now, g.draws.row(o.loadRow))
+		o.loader.take(t.now, o.loadNs)
 	}
-	work := g.draws.row(o.workRow)
-	if o.launches {
-		for r, d := range g.draws.row(o.deviceRow) {
-			t.device[r] = max(t.device[r], t.now[r]) + d
-		}
+	for r, d := range o.deviceNs {
+		t.device[r] = max(t.device[r], t.now[r]) + d
 	}
-	for r, w := range work {
+	for r, w := range o.workNs {
 		start := t.now[r]
 		if o.await {
 			start = max(start, t.device[r])
@@ -84,14 +81,13 @@ func (l *loader) take(now, load []int64) {
 func (g *Generator) sync(at, number int, step int64) {
 	o, t := &g.program.ops[at], g.time
 	m := &o.points[number]
-	work, exit := g.draws.row(o.workRow), g.draws.row(m.exitRow)
 	g.arrive(at, number)
 	events := t.events[:len(m.groups.sizes)]
 	clear(events)
 	for r, end := range t.now {
-		e := &events[m.groups.group(r)]
+		e := &events[m.groups.of[r]]
 		e.arrived = max(e.arrived, end)
-		e.launched = max(e.launched, end-int64(m.overlap*float64(work[r])))
+		e.launched = max(e.launched, end-int64(m.overlap*float64(o.workNs[r])))
 	}
 	for i := range events {
 		rng := g.rng.At(g.spec.Seed, forGroup, uint64((at*maxSyncPoints+number)*trace.MaxRanks+i), step)
@@ -102,12 +98,12 @@ func (g *Generator) sync(at, number int, step int64) {
 		e := &events[i]
 		early := int64(m.overlap * float64(length))
 		e.done = max(e.arrived, e.launched+early) + length - early
-		e.hang(m, int(m.groups.sizes[i]), rng)
+		e.hang(m, m.groups.sizes[i], rng)
 	}
 	for r := range t.now {
-		i, place := m.groups.group(r), m.groups.placeOf(r)
+		i, place := m.groups.of[r], m.groups.place[r]
 		if m.groups.sizes[i] > 1 {
-			t.now[r] = events[i].leave(place) + exit[r]
+			t.now[r] = events[i].leave(place) + m.exitNs[r]
 		}
 	}
 }
@@ -143,7 +139,7 @@ func (g *Generator) commDelay(op int, groups *groups, group int) (delay int64) {
 	for i := range g.spec.Faults {
 		f := &g.spec.Faults[i]
 		if f.Family != BackwardComm || !g.striking[i] ||
-			!slices.ContainsFunc(f.Ranks, func(r int) bool { return groups.group(r) == group }) {
+			!slices.ContainsFunc(f.Ranks, func(r int) bool { return groups.of[r] == group }) {
 			continue
 		}
 		for _, h := range g.hits[i] {

@@ -33,35 +33,32 @@ type program struct {
 	numbers int32   // of groups, in a step
 	order   []group // each after what it waits for; who communicates with nobody is alone
 	last    []int32 // [stage] the optimizer
+
+	sends, receives map[wire]int32
 }
 
 func compile(l Layout) *program {
-	p := &program{layout: l}
-	w := newWires(l)
+	p := &program{layout: l, sends: map[wire]int32{}, receives: map[wire]int32{}}
 	for stage := range l.PP {
-		b := &builder{p: p, wires: w, stage: stage}
+		b := &builder{p: p, stage: stage}
 		b.build()
 		p.last = append(p.last, int32(len(p.nodes)-1))
 	}
-	p.connect(w)
+	p.connect()
 	p.collect()
 	p.sort()
 	return p
 }
 
-// wires are the transfers by the depth of the sending chunk and microbatch, −1
-// where there is none.
-type wires struct{ fsend, frecv, bsend, brecv []int32 }
-
-func newWires(l Layout) *wires {
-	none := func() []int32 { return slices.Repeat([]int32{-1}, l.PP*l.Chunks*l.Microbatches) }
-	return &wires{none(), none(), none(), none()}
+// wire is a transfer from a chunk of some depth in the model.
+type wire struct {
+	forward      bool
+	depth, micro int
 }
 
 // builder queues the work of one stage.
 type builder struct {
 	p     *program
-	wires *wires
 	stage int
 	count [operator.GarbageCollection + 1]int // sequence numbers used so far
 	queue [operator.GarbageCollection + 1]int32
@@ -124,13 +121,10 @@ func (b *builder) compute(p pass, before, beforeThat, gathered int32) int32 {
 	l := b.p.layout
 	depth := l.depth(b.stage, p.chunk)
 	class, recv, send := operator.BackwardCompute, operator.BackwardRecv, operator.BackwardSend
-	from, to := depth < l.PP*l.Chunks-1, depth > 0
-	dir, into, outOf := 0, b.wires.brecv, b.wires.bsend
-	at := depth // of the sender, in the wires
+	from, to, dir, sender := depth < l.PP*l.Chunks-1, depth > 0, 0, depth+1
 	if p.forward {
 		class, recv, send = operator.ForwardCompute, operator.ForwardRecv, operator.ForwardSend
-		from, to = to, from
-		dir, into, outOf = 1, b.wires.frecv, b.wires.fsend
+		from, to, dir, sender = to, from, 1, depth-1
 	}
 	got := int32(-1)
 	if from || l.Chunks > 1 {
@@ -140,11 +134,7 @@ func (b *builder) compute(p pass, before, beforeThat, gathered int32) int32 {
 		}
 		got = b.add(recv, -1, -1, posted, b.queue[recv])
 		if from {
-			sender := at + 1
-			if p.forward {
-				sender = at - 1
-			}
-			into[sender*l.Microbatches+p.micro] = got
+			b.p.receives[wire{p.forward, sender, p.micro}] = got
 		}
 	}
 	v := b.add(class, p.chunk, p.micro, before, got, gathered)
@@ -152,7 +142,7 @@ func (b *builder) compute(p pass, before, beforeThat, gathered int32) int32 {
 	if to || l.Chunks > 1 {
 		sent := b.add(send, -1, -1, v, b.queue[send])
 		if to {
-			outOf[at*l.Microbatches+p.micro] = sent
+			b.p.sends[wire{p.forward, depth, p.micro}] = sent
 		}
 	}
 	return v
@@ -220,11 +210,14 @@ func (p *program) number(at int32, step, dp int) int32 {
 }
 
 // connect pairs sends with receives.
-func (p *program) connect(w *wires) {
-	for _, way := range [][2][]int32{{w.fsend, w.frecv}, {w.bsend, w.brecv}} {
-		for i, send := range way[0] {
-			if send >= 0 {
-				p.sync(group{members: []int32{send, way[1][i]}})
+func (p *program) connect() {
+	for _, forward := range []bool{true, false} {
+		for depth := range p.layout.PP * p.layout.Chunks {
+			for micro := range p.layout.Microbatches {
+				at := wire{forward, depth, micro}
+				if send, ok := p.sends[at]; ok {
+					p.sync(group{members: []int32{send, p.receives[at]}})
+				}
 			}
 		}
 	}

@@ -6,7 +6,6 @@ GO          ?= go
 VERSION     ?= $(shell git describe --tags --match 'v[0-9]*' --always --dirty 2>/dev/null)
 STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK ?= golang.org/x/vuln/cmd/govulncheck@v1.8.0
-BENCHSTAT   ?= golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 FUZZTIME    ?= 15s
 FUZZ        ?=
 BENCH       ?= .
@@ -148,11 +147,10 @@ SHARED   ?= $(or $(SFSTAT_SHARED),../shared)
 # Recordings and scenarios of the shared data are scored where they are; PyTorch jobs
 # that eval/realjobs/jobs.py ran with ACCURACY_MORE='-jobs FOLDER'.
 accuracy: build ## docs/accuracy.md and ACCURACY (accuracy.csv): how often verdicts and comparisons are right (minutes)
-	GOBIN=$(CURDIR)/bin $(GO) install $(BENCHSTAT)
 	rm -rf bin/accuracy && mkdir -p bin/accuracy
 	bin/sfstat campaign run eval/campaign/specs/paper.yaml -o bin/accuracy/paper
 	if [ -e $(SHARED)/tools/scenarios.py ]; then for seed in 500 900; do $(PYTHON) $(SHARED)/tools/scenarios.py --write bin/accuracy/scenarios $$seed 20; done; fi
-	$(GO) run ./eval/accuracy score -sfstat bin/sfstat -benchstat bin/benchstat $$([ -e bin/accuracy/scenarios ] && echo -scenarios bin/accuracy/scenarios) \
+	$(GO) run ./eval/accuracy score -sfstat bin/sfstat $$([ -e bin/accuracy/scenarios ] && echo -scenarios bin/accuracy/scenarios) \
 	  -fixtures fixtures $$([ -e $(SHARED)/data ] && echo -shared $(SHARED)/data) -campaign bin/accuracy/paper -windows 5 -operators 1200 -comparisons 100 $(ACCURACY_MORE) -o $(ACCURACY)
 	$(GO) run ./eval/accuracy page $(ACCURACY) > bin/accuracy/page.md && mv bin/accuracy/page.md docs/accuracy.md
 

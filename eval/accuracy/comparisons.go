@@ -50,19 +50,13 @@ func scoreComparison(p program, i int, change float64) (rows []row, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	times, err := writePair(dir, i, change)
-	if err != nil {
+	if err := writePair(dir, i, change); err != nil {
 		return nil, err
 	}
-	blank := row{Source: "comparisons", Family: fmt.Sprintf("%g %%", 100*change), Job: fmt.Sprint(i), Truth: "change", TrueGain: &change}
 	for _, way := range ways {
-		r := blank
-		r.Variant = way.name
-		args := []string{"compare", "--format", "json"}
-		for _, side := range []string{"base", "new"} {
-			args = append(args, filepath.Join(dir, side))
-		}
-		text, err := output(p.sfstat, nil, append(args, way.args...)...)
+		r := row{Source: "comparisons", Family: fmt.Sprintf("%g %%", 100*change), Job: fmt.Sprint(i), Variant: way.name, Truth: "change", TrueGain: &change}
+		args := append([]string{"compare", "--format", "json", filepath.Join(dir, "base"), filepath.Join(dir, "new")}, way.args...)
+		text, err := p.output(nil, args...)
 		if err != nil {
 			rows = append(rows, r.failed(err))
 			continue
@@ -72,11 +66,7 @@ func scoreComparison(p program, i int, change float64) (rows []row, err error) {
 		}
 		rows = append(rows, r)
 	}
-	if p.benchstat == "" {
-		return rows, nil
-	}
-	theirs, err := askBenchstat(p.benchstat, dir, times, blank)
-	return append(rows, theirs...), err
+	return rows, nil
 }
 
 // compared fills the row with the answer of sfstat compare on step time: its verdict, the
@@ -116,9 +106,8 @@ func (r *row) called(verdict string, change float64) {
 	r.Right = r.Wrong == ""
 }
 
-// writePair writes the runs of both sides in folders, base5 and new5, and the first of each
-// alone in base1 and new1. It returns the times of the steps of each run on rank 0.
-func writePair(dir string, i int, change float64) (times [2][][]int64, err error) {
+// writePair writes the runs of both sides into the folders base and new.
+func writePair(dir string, i int, change float64) error {
 	rng := rand.New(rand.NewPCG(1, uint64(i)))
 	for k := range runsEach {
 		shared := 1 + pairSpread*rng.NormFloat64()
@@ -126,31 +115,19 @@ func writePair(dir string, i int, change float64) (times [2][][]int64, err error
 			spec := simulate.DefaultSpec()
 			spec.Run, spec.Ranks, spec.Seed = fmt.Sprint("job-", k), compareRanks, uint64((i*runsEach+k)*2+side)
 			spec.Schedule = simulate.Schedule{Windows: 1, Steps: compareSteps}
-			text, steps, err := scaledRun(spec, shared*(1+runSpread*rng.NormFloat64())*(1+change*float64(side)))
+			factor := shared * (1 + runSpread*rng.NormFloat64()) * (1 + change*float64(side))
+			text, err := simulatedPackets(spec, func(w *trace.Window) { simulate.Scale(w, factor) })
 			if err != nil {
-				return times, err
+				return err
 			}
-			times[side] = append(times[side], steps)
 			folder := filepath.Join(dir, name)
 			if err := os.MkdirAll(folder, 0o777); err != nil {
-				return times, err
+				return err
 			}
 			if err := os.WriteFile(filepath.Join(folder, spec.Run+".jsonl"), text, 0o666); err != nil {
-				return times, err
+				return err
 			}
 		}
 	}
-	return times, nil
-}
-
-// scaledRun is the packets of a run in which everything takes so many times as long, and
-// the times of its steps on rank 0.
-func scaledRun(spec simulate.Spec, factor float64) (packets []byte, steps []int64, err error) {
-	packets, err = simulatedPackets(spec, func(w *trace.Window) {
-		simulate.Scale(w, factor)
-		for t := range w.Steps() {
-			steps = append(steps, w.WallOf(t)[0])
-		}
-	})
-	return packets, steps, err
+	return nil
 }

@@ -99,7 +99,6 @@ func counted(of func(n int) []task) func(string) ([]task, error) {
 func score(args []string, stdout io.Writer) error {
 	flags := flag.NewFlagSet("score", flag.ContinueOnError)
 	sfstat := flags.String("sfstat", "bin/sfstat", "the `program` to score")
-	benchstat := flags.String("benchstat", "", "the `program` benchstat, asked about the same comparisons; without it, it is not")
 	values := make([]*string, len(sources))
 	for i, s := range sources {
 		values[i] = flags.String(s.flag, "", s.usage)
@@ -123,7 +122,7 @@ func score(args []string, stdout io.Writer) error {
 		}
 		tasks = append(tasks, list...)
 	}
-	rows, err := scoreAll(program{*sfstat, *benchstat}, tasks, *threads)
+	rows, err := scoreAll(program(*sfstat), tasks, *threads)
 	if err != nil {
 		return err
 	}

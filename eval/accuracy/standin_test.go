@@ -67,7 +67,7 @@ func scored(t *testing.T, mode string, tasks []task, err error) []row {
 	t.Helper()
 	self, err2 := os.Executable()
 	t.Setenv(standIn, mode)
-	rows, err3 := scoreAll(program{sfstat: self}, tasks, 0)
+	rows, err3 := scoreAll(program(self), tasks, 0)
 	if err := errors.Join(err, err2, err3); err != nil {
 		t.Fatal(err)
 	}

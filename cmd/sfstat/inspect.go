@@ -118,24 +118,6 @@ func listing(title string, columns ...string) *table.Table {
 	return t
 }
 
-// add appends a row of whole numbers, texts and cells.
-func add(t *table.Table, values ...any) {
-	cells := make([]table.Cell, len(values))
-	for i, v := range values {
-		switch v := v.(type) {
-		case table.Cell:
-			cells[i] = v
-		case int:
-			cells[i] = table.WholeCell(v)
-		case int64:
-			cells[i] = table.WholeCell(v)
-		default:
-			cells[i] = table.TextCell(fmt.Sprint(v))
-		}
-	}
-	t.Add(cells...)
-}
-
 // tables are what text, Markdown and CSV have; those without rows are left out.
 func (i *inspection) tables() []*table.Table {
 	in := listing(counted(len(i.Inputs), "input"), "path", "format", "size", "holds")
@@ -144,7 +126,7 @@ func (i *inspection) tables() []*table.Table {
 		if each.Compression != ingest.Plain.String() {
 			as += ", " + each.Compression
 		}
-		add(in, each.Path, as, cmp.Or(report.Size(each.Bytes), "unknown"), each.holds())
+		in.Row(each.Path, as, cmp.Or(report.Size(each.Bytes), "unknown"), each.holds())
 	}
 	out := []*table.Table{in, runTable(i.Runs), traceTable(i.Traces), enteredTable(i.Entered)}
 	var notes ordered.List[[2]string, []string] // runs, by what is said of them
@@ -156,7 +138,7 @@ func (i *inspection) tables() []*table.Table {
 	}
 	refused := listing("refused", "path", "why")
 	for _, problem := range i.Problems {
-		add(refused, problem.Path, problem.Error)
+		refused.Row(problem.Path, problem.Error)
 	}
 	out = append(out, stageTable(i.Runs), operatorTable(i.Traces), noteTable(notes.All), refused)
 	return slices.DeleteFunc(out, func(t *table.Table) bool { return len(t.Rows) == 0 && t != in })
@@ -183,7 +165,7 @@ func noteTable(all [][]string) *table.Table {
 		if n := len(x) - 2; n > 1 {
 			run = fmt.Sprintf("%d runs", n)
 		}
-		add(t, run, x[0], x[1])
+		t.Row(run, x[0], x[1])
 	}
 	return t
 }
@@ -204,7 +186,7 @@ func runTable(runs []inventory.Run) *table.Table {
 		for _, c := range r.Side {
 			side = append(side, fmt.Sprintf("%s (%d of %d ready)", c.Name, c.Ready, c.Samples))
 		}
-		add(t, r.Run, r.Windows, r.Steps, fmt.Sprint(r.FirstStep), fmt.Sprint(r.LastStep), fmt.Sprintf("%d of %d", r.Reporting[1], r.WorldSize), r.Missing,
+		t.Row(r.Run, r.Windows, r.Steps, fmt.Sprint(r.FirstStep), fmt.Sprint(r.LastStep), fmt.Sprintf("%d of %d", r.Reporting[1], r.WorldSize), r.Missing,
 			r.Hosts, strings.Join(lists, " "), r.Wall, strings.Join(groups, "; "), strings.Join(side, ", "))
 	}
 	return t.Tidy()
@@ -218,7 +200,7 @@ func traceTable(traces []*inventory.Trace) *table.Table {
 		if o.Layout.TP > 0 {
 			layout += fmt.Sprintf(" × tp %d", o.Layout.TP*max(1, o.Layout.DSP))
 		}
-		add(t, o.Run, layout, fmt.Sprintf("%d of %d", o.Workers, max(o.Workers, o.Layout.DP*o.Layout.PP)), o.Steps, fmt.Sprint(o.FirstStep), fmt.Sprint(o.LastStep),
+		t.Row(o.Run, layout, fmt.Sprintf("%d of %d", o.Workers, max(o.Workers, o.Layout.DP*o.Layout.PP)), o.Steps, fmt.Sprint(o.FirstStep), fmt.Sprint(o.LastStep),
 			o.Operators, o.Groups, o.Joined, o.Resolution, o.Units)
 	}
 	return t.Tidy()
@@ -235,7 +217,7 @@ func enteredTable(kinds []inventory.Entered) *table.Table {
 		if e.Lost < 0 {
 			lost = table.TextCell("some")
 		}
-		add(t, e.Source, e.Files, e.Ranks, calls, open, lost, e.Stacks, e.Tells)
+		t.Row(e.Source, e.Files, e.Ranks, calls, open, lost, e.Stacks, e.Tells)
 	}
 	return t.Tidy()
 }
@@ -260,7 +242,7 @@ func operatorTable(traces []*inventory.Trace) *table.Table {
 	t := listing("operators", "run", "name", "kind", "count#", "total")
 	for _, o := range traces {
 		for _, n := range o.Names {
-			add(t, o.Run, n.Name, n.Kind, n.Count, report.Length(n.TotalNS))
+			t.Row(o.Run, n.Name, string(n.Kind), n.Count, report.Length(n.TotalNS))
 		}
 	}
 	return t
@@ -274,7 +256,7 @@ func stageTable(runs []inventory.Run) *table.Table {
 		for _, l := range r.StageLists {
 			for _, stage := range l.Stages {
 				if !seen[l.Hash] {
-					add(t, l.Hash, stage)
+					t.Row(l.Hash, stage)
 				}
 			}
 			seen[l.Hash] = true

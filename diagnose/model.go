@@ -375,9 +375,9 @@ func (j *judge) state(v *RunVerdict) {
 		n := at.numbers[max(0, e.Step)]
 		v.Problems = append(v.Problems, answer.Problem{Problem: answer.RecordingError, Ranks: []int{at.ranks[e.Rank]}, Steps: &[2]int64{n, n}, Stage: m.Stages[e.Stage].Name, Size: e.Size})
 	}
-	v.Undecided = slices.DeleteFunc(v.Undecided, func(u answer.Undecided) bool {
-		return u.Question == answer.SyncPointUnknown && len(m.Points) > 0
-	})
+	if !j.synchronises() {
+		v.Undecided = append(v.Undecided, answer.Undecided{Question: answer.SyncPointUnknown, Needs: answer.SourceMoreSteps, N: m.Steps})
+	}
 }
 
 // mostLoading is the part of a step from which on the stage that waits for data is worth a word though

@@ -44,16 +44,25 @@ func (j *judge) next(v *RunVerdict) []answer.Action {
 	return out
 }
 
+// spoiling are the problems of a recording that leave nothing to be said about it, by what it lacks then.
+var spoiling = []struct {
+	problem answer.ProblemKind
+	lacks   ShortageKind
+	with    answer.Source // what makes it whole
+}{
+	{answer.StagesDiffer, UnlikeStages, answer.SourceSameStages},
+	{answer.StageContains, NestedStages, answer.SourceFlatStages},
+	{answer.StagesDisordered, DisorderedStages, answer.SourceStageOrder},
+	{answer.RanksMissing, RanksMissing, answer.SourceAllRanks},
+}
+
 // complete is what makes a recording whole that nothing can be said about.
 func (v *RunVerdict) complete() (a answer.Action, ok bool) {
 	if v.Status != answer.TooLittleData {
 		return a, false
 	}
-	for _, c := range []struct {
-		lost answer.ProblemKind
-		with answer.Source
-	}{{answer.StagesDiffer, answer.SourceSameStages}, {answer.StageContains, answer.SourceFlatStages}, {answer.StagesDisordered, answer.SourceStageOrder}, {answer.RanksMissing, answer.SourceAllRanks}} {
-		if i := slices.IndexFunc(v.Problems, func(p answer.Problem) bool { return p.Problem == c.lost }); i >= 0 {
+	for _, c := range spoiling {
+		if i := slices.IndexFunc(v.Problems, func(p answer.Problem) bool { return p.Problem == c.problem }); i >= 0 {
 			return answer.Action{Action: answer.TurnOn, With: c.with, Ranks: v.Problems[i].Ranks}, true
 		}
 	}

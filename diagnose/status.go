@@ -7,7 +7,6 @@ import (
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/engine/frontier/labels"
-	"github.com/sfstat/sfstat/engine/points"
 )
 
 // leastTold is the fraction of a step from which on a certain straggler decides the
@@ -83,20 +82,14 @@ func (j *judge) excludes() exclusion {
 		return excludesAll
 	case j.traffic != nil && len(j.windows) == 0:
 		return communications(j.traffic).excludes()
-	case j.tooLittle():
-		return excludesNothing
-	case !j.synchronises():
-		return excludesSome
 	}
-	return excludesAll
+	return excludesNothing
 }
 
-// synchronises reports whether some window shows where its ranks wait for each
-// other. If none does, no rank can be shown to be late.
+// synchronises reports whether the steps show where ranks wait for each other. If they do not, no rank can be shown
+// to be late.
 func (j *judge) synchronises() bool {
-	return slices.ContainsFunc(j.windows, func(w Window) bool {
-		return w.Main.SyncPoint.WithinPeers || w.Main.SyncPoint.Evidence != points.None
-	}) || len(j.windows) == 0
+	return j.modelled != nil && (len(j.modelled.Points) > 0 || j.modelled.Within)
 }
 
 // leastSteps is how many steps with two ranks or more are needed before the absence

@@ -86,9 +86,6 @@ func (j *judge) questions() (out []answer.Undecided) {
 			ask(answer.Undecided{Question: answer.RanksNotRecorded, Needs: answer.SourceAllRanks})
 			continue
 		}
-		if !m.SyncPoint.Evidence.Sure() && !m.SyncPoint.WithinPeers && m.Steps > 0 {
-			ask(answer.Undecided{Question: answer.SyncPointUnknown, Needs: answer.SourceMoreSteps, N: m.Steps})
-		}
 		if !m.Quality.Wall && !slices.Equal(w.Stages, []string{stagename.Whole}) { // which is the wall time
 			ask(answer.Undecided{Question: answer.UnrecordedTime, Needs: answer.SourceWall})
 		}

@@ -121,7 +121,11 @@ func (v *RunVerdict) shortage() Shortage {
 		}
 		s.Ranks, s.Steps, s.Time = max(s.Ranks, len(w.Main.Ranks)), s.Steps+w.Main.Steps, s.Time+w.Main.Makespan
 	}
-	unlike, nested, disordered := v.says(answer.StagesDiffer), v.says(answer.StageContains), v.says(answer.StagesDisordered)
+	for _, c := range slices.Backward(spoiling) {
+		if text := v.says(c.problem); text != "" {
+			s.Of, s.Says = c.lacks, text
+		}
+	}
 	switch {
 	case len(v.Windows) == 0:
 		s.Of = NoSteps
@@ -130,12 +134,7 @@ func (v *RunVerdict) shortage() Shortage {
 		if e, ok := evidence.Find[evidence.DeviceShares](v.Observed); ok {
 			s.Device = &e
 		}
-	case unlike != "":
-		s.Of, s.Says = UnlikeStages, unlike
-	case nested != "":
-		s.Of, s.Says = NestedStages, nested
-	case disordered != "":
-		s.Of, s.Says = DisorderedStages, disordered
+	case s.Says != "":
 	case s.Missing > 0:
 		s.Of = RanksMissing
 	case incomplete:

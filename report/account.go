@@ -221,5 +221,5 @@ func basis(r *frontier.Result) (b bullets) {
 	if len(r.Quality.Missing) > 0 && len(r.Quality.Notes) == 0 {
 		b = append(b, say("not reported", r))
 	}
-	return append(b, texts(r.Quality.Notes)...)
+	return append(b, r.Quality.Texts()...)
 }

@@ -26,14 +26,7 @@ func (o Output) Completions(results []Completions) error {
 
 type completionsJSON struct {
 	traceJSON
-	Clock      ks.Clock   `json:"clock" doc:"what completions were measured from: the start of their step, or the first start of the trace"`
-	Against    ks.Against `json:"against" doc:"workers that s is a mean over"`
-	Window     int64      `json:"window_ns" doc:"length of the windows in which completions are counted"`
-	Points     int        `json:"points" doc:"windows in which anything completes"`
-	Replicates int        `json:"replicates" doc:"most permutations of the test; 0 is no test"`
-	Discovery  float64    `json:"false_discovery_rate" doc:"the rate that flagged keeps"`
-	Seed       uint64     `json:"seed" doc:"seed of the permutations"`
-	Doubts     []ks.Doubt `json:"doubts" doc:"reasons to read the result with care"`
+	*ks.Result
 
 	Workers []scoreJSON  `json:"workers" doc:"all workers, by stage, then by replica"`
 	Ranking []int        `json:"ranking" doc:"ranks by descending s; without those that have none"`
@@ -42,32 +35,12 @@ type completionsJSON struct {
 
 type scoreJSON struct {
 	placeJSON
-	Completions int       `json:"completions" doc:"operators that it completed"`
-	Peers       int       `json:"peers" doc:"workers that it was compared with"`
-	Mean        *float64  `json:"s" doc:"S: mean distance to those workers, 0 to 1; null without completions or peers"`
-	Median      *float64  `json:"median" doc:"median of the same distances"`
-	Later       int64     `json:"later_ns" doc:"how much later than the median peer it completes on average; negative: earlier"`
-	Departure   *float64  `json:"departure" doc:"largest distance from the median completion-time distribution of its stage, 0 to 1: what the test is about"`
-	P           *float64  `json:"p" doc:"chance of such a departure if the peers are exchangeable; null where undecided"`
-	Q           *float64  `json:"q" doc:"smallest false-discovery rate at which it is found; null where undecided"`
-	Flagged     bool      `json:"flagged" doc:"found at false_discovery_rate"`
-	Draws       int       `json:"draws" doc:"departures that p was counted among; 0 where undecided"`
-	Undecided   *ks.Doubt `json:"undecided" doc:"why there is no test; null where there is one"`
+	ks.Score
 }
 
 func (r Completions) wire() completionsJSON {
-	out := completionsJSON{traceJSON: r.Traced.wire(), Clock: r.Clock, Against: r.Against, Window: r.Window, Points: r.Points,
-		Replicates: r.Replicates, Discovery: r.Discovery, Seed: r.Seed, Doubts: r.Doubts, Ranking: r.ranksOf(r.Ranking)}
-	for _, s := range r.Scores {
-		j := scoreJSON{placeJSON: r.worker(s.Worker), Completions: s.Ops, Peers: s.Peers, Mean: compared(s, s.Mean), Median: compared(s, s.Median), Later: s.Later}
-		if t := s.Test; t != nil {
-			j.Departure, j.P, j.Q = &t.Departure, &t.P, &t.Q
-			j.Flagged, j.Draws = t.Flagged, t.Draws
-		} else {
-			j.Undecided = &s.Undecided
-		}
-		out.Workers = append(out.Workers, j)
-	}
+	out := completionsJSON{traceJSON: r.Traced.wire(), Result: r.Result, Ranking: r.ranksOf(r.Ranking),
+		Workers: each(r.Scores, func(s ks.Score) scoreJSON { return scoreJSON{r.worker(s.Worker), s} })}
 	n := len(r.Scores)
 	for a := 0; a < n && r.Matrix != nil; a++ {
 		row := make([]*float64, n)
@@ -160,7 +133,7 @@ func (r Completions) table() *table.Table {
 		}
 	}
 	flagged := func(w int) int {
-		if t := r.Scores[w].Test; t != nil && t.Flagged {
+		if r.Scores[w].Flagged() {
 			return 0
 		}
 		return 1

@@ -118,8 +118,8 @@ func (f *field) in(v reflect.Value) reflect.Value {
 	return x
 }
 
-// member is a field of a value, an item of an array by its number, or what a method returns; the
-// zero Value where the value is nil.
+// member is a field of a value, what a method of it returns, an item of an array by its number, or
+// the length of a list by len; the zero Value where the value is nil.
 func member(v reflect.Value, name string) reflect.Value {
 	if v = reflect.Indirect(v); !v.IsValid() {
 		return v
@@ -134,6 +134,9 @@ func member(v reflect.Value, name string) reflect.Value {
 	if i, err := strconv.Atoi(name); err == nil {
 		return v.Index(i)
 	}
+	if name == "len" {
+		return reflect.ValueOf(v.Len())
+	}
 	return v.FieldByName(name)
 }
 
@@ -145,7 +148,10 @@ func memberType(t reflect.Type, name string) reflect.Type {
 	if m, ok := reflect.PointerTo(t).MethodByName(name); ok {
 		return m.Type.Out(0)
 	}
-	if t.Kind() == reflect.Array {
+	switch {
+	case name == "len":
+		return reflect.TypeFor[int]()
+	case t.Kind() == reflect.Array:
 		return t.Elem()
 	}
 	f, ok := t.FieldByName(name)

@@ -67,19 +67,11 @@ type excessJSON struct {
 }
 
 type seriesJSON struct {
-	Op        string          `json:"op" doc:"name of the operator"`
-	PP        *int            `json:"pp" doc:"pipeline stage; null for all of them together"`
-	Seq       *int            `json:"seq" doc:"ordinal in the step; null for all of the name together"`
-	Quantity  zscore.Quantity `json:"quantity" doc:"what was compared"`
-	Peers     int             `json:"peers" doc:"replicas with a value"`
-	Steps     int             `json:"steps" doc:"steps with values"`
-	Method    zscore.Method   `json:"method" doc:"the method used; another than asked for where that was impossible"`
-	Logarithm bool            `json:"logarithm" doc:"logarithms were compared"`
-	Sigma     *float64        `json:"sigma" doc:"spread, in nanoseconds or of the logarithm; 0 for methods that see one step"`
-	Freedom   float64         `json:"freedom" doc:"degrees of freedom of sigma; 0 for methods that see one step"`
-	Threshold float64         `json:"threshold" doc:"score that flags in one step with all peers; 0: there is none"`
-	Sure      float64         `json:"sure_threshold" doc:"score that flags in the whole analysis; 0: there is none"`
-	Doubts    []zscore.Doubt  `json:"doubts" doc:"why the series is undecided or to be read with care"`
+	Op       string          `json:"op" doc:"name of the operator"`
+	PP       *int            `json:"pp" doc:"pipeline stage; null for all of them together"`
+	Seq      *int            `json:"seq" doc:"ordinal in the step; null for all of the name together"`
+	Quantity zscore.Quantity `json:"quantity" doc:"what was compared"`
+	zscore.Report
 }
 
 func (o Outliers) wire() outliersJSON {
@@ -96,8 +88,7 @@ func (o Outliers) wire() outliersJSON {
 	for i, r := range o.Result.Series {
 		s := o.Series[i]
 		op := o.Operators[s.Op]
-		out.Series = append(out.Series, seriesJSON{op.Name, stageOf(op), seqOf(op), s.Quantity, r.Peers, r.Steps, r.Method, r.Log,
-			&r.Sigma, r.Freedom, r.Threshold, r.Sure, r.Doubts})
+		out.Series = append(out.Series, seriesJSON{op.Name, stageOf(op), seqOf(op), s.Quantity, r})
 	}
 	out.Names = o.Names
 	return out

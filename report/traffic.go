@@ -10,7 +10,6 @@ import (
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/parallel"
 	"github.com/sfstat/sfstat/internal/table"
-	"github.com/sfstat/sfstat/trace/comms"
 )
 
 // Traffic writes what is known of a job's communication. CSV is one row per communicator
@@ -62,17 +61,8 @@ type trafficJSON struct {
 }
 
 type commRankJSON struct {
-	Rank    int          `json:"rank" doc:"number in the job"`
-	Host    string       `json:"host" doc:"host, up to the first dot"`
-	PID     int64        `json:"pid" doc:"process, as the log numbers it, or else the export; 0 where neither does"`
-	Device  *int64       `json:"device" doc:"CUDA index of its GPU; null: not known"`
-	Log     bool         `json:"logged" doc:"it left a log"`
-	Export  string       `json:"sqlite_file" doc:"the export that it is in; empty without one"`
-	Pairing comm.Pairing `json:"paired_by" doc:"how the process of the log was found in the export"`
-	Join    comm.Join    `json:"tied_by" doc:"how its calls were tied to its kernels: by NCCL's own NVTX ranges or the numbers of its Inspector, which is exact, or by alignment"`
-	Calls   int          `json:"calls" doc:"calls in its log, and those that NVTX ranges add"`
-	Pairs   int          `json:"matches" doc:"pairs of one of its calls and a kernel"`
-	Certain int          `json:"certain_matches" doc:"of them those that are certain"`
+	*comm.Rank
+	Export string `json:"sqlite_file" before:"paired_by" doc:"the export that it is in; empty without one"`
 }
 
 type communicatorJSON struct {
@@ -130,12 +120,7 @@ func trafficOf(r *comm.Result) trafficJSON {
 	}
 	for i := range r.Ranks {
 		k := &r.Ranks[i]
-		j := commRankJSON{Rank: k.Rank, Host: k.Host, PID: k.PID, Log: k.Log != comms.None, Join: k.Join, Pairing: k.Pairing, Export: r.ProfileOf(i), Calls: len(k.Calls),
-			Pairs: k.Pairs, Certain: k.Certain}
-		if k.Device >= 0 {
-			j.Device = &k.Device
-		}
-		out.Ranks = append(out.Ranks, j)
+		out.Ranks = append(out.Ranks, commRankJSON{k, r.ProfileOf(i)})
 		out.Matches.Pairs += k.Pairs
 		out.Matches.Certain += k.Certain
 	}

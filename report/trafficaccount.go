@@ -36,32 +36,9 @@ func modelBlocks(r *comm.Result) document {
 type accountJSON struct {
 	Rank   int          `json:"rank" doc:"rank of the job"`
 	Bubble float64      `json:"bubble_fraction" doc:"time in which pipeline stages idle while the pipeline fills and drains, over that in which they compute, by the model; 0 without a pipeline"`
-	Rows   []volumeJSON `json:"rows" doc:"by dimension and operation, what accounts for most bytes first"`
-}
-
-type volumeJSON struct {
-	Dimension    string  `json:"dimension" enum:"other DP TP PP EP CP EDP" doc:"what it is communicated for"`
-	Op           string  `json:"op" doc:"operation"`
-	Expected     float64 `json:"expected_bytes" doc:"what the model says, as logged; 0 where no formula is for it"`
-	ExpectedSent float64 `json:"expected_sent_bytes" doc:"what of that leaves the rank on a ring"`
-	Observed     float64 `json:"observed_bytes" doc:"what the rank called, as logged"`
-	Sent         float64 `json:"observed_sent_bytes" doc:"what of that leaves the rank on a ring"`
-	Ratio        float64 `json:"ratio" doc:"observed over expected bytes, as logged: calls_ratio times size_ratio; null where nothing is expected"`
-	Count        float64 `json:"calls_ratio" doc:"observed over expected calls"`
-	Size         float64 `json:"size_ratio" doc:"observed over expected mean size"`
+	Rows   []volume.Row `json:"rows" doc:"by dimension and operation, what accounts for most bytes first"`
 }
 
 func accountsOf(r *comm.Result) []accountJSON {
-	out := []accountJSON{}
-	for i := range r.Accounts {
-		a := &r.Accounts[i]
-		j := accountJSON{Rank: r.Ranks[a.Rank].Rank, Bubble: a.Bubble, Rows: []volumeJSON{}}
-		for k := range a.Rows {
-			x := &a.Rows[k]
-			j.Rows = append(j.Rows, volumeJSON{Dimension: x.For(), Op: x.Op.String(), Expected: x.Theory.Logged, ExpectedSent: x.Theory.Sent,
-				Observed: x.Observed.Logged, Sent: x.Observed.Sent, Ratio: x.Ratio, Count: x.Count, Size: x.Size})
-		}
-		out = append(out, j)
-	}
-	return out
+	return each(r.Accounts, func(a volume.Account) accountJSON { return accountJSON{r.Ranks[a.Rank].Rank, a.Bubble, a.Rows} })
 }

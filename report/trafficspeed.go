@@ -107,24 +107,13 @@ func messagesOf(r *comm.Result) []messageJSON {
 }
 
 type bandwidthJSON struct {
-	Communicator string        `json:"communicator" doc:"id of the communicator; of a pair of ranks, the first that they were seen to send on"`
-	Op           string        `json:"op" doc:"operation; Send/Recv for messages between two ranks"`
-	From         int64         `json:"from_bytes" doc:"messages from this size to below twice as much, as logged"`
-	Calls        int           `json:"calls" doc:"collectives or messages"`
-	Transfer     int64         `json:"transfer_ns" doc:"from the last start to the last end, the median"`
-	Wait         int64         `json:"wait_ns" doc:"mean wait of a rank, the median"`
-	Algorithm    float64       `json:"algorithm_gbps" doc:"size over transfer, 10⁹ bytes a second"`
-	Bus          float64       `json:"bus_gbps" doc:"the same times the factor of nccl-tests: what each link of a ring carries"`
-	Link         string        `json:"limit_link" doc:"class of the narrowest link, as NCCL names it, or nccl-tests where --limit has the operation; empty where neither is known"`
-	Limit        *float64      `json:"limit_gbps" doc:"what it carries, or what nccl-tests reached at the mean size of the calls; null likewise"`
-	Efficiency   *float64      `json:"efficiency" doc:"bus_gbps over limit_gbps. Where NCCL drives several paths at once it may exceed 1"`
-	Bound        comm.Bound    `json:"bound_by" doc:"what most of the time is; latency where at the limit the transfer would take less than the latency"`
-	Ranks        []int         `json:"ranks" doc:"ranks of the communicator, or the two that send each other messages"`
-	Way          string        `json:"way" enum:"forth back both" null:"zero" doc:"of messages: from the lower rank to the higher, back, or both at once; null: a communicator"`
-	Standing     comm.Standing `json:"beside_peers" doc:"how it compares with peers: those that do the same over the same kind of link"`
-	Peers        int           `json:"peers" doc:"others that it was compared with"`
-	PeerBus      *float64      `json:"peers_bus_gbps" doc:"median of the others' bus_gbps; null without others"`
-	P            *float64      `json:"p" doc:"chance of so low a bandwidth where all are alike, corrected for all comparisons; null without others"`
+	Communicator string `json:"communicator" doc:"id of the communicator; of a pair of ranks, the first that they were seen to send on"`
+	Op           string `json:"op" doc:"operation; Send/Recv for messages between two ranks"`
+	From         int64  `json:"from_bytes" doc:"messages from this size to below twice as much, as logged"`
+	*comm.Cell
+	Link  string `json:"limit_link" before:"limit_gbps" doc:"class of the narrowest link, as NCCL names it, or nccl-tests where --limit has the operation; empty where neither is known"`
+	Ranks []int  `json:"ranks" before:"beside_peers" doc:"ranks of the communicator, or the two that send each other messages"`
+	Way   string `json:"way" enum:"forth back both" null:"zero" before:"beside_peers" doc:"of messages: from the lower rank to the higher, back, or both at once; null: a communicator"`
 }
 
 type slowJSON struct {
@@ -171,32 +160,20 @@ func workName(r *comm.Result, c *comm.Cell) string {
 }
 
 func bandwidthOf(r *comm.Result, c *comm.Cell) bandwidthJSON {
-	l := c.Limit
-	j := bandwidthJSON{Communicator: communicatorID(r, c.Subject), Op: r.WorkOf(c), From: 1 << c.Class, Calls: len(c.Calls), Transfer: c.Transfer, Wait: c.Wait,
-		Algorithm: c.Algorithm, Bus: c.Bus, Bound: c.Bound}
-	j.Standing, j.Peers = c.Standing, c.Peers
-	if c.Peers > 0 {
-		j.PeerBus, j.P = known(c.PeerBus), known(c.P)
-	}
-	j.Ranks = r.RanksOf(c.Subject)
+	j := bandwidthJSON{Communicator: communicatorID(r, c.Subject), Op: r.WorkOf(c), From: 1 << c.Class, Cell: c, Ranks: r.RanksOf(c.Subject)}
 	if r.Speed.Subjects[c.Subject].Edge {
 		j.Way = map[nccl.Op]string{nccl.Send: "forth", nccl.Recv: "back", nccl.SendRecv: "both"}[c.Op]
 	}
-	if l.Bandwidth > 0 {
-		j.Link, j.Limit, j.Efficiency = l.Source(), known(l.Bandwidth), known(c.Efficiency)
+	if c.Limit.Bandwidth > 0 {
+		j.Link = c.Limit.Source()
 	}
 	return j
 }
 
 type latenessJSON struct {
-	Rank    int    `json:"rank" doc:"rank"`
-	Met     int    `json:"collectives" doc:"collectives with others, of which all ranks were seen and surely matched"`
-	Last    int    `json:"last" doc:"collectives of these that it entered last"`
-	Caused  int64  `json:"caused_ns" doc:"time that it alone made the others wait: its start less that of the last but one, over all of those"`
-	Typical int64  `json:"usually_ns" doc:"median of caused_ns over those collectives"`
-	Waited  int64  `json:"waited_ns" doc:"from its own start to the last one's, over all collectives"`
-	Moving  int64  `json:"transfer_ns" doc:"from the last start to its own end, over all"`
-	Own     *int64 `json:"own_ns" doc:"own delay: how much later than the median rank it arrives because more time passed since its last kernel of NCCL; null where dumps of the Inspector do not show it"`
+	Rank int `json:"rank" doc:"rank"`
+	suspects.Lateness
+	Own *int64 `json:"own_ns" doc:"own delay: how much later than the median rank it arrives because more time passed since its last kernel of NCCL; null where dumps of the Inspector do not show it"`
 }
 
 // latenessOf is how the ranks come to collectives; ranks that met none are left out.
@@ -205,7 +182,7 @@ func latenessOf(r *comm.Result) []latenessJSON {
 	all, _ := suspects.LatenessOf(r)
 	for _, l := range all {
 		if l.Of > 0 {
-			j := latenessJSON{r.Ranks[l.Rank].Rank, l.Of, l.Last, l.Caused, l.Typical, l.Waited, l.Moving, &l.Own}
+			j := latenessJSON{r.Ranks[l.Rank].Rank, l, &l.Own}
 			if r.Timeless || r.Sampled {
 				j.Own = nil
 			}

@@ -2,7 +2,6 @@ package report
 
 import (
 	"github.com/sfstat/sfstat/engine/frontier"
-	"github.com/sfstat/sfstat/engine/frontier/labels"
 )
 
 // The structs of this file are the JSON of a window. Their names and types are
@@ -14,40 +13,16 @@ type windowsJSON[T any] struct {
 }
 
 type windowJSON struct {
-	Run       string       `json:"run" doc:"identity of the run"`
-	Window    int64        `json:"window" doc:"number of the window in its run"`
-	Cut       frontier.Cut `json:"cut" doc:"where steps begin"`
-	CutReason string       `json:"cut_reason" doc:"one sentence: why this cut"`
-	Group     *string      `json:"group" doc:"role group of these ranks; null for all ranks"`
-	WorldSize int          `json:"world_size" doc:"ranks of the job"`
-	Ranks     []int        `json:"ranks" doc:"IDs of the ranks in this account, ascending"`
-	Steps     int          `json:"steps" doc:"steps of the cut; a sync cut has one less than was recorded"`
-	FirstStep int64        `json:"first_step" doc:"index of the first step"`
-	Makespan  int64        `json:"makespan_ns" doc:"exposed makespan, summed over steps"`
-
-	Stages    []frontier.Stage `json:"stages" doc:"the stages, in the order of the cut"`
-	Substages []frontier.Stage `json:"substages" doc:"the stages as recorded where accumulation expands them, else empty"`
-
-	Routing    []string        `json:"routing_set" doc:"the smallest set of stages whose shares reach tau, largest first: where to look"`
-	CoCritical []string        `json:"co_critical_stages" doc:"stages that cannot be told apart; only with the label co_critical"`
-	Labels     []labels.Label  `json:"labels" doc:"what the evidence permits to say; docs/method-accounting.md explains each label"`
-	Reasons    []labels.Reason `json:"downgrade_reasons" doc:"why no stronger label was given; docs/method-accounting.md explains each reason"`
-
-	LeaderRank     *int       `json:"leader_rank" doc:"ID of the rank that leads most confident steps; null when none does"`
-	LeaderSwitches int        `json:"leader_switches" doc:"changes between consecutive confident leaders"`
-	Leader         leaderJSON `json:"leader" doc:"the rank that is latest at the end of the leading stage"`
-
-	Baselines  byMethod[string]  `json:"baselines" doc:"the full ranking of stages by each comparison method, best first"`
-	Candidates byMethod[string]  `json:"baseline_candidates" doc:"the smallest set whose scores reach tau, by each method"`
-	Scores     byMethod[float64] `json:"baseline_scores" doc:"scores of the stages, normalised to sum 1, in the order of stages; empty when all are 0"`
-
-	Quality   qualityJSON        `json:"quality" doc:"how complete and how closed the input is"`
-	SyncPoint frontier.SyncPoint `json:"sync_point" doc:"where the ranks synchronise"`
-	ModelFit  fitJSON            `json:"model_fit" doc:"the evidence that later wait is induced by the leading stage"`
-	Culprits  []culpritJSON      `json:"culprits" doc:"ranks that others waited for, by descending explained_ns"`
-	Saves     *float64           `json:"saves" doc:"part of the makespan that goes if no rank is late; null below the floor or without model fit"`
-	Work      []int64            `json:"work_ns" doc:"time that each rank of ranks does not wait where ranks synchronise"`
-	Device    *frontier.Device   `json:"device" doc:"device timers of a stage; null: none were recorded"`
+	*frontier.Result
+	CutReason  string            `json:"cut_reason" before:"group" doc:"one sentence: why this cut"`
+	Routing    []string          `json:"routing_set" before:"labels" doc:"the smallest set of stages whose shares reach tau, largest first: where to look"`
+	CoCritical []string          `json:"co_critical_stages" before:"labels" doc:"stages that cannot be told apart; only with the label co_critical"`
+	Leader     leaderJSON        `json:"leader" before:"quality" doc:"the rank that is latest at the end of the leading stage"`
+	Baselines  byMethod[string]  `json:"baselines" before:"quality" doc:"the full ranking of stages by each comparison method, best first"`
+	Candidates byMethod[string]  `json:"baseline_candidates" before:"quality" doc:"the smallest set whose scores reach tau, by each method"`
+	Scores     byMethod[float64] `json:"baseline_scores" before:"quality" doc:"scores of the stages, normalised to sum 1, in the order of stages; empty when all are 0"`
+	ModelFit   fitJSON           `json:"model_fit" before:"saves" doc:"the evidence that later wait is induced by the leading stage"`
+	Culprits   []culpritJSON     `json:"culprits" before:"saves" doc:"ranks that others waited for, by descending explained_ns"`
 }
 
 type problemJSON struct {
@@ -71,17 +46,6 @@ type byMethod[T any] struct {
 	Rank0       []T `json:"rank0" doc:"by the durations on the lowest rank"`
 }
 
-type qualityJSON struct {
-	ClosureResidual float64  `json:"closure_residual_share" doc:"part of the wall time that no stage covers, on the worst rank, 0 to 1"`
-	OverlapError    float64  `json:"overlap_error_share" doc:"part by which stages exceed the wall time, on the worst rank"`
-	MissingRanks    int      `json:"missing_ranks" doc:"number of ranks that did not report"`
-	MissingIDs      []int    `json:"missing_rank_ids" doc:"their IDs, ascending"`
-	GatherOK        bool     `json:"gather_ok" doc:"the recorder gathered the window from all ranks"`
-	SchemaOK        bool     `json:"schema_ok" doc:"all ranks recorded the same stages"`
-	Wall            bool     `json:"wall" doc:"wall time was recorded"`
-	Notes           []string `json:"notes" doc:"what is incomplete, as sentences"`
-}
-
 type fitJSON struct {
 	Mode  frontier.FitMode `json:"mode" doc:"who says that wait is induced: the window itself (auto), nobody (none), or the caller (given)"`
 	Holds bool             `json:"holds" doc:"later wait is taken as induced by the leading stage"`
@@ -102,17 +66,12 @@ type culpritJSON struct {
 func windowFrom(r *frontier.Result) windowJSON {
 	names := func(stages []int) []string { return stageNames(r, stages) }
 	return windowJSON{
-		Run: r.Run, Window: r.Window, Cut: r.Cut, CutReason: cutReason(r), Group: optionalString(r.Group),
-		WorldSize: r.WorldSize, Ranks: r.Ranks, Steps: r.Steps, FirstStep: r.FirstStep, Makespan: r.Makespan,
-		Stages: r.Stages, Substages: r.Substages,
-		Routing: names(r.Routing), CoCritical: names(r.CoCritical), Labels: r.Labels, Reasons: r.Reasons,
-		LeaderRank: r.Leader.Rank, LeaderSwitches: r.Leader.Switches, Leader: leaderOf(r),
+		Result: r, CutReason: cutReason(r), Routing: names(r.Routing), CoCritical: names(r.CoCritical), Leader: leaderOf(r),
 		Baselines:  eachMethod(r, func(o frontier.Ordering) []string { return names(o.Ranking) }),
 		Candidates: eachMethod(r, func(o frontier.Ordering) []string { return names(o.Candidates) }),
 		Scores:     eachMethod(r, func(o frontier.Ordering) []float64 { return o.Scores }),
-		Quality:    qualityOf(r.Quality), SyncPoint: r.SyncPoint,
-		ModelFit: fitJSON{r.ModelFit.Mode, r.ModelFit.Holds, fitReason(r.ModelFit)},
-		Culprits: culpritsOf(r, r.Culprits), Saves: r.Saves, Work: r.Work, Device: r.Device,
+		ModelFit:   fitJSON{r.ModelFit.Mode, r.ModelFit.Holds, fitReason(r.ModelFit)},
+		Culprits:   culpritsOf(r, r.Culprits),
 	}
 }
 
@@ -135,11 +94,6 @@ func eachMethod[T any](r *frontier.Result, of func(frontier.Ordering) []T) byMet
 		return []T{}
 	}
 	return byMethod[T]{get(frontier.StageMax), get(frontier.StageMean), get(frontier.Spread), get(frontier.SlowestRank), get(frontier.Rank0)}
-}
-
-func qualityOf(q frontier.Quality) qualityJSON {
-	return qualityJSON{q.ClosureResidual, q.OverlapError, len(q.Missing), q.Missing,
-		q.GatherOK, q.SchemaOK, q.Wall, texts(q.Notes)}
 }
 
 func culpritsOf(r *frontier.Result, culprits []frontier.Culprit) []culpritJSON {

@@ -84,7 +84,7 @@ func (p *program) plotCompletions(path string, results []report.Completions) err
 	for w := range all {
 		all[w] = w
 	}
-	workers := workersOf(r.View, all, func(w int) bool { t := r.Scores[w].Test; return t != nil && t.Flagged })
+	workers := workersOf(r.View, all, func(w int) bool { return r.Scores[w].Flagged() })
 	m := plots.Matrix{Rows: workers, Columns: workers, Y: plots.Axis{Name: "rank"}, X: plots.Axis{Name: "rank"}, Value: plots.Axis{Name: "K-S distance D"},
 		Values: slices.Clone(r.Matrix), Found: "found at a false-discovery rate of " + strconv.FormatFloat(100*r.Discovery, 'g', 3, 64) + " %"}
 	for i, d := range m.Values {

@@ -79,7 +79,7 @@ func (r Results) Signs() *Signs {
 	of := make([]RankSigns, r.View.Workers())
 	for w := range of {
 		of[w].Rank = r.View.Rank(w).ID
-		if c := r.Completions.Scores[w]; c.Test != nil && c.Test.Flagged {
+		if c := &r.Completions.Scores[w]; c.Flagged() {
 			of[w].Departs, of[w].S, of[w].Q, of[w].Later = true, c.Mean, c.Test.Q, c.Later
 		}
 	}

@@ -56,35 +56,38 @@ type Options struct {
 // semantic groups: accumulation-indexed stages are put together only after
 // the frontier was taken.
 type Result struct {
-	Run       string
-	Window    int64
-	FirstStep int64
-	Steps     int // steps of the cut; a sync cut has one less than the window, unless it follows another or the ranks synchronise at the end of the step
+	Run       string    `json:"run" doc:"identity of the run"`
+	Window    int64     `json:"window" doc:"number of the window in its run"`
+	Cut       Cut       `json:"cut" doc:"where steps begin"`
+	CutReason CutReason `json:"-"`
+	Group     string    `json:"group" null:"zero" doc:"role group of these ranks; null for all ranks"`
+	WorldSize int       `json:"world_size" doc:"ranks of the job"`
+	Ranks     []int     `json:"ranks" doc:"IDs of the ranks in this account, ascending"`
+	// Steps are one less than the window has in a sync cut, unless it follows another or the ranks synchronise at
+	// the end of the step.
+	Steps     int   `json:"steps" doc:"steps of the cut; a sync cut has one less than was recorded"`
+	FirstStep int64 `json:"first_step" doc:"index of the first step"`
 	// LeftOut are the recorded steps that end after the last synchronisation
 	// point of their stretch of steps, and are in no account of a sync cut.
-	LeftOut   []int64
-	WorldSize int
-	Ranks     []int        // IDs of the ranks in this frontier, ascending
-	Members   []trace.Rank // the same ranks with hosts and roles
-	Work      []int64      // per rank of Ranks: Σ_t time not spent waiting at a synchronisation point
-	Group     string       // role group of these ranks, "" for all
+	LeftOut []int64      `json:"-"`
+	Members []trace.Rank `json:"-"` // the same ranks with hosts and roles
 
-	Cut       Cut
-	CutReason CutReason
-
-	Makespan  int64 // Σ_t F[t,S]; equals the sum of the stages' advances exactly
-	Stages    []Stage
-	Substages []Stage // the stages as recorded, when accumulation expands them; else nil
+	Makespan  int64   `json:"makespan_ns" doc:"exposed makespan, summed over steps"` // Σ_t F[t,S]; equals the sum of the stages' advances exactly
+	Stages    []Stage `json:"stages" doc:"the stages, in the order of the cut"`
+	Substages []Stage `json:"substages" doc:"the stages as recorded where accumulation expands them, else empty"`
 
 	labels.Decision
-	Leader    Leader
-	Baselines []Ordering
-	Quality   Quality
-	SyncPoint SyncPoint
-	ModelFit  Fit
-	Culprits  []Culprit // ranks that others waited for because of one stage, by descending Explained
-	Saves     *float64  // part of the makespan that goes if no rank is late for certain; nil below the floor
-	Device    *Device   // nil without a device-event channel
+	Leader    Leader     `json:"-"`
+	_         struct{}   `as:"leader_rank" of:"Leader.Rank" doc:"ID of the rank that leads most confident steps; null when none does"`
+	_         struct{}   `as:"leader_switches" of:"Leader.Switches" doc:"changes between consecutive confident leaders"`
+	Baselines []Ordering `json:"-"`
+	Quality   Quality    `json:"quality" doc:"how complete and how closed the input is"`
+	SyncPoint SyncPoint  `json:"sync_point" doc:"where the ranks synchronise"`
+	ModelFit  Fit        `json:"-"`
+	Culprits  []Culprit  `json:"-"` // ranks that others waited for because of one stage, by descending Explained
+	Saves     *float64   `json:"saves" doc:"part of the makespan that goes if no rank is late; null below the floor or without model fit"`
+	Work      []int64    `json:"work_ns" doc:"time that each rank of ranks does not wait where ranks synchronise"`
+	Device    *Device    `json:"device" doc:"device timers of a stage; null: none were recorded"`
 
 	evidence labels.Evidence // what the decision was made from
 	slip     []float64       // [stage] as Slack says
@@ -119,13 +122,24 @@ type Leader struct {
 
 // Quality says how complete and how closed the input is.
 type Quality struct {
-	ClosureResidual float64 // largest over ranks of Σ residual ÷ Σ wall
-	OverlapError    float64 // largest over ranks of Σ overlap ÷ Σ wall
-	Wall            bool    // wall time was recorded
-	Missing         []int   // IDs of ranks that did not report
-	GatherOK        bool
-	SchemaOK        bool
-	Notes           []input.Note // of the window
+	// Residual and overlap are sums over the steps, over the sum of the wall time.
+	ClosureResidual float64      `json:"closure_residual_share" doc:"part of the wall time that no stage covers, on the worst rank, 0 to 1"`
+	OverlapError    float64      `json:"overlap_error_share" doc:"part by which stages exceed the wall time, on the worst rank"`
+	_               struct{}     `as:"missing_ranks" of:"Missing.len" doc:"number of ranks that did not report"`
+	Missing         []int        `json:"missing_rank_ids" doc:"their IDs, ascending"`
+	GatherOK        bool         `json:"gather_ok" doc:"the recorder gathered the window from all ranks"`
+	SchemaOK        bool         `json:"schema_ok" doc:"all ranks recorded the same stages"`
+	Wall            bool         `json:"wall" doc:"wall time was recorded"`
+	Notes           []input.Note `json:"-"` // of the window
+	_               struct{}     `as:"notes" of:"Texts" doc:"what is incomplete, as sentences"`
+}
+
+// Texts are the notes as those who wrote them worded them: readers, recorders.
+func (q Quality) Texts() (texts []string) {
+	for _, n := range q.Notes {
+		texts = append(texts, n.Text)
+	}
+	return texts
 }
 
 // Boundary is a stage at whose end the ranks may synchronise, and the evidence.

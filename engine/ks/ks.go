@@ -135,34 +135,49 @@ func (d Doubt) String() string { return enum.Name(doubtNames[:], d) }
 
 // Score is what is known of one worker.
 type Score struct {
-	Worker int // index in the input
-	Ops    int // completions
-	Peers  int // workers that it was compared with
+	Worker int     `json:"-"` // index in the input
+	Ops    int     `json:"completions" doc:"operators that it completed"`
+	Peers  int     `json:"peers" doc:"workers that it was compared with"`
+	Mean   float64 `json:"s" null:"without Peers" doc:"S: mean distance to those workers, 0 to 1; null without completions or peers"`
+	// Median holds while most peers are well.
+	Median float64 `json:"median" null:"without Peers" doc:"median of the same distances"`
+	// Later has a direction, which D has not.
+	Later int64 `json:"later_ns" doc:"how much later than the median peer it completes on average; negative: earlier"`
 
-	Mean   float64 // S_A, where Peers are not 0
-	Median float64 // median of the same distances: holds while most peers are well
-	// Later is how much later than the median peer it completes its operators
-	// in the mean, ns; negative is earlier. D has no direction, this has.
-	Later int64
+	Test      *Test    `json:"-"` // nil when undecided
+	_         struct{} `as:"departure" of:"Test.Departure" doc:"largest distance from the median completion-time distribution of its stage, 0 to 1: what the test is about"`
+	_         struct{} `as:"p" of:"Test.P" doc:"chance of such a departure if the peers are exchangeable; null where undecided"`
+	_         struct{} `as:"q" of:"Test.Q" doc:"smallest false-discovery rate at which it is found; null where undecided"`
+	_         struct{} `as:"flagged" of:"Flagged" doc:"found at false_discovery_rate"`
+	_         struct{} `as:"draws" of:"Draws" doc:"departures that p was counted among; 0 where undecided"`
+	Undecided Doubt    `json:"undecided" null:"zero" doc:"why there is no test; null where there is one"`
+}
 
-	Test      *Test // nil when undecided
-	Undecided Doubt // why there is no test
+// Flagged reports whether the worker was tested and found.
+func (s *Score) Flagged() bool { return s.Test != nil && s.Test.Flagged }
+
+// Draws is how many departures the p of the test was counted among; 0 where there is none.
+func (s *Score) Draws() int {
+	if s.Test == nil {
+		return 0
+	}
+	return s.Test.Draws
 }
 
 // Result is the comparison of all workers.
 type Result struct {
-	Clock      Clock
-	Against    Against
-	Window     int64 // ns, as used
-	Points     int   // windows in which anything completes
-	Replicates int
-	Discovery  float64
-	Seed       uint64
+	Clock      Clock   `json:"clock" doc:"what completions were measured from: the start of their step, or the first start of the trace"`
+	Against    Against `json:"against" doc:"workers that s is a mean over"`
+	Window     int64   `json:"window_ns" doc:"length of the windows in which completions are counted"`
+	Points     int     `json:"points" doc:"windows in which anything completes"`
+	Replicates int     `json:"replicates" doc:"most permutations of the test; 0 is no test"`
+	Discovery  float64 `json:"false_discovery_rate" doc:"the rate that flagged keeps"`
+	Seed       uint64  `json:"seed" doc:"seed of the permutations"`
+	Doubts     []Doubt `json:"doubts" doc:"reasons to read the result with care"` // ascending
 
-	Scores  []Score   // by worker
-	Ranking []int     // workers by descending mean, the lower index first among equals; without those that have none
-	Matrix  []float64 // D(A,B) at A·N + B, −1 where a worker has no completions; nil unless asked for
-	Doubts  []Doubt   // ascending
+	Scores  []Score   `json:"-"` // by worker
+	Ranking []int     `json:"-"` // workers by descending mean, the lower index first among equals; without those that have none
+	Matrix  []float64 `json:"-"` // D(A,B) at A·N + B, −1 where a worker has no completions; nil unless asked for
 }
 
 // Analyze compares the workers. It fails on options and on completions before

@@ -26,15 +26,15 @@ type Outlier struct {
 
 // Report says how a series was judged.
 type Report struct {
-	Peers, Steps int
-	Method       Method // used; another than asked for where that was impossible
-	Log          bool   // logarithms were compared
-	Sigma        float64
-	Freedom      float64 // degrees of freedom of Sigma; 0 for methods of one step
-	// Threshold flags in a step with all peers present, Sure in the whole analysis;
-	// 0 where there is none.
-	Threshold, Sure float64
-	Doubts          []Doubt
+	Peers     int     `json:"peers" doc:"replicas with a value"`
+	Steps     int     `json:"steps" doc:"steps with values"`
+	Method    Method  `json:"method" doc:"the method used; another than asked for where that was impossible"`
+	Log       bool    `json:"logarithm" doc:"logarithms were compared"`
+	Sigma     float64 `json:"sigma" doc:"spread, in nanoseconds or of the logarithm; 0 for methods that see one step"`
+	Freedom   float64 `json:"freedom" doc:"degrees of freedom of sigma; 0 for methods that see one step"`
+	Threshold float64 `json:"threshold" doc:"score that flags in one step with all peers; 0: there is none"`
+	Sure      float64 `json:"sure_threshold" doc:"score that flags in the whole analysis; 0: there is none"`
+	Doubts    []Doubt `json:"doubts" doc:"why the series is undecided or to be read with care"`
 }
 
 // Suspect is what is held against one worker.

@@ -137,10 +137,10 @@ type Events struct {
 
 // Decision is what follows from the evidence.
 type Decision struct {
-	Labels     []Label  // ascending
-	Reasons    []Reason // ascending
-	Routing    []int    // stages, by descending share; empty when a frontier over these ranks is unsafe
-	CoCritical []int    // stages that cannot be told apart, ascending; only with the label
+	Routing    []int    `json:"-"` // stages, by descending share; empty when a frontier over these ranks is unsafe
+	CoCritical []int    `json:"-"` // stages that cannot be told apart, ascending; only with the label
+	Labels     []Label  `json:"labels" doc:"what the evidence permits to say; docs/method-accounting.md explains each label"`
+	Reasons    []Reason `json:"downgrade_reasons" doc:"why no stronger label was given; docs/method-accounting.md explains each reason"`
 }
 
 // Strong reports whether a strong label was given.

@@ -29,44 +29,31 @@ func (o Output) Blame(results []Blame) error {
 
 type blameJSON struct {
 	traceJSON
-	Semantics   blame.Semantics `json:"semantics" doc:"which predecessors a walk goes to"`
-	Tie         int64           `json:"tie_ns" doc:"times closer than this count as equal"`
-	Alpha       float64         `json:"alpha" doc:"error rate of the outliers that the walks start from"`
-	Walked      []int64         `json:"walked_step_ids" doc:"indices of the steps that were walked, ascending"`
-	Symptoms    int             `json:"symptoms" doc:"late operators that walks began on, in all of them"`
-	Unexplained int             `json:"unexplained" doc:"those whose walk leads nowhere"`
-	Culprits    []walkedOutJSON `json:"culprits" doc:"where walks ended, by descending number of symptoms"`
+	Semantics blame.Semantics `json:"semantics" doc:"which predecessors a walk goes to"`
+	Tie       int64           `json:"tie_ns" doc:"times closer than this count as equal"`
+	Alpha     float64         `json:"alpha" doc:"error rate of the outliers that the walks start from"`
+	*operators.Walks
+	Culprits []walkedOutJSON `json:"culprits" doc:"where walks ended, by descending number of symptoms"`
 }
 
 type walkedOutJSON struct {
 	Kind blame.Kind `json:"kind" doc:"kind of culprit"`
 	placeJSON
-	Op        string          `json:"op" doc:"name of the operators, or of the later ones of the edges"`
-	Seqs      []int           `json:"seqs" doc:"their ordinals in the step, ascending"`
-	PredRank  *int            `json:"pred_rank" doc:"rank of the earlier ones of the edges; null where there is no edge"`
-	PredOp    *string         `json:"pred_op" doc:"their name"`
-	Edge      *blame.EdgeKind `json:"edge" doc:"why the one waits for the other"`
-	CrossRank bool            `json:"cross_rank" doc:"the edges join two ranks"`
-	Symptoms  int             `json:"symptoms" doc:"symptoms that lead here, in all steps"`
-	Steps     []int64         `json:"in_step_ids" doc:"indices of the steps with such a symptom"`
-	Delay     int64           `json:"delay_ns" doc:"over these steps and operators: of an op by how much they were longer than their peers', of a source by how much they started later, of an edge from the end of the one to the start of the other; else 0"`
-	Victims   []int           `json:"victim_ranks" doc:"other ranks that the walks began on"`
-
-	PathStep int64            `json:"path_step" doc:"index of the step of path"`
-	Path     []operators.Stop `json:"path" doc:"one walk, the longest, from symptom to culprit"`
+	*operators.Culprit
+	Pred    *int  `json:"pred_rank" before:"pred_op" doc:"rank of the earlier ones of the edges; null where there is no edge"`
+	Victims []int `json:"victim_ranks" before:"path_step" doc:"other ranks that the walks began on"`
 }
 
 func (b Blame) wire() blameJSON {
-	out := blameJSON{traceJSON: b.Traced.wire(), Semantics: b.Semantics, Tie: b.Tie, Alpha: b.Alpha, Walked: b.Walks.Steps,
-		Symptoms: b.Symptoms, Unexplained: b.Unexplained, Culprits: make([]walkedOutJSON, len(b.Culprits))}
-	for i, c := range b.Culprits {
-		j := walkedOutJSON{Kind: c.Kind, placeJSON: b.worker(c.Worker), Op: c.Op, Seqs: c.Seqs, Symptoms: c.Symptoms, Steps: c.Steps,
-			Delay: c.Delay, Victims: b.ranksOf(c.Victims), PathStep: c.PathStep, Path: c.Path}
+	out := blameJSON{traceJSON: b.Traced.wire(), Semantics: b.Semantics, Tie: b.Tie, Alpha: b.Alpha, Walks: b.Walks}
+	for i := range b.Culprits {
+		c := &b.Culprits[i]
+		j := walkedOutJSON{Kind: c.Kind, placeJSON: b.worker(c.Worker), Culprit: c, Victims: b.ranksOf(c.Victims)}
 		if c.Pred != "" {
-			rank, edge := b.worker(c.PredWorker).Rank, c.Edge
-			j.PredRank, j.PredOp, j.Edge, j.CrossRank = &rank, &c.Pred, &edge, c.PredWorker != c.Worker
+			rank := b.worker(c.PredWorker).Rank
+			j.Pred = &rank
 		}
-		out.Culprits[i] = j
+		out.Culprits = append(out.Culprits, j)
 	}
 	return out
 }
@@ -119,7 +106,7 @@ func (b Blame) table() *table.Table {
 		row := t.Cells(c.Kind.String(), at.Rank, at.DP, at.PP, c.Op, nil, c.Symptoms, len(c.Steps), nil, rankItems(b.ranksOf(c.Victims), 0))
 		if c.Pred != "" {
 			row[5] = table.TextCell(c.Pred)
-			if c.PredWorker != c.Worker {
+			if c.CrossRank() {
 				row[5] = table.TextCell(fmt.Sprintf("%s of rank %d", c.Pred, b.worker(c.PredWorker).Rank))
 			}
 		}

@@ -34,17 +34,9 @@ type hangJobJSON struct {
 }
 
 type blockedJSON struct {
-	Group    string            `json:"group" doc:"name of the process group"`
-	Desc     *string           `json:"group_description" doc:"of the group"`
-	Op       string            `json:"op" doc:"operation as recorded"`
-	Seq      int64             `json:"seq" doc:"number of the call in the group"`
-	Line     arrivals.Line     `json:"source_line" null:"zero" doc:"line of the program from which the others entered it"`
-	Waiting  []int             `json:"waiting_ranks" doc:"ranks that entered it and wait"`
-	Since    int64             `json:"since_ns" doc:"when the first of them entered, since 1970"`
-	AtLeast  int64             `json:"waited_at_least_ns" doc:"time from then until the latest time in any dump"`
-	Missing  []arrivals.Absent `json:"missing" doc:"ranks that did not enter"`
-	Unknown  []int             `json:"ranks_without_dump" doc:"members without a dump, or with one that is older than the others'"`
-	WaitsFor *int              `json:"waits_for" doc:"index in blocked of the call that the missing ranks wait in; null: none"`
+	*arrivals.Blocked
+	AtLeast int64 `json:"waited_at_least_ns" before:"missing" doc:"time from then until the latest time in any dump"`
+	Unknown []int `json:"ranks_without_dump" before:"waits_for" doc:"members without a dump, or with one that is older than the others'"`
 }
 
 func (j Arrivals) hangWire() hangJobJSON {
@@ -60,15 +52,11 @@ func (j Arrivals) hangWire() hangJobJSON {
 }
 
 func blockedFrom(h *arrivals.Hang, b *arrivals.Blocked) blockedJSON {
-	x := blockedJSON{Group: b.Group, Desc: optionalString(b.Desc), Op: b.Op, Seq: b.Seq, Line: b.Line, Waiting: b.Waiting, Since: b.Since,
-		AtLeast: h.Dumped - b.Since, Missing: b.Missing, Unknown: slices.Clone(b.Unknown)}
+	x := blockedJSON{b, h.Dumped - b.Since, slices.Clone(b.Unknown)}
 	for _, a := range b.Missing {
 		if a.Unrecorded {
 			x.Unknown = append(x.Unknown, a.Rank)
 		}
-	}
-	if b.WaitsFor >= 0 {
-		x.WaitsFor = &b.WaitsFor
 	}
 	return x
 }

@@ -66,14 +66,8 @@ type commRankJSON struct {
 }
 
 type communicatorJSON struct {
-	ID         string              `json:"id" doc:"commId as the log writes it; of a split the parent's with number and colour; else host, pid and pointer"`
-	Kind       parallel.Kind       `json:"kind" doc:"what it is for: data, tensor, pipeline, expert or context parallelism"`
-	Evidence   []string            `json:"evidence" doc:"why it is taken for that, as sentences"`
-	Ranks      []int               `json:"ranks" doc:"ranks of the job that are in it and left a log, ascending"`
-	NRanks     int                 `json:"nranks" doc:"ranks that are in it"`
-	Hosts      int                 `json:"hosts" doc:"hosts of ranks"`
-	Operations []parallel.OpUse    `json:"operations" doc:"what was called on it, most calls first"`
-	Signature  *parallel.Signature `json:"signature" doc:"how the rank with most calls on it uses it; null without calls"`
+	*parallel.Communicator
+	Evidence []string `json:"evidence" before:"ranks" doc:"why it is taken for that, as sentences"`
 }
 
 type clockJSON struct {
@@ -126,7 +120,7 @@ func trafficOf(r *comm.Result) trafficJSON {
 	}
 	out.Matches.Unmatched, out.Matches.Leftover = r.Unmatched, r.Leftover
 	for i := range r.Communicators {
-		out.Communicators = append(out.Communicators, communicatorOf(&r.Communicators[i]))
+		out.Communicators = append(out.Communicators, communicatorJSON{&r.Communicators[i], communicatorEvidence(&r.Communicators[i])})
 	}
 	out.Lateness = latenessOf(r)
 	out.Bandwidth, out.Slow = bandwidthsOf(r)
@@ -141,14 +135,6 @@ func trafficOf(r *comm.Result) trafficJSON {
 		out.NotRead = append(out.NotRead, exampleJSON{x.Reason, x.Count, r.Recorded.Sources[x.Source].Name, x.Line, x.Text})
 	}
 	return out
-}
-
-func communicatorOf(c *parallel.Communicator) communicatorJSON {
-	j := communicatorJSON{ID: c.ID, Kind: c.Kind, Evidence: communicatorEvidence(c), Ranks: c.Ranks, NRanks: c.NRanks, Hosts: c.Hosts, Operations: c.Ops}
-	if c.Signature.Calls > 0 {
-		j.Signature = &c.Signature
-	}
-	return j
 }
 
 // known is nil for what is not.

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"github.com/sfstat/sfstat/engine/comm/changes"
 	"math"
 
 	"github.com/sfstat/sfstat/diagnose/runs"
@@ -12,24 +11,10 @@ import (
 // wire.go.
 
 type comparisonJSON struct {
-	Headline   string          `json:"headline" doc:"the answer in one sentence"`
-	Unit       runs.Unit       `json:"unit" doc:"what varies by itself: pairs of runs, runs, or batches of consecutive steps of one run on each side"`
-	Confidence float64         `json:"confidence" doc:"confidence at which the intervals of all rows hold together"`
-	Seed       uint64          `json:"seed" doc:"seed of the correction for the number of rows"`
-	Gate       *float64        `json:"gate" doc:"part of the base's step time by which steps may be longer; null: none was given"`
-	Standing   *runs.Standing  `json:"standing" doc:"where step time stands against the gate. within: surely not longer by more; not_shown: neither surely longer nor surely within; below_gate, exceeded: surely longer, by less or by more as estimated; surely_exceeded: surely longer by more. null: no gate"`
-	Base       []comparedJSON  `json:"base" doc:"the runs of the base that were compared"`
-	New        []comparedJSON  `json:"new" doc:"the runs of the other side; of pairs in the same order"`
-	Left       []string        `json:"left_out" doc:"runs without a partner of the same name, where the others are paired"`
-	Rows       []measureJSON   `json:"rows" doc:"the measures: step time first, stages in the order of the step"`
-	Findings   []foundJSON     `json:"findings" doc:"what diagnose finds on either side, the largest saving first"`
-	Doubts     []runs.Doubt    `json:"doubts" doc:"reasons to read the comparison with care"`
-	Traffic    *changes.Result `json:"communication" doc:"what the two sides communicate otherwise; null unless both recorded it"`
-}
-
-type comparedJSON struct {
-	*runs.Run
-	StepTime *float64 `json:"step_time_ns" doc:"median over ranks of a step's time, mean over steps; null without windows"`
+	Headline string `json:"headline" doc:"the answer in one sentence"`
+	*runs.Comparison
+	Rows     []measureJSON `json:"rows" before:"doubts" doc:"the measures: step time first, stages in the order of the step"`
+	Findings []foundJSON   `json:"findings" before:"doubts" doc:"what diagnose finds on either side, the largest saving first"`
 }
 
 type measureJSON struct {
@@ -66,30 +51,10 @@ type foundJSON struct {
 }
 
 func comparisonOf(c *runs.Comparison) comparisonJSON {
-	out := comparisonJSON{Headline: comparisonHeadline(c), Unit: c.Unit, Confidence: c.Confidence, Seed: c.Seed,
-		Gate: c.Gate, Base: comparedOf(c.Base), New: comparedOf(c.New), Left: append([]string{}, c.Left...),
-		Rows: []measureJSON{}, Findings: []foundJSON{}, Doubts: c.Doubts, Traffic: c.Traffic}
-	if c.Gate != nil {
-		out.Standing = &c.Standing
-	}
-	for _, r := range c.Rows {
-		out.Rows = append(out.Rows, measureOf(c, r))
-	}
-	for i := range c.Found {
-		f := &c.Found[i]
-		out.Findings = append(out.Findings, foundJSON{f.Kind.String(), optionalString(f.Stage), optionalString(f.Op), f.Rank, optionalString(f.Host),
-			foundStatus(f), f.Runs[0], f.Runs[1], f.Most[0], f.Most[1]})
-	}
-	return out
-}
-
-func comparedOf(list []*runs.Run) []comparedJSON {
-	return each(list, func(r *runs.Run) comparedJSON {
-		if v, ok := r.Values[runs.Measure{Kind: runs.StepTime}]; ok {
-			return comparedJSON{r, &v}
-		}
-		return comparedJSON{r, nil}
-	})
+	return comparisonJSON{comparisonHeadline(c), c, each(c.Rows, func(r runs.Row) measureJSON { return measureOf(c, r) }), each(c.Found, func(f runs.Found) foundJSON {
+		return foundJSON{f.Kind.String(), optionalString(f.Stage), optionalString(f.Op), f.Rank, optionalString(f.Host),
+			foundStatus(&f), f.Runs[0], f.Runs[1], f.Most[0], f.Most[1]}
+	})}
 }
 
 func measureOf(c *runs.Comparison, r runs.Row) measureJSON {

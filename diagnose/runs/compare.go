@@ -85,17 +85,18 @@ type Options struct {
 
 // Comparison is how two sets of runs differ.
 type Comparison struct {
-	Base, New  []*Run // that are compared; of pairs in one order
-	Left       []string
-	Unit       Unit
-	Confidence float64
-	Seed       uint64
-	Rows       []Row
-	Found      []Found
-	Doubts     []Doubt
-	Gate       *float64
-	Standing   Standing
-	Traffic    *changes.Result // nil unless both sides recorded their communication, one run each
+	Unit       Unit            `json:"unit" doc:"what varies by itself: pairs of runs, runs, or batches of consecutive steps of one run on each side"`
+	Confidence float64         `json:"confidence" doc:"confidence at which the intervals of all rows hold together"`
+	Seed       uint64          `json:"seed" doc:"seed of the correction for the number of rows"`
+	Gate       *float64        `json:"gate" doc:"part of the base's step time by which steps may be longer; null: none was given"`
+	Standing   Standing        `json:"standing" null:"without Gate" doc:"where step time stands against the gate. within: surely not longer by more; not_shown: neither surely longer nor surely within; below_gate, exceeded: surely longer, by less or by more as estimated; surely_exceeded: surely longer by more. null: no gate"`
+	Base       []*Run          `json:"base" doc:"the runs of the base that were compared"`
+	New        []*Run          `json:"new" doc:"the runs of the other side; of pairs in the same order"`
+	Left       []string        `json:"left_out" doc:"runs without a partner of the same name, where the others are paired"`
+	Rows       []Row           `json:"-"`
+	Found      []Found         `json:"-"`
+	Doubts     []Doubt         `json:"doubts" doc:"reasons to read the comparison with care"`
+	Traffic    *changes.Result `json:"communication" doc:"what the two sides communicate otherwise; null unless both recorded it"` // one run each
 }
 
 // Compare compares runs measure by measure. It is an error if a side has none.

@@ -61,12 +61,21 @@ type Run struct {
 	Begin   int64               `json:"begin_ns" null:"zero" doc:"when its first recorded step began, since 1970 UTC; null: not recorded"`
 	Cut     frontier.Cut        `json:"-"`
 	Values  map[Measure]float64 `json:"-"`
+	_       struct{}            `as:"step_time_ns" of:"StepTime" doc:"median over ranks of a step's time, mean over steps; null without windows"`
 	Found   []diagnose.Finding  `json:"-"` // certain and large enough to act on
 
 	entries arrivals.Job
 	parts   map[Measure]*compare.Batches
 	order   []string // of its stages
 	wall    float64  // Σ of step times
+}
+
+// StepTime is the time of a step, ns; nil where no window has it.
+func (r *Run) StepTime() *float64 {
+	if v, ok := r.Values[Measure{Kind: StepTime}]; ok {
+		return &v
+	}
+	return nil
 }
 
 // Set collects the windows of runs. Start with New.

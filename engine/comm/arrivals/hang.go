@@ -16,17 +16,17 @@ type Hang struct {
 
 // Blocked is one call that not all members entered.
 type Blocked struct {
-	Group    string
-	Desc     string
-	Op       string
-	Seq      int64
-	Line     Line
-	Waiting  []int // ranks that entered it
-	Since    int64 // when the first of them did, on the common clock
-	Last     int64 // … the last
-	Missing  []Absent
-	Unknown  []int // members without a record, or with an older one, which may be missing or waiting
-	WaitsFor int   // index of the group that its missing ranks wait in; −1: they wait in none
+	Group    string   `json:"group" doc:"name of the process group"`
+	Desc     string   `json:"group_description" null:"zero" doc:"of the group"`
+	Op       string   `json:"op" doc:"operation as recorded"`
+	Seq      int64    `json:"seq" doc:"number of the call in the group"`
+	Line     Line     `json:"source_line" null:"zero" doc:"line of the program from which the others entered it"`
+	Waiting  []int    `json:"waiting_ranks" doc:"ranks that entered it and wait"`
+	Since    int64    `json:"since_ns" doc:"when the first of them entered, since 1970"` // on the common clock
+	Last     int64    `json:"-"`                                                         // when the last of them did
+	Missing  []Absent `json:"missing" doc:"ranks that did not enter"`
+	Unknown  []int    `json:"-"` // members without a record, or with an older one, which may be missing or waiting
+	WaitsFor int      `json:"waits_for" null:"negative" doc:"index in blocked of the call that the missing ranks wait in; null: none"`
 }
 
 // Absent is a rank that did not enter.

@@ -13,17 +13,17 @@ import (
 
 // Communicator is one communicator of the job and what was done on it.
 type Communicator struct {
-	ID       string // commId, or what else tells it from the others
-	Kind     Kind
-	Evidence []Evidence // of the kind
-	Ranks    []int      // of the job, whose calls were recorded, ascending, each once
-	NRanks   int
-	Sides    []int // indices of Groups, of those ranks
-	Joined   bool  // put together by ends of collectives alone
-	Alone    bool  // one side, and nothing tells the others
-	Hosts    int
-	Ops      []OpUse // most calls first
-	Signature
+	ID        string     `json:"id" doc:"commId as the log writes it; of a split the parent's with number and colour; else host, pid and pointer"`
+	Kind      Kind       `json:"kind" doc:"what it is for: data, tensor, pipeline, expert or context parallelism"`
+	Evidence  []Evidence `json:"-"`                                                                     // of the kind
+	Ranks     []int      `json:"ranks" doc:"ranks of the job that are in it and left a log, ascending"` // each once
+	NRanks    int        `json:"nranks" doc:"ranks that are in it"`
+	Sides     []int      `json:"-"` // indices of Groups, of those ranks
+	Joined    bool       `json:"-"` // put together by ends of collectives alone
+	Alone     bool       `json:"-"` // one side, and nothing tells the others
+	Hosts     int        `json:"hosts" doc:"hosts of ranks"`
+	Ops       []OpUse    `json:"operations" doc:"what was called on it, most calls first"`
+	Signature `json:"signature" null:"without Calls" doc:"how the rank with most calls on it uses it; null without calls"`
 }
 
 // OpUse is what was done with one operation: calls and bytes (count × size of the type, as logged)

@@ -57,8 +57,8 @@ func judge(t truth, v *verdict) string {
 	return ""
 }
 
-// hidden is how much may hide in the stages of a fault, in nanoseconds of each step, as the verdict says.
-func (f fault) hidden(v *verdict) (most float64) {
+// hiding is how many nanoseconds of each step may hide in the stages of a fault, as the verdict says.
+func (f fault) hiding(v *verdict) (most float64) {
 	for _, stage := range f.stages {
 		most = max(most, v.hides(stage))
 	}
@@ -66,14 +66,14 @@ func (f fault) hidden(v *verdict) (most float64) {
 }
 
 // mayHide reports whether an all-clear allows for the fault.
-func (f fault) mayHide(v *verdict) bool { return f.hidden(v) >= 0.95*f.hides }
+func (f fault) mayHide(v *verdict) bool { return f.hiding(v) >= 0.95*f.hides }
 
 // judgeHidden: the ranks are named, or the verdict says that so much may hide there. An
 // all-clear has to allow for all of it.
 func judgeHidden(f fault, v *verdict) string {
 	named := v.named()
 	missing := slices.ContainsFunc(f.ranks, func(r int) bool { _, ok := named[r]; return !ok })
-	if !missing || v.Status == "no_straggler" && f.mayHide(v) || v.Status == "undecided" && f.hidden(v) >= 1 {
+	if !missing || v.Status == "no_straggler" && f.mayHide(v) || v.Status == "undecided" && f.hiding(v) >= 1 {
 		return ""
 	}
 	return "false all-clear"

@@ -32,9 +32,9 @@ func fixture(rng *rand.Rand) *trace.Window {
 	return w
 }
 
-// delay adds to one rank's stage in every step, and returns the rank; all
-// others wait as long in the stage waits (−1: nobody waits).
-func delay(rng *rand.Rand, w *trace.Window, stage, waits int) int {
+// delay adds to one rank's stage in every step; all others wait as long in the
+// stage waits (−1: nobody waits).
+func delay(rng *rand.Rand, w *trace.Window, stage, waits int) {
 	R, slow := len(w.Ranks), rng.IntN(len(w.Ranks))
 	for t := range w.Steps() {
 		step := w.Step(t)
@@ -45,7 +45,6 @@ func delay(rng *rand.Rand, w *trace.Window, stage, waits int) int {
 			}
 		}
 	}
-	return slow
 }
 
 // first reports whether a ranking begins with the stage.

@@ -182,7 +182,8 @@ func (g *generator) run() {
 	}
 }
 
-// finish ends operators that communicate, all of which have started.
+// finish ends the members of a group, all of which have started: all at once, where they are
+// several. A time that could not be held is cut to maxTime, which next reports.
 func (g *generator) finish(set group) {
 	transfer := slices.Clone(g.row(g.end, set.members[0]))
 	last := slices.Repeat([]int64{math.MinInt64}, len(transfer))

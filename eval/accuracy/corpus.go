@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"encoding/csv"
 	"fmt"
@@ -9,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/sfstat/sfstat/eval/simulate"
 )
 
 // record is a row of a CSV file, by the names of its columns.
@@ -108,17 +111,21 @@ func (r record) faults() (kind, []fault, error) {
 	if f.ranks, err = r.ranks("ranks"); err != nil {
 		return k, nil, err
 	}
-	if r["saves"] != "" {
-		saves, err := r.number("saves")
-		if err != nil {
-			return k, nil, err
-		}
+	saves, err := r.number("saves")
+	if err != nil {
+		return k, nil, err
+	}
+	if saves > 0 {
 		f.saves = &saves
 	}
+	if f.hides, err = r.number("hides_ms"); err != nil {
+		return k, nil, err
+	}
+	f.hides *= simulate.NsPerMilli
 	if r["stages"] != "" {
 		f.stages = strings.Split(r["stages"], "|")
 	}
-	if !slices.Contains([]kind{late, everyone, turns, hang}, k) {
+	if !slices.Contains([]kind{late, hidden, everyone, turns, hang}, k) {
 		k, err = operators, f.what.UnmarshalText([]byte(k))
 	}
 	return k, []fault{f}, err
@@ -126,22 +133,18 @@ func (r record) faults() (kind, []fault, error) {
 
 // truthTables are the folders of the shared data, and those of the fixtures, that have a
 // truth table.
-var truthTables = map[bool][]struct{ source, folder string }{
-	false: {{"ddp", "ddp"}, {"fr", "fr"}, {"kineto", "kineto/gloo8"}},
-	true:  {{fixtureSource, "ddp"}, {fixtureSource, "real/e3"}, {fixtureSource, "real/e9"}, {fixtureSource, "real/nofault"}},
-}
+var truthTables = map[bool]struct {
+	source  string
+	folders []string
+}{false: {"ddp", []string{"ddp"}}, true: {fixtureSource, []string{"ddp", "real/e3", "real/e9", "real/nofault"}}}
 
 // recordedJobs are all jobs of the folder of fixtures, or of that of shared data.
 func recordedJobs(fixtures bool) func(dir string) ([]task, error) {
 	return func(dir string) ([]task, error) {
 		out, err := corpus(dir, fixtures)
-		for _, t := range truthTables[fixtures] {
-			if err != nil {
-				break
-			}
-			var list []task
-			list, err = truthTable(filepath.Join(dir, filepath.FromSlash(t.folder)), t.source)
-			out = append(out, list...)
+		for _, folder := range truthTables[fixtures].folders {
+			list, failed := truthTable(filepath.Join(dir, filepath.FromSlash(folder)), truthTables[fixtures].source)
+			out, err = append(out, list...), cmp.Or(err, failed)
 		}
 		return out, err
 	}

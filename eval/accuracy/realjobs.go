@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/sfstat/sfstat/eval/simulate"
 )
 
 // Jobs that eval/realjobs/jobs.py ran: a folder for each, with the plan of the job in
@@ -36,13 +38,17 @@ func (j *realJob) stages() []string {
 	if j.Family == "callback" && j.Recording == "module" && (j.Framework == "ddp" || j.Framework == "fsdp") {
 		return []string{"step.other_cpu_wall"}
 	}
-	for _, s := range stageOf {
-		if strings.HasPrefix(j.Family, s.part) {
-			return []string{s.stage}
+	for begins, stage := range stageOf {
+		if strings.HasPrefix(j.Family, begins) {
+			return []string{stage}
 		}
 	}
 	return nil
 }
+
+// stageOf is the stage of a family, by how its name begins.
+var stageOf = map[string]string{"data": simulate.StageData, "forward": simulate.StageForward, "backward": simulate.StageBackward,
+	"callback": simulate.StageCallbacks, "optimizer": simulate.StageOptimizer}
 
 // realJobs are the jobs in a folder.
 func realJobs(dir string) ([]task, error) {

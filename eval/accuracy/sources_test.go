@@ -102,28 +102,32 @@ func TestScenarioTruth(t *testing.T) {
 // so that every fault is due, and of which nothing is known beside stage times.
 func TestTableTruth(t *testing.T) {
 	path := filepath.Join(fixtureDir, "ddp", "nofault-r8-s0.jsonl") // its steps take 205 ms
+	row := func(family simulate.Family, rank int, stage string, delay simulate.Millis) simulate.TruthRow {
+		return simulate.TruthRow{Run: "a", Family: family, HiddenRank: rank, Stage: stage, Delay: delay}
+	}
+	with := func(r simulate.TruthRow, run, notes string, intermittent bool) simulate.TruthRow {
+		r.Run, r.Notes, r.Intermittent = run, notes, intermittent
+		return r
+	}
+	data, callbacks := row(simulate.Data, 2, simulate.StageData, 60), row(simulate.CallbackSync, 1, simulate.StageCallbacks, 120)
 	for _, c := range []struct {
-		rows []record
+		rows []simulate.TruthRow
 		want string
 	}{
-		{[]record{{"run": "a", "family": "nofault"}}, "healthy"},
-		{[]record{{"run": "a", "family": "nofault", "notes": "roles"}}, "uneven"},
-		{[]record{{"run": "a", "family": "data", "hidden_rank": "2", "seeded_stage": "data.next_wait", "delay_ms": "60"}}, "late [2] in [data.next_wait], ? true -1 6e+07"},
-		{[]record{{"run": "a", "family": "data", "hidden_rank": "2", "seeded_stage": "data.next_wait", "delay_ms": "12"}}, "late [2] in [data.next_wait], ? false -1 1.2e+07"},
-		{[]record{{"run": "a", "family": "data", "hidden_rank": "2", "seeded_stage": "data.next_wait", "delay_ms": "60", "intermittent": "1"}}, "late [2] in [data.next_wait], ? false -1 6e+06"},
-		{[]record{{"run": "two-r8-s0", "family": "backward", "hidden_ranks": "1 6", "delay_ms": "60"}}, "hidden [1 6] in [model.backward_cpu_wall], ? true -1 6e+07"},
-		{[]record{{"run": "backward_comm-s0", "slow_rank": "4", "delay_ms": "180"}}, "hidden [4] in [model.backward_cpu_wall], ? true -1 1.8e+08"},
-		{[]record{{"run": "a", "family": "callback_sync", "hidden_rank": "1", "seeded_stage": "callbacks.cpu_wall", "delay_ms": "120", "notes": "aba"}}, "everyone [1] in [callbacks.cpu_wall], ? true -1 4e+07"},
-		{[]record{{"run": "e8-fsdp-x", "family": "forward_host", "hidden_rank": "1", "seeded_stage": "model.fwd_loss_cpu_wall", "delay_ms": "180"}}, "hidden [1] in [model.fwd_loss_cpu_wall], ? true -1 1.8e+08"},
-		{[]record{{"run": "a", "family": "hang", "hidden_ranks": "2"}}, "hang [2] in [], ? true -1 0"},
+		{[]simulate.TruthRow{{Run: "a", HiddenRank: -1}}, "healthy"},
+		{[]simulate.TruthRow{{Run: "a", HiddenRank: -1, Notes: "roles"}}, "uneven"},
+		{[]simulate.TruthRow{data}, "late [2] in [data.next_wait], ? true -1 6e+07"},
+		{[]simulate.TruthRow{row(simulate.Data, 2, simulate.StageData, 12)}, "late [2] in [data.next_wait], ? false -1 1.2e+07"},
+		{[]simulate.TruthRow{with(data, "a", "", true)}, "late [2] in [data.next_wait], ? false -1 6e+06"},
+		{[]simulate.TruthRow{row(simulate.ForwardDevice, 4, simulate.StageForward, 180)}, "hidden [4] in [model.fwd_loss_cpu_wall model.backward_cpu_wall], ? true -1 1.8e+08"},
+		{[]simulate.TruthRow{with(callbacks, "a", "aba", false)}, "everyone [1] in [callbacks.cpu_wall], ? true -1 4e+07"},
+		{[]simulate.TruthRow{with(row(simulate.ForwardHost, 1, simulate.StageForward, 180), "e8-fsdp-x", "", false)}, "hidden [1] in [model.fwd_loss_cpu_wall], ? true -1 1.8e+08"},
+		{[]simulate.TruthRow{with(data, "a", "", true), with(callbacks, "a", "", true)}, "turns [2] in [data.next_wait], ? false -1 6e+06 [1] in [callbacks.cpu_wall], ? false -1 1.2e+07"},
 	} {
 		got, err := tableTruth(c.rows, path)
 		if text := inWords(got); err != nil || text != c.want {
 			t.Errorf("%v: %s, %v\nwant %s", c.rows, text, err, c.want)
 		}
-	}
-	if _, err := tableTruth([]record{{"run": "a", "family": "data", "hidden_rank": "two"}}, path); err == nil {
-		t.Error("a rank that is no number is taken")
 	}
 }
 

@@ -35,7 +35,7 @@ func TestCheck(t *testing.T) {
 		{"ingest/optrace", "github.com/parquet-go/parquet-go", ""},
 		{"fixtures/optrace/make", "github.com/parquet-go/parquet-go/compress/zstd", ""},
 		{"archive", "github.com/parquet-go/parquet-go/compress/zstd", ""},
-		{"report", "github.com/parquet-go/parquet-go", "only fixtures, archive, internal/flatrow, ingest/optrace, tests"},
+		{"report", "github.com/parquet-go/parquet-go", "only fixtures, archive, internal/flatrow, internal/parquet, ingest/optrace, tests"},
 		{"cmd/sfstat", "github.com/rogpeppe/go-internal/testscript", "only tests"},
 		{"cmd/sfstat", module + "/report", ""},
 		{"cmd/sfstat", "golang.org/x/term", ""},

@@ -2,13 +2,13 @@ package parquet
 
 import (
 	"bytes"
-	"encoding/binary"
 	"io"
 	"slices"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/snappy"
 	"github.com/klauspost/compress/zstd"
+	"github.com/parquet-go/parquet-go/format"
 
 	"github.com/sfstat/sfstat/trace/input"
 )
@@ -56,12 +56,13 @@ type Cursor struct {
 	base   []byte // the chunk of the current one,
 	chunk  []byte // the pages of it that are left
 	rows   int64  // and their rows
+	raw    []byte // what a page of it decompresses to
 
-	left   int    // rows of the current page that were not given
-	raw    []byte // its bytes; nil: they are in the chunk
-	nulls  bool   // some of its rows are null,
-	levels hybrid // which these tell
-	values values
+	left   int     // rows of the current page that were not given,
+	values []int64 // and their values,
+	page   []int64 // of all that it has
+	levels []byte  // of the rows: 1 for one that is not null; nil: none is
+	marks  []byte  // the memory of levels
 
 	dict    []int64 // what the indices of the chunk's pages stand for
 	hasDict bool
@@ -72,14 +73,14 @@ type Cursor struct {
 
 // Cursor starts at the first row of a column.
 func (f *File) Cursor(column int) (*Cursor, error) {
-	leaf := f.foot.Leaves[column]
+	leaf := f.foot.leaves[column]
 	what := ""
 	switch {
 	case leaf.Nested:
 		what = "nested or repeated"
 	case leaf.Decimal:
 		what = "DECIMAL"
-	case leaf.Type.width() == 0 && leaf.Type != TypeBytes && leaf.Type != TypeBoolean:
+	case width(leaf.Type) == 0 && leaf.Type != TypeBytes && leaf.Type != TypeBoolean:
 		what = leaf.Type.String()
 	default:
 		c := &Cursor{f: f, column: column, leaf: leaf, known: make(map[string]int64)}
@@ -103,34 +104,31 @@ func (c *Cursor) Next(n int) (Run, error) {
 			return Run{}, input.At(c.Pos(), err)
 		}
 	}
-	r, err := c.decode(min(n, c.left, atOnce))
-	if err != nil {
-		return Run{}, input.At(c.Pos(), err)
-	}
-	if c.left -= r.Rows; c.left == 0 {
-		c.scratch().give(&c.raw)
-		if c.rows == 0 {
-			c.scratch().give(&c.base)
-		}
+	r := c.take(min(n, c.left, atOnce))
+	if c.left -= r.Rows; c.left == 0 && c.rows == 0 {
+		c.scratch().bytes.give(&c.base)
 	}
 	return r, nil
 }
 
-// decode gives the next n rows of the page.
-func (c *Cursor) decode(n int) (Run, error) {
-	rows := c.scratch().values[:n]
-	if !c.nulls {
-		return Run{Rows: n, Values: rows}, c.fill(rows)
+// take gives the next n rows of the page.
+func (c *Cursor) take(n int) Run {
+	r := Run{Rows: n}
+	count := n
+	if c.levels != nil {
+		at := c.scratch().at[:0]
+		for i, level := range c.levels[:n] {
+			if level == 1 {
+				at = append(at, uint32(i))
+			}
+		}
+		if count = len(at); count < n {
+			r.At = at
+		}
+		c.levels = c.levels[n:]
 	}
-	at, err := c.levels.set(c.scratch().at[:n])
-	if err != nil {
-		return Run{}, err
-	}
-	r := Run{Rows: n, Values: rows[:len(at)]}
-	if len(at) < n {
-		r.At = at
-	}
-	return r, c.fill(r.Values)
+	r.Values, c.values = c.values[:count], c.values[count:]
+	return r
 }
 
 // Forget lets go of the strings, where a new page begins and none is to come from a
@@ -156,18 +154,18 @@ func (c *Cursor) load() error {
 			return err
 		}
 	}
-	return c.page()
+	return c.nextPage()
 }
 
-// open reads the chunk of the next row group. slack follows it.
-func (c *Cursor) open(g Group) error {
-	k := g.Chunks[c.column]
+// open reads the chunk of the next row group.
+func (c *Cursor) open(g group) error {
+	k := &g.Chunks[c.column]
 	c.group++
 	c.rows, c.hasDict = g.Rows, false
-	c.base = c.scratch().take(int(k.Size + slack))
-	c.chunk = c.base[:k.Size]
-	if n, err := c.f.in.R.ReadAt(c.chunk, k.Offset); n < len(c.chunk) {
-		return input.Bad(input.ErrTruncated, "reading %d bytes at %d: %v", k.Size, k.Offset, err)
+	c.base = c.scratch().bytes.take(int(k.Meta.Size))
+	c.chunk = c.base
+	if n, err := c.f.in.R.ReadAt(c.chunk, k.offset()); n < len(c.chunk) {
+		return input.Bad(input.ErrTruncated, "reading %d bytes at %d: %v", len(c.chunk), k.offset(), err)
 	}
 	return nil
 }
@@ -184,95 +182,74 @@ func (c *Cursor) scratch() *scratch {
 	return *at
 }
 
-// take is n bytes, whatever they are, of the smallest buffer that has them.
-func (s *scratch) take(n int) []byte {
+// pool is memory that is used up.
+type pool[T any] [][]T
+
+// take is n values, whatever they are, of the smallest memory that has them.
+func (p *pool[T]) take(n int) []T {
 	best := -1
-	for i, b := range s.buffers {
-		if cap(b) >= n && (best < 0 || cap(b) < cap(s.buffers[best])) {
+	for i, b := range *p {
+		if cap(b) >= n && (best < 0 || cap(b) < cap((*p)[best])) {
 			best = i
 		}
 	}
 	if best < 0 {
-		return make([]byte, n)
+		return make([]T, n)
 	}
-	buffer := s.buffers[best][:n]
-	s.buffers = slices.Delete(s.buffers, best, best+1)
+	buffer := (*p)[best][:n]
+	*p = slices.Delete(*p, best, best+1)
 	return buffer
 }
 
-// give takes a buffer back from where it lies.
-func (s *scratch) give(buffer *[]byte) {
+// give takes memory back from where it lies.
+func (p *pool[T]) give(buffer *[]T) {
 	if *buffer != nil {
-		s.buffers = append(s.buffers, *buffer)
+		*p = append(*p, *buffer)
 		*buffer = nil
 	}
 }
 
-// page begins the next page of the chunk; a dictionary page on the way is kept.
-func (c *Cursor) page() error {
-	h, body, rest, err := nextPage(c.chunk)
+// nextPage begins the next page of the chunk; a dictionary page on the way is kept.
+func (c *Cursor) nextPage() error {
+	p, rest, err := nextPage(c.chunk)
 	if err != nil {
 		return err
 	}
 	c.chunk = rest
 	switch {
-	case h.Kind == pageDictionary && !c.hasDict:
-		return c.dictionary(h, body)
-	case h.Kind != pageData && h.Kind != pageDataV2:
-		return input.Bad(input.ErrFormat, "a page of type %d, expected data", h.Kind)
-	case h.Values > c.rows || h.Values > maxPageRows:
-		return input.Bad(input.ErrTooLarge, "a page of %d values where the row group has %d rows left and %d are read", h.Values, c.rows, maxPageRows)
+	case p.Type == format.DictionaryPage && !c.hasDict:
+		return c.dictionary(&p)
+	case p.Type != format.DataPage && p.Type != format.DataPageV2:
+		return input.Bad(input.ErrFormat, "a page of type %d, expected data", p.Type)
+	case p.values > c.rows || p.values > maxPageRows:
+		return input.Bad(input.ErrTooLarge, "a page of %d values where the row group has %d rows left and %d are read", p.values, c.rows, maxPageRows)
 	}
-	c.rows -= h.Values
-	levels, src, err := c.split(h, body)
+	c.rows -= p.values
+	levels, src, err := c.split(&p)
+	defer func() { c.scratch().bytes.give(&c.raw) }()
 	if err != nil {
 		return err
 	}
-	count := int(h.Values)
-	if c.nulls = false; c.leaf.Nullable && len(levels) > 0 {
-		c.levels = hybrid{src: levels, width: 1, left: count}
-		if count, err = c.levels.ones(); err != nil {
+	count := int(p.values)
+	c.levels = nil
+	c.scratch().bytes.give(&c.marks)
+	if c.leaf.Nullable && len(levels) > 0 {
+		c.marks = c.scratch().bytes.take(count + 7)
+		if c.levels, err = decodeLevels(c.marks[:count], levels); err != nil {
 			return err
 		}
-		c.nulls = count < int(h.Values)
+		count = bytes.Count(c.levels, []byte{1})
 	}
-	if err := c.begin(h.Encoding, count, src); err != nil {
+	c.scratch().numbers.give(&c.page)
+	c.page = c.scratch().numbers.take(count)
+	if err := c.decode(c.page, p.encoding, src); err != nil {
 		return err
 	}
-	c.left = int(h.Values)
+	c.values, c.left = c.page, int(p.values)
 	return nil
 }
 
-// split decompresses a page and parts the levels, which say what rows are null,
-// from the values. Levels of version 2 are not compressed.
-func (c *Cursor) split(h pageHeader, body []byte) (levels, src []byte, err error) {
-	if h.Kind == pageDataV2 {
-		if h.LevelBytes > int64(len(body)) || h.LevelBytes > h.Raw {
-			return nil, nil, errLevels()
-		}
-		levels, body = body[:h.LevelBytes], body[h.LevelBytes:]
-		src, err = c.decompress(body, h.Raw-h.LevelBytes, h.Values, h.Plain)
-		return levels, src, err
-	}
-	if src, err = c.decompress(body, h.Raw, h.Values, false); err != nil || !c.leaf.Nullable {
-		return nil, src, err
-	}
-	if h.Levels != encRLE {
-		return nil, nil, input.Bad(input.ErrFormat, "levels in encoding %s, expected RLE", nameOf(encodingNames[:], h.Levels))
-	}
-	if len(src) < 4 || int64(binary.LittleEndian.Uint32(src)) > int64(len(src)-4) {
-		return nil, nil, errLevels()
-	}
-	n := 4 + int(binary.LittleEndian.Uint32(src))
-	return src[4:n], src[n:], nil
-}
-
-func errLevels() error {
-	return input.Bad(input.ErrTruncated, "a page ends in the levels that say which rows are null")
-}
-
-// decompress gives the bytes of a page of so many values, with slack after
-// them. stored says that they are not compressed, whatever the column's codec.
+// decompress gives the bytes of a page of so many values. stored says that they are not compressed, whatever the column's codec.
 func (c *Cursor) decompress(body []byte, raw, values int64, stored bool) ([]byte, error) {
 	most := 16*values + 1024 // no encoding of numbers takes more than nine bytes for a value and a header
 	if c.leaf.Type == TypeBytes {
@@ -281,33 +258,31 @@ func (c *Cursor) decompress(body []byte, raw, values int64, stored bool) ([]byte
 	if raw > most {
 		return nil, input.Bad(input.ErrTooLarge, "a page of %d bytes, expected at most %d", raw, most)
 	}
-	codec := int64(codecNone)
+	codec := format.Uncompressed
 	if !stored {
-		codec = c.f.foot.Groups[c.group-1].Chunks[c.column].Codec
+		codec = c.f.foot.Groups[c.group-1].Chunks[c.column].Meta.Codec
 	}
-	var dst []byte
-	if codec == codecNone {
-		dst = body
-	} else {
-		c.scratch().give(&c.raw)
-		c.raw = c.scratch().take(int(raw + slack))
-		dst = c.raw[:raw]
+	dst := body
+	if codec != format.Uncompressed {
+		c.scratch().bytes.give(&c.raw)
+		c.raw = c.scratch().bytes.take(int(raw))
+		dst = c.raw
 	}
 	ok := false
 	switch codec {
-	case codecNone:
+	case format.Uncompressed:
 		ok = int64(len(body)) == raw
-	case codecSnappy:
+	case format.Snappy:
 		if n, err := snappy.DecodedLen(body); err == nil && int64(n) == raw {
 			_, err = snappy.Decode(dst, body)
 			ok = err == nil
 		}
-	case codecGzip:
+	case format.Gzip:
 		if z, err := gzip.NewReader(bytes.NewReader(body)); err == nil {
 			_, err = io.ReadFull(z, dst)
 			ok = err == nil
 		}
-	case codecZstd:
+	case format.Zstd:
 		z, err := c.scratch().zstdDecoder(c.f.lim.Window)
 		if err != nil {
 			return nil, err
@@ -315,7 +290,7 @@ func (c *Cursor) decompress(body []byte, raw, values int64, stored bool) ([]byte
 		out, err := z.DecodeAll(body, dst[:0:raw])
 		ok = err == nil && int64(len(out)) == raw
 	default:
-		return nil, input.Bad(input.ErrFormat, "compression %s, expected none, snappy, gzip or zstd: write the file again with one of these", nameOf(codecNames[:], codec))
+		return nil, input.Bad(input.ErrFormat, "compression %s, expected none, snappy, gzip or zstd: write the file again with one of these", codec)
 	}
 	if !ok {
 		return nil, input.Bad(input.ErrFormat, "a page does not decompress to the %d bytes it claims", raw)
@@ -333,18 +308,15 @@ func (s *scratch) zstdDecoder(window int64) (_ *zstd.Decoder, err error) {
 }
 
 // dictionary decodes the dictionary page of a chunk.
-func (c *Cursor) dictionary(h pageHeader, body []byte) error {
-	if h.Values < 0 || h.Values > max(c.rows, minDict) {
-		return input.Bad(input.ErrTooLarge, "a dictionary of %d values for %d rows", h.Values, c.rows)
+func (c *Cursor) dictionary(p *page) error {
+	if p.values > max(c.rows, minDict) {
+		return input.Bad(input.ErrTooLarge, "a dictionary of %d values for %d rows", p.values, c.rows)
 	}
-	src, err := c.decompress(body, h.Raw, h.Values, false)
+	src, err := c.decompress(p.body, int64(p.UncompressedPageSize), p.values, false)
 	if err != nil {
 		return err
 	}
-	if err := c.begin(encPlain, int(h.Values), src); err != nil {
-		return err
-	}
 	c.hasDict = true
-	c.dict = slices.Grow(c.dict[:0], int(h.Values))[:h.Values]
-	return c.fill(c.dict)
+	c.dict = slices.Grow(c.dict[:0], int(p.values))[:p.values]
+	return c.decode(c.dict, format.Plain, src)
 }

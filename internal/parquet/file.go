@@ -3,6 +3,7 @@ package parquet
 import (
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 
 	"github.com/klauspost/compress/zstd"
@@ -27,7 +28,7 @@ type Limits struct {
 type File struct {
 	in      Input
 	lim     Limits
-	foot    *Metadata
+	foot    *metadata
 	cursors []*Cursor
 	apart   bool
 
@@ -41,11 +42,17 @@ func (f *File) Apart() { f.apart = true }
 // scratch is memory that the cursors of a file share, and after it those of another.
 type scratch struct {
 	zstd    *zstd.Decoder
-	window  int64    // that the decoder accepts
-	buffers [][]byte // of chunks and pages that are used up
-	// What a cursor gives.
-	values    [atOnce]int64
-	at, index [atOnce]uint32
+	window  int64      // that the decoder accepts
+	bytes   pool[byte] // of chunks and pages
+	numbers pool[int64]
+	index   []int32
+	at      [atOnce]uint32 // of what a cursor gives
+}
+
+// indices are n numbers, whatever they are, until they are asked for again.
+func (s *scratch) indices(n int) []int32 {
+	s.index = slices.Grow(s.index[:0], n)[:n]
+	return s.index
 }
 
 // spare is the scratch of files that were closed.
@@ -54,7 +61,11 @@ var spare = sync.Pool{New: func() any { return new(scratch) }}
 // Open reads the footer. Columns and Meta may be asked for at once; before the
 // first cursor, Check must have accepted the file.
 func Open(in Input, lim Limits) (*File, error) {
-	foot, err := readMetadata(in.R, in.Size, lim.Footer)
+	b, err := footer(in.R, in.Size, lim.Footer)
+	var foot *metadata
+	if err == nil {
+		foot, err = parseMetadata(b)
+	}
 	if err != nil {
 		return nil, input.At(input.Pos{File: in.Name}, err)
 	}
@@ -70,14 +81,21 @@ func (f *File) Close() {
 			*s = nil
 		}
 	}
-	give(&f.scratch)
 	for _, c := range f.cursors {
+		if c.page == nil && c.base == nil {
+			continue // and may be without memory
+		}
+		s := c.scratch()
+		s.bytes.give(&c.base)
+		s.bytes.give(&c.marks)
+		s.numbers.give(&c.page)
 		give(&c.own)
 	}
+	give(&f.scratch)
 }
 
 // Columns are the leaf columns of the file.
-func (f *File) Columns() []Leaf { return f.foot.Leaves }
+func (f *File) Columns() []Leaf { return f.foot.leaves }
 
 // Rows is the number of rows. It may be trusted after Check.
 func (f *File) Rows() int64 { return f.foot.Rows }
@@ -103,14 +121,15 @@ func (f *File) check(most int64) error {
 			break
 		}
 		for c, k := range g.Chunks {
+			k, offset := k.Meta, k.offset()
 			bytes += k.Size
 			kind, what := error(nil), ""
-			switch leaf := f.foot.Leaves[c]; {
+			switch leaf := f.foot.leaves[c]; {
 			case k.Type != leaf.Type:
 				kind, what = input.ErrType, "another type than in the schema"
 			case k.Values != g.Rows && !leaf.Nested:
 				kind, what = input.ErrRagged, "more or fewer values than the row group has rows"
-			case k.Size > f.in.Size-k.Offset:
+			case k.Size > f.in.Size-offset:
 				kind, what = input.ErrTruncated, "reaches past the end of the file: writing or copying it was cut off, get it again"
 			case bytes > f.in.Size:
 				kind, what = input.ErrTooLarge, "the columns together are larger than the file"
@@ -125,13 +144,13 @@ func (f *File) check(most int64) error {
 	}
 	if rows > most {
 		return input.Bad(input.ErrTooLarge, "%d rows × %d columns in %d bytes, at most %d rows are read of a file of this size",
-			rows, len(f.foot.Leaves), f.in.Size, most)
+			rows, len(f.foot.leaves), f.in.Size, most)
 	}
 	return nil
 }
 
 func (f *File) pos(group, column int) input.Pos {
-	return input.Pos{File: f.in.Name, Inside: fmt.Sprintf("row group %d, column %s", group, Printable(f.foot.Leaves[column].Name))}
+	return input.Pos{File: f.in.Name, Inside: fmt.Sprintf("row group %d, column %s", group, Printable(f.foot.leaves[column].Name))}
 }
 
 // Values are rows of a column.

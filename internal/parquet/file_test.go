@@ -200,7 +200,7 @@ func TestForeignColumns(t *testing.T) {
 	for i, c := range f.Columns() {
 		v, err := f.Read(i)
 		want := map[string]string{"x": "nested or repeated, expected", "list": "nested or repeated, expected",
-			"price": "DECIMAL, expected", "fixed": "FIXED_LEN_BYTE_ARRAY, expected", "lz4": "compression lz4_raw, expected"}[c.Name]
+			"price": "DECIMAL, expected", "fixed": "FIXED_LEN_BYTE_ARRAY, expected", "lz4": "compression LZ4_RAW, expected"}[c.Name]
 		switch {
 		case want == "" && (err != nil || len(v.Bits) != 2):
 			t.Errorf("%s: %v, %v", c.Name, v, err)

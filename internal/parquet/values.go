@@ -2,164 +2,200 @@ package parquet
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
+
+	"github.com/parquet-go/parquet-go/encoding"
+	"github.com/parquet-go/parquet-go/encoding/bytestreamsplit"
+	"github.com/parquet-go/parquet-go/encoding/delta"
+	"github.com/parquet-go/parquet-go/encoding/plain"
+	"github.com/parquet-go/parquet-go/encoding/rle"
+	"github.com/parquet-go/parquet-go/format"
 
 	"github.com/sfstat/sfstat/trace/input"
 )
 
-// values are the values of a page that are not null, decoded as they are asked
-// for. No decoder allocates for what the input claims.
-type values struct {
-	how     decoder
-	count   int
-	left    int    // of them, that were not given
-	src     []byte // all of them; of strings the rest
-	delta   deltas
-	runs    hybrid
-	lengths []int64 // of strings that were not given
+// numbers are the encodings of numbers.
+var numbers = map[format.Encoding]encoding.Encoding{
+	format.Plain:             new(plain.Encoding),
+	format.DeltaBinaryPacked: new(delta.BinaryPackedEncoding),
+	format.ByteStreamSplit:   new(bytestreamsplit.Encoding),
 }
 
-// decoder is a way in which values are written.
-type decoder uint8
-
-const (
-	asNumbers decoder = iota
-	asPlanes
-	asBits
-	asFlags // in runs
-	asIndices
-	asDeltas
-	asStrings
-	asLengths // of strings, which follow them
-)
-
-// begin makes the values of a page ready.
-func (c *Cursor) begin(encoding int64, count int, src []byte) (err error) {
-	v, typ := &c.values, c.leaf.Type
-	if v.src, v.count, v.left = src, count, count; count == 0 {
+// decode decodes the values of a page that are not null, of which there are as
+// many. The library makes room for what a page claims, so claims are checked
+// before; where it panics over what is wrong, that is an error.
+func (c *Cursor) decode(dst []int64, how format.Encoding, src []byte) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = input.Bad(input.ErrFormat, "a page in encoding %s cannot be decoded: %v", how, p)
+		}
+	}()
+	if len(dst) == 0 {
 		return nil
+	}
+	typ := c.leaf.Type
+	if how == format.DeltaBinaryPacked || how == format.DeltaLengthByteArray {
+		if err := checkDeltas(src, len(dst)); err != nil {
+			return err
+		}
 	}
 	switch {
-	case encoding == encRLEDictionary || encoding == encPlainDictionary:
-		if len(src) == 0 {
-			return input.Bad(input.ErrTruncated, "a page without the width of its indices")
+	case how == format.RLEDictionary || how == format.PlainDictionary:
+		return c.lookUp(dst, src)
+	case typ == TypeBytes:
+		return c.texts(dst, how, src)
+	case typ == TypeBoolean:
+		return booleans(dst, how, src)
+	case numbers[how] == nil || how == format.DeltaBinaryPacked && (typ == TypeFloat || typ == TypeDouble):
+		return errEncoding(how, typ)
+	case how != format.DeltaBinaryPacked && len(src) != width(typ)*len(dst):
+		return input.Bad(input.ErrFormat, "%d bytes for %d values of %s", len(src), len(dst), typ)
+	case width(typ) == 8: // whose bits are wanted, also those of floats
+		out, err := numbers[how].DecodeInt64(dst, src)
+		if len(out) > 0 && &out[0] != &dst[0] {
+			copy(dst, out)
 		}
-		v.how = asIndices
-		v.runs, err = newHybrid(src[1:], int(src[0]), count)
-	case encoding == encPlain && typ == TypeBytes:
-		v.how = asStrings
-	case encoding == encPlain && typ == TypeBoolean:
-		if v.how = asBits; len(src) < (count+7)/8 {
-			return input.Bad(input.ErrTruncated, "%d bytes for %d bits", len(src), count)
-		}
-	case encoding == encPlain, encoding == encByteStreamSplit && typ.width() > 0:
-		if v.how = asNumbers; encoding == encByteStreamSplit {
-			v.how = asPlanes
-		}
-		if len(src) != typ.width()*count {
-			return input.Bad(input.ErrFormat, "%d bytes for %d values of %s", len(src), count, typ)
-		}
-	case encoding == encRLE && typ == TypeBoolean: // which its length comes before
-		if len(src) < 4 || int64(binary.LittleEndian.Uint32(src)) > int64(len(src)-4) {
-			return input.Bad(input.ErrTruncated, "a page ends in a run of booleans")
-		}
-		v.how = asFlags
-		v.runs, err = newHybrid(src[4:][:binary.LittleEndian.Uint32(src)], 1, count)
-	case encoding == encDelta && (typ == TypeInt32 || typ == TypeInt64):
-		v.how = asDeltas
-		v.delta, err = newDeltas(src, count)
-	case encoding == encDeltaLength && typ == TypeBytes:
-		v.how, v.lengths = asLengths, make([]int64, count)
-		v.src, err = decodeDelta(v.lengths, src)
-	default:
-		return input.Bad(input.ErrFormat, "encoding %s of %s: write the file again without it", nameOf(encodingNames[:], encoding), typ)
+		return whole(err, len(out), len(dst))
 	}
-	return err
+	out, err := numbers[how].DecodeInt32(c.scratch().indices(len(dst)), src)
+	for i, x := range out[:min(len(out), len(dst))] {
+		if dst[i] = int64(x); typ == TypeFloat {
+			dst[i] = int64(math.Float64bits(float64(math.Float32frombits(uint32(x)))))
+		}
+	}
+	return whole(err, len(out), len(dst))
 }
 
-// fill decodes the next values of the page, of which there are as many.
-func (c *Cursor) fill(dst []int64) error {
-	v, typ := &c.values, c.leaf.Type
-	at := v.count - v.left
-	if v.left -= len(dst); len(dst) == 0 {
-		return nil
+func errEncoding(how format.Encoding, typ Type) error {
+	return input.Bad(input.ErrFormat, "encoding %s of %s: write the file again without it", how, typ)
+}
+
+// whole is an error of the library, or one where it did not decode all.
+func whole(err error, got, want int) error {
+	if err == nil && got != want {
+		err = fmt.Errorf("%d values, expected %d", got, want)
 	}
-	switch v.how {
-	case asNumbers:
-		decodePlain(dst, v.src[typ.width()*at:], typ)
-	case asPlanes:
-		decodePlanes(dst, v.src[at:], v.count, typ)
-	case asBits:
-		for i := range dst {
-			dst[i] = int64(v.src[(at+i)>>3] >> ((at + i) & 7) & 1)
-		}
-	case asFlags:
-		index := c.scratch().index[:len(dst)]
-		err := v.runs.fill(index)
-		for i, x := range index {
-			dst[i] = int64(x)
-		}
-		return err
-	case asIndices:
-		return c.lookUp(dst)
-	case asDeltas:
-		err := v.delta.fill(dst)
-		if typ == TypeInt32 {
-			for i, v := range dst {
-				dst[i] = int64(int32(v))
-			}
-		}
-		return err
-	default:
-		return c.texts(dst)
+	if err != nil {
+		return input.Bad(input.ErrFormat, "a page cannot be decoded: %v", err)
 	}
 	return nil
+}
+
+// checkDeltas refuses differences that are not as many as the page has values.
+func checkDeltas(src []byte, values int) error {
+	var count uint64
+	for range 3 { // values in a block, miniblocks in a block, values in all
+		v, n := binary.Uvarint(src)
+		if n <= 0 {
+			return input.Bad(input.ErrFormat, "a run of differences ends in its header")
+		}
+		count, src = v, src[n:]
+	}
+	if count != uint64(values) {
+		return input.Bad(input.ErrRagged, "%d differences where the page has %d values", count, values)
+	}
+	return nil
+}
+
+// runs are the runs and bit-packed groups of so many values at the beginning of src.
+func runs(src []byte, width, values int) ([]byte, error) {
+	at := 0
+	for left := values; left > 0; {
+		head, n := binary.Uvarint(src[at:])
+		count, size := head>>1, (width+7)/8
+		if head&1 == 1 && count <= uint64(left) {
+			count, size = 8*count, int(count)*width
+		}
+		if n <= 0 || count == 0 || count > uint64(left)+7 || size > len(src)-at-n {
+			return nil, input.Bad(input.ErrTruncated, "a run of indices or levels ends before the page does, or after it")
+		}
+		at, left = at+n+size, left-int(count)
+	}
+	return src[:at], nil
+}
+
+// decodeLevels says of so many rows which are not null: 1.
+func decodeLevels(dst, src []byte) ([]byte, error) {
+	part, err := runs(src, 1, len(dst))
+	if err != nil {
+		return nil, err
+	}
+	out, err := (&rle.Encoding{BitWidth: 1}).DecodeLevels(dst, part)
+	if len(out) > len(dst) { // groups have eight
+		out = out[:len(dst)]
+	}
+	return out, whole(err, len(out), len(dst))
 }
 
 // lookUp decodes positions in the dictionary.
-func (c *Cursor) lookUp(dst []int64) error {
-	for h := &c.values.runs; len(dst) > 0; {
-		if err := h.next(); err != nil {
-			return err
+func (c *Cursor) lookUp(dst []int64, src []byte) error {
+	if len(src) == 0 {
+		return input.Bad(input.ErrTruncated, "a page without the width of its indices")
+	}
+	part, err := runs(src[1:], int(src[0]), len(dst))
+	if err != nil {
+		return err
+	}
+	out, err := (&rle.Encoding{BitWidth: int(src[0])}).DecodeInt32(c.scratch().indices(len(dst)+7), part)
+	if err := whole(err, min(len(out), len(dst)), len(dst)); err != nil {
+		return err
+	}
+	for i := range dst {
+		x := uint32(out[i])
+		if int(x) >= len(c.dict) {
+			return input.Bad(input.ErrFormat, "entry %d of a dictionary that has %d", x, len(c.dict))
 		}
-		n := min(len(dst), h.run)
-		index := c.scratch().index[:n]
-		if h.packed == nil {
-			index = index[:1] // it repeats
-		}
-		h.unpack(index, n)
-		for i, x := range index {
-			if int(x) >= len(c.dict) {
-				return input.Bad(input.ErrFormat, "entry %d of a dictionary that has %d", x, len(c.dict))
-			}
-			dst[i] = c.dict[x]
-		}
-		if h.packed == nil {
-			repeat(dst[:n], dst[0])
-		}
-		dst = dst[n:]
+		dst[i] = c.dict[x]
 	}
 	return nil
 }
 
-// texts decodes strings, whose lengths stand before each or before all.
-func (c *Cursor) texts(dst []int64) error {
-	v := &c.values
+// booleans decodes bits or runs, which their length comes before.
+func booleans(dst []int64, how format.Encoding, src []byte) error {
+	switch how {
+	case format.Plain:
+		if len(src) < (len(dst)+7)/8 {
+			return input.Bad(input.ErrTruncated, "%d bytes for %d bits", len(src), len(dst))
+		}
+		for i := range dst {
+			dst[i] = int64(src[i>>3] >> (i & 7) & 1)
+		}
+		return nil
+	case format.RLE:
+		part, _, ok := prefixed(src)
+		if !ok {
+			return input.Bad(input.ErrTruncated, "a page ends in a run of booleans")
+		}
+		out, err := decodeLevels(make([]byte, len(dst)), part)
+		for i, x := range out {
+			dst[i] = int64(x & 1)
+		}
+		return err
+	}
+	return errEncoding(how, TypeBoolean)
+}
+
+// texts decodes strings to their positions.
+func (c *Cursor) texts(dst []int64, how format.Encoding, src []byte) error {
+	var bytes []byte
+	var at []uint32
+	var err error
+	switch how {
+	case format.Plain:
+		bytes, at, err = new(plain.Encoding).DecodeByteArray(nil, src, nil)
+	case format.DeltaLengthByteArray:
+		bytes, at, err = new(delta.LengthByteArrayEncoding).DecodeByteArray(nil, src, nil)
+	default:
+		return errEncoding(how, TypeBytes)
+	}
+	if err := whole(err, len(at)-1, len(dst)); err != nil {
+		return err
+	}
 	for i := range dst {
-		n := int64(-1)
-		if v.how == asLengths {
-			n, v.lengths = v.lengths[0], v.lengths[1:]
-		} else if len(v.src) >= 4 {
-			n, v.src = int64(binary.LittleEndian.Uint32(v.src)), v.src[4:]
-		}
-		if n < 0 || n > int64(len(v.src)) {
-			return input.Bad(input.ErrTruncated, "a page ends in a string")
-		}
-		at, err := c.intern(v.src[:n])
-		if err != nil {
+		if dst[i], err = c.intern(bytes[at[i]:at[i+1]]); err != nil {
 			return err
 		}
-		dst[i], v.src = at, v.src[n:]
 	}
 	return nil
 }
@@ -176,50 +212,4 @@ func (c *Cursor) intern(s []byte) (int64, error) {
 	c.known[string(s)] = at
 	c.strings = append(c.strings, string(s))
 	return at, nil
-}
-
-// decodePlain decodes numbers as they are in memory.
-func decodePlain(dst []int64, src []byte, typ Type) {
-	switch typ {
-	case TypeInt32:
-		for i := range dst {
-			dst[i] = int64(int32(binary.LittleEndian.Uint32(src[4*i:])))
-		}
-	case TypeFloat:
-		for i := range dst {
-			dst[i] = widen(binary.LittleEndian.Uint32(src[4*i:]))
-		}
-	default:
-		for i := range dst {
-			dst[i] = int64(binary.LittleEndian.Uint64(src[8*i:]))
-		}
-	}
-}
-
-// decodePlanes decodes BYTE_STREAM_SPLIT: all first bytes, then all second …, of
-// which there are so many each.
-func decodePlanes(dst []int64, src []byte, each int, typ Type) {
-	clear(dst)
-	for k := range typ.width() {
-		for i, b := range src[k*each:][:len(dst)] {
-			dst[i] |= int64(b) << (8 * k)
-		}
-	}
-	for i, v := range dst {
-		switch typ {
-		case TypeInt32:
-			dst[i] = int64(int32(v))
-		case TypeFloat:
-			dst[i] = widen(uint32(v))
-		}
-	}
-}
-
-// widen gives the bits of a float32 as those of the float64 of equal value.
-func widen(b uint32) int64 { return int64(math.Float64bits(float64(math.Float32frombits(b)))) }
-
-func repeat(dst []int64, v int64) {
-	for i := range dst {
-		dst[i] = v
-	}
 }

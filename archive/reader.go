@@ -193,12 +193,10 @@ func (a *Reader) findColumns() error {
 	return missing
 }
 
-// Beside has the columns of a few windows read side by side, on so many threads at most; before the first
-// window is read.
+// Beside has the columns of a few windows read side by side, on so many threads at most.
 func (a *Reader) Beside(threads int) {
 	if threads > 1 {
 		a.beside = threads
-		a.file.Apart()
 	}
 }
 
@@ -236,7 +234,6 @@ func (a *Reader) Ascends() bool {
 
 // Close ends the reading. Closing again does nothing.
 func (a *Reader) Close() error {
-	a.file.Close()
 	end := a.close
 	a.close = func() error { return nil }
 	return end()

@@ -3,7 +3,6 @@ package parquet
 import (
 	"bytes"
 	"io"
-	"slices"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/snappy"
@@ -28,8 +27,7 @@ const (
 // what a caller does with them, stays in the fastest memory.
 const atOnce = 4096
 
-// Run is values of consecutive rows, valid until the next call on any cursor
-// of the file; on the same cursor, after [File.Apart].
+// Run is values of consecutive rows, valid until the next call on the cursor.
 type Run struct {
 	Rows int
 	// Of the rows that are not null: the integer, the bits of a float64, 0 or 1 for
@@ -49,20 +47,19 @@ func (r *Run) Row(i int) int {
 // Cursor reads one column, from the first row to the last.
 type Cursor struct {
 	f      *File
-	own    *scratch // in place of the file's, where cursors are used side by side
 	column int
 	leaf   Leaf
 	group  int    // number of the next row group
 	base   []byte // the chunk of the current one,
 	chunk  []byte // the pages of it that are left
 	rows   int64  // and their rows
-	raw    []byte // what a page of it decompresses to
 
 	left   int     // rows of the current page that were not given,
 	values []int64 // and their values,
 	page   []int64 // of all that it has
 	levels []byte  // of the rows: 1 for one that is not null; nil: none is
 	marks  []byte  // the memory of levels
+	at     []uint32
 
 	dict    []int64 // what the indices of the chunk's pages stand for
 	hasDict bool
@@ -83,9 +80,7 @@ func (f *File) Cursor(column int) (*Cursor, error) {
 	case width(leaf.Type) == 0 && leaf.Type != TypeBytes && leaf.Type != TypeBoolean:
 		what = leaf.Type.String()
 	default:
-		c := &Cursor{f: f, column: column, leaf: leaf, known: make(map[string]int64)}
-		f.cursors = append(f.cursors, c)
-		return c, nil
+		return &Cursor{f: f, column: column, leaf: leaf, known: make(map[string]int64)}, nil
 	}
 	return nil, input.At(f.pos(0, column), input.Bad(input.ErrType, "the column is %s, expected numbers, booleans or strings", what))
 }
@@ -105,9 +100,7 @@ func (c *Cursor) Next(n int) (Run, error) {
 		}
 	}
 	r := c.take(min(n, c.left, atOnce))
-	if c.left -= r.Rows; c.left == 0 && c.rows == 0 {
-		c.scratch().bytes.give(&c.base)
-	}
+	c.left -= r.Rows
 	return r, nil
 }
 
@@ -116,7 +109,7 @@ func (c *Cursor) take(n int) Run {
 	r := Run{Rows: n}
 	count := n
 	if c.levels != nil {
-		at := c.scratch().at[:0]
+		at := sized(&c.at, n)[:0]
 		for i, level := range c.levels[:n] {
 			if level == 1 {
 				at = append(at, uint32(i))
@@ -162,51 +155,11 @@ func (c *Cursor) open(g group) error {
 	k := &g.Chunks[c.column]
 	c.group++
 	c.rows, c.hasDict = g.Rows, false
-	c.base = c.scratch().bytes.take(int(k.Meta.Size))
-	c.chunk = c.base
+	c.chunk = sized(&c.base, int(k.Meta.Size))
 	if n, err := c.f.in.R.ReadAt(c.chunk, k.offset()); n < len(c.chunk) {
 		return input.Bad(input.ErrTruncated, "reading %d bytes at %d: %v", len(c.chunk), k.offset(), err)
 	}
 	return nil
-}
-
-// scratch is the memory that the cursor shares with others.
-func (c *Cursor) scratch() *scratch {
-	at := &c.f.scratch
-	if c.f.apart {
-		at = &c.own
-	}
-	if *at == nil {
-		*at = spare.Get().(*scratch)
-	}
-	return *at
-}
-
-// pool is memory that is used up.
-type pool[T any] [][]T
-
-// take is n values, whatever they are, of the smallest memory that has them.
-func (p *pool[T]) take(n int) []T {
-	best := -1
-	for i, b := range *p {
-		if cap(b) >= n && (best < 0 || cap(b) < cap((*p)[best])) {
-			best = i
-		}
-	}
-	if best < 0 {
-		return make([]T, n)
-	}
-	buffer := (*p)[best][:n]
-	*p = slices.Delete(*p, best, best+1)
-	return buffer
-}
-
-// give takes memory back from where it lies.
-func (p *pool[T]) give(buffer *[]T) {
-	if *buffer != nil {
-		*p = append(*p, *buffer)
-		*buffer = nil
-	}
 }
 
 // nextPage begins the next page of the chunk; a dictionary page on the way is kept.
@@ -216,42 +169,39 @@ func (c *Cursor) nextPage() error {
 		return err
 	}
 	c.chunk = rest
+	s := spare.Get().(*scratch)
+	defer spare.Put(s)
 	switch {
 	case p.Type == format.DictionaryPage && !c.hasDict:
-		return c.dictionary(&p)
+		return c.dictionary(&p, s)
 	case p.Type != format.DataPage && p.Type != format.DataPageV2:
 		return input.Bad(input.ErrFormat, "a page of type %d, expected data", p.Type)
 	case p.values > c.rows || p.values > maxPageRows:
 		return input.Bad(input.ErrTooLarge, "a page of %d values where the row group has %d rows left and %d are read", p.values, c.rows, maxPageRows)
 	}
 	c.rows -= p.values
-	levels, src, err := c.split(&p)
-	defer func() { c.scratch().bytes.give(&c.raw) }()
+	levels, src, err := c.split(&p, s)
 	if err != nil {
 		return err
 	}
 	count := int(p.values)
 	c.levels = nil
-	c.scratch().bytes.give(&c.marks)
 	if c.leaf.Nullable && len(levels) > 0 {
-		c.marks = c.scratch().bytes.take(count + 7)
-		if c.levels, err = decodeLevels(c.marks[:count], levels); err != nil {
+		if c.levels, err = decodeLevels(sized(&c.marks, count), levels); err != nil {
 			return err
 		}
 		count = bytes.Count(c.levels, []byte{1})
 	}
-	c.scratch().numbers.give(&c.page)
-	c.page = c.scratch().numbers.take(count)
-	if err := c.decode(c.page, p.encoding, src); err != nil {
+	if err := c.decode(sized(&c.page, count), p.encoding, src, s); err != nil {
 		return err
 	}
 	c.values, c.left = c.page, int(p.values)
 	return nil
 }
 
-// decompress gives the bytes of a page of so many values. stored says that they are not compressed, whatever the column's codec.
-func (c *Cursor) decompress(body []byte, raw, values int64, stored bool) ([]byte, error) {
-	most := 16*values + 1024 // no encoding of numbers takes more than nine bytes for a value and a header
+// decompress gives the bytes of a page or its end.
+func (c *Cursor) decompress(p *page, body []byte, raw int64, s *scratch) ([]byte, error) {
+	most := 16*p.values + 1024 // no encoding of numbers takes more than nine bytes for a value and a header
 	if c.leaf.Type == TypeBytes {
 		most = maxTextPage
 	}
@@ -259,14 +209,12 @@ func (c *Cursor) decompress(body []byte, raw, values int64, stored bool) ([]byte
 		return nil, input.Bad(input.ErrTooLarge, "a page of %d bytes, expected at most %d", raw, most)
 	}
 	codec := format.Uncompressed
-	if !stored {
+	if !p.stored {
 		codec = c.f.foot.Groups[c.group-1].Chunks[c.column].Meta.Codec
 	}
 	dst := body
 	if codec != format.Uncompressed {
-		c.scratch().bytes.give(&c.raw)
-		c.raw = c.scratch().bytes.take(int(raw))
-		dst = c.raw
+		dst = sized(&s.raw, int(raw))
 	}
 	ok := false
 	switch codec {
@@ -283,7 +231,7 @@ func (c *Cursor) decompress(body []byte, raw, values int64, stored bool) ([]byte
 			ok = err == nil
 		}
 	case format.Zstd:
-		z, err := c.scratch().zstdDecoder(c.f.lim.Window)
+		z, err := s.zstdDecoder(c.f.lim.Window)
 		if err != nil {
 			return nil, err
 		}
@@ -308,15 +256,14 @@ func (s *scratch) zstdDecoder(window int64) (_ *zstd.Decoder, err error) {
 }
 
 // dictionary decodes the dictionary page of a chunk.
-func (c *Cursor) dictionary(p *page) error {
+func (c *Cursor) dictionary(p *page, s *scratch) error {
 	if p.values > max(c.rows, minDict) {
 		return input.Bad(input.ErrTooLarge, "a dictionary of %d values for %d rows", p.values, c.rows)
 	}
-	src, err := c.decompress(p.body, int64(p.UncompressedPageSize), p.values, false)
+	src, err := c.decompress(p, p.body, int64(p.UncompressedPageSize), s)
 	if err != nil {
 		return err
 	}
 	c.hasDict = true
-	c.dict = slices.Grow(c.dict[:0], int(p.values))[:p.values]
-	return c.decode(c.dict, format.Plain, src)
+	return c.decode(sized(&c.dict, int(p.values)), format.Plain, src, s)
 }

@@ -24,38 +24,28 @@ type Limits struct {
 	Window int64 // bytes of history that a zstd page may ask for
 }
 
-// File is an open file. Its cursors share scratch space: one goroutine, unless they are [File.Apart].
+// File is an open file. Its cursors may be used side by side.
 type File struct {
-	in      Input
-	lim     Limits
-	foot    *metadata
-	cursors []*Cursor
-	apart   bool
-
-	scratch *scratch // from the first read on
+	in   Input
+	lim  Limits
+	foot *metadata
 }
 
-// Apart has each cursor use memory of its own, before the first is read from: different cursors may then be
-// used side by side.
-func (f *File) Apart() { f.apart = true }
-
-// scratch is memory that the cursors of a file share, and after it those of another.
+// scratch is what the decoding of a page needs.
 type scratch struct {
-	zstd    *zstd.Decoder
-	window  int64      // that the decoder accepts
-	bytes   pool[byte] // of chunks and pages
-	numbers pool[int64]
-	index   []int32
-	at      [atOnce]uint32 // of what a cursor gives
+	zstd   *zstd.Decoder
+	window int64  // that the decoder accepts
+	raw    []byte // what the page decompresses to
+	index  []int32
 }
 
-// indices are n numbers, whatever they are, until they are asked for again.
-func (s *scratch) indices(n int) []int32 {
-	s.index = slices.Grow(s.index[:0], n)[:n]
-	return s.index
+// sized is n values, whatever they are, in the memory of others if they fit.
+func sized[T any](memory *[]T, n int) []T {
+	*memory = slices.Grow((*memory)[:0], n)[:n]
+	return *memory
 }
 
-// spare is the scratch of files that were closed.
+// spare is scratch that nobody uses.
 var spare = sync.Pool{New: func() any { return new(scratch) }}
 
 // Open reads the footer. Columns and Meta may be asked for at once; before the
@@ -70,28 +60,6 @@ func Open(in Input, lim Limits) (*File, error) {
 		return nil, input.At(input.Pos{File: in.Name}, err)
 	}
 	return &File{in: in, lim: lim, foot: foot}, nil
-}
-
-// Close leaves the memory of the file to the next one. No cursor, and nothing that one
-// gave, may be used after it. Closing again does nothing.
-func (f *File) Close() {
-	give := func(s **scratch) {
-		if *s != nil {
-			spare.Put(*s)
-			*s = nil
-		}
-	}
-	for _, c := range f.cursors {
-		if c.page == nil && c.base == nil {
-			continue // and may be without memory
-		}
-		s := c.scratch()
-		s.bytes.give(&c.base)
-		s.bytes.give(&c.marks)
-		s.numbers.give(&c.page)
-		give(&c.own)
-	}
-	give(&f.scratch)
 }
 
 // Columns are the leaf columns of the file.

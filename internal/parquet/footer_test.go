@@ -114,7 +114,7 @@ func TestDecodeRefuses(t *testing.T) {
 		cursor := &Cursor{f: &File{}, leaf: Leaf{Type: TypeInt64}, dict: []int64{7}}
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		err := cursor.decode(make([]int64, 3), c.how, c.b)
+		err := cursor.decode(make([]int64, 3), c.how, c.b, new(scratch))
 		runtime.ReadMemStats(&after)
 		if !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)

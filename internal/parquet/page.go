@@ -53,17 +53,17 @@ func nextPage(chunk []byte) (p page, rest []byte, err error) {
 
 // split decompresses a page and parts the levels, which say what rows are null,
 // from the values. Levels of version 2 are not compressed.
-func (c *Cursor) split(p *page) (levels, src []byte, err error) {
+func (c *Cursor) split(p *page, s *scratch) (levels, src []byte, err error) {
 	raw := int64(p.UncompressedPageSize)
 	if p.Type == format.DataPageV2 {
 		n := p.levelBytes
 		if n > len(p.body) || int64(n) > raw {
 			return nil, nil, errLevels()
 		}
-		src, err = c.decompress(p.body[n:], raw-int64(n), p.values, p.stored)
+		src, err = c.decompress(p, p.body[n:], raw-int64(n), s)
 		return p.body[:n], src, err
 	}
-	if src, err = c.decompress(p.body, raw, p.values, false); err != nil || !c.leaf.Nullable {
+	if src, err = c.decompress(p, p.body, raw, s); err != nil || !c.leaf.Nullable {
 		return nil, src, err
 	}
 	if p.levels != format.RLE {

@@ -15,10 +15,10 @@ type Text struct {
 
 // textColumn is a column of it, with rows that were read and not given.
 type textColumn struct {
-	cursor *Cursor
-	is     Type
-	rows   Values
-	at     int
+	cursor    *Cursor
+	is        Type
+	run       Run
+	row, next int // that are given next, and the value
 }
 
 // Text reads the columns for which read holds, and leaves the cells of the others empty.
@@ -48,31 +48,29 @@ func (t *Text) Next() ([]string, error) {
 			continue
 		}
 		var err error
-		if t.cells[i], err = c.next(); err != nil {
+		if t.cells[i], err = c.cell(); err != nil {
 			return nil, err
 		}
 	}
 	return t.cells, nil
 }
 
-// heldRows is how many rows are taken from a cursor and copied: what it gives is valid until another is asked.
-const heldRows = 1 << 10
-
-func (c *textColumn) next() (string, error) {
-	if c.at == len(c.rows.Bits) {
+func (c *textColumn) cell() (string, error) {
+	if c.row == c.run.Rows {
 		c.cursor.Forget()
-		run, err := c.cursor.Next(heldRows)
+		run, err := c.cursor.Next(math.MaxInt)
 		if err != nil {
 			return "", err
 		}
-		c.rows.Bits, c.rows.Null, c.at = c.rows.Bits[:0], c.rows.Null[:0], 0
-		c.rows.Append(run)
+		c.run, c.row, c.next = run, 0, 0
 	}
-	x, null := c.rows.Bits[c.at], c.rows.Null != nil && c.rows.Null[c.at]
-	c.at++
-	switch {
-	case null:
+	c.row++
+	if c.next == len(c.run.Values) || c.run.Row(c.next) != c.row-1 {
 		return "", nil
+	}
+	x := c.run.Values[c.next]
+	c.next++
+	switch {
 	case c.is == TypeBytes:
 		return c.cursor.Strings()[x], nil
 	case c.is == TypeBoolean:

@@ -25,7 +25,7 @@ var numbers = map[format.Encoding]encoding.Encoding{
 // decode decodes the values of a page that are not null, of which there are as
 // many. The library makes room for what a page claims, so claims are checked
 // before; where it panics over what is wrong, that is an error.
-func (c *Cursor) decode(dst []int64, how format.Encoding, src []byte) (err error) {
+func (c *Cursor) decode(dst []int64, how format.Encoding, src []byte, s *scratch) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = input.Bad(input.ErrFormat, "a page in encoding %s cannot be decoded: %v", how, p)
@@ -42,7 +42,7 @@ func (c *Cursor) decode(dst []int64, how format.Encoding, src []byte) (err error
 	}
 	switch {
 	case how == format.RLEDictionary || how == format.PlainDictionary:
-		return c.lookUp(dst, src)
+		return c.lookUp(dst, src, s)
 	case typ == TypeBytes:
 		return c.texts(dst, how, src)
 	case typ == TypeBoolean:
@@ -58,7 +58,7 @@ func (c *Cursor) decode(dst []int64, how format.Encoding, src []byte) (err error
 		}
 		return whole(err, len(out), len(dst))
 	}
-	out, err := numbers[how].DecodeInt32(c.scratch().indices(len(dst)), src)
+	out, err := numbers[how].DecodeInt32(sized(&s.index, len(dst)), src)
 	for i, x := range out[:min(len(out), len(dst))] {
 		if dst[i] = int64(x); typ == TypeFloat {
 			dst[i] = int64(math.Float64bits(float64(math.Float32frombits(uint32(x)))))
@@ -129,7 +129,7 @@ func decodeLevels(dst, src []byte) ([]byte, error) {
 }
 
 // lookUp decodes positions in the dictionary.
-func (c *Cursor) lookUp(dst []int64, src []byte) error {
+func (c *Cursor) lookUp(dst []int64, src []byte, s *scratch) error {
 	if len(src) == 0 {
 		return input.Bad(input.ErrTruncated, "a page without the width of its indices")
 	}
@@ -137,7 +137,7 @@ func (c *Cursor) lookUp(dst []int64, src []byte) error {
 	if err != nil {
 		return err
 	}
-	out, err := (&rle.Encoding{BitWidth: int(src[0])}).DecodeInt32(c.scratch().indices(len(dst)+7), part)
+	out, err := (&rle.Encoding{BitWidth: int(src[0])}).DecodeInt32(sized(&s.index, len(dst)+7), part)
 	if err := whole(err, min(len(out), len(dst)), len(dst)); err != nil {
 		return err
 	}

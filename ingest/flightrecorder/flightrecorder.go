@@ -43,7 +43,6 @@ type Reader struct {
 	Options
 	data    bytes.Buffer
 	machine machine
-	scanner scanner
 	decoder decoder
 }
 
@@ -113,8 +112,7 @@ func (r *Reader) Read(src io.Reader, name string) (*comms.Record, error) {
 func (r *Reader) parse() (root value, truncated bool, err error) {
 	d := &r.decoder.document
 	if bytes.TrimLeft(d.data, " \t\r\n")[0] == '{' {
-		r.scanner.document = d
-		return r.scanner.scanned()
+		return d.scanned()
 	}
 	r.machine.document = d
 	return r.machine.pickled()

@@ -67,11 +67,8 @@ func (m *machine) salvage() value {
 		if top == 0 {
 			continue
 		}
-		switch below := m.stack[top-1]; below.kind {
-		case list:
+		if below := m.stack[top-1]; below.kind == list || below.kind == dict {
 			m.add(below, items...)
-		case dict:
-			m.add(below, items[:len(items)&^1]...)
 		}
 	}
 	if len(m.stack) == 0 {
@@ -204,7 +201,7 @@ func (m *machine) long(n uint64) error {
 	b := m.data[m.next : m.next+int(n)]
 	m.next += int(n)
 	if n > 8 {
-		m.push(value{kind: other})
+		m.push(value{kind: float})
 		return nil
 	}
 	x := int64(0)

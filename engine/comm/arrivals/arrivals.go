@@ -221,7 +221,7 @@ func (j *Job) Analyze(o Options) *Result {
 }
 
 // each hands out all calls.
-func (s *strikes) each(f func(Call), lines []fitted, steps stepping) {
+func (s *strikes) each(f func(Call), lines []fitted, steps []int64) {
 	own := map[entry]int64{}
 	for i := range s.places {
 		s.eachWork(&s.places[i], func(e entry, _, x int64) { own[e] = x })

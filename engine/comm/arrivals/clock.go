@@ -188,66 +188,23 @@ func (t *timed) waiting() []int64 {
 	return out
 }
 
-// roughly sets offsets so that every clock's entries are in the middle of their
-// cohorts: group by group, the largest first, since two ranks that synchronise
-// mostly with each other say nothing of where the others are. O(entries).
+// roughly aligns the clocks as if all members of a cohort had entered it at once.
 func (t *timed) roughly() {
-	groups := t.apartByGroup()
-	known := make([]bool, len(t.clocks))
-	offset := make([]int64, len(t.clocks))
-	for len(groups) > 0 {
-		next := max(0, slices.IndexFunc(groups, func(g []apartIn) bool {
-			return slices.ContainsFunc(g, func(a apartIn) bool { return known[a.domain] })
-		}))
-		var mid []int64
-		for _, a := range groups[next] {
-			if known[a.domain] {
-				mid = append(mid, offset[a.domain]+a.median)
-			}
-		}
-		for _, a := range groups[next] {
-			if !known[a.domain] {
-				known[a.domain], offset[a.domain] = true, median(mid)-a.median
-			}
-		}
-		copy(groups[1:next+1], groups[:next]) // mostly none, as the largest group has them all
-		groups = groups[1:]
-	}
-	for d, o := range offset {
-		t.set(d, o)
-	}
-}
-
-// apartIn is how far the entries of a clock are from the middle of the cohorts of a
-// group, ns.
-type apartIn struct {
-	domain int
-	median int64
-}
-
-// apartByGroup are those of all groups, the one with most clocks first.
-func (t *timed) apartByGroup() (out [][]apartIn) {
-	by := make([][]cohort, len(t.groups))
+	var e clock.Events
+	low, high := int64(math.MaxInt64), int64(math.MinInt64)
 	for _, p := range t.places {
 		for _, c := range p.cohorts {
-			g := t.call(c[0]).group
-			by[g] = append(by[g], c)
-		}
-	}
-	for _, all := range by {
-		var g []apartIn
-		_, clocks := t.apart(all, t.enter)
-		for d, x := range clocks {
-			if len(x) > 0 {
-				g = append(g, apartIn{d, nearest(x, 0)})
+			entered := make([]clock.Reading, len(c))
+			for i, one := range c {
+				entered[i] = clock.Reading{Clock: t.domain[one.Process], At: t.enter(one)}
+				low, high = min(low, entered[i].At), max(high, entered[i].At)
 			}
-		}
-		if len(g) > 0 {
-			out = append(out, g)
+			e.Ends = append(e.Ends, entered)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b []apartIn) int { return cmp.Compare(len(b), len(a)) })
-	return out
+	for d, c := range clock.Align(len(t.clocks), e) {
+		t.set(d, -c.AheadAt(low+(high-low)/2))
+	}
 }
 
 // nearest is the value between the quantiles 0.4 and 0.6 of x that is nearest to

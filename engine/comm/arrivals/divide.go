@@ -33,7 +33,7 @@ const differs = 0.05
 // length of a step, ns, as a recorder has it; 0: not known. Time is
 // O(calls · log calls), memory 40 bytes for each place, step and rank.
 func (s *strikes) divide(recorded int64) *division {
-	places := slices.DeleteFunc(slices.Collect(s.repeating()), s.divided)
+	places := slices.DeleteFunc(s.repeating(), s.divided)
 	waited := s.waitedFor(places)
 	at, ok := s.stepEnd(places, waited, recorded)
 	if !ok {

@@ -71,7 +71,7 @@ func (s *strikes) visitsPerStep(r *Result) float64 {
 
 // goOn are the places at which the ranks go on together, from one to the next.
 func (s *strikes) goOn() []int {
-	return slices.DeleteFunc(slices.Collect(s.repeating()), func(i int) bool { return s.places[i].lag == 0 || s.places[i].carried })
+	return slices.DeleteFunc(s.repeating(), func(i int) bool { return s.places[i].lag == 0 || s.places[i].carried })
 }
 
 // carries reports whether the ranks enter the calls of a place without having waited

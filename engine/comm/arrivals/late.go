@@ -12,11 +12,7 @@ const mostSets = 64
 
 // late fills in who delays the others, and what that costs. Ranks that nothing recorded connects wait
 // for each other in what is not known, and are judged apart.
-func (s *strikes) late(r *Result, o Options, lines []fitted, steps stepping) {
-	recorded := int64(0)
-	if len(lines) > 0 {
-		recorded = r.Step
-	}
+func (s *strikes) late(r *Result, o Options, lines []fitted, steps []int64) {
 	of := s.connected()
 	var sets []int // that hold several ranks: one alone is compared with nobody
 	for q, first := range of {
@@ -25,10 +21,10 @@ func (s *strikes) late(r *Result, o Options, lines []fitted, steps stepping) {
 		}
 	}
 	if r.Apart = len(sets) > 1; !r.Apart || len(sets) > mostSets {
-		s.lateAmong(r, o, lines, steps, recorded)
+		s.lateAmong(r, o, lines, steps)
 	} else {
 		for _, set := range sets {
-			s.within(of, set).lateAmong(r, o, lines, steps, recorded)
+			s.within(of, set).lateAmong(r, o, lines, steps)
 		}
 	}
 	slices.SortStableFunc(r.Late, func(a, b Late) int { return cmp.Compare(b.Saves.Most(), a.Saves.Most()) })
@@ -39,7 +35,11 @@ func (s *strikes) late(r *Result, o Options, lines []fitted, steps stepping) {
 }
 
 // lateAmong is late of ranks that calls connect.
-func (s *strikes) lateAmong(r *Result, o Options, lines []fitted, steps stepping, recorded int64) {
+func (s *strikes) lateAmong(r *Result, o Options, lines []fitted, steps []int64) {
+	recorded := int64(0)
+	if len(lines) > 0 {
+		recorded = r.Step
+	}
 	d := s.divide(recorded)
 	if d == nil {
 		return
@@ -80,8 +80,8 @@ func (s *strikes) lateAmong(r *Result, o Options, lines []fitted, steps stepping
 			l := &(*to)[len(*to)-1]
 			switch {
 			case len(lines) > 0 && len(steps) > 0: // as recorded: those in which the middle of its delay is
-				l.Steps = stepsStruck(struck, rank, len(steps[0])+1, func(e entry) int {
-					i, _ := slices.BinarySearch(steps[0], s.at(e)-l.PerStep/2)
+				l.Steps = stepsStruck(struck, rank, len(steps)+1, func(e entry) int {
+					i, _ := slices.BinarySearch(steps, s.at(e)-l.PerStep/2)
 					return i
 				})
 			case f.Steps.Of < len(d.cut.ends):

@@ -2,27 +2,21 @@ package arrivals
 
 import (
 	"cmp"
-	"iter"
 	"maps"
 	"math"
 	"slices"
 )
-
-// stepping holds the equally good ways to cut the time of a job into steps. A step
-// ends where a place is entered that every step visits once, or where the recorder
-// ends it.
-type stepping [][]int64
 
 // rare is how many times less often than the most frequent place a place may be
 // entered and still end a step. Less frequent calls, such as logging, do not end
 // steps.
 const rare = 8
 
-// extent finds from when to when the job repeats itself, and its steps: those
-// that were recorded, or by the longest period of a place that is visited all
-// the time.
-func (s *strikes) extent(r *Result, lines []fitted) stepping {
-	v := s.visiting(slices.Collect(s.repeating()))
+// extent finds from when to when the job repeats itself, and the ends of its steps: where the
+// recorder ends them, or else where a place is entered that is visited all the time
+// and as seldom as any such.
+func (s *strikes) extent(r *Result, lines []fitted) (steps []int64) {
+	v := s.visiting(s.repeating())
 	if len(v.of) == 0 {
 		return nil
 	}
@@ -31,25 +25,25 @@ func (s *strikes) extent(r *Result, lines []fitted) stepping {
 		begin := slices.DeleteFunc(slices.Clone(lines[i].begin), func(at int64) bool { return at <= r.Begin || at >= r.End })
 		if len(begin) >= enough {
 			r.Step = period(begin)
-			return stepping{begin}
+			return begin
 		}
 	}
-	var out stepping
-	for _, at := range v.steady(func(turns) bool { return true }) {
-		out, r.Step = append(out, at.ends), max(r.Step, at.every)
+	for i, at := range v.steady(func(turns) bool { return true }) {
+		if r.Step = max(r.Step, at.every); i == 0 {
+			steps = at.ends
+		}
 	}
-	return out
+	return steps
 }
 
 // repeating are the places that repeat.
-func (s *strikes) repeating() iter.Seq[int] {
-	return func(yield func(int) bool) {
-		for i := range s.places {
-			if s.repeats(i) && !yield(i) {
-				return
-			}
+func (s *strikes) repeating() (places []int) {
+	for i := range s.places {
+		if s.repeats(i) {
+			places = append(places, i)
 		}
 	}
+	return places
 }
 
 // turns are when a place is left behind, by the group that visits it most.
@@ -109,9 +103,8 @@ func period(at []int64) int64 {
 }
 
 // whereAt is the step and the stage that a rank is in at a time: of its recorder, or of
-// another's, or else of the first cut of the job's time; −1: before and after all of
-// them.
-func whereAt(lines []fitted, steps stepping, rank int, at int64) (step int64, stage string) {
+// another's, or else of the job; −1: before and after all of them.
+func whereAt(lines []fitted, steps []int64, rank int, at int64) (step int64, stage string) {
 	if len(lines) > 0 {
 		l := &lines[max(0, slices.IndexFunc(lines, func(l fitted) bool { return l.rank == rank }))]
 		i := l.step(at)
@@ -124,6 +117,6 @@ func whereAt(lines []fitted, steps stepping, rank int, at int64) (step int64, st
 	if len(steps) == 0 {
 		return -1, ""
 	}
-	i, _ := slices.BinarySearch(steps[0], at)
+	i, _ := slices.BinarySearch(steps, at)
 	return int64(i), ""
 }

@@ -211,7 +211,7 @@ func Analyze(workers []Worker, o Options) (*Result, error) {
 	peers := s.groups(workers)
 	compared := peers
 	if o.Against == Everyone || o.Matrix {
-		compared = [][]int{s.everyone()}
+		compared = [][]int{slices.Concat(peers...)}
 	}
 	for _, group := range compared {
 		s.score(group, r)

@@ -154,21 +154,10 @@ func (s *sample) groups(workers []Worker) [][]int {
 	return groups.All
 }
 
-func (s *sample) everyone() []int {
-	var all []int
-	for w := range s.peers {
-		if s.ops(w) > 0 {
-			all = append(all, w)
-		}
-	}
-	return all
-}
-
 // later fills Score.Later: a worker's mean completion against the median of
 // the means of its peers.
 func (s *sample) later(group []int, r *Result) {
-	others := len(group) - 1
-	if others < 1 {
+	if len(group) < 2 {
 		return
 	}
 	sorted := make([]float64, len(group))
@@ -177,13 +166,7 @@ func (s *sample) later(group []int, r *Result) {
 	}
 	slices.Sort(sorted)
 	for _, w := range group {
-		at := func(k int) float64 { // k-th smallest of the others
-			if s.mean[w] <= sorted[k] {
-				k++
-			}
-			return sorted[k]
-		}
-		median := (at((others-1)/2) + at(others/2)) / 2
-		r.Scores[w].Later = int64(math.Round(s.mean[w] - median))
+		lower, upper := robust.MiddlesWithout(sorted, s.mean[w])
+		r.Scores[w].Later = int64(math.Round(s.mean[w] - (lower+upper)/2))
 	}
 }

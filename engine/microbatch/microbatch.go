@@ -117,7 +117,8 @@ func (r *Result) workers(in *Input, alpha float64) {
 			copy(sorted, row)
 			slices.Sort(sorted)
 			for k, own := range row {
-				columns[k] = append(columns[k], own-medianWithout(sorted, own))
+				lower, upper := robust.MiddlesWithout(sorted, own)
+				columns[k] = append(columns[k], own-(lower+upper)/2)
 			}
 		}
 		for k, column := range columns {
@@ -179,19 +180,6 @@ func (r *Result) stages(in *Input, alpha float64) {
 
 // logOf is the logarithm of a time, of which zero counts as one nanosecond.
 func logOf(ns float64) float64 { return math.Log(max(ns, 1)) }
-
-// medianWithout is the median of a sorted list but for one of its values.
-func medianWithout(sorted []float64, one float64) float64 {
-	p, _ := slices.BinarySearch(sorted, one)
-	at := func(k int) float64 {
-		if k >= p {
-			k++
-		}
-		return sorted[k]
-	}
-	n := len(sorted) - 1
-	return (at((n-1)/2) + at(n/2)) / 2
-}
 
 // spread is the deviation of normal values about 0 that has the lower median of
 // absolute values of x: with few workers, one that is slow must not pass for

@@ -51,22 +51,6 @@ func median(y []float64, memory *scratch) float64 {
 	return robust.Median(s)
 }
 
-// three are the k-th smallest of s and the two that follow it, which may be +Inf
-// where there are none. It reorders s.
-func three(s []float64, k int) (a, b, c float64) {
-	a = robust.Select(s, k)
-	b, c = math.Inf(1), math.Inf(1)
-	for _, v := range s[k+1:] {
-		switch {
-		case v < b:
-			b, c = v, b
-		case v < c:
-			c = v
-		}
-	}
-	return a, b, c
-}
-
 // apart replaces every value by its difference from the median of the others.
 // Values that are NaN are absent and stay so; with fewer than three present all
 // become NaN.
@@ -78,32 +62,12 @@ func apart(y []float64, memory *scratch) {
 		}
 	}
 	memory.sorted = s
-	if len(s) < 3 {
-		for i := range y {
-			y[i] = math.NaN()
-		}
-		return
-	}
-	// Of the m−1 others the middle is lower and upper, and both move up by one for
-	// values at or below them.
-	lower, upper := (len(s)-2)/2, (len(s)-1)/2
-	first, second, third := three(s, lower)
-	low, next := first, second
-	high, after := first, second
-	if upper > lower {
-		high, after = second, third
-	}
+	slices.Sort(s)
 	for i, v := range y {
-		if v != v {
-			continue
+		y[i] = math.NaN()
+		if len(s) >= 3 {
+			lower, upper := robust.MiddlesWithout(s, v)
+			y[i] = v - (lower+upper)/2
 		}
-		l, h := low, high
-		if v <= low {
-			l = next
-		}
-		if v <= high {
-			h = after
-		}
-		y[i] = v - (l+h)/2
 	}
 }

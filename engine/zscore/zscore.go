@@ -144,7 +144,7 @@ func (s *Series) positive() (ok bool) { return s.Quantity == Duration || s.Quant
 // Analyze scores all series. It fails on options and on series that are not
 // well formed; too little data makes a series undecided.
 //
-// Expected O(T·N) time for each series of T steps and N peers.
+// O(T·N·log N) time for each series of T steps and N peers.
 func Analyze(series []Series, o Options) (*Result, error) {
 	o = o.Defaults()
 	if err := o.validate(); err != nil {

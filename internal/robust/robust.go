@@ -53,6 +53,19 @@ func Middles[T cmp.Ordered](x []T) (lower, upper T) {
 	return upper, upper
 }
 
+// MiddlesWithout are the lower and the upper median of two or more ascending values but for one
+// of them.
+func MiddlesWithout[T cmp.Ordered](sorted []T, one T) (lower, upper T) {
+	at := func(k int) T { // the k-th smallest of the others
+		if one <= sorted[k] {
+			k++
+		}
+		return sorted[k]
+	}
+	others := len(sorted) - 1
+	return at((others - 1) / 2), at(others / 2)
+}
+
 // MAD is the upper median of the distances from a center, which it leaves in x.
 func MAD(x []float64, center float64) float64 {
 	for i, v := range x {

@@ -1,6 +1,10 @@
 package arrivals
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/sfstat/sfstat/internal/robust"
+)
 
 // eachWork calls f with the work of every entry of a place, and what of it is its own delay: what it is above
 // the lower median of the others in its cohort. Members that come from calls of different groups have worked
@@ -44,7 +48,8 @@ func overOthers(w []int64, scratch *[]int64) {
 	*scratch = append((*scratch)[:0], w...)
 	slices.Sort(*scratch)
 	for j, x := range w {
-		w[j] = x - ofOthers(*scratch, x)
+		of, _ := robust.MiddlesWithout(*scratch, x)
+		w[j] = x - of
 	}
 }
 
@@ -73,13 +78,4 @@ func (t *timed) sinceAll(c cohort, lag int8, dst []int64) []int64 {
 		}
 	}
 	return dst
-}
-
-// ofOthers is the lower median of sorted without one value x of it.
-func ofOthers(sorted []int64, x int64) int64 {
-	h := (len(sorted) - 2) / 2
-	if x <= sorted[h] {
-		return sorted[h+1]
-	}
-	return sorted[h]
 }

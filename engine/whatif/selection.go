@@ -39,48 +39,40 @@ func family(op string) string {
 // selection is none.
 type Selection []Where
 
-// chosen says for every node in which lanes it is chosen: a mask of −1 and 0,
-// or one for all lanes.
-type chosen struct {
-	all  []bool
-	mask [][]int64 // nil: none, unless all
-}
-
-func (m *Model) newChosen() chosen {
-	return chosen{make([]bool, len(m.nodes)), make([][]int64, len(m.nodes))}
-}
+// chosen says for every node in which lanes it is chosen: a mask of −1 and 0, nil for none.
+// Masks are shared among nodes.
+type chosen [][]int64
 
 // everything chooses all operators.
-func (m *Model) everything() chosen { return m.newChosen().invert() }
+func (m *Model) everything() chosen { return m.chooseNodes(func(int) bool { return true }) }
 
 // chooseNodes is a selection of whole nodes.
 func (m *Model) chooseNodes(in func(v int) bool) chosen {
-	c := m.newChosen()
-	for v := range c.all {
-		c.all[v] = in(v)
+	c, all := make(chosen, len(m.nodes)), slices.Repeat([]int64{-1}, m.lanes())
+	for v := range c {
+		if in(v) {
+			c[v] = all
+		}
 	}
 	return c
 }
 
-// invert chooses the operators that c does not.
-func (c chosen) invert() chosen {
-	out := chosen{make([]bool, len(c.all)), make([][]int64, len(c.mask))}
-	done := make(map[*int64][]int64) // masks are shared among nodes
-	for v, all := range c.all {
-		mask := c.mask[v]
+// allBut chooses the operators that c does not.
+func (m *Model) allBut(c chosen) chosen {
+	out := m.everything()
+	done := make(map[*int64][]int64)
+	for v, mask := range c {
 		if mask == nil {
-			out.all[v] = !all
 			continue
 		}
 		flipped, ok := done[&mask[0]]
 		if !ok {
-			flipped = make([]int64, len(mask))
-			for l, x := range mask {
-				flipped[l] = ^x
+			for _, x := range mask {
+				flipped = append(flipped, ^x)
 			}
 			done[&mask[0]] = flipped
 		}
-		out.mask[v] = flipped
+		out[v] = flipped
 	}
 	return out
 }
@@ -90,10 +82,10 @@ func (c chosen) invert() chosen {
 func (m *Model) choose(sel Selection) (chosen, error) {
 	for _, w := range sel {
 		if err := m.known(w); err != nil {
-			return chosen{}, err
+			return nil, err
 		}
 	}
-	c := m.newChosen()
+	c := make(chosen, len(m.nodes))
 	type class struct {
 		op    int32
 		stage int
@@ -106,11 +98,8 @@ func (m *Model) choose(sel Selection) (chosen, error) {
 			mask = m.mask(sel, m.ops[op], k.stage)
 			masks[k] = mask
 		}
-		switch {
-		case !slices.Contains(mask, 0):
-			c.all[v] = true
-		case slices.Contains(mask, -1):
-			c.mask[v] = mask
+		if slices.Contains(mask, -1) {
+			c[v] = mask
 		}
 	}
 	return c, nil

@@ -39,7 +39,7 @@ func boundsOf(a *overhead.Account) (out []bound) {
 		for _, interval := range a.Estimates[i].Intervals {
 			b := bound{Estimate: &a.Estimates[i], Interval: interval}
 			if a.Gate != nil {
-				b.Standing = b.Against(*a.Gate, b.Method).String()
+				b.Standing = b.Against(*a.Gate, &b.Interval).String()
 			}
 			out = append(out, b)
 		}

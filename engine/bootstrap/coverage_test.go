@@ -30,15 +30,15 @@ type covered struct{ upper, both [len(columns) + 1]int }
 // count looks at one experiment. The last column is the studentised total.
 func (c *covered) count(r *Result, mean, median float64) {
 	for k, col := range append(columns[:], column{Total, Studentised}) {
-		i, ok := r.Of(col.of).By(col.by)
+		i := r.Of(col.of).By(col.by)
 		truth := mean
 		if col.of == Median {
 			truth = median
 		}
-		if ok && truth <= i.AtMost {
+		if i != nil && truth <= i.AtMost {
 			c.upper[k]++
 		}
-		if ok && i.Lower <= truth && truth <= i.Upper {
+		if i != nil && i.Lower <= truth && truth <= i.Upper {
 			c.both[k]++
 		}
 	}

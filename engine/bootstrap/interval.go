@@ -3,8 +3,6 @@ package bootstrap
 import (
 	"math"
 
-	"gonum.org/v1/gonum/mathext"
-
 	"github.com/sfstat/sfstat/internal/robust"
 )
 
@@ -58,7 +56,10 @@ func (b bounds) studentised(t []float64, se float64) Interval {
 func (b bounds) order(sorted []float64) Interval {
 	n := len(sorted)
 	return b.interval(Order, func(level float64) float64 {
-		k := signRank(n, min(level, 1-level))
+		k := 0
+		if below, ok := robust.MedianRank(n, 1-2*min(level, 1-level)); ok {
+			k = below + 1
+		}
 		switch {
 		case k == 0 && level < 0.5:
 			return math.Inf(-1)
@@ -69,18 +70,4 @@ func (b bounds) order(sorted []float64) Interval {
 		}
 		return sorted[n-k]
 	})
-}
-
-// signRank is the largest k with P(Bin(n, 1/2) < k) ≤ p < 1/2.
-func signRank(n int, p float64) int {
-	low, high := 0, (n+1)/2 // P(Bin < low) ≤ p; high is too much or cannot be passed
-	for low < high {
-		k := (low + high + 1) / 2
-		if mathext.RegIncBeta(float64(n-k+1), float64(k), 0.5) <= p {
-			low = k
-		} else {
-			high = k - 1
-		}
-	}
-	return low
 }

@@ -22,14 +22,14 @@ type Estimate struct {
 	Intervals []Interval `json:"intervals" doc:"an interval for every method of the statistic, the recommended one first; empty for a single pair of runs"`
 }
 
-// By is the interval of a method.
-func (e *Estimate) By(m Method) (Interval, bool) {
-	for _, i := range e.Intervals {
-		if i.Method == m {
-			return i, true
+// By is the interval of a method, nil where there is none.
+func (e *Estimate) By(m Method) *Interval {
+	for i := range e.Intervals {
+		if e.Intervals[i].Method == m {
+			return &e.Intervals[i]
 		}
 	}
-	return Interval{}, false
+	return nil
 }
 
 // Doubt is a reason to read the intervals with care.
@@ -87,14 +87,13 @@ var standingNames = [standingCount]string{"within", "perhaps within", "perhaps a
 
 func (s Standing) String() string { return enum.Name(standingNames[:], s) }
 
-// Against holds the estimate and its interval by m against a gate. Without such
-// an interval only the estimate counts.
-func (e *Estimate) Against(gate float64, m Method) Standing {
-	i, ok := e.By(m)
+// Against holds the estimate and one of its intervals against a gate; of nil only the
+// estimate counts.
+func (e *Estimate) Against(gate float64, i *Interval) Standing {
 	switch {
-	case ok && i.AtMost <= gate:
+	case i != nil && i.AtMost <= gate:
 		return Within
-	case ok && i.AtLeast > gate:
+	case i != nil && i.AtLeast > gate:
 		return Above
 	case e.Value <= gate:
 		return PerhapsWithin

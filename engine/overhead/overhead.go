@@ -10,7 +10,6 @@ package overhead
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/sfstat/sfstat/engine/bootstrap"
 )
@@ -76,7 +75,7 @@ func Examine(measurements []Measurement, by By, o Options) (*Account, error) {
 		return nil, err
 	}
 	if o.Gate != nil {
-		a.Standing = standing(a, *o.Gate)
+		a.Standing = a.Estimate.Against(*o.Gate, a.Interval)
 	}
 	return a, nil
 }
@@ -89,19 +88,8 @@ func chosen(e *bootstrap.Estimate, m *bootstrap.Method) (*bootstrap.Interval, er
 	if m == nil {
 		return &e.Intervals[0], nil
 	}
-	i := slices.IndexFunc(e.Intervals, func(i bootstrap.Interval) bool { return i.Method == *m })
-	if i < 0 {
-		return nil, fmt.Errorf("overhead: there is no %v interval of the %v of these pairs", *m, e.Statistic)
+	if i := e.By(*m); i != nil {
+		return i, nil
 	}
-	return &e.Intervals[i], nil
-}
-
-func standing(a *Account, gate float64) bootstrap.Standing {
-	if a.Interval != nil {
-		return a.Estimate.Against(gate, a.Interval.Method)
-	}
-	if a.Estimate.Value <= gate {
-		return bootstrap.PerhapsWithin
-	}
-	return bootstrap.PerhapsAbove
+	return nil, fmt.Errorf("overhead: there is no %v interval of the %v of these pairs", *m, e.Statistic)
 }

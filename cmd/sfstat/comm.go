@@ -127,7 +127,9 @@ func callsFormat(c *cli.Context) (flatrow.Format, error) {
 }
 
 func commOptions(c *cli.Context) (o comm.Options, err error) {
-	o.Scoring = map[string]comm.Scoring{"names": comm.ByName, "thesis": comm.ByThesis}[c.String("scoring")]
+	if c.String("scoring") == "thesis" {
+		o.Scoring = comm.ByThesis
+	}
 	if c.String("theory") == "thesis" {
 		o.Theory.Convention = comm.Thesis
 	}

@@ -29,8 +29,7 @@ type Scoring uint8
 
 const (
 	ByEvidence Scoring = iota // all that both sides know, ranks together
-	ByName                    // operation names alone, each rank by itself: nothing is certain
-	ByThesis                  // the same with the weights and growing gaps of the NCCL Trace Profiler
+	ByThesis                  // operation names alone, each rank by itself, as the NCCL Trace Profiler does: nothing is certain
 )
 
 // Options of Analyze. The zero value is usable.

@@ -177,7 +177,7 @@ func TestOneSide(t *testing.T) {
 }
 
 func TestThesisScoring(t *testing.T) {
-	checkMatches(t, analyze(t, commtest.Job(t, commtest.Logs, commtest.Exports), Options{Scoring: ByName}), false)
+	checkMatches(t, analyze(t, commtest.Job(t, commtest.Logs, commtest.Exports), Options{Scoring: ByThesis}), false)
 }
 
 // Sizes that are given decide; such as do not fit are told and not used.

@@ -5,17 +5,13 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/comm/align"
-	"github.com/sfstat/sfstat/engine/comm/needleman"
 	"github.com/sfstat/sfstat/trace/comms"
 )
 
 // match pairs the calls of each rank with its kernels.
 func (r *Result) match(m *members, t *tied, by Scoring) error {
-	switch by {
-	case ByName:
-		return r.matchNames(align.ByName)
-	case ByThesis:
-		return r.matchNames(align.ByThesis)
+	if by == ByThesis {
+		return r.matchNames()
 	}
 	var ps []align.Process
 	var ranks []int
@@ -89,14 +85,14 @@ func (r *Result) matchTied(rank int, t *tied) error {
 	return nil
 }
 
-func (r *Result) matchNames(pair func(align.Process) ([]needleman.Pair, error)) error {
+func (r *Result) matchNames() error {
 	for i := range r.Ranks {
 		k := &r.Ranks[i]
 		process, both := r.Aligned(i)
 		if !both {
 			continue
 		}
-		pairs, err := pair(process)
+		pairs, err := align.ByThesis(process)
 		if err != nil {
 			return err
 		}

@@ -2,7 +2,7 @@
 // optimum is by package needleman, over the evidence of each pair in tenths of a nat. [Plan] says which kernels NCCL launches for the calls
 // of a process: calls of one group share one, and some launch none.
 //
-// [ByName], [ByThesis] and [BySliding] pair as published before, and are what [Calls] is held against.
+// [ByThesis] and [BySliding] pair as published before, and are what [Calls] is held against.
 //
 // # Without clocks
 //

@@ -133,9 +133,9 @@ func TestTables(t *testing.T) {
 		files     int
 	}{
 		{nil, false, []string{"nccl-counts"}, 6},
-		{[]string{truthName}, false, []string{"nccl-counts", "nccl-alignment", "nccl-pairs"}, 7},
-		{[]string{truthName, modelName}, false, []string{"nccl-counts", "nccl-alignment", "nccl-pairs", "nccl-theory", "nccl-volumes"}, 8},
-		{[]string{truthName, modelName}, true, []string{"nccl-counts", "nccl-alignment", "nccl-pairs", "nccl-theory", "nccl-volumes", "nccl-losses", "nccl-layouts"}, 8},
+		{[]string{truthName}, false, []string{"nccl-counts", "nccl-alignment"}, 7},
+		{[]string{truthName, modelName}, false, []string{"nccl-counts", "nccl-alignment", "nccl-theory", "nccl-volumes"}, 8},
+		{[]string{truthName, modelName}, true, []string{"nccl-counts", "nccl-alignment", "nccl-theory", "nccl-volumes", "nccl-losses", "nccl-layouts"}, 8},
 	} {
 		dir, _ := folder(t, tt.known...)
 		list, err := Read(dir)
@@ -300,7 +300,7 @@ func TestScoreOfToldCalls(t *testing.T) {
 	if told := len(r.Result.Matches); told != 132 {
 		t.Errorf("%d pairs are told, want 132", told)
 	}
-	for _, m := range []Method{Names, Default} {
+	for _, m := range []Method{Thesis, Default} {
 		if s, err := r.Score(m); err != nil || s.True != 99 || s.Found != 99 || s.Right != 99 {
 			t.Errorf("%v: %+v, %v, want 99 of all", m, s, err)
 		}

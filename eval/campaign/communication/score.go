@@ -13,14 +13,14 @@ type Method uint8
 
 const (
 	Sliding  Method = iota // the first kernel of the name among the next few
-	Names                  // optimal alignment by operation names alone, the thesis's scores
+	Thesis                 // the thesis's alignment, by operation names alone
 	Alone                  // all that both sides know but times and threads, each rank by itself
 	Together               // the same, the ranks of a node together
 	Default                // what sfstat comm does: times too, where they are
 	methods
 )
 
-var methodNames = [methods]string{"sliding window", "names (thesis)", "one rank, no clocks", "ranks together, no clocks", "default"}
+var methodNames = [methods]string{"sliding window", "thesis", "one rank, no clocks", "ranks together, no clocks", "default"}
 
 func (m Method) String() string { return methodNames[min(m, methods-1)] }
 
@@ -83,7 +83,7 @@ func (r *Recording) Score(m Method) (Score, error) {
 	s := Score{True: len(r.Truth.pairs)}
 	var err error
 	switch m {
-	case Sliding, Names:
+	case Sliding, Thesis:
 		err = r.scoreNames(&s, m)
 	case Alone, Together:
 		err = r.scoreBlind(&s, m)
@@ -104,9 +104,9 @@ func (r *Recording) scoreNames(s *Score, m Method) error {
 			continue
 		}
 		found := align.BySliding(p, align.SlidingWindow)
-		if m == Names {
+		if m == Thesis {
 			var err error
-			if found, err = align.ByName(p); err != nil {
+			if found, err = align.ByThesis(p); err != nil {
 				return err
 			}
 		}

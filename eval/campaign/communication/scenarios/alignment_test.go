@@ -69,7 +69,7 @@ var leastF1 = map[string]float64{"both_drop20": 0.94, "nsys_drop20": 0.97, "wind
 // The table of docs/method-communication.md. "timed" is the default; the two before it look at no clock at
 // all, each rank by itself and the ranks of a node together. "no launches" is the default on traces without them.
 func TestTable(t *testing.T) {
-	t.Log("| scenario | true pairs | sliding window | names (thesis) | one rank, no clocks | ranks together, no clocks | no launches | timed |")
+	t.Log("| scenario | true pairs | sliding window | thesis | one rank, no clocks | ranks together, no clocks | no launches | timed |")
 	t.Log("|---|---|---|---|---|---|---|---|")
 	var certain, right int
 	for _, s := range scenarios(t) {

@@ -1,12 +1,12 @@
 package needleman
 
-import "math"
-
-// Rows are kept at most fanout to a level, and leaf at the lowest.
-const (
-	fanout = 16
-	leaf   = 64
+import (
+	"math"
+	"slices"
 )
+
+// leastPiece is how many rows of the pass from the end are computed again at once, at least.
+const leastPiece = 64
 
 // tracer walks the best path and finds margins, row by row, while the pass from
 // the end is computed again piece by piece.
@@ -15,8 +15,7 @@ type tracer struct {
 	back   []int32 // the row of the pass from the end that is being computed
 	front  []int32 // of the pass from the beginning
 	score  []int32
-	pool   [leaf][]int32
-	free   [][]int32 // rows that are not needed any more
+	pool   [][]int32 // rows of a piece
 	beyond int64
 	res    *Result
 
@@ -31,63 +30,37 @@ func (p *problem) trace(f found) *Result {
 	p.firstRow(t.front)
 	if p.n == 0 {
 		t.res.Score = int64(t.front[p.m])
-	} else {
-		t.sweep(0, p.n, t.lastRow())
+		return t.res
+	}
+	piece := max(leastPiece, int(math.Sqrt(float64(p.n))))
+	t.pool = make([][]int32, piece)
+	for k, end := range t.keep(piece) {
+		t.walkRows(k*piece, min((k+1)*piece, p.n), end)
 	}
 	return t.res
+}
+
+// keep is the rows of the pass from the end that end each piece.
+func (t *tracer) keep(piece int) [][]int32 {
+	kept := make([][]int32, (t.n+piece-1)/piece)
+	kept[len(kept)-1] = t.lastRow()
+	t.load(0, t.n, t.lastRow())
+	for i := t.n - 1; i > 0; i-- { // row 0 ends none
+		if row := t.backward(i); i%piece == 0 {
+			kept[i/piece-1] = slices.Clone(row)
+		}
+	}
+	return kept
 }
 
 // lastRow is row n of the pass from the end: columns skipped to the end.
 func (t *tracer) lastRow() []int32 {
 	left := t.band.left[t.n]
-	row := t.row(t.m - left + 1)
+	row := make([]int32, t.m-left+1)
 	for j := range row {
 		row[j] = -int32(t.m-left-j) * t.gap
 	}
 	return row
-}
-
-// row is memory for a row of w cells.
-func (t *tracer) row(w int) []int32 {
-	if n := len(t.free); n > 0 && cap(t.free[n-1]) >= w {
-		row := t.free[n-1]
-		t.free = t.free[:n-1]
-		return row[:w]
-	}
-	return make([]int32, w)
-}
-
-// sweep walks rows lo to hi, given row hi of the pass from the end.
-func (t *tracer) sweep(lo, hi int, end []int32) {
-	if hi-lo <= leaf {
-		t.walkRows(lo, hi, end)
-		return
-	}
-	step := max((hi-lo+fanout-1)/fanout, leaf)
-	var marks []int
-	for i := lo; i < hi; i += step {
-		marks = append(marks, i)
-	}
-	rows := make([][]int32, len(marks))
-	t.load(lo, hi, end)
-	for i, k := hi-1, len(marks)-1; i > lo && k > 0; i-- { // row lo is not needed again
-		row := t.backward(i)
-		if i == marks[k] {
-			rows[k] = t.row(len(row))
-			copy(rows[k], row)
-			k--
-		}
-	}
-	for k, from := range marks {
-		to, next := hi, end
-		if k+1 < len(marks) {
-			to, next = marks[k+1], rows[k+1]
-		}
-		t.sweep(from, to, next)
-		if k+1 < len(marks) {
-			t.free = append(t.free, next)
-		}
-	}
 }
 
 // load makes a kept row the one that is being computed from.
@@ -119,7 +92,7 @@ func (t *tracer) backward(i int) []int32 {
 
 // walkRows takes rows lo to hi, given row hi of the pass from the end.
 func (t *tracer) walkRows(lo, hi int, end []int32) {
-	var rows [leaf + 1][]int32
+	rows := make([][]int32, hi-lo+1)
 	rows[hi-lo] = end
 	t.load(lo, hi, end)
 	for i := hi - 1; i >= lo; i-- {

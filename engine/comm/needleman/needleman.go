@@ -32,9 +32,8 @@
 // # Cost
 //
 // Time is proportional to the cells of the band, up to about six passes over them.
-// Memory is rows, not cells: the pass from the end keeps a few rows of every level
-// and computes those between again (Grice, Hughey and Speck 1997, CABIOS 13:45–53), with
-// at most 16 rows on each of log₁₆(n/64) levels and 64 at the lowest.
+// Memory is rows, not cells: the pass from the end keeps about √n rows, and computes those between two of them again when the path
+// gets there.
 package needleman
 
 import "fmt"

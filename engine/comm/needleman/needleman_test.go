@@ -177,7 +177,7 @@ func checkMargins(t *testing.T, tab table, gap int32, got *Result) {
 	}
 }
 
-// Long sequences take the paths through pieces and levels.
+// Long sequences take the path through several pieces.
 func TestLong(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
 	n := 1500

@@ -36,7 +36,7 @@ func (r *Result) alignCounts(t *tied) {
 		least := int64(0)
 		for _, s := range sides {
 			if s != reference && late[s] {
-				if d, ok := countShift(units[s], units[reference], nil); ok {
+				if d, ok := countShift(units[s], units[reference]); ok {
 					shift[s] = -d
 					least = min(least, units[s][0].Count-d)
 				}

@@ -14,7 +14,6 @@ type launchUnit struct {
 	Count   int64 // launches of the communicator before it, as the witness counts
 	ids     []int // of its calls
 	Calls   []callSign
-	Vague   bool  // it may hold other calls as well
 	Time    int64 // nanoseconds on the witness's clock, when HasTime
 	HasTime bool
 	// After and Before bound when the same unit began on the other witness's clock, as calls
@@ -42,38 +41,28 @@ const maxShifts = 4096
 //
 // A shift is possible where no unit of the first that falls into the span of the second contradicts the one
 // there, and at least half of the shorter list falls into it. Where several are, times decide: of a true pair
-// the two clocks are equally far apart each time, so that three of four of them deviate least from the median, by a factor of four; or, where
-// calls come evenly, the distance that offset says, if it is not nil. ok is false where nothing decides.
-func countShift(of, in []launchUnit, offset *int64) (d int64, ok bool) {
+// the two clocks are equally far apart each time, so that three of four of them deviate least from the median, by a factor of four.
+// ok is false where nothing decides.
+func countShift(of, in []launchUnit) (d int64, ok bool) {
 	w := newShiftWitness(in)
 	var best []shifted
-	hasTime := func(u launchUnit) bool { return u.HasTime }
-	timed := slices.ContainsFunc(of, hasTime) && slices.ContainsFunc(in, hasTime)
 	shifts, ok := w.shifts(of)
 	if !ok {
 		return 0, false
 	}
 	for _, d := range shifts {
 		if s, possible := w.try(of, d); possible {
-			if best = append(best, s); len(best) > 1 && !timed {
-				return 0, false // no times tell them apart
-			}
+			best = append(best, s)
 		}
 	}
-	switch {
-	case len(best) == 0:
+	switch len(best) {
+	case 0:
 		return 0, false
-	case len(best) == 1:
+	case 1:
 		return best[0].by, true
 	}
-	if s, ok := clearly(best, 1_000, func(s shifted) float64 { return s.spread }); ok {
-		return s.by, true
-	}
-	if offset == nil {
-		return 0, false
-	}
-	s, ok := clearly(best, 20_000, func(s shifted) float64 { return math.Abs(s.apart - float64(*offset)) })
-	return s.by, ok
+	slices.SortStableFunc(best, func(x, y shifted) int { return cmp.Compare(x.spread, y.spread) })
+	return best[0].by, 4*best[0].spread+leastApart < best[1].spread
 }
 
 // shiftPossible says whether a shift that is known from elsewhere contradicts nothing.
@@ -82,21 +71,16 @@ func shiftPossible(of, in []launchUnit, d int64) bool {
 	return ok
 }
 
-// clearly picks the shift with the least cost, if it is a quarter of the next one's or less, with floor to spare.
-func clearly(all []shifted, floor float64, cost func(shifted) float64) (shifted, bool) {
-	list := slices.Clone(all)
-	slices.SortStableFunc(list, func(x, y shifted) int { return cmp.Compare(cost(x), cost(y)) })
-	return list[0], 4*cost(list[0])+floor < cost(list[1])
-}
+const (
+	minShiftTimes = 4     // pairs with times that it takes to tell how steady they are
+	leastApart    = 1_000 // nanoseconds that spreads differ by, at least
+)
 
-// minTimes is how many pairs with times it takes to tell how steady they are.
-const minShiftTimes = 4
-
-// shifted is a shift that is possible, and how far apart the clocks are then: the median, and what three of four
-// deviate from it at most; infinite without times.
+// shifted is a shift that is possible, and what three of four distances between the clocks then deviate from their median at most;
+// infinite without times.
 type shifted struct {
-	by            int64
-	apart, spread float64
+	by     int64
+	spread float64
 }
 
 // witness is units by their counts.
@@ -123,7 +107,7 @@ func (w *shiftWitness) shifts(of []launchUnit) (list []int64, ok bool) {
 	if len(of) == 0 || len(w.in) == 0 {
 		return nil, false
 	}
-	x, y := midmost(of), midmost(w.in)
+	x, y := &of[len(of)/2], &w.in[len(w.in)/2]
 	for i := range w.in {
 		if w.in[i].holds(x) {
 			list = append(list, x.Count-w.in[i].Count)
@@ -137,17 +121,6 @@ func (w *shiftWitness) shifts(of []launchUnit) (list []int64, ok bool) {
 	slices.Sort(list)
 	list = slices.Compact(list)
 	return list, len(list) <= maxShifts
-}
-
-// midmost is the unit in the middle, or, where that is vague, the next one that is not.
-func midmost(list []launchUnit) *launchUnit {
-	at := len(list) / 2
-	for i := at; i < len(list); i++ {
-		if !list[i].Vague {
-			return &list[i]
-		}
-	}
-	return &list[at]
 }
 
 // try says whether a shift is possible.
@@ -169,11 +142,11 @@ func (w *shiftWitness) try(of []launchUnit, d int64) (s shifted, possible bool) 
 			apart = append(apart, float64(u.Time-w.in[j].Time))
 		}
 	}
-	s = shifted{by: d, apart: math.Inf(1), spread: math.Inf(1)}
+	s = shifted{by: d, spread: math.Inf(1)}
 	if len(apart) >= minShiftTimes {
-		s.apart = robust.Lower(apart)
+		usual := robust.Lower(apart)
 		for i := range apart {
-			apart[i] = math.Abs(apart[i] - s.apart)
+			apart[i] = math.Abs(apart[i] - usual)
 		}
 		s.spread = robust.Select(apart, (len(apart)-1)*3/4)
 	}
@@ -186,9 +159,6 @@ func (u *launchUnit) holds(o *launchUnit) bool {
 		return false
 	}
 	for _, s := range o.Calls {
-		if u.Vague {
-			break
-		}
 		if !slices.ContainsFunc(u.Calls, s.like) {
 			return false
 		}

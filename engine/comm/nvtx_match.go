@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace/comms"
 )
 
@@ -71,7 +70,7 @@ func (p *profile) fit(recorded int, units []launchUnit) (shift int64, ok bool) {
 	if p.r.Recorded.Groups[recorded].FromStart {
 		return 0, shiftPossible(of, in, 0)
 	}
-	return countShift(of, in, p.offset())
+	return countShift(of, in)
 }
 
 // ofRanges is the units of the ranges with what tells them apart, without those that launched nothing.
@@ -80,7 +79,6 @@ func (p *profile) ofRanges(recorded int) (out []launchUnit) {
 		u.Time, u.HasTime = p.call(u.ids[0]).Enter, true
 		for _, i := range u.ids {
 			if c := p.call(i); c.Kernel != comms.None || c.Bytes == 0 {
-				u.Vague = u.Vague || p.vague(i)
 				u.Calls = append(u.Calls, signOf(c))
 			}
 		}
@@ -103,12 +101,6 @@ func (p *profile) ofLog(units []launchUnit) (out []launchUnit) {
 		out = append(out, u)
 	}
 	return out
-}
-
-// vague reports whether it is open which stream, and so which communicator, a call is of.
-func (p *profile) vague(i int) bool {
-	c := p.call(i)
-	return !c.KernelSure && (c.Group == comms.None || p.r.Recorded.Groups[c.Group].ID == 0)
 }
 
 // signOf is what tells a logged call from others.
@@ -154,21 +146,6 @@ func slackOf(x, y *comms.Call) int64 {
 	return slack
 }
 
-// offset is how far the log's stamps are from the ranges, the median of what was found; nil without stamps.
-func (p *profile) offset() *int64 {
-	var apart []int64
-	for _, i := range p.k.Calls {
-		if at, ok := p.t.began[i]; ok && p.r.Calls[i].HasEnter {
-			apart = append(apart, p.r.Calls[i].Enter-at)
-		}
-	}
-	if len(apart) < 3 {
-		return nil
-	}
-	usual := robust.Upper(apart)
-	return &usual
-}
-
 // accept ties the calls of a communicator: within a unit those that are alike in their order.
 func (p *profile) accept(logged, recorded int, shift int64, units []launchUnit) {
 	p.group[recorded], p.shift[recorded] = logged, shift
@@ -183,26 +160,11 @@ func (p *profile) accept(logged, recorded int, shift int64, units []launchUnit) 
 		}
 		left := slices.Clone(u.ids)
 		for _, i := range l.ids {
-			n := slices.IndexFunc(left, func(c int) bool { return alike(&p.r.Calls[i], p.call(c)) && !p.vague(c) })
-			if n < 0 {
-				p.tieVague(i, u)
-				continue
+			if n := slices.IndexFunc(left, func(c int) bool { return alike(&p.r.Calls[i], p.call(c)) }); n >= 0 {
+				p.tie(i, left[n])
+				p.used[left[n]] = true
+				left = slices.Delete(left, n, n+1)
 			}
-			p.tie(i, left[n])
-			p.used[left[n]] = true
-			left = slices.Delete(left, n, n+1)
-		}
-	}
-}
-
-// tieVague ties a call whose range is one of several in its group: its communicator is known by now, and so the stream of
-// its kernel.
-func (p *profile) tieVague(call int, u launchUnit) {
-	for _, i := range u.ids {
-		if c := p.call(i); p.vague(i) && c.Kernel != comms.None && c.Op == p.r.Calls[call].Op {
-			p.t.began[call] = c.Enter
-			p.t.ties[p.rank] = append(p.t.ties[p.rank], tie{call, c.Kernel, true})
-			return
 		}
 	}
 }
@@ -231,7 +193,7 @@ func (p *profile) addRest(unfound bool) {
 		}
 		for _, u := range p.units[g] {
 			for _, i := range u.ids {
-				if !p.used[i] && !p.vague(i) {
+				if !p.used[i] {
 					all = append(all, i)
 				}
 			}
@@ -261,7 +223,7 @@ func (p *profile) matchNumbers() {
 		}
 		d, ok := int64(0), s.whole && shiftPossible(of, in, 0)
 		if !ok && !s.whole {
-			d, ok = countShift(of, in, nil)
+			d, ok = countShift(of, in)
 		}
 		if !ok {
 			continue

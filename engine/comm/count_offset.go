@@ -69,11 +69,7 @@ func (r *Result) endsOfGroups(t *tied) map[int][]launchUnit {
 		for n := range list {
 			u := &list[n]
 			u.Time, u.HasTime = ends[u.ids[0]], true
-			for _, i := range u.ids {
-				u.Calls = append(u.Calls, signOf(&r.Calls[i]))
-			}
 		}
-		slices.SortStableFunc(list, func(x, y launchUnit) int { return cmp.Compare(x.Count, y.Count) })
 	}
 	return units
 }

@@ -6,14 +6,14 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/internal/robust"
-	"github.com/sfstat/sfstat/trace/nccl"
+	"github.com/sfstat/sfstat/trace/comms"
 )
 
 // launchUnit is what one side of a communicator launched at once, as one witness tells it.
 type launchUnit struct {
 	Count   int64 // launches of the communicator before it, as the witness counts
 	ids     []int // of its calls
-	Calls   []callSign
+	calls   []*comms.Call
 	Time    int64 // nanoseconds on the witness's clock, when HasTime
 	HasTime bool
 	// After and Before bound when the same unit began on the other witness's clock, as calls
@@ -21,16 +21,9 @@ type launchUnit struct {
 	After, Before int64
 }
 
-// callSign is what tells one call from another, on whatever rank and in whatever witness.
-type callSign struct {
-	Op    nccl.Op
-	Bytes int64 // −1: not known
-	Root  int64 // or the peer; −1: not known, or none
-}
-
-// like says whether two signs may be of one call.
-func (s callSign) like(o callSign) bool {
-	return s.Op == o.Op && (s.Bytes == o.Bytes || s.Bytes < 0 || o.Bytes < 0) && (s.Root == o.Root || s.Root < 0 || o.Root < 0)
+// like reports whether two records may be of one call, on whatever rank and of whatever witness.
+func like(a, b *comms.Call) bool {
+	return a.Op == b.Op && (a.Bytes == b.Bytes || a.Bytes < 0 || b.Bytes < 0) && (a.Peer == b.Peer || a.Peer < 0 || b.Peer < 0)
 }
 
 // maxShifts bounds what is tried: sequences in which everything is alike fit anywhere, and then only times tell.
@@ -158,8 +151,8 @@ func (u *launchUnit) holds(o *launchUnit) bool {
 	if u.HasTime && (o.After != 0 && u.Time < o.After || o.Before != 0 && u.Time > o.Before) {
 		return false
 	}
-	for _, s := range o.Calls {
-		if !slices.ContainsFunc(u.Calls, s.like) {
+	for _, c := range o.calls {
+		if !slices.ContainsFunc(u.calls, func(x *comms.Call) bool { return like(x, c) }) {
 			return false
 		}
 	}

@@ -3,6 +3,7 @@ package comm
 import (
 	"testing"
 
+	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -10,7 +11,7 @@ import (
 func units(first, gap int64, bytes ...int64) (list []launchUnit) {
 	for i, b := range bytes {
 		if b != 0 {
-			list = append(list, launchUnit{Count: first + int64(i), Calls: []callSign{{Op: nccl.AllReduce, Bytes: b, Root: -1}}, Time: 1000 + gap*int64(i), HasTime: gap > 0})
+			list = append(list, launchUnit{Count: first + int64(i), calls: []*comms.Call{{Op: nccl.AllReduce, Bytes: b, Peer: -1}}, Time: 1000 + gap*int64(i), HasTime: gap > 0})
 		}
 	}
 	return list

@@ -66,7 +66,7 @@ func (r *Result) reconcile(of *profiled, by Scoring) *tied {
 	return t
 }
 
-// unitsOf parts calls by communicator, in the order of their first call, and by launch; those on communicators that do not count are left out.
+// unitsOf parts calls by communicator, in the order of their first call, and by launch, in the order of counts; those on communicators that do not count are left out.
 func unitsOf(calls []int, call func(int) *comms.Call, counts func(group int) bool) (order []int, units map[int][]launchUnit) {
 	at := map[launchKey]int{}
 	units = map[int][]launchUnit{}
@@ -85,7 +85,11 @@ func unitsOf(calls []int, call func(int) *comms.Call, counts func(group int) boo
 			at[key] = n
 			units[c.Group] = append(units[c.Group], launchUnit{Count: c.Launch})
 		}
-		units[c.Group][n].ids = append(units[c.Group][n].ids, i)
+		u := &units[c.Group][n]
+		u.ids, u.calls = append(u.ids, i), append(u.calls, c)
+	}
+	for _, list := range units {
+		slices.SortStableFunc(list, func(x, y launchUnit) int { return cmp.Compare(x.Count, y.Count) })
 	}
 	return order, units
 }

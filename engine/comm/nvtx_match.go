@@ -34,9 +34,6 @@ func (p *profile) matchRanges() {
 // loggedUnits is the units of each communicator of several ranks that the process logged, by count.
 func (p *profile) loggedUnits() map[int][]launchUnit {
 	_, units := unitsOf(p.k.Calls, func(i int) *comms.Call { return &p.r.Calls[i] }, func(group int) bool { return p.r.Groups[group].Size != 1 })
-	for _, list := range units {
-		slices.SortStableFunc(list, func(x, y launchUnit) int { return cmp.Compare(x.Count, y.Count) })
-	}
 	return units
 }
 
@@ -76,13 +73,9 @@ func (p *profile) fit(recorded int, units []launchUnit) (shift int64, ok bool) {
 // ofRanges is the units of the ranges with what tells them apart, without those that launched nothing.
 func (p *profile) ofRanges(recorded int) (out []launchUnit) {
 	for _, u := range p.units[recorded] {
-		u.Time, u.HasTime = p.call(u.ids[0]).Enter, true
-		for _, i := range u.ids {
-			if c := p.call(i); c.Kernel != comms.None || c.Bytes == 0 {
-				u.Calls = append(u.Calls, signOf(c))
-			}
-		}
-		if len(u.Calls) > 0 {
+		u.Time, u.HasTime = u.calls[0].Enter, true
+		u.calls = slices.DeleteFunc(slices.Clone(u.calls), func(c *comms.Call) bool { return c.Kernel == comms.None && c.Bytes != 0 })
+		if len(u.calls) > 0 {
 			out = append(out, u)
 		}
 	}
@@ -92,20 +85,11 @@ func (p *profile) ofRanges(recorded int) (out []launchUnit) {
 // ofLog is the units of the log with what tells them apart.
 func (p *profile) ofLog(units []launchUnit) (out []launchUnit) {
 	for _, u := range units {
-		first := &p.r.Calls[u.ids[0]]
-		u.Time, u.HasTime = first.Enter, first.HasEnter
+		u.Time, u.HasTime = u.calls[0].Enter, u.calls[0].HasEnter
 		u.After, u.Before = p.bounds(u.ids[0])
-		for _, i := range u.ids {
-			u.Calls = append(u.Calls, signOf(&p.r.Calls[i]))
-		}
 		out = append(out, u)
 	}
 	return out
-}
-
-// signOf is what tells a logged call from others.
-func signOf(c *comms.Call) callSign {
-	return callSign{Op: c.Op, Bytes: c.Bytes, Root: int64(c.Peer)}
 }
 
 // slack is by how much calls of two threads may stand in the log in another order than they began.
@@ -160,19 +144,13 @@ func (p *profile) accept(logged, recorded int, shift int64, units []launchUnit) 
 		}
 		left := slices.Clone(u.ids)
 		for _, i := range l.ids {
-			if n := slices.IndexFunc(left, func(c int) bool { return alike(&p.r.Calls[i], p.call(c)) }); n >= 0 {
+			if n := slices.IndexFunc(left, func(c int) bool { return like(&p.r.Calls[i], p.call(c)) }); n >= 0 {
 				p.tie(i, left[n])
 				p.used[left[n]] = true
 				left = slices.Delete(left, n, n+1)
 			}
 		}
 	}
-}
-
-// alike reports whether a logged call may be a recorded one.
-func alike(logged, recorded *comms.Call) bool {
-	return logged.Op == recorded.Op && (recorded.Bytes < 0 || logged.Bytes == recorded.Bytes) &&
-		(recorded.Peer < 0 || logged.Peer < 0 || logged.Peer == recorded.Peer)
 }
 
 // addRest adds the calls that the log lacks. Where communicators of the log were not found, those of the ranges that
@@ -216,10 +194,10 @@ func (p *profile) matchNumbers() {
 		var of, in []launchUnit
 		for _, i := range s.records {
 			c := p.call(i)
-			of = append(of, launchUnit{Count: c.OpSeq, Calls: []callSign{signOf(c)}})
+			of = append(of, launchUnit{Count: c.OpSeq, calls: []*comms.Call{c}})
 		}
 		for n, i := range s.calls {
-			in = append(in, launchUnit{Count: int64(n), Calls: []callSign{signOf(&p.r.Calls[i])}})
+			in = append(in, launchUnit{Count: int64(n), calls: []*comms.Call{&p.r.Calls[i]}})
 		}
 		d, ok := int64(0), s.whole && shiftPossible(of, in, 0)
 		if !ok && !s.whole {

@@ -1,6 +1,16 @@
 package logline
 
-import "github.com/sfstat/sfstat/trace/nccl"
+import (
+	"strconv"
+
+	"github.com/sfstat/sfstat/trace/nccl"
+)
+
+// What fields are made of.
+func isDecimal(b byte) bool     { return b-'0' < 10 }
+func isHexadecimal(b byte) bool { return isDecimal(b) || b|0x20-'a' < 6 }
+func inNumber(b byte) bool      { return isDecimal(b) || b == '.' }
+func inName(b byte) bool        { return isDecimal(b) || b|0x20-'a' < 26 || b == '_' }
 
 // cursor reads fields off the front of a message. The first that does not
 // fit sets bad, after which nothing is read any more.
@@ -10,13 +20,7 @@ type cursor struct {
 }
 
 // word reads exactly w.
-func (c *cursor) word(w string) {
-	if c.bad || len(c.b) < len(w) || string(c.b[:len(w)]) != w {
-		c.bad = true
-		return
-	}
-	c.b = c.b[len(w):]
-}
+func (c *cursor) word(w string) { c.bad = !c.try(w) }
 
 // try reads w if it is next.
 func (c *cursor) try(w string) bool {
@@ -27,23 +31,22 @@ func (c *cursor) try(w string) bool {
 	return true
 }
 
-// dec reads decimal digits, at most those of an int64.
+// run reads the characters that are next, as long as they are of one kind.
+func (c *cursor) run(is func(byte) bool) []byte {
+	n := 0
+	for !c.bad && n < len(c.b) && is(c.b[n]) {
+		n++
+	}
+	text := c.b[:n]
+	c.b = c.b[n:]
+	return text
+}
+
+// dec reads decimal digits.
 func (c *cursor) dec() int64 {
-	var n uint64
-	i := 0
-	for ; i < len(c.b) && c.b[i]-'0' < 10; i++ {
-		if n > (1<<63-1-9)/10 {
-			c.bad = true
-			return 0
-		}
-		n = n*10 + uint64(c.b[i]-'0')
-	}
-	if c.bad || i == 0 {
-		c.bad = true
-		return 0
-	}
-	c.b = c.b[i:]
-	return int64(n)
+	n, err := strconv.ParseInt(string(c.run(isDecimal)), 10, 64)
+	c.bad = c.bad || err != nil
+	return n
 }
 
 // int reads a decimal with a sign.
@@ -57,46 +60,15 @@ func (c *cursor) int() int64 {
 // small reads a decimal of up to 31 bits.
 func (c *cursor) small() int32 {
 	n := c.int()
-	if n != int64(int32(n)) {
-		c.bad = true
-		return 0
-	}
+	c.bad = c.bad || n != int64(int32(n))
 	return int32(n)
 }
 
-// hex reads hexadecimal digits of either case, at most 16.
+// hex reads hexadecimal digits of either case.
 func (c *cursor) hex() uint64 {
-	var n uint64
-	i := 0
-	for ; i < len(c.b); i++ {
-		d := hexDigit(c.b[i])
-		if d > 15 {
-			break
-		}
-		if i == 16 {
-			c.bad = true
-			return 0
-		}
-		n = n<<4 | uint64(d)
-	}
-	if c.bad || i == 0 {
-		c.bad = true
-		return 0
-	}
-	c.b = c.b[i:]
+	n, err := strconv.ParseUint(string(c.run(isHexadecimal)), 16, 64)
+	c.bad = c.bad || err != nil
 	return n
-}
-
-func hexDigit(b byte) byte {
-	switch {
-	case b-'0' < 10:
-		return b - '0'
-	case b-'a' < 6:
-		return b - 'a' + 10
-	case b-'A' < 6:
-		return b - 'A' + 10
-	}
-	return 255
 }
 
 // pointer reads what %p prints.
@@ -110,30 +82,15 @@ func (c *cursor) pointer() uint64 {
 
 // name reads letters and digits.
 func (c *cursor) name() []byte {
-	i := 0
-	for i < len(c.b) && (c.b[i]-'0' < 10 || c.b[i]|0x20-'a' < 26 || c.b[i] == '_') {
-		i++
-	}
-	n := c.b[:i]
-	c.b = c.b[i:]
-	if i == 0 {
-		c.bad = true
-	}
+	n := c.run(inName)
+	c.bad = c.bad || len(n) == 0
 	return n
 }
 
 // number reads digits with at most one point.
 func (c *cursor) number() float64 {
-	whole := c.dec()
-	v := float64(whole)
-	if c.try(".") {
-		scale := 1.0
-		for len(c.b) > 0 && c.b[0]-'0' < 10 {
-			scale /= 10
-			v += float64(c.b[0]-'0') * scale
-			c.b = c.b[1:]
-		}
-	}
+	v, err := strconv.ParseFloat(string(c.run(inNumber)), 64)
+	c.bad = c.bad || err != nil
 	return v
 }
 

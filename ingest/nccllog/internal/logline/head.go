@@ -2,6 +2,7 @@ package logline
 
 import (
 	"bytes"
+	"strconv"
 	"unicode/utf8"
 )
 
@@ -98,7 +99,7 @@ func (r *Reader) parseHead(b []byte) (Head, int) {
 	host = r.known(host)
 	h.Host = r.intern(host)
 	from = at2 - 1 - len(host)
-	if t, clock, at, ok := r.stamps.before(b[:from], glued); ok {
+	if t, clock, at, ok := stampBefore(b[:from], glued); ok {
 		h.Time, h.Clock, from = t, clock, at
 	}
 	return h, from
@@ -110,7 +111,7 @@ func (r *Reader) known(host []byte) []byte {
 	if len(host) < 4 || host[0] != '0' || host[1] != 'x' {
 		return host
 	}
-	for i := 3; i < len(host) && hexDigit(host[i-1]) < 16; i++ {
+	for i := 3; i < len(host) && isHexadecimal(host[i-1]); i++ {
 		if _, ok := r.names[string(host[i:])]; ok {
 			return host[i:]
 		}
@@ -118,12 +119,7 @@ func (r *Reader) known(host []byte) []byte {
 	return host
 }
 
-func trimBlank(b []byte, end int) int {
-	for end > 0 && (b[end-1] == ' ' || b[end-1] == '\t') {
-		end--
-	}
-	return end
-}
+func trimBlank(b []byte, end int) int { return len(bytes.TrimRight(b[:end], " \t")) }
 
 // device reads "[3]" at the end of b and returns where it begins.
 func device(b []byte, h *Head) (int, bool) {
@@ -155,13 +151,11 @@ func sourceLine(b []byte) (int, bool) {
 // digitsBefore reads the decimal that ends at end, 0 if it is longer than any
 // process id.
 func digitsBefore(b []byte, end int) (v int64, at int) {
-	at = end
-	for unit := int64(1); at > 0 && b[at-1]-'0' < 10; unit *= 10 {
-		if end-at >= 18 {
-			return 0, end
-		}
-		at--
-		v += int64(b[at]-'0') * unit
+	for at = end; at > 0 && isDecimal(b[at-1]); at-- {
+	}
+	v, err := strconv.ParseInt(string(b[at:end]), 10, 64)
+	if err != nil {
+		return 0, end
 	}
 	return v, at
 }
@@ -169,35 +163,15 @@ func digitsBefore(b []byte, end int) (v int64, at int) {
 // hostBefore finds where the host that ends at end begins: behind what no host
 // has, such as what prefixes end with and bytes that no text has.
 func hostBefore(b []byte, end int) int {
-	at := end
-	for at > 0 {
-		c := b[at-1]
-		if c >= utf8.RuneSelf { // names that were made unrecognisable have such
-			r, size := utf8.DecodeLastRune(b[:at])
-			if r == utf8.RuneError && size == 1 {
-				return at
-			}
-			at -= size
-			continue
-		}
-		if !inHost(c) || c == 'm' && inEscape(b[:at]) {
-			return at
-		}
-		at--
+	at := bytes.LastIndexFunc(b[:end], outsideHost)
+	if at < 0 {
+		return 0
 	}
-	return at
+	_, size := utf8.DecodeRune(b[at:])
+	return at + size
 }
 
-// inHost says whether a host's name may have c.
-func inHost(c byte) bool {
-	return c|0x20-'a' < 26 || c-'0' < 10 || c == '-' || c == '_' || c == '.'
-}
-
-// inEscape says whether b ends in a colour, such as ESC [ 32 m, or as JSON writes ESC.
-func inEscape(b []byte) bool {
-	i := len(b) - 2
-	for i >= 0 && (b[i]-'0' < 10 || b[i] == ';') {
-		i--
-	}
-	return i >= 1 && b[i] == '[' && (b[i-1] == 0x1b || bytes.HasSuffix(bytes.ToLower(b[max(0, i-6):i]), []byte(`\u001b`)))
+// outsideHost reports whether no host's name has r. Names that were made unrecognisable have any letters.
+func outsideHost(r rune) bool {
+	return r == utf8.RuneError || r < utf8.RuneSelf && !inName(byte(r)) && r != '-' && r != '.'
 }

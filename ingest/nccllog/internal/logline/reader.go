@@ -25,7 +25,6 @@ type Reader struct {
 	record Record
 	err    error
 	names  map[string]string
-	stamps stamps
 
 	line []byte   // being read
 	head Head     // whose message comes next, if
@@ -60,7 +59,7 @@ func (r *Reader) Scan() bool {
 		r.passed(line, size)
 		return true
 	}
-	line = unwrap(line)
+	line = uncoloured(unwrap(line))
 	mark, found := nextHead(line, 0)
 	if !found {
 		r.headless(line)

@@ -3,7 +3,19 @@ package logline
 import (
 	"bytes"
 	"encoding/json"
+	"regexp"
 )
+
+// colour is how terminals are told to change it, also as JSON writes ESC.
+var colour = regexp.MustCompile(`(?i)(?:\x1b|\\u001b)\[[0-9;]*m`)
+
+// uncoloured is the line without colours.
+func uncoloured(line []byte) []byte {
+	if bytes.IndexByte(line, 0x1b) < 0 && !bytes.Contains(line, []byte(`\u001`)) {
+		return line
+	}
+	return colour.ReplaceAll(line, nil)
+}
 
 // wrapped is a line that a collector of logs put into an object: the json-file driver of Docker says log,
 // journald MESSAGE, loggers of programs message or msg; the case of letters does not matter.

@@ -131,9 +131,7 @@ func shortEvidence(f *diagnose.Finding, e evidence.Observation) string {
 			return say("brief last_to_enter", e)
 		}
 	case evidence.SlowLink:
-		if !e.Elsewhere {
-			return say("brief slow_link", e)
-		}
+		return say("brief slow_link", e)
 	case evidence.LastToArrive:
 		return say("brief last_to_arrive", cited{Finding: f, Seen: e})
 	}

@@ -260,9 +260,7 @@ func (s *steps) result() (*delay.Result, placed) {
 	for i := range list {
 		stretches = append(stretches, list[i].stretch)
 	}
-	o := s.o
-	o.Once = s.beside != nil
-	out := delay.Join(stretches, o)
+	out := delay.Join(stretches)
 	out.Limits = open.limits
 	return out, at
 }

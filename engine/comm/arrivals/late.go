@@ -71,9 +71,7 @@ func (s *strikes) lateAmong(r *Result, o Options, lines []fitted, steps []int64)
 			}
 			to = &r.Doubted
 		}
-		for _, saving := range []*float64{&f.Saves.Alone, &f.Saves.After, &f.Saves.Low, &f.Saves.High, &f.Saves.AtMost} {
-			*saving *= whole
-		}
+		f.Saves = f.Saves.Times(whole)
 		struck := d.struck(s, f)
 		for _, rank := range f.Ranks {
 			*to = append(*to, s.lateRank(d, f, rank, struck))

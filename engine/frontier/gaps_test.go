@@ -56,6 +56,30 @@ func TestUnrecordedGaps(t *testing.T) {
 	}
 }
 
+// TestWallTimeWithoutGaps: wall time that leaves out what passes between steps hides a rank that is late in some
+// steps on end no more than none at all, and charges nobody of a healthy job.
+func TestWallTimeWithoutGaps(t *testing.T) {
+	for _, delay := range []simulate.Millis{0, 120} {
+		for seed := range uint64(8) {
+			w := gapped(t, 0.1, func(s *simulate.Spec) {
+				s.Seed, s.Ranks, s.Schedule.Steps = seed, []int{2, 3, 4, 16}[seed%4], 120
+				if delay > 0 {
+					s.Faults = []simulate.Fault{{Family: simulate.CallbackHost, Delay: delay, Ranks: []int{1}, When: simulate.When{From: 45, Until: 90}}}
+				}
+			})
+			w.Wall = make([]int64, w.Steps()*len(w.Ranks))
+			for i, x := range w.Durations {
+				step, r := i/(len(w.Schema.Stages)*len(w.Ranks)), i%len(w.Ranks)
+				w.Wall[step*len(w.Ranks)+r] += x
+			}
+			rank, stage, ok := named(mustAnalyze(t, w, Options{}).Main)
+			if ok != (delay > 0) || ok && (rank != 1 || stage != simulate.StageCallbacks) {
+				t.Errorf("%v ms, seed %d, %d ranks: rank %d in %s (%v)", delay, seed, len(w.Ranks), rank, stage, ok)
+			}
+		}
+	}
+}
+
 // TestUnrecordedGapsOfHealthyJobs: where no rank is slower than its peers, none
 // is named, also where one spends longer between steps than the others.
 func TestUnrecordedGapsOfHealthyJobs(t *testing.T) {

@@ -24,6 +24,7 @@ type Answer struct {
 	Largest  *Finding         // of an operator trace in which nothing is worth acting on; nil: nothing
 	Shortage Shortage         // of too little data
 	Open     answer.Undecided // what leaves the run undecided
+	Behind   *Finding         // who is slow by stage times, and may wait for others in messages; nil: nobody
 	Healthy  *Healthy         // of a run without a straggler
 	Next     []answer.Action  // what to do first
 }
@@ -55,6 +56,9 @@ func (v *RunVerdict) Answer() Answer {
 		a.Shortage = v.shortage()
 	case OnOpenQuestion:
 		a.Open = v.openQuestion()
+		if f := v.first(); a.Open.Question == answer.MessagesNotRecorded && f != nil && f.Rank != nil && f.Stage != "" {
+			a.Behind = f
+		}
 	case OnFinding, OnCommunication:
 		a.First = v.first()
 	case OnOperators:

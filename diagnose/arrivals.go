@@ -24,6 +24,10 @@ import (
 func (j *judge) arrived(v *RunVerdict) {
 	r := j.entered
 	late := j.lateArrivals(r)
+	own := make([]int, len(late))
+	for i := range late {
+		own[i] = *late[i].Rank
+	}
 	seen := j.seenStages(r)
 	for i := range v.Undecided {
 		if u := &v.Undecided[i]; u.Needs == answer.SourceArrivals && slices.ContainsFunc(r.Places, func(p arrivals.Place) bool { return p.Stage == u.Stage }) {
@@ -59,6 +63,11 @@ func (j *judge) arrived(v *RunVerdict) {
 			v.Undecided = append(v.Undecided, answer.Undecided{Question: answer.RanksNotRecorded, Stage: f.Stage, Hides: f.Excess, Step: f.Step, N: len(r.Missing), Needs: answer.SourceAllRanks})
 		}
 	}})
+	for i := range v.Findings {
+		if at := sameRank(late, &v.Findings[i]); at >= 0 && v.Findings[i].Kind == KindRank {
+			v.Findings[i].alone(&late[at], own)
+		}
+	}
 	v.Findings = append(v.Findings, left...)
 	if len(r.Late) > 1 {
 		v.Together = max(v.Together, r.Joint)
@@ -213,6 +222,22 @@ func (f *Finding) inherits(r *arrivals.Result) bool {
 		}
 	}
 	return entered && held
+}
+
+// alone removes ranks that stage times find late together with one rank, and that
+// have no delay of their own.
+func (f *Finding) alone(l *Finding, own []int) {
+	if len(f.Ranks) < 2 || !slices.ContainsFunc(f.Ranks, func(r int) bool { return !slices.Contains(own, r) }) {
+		return
+	}
+	f.Ranks, f.Cost, f.BelowMinGain = l.Ranks, l.Cost, l.BelowMinGain
+	f.Evidence = slices.DeleteFunc(f.Evidence, func(e evidence.Observation) bool {
+		switch e.(type) {
+		case evidence.LateTogether, evidence.Replay:
+			return true
+		}
+		return false
+	})
 }
 
 // behindMessages names no rank if the waits in sends and receives are unknown: stage

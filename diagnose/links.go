@@ -2,11 +2,14 @@ package diagnose
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/comm"
+	"github.com/sfstat/sfstat/engine/comm/suspects"
 	"github.com/sfstat/sfstat/trace/comms"
+	"github.com/sfstat/sfstat/trace/stagename"
 )
 
 // addComm takes communication: when ranks entered their calls, or NCCL's calls and
@@ -49,7 +52,11 @@ func (r *run) together(v *RunVerdict) *comm.Result {
 }
 
 // heard joins the findings of the windows with those of the communication. Windows show who is late and where time goes, and not
-// why; of communication the calls and kernels show more: a rank that both find late is one finding, with the evidence of both.
+// why; of communication the calls and kernels show more:
+//
+//   - a rank that both find late is one finding, with the evidence of both;
+//   - where a link or communicator is slow, ranks that arrive late with no delay of their own, and stages of waiting or
+//     communicating, are its victims and not reported.
 func (j *judge) heard(v *RunVerdict) {
 	c := communicationBy(j.traffic, j.gates)
 	if len(j.windows) == 0 && j.operators == nil {
@@ -57,13 +64,21 @@ func (j *judge) heard(v *RunVerdict) {
 		*v = c
 		return
 	}
-	late, others := split(c.Findings)
+	late, slow, rest := split(c.Findings)
 	late = v.join(testimony{late: late, says: func(*Finding) evidence.Witness { return evidence.Witness{Source: evidence.FromNCCL} }})
+	for i := range v.Findings {
+		f := &v.Findings[i]
+		if _, agreed := evidence.WitnessOf(f.Evidence, evidence.FromNCCL); !agreed && len(slow) > 0 && j.victim(f) {
+			link, _ := evidence.Find[evidence.SlowLink](slow[0].Evidence)
+			link.Elsewhere = true
+			f.Confidence, f.Evidence = evidence.Insufficient, append(f.Evidence, link)
+		}
+	}
 	if len(c.Findings) == 0 && j.traffic.Speed.Compared > 0 {
 		v.Observed = append(v.Observed, evidence.Witness{Source: evidence.FromNCCL})
 		v.Undecided = slices.DeleteFunc(v.Undecided, func(u answer.Undecided) bool { return u.HidesRank() })
 	}
-	v.Findings = append(v.Findings, slices.Concat(others, late)...)
+	v.Findings = append(v.Findings, slices.Concat(slow, late, rest)...)
 	slices.SortStableFunc(v.Findings, func(a, b Finding) int { return byWeight(&a, &b) })
 	v.Undecided = append(v.Undecided, c.Undecided...)
 	if len(v.Findings) == 0 {
@@ -85,18 +100,45 @@ func (j *judge) heard(v *RunVerdict) {
 func (f *Finding) heard() bool {
 	_, byStages := evidence.Find[evidence.LastToArrive](f.Evidence)
 	_, late := evidence.EntersLast(f.Evidence, evidence.FromNCCL)
-	_, slow := evidence.Find[evidence.SlowLink](f.Evidence)
+	_, slow := evidence.FindIf(f.Evidence, func(e evidence.SlowLink) bool { return !e.Elsewhere })
 	return slow || late && !byStages
 }
 
-// split is the findings of the communication: ranks that are late for certain, and the others.
-func split(all []Finding) (late, others []Finding) {
+// split is the findings of the communication: ranks and links or communicators that are reported, and the rest.
+func split(all []Finding) (late, slow, rest []Finding) {
 	for _, f := range all {
-		if f.Kind == KindRank && f.Confidence >= evidence.Supported {
+		switch {
+		case f.Confidence < evidence.Supported:
+			rest = append(rest, f)
+		case f.Kind == KindRank:
 			late = append(late, f)
-		} else {
-			others = append(others, f)
+		default:
+			slow = append(slow, f)
 		}
 	}
-	return late, others
+	return late, slow, rest
+}
+
+// transferStem begins the stages that profiler traces have of communication with all ranks there.
+const transferStem = "comm."
+
+// victim reports whether a finding of the windows is what a slow link makes of it: a stage of waiting or communicating, or
+// a rank that is not late of its own.
+func (j *judge) victim(f *Finding) bool {
+	if f.Rank != nil {
+		return !j.ownLate(*f.Rank)
+	}
+	return (f.Kind == KindStage || f.Kind == KindWorkload) && (stagename.IsWait(f.Stage) || strings.HasPrefix(f.Stage, transferStem))
+}
+
+// ownLate reports whether the own delay of the rank exceeds that of the median rank
+// by a reportable amount.
+func (j *judge) ownLate(rank int) bool {
+	late, shares := suspects.Latecomers(j.traffic)
+	for i, l := range late {
+		if j.traffic.Ranks[l.Rank].Rank == rank && shares[i] >= enoughShare {
+			return true
+		}
+	}
+	return false
 }

@@ -79,7 +79,7 @@ func (j *judge) fromModel(f *delay.Finding) (out []*Finding) {
 		out = append(out, j.placedFinding(f, base, at))
 	case f.Kind == delay.PeerSet:
 		base.Kind, base.Ranks = KindGroup, at.ids(f.Ranks)
-		base.Group = at.nameOf(f.Ranks)
+		base.Group = cmp.Or(at.nameOf(f.Ranks), j.roleGroup(base.Ranks[0]))
 		base.Evidence = append(base.Evidence, evidence.LateTogether{Ranks: base.Ranks, Group: base.Group})
 		out = append(out, j.placedFinding(f, base, at))
 	default:
@@ -100,6 +100,17 @@ func (j *judge) fromModel(f *delay.Finding) (out []*Finding) {
 		}
 	}
 	return out
+}
+
+func (j *judge) roleGroup(rank int) string {
+	for _, w := range j.windows {
+		for _, g := range w.Groups {
+			if slices.Contains(g.Ranks, rank) {
+				return g.Group
+			}
+		}
+	}
+	return ""
 }
 
 // nameOf a set of ranks, by positions: what they have in common; "" where they are no set.

@@ -123,6 +123,8 @@ func (j *judge) actions(f *Finding) []answer.Action {
 		return []answer.Action{do(answer.CheckLoader, answer.SourceLoader), do(answer.SampleStack, answer.SourcePySpy, sample(w.Ranks, 2, nil)...)}
 	case kind == stagename.Callbacks || kind == stagename.Optimizer || f.Cause == CauseSlowSteps:
 		return []answer.Action{do(answer.SampleStack, answer.SourcePySpy, sample(w.Ranks, 2, nil)...)}
+	case len(j.launched) > 0:
+		return []answer.Action{{Action: answer.Compare, With: answer.SourceOperators, Stages: base.Stages}}
 	}
 	return []answer.Action{do(answer.Profile, answer.SourceProfiler, sample(w.Ranks, 4, nil)...)}
 }

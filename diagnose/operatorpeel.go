@@ -10,6 +10,7 @@ import (
 	"github.com/sfstat/sfstat/engine/points"
 	"github.com/sfstat/sfstat/internal/ordered"
 	"github.com/sfstat/sfstat/internal/robust"
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 // ledger is what the replicas of a pipeline stage take in each interval: in a pass of a step, or in a
@@ -323,7 +324,27 @@ func (j *opJudge) inCommon() {
 			}
 		}
 	}
-	j.theories = append(j.theories, list...)
+	for _, t := range list {
+		// Of a stage that takes longer than the others they say when.
+		if i := slices.IndexFunc(j.theories, t.sameStage); i >= 0 {
+			j.theories[i].from, j.theories[i].Struck = t.from, t.Struck
+			j.theories[i].Evidence = append(j.theories[i].Evidence, t.Evidence...)
+			continue
+		}
+		j.add(t)
+	}
+}
+
+// sameStage reports whether another theory is about what one stage takes longer than others in the same kind of
+// operators.
+func (t *theory) sameStage(o *theory) bool {
+	switch o.Cause {
+	case CauseCollective:
+		return o.Stage == t.Stage && o.Op == t.Op
+	case CauseHeavy:
+		return o.Stage == t.Stage && (t.Op == "" || operator.ParseClass(t.Op).IsCompute())
+	}
+	return false
 }
 
 // stepsApart is how many steps apart changes of several stages begin and end that are one.

@@ -131,7 +131,9 @@ func shortEvidence(f *diagnose.Finding, e evidence.Observation) string {
 			return say("brief last_to_enter", e)
 		}
 	case evidence.SlowLink:
-		return say("brief slow_link", e)
+		if !e.Elsewhere {
+			return say("brief slow_link", e)
+		}
 	case evidence.LastToArrive:
 		return say("brief last_to_arrive", cited{Finding: f, Seen: e})
 	}

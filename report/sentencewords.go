@@ -61,7 +61,7 @@ func init() { // as it says sentences itself
 		// Evidence, findings and what else answers hold.
 		"evidence": evidenceWords, "lack": lackWords, "find": find, "short": shortEvidence, "witness": witnessOf, "subject": subject,
 		"several": several, "whereLate": whereLate,
-		"entersLast": entersLast, "suspected": alsoSuspected, "hiding": mayHide, "link": linkName,
+		"entersLast": entersLast, "suspected": alsoSuspected, "losesIn": losesIn, "hiding": mayHide, "link": linkName,
 		"paired": pairedWords, "sets": setsWords, "someLines": someLines, "mostUsed": mostUsed,
 		"participants": participants, "turnOn": turnOn,
 		"howMuch": func(f *diagnose.Finding) string { return say("how much", f) },
@@ -134,6 +134,16 @@ func witnessOf(list []evidence.Observation, source evidence.Source) any {
 func entersLast(f *diagnose.Finding) evidence.LastToEnter {
 	e, _ := evidence.EntersLast(f.Evidence, evidence.FromNCCL)
 	return e
+}
+
+// losesIn is the stage in which a group loses what a slow link costs; "" where that is not known.
+func losesIn(v *diagnose.RunVerdict) string {
+	for _, f := range v.Findings[1:] {
+		if e, victim := evidence.Find[evidence.SlowLink](f.Evidence); victim && e.Elsewhere && f.Rank == nil && f.Stage != "" {
+			return f.Stage
+		}
+	}
+	return ""
 }
 
 // alsoSuspected names findings of communication, each once.

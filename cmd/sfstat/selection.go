@@ -21,11 +21,13 @@ type chooser struct {
 	silenced int
 	held     trace.StepRange // steps of all items
 	ranks    map[int]bool    // of all items
+	// What came with the first window of a run, which was left out.
+	behind map[string]auto.Item
 }
 
 // newChooser reads selectionFlags, as far as the command has them.
 func newChooser(c *cli.Context) (*chooser, error) {
-	s := &chooser{ranks: make(map[int]bool)}
+	s := &chooser{behind: make(map[string]auto.Item), ranks: make(map[int]bool)}
 	own := func(name string) string {
 		if f := c.Command.Flag(name); f == nil || f.In != forInput {
 			return ""
@@ -106,6 +108,7 @@ func (s *chooser) of(item auto.Item) (_ auto.Item, ok bool) {
 		return item, true
 	}
 	s.hold(item)
+	was := item
 	if item.Comm != nil && !s.Comm(item.Comm) {
 		item.Comm = nil
 		if s.Run(run) {
@@ -118,9 +121,17 @@ func (s *chooser) of(item auto.Item) (_ auto.Item, ok bool) {
 	}
 	switch {
 	case item.Window != nil:
-		if item.Window = s.Window(item.Window); item.Window != nil {
-			return item, true
+		if item.Window = s.Window(item.Window); item.Window == nil {
+			if was.Launched != nil || was.Device != nil {
+				s.behind[run] = item
+			}
+			break
 		}
+		if b, found := s.behind[run]; found {
+			item.Device, item.Launched = b.Device, b.Launched
+			delete(s.behind, run)
+		}
+		return item, true
 	case item.Ops != nil:
 		if item.Ops = item.Ops.Select(&s.Selection); item.Ops != nil {
 			return item, true

@@ -36,7 +36,7 @@ type ActionKind string
 
 // Names are all of them.
 func (ActionKind) Names() []string {
-	return namesOf([]ActionKind{InspectHost, Profile, SampleStack, CheckLoader, ReadLine, DumpStack, CheckKernelLog, TurnOn, TestLink, CheckMonitored})
+	return namesOf([]ActionKind{InspectHost, Profile, SampleStack, CheckLoader, ReadLine, DumpStack, CheckKernelLog, TurnOn, TestLink, Compare, CheckMonitored})
 }
 
 const (
@@ -49,5 +49,6 @@ const (
 	CheckKernelLog ActionKind = "check_kernel_log" // of a host, for Xid errors
 	TurnOn         ActionKind = "turn_on"          // a source that would decide
 	TestLink       ActionKind = "test_link"        // nccl-tests between ranks
+	Compare        ActionKind = "compare"          // with a healthy run, or another job
 	CheckMonitored ActionKind = "check_monitored"  // in what a GPU or host differed at the time
 )

@@ -21,6 +21,7 @@ type SlowLink struct {
 
 	AllOfKind int  `json:"all_of_kind,omitempty" doc:"links of that kind that could be compared, if all of them are slow and no other"`
 	AnyLinkOf bool `json:"any_link_of,omitempty" doc:"which link of the communicator is slow is not known: a collective is as fast as the slowest"`
+	Elsewhere bool `json:"explains,omitempty" doc:"evidence against: this link explains what stage times show of another"`
 }
 
 // Subject is a link or a communicator.

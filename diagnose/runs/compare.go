@@ -365,6 +365,23 @@ func (c *Comparison) Notable() bool {
 	return r != nil && math.Abs(r.Change) >= notable*r.Base
 }
 
+// Mostly is the stage that changed most in the direction of step time, where that is at least half of the change;
+// nil where there is none.
+func (c *Comparison) Mostly() *Row {
+	var most *Row
+	step := c.Step()
+	for i := range c.Rows {
+		r := &c.Rows[i]
+		if r.Kind == StageTime && r.Change*step.Change > 0 && (most == nil || math.Abs(r.Change) > math.Abs(most.Change)) {
+			most = r
+		}
+	}
+	if most == nil || 2*math.Abs(most.Change) < math.Abs(step.Change) {
+		return nil
+	}
+	return most
+}
+
 // mostShown is how many stages explain a change of step time, and leastShown the
 // part of it that each has.
 const mostShown, leastShown = 2, 0.1

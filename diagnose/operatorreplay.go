@@ -68,13 +68,9 @@ func (j *opJudge) local(n int) bool {
 func fromOthers(dst, x []int64, scratch []int64) {
 	scratch = append(scratch[:0], x...)
 	slices.Sort(scratch)
-	k := (len(x) - 2) / 2
 	for i, v := range x {
-		if v <= scratch[k] { // it stands at k or before: the others' k-th is the next
-			dst[i] = v - scratch[k+1]
-		} else {
-			dst[i] = v - scratch[k]
-		}
+		lower, _ := robust.MiddlesWithout(scratch, v)
+		dst[i] = v - lower
 	}
 }
 

@@ -28,8 +28,6 @@ func executionOf(c *cli.Context, dir string, s *campaign.Spec) (campaign.Executi
 		}
 		e.Workers = min(len(tasks), slurm.MostWorkers)
 		e.Maker = m
-	default:
-		e.Maker = campaign.Simulation{}
 	}
 	return e, nil
 }

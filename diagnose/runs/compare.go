@@ -2,12 +2,12 @@ package runs
 
 import (
 	"cmp"
-	"github.com/sfstat/sfstat/engine/comm/changes"
 	"maps"
 	"math"
 	"slices"
 
 	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/engine/comm/changes"
 	"github.com/sfstat/sfstat/engine/compare"
 	"github.com/sfstat/sfstat/internal/ordered"
 	"github.com/sfstat/sfstat/trace/enum"

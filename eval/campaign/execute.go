@@ -29,13 +29,6 @@ type Execution struct {
 	Progress func(done, total int)
 }
 
-func (e *Execution) maker() Maker {
-	if e.Maker == nil {
-		return Simulation{}
-	}
-	return e.Maker
-}
-
 func (e *Execution) write(path string, write func(io.Writer) error) error {
 	create := e.Create
 	if create == nil {
@@ -71,6 +64,9 @@ type Outcome struct {
 // an outcome that is true.
 func Execute(ctx context.Context, dir string, s *Spec, e Execution) (Outcome, error) {
 	var o Outcome
+	if e.Maker == nil {
+		e.Maker = Simulation{}
+	}
 	f, release, err := prepare(dir, s, &e)
 	if err != nil {
 		return o, err
@@ -82,7 +78,7 @@ func Execute(ctx context.Context, dir string, s *Spec, e Execution) (Outcome, er
 	}
 	ctx, stop := context.WithCancel(ctx) // what a Preparer began ends with this execution
 	defer stop()
-	if p, ok := e.maker().(Preparer); ok && len(wanting) > 0 {
+	if p, ok := e.Maker.(Preparer); ok && len(wanting) > 0 {
 		if err := p.Prepare(ctx, wanting); err != nil {
 			return o, err
 		}
@@ -166,7 +162,7 @@ func (f *Folder) carryOut(ctx context.Context, t *Task, e *Execution) (err error
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := e.write(f.Archive(t), func(w io.Writer) error { return archiveRun(ctx, e.maker(), t, w) }); err != nil {
+	if err := e.write(f.Archive(t), func(w io.Writer) error { return archiveRun(ctx, e.Maker, t, w) }); err != nil {
 		return err
 	}
 	p, err := f.made(t, e.Version)

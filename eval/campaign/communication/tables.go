@@ -46,7 +46,7 @@ func Evaluate(list []*Recording, published bool) (made, figures []tables.Artifac
 	if modelled := having(list, func(r *Recording) bool { return r.Model != nil }); len(modelled) > 0 {
 		add("nccl-theory", modelled, TheoryTable(modelled))
 		if published {
-			made[len(made)-1].Compare(func(string, string) string { return "" })
+			made[len(made)-1] = made[len(made)-1].Compared(func(*tables.Cell) string { return "" })
 		}
 		add("nccl-volumes", modelled, VolumeTable(modelled))
 	}
@@ -64,7 +64,7 @@ func Evaluate(list []*Recording, published bool) (made, figures []tables.Artifac
 		why map[[2]string]string
 	}{{"nccl-losses", losses, lost}, {"nccl-layouts", layouts, why}} {
 		add(generated.name, nil, generated.Table)
-		made[len(made)-1].Compare(func(row, column string) string { return generated.why[[2]string{row, column}] })
+		made[len(made)-1] = made[len(made)-1].Compared(func(c *tables.Cell) string { return generated.why[[2]string{c.Row, c.Column}] })
 	}
 	return made, figures, nil
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/sfstat/sfstat/internal/table"
 )
 
-// cell is a figure that a published text has, and ours beside it.
-type cell struct {
+// Cell is a figure that a published text has, and ours beside it.
+type Cell struct {
 	Artifact        string // "table-4"
 	Row, Column     string
 	Ours, Published string
@@ -20,7 +20,7 @@ type cell struct {
 // Differs reports whether the figures differ: counts as rates, numbers as
 // numbers, words as words. Where the text says all, every count must be whole;
 // where it gives a range, ours must lie in it.
-func (c *cell) Differs() bool { return !sameFigure(c.Ours, c.Published) }
+func (c *Cell) Differs() bool { return !sameFigure(c.Ours, c.Published) }
 
 // publishedPrefix finds the heads of columns with published figures. What
 // follows is the head of ours, or short for it.
@@ -30,8 +30,8 @@ var shortHeads = map[string]string{"hit": "candidate hit", "mean": "mean candida
 
 // cellsOf pairs the columns of a table that have a published twin. Cells for which
 // either text has no figure are left out.
-func cellsOf(t *table.Table, artifact string) []cell {
-	var out []cell
+func cellsOf(t *table.Table, artifact string) []Cell {
+	var out []Cell
 	heads, rows := t.Heads(), t.Records()
 	for j, head := range heads {
 		prefix := publishedPrefix.FindString(head)
@@ -45,17 +45,23 @@ func cellsOf(t *table.Table, artifact string) []cell {
 		}
 		for _, row := range rows {
 			if row[at] != none && row[j] != none {
-				out = append(out, cell{Artifact: artifact, Row: rowName(t, row), Column: name, Ours: row[at], Published: row[j]})
+				out = append(out, Cell{Artifact: artifact, Row: rowName(t, row), Column: name, Ours: row[at], Published: row[j]})
 			}
 		}
 	}
 	return out
 }
 
-// Compare sets the cells of the table that stand beside published ones. why says of those that differ
-// why, by row and column.
-func (a *Artifact) Compare(why func(row, column string) string) {
-	*a = a.compared(func(c *cell) string { return why(c.Row, c.Column) })
+// Compared is the table with its cells that stand beside published ones. why says of those that differ why; "": nobody
+// has looked into it.
+func (a Artifact) Compared(why func(*Cell) string) Artifact {
+	a.Cells = cellsOf(a.Table, a.Name)
+	for i := range a.Cells {
+		if c := &a.Cells[i]; c.Differs() {
+			c.Reason = why(c)
+		}
+	}
+	return a
 }
 
 func sameFigure(ours, published string) bool {

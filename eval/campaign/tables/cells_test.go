@@ -28,7 +28,7 @@ func TestCellDiffers(t *testing.T) {
 		{"yes", "no", true},
 		{"0/0", "0/18", true}, // nothing was counted
 	} {
-		if got := (&cell{Ours: c.ours, Published: c.published}).Differs(); got != c.want {
+		if got := (&Cell{Ours: c.ours, Published: c.published}).Differs(); got != c.want {
 			t.Errorf("%s against %s: differs %v, expected %v", c.ours, c.published, got, c.want)
 		}
 	}
@@ -38,7 +38,7 @@ func TestCellsOfATable(t *testing.T) {
 	own := &table.Table{Columns: table.Words("family", "ranks", "top-1", "mean candidates", "paper: top-1", "paper: mean", "paper: lost"), Keys: 2}
 	own.Add(table.Texts("data", "8", "5/5", "2.00", "4/5", "2.00", "1")...)
 	own.Add(table.Texts("data", "32", none, "3.00", "5/5", none, "1")...)
-	want := []cell{
+	want := []Cell{
 		{Artifact: "x", Row: "data, 8", Column: "top-1", Ours: "5/5", Published: "4/5"},
 		{Artifact: "x", Row: "data, 8", Column: "mean candidates", Ours: "2.00", Published: "2.00"},
 	}
@@ -60,7 +60,7 @@ func TestCellsOfATable(t *testing.T) {
 func TestIndex(t *testing.T) {
 	x := Index{Name: "<script>alert(1)</script>", Figures: []Picture{{File: "figures/figure-3a.svg"}, {File: `figures/"><b>.svg`}},
 		Tables: []Artifact{{Name: "table-4", Table: &table.Table{Title: "T", Columns: table.Words("a"), Rows: [][]table.Cell{table.Texts("<i>")}},
-			Cells: []cell{{"table-4", "<i>", "top-1", "1/2", "2/2", "because"}, {"table-4", "r", "top-2", "2/2", "1/1", ""}}}}}
+			Cells: []Cell{{"table-4", "<i>", "top-1", "1/2", "2/2", "because"}, {"table-4", "r", "top-2", "2/2", "1/1", ""}}}}}
 	var page, rows bytes.Buffer
 	if err := x.WriteHTML(&page); err != nil {
 		t.Fatal(err)

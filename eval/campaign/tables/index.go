@@ -40,8 +40,8 @@ func (p Picture) Caption() string {
 }
 
 // Cells are the figures that have a published twin, of all tables.
-func (x *Index) Cells() []cell {
-	var out []cell
+func (x *Index) Cells() []Cell {
+	var out []Cell
 	for i := range x.Tables {
 		out = append(out, x.Tables[i].Cells...)
 	}
@@ -49,15 +49,15 @@ func (x *Index) Cells() []cell {
 }
 
 // Differing are those that differ.
-func (x *Index) Differing() []cell {
-	return slices.DeleteFunc(x.Cells(), func(c cell) bool { return !c.Differs() })
+func (x *Index) Differing() []Cell {
+	return slices.DeleteFunc(x.Cells(), func(c Cell) bool { return !c.Differs() })
 }
 
 // Same is how many do not.
 func (x *Index) Same() int { return len(x.Cells()) - len(x.Differing()) }
 
 // Difference is ours less the published figure: of counts in percentage points.
-func (c cell) Difference() string {
+func (c Cell) Difference() string {
 	k, n, ok := fraction(c.Ours)
 	p, q, ok2 := fraction(c.Published)
 	if ok && ok2 {
@@ -75,7 +75,7 @@ func (c cell) Difference() string {
 // people see it.
 func (a Artifact) Marked(row []string, column int) bool {
 	t := a.Table
-	return slices.ContainsFunc(a.Cells, func(c cell) bool {
+	return slices.ContainsFunc(a.Cells, func(c Cell) bool {
 		return c.Row == rowName(t, row) && c.Column == t.Columns[column].Head && c.Differs()
 	})
 }

@@ -63,7 +63,7 @@ func (e *Evaluation) overheads() ([]Artifact, error) {
 		why[listed(a.names())] = says("overhead", table.FinePercent(account.Estimate.Value), account.Blocks)
 	}
 	out := Artifact{Name: "table-7", Table: beside(t, "table-7"), Inputs: append(paired, measured...)}
-	return []Artifact{out.compared(func(c *cell) string { return why[c.Row] })}, nil
+	return []Artifact{out.Compared(func(c *Cell) string { return why[c.Row] })}, nil
 }
 
 // pairedArms are the paired runs of a campaign. A run is a block.

@@ -73,7 +73,7 @@ type Artifact struct {
 	Name   string // "table-4"
 	Table  *table.Table
 	Figure plots.Drawing         // nil: it is a table
-	Cells  []cell                // of a table: figures that the published text has too
+	Cells  []Cell                // of a table: figures that the published text has too
 	Inputs []campaign.Provenance // in the order of the plan
 
 	// Where the artifact was written, by whoever did: the name of the file, the
@@ -162,7 +162,7 @@ func (e *Evaluation) Tables() ([]Artifact, error) {
 			a.Table = p.of(part)
 		}
 		a.Table.Title = p.title + a.Table.Title
-		out = append(out, a.compared(reason))
+		out = append(out, a.Compared(reason))
 	}
 	out = append(out, e.ofGroups()...)
 	recording, err := e.overheads()
@@ -174,12 +174,6 @@ func (e *Evaluation) Tables() ([]Artifact, error) {
 		out = append([]Artifact{questions(out, e.rows)}, out...)
 	}
 	return out, nil
-}
-
-// compared is the table with its cells that stand beside published ones.
-func (a Artifact) compared(reason func(*cell) string) Artifact {
-	a.Cells = explained(cellsOf(a.Table, a.Name), reason)
-	return a
 }
 
 // groupRuns is the runs of one group of a campaign, and where they come from.
@@ -211,7 +205,7 @@ func (e *Evaluation) ofGroups() []Artifact {
 		rows = append(rows, g.row)
 		add := func(kind string, t *table.Table) {
 			t.Title = "Group " + g.name() + ". " + t.Title
-			out = append(out, Artifact{Name: kind + "-" + g.name(), Table: t, Inputs: g.inputs}.compared(e.score.reason))
+			out = append(out, Artifact{Name: kind + "-" + g.name(), Table: t, Inputs: g.inputs}.Compared(e.score.reason))
 		}
 		if g.severalDelays() {
 			add("detectability", g.detectabilityTable())

@@ -14,19 +14,8 @@ import (
 // What explains a difference from the published figures is computed from the windows that a
 // table counts, so that it holds for them.
 
-// explained gives each cell whose figures differ the reason. A cell without one is a
-// difference that nobody has looked into.
-func explained(cells []cell, reason func(*cell) string) []cell {
-	for i := range cells {
-		if c := &cells[i]; c.Differs() {
-			c.Reason = reason(c)
-		}
-	}
-	return cells
-}
-
 // reason is about tables of runs of the campaign.
-func (s *Score) reason(c *cell) string {
+func (s *Score) reason(c *Cell) string {
 	switch c.Artifact {
 	case "table-4", "table-5", "table-15":
 		part := s.countedBy(c.Artifact)
@@ -81,7 +70,7 @@ func (s *Score) otherRuns() string {
 }
 
 // hiddenRankReason is about runs that are like the paper's in all that it tells of them.
-func (s *Score) hiddenRankReason(c *cell) string {
+func (s *Score) hiddenRankReason(c *Cell) string {
 	n := slices.Index(methodNames(), c.Row)
 	switch {
 	case c.Artifact == "table-15":
@@ -93,7 +82,7 @@ func (s *Score) hiddenRankReason(c *cell) string {
 }
 
 // methodReason is about the n-th of the methods of Table 4, one of the simpler.
-func (s *Score) methodReason(c *cell, n int) string {
+func (s *Score) methodReason(c *Cell, n int) string {
 	divided := func(w *scoredWindow) division { return w.divided[n-1] }
 	switch {
 	case c.Column == "mean candidates" || c.Column == "max":

@@ -123,8 +123,8 @@ func (s *source) sizes() string {
 }
 
 // sourceReason is about Table 6.
-func sourceReason(all []*source, g *gates.Gates) func(*cell) string {
-	return func(c *cell) string {
+func sourceReason(all []*source, g *gates.Gates) func(*Cell) string {
+	return func(c *Cell) string {
 		switch c.Column {
 		case "mean candidates", "max":
 			at := slices.IndexFunc(all, func(s *source) bool { return s.names[0] == c.Row })

@@ -27,7 +27,6 @@ package inspector
 import (
 	"bytes"
 	"io"
-	"slices"
 
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/trace/comms"
@@ -39,6 +38,9 @@ const recordBytes = 500
 
 // maxLine bounds a line: the most channels make some ten thousand bytes.
 const maxLine = 1 << 20
+
+// maxExample is how many bytes are kept of a line that is no record.
+const maxExample = 80
 
 // Recognise says whether text, the beginning of a file, is a dump.
 func Recognise(text []byte) bool {
@@ -80,7 +82,7 @@ func Read(src *ingest.Source, name string, lim ingest.Limits) (*comms.Record, er
 			reason = p.parse(line, lines.Pos().Line)
 		}
 		if reason != "" {
-			p.skip(lines.Pos().Line, line, reason)
+			p.c.CountUnread(comms.Unread{Reason: reason, Line: lines.Pos().Line, Text: string(bytes.ToValidUTF8(line[:min(len(line), maxExample)], []byte("?")))})
 			continue
 		}
 		if held += recordBytes; held > most {
@@ -96,15 +98,4 @@ func Read(src *ingest.Source, name string, lim ingest.Limits) (*comms.Record, er
 	}
 	p.lost()
 	return p.c, nil
-}
-
-// skip counts a line that is no record.
-func (p *parser) skip(at int64, line []byte, reason string) {
-	i := slices.IndexFunc(p.c.Unread, func(u comms.Unread) bool { return u.Reason == reason })
-	if i < 0 {
-		i = len(p.c.Unread)
-		text := bytes.ToValidUTF8(line[:min(len(line), 80)], []byte("?"))
-		p.c.Unread = append(p.c.Unread, comms.Unread{Reason: reason, Line: at, Text: string(text)})
-	}
-	p.c.Unread[i].Count++
 }

@@ -1,7 +1,11 @@
 package nccllog
 
 import (
+	"bytes"
+	"cmp"
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/nccllog/internal/logline"
@@ -32,7 +36,6 @@ type Builder struct {
 	live    map[pointerKey]int
 	threads map[threadKey]*thread
 	orphans []orphan
-	unread  tally
 }
 
 // process is one process, by host and pid. One whose lines all lost their heads has pid 0.
@@ -100,7 +103,7 @@ func (b *Builder) Read(src *ingest.Source, name string) error {
 // take puts a record where it belongs.
 func (b *Builder) take(r *logline.Record) {
 	if r.Kind == logline.Damaged {
-		b.unread.add(b, r)
+		b.comm.CountUnread(comms.Unread{Reason: r.Why, Source: b.source, Line: r.Line, Text: clean(r.Text)})
 	}
 	if !r.HasHead {
 		if r.Kind == logline.CallLine {
@@ -124,6 +127,14 @@ func (b *Builder) take(r *logline.Record) {
 		b.held += textBytes
 		b.comm.Warnings = append(b.comm.Warnings, comms.Warning{Process: p, Source: b.source, Line: r.Line, Text: clean(r.Text)})
 	}
+}
+
+// maxExample is how many bytes of a text are kept.
+const maxExample = 200
+
+func clean(text []byte) string {
+	text = bytes.TrimSpace(text[:min(len(text), maxExample)])
+	return strings.ToValidUTF8(string(text), "?")
 }
 
 // mention counts a message that begins with an operation.
@@ -232,6 +243,6 @@ func (b *Builder) Comm() *comms.Record {
 		}
 	}
 	b.comm.Links = b.links()
-	b.comm.Unread = b.unread.byCount()
+	slices.SortStableFunc(b.comm.Unread, func(x, y comms.Unread) int { return cmp.Compare(y.Count, x.Count) })
 	return &b.comm
 }

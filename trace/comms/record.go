@@ -207,6 +207,16 @@ type Unread struct {
 	Text   string // its beginning
 }
 
+// CountUnread counts a record that could not be read, and keeps it if it is the first of its reason.
+func (c *Record) CountUnread(u Unread) {
+	i := slices.IndexFunc(c.Unread, func(x Unread) bool { return x.Reason == u.Reason })
+	if i < 0 {
+		i = len(c.Unread)
+		c.Unread = append(c.Unread, u)
+	}
+	c.Unread[i].Count++
+}
+
 // Ran is from when to when a call ran: its kernel, or else the call itself.
 func (c *Record) Ran(call int) (start, end int64) {
 	x := &c.Calls[call]

@@ -2,12 +2,16 @@ package logline
 
 import (
 	"bytes"
+	"regexp"
 
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
 // opCount stands behind the operation of every call.
 var opCount = []byte(": opCount ")
+
+// topologyLine begins a line of the topology: of a block, or the paths of a device. "NET/IB : Using …" is none.
+var topologyLine = regexp.MustCompile(`^(?:=| *\+ |(?:CPU|GPU|NVS)/|NET/[0-9a-fA-F]+(?:-[0-9a-fA-F]+)? :)`)
 
 // classify says what a message of level INFO is, and reads it.
 func (r *Record) classify(text []byte) {
@@ -20,86 +24,34 @@ func (r *Record) classify(text []byte) {
 		r.call(text, i)
 		return
 	}
-	switch c := text[0]; {
-	case c == '=' || c == '+' || c == ' ':
-		r.indented(text)
-	case c-'0' < 10:
-		r.numbered(text)
-	default:
-		r.worded(text)
+	if !r.tuned(text) && !r.comm(text) && topologyLine.Match(text) {
+		r.topology(text, bytes.TrimLeft(text, " "))
 	}
 }
 
-// indented reads lines of the topology.
-func (r *Record) indented(text []byte) {
-	inner := bytes.TrimLeft(text, " ")
-	if bytes.HasPrefix(inner, []byte("+ ")) || text[0] == '=' {
-		r.topology(text, inner)
-	}
-}
-
-// numbered reads "256 Bytes -> Algo 0 …".
-func (r *Record) numbered(text []byte) {
-	c := cursor{b: text}
-	n := c.dec()
-	if c.try(" Bytes -> ") {
-		r.tuning(nccl.UnknownOp, n, c)
-	}
-}
-
-// worded reads messages that begin with a word.
-func (r *Record) worded(text []byte) {
-	switch text[0] {
-	case 'c', 'n', '[':
-		if r.comm(text) {
-			return
-		}
-	case 'A', 'B', 'R', 'G', 'S', 'P', 'W':
-		if r.named(text) {
-			return
-		}
-	}
-	if bytes.HasPrefix(text, []byte("NET/")) {
-		c := cursor{b: text}
-		if readDevice(&c); !c.bad && c.try(" :") { // not "NET/IB : Using …"
-			r.topology(text, text)
-		}
-		return
-	}
-	for _, device := range devices {
-		if bytes.HasPrefix(text, device) {
-			r.topology(text, text)
-			return
-		}
-	}
-}
-
-// devices begin the lines of paths between devices.
-var devices = [...][]byte{[]byte("CPU/"), []byte("GPU/"), []byte("NVS/")}
-
-// named reads tuning lines that name their operation: "AllReduce: 8 Bytes -> …",
+// tuned reads tuning lines, which may name their operation: "256 Bytes -> Algo 0 …", "AllReduce: 8 Bytes -> …",
 // "AllGather [Symmetric]: …".
-func (r *Record) named(text []byte) bool {
-	c := cursor{b: text}
-	op := nccl.ParseOp(c.name())
-	if op == nccl.UnknownOp {
-		return false
-	}
-	if c.try(" [") {
-		i := bytes.IndexByte(c.b, ']')
-		if i < 0 {
+func (r *Record) tuned(text []byte) bool {
+	c, op := cursor{b: text}, nccl.UnknownOp
+	if !isDecimal(text[0]) {
+		if op = nccl.ParseOp(c.name()); op == nccl.UnknownOp {
 			return false
 		}
-		c.b = c.b[i+1:]
+		if c.try(" [") {
+			i := bytes.IndexByte(c.b, ']')
+			if i < 0 {
+				return false
+			}
+			c.b = c.b[i+1:]
+		}
+		c.word(": ")
 	}
-	c.word(": ")
 	n := c.dec()
 	c.word(" Bytes -> ")
-	if c.bad {
-		return false
+	if !c.bad {
+		r.tuning(op, n, c)
 	}
-	r.tuning(op, n, c)
-	return true
+	return !c.bad
 }
 
 // damaged says why the message cannot be read.

@@ -1,8 +1,6 @@
 package align
 
 import (
-	"cmp"
-	"maps"
 	"math"
 	"slices"
 	"sort"
@@ -13,101 +11,79 @@ import (
 
 // How much is looked at to find how far clocks are apart.
 const (
-	nearCalls     = 2000   // that vote where the clocks may agree
-	farCalls      = 200    // … and where nothing bounds their distance, each with every kernel
-	farKernels    = 20_000 // in the middle of the trace, which bounds those pairs to 4 million
+	mostVoters    = 200    // calls, each with every kernel
+	mostKernels   = 5_000  // in the middle of the trace, which bounds the pairs to a million
 	offsetBin     = 10_000 // 10 µs: two of them are more than launches jitter
 	offsetVotes   = 8      // fewer prove nothing
 	offsetSpread  = 3 * offsetBin
 	leastLatency  = -5 * offsetBin
 	usualLatency  = 20 * offsetBin // clocks that agree show launches from leastLatency to this after their stamps
 	nearlyAsMuch  = 0.8            // of the votes, for a distance that clocks which agree have
-	withinReach   = reach / offsetBin
-	moreThanTwice = 2 // as many votes as the next distance
+	moreThanTwice = 2              // as many votes as the next distance
 )
 
 // roughOffset is about how far the trace's clock is ahead of the log's, and how exactly that is known. Every call and every kernel of its
 // operation vote for the distance between them: true pairs agree within microseconds, others do not, so
-// that the true distance has the most votes. Where launches follow stamps within milliseconds only such distances are
-// looked at, and one that clocks have which agree is preferred. A log in local time and a trace
-// that does not know when it began are hours or years apart; then a distance needs twice as many votes as those near 0.
+// that the true distance has the most votes. A program that repeats itself gives nearly as many to others: a distance of milliseconds is preferred
+// to those that have less than twice its votes, and one that clocks have which agree to any that has little more. A log in local time and a trace
+// that does not know when it began are hours or years apart.
 func roughOffset(p *Process) clocks {
-	near, launches := voters(p, nearCalls), byLaunch(p.Kernels)
-	if len(near) == 0 {
-		return clocks{use: true, spread: reach / 30}
-	}
-	if closely(launches, near) {
-		return votesNear(launches, near).choose(leastLatency/offsetBin, usualLatency/offsetBin, nearlyAsMuch)
-	}
-	return votesFar(p, voters(p, farCalls)).choose(-withinReach, withinReach, 1./moreThanTwice)
-}
-
-// ballot is the votes for each distance, in bins.
-type ballot map[int64]int
-
-// choose is the distance with the most votes, or the best of those from least to most if it has nearly as many.
-func (v ballot) choose(least, most int64, nearly float64) clocks {
-	best, preferred := int64(0), int64(0)
-	count := func(bin int64) int { return v[bin] + v[bin+1] }
-	top, usual := 0, 0
-	for _, bin := range slices.Sorted(maps.Keys(v)) {
-		n := count(bin)
-		if n > top {
-			best, top = bin, n
-		}
-		if bin >= least && bin <= most && n > usual {
-			preferred, usual = bin, n
+	v := votes(p)
+	best := v.top(math.MinInt64, math.MaxInt64)
+	for _, usual := range [...]struct {
+		least, most int64
+		nearly      float64
+	}{{-reach, reach, 1. / moreThanTwice}, {leastLatency, usualLatency, nearlyAsMuch}} {
+		if bin := v.top(usual.least, usual.most); float64(v.count(bin)) >= usual.nearly*float64(v.count(best)) {
+			best = bin
 		}
 	}
-	if float64(usual) >= nearly*float64(top) {
-		best = preferred
-	}
-	if top < offsetVotes {
+	if v.count(best) < offsetVotes {
 		return clocks{use: true, spread: reach / 30}
 	}
 	return clocks{use: true, offset: (best + 1) * offsetBin, spread: offsetSpread}
 }
 
-// votesFar is the votes of all kernels, whenever they were.
-func votesFar(p *Process, calls []*comms.Call) ballot {
-	votes := ballot{}
-	kernels := p.Kernels
-	if len(kernels) > farKernels {
-		from := (len(kernels) - farKernels) / 2
-		kernels = kernels[from : from+farKernels]
+// ballot is the distances that were voted for, in bins, ascending.
+type ballot []int64
+
+// count is the votes for a distance, which may lie on either side of a border between bins.
+func (v ballot) count(bin int64) int {
+	from, _ := slices.BinarySearch(v, bin)
+	to, _ := slices.BinarySearch(v, bin+2)
+	return to - from
+}
+
+// top is the distance with the most votes of those from least to most nanoseconds.
+func (v ballot) top(least, most int64) (best int64) {
+	votes := 0
+	for i, bin := range v {
+		if i > 0 && bin == v[i-1] || bin < least/offsetBin || bin > most/offsetBin {
+			continue
+		}
+		if n := v.count(bin); n > votes {
+			best, votes = bin, n
+		}
 	}
-	for _, c := range calls {
+	return best
+}
+
+// votes are those of some calls over the whole log and of the kernels whose launch is known.
+func votes(p *Process) (v ballot) {
+	kernels := p.Kernels
+	if len(kernels) > mostKernels {
+		from := (len(kernels) - mostKernels) / 2
+		kernels = kernels[from : from+mostKernels]
+	}
+	for _, c := range voters(p) {
 		for j := range kernels {
 			if k := &kernels[j]; k.HasLaunch && mayRun(k, c) {
-				votes[floorBin(k.Launch-c.Enter)]++
+				v = append(v, floorBin(k.Launch-c.Enter))
 			}
 		}
 	}
-	return votes
-}
-
-// votesNear is the votes of kernels, sorted by launch, that were launched within reach of the stamp.
-func votesNear(kernels []*comms.Kernel, calls []*comms.Call) ballot {
-	votes := ballot{}
-	for _, c := range calls {
-		for _, k := range launchedWithin(kernels, c.Enter, reach) {
-			if mayRun(k, c) {
-				votes[floorBin(k.Launch-c.Enter)]++
-			}
-		}
-	}
-	return votes
-}
-
-// byLaunch is the kernels whose launches are known, in the order of these.
-func byLaunch(kernels []comms.Kernel) (list []*comms.Kernel) {
-	for j := range kernels {
-		if kernels[j].HasLaunch {
-			list = append(list, &kernels[j])
-		}
-	}
-	slices.SortStableFunc(list, func(a, b *comms.Kernel) int { return cmp.Compare(a.Launch, b.Launch) })
-	return list
+	slices.Sort(v)
+	return v
 }
 
 // launchedWithin is those of kernels, sorted by launch, that were launched within so much of a time.
@@ -134,27 +110,16 @@ func mayRun(k *comms.Kernel, c *comms.Call) bool {
 }
 
 // voters is at most so many of the calls that launch something, over the whole log.
-func voters(p *Process, most int) (some []*comms.Call) {
+func voters(p *Process) (some []*comms.Call) {
 	var all []*comms.Call
 	for _, c := range p.Calls {
 		if p.reason(c) == Launches && c.HasEnter {
 			all = append(all, c)
 		}
 	}
-	step := max((len(all)+most-1)/most, 1)
+	step := max((len(all)+mostVoters-1)/mostVoters, 1)
 	for k := 0; k < len(all); k += step {
 		some = append(some, all[k])
 	}
 	return some
-}
-
-// closely says whether half of the calls have a launch near their stamp.
-func closely(kernels []*comms.Kernel, calls []*comms.Call) bool {
-	near := 0
-	for _, c := range calls {
-		if len(launchedWithin(kernels, c.Enter, reach)) > 0 {
-			near++
-		}
-	}
-	return 2*near >= len(calls)
 }

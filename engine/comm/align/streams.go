@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/sfstat/sfstat/engine/comm/needleman"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
@@ -50,13 +49,8 @@ func streamsOf(p *Process, launches []Launch) *streams {
 func divide(p *Process, launches []Launch, clock clocks) []part {
 	s := streamsOf(p, launches)
 	all, near := s.alikeness(), func(best, rival float64) bool { return rival > nearlyAlike*best }
-	switch {
-	case clock.use && !clock.queued:
+	if clock.use && !clock.queued {
 		all, near = s.coincident(clock), func(float64, float64) bool { return false } // the times of each pair tell
-	case len(all) > 1:
-		if scores, ok := s.scored(); ok {
-			all, near = scores, func(best, rival float64) bool { return best-rival < certainMargin }
-		}
 	}
 	var parts []part
 	chosen := assign(all, len(s.logs), len(s.traces))
@@ -98,28 +92,8 @@ func (s *streams) part(log, trace int) part {
 	return p
 }
 
-const (
-	nearlyAlike = 0.9     // of the likeness of two streams: another one may be it
-	scoredCells = 8 << 20 // of all tables, to compare streams by their alignments
-)
-
-// scored says for each two streams how well they align; not if that takes long.
-func (s *streams) scored() (all []candidate, ok bool) {
-	n, m := len(slices.Concat(s.logs...)), len(slices.Concat(s.traces...))
-	if n > scoredCells/max(m, 1) {
-		return nil, false
-	}
-	ok = true
-	all = s.compare(func(l, t int) float64 {
-		r, err := needleman.Solve(s.part(l, t).evidence, alone)
-		if err != nil {
-			ok = false
-			return 0
-		}
-		return float64(r.Score + alone*int64(len(s.logs[l])+len(s.traces[t]))) // what is taken off without a pair
-	})
-	return all, ok
-}
+// nearlyAlike is of the likeness of two streams: another one may be it.
+const nearlyAlike = 0.9
 
 // doubtful says whether another choice is nearly as good: c's stream with one that is left, or two pairs the other way
 // round.

@@ -27,9 +27,6 @@ type Events struct {
 	Messages []Message
 	Hosts    []string // by clock; those of one host show the same time unless bounds exclude it; nil, "": not known
 	First    int      // the clock that the others are placed by
-	// Sure: ends are of sure matches, so that Fit's least squares may be had of eight or more. Else it is medians,
-	// of which half may be anything.
-	Sure bool
 }
 
 // Placed is a clock on the time of a run: that of Events.First, or else of the first clock of those
@@ -72,16 +69,15 @@ type pair struct{ clock, reference int }
 // aligner is what clocks share.
 type aligner struct {
 	hosts    []string
-	sure     bool
 	placed   []bool
-	ended    [][]ended // by clock
+	ended    [][]Reading // by clock
 	ends     sharing
 	bounds   sharing            // messages
 	messages map[pair][]Message // by the lower number first
 }
 
 func newAligner(n int, e Events) *aligner {
-	a := &aligner{placed: make([]bool, n), messages: make(map[pair][]Message), hosts: e.Hosts, sure: e.Sure}
+	a := &aligner{placed: make([]bool, n), messages: make(map[pair][]Message), hosts: e.Hosts}
 	known := func(clock int) bool { return clock >= 0 && clock < n }
 	for _, end := range e.Ends {
 		mean := means(slices.DeleteFunc(slices.Clone(end), func(r Reading) bool { return !known(r.Clock) }))
@@ -102,21 +98,15 @@ func newAligner(n int, e Events) *aligner {
 	return a
 }
 
-// ended is when something ended on a clock: the mean of the readings that it has of it, which
-// scatter alike and by themselves. One that is far off is left out by Fit.
-type ended struct {
-	Reading
-	readings int
-}
-
-func means(end []Reading) (out []ended) {
+// means is when something ended on each clock: the mean of the readings that it has of it.
+func means(end []Reading) (out []Reading) {
 	slices.SortFunc(end, func(x, y Reading) int { return cmp.Or(cmp.Compare(x.Clock, y.Clock), cmp.Compare(x.At, y.At)) })
 	for len(end) > 0 {
 		n, after := 0, int64(0)
 		for ; n < len(end) && end[n].Clock == end[0].Clock; n++ {
 			after += end[n].At - end[0].At
 		}
-		out = append(out, ended{Reading{end[0].Clock, end[0].At + after/int64(n)}, n})
+		out = append(out, Reading{end[0].Clock, end[0].At + after/int64(n)})
 		end = end[n:]
 	}
 	return out
@@ -195,7 +185,7 @@ func (a *aligner) next() (clock, reference int) {
 func (a *aligner) compare(out []Placed, clock, reference int) {
 	by := out[reference]
 	if points := a.points(clock, reference, by.Clock); len(points) > 0 {
-		out[clock].Clock, out[clock].HalfWidth = a.fit(points), by.HalfWidth
+		out[clock].Clock, out[clock].HalfWidth = Fit(points), by.HalfWidth
 		return
 	}
 	b := a.boundsOf(clock, reference, by.Clock)
@@ -214,16 +204,6 @@ func (a *aligner) compare(out []Placed, clock, reference int) {
 	}
 }
 
-// fit is a clock by ends.
-func (a *aligner) fit(points []Point) Clock {
-	if a.sure {
-		if c, err := Fit(points); err == nil {
-			return c
-		}
-	}
-	return byEnds(points)
-}
-
 // plus is a sum that stays Unknown.
 func plus(a, b int64) int64 {
 	if a > Unknown-b {
@@ -237,14 +217,13 @@ func (a *aligner) points(clock, reference int, by Clock) (points []Point) {
 	if a.ends.of == nil {
 		return nil
 	}
-	of := func(m ended, clock int) int { return cmp.Compare(m.Clock, clock) }
+	of := func(m Reading, clock int) int { return cmp.Compare(m.Clock, clock) }
 	for _, i := range a.ends.of[clock] {
 		end := a.ended[i]
 		if there, ok := slices.BinarySearchFunc(end, reference, of); ok {
 			here, _ := slices.BinarySearchFunc(end, clock, of)
-			m, n := float64(end[there].readings), float64(end[here].readings)
 			common := by.Reference(end[there].At)
-			points = append(points, Point{At: common, Ahead: end[here].At - common, Weight: 2 * m * n / (m + n)})
+			points = append(points, Point{At: common, Ahead: end[here].At - common})
 		}
 	}
 	return points

@@ -58,7 +58,7 @@ func (b *bounds) fit() (f fitted, ok bool) {
 	}
 	t := newTube(b.upper, b.lower)
 	drift := 0.0
-	if len(b.upper) >= enough && len(b.lower) >= enough {
+	if len(b.upper) >= MinPoints && len(b.lower) >= MinPoints {
 		left := min(maxTrimmed, len(b.upper)/trimmed, len(b.lower)/trimmed)
 		best := t.widest()
 		for ; left > 0 && t.width(best) < 0; left-- {
@@ -118,7 +118,7 @@ func newTube(upper, lower []bound) *tube {
 	t := &tube{allUpper: slices.SortedFunc(slices.Values(upper), byTime), allLower: slices.SortedFunc(slices.Values(lower), byTime)}
 	t.first = min(t.allUpper[0].at, t.allLower[0].at)
 	t.last = max(t.allUpper[len(upper)-1].at, t.allLower[len(lower)-1].at)
-	t.drifting = len(upper) >= enough && len(lower) >= enough
+	t.drifting = len(upper) >= MinPoints && len(lower) >= MinPoints
 	t.upper, t.lower = hull(t.allUpper, 1), hull(t.allLower, -1)
 	return t
 }

@@ -8,8 +8,7 @@
 //	            entered it, and no message is received before it is sent
 //	nothing     the clock is taken as it is
 //
-// [Fit] is the line through many ends, by weighted least squares on what a robust
-// line calls near; [Align] places all clocks of a run on that of the first, by ends or else by
+// [Fit] is the line through many ends, by medians; [Align] places all clocks of a run on that of the first, by ends or else by
 // messages. [Rooms] are how far clocks that were placed some other way may be moved by
 // synchronisation points.
 //
@@ -33,7 +32,6 @@ type Clock struct {
 	Epoch    int64   // on the reference: where Offset holds
 	Offset   int64   // ns that the clock is ahead at Epoch
 	Drift    float64 // ns that it gains in each ns of the reference; 1e-6 is 1 ppm
-	DriftErr float64 // standard error of Drift, from the residuals; 0: not known
 	Residual int64   // median distance of the events from the line, ns
 	Points   int     // events that both clocks read at once
 	Span     int64   // from the first of them to the last, ns

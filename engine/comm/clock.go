@@ -41,7 +41,7 @@ func (r *Result) compareClocks(m *members) {
 		return
 	}
 	reference := r.clockOf(first)
-	placed := clock.Align(n, clock.Events{Ends: r.endsTogether(m), First: reference, Sure: true})
+	placed := clock.Align(n, clock.Events{Ends: r.endsTogether(m), First: reference})
 	var known func(c int) bool // directly or over others
 	known = func(c int) bool {
 		p := &placed[c]

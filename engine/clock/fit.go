@@ -1,23 +1,30 @@
 package clock
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
 	"github.com/sfstat/sfstat/internal/robust"
 )
 
-// enough is how many points, or bounds on either side, a drift takes.
-const enough = 8
+// Point is one event that a clock and the reference have read.
+type Point struct {
+	At    int64 // on the reference
+	Ahead int64 // how much more the clock showed
+}
 
-// byEnds fits a clock to the ends of collectives, of which there may be few: the
-// median offset, or the median offset about the Theil–Sen slope (Sen 1968, JASA
-// 63:1379–1389) where that halves what is left. O(n log n), and quadratic in at
-// most 256 of them.
-func byEnds(points []Point) Clock {
-	slices.SortFunc(points, byTime)
+// MinPoints is how many points, or bounds on either side, a drift takes.
+const MinPoints = 8
+
+// Fit finds how a clock runs by the ends of collectives, of which half may be anything and there must be one:
+// the median offset, or the median offset about the Theil–Sen slope (Sen 1968, JASA 63:1379–1389) where that
+// halves what is left. Ends scatter to one side, late ones far more than early ones, so that a mean of those
+// that are near leans to it. O(n log n), and quadratic in at most 256 of them.
+func Fit(points []Point) Clock {
+	points = slices.SortedFunc(slices.Values(points), func(a, b Point) int { return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Ahead, b.Ahead)) })
 	steady := about(points, 0)
-	if len(points) < enough {
+	if len(points) < MinPoints {
 		return steady
 	}
 	if drifting := about(points, theilSen(points)); 2*drifting.Residual < steady.Residual {

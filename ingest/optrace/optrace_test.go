@@ -425,7 +425,7 @@ func profiled() *operator.Trace {
 	return &operator.Trace{Ranks: []trace.Rank{{ID: 0, Role: trace.Role{{Axis: "dp"}, {Axis: "pp"}}}, {ID: 1, Role: trace.Role{{Axis: "dp", Index: 1}, {Axis: "pp"}}}},
 		Steps: []int64{4}, Names: []string{"a", "b"}, Rank: []int32{0, 0, 1, 1}, Step: make([]int32, 4), Name: []int32{0, 1, 0, 1}, Lane: []int32{7, 8, 7, 8},
 		Seq: make([]int32, 4), Start: []int64{0, 5, 1, 9}, Dur: []int64{4, 9, 3, 5}, Chunk: none(4), GlobalChunk: none(4), Microbatch: none(4), Group: []int32{-1, 0, -1, 0},
-		Launches: []operator.Launch{{Stage: "forward", Name: "void a<int, 2>(int)", Bytes: -1}, {Name: "nccl", Collective: "all-reduce", Bytes: 8}}, Launch: []int32{0, 1, 0, 1}}
+		Launches: []operator.Launch{{Stage: "forward", Name: `void a<int, 2>("x")`, Bytes: -1}, {Name: "nccl", Collective: "all-reduce", Bytes: 8}}, Launch: []int32{0, 1, 0, 1}}
 }
 
 func none(n int) []int32 { return slices.Repeat([]int32{-1}, n) }

@@ -1,26 +1,16 @@
 package optrace
 
 import (
-	"bufio"
 	"io"
-	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/compress/zstd"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/sfstat/sfstat/internal/flatrow"
 	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/operator"
 )
-
-// Columns of a trace on disk, those of the public what-if artifact. Times are
-// whole nanoseconds.
-const csvHeader = "dp_rank,stage,rank,step,optype,start_ts,duration,seq_id,mc,mb_id,gmc"
-
-// launchHeader is what a profiler's traces have beside them.
-const launchHeader = ",lane,group,launched_by,kernel,collective,bytes"
 
 // places are the dp and pp of every entry of Ranks; both must be known.
 func places(t *operator.Trace) (dp, pp []int, err error) {
@@ -36,79 +26,8 @@ func places(t *operator.Trace) (dp, pp []int, err error) {
 	return dp, pp, nil
 }
 
-// WriteCSV writes an operator trace as comma-separated lines under a header.
-func WriteCSV(w io.Writer, t *operator.Trace) error {
-	dp, pp, err := places(t)
-	if err != nil {
-		return err
-	}
-	for _, name := range texts(t) {
-		if strings.ContainsAny(name, "\"\r\n") {
-			return input.Bad(input.ErrFormat, "an operator is called %q, which has no place in a CSV cell", name)
-		}
-	}
-	out := bufio.NewWriterSize(w, 1<<16)
-	head := csvHeader
-	if t.Launch != nil {
-		head += launchHeader
-	}
-	if _, err := out.WriteString(head + "\n"); err != nil {
-		return err
-	}
-	var line, place []byte
-	for i, r := range t.Rank {
-		if i == 0 || r != t.Rank[i-1] || t.Step[i] != t.Step[i-1] {
-			place = place[:0]
-			for _, v := range [...]int64{int64(dp[r]), int64(pp[r]), int64(t.Ranks[r].ID), t.Steps[t.Step[i]]} {
-				place = append(strconv.AppendInt(place, v, 10), ',')
-			}
-		}
-		line = append(cell(append(line[:0], place...), t.Names[t.Name[i]]), ',')
-		line = append(strconv.AppendInt(line, t.Start[i], 10), ',')
-		line = append(strconv.AppendInt(line, t.Dur[i], 10), ',')
-		line = append(strconv.AppendInt(line, int64(t.Seq[i]), 10), ',')
-		line = append(strconv.AppendInt(line, int64(t.Chunk[i]), 10), ',')
-		line = append(strconv.AppendInt(line, int64(t.Microbatch[i]), 10), ',')
-		line = strconv.AppendInt(line, int64(t.GlobalChunk[i]), 10)
-		if t.Launch != nil {
-			line = launchCells(append(line, ','), t, i)
-		}
-		if _, err := out.Write(append(line, '\n')); err != nil {
-			return err
-		}
-	}
-	return out.Flush()
-}
-
-// texts are all that stands in cells of text.
-func texts(t *operator.Trace) []string {
-	all := slices.Clone(t.Names)
-	for _, l := range t.Launches {
-		all = append(all, l.Stage, l.Name, l.Collective)
-	}
-	return all
-}
-
-// cell appends text, in quotes where it has a comma.
-func cell(line []byte, text string) []byte {
-	if !strings.Contains(text, ",") {
-		return append(line, text...)
-	}
-	return append(append(append(line, '"'), text...), '"')
-}
-
-// launchCells appends what is known of the launch of a row.
-func launchCells(line []byte, t *operator.Trace, row int) []byte {
-	l := &t.Launches[t.Launch[row]]
-	line = append(strconv.AppendInt(line, int64(t.Lane[row]), 10), ',')
-	line = append(strconv.AppendInt(line, int64(t.Group[row]), 10), ',')
-	for _, text := range [...]string{l.Stage, l.Name, l.Collective} {
-		line = append(cell(line, text), ',')
-	}
-	return strconv.AppendInt(line, l.Bytes, 10)
-}
-
-// row is an operator as Parquet holds it. All columns but the times take few
+// row is an operator as it is on disk, in the columns of the public what-if
+// artifact; times are whole nanoseconds. All columns but the times take few
 // values, which a dictionary makes small.
 type row struct {
 	DP          int32  `parquet:"dp_rank,dict"`
@@ -142,27 +61,58 @@ const (
 	groupRows = 1 << 20
 )
 
+// WriteCSV writes an operator trace as comma-separated lines under a header.
+func WriteCSV(w io.Writer, t *operator.Trace) error {
+	plain, launched, err := rowsOf(t)
+	switch {
+	case err != nil:
+		return err
+	case t.Launch == nil:
+		return writeLines(w, t.Len(), plain)
+	}
+	return writeLines(w, t.Len(), launched)
+}
+
 // WriteParquet writes an operator trace as a Parquet file.
 func WriteParquet(w io.Writer, t *operator.Trace) error {
-	dp, pp, err := places(t)
-	if err != nil {
+	plain, launched, err := rowsOf(t)
+	switch {
+	case err != nil:
 		return err
+	case t.Launch == nil:
+		return writeRows(w, t.Len(), plain)
 	}
-	plain := func(i int) row {
+	return writeRows(w, t.Len(), launched)
+}
+
+// rowsOf are the rows of a trace by number, of either kind.
+func rowsOf(t *operator.Trace) (plain func(int) row, launched func(int) launchedRow, err error) {
+	dp, pp, err := places(t)
+	plain = func(i int) row {
 		r := t.Rank[i]
 		return row{int32(dp[r]), int32(pp[r]), int32(t.Ranks[r].ID), t.Steps[t.Step[i]], t.Names[t.Name[i]],
 			t.Start[i], t.Dur[i], t.Seq[i], t.Chunk[i], t.Microbatch[i], t.GlobalChunk[i]}
 	}
-	if t.Launch == nil {
-		return writeRows(w, t.Len(), plain)
-	}
-	return writeRows(w, t.Len(), func(i int) launchedRow {
+	launched = func(i int) launchedRow {
 		l := &t.Launches[t.Launch[i]]
 		return launchedRow{plain(i), t.Lane[i], t.Group[i], l.Stage, l.Name, l.Collective, l.Bytes}
-	})
+	}
+	return plain, launched, err
 }
 
-// writeRows writes n rows of one kind.
+// writeLines writes n rows of one kind as CSV.
+func writeLines[R any](w io.Writer, n int, at func(i int) R) error {
+	out := flatrow.NewWriter[R](w, flatrow.CSV, flatrow.Mark{})
+	for i := range n {
+		r := at(i)
+		if err := out.Write(&r); err != nil {
+			return err
+		}
+	}
+	return out.Close()
+}
+
+// writeRows writes n rows of one kind as Parquet.
 func writeRows[R any](w io.Writer, n int, at func(i int) R) error {
 	out := parquet.NewGenericWriter[R](w, parquet.MaxRowsPerRowGroup(groupRows),
 		parquet.Compression(&zstd.Codec{Level: zstd.SpeedFastest}))

@@ -1,47 +1,58 @@
 // Package flatrow reads and writes tables whose rows are structs of numbers, words and pointers to them, nil for null: as CSV,
-// JSON Lines and Parquet. Columns are named by the json tags, which those of parquet repeat.
+// JSON Lines and Parquet. Columns are named by the json tags, which those of parquet repeat, or by these alone.
 package flatrow
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"reflect"
 	"strconv"
+	"strings"
 )
 
 // Columns are the names of the fields of T, in order.
-func Columns[T any]() []string {
-	t := reflect.TypeFor[T]()
-	out := make([]string, t.NumField())
-	for i := range out {
-		out[i] = t.Field(i).Tag.Get("json")
+func Columns[T any]() []string { return columns(reflect.TypeFor[T](), nil) }
+
+func columns(t reflect.Type, out []string) []string {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if f.Anonymous {
+			out = columns(f.Type, out)
+			continue
+		}
+		packed, _, _ := strings.Cut(f.Tag.Get("parquet"), ",")
+		out = append(out, cmp.Or(f.Tag.Get("json"), packed))
 	}
 	return out
 }
 
 // Cells are the values of a row as text, "" for null.
-func Cells[T any](row *T) []string {
-	v := reflect.ValueOf(row).Elem()
-	out := make([]string, v.NumField())
-	for i := range out {
+func Cells[T any](row *T) []string { return cells(reflect.ValueOf(row).Elem(), nil) }
+
+func cells(v reflect.Value, out []string) []string {
+	for i := range v.NumField() {
 		f := v.Field(i)
 		if f.Kind() == reflect.Pointer {
 			if f.IsNil() {
+				out = append(out, "")
 				continue
 			}
 			f = f.Elem()
 		}
 		switch f.Kind() {
-		case reflect.Int64:
-			out[i] = strconv.FormatInt(f.Int(), 10)
+		case reflect.Struct:
+			out = cells(f, out)
+		case reflect.Int32, reflect.Int64:
+			out = append(out, strconv.FormatInt(f.Int(), 10))
 		case reflect.Uint64:
-			out[i] = strconv.FormatUint(f.Uint(), 10)
+			out = append(out, strconv.FormatUint(f.Uint(), 10))
 		case reflect.Float64:
-			out[i] = strconv.FormatFloat(f.Float(), 'g', -1, 64)
+			out = append(out, strconv.FormatFloat(f.Float(), 'g', -1, 64))
 		case reflect.Bool:
-			out[i] = strconv.FormatBool(f.Bool())
+			out = append(out, strconv.FormatBool(f.Bool()))
 		default:
-			out[i] = f.String()
+			out = append(out, f.String())
 		}
 	}
 	return out

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/internal/parquet"
@@ -31,22 +30,18 @@ func ReadParquet(in parquet.Input, m *Meta, lim ingest.Limits) (*operator.Trace,
 		}
 		return input.Pos{File: in.Name, Inside: fmt.Sprintf("row %d", row)}
 	}}
-	r := &columns{f: f, t: t, byName: make(map[string]int)}
 	names := make([]string, len(f.Columns()))
 	for i, c := range f.Columns() {
 		names[i] = c.Name
-		if _, twice := r.byName[c.Name]; !twice {
-			r.byName[c.Name] = i
-		}
 	}
-	if lacking := missing(names); lacking != "" {
-		return nil, input.At(t.where(-1), input.Bad(input.ErrMissing, "no column %q, which an operator trace has; its columns are %s",
-			lacking, strings.Join(names[:min(len(names), 12)], ", ")))
+	at, err := newLayout(names)
+	if err != nil {
+		return nil, input.At(t.where(-1), err)
 	}
 	if f.Rows() == 0 {
 		return nil, input.At(t.where(-1), input.Bad(input.ErrEmpty, "no rows"))
 	}
-	r.launched = Launched(names)
+	r := &columns{f: f, t: t, at: at}
 	if err := r.read(); err != nil {
 		return nil, input.At(t.where(-1), err)
 	}
@@ -55,28 +50,26 @@ func ReadParquet(in parquet.Input, m *Meta, lim ingest.Limits) (*operator.Trace,
 
 // columns reads the columns of a Parquet file into a table.
 type columns struct {
-	f        *parquet.File
-	t        *table
-	byName   map[string]int
-	launched bool // the columns of a profiler's trace are there
+	f  *parquet.File
+	t  *table
+	at layout
 }
 
 func (r *columns) read() error {
-	for f := range fields {
-		i, ok := r.byName[fieldNames[f]]
-		if !ok || f >= fieldLane && !r.launched {
+	for f, at := range r.at.ints {
+		if at < 0 {
 			continue
 		}
-		if err := r.integers(f, i); err != nil {
+		if err := r.integers(field(f), at); err != nil {
 			return err
 		}
 	}
-	for w := range words {
-		if w > wordName && !r.launched {
-			break
+	for w, at := range r.at.words {
+		if at < 0 {
+			continue
 		}
 		var err error
-		if r.t.words[w], err = r.text(wordNames[w]); err != nil {
+		if r.t.words[w], err = r.text(wordNames[w], at); err != nil {
 			return err
 		}
 	}
@@ -84,12 +77,12 @@ func (r *columns) read() error {
 }
 
 // text reads a column of strings.
-func (r *columns) text(name string) (dictionary, error) {
-	v, err := r.f.Read(r.byName[name])
+func (r *columns) text(name string, column int) (dictionary, error) {
+	v, err := r.f.Read(column)
 	if err != nil {
 		return dictionary{}, err
 	}
-	if typ := r.f.Columns()[r.byName[name]].Type; typ != parquet.TypeBytes {
+	if typ := r.f.Columns()[column].Type; typ != parquet.TypeBytes {
 		return dictionary{}, input.Bad(input.ErrType, "column %s is %s, expected a string", name, typ)
 	}
 	if err := r.refuseNulls(v, name); err != nil {
@@ -153,15 +146,15 @@ func (r *columns) integers(f field, column int) error {
 func (r *columns) times() error {
 	var both [2]parquet.Values
 	var typ [2]parquet.Leaf
-	for i, name := range []string{startColumn, durationColumn} {
-		v, err := r.f.Read(r.byName[name])
+	for i, column := range []int{r.at.start, r.at.dur} {
+		v, err := r.f.Read(column)
 		if err == nil {
-			err = r.refuseNulls(v, name)
+			err = r.refuseNulls(v, r.f.Columns()[column].Name)
 		}
 		if err != nil {
 			return err
 		}
-		both[i], typ[i] = v, r.f.Columns()[r.byName[name]]
+		both[i], typ[i] = v, r.f.Columns()[column]
 	}
 	isFloat := func(c parquet.Leaf) bool { return c.Type == parquet.TypeFloat || c.Type == parquet.TypeDouble }
 	switch {

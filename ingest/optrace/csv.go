@@ -18,9 +18,6 @@ import (
 func ReadCSV(r io.Reader, name string, m *Meta, lim ingest.Limits) (*operator.Trace, error) {
 	lim = lim.OrDefault()
 	p := &lines{in: ingest.NewTable(r, name, lim), rows: maxRows(lim)}
-	for f := range p.at {
-		p.at[f] = -1
-	}
 	if err := p.header(); err != nil {
 		return nil, input.At(p.in.Pos(), err)
 	}
@@ -51,24 +48,15 @@ func ReadCSV(r io.Reader, name string, m *Meta, lim ingest.Limits) (*operator.Tr
 	return p.t.opTrace(m)
 }
 
-// Columns beside the fields.
-const (
-	atStart    = int(fields)
-	atDuration = int(fields) + 1
-	atWords    = int(fields) + 2
-	targets    = atWords + int(words)
-)
-
 // lines reads CSV into a table.
 type lines struct {
 	in   *ingest.Table
 	t    table
 	rows int64 // at most
-	at   [targets]int
+	at   layout
 	last int // the rightmost column that is used
 
 	ids        [words]map[string]int32
-	launched   bool // the columns of a profiler's trace are there
 	start, dur []decimal.Number
 	lineOf     []int64
 }
@@ -85,34 +73,9 @@ func (p *lines) header() error {
 	for i := range names {
 		names[i] = strings.TrimSpace(names[i])
 	}
-	for i, name := range names {
-		target := -1
-		switch name {
-		case startColumn:
-			target = atStart
-		case durationColumn:
-			target = atDuration
-		}
-		if f := slices.Index(fieldNames[:], name); f >= 0 {
-			target = f
-		}
-		if w := slices.Index(wordNames[:], name); w >= 0 {
-			target = atWords + w
-		}
-		if target < 0 {
-			continue
-		}
-		if p.at[target] >= 0 {
-			return input.Bad(input.ErrDuplicate, "column %q is there twice", name)
-		}
-		p.at[target], p.last = i, max(p.last, i)
-	}
-	p.launched = Launched(names)
-	if lacking := missing(names); lacking != "" {
-		head := strings.Join(names[:min(len(names), 12)], ", ")
-		return input.Bad(input.ErrMissing, "no column %q, which an operator trace has: expected a header of names with commas between them, found %.200q", lacking, head)
-	}
-	return nil
+	p.at, err = newLayout(names)
+	p.last = max(slices.Max(p.at.ints[:]), slices.Max(p.at.words[:]), p.at.start, p.at.dur)
+	return err
 }
 
 // row reads one line.
@@ -123,28 +86,28 @@ func (p *lines) row(cells []string) error {
 	if len(cells) <= p.last {
 		return input.Bad(input.ErrRagged, "%d cells, the header has %d or more", len(cells), p.last+1)
 	}
-	for f := range fields {
-		if p.at[f] < 0 || f >= fieldLane && !p.launched {
+	for f, at := range p.at.ints {
+		if at < 0 {
 			continue
 		}
-		v, err := integer(cells[p.at[f]], f)
+		v, err := integer(cells[at], field(f))
 		if err != nil {
 			return err
 		}
 		p.t.ints[f] = append(p.t.ints[f], v)
 	}
-	for w := range words {
-		if w > wordName && !p.launched {
-			break
+	for w, at := range p.at.words {
+		if at < 0 {
+			continue
 		}
-		if err := p.word(w, cells[p.at[atWords+int(w)]]); err != nil {
+		if err := p.word(word(w), cells[at]); err != nil {
 			return err
 		}
 	}
-	s, ok := decimal.Parse(cells[p.at[atStart]])
-	d, ok2 := decimal.Parse(cells[p.at[atDuration]])
+	s, ok := decimal.Parse(cells[p.at.start])
+	d, ok2 := decimal.Parse(cells[p.at.dur])
 	if !ok || !ok2 {
-		return input.Bad(input.ErrType, "start_ts %.40q, duration %.40q, expected numbers", cells[p.at[atStart]], cells[p.at[atDuration]])
+		return input.Bad(input.ErrType, "start_ts %.40q, duration %.40q, expected numbers", cells[p.at.start], cells[p.at.dur])
 	}
 	p.start, p.dur = append(p.start, s), append(p.dur, d)
 	p.lineOf = append(p.lineOf, p.in.Pos().Line)

@@ -1,10 +1,12 @@
 package optrace
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/input"
@@ -42,21 +44,6 @@ const (
 	durationColumn = "duration"
 )
 
-// missing is a column that a table lacks, or "".
-func missing(columns []string) string {
-	for _, name := range []string{wordNames[wordName], startColumn, durationColumn} {
-		if !slices.Contains(columns, name) {
-			return name
-		}
-	}
-	for f, name := range fieldNames {
-		if !field(f).optional() && !slices.Contains(columns, name) {
-			return name
-		}
-	}
-	return ""
-}
-
 // word is a column of text. All but the name only the traces of profilers have.
 type word int
 
@@ -79,6 +66,43 @@ func Launched(columns []string) bool {
 		}
 	}
 	return true
+}
+
+// layout is where the columns of a trace stand among those of an input, −1 for
+// those that it has not.
+type layout struct {
+	ints       [fields]int
+	words      [words]int
+	start, dur int
+}
+
+// newLayout finds the columns by their names. Those of profilers' traces count
+// where all are there.
+func newLayout(names []string) (l layout, err error) {
+	find := func(name string, optional bool) int {
+		at := slices.Index(names, name)
+		switch {
+		case at < 0 && !optional:
+			err = cmp.Or(err, input.Bad(input.ErrMissing, "no column %q, which an operator trace has: expected a header of its columns, found %.200q",
+				name, strings.Join(names[:min(len(names), 12)], ", ")))
+		case at >= 0 && slices.Contains(names[at+1:], name):
+			err = cmp.Or(err, input.Bad(input.ErrDuplicate, "column %q is there twice", name))
+		}
+		return at
+	}
+	launched := Launched(names)
+	for w, name := range wordNames {
+		if l.words[w] = -1; word(w) == wordName || launched {
+			l.words[w] = find(name, false)
+		}
+	}
+	l.start, l.dur = find(startColumn, false), find(durationColumn, false)
+	for f, name := range fieldNames {
+		if l.ints[f] = -1; field(f) < fieldLane || launched {
+			l.ints[f] = find(name, field(f).optional())
+		}
+	}
+	return l, err
 }
 
 // dictionary is a column of text.

@@ -28,62 +28,27 @@ func (t *table) readKeys(c *columns) error {
 	for r, rank := range w.Ranks {
 		ids[r] = int64(rank.ID)
 	}
+	R := len(ids)
 	for _, key := range []struct {
 		name   string
 		column *parquet.Cursor
-		alike  func(row int, v []int64) int // how many of them are what the writer writes from row on
+		want   func(row int) int64
 	}{
-		{"window", c.window, func(_ int, v []int64) int { return equal(v, w.Index) }},
-		{"step", c.step, func(row int, v []int64) int { return inSteps(v, w.FirstStep, len(ids), row) }},
-		{"rank", c.rank, func(row int, v []int64) int { return inRanks(v, ids, row) }},
+		{"window", c.window, func(int) int64 { return w.Index }},
+		{"step", c.step, func(row int) int64 { return w.FirstStep + int64(row/R) }},
+		{"rank", c.rank, func(row int) int64 { return ids[row%R] }},
 	} {
 		if err != nil {
 			return err
 		}
 		err = t.values(key.column, func(row int, v []int64) error {
-			if n := key.alike(row, v); n < len(v) {
-				return foreign(row+n, key.name, v[n])
+			for i, x := range v {
+				if x != key.want(row+i) {
+					return foreign(row+i, key.name, x)
+				}
 			}
 			return nil
 		})
 	}
 	return err
-}
-
-// equal is how many values are the same at the beginning.
-func equal(v []int64, want int64) int {
-	for i, x := range v {
-		if x != want {
-			return i
-		}
-	}
-	return len(v)
-}
-
-// inSteps is how many values are the steps from first on, each so many times, from a row on.
-func inSteps(v []int64, first int64, each, row int) int {
-	want, left := first+int64(row/each), each-row%each
-	for i, x := range v {
-		if x != want {
-			return i
-		}
-		if left--; left == 0 {
-			want, left = want+1, each
-		}
-	}
-	return len(v)
-}
-
-// inRanks is how many values are the ranks, again and again, from a row on.
-func inRanks(v, ids []int64, row int) int {
-	at := row % len(ids)
-	for i, x := range v {
-		if x != ids[at] {
-			return i
-		}
-		if at++; at == len(ids) {
-			at = 0
-		}
-	}
-	return len(v)
 }

@@ -97,7 +97,7 @@ func (a *Reader) at(err error) error { return input.At(input.Pos{File: a.name}, 
 func (a *Reader) open() error {
 	text, ok := a.file.Meta(Key)
 	if !ok {
-		return input.Bad(ErrNotArchive, "%s", foreign(a.file.Columns()))
+		return input.Bad(ErrNotArchive, "%s", foreign(a.file.Names()))
 	}
 	sum, _ := a.file.Meta(sumKey)
 	m, err := parseMeta(text, sum)
@@ -120,20 +120,17 @@ func (a *Reader) open() error {
 }
 
 // foreign says what a Parquet file without our metadata is.
-func foreign(columns []parquet.Leaf) string {
+func foreign(columns []string) string {
 	var names []string
-	has := make(map[string]bool)
-	for _, c := range columns {
-		has[c.Name] = true
-		if len(names) < 12 {
-			names = append(names, parquet.Printable(c.Name))
-		}
+	for _, name := range columns[:min(len(columns), 12)] {
+		names = append(names, parquet.Printable(name))
 	}
+	has := func(name string) bool { return slices.Contains(columns, name) }
 	say := "this Parquet file is not a window archive: it has no " + Key + " metadata"
 	switch {
-	case has["optype"] || has["dp_rank"] && has["start_ts"]:
+	case has("optype") || has("dp_rank") && has("start_ts"):
 		return say + ", it looks like an operator trace (columns " + strings.Join(names, ", ") + ")"
-	case has["window"] && has["step"] && has["rank"]:
+	case has("window") && has("step") && has("rank"):
 		return say + ", though the columns of one; a program that rewrote it has dropped them: convert it again from the packets"
 	}
 	return say + " (and no operator trace: no columns optype, start_ts), its columns are " + strings.Join(names, ", ")

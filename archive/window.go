@@ -272,12 +272,9 @@ func (t *table) readChannel(values, ready *parquet.Cursor) ([]trace.Sample, erro
 	if len(rows) > 0 {
 		samples = ingest.Samples(len(rows))
 	}
-	step, R := 0, len(t.w.Ranks)
+	R := len(t.w.Ranks)
 	for i, row := range rows {
-		if row >= (step+1)*R { // which costs less than to divide each
-			step = row / R
-		}
-		samples = append(samples, trace.Sample{Step: t.w.FirstStep + int64(step), Rank: row - step*R, Value: known[i]})
+		samples = append(samples, trace.Sample{Step: t.w.FirstStep + int64(row/R), Rank: row % R, Value: known[i]})
 	}
 	next := 0
 	err = t.each(ready, func(row int, v parquet.Run) error {

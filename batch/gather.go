@@ -174,11 +174,7 @@ func readParquet(f *os.File, path string, each func(*findings.Row) error) error 
 	if is, _ := file.Meta(findingsMark.Key); is != findingsMark.Schema {
 		return input.Bad(input.ErrFormat, "no findings of sfstat batch (%s): %s is %q", findingsMark.Schema, findingsMark.Key, is)
 	}
-	var names []string
-	for _, leaf := range file.Columns() {
-		names = append(names, leaf.Name)
-	}
-	at, err := places(names)
+	at, err := places(file.Names())
 	if err != nil {
 		return err
 	}

@@ -66,13 +66,16 @@ func (r *Reader) formatOf(in parquet.Input) (Format, error) {
 	if !errors.Is(err, archive.ErrNotArchive) {
 		return Archive, err
 	}
-	switch optrace.ResemblesParquet(in, r.o.Limits) {
-	case optrace.OperatorTable:
-		return OperatorTrace, nil
-	case optrace.LaunchedTable:
-		return LaunchedOperators, nil
+	f, broken := parquet.Open(in, parquet.Limits{Footer: r.o.Limits.OrDefault().Line})
+	if broken != nil {
+		return Archive, err
 	}
-	if csv.ResemblesParquet(in, r.tables()) {
+	switch names := f.Names(); {
+	case isOperators(names) && optrace.Launched(names):
+		return LaunchedOperators, nil
+	case isOperators(names):
+		return OperatorTrace, nil
+	case csv.Recognizes(names):
 		return WideParquet, nil
 	}
 	return Archive, err

@@ -7,23 +7,17 @@ import (
 	"github.com/sfstat/sfstat/trace/input"
 )
 
-// ResemblesParquet reports whether a Parquet file has a row for each step of a
-// rank, by its columns. A file that is broken resembles nothing.
-func ResemblesParquet(in parquet.Input, o Options) bool {
-	f, err := openParquet(in, o)
-	return err == nil && Recognizes(columnNames(f))
-}
-
 // NewParquetReader is NewReader for a table in a Parquet file, as pandas'
 // to_parquet and DuckDB's COPY write it; its name stands in errors and names the
 // run where the table does not.
 func NewParquetReader(in parquet.Input, o Options) (*Reader, error) {
-	f, err := openParquet(in, o)
+	lim := o.Limits.OrDefault()
+	f, err := parquet.Open(in, parquet.Limits{Footer: min(lim.Line, 64<<20), Window: lim.Window})
 	if err != nil {
 		return nil, err
 	}
 	// Runs of equal rows take next to nothing, which the ratio allows past 64 MiB.
-	most := (freeOfRatio + o.Limits.OrDefault().Ratio*in.Size) / 8 / int64(len(f.Columns()))
+	most := (freeOfRatio + lim.Ratio*in.Size) / 8 / int64(len(f.Columns()))
 	if err := f.Check(most); err != nil {
 		return nil, err
 	}
@@ -31,19 +25,6 @@ func NewParquetReader(in parquet.Input, o Options) (*Reader, error) {
 }
 
 const freeOfRatio = 64 << 20
-
-func openParquet(in parquet.Input, o Options) (*parquet.File, error) {
-	lim := o.Limits.OrDefault()
-	return parquet.Open(in, parquet.Limits{Footer: min(lim.Line, 64<<20), Window: lim.Window})
-}
-
-func columnNames(f *parquet.File) []string {
-	var names []string
-	for _, c := range f.Columns() {
-		names = append(names, c.Name)
-	}
-	return names
-}
 
 // parquetRows are the rows of a Parquet file as text.
 type parquetRows struct {
@@ -54,7 +35,7 @@ type parquetRows struct {
 }
 
 func (p *parquetRows) Header() ([]string, error) {
-	names := columnNames(p.file)
+	names := p.file.Names()
 	known := meanings(names)
 	for i, leaf := range p.file.Columns() {
 		if leaf.Tick != 0 && known[i].kind != ignored {

@@ -30,11 +30,7 @@ func ReadParquet(in parquet.Input, m *Meta, lim ingest.Limits) (*operator.Trace,
 		}
 		return input.Pos{File: in.Name, Inside: fmt.Sprintf("row %d", row)}
 	}}
-	names := make([]string, len(f.Columns()))
-	for i, c := range f.Columns() {
-		names[i] = c.Name
-	}
-	at, err := newLayout(names)
+	at, err := newLayout(f.Names())
 	if err != nil {
 		return nil, input.At(t.where(-1), err)
 	}

@@ -2,7 +2,6 @@ package optrace
 
 import (
 	"os"
-	"slices"
 
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/internal/parquet"
@@ -40,37 +39,6 @@ func openMeta(path, meta string, lim ingest.Limits) (*operator.Trace, error) {
 	}
 	defer src.Close()
 	return ReadCSV(src, path, m, lim)
-}
-
-// Resemblance is what the columns of a Parquet file say that it is.
-type Resemblance uint8
-
-const (
-	OtherTable    Resemblance = iota
-	OperatorTable             // it has the columns that set operator traces apart
-	LaunchedTable             // and those that tell what launched the operators
-)
-
-// ResemblesParquet reports whether a Parquet file has the columns that set
-// operator traces apart from other tables, whether or not it has the rest. A
-// file that is broken resembles nothing.
-func ResemblesParquet(in parquet.Input, lim ingest.Limits) Resemblance {
-	lim = lim.OrDefault()
-	f, err := parquet.Open(in, parquet.Limits{Footer: footerLimit(lim)})
-	if err != nil {
-		return OtherTable
-	}
-	var names []string
-	for _, c := range f.Columns() {
-		names = append(names, c.Name)
-	}
-	switch {
-	case !slices.Contains(names, wordNames[wordName]) || !slices.Contains(names, startColumn):
-		return OtherTable
-	case Launched(names):
-		return LaunchedTable
-	}
-	return OperatorTable
 }
 
 // footerLimit is how many bytes the footer of a Parquet file may have.

@@ -65,6 +65,15 @@ func Open(in Input, lim Limits) (*File, error) {
 // Columns are the leaf columns of the file.
 func (f *File) Columns() []Leaf { return f.foot.leaves }
 
+// Names are the names of the leaf columns.
+func (f *File) Names() []string {
+	names := make([]string, len(f.foot.leaves))
+	for i, leaf := range f.foot.leaves {
+		names[i] = leaf.Name
+	}
+	return names
+}
+
 // Rows is the number of rows. It may be trusted after Check.
 func (f *File) Rows() int64 { return f.foot.Rows }
 

@@ -102,15 +102,10 @@ type kernelRow struct {
 func (r *commReader) kernelRows() error {
 	var k kernelRow
 	return r.file.Scan(kernelTable, export.Row{"start": &k.start, "end": &k.end, "deviceId": &k.device, "streamId": &k.stream,
-		"correlationId": &k.correlation, "globalPid": (*int64)(&k.process), "demangledName": &k.name, "shortName": &k.short, "graphNodeId": &k.graphNode,
+		"correlationId": &k.correlation, "globalPid": (*int64)(&k.owner), "demangledName|shortName": &k.name, "graphNodeId": &k.graphNode,
 		"gridX": &k.grid[0], "gridY": &k.grid[1], "gridZ": &k.grid[2], "blockX": &k.block[0], "blockY": &k.block[1], "blockZ": &k.block[2],
 		"registersPerThread": &k.registers, "staticSharedMemory": &k.staticShared, "dynamicSharedMemory": &k.dynamicShared, "localMemoryTotal": &k.local},
-		func() error {
-			if k.name == export.Absent {
-				k.name = k.short
-			}
-			return r.kernel(&k)
-		})
+		func() error { return r.kernel(&k) })
 }
 
 func (r *commReader) kernel(k *kernelRow) error {
@@ -129,17 +124,18 @@ func (r *commReader) kernel(k *kernelRow) error {
 	if r.kernels++; r.kernels > maxKernels {
 		return input.Bad(input.ErrTooLarge, "more than %d kernels of NCCL: record fewer steps, or a file for each rank", maxKernels)
 	}
-	p := r.of[k.process]
+	id := k.owner.process()
+	p := r.of[id]
 	if p == nil {
-		p = &commProcess{Process: comms.Process{ID: int64(k.process), PID: k.process.pid(), Rank: unclaimed, LocalRank: -1, Begin: start}, phases: map[int64][]comms.Span{}}
-		r.of[k.process], r.devices[k.process] = p, map[int64]int{}
+		p = &commProcess{Process: comms.Process{ID: int64(id), PID: id.pid(), Rank: unclaimed, LocalRank: -1, Begin: start}, phases: map[int64][]comms.Span{}}
+		r.of[id], r.devices[id] = p, map[int64]int{}
 	}
-	r.devices[k.process][k.device]++
+	r.devices[id][k.device]++
 	p.Begin = min(p.Begin, start)
 	replay := k.graphNode != export.Absent && k.graphNode != 0
 	p.Kernels = append(p.Kernels, comms.Kernel{KernelName: name.KernelName, Start: start, End: end, HasSpan: true, Stream: k.stream, Correlation: k.correlation,
 		Grid: small(k.grid[0]), Block: small(k.block[0]), Replay: replay, Config: r.config(k)})
-	r.launched[launchOf{k.process, k.correlation}] = launchedAt{}
+	r.launched[launchOf{id, k.correlation}] = launchedAt{}
 	return nil
 }
 

@@ -274,18 +274,18 @@ func (r *recording) took(table string, w *work) {
 }
 
 func (r *recording) call(w *work) {
-	shape, ok := r.shapes[w.call]
+	shape, ok := r.shapes[w.name]
 	if !ok {
-		if shape = profiler.LaunchShapeOf(r.names[w.call]); r.names[w.call] == "" {
+		if shape = profiler.LaunchShapeOf(r.names[w.name]); r.names[w.name] == "" {
 			shape = profiler.LaunchesOne
 		}
-		r.shapes[w.call] = shape
+		r.shapes[w.name] = shape
 	}
 	if shape == profiler.LaunchesNothing || w.correlation <= 0 {
 		return
 	}
 	if at, _, ok := r.times(w.start, w.start); ok {
-		r.process(w.thread.process()).b.Launch(w.correlation, at, shape)
+		r.process(w.owner.process()).b.Launch(w.correlation, at, shape)
 	}
 }
 
@@ -294,7 +294,7 @@ func (r *recording) activity(table string, w *work) {
 	if !ok {
 		return
 	}
-	p := r.process(w.process)
+	p := r.process(w.owner.process())
 	p.devices[w.device]++
 	p.work++
 	out := profiler.Work{Queue: w.device<<32 | w.stream&(1<<32-1), Start: start, End: end, Correlation: w.correlation, Kind: profiler.Memory}

@@ -54,13 +54,13 @@ func (r *rows) event() *event {
 }
 
 func (r *rows) call() *work {
-	return &work{start: r.number(), thread: r.thread(), correlation: r.number(), call: r.number()}
+	return &work{start: r.number(), owner: r.thread(), correlation: r.number(), name: r.number()}
 }
 
 // activity is of a table after that of the calls.
 func (r *rows) activity() (table string, w *work) {
 	return timeline[1+r.byte()&3], &work{start: r.number(), end: r.number(), device: r.number(), stream: r.number(),
-		correlation: r.number(), process: r.thread().process(), name: r.number()}
+		correlation: r.number(), owner: r.thread(), name: r.number()}
 }
 
 // fuzzed is a recording of the rows that the bytes are.

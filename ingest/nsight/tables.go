@@ -76,14 +76,11 @@ func (r *recording) events(each func(*event)) error {
 // Times are nanoseconds since the start of the session.
 type work struct {
 	start, end  int64
-	thread      threadID // of a call
-	process     processID
-	device      int64 // CUDA index in its process
+	owner       threadID // of a call, or the process
+	device      int64    // CUDA index in its process
 	stream      int64
 	correlation int64 // of the launch, in its process
-	call        int64 // its name in StringIds
-	name        int64 // of a kernel, in StringIds: demangled, or else
-	short       int64
+	name        int64 // of a call or kernel, in StringIds
 }
 
 // timeline is the tables with work, in the order in which what happens at once
@@ -94,12 +91,8 @@ var timeline = []string{runtimeTable, kernelTable, memcpyTable, memsetTable, gra
 // start; the value is reused.
 func (r *recording) timeline(each func(table string, w *work)) error {
 	var w work
-	return r.file.Timeline(timeline, export.Row{"start": &w.start, "end": &w.end, "globalTid": (*int64)(&w.thread), "globalPid": (*int64)(&w.process),
-		"deviceId": &w.device, "streamId": &w.stream, "correlationId": &w.correlation, "nameId": &w.call,
-		"demangledName": &w.name, "shortName": &w.short}, func(table int) error {
-		if w.name == export.Absent {
-			w.name = w.short
-		}
+	return r.file.Timeline(timeline, export.Row{"start": &w.start, "end": &w.end, "globalTid|globalPid": (*int64)(&w.owner),
+		"deviceId": &w.device, "streamId": &w.stream, "correlationId": &w.correlation, "nameId|demangledName|shortName": &w.name}, func(table int) error {
 		each(timeline[table], &w)
 		return nil
 	})

@@ -97,10 +97,13 @@ func open(t *testing.T, path string) *export.File {
 func TestRows(t *testing.T) {
 	f := open(t, write(t, small(nsighttest.Of2024)))
 	var order []string
-	var start, end, process, correlation, thread, node, none int64
-	row := export.Row{"start": &start, "end": &end, "globalPid": &process, "globalTid": &thread, "correlationId": &correlation, "graphNodeId": &node, "no such": &none}
+	var start, end, process, correlation, thread, node, none, alternative int64
+	row := export.Row{"start": &start, "end": &end, "globalPid": &process, "globalTid": &thread, "correlationId": &correlation, "graphNodeId": &node, "no such": &none, "nothing|end|start": &alternative}
 	err := f.Timeline(tables, row, func(table int) error {
 		order = append(order, tables[table])
+		if alternative != end {
+			t.Errorf("%d is not the end, %d", alternative, end)
+		}
 		if none != export.Absent || node != export.Absent {
 			t.Errorf("%d and %d, expected none", none, node)
 		}

@@ -18,7 +18,8 @@ import (
 const Absent = math.MinInt64
 
 // Row says where the columns of a row go that are wanted, by their names: to a
-// *int64, *string, *[]byte, which is valid until the next row, or *Value.
+// *int64, *string, *[]byte, which is valid until the next row, or *Value. Of
+// several names, "nameId|shortName", the first counts that the table has.
 type Row map[string]any
 
 // Value is a column that may hold numbers or text. SQLite has no unsigned
@@ -129,12 +130,14 @@ func (f *File) query(tables []string, order string, row Row, each func(table int
 // sort before it counts.
 func (f *File) selection(number int, table string, columns []string) string {
 	list := fmt.Sprintf(`%d AS "table", rowid AS "number"`, number)
-	for _, name := range columns {
+	for _, names := range columns {
 		value := "NULL"
-		if name == "rowid" || f.Has(table, name) {
-			value = quoted(name)
+		for _, name := range slices.Backward(strings.Split(names, "|")) {
+			if name == "rowid" || f.Has(table, name) {
+				value = quoted(name)
+			}
 		}
-		list += ", " + value + " AS " + quoted(name)
+		list += ", " + value + " AS " + quoted(names)
 	}
 	return fmt.Sprintf(`SELECT * FROM (SELECT %s FROM %s LIMIT %d) WHERE "table" >= 0`, list, quoted(table), f.most+1)
 }

@@ -49,7 +49,8 @@ func ReadComm(path, name string, lim ingest.Limits) (c *comms.Record, err error)
 		return nil, err
 	}
 	if len(r.of) == 0 {
-		return nil, input.At(input.Pos{File: path}, input.Bad(input.ErrEmpty, "no kernel of NCCL or RCCL in it: record with nsys profile --trace=cuda,nvtx"))
+		return nil, input.At(input.Pos{File: path},
+			input.Bad(input.ErrEmpty, "no kernel of NCCL or RCCL in it: record with nsys profile --trace=cuda,nvtx"))
 	}
 	if err := errors.Join(r.launches(), r.events(r.event), r.decoded()); err != nil {
 		return nil, err
@@ -127,14 +128,15 @@ func (r *commReader) kernel(k *kernelRow) error {
 	id := k.owner.process()
 	p := r.of[id]
 	if p == nil {
-		p = &commProcess{Process: comms.Process{ID: int64(id), PID: id.pid(), Rank: unclaimed, LocalRank: -1, Begin: start}, phases: map[int64][]comms.Span{}}
+		p = &commProcess{Process: comms.Process{ID: int64(id), PID: id.pid(), Rank: unclaimed, LocalRank: -1, Begin: start},
+			phases: map[int64][]comms.Span{}}
 		r.of[id], r.devices[id] = p, map[int64]int{}
 	}
 	r.devices[id][k.device]++
 	p.Begin = min(p.Begin, start)
 	replay := k.graphNode != export.Absent && k.graphNode != 0
-	p.Kernels = append(p.Kernels, comms.Kernel{KernelName: name.KernelName, Start: start, End: end, HasSpan: true, Stream: k.stream, Correlation: k.correlation,
-		Grid: small(k.grid[0]), Block: small(k.block[0]), Replay: replay, Config: r.config(k)})
+	p.Kernels = append(p.Kernels, comms.Kernel{KernelName: name.KernelName, Start: start, End: end, HasSpan: true, Stream: k.stream,
+		Correlation: k.correlation, Grid: small(k.grid[0]), Block: small(k.block[0]), Replay: replay, Config: r.config(k)})
 	r.launched[launchOf{id, k.correlation}] = launchedAt{}
 	return nil
 }
@@ -144,7 +146,8 @@ const maxConfigs = 1 << 16
 
 // config is how a kernel was launched.
 func (r *commReader) config(k *kernelRow) *comms.Config {
-	c := comms.Config{Name: r.names[k.name], Registers: known(k.registers), StaticShared: known(k.staticShared), DynamicShared: known(k.dynamicShared), Local: known(k.local)}
+	c := comms.Config{Name: r.names[k.name], Registers: known(k.registers), StaticShared: known(k.staticShared),
+		DynamicShared: known(k.dynamicShared), Local: known(k.local)}
 	for i := range k.grid {
 		c.Grid[i], c.Block[i] = known(k.grid[i]), known(k.block[i])
 	}

@@ -78,7 +78,8 @@ func (f *File) open() error {
 			return nil
 		}
 	}
-	return input.Bad(input.ErrFormat, "an SQLite database, but no export of Nsight Systems: none of the tables %s is in it", strings.Join(known[:3], ", "))
+	return input.Bad(input.ErrFormat, "an SQLite database, but no export of Nsight Systems: none of the tables %s is in it",
+		strings.Join(known[:3], ", "))
 }
 
 // known are tables by one of which an export is told from other databases.
@@ -179,7 +180,8 @@ func checkHeader(head []byte, size int64) error {
 	pages := int64(binary.BigEndian.Uint32(head[28:]))
 	counted := binary.BigEndian.Uint32(head[24:]) == binary.BigEndian.Uint32(head[92:]) // else the count is from an old program
 	if counted && pages*page > size {
-		return input.Bad(input.ErrTruncated, "%d bytes of an SQLite database of %d: the export or a copy of it was cut short; copy or export it again", size, pages*page)
+		return input.Bad(input.ErrTruncated, "%d bytes of an SQLite database of %d: the export or a copy of it was cut short; copy or export it again",
+			size, pages*page)
 	}
 	return nil
 }

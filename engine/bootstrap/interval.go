@@ -2,6 +2,7 @@ package bootstrap
 
 import (
 	"math"
+	"slices"
 
 	"github.com/sfstat/sfstat/internal/robust"
 )
@@ -25,8 +26,8 @@ func (s *sample) estimate(statistic Statistic, drawn *resamples, alpha float64) 
 		case Percentile:
 			e.Intervals = append(e.Intervals, b.percentile(drawn.values[statistic]))
 		case Order:
-			if s.perPair {
-				e.Intervals = append(e.Intervals, b.order(s.sorted))
+			if s.blocks() == len(s.x) { // each is one pair
+				e.Intervals = append(e.Intervals, b.order(slices.Sorted(slices.Values(s.x))))
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/sfstat/sfstat/internal/parallel"
+	"github.com/sfstat/sfstat/internal/robust"
 )
 
 // source fills index with the blocks of one resample.
@@ -55,13 +56,13 @@ func (s *sample) resample(o Options, draw source) *resamples {
 	}
 	const atOnce = 100
 	parallel.Each((o.Replicates+atOnce-1)/atOnce, 0, func() func(int) {
-		index, counts := make([]int32, s.blocks()), make([]int32, len(s.x))
+		index, scratch := make([]int32, s.blocks()), make([]float64, 0, len(s.x))
 		return func(piece int) {
 			for b := piece * atOnce; b < min((piece+1)*atOnce, o.Replicates); b++ {
 				draw(b, index, s.blocks())
 				for _, statistic := range o.Statistics {
 					if statistic == Median {
-						r.values[Median][b] = s.medianOf(index, counts)
+						r.values[Median][b] = s.medianOf(index, scratch)
 					} else {
 						r.values[statistic][b], r.t[statistic][b] = s.ratioOf(statistic, index)
 					}
@@ -72,33 +73,19 @@ func (s *sample) resample(o Options, draw source) *resamples {
 	return r
 }
 
-// cancelled is the part of Σ e² below which the squares that are left of it have
-// lost too many digits.
-const cancelled = 1e-4
-
 // ratioOf is Mean or Total over the blocks of index, and its distance from the
-// estimate, d = Σ e / Σ v, in its own standard errors. Their squares,
-// Σ (e − d·v)², come from sums in one pass, and from a second pass in the rare
-// case that these cancel.
+// estimate, d = Σ e / Σ v, in its own standard errors, whose squares are Σ (e − d·v)².
 func (s *sample) ratioOf(ratio Statistic, index []int32) (value, t float64) {
 	terms := s.ratios[ratio]
-	var e, v, ee, ev, vv float64
+	var e, v, squares float64
 	for _, g := range index {
-		a := &terms[g]
-		e += a.e
-		v += a.v
-		ee += a.e * a.e
-		ev += a.e * a.v
-		vv += a.v * a.v
+		e += terms[g].e
+		v += terms[g].v
 	}
 	d := e / v
-	squares := ee - 2*d*ev + d*d*vv
-	if !(squares > cancelled*ee) {
-		squares = 0
-		for _, g := range index {
-			left := terms[g].e - d*terms[g].v
-			squares += left * left
-		}
+	for _, g := range index {
+		left := terms[g].e - d*terms[g].v
+		squares += left * left
 	}
 	value = s.estimates[ratio] + d
 	se := standardError(squares, v, len(index))
@@ -117,35 +104,11 @@ func standardError(squares, v float64, blocks int) float64 {
 	return math.Sqrt(g/(g-1)*squares) / v
 }
 
-// medianOf is the median over the pairs of the blocks of index. It counts how
-// often each of the sorted overheads was drawn.
-func (s *sample) medianOf(index, counts []int32) float64 {
-	clear(counts)
-	drawn := int32(len(index))
-	if s.perPair {
-		for _, g := range index {
-			counts[s.rank[g]]++
-		}
-	} else {
-		drawn = 0
-		for _, g := range index {
-			ranks := s.rank[s.first[g]:s.first[g+1]]
-			for _, k := range ranks {
-				counts[k]++
-			}
-			drawn += int32(len(ranks))
-		}
+// medianOf is the median over the pairs of the blocks of index.
+func (s *sample) medianOf(index []int32, scratch []float64) float64 {
+	drawn := scratch[:0]
+	for _, g := range index {
+		drawn = append(drawn, s.of[g]...)
 	}
-	lower, upper := (drawn-1)/2, drawn/2
-	k, seen := 0, counts[0]
-	for seen <= lower {
-		k++
-		seen += counts[k]
-	}
-	a := s.sorted[k]
-	for seen <= upper {
-		k++
-		seen += counts[k]
-	}
-	return between(a, s.sorted[k])
+	return robust.Median(drawn)
 }

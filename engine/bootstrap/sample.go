@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/sfstat/sfstat/internal/ordered"
+	"github.com/sfstat/sfstat/internal/robust"
 )
 
 // near is how close to each other values count as equal, relative to the
@@ -20,11 +21,7 @@ type sample struct {
 
 	estimates [statisticCount]float64
 	ratios    [statisticCount][]term // what each block adds to Mean and Total; nil of Median
-	perPair   bool                   // each block is one pair
-
-	sorted []float64 // x ascending
-	first  []int32   // [block]: where its pairs begin in rank; one more at the end
-	rank   []int32   // places in sorted, block by block
+	of        [][]float64            // [block] overheads of its pairs
 }
 
 // term is what a block adds to a statistic that is a ratio of sums, after the
@@ -38,21 +35,25 @@ func newSample(pairs []Pair) *sample {
 		s.x[i] = (p.With - p.Base) / p.Base
 		s.equal = max(s.equal, near*math.Abs(s.x[i]))
 	}
-	members := blocksOf(pairs)
-	s.perPair = len(members) == len(pairs)
-	s.arrange(members)
+	var members ordered.List[int, []int] // pairs of each block
+	for i, p := range pairs {
+		list, _ := members.Of(p.Block)
+		*list = append(*list, i)
+	}
 	_, exponent := math.Frexp(pairs[0].Base) // a power of two: scaling by it rounds nothing
-	for _, block := range members {
+	for _, block := range members.All {
 		var mean, total term
+		var own []float64
 		for _, i := range block {
+			own = append(own, s.x[i])
 			mean.e += s.x[i]
 			mean.v++
 			total.e += math.Ldexp(pairs[i].With-pairs[i].Base, -exponent)
 			total.v += math.Ldexp(pairs[i].Base, -exponent)
 		}
-		s.ratios[Mean], s.ratios[Total] = append(s.ratios[Mean], mean), append(s.ratios[Total], total)
+		s.ratios[Mean], s.ratios[Total], s.of = append(s.ratios[Mean], mean), append(s.ratios[Total], total), append(s.of, own)
 	}
-	s.estimates[Median] = middle(s.sorted)
+	s.estimates[Median] = robust.Median(slices.Clone(s.x))
 	s.centre(Mean)
 	s.centre(Total)
 	return s
@@ -75,46 +76,7 @@ func (s *sample) sum(ratio Statistic) (all term) {
 	return all
 }
 
-// blocksOf are the pairs of each block, blocks in the order of their first pair.
-func blocksOf(pairs []Pair) [][]int32 {
-	var members ordered.List[int, []int32]
-	for i, p := range pairs {
-		list, _ := members.Of(p.Block)
-		*list = append(*list, int32(i))
-	}
-	return members.All
-}
-
-// arrange fills what the median needs.
-func (s *sample) arrange(members [][]int32) {
-	order := make([]int32, len(s.x))
-	for i := range order {
-		order[i] = int32(i)
-	}
-	slices.SortStableFunc(order, func(a, b int32) int {
-		switch {
-		case s.x[a] < s.x[b]:
-			return -1
-		case s.x[a] > s.x[b]:
-			return 1
-		}
-		return 0
-	})
-	place := make([]int32, len(s.x))
-	for k, i := range order {
-		s.sorted = append(s.sorted, s.x[i])
-		place[i] = int32(k)
-	}
-	for _, block := range members {
-		s.first = append(s.first, int32(len(s.rank)))
-		for _, i := range block {
-			s.rank = append(s.rank, place[i])
-		}
-	}
-	s.first = append(s.first, int32(len(s.rank)))
-}
-
-func (s *sample) blocks() int { return len(s.first) - 1 }
+func (s *sample) blocks() int { return len(s.of) }
 
 // standardErrorOf is the standard error of Mean or Total.
 func (s *sample) standardErrorOf(ratio Statistic) float64 {
@@ -168,11 +130,3 @@ func (s *sample) skewed() bool {
 	}
 	return stat.PopStdDev(shares, nil) > s.equal && math.Abs(stat.Skew(shares, nil)) > 2*math.Sqrt(6*n*(n-1)/((n-2)*(n+1)*(n+3)))
 }
-
-// middle is the median of values sorted ascending.
-func middle(sorted []float64) float64 {
-	n := len(sorted)
-	return between(sorted[(n-1)/2], sorted[n/2])
-}
-
-func between(a, b float64) float64 { return (a + b) / 2 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"github.com/sfstat/sfstat/internal/ordered"
 )
 
 // step is a checked graph, by index.
@@ -31,7 +33,7 @@ func newStep(g Graph) (*step, error) {
 	s := &step{ops: slices.Clone(g.Ops), index: make(map[int64]int32, len(g.Ops)),
 		of: make([]int32, len(g.Ops)), first: make([]int, len(g.Ops)+1)}
 	slices.SortFunc(s.ops, func(a, b Op) int { return cmp.Compare(a.ID, b.ID) })
-	collectives := make(map[int64]int32)
+	collectives := make(ordered.Numbers[int64])
 	for i, op := range s.ops {
 		if _, twice := s.index[op.ID]; twice {
 			return nil, fmt.Errorf("blame: operator %d is given twice: %w", op.ID, ErrDuplicate)
@@ -44,14 +46,11 @@ func newStep(g Graph) (*step, error) {
 		if op.Collective == 0 {
 			continue
 		}
-		c, known := collectives[op.Collective]
-		if !known {
-			c = int32(len(s.members))
-			collectives[op.Collective] = c
-			s.members = append(s.members, nil)
-			s.last = append(s.last, op.Start)
+		c, first := collectives.Of(op.Collective)
+		if first {
+			s.members, s.last = append(s.members, nil), append(s.last, op.Start)
 		}
-		s.of[i] = c
+		s.of[i] = int32(c)
 		s.members[c] = append(s.members[c], int32(i))
 		s.last[c] = max(s.last[c], op.Start)
 	}

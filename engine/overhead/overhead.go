@@ -12,6 +12,7 @@ import (
 	"fmt"
 
 	"github.com/sfstat/sfstat/engine/bootstrap"
+	"github.com/sfstat/sfstat/internal/ordered"
 )
 
 // Measurement is one piece of work, timed without and with what is examined.
@@ -53,14 +54,10 @@ type Account struct {
 
 // Examine estimates the overhead from measurements, matched in some way.
 func Examine(measurements []Measurement, by By, o Options) (*Account, error) {
-	blocks := make(map[string]int)
+	blocks := make(ordered.Numbers[string])
 	pairs := make([]bootstrap.Pair, len(measurements))
 	for i, m := range measurements {
-		block, ok := blocks[m.Pair]
-		if !ok {
-			block = len(blocks)
-			blocks[m.Pair] = block
-		}
+		block, _ := blocks.Of(m.Pair)
 		pairs[i] = bootstrap.Pair{Block: block, Base: m.Base, With: m.With}
 	}
 	r, err := bootstrap.Analyze(pairs, o.Bootstrap)

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/sfstat/sfstat/trace/operator"
 )
 
 // Analyze replays everything that a Result has: once for each kind of operator
@@ -70,14 +72,9 @@ func (m *Model) perReplica(t times) []Ratio {
 // each node's.
 func (m *Model) families() (names []string, of []int) {
 	of = make([]int, len(m.nodes))
+	known := make(map[string]int32)
 	for v, op := range m.opOf {
-		name := family(m.ops[op])
-		k := slices.Index(names, name)
-		if k < 0 {
-			k = len(names)
-			names = append(names, name)
-		}
-		of[v] = k
+		of[v] = int(operator.Number(known, &names, family(m.ops[op])))
 	}
 	return names, of
 }

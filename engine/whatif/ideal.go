@@ -1,6 +1,9 @@
 package whatif
 
-import "github.com/sfstat/sfstat/internal/robust"
+import (
+	"github.com/sfstat/sfstat/internal/ordered"
+	"github.com/sfstat/sfstat/internal/robust"
+)
 
 // findIdeal sets the ideal duration of every node: of its kind, or of its kind
 // on its stage, the mean, or the median for communication.
@@ -9,22 +12,18 @@ func (m *Model) findIdeal() {
 		op    int32
 		stage int
 	}
-	members := make(map[class][]int32)
-	var classes []class
+	var classes ordered.List[class, []int32]
 	for v, op := range m.opOf {
 		c := class{op, m.nodes[v].Stage}
 		if m.o.Ideal == IdealOverAll {
 			c.stage = 0
 		}
-		if members[c] == nil {
-			classes = append(classes, c)
-		}
-		members[c] = append(members[c], int32(v))
+		members, _ := classes.Of(c)
+		*members = append(*members, int32(v))
 	}
 	m.ideal = make([]int64, len(m.nodes))
 	var values []int64
-	for _, c := range classes {
-		nodes := members[c]
+	for _, nodes := range classes.All {
 		values = values[:0]
 		for _, v := range nodes {
 			values = append(values, m.row(m.cost, v)...)

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sfstat/sfstat/internal/ordered"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/nccl"
@@ -23,9 +24,9 @@ type decoder struct {
 	names  map[string]string
 	called map[string]operationOf
 	alike  map[string]tensorsOf
-	frames map[comms.Frame]uint32 // numbers of frames, from 1
-	framed []uint32               // … of those that a container is; 0: not known
-	stacks map[string]int         // of out.Stacks, by the numbers of their frames
+	frames ordered.Numbers[comms.Frame]
+	framed []uint32       // … of those that a container is; 0: not known
+	stacks map[string]int // of out.Stacks, by the numbers of their frames
 	key    []byte
 	head   record
 	listed string // members as the dump before wrote them
@@ -62,7 +63,7 @@ func (d *decoder) comm(root value, pattern *regexp.Regexp) (*comms.Record, error
 	}
 	d.ids = d.ids[:0]
 	d.groups, d.names, d.called, d.alike = map[string]int{}, map[string]string{}, map[string]operationOf{}, map[string]tensorsOf{}
-	d.frames, d.stacks = map[comms.Frame]uint32{}, map[string]int{}
+	d.frames, d.stacks = ordered.Numbers[comms.Frame]{}, map[string]int{}
 	d.framed = slices.Grow(d.framed[:0], len(d.containers))[:len(d.containers)]
 	clear(d.framed)
 	if version := string(d.text(d.head[fVersion])); version != "" && !strings.HasPrefix(version, "2.") {
@@ -275,16 +276,11 @@ func (d *decoder) frame(v value) uint32 {
 	if v.kind == dict && d.framed[v.x] > 0 {
 		return d.framed[v.x]
 	}
-	f := d.frameOf(v)
-	n, ok := d.frames[f]
-	if !ok {
-		n = uint32(len(d.frames)) + 1
-		d.frames[f] = n
-	}
+	n, _ := d.frames.Of(d.frameOf(v))
 	if v.kind == dict {
-		d.framed[v.x] = n
+		d.framed[v.x] = uint32(n) + 1
 	}
-	return n
+	return uint32(n) + 1
 }
 
 func (d *decoder) frameOf(v value) (f comms.Frame) {

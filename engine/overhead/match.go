@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sfstat/sfstat/internal/ordered"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/enum"
 )
@@ -38,10 +39,7 @@ var (
 )
 
 // Runs collects the windows of one side.
-type Runs struct {
-	order []*run
-	named map[string]*run
-}
+type Runs struct{ named ordered.List[string, run] }
 
 type run struct {
 	name  string
@@ -50,7 +48,7 @@ type run struct {
 }
 
 // Len is the number of runs.
-func (r *Runs) Len() int { return len(r.order) }
+func (r *Runs) Len() int { return len(r.named.All) }
 
 // Add measures a window. Windows of a run come in their order.
 func (r *Runs) Add(w *trace.Window) error {
@@ -58,14 +56,9 @@ func (r *Runs) Add(w *trace.Window) error {
 	if !(step > 0) {
 		return fmt.Errorf("window of %d steps and %d ranks: %w", w.Steps(), len(w.Ranks), ErrNoTime)
 	}
-	if r.named == nil {
-		r.named = make(map[string]*run)
-	}
-	of := r.named[w.Run]
-	if of == nil {
-		of = &run{name: w.Run, ranks: w.WorldSize}
-		r.named[w.Run] = of
-		r.order = append(r.order, of)
+	of, first := r.named.Of(w.Run)
+	if first {
+		of.name, of.ranks = w.Run, w.WorldSize
 	}
 	of.step = append(of.step, step)
 	return nil
@@ -106,7 +99,7 @@ func Match(base, with *Runs, by By) ([]Measurement, error) {
 		return nil, err
 	}
 	var out []Measurement
-	for i, b := range base.order {
+	for i, b := range base.named.All {
 		w := partners[pairs[i]]
 		if w == nil {
 			return nil, fmt.Errorf("run %q of the base: %w by %v", b.name, ErrUnpaired, by)
@@ -122,7 +115,7 @@ func Match(base, with *Runs, by By) ([]Measurement, error) {
 			out = append(out, Measurement{Pair: pairs[i], Run: b.name, Other: w.name, Window: k, Base: b.step[k], With: w.step[k]})
 		}
 	}
-	for i, w := range with.order {
+	for i, w := range with.named.All {
 		if left[theirs[i]] == nil {
 			return nil, fmt.Errorf("run %q against the base: %w by %v", w.name, ErrUnpaired, by)
 		}
@@ -134,7 +127,8 @@ func Match(base, with *Runs, by By) ([]Measurement, error) {
 // them: each must have a name, and none share one.
 func (r *Runs) index(by By) (pairs []string, found map[string]*run, err error) {
 	found = make(map[string]*run)
-	for i, one := range r.order {
+	for i := range r.named.All {
+		one := &r.named.All[i]
 		pair := one.name
 		switch by {
 		case ByOrder:

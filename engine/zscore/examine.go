@@ -76,7 +76,7 @@ func ratio(r, s float64) float64 {
 	case r == 0:
 		return 0
 	case s == 0:
-		return math.Inf(sign(r))
+		return math.Copysign(math.Inf(1), r)
 	}
 	return r / s
 }

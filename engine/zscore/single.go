@@ -37,13 +37,6 @@ func scoreStep(m Method, y []float64, memory *scratch) []float64 {
 	return out
 }
 
-func sign(x float64) int {
-	if x < 0 {
-		return -1
-	}
-	return 1
-}
-
 // median of y, which stays as it is; of an even number the mean of the middle two.
 func median(y []float64, memory *scratch) float64 {
 	s := append(memory.sorted[:0], y...)

@@ -23,19 +23,14 @@ func (m Middle) Upper() int64 { return m.hi }
 // Without is the median of the other times, x being one of them; of one time,
 // that time.
 func (m Middle) Without(x int64) int64 {
+	at, above, equal, below := m.Others()
 	switch {
-	case m.n == 1:
-		return x
-	case m.n%2 == 1 && x > m.lo:
-		return mean2(m.below, m.lo)
-	case m.n%2 == 1 && x < m.lo:
-		return mean2(m.lo, m.up)
-	case m.n%2 == 1:
-		return mean2(m.below, m.up)
-	case x >= m.hi:
-		return m.lo
+	case x > at:
+		return above
+	case x < at:
+		return below
 	}
-	return m.hi
+	return equal
 }
 
 // Others is Without of all times at once: of those above at, of those equal to it, and of those below.

@@ -99,30 +99,20 @@ func (d *decoder) arrivals() *fault {
 		case "groups":
 			f = d.list("an array of groups", d.group)
 		case "silent":
-			f = d.list("an array of groups", func() *fault {
-				if len(a.silent) == maxGroups {
-					return d.fail(d.i, input.ErrTooLarge, "more than %d groups", maxGroups)
-				}
-				n, f := d.integer("a group", 0, maxGroups)
-				a.silent = append(a.silent, n)
-				return f
-			})
+			a.silent, f = d.integers(a.silent[:0], "groups", 0, maxGroups)
 		case "ops":
-			f = d.list("an array of operations", func() *fault {
-				if len(a.ops) == maxGroups {
-					return d.fail(d.i, input.ErrTooLarge, "more than %d operations", maxGroups)
-				}
-				op, f := d.name(trace.MaxName)
-				a.ops = append(a.ops, op)
-				return f
-			})
+			a.ops, f = d.texts("operations", maxGroups)
 		default:
 			col := slices.Index(colNames[:], string(key))
 			if col < 0 {
 				d.Unknown++
 				return d.skip(0)
 			}
-			f = d.entries(col)
+			low := int64(-1)
+			if col == colEnter {
+				low = math.MinInt64
+			}
+			a.cols[col], f = d.integers(a.cols[col][:0], colNames[col], low, maxArrivals)
 		}
 		return f
 	})
@@ -135,22 +125,17 @@ func (d *decoder) arrivals() *fault {
 	return nil
 }
 
-// entries reads one column.
-func (d *decoder) entries(col int) *fault {
-	c := &d.arrived.cols[col]
-	*c = (*c)[:0]
-	return d.list("an array of "+colNames[col], func() *fault {
-		if len(*c) == maxArrivals {
-			return d.fail(d.i, input.ErrTooLarge, "more than %d entries", maxArrivals)
-		}
-		low := int64(-1)
-		if col == colEnter {
-			low = math.MinInt64
+// integers reads an array of whole numbers from low on, of most at the utmost, into the memory of dst.
+func (d *decoder) integers(dst []int64, what string, low int64, most int) ([]int64, *fault) {
+	f := d.list("an array of "+what, func() *fault {
+		if len(dst) == most {
+			return d.fail(d.i, input.ErrTooLarge, "more than %d %s", most, what)
 		}
 		n, f := d.integer("a whole number", low, math.MaxInt64)
-		*c = append(*c, n)
+		dst = append(dst, n)
 		return f
 	})
+	return dst, f
 }
 
 // group reads one group: {"name":"0","desc":"default_pg","ranks":[0,1]}.

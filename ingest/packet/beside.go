@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"math/bits"
 	"slices"
 
 	"github.com/sfstat/sfstat/ingest"
@@ -174,11 +173,8 @@ func (d *decoder) decodeBeside(line []byte, p *trace.Part) *keyError {
 	d.reads = BesideSchema
 	d.begin(line, p)
 	f := d.packet(p)
-	if missing := besideRequired &^ d.seen; f == nil && missing != 0 {
-		f = d.fail(0, input.ErrMissing, "the line has no %q", fieldNames[bits.TrailingZeros32(missing)])
-	}
 	if f == nil {
-		return nil
+		f = d.complete(besideRequired)
 	}
-	return &keyError{d.in, f.at + 1, f.err}
+	return d.placed(f)
 }

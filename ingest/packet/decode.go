@@ -44,8 +44,7 @@ const (
 )
 
 // required are the fields that every packet has, one bit each.
-const required = 1<<fieldSchema | 1<<fieldRun | 1<<fieldWindow | 1<<fieldRank | 1<<fieldWorld |
-	1<<fieldStages | 1<<fieldFirstStep | 1<<fieldDurations
+const required = besideRequired | 1<<fieldWorld | 1<<fieldStages | 1<<fieldDurations
 
 var fieldNames = [fieldCount]string{"schema", "run", "window", "rank", "world_size", "host", "local_rank", "role", "stages",
 	"first_step", "durations_ns", "wall_ns", "side", "epoch_ns", "lines", "arrivals", "notes", "data_wait", "accumulation", "gather_ok"}
@@ -72,7 +71,7 @@ type decoder struct {
 	in      string   // the key whose value is being read, "" between them
 	next    field    // that is expected
 	seen    uint32   // fields of this packet, one bit each
-	unknown [][2]int // keys of this packet that are not fields, as ranges of the line
+	unknown []string // keys of this packet that are not fields
 	at      [fieldCount]int
 	width   int  // of durations_ns
 	length  int  // of durations_ns in the last packet
@@ -96,11 +95,19 @@ func (d *decoder) decode(line []byte, p *trace.Part) *keyError {
 	d.begin(line, p)
 	f := d.packet(p)
 	if f == nil {
+		f = d.complete(required)
+	}
+	if f == nil {
 		f = d.check(p)
 	}
 	if opening := bytes.TrimSpace(line); f != nil && (string(opening) == "{" || string(opening) == "[") {
 		f = d.fail(0, input.ErrTruncated, "found %q alone on its line, expected one packet per line (jq -c '.' writes them so)", opening)
 	}
+	return d.placed(f)
+}
+
+// placed is a fault with the key that it is in.
+func (d *decoder) placed(f *fault) *keyError {
 	if f == nil {
 		return nil
 	}
@@ -213,7 +220,7 @@ func (d *decoder) value(p *trace.Part, name field) (f *fault) {
 	case fieldArrivals:
 		f = d.arrivals()
 	case fieldNotes:
-		p.Notes, f = d.notes()
+		p.Notes, f = d.texts("notes", maxNotes)
 	case fieldDataWait:
 		p.DataWait, f = d.dataWait()
 	case fieldAccumulation:
@@ -225,15 +232,21 @@ func (d *decoder) value(p *trace.Part, name field) (f *fault) {
 	return f
 }
 
-// check holds the parts of the packet against each other.
-func (d *decoder) check(p *trace.Part) *fault {
-	if missing := required &^ d.seen; missing != 0 {
-		name := field(bits.TrailingZeros32(missing))
-		if name == fieldSchema {
-			return d.fail(0, input.ErrMissing, "the packet has no %q, expected %q: %q", fieldNames[name], fieldNames[name], Schema)
-		}
+// complete refuses a line without some of its fields.
+func (d *decoder) complete(fields uint32) *fault {
+	missing := fields &^ d.seen
+	switch name := field(bits.TrailingZeros32(missing)); {
+	case missing == 0:
+		return nil
+	case name == fieldSchema:
+		return d.fail(0, input.ErrMissing, "the packet has no %q, expected %q: %q", fieldNames[name], fieldNames[name], cmp.Or(d.reads, Schema))
+	default:
 		return d.fail(0, input.ErrMissing, "the packet has no %q", fieldNames[name])
 	}
+}
+
+// check holds the parts of the packet against each other.
+func (d *decoder) check(p *trace.Part) *fault {
 	blame := func(name field, kind error, format string, args ...any) *fault {
 		d.in = fieldNames[name]
 		return d.fail(d.at[name], kind, format, args...)
@@ -277,16 +290,13 @@ func (d *decoder) check(p *trace.Part) *fault {
 // skipUnknown skips the value of a key that is not ours, unless it came before.
 func (d *decoder) skipUnknown(key []byte, at int) *fault {
 	d.in = string(key)
-	this := [2]int{at, d.keyEnd(at)}
-	for _, u := range d.unknown {
-		if string(d.b[u[0]:u[1]]) == string(d.b[this[0]:this[1]]) {
-			return d.fail(at, input.ErrDuplicate, "the key %q is given twice", d.in)
-		}
+	if slices.Contains(d.unknown, d.in) {
+		return d.fail(at, input.ErrDuplicate, "the key %q is given twice", d.in)
 	}
 	if len(d.unknown) == maxUnknown {
 		return d.fail(at, input.ErrTooLarge, "more than %d unknown keys", maxUnknown)
 	}
-	d.unknown = append(d.unknown, this)
+	d.unknown = append(d.unknown, d.in)
 	d.Unknown++
 	f := d.skip(0)
 	if f == nil {
@@ -387,18 +397,17 @@ func (d *decoder) role() (trace.Role, *fault) {
 	return role, nil
 }
 
-// notes reads what the recorder says of the window. Few packets have any.
-func (d *decoder) notes() ([]string, *fault) {
-	var notes []string
-	f := d.list("an array of notes", func() *fault {
-		if len(notes) == maxNotes {
-			return d.fail(d.i, input.ErrTooLarge, "more than %d notes", maxNotes)
+// texts reads an array of texts, of most at the utmost.
+func (d *decoder) texts(what string, most int) (all []string, f *fault) {
+	f = d.list("an array of "+what, func() *fault {
+		if len(all) == most {
+			return d.fail(d.i, input.ErrTooLarge, "more than %d %s", most, what)
 		}
 		text, f := d.name(trace.MaxName)
-		notes = append(notes, text)
+		all = append(all, text)
 		return f
 	})
-	return notes, f
+	return all, f
 }
 
 func (d *decoder) dataWait() (trace.DataWait, *fault) {
@@ -412,18 +421,6 @@ func (d *decoder) dataWait() (trace.DataWait, *fault) {
 		return 0, &fault{at, err}
 	}
 	return w, nil
-}
-
-// keyEnd is the end of the quoted key that begins at byte at.
-func (d *decoder) keyEnd(at int) int {
-	end := at + 1
-	for d.b[end] != '"' {
-		if d.b[end] == '\\' {
-			end++
-		}
-		end++
-	}
-	return end + 1
 }
 
 // inside names the place within the line for a input.Pos.

@@ -1,6 +1,7 @@
 package packet
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math"
 	"math/bits"
@@ -39,97 +40,76 @@ var pow10 = [8]uint64{1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000}
 // nanos appends the numbers of the array at the cursor to dst: whole, from 0
 // to 2⁶³−1.
 func (s *scanner) nanos(dst []int64) ([]int64, *fault) {
-	if f := s.need('[', "an array of nanoseconds"); f != nil {
-		return dst, f
+	if all, ok := s.usual(dst); ok {
+		return all, nil
 	}
-	if s.space(); s.peek() == ']' {
-		s.i++
-		return dst, nil
+	f := s.list("an array of nanoseconds", func() *fault {
+		v, f := s.integer("whole nanoseconds", 0, math.MaxInt64)
+		dst = append(dst, v)
+		return f
+	})
+	return dst, f
+}
+
+// usual is nanos for an array that is written as usual. It leaves one that is empty, oddly spaced, at
+// the end of the line or wrong, or that has a very long number.
+func (s *scanner) usual(dst []int64) (all []int64, ok bool) {
+	b, i := s.b, s.i+1
+	if s.peek() != '[' {
+		return dst, false
 	}
-	for {
-		b, i := s.b, s.i
-		for len(b)-i >= 18 {
-			x, marks := word(b[i:])
-			end, first := i, uint64(0)
-			if marks == 0 {
-				end, first = i+8, value(x)
-				if x, marks = word(b[end:]); marks == 0 {
-					break
-				}
-			}
-			n := bits.TrailingZeros64(marks) >> 3
-			end += n
-			if end == i || b[i] == '0' && end > i+1 {
+	for len(b)-i >= 18 {
+		x, marks := word(b[i:])
+		end, first := i, uint64(0)
+		if marks == 0 {
+			end, first = i+8, value(x)
+			if x, marks = word(b[end:]); marks == 0 {
 				break
 			}
-			v := first*pow10[n] + value(x<<uint(64-8*n)) // n = 0 shifts all out
-			if b[end] == ',' {
-				dst = append(dst, int64(v))
-				if i = end + 1; b[i] == ' ' {
-					i++
-				}
-				continue
-			}
-			if b[end] == ']' {
-				s.i = end + 1
-				return append(dst, int64(v)), nil
-			}
+		}
+		n := bits.TrailingZeros64(marks) >> 3
+		end += n
+		if end == i || b[i] == '0' && end > i+1 {
 			break
 		}
-		s.i = i
-		// What the fast loop left: odd spacing, a very long number, the end of
-		// the line, or something wrong.
-		s.space()
-		v, f := s.integer("whole nanoseconds", 0, math.MaxInt64)
-		if f != nil {
-			return dst, f
+		v := int64(first*pow10[n] + value(x<<uint(64-8*n))) // n = 0 shifts all out
+		if b[end] == ']' {
+			s.i = end + 1
+			return append(dst, v), true
+		}
+		if b[end] != ',' {
+			break
 		}
 		dst = append(dst, v)
-		if s.space(); s.peek() == ']' {
-			s.i++
-			return dst, nil
+		if i = end + 1; b[i] == ' ' {
+			i++
 		}
-		if f := s.need(',', `"," or "]"`); f != nil {
-			return dst, f
-		}
-		s.space()
 	}
+	return dst, false
 }
 
 // matrix appends the steps of durations_ns to dst; width is the number of
 // durations in each, 0 when there are no steps.
 func (s *scanner) matrix(dst []int64) (all []int64, width int, f *fault) {
-	if f = s.need('[', "an array of steps"); f != nil {
-		return dst, 0, f
-	}
-	if s.space(); s.peek() == ']' {
-		s.i++
-		return dst, 0, nil
-	}
-	for steps := 0; ; steps++ {
-		have, at := len(dst), s.i
-		if dst, f = s.nanos(dst); f != nil {
-			return dst, 0, f
+	steps := 0
+	f = s.list("an array of steps", func() (f *fault) {
+		for ; ; s.i++ {
+			have, at := len(dst), s.i
+			if dst, f = s.nanos(dst); f != nil {
+				return f
+			}
+			switch n := len(dst) - have; {
+			case n == 0:
+				return s.fail(at, input.ErrEmpty, "step %d of the packet has no durations", steps)
+			case steps == 0:
+				width = n
+			case n != width:
+				return s.fail(at, input.ErrRagged, "step %d of the packet has %d durations, the steps before it have %d", steps, n, width)
+			}
+			if steps++; !bytes.HasPrefix(s.b[s.i:], []byte(",[")) {
+				return nil
+			}
 		}
-		switch n := len(dst) - have; {
-		case n == 0:
-			return dst, 0, s.fail(at, input.ErrEmpty, "step %d of the packet has no durations", steps)
-		case steps == 0:
-			width = n
-		case n != width:
-			return dst, 0, s.fail(at, input.ErrRagged, "step %d of the packet has %d durations, the steps before it have %d", steps, n, width)
-		}
-		if i := s.i; len(s.b)-i > 1 && s.b[i] == ',' && s.b[i+1] == '[' {
-			s.i = i + 1
-			continue
-		}
-		if s.space(); s.peek() == ']' {
-			s.i++
-			return dst, width, nil
-		}
-		if f = s.need(',', `"," or "]"`); f != nil {
-			return dst, 0, f
-		}
-		s.space()
-	}
+	})
+	return dst, width, f
 }

@@ -1,6 +1,7 @@
 package packet
 
 import (
+	"bytes"
 	"math"
 	"strconv"
 	"strings"
@@ -121,20 +122,25 @@ func (s *scanner) list(want string, item func() *fault) *fault {
 	if f := s.need('[', want); f != nil {
 		return f
 	}
-	if s.space(); s.peek() == ']' {
+	return s.members(']', `"," or "]"`, item)
+}
+
+// members reads the members of an array or object up to its end, with commas between them.
+func (s *scanner) members(end byte, next string, member func() *fault) *fault {
+	if s.space(); s.peek() == end {
 		s.i++
 		return nil
 	}
 	for {
 		s.space()
-		if f := item(); f != nil {
+		if f := member(); f != nil {
 			return f
 		}
-		if s.space(); s.peek() == ']' {
+		if s.space(); s.peek() == end {
 			s.i++
 			return nil
 		}
-		if f := s.need(',', `"," or "]"`); f != nil {
+		if f := s.need(',', next); f != nil {
 			return f
 		}
 	}
@@ -146,32 +152,18 @@ func (s *scanner) object(want string, member func(key []byte, at int) *fault) *f
 	if f := s.need('{', want); f != nil {
 		return f
 	}
-	if s.space(); s.peek() == '}' {
-		s.i++
-		return nil
-	}
-	for {
-		s.space()
+	return s.members('}', `"," or "}"`, func() *fault {
 		at := s.i
 		key, f := s.text("a key in quotes")
+		if f == nil {
+			f = s.need(':', `":" after the key`)
+		}
 		if f != nil {
 			return f
 		}
-		if f := s.need(':', `":" after the key`); f != nil {
-			return f
-		}
 		s.space()
-		if f := member(key, at); f != nil {
-			return f
-		}
-		if s.space(); s.peek() == '}' {
-			s.i++
-			return nil
-		}
-		if f := s.need(',', `"," or "}"`); f != nil {
-			return f
-		}
-	}
+		return member(key, at)
+	})
 }
 
 // text reads a string; the bytes are valid until the next string is read.
@@ -179,72 +171,36 @@ func (s *scanner) text(want string) ([]byte, *fault) {
 	if s.peek() != '"' {
 		return nil, s.unexpected(want)
 	}
-	start := s.i + 1
-	odd := false // bytes past ASCII, which must be valid UTF-8
-	for i := start; i < len(s.b); i++ {
+	start, escapes := s.i+1, false
+	out := s.scratch[:0] // what comes before from, where there are escapes
+	for i, from := start, start; i < len(s.b); {
 		switch c := s.b[i]; {
 		case c == '"':
-			s.i = i + 1
-			if odd {
-				if f := s.utf8(s.b[start:i], start); f != nil {
-					return nil, f
-				}
+			if s.i = i + 1; !escapes {
+				return s.b[start:i], nil
 			}
-			return s.b[start:i], nil
+			s.scratch = append(out, s.b[from:i]...)
+			return s.scratch, nil
 		case c == '\\':
-			return s.escaped(start, i)
-		case c < ' ':
-			return nil, s.fail(i, input.ErrFormat, "the control character %#02x inside a string: write it as an escape", c)
-		case c >= utf8.RuneSelf:
-			odd = true
-		}
-	}
-	s.i = len(s.b)
-	return nil, s.unexpected("the end of a string")
-}
-
-// utf8 refuses bytes that are not UTF-8; they begin at byte at of the line.
-func (s *scanner) utf8(b []byte, at int) *fault {
-	for i := 0; i < len(b); {
-		r, n := utf8.DecodeRune(b[i:])
-		if r == utf8.RuneError && n == 1 {
-			return s.fail(at+i, input.ErrFormat, "the byte %#02x inside a string is not valid UTF-8", b[i])
-		}
-		i += n
-	}
-	return nil
-}
-
-// escaped reads on in a string that begins at start and has its first escape
-// at i.
-func (s *scanner) escaped(start, i int) ([]byte, *fault) {
-	out := append(s.scratch[:0], s.b[start:i]...)
-	if f := s.utf8(out, start); f != nil {
-		return nil, f
-	}
-	for from := i; i < len(s.b); {
-		switch c := s.b[i]; {
-		case c == '"' || c == '\\':
-			if f := s.utf8(s.b[from:i], from); f != nil {
-				return nil, f
-			}
-			out = append(out, s.b[from:i]...)
-			s.scratch = out
-			if c == '"' {
-				s.i = i + 1
-				return out, nil
-			}
 			r, n, f := s.escape(i)
 			if f != nil {
 				return nil, f
 			}
-			out = utf8.AppendRune(out, r)
+			out, escapes = utf8.AppendRune(append(out, s.b[from:i]...), r), true
 			i += n
 			from = i
 		case c < ' ':
 			return nil, s.fail(i, input.ErrFormat, "the control character %#02x inside a string: write it as an escape", c)
-		default:
+		case c < utf8.RuneSelf:
 			i++
+		default:
+			r, n := utf8.DecodeRune(s.b[i:])
+			if i += n; r == utf8.RuneError && n == 1 {
+				if utf8.FullRune(s.b[i-1:]) {
+					return nil, s.fail(i-1, input.ErrFormat, "the byte %#02x inside a string is not valid UTF-8", c)
+				}
+				i = len(s.b) // the line ends in it
+			}
 		}
 	}
 	s.i = len(s.b)
@@ -258,41 +214,33 @@ func (s *scanner) escape(i int) (rune, int, *fault) {
 		s.i = len(s.b)
 		return 0, 0, s.unexpected("the rest of an escape")
 	}
-	switch c := s.b[i+1]; c {
-	case '"', '\\', '/':
-		return rune(c), 2, nil
-	case 'b':
-		return '\b', 2, nil
-	case 'f':
-		return '\f', 2, nil
-	case 'n':
-		return '\n', 2, nil
-	case 'r':
-		return '\r', 2, nil
-	case 't':
-		return '\t', 2, nil
-	case 'u':
-		r, f := s.hex4(i)
-		if f != nil || !utf16.IsSurrogate(r) {
-			return r, 6, f
-		}
-		if len(s.b)-i >= 8 && s.b[i+6] == '\\' && s.b[i+7] == 'u' {
-			low, f := s.hex4(i + 6)
-			if f != nil {
-				return 0, 0, f
-			}
-			if r = utf16.DecodeRune(r, low); r != utf8.RuneError {
-				return r, 12, nil
-			}
-		}
-		if rest := s.b[i+6:]; len(rest) < 2 && strings.HasPrefix(`\u`, string(rest)) {
-			s.i = len(s.b)
-			return 0, 0, s.unexpected("the rest of an escape")
-		}
-		return 0, 0, s.fail(i, input.ErrFormat, "half of a surrogate pair inside a string, which is not valid Unicode")
+	const plain, meant = `"\/bfnrt`, "\"\\/\b\f\n\r\t"
+	if at := strings.IndexByte(plain, s.b[i+1]); at >= 0 {
+		return rune(meant[at]), 2, nil
 	}
-	shown := strconv.QuoteRune(rune(s.b[i+1])) // it may steer a terminal
-	return 0, 0, s.fail(i, input.ErrFormat, "the escape \\%s inside a string, which JSON does not have", shown[1:len(shown)-1])
+	if s.b[i+1] != 'u' {
+		shown := strconv.QuoteRune(rune(s.b[i+1])) // it may steer a terminal
+		return 0, 0, s.fail(i, input.ErrFormat, "the escape \\%s inside a string, which JSON does not have", shown[1:len(shown)-1])
+	}
+	r, f := s.hex4(i)
+	if f != nil || !utf16.IsSurrogate(r) {
+		return r, 6, f
+	}
+	rest := s.b[i+6:]
+	if bytes.HasPrefix(rest, []byte(`\u`)) {
+		low, f := s.hex4(i + 6)
+		if f != nil {
+			return 0, 0, f
+		}
+		if r = utf16.DecodeRune(r, low); r != utf8.RuneError {
+			return r, 12, nil
+		}
+	}
+	if len(rest) < 2 && strings.HasPrefix(`\u`, string(rest)) {
+		s.i = len(s.b)
+		return 0, 0, s.unexpected("the rest of an escape")
+	}
+	return 0, 0, s.fail(i, input.ErrFormat, "half of a surrogate pair inside a string, which is not valid Unicode")
 }
 
 func (s *scanner) hex4(i int) (rune, *fault) {

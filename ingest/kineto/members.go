@@ -26,52 +26,45 @@ func (s stride) valid() bool {
 // groups are the members of groups, one copy of each list: a group calls
 // thousands of times.
 type groups struct {
-	listed  map[string]*[]int // by the text that lists them
-	strided map[stride]*[]int
+	known   map[groupKey]*[]int
 	members int // in all lists
+}
+
+// groupKey is what tells the members of a group: the text that lists them, or where there is none that
+// can be read, a stride.
+type groupKey struct {
+	list string
+	stride
 }
 
 // of are the ranks of a group: as listed, else by where they start and how far
 // they are apart. nil: not known, or the groups of the trace have too many.
 func (g *groups) of(list []byte, s stride) *[]int {
-	if ranks, ok := g.listed[string(list)]; ok {
+	if ranks, ok := g.known[groupKey{list: string(list)}]; ok {
 		return ranks
 	}
 	if ranks, ok := rankList(list); ok {
-		if !g.keep(len(ranks)) {
-			return nil
-		}
-		if g.listed == nil {
-			g.listed = make(map[string]*[]int)
-		}
-		g.listed[string(list)] = &ranks
-		return &ranks
+		return g.keep(groupKey{list: string(list)}, len(ranks), func(i int) int { return ranks[i] })
 	}
-	if !s.valid() {
-		return nil
-	}
-	if ranks, ok := g.strided[s]; ok {
+	if ranks, ok := g.known[groupKey{stride: s}]; ok || !s.valid() {
 		return ranks
 	}
-	if !g.keep(s.size) {
-		return nil
-	}
-	ranks := make([]int, s.size)
-	for i := range ranks {
-		ranks[i] = int(s.start) + i*int(s.step)
-	}
-	if g.strided == nil {
-		g.strided = make(map[stride]*[]int)
-	}
-	g.strided[s] = &ranks
-	return &ranks
+	return g.keep(groupKey{stride: s}, s.size, func(i int) int { return int(s.start) + i*int(s.step) })
 }
 
-// keep reports whether there is room for one more list of n members.
-func (g *groups) keep(n int) bool {
-	if len(g.listed)+len(g.strided) >= maxGroups || g.members+n > maxMembers {
-		return false
+// keep keeps one more list of n ranks, if there is room for it.
+func (g *groups) keep(key groupKey, n int, rank func(i int) int) *[]int {
+	if len(g.known) >= maxGroups || g.members+n > maxMembers {
+		return nil
+	}
+	if g.known == nil {
+		g.known = make(map[groupKey]*[]int)
+	}
+	ranks := make([]int, n)
+	for i := range ranks {
+		ranks[i] = rank(i)
 	}
 	g.members += n
-	return true
+	g.known[key] = &ranks
+	return &ranks
 }

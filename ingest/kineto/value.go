@@ -3,7 +3,6 @@ package kineto
 import (
 	"bytes"
 	"math"
-	"math/bits"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -199,28 +198,11 @@ func integer(v []byte) (n int64, ok bool) {
 	if len(v) > 1 && v[0] == '"' {
 		v = v[1 : len(v)-1]
 	}
-	negative := len(v) > 0 && v[0] == '-'
-	if negative {
-		v = v[1:]
+	if n, err := strconv.ParseInt(string(v), 10, 64); err == nil {
+		return n, true
 	}
-	if len(v) == 0 {
-		return 0, false
-	}
-	var u uint64
-	for _, c := range v {
-		if c < '0' || c > '9' {
-			return 0, false
-		}
-		high, low := bits.Mul64(u, 10)
-		sum, carry := bits.Add64(low, uint64(c-'0'), 0)
-		if u = sum; high+carry > 0 {
-			return 0, false
-		}
-	}
-	if negative {
-		return -int64(u), u <= 1<<63
-	}
-	return int64(u), true
+	u, err := strconv.ParseUint(string(v), 10, 64)
+	return int64(u), err == nil
 }
 
 // maxMicros is the largest stamp, in µs, that is a time: year 2116.
@@ -230,21 +212,30 @@ const maxMicros = math.MaxInt64 / 2 / 1000
 // off. It reads the number that b begins with, in quotes or not, and returns
 // what it took of b; taken is 0 when there is no number.
 func nanos(b []byte) (ns int64, taken int) {
-	i := 0
-	if i < len(b) && b[i] == '"' {
-		i++
+	if len(b) == 0 || b[0] != '"' {
+		return micros(b)
 	}
-	negative := i < len(b) && b[i] == '-'
+	if ns, taken = micros(b[1:]); taken == 0 || taken+1 == len(b) || b[taken+1] != '"' {
+		return 0, 0
+	}
+	return ns, taken + 2
+}
+
+// micros is nanos of a number that is not in quotes. One with an exponent is read to the precision of a
+// float64: no profiler writes stamps that way, but durations.
+func micros(b []byte) (ns int64, taken int) {
+	i := 0
+	negative := len(b) > 0 && b[0] == '-'
 	if negative {
 		i++
 	}
-	start := i
+	digits := -i
 	for ; i < len(b) && b[i]-'0' < 10; i++ {
 		if ns = ns*10 + int64(b[i]-'0'); ns > maxMicros {
 			return 0, 0
 		}
 	}
-	digits := i - start
+	digits += i
 	ns *= 1000
 	if i < len(b) && b[i] == '.' {
 		i++
@@ -257,39 +248,17 @@ func nanos(b []byte) (ns int64, taken int) {
 	if digits == 0 {
 		return 0, 0
 	}
-	if i < len(b) && (b[i] == 'e' || b[i] == 'E') {
-		return scientific(b, i)
+	if i < len(b) && b[i]|0x20 == 'e' {
+		for i++; i < len(b) && (b[i]-'0' < 10 || b[i] == '+' || b[i] == '-'); i++ {
+		}
+		f, err := strconv.ParseFloat(string(b[:i]), 64)
+		if err != nil || !(math.Abs(f) <= maxMicros) {
+			return 0, 0
+		}
+		return int64(math.Round(f * 1000)), i
 	}
 	if negative {
 		ns = -ns
 	}
-	if b[0] == '"' {
-		if i == len(b) || b[i] != '"' {
-			return 0, 0
-		}
-		i++
-	}
 	return ns, i
-}
-
-// scientific is nanos of a number with an exponent at i, to the precision of a
-// float64: no profiler writes stamps that way, but durations.
-func scientific(b []byte, i int) (ns int64, taken int) {
-	for i++; i < len(b) && (b[i]-'0' < 10 || b[i] == '+' || b[i] == '-'); i++ {
-	}
-	from := 0
-	if b[0] == '"' {
-		from = 1
-	}
-	f, err := strconv.ParseFloat(string(b[from:i]), 64)
-	if err != nil || !(math.Abs(f) <= maxMicros) {
-		return 0, 0
-	}
-	if from == 1 {
-		if i == len(b) || b[i] != '"' {
-			return 0, 0
-		}
-		i++
-	}
-	return int64(math.Round(f * 1000)), i
 }

@@ -25,16 +25,15 @@ func (b *Builder) adopt(r *record) {
 	next := 0
 	for _, at := range batches {
 		launch := kernels[at].Launch
-		for ; next < len(b.calls.all) && b.calls.all[next].start <= launch; next++ {
-			short := &b.calls.all[next]
-			c := b.calls.full(short)
-			if short.used || c.Peer < 0 || c.End < launch-longestBatch || c.Op != nccl.Send && c.Op != nccl.Recv {
+		for ; next < len(b.calls) && b.calls[next].Start <= launch; next++ {
+			c := &b.calls[next]
+			if c.used || c.Peer < 0 || c.End < launch-longestBatch || c.Op != nccl.Send && c.Op != nccl.Recv {
 				continue
 			}
-			short.used = true
+			c.used = true
 			of := r.Groups[r.Calls[at].Group]
 			if of.Name == "" && of.Members == nil || of.Name == c.Group {
-				r.add(&c).Kernel = at
+				r.add(c).Kernel = at
 				r.Calls[at].Group = r.Calls[len(r.Calls)-1].Group
 			}
 		}

@@ -180,7 +180,7 @@ func (b *Builder) saw(start, end int64) {
 // Call adds a call. Calls that contain each other on one thread are one: its
 // wrapper tells the arguments, what is inside the backend.
 func (b *Builder) Call(c Call) {
-	if len(b.calls.all) >= maxCalls {
+	if len(b.calls) >= maxCalls {
 		b.lostCalls++
 		return
 	}
@@ -189,7 +189,7 @@ func (b *Builder) Call(c Call) {
 	if self, peer := nccl.Ends(c.Name); c.Peer < 0 && peer >= 0 {
 		c.Self, c.Peer = self, peer
 	}
-	b.calls.add(c)
+	b.calls = append(b.calls, c)
 }
 
 // Note adds a note to the profile.

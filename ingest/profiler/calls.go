@@ -24,92 +24,47 @@ type Call struct {
 	Seq        int64
 	Bytes      int64 // that the caller hands in
 	Self, Peer int   // of a send or receive: the other's rank in the job, or where Self is told both are ranks of the group
+
+	used   bool // a piece of device work belongs to it
+	nested bool // it took in a call inside
 }
 
-// calls are the calls of a rank. There may be hundreds of thousands, which say
-// the same again and again but for when, and how much.
-type calls struct {
-	all  []call
-	said []Call // once each, without what call has
-	at   map[Call]int32
-}
-
-// call is a call, in a third of the memory.
-type call struct {
-	start, end int64
-	thread     int64
-	seq, bytes int64
-	said       int32 // position in calls.said
-	used       bool  // a piece of device work belongs to it
-	nested     bool  // it took in a call inside
-}
-
-// add adds a call.
-func (c *calls) add(from Call) { c.all = append(c.all, c.short(from)) }
-
-// short keeps what a call says.
-func (c *calls) short(from Call) call {
-	one := call{start: from.Start, end: from.End, thread: from.Thread, seq: from.Seq, bytes: from.Bytes}
-	from.Start, from.End, from.Thread, from.Seq, from.Bytes = 0, 0, 0, 0, 0
-	at, ok := c.at[from]
-	if !ok {
-		if c.at == nil {
-			c.at = make(map[Call]int32)
-		}
-		at = int32(len(c.said))
-		c.at[from] = at
-		c.said = append(c.said, from)
-	}
-	one.said = at
-	return one
-}
-
-// full is a call as it was added.
-func (c *calls) full(of *call) Call {
-	out := c.said[of.said]
-	out.Start, out.End, out.Thread, out.Seq, out.Bytes = of.start, of.end, of.thread, of.seq, of.bytes
-	return out
-}
-
-func (c *calls) name(of *call) string { return c.said[of.said].Name }
+// calls are the calls of a rank.
+type calls []Call
 
 // nest sorts the calls by start and lets a wrapper take in the first call
 // inside it. No calls are added afterwards.
 func (c *calls) nest() {
-	slices.SortStableFunc(c.all, func(x, y call) int {
-		return cmp.Or(cmp.Compare(x.thread, y.thread), cmp.Compare(x.start, y.start), cmp.Compare(y.end, x.end))
+	slices.SortStableFunc(*c, func(x, y Call) int {
+		return cmp.Or(cmp.Compare(x.Thread, y.Thread), cmp.Compare(x.Start, y.Start), cmp.Compare(y.End, x.End))
 	})
-	kept := c.all[:0]
-	for _, inner := range c.all {
+	kept := (*c)[:0]
+	for _, inner := range *c {
 		if n := len(kept); n > 0 {
 			out := &kept[n-1]
-			inside := out.thread == inner.thread && inner.start >= out.start && inner.end <= out.end
+			inside := out.Thread == inner.Thread && inner.Start >= out.Start && inner.End <= out.End
 			if inside && !out.nested {
-				*out = c.takeIn(out, &inner)
+				out.takeIn(&inner)
 				continue
 			}
-			if inside && c.said[inner.said].Op.Message() && c.said[out.said].Op.OfMessages() {
+			if inside && inner.Op.Message() && out.Op.OfMessages() {
 				continue
 			}
 		}
 		kept = append(kept, inner)
 	}
-	c.all = kept
-	slices.SortStableFunc(c.all, func(x, y call) int { return cmp.Compare(x.start, y.start) })
+	*c = kept
+	slices.SortStableFunc(*c, func(x, y Call) int { return cmp.Compare(x.Start, y.Start) })
 }
 
-// takeIn is a call with what the one inside it says besides.
-func (c *calls) takeIn(outer, inner *call) call {
-	out, in := c.full(outer), c.full(inner)
-	op := out.Op
-	out.take(&in)
-	out.Op = op
-	if out.Name == wrapper || !strings.Contains(out.Name, ":") && op == nccl.UnknownOp {
-		out.Name, out.Op = in.Name, in.Op
+// takeIn fills in what the first call inside a call says besides.
+func (c *Call) takeIn(inner *Call) {
+	op := c.Op
+	c.take(inner)
+	c.Op, c.nested = op, true
+	if c.Name == wrapper || !strings.Contains(c.Name, ":") && op == nccl.UnknownOp {
+		c.Name, c.Op = inner.Name, inner.Op
 	}
-	short := c.short(out)
-	short.nested = true
-	return short
 }
 
 // mostNested is how many calls before the last one that began are looked at
@@ -118,21 +73,21 @@ const mostNested = 16
 
 // under is the call that was under way at a time, the one that began last; nil:
 // none.
-func (c *calls) under(t int64) *call {
-	from := sort.Search(len(c.all), func(i int) bool { return c.all[i].start > t })
+func (c calls) under(t int64) *Call {
+	from := sort.Search(len(c), func(i int) bool { return c[i].Start > t })
 	for i := from - 1; i >= 0 && i >= from-mostNested; i-- {
-		if t <= c.all[i].end {
-			return &c.all[i]
+		if t <= c[i].End {
+			return &c[i]
 		}
 	}
 	return nil
 }
 
 // backend guesses the backend by the names of the calls.
-func (c *calls) backend() string {
-	for i := range c.all {
-		if name := c.name(&c.all[i]); isCall(name) {
-			backend, _, _ := strings.Cut(name, ":")
+func (c calls) backend() string {
+	for i := range c {
+		if isCall(c[i].Name) {
+			backend, _, _ := strings.Cut(c[i].Name, ":")
 			return backend
 		}
 	}

@@ -1,8 +1,6 @@
 package profiler
 
 import (
-	"slices"
-
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
@@ -13,7 +11,7 @@ const wrapper = "record_param_comms"
 
 // ran is a collective on the device, and what is known of its call.
 type ran struct {
-	call
+	Call
 	launch int64 // when the host launched it
 }
 
@@ -33,7 +31,7 @@ func (b *Builder) deviceCollective(w Work) int32 {
 	if c.Op == nccl.UnknownOp {
 		c.Op = nccl.OpIn(c.Name)
 	}
-	b.collectives = append(b.collectives, ran{call: b.calls.short(c)})
+	b.collectives = append(b.collectives, ran{Call: c})
 	return int32(len(b.collectives) - 1)
 }
 
@@ -109,11 +107,10 @@ func (b *Builder) deviceCalls() *record {
 	kernels := make([]comms.Kernel, len(b.collectives))
 	for i := range b.collectives {
 		one := &b.collectives[i]
-		c := b.calls.full(&one.call)
+		c := one.Call
 		if under := b.calls.under(one.launch); under != nil {
 			under.used = true
-			told := b.calls.full(under)
-			c.take(&told)
+			c.take(under)
 		}
 		made := r.add(&c)
 		made.Kernel, made.KernelSure = i, true
@@ -129,17 +126,17 @@ func (b *Builder) deviceCalls() *record {
 // handed over is left out.
 func (b *Builder) hostCalls() *record {
 	r := newRecord()
-	told := slices.ContainsFunc(b.calls.all, func(c call) bool { return isCall(b.calls.name(&c)) })
-	for i := range b.calls.all {
-		c := b.calls.full(&b.calls.all[i])
+	told := b.calls.backend() != ""
+	for i := range b.calls {
+		c := &b.calls[i]
 		if told && !isCall(c.Name) {
 			continue
 		}
 		if len(r.Calls) >= maxCollectives {
-			b.lostCalls += len(b.calls.all) - i
+			b.lostCalls += len(b.calls) - i
 			break
 		}
-		r.addEntered(&c)
+		r.addEntered(c)
 	}
 	return r
 }

@@ -21,12 +21,12 @@ func (b *Builder) IsDispatch(id NameID) bool { return b.means[id].dispatch }
 
 // Dispatch is time that a thread spent in such a range.
 func (b *Builder) Dispatch(id NameID, thread, start, end int64) {
-	if len(b.dispatched.all) >= maxCalls {
+	if len(b.dispatched) >= maxCalls {
 		b.lostEntries++
 		return
 	}
 	name := b.names[id]
-	b.dispatched.add(Call{Name: name, Op: nccl.OpIn(name), Thread: thread, Start: start, End: max(start, end), Seq: -1, Bytes: -1, Self: -1, Peer: -1})
+	b.dispatched = append(b.dispatched, Call{Name: name, Op: nccl.OpIn(name), Thread: thread, Start: start, End: max(start, end), Seq: -1, Bytes: -1, Self: -1, Peer: -1})
 }
 
 // entered are the collectives of a rank without device work, each once, as its
@@ -36,8 +36,7 @@ func (b *Builder) Dispatch(id NameID, thread, start, end int64) {
 // collectives tells all.
 func (b *Builder) entered() *record {
 	var wrappers, backend []Call
-	for i := range b.calls.all {
-		c := b.calls.full(&b.calls.all[i])
+	for _, c := range b.calls {
 		switch {
 		case c.Op == nccl.UnknownOp:
 		case isCall(c.Name):
@@ -46,12 +45,8 @@ func (b *Builder) entered() *record {
 			wrappers = append(wrappers, c)
 		}
 	}
-	dispatched := make([]Call, 0, len(b.dispatched.all))
-	for i := range b.dispatched.all {
-		dispatched = append(dispatched, b.dispatched.full(&b.dispatched.all[i]))
-	}
 	best := outermost(wrappers)
-	for _, other := range [][]Call{outermost(dispatched), outermost(backend)} {
+	for _, other := range [][]Call{outermost(b.dispatched), outermost(backend)} {
 		if len(other) > len(best) {
 			best = other
 		}

@@ -77,29 +77,29 @@ func (b *Builder) fill(r *profile.Rank, thread int64) {
 
 // running are the collectives that a backend works on, by start; none where devices
 // do, whose host waits in calls of its own.
-func (b *Builder) running() []call {
+func (b *Builder) running() []Call {
 	if b.works.any() {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(b.calls.all), func(c call) bool { return !isCall(b.calls.name(&c)) })
+	return slices.DeleteFunc(slices.Clone(b.calls), func(c Call) bool { return !isCall(c.Name) })
 }
 
 // untilDone ends spans when the collectives that a backend began in them are done, and
 // those that it began before these were: the thread waits for them, as
 // DistributedDataParallel does at the end of backward, and nothing records that. The
 // next span, and the end of the step, end it anyway.
-func untilDone(spans []profile.Span, running []call, stepEnd int64) []profile.Span {
+func untilDone(spans []profile.Span, running []Call, stepEnd int64) []profile.Span {
 	for i := range spans {
 		s, until := &spans[i], stepEnd
 		if i+1 < len(spans) {
 			until = spans[i+1].Start
 		}
-		from := sort.Search(len(running), func(k int) bool { return running[k].start >= s.Start })
+		from := sort.Search(len(running), func(k int) bool { return running[k].Start >= s.Start })
 		for _, c := range running[from:] {
-			if c.start > s.End {
+			if c.Start > s.End {
 				break
 			}
-			s.End = max(s.End, min(c.end, until))
+			s.End = max(s.End, min(c.End, until))
 		}
 	}
 	return spans

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"google.golang.org/protobuf/encoding/protowire"
+
 	"github.com/sfstat/sfstat/ingest/profiler"
 	"github.com/sfstat/sfstat/trace/input"
 	"github.com/sfstat/sfstat/trace/nccl"
@@ -31,7 +33,7 @@ func (r *reader) events(w *wire) error {
 	r.jitted = make(map[string][]span)
 	at := -1
 	err := w.each(whole, func(f field) error {
-		if f.number != 1 || f.kind != lengthDelimited {
+		if f.number != 1 || f.kind != protowire.BytesType {
 			return nil
 		}
 		if at++; at >= len(r.planes) || r.planes[at].kind == otherPlane {
@@ -39,7 +41,7 @@ func (r *reader) events(w *wire) error {
 		}
 		p := &r.planes[at]
 		return w.each(w.at+int64(f.value), func(f field) error {
-			if f.number == 3 && f.kind == lengthDelimited {
+			if f.number == 3 && f.kind == protowire.BytesType {
 				return r.line(w, at, p, w.at+int64(f.value))
 			}
 			return nil
@@ -55,15 +57,15 @@ func (r *reader) line(w *wire, at int, p *plane, end int64) error {
 	l := line{}
 	return w.each(end, func(f field) error {
 		switch {
-		case f.number == 1 && f.kind == varint:
+		case f.number == 1 && f.kind == protowire.VarintType:
 			l.id = int64(f.value)
-		case f.number == 2 && f.kind == lengthDelimited:
+		case f.number == 2 && f.kind == protowire.BytesType:
 			err := w.text(f, &l.name)
 			l.skip = p.kind == devicePlane && slices.ContainsFunc(derived, func(d string) bool { return strings.HasPrefix(l.name, d) })
 			return err
-		case f.number == 3 && f.kind == varint:
+		case f.number == 3 && f.kind == protowire.VarintType:
 			l.start = int64(f.value)
-		case f.number == 4 && f.kind == lengthDelimited && !l.skip:
+		case f.number == 4 && f.kind == protowire.BytesType && !l.skip:
 			return r.event(w, at, p, &l, w.at+int64(f.value))
 		}
 		return nil
@@ -83,13 +85,13 @@ func (r *reader) event(w *wire, at int, p *plane, l *line, end int64) error {
 	called := false // a tf.function
 	err := w.each(end, func(f field) error {
 		switch {
-		case f.number == 1 && f.kind == varint:
+		case f.number == 1 && f.kind == protowire.VarintType:
 			m, known = p.events[int64(f.value)]
-		case f.number == 2 && f.kind == varint:
+		case f.number == 2 && f.kind == protowire.VarintType:
 			offset = int64(f.value)
-		case f.number == 3 && f.kind == varint:
+		case f.number == 3 && f.kind == protowire.VarintType:
 			length = int64(f.value)
-		case f.number == 4 && f.kind == lengthDelimited:
+		case f.number == 4 && f.kind == protowire.BytesType:
 			s, err := r.stat(w, p, w.at+int64(f.value))
 			switch s.kind {
 			case stepNumber:

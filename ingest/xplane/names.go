@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 
+	"google.golang.org/protobuf/encoding/protowire"
+
 	"github.com/sfstat/sfstat/ingest/profiler"
 	"github.com/sfstat/sfstat/trace/input"
 )
@@ -76,13 +78,13 @@ func (r *reader) names(w *wire) error {
 	r.cut = -1
 	err := w.each(whole, func(f field) error {
 		switch {
-		case f.number == 1 && f.kind == lengthDelimited:
+		case f.number == 1 && f.kind == protowire.BytesType:
 			if len(r.planes) >= maxPlanes {
 				return input.Bad(input.ErrTooLarge, "more than %d planes", maxPlanes)
 			}
 			r.planes = append(r.planes, plane{events: make(map[int64]metadata), stats: make(map[int64]statKind), texts: make(map[int64]string)})
 			return r.plane(w, &r.planes[len(r.planes)-1], w.at+int64(f.value))
-		case f.number == 4 && f.kind == lengthDelimited && r.host == "":
+		case f.number == 4 && f.kind == protowire.BytesType && r.host == "":
 			return w.text(f, &r.host)
 		}
 		return nil
@@ -96,7 +98,7 @@ func (r *reader) names(w *wire) error {
 // plane reads the names of a plane. Its stats are read last, when their names are known.
 func (r *reader) plane(w *wire, p *plane, end int64) error {
 	return w.each(end, func(f field) error {
-		if f.kind != lengthDelimited {
+		if f.kind != protowire.BytesType {
 			return nil
 		}
 		switch f.number {
@@ -130,7 +132,7 @@ func (r *reader) entry(w *wire, end int64, value func(end int64) error) error {
 		return input.Bad(input.ErrTooLarge, "more than %d names", maxMetadata)
 	}
 	return w.each(end, func(f field) error {
-		if f.number == 2 && f.kind == lengthDelimited {
+		if f.number == 2 && f.kind == protowire.BytesType {
 			return value(w.at + int64(f.value))
 		}
 		return nil
@@ -141,9 +143,9 @@ func (r *reader) eventMetadata(w *wire, p *plane, end int64) error {
 	id, m := int64(0), metadata{}
 	err := w.each(end, func(f field) error {
 		switch {
-		case f.number == 1 && f.kind == varint:
+		case f.number == 1 && f.kind == protowire.VarintType:
 			id = int64(f.value)
-		case (f.number == 2 || f.number == 4 && m.name == "") && f.kind == lengthDelimited:
+		case (f.number == 2 || f.number == 4 && m.name == "") && f.kind == protowire.BytesType:
 			return w.text(f, &m.name)
 		}
 		return nil
@@ -162,9 +164,9 @@ func (r *reader) statMetadata(w *wire, p *plane, end int64) error {
 	id, name := int64(0), ""
 	err := w.each(end, func(f field) error {
 		switch {
-		case f.number == 1 && f.kind == varint:
+		case f.number == 1 && f.kind == protowire.VarintType:
 			id = int64(f.value)
-		case f.number == 2 && f.kind == lengthDelimited:
+		case f.number == 2 && f.kind == protowire.BytesType:
 			return w.text(f, &name)
 		}
 		return nil
@@ -188,14 +190,14 @@ type stat struct {
 func (r *reader) stat(w *wire, p *plane, end int64) (s stat, err error) {
 	err = w.each(end, func(f field) error {
 		switch {
-		case f.number == 1 && f.kind == varint:
+		case f.number == 1 && f.kind == protowire.VarintType:
 			s.kind = p.stats[int64(f.value)]
 		case s.kind == unusedStat:
-		case (f.number == 3 || f.number == 4) && f.kind == varint:
+		case (f.number == 3 || f.number == 4) && f.kind == protowire.VarintType:
 			s.number = int64(f.value)
-		case f.number == 5 && f.kind == lengthDelimited:
+		case f.number == 5 && f.kind == protowire.BytesType:
 			return w.text(f, &s.text)
-		case f.number == 7 && f.kind == varint:
+		case f.number == 7 && f.kind == protowire.VarintType:
 			s.text = p.texts[int64(f.value)]
 		}
 		return nil

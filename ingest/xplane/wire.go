@@ -2,25 +2,21 @@ package xplane
 
 import (
 	"bufio"
+	"encoding/binary"
 	"errors"
 	"io"
 	"math"
 
-	"github.com/sfstat/sfstat/trace/input"
-)
+	"google.golang.org/protobuf/encoding/protowire"
 
-// Wire types of protocol buffers.
-const (
-	varint          = 0
-	fixed64         = 1
-	lengthDelimited = 2
-	fixed32         = 5
+	"github.com/sfstat/sfstat/trace/input"
 )
 
 // wire reads a message from the beginning to the end of an input.
 type wire struct {
 	r   *bufio.Reader
 	at  int64 // byte, from the beginning
+	err error // what ended the input
 	buf []byte
 }
 
@@ -31,39 +27,29 @@ var errCut = errors.New("cut")
 
 // field is the beginning of a field: its number, and the value of a varint or the length of what follows.
 type field struct {
-	number int
-	kind   int
+	number protowire.Number
+	kind   protowire.Type
 	value  uint64
 }
 
-// byte reads the next one.
-func (w *wire) byte() (byte, error) {
-	c, err := w.r.ReadByte()
-	if err == nil {
+// ReadByte implements [io.ByteReader].
+func (w *wire) ReadByte() (c byte, err error) {
+	if c, w.err = w.r.ReadByte(); w.err == nil {
 		w.at++
 	}
-	return c, err
+	return c, w.err
 }
 
 // uvarint reads a number; io.EOF where there is none at all.
-func (w *wire) uvarint() (x uint64, err error) {
-	for shift := 0; ; shift += 7 {
-		c, err := w.byte()
-		switch {
-		case err == io.EOF && shift == 0:
-			return 0, io.EOF
-		case err == io.EOF:
-			return 0, errCut
-		case err != nil:
-			return 0, err
-		case shift > 63 || shift == 63 && c > 1:
-			return 0, input.Bad(input.ErrFormat, "a number of more than 64 bits at byte %d, expected an XSpace message (.xplane.pb)", w.at)
-		}
-		x |= uint64(c&0x7f) << shift
-		if c < 0x80 {
-			return x, nil
-		}
+func (w *wire) uvarint() (uint64, error) {
+	x, err := binary.ReadUvarint(w)
+	switch {
+	case err != nil && w.err == nil:
+		return 0, input.Bad(input.ErrFormat, "a number of more than 64 bits at byte %d, expected an XSpace message (.xplane.pb)", w.at)
+	case err == io.ErrUnexpectedEOF:
+		return 0, errCut
 	}
+	return x, err
 }
 
 // each calls do with every field of a message that ends at a byte; what do leaves of a field is passed over.
@@ -80,14 +66,15 @@ func (w *wire) each(end int64, do func(f field) error) error {
 		if err != nil {
 			return err
 		}
-		f := field{number: int(key >> 3), kind: int(key & 7)}
+		var f field
+		f.number, f.kind = protowire.DecodeTag(key)
 		next := int64(0)
 		switch f.kind {
-		case varint, lengthDelimited:
+		case protowire.VarintType, protowire.BytesType:
 			if f.value, err = w.uvarint(); err == io.EOF {
 				err = errCut
 			}
-		case fixed64, fixed32:
+		case protowire.Fixed64Type, protowire.Fixed32Type:
 		default:
 			err = input.Bad(input.ErrFormat, "a field of wire type %d at byte %d, expected an XSpace message (.xplane.pb)", f.kind, start)
 		}
@@ -95,11 +82,11 @@ func (w *wire) each(end int64, do func(f field) error) error {
 			return err
 		}
 		switch next = w.at; f.kind {
-		case fixed64:
+		case protowire.Fixed64Type:
 			next += 8
-		case fixed32:
+		case protowire.Fixed32Type:
 			next += 4
-		case lengthDelimited:
+		case protowire.BytesType:
 			if f.value > uint64(end-w.at) {
 				return input.Bad(input.ErrFormat, "a field of %d bytes at byte %d, in a message that ends at byte %d", f.value, start, end)
 			}

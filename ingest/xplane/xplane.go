@@ -25,9 +25,10 @@ package xplane
 
 import (
 	"bytes"
-	"encoding/binary"
 	"io"
 	"slices"
+
+	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/sfstat/sfstat/ingest/profiler"
 	"github.com/sfstat/sfstat/ingest/profiler/stagemap"
@@ -48,29 +49,28 @@ type Options struct {
 // Recognise reports whether head, the beginning of a file, is that of an XSpace: a plane
 // with a name as profilers give it.
 func Recognise(head []byte) bool {
-	if len(head) < 2 || head[0] != 1<<3|lengthDelimited {
+	number, kind, n := protowire.ConsumeTag(head)
+	if n < 0 || number != 1 || kind != protowire.BytesType {
 		return false
 	}
-	_, n := binary.Uvarint(head[1:])
-	if n <= 0 {
+	head = head[n:]
+	if _, n = protowire.ConsumeVarint(head); n < 0 { // the length of the plane, of which head may be a part
 		return false
 	}
-	rest := head[1+n:]
-	if len(rest) > 0 && rest[0] == 1<<3 { // id
-		if _, n = binary.Uvarint(rest[1:]); n <= 0 {
+	for head = head[n:]; ; head = head[n:] {
+		number, kind, n = protowire.ConsumeField(head)
+		switch {
+		case n < 0:
+			return false
+		case number == 1 && kind == protowire.VarintType: // id
+			continue
+		case number != 2 || kind != protowire.BytesType:
 			return false
 		}
-		rest = rest[1+n:]
+		_, _, tag := protowire.ConsumeTag(head)
+		name, _ := protowire.ConsumeBytes(head[tag:])
+		return slices.ContainsFunc([]string{"/host:", "/device:", "Task Environment", "/metadata"}, func(p string) bool { return bytes.HasPrefix(name, []byte(p)) })
 	}
-	if len(rest) == 0 || rest[0] != 2<<3|lengthDelimited {
-		return false
-	}
-	length, n := binary.Uvarint(rest[1:])
-	if n <= 0 || length > uint64(len(rest)-1-n) {
-		return false
-	}
-	name := rest[1+n:][:length]
-	return slices.ContainsFunc([]string{"/host:", "/device:", "Task Environment", "/metadata"}, func(p string) bool { return bytes.HasPrefix(name, []byte(p)) })
 }
 
 // Read reads a profile, which open opens from its beginning; name stands in errors and notes. A

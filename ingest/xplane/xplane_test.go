@@ -12,6 +12,8 @@ import (
 	"slices"
 	"testing"
 
+	"google.golang.org/protobuf/encoding/protowire"
+
 	"github.com/sfstat/sfstat/ingest/profiler"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/input"
@@ -131,7 +133,7 @@ func (m message) number(field int, x uint64) message {
 }
 
 func (m message) bytes(field int, b []byte) message {
-	return append(binary.AppendUvarint(binary.AppendUvarint(m, uint64(field)<<3|lengthDelimited), uint64(len(b))), b...)
+	return append(binary.AppendUvarint(binary.AppendUvarint(m, uint64(field)<<3|uint64(protowire.BytesType)), uint64(len(b))), b...)
 }
 
 // named is an entry of a map of names.
@@ -197,7 +199,7 @@ func TestGPU(t *testing.T) {
 
 func TestRefused(t *testing.T) {
 	huge := message(nil).bytes(1, message(nil).bytes(2, []byte("/host:CPU")))
-	huge = append(huge, 1<<3|lengthDelimited, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01) // a plane of 2^64−1 bytes
+	huge = append(huge, 1<<3|byte(protowire.BytesType), 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01) // a plane of 2^64−1 bytes
 	for _, c := range []struct {
 		name string
 		data []byte
@@ -207,7 +209,7 @@ func TestRefused(t *testing.T) {
 		{"a plane longer than any file", huge, input.ErrFormat},
 		{"wire type 7", []byte{0x0f, 0}, input.ErrFormat},
 		{"a number that does not end", bytes.Repeat([]byte{0xff}, 40), input.ErrFormat},
-		{"a field beyond its message", message(nil).bytes(1, []byte{2<<3 | lengthDelimited, 100, 'x'}), input.ErrFormat},
+		{"a field beyond its message", message(nil).bytes(1, []byte{2<<3 | byte(protowire.BytesType), 100, 'x'}), input.ErrFormat},
 		{"no events", message(nil).bytes(1, message(nil).bytes(2, []byte("/host:CPU"))), input.ErrEmpty},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -225,7 +227,7 @@ func TestLongNames(t *testing.T) {
 		if !Recognise(message(nil).bytes(1, message(nil).bytes(2, name))) {
 			t.Errorf("a plane whose name has %d bytes is not recognised", n)
 		}
-		head := append([]byte{1<<3 | lengthDelimited, 5, 2<<3 | lengthDelimited, byte(n)}, bytes.Repeat([]byte("A"), 300)...)
+		head := append([]byte{1<<3 | byte(protowire.BytesType), 5, 2<<3 | byte(protowire.BytesType), byte(n)}, bytes.Repeat([]byte("A"), 300)...)
 		if Recognise(head) {
 			t.Errorf("300 bytes after the length byte %d are taken for the name of a plane", n)
 		}

@@ -174,7 +174,7 @@ func (r *snapshots) take() bool {
 		if len(r.moments) >= mostMoments {
 			return false
 		}
-		of = &machine{}
+		of = &machine{sums: make(map[health.Quantity]float64)}
 		r.moments[m] = of
 	}
 	of.take(s)

@@ -29,9 +29,8 @@ type group struct {
 	maxRank int     // the largest, known once all rows are there
 
 	metas []meta
-	known map[string]int32 // metas by their cells
-	last  []int32          // by position in ranks: the newest meta
-	keys  int64            // bytes of cells in known
+	last  []int32 // by position in ranks: the newest meta
+	cells int64   // bytes of all metas
 }
 
 type groupRow struct {
@@ -58,7 +57,7 @@ type meta struct {
 }
 
 func newGroup(l *layout, file string) *group {
-	return &group{layout: l, file: file, side: make([][]sample, len(l.channels)), known: make(map[string]int32)}
+	return &group{layout: l, file: file, side: make([][]sample, len(l.channels))}
 }
 
 func (g *group) empty() bool { return len(g.rows) == 0 }
@@ -80,7 +79,7 @@ func (g *group) add(r *row, limit int64) *cellError {
 		}
 	}
 	S := len(g.layout.stages)
-	if int64(len(g.rows)+1)*int64(rowBytes+16*S)+g.keys > limit {
+	if int64(len(g.rows)+1)*int64(rowBytes+16*S)+g.cells > limit {
 		return &cellError{-1, input.Bad(input.ErrTooLarge, "window %d of run %q has more rows than %d bytes hold: is there a column window?", g.window, g.run, limit)}
 	}
 	at := g.position(int(r.rank))
@@ -129,23 +128,17 @@ func (g *group) meta(r *row, at int) (int32, *cellError) {
 	if m := g.last[at]; m >= 0 && g.metas[m].says(r) {
 		return m, nil
 	}
-	var key []byte
-	for _, cell := range r.attrs[attrRun+1:] {
-		key = append(append(key, cell...), 0xff) // in no UTF-8 text
+	m, err := g.parse(r)
+	if err != nil {
+		return 0, err
 	}
-	m, ok := g.known[string(key)]
-	if !ok {
-		parsed, err := g.parse(r)
-		if err != nil {
-			return 0, err
-		}
-		m = int32(len(g.metas))
-		g.metas = append(g.metas, parsed)
-		g.known[string(key)] = m
-		g.keys += 256 + 2*int64(len(key))
+	g.cells += 256
+	for _, cell := range m.raw {
+		g.cells += int64(len(cell))
 	}
-	g.last[at] = m
-	return m, nil
+	g.last[at] = int32(len(g.metas))
+	g.metas = append(g.metas, m)
+	return g.last[at], nil
 }
 
 func (m *meta) says(r *row) bool {
@@ -220,7 +213,6 @@ func (g *group) reset() {
 	for i := range g.side {
 		g.side[i] = g.side[i][:0]
 	}
-	clear(g.known)
 	g.rows, g.times = g.rows[:0], g.times[:0]
-	g.ranks, g.last, g.metas, g.keys = g.ranks[:0], g.last[:0], g.metas[:0], 0
+	g.ranks, g.last, g.metas, g.cells = g.ranks[:0], g.last[:0], g.metas[:0], 0
 }

@@ -87,7 +87,7 @@ func (g *group) parts(order []int, owner []*trace.Part) ([]*trace.Part, error) {
 			return nil, input.At(g.pos(b), input.Bad(input.ErrDuplicate, "rank %d reports step %d of window %d of run %q twice, first at line %d: after a restart, number the launches in a column run, or window",
 				g.ranks[row.rank], row.step, g.window, g.run, g.rows[a].line))
 		}
-		if before == nil || before.step+1 != row.step || before.meta != row.meta {
+		if before == nil || before.step+1 != row.step || g.metas[before.meta].raw != g.metas[row.meta].raw {
 			p = g.part(i)
 			parts = append(parts, p)
 		}

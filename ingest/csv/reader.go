@@ -83,7 +83,7 @@ func newReader(rows rows, file string, o Options) (*Reader, error) {
 	c.row.times = make([]int64, len(c.layout.stages))
 	c.row.values = make([]sideCell, len(c.layout.channels))
 	c.group = newGroup(c.layout, file)
-	c.earlier.lately = make(map[windowKey]stretch)
+	c.earlier = make(earlier)
 	return c, nil
 }
 
@@ -140,7 +140,7 @@ func (c *Reader) fill() error {
 		return end
 	}
 	c.made = true
-	windows, err := c.group.windows(&c.earlier)
+	windows, err := c.group.windows(c.earlier)
 	if err != nil {
 		return err
 	}

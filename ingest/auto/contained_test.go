@@ -133,6 +133,28 @@ func TestRecognitionPanics(t *testing.T) {
 	}
 }
 
+// TestEnteringPanics: the same of what says with which others a file is read.
+func TestEnteringPanics(t *testing.T) {
+	for f := Unknown; f <= Empty; f++ {
+		together := f.row().together
+		if together == nil {
+			continue
+		}
+		t.Run(f.String(), func(t *testing.T) {
+			bad := badFile(t, f)
+			changed(t, f, func(r *row) {
+				r.together = func(r *Reader, in *Input) string {
+					if filepath.Base(in.Path) == "victim" {
+						boom("entering")
+					}
+					return together(r, in)
+				}
+			})
+			goodAlone(t, bad)
+		})
+	}
+}
+
 // TestReadingPanics: the same of each reader, when its turn comes.
 func TestReadingPanics(t *testing.T) {
 	for f := Unknown; f <= Empty; f++ {

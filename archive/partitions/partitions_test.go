@@ -14,6 +14,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/ingest/ingesttest"
 	"github.com/sfstat/sfstat/trace"
@@ -68,7 +69,7 @@ func read(t *testing.T, dir string) (windows []*trace.Window) {
 	if list, _ := filepath.Glob(filepath.Join(dir, "day=*", "run=*", "*.parquet")); len(list) == 0 {
 		return nil
 	}
-	r, err := auto.Open([]string{dir}, auto.Options{Want: auto.WindowsOnly, Strict: auto.FirstError})
+	r, err := auto.Open([]string{dir}, auto.Options{Want: auto.WindowsOnly, Strict: ingest.FirstError})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,14 +42,6 @@ import (
 	"github.com/sfstat/sfstat/trace/profile"
 )
 
-// Policy says what a refused input does to the others.
-type Policy = ingest.Policy
-
-const (
-	KeepGoing  = ingest.KeepGoing  // they are still read, Problems tells
-	FirstError = ingest.FirstError // it ends the reading
-)
-
 // Wanted is what a caller can use. Profiler traces give windows, but operator
 // traces where only these are wanted.
 type Wanted uint8
@@ -103,6 +95,8 @@ type Item struct {
 	unnamed bool   // its source does not name the run
 	run     string // that it is of, where that is settled
 	at      string // where it was read, if Path is not said
+	// of are the files that it is made of and how many operators of it each has; nil: all of the unit.
+	of map[string]int
 }
 
 // Recordings are the parts of an item, each by itself. Operators behind stages
@@ -134,7 +128,7 @@ func (i Item) Recordings() (all []trace.Recording) {
 // Options of Open. The zero value is usable.
 type Options struct {
 	Limits ingest.Limits
-	Strict Policy
+	Strict ingest.Policy
 	Want   Wanted
 	Stdin  io.Reader // what the path "-" reads; nil means os.Stdin
 
@@ -221,7 +215,7 @@ type Reader struct {
 }
 
 // Open looks at all paths. Its error is not nil when there are none, and for
-// the first refusal under FirstError. What else is wrong is reported by Next
+// the first refusal under ingest.FirstError. What else is wrong is reported by Next
 // and Problems.
 func Open(paths []string, o Options) (*Reader, error) {
 	if len(paths) == 0 {
@@ -254,7 +248,7 @@ func Open(paths []string, o Options) (*Reader, error) {
 	}
 	slices.SortStableFunc(r.units, func(a, b *unit) int { return cmp.Compare(a.turn, b.turn) })
 	r.runs.profiled = o.Want == ForVerdict && slices.ContainsFunc(r.units, func(u *unit) bool { return u.turn == profilers || u.turn == exports })
-	if len(r.problems) > 0 && o.Strict == FirstError {
+	if len(r.problems) > 0 && o.Strict == ingest.FirstError {
 		r.Close()
 		return nil, r.problems[0].Err
 	}
@@ -294,7 +288,7 @@ func (r *Reader) lookAll(all []candidate) error {
 			others = append(others, beside{in, err})
 		case err != nil:
 			r.problems = append(r.problems, Problem{c.path, err})
-			if r.o.Strict == FirstError {
+			if r.o.Strict == ingest.FirstError {
 				return err
 			}
 		}
@@ -360,7 +354,7 @@ func (r *Reader) leave(others []beside) error {
 			continue
 		}
 		r.problems = append(r.problems, Problem{o.in.Path, o.err})
-		if r.o.Strict == FirstError {
+		if r.o.Strict == ingest.FirstError {
 			return o.err
 		}
 	}
@@ -369,7 +363,7 @@ func (r *Reader) leave(others []beside) error {
 
 // Next returns the next window or operator trace, which the caller owns. At
 // the end the error is io.EOF. An input that is refused ends the reading when
-// it is the only one, or under FirstError; otherwise Problems tells, and the
+// it is the only one, or under ingest.FirstError; otherwise Problems tells, and the
 // others are read on. When nothing at all could be read, that is the error.
 func (r *Reader) Next() (Item, error) {
 	for r.err == nil {
@@ -380,6 +374,7 @@ func (r *Reader) Next() (Item, error) {
 		u := r.units[0]
 		item, err := u.take()
 		if err == nil {
+			u.count(item)
 			if item = r.named(item, cmp.Or(item.Path, item.at)); u.format == SQLite && item.Window != nil {
 				r.exported[item.folder] = item.Window.Run
 			}
@@ -434,7 +429,7 @@ func (r *Reader) Items() iter.Seq2[Item, error] {
 // refuseFile notes a file that is refused, while others are read with it; its error is the one that ends the reading.
 func (r *Reader) refuseFile(path string, err error) error {
 	r.problems = append(r.problems, Problem{path, err})
-	if r.given == 1 || r.o.Strict == FirstError {
+	if r.given == 1 || r.o.Strict == ingest.FirstError {
 		return err
 	}
 	return nil
@@ -442,7 +437,7 @@ func (r *Reader) refuseFile(path string, err error) error {
 
 // refuse notes that u ended in err.
 func (r *Reader) refuse(u *unit, err error) {
-	if r.given == 1 || r.o.Strict == FirstError || ingest.Shortage(err) {
+	if r.given == 1 || r.o.Strict == ingest.FirstError || ingest.Shortage(err) {
 		r.err = err
 	}
 	var placed *input.Error

@@ -57,11 +57,11 @@ func (u *unit) tableOf(windows ingest.WindowReader, give func(Item) bool) error 
 }
 
 // lost notes as a problem that nothing is at path beside an archive which says
-// that its windows have arrivals. Under FirstError that is an error.
+// that its windows have arrivals. Under ingest.FirstError that is an error.
 func (r *Reader) lost(path string) error {
 	err := input.At(input.Pos{File: path}, input.Bad(input.ErrMissing,
 		"the arrivals of the archive are not there: move the two together, or convert the packets again"))
-	if r.o.Strict == FirstError {
+	if r.o.Strict == ingest.FirstError {
 		return err
 	}
 	r.problems = append(r.problems, Problem{path, err})

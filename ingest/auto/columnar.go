@@ -106,7 +106,6 @@ func (u *unit) table(give func(Item) bool) error {
 		}
 		t, err := optrace.ReadParquet(c.Input, m, r.o.Limits)
 		if err == nil {
-			in.Ops += t.Len()
 			give(operatorsOf(t, in.Path))
 		}
 		return err

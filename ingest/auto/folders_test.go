@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/ingesttest"
 )
 
@@ -45,7 +46,7 @@ func TestRunsOfOneName(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := folderOf(t, c.files)
-			r, err := Open([]string{dir}, Options{Strict: FirstError})
+			r, err := Open([]string{dir}, Options{Strict: ingest.FirstError})
 			if err != nil {
 				t.Fatal(err)
 			}

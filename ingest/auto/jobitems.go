@@ -11,34 +11,8 @@ import (
 	"github.com/sfstat/sfstat/trace/profile"
 )
 
-// jobItem is a window or an operator trace of a job that profilers recorded, and how many operators of it come
-// from which file.
-type jobItem struct {
-	Item
-	of map[string]int
-}
-
-// giveAll hands on items and counts them for the inputs that they are made of.
-func (u *unit) giveAll(items []jobItem, give func(Item) bool) bool {
-	for _, item := range items {
-		for _, in := range u.inputs {
-			n, ok := item.of[in.Path]
-			switch {
-			case ok && (item.Window != nil || item.Profiled != nil):
-				in.Windows++
-			case ok && item.Ops != nil:
-				in.Ops += n
-			}
-		}
-		if !give(item.Item) {
-			return false
-		}
-	}
-	return true
-}
-
 // convert makes what is wanted of a job.
-func (u *unit) convert(j stages.Job, run string) (items []jobItem, err error) {
+func (u *unit) convert(j stages.Job, run string) (items []Item, err error) {
 	path := j.Ranks[0].Source
 	defer bug.Contain(path, &err)
 	if slices.ContainsFunc(j.Ranks, func(other *profile.Rank) bool { return other.Source != path }) {
@@ -75,7 +49,7 @@ func (u *unit) convert(j stages.Job, run string) (items []jobItem, err error) {
 }
 
 // windowsOf are those of a job, and with the first what lies behind them.
-func (u *unit) windowsOf(j stages.Job, path string, o stages.Options) (items []jobItem, err error) {
+func (u *unit) windowsOf(j stages.Job, path string, o stages.Options) (items []Item, err error) {
 	job, err := stages.Divide(j.Ranks, o)
 	if err != nil {
 		return nil, err
@@ -106,7 +80,7 @@ func (u *unit) windowsOf(j stages.Job, path string, o stages.Options) (items []j
 // behind is what a profiler saw of a run that a recorder timed: a second account of
 // its steps, the operators behind the recorder's stages, device times, and the
 // collectives that hosts entered where the recorder has none.
-func (u *unit) behind(j stages.Job, path string, timed *timedRun) (items []jobItem, err error) {
+func (u *unit) behind(j stages.Job, path string, timed *timedRun) (items []Item, err error) {
 	o := stages.Options{Run: timed.run, Timeline: u.r.o.Timeline}
 	own, err := stages.Divide(j.Ranks, o)
 	if err != nil {
@@ -137,16 +111,16 @@ func (u *unit) behind(j stages.Job, path string, timed *timedRun) (items []jobIt
 }
 
 // itemOf is an item with the files that it is made of and how many operators each has in it.
-func itemOf(item Item, ranks []*profile.Rank) jobItem {
-	of := make(map[string]int)
+func itemOf(item Item, ranks []*profile.Rank) Item {
+	item.of = make(map[string]int)
 	sources := make(map[int]string)
 	for _, r := range ranks {
-		of[r.Source], sources[r.ID] = 0, r.Source
+		item.of[r.Source], sources[r.ID] = 0, r.Source
 	}
 	if item.Ops != nil {
 		for _, at := range item.Ops.Rank {
-			of[sources[item.Ops.Ranks[at].ID]]++
+			item.of[sources[item.Ops.Ranks[at].ID]]++
 		}
 	}
-	return jobItem{item, of}
+	return item
 }

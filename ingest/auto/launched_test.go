@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/optrace"
 	"github.com/sfstat/sfstat/internal/largedata"
 	"github.com/sfstat/sfstat/trace"
@@ -146,7 +147,7 @@ func TestHalves(t *testing.T) {
 		"0,0,0,1,a,0,5,0,3,-1,forward,\"void a<int, int>(int)\",,-1\n1,0,1,1,a,0,5,0,3,-1,forward,\"void a<int, int>(int)\",,-1\n"
 	dir := folderOf(t, map[string]string{"trace-a.csv": operators, "w.parquet": parquetOf(t, some(2))})
 	for want, skipped := range map[Wanted]string{OperatorsFirst: "none", WindowsOnly: "trace-a.csv"} {
-		r, _, _, err := items(t, Options{Want: want, Strict: FirstError}, dir)
+		r, _, _, err := items(t, Options{Want: want, Strict: ingest.FirstError}, dir)
 		if err != nil || len(r.Problems()) > 0 {
 			t.Fatalf("%v: %v, %v", want, err, r.Problems())
 		}

@@ -81,7 +81,7 @@ func TestOperatorTraceForms(t *testing.T) {
 				named = append(named, filepath.Join(dir, file))
 			}
 			for _, paths := range [][]string{{dir}, named, {dir + "/."}} {
-				r, got, _, err := items(t, Options{Strict: FirstError}, paths...)
+				r, got, _, err := items(t, Options{Strict: ingest.FirstError}, paths...)
 				if err != nil {
 					t.Fatalf("%v: %v", paths, err)
 				}
@@ -191,7 +191,7 @@ func TestFolderOfTraces(t *testing.T) {
 	if got := listed["meta-lost.yaml"]; !strings.Contains(got, "is not among the inputs") {
 		t.Errorf("a meta file without its trace: %s", got)
 	}
-	if _, _, _, err := items(t, Options{Strict: FirstError}, dir); err == nil || err == io.EOF {
+	if _, _, _, err := items(t, Options{Strict: ingest.FirstError}, dir); err == nil || err == io.EOF {
 		t.Errorf("strict: %v", err)
 	}
 }
@@ -229,7 +229,7 @@ func TestWindowsOnly(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "1 inputs refused, the first: "+filepath.Join(dir, "trace-a.csv")) {
 		t.Errorf("with its meta file: %v", err)
 	}
-	if _, _, err := read(t, Options{Want: WindowsOnly, Strict: FirstError}, dir); err == nil || !strings.Contains(err.Error(), "an operator trace") {
+	if _, _, err := read(t, Options{Want: WindowsOnly, Strict: ingest.FirstError}, dir); err == nil || !strings.Contains(err.Error(), "an operator trace") {
 		t.Errorf("strict: %v", err)
 	}
 }
@@ -270,7 +270,7 @@ func TestForeignParquet(t *testing.T) {
 		t.Fatalf("%d windows, problems %v, %v", len(got), r.Problems(), err)
 	}
 	says(r.Problems()[0].Err)
-	if r, _, err = read(t, Options{Strict: FirstError}, dir); err != nil || len(r.Problems()) > 0 {
+	if r, _, err = read(t, Options{Strict: ingest.FirstError}, dir); err != nil || len(r.Problems()) > 0 {
 		t.Fatalf("in a folder: %v, %v", r.Problems(), err)
 	}
 	for _, in := range r.Inputs() {
@@ -321,7 +321,7 @@ func TestProgressOfTraces(t *testing.T) {
 // TestSharedTraces reads the two public traces in a folder that holds much
 // else.
 func TestSharedTraces(t *testing.T) {
-	r, got, order, err := items(t, Options{Strict: FirstError}, largedata.Need(t, "data/optrace"))
+	r, got, order, err := items(t, Options{Strict: ingest.FirstError}, largedata.Need(t, "data/optrace"))
 	if err != nil || len(got) != 2 {
 		t.Fatalf("%v, %v", order, err)
 	}

@@ -2,6 +2,7 @@ package auto
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -38,11 +39,16 @@ func (u *unit) profiles(give func(Item) bool) error {
 				return err
 			}
 		}
-		if !u.giveAll(items, give) {
+		if !giveAll(items, give) {
 			return nil
 		}
 	}
 	return nil
+}
+
+// giveAll hands on items until no more is taken.
+func giveAll(items []Item, give func(Item) bool) bool {
+	return !slices.ContainsFunc(items, func(item Item) bool { return !give(item) })
 }
 
 // runName is the folder's name, or the file's where it is alone or the folder
@@ -124,7 +130,7 @@ func (u *unit) exports(give func(Item) bool) error {
 	r.meter.say() // nothing is known until all are read
 	ranks, problems := nsight.Read(paths, nsight.Options{Limits: r.o.Limits, Stages: r.o.Stages, Detail: wants[r.o.Want].detail})
 	for _, bad := range problems {
-		if r.o.Strict == FirstError || len(paths) == 1 {
+		if r.o.Strict == ingest.FirstError || len(paths) == 1 {
 			return bad.Err
 		}
 		r.problems = append(r.problems, Problem(bad))
@@ -140,7 +146,7 @@ func (u *unit) exports(give func(Item) bool) error {
 			Text: "the exports were recorded at different times: are they of one run? Put those of each run in a folder of their own"})
 	}
 	items, err := u.convert(job, name)
-	u.giveAll(items, give)
+	giveAll(items, give)
 	return err
 }
 

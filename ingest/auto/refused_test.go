@@ -64,7 +64,7 @@ var bad = map[string]struct {
 }
 
 // TestRefused: each alone is an error of Next that names the file; among good
-// ones it is a problem; under FirstError it ends the reading.
+// ones it is a problem; under ingest.FirstError it ends the reading.
 func TestRefused(t *testing.T) {
 	good := some(1)
 	for name, tt := range bad {
@@ -98,7 +98,7 @@ func TestRefused(t *testing.T) {
 					t.Fatalf("Open: %v", err)
 				}
 				item, err := r.Next()
-				if item != (Item{}) || err == io.EOF {
+				if len(item.Recordings()) > 0 || err == io.EOF {
 					t.Fatalf("alone: %v, %v", item, err)
 				}
 				check(err)
@@ -119,7 +119,7 @@ func TestRefused(t *testing.T) {
 				} else {
 					check(p[0].Err)
 				}
-				_, _, err = read(t, Options{Strict: FirstError}, filepath.Join(dir, "good.jsonl"), path)
+				_, _, err = read(t, Options{Strict: ingest.FirstError}, filepath.Join(dir, "good.jsonl"), path)
 				check(err)
 			})
 		}
@@ -156,7 +156,7 @@ func TestRefusedInFolder(t *testing.T) {
 	if want := []string{"broken.jsonl", "cut.gz", "dangling.txt", "half.parquet", "junk.jsonl.gz", "loop", "void.ndjson"}; !slices.Equal(problems, want) {
 		t.Errorf("problems with %v, want %v", problems, want)
 	}
-	if _, _, err := read(t, Options{Strict: FirstError}, dir); err == nil || err == io.EOF {
+	if _, _, err := read(t, Options{Strict: ingest.FirstError}, dir); err == nil || err == io.EOF {
 		t.Errorf("strict: %v", err)
 	}
 }

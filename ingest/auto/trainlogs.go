@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/detectors"
 	"github.com/sfstat/sfstat/ingest/flightrecorder"
 	"github.com/sfstat/sfstat/ingest/trainlog"
@@ -88,14 +89,14 @@ func (u *unit) trainLogs(give func(Item) bool) error {
 
 // logged is the window of the logs; none where all are passed over.
 func (u *unit) logged() (Item, error) {
-	b := trainlog.Builder{Limits: u.r.o.Limits}
+	b, of := trainlog.Builder{Limits: u.r.o.Limits}, make(map[string]int)
 	for _, l := range u.inputs {
 		err := u.readLog(&b, l)
 		switch {
 		case err == nil:
-			l.Windows++
+			of[l.Path] = 0
 		case u.passOver(l, err):
-		case len(u.inputs) > 1 && u.r.o.Strict != FirstError:
+		case len(u.inputs) > 1 && u.r.o.Strict != ingest.FirstError:
 			u.r.problems = append(u.r.problems, Problem{l.Path, err})
 		default:
 			return Item{}, err
@@ -110,7 +111,7 @@ func (u *unit) logged() (Item, error) {
 	}
 	w, err := b.Window(name)
 	if err == nil {
-		return Item{Window: w, Path: path, folder: u.folder}, nil
+		return Item{Window: w, Path: path, folder: u.folder, of: of}, nil
 	}
 	for _, l := range u.inputs {
 		if l.Skipped == "" && !u.passOver(l, err) {
@@ -129,7 +130,7 @@ func (u *unit) passOver(l *Input, err error) bool {
 	if l.named || !little || !others {
 		return false
 	}
-	l.Skipped, l.Windows = strings.TrimPrefix(err.Error(), l.Path+":"), 0
+	l.Skipped = strings.TrimPrefix(err.Error(), l.Path+":")
 	u.r.given--
 	return true
 }

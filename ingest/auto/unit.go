@@ -196,6 +196,22 @@ func (u *unit) items(yield func(Item, error) bool) {
 	}
 }
 
+// count counts an item for the inputs that it is made of.
+func (u *unit) count(item Item) {
+	for _, in := range u.inputs {
+		n, ok := item.of[in.Path]
+		switch {
+		case in.Skipped != "" || item.of != nil && !ok:
+		case item.Window != nil || item.Profiled != nil:
+			in.Windows++
+		case item.Ops != nil && item.of == nil:
+			in.Ops += item.Ops.Len()
+		case item.Ops != nil:
+			in.Ops += n
+		}
+	}
+}
+
 // name is what a bug in reading the unit is said of.
 func (u *unit) name() string {
 	if len(u.inputs) == 1 {
@@ -236,9 +252,6 @@ func whole(read func(r *Reader, in *Input, src *metered) (Item, error)) func(*un
 		if item.Path = in.Path; err != nil {
 			return err
 		}
-		if item.Ops != nil {
-			in.Ops += item.Ops.Len()
-		}
 		give(item)
 		return nil
 	}
@@ -255,7 +268,6 @@ func (u *unit) windows(from ingest.WindowReader, give func(Item) bool) error {
 		if err != nil {
 			return err
 		}
-		u.inputs[0].Windows++
 		if !give(Item{Window: w, Path: u.inputs[0].Path}) {
 			return nil
 		}

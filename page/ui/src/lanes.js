@@ -9,14 +9,14 @@ import { surface } from './surface.js';
 const left = 84, right = 12, above = 24, below = 30;
 
 const reasons = {
-	suspect: 'in which the suspect is latest',
+	suspect: 'in which the delay is largest',
 	latest: 'in which a rank is latest of all',
 	longest: 'the longest',
 	usual: 'of usual length',
 };
 
 // chosen is the step to draw: the one asked for or the nearest to it, else that in
-// which the suspect is latest, else any rank.
+// which the delay of the finding is largest, else any rank.
 export function chosen(run) {
 	const all = run.drawn;
 	if (!all.length) return null;

@@ -28,8 +28,11 @@ import (
 type Scoring uint8
 
 const (
-	ByEvidence Scoring = iota // all that both sides know, ranks together
-	ByThesis                  // operation names alone, each rank by itself, as the NCCL Trace Profiler does: nothing is certain
+	ByEvidence     Scoring = iota // all that both sides know, ranks together
+	Clockless                     // the same without times, and without what profilers say of calls
+	ClocklessAlone                // the same, each rank by itself
+	ByThesis                      // operation names alone, each rank by itself, as the NCCL Trace Profiler does: nothing is certain
+	BySliding                     // its simplest way
 )
 
 // Options of Analyze. The zero value is usable.

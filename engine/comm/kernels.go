@@ -5,13 +5,17 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/comm/align"
+	"github.com/sfstat/sfstat/engine/comm/needleman"
 	"github.com/sfstat/sfstat/trace/comms"
 )
 
 // match pairs the calls of each rank with its kernels.
 func (r *Result) match(m *members, t *tied, by Scoring) error {
-	if by == ByThesis {
-		return r.matchNames()
+	switch by {
+	case ByThesis:
+		return r.matchNames(align.ByThesis)
+	case BySliding:
+		return r.matchNames(func(p align.Process) ([]needleman.Pair, error) { return align.BySliding(p, align.SlidingWindow), nil })
 	}
 	var ps []align.Process
 	var ranks []int
@@ -27,11 +31,15 @@ func (r *Result) match(m *members, t *tied, by Scoring) error {
 		default:
 			k.Join = ByAlignment
 			at[i] = len(ps)
-			p, _ := r.Aligned(i)
+			p, _ := r.aligned(i)
 			ps, ranks = append(ps, p), append(ranks, i)
 		}
 	}
-	all, err := align.Joint(ps, m.aligned(at), align.Options{})
+	var groups [][]align.Member
+	if by != ClocklessAlone {
+		groups = m.aligned(at)
+	}
+	all, err := align.Joint(ps, groups, align.Options{Clockless: by != ByEvidence})
 	if err != nil {
 		return err
 	}
@@ -85,14 +93,14 @@ func (r *Result) matchTied(rank int, t *tied) error {
 	return nil
 }
 
-func (r *Result) matchNames() error {
+func (r *Result) matchNames(pair func(align.Process) ([]needleman.Pair, error)) error {
 	for i := range r.Ranks {
 		k := &r.Ranks[i]
-		process, both := r.Aligned(i)
+		process, both := r.aligned(i)
 		if !both {
 			continue
 		}
-		pairs, err := align.ByThesis(process)
+		pairs, err := pair(process)
 		if err != nil {
 			return err
 		}
@@ -103,9 +111,9 @@ func (r *Result) matchNames() error {
 	return nil
 }
 
-// Aligned is a rank as the engine takes it: its calls in the order of [Rank.Calls], and its kernels.
+// aligned is a rank as the engine takes it: its calls in the order of [Rank.Calls], and its kernels.
 // It is false where one side is missing.
-func (r *Result) Aligned(rank int) (p align.Process, both bool) {
+func (r *Result) aligned(rank int) (p align.Process, both bool) {
 	k := &r.Ranks[rank]
 	if !k.called() || k.Profile == comms.None {
 		return p, false

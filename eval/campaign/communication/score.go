@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/sfstat/sfstat/engine/comm"
-	"github.com/sfstat/sfstat/engine/comm/align"
 	"github.com/sfstat/sfstat/trace/comms"
 )
 
@@ -21,6 +20,9 @@ const (
 )
 
 var methodNames = [methods]string{"sliding window", "thesis", "one rank, no clocks", "ranks together, no clocks", "default"}
+
+// scorings are how sfstat comm pairs by each method.
+var scorings = [methods]comm.Scoring{comm.BySliding, comm.ByThesis, comm.ClocklessAlone, comm.Clockless, comm.ByEvidence}
 
 func (m Method) String() string { return methodNames[min(m, methods-1)] }
 
@@ -54,16 +56,6 @@ func (s *Score) sum(o Score) {
 	s.Certain, s.CertainRight = s.Certain+o.Certain, s.CertainRight+o.CertainRight
 }
 
-// judge counts a pair that was found. One whose call stands in no log, as those that NVTX tells, is not counted where the
-// truth is of logs alone.
-func (r *Recording) judge(s *Score, found comm.Match) {
-	p := pairAt(r.Result, found.Rank, found.Call, found.Kernel)
-	if r.Result.Recorded.Sources[r.Result.Calls[found.Call].Source].Kind != comms.SourceNCCLLog && !r.Truth.files[p.log] {
-		return
-	}
-	s.add(r.Truth.pairs[p], found.Certain)
-}
-
 // add counts one pair.
 func (s *Score) add(true, certain bool) {
 	s.Found++
@@ -78,97 +70,19 @@ func (s *Score) add(true, certain bool) {
 	}
 }
 
-// Score pairs the recording by a method and holds it against its truth, which there must be.
+// Score pairs the recording by a method and holds it against its truth, which there must be. A pair whose call stands in no log, as
+// those that NVTX tells, is not counted where the truth is of logs alone.
 func (r *Recording) Score(m Method) (Score, error) {
 	s := Score{True: len(r.Truth.pairs)}
-	var err error
-	switch m {
-	case Sliding, Thesis:
-		err = r.scoreNames(&s, m)
-	case Alone, Together:
-		err = r.scoreBlind(&s, m)
-	default:
-		r.scoreDefault(&s)
-	}
+	found, err := comm.Analyze(r.Result.Recorded, comm.Options{Scoring: scorings[m]})
 	if err != nil {
 		return s, fmt.Errorf("%s, %v: %w", r.Name, m, err)
 	}
+	for _, x := range found.Matches {
+		p := pairAt(found, x.Rank, x.Call, x.Kernel)
+		if found.Recorded.Sources[found.Calls[x.Call].Source].Kind == comms.SourceNCCLLog || r.Truth.files[p.log] {
+			s.add(r.Truth.pairs[p], x.Certain)
+		}
+	}
 	return s, nil
-}
-
-// scoreNames scores what looks at names alone; nothing of it is certain.
-func (r *Recording) scoreNames(s *Score, m Method) error {
-	for i := range r.Result.Ranks {
-		p, both := r.Result.Aligned(i)
-		if !both {
-			continue
-		}
-		found := align.BySliding(p, align.SlidingWindow)
-		if m == Thesis {
-			var err error
-			if found, err = align.ByThesis(p); err != nil {
-				return err
-			}
-		}
-		for _, x := range found {
-			r.judge(s, comm.Match{Rank: i, Call: r.Result.Ranks[i].Calls[x.Row], Kernel: x.Column})
-		}
-	}
-	return nil
-}
-
-// scoreBlind scores what has no clock to look at.
-func (r *Recording) scoreBlind(s *Score, m Method) error {
-	var ps []align.Process
-	var ranks []int
-	at := map[int]int{} // of a process that logged
-	for i := range r.Result.Ranks {
-		if p, both := r.Result.Aligned(i); both {
-			at[r.Result.Ranks[i].Log] = len(ps)
-			ps, ranks = append(ps, p), append(ranks, i)
-		}
-	}
-	var groups [][]align.Member
-	if m == Together {
-		groups = r.members(at)
-	}
-	all, err := align.Joint(ps, groups, align.Options{Clockless: true})
-	if err != nil {
-		return err
-	}
-	for i, x := range all {
-		for _, k := range x.Matches {
-			for _, c := range x.Launches[k.Launch].Calls {
-				r.judge(s, comm.Match{Rank: ranks[i], Call: r.Result.Ranks[ranks[i]].Calls[c], Kernel: k.Kernel, Certain: x.IsCertain(k)})
-			}
-		}
-	}
-	return nil
-}
-
-// members are the sides of each communicator that the log itself puts together: no clock was needed.
-func (r *Recording) members(at map[int]int) (groups [][]align.Member) {
-	for i := range r.Result.Communicators {
-		c := &r.Result.Communicators[i]
-		if c.Joined || c.Alone {
-			continue
-		}
-		var list []align.Member
-		for _, side := range c.Sides {
-			if p, ok := at[r.Result.Groups[side].Process]; ok {
-				list = append(list, align.Member{Process: p, Comm: side})
-			}
-		}
-		if len(list) > 1 {
-			groups = append(groups, list)
-		}
-	}
-	return groups
-}
-
-// scoreDefault scores the pairs that the recording was put together by.
-func (r *Recording) scoreDefault(s *Score) {
-	for _, m := range r.Result.Matches {
-		r.judge(s, m)
-	}
 }

@@ -217,32 +217,70 @@ func (b *Builder) orphan(r *logline.Record) {
 
 // Comm is everything read so far. The builder must not be used any more.
 func (b *Builder) Comm() *comms.Record {
-	b.adoptOrphans()
-	hosts := map[string]int{} // each with its clock
-	for i := range b.processes {
-		x := &b.processes[i]
-		if _, known := hosts[x.host]; !known {
-			hosts[x.host] = len(hosts)
-		}
-		b.comm.Processes = append(b.comm.Processes, comms.Process{Rank: -1, Host: x.host, LocalRank: -1, PID: x.pid, Device: -1, Clock: hosts[x.host],
-			Source: x.source, Lines: x.named})
+	damaged := b.adoptOrphans()
+	process := b.listProcesses(damaged)
+	group := b.listGroups(damaged, process)
+	for i := range b.comm.Calls {
+		c := &b.comm.Calls[i]
+		c.Process, c.Group = process[c.Process], group[c.Group]
 	}
-	for i := range b.groups {
-		g := &b.groups[i]
-		if p := &b.comm.Processes[g.process]; !g.inferred {
-			p.Device = int64(g.CudaDev)
-		}
-		if g.HasBus {
-			b.comm.Processes[g.process].Bus = g.Bus
-		}
-		b.comm.Groups = append(b.comm.Groups, g.group())
+	for i := range b.comm.Warnings {
+		w := &b.comm.Warnings[i]
+		w.Process = process[w.Process]
 	}
 	for i := range b.blocks {
 		if x := &b.blocks[i]; x.group != comms.None {
-			b.comm.Paths = append(b.comm.Paths, x.ways()...)
+			if x.group = group[x.group]; x.group != comms.None {
+				b.comm.Paths = append(b.comm.Paths, x.ways()...)
+			}
 		}
 	}
 	b.comm.Links = b.links()
 	slices.SortStableFunc(b.comm.Unread, func(x, y comms.Unread) int { return cmp.Compare(y.Count, x.Count) })
 	return &b.comm
+}
+
+// listProcesses adds the processes that are believed to the record, and returns the index there of each; of a damaged head that of its owner.
+func (b *Builder) listProcesses(damaged map[int]int) []int {
+	process, hosts := make([]int, len(b.processes)), map[string]int{} // each host with its clock
+	for i := range b.processes {
+		x := &b.processes[i]
+		if has(damaged, i) {
+			continue
+		}
+		if _, known := hosts[x.host]; !known {
+			hosts[x.host] = len(hosts)
+		}
+		process[i] = len(b.comm.Processes)
+		b.comm.Processes = append(b.comm.Processes, comms.Process{Rank: -1, Host: x.host, LocalRank: -1, PID: x.pid, Device: -1, Clock: hosts[x.host],
+			Source: x.source, Lines: x.named})
+	}
+	for p, q := range damaged {
+		process[p] = process[q]
+	}
+	return process
+}
+
+// listGroups adds the communicators of these processes, and returns the index of each; None of a damaged head's, which no call is of any more.
+func (b *Builder) listGroups(damaged map[int]int, process []int) []int {
+	group := slices.Repeat([]int{comms.None}, len(b.groups))
+	for i := range b.groups {
+		g := &b.groups[i]
+		if has(damaged, g.process) {
+			continue
+		}
+		if g.process = process[g.process]; g.parent != comms.None {
+			g.parent = group[g.parent]
+		}
+		p := &b.comm.Processes[g.process]
+		if !g.inferred {
+			p.Device = int64(g.CudaDev)
+		}
+		if g.HasBus {
+			p.Bus = g.Bus
+		}
+		group[i] = len(b.comm.Groups)
+		b.comm.Groups = append(b.comm.Groups, g.group())
+	}
+	return group
 }

@@ -15,11 +15,10 @@ type orphan struct {
 const fewer = 50
 
 // adoptOrphans finds whose the calls are whose line lost its head, and those whose head is of no process that is
-// believed.
-func (b *Builder) adoptOrphans() {
-	damaged := b.damagedHeads()
-	if len(b.orphans) == 0 && len(damaged) == 0 {
-		return
+// believed, which it returns with their owners.
+func (b *Builder) adoptOrphans() (damaged map[int]int) {
+	if damaged = b.damagedHeads(); len(b.orphans) == 0 && len(damaged) == 0 {
+		return damaged
 	}
 	owners := map[uint64][]int{} // communicators by pointer, over all processes
 	for i := range b.groups {
@@ -36,7 +35,10 @@ func (b *Builder) adoptOrphans() {
 	for _, o := range b.orphans {
 		b.giveBack(o, owners[o.line.Comm])
 	}
-	b.drop(damaged)
+	for p, q := range damaged {
+		b.processes[q].absorb(&b.processes[p])
+	}
+	return damaged
 }
 
 // damagedHeads finds the processes that damaged heads made up, and whose they are: few lines, all on communicators
@@ -131,42 +133,6 @@ func (b *Builder) giveBack(o orphan, owners []int) {
 	b.processes[c.Process].lineOf(c.Op).Calls++
 }
 
-// drop takes out processes and their communicators, which no call is of any more. What else they printed is their owner's.
-func (b *Builder) drop(damaged map[int]int) {
-	if len(damaged) == 0 {
-		return
-	}
-	for p, q := range damaged {
-		b.processes[q].absorb(&b.processes[p])
-	}
-	group := renumber(len(b.groups), func(i int) bool { return !has(damaged, b.groups[i].process) })
-	process := renumber(len(b.processes), func(i int) bool { return !has(damaged, i) })
-	b.processes, b.groups = kept(b.processes, process), kept(b.groups, group)
-	for p, q := range damaged {
-		process[p] = process[q]
-	}
-	for i := range b.groups {
-		g := &b.groups[i]
-		g.process = process[g.process]
-		if g.parent != comms.None {
-			g.parent = group[g.parent]
-		}
-	}
-	for i := range b.comm.Calls {
-		c := &b.comm.Calls[i]
-		c.Process, c.Group = process[c.Process], group[c.Group]
-	}
-	for i := range b.blocks {
-		if x := &b.blocks[i]; x.group != comms.None {
-			x.group = group[x.group]
-		}
-	}
-	for i := range b.comm.Warnings {
-		w := &b.comm.Warnings[i]
-		w.Process = process[w.Process]
-	}
-}
-
 // absorb adds what q printed, but for the calls, which were given back one by one.
 func (p *process) absorb(q *process) {
 	p.lines += q.lines
@@ -174,28 +140,4 @@ func (p *process) absorb(q *process) {
 		mine := p.lineOf(m.Op)
 		mine.Tunings, mine.Damaged = mine.Tunings+m.Tunings, mine.Damaged+m.Damaged
 	}
-}
-
-// renumber is the new number of what stays; None for the rest.
-func renumber(n int, stays func(int) bool) []int {
-	to, next := make([]int, n), 0
-	for i := range to {
-		to[i] = comms.None
-		if stays(i) {
-			to[i] = next
-			next++
-		}
-	}
-	return to
-}
-
-// kept is what stays.
-func kept[T any](list []T, to []int) []T {
-	out := list[:0]
-	for i, v := range list {
-		if to[i] != comms.None {
-			out = append(out, v)
-		}
-	}
-	return out
 }

@@ -97,7 +97,7 @@ func (b *Builder) links() (list []comms.Link) {
 		if x.group == comms.None {
 			continue
 		}
-		host := b.processes[b.groups[x.group].process].host
+		host := b.comm.Processes[b.comm.Groups[x.group].Process].Host
 		old, known := best[host]
 		if !known {
 			hosts = append(hosts, host)

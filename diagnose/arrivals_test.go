@@ -8,6 +8,8 @@ import (
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
 	"github.com/sfstat/sfstat/engine/delay"
+	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -90,5 +92,15 @@ func TestInheritsWithoutCollective(t *testing.T) {
 				t.Errorf("%v, expected %v", got, c.want)
 			}
 		})
+	}
+}
+
+// TestHostOfDumpsStays: windows that name no host leave that of the dumps.
+func TestHostOfDumpsStays(t *testing.T) {
+	rank := 3
+	f := Finding{Place: Place{Rank: &rank, Host: "node1"}}
+	j := &judge{run: &run{windows: []Window{{Main: &frontier.Result{Members: []trace.Rank{{ID: 3, LocalRank: -1}}}}}}}
+	if j.locate(&f); f.Host != "node1" || f.LocalRank != nil {
+		t.Errorf("%+v", f.Place)
 	}
 }

@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/sfstat/sfstat/diagnose/evidence"
@@ -50,7 +51,7 @@ func (j *judge) add(w *frontier.Result, s Finding) {
 	}
 }
 
-// place fills the host and local rank of a rank.
+// place fills the host, local rank and role of a rank, as far as a window has them.
 func (f *Finding) place(w *frontier.Result) {
 	if f.Rank == nil {
 		return
@@ -59,12 +60,9 @@ func (f *Finding) place(w *frontier.Result) {
 		if m.ID != *f.Rank {
 			continue
 		}
-		f.Host = m.Host
+		f.Host, f.Role = cmp.Or(m.Host, f.Host), cmp.Or(f.Role, m.Role.String())
 		if m.LocalRank >= 0 && m.Host != "" {
 			f.LocalRank = &m.LocalRank
-		}
-		if f.Role == "" {
-			f.Role = m.Role.String()
 		}
 	}
 }

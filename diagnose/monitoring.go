@@ -102,7 +102,7 @@ func (r *run) watch(all []*health.Record) (*watched, []answer.Problem) {
 			problems[0].N++
 		}
 	}
-	if p, outside := w.outside(r.times()); outside {
+	if p, outside := w.outside(r.times(nil)); outside {
 		problems = append(problems, p)
 	}
 	if !read {
@@ -207,16 +207,11 @@ func (w *watched) tellDevices(all []*health.Record) {
 
 // outside reports whether all readings lie outside of the run, as those in another time zone do.
 func (w *watched) outside(times []monitoring.Interval) (answer.Problem, bool) {
-	from, to := int64(0), int64(0)
-	for _, t := range times {
-		if t.From > 0 {
-			if from == 0 || t.From < from {
-				from = t.From
-			}
-			to = max(to, t.To)
-		}
+	if times == nil || w.from == 0 {
+		return answer.Problem{}, false
 	}
-	if from == 0 || w.from == 0 || w.to+monitoring.MaxReach >= from && w.from-monitoring.MaxReach <= to {
+	from, to := times[0].From, slices.MaxFunc(times, func(a, b monitoring.Interval) int { return cmp.Compare(a.To, b.To) }).To
+	if w.to+monitoring.MaxReach >= from && w.from-monitoring.MaxReach <= to {
 		return answer.Problem{}, false
 	}
 	p := answer.Problem{Problem: answer.MonitoringTime, Times: &[4]int64{w.from, w.to, from, to}}
@@ -250,14 +245,14 @@ func (j *judge) atTheTime(v *RunVerdict, all []*health.Record) {
 		if len(units) == 0 {
 			continue
 		}
-		beside, alike := w.beside(units, j.timesOf(f))
+		beside, alike := w.beside(units, j.times(f.Windows))
 		f.Evidence = withBeside(f.Evidence, beside, alike)
 		if i == 0 && v.Status != answer.NoStraggler {
 			v.Next = lookFirst(v.Next, f, beside, alike)
 		}
 	}
 	if len(v.Findings) == 0 || v.Status <= answer.UndecidedRun {
-		beside, _ := w.beside(w.units, j.times())
+		beside, _ := w.beside(w.units, j.times(nil))
 		v.Observed = append(slices.Clone(v.Observed), beside...)
 		if v.Status == answer.UndecidedRun {
 			v.Next = lookFirst(v.Next, nil, beside, nil)
@@ -315,21 +310,22 @@ func (w *watched) suspected(f *Finding) (units []monitoring.Unit) {
 	return units
 }
 
-// timesOf are the windows of a finding, nil where their times are not known.
-func (j *judge) timesOf(f *Finding) (times []monitoring.Interval) {
-	for i, w := range j.windows {
-		if len(f.Windows) == 0 || slices.Contains(f.Windows, w.Main.Window) {
-			times = append(times, j.books[i].times)
+// times are when windows were recorded, given by their numbers, nil: all; without windows, when calls were entered. nil
+// where that is not known.
+func (r *run) times(of []int64) (times []monitoring.Interval) {
+	for i, b := range r.books {
+		if len(of) == 0 || slices.Contains(of, r.windows[i].Main.Window) {
+			times = append(times, b.times)
 		}
 	}
-	if len(j.windows) == 0 {
-		times = slices.Clone(j.called)
+	if len(r.books) == 0 {
+		times = slices.Clone(r.called)
 	}
 	times = slices.DeleteFunc(times, func(t monitoring.Interval) bool { return t.From == 0 })
-	slices.SortFunc(times, func(a, b monitoring.Interval) int { return cmp.Compare(a.From, b.From) })
 	if len(times) == 0 {
 		return nil
 	}
+	slices.SortFunc(times, func(a, b monitoring.Interval) int { return cmp.Compare(a.From, b.From) })
 	return times
 }
 

@@ -242,17 +242,6 @@ func (r *run) bookOf(w *trace.Window) book {
 	return out
 }
 
-// times are those of the windows, without windows those of calls.
-func (r *run) times() (out []monitoring.Interval) {
-	if len(r.books) == 0 {
-		return r.called
-	}
-	for _, b := range r.books {
-		out = append(out, b.times)
-	}
-	return out
-}
-
 // keep takes the account of a window, of which the times may be gone.
 func (r *run) keep(w *trace.Window, a *frontier.Analysis, of book) {
 	r.compare(w, a.Main, of)

@@ -45,12 +45,11 @@ type evaluation struct {
 
 // openEvaluation reads the folder that is the argument. One that holds nothing is taken for a campaign's.
 func openEvaluation(c *cli.Context) (*evaluation, error) {
-	if len(c.Args) != 1 {
-		return nil, badUsage("needs one FOLDER of a campaign, found %s", counted(len(c.Args), "argument"))
+	dir, err := onlyOperand(c, "FOLDER of a campaign")
+	if err != nil {
+		return nil, err
 	}
-	dir := c.Args[0]
 	e := &evaluation{dir: dir}
-	var err error
 	if e.by, err = scoringOf(c, dir); err != nil {
 		return nil, err
 	}

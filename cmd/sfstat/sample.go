@@ -13,8 +13,8 @@ import (
 )
 
 func (p *program) sample(c *cli.Context) (err error) {
-	if len(c.Args) > 0 {
-		return badUsage("sample takes no arguments, got %q", c.Args[0])
+	if err := noOperands(c); err != nil {
+		return err
 	}
 	o := sample.Options{Every: c.Duration("every"), Count: c.Int("count"), Host: c.String("host")}
 	if o.Every < time.Millisecond || o.Count < 0 {

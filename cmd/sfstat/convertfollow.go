@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -47,21 +46,8 @@ func (p *program) convertFollowing(c *cli.Context, out string) error {
 
 // overlapping is the first of paths that lies in a folder, or that it lies in.
 func overlapping(folder string, paths []string) string {
-	within := func(a, b string) bool {
-		rel, err := filepath.Rel(b, a)
-		return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
-	}
-	real := func(path string) string {
-		if abs, err := filepath.Abs(path); err == nil {
-			path = abs
-		}
-		if link, err := filepath.EvalSymlinks(path); err == nil {
-			path = link
-		}
-		return path
-	}
 	for _, path := range paths {
-		if within(real(folder), real(path)) || within(real(path), real(folder)) {
+		if auto.Within(folder, path) || auto.Within(path, folder) {
 			return path
 		}
 	}

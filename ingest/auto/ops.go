@@ -58,7 +58,7 @@ func (r *Reader) isMeta(c candidate, in *Input) bool {
 // stem is the name of a file without what says how it is stored.
 func stem(path string) string {
 	name := filepath.Base(path)
-	for _, ext := range []string{".gz", ".zst", ".csv", ".parquet", ".sqlite"} {
+	for _, ext := range []string{".gz", ".zst", ".csv", ".parquet", ".sqlite", ".json", ".trace", ".pt"} {
 		name = strings.TrimSuffix(name, ext)
 	}
 	return name

@@ -145,6 +145,9 @@ func once(all []candidate) []candidate {
 	return all
 }
 
+// Within reports whether a path leads to the folder or below it.
+func Within(path, folder string) bool { return within(realPath(path), realPath(folder)) }
+
 // within reports whether dir, a real path, is the folder or below it.
 func within(dir, folder string) bool {
 	rest, ok := strings.CutPrefix(dir, folder)

@@ -3,7 +3,6 @@ package auto
 import (
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/sfstat/sfstat/engine/stages"
@@ -55,10 +54,7 @@ func giveAll(items []Item, give func(Item) bool) bool {
 // holds several jobs.
 func (u *unit) runName(j stages.Job, jobs int) string {
 	first := j.Ranks[0].Source
-	name := filepath.Base(first)
-	for _, ext := range []string{".gz", ".zst", ".json", ".trace", ".pt"} {
-		name = strings.TrimSuffix(name, ext)
-	}
+	name := stem(first)
 	if len(u.inputs) == 1 || first == ingest.Stdin {
 		return name
 	}

@@ -193,7 +193,7 @@ func (d *reader) half(e *event) {
 	if e.phase == 'B' {
 		if d.open < maxBegun {
 			d.open++
-			d.begun[thread] = append(stack, begin{d.words.of(e.cat), d.words.of(e.name), e.ts})
+			d.begun[thread] = append(stack, begin{d.word(e.cat), d.word(e.name), e.ts})
 		}
 		return
 	}

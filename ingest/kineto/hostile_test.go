@@ -67,35 +67,18 @@ func TestMembersBounded(t *testing.T) {
 
 // TestLongWords: what has a name without end is read, and the name is cut.
 func TestLongWords(t *testing.T) {
-	long := strings.Repeat("y", 3*maxWord)
+	long := strings.Repeat("y", 3*trace.MaxName)
 	r := must(t, doc(step, k(long, 4, 1012, 1020, 30, ""),
 		fmt.Sprintf(`{"ph":"B","name":"%s","tid":9,"ts":1020}`, long),
 		k(allReduce, 5, 1013, 1051, 30, fmt.Sprintf(`, "Collective name":"allreduce","Process Group Name":"%s"`, long))))
 	stepAgain(t, r)
 	for _, n := range r.Names {
-		if len(n) > maxWord {
+		if len(n) > trace.MaxName {
 			t.Errorf("a name of %d bytes", len(n))
 		}
 	}
-	if got := len(r.Comm.Groups[0].Name); got != maxWord {
+	if got := len(r.Comm.Groups[0].Name); got != trace.MaxName {
 		t.Errorf("a group whose name has %d bytes", got)
-	}
-}
-
-// TestWordsBounded: the words of a trace do not grow with it.
-func TestWordsBounded(t *testing.T) {
-	var w words
-	for i := range maxWordBytes/maxWord + 100 {
-		w.of(fmt.Appendf(nil, "%0*d", maxWord, i))
-	}
-	if w.bytes > maxWordBytes {
-		t.Errorf("%d bytes are held", w.bytes)
-	}
-	if got := w.of([]byte("new")); got != "(other)" && w.bytes+3 > maxWordBytes {
-		t.Errorf("one word more is %q", got)
-	}
-	if got, want := w.of(fmt.Appendf(nil, "%0*d", maxWord, 7)), fmt.Sprintf("%0*d", maxWord, 7); got != want {
-		t.Error("a word that is held is another")
 	}
 }
 

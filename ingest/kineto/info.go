@@ -50,10 +50,10 @@ func (f *info) take(key string, v []byte) {
 	}
 }
 
-// clean is a value as text, cut as words are.
+// clean is a value as text, cut as names are.
 func clean(v []byte) string {
 	v = text(v)
-	return strings.ToValidUTF8(string(v[:min(len(v), maxWord)]), "�")
+	return strings.ToValidUTF8(string(v[:min(len(v), trace.MaxName)]), "�")
 }
 
 func (f *info) distributed(key, v []byte) {
@@ -190,6 +190,9 @@ func (f *info) describe(groups []comms.Group) {
 	}
 }
 
+// word is one copy of what many events say again, and bounded as names are.
+func (d *reader) word(b []byte) string { return d.b.Text(d.b.Name(b)) }
+
 // wholeNumbers are the arguments of a collective that are whole numbers, −1:
 // not told. src and dst are ranks of the job; "Rank", which is left out, is the
 // position of the same peer in the group.
@@ -221,17 +224,17 @@ func (d *reader) call(e *event) profiler.Call {
 		case "Seq":
 			take(&w.seq)
 		case "Collective name":
-			c.Name = d.words.of(text(v))
+			c.Name = d.word(text(v))
 		case "Group size":
 			if n, ok := integer(v); ok && n > 0 && n <= trace.MaxRanks {
 				c.Size = int(n)
 			}
 		case "dtype":
-			dtype = d.words.of(text(v))
+			dtype = d.word(text(v))
 		case "Process Group Name":
-			c.Group = d.words.of(text(v))
+			c.Group = d.word(text(v))
 		case "Process Group Description":
-			c.Desc = d.words.of(text(v))
+			c.Desc = d.word(text(v))
 		case "Process Group Ranks":
 			list = v
 		}

@@ -65,7 +65,6 @@ type reader struct {
 	info info
 
 	called []byte // name of the function that was read last
-	words  words
 	groups groups
 	begun  map[int64][]begin
 	open   int // begins that wait for their end

@@ -33,46 +33,39 @@ func ReadComm(paths []string, o Options) (*comms.Record, []Problem, error) {
 }
 
 // recorder reads the files of one format.
-type recorder interface {
-	read(src *ingest.Source, name string) error
-	comms() []*comms.Record // of what was read
+type recorder struct {
+	read  func(src *ingest.Source, name string) error
+	comms func() []*comms.Record // of what was read
 }
 
-// files is the recorder of a format each of whose files stands for itself.
-type files struct {
-	one  func(src *ingest.Source, name string, lim ingest.Limits) (*comms.Record, error)
-	lim  ingest.Limits
-	list []*comms.Record
-}
-
+// eachFile is the recorder of a format each of whose files stands for itself.
 func eachFile(one func(*ingest.Source, string, ingest.Limits) (*comms.Record, error)) func(ingest.Limits) recorder {
-	return func(lim ingest.Limits) recorder { return &files{one: one, lim: lim} }
-}
-
-func (f *files) read(src *ingest.Source, name string) error {
-	c, err := f.one(src, name, f.lim)
-	if err == nil {
-		f.list = append(f.list, c)
+	return func(lim ingest.Limits) recorder {
+		var list []*comms.Record
+		return recorder{func(src *ingest.Source, name string) error {
+			c, err := one(src, name, lim)
+			if err == nil {
+				list = append(list, c)
+			}
+			return err
+		}, func() []*comms.Record { return list }}
 	}
-	return err
 }
 
-func (f *files) comms() []*comms.Record { return f.list }
+// newDumps is the recorder of dumps of NCCL's Inspector, of which a process may have several.
+func newDumps(lim ingest.Limits) recorder {
+	each := eachFile(inspector.Read)(lim)
+	return recorder{each.read, func() []*comms.Record { return []*comms.Record{inspector.Merge(each.comms())} }}
+}
 
-// dumps is the recorder of dumps of NCCL's Inspector, of which a process may have several.
-type dumps struct{ files }
-
-func newDumps(lim ingest.Limits) recorder { return &dumps{files{one: inspector.Read, lim: lim}} }
-
-func (d *dumps) comms() []*comms.Record { return []*comms.Record{inspector.Merge(d.list)} }
-
-// logs is the recorder of debug logs, whose processes may stand in several files.
-type logs struct{ *nccllog.Builder }
-
-func newLogs(lim ingest.Limits) recorder { return logs{nccllog.NewBuilder(lim)} }
-
-func (l logs) read(src *ingest.Source, name string) error { return l.Read(src, name) }
-func (l logs) comms() []*comms.Record                     { return []*comms.Record{l.Comm()} }
+// newLogs is the recorder of debug logs, whose processes may stand in several files.
+func newLogs(lim ingest.Limits) recorder {
+	b := nccllog.NewBuilder(lim)
+	return recorder{
+		func(src *ingest.Source, name string) error { return b.Read(src, name) },
+		func() []*comms.Record { return []*comms.Record{b.Comm()} },
+	}
+}
 
 func readExport(src *ingest.Source, name string, lim ingest.Limits) (*comms.Record, error) {
 	return nsight.ReadComm(src.Name(), name, lim)
@@ -83,7 +76,7 @@ func (r *Reader) join(j callJob) (*comms.Record, error) {
 	names, recorders, seen := j.names(), make(map[Format]recorder), make(beginnings)
 	for _, in := range j {
 		format := in.Format
-		if recorders[format] == nil {
+		if _, begun := recorders[format]; !begun {
 			recorders[format] = format.row().record(r.o.Limits)
 		}
 		err := r.record(in, names[in], recorders[format], seen)

@@ -41,10 +41,10 @@ type panicking struct{}
 
 func (panicking) Read([]byte) (int, error) { boom("reading"); return 0, nil }
 func (panicking) Close() error             { return nil }
-func (panicking) comms() []*comms.Record   { return nil }
-func (panicking) read(*ingest.Source, string) error {
-	boom("reading")
-	return nil
+
+// panics is a recorder that does.
+func panics(ingest.Limits) recorder {
+	return recorder{func(*ingest.Source, string) error { boom("reading"); return nil }, func() []*comms.Record { return nil }}
 }
 
 // badFile is a file of the format: by its content where that is looked into before it is opened.
@@ -171,7 +171,7 @@ func TestReadingPanics(t *testing.T) {
 			case f == TrainLog:
 				t.Skip("it is not read beside packets")
 			case f.row().record != nil && f != SQLite:
-				changed(t, f, func(r *row) { r.record = func(ingest.Limits) recorder { return panicking{} } })
+				changed(t, f, func(r *row) { r.record = panics })
 			default:
 				read := f.row().read
 				changed(t, f, func(r *row) {
@@ -202,7 +202,7 @@ func TestCommunicationPanics(t *testing.T) {
 		}
 		t.Run(f.String(), func(t *testing.T) {
 			bad := badFile(t, f)
-			changed(t, f, func(r *row) { r.record = func(lim ingest.Limits) recorder { return &oneOf{record(lim)} } })
+			changed(t, f, func(r *row) { r.record = func(lim ingest.Limits) recorder { return oneOf(record(lim)) } })
 			path := filepath.Join(folderOf(t, map[string]string{"victim": bad}), "victim")
 			c, err := readComm(run, "../../fixtures/comm/inspector", path)
 			if err != nil || len(c.Comm.Sources) < 2 {
@@ -214,13 +214,13 @@ func TestCommunicationPanics(t *testing.T) {
 }
 
 // oneOf is a recorder that panics at one file.
-type oneOf struct{ recorder }
-
-func (o *oneOf) read(src *ingest.Source, name string) error {
-	if name == "victim" {
-		boom("reading")
-	}
-	return o.recorder.read(src, name)
+func oneOf(of recorder) recorder {
+	return recorder{func(src *ingest.Source, name string) error {
+		if name == "victim" {
+			boom("reading")
+		}
+		return of.read(src, name)
+	}, of.comms}
 }
 
 // TestJoiningPanics: what panics behind the readers is an error of what is read together, and

@@ -86,11 +86,11 @@ func (u *joint) gather(g []Member) bool {
 	if len(g) < 2 {
 		return false
 	}
-	u.members, u.queue = g, u.all[g[0].Process].queue
+	u.members, u.queue = g, u.all[g[0].Process].clock
 	for _, m := range g {
 		matching := u.all[m.Process]
-		u.queue = u.queue.and(matching.queue)
-		if matching.Timed {
+		u.queue = u.queue.and(matching.clock)
+		if c := matching.clock; c.use && !c.queued {
 			return false
 		}
 		stream, ok := u.ownStream(m)

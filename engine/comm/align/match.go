@@ -27,11 +27,9 @@ type Matching struct {
 	Launches []Launch
 	Why      []Reason // of every call
 	Matches  []Match
-	streams  map[uint64]int64 // of the log, which of the trace each is
-	Offset   int64            // nanoseconds from a call's stamp to the launch of its kernel, the median
-	Timed    bool             // stamps and launches counted
-	queue    clocks           // clocks fitted to kernel starts, where there are no launches
 
+	streams    map[uint64]int64 // of the log, which of the trace each is
+	clock      clocks           // as fitted
 	beginnings []Beginnings
 }
 
@@ -60,40 +58,35 @@ func calls(p Process, o Options, clock clocks) (*Matching, error) {
 	m := &Matching{Launches: launches, Why: why, streams: map[uint64]int64{}}
 	clock.threads = sharesThread(&p)
 	parts := divide(&p, launches, clock)
+	results := make([]*needleman.Result, len(parts))
 	for round := range rounds {
-		results := make([]*needleman.Result, len(parts))
 		for i := range parts {
+			if round > 0 {
+				parts[i].learn(results[i])
+			}
 			parts[i].setClock(clock)
 			var err error
-			results[i], err = needleman.Solve(parts[i].evidence, alone)
-			if err != nil {
+			if results[i], err = needleman.Solve(parts[i].evidence, alone); err != nil {
 				return nil, err
 			}
 		}
 		switch {
 		case clock.queued && clock.longest == 0:
 			clock = learnQueue(parts, results)
-			m.queue = clock
 		case clock.use && !clock.queued:
 			clock = learnClock(parts, results, clock)
-			m.Offset, m.Timed = clock.offset, true
-		}
-		if round == rounds-1 {
-			if !clock.use {
-				for i := range parts {
-					var err error
-					if results[i], err = parts[i].byStarts(results[i]); err != nil {
-						return nil, err
-					}
-				}
-			}
-			m.collect(parts, results)
-			break
-		}
-		for i := range parts {
-			parts[i].learn(results[i])
 		}
 	}
+	if !clock.use {
+		for i := range parts {
+			var err error
+			if results[i], err = parts[i].byStarts(results[i]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	m.clock = clock
+	m.collect(parts, results)
 	return m, nil
 }
 

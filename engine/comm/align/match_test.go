@@ -168,8 +168,8 @@ func TestFarClocks(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if f, _, _ := s.f1(m); f < 0.99 || m.Offset-off > 1e6 || off-m.Offset > 1e6 {
-				t.Errorf("%d ns apart, seed %d: F1 %.4f, offset %d", off, seed, f, m.Offset)
+			if f, _, _ := s.f1(m); f < 0.99 || m.clock.offset-off > 1e6 || off-m.clock.offset > 1e6 {
+				t.Errorf("%d ns apart, seed %d: F1 %.4f, offset %d", off, seed, f, m.clock.offset)
 			}
 		}
 	}
@@ -202,8 +202,8 @@ func TestReplay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f, _, _ := s.f1(m); f != 1 || !m.Timed {
-		t.Errorf("F1 %v, timed %v", f, m.Timed)
+	if f, _, _ := s.f1(m); f != 1 || !m.clock.use {
+		t.Errorf("F1 %v, timed %v", f, m.clock.use)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"sort"
 
 	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace/comms"
@@ -37,14 +38,13 @@ const maxShifts = 4096
 // the two clocks are equally far apart each time, so that three of four of them deviate least from the median, by a factor of four.
 // ok is false where nothing decides.
 func countShift(of, in []launchUnit) (d int64, ok bool) {
-	w := newShiftWitness(in)
 	var best []shifted
-	shifts, ok := w.shifts(of)
+	shifts, ok := shiftsOf(of, in)
 	if !ok {
 		return 0, false
 	}
 	for _, d := range shifts {
-		if s, possible := w.try(of, d); possible {
+		if s, possible := tryShift(of, in, d); possible {
 			best = append(best, s)
 		}
 	}
@@ -56,12 +56,6 @@ func countShift(of, in []launchUnit) (d int64, ok bool) {
 	}
 	slices.SortStableFunc(best, func(x, y shifted) int { return cmp.Compare(x.spread, y.spread) })
 	return best[0].by, 4*best[0].spread+leastApart < best[1].spread
-}
-
-// shiftPossible says whether a shift that is known from elsewhere contradicts nothing.
-func shiftPossible(of, in []launchUnit, d int64) bool {
-	_, ok := newShiftWitness(in).try(of, d)
-	return ok
 }
 
 const (
@@ -76,34 +70,16 @@ type shifted struct {
 	spread float64
 }
 
-// witness is units by their counts.
-type shiftWitness struct {
-	in          []launchUnit
-	at          map[int64]int
-	first, last int64
-}
-
-func newShiftWitness(in []launchUnit) *shiftWitness {
-	w := &shiftWitness{in: in, at: make(map[int64]int, len(in))}
-	for i, u := range in {
-		w.at[u.Count] = i
-	}
-	if len(in) > 0 {
-		w.first, w.last = in[0].Count, in[len(in)-1].Count
-	}
-	return w
-}
-
-// shifts is those at which the unit in the middle of one list finds one like it in the other: half of the shorter list is in
+// shiftsOf is those at which the unit in the middle of one list finds one like it in the other: half of the shorter list is in
 // common, and so is its middle. ok is false if those are too many.
-func (w *shiftWitness) shifts(of []launchUnit) (list []int64, ok bool) {
-	if len(of) == 0 || len(w.in) == 0 {
+func shiftsOf(of, in []launchUnit) (list []int64, ok bool) {
+	if len(of) == 0 || len(in) == 0 {
 		return nil, false
 	}
-	x, y := &of[len(of)/2], &w.in[len(w.in)/2]
-	for i := range w.in {
-		if w.in[i].holds(x) {
-			list = append(list, x.Count-w.in[i].Count)
+	x, y := &of[len(of)/2], &in[len(in)/2]
+	for i := range in {
+		if in[i].holds(x) {
+			list = append(list, x.Count-in[i].Count)
 		}
 	}
 	for i := range of {
@@ -116,23 +92,22 @@ func (w *shiftWitness) shifts(of []launchUnit) (list []int64, ok bool) {
 	return list, len(list) <= maxShifts
 }
 
-// try says whether a shift is possible.
-func (w *shiftWitness) try(of []launchUnit, d int64) (s shifted, possible bool) {
+// tryShift says whether a shift is possible.
+func tryShift(of, in []launchUnit, d int64) (s shifted, possible bool) {
 	agree := 0
 	var apart []float64
 	for i := range of {
 		u := &of[i]
-		count := u.Count - d
-		if count < w.first || count > w.last {
+		j, found := sort.Find(len(in), func(j int) int { return cmp.Compare(u.Count-d, in[j].Count) })
+		if !found && (j == 0 || j == len(in)) { // outside of its span
 			continue
 		}
-		j, ok := w.at[count]
-		if !ok || !w.in[j].holds(u) {
+		if !found || !in[j].holds(u) {
 			return shifted{}, false
 		}
 		agree++
-		if u.HasTime && w.in[j].HasTime {
-			apart = append(apart, float64(u.Time-w.in[j].Time))
+		if u.HasTime && in[j].HasTime {
+			apart = append(apart, float64(u.Time-in[j].Time))
 		}
 	}
 	s = shifted{by: d, spread: math.Inf(1)}
@@ -143,7 +118,7 @@ func (w *shiftWitness) try(of []launchUnit, d int64) (s shifted, possible bool) 
 		}
 		s.spread = robust.Select(apart, (len(apart)-1)*3/4)
 	}
-	return s, agree > 0 && 2*agree >= min(len(of), len(w.in))
+	return s, agree > 0 && 2*agree >= min(len(of), len(in))
 }
 
 // holds says whether all calls of o may be among those of u, when it may be.

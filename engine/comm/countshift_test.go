@@ -52,8 +52,10 @@ func TestShift(t *testing.T) {
 	if d, ok := countShift(of, units(0, 100, 7, 7, 7, 7)); !ok || d != -1 {
 		t.Errorf("bounded: %d, %t, want -1", d, ok)
 	}
-	if !shiftPossible(units(0, 0, 1, 0, 3), units(0, 0, 1, 2, 3), 0) || shiftPossible(units(0, 0, 1, 0, 3), units(0, 0, 1, 2, 3), 1) {
-		t.Error("a shift that is known")
+	for d, want := range []bool{true, false} {
+		if _, ok := tryShift(units(0, 0, 1, 0, 3), units(0, 0, 1, 2, 3), int64(d)); ok != want {
+			t.Errorf("shift of %d: %t, want %t", d, ok, want)
+		}
 	}
 	many := make([]int64, 20_000)
 	for i := range many {

@@ -65,7 +65,8 @@ func (p *profile) fit(recorded int, units []launchUnit) (shift int64, ok bool) {
 		return 0, false
 	}
 	if p.r.Recorded.Groups[recorded].FromStart {
-		return 0, shiftPossible(of, in, 0)
+		_, ok = tryShift(of, in, 0)
+		return 0, ok
 	}
 	return countShift(of, in)
 }
@@ -199,8 +200,10 @@ func (p *profile) matchNumbers() {
 		for n, i := range s.calls {
 			in = append(in, launchUnit{Count: int64(n), calls: []*comms.Call{&p.r.Calls[i]}})
 		}
-		d, ok := int64(0), s.whole && shiftPossible(of, in, 0)
-		if !ok && !s.whole {
+		d, ok := int64(0), false
+		if s.whole {
+			_, ok = tryShift(of, in, 0)
+		} else {
 			d, ok = countShift(of, in)
 		}
 		if !ok {

@@ -326,9 +326,6 @@ func (p *plan) account(mix labels.Roles) *accounting {
 	}
 	r := &Result{Run: p.w.Run, Window: p.w.Index, FirstStep: p.w.FirstStep + int64(v.from), Steps: v.steps, WorldSize: p.w.WorldSize,
 		Members: p.w.Ranks, Group: p.group, Cut: p.cut, CutReason: p.cutReason, SyncPoint: p.point}
-	if end := p.w.FirstStep + int64(p.w.Steps()); r.FirstStep+int64(r.Steps) < end {
-		r.LeftOut = []int64{end - 1}
-	}
 	for _, rank := range p.w.Ranks {
 		r.Ranks = append(r.Ranks, rank.ID)
 	}

@@ -65,12 +65,9 @@ type Result struct {
 	Ranks     []int     `json:"ranks" doc:"IDs of the ranks in this account, ascending"`
 	// Steps are one less than the window has in a sync cut, unless it follows another or the ranks synchronise at
 	// the end of the step.
-	Steps     int   `json:"steps" doc:"steps of the cut; a sync cut has one less than was recorded"`
-	FirstStep int64 `json:"first_step" doc:"index of the first step"`
-	// LeftOut are the recorded steps that end after the last synchronisation
-	// point of their stretch of steps, and are in no account of a sync cut.
-	LeftOut []int64      `json:"-"`
-	Members []trace.Rank `json:"-"` // the same ranks with hosts and roles
+	Steps     int          `json:"steps" doc:"steps of the cut; a sync cut has one less than was recorded"`
+	FirstStep int64        `json:"first_step" doc:"index of the first step"`
+	Members   []trace.Rank `json:"-"` // the same ranks with hosts and roles
 
 	Makespan  int64   `json:"makespan_ns" doc:"exposed makespan, summed over steps"` // Σ_t F[t,S]; equals the sum of the stages' advances exactly
 	Stages    []Stage `json:"stages" doc:"the stages, in the order of the cut"`

@@ -2,6 +2,7 @@ package diagnose_test
 
 import (
 	"database/sql"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -17,6 +18,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/comm"
+	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/fixtures/comm/job"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/internal/draws"
@@ -118,6 +120,48 @@ func TestCommunicationNamesTheFault(t *testing.T) {
 		slow.Between.Ranks = nil
 		if !reflect.DeepEqual(slow.Between, c.link) || slow.From != c.from {
 			t.Errorf("%s on %d nodes: %+v from %d bytes, want %+v from %d", c.name, c.nodes, slow.Between, slow.From, c.link, c.from)
+		}
+	}
+}
+
+// TestVictimsOfSlowLinks: stage times show a rank late that, by its calls, has no delay of its own. Where a link
+// is slow that rank is a victim of the link; where none is, it stays named.
+func TestVictimsOfSlowLinks(t *testing.T) {
+	for name, want := range map[string]diagnose.Kind{"slow-card": diagnose.KindEdge, "late-rank": diagnose.KindRank} {
+		spec := simulate.DefaultSpec()
+		spec.Ranks, spec.Schedule.Steps, spec.Schedule.Windows = 8, 60, 1
+		spec.Faults = []simulate.Fault{{Family: simulate.ForwardHost, Delay: 120, Ranks: []int{5}}}
+		g, err := simulate.New(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := g.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir := t.TempDir()
+		if err := job.Write(dir, scenario(t, name, 2, 1)); err != nil {
+			t.Fatal(err)
+		}
+		calls, _, err := auto.ReadComm([]string{dir}, auto.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		calls.Run = w.Run
+		s := diagnose.New(diagnose.Options{})
+		if err := errors.Join(s.Add(w), s.Add(calls)); err != nil {
+			t.Fatal(err)
+		}
+		v := s.Verdict().Runs[0]
+		if list := called(v); len(list) != 1 || v.Findings[0].Kind != want {
+			t.Errorf("%s: %q, want one %v", name, list, want)
+		}
+		explained := slices.ContainsFunc(v.Findings, func(f diagnose.Finding) bool {
+			link, ok := evidence.Find[evidence.SlowLink](f.Evidence)
+			return ok && link.Elsewhere && *f.Rank == 5 && f.Confidence == evidence.Insufficient
+		})
+		if explained != (name == "slow-card") {
+			t.Errorf("%s: the delay of rank 5 is explained by a link: %v", name, explained)
 		}
 	}
 }

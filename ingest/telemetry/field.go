@@ -61,8 +61,7 @@ var fields = map[string]field{
 
 // fieldOf is what a name stands for. A unit in brackets behind it does not count.
 func fieldOf(name string) (field, bool) {
-	name, _, _ = strings.Cut(name, "[")
-	f, ok := fields[strings.ToLower(strings.TrimSpace(name))]
+	f, ok := fields[plain(name)]
 	return f, ok
 }
 
@@ -96,11 +95,17 @@ type row struct {
 	told              [2]bool
 }
 
-// set adds a value of a field to the row.
+// set adds the value of a field that is written so to the row.
 func (b *builder) set(r *row, f field, text string) {
-	x, ok := value(text)
-	if !ok || x >= blank && !f.Reasons {
-		return // "[N/A]", "-", "ERR!"
+	if x, ok := value(text); ok { // not "[N/A]", "-", "ERR!"
+		b.setValue(r, f, x)
+	}
+}
+
+// setValue adds a value of a field to the row.
+func (b *builder) setValue(r *row, f field, x float64) {
+	if x >= blank && !f.Reasons {
+		return
 	}
 	if f.Scale != 0 {
 		x *= f.Scale

@@ -54,13 +54,13 @@ type sample struct {
 	at     int64 // 0: not told
 }
 
-type label struct{ name, value []byte }
+type label struct{ name, value string }
 
 func (s *sample) label(names ...string) string {
 	for _, name := range names {
 		for _, l := range s.labels {
-			if string(l.name) == name {
-				return string(l.value)
+			if l.name == name {
+				return l.value
 			}
 		}
 	}
@@ -96,7 +96,7 @@ type place struct {
 type deviceValue struct {
 	place
 	field field
-	text  string
+	value float64
 }
 
 // mostMoments bounds the moments that are held: those of one snapshot, or of a dump.
@@ -193,7 +193,7 @@ func (r *snapshots) takeDevice(host string, f field) {
 	if bus := nccl.ParseBus(s.label("pci_bus_id")); bus != 0 {
 		r.bus(health.Bus{Host: host, Device: n, Bus: bus})
 	}
-	d := deviceValue{place{host, n}, f, strconv.FormatFloat(s.value, 'f', -1, 64)}
+	d := deviceValue{place{host, n}, f, s.value}
 	if s.at != 0 {
 		r.device(d, s.at)
 	} else if len(r.devices) < mostMoments {
@@ -204,7 +204,7 @@ func (r *snapshots) takeDevice(host string, f field) {
 // device adds a value of a device.
 func (r *snapshots) device(d deviceValue, at int64) {
 	if d.field == (field{}) { // an Xid error
-		code, _ := strconv.ParseFloat(d.text, 64)
+		code := d.value
 		if before, ok := r.xids[d.place]; ok && code != before && code > 0 && code < 1e6 {
 			r.event(health.Event{Host: d.host, At: at, Kind: health.XidError, Code: int(code), Device: d.device, Text: xidMetric})
 		}
@@ -212,6 +212,6 @@ func (r *snapshots) device(d deviceValue, at int64) {
 		return
 	}
 	one := row{Host: d.host, Device: d.device, At: at}
-	r.set(&one, d.field, d.text)
+	r.setValue(&one, d.field, d.value)
 	r.end(&one)
 }

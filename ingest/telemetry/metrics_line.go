@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math"
 	"strconv"
+	"strings"
 )
 
 // parse reads a line into r.s, whose bytes are those of the line: name{label="value",…}
@@ -64,7 +65,7 @@ func (s *sample) readLabels(rest []byte) ([]byte, bool) {
 		if end < 0 {
 			return nil, false
 		}
-		s.labels = append(s.labels, label{bytes.TrimSpace(name), unescaped(behind[1 : 1+end])})
+		s.labels = append(s.labels, label{string(bytes.TrimSpace(name)), escapes.Replace(string(behind[1 : 1+end]))})
 		rest = behind[end+2:]
 	}
 }
@@ -82,21 +83,4 @@ func closing(text []byte) int {
 	return -1
 }
 
-// unescaped is a value without its escapes.
-func unescaped(text []byte) []byte {
-	if bytes.IndexByte(text, '\\') < 0 {
-		return text
-	}
-	out := make([]byte, 0, len(text))
-	for i := 0; i < len(text); i++ {
-		c := text[i]
-		if c == '\\' && i+1 < len(text) {
-			i++
-			if c = text[i]; c == 'n' {
-				c = '\n'
-			}
-		}
-		out = append(out, c)
-	}
-	return out
-}
+var escapes = strings.NewReplacer(`\\`, `\`, `\"`, `"`, `\n`, "\n")

@@ -3,6 +3,7 @@ package kineto
 import (
 	"bytes"
 	"encoding/binary"
+	"math/bits"
 )
 
 // event is what is taken of one trace event. Its slices point into the buffer.
@@ -30,51 +31,20 @@ const (
 	keyArgs = 'a' | 'r'<<8 | 'g'<<16 | 's'<<24 | '"'<<32
 )
 
-// member is which member of an event a key is.
-type member uint8
-
-const (
-	otherMember member = iota
-	memberPh
-	memberTs
-	memberPid
-	memberTid
-	memberCat
-	memberDur
-	memberName
-	memberArgs
-)
-
-// keyAt tells the key whose text begins at i and what it takes with its
-// closing quote; taken 0: it must be looked for.
-func keyAt(b []byte, i int) (m member, taken int) {
+// keyAt is the key whose text begins at i, as a number like those above, and what it takes with its
+// closing quote; taken 0: it is longer than eight bytes, or has an escape.
+func keyAt(b []byte, i int) (key uint64, taken int) {
 	if i+8 > len(b) {
-		return otherMember, 0
+		return 0, 0
 	}
+	const ones = 0x0101010101010101
 	k := binary.LittleEndian.Uint64(b[i:])
-	switch k & 0xFFFFFF {
-	case keyPh:
-		return memberPh, 3
-	case keyTs:
-		return memberTs, 3
+	other := k ^ '"'*ones // a byte of zero is a quote
+	n := bits.TrailingZeros64((other-ones)&^other&(0x80*ones))>>3 + 1
+	if n > 8 || n > 1 && byte(k>>(8*n-16)) == '\\' {
+		return 0, 0
 	}
-	switch k & 0xFFFFFFFF {
-	case keyPid:
-		return memberPid, 4
-	case keyTid:
-		return memberTid, 4
-	case keyCat:
-		return memberCat, 4
-	case keyDur:
-		return memberDur, 4
-	}
-	switch k & 0xFFFFFFFFFF {
-	case keyName:
-		return memberName, 5
-	case keyArgs:
-		return memberArgs, 5
-	}
-	return otherMember, 0
+	return k & (1<<(8*n) - 1), n
 }
 
 // read reads the event that b begins with, an opening brace first. It returns
@@ -97,7 +67,7 @@ func (e *event) read(b []byte) (int, state) {
 		default:
 			return 0, damaged
 		}
-		which, n := keyAt(b, i+1)
+		key, n := keyAt(b, i+1)
 		if n == 0 {
 			end, st := stringEnd(b, i)
 			if st != whole {
@@ -116,7 +86,7 @@ func (e *event) read(b []byte) (int, state) {
 		if i >= len(b) {
 			return 0, short
 		}
-		n, st := e.value(which, b[i:])
+		n, st := e.value(key, b[i:])
 		if st != whole {
 			return 0, st
 		}
@@ -131,10 +101,10 @@ func (e *event) read(b []byte) (int, state) {
 }
 
 // value reads the value of a member, which b begins with.
-func (e *event) value(which member, b []byte) (int, state) {
-	if which == memberTs || which == memberDur {
+func (e *event) value(key uint64, b []byte) (int, state) {
+	if key == keyTs || key == keyDur {
 		if ns, n := nanos(b); n > 0 && n < len(b) {
-			if which == memberTs {
+			if key == keyTs {
 				e.ts, e.hasTime = ns, true
 			} else {
 				e.dur, e.hasDur = ns, true
@@ -147,24 +117,24 @@ func (e *event) value(which member, b []byte) (int, state) {
 		return n, st
 	}
 	v := b[:n]
-	switch which {
-	case memberPh:
+	switch key {
+	case keyPh:
 		if p := text(v); len(p) > 0 {
 			e.phase = p[0]
 		}
-	case memberCat:
+	case keyCat:
 		e.cat = text(v)
-	case memberName:
+	case keyName:
 		e.name = text(v)
-	case memberPid:
+	case keyPid:
 		e.pid = v
-	case memberTid:
+	case keyTid:
 		e.tid = v
-	case memberArgs:
+	case keyArgs:
 		if len(v) > 0 && v[0] == '{' {
 			e.args = v
 		}
-	case memberTs, memberDur:
+	case keyTs, keyDur:
 		e.badTime = true
 	}
 	return n, whole

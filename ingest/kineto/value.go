@@ -198,8 +198,8 @@ func integer(v []byte) (n int64, ok bool) {
 	if len(v) > 1 && v[0] == '"' {
 		v = v[1 : len(v)-1]
 	}
-	if n, err := strconv.ParseInt(string(v), 10, 64); err == nil {
-		return n, true
+	if n, err := strconv.Atoi(string(v)); err == nil {
+		return int64(n), true
 	}
 	u, err := strconv.ParseUint(string(v), 10, 64)
 	return int64(u), err == nil

@@ -18,6 +18,7 @@ import (
 	"github.com/sfstat/sfstat/internal/flatrow"
 	"github.com/sfstat/sfstat/internal/objectstore"
 	"github.com/sfstat/sfstat/internal/parallel"
+	"github.com/sfstat/sfstat/internal/table"
 )
 
 // Resume is what to do with parts that an earlier batch left.
@@ -214,7 +215,7 @@ func (b *work) tell(bytes, windows int64) {
 // whole is the error where not everything is in a summary, and must be.
 func (o *Options) whole(s *findings.Summary) error {
 	if n := len(s.Refused); o.Strict && n > 0 {
-		return fmt.Errorf("%s left out or %w (--strict)", counted(n, "input"), ErrNotWhole)
+		return fmt.Errorf("%s left out or %w (--strict)", table.Counted(n, "input"), ErrNotWhole)
 	}
 	return nil
 }

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -17,6 +16,7 @@ import (
 
 	"github.com/sfstat/sfstat/batch/findings"
 	"github.com/sfstat/sfstat/internal/atomicfile"
+	"github.com/sfstat/sfstat/internal/table"
 )
 
 // What lies in the folder of the parts of an output that is not finished.
@@ -96,18 +96,11 @@ func (p *parts) claim(mark string, resume Resume) error {
 	case err != nil:
 		return err
 	case resume == FromStart:
-		return fmt.Errorf("%s holds %s of an earlier batch: go on with --resume, or remove that folder (%w)", p.dir, counted(p.done(), "part"), ErrUnfinished)
+		return fmt.Errorf("%s holds %s of an earlier batch: go on with --resume, or remove that folder (%w)", p.dir, table.Counted(p.done(), "part"), ErrUnfinished)
 	case strings.TrimSpace(string(old)) != mark:
 		return fmt.Errorf("%s is of other inputs, options or another version: remove that folder to begin anew (%w)", p.dir, ErrUnfinished)
 	}
 	return nil
-}
-
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return strconv.Itoa(n) + " " + what + "s"
 }
 
 // done is how many parts are there.

@@ -13,15 +13,15 @@ type Who struct {
 }
 
 // WhoKind says which ranks they are.
-type WhoKind uint8
+type WhoKind string
 
 const (
-	AllRanks   WhoKind = iota // or nobody in particular
-	OneRank                   // Rank
-	SomeRanks                 // Ranks, late together; Rank is the one that the finding is on, if any
-	HostRanks                 // all Ranks of Host
-	GroupRanks                // all Ranks of Group
-	HeavyGroup                // Group, which has more work
+	AllRanks   WhoKind = ""            // or nobody in particular
+	OneRank    WhoKind = "one_rank"    // Rank
+	SomeRanks  WhoKind = "some_ranks"  // Ranks, late together; Rank is the one that the finding is on, if any
+	HostRanks  WhoKind = "host_ranks"  // all Ranks of Host
+	GroupRanks WhoKind = "group_ranks" // all Ranks of Group
+	HeavyGroup WhoKind = "heavy_group" // Group, which has more work
 )
 
 // Who is who the finding is about.

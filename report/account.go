@@ -62,7 +62,7 @@ func rankItems(ranks []int, of int) []string {
 	}
 	ranges := strings.Split(trace.RankList(slices.Sorted(slices.Values(ranks))), ",")
 	if len(ranges) > 3 {
-		return []string{counted(len(ranks), "rank")}
+		return []string{table.Counted(len(ranks), "rank")}
 	}
 	return ranges
 }

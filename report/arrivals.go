@@ -135,7 +135,7 @@ func (j Arrivals) notes() bullets {
 		}
 		name := c.Host
 		if name == "" {
-			name = someRanks(c.Ranks)
+			name = ranksWord(c.Ranks)
 		}
 		out = append(out, say("clock of", struct {
 			arrivals.Clock

@@ -114,48 +114,28 @@ func worstRuns(runs []*findings.Run) *table.Table {
 	}
 	for _, r := range runs[:min(len(runs), mostRuns)] {
 		f := r.Worst
-		t.Row(r.Name, whoDelays(f), said(f.Stage), said(f.Host), f.RunGain, r.Lost(), said(f.Confidence), r.Folder)
+		t.Row(r.Name, say("who delays", f), f.Stage, f.Host, f.RunGain, r.Lost(), f.Confidence, r.Folder)
 	}
 	return t
-}
-
-// whoDelays is who or what a finding is about.
-func whoDelays(f *findings.Row) string {
-	switch {
-	case f.Rank != nil:
-		return fmt.Sprintf("rank %d", *f.Rank)
-	case said(f.Kind) == "group":
-		return said(f.Group)
-	case said(f.Kind) == "host":
-		return "all of its ranks"
-	}
-	return "all ranks"
-}
-
-func said(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
 }
 
 // recurring is a table of hosts, or of GPUs.
 func recurring(what string, list []diagnose.Recurrence) *table.Table {
 	t := tableOf("recurring")
-	if what == "GPU" {
-		t.Columns = append(t.Columns, table.Column{Head: "local rank", Kind: table.Integer})
-	}
-	t.Columns = append(t.Columns, table.Column{Head: "runs", Kind: table.Integer}, table.Column{Head: "of", Kind: table.Integer},
-		table.Column{Head: "lost, %s", Kind: table.Length}, table.Column{Head: "by chance", Kind: table.Text})
 	t.Caption = fmt.Sprintf("by chance: that any %s is the one that delays so many runs, at most, if all were alike.", what)
 	for _, h := range list[:min(len(list), mostHosts)] {
-		cells := t.Cells(h.Host)
-		if what == "GPU" {
-			cells = append(cells, table.WholeCell(h.LocalRank))
-		}
-		t.Add(append(cells, table.WholeCell(h.Runs), table.WholeCell(h.Of), table.RealCell(float64(h.Lost)), table.TextCell(pValue(h.P)))...)
+		t.Row(h.Host, gpuCell(h.LocalRank), h.Runs, h.Of, h.Lost, pValue(h.P))
 	}
+	t.Tidy()
 	return t
+}
+
+// gpuCell is the local rank of a GPU, absent for a whole host.
+func gpuCell(localRank int) table.Cell {
+	if localRank < 0 {
+		return table.Cell{}
+	}
+	return table.WholeCell(localRank)
 }
 
 // Recurrences says in a sentence each which hosts and GPUs delay more runs than chance allows.
@@ -183,11 +163,7 @@ func dayChanges(changes []findings.Change) *table.Table {
 func onsetTable(onsets []findings.Onset) *table.Table {
 	t := tableOf("onset")
 	for _, o := range onsets {
-		gpu := table.Cell{}
-		if o.LocalRank >= 0 {
-			gpu = table.WholeCell(o.LocalRank)
-		}
-		t.Row(o.Host, gpu, o.Week, o.Low.String()+" – "+o.High.String(), o.Before, o.After, pValue(o.P))
+		t.Row(o.Host, gpuCell(o.LocalRank), o.Week, o.Low.String()+" – "+o.High.String(), o.Before, o.After, pValue(o.P))
 	}
 	return t
 }

@@ -96,7 +96,7 @@ func (b Blame) finding() string {
 		*operators.Walks
 		In   string
 		Rank int
-	}{b.Walks, counted(len(b.Walks.Steps), "step"), rank})
+	}{b.Walks, table.Counted(len(b.Walks.Steps), "step"), rank})
 }
 
 func (b Blame) table() *table.Table {

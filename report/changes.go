@@ -36,7 +36,7 @@ func changesSection(r *changes.Result) document {
 	t.Caption = say("changes caption", r)
 	var b bullets
 	if r.Ranks[0] != r.Ranks[1] {
-		b = append(b, fmt.Sprintf("The base has %s, the other side %d.", counted(r.Ranks[0], "process"), r.Ranks[1]))
+		b = append(b, fmt.Sprintf("The base has %s, the other side %d.", table.Counted(r.Ranks[0], "process"), r.Ranks[1]))
 	}
 	for _, s := range []struct {
 		is   string
@@ -46,7 +46,7 @@ func changesSection(r *changes.Result) document {
 			b = append(b, s.is+": "+say("changed group", g))
 		}
 		if more := len(s.list) - shownGroups; more > 0 {
-			b = append(b, fmt.Sprintf("%s: %s more", s.is, counted(more, "communicator")))
+			b = append(b, fmt.Sprintf("%s: %s more", s.is, table.Counted(more, "communicator")))
 		}
 	}
 	return section("Communication", t.Tidy(), b)

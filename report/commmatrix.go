@@ -77,7 +77,7 @@ func heaviestTable(sent []comm.Sent) *table.Table {
 	for _, x := range ordered {
 		t.Row(x.From, x.To, x.Route.String(), x.Calls, Size(int64(x.Bytes)))
 	}
-	return clipped(t)
+	return capped(t, mostRows, "json")
 }
 
 type matrixJSON struct {

@@ -2,7 +2,6 @@ package report
 
 import (
 	"github.com/sfstat/sfstat/engine/comm"
-	"github.com/sfstat/sfstat/engine/comm/parallel"
 	"github.com/sfstat/sfstat/internal/table"
 )
 
@@ -82,7 +81,7 @@ func commStepTable(s *comm.Steps) *table.Table {
 		}
 		t.Add(row...)
 	}
-	return clipped(t.Tidy())
+	return capped(t.Tidy(), mostRows, "json")
 }
 
 type stepsJSON struct {
@@ -91,27 +90,14 @@ type stepsJSON struct {
 }
 
 type stepOf struct {
-	Era        comm.Era         `json:"era" doc:"when in the job it was"`
-	Step       int              `json:"step" null:"negative" doc:"number of the step, from 0; null outside of steps"`
-	Name       string           `json:"step_name" doc:"name of the step, or the era"`
-	Calls      int64            `json:"calls" doc:"calls of all ranks"`
-	Bytes      int64            `json:"bytes" doc:"bytes as logged, of all ranks"`
-	Begin      *int64           `json:"begin_ns" doc:"start of the first kernel, on the first rank's clock; null without kernels"`
-	End        *int64           `json:"end_ns" doc:"end of the last kernel, likewise"`
-	Transfer   *int64           `json:"transfer_ns" doc:"collectives and messages after the last rank arrived, added up"`
-	Wait       *int64           `json:"waited_ns" doc:"waiting for the last rank, of all ranks, added up"`
-	Operations []parallel.OpUse `json:"operations" doc:"what was called, by operation"`
+	*comm.StepTotal
+	Name string `json:"step_name" before:"calls" doc:"name of the step, or the era"`
 }
 
 func stepsOf(s *comm.Steps) stepsJSON {
 	out := stepsJSON{Source: s.Source, Steps: []stepOf{}}
 	for i := range s.Totals {
-		x := &s.Totals[i]
-		j := stepOf{Era: x.Era, Step: x.Step, Name: placeName(s, x.Place), Calls: x.Calls, Bytes: x.Bytes, Operations: x.Ops}
-		if x.End > 0 {
-			j.Begin, j.End, j.Transfer, j.Wait = &x.Begin, &x.End, &x.Transfer, &x.Wait
-		}
-		out.Steps = append(out.Steps, j)
+		out.Steps = append(out.Steps, stepOf{&s.Totals[i], placeName(s, s.Totals[i].Place)})
 	}
 	return out
 }

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -127,7 +126,7 @@ func foundTable(c *runs.Comparison) *table.Table {
 	t := tableOf("found")
 	for i := range c.Found {
 		f := &c.Found[i]
-		t.Row(foundWord(f), fmt.Sprintf("%d of %d", f.Runs[0], len(c.Base)), fmt.Sprintf("%d of %d", f.Runs[1], len(c.New)), max(f.Most[0], f.Most[1]), foundStatus(f))
+		t.Row(say("found", f), fmt.Sprintf("%d of %d", f.Runs[0], len(c.Base)), fmt.Sprintf("%d of %d", f.Runs[1], len(c.New)), max(f.Most[0], f.Most[1]), foundStatus(f))
 	}
 	return t
 }
@@ -141,21 +140,6 @@ func foundStatus(f *runs.Found) string {
 		return "gone"
 	}
 	return "both"
-}
-
-// foundWord names a finding: "rank 2 (gpu-node-1) in callbacks.cpu_wall".
-func foundWord(f *runs.Found) string {
-	s := f.Kind.String()
-	if f.Rank != nil {
-		s = "rank " + strconv.Itoa(*f.Rank)
-	}
-	if f.Host != "" {
-		s += " (" + glyph.Visible(f.Host) + ")"
-	}
-	if in := cmp.Or(f.Op, f.Stage); in != "" {
-		s += " in " + glyph.Visible(in)
-	}
-	return s
 }
 
 func comparisonDoubts(c *runs.Comparison) (b bullets) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/engine/frontier/labels"
+	"github.com/sfstat/sfstat/internal/table"
 )
 
 // detailLimit is how many windows are shown stage by stage.
@@ -20,7 +21,7 @@ func frontierDocument(all []*frontier.Result) document {
 		d = append(d, prose("No window could be read."))
 	}
 	if len(results) > 1 {
-		d = section(counted(len(results), "account")+" of windows", windowTable(results, nil, ""))
+		d = section(table.Counted(len(results), "account")+" of windows", windowTable(results, nil, ""))
 	}
 	if len(results) > detailLimit {
 		d = append(d, prose("The stages of so many windows are in the formats csv and json."))
@@ -63,7 +64,7 @@ func methodBlocks(r *frontier.Result) document {
 	}
 	add("frontier", r.Routing)
 	for _, b := range r.Baselines {
-		add(strings.ReplaceAll(b.Method.String(), "_", " "), b.Candidates)
+		add(spaced(b.Method), b.Candidates)
 	}
 	return document{heading("Beside simpler accounts"), t}
 }

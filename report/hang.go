@@ -131,7 +131,7 @@ func hangHeadlines(h *arrivals.Hang) (list []string) {
 		switch {
 		case r.In == &h.Groups[0]:
 		case i > mostNamed:
-			return append(list, fmt.Sprintf("And %s, below.", counted(len(h.Roots())-i, "rank")))
+			return append(list, fmt.Sprintf("And %s, below.", table.Counted(len(h.Roots())-i, "rank")))
 		default:
 			list = append(list, upper(rankAt(r.Rank, r.Host, nil))+" "+say("never entered", standstill{h, r.In}))
 		}
@@ -145,7 +145,7 @@ func missingWords(b *arrivals.Blocked) string {
 	if len(b.Missing) == 1 {
 		return rankAt(b.Missing[0].Rank, b.Missing[0].Host, nil)
 	}
-	return someRanks(missingRanks(b))
+	return ranksWord(missingRanks(b))
 }
 
 func missingRanks(b *arrivals.Blocked) []int {
@@ -154,7 +154,7 @@ func missingRanks(b *arrivals.Blocked) []int {
 
 func (j Arrivals) hangNext() string {
 	roots := j.Result.Hang.Roots()
-	who := someRanks(each(roots, func(r arrivals.Root) int { return r.Rank }))
+	who := ranksWord(each(roots, func(r arrivals.Root) int { return r.Rank }))
 	if len(roots) == 1 {
 		who = rankAt(roots[0].Rank, roots[0].Host, nil)
 	}

@@ -125,17 +125,5 @@ func saves(s diagnose.Saving, minGain float64) string {
 // shortEvidence is the first line of evidence under a headline that names the
 // suspect already.
 func shortEvidence(f *diagnose.Finding, e evidence.Observation) string {
-	switch e := e.(type) {
-	case evidence.LastToEnter:
-		if e.Source == evidence.FromNCCL {
-			return say("brief last_to_enter", e)
-		}
-	case evidence.SlowLink:
-		if !e.Elsewhere {
-			return say("brief slow_link", e)
-		}
-	case evidence.LastToArrive:
-		return say("brief last_to_arrive", cited{Finding: f, Seen: e})
-	}
-	return evidenceWords(e)
+	return cmp.Or(say("brief "+string(e.Kind()), cited{Finding: f, Seen: e}), evidenceWords(e))
 }

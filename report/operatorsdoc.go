@@ -46,7 +46,7 @@ func stepTerms(o *diagnose.Operators) terms {
 		}
 	}
 	out := terms{
-		{Name: "job", Text: fmt.Sprintf("%s, %s recorded", layout, counted(len(o.Workers), "worker"))},
+		{Name: "job", Text: fmt.Sprintf("%s, %s recorded", layout, table.Counted(len(o.Workers), "worker"))},
 		{Name: "trace", Text: say("operator trace", o)},
 		{Name: "step", Text: length(o.Replay.Recorded.Mean)},
 		{Name: "replayed", Text: say("replayed", o)},
@@ -86,7 +86,7 @@ func stageBlocks(o *diagnose.Operators) document {
 		}
 		t.Add(row...)
 	}
-	return document{heading(counted(len(o.Passes.Stages), "pipeline stage")), t.Tidy()}
+	return document{heading(table.Counted(len(o.Passes.Stages), "pipeline stage")), t.Tidy()}
 }
 
 // replicaOf names a worker with its dp coordinate.

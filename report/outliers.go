@@ -48,22 +48,16 @@ type outliersJSON struct {
 
 type outlierJSON struct {
 	placeJSON
-	Op        string          `json:"op" doc:"name of the operator"`
-	Seq       *int            `json:"seq" doc:"its ordinal in the step; null for all of the name together, their durations added up"`
-	Step      *int64          `json:"step" doc:"index of the step; null where it is off in the whole window"`
-	Quantity  zscore.Quantity `json:"quantity" doc:"what is off: a start is late above 0, a wait is that of a late member below 0"`
-	Effect    int64           `json:"effect_ns" doc:"deviation from the median of the peers; of the whole window its median over the steps"`
-	Score     *float64        `json:"score" doc:"signed score; null where it is infinite, because the peers do not vary at all"`
-	Threshold float64         `json:"threshold" doc:"threshold that the score passed"`
-	P         *float64        `json:"p" doc:"two-sided chance of such a score; null for methods that have none"`
-	Sure      bool            `json:"sure" doc:"still flagged when the error rate is that of the whole analysis"`
+	Op       string          `json:"op" doc:"name of the operator"`
+	Seq      *int            `json:"seq" doc:"its ordinal in the step; null for all of the name together, their durations added up"`
+	Step     *int64          `json:"step" doc:"index of the step; null where it is off in the whole window"`
+	Quantity zscore.Quantity `json:"quantity" doc:"what is off: a start is late above 0, a wait is that of a late member below 0"`
+	*zscore.Outlier
 }
 
 type excessJSON struct {
 	placeJSON
-	Outliers int   `json:"outliers" doc:"number of its outliers"`
-	Sure     int   `json:"sure" doc:"number of its sure outliers"`
-	Excess   int64 `json:"excess_ns" doc:"how much longer than its peers' its flagged durations and transfers are, over all steps; of every name the instances or the total, whichever is more"`
+	operators.Suspect
 }
 
 type seriesJSON struct {
@@ -79,11 +73,10 @@ func (o Outliers) wire() outliersJSON {
 		Expected: o.expected(), Outliers: []outlierJSON{}, Workers: []excessJSON{}, Series: []seriesJSON{}}
 	for i := range o.Result.Outliers {
 		x := outlierOf{o, &o.Result.Outliers[i]}
-		out.Outliers = append(out.Outliers, outlierJSON{placeJSON: x.at(), Op: x.op().Name, Seq: seqOf(x.op()), Step: x.step(),
-			Quantity: x.quantity(), Effect: x.Effect, Score: &x.Score, Threshold: x.Threshold, P: x.P, Sure: x.Sure})
+		out.Outliers = append(out.Outliers, outlierJSON{x.at(), x.op().Name, seqOf(x.op()), x.step(), x.quantity(), x.Outlier})
 	}
 	for _, s := range o.Suspects {
-		out.Workers = append(out.Workers, excessJSON{o.worker(s.Worker), s.Outliers, s.Sure, s.Excess})
+		out.Workers = append(out.Workers, excessJSON{o.worker(s.Worker), s})
 	}
 	for i, r := range o.Result.Series {
 		s := o.Series[i]

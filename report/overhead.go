@@ -57,7 +57,7 @@ func overheadDocument(a *overhead.Account) document {
 	return put(headline{overheadHeadline(a), overheadLevel(a)}, prose(say("overhead basis", a)),
 		section("Read with care", bullets(each(a.Doubts, func(d bootstrap.Doubt) string { return meaning("overhead", d) }))),
 		section(fmt.Sprintf("Bounds at %s confidence", percentOf(a.Confidence)), boundTable(a)),
-		section(counted(a.Pairs, "measurement"), pairTable(a.Measurements)))
+		section(table.Counted(a.Pairs, "measurement"), pairTable(a.Measurements)))
 }
 
 // overheadHeadline is the answer in one sentence.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/sfstat/sfstat/internal/glyph"
+	"github.com/sfstat/sfstat/internal/table"
 )
 
 // problemBlocks list the refused inputs, each with its reason, and count the files
@@ -29,7 +30,7 @@ func refusedBlocks(problems []Problem) document {
 			b = append(b, p.sentence())
 		}
 	}
-	return section("Refused: "+counted(len(b), "input"), b)
+	return section("Refused: "+table.Counted(len(b), "input"), b)
 }
 
 // notRead says in one line what of the inputs was not read, and why: the first
@@ -73,7 +74,7 @@ func passedOver(kinds map[string]int) string {
 		n += kinds[kind]
 		each = append(each, fmt.Sprintf("%d × %s", kinds[kind], kind))
 	}
-	return counted(n, "file") + " passed over: " + strings.Join(each, ", ")
+	return table.Counted(n, "file") + " passed over: " + strings.Join(each, ", ")
 }
 
 // shortened is the first words of a text that fit.
@@ -81,14 +82,7 @@ func shortened(s string, most int) string {
 	if glyph.Columns(s) <= most {
 		return s
 	}
-	out := ""
-	for word := range strings.FieldsSeq(s) {
-		if glyph.Columns(out)+1+glyph.Columns(word) > most-1 {
-			break
-		}
-		out = strings.TrimSpace(out + " " + word)
-	}
-	return out + "…"
+	return glyph.Wrap(s, most-1)[0] + "…"
 }
 
 // sentence is the reason with the path in front, once.

@@ -28,15 +28,15 @@ func init() { // as it says sentences itself
 	sentenceFunctions = template.FuncMap{
 		// Numbers with their units.
 		"length": of(length), "about": of(about), "exact": of(percentOf), "percent": of(table.Percent), "times": of(table.Times),
-		"number": of(table.Number), "hundredths": of(hundredths), "p": of(pValue), "probability": of(probability), "rate": of(rate),
+		"number": of(table.Number), "hundredths": func(x any) string { return table.Decimals(real(x), 2) }, "p": of(pValue), "probability": of(probability), "rate": of(rate),
 		"finite": of(table.Finite), "bytes": binaryBytes, "ordinal": ordinal, "clock": clockWord, "instant": instant, "measured": withUnit,
-		"fine": of(table.FinePercent), "signed": of(signedLength), "plain": of(plainDecimal), "day": dayOf,
+		"fine": of(table.FinePercent), "signed": of(signedLength), "plain": of(gigabytes), "day": dayOf,
 		"decimals": func(n int, x any) string { return table.Decimals(real(x), n) },
 		"rounded":  func(x any) int { return int(real(x) + 0.5) },
 		"mostly":   func(ns int64) int64 { return ns * 5 / 4 },
 		"grouped":  func(n any) string { return table.Grouped(int64(real(n))) },
-		"count":    func(n any, noun string) string { return counted(int(real(n)), noun) },
-		"countIs":  func(n int, noun string) string { return counted(n, noun) + " " + isAre(n) },
+		"count":    func(n any, noun string) string { return table.Counted(int(real(n)), noun) },
+		"countIs":  func(n int, noun string) string { return table.Counted(n, noun) + " " + isAre(n) },
 		"isAre":    isAre,
 		// Arithmetic.
 		"add": add, "sub": sub,
@@ -57,19 +57,20 @@ func init() { // as it says sentences itself
 		"unstopped": func(s string) string { return strings.TrimRight(glyph.Visible(s), ".") },
 		"noun":      func(workers any) string { return nounOf(!reflect.ValueOf(workers).IsZero()) },
 		"is":        is,
+		"spaced":    spaced,
 		"say":       say,
 		// Evidence, findings and what else answers hold.
 		"evidence": evidenceWords, "lack": lackWords, "find": find, "short": shortEvidence, "witness": witnessOf, "subject": subject,
-		"several": several, "whereLate": whereLate,
+		"several":    several,
 		"entersLast": entersLast, "suspected": alsoSuspected, "losesIn": losesIn, "hiding": mayHide, "link": linkName,
 		"paired": pairedWords, "sets": setsWords, "someLines": someLines, "mostUsed": mostUsed,
 		"participants": participants, "turnOn": turnOn,
-		"howMuch": func(f *diagnose.Finding) string { return say("how much", f) },
-		"worker":  func(f *diagnose.Finding) string { return workerName(*f.Rank, f.Role, f.StandsFor) },
-		"first":   func(n int, list []*diagnose.Finding) []*diagnose.Finding { return list[:min(n, len(list))] },
-		"links":   func(list []evidence.Subject) string { return listed(each(list, linkName), "or") },
+		"howMuch":  func(f *diagnose.Finding) string { return say("how much", f) },
+		"workerAt": workerName,
+		"worker":   func(f *diagnose.Finding) string { return workerName(*f.Rank, f.Role, f.StandsFor) },
+		"first":    func(n int, list []*diagnose.Finding) []*diagnose.Finding { return list[:min(n, len(list))] },
+		"links":    func(list []evidence.Subject) string { return listed(each(list, linkName), "or") },
 		// Monitoring.
-		"unit":       unitWord,
 		"probe":      func(channel string) string { return strings.TrimSuffix(channel, trace.ProbeSuffix) },
 		"quantities": func(names []string) string { return andList(each(names, quantityName)) },
 		"did":        func(name string) string { return cmp.Or(say("did "+name, nil), "had a "+glyph.Visible(name)+" of") },
@@ -150,18 +151,7 @@ func losesIn(v *diagnose.RunVerdict) string {
 func alsoSuspected(list []*diagnose.Finding) string {
 	var names []string
 	for _, f := range list {
-		name := ""
-		switch {
-		case f.Kind == diagnose.KindEdge && f.Rank != nil:
-			name = fmt.Sprintf("the link of rank %d", *f.Rank)
-		case f.Kind == diagnose.KindEdge:
-			name = "the link of ranks " + trace.RankList(f.Ranks)
-		case f.Kind == diagnose.KindGroup:
-			name = "the communicator " + f.Group
-		default:
-			name = fmt.Sprintf("rank %d", *f.Rank)
-		}
-		if !slices.Contains(names, name) {
+		if name := say("suspected", f); !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
@@ -303,14 +293,6 @@ func instant(at int64) string   { return time.Unix(0, at).UTC().Format(time.Date
 
 // quantityName is what people call a quantity of monitoring.
 func quantityName(name string) string { return cmp.Or(say("quantity "+name, nil), glyph.Visible(name)) }
-
-// unitWord is "GPU 3 of h2", or "h2".
-func unitWord(host string, device *int) string {
-	if device == nil {
-		return glyph.Visible(host)
-	}
-	return fmt.Sprintf("GPU %d of %s", *device, glyph.Visible(host))
-}
 
 // withUnit is a value with its unit.
 func withUnit(x float64, unit string) string {

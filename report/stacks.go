@@ -63,7 +63,7 @@ func (j Arrivals) whoIs(ranks []int) string {
 	if len(ranks) == 1 {
 		return rankAt(ranks[0], j.Asked.Hosts[ranks[0]], nil)
 	}
-	return someRanks(ranks)
+	return ranksWord(ranks)
 }
 
 // stacksAlone is what the stacks of ranks show where no calls are recorded.
@@ -96,7 +96,7 @@ func stackOwner(s *arrivals.Stack) string {
 	if len(s.Ranks) == 1 {
 		return rankAt(s.Ranks[0], s.Hosts[0], nil)
 	}
-	return someRanks(s.Ranks)
+	return ranksWord(s.Ranks)
 }
 
 // standsIn is the program's line that a stack is in, with what it calls; without one the innermost frame.

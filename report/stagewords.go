@@ -36,11 +36,14 @@ func rankList(ranks []int) string {
 }
 
 // ranksWord is "rank 3" or "ranks 3 and 5".
-func ranksWord(ranks []int) string {
-	if len(ranks) == 1 {
-		return "rank " + rankList(ranks)
+func ranksWord(ranks []int) string { return someOf("rank", ranks) }
+
+// someOf is the same of workers.
+func someOf(noun string, ids []int) string {
+	if len(ids) != 1 {
+		noun += "s"
 	}
-	return "ranks " + rankList(ranks)
+	return noun + " " + rankList(ids)
 }
 
 // nounOf is what a recording's participants are called: workers stand for several ranks each.

@@ -51,11 +51,11 @@ func deviceCounts(m *comm.Machine) string {
 		name string
 	}{{nccl.GPU, "GPU"}, {nccl.CPU, "CPU"}, {nccl.PCISwitch, "PCI bridge"}, {nccl.NVSwitch, "NVLink fabric"}, {nccl.NIC, "network card"}, {nccl.NetworkPort, "network port"}} {
 		if n[k.kind] > 0 {
-			parts = append(parts, counted(n[k.kind], k.name))
+			parts = append(parts, table.Counted(n[k.kind], k.name))
 		}
 	}
 	if len(parts) == 0 {
-		return counted(len(m.Paths), "path")
+		return table.Counted(len(m.Paths), "path")
 	}
 	return strings.Join(parts, ", ")
 }
@@ -102,7 +102,7 @@ func pathTable(m *comm.Machine) *table.Table {
 		}
 		t.Add(row...)
 	}
-	return clipped(t.Tidy())
+	return capped(t.Tidy(), mostRows, "json")
 }
 
 // linkTable is a row for each link of a machine.
@@ -111,7 +111,7 @@ func linkTable(m *comm.Machine) *table.Table {
 	for _, l := range m.Links {
 		t.Row(deviceText(m.Devices[l.From]), deviceText(m.Devices[l.To]), l.Class.String(), l.Bandwidth)
 	}
-	return clipped(t)
+	return capped(t, mostRows, "json")
 }
 
 // deviceText is a device and the rank that has it.
@@ -122,6 +122,7 @@ func deviceText(d comms.Device) string {
 	return fmt.Sprintf("%s (rank %d)", d.Name, d.Rank)
 }
 
+// gigabytes writes a number with as many digits as it has.
 func gigabytes(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
 type topologyJSON struct {

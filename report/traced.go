@@ -8,7 +8,6 @@ import (
 	"github.com/sfstat/sfstat/diagnose/operators"
 	"github.com/sfstat/sfstat/diagnose/opnames"
 	"github.com/sfstat/sfstat/internal/table"
-	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/operator"
 )
 
@@ -97,23 +96,6 @@ func operatorName(name string, seq int) string {
 	return fmt.Sprintf("%s %d", opnames.Label(name), seq)
 }
 
-// someRanks names ranks for a sentence: "rank 3", "ranks 0, 4-7", or how many they
-// are and the first of them.
-func someRanks(ids []int) string { return someOf("rank", ids) }
-
-// someOf are the first few of ranks, or of workers.
-func someOf(noun string, ids []int) string {
-	if len(ids) == 1 {
-		return fmt.Sprintf("%s %d", noun, ids[0])
-	}
-	const most = 8
-	ranges := strings.Split(trace.RankList(slices.Sorted(slices.Values(ids))), ",")
-	if len(ranges) > most {
-		return fmt.Sprintf("%s: %s …", counted(len(ids), noun), strings.Join(ranges[:most], ", "))
-	}
-	return noun + "s " + strings.Join(ranges, ", ")
-}
-
 // ends keeps the first and the last rows where there are more than so many.
 func ends(t *table.Table, most int) *table.Table {
 	if n := len(t.Rows); n > most {
@@ -122,6 +104,9 @@ func ends(t *table.Table, most int) *table.Table {
 	}
 	return t
 }
+
+// mostRows is how many lines of a table of a large job text and Markdown show.
+const mostRows = 64
 
 // capped says how many rows a table shows of how many there are.
 func capped(t *table.Table, most int, where string) *table.Table {

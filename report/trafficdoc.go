@@ -34,7 +34,7 @@ func trafficDocument(r *comm.Result) document {
 		modelBlocks(r),
 		section("Clocks", clocks),
 		section("How it was found", trafficNotes(r)),
-		section("NCCL warned "+counted(len(r.Recorded.Warnings), "time"), warningsOf(r)),
+		section("NCCL warned "+table.Counted(len(r.Recorded.Warnings), "time"), warningsOf(r)),
 		section("Lines not understood", notUnderstood(r)))
 }
 
@@ -50,13 +50,13 @@ func trafficBasis(r *comm.Result) string {
 	var inputs []string
 	logs, dumps := r.Sources(comms.SourceNCCLLog), r.Sources(comms.SourceInspector)
 	if logs > 0 {
-		inputs = append(inputs, counted(logs, "log file"))
+		inputs = append(inputs, table.Counted(logs, "log file"))
 	}
 	if dumps > 0 {
-		inputs = append(inputs, counted(dumps, "dump")+" of NCCL's Inspector")
+		inputs = append(inputs, table.Counted(dumps, "dump")+" of NCCL's Inspector")
 	}
 	if n := r.Sources(comms.SourceNsight); n > 0 || dumps == 0 {
-		inputs = append(inputs, counted(n, "export"))
+		inputs = append(inputs, table.Counted(n, "export"))
 	}
 	x.Inputs = strings.Join(inputs, ", ")
 	for _, n := range r.Notes {
@@ -129,7 +129,7 @@ func commRankTable(r *comm.Result) *table.Table {
 		}
 		t.Add(row...)
 	}
-	return clipped(t.Tidy())
+	return capped(t.Tidy(), mostRows, "json")
 }
 
 // communicatorTable is one line per communicator, with how it is used and why it is of its kind.
@@ -152,19 +152,7 @@ func communicatorTable(r *comm.Result) *table.Table {
 		}
 		t.Add(row...)
 	}
-	return clipped(t.Tidy())
-}
-
-// mostRows is how many lines of a table of a large job text and Markdown show.
-const mostRows = 64
-
-// clipped leaves out what is too much to read; JSON and CSV have all of it.
-func clipped(t *table.Table) *table.Table {
-	if n := len(t.Rows) - mostRows; n > 0 {
-		t.Rows = t.Rows[:mostRows]
-		t.Caption = strings.TrimSpace(t.Caption + " " + counted(n, "more line") + " are in JSON.")
-	}
-	return t
+	return capped(t.Tidy(), mostRows, "json")
 }
 
 // rankText is the ranks, or how many they are.
@@ -200,7 +188,7 @@ func clockTable(r *comm.Result) *table.Table {
 		}
 		t.Add(row...)
 	}
-	return clipped(t)
+	return capped(t, mostRows, "json")
 }
 
 // mostWarnings is how many different warnings text and Markdown show.
@@ -219,7 +207,7 @@ func warningsOf(r *comm.Result) (b bullets) {
 		}
 		counts[w.Text] = 0
 		if len(b) < mostWarnings {
-			b = append(b, fmt.Sprintf("%s, %s, the first in %s:%d", w.Text, counted(n, "time"), r.Recorded.Sources[w.Source].Name, w.Line))
+			b = append(b, fmt.Sprintf("%s, %s, the first in %s:%d", w.Text, table.Counted(n, "time"), r.Recorded.Sources[w.Source].Name, w.Line))
 		}
 	}
 	return b
@@ -229,13 +217,13 @@ func warningsOf(r *comm.Result) (b bullets) {
 // was not used.
 func notUnderstood(r *comm.Result) (b bullets) {
 	for _, x := range r.Recorded.Unread {
-		b = append(b, fmt.Sprintf("%s: %s, the first in %s:%d: %s", counted(int(x.Count), "line"), x.Reason, r.Recorded.Sources[x.Source].Name, x.Line, x.Text))
+		b = append(b, fmt.Sprintf("%s: %s, the first in %s:%d: %s", table.Counted(int(x.Count), "line"), x.Reason, r.Recorded.Sources[x.Source].Name, x.Line, x.Text))
 	}
 	if n := r.Recorded.Strays; n > 0 {
-		b = append(b, counted(int(n), "call")+" whose line lost its head, of no process that can be told")
+		b = append(b, table.Counted(int(n), "call")+" whose line lost its head, of no process that can be told")
 	}
 	if n := r.Recorded.Untied; n > 0 {
-		b = append(b, counted(int(n), "tuning line")+" whose call is not in the log")
+		b = append(b, table.Counted(int(n), "tuning line")+" whose call is not in the log")
 	}
 	return b
 }

@@ -26,7 +26,7 @@ func speedTable(r *comm.Result) *table.Table {
 		row[8].Strong = c.Standing == comm.Slower
 		t.Add(row...)
 	}
-	return clipped(t.Tidy())
+	return capped(t.Tidy(), mostRows, "json")
 }
 
 // limitMeans says what limits are of.
@@ -67,7 +67,7 @@ func messageTable(r *comm.Result) *table.Table {
 	for _, m := range messagesOf(r) {
 		t.Row(fmt.Sprintf("%d, %d", m.Low, m.High), m.Count, Size(m.Bytes), m.Waits[0], m.Waits[1], m.Moving)
 	}
-	return clipped(t.Tidy())
+	return capped(t.Tidy(), mostRows, "json")
 }
 
 type messageJSON struct {
@@ -117,20 +117,17 @@ type bandwidthJSON struct {
 }
 
 type slowJSON struct {
-	Communicator string  `json:"communicator" doc:"id of the communicator; of a pair of ranks, the first that they were seen to send on"`
-	Ratio        float64 `json:"ratio" doc:"its bus bandwidth over that of those that do the same, where that is least"`
-	P            float64 `json:"p" doc:"chance that one of a job in which nothing is slow looks so, corrected for all comparisons"`
-	Cost         int64   `json:"cost_ns" doc:"time that its calls took more than at the others' bandwidth"`
+	Communicator string `json:"communicator" doc:"id of the communicator; of a pair of ranks, the first that they were seen to send on"`
+	comm.Suspect
 }
 
 func bandwidthsOf(r *comm.Result) (cells []bandwidthJSON, slow []slowJSON) {
 	cells, slow = []bandwidthJSON{}, []slowJSON{}
 	for i := range r.Speed.Cells {
-		c := &r.Speed.Cells[i]
-		cells = append(cells, bandwidthOf(r, c))
+		cells = append(cells, bandwidthOf(r, &r.Speed.Cells[i]))
 	}
 	for _, s := range r.Speed.Suspects {
-		slow = append(slow, slowJSON{communicatorID(r, s.Subject), s.Ratio, s.P, s.Cost})
+		slow = append(slow, slowJSON{communicatorID(r, s.Subject), s})
 	}
 	return cells, slow
 }

@@ -79,14 +79,6 @@ func percentOf(f float64) string {
 	return strconv.FormatFloat(100*f, 'g', 6, 64) + " %"
 }
 
-// counted writes "1 run", "3 runs".
-func counted(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return table.Grouped(int64(n)) + " " + noun + "s"
-}
-
 // about writes a fraction in a sentence: "36 %", "8.8 %", "0.04 %".
 func about(f float64) string {
 	switch a := math.Abs(f); {
@@ -98,15 +90,4 @@ func about(f float64) string {
 		return strconv.FormatFloat(100*f, 'f', 1, 64) + " %"
 	}
 	return strconv.FormatFloat(100*f, 'g', 1, 64) + " %"
-}
-
-// plainDecimal writes a number with as many digits as it has.
-func plainDecimal(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
-
-// hundredths writes a number with two decimals.
-func hundredths(v float64) string {
-	if !table.Finite(v) {
-		return table.Absent
-	}
-	return strconv.FormatFloat(v, 'f', 2, 64)
 }

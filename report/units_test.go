@@ -37,8 +37,8 @@ func TestNumbers(t *testing.T) {
 	check(table.Grouped(999), "999")
 	check(table.Grouped(137413), "137 413")
 	check(table.Grouped(-1234567), "-1 234 567")
-	check(counted(1, "run"), "1 run")
-	check(counted(1200, "run"), "1 200 runs")
+	check(table.Counted(1, "run"), "1 run")
+	check(table.Counted(1200, "run"), "1 200 runs")
 }
 
 func TestSize(t *testing.T) {

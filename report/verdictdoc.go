@@ -63,30 +63,19 @@ func runTable(v *diagnose.Verdict) *table.Table {
 	t := tableOf("runs")
 	t.Caption = fmt.Sprintf("Above and below: run %s.", v.Run)
 	for _, r := range v.Runs {
-		row := t.Cells(r.Run, strings.ReplaceAll(r.Status.String(), "_", " "), nil, nil, nil)
+		row := t.Cells(r.Run, spaced(r.Status), nil, nil, nil)
 		if a := r.Answer(); a.First != nil {
-			row[1], row[2] = table.TextCell(statusAndName(r.Status, a.First)), table.TextCell(shortPlace(a.First))
+			status := say("run status", struct {
+				Status  answer.Status
+				Finding *diagnose.Finding
+				Name    string
+			}{r.Status, a.First, whoWord(a.First)})
+			row[1], row[2] = table.TextCell(status), table.TextCell(shortPlace(a.First))
 			row[3], row[4] = table.RealCell(a.Saving.Run), table.TextCell(a.First.Confidence.String())
 		}
 		t.Add(row...)
 	}
 	return t.Tidy()
-}
-
-// statusAndName is the verdict on a run in few words: a name alone is that of a straggler,
-// and an undecided run has one that may be.
-func statusAndName(status answer.Status, s *diagnose.Finding) string {
-	switch name := whoWord(s); {
-	case status == answer.Straggler:
-		return name
-	case status == answer.Hang:
-		return "hang: " + name
-	case status == answer.UndecidedRun && s.Rank != nil:
-		return "perhaps " + name
-	case status == answer.ImbalanceRun && s.Group != "":
-		return "imbalance: " + s.Group
-	}
-	return strings.ReplaceAll(status.String(), "_", " ")
 }
 
 func runBlocks(v *diagnose.RunVerdict, s Style) document {
@@ -121,7 +110,7 @@ func problemRemarks(list []answer.Problem, said string) (d document) {
 		d = append(d, remark("Note: "+stopped(problemWords(p))))
 	}
 	if more := len(list) - most; more > 0 {
-		d = append(d, remark(fmt.Sprintf("Note: %s more in the JSON.", counted(more, "problem"))))
+		d = append(d, remark(fmt.Sprintf("Note: %s more in the JSON.", table.Counted(more, "problem"))))
 	}
 	return d
 }
@@ -148,7 +137,7 @@ func detailBlocks(v *diagnose.RunVerdict, w *diagnose.Window) document {
 	if o := v.Operators; o != nil {
 		trace = section("The operator trace", stepTerms(o), stageBlocks(o), kindBlocks(o), walkBlocks(v))
 	}
-	return put(windowsBlocks(v), section(counted(len(w.Groups), "role group"), windowTable(w.Groups, nil, "")), accountBlocks(shown, stage), cuts,
+	return put(windowsBlocks(v), section(table.Counted(len(w.Groups), "role group"), windowTable(w.Groups, nil, "")), accountBlocks(shown, stage), cuts,
 		deviceBlocks(v), wordBlocks(shown.Labels, shown.Reasons), section("How this was read", basis(shown)), trace)
 }
 
@@ -267,7 +256,7 @@ func windowsBlocks(v *diagnose.RunVerdict) document {
 	if len(noted) == len(results) {
 		note = ""
 	}
-	return document{heading(counted(len(results), "window")), windowTable(results, noted, note)}
+	return document{heading(table.Counted(len(results), "window")), windowTable(results, noted, note)}
 }
 
 // whyBlocks are the evidence for the first finding and the other findings.
@@ -289,15 +278,11 @@ func otherFindings(v *diagnose.RunVerdict) document {
 		return nil
 	}
 	t := tableOf("other findings")
-	others := v.Findings[1:]
-	for i := range others[:min(most, len(others))] {
-		s := &others[i]
+	for i := range v.Findings[1:] {
+		s := &v.Findings[1+i]
 		t.Row(whoWord(s), placeWord(s), s.Source.Short(), s.Excess, s.Struck.Count, s.RunGain, s.Confidence.String())
 	}
-	if len(others) > most {
-		t.Caption = fmt.Sprintf("%d more are in the JSON.", len(others)-most)
-	}
-	return document{heading("Other findings"), t.Tidy()}
+	return document{heading("Other findings"), capped(t, most, "json").Tidy()}
 }
 
 // cutBlocks set the two cuts side by side where they disagree: that is

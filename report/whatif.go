@@ -208,7 +208,7 @@ func (x WhatIf) savings() *table.Table {
 	addEffect(t, "last stage (M_S)", &x.LastStage)
 	worst := "worst worker (M_W)"
 	if n := len(x.TopRanks); n > 1 {
-		worst = fmt.Sprintf("worst %s (M_W)", counted(n, "worker"))
+		worst = fmt.Sprintf("worst %s (M_W)", table.Counted(n, "worker"))
 	}
 	addEffect(t, worst, &x.TopWorkers)
 	if more := len(x.fixes()) - len(list); more > 0 {

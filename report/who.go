@@ -1,12 +1,12 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/diagnose/opnames"
 	"github.com/sfstat/sfstat/internal/glyph"
-	"github.com/sfstat/sfstat/trace"
 )
 
 // Who is who a finding is about, as tables have it.
@@ -15,47 +15,11 @@ func Who(f *diagnose.Finding) string { return glyph.Visible(whoWord(f)) }
 // Where is where a finding is, as tables have it.
 func Where(f *diagnose.Finding) string { return glyph.Visible(placeWord(f)) }
 
-// worldGroup is what PyTorch calls the group of all ranks.
-const worldGroup = "default_pg"
-
 // whoWord is who a finding is about, in few words: "rank 5", "host node3", "group pp=1".
-func whoWord(f *diagnose.Finding) string {
-	switch {
-	case f.Rank != nil && f.Group != "" && f.Group != worldGroup:
-		return fmt.Sprintf("rank %d (%s)", *f.Rank, f.Group)
-	case f.Rank != nil:
-		return workerName(*f.Rank, "", f.StandsFor)
-	case f.Kind == diagnose.KindHost:
-		return "host " + f.Host
-	case f.Group != "":
-		return "group " + f.Group
-	case f.Kind == diagnose.KindEdge && len(f.Ranks) > 0:
-		return "link of ranks " + trace.RankList(f.Ranks)
-	case f.Kind == diagnose.KindStage:
-		return "all ranks"
-	}
-	return f.Kind.String()
-}
+func whoWord(f *diagnose.Finding) string { return cmp.Or(say("who", f), f.Kind.String()) }
 
 // subject is who a sentence is about, with where they run; "" for all ranks alike.
-func subject(w diagnose.Who) string {
-	switch w.Kind {
-	case diagnose.OneRank:
-		return rankAt(*w.Rank, w.Host, w.LocalRank)
-	case diagnose.SomeRanks:
-		return ranksWord(w.Ranks)
-	case diagnose.HostRanks:
-		return fmt.Sprintf("all ranks of %s (%s)", w.Host, ranksWord(w.Ranks))
-	case diagnose.GroupRanks:
-		return fmt.Sprintf("all ranks of %s (%s)", w.Group, ranksWord(w.Ranks))
-	case diagnose.HeavyGroup:
-		if len(w.Ranks) == 1 {
-			return fmt.Sprintf("rank %d, the only one of role group %s,", w.Ranks[0], w.Group)
-		}
-		return "role group " + w.Group
-	}
-	return ""
-}
+func subject(w diagnose.Who) string { return say("who "+string(w.Kind), w) }
 
 // several reports whether a subject takes a verb of several.
 func several(w diagnose.Who) bool {
@@ -90,17 +54,4 @@ func shortPlace(f *diagnose.Finding) string {
 		return word
 	}
 	return place
-}
-
-// whereLate is where ranks are late, in a sentence.
-func whereLate(w diagnose.Where) string {
-	switch {
-	case w.OnDevice:
-		return "on the device in " + stageWord(w.Stage)
-	case w.Before && w.Line != nil:
-		return "before " + sourceWord(w.Line)
-	case w.Before:
-		return "before " + bareOp(w.Op)
-	}
-	return "in " + stageWord(w.Stage)
 }

@@ -7,29 +7,18 @@ import "github.com/sfstat/sfstat/engine/whatif"
 
 type whatifJSON struct {
 	traceJSON
-	Ideal    whatif.Ideal `json:"ideal" doc:"what ideal durations are taken over: all stages, or the peers in the operator's own"`
-	Base     float64      `json:"t_base_ns" doc:"mean step time as recorded"`
-	NoDelay  float64      `json:"t_nodelay_ns" doc:"mean step time without launch delays"`
-	NoBlock  float64      `json:"t_noblk_ns" doc:"mean step time without launch delays and with all durations ideal"`
-	Blocking float64      `json:"blocking_slowdown" doc:"S: t_nodelay_ns ÷ t_noblk_ns, up to operators that outlast the optimizer"`
-	Launch   float64      `json:"launch_slowdown" doc:"t_base_ns ÷ t_nodelay_ns"`
-	Misfit   float64      `json:"misfit" doc:"largest relative error of a recorded step time when everything is replayed as recorded"`
+	Ideal whatif.Ideal `json:"ideal" doc:"what ideal durations are taken over: all stages, or the peers in the operator's own"`
+	*whatif.Result
+	PerStep []replayedStepJSON `json:"steps" before:"workers" doc:"the same for each step"`
 
-	PerStep []replayedStepJSON `json:"steps" doc:"the same for each step"`
+	ByDP          []partJSON `json:"blocking_decompose_by_dp_rank" before:"workers" null:"zero" doc:"S_X of each replica, largest first"`
+	ByStage       []partJSON `json:"blocking_decompose_by_stage" before:"workers" null:"zero" doc:"S_X of each pipeline stage, largest first"`
+	ByOp          []partJSON `json:"blocking_decompose_by_optype" before:"workers" null:"zero" doc:"S_X of each kind of operator, largest first"`
+	LaunchByDP    []partJSON `json:"launch_decompose_by_dp_rank" before:"workers" null:"zero" doc:"what the launch delays of each replica cause, largest first; null where launch_slowdown is too small to divide"`
+	LaunchByStage []partJSON `json:"launch_decompose_by_stage" before:"workers" null:"zero" doc:"the same by pipeline stage"`
+	LaunchByOp    []partJSON `json:"launch_decompose_by_optype" before:"workers" null:"zero" doc:"the same by kind of operator"`
 
-	ByDP          []partJSON `json:"blocking_decompose_by_dp_rank" null:"zero" doc:"S_X of each replica, largest first"`
-	ByStage       []partJSON `json:"blocking_decompose_by_stage" null:"zero" doc:"S_X of each pipeline stage, largest first"`
-	ByOp          []partJSON `json:"blocking_decompose_by_optype" null:"zero" doc:"S_X of each kind of operator, largest first"`
-	LaunchByDP    []partJSON `json:"launch_decompose_by_dp_rank" null:"zero" doc:"what the launch delays of each replica cause, largest first; null where launch_slowdown is too small to divide"`
-	LaunchByStage []partJSON `json:"launch_decompose_by_stage" null:"zero" doc:"the same by pipeline stage"`
-	LaunchByOp    []partJSON `json:"launch_decompose_by_optype" null:"zero" doc:"the same by kind of operator"`
-
-	Workers []whatif.Worker `json:"workers" doc:"all workers, by stage, then by replica"`
-
-	LastStage  whatif.Effect `json:"m_s" doc:"what the last pipeline stage costs; M_S is its rem"`
-	TopWorkers whatif.Effect `json:"m_w" doc:"what the worst 3 % of the workers cost; M_W is their rem"`
-	TopRanks   []int         `json:"m_w_ranks" doc:"their ranks, worst first"`
-	Fixes      []Fix         `json:"fixes" doc:"what --fix asked for; without it the suspected parts, the largest saving first"`
+	Fixes []Fix `json:"fixes" doc:"what --fix asked for; without it the suspected parts, the largest saving first"`
 }
 
 type replayedStepJSON struct {
@@ -50,9 +39,7 @@ type partJSON struct {
 }
 
 func (x WhatIf) wire() whatifJSON {
-	out := whatifJSON{traceJSON: x.Traced.wire(), Ideal: x.Ideal, Base: x.Recorded.Mean, NoDelay: x.NoDelay.Mean,
-		NoBlock: x.Result.Ideal.Mean, Blocking: x.Slowdown.Overall, Launch: x.Launch.Overall, Misfit: x.Misfit,
-		Workers: x.Workers, LastStage: x.LastStage, TopWorkers: x.TopWorkers, TopRanks: x.TopRanks, Fixes: x.fixes()}
+	out := whatifJSON{traceJSON: x.Traced.wire(), Ideal: x.Ideal, Result: x.Result, Fixes: x.fixes()}
 	for i, step := range x.Result.Steps {
 		out.PerStep = append(out.PerStep, replayedStepJSON{step, x.Recorded.PerStep[i], x.NoDelay.PerStep[i], x.Result.Ideal.PerStep[i],
 			x.Slowdown.PerStep[i], x.Launch.PerStep[i]})

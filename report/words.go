@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/sfstat/sfstat/internal/glyph"
 )
@@ -15,3 +16,6 @@ func explained[T fmt.Stringer](kind string, values []T) terms {
 	}
 	return out
 }
+
+// spaced is the name of a value of a closed set as words.
+func spaced(v fmt.Stringer) string { return strings.ReplaceAll(v.String(), "_", " ") }

@@ -118,9 +118,9 @@ func TestLateWhere(t *testing.T) {
 
 // Ranks that are not next to each other are named, not counted as "ranks 5 ranks".
 func TestSomeRanks(t *testing.T) {
-	for want, ranks := range map[string][]int{"rank 3": {3}, "ranks 0-2, 5": {5, 0, 1, 2}, "ranks 1, 3, 5, 7, 9": {1, 3, 5, 7, 9},
-		"10 ranks: 1, 3, 5, 7, 9, 11, 13, 15 …": {1, 3, 5, 7, 9, 11, 13, 15, 17, 19}} {
-		if got := someRanks(ranks); got != want {
+	for want, ranks := range map[string][]int{"rank 3": {3}, "ranks 5, 0, 1 and 2": {5, 0, 1, 2}, "ranks 1, 3, 5, 7 and 9": {1, 3, 5, 7, 9},
+		"ranks 0-7,9": {0, 1, 2, 3, 4, 5, 6, 7, 9}, "ranks 1, 3, 5 and 8 more": {1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21}} {
+		if got := ranksWord(ranks); got != want {
 			t.Errorf("%v are %q, want %q", ranks, got, want)
 		}
 	}

@@ -1,4 +1,5 @@
-// Package calls is the table of a job's calls of NCCL: a row for each call of each rank, with the kernel that ran it.
+// Package calls is the table of a job's calls of NCCL: a row for each call of each rank, with the kernel that ran it; and
+// a trace of the kernels for viewers, with these rows.
 package calls
 
 import (

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/ingest/auto"
+	"github.com/sfstat/sfstat/trace/comms"
 )
 
 func read(t *testing.T, path string) *comm.Result {
@@ -16,7 +17,12 @@ func read(t *testing.T, path string) *comm.Result {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := comm.Analyze(found, comm.Options{})
+	return analyzed(t, found)
+}
+
+func analyzed(t *testing.T, c *comms.Record) *comm.Result {
+	t.Helper()
+	r, err := comm.Analyze(c, comm.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -78,22 +78,21 @@ func rowsOf(r *comm.Result) iter.Seq[*Row] {
 	return func(yield func(*Row) bool) {
 		steps := comm.StepsOf(r)
 		for x := range comm.CallDetails(r, steps.Places) {
-			row := rowOf(r, x)
-			if x.Place.Era == comm.InStep {
-				row.Step, row.StepName = some(int64(x.Place.Step)), some(steps.Names[x.Place.Step])
-			}
-			if !yield(row) {
+			if !yield(rowOf(r, steps, x)) {
 				return
 			}
 		}
 	}
 }
 
-func rowOf(r *comm.Result, x *comm.CallDetail) *Row {
+func rowOf(r *comm.Result, steps *comm.Steps, x *comm.CallDetail) *Row {
 	k, c := &r.Ranks[x.Rank], &r.Calls[x.Call]
 	row := &Row{Rank: int64(k.Rank), Host: k.Host, PID: k.PID, Device: known(k.Device), Era: x.Place.Era.String(), Op: c.Op.String(), Launch: known(c.Launch),
 		Count: known(c.Count), Datatype: c.Datatype.String(), Bytes: known(c.Bytes), Root: known(int64(c.Peer)), Send: nonzero(c.Send), Recv: nonzero(c.Recv),
 		LogStream: nonzero(c.Stream), Thread: nonzero(c.Thread), File: r.Recorded.Sources[c.Source].Name, Line: c.Line}
+	if x.Place.Era == comm.InStep {
+		row.Step, row.StepName = some(int64(x.Place.Step)), some(steps.Names[x.Place.Step])
+	}
 	if c.HasEnter {
 		row.Logged = some(c.Enter)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/internal/objectstore"
+	"github.com/sfstat/sfstat/internal/table"
 	"github.com/sfstat/sfstat/report"
 )
 
@@ -133,7 +134,7 @@ func there(names []string) error {
 		}
 	}
 	if n := len(missing) - 1; n > 0 {
-		return badInput(fmt.Errorf("%w; nor can %s be read", missing[0], counted(n, "other path")))
+		return badInput(fmt.Errorf("%w; nor can %s be read", missing[0], table.Counted(n, "other path")))
 	}
 	return badInput(errors.Join(missing...))
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/eval/campaign"
 	"github.com/sfstat/sfstat/eval/campaign/slurm"
+	"github.com/sfstat/sfstat/internal/table"
 )
 
 func (p *program) campaignRun(c *cli.Context) error {
@@ -39,9 +40,9 @@ func (p *program) campaignRun(c *cli.Context) error {
 		return p.tellOutcome(c, o)
 	case c.Context.Err() != nil:
 		return &exitError{exitInterrupted, fmt.Errorf("interrupted: %d of %s done; the same command goes on from there",
-			o.Made+o.Stood, counted(o.Made+o.Stood+o.Wanting, "run"))}
+			o.Made+o.Stood, table.Counted(o.Made+o.Stood+o.Wanting, "run"))}
 	case errors.As(err, &dry):
-		p.remark(c, "%s of %s written to %s, not submitted", counted(dry.Batches, "array"), counted(dry.Runs, "run"), dry.Dir)
+		p.remark(c, "%s of %s written to %s, not submitted", table.Counted(dry.Batches, "array"), table.Counted(dry.Runs, "run"), dry.Dir)
 		return nil
 	case spec.Runner != campaign.Simulator: // the machine or the cluster is the user's
 		return badInput(err)
@@ -58,9 +59,9 @@ func (p *program) tellOutcome(c *cli.Context, o campaign.Outcome) error {
 	if o.Changed > 0 {
 		again = fmt.Sprintf(", %d of them anew: specification, version or archive had changed", o.Changed)
 	}
-	p.remark(c, "%s made%s; %d stood", counted(o.Made, "run"), again, o.Stood)
+	p.remark(c, "%s made%s; %d stood", table.Counted(o.Made, "run"), again, o.Stood)
 	if n := len(o.Failed); n > 0 {
-		return badInput(fmt.Errorf("%s could not be made; the same command tries again", counted(n, "run")))
+		return badInput(fmt.Errorf("%s could not be made; the same command tries again", table.Counted(n, "run")))
 	}
 	return nil
 }
@@ -68,7 +69,7 @@ func (p *program) tellOutcome(c *cli.Context, o campaign.Outcome) error {
 // onlyOperand is the argument of a command that takes one.
 func onlyOperand(c *cli.Context, what string) (string, error) {
 	if len(c.Args) != 1 {
-		return "", badUsage("needs one %s, found %s", what, counted(len(c.Args), "argument"))
+		return "", badUsage("needs one %s, found %s", what, table.Counted(len(c.Args), "argument"))
 	}
 	return c.Args[0], nil
 }

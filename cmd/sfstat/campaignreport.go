@@ -14,6 +14,7 @@ import (
 
 	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/eval/campaign/tables"
+	"github.com/sfstat/sfstat/internal/table"
 	"github.com/sfstat/sfstat/plots"
 	"github.com/sfstat/sfstat/report"
 )
@@ -159,8 +160,8 @@ func (p *program) writeIndex(c *cli.Context, e *evaluation, made []tables.Artifa
 	if err := p.writeTo(page, x.WriteHTML); err != nil {
 		return err
 	}
-	p.remark(c, "%s and %s on %s; %d of %s differ from the published ones", counted(len(made), "table"), counted(len(x.Figures), "figure"),
-		page, len(x.Differing()), counted(len(x.Cells()), "cell"))
+	p.remark(c, "%s and %s on %s; %d of %s differ from the published ones", table.Counted(len(made), "table"), table.Counted(len(x.Figures), "figure"),
+		page, len(x.Differing()), table.Counted(len(x.Cells()), "cell"))
 	return nil
 }
 

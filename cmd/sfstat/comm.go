@@ -13,6 +13,7 @@ import (
 	"github.com/sfstat/sfstat/eval/campaign/communication"
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/internal/flatrow"
+	"github.com/sfstat/sfstat/internal/table"
 	"github.com/sfstat/sfstat/plots"
 	"github.com/sfstat/sfstat/plots/charts"
 	"github.com/sfstat/sfstat/report"
@@ -84,7 +85,7 @@ func (p *program) plotTraffic(c *cli.Context, r *comm.Result) error {
 		return []string{path + ".png", path + ".svg"}
 	})
 	if err == nil {
-		p.remark(c, "%s written to %s", counted(drawn, "figure"), folder)
+		p.remark(c, "%s written to %s", table.Counted(drawn, "figure"), folder)
 	}
 	return err
 }
@@ -100,7 +101,7 @@ func (p *program) commFiles(c *cli.Context, r *comm.Result) error {
 		write func(io.Writer) error
 	}{
 		{"matches", func(w io.Writer) error { return report.Output{W: w}.Matches(r) }},
-		{"chrome", func(w io.Writer) error { return report.Output{W: w}.Chrome(r) }},
+		{"chrome", func(w io.Writer) error { return calls.Chrome(w, r) }},
 		{"calls", func(w io.Writer) error { return calls.Write(w, r, callsAs) }},
 		{"dot", func(w io.Writer) error { return report.Output{W: w}.TopologyGraph(comm.Machines(r)) }},
 	} {

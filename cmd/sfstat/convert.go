@@ -5,6 +5,7 @@ import (
 
 	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/ingest/auto"
+	"github.com/sfstat/sfstat/internal/table"
 )
 
 func (p *program) convert(c *cli.Context) error {
@@ -51,9 +52,9 @@ func (p *program) convert(c *cli.Context) error {
 func converted(windows, traces int) string {
 	switch {
 	case traces == 0:
-		return counted(windows, "window")
+		return table.Counted(windows, "window")
 	case windows == 0:
-		return counted(traces, "operator trace")
+		return table.Counted(traces, "operator trace")
 	}
-	return counted(windows, "window") + " and " + counted(traces, "operator trace")
+	return table.Counted(windows, "window") + " and " + table.Counted(traces, "operator trace")
 }

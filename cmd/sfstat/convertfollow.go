@@ -9,6 +9,7 @@ import (
 	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/ingest"
 	"github.com/sfstat/sfstat/ingest/auto"
+	"github.com/sfstat/sfstat/internal/table"
 	"github.com/sfstat/sfstat/live"
 )
 
@@ -71,7 +72,7 @@ func (p *program) newArchiving(c *cli.Context, to *partitions.Archive) (*archivi
 // once reads what is there and archives it.
 func (f *archiving) once() error {
 	n, err := f.files.Once()
-	f.p.remark(f.c, "%s written to %s", counted(n, "window"), f.out)
+	f.p.remark(f.c, "%s written to %s", table.Counted(n, "window"), f.out)
 	return badInput(err)
 }
 
@@ -88,14 +89,14 @@ func (f *archiving) follow() error {
 	if err := f.look(live.All); err != nil {
 		return &exitError{exitInterrupted, fmt.Errorf("interrupted, and not everything is written: %w", err)}
 	}
-	return &exitError{exitInterrupted, fmt.Errorf("interrupted: everything is written, %s since the beginning", counted(f.written, "window"))}
+	return &exitError{exitInterrupted, fmt.Errorf("interrupted: everything is written, %s since the beginning", table.Counted(f.written, "window"))}
 }
 
 // look archives what is new and says how much that is.
 func (f *archiving) look(which live.Which) error {
 	n, err := f.files.Look(which)
 	if f.written += n; n > 0 {
-		f.p.remark(f.c, "%s written to %s, %d since the beginning", counted(n, "window"), f.out, f.written)
+		f.p.remark(f.c, "%s written to %s, %d since the beginning", table.Counted(n, "window"), f.out, f.written)
 	}
 	return err
 }

@@ -96,13 +96,13 @@ func (i *inspectedInput) holds() string {
 	case i.MetaOf != "":
 		return "layout of " + i.MetaOf
 	case i.Format == auto.OperatorTrace.String():
-		return counted(i.Operators, "operator")
+		return table.Counted(i.Operators, "operator")
 	case i.Format == auto.Kineto.String() && i.Operators > 0:
-		return "a rank of " + counted(i.Windows, "window") + ", " + counted(i.Operators, "operator")
+		return "a rank of " + table.Counted(i.Windows, "window") + ", " + table.Counted(i.Operators, "operator")
 	case i.Format == auto.SQLite.String() && i.Operators > 0:
-		return "a part of " + counted(i.Windows, "window") + ", " + counted(i.Operators, "operator")
+		return "a part of " + table.Counted(i.Windows, "window") + ", " + table.Counted(i.Operators, "operator")
 	}
-	return counted(i.Windows, "window")
+	return table.Counted(i.Windows, "window")
 }
 
 // listing is a table whose columns of whole numbers are named with a # behind.
@@ -120,7 +120,7 @@ func listing(title string, columns ...string) *table.Table {
 
 // tables are what text, Markdown and CSV have; those without rows are left out.
 func (i *inspection) tables() []*table.Table {
-	in := listing(counted(len(i.Inputs), "input"), "path", "format", "size", "holds")
+	in := listing(table.Counted(len(i.Inputs), "input"), "path", "format", "size", "holds")
 	for _, each := range i.Inputs {
 		as := each.Format
 		if each.Compression != ingest.Plain.String() {
@@ -172,7 +172,7 @@ func noteTable(all [][]string) *table.Table {
 
 // runTable has a line for each run of windows.
 func runTable(runs []inventory.Run) *table.Table {
-	t := listing(counted(len(runs), "run"), "run", "windows#", "steps#", "from", "to", "ranks", "missing", "hosts#", "stages", "wall#", "roles", "side channels")
+	t := listing(table.Counted(len(runs), "run"), "run", "windows#", "steps#", "from", "to", "ranks", "missing", "hosts#", "stages", "wall#", "roles", "side channels")
 	for _, r := range runs {
 		var lists, groups, side []string
 		for _, l := range r.StageLists {
@@ -194,7 +194,7 @@ func runTable(runs []inventory.Run) *table.Table {
 
 // traceTable has a line for each operator trace.
 func traceTable(traces []*inventory.Trace) *table.Table {
-	t := listing(counted(len(traces), "operator trace"), "run", "layout", "workers", "steps#", "from", "to", "operators#", "groups#", "in groups#", "good to, ns#", "times")
+	t := listing(table.Counted(len(traces), "operator trace"), "run", "layout", "workers", "steps#", "from", "to", "operators#", "groups#", "in groups#", "good to, ns#", "times")
 	for _, o := range traces {
 		layout := fmt.Sprintf("dp %d × pp %d", o.Layout.DP, o.Layout.PP)
 		if o.Layout.TP > 0 {
@@ -230,9 +230,9 @@ func enteredWords(e *inventory.Entered) string {
 	}
 	switch {
 	case e.Calls > 0:
-		return counted(e.Calls, "call") + of
+		return table.Counted(e.Calls, "call") + of
 	case e.Stacks > 0:
-		return counted(e.Stacks, "stack") + of
+		return table.Counted(e.Stacks, "stack") + of
 	}
 	return "counts of calls" + of
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/ingest/auto"
+	"github.com/sfstat/sfstat/internal/table"
 	"github.com/sfstat/sfstat/live"
 	"github.com/sfstat/sfstat/report"
 )
@@ -60,6 +61,6 @@ func (p *program) remarkNCCL(c *cli.Context, in live.Inputs) {
 		}
 	}
 	if n > 0 {
-		p.remark(c, "%s: passed over %s of NCCL, which sfstat comm reads, and sfstat diagnose beside exports of Nsight Systems", c.Title(), counted(n, "debug log"))
+		p.remark(c, "%s: passed over %s of NCCL, which sfstat comm reads, and sfstat diagnose beside exports of Nsight Systems", c.Title(), table.Counted(n, "debug log"))
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -203,12 +202,4 @@ func (p *program) remark(c *cli.Context, format string, args ...any) {
 	if !c.Bool("quiet") {
 		p.say(format, args...)
 	}
-}
-
-// counted is "1 window", "2 windows".
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return strconv.Itoa(n) + " " + what + "s"
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/eval/simulate/pipeline"
 	"github.com/sfstat/sfstat/internal/strictyaml"
+	"github.com/sfstat/sfstat/internal/table"
 )
 
 func (p *program) simulateOperators(c *cli.Context) error {
@@ -31,7 +32,7 @@ func (p *program) simulateOperators(c *cli.Context) error {
 	return p.writeSimulation(c, simulation{run: truth.Run, target: t, truth: truth,
 		truths: []string{filepath.Join(t.path, "truth-"+fileName(truth.Run)+".json")},
 		write: func(s *sink) (string, error) {
-			what := fmt.Sprintf("%s of %s in %s", counted(o.Len(), "operator"), counted(len(o.Ranks), "worker"), counted(len(o.Steps), "step"))
+			what := fmt.Sprintf("%s of %s in %s", table.Counted(o.Len(), "operator"), table.Counted(len(o.Ranks), "worker"), table.Counted(len(o.Steps), "step"))
 			return what, s.WriteTrace(o)
 		}})
 }

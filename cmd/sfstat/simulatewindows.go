@@ -7,6 +7,7 @@ import (
 
 	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/eval/simulate"
+	"github.com/sfstat/sfstat/internal/table"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -29,7 +30,7 @@ func (p *program) simulateWindows(c *cli.Context) error {
 	m.write = func(s *sink) (string, error) {
 		n := 0
 		err := g.Each(func(w *trace.Window) error { n++; return s.Write(w) })
-		return counted(n, "window"), err
+		return table.Counted(n, "window"), err
 	}
 	if err := windowsTarget(c, spec, &m); err != nil {
 		return err

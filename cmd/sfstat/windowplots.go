@@ -7,6 +7,7 @@ import (
 
 	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/internal/table"
 	"github.com/sfstat/sfstat/plots"
 	"github.com/sfstat/sfstat/plots/charts"
 	"github.com/sfstat/sfstat/trace"
@@ -65,6 +66,6 @@ func (p *program) draw(c *cli.Context, k *picture) error {
 	if err != nil {
 		return err
 	}
-	p.remark(c, "%s of window %d of %s written to %s-*%s", counted(drawn, "figure"), k.d.Window, k.d.Run, stem, extension)
+	p.remark(c, "%s of window %d of %s written to %s-*%s", table.Counted(drawn, "figure"), k.d.Window, k.d.Run, stem, extension)
 	return nil
 }

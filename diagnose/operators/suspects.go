@@ -10,9 +10,8 @@ import (
 // Suspect is what is held against one worker.
 type Suspect struct {
 	zscore.Suspect
-	// Excess is the time, in ns over the window, by which its flagged durations and transfers are
-	// longer than those of its peers. Starts do not count: one delay makes every later start late.
-	Excess int64
+	// Excess does not count starts: one delay makes every later start late.
+	Excess int64 `json:"excess_ns" doc:"how much longer than its peers' its flagged durations and transfers are, over all steps; of every name the instances or the total, whichever is more"`
 }
 
 // Suspects are the workers of a result over the series and operators of

@@ -37,12 +37,6 @@ type Moved struct {
 // moves is what each kernel took part in.
 type moves map[site]*Moved
 
-// Moves is what every kernel took part in, by rank and index.
-func Moves(r *Result) func(rank, kernel int) *Moved {
-	all := movesOf(r)
-	return func(rank, kernel int) *Moved { return all[site{rank, kernel}] }
-}
-
 func movesOf(r *Result) moves {
 	all := moves{}
 	for _, m := range r.Matches {

@@ -13,10 +13,10 @@ func TestBandwidthOfTheThesis(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	moves, measured := Moves(r), 0
+	moves, measured := movesOf(r), 0
 	for i := range r.Ranks {
 		for k, kernel := range r.Kernels(i) {
-			x := moves(i, k)
+			x := moves[site{i, k}]
 			if x == nil || x.Measure == nil {
 				continue
 			}

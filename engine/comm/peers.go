@@ -45,12 +45,12 @@ func (s Standing) String() string { return enum.Name(standingNames[:], s) }
 
 // Suspect is a subject that is slower than its peers.
 type Suspect struct {
-	Subject int
-	Cost    int64 // nanoseconds more than at its peers' bandwidth, over all its calls that are in Evidence
-	P       float64
-	Ratio   float64 // its bus bandwidth over its peers', where that is least
+	Subject int     `json:"-"`
+	Ratio   float64 `json:"ratio" doc:"its bus bandwidth over that of those that do the same, where that is least"`
+	P       float64 `json:"p" doc:"chance that one of a job in which nothing is slow looks so, corrected for all comparisons"`
+	Cost    int64   `json:"cost_ns" doc:"time that its calls took more than at the others' bandwidth"` // all that are in Evidence
 	// Evidence holds each comparison that it was slow in, by class.
-	Evidence []Evidence
+	Evidence []Evidence `json:"-"`
 }
 
 // Evidence is one comparison.

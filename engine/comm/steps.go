@@ -29,8 +29,8 @@ func (e Era) String() string { return enum.Name(eraNames[:], e) }
 
 // Place is where in the job a call is.
 type Place struct {
-	Era  Era
-	Step int // of its rank's steps, from 0; −1 outside of steps
+	Era  Era `json:"era" doc:"when in the job it was"`
+	Step int `json:"step" null:"negative" doc:"number of the step, from 0; null outside of steps"` // of its rank's steps
 }
 
 // StepSource says what tells steps.

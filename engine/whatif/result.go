@@ -3,30 +3,31 @@ package whatif
 // Result is what a trace's steps cost and why. All times are nanoseconds, all
 // slices by step are in the order of Steps.
 type Result struct {
-	Steps []int64 // step indices
+	Steps []int64 `json:"-"` // step indices
 
-	Recorded StepTimes // as recorded
-	NoDelay  StepTimes // without launch delays
-	Ideal    StepTimes // with all durations ideal
+	Recorded StepTimes `json:"-"` // as recorded
+	_        struct{}  `as:"t_base_ns" of:"Recorded.Mean" doc:"mean step time as recorded"`
+	NoDelay  StepTimes `json:"-"` // without launch delays
+	_        struct{}  `as:"t_nodelay_ns" of:"NoDelay.Mean" doc:"mean step time without launch delays"`
+	Ideal    StepTimes `json:"-"` // with all durations ideal
+	_        struct{}  `as:"t_noblk_ns" of:"Ideal.Mean" doc:"mean step time without launch delays and with all durations ideal"`
+	Slowdown Ratio     `json:"-"` // S, of NoDelay to Ideal
+	_        struct{}  `as:"blocking_slowdown" of:"Slowdown.Overall" doc:"S: t_nodelay_ns ÷ t_noblk_ns, up to operators that outlast the optimizer"`
+	Launch   Ratio     `json:"-"` // of Recorded to NoDelay
+	_        struct{}  `as:"launch_slowdown" of:"Launch.Overall" doc:"t_base_ns ÷ t_nodelay_ns"`
+	// Misfit shows how far the graph is from what ran.
+	Misfit float64 `json:"misfit" doc:"largest relative error of a recorded step time when everything is replayed as recorded"`
 
-	Slowdown Ratio // S, of NoDelay to Ideal
-	Launch   Ratio // of Recorded to NoDelay
-	// Misfit is by how much, at most, a replay with all that was recorded
-	// misses a recorded step time, as a share of it: how far the graph is from
-	// what ran.
-	Misfit float64
-
-	ByOp, ByDP, ByStage []Part // S_X, largest first
+	ByOp, ByDP, ByStage []Part `json:"-"` // S_X, largest first
 	// Launch delays given back to what NoDelay has without them, largest
 	// first; nil when Launch is below the threshold. Kinds call the first
 	// operators of a step FirstOp.
-	LaunchByOp, LaunchByDP, LaunchByStage []Part
+	LaunchByOp, LaunchByDP, LaunchByStage []Part `json:"-"`
 
-	Workers []Worker // by stage, then by dp
-
-	LastStage  Effect // M_S is LastStage.Share
-	TopWorkers Effect // M_W is TopWorkers.Share
-	TopRanks   []int  // the worst workers, worst first
+	Workers    []Worker `json:"workers" doc:"all workers, by stage, then by replica"`
+	LastStage  Effect   `json:"m_s" doc:"what the last pipeline stage costs; M_S is its rem"`
+	TopWorkers Effect   `json:"m_w" doc:"what the worst 3 % of the workers cost; M_W is their rem"`
+	TopRanks   []int    `json:"m_w_ranks" doc:"their ranks, worst first"`
 }
 
 // FirstOp is the kind under which launch delays of the first operators of a

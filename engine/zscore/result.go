@@ -14,14 +14,14 @@ const EveryStep = -1
 
 // Outlier is one flagged value.
 type Outlier struct {
-	Series    int // index in the input
-	Step      int // in the window, or EveryStep
-	Worker    int
-	Effect    int64    // deviation from the median of the peers, ns; of EveryStep the median over the steps
-	Score     float64  // signed; infinite where the peers do not vary at all
-	Threshold float64  // that |Score| passed
-	P         *float64 // two-sided chance of such a score; nil for methods that have none
-	Sure      bool     // still flagged when the error rate is that of the whole analysis
+	Series    int      `json:"-"` // index in the input
+	Step      int      `json:"-"` // in the window, or EveryStep
+	Worker    int      `json:"-"`
+	Effect    int64    `json:"effect_ns" doc:"deviation from the median of the peers; of the whole window its median over the steps"`
+	Score     float64  `json:"score" doc:"signed score; null where it is infinite, because the peers do not vary at all"`
+	Threshold float64  `json:"threshold" doc:"threshold that the score passed"`
+	P         *float64 `json:"p" doc:"two-sided chance of such a score; null for methods that have none"`
+	Sure      bool     `json:"sure" doc:"still flagged when the error rate is that of the whole analysis"`
 }
 
 // Report says how a series was judged.
@@ -39,10 +39,10 @@ type Report struct {
 
 // Suspect is what is held against one worker.
 type Suspect struct {
-	Worker   int
-	Outliers int
-	Sure     int
-	Worst    int // index of its first outlier in Result.Outliers
+	Worker   int `json:"-"`
+	Outliers int `json:"outliers" doc:"number of its outliers"`
+	Sure     int `json:"sure" doc:"number of its sure outliers"`
+	Worst    int `json:"-"` // index of its first outlier in Result.Outliers
 }
 
 // Result is the account of all series.

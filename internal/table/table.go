@@ -206,7 +206,8 @@ func (t *Table) Add(row ...Cell) { t.Rows = append(t.Rows, row) }
 func (t *Table) Row(values ...any) { t.Add(t.Cells(values...)...) }
 
 // Cells are plain values as cells of the columns: words, lists of them, numbers as the kind of
-// their column has them, what names itself; nil is nothing, and a cell is itself.
+// their column has them, what names itself, what points to one of these; nil is nothing, and a cell
+// is itself.
 func (t *Table) Cells(values ...any) []Cell {
 	out := make([]Cell, len(values))
 	for i, v := range values {
@@ -223,12 +224,12 @@ func (c Column) cell(v any) Cell {
 		return TextCell(v)
 	case []string:
 		return ListCell(v)
-	case *float64:
-		return OptionalCell(v)
 	case fmt.Stringer:
 		return TextCell(v.String())
 	}
-	switch x := reflect.ValueOf(v); {
+	switch x := reflect.Indirect(reflect.ValueOf(v)); {
+	case x.Kind() == reflect.String:
+		return TextCell(x.String())
 	case x.CanFloat():
 		return RealCell(x.Float())
 	case x.CanInt() && (c.Kind == Bar || c.Kind.numeric() && c.Kind != Integer && c.Kind != ID):

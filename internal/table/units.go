@@ -119,6 +119,14 @@ func Grouped(n int64) string {
 	return sign + s
 }
 
+// Counted writes "1 run", "3 runs".
+func Counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return Grouped(int64(n)) + " " + noun + "s"
+}
+
 // Finite reports whether f is neither NaN nor infinite.
 func Finite(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }
 

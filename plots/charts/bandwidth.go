@@ -7,6 +7,7 @@ import (
 
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/parallel"
+	"github.com/sfstat/sfstat/internal/table"
 	"github.com/sfstat/sfstat/plots"
 )
 
@@ -76,7 +77,7 @@ func benchmarkLines(r *comm.Result, least int) (lines []plots.Line) {
 	for i := range r.Speed.Cells {
 		c := &r.Speed.Cells[i]
 		s := &r.Speed.Subjects[c.Subject]
-		line := plots.Line{Name: fmt.Sprintf("%s test, %d ranks, %s", r.WorkOf(c), s.Ranks, counted(s.Hosts, "host")), Unmarked: true}
+		line := plots.Line{Name: fmt.Sprintf("%s test, %d ranks, %s", r.WorkOf(c), s.Ranks, table.Counted(s.Hosts, "host")), Unmarked: true}
 		if slices.ContainsFunc(lines, func(l plots.Line) bool { return l.Name == line.Name }) {
 			continue
 		}
@@ -90,11 +91,4 @@ func benchmarkLines(r *comm.Result, least int) (lines []plots.Line) {
 		}
 	}
 	return lines
-}
-
-func counted(n int, of string) string {
-	if n == 1 {
-		return "1 " + of
-	}
-	return fmt.Sprintf("%d %ss", n, of)
 }

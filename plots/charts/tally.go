@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/comm"
+	"github.com/sfstat/sfstat/engine/comm/parallel"
 	"github.com/sfstat/sfstat/plots"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
@@ -25,8 +26,7 @@ type tally struct {
 
 // countTraffic counts the calls of all ranks.
 func countTraffic(r *comm.Result) *tally {
-	type use struct{ calls, bytes float64 }
-	uses := map[nccl.Op]*use{}
+	total := parallel.OpTally{}
 	each := func(visit func(rank int, op nccl.Op, bytes int64)) {
 		for i := range r.Ranks {
 			for _, n := range r.Ranks[i].Calls {
@@ -35,33 +35,21 @@ func countTraffic(r *comm.Result) *tally {
 			}
 		}
 	}
-	each(func(_ int, op nccl.Op, bytes int64) {
-		if uses[op] == nil {
-			uses[op] = &use{}
-		}
-		uses[op].calls++
-		uses[op].bytes += float64(bytes)
-	})
-	var ops []nccl.Op
-	for op := range uses {
-		ops = append(ops, op)
-	}
-	slices.SortFunc(ops, func(a, b nccl.Op) int {
-		return cmp.Or(cmp.Compare(uses[b].bytes, uses[a].bytes), cmp.Compare(a, b))
-	})
+	each(func(_ int, op nccl.Op, bytes int64) { total.Add(op, bytes) })
+	uses := total.Uses()
+	slices.SortFunc(uses, func(a, b parallel.OpUse) int { return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Op, b.Op)) })
 	w := &tally{byRank: make([][]float64, len(r.Ranks)), callsBySize: make([][]float64, 64), bytesBySize: make([][]float64, 64)}
 	at := map[nccl.Op]int{}
-	for i, op := range ops {
-		at[op] = min(i, mostOps)
+	for i, u := range uses {
+		k := min(i, mostOps)
+		at[u.Op] = k
 		if i <= mostOps {
-			w.names = append(w.names, op.String())
-			w.calls, w.bytes = append(w.calls, 0), append(w.bytes, 0)
+			w.names, w.calls, w.bytes = append(w.names, u.Op.String()), append(w.calls, 0), append(w.bytes, 0)
+		} else {
+			w.names[k] = "others"
 		}
-		if i > mostOps {
-			w.names[mostOps] = "others"
-		}
-		w.calls[at[op]] += uses[op].calls
-		w.bytes[at[op]] += uses[op].bytes / 1e9
+		w.calls[k] += float64(u.Calls)
+		w.bytes[k] += float64(u.Bytes) / 1e9
 	}
 	for i := range r.Ranks {
 		w.rankNumbers = append(w.rankNumbers, r.Ranks[i].Rank)

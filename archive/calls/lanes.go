@@ -1,4 +1,4 @@
-package report
+package calls
 
 // tracks are the groups of tracks of a rank, from the top.
 type tracks int

@@ -1,4 +1,4 @@
-package report
+package calls
 
 import (
 	"bytes"
@@ -13,6 +13,13 @@ import (
 	"github.com/sfstat/sfstat/internal/largedata"
 	"github.com/sfstat/sfstat/trace/comms"
 )
+
+const commRun = "../../fixtures/comm/run"
+
+// full is a disk without space.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, fmt.Errorf("no space left on device") }
 
 // chromeRead is an event as the Trace Event Format has it.
 type chromeRead struct {
@@ -43,7 +50,7 @@ type chromeFile struct {
 func readChrome(t *testing.T, r *comm.Result) *chromeFile {
 	t.Helper()
 	var out bytes.Buffer
-	if err := (Output{W: &out}).Chrome(r); err != nil {
+	if err := Chrome(&out, r); err != nil {
 		t.Fatal(err)
 	}
 	var doc struct {
@@ -139,7 +146,7 @@ func (f *chromeFile) named(pid int, name string) (list []chromeLine) {
 // a place for every track, and what the calls say.
 func TestChrome(t *testing.T) {
 	const kernelName = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<(unsigned long)4096>)"
-	f := readChrome(t, fixtureTraffic(t, commRun))
+	f := readChrome(t, read(t, commRun))
 	f.nests(t)
 	for cat, want := range map[string]int{"step": 12, "nccl": 132, "TP": 96, "DP": 24, "unknown": 12} {
 		if f.counts[cat] != want {
@@ -159,14 +166,14 @@ func TestChrome(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]any{"op": "AllReduce", "count": 1048576.0, "dtype": "bfloat16", "bytes": 2097152.0, "communicator": "0x5f3a11c0de4402",
-		"kind": "TP", "algorithm": "RING", "protocol": "SIMPLE", "channels": 24.0, "certain": true, "calls": 1.0,
-		"step": "iteration 1", "reduction": "sum", "nranks": 2.0, "bus_factor": 1.0, "limit_link": "NVL", "limit_gbps": 80.0, "bus_limit_gbps": 80.0, "kernel": kernelName} {
+		"kind": "TP", "algorithm": "RING", "protocol": "SIMPLE", "channels": 24.0, "certain": true, "kernel_calls": 1.0,
+		"step_name": "iteration 1", "reduction": "sum", "nranks": 2.0, "limit_link": "NVL", "limit_gbps": 80.0, "bus_limit_gbps": 80.0, "kernel": kernelName} {
 		if tp.Args[name] != want {
 			t.Errorf("%s is %v, want %v", name, tp.Args[name], want)
 		}
 	}
-	if bus, ok := tp.Args["bus_bandwidth_gbps"].(float64); !ok || bus < 50 || bus > 80 {
-		t.Errorf("bus bandwidth %v GB/s", tp.Args["bus_bandwidth_gbps"])
+	if bus, ok := tp.Args["bus_gbps"].(float64); !ok || bus < 50 || bus > 80 {
+		t.Errorf("bus bandwidth %v GB/s", tp.Args["bus_gbps"])
 	}
 }
 
@@ -207,7 +214,7 @@ func (f *chromeFile) kindsAreOperations(t *testing.T, rank int) {
 // Kernels of one stream that overlap, as those that are launched ahead of the end of the one before, stand on
 // two lines; steps that contain others stay on one.
 func TestChromeOverlaps(t *testing.T) {
-	c := fixtureTraffic(t, commRun).Recorded
+	c := read(t, commRun).Recorded
 	p := &c.Processes[slices.IndexFunc(c.Processes, func(p comms.Process) bool { return len(p.Kernels) > 0 })]
 	first := p.Kernels[0]
 	late := first
@@ -218,7 +225,7 @@ func TestChromeOverlaps(t *testing.T) {
 	half.Name, half.End = "half", (whole.Start+whole.End)/2
 	across.Name, across.Start, across.End = "across", half.End-1000, whole.End+1000
 	p.Steps = append(slices.Clone(p.Steps), half, across)
-	f := readChrome(t, trafficIn(t, c))
+	f := readChrome(t, analyzed(t, c))
 	f.nests(t)
 	if f.counts["nccl"] != 133 || f.counts["step"] != 14 {
 		t.Errorf("%v", f.counts)
@@ -234,7 +241,7 @@ func TestChromeOverlaps(t *testing.T) {
 // A pipeline of four stages: every message between two stages has its peer, the neighbour; of the two that run it one came last and
 // waits for nothing, and the bandwidth is below that of the link.
 func TestChromeOfMessages(t *testing.T) {
-	f := readChrome(t, fixtureTraffic(t, filepath.Join(largedata.Need(t, "data/nccl/dev"), "pp4")))
+	f := readChrome(t, read(t, filepath.Join(largedata.Need(t, "data/nccl/dev"), "pp4")))
 	f.nests(t)
 	messages, waited := 0, 0
 	for at, spans := range f.spans {
@@ -247,14 +254,14 @@ func TestChromeOfMessages(t *testing.T) {
 			if near := fmt.Sprintf("%d,%d", at.pid-1, at.pid+1); peers != fmt.Sprint(at.pid-1) && peers != fmt.Sprint(at.pid+1) && peers != near {
 				t.Errorf("rank %d exchanges messages with %s", at.pid, peers)
 			}
-			wait, ok := e.Args["wait_us"].(float64)
-			if !ok || wait < 0 || wait > *e.Dur {
-				t.Errorf("rank %d waits %v of %v µs", at.pid, e.Args["wait_us"], *e.Dur)
+			wait, ok := e.Args["wait_ns"].(float64)
+			if !ok || wait < 0 || wait > 1000**e.Dur {
+				t.Errorf("rank %d waits %v of %v ns", at.pid, e.Args["wait_ns"], 1000**e.Dur)
 			}
 			if wait > 0 {
 				waited++
 			}
-			if bus, ok := e.Args["bus_bandwidth_gbps"].(float64); ok && bus > 100 {
+			if bus, ok := e.Args["bus_gbps"].(float64); ok && bus > 100 {
 				t.Errorf("rank %d: %v GB/s", at.pid, bus)
 			}
 		}
@@ -266,10 +273,10 @@ func TestChromeOfMessages(t *testing.T) {
 
 // Half of the input makes a valid trace too, and a write that fails is told.
 func TestChromeOfParts(t *testing.T) {
-	for _, paths := range [][]string{{commRun + "/nccl.node0.4000.log"}, {commRun + "/node1.sqlite"}} {
-		readChrome(t, fixtureTraffic(t, paths...)).nests(t)
+	for _, paths := range []string{commRun + "/nccl.node0.4000.log", commRun + "/node1.sqlite"} {
+		readChrome(t, read(t, paths)).nests(t)
 	}
-	if err := (Output{W: full{}}).Chrome(fixtureTraffic(t, commRun)); err == nil {
+	if err := Chrome(full{}, read(t, commRun)); err == nil {
 		t.Error("the failed write is not reported")
 	}
 }

@@ -1,14 +1,18 @@
-package report
+package calls
 
 import (
 	"bufio"
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"io"
+	"iter"
+	"maps"
 	"slices"
 	"sort"
 
 	"github.com/sfstat/sfstat/engine/comm"
+	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
@@ -17,18 +21,24 @@ import (
 // form): a process for each rank, in it the steps that NVTX marks, a track for each stream of kernels, and a
 // track for each kind of parallelism. Events of one track follow or contain each other, as viewers need it: what
 // overlaps otherwise has a second track of the same name. Times are microseconds since the first event, on the first rank's clock;
-// what a rank without a known clock did is left out. Events go out one by one.
-func (o Output) Chrome(r *comm.Result) error {
-	c := &chrome{out: bufio.NewWriter(o.W), r: r, origin: origin(r), moved: comm.Moves(r), steps: comm.StepsOf(r), first: true}
+// what a rank without a known clock did is left out. Events go out one by one; a kernel has the row of the first of its calls.
+func Chrome(w io.Writer, r *comm.Result) error {
+	c := &chrome{out: bufio.NewWriter(w), r: r, origin: origin(r), first: true}
 	c.write(`{"displayTimeUnit":"ns","traceEvents":[`)
-	matches := r.Matches // by rank
+	steps := comm.StepsOf(r)
+	next, stop := iter.Pull(comm.CallDetails(r, steps.Places))
+	defer stop()
+	x, more := next()
 	for i := range r.Ranks {
-		n := 0
-		for n < len(matches) && matches[n].Rank == i {
-			n++
+		ran := map[int]*operation{}
+		for ; more && x.Rank == i; x, more = next() {
+			if o := ran[x.Kernel]; o != nil {
+				*o.Certain = *o.Certain && x.Certain
+			} else if x.Kernel != comms.None {
+				ran[x.Kernel] = &operation{rowOf(r, steps, x), trace.RankList(x.Moved.Peers)}
+			}
 		}
-		c.rank(i, matches[:n])
-		matches = matches[n:]
+		c.rank(i, ran)
 	}
 	c.write("\n]}\n")
 	if c.err != nil {
@@ -42,8 +52,6 @@ type chrome struct {
 	out    *bufio.Writer
 	r      *comm.Result
 	origin int64
-	moved  func(rank, kernel int) *comm.Moved
-	steps  *comm.Steps
 	first  bool
 	err    error
 }
@@ -69,61 +77,26 @@ type sortArgs struct {
 	Index int `json:"sort_index"`
 }
 
-// operationArgs is what is known of a kernel and its calls.
-type operationArgs struct {
-	Op           string   `json:"op"`
-	Calls        int      `json:"calls"`
-	Count        int64    `json:"count"`
-	Datatype     string   `json:"dtype"`
-	Bytes        int64    `json:"bytes"` // of all calls
-	Communicator string   `json:"communicator"`
-	Kind         string   `json:"kind"`
-	Algorithm    string   `json:"algorithm"`
-	Protocol     string   `json:"protocol"`
-	Channels     int32    `json:"channels"`
-	Bandwidth    *float64 `json:"bus_bandwidth_gbps"`
-	Wait         *float64 `json:"wait_us"`
-	Peers        string   `json:"peers,omitempty"` // of sends and receives
-	Certain      bool     `json:"certain"`
-	Call         string   `json:"log"`
-
-	Step      string   `json:"step,omitempty"`
-	OpCount   *int64   `json:"op_count,omitempty"`
-	Reduction string   `json:"reduction,omitempty"`
-	Root      *int     `json:"root,omitempty"`
-	Send      string   `json:"sendbuff,omitempty"`
-	Recv      string   `json:"recvbuff,omitempty"`
-	Handle    string   `json:"communicator_pointer,omitempty"`
-	LogStream string   `json:"stream_pointer,omitempty"`
-	NRanks    int      `json:"nranks,omitempty"`
-	Factor    *float64 `json:"bus_factor,omitempty"`
-	Algo      *float64 `json:"algorithm_bandwidth_gbps,omitempty"`
-	Link      string   `json:"limit_link,omitempty"`
-	Limit     *float64 `json:"limit_gbps,omitempty"`
-	AlgoLimit *float64 `json:"algorithm_limit_gbps,omitempty"`
-	BusLimit  *float64 `json:"bus_limit_gbps,omitempty"`
-	AlgoEff   *float64 `json:"algorithm_efficiency,omitempty"`
-	BusEff    *float64 `json:"bus_efficiency,omitempty"`
-	kernelArgs
+// operation is what is known of a kernel: the row of the first of its calls, and the peers of sends and receives.
+type operation struct {
+	*Row
+	Peers string `json:"peers,omitempty"`
 }
 
-// kernelArgs is how a kernel was launched.
-type kernelArgs struct {
-	Kernel      string  `json:"kernel,omitempty"`
-	Grid        []int64 `json:"grid,omitempty"`
-	Block       []int64 `json:"block,omitempty"`
-	Registers   *int64  `json:"registers,omitempty"`
-	Static      *int64  `json:"static_shared_bytes,omitempty"`
-	Dynamic     *int64  `json:"dynamic_shared_bytes,omitempty"`
-	Local       *int64  `json:"local_bytes,omitempty"`
-	Stream      int64   `json:"stream"`
-	Correlation int64   `json:"correlation_id"`
+// args are the fields that are known.
+func (o *operation) args() (known map[string]json.RawMessage, err error) {
+	text, err := json.Marshal(o)
+	if err == nil {
+		err = json.Unmarshal(text, &known)
+	}
+	maps.DeleteFunc(known, func(_ string, v json.RawMessage) bool { return string(v) == "null" })
+	return known, err
 }
 
 // kindArgs is what a track of a kind of parallelism tells of a kernel; the rest is on its stream's.
 type kindArgs struct {
-	Communicator string `json:"communicator"`
-	Bytes        int64  `json:"bytes"`
+	Communicator *string `json:"communicator"`
+	Bytes        *int64  `json:"bytes"`
 }
 
 func (c *chrome) write(s string) {
@@ -152,8 +125,8 @@ func (c *chrome) span(e chromeEvent, start, end int64) {
 	c.event(e)
 }
 
-// rank writes one process. Its matches are in the order of the log.
-func (c *chrome) rank(i int, matches []comm.Match) {
+// rank writes one process, of which some kernels have rows.
+func (c *chrome) rank(i int, ran map[int]*operation) {
 	k := &c.r.Ranks[i]
 	if _, known := c.r.OnFirstClock(i, 0); k.Profile == comms.None || !known || c.r.Timeless {
 		return
@@ -163,12 +136,8 @@ func (c *chrome) rank(i int, matches []comm.Match) {
 	l := &lanes{c: c, rank: k.Rank, of: map[track][]*lane{}}
 	c.marks(l, i, c.r.Profiled(i).Steps, track{group: stepTracks, name: "steps"}, "step")
 	c.marks(l, i, c.r.Profiled(i).Phases, track{group: phaseTracks, name: "phases and microbatches"}, "phase")
-	calls := map[int][]comm.Match{}
-	for _, m := range matches {
-		calls[m.Kernel] = append(calls[m.Kernel], m)
-	}
 	for n := range c.r.Kernels(i) {
-		c.kernel(i, n, calls[n], l)
+		c.kernel(i, n, ran[n], l)
 	}
 }
 
@@ -186,27 +155,25 @@ func (c *chrome) marks(l *lanes, i int, all []comms.Span, on track, category str
 }
 
 // kernel writes a kernel on the track of its stream and, where its communicator's kind is told, on that of the kind.
-func (c *chrome) kernel(i, n int, calls []comm.Match, l *lanes) {
-	k := &c.r.Ranks[i]
+func (c *chrome) kernel(i, n int, o *operation, l *lanes) {
 	x := &c.r.Kernels(i)[n]
 	start, _ := c.r.OnFirstClock(i, x.Start)
 	end, _ := c.r.OnFirstClock(i, x.End)
-	e := chromeEvent{Name: x.Op.String(), Category: "nccl", Process: k.Rank}
-	args, told := c.args(i, n, calls)
-	e.Args = kernelArgsOf(x)
-	if told {
-		e.Args = args
+	e := chromeEvent{Name: x.Op.String(), Category: "nccl", Process: c.r.Ranks[i].Rank}
+	if o != nil {
+		args, err := o.args()
+		e.Args, c.err = args, cmp.Or(c.err, err)
 		if x.Op == nccl.Generic {
-			e.Name = args.Op
+			e.Name = o.Op
 		}
 	}
 	e.Thread = l.apart(track{streamTracks, x.Stream, fmt.Sprintf("operations, stream %d", x.Stream)}, start, end)
 	c.span(e, start, end)
-	if args.Kind == "" {
+	if o == nil || o.Kind == nil {
 		return
 	}
-	e.Name, e.Category, e.Args = args.Kind+" "+e.Name, args.Kind, kindArgs{args.Communicator, args.Bytes}
-	e.Thread = l.apart(track{group: kindTracks, name: args.Kind}, start, end)
+	e.Name, e.Category, e.Args = *o.Kind+" "+e.Name, *o.Kind, kindArgs{o.Communicator, o.Bytes}
+	e.Thread = l.apart(track{group: kindTracks, name: *o.Kind}, start, end)
 	c.span(e, start, end)
 }
 

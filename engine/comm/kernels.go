@@ -25,8 +25,8 @@ func (r *Result) match(m *members, t *tied, by Scoring) error {
 		switch {
 		case !k.called() || k.Profile == comms.None:
 		case k.Join != Unjoined:
-			for _, x := range t.ties[i] {
-				r.Matches = append(r.Matches, Match{i, x.call, x.kernel, x.sure})
+			if err := r.matchTied(i, t); err != nil {
+				return err
 			}
 		default:
 			k.Join = ByAlignment
@@ -50,6 +50,44 @@ func (r *Result) match(m *members, t *tied, by Scoring) error {
 			for _, c := range found.Launches[x.Launch].Calls {
 				r.Matches = append(r.Matches, Match{ranks[i], k.Calls[c], x.Kernel, found.IsCertain(x)})
 			}
+		}
+	}
+	return nil
+}
+
+// matchTied takes the matches that NVTX ranges or a dump tell, and aligns what calls and kernels they leave.
+func (r *Result) matchTied(rank int, t *tied) error {
+	k := &r.Ranks[rank]
+	kernels, calls := map[int]bool{}, map[int]bool{}
+	for _, x := range t.ties[rank] {
+		r.Matches = append(r.Matches, Match{rank, x.call, x.kernel, x.sure})
+		kernels[x.kernel], calls[x.call] = true, true
+	}
+	if k.Join == ByNumber { // a sample, in no order that tells
+		return nil
+	}
+	p := align.Process{Clock: r.clockOf(rank), Groups: r.Groups}
+	var callOf, kernelOf []int
+	for _, c := range k.Calls {
+		if _, found := t.began[c]; !found && !calls[c] {
+			p.Calls, callOf = append(p.Calls, &r.Calls[c]), append(callOf, c)
+		}
+	}
+	for j, x := range r.Kernels(rank) {
+		if !kernels[j] {
+			p.Kernels, kernelOf = append(p.Kernels, x), append(kernelOf, j)
+		}
+	}
+	if len(p.Calls) == 0 || len(p.Kernels) == 0 {
+		return nil
+	}
+	m, err := align.Calls(p, align.Options{})
+	if err != nil {
+		return err
+	}
+	for _, x := range m.Matches {
+		for _, c := range m.Launches[x.Launch].Calls {
+			r.Matches = append(r.Matches, Match{rank, callOf[c], kernelOf[x.Kernel], m.IsCertain(x)})
 		}
 	}
 	return nil

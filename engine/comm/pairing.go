@@ -49,6 +49,7 @@ func (r *Result) pair(of *profiled) []Rank {
 		}
 	}
 	p.of, p.how, p.taken = slices.Repeat([]int{comms.None}, len(p.logs)), make([]Pairing, len(p.logs)), make([]bool, len(p.traces))
+	p.guessHosts()
 	same := func(l, t *witness) bool { return l.host == "" || t.host == "" || l.host == t.host }
 	p.where(ByPID, func(l, t *witness) bool { return l.PID > 0 && l.PID == t.PID && same(l, t) })
 	p.where(ByBus, func(l, t *witness) bool { return l.Bus != 0 && l.Bus == t.Bus && l.host == t.host })
@@ -85,6 +86,23 @@ func (r *Result) logged(of *profiled) (list []witness) {
 		list = append(list, l)
 	}
 	return list
+}
+
+// guessHosts takes the host of an export that does not say it from its file's name, where that
+// holds the name of a host of the logs, the longest.
+func (p *pairs) guessHosts() {
+	for i := range p.traces {
+		t := &p.traces[i]
+		if t.host != "" {
+			continue
+		}
+		name := path.Base(p.sourceOf(t))
+		for _, l := range p.logs {
+			if len(l.host) > len(t.host) && strings.Contains(name, l.host) {
+				t.host = l.host
+			}
+		}
+	}
 }
 
 // sourceOf is the name of the file that has a process's kernels.

@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/sfstat/sfstat/trace/input"
 )
@@ -52,9 +51,9 @@ func (l *lineReader) parse(line []byte) (step int64, r row, n int) {
 		return 0, r, 0
 	}
 	r = newRow()
-	for {
+	for from := 0; ; {
 		var t timing
-		if t, line, ok = nextTiming(line); !ok {
+		if t, from = nextTiming(line, from); from < 0 {
 			return step, r, n
 		}
 		stage, unit, known := stageOf(t.name)
@@ -64,7 +63,7 @@ func (l *lineReader) parse(line []byte) (step int64, r row, n int) {
 		if unit == "" {
 			unit = t.unit
 		}
-		ns, ok := nanoseconds(t.number, unit)
+		ns, ok := nanoseconds(string(t.number), unit)
 		if !ok {
 			continue
 		}
@@ -85,17 +84,43 @@ func hasAny(line []byte, words ...string) bool {
 
 // stageOf is the stage of a time's name, of which words that belong to something else may stand before and a unit
 // behind.
-func stageOf(name string) (s Stage, unit string, known bool) {
-	words := strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune("_/ ", r) })
-	if last := len(words) - 1; last >= 0 && slices.Contains([]string{"ms", "us", "s"}, words[last]) {
-		words, unit = words[:last], words[last]
-	}
-	for ; len(words) > 0; words = words[1:] {
-		if s, known = times[strings.Join(words, "_")]; known {
-			return s, unit, true
+func stageOf(name []byte) (s Stage, unit string, known bool) {
+	var buffer [64]byte // longer than any name that is known
+	words := buffer[:0]
+	for i := len(name); i > 0 && len(words) < len(buffer); i-- {
+		c := name[i-1]
+		switch {
+		case c != ' ' && c != '_' && c != '/':
+			words = append(words, lower(c))
+		case len(words) > 0 && words[len(words)-1] != '_':
+			words = append(words, '_')
 		}
 	}
-	return 0, "", false
+	slices.Reverse(words)
+	words = bytes.TrimPrefix(words, []byte("_"))
+	for _, u := range [...]string{"ms", "us", "s"} {
+		if n := len(words) - len(u) - 1; n >= 0 && words[n] == '_' && string(words[n+1:]) == u {
+			words, unit = words[:n], u
+			break
+		}
+	}
+	for from := 0; ; from++ {
+		if s, known = times[string(words[from:])]; known {
+			return s, unit, true
+		}
+		next := bytes.IndexByte(words[from:], '_')
+		if next < 0 {
+			return 0, "", false
+		}
+		from += next
+	}
+}
+
+func lower(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		c |= 0x20
+	}
+	return c
 }
 
 // nanoseconds reads a time.

@@ -2,83 +2,208 @@ package trainlog
 
 import (
 	"bytes"
-	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 )
 
-// Regular expressions read 7 MB/s of text, so they are held against the places alone where what they look for may be.
-var (
-	stepWord = regexp.MustCompile(`(?i)\b(?:global_step|train_step|step|iteration|iter)s?\b["']?\s*[:=#]?\s*\[?\s*(\d{1,15})\b`)
-	rankWord = regexp.MustCompile(`(?i)\[rank[ :=_]*(\d{1,7})\]|\brank[ :=]+(\d{1,7})\b`)
-	amount   = regexp.MustCompile(`^\s*(\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)\s*(?i:(ms|us|s|sec|seconds))?(?:[\s,|)\]}]|$)`)
-)
+// What follows scans a line by hand, once: regular expressions, which the tests compare it with, read 7 MB/s.
 
-// near is the number that an expression finds around one of some words, where they are not too many.
-func near(line []byte, find *regexp.Regexp, words ...string) (n int64, ok bool) {
-	const before, behind, most = 16, 48, 64
-	for at, tried := 0, 0; at < len(line) && tried < most; at++ {
-		if !slices.ContainsFunc(words, func(w string) bool { return bytes.HasPrefix(line[at:], []byte(w)) }) {
+func isDigit(c byte) bool  { return '0' <= c && c <= '9' }
+func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
+func isWord(c byte) bool   { return isLetter(c) || isDigit(c) || c == '_' }
+func isSpace(c byte) bool  { return c == ' ' || '\t' <= c && c <= '\r' && c != '\v' }
+func isQuote(c byte) bool  { return c == '"' || c == '\'' }
+
+// skip is the first place from at on whose byte is none of the kind.
+func skip(line []byte, at int, kind func(byte) bool) int {
+	for at < len(line) && kind(line[at]) {
+		at++
+	}
+	return at
+}
+
+// back is the place behind the last byte before end that is none of the kind.
+func back(line []byte, end int, kind func(byte) bool) int {
+	for end > 0 && kind(line[end-1]) {
+		end--
+	}
+	return end
+}
+
+// optional is the place behind one of some bytes that may be there.
+func optional(line []byte, at int, of string) int {
+	if at < len(line) && strings.IndexByte(of, line[at]) >= 0 {
+		return at + 1
+	}
+	return at
+}
+
+// number is a whole number of up to so many digits that begins at a place and no word goes on.
+func number(line []byte, at, digits int) (n int64, end int, ok bool) {
+	end = skip(line, at, isDigit)
+	if end == at || end-at > digits || end < len(line) && isWord(line[end]) {
+		return 0, end, false
+	}
+	n, err := strconv.ParseInt(string(line[at:end]), 10, 64)
+	return n, end, err == nil
+}
+
+var stepWords = [...]string{"step", "global_step", "train_step", "iteration", "iter"}
+
+// stepOf is the number of the step: "step 12", "iteration: [12", "Steps=12".
+func stepOf(line []byte) (step int64, ok bool) {
+	for at := 0; at < len(line); {
+		if !isWord(line[at]) {
+			at++
 			continue
 		}
-		if m := find.FindSubmatch(line[max(0, at-before):min(len(line), at+behind)]); m != nil {
-			n, err := strconv.ParseInt(string(bytes.Join(m[1:], nil)), 10, 64)
-			return n, err == nil
+		end := skip(line, at, isWord)
+		if isStep(line[at:end]) {
+			next := skip(line, optional(line, end, `"'`), isSpace)
+			next = skip(line, optional(line, next, ":=#"), isSpace)
+			next = skip(line, optional(line, next, "["), isSpace)
+			if step, _, ok = number(line, next, 15); ok {
+				return step, true
+			}
 		}
-		tried++
+		at = end
 	}
 	return 0, false
 }
 
-// stepOf is the number of the step: "step 12", "iteration: [12", "Steps=12".
-func stepOf(line []byte) (step int64, ok bool) {
-	return near(line, stepWord, "tep", "ter", "TEP", "TER")
+func isStep(word []byte) bool {
+	if n := len(word); n > 0 && word[n-1]|0x20 == 's' {
+		word = word[:n-1]
+	}
+	if len(word) > len("global_step") {
+		return false
+	}
+	for _, w := range stepWords {
+		if len(w) == len(word) && bytes.EqualFold(word, []byte(w)) {
+			return true
+		}
+	}
+	return false
 }
 
 // rankIn is the rank that a line tells: "[RANK 12]", "rank=12".
 func rankIn(line []byte) (rank int, ok bool) {
-	n, ok := near(line, rankWord, "ank", "ANK")
-	return int(n), ok
+	for at := 0; at+len("rank") < len(line); at++ {
+		if line[at]|0x20 != 'r' || !bytes.EqualFold(line[at:at+4], []byte("rank")) {
+			continue
+		}
+		if at > 0 && line[at-1] == '[' {
+			from := skip(line, at+4, func(c byte) bool { return strings.IndexByte(" :=_", c) >= 0 })
+			if n, end, ok := number(line, from, 7); ok && end < len(line) && line[end] == ']' {
+				return int(n), true
+			}
+		}
+		from := skip(line, at+4, func(c byte) bool { return strings.IndexByte(" :=", c) >= 0 })
+		if n, _, ok := number(line, from, 7); ok && from > at+4 && (at == 0 || !isWord(line[at-1])) {
+			return int(n), true
+		}
+	}
+	return 0, false
 }
 
 // timing is a name with a number: "elapsed time per iteration (ms): 1147.6", "time=3ms".
 type timing struct {
-	name, number, unit string // the unit in lower case; "" where none is said
+	name, number []byte
+	unit         string // in lower case; "" where none is said
 }
 
-// nextTiming is the first timing of a line, and what is behind it; ok is false where there is none.
-func nextTiming(line []byte) (t timing, rest []byte, ok bool) {
-	for at := bytes.IndexAny(line, ":="); at >= 0; {
-		value := line[at+1:]
-		if m := amount.FindSubmatchIndex(value[:min(len(value), 64)]); m != nil {
-			t.number = string(value[m[2]:m[3]])
-			if m[4] >= 0 {
-				t.unit = strings.ToLower(string(value[m[4]:m[5]]))
-			}
-			if name, unit := nameOf(line[:at]); name != "" {
-				t.name, t.unit = name, unit+t.unit
-				return t, value[m[1]:], true
-			}
+// nextTiming is the first timing from a place on, and where it ends; −1 where there is none.
+func nextTiming(line []byte, from int) (t timing, end int) {
+	for at := from; at < len(line); at++ {
+		if line[at] != ':' && line[at] != '=' {
+			continue
 		}
-		next := bytes.IndexAny(value, ":=")
-		if at += 1 + next; next < 0 {
-			break
+		value := skip(line, at+1, isSpace)
+		if value == len(line) || !isDigit(line[value]) {
+			continue
 		}
+		var ok bool
+		if t.number, t.unit, end, ok = quantity(line, value); !ok {
+			continue
+		}
+		name, unit := nameBefore(line, from, at)
+		if name == nil {
+			continue
+		}
+		t.name, t.unit = name, unit+t.unit
+		return t, end
 	}
-	return timing{}, nil, false
+	return timing{}, -1
 }
 
-// nameOf is the name that text ends with, in lower case, and the unit in parentheses behind it.
-func nameOf(text []byte) (name, unit string) {
-	const around = " \t\"'"
-	text = bytes.TrimRight(text[max(0, len(text)-80):], around)
-	if open := bytes.LastIndexByte(text, '('); open >= 0 && text[len(text)-1] == ')' {
-		if unit = strings.ToLower(string(text[open+1 : len(text)-1])); !slices.Contains([]string{"ms", "us", "s", "sec"}, unit) {
-			return "", ""
-		}
-		text = bytes.TrimRight(text[:open], around)
+// quantity is a number with a unit that may be there, what ends it, and the place behind that.
+func quantity(line []byte, at int) (n []byte, unit string, end int, ok bool) {
+	e := skip(line, at, isDigit)
+	if e < len(line) && line[e] == '.' {
+		e = skip(line, e+1, isDigit)
 	}
-	begin := bytes.LastIndexFunc(text, func(r rune) bool { return !('a' <= r|0x20 && r|0x20 <= 'z' || strings.ContainsRune("_/ ", r)) })
-	return strings.ToLower(string(text[begin+1:])), unit
+	if e < len(line) && line[e]|0x20 == 'e' {
+		if digits := optional(line, e+1, "+-"); digits < len(line) && isDigit(line[digits]) {
+			e = skip(line, digits, isDigit)
+		}
+	}
+	n = line[at:e]
+	behind := skip(line, e, isSpace)
+	word := skip(line, behind, isLetter)
+	if unit = unitOf(line[behind:word], len("seconds")); unit != "" && (word == len(line) || endsTime(line[word])) {
+		return n, unit, min(word+1, len(line)), true
+	}
+	switch {
+	case behind == len(line):
+		return n, "", behind, true
+	case endsTime(line[behind]):
+		return n, "", behind + 1, true
+	}
+	return n, "", behind, behind > e // a blank ends it
+}
+
+func endsTime(c byte) bool { return isSpace(c) || strings.IndexByte(",|)]}", c) >= 0 }
+
+// unitOf is a unit in lower case, "" for anything else; longest is how long its name may be.
+func unitOf(word []byte, longest int) string {
+	for _, u := range [...]string{"ms", "us", "s", "sec", "seconds"} {
+		if len(u) == len(word) && len(u) <= longest && bytes.EqualFold(word, []byte(u)) {
+			return u
+		}
+	}
+	return ""
+}
+
+// nameBefore is the name that ends before a place, as long as it may be, and the unit in parentheses behind it; nil
+// where there is none. It begins at from or later.
+func nameBefore(line []byte, from, end int) (name []byte, unit string) {
+	line = line[:end]
+	end = max(from, back(line, end, isSpace))
+	if end > from && isQuote(line[end-1]) {
+		end--
+	}
+	if end > from && line[end-1] == ')' {
+		open := back(line, end-1, isLetter)
+		if open <= from || line[open-1] != '(' {
+			return nil, ""
+		}
+		if unit = unitOf(line[open:end-1], len("sec")); unit == "" {
+			return nil, ""
+		}
+		end = open - 1
+	}
+	end = max(from, back(line, end, isSpace))
+	if end > from && isQuote(line[end-1]) {
+		end--
+	}
+	begin := end
+	for at := end; at > from && (isLetter(line[at-1]) || strings.IndexByte("_/ ", line[at-1]) >= 0); at-- {
+		if isLetter(line[at-1]) && (at == 1 || !isWord(line[at-2])) {
+			begin = at - 1
+		}
+	}
+	if begin == end {
+		return nil, ""
+	}
+	return line[begin:end], unit
 }

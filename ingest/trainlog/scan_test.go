@@ -2,6 +2,7 @@ package trainlog
 
 import (
 	"bytes"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -10,8 +11,12 @@ import (
 	"testing"
 )
 
-// The form of a time as one expression.
-var timeWord = regexp.MustCompile(`(?i)\b([a-z][a-z_/ ]*?)["']?\s*(?:\((ms|us|s|sec)\))?["']?\s*[:=]\s*(\d+(?:\.\d*)?(?:e[-+]?\d+)?)\s*(ms|us|s|sec|seconds)?(?:[\s,|)\]}]|$)`)
+// The forms as regular expressions.
+var (
+	stepWord = regexp.MustCompile(`(?i)\b(?:global_step|train_step|step|iteration|iter)s?\b["']?\s*[:=#]?\s*\[?\s*(\d{1,15})\b`)
+	rankWord = regexp.MustCompile(`(?i)\[rank[ :=_]*(\d{1,7})\]|\brank[ :=]+(\d{1,7})\b`)
+	timeWord = regexp.MustCompile(`(?i)\b([a-z][a-z_/ ]*?)["']?\s*(?:\((ms|us|s|sec)\))?["']?\s*[:=]\s*(\d+(?:\.\d*)?(?:e[-+]?\d+)?)\s*(ms|us|s|sec|seconds)?(?:[\s,|)\]}]|$)`)
+)
 
 // asExpressions compares what a line is read as with what the expressions find in it.
 func asExpressions(t *testing.T, line string) {
@@ -34,22 +39,21 @@ func asExpressions(t *testing.T, line string) {
 	}
 	var got, expected []string
 	for _, m := range timeWord.FindAllStringSubmatch(line, -1) {
-		expected = append(expected, strings.ToLower(strings.TrimSpace(m[1]))+" is "+m[3]+strings.ToLower(m[2]+m[4]))
+		expected = append(expected, strings.TrimSpace(m[1])+" is "+m[3]+strings.ToLower(m[2]+m[4]))
 	}
-	for rest := []byte(line); ; {
-		var x timing
-		var ok bool
-		if x, rest, ok = nextTiming(rest); !ok {
+	for from := 0; ; {
+		x, end := nextTiming([]byte(line), from)
+		if end < 0 {
 			break
 		}
-		got = append(got, strings.TrimSpace(x.name)+" is "+x.number+x.unit)
+		got, from = append(got, strings.TrimSpace(string(x.name))+" is "+string(x.number)+x.unit), end
 	}
 	if strings.Join(got, "; ") != strings.Join(expected, "; ") {
 		t.Errorf("%q: times %q, want %q", line, got, expected)
 	}
 }
 
-// TestScan: real lines are read as the expressions read them.
+// TestScan: real lines, and random ones of their parts, are read as the expressions read them.
 func TestScan(t *testing.T) {
 	files, err := filepath.Glob("../../fixtures/trainlog/*/*.log")
 	if err != nil || len(files) == 0 {
@@ -62,6 +66,18 @@ func TestScan(t *testing.T) {
 		}
 		for line := range bytes.Lines(text) {
 			asExpressions(t, string(line))
+		}
+	}
+	parts := []string{"step", "Steps", "global_step", "iter", "ITERATION", "rank", "[RANK", "_", " ", " ", " ", "  ", ":", "=", "#", "[", "]", "(", ")", "(ms)", "(sec)", "(seconds)", "\"", "'",
+		"time", "data_time", "elapsed time per", "s", "ms", "us", "sec", "seconds", "e", "e-3", "E+", ".", "1", "12", "0.5", "1234567890123456", "|", ",", "}", "/", "x", "\t", "\n", "-", "ss"}
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 200_000 {
+		var s strings.Builder
+		for range 1 + rng.IntN(14) {
+			s.WriteString(parts[rng.IntN(len(parts))])
+		}
+		if asExpressions(t, s.String()); t.Failed() {
+			break
 		}
 	}
 }

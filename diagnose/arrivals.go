@@ -252,11 +252,27 @@ func (j *judge) behindMessages(v *RunVerdict) {
 			f.lack(evidence.Lack{Reason: evidence.WaitNotRecorded, AtMost: evidence.Insufficient})
 		}
 	}
+	if s := j.lateSet(r); s != nil {
+		v.Findings = append(v.Findings, *s)
+	}
 	// That nobody enters late does not leave a transfer: the wait may be one in a message.
 	v.Undecided = slices.DeleteFunc(v.Undecided, func(u answer.Undecided) bool {
 		return u.HidesRank() || u.Question == answer.TransferHidden || u.Question == answer.SyncPointUnknown
 	})
 	v.Undecided = append(v.Undecided, answer.Undecided{Question: answer.MessagesNotRecorded, Hides: r.Step, Step: r.Step, Needs: answer.SourceMessages})
+}
+
+// lateSet is ranks that are late together behind messages that nobody recorded.
+func (j *judge) lateSet(r *arrivals.Result) *Finding {
+	s := r.Set
+	if s == nil || r.Step == 0 || float64(s.Delay) < j.minGain*float64(r.Step) {
+		return nil
+	}
+	p := &r.Places[s.Place]
+	gain := float64(s.Delay) / float64(r.Step)
+	return &Finding{Kind: KindGroup, Cause: CauseLate, Place: Place{Ranks: s.Ranks, Stage: stageOf(p), Op: operation(p.Op), Group: groupOf(p.Group, p.Desc), Source: sourceOf(p.Line)},
+		Cost:       Cost{Excess: s.Delay, Step: r.Step, Score: gain, Gain: gain, RunGain: gain, Struck: Struck{Count: p.Points, Of: p.Points, First: -1, Last: -1, Pattern: PatternConstant}},
+		Confidence: evidence.Ambiguous, Evidence: []evidence.Observation{evidence.LateBehindMessages{Ranks: s.Ranks, Delay: s.Delay}}}
 }
 
 // lostIn is the stage in which a late rank loses its time: by stage times, else the
@@ -381,7 +397,7 @@ func isArrival(e evidence.Observation) bool {
 	switch e := e.(type) {
 	case evidence.LastToEnter:
 		return e.Source == evidence.FromArrivals
-	case evidence.NeverEntered, evidence.EnteredDifferently:
+	case evidence.NeverEntered, evidence.EnteredDifferently, evidence.LateBehindMessages:
 		return true
 	}
 	return false
@@ -413,6 +429,8 @@ func arrivalActions(f *Finding, r *arrivals.Result) []answer.Action {
 		return []answer.Action{do(answer.DumpStack, answer.SourcePySpy, ranks...), do(answer.CheckKernelLog, "", ranks...)}
 	case f.Cause == CauseDesync:
 		return []answer.Action{do(answer.DumpStack, answer.SourcePySpy, ranks...)}
+	case f.Rank == nil:
+		return []answer.Action{do(answer.Profile, answer.SourceProfiler, ranks...)}
 	}
 	profile := do(answer.Profile, answer.SourceProfiler, ranks...).Against(sample(r.Ranks, 2, ranks))
 	host := do(answer.InspectHost, answer.SourceDevice, ranks...)

@@ -4,10 +4,13 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/diagnose/opnames"
 	"github.com/sfstat/sfstat/internal/robust"
+	"github.com/sfstat/sfstat/internal/student"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/operator"
 )
@@ -56,6 +59,7 @@ func (j *judge) operations() {
 			if f.Stage != "" {
 				j.explain(f, in)
 			}
+			j.doubt(f, in)
 			break
 		}
 	}
@@ -178,6 +182,42 @@ func (j *judge) explain(f *Finding, in *inside) {
 		at := slices.Index(j.found, f)
 		j.found = slices.Insert(j.found, at+1, s)
 	}
+}
+
+// doubt lowers the certainty of a rank whose operators are shorter in other
+// steps: it is late intermittently because its work is larger then, and that no
+// rank can fix.
+func (j *judge) doubt(f *Finding, in *inside) {
+	if f.Cause == CauseLate && in.varies(f.perStep()) {
+		f.lack(evidence.Lack{Reason: evidence.WorkVaries, AtMost: evidence.Ambiguous})
+	}
+}
+
+// varies reports whether the operators that take longer for certain make up for it
+// in other steps, as work of varying size does: where they are longer, that is
+// half of a delay, in ns a step, or more; in some step they are shorter, by a
+// quarter of what they are longer on average; and the mean over all steps is not
+// above 0 beyond chance (Student's t, one side, 1 %).
+func (in *inside) varies(delay int64) bool {
+	course := make([]float64, len(in.Steps))
+	for _, d := range in.sure {
+		for t, ns := range d.Course {
+			course[t] += float64(ns)
+		}
+	}
+	n := len(course)
+	longer := 0.0
+	for _, ns := range course {
+		longer += max(0, ns)
+	}
+	if n < 3 || longer == 0 || 2*longer < float64(delay)*float64(n) {
+		return false
+	}
+	mean, sd := stat.MeanStdDev(course, nil)
+	if slices.Min(course) > -mean/4 {
+		return false
+	}
+	return mean <= student.Upper(0.01, float64(n-1))*sd/math.Sqrt(float64(n))
 }
 
 // chief is the operator that explains most of what the rank takes longer, where

@@ -27,14 +27,16 @@ const (
 // Who is who the finding is about.
 func (f *Finding) Who() Who {
 	w := Who{Place: f.Place}
+	_, messages := evidence.Find[evidence.LateBehindMessages](f.Evidence)
+	several := len(f.Ranks) > 0
 	switch {
 	case f.Kind == KindHost:
 		w.Kind = HostRanks
 	case f.Cause == CauseMoreWork:
 		w.Kind = HeavyGroup
-	case f.Rank != nil && len(f.Ranks) > 1:
+	case f.Kind == KindGroup && several && messages, f.Rank != nil && len(f.Ranks) > 1:
 		w.Kind = SomeRanks
-	case f.Kind == KindGroup && len(f.Ranks) > 0:
+	case f.Kind == KindGroup && several:
 		w.Kind = GroupRanks
 	case f.Rank != nil:
 		w.Kind = OneRank

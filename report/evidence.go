@@ -22,6 +22,7 @@ var evidenceKinds = []evidence.Observation{
 	evidence.TransferTimes{}, evidence.LaunchDelay{}, evidence.MicrobatchCorrelation{},
 	// Of calls, kernels and entries of collectives.
 	evidence.LastToEnter{}, evidence.SlowLink{}, evidence.Bandwidth{}, evidence.NeverEntered{}, evidence.EnteredDifferently{},
+	evidence.LateBehindMessages{},
 	// Of monitoring.
 	evidence.Monitored{}, evidence.Reported{}, evidence.ProbeTime{},
 }

@@ -67,6 +67,14 @@ type EnteredDifferently struct {
 	Source      *SourceLine `json:"source_line,omitempty" doc:"where the ranks entered it from"`
 }
 
+// LateBehindMessages: ranks are late together, after sends and receives that are
+// counted and not recorded: which of them is the cause cannot be known.
+type LateBehindMessages struct {
+	Ranks []int `json:"ranks" doc:"ranks that are late together"`
+	Delay int64 `json:"delay_ns" doc:"how much later than the others they arrive"`
+}
+
 func (LastToEnter) Kind() Kind        { return "last_to_enter" }
 func (NeverEntered) Kind() Kind       { return "never_entered" }
 func (EnteredDifferently) Kind() Kind { return "entered_differently" }
+func (LateBehindMessages) Kind() Kind { return "late_behind_messages" }

@@ -15,6 +15,7 @@ const (
 	SeveralCauses   Reason = "several_causes_fit"
 	MayBeByDesign   Reason = "may_be_by_design"
 	WorkUnknown     Reason = "work_unknown" // sizes of inputs or transfers are not recorded
+	WorkVaries      Reason = "work_varies"  // in other steps it is shorter than on the peers
 	DelayInherited  Reason = "delay_inherited"
 	WaitNotRecorded Reason = "wait_not_recorded" // it may have waited for another where waits are not recorded
 	ClockOffset     Reason = "clock_not_excluded"
@@ -44,6 +45,6 @@ func (Reason) Names() []string {
 	return names
 }
 
-var reasons = []Reason{FewOccurrences, ChanceNotExcluded, FewPeers, SeveralCauses, MayBeByDesign, WorkUnknown, DelayInherited,
+var reasons = []Reason{FewOccurrences, ChanceNotExcluded, FewPeers, SeveralCauses, MayBeByDesign, WorkUnknown, WorkVaries, DelayInherited,
 	WaitNotRecorded, ClockOffset, Unconfirmed, SourcesDisagree, SyncNotShown, SyncLikely, NoWallTime, Incomplete,
 	RolesMixed, WithinOneRole, MicrostepsSummed, LimitUnknown, DumpIncomplete}

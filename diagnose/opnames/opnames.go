@@ -74,6 +74,7 @@ type Difference struct {
 	Tested bool     `json:"tested" doc:"there are enough peers for a test"`
 	Sure   bool     `json:"sure" doc:"the test finds that it takes longer"`
 	Score  float64  `json:"score" doc:"z-score; null: not tested"` // the largest of those that are sure; 0 for none
+	Course []int64  `json:"-"`                                     // of what is sure to take longer: by how much in each step of the result, ns; less than 0 is shorter
 }
 
 // Excess is by how much the operator takes longer than on the peers, ns a step
@@ -149,6 +150,9 @@ func Compare(t *operator.Totals, alpha float64) (*Result, error) {
 				if o.Sure {
 					d.Sure, d.Score = true, max(d.Score, o.Score)
 				}
+			}
+			for step := 0; d.Sure && d.Excess() > 0 && step < c.steps; step++ {
+				d.Course = append(d.Course, c.excess(step))
 			}
 			out.Differences = append(out.Differences, d)
 		}

@@ -1,41 +1,70 @@
 package ingest
 
 import (
-	"bufio"
 	"io"
 
 	"github.com/sfstat/sfstat/internal/bug"
 )
 
-// aheadChunk is how much stands between the goroutine that decompresses and the one that parses.
-const aheadChunk = 128 << 10
+// Chunks of this size, this many of them, stand between the goroutine that
+// decompresses and the one that parses.
+const (
+	aheadChunk = 128 << 10
+	aheadDepth = 3
+)
 
-// readAhead reads r in a goroutine, which ends at the end of r, or after stop when the read that it
-// is in returns. It calls atEnd then.
-func readAhead(r io.Reader, atEnd func()) (ahead io.Reader, stop func()) {
-	from, to := io.Pipe()
-	go func() {
-		defer atEnd()
-		to.CloseWithError(pump(to, r))
-	}()
-	return bufio.NewReaderSize(from, aheadChunk), func() { from.Close() }
+// ahead reads from r in its own goroutine. Chunks go round in a circle: free
+// ones to the goroutine, full ones back.
+type ahead struct {
+	free chan []byte
+	full chan chunk
+	stop chan struct{}
+	cur  []byte // the chunk being read, and
+	rest []byte // what is left of it
+	err  error
 }
 
-// pump is [io.CopyBuffer] in chunks that are full, where a panic of the decoder is an error.
-func pump(to io.Writer, r io.Reader) (err error) {
-	defer bug.Contain("", &err) // the Source knows where
-	chunk := make([]byte, aheadChunk)
-	for err == nil {
-		var n int
-		n, err = readFull(r, chunk)
-		if _, stopped := to.Write(chunk[:n]); stopped != nil {
-			return stopped
+type chunk struct {
+	buf []byte
+	err error // after buf
+}
+
+// readAhead starts reading r. atEnd is called when the goroutine needs r no
+// more: at the end of r, or after Stop.
+func readAhead(r io.Reader, atEnd func()) *ahead {
+	a := &ahead{
+		free: make(chan []byte, aheadDepth),
+		full: make(chan chunk, aheadDepth),
+		stop: make(chan struct{}),
+	}
+	for range aheadDepth {
+		a.free <- make([]byte, aheadChunk)
+	}
+	go a.run(r, atEnd)
+	return a
+}
+
+func (a *ahead) run(r io.Reader, atEnd func()) {
+	defer atEnd()
+	for {
+		var buf []byte
+		select {
+		case buf = <-a.free:
+		case <-a.stop:
+			return
+		}
+		n, err := contained(r, buf[:aheadChunk])
+		a.full <- chunk{buf[:n], err} // never blocks: full holds every chunk there is
+		if err != nil {
+			return
 		}
 	}
-	if err == io.EOF {
-		return nil
-	}
-	return err
+}
+
+// contained is readFull, where a panic of the decoder is an error.
+func contained(r io.Reader, p []byte) (n int, err error) {
+	defer bug.Contain("", &err) // the Source knows where
+	return readFull(r, p)
 }
 
 // readFull fills p as far as the input goes; unlike io.ReadFull it keeps the
@@ -48,3 +77,22 @@ func readFull(r io.Reader, p []byte) (n int, err error) {
 	}
 	return n, err
 }
+
+func (a *ahead) Read(p []byte) (int, error) {
+	for len(a.rest) == 0 {
+		if a.err != nil {
+			return 0, a.err
+		}
+		if a.cur != nil {
+			a.free <- a.cur
+		}
+		c := <-a.full
+		a.cur, a.rest, a.err = c.buf, c.buf, c.err
+	}
+	n := copy(p, a.rest)
+	a.rest = a.rest[n:]
+	return n, nil
+}
+
+// Stop ends the goroutine, at once or when the read that it is in returns.
+func (a *ahead) Stop() { close(a.stop) }

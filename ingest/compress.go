@@ -70,9 +70,9 @@ func (s *Source) decompress(in *bufio.Reader, lim Limits) (io.Reader, error) {
 	default:
 		return in, nil
 	}
-	var ahead io.Reader
-	ahead, s.stop = readAhead(g, closeDecoder)
-	return ahead, nil
+	a := readAhead(g, closeDecoder)
+	s.stop = a.Stop
+	return a, nil
 }
 
 // ratioFree is how much may be decompressed before the ratio counts: less is

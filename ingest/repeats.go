@@ -20,10 +20,16 @@ type Once struct {
 	err  error
 }
 
-// recorded is what is known of a run: its latest windows, and hashes of the times of its steps.
+// recorded is what is known of a run: its latest windows, and its steps.
 type recorded struct {
 	latest []stretch
-	steps  map[int64]uint64
+	steps  map[int64]*hashes // by step ÷ 64
+}
+
+// hashes are those of the times of 64 steps.
+type hashes struct {
+	known uint64 // bit k: step k is
+	of    [64]uint64
 }
 
 // stretch is the steps and ranks of a window.
@@ -32,7 +38,7 @@ type stretch struct {
 	ranks      []int
 }
 
-// How many windows of a run are remembered, and how many steps.
+// How many windows of a run are remembered, and steps of all, where they follow each other.
 const (
 	maxStretches = 64
 	maxSteps     = 1 << 20
@@ -74,7 +80,7 @@ var _ WindowReader = (*Once)(nil)
 func (o *Once) once(w *trace.Window) *trace.Window {
 	run := o.runs[w.Run]
 	if run == nil {
-		run = &recorded{steps: make(map[int64]uint64)}
+		run = &recorded{steps: make(map[int64]*hashes)}
 		o.runs[w.Run] = run
 	}
 	end := w.FirstStep + int64(w.Steps())
@@ -109,21 +115,30 @@ func (o *Once) note(w *trace.Window, format string, args ...any) {
 	}
 }
 
-// sum is a hash of the times of a step: FNV-1a by words.
+// sum is a hash of the times of a step: FNV-1a by words, in four lanes that do not wait
+// for each other.
 func sum(w *trace.Window, t int) uint64 {
-	h := uint64(14695981039346656037)
-	for _, times := range [][]int64{w.Step(t), w.WallOf(t)} {
-		for _, ns := range times {
-			h = (h ^ uint64(ns)) * 1099511628211
+	const prime = 1099511628211
+	h := [4]uint64{14695981039346656037, 1, 2, 3}
+	for _, v := range [][]int64{w.Step(t), w.WallOf(t)} {
+		for ; len(v) >= 4; v = v[4:] {
+			h[0] = (h[0] ^ uint64(v[0])) * prime
+			h[1] = (h[1] ^ uint64(v[1])) * prime
+			h[2] = (h[2] ^ uint64(v[2])) * prime
+			h[3] = (h[3] ^ uint64(v[3])) * prime
+		}
+		for _, x := range v {
+			h[0] = (h[0] ^ uint64(x)) * prime
 		}
 	}
-	return h
+	return ((h[0]*prime^h[1])*prime^h[2])*prime ^ h[3]
 }
 
 // has reports whether the run has all steps of the window, with its times.
 func (r *recorded) has(w *trace.Window) bool {
 	for t := range w.Steps() {
-		if h, ok := r.steps[w.FirstStep+int64(t)]; !ok || h != sum(w, t) {
+		step := w.FirstStep + int64(t)
+		if h := r.steps[step>>6]; h == nil || h.known>>(step&63)&1 == 0 || h.of[step&63] != sum(w, t) {
 			return false
 		}
 	}
@@ -135,10 +150,19 @@ func (r *recorded) add(w *trace.Window, s stretch) {
 		r.latest = slices.Delete(r.latest, 0, 1)
 	}
 	r.latest = append(r.latest, s)
-	if len(r.steps)+w.Steps() > maxSteps {
+	if len(r.steps)+w.Steps()/64 > maxSteps/64 {
 		clear(r.steps)
 	}
+	var h *hashes
 	for t := range w.Steps() {
-		r.steps[w.FirstStep+int64(t)] = sum(w, t)
+		step := w.FirstStep + int64(t)
+		if h == nil || step&63 == 0 {
+			if h = r.steps[step>>6]; h == nil {
+				h = new(hashes)
+				r.steps[step>>6] = h
+			}
+		}
+		h.known |= 1 << (step & 63)
+		h.of[step&63] = sum(w, t)
 	}
 }

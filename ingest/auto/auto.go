@@ -156,7 +156,8 @@ type Options struct {
 	// inputs are skipped, and that all are is no error.
 	Found bool
 
-	// Threads is how many columns of an archive are read side by side, 0: one.
+	// Threads is how many columns of an archive are read side by side, 0: one; with several, text of tables
+	// is split into rows ahead.
 	Threads int
 
 	// Progress is called now and then while reading, in the goroutine that

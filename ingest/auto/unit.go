@@ -90,7 +90,7 @@ func notOurs(as Format, err error) error {
 
 // tables is how wide tables are read.
 func (r *Reader) tables() csv.Options {
-	return csv.Options{Limits: r.o.Limits, Unit: r.o.Unit}
+	return csv.Options{Limits: r.o.Limits, Unit: r.o.Unit, Ahead: r.o.Threads > 1}
 }
 
 func (r *Reader) source(path string) (*ingest.Source, error) {

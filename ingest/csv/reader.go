@@ -47,18 +47,30 @@ type rows interface {
 type Options struct {
 	Limits ingest.Limits
 	Unit   Unit // of times in columns whose name says none
+	Ahead  bool // text is split into rows on a thread of its own
 }
 
 // NewReader reads the header of a table; file stands in errors and names the
 // run where the table does not. Closing the reader closes r when it is an
 // io.Closer.
 func NewReader(r io.Reader, file string, o Options) (*Reader, error) {
-	c, err := newReader(ingest.NewTable(r, file, o.Limits), file, o)
+	var table rows = ingest.NewTable(r, file, o.Limits)
+	end := func() {}
+	if o.Ahead {
+		a := newAhead(table)
+		table, end = a, a.end
+	}
+	c, err := newReader(table, file, o)
 	if err != nil {
+		end()
 		return nil, err
 	}
-	if closer, ok := r.(io.Closer); ok {
-		c.close = closer.Close
+	c.close = func() error {
+		end()
+		if closer, ok := r.(io.Closer); ok {
+			return closer.Close()
+		}
+		return nil
 	}
 	return c, nil
 }

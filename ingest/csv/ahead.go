@@ -1,0 +1,115 @@
+package csv
+
+import (
+	"github.com/sfstat/sfstat/internal/parallel"
+	"github.com/sfstat/sfstat/trace/input"
+)
+
+// ahead splits text into rows while those before are understood, on another thread: of a large table each
+// takes half of the time. Begun by the first row, it ends by end.
+type ahead struct {
+	rows
+	batches chan batch
+	stop    chan struct{}
+	busy    parallel.Group
+	now     batch // what is given at the moment
+	given   int   // rows of it
+	pos     input.Pos
+}
+
+// batch is rows that follow one another, and the error that ends the table.
+type batch struct {
+	cells [][]string
+	pos   []input.Pos
+	err   error
+	after input.Pos // of the table then
+	atEnd bool
+}
+
+// inBatch is how many rows are handed over at a time, and batchesAhead how many times at most.
+const inBatch, batchesAhead = 512, 4
+
+func newAhead(of rows) *ahead { return &ahead{rows: of} }
+
+func (a *ahead) begin() {
+	a.batches, a.stop = make(chan batch, batchesAhead), make(chan struct{})
+	a.busy.Go(func() {
+		defer close(a.batches)
+		for {
+			b := a.read()
+			select {
+			case a.batches <- b:
+			case <-a.stop:
+				return
+			}
+			if b.err != nil {
+				return
+			}
+		}
+	})
+}
+
+func (a *ahead) read() batch {
+	b := batch{cells: make([][]string, 0, inBatch), pos: make([]input.Pos, 0, inBatch)}
+	var all []string // cells of all rows
+	for len(b.cells) < inBatch {
+		cells, err := a.rows.Next()
+		if err != nil {
+			b.err, b.after, b.atEnd = err, a.rows.Pos(), a.rows.AtEnd()
+			return b
+		}
+		if all == nil {
+			all = make([]string, 0, inBatch*len(cells))
+		}
+		from := len(all)
+		all = append(all, cells...)
+		b.cells, b.pos = append(b.cells, all[from:len(all):len(all)]), append(b.pos, a.rows.Pos())
+	}
+	return b
+}
+
+// more reports whether there is a row that was not given.
+func (a *ahead) more() bool {
+	for a.given == len(a.now.cells) && a.now.err == nil {
+		if a.batches == nil {
+			a.begin()
+		}
+		b, ok := <-a.batches
+		if !ok {
+			a.busy.Wait() // hands a panic on
+		}
+		a.now, a.given = b, 0
+	}
+	return a.given < len(a.now.cells)
+}
+
+func (a *ahead) Next() ([]string, error) {
+	if !a.more() {
+		a.pos = a.now.after
+		return nil, a.now.err
+	}
+	cells := a.now.cells[a.given]
+	a.pos = a.now.pos[a.given]
+	a.given++
+	return cells, nil
+}
+
+func (a *ahead) Pos() input.Pos {
+	if a.batches == nil { // at the header
+		return a.rows.Pos()
+	}
+	return a.pos
+}
+
+func (a *ahead) AtEnd() bool { return !a.more() && a.now.atEnd }
+
+// end waits until nothing is read any more.
+func (a *ahead) end() {
+	if a.batches == nil {
+		return
+	}
+	close(a.stop)
+	for range a.batches { // makes room
+	}
+	a.busy.Wait()
+}

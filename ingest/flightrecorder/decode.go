@@ -89,20 +89,21 @@ func (d *decoder) entries() {
 	skipped := 0
 	var e record
 	first := int64(-1)
-	items := d.items(d.head[fEntries])
-	d.out.Calls = slices.Grow(d.out.Calls, min(len(items), d.unread()))
-	for _, v := range items {
-		if v.kind != dict || d.containers[v.x].taken {
-			skipped++
-			continue
-		}
-		d.containers[v.x].taken = true
-		d.read(v, &e)
-		if id, ok := number(e[fRecord]); ok && first < 0 {
-			first = max(id, 0)
-		}
-		if !d.call(&e) {
-			skipped++
+	for items := range d.parts(d.head[fEntries]) {
+		d.out.Calls = slices.Grow(d.out.Calls, min(len(items), d.unread()))
+		for _, v := range items {
+			if v.kind != dict || d.containers[v.x].taken {
+				skipped++
+				continue
+			}
+			d.containers[v.x].taken = true
+			d.read(v, &e)
+			if id, ok := number(e[fRecord]); ok && first < 0 {
+				first = max(id, 0)
+			}
+			if !d.call(&e) {
+				skipped++
+			}
 		}
 	}
 	d.out.Processes[0].Lost = max(first, 0)
@@ -198,20 +199,17 @@ func (d *decoder) held(v value) string {
 func (d *decoder) tensors(e *record) tensorsOf {
 	d.key = d.key[:0]
 	for _, f := range [...]field{fInSizes, fOutSizes} {
-		tensors := d.items(e[f])
-		d.key = binary.AppendUvarint(d.key, uint64(len(tensors)))
-		for _, t := range tensors {
-			sizes := d.items(t)
-			d.key = binary.AppendUvarint(d.key, uint64(len(sizes)))
-			for _, n := range sizes {
+		d.key = binary.AppendUvarint(d.key, uint64(d.length(e[f])))
+		for t := range d.each(e[f]) {
+			d.key = binary.AppendUvarint(d.key, uint64(d.length(t)))
+			for n := range d.each(t) {
 				d.key = binary.AppendVarint(d.key, numberOr(n, -1))
 			}
 		}
 	}
 	for _, f := range [...]field{fInTypes, fOutTypes} {
-		types := d.items(e[f])
-		d.key = binary.AppendUvarint(d.key, uint64(len(types)))
-		for _, t := range types {
+		d.key = binary.AppendUvarint(d.key, uint64(d.length(e[f])))
+		for t := range d.each(e[f]) {
 			name := d.text(t)
 			d.key = append(binary.AppendUvarint(d.key, uint64(len(name))), name...)
 		}
@@ -227,9 +225,9 @@ func (d *decoder) tensors(e *record) tensorsOf {
 
 // shape is a list of sizes: of each tensor, its dimensions.
 func (d *decoder) shape(v value) (shape [][]int64) {
-	for _, t := range d.items(v) {
+	for t := range d.each(v) {
 		one := []int64{}
-		for _, n := range d.items(t) {
+		for n := range d.each(t) {
 			one = append(one, numberOr(n, -1))
 		}
 		shape = append(shape, one)
@@ -238,7 +236,7 @@ func (d *decoder) shape(v value) (shape [][]int64) {
 }
 
 func (d *decoder) typeNames(v value) (names []string) {
-	for _, t := range d.items(v) {
+	for t := range d.each(v) {
 		names = append(names, d.held(t))
 	}
 	return names
@@ -246,11 +244,11 @@ func (d *decoder) typeNames(v value) (names []string) {
 
 // stack is the index of an entry's frames, None where it has none.
 func (d *decoder) stack(v value) int {
-	if v.kind != list || len(d.containers[v.x].items) == 0 {
+	if v.kind != list || d.containers[v.x].first < 0 {
 		return comms.None
 	}
 	d.key = d.key[:0]
-	for _, frame := range d.items(v) {
+	for frame := range d.each(v) {
 		if d.key = binary.LittleEndian.AppendUint32(d.key, d.frame(frame)); len(d.key) == 4*mostFrames {
 			break
 		}
@@ -259,7 +257,7 @@ func (d *decoder) stack(v value) int {
 		return i
 	}
 	frames := make([]comms.Frame, 0, len(d.key)/4)
-	for _, frame := range d.items(v) {
+	for frame := range d.each(v) {
 		if len(frames) == mostFrames {
 			break
 		}

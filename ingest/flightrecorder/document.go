@@ -2,7 +2,6 @@ package flightrecorder
 
 import (
 	"iter"
-	"slices"
 
 	"github.com/sfstat/sfstat/trace/input"
 )
@@ -14,10 +13,11 @@ const (
 	null kind = iota
 	boolean
 	integer
-	float // or a number too long for 64 bits: nothing is read of either
+	float // of which nothing is read
 	text
 	list // or tuple
 	dict
+	other // a number too long for 64 bits
 )
 
 // value is a scalar, or refers to text or to a container of its document.
@@ -29,58 +29,113 @@ type value struct {
 }
 
 // document is a dump as values, whichever form it was written in. Texts stay
-// where they stand in the input. A dict's items are keys and values in turn.
+// where they stand in the input. Containers hold their items in chunks, as a
+// pickle may add to any of them at any time; a dict's items are keys and values
+// in turn.
 type document struct {
 	name       string
 	data       []byte
 	extra      []byte // texts that do not stand in data as they read
 	containers []container
+	chunks     []chunk
+	items      []value
 	work       int64 // values that may still be looked at: references must not multiply them
 }
 
 type container struct {
-	items []value
-	taken bool
+	first, last int32  // of chunks, −1: none
+	n           uint32 // items
+	taken       bool
+}
+
+type chunk struct {
+	from, n uint32
+	next    int32
 }
 
 // reset makes a document of data, which keeps the memory of the one before.
 func (d *document) reset(name string, data []byte) {
 	d.name, d.data, d.work = name, data, 64*int64(len(data))+1024
-	d.extra, d.containers = d.extra[:0], d.containers[:0]
+	d.extra, d.containers, d.chunks, d.items = d.extra[:0], d.containers[:0], d.chunks[:0], d.items[:0]
 }
 
 // container makes an empty list or dict.
 func (d *document) container(k kind) value {
-	at := len(d.containers)
-	d.containers = slices.Grow(d.containers, 1)[:at+1]
-	d.containers[at] = container{items: d.containers[at].items[:0]}
-	return value{kind: k, x: int64(at)}
+	d.containers = append(d.containers, container{first: -1, last: -1})
+	return value{kind: k, x: int64(len(d.containers) - 1)}
 }
 
 // add puts items at the end of a container.
 func (d *document) add(to value, items ...value) {
+	if len(items) == 0 {
+		return
+	}
 	c := &d.containers[to.x]
-	c.items = append(c.items, items...)
+	from := uint32(len(d.items))
+	d.items = append(d.items, items...)
+	c.n += uint32(len(items))
+	if c.last >= 0 {
+		if last := &d.chunks[c.last]; last.from+last.n == from {
+			last.n += uint32(len(items))
+			return
+		}
+	}
+	d.chunks = append(d.chunks, chunk{from: from, n: uint32(len(items)), next: -1})
+	at := int32(len(d.chunks) - 1)
+	if c.last >= 0 {
+		d.chunks[c.last].next = at
+	} else {
+		c.first = at
+	}
+	c.last = at
 }
 
-// items are those of a container; none of what is no container.
-func (d *document) items(v value) []value {
+// length is how many items a container has, 0 for what is none.
+func (d *document) length(v value) int {
 	if v.kind != list && v.kind != dict {
-		return nil
+		return 0
 	}
-	items := d.containers[v.x].items
-	if d.work -= int64(len(items)); d.work < 0 {
-		return nil
-	}
-	return items
+	return int(d.containers[v.x].n)
 }
 
-// pairs are the keys and values of a dict; a key that a dump breaks off behind is left out.
+// parts are a container's items, a chunk at a time; none of what is no container.
+func (d *document) parts(v value) iter.Seq[[]value] {
+	return func(yield func([]value) bool) {
+		at := int32(-1)
+		if v.kind == list || v.kind == dict {
+			at = d.containers[v.x].first
+		}
+		for at >= 0 {
+			c := d.chunks[at]
+			if d.work -= int64(c.n); d.work < 0 || !yield(d.items[c.from:c.from+c.n]) {
+				return
+			}
+			at = c.next
+		}
+	}
+}
+
+// each are a container's items.
+func (d *document) each(v value) iter.Seq[value] {
+	return func(yield func(value) bool) {
+		for items := range d.parts(v) {
+			for _, item := range items {
+				if !yield(item) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// pairs are the keys and values of a dict.
 func (d *document) pairs(v value) iter.Seq2[value, value] {
 	return func(yield func(key, item value) bool) {
-		for items := d.items(v); len(items) > 1; items = items[2:] {
-			if !yield(items[0], items[1]) {
-				return
+		for items := range d.parts(v) {
+			for i := 0; i+1 < len(items); i += 2 {
+				if !yield(items[i], items[i+1]) {
+					return
+				}
 			}
 		}
 	}

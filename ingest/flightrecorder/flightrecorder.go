@@ -43,6 +43,7 @@ type Reader struct {
 	Options
 	data    bytes.Buffer
 	machine machine
+	scanner scanner
 	decoder decoder
 }
 
@@ -112,7 +113,8 @@ func (r *Reader) Read(src io.Reader, name string) (*comms.Record, error) {
 func (r *Reader) parse() (root value, truncated bool, err error) {
 	d := &r.decoder.document
 	if bytes.TrimLeft(d.data, " \t\r\n")[0] == '{' {
-		return d.scanned()
+		r.scanner.document = d
+		return r.scanner.scanned()
 	}
 	r.machine.document = d
 	return r.machine.pickled()

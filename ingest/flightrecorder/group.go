@@ -13,10 +13,15 @@ import (
 // of version 2.0 may lack.
 func (d *decoder) group(e *record) int {
 	var name, desc value
-	if of := d.items(e[fGroup]); len(of) > 1 {
-		name, desc = of[0], of[1]
-	} else if len(of) == 1 {
-		name = of[0]
+	at := 0
+	for v := range d.each(e[fGroup]) {
+		switch at {
+		case 0:
+			name = v
+		case 1:
+			desc = v
+		}
+		at++
 	}
 	d.key = append(append(d.key[:0], d.text(name)...), 0)
 	d.key = append(append(d.key, d.text(desc)...), 0)
@@ -142,7 +147,7 @@ func (d *decoder) members(v value) []int {
 		return d.ranks
 	}
 	var ranks []int
-	for _, item := range d.items(v) {
+	for item := range d.each(v) {
 		rank, ok := number(item)
 		if !ok || rank < 0 || rank > 1<<30 {
 			return nil

@@ -3,72 +3,164 @@ package flightrecorder
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"strconv"
 
 	"github.com/sfstat/sfstat/trace/input"
 )
 
+// scanner reads a dump in JSON into the same values as a pickle.
+type scanner struct {
+	*document
+	at    int
+	stack []value
+}
+
 // deepest is how far lists and objects of a dump may be within one another.
 const deepest = 32
 
-// scanned reads a dump in JSON into the same values as a pickle. What ends too early is kept
-// as far as it goes, and truncated is true.
-func (d *document) scanned() (root value, truncated bool, err error) {
-	in := json.NewDecoder(bytes.NewReader(d.data))
-	in.UseNumber()
-	var open []value // lists and objects that have not ended
-	for {
-		token, err := in.Token()
-		at := int(in.InputOffset())
-		var wrong *json.SyntaxError
-		switch number, _ := token.(json.Number); {
-		case errors.As(err, &wrong):
-			return value{}, false, d.bad(input.ErrFormat, int(wrong.Offset), "no JSON: %v", err)
-		case err != nil || number != "" && at == len(d.data): // the number may go on
-			return root, true, nil
+// scanned reads one JSON value. What ends too early is kept as far as it goes,
+// and truncated is true.
+func (s *scanner) scanned() (root value, truncated bool, err error) {
+	s.at, s.stack = 0, s.stack[:0]
+	root, err = s.value(0)
+	if err == errShort {
+		return root, true, nil
+	}
+	return root, false, err
+}
+
+func (s *scanner) space() byte {
+	for ; s.at < len(s.data); s.at++ {
+		if c := s.data[s.at]; c != ' ' && c != '\n' && c != '\r' && c != '\t' {
+			return c
 		}
-		if token == json.Delim('}') || token == json.Delim(']') {
-			if open = open[:len(open)-1]; len(open) == 0 {
-				return root, false, nil
+	}
+	return 0
+}
+
+func (s *scanner) value(depth int) (value, error) {
+	switch c := s.space(); {
+	case s.at >= len(s.data):
+		return value{}, errShort
+	case depth > deepest:
+		return value{}, s.bad(input.ErrTooLarge, s.at, "lists and objects within one another, more than %d deep", deepest)
+	case c == '{' || c == '[':
+		return s.container(c, depth)
+	case c == '"':
+		return s.text()
+	default:
+		return s.scalar()
+	}
+}
+
+// container reads a list or an object. Its items wait on the stack until all
+// are there.
+func (s *scanner) container(open byte, depth int) (value, error) {
+	k, closing := list, byte(']')
+	if open == '{' {
+		k, closing = dict, '}'
+	}
+	made, from := s.document.container(k), len(s.stack)
+	s.at++
+	err := s.fill(k, closing, depth)
+	items := s.stack[from:]
+	if k == dict {
+		items = items[:len(items)&^1]
+	}
+	s.add(made, items...)
+	s.stack = s.stack[:from]
+	return made, err
+}
+
+func (s *scanner) fill(k kind, closing byte, depth int) error {
+	for first := true; ; first = false {
+		c := s.space()
+		if s.at >= len(s.data) {
+			return errShort
+		}
+		if c == closing {
+			s.at++
+			return nil
+		}
+		if !first {
+			if c != ',' {
+				return s.unexpected("a comma or the end")
 			}
-			continue
+			s.at++
 		}
-		if len(open) > deepest {
-			return value{}, false, d.bad(input.ErrTooLarge, at, "lists and objects within one another, more than %d deep", deepest)
+		if k == dict {
+			if s.space() != '"' && s.at < len(s.data) {
+				return s.unexpected("a key in quotes")
+			}
+			key, err := s.value(depth + 1)
+			if err != nil {
+				return err
+			}
+			if s.stack = append(s.stack, key); s.space() != ':' {
+				if s.at >= len(s.data) {
+					return errShort
+				}
+				return s.unexpected("a colon")
+			}
+			s.at++
 		}
-		v := d.scalar(token)
-		if len(open) == 0 {
-			root = v
-		} else {
-			d.add(open[len(open)-1], v)
+		v, err := s.value(depth + 1)
+		if err != nil && (err != errShort || v.kind != list && v.kind != dict) {
+			return err
 		}
-		if v.kind == list || v.kind == dict {
-			open = append(open, v)
+		if s.stack = append(s.stack, v); err != nil {
+			return err
 		}
 	}
 }
 
-// scalar is the value of a token, which is an empty list or dict at the beginning of one.
-func (d *document) scalar(token json.Token) value {
-	switch t := token.(type) {
-	case json.Delim:
-		if t == '{' {
-			return d.container(dict)
+func (s *scanner) unexpected(want string) error {
+	return s.bad(input.ErrFormat, s.at, "found %q, expected %s", s.data[s.at], want)
+}
+
+func (s *scanner) text() (value, error) {
+	s.at++
+	from, escaped := s.at, false
+	for ; s.at < len(s.data); s.at++ {
+		switch s.data[s.at] {
+		case '\\':
+			s.at++
+			escaped = true
+		case '"':
+			s.at++
+			if !escaped {
+				return s.placed(from, s.at-1-from), nil
+			}
+			var out string
+			if err := json.Unmarshal(s.data[from-1:s.at], &out); err != nil {
+				return value{}, s.bad(input.ErrFormat, from, "a text that is no JSON (%v)", err)
+			}
+			return s.written(out), nil
 		}
-		return d.container(list)
-	case string:
-		return d.written(t)
-	case bool:
-		if t {
-			return value{kind: boolean, x: 1}
-		}
-		return value{kind: boolean}
-	case json.Number:
-		if x, err := strconv.ParseInt(string(t), 10, 64); err == nil {
-			return value{kind: integer, x: x}
-		}
-		return value{kind: float}
 	}
-	return value{}
+	return value{}, errShort
+}
+
+func (s *scanner) scalar() (value, error) {
+	from := s.at
+	for s.at < len(s.data) && bytes.IndexByte([]byte(",]} \n\r\t:"), s.data[s.at]) < 0 {
+		s.at++
+	}
+	word := s.data[from:s.at]
+	if s.at == len(s.data) {
+		return value{}, errShort
+	}
+	switch string(word) {
+	case "null":
+		return value{}, nil
+	case "true", "false":
+		return value{kind: boolean, x: int64(5 - len(word))}, nil
+	}
+	if x, err := strconv.ParseInt(string(word), 10, 64); err == nil {
+		return value{kind: integer, x: x}, nil
+	}
+	if _, err := strconv.ParseFloat(string(word), 64); err != nil || len(word) > 40 {
+		return value{}, s.bad(input.ErrFormat, from, "%.20q, expected a value", word)
+	}
+	return value{kind: float}, nil
 }

@@ -67,8 +67,11 @@ func (m *machine) salvage() value {
 		if top == 0 {
 			continue
 		}
-		if below := m.stack[top-1]; below.kind == list || below.kind == dict {
+		switch below := m.stack[top-1]; below.kind {
+		case list:
 			m.add(below, items...)
+		case dict:
+			m.add(below, items[:len(items)&^1]...)
 		}
 	}
 	if len(m.stack) == 0 {
@@ -201,7 +204,7 @@ func (m *machine) long(n uint64) error {
 	b := m.data[m.next : m.next+int(n)]
 	m.next += int(n)
 	if n > 8 {
-		m.push(value{kind: float})
+		m.push(value{kind: other})
 		return nil
 	}
 	x := int64(0)

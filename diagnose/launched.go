@@ -56,10 +56,10 @@ func (j *judge) operations() {
 				continue
 			}
 			in.describe(f, j.windows[f.Detail].Main.Members)
+			j.doubt(f, in)
 			if f.Stage != "" {
 				j.explain(f, in)
 			}
-			j.doubt(f, in)
 			break
 		}
 	}

@@ -116,6 +116,27 @@ func TestOperatorOfASuspect(t *testing.T) {
 	}
 }
 
+// TestWorkThatVaries: the kernels of a rank that is late in every third step are shorter than its peers' in the others,
+// so that on average it has no more work: that may be its share of the data.
+func TestWorkThatVaries(t *testing.T) {
+	w := windows(t, spec(8, 42, 1, simulate.Fault{Family: simulate.ForwardHost, Delay: 90, Ranks: []int{3}, When: simulate.When{Every: 3}}))[0]
+	ops := launched(w, 3, 4, 0, 0)
+	for i := range ops.Rows {
+		switch row := &ops.Rows[i]; {
+		case row.Rank != 3 || row.Name == 0:
+		case row.Step%3 == 0:
+			row.Dur += 40e6
+		default:
+			row.Dur -= 20e6
+		}
+	}
+	f := verdictWith(t, w, ops).Findings[0]
+	_, varies := evidence.FindIf(f.Evidence, func(l evidence.Lack) bool { return l.Reason == evidence.WorkVaries })
+	if f.Rank == nil || *f.Rank != 3 || f.Confidence != evidence.Ambiguous || !varies {
+		t.Errorf("%s, %v", show(f), f.Evidence)
+	}
+}
+
 // profiled reports whether a kernel profiler is to be run.
 func profiled(v *Verdict) bool {
 	return slices.ContainsFunc(v.Next, func(a answer.Action) bool { return a.Action == answer.Profile })

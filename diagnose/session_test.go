@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -325,6 +326,25 @@ func TestLateByTurns(t *testing.T) {
 	v := verdictOn(t, windows(t, s)...)
 	if first := v.Findings[0]; first.Kind != KindWorkload || first.Stage != simulate.StageData || first.Confidence != evidence.Supported {
 		t.Errorf("suspect %v", show(first))
+	}
+}
+
+// TestLateByTurnsOfAnySize: in each step, or each stretch of steps, another rank is late, by another size: work that
+// varies. It costs what it costs however the sizes lie, and is no all-clear.
+func TestLateByTurnsOfAnySize(t *testing.T) {
+	for _, stretch := range []int64{1, 12} {
+		rng := rand.New(rand.NewPCG(5, uint64(stretch)))
+		s, late := spec(8, 96, 3), 0
+		for step := range int64(96) {
+			if step%stretch == 0 {
+				late = (late + 1 + rng.IntN(7)) % 8
+			}
+			s.Faults = append(s.Faults, simulate.Fault{Family: simulate.ForwardHost, Delay: simulate.Millis(30 + 90*rng.Float64()), Ranks: []int{late}, When: simulate.When{From: step, Until: step + 1}})
+		}
+		v := verdictOn(t, windows(t, s)...)
+		if len(v.Findings) == 0 || v.Findings[0].Kind != KindWorkload || v.Findings[0].Stage != simulate.StageForward || v.Findings[0].Confidence < evidence.Supported {
+			t.Errorf("late in turns of %d steps: %s, %v", stretch, v.Status, v.Findings)
+		}
 	}
 }
 

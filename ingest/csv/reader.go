@@ -95,7 +95,7 @@ func newReader(rows rows, file string, o Options) (*Reader, error) {
 	c.row.times = make([]int64, len(c.layout.stages))
 	c.row.values = make([]sideCell, len(c.layout.channels))
 	c.group = newGroup(c.layout, file)
-	c.earlier = make(earlier)
+	c.earlier.lately = make(map[windowKey]stretch)
 	return c, nil
 }
 
@@ -152,7 +152,7 @@ func (c *Reader) fill() error {
 		return end
 	}
 	c.made = true
-	windows, err := c.group.windows(c.earlier)
+	windows, err := c.group.windows(&c.earlier)
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // windows makes the windows of the collected rows and empties the group.
-func (g *group) windows(seen earlier) ([]*trace.Window, error) {
+func (g *group) windows(seen *earlier) ([]*trace.Window, error) {
 	defer g.reset()
 	g.maxRank = slices.Max(g.ranks)
 	first, end := g.rows[0].step, g.rows[0].step
@@ -45,21 +45,28 @@ type windowKey struct {
 // stretch is the steps of a window that was made, and the line it ended at.
 type stretch struct{ first, last, line int64 }
 
-// earlier remembers the windows that were made, to recognise rows that come too late: at most mostEarlier.
-type earlier map[windowKey]stretch
+// earlier remembers the windows that were made, some 65,536 to 131,072 of
+// them, to recognise rows that come too late.
+type earlier struct {
+	lately, before map[windowKey]stretch
+}
 
-const mostEarlier = 1 << 17
+const generation = 1 << 16
 
 // note enters a window. again reports that one of the same name has steps in
 // common with it, and where that one ended; the numbers of windows alone may
 // come again, as after a restart.
-func (e earlier) note(key windowKey, s stretch) (line int64, again bool) {
-	if old, ok := e[key]; ok && s.first <= old.last && old.first <= s.last {
+func (e *earlier) note(key windowKey, s stretch) (line int64, again bool) {
+	old, ok := e.lately[key]
+	if !ok {
+		old, ok = e.before[key]
+	}
+	if ok && s.first <= old.last && old.first <= s.last {
 		return old.line, true
 	}
-	if len(e) >= mostEarlier {
-		clear(e)
+	if len(e.lately) >= generation {
+		e.before, e.lately = e.lately, make(map[windowKey]stretch)
 	}
-	e[key] = s
+	e.lately[key] = s
 	return 0, false
 }

@@ -3,6 +3,7 @@ package parquet
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 
 	"github.com/parquet-go/parquet-go/deprecated"
@@ -231,8 +232,9 @@ func parse(b []byte, to any) (n int, err error) {
 	return 0, input.Bad(input.ErrFormat, "byte %d of a header: %v", r.BytesRead(), err)
 }
 
-// leastElement is the fewest bytes of a struct in a list of Parquet's.
-const leastElement = 3
+// leastElement is the fewest bytes of a struct in a list of Parquet's, leastChunk those of a column of a row group,
+// which says its type, codec, sizes and place.
+const leastElement, leastChunk = 3, 16
 
 // pass reads over a value, in a struct of so many bytes.
 func pass(r thrift.Reader, kind thrift.Type, size, depth int) (err error) {
@@ -254,33 +256,48 @@ func pass(r thrift.Reader, kind thrift.Type, size, depth int) (err error) {
 	case thrift.BINARY:
 		_, err = r.ReadBytes()
 	case thrift.STRUCT:
-		for {
+		for id := int16(0); ; {
 			f, err := r.ReadField()
 			if err != nil || f.Type == thrift.STOP {
 				return err
 			}
-			if err := pass(r, f.Type, size, depth+1); err != nil {
+			if f.Delta { // to the field before
+				f.ID += id
+			}
+			id = f.ID
+			if f.Type == thrift.LIST {
+				err = passList(r, id, size, depth+1)
+			} else {
+				err = pass(r, f.Type, size, depth+1)
+			}
+			if err != nil {
 				return err
 			}
 		}
-	case thrift.LIST:
-		return passList(r, size, depth+1)
+	case thrift.LIST: // in a list, of which Parquet has none
+		return passList(r, 0, size, depth+1)
 	default:
 		err = errors.New("a value of a type that Parquet has not")
 	}
 	return err
 }
 
-func passList(r thrift.Reader, size, depth int) error {
+// passList reads over the list that is a field of a struct. Few bytes of a header may stand for a large struct in memory: lists
+// of those are held to what they can be.
+func passList(r thrift.Reader, field int16, size, depth int) error {
 	l, err := r.ReadList()
 	if err != nil {
 		return err
 	}
-	least := 1
-	switch l.Type {
-	case thrift.STRUCT:
+	least, schema, columns := 1, depth == 1 && field == 2, depth == 2 && field == 1
+	switch {
+	case schema && l.Size > 2*maxLeaves:
+		return fmt.Errorf("%d columns and groups of them, at most %d are read", l.Size, 2*maxLeaves)
+	case l.Type == thrift.STRUCT && columns:
+		least = leastChunk
+	case l.Type == thrift.STRUCT:
 		least = leastElement
-	case thrift.TRUE, thrift.FALSE: // which take a byte in a list
+	case l.Type == thrift.TRUE, l.Type == thrift.FALSE: // which take a byte in a list
 		l.Type = thrift.I8
 	}
 	if int(l.Size) > (size-r.BytesRead())/least {

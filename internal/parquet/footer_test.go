@@ -1,6 +1,7 @@
 package parquet
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
@@ -36,6 +37,8 @@ func TestClaims(t *testing.T) {
 		"list":           {append([]byte{0x29, 0xfc}, huge...), input.ErrFormat},
 		"list of lists":  {append([]byte{0x29, 0xf9}, huge...), input.ErrFormat},
 		"small elements": {append([]byte{0x29, 0xfc, 0x80, 0x80, 0x40}, make([]byte, 1<<20)...), input.ErrFormat},
+		"columns":        {append([]byte{0x29, 0xfc, 0x80, 0x80, 0x10}, bytes.Repeat([]byte{0x48, 0, 0}, 1<<18)...), input.ErrFormat},
+		"chunks":         {append([]byte{0x49, 0x1c, 0x19, 0xfc, 0x80, 0x80, 0x10}, bytes.Repeat([]byte{0x18, 0, 0}, 1<<18)...), input.ErrFormat},
 		"map":            {append([]byte{0x2b}, append(huge, 0x11)...), input.ErrFormat},
 		"number":         {append([]byte{0x36}, slices.Repeat([]byte{0xff}, 11)...), input.ErrFormat},
 		"kind":           {[]byte{0x2f}, input.ErrFormat},

@@ -290,7 +290,7 @@ func TestOddValues(t *testing.T) {
 		}),
 		f.Scan("StringIds", export.Row{"id": &id, "value": &text}, func() error { texts = append(texts, text); return nil }))
 	const none = export.Absent
-	want := [][]int64{{none, 13, none, none, none}, {12, none, 5, 6, none}}
+	want := [][]int64{{none, 13, none, none, none}, {12, 13, 5, 6, none}}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v\n%s", err, diff)
 	}

@@ -50,6 +50,9 @@ func (p place) Scan(stored any) error {
 	}
 	switch to := p.to.(type) {
 	case *int64:
+		if n, err := strconv.ParseInt(text, 10, 64); err == nil { // as copies of tables have it that lost their types
+			number = n
+		}
 		*to = number
 	case *[]byte: // the column of payloads is declared as text and holds blobs
 		*to = append((*to)[:0], blob...)

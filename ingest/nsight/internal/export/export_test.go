@@ -373,3 +373,28 @@ func FuzzRead(f *testing.F) {
 		_, _ = read(path)
 	})
 }
+
+// TestEndlessText: the text of a row is in pages of which each names the next, here itself: a small file holds a long text.
+func TestEndlessText(t *testing.T) {
+	path := database(t, "PRAGMA page_size = 512", "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER)", "CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT)",
+		"INSERT INTO StringIds VALUES (1, printf('%.*c', 1000000, 'n'))")
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := 512
+	for !bytes.HasPrefix(data[at+4:], []byte("nnnn")) {
+		at += 512
+	}
+	pages := uint32(at/512 + 1)
+	binary.BigEndian.PutUint32(data[at:], pages)
+	binary.BigEndian.PutUint32(data[28:], pages)
+	if err := os.WriteFile(path, data[:at+512], 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var text string
+	err = open(t, path).Scan("StringIds", export.Row{"value": &text}, func() error { return nil })
+	if !errors.Is(err, input.ErrFormat) || !strings.Contains(err.Error(), "has room for") {
+		t.Errorf("%d bytes, %v", len(text), err)
+	}
+}

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -33,8 +34,9 @@ const MaxText = 1 << 20
 // from beginning to end, so that more would not help.
 const cacheKiB = 2048
 
-// leastRow is the fewest bytes that a row takes in a file.
-const leastRow = 4
+// leastRow is the fewest bytes that a row takes in a file. mostText is how much longer texts may be than the file, which
+// may have them in UTF-16.
+const leastRow, mostText = 4, 2
 
 // File is an open export. It is not safe for use by several goroutines.
 type File struct {
@@ -42,25 +44,35 @@ type File struct {
 	db     *sql.DB
 	conn   *sql.Conn
 	tables map[string][]string // columns, by the name of the table
-	most   int64               // rows that a file of this size may have
+	size   int64               // bytes of the file
 }
+
+// openWithin is how long finding the tables of a file may take, milliseconds of work. The bound on rows does not reach the
+// schema, which SQLite reads by itself, without an end where its pages point to each other, and without a way to stop it.
+const openWithin = 10 * time.Second
 
 // Open opens the export at path. An error of kind input.ErrFormat says that
 // the file is none.
-func Open(path string) (f *File, err error) {
-	f = &File{path: path, tables: make(map[string][]string)}
-	if err = f.open(); err != nil {
-		return nil, input.At(input.Pos{File: path}, errors.Join(explain(err), f.Close()))
+func Open(path string) (*File, error) {
+	f := &File{path: path, tables: make(map[string][]string)}
+	opened := make(chan error, 1)
+	go func() { opened <- f.open() }()
+	select {
+	case err := <-opened:
+		if err != nil {
+			return nil, input.At(input.Pos{File: path}, errors.Join(explain(err), f.Close()))
+		}
+		return f, nil
+	case <-time.After(openWithin): // the file is left to SQLite
+		return nil, input.At(input.Pos{File: path}, input.Bad(input.ErrFormat,
+			"a damaged SQLite database: its schema has not been read in %v; export it again from the .nsys-rep", openWithin))
 	}
-	return f, nil
 }
 
-func (f *File) open() error {
-	size, err := atRest(f.path)
-	if err != nil {
+func (f *File) open() (err error) {
+	if f.size, err = atRest(f.path); err != nil {
 		return err
 	}
-	f.most = size / leastRow
 	if f.db, err = sql.Open("sqlite", address(f.path)); err != nil {
 		return err
 	}

@@ -29,8 +29,11 @@ type Value struct {
 	Text   string // where the file has one
 }
 
-// place is one target of a Row.
-type place struct{ to any }
+// place is one target of a Row, and the bytes of texts and blobs that all of them were given.
+type place struct {
+	to   any
+	read *int64
+}
 
 // Scan takes a value as SQLite stored it, which need not be of the type that
 // the table declares.
@@ -48,6 +51,7 @@ func (p place) Scan(stored any) error {
 	case []byte:
 		blob = v
 	}
+	*p.read += int64(len(text) + len(blob))
 	switch to := p.to.(type) {
 	case *int64:
 		if n, err := strconv.ParseInt(text, 10, 64); err == nil { // as copies of tables have it that lost their types
@@ -95,9 +99,10 @@ func (f *File) Timeline(tables []string, row Row, each func(table int) error) er
 func (f *File) query(tables []string, order string, row Row, each func(table int) error) (err error) {
 	names := slices.Sorted(maps.Keys(row))
 	var table int
+	var bytes int64
 	to := []any{&table, new(any)}
 	for _, name := range names {
-		to = append(to, place{row[name]})
+		to = append(to, place{row[name], &bytes})
 	}
 	var selected []string
 	for i, name := range tables {
@@ -115,7 +120,7 @@ func (f *File) query(tables []string, order string, row Row, each func(table int
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for n := int64(1); rows.Next(); n++ {
 		err := rows.Scan(to...)
-		if err == nil && n > f.most {
+		if err == nil && (n > f.size/leastRow || bytes > mostText*f.size) {
 			err = input.Bad(input.ErrFormat, "a damaged SQLite database: more rows than it has room for; export it again from the .nsys-rep")
 		}
 		if err == nil {
@@ -142,7 +147,7 @@ func (f *File) selection(number int, table string, columns []string) string {
 		}
 		list += ", " + value + " AS " + quoted(names)
 	}
-	return fmt.Sprintf(`SELECT * FROM (SELECT %s FROM %s LIMIT %d) WHERE "table" >= 0`, list, quoted(table), f.most+1)
+	return fmt.Sprintf(`SELECT * FROM (SELECT %s FROM %s LIMIT %d) WHERE "table" >= 0`, list, quoted(table), f.size/leastRow+1)
 }
 
 // quoted is a name as SQL has it, whatever is in it.

@@ -67,7 +67,7 @@ func (s *series) trend() *trend {
 				c.x[n] = math.NaN()
 			}
 		}
-		if usual := robust.Median(recorded(c.x)); s.Stages[piece.Stage].Role != points.Rest && usual >= factorPart*s.step {
+		if usual := median(recorded(c.x)); s.Stages[piece.Stage].Role != points.Rest && usual >= factorPart*s.step {
 			for n, x := range c.x {
 				if !math.IsNaN(x) {
 					c.single = append(c.single, float32(float64(slices.Max(s.excess[k][n*R:(n+1)*R]))/usual))
@@ -150,8 +150,7 @@ func (c values) intervals(big []bool, n int) []bool {
 
 func (t *trend) values(row int) values {
 	c := &t.rows[row]
-	n := len(c.x)
-	out, steps, others := values{c, make([]int32, 0, n), make([]int32, 0, n), make([]float64, 0, n)}, t.heads, t.tails
+	out, steps, others := values{shared: c}, t.heads, t.tails
 	if c.tail {
 		steps, others = others, steps
 	}
@@ -171,7 +170,7 @@ func (t *trend) values(row int) values {
 func (t *trend) typical(stages int) []int64 {
 	out := make([]int64, stages)
 	for _, c := range t.rows {
-		out[c.stage] += int64(robust.Median(recorded(c.x)))
+		out[c.stage] += int64(median(recorded(c.x)))
 	}
 	return out
 }

@@ -165,8 +165,7 @@ func joined(list, next []Finding, steps int, before, of float64) []Finding {
 			f.Steps.List[i] += steps
 		}
 		i := slices.IndexFunc(list, func(have Finding) bool {
-			return have.Kind == f.Kind && have.Cause == f.Cause && have.Host == f.Host &&
-				slices.Equal(have.Ranks, f.Ranks) && have.Parts[0].Stage == f.Parts[0].Stage
+			return have.Kind == f.Kind && have.Cause == f.Cause && slices.Equal(have.Ranks, f.Ranks) && have.Host == f.Host && have.Parts[0].Stage == f.Parts[0].Stage
 		})
 		if i < 0 {
 			list = append(list, f)
@@ -238,8 +237,7 @@ func ofRun(list []Finding, steps, stretches int) (out []Finding) {
 		if stretches > 1 {
 			f.Steps.Of = steps
 		}
-		span := float64(f.Steps.Last - f.Steps.First + 1)
-		if stretches > 1 && f.Steps.Pattern == Irregular && span >= shortest && float64(f.Steps.Count) >= filled*span {
+		if span := float64(f.Steps.Last - f.Steps.First + 1); f.Steps.Pattern == Irregular && span >= shortest && float64(f.Steps.Count) >= filled*span && stretches > 1 {
 			f.Steps.Pattern, f.Steps.Incidents, f.Steps.List = Span, 1, nil
 		}
 		out = append(out, f)
@@ -263,8 +261,7 @@ func (s *Stretch) recurs() bool {
 // later reports whether the rank of a start-up is late for certain in steps after it as well.
 func (s *Stretch) later(start *Finding) bool {
 	return slices.ContainsFunc(s.late, func(f Finding) bool {
-		return f.Cause == Late && slices.Equal(f.Ranks, start.Ranks) && f.Certainty >= Supported &&
-			f.Steps.First <= start.Steps.Last && f.Steps.Count >= start.Steps.Count+fewestStruck
+		return f.Cause == Late && slices.Equal(f.Ranks, start.Ranks) && f.Certainty >= Supported && f.Steps.First <= start.Steps.Last && f.Steps.Count >= start.Steps.Count+fewestStruck
 	})
 }
 

@@ -139,15 +139,6 @@ type values struct {
 	x        []float64
 }
 
-// intervals are which of so many intervals are big.
-func (c values) intervals(big []bool, n int) []bool {
-	out := make([]bool, n)
-	for i, b := range big {
-		out[c.at[i]] = b
-	}
-	return out
-}
-
 func (t *trend) values(row int) values {
 	c := &t.rows[row]
 	out, steps, others := values{shared: c}, t.heads, t.tails
@@ -233,8 +224,7 @@ func (c values) without(big []bool) values {
 func merged(list []Finding, f Finding) []Finding {
 	for i := range list {
 		h := &list[i]
-		a, b := &h.Steps, &f.Steps
-		if h.Cause != f.Cause || max(abs(a.First-b.First), abs(a.Last-b.Last), abs(a.Count-b.Count)) > besides {
+		if h.Cause != f.Cause || abs(h.Steps.First-f.Steps.First) > besides || abs(h.Steps.Last-f.Steps.Last) > besides || abs(h.Steps.Count-f.Steps.Count) > besides {
 			continue
 		}
 		if slices.ContainsFunc(h.Parts, func(p Part) bool { return p.Stage == f.Parts[0].Stage }) {
@@ -313,7 +303,10 @@ func parted(x []float64, big []bool) (in, out []float64) {
 
 // spreadOver adds to slow steps of one stage what the others take longer in the same intervals.
 func (s *trend) spreadOver(f *Finding, big []bool, c values) {
-	struck := c.intervals(big, len(s.took))
+	struck := make([]bool, len(s.took))
+	for i, b := range big {
+		struck[c.at[i]] = b
+	}
 	for i := range s.rows {
 		o := &s.rows[i]
 		if o == c.shared {
@@ -394,7 +387,11 @@ func (s *trend) commonFinding(c values, big []bool, cost float64) Finding {
 	pattern, period := patternOf(big)
 	f := Finding{Kind: Everyone, Cause: SlowSteps, Host: -1, P: 1, Saves: exactly(cost / s.whole)}
 	f.Steps = describe(big, func(i int) int { return int(c.step[i]) }, Struck{Pattern: pattern, Period: period}, 1)
-	f.Length = lengthOf(s.took, c.intervals(big, len(s.took)))
+	struck := make([]bool, len(s.took))
+	for i, b := range big {
+		struck[c.at[i]] = b
+	}
+	f.Length = lengthOf(s.took, struck)
 	f.Size = int64(cost / float64(max(1, f.Steps.Count)))
 	f.Parts = []Part{{Stage: c.stage, Size: f.Size, Charged: int64(cost)}}
 	return f

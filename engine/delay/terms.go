@@ -91,8 +91,7 @@ func (s *series) surest(level float64, tried map[cell]bool) *term {
 				left[n] = v - form.d[n]
 			}
 			if p := s.test(c.piece, c.rank, form.claim, own, left); p.p <= level {
-				best = &term{rank: c.rank, piece: c.piece, d: form.d, claim: form.claim, charged: explained, chance: p,
-					pattern: form.pattern, period: form.period}
+				best = &term{rank: c.rank, piece: c.piece, d: form.d, claim: form.claim, charged: explained, pattern: form.pattern, period: form.period, chance: p}
 			}
 		}
 		if best != nil {

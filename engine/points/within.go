@@ -101,8 +101,8 @@ func (d *Division) waits() bool {
 }
 
 // takeWaits takes off what ranks wait before all of them synchronise: stages that are nothing but
-// waiting, and what those of a set wait for one another. What is left of a stage is the rank's own. What
-// others wait for in the end is so the rank's for whom its set waits.
+// waiting, and what those of a set wait for one another. What is left of a stage is the rank's own. What others wait for in the end is so the rank's for whom its set
+// waits.
 func (d *Division) takeWaits() {
 	R := d.Ranks
 	clock, own := make([]int64, R), make([]int64, R)

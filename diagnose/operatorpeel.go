@@ -195,7 +195,7 @@ func (j *opJudge) peel() {
 	for _, l := range list {
 		divisions = append(divisions, l.Division)
 	}
-	found := together(list, delay.Peel(divisions, int64(j.now)*int64(len(j.Steps))))
+	found := together(list, delay.Peel(divisions, int64(j.now)*int64(len(j.Steps)), delay.Options{}))
 	found = found[:min(maxAccused, len(found))]
 	for _, d := range found {
 		switch t := d.terms[0]; {
@@ -318,7 +318,7 @@ func (j *opJudge) inCommon() {
 	for stage := range j.v.Grid.Stages {
 		l := j.ledger(stage, j.recorded, false, func(n int) bool { return !j.class[n].IsReceive() })
 		levels := j.levels(func(n int) bool { return j.v.Model.Nodes()[n].Stage == stage })
-		for _, f := range delay.Common(l.Division) {
+		for _, f := range delay.Common(l.Division, delay.Options{}) {
 			if f.Certainty >= delay.Supported {
 				list = j.sharedBy(list, l, &f, levels)
 			}

@@ -260,7 +260,9 @@ func (s *steps) result() (*delay.Result, placed) {
 	for i := range list {
 		stretches = append(stretches, list[i].stretch)
 	}
-	out := delay.Join(stretches)
+	o := s.o
+	o.Once = s.beside != nil
+	out := delay.Join(stretches, o)
 	out.Limits = open.limits
 	return out, at
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/engine/points"
 )
 
@@ -34,13 +33,6 @@ type Stretch struct {
 
 // Limits are those of the stretch; nil where they were not asked for.
 func (s *Stretch) Limits() []Limit { return s.limits }
-
-// Late are the ranks that others wait for, for certain, perhaps, or once, and by how many nanoseconds the
-// stretch would be shorter without those that are late for certain.
-func (s *Stretch) Late() (list []Finding, joint float64) {
-	isTurns := func(f Finding) bool { return f.Cause != Late }
-	return slices.DeleteFunc(slices.Concat(s.late, s.perhaps), isTurns), s.joint
-}
 
 // Renumbered is a copy with the numbers that ranks and hosts have in the whole run, where other ranks
 // take part in other stretches.
@@ -73,27 +65,42 @@ func (s *Stretch) Renumbered(ranks, hosts []int) *Stretch {
 
 // LookAt finds what there is in steps that follow one another and are divided; their durations are not read any more. Those
 // of a run that is looked at in several stretches begin with a start-up in the first alone, where nothing is Known.
-func LookAt(d *points.Division, run *Run, o Options) *Stretch {
+func LookAt(d *points.Division, run *Run, o Options) *Stretch { return lookAt(d, run, o.orDefault()) }
+
+// Divided answers for a run whose steps are divided already, by whatever showed who waits for whom. Of
+// run it takes who is compared with whom, and the hosts.
+func Divided(d *points.Division, run *Run, o Options) *Result {
+	o = o.orDefault()
+	return Join([]*Stretch{lookAt(d, run, o)}, o)
+}
+
+// LateRanks returns the ranks that others wait for in a division, for certain, perhaps, or once, and by how many nanoseconds it would be shorter
+// without those that are late for certain.
+func LateRanks(d *points.Division, run *Run, o Options) (list []Finding, joint float64) {
+	if d.Intervals == 0 {
+		return nil, 0
+	}
+	o = o.orDefault()
+	s := newSeries(d, run.Peers)
+	late := s.priced(s.peel(o.Level), run, o)
+	return slices.Concat(late, s.unsure(late, o), s.once(late, o)), s.joint * s.whole
+}
+
+func lookAt(whole *points.Division, run *Run, o Options) *Stretch {
 	start := 0
 	if run.Known == nil {
-		start = startUp(d)
+		start = startUp(whole)
 	}
-	out := look(d, run, o, start)
+	out := look(whole, run, o, start)
 	if start == 0 {
 		return out
 	}
-	if all := look(d, run, o, 0); out.recurs() || out.start.Kind == Rank && all.later(out.start) {
+	if all := look(whole, run, o, 0); out.recurs(o) || out.start.Kind == Rank && all.later(out.start) {
 		// What struck first was no start-up: it struck again. A rank that is late now and then may
 		// be late in the first step too, and it takes all of them to be certain.
 		return all
 	}
 	return out
-}
-
-// Divided answers for a run whose steps are divided already, by whatever showed who waits for whom. Of
-// run it takes who is compared with whom, and the hosts.
-func Divided(d *points.Division, run *Run, o Options) *Result {
-	return Join([]*Stretch{LookAt(d, run, o)})
 }
 
 // look finds what there is from an interval on.
@@ -108,10 +115,10 @@ func look(d *points.Division, run *Run, o Options, start int) *Stretch {
 		f := startFinding(d, start, s)
 		out.start = &f
 	}
-	out.late = s.priced(s.peel(gates.Supported), run)
+	out.late = s.priced(s.peel(o.Level), run, o)
 	out.joint = s.joint * s.whole
 	out.perhaps = s.unsure(out.late, o)
-	out.late = append(out.late, s.once(out.late)...)
+	out.late = append(out.late, s.once(out.late, o)...)
 	out.late = append(out.late, s.turns(o)...)
 	out.trend = s.trend()
 	if o.Limits != NoLimits {
@@ -120,22 +127,35 @@ func look(d *points.Division, run *Run, o Options, start int) *Stretch {
 	return out
 }
 
-// Join answers for a run from its stretches, in their order. O(steps) of all of them.
-func Join(list []*Stretch) *Result {
+// Join answers for a run from its stretches, in their order. O(steps) of all of them. With Options.Once
+// they are used up.
+func Join(list []*Stretch, o Options) *Result {
+	o = o.orDefault()
 	first := list[0]
 	out := &Result{Stages: first.stages, Points: first.points, Within: first.apart, StartUp: first.startUp, Limits: first.limits}
-	t := joinTrends(list)
+	t := &trend{}
 	var late, perhaps []Finding
-	joint, before := 0.0, 0.0
-	for _, s := range list {
+	joint := 0.0
+	for i, s := range list {
 		for _, e := range s.errors {
 			e.Step += out.Steps
 			out.Errors = append(out.Errors, e)
 		}
-		late = joined(late, s.late, out.Steps, before, s.trend.whole)
-		perhaps = joined(perhaps, s.perhaps, out.Steps, before, s.trend.whole)
-		joint, before = joint+s.joint, before+s.trend.whole
+		late = joined(late, s.late, out.Steps, t.whole, s.trend.whole)
+		perhaps = joined(perhaps, s.perhaps, out.Steps, t.whole, s.trend.whole)
+		joint += s.joint
+		if i == 0 {
+			t = s.trend.clone(list)
+		} else {
+			t.join(s.trend, out.Steps)
+		}
+		if o.Once {
+			s.trend = nil
+		}
 		out.Steps += s.steps
+	}
+	if len(list) > 1 {
+		t.step = median(t.took)
 	}
 	out.Typical = t.typical(len(out.Stages))
 	out.Whole, out.Step, out.Joint = int64(t.whole), int64(t.step), joint/max(1, t.whole)
@@ -143,7 +163,7 @@ func Join(list []*Stretch) *Result {
 	if !slices.ContainsFunc(out.Findings, func(f Finding) bool { return f.Certainty > Event }) {
 		out.Findings = append(out.Findings, ofRun(perhaps, out.Steps, len(list))...)
 	}
-	out.Findings = append(out.Findings, t.common()...)
+	out.Findings = append(out.Findings, t.common(o)...)
 	slices.SortStableFunc(out.Findings, func(a, b Finding) int { return cmp.Compare(b.Saves.Most(), a.Saves.Most()) })
 	if first.start != nil {
 		out.Findings = slices.Insert(out.Findings, 0, *first.start)
@@ -154,11 +174,16 @@ func Join(list []*Stretch) *Result {
 // joined adds the findings of a stretch to those of the stretches before it. Savings are weighed by
 // the lengths before and of the stretch.
 func joined(list, next []Finding, steps int, before, of float64) []Finding {
+	weigh := func(s *Saving, by float64) {
+		for _, x := range []*float64{&s.Alone, &s.After, &s.Low, &s.High, &s.AtMost} {
+			*x *= by / max(1, before+of)
+		}
+	}
 	for i := range list {
-		list[i].Saves = list[i].Saves.Times(before / max(1, before+of))
+		weigh(&list[i].Saves, before)
 	}
 	for _, f := range next {
-		f.Saves = f.Saves.Times(of / max(1, before+of))
+		weigh(&f.Saves, of)
 		f.Steps.First, f.Steps.Last = f.Steps.First+steps, f.Steps.Last+steps
 		f.Steps.List = slices.Clone(f.Steps.List)
 		for i := range f.Steps.List {
@@ -193,7 +218,7 @@ func (f *Finding) add(next *Finding) {
 			parts = append(parts, p)
 		}
 	}
-	largestFirst(parts)
+	slices.SortStableFunc(parts, func(x, y Part) int { return cmp.Compare(y.Charged, x.Charged) })
 	f.Parts = parts
 	f.Size, f.Length = mean(f.Size, next.Size), mean(f.Length, next.Length)
 	f.Waited = (f.Waited*float64(n) + next.Waited*float64(m)) / float64(max(1, n+m))
@@ -208,7 +233,8 @@ func (f *Finding) add(next *Finding) {
 	a.Count, a.Of, a.Last, a.Ongoing, a.Incidents = a.Count+b.Count, a.Of+b.Of, b.Last, b.Ongoing, a.Incidents+b.Incidents
 	f.Last += next.Last
 	f.P, f.Certainty = min(f.P, next.P), max(f.Certainty, next.Certainty)
-	f.Saves = f.Saves.plus(next.Saves)
+	f.Saves.Alone, f.Saves.After = f.Saves.Alone+next.Saves.Alone, f.Saves.After+next.Saves.After
+	f.Saves.Low, f.Saves.High, f.Saves.AtMost = f.Saves.Low+next.Saves.Low, f.Saves.High+next.Saves.High, f.Saves.AtMost+next.Saves.AtMost
 }
 
 // list is which steps were struck, or all from the first to the last.
@@ -247,12 +273,12 @@ func ofRun(list []Finding, steps, stretches int) (out []Finding) {
 
 // recurs reports whether a later delay is like the start-up: of the same rank, or of all, in the
 // same stage, and at least half as long.
-func (s *Stretch) recurs() bool {
+func (s *Stretch) recurs(o Options) bool {
 	start := s.start
 	if len(start.Parts) == 0 {
 		return false
 	}
-	return slices.ContainsFunc(slices.Concat(s.late, s.trend.common()), func(f Finding) bool {
+	return slices.ContainsFunc(slices.Concat(s.late, s.trend.common(o)), func(f Finding) bool {
 		same := f.Kind == start.Kind && slices.Equal(f.Ranks, start.Ranks)
 		return same && len(f.Parts) > 0 && f.Parts[0].Stage == start.Parts[0].Stage && 2*f.Parts[0].Size >= start.Parts[0].Size
 	})
@@ -301,16 +327,21 @@ func from(d *points.Division, n int) *points.Division {
 		return d
 	}
 	out := *d
-	out.Work, out.Arrivals, out.Spent, out.After = cut(d.Work, n*d.Ranks), cut(d.Arrivals, n*d.Ranks), cut(d.Spent, n*d.Ranks), cut(d.After, n)
-	out.Head, out.Tail, out.Absent, out.Intervals = d.Head[n:], d.Tail[n:], cut(d.Absent, n), d.Intervals-n
-	return &out
-}
-
-func cut[T any](v [][]T, n int) (out [][]T) {
-	for _, x := range v {
-		out = append(out, x[n:])
+	cut := func(v [][]int64, per int) (out [][]int64) {
+		for _, x := range v {
+			out = append(out, x[n*per:])
+		}
+		return out
 	}
-	return out
+	if d.Absent != nil {
+		out.Absent = nil
+		for _, x := range d.Absent {
+			out.Absent = append(out.Absent, x[n:])
+		}
+	}
+	out.Work, out.Arrivals, out.Spent, out.After = cut(d.Work, d.Ranks), cut(d.Arrivals, d.Ranks), cut(d.Spent, d.Ranks), cut(d.After, 1)
+	out.Head, out.Tail, out.Intervals = d.Head[n:], d.Tail[n:], d.Intervals-n
+	return &out
 }
 
 // startFinding is the start-up: in which stage, and on one rank or all.
@@ -319,15 +350,10 @@ func startFinding(d *points.Division, n int, rest *series) Finding {
 	f := Finding{Kind: Everyone, Cause: StartUp, Host: -1, P: 1, Certainty: Supported,
 		Steps: Struck{Count: n, Of: countSteps(d), First: d.Head[0], Last: d.Head[n-1], Pattern: Span, Incidents: 1}}
 	var total float64
-	add := func(stage int, sum float64) {
-		if sum > 0 {
-			f.Parts = append(f.Parts, Part{Stage: stage, Size: int64(sum / float64(n)), Charged: int64(sum)})
-			total += sum
-		}
-	}
 	worst := make([]float64, R)
 	for k, piece := range d.Pieces {
-		usual, sum := median(rest.common[k]), 0.0
+		usual := median(rest.common[k])
+		sum := 0.0
 		for i := range n {
 			if d.Step(i, k) < 0 {
 				continue
@@ -338,21 +364,41 @@ func startFinding(d *points.Division, n int, rest *series) Finding {
 				worst[r] += max(0, float64(x)-usual)
 			}
 		}
-		add(piece.Stage, sum)
+		if sum > 0 {
+			f.Parts = append(f.Parts, Part{Stage: piece.Stage, Size: int64(sum / float64(n)), Charged: int64(sum)})
+			total += sum
+		}
 	}
 	for p, point := range d.Points {
 		usual, sum := median(floats(rest.After[p])), 0.0
 		for i := range n {
 			sum += max(0, float64(d.After[p][i])-usual)
 		}
-		add(point.Stage, sum)
+		if sum > 0 {
+			f.Parts = append(f.Parts, Part{Stage: point.Stage, Size: int64(sum / float64(n)), Charged: int64(sum)})
+			total += sum
+		}
 	}
-	largestFirst(f.Parts)
+	slices.SortStableFunc(f.Parts, func(a, b Part) int { return cmp.Compare(b.Charged, a.Charged) })
 	f.Size = int64(total / float64(n))
 	f.Length = int64(rest.step) + f.Size
 	// One rank's: the others did not take half as long.
-	if order := slices.Sorted(slices.Values(worst)); R > 1 && 2*order[R-2] < order[R-1] {
-		f.Kind, f.Ranks = Rank, []int{slices.Index(worst, order[R-1])}
+	if R > 1 {
+		at := 0
+		for r, x := range worst {
+			if x > worst[at] {
+				at = r
+			}
+		}
+		second := 0.0
+		for r, x := range worst {
+			if r != at {
+				second = max(second, x)
+			}
+		}
+		if 2*second < worst[at] {
+			f.Kind, f.Ranks = Rank, []int{at}
+		}
 	}
 	return f
 }

@@ -1,13 +1,13 @@
 package delay
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/mathext"
 
 	"github.com/sfstat/sfstat/engine/changepoint"
-	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/engine/points"
 	"github.com/sfstat/sfstat/internal/parallel"
 	"github.com/sfstat/sfstat/internal/robust"
@@ -35,141 +35,174 @@ const (
 // or what follows the last arrival.
 type shared struct {
 	stage int
-	point bool      // whether it follows the last arrival at one
-	tail  bool      // whether it is of the steps in which intervals begin
-	x     []float64 // [interval]; NaN where nothing was recorded
-	// single is by what factor of x the rank that takes longest exceeds its peers where something was
-	// recorded, of a piece that is long enough to say so; else nil.
+	*places
+	x []float64
+	// point is whether it follows the last arrival at one.
+	point bool
+	// single is by what factor of x the rank that takes longest exceeds its peers, of a piece that is
+	// long enough to say so; else nil.
 	single []float32
 }
 
+// places are the intervals of values, and the steps in which they were recorded. Most stages share them.
+type places struct{ at, step []int32 }
+
 // trend is what is kept of all steps of a run: how long they take and what all ranks have in
-// common. 8 bytes for each step and stage, 4 more for each stage in which ranks work alone, and some 16 for
+// common. 8 bytes for each step and stage, 4 more for each stage in which ranks work alone, and some 24 for
 // each step.
 type trend struct {
-	rows         []shared
-	heads, tails []int32   // [interval] as those of the division
-	took         []float64 // [interval] length as recorded
-	step         float64   // median length
-	whole        float64   // length of the run
+	rows  []shared
+	took  []float64 // [interval] length as recorded
+	step  float64   // median length
+	whole float64   // length of the run
 }
 
 func (s *series) trend() *trend {
-	t := &trend{took: s.took, step: s.step, whole: s.whole, heads: make([]int32, s.Intervals), tails: make([]int32, s.Intervals)}
-	for n := range s.Intervals {
-		t.heads[n], t.tails[n] = int32(s.Head[n]), int32(s.Tail[n])
-	}
+	t := &trend{took: s.took, step: s.step, whole: s.whole}
 	R := s.Ranks
+	heads, tails := s.placesOf(s.Head), s.placesOf(s.Tail)
 	for k, piece := range s.Pieces {
-		c := shared{stage: piece.Stage, tail: piece.Tail, x: slices.Clone(s.common[k])}
-		for n := range c.x {
-			if s.Step(n, k) < 0 {
-				c.x[n] = math.NaN()
-			}
+		c := shared{stage: piece.Stage, places: heads}
+		if piece.Tail {
+			c.places = tails
 		}
-		if usual := median(recorded(c.x)); s.Stages[piece.Stage].Role != points.Rest && usual >= factorPart*s.step {
-			for n, x := range c.x {
-				if !math.IsNaN(x) {
-					c.single = append(c.single, float32(float64(slices.Max(s.excess[k][n*R:(n+1)*R]))/usual))
-				}
+		if s.Absent != nil {
+			c.places = s.present(k, c.places)
+		}
+		c.x = make([]float64, len(c.at))
+		for i, n := range c.at {
+			c.x[i] = s.common[k][n]
+		}
+		if usual := median(c.x); s.Stages[piece.Stage].Role != points.Rest && usual >= factorPart*s.step {
+			c.single = make([]float32, 0, len(c.at))
+			for _, n := range c.at {
+				c.single = append(c.single, float32(float64(slices.Max(s.excess[k][int(n)*R:(int(n)+1)*R]))/usual))
 			}
 		}
 		t.rows = append(t.rows, c)
 	}
 	for p, point := range s.Points {
-		c := shared{stage: point.Stage, point: true, x: floats(s.After[p])}
-		for n := range c.x {
-			if s.Head[n] < 0 {
-				c.x[n] = math.NaN()
-			}
+		c := shared{stage: point.Stage, point: true, places: heads, x: make([]float64, len(heads.at))}
+		for i, n := range heads.at {
+			c.x[i] = float64(s.After[p][n])
 		}
 		t.rows = append(t.rows, c)
 	}
 	return t
 }
 
-// recorded are values without those that are none.
-func recorded(x []float64) []float64 { return slices.DeleteFunc(slices.Clone(x), math.IsNaN) }
+// placesOf are the intervals that have a step, and the steps.
+func (s *series) placesOf(steps []int) *places {
+	p := &places{make([]int32, 0, len(steps)), make([]int32, 0, len(steps))}
+	for n, t := range steps {
+		if t >= 0 {
+			p.at, p.step = append(p.at, int32(n)), append(p.step, int32(t))
+		}
+	}
+	return p
+}
 
-// join appends the trend of the steps that follow so many.
+// present are those in which something of a piece was recorded.
+func (s *series) present(k int, all *places) *places {
+	p := &places{}
+	for i, n := range all.at {
+		if !s.Absent[k][n] {
+			p.at, p.step = append(p.at, n), append(p.step, all.step[i])
+		}
+	}
+	return p
+}
+
+// clone is a copy with room for the trends of those stretches.
+func (t *trend) clone(list []*Stretch) *trend {
+	n := 0
+	for _, s := range list {
+		n += len(s.trend.took)
+	}
+	out := *t
+	out.took = roomy(t.took, n)
+	out.rows = slices.Clone(t.rows)
+	of := make(map[*places]*places)
+	for i := range out.rows {
+		c := &out.rows[i]
+		if of[c.places] == nil {
+			of[c.places] = &places{roomy(c.at, n), roomy(c.step, n)}
+		}
+		c.places, c.x = of[c.places], roomy(c.x, n)
+		if len(c.single) > 0 {
+			c.single = roomy(c.single, n)
+		}
+	}
+	return &out
+}
+
+// roomy is a copy with room for n values.
+func roomy[T any](v []T, n int) []T { return append(make([]T, 0, max(n, len(v))), v...) }
+
+// join appends the trend of the steps that follow.
 func (t *trend) join(next *trend, steps int) {
+	n := int32(len(t.took))
+	joined := make(map[*places]*places) // what was appended to each
 	for i := range t.rows {
 		a := &t.rows[i]
 		k := slices.IndexFunc(next.rows, func(b shared) bool { return b.stage == a.stage && b.point == a.point })
-		if k < 0 { // ranks do not synchronise there any more
-			a.x = append(a.x, slices.Repeat([]float64{math.NaN()}, len(next.took))...)
+		switch {
+		case k < 0: // ranks do not synchronise there any more
+			t.apart(i)
 			continue
+		case joined[a.places] == nil && t.all(a.places, next, next.rows[k].places):
+			joined[a.places] = next.rows[k].places
+			a.places.join(next.rows[k].places, n, steps)
+		case joined[a.places] == nil:
+			t.apart(i)
+			a.places.join(next.rows[k].places, n, steps)
 		}
-		a.x, a.single = append(a.x, next.rows[k].x...), append(a.single, next.rows[k].single...)
+		b := &next.rows[k]
+		a.x, a.single = append(a.x, b.x...), append(a.single, b.single...)
 	}
-	later := func(to, of []int32) []int32 {
-		for _, step := range of {
-			if step >= 0 {
-				step += int32(steps)
-			}
-			to = append(to, step)
-		}
-		return to
-	}
-	t.heads, t.tails = later(t.heads, next.heads), later(t.tails, next.tails)
-	t.took, t.whole = append(t.took, next.took...), t.whole+next.whole
+	t.took = append(t.took, next.took...)
+	t.whole += next.whole
 }
 
-// joinTrends is the trend of all stretches, in their order. The trends of these stay as they are.
-func joinTrends(list []*Stretch) *trend {
-	if len(list) == 1 {
-		return list[0].trend
-	}
-	out, steps := &trend{}, 0
-	for _, c := range list[0].trend.rows {
-		out.rows = append(out.rows, shared{stage: c.stage, point: c.point, tail: c.tail})
-	}
-	for _, s := range list {
-		out.join(s.trend, steps)
-		steps += s.steps
-	}
-	out.step = median(out.took)
-	return out
+// all reports whether all rows with some places go on in rows that share theirs.
+func (t *trend) all(of *places, next *trend, in *places) bool {
+	return !slices.ContainsFunc(t.rows, func(a shared) bool {
+		return a.places == of && !slices.ContainsFunc(next.rows, func(b shared) bool { return b.stage == a.stage && b.point == a.point && b.places == in })
+	})
 }
 
-// values are a row where something was recorded.
-type values struct {
-	*shared
-	at, step []int32 // intervals, and the steps in which they were recorded
-	x        []float64
-}
-
-func (t *trend) values(row int) values {
+// apart gives a row places of its own, unless it has.
+func (t *trend) apart(row int) {
 	c := &t.rows[row]
-	out, steps, others := values{shared: c}, t.heads, t.tails
-	if c.tail {
-		steps, others = others, steps
-	}
-	for n, x := range c.x {
-		if !math.IsNaN(x) {
-			step := steps[n]
-			if step < 0 { // of a stretch whose ranks synchronise elsewhere
-				step = others[n]
-			}
-			out.at, out.step, out.x = append(out.at, int32(n)), append(out.step, step), append(out.x, x)
+	for i, other := range t.rows {
+		if i != row && other.places == c.places {
+			c.places = &places{slices.Clone(c.at), slices.Clone(c.step)}
+			return
 		}
 	}
-	return out
+}
+
+func (p *places) join(next *places, intervals int32, steps int) {
+	for i, x := range next.at {
+		p.at, p.step = append(p.at, x+intervals), append(p.step, next.step[i]+int32(steps))
+	}
 }
 
 // typical is the median of each stage.
 func (t *trend) typical(stages int) []int64 {
 	out := make([]int64, stages)
 	for _, c := range t.rows {
-		out[c.stage] += int64(median(recorded(c.x)))
+		if len(c.x) > 0 {
+			out[c.stage] += int64(median(c.x))
+		}
 	}
 	return out
 }
 
 // common finds what makes steps longer on all ranks alike: changes of level and slow steps.
-func (s *trend) common() (out []Finding) {
+func (s *trend) common(o Options) (out []Finding) {
 	of := make([][]Finding, len(s.rows))
-	parallel.Do(len(s.rows), 0, func(i int) { of[i] = s.commonOf(i) })
+	parallel.Do(len(s.rows), 0, func(i int) { of[i] = s.commonOf(i, o) })
 	for _, list := range of {
 		for _, f := range list {
 			out = merged(out, f)
@@ -184,33 +217,38 @@ func (s *trend) common() (out []Finding) {
 }
 
 // commonOf finds them in one row.
-func (s *trend) commonOf(i int) (out []Finding) {
-	c := s.values(i)
+func (s *trend) commonOf(i int, o Options) (out []Finding) {
+	c := s.rows[i]
 	if len(c.x) < 2*shortest {
 		return nil
 	}
-	if f, big, ok := s.slow(c); ok {
-		s.spreadOver(&f, big, c)
+	if f, big, ok := s.slow(c, o); ok {
+		s.spreadOver(&f, big, i)
 		out = append(out, f)
 		if f.Steps.Pattern == Periodic { // what is slow beside the period has another cause
-			if f, big, ok := s.slow(c.without(big)); ok && f.Steps.Pattern != Periodic {
-				s.spreadOver(&f, big, c)
+			if f, big, ok := s.slow(c.without(big), o); ok && f.Steps.Pattern != Periodic {
+				s.spreadOver(&f, big, i)
 				out = append(out, f)
 			}
 		}
 		return out
 	}
-	for _, f := range s.changes(c) {
-		s.spreadOver(&f, between(c, f.Steps), c)
+	for _, f := range s.changes(c, o) {
+		s.spreadOver(&f, between(c, f.Steps), i)
 		out = append(out, f)
 	}
 	return out
 }
 
 // without is a row in which some intervals are as long as the others usually are.
-func (c values) without(big []bool) values {
-	_, usual := parted(c.x, big)
-	level := robust.Median(usual)
+func (c shared) without(big []bool) shared {
+	usual := make([]float64, 0, len(c.x))
+	for i, x := range c.x {
+		if !big[i] {
+			usual = append(usual, x)
+		}
+	}
+	level := median(usual)
 	c.x = slices.Clone(c.x)
 	for i := range c.x {
 		if big[i] {
@@ -234,8 +272,10 @@ func merged(list []Finding, f Finding) []Finding {
 			h.Steps = f.Steps
 		}
 		h.Parts = append(h.Parts, f.Parts...)
-		largestFirst(h.Parts)
-		h.Size, h.Saves = h.Size+f.Size, h.Saves.plus(f.Saves)
+		slices.SortStableFunc(h.Parts, func(a, b Part) int { return cmp.Compare(b.Charged, a.Charged) })
+		h.Size += f.Size
+		h.Saves.Alone += f.Saves.Alone
+		h.Saves.After, h.Saves.Low, h.Saves.High, h.Saves.AtMost = h.Saves.Alone, h.Saves.Low+f.Saves.Low, h.Saves.High+f.Saves.High, h.Saves.Alone
 		h.P, h.Certainty = min(h.P, f.P), max(h.Certainty, f.Certainty)
 		return list
 	}
@@ -247,28 +287,33 @@ func abs(x int) int { return max(x, -x) }
 // slow are steps that are longer on all ranks than the others. Where ranks synchronise, one that is
 // at work for long keeps all: what chance strikes of single ranks would cost there, as they are
 // seen in the compute before, is no slow step.
-func (s *trend) slow(c values) (Finding, []bool, bool) {
+func (s *trend) slow(c shared, o Options) (Finding, []bool, bool) {
 	big, by, cost := s.exceptions(c.x)
-	if cost == 0 || cost < leastCommon*s.whole {
+	if cost == 0 {
+		return Finding{}, nil, false
+	}
+	if cost < leastCommon*s.whole {
 		return Finding{}, nil, false
 	}
 	if kept, period := regular(big); period > 0 {
-		in, usual := parted(c.x, kept)
-		big, cost = kept, costOf(in, robust.Median(usual))
+		big, cost = kept, costOf(c.x, kept)
 	}
-	f := s.commonFinding(c, big, cost)
+	f := s.commonFinding(c, SlowSteps, big, cost)
 	periodic := f.Steps.Period > 0 && f.Steps.Count > fewestSlow
-	if f.Steps.Count >= fewestSlow && (!c.point || periodic || s.beyondSingle(c, f.Steps.Count, by) <= gates.Strong) {
+	if f.Steps.Count >= fewestSlow && (!c.point || periodic || s.beyondSingle(c, f.Steps.Count, by) <= o.Strong) {
 		f.Certainty = Supported
 	}
-	if f.Steps.Pattern == Span && f.Steps.Ongoing {
-		f.Cause = Regression
+	if _, _, ok := stretch(big); ok {
+		f.Steps.Pattern, f.Steps.Period, f.Steps.List = Span, 0, nil
+		if f.Steps.Ongoing {
+			f.Cause = Regression
+		}
 	}
 	return f, big, true
 }
 
 // between are the values of the steps from the first to the last that were struck.
-func between(c values, at Struck) []bool {
+func between(c shared, at Struck) []bool {
 	out := make([]bool, len(c.x))
 	for i, t := range c.step {
 		out[i] = int(t) >= at.First && int(t) <= at.Last
@@ -278,69 +323,64 @@ func between(c values, at Struck) []bool {
 
 // fromTo says what the stage with most of a regression takes before it and from there on.
 func (s *trend) fromTo(f *Finding) {
-	for i := range s.rows {
-		if s.rows[i].stage != f.Parts[0].Stage {
+	for _, c := range s.rows {
+		if c.stage != f.Parts[0].Stage {
 			continue
 		}
-		c := s.values(i)
-		if in, out := parted(c.x, between(c, f.Steps)); len(in) > 0 && len(out) > 0 {
-			f.Before, f.From = int64(robust.Median(out)), int64(robust.Median(in))
+		var in, out []float64
+		for i, b := range between(c, f.Steps) {
+			if b {
+				in = append(in, c.x[i])
+			} else {
+				out = append(out, c.x[i])
+			}
+		}
+		if len(in) > 0 && len(out) > 0 {
+			f.Before, f.From = int64(median(out)), int64(median(in))
 		}
 	}
-}
-
-// parted are values, those that are big and the others.
-func parted(x []float64, big []bool) (in, out []float64) {
-	for i, v := range x {
-		if big[i] {
-			in = append(in, v)
-		} else {
-			out = append(out, v)
-		}
-	}
-	return in, out
 }
 
 // spreadOver adds to slow steps of one stage what the others take longer in the same intervals.
-func (s *trend) spreadOver(f *Finding, big []bool, c values) {
+func (s *trend) spreadOver(f *Finding, big []bool, row int) {
 	struck := make([]bool, len(s.took))
 	for i, b := range big {
-		struck[c.at[i]] = b
+		struck[s.rows[row].at[i]] = b
 	}
-	for i := range s.rows {
-		o := &s.rows[i]
-		if o == c.shared {
+	for i, o := range s.rows {
+		if i == row {
 			continue
 		}
-		in, usual := parted(o.x, struck)
-		in, usual = recorded(in), recorded(usual)
+		var in, usual []float64
+		for k, n := range o.at {
+			if struck[n] {
+				in = append(in, o.x[k])
+			} else {
+				usual = append(usual, o.x[k])
+			}
+		}
 		if len(in) == 0 || len(usual) == 0 {
 			continue
 		}
-		base := robust.Median(usual)
-		cost := costOf(in, base)
-		if cost < leastOfRun*s.whole || 10*cost < float64(f.Parts[0].Charged) || robust.Median(in) < base {
+		base, cost := median(usual), 0.0
+		for _, x := range in {
+			cost += x - base
+		}
+		if cost < leastOfRun*s.whole || 10*cost < float64(f.Parts[0].Charged) || median(in) < base {
 			continue
 		}
 		f.Parts = append(f.Parts, Part{Stage: o.stage, Size: int64(cost / float64(len(in))), Charged: int64(cost)})
 		f.Size += int64(cost / float64(len(in)))
-		f.Saves = exactly(f.Saves.Alone + cost/s.whole)
+		gain := f.Saves.Alone + cost/s.whole
+		f.Saves = exactly(gain)
 	}
-	largestFirst(f.Parts)
-}
-
-// costOf is what values are more than a base.
-func costOf(x []float64, base float64) (cost float64) {
-	for _, v := range x {
-		cost += v - base
-	}
-	return cost
+	slices.SortStableFunc(f.Parts, func(a, b Part) int { return cmp.Compare(b.Charged, a.Charged) })
 }
 
 // beyondSingle is the chance of so many slow steps at a point, were they work of single ranks
 // there that struck them twice as often as the pieces that can be seen, and by as large a factor:
 // the number is Poisson's, with twice the most that a piece shows, and one more, as mean.
-func (s *trend) beyondSingle(c values, count int, by float64) float64 {
+func (s *trend) beyondSingle(c shared, count int, by float64) float64 {
 	least, most := float32(by/median(c.x)), 0
 	for _, o := range s.rows {
 		n := 0
@@ -357,43 +397,90 @@ func (s *trend) beyondSingle(c values, count int, by float64) float64 {
 // exceptions are the values far above the level of the others, by how much at least, and what they
 // cost beyond it; none where they are too many to be exceptions.
 func (s *trend) exceptions(x []float64) (big []bool, by, cost float64) {
-	sorted := slices.Sorted(slices.Values(x))
-	level, middle := median(sorted[:(len(sorted)+1)/2]), median(sorted)
+	low, middle := lowerHalf(x)
+	level := robust.Median(low)
 	// Where exceptions are many the differences are between them and the others, and the spread of
 	// the lower half, which is that of half of a normal distribution, is not.
-	noise := min(noiseOf(x), halfNormal*(middle-sorted[0]))
+	noise := min(noiseOf(x), halfNormal*(middle-slices.Min(low)))
 	if few := middle; few-level < 2*noise {
 		level = few
 	}
 	least := level + max(slowAbove*noise, slowPart*s.step)
 	big = make([]bool, len(x))
+	n := 0
 	for i, v := range x {
-		big[i] = v > least
+		if big[i] = v > least; big[i] {
+			n++
+		}
 	}
-	in, usual := parted(x, big)
-	if len(in) == 0 || float64(len(in)) >= mostSlow*float64(len(x)) {
+	if n == 0 || float64(n) >= mostSlow*float64(len(x)) {
 		return big, 0, 0
 	}
-	return big, least - level, costOf(in, robust.Median(usual))
+	return big, least - level, costOf(x, big)
+}
+
+// costOf is what some values are more than the median of the others.
+func costOf(x []float64, big []bool) (cost float64) {
+	usual := make([]float64, 0, len(x))
+	for i, v := range x {
+		if !big[i] {
+			usual = append(usual, v)
+		}
+	}
+	base := robust.Median(usual)
+	for i, v := range x {
+		if big[i] {
+			cost += v - base
+		}
+	}
+	return cost
 }
 
 // halfNormal bounds a standard deviation by the distance of the median of values from the least of
 // them, which of eight normal values is 1.4 on average and of more is larger.
 const halfNormal = 0.7
 
+// lowerHalf are the values up to the median, and the median.
+func lowerHalf(x []float64) (low []float64, middle float64) {
+	s := slices.Clone(x)
+	n := (len(s) + 1) / 2
+	middle = robust.Select(s, n-1)
+	if len(s)%2 == 0 {
+		middle = (middle + slices.Min(s[n:])) / 2
+	}
+	return s[:n], middle
+}
+
 // commonFinding is a finding about all ranks: some intervals cost so much more than the
 // others.
-func (s *trend) commonFinding(c values, big []bool, cost float64) Finding {
-	pattern, period := patternOf(big)
-	f := Finding{Kind: Everyone, Cause: SlowSteps, Host: -1, P: 1, Saves: exactly(cost / s.whole)}
-	f.Steps = describe(big, func(i int) int { return int(c.step[i]) }, Struck{Pattern: pattern, Period: period}, 1)
+func (s *trend) commonFinding(c shared, cause Cause, big []bool, cost float64) Finding {
+	f := Finding{Kind: Everyone, Cause: cause, Host: -1, P: 1, Steps: Struck{First: -1, Last: -1, Of: len(big), Pattern: Irregular}}
+	last := -2
 	struck := make([]bool, len(s.took))
 	for i, b := range big {
-		struck[c.at[i]] = b
+		if !b {
+			continue
+		}
+		struck[c.at[i]] = true
+		f.Steps.List = append(f.Steps.List, int(c.step[i]))
+		if f.Steps.Count++; f.Steps.First < 0 {
+			f.Steps.First = int(c.step[i])
+		}
+		if i > last+1 {
+			f.Steps.Incidents++
+		}
+		f.Steps.Last, last = int(c.step[i]), i
 	}
+	f.Steps.Period = periodOf(big)
+	if f.Steps.Period > 0 {
+		f.Steps.Pattern, f.Steps.List = Periodic, nil
+	}
+	f.Steps.Ongoing = len(big)-1-last <= max(1, f.Steps.Period)
 	f.Length = lengthOf(s.took, struck)
 	f.Size = int64(cost / float64(max(1, f.Steps.Count)))
 	f.Parts = []Part{{Stage: c.stage, Size: f.Size, Charged: int64(cost)}}
+	gain := cost / s.whole
+	f.Saves = exactly(gain)
 	return f
 }
 
@@ -408,7 +495,7 @@ func noiseOf(x []float64) float64 {
 
 // changes are changes of level. Blocks of the series are exchangeable in time where there is
 // none; the block length comes from what is left beside the best single change.
-func (s *trend) changes(c values) (out []Finding) {
+func (s *trend) changes(c shared, o Options) (out []Finding) {
 	at, shift := bestCut(c.x)
 	if math.Abs(shift) < leastShift*s.step {
 		return nil
@@ -421,11 +508,8 @@ func (s *trend) changes(c values) (out []Finding) {
 		}
 	}
 	block := int(math.Ceil(newAutocovariance([][]float64{left}).tau(-1)))
-	var means []float64
-	for x := range slices.Chunk(c.x, block) {
-		means = append(means, median(x))
-	}
-	found, err := changepoint.Find(means, changepoint.Options{Level: gates.Strong, Tests: len(s.rows)})
+	means := blockMedians(c.x, block)
+	found, err := changepoint.Find(means, changepoint.Options{Level: o.Strong, Tests: len(s.rows)})
 	if err != nil || len(found) == 0 {
 		return nil
 	}
@@ -437,12 +521,12 @@ func (s *trend) changes(c values) (out []Finding) {
 	}
 	slices.Sort(cuts)
 	cuts = append(cuts, len(c.x))
-	return s.levels(c, cuts, p)
+	return s.levels(c, cuts, p, o)
 }
 
 // levels are the stretches between changes that are longer than where the run began, or, where it
 // began slow, than the lowest that follows.
-func (s *trend) levels(c values, cuts []int, p float64) (out []Finding) {
+func (s *trend) levels(c shared, cuts []int, p float64, o Options) (out []Finding) {
 	var level []float64
 	for i := range cuts[:len(cuts)-1] {
 		if cuts[i+1] <= cuts[i] {
@@ -462,12 +546,13 @@ func (s *trend) levels(c values, cuts []int, p float64) (out []Finding) {
 		for j+1 < len(level) && level[j+1] >= base+leastShift*s.step {
 			j++
 		}
-		big := make([]bool, len(c.x))
+		big, cost := make([]bool, len(c.x)), 0.0
 		for n := cuts[i]; n < cuts[j+1]; n++ {
 			big[n] = true
+			cost += c.x[n] - base
 		}
-		if cost := costOf(c.x[cuts[i]:cuts[j+1]], base); cost >= leastCommon*s.whole {
-			f := s.commonFinding(c, big, cost)
+		if cost >= leastCommon*s.whole {
+			f := s.commonFinding(c, SlowSteps, big, cost)
 			f.Steps.Pattern, f.Steps.Period, f.Steps.List, f.P, f.Certainty = Span, 0, nil, p, Supported
 			if j+1 == len(level) && i > 0 {
 				f.Cause = Regression
@@ -508,6 +593,13 @@ func bestCut(x []float64) (at int, shift float64) {
 	}
 	k := float64(at)
 	return at, (total-before)/(n-k) - before/k
+}
+
+func blockMedians(x []float64, block int) (out []float64) {
+	for i := 0; i < len(x); i += block {
+		out = append(out, median(x[i:min(len(x), i+block)]))
+	}
+	return out
 }
 
 // refine places a change among single values: Σ|x − before| + Σ|x − after| is least.

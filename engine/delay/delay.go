@@ -33,6 +33,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/engine/points"
 )
 
@@ -50,8 +51,12 @@ type Run struct {
 type Options struct {
 	// MinGain is the part of the run from which on a delay is large enough to act on; 0: 0.10.
 	MinGain float64
-	Points  points.Gates
-	Limits  Limited
+	// Level is the chance at which a term is Supported, Strong that at which it is Strong; 0: those of
+	// package gates.
+	Level, Strong float64
+	Points        points.Gates
+	Limits        Limited
+	Once          bool // stretches are joined once: [Join] uses them up, which halves the memory of a long run
 }
 
 // Limited is which limits are asked for. Those of all stages take half of the time.
@@ -63,7 +68,10 @@ const (
 	NoLimits
 )
 
-func (o Options) minGain() float64 { return cmp.Or(o.MinGain, 0.10) }
+func (o Options) orDefault() Options {
+	o.MinGain, o.Level, o.Strong = cmp.Or(o.MinGain, 0.10), cmp.Or(o.Level, gates.Supported), cmp.Or(o.Strong, gates.Strong)
+	return o
+}
 
 // Kind is whom a finding is about.
 type Kind uint8
@@ -102,8 +110,8 @@ type Certainty uint8
 
 const (
 	Event     Certainty = iota // happened, and may be chance
-	Supported                  // not chance at [gates.Supported]
-	Strong                     // not chance at [gates.Strong], and the waits of others add up to it
+	Supported                  // not chance at Options.Level
+	Strong                     // not chance at Options.Strong, and the waits of others add up to it
 )
 
 // Struck are the steps that a finding struck. Steps are counted from 0, as in
@@ -132,47 +140,28 @@ func (s *Struck) Has(step int) bool {
 
 // Describe says which steps were struck.
 func Describe(struck []bool) Struck {
-	pattern, period := patternOf(struck)
-	return describe(struck, func(t int) int { return t }, Struck{Pattern: pattern, Period: period}, 1)
-}
-
-// patternOf is the pattern of what is struck, unless it is nearly all.
-func patternOf(struck []bool) (Pattern, int) {
-	if _, _, together := stretch(struck); together {
-		return Span, 0
-	}
-	if period := periodOf(struck); period > 0 {
-		return Periodic, period
-	}
-	return Irregular, 0
-}
-
-// describe fills in the steps of a pattern, of which step is that of each observation; below 0: none was
-// recorded. Those no further from one another than apart are one incident.
-func describe(struck []bool, step func(n int) int, out Struck, apart int) Struck {
-	out.First, out.Last = -1, -1
-	last, seen := -1, -1
-	for n, hit := range struck {
-		t := step(n)
-		if t < 0 {
-			continue
-		}
-		out.Of, seen = out.Of+1, n
+	out := Struck{Of: len(struck), First: -1, Last: -1, Pattern: Irregular}
+	for t, hit := range struck {
 		if !hit {
 			continue
 		}
 		if out.First < 0 {
 			out.First = t
 		}
-		if last < 0 || n-last > apart {
+		if out.Last < 0 || t > out.Last+1 {
 			out.Incidents++
 		}
 		out.Count, out.Last, out.List = out.Count+1, t, append(out.List, t)
-		last = n
 	}
-	out.Ongoing = last >= 0 && seen-last <= max(apart, out.Period)
-	if float64(out.Count) >= mostStruck*float64(out.Of) {
-		out.Pattern, out.Period = Constant, 0
+	out.Ongoing = out.Last >= 0 && out.Last == len(struck)-1
+	_, _, together := stretch(struck)
+	switch period := periodOf(struck); {
+	case float64(out.Count) >= mostStruck*float64(out.Of):
+		out.Pattern = Constant
+	case together:
+		out.Pattern = Span
+	case period > 0:
+		out.Pattern, out.Period = Periodic, period
 	}
 	if out.Pattern != Irregular {
 		out.List = nil
@@ -197,16 +186,6 @@ type Saving struct {
 	AtMost float64
 }
 
-// plus is what two causes save together.
-func (s Saving) plus(o Saving) Saving {
-	return Saving{s.Alone + o.Alone, s.After + o.After, s.Low + o.Low, s.High + o.High, s.AtMost + o.AtMost}
-}
-
-// Times is a saving of a run that is by a factor longer.
-func (s Saving) Times(by float64) Saving {
-	return Saving{s.Alone * by, s.After * by, s.Low * by, s.High * by, s.AtMost * by}
-}
-
 // exactly is a saving without an interval.
 func exactly(gain float64) Saving {
 	return Saving{Alone: gain, After: gain, Low: gain, High: gain, AtMost: gain}
@@ -214,11 +193,6 @@ func exactly(gain float64) Saving {
 
 // Most is the larger of what it saves alone and with the others fixed.
 func (s Saving) Most() float64 { return max(s.AtMost, s.After) }
-
-// largestFirst orders parts.
-func largestFirst(parts []Part) {
-	slices.SortStableFunc(parts, func(a, b Part) int { return cmp.Compare(b.Charged, a.Charged) })
-}
 
 // Finding is one cause of delay.
 type Finding struct {

@@ -1,6 +1,7 @@
 package delay
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -342,10 +343,20 @@ func trimmed(v []float64) float64 {
 		return 0
 	}
 	s := slices.Clone(v)
-	low, high := robust.Quantile(s, 0.25), robust.Quantile(s, 0.75)
+	slices.SortFunc(s, cmp.Compare[float64])
+	low, high := sortedQuantile(s, 0.25), sortedQuantile(s, 0.75)
 	sum := 0.0
 	for _, x := range v {
 		sum += min(max(x, low), high)
 	}
 	return sum / float64(len(v))
+}
+
+func sortedQuantile(s []float64, p float64) float64 {
+	place := p * float64(len(s)-1)
+	k := int(place)
+	if k+1 >= len(s) {
+		return s[len(s)-1]
+	}
+	return s[k] + (place-float64(k))*(s[k+1]-s[k])
 }

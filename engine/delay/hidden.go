@@ -4,8 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/stat"
-
 	"github.com/sfstat/sfstat/engine/points"
 	"github.com/sfstat/sfstat/internal/robust"
 )
@@ -160,7 +158,16 @@ func (s *series) sizeError(t *term) float64 {
 }
 
 // deviation is the standard deviation of a rank's excess.
-func (s *series) deviation(k, r int) float64 { return stat.PopStdDev(s.column(s.excess[k], r), nil) }
+func (s *series) deviation(k, r int) float64 {
+	sum, square := 0.0, 0.0
+	for n := range s.Intervals {
+		x := float64(s.excess[k][n*s.Ranks+r])
+		sum += x
+		square += x * x
+	}
+	mean := sum / float64(s.Intervals)
+	return math.Sqrt(max(0, square/float64(s.Intervals)-mean*mean))
+}
 
 const (
 	// factorAbove and factorRange: all that is visible of a rank is slow by one factor.

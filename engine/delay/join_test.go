@@ -40,7 +40,7 @@ func TestStretches(t *testing.T) {
 				found = d.Found
 				list = append(list, delay.LookAt(d, &part, o))
 			}
-			parts := delay.Join(list)
+			parts := delay.Join(list, delay.Options{})
 			if parts.Steps != whole.Steps || len(parts.Findings) != len(whole.Findings) || !slices.EqualFunc(parts.Limits, whole.Limits, alikeLimits) {
 				t.Fatalf("%d steps, findings %+v, limits %v; as a whole %d, %+v, %v", parts.Steps, parts.Findings, parts.Limits, whole.Steps, whole.Findings, whole.Limits)
 			}

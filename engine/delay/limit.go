@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/engine/points"
 )
 
@@ -30,7 +29,7 @@ func (s *series) limits(o Options) []Limit {
 			out[point.Stage].MayHide = s.leastSpent(p)
 		}
 	}
-	cost, shown := s.length(s.arrive)*o.minGain()/(1-o.minGain()), false
+	cost, shown := s.length(s.arrive)*o.MinGain/(1-o.MinGain), false
 	for k, piece := range s.Pieces {
 		if slices.Contains(s.Perhaps, piece.Stage) {
 			out[piece.Stage].MayHide = s.leastWork(k)
@@ -39,7 +38,7 @@ func (s *series) limits(o Options) []Limit {
 		if shown && o.Limits == OneLimit {
 			continue
 		}
-		out[piece.Stage].Reported = int64(math.Ceil(asReported * s.least(k, cost)))
+		out[piece.Stage].Reported = int64(math.Ceil(asReported * s.least(k, cost, o)))
 		shown = shown || out[piece.Stage].Reported > 0
 	}
 	return out
@@ -71,7 +70,7 @@ func (s *series) leastWork(k int) int64 {
 
 // least is the delay in a piece that would be found and costs so much at least, the median over ranks at
 // the quartiles of arrival; 0: none would.
-func (s *series) least(k int, cost float64) float64 {
+func (s *series) least(k int, cost float64, o Options) float64 {
 	p := s.Pieces[k].Point
 	mean := make([]float64, s.Ranks)
 	for n, x := range s.arrive[p] {
@@ -88,7 +87,7 @@ func (s *series) least(k int, cost float64) float64 {
 	}
 	var found []float64
 	for _, r := range ranks {
-		found = append(found, s.leastOf(k, r, cost))
+		found = append(found, s.leastOf(k, r, cost, o))
 	}
 	slices.Sort(found)
 	if x := found[len(found)/2]; !math.IsInf(x, 1) {
@@ -99,7 +98,7 @@ func (s *series) least(k int, cost float64) float64 {
 
 // leastOf is the delay of one rank: as large as has the cost, given who arrives when, and then
 // larger until it is certain.
-func (s *series) leastOf(k, r int, cost float64) float64 {
+func (s *series) leastOf(k, r int, cost float64, o Options) float64 {
 	R, p := s.Ranks, s.Pieces[k].Point
 	if R < 2 || len(s.peers[s.of[r]]) < 2 {
 		return math.Inf(1)
@@ -118,7 +117,7 @@ func (s *series) leastOf(k, r int, cost float64) float64 {
 	at := planting{series: s, piece: k, rank: r, e: s.column(s.excess[k], r), lead: s.column(s.lead[p], r), delay: costing(lack, cost)}
 	at.level = trimmed(at.e)
 	for range trials {
-		if at.chance() <= gates.Supported {
+		if at.chance() <= o.Level {
 			return at.delay
 		}
 		at.delay *= asReported
@@ -167,14 +166,31 @@ func (s *planting) chance() float64 {
 
 // with are charges with those of the delay, less its rank's own.
 func (s *planting) with(before charges) charges {
-	c := charges{total: before.total, sum: before.sum - before.total[s.rank]}
-	c.entries = slices.DeleteFunc(slices.Clone(before.entries), func(e entry) bool { return int(e.rank) == s.rank })
+	slack := slackOfNoise * s.noise[s.piece]
+	c := charges{total: before.total, sum: before.sum, entries: make([]entry, 0, len(before.entries)+len(s.e))}
+	i := 0
 	for n, x := range s.e {
-		if y := min(x-slackOfNoise*s.noise[s.piece], s.lead[n]) + s.delay; y > 0 && s.Step(n, s.piece) >= 0 {
-			c.entries = append(c.entries, entry{int32(n), int32(s.rank), y})
-			c.sum += y
+		at := entry{at: int32(n), rank: int32(s.rank)}
+		for ; i < len(before.entries) && before.entries[i].before(at); i++ {
+			c.entries = append(c.entries, before.entries[i])
+		}
+		if i < len(before.entries) && !at.before(before.entries[i]) {
+			c.sum -= before.entries[i].x
+			i++
+		}
+		if s.Step(n, s.piece) < 0 {
+			continue
+		}
+		if at.x = min(x-slack, s.lead[n]) + s.delay; at.x > 0 {
+			c.entries = append(c.entries, at)
+			c.sum += at.x
 		}
 	}
-	slices.SortStableFunc(c.entries, func(a, b entry) int { return cmp.Compare(a.at, b.at) })
+	c.entries = append(c.entries, before.entries[i:]...)
 	return c
+}
+
+// before is the order of charges: by interval, and of one interval by rank.
+func (e entry) before(other entry) bool {
+	return e.at < other.at || e.at == other.at && e.rank < other.rank
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/engine/points"
 )
 
@@ -22,10 +21,11 @@ const perhaps = 0.5
 
 // Peel returns the terms of divisions of one run of a length in ns, searched together, for who prices them
 // by a replay of his own: where operators wait for one another in a graph, the last arrival at a point says
-// nothing of what a delay costs. Those that are certain come first, then those with P beyond [gates.Supported]
+// nothing of what a delay costs. Those that are certain come first, then those with P beyond Options.Level
 // that are more likely than not, then what happened in a few intervals, with P = 1. A division in which
 // little is charged pays for the search with the others, as pieces do.
-func Peel(list []*points.Division, length int64) (out []Term) {
+func Peel(list []*points.Division, length int64, o Options) (out []Term) {
+	o = o.orDefault()
 	all, sum := make([]*series, len(list)), 0.0
 	for i, d := range list {
 		all[i] = newSeries(d, nil)
@@ -47,7 +47,7 @@ func Peel(list []*points.Division, length int64) (out []Term) {
 			out = append(out, Term{In: i, Rank: t.rank, Piece: t.piece, Less: t.d, Charged: t.charged, P: min(1, t.p/weight[i])})
 		}
 	}
-	for _, level := range []float64{gates.Supported, perhaps} {
+	for _, level := range []float64{o.Level, perhaps} {
 		for i, s := range all {
 			add(i, s.peel(level*weight[i]))
 		}
@@ -61,13 +61,13 @@ func Peel(list []*points.Division, length int64) (out []Term) {
 }
 
 // Common returns what all ranks of a division share: a start-up, changes of level, slow steps.
-func Common(d *points.Division) (out []Finding) {
+func Common(d *points.Division, o Options) (out []Finding) {
 	if d.Intervals == 0 {
 		return nil
 	}
 	start := startUp(d)
 	s := newSeries(from(d, start), nil)
-	out = s.trend().common()
+	out = s.trend().common(o.orDefault())
 	slices.SortStableFunc(out, func(a, b Finding) int { return cmp.Compare(b.Saves.Alone, a.Saves.Alone) })
 	if start > 0 {
 		if f := startFinding(d, start, s); f.Kind == Everyone {

@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/engine/points"
 	"github.com/sfstat/sfstat/internal/robust"
 )
@@ -19,7 +18,7 @@ type cause struct {
 }
 
 // priced turns terms into findings.
-func (s *series) priced(terms []*term, run *Run) (out []Finding) {
+func (s *series) priced(terms []*term, run *Run, o Options) (out []Finding) {
 	if len(terms) == 0 {
 		return nil
 	}
@@ -28,7 +27,7 @@ func (s *series) priced(terms []*term, run *Run) (out []Finding) {
 	s.joint = 1 - clean/s.whole
 	h := s.hidden()
 	for _, c := range s.causes(terms, run) {
-		f := s.finding(c)
+		f := s.finding(c, o)
 		alone := without(before, s, c.terms, 0)
 		one := 1 - s.length(alone)/s.whole
 		f.Saves.After = 1 - clean/s.length(with(s.arrive, s, c.terms))
@@ -62,11 +61,11 @@ const doubted = 1.0 / 3
 
 // once are ranks that kept the others waiting in one step or a few, for so long that it is told:
 // what happened, and not what will.
-func (s *series) once(found []Finding) (out []Finding) {
+func (s *series) once(found []Finding, o Options) (out []Finding) {
 	for _, t := range s.events(leastOnce, func(rank int) bool {
 		return slices.ContainsFunc(found, func(f Finding) bool { return slices.Contains(f.Ranks, rank) })
 	}) {
-		out = append(out, s.event(t))
+		out = append(out, s.event(t, o))
 	}
 	return out
 }
@@ -104,8 +103,8 @@ func (s *series) unsure(found []Finding, o Options) []Finding {
 	if len(found) > 0 {
 		return nil
 	}
-	if t := s.surest(doubted, make(map[cell]bool)); t != nil {
-		if f := s.event(t); f.Saves.Alone >= o.minGain() {
+	if t := s.surest(max(o.Level, doubted), make(map[cell]bool)); t != nil {
+		if f := s.event(t, o); f.Saves.Alone >= o.MinGain {
 			return []Finding{f}
 		}
 	}
@@ -128,7 +127,7 @@ func (s *series) unsure(found []Finding, o Options) []Finding {
 			continue
 		}
 		t.charged = t.claim * float64(seen)
-		if f := s.event(t); f.Saves.Alone >= o.minGain() && (len(out) == 0 || f.Saves.Alone >= out[0].Saves.Alone) {
+		if f := s.event(t, o); f.Saves.Alone >= o.MinGain && (len(out) == 0 || f.Saves.Alone >= out[0].Saves.Alone) {
 			out = []Finding{f}
 		}
 	}
@@ -136,9 +135,9 @@ func (s *series) unsure(found []Finding, o Options) []Finding {
 }
 
 // event is a term that may be chance, or happened once.
-func (s *series) event(t *term) Finding {
+func (s *series) event(t *term, o Options) Finding {
 	gain := 1 - s.length(without(s.arrive, s, []*term{t}, 0))/s.whole
-	f := s.finding(cause{kind: Rank, ranks: []int{t.rank}, host: -1, terms: []*term{t}})
+	f := s.finding(cause{kind: Rank, ranks: []int{t.rank}, host: -1, terms: []*term{t}}, o)
 	f.Certainty, f.Saves = Event, exactly(gain)
 	f.Saves.Low = 0
 	return f
@@ -147,32 +146,49 @@ func (s *series) event(t *term) Finding {
 // causes are terms put together: those of a rank, and those of ranks that are late in one
 // piece, by as much, in the same steps: a host, a set of peers, or many ranks.
 func (s *series) causes(terms []*term, run *Run) (out []cause) {
-	var left []cause
+	byRank := map[int]*cause{}
+	var order []*cause
 	for _, t := range terms {
-		i := slices.IndexFunc(left, func(c cause) bool { return c.ranks[0] == t.rank })
-		if i < 0 {
-			i = len(left)
-			left = append(left, cause{kind: Rank, ranks: []int{t.rank}, host: -1})
+		c := byRank[t.rank]
+		if c == nil {
+			c = &cause{kind: Rank, ranks: []int{t.rank}, host: -1}
+			byRank[t.rank] = c
+			order = append(order, c)
 		}
-		left[i].terms = append(left[i].terms, t)
+		c.terms = append(c.terms, t)
 	}
-	for len(left) > 0 {
-		first := left[0]
-		joined := s.sets(slices.DeleteFunc(slices.Clone(left), func(c cause) bool { return !alikeTerms(first.main(), c.main()) }), run)
-		in := func(c cause) bool {
-			return slices.ContainsFunc(joined, func(set cause) bool { return slices.Contains(set.ranks, c.ranks[0]) })
+	taken := make(map[*cause]bool)
+	for i, c := range order {
+		if taken[c] {
+			continue
 		}
-		if !in(first) {
-			left, joined = left[1:], append(joined, first)
+		main := c.main()
+		same := []*cause{c}
+		for _, o := range order[i+1:] {
+			if !taken[o] && alikeTerms(main, o.main()) {
+				same = append(same, o)
+			}
 		}
-		left = slices.DeleteFunc(left, in)
-		out = append(out, joined...)
+		for _, set := range s.sets(same, run) {
+			one := cause{kind: set.kind, host: set.host}
+			for _, m := range set.members {
+				taken[m] = true
+				one.ranks = append(one.ranks, m.ranks...)
+				one.terms = append(one.terms, m.terms...)
+			}
+			slices.Sort(one.ranks)
+			out = append(out, one)
+		}
+		if !taken[c] {
+			taken[c] = true
+			out = append(out, *c)
+		}
 	}
 	return out
 }
 
 // main is the term that most was charged to.
-func (c cause) main() *term {
+func (c *cause) main() *term {
 	return slices.MaxFunc(c.terms, func(a, b *term) int { return cmp.Compare(a.charged, b.charged) })
 }
 
@@ -195,90 +211,106 @@ func alikeTerms(a, b *term) bool {
 	return 2*both >= either
 }
 
+type set struct {
+	kind    Kind
+	host    int
+	members []*cause
+}
+
 // sets are the hosts whose ranks are all among some, and else all of them where they are a
 // set of peers or more than one rank in eight.
-func (s *series) sets(same []cause, run *Run) (out []cause) {
+func (s *series) sets(same []*cause, run *Run) (out []set) {
 	left := slices.Clone(same)
-	for _, c := range same {
-		if run.Hosts == nil || run.Hosts[c.ranks[0]] < 0 {
-			continue
-		}
-		host, ranks := run.Hosts[c.ranks[0]], 0
+	if run.Hosts != nil {
+		of := map[int]int{}
 		for _, h := range run.Hosts {
-			if h == host {
-				ranks++
-			}
+			of[h]++
 		}
-		elsewhere := func(c cause) bool { return run.Hosts[c.ranks[0]] != host }
-		if on := slices.DeleteFunc(slices.Clone(left), elsewhere); len(on) > 1 && len(on) == ranks && ranks < s.Ranks {
-			out = append(out, together(Host, host, on))
-			left = slices.DeleteFunc(left, func(c cause) bool { return !elsewhere(c) })
+		by := map[int][]*cause{}
+		var hosts []int
+		for _, c := range same {
+			h := run.Hosts[c.ranks[0]]
+			if by[h] == nil {
+				hosts = append(hosts, h)
+			}
+			by[h] = append(by[h], c)
+		}
+		for _, h := range hosts {
+			if n := len(by[h]); h >= 0 && n > 1 && n == of[h] && n < s.Ranks {
+				out = append(out, set{Host, h, by[h]})
+				left = slices.DeleteFunc(left, func(c *cause) bool { return run.Hosts[c.ranks[0]] == h })
+			}
 		}
 	}
 	if n := len(left); n > 2 && 8*n > s.Ranks {
-		all := together(Ranks, -1, left)
-		if s.isSet(all.ranks) {
-			all.kind = PeerSet
+		kind := Ranks
+		if s.isSet(left) {
+			kind = PeerSet
 		}
-		out = append(out, all)
+		if len(s.peers) > 1 && len(s.peers[s.of[left[0].ranks[0]]]) == n && !slices.ContainsFunc(left, func(c *cause) bool { return s.of[c.ranks[0]] != s.of[left[0].ranks[0]] }) {
+			kind = PeerSet
+		}
+		out = append(out, set{kind, -1, left})
 	}
 	return out
 }
 
-// together are causes that are one.
-func together(kind Kind, host int, list []cause) cause {
-	one := cause{kind: kind, host: host}
+// isSet reports whether the ranks of causes are those of a set that synchronises on the way.
+func (s *series) isSet(list []*cause) bool {
+	var ranks []int
 	for _, c := range list {
-		one.ranks, one.terms = append(one.ranks, c.ranks...), append(one.terms, c.terms...)
+		ranks = append(ranks, c.ranks...)
 	}
-	slices.Sort(one.ranks)
-	return one
-}
-
-// isSet reports whether ranks are those of a set of peers, or of one that synchronises on the way.
-func (s *series) isSet(ranks []int) bool {
-	is := func(set []int) bool { return slices.Equal(set, ranks) }
-	return len(s.peers) > 1 && slices.ContainsFunc(s.peers, is) ||
-		slices.ContainsFunc(s.Within, func(w points.Within) bool { return slices.ContainsFunc(w.Sets, is) })
+	slices.Sort(ranks)
+	return slices.ContainsFunc(s.Within, func(w points.Within) bool {
+		return slices.ContainsFunc(w.Sets, func(set []int) bool { return slices.Equal(set, ranks) })
+	})
 }
 
 // finding describes a cause.
-func (s *series) finding(c cause) Finding {
+func (s *series) finding(c cause, o Options) Finding {
 	f := Finding{Kind: c.kind, Cause: Late, Ranks: c.ranks, Host: c.host, P: 1}
-	main := c.main()
+	main := (&c).main()
+	parts := map[int]*Part{}
+	var stages []int
+	charged := map[int]float64{} // [piece] in the intervals struck, over ranks
 	struck := make([]bool, s.Intervals)
 	for _, t := range c.terms {
-		for n, x := range t.d {
-			struck[n] = struck[n] || x > 0 && t.piece == main.piece
+		stage := s.Pieces[t.piece].Stage
+		if parts[stage] == nil {
+			parts[stage] = &Part{Stage: stage}
+			stages = append(stages, stage)
 		}
+		for n, x := range t.d {
+			if x > 0 && t.piece == main.piece {
+				struck[n] = true
+			}
+		}
+		f.P = min(f.P, t.p)
+		parts[stage].Charged += int64(t.charged)
 	}
 	f.Steps = s.steps(struck, main)
-	sums := map[int]float64{} // [stage] in the intervals struck, over ranks
 	for _, t := range c.terms {
-		stage := s.Pieces[t.piece].Stage
-		i := slices.IndexFunc(f.Parts, func(p Part) bool { return p.Stage == stage })
-		if i < 0 {
-			i = len(f.Parts)
-			f.Parts = append(f.Parts, Part{Stage: stage})
-		}
-		f.P, f.Parts[i].Charged = min(f.P, t.p), f.Parts[i].Charged+int64(t.charged)
 		for n, x := range t.d {
 			if struck[n] {
-				sums[stage] += x
+				charged[t.piece] += x
 			}
 		}
 	}
-	for i := range f.Parts {
-		p := &f.Parts[i]
-		p.Size = int64(sums[p.Stage] / float64(max(1, f.Steps.Count)*len(c.ranks)))
-		f.Size += p.Size
+	for _, t := range c.terms {
+		p := parts[s.Pieces[t.piece].Stage]
+		p.Size = int64(charged[t.piece] / float64(max(1, f.Steps.Count)*len(c.ranks)))
+	}
+	for _, stage := range stages {
+		f.Parts = append(f.Parts, *parts[stage])
+		f.Size += parts[stage].Size
 	}
 	slices.SortStableFunc(f.Parts, func(a, b Part) int { return cmp.Or(cmp.Compare(b.Charged, a.Charged), cmp.Compare(a.Stage, b.Stage)) })
 	f.Length = lengthOf(s.took, struck)
 	f.Waited, f.Last = s.waited(c, struck), s.last(c, struck)
 	f.Certainty = Supported
 	event := f.Steps.Incidents < 3 && 3*f.Steps.Count < f.Steps.Of && !f.Steps.Ongoing
-	if f.P <= gates.Strong && main.blocks >= strongBlocks && !event && f.Waited >= waitsAddUp {
+	if f.P <= o.Strong && main.blocks >= strongBlocks && !event && f.Waited >= waitsAddUp {
 		f.Certainty = Strong
 	}
 	return f
@@ -293,12 +325,46 @@ const (
 
 // steps describes which steps were struck, as those of the main term's piece are recorded.
 func (s *series) steps(struck []bool, main *term) Struck {
-	return describe(struck, func(n int) int { return s.Step(n, main.piece) }, Struck{Pattern: main.pattern, Period: main.period}, max(1, main.block))
+	out := Struck{First: -1, Last: -1, Pattern: main.pattern, Period: main.period}
+	apart := max(1, main.block)
+	last, lastSeen := -1, -1
+	for n, hit := range struck {
+		t := s.Step(n, main.piece)
+		if t < 0 {
+			continue
+		}
+		out.Of++
+		lastSeen = n
+		if !hit {
+			continue
+		}
+		out.Count++
+		out.List = append(out.List, t)
+		if out.First < 0 {
+			out.First = t
+		}
+		out.Last = t
+		if last < 0 || n-last > apart {
+			out.Incidents++
+		}
+		last = n
+	}
+	out.Ongoing = last >= 0 && lastSeen-last <= apart
+	if main.period > 0 {
+		out.Ongoing = last >= 0 && lastSeen-last <= max(apart, main.period)
+	}
+	if float64(out.Count) >= mostStruck*float64(out.Of) {
+		out.Pattern, out.Period = Constant, 0
+	}
+	if out.Pattern != Irregular {
+		out.List = nil
+	}
+	return out
 }
 
 // last is in how many of the intervals that a cause struck one of its ranks arrived last.
 func (s *series) last(c cause, struck []bool) (n int) {
-	main := c.main()
+	main := (&c).main()
 	arrive := s.Work[main.piece]
 	if !s.Free() {
 		arrive = s.Arrivals[s.Pieces[main.piece].Point]
@@ -322,7 +388,7 @@ func (s *series) waited(c cause, struck []bool) float64 {
 		return 0
 	}
 	p := s.Pieces[c.terms[0].piece].Point
-	R, main := s.Ranks, c.main()
+	R, main := s.Ranks, (&c).main()
 	r := main.rank
 	before := s.Arrivals[p]
 	var others []int64

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-
-	"github.com/sfstat/sfstat/internal/robust"
 )
 
 // term is one delay: a rank, a piece of its work, and by how much it is longer in which
@@ -182,7 +180,8 @@ func (s *series) shapes(c cell, x, e, own []float64) (out []shape) {
 
 // upperTenth is the value that a tenth of v reach.
 func upperTenth(v []float64) float64 {
-	return robust.Select(slices.Clone(v), len(v)-1-len(v)/10)
+	sorted := slices.Sorted(slices.Values(v))
+	return sorted[len(sorted)-1-len(sorted)/10]
 }
 
 // struck is the form of a delay in some intervals. Where they follow one another nearly
@@ -209,11 +208,11 @@ func (s *series) struck(big []bool, e []float64, size, usual, noise float64) sha
 			d[n] = min(max(e[n]-usual, 0), 2*size+2*noise)
 		}
 	}
-	out := shape{claim: size, d: d, pattern: Irregular, period: periodOf(big)}
-	if out.period > 0 {
-		out.pattern = Periodic
+	period, pattern := periodOf(big), Irregular
+	if period > 0 {
+		pattern = Periodic
 	}
-	return out
+	return shape{claim: size, d: d, pattern: pattern, period: period}
 }
 
 const (

@@ -5,8 +5,6 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/mathext"
-
-	"github.com/sfstat/sfstat/engine/gates"
 )
 
 const (
@@ -23,7 +21,7 @@ const (
 // much in large jobs, do not take turns. Or stalls of one size strike now one rank, now another.
 func (s *series) turns(o Options) (out []Finding) {
 	for k := range s.Pieces {
-		if f, ok := s.turnsIn(k); ok {
+		if f, ok := s.turnsIn(k, o); ok {
 			out = append(out, f)
 		} else if f, ok := s.stalls(k); ok {
 			out = append(out, f)
@@ -34,7 +32,7 @@ func (s *series) turns(o Options) (out []Finding) {
 	return out
 }
 
-func (s *series) turnsIn(k int) (Finding, bool) {
+func (s *series) turnsIn(k int, o Options) (Finding, bool) {
 	c := &s.charge[k]
 	if s.Ranks < 3 || len(s.peers) > 1 || c.sum < leastTurns*s.whole {
 		return Finding{}, false
@@ -77,14 +75,16 @@ func (s *series) turnsIn(k int) (Finding, bool) {
 	draws := int(float64(seen) / tau)
 	R := float64(s.Ranks)
 	p := binomialTail(draws, int(math.Round(float64(draws)*float64(one)/float64(seen))), math.Pow(1-1/R, R-1)) * float64(len(s.Pieces))
-	if p > gates.Supported {
+	if p > o.Level {
 		return Finding{}, false
 	}
 	f := s.chargedTurns(k, p, struck, d)
 	owner := make([]int, 0, one)
-	for _, e := range c.entries {
-		if e.x > d/2 && struck[e.at] {
-			owner = append(owner, int(e.rank))
+	for n := range s.Intervals {
+		for r := range columns {
+			if struck[n] && count[n] == 1 && s.isLate(k, n, r, d/2) {
+				owner = append(owner, r)
+			}
 		}
 	}
 	f.Ranks = inTurn(owner)
@@ -130,6 +130,10 @@ func (s *series) stalls(k int) (Finding, bool) {
 	return f, float64(alike) >= oneSize*float64(len(sizes)) && f.Saves.Alone >= leastTurns
 }
 
+func (s *series) isLate(k, n, r int, least float64) bool {
+	return math.Min(float64(s.excess[k][n*s.Ranks+r])-slackOfNoise*s.noise[k], float64(s.lead[s.Pieces[k].Point][n*s.Ranks+r])) > least
+}
+
 // longTurn is how many steps a turn takes, in the middle, from which on the ranks are of interest in
 // their order.
 const longTurn = 5
@@ -162,14 +166,18 @@ func (s *series) uneven(k int, o Options) (Finding, bool) {
 		return Finding{}, false
 	}
 	most := int64(bulk * s.noise[k])
-	f := s.turnFinding(k, 1, slices.Repeat([]bool{true}, s.Intervals), func(arrive []int64) {
+	struck := make([]bool, s.Intervals)
+	for n := range struck {
+		struck[n] = true
+	}
+	f := s.turnFinding(k, 1, struck, func(arrive []int64) {
 		for i, e := range s.excess[k] {
 			arrive[i] -= min(max(e, 0), most)
 		}
 	})
 	f.Size = int64(f.Saves.Alone * s.step)
 	f.Parts[0].Size = f.Size
-	return f, f.Saves.Alone >= o.minGain()
+	return f, f.Saves.Alone >= o.MinGain
 }
 
 // oneLeads reports whether one rank takes longest in a piece in most steps: then it is not uneven, but

@@ -15,7 +15,7 @@ func (a *accounting) late() {
 		return
 	}
 	run, group := a.gathered()
-	found, joint := delay.LookAt(points.Divide(&run.Steps, points.Gates{}), run, delay.Options{Limits: delay.NoLimits}).Late()
+	found, joint := delay.LateRanks(points.Divide(&run.Steps, points.Gates{}), run, delay.Options{})
 	a.r.Saves = a.ratio(int64(joint))
 	for _, f := range found {
 		for _, part := range f.Parts {

@@ -71,7 +71,9 @@ func (s *strikes) lateAmong(r *Result, o Options, lines []fitted, steps []int64)
 			}
 			to = &r.Doubted
 		}
-		f.Saves = f.Saves.Times(whole)
+		for _, saving := range []*float64{&f.Saves.Alone, &f.Saves.After, &f.Saves.Low, &f.Saves.High, &f.Saves.AtMost} {
+			*saving *= whole
+		}
 		struck := d.struck(s, f)
 		for _, rank := range f.Ranks {
 			*to = append(*to, s.lateRank(d, f, rank, struck))

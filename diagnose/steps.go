@@ -34,7 +34,9 @@ type series struct {
 	steps   int              // in open
 	looked  []*looked
 	busy    parallel.Group // looks at the last of them
-	found   *points.Found  // where the ranks of the first stretch synchronise; nil: not known yet
+	points  []points.Point // where the ranks of the first stretch synchronise; nil: not known yet
+	within  []points.Within
+	sets    [][]int // that synchronise there, where not all ranks do
 	peers   []int
 	limits  []delay.Limit // of the first stretch
 	ranks   []int         // of the first stretch
@@ -147,7 +149,7 @@ func (s *series) complete(in *steps) {
 		}
 	}()
 	var first *division
-	if s.found == nil {
+	if s.points == nil {
 		first = s.divide(of, in)
 		s.settle(first, of, in)
 	}
@@ -189,21 +191,16 @@ type division struct {
 
 func (s *series) divide(of stretch, in *steps) *division {
 	run, at := of.laidOut()
-	run.Named, run.Known = in.named, s.found
-	if s.found != nil && slices.Equal(s.ranks, at.ranks) {
-		run.Peers = s.peers
-	} else if s.found != nil { // sets are of positions
-		run.Known = &points.Found{Points: s.found.Points}
+	run.Named, run.Known = in.named, s.points
+	if s.points != nil && slices.Equal(s.ranks, at.ranks) {
+		run.KnownWithin, run.KnownPeers, run.Peers = s.within, s.sets, s.peers
 	}
-	d := &division{Division: points.Divide(&run.Steps, in.o.Points), run: run, at: at, first: s.found == nil}
-	run.Durations, run.Wall = nil, nil // the division has all that is asked for
-	return d
+	return &division{Division: points.Divide(&run.Steps, in.o.Points), run: run, at: at, first: s.points == nil}
 }
 
 // settle takes from the first stretch where the ranks synchronise and who is compared with whom.
 func (s *series) settle(d *division, of stretch, in *steps) {
-	found := d.Found
-	s.found = &found
+	s.points, s.within, s.sets = append([]points.Point{}, d.Points...), d.Within, d.Division.Peers
 	s.ranks, s.peers = d.at.ranks, d.run.Peers
 	s.windows = newAccounts(d, of, in.accounts)
 }
@@ -246,7 +243,7 @@ func (s *steps) result() (*delay.Result, placed) {
 	one.busy.Wait()
 	list := slices.Clone(one.looked)
 	// What is open is looked at without being complete.
-	open := series{found: one.found, peers: one.peers, limits: one.limits, ranks: one.ranks}
+	open := series{points: one.points, within: one.within, sets: one.sets, peers: one.peers, limits: one.limits, ranks: one.ranks}
 	if one.steps > 0 {
 		l := &looked{first: one.open[0].at}
 		open.look(l, stretch{one.open}, s, nil)
@@ -347,11 +344,7 @@ func (s stretch) laidOut() (*delay.Run, placed) {
 		steps += w.steps
 	}
 	at.walled = !slices.ContainsFunc(windows, func(w recordedWindow) bool { return w.wall == nil })
-	out := &delay.Run{Steps: points.Steps{Stages: stages, Ranks: len(members)}}
-	out.Durations = make([]int64, steps*len(stages)*len(members))
-	if at.walled {
-		out.Wall = make([]int64, steps*len(members))
-	}
+	out := &delay.Run{Steps: *points.NewSteps(stages, len(members), steps, at.walled)}
 	at.numbers, at.window = make([]int64, 0, steps), make([]int, 0, steps)
 	before := int64(0)
 	for i, w := range windows {
@@ -412,18 +405,24 @@ func members(windows []recordedWindow) (out []trace.Rank) {
 // set gives the steps of a window to a run, from step n on. Ranks that it lacks are given the median of the
 // others, so that they are never late.
 func (w *recordedWindow) set(run *delay.Run, n int, order []int, members []trace.Rank) {
-	R, S := run.Ranks, len(order)
-	durations, wall := w.durations, w.wall
-	if len(w.ranks) < R {
-		durations, wall = w.completed(durations, members), w.completed(wall, members)
+	R, S, all := len(w.ranks), len(order), len(members)
+	place := make([]int, S) // of recorded stages in the step
+	for i, k := range order {
+		place[k] = i
 	}
-	for t := range w.steps {
-		for i, k := range order {
-			copy(run.At(n+t, i), durations[(t*S+k)*R:][:R])
+	durations, wall := w.durations, w.wall
+	if R < all {
+		durations = w.completed(durations, members)
+		if wall != nil {
+			wall = w.completed(wall, members)
 		}
 	}
-	if run.Wall != nil {
-		copy(run.Wall[n*R:], wall[:w.steps*R])
+	for t := range w.steps {
+		var took []int64
+		if wall != nil {
+			took = wall[t*all : (t+1)*all]
+		}
+		run.Set(n+t, durations[t*S*all:(t+1)*S*all], took, place)
 	}
 }
 

@@ -64,7 +64,7 @@ func (s *Stretch) Renumbered(ranks, hosts []int) *Stretch {
 }
 
 // LookAt finds what there is in steps that follow one another and are divided; their durations are not read any more. Those
-// of a run that is looked at in several stretches begin with a start-up in the first alone, where nothing is Known.
+// of a run that is looked at in several stretches begin with a start-up in the first alone, which has no Known points.
 func LookAt(d *points.Division, run *Run, o Options) *Stretch { return lookAt(d, run, o.orDefault()) }
 
 // Divided answers for a run whose steps are divided already, by whatever showed who waits for whom. Of

@@ -27,17 +27,17 @@ func TestStretches(t *testing.T) {
 			run, _ := job{seed: 3, ranks: 8, steps: steps, noise: 0.02}.play(f)
 			whole := delay.Analyze(run, delay.Options{})
 			var list []*delay.Stretch
-			var found points.Found
+			var found []points.Point
 			per := len(run.Stages) * run.Ranks
 			for from := 0; from < steps; from += each {
 				part := *run
 				part.Durations, part.Wall = run.Durations[from*per:(from+each)*per], run.Wall[from*run.Ranks:(from+each)*run.Ranks]
 				o := delay.Options{}
 				if len(list) > 0 {
-					part.Known, o.Limits = &found, delay.NoLimits
+					part.Known, o.Limits = found, delay.NoLimits
 				}
 				d := points.Divide(&part.Steps, points.Gates{})
-				found = d.Found
+				found = d.Points
 				list = append(list, delay.LookAt(d, &part, o))
 			}
 			parts := delay.Join(list, delay.Options{})

@@ -30,7 +30,7 @@ func (a *accounting) late() {
 // gathered is the window as engine/delay takes it: what is recorded of a stage by its microsteps is one piece
 // between two synchronisation points. group is [its stage] the index in Result.Stages.
 func (a *accounting) gathered() (run *delay.Run, group []int) {
-	run = &delay.Run{Steps: points.Steps{Ranks: len(a.w.Ranks), Wall: a.w.Wall, Known: &points.Found{}}}
+	run = &delay.Run{Steps: points.Steps{Ranks: len(a.w.Ranks), Wall: a.w.Wall, Known: []points.Point{}}}
 	if slices.Max(a.roles.peerOf) > 0 {
 		run.Peers = a.roles.peerOf
 	}
@@ -44,9 +44,9 @@ func (a *accounting) gathered() (run *delay.Run, group []int) {
 			run.Stages = append(run.Stages, points.Stage{Name: name, Role: RoleOf(name)})
 		}
 		if at[k] = i; whole(sets) {
-			run.Known.Points = append(run.Known.Points, points.Point{Stage: i, Evidence: a.point.Evidence})
+			run.Known = append(run.Known, points.Point{Stage: i, Evidence: a.point.Evidence})
 		} else if sets != nil {
-			run.Known.Within = append(run.Known.Within, points.Within{Stage: i, Sets: sets})
+			run.KnownWithin = append(run.KnownWithin, points.Within{Stage: i, Sets: sets})
 		}
 		if sets != nil {
 			from = len(group)

@@ -19,7 +19,7 @@ import (
 // for all ranks.
 type Division struct {
 	Stages []Stage // those of the steps; what no stage covers is the last, where wall time was recorded
-	Found          // no points where ranks run freely: then an interval is a step. What ranks wait Within a step is taken off their work
+	Points []Point // none where ranks run freely: then an interval is a step
 	Pieces []Piece
 	Ranks  int
 	// Intervals is their number.
@@ -40,6 +40,29 @@ type Division struct {
 	// but those without a head or a tail.
 	Absent [][]bool
 	Errors []Error
+	// Perhaps are the stages in which ranks may synchronise as well: what their times do not exclude.
+	Perhaps []int
+	// Within are the stages in which sets of ranks synchronise on the way; what they wait there is
+	// taken off their work.
+	Within []Within
+	// Peers are the sets of ranks that synchronise, where not all do; nil: all do.
+	Peers [][]int
+
+	replaced []replaced
+	exits    []*exits // [point]; nil: not computed
+}
+
+// replaced is a value of a piece that was set aside.
+type replaced struct {
+	piece, at int
+	recorded  int64
+}
+
+// putBack undoes what was set aside, in steps that are divided again.
+func (d *Division) putBack() {
+	for _, x := range slices.Backward(d.replaced) {
+		d.Work[x.piece][x.at] = x.recorded
+	}
 }
 
 // Piece is a stage in which ranks work alone.
@@ -77,36 +100,46 @@ func (d *Division) Steps() int { return 1 + max(-1, slices.Max(append([]int{-1},
 
 // Divide finds where the ranks synchronise and divides the steps there. Values that
 // cannot be, at points that are shown, are set aside. A point at which a rank has more of
-// them than one in a hundred is none.
+// them than one in a hundred is none. Steps made by [NewSteps] become the division's: they are
+// not to be read any more.
 func Divide(s *Steps, g Gates) *Division {
 	found := find(s, g.orDefault())
-	if len(found.Points) == 0 && len(found.Within) > 0 {
+	points, peers := found.Points, s.KnownPeers
+	if len(points) == 0 && len(found.Within) > 0 {
 		// No stage holds all: the ranks of a set wait for one another, and for no others.
-		last := len(found.Within) - 1
-		at := found.Within[last]
-		found.Points, found.Peers = []Point{{Stage: at.Stage, Evidence: Shown, Slope: -1, Low: -1, High: -1}}, at.Sets
-		found.Within = found.Within[:last]
+		last := found.Within[len(found.Within)-1]
+		points, peers = []Point{{Stage: last.Stage, Evidence: Shown, Slope: -1, Low: -1, High: -1}}, last.Sets
+		found.Within = found.Within[:len(found.Within)-1]
 	}
 	for {
-		d := divide(s, found)
-		at, ok := d.settle()
+		d := divide(s, points)
+		at, ok := 0, peers != nil // sets leave one after another
 		if !ok {
-			found.Points = slices.Delete(slices.Clone(found.Points), at, at+1)
-			continue
+			at, ok = d.setAside()
 		}
-		if d.waits() {
-			d.takeWaits()
-			d.Arrive()
+		if ok {
+			d.settle()
+			d.Perhaps, d.Within, d.Peers = found.Perhaps, found.Within, peers
+			if d.waits() {
+				d.takeWaits()
+				d.Arrive()
+			}
+			return d
 		}
-		return d
+		d.putBack()
+		points = slices.Delete(slices.Clone(points), at, at+1)
 	}
 }
 
 // divide lays out the pieces.
-func divide(c *Steps, found Found) *Division {
-	d := &Division{Stages: c.closedStages(), Found: found, Ranks: c.Ranks}
+func divide(c *Steps, points []Point) *Division {
+	d := &Division{Stages: c.closedStages(), Points: points, Ranks: c.Ranks}
+	last := -1
+	if len(points) > 0 {
+		last = points[len(points)-1].Stage
+	}
 	point := func(k int) (at int, tail, is bool) {
-		for i, p := range d.Points {
+		for i, p := range points {
 			if k == p.Stage {
 				return i, false, true
 			}
@@ -114,7 +147,7 @@ func divide(c *Steps, found Found) *Division {
 				return i, false, false
 			}
 		}
-		return 0, !d.Free(), false
+		return 0, last >= 0, false
 	}
 	for k := range d.Stages {
 		if at, tail, is := point(k); !is {
@@ -136,15 +169,22 @@ func divide(c *Steps, found Found) *Division {
 		}
 	}
 	d.Intervals = len(d.Head)
+	whole := len(c.stretches()) == 1
+	take := func(stage int, steps []int, tail bool) []int64 {
+		if c.columns != nil && whole {
+			return c.columns.shifted(stage, tail, d.Intervals, d.Ranks)
+		}
+		return c.taken(stage, steps)
+	}
 	for _, p := range d.Pieces {
 		steps := d.Head
 		if p.Tail {
 			steps = d.Tail
 		}
-		d.Work = append(d.Work, c.taken(p.Stage, steps))
+		d.Work = append(d.Work, take(p.Stage, steps, p.Tail))
 	}
-	for _, p := range d.Points {
-		d.Spent = append(d.Spent, c.taken(p.Stage, d.Head))
+	for _, p := range points {
+		d.Spent = append(d.Spent, take(p.Stage, d.Head, false))
 	}
 	d.Arrive()
 	return d
@@ -204,35 +244,63 @@ func add(to, v []int64) {
 	}
 }
 
-// exit is what the arrivals at a point and the exits from it say of an interval: when the first and the
+// exits are what the arrivals at a point and the exits from it say, [interval]: when the first and the
 // median rank leave, who arrives last, and when, and when the one before it.
-type exit struct {
-	first, median, upper int64
-	last, second         int64
-	who                  int
+type exits struct {
+	first, median, upper []int64
+	last, second         []int64
+	who                  []int32
 }
 
-// exits are those of a point, [interval]; 0 where an interval does not reach it.
-func (d *Division) exits(p int) []exit {
-	R, out, ends, scratch := d.Ranks, make([]exit, d.Intervals), make([]int64, d.Ranks), make([]int64, d.Ranks)
-	for n, t := range d.Head {
-		if t < 0 {
-			continue
-		}
-		e := exit{first: math.MaxInt64, last: math.MinInt64, second: math.MinInt64}
-		spent := d.Spent[p][n*R : (n+1)*R]
-		for r, x := range d.Arrivals[p][n*R : (n+1)*R] {
-			ends[r] = x + spent[r]
-			e.first, e.second = min(e.first, ends[r]), max(e.second, min(e.last, x))
-			if x > e.last {
-				e.last, e.who = x, r
+// exitsOf a point are computed once, and again where a value is replaced.
+func (d *Division) exitsOf(p int) *exits {
+	for len(d.exits) <= p {
+		d.exits = append(d.exits, nil)
+	}
+	if d.exits[p] == nil {
+		n := d.Intervals
+		all := make([]int64, 5*n)
+		e := &exits{all[:n], all[n : 2*n], all[2*n : 3*n], all[3*n : 4*n], all[4*n:], make([]int32, n)}
+		d.exits[p] = e
+		left := make([]int64, 2*d.Ranks)
+		for n, t := range d.Head {
+			if t >= 0 {
+				d.exit(e, p, n, left)
 			}
 		}
-		m := robust.MiddleOf(ends, scratch)
-		e.median, e.upper = m.Median(), m.Upper()
-		out[n] = e
 	}
-	return out
+	return d.exits[p]
+}
+
+// exit computes those of an interval; left has room for two of each rank.
+func (d *Division) exit(e *exits, p, n int, left []int64) {
+	R := d.Ranks
+	arrive, spent, ends := d.Arrivals[p][n*R:(n+1)*R], d.Spent[p][n*R:(n+1)*R], left[:R]
+	first, last, second, who := int64(math.MaxInt64), int64(math.MinInt64), int64(math.MinInt64), 0
+	for r, x := range arrive {
+		end := x + spent[r]
+		ends[r], first = end, min(first, end)
+		second = max(second, min(last, x))
+		if x > last {
+			last, who = x, r
+		}
+	}
+	m := robust.MiddleOf(ends, left[R:])
+	e.first[n], e.median[n], e.upper[n] = first, m.Median(), m.Upper()
+	e.last[n], e.second[n], e.who[n] = last, second, int32(who)
+}
+
+// settle computes what follows the last arrival: until the median rank leaves.
+func (d *Division) settle() {
+	for p := range d.Points {
+		e, after := d.exitsOf(p), make([]int64, d.Intervals)
+		for n, t := range d.Head {
+			if t >= 0 {
+				after[n] = max(0, e.upper[n]-e.last[n])
+			}
+		}
+		d.After = append(d.After, after)
+	}
 }
 
 const (
@@ -246,55 +314,60 @@ const (
 	rounds = 8
 )
 
-// settle replaces recording errors by the rank's usual value of the stage, and computes what follows the
-// last arrival at each point: until the median rank leaves. ok is false where a point has so many errors
-// that it is none.
-func (d *Division) settle() (point int, ok bool) {
-	most := max(1, int(mostErrors*float64(d.Intervals*(len(d.Pieces)+len(d.Points)))))
+// setAside replaces recording errors by the rank's usual value of the stage. ok is false
+// where a point has so many that it is none.
+func (d *Division) setAside() (point int, ok bool) {
 	for p := range d.Points {
-		exits, count := d.exits(p), make([]int, d.Ranks)
-		for range rounds {
-			found := d.impossible(p, exits)
-			if len(found) == 0 {
-				break
-			}
-			for _, n := range found {
-				who := exits[n].who
-				// Where the point is not shown, what may be an error may as well be a rank that nobody waits for.
-				if count[who]++; count[who] > most || d.Points[p].Evidence < Shown {
-					return p, false
-				}
-			}
-			for _, n := range found {
-				d.Errors = append(d.Errors, d.replace(p, n, exits[n].who))
-			}
-			exits = d.exits(p)
+		if !d.setAsideAt(p) {
+			return p, false
 		}
-		after := make([]int64, d.Intervals)
-		for n, e := range exits {
-			after[n] = max(0, e.upper-e.last)
-		}
-		d.After = append(d.After, after)
 	}
 	return 0, true
 }
 
-// impossible are the intervals in which a rank entered a point after another had left, one rank alone,
-// without the others catching up afterwards. Sets of ranks leave one after another.
-func (d *Division) impossible(p int, exits []exit) (out []int) {
-	if d.Peers != nil {
-		return nil
+func (d *Division) setAsideAt(p int) bool {
+	R := d.Ranks
+	most := max(1, int(mostErrors*float64(d.Intervals*(len(d.Pieces)+len(d.Points)))))
+	count := make([]int, R)
+	for range rounds {
+		found := d.impossible(p)
+		for _, e := range found {
+			if count[e[1]]++; count[e[1]] > most {
+				return false
+			}
+		}
+		if len(found) == 0 {
+			return true
+		}
+		if d.Points[p].Evidence < Shown {
+			// What may be an error may as well be a rank that nobody waits for.
+			return false
+		}
+		for _, e := range found {
+			d.Errors = append(d.Errors, d.replace(p, e[0], e[1]))
+		}
 	}
+	return true
+}
+
+// impossible are the intervals and ranks that entered a point after another had left,
+// one rank alone, without the others catching up afterwards.
+func (d *Division) impossible(p int) (out [][2]int) {
+	e := d.exitsOf(p)
 	took := make([]int64, 0, d.Intervals)
 	for n, t := range d.Head {
 		if t >= 0 {
-			took = append(took, exits[n].median)
+			took = append(took, e.median[n])
 		}
 	}
 	slack := int64(leftBehind * float64(robust.MedianTime(took)))
-	for n, e := range exits {
-		if latest := e.first + slack; e.last > latest && e.second <= latest && d.Head[n] >= 0 && !d.madeUp(p, n, e.who) {
-			out = append(out, n)
+	for n, t := range d.Head {
+		if t < 0 {
+			continue
+		}
+		latest := e.first[n] + slack
+		if e.last[n] > latest && e.second[n] <= latest && !d.madeUp(d.Arrivals[p], p, n, int(e.who[n])) {
+			out = append(out, [2]int{n, int(e.who[n])})
 		}
 	}
 	return out
@@ -302,13 +375,13 @@ func (d *Division) impossible(p int, exits []exit) (out []int) {
 
 // madeUp reports whether the others waited after all, in the intervals around: a device
 // that runs behind its host makes the host wait later.
-func (d *Division) madeUp(p, n, r int) bool {
+func (d *Division) madeUp(arrive []int64, p, n, r int) bool {
 	const around = 2
 	R := d.Ranks
 	row := make([]int64, R)
 	ahead := func(u int) int64 {
 		for q := range R {
-			row[q] = d.Arrivals[p][u*R+q] + d.Spent[p][u*R+q]
+			row[q] = arrive[u*R+q] + d.Spent[p][u*R+q]
 		}
 		x := row[r]
 		return x - robust.MiddleOf(row, make([]int64, R)).Without(x)
@@ -344,7 +417,9 @@ func (d *Division) replace(p, n, r int) Error {
 			worst, size, usual = i, x, m
 		}
 	}
+	d.replaced = append(d.replaced, replaced{worst, n*R + r, d.Work[worst][n*R+r]})
 	d.Arrivals[p][n*R+r] -= d.Work[worst][n*R+r] - usual
 	d.Work[worst][n*R+r] = usual
+	d.exit(d.exitsOf(p), p, n, make([]int64, 2*R))
 	return Error{Step: d.Step(n, worst), Rank: r, Stage: d.Pieces[worst].Stage, Size: size}
 }

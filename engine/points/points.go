@@ -66,12 +66,22 @@ type Steps struct {
 	// Splits are the ways in which ranks may synchronise in sets, [way][set] positions of ranks. nil:
 	// none is known.
 	Splits [][][]int
-	// Known is where the ranks synchronise, from steps of the same run before these; nil: it is found.
-	Known *Found
+	// Known is where the ranks are known to synchronise, from steps of the same run before these;
+	// nil: it is found.
+	Known []Point
+	// KnownWithin is the same of sets of ranks.
+	KnownWithin []Within
+	// KnownPeers are the sets of ranks that synchronise at Known, where not all do ([Division.Peers]).
+	KnownPeers [][]int
+
+	columns *columns // in place of Durations and Wall; nil: these hold the steps
 }
 
 // Len is the number of steps.
 func (s *Steps) Len() int {
+	if s.columns != nil {
+		return s.columns.steps
+	}
 	per := len(s.Stages) * s.Ranks
 	if per == 0 {
 		return 0
@@ -81,8 +91,19 @@ func (s *Steps) Len() int {
 
 // At is one stage of one step, [rank].
 func (s *Steps) At(t, stage int) []int64 {
+	if s.columns != nil {
+		return s.columns.row(t, stage, s.Ranks)
+	}
 	from := (t*len(s.Stages) + stage) * s.Ranks
 	return s.Durations[from : from+s.Ranks]
+}
+
+// walled reports whether it was recorded how long the steps took.
+func (s *Steps) walled() bool {
+	if s.columns != nil {
+		return s.columns.walled
+	}
+	return s.Wall != nil
 }
 
 // stretches are the runs of steps that follow one another, [from, to).
@@ -102,7 +123,7 @@ func (s *Steps) stretches() (out [][2]int) {
 
 // closedStages are the stages with what none of them covers as the last, where wall time was recorded.
 func (s *Steps) closedStages() []Stage {
-	if s.Wall == nil {
+	if !s.walled() {
 		return s.Stages
 	}
 	return append(slices.Clone(s.Stages), Stage{Name: "rest", Role: Rest})
@@ -110,7 +131,7 @@ func (s *Steps) closedStages() []Stage {
 
 // copyAt copies a stage of a step, of closedStages.
 func (s *Steps) copyAt(dst []int64, t, stage int) {
-	if stage < len(s.Stages) {
+	if stage < len(s.Stages) || s.columns != nil {
 		copy(dst, s.At(t, stage))
 		return
 	}
@@ -192,8 +213,7 @@ const Looked = 256
 // Found is where ranks synchronise.
 type Found struct {
 	Points  []Point  // stages in which all do, in the order of the step; none where nothing shows one, of one rank, or where ranks run freely
-	Within  []Within // stages in which sets of ranks do on the way
-	Peers   [][]int  // sets of ranks that synchronise at Points, where not all do; nil: all do
+	Within  []Within // stages in which sets of ranks do
 	Perhaps []int    // stages: their slopes agree with that, and not with the opposite
 	Slopes  []Point  // all stages, by their slopes alone
 }
@@ -203,7 +223,7 @@ func Find(s *Steps, g Gates) Found { return find(s, g.orDefault()) }
 
 func find(s *Steps, g Gates) Found {
 	if s.Known != nil {
-		return *s.Known
+		return Found{Points: s.Known, Within: s.KnownWithin}
 	}
 	if s.Ranks < 2 || s.Len() < 2 {
 		return Found{}
@@ -211,7 +231,7 @@ func find(s *Steps, g Gates) Found {
 	c := s.head()
 	named := slices.IndexFunc(c.Stages, func(s Stage) bool { return c.Named != "" && s.Name == c.Named })
 	c = settled(c)
-	open := s.Wall == nil && !slices.ContainsFunc(c.Stages, func(s Stage) bool { return s.Role == Wait })
+	open := !s.walled() && !slices.ContainsFunc(c.Stages, func(s Stage) bool { return s.Role == Wait })
 	found := Found{Slopes: slopePoints(c, open, g)}
 	if named >= 0 {
 		found.Points = []Point{{Stage: named, Evidence: Named, Slope: math.NaN(), Low: math.NaN(), High: math.NaN()}}

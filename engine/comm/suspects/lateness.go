@@ -132,8 +132,7 @@ func divide(r *comm.Result) (d *points.Division, hosts []int) {
 		return nil, nil
 	}
 	T, R := min(len(at), mostIntervals), len(r.Ranks)
-	d = &points.Division{Ranks: R, Intervals: T}
-	d.Points = []points.Point{{Evidence: points.Shown, Slope: -1, Low: -1, High: -1}}
+	d = &points.Division{Ranks: R, Intervals: T, Points: []points.Point{{Evidence: points.Shown, Slope: -1, Low: -1, High: -1}}}
 	pieces := map[int]int{} // by size of communicator
 	spent, ends := make([]int64, T*R), make([]int64, T)
 	var members [][]bool

@@ -173,7 +173,7 @@ func (s *series) noiseOf(k int) float64 {
 			v = append(v, max(x-a[r], a[r]-x))
 		}
 	}
-	middle := robust.Upper(v)
+	middle := robust.UpperTime(v)
 	out := sigmaOfDifference*float64(middle) + 1
 	if len(v) >= 8 && middle > alternating*robust.Select(v[:len(v)/2], len(v)/4) {
 		out = min(out, s.noiseOfLevels(k))
@@ -198,7 +198,7 @@ func (s *series) noiseOfLevels(k int) float64 {
 			all = append(all, max(x-m, m-x))
 		}
 	}
-	return robust.SigmaOfMAD*float64(robust.Upper(all)) + 1
+	return robust.SigmaOfMAD*float64(robust.UpperTime(all)) + 1
 }
 
 // recharge computes who led at a point, and charges the pieces that lead to it.

@@ -1,6 +1,7 @@
 package robust
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -24,6 +25,20 @@ func TestOrderStatistics(t *testing.T) {
 		if got := MedianTimeOf(v, make([]int64, n)); got != m.Median() {
 			t.Fatalf("median of %v is %d, want %d", v, got, m.Median())
 		}
+		if want := max(m.Median()-sorted[(n-1)/2], sorted[n/2]-m.Median()); m.From(m.Median()) != want || m.From(sorted[0]) != sorted[n/2]-sorted[0] {
+			t.Fatalf("the middle of %v is %d from its median, want %d", v, m.From(m.Median()), want)
+		}
+		for _, x := range v {
+			if m.Without(x) < m.Least() {
+				t.Fatalf("median of %v without %d is %d, less than the least, %d", v, x, m.Without(x), m.Least())
+			}
+		}
+		below, above := rng.IntN((n-1)/2+1), n/2+1+rng.IntN(n-n/2)
+		among := slices.Clone(sorted[below:above])
+		rng.Shuffle(len(among), func(i, j int) { among[i], among[j] = among[j], among[i] })
+		if got := MedianTimeAmong(among, below, n); got != m.Median() {
+			t.Fatalf("median of %v, of which %d are below %v, is %d, want %d", v, below, among, got, m.Median())
+		}
 		i := rng.IntN(n)
 		rest := slices.Delete(slices.Clone(v), i, i+1)
 		if len(rest) == 0 {
@@ -38,4 +53,13 @@ func TestOrderStatistics(t *testing.T) {
 			t.Fatalf("median of %v without %d is %d, want %d", v, v[i], got, want)
 		}
 	}
+}
+
+// TestTimesBeyond: times of any size come to an end, though not to an answer.
+func TestTimesBeyond(t *testing.T) {
+	v := make([]int64, 1000)
+	for i := range v {
+		v[i] = []int64{math.MinInt64, math.MaxInt64, 0}[i%3]
+	}
+	MedianTime(v)
 }

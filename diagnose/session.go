@@ -52,6 +52,7 @@ type Options struct {
 // with Options.Recent not with windows either.
 type Session struct {
 	o         Options
+	memory    memory // of stretches, or that of Options.Beside
 	runs      []*run
 	telemetry []*health.Record
 	failed    []*bug.Error
@@ -94,7 +95,11 @@ func New(o Options) *Session {
 	if o.Brief {
 		o.Frontier.Brief = true
 	}
-	return &Session{o: o}
+	s := &Session{o: o, memory: make(memory, 1)}
+	if o.Beside != nil {
+		s.memory = o.Beside.memory
+	}
+	return s
 }
 
 // Add takes whatever was recorded of a run, in any order; recordings of one name

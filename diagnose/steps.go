@@ -21,6 +21,7 @@ type steps struct {
 	named    string
 	recent   int     // steps that are kept about; 0: all
 	beside   *Beside // Options.Beside
+	memory   memory
 	o        delay.Options
 	accounts frontier.Options // of windows that are lent
 	series   []*series
@@ -75,7 +76,7 @@ const (
 // record keeps the times of a window, which the caller may change unless it is lent.
 func (r *run) record(w *trace.Window, s *Session, of *lent) {
 	if r.steps == nil {
-		r.steps = &steps{named: s.o.Frontier.SyncAfter, o: s.o.model(), recent: s.o.Recent, beside: s.o.Beside, accounts: s.o.Frontier}
+		r.steps = &steps{named: s.o.Frontier.SyncAfter, o: s.o.model(), recent: s.o.Recent, beside: s.o.Beside, memory: s.memory, accounts: s.o.Frontier}
 	}
 	all := recordedWindow{at: r.forgotten() + len(r.windows) + len(r.lent), index: w.Index, first: w.FirstStep, schema: w.Schema, ranks: w.Ranks,
 		wait: w.DataWait, durations: w.Durations, wall: w.Wall, of: of}
@@ -190,7 +191,7 @@ type division struct {
 }
 
 func (s *series) divide(of stretch, in *steps) *division {
-	run, at := of.laidOut()
+	run, at := of.laidOut(in.memory.take())
 	run.Named, run.Known = in.named, s.points
 	if s.points != nil && slices.Equal(s.ranks, at.ranks) {
 		run.KnownWithin, run.KnownPeers, run.Peers = s.within, s.sets, s.peers
@@ -210,6 +211,10 @@ func (s *series) look(l *looked, of stretch, in *steps, d *division) {
 	if d == nil {
 		d = s.divide(of, in)
 	}
+	defer func() {
+		d.Memory.Free()
+		in.memory.put(d.Memory)
+	}()
 	s.windows.beside(of)
 	of.giveBack(in)
 	o := in.o
@@ -324,7 +329,7 @@ func (s stretch) giveBack(in *steps) {
 }
 
 // laidOut puts the windows together, in the order of time.
-func (s stretch) laidOut() (*delay.Run, placed) {
+func (s stretch) laidOut(memory *points.Memory) (*delay.Run, placed) {
 	windows := slices.Clone(s.windows)
 	slices.SortStableFunc(windows, func(a, b recordedWindow) int {
 		return cmp.Or(cmp.Compare(a.index, b.index), cmp.Compare(a.first, b.first))
@@ -344,7 +349,7 @@ func (s stretch) laidOut() (*delay.Run, placed) {
 		steps += w.steps
 	}
 	at.walled = !slices.ContainsFunc(windows, func(w recordedWindow) bool { return w.wall == nil })
-	out := &delay.Run{Steps: *points.NewSteps(stages, len(members), steps, at.walled)}
+	out := &delay.Run{Steps: *points.NewSteps(stages, len(members), steps, at.walled, memory)}
 	at.numbers, at.window = make([]int64, 0, steps), make([]int, 0, steps)
 	before := int64(0)
 	for i, w := range windows {

@@ -52,7 +52,7 @@ func newSeries(d *points.Division, peers []int) *series {
 	s.charge, s.spread = make([]charges, K), make([]*autocovariance, K)
 	for k := range d.Pieces {
 		s.rest[k] = d.Work[k]
-		s.excess[k], s.common[k] = make([]int64, len(d.Work[k])), make([]float64, d.Intervals)
+		s.excess[k], s.common[k] = d.Memory.Take(len(d.Work[k])), make([]float64, d.Intervals)
 		s.less(s.excess[k], s.rest[k], s.common[k])
 		s.noise[k] = s.noiseOf(k)
 	}
@@ -60,7 +60,7 @@ func newSeries(d *points.Division, peers []int) *series {
 	s.arrive, s.lead = make([][]int64, P), make([][]int64, P)
 	for p := range P {
 		s.arrive[p] = d.Arrivals[p]
-		s.lead[p] = make([]int64, len(s.arrive[p]))
+		s.lead[p] = d.Memory.Take(len(s.arrive[p]))
 		s.recharge(p)
 	}
 	s.took = s.lengths(s.arrive)
@@ -272,7 +272,8 @@ func (s *series) remove(k, r int, d []float64) {
 // detach makes a copy of values that are still those of the division.
 func (s *series) detach(v *[]int64, recorded []int64) {
 	if len(recorded) > 0 && &(*v)[0] == &recorded[0] {
-		*v = slices.Clone(recorded)
+		*v = s.Memory.Take(len(recorded))
+		copy(*v, recorded)
 	}
 }
 

@@ -10,17 +10,20 @@ type columns struct {
 }
 
 // NewSteps is so many steps, all of which are to be given by [Steps.Set] before anything else is asked
-// of them.
-func NewSteps(stages []Stage, ranks, steps int, walled bool) *Steps {
+// of them. They lie in memory, nil: in memory of their own.
+func NewSteps(stages []Stage, ranks, steps int, walled bool, memory *Memory) *Steps {
 	c := &columns{steps: steps, walled: walled}
 	n := len(stages)
 	if walled {
 		n++
 	}
 	for range n {
-		c.stages = append(c.stages, make([]int64, (steps+2)*ranks))
+		column := memory.Take((steps + 2) * ranks)
+		clear(column[:ranks])
+		clear(column[len(column)-ranks:])
+		c.stages = append(c.stages, column)
 	}
-	return &Steps{Stages: stages, Ranks: ranks, columns: c}
+	return &Steps{Stages: stages, Ranks: ranks, Memory: memory, columns: c}
 }
 
 // Set gives a step of [NewSteps]: the durations of its stages, [stage][rank], of which stage k is the

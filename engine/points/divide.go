@@ -47,6 +47,8 @@ type Division struct {
 	Within []Within
 	// Peers are the sets of ranks that synchronise, where not all do; nil: all do.
 	Peers [][]int
+	// Memory is where it lies; nil: in memory of its own.
+	Memory *Memory
 
 	replaced []replaced
 	exits    []*exits // [point]; nil: not computed
@@ -133,7 +135,7 @@ func Divide(s *Steps, g Gates) *Division {
 
 // divide lays out the pieces.
 func divide(c *Steps, points []Point) *Division {
-	d := &Division{Stages: c.closedStages(), Points: points, Ranks: c.Ranks}
+	d := &Division{Stages: c.closedStages(), Points: points, Ranks: c.Ranks, Memory: c.Memory}
 	last := -1
 	if len(points) > 0 {
 		last = points[len(points)-1].Stage
@@ -193,10 +195,12 @@ func divide(c *Steps, points []Point) *Division {
 // taken is a stage of some steps, [step][rank]; zeros of step −1.
 func (s *Steps) taken(stage int, steps []int) []int64 {
 	R := s.Ranks
-	out := make([]int64, len(steps)*R)
+	out := s.Memory.Take(len(steps) * R)
 	for n, t := range steps {
-		if t >= 0 {
-			s.copyAt(out[n*R:(n+1)*R], t, stage)
+		if row := out[n*R : (n+1)*R]; t >= 0 {
+			s.copyAt(row, t, stage)
+		} else {
+			clear(row)
 		}
 	}
 	return out
@@ -206,7 +210,7 @@ func (s *Steps) taken(stage int, steps []int) []int64 {
 func (d *Division) Arrive() {
 	for p := range max(1, len(d.Points)) {
 		if p == len(d.Arrivals) {
-			d.Arrivals = append(d.Arrivals, make([]int64, d.Intervals*d.Ranks))
+			d.Arrivals = append(d.Arrivals, d.Memory.Take(d.Intervals*d.Ranks))
 		}
 		d.arrive(p)
 	}

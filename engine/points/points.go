@@ -73,6 +73,8 @@ type Steps struct {
 	KnownWithin []Within
 	// KnownPeers are the sets of ranks that synchronise at Known, where not all do ([Division.Peers]).
 	KnownPeers [][]int
+	// Memory is where the division lies; nil: in memory of its own.
+	Memory *Memory
 
 	columns *columns // in place of Durations and Wall; nil: these hold the steps
 }

@@ -12,7 +12,7 @@ import (
 // and each stage, and twice for all replicas or workers of a stage together.
 func (m *Model) Analyze() *Result {
 	full := m.everything()
-	list := []scenario{{recorded: full, delayed: full, spans: true}, {recorded: full, sweep: true}}
+	list := []scenario{{recorded: full, delayed: &full, spans: true}, {recorded: full, sweep: true}}
 	families, of := m.families()
 	for k := range families {
 		list = append(list, scenario{recorded: m.chooseNodes(func(v int) bool { return of[v] == k })})
@@ -107,7 +107,7 @@ func (m *Model) launchParts(r *Result) {
 		}
 	}
 	var list []scenario
-	keep := func(c chosen) { list = append(list, scenario{recorded: all, delayed: c}) }
+	keep := func(c chosen) { list = append(list, scenario{recorded: all, delayed: &c}) }
 	for k := range families {
 		keep(m.chooseNodes(func(v int) bool { return of[v] == k }))
 	}
@@ -145,7 +145,7 @@ func (m *Model) effects(choices []chosen) []Effect {
 	now, ideal := meanOf(m.noDelay.span), meanOf(m.allIdeal.span)
 	var list []scenario
 	for _, c := range choices {
-		list = append(list, scenario{recorded: m.allBut(c), spans: true}, scenario{recorded: c, spans: true})
+		list = append(list, scenario{recorded: c.invert(), spans: true}, scenario{recorded: c, spans: true})
 	}
 	out := m.replay(list)
 	effects := make([]Effect, len(choices))

@@ -18,6 +18,14 @@ func minInto(dst, src []int64) {
 	}
 }
 
+// maxOf sets dst to the larger of a and b.
+func maxOf(dst, a, b []int64) {
+	a, b = a[:len(dst)], b[:len(dst)]
+	for i := range dst {
+		dst[i] = max(a[i], b[i])
+	}
+}
+
 // maxBlocks sets every block of n neighbours to its maximum.
 func maxBlocks(row []int64, n int) {
 	for ; len(row) >= n; row = row[n:] {
@@ -29,6 +37,13 @@ func maxBlocks(row []int64, n int) {
 		for i := range block {
 			block[i] = top
 		}
+	}
+}
+
+func addRow(dst, src []int64) {
+	src = src[:len(dst)]
+	for i := range dst {
+		dst[i] += src[i]
 	}
 }
 

@@ -11,9 +11,9 @@ import (
 // others their ideal.
 type scenario struct {
 	recorded chosen
-	delayed  chosen // operators that keep their launch delay; nil: none
+	delayed  *chosen // operators that keep their launch delay; nil: none
 	// sweep replays once for every replica, with the choice narrowed to that
-	// replica.
+	// replica; the choice must not have masks.
 	sweep bool
 	// spans also measures from the first start to the last end.
 	spans bool
@@ -130,16 +130,23 @@ func (t *tile) run(s *scenario, from, to int) {
 // start puts the start of a node in its row.
 func (t *tile) start(v int32) {
 	row := t.row(v)
-	if after := t.m.nodes[v].After; len(after) == 0 {
+	switch after := t.m.nodes[v].After; len(after) {
+	case 0:
 		clear(row)
-	} else {
+	case 1:
 		copy(row, t.row(after[0]))
-		for _, u := range after[1:] {
+	default:
+		maxOf(row, t.row(after[0]), t.row(after[1]))
+		for _, u := range after[2:] {
 			maxInto(row, t.row(u))
 		}
 	}
-	if d := t.s.delayed; d != nil && d[v] != nil {
-		addChosen(row, t.m.row(t.delay, v)[t.from:t.to], d[v][t.from:t.to], 0)
+	if d := t.s.delayed; d != nil {
+		if delay := t.m.row(t.delay, v)[t.from:t.to]; d.all[v] {
+			addRow(row, delay)
+		} else if d.mask[v] != nil {
+			addChosen(row, delay, d.mask[v][t.from:t.to], 0)
+		}
 	}
 	if t.s.spans {
 		minInto(t.low[:len(row)], row)
@@ -153,9 +160,12 @@ func (t *tile) addCost(v int32, row []int64) {
 		addConst(row[n:], ideal)
 		row = row[:n]
 	}
-	if mask := t.s.recorded[v]; mask != nil {
-		addChosen(row, t.m.row(t.cost, v)[t.from:t.to], mask[t.from:t.to], ideal)
-	} else {
+	switch c := &t.s.recorded; {
+	case c.all[v]:
+		addRow(row, t.m.row(t.cost, v)[t.from:t.to])
+	case c.mask[v] != nil:
+		addChosen(row, t.m.row(t.cost, v)[t.from:t.to], c.mask[v][t.from:t.to], ideal)
+	default:
 		addConst(row, ideal)
 	}
 }

@@ -229,7 +229,7 @@ func (s *slow) end(v, l int) int64 {
 		}
 	}
 	cost := s.m.ideal[v]
-	if s.c[v] != nil && s.c[v][l] != 0 {
+	if s.c.all[v] || s.c.mask[v] != nil && s.c.mask[v][l] != 0 {
 		cost = s.m.cost[v*s.m.lanes()+l]
 	}
 	s.ends[[2]int{v, l}] = at + cost
@@ -333,7 +333,7 @@ func TestReplayAgainstDefinition(t *testing.T) {
 		all := m.everything()
 		stage := rng.IntN(m.stages)
 		nodes := m.chooseNodes(func(v int) bool { return g.Nodes[v].Stage == stage })
-		out := m.replay([]scenario{{recorded: c, spans: true}, {recorded: m.allBut(c), spans: true}, {recorded: all, delayed: all, spans: true},
+		out := m.replay([]scenario{{recorded: c, spans: true}, {recorded: c.invert(), spans: true}, {recorded: all, delayed: &all, spans: true},
 			{recorded: nodes, sweep: true, spans: true}})
 		same := func(what string, got, want times) {
 			t.Helper()
@@ -342,7 +342,7 @@ func TestReplayAgainstDefinition(t *testing.T) {
 			}
 		}
 		same("chosen", out[0], m.slowly(c, false))
-		same("all but chosen", out[1], m.slowly(m.allBut(c), false))
+		same("all but chosen", out[1], m.slowly(c.invert(), false))
 		same("everything", out[2], m.slowly(all, true))
 		for d := range r.Replicas {
 			one, err := m.choose(Selection{{Stages: []int{stage}, DP: []int{d}}})

@@ -39,40 +39,48 @@ func family(op string) string {
 // selection is none.
 type Selection []Where
 
-// chosen says for every node in which lanes it is chosen: a mask of −1 and 0, nil for none.
-// Masks are shared among nodes.
-type chosen [][]int64
+// chosen says for every node in which lanes it is chosen: a mask of −1 and 0,
+// or one for all lanes.
+type chosen struct {
+	all  []bool
+	mask [][]int64 // nil: none, unless all
+}
+
+func (m *Model) newChosen() chosen {
+	return chosen{make([]bool, len(m.nodes)), make([][]int64, len(m.nodes))}
+}
 
 // everything chooses all operators.
-func (m *Model) everything() chosen { return m.chooseNodes(func(int) bool { return true }) }
+func (m *Model) everything() chosen { return m.newChosen().invert() }
 
 // chooseNodes is a selection of whole nodes.
 func (m *Model) chooseNodes(in func(v int) bool) chosen {
-	c, all := make(chosen, len(m.nodes)), slices.Repeat([]int64{-1}, m.lanes())
-	for v := range c {
-		if in(v) {
-			c[v] = all
-		}
+	c := m.newChosen()
+	for v := range c.all {
+		c.all[v] = in(v)
 	}
 	return c
 }
 
-// allBut chooses the operators that c does not.
-func (m *Model) allBut(c chosen) chosen {
-	out := m.everything()
-	done := make(map[*int64][]int64)
-	for v, mask := range c {
+// invert chooses the operators that c does not.
+func (c chosen) invert() chosen {
+	out := chosen{make([]bool, len(c.all)), make([][]int64, len(c.mask))}
+	done := make(map[*int64][]int64) // masks are shared among nodes
+	for v, all := range c.all {
+		mask := c.mask[v]
 		if mask == nil {
+			out.all[v] = !all
 			continue
 		}
 		flipped, ok := done[&mask[0]]
 		if !ok {
-			for _, x := range mask {
-				flipped = append(flipped, ^x)
+			flipped = make([]int64, len(mask))
+			for l, x := range mask {
+				flipped[l] = ^x
 			}
 			done[&mask[0]] = flipped
 		}
-		out[v] = flipped
+		out.mask[v] = flipped
 	}
 	return out
 }
@@ -82,10 +90,10 @@ func (m *Model) allBut(c chosen) chosen {
 func (m *Model) choose(sel Selection) (chosen, error) {
 	for _, w := range sel {
 		if err := m.known(w); err != nil {
-			return nil, err
+			return chosen{}, err
 		}
 	}
-	c := make(chosen, len(m.nodes))
+	c := m.newChosen()
 	type class struct {
 		op    int32
 		stage int
@@ -98,8 +106,11 @@ func (m *Model) choose(sel Selection) (chosen, error) {
 			mask = m.mask(sel, m.ops[op], k.stage)
 			masks[k] = mask
 		}
-		if slices.Contains(mask, -1) {
-			c[v] = mask
+		switch {
+		case !slices.Contains(mask, 0):
+			c.all[v] = true
+		case slices.Contains(mask, -1):
+			c.mask[v] = mask
 		}
 	}
 	return c, nil

@@ -54,7 +54,7 @@ func (m *Model) Replay(t Timeline) (StepTimes, error) {
 	all := m.everything()
 	s := scenario{recorded: all, spans: true, cost: t.Cost, delay: t.Delay}
 	if t.Delay != nil {
-		s.delayed = all
+		s.delayed = &all
 	}
 	return stepTimes(m.replay([]scenario{s})[0].span), nil
 }

@@ -121,11 +121,6 @@ func (v *RunVerdict) shortage() Shortage {
 		}
 		s.Ranks, s.Steps, s.Time = max(s.Ranks, len(w.Main.Ranks)), s.Steps+w.Main.Steps, s.Time+w.Main.Makespan
 	}
-	for _, c := range slices.Backward(spoiling) {
-		if text := v.says(c.problem); text != "" {
-			s.Of, s.Says = c.lacks, text
-		}
-	}
 	switch {
 	case len(v.Windows) == 0:
 		s.Of = NoSteps
@@ -134,7 +129,7 @@ func (v *RunVerdict) shortage() Shortage {
 		if e, ok := evidence.Find[evidence.DeviceShares](v.Observed); ok {
 			s.Device = &e
 		}
-	case s.Says != "":
+	case v.spoilt(&s):
 	case s.Missing > 0:
 		s.Of = RanksMissing
 	case incomplete:
@@ -143,6 +138,17 @@ func (v *RunVerdict) shortage() Shortage {
 		s.Of = TooShort
 	}
 	return s
+}
+
+// spoilt says what of a recording leaves nothing to be said about it, the first of [spoiling].
+func (v *RunVerdict) spoilt(s *Shortage) bool {
+	for _, c := range spoiling {
+		if text := v.says(c.problem); text != "" {
+			s.Of, s.Says = c.lacks, text
+			return true
+		}
+	}
+	return false
 }
 
 // says is what a reader says of a problem of that kind, "" where there is none.

@@ -67,7 +67,9 @@ func (w *wire) each(end int64, do func(f field) error) error {
 			return err
 		}
 		var f field
-		f.number, f.kind = protowire.DecodeTag(key)
+		if f.number, f.kind = protowire.DecodeTag(key); !f.number.IsValid() {
+			return input.Bad(input.ErrFormat, "field %d at byte %d, expected an XSpace message (.xplane.pb)", f.number, start)
+		}
 		next := int64(0)
 		switch f.kind {
 		case protowire.VarintType, protowire.BytesType:

@@ -22,6 +22,9 @@ var numbers = map[format.Encoding]encoding.Encoding{
 	format.ByteStreamSplit:   new(bytestreamsplit.Encoding),
 }
 
+// plainDictionary is how older writers call indices into a dictionary.
+const plainDictionary format.Encoding = 2
+
 // decode decodes the values of a page that are not null, of which there are as
 // many. The library makes room for what a page claims, so claims are checked
 // before; where it panics over what is wrong, that is an error.
@@ -41,7 +44,7 @@ func (c *Cursor) decode(dst []int64, how format.Encoding, src []byte, s *scratch
 		}
 	}
 	switch {
-	case how == format.RLEDictionary || how == format.PlainDictionary:
+	case how == format.RLEDictionary || how == plainDictionary:
 		return c.lookUp(dst, src, s)
 	case typ == TypeBytes:
 		return c.texts(dst, how, src)

@@ -34,14 +34,6 @@ func (g *Group) Wait() {
 	}
 }
 
-// Map carries out n pieces of work, each by its number alone, and returns their outcomes
-// in order, with the error of the first that failed. A panic in one is one of Map, as in [Group].
-func Map[T any](n int, work func(i int) (T, error)) ([]T, error) {
-	out, failed := make([]T, n), make([]error, n)
-	Do(n, 0, func(i int) { out[i], failed[i] = work(i) })
-	return out, cmp.Or(failed...)
-}
-
 // Do carries out n pieces of work on so many threads; 0 is as many as Go uses cores.
 func Do(n, threads int, work func(i int)) {
 	Each(n, threads, func() func(int) { return work })

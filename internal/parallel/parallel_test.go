@@ -2,7 +2,6 @@ package parallel
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -10,28 +9,18 @@ import (
 	"github.com/sfstat/sfstat/internal/bug"
 )
 
-func TestMap(t *testing.T) {
-	out, err := Map(1000, func(i int) (int, error) { return i * i, nil })
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, x := range out {
-		if x != i*i {
-			t.Fatalf("piece %d: %d", i, x)
+// TestDo: each piece is done once, however many threads there are.
+func TestDo(t *testing.T) {
+	for _, threads := range []int{0, 1, 2, 64} {
+		var done [1000]atomic.Int32
+		Do(len(done), threads, func(i int) { done[i].Add(1) })
+		for i := range done {
+			if n := done[i].Load(); n != 1 {
+				t.Fatalf("%d threads do piece %d %d times", threads, i, n)
+			}
 		}
 	}
-	if _, err := Map(0, func(int) (int, error) { return 0, errors.New("none was asked for") }); err != nil {
-		t.Error(err)
-	}
-	_, err = Map(100, func(i int) (int, error) {
-		if i > 6 {
-			return 0, fmt.Errorf("piece %d", i)
-		}
-		return i, nil
-	})
-	if err == nil || err.Error() != "piece 7" {
-		t.Error(err)
-	}
+	Do(0, 0, func(int) { t.Error("no piece was asked for") })
 }
 
 // TestPanic: a panic in a piece of work is one of who asked for it, with the stack of the

@@ -44,17 +44,6 @@ func (m Middle) Others() (at, above, equal, below int64) {
 	return m.hi, m.lo, m.lo, m.hi
 }
 
-// Least is a bound that Without is not below.
-func (m Middle) Least() int64 {
-	if m.n%2 == 1 {
-		return m.below
-	}
-	return m.lo
-}
-
-// From is how far the lower and the upper median are from x, whichever is further.
-func (m Middle) From(x int64) int64 { return max(x-m.lo, m.hi-x) }
-
 // mean2 is the mean rounded down, without overflow.
 func mean2(a, b int64) int64 { return a + (b-a)>>1 }
 

@@ -25,14 +25,6 @@ func TestOrderStatistics(t *testing.T) {
 		if got := MedianTimeOf(v, make([]int64, n)); got != m.Median() {
 			t.Fatalf("median of %v is %d, want %d", v, got, m.Median())
 		}
-		if want := max(m.Median()-sorted[(n-1)/2], sorted[n/2]-m.Median()); m.From(m.Median()) != want || m.From(sorted[0]) != sorted[n/2]-sorted[0] {
-			t.Fatalf("the middle of %v is %d from its median, want %d", v, m.From(m.Median()), want)
-		}
-		for _, x := range v {
-			if m.Without(x) < m.Least() {
-				t.Fatalf("median of %v without %d is %d, less than the least, %d", v, x, m.Without(x), m.Least())
-			}
-		}
 		below, above := rng.IntN((n-1)/2+1), n/2+1+rng.IntN(n-n/2)
 		among := slices.Clone(sorted[below:above])
 		rng.Shuffle(len(among), func(i, j int) { among[i], among[j] = among[j], among[i] })

@@ -53,7 +53,9 @@ const openWithin = 10 * time.Second
 
 // Open opens the export at path. An error of kind input.ErrFormat says that
 // the file is none.
-func Open(path string) (*File, error) {
+func Open(path string) (*File, error) { return openBy(path, openWithin) }
+
+func openBy(path string, within time.Duration) (*File, error) {
 	f := &File{path: path, tables: make(map[string][]string)}
 	opened := make(chan error, 1)
 	go func() { opened <- f.open() }()
@@ -63,9 +65,9 @@ func Open(path string) (*File, error) {
 			return nil, input.At(input.Pos{File: path}, errors.Join(explain(err), f.Close()))
 		}
 		return f, nil
-	case <-time.After(openWithin): // the file is left to SQLite
+	case <-time.After(within): // the file is left to SQLite
 		return nil, input.At(input.Pos{File: path}, input.Bad(input.ErrFormat,
-			"a damaged SQLite database: its schema has not been read in %v; export it again from the .nsys-rep", openWithin))
+			"a damaged SQLite database: its schema has not been read in %v; export it again from the .nsys-rep", within))
 	}
 }
 

@@ -8,6 +8,7 @@ require (
 	github.com/google/go-cmp v0.7.0
 	github.com/klauspost/compress v1.20.3
 	github.com/minio/minio-go/v7 v7.1.0
+	github.com/montanaflynn/stats v0.14.0
 	github.com/parquet-go/parquet-go v0.32.0
 	github.com/rclone/gofakes3 v0.0.12
 	github.com/rogpeppe/go-internal v1.16.0

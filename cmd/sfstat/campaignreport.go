@@ -145,8 +145,10 @@ func (p *program) writeIndex(c *cli.Context, e *evaluation, made []tables.Artifa
 	x := tables.Index{Name: filepath.Base(e.dir), Tables: made}
 	if e.runs != nil {
 		x.Name = e.runs.Name
-		if err := p.writeTo(filepath.Join(e.dir, "rows.csv"), e.runs.WriteRows); err != nil {
-			return err
+		for name, write := range map[string]func(io.Writer) error{"rows.csv": e.runs.WriteRows, "summary.csv": e.runs.WriteSummary} {
+			if err := p.writeTo(filepath.Join(e.dir, name), write); err != nil {
+				return err
+			}
 		}
 	}
 	var err error

@@ -3,23 +3,19 @@ package tables
 import (
 	"slices"
 
-	"gonum.org/v1/gonum/stat"
-
-	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace"
 )
 
-// pace is how long the steps of a window take, in ns: a step lasts as long as
-// its slowest rank.
+// pace describes how long the steps of a window take, in ns. A step, and the seeded stage in
+// it, last as long as on their slowest rank.
 type pace struct {
-	mean, sd, median float64 // of the steps
-	// Of the seeded stage over all steps and ranks; 0 in a healthy run.
-	stageMedian, stageMax float64
+	step, stage description // stage: all zero in a healthy run
 }
 
+// paceOf describes the steps of a window and its seeded stage. O(T·S·R).
 func paceOf(c *runCase, w *trace.Window) pace {
 	R := len(w.Ranks)
-	var steps, stage []float64
+	var steps, stages []float64
 	names, group := w.Schema.Groups()
 	for t := range w.Steps() {
 		total, seeded := make([]int64, R), make([]int64, R)
@@ -33,16 +29,9 @@ func paceOf(c *runCase, w *trace.Window) pace {
 			copy(total, w.WallOf(t))
 		}
 		steps = append(steps, float64(slices.Max(total)))
-		for _, d := range seeded {
-			stage = append(stage, float64(d))
-		}
+		stages = append(stages, float64(slices.Max(seeded)))
 	}
-	p := pace{mean: stat.Mean(steps, nil), stageMax: slices.Max(stage), stageMedian: robust.Median(stage)}
-	if len(steps) > 1 {
-		p.sd = stat.StdDev(steps, nil)
-	}
-	p.median = robust.Median(steps)
-	return p
+	return pace{step: describe(steps), stage: describe(stages)}
 }
 
 // telemetry is how complete the recording of a window is.

@@ -35,7 +35,7 @@ func (s *Score) reason(c *Cell) string {
 		return says("sharding", own, other)
 	case "scale": // data of 120 ms at 128 ranks
 		part := s.standingFor("Scale").only(func(r *scoredRun) bool { return r.Family == simulate.Data && r.Ranks == 128 && r.Delay == 120 })
-		step := part.mean(func(w *scoredWindow) *float64 { return new(w.pace.median / 1e6) })
+		step := part.mean(func(w *scoredWindow) *float64 { return new(w.pace.step.Median / 1e6) })
 		own, _ := part.rivals()
 		return says("scale", step, own, fixed(part.mean((*scoredWindow).twoLargest).value()))
 	}

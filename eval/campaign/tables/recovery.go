@@ -31,8 +31,8 @@ func (s *Score) recoveries() []recovery {
 	for _, r := range s.Runs {
 		if from, to, ok := r.removed(); ok {
 			first, last := &r.Windows[from-1], &r.Windows[to]
-			out = append(out, recovery{Run: r, Before: first.pace.mean, Under: meanPace(r.Windows[from:to]), After: last.pace.mean,
-				Tolerance: 2 * first.pace.sd, RoutedFirst: r.everyFaulty(func(w *scoredWindow) bool { return w.Routing.Top(1) }), RoutedSecond: r.everyFaulty(func(w *scoredWindow) bool { return w.Routing.Top(2) }),
+			out = append(out, recovery{Run: r, Before: first.pace.step.Mean, Under: meanPace(r.Windows[from:to]), After: last.pace.step.Mean,
+				Tolerance: 2 * first.pace.step.SD, RoutedFirst: r.everyFaulty(func(w *scoredWindow) bool { return w.Routing.Top(1) }), RoutedSecond: r.everyFaulty(func(w *scoredWindow) bool { return w.Routing.Top(2) }),
 				FirstAlarm: first.Strong || first.Automatic.Strong, LastAlarm: last.Strong || last.Automatic.Strong})
 		}
 	}
@@ -56,7 +56,7 @@ func (r *scoredRun) removed() (from, to int, ok bool) {
 func meanPace(windows []scoredWindow) float64 {
 	sum := 0.0
 	for _, w := range windows {
-		sum += w.pace.mean
+		sum += w.pace.step.Mean
 	}
 	return sum / float64(len(windows))
 }

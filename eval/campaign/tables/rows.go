@@ -25,7 +25,7 @@ func (e *Evaluation) WriteRows(w io.Writer) error {
 
 func rowHead() []string {
 	head := []string{"run", "window", "family", "ranks", "seed", "delay_ms", "intermittent",
-		"accumulation", "notes", "hidden", "fault", "steps"}
+		"accumulation", "notes", "hidden", "fault", "steps", "step_mean_ms", "step_median_ms", "step_p95_ms", "seeded_median_ms", "seeded_p95_ms", "seeded_max_ms"}
 	for _, name := range methodNames() {
 		head = append(head, name+"_place", name+"_hit", name+"_candidates")
 	}
@@ -56,13 +56,23 @@ func (r *scoredRun) values(w *scoredWindow) []any {
 	a, v := &w.Automatic, &r.Verdict
 	row := []any{r.Run, w.Window, r.Family, r.Ranks, r.Seed, milliseconds(r.Delay), r.Intermittent,
 		r.Accumulation, r.Notes, hiddenList(r.Hidden), w.Fault, w.Steps}
+	for _, ns := range []float64{w.pace.step.Mean, w.pace.step.Median, w.pace.step.P95} {
+		row = append(row, ns/1e6)
+	}
+	for _, ns := range []float64{w.pace.stage.Median, w.pace.stage.P95, w.pace.stage.Max} {
+		row = append(row, fault(ns/1e6))
+	}
 	for i := range methodNames() {
 		at := w.by(i)
 		row = append(row, fault(at.Place), fault(at.Hit), at.Candidates)
 	}
 	row = append(row, fault(w.Share), fault(w.Latest), strings.Join(w.Labels, " "), w.Strong, max(w.Telescoping, a.Telescoping))
 	row = append(row, a.Cut, a.Lead, a.Leader, fault(a.LeaderRight), fault(a.Place), fault(a.Share), a.Strong)
-	return append(row, v.Kind, v.Rank, v.Stage, &v.Gain, v.Confidence, v.StageRight, v.Answer, v.Named, v.Innocent)
+	gain := &v.Gain
+	if v.Kind == "" { // nobody is suspected
+		gain = nil
+	}
+	return append(row, v.Kind, v.Rank, v.Stage, gain, v.Confidence, v.StageRight, v.Answer, v.Named, v.Innocent)
 }
 
 // record writes a value; "" where there is none.
@@ -79,7 +89,9 @@ func record(value any) string {
 		if x == nil {
 			return ""
 		}
-		return strconv.FormatFloat(*x, 'g', 6, 64)
+		return record(*x)
+	case float64:
+		return strconv.FormatFloat(x, 'g', 6, 64)
 	}
 	return fmt.Sprint(value)
 }

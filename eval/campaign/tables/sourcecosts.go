@@ -4,12 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/sfstat/sfstat/eval/campaign"
-	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace/input"
 )
 
@@ -78,8 +76,8 @@ func (c *costs) overhead() string {
 	if c == nil || len(c.Overhead) == 0 {
 		return none
 	}
-	m := robust.Median(slices.Clone(c.Overhead))
-	text := fmt.Sprintf("%.1f %% (%.1f to %.1f)", 100*m, 100*slices.Min(c.Overhead), 100*slices.Max(c.Overhead))
+	d := describe(c.Overhead)
+	text := fmt.Sprintf("%.1f %% (%.1f to %.1f)", 100*d.Median, 100*d.Min, 100*d.Max)
 	return strings.ReplaceAll(text, "-", "−")
 }
 
@@ -88,6 +86,5 @@ func (c *costs) seconds() string {
 	if c == nil || len(c.Seconds) == 0 {
 		return none
 	}
-	m := robust.Median(slices.Clone(c.Seconds))
-	return strconv.FormatFloat(m, 'g', 3, 64) + " s"
+	return strconv.FormatFloat(describe(c.Seconds).Median, 'g', 3, 64) + " s"
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/sfstat/sfstat/engine/frontier/labels"
 	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/eval/simulate"
-	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/internal/table"
 )
 
@@ -89,7 +88,7 @@ func tableOfSources(all []*source) *table.Table {
 	}
 	t := tabulate("Sources compared on the same runs", []string{"source"}, rows, append(columns,
 		measure{"routing agrees", table.Part, func(r *row) table.Cell { return table.PartCell(of[r.names[0]].agrees()) }}.where(other),
-		words("artifact", func(s *source) string { return storage(robust.Median(slices.Clone(s.bytes))) }),
+		words("artifact", func(s *source) string { return storage(describe(s.bytes).Median) }),
 		words("× sfstat", (*source).times),
 		words("largest share difference", func(s *source) string { return table.Decimals(s.worst().Difference, 4) }).where(other),
 		words("in stage", func(s *source) string { return s.worst().Stage }).where(other),
@@ -170,8 +169,8 @@ func (s *source) worst() crosscheck.Held {
 
 // times is how many times as many bytes a source left as sfstat's recorder.
 func (s *source) times() string {
-	bytes, own := robust.Median(slices.Clone(s.bytes)), robust.Median(slices.Clone(s.own))
-	if own <= 0 {
+	bytes, own := describe(s.bytes).Median, describe(s.own).Median
+	if !(own > 0) {
 		return none
 	}
 	return strconv.FormatFloat(bytes/own, 'g', 3, 64)

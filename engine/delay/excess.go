@@ -175,7 +175,7 @@ func (s *series) noiseOf(k int) float64 {
 	}
 	middle := robust.UpperTime(v)
 	out := sigmaOfDifference*float64(middle) + 1
-	if len(v) >= 8 && middle > alternating*robust.Select(v[:len(v)/2], len(v)/4) {
+	if len(v) >= 8 && middle > alternating*robust.Select(v, len(v)/4) {
 		out = min(out, s.noiseOfLevels(k))
 	}
 	return out

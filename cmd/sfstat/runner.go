@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+
 	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/eval/campaign"
 	"github.com/sfstat/sfstat/eval/campaign/ddp"
@@ -16,7 +18,11 @@ func executionOf(c *cli.Context, dir string, s *campaign.Spec) (campaign.Executi
 	switch s.Runner {
 	case campaign.Local:
 		e.Workers = 1 // whose ranks share the machine
-		e.Maker = ddp.Maker{Dir: dir, Python: c.String("python")}
+		self, err := os.Executable()
+		if err != nil {
+			return e, err
+		}
+		e.Maker = ddp.Maker{Dir: dir, Python: c.String("python"), Sfstat: self}
 	case campaign.Slurm:
 		m, err := slurm.New(dir, slurm.Options{Cluster: s.Slurm, Version: e.Version, Python: c.String("python"), DryRun: c.Bool("dry-run")})
 		if err != nil {

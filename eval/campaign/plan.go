@@ -22,10 +22,11 @@ type Task struct {
 	Spec      simulate.Spec
 	// Profiler leaves its traces in ProfileFolder.
 	Profiler Profiler
-	// Paired runs carry out each window twice, without the recorder and with it,
-	// and time both: see KeepPairs.
-	Paired bool
-	Hash   string // SHA-256 of pairing, the profiler and the runner, unless none and the simulator, and of Spec as JSON, in hexadecimal
+	// Arms are those under each of which the run carries every window out; empty: windows
+	// are recorded once.
+	Arms     []Arm
+	Realtime bool   // ranks have real-time priority after the warm-up
+	Hash     string // SHA-256 of arms, priority, the profiler and the runner, unless none and the simulator, and of Spec as JSON, in hexadecimal
 }
 
 // Plan lists the runs of a campaign, in the order in which the specification
@@ -72,11 +73,11 @@ func (s *Spec) Plan() ([]Task, error) {
 }
 
 func (g *Group) size() int {
-	return len(g.Families) * len(g.Ranks) * len(g.Seeds) * max(1, len(g.Delays)) * len(g.arms())
+	return len(g.Families) * len(g.Ranks) * len(g.Seeds) * max(1, len(g.Delays)) * len(g.withArrivals())
 }
 
-// arms say of each kind of run whether it has arrivals.
-func (g *Group) arms() []bool {
+// withArrivals says of each kind of run whether it has arrivals.
+func (g *Group) withArrivals() []bool {
 	if len(g.Arrivals) == 0 {
 		return []bool{false}
 	}
@@ -94,7 +95,7 @@ func (g *Group) tasks() []Task {
 			for _, ranks := range g.Ranks {
 				for _, seed := range g.Seeds {
 					t := g.task(simulate.Fault{Family: family, Delay: delay}, ranks, seed)
-					for _, arrivals := range g.arms() {
+					for _, arrivals := range g.withArrivals() {
 						tasks = append(tasks, t.recording(arrivals))
 					}
 				}
@@ -114,7 +115,7 @@ func (g *Group) task(fault simulate.Fault, ranks int, seed uint64) Task {
 		what += "-" + strconv.FormatFloat(float64(fault.Delay), 'f', -1, 64) + "ms"
 	}
 	s.Run = fmt.Sprintf("%s-%s-r%d-s%d", g.Name, what, ranks, seed)
-	return Task{ID: s.Run, Group: g.Name, Tables: g.Tables, Published: g.Published, Spec: s, Profiler: g.Profiler, Paired: g.paired()}
+	return Task{ID: s.Run, Group: g.Name, Tables: g.Tables, Published: g.Published, Spec: s, Profiler: g.Profiler, Arms: g.Recorder, Realtime: g.Realtime}
 }
 
 // faults are the fault of the group, or one for each of its ranks.
@@ -162,8 +163,11 @@ func (t *Task) hash(r Runner) string {
 	if t.Profiler != NoProfiler {
 		text = append([]byte(t.Profiler.String()+"\n"), text...)
 	}
-	if t.Paired {
-		text = append([]byte("paired\n"), text...)
+	if t.Paired() {
+		text = append(fmt.Appendf(nil, "arms %v\n", t.Arms), text...)
+	}
+	if t.Realtime {
+		text = append([]byte("realtime\n"), text...)
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])

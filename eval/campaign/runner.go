@@ -60,27 +60,14 @@ type programs struct{}
 
 func (programs) words() (string, []string) { return "program", []string{"ddp", "fsdp", "zero1"} }
 
-// events is whether a run samples device times, recorderUse whether the recorder runs.
-type (
-	events      = word[eventUses]
-	recorderUse = word[recorderUses]
-)
+// events is whether a run samples device times, which it does unless something else is said.
+type events = word[eventUses]
 
-// The values of both, which are on unless something else is said.
-const (
-	on = iota
-	off
-)
-
-var onOff = []string{"on", "off"}
+const off events = 1
 
 type eventUses struct{}
 
-func (eventUses) words() (string, []string) { return "events", onOff }
-
-type recorderUses struct{}
-
-func (recorderUses) words() (string, []string) { return "recorder", onOff }
+func (eventUses) words() (string, []string) { return "events", []string{"on", "off"} }
 
 // Profiler is what looks at a run beside the recorder.
 type Profiler = word[profilers]

@@ -78,7 +78,8 @@ type job struct {
 	Work         map[string]simulate.Millis `yaml:"work_ms,omitempty"`      // mean work of a healthy rank by stage
 	Events       events                     `yaml:"events,omitempty"`       // whether device times are sampled
 	Profiler     Profiler                   `yaml:"profiler,omitempty"`     // that runs beside the recorder
-	Recorder     []recorderUse              `yaml:"recorder,omitempty"`     // off and on: each window is carried out without the recorder too; empty: on
+	Recorder     []Arm                      `yaml:"recorder,omitempty"`     // off and others: each window is carried out under every one; empty: recorded once
+	Realtime     bool                       `yaml:"realtime,omitempty"`     // ranks have real-time priority after the warm-up
 }
 
 // strike is whom the faults of a group hit and when; the zero value is one rank

@@ -15,7 +15,7 @@ from .capture import Plan, Profiler
 from .events import CudaEvents, EventTimer
 from .gather import Group, TorchGroup
 from .identity import Identity
-from .recorder import Recorder
+from .recorder import Cost, Recorder
 from .router import Trigger
 from .spans import Fault, OnFault, StageError
 from .stages import BACKWARD, CALLBACKS, DATA, FORWARD, OPTIMIZER, RESIDUAL, STAGES, DataWait, Stages
@@ -25,6 +25,6 @@ __version__ = "0.1.0"
 
 __all__ = [
     "BACKWARD", "CALLBACKS", "DATA", "FORWARD", "OPTIMIZER", "RESIDUAL", "STAGES",
-    "CudaEvents", "DataWait", "EventTimer", "Fault", "Group", "Identity", "OnFault", "Plan", "Profiler",
+    "Cost", "CudaEvents", "DataWait", "EventTimer", "Fault", "Group", "Identity", "OnFault", "Plan", "Profiler",
     "Recorder", "StageError", "Stages", "TorchGroup", "TorchProfiler", "Trigger",
 ]

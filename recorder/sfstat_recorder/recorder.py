@@ -12,6 +12,7 @@ import time
 import weakref
 from array import array
 from collections import deque
+from dataclasses import dataclass
 from threading import get_ident
 from typing import Any, Callable, Deque, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, TypeVar, Union
 
@@ -44,6 +45,15 @@ _MAX_PROBES = 64
 _CLOSE_S = 180.0
 
 _AnySpan = Union[Span, AheadSpan]
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What the windows of a recorder have cost, in nanoseconds of the wall clock."""
+
+    windows: int = 0  # that the writer's thread is done with
+    closing_ns: int = 0  # of the training thread, which closes windows and hands them over
+    writing_ns: int = 0  # of the writer's thread, which encodes, gathers and writes; training does not wait for it
 
 
 class Recorder:
@@ -135,6 +145,7 @@ class Recorder:
         self._log_to: Optional[Callable[[Dict[str, float], int], Any]] = None
         self._missed = 0  # steps of the first window, which began later here than on other ranks
         self._windows = 0
+        self._closing_ns = 0
         self._held: Optional[Tuple[Window, Pending]] = None
         self._lines: Dict[str, str] = {}
         self._begin_window()
@@ -157,6 +168,7 @@ class Recorder:
         self._writer: Optional[Writer] = Writer(
             self._form, place, group, router, self._capture, queue,
             arrivals=watcher(arrivals, self.stages.count, clock, lambda: own))
+        self._paid: Writer = self._writer
         self._choose()
         self._at_exit = _closer(weakref.ref(self))
         atexit.register(self._at_exit)
@@ -266,6 +278,10 @@ class Recorder:
         except Exception as error:  # never into the training
             self._log_to = None
             _log.warning("nothing more is logged: %s: %s", type(error).__name__, error)
+
+    def cost(self) -> Cost:
+        """What recording has cost so far, beside the calls of the loop themselves."""
+        return Cost(self._paid.written, self._closing_ns, self._paid.writing_ns)
 
     def close(self, timeout_s: float = _CLOSE_S) -> bool:
         """Writes what is left, for at most ``timeout_s``; whether it was all
@@ -522,11 +538,13 @@ class Recorder:
 
     def _cut(self) -> Tuple[Window, Pending]:
         """The window so far; the next one begins."""
+        began = time.perf_counter_ns()
         window = Window(self._windows, self._first, self._durations, self._walls, notes=self._notes(), timing=self._timing)
         events = self._channels.take(self._first, self._first + len(self._walls))
         self._tell(window)
         self._windows += 1
         self._begin_window()
+        self._closing_ns += time.perf_counter_ns() - began
         return window, events
 
     def _release(self) -> None:
@@ -536,7 +554,9 @@ class Recorder:
         """
         held, self._held = self._held, None
         if held is not None and self._writer is not None:
+            began = time.perf_counter_ns()
             self._writer.offer(*held)
+            self._closing_ns += time.perf_counter_ns() - began
 
     def _notes(self) -> List[str]:
         notes = self._capture.take_note() if self._capture is not None else []

@@ -107,6 +107,8 @@ class Writer:
         self._queue: "queue.Queue[Optional[_Item]]" = queue.Queue(max(1, capacity))
         self._next = 0  # window that the group gathers next
         self._windows = 0  # in all, known at the end
+        self.written = 0  # windows that this thread is done with
+        self.writing_ns = 0  # that they took it
         self.closing = False  # set before the last window is offered
         self.losses = Losses(who.rank)
         self._thread: Optional[threading.Thread] = threading.Thread(target=self._run, name="sfstat-recorder", daemon=True)
@@ -148,10 +150,13 @@ class Writer:
             item = self._queue.get()
             if item is None:
                 break
+            began = time.perf_counter_ns()
             try:
                 self._write(*item)
             except Exception as error:  # training goes on whatever happens here
                 self.losses.add("%s: %s" % (type(error).__name__, error))
+            self.writing_ns += time.perf_counter_ns() - began
+            self.written += 1
         self._finish()
 
     def _finish(self) -> None:

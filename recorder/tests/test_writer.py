@@ -19,7 +19,7 @@ import time
 import unittest
 from unittest import mock
 
-from sfstat_recorder import FORWARD, Recorder
+from sfstat_recorder import FORWARD, Cost, Identity, Recorder
 from sfstat_recorder.files import PacketFile
 
 from .support import Clock, Hub, packets, place, ranks, spend, until
@@ -278,6 +278,37 @@ class Files(FolderTest):
         os.waitpid(child, 0)
         perf.close()
         self.assertEqual(len(packets(self.folder)), 1)
+
+
+class Costs(FolderTest):
+    def test_what_windows_cost(self):
+        """Two windows: closing them calls the tracker, which takes 5 ms each, in the thread
+        of the loop; writing them a gather of 20 ms each, in the writer's.
+        """
+        calls = []
+
+        class Slow:
+            def tell(self, message):
+                return message
+
+            def gather(self, payload):
+                time.sleep(0.02)
+                return [payload]
+
+            def answer(self, message):
+                return message
+
+        perf = Recorder(self.folder, Identity("run", 0, 2), window=3, group=Slow(), arrivals=False)
+        self.assertEqual(perf.cost(), Cost(0, 0, 0))
+        perf.log(lambda scalars, step: calls.append(step) or time.sleep(0.005))
+        for _ in range(6):
+            with perf.step():
+                pass
+        perf.close()
+        cost = perf.cost()
+        self.assertEqual((cost.windows, calls), (2, [2, 5]))
+        self.assertGreaterEqual(cost.closing_ns, 10e6)
+        self.assertGreaterEqual(cost.writing_ns, 40e6)
 
 
 class NeverBlocks(FolderTest):

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/sfstat/sfstat/eval/campaign"
@@ -25,6 +26,7 @@ import (
 type Maker struct {
 	Dir    string // folder of the campaign
 	Python string // interpreter that has PyTorch; "": Python()
+	Sfstat string // this program, for arm sample
 }
 
 var (
@@ -49,7 +51,7 @@ func (m Maker) Prepare(ctx context.Context, tasks []campaign.Task) error {
 	out, err := exec.CommandContext(ctx, python, "-c", "import torch.distributed").CombinedOutput()
 	switch lines := strings.Split(strings.TrimSpace(string(out)), "\n"); {
 	case err == nil:
-		return nil
+		return m.prepareArms(ctx, python, tasks)
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist):
@@ -58,6 +60,25 @@ func (m Maker) Prepare(ctx context.Context, tasks []campaign.Task) error {
 		return fmt.Errorf("%s cannot run a PyTorch job (%s): %s -m pip install torch, or name another interpreter with --python",
 			python, lines[len(lines)-1], python)
 	}
+}
+
+// mayHurry is a program that fails where a process may not have real-time priority.
+const mayHurry = "import os; os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))"
+
+// prepareArms looks whether what the arms of runs need is there.
+func (m Maker) prepareArms(ctx context.Context, python string, tasks []campaign.Task) error {
+	for i := range tasks {
+		t := &tasks[i]
+		if slices.Contains(t.Arms, campaign.Sample) {
+			if _, err := exec.LookPath(m.Sfstat); err != nil {
+				return fmt.Errorf("run %s: arm sample needs the program sfstat (%w)", t.ID, err)
+			}
+		}
+		if t.Realtime && exec.CommandContext(ctx, python, "-c", mayHurry).Run() != nil && ctx.Err() == nil {
+			return fmt.Errorf("run %s: realtime: %s may not have real-time priority, which needs Linux and CAP_SYS_NICE, as root has: leave realtime out", t.ID, python)
+		}
+	}
+	return nil
 }
 
 // Make runs the job of a run and keeps what it recorded. What an attempt before this
@@ -90,6 +111,9 @@ func (m Maker) Make(ctx context.Context, t *campaign.Task, keep func(*trace.Wind
 	}
 	w := World{Python: m.Python, Ranks: t.Spec.Ranks, PythonPath: installed.PythonPath}
 	w.Args = append([]string{installed.Job, "--spec", file, "--out", out}, Arguments(t)...)
+	if slices.Contains(t.Arms, campaign.Sample) {
+		w.Args = append(w.Args, "--sfstat", m.Sfstat)
+	}
 	switch t.Profiler {
 	case campaign.PyTorch:
 		w.Args = append(w.Args, "--profile", profile)
@@ -99,10 +123,10 @@ func (m Maker) Make(ctx context.Context, t *campaign.Task, keep func(*trace.Wind
 	if err := w.Run(ctx); err != nil {
 		return err
 	}
-	if err := t.KeepPairs(m.Dir, out); err != nil {
+	if err := t.KeepRounds(m.Dir, out); err != nil {
 		return err
 	}
-	return campaign.KeepWindows(ctx, out, keep)
+	return campaign.KeepWindows(ctx, t.Recorded(out), keep)
 }
 
 // WriteSpec writes what a run does, as its job reads it.
@@ -119,17 +143,24 @@ func WriteSpec(path string, t *campaign.Task) error {
 }
 
 // Arguments are the words for the program of a rank that say what it records and how,
-// behind those that name specification and output. A paired run carries each window
-// out twice, without the recorder and with it, and writes the time of a step of both
-// to pairs.csv; its packets are gathered on rank 0, those of others lie in a file for
-// each rank.
+// behind those that name specification and output. A run with arms carries each window
+// out under every one and writes what they took to rounds.csv; the packets of an arm are
+// gathered on rank 0, in a folder of its own, those of other runs lie in a file for each
+// rank.
 func Arguments(t *campaign.Task) []string {
 	words := []string{"--recording", "events"}
 	if t.Spec.Side.Every == 0 {
 		words[1] = "cpu"
 	}
-	if t.Paired {
-		words = append(words, "--group", "gather", "--pairs")
+	if t.Paired() {
+		var names []string
+		for _, a := range t.Arms {
+			names = append(names, a.String())
+		}
+		words = append(words, "--group", "gather", "--arms", strings.Join(names, ","))
+	}
+	if t.Realtime {
+		words = append(words, "--realtime")
 	}
 	return words
 }

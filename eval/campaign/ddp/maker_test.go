@@ -75,6 +75,24 @@ func TestRunsAreMadeByProcesses(t *testing.T) {
 	}
 }
 
+// TestWhatArmsNeed: arm sample needs the program, and the job is told where it is.
+func TestWhatArmsNeed(t *testing.T) {
+	s := spec(t, strings.Replace(small, "hidden_ranks: [2]", `hidden_ranks: [2], recorder: ["off", wall, sample], realtime: true`, 1))
+	dir := t.TempDir()
+	_, err := campaign.Execute(t.Context(), dir, s, campaign.Execution{Maker: Maker{Dir: dir, Python: python(t), Sfstat: "no-such-program"}, Workers: 1})
+	if err == nil || !strings.Contains(err.Error(), "run a-data-120ms-r4-s0: arm sample needs the program sfstat") {
+		t.Errorf("without the program: %v", err)
+	}
+	tasks, err := s.Plan()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "--recording events --group gather --arms off,wall,sample --realtime"
+	if got := strings.Join(Arguments(&tasks[0]), " "); got != want {
+		t.Errorf("arguments %q, expected %q", got, want)
+	}
+}
+
 func TestRefusedBeforeAnythingStarts(t *testing.T) {
 	for key, want := range map[string]string{
 		"steps: 20, probability: 0.5": "group a: probability below 1 is for runner simulator, and the runner is local",

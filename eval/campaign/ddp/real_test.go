@@ -4,13 +4,12 @@ import (
 	"errors"
 	"io"
 	"math"
-	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/sfstat/sfstat/diagnose/crosscheck"
-	"github.com/sfstat/sfstat/engine/overhead"
 	"github.com/sfstat/sfstat/eval/campaign"
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/ingest/auto"
@@ -169,28 +168,32 @@ faults: [{family: data, delay_ms: 60, ranks: [1]}]`)
 	}
 }
 
-// TestRealPairs: each window is carried out without the recorder and with it, and
-// recorded once.
-func TestRealPairs(t *testing.T) {
+// TestRealArms: each window is carried out under every arm, recorded once by each with the
+// recorder, and what the arms took is told of all but the warm-up.
+func TestRealArms(t *testing.T) {
 	needTorch(t)
-	s := short(t, "{ranks: 2, schedule: {windows: 2, steps: 5, warmup: 1}}")
-	s.Paired = true
+	s := short(t, "{run: job, ranks: 2, schedule: {windows: 3, steps: 5, warmup: 1}, side: {every: 1}}")
+	s.Arms = []campaign.Arm{campaign.Off, campaign.Wall, campaign.Events}
 	got, dir := made(t, s)
-	if len(got) != 2 || got[1].FirstStep != 6 || got[1].Steps() != 5 {
+	if len(got) != 3 || got[2].FirstStep != 11 || got[2].Steps() != 5 || len(got[2].Side) > 0 {
 		t.Errorf("%d windows, the last of %d steps from %d", len(got), got[len(got)-1].Steps(), got[len(got)-1].FirstStep)
 	}
-	file, err := os.Open(s.Pairs(dir))
-	if err != nil {
-		t.Fatal(err)
+	if events := windows(t, filepath.Join(dir, campaign.PacketsName, s.ID, "events")); len(events) != 3 || len(events[2].Side) != 1 {
+		t.Errorf("%d windows of arm events, expected 3 with a side channel", len(events))
 	}
-	defer file.Close()
-	pairs, err := overhead.ReadPairs("pairs.csv", file)
-	if err != nil || len(pairs) != 2 {
-		t.Fatalf("%+v, %v, expected 2 pairs", pairs, err)
+	rounds, err := s.Rounds(dir)
+	if err != nil || len(rounds) != 4 {
+		t.Fatalf("%+v, %v, expected two arms of two rounds", rounds, err)
 	}
-	for _, p := range pairs {
-		if p.Base < 15e6 || p.With < 15e6 { // what the steps sleep at the least
-			t.Errorf("a step of %v and %v ns", p.Base, p.With)
+	for i, r := range rounds {
+		if want := []campaign.Arm{campaign.Wall, campaign.Events}[i%2]; r.Arm != want || r.Number != 1+i/2 || r.Run != s.Spec.Run {
+			t.Errorf("row %d is arm %v of round %d, expected %v of %d", i, r.Arm, r.Number, want, 1+i/2)
+		}
+		if r.Base.Place == r.With.Place || r.Base.Wall < 15e6 || r.With.Wall < 15e6 { // what the steps sleep at the least
+			t.Errorf("a step of %v and %v ns, in places %d and %d", r.Base.Wall, r.With.Wall, r.Base.Place, r.With.Place)
+		}
+		if r.With.Thread <= 0 || r.With.Process < r.With.Thread || r.Closing <= 0 || r.Writing <= 0 || r.StageCall <= 0 {
+			t.Errorf("%+v, expected processor time, and time of closing, writing and a stage call", r)
 		}
 	}
 }

@@ -258,9 +258,9 @@ func (m *Maker) Make(ctx context.Context, t *campaign.Task, keep func(*trace.Win
 	if err := m.await(ctx, a); err != nil {
 		return err
 	}
-	err := campaign.KeepWindows(ctx, a.packets(a.i), keep)
+	err := campaign.KeepWindows(ctx, t.Recorded(a.packets(a.i)), keep)
 	if err == nil {
-		err = t.KeepPairs(m.dir, a.packets(a.i))
+		err = t.KeepRounds(m.dir, a.packets(a.i))
 	}
 	if err != nil && ctx.Err() == nil {
 		err = errors.Join(fmt.Errorf("packets of job %s: %w", a.element(a.i), err), a.refuse(a.i))

@@ -18,39 +18,41 @@ import (
 )
 
 // overheadPattern is the name of a file in the folder of overheads: RANKS-GATHER-ARM.csv, as
-// 8-gloo-cpu.csv, each a file of pairs as sfstat overhead reads it.
-var overheadPattern = regexp.MustCompile(`^([1-9][0-9]{0,5})-([a-z0-9]+)-([a-z0-9]+)\.csv$`)
+// 8-gloo-wall.csv, each a file of pairs as sfstat overhead reads it.
+var overheadPattern = regexp.MustCompile(`^([1-9][0-9]{0,5})-([a-z0-9]+)-(wall|events|sample)\.csv$`)
 
-// arm is a size, a way of gathering and a way of recording, and the steps that were timed
-// without the recorder and with it.
-type arm struct {
-	Ranks        int
-	Gather, What string
-	pairs        []overhead.Measurement
-	path         string // where they lie
+// costed is a size, a way of gathering and an arm, and the steps that were timed without
+// the recorder and under it.
+type costed struct {
+	Ranks  int
+	Gather string
+	Arm    campaign.Arm
+	pairs  []overhead.Measurement
+	path   string // where they lie
 }
 
-func (a *arm) names() []string { return []string{strconv.Itoa(a.Ranks), a.Gather, a.What} }
+func (c *costed) names() []string { return []string{strconv.Itoa(c.Ranks), c.Gather, c.Arm.String()} }
 
 // overheads is Table 7 of a campaign whose folder has measurements.
 func (e *Evaluation) overheads() ([]Artifact, error) {
-	arms, paired, err := e.pairedArms()
+	all, paired, err := e.costsOfRuns()
 	if err != nil {
 		return nil, err
 	}
-	files, measured, err := e.fileArms()
-	if err != nil || len(arms)+len(files) == 0 {
+	files, measured, err := e.costsInFiles()
+	if err != nil || len(all)+len(files) == 0 {
 		return nil, err
 	}
-	arms = append(arms, files...)
-	slices.SortStableFunc(arms, func(a, b arm) int { return a.Ranks - b.Ranks })
+	all = append(all, files...)
+	slices.SortStableFunc(all, func(a, b costed) int { return a.Ranks - b.Ranks })
 	t := &table.Table{Title: "Table 7. What recording costs a step: estimate and 95 % upper bound", Keys: 3,
-		Columns: slices.Concat(table.Words("ranks", "gather", "recorded"), table.Heads(table.Integer, "paired runs"), table.Heads(table.Fine, "overhead"),
-			table.Words("95 % interval"), table.Heads(table.Fine, "at most"))}
+		Columns: slices.Concat(table.Words("ranks", "gather", "arm"), table.Heads(table.Integer, "paired runs"), table.Heads(table.Fine, "overhead"),
+			table.Words("95 % interval"), table.Heads(table.Fine, "at most"), table.Heads(table.Fraction, "gate"), table.Words("standing"))}
 	why := map[string]string{}
-	for i := range arms {
-		a := &arms[i]
-		account, err := overhead.Examine(a.pairs, overhead.ByFile, overhead.Options{Statistic: bootstrap.Mean})
+	for i := range all {
+		a := &all[i]
+		gate := campaign.Gate(a.Arm)
+		account, err := overhead.Examine(a.pairs, overhead.ByFile, overhead.Options{Statistic: bootstrap.Mean, Gate: &gate})
 		if err != nil {
 			return nil, input.At(input.Pos{File: a.path}, err)
 		}
@@ -59,42 +61,38 @@ func (e *Evaluation) overheads() ([]Artifact, error) {
 			most, interval = table.RealCell(i.AtMost), table.FinePercent(i.Lower)+" to "+table.FinePercent(i.Upper)
 		}
 		t.Add(append(table.Texts(a.names()...),
-			table.WholeCell(account.Blocks), table.RealCell(account.Estimate.Value), table.TextCell(interval), most)...)
+			table.WholeCell(account.Blocks), table.RealCell(account.Estimate.Value), table.TextCell(interval), most,
+			table.RealCell(gate), table.TextCell(account.Standing.String()))...)
 		why[listed(a.names())] = says("overhead", table.FinePercent(account.Estimate.Value), account.Blocks)
 	}
 	out := Artifact{Name: "table-7", Table: beside(t, "table-7"), Inputs: append(paired, measured...)}
 	return []Artifact{out.Compared(func(c *Cell) string { return why[c.Row] })}, nil
 }
 
-// pairedArms are the paired runs of a campaign. A run is a block.
-func (e *Evaluation) pairedArms() (arms []arm, inputs []campaign.Provenance, err error) {
+// costsOfRuns are the arms of the runs of a campaign. A run is a block.
+func (e *Evaluation) costsOfRuns() (all []costed, inputs []campaign.Provenance, err error) {
 	for i := range e.Tasks {
 		t := &e.Tasks[i]
-		if !t.Paired {
+		if !t.Paired() {
 			continue
 		}
-		path := t.Pairs(e.Path)
-		pairs, err := readPairs(path)
+		path := t.RoundsPath(e.Path)
+		rounds, err := t.Rounds(e.Path)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, nil, input.At(input.Pos{File: path}, input.Bad(input.ErrMissing,
-				"the times of a paired run that was done are gone: remove %s, and sfstat campaign run makes it anew", e.Row(t)))
+				"the times of a run with arms that was done are gone: remove %s, and sfstat campaign run makes it anew", e.Row(t)))
 		}
 		if err != nil {
 			return nil, nil, err
 		}
-		for k := range pairs {
-			pairs[k].Pair = t.ID
+		for _, r := range rounds {
+			at := slices.IndexFunc(all, func(c costed) bool { return c.Ranks == t.Spec.Ranks && c.Arm == r.Arm })
+			if at < 0 {
+				at = len(all)
+				all = append(all, costed{Ranks: t.Spec.Ranks, Gather: "gloo", Arm: r.Arm, path: filepath.Dir(path)})
+			}
+			all[at].pairs = append(all[at].pairs, overhead.Measurement{Pair: t.ID, Window: r.Number, Base: r.Base.Wall, With: r.With.Wall})
 		}
-		what := "cpu"
-		if t.Spec.Side.Every > 0 {
-			what = "events"
-		}
-		at := slices.IndexFunc(arms, func(a arm) bool { return a.Ranks == t.Spec.Ranks && a.What == what })
-		if at < 0 {
-			at = len(arms)
-			arms = append(arms, arm{Ranks: t.Spec.Ranks, Gather: "gloo", What: what, path: filepath.Dir(path)})
-		}
-		arms[at].pairs = append(arms[at].pairs, pairs...)
 		from, err := e.From(path)
 		if err != nil {
 			return nil, nil, err
@@ -102,11 +100,11 @@ func (e *Evaluation) pairedArms() (arms []arm, inputs []campaign.Provenance, err
 		from.Run, from.Group, from.SpecHash = t.ID, t.Group, t.Hash
 		inputs = append(inputs, from)
 	}
-	return arms, inputs, nil
+	return all, inputs, nil
 }
 
-// fileArms are the measurements that lie in the folder of overheads, a file each.
-func (e *Evaluation) fileArms() (arms []arm, inputs []campaign.Provenance, err error) {
+// costsInFiles are the measurements that lie in the folder of overheads, a file each.
+func (e *Evaluation) costsInFiles() (all []costed, inputs []campaign.Provenance, err error) {
 	entries, err := os.ReadDir(filepath.Join(e.Path, campaign.OverheadName))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, err
@@ -118,9 +116,10 @@ func (e *Evaluation) fileArms() (arms []arm, inputs []campaign.Provenance, err e
 		path := filepath.Join(e.Path, campaign.OverheadName, entry.Name())
 		parts := overheadPattern.FindStringSubmatch(entry.Name())
 		if parts == nil {
-			return nil, nil, input.At(input.Pos{File: path}, input.Bad(input.ErrFormat, "the name is not RANKS-GATHER-ARM.csv, as 8-gloo-cpu.csv"))
+			return nil, nil, input.At(input.Pos{File: path}, input.Bad(input.ErrFormat, "the name is not RANKS-GATHER-ARM.csv with arm wall, events or sample, as 8-gloo-wall.csv"))
 		}
-		ranks, _ := strconv.Atoi(parts[1]) // at most six digits
+		ranks, _ := strconv.Atoi(parts[1])    // at most six digits
+		arm, _ := campaign.ParseArm(parts[3]) // one of them
 		pairs, err := readPairs(path)
 		if err != nil {
 			return nil, nil, err
@@ -130,9 +129,9 @@ func (e *Evaluation) fileArms() (arms []arm, inputs []campaign.Provenance, err e
 			return nil, nil, err
 		}
 		from.Run = entry.Name()
-		arms, inputs = append(arms, arm{ranks, parts[2], parts[3], pairs, path}), append(inputs, from)
+		all, inputs = append(all, costed{ranks, parts[2], arm, pairs, path}), append(inputs, from)
 	}
-	return arms, inputs, nil
+	return all, inputs, nil
 }
 
 func readPairs(path string) ([]overhead.Measurement, error) {

@@ -83,7 +83,7 @@ func TestEvaluationGroups(t *testing.T) {
 	for i := range 12 {
 		pairs += fmt.Sprintf("%d,%d,%d,0\n", i, 200_000_000+i*1000, 200_200_000+i*1000+i%3*20_000)
 	}
-	if err := os.WriteFile(filepath.Join(dir, campaign.OverheadName, "8-gloo-cpu.csv"), []byte(pairs), 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, campaign.OverheadName, "8-gloo-wall.csv"), []byte(pairs), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	made := tablesOf(t, dir, s)
@@ -109,12 +109,14 @@ func TestEvaluationGroups(t *testing.T) {
 	cell("table-9", 0, 10, "2/2")
 	cell("table-12", 0, 2, "2/2")
 	cell("table-13", 0, 1, "0.80")
-	cell("table-7", 0, 7, "0.019 %")
+	cell("table-7", 0, 7, "3.0 %")
+	cell("table-7", 0, 8, "within")
+	cell("table-7", 0, 9, "0.019 %")
 	cell("table-7", 0, 3, "12")
 	if n := made["table-6"].Table.Notes; len(n) != 1 || !strings.HasPrefix(n[0], "Not made") || len(made["table-6"].Table.Rows) > 0 {
 		t.Errorf("table 6 is %+v, expected to be not made", made["table-6"].Table)
 	}
-	if in := made["table-7"].Inputs; len(in) != 1 || in[0].Input != "overhead/8-gloo-cpu.csv" || len(in[0].InputHash) != 64 {
+	if in := made["table-7"].Inputs; len(in) != 1 || in[0].Input != "overhead/8-gloo-wall.csv" || len(in[0].InputHash) != 64 {
 		t.Errorf("table 7 is made of %+v", in)
 	}
 	if err := os.WriteFile(filepath.Join(dir, campaign.OverheadName, "notes.txt"), nil, 0o666); err != nil {

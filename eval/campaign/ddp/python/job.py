@@ -31,6 +31,8 @@ import sys
 import threading
 from typing import List, Optional
 
+from sfstat_job.rounds import arms_of
+
 _SLURM = {"RANK": "SLURM_PROCID", "WORLD_SIZE": "SLURM_NTASKS", "LOCAL_RANK": "SLURM_LOCALID"}
 
 
@@ -57,8 +59,10 @@ def _options(arguments: Optional[List[str]]) -> argparse.Namespace:
                         help="wall times; device times of sampled steps besides; nothing")
     parser.add_argument("--group", choices=("files", "gather"), default="files", help="a file for each rank, or one that rank 0 writes")
     parser.add_argument("--backend", choices=("gloo", "nccl"), default="gloo", help="nccl needs a GPU for each rank of a machine")
-    parser.add_argument("--pairs", action="store_true",
-                        help="carry each window out twice, without the recorder and with it, and write what a step takes to pairs.csv")
+    parser.add_argument("--arms", type=arms_of, default=(),
+                        help="carry each window out under each of off, wall, events, sample, and write what a step takes to rounds.csv")
+    parser.add_argument("--realtime", action="store_true", help="with --arms: at real-time priority after the warm-up (Linux, CAP_SYS_NICE)")
+    parser.add_argument("--sfstat", default="", help="the program sfstat, for arm sample")
     parser.add_argument("--profile", default="", help="folder for the traces of PyTorch's profiler; without it, none runs")
     parser.add_argument("--nvtx", action="store_true", help="mark steps and stages for Nsight Systems, which runs around this process")
     return parser.parse_args(arguments)

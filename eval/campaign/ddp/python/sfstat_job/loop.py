@@ -26,7 +26,7 @@ class Loop:
         self._plan = plan
         self._profiler = profiler
         torch.manual_seed(plan.seed % 2**63)
-        place = torch.device("cpu") if gpu is None else torch.device("cuda", gpu)
+        place = self.place = torch.device("cpu") if gpu is None else torch.device("cuda", gpu)
         self.device: Device = EmulatedDevice() if gpu is None else CudaDevice(torch, CudaEvents(torch.cuda))
         self._pace = Pace()
         self._ddp = parallel(Layers(self._pace).to(place), [] if gpu is None else [gpu])

@@ -12,9 +12,11 @@ import torch.distributed as dist
 
 from sfstat_recorder import Identity, Recorder, TorchGroup
 
+from .arms import Arms, Machine
 from .loop import Loop
-from .pairs import Pairs
+from .machine import Monitor, realtime
 from .plan import Plan
+from .rounds import OFF, SAMPLE
 from .profiler import Marks, Profiler, Ranges
 
 
@@ -29,22 +31,33 @@ def run(spec: Mapping[str, Any], options: Namespace) -> None:
     if options.nvtx:
         profiler = Ranges()
     loop = Loop(plan, gpu, profiler)
-    perf = None if options.recording == "off" else recorder(plan, loop, out, options.group)
-    events = 1 / plan.side_every if options.recording == "events" and plan.side_every > 0 else 0.0
-    if options.pairs and perf is not None:
-        pairs = Pairs(plan, loop, perf, events)
-        pairs.run()
-        if plan.rank == 0:
-            pairs.write(os.path.join(out, "pairs.csv"))
+    if options.arms:
+        written = under_arms(plan, loop, options)
     else:
-        once(plan, loop, perf, events)
+        perf = None if options.recording == "off" else recorder(plan, loop, out, options.group)
+        once(plan, loop, perf, 1 / plan.side_every if options.recording == "events" and plan.side_every > 0 else 0.0)
+        written = perf is None or perf.close()
     if profiler is not None:
         profiler.close()
-    written = perf is None or perf.close()
     dist.barrier()  # nobody leaves before all have recorded
     dist.destroy_process_group()
     if not written:
         sys.exit("rank %d could not write all packets: see the notes of those that are there, and the space left in %s" % (plan.rank, out))
+
+
+def under_arms(plan: Plan, loop: Loop, options: Namespace) -> bool:
+    """Carries every window out under each arm. Packets go to a folder for each; whether
+    all were written.
+    """
+    out: str = options.out
+    reads = os.environ.get("LOCAL_RANK", "0") == "0"
+    monitor = Monitor(options.sfstat, os.path.join(out, "sample.prom")) if reads and SAMPLE in options.arms else None
+    recorders = {arm: recorder(plan, loop, os.path.join(out, arm), options.group) for arm in options.arms if arm != OFF}
+    arms = Arms(plan, loop, options.arms, recorders, Machine(reads, monitor))
+    arms.run(os.path.join(out, "rounds.csv"), realtime if options.realtime else lambda: None)
+    if monitor is not None:
+        monitor.close()
+    return all([perf.close() for perf in recorders.values()])
 
 
 def once(plan: Plan, loop: Loop, perf: Optional[Recorder], events: float) -> None:

@@ -214,7 +214,8 @@ type Finding struct {
 	Before, From int64
 	Saves        Saving
 	// P bounds the probability that ranks who are exchangeable within blocks of steps show a
-	// delay of this size on some rank and stage. 1 of what is not tested.
+	// delay of this size on some rank and stage. 1 of what is not tested. Too small where noise as
+	// large as the delay stays correlated over a tenth of the run or longer (TestNull).
 	P         float64
 	Certainty Certainty
 	// Last is in how many of the struck steps one of its ranks arrived last.

@@ -23,6 +23,9 @@ type job struct {
 	comm   float64
 	free   bool // nobody waits for anybody
 	noWall bool
+	// work draws what each rank does itself, ms, [rank][stage], step by step, in place of what
+	// noise, ar, spikes and bias describe; nil: those do.
+	work func(rng *rand.Rand, ranks int) func() [][4]float64
 }
 
 var stages = []points.Stage{{Name: "data", Role: points.Data}, {Name: "forward", Role: points.Forward}, {Name: "backward", Role: points.Backward}, {Name: "optim", Role: points.Optimizer}}
@@ -55,6 +58,10 @@ func (j job) play(faults ...fault) (*delay.Run, float64) {
 		comm = 20
 	}
 	ns := func(ms float64) int64 { return int64(ms * 1e6) }
+	var next func() [][4]float64
+	if j.work != nil {
+		next = j.work(rng, j.ranks)
+	}
 	for t := range j.steps {
 		own := make([][4]float64, j.ranks)
 		gap := make([]float64, j.ranks)
@@ -72,6 +79,12 @@ func (j job) play(faults ...fault) (*delay.Run, float64) {
 			}
 			own[r][2] -= comm
 			gap[r] = 0.3 * math.Abs(1+0.2*rng.NormFloat64())
+		}
+		if next != nil {
+			for r, work := range next() {
+				work[2] -= comm
+				own[r] = work
+			}
 		}
 		for _, f := range faults {
 			if f.on == nil || f.on(t) {

@@ -445,7 +445,7 @@ func arrivalActions(f *Finding, r *arrivals.Result) []answer.Action {
 
 // nobodyLate is what arrivals looked for and did not find.
 func nobodyLate(r *arrivals.Result) evidence.NobodyLate {
-	e := evidence.NobodyLate{Ranks: len(r.Ranks), Step: r.Step}
+	e := evidence.NobodyLate{Ranks: len(r.Ranks), Step: r.Step, Last: lastMostOften(r.Latest.Latest)}
 	points := 0 // of the place that is entered most: a step that was held up for long is one
 	for i := range r.Places {
 		if p := &r.Places[i]; p.Repeats {

@@ -10,7 +10,6 @@ import (
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
 	"github.com/sfstat/sfstat/engine/compare"
 	"github.com/sfstat/sfstat/engine/delay"
-	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/trace/health"
 )
@@ -98,28 +97,26 @@ func (j *judge) observed(v *RunVerdict) []evidence.Observation {
 		return []evidence.Observation{nobodyLate(j.entered)}
 	}
 	e := evidence.NobodyLate{}
-	var skews []int64
 	for _, w := range j.windows {
 		m := w.Main
 		e.Ranks = max(e.Ranks, len(m.Ranks))
 		e.Steps += m.Steps
 		e.Step += m.Makespan
-		if m.SyncPoint.At >= 0 && m.Steps > 0 {
-			if i := slices.IndexFunc(m.Stages, func(s frontier.Stage) bool { return s.Name == m.SyncPoint.Name }); i > 0 {
-				skews = append(skews, m.Stages[i-1].Lag/int64(m.Steps))
-			}
-		}
 	}
 	if e.Steps == 0 {
 		return nil
 	}
 	e.Step /= int64(e.Steps)
-	if j.modelled != nil && j.modelled.Step > 0 {
-		e.Step = j.modelled.Step // the median: one value that is none says nothing of the others
+	if m := j.modelled; m != nil {
+		// Medians: one value that is none says nothing of the others.
+		e.Step, e.Skew, e.Last = cmp.Or(m.Step, e.Step), m.Skew, lastMostOften(m.Latest)
+		if e.Last != nil {
+			e.Last.Rank = j.placed.ranks[e.Last.Rank]
+		}
 	}
-	if len(skews) > 0 {
-		slices.Sort(skews)
-		e.Skew = skews[len(skews)/2]
+	// Entries show who is last within a stage too.
+	if j.entered != nil && j.entered.Latest.Significant() && (e.Last == nil || !e.Last.Significant) {
+		e.Last = lastMostOften(j.entered.Latest.Latest)
 	}
 	var out []evidence.Observation
 	if v.Status != answer.Straggler {
@@ -131,6 +128,14 @@ func (j *judge) observed(v *RunVerdict) []evidence.Observation {
 		out = append(out, j.harmless(trivial/2*float64(e.Step))...)
 	}
 	return out
+}
+
+// lastMostOften returns the rank that is last most often; nil where nothing was tested.
+func lastMostOften(l delay.Latest) *evidence.LastMostOften {
+	if l.Rank < 0 {
+		return nil
+	}
+	return &evidence.LastMostOften{Rank: l.Rank, N: l.N, Of: l.Of, Behind: l.Behind, P: l.P, Significant: l.Significant()}
 }
 
 // ranked orders the findings: first those to act on, then uncertain ones, then small

@@ -154,9 +154,10 @@ func nothingCase() *diagnose.Verdict {
 	w.Labels, w.Reasons = append(w.Labels, labels.CoCritical), []labels.Reason{labels.LowGainNoModelFit}
 	w.Routing, w.CoCritical = []int{2, 1}, []int{2}
 	return single(diagnose.RunVerdict{Run: "job-44", Status: answer.NoStraggler,
-		Observed: []evidence.Observation{evidence.NobodyLate{Ranks: 8, Steps: 119, Skew: 400_000, Step: 207 * ms}},
-		Limits:   []answer.Limit{{Stage: "data.next_wait", Reported: 21 * ms}, {Stage: "model.backward_cpu_wall", MayHide: 102 * ms}},
-		Windows:  []diagnose.Window{{Main: w}}})
+		Observed: []evidence.Observation{evidence.NobodyLate{Ranks: 8, Steps: 119, Skew: 400_000, Step: 207 * ms,
+			Last: &evidence.LastMostOften{Rank: 5, N: 21, Of: 119, Behind: 410_000, P: 0.62}}},
+		Limits:  []answer.Limit{{Stage: "data.next_wait", Reported: 21 * ms}, {Stage: "model.backward_cpu_wall", MayHide: 102 * ms}},
+		Windows: []diagnose.Window{{Main: w}}})
 }
 
 func severalRunsCase() *diagnose.Verdict {

@@ -25,7 +25,7 @@ func TestSmallDelaysAreSaid(t *testing.T) {
 			c.suspect.Cause, c.suspect.BelowMinGain, c.suspect.RunGain = diagnose.CauseLate, true, 0.094
 			c.suspect.Excess, c.suspect.Step = 21e6, 221e6
 			v := &diagnose.RunVerdict{Status: answer.NoStraggler, MinGain: 0.1, Findings: []diagnose.Finding{c.suspect},
-				Observed: []evidence.Observation{evidence.NobodyLate{Ranks: 4, Steps: 60, Step: 200e6}}}
+				Observed: []evidence.Observation{evidence.NobodyLate{Ranks: 4, Steps: 60, Step: 200e6, Last: &evidence.LastMostOften{Rank: 2, N: 16, Of: 60, P: 1}}}}
 			if why := answerTo(v).why; !strings.Contains(why, c.says) || strings.Contains(why, c.not) {
 				t.Errorf("%q, want %q and not %q", why, c.says, c.not)
 			}

@@ -122,8 +122,20 @@ type RecurringHost struct {
 type NobodyLate struct {
 	Ranks int   `json:"ranks" doc:"ranks that were compared"`
 	Steps int   `json:"steps" doc:"steps that were compared"`
-	Skew  int64 `json:"skew_ns" doc:"arrival skew at the synchronisation point, median over steps; 0: not known"`
+	Skew  int64 `json:"skew_ns" doc:"arrival skew at the synchronisation point, median over steps: by stage times the last arrival less the median one, by entries of calls the last less the first; 0: not known"`
 	Step  int64 `json:"step_ns" doc:"length of a step"`
+	// Last is the rank that is last most often; nil where that was not tested.
+	Last *LastMostOften `json:"last_most_often" doc:"the rank that is last most often; null: not tested"`
+}
+
+// LastMostOften is the rank that arrives last most often, and the test of that.
+type LastMostOften struct {
+	Rank        int     `json:"rank" doc:"the rank"`
+	N           int     `json:"n" doc:"arrivals that it was the last of"`
+	Of          int     `json:"of" doc:"arrivals of which one rank alone was the last"`
+	Behind      int64   `json:"behind_ns" doc:"how far it is behind the median of the others where it is last, median"`
+	P           float64 `json:"p" doc:"chance that any rank is last so often if each is as likely to be, turns that are correlated in time counted as fewer"`
+	Significant bool    `json:"significant" doc:"p is at most 0.05: that rank is last more often than chance"`
 }
 
 // DeviceShares: how the device of the only rank spends its steps.

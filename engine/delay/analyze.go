@@ -28,6 +28,7 @@ type Stretch struct {
 	late    []Finding // of ranks, and turns
 	perhaps []Finding // of a rank, not for certain
 	trend   *trend
+	last    *LastArrivals
 	limits  []Limit
 }
 
@@ -60,6 +61,7 @@ func (s *Stretch) Renumbered(ranks, hosts []int) *Stretch {
 	for i := range out.errors {
 		out.errors[i].Rank = ranks[out.errors[i].Rank]
 	}
+	out.last = s.last.renumbered(ranks)
 	return &out
 }
 
@@ -105,7 +107,7 @@ func lookAt(whole *points.Division, run *Run, o Options) *Stretch {
 
 // look finds what there is from an interval on.
 func look(d *points.Division, run *Run, o Options, start int) *Stretch {
-	out := &Stretch{stages: d.Stages, points: d.Points, within: d.Within, apart: d.Peers != nil, errors: d.Errors, steps: d.Steps(), trend: &trend{}}
+	out := &Stretch{stages: d.Stages, points: d.Points, within: d.Within, apart: d.Peers != nil, errors: d.Errors, steps: d.Steps(), trend: &trend{}, last: &LastArrivals{}}
 	if d.Intervals == 0 {
 		return out
 	}
@@ -115,6 +117,7 @@ func look(d *points.Division, run *Run, o Options, start int) *Stretch {
 		f := startFinding(d, start, s)
 		out.start = &f
 	}
+	out.last = s.lastArrivals()
 	out.late = s.priced(s.peel(o.Level), run, o)
 	out.joint = s.joint * s.whole
 	out.perhaps = s.unsure(out.late, o)
@@ -136,7 +139,9 @@ func Join(list []*Stretch, o Options) *Result {
 	t := &trend{}
 	var late, perhaps []Finding
 	joint := 0.0
+	last := &LastArrivals{}
 	for i, s := range list {
+		last.join(s.last)
 		for _, e := range s.errors {
 			e.Step += out.Steps
 			out.Errors = append(out.Errors, e)
@@ -157,6 +162,7 @@ func Join(list []*Stretch, o Options) *Result {
 	if len(list) > 1 {
 		t.step = median(t.took)
 	}
+	out.Latest, out.Skew = last.Most(), last.Skew()
 	out.Typical = t.typical(len(out.Stages))
 	out.Whole, out.Step, out.Joint = int64(t.whole), int64(t.step), joint/max(1, t.whole)
 	out.Findings = ofRun(late, out.Steps, len(list))

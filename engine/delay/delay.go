@@ -248,4 +248,8 @@ type Result struct {
 	// fixed.
 	Joint  float64
 	Limits []Limit // in the order of the step
+	Latest Latest  // who arrives last most often, not tested where sets of ranks are compared apart
+	// Skew is the last arrival at a synchronisation point less the median one, median over arrivals, ns; 0 where
+	// ranks run freely.
+	Skew int64
 }

@@ -51,6 +51,7 @@ type Result struct {
 	Clocks  []Clock  `json:"clocks" doc:"clocks of the hosts"`
 	Set     *Set     `json:"late_set" doc:"ranks that are late together, the cause among them not known; null: none"` // because of messages
 	Places  []Place  `json:"places" doc:"places of the program from which ranks enter calls"`
+	Latest  Latest   `json:"-"` // who enters last most often
 	Late    []Late   // by what they save
 	Doubted []Late   // late more often than is likely where Late is empty, which may be chance
 	Joint   float64  // part of what repeats that goes when all of them are fixed
@@ -70,6 +71,13 @@ type Result struct {
 	Mismatches []Mismatch
 	Messages   bool // sends and receives are recorded, and what ranks wait for in them is known at a collective
 	Apart      bool // nothing recorded connects some ranks with the others
+}
+
+// Latest is the rank that enters the calls of a place that repeats last most often, of all such places the one where
+// that is least likely to be chance. P holds for all of them.
+type Latest struct {
+	delay.Latest     // Rank is global
+	Place        int // in places
 }
 
 // Place is one call of the program, over all ranks.
@@ -275,6 +283,42 @@ func (s *strikes) table(r *Result, stages []string) {
 		}
 		r.Places = append(r.Places, out)
 	}
+	r.Latest = s.latest(r.Places)
+}
+
+// latest returns who enters calls last most often. It tests places that repeat and at which the work of ranks compares.
+func (s *strikes) latest(places []Place) Latest {
+	out, tested := Latest{Latest: delay.Latest{Rank: -1, P: 1}}, 0
+	var at []int64
+	for i := range places {
+		if p := &places[i]; !p.Repeats || p.Unlike {
+			continue
+		}
+		last := delay.LastArrivals{Ranks: places[i].Members}
+		for _, c := range s.places[i].cohorts {
+			at = at[:0]
+			for _, e := range c {
+				at = append(at, s.at(e))
+			}
+			last.Add(at, func(k int) int { return int(c[k].Process) })
+		}
+		l := last.Most()
+		if l.Rank < 0 || !s.clocksWithin(l.Behind) {
+			continue
+		}
+		if tested++; out.Rank < 0 || l.P < out.P {
+			out = Latest{l, i}
+		}
+	}
+	if out.Rank >= 0 {
+		out.Rank, out.P = s.ranks[out.Rank].id, min(1, out.P*float64(tested))
+	}
+	return out
+}
+
+// clocksWithin reports whether the clocks of the hosts are known to less than a time in ns.
+func (s *strikes) clocksWithin(least int64) bool {
+	return len(s.clocks) < 2 || !slices.ContainsFunc(s.clocks, func(c Clock) bool { return c.HalfWidth < 0 || c.HalfWidth >= least })
 }
 
 // suspected are the ranks that are late, for certain or not.

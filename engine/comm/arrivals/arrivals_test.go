@@ -45,6 +45,28 @@ func TestHealthyJobs(t *testing.T) {
 	}
 }
 
+// TestLatestRank: the rank that is last at every point is told with how often, by the delay that was planted; of healthy
+// ranks none is; where clocks are not known to less than it is late, nothing is tested.
+func TestLatestRank(t *testing.T) {
+	base := synthetic{seed: 7, ranks: 8, steps: 40, buckets: 1, jitter: 0.3, perHost: 8, delay: 50, late: []int{5}}
+	r := base.job().Analyze(Options{})
+	if l := r.Latest; l.Rank != 5 || l.N != l.Of || l.N < 38 || !l.Significant() || l.Behind < 49*ms || l.Behind > 51*ms {
+		t.Errorf("%+v, want rank 5 last at every point by 50 ms", l)
+	}
+	healthy := base
+	healthy.delay = 0
+	if l := healthy.job().Analyze(Options{}).Latest; l.Rank < 0 || l.Significant() {
+		t.Errorf("%+v of healthy ranks, want a test that is not significant", l)
+	}
+	apart := base
+	apart.perHost, apart.skew = 1, 500
+	r = apart.job().Analyze(Options{})
+	unknown := slices.ContainsFunc(r.Clocks, func(c Clock) bool { return c.HalfWidth < 0 || c.HalfWidth >= 50*ms })
+	if l := r.Latest; unknown != (l.Rank < 0) {
+		t.Errorf("%+v with clocks %+v", l, r.Clocks)
+	}
+}
+
 // Late ranks are found where they lose their time, and nobody else.
 func TestLateRanks(t *testing.T) {
 	base := synthetic{seed: 7, ranks: 8, steps: 40, buckets: 3, barrier: true, jitter: 2, perHost: 8, delay: 50, late: []int{5}, frames: true}

@@ -1,6 +1,6 @@
 # sfstat. The targets that people use: build, demo, test, check. `make help`.
-# Only Go is needed; the race detector also wants a C compiler, the tests of the
-# recorder Python 3.8 or later.
+# Only Go is needed; with a C compiler the program reads GPUs by NVML, and the race detector
+# runs. The tests of the recorder want Python 3.8 or later.
 
 GO          ?= go
 VERSION     ?= $(shell git describe --tags --match 'v[0-9]*' --always --dirty 2>/dev/null)
@@ -17,11 +17,18 @@ COMPILE = GOGC=800 $(GO)
 TEST    = $(COMPILE) test -exec 'env -u GOGC' -vet=off -shuffle=on
 
 # What is stripped off at the end need not be made: no tables for a debugger. The
-# tags leave out HTTP/2 and manual pages, which libraries bring and nothing calls.
+# tags leave out HTTP/2 and manual pages, which libraries bring and nothing calls, and
+# let Go look up hosts and users itself, with cgo as without.
 # The program, vet and the tests take the same flags, so that packages are compiled
 # once for all three.
-LEAN  = -trimpath -tags nethttpomithttp2,urfave_cli_no_docs -gcflags=all=-dwarf=false
+LEAN  = -trimpath -tags nethttpomithttp2,urfave_cli_no_docs,netgo,osusergo -gcflags=all=-dwarf=false
 STRIP = -s -w
+
+# NVML is loaded when GPUs are sampled, so its functions must not be looked up before. CGO=0 builds
+# a static program, without it.
+CGO  ?= $(shell [ "$$($(GO) env GOOS)" = linux ] && command -v "$$($(GO) env CC)" >/dev/null && echo 1 || echo 0)
+LAZY  = -extldflags=-Wl,-z,lazy,--build-id=none
+export CGO_CFLAGS = -O1 -g0 -Wno-deprecated-declarations
 
 # Packages that start goroutines, in code or in tests: there the race detector
 # has something to find. It takes ten times as long, so of each package it runs
@@ -33,25 +40,30 @@ RACE_PROGRAM = Interrupt|Panic|Progress|TestScripts/(diagnose|output)$$
 
 NPM ?= npm
 
-.PHONY: help page build bin/sfstat man demo test test-page race calibrate test-recorder test-python wheel test-wheel release check fmt vet lint vuln layers tidy bench paper accuracy archives fuzz cover clean
+.PHONY: help page build bin/sfstat man demo test test-nvml test-page race calibrate test-recorder test-python wheel test-wheel release check fmt vet lint vuln layers tidy bench paper accuracy archives fuzz cover clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-build: bin/sfstat bin/THIRD_PARTY_LICENSES.txt ## bin/sfstat, and the licences of what is linked into it
+build: bin/sfstat bin/THIRD_PARTY_LICENSES.txt ## bin/sfstat, and the licences of what is linked into it (CGO=0: static, without NVML)
 
 bin/sfstat:
-	CGO_ENABLED=0 $(COMPILE) build $(LEAN) -ldflags '$(STRIP) -X main.version=$(VERSION)' -o bin/sfstat ./cmd/sfstat
+	@if [ '$(CGO)' = 0 ]; then echo 'without NVML: that needs Linux and a C compiler; sfstat sample reads GPUs by nvidia-smi'; fi
+	CGO_ENABLED=$(CGO) $(COMPILE) build $(LEAN) -ldflags '$(STRIP) $(LAZY) -X main.version=$(VERSION)' -o bin/sfstat ./cmd/sfstat
 
 bin/THIRD_PARTY_LICENSES.txt: go.mod internal/licenses/main.go
-	mkdir -p bin && CGO_ENABLED=0 $(COMPILE) run $(LEAN) ./internal/licenses -o $@ -- $(LEAN)
+	mkdir -p bin && CGO_ENABLED=0 $(COMPILE) build $(LEAN) -o bin/licenses ./internal/licenses && CGO_ENABLED=$(CGO) bin/licenses -o $@ -- $(LEAN) && rm bin/licenses
 
 demo: bin/sfstat ## the verdict on a recording of a real job
 	bin/sfstat diagnose fixtures/ddp/host-callback-r8-s0.jsonl
 
-test: vet test-recorder test-python ## everything that must hold: vet, all tests in random order, the recorder, the Python package
+test: vet test-nvml test-recorder test-python ## everything that must hold: vet, all tests in random order, the recorder, the Python package
 	@echo 'statistical tests take a part of their draws: make calibrate takes all'
 	CGO_ENABLED=0 $(TEST) $(LEAN) -ldflags '$(STRIP)' ./...
+
+test-nvml: ## what samples GPUs by NVML, on the library's own mock; where there is a C compiler
+	@if [ '$(CGO)' = 0 ]; then echo 'NOT RUN: the tests of NVML need Linux and a C compiler'; \
+	else echo 'go test ./sample, with cgo'; CGO_ENABLED=1 $(TEST) $(LEAN) -ldflags '$(STRIP) $(LAZY)' ./sample; fi
 
 calibrate: ## all tests with all draws of the statistical ones, as the documentation quotes them
 	SFSTAT_CALIBRATE=1 CGO_ENABLED=0 $(TEST) $(LEAN) -ldflags '$(STRIP)' ./...

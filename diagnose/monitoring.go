@@ -245,14 +245,14 @@ func (j *judge) atTheTime(v *RunVerdict, all []*health.Record) {
 		if len(units) == 0 {
 			continue
 		}
-		beside, alike := w.beside(units, j.times(f.Windows))
+		beside, alike := w.beside(units, j.times(f.Windows), f.Step)
 		f.Evidence = withBeside(f.Evidence, beside, alike)
 		if i == 0 && v.Status != answer.NoStraggler {
 			v.Next = lookFirst(v.Next, f, beside, alike)
 		}
 	}
 	if len(v.Findings) == 0 || v.Status <= answer.UndecidedRun {
-		beside, _ := w.beside(w.units, j.times(nil))
+		beside, _ := w.beside(w.units, j.times(nil), 0)
 		v.Observed = append(slices.Clone(v.Observed), beside...)
 		if v.Status == answer.UndecidedRun {
 			v.Next = lookFirst(v.Next, nil, beside, nil)
@@ -329,15 +329,15 @@ func (r *run) times(of []int64) (times []monitoring.Interval) {
 	return times
 }
 
-// beside is what was reported and measured of some units in some times, and else what
-// was compared and alike.
-func (w *watched) beside(units []monitoring.Unit, times []monitoring.Interval) (out []evidence.Observation, alike *evidence.Monitored) {
+// beside is what was reported and measured of some units in some times, in which a step took so many nanoseconds (0: not
+// known), and else what was compared and alike.
+func (w *watched) beside(units []monitoring.Unit, times []monitoring.Interval, step int64) (out []evidence.Observation, alike *evidence.Monitored) {
 	for _, e := range w.reported(units, times) {
 		out = append(out, e)
 	}
 	differences, compared := w.job.Differences(monitoring.Question{Units: units, Peers: w.units, Times: times})
 	for _, d := range differences[:min(mostMonitored, len(differences))] {
-		out = append(out, w.monitored(&d))
+		out = append(out, w.monitored(&d, step))
 	}
 	if len(differences) == 0 && len(compared) > 0 {
 		alike = &evidence.Monitored{Host: w.hosts[units[0].Host].name}
@@ -352,11 +352,14 @@ func (w *watched) beside(units []monitoring.Unit, times []monitoring.Interval) (
 	return out, alike
 }
 
-func (w *watched) monitored(d *monitoring.Difference) evidence.Monitored {
+func (w *watched) monitored(d *monitoring.Difference, step int64) evidence.Monitored {
 	e := evidence.Monitored{Quantity: d.Quantity.String(), Unit: d.Quantity.Unit(), Host: w.hosts[d.Host].name,
 		Own: d.Own, Peers: d.Median, Low: d.Low, High: d.High, N: d.N, Readings: d.Readings, Tested: d.Tested, P: d.P, Tests: d.Tests, Timeless: d.Timeless, Zoneless: w.hosts[d.Host].zoneless}
 	if d.Device >= 0 {
 		e.Device = &d.Device
+	}
+	if d.Quantity.SlowdownTime() {
+		e.Step, e.Slowed = step, int64(d.Own*float64(step))
 	}
 	return e
 }

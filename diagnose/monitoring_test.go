@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -138,6 +139,48 @@ func TestMonitoring(t *testing.T) {
 				t.Errorf("problem %q, expected %q", problem, c.problem)
 			}
 		})
+	}
+}
+
+// TestSlowdown: the time with a lowered clock is put into proportion to a step of the finding; where only the run is
+// looked at, or the quantity is no such time, it is not.
+func TestSlowdown(t *testing.T) {
+	const began = 1795351500e9
+	for _, c := range []struct {
+		quantity health.Quantity
+		share    float64
+		slowed   float64 // of a step
+	}{
+		{health.ThermalTime, 0.38, 0.38},
+		{health.HardwareThermalTime, 0.5, 0.5},
+		{health.NVLinkReplays, 500, 0},
+	} {
+		s := New(Options{})
+		for i, host := range []string{"h1", "h2"} {
+			t := &health.Record{Path: host}
+			for gpu := range 4 {
+				series := health.Series{Host: host, Device: gpu, Quantity: c.quantity}
+				for second := range int64(20) {
+					x := 0.0
+					if i == 1 && gpu == 1 {
+						x = c.share * float64(second)
+					}
+					series.Readings = append(series.Readings, health.Reading{At: began + second*1e9, Value: x})
+				}
+				t.Series = append(t.Series, series)
+			}
+			if err := s.Add(t); err != nil {
+				panic(err)
+			}
+		}
+		if err := s.Add(watchedJob()); err != nil {
+			t.Fatal(err)
+		}
+		f := s.Verdict().Findings[0]
+		m, ok := evidence.FindIf(f.Evidence, func(m evidence.Monitored) bool { return m.Alike == nil })
+		if want := c.slowed * float64(f.Step); !ok || math.Abs(m.Own-c.share) > 1e-9*c.share || math.Abs(float64(m.Slowed)-want) > 1 || (m.Step != 0) != (c.slowed > 0) {
+			t.Errorf("%v: %+v, expected %v and %.0f ns of a step of %d", c.quantity, m, c.share, want, f.Step)
+		}
 	}
 }
 

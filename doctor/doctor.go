@@ -15,6 +15,8 @@ type Machine struct {
 	Beside   string
 	Getenv   func(name string) string
 	LookPath func(program string) (path string, err error)
+	// Reader says in a sentence by what sfstat sample reads GPUs here; nil: nothing is said.
+	Reader func() string
 	// Run gives what a program prints on standard output.
 	Run func(program string, args ...string) ([]byte, error)
 }
@@ -63,7 +65,7 @@ func (m Machine) Look() []Source {
 			"nsys profile -t cuda,nvtx -o rank-%q{RANK} python train.py", "nsys export --type sqlite rank-0.nsys-rep", "sfstat diagnose FOLDER"),
 		{Name: "NCCL debug log", Ready: gpus > 0, Found: m.ncclLog(gpus), Shows: "communicators, rings and channels; with kernels, which link or group is slow",
 			Lines: []string{"export NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,COLL,TUNING,GRAPH NCCL_DEBUG_FILE=nccl.%h.%p.log", "sfstat comm FOLDER"}},
-		{Name: "Monitoring", Ready: true, Found: counted(gpus, "GPU", "GPUs"), Shows: "clocks, throttling and memory errors of GPUs, load and steal of hosts, where a rank is late",
+		{Name: "Monitoring", Ready: true, Found: m.monitoring(gpus), Shows: "clocks, throttling and memory errors of GPUs, load and steal of hosts, where a rank is late",
 			Lines: []string{"mkdir -p runs/job && sfstat sample -o runs/job/$(hostname).prom &"}},
 		m.program("Stacks", "py-spy", "where each rank stands when the job hangs", "py-spy dump --pid PID"),
 	}
@@ -152,6 +154,14 @@ func (m Machine) flight(torch string, gpus int) string {
 		if v := m.Getenv(name); v != "" {
 			found += fmt.Sprintf(", %s=%s", name, v)
 		}
+	}
+	return found
+}
+
+func (m Machine) monitoring(gpus int) string {
+	found := counted(gpus, "GPU", "GPUs")
+	if m.Reader != nil {
+		found += ". " + strings.TrimSuffix(m.Reader(), ".")
 	}
 	return found
 }

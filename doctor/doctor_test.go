@@ -40,6 +40,22 @@ func TestBeside(t *testing.T) {
 	}
 }
 
+// TestReader: by what GPUs are sampled is said where it is known.
+func TestReader(t *testing.T) {
+	m := machine(map[string]string{"nvidia-smi": "GPU 0: H100\nGPU 1: H100\n"}, nil)
+	monitoring := func() string {
+		list := m.Look()
+		return list[slices.IndexFunc(list, func(s Source) bool { return s.Name == "Monitoring" })].Found
+	}
+	if found := monitoring(); found != "2 GPUs" {
+		t.Errorf("%q, expected the number of GPUs alone", found)
+	}
+	m.Reader = func() string { return "This program reads GPUs by NVML (driver 580.95.05)." }
+	if found := monitoring(); found != "2 GPUs. This program reads GPUs by NVML (driver 580.95.05)" {
+		t.Error(found)
+	}
+}
+
 // TestLook: what is there decides what can be recorded, and how.
 func TestLook(t *testing.T) {
 	const torch = `{"python":"3.11","packages":{"torch":"2.9.1","sfstat_recorder":"importable","lightning":"2.5"}}`

@@ -40,7 +40,7 @@ func (h Host) processors() (out []Metric, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("proc/stat: %q is no number", all[i])
 		}
-		out = append(out, Metric{"node_cpu_seconds_total", fmt.Sprintf("cpu=%q,mode=%q", "mean", mode), ticks / hertz / n})
+		out = append(out, Metric{Name: "node_cpu_seconds_total", Labels: fmt.Sprintf("cpu=%q,mode=%q", "mean", mode), Value: ticks / hertz / n})
 	}
 	return out, nil
 }
@@ -97,7 +97,7 @@ func (h Host) interfaces() (out []Metric) {
 			column int
 		}{{"node_network_receive_errs_total", 2}, {"node_network_receive_drop_total", 3}, {"node_network_transmit_errs_total", 10}, {"node_network_transmit_drop_total", 11}} {
 			if n, err := strconv.ParseFloat(words[c.column], 64); err == nil {
-				out = append(out, Metric{c.metric, fmt.Sprintf("device=%q", strings.TrimSpace(name)), n})
+				out = append(out, Metric{Name: c.metric, Labels: fmt.Sprintf("device=%q", strings.TrimSpace(name)), Value: n})
 			}
 		}
 	}
@@ -118,5 +118,5 @@ func (h Host) clocks() []Metric {
 	if n == 0 {
 		return nil
 	}
-	return []Metric{{"node_cpu_scaling_frequency_hertz", `cpu="mean"`, sum / n}}
+	return []Metric{{Name: "node_cpu_scaling_frequency_hertz", Labels: `cpu="mean"`, Value: sum / n}}
 }

@@ -3,8 +3,8 @@
 // dcgm-exporter and node_exporter, each with its time. Package ingest/telemetry reads them, and so
 // does Prometheus' promtool.
 //
-// GPUs are read by nvidia-smi: the driver's library would need a build with cgo. Figures of the host
-// come from /proc and /sys of Linux; seconds of all processors are averaged into one, "mean".
+// GPUs are read by NVML, the driver's library, in a program that was built with it, and else by nvidia-smi. Figures of
+// the host come from /proc and /sys of Linux; seconds of all processors are averaged into one, "mean".
 package sample
 
 import (
@@ -21,16 +21,20 @@ import (
 type Source interface {
 	// Name is what is said of it.
 	Name() string
-	// Metrics are its lines, NAME{labels} VALUE, without host and time: {…} holds the other
-	// labels and is there even when it is empty.
+	// Metrics are its values at a time, without the host; with an error, those that could be read.
 	Metrics() ([]Metric, error)
+	// Least is the shortest time between two samples of it: asked more often, it would cost more than it shows.
+	Least() time.Duration
+	// Close ends its reading.
+	Close()
 }
 
-// Metric is a value at the time of a sample.
+// Metric is a value at a time.
 type Metric struct {
 	Name   string
 	Labels string // `gpu="3"`
 	Value  float64
+	At     time.Time // zero: that of the sample
 }
 
 // Options of Run.
@@ -40,19 +44,26 @@ type Options struct {
 	Count int // samples; 0: until the context ends
 }
 
-// Run samples until the context ends, or as often as asked. A source that fails is told once, through
-// failed, and asked again the next time.
+// Run samples until the context ends, or as often as asked: each source every so often, but not more often than it can
+// be. A failure of a source is told once, through failed, and the source is asked again the next time.
 func Run(ctx context.Context, w io.Writer, sources []Source, o Options, failed func(Source, error)) error {
-	told := make(map[Source]bool)
+	told := make(map[string]bool)
+	once := func(s Source, err error) {
+		if about := s.Name() + ": " + err.Error(); !told[about] {
+			told[about] = true
+			failed(s, err)
+		}
+	}
 	tick := time.NewTicker(o.Every)
 	defer tick.Stop()
 	for n := 0; ; {
-		if err := once(w, sources, o.Host, func(s Source, err error) {
-			if !told[s] {
-				told[s] = true
-				failed(s, err)
+		var due []Source
+		for _, s := range sources {
+			if n%Stride(s, o.Every) == 0 {
+				due = append(due, s)
 			}
-		}); err != nil {
+		}
+		if err := write(w, due, o, once); err != nil {
 			return err
 		}
 		if n++; n == o.Count {
@@ -66,24 +77,44 @@ func Run(ctx context.Context, w io.Writer, sources []Source, o Options, failed f
 	}
 }
 
-// once writes a sample of each source.
-func once(w io.Writer, sources []Source, host string, failed func(Source, error)) error {
+// Stride is at every how many-th sample a source is read: 1 where it can be read as often as asked.
+func Stride(s Source, every time.Duration) int {
+	return max(1, int((s.Least()+every-1)/every))
+}
+
+// write writes a sample of each source. A source that takes longer than its turn is told as one that fails: samples are
+// missing then.
+func write(w io.Writer, sources []Source, o Options, failed func(Source, error)) error {
 	out := bufio.NewWriter(w)
 	for _, s := range sources {
+		began := time.Now()
 		metrics, err := s.Metrics()
 		if err != nil {
 			failed(s, err)
 		}
-		now := time.Now().UnixMilli()
+		now := time.Now()
+		if turn := time.Duration(Stride(s, o.Every)) * o.Every; now.Sub(began) > turn {
+			failed(s, slowError(turn))
+		}
 		for _, m := range metrics {
-			labels := fmt.Sprintf("Hostname=%q", host)
+			at, labels := now, fmt.Sprintf("Hostname=%q", o.Host)
 			if m.Labels != "" {
 				labels = m.Labels + "," + labels
 			}
-			fmt.Fprintf(out, "%s{%s} %v %d\n", m.Name, labels, m.Value, now)
+			if !m.At.IsZero() {
+				at = m.At
+			}
+			fmt.Fprintf(out, "%s{%s} %v %d\n", m.Name, labels, m.Value, at.UnixMilli())
 		}
 	}
 	return out.Flush()
+}
+
+// slowError says that a sample took longer than the time between two.
+type slowError time.Duration
+
+func (e slowError) Error() string {
+	return fmt.Sprintf("a sample takes longer than %v: some are missing, so sample less often (--every)", time.Duration(e))
 }
 
 // Host is a machine with Linux, by the files under its root.
@@ -91,6 +122,12 @@ type Host struct{ Root fs.FS }
 
 // Name implements Source.
 func (Host) Name() string { return "the host" }
+
+// Least implements Source: files of /proc take longer to make the more processors a machine has.
+func (Host) Least() time.Duration { return time.Second }
+
+// Close implements Source.
+func (Host) Close() {}
 
 // Metrics implements Source. What a system does not have is left out; without processors there is
 // nothing to read.

@@ -7,8 +7,10 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 	"testing/fstest"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -69,9 +71,9 @@ func TestNvidiaSMI(t *testing.T) {
 		t.Fatal(err)
 	}
 	const first, second = `gpu="0",pci_bus_id="00000000:3B:00.0"`, `gpu="1",pci_bus_id="00000000:86:00.0"`
-	want := []Metric{{"DCGM_FI_DEV_SM_CLOCK", first, 1755}, {"DCGM_FI_DEV_MEM_CLOCK", first, 1593}, {"DCGM_FI_DEV_CLOCKS_EVENT_REASONS", first, 0x44},
-		{"DCGM_FI_DEV_GPU_TEMP", first, 61}, {"DCGM_FI_DEV_POWER_USAGE", first, 402.1}, {"DCGM_FI_DEV_GPU_UTIL", first, 98}, {"DCGM_FI_DEV_ECC_SBE_VOL_TOTAL", first, 0}, {"DCGM_FI_DEV_ECC_DBE_VOL_TOTAL", first, 2},
-		{"DCGM_FI_DEV_SM_CLOCK", second, 1005}, {"DCGM_FI_DEV_MEM_CLOCK", second, 1593}, {"DCGM_FI_DEV_CLOCKS_EVENT_REASONS", second, 0}, {"DCGM_FI_DEV_GPU_TEMP", second, 88}, {"DCGM_FI_DEV_GPU_UTIL", second, 99}}
+	want := []Metric{{Name: "DCGM_FI_DEV_SM_CLOCK", Labels: first, Value: 1755}, {Name: "DCGM_FI_DEV_MEM_CLOCK", Labels: first, Value: 1593}, {Name: "DCGM_FI_DEV_CLOCKS_EVENT_REASONS", Labels: first, Value: 0x44},
+		{Name: "DCGM_FI_DEV_GPU_TEMP", Labels: first, Value: 61}, {Name: "DCGM_FI_DEV_POWER_USAGE", Labels: first, Value: 402.1}, {Name: "DCGM_FI_DEV_GPU_UTIL", Labels: first, Value: 98}, {Name: "DCGM_FI_DEV_ECC_SBE_VOL_TOTAL", Labels: first, Value: 0}, {Name: "DCGM_FI_DEV_ECC_DBE_VOL_TOTAL", Labels: first, Value: 2},
+		{Name: "DCGM_FI_DEV_SM_CLOCK", Labels: second, Value: 1005}, {Name: "DCGM_FI_DEV_MEM_CLOCK", Labels: second, Value: 1593}, {Name: "DCGM_FI_DEV_CLOCKS_EVENT_REASONS", Labels: second, Value: 0}, {Name: "DCGM_FI_DEV_GPU_TEMP", Labels: second, Value: 88}, {Name: "DCGM_FI_DEV_GPU_UTIL", Labels: second, Value: 99}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -80,9 +82,9 @@ func TestNvidiaSMI(t *testing.T) {
 	}
 }
 
-// TestGPUs: nvidia-smi of an older driver is asked again by the name that it knows; what one says
+// TestOpenSMI: nvidia-smi of an older driver is asked again by the name that it knows; what one says
 // that fails is passed on.
-func TestGPUs(t *testing.T) {
+func TestOpenSMI(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the stand-in is a shell script")
 	}
@@ -93,11 +95,11 @@ func TestGPUs(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := GPUs(); err == nil || err.Error() != "there is no nvidia-smi" {
+	if _, err := openSMI(); err == nil || err.Error() != "there is no nvidia-smi" {
 		t.Errorf("without nvidia-smi: %v", err)
 	}
 	standIn(`case "$1" in *clocks_throttle_reasons*) echo '0, 00000000:3B:00.0, 1755, 1593, 0x4, 61, 402.10, 98, 0, 2';; *) echo 'Field "clocks_event_reasons.active" is not valid'; exit 2;; esac`)
-	smi, err := GPUs()
+	smi, err := openSMI()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +107,7 @@ func TestGPUs(t *testing.T) {
 		t.Errorf("%d metrics, %v, expected 8", len(metrics), err)
 	}
 	standIn("echo 'NVIDIA-SMI has failed because it could not reach the driver.'; exit 9")
-	if _, err := GPUs(); err == nil || err.Error() != "nvidia-smi: exit status 9 NVIDIA-SMI has failed because it could not reach the driver." {
+	if _, err := openSMI(); err == nil || err.Error() != "nvidia-smi: exit status 9 NVIDIA-SMI has failed because it could not reach the driver." {
 		t.Errorf("nvidia-smi that fails: %v", err)
 	}
 }
@@ -115,15 +117,53 @@ type broken struct{}
 
 func (broken) Name() string               { return "broken" }
 func (broken) Metrics() ([]Metric, error) { return nil, errors.New("lost") }
+func (broken) Least() time.Duration       { return 0 }
+func (broken) Close()                     {}
+
+// slow is a source that takes its time.
+type slow struct{ broken }
+
+func (slow) Metrics() ([]Metric, error) { time.Sleep(130 * time.Millisecond); return nil, nil }
+
+// seldomRead is a source that is not to be read more often than once in 250 ms.
+type seldomRead struct{ broken }
+
+func (seldomRead) Metrics() ([]Metric, error) { return []Metric{{Name: "x"}}, nil }
+func (seldomRead) Least() time.Duration       { return 250 * time.Millisecond }
+
+// TestEvery: a source that takes longer than its turn is told once; one that is read less often than asked is read at
+// every third sample. Time is that of the bubble.
+func TestEvery(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		var said []string
+		tell := func(_ Source, err error) { said = append(said, err.Error()) }
+		if err := Run(t.Context(), &out, []Source{slow{}}, Options{Every: 100 * time.Millisecond, Count: 3}, tell); err != nil {
+			t.Fatal(err)
+		}
+		if len(said) != 1 || !strings.HasPrefix(said[0], "a sample takes longer than 100ms") {
+			t.Errorf("told %q, expected once that a sample takes longer than 100ms", said)
+		}
+		said = nil
+		if err := Run(t.Context(), &out, []Source{seldomRead{}}, Options{Every: 100 * time.Millisecond, Count: 7}, tell); err != nil {
+			t.Fatal(err)
+		}
+		if n := bytes.Count(out.Bytes(), []byte("x{")); n != 3 || said != nil {
+			t.Errorf("%d of 7 samples and %q, expected the first, fourth and seventh, and nothing told", n, said)
+		}
+	})
+}
 
 // TestFailure: a failure is told once, and the others are sampled.
 func TestFailure(t *testing.T) {
-	var out bytes.Buffer
-	told := 0
-	if err := Run(t.Context(), &out, []Source{broken{}, Host{machine}}, Options{Host: "h", Every: time.Millisecond, Count: 3}, func(Source, error) { told++ }); err != nil {
-		t.Fatal(err)
-	}
-	if n := bytes.Count(out.Bytes(), []byte("node_vmstat_pswpin")); told != 1 || n != 3 {
-		t.Errorf("told %d times, %d samples, expected 1 and 3", told, n)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		told := 0
+		if err := Run(t.Context(), &out, []Source{broken{}, Host{machine}}, Options{Host: "h", Every: time.Second, Count: 3}, func(Source, error) { told++ }); err != nil {
+			t.Fatal(err)
+		}
+		if n := bytes.Count(out.Bytes(), []byte("node_vmstat_pswpin")); told != 1 || n != 3 {
+			t.Errorf("told %d times, %d samples, expected 1 and 3", told, n)
+		}
+	})
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/sfstat/sfstat/internal/objectstore"
 	"github.com/sfstat/sfstat/internal/table"
 	"github.com/sfstat/sfstat/report"
+	"github.com/sfstat/sfstat/sample"
 )
 
 //go:embed commands.yaml
@@ -49,7 +50,11 @@ func (p *program) dispatch(ctx context.Context, app *cli.App, req cli.Request) e
 	case req.Version:
 		return p.writeTo("", versionText)
 	case req.Help:
-		return p.print(app.Help(p.helpWidth(), req.Name))
+		text := app.Help(p.helpWidth(), req.Name)
+		if req.Name == "sample" { // which the manual page of all builds does not know
+			text += "\n" + sample.Built + "\n"
+		}
+		return p.print(text)
 	case c == nil:
 		p.say("%s", strings.TrimRight(app.Help(p.helpWidth(), ""), "\n"))
 		return badUsage("no command given")

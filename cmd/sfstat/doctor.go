@@ -14,13 +14,14 @@ import (
 	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/doctor"
 	"github.com/sfstat/sfstat/report"
+	"github.com/sfstat/sfstat/sample"
 )
 
 func (p *program) doctor(c *cli.Context) error {
 	if err := noOperands(c); err != nil {
 		return err
 	}
-	m := doctor.Machine{Beside: interpreterBeside(), Getenv: os.Getenv, LookPath: exec.LookPath,
+	m := doctor.Machine{Beside: interpreterBeside(), Getenv: os.Getenv, LookPath: exec.LookPath, Reader: sample.Reader,
 		Run: func(program string, args ...string) ([]byte, error) { return ran(c.Context, program, args) }}
 	return p.publish(c, nil, func(to report.Output) error { return to.Recordings(m.Look()) })
 }

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -26,11 +28,9 @@ func (p *program) sample(c *cli.Context) (err error) {
 		}
 	}
 	sources := []sample.Source{sample.Host{Root: os.DirFS("/")}}
-	if gpus, err := sample.GPUs(); err == nil {
+	if gpus := p.gpus(c, o.Every); gpus != nil {
+		defer gpus.Close()
 		sources = append(sources, gpus)
-		p.remark(c, "%s: sampling %s and %s", c.Title(), gpus.Name(), sources[0].Name())
-	} else {
-		p.remark(c, "%s: sampling the host alone: %v", c.Title(), err)
 	}
 	var out io.Writer = p.out
 	if path := c.String("output"); path != "" {
@@ -43,13 +43,41 @@ func (p *program) sample(c *cli.Context) (err error) {
 	}
 	ctx, stop := signal.NotifyContext(c.Context, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	failed := 0
-	err = sample.Run(ctx, out, sources, o, func(s sample.Source, err error) {
-		failed++
-		p.remark(c, "%s: %s: %v", c.Title(), s.Name(), err)
-	})
-	if err == nil && failed == len(sources) {
+	context.AfterFunc(ctx, stop) // a second interrupt ends the program where a driver does not answer
+	written := &counted{to: out}
+	err = sample.Run(ctx, written, sources, o, func(s sample.Source, err error) { p.remark(c, "%s: %s: %v", c.Title(), s.Name(), err) })
+	if err == nil && written.bytes == 0 {
 		return badInput(errors.New("nothing can be sampled here: figures of a host are read from /proc (Linux)"))
 	}
 	return err
+}
+
+// gpus opens what reads the GPUs of this machine, and says by what they are sampled and how often; nil: there is nothing.
+func (p *program) gpus(c *cli.Context, every time.Duration) sample.Source {
+	gpus, without, err := sample.GPUs(every)
+	if err != nil {
+		p.remark(c, "%s: sampling the host alone: %v", c.Title(), err)
+		return nil
+	}
+	name := gpus.Name()
+	if without != nil {
+		name += fmt.Sprintf(" (%v)", without)
+	}
+	p.remark(c, "%s: sampling %s, and the host", c.Title(), name)
+	if stride := sample.Stride(gpus, every); stride > 1 {
+		p.remark(c, "%s: %s are sampled every %v, not every %v: a call takes half of that", c.Title(), gpus.Name(), time.Duration(stride)*every, every)
+	}
+	return gpus
+}
+
+// counted counts what is written.
+type counted struct {
+	to    io.Writer
+	bytes int
+}
+
+func (w *counted) Write(text []byte) (int, error) {
+	n, err := w.to.Write(text)
+	w.bytes += n
+	return n, err
 }

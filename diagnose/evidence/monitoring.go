@@ -14,6 +14,8 @@ type Monitored struct {
 	Peers    float64  `json:"peers" doc:"value of the others, median"`
 	Low      float64  `json:"low" doc:"least value of the others"`
 	High     float64  `json:"high" doc:"largest value of the others"`
+	Slowed   int64    `json:"slowed_ns,omitempty" doc:"of a time with a lowered clock: the time in a step"`
+	Step     int64    `json:"step_ns,omitempty" doc:"of a time with a lowered clock: the length of the step that the finding struck"`
 	N        int      `json:"n" doc:"others that were compared"`
 	Readings int      `json:"readings" doc:"readings of it"`
 	Tested   bool     `json:"tested" doc:"there are enough others for a test"`

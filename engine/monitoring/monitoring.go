@@ -107,6 +107,9 @@ func (j *Job) Differences(q Question) (unusual, compared []Difference) {
 		if !ok {
 			continue
 		}
+		if slices.ContainsFunc(instead[quantity], func(of health.Quantity) bool { values, _ := j.values(of, q); return comparable(values, q.Units) }) {
+			continue
+		}
 		values, timeless := j.values(quantity, q)
 		for i, v := range values {
 			if !slices.Contains(q.Units, v.Unit) {
@@ -130,6 +133,11 @@ func (j *Job) Differences(q Question) (unusual, compared []Difference) {
 		return cmp.Compare(rules[a.Quantity].turn, rules[b.Quantity].turn)
 	})
 	return out, all
+}
+
+// comparable reports whether there are values of a suspected unit and of another.
+func comparable(values []value, suspected []Unit) bool {
+	return len(values) > 1 && slices.ContainsFunc(values, func(v value) bool { return slices.Contains(suspected, v.Unit) })
 }
 
 // value is one value of a unit.
@@ -184,13 +192,16 @@ func reduce(all []health.Reading, q health.Quantity, times []Interval) (v value,
 		grown, span := growth(kept, reach(all))
 		v.span = span
 		v.value = grown / span
+		if q.SlowdownTime() {
+			v.value = min(1, v.value) // a driver counts in steps of its own
+		}
 		return v, span > 0
 	}
 	x := make([]float64, len(kept))
 	for i, r := range kept {
 		x[i] = r.Value
 	}
-	if q == health.Throttled || q == health.PowerCapped || q == health.Utilization {
+	if q.Flag() || q == health.Utilization {
 		for _, y := range x {
 			v.value += y / float64(len(x))
 		}
@@ -254,30 +265,48 @@ type rule struct {
 // rules are what can slow a job down, and how much of it is worth a look; none was
 // fitted to a sample: each is wide of what equal units differ by.
 var rules = map[health.Quantity]rule{
-	health.ECCUncorrected:    {turn: 0, times: 1, once: true},
-	health.OOMKills:          {turn: 1, times: 1, once: true},
-	health.Throttled:         {turn: 2, amount: 0.1, resolution: 0.02},
-	health.SMClock:           {turn: 3, direction: peers.Lower, factor: 0.05, resolution: 15}, // clocks step by 15 MHz
-	health.MemoryClock:       {turn: 4, direction: peers.Lower, factor: 0.05, resolution: 15},
-	health.PowerCapped:       {turn: 5, amount: 0.25, resolution: 0.05},
-	health.CPUSteal:          {turn: 6, amount: 0.02, resolution: 0.005},
-	health.SwapIn:            {turn: 7, times: 1000},
-	health.PressureMemory:    {turn: 8, amount: 0.05, resolution: 0.01},
-	health.CPUThrottled:      {turn: 9, times: 10},
-	health.CPUClock:          {turn: 10, direction: peers.Lower, factor: 0.1, resolution: 25},
-	health.PressureCPU:       {turn: 11, amount: 0.05, resolution: 0.01},
-	health.PressureIO:        {turn: 12, amount: 0.05, resolution: 0.01},
-	health.CPUWaitIO:         {turn: 13, amount: 0.05, resolution: 0.01},
-	health.CPUBusy:           {turn: 14, amount: 0.2, resolution: 0.02},
-	health.Load:              {turn: 15, amount: 0.5, resolution: 0.1},
-	health.Retransmits:       {turn: 16, times: 100},
-	health.NetworkDrops:      {turn: 17, times: 100},
-	health.PCIeReplays:       {turn: 18, times: 10},
-	health.ECCCorrected:      {turn: 19, times: 10},
-	health.Temperature:       {turn: 20, amount: 8, resolution: 2},
-	health.MemoryTemperature: {turn: 21, amount: 8, resolution: 2},
-	health.MemoryAvailable:   {turn: 22, direction: peers.Lower, amount: 0.2, resolution: 0.01},
-	health.Power:             {turn: 23, direction: peers.Lower, factor: 0.15, resolution: 5},
+	health.RemapFailed:           {turn: 0, amount: 0.5, once: true},
+	health.ECCUncorrected:        {turn: 1, times: 1, once: true},
+	health.RowsRemapped:          {turn: 2, times: 1, once: true},
+	health.OOMKills:              {turn: 3, times: 1, once: true},
+	health.HardwareThermalTime:   {turn: 4, amount: 0.05, resolution: 0.005},
+	health.PowerBrakeTime:        {turn: 5, amount: 0.05, resolution: 0.005},
+	health.ThermalTime:           {turn: 6, amount: 0.05, resolution: 0.005},
+	health.Throttled:             {turn: 7, amount: 0.1, resolution: 0.02},
+	health.SMClock:               {turn: 8, direction: peers.Lower, factor: 0.05, resolution: 15}, // clocks step by 15 MHz
+	health.MemoryClock:           {turn: 9, direction: peers.Lower, factor: 0.05, resolution: 15},
+	health.PowerCapTime:          {turn: 10, amount: 0.25, resolution: 0.02},
+	health.PowerCapped:           {turn: 11, amount: 0.25, resolution: 0.05},
+	health.CPUSteal:              {turn: 12, amount: 0.02, resolution: 0.005},
+	health.SwapIn:                {turn: 13, times: 1000},
+	health.PressureMemory:        {turn: 14, amount: 0.05, resolution: 0.01},
+	health.CPUThrottled:          {turn: 15, times: 10},
+	health.CPUClock:              {turn: 16, direction: peers.Lower, factor: 0.1, resolution: 25},
+	health.PressureCPU:           {turn: 17, amount: 0.05, resolution: 0.01},
+	health.PressureIO:            {turn: 18, amount: 0.05, resolution: 0.01},
+	health.CPUWaitIO:             {turn: 19, amount: 0.05, resolution: 0.01},
+	health.CPUBusy:               {turn: 20, amount: 0.2, resolution: 0.02},
+	health.Load:                  {turn: 21, amount: 0.5, resolution: 0.1},
+	health.Retransmits:           {turn: 22, times: 100},
+	health.NetworkDrops:          {turn: 23, times: 100},
+	health.NVLinkRecoveries:      {turn: 24, times: 1},
+	health.NVLinkReplays:         {turn: 25, times: 100},
+	health.NVLinkErrors:          {turn: 26, times: 100},
+	health.PCIeReplays:           {turn: 27, times: 10},
+	health.RemapPending:          {turn: 28, amount: 0.5, once: true},
+	health.RowsRemappedCorrected: {turn: 29, times: 1},
+	health.ECCCorrected:          {turn: 30, times: 10},
+	health.Temperature:           {turn: 31, amount: 8, resolution: 2},
+	health.MemoryTemperature:     {turn: 32, amount: 8, resolution: 2},
+	health.MemoryAvailable:       {turn: 33, direction: peers.Lower, amount: 0.2, resolution: 0.01},
+	health.Power:                 {turn: 34, direction: peers.Lower, factor: 0.15, resolution: 5},
+}
+
+// instead are the times that count for a flag where both were recorded: a flag is what was so at the moment of a
+// reading, a time misses nothing between two.
+var instead = map[health.Quantity][]health.Quantity{
+	health.Throttled:   {health.ThermalTime, health.HardwareThermalTime, health.PowerBrakeTime},
+	health.PowerCapped: {health.PowerCapTime},
 }
 
 // options are those of the comparison of a value. What happens now and then is

@@ -3,6 +3,7 @@ package monitoring
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/sfstat/sfstat/engine/gates"
@@ -55,6 +56,9 @@ func TestDifferences(t *testing.T) {
 			return float64(second / 10)
 		}
 	}
+	share := func(of float64) func(gpu, second int) float64 { // the clock of GPU 3 is lowered in a share of each second, that of others in none
+		return func(gpu, second int) float64 { return of * float64(second) * float64(1-min(1, (gpu-3)*(gpu-3))) }
+	}
 	for _, c := range []struct {
 		name  string
 		q     health.Quantity
@@ -86,6 +90,11 @@ func TestDifferences(t *testing.T) {
 			}
 			return float64(second)
 		}, nil, false},
+		{"throttled in 38 % of the time", health.ThermalTime, share(0.38), nil, true},
+		{"throttled in 3 % of the time", health.ThermalTime, share(0.03), nil, false},
+		{"at the power limit in 20 %", health.PowerCapTime, share(0.2), nil, false},
+		{"at the power limit in 30 %", health.PowerCapTime, share(0.3), nil, true},
+		{"a row that could not be replaced", health.RemapFailed, func(gpu, _ int) float64 { return float64(1 - min(1, (gpu-3)*(gpu-3))) }, nil, true},
 		{"busy is no cause", health.Utilization, func(gpu, _ int) float64 { return float64(1 - min(1, (gpu-3)*(gpu-3))) }, nil, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -93,6 +102,53 @@ func TestDifferences(t *testing.T) {
 			unusual, _ := j.Differences(Question{Units: units[3:4], Peers: units, Times: c.times})
 			if got := len(unusual) > 0; got != c.want {
 				t.Errorf("%+v, expected a difference: %v", unusual, c.want)
+			}
+		})
+	}
+}
+
+// TestInstead: where both a flag and a time were recorded, the time counts, whatever the flag says; a flag alone counts.
+func TestInstead(t *testing.T) {
+	flag := func(gpu, second int) float64 {
+		if gpu == 3 && second%5 < 2 {
+			return 1
+		}
+		return 0
+	}
+	for _, c := range []struct {
+		name string
+		time float64 // share of GPU 3; negative: no time was recorded
+		want []health.Quantity
+	}{
+		{"a flag alone", -1, []health.Quantity{health.Throttled}},
+		{"both", 0.38, []health.Quantity{health.ThermalTime}},
+		{"a time that denies the flag", 0.01, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			j, units := job(health.Throttled, flag)
+			for _, u := range units {
+				s := health.Series{Quantity: health.ThermalTime}
+				for second := range 100 {
+					of := 0.0
+					if u.Device == 3 {
+						of = c.time
+					}
+					s.Readings = append(s.Readings, health.Reading{At: int64(1000+second) * 1e9, Value: of * float64(second)})
+				}
+				if c.time >= 0 {
+					j.Add(u, &s)
+				}
+			}
+			var got []health.Quantity
+			unusual, _ := j.Differences(Question{Units: units[3:4], Peers: units})
+			for _, d := range unusual {
+				got = append(got, d.Quantity)
+				if d.Quantity == health.ThermalTime && (d.Own < 0.3799 || d.Own > 0.3801) {
+					t.Errorf("a share of %v, expected 0.38", d.Own)
+				}
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("%v, expected %v", got, c.want)
 			}
 		})
 	}

@@ -51,6 +51,22 @@ var fields = map[string]field{
 	"dcgm_fi_dev_ecc_sbe_vol_total": {Quantity: health.ECCCorrected}, "dcgm_fi_dev_ecc_dbe_vol_total": {Quantity: health.ECCUncorrected},
 	"dcgm_fi_dev_pcie_replay_counter": {Quantity: health.PCIeReplays},
 
+	// Times in nanoseconds, as NVML and DCGM's header say; comments in other files of DCGM said µs until 2025.
+	"dcgm_fi_dev_power_violation":                                {Quantity: health.PowerCapTime, Scale: nanosecond, Second: true},
+	"dcgm_fi_dev_thermal_violation":                              {Quantity: health.ThermalTime, Scale: nanosecond, Second: true},
+	"dcgm_fi_dev_clocks_event_reason_sw_power_cap_ns":            {Quantity: health.PowerCapTime, Scale: nanosecond},
+	"dcgm_fi_dev_clocks_event_reason_sw_therm_slowdown_ns":       {Quantity: health.ThermalTime, Scale: nanosecond},
+	"dcgm_fi_dev_clocks_event_reason_hw_therm_slowdown_ns":       {Quantity: health.HardwareThermalTime, Scale: nanosecond},
+	"dcgm_fi_dev_clocks_event_reason_hw_power_brake_slowdown_ns": {Quantity: health.PowerBrakeTime, Scale: nanosecond},
+
+	"dcgm_fi_dev_nvlink_replay_error_count_total":   {Quantity: health.NVLinkReplays},
+	"dcgm_fi_dev_nvlink_recovery_error_count_total": {Quantity: health.NVLinkRecoveries},
+	"dcgm_fi_dev_nvlink_crc_flit_error_count_total": {Quantity: health.NVLinkErrors},
+	"dcgm_fi_dev_uncorrectable_remapped_rows":       {Quantity: health.RowsRemapped},
+	"dcgm_fi_dev_correctable_remapped_rows":         {Quantity: health.RowsRemappedCorrected},
+	"dcgm_fi_dev_row_remap_pending":                 {Quantity: health.RemapPending},
+	"dcgm_fi_dev_row_remap_failure":                 {Quantity: health.RemapFailed},
+
 	"smclk": {Quantity: health.SMClock}, "mmclk": {Quantity: health.MemoryClock}, "dvcctr": {Reasons: true},
 	"tmptr": {Quantity: health.Temperature}, "mmtmp": {Quantity: health.MemoryTemperature}, "power": {Quantity: health.Power},
 	"gputl": {Quantity: health.Utilization, Scale: 0.01}, "esvtl": {Quantity: health.ECCCorrected}, "edvtl": {Quantity: health.ECCUncorrected},
@@ -65,8 +81,23 @@ func fieldOf(name string) (field, bool) {
 	return f, ok
 }
 
-// blank is what DCGM writes for a value that a device does not have: this and more.
-const blank = 0x7ffffff0
+// What DCGM writes for a value that a device does not have: this and more, of 32 bits and of 64. A time in nanoseconds
+// is beyond the first after two seconds.
+const (
+	blank     = 0x7ffffff0
+	blankTime = 0x7ffffffffffffff0
+)
+
+// nanosecond is the scale of a time in nanoseconds.
+const nanosecond = 1e-9
+
+// blank reports whether a value of the field is none.
+func (f field) blank(x float64) bool {
+	if f.Scale == nanosecond {
+		return x >= blankTime
+	}
+	return x >= blank && !f.Reasons
+}
 
 // value reads a value with or without its unit, "Active", or a number of bits.
 func value(text string) (x float64, ok bool) {
@@ -104,7 +135,7 @@ func (b *builder) set(r *row, f field, text string) {
 
 // setValue adds a value of a field to the row.
 func (b *builder) setValue(r *row, f field, x float64) {
-	if x >= blank && !f.Reasons {
+	if f.blank(x) {
 		return
 	}
 	if f.Scale != 0 {
@@ -120,7 +151,7 @@ func (b *builder) setValue(r *row, f field, x float64) {
 	case f.Quantity == health.PowerCapped:
 		r.capped, r.told[1] = max(r.capped, x), true
 	default:
-		b.add(r.Host, r.Device, f.Quantity, health.Reading{At: r.At, Value: x})
+		b.addTo(key{r.Host, r.Device, f.Quantity, f.Second}, health.Reading{At: r.At, Value: x})
 	}
 }
 

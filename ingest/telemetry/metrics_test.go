@@ -49,6 +49,17 @@ DCGM_FI_DEV_CLOCK_THROTTLE_REASONS{gpu="3",UUID="GPU-1",Hostname="h2"} 64 179535
 DCGM_FI_DEV_MEMORY_TEMP{gpu="3",Hostname="h2"} 9223372036854775794 1795351500000
 DCGM_FI_DEV_SM_CLOCK{gpu="3",GPU_I_ID="1",Hostname="h2"} 1 1795351500000
 `
+	// Nanoseconds: 41 s is beyond a blank of 32 bits, and no blank of a time.
+	times := `DCGM_FI_DEV_THERMAL_VIOLATION{gpu="3",Hostname="h2"} 41000000000 1795351500000
+DCGM_FI_DEV_THERMAL_VIOLATION{gpu="3",Hostname="h2"} 41380000000 1795351501000
+DCGM_FI_DEV_POWER_VIOLATION{gpu="3",Hostname="h2"} 5e+09 1795351500000
+DCGM_FI_DEV_POWER_VIOLATION{gpu="3",Hostname="h2"} 5.5e+09 1795351501000
+DCGM_FI_DEV_THERMAL_VIOLATION{gpu="4",Hostname="h2"} 41000000000 1795351500000
+DCGM_FI_DEV_CLOCKS_EVENT_REASON_SW_THERM_SLOWDOWN_NS{gpu="4",Hostname="h2"} 3000000000 1795351500000
+DCGM_FI_DEV_THERMAL_VIOLATION{gpu="5",Hostname="h2"} 9223372036854775792 1795351500000
+DCGM_FI_DEV_NVLINK_REPLAY_ERROR_COUNT_TOTAL{gpu="3",Hostname="h2"} 7 1795351500000
+DCGM_FI_DEV_ROW_REMAP_PENDING{gpu="3",Hostname="h2"} 1 1795351500000
+`
 	for _, c := range []struct {
 		name, text string
 		host       string
@@ -63,6 +74,12 @@ DCGM_FI_DEV_SM_CLOCK{gpu="3",GPU_I_ID="1",Hostname="h2"} 1 1795351500000
 		{"DCGM", dcgm, "h2", 3, health.SMClock, []health.Reading{{At: at, Value: 1005}}},
 		{"reasons", dcgm, "h2", 3, health.Throttled, []health.Reading{{At: at, Value: 1}}},
 		{"blank", dcgm, "h2", 3, health.MemoryTemperature, nil},
+		{"time for heat", times, "h2", 3, health.ThermalTime, []health.Reading{{At: at, Value: 41}, {At: at + 1e9, Value: 41.38}}},
+		{"time at the power limit", times, "h2", 3, health.PowerCapTime, []health.Reading{{At: at, Value: 5}, {At: at + 1e9, Value: 5.5}}},
+		{"the first of two names", times, "h2", 4, health.ThermalTime, []health.Reading{{At: at, Value: 3}}},
+		{"no time for heat", times, "h2", 5, health.ThermalTime, nil},
+		{"replays of links", times, "h2", 3, health.NVLinkReplays, []health.Reading{{At: at, Value: 7}}},
+		{"a row that waits", times, "h2", 3, health.RemapPending, []health.Reading{{At: at, Value: 1}}},
 		{"a dump by series", "node_vmstat_pswpin{instance=\"h2:9100\"} 3 1795351500.0\nnode_vmstat_pswpin{instance=\"h2:9100\"} 4 1795351515.0\n# EOF\n", "h2", -1, health.SwapIn, []health.Reading{{At: at, Value: 3}, {At: at + 15e9, Value: 4}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -116,6 +116,7 @@ type key struct {
 	host     string
 	device   int
 	quantity health.Quantity
+	second   bool // of a field that does not count where there is another
 }
 
 // newBuilder starts the telemetry of a file.
@@ -125,10 +126,14 @@ func newBuilder(path string) *builder {
 
 // add adds a reading. What is not finite, or less than 0, is left out.
 func (b *builder) add(host string, device int, q health.Quantity, r health.Reading) {
-	if math.IsNaN(r.Value) || math.IsInf(r.Value, 0) || r.Value < 0 || q == health.NoQuantity {
+	b.addTo(key{host: host, device: device, quantity: q}, r)
+}
+
+// addTo adds a reading to the series of a key.
+func (b *builder) addTo(k key, r health.Reading) {
+	if math.IsNaN(r.Value) || math.IsInf(r.Value, 0) || r.Value < 0 || k.quantity == health.NoQuantity {
 		return
 	}
-	k := key{host, device, q}
 	i, ok := b.at[k]
 	if b.n >= maxReadings || !ok && len(b.at) >= maxSeries {
 		b.beyond++
@@ -137,7 +142,7 @@ func (b *builder) add(host string, device int, q health.Quantity, r health.Readi
 	if !ok {
 		i = len(b.t.Series)
 		b.at[k] = i
-		b.t.Series = append(b.t.Series, health.Series{Host: host, Device: device, Quantity: q})
+		b.t.Series = append(b.t.Series, health.Series{Host: k.host, Device: k.device, Quantity: k.quantity})
 	}
 	b.n++
 	b.t.Series[i].Readings = append(b.t.Series[i].Readings, r)
@@ -169,6 +174,14 @@ func (b *builder) unread(at input.Pos) {
 
 // finish is what was added, series by time.
 func (b *builder) finish() *health.Record {
+	for k, i := range b.at {
+		first := k
+		first.second = false
+		if _, ok := b.at[first]; ok && k.second {
+			b.t.Series[i].Readings = nil
+		}
+	}
+	b.t.Series = slices.DeleteFunc(b.t.Series, func(s health.Series) bool { return s.Readings == nil })
 	for i := range b.t.Series {
 		slices.SortStableFunc(b.t.Series[i].Readings, func(x, y health.Reading) int { return cmp.Compare(x.At, y.At) })
 	}

@@ -59,6 +59,19 @@ const (
 	ECCCorrected      // errors of the memory, counted
 	ECCUncorrected    // …
 	PCIeReplays       // counted
+	// Times for which the clock was lowered, in seconds, counted: their rate is a share of the time.
+	ThermalTime         // for heat, by the driver
+	HardwareThermalTime // for heat, by the hardware, to half or less
+	PowerBrakeTime      // by a signal of the power supply, to half or less
+	PowerCapTime        // to keep to the power limit
+	// Errors of memory and links, and what became of them.
+	NVLinkReplays         // transfers sent again, of all links, counted
+	NVLinkRecoveries      // times that a link was trained again, counted
+	NVLinkErrors          // damaged units received, counted
+	RowsRemapped          // rows of memory replaced for uncorrectable errors, counted
+	RowsRemappedCorrected // … for correctable ones
+	RemapPending          // 1 while a row waits for a reset to be replaced, else 0
+	RemapFailed           // 1 where a row could not be replaced, else 0
 	// Of hosts. Seconds are summed over the processors and divided by their number.
 	CPUBusy         // seconds in which processors worked, counted
 	CPUSteal        // seconds that the hypervisor gave to others, counted
@@ -94,20 +107,34 @@ var quantityInfo = [quantities]struct {
 	ECCCorrected:      {name: "ecc_corrected", unit: "1/s", counter: true},
 	ECCUncorrected:    {name: "ecc_uncorrected", unit: "1/s", counter: true},
 	PCIeReplays:       {name: "pcie_replays", unit: "1/s", counter: true},
-	CPUBusy:           {name: "cpu_busy", unit: "fraction", counter: true},
-	CPUSteal:          {name: "cpu_steal", unit: "fraction", counter: true},
-	CPUWaitIO:         {name: "cpu_wait_io", unit: "fraction", counter: true},
-	Load:              {name: "load", unit: "tasks/CPU"},
-	CPUClock:          {name: "cpu_clock", unit: "MHz"},
-	CPUThrottled:      {name: "cpu_throttled", unit: "1/s", counter: true},
-	MemoryAvailable:   {name: "memory_available", unit: "fraction"},
-	PressureCPU:       {name: "pressure_cpu", unit: "fraction", counter: true},
-	PressureMemory:    {name: "pressure_memory", unit: "fraction", counter: true},
-	PressureIO:        {name: "pressure_io", unit: "fraction", counter: true},
-	SwapIn:            {name: "swap_in", unit: "1/s", counter: true},
-	OOMKills:          {name: "oom_kills", unit: "1/s", counter: true},
-	Retransmits:       {name: "tcp_retransmits", unit: "1/s", counter: true},
-	NetworkDrops:      {name: "network_drops", unit: "1/s", counter: true},
+
+	ThermalTime:         {name: "thermal_slowdown_time", unit: "fraction", counter: true},
+	HardwareThermalTime: {name: "hw_thermal_slowdown_time", unit: "fraction", counter: true},
+	PowerBrakeTime:      {name: "power_brake_time", unit: "fraction", counter: true},
+	PowerCapTime:        {name: "power_cap_time", unit: "fraction", counter: true},
+
+	NVLinkReplays:         {name: "nvlink_replays", unit: "1/s", counter: true},
+	NVLinkRecoveries:      {name: "nvlink_recoveries", unit: "1/s", counter: true},
+	NVLinkErrors:          {name: "nvlink_errors", unit: "1/s", counter: true},
+	RowsRemapped:          {name: "rows_remapped", unit: "1/s", counter: true},
+	RowsRemappedCorrected: {name: "rows_remapped_corrected", unit: "1/s", counter: true},
+	RemapPending:          {name: "row_remap_pending", unit: "fraction"},
+	RemapFailed:           {name: "row_remap_failed", unit: "fraction"},
+
+	CPUBusy:         {name: "cpu_busy", unit: "fraction", counter: true},
+	CPUSteal:        {name: "cpu_steal", unit: "fraction", counter: true},
+	CPUWaitIO:       {name: "cpu_wait_io", unit: "fraction", counter: true},
+	Load:            {name: "load", unit: "tasks/CPU"},
+	CPUClock:        {name: "cpu_clock", unit: "MHz"},
+	CPUThrottled:    {name: "cpu_throttled", unit: "1/s", counter: true},
+	MemoryAvailable: {name: "memory_available", unit: "fraction"},
+	PressureCPU:     {name: "pressure_cpu", unit: "fraction", counter: true},
+	PressureMemory:  {name: "pressure_memory", unit: "fraction", counter: true},
+	PressureIO:      {name: "pressure_io", unit: "fraction", counter: true},
+	SwapIn:          {name: "swap_in", unit: "1/s", counter: true},
+	OOMKills:        {name: "oom_kills", unit: "1/s", counter: true},
+	Retransmits:     {name: "tcp_retransmits", unit: "1/s", counter: true},
+	NetworkDrops:    {name: "network_drops", unit: "1/s", counter: true},
 }
 
 // Quantities are all of them.
@@ -130,6 +157,18 @@ func (q Quantity) String() string { return quantityInfo[q.info()].name }
 
 // Unit is that of a value, or of the rate of a counter.
 func (q Quantity) Unit() string { return quantityInfo[q.info()].unit }
+
+// Flag reports whether a value is 0 or 1, so that its mean is a share of the time.
+func (q Quantity) Flag() bool {
+	switch q {
+	case Throttled, PowerCapped, RemapPending, RemapFailed:
+		return true
+	}
+	return false
+}
+
+// SlowdownTime reports whether the quantity is a time for which the clock was lowered.
+func (q Quantity) SlowdownTime() bool { return q >= ThermalTime && q <= PowerCapTime }
 
 // Counter reports whether the quantity counts up.
 func (q Quantity) Counter() bool { return quantityInfo[q.info()].counter }

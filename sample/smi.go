@@ -12,16 +12,18 @@ import (
 	"time"
 )
 
-// GPUs is nvidia-smi, which reads the GPUs of this machine; the error says why it cannot.
-func GPUs() (Source, error) {
+// openSMI returns nvidia-smi, which reads the GPUs of this machine; the error says why it cannot.
+func openSMI() (*command, error) {
 	smi, err := exec.LookPath("nvidia-smi")
 	if err != nil {
 		return nil, errors.New("there is no nvidia-smi")
 	}
 	s := &command{path: smi}
+	began := time.Now()
 	if _, err := s.Metrics(); err != nil {
 		return nil, err
 	}
+	s.took = time.Since(began)
 	return s, nil
 }
 
@@ -39,11 +41,19 @@ const (
 // command reads by nvidia-smi.
 type command struct {
 	path string
-	old  bool // the driver knows the older name
+	old  bool          // the driver knows the older name
+	took time.Duration // of the first call
 }
 
 // Name implements Source.
 func (c *command) Name() string { return "GPUs by nvidia-smi" }
+
+// Least implements Source: a process that starts, asks the driver and ends takes a good part of a second, so
+// half of the time at most is spent on it.
+func (c *command) Least() time.Duration { return 2 * c.took }
+
+// Close implements Source.
+func (c *command) Close() {}
 
 // patience bounds a call of nvidia-smi, which hangs where a GPU does.
 const patience = 10 * time.Second
@@ -91,7 +101,7 @@ func parse(text []byte) (out []Metric, err error) {
 				value = float64(n)
 			}
 			if err == nil && value >= 0 {
-				out = append(out, Metric{metrics[i], fmt.Sprintf("gpu=%q,pci_bus_id=%q", row[0], row[1]), value})
+				out = append(out, Metric{Name: metrics[i], Labels: fmt.Sprintf("gpu=%q,pci_bus_id=%q", row[0], row[1]), Value: value})
 			}
 		}
 	}

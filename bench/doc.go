@@ -4,7 +4,7 @@
 //
 //	go test -run '^$' -bench . ./bench
 //
-// eval/accuracy measures not time but how often a verdict is right, groups of a
-// campaign with recorder: [off, on] what the recorder costs a real job;
-// bench/archives what sfstat batch takes for 100,000 windows.
+// eval/accuracy measures not time but how often a verdict is right; bench/overhead
+// what the recorder costs a real job, by the arms of a campaign; bench/archives what
+// sfstat batch takes for 100,000 windows.
 package bench

@@ -1,7 +1,10 @@
 package ddp
 
 import (
+	"crypto/sha256"
 	"embed"
+	"encoding/hex"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -36,6 +39,27 @@ func Install(dir string) (Installed, error) {
 		}
 	}
 	return Installed{Job: filepath.Join(dir, "job.py"), PythonPath: dir}, nil
+}
+
+// Digest returns the SHA-256 of all that Install writes, in hexadecimal: whose job and
+// recorder made a run.
+func Digest() (string, error) {
+	hash := sha256.New()
+	for _, from := range []fs.FS{files, recorder.Files()} {
+		err := fs.WalkDir(from, ".", func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() {
+				return err
+			}
+			text, err := fs.ReadFile(from, path)
+			fmt.Fprintf(hash, "%s %d\n", path, len(text))
+			hash.Write(text)
+			return err
+		})
+		if err != nil {
+			return "", err
+		}
+	}
+	return hex.EncodeToString(hash.Sum(nil)), nil
 }
 
 func copyTree(dir string, from fs.FS) error {

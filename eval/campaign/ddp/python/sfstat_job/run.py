@@ -50,6 +50,7 @@ def under_arms(plan: Plan, loop: Loop, options: Namespace) -> bool:
     all were written.
     """
     out: str = options.out
+    os.makedirs(out, exist_ok=True)
     reads = os.environ.get("LOCAL_RANK", "0") == "0"
     monitor = Monitor(options.sfstat, os.path.join(out, "sample.prom")) if reads and SAMPLE in options.arms else None
     recorders = {arm: recorder(plan, loop, os.path.join(out, arm), options.group) for arm in options.arms if arm != OFF}

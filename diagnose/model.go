@@ -8,6 +8,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/delay"
 	"github.com/sfstat/sfstat/engine/frontier/labels"
+	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/engine/points"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/stagename"
@@ -248,7 +249,11 @@ func (j *judge) modelEvidence(f *delay.Finding, out *Finding, at placed) {
 		return
 	case delay.Turns:
 		out.Kind, out.Cause = KindWorkload, CauseTurns
-		out.Evidence = append(out.Evidence, evidence.LateIntermittently{Stage: out.Stage, Saves: f.Saves.Alone, Ranks: len(at.ranks)})
+		turns := evidence.LateIntermittently{Stage: out.Stage, Saves: f.Saves.Alone, Ranks: len(at.ranks), P: f.Even, Even: f.Even > gates.Supported}
+		for _, t := range f.Turns {
+			turns.Late, turns.Turns = append(turns.Late, at.ranks[t.Rank]), append(turns.Turns, t.N)
+		}
+		out.Evidence = append(out.Evidence, turns)
 		if len(f.Ranks) > 1 {
 			moving := evidence.RankToRank{Stage: out.Stage, Saves: f.Saves.Alone, P: f.P}
 			for _, r := range f.Ranks {

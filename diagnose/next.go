@@ -93,6 +93,10 @@ func (j *judge) actions(f *Finding) []answer.Action {
 		return nil
 	}
 	w := j.windows[f.Detail].Main
+	ranks := w.Ranks
+	if turns, ok := evidence.Find[evidence.LateIntermittently](f.Evidence); ok && !turns.Even {
+		ranks = slices.Sorted(slices.Values(turns.Late[:min(mostSampled, len(turns.Late))]))
+	}
 	base := answer.Action{Steps: &[2]int64{w.FirstStep, w.FirstStep + int64(max(1, w.Steps)) - 1}}
 	if len(j.windows) > 1 {
 		base.Window = &w.Window
@@ -120,14 +124,17 @@ func (j *judge) actions(f *Finding) []answer.Action {
 		}
 		return []answer.Action{do(answer.Profile, answer.SourceProfiler, sample(w.Ranks, 4, nil)...)}
 	case kind == stagename.Data:
-		return []answer.Action{do(answer.CheckLoader, answer.SourceLoader), do(answer.SampleStack, answer.SourcePySpy, sample(w.Ranks, 2, nil)...)}
+		return []answer.Action{do(answer.CheckLoader, answer.SourceLoader), do(answer.SampleStack, answer.SourcePySpy, sample(ranks, 2, nil)...)}
 	case kind == stagename.Callbacks || kind == stagename.Optimizer || f.Cause == CauseSlowSteps:
-		return []answer.Action{do(answer.SampleStack, answer.SourcePySpy, sample(w.Ranks, 2, nil)...)}
+		return []answer.Action{do(answer.SampleStack, answer.SourcePySpy, sample(ranks, 2, nil)...)}
 	case len(j.launched) > 0:
 		return []answer.Action{{Action: answer.Compare, With: answer.SourceOperators, Stages: base.Stages}}
 	}
-	return []answer.Action{do(answer.Profile, answer.SourceProfiler, sample(w.Ranks, 4, nil)...)}
+	return []answer.Action{do(answer.Profile, answer.SourceProfiler, sample(ranks, mostSampled, nil)...)}
 }
+
+// mostSampled is how many ranks are profiled where none is singled out.
+const mostSampled = 4
 
 // rankActions are what to do about one late rank: its host's stacks where it
 // does Python, its kernels where it computes, its host where it is slow all

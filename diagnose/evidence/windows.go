@@ -94,11 +94,15 @@ type SlowSteps struct {
 	Last   int64   `json:"last" doc:"the last of them"`
 }
 
-// LateIntermittently: ranks are late because of a stage, none more than chance allows.
+// LateIntermittently: ranks are late because of a stage, now one and now another.
 type LateIntermittently struct {
 	Stage string  `json:"stage" doc:"the stage"`
 	Saves float64 `json:"saves" doc:"exposed time that goes if none is late, as a fraction"`
 	Ranks int     `json:"ranks" doc:"ranks that were compared"`
+	Late  []int   `json:"late_ranks" doc:"ranks that are late, the most often first"`
+	Turns []int   `json:"turns" doc:"in how many steps each of them is"`
+	P     float64 `json:"p" doc:"chance that turns differ so much where every rank is as likely to be late as any other; 0: too few to tell"`
+	Even  bool    `json:"even" doc:"p is above 0.05: none is late more often than the others"`
 }
 
 // RankToRank: the same delay on another rank in each stretch of the run.

@@ -47,6 +47,10 @@ func (s *Stretch) Renumbered(ranks, hosts []int) *Stretch {
 			for k, r := range f.Ranks {
 				f.Ranks[k] = ranks[r]
 			}
+			f.Turns = slices.Clone(f.Turns)
+			for k, t := range f.Turns {
+				f.Turns[k].Rank = ranks[t.Rank]
+			}
 			if f.Host >= 0 {
 				f.Host = hosts[f.Host]
 			}
@@ -238,9 +242,24 @@ func (f *Finding) add(next *Finding) {
 	a.List = append(slices.Clone(a.List), b.List...)
 	a.Count, a.Of, a.Last, a.Ongoing, a.Incidents = a.Count+b.Count, a.Of+b.Of, b.Last, b.Ongoing, a.Incidents+b.Incidents
 	f.Last += next.Last
+	f.takeTurns(next)
 	f.P, f.Certainty = min(f.P, next.P), max(f.Certainty, next.Certainty)
 	f.Saves.Alone, f.Saves.After = f.Saves.Alone+next.Saves.Alone, f.Saves.After+next.Saves.After
 	f.Saves.Low, f.Saves.High, f.Saves.AtMost = f.Saves.Low+next.Saves.Low, f.Saves.High+next.Saves.High, f.Saves.AtMost+next.Saves.AtMost
+}
+
+// takeTurns adds the turns of a later stretch. Of the ranks those that are late in either are counted.
+func (f *Finding) takeTurns(next *Finding) {
+	f.Turns = slices.Clone(f.Turns)
+	for _, t := range next.Turns {
+		if i := slices.IndexFunc(f.Turns, func(have Turn) bool { return have.Rank == t.Rank }); i >= 0 {
+			f.Turns[i].N += t.N
+		} else {
+			f.Turns = append(f.Turns, t)
+		}
+	}
+	f.ranks, f.correlated = max(f.ranks, next.ranks), max(f.correlated, next.correlated)
+	f.even()
 }
 
 // list is which steps were struck, or all from the first to the last.

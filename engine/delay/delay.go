@@ -222,7 +222,17 @@ type Finding struct {
 	Last int
 	// Waited is the part of the delay that the other ranks' waits at the same points show.
 	Waited float64
+	// Turns are, where ranks are late by turns, those that are, the most often first, and Even the chance that counts differ
+	// so much where every rank is as likely to be late as any other; 0: too few to tell.
+	Turns []Turn
+	Even  float64
+
+	ranks      int     // that may have turns
+	correlated float64 // turns that count as one independent turn
 }
+
+// Turn is in how many steps a rank is late.
+type Turn struct{ Rank, N int }
 
 // Limit is how large a delay of one rank must be, in every step, to be found in a stage; or
 // how large one may be hidden there.

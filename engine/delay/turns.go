@@ -1,6 +1,7 @@
 package delay
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -88,6 +89,7 @@ func (s *series) turnsIn(k int, o Options) (Finding, bool) {
 		}
 	}
 	f.Ranks = inTurn(owner)
+	f.count(own, tau)
 	return f, true
 }
 
@@ -127,6 +129,7 @@ func (s *series) stalls(k int) (Finding, bool) {
 		}
 	}
 	f := s.chargedTurns(k, 1, struck, d)
+	f.count(own, 1)
 	return f, float64(alike) >= oneSize*float64(len(sizes)) && f.Saves.Alone >= leastTurns
 }
 
@@ -162,7 +165,11 @@ const bulk = 2
 // would save MinGain: each step's last arrival is another rank's. Spikes do not count, which cost
 // as much in large jobs.
 func (s *series) uneven(k int, o Options) (Finding, bool) {
-	if s.Ranks < 3 || s.Free() || s.noise[k] < leastOfStep*s.step || s.oneLeads(k) {
+	if s.Ranks < 3 || s.Free() || s.noise[k] < leastOfStep*s.step {
+		return Finding{}, false
+	}
+	longest, seen := s.longest(k)
+	if float64(slices.Max(longest)) > mostOfOne*float64(seen) { // not uneven, but that rank's
 		return Finding{}, false
 	}
 	most := int64(bulk * s.noise[k])
@@ -177,22 +184,51 @@ func (s *series) uneven(k int, o Options) (Finding, bool) {
 	})
 	f.Size = int64(f.Saves.Alone * s.step)
 	f.Parts[0].Size = f.Size
+	f.count(longest, 1)
 	return f, f.Saves.Alone >= o.MinGain
 }
 
-// oneLeads reports whether one rank takes longest in a piece in most steps: then it is not uneven, but
-// that rank's.
-func (s *series) oneLeads(k int) bool {
-	longest, seen := make([]int, s.Ranks), 0
+// longest counts in how many intervals each rank takes longest in a piece, of those in which it was recorded.
+func (s *series) longest(k int) (count []int, seen int) {
+	count = make([]int, s.Ranks)
 	for n := range s.Intervals {
 		if s.Step(n, k) < 0 {
 			continue
 		}
 		row := s.excess[k][n*s.Ranks : (n+1)*s.Ranks]
-		longest[slices.Index(row, slices.Max(row))]++
+		count[slices.Index(row, slices.Max(row))]++
 		seen++
 	}
-	return float64(slices.Max(longest)) > mostOfOne*float64(seen)
+	return count, seen
+}
+
+// count fills in how often each rank is late, and how likely such counts are; as many turns as correlated count as one.
+func (f *Finding) count(turns []int, correlated float64) {
+	for r, n := range turns {
+		if n > 0 {
+			f.Turns = append(f.Turns, Turn{r, n})
+		}
+	}
+	f.ranks, f.correlated = len(turns), correlated
+	f.even()
+}
+
+// fewestOfRank is how many turns a rank must have on average for their counts to be compared (Cochran 1954, Biometrics
+// 10:417–451).
+const fewestOfRank = 5
+
+// even sorts turns and computes by Pearson's χ² how likely their counts are.
+func (f *Finding) even() {
+	slices.SortStableFunc(f.Turns, func(a, b Turn) int { return cmp.Or(cmp.Compare(b.N, a.N), cmp.Compare(a.Rank, b.Rank)) })
+	all, squares := 0.0, 0.0
+	for _, t := range f.Turns {
+		all, squares = all+float64(t.N), squares+float64(t.N)*float64(t.N)
+	}
+	if f.Even = 0; f.Turns == nil || all < fewestOfRank*float64(f.ranks)*f.correlated {
+		return
+	}
+	chi := (float64(f.ranks)*squares/all - all) / f.correlated
+	f.Even = mathext.GammaIncRegComp(float64(f.ranks-1)/2, max(0, chi)/2)
 }
 
 // chargedTurns prices turns of a size: without what is charged in the piece.

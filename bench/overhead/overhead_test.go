@@ -193,18 +193,21 @@ func TestItGoesOn(t *testing.T) {
 	t.Setenv(standin.Fails, "overhead-nofault-r4-s1")
 	var page, log bytes.Buffer
 	err := run(t.Context(), flags, &page, &log)
-	if err == nil || !strings.Contains(err.Error(), "4 ranks: run overhead-nofault-r4-s1: rank 1 of 4: ") || !strings.Contains(page.String(), "| 4 | wall | 2 | 4 |") {
+	if err == nil || !strings.Contains(err.Error(), "4 ranks: run overhead-nofault-r4-s1: rank 1 of 4: ") ||
+		!strings.Contains(page.String(), "| 4 | wall | 2 | 4 |") {
 		t.Errorf("%v, expected the run that failed, and a page of the two others:\n%s", err, &page)
 	}
 	t.Setenv(standin.Fails, "")
 	page.Reset()
 	log.Reset()
-	if err := run(t.Context(), flags, &page, &log); err != nil || !strings.Contains(log.String(), "4 ranks: 1 of 1 runs") || !strings.Contains(page.String(), "| 4 | wall | 3 | 6 |") {
+	if err := run(t.Context(), flags, &page, &log); err != nil || !strings.Contains(log.String(), "4 ranks: 1 of 1 runs") ||
+		!strings.Contains(page.String(), "| 4 | wall | 3 | 6 |") {
 		t.Errorf("%v, expected one run to be made:\n%s%s", err, &log, &page)
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := run(ended, append(flags, "-runs", "4"), io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), "the same command goes on from there") {
+	if err := run(ended, append(flags, "-runs", "4"), io.Discard, io.Discard); err == nil ||
+		!strings.Contains(err.Error(), "the same command goes on from there") {
 		t.Errorf("interrupted: %v", err)
 	}
 }

@@ -17,7 +17,8 @@ import (
 
 // tell writes what came out, as Markdown.
 func (s *settings) tell(out *bytes.Buffer, sizes []size, accounts []account) {
-	fmt.Fprintf(out, "%s of a size, %d windows of %s under each arm, the first of them the warm-up.\n", table.Counted(s.runs, "run"), s.windows, table.Counted(s.steps, "step"))
+	fmt.Fprintf(out, "%s of a size, %d windows of %s under each arm, the first of them the warm-up.\n",
+		table.Counted(s.runs, "run"), s.windows, table.Counted(s.steps, "step"))
 	for i := range sizes {
 		if z := &sizes[i]; z.tooLong {
 			fmt.Fprintf(out, "\n%d ranks: did not end within %v.\n", z.ranks, s.limit)
@@ -88,8 +89,9 @@ func atMost(a *overhead.Account) table.Cell {
 // costTable has a row for each size and arm: where the time of recording goes.
 func costTable(accounts []account, sizes []size, steps int) *table.Table {
 	t := &table.Table{Keys: 2, Columns: table.Words("ranks", "arm", "training thread", "all threads", "stage call", "closing", "writing", "analysis"),
-		Caption: "Per step and rank, with its share of the step: processor time beyond that of arm off; closing and writing windows by the clock, on the slowest rank. " +
-			"Training waits for closing; writing, with the gather, is done beside it. Analysis: of a window from file to verdict, and its share of the window."}
+		Caption: "Per step and rank, with its share of the step: processor time beyond that of arm off; closing and writing windows by the clock, " +
+			"on the slowest rank. Training waits for closing; writing, with the gather, is done beside it. " +
+			"Analysis: of a window from file to verdict, and its share of the window."}
 	for i := range accounts {
 		a := &accounts[i]
 		z := sizes[slices.IndexFunc(sizes, func(z size) bool { return z.ranks == a.ranks })]
@@ -181,7 +183,8 @@ func limits(s *settings, sizes []size, m machine) []string {
 	if math.IsNaN(m.others) {
 		lines = append(lines, "What other processes used was not measured, so no round can be called disturbed by it.")
 	} else {
-		lines = append(lines, fmt.Sprintf("Other processes and the kernel used %s of the processors, median of all chunks; the load at the end was %s.", table.Percent(m.others), m.load))
+		lines = append(lines, fmt.Sprintf("Other processes and the kernel used %s of the processors, median of all chunks; the load at the end was %s.",
+			table.Percent(m.others), m.load))
 	}
 	if s.realtime {
 		lines = append(lines, "Ranks have real-time priority: other processes do not interrupt them, as they would in production.")

@@ -192,7 +192,8 @@ func (t *Task) Rounds(dir string) ([]Round, error) {
 	rounds, err := ReadRounds(path, file)
 	for i := range rounds {
 		if err == nil && !slices.Contains(t.Arms, rounds[i].Arm) {
-			err = input.At(input.Pos{File: path}, input.Bad(input.ErrFormat, "arm %v, expected some of %v: remove %s, and sfstat campaign run makes the run anew",
+			err = input.At(input.Pos{File: path}, input.Bad(input.ErrFormat,
+				"arm %v, expected some of %v: remove %s, and sfstat campaign run makes the run anew",
 				rounds[i].Arm, t.Arms, path))
 		}
 	}

@@ -79,7 +79,8 @@ func TestRunsAreMadeByProcesses(t *testing.T) {
 func TestWhatArmsNeed(t *testing.T) {
 	s := spec(t, strings.Replace(small, "hidden_ranks: [2]", `hidden_ranks: [2], recorder: ["off", wall, sample], realtime: true`, 1))
 	dir := t.TempDir()
-	_, err := campaign.Execute(t.Context(), dir, s, campaign.Execution{Maker: Maker{Dir: dir, Python: python(t), Sfstat: "no-such-program"}, Workers: 1})
+	m := Maker{Dir: dir, Python: python(t), Sfstat: "no-such-program"}
+	_, err := campaign.Execute(t.Context(), dir, s, campaign.Execution{Maker: m, Workers: 1})
 	if err == nil || !strings.Contains(err.Error(), "run a-data-120ms-r4-s0: arm sample needs the program sfstat") {
 		t.Errorf("without the program: %v", err)
 	}

@@ -18,7 +18,7 @@ from sfstat_recorder import Cost, Recorder
 from . import machine
 from .loop import Loop
 from .plan import Plan
-from .rounds import EVENTS, OFF, SAMPLE, Chunk, orders, rows, write
+from .rounds import EVENTS, SAMPLE, Chunk, chunk_of, orders, rows, write
 
 _CALLS, _REPETITIONS = 20_000, 9
 _PATIENCE_S = 30.0
@@ -121,17 +121,6 @@ def counted(before: Optional[int], after: Optional[int]) -> List[int]:
 def since(before: Cost, after: Cost) -> Cost:
     """What came up between two readings."""
     return Cost(after.windows - before.windows, after.closing_ns - before.closing_ns, after.writing_ns - before.writing_ns)
-
-
-def chunk_of(place: int, steps: int, ranks: int, slowest: Sequence[int], sums: Sequence[int]) -> Chunk:
-    """A chunk from the longest times and the sums of its ranks."""
-    wall, closing, writing = (value // steps for value in slowest)
-    thread, process, monitor, read, busy, steal, counting, throttled = sums
-    others = max(0, busy - process - monitor)
-    return Chunk(
-        place, wall, thread // (ranks * steps), process // (ranks * steps),
-        others // steps if read > 0 else None, steal // steps if read > 0 else None, throttled // steps if counting > 0 else None,
-        closing, writing)
 
 
 def settled(perf: Recorder, windows: int) -> Cost:

@@ -50,6 +50,21 @@ def orders(seed: int, arms: Sequence[str], windows: int) -> List[List[str]]:
     return [lot.sample(list(arms), len(arms)) for _ in range(windows)]
 
 
+def chunk_of(place: int, steps: int, ranks: int, slowest: Sequence[int], sums: Sequence[int]) -> Chunk:
+    """A chunk from what its ranks took, in nanoseconds of all steps. ``slowest`` is the
+    longest wall time, closing and writing. ``sums`` are processor times of training
+    threads, ranks and monitors; how many machines were read, their busy and stolen
+    time; how many count throttling, and for how long.
+    """
+    wall, closing, writing = (value // steps for value in slowest)
+    thread, process, monitor, read, busy, steal, counting, throttled = sums
+    others = max(0, busy - process - monitor)
+    return Chunk(
+        place, wall, thread // (ranks * steps), process // (ranks * steps),
+        others // steps if read > 0 else None, steal // steps if read > 0 else None, throttled // steps if counting > 0 else None,
+        closing, writing)
+
+
 def rows(run: str, number: int, chunks: Dict[str, Chunk], stage_call: float) -> List[List[str]]:
     """The lines of a round: each arm beside the chunk without the recorder."""
     base = chunks[OFF]

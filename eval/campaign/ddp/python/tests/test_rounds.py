@@ -9,7 +9,7 @@ import unittest
 from unittest import mock
 
 from sfstat_job import machine
-from sfstat_job.rounds import ARMS, HEADER, Chunk, arms_of, orders, rows, write
+from sfstat_job.rounds import ARMS, HEADER, Chunk, arms_of, chunk_of, orders, rows, write
 
 
 class OrdersTest(unittest.TestCase):
@@ -38,6 +38,20 @@ class OrdersTest(unittest.TestCase):
 def chunk(place, wall, **more):
     values = dict(thread=5, process=9, others=3, steal=0, throttled=None, closing=1, writing=2)
     return Chunk(place=place, wall=wall, **dict(values, **more))
+
+
+class ChunkTest(unittest.TestCase):
+    def test_sums_become_means_of_ranks_and_steps(self):
+        # 4 ranks, 5 steps: 200 of thread are 10 a step and rank. 900 busy less 400 of ranks and 50 of the monitor are 90 a step.
+        got = chunk_of(2, 5, 4, (1000, 25, 35), (200, 400, 50, 1, 900, 15, 1, 20))
+        self.assertEqual(got, Chunk(place=2, wall=200, thread=10, process=20, others=90, steal=3, throttled=4, closing=5, writing=7))
+
+    def test_what_nobody_measured(self):
+        got = chunk_of(0, 5, 4, (1000, 0, 0), (200, 400, 0, 0, 0, 0, 0, 0))
+        self.assertEqual((got.others, got.steal, got.throttled), (None, None, None))
+
+    def test_ticks_may_lag_behind_ranks(self):
+        self.assertEqual(chunk_of(0, 5, 4, (1000, 0, 0), (200, 400, 0, 1, 390, 0, 0, 0)).others, 0)
 
 
 class RowsTest(unittest.TestCase):

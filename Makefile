@@ -140,7 +140,7 @@ paper: build ## every table and figure of the published texts that needs no clus
 	bin/sfstat campaign run eval/campaign/specs/paper.yaml -o $(PAPER)
 	mkdir -p $(PAPER)/communication/job $(PAPER)/measured $(PAPER)/overhead $(PAPER)/figures
 	rm -rf $(PAPER)/sources && cp -r fixtures/real/e9 $(PAPER)/sources
-	cp docs/figures/overhead/*.csv $(PAPER)/overhead
+	rm -f $(PAPER)/overhead/*.csv && cp docs/figures/overhead/*.csv $(PAPER)/overhead
 	cp fixtures/comm/run/* fixtures/comm/truth.csv fixtures/comm/model.yaml $(PAPER)/communication/job
 	cp docs/figures/pause.csv $(PAPER)/measured/pause-by-workers.csv
 	cp docs/figures/intervals.csv $(PAPER)/measured/overhead-by-interval.csv

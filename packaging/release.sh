@@ -69,7 +69,8 @@ while read -r system architecture tag compiler; do
 	tar -C "$out" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX -cf - "$name" | gzip -n9 >"$folder.tar.gz"
 	rm -r "$folder"
 done <<<"$platforms"
-CGO_ENABLED=0 ${GO:-go} run "$sbom" app -json -noserial -std -main cmd/sfstat -output "$out/sfstat-$version.cdx.json" .
+GOBIN=$PWD/bin CGO_ENABLED=0 ${GO:-go} install "$sbom"
+CGO_ENABLED=1 bin/cyclonedx-gomod app -json -noserial -std -main cmd/sfstat -output "$out/sfstat-$version.cdx.json" .
 sed -i "0,/\"timestamp\"/s/\"timestamp\": \"[^\"]*\"/\"timestamp\": \"$(date -u -d "@$SOURCE_DATE_EPOCH" +%FT%TZ)\"/" "$out/sfstat-$version.cdx.json"
 cp packaging/Containerfile "$out"
 (cd "$out" && sha256sum -- * >SHA256SUMS)

@@ -243,6 +243,23 @@ func TestLost(t *testing.T) {
 	})
 }
 
+// TestAllLost: when all GPUs are lost, that is told once more.
+func TestAllLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := dgx()
+		_, told := n.run(t, time.Second, 5, func(sample int) {
+			for _, g := range n.gpus {
+				if sample == 1 {
+					g.GetClockInfoFunc = func(nvml.ClockType) (uint32, nvml.Return) { return 0, nvml.ERROR_GPU_IS_LOST }
+				}
+			}
+		})
+		if len(told) < 2 || told[len(told)-1] != "no GPU can be read any more" || strings.Count(strings.Join(told, "\n"), "cannot be read any more") != 8 {
+			t.Errorf("told %q, expected each of 8 GPUs once, and that there is no other", told)
+		}
+	})
+}
+
 // TestOlderDriver: a function that the library lacks is not called; its older name is.
 func TestOlderDriver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

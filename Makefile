@@ -24,10 +24,12 @@ TEST    = $(COMPILE) test -exec 'env -u GOGC' -vet=off -shuffle=on
 LEAN  = -trimpath -tags nethttpomithttp2,urfave_cli_no_docs,netgo,osusergo -gcflags=all=-dwarf=false
 STRIP = -s -w
 
-# NVML is loaded when GPUs are sampled, so its functions must not be looked up before. CGO=0 builds
-# a static program, without it.
+# With a C compiler the program has NVML, which is loaded when GPUs are sampled: its functions must
+# not be looked up before, as they are where a linker is told to bind now. CGO=0 builds a static program, without it.
 CGO  ?= $(shell [ "$$($(GO) env GOOS)" = linux ] && command -v "$$($(GO) env CC)" >/dev/null && echo 1 || echo 0)
+NVML  = $(subst urfave,nvml$(comma)urfave,$(LEAN))
 LAZY  = -extldflags=-Wl,-z,lazy,--build-id=none
+comma = ,
 export CGO_CFLAGS = -O1 -g0 -Wno-deprecated-declarations
 
 # Packages that start goroutines, in code or in tests: there the race detector
@@ -49,10 +51,10 @@ build: bin/sfstat bin/THIRD_PARTY_LICENSES.txt ## bin/sfstat, and the licences o
 
 bin/sfstat:
 	@if [ '$(CGO)' = 0 ]; then echo 'without NVML: that needs Linux and a C compiler; sfstat sample reads GPUs by nvidia-smi'; fi
-	CGO_ENABLED=$(CGO) $(COMPILE) build $(LEAN) -ldflags '$(STRIP) $(LAZY) -X main.version=$(VERSION)' -o bin/sfstat ./cmd/sfstat
+	CGO_ENABLED=$(CGO) $(COMPILE) build $(NVML) -ldflags '$(STRIP) $(LAZY) -X main.version=$(VERSION)' -o bin/sfstat ./cmd/sfstat
 
 bin/THIRD_PARTY_LICENSES.txt: go.mod internal/licenses/main.go
-	mkdir -p bin && CGO_ENABLED=0 $(COMPILE) build $(LEAN) -o bin/licenses ./internal/licenses && CGO_ENABLED=$(CGO) bin/licenses -o $@ -- $(LEAN) && rm bin/licenses
+	mkdir -p bin && CGO_ENABLED=0 $(COMPILE) build $(LEAN) -o bin/licenses ./internal/licenses && CGO_ENABLED=$(CGO) bin/licenses -o $@ -- $(NVML) && rm bin/licenses
 
 demo: bin/sfstat ## the verdict on a recording of a real job
 	bin/sfstat diagnose fixtures/ddp/host-callback-r8-s0.jsonl
@@ -63,7 +65,7 @@ test: vet test-nvml test-recorder test-python ## everything that must hold: vet,
 
 test-nvml: ## what samples GPUs by NVML, on the library's own mock; where there is a C compiler
 	@if [ '$(CGO)' = 0 ]; then echo 'NOT RUN: the tests of NVML need Linux and a C compiler'; \
-	else echo 'go test ./sample, with cgo'; CGO_ENABLED=1 $(TEST) $(LEAN) -ldflags '$(STRIP) $(LAZY)' ./sample; fi
+	else echo 'go test ./sample, with cgo'; CGO_ENABLED=1 $(COMPILE) vet $(NVML) ./sample && CGO_ENABLED=1 $(TEST) $(NVML) -ldflags '$(STRIP) $(LAZY)' ./sample; fi
 
 calibrate: ## all tests with all draws of the statistical ones, as the documentation quotes them
 	SFSTAT_CALIBRATE=1 CGO_ENABLED=0 $(TEST) $(LEAN) -ldflags '$(STRIP)' ./...

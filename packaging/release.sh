@@ -34,7 +34,7 @@ rm -rf "$out"
 mkdir -p "$out" bin
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
 export SOURCE_DATE_EPOCH
-flags=(-trimpath -buildvcs=false -tags nethttpomithttp2,urfave_cli_no_docs,netgo,osusergo -gcflags=all=-dwarf=false)
+flags=(-trimpath -buildvcs=false -tags nvml,nethttpomithttp2,urfave_cli_no_docs,netgo,osusergo -gcflags=all=-dwarf=false)
 lines=-Wl,-z,lazy,--build-id=none # functions of NVML are found when they are called, for its library is loaded then
 export CGO_CFLAGS='-O1 -g0 -Wno-deprecated-declarations'
 
@@ -70,7 +70,7 @@ while read -r system architecture tag compiler; do
 	rm -r "$folder"
 done <<<"$platforms"
 GOBIN=$PWD/bin CGO_ENABLED=0 ${GO:-go} install "$sbom"
-CGO_ENABLED=1 bin/cyclonedx-gomod app -json -noserial -std -main cmd/sfstat -output "$out/sfstat-$version.cdx.json" .
+CGO_ENABLED=1 GOFLAGS=-tags=nvml bin/cyclonedx-gomod app -json -noserial -std -main cmd/sfstat -output "$out/sfstat-$version.cdx.json" .
 sed -i "0,/\"timestamp\"/s/\"timestamp\": \"[^\"]*\"/\"timestamp\": \"$(date -u -d "@$SOURCE_DATE_EPOCH" +%FT%TZ)\"/" "$out/sfstat-$version.cdx.json"
 cp packaging/Containerfile "$out"
 (cd "$out" && sha256sum -- * >SHA256SUMS)

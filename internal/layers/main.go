@@ -93,7 +93,7 @@ func layerOf(folder string) int {
 }
 
 func list() ([]pkg, error) {
-	cmd := exec.Command("go", "list", "-e", "-deps", "-json=ImportPath,Name,Imports,Standard", "./...")
+	cmd := exec.Command("go", "list", "-e", "-deps", "-tags=nvml", "-json=ImportPath,Name,Imports,Standard", "./...")
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {

@@ -8,6 +8,9 @@ STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK ?= golang.org/x/vuln/cmd/govulncheck@v1.8.0
 FUZZTIME    ?= 15s
 FUZZ        ?=
+MUTANTS     ?= 200
+SEED        ?= 0
+LIST        ?=
 BENCH       ?= .
 PYTHON      ?= python3
 
@@ -42,7 +45,7 @@ RACE_PROGRAM = Interrupt|Panic|Progress|TestScripts/(diagnose|output)$$
 
 NPM ?= npm
 
-.PHONY: help page build bin/sfstat man demo test test-nvml test-page race calibrate test-recorder test-python wheel test-wheel release check fmt vet lint vuln layers tidy bench paper accuracy archives fuzz cover clean
+.PHONY: help page build bin/sfstat man demo test test-nvml test-page race calibrate test-recorder test-python wheel test-wheel release check fmt vet lint vuln layers tidy mutants bench paper accuracy archives fuzz cover clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -174,6 +177,11 @@ accuracy: build ## docs/accuracy.md and ACCURACY (accuracy.csv): how often verdi
 archives: build ## bin/archives.md: sfstat batch on 100,000 windows, and on large ones, timed (minutes; idle, 1 GB)
 	duckdb=$$($(PYTHON) -c 'import duckdb' 2>/dev/null && echo $(PYTHON)); \
 	$(GO) run ./bench/archives -sfstat bin/sfstat -python "$$duckdb" $(ARCHIVES) > bin/archives.tmp && mv bin/archives.tmp bin/archives.md
+
+# Mutants are small errors put into copies of the code of the judge; those alive show where a test is missing. The
+# same SEED draws the same ones; LIST=internal/mutants/judge.yaml runs those that are named there.
+mutants: ## MUTANTS errors drawn by lot in the packages that judge: which of them no test finds (20 minutes)
+	@CGO_ENABLED=0 GOGC=800 $(GO) run $(LEAN) ./internal/mutants -n $(MUTANTS) -seed '$(SEED)' -list '$(LIST)' -- $(LEAN) -ldflags '$(STRIP)'
 
 fuzz: ## every fuzz target for FUZZTIME, at least 1,000 executions each (FUZZ=regexp)
 	CGO_ENABLED=0 $(GO) run ./internal/fuzz -time $(FUZZTIME) -only '$(FUZZ)' -- $(LEAN)

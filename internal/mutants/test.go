@@ -1,0 +1,191 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// packages are those that judge, which a lot is drawn over.
+var packages = []string{"engine/blame", "engine/bootstrap", "engine/clock", "engine/delay", "engine/frontier", "engine/frontier/labels",
+	"engine/gates", "engine/ks", "engine/points", "engine/zscore", "diagnose"}
+
+// tests are the runs of go test that look at a mutant of a folder, the quickest first; of another folder its own. A mutant
+// that one of them finds is not shown to the next.
+var tests = map[string][][]string{
+	"engine/delay":           {{"./engine/delay"}, {"./engine/frontier"}, script},
+	"engine/points":          {{"./engine/points"}, {"./engine/delay"}, {"./engine/frontier"}, script},
+	"engine/frontier":        {{"./engine/frontier"}, script},
+	"engine/frontier/labels": {{"./engine/frontier"}, script},
+	"engine/gates":           {{"./engine/gates"}, {"./engine/frontier"}, {"./engine/delay"}, script},
+	"diagnose":               {{"./diagnose"}, script},
+}
+
+// script are verdicts and accounts as a user sees them.
+var script = []string{"-run", "TestScripts/(diagnose|frontier)$", "./cmd/sfstat"}
+
+func testsOf(folder string) [][]string {
+	if t, ok := tests[folder]; ok {
+		return t
+	}
+	return [][]string{{"./" + folder}}
+}
+
+// fate of a mutant.
+type fate int
+
+const (
+	alive fate = iota
+	killed
+	timedOut
+	notCompiled
+)
+
+// result is a mutant with its fate, and by which tests it was found.
+type result struct {
+	*mutant
+	fate fate
+	by   string
+}
+
+// tester runs tests of mutants.
+type tester struct {
+	flags  []string
+	folder string // of overlays
+}
+
+func newTester(o options) (*tester, error) {
+	folder, err := os.MkdirTemp("", "mutants")
+	return &tester{flags: o.flags, folder: folder}, err
+}
+
+func (t *tester) close() { _ = os.RemoveAll(t.folder) }
+
+const (
+	// longest that the tests of a package run with a mutant, which may never end.
+	longest = 90 * time.Second
+	// grace is what compiling takes at most beside it, on a busy machine.
+	grace = 5 * time.Minute
+)
+
+// run runs tests with an overlay, "" for none.
+func (t *tester) run(args []string, overlay string) (fate, string) {
+	line := []string{"test", "-vet=off", "-failfast", "-p", "1", "-timeout", longest.String(), "-exec", "env -u GOGC"}
+	if overlay != "" {
+		line = append(line, "-overlay", overlay)
+	}
+	ctx, stop := context.WithTimeout(context.Background(), longest+grace)
+	defer stop()
+	cmd := exec.CommandContext(ctx, "go", slices.Concat(line, t.flags, args)...)
+	cmd.Env = append(os.Environ(), "GOMAXPROCS=1")
+	out, err := cmd.CombinedOutput()
+	text := string(out)
+	switch {
+	case err == nil:
+		return alive, text
+	case strings.Contains(text, "[build failed]") || strings.Contains(text, "[setup failed]"):
+		return notCompiled, text
+	case ctx.Err() != nil || strings.Contains(text, "panic: test timed out"):
+		return timedOut, text
+	}
+	return killed, text
+}
+
+// check reports tests of the mutants' packages that fail without a mutant: beside these nothing can be found.
+func (t *tester) check(list []*mutant) error {
+	seen := make(map[string]bool)
+	for _, m := range list {
+		for _, args := range testsOf(m.folder()) {
+			if key := strings.Join(args, " "); !seen[key] {
+				seen[key] = true
+				if fate, out := t.run(args, ""); fate != alive {
+					return fmt.Errorf("go test %s fails as it is:\n%s", key, out)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// test returns what becomes of a mutant.
+func (t *tester) test(m *mutant, worker int) (result, error) {
+	file, overlay := filepath.Join(t.folder, fmt.Sprint(worker, ".go")), filepath.Join(t.folder, fmt.Sprint(worker, ".json"))
+	path, err := filepath.Abs(m.File)
+	if err != nil {
+		return result{}, err
+	}
+	replaced, err := json.Marshal(map[string]any{"Replace": map[string]string{path: file}})
+	if err != nil {
+		return result{}, err
+	}
+	if err := os.WriteFile(file, m.text, 0o600); err != nil {
+		return result{}, err
+	}
+	if err := os.WriteFile(overlay, replaced, 0o600); err != nil {
+		return result{}, err
+	}
+	for _, args := range testsOf(m.folder()) {
+		if fate, _ := t.run(args, overlay); fate != alive {
+			return result{m, fate, args[len(args)-1]}, nil
+		}
+	}
+	return result{m, alive, ""}, nil
+}
+
+// each tests mutants, several at a time, until as many as wanted compiled. Which they are does not depend on how many are tested
+// at a time: one more begins only where one less would be too few.
+func (t *tester) each(list []*mutant, o options) (out []result) {
+	var mu sync.Mutex
+	var group sync.WaitGroup
+	settled := sync.NewCond(&mu)
+	running := 0
+	take := func() *mutant {
+		mu.Lock()
+		defer mu.Unlock()
+		for len(out)+running >= o.n && running > 0 {
+			settled.Wait()
+		}
+		if len(out)+running >= o.n {
+			return nil
+		}
+		if len(list) == 0 {
+			return nil
+		}
+		m := list[0]
+		list = list[1:]
+		running++
+		return m
+	}
+	for worker := range max(1, o.threads) {
+		group.Go(func() {
+			for m := take(); m != nil; m = take() {
+				r, err := t.test(m, worker)
+				mu.Lock()
+				running--
+				switch {
+				case err != nil:
+					fmt.Fprintln(os.Stderr, "mutants:", err)
+				case r.fate == notCompiled && o.list == "":
+				case r.fate == notCompiled:
+					fmt.Fprintf(os.Stderr, "mutants: %v does not compile\n", m)
+				default:
+					out = append(out, r)
+					if r.fate == alive {
+						fmt.Fprintf(os.Stderr, "alive: %v\n", m)
+					}
+				}
+				settled.Broadcast()
+				mu.Unlock()
+			}
+		})
+	}
+	group.Wait()
+	return out
+}

@@ -123,7 +123,7 @@ func TestSummary(t *testing.T) {
 		return &mutant{identity: identity{File: file, From: "a", To: "b"}, number: n}
 	}
 	got := summary([]result{{m("x/a.go", 9), alive, ""}, {m("x/a.go", 3), killed, ""}, {m("y/b.go", 1), timedOut, ""}, {m("x/a.go", 2), alive, ""}})
-	want := `package  drawn  killed  timed out  alive  found
+	want := `  package  drawn  killed  timed out  alive  found
         x      3       1          0      2   33 %
         y      1       0          1      0  100 %
       all      4       1          1      2   50 %

@@ -23,7 +23,7 @@ var tests = map[string][][]string{
 	"engine/delay":           {{"./engine/delay"}, {"./engine/frontier"}, script},
 	"engine/points":          {{"./engine/points"}, {"./engine/delay"}, {"./engine/frontier"}, script},
 	"engine/frontier":        {{"./engine/frontier"}, script},
-	"engine/frontier/labels": {{"./engine/frontier"}, script},
+	"engine/frontier/labels": {{"./engine/frontier/labels"}, {"./engine/frontier"}, script},
 	"engine/gates":           {{"./engine/gates"}, {"./engine/frontier"}, {"./engine/delay"}, script},
 	"diagnose":               {{"./diagnose"}, script},
 }

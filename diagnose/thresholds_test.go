@@ -1,0 +1,188 @@
+package diagnose
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/sfstat/sfstat/diagnose/answer"
+	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/eval/simulate/pipeline"
+	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/operator"
+)
+
+// Each threshold has two jobs, on either side of it, whose answers differ.
+
+// byHand returns a window of four ranks and so many steps of 100 ms without noise: 10 ms of data, 50 of forward, and a
+// backward pass in which all wait for the last.
+func byHand(steps int) *trace.Window {
+	w := &trace.Window{Run: "hand", WorldSize: 4, FirstStep: 1, Schema: trace.Schema{Stages: []string{"data.next_wait", "model.fwd_loss_cpu_wall", "model.backward_cpu_wall"}}}
+	for r := range 4 {
+		w.Ranks = append(w.Ranks, trace.Rank{ID: r, LocalRank: r})
+	}
+	for t := range steps {
+		late := make([]int64, 4) // some rank is 1 ms late in each step, so that it shows where they wait
+		late[t%4] = 1e6
+		for range 4 {
+			w.Durations = append(w.Durations, 10e6)
+		}
+		for r := range 4 {
+			w.Durations = append(w.Durations, 50e6+late[r])
+		}
+		for r := range 4 {
+			w.Durations = append(w.Durations, 40e6-late[r])
+			w.Wall = append(w.Wall, 100e6)
+		}
+	}
+	return w
+}
+
+// TestEnoughSteps: of four steps nobody can say that no rank is late, of five one can. A window loses one: what is behind the last
+// synchronisation point.
+func TestEnoughSteps(t *testing.T) {
+	for steps, want := range map[int]bool{4 + 1: true, 5 + 1: false} {
+		if v := verdictOn(t, byHand(steps)); (v.Status == answer.TooLittleData) != want {
+			t.Errorf("%d steps: %v, want too little data: %v", steps, v.Status, want)
+		}
+	}
+}
+
+// TestDeviceShare: a rank whose device works longer than the others', which its host does not show, is told of from 2 % of the step on.
+func TestDeviceShare(t *testing.T) {
+	for excess, want := range map[float64]bool{2.3: false, 2.6: true} { // ms; the host shows 0.5 of them, and 19 of the 20 steps of 100 ms count
+		w := byHand(20)
+		c := trace.SideChannel{Name: "model.fwd_loss_cuda_event_ms"}
+		for step := range 20 {
+			for r := range 4 {
+				s := trace.Sample{Step: w.FirstStep + int64(step), Rank: r, Value: 60, Ready: true}
+				if r == 2 {
+					s.Value += excess + 0.01*float64(step%3)
+				}
+				c.Samples = append(c.Samples, s)
+			}
+		}
+		w.Side = []trace.SideChannel{c}
+		v := verdictOn(t, w)
+		got := slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Cause == CauseDevice && *f.Rank == 2 })
+		if got != want {
+			t.Errorf("%v ms of 100: %+v, want it told: %v", excess, v.Findings, want)
+		}
+	}
+}
+
+// TestTransferThatMayHide: a last transfer leaves the run undecided if a quarter of the step may hide in it.
+func TestTransferThatMayHide(t *testing.T) {
+	for hides, want := range map[int64]answer.Status{24e6: answer.NoStraggler, 26e6: answer.UndecidedRun} {
+		v := RunVerdict{Undecided: []answer.Undecided{{Question: answer.TransferHidden, Hides: hides, Step: 100e6}}}
+		if v.decide(excludesAll); v.Status != want {
+			t.Errorf("%d of 100 ms: %v, want %v", hides/1e6, v.Status, want)
+		}
+	}
+}
+
+// TestLeastTold: a rank late for certain decides the status from 2 % of the step on, however high the least gain is.
+func TestLeastTold(t *testing.T) {
+	for score, want := range map[float64]answer.Status{0.019: answer.NoStraggler, 0.021: answer.Straggler} {
+		v := RunVerdict{Findings: []Finding{{Cause: CauseLate, Confidence: evidence.Strong, BelowMinGain: true, Cost: Cost{Score: score}}}}
+		if v.decide(excludesAll); v.Status != want {
+			t.Errorf("%v of a step: %v, want %v", score, v.Status, want)
+		}
+	}
+}
+
+// TestOperatorThatExplains: an operator is named beside a rank if it has half of what the rank takes longer.
+func TestOperatorThatExplains(t *testing.T) {
+	w := slowForward(t)
+	for part, want := range map[float64]bool{0.46: false, 0.54: true} { // of three of eight kernels, the others an even part of the rest
+		ops := launched(w, -1, 8, 0, 90e6)
+		for i := range ops.Rows {
+			x := &ops.Rows[i]
+			if x.Stage != 0 || ops.Ranks[x.Rank].ID != 3 {
+				continue
+			}
+			switch x.Name {
+			case 1:
+				x.Dur += int64(part * 90e6)
+			case 2, 3:
+				x.Dur += int64((1 - part) / 2 * 90e6)
+			}
+		}
+		v := verdictWith(t, w, ops)
+		got := slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Kind == KindOp && *f.Rank == 3 })
+		if got != want {
+			t.Errorf("an operator has %v of the delay: %+v, want it named: %v", part, v.Findings, want)
+		}
+	}
+}
+
+// TestWaitsInCollectives: that the others wait for a rank in collectives is told if it is a quarter of the rank's delay.
+func TestWaitsInCollectives(t *testing.T) {
+	w := slowForward(t)
+	for part, want := range map[float64]bool{0.20: false, 0.30: true} {
+		ops := launched(w, 3, 4, 1, 90e6)
+		for i := range ops.Rows {
+			if x := &ops.Rows[i]; x.Stage == 1 {
+				wait := int64(part * float64(x.Wait))
+				x.Dur, x.Wait = x.Dur-x.Wait+wait, wait
+			}
+		}
+		_, got := evidence.Find[evidence.CollectiveWait](verdictWith(t, w, ops).Findings[0].Evidence)
+		if got != want {
+			t.Errorf("they wait for %v of the delay: told %v, want %v", part, got, want)
+		}
+	}
+}
+
+// operatorJob returns a job of three replicas of four stages whose operators never vary.
+func operatorJob(t *testing.T, change func(*pipeline.Spec)) *operator.Trace {
+	return made(t, job(func(s *pipeline.Spec) {
+		s.Layout.DP, s.Layout.PP, s.SpeedSD = 3, 4, 0
+		s.Ops.ForwardTransfer.Mean, s.Ops.BackwardTransfer.Mean, s.Ops.Reduce.Mean = 120, 120, 1500
+		change(s)
+	}))
+}
+
+// TestOperatorThresholds: faults of simulated jobs of operators, whose size is some share of what others take.
+func TestOperatorThresholds(t *testing.T) {
+	everywhere := func(kind pipeline.Kind, op string, stage int) func(s *pipeline.Spec, size float64) {
+		return func(s *pipeline.Spec, size float64) {
+			for dp := range s.Layout.DP {
+				s.Faults = append(s.Faults, pipeline.Fault{Kind: kind, Where: pipeline.Where{DP: at(dp), PP: at(stage), Op: op}, Size: pipeline.Size{Factor: size}})
+			}
+		}
+	}
+	for name, c := range map[string]struct {
+		below, above float64
+		set          func(s *pipeline.Spec, size float64)
+		told         func(f Finding) bool
+	}{
+		"transfers from one stage take 1.5 times as long": {1.35, 1.65, everywhere(pipeline.SlowEdge, "forward-send", 1), func(f Finding) bool { return f.Cause == CauseLink }},
+		"collectives of one stage take 1.2 times as long": {1.12, 1.3, func(s *pipeline.Spec, size float64) {
+			s.Faults = append(s.Faults, pipeline.Fault{Kind: pipeline.SlowGroup, Where: pipeline.Where{PP: at(0), Op: "grads-reduce-scatter"}, Size: pipeline.Size{Factor: size}})
+		}, func(f Finding) bool { return f.Cause == CauseCollective }},
+		"passes of one stage of two replicas take 3 % of the step": {1.08, 1.18, func(s *pipeline.Spec, size float64) {
+			s.Layout.DP = 2
+			s.Faults = append(s.Faults, pipeline.Fault{Kind: pipeline.SlowStage, Where: pipeline.Where{PP: at(1)}, Size: pipeline.Size{Factor: size}})
+		}, func(f Finding) bool { return f.Cause == CauseHeavy }},
+		"certainty of five steps": {4, 5, func(s *pipeline.Spec, steps float64) {
+			s.Steps.Count = int(steps)
+			s.Faults = []pipeline.Fault{{Kind: pipeline.SlowWorker, Where: pipeline.Where{DP: at(1), PP: at(2)}, Size: pipeline.Size{Factor: 1.5}}}
+		}, func(f Finding) bool { return f.Cause == CauseCompute && f.Confidence == evidence.Strong }},
+		"certainty of three replicas": {2, 3, func(s *pipeline.Spec, replicas float64) {
+			s.Layout.DP = int(replicas)
+			s.Faults = []pipeline.Fault{{Kind: pipeline.SlowWorker, Where: pipeline.Where{DP: at(1), PP: at(2)}, Size: pipeline.Size{Factor: 1.5}}}
+		}, func(f Finding) bool { return f.Cause == CauseCompute && f.Confidence == evidence.Strong }},
+	} {
+		for i, size := range []float64{c.below, c.above} {
+			v := operatorVerdict(t, operatorJob(t, func(s *pipeline.Spec) { c.set(s, size) }))
+			if got := slices.ContainsFunc(v.Findings, c.told); got != (i == 1) {
+				var all []string
+				for _, f := range v.Findings {
+					all = append(all, fmt.Sprint(f.Cause, " ", show(f)))
+				}
+				t.Errorf("%s: %v: %v, want it told: %v", name, size, all, i == 1)
+			}
+		}
+	}
+}

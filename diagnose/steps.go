@@ -338,7 +338,7 @@ func (s stretch) laidOut(memory *points.Memory) (*delay.Run, placed) {
 	order := stageOrder(first)
 	at, stages := placed{}, make([]points.Stage, len(order))
 	for i, k := range order {
-		stages[i] = points.Stage{Name: first.schema.Stages[k], Role: frontier.RoleOf(first.schema.Stages[k])}
+		stages[i] = points.StageOf(first.schema.Stages[k])
 	}
 	members := members(windows)
 	for _, m := range members {

@@ -271,3 +271,19 @@ func TestBlockLength(t *testing.T) {
 		t.Errorf("two ranks, a wave is left: blocks of %d steps, want 6", got)
 	}
 }
+
+// TestPInBlocks: where the others' noise stays the same for six steps, 24 steps are four observations, of which nothing is
+// certain; were they 24, the same delay would be.
+func TestPInBlocks(t *testing.T) {
+	for size, want := range map[int64]chance{10: {p: 1, block: 6, blocks: 4, struck: 4}, 8: {p: 0, block: 1, blocks: 24, struck: 24}} {
+		rows := repeated(24, 1100, 1000, 1000, 1000, 1000, 1000)
+		for n, x := range wave {
+			rows[n][5] += size * int64(x)
+		}
+		s := newSeries(division(0, rows), nil)
+		got := s.test(0, 0, 100, s.own(cell{0, 0}), make([]float64, 24))
+		if got.p > want.p+1e-10 || got.p < want.p-1e-10 || got.block != want.block || got.blocks != want.blocks {
+			t.Errorf("noise of ±%d: %+v, want %+v", 3*size, got, want)
+		}
+	}
+}

@@ -41,7 +41,7 @@ func (a *accounting) gathered() (run *delay.Run, group []int) {
 		i := from + slices.Index(group[from:], g)
 		if i < from || sets != nil || name == stagename.Residual {
 			i, group = len(group), append(group, g)
-			run.Stages = append(run.Stages, points.Stage{Name: name, Role: RoleOf(name)})
+			run.Stages = append(run.Stages, points.StageOf(name))
 		}
 		if at[k] = i; whole(sets) {
 			run.Known = append(run.Known, points.Point{Stage: i, Evidence: a.point.Evidence})

@@ -13,36 +13,6 @@ import (
 	"github.com/sfstat/sfstat/trace/stagename"
 )
 
-// RoleOf is what a stage is for, by its name.
-func RoleOf(stage string) points.Role {
-	if stagename.IsWait(stage) {
-		return points.Wait
-	}
-	switch stagename.KindOf(stage) {
-	case stagename.Data:
-		return points.Data
-	case stagename.Forward:
-		return points.Forward
-	case stagename.Backward:
-		return points.Backward
-	case stagename.Optimizer:
-		return points.Optimizer
-	}
-	return points.Undeclared
-}
-
-// stepsOf are the steps of a window.
-func stepsOf(w *trace.Window) points.Steps {
-	out := points.Steps{Ranks: len(w.Ranks), Durations: w.Durations, Wall: w.Wall}
-	for _, name := range w.Schema.Stages {
-		out.Stages = append(out.Stages, points.Stage{Name: name, Role: RoleOf(name)})
-	}
-	for _, s := range trace.Splits(w.Ranks) {
-		out.Splits = append(out.Splits, s.Sets)
-	}
-	return out
-}
-
 // history is the first steps of a series, as many as [points.Find] looks at: windows too short to show by themselves
 // where the ranks synchronise show it together.
 type history struct {
@@ -64,7 +34,7 @@ func (h *history) holds(w *trace.Window) bool {
 // find looks at the steps of one window more, which begins a new history where it is not like those before.
 func (h *history) find(w *trace.Window, g points.Gates) {
 	if !h.holds(w) {
-		*h = history{schema: w.Schema, ranks: w.Ranks, steps: stepsOf(w), at: -1}
+		*h = history{schema: w.Schema, ranks: w.Ranks, steps: points.FromWindow(w), at: -1}
 		h.steps.Durations, h.steps.Wall = nil, nil
 	}
 	before := h.steps.Len()
@@ -130,7 +100,7 @@ func (m *rows) byName(out *SyncPoint) (last []points.Point) {
 	for k, name := range m.names {
 		p := points.Point{Stage: k, Slope: math.NaN(), Low: math.NaN(), High: math.NaN()}
 		out.Boundaries = append(out.Boundaries, Boundary{Name: name, Point: p})
-		if RoleOf(name) == points.Backward {
+		if points.RoleOf(name) == points.Backward {
 			p.Evidence = points.Likely
 			last = []points.Point{p}
 		}

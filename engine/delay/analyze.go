@@ -7,10 +7,16 @@ import (
 	"github.com/sfstat/sfstat/engine/points"
 )
 
-// Analyze answers for a run. Runs of one rank and runs of fewer steps than a test needs have
-// no findings of ranks.
-func Analyze(run *Run, o Options) *Result {
-	return Divided(points.Divide(&run.Steps, o.Points), run, o)
+// Analyze returns what makes the steps of a run longer. Runs of one rank and runs of fewer steps than a test needs have no
+// findings of ranks. Its errors are those of [Run.Validate] and [Options.Validate].
+func Analyze(run *Run, o Options) (*Result, error) {
+	if err := run.Validate(); err != nil {
+		return nil, err
+	}
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	return Divided(points.Divide(&run.Steps, o.Points), run, o), nil
 }
 
 // Stretch is what is kept of steps of a run that follow one another: what their ranks cost, and

@@ -30,7 +30,7 @@ func TestHealthyJobs(t *testing.T) {
 		g := rand.New(rand.NewPCG(7, uint64(i)))
 		j := healthy(g)
 		run, _ := j.play()
-		res := delay.Analyze(run, delay.Options{})
+		res := analyzed(run, delay.Options{})
 		if f := actionable(res); len(f) > 0 {
 			named++
 			for _, x := range f {
@@ -66,12 +66,12 @@ func TestChanceStall(t *testing.T) {
 		at := g.IntN(j.steps - 1)
 		stall := fault{ranks: []int{0}, stage: pick(g, 0, 1), ms: usualStep * float64(j.steps) * (0.15 + 0.3*g.Float64()), on: func(s int) bool { return s == at }}
 		run, _ := j.play(stall, fault{ranks: []int{0}, stage: stall.stage, ms: usualStep * (0.005 + 0.005*g.Float64())})
-		if len(actionable(delay.Analyze(run, delay.Options{}))) > 0 {
+		if len(actionable(analyzed(run, delay.Options{}))) > 0 {
 			borrowed++
 		}
 		real := fault{ranks: []int{1}, stage: pick(g, 0, 1, 3), ms: usualStep * (0.3 + 0.3*g.Float64())}
 		run, _ = j.play(stall, real)
-		f := actionable(delay.Analyze(run, delay.Options{}))
+		f := actionable(analyzed(run, delay.Options{}))
 		if x, ok := f[1]; ok && x.Parts[0].Stage == real.stage {
 			found++
 		}
@@ -98,7 +98,7 @@ func TestLimit(t *testing.T) {
 		run, _ := j.play()
 		stage, rank := pick(g, 0, 1, 3), g.IntN(j.ranks)
 		var limit int64
-		for _, l := range delay.Analyze(run, delay.Options{}).Limits {
+		for _, l := range analyzed(run, delay.Options{}).Limits {
 			if l.Stage == stage {
 				limit = l.Reported
 			}
@@ -110,7 +110,7 @@ func TestLimit(t *testing.T) {
 		tried++
 		for _, x := range []float64{0.5, 1} {
 			run, _ := j.play(fault{ranks: []int{rank}, stage: stage, ms: x * float64(limit) / 1e6})
-			if _, ok := actionable(delay.Analyze(run, delay.Options{}))[rank]; ok {
+			if _, ok := actionable(analyzed(run, delay.Options{}))[rank]; ok {
 				found[x]++
 			}
 		}
@@ -140,7 +140,7 @@ func TestSavingInterval(t *testing.T) {
 		if truth < 0.05 {
 			continue
 		}
-		res := delay.Analyze(run, delay.Options{})
+		res := analyzed(run, delay.Options{})
 		var mine *delay.Finding
 		for k := range res.Findings {
 			x := &res.Findings[k]

@@ -15,7 +15,7 @@ func TestRecordingError(t *testing.T) {
 	run, _ := job{seed: 3, ranks: 8, steps: 100, noise: 0.02}.play(fault{ranks: []int{5}, stage: 1, ms: 50})
 	run.At(40, 0)[2] += hour
 	run.Wall[40*run.Ranks+2] += hour
-	r := delay.Analyze(run, delay.Options{})
+	r := analyzed(run, delay.Options{})
 	if e := r.Errors; len(e) != 1 || e[0].Step != 40 || e[0].Rank != 2 || e[0].Stage != 0 || e[0].Size < hour-1e9 || e[0].Size > hour+1e9 {
 		t.Errorf("recording errors %+v, want rank 2 in data of step 40 by an hour", e)
 	}
@@ -34,7 +34,7 @@ func TestOrderOfRanks(t *testing.T) {
 	for at := 0; at < len(turned.Wall); at += 8 {
 		slices.Reverse(turned.Wall[at : at+8])
 	}
-	a, b := delay.Analyze(run, delay.Options{}).Findings, delay.Analyze(turned, delay.Options{}).Findings
+	a, b := analyzed(run, delay.Options{}).Findings, analyzed(turned, delay.Options{}).Findings
 	if len(a) == 0 || len(a) != len(b) {
 		t.Fatalf("%d findings, %d in the other order", len(a), len(b))
 	}
@@ -50,7 +50,7 @@ func TestNowhere(t *testing.T) {
 	if p := points.Find(&run.Steps, points.Gates{}).Points; slices.ContainsFunc(p, func(p points.Point) bool { return p.Evidence == points.Shown }) {
 		t.Errorf("points %+v, want none shown", p)
 	}
-	f, ok := actionable(delay.Analyze(run, delay.Options{}))[3]
+	f, ok := actionable(analyzed(run, delay.Options{}))[3]
 	if !ok || f.Certainty != delay.Supported {
 		t.Errorf("rank 3 is named %v, %+v; want Supported", ok, f)
 	}

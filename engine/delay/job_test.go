@@ -126,6 +126,15 @@ func (j job) play(faults ...fault) (*delay.Run, float64) {
 	return run, slices.Max(at)
 }
 
+// analyzed returns the analysis of a run that is valid.
+func analyzed(run *delay.Run, o delay.Options) *delay.Result {
+	r, err := delay.Analyze(run, o)
+	if err != nil {
+		panic(err)
+	}
+	return r
+}
+
 // actionable are the ranks that are named, for certain and with savings large enough to act on.
 func actionable(r *delay.Result) map[int]delay.Finding {
 	out := map[int]delay.Finding{}

@@ -25,7 +25,7 @@ func TestStretches(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			run, _ := job{seed: 3, ranks: 8, steps: steps, noise: 0.02}.play(f)
-			whole := delay.Analyze(run, delay.Options{})
+			whole := analyzed(run, delay.Options{})
 			var list []*delay.Stretch
 			var found []points.Point
 			per := len(run.Stages) * run.Ranks

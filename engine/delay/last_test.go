@@ -87,7 +87,7 @@ func TestLastOfRuns(t *testing.T) {
 		found := 0
 		for seed := range uint64(runs) {
 			run, _ := job{seed: seed, ranks: 8, steps: 60, noise: 0.02, ar: ar}.play()
-			if delay.Analyze(run, delay.Options{}).Latest.Significant() {
+			if analyzed(run, delay.Options{}).Latest.Significant() {
 				found++
 			}
 		}
@@ -96,7 +96,7 @@ func TestLastOfRuns(t *testing.T) {
 		}
 	}
 	run, _ := job{seed: 1, ranks: 8, steps: 120, noise: 0.02}.play(fault{ranks: []int{3}, stage: 0, ms: 5})
-	if l := delay.Analyze(run, delay.Options{}).Latest; l.Rank != 3 || !l.Significant() || l.Behind < 3e6 || l.Behind > 10e6 {
+	if l := analyzed(run, delay.Options{}).Latest; l.Rank != 3 || !l.Significant() || l.Behind < 3e6 || l.Behind > 10e6 {
 		t.Errorf("%+v, want rank 3", l)
 	}
 }

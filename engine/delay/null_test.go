@@ -188,7 +188,7 @@ func TestNull(t *testing.T) {
 		count := make([]int, len(levels))
 		for i := range n {
 			run, _ := null.job(uint64(i)).play()
-			p := leastP(delay.Analyze(run, delay.Options{Limits: delay.NoLimits}))
+			p := leastP(analyzed(run, delay.Options{Limits: delay.NoLimits}))
 			for k, level := range levels {
 				if p <= level {
 					count[k]++
@@ -220,7 +220,7 @@ func (n *null) finds(delayed float64, jobs int) (found int) {
 	for i := range jobs {
 		j := job{seed: uint64(i), ranks: 8, steps: 100, work: n.work}
 		run, _ := j.play(fault{ranks: []int{i % 8}, stage: 1, ms: delayed * usualStep})
-		for _, f := range delay.Analyze(run, delay.Options{Limits: delay.NoLimits}).Findings {
+		for _, f := range analyzed(run, delay.Options{Limits: delay.NoLimits}).Findings {
 			if f.Cause == delay.Late && f.P <= 0.05 && slices.Contains(f.Ranks, i%8) && f.Parts[0].Stage == 1 {
 				found++
 				break

@@ -1,0 +1,20 @@
+package ks
+
+import "testing"
+
+// TestAdjust: m·p/j of the four ascending P values are 0.04, 0.08, 0.0547 and 0.8; each Q is the least of these from its own on, so that
+// the second has that of the third.
+func TestAdjust(t *testing.T) {
+	r := &Result{Discovery: 0.06}
+	for _, p := range []float64{0.010, 0.041, 0.040, 0.8} {
+		r.Scores = append(r.Scores, Score{Test: &Test{P: p}})
+	}
+	r.Scores = append(r.Scores, Score{}) // not tested
+	adjust(r)
+	for i, want := range []float64{0.04, 4 * 0.041 / 3, 4 * 0.041 / 3, 0.8} {
+		got := r.Scores[i].Test
+		if d := got.Q - want; d > 1e-15 || d < -1e-15 || got.Flagged != (want <= 0.06) {
+			t.Errorf("P %v: Q %v, flagged %v, want %v", got.P, got.Q, got.Flagged, want)
+		}
+	}
+}

@@ -9,6 +9,7 @@ GOVULNCHECK ?= golang.org/x/vuln/cmd/govulncheck@v1.8.0
 FUZZTIME    ?= 15s
 FUZZ        ?=
 MUTANTS     ?= 200
+MUTANTTIME  ?= 20m
 SEED        ?= 0
 LIST        ?=
 BENCH       ?= .
@@ -180,8 +181,8 @@ archives: build ## bin/archives.md: sfstat batch on 100,000 windows, and on larg
 
 # Mutants are small errors put into copies of the code of the judge; those alive show where a test is missing. The
 # same SEED draws the same ones; LIST=internal/mutants/judge.yaml runs those that are named there.
-mutants: ## MUTANTS errors drawn by lot in the packages that judge: which of them no test finds (20 minutes)
-	@CGO_ENABLED=0 GOGC=800 $(GO) run $(LEAN) ./internal/mutants -n $(MUTANTS) -seed '$(SEED)' -list '$(LIST)' -- $(LEAN) -ldflags '$(STRIP)'
+mutants: ## MUTANTS errors drawn by lot in the packages that judge: which of them no test finds (MUTANTTIME)
+	@CGO_ENABLED=0 GOGC=800 $(GO) run $(LEAN) ./internal/mutants -n $(MUTANTS) -seed '$(SEED)' -time $(MUTANTTIME) -list '$(LIST)' -- $(LEAN) -ldflags '$(STRIP)'
 
 fuzz: ## every fuzz target for FUZZTIME, at least 1,000 executions each (FUZZ=regexp)
 	CGO_ENABLED=0 $(GO) run ./internal/fuzz -time $(FUZZTIME) -only '$(FUZZ)' -- $(LEAN)

@@ -27,7 +27,7 @@ func TestTurnsAreCounted(t *testing.T) {
 				faults = append(faults, fault{ranks: []int{r}, stage: 1, ms: 90, on: func(step int) bool { return c.whose(step) == r }})
 			}
 			run, _ := job{seed: 2, ranks: ranks, steps: c.steps, noise: 0.01}.play(faults...)
-			list := delay.Analyze(run, delay.Options{}).Findings
+			list := analyzed(run, delay.Options{}).Findings
 			i := slices.IndexFunc(list, func(f delay.Finding) bool { return f.Cause == delay.Turns })
 			if i < 0 {
 				t.Fatalf("no turns in %+v", list)

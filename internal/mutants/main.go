@@ -3,7 +3,7 @@
 // and runs, for each, the tests of its package, then those of the packages that rest on it. A mutant
 // that no test fails on is alive: a test is missing there, or the code does nothing.
 //
-//	go run ./internal/mutants [-n 200] [-seed N] [-j 2] [-only REGEXP] [-- FLAGS OF GO TEST]
+//	go run ./internal/mutants [-n 200] [-seed N] [-j 2] [-time 20m] [-only REGEXP] [-- FLAGS OF GO TEST]
 //	go run ./internal/mutants -list internal/mutants/judge.yaml [-- FLAGS OF GO TEST]
 //
 // The first draws by lot: places in the code are equally likely, and so are the errors at one place. Of one
@@ -31,7 +31,8 @@ type options struct {
 	equivalent string // file of mutants that are equal to the code
 	only       *regexp.Regexp
 	threads    int
-	flags      []string // of go test
+	time       time.Duration // after which no mutant begins; 0: all do
+	flags      []string      // of go test
 }
 
 func main() {
@@ -42,6 +43,7 @@ func main() {
 	flag.StringVar(&o.list, "list", "", "YAML file of mutants to run in place of a lot")
 	flag.StringVar(&o.equivalent, "equivalent", "internal/mutants/equivalent.yaml", "YAML file of mutants that are equal to the code")
 	flag.IntVar(&o.threads, "j", runtime.NumCPU(), "mutants that are tested at a time")
+	flag.DurationVar(&o.time, "time", 0, "time after which no mutant begins; what was tested until then is reported. 0: all begin")
 	flag.Parse()
 	o.flags = flag.Args()
 	var err error
@@ -73,7 +75,7 @@ func run(o options) error {
 	}
 	results := t.each(list, o)
 	fmt.Print(summary(results))
-	fmt.Printf("%d mutants in %s\n", len(results), time.Since(begin).Round(time.Second))
+	fmt.Printf("%d of %d mutants in %s\n", len(results), o.n, time.Since(begin).Round(time.Second))
 	return nil
 }
 

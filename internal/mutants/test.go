@@ -145,7 +145,7 @@ func (t *tester) each(list []*mutant, o options) (out []result) {
 	var mu sync.Mutex
 	var group sync.WaitGroup
 	settled := sync.NewCond(&mu)
-	running := 0
+	running, begin := 0, time.Now()
 	take := func() *mutant {
 		mu.Lock()
 		defer mu.Unlock()
@@ -155,7 +155,7 @@ func (t *tester) each(list []*mutant, o options) (out []result) {
 		if len(out)+running >= o.n {
 			return nil
 		}
-		if len(list) == 0 {
+		if len(list) == 0 || o.time > 0 && time.Since(begin) > o.time {
 			return nil
 		}
 		m := list[0]

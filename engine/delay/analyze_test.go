@@ -1,0 +1,222 @@
+package delay
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/sfstat/sfstat/engine/points"
+)
+
+// lengthsOf returns steps that end after so many ns, on three ranks alike.
+func lengthsOf(v ...int64) *points.Division {
+	var rows [][]int64
+	for _, x := range v {
+		rows = append(rows, []int64{x, x, x})
+	}
+	return division(0, rows)
+}
+
+// TestStartUp: the first steps are apart if each takes more than 1.7 times the middle step, and those that follow less than 1.3 times
+// on average; ten steps and an eighth of the run at most.
+func TestStartUp(t *testing.T) {
+	then := func(n int, first ...int64) []int64 { return append(first, slices.Repeat([]int64{1000}, n)...) }
+	for name, c := range map[string]struct {
+		took []int64
+		want int
+	}{
+		"two":                    {then(38, 5000, 1800), 2},
+		"1.6 times":              {then(38, 5000, 1600), 1},
+		"1.75 times":             {then(38, 1750), 1},
+		"1.65 times":             {then(38, 1650), 0},
+		"not the first":          {then(38, 1000, 5000), 0},
+		"an eighth":              {then(35, 5000, 5000, 5000, 5000, 5000, 5000), 0}, // five of 41, and the sixth makes 1.4 times of the ten after
+		"five of 40":             {then(35, 5000, 5000, 5000, 5000, 5000), 5},
+		"ten":                    {then(90, slices.Repeat([]int64{9000}, 10)...), 10},
+		"eleven":                 {then(100, slices.Repeat([]int64{3000}, 11)...), 10}, // the eleventh makes 1.2 times of the ten after
+		"seven":                  {then(6, 5000), 0},
+		"what follows is as bad": {append(then(0, 5000, 1350, 1350, 1350, 1350, 1350, 1350, 1350, 1350, 1350, 1350), slices.Repeat([]int64{1000}, 30)...), 0},
+		"what follows is not":    {append(then(0, 5000, 1250, 1250, 1250, 1250, 1250, 1250, 1250, 1250, 1250, 1250), slices.Repeat([]int64{1000}, 30)...), 1},
+	} {
+		if got := startUp(lengthsOf(c.took...)); got != c.want {
+			t.Errorf("%s: %d steps, want %d", name, got, c.want)
+		}
+	}
+}
+
+// TestStartFinding: by how much the first steps are longer than the middle one, and whose that is: one rank's, if the others did
+// not take half as long.
+func TestStartFinding(t *testing.T) {
+	for second, want := range map[int64]Kind{1900: Rank, 2100: Everyone} { // beyond 1000 it is 900 and 1100 of 2000
+		rows := append([][]int64{{1000, second, 3000}, {1000, 1000, 1000}}, repeated(20, 1000, 1000, 1000)...)
+		d := division(50, rows)
+		f := startFinding(d, 1, newSeries(from(d, 1), nil))
+		if f.Kind != want || f.Cause != StartUp || f.Size != 2000 || f.Length != 1050+2000 || f.Steps.Count != 1 || f.Steps.First != 0 || f.Steps.Last != 0 || len(f.Parts) != 1 {
+			t.Errorf("the second takes %d: %+v, want %v", second, f, want)
+		}
+		if want == Rank && !slices.Equal(f.Ranks, []int{2}) {
+			t.Errorf("ranks %v, want 2", f.Ranks)
+		}
+	}
+}
+
+// TestFrom: a division without its first intervals has what is left at the same steps.
+func TestFrom(t *testing.T) {
+	d := division(7, [][]int64{{1, 2}, {3, 4}, {5, 6}})
+	d.Absent = [][]bool{{true, false, true}}
+	got := from(d, 1)
+	equal(t, "work", got.Work[0], []int64{3, 4, 5, 6})
+	equal(t, "arrivals", got.Arrivals[0], []int64{3, 4, 5, 6})
+	equal(t, "spent", got.Spent[0], []int64{8, 7, 8, 7})
+	equal(t, "after", got.After[0], []int64{7, 7})
+	equal(t, "head", got.Head, []int{1, 2})
+	equal(t, "absent", got.Absent[0], []bool{false, true})
+	if got.Intervals != 2 || from(d, 0) != d || d.Intervals != 3 {
+		t.Errorf("%d intervals, before %d", got.Intervals, d.Intervals)
+	}
+}
+
+// TestJoined: the same finding of two stretches is one, weighed by the lengths of the stretches; others stand beside it.
+func TestJoined(t *testing.T) {
+	late := func(rank, first, last int, alone float64) Finding {
+		return Finding{Kind: Rank, Cause: Late, Ranks: []int{rank}, Host: -1, Parts: []Part{{Stage: 1, Size: 100, Charged: 1000}}, Size: 100, Length: 500, Waited: 1,
+			Steps: Struck{Count: last - first + 1, Of: 10, First: first, Last: last, Pattern: Constant, Incidents: 1, Ongoing: true}, Saves: exactly(alone), P: 0.001, Certainty: Supported, Last: 7}
+	}
+	next := late(3, 0, 9, 0.4)
+	next.P, next.Certainty, next.Size, next.Length, next.Waited, next.Parts = 0.0001, Strong, 300, 900, 0.5, []Part{{Stage: 1, Size: 300, Charged: 3000}}
+	got := joined([]Finding{late(3, 0, 9, 0.2)}, []Finding{next, late(2, 4, 9, 0.1)}, 10, 1000, 3000)
+	if len(got) != 2 {
+		t.Fatalf("%+v, want ranks 3 and 2", got)
+	}
+	f := got[0]
+	// 0.2 · 1000 and 0.4 · 3000 of 4000; sizes weighed by ten steps each.
+	if !near(f.Saves.Alone, 0.35) || !near(f.Saves.After, 0.35) || !near(f.Saves.Low, 0.35) || !near(f.Saves.High, 0.35) || !near(f.Saves.AtMost, 0.35) ||
+		f.Size != 200 || f.Length != 700 || !near(f.Waited, 0.75) || f.Parts[0] != (Part{Stage: 1, Size: 200, Charged: 4000}) || f.P != 0.0001 || f.Certainty != Strong || f.Last != 14 {
+		t.Errorf("%+v", f)
+	}
+	if s := f.Steps; s.Count != 20 || s.Of != 20 || s.First != 0 || s.Last != 19 || s.Pattern != Constant || !s.Ongoing || s.Incidents != 2 {
+		t.Errorf("%+v, want 20 steps", s)
+	}
+	if f := got[1]; !near(f.Saves.Alone, 0.1*0.75) || f.Steps.First != 14 || f.Steps.Last != 19 {
+		t.Errorf("rank 2, of the second stretch alone: %+v", f)
+	}
+
+	// Spans that do not go on are some steps; so are other patterns.
+	span := late(3, 2, 5, 0.2)
+	span.Steps.Pattern, span.Steps.Ongoing = Span, false
+	got = joined([]Finding{span}, []Finding{late(3, 0, 1, 0.2)}, 10, 1000, 1000)
+	if s := got[0].Steps; s.Pattern != Irregular || !slices.Equal(s.List, []int{2, 3, 4, 5, 10, 11}) {
+		t.Errorf("%+v, want steps 2 to 5, 10 and 11", s)
+	}
+	span = late(3, 6, 9, 0.2)
+	span.Steps.Pattern = Span
+	for begins, want := range map[int]Pattern{2: Span, 3: Irregular} { // three steps after the last, and four
+		on := late(3, begins, 8, 0.2)
+		on.Steps.Pattern = Span
+		if got := joined([]Finding{span}, []Finding{on}, 10, 1000, 1000); got[0].Steps.Pattern != want {
+			t.Errorf("a span that goes on %d steps later: %v, want %v", begins+1, got[0].Steps.Pattern, want)
+		}
+	}
+	for name, change := range map[string]func(f *Finding){
+		"cause": func(f *Finding) { f.Cause = Turns }, "kind": func(f *Finding) { f.Kind = Ranks }, "rank": func(f *Finding) { f.Ranks = []int{4} },
+		"host": func(f *Finding) { f.Host = 0 }, "stage": func(f *Finding) { f.Parts = []Part{{Stage: 2}} },
+	} {
+		f := late(3, 0, 9, 0.2)
+		change(&f)
+		if got := joined([]Finding{late(3, 0, 9, 0.2)}, []Finding{f}, 10, 1, 1); len(got) != 2 {
+			t.Errorf("another %s: joined", name)
+		}
+	}
+}
+
+// TestOfRun: a run that was looked at in three stretches was searched three times, so that P is three times as large and what saves
+// less than 1 % is dropped; a level of some stretches is a span.
+func TestOfRun(t *testing.T) {
+	f := func(saves float64, pattern Pattern, first, last, count int) Finding {
+		return Finding{Saves: exactly(saves), P: 0.2, Steps: Struck{Count: count, Of: 10, First: first, Last: last, Pattern: pattern, Incidents: 4, List: []int{1}}}
+	}
+	got := ofRun([]Finding{f(0.009, Constant, 0, 29, 30), f(0.011, Constant, 0, 29, 24), f(0.2, Constant, 0, 29, 23), f(0.2, Irregular, 0, 19, 17), f(0.2, Irregular, 0, 19, 16)}, 30, 3)
+	if len(got) != 4 {
+		t.Fatalf("%+v, want all but the first", got)
+	}
+	for i, want := range []Pattern{Constant, Span, Span, Irregular} { // 24 of 30 are 0.8; 17 of 20 are 0.85
+		if s := got[i].Steps; s.Pattern != want || s.Of != 30 || !near(got[i].P, 0.6) {
+			t.Errorf("%d: %+v, P %v, want %v of 30, P 0.6", i, s, got[i].P, want)
+		}
+	}
+	if s := got[2].Steps; s.Incidents != 1 || s.List != nil {
+		t.Errorf("%+v, want one incident", s)
+	}
+	one := ofRun([]Finding{f(0.009, Irregular, 0, 9, 9)}, 10, 1)
+	if len(one) != 1 || one[0].P != 0.2 || one[0].Steps.Pattern != Irregular {
+		t.Errorf("looked at once: %+v", one)
+	}
+	if got := ofRun([]Finding{f(0.2, Constant, 0, 29, 30)}, 30, 7); got[0].P != 1 {
+		t.Errorf("P %v, want 1 at most", got[0].P)
+	}
+}
+
+// TestRenumbered: findings and recording errors have the numbers of the whole run, and the stretch keeps its own.
+func TestRenumbered(t *testing.T) {
+	s := &Stretch{late: []Finding{{Ranks: []int{0, 1}, Host: 0}}, perhaps: []Finding{{Ranks: []int{1}, Host: -1}}, start: &Finding{Ranks: []int{1}, Host: -1}, errors: []points.Error{{Rank: 1}}, last: &LastArrivals{}}
+	out := s.Renumbered([]int{4, 9}, []int{2})
+	if f := out.late[0]; !slices.Equal(f.Ranks, []int{4, 9}) || f.Host != 2 || out.perhaps[0].Ranks[0] != 9 || out.perhaps[0].Host != -1 || out.start.Ranks[0] != 9 || out.errors[0].Rank != 9 {
+		t.Errorf("%+v, %+v, %+v, %+v", f, out.perhaps[0], out.start, out.errors)
+	}
+	if s.late[0].Ranks[1] != 1 || s.late[0].Host != 0 || s.start.Ranks[0] != 1 || s.errors[0].Rank != 1 {
+		t.Error("its own numbers have changed")
+	}
+}
+
+// TestDescribe: counts, places and incidents of steps, and what they are called.
+func TestDescribe(t *testing.T) {
+	for name, c := range map[string]struct {
+		at   []int
+		want Struck
+	}{
+		"none":       {nil, Struck{Of: 20, First: -1, Last: -1, Pattern: Irregular}},
+		"some":       {[]int{2, 3, 9}, Struck{Count: 3, Of: 20, First: 2, Last: 9, Pattern: Irregular, Incidents: 2, List: []int{2, 3, 9}}},
+		"16 of 20":   {upTo(4, 20, 1), Struck{Count: 16, Of: 20, First: 4, Last: 19, Pattern: Constant, Incidents: 1, Ongoing: true}},
+		"15 of 20":   {upTo(5, 20, 1), Struck{Count: 15, Of: 20, First: 5, Last: 19, Pattern: Span, Incidents: 1, Ongoing: true}},
+		"every 4":    {upTo(1, 20, 4), Struck{Count: 5, Of: 20, First: 1, Last: 17, Pattern: Periodic, Period: 4, Incidents: 5}},
+		"one by one": {[]int{18}, Struck{Count: 1, Of: 20, First: 18, Last: 18, Pattern: Irregular, Incidents: 1, List: []int{18}}},
+	} {
+		got := Describe(hits(20, c.at...))
+		list := c.want.List
+		equal(t, name, got.List, list)
+		for step := range 22 {
+			if has := step < 20 && (slices.Contains(c.at, step)); got.Count > 0 && got.Has(step) != has && got.Pattern != Constant {
+				t.Errorf("%s: has step %d: %v", name, step, got.Has(step))
+			}
+		}
+		if w := c.want; got.Count != w.Count || got.Of != w.Of || got.First != w.First || got.Last != w.Last || got.Pattern != w.Pattern || got.Period != w.Period || got.Incidents != w.Incidents || got.Ongoing != w.Ongoing {
+			t.Errorf("%s: %+v, want %+v", name, got, w)
+		}
+	}
+}
+
+// TestStartUpThatRecurs: what strikes the first step and comes back, in the same stage and at least half as long, is no start-up.
+func TestStartUpThatRecurs(t *testing.T) {
+	for later, want := range map[int64]int{0: 1, 1900: 1, 2100: 0} {
+		rows := repeated(48, 1000, 1000, 1000)
+		for r := range 3 {
+			rows[0][r] += 4000
+			for n := 8; n < 48; n += 8 {
+				rows[n][r] += later
+			}
+		}
+		if got := Divided(division(0, rows), &Run{}, Options{}); got.StartUp != want || (got.Findings != nil && got.Findings[0].Cause == StartUp) != (want == 1) {
+			t.Errorf("every eighth step takes %d longer, the first 4000: a start-up of %d, want %d (%+v)", later, got.StartUp, want, got.Findings)
+		}
+	}
+	// A rank that is late in the first step and, for certain, in three more, was not starting up.
+	for strikes, want := range map[int]int{0: 1, 4: 0} {
+		rows := repeated(48, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000)
+		rows[0][3] += 4000
+		for i := range strikes {
+			rows[[]int{7, 18, 30, 45}[i]][3] += 1500
+		}
+		if got := Divided(division(0, rows), &Run{}, Options{}); got.StartUp != want {
+			t.Errorf("late in %d more steps: a start-up of %d, want %d (%+v)", strikes, got.StartUp, want, got.Findings)
+		}
+	}
+}

@@ -1,0 +1,49 @@
+package delay
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/sfstat/sfstat/engine/points"
+)
+
+// TestPeelTogether: divisions of a run are searched together: each pays for the search with half of an even share and half of its
+// share of what is charged. Terms that are certain come first, then what happened in a few intervals.
+func TestPeelTogether(t *testing.T) {
+	late, once := repeated(40, 1000, 1000, 1000, 1000), repeated(40, 1000, 1000, 1000, 1000)
+	for n := range late {
+		late[n][2] += 300
+	}
+	once[7][1] += 4000
+	got := Peel([]*points.Division{division(0, once), division(0, late), division(0, repeated(40, 1000, 1000, 1000, 1000))}, 60_000, Options{})
+	if len(got) != 2 {
+		t.Fatalf("%+v, want two terms", got)
+	}
+	weight := 0.5/3 + 0.5*40*298/(40*298+3998)
+	want := 3 * 4 * math.Pow(4, -40) / weight
+	if x := got[0]; x.In != 1 || x.Rank != 2 || x.Piece != 0 || !slices.Equal(x.Less, slices.Repeat([]float64{300}, 40)) || x.Charged != 40*300 || math.Abs(x.P-want) > 1e-2*want {
+		t.Errorf("%+v, want rank 2 of the second by 300, P %v", x, want)
+	}
+	if x := got[1]; x.In != 0 || x.Rank != 1 || x.Less[7] != 3998 || x.Charged != 3998 || x.P != 1 {
+		t.Errorf("%+v, want one step of rank 1 of the first", x)
+	}
+}
+
+// TestCommonOfDivision: what all ranks share is found beside a start-up of all.
+func TestCommonOfDivision(t *testing.T) {
+	rows := repeated(41, 1000, 1000, 1000)
+	for r := range 3 {
+		rows[0][r] = 9000
+		for n := 8; n < 41; n += 8 {
+			rows[n][r] += 500
+		}
+	}
+	got := Common(division(0, rows), Options{})
+	if len(got) != 2 || got[0].Cause != SlowSteps || got[0].Steps.Period != 8 || got[0].Steps.First != 8 || got[0].Size != 500 || got[1].Cause != StartUp || got[1].Size != 8000 {
+		t.Errorf("%+v, want every eighth step, and the start", got)
+	}
+	if got := Common(&points.Division{}, Options{}); got != nil {
+		t.Errorf("of nothing %+v", got)
+	}
+}

@@ -92,9 +92,11 @@ func layerOf(folder string) int {
 	return best
 }
 
-func list() ([]pkg, error) {
-	cmd := exec.Command("go", "list", "-e", "-deps", "-tags=nvml", "-json=ImportPath,Name,Imports,Standard", "./...")
-	cmd.Stderr = os.Stderr
+// list returns the packages of the module in the current folder and all that they import, with
+// the files that a build with NVML takes. Further flags go to `go list`.
+func list(flags ...string) ([]pkg, error) {
+	cmd := exec.Command("go", slices.Concat([]string{"list", "-e", "-deps", "-tags=nvml", "-json=ImportPath,Name,Imports,Standard"}, flags, []string{"./..."})...)
+	cmd.Env, cmd.Stderr = append(os.Environ(), "CGO_ENABLED=1"), os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
 		return nil, fmt.Errorf("go list: %w", err)

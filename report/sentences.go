@@ -33,20 +33,25 @@ var blocks = sync.OnceValue(func() map[string][]string {
 // parsed are the sentences that were said, by name: a report says few of them.
 var parsed sync.Map // of string: *template.Template
 
+// sentence returns the template of a block; "" where no block has the name.
+func sentence(name string) string {
+	text := ""
+	for i, line := range blocks()[name] {
+		if i > 0 && !strings.HasPrefix(line, "{{") {
+			text += " "
+		}
+		text += line
+	}
+	return text
+}
+
 // say is a sentence about a value; "" where no block has the name.
 func say(name string, of any) string {
 	t, known := parsed.Load(name)
 	if !known {
-		lines, ok := blocks()[name]
-		if !ok {
+		text := sentence(name)
+		if text == "" {
 			return ""
-		}
-		text := lines[0]
-		for _, line := range lines[1:] {
-			if !strings.HasPrefix(line, "{{") {
-				text += " "
-			}
-			text += line
 		}
 		t = template.Must(template.New(name).Funcs(sentenceFunctions).Parse(text))
 		parsed.Store(name, t)

@@ -1,6 +1,7 @@
 package tables
 
 import (
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -49,6 +50,12 @@ func TestPaper(t *testing.T) {
 	}
 	if all < cells || differing > 15 {
 		t.Errorf("%d of %d cells differ, expected 15 or fewer of %d or more", differing, all, cells)
+	}
+	if os.Getenv("SFSTAT_CALIBRATE") != "" {
+		page, err := os.ReadFile("../../../docs/evaluation.md")
+		if says := fmt.Sprintf("%d of %d in the", differing, all); err != nil || !strings.Contains(string(page), says) {
+			t.Errorf("docs/evaluation.md does not say %q of the figures that differ (%v)", says, err)
+		}
 	}
 	for _, name := range []string{"table-3", "table-4", "table-5", "table-8", "table-9", "table-12", "table-13", "table-14", "table-15", "table-16", "boundary", "sharding", "recovery-e6", "accumulation-e7"} {
 		if i := slices.IndexFunc(tables, func(a Artifact) bool { return a.Name == name }); i < 0 || len(tables[i].Table.Rows) == 0 {

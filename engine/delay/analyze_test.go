@@ -220,3 +220,21 @@ func TestStartUpThatRecurs(t *testing.T) {
 		}
 	}
 }
+
+// TestLevels: n strikes of one rank of four, far apart, have P = 3·4·4⁻ⁿ: three 0.19, which is no more than an event; four 0.047 and five
+// 0.012, which are supported; six 0.003, which is strong. Of 128 ranks three are strong, of three it takes seven.
+func TestLevels(t *testing.T) {
+	for _, c := range []struct {
+		ranks, strikes int
+		want           Certainty
+	}{{4, 3, Event}, {4, 4, Supported}, {4, 5, Supported}, {4, 6, Strong}, {128, 3, Strong}, {3, 5, Supported}, {3, 6, Supported}, {3, 7, Strong}} {
+		rows := repeated(60, slices.Repeat([]int64{1000}, c.ranks)...)
+		for i := range c.strikes {
+			rows[[]int{3, 11, 17, 30, 36, 49, 55}[i]][1] += 9000
+		}
+		r := Divided(division(0, rows), &Run{}, Options{})
+		if len(r.Findings) == 0 || r.Findings[0].Cause != Late || !slices.Equal(r.Findings[0].Ranks, []int{1}) || r.Findings[0].Certainty != c.want {
+			t.Errorf("%d strikes of %d ranks: %+v, want rank 1, %v", c.strikes, c.ranks, r.Findings, c.want)
+		}
+	}
+}

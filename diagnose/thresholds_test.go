@@ -186,3 +186,27 @@ func TestOperatorThresholds(t *testing.T) {
 		}
 	}
 }
+
+// TestGroupShare: a group of ranks that loads 6 ms longer than another, and computes almost as much less, is told of if it works longer by
+// 1 % of the step.
+func TestGroupShare(t *testing.T) {
+	for more, want := range map[int64]bool{800_000: false, 1_200_000: true} { // ns of steps of 100 ms
+		w := byHand(20)
+		for r := range w.Ranks {
+			w.Ranks[r].Role = trace.Role{{Axis: "dp", Index: r % 2}, {Axis: "pp", Index: r / 2}}
+		}
+		for step := range 20 {
+			row := w.Step(step)
+			for r := 2; r < 4; r++ {
+				row[r] += 6_000_000
+				row[4+r] -= 6_000_000 - more
+				row[8+r] -= more
+			}
+		}
+		v := verdictOn(t, w)
+		got := slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Kind == KindGroup && f.Cause == CauseMoreWork })
+		if got != want {
+			t.Errorf("%d ns of 100 ms: %+v, want it told: %v", more, v.Findings, want)
+		}
+	}
+}

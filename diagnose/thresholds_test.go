@@ -7,6 +7,8 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/engine/comm/arrivals"
+	"github.com/sfstat/sfstat/engine/delay"
 	"github.com/sfstat/sfstat/eval/simulate/pipeline"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/operator"
@@ -165,6 +167,11 @@ func TestOperatorThresholds(t *testing.T) {
 			s.Layout.DP = 2
 			s.Faults = append(s.Faults, pipeline.Fault{Kind: pipeline.SlowStage, Where: pipeline.Where{PP: at(1)}, Size: pipeline.Size{Factor: size}})
 		}, func(f Finding) bool { return f.Cause == CauseHeavy }},
+		"an operator that has 85 % of what its worker takes longer": {0.76, 0.90, func(s *pipeline.Spec, part float64) {
+			for op, part := range map[string]float64{"forward-compute": part, "backward-compute": 1 - part} {
+				s.Faults = append(s.Faults, pipeline.Fault{Kind: pipeline.SlowWorker, Where: pipeline.Where{DP: at(1), PP: at(2), Op: op}, Size: pipeline.Size{Delay: pipeline.Millis(300 * part)}})
+			}
+		}, func(f Finding) bool { return f.Cause == CauseCompute && f.Op == "forward-compute" }},
 		"certainty of five steps": {4, 5, func(s *pipeline.Spec, steps float64) {
 			s.Steps.Count = int(steps)
 			s.Faults = []pipeline.Fault{{Kind: pipeline.SlowWorker, Where: pipeline.Where{DP: at(1), PP: at(2)}, Size: pipeline.Size{Factor: 1.5}}}
@@ -207,6 +214,28 @@ func TestGroupShare(t *testing.T) {
 		got := slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Kind == KindGroup && f.Cause == CauseMoreWork })
 		if got != want {
 			t.Errorf("%d ns of 100 ms: %+v, want it told: %v", more, v.Findings, want)
+		}
+	}
+}
+
+// TestAccomplice: a rank that stage times find late, and that enters its collectives in time, waited for another if that one saves a quarter as much.
+func TestAccomplice(t *testing.T) {
+	rank := 3
+	f := Finding{Kind: KindRank, Cause: CauseLate, Place: Place{Rank: &rank, Stage: "forward"}, Cost: Cost{RunGain: 0.4, Excess: 100e6}}
+	for saves, want := range map[float64]bool{0.09: false, 0.11: true} {
+		r := &arrivals.Result{Late: []arrivals.Late{{Rank: 5, Saves: delay.Saving{Alone: saves, AtMost: saves}}}, Places: []arrivals.Place{{Repeats: true, Ranks: []arrivals.RankAt{{Rank: 3}}}}}
+		if got := f.inherits(r); got != want {
+			t.Errorf("another saves %v of 0.4: %v, want %v", saves, got, want)
+		}
+	}
+	// Its own delay before a call is more than a quarter of it, or another's more than half.
+	for _, c := range []struct {
+		own, other int64
+		want       bool
+	}{{24e6, 51e6, true}, {26e6, 51e6, false}, {0, 49e6, false}} {
+		r := &arrivals.Result{Places: []arrivals.Place{{Repeats: true, Ranks: []arrivals.RankAt{{Rank: 3, Delay: c.own}, {Rank: 5, Delay: c.other}}}}}
+		if got := f.inherits(r); got != c.want {
+			t.Errorf("delays of %d and %d of 100 ms: %v, want %v", c.own, c.other, got, c.want)
 		}
 	}
 }

@@ -58,32 +58,35 @@ type result struct {
 // tester runs tests of mutants.
 type tester struct {
 	flags  []string
-	folder string // of overlays
+	folder string                   // of overlays
+	limits map[string]time.Duration // of runs of tests, by their arguments
 }
 
 func newTester(o options) (*tester, error) {
 	folder, err := os.MkdirTemp("", "mutants")
-	return &tester{flags: o.flags, folder: folder}, err
+	return &tester{flags: o.flags, folder: folder, limits: make(map[string]time.Duration)}, err
 }
 
 func (t *tester) close() { _ = os.RemoveAll(t.folder) }
 
 const (
-	// longest that the tests of a package run with a mutant, which may never end.
-	longest = 90 * time.Second
-	// grace is what compiling takes at most beside it, on a busy machine.
-	grace = 5 * time.Minute
+	// leastLimit and slower bound how long tests run with a mutant, which may never end: that long, or so many times as long as
+	// without one on the same machine.
+	leastLimit, slower = 30 * time.Second, 6
+	// unmutated is how long tests run at most without a mutant, and grace what compiling takes at most, on a busy machine.
+	unmutated, grace = 10 * time.Minute, 5 * time.Minute
 )
 
 // run runs tests with an overlay, "" for none.
 func (t *tester) run(args []string, overlay string) (fate, string) {
-	line := []string{"test", "-vet=off", "-failfast", "-p", "1", "-timeout", longest.String(), "-exec", "env -u GOGC"}
+	limit, how := unmutated, []string{"-count=1"}
 	if overlay != "" {
-		line = append(line, "-overlay", overlay)
+		limit, how = t.limits[strings.Join(args, " ")], []string{"-overlay", overlay}
 	}
-	ctx, stop := context.WithTimeout(context.Background(), longest+grace)
+	line := append(how, "-vet=off", "-failfast", "-p", "1", "-timeout", limit.String(), "-exec", "env -u GOGC")
+	ctx, stop := context.WithTimeout(context.Background(), limit+grace)
 	defer stop()
-	cmd := exec.CommandContext(ctx, "go", slices.Concat(line, t.flags, args)...)
+	cmd := exec.CommandContext(ctx, "go", slices.Concat([]string{"test"}, line, t.flags, args)...)
 	cmd.Env = append(os.Environ(), "GOMAXPROCS=1")
 	out, err := cmd.CombinedOutput()
 	text := string(out)
@@ -98,17 +101,19 @@ func (t *tester) run(args []string, overlay string) (fate, string) {
 	return killed, text
 }
 
-// check reports tests of the mutants' packages that fail without a mutant: beside these nothing can be found.
+// check runs the tests of the mutants' packages without a mutant. It reports those that fail, beside which nothing can be found, and
+// notes how long they take, compiling among it.
 func (t *tester) check(list []*mutant) error {
-	seen := make(map[string]bool)
 	for _, m := range list {
 		for _, args := range testsOf(m.folder()) {
-			if key := strings.Join(args, " "); !seen[key] {
-				seen[key] = true
-				if fate, out := t.run(args, ""); fate != alive {
-					return fmt.Errorf("go test %s fails as it is:\n%s", key, out)
-				}
+			key, begin := strings.Join(args, " "), time.Now()
+			if t.limits[key] > 0 {
+				continue
 			}
+			if fate, out := t.run(args, ""); fate != alive {
+				return fmt.Errorf("go test %s fails as it is:\n%s", key, out)
+			}
+			t.limits[key] = max(leastLimit, slower*time.Since(begin))
 		}
 	}
 	return nil

@@ -57,6 +57,18 @@ func TestArmsOfRuns(t *testing.T) {
 	if _, err := campaign.Execute(t.Context(), dir, s, campaign.Execution{Maker: timed{dir: dir, packets: t.TempDir()}, Workers: 1}); err != nil {
 		t.Fatal(err)
 	}
+	e, err := Open(dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var summary bytes.Buffer
+	if err := e.WriteSummary(&summary); err != nil {
+		t.Fatal(err)
+	}
+	// Of 200.000 to 200.005 ms: 0.200 to 0.250 ms more in the first round, 0.190 ms in the second.
+	if want := "\ne1,overhead_wall,window,12,0.00103749,"; !strings.Contains(summary.String(), want) || !strings.Contains(summary.String(), "\ne1,overhead_events,window,12,0.0207497,") || strings.Contains(summary.String(), "overhead_sample") {
+		t.Errorf("summary, expected a row %s:\n%s", want, summary.String())
+	}
 	made := tablesOf(t, dir, s)["table-7"]
 	if len(made.Table.Rows) != 2 || len(made.Inputs) != 6 {
 		t.Fatalf("%+v of %d inputs", made.Table.Rows, len(made.Inputs))

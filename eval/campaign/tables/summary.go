@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/sfstat/sfstat/eval/campaign"
 	"github.com/sfstat/sfstat/internal/table"
 )
 
@@ -28,14 +29,45 @@ func measures() []string {
 }
 
 // WriteSummary writes the description of each measure by group as CSV, one row per group and
-// measure: of the values under the measure's name in rows.csv, a run's own measure once. A
+// measure: of the values under the measure's name in rows.csv, a run's own measure once, and of the
+// overhead of each arm. A
 // measure without a value in a group has no row; a figure that takes more values is empty.
 func (e *Evaluation) WriteSummary(w io.Writer) error {
 	var rows [][]string
 	for _, g := range e.byGroup() {
 		rows = append(rows, g.summary()...)
+		costs, err := e.costs(g.name())
+		if err != nil {
+			return err
+		}
+		rows = append(rows, costs...)
 	}
 	return table.WriteCSV(w, summaryHead, rows)
+}
+
+// costs returns the rows of what the arms of a group's runs cost, overhead_ARM: of each window
+// under an arm, its time by that without the recorder, less 1.
+func (e *Evaluation) costs(group string) (rows [][]string, err error) {
+	var all [campaign.Sample + 1][]float64
+	for i := range e.Tasks {
+		t := &e.Tasks[i]
+		if t.Group != group || !t.Paired() {
+			continue
+		}
+		rounds, err := t.Rounds(e.Path)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range rounds {
+			all[r.Arm] = append(all[r.Arm], r.With.Wall/r.Base.Wall-1)
+		}
+	}
+	for arm, values := range all {
+		if len(values) > 0 {
+			rows = append(rows, append([]string{group, "overhead_" + campaign.Arm(arm).String(), "window"}, describe(values).cells()...))
+		}
+	}
+	return rows, nil
 }
 
 func (g *groupRuns) summary() (rows [][]string) {

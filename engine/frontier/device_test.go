@@ -112,3 +112,32 @@ func TestChanceOfExcess(t *testing.T) {
 		t.Errorf("%d of %d jobs whose ranks are alike pass 0.05", passed, draws)
 	}
 }
+
+// TestDeviceByHand: the rank with the longest stage, on device or host, beside the median of the other ranks that were sampled. Of five
+// ranks the last has no sample that was ready, and one sample of the first is left out for the same reason.
+func TestDeviceByHand(t *testing.T) {
+	const ms = 1_000_000
+	w := &trace.Window{Run: "hand", WorldSize: 5, FirstStep: 7, Schema: trace.Schema{Stages: []string{"a_cpu_wall", "b"}}}
+	for r := range 5 {
+		w.Ranks = append(w.Ranks, trace.Rank{ID: 10 + r})
+	}
+	c := trace.SideChannel{Name: "a_cuda_event_ms"}
+	for step := range int64(4) {
+		w.Durations = append(w.Durations, 20*ms, 22*ms, 24*ms, 26*ms, 90*ms, 80*ms, 78*ms, 76*ms, 74*ms, 10*ms)
+		for r, x := range []float64{30, 60, 31, 35, 99} {
+			c.Samples = append(c.Samples, trace.Sample{Step: 7 + step, Rank: r, Value: x, Ready: r < 4 && (r > 0 || step > 0)})
+		}
+	}
+	w.Side = []trace.SideChannel{c}
+	a, err := Analyze(w, Options{Cut: CutStep})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := a.Main.Device
+	if d.Rank != 11 || d.Sampled != 20 || d.Ready != 15 || d.Time != 60*ms || d.Wall != 22*ms || d.Peers != 31*ms || d.PeerWall != 24*ms || d.Excess != 29*ms || d.PerStep != 29*ms {
+		t.Errorf("%+v, want rank 11 with 60 ms, 22 on its host; of ranks 10, 12 and 13 the median is 31, on their hosts 24", d)
+	}
+	if want := 60. / 100; d.Share < want-1e-9 || d.Share > want+1e-9 || d.OverWall != 60./22 {
+		t.Errorf("share %v, over wall %v; want 0.6 of steps of 100 ms, 60/22", d.Share, d.OverWall)
+	}
+}

@@ -31,6 +31,7 @@ type options struct {
 	equivalent string // file of mutants that are equal to the code
 	only       *regexp.Regexp
 	threads    int
+	own        bool          // the first tests of a package alone
 	time       time.Duration // after which no mutant begins; 0: all do
 	flags      []string      // of go test
 }
@@ -43,6 +44,7 @@ func main() {
 	flag.StringVar(&o.list, "list", "", "YAML file of mutants to run in place of a lot")
 	flag.StringVar(&o.equivalent, "equivalent", "internal/mutants/equivalent.yaml", "YAML file of mutants that are equal to the code")
 	flag.IntVar(&o.threads, "j", runtime.NumCPU(), "mutants that are tested at a time")
+	flag.BoolVar(&o.own, "own", false, "run the tests of the mutant's package alone, and of no other")
 	flag.DurationVar(&o.time, "time", 0, "time after which no mutant begins; what was tested until then is reported. 0: all begin")
 	flag.Parse()
 	o.flags = flag.Args()

@@ -31,9 +31,9 @@ var tests = map[string][][]string{
 // script are verdicts and accounts as a user sees them.
 var script = []string{"-run", "TestScripts/(diagnose|frontier)$", "./cmd/sfstat"}
 
-func testsOf(folder string) [][]string {
-	if t, ok := tests[folder]; ok {
-		return t
+func (t *tester) testsOf(folder string) [][]string {
+	if all, ok := tests[folder]; ok && !t.own {
+		return all
 	}
 	return [][]string{{"./" + folder}}
 }
@@ -58,13 +58,14 @@ type result struct {
 // tester runs tests of mutants.
 type tester struct {
 	flags  []string
+	own    bool
 	folder string                   // of overlays
 	limits map[string]time.Duration // of runs of tests, by their arguments
 }
 
 func newTester(o options) (*tester, error) {
 	folder, err := os.MkdirTemp("", "mutants")
-	return &tester{flags: o.flags, folder: folder, limits: make(map[string]time.Duration)}, err
+	return &tester{flags: o.flags, own: o.own, folder: folder, limits: make(map[string]time.Duration)}, err
 }
 
 func (t *tester) close() { _ = os.RemoveAll(t.folder) }
@@ -105,7 +106,7 @@ func (t *tester) run(args []string, overlay string) (fate, string) {
 // notes how long they take, compiling among it.
 func (t *tester) check(list []*mutant) error {
 	for _, m := range list {
-		for _, args := range testsOf(m.folder()) {
+		for _, args := range t.testsOf(m.folder()) {
 			key, begin := strings.Join(args, " "), time.Now()
 			if t.limits[key] > 0 {
 				continue
@@ -136,7 +137,7 @@ func (t *tester) test(m *mutant, worker int) (result, error) {
 	if err := os.WriteFile(overlay, replaced, 0o600); err != nil {
 		return result{}, err
 	}
-	for _, args := range testsOf(m.folder()) {
+	for _, args := range t.testsOf(m.folder()) {
 		if fate, _ := t.run(args, overlay); fate != alive {
 			return result{m, fate, args[len(args)-1]}, nil
 		}

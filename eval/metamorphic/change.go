@@ -1,0 +1,416 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/ingest/optrace"
+)
+
+// change is something that is done to a recording, and the rule for what the verdict may become.
+type change struct {
+	name string
+	does string // for people
+	rule rule
+	make func(*subject) (*variant, error)
+}
+
+// subject is a recording with the verdict on it as it is.
+type subject struct {
+	of    *recording
+	files []*file
+	base  *spoken
+}
+
+// variant is a recording after a change.
+type variant struct {
+	files []*file
+	read  reading
+	names names
+}
+
+// Sizes of the changes.
+const (
+	apart       = 3_000_000_000 // ns by which a clock is shifted: whole seconds, as logs are stamped in words
+	microsecond = 1_000
+	millisecond = 1_000_000
+	keptPart    = 0.9 // of a file that is cut
+)
+
+// changes are all of them, in the order of the table.
+var changes = []change{
+	{"rewritten", "read and written again", same, edited(editing{edit: rewrite})},
+	{"ranks renamed", "the numbers of the ranks exchanged among them", alike, (*subject).ranksRenamed},
+	{"hosts renamed", "the hosts renamed, in the opposite order of names where ranks are not numbered by it", same, (*subject).hostsRenamed},
+	{"files reordered", "files named in the opposite order", same, (*subject).reversed},
+	{"rows reordered", "rows shuffled, of tables, packets and events", same, edited(editing{edit: reorder})},
+	{"split", "the largest file split in two", same, (*subject).split},
+	{"merged", "all files of a folder in one", same, (*subject).merged},
+	{"gzip", "all files compressed by gzip", same, packedAs(".gz")},
+	{"zstd", "all files compressed by zstd", same, packedAs(".zst")},
+	{"clock shifted", "the clock of the named rank, or of the first, 3 s ahead", nearly, (*subject).shifted},
+	{"zero stage", "a stage of zeros added", nearly, edited(editing{edit: addStage})},
+	{"sum stage", "a stage added that is the sum of the others", nearly, edited(editing{edit: addStage, sums: true})},
+	{"1 µs", "times rounded to 1 µs", nearly, edited(editing{edit: round, ns: microsecond})},
+	{"1 ms", "times rounded to 1 ms", weaker, edited(editing{edit: round, ns: millisecond})},
+	{"named cut", "the file of the named rank cut at 90 %", damaged, with((*subject).named, (*subject).cut)},
+	{"other cut", "the file of another rank cut at 90 %", damaged, with((*subject).bystander, (*subject).cut)},
+	{"named gone", "the file of the named rank gone", bereft, with((*subject).named, (*subject).without)},
+	{"other gone", "the file of another rank gone", culprit, (*subject).otherGone},
+}
+
+// rng is what changes of a recording are drawn with.
+func (s *subject) rng() *rand.Rand {
+	key := fnv.New64a()
+	key.Write([]byte(s.of.name))
+	return rand.New(rand.NewPCG(1, key.Sum64()))
+}
+
+// edited makes a change of an edit of all files.
+func edited(e editing) func(*subject) (*variant, error) {
+	return func(s *subject) (*variant, error) {
+		e := e
+		e.rng = s.rng()
+		return s.edited(&e)
+	}
+}
+
+// packedAs makes a change of a way to store files.
+func packedAs(ext string) func(*subject) (*variant, error) {
+	return func(s *subject) (*variant, error) { return s.packed(ext) }
+}
+
+// edited is the recording with all its files edited.
+func (s *subject) edited(e *editing) (*variant, error) {
+	out := &variant{names: e.names}
+	for _, f := range s.files {
+		files, err := f.edited(e)
+		if err != nil {
+			return nil, err
+		}
+		out.files = append(out.files, files...)
+	}
+	if e.edit != rewrite && slices.EqualFunc(s.files, out.files, func(a, b *file) bool { return a.name == b.name && bytes.Equal(a.stored, b.stored) }) {
+		return nil, notApplicable("nothing of it changes")
+	}
+	return out, nil
+}
+
+func (s *subject) ranksRenamed() (*variant, error) {
+	ranks := s.base.ranks()
+	if len(ranks) < 2 {
+		return nil, notApplicable("fewer than two ranks are known")
+	}
+	n := names{ranks: map[int]int{}}
+	s.rng().Shuffle(len(ranks), func(i, k int) { ranks[i], ranks[k] = ranks[k], ranks[i] })
+	for i, r := range ranks {
+		n.ranks[r] = ranks[(i+1)%len(ranks)] // none keeps its number
+	}
+	for _, f := range s.files {
+		if f.form == operatorTrace {
+			own, err := replicasRenamed(f)
+			if err != nil {
+				return nil, err
+			}
+			n.ranks = own
+		}
+	}
+	return s.edited(&editing{edit: renameRanks, names: n})
+}
+
+func (s *subject) hostsRenamed() (*variant, error) {
+	var hosts []string
+	for _, f := range s.files {
+		if f.form.hosts != nil {
+			hosts = append(hosts, f.form.hosts(f)...)
+		}
+	}
+	for _, h := range s.base.hosts {
+		hosts = append(hosts, h)
+	}
+	slices.Sort(hosts)
+	hosts = slices.DeleteFunc(slices.Compact(hosts), func(h string) bool { return h == "" })
+	if len(hosts) == 0 {
+		return nil, notApplicable("no host is named")
+	}
+	n := names{hosts: map[string]string{}}
+	for i, h := range hosts {
+		at := len(hosts) - i
+		if slices.ContainsFunc(s.files, func(f *file) bool { return f.form == export }) {
+			at = i // ranks of exports are numbered in the order of their hosts
+		}
+		n.hosts[h] = fmt.Sprintf("machine%02d", at)
+	}
+	return s.edited(&editing{edit: renameHosts, names: n})
+}
+
+// reversed names the files in the opposite order.
+func (s *subject) reversed() (*variant, error) {
+	if len(s.main()) < 2 {
+		return nil, notApplicable("it is in one file")
+	}
+	out := &variant{files: slices.Clone(s.files), read: oneByOne}
+	slices.Reverse(out.files)
+	return out, nil
+}
+
+// split splits the largest file that can be.
+func (s *subject) split() (*variant, error) {
+	largest := slices.MaxFunc(s.main(), func(a, b *file) int { return len(a.stored) - len(b.stored) })
+	parts, err := largest.edited(&editing{edit: split})
+	if err != nil {
+		return nil, err
+	}
+	if len(parts) == 1 {
+		return nil, notApplicable("the file has one part")
+	}
+	return &variant{files: replaced(s.files, largest, parts)}, nil
+}
+
+// replaced are files with others in the place of one, and of what lies beside it.
+func replaced(files []*file, f *file, by []*file) []*file {
+	out := slices.Clone(by)
+	for _, other := range files {
+		if other != f && (other.form != partner || !belongs(other, f)) {
+			out = append(out, other)
+		}
+	}
+	return out
+}
+
+// belongs reports whether a file lies beside another because of its name.
+func belongs(partner, to *file) bool { return slices.Contains(beside(to.path), partner.path) }
+
+// main are the files that are not beside others, and say something of ranks.
+func (s *subject) main() []*file {
+	return slices.DeleteFunc(slices.Clone(s.files), func(f *file) bool { return f.form == partner || f.form.bystander })
+}
+
+// merged puts the files of one form in one folder into one.
+func (s *subject) merged() (*variant, error) {
+	out, did := &variant{}, false
+	groups := map[string][]*file{}
+	var order []string
+	for _, f := range s.files {
+		key := path.Dir(f.name) + "\x00" + f.form.name
+		if f.form.bystander {
+			key = f.name
+		}
+		if groups[key] == nil {
+			order = append(order, key)
+		}
+		groups[key] = append(groups[key], f)
+	}
+	for _, key := range order {
+		files := groups[key]
+		if len(files) == 1 || files[0].form == partner {
+			out.files = append(out.files, files...)
+			continue
+		}
+		together := files[0].form.together
+		if together == nil {
+			return nil, notApplicable("%s", files[0].form.not[merge])
+		}
+		files, err := together(files)
+		if err != nil {
+			return nil, err
+		}
+		out.files, did = append(out.files, files...), true
+	}
+	if !did {
+		return nil, notApplicable("it is in one file")
+	}
+	return out, nil
+}
+
+// packed compresses all files that are read from their beginning to their end.
+func (s *subject) packed(ext string) (*variant, error) {
+	out := &variant{}
+	for _, f := range s.files {
+		switch {
+		case f.form == export || isParquet(f):
+			return nil, notApplicable("databases and Parquet are read where they lie")
+		case f.form == partner:
+			out.files = append(out.files, f)
+			continue
+		}
+		to, err := f.packed(ext)
+		if err != nil {
+			return nil, err
+		}
+		out.files = append(out.files, to)
+	}
+	if slices.EqualFunc(s.files, out.files, func(a, b *file) bool { return a.name == b.name }) {
+		return nil, notApplicable("it is stored so")
+	}
+	return out, nil
+}
+
+func (s *subject) shifted() (*variant, error) {
+	rank := s.base.culprit()
+	if ranks := s.base.ranks(); rank < 0 && len(ranks) > 0 {
+		rank = ranks[0]
+	}
+	return s.edited(&editing{edit: shift, rank: rank, host: s.base.hosts[rank], ns: apart})
+}
+
+// named is the rank that the verdict names first.
+func (s *subject) named() (int, error) {
+	if rank := s.base.culprit(); rank >= 0 {
+		return rank, nil
+	}
+	return 0, notApplicable("no rank is named")
+}
+
+// bystander is a rank that the verdict does not name, in another file than those that it names: the first, but not
+// rank 0 where there is another.
+func (s *subject) bystander() (int, error) {
+	named := s.base.accused(func(*claim) bool { return true })
+	ranks := slices.DeleteFunc(s.base.ranks(), func(r int) bool { return slices.Contains(named, r) })
+	if len(ranks) > 1 {
+		ranks = ranks[1:]
+	}
+	for _, r := range ranks {
+		if !slices.ContainsFunc(named, func(n int) bool { return s.together(r, n) }) {
+			return r, nil
+		}
+	}
+	if len(ranks) > 0 {
+		return 0, notApplicable("it is in a file with the named rank")
+	}
+	return 0, notApplicable("all ranks are named")
+}
+
+// together reports whether a file that holds one rank, and cannot lose it alone, holds another too.
+func (s *subject) together(a, b int) bool {
+	return slices.ContainsFunc(s.main(), func(f *file) bool {
+		return s.holds(f, a) && s.holds(f, b) && f.form.can[remove] == nil
+	})
+}
+
+// holds reports whether a file has what was recorded of a rank: as the file tells, else as its host does.
+func (s *subject) holds(f *file, rank int) bool {
+	if ranks := f.recorded(); ranks != nil || f.form.hosts == nil {
+		return slices.Contains(ranks, rank)
+	}
+	host := s.base.hosts[rank]
+	return host != "" && slices.Contains(f.form.hosts(f), host)
+}
+
+// with makes a change of what is done to the files of a rank.
+func with(which func(*subject) (int, error), do func(*subject, int) (*variant, error)) func(*subject) (*variant, error) {
+	return func(s *subject) (*variant, error) {
+		rank, err := which(s)
+		if err != nil {
+			return nil, err
+		}
+		return do(s, rank)
+	}
+}
+
+// cut cuts off the end of the files of a rank, as they are stored.
+func (s *subject) cut(rank int) (*variant, error) {
+	named := s.base.culprit()
+	out, did := &variant{}, false
+	for _, f := range s.files {
+		if f.form != partner && !f.form.bystander && s.holds(f, rank) {
+			if rank != named && named >= 0 && s.holds(f, named) {
+				return nil, notApplicable("it is in a file with the named rank")
+			}
+			short := *f
+			short.stored, did = f.stored[:int(keptPart*float64(len(f.stored)))], true
+			f = &short
+		}
+		out.files = append(out.files, f)
+	}
+	if !did {
+		return nil, notApplicable("no file is known to be of the rank")
+	}
+	return out, nil
+}
+
+// without takes out what was recorded of a rank: its files, or its rows in files of several ranks.
+func (s *subject) without(rank int) (*variant, error) {
+	left, did := s.files, false
+	for _, f := range s.files {
+		if f.form == partner || !s.holds(f, rank) {
+			continue
+		}
+		var rest []*file
+		if len(f.recorded()) > 1 {
+			var err error
+			if rest, err = f.edited(&editing{edit: remove, rank: rank}); err != nil {
+				return nil, err
+			}
+		}
+		left, did = replaced(left, f, rest), true
+	}
+	if !did {
+		return nil, notApplicable("no file is known to be of the rank")
+	}
+	if len((&subject{files: left}).main()) == 0 {
+		return nil, notApplicable("there is no other file")
+	}
+	return &variant{files: left}, nil
+}
+
+// otherGone takes out a rank that the verdict does not name, where peers of the others are left.
+func (s *subject) otherGone() (*variant, error) {
+	if len(s.base.ranks()) < 3 {
+		return nil, notApplicable("one rank is left, without a peer")
+	}
+	for _, f := range s.files {
+		if f.form != operatorTrace {
+			continue
+		}
+		if t, err := optrace.Open(f.path, ingest.Limits{}); err == nil && t.Layout.DP < 3 {
+			return nil, notApplicable("one whole replica is left, without a peer")
+		}
+	}
+	return with((*subject).bystander, (*subject).without)(s)
+}
+
+// state is what became of a change of a recording.
+type state string
+
+const (
+	holds         state = "holds"
+	broken        state = "broken"
+	doesNotApply  state = "not applicable"
+	refusedBefore state = "refused"
+)
+
+// outcome is a cell of recordings × changes.
+type outcome struct {
+	recording, kind, change string
+	state                   state
+	why                     string // what differs, or why it does not apply
+}
+
+// tried is the outcome of a change of a recording.
+func (c *change) tried(s *subject) (outcome, error) {
+	out := outcome{recording: s.of.name, kind: s.of.kind, change: c.name, state: holds}
+	v, err := c.make(s)
+	if errors.Is(err, errNotApplicable) {
+		out.state, out.why = doesNotApply, strings.TrimPrefix(err.Error(), errNotApplicable.Error()+": ")
+		return out, nil
+	}
+	if err != nil {
+		return out, fmt.Errorf("%s, %s: %w", s.of.name, c.name, err)
+	}
+	after, err := heard(v.files, v.read)
+	if err != nil {
+		return out, fmt.Errorf("%s, %s: %w", s.of.name, c.name, err)
+	}
+	if out.why = c.rule.broken(s.base.renamed(v.names), after); out.why != "" {
+		out.state = broken
+	}
+	return out, nil
+}

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/sfstat/sfstat/internal/table"
+	words "github.com/sfstat/sfstat/report"
+)
+
+// writeOutcomes writes a row for each cell as CSV.
+func writeOutcomes(w io.Writer, done []outcome) error {
+	var rows [][]string
+	for _, o := range done {
+		rows = append(rows, []string{o.recording, o.kind, o.change, string(o.state), o.why})
+	}
+	return table.WriteCSV(w, []string{"recording", "format", "change", "state", "why"}, rows)
+}
+
+// writePage prints the table of changes × formats, the rules, and below them every recording that fails.
+func writePage(w io.Writer, done []outcome, listed known, verbose bool) error {
+	var kinds, changed []string
+	for _, o := range done {
+		if !slices.Contains(kinds, o.kind) {
+			kinds = append(kinds, o.kind)
+		}
+		if !slices.Contains(changed, o.change) {
+			changed = append(changed, o.change)
+		}
+	}
+	slices.Sort(kinds)
+	t := &table.Table{Columns: table.Words(append([]string{"change", "rule"}, append(slices.Clone(kinds), "all")...)...)}
+	for _, name := range changed {
+		at := slices.IndexFunc(changes, func(c change) bool { return c.name == name })
+		cells := []any{name, changes[at].rule.name}
+		for _, kind := range append(slices.Clone(kinds), "") {
+			cells = append(cells, counted(done, name, kind))
+		}
+		t.Row(cells...)
+	}
+	if err := (words.Output{W: w, Style: words.Style{Width: 240}}).Tables(t); err != nil {
+		return err
+	}
+	for _, r := range rules {
+		fmt.Fprintf(w, "%-8s%s\n", r.name, r.says)
+	}
+	fmt.Fprintln(w)
+	for _, o := range done {
+		mark := ""
+		switch {
+		case o.state == broken && listed.has(o):
+			mark = "known"
+		case o.state == broken:
+			mark = "NEW"
+		case !verbose:
+			continue
+		}
+		fmt.Fprintf(w, "%-8s%s, %s: %s %s\n", mark, o.recording, o.change, o.state, o.why)
+	}
+	return nil
+}
+
+// counted is in how many recordings of a kind the rule of a change holds, of those to which it applies.
+func counted(done []outcome, change, kind string) string {
+	held, of := 0, 0
+	for _, o := range done {
+		if o.change != change || kind != "" && o.kind != kind {
+			continue
+		}
+		if o.state == holds {
+			held++
+		}
+		if o.state == holds || o.state == broken {
+			of++
+		}
+	}
+	if of == 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%d of %d", held, of)
+}

@@ -39,14 +39,16 @@ func TestExceptions(t *testing.T) {
 		x    []float64
 		cost float64
 	}{
-		"16 %":           {level(40, 160, 3, 9, 20), 480},
-		"14 %":           {level(40, 140, 3, 9, 20), 0},
-		"17 of 40":       {level(40, 500, upTo(0, 17, 1)...), 17 * 500},
-		"18 of 40":       {level(40, 500, upTo(0, 18, 1)...), 0},
-		"nothing":        {level(40, 0), 0},
-		"two sizes":      {append(level(40, 300, 3), 1000, 2000), 1300},
-		"noise of ±10":   {alternatingBy(40, 10, 7, 400), 390}, // 1400 − 1010, which 20 of the other 39 are
-		"in large noise": {alternatingBy(40, 100, 7, 300), 0},
+		"16 %":         {level(40, 160, 3, 9, 20), 480},
+		"14 %":         {level(40, 140, 3, 9, 20), 0},
+		"17 of 40":     {level(40, 500, upTo(0, 17, 1)...), 17 * 500},
+		"18 of 40":     {level(40, 500, upTo(0, 18, 1)...), 0},
+		"nothing":      {level(40, 0), 0},
+		"two sizes":    {append(level(40, 300, 3), 1000, 2000), 1300},
+		"noise of ±10": {alternatingBy(40, 10, 7, 400), 390}, // 1400 − 1010, which 20 of the other 39 are
+		// Of 900 and 1100 in turn the noise is 0.7·200 = 140, half a normal distribution's from the median to the least; six of it are 840.
+		"less than six deviations": {alternatingBy(40, 100, 7, 930), 0},
+		"six deviations":           {alternatingBy(40, 100, 7, 950), 850},
 	} {
 		big, _, cost := s.exceptions(c.x)
 		if !near(cost, c.cost) {

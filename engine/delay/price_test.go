@@ -177,18 +177,20 @@ func TestVisible(t *testing.T) {
 // slow by one factor, the sums'; stages of less than 1 % of the step and what no stage covers say nothing.
 func TestFactor(t *testing.T) {
 	for name, c := range map[string]struct {
-		a, b, small int64 // of the peers' 1000, 3000 and 10
-		want        float64
+		a, b, small, peers int64 // of the peers' 1000, 3000 and so many
+		want               float64
 	}{
-		"alike":               {1200, 3600, 10, 1.2},
-		"a stage as the rest": {1200, 3000, 10, 0},
-		"1.08":                {1080, 3600, 10, 0},
-		"1.09":                {1090, 3600, 10, 4690. / 4000},
-		"1.34 apart":          {1200, 3000 * 1608 / 1000, 10, (1200 + 4824) / 4000.},
-		"1.36 apart":          {1200, 3000 * 1632 / 1000, 10, 0},
-		"a small stage":       {1200, 3600, 50, 1.2},
+		"alike":               {1200, 3600, 10, 10, 1.2},
+		"a stage as the rest": {1200, 3000, 10, 10, 0},
+		"1.08":                {1080, 3600, 10, 10, 0},
+		"1.09":                {1090, 3600, 10, 10, 4690. / 4000},
+		"1.34 apart":          {1200, 3000 * 1608 / 1000, 10, 10, (1200 + 4824) / 4000.},
+		"1.36 apart":          {1200, 3000 * 1632 / 1000, 10, 10, 0},
+		"a small stage":       {1200, 3600, 50, 10, 1.2},
+		"a stage of 0.9 %":    {1200, 3600, 43, 43, 1.2}, // 43 of 4843
+		"a stage of 1.1 %":    {1200, 3600, 54, 54, 0},   // 54 of 4854
 	} {
-		s := newSeries(division(0, repeated(5, c.a, 1000, 1000), repeated(5, c.b, 3000, 3000), repeated(5, c.small, 10, 10)), nil)
+		s := newSeries(division(0, repeated(5, c.a, 1000, 1000), repeated(5, c.b, 3000, 3000), repeated(5, c.small, c.peers, c.peers)), nil)
 		if got := s.factor(0); !near(got, c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}

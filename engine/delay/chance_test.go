@@ -192,6 +192,17 @@ var (
 	peak = columnOf(24, 50, func(n int) bool { return n == 10 })
 )
 
+// sums returns n sums of so many values that follow one another, whose autocorrelation falls to 0 over as many lags.
+func sums(n, of int) []float64 {
+	out := make([]float64, n)
+	for i := range out {
+		for j := i; j < i+of; j++ {
+			out[i] += float64((3*j*j + 7*j) % 101)
+		}
+	}
+	return out
+}
+
 func times(x float64, v []float64) (out []float64) {
 	for _, y := range v {
 		out = append(out, x*y)
@@ -204,6 +215,7 @@ func times(x float64, v []float64) (out []float64) {
 //
 //	wave = [0, 0, 1, 2, 3, 3, 2, 1, 0, 0, -1, -2, -3, -3, -2, -1, 0, 0, 1, 2, 3, 3, 2, 1]
 //	flip = [1, -1] * 12; peak = [0] * 10 + [50] + [0] * 13
+//	z = [(3*i*i + 7*i) % 101 for i in range(308)]; sums = [sum(z[i:i+8]) for i in range(300)]
 func TestTau(t *testing.T) {
 	for name, c := range map[string]struct {
 		columns [][]float64
@@ -219,6 +231,7 @@ func TestTau(t *testing.T) {
 		"short":              {[][]float64{wave[:7]}, -1, 1},
 		"constant":           {[][]float64{columnOf(24, 7, always)}, -1, 1},
 		"none":               {nil, -1, 1},
+		"falls slowly":       {[][]float64{sums(300, 8)}, -1, 9.004435858147607},
 		"constant, and wave": {[][]float64{columnOf(24, 7, always), wave}, -1, 5.379015684723563},
 	} {
 		var copies [][]float64

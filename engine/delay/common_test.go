@@ -158,8 +158,9 @@ func TestCommonTerms(t *testing.T) {
 		"ten in the middle":    {level(40, 500, upTo(10, 20, 1)...), SlowSteps, Span, 0, Supported, 10, 10, 500},
 		"the last ten":         {level(40, 500, upTo(30, 40, 1)...), Regression, Span, 0, Supported, 30, 10, 500},
 		"the second half":      {level(60, 200, upTo(30, 60, 1)...), Regression, Span, 0, Supported, 30, 30, 200},
-		"all from the fifth":   {x: level(15, 500, upTo(5, 15, 1)...)}, // of fewer than sixteen steps nothing is said
-		"half, by 3 % and 2 %": {x: level(60, 30, upTo(30, 60, 1)...)}, // 30 are less than 3 % of 1115
+		"52 of 60, by 3.5 %":   {level(60, 40, upTo(8, 60, 1)...), Regression, Span, 0, Supported, 8, 52, 40}, // 40 of 1140, and 2080 of 68,080
+		"all from the fifth":   {x: level(15, 500, upTo(5, 15, 1)...)},                                        // of fewer than sixteen steps nothing is said
+		"half, by 3 % and 2 %": {x: level(60, 30, upTo(30, 60, 1)...)},                                        // 30 are less than 3 % of 1115
 	} {
 		found := trendOf(c.x).common(Options{}.orDefault())
 		if c.size == 0 {

@@ -1,7 +1,7 @@
 // Command overhead measures what the recorder costs a real DDP job on this machine, by ranks and arm:
 // wall times, device times besides, and sfstat sample beside the job.
 //
-//	go run ./bench/overhead -o DIR
+//	go run ./bench/overhead [-o DIR]
 //
 // The job, its arms and its runs are those of a campaign (docs/campaign.md, What recording costs): each window is
 // carried out under every arm in one run, and the run is the block of the bound. The runs of a size lie in
@@ -37,7 +37,7 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
+	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "overhead:", err)
 		os.Exit(1)
 	}
@@ -102,7 +102,7 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 	flags.DurationVar(&s.limit, "limit", 5*time.Minute, "`TIME` of a run; a size with a longer one is skipped")
 	flags.StringVar(&s.python, "python", "", "an `INTERPRETER` with PyTorch; else that of SFSTAT_PYTHON, or python3")
 	flags.StringVar(&s.sfstat, "sfstat", "bin/sfstat", "the `PROGRAM` for arm sample")
-	flags.StringVar(&s.out, "o", "", "`FOLDER` of runs and results")
+	flags.StringVar(&s.out, "o", "bin/overhead", "`FOLDER` of runs and results")
 	if err := flags.Parse(args); err != nil {
 		return s, err
 	}
@@ -131,7 +131,7 @@ func (s *settings) check(operands []string) error {
 	case len(operands) > 0:
 		return fmt.Errorf("%q is no flag", operands[0])
 	case s.out == "":
-		return errors.New("-o is missing: the folder of runs and results")
+		return errors.New("-o is empty, expected the folder of runs and results")
 	case s.runs < 1 || s.steps < 1 || s.windows < 2:
 		return fmt.Errorf("-runs is %d, -steps %d and -windows %d, expected 1, 1 and 2 or more", s.runs, s.steps, s.windows)
 	case s.limit <= 0:

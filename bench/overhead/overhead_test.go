@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 
 func TestFlagsRefused(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
-		{"-ranks 4", "-o is missing"},
+		{"-ranks 4 -o=", "-o is empty"},
 		{"-o x -ranks 4,one", `-ranks has "one", expected numbers from 2`},
 		{"-o x -ranks 1", `-ranks has "1"`},
 		{"-o x -arms off,on", `-arms: arm is "on", expected one of off, wall, events, sample`},

@@ -76,12 +76,12 @@ func (j *judge) fromModel(f *delay.Finding) (out []*Finding) {
 		out = append(out, j.placedFinding(f, base, at))
 	case f.Kind == delay.Host:
 		base.Kind, base.Host, base.Ranks = KindHost, at.hosts[f.Host], at.ids(f.Ranks)
-		base.Evidence = append(base.Evidence, evidence.LateTogether{Ranks: base.Ranks, Host: base.Host})
+		base.Evidence = append(base.Evidence, evidence.LateTogether{Ranks: base.Ranks, Host: base.Host, Gain: base.Gain, RunGain: base.RunGain})
 		out = append(out, j.placedFinding(f, base, at))
 	case f.Kind == delay.PeerSet:
 		base.Kind, base.Ranks = KindGroup, at.ids(f.Ranks)
 		base.Group = cmp.Or(at.nameOf(f.Ranks), j.roleGroup(base.Ranks[0]))
-		base.Evidence = append(base.Evidence, evidence.LateTogether{Ranks: base.Ranks, Group: base.Group})
+		base.Evidence = append(base.Evidence, evidence.LateTogether{Ranks: base.Ranks, Group: base.Group, Gain: base.Gain, RunGain: base.RunGain})
 		out = append(out, j.placedFinding(f, base, at))
 	default:
 		for _, r := range f.Ranks {
@@ -271,8 +271,11 @@ func (j *judge) modelEvidence(f *delay.Finding, out *Finding, at placed) {
 	if out.Stage == "" && len(f.Parts) > 0 {
 		mainly = j.mainStage(f)
 	}
-	out.Evidence = append(out.Evidence, evidence.LastToArrive{Stage: out.Stage, Mainly: mainly, N: f.Last, Of: f.Steps.Count, Excess: f.Size, P: f.P},
-		evidence.Replay{Ranks: at.ids(f.Ranks), Saves: f.Saves.Alone, Charged: out.Score})
+	last := evidence.LastToArrive{Rank: at.ranks[f.Ranks[0]], Stage: out.Stage, Mainly: mainly, N: f.Last, Of: f.Steps.Count, Excess: f.Size, P: f.P}
+	if len(f.Ranks) > 1 {
+		last.Ranks = at.ids(f.Ranks)
+	}
+	out.Evidence = append(out.Evidence, last, evidence.Replay{Ranks: at.ids(f.Ranks), Saves: f.Saves.Alone, Charged: out.Score})
 	evident := points.None
 	if len(m.Points) > 0 {
 		p := m.Points[0]

@@ -7,11 +7,12 @@ import "math"
 // LastToArrive: the group waited for a rank at synchronisation points, because
 // of one stage or (Stage "") of several, most of it in Mainly.
 type LastToArrive struct {
-	Rank   int     `json:"rank" doc:"the rank"`
+	Rank   int     `json:"rank" doc:"the rank; where ranks are late together one of them"`
+	Ranks  []int   `json:"ranks,omitempty" doc:"ranks that are late together, of which one is the last; absent: rank alone"`
 	Stage  string  `json:"stage,omitempty" doc:"stage that makes it late; absent: several"`
 	Mainly string  `json:"mainly,omitempty" doc:"of several stages, the one with most of the delay"`
-	N      int     `json:"n" doc:"synchronisation points at which it was late for that"`
-	Of     int     `json:"of" doc:"synchronisation points at which any rank was late"`
+	N      int     `json:"n" doc:"synchronisation points at which it was last, of those"`
+	Of     int     `json:"of" doc:"synchronisation points at which it was late"`
 	Excess int64   `json:"excess_ns" doc:"how much longer than its peers' median it took where it was late, mean"`
 	P      float64 `json:"p" doc:"chance of it if all ranks were alike; corrected for ranks and stages"`
 }

@@ -127,9 +127,9 @@ type Late struct {
 	Place     int             `json:"place" doc:"index in places of the one where it costs most"`
 	Stage     string          `json:"lost_in" null:"zero,without Divided" before:"group" doc:"stage in which it loses more than half of its delay, by the stage times of packets"`
 	Divided   bool            `json:"-"` // stage times show in which stages it loses its time
-	Delay     int64           `json:"delay_ns" doc:"own delay there, median of the points that it delayed"`
+	Delay     int64           `json:"delay_ns" doc:"own delay there, mean over the points that it delayed"`
 	Excess    int64           `json:"excess_ns" doc:"own delay over all strikes and places"`
-	PerStep   int64           `json:"per_step_ns" doc:"own delay of a struck step, over all places, median"`
+	PerStep   int64           `json:"per_step_ns" doc:"own delay of a struck step, over all places, mean"`
 	Steps     delay.Struck    `json:"-"` // counted from the first that repeats
 	_         struct{}        `as:"struck_steps" of:"Steps.Count" doc:"steps that it delayed, at any place"`
 	_         struct{}        `as:"steps" of:"Steps.Of" doc:"steps of the recording"`

@@ -164,3 +164,19 @@ func TestUneven(t *testing.T) {
 		}
 	}
 }
+
+// TestUnevenWithoutSpikes: what lies beyond twice the noise, 1.0484 · 20 + 1, is not evened out: of triangles up to 200 that follow each other
+// on four ranks 43 at most are taken off, which saves 0.0366 (numpy.minimum(numpy.maximum(excess, 0), 43)).
+func TestUnevenWithoutSpikes(t *testing.T) {
+	rows := repeated(40, 1000, 1000, 1000, 1000)
+	for n := range rows {
+		for r := range rows[n] {
+			m := (n + 5*r) % 20
+			rows[n][r] += int64(20 * min(m, 20-m))
+		}
+	}
+	f, ok := newSeries(division(0, rows), nil).uneven(0, Options{MinGain: 0.01}.orDefault())
+	if !ok || math.Abs(f.Saves.Alone-0.03656462585034015) > 1e-12 {
+		t.Errorf("%v, %+v; want 0.0366", ok, f)
+	}
+}

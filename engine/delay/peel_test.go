@@ -43,8 +43,11 @@ func TestCommonOfDivision(t *testing.T) {
 	if len(got) != 2 || got[0].Cause != SlowSteps || got[0].Steps.Period != 8 || got[0].Steps.First != 8 || got[0].Size != 500 || got[1].Cause != StartUp || got[1].Size != 8000 {
 		t.Errorf("%+v, want every eighth step, and the start", got)
 	}
-	if got := Common(&points.Division{}, Options{}); got != nil {
-		t.Errorf("of nothing %+v", got)
+	nothing := points.Steps{Ranks: 2, Stages: []points.Stage{{Name: "a"}, {Name: "b"}}, Known: []points.Point{{Stage: 1, Evidence: points.Shown}}}
+	for _, d := range []*points.Division{{}, points.Divide(&nothing, points.Gates{})} {
+		if got := Common(d, Options{}); got != nil {
+			t.Errorf("of nothing %+v", got)
+		}
 	}
 }
 

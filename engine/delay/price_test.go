@@ -473,6 +473,20 @@ func TestUnsure(t *testing.T) {
 	if got := jobOf(slices.Repeat([]int64{150}, 5)).unsure([]Finding{{}}, Options{}.orDefault()); got != nil {
 		t.Errorf("beside a rank that is late for certain: %+v", got)
 	}
+	// Three strikes on one of 4 ranks in one of K pieces have P = 3·4·4⁻³ ÷ (½/K + ½): 0.30 of four pieces, and 0.357 of twenty, which is more
+	// than a third.
+	for pieces, want := range map[int]int{4: 1, 20: 0} {
+		work := [][][]int64{repeated(40, 1000, 1000, 1000, 1000)}
+		for i := range 3 {
+			work[0][10*i+3][0] += 9000
+		}
+		for range pieces - 1 {
+			work = append(work, repeated(40, 10, 10, 10, 10))
+		}
+		if got := newSeries(division(0, work...), nil).unsure(nil, Options{}.orDefault()); len(got) != want {
+			t.Errorf("three strikes in one of %d pieces: %+v, want %d", pieces, got, want)
+		}
+	}
 	// n strikes of 40 steps on one of 4 ranks have P = 3·4·4⁻ⁿ: of four 0.047, certain; of three 0.19, doubted; of two nothing is said.
 	for strikes, want := range map[int]int{2: 0, 3: 1} {
 		extra := make([]int64, 40)

@@ -66,6 +66,9 @@ func TestRegular(t *testing.T) {
 	if _, period := regular(hits(100, slices.Concat(eight, []int{5, 17, 29})...)); period != 0 {
 		t.Errorf("three beside eight: period %d, want none: 3 of 11 are more than 11/4", period)
 	}
+	if _, period := regular(hits(100, slices.Concat(upTo(2, 92, 10), []int{5, 17, 29})...)); period != 10 {
+		t.Errorf("three beside nine: period %d, want 10: 3 of 12 are no more than 12/4", period)
+	}
 	if _, period := regular(hits(100, 3, 4, 5, 6)); period != 0 {
 		t.Errorf("one after another: period %d", period)
 	}

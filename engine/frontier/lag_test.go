@@ -29,3 +29,19 @@ func TestLagAndGap(t *testing.T) {
 		}
 	}
 }
+
+// TestTwoRanks: of two ranks the latest lags the median, which is between them, by half of the gap.
+func TestTwoRanks(t *testing.T) {
+	w := &trace.Window{Run: "hand", WorldSize: 2, Ranks: []trace.Rank{{ID: 0}, {ID: 1}}, Schema: trace.Schema{Stages: []string{"a", "b"}},
+		Durations: []int64{10e6, 30e6, 20e6, 4e6}}
+	a, err := frontier.Analyze(w, frontier.Options{Cut: frontier.CutStep})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := a.Main.Stages[0]; s.Advance != 30e6 || s.Lag != 10e6 || s.Gap != 20e6 {
+		t.Errorf("%+v, want 30, 10 and 20 ms", s)
+	}
+	if s := a.Main.Stages[1]; s.Advance != 4e6 || s.Lag != 2e6 || s.LagIncrease != 0 || s.Gap != 4e6 {
+		t.Errorf("%+v, want 4, 2, 0 and 4 ms", s)
+	}
+}

@@ -126,19 +126,20 @@ func TestSetAside(t *testing.T) {
 
 // TestTooManyErrors: where a rank often enters after others have left, it does not wait there: the point is none, and nothing is set aside.
 func TestTooManyErrors(t *testing.T) {
-	for errors, points := range map[int]int{1: 1, 2: 0} { // of 40 · 2 values one in a hundred is 0.8, and one is always allowed
+	// Of 40 steps of two values one in a hundred is 0.8, and one is always allowed; of 120 it is 2.4.
+	for _, c := range []struct{ steps, errors, points int }{{40, 1, 1}, {40, 2, 0}, {120, 2, 1}, {120, 3, 0}} {
 		var steps [][][]int64
-		for range 40 {
+		for range c.steps {
 			steps = append(steps, [][]int64{{10, 20, 60}, {90, 80, 40}})
 		}
-		for i := range errors {
+		for i := range c.errors {
 			steps[7+9*i][0][1] += 500
 		}
 		s := stepsOf(steps...)
 		s.Known = []Point{{Stage: 1, Evidence: Shown}}
 		d := Divide(s, Gates{})
-		if len(d.Points) != points || points == 0 && d.Work[0][7*3+1] != 520 {
-			t.Errorf("%d errors: %d points, want %d; the first value is %d", errors, len(d.Points), points, d.Work[0][7*3+1])
+		if len(d.Points) != c.points || c.points == 0 && d.Work[0][7*3+1] != 520 {
+			t.Errorf("%+v: %d points; the first value is %d", c, len(d.Points), d.Work[0][7*3+1])
 		}
 	}
 }

@@ -76,3 +76,16 @@ func TestDivide(t *testing.T) {
 		t.Errorf("the intervals take %d ns, the run %d", sum, slices.Max(whole))
 	}
 }
+
+// TestLooked: where ranks synchronise is told by the first 256 steps, whatever follows.
+func TestLooked(t *testing.T) {
+	long := made(5, 4, 400, 1, true)
+	short := *long
+	short.Durations, short.Wall = long.Durations[:256*3*4], long.Wall[:256*4]
+	slope := func(s *points.Steps) float64 { return points.Find(s, points.Gates{}).Slopes[0].Slope }
+	a, b := slope(long), slope(&short)
+	short.Durations, short.Wall = long.Durations[:255*3*4], long.Wall[:255*4]
+	if c := slope(&short); a != b || a == c {
+		t.Errorf("the slope of the first stage: of 400 steps %v, of 256 %v, of 255 %v; want the first two alike", a, b, c)
+	}
+}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -19,6 +20,7 @@ import (
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
 	"github.com/sfstat/sfstat/engine/comm/parallel"
+	"github.com/sfstat/sfstat/engine/frontier"
 )
 
 // claimsFile has values and what is said of each. Blocks whose claims no value of it tests yet are in owedFile, one a line.
@@ -117,6 +119,14 @@ func claimOf(subject, value string) (string, error) {
 		})
 	case "arrivals":
 		return worded(arrivals.Result{}, value, func(r arrivals.Result) string { return say("arrivals", Arrivals{"job", &r}) })
+	case "hang":
+		return worded(arrivals.Result{}, value, func(r arrivals.Result) string {
+			return pageOf(func(o Output) error { return o.Hang([]Arrivals{{"job", &r}}) })
+		})
+	case "fit":
+		return worded(frontier.Fit{Why: frontier.FitReason(name)}, value, fitReason)
+	case "cut":
+		return worded(frontier.Result{CutReason: frontier.CutReason(name)}, value, func(r frontier.Result) string { return cutReason(&r) })
 	case "verdict":
 		return worded(diagnose.RunVerdict{Run: "job", MinGain: 0.1}, value, func(v diagnose.RunVerdict) string {
 			a := answerTo(&v)
@@ -124,6 +134,15 @@ func claimOf(subject, value string) (string, error) {
 		})
 	}
 	return "", fmt.Errorf("no kind of subject %s", family)
+}
+
+// pageOf returns what an output writes as text, in one line.
+func pageOf(write func(Output) error) string {
+	var out bytes.Buffer
+	if err := write(to(&out, Text, Style{Width: 200})); err != nil {
+		return err.Error()
+	}
+	return strings.Join(strings.Fields(out.String()), " ")
 }
 
 // worded fills a value from JSON and returns its words.

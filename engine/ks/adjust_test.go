@@ -18,3 +18,27 @@ func TestAdjust(t *testing.T) {
 		}
 	}
 }
+
+// TestFewSteps: of five workers with one completion a step, all steps of one label fall on one worker with a chance of 5⁻ⁿ: two steps cannot be
+// tested at any level that is asked for, and twenty can.
+func TestFewSteps(t *testing.T) {
+	for steps, tested := range map[int]bool{2: false, 20: true} {
+		workers := make([]Worker, 5)
+		for step := range int64(steps) {
+			for w := range workers {
+				done := 100 + (step*3+int64(w)*2)%5
+				if w == 2 {
+					done += 40
+				}
+				workers[w].Steps = append(workers[w].Steps, Step{Done: []int64{done}})
+			}
+		}
+		r, err := Analyze(workers, Options{Window: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := r.Scores[2]; (s.Test != nil) != tested || tested && !s.Test.Flagged {
+			t.Errorf("%d steps: %+v, %+v, want a test: %v", steps, s, r.Doubts, tested)
+		}
+	}
+}

@@ -238,3 +238,12 @@ func TestLevels(t *testing.T) {
 		}
 	}
 }
+
+// TestStepOfStretches: the median step of a run is that of all its steps: of twenty of 1000 and thirty of 1200 it is 1200.
+func TestStepOfStretches(t *testing.T) {
+	o := Options{Limits: NoLimits}
+	r := Join([]*Stretch{LookAt(division(0, repeated(20, 1000, 1000)), &Run{}, o), LookAt(division(0, repeated(30, 1200, 1200)), &Run{Steps: points.Steps{Known: []points.Point{}}}, o)}, o)
+	if r.Step != 1200 || r.Whole != 20*1000+30*1200 || r.Steps != 50 {
+		t.Errorf("a step of %d, %d steps in %d ns", r.Step, r.Steps, r.Whole)
+	}
+}

@@ -24,6 +24,8 @@ func f(a, b int) int {
 func g() {}
 
 const share = 0.5
+
+var none = 0.0
 `
 
 // TestFind: the errors at each place of a small file, by hand.

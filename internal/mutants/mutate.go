@@ -191,6 +191,9 @@ func scale(n *ast.BasicLit) (out []change) {
 			put(strconv.FormatInt(2*x, 10))
 		}
 	case token.FLOAT:
+		if x, err := strconv.ParseFloat(n.Value, 64); err != nil || x == 0 {
+			return nil
+		}
 		for _, by := range []string{"*1.2", "/1.2", "*2.0", "/2.0"} {
 			put("(" + n.Value + by + ")")
 		}

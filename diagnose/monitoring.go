@@ -341,11 +341,14 @@ func (w *watched) beside(units []monitoring.Unit, times []monitoring.Interval, s
 	}
 	if len(differences) == 0 && len(compared) > 0 {
 		alike = &evidence.Monitored{Host: w.hosts[units[0].Host].name}
+		ofHost := false
 		for _, c := range compared {
-			alike.Alike = append(alike.Alike, c.Quantity.String())
-			alike.N = max(alike.N, c.N)
+			if name := c.Quantity.String(); !slices.Contains(alike.Alike, name) {
+				alike.Alike = append(alike.Alike, name)
+			}
+			alike.N, alike.Timeless, ofHost = max(alike.N, c.N), alike.Timeless || c.Timeless, ofHost || c.Device < 0
 		}
-		if len(units) == 2 && units[1].Device >= 0 {
+		if len(units) == 2 && units[1].Device >= 0 && !ofHost {
 			alike.Device = &units[1].Device
 		}
 	}

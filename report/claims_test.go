@@ -4,23 +4,28 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"math"
 	"os"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"text/template"
 	"text/template/parse"
 	"unicode"
 
+	"github.com/sfstat/sfstat/batch/findings"
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/diagnose/runs"
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
+	"github.com/sfstat/sfstat/engine/comm/changes"
 	"github.com/sfstat/sfstat/engine/comm/parallel"
 	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/engine/overhead"
+	"github.com/sfstat/sfstat/internal/glyph"
 )
 
 // claimsFile has values and what is said of each. Blocks whose claims no value of it tests yet are in owedFile, one a line.
@@ -133,7 +138,46 @@ func claimOf(subject, value string) (string, error) {
 			return a.headline() + " Why: " + a.why
 		})
 	}
+	if words, known := accounts[family]; known {
+		return words(value)
+	}
 	return "", fmt.Errorf("no kind of subject %s", family)
+}
+
+// accounts say what they can of a value, by the kind of subject.
+var accounts = map[string]func(value string) (string, error){
+	"overhead": toldOf(func(a overhead.Account) string {
+		return overheadHeadline(&a) + " " + say("overhead basis", &a)
+	}),
+	"batch": toldOf(func(b struct {
+		Summary findings.Summary
+		Runs    []*findings.Run
+	}) string {
+		delays := each(b.Runs, func(r *findings.Run) string {
+			if r.Worst == nil {
+				return "nobody"
+			}
+			return say("who delays", r.Worst)
+		})
+		return batchHeadline(&b.Summary, b.Runs) + " Delayed by: " + strings.Join(delays, ", ")
+	}),
+	"changes": toldOf(func(r changes.Result) string {
+		return changesHeadline(&r) + " " + say("changes caption", &r)
+	}),
+	"communicator": toldOf(func(g changes.Group) string { return say("changed group", g) }),
+	"comparison": toldOf(func(c runs.Comparison) string {
+		terms := each(comparisonBrief(&c), func(t glyph.Term) string { return t.Name + ": " + t.Text })
+		return comparisonHeadline(&c) + " " + strings.Join(append(terms, comparisonDoubts(&c)...), " ")
+	}),
+	"found": toldOf(func(f runs.Found) string { return say("found", &f) }),
+}
+
+// toldOf returns words of a value in JSON, from words of the value.
+func toldOf[T any](words func(T) string) func(value string) (string, error) {
+	return func(value string) (string, error) {
+		var of T
+		return worded(of, value, words)
+	}
 }
 
 // pageOf returns what an output writes as text, in one line.
@@ -191,9 +235,10 @@ func setFrom(v reflect.Value, value []byte) error {
 	case v.Kind() == reflect.Uint8 && value[0] == '"':
 		return setNamed(v, strings.Trim(string(value), `"`))
 	}
-	if v.Kind() == reflect.Float64 && string(value) == `"NaN"` {
-		v.SetFloat(math.NaN())
-		return nil
+	if v.Kind() == reflect.Float64 && value[0] == '"' { // NaN and infinities, which JSON has not
+		x, err := strconv.ParseFloat(strings.Trim(string(value), `"`), 64)
+		v.SetFloat(x)
+		return err
 	}
 	return json.Unmarshal(value, v.Addr().Interface())
 }

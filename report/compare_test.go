@@ -45,7 +45,7 @@ var comparisonCases = []struct {
 	{"regression", comparedRuns("job-", 220, 221, 219, 220, 222), found(comparedRuns("job-", 231, 232, 230, 231.5, 232.5), 2, "data.next_wait", 0.12), 0.02, nil,
 		"A step takes 231 ms instead of 220 ms: 5.0 % longer (4.7 % to 5.2 %), above the gate of 2 %."},
 	{"unshown", comparedRuns("a", 220, 230, 225), comparedRuns("b", 221, 229, 227, 224), 0.01, []Problem{{Path: "x.jsonl", Err: errors.New("x.jsonl:3: no packet")}},
-		"No difference in step time is shown (225 ms and 225 ms); one of 7.2 % would have been; it is not shown to be within the gate of 1 %."},
+		"No difference in step time is shown (225 ms and 225 ms); one of 7.2 % would probably have been; it is not shown to be within the gate of 1 %."},
 	{"improvement", found(comparedRuns("a", 240, 241, 242), 1, "model.backward_cpu_wall", 0.2), comparedRuns("b", 220, 221, 222), -1, nil,
 		"A step takes 221 ms instead of 241 ms: 8.3 % shorter (7.1 % to 9.5 %)."},
 	{"untested", comparedRuns("=cmd|' /C calc'!A0\x1b[31m", 220), comparedRuns("b", 230), 0.02, nil,

@@ -19,9 +19,9 @@ func TestWindowLine(t *testing.T) {
 		want    string
 	}{
 		"in its steps":          {0, diagnose.PatternConstant, evidence.Strong, "steps 0–19, rank 2 (n1) in backward: 60.0 ms of every 200 ms step"},
-		"in later steps":        {40, diagnose.PatternWindow, evidence.Strong, "steps 0–19, no rank delays the 200 ms step by 10.0 % or more"},
-		"now and then":          {0, diagnose.PatternIntermittent, evidence.Strong, "steps 0–19, no rank delays the 200 ms step by 10.0 % or more"},
-		"not known for certain": {0, diagnose.PatternConstant, evidence.Ambiguous, "steps 0–19, no rank delays the 200 ms step by 10.0 % or more"},
+		"in later steps":        {40, diagnose.PatternWindow, evidence.Strong, "steps 0–19, no rank is found to delay the 200 ms step by 10.0 % or more"},
+		"now and then":          {0, diagnose.PatternIntermittent, evidence.Strong, "steps 0–19, no rank is found to delay the 200 ms step by 10.0 % or more"},
+		"not known for certain": {0, diagnose.PatternConstant, evidence.Ambiguous, "steps 0–19, no rank is found to delay the 200 ms step by 10.0 % or more"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := &diagnose.RunVerdict{MinGain: 0.1, Findings: []diagnose.Finding{{Kind: diagnose.KindRank, Cause: diagnose.CauseLate,

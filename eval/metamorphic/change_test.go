@@ -63,7 +63,7 @@ func TestSample(t *testing.T) {
 		}
 	}
 	for format, f := range forms {
-		if !used[f] && f != report { // reports of other tools are beside nothing here
+		if !used[f] && f != toolReport { // reports of other tools are beside nothing here
 			t.Errorf("%v is in no recording of the sample", format)
 		}
 	}

@@ -60,7 +60,7 @@ var forms = map[auto.Format]*form{
 	auto.OperatorTrace: operatorTrace, auto.LaunchedOperators: operatorTrace, auto.OperatorMeta: partner, auto.Arrivals: partner,
 	auto.Kineto: kinetoTrace, auto.XPlane: xplaneProfile, auto.FlightRecorder: dump, auto.SQLite: export,
 	auto.NCCLLog: ncclLog, auto.InspectorDump: inspectorDump, auto.TrainLog: trainLog,
-	auto.StackDump: stack, auto.RASReport: report, auto.ToolReports: report,
+	auto.StackDump: stack, auto.RASReport: toolReport, auto.ToolReports: toolReport,
 	auto.GPUTable: readings, auto.GPULines: readings, auto.Metrics: readings, auto.KernelLog: readings,
 }
 

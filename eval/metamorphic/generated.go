@@ -5,23 +5,26 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"github.com/sfstat/sfstat/archive"
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/eval/simulate/pipeline"
 	"github.com/sfstat/sfstat/fixtures/comm/job"
+	"github.com/sfstat/sfstat/fixtures/flightrecorder/dumps"
 	csvtable "github.com/sfstat/sfstat/ingest/csv"
 	"github.com/sfstat/sfstat/ingest/optrace"
 	"github.com/sfstat/sfstat/ingest/packet"
 	"github.com/sfstat/sfstat/trace"
 )
 
-// Generated jobs are simulated: windows in all forms that there are of them, operator traces, and NCCL's logs
-// with exports of Nsight Systems.
+// Generated jobs are simulated: windows in all forms that there are of them, operator traces, Flight Recorder dumps,
+// and NCCL's logs with exports of Nsight Systems.
 
 const (
 	generatedRanks = 8
@@ -58,6 +61,13 @@ var generatedTraces = []struct {
 	{"late-start", pipeline.Fault{Kind: pipeline.LateStart, Size: pipeline.Size{Delay: 1500}}},
 }
 
+// generatedDumps are the jobs of Flight Recorder dumps, by name.
+var generatedDumps = map[string]dumps.Job{
+	"healthy": {Late: -1, Missing: -1},
+	"late":    {Late: 5, Missing: -1, Delay: 40},
+	"hang":    {Late: -1, Missing: 6},
+}
+
 // generate writes all generated jobs into a folder, where each file or folder is a recording, and returns their paths.
 func generate(folder string) (out []string, err error) {
 	to := func(name string) string {
@@ -84,6 +94,13 @@ func generate(folder string) (out []string, err error) {
 			if err := writeSimulatedTrace(to("operators/trace-"+g.name+ext), s); err != nil {
 				return nil, err
 			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(generatedDumps)) {
+		j := generatedDumps[name]
+		j.Ranks, j.Steps, j.Ring, j.Seed = generatedRanks, 20, 2000, generatedSeed
+		if err := j.Write(to("dumps/" + name)); err != nil {
+			return nil, err
 		}
 	}
 	for _, name := range []string{"healthy", "late-rank", "slow-card"} {

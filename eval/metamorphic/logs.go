@@ -97,8 +97,8 @@ var (
 	// stack is a dump of py-spy, of one rank.
 	stack = &form{name: "stacks", ranks: rankInTheName, bystander: true,
 		can: map[edit]func(*file, *editing) ([]*file, error){renameRanks: unchanged, renameHosts: unchanged}}
-	// report is what another tool says of the ranks of a job.
-	report = &form{name: "reports", bystander: true, can: map[edit]func(*file, *editing) ([]*file, error){
+	// toolReport is what another tool says of the ranks of a job.
+	toolReport = &form{name: "reports", bystander: true, can: map[edit]func(*file, *editing) ([]*file, error){
 		renameRanks: func(*file, *editing) ([]*file, error) {
 			return nil, notApplicable("a report of another tool names ranks in its own way")
 		},

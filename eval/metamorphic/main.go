@@ -21,6 +21,7 @@ import (
 
 	"github.com/sfstat/sfstat/internal/atomicfile"
 	"github.com/sfstat/sfstat/internal/parallel"
+	"github.com/sfstat/sfstat/report"
 )
 
 func main() {
@@ -36,6 +37,7 @@ type options struct {
 	only                  *regexp.Regexp
 	threads               int
 	verbose               bool
+	format                report.Format
 }
 
 func parse(args []string) (o options, err error) {
@@ -45,12 +47,16 @@ func parse(args []string) (o options, err error) {
 	flags.StringVar(&o.out, "o", "", "write a row for each recording and change to this `file` (CSV)")
 	flags.IntVar(&o.threads, "threads", 0, "recordings at the same time; 0: one for each core")
 	flags.BoolVar(&o.verbose, "v", false, "print every cell")
+	markdown := flags.Bool("markdown", false, "print the table as Markdown")
 	only := flags.String("only", "", "recordings whose names match this `regexp`")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
 	if flags.NArg() > 0 {
 		return o, fmt.Errorf("%q: expected flags only", flags.Arg(0))
+	}
+	if *markdown {
+		o.format = report.Markdown
 	}
 	o.only, err = regexp.Compile(*only)
 	return o, err
@@ -92,7 +98,7 @@ func run(args []string, stdout io.Writer) error {
 			return err
 		}
 	}
-	if err := writePage(stdout, done, listed, o.verbose); err != nil {
+	if err := writePage(stdout, done, listed, o); err != nil {
 		return err
 	}
 	for _, m := range missing {

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/internal/table"
-	words "github.com/sfstat/sfstat/report"
+	"github.com/sfstat/sfstat/report"
 )
 
 // writeOutcomes writes a row for each cell as CSV.
@@ -19,11 +19,14 @@ func writeOutcomes(w io.Writer, done []outcome) error {
 }
 
 // writePage prints the table of changes × formats, the rules, and below them every recording that fails.
-func writePage(w io.Writer, done []outcome, listed known, verbose bool) error {
-	var kinds, changed []string
+func writePage(w io.Writer, done []outcome, listed known, how options) error {
+	var kinds, changed, refused []string
 	for _, o := range done {
-		if !slices.Contains(kinds, o.kind) {
+		if (o.state == holds || o.state == broken) && !slices.Contains(kinds, o.kind) {
 			kinds = append(kinds, o.kind)
+		}
+		if o.state == refusedBefore && !slices.Contains(refused, o.recording) {
+			refused = append(refused, o.recording)
 		}
 		if !slices.Contains(changed, o.change) {
 			changed = append(changed, o.change)
@@ -39,13 +42,14 @@ func writePage(w io.Writer, done []outcome, listed known, verbose bool) error {
 		}
 		t.Row(cells...)
 	}
-	if err := (words.Output{W: w, Style: words.Style{Width: 240}}).Tables(t); err != nil {
+	if err := (report.Output{W: w, Format: how.format, Style: report.Style{Width: 240}}).Tables(t); err != nil {
 		return err
 	}
+	fmt.Fprintln(w)
 	for _, r := range rules {
 		fmt.Fprintf(w, "%-8s%s\n", r.name, r.says)
 	}
-	fmt.Fprintln(w)
+	fmt.Fprintf(w, "\n%d recordings, of which sfstat refuses %d as they are\n", len(done)/len(changed), len(refused))
 	for _, o := range done {
 		mark := ""
 		switch {
@@ -53,7 +57,7 @@ func writePage(w io.Writer, done []outcome, listed known, verbose bool) error {
 			mark = "known"
 		case o.state == broken:
 			mark = "NEW"
-		case !verbose:
+		case !how.verbose:
 			continue
 		}
 		fmt.Fprintf(w, "%-8s%s, %s: %s %s\n", mark, o.recording, o.change, o.state, o.why)

@@ -97,10 +97,20 @@ func (s *subject) edited(e *editing) (*variant, error) {
 		}
 		out.files = append(out.files, files...)
 	}
-	if e.edit != rewrite && slices.EqualFunc(s.files, out.files, func(a, b *file) bool { return a.name == b.name && bytes.Equal(a.stored, b.stored) }) {
+	if e.edit != rewrite && slices.EqualFunc(s.files, out.files, alikeInside) {
 		return nil, notApplicable("nothing of it changes")
 	}
 	return out, nil
+}
+
+// alikeInside reports whether two files have one name, but for how they are packed, and one content.
+func alikeInside(a, b *file) bool {
+	was, err := a.plain()
+	if err != nil {
+		return false
+	}
+	is, err := b.plain()
+	return err == nil && a.with(nil).name == b.with(nil).name && bytes.Equal(was, is)
 }
 
 func (s *subject) ranksRenamed() (*variant, error) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"log"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -273,6 +275,58 @@ func TestRewrite(t *testing.T) {
 		out, err := f.edited(&editing{edit: rewrite})
 		if err != nil || !bytes.Equal(out[0].stored, text) {
 			t.Errorf("%s: other bytes: %v", f.name, err)
+		}
+	}
+}
+
+// TestClocks: the clock of one host, or of one process, is shifted in exports and in profiles.
+func TestClocks(t *testing.T) {
+	began := func(f *file) (out []string) {
+		_, err := database(f, func(db *sql.DB) (err error) {
+			out, err = texts(db, `SELECT utcEpochNs FROM TARGET_INFO_SESSION_START_TIME`)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	for _, f := range filesOf(t, recordingsNamed(t, []string{"fixtures/sources/nsight"})[0]) {
+		out, err := f.edited(&editing{edit: shift, host: "node1", ns: apart})
+		if err != nil {
+			t.Fatal(err)
+		}
+		was, _ := strconv.ParseInt(began(f)[0], 10, 64)
+		is, _ := strconv.ParseInt(began(out[0])[0], 10, 64)
+		if want := map[bool]int64{true: apart}[f.name == "node1.sqlite"]; is-was != want {
+			t.Errorf("%s: shifted by %d ns, want %d", f.name, is-was, want)
+		}
+	}
+	stamps := func(f *file) (out []int64) {
+		_, err := eachProfile(func(at []int, x uint64, _ []byte, _ *editing) (uint64, []byte) {
+			if isAt(at, 1, 3, 3) {
+				out = append(out, int64(x))
+			}
+			return keep, nil
+		})(f, &editing{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	for _, f := range filesOf(t, recordingsNamed(t, []string{"fixtures/xplane/jax4"})[0]) {
+		out, err := f.edited(&editing{edit: shift, rank: 2, ns: apart})
+		if err != nil {
+			t.Fatal(err)
+		}
+		was, is := stamps(f), stamps(out[0])
+		for i := range was {
+			if want := map[bool]int64{true: apart}[strings.HasPrefix(f.name, "rank2")]; is[i]-was[i] != want {
+				t.Fatalf("%s: line %d is shifted by %d ns, want %d", f.name, i, is[i]-was[i], want)
+			}
+		}
+		if len(was) == 0 {
+			t.Errorf("%s: no line", f.name)
 		}
 	}
 }

@@ -244,6 +244,9 @@ func notApplicable(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", errNotApplicable, fmt.Sprintf(format, args...))
 }
 
+// errNoClock is why a clock cannot be shifted: what is recorded is durations.
+var errNoClock = notApplicable("durations are on no clock")
+
 // near reports whether two gains differ by no more than a part, or an absolute amount.
 func near(a, b, part, least float64) bool {
 	return math.Abs(a-b) <= max(least, part*max(math.Abs(a), math.Abs(b)))

@@ -182,7 +182,7 @@ func renameWindow(w *trace.Window, e *editing) error {
 
 func shiftWindow(w *trace.Window, e *editing) error {
 	if w.Epochs == nil && len(w.Arrivals) == 0 {
-		return notApplicable("a table of durations is on no clock")
+		return errNoClock
 	}
 	for i, r := range w.Ranks {
 		if r.ID == e.rank && w.Epochs != nil && w.Epochs[i] != 0 {

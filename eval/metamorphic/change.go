@@ -268,7 +268,24 @@ func (s *subject) shifted() (*variant, error) {
 	if ranks := s.base.ranks(); rank < 0 && len(ranks) > 0 {
 		rank = ranks[0]
 	}
-	return s.edited(&editing{edit: shift, rank: rank, host: s.base.hosts[rank], ns: apart})
+	e, out := &editing{edit: shift, rank: rank, host: s.base.hosts[rank], ns: apart}, &variant{}
+	timed := 0
+	for _, f := range s.files {
+		files, err := f.edited(e)
+		switch {
+		case errors.Is(err, errNoClock):
+			files = []*file{f}
+		case err != nil:
+			return nil, err
+		case f.form != partner && !f.form.bystander:
+			timed++
+		}
+		out.files = append(out.files, files...)
+	}
+	if timed == 0 || slices.EqualFunc(s.files, out.files, alikeInside) {
+		return nil, errNoClock
+	}
+	return out, nil
 }
 
 // named is the rank that the verdict names first.

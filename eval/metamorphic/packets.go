@@ -174,7 +174,7 @@ func (p packetLine) shift(e *editing) error {
 		return nil
 	}
 	if p["epoch_ns"] == nil && p["arrivals"] == nil {
-		return notApplicable("packets without epochs and arrivals: durations are on no clock")
+		return errNoClock
 	}
 	err := p.change("epoch_ns", func(ns *int64) { *ns += e.ns })
 	if err != nil {

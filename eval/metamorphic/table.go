@@ -25,9 +25,9 @@ var wideTable = &form{
 		remove:   eachTable((*cells).remove),
 		split:    splitTable,
 		addStage: eachTable((*cells).addStage),
+		shift:    func(*file, *editing) ([]*file, error) { return nil, errNoClock },
 	},
 	together: joined,
-	not:      map[edit]string{shift: "a table of durations is on no clock"},
 }
 
 // cells are a table as it stands in a CSV file: the head and the rows below it.

@@ -380,7 +380,7 @@ func (w *watched) reported(units []monitoring.Unit, times []monitoring.Interval)
 		if i < 0 {
 			i = len(out)
 			out = append(out, evidence.Reported{Event: e.Kind.String(), Code: e.Code, Host: w.hosts[e.Host].name, At: e.At, Text: e.Text,
-				Zoneless: w.hosts[e.Host].zoneless})
+				Timeless: times == nil, Zoneless: w.hosts[e.Host].zoneless})
 			if device := e.Device; device >= 0 {
 				out[i].Device = &device
 			}

@@ -184,6 +184,30 @@ func TestSlowdown(t *testing.T) {
 	}
 }
 
+// TestTimesNotKnown: of steps without times, a report may be of another time, and quantities that are alike too.
+func TestTimesNotKnown(t *testing.T) {
+	for _, known := range []bool{true, false} {
+		w := watchedJob()
+		if !known {
+			w.Epochs = nil
+		}
+		s := New(Options{})
+		event := &health.Record{Path: "kern.log", Events: []health.Event{{Host: "h2", At: 1795351501e9, Kind: health.XidError, Code: 79, Device: 1}}}
+		for _, r := range []trace.Recording{event, clocks("h1", "a", -1, 1795351500e9), clocks("h2", "b", -1, 1795351500e9), w} {
+			if err := s.Add(r); err != nil {
+				t.Fatal(err)
+			}
+		}
+		found := s.Verdict().Findings[0].Evidence
+		if e, ok := evidence.Find[evidence.Reported](found); !ok || e.Timeless == known {
+			t.Errorf("times known %v: %v %+v", known, ok, e)
+		}
+		if e, ok := evidence.Find[evidence.Monitored](found); !ok || e.Timeless == known || len(e.Alike) != 1 || e.Device == nil {
+			t.Errorf("times known %v: %v %+v", known, ok, e)
+		}
+	}
+}
+
 // TestProbes: a probe in which the late rank takes longer is named, with its time.
 func TestProbes(t *testing.T) {
 	s := New(Options{})

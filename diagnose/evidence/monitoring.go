@@ -35,6 +35,7 @@ type Reported struct {
 	N        int    `json:"n" doc:"how often it was reported"`
 	At       int64  `json:"at_ns,omitempty" doc:"time of the first report, since 1970; absent: not known"`
 	Text     string `json:"text" doc:"text of the first report"`
+	Timeless bool   `json:"timeless" doc:"the time of the steps is not known"`
 	Zoneless bool   `json:"zoneless" doc:"the times in the log name no zone"`
 }
 

@@ -89,3 +89,21 @@ func TestLooked(t *testing.T) {
 		t.Errorf("the slope of the first stage: of 400 steps %v, of 256 %v, of 255 %v; want the first two alike", a, b, c)
 	}
 }
+
+// TestLen counts steps of any shape; without stages or ranks there are none.
+func TestLen(t *testing.T) {
+	one, two := make([]points.Stage, 1), make([]points.Stage, 2)
+	for _, c := range []struct {
+		steps points.Steps
+		want  int
+	}{
+		{points.Steps{Stages: one, Ranks: 1, Durations: []int64{5, 6, 7}}, 3},
+		{points.Steps{Stages: two, Ranks: 3, Durations: make([]int64, 12)}, 2},
+		{points.Steps{Stages: two, Ranks: 0}, 0},
+		{points.Steps{Ranks: 2}, 0},
+	} {
+		if got := c.steps.Len(); got != c.want {
+			t.Errorf("%d stages of %d ranks: %d steps, want %d", len(c.steps.Stages), c.steps.Ranks, got, c.want)
+		}
+	}
+}

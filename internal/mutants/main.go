@@ -13,11 +13,13 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/signal"
 	"regexp"
 	"runtime"
 	"time"
@@ -49,8 +51,10 @@ func main() {
 	flag.Parse()
 	o.flags = flag.Args()
 	var err error
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
 	if o.only, err = regexp.Compile(*only); err == nil {
-		err = run(o)
+		err = run(ctx, o)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "mutants:", err)
@@ -58,7 +62,8 @@ func main() {
 	}
 }
 
-func run(o options) error {
+// run tests mutants and prints what became of them; of those that were tested before an interrupt.
+func run(ctx context.Context, o options) error {
 	list, err := source(&o)
 	if err != nil {
 		return err
@@ -72,10 +77,10 @@ func run(o options) error {
 		return errors.New("no mutant: nothing matches -only")
 	}
 	begin := time.Now()
-	if err := t.check(list); err != nil {
+	if err := t.check(ctx, list); err != nil {
 		return err
 	}
-	results := t.each(list, o)
+	results := t.each(ctx, list, o)
 	fmt.Print(summary(results))
 	fmt.Printf("%d of %d mutants in %s\n", len(results), o.n, time.Since(begin).Round(time.Second))
 	return nil

@@ -79,13 +79,13 @@ const (
 )
 
 // run runs tests with an overlay, "" for none.
-func (t *tester) run(args []string, overlay string) (fate, string) {
+func (t *tester) run(ctx context.Context, args []string, overlay string) (fate, string) {
 	limit, how := unmutated, []string{"-count=1"}
 	if overlay != "" {
 		limit, how = t.limits[strings.Join(args, " ")], []string{"-overlay", overlay}
 	}
 	line := append(how, "-vet=off", "-failfast", "-p", "1", "-timeout", limit.String(), "-exec", "env -u GOGC")
-	ctx, stop := context.WithTimeout(context.Background(), limit+grace)
+	ctx, stop := context.WithTimeout(ctx, limit+grace)
 	defer stop()
 	cmd := exec.CommandContext(ctx, "go", slices.Concat([]string{"test"}, line, t.flags, args)...)
 	cmd.Env = append(os.Environ(), "GOMAXPROCS=1")
@@ -104,14 +104,14 @@ func (t *tester) run(args []string, overlay string) (fate, string) {
 
 // check runs the tests of the mutants' packages without a mutant. It reports those that fail, beside which nothing can be found, and
 // notes how long they take, compiling among it.
-func (t *tester) check(list []*mutant) error {
+func (t *tester) check(ctx context.Context, list []*mutant) error {
 	for _, m := range list {
 		for _, args := range t.testsOf(m.folder()) {
 			key, begin := strings.Join(args, " "), time.Now()
 			if t.limits[key] > 0 {
 				continue
 			}
-			if fate, out := t.run(args, ""); fate != alive {
+			if fate, out := t.run(ctx, args, ""); fate != alive {
 				return fmt.Errorf("go test %s fails as it is:\n%s", key, out)
 			}
 			t.limits[key] = max(leastLimit, slower*time.Since(begin))
@@ -121,7 +121,7 @@ func (t *tester) check(list []*mutant) error {
 }
 
 // test returns what becomes of a mutant.
-func (t *tester) test(m *mutant, worker int) (result, error) {
+func (t *tester) test(ctx context.Context, m *mutant, worker int) (result, error) {
 	file, overlay := filepath.Join(t.folder, fmt.Sprint(worker, ".go")), filepath.Join(t.folder, fmt.Sprint(worker, ".json"))
 	path, err := filepath.Abs(m.File)
 	if err != nil {
@@ -138,16 +138,16 @@ func (t *tester) test(m *mutant, worker int) (result, error) {
 		return result{}, err
 	}
 	for _, args := range t.testsOf(m.folder()) {
-		if fate, _ := t.run(args, overlay); fate != alive {
+		if fate, _ := t.run(ctx, args, overlay); fate != alive {
 			return result{m, fate, args[len(args)-1]}, nil
 		}
 	}
 	return result{m, alive, ""}, nil
 }
 
-// each tests mutants, several at a time, until as many as wanted compiled. Which they are does not depend on how many are tested
+// each tests mutants, several at a time, until as many as wanted compiled, or ctx ends: those under way do not count then. Which they are does not depend on how many are tested
 // at a time: one more begins only where one less would be too few.
-func (t *tester) each(list []*mutant, o options) (out []result) {
+func (t *tester) each(ctx context.Context, list []*mutant, o options) (out []result) {
 	var mu sync.Mutex
 	var group sync.WaitGroup
 	settled := sync.NewCond(&mu)
@@ -161,7 +161,7 @@ func (t *tester) each(list []*mutant, o options) (out []result) {
 		if len(out)+running >= o.n {
 			return nil
 		}
-		if len(list) == 0 || o.time > 0 && time.Since(begin) > o.time {
+		if len(list) == 0 || ctx.Err() != nil || o.time > 0 && time.Since(begin) > o.time {
 			return nil
 		}
 		m := list[0]
@@ -172,10 +172,11 @@ func (t *tester) each(list []*mutant, o options) (out []result) {
 	for worker := range max(1, o.threads) {
 		group.Go(func() {
 			for m := take(); m != nil; m = take() {
-				r, err := t.test(m, worker)
+				r, err := t.test(ctx, m, worker)
 				mu.Lock()
 				running--
 				switch {
+				case ctx.Err() != nil:
 				case err != nil:
 					fmt.Fprintln(os.Stderr, "mutants:", err)
 				case r.fate == notCompiled && o.list == "":

@@ -1,0 +1,67 @@
+package diagnose
+
+import (
+	"testing"
+
+	"github.com/sfstat/sfstat/diagnose/evidence"
+)
+
+// TestSlowedBy: late ranks explain of steps that are slow on all ranks their own delay, in the steps
+// that they strike, where they are as sure and in the same stage.
+func TestSlowedBy(t *testing.T) {
+	slow := Finding{Place: Place{Stage: "forward"}, Cost: Cost{Excess: 100, Struck: Struck{Count: 10, Of: 100}}, Confidence: evidence.Supported}
+	late := func(change func(*Finding)) Finding {
+		f := Finding{Place: Place{Stage: "forward"}, Cost: Cost{Excess: 40, Struck: Struck{Count: 5, Of: 100}}, Confidence: evidence.Supported}
+		if change != nil {
+			change(&f)
+		}
+		return f
+	}
+	anywhere := slow
+	anywhere.Stage = ""
+	none := slow
+	none.Excess = 0
+	for name, c := range map[string]struct {
+		slow Finding
+		late []Finding
+		want float64
+	}{
+		"40 of 100 ns, in half of its steps":    {slow, []Finding{late(nil)}, 0.4 * 0.5},
+		"two of them":                           {slow, []Finding{late(nil), late(nil)}, 2 * 0.4 * 0.5},
+		"more than there is":                    {slow, []Finding{late(func(f *Finding) { f.Excess, f.Struck.Count = 400, 50 })}, 1},
+		"three that explain more than there is": {slow, []Finding{late(func(f *Finding) { f.Excess, f.Struck.Count = 60, 10 }), late(func(f *Finding) { f.Excess, f.Struck.Count = 60, 10 })}, 1},
+		"in another stage":                      {slow, []Finding{late(func(f *Finding) { f.Stage = "data" })}, 0},
+		"steps slow in no one stage":            {anywhere, []Finding{late(func(f *Finding) { f.Stage = "data" })}, 0.4 * 0.5},
+		"not sure":                              {slow, []Finding{late(func(f *Finding) { f.Confidence = evidence.Ambiguous })}, 0},
+		"too small to act on":                   {slow, []Finding{late(func(f *Finding) { f.BelowMinGain = true })}, 0},
+		"nothing to explain":                    {none, []Finding{late(nil)}, 0},
+	} {
+		if got := c.slow.slowedBy(c.late); got < c.want-1e-12 || got > c.want+1e-12 {
+			t.Errorf("%s: %v, expected %v", name, got, c.want)
+		}
+	}
+}
+
+// TestSameStage: a collective's theory covers its own operator in its stage, a heavy stage's all computing there.
+func TestSameStage(t *testing.T) {
+	at := func(cause Cause, stage, op string) *theory {
+		return &theory{Finding: Finding{Cause: cause, Place: Place{Stage: stage, Op: op}}}
+	}
+	for name, c := range map[string]struct {
+		one, other *theory
+		want       bool
+	}{
+		"one collective":             {at(CauseCompute, "1", "grads-reduce-scatter"), at(CauseCollective, "1", "grads-reduce-scatter"), true},
+		"another collective":         {at(CauseCompute, "1", "params-all-gather"), at(CauseCollective, "1", "grads-reduce-scatter"), false},
+		"a collective elsewhere":     {at(CauseCompute, "2", "grads-reduce-scatter"), at(CauseCollective, "1", "grads-reduce-scatter"), false},
+		"computing of a heavy stage": {at(CauseCompute, "1", "backward-compute"), at(CauseHeavy, "1", ""), true},
+		"all of a heavy stage":       {at(CauseCompute, "1", ""), at(CauseHeavy, "1", ""), true},
+		"a transfer there":           {at(CauseCompute, "1", "forward-send"), at(CauseHeavy, "1", ""), false},
+		"computing elsewhere":        {at(CauseCompute, "2", "backward-compute"), at(CauseHeavy, "1", ""), false},
+		"a worker's":                 {at(CauseCompute, "1", "backward-compute"), at(CauseCompute, "1", "backward-compute"), false},
+	} {
+		if got := c.one.sameStage(c.other); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}

@@ -245,14 +245,14 @@ func (j *judge) atTheTime(v *RunVerdict, all []*health.Record) {
 		if len(units) == 0 {
 			continue
 		}
-		beside, alike := w.beside(units, j.times(f.Windows), f.Step)
+		beside, alike := w.observe(units, j.times(f.Windows), f.Step)
 		f.Evidence = withBeside(f.Evidence, beside, alike)
 		if i == 0 && v.Status != answer.NoStraggler {
 			v.Next = lookFirst(v.Next, f, beside, alike)
 		}
 	}
 	if len(v.Findings) == 0 || v.Status <= answer.UndecidedRun {
-		beside, _ := w.beside(w.units, j.times(nil), 0)
+		beside, _ := w.observe(w.units, j.times(nil), 0)
 		v.Observed = append(slices.Clone(v.Observed), beside...)
 		if v.Status == answer.UndecidedRun {
 			v.Next = lookFirst(v.Next, nil, beside, nil)
@@ -329,9 +329,9 @@ func (r *run) times(of []int64) (times []monitoring.Interval) {
 	return times
 }
 
-// beside is what was reported and measured of some units in some times, in which a step took so many nanoseconds (0: not
+// observe returns what was reported and measured of some units in some times, in which a step took so many nanoseconds (0: not
 // known), and else what was compared and alike.
-func (w *watched) beside(units []monitoring.Unit, times []monitoring.Interval, step int64) (out []evidence.Observation, alike *evidence.Monitored) {
+func (w *watched) observe(units []monitoring.Unit, times []monitoring.Interval, step int64) (out []evidence.Observation, alike *evidence.Monitored) {
 	for _, e := range w.reported(units, times) {
 		out = append(out, e)
 	}

@@ -50,7 +50,9 @@ func must[T any](v T, err error) T {
 const data, forward, backward = 0, 1, 2 // stages of the window
 
 // at returns what a stage of a step takes a rank, ns.
-func at(w *trace.Window, step, stage, rank int) int64 { return w.Step(step)[stage*len(w.Ranks)+rank] }
+func duration(w *trace.Window, step, stage, rank int) int64 {
+	return w.Step(step)[stage*len(w.Ranks)+rank]
+}
 
 // graph returns the operators of a step: of each rank its stages, one after the other, whose numbers are 10 · rank + stage. All
 // take part in the collective at the end of backward.
@@ -58,7 +60,7 @@ func graph(w *trace.Window, step int, high map[[2]int]blame.Flag) (g blame.Graph
 	for r := range w.Ranks {
 		begin := int64(0)
 		for k := range w.Schema.Stages {
-			op := blame.Op{ID: int64(10*r + k), Rank: r, Start: begin, End: begin + at(w, step, k, r)}
+			op := blame.Op{ID: int64(10*r + k), Rank: r, Start: begin, End: begin + duration(w, step, k, r)}
 			switch k {
 			case forward:
 				op.Length = high[[2]int{step, r}]
@@ -96,11 +98,11 @@ func Example() {
 	var pairs []bootstrap.Pair
 	for step := range w.Steps() {
 		for r := range workers {
-			workers[r].Steps = append(workers[r].Steps, ks.Step{Done: []int64{at(w, step, data, r) + at(w, step, forward, r)}})
+			workers[r].Steps = append(workers[r].Steps, ks.Step{Done: []int64{duration(w, step, data, r) + duration(w, step, forward, r)}})
 		}
 		series.X = append(series.X, w.Step(step)[forward*len(w.Ranks):backward*len(w.Ranks)]...)
-		with := at(w, step, data, 2) + at(w, step, forward, 2) + at(w, step, backward, 2)
-		spared := at(w, step, forward, 2) - max(at(w, step, forward, 0), at(w, step, forward, 1), at(w, step, forward, 3))
+		with := duration(w, step, data, 2) + duration(w, step, forward, 2) + duration(w, step, backward, 2)
+		spared := duration(w, step, forward, 2) - max(duration(w, step, forward, 0), duration(w, step, forward, 1), duration(w, step, forward, 3))
 		pairs = append(pairs, bootstrap.Pair{Block: step, Base: float64(with - spared), With: float64(with)})
 	}
 	completion := must(ks.Analyze(workers, ks.Options{Window: 1}))

@@ -445,7 +445,7 @@ func unwrapped(list *parse.ListNode) *parse.ListNode {
 	return unwrapped(only.List)
 }
 
-// counters are what the counting actions of a block call.
+// counters returns what the counting actions of a block call.
 func (s *said) counters() template.FuncMap {
 	var now [][]bool // of the renderings that are under way: a block may say itself
 	return template.FuncMap{

@@ -114,7 +114,7 @@ func (n *node) run(t *testing.T, every time.Duration, count int, between func(sa
 	return got, told
 }
 
-// last are the last readings of a GPU.
+// last returns the last readings of a GPU.
 func last(r *health.Record, gpu int) map[health.Quantity]float64 {
 	out := make(map[health.Quantity]float64)
 	for _, s := range r.Series {

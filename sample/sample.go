@@ -77,7 +77,7 @@ func Run(ctx context.Context, w io.Writer, sources []Source, o Options, failed f
 	}
 }
 
-// Stride is at every how many-th sample a source is read: 1 where it can be read as often as asked.
+// Stride returns n for a source that is read at every n-th sample: 1 where it can be read as often as asked.
 func Stride(s Source, every time.Duration) int {
 	return max(1, int((s.Least()+every-1)/every))
 }

@@ -21,7 +21,7 @@ const (
 	stealShare  = 0.01
 )
 
-// arms are those that were measured, in the order of rounds.
+// arms returns the measured arms, in the order of rounds.
 func (s *size) arms() (arms []campaign.Arm) {
 	for i := range s.rounds {
 		if a := s.rounds[i].Arm; !slices.Contains(arms, a) {
@@ -31,8 +31,8 @@ func (s *size) arms() (arms []campaign.Arm) {
 	return arms
 }
 
-// of returns the rounds of an arm.
-func (s *size) of(a campaign.Arm) (rounds []campaign.Round) {
+// roundsOf returns the rounds of an arm.
+func (s *size) roundsOf(a campaign.Arm) (rounds []campaign.Round) {
 	for _, r := range s.rounds {
 		if r.Arm == a {
 			rounds = append(rounds, r)
@@ -60,7 +60,7 @@ type account struct {
 func accountsOf(sizes []size, cores int) (accounts []account, err error) {
 	for i := range sizes {
 		for _, arm := range sizes[i].arms() {
-			a, err := accountOf(sizes[i].ranks, sizes[i].of(arm), cores)
+			a, err := accountOf(sizes[i].ranks, sizes[i].roundsOf(arm), cores)
 			if err != nil {
 				return nil, fmt.Errorf("%d ranks, arm %v: %w", sizes[i].ranks, arm, err)
 			}

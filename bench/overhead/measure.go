@@ -30,7 +30,7 @@ type size struct {
 // warmup is the steps before anything is timed: connections, buckets and threads are made in them.
 const warmup = 3
 
-// spec is the campaign of a size.
+// spec returns the campaign of a size.
 func (s *settings) spec(ranks int) *campaign.Spec {
 	steps := warmup
 	g := campaign.Group{Name: "overhead", Published: "E1", Families: []simulate.Family{simulate.NoFault}, Ranks: []int{ranks},
@@ -166,7 +166,7 @@ func writePairs(out string, sizes []size) error {
 	for i := range sizes {
 		for _, arm := range sizes[i].arms() {
 			path := filepath.Join(dir, fmt.Sprintf("%d-gloo-%v.csv", sizes[i].ranks, arm))
-			if err := atomicfile.WriteFile(path, func(w io.Writer) error { return campaign.WriteRounds(w, sizes[i].of(arm)) }); err != nil {
+			if err := atomicfile.WriteFile(path, func(w io.Writer) error { return campaign.WriteRounds(w, sizes[i].roundsOf(arm)) }); err != nil {
 				return err
 			}
 		}

@@ -70,7 +70,7 @@ func TestCauses(t *testing.T) {
 	}
 }
 
-// rounds are three of each of three runs with the overheads given, in per cent of 200 ms; others used the share given of
+// rounds returns three of each of three runs with the overheads given, in per cent of 200 ms; others used the share given of
 // the processors in the second round of the last run.
 func rounds(others float64, percent ...float64) (all []campaign.Round) {
 	for i, x := range percent {

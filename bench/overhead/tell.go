@@ -45,7 +45,7 @@ func section(out *bytes.Buffer, title string, t *table.Table) {
 	t.Markdown(out)
 }
 
-// overheadTable has a row for each size and arm: the bound over all rounds, and that without disturbed ones.
+// overheadTable returns a table with a row for each size and arm: the bound over all rounds, and that without disturbed ones.
 func overheadTable(accounts []account) *table.Table {
 	t := &table.Table{Keys: 2, Columns: slices.Concat(table.Words("ranks", "arm"), table.Heads(table.Integer, "runs", "rounds"),
 		table.Words("step"), table.Heads(table.Fine, "overhead", "at most"), table.Words("gate", "standing"),
@@ -78,7 +78,7 @@ var doubtWords = map[bootstrap.Doubt]string{
 	bootstrap.Skewed:        "a few runs lie far out on one side, and no bound of a mean holds then as often as it says",
 }
 
-// atMost is the one-sided upper bound, nothing where there is none.
+// atMost returns the one-sided upper bound, nothing where there is none.
 func atMost(a *overhead.Account) table.Cell {
 	if a == nil || a.Interval == nil || math.IsInf(a.Interval.AtMost, 0) {
 		return table.None()
@@ -86,7 +86,7 @@ func atMost(a *overhead.Account) table.Cell {
 	return table.RealCell(a.Interval.AtMost)
 }
 
-// costTable has a row for each size and arm: where the time of recording goes.
+// costTable returns a table with a row for each size and arm: where the time of recording goes.
 func costTable(accounts []account, sizes []size, steps int) *table.Table {
 	t := &table.Table{Keys: 2, Columns: table.Words("ranks", "arm", "training thread", "all threads", "stage call", "closing", "writing", "analysis"),
 		Caption: "Per step and rank, with its share of the step: processor time beyond that of arm off; closing and writing windows by the clock, " +
@@ -101,7 +101,7 @@ func costTable(accounts []account, sizes []size, steps int) *table.Table {
 	return t
 }
 
-// shared is a length and its share of another, both ns.
+// shared returns a length and its share of another, both ns.
 func shared(ns, of float64) string {
 	return fmt.Sprintf("%.0f µs (%s)", ns/1e3, table.FinePercent(ns/of))
 }

@@ -6,7 +6,7 @@ import (
 )
 
 // between returns bounds at eleven times over 10 ms of a clock that gains so many ns in them, each half a room away on either side.
-func between(gains, half int64) *bounds {
+func boundsOf(gains, half int64) *bounds {
 	b := &bounds{}
 	for i := range int64(11) {
 		b.atMost(i*1_000_000, gains*i/10+half)
@@ -19,7 +19,7 @@ func between(gains, half int64) *bounds {
 // 560 without one, and one that gains 550 leaves 450.
 func TestDriftDoublesRoom(t *testing.T) {
 	for gains, drifts := range map[int64]bool{440: false, 550: true} {
-		f, ok := between(gains, 500).fit()
+		f, ok := boundsOf(gains, 500).fit()
 		if !ok || f.Drifts != drifts || f.contradicted != 0 {
 			t.Errorf("gains %d: %+v, want a drift: %v", gains, f, drifts)
 		}

@@ -130,7 +130,7 @@ func spikes(part float64) func(*rand.Rand) float64 {
 	}
 }
 
-// student is a value of Student's t with 3 degrees of freedom.
+// student returns a value of Student's t with 3 degrees of freedom.
 func student(rng *rand.Rand) float64 {
 	chi := 0.0
 	for range 3 {

@@ -16,7 +16,7 @@ type arms struct{}
 
 func (arms) words() (string, []string) { return "arm", []string{"off", "wall", "events", "sample"} }
 
-// ParseArm is the inverse of String.
+// ParseArm returns the arm of a name: the inverse of String.
 func ParseArm(name string) (a Arm, err error) {
 	err = a.UnmarshalText([]byte(name))
 	return a, err

@@ -47,14 +47,14 @@ var roundsHead = []string{"pair", "arm", "base_ns", "with_ns", "round", "base_pl
 	"base_process_cpu_ns", "with_process_cpu_ns", "base_others_ns", "with_others_ns", "base_steal_ns", "with_steal_ns",
 	"base_throttled_ns", "with_throttled_ns", "closing_ns", "writing_ns", "stage_call_ns"}
 
-// numbers are the cells of a round behind pair and arm, in the order of roundsHead.
+// numbers returns pointers to the cells of a round behind pair and arm, in the order of roundsHead.
 func (r *Round) numbers() []*float64 {
 	b, w := &r.Base, &r.With
 	return []*float64{&b.Wall, &w.Wall, nil, nil, nil, &b.Thread, &w.Thread, &b.Process, &w.Process, &b.Others, &w.Others, &b.Steal, &w.Steal,
 		&b.Throttled, &w.Throttled, &r.Closing, &r.Writing, &r.StageCall}
 }
 
-// places are the whole numbers among them.
+// places returns pointers to the whole numbers among them.
 func (r *Round) places() []*int { return []*int{&r.Number, &r.Base.Place, &r.With.Place} }
 
 // firstPlace is where in numbers the whole ones stand.

@@ -129,10 +129,10 @@ func claimOf(f *diagnose.Finding) claim {
 	return c
 }
 
-// ranks are those that were recorded, ascending.
+// ranks returns the recorded ranks, ascending.
 func (s *spoken) ranks() []int { return slices.Sorted(maps.Keys(s.hosts)) }
 
-// accused are the ranks of claims that satisfy a condition.
+// accused returns the ranks of claims that satisfy a condition.
 func (s *spoken) accused(when func(*claim) bool) []int {
 	seen := map[int]bool{}
 	for i := range s.claims {
@@ -145,7 +145,7 @@ func (s *spoken) accused(when func(*claim) bool) []int {
 	return slices.Sorted(maps.Keys(seen))
 }
 
-// culprit is the first rank of the first flagged claim about ranks, −1 where there is none.
+// culprit returns the first rank of the first flagged claim about ranks, −1 where there is none.
 func (s *spoken) culprit() int {
 	for i := range s.claims {
 		if c := &s.claims[i]; c.accuses() && c.flagged() {
@@ -161,7 +161,7 @@ type names struct {
 	hosts map[string]string
 }
 
-// renamed is a verdict in other names.
+// renamed returns a verdict in other names.
 func (s *spoken) renamed(n names) *spoken {
 	out := *s
 	out.claims = slices.Clone(s.claims)
@@ -222,7 +222,7 @@ func (c *claim) key() string {
 	return fmt.Sprintf("%s in %s (%v, %v%s)", c.who(), cmp.Or(c.place(), "?"), c.cause, c.certainty, size)
 }
 
-// String is the verdict in a line: the status and what is flagged.
+// String returns the verdict in a line: the status and what is flagged.
 func (s *spoken) String() string {
 	if s.refused != "" {
 		return "refused"
@@ -239,7 +239,7 @@ func (s *spoken) String() string {
 // errNotApplicable is wrapped by the reasons why a change cannot be made to a recording.
 var errNotApplicable = errors.New("not applicable")
 
-// notApplicable is the reason why a change cannot be made.
+// notApplicable returns the reason why a change cannot be made.
 func notApplicable(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", errNotApplicable, fmt.Sprintf(format, args...))
 }

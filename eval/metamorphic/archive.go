@@ -57,9 +57,9 @@ var wideArchive = &form{
 	},
 }
 
-// windowsOf are the windows of a table, with what lies beside it.
+// windowsOf returns the windows of a table, with what lies beside it.
 func windowsOf(f *file) (out []*trace.Window, err error) {
-	in, err := auto.Open(append([]string{f.path}, beside(f.path)...), auto.Options{Want: auto.WindowsOnly})
+	in, err := auto.Open(append([]string{f.path}, companions(f.path)...), auto.Options{Want: auto.WindowsOnly})
 	if err != nil {
 		return nil, notApplicable("%v", err)
 	}
@@ -88,7 +88,7 @@ func eachWindow(change func(*trace.Window, *editing) error) func(*file, *editing
 	}
 }
 
-// archived is an archive of windows in the place of a file, with what lies beside it.
+// archived returns an archive of windows in the place of a file, with what lies beside it.
 func archived(f *file, windows []*trace.Window) ([]*file, error) {
 	var table, besides bytes.Buffer
 	to, lines := archive.NewWriter(&table), packet.NewBesideWriter(&besides)
@@ -103,7 +103,7 @@ func archived(f *file, windows []*trace.Window) ([]*file, error) {
 	if err := to.Close(); err != nil {
 		return nil, err
 	}
-	out := []*file{f.with(table.Bytes())}
+	out := []*file{f.withContent(table.Bytes())}
 	if besides.Len() > 0 {
 		arrivals, err := (&file{name: out[0].name + ".arrivals.jsonl", stored: besides.Bytes(), form: partner}).packed(".zst")
 		if err != nil {
@@ -268,7 +268,7 @@ func splitArchive(f *file, _ *editing) ([]*file, error) {
 	var out []*file
 	dir, base := splitName(f.name)
 	for i, part := range [][]*trace.Window{windows[:len(windows)/2], windows[len(windows)/2:]} {
-		files, err := archived(f.called(dir+string("ab"[i])+"-"+base), part)
+		files, err := archived(f.withName(dir+string("ab"[i])+"-"+base), part)
 		if err != nil {
 			return nil, err
 		}

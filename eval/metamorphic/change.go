@@ -66,7 +66,7 @@ var changes = []change{
 	{"other gone", "the file of another rank gone", culprit, (*subject).otherGone},
 }
 
-// rng is what changes of a recording are drawn with.
+// rng returns the source of random numbers for changes of a recording.
 func (s *subject) rng() *rand.Rand {
 	key := fnv.New64a()
 	key.Write([]byte(s.of.name))
@@ -87,7 +87,7 @@ func packedAs(ext string) func(*subject) (*variant, error) {
 	return func(s *subject) (*variant, error) { return s.packed(ext) }
 }
 
-// edited is the recording with all its files edited.
+// edited returns the recording with all its files edited.
 func (s *subject) edited(e *editing) (*variant, error) {
 	out := &variant{names: e.names}
 	for _, f := range s.files {
@@ -110,7 +110,7 @@ func alikeInside(a, b *file) bool {
 		return false
 	}
 	is, err := b.plain()
-	return err == nil && a.with(nil).name == b.with(nil).name && bytes.Equal(was, is)
+	return err == nil && a.withContent(nil).name == b.withContent(nil).name && bytes.Equal(was, is)
 }
 
 func (s *subject) ranksRenamed() (*variant, error) {
@@ -184,7 +184,7 @@ func (s *subject) split() (*variant, error) {
 	return &variant{files: replaced(s.files, largest, parts)}, nil
 }
 
-// replaced are files with others in the place of one, and of what lies beside it.
+// replaced returns files with others in the place of one, and of what lies beside it.
 func replaced(files []*file, f *file, by []*file) []*file {
 	out := slices.Clone(by)
 	for _, other := range files {
@@ -196,9 +196,9 @@ func replaced(files []*file, f *file, by []*file) []*file {
 }
 
 // belongs reports whether a file lies beside another because of its name.
-func belongs(partner, to *file) bool { return slices.Contains(beside(to.path), partner.path) }
+func belongs(partner, to *file) bool { return slices.Contains(companions(to.path), partner.path) }
 
-// main are the files that are not beside others, and say something of ranks.
+// main returns the files that are not beside others, and say something of ranks.
 func (s *subject) main() []*file {
 	return slices.DeleteFunc(slices.Clone(s.files), func(f *file) bool { return f.form == partner || f.form.bystander })
 }
@@ -288,7 +288,7 @@ func (s *subject) shifted() (*variant, error) {
 	return out, nil
 }
 
-// named is the rank that the verdict names first.
+// named returns the rank that the verdict names first.
 func (s *subject) named() (int, error) {
 	if rank := s.base.culprit(); rank >= 0 {
 		return rank, nil
@@ -296,7 +296,7 @@ func (s *subject) named() (int, error) {
 	return 0, notApplicable("no rank is named")
 }
 
-// bystander is a rank that the verdict does not name, in another file than those that it names: the first, but not
+// bystander returns a rank that the verdict does not name, in another file than those that it names: the first, but not
 // rank 0 where there is another.
 func (s *subject) bystander() (int, error) {
 	named := s.base.accused(func(*claim) bool { return true })
@@ -421,7 +421,7 @@ type outcome struct {
 	why                     string // what differs, or why it does not apply
 }
 
-// tried is the outcome of a change of a recording.
+// tried returns the outcome of a change of a recording.
 func (c *change) tried(s *subject) (outcome, error) {
 	out := outcome{recording: s.of.name, kind: s.of.kind, change: c.name, state: holds}
 	v, err := c.make(s)
@@ -432,7 +432,7 @@ func (c *change) tried(s *subject) (outcome, error) {
 	if err != nil {
 		return out, fmt.Errorf("%s, %s: %w", s.of.name, c.name, err)
 	}
-	after, err := heard(v.files, v.read)
+	after, err := verdictOf(v.files, v.read)
 	if err != nil {
 		return out, fmt.Errorf("%s, %s: %w", s.of.name, c.name, err)
 	}

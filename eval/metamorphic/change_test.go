@@ -162,7 +162,7 @@ func TestWrongPermutation(t *testing.T) {
 		if v.names.rank(s.base.culprit()) == s.base.culprit() {
 			t.Errorf("%s: the named rank keeps its number", name)
 		}
-		after, err := heard(v.files, v.read)
+		after, err := verdictOf(v.files, v.read)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -175,7 +175,7 @@ func TestWrongPermutation(t *testing.T) {
 	}
 }
 
-// readWindows are the windows of files.
+// readWindows returns the windows of files.
 func readWindows(t *testing.T, files []*file) (out []*trace.Window) {
 	t.Helper()
 	paths, err := write(t.TempDir(), files)
@@ -200,7 +200,7 @@ func readWindows(t *testing.T, files []*file) (out []*trace.Window) {
 var windowed = []string{"generated/packets/backward-arrivals.jsonl", "generated/ranks/backward-arrivals", "generated/tables/backward-arrivals.csv",
 	"generated/archives/backward-arrivals.parquet"}
 
-// editedWindows are the windows of a recording before and after an edit.
+// editedWindows returns the windows of a recording before and after an edit.
 func editedWindows(t *testing.T, r *recording, e *editing) (before, after *trace.Window) {
 	t.Helper()
 	s := &subject{of: r, files: filesOf(t, r)}

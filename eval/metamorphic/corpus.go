@@ -23,14 +23,14 @@ type corpus struct {
 	Others     map[string]string
 }
 
-// corpora are those of all roots, by their names.
+// corpora returns the corpora of all roots, by name.
 func corpora() (out map[string]corpus, err error) {
 	d := yaml.NewDecoder(bytes.NewReader(corpusText))
 	d.KnownFields(true)
 	return out, d.Decode(&out)
 }
 
-// found are the recordings below a root, by name.
+// found returns the recordings below a root, by name.
 func (c *corpus) found(name, root string) (out []*recording, err error) {
 	for _, pattern := range c.Recordings {
 		paths, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(strings.TrimSuffix(pattern, "/"))))
@@ -56,7 +56,7 @@ func (c *corpus) found(name, root string) (out []*recording, err error) {
 	return out, nil
 }
 
-// stray are the files below a root that are of no recording and of no kind that is listed.
+// stray returns the files below a root that are of no recording and of no kind that is listed.
 func (c *corpus) stray(root string, all []*recording) (out []string, err error) {
 	return out, filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -92,10 +92,10 @@ func (c *corpus) explains(rel string) bool {
 
 // has reports whether a file is of a recording: it, in it, or beside it.
 func (r *recording) has(p string) bool {
-	return p == r.path || strings.HasPrefix(p, r.path+string(filepath.Separator)) || slices.Contains(beside(r.path), p)
+	return p == r.path || strings.HasPrefix(p, r.path+string(filepath.Separator)) || slices.Contains(companions(r.path), p)
 }
 
-// kindOf is the column of a recording: the form of its files, or of those that go together.
+// kindOf returns the column of a recording: the form of its files, or of those that go together.
 func kindOf(files []*file) string {
 	var forms []string
 	for _, f := range files {
@@ -125,7 +125,7 @@ func load(r *recording) (*subject, error) {
 	if len(files) == 0 {
 		return &subject{r, nil, &spoken{refused: "no file of a known format"}}, nil
 	}
-	base, err := heard(files, asFolder)
+	base, err := verdictOf(files, asFolder)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", r.name, err)
 	}

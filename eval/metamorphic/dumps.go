@@ -44,24 +44,7 @@ var dump = &form{
 }
 
 func eachDump(change func(map[string]any, *editing) error) func(*file, *editing) ([]*file, error) {
-	return func(f *file, e *editing) ([]*file, error) {
-		d, err := readDump(f)
-		if err != nil {
-			return nil, err
-		}
-		if err := change(d, e); err != nil {
-			return nil, err
-		}
-		text, err := json.Marshal(d)
-		if err != nil {
-			return nil, err
-		}
-		out := f.with(text)
-		if e.edit == renameRanks {
-			out = out.called(rankInName(out.name, f.recorded(), e.names))
-		}
-		return []*file{out}, nil
-	}
+	return decoded(readDump, change, func(d map[string]any) ([]byte, error) { return json.Marshal(d) })
 }
 
 func readDump(f *file) (map[string]any, error) {
@@ -86,7 +69,7 @@ func readDump(f *file) (map[string]any, error) {
 	return d, err
 }
 
-// entriesOf are the calls of a dump.
+// entriesOf returns the calls of a dump.
 func entriesOf(d map[string]any) (out []map[string]any) {
 	list, _ := d["entries"].([]any)
 	for _, item := range list {

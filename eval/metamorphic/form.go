@@ -77,6 +77,29 @@ func everyEdit(do func(*file, *editing) ([]*file, error)) map[edit]func(*file, *
 	return out
 }
 
+// decoded makes an edit of a change of what a reader makes of a file and a writer turns back into its
+// content. Where ranks are renamed, the rank in the name of the file is too.
+func decoded[T any](read func(*file) (T, error), change func(T, *editing) error, write func(T) ([]byte, error)) func(*file, *editing) ([]*file, error) {
+	return func(f *file, e *editing) ([]*file, error) {
+		value, err := read(f)
+		if err != nil {
+			return nil, err
+		}
+		if err := change(value, e); err != nil {
+			return nil, err
+		}
+		text, err := write(value)
+		if err != nil {
+			return nil, err
+		}
+		out := f.withContent(text)
+		if e.edit == renameRanks {
+			out = out.withName(rankInName(out.name, f.recorded(), e.names))
+		}
+		return []*file{out}, nil
+	}
+}
+
 // one makes an edit of a change of the content alone.
 func one(change func(text []byte, e *editing) ([]byte, error)) func(*file, *editing) ([]*file, error) {
 	return func(f *file, e *editing) ([]*file, error) {
@@ -87,12 +110,12 @@ func one(change func(text []byte, e *editing) ([]byte, error)) func(*file, *edit
 		if text, err = change(text, e); err != nil {
 			return nil, err
 		}
-		out := f.with(text)
+		out := f.withContent(text)
 		switch e.edit {
 		case renameRanks:
-			out = out.called(rankInName(out.name, f.recorded(), e.names))
+			out = out.withName(rankInName(out.name, f.recorded(), e.names))
 		case renameHosts:
-			out = out.called(hostsIn(out.name, e.names))
+			out = out.withName(hostsIn(out.name, e.names))
 		}
 		return []*file{out}, nil
 	}
@@ -101,7 +124,7 @@ func one(change func(text []byte, e *editing) ([]byte, error)) func(*file, *edit
 // unchanged leaves the content of a file as it is; ranks and hosts in its name are renamed.
 var unchanged = one(func(text []byte, _ *editing) ([]byte, error) { return text, nil })
 
-// recorded are the ranks in a file, as far as the file tells.
+// recorded returns the ranks in a file, as far as the file tells.
 func (f *file) recorded() []int {
 	if f.form.ranks == nil {
 		return nil
@@ -109,7 +132,7 @@ func (f *file) recorded() []int {
 	return f.form.ranks(f)
 }
 
-// edited is a file after an edit.
+// edited returns a file after an edit.
 func (f *file) edited(e *editing) ([]*file, error) {
 	if do := f.form.can[e.edit]; do != nil {
 		return do(f, e)
@@ -127,7 +150,7 @@ func (f *file) edited(e *editing) ([]*file, error) {
 // numberInName is a number in the name of a file, behind a word that names ranks where there is one.
 var numberInName = regexp.MustCompile(`(?i)((?:rank|worker|proc|trace|dump|pyspy|timings)[-_. ]?)?(\d+)`)
 
-// rankInName is a name in which the number of the only rank of the file is renamed: that behind a word
+// rankInName returns a name in which the number of the only rank of the file is renamed: that behind a word
 // for ranks, else the last.
 func rankInName(name string, ranks []int, n names) string {
 	if len(ranks) != 1 {
@@ -153,7 +176,7 @@ func rankInName(name string, ranks []int, n names) string {
 	return fmt.Sprintf("%s%s%0*d%s", dir, base[:best[4]], best[5]-best[4], n.rank(ranks[0]), base[best[5]:])
 }
 
-// hostsIn is a text in which hosts are renamed, where they stand as words.
+// hostsIn returns a text in which hosts are renamed, where they stand as words.
 func hostsIn(text string, n names) string {
 	var list []string
 	for h := range n.hosts {
@@ -192,7 +215,7 @@ func rankInTheName(f *file) []int {
 	return []int{rank}
 }
 
-// rounded is the multiple of a unit that is nearest to a time.
+// rounded returns the multiple of a unit that is nearest to a time.
 func rounded(ns, unit int64) int64 {
 	if ns < 0 {
 		return -rounded(-ns, unit)

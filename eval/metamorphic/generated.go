@@ -115,7 +115,7 @@ func generate(folder string) (out []string, err error) {
 	return out, nil
 }
 
-// generatedIn are all generated jobs, written into a folder.
+// generatedIn returns all generated jobs, written into a folder.
 func generatedIn(folder string) (all []*recording, err error) {
 	paths, err := generate(folder)
 	if err != nil {

@@ -73,24 +73,7 @@ func (d *document) text() ([]byte, error) {
 }
 
 func eachDocument(change func(*document, *editing) error) func(*file, *editing) ([]*file, error) {
-	return func(f *file, e *editing) ([]*file, error) {
-		d, err := readDocument(f)
-		if err != nil {
-			return nil, err
-		}
-		if err := change(d, e); err != nil {
-			return nil, err
-		}
-		text, err := d.text()
-		if err != nil {
-			return nil, err
-		}
-		out := f.with(text)
-		if e.edit == renameRanks {
-			out = out.called(rankInName(out.name, f.recorded(), e.names))
-		}
-		return []*file{out}, nil
-	}
+	return decoded(readDocument, change, (*document).text)
 }
 
 func shiftKineto(f *file, e *editing) ([]*file, error) {
@@ -173,7 +156,7 @@ func renameCall(event map[string]json.RawMessage, n names) error {
 	return nil
 }
 
-// renamedList is a list of members as JSON writes it, in their new names.
+// renamedList returns a list of members as JSON writes it, in their new names.
 func renamedList(text string, n names) (string, error) {
 	if strings.TrimSpace(text) == "" {
 		return text, nil

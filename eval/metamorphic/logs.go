@@ -121,7 +121,7 @@ func renameTags(text []byte, e *editing) ([]byte, error) {
 	}), nil
 }
 
-// found are the first groups of all matches in a file, each once.
+// found returns the first groups of all matches in a file, each once.
 func found(f *file, pattern *regexp.Regexp) (out []string) {
 	text, err := f.plain()
 	if err != nil {
@@ -221,7 +221,7 @@ func splitAt(f *file, begins *regexp.Regexp) ([]*file, error) {
 	return halves(f, bytes.Join(lines[:at], nil), bytes.Join(lines[at:], nil)), nil
 }
 
-// mergedLogs are logs in one, where every line of a step says of whom it is.
+// mergedLogs returns logs in one, where every line of a step says of whom it is.
 func mergedLogs(files []*file) ([]*file, error) {
 	for _, f := range files {
 		text, err := f.plain()
@@ -237,5 +237,5 @@ func mergedLogs(files []*file) ([]*file, error) {
 		return nil, err
 	}
 	dir, _ := splitName(out[0].name)
-	return []*file{out[0].called(dir + "all.log")}, nil
+	return []*file{out[0].withName(dir + "all.log")}, nil
 }

@@ -62,7 +62,7 @@ func parse(args []string) (o options, err error) {
 	return o, err
 }
 
-// sharedFolder is where the shared data lie, as the tests look for them.
+// sharedFolder returns where the shared data lie, as the tests look for them.
 func sharedFolder() string {
 	dir := os.Getenv("SFSTAT_SHARED")
 	if dir == "" {
@@ -107,7 +107,7 @@ func run(args []string, stdout io.Writer) error {
 	return listed.unlike(done, changes)
 }
 
-// recordings are those to try, and a line for each root that is not there. Generated ones are written into a folder.
+// recordings returns the recordings to try, and a line for each root that is not there. Generated ones are written into a folder.
 func (o *options) recordings(generated string) (all []*recording, missing []string, err error) {
 	roots, err := corpora()
 	if err != nil {

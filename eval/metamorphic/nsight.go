@@ -87,15 +87,15 @@ func eachExport(change func(*sql.DB, *file, *editing) error) func(*file, *editin
 		if err != nil {
 			return nil, err
 		}
-		out := f.with(stored)
+		out := f.withContent(stored)
 		if e.edit == renameHosts {
-			out = out.called(hostsIn(out.name, e.names))
+			out = out.withName(hostsIn(out.name, e.names))
 		}
 		return []*file{out}, nil
 	}
 }
 
-// hostOfExport is the host that an export names, nothing where it names none.
+// hostOfExport returns the host that an export names, nothing where it names none.
 func hostOfExport(f *file) (out []string) {
 	_, _ = database(f, func(db *sql.DB) error { // without an answer the host is not known
 		var host string
@@ -135,7 +135,7 @@ func roundExport(db *sql.DB, unit int64) error {
 	return nil
 }
 
-// texts are the first column of the rows of a query.
+// texts returns the first column of the rows of a query.
 func texts(db *sql.DB, query string) (out []string, err error) {
 	rows, err := db.Query(query)
 	if err != nil {

@@ -77,13 +77,13 @@ func eachTrace(change func(*operator.Trace, *editing) error) func(*file, *editin
 		if err != nil {
 			return nil, err
 		}
-		return withMeta(f.with(text.Bytes()), t)
+		return withMeta(f.withContent(text.Bytes()), t)
 	}
 }
 
 func isParquet(f *file) bool { return bytes.HasPrefix(f.stored, []byte("PAR1")) }
 
-// withMeta is a trace with the meta file that belongs to it.
+// withMeta returns a trace with the meta file that belongs to it.
 func withMeta(f *file, t *operator.Trace) ([]*file, error) {
 	var meta bytes.Buffer
 	if err := optrace.WriteMeta(&meta, t); err != nil {
@@ -149,8 +149,8 @@ func reorderOperators(f *file, e *editing) ([]*file, error) {
 	}
 	lines := linesOf(text.Bytes())
 	e.rng.Shuffle(len(lines)-1, func(i, k int) { lines[1+i], lines[1+k] = lines[1+k], lines[1+i] })
-	out := f.with(bytes.Join(lines, nil))
-	out = out.called(strings.TrimSuffix(out.name, filepath.Ext(out.name)) + ".csv")
+	out := f.withContent(bytes.Join(lines, nil))
+	out = out.withName(strings.TrimSuffix(out.name, filepath.Ext(out.name)) + ".csv")
 	return withMeta(out, t)
 }
 
@@ -182,7 +182,7 @@ func removeOperators(t *operator.Trace, e *editing) error {
 	return nil
 }
 
-// replicasRenamed is what the ranks of a trace are called when its replicas are counted from the end.
+// replicasRenamed returns what the ranks of a trace are called when its replicas are counted from the end.
 func replicasRenamed(f *file) (map[int]int, error) {
 	t, err := optrace.Open(f.path, ingest.Limits{})
 	if err != nil {

@@ -35,7 +35,7 @@ var packets = &form{
 // packetLine is one line, by the fields of which only what is edited is decoded.
 type packetLine map[string]json.RawMessage
 
-// linesOf are the lines of a text, each with its end.
+// linesOf returns the lines of a text, each with its end.
 func linesOf(text []byte) [][]byte {
 	if n := len(text); n > 0 && text[n-1] != '\n' {
 		text = append(slices.Clone(text), '\n')
@@ -82,7 +82,7 @@ func changeField(in map[string]json.RawMessage, field string, do any) error {
 	return err
 }
 
-// changed is a value after a change by a function of a pointer to it.
+// changed returns a value after a change by a function of a pointer to it.
 func changed(raw json.RawMessage, do any) (json.RawMessage, error) {
 	switch do := do.(type) {
 	case func(*string):
@@ -114,8 +114,8 @@ func changedAs[T any](raw json.RawMessage, do func(*T)) (json.RawMessage, error)
 	return json.Marshal(value)
 }
 
-// within edits an object that is a field of the packet.
-func (p packetLine) within(field string, do func(map[string]json.RawMessage) error) error {
+// editField edits an object that is a field of the packet.
+func (p packetLine) editField(field string, do func(map[string]json.RawMessage) error) error {
 	raw, ok := p[field]
 	if !ok || string(raw) == "null" {
 		return nil
@@ -136,7 +136,7 @@ func (p packetLine) renameRanks(e *editing) error {
 	if err := p.change("rank", func(rank *int) { *rank = e.names.rank(*rank) }); err != nil {
 		return err
 	}
-	return p.within("arrivals", func(a map[string]json.RawMessage) error {
+	return p.editField("arrivals", func(a map[string]json.RawMessage) error {
 		var ops []string
 		_ = json.Unmarshal(a["ops"], &ops)
 		if slices.ContainsFunc(ops, namesPeers) {
@@ -180,7 +180,7 @@ func (p packetLine) shift(e *editing) error {
 	if err != nil {
 		return err
 	}
-	return p.within("arrivals", func(a map[string]json.RawMessage) error {
+	return p.editField("arrivals", func(a map[string]json.RawMessage) error {
 		return changeField(a, "enter_ns", func(ns *[]int64) {
 			if len(*ns) > 0 {
 				(*ns)[0] += e.ns
@@ -206,13 +206,13 @@ func (p packetLine) round(e *editing) error {
 			return err
 		}
 	}
-	err := p.within("side", func(channels map[string]json.RawMessage) error {
+	err := p.editField("side", func(channels map[string]json.RawMessage) error {
 		return roundChannels(channels, e.ns)
 	})
 	if err != nil {
 		return err
 	}
-	return p.within("arrivals", func(a map[string]json.RawMessage) error {
+	return p.editField("arrivals", func(a map[string]json.RawMessage) error {
 		if err := changeField(a, "held_ns", func(list *[]int64) {
 			for i, ns := range *list {
 				if ns >= 0 {
@@ -277,7 +277,7 @@ func (p packetLine) addStage(e *editing) error {
 	})
 }
 
-// stageAdded is the name of an added stage, without its unit.
+// stageAdded returns the name of an added stage, without its unit.
 func stageAdded(e *editing) string {
 	if e.sums {
 		return "elapsed"
@@ -341,11 +341,11 @@ func splitPackets(f *file, _ *editing) ([]*file, error) {
 	return halves(f, bytes.Join(parts[0], nil), bytes.Join(parts[1], nil)), nil
 }
 
-// halves are two files in the place of one.
+// halves returns two files in the place of one.
 func halves(f *file, first, second []byte) []*file {
-	out := f.with(first)
+	out := f.withContent(first)
 	dir, base := splitName(out.name)
-	return []*file{out.called(dir + "a-" + base), f.with(second).called(dir + "b-" + base)}
+	return []*file{out.withName(dir + "a-" + base), f.withContent(second).withName(dir + "b-" + base)}
 }
 
 func splitName(name string) (dir, base string) {
@@ -353,7 +353,7 @@ func splitName(name string) (dir, base string) {
 	return name[:at], name[at:]
 }
 
-// concatenated is all files of a folder in one.
+// concatenated returns all files of a folder in one.
 func concatenated(files []*file) ([]*file, error) {
 	var all bytes.Buffer
 	for _, f := range files {
@@ -366,5 +366,5 @@ func concatenated(files []*file) ([]*file, error) {
 			all.WriteByte('\n')
 		}
 	}
-	return []*file{files[0].with(all.Bytes())}, nil
+	return []*file{files[0].withContent(all.Bytes())}, nil
 }

@@ -65,7 +65,7 @@ func writePage(w io.Writer, done []outcome, listed known, how options) error {
 	return nil
 }
 
-// counted is in how many recordings of a kind the rule of a change holds, of those to which it applies.
+// counted returns in how many recordings of a kind the rule of a change holds, of those to which it applies.
 func counted(done []outcome, change, kind string) string {
 	held, of := 0, 0
 	for _, o := range done {

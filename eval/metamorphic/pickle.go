@@ -6,7 +6,7 @@ import (
 	"math"
 )
 
-// unpickled is the value of a pickle of plain data in protocols 2 to 5, as PyTorch writes the dumps of
+// unpickled returns the value of a pickle of plain data in protocols 2 to 5, as PyTorch writes the dumps of
 // its Flight Recorder: dicts, lists, tuples, texts, numbers, booleans and None. Dicts are
 // map[string]any, lists and tuples []any.
 func unpickled(data []byte) (root any, err error) {
@@ -156,7 +156,7 @@ func (m *unpickler) container(op byte) bool {
 	return true
 }
 
-// finished is a value whose containers are full.
+// finished returns a value whose containers are full.
 func (m *unpickler) finished(v any) any {
 	switch v := v.(type) {
 	case *growingList:

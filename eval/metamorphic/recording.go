@@ -33,7 +33,7 @@ type file struct {
 	form   *form
 }
 
-// plain is the content of a file, unpacked.
+// plain returns the content of a file, unpacked.
 func (f *file) plain() ([]byte, error) {
 	src, err := ingest.NewSource(bytes.NewReader(f.stored), f.name, ingest.Limits{})
 	if err != nil {
@@ -47,8 +47,8 @@ func (f *file) plain() ([]byte, error) {
 	return text, nil
 }
 
-// with is the file with another content, which is not packed.
-func (f *file) with(text []byte) *file {
+// withContent returns the file with another content, which is not packed.
+func (f *file) withContent(text []byte) *file {
 	out := *f
 	out.stored, out.path = text, ""
 	for _, ext := range []string{".gz", ".zst"} {
@@ -57,14 +57,14 @@ func (f *file) with(text []byte) *file {
 	return &out
 }
 
-// called is the file under another name.
-func (f *file) called(name string) *file {
+// withName returns the file under another name.
+func (f *file) withName(name string) *file {
 	out := *f
 	out.name = name
 	return &out
 }
 
-// files are those of a recording that a verdict may rest on, by name; none where no format is known. Archives that lie beside a
+// files returns the files of a recording that a verdict may rest on, by name; none where no format is known. Archives that lie beside a
 // table or a trace under its name belong to it.
 func (r *recording) files() ([]*file, error) {
 	root, paths := r.path, []string{r.path}
@@ -74,7 +74,7 @@ func (r *recording) files() ([]*file, error) {
 	}
 	if !info.IsDir() {
 		root = filepath.Dir(r.path)
-		paths = append(paths, beside(r.path)...)
+		paths = append(paths, companions(r.path)...)
 	}
 	in, err := auto.Open(paths, auto.Options{Want: auto.Described})
 	if err != nil {
@@ -104,8 +104,8 @@ func (r *recording) files() ([]*file, error) {
 	return out, nil
 }
 
-// beside are the files that lie beside a table or a trace and belong to it.
-func beside(path string) (out []string) {
+// companions returns the files that lie beside a table or a trace and belong to it.
+func companions(path string) (out []string) {
 	dir, base := filepath.Split(path)
 	stem, trace := strings.CutPrefix(strings.TrimSuffix(base, filepath.Ext(base)), "trace-")
 	for _, name := range []string{base + ".arrivals.jsonl.zst", "meta-" + stem + ".yaml"} {
@@ -140,9 +140,9 @@ func write(folder string, files []*file) (paths []string, err error) {
 	return paths, nil
 }
 
-// heard is what is claimed of files, which are read as one folder, or in their order where ordered is
+// verdictOf returns what is claimed of files, which are read as one folder, or in their order where ordered is
 // true of them.
-func heard(files []*file, in reading) (*spoken, error) {
+func verdictOf(files []*file, in reading) (*spoken, error) {
 	folder, err := os.MkdirTemp("", "metamorphic")
 	if err != nil {
 		return nil, err
@@ -175,7 +175,7 @@ var packers = map[string]func(io.Writer) (io.WriteCloser, error){
 	".zst": func(w io.Writer) (io.WriteCloser, error) { return zstd.NewWriter(w, zstd.WithEncoderConcurrency(1)) },
 }
 
-// packed is a file stored in a way.
+// packed returns a file stored in a way.
 func (f *file) packed(ext string) (*file, error) {
 	text, err := f.plain()
 	if err != nil {
@@ -192,8 +192,8 @@ func (f *file) packed(ext string) (*file, error) {
 	if err := w.Close(); err != nil {
 		return nil, err
 	}
-	of := f.with(out.Bytes())
-	return of.called(of.name + ext), nil
+	of := f.withContent(out.Bytes())
+	return of.withName(of.name + ext), nil
 }
 
 // exists reports whether something lies at a path.

@@ -107,7 +107,7 @@ func differs(before, after *spoken, counts func(*claim) bool, part, least float6
 	return ""
 }
 
-// keyed are the claims that count, by key.
+// keyed returns the claims that count, by key.
 func keyed(s *spoken, counts func(*claim) bool) (out []claim) {
 	for _, c := range s.claims {
 		if counts(&c) {
@@ -145,7 +145,7 @@ func cleared(before, after *spoken) string {
 	return ""
 }
 
-// orRefusal is the verdict in a line, or why there is none.
+// orRefusal returns the verdict in a line, or why there is none.
 func (s *spoken) orRefusal() string {
 	if s.refused != "" {
 		return "refused: " + firstLine(s.refused)

@@ -8,7 +8,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose/evidence"
 )
 
-// said is a verdict with claims of ranks in stages.
+// said returns a verdict with claims of ranks in stages.
 func said(status answer.Status, claims ...claim) *spoken {
 	return &spoken{runs: 1, status: status, claims: claims}
 }

@@ -59,32 +59,15 @@ func (c *cells) text() ([]byte, error) {
 }
 
 func eachTable(change func(*cells, *editing) error) func(*file, *editing) ([]*file, error) {
-	return func(f *file, e *editing) ([]*file, error) {
-		c, err := readCells(f)
-		if err != nil {
-			return nil, err
-		}
-		if err := change(c, e); err != nil {
-			return nil, err
-		}
-		text, err := c.text()
-		if err != nil {
-			return nil, err
-		}
-		out := f.with(text)
-		if e.edit == renameRanks {
-			out = out.called(rankInName(out.name, f.recorded(), e.names))
-		}
-		return []*file{out}, nil
-	}
+	return decoded(readCells, change, (*cells).text)
 }
 
-// column is the place of the first column of one of these names, −1 where there is none.
+// column returns the place of the first column of one of these names, −1 where there is none.
 func (c *cells) column(names ...string) int {
 	return slices.IndexFunc(c.head, func(head string) bool { return slices.Contains(names, strings.ToLower(strings.TrimSpace(head))) })
 }
 
-// rank is the place of the ranks, of which all have to be numbers.
+// rank returns the place of the ranks, of which all have to be numbers.
 func (c *cells) rank() (int, error) {
 	at := c.column("rank", "global_rank")
 	if at < 0 {
@@ -137,7 +120,7 @@ func (c *cells) remove(e *editing) error {
 	return nil
 }
 
-// times are the columns of times, with the nanoseconds of their units.
+// times returns the columns of times, with the nanoseconds of their units.
 func (c *cells) times() (map[int]float64, error) {
 	out := map[int]float64{}
 	for i, head := range c.head {
@@ -155,7 +138,7 @@ func (c *cells) times() (map[int]float64, error) {
 	return out, nil
 }
 
-// unit is the nanoseconds of the unit of a column: as its name says, else nanoseconds where the values are
+// unit returns the nanoseconds of the unit of a column: as its name says, else nanoseconds where the values are
 // as large as these are.
 func (c *cells) unit(at int) (float64, error) {
 	for _, u := range []struct {
@@ -197,7 +180,7 @@ func (c *cells) round(e *editing) error {
 	return nil
 }
 
-// stages are the columns of times but those of whole steps and of samples.
+// stages returns the columns of times but those of whole steps and of samples.
 func (c *cells) stages() (out []int, err error) {
 	times, err := c.times()
 	for i, head := range c.head {
@@ -288,7 +271,7 @@ func splitTable(f *file, _ *editing) ([]*file, error) {
 	return halves(f, a, b), err
 }
 
-// joined are the rows of all tables under one head.
+// joined returns the rows of all tables under one head.
 func joined(files []*file) ([]*file, error) {
 	all, err := readCells(files[0])
 	if err != nil {
@@ -305,5 +288,5 @@ func joined(files []*file) ([]*file, error) {
 		all.rows = append(all.rows, c.rows...)
 	}
 	text, err := all.text()
-	return []*file{files[0].with(text)}, err
+	return []*file{files[0].withContent(text)}, err
 }

@@ -65,7 +65,7 @@ func isAt(at []int, numbers ...int) bool {
 	return true
 }
 
-// nested are the fields that hold messages with fields to edit.
+// nested returns the fields that hold messages with fields to edit.
 func nested(at []int) bool { return isAt(at, 1) || isAt(at, 1, 3) || isAt(at, 1, 3, 4) }
 
 // eachProfile edits all fields: change is given the path of a field and its number or text, and

@@ -69,7 +69,7 @@ func (e *Evaluation) overheads() ([]Artifact, error) {
 	return []Artifact{out.Compared(func(c *Cell) string { return why[c.Row] })}, nil
 }
 
-// costsOfRuns are the arms of the runs of a campaign. A run is a block.
+// costsOfRuns returns the arms of the runs of a campaign. A run is a block.
 func (e *Evaluation) costsOfRuns() (all []costed, inputs []campaign.Provenance, err error) {
 	for i := range e.Tasks {
 		t := &e.Tasks[i]
@@ -103,7 +103,7 @@ func (e *Evaluation) costsOfRuns() (all []costed, inputs []campaign.Provenance, 
 	return all, inputs, nil
 }
 
-// costsInFiles are the measurements that lie in the folder of overheads, a file each.
+// costsInFiles returns the measurements that lie in the folder of overheads, a file each.
 func (e *Evaluation) costsInFiles() (all []costed, inputs []campaign.Provenance, err error) {
 	entries, err := os.ReadDir(filepath.Join(e.Path, campaign.OverheadName))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

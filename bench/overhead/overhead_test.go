@@ -166,7 +166,7 @@ func TestMeasurement(t *testing.T) {
 	}
 }
 
-// TestASizeThatTakesTooLong is said and skipped after its first run; what others took stands.
+// TestASizeThatTakesTooLong: the size is reported and skipped after its first run; what others took stands.
 func TestASizeThatTakesTooLong(t *testing.T) {
 	flags, dir := standins(t)
 	if err := run(t.Context(), flags, io.Discard, io.Discard); err != nil {

@@ -7,8 +7,8 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/engine/claim"
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
-	"github.com/sfstat/sfstat/engine/delay"
 	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/trace/nccl"
 	"github.com/sfstat/sfstat/trace/stagename"
@@ -172,9 +172,9 @@ func (j *judge) lateArrivals(r *arrivals.Result) (out []Finding) {
 			f.Evidence = append(f.Evidence, evidence.LateTogether{Ranks: l.Ranks, Gain: l.Saves.Most(), RunGain: l.Saves.Most()})
 		}
 		switch {
-		case l.Certainty == delay.Event:
+		case l.Certainty == claim.Event:
 			f.lack(evidence.Lack{Reason: evidence.ChanceNotExcluded, AtMost: evidence.Ambiguous, N: l.Steps.Count, P: gates.Supported})
-		case l.Certainty < delay.Strong:
+		case l.Certainty < claim.Strong:
 			f.lack(evidence.Lack{Reason: evidence.FewOccurrences, AtMost: evidence.Supported, N: l.Steps.Count, P: l.P})
 		}
 		if r.Apart {

@@ -6,8 +6,8 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/engine/claim"
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
-	"github.com/sfstat/sfstat/engine/delay"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/nccl"
@@ -16,15 +16,15 @@ import (
 // Ranks that are late each for a reason of its own are findings of their own, and those of one reason
 // are named together.
 func TestLateTogether(t *testing.T) {
-	sure := arrivals.Late{Rank: 3, P: 1e-9, Certainty: delay.Strong, Strikes: 40, Points: 57, Saves: delay.Saving{Alone: 0.2, AtMost: 0.2, After: 0.12}, PerStep: 60e6, Step: 400e6}
+	sure := arrivals.Late{Rank: 3, P: 1e-9, Certainty: claim.Strong, Strikes: 40, Points: 57, Saves: claim.Saving{Alone: 0.2, AtMost: 0.2, After: 0.12}, PerStep: 60e6, Step: 400e6}
 	for name, c := range map[string]struct {
 		ranks      []int
-		certainty  delay.Certainty
+		certainty  claim.Certainty
 		confidence evidence.Confidence
 	}{
-		"each":     {nil, delay.Strong, evidence.Strong},
-		"together": {[]int{3, 4}, delay.Strong, evidence.Strong},
-		"unsure":   {nil, delay.Supported, evidence.Supported},
+		"each":     {nil, claim.Strong, evidence.Strong},
+		"together": {[]int{3, 4}, claim.Strong, evidence.Strong},
+		"unsure":   {nil, claim.Supported, evidence.Supported},
 	} {
 		t.Run(name, func(t *testing.T) {
 			other := sure

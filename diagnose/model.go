@@ -6,6 +6,7 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/engine/claim"
 	"github.com/sfstat/sfstat/engine/delay"
 	"github.com/sfstat/sfstat/engine/frontier/labels"
 	"github.com/sfstat/sfstat/engine/gates"
@@ -29,8 +30,8 @@ func (o Options) model() delay.Options {
 func (j *judge) lookAtSteps() {
 	j.modelled, j.placed = j.steps.result()
 	if j.modelled != nil {
-		for i := range j.modelled.Findings {
-			j.found = append(j.found, j.fromModel(&j.modelled.Findings[i])...)
+		for i := range j.modelled.Claims {
+			j.found = append(j.found, j.fromModel(&j.modelled.Claims[i])...)
 		}
 	}
 	late := slices.ContainsFunc(j.found, func(f *Finding) bool { return f.Cause == CauseLate && f.Flagged() })
@@ -68,17 +69,17 @@ type placed struct {
 }
 
 // fromModel adds the findings that one of the model makes: as many as ranks are late together.
-func (j *judge) fromModel(f *delay.Finding) (out []*Finding) {
+func (j *judge) fromModel(f *claim.Claim) (out []*Finding) {
 	at := j.placed
 	base := j.modelFinding(f, at)
 	switch {
-	case f.Cause != delay.Late || f.Kind == delay.Everyone:
+	case f.Cause != claim.Late || f.Kind == claim.Everyone:
 		out = append(out, j.placedFinding(f, base, at))
-	case f.Kind == delay.Host:
+	case f.Kind == claim.Host:
 		base.Kind, base.Host, base.Ranks = KindHost, at.hosts[f.Host], at.ids(f.Ranks)
 		base.Evidence = append(base.Evidence, evidence.LateTogether{Ranks: base.Ranks, Host: base.Host, Gain: base.Gain, RunGain: base.RunGain})
 		out = append(out, j.placedFinding(f, base, at))
-	case f.Kind == delay.PeerSet:
+	case f.Kind == claim.PeerSet:
 		base.Kind, base.Ranks = KindGroup, at.ids(f.Ranks)
 		base.Group = cmp.Or(at.nameOf(f.Ranks), j.roleGroup(base.Ranks[0]))
 		base.Evidence = append(base.Evidence, evidence.LateTogether{Ranks: base.Ranks, Group: base.Group, Gain: base.Gain, RunGain: base.RunGain})
@@ -146,7 +147,7 @@ func (p placed) ids(ranks []int) (out []int) {
 const chiefStage = 0.6
 
 // modelFinding is what findings of the model have in common.
-func (j *judge) modelFinding(f *delay.Finding, at placed) Finding {
+func (j *judge) modelFinding(f *claim.Claim, at placed) Finding {
 	m := j.modelled
 	struck := max(1, f.Steps.Count)
 	out := Finding{Kind: KindRank, Cause: CauseLate, Confidence: evidence.Supported, modelled: true}
@@ -163,9 +164,9 @@ func (j *judge) modelFinding(f *delay.Finding, at placed) Finding {
 		}
 	}
 	switch f.Certainty {
-	case delay.Strong:
+	case claim.Strong:
 		out.Confidence = evidence.Strong
-	case delay.Event:
+	case claim.Event:
 		out.Confidence = evidence.Ambiguous
 	}
 	out.RunGain, out.RunLow, out.RunAtMost = f.Saves.Alone, min(f.Saves.Low, f.Saves.Alone), f.Saves.Most()
@@ -190,7 +191,7 @@ func (j *judge) stageName(k int) string {
 }
 
 // mainStage is the stage with most of a finding, all microsteps together.
-func (j *judge) mainStage(f *delay.Finding) (main string) {
+func (j *judge) mainStage(f *claim.Claim) (main string) {
 	charged := map[string]int64{}
 	for _, p := range f.Parts {
 		name := j.stageName(p.Stage)
@@ -201,24 +202,24 @@ func (j *judge) mainStage(f *delay.Finding) (main string) {
 	return main
 }
 
-func modelPattern(p delay.Pattern) Pattern {
+func modelPattern(p claim.Pattern) Pattern {
 	switch p {
-	case delay.Constant:
+	case claim.Constant:
 		return PatternConstant
-	case delay.Span:
+	case claim.Span:
 		return PatternWindow
-	case delay.Periodic:
+	case claim.Periodic:
 		return PatternPeriodic
 	}
 	return PatternIntermittent
 }
 
 // modelEvidence is what speaks for a finding of the model, and what a higher confidence lacks.
-func (j *judge) modelEvidence(f *delay.Finding, out *Finding, at placed) {
+func (j *judge) modelEvidence(f *claim.Claim, out *Finding, at placed) {
 	m := j.modelled
 	slow := evidence.SlowSteps{N: f.Steps.Count, Of: f.Steps.Of, Factor: 1 + float64(f.Size)/float64(max(1, m.Step)), Excess: f.Size, First: out.Struck.First, Last: out.Struck.Last}
 	switch f.Cause {
-	case delay.StartUp:
+	case claim.StartUp:
 		out.Kind, out.Cause = KindStage, CauseStartUp
 		out.BelowMinGain, out.RunGain, out.RunLow, out.RunAtMost, out.Gain = true, 0, 0, 0, 0
 		if len(f.Ranks) == 1 {
@@ -227,13 +228,13 @@ func (j *judge) modelEvidence(f *delay.Finding, out *Finding, at placed) {
 		}
 		out.Evidence = []evidence.Observation{slow}
 		return
-	case delay.Regression, delay.SlowSteps:
+	case claim.Regression, claim.SlowSteps:
 		out.Kind, out.Cause = KindStage, CauseSlowSteps
 		out.Evidence = []evidence.Observation{slow}
 		switch {
 		case out.Struck.Pattern == PatternPeriodic:
 			out.Cause = CausePeriodic
-		case f.Cause == delay.Regression:
+		case f.Cause == claim.Regression:
 			out.Cause = CauseRegression
 			out.Evidence = []evidence.Observation{j.changed(f, at), slow}
 		}
@@ -247,7 +248,7 @@ func (j *judge) modelEvidence(f *delay.Finding, out *Finding, at placed) {
 		}
 		out.lack(evidence.Lack{Reason: evidence.SeveralCauses, AtMost: evidence.Supported})
 		return
-	case delay.Turns:
+	case claim.Turns:
 		out.Kind, out.Cause = KindWorkload, CauseTurns
 		turns := evidence.LateIntermittently{Stage: out.Stage, Saves: f.Saves.Alone, Ranks: len(at.ranks), P: f.Even, Even: f.Even > gates.Supported}
 		for _, t := range f.Turns {
@@ -295,7 +296,7 @@ func (j *judge) modelEvidence(f *delay.Finding, out *Finding, at placed) {
 	out.lackIf(at.mixed, evidence.Lack{Reason: evidence.RolesMixed, AtMost: evidence.Supported})
 	out.lackIf(m.Within, evidence.Lack{Reason: evidence.WithinOneRole, AtMost: evidence.Supported})
 	out.lackIf(j.labelled(labels.GradientAccumulationAmbiguous), evidence.Lack{Reason: evidence.MicrostepsSummed, AtMost: evidence.Supported})
-	out.lackIf(len(f.Ranks) > 1 && f.Kind == delay.Ranks, evidence.Lack{Reason: evidence.MayBeByDesign, AtMost: evidence.Supported})
+	out.lackIf(len(f.Ranks) > 1 && f.Kind == claim.Ranks, evidence.Lack{Reason: evidence.MayBeByDesign, AtMost: evidence.Supported})
 }
 
 // labelled reports whether any window has a label.
@@ -304,14 +305,14 @@ func (j *judge) labelled(l labels.Label) bool {
 }
 
 // changed says what a stage takes from the step on at which it changes, and before.
-func (j *judge) changed(f *delay.Finding, at placed) evidence.Slower {
+func (j *judge) changed(f *claim.Claim, at placed) evidence.Slower {
 	first := f.Steps.First
 	return evidence.Slower{Stage: j.modelled.Stages[f.Parts[0].Stage].Name, Steps: [2]int64{at.numbers[first], at.numbers[len(at.numbers)-1]},
 		BaseSteps: [2]int64{at.numbers[0], at.numbers[max(0, first-1)]}, Time: f.From, BaseTime: f.Before}
 }
 
 // placedFinding is a finding with the windows that show it.
-func (j *judge) placedFinding(f *delay.Finding, one Finding, at placed) *Finding {
+func (j *judge) placedFinding(f *claim.Claim, one Finding, at placed) *Finding {
 	last := -1
 	see := func(t int) {
 		k := at.window[t] - j.forgotten()
@@ -358,8 +359,8 @@ func (j *judge) state(v *RunVerdict) {
 	}
 	v.modelled = true
 	late := 0
-	for i := range m.Findings {
-		if f := &m.Findings[i]; f.Cause == delay.Late && f.Certainty >= delay.Supported {
+	for i := range m.Claims {
+		if f := &m.Claims[i]; f.Cause == claim.Late && f.Certainty >= claim.Supported {
 			late++
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/diagnose/operators"
-	"github.com/sfstat/sfstat/engine/delay"
+	"github.com/sfstat/sfstat/engine/claim"
 	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/engine/zscore"
 	"github.com/sfstat/sfstat/trace"
@@ -24,12 +24,12 @@ type theory struct {
 	delayed   *delayed
 	incidents int
 	ongoing   bool
-	from      *delay.Finding // of what all replicas of a stage have in common
-	late      []int64        // of a late start, what it adds to launch delays, [node][lane]
-	confirmed bool           // blame or an outlier speaks for it, beside a launch delay
-	saved     float64        // ns of a step that fixing it alone saves
-	after     float64        // ns of a step that fixing it saves where all others are fixed
-	joint     float64        // ns of a step that fixing it with all others saves
+	from      *claim.Claim // of what all replicas of a stage have in common
+	late      []int64      // of a late start, what it adds to launch delays, [node][lane]
+	confirmed bool         // blame or an outlier speaks for it, beside a launch delay
+	saved     float64      // ns of a step that fixing it alone saves
+	after     float64      // ns of a step that fixing it saves where all others are fixed
+	joint     float64      // ns of a step that fixing it with all others saves
 }
 
 // local reports whether a theory is about work or transfers at one place, which

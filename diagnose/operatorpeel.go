@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/engine/claim"
 	"github.com/sfstat/sfstat/engine/delay"
 	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/engine/points"
@@ -145,7 +146,7 @@ func (d *delayed) charged() (sum float64) {
 }
 
 // constant reports whether nearly all steps are struck.
-func constant(struck []bool) bool { return delay.Describe(struck).Pattern == delay.Constant }
+func constant(struck []bool) bool { return delay.Describe(struck).Pattern == claim.Constant }
 
 // p is that of the surest term.
 func (d *delayed) p() float64 {
@@ -293,7 +294,7 @@ func (j *opJudge) strikes(t *theory) {
 	at := delay.Describe(struck)
 	t.Struck = Struck{Count: at.Count, Of: at.Of, First: j.Steps[at.First], Last: j.Steps[at.Last], Pattern: modelPattern(at.Pattern), Period: at.Period}
 	t.incidents, t.ongoing = at.Incidents, at.Ongoing
-	if at.Pattern == delay.Constant || t.fix == nil {
+	if at.Pattern == claim.Constant || t.fix == nil {
 		return
 	}
 	now, without := j.delayed(nil).PerStep, j.delayed(nil, t.fix).PerStep
@@ -319,7 +320,7 @@ func (j *opJudge) inCommon() {
 		l := j.ledger(stage, j.recorded, false, func(n int) bool { return !j.class[n].IsReceive() })
 		levels := j.levels(func(n int) bool { return j.v.Model.Nodes()[n].Stage == stage })
 		for _, f := range delay.Common(l.Division, delay.Options{}) {
-			if f.Certainty >= delay.Supported {
+			if f.Certainty >= claim.Supported {
 				list = j.sharedBy(list, l, &f, levels)
 			}
 		}
@@ -352,7 +353,7 @@ const stepsApart = 3
 
 // sharedBy adds what a stage has in common to the theories of all stages: what strikes the same steps is
 // one.
-func (j *opJudge) sharedBy(list []*theory, l *ledger, f *delay.Finding, levels levels) []*theory {
+func (j *opJudge) sharedBy(list []*theory, l *ledger, f *claim.Claim, levels levels) []*theory {
 	fix, at := j.evened(l, f, levels), f.Steps
 	struck := Struck{Count: at.Count, Of: len(j.Steps), First: j.Steps[at.First], Last: j.Steps[at.Last], Pattern: modelPattern(at.Pattern), Period: at.Period}
 	for _, t := range list {
@@ -377,10 +378,10 @@ func (j *opJudge) sharedBy(list []*theory, l *ledger, f *delay.Finding, levels l
 		t.Op = op
 	}
 	switch {
-	case f.Cause == delay.Regression:
+	case f.Cause == claim.Regression:
 		t.Cause = CauseRegression
 		t.Evidence = append(t.Evidence, evidence.Slower{Stage: op, Steps: [2]int64{struck.First, struck.Last}, BaseSteps: [2]int64{j.Steps[0], j.Steps[max(0, at.First-1)]}, Time: f.From, BaseTime: f.Before})
-	case at.Pattern == delay.Periodic:
+	case at.Pattern == claim.Periodic:
 		t.Cause = CausePeriodic
 	}
 	t.Evidence = append(t.Evidence, slow)
@@ -392,7 +393,7 @@ func (j *opJudge) sharedBy(list []*theory, l *ledger, f *delay.Finding, levels l
 
 // evened makes the kinds of operators of a finding as long in the steps that it struck as in the others, by
 // one factor for all replicas.
-func (j *opJudge) evened(l *ledger, f *delay.Finding, levels levels) fix {
+func (j *opJudge) evened(l *ledger, f *claim.Claim, levels levels) fix {
 	factors := map[string][]float64{}
 	for _, p := range f.Parts {
 		op := l.pieces[p.Stage].op

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/sfstat/sfstat/engine/claim"
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
-	"github.com/sfstat/sfstat/engine/delay"
 )
 
 // everyArrival has every part of a result.
@@ -17,7 +17,7 @@ func everyArrival() []Arrivals {
 		Clocks: []arrivals.Clock{{Host: "a", Ranks: []int{0, 1}, HalfWidth: 2e6}, {Ranks: []int{2}, Offset: -3e6, HalfWidth: -1}},
 		Places: []arrivals.Place{{Op: "nccl:all_reduce", Bytes: 4, Group: "0", Desc: "dp", Line: line, Phase: line.Phase, Stage: "model.backward", After: "nccl:barrier", Waits: 1, Points: 20,
 			Members: 3, Skew: 4e7, Noise: 1e6, Strikes: 20, Repeats: true, Ranks: []arrivals.RankAt{{Rank: 2, Arrival: 4e7, Delay: 4e7, Points: 20, Last: 20, Strikes: 20, Charge: 8e8, P: math.Exp(-30)}}}},
-		Late: []arrivals.Late{{Rank: 2, Host: "b", Group: "0", Desc: "dp", Last: 20, Points: 20, Strikes: 20, Delay: 4e7, Excess: 8e8, P: math.Exp(-30), Gain: 0.4, Saves: delay.Saving{Alone: 0.4, AtMost: 0.4},
+		Late: []arrivals.Late{{Rank: 2, Host: "b", Group: "0", Desc: "dp", Last: 20, Points: 20, Strikes: 20, Delay: 4e7, Excess: 8e8, P: math.Exp(-30), Gain: 0.4, Saves: claim.Saving{Alone: 0.4, AtMost: 0.4},
 			Recorded: [2]int64{3, 22}, Clock: true}},
 		Set: &arrivals.Set{Ranks: []int{1, 2}, Delay: 4e7},
 		Hang: &arrivals.Hang{Dumped: 9e9, Groups: []arrivals.Blocked{{Group: "0", Op: "nccl:barrier", Seq: 9, Line: line, Waiting: []int{0, 1}, Since: 2e9, WaitsFor: -1,

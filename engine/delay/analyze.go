@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/sfstat/sfstat/engine/claim"
 	"github.com/sfstat/sfstat/engine/points"
 )
 
@@ -30,9 +31,9 @@ type Stretch struct {
 	steps   int
 	startUp int
 	joint   float64 // ns that go when every rank that is late for certain is fixed
-	start   *Finding
-	late    []Finding // of ranks, and turns
-	perhaps []Finding // of a rank, not for certain
+	start   *claim.Claim
+	late    []claim.Claim // of ranks, and turns
+	perhaps []claim.Claim // of a rank, not for certain
 	trend   *trend
 	last    *LastArrivals
 	limits  []Limit
@@ -45,7 +46,7 @@ func (s *Stretch) Limits() []Limit { return s.limits }
 // take part in other stretches.
 func (s *Stretch) Renumbered(ranks, hosts []int) *Stretch {
 	out := *s
-	number := func(list []Finding) []Finding {
+	number := func(list []claim.Claim) []claim.Claim {
 		list = slices.Clone(list)
 		for i := range list {
 			f := &list[i]
@@ -65,7 +66,7 @@ func (s *Stretch) Renumbered(ranks, hosts []int) *Stretch {
 	}
 	out.late, out.perhaps = number(s.late), number(s.perhaps)
 	if s.start != nil {
-		out.start = &number([]Finding{*s.start})[0]
+		out.start = &number([]claim.Claim{*s.start})[0]
 	}
 	out.errors = slices.Clone(s.errors)
 	for i := range out.errors {
@@ -88,7 +89,7 @@ func Divided(d *points.Division, run *Run, o Options) *Result {
 
 // LateRanks returns the ranks that others wait for in a division, for certain, perhaps, or once, and by how many nanoseconds it would be shorter
 // without those that are late for certain.
-func LateRanks(d *points.Division, run *Run, o Options) (list []Finding, joint float64) {
+func LateRanks(d *points.Division, run *Run, o Options) (list []claim.Claim, joint float64) {
 	if d.Intervals == 0 {
 		return nil, 0
 	}
@@ -107,7 +108,7 @@ func lookAt(whole *points.Division, run *Run, o Options) *Stretch {
 	if start == 0 {
 		return out
 	}
-	if all := look(whole, run, o, 0); out.recurs(o) || out.start.Kind == Rank && all.later(out.start) {
+	if all := look(whole, run, o, 0); out.recurs(o) || out.start.Kind == claim.Rank && all.later(out.start) {
 		// What struck first was no start-up: it struck again. A rank that is late now and then may
 		// be late in the first step too, and it takes all of them to be certain.
 		return all
@@ -147,7 +148,7 @@ func Join(list []*Stretch, o Options) *Result {
 	first := list[0]
 	out := &Result{Stages: first.stages, Points: first.points, Within: first.apart, StartUp: first.startUp, Limits: first.limits}
 	t := &trend{}
-	var late, perhaps []Finding
+	var late, perhaps []claim.Claim
 	joint := 0.0
 	last := &LastArrivals{}
 	for i, s := range list {
@@ -175,26 +176,22 @@ func Join(list []*Stretch, o Options) *Result {
 	out.Latest, out.Skew = last.Most(), last.Skew()
 	out.Typical = t.typical(len(out.Stages))
 	out.Whole, out.Step, out.Joint = int64(t.whole), int64(t.step), joint/max(1, t.whole)
-	out.Findings = ofRun(late, out.Steps, len(list))
-	if !slices.ContainsFunc(out.Findings, func(f Finding) bool { return f.Certainty > Event }) {
-		out.Findings = append(out.Findings, ofRun(perhaps, out.Steps, len(list))...)
+	out.Claims = ofRun(late, out.Steps, len(list))
+	if !slices.ContainsFunc(out.Claims, func(f claim.Claim) bool { return f.Certainty > claim.Event }) {
+		out.Claims = append(out.Claims, ofRun(perhaps, out.Steps, len(list))...)
 	}
-	out.Findings = append(out.Findings, t.common(o)...)
-	slices.SortStableFunc(out.Findings, func(a, b Finding) int { return cmp.Compare(b.Saves.Most(), a.Saves.Most()) })
+	out.Claims = append(out.Claims, t.common(o)...)
+	slices.SortStableFunc(out.Claims, func(a, b claim.Claim) int { return cmp.Compare(b.Saves.Most(), a.Saves.Most()) })
 	if first.start != nil {
-		out.Findings = slices.Insert(out.Findings, 0, *first.start)
+		out.Claims = slices.Insert(out.Claims, 0, *first.start)
 	}
 	return out
 }
 
 // joined adds the findings of a stretch to those of the stretches before it. Savings are weighed by
 // the lengths before and of the stretch.
-func joined(list, next []Finding, steps int, before, of float64) []Finding {
-	weigh := func(s *Saving, by float64) {
-		for _, x := range []*float64{&s.Alone, &s.After, &s.Low, &s.High, &s.AtMost} {
-			*x *= by / max(1, before+of)
-		}
-	}
+func joined(list, next []claim.Claim, steps int, before, of float64) []claim.Claim {
+	weigh := func(s *claim.Saving, by float64) { s.Scale(by / max(1, before+of)) }
 	for i := range list {
 		weigh(&list[i].Saves, before)
 	}
@@ -205,20 +202,20 @@ func joined(list, next []Finding, steps int, before, of float64) []Finding {
 		for i := range f.Steps.List {
 			f.Steps.List[i] += steps
 		}
-		i := slices.IndexFunc(list, func(have Finding) bool {
+		i := slices.IndexFunc(list, func(have claim.Claim) bool {
 			return have.Kind == f.Kind && have.Cause == f.Cause && slices.Equal(have.Ranks, f.Ranks) && have.Host == f.Host && have.Parts[0].Stage == f.Parts[0].Stage
 		})
 		if i < 0 {
 			list = append(list, f)
 			continue
 		}
-		list[i].add(&f)
+		add(&list[i], &f)
 	}
 	return list
 }
 
 // add joins what a later stretch shows of the same.
-func (f *Finding) add(next *Finding) {
+func add(f, next *claim.Claim) {
 	a, b := &f.Steps, next.Steps
 	n, m := int64(a.Count), int64(b.Count)
 	mean := func(x, y int64) int64 { return (x*n + y*m) / max(1, n+m) }
@@ -228,74 +225,62 @@ func (f *Finding) add(next *Finding) {
 	}
 	for _, p := range next.Parts {
 		p.Size = p.Size * m / max(1, n+m)
-		if i := slices.IndexFunc(parts, func(have Part) bool { return have.Stage == p.Stage }); i >= 0 {
+		if i := slices.IndexFunc(parts, func(have claim.Part) bool { return have.Stage == p.Stage }); i >= 0 {
 			parts[i].Size, parts[i].Charged = parts[i].Size+p.Size, parts[i].Charged+p.Charged
 		} else {
 			parts = append(parts, p)
 		}
 	}
-	slices.SortStableFunc(parts, func(x, y Part) int { return cmp.Compare(y.Charged, x.Charged) })
+	slices.SortStableFunc(parts, func(x, y claim.Part) int { return cmp.Compare(y.Charged, x.Charged) })
 	f.Parts = parts
 	f.Size, f.Length = mean(f.Size, next.Size), mean(f.Length, next.Length)
 	f.Waited = (f.Waited*float64(n) + next.Waited*float64(m)) / float64(max(1, n+m))
 	if f.Factor == 0 || next.Factor == 0 {
 		f.Factor = 0
 	}
-	if alike := a.Pattern == b.Pattern && a.Period == b.Period; !alike || a.Pattern == Span && !(a.Ongoing && b.First <= a.Last+besides) {
-		a.Pattern, a.Period, a.List = Irregular, 0, a.list()
-		b.List = b.list()
+	if alike := a.Pattern == b.Pattern && a.Period == b.Period; !alike || a.Pattern == claim.Span && !(a.Ongoing && b.First <= a.Last+besides) {
+		a.Pattern, a.Period, a.List = claim.Irregular, 0, a.Steps()
+		b.List = b.Steps()
 	}
 	a.List = append(slices.Clone(a.List), b.List...)
 	a.Count, a.Of, a.Last, a.Ongoing, a.Incidents = a.Count+b.Count, a.Of+b.Of, b.Last, b.Ongoing, a.Incidents+b.Incidents
 	f.Last += next.Last
-	f.takeTurns(next)
+	addTurns(f, next)
 	f.P, f.Certainty = min(f.P, next.P), max(f.Certainty, next.Certainty)
 	f.Saves.Alone, f.Saves.After = f.Saves.Alone+next.Saves.Alone, f.Saves.After+next.Saves.After
 	f.Saves.Low, f.Saves.High, f.Saves.AtMost = f.Saves.Low+next.Saves.Low, f.Saves.High+next.Saves.High, f.Saves.AtMost+next.Saves.AtMost
 }
 
-// takeTurns adds the turns of a later stretch. Of the ranks those that are late in either are counted.
-func (f *Finding) takeTurns(next *Finding) {
+// addTurns adds the turns of a later stretch. Of the ranks those that are late in either are counted.
+func addTurns(f, next *claim.Claim) {
 	f.Turns = slices.Clone(f.Turns)
 	for _, t := range next.Turns {
-		if i := slices.IndexFunc(f.Turns, func(have Turn) bool { return have.Rank == t.Rank }); i >= 0 {
+		if i := slices.IndexFunc(f.Turns, func(have claim.Turn) bool { return have.Rank == t.Rank }); i >= 0 {
 			f.Turns[i].N += t.N
 		} else {
 			f.Turns = append(f.Turns, t)
 		}
 	}
-	f.ranks, f.correlated = max(f.ranks, next.ranks), max(f.correlated, next.correlated)
-	f.even()
-}
-
-// list is which steps were struck, or all from the first to the last.
-func (s *Struck) list() []int {
-	if s.List != nil {
-		return s.List
-	}
-	var out []int
-	for t, by := s.First, max(1, s.Period); t <= s.Last; t += by {
-		out = append(out, t)
-	}
-	return out
+	f.Among, f.Correlated = max(f.Among, next.Among), max(f.Correlated, next.Correlated)
+	even(&f.Rotation)
 }
 
 // ofRun are the findings that are large enough in the whole run, which was searched once for each
 // stretch.
-func ofRun(list []Finding, steps, stretches int) (out []Finding) {
+func ofRun(list []claim.Claim, steps, stretches int) (out []claim.Claim) {
 	for _, f := range list {
 		if stretches > 1 && f.Saves.Most() < leastOfRun {
 			continue
 		}
 		f.P = min(1, f.P*float64(stretches))
-		if n := float64(f.Steps.Count); n < mostStruck*float64(steps) && f.Steps.Pattern == Constant {
-			f.Steps.Pattern = Span // of all steps of some stretches
+		if n := float64(f.Steps.Count); n < mostStruck*float64(steps) && f.Steps.Pattern == claim.Constant {
+			f.Steps.Pattern = claim.Span // of all steps of some stretches
 		}
 		if stretches > 1 {
 			f.Steps.Of = steps
 		}
-		if span := float64(f.Steps.Last - f.Steps.First + 1); f.Steps.Pattern == Irregular && span >= shortest && float64(f.Steps.Count) >= filled*span && stretches > 1 {
-			f.Steps.Pattern, f.Steps.Incidents, f.Steps.List = Span, 1, nil
+		if span := float64(f.Steps.Last - f.Steps.First + 1); f.Steps.Pattern == claim.Irregular && span >= shortest && float64(f.Steps.Count) >= filled*span && stretches > 1 {
+			f.Steps.Pattern, f.Steps.Incidents, f.Steps.List = claim.Span, 1, nil
 		}
 		out = append(out, f)
 	}
@@ -309,16 +294,16 @@ func (s *Stretch) recurs(o Options) bool {
 	if len(start.Parts) == 0 {
 		return false
 	}
-	return slices.ContainsFunc(slices.Concat(s.late, s.trend.common(o)), func(f Finding) bool {
+	return slices.ContainsFunc(slices.Concat(s.late, s.trend.common(o)), func(f claim.Claim) bool {
 		same := f.Kind == start.Kind && slices.Equal(f.Ranks, start.Ranks)
 		return same && len(f.Parts) > 0 && f.Parts[0].Stage == start.Parts[0].Stage && 2*f.Parts[0].Size >= start.Parts[0].Size
 	})
 }
 
 // later reports whether the rank of a start-up is late for certain in steps after it as well.
-func (s *Stretch) later(start *Finding) bool {
-	return slices.ContainsFunc(s.late, func(f Finding) bool {
-		return f.Cause == Late && slices.Equal(f.Ranks, start.Ranks) && f.Certainty >= Supported && f.Steps.First <= start.Steps.Last && f.Steps.Count >= start.Steps.Count+fewestStruck
+func (s *Stretch) later(start *claim.Claim) bool {
+	return slices.ContainsFunc(s.late, func(f claim.Claim) bool {
+		return f.Cause == claim.Late && slices.Equal(f.Ranks, start.Ranks) && f.Certainty >= claim.Supported && f.Steps.First <= start.Steps.Last && f.Steps.Count >= start.Steps.Count+fewestStruck
 	})
 }
 
@@ -376,10 +361,10 @@ func from(d *points.Division, n int) *points.Division {
 }
 
 // startFinding is the start-up: in which stage, and on one rank or all.
-func startFinding(d *points.Division, n int, rest *series) Finding {
+func startFinding(d *points.Division, n int, rest *series) claim.Claim {
 	R := d.Ranks
-	f := Finding{Kind: Everyone, Cause: StartUp, Host: -1, P: 1, Certainty: Supported,
-		Steps: Struck{Count: n, Of: countSteps(d), First: d.Head[0], Last: d.Head[n-1], Pattern: Span, Incidents: 1}}
+	f := claim.Claim{Kind: claim.Everyone, Cause: claim.StartUp, Host: -1, P: 1, Certainty: claim.Supported,
+		Steps: claim.Struck{Count: n, Of: countSteps(d), First: d.Head[0], Last: d.Head[n-1], Pattern: claim.Span, Incidents: 1}}
 	var total float64
 	worst := make([]float64, R)
 	for k, piece := range d.Pieces {
@@ -396,7 +381,7 @@ func startFinding(d *points.Division, n int, rest *series) Finding {
 			}
 		}
 		if sum > 0 {
-			f.Parts = append(f.Parts, Part{Stage: piece.Stage, Size: int64(sum / float64(n)), Charged: int64(sum)})
+			f.Parts = append(f.Parts, claim.Part{Stage: piece.Stage, Size: int64(sum / float64(n)), Charged: int64(sum)})
 			total += sum
 		}
 	}
@@ -406,11 +391,11 @@ func startFinding(d *points.Division, n int, rest *series) Finding {
 			sum += max(0, float64(d.After[p][i])-usual)
 		}
 		if sum > 0 {
-			f.Parts = append(f.Parts, Part{Stage: point.Stage, Size: int64(sum / float64(n)), Charged: int64(sum)})
+			f.Parts = append(f.Parts, claim.Part{Stage: point.Stage, Size: int64(sum / float64(n)), Charged: int64(sum)})
 			total += sum
 		}
 	}
-	slices.SortStableFunc(f.Parts, func(a, b Part) int { return cmp.Compare(b.Charged, a.Charged) })
+	slices.SortStableFunc(f.Parts, func(a, b claim.Part) int { return cmp.Compare(b.Charged, a.Charged) })
 	f.Size = int64(total / float64(n))
 	f.Length = int64(rest.step) + f.Size
 	// One rank's: the others did not take half as long.
@@ -428,7 +413,7 @@ func startFinding(d *points.Division, n int, rest *series) Finding {
 			}
 		}
 		if 2*second < worst[at] {
-			f.Kind, f.Ranks = Rank, []int{at}
+			f.Kind, f.Ranks = claim.Rank, []int{at}
 		}
 	}
 	return f

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/sfstat/sfstat/engine/claim"
 	"github.com/sfstat/sfstat/engine/points"
 )
 
@@ -46,14 +47,14 @@ func TestStartUp(t *testing.T) {
 // TestStartFinding: by how much the first steps are longer than the middle one, and whose that is: one rank's, if the others did
 // not take half as long.
 func TestStartFinding(t *testing.T) {
-	for second, want := range map[int64]Kind{1900: Rank, 2100: Everyone} { // beyond 1000 it is 900 and 1100 of 2000
+	for second, want := range map[int64]claim.Kind{1900: claim.Rank, 2100: claim.Everyone} { // beyond 1000 it is 900 and 1100 of 2000
 		rows := append([][]int64{{1000, second, 3000}, {1000, 1000, 1000}}, repeated(20, 1000, 1000, 1000)...)
 		d := division(50, rows)
 		f := startFinding(d, 1, newSeries(from(d, 1), nil))
-		if f.Kind != want || f.Cause != StartUp || f.Size != 2000 || f.Length != 1050+2000 || f.Steps.Count != 1 || f.Steps.First != 0 || f.Steps.Last != 0 || len(f.Parts) != 1 {
+		if f.Kind != want || f.Cause != claim.StartUp || f.Size != 2000 || f.Length != 1050+2000 || f.Steps.Count != 1 || f.Steps.First != 0 || f.Steps.Last != 0 || len(f.Parts) != 1 {
 			t.Errorf("the second takes %d: %+v, want %v", second, f, want)
 		}
-		if want == Rank && !slices.Equal(f.Ranks, []int{2}) {
+		if want == claim.Rank && !slices.Equal(f.Ranks, []int{2}) {
 			t.Errorf("ranks %v, want 2", f.Ranks)
 		}
 	}
@@ -77,23 +78,23 @@ func TestFrom(t *testing.T) {
 
 // TestJoined: the same finding of two stretches is one, weighed by the lengths of the stretches; others stand beside it.
 func TestJoined(t *testing.T) {
-	late := func(rank, first, last int, alone float64) Finding {
-		return Finding{Kind: Rank, Cause: Late, Ranks: []int{rank}, Host: -1, Parts: []Part{{Stage: 1, Size: 100, Charged: 1000}}, Size: 100, Length: 500, Waited: 1,
-			Steps: Struck{Count: last - first + 1, Of: 10, First: first, Last: last, Pattern: Constant, Incidents: 1, Ongoing: true}, Saves: exactly(alone), P: 0.001, Certainty: Supported, Last: 7}
+	late := func(rank, first, last int, alone float64) claim.Claim {
+		return claim.Claim{Kind: claim.Rank, Cause: claim.Late, Ranks: []int{rank}, Host: -1, Parts: []claim.Part{{Stage: 1, Size: 100, Charged: 1000}}, Size: 100, Length: 500, Arrival: claim.Arrival{Waited: 1, Last: 7},
+			Steps: claim.Struck{Count: last - first + 1, Of: 10, First: first, Last: last, Pattern: claim.Constant, Incidents: 1, Ongoing: true}, Saves: claim.Exact(alone), P: 0.001, Certainty: claim.Supported}
 	}
 	next := late(3, 0, 9, 0.4)
-	next.P, next.Certainty, next.Size, next.Length, next.Waited, next.Parts = 0.0001, Strong, 300, 900, 0.5, []Part{{Stage: 1, Size: 300, Charged: 3000}}
-	got := joined([]Finding{late(3, 0, 9, 0.2)}, []Finding{next, late(2, 4, 9, 0.1)}, 10, 1000, 3000)
+	next.P, next.Certainty, next.Size, next.Length, next.Waited, next.Parts = 0.0001, claim.Strong, 300, 900, 0.5, []claim.Part{{Stage: 1, Size: 300, Charged: 3000}}
+	got := joined([]claim.Claim{late(3, 0, 9, 0.2)}, []claim.Claim{next, late(2, 4, 9, 0.1)}, 10, 1000, 3000)
 	if len(got) != 2 {
 		t.Fatalf("%+v, want ranks 3 and 2", got)
 	}
 	f := got[0]
 	// 0.2 · 1000 and 0.4 · 3000 of 4000; sizes weighed by ten steps each.
 	if !near(f.Saves.Alone, 0.35) || !near(f.Saves.After, 0.35) || !near(f.Saves.Low, 0.35) || !near(f.Saves.High, 0.35) || !near(f.Saves.AtMost, 0.35) ||
-		f.Size != 200 || f.Length != 700 || !near(f.Waited, 0.75) || f.Parts[0] != (Part{Stage: 1, Size: 200, Charged: 4000}) || f.P != 0.0001 || f.Certainty != Strong || f.Last != 14 {
+		f.Size != 200 || f.Length != 700 || !near(f.Waited, 0.75) || f.Parts[0] != (claim.Part{Stage: 1, Size: 200, Charged: 4000}) || f.P != 0.0001 || f.Certainty != claim.Strong || f.Last != 14 {
 		t.Errorf("%+v", f)
 	}
-	if s := f.Steps; s.Count != 20 || s.Of != 20 || s.First != 0 || s.Last != 19 || s.Pattern != Constant || !s.Ongoing || s.Incidents != 2 {
+	if s := f.Steps; s.Count != 20 || s.Of != 20 || s.First != 0 || s.Last != 19 || s.Pattern != claim.Constant || !s.Ongoing || s.Incidents != 2 {
 		t.Errorf("%+v, want 20 steps", s)
 	}
 	if f := got[1]; !near(f.Saves.Alone, 0.1*0.75) || f.Steps.First != 14 || f.Steps.Last != 19 {
@@ -102,27 +103,27 @@ func TestJoined(t *testing.T) {
 
 	// Spans that do not go on are some steps; so are other patterns.
 	span := late(3, 2, 5, 0.2)
-	span.Steps.Pattern, span.Steps.Ongoing = Span, false
-	got = joined([]Finding{span}, []Finding{late(3, 0, 1, 0.2)}, 10, 1000, 1000)
-	if s := got[0].Steps; s.Pattern != Irregular || !slices.Equal(s.List, []int{2, 3, 4, 5, 10, 11}) {
+	span.Steps.Pattern, span.Steps.Ongoing = claim.Span, false
+	got = joined([]claim.Claim{span}, []claim.Claim{late(3, 0, 1, 0.2)}, 10, 1000, 1000)
+	if s := got[0].Steps; s.Pattern != claim.Irregular || !slices.Equal(s.List, []int{2, 3, 4, 5, 10, 11}) {
 		t.Errorf("%+v, want steps 2 to 5, 10 and 11", s)
 	}
 	span = late(3, 6, 9, 0.2)
-	span.Steps.Pattern = Span
-	for begins, want := range map[int]Pattern{2: Span, 3: Irregular} { // three steps after the last, and four
+	span.Steps.Pattern = claim.Span
+	for begins, want := range map[int]claim.Pattern{2: claim.Span, 3: claim.Irregular} { // three steps after the last, and four
 		on := late(3, begins, 8, 0.2)
-		on.Steps.Pattern = Span
-		if got := joined([]Finding{span}, []Finding{on}, 10, 1000, 1000); got[0].Steps.Pattern != want {
+		on.Steps.Pattern = claim.Span
+		if got := joined([]claim.Claim{span}, []claim.Claim{on}, 10, 1000, 1000); got[0].Steps.Pattern != want {
 			t.Errorf("a span that goes on %d steps later: %v, want %v", begins+1, got[0].Steps.Pattern, want)
 		}
 	}
-	for name, change := range map[string]func(f *Finding){
-		"cause": func(f *Finding) { f.Cause = Turns }, "kind": func(f *Finding) { f.Kind = Ranks }, "rank": func(f *Finding) { f.Ranks = []int{4} },
-		"host": func(f *Finding) { f.Host = 0 }, "stage": func(f *Finding) { f.Parts = []Part{{Stage: 2}} },
+	for name, change := range map[string]func(f *claim.Claim){
+		"cause": func(f *claim.Claim) { f.Cause = claim.Turns }, "kind": func(f *claim.Claim) { f.Kind = claim.Ranks }, "rank": func(f *claim.Claim) { f.Ranks = []int{4} },
+		"host": func(f *claim.Claim) { f.Host = 0 }, "stage": func(f *claim.Claim) { f.Parts = []claim.Part{{Stage: 2}} },
 	} {
 		f := late(3, 0, 9, 0.2)
 		change(&f)
-		if got := joined([]Finding{late(3, 0, 9, 0.2)}, []Finding{f}, 10, 1, 1); len(got) != 2 {
+		if got := joined([]claim.Claim{late(3, 0, 9, 0.2)}, []claim.Claim{f}, 10, 1, 1); len(got) != 2 {
 			t.Errorf("another %s: joined", name)
 		}
 	}
@@ -131,14 +132,14 @@ func TestJoined(t *testing.T) {
 // TestOfRun: a run that was looked at in three stretches was searched three times, so that P is three times as large and what saves
 // less than 1 % is dropped; a level of some stretches is a span.
 func TestOfRun(t *testing.T) {
-	f := func(saves float64, pattern Pattern, first, last, count int) Finding {
-		return Finding{Saves: exactly(saves), P: 0.2, Steps: Struck{Count: count, Of: 10, First: first, Last: last, Pattern: pattern, Incidents: 4, List: []int{1}}}
+	f := func(saves float64, pattern claim.Pattern, first, last, count int) claim.Claim {
+		return claim.Claim{Saves: claim.Exact(saves), P: 0.2, Steps: claim.Struck{Count: count, Of: 10, First: first, Last: last, Pattern: pattern, Incidents: 4, List: []int{1}}}
 	}
-	got := ofRun([]Finding{f(0.009, Constant, 0, 29, 30), f(0.011, Constant, 0, 29, 24), f(0.2, Constant, 0, 29, 23), f(0.2, Irregular, 0, 19, 17), f(0.2, Irregular, 0, 19, 16)}, 30, 3)
+	got := ofRun([]claim.Claim{f(0.009, claim.Constant, 0, 29, 30), f(0.011, claim.Constant, 0, 29, 24), f(0.2, claim.Constant, 0, 29, 23), f(0.2, claim.Irregular, 0, 19, 17), f(0.2, claim.Irregular, 0, 19, 16)}, 30, 3)
 	if len(got) != 4 {
 		t.Fatalf("%+v, want all but the first", got)
 	}
-	for i, want := range []Pattern{Constant, Span, Span, Irregular} { // 24 of 30 are 0.8; 17 of 20 are 0.85
+	for i, want := range []claim.Pattern{claim.Constant, claim.Span, claim.Span, claim.Irregular} { // 24 of 30 are 0.8; 17 of 20 are 0.85
 		if s := got[i].Steps; s.Pattern != want || s.Of != 30 || !near(got[i].P, 0.6) {
 			t.Errorf("%d: %+v, P %v, want %v of 30, P 0.6", i, s, got[i].P, want)
 		}
@@ -146,18 +147,18 @@ func TestOfRun(t *testing.T) {
 	if s := got[2].Steps; s.Incidents != 1 || s.List != nil {
 		t.Errorf("%+v, want one incident", s)
 	}
-	one := ofRun([]Finding{f(0.009, Irregular, 0, 9, 9)}, 10, 1)
-	if len(one) != 1 || one[0].P != 0.2 || one[0].Steps.Pattern != Irregular {
+	one := ofRun([]claim.Claim{f(0.009, claim.Irregular, 0, 9, 9)}, 10, 1)
+	if len(one) != 1 || one[0].P != 0.2 || one[0].Steps.Pattern != claim.Irregular {
 		t.Errorf("looked at once: %+v", one)
 	}
-	if got := ofRun([]Finding{f(0.2, Constant, 0, 29, 30)}, 30, 7); got[0].P != 1 {
+	if got := ofRun([]claim.Claim{f(0.2, claim.Constant, 0, 29, 30)}, 30, 7); got[0].P != 1 {
 		t.Errorf("P %v, want 1 at most", got[0].P)
 	}
 }
 
 // TestRenumbered: findings and recording errors have the numbers of the whole run, and the stretch keeps its own.
 func TestRenumbered(t *testing.T) {
-	s := &Stretch{late: []Finding{{Ranks: []int{0, 1}, Host: 0}}, perhaps: []Finding{{Ranks: []int{1}, Host: -1}}, start: &Finding{Ranks: []int{1}, Host: -1}, errors: []points.Error{{Rank: 1}}, last: &LastArrivals{}}
+	s := &Stretch{late: []claim.Claim{{Ranks: []int{0, 1}, Host: 0}}, perhaps: []claim.Claim{{Ranks: []int{1}, Host: -1}}, start: &claim.Claim{Ranks: []int{1}, Host: -1}, errors: []points.Error{{Rank: 1}}, last: &LastArrivals{}}
 	out := s.Renumbered([]int{4, 9}, []int{2})
 	if f := out.late[0]; !slices.Equal(f.Ranks, []int{4, 9}) || f.Host != 2 || out.perhaps[0].Ranks[0] != 9 || out.perhaps[0].Host != -1 || out.start.Ranks[0] != 9 || out.errors[0].Rank != 9 {
 		t.Errorf("%+v, %+v, %+v, %+v", f, out.perhaps[0], out.start, out.errors)
@@ -171,20 +172,20 @@ func TestRenumbered(t *testing.T) {
 func TestDescribe(t *testing.T) {
 	for name, c := range map[string]struct {
 		at   []int
-		want Struck
+		want claim.Struck
 	}{
-		"none":       {nil, Struck{Of: 20, First: -1, Last: -1, Pattern: Irregular}},
-		"some":       {[]int{2, 3, 9}, Struck{Count: 3, Of: 20, First: 2, Last: 9, Pattern: Irregular, Incidents: 2, List: []int{2, 3, 9}}},
-		"16 of 20":   {upTo(4, 20, 1), Struck{Count: 16, Of: 20, First: 4, Last: 19, Pattern: Constant, Incidents: 1, Ongoing: true}},
-		"15 of 20":   {upTo(5, 20, 1), Struck{Count: 15, Of: 20, First: 5, Last: 19, Pattern: Span, Incidents: 1, Ongoing: true}},
-		"every 4":    {upTo(1, 20, 4), Struck{Count: 5, Of: 20, First: 1, Last: 17, Pattern: Periodic, Period: 4, Incidents: 5}},
-		"one by one": {[]int{18}, Struck{Count: 1, Of: 20, First: 18, Last: 18, Pattern: Irregular, Incidents: 1, List: []int{18}}},
+		"none":       {nil, claim.Struck{Of: 20, First: -1, Last: -1, Pattern: claim.Irregular}},
+		"some":       {[]int{2, 3, 9}, claim.Struck{Count: 3, Of: 20, First: 2, Last: 9, Pattern: claim.Irregular, Incidents: 2, List: []int{2, 3, 9}}},
+		"16 of 20":   {upTo(4, 20, 1), claim.Struck{Count: 16, Of: 20, First: 4, Last: 19, Pattern: claim.Constant, Incidents: 1, Ongoing: true}},
+		"15 of 20":   {upTo(5, 20, 1), claim.Struck{Count: 15, Of: 20, First: 5, Last: 19, Pattern: claim.Span, Incidents: 1, Ongoing: true}},
+		"every 4":    {upTo(1, 20, 4), claim.Struck{Count: 5, Of: 20, First: 1, Last: 17, Pattern: claim.Periodic, Period: 4, Incidents: 5}},
+		"one by one": {[]int{18}, claim.Struck{Count: 1, Of: 20, First: 18, Last: 18, Pattern: claim.Irregular, Incidents: 1, List: []int{18}}},
 	} {
 		got := Describe(hits(20, c.at...))
 		list := c.want.List
 		equal(t, name, got.List, list)
 		for step := range 22 {
-			if has := step < 20 && (slices.Contains(c.at, step)); got.Count > 0 && got.Has(step) != has && got.Pattern != Constant {
+			if has := step < 20 && (slices.Contains(c.at, step)); got.Count > 0 && got.Has(step) != has && got.Pattern != claim.Constant {
 				t.Errorf("%s: has step %d: %v", name, step, got.Has(step))
 			}
 		}
@@ -204,8 +205,8 @@ func TestStartUpThatRecurs(t *testing.T) {
 				rows[n][r] += later
 			}
 		}
-		if got := Divided(division(0, rows), &Run{}, Options{}); got.StartUp != want || (got.Findings != nil && got.Findings[0].Cause == StartUp) != (want == 1) {
-			t.Errorf("every eighth step takes %d longer, the first 4000: a start-up of %d, want %d (%+v)", later, got.StartUp, want, got.Findings)
+		if got := Divided(division(0, rows), &Run{}, Options{}); got.StartUp != want || (got.Claims != nil && got.Claims[0].Cause == claim.StartUp) != (want == 1) {
+			t.Errorf("every eighth step takes %d longer, the first 4000: a start-up of %d, want %d (%+v)", later, got.StartUp, want, got.Claims)
 		}
 	}
 	// A rank that is late in the first step and, for certain, in three more, was not starting up.
@@ -216,7 +217,7 @@ func TestStartUpThatRecurs(t *testing.T) {
 			rows[[]int{7, 18, 30, 45}[i]][3] += 1500
 		}
 		if got := Divided(division(0, rows), &Run{}, Options{}); got.StartUp != want {
-			t.Errorf("late in %d more steps: a start-up of %d, want %d (%+v)", strikes, got.StartUp, want, got.Findings)
+			t.Errorf("late in %d more steps: a start-up of %d, want %d (%+v)", strikes, got.StartUp, want, got.Claims)
 		}
 	}
 }
@@ -226,15 +227,15 @@ func TestStartUpThatRecurs(t *testing.T) {
 func TestLevels(t *testing.T) {
 	for _, c := range []struct {
 		ranks, strikes int
-		want           Certainty
-	}{{4, 3, Event}, {4, 4, Supported}, {4, 5, Supported}, {4, 6, Strong}, {128, 3, Strong}, {3, 5, Supported}, {3, 6, Supported}, {3, 7, Strong}} {
+		want           claim.Certainty
+	}{{4, 3, claim.Event}, {4, 4, claim.Supported}, {4, 5, claim.Supported}, {4, 6, claim.Strong}, {128, 3, claim.Strong}, {3, 5, claim.Supported}, {3, 6, claim.Supported}, {3, 7, claim.Strong}} {
 		rows := repeated(60, slices.Repeat([]int64{1000}, c.ranks)...)
 		for i := range c.strikes {
 			rows[[]int{3, 11, 17, 30, 36, 49, 55}[i]][1] += 9000
 		}
 		r := Divided(division(0, rows), &Run{}, Options{})
-		if len(r.Findings) == 0 || r.Findings[0].Cause != Late || !slices.Equal(r.Findings[0].Ranks, []int{1}) || r.Findings[0].Certainty != c.want {
-			t.Errorf("%d strikes of %d ranks: %+v, want rank 1, %v", c.strikes, c.ranks, r.Findings, c.want)
+		if len(r.Claims) == 0 || r.Claims[0].Cause != claim.Late || !slices.Equal(r.Claims[0].Ranks, []int{1}) || r.Claims[0].Certainty != c.want {
+			t.Errorf("%d strikes of %d ranks: %+v, want rank 1, %v", c.strikes, c.ranks, r.Claims, c.want)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/engine/bootstrap"
+	"github.com/sfstat/sfstat/engine/claim"
 	"github.com/sfstat/sfstat/engine/delay"
 	"github.com/sfstat/sfstat/internal/draws"
 )
@@ -34,15 +35,15 @@ func TestHealthyJobs(t *testing.T) {
 		if f := actionable(res); len(f) > 0 {
 			named++
 			for _, x := range f {
-				if x.Certainty == delay.Strong {
+				if x.Certainty == claim.Strong {
 					strong++
 				}
 			}
-			t.Logf("job %d %+v: %+v", i, j, res.Findings[0])
+			t.Logf("job %d %+v: %+v", i, j, res.Claims[0])
 		}
 		if common(res) > 0 {
 			alike++
-			t.Logf("job %d %+v: all ranks: %+v", i, j, res.Findings[0])
+			t.Logf("job %d %+v: all ranks: %+v", i, j, res.Claims[0])
 		}
 	}
 	rate, err := bootstrap.Binomial(named, n, 0.95)
@@ -141,10 +142,10 @@ func TestSavingInterval(t *testing.T) {
 			continue
 		}
 		res := analyzed(run, delay.Options{})
-		var mine *delay.Finding
-		for k := range res.Findings {
-			x := &res.Findings[k]
-			if x.Cause != delay.Late || x.Certainty == delay.Event {
+		var mine *claim.Claim
+		for k := range res.Claims {
+			x := &res.Claims[k]
+			if x.Cause != claim.Late || x.Certainty == claim.Event {
 				continue
 			}
 			if len(x.Ranks) == 1 && x.Ranks[0] == rank {
@@ -152,7 +153,7 @@ func TestSavingInterval(t *testing.T) {
 			} else if x.Saves.Most() >= 0.10 {
 				wrong++
 				t.Logf("job %d %+v rank %d %+v, saves %.3f: %+v", i, j, rank, f, truth, x)
-				if x.Certainty == delay.Strong {
+				if x.Certainty == claim.Strong {
 					wrongStrong++
 				}
 			}

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mathext"
 
 	"github.com/sfstat/sfstat/engine/changepoint"
+	"github.com/sfstat/sfstat/engine/claim"
 	"github.com/sfstat/sfstat/engine/points"
 	"github.com/sfstat/sfstat/internal/parallel"
 	"github.com/sfstat/sfstat/internal/robust"
@@ -200,8 +201,8 @@ func (t *trend) typical(stages int) []int64 {
 }
 
 // common finds what makes steps longer on all ranks alike: changes of level and slow steps.
-func (s *trend) common(o Options) (out []Finding) {
-	of := make([][]Finding, len(s.rows))
+func (s *trend) common(o Options) (out []claim.Claim) {
+	of := make([][]claim.Claim, len(s.rows))
 	parallel.Do(len(s.rows), 0, func(i int) { of[i] = s.commonOf(i, o) })
 	for _, list := range of {
 		for _, f := range list {
@@ -209,7 +210,7 @@ func (s *trend) common(o Options) (out []Finding) {
 		}
 	}
 	for i := range out {
-		if out[i].Cause == Regression {
+		if out[i].Cause == claim.Regression {
 			s.fromTo(&out[i])
 		}
 	}
@@ -217,7 +218,7 @@ func (s *trend) common(o Options) (out []Finding) {
 }
 
 // commonOf finds them in one row.
-func (s *trend) commonOf(i int, o Options) (out []Finding) {
+func (s *trend) commonOf(i int, o Options) (out []claim.Claim) {
 	c := s.rows[i]
 	if len(c.x) < 2*shortest {
 		return nil
@@ -225,8 +226,8 @@ func (s *trend) commonOf(i int, o Options) (out []Finding) {
 	if f, big, ok := s.slow(c, o); ok {
 		s.spreadOver(&f, big, i)
 		out = append(out, f)
-		if f.Steps.Pattern == Periodic { // what is slow beside the period has another cause
-			if f, big, ok := s.slow(c.without(big), o); ok && f.Steps.Pattern != Periodic {
+		if f.Steps.Pattern == claim.Periodic { // what is slow beside the period has another cause
+			if f, big, ok := s.slow(c.without(big), o); ok && f.Steps.Pattern != claim.Periodic {
 				s.spreadOver(&f, big, i)
 				out = append(out, f)
 			}
@@ -259,20 +260,20 @@ func (c shared) without(big []bool) shared {
 }
 
 // merged adds a finding to those of the same steps.
-func merged(list []Finding, f Finding) []Finding {
+func merged(list []claim.Claim, f claim.Claim) []claim.Claim {
 	for i := range list {
 		h := &list[i]
 		if h.Cause != f.Cause || abs(h.Steps.First-f.Steps.First) > besides || abs(h.Steps.Last-f.Steps.Last) > besides || abs(h.Steps.Count-f.Steps.Count) > besides {
 			continue
 		}
-		if slices.ContainsFunc(h.Parts, func(p Part) bool { return p.Stage == f.Parts[0].Stage }) {
+		if slices.ContainsFunc(h.Parts, func(p claim.Part) bool { return p.Stage == f.Parts[0].Stage }) {
 			return list // counted with the others
 		}
 		if f.Parts[0].Charged > h.Parts[0].Charged {
 			h.Steps = f.Steps
 		}
 		h.Parts = append(h.Parts, f.Parts...)
-		slices.SortStableFunc(h.Parts, func(a, b Part) int { return cmp.Compare(b.Charged, a.Charged) })
+		slices.SortStableFunc(h.Parts, func(a, b claim.Part) int { return cmp.Compare(b.Charged, a.Charged) })
 		h.Size += f.Size
 		h.Saves.Alone += f.Saves.Alone
 		h.Saves.After, h.Saves.Low, h.Saves.High, h.Saves.AtMost = h.Saves.Alone, h.Saves.Low+f.Saves.Low, h.Saves.High+f.Saves.High, h.Saves.Alone
@@ -287,33 +288,33 @@ func abs(x int) int { return max(x, -x) }
 // slow are steps that are longer on all ranks than the others. Where ranks synchronise, one that is
 // at work for long keeps all: what chance strikes of single ranks would cost there, as they are
 // seen in the compute before, is no slow step.
-func (s *trend) slow(c shared, o Options) (Finding, []bool, bool) {
+func (s *trend) slow(c shared, o Options) (claim.Claim, []bool, bool) {
 	big, by, cost := s.exceptions(c.x)
 	if cost == 0 {
-		return Finding{}, nil, false
+		return claim.Claim{}, nil, false
 	}
 	if cost < leastCommon*s.whole {
-		return Finding{}, nil, false
+		return claim.Claim{}, nil, false
 	}
 	if kept, period := regular(big); period > 0 {
 		big, cost = kept, costOf(c.x, kept)
 	}
-	f := s.commonFinding(c, SlowSteps, big, cost)
+	f := s.commonFinding(c, claim.SlowSteps, big, cost)
 	periodic := f.Steps.Period > 0 && f.Steps.Count > fewestSlow
 	if f.Steps.Count >= fewestSlow && (!c.point || periodic || s.beyondSingle(c, f.Steps.Count, by) <= o.Strong) {
-		f.Certainty = Supported
+		f.Certainty = claim.Supported
 	}
 	if _, _, ok := stretch(big); ok {
-		f.Steps.Pattern, f.Steps.Period, f.Steps.List = Span, 0, nil
+		f.Steps.Pattern, f.Steps.Period, f.Steps.List = claim.Span, 0, nil
 		if f.Steps.Ongoing {
-			f.Cause = Regression
+			f.Cause = claim.Regression
 		}
 	}
 	return f, big, true
 }
 
 // between are the values of the steps from the first to the last that were struck.
-func between(c shared, at Struck) []bool {
+func between(c shared, at claim.Struck) []bool {
 	out := make([]bool, len(c.x))
 	for i, t := range c.step {
 		out[i] = int(t) >= at.First && int(t) <= at.Last
@@ -322,7 +323,7 @@ func between(c shared, at Struck) []bool {
 }
 
 // fromTo says what the stage with most of a regression takes before it and from there on.
-func (s *trend) fromTo(f *Finding) {
+func (s *trend) fromTo(f *claim.Claim) {
 	for _, c := range s.rows {
 		if c.stage != f.Parts[0].Stage {
 			continue
@@ -342,7 +343,7 @@ func (s *trend) fromTo(f *Finding) {
 }
 
 // spreadOver adds to slow steps of one stage what the others take longer in the same intervals.
-func (s *trend) spreadOver(f *Finding, big []bool, row int) {
+func (s *trend) spreadOver(f *claim.Claim, big []bool, row int) {
 	struck := make([]bool, len(s.took))
 	for i, b := range big {
 		struck[s.rows[row].at[i]] = b
@@ -369,12 +370,12 @@ func (s *trend) spreadOver(f *Finding, big []bool, row int) {
 		if cost < leastOfRun*s.whole || 10*cost < float64(f.Parts[0].Charged) || median(in) < base {
 			continue
 		}
-		f.Parts = append(f.Parts, Part{Stage: o.stage, Size: int64(cost / float64(len(in))), Charged: int64(cost)})
+		f.Parts = append(f.Parts, claim.Part{Stage: o.stage, Size: int64(cost / float64(len(in))), Charged: int64(cost)})
 		f.Size += int64(cost / float64(len(in)))
 		gain := f.Saves.Alone + cost/s.whole
-		f.Saves = exactly(gain)
+		f.Saves = claim.Exact(gain)
 	}
-	slices.SortStableFunc(f.Parts, func(a, b Part) int { return cmp.Compare(b.Charged, a.Charged) })
+	slices.SortStableFunc(f.Parts, func(a, b claim.Part) int { return cmp.Compare(b.Charged, a.Charged) })
 }
 
 // beyondSingle is the chance of so many slow steps at a point, were they work of single ranks
@@ -453,8 +454,8 @@ func lowerHalf(x []float64) (low []float64, middle float64) {
 
 // commonFinding is a finding about all ranks: some intervals cost so much more than the
 // others.
-func (s *trend) commonFinding(c shared, cause Cause, big []bool, cost float64) Finding {
-	f := Finding{Kind: Everyone, Cause: cause, Host: -1, P: 1, Steps: Struck{First: -1, Last: -1, Of: len(big), Pattern: Irregular}}
+func (s *trend) commonFinding(c shared, cause claim.Cause, big []bool, cost float64) claim.Claim {
+	f := claim.Claim{Kind: claim.Everyone, Cause: cause, Host: -1, P: 1, Steps: claim.Struck{First: -1, Last: -1, Of: len(big), Pattern: claim.Irregular}}
 	last := -2
 	struck := make([]bool, len(s.took))
 	for i, b := range big {
@@ -473,14 +474,14 @@ func (s *trend) commonFinding(c shared, cause Cause, big []bool, cost float64) F
 	}
 	f.Steps.Period = periodOf(big)
 	if f.Steps.Period > 0 {
-		f.Steps.Pattern, f.Steps.List = Periodic, nil
+		f.Steps.Pattern, f.Steps.List = claim.Periodic, nil
 	}
 	f.Steps.Ongoing = len(big)-1-last <= max(1, f.Steps.Period)
 	f.Length = lengthOf(s.took, struck)
 	f.Size = int64(cost / float64(max(1, f.Steps.Count)))
-	f.Parts = []Part{{Stage: c.stage, Size: f.Size, Charged: int64(cost)}}
+	f.Parts = []claim.Part{{Stage: c.stage, Size: f.Size, Charged: int64(cost)}}
 	gain := cost / s.whole
-	f.Saves = exactly(gain)
+	f.Saves = claim.Exact(gain)
 	return f
 }
 
@@ -495,7 +496,7 @@ func noiseOf(x []float64) float64 {
 
 // changes are changes of level. Blocks of the series are exchangeable in time where there is
 // none; the block length comes from what is left beside the best single change.
-func (s *trend) changes(c shared, o Options) (out []Finding) {
+func (s *trend) changes(c shared, o Options) (out []claim.Claim) {
 	at, shift := bestCut(c.x)
 	if math.Abs(shift) < leastShift*s.step {
 		return nil
@@ -526,7 +527,7 @@ func (s *trend) changes(c shared, o Options) (out []Finding) {
 
 // levels are the stretches between changes that are longer than where the run began, or, where it
 // began slow, than the lowest that follows.
-func (s *trend) levels(c shared, cuts []int, p float64, o Options) (out []Finding) {
+func (s *trend) levels(c shared, cuts []int, p float64, o Options) (out []claim.Claim) {
 	var level []float64
 	for i := range cuts[:len(cuts)-1] {
 		if cuts[i+1] <= cuts[i] {
@@ -552,10 +553,10 @@ func (s *trend) levels(c shared, cuts []int, p float64, o Options) (out []Findin
 			cost += c.x[n] - base
 		}
 		if cost >= leastCommon*s.whole {
-			f := s.commonFinding(c, SlowSteps, big, cost)
-			f.Steps.Pattern, f.Steps.Period, f.Steps.List, f.P, f.Certainty = Span, 0, nil, p, Supported
+			f := s.commonFinding(c, claim.SlowSteps, big, cost)
+			f.Steps.Pattern, f.Steps.Period, f.Steps.List, f.P, f.Certainty = claim.Span, 0, nil, p, claim.Supported
 			if j+1 == len(level) && i > 0 {
-				f.Cause = Regression
+				f.Cause = claim.Regression
 			}
 			out = append(out, f)
 		}

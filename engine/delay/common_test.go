@@ -1,6 +1,7 @@
 package delay
 
 import (
+	"github.com/sfstat/sfstat/engine/claim"
 	"math"
 	"slices"
 	"testing"
@@ -142,25 +143,25 @@ func trendOf(x []float64) *trend {
 func TestCommonTerms(t *testing.T) {
 	for name, c := range map[string]struct {
 		x         []float64
-		cause     Cause
-		pattern   Pattern
+		cause     claim.Cause
+		pattern   claim.Pattern
 		period    int
-		certainty Certainty
+		certainty claim.Certainty
 		first     int
 		count     int
 		size      int64
 	}{
 		"nothing":              {x: level(40, 0)},
-		"every tenth":          {level(40, 600, 5, 15, 25, 35), SlowSteps, Periodic, 10, Supported, 5, 4, 600},
-		"three now and then":   {level(40, 600, 5, 8, 30), SlowSteps, Irregular, 0, Supported, 5, 3, 600},
-		"two":                  {level(40, 800, 5, 9), SlowSteps, Irregular, 0, Event, 5, 2, 800},
+		"every tenth":          {level(40, 600, 5, 15, 25, 35), claim.SlowSteps, claim.Periodic, 10, claim.Supported, 5, 4, 600},
+		"three now and then":   {level(40, 600, 5, 8, 30), claim.SlowSteps, claim.Irregular, 0, claim.Supported, 5, 3, 600},
+		"two":                  {level(40, 800, 5, 9), claim.SlowSteps, claim.Irregular, 0, claim.Event, 5, 2, 800},
 		"less than 3 %":        {x: level(40, 400, 5, 9, 30)}, // 1200 of 45,200
-		"ten in the middle":    {level(40, 500, upTo(10, 20, 1)...), SlowSteps, Span, 0, Supported, 10, 10, 500},
-		"the last ten":         {level(40, 500, upTo(30, 40, 1)...), Regression, Span, 0, Supported, 30, 10, 500},
-		"the second half":      {level(60, 200, upTo(30, 60, 1)...), Regression, Span, 0, Supported, 30, 30, 200},
-		"52 of 60, by 3.5 %":   {level(60, 40, upTo(8, 60, 1)...), Regression, Span, 0, Supported, 8, 52, 40}, // 40 of 1140, and 2080 of 68,080
-		"all from the fifth":   {x: level(15, 500, upTo(5, 15, 1)...)},                                        // of fewer than sixteen steps nothing is said
-		"half, by 3 % and 2 %": {x: level(60, 30, upTo(30, 60, 1)...)},                                        // 30 are less than 3 % of 1115
+		"ten in the middle":    {level(40, 500, upTo(10, 20, 1)...), claim.SlowSteps, claim.Span, 0, claim.Supported, 10, 10, 500},
+		"the last ten":         {level(40, 500, upTo(30, 40, 1)...), claim.Regression, claim.Span, 0, claim.Supported, 30, 10, 500},
+		"the second half":      {level(60, 200, upTo(30, 60, 1)...), claim.Regression, claim.Span, 0, claim.Supported, 30, 30, 200},
+		"52 of 60, by 3.5 %":   {level(60, 40, upTo(8, 60, 1)...), claim.Regression, claim.Span, 0, claim.Supported, 8, 52, 40}, // 40 of 1140, and 2080 of 68,080
+		"all from the fifth":   {x: level(15, 500, upTo(5, 15, 1)...)},                                                          // of fewer than sixteen steps nothing is said
+		"half, by 3 % and 2 %": {x: level(60, 30, upTo(30, 60, 1)...)},                                                          // 30 are less than 3 % of 1115
 	} {
 		found := trendOf(c.x).common(Options{}.orDefault())
 		if c.size == 0 {
@@ -179,11 +180,11 @@ func TestCommonTerms(t *testing.T) {
 			whole += v
 		}
 		gain := float64(c.size) * float64(c.count) / whole
-		if f.Kind != Everyone || f.Cause != c.cause || f.Steps.Pattern != c.pattern || f.Steps.Period != c.period || f.Certainty != c.certainty ||
+		if f.Kind != claim.Everyone || f.Cause != c.cause || f.Steps.Pattern != c.pattern || f.Steps.Period != c.period || f.Certainty != c.certainty ||
 			f.Steps.First != c.first || f.Steps.Count != c.count || f.Size != c.size || !near(f.Saves.Alone, gain) || f.Length != 1100+c.size {
 			t.Errorf("%s: %+v, want %v, %v of period %d, %v, %d steps from %d, %d ns, saving %v", name, f, c.cause, c.pattern, c.period, c.certainty, c.count, c.first, c.size, gain)
 		}
-		if f.Cause == Regression && (f.Before != 1000 || f.From != 1000+c.size) {
+		if f.Cause == claim.Regression && (f.Before != 1000 || f.From != 1000+c.size) {
 			t.Errorf("%s: from %d to %d", name, f.Before, f.From)
 		}
 	}
@@ -191,18 +192,18 @@ func TestCommonTerms(t *testing.T) {
 
 // TestOneCause: findings of the same steps, to within three, are one, whose parts are those of both; a stage counts once.
 func TestOneCause(t *testing.T) {
-	of := func(stage, first, last, count int, charged int64) Finding {
-		return Finding{Cause: SlowSteps, Steps: Struck{First: first, Last: last, Count: count}, Parts: []Part{{Stage: stage, Size: 10, Charged: charged}}, Size: 10,
-			Saves: exactly(0.1), P: 0.5, Certainty: Event}
+	of := func(stage, first, last, count int, charged int64) claim.Claim {
+		return claim.Claim{Cause: claim.SlowSteps, Steps: claim.Struck{First: first, Last: last, Count: count}, Parts: []claim.Part{{Stage: stage, Size: 10, Charged: charged}}, Size: 10,
+			Saves: claim.Exact(0.1), P: 0.5, Certainty: claim.Event}
 	}
 	for name, c := range map[string]struct {
-		with Finding
+		with claim.Claim
 		n    int
 	}{
 		"the same": {of(1, 5, 35, 4, 50), 1}, "three later": {of(1, 8, 38, 7, 50), 1}, "four later": {of(1, 9, 35, 4, 50), 2},
 		"ends four later": {of(1, 5, 39, 4, 50), 2}, "four steps more": {of(1, 5, 35, 8, 50), 2},
 	} {
-		list := merged([]Finding{of(0, 5, 35, 4, 90)}, c.with)
+		list := merged([]claim.Claim{of(0, 5, 35, 4, 90)}, c.with)
 		if len(list) != c.n {
 			t.Errorf("%s: %d findings, want %d", name, len(list), c.n)
 			continue
@@ -211,15 +212,15 @@ func TestOneCause(t *testing.T) {
 			t.Errorf("%s: %+v", name, f)
 		}
 	}
-	if list := merged([]Finding{of(0, 5, 35, 4, 90)}, of(1, 6, 36, 4, 91)); list[0].Steps.First != 6 || list[0].Parts[0].Stage != 1 {
+	if list := merged([]claim.Claim{of(0, 5, 35, 4, 90)}, of(1, 6, 36, 4, 91)); list[0].Steps.First != 6 || list[0].Parts[0].Stage != 1 {
 		t.Errorf("steps are those of the larger: %+v", list[0])
 	}
-	if list := merged([]Finding{of(0, 5, 35, 4, 90)}, of(0, 5, 35, 4, 50)); len(list) != 1 || list[0].Size != 10 {
+	if list := merged([]claim.Claim{of(0, 5, 35, 4, 90)}, of(0, 5, 35, 4, 50)); len(list) != 1 || list[0].Size != 10 {
 		t.Errorf("the same stage twice: %+v", list)
 	}
 	regression := of(1, 5, 35, 4, 50)
-	regression.Cause = Regression
-	if list := merged([]Finding{of(0, 5, 35, 4, 90)}, regression); len(list) != 2 {
+	regression.Cause = claim.Regression
+	if list := merged([]claim.Claim{of(0, 5, 35, 4, 90)}, regression); len(list) != 2 {
 		t.Errorf("another cause: %+v", list)
 	}
 }

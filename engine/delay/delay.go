@@ -20,7 +20,7 @@
 //  6. For every stage the limit is computed: the delay that would have been found in what is left.
 //
 // The null of a rank's term is that ranks (of one role) are exchangeable within blocks of
-// steps; see [Finding.P]. The correlation of noise in time is measured, not assumed. What
+// steps; see [claim.Claim.P]. The correlation of noise in time is measured, not assumed. What
 // cannot be told: a single stretch of the run from a burst of noise as long, and what a rank does
 // itself in a stage in which it waits.
 //
@@ -31,8 +31,8 @@ package delay
 
 import (
 	"cmp"
-	"slices"
 
+	"github.com/sfstat/sfstat/engine/claim"
 	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/engine/points"
 )
@@ -73,74 +73,9 @@ func (o Options) orDefault() Options {
 	return o
 }
 
-// Kind is whom a finding is about.
-type Kind uint8
-
-const (
-	Rank     Kind = iota // one rank
-	Ranks                // several ranks late for the same reason in the same steps
-	Host                 // all ranks of a host
-	PeerSet              // all ranks of a set of peers
-	Everyone             // all ranks alike
-)
-
-// Cause is what kind of delay it is.
-type Cause uint8
-
-const (
-	Late       Cause = iota // others wait for the ranks
-	Turns                   // they wait for one rank after another
-	Regression              // a level that changes
-	SlowSteps               // steps that are longer than others
-	StartUp                 // the first steps
-)
-
-// Pattern of the steps that a finding struck.
-type Pattern uint8
-
-const (
-	Constant  Pattern = iota
-	Span              // from one step to another
-	Periodic          // every n-th
-	Irregular         //
-)
-
-// Certainty of a finding, whatever its size.
-type Certainty uint8
-
-const (
-	Event     Certainty = iota // happened, and may be chance
-	Supported                  // not chance at Options.Level
-	Strong                     // not chance at Options.Strong, and the waits of others add up to it
-)
-
-// Struck are the steps that a finding struck. Steps are counted from 0, as in
-// [points.Steps].
-type Struck struct {
-	Count, Of   int
-	First, Last int
-	Pattern     Pattern
-	Period      int  // of Periodic
-	Incidents   int  // stretches of steps apart from one another
-	Ongoing     bool // the last of them reaches the end of the run
-	// List is which they are, where the others do not say so: of Irregular ones.
-	List []int
-}
-
-// Has reports whether a step was struck.
-func (s *Struck) Has(step int) bool {
-	switch {
-	case s.List != nil:
-		return slices.Contains(s.List, step)
-	case s.Period > 0:
-		return step >= s.First && step <= s.Last && (step-s.First)%s.Period == 0
-	}
-	return step >= s.First && step <= s.Last
-}
-
 // Describe says which steps were struck.
-func Describe(struck []bool) Struck {
-	out := Struck{Of: len(struck), First: -1, Last: -1, Pattern: Irregular}
+func Describe(struck []bool) claim.Struck {
+	out := claim.Struck{Of: len(struck), First: -1, Last: -1, Pattern: claim.Irregular}
 	for t, hit := range struck {
 		if !hit {
 			continue
@@ -157,82 +92,17 @@ func Describe(struck []bool) Struck {
 	_, _, together := stretch(struck)
 	switch period := periodOf(struck); {
 	case float64(out.Count) >= mostStruck*float64(out.Of):
-		out.Pattern = Constant
+		out.Pattern = claim.Constant
 	case together:
-		out.Pattern = Span
+		out.Pattern = claim.Span
 	case period > 0:
-		out.Pattern, out.Period = Periodic, period
+		out.Pattern, out.Period = claim.Periodic, period
 	}
-	if out.Pattern != Irregular {
+	if out.Pattern != claim.Irregular {
 		out.List = nil
 	}
 	return out
 }
-
-// Part of a finding is what it does to one stage.
-type Part struct {
-	Stage   int
-	Size    int64 // ns in a struck step
-	Charged int64 // ns of the run
-}
-
-// Saving is the part of the run that would go.
-type Saving struct {
-	Alone     float64 // by fixing this alone
-	After     float64 // by fixing it where all others are fixed
-	Low, High float64 // Alone lies between them at about 90 %
-	// AtMost is Alone with what a stage in which ranks synchronise may hide of the same
-	// delay; Alone where nothing says that it does.
-	AtMost float64
-}
-
-// exactly is a saving without an interval.
-func exactly(gain float64) Saving {
-	return Saving{Alone: gain, After: gain, Low: gain, High: gain, AtMost: gain}
-}
-
-// Most is the larger of what it saves alone and with the others fixed.
-func (s Saving) Most() float64 { return max(s.AtMost, s.After) }
-
-// Finding is one cause of delay.
-type Finding struct {
-	Kind  Kind
-	Cause Cause
-	// Ranks are positions, ascending; none of Everyone, but of Turns that are long those who are late, in
-	// the order of time.
-	Ranks []int
-	Host  int // of Host, else −1
-	// Parts, the largest first. A rank that is slow by one Factor in all that can be seen
-	// of it has a part for each stage in which that is certain.
-	Parts  []Part
-	Factor float64 // 0: not slow by one factor
-	Steps  Struck
-	Size   int64 // ns in a struck step, all parts
-	Length int64 // median length of a struck step, ns
-	// Before is what the stage with most of a regression takes in the steps before it, From what it
-	// takes in those from there on, ns.
-	Before, From int64
-	Saves        Saving
-	// P bounds the probability that ranks who are exchangeable within blocks of steps show a
-	// delay of this size on some rank and stage. 1 of what is not tested. Too small where noise as
-	// large as the delay stays correlated over a tenth of the run or longer (TestNull).
-	P         float64
-	Certainty Certainty
-	// Last is in how many of the struck steps one of its ranks arrived last.
-	Last int
-	// Waited is the part of the delay that the other ranks' waits at the same points show.
-	Waited float64
-	// Turns are, where ranks are late by turns, those that are, the most often first, and Even the chance that counts differ
-	// so much where every rank is as likely to be late as any other; 0: too few to tell.
-	Turns []Turn
-	Even  float64
-
-	ranks      int     // that may have turns
-	correlated float64 // turns that count as one independent turn
-}
-
-// Turn is in how many steps a rank is late.
-type Turn struct{ Rank, N int }
 
 // Limit is how large a delay of one rank must be, in every step, to be found in a stage; or
 // how large one may be hidden there.
@@ -244,16 +114,16 @@ type Limit struct {
 
 // Result of an analysis.
 type Result struct {
-	Stages   []points.Stage // those of the steps; what no stage covers is the last, where wall time was recorded
-	Points   []points.Point // where ranks synchronise
-	Errors   []points.Error // values that are none
-	Within   bool           // ranks synchronise in sets only, and are compared with those of their own
-	Findings []Finding      // the largest saving first
-	Steps    int            // that were looked at
-	StartUp  int            // steps at the start that were set apart
-	Step     int64          // median length, ns
-	Whole    int64          // length of the run without the start-up, ns
-	Typical  []int64        // [stage] what all ranks take at least half of the time, in the middle step, ns
+	Stages  []points.Stage // those of the steps; what no stage covers is the last, where wall time was recorded
+	Points  []points.Point // where ranks synchronise
+	Errors  []points.Error // values that are none
+	Within  bool           // ranks synchronise in sets only, and are compared with those of their own
+	Claims  []claim.Claim  // the largest saving first
+	Steps   int            // that were looked at
+	StartUp int            // steps at the start that were set apart
+	Step    int64          // median length, ns
+	Whole   int64          // length of the run without the start-up, ns
+	Typical []int64        // [stage] what all ranks take at least half of the time, in the middle step, ns
 	// Joint is the part of the run that goes when every rank that is late for certain is
 	// fixed.
 	Joint  float64

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/sfstat/sfstat/engine/claim"
 	"github.com/sfstat/sfstat/engine/delay"
 	"github.com/sfstat/sfstat/engine/points"
 )
@@ -34,7 +35,7 @@ func TestOrderOfRanks(t *testing.T) {
 	for at := 0; at < len(turned.Wall); at += 8 {
 		slices.Reverse(turned.Wall[at : at+8])
 	}
-	a, b := analyzed(run, delay.Options{}).Findings, analyzed(turned, delay.Options{}).Findings
+	a, b := analyzed(run, delay.Options{}).Claims, analyzed(turned, delay.Options{}).Claims
 	if len(a) == 0 || len(a) != len(b) {
 		t.Fatalf("%d findings, %d in the other order", len(a), len(b))
 	}
@@ -51,7 +52,7 @@ func TestNowhere(t *testing.T) {
 		t.Errorf("points %+v, want none shown", p)
 	}
 	f, ok := actionable(analyzed(run, delay.Options{}))[3]
-	if !ok || f.Certainty != delay.Supported {
+	if !ok || f.Certainty != claim.Supported {
 		t.Errorf("rank 3 is named %v, %+v; want Supported", ok, f)
 	}
 }

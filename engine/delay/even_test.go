@@ -19,8 +19,7 @@ func TestEven(t *testing.T) {
 		{[]int{40, 25, 25, 10}, 3, 0.111610},
 		{[]int{5, 5, 5, 4}, 1, 0},
 	} {
-		f := Finding{}
-		if f.count(c.turns, c.correlated); math.Abs(f.Even-c.p) > 1e-3*c.p+1e-9 {
+		if f := rotation(c.turns, c.correlated); math.Abs(f.Even-c.p) > 1e-3*c.p+1e-9 {
 			t.Errorf("%v, %g turns as one: P = %g, want %g", c.turns, c.correlated, f.Even, c.p)
 		}
 	}

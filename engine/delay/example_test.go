@@ -13,7 +13,7 @@ func ExampleAnalyze() {
 	if err != nil {
 		panic(err)
 	}
-	f := r.Findings[0]
+	f := r.Claims[0]
 	fmt.Printf("ranks %v in %s, steps %d–%d: %d ms a step\n", f.Ranks, run.Stages[f.Parts[0].Stage].Name, f.Steps.First, f.Steps.Last, (f.Size+500_000)/1_000_000)
 	fmt.Println("others wait for it:", f.Waited > 0.9)
 	// Output:

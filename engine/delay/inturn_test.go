@@ -1,6 +1,7 @@
 package delay
 
 import (
+	"github.com/sfstat/sfstat/engine/claim"
 	"math"
 	"math/big"
 	"slices"
@@ -54,7 +55,7 @@ func TestTurns(t *testing.T) {
 	}
 	f := found[0]
 	want := math.Pow(27./64, 40) // all of 40 steps
-	if f.Kind != Everyone || f.Cause != Turns || f.Size != 198 || !near(f.Saves.Alone, 198./1200) || f.Steps.Count != 40 || f.Ranks != nil || math.Abs(f.P-want) > 1e-6*want {
+	if f.Kind != claim.Everyone || f.Cause != claim.Turns || f.Size != 198 || !near(f.Saves.Alone, 198./1200) || f.Steps.Count != 40 || f.Ranks != nil || math.Abs(f.P-want) > 1e-6*want {
 		t.Errorf("%+v, want 198 ns in all steps, P %v", f, want)
 	}
 
@@ -158,7 +159,7 @@ func TestUneven(t *testing.T) {
 			continue
 		}
 		for _, f := range found {
-			if f.Cause != Turns || f.Size > size || f.Size < size-1 || !near(f.Saves.Alone, float64(size)/float64(1000+size)) || f.P != 1 || f.Steps.Count != 40 {
+			if f.Cause != claim.Turns || f.Size > size || f.Size < size-1 || !near(f.Saves.Alone, float64(size)/float64(1000+size)) || f.P != 1 || f.Steps.Count != 40 {
 				t.Errorf("%d ns: %+v", size, f)
 			}
 		}

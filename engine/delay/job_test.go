@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/sfstat/sfstat/engine/claim"
 	"github.com/sfstat/sfstat/engine/delay"
 	"github.com/sfstat/sfstat/engine/points"
 )
@@ -126,20 +127,25 @@ func (j job) play(faults ...fault) (*delay.Run, float64) {
 	return run, slices.Max(at)
 }
 
-// analyzed returns the analysis of a run that is valid.
+// analyzed returns the analysis of a run that is valid, as are its claims.
 func analyzed(run *delay.Run, o delay.Options) *delay.Result {
 	r, err := delay.Analyze(run, o)
 	if err != nil {
 		panic(err)
 	}
+	for i := range r.Claims {
+		if err := r.Claims[i].Validate(); err != nil {
+			panic(err)
+		}
+	}
 	return r
 }
 
 // actionable are the ranks that are named, for certain and with savings large enough to act on.
-func actionable(r *delay.Result) map[int]delay.Finding {
-	out := map[int]delay.Finding{}
-	for _, f := range r.Findings {
-		if f.Certainty >= delay.Supported && f.Saves.Most() >= 0.10 && f.Cause == delay.Late {
+func actionable(r *delay.Result) map[int]claim.Claim {
+	out := map[int]claim.Claim{}
+	for _, f := range r.Claims {
+		if f.Certainty >= claim.Supported && f.Saves.Most() >= 0.10 && f.Cause == claim.Late {
 			for _, q := range f.Ranks {
 				out[q] = f
 			}
@@ -150,8 +156,8 @@ func actionable(r *delay.Result) map[int]delay.Finding {
 
 // common are the other findings to act on.
 func common(r *delay.Result) (n int) {
-	for _, f := range r.Findings {
-		if f.Certainty >= delay.Supported && f.Saves.Most() >= 0.10 && f.Cause != delay.Late && f.Cause != delay.StartUp {
+	for _, f := range r.Claims {
+		if f.Certainty >= claim.Supported && f.Saves.Most() >= 0.10 && f.Cause != claim.Late && f.Cause != claim.StartUp {
 			n++
 		}
 	}

@@ -41,11 +41,11 @@ func TestStretches(t *testing.T) {
 				list = append(list, delay.LookAt(d, &part, o))
 			}
 			parts := delay.Join(list, delay.Options{})
-			if parts.Steps != whole.Steps || len(parts.Findings) != len(whole.Findings) || !slices.EqualFunc(parts.Limits, whole.Limits, alikeLimits) {
-				t.Fatalf("%d steps, findings %+v, limits %v; as a whole %d, %+v, %v", parts.Steps, parts.Findings, parts.Limits, whole.Steps, whole.Findings, whole.Limits)
+			if parts.Steps != whole.Steps || len(parts.Claims) != len(whole.Claims) || !slices.EqualFunc(parts.Limits, whole.Limits, alikeLimits) {
+				t.Fatalf("%d steps, findings %+v, limits %v; as a whole %d, %+v, %v", parts.Steps, parts.Claims, parts.Limits, whole.Steps, whole.Claims, whole.Limits)
 			}
-			for i := range whole.Findings {
-				a, b := &whole.Findings[i], &parts.Findings[i]
+			for i := range whole.Claims {
+				a, b := &whole.Claims[i], &parts.Claims[i]
 				same := a.Kind == b.Kind && a.Cause == b.Cause && slices.Equal(a.Ranks, b.Ranks) && a.Parts[0].Stage == b.Parts[0].Stage && a.Certainty == b.Certainty
 				near := math.Abs(a.Saves.Alone-b.Saves.Alone) < 0.01 && within(a.Steps.First, b.Steps.First, 2) && within(a.Steps.Last, b.Steps.Last, 2) && within(a.Steps.Count, b.Steps.Count, steps/100)
 				if !same || !near || a.Steps.Pattern != b.Steps.Pattern || a.Steps.Period != b.Steps.Period {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/engine/bootstrap"
+	"github.com/sfstat/sfstat/engine/claim"
 	"github.com/sfstat/sfstat/engine/delay"
 	"github.com/sfstat/sfstat/internal/draws"
 )
@@ -164,8 +165,8 @@ var levels = []float64{0.05, 0.01, 0.001}
 // without one.
 func leastP(r *delay.Result) float64 {
 	p := 1.0
-	for _, f := range r.Findings {
-		if f.Cause == delay.Late && f.Certainty >= delay.Supported {
+	for _, f := range r.Claims {
+		if f.Cause == claim.Late && f.Certainty >= claim.Supported {
 			p = min(p, f.P)
 		}
 	}
@@ -220,8 +221,8 @@ func (n *null) finds(delayed float64, jobs int) (found int) {
 	for i := range jobs {
 		j := job{seed: uint64(i), ranks: 8, steps: 100, work: n.work}
 		run, _ := j.play(fault{ranks: []int{i % 8}, stage: 1, ms: delayed * usualStep})
-		for _, f := range analyzed(run, delay.Options{Limits: delay.NoLimits}).Findings {
-			if f.Cause == delay.Late && f.P <= 0.05 && slices.Contains(f.Ranks, i%8) && f.Parts[0].Stage == 1 {
+		for _, f := range analyzed(run, delay.Options{Limits: delay.NoLimits}).Claims {
+			if f.Cause == claim.Late && f.P <= 0.05 && slices.Contains(f.Ranks, i%8) && f.Parts[0].Stage == 1 {
 				found++
 				break
 			}

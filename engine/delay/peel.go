@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/sfstat/sfstat/engine/claim"
 	"github.com/sfstat/sfstat/engine/points"
 )
 
@@ -13,7 +14,7 @@ type Term struct {
 	Rank, Piece int
 	Less        []float64 // [interval] what the rank takes longer than its peers, ns
 	Charged     float64   // ns of it that the others waited for
-	P           float64   // as [Finding.P]
+	P           float64   // as [claim.Claim.P]
 }
 
 // perhaps is the chance up to which a term is returned that is not certain.
@@ -61,16 +62,16 @@ func Peel(list []*points.Division, length int64, o Options) (out []Term) {
 }
 
 // Common returns what all ranks of a division share: a start-up, changes of level, slow steps.
-func Common(d *points.Division, o Options) (out []Finding) {
+func Common(d *points.Division, o Options) (out []claim.Claim) {
 	if d.Intervals == 0 {
 		return nil
 	}
 	start := startUp(d)
 	s := newSeries(from(d, start), nil)
 	out = s.trend().common(o.orDefault())
-	slices.SortStableFunc(out, func(a, b Finding) int { return cmp.Compare(b.Saves.Alone, a.Saves.Alone) })
+	slices.SortStableFunc(out, func(a, b claim.Claim) int { return cmp.Compare(b.Saves.Alone, a.Saves.Alone) })
 	if start > 0 {
-		if f := startFinding(d, start, s); f.Kind == Everyone {
+		if f := startFinding(d, start, s); f.Kind == claim.Everyone {
 			out = append(out, f)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/sfstat/sfstat/engine/claim"
 	"github.com/sfstat/sfstat/engine/points"
 )
 
@@ -40,7 +41,7 @@ func TestCommonOfDivision(t *testing.T) {
 		}
 	}
 	got := Common(division(0, rows), Options{})
-	if len(got) != 2 || got[0].Cause != SlowSteps || got[0].Steps.Period != 8 || got[0].Steps.First != 8 || got[0].Size != 500 || got[1].Cause != StartUp || got[1].Size != 8000 {
+	if len(got) != 2 || got[0].Cause != claim.SlowSteps || got[0].Steps.Period != 8 || got[0].Steps.First != 8 || got[0].Size != 500 || got[1].Cause != claim.StartUp || got[1].Size != 8000 {
 		t.Errorf("%+v, want every eighth step, and the start", got)
 	}
 	nothing := points.Steps{Ranks: 2, Stages: []points.Stage{{Name: "a"}, {Name: "b"}}, Known: []points.Point{{Stage: 1, Evidence: points.Shown}}}

@@ -5,20 +5,21 @@ import (
 	"math"
 	"slices"
 
+	"github.com/sfstat/sfstat/engine/claim"
 	"github.com/sfstat/sfstat/engine/points"
 	"github.com/sfstat/sfstat/internal/robust"
 )
 
 // cause is what is fixed as one: terms of a rank, or of ranks that are late for one reason.
 type cause struct {
-	kind  Kind
+	kind  claim.Kind
 	ranks []int
 	host  int
 	terms []*term
 }
 
 // priced turns terms into findings.
-func (s *series) priced(terms []*term, run *Run, o Options) (out []Finding) {
+func (s *series) priced(terms []*term, run *Run, o Options) (out []claim.Claim) {
 	if len(terms) == 0 {
 		return nil
 	}
@@ -34,7 +35,7 @@ func (s *series) priced(terms []*term, run *Run, o Options) (out []Finding) {
 		low, high, mid := s.interval(before, alone, c, h, one)
 		f.Saves.Alone, f.Saves.Low, f.Saves.High = mid, low, high
 		f.Saves.AtMost = f.Saves.Alone
-		if c.kind == Rank {
+		if c.kind == claim.Rank {
 			f.Factor = s.factor(c.ranks[0])
 			if f.Factor > 0 {
 				f.Saves.AtMost = min(0.95, max(one, mid)+(f.Factor-1)*s.mayHide()/s.whole)
@@ -61,9 +62,9 @@ const doubted = 1.0 / 3
 
 // once are ranks that kept the others waiting in one step or a few, for so long that it is told:
 // what happened, and not what will.
-func (s *series) once(found []Finding, o Options) (out []Finding) {
+func (s *series) once(found []claim.Claim, o Options) (out []claim.Claim) {
 	for _, t := range s.events(leastOnce, func(rank int) bool {
-		return slices.ContainsFunc(found, func(f Finding) bool { return slices.Contains(f.Ranks, rank) })
+		return slices.ContainsFunc(found, func(f claim.Claim) bool { return slices.Contains(f.Ranks, rank) })
 	}) {
 		out = append(out, s.event(t, o))
 	}
@@ -78,7 +79,7 @@ func (s *series) events(least float64, found func(rank int) bool) (out []*term) 
 			continue
 		}
 		x := s.charge[c.piece].of(c.rank, s.Intervals)
-		t := &term{rank: c.rank, piece: c.piece, d: make([]float64, len(x)), pattern: Irregular, chance: chance{p: 1, block: 1}}
+		t := &term{rank: c.rank, piece: c.piece, d: make([]float64, len(x)), pattern: claim.Irregular, chance: chance{p: 1, block: 1}}
 		struck := 0
 		for n, v := range x {
 			if v > least*s.step {
@@ -99,19 +100,19 @@ func (s *series) events(least float64, found func(rank int) bool) (out []*term) 
 // unsure is the rank that is late in most steps by enough to act on, or in some more often than is
 // likely, where the steps are too few or too noisy to exclude chance; none where a rank is late for
 // certain.
-func (s *series) unsure(found []Finding, o Options) []Finding {
+func (s *series) unsure(found []claim.Claim, o Options) []claim.Claim {
 	if len(found) > 0 {
 		return nil
 	}
 	if t := s.surest(max(o.Level, doubted), make(map[cell]bool)); t != nil {
 		if f := s.event(t, o); f.Saves.Alone >= o.MinGain {
-			return []Finding{f}
+			return []claim.Claim{f}
 		}
 	}
-	var out []Finding
+	var out []claim.Claim
 	for _, c := range s.candidates() {
 		e := s.column(s.excess[c.piece], c.rank)
-		t := &term{rank: c.rank, piece: c.piece, claim: trimmed(e), d: make([]float64, len(e)), pattern: Constant, chance: chance{p: 1, block: 1}}
+		t := &term{rank: c.rank, piece: c.piece, claim: trimmed(e), d: make([]float64, len(e)), pattern: claim.Constant, chance: chance{p: 1, block: 1}}
 		times, seen := 0, 0
 		for n, x := range e {
 			if s.Step(n, c.piece) < 0 {
@@ -128,17 +129,17 @@ func (s *series) unsure(found []Finding, o Options) []Finding {
 		}
 		t.charged = t.claim * float64(seen)
 		if f := s.event(t, o); f.Saves.Alone >= o.MinGain && (len(out) == 0 || f.Saves.Alone >= out[0].Saves.Alone) {
-			out = []Finding{f}
+			out = []claim.Claim{f}
 		}
 	}
 	return out
 }
 
 // event is a term that may be chance, or happened once.
-func (s *series) event(t *term, o Options) Finding {
+func (s *series) event(t *term, o Options) claim.Claim {
 	gain := 1 - s.length(without(s.arrive, s, []*term{t}, 0))/s.whole
-	f := s.finding(cause{kind: Rank, ranks: []int{t.rank}, host: -1, terms: []*term{t}}, o)
-	f.Certainty, f.Saves = Event, exactly(gain)
+	f := s.finding(cause{kind: claim.Rank, ranks: []int{t.rank}, host: -1, terms: []*term{t}}, o)
+	f.Certainty, f.Saves = claim.Event, claim.Exact(gain)
 	f.Saves.Low = 0
 	return f
 }
@@ -151,7 +152,7 @@ func (s *series) causes(terms []*term, run *Run) (out []cause) {
 	for _, t := range terms {
 		c := byRank[t.rank]
 		if c == nil {
-			c = &cause{kind: Rank, ranks: []int{t.rank}, host: -1}
+			c = &cause{kind: claim.Rank, ranks: []int{t.rank}, host: -1}
 			byRank[t.rank] = c
 			order = append(order, c)
 		}
@@ -212,7 +213,7 @@ func alikeTerms(a, b *term) bool {
 }
 
 type set struct {
-	kind    Kind
+	kind    claim.Kind
 	host    int
 	members []*cause
 }
@@ -237,18 +238,18 @@ func (s *series) sets(same []*cause, run *Run) (out []set) {
 		}
 		for _, h := range hosts {
 			if n := len(by[h]); h >= 0 && n > 1 && n == of[h] && n < s.Ranks {
-				out = append(out, set{Host, h, by[h]})
+				out = append(out, set{claim.Host, h, by[h]})
 				left = slices.DeleteFunc(left, func(c *cause) bool { return run.Hosts[c.ranks[0]] == h })
 			}
 		}
 	}
 	if n := len(left); n > 2 && 8*n > s.Ranks {
-		kind := Ranks
+		kind := claim.Ranks
 		if s.isSet(left) {
-			kind = PeerSet
+			kind = claim.PeerSet
 		}
 		if len(s.peers) > 1 && len(s.peers[s.of[left[0].ranks[0]]]) == n && !slices.ContainsFunc(left, func(c *cause) bool { return s.of[c.ranks[0]] != s.of[left[0].ranks[0]] }) {
-			kind = PeerSet
+			kind = claim.PeerSet
 		}
 		out = append(out, set{kind, -1, left})
 	}
@@ -268,17 +269,17 @@ func (s *series) isSet(list []*cause) bool {
 }
 
 // finding describes a cause.
-func (s *series) finding(c cause, o Options) Finding {
-	f := Finding{Kind: c.kind, Cause: Late, Ranks: c.ranks, Host: c.host, P: 1}
+func (s *series) finding(c cause, o Options) claim.Claim {
+	f := claim.Claim{Kind: c.kind, Cause: claim.Late, Ranks: c.ranks, Host: c.host, P: 1}
 	main := (&c).main()
-	parts := map[int]*Part{}
+	parts := map[int]*claim.Part{}
 	var stages []int
 	charged := map[int]float64{} // [piece] in the intervals struck, over ranks
 	struck := make([]bool, s.Intervals)
 	for _, t := range c.terms {
 		stage := s.Pieces[t.piece].Stage
 		if parts[stage] == nil {
-			parts[stage] = &Part{Stage: stage}
+			parts[stage] = &claim.Part{Stage: stage}
 			stages = append(stages, stage)
 		}
 		for n, x := range t.d {
@@ -305,13 +306,15 @@ func (s *series) finding(c cause, o Options) Finding {
 		f.Parts = append(f.Parts, *parts[stage])
 		f.Size += parts[stage].Size
 	}
-	slices.SortStableFunc(f.Parts, func(a, b Part) int { return cmp.Or(cmp.Compare(b.Charged, a.Charged), cmp.Compare(a.Stage, b.Stage)) })
+	slices.SortStableFunc(f.Parts, func(a, b claim.Part) int {
+		return cmp.Or(cmp.Compare(b.Charged, a.Charged), cmp.Compare(a.Stage, b.Stage))
+	})
 	f.Length = lengthOf(s.took, struck)
 	f.Waited, f.Last = s.waited(c, struck), s.last(c, struck)
-	f.Certainty = Supported
+	f.Certainty = claim.Supported
 	event := f.Steps.Incidents < 3 && 3*f.Steps.Count < f.Steps.Of && !f.Steps.Ongoing
 	if f.P <= o.Strong && main.blocks >= strongBlocks && !event && f.Waited >= waitsAddUp {
-		f.Certainty = Strong
+		f.Certainty = claim.Strong
 	}
 	return f
 }
@@ -324,8 +327,8 @@ const (
 )
 
 // steps describes which steps were struck, as those of the main term's piece are recorded.
-func (s *series) steps(struck []bool, main *term) Struck {
-	out := Struck{First: -1, Last: -1, Pattern: main.pattern, Period: main.period}
+func (s *series) steps(struck []bool, main *term) claim.Struck {
+	out := claim.Struck{First: -1, Last: -1, Pattern: main.pattern, Period: main.period}
 	apart := max(1, main.block)
 	last, lastSeen := -1, -1
 	for n, hit := range struck {
@@ -354,9 +357,9 @@ func (s *series) steps(struck []bool, main *term) Struck {
 		out.Ongoing = last >= 0 && lastSeen-last <= max(apart, main.period)
 	}
 	if float64(out.Count) >= mostStruck*float64(out.Of) {
-		out.Pattern, out.Period = Constant, 0
+		out.Pattern, out.Period = claim.Constant, 0
 	}
-	if out.Pattern != Irregular {
+	if out.Pattern != claim.Irregular {
 		out.List = nil
 	}
 	return out

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/sfstat/sfstat/engine/claim"
 	"github.com/sfstat/sfstat/engine/points"
 )
 
@@ -15,7 +16,7 @@ func TestSavingByReplay(t *testing.T) {
 	if len(found) != 2 || !slices.Equal(found[0].Ranks, []int{3}) || !slices.Equal(found[1].Ranks, []int{2}) {
 		t.Fatalf("found %+v, want rank 3, then rank 2", found)
 	}
-	for i, want := range []Saving{
+	for i, want := range []claim.Saving{
 		{Alone: 200. / 2000, After: 500. / 2000, Low: 200. / 2000, High: 200. / 2000, AtMost: 200. / 2000}, // rank 2 is next; without it 1500 of 2000 are left
 		{Alone: 0, After: 300. / 1800}, // rank 3 is last all the same
 	} {
@@ -26,7 +27,7 @@ func TestSavingByReplay(t *testing.T) {
 			}
 		}
 	}
-	if f := found[0]; f.Size != 500 || f.Length != 2000 || f.Last != 20 || f.Waited != 1 || f.Certainty != Strong || f.Steps.Pattern != Constant || f.Parts[0] != (Part{Stage: 0, Size: 500, Charged: 10_000}) {
+	if f := found[0]; f.Size != 500 || f.Length != 2000 || f.Last != 20 || f.Waited != 1 || f.Certainty != claim.Strong || f.Steps.Pattern != claim.Constant || f.Parts[0] != (claim.Part{Stage: 0, Size: 500, Charged: 10_000}) {
 		t.Errorf("rank 3: %+v", f)
 	}
 	if f := found[1]; f.Last != 0 || f.Size != 300 || f.Parts[0].Charged != 6000 {
@@ -223,23 +224,23 @@ func TestCertainty(t *testing.T) {
 		p      float64
 		blocks int
 		share  float64
-		want   Certainty
+		want   claim.Certainty
 	}{
-		"all steps":                  {upTo(0, 40, 1), 0.0099, 40, 1, Strong},
-		"P above the level":          {upTo(0, 40, 1), 0.0101, 40, 1, Supported},
-		"eight blocks":               {upTo(0, 40, 1), 0.0099, 8, 1, Strong},
-		"seven blocks":               {upTo(0, 40, 1), 0.0099, 7, 1, Supported},
-		"waits of 0.55":              {upTo(0, 40, 1), 0.0099, 40, 0.55, Strong},
-		"waits of 0.45":              {upTo(0, 40, 1), 0.0099, 40, 0.45, Supported},
-		"13 steps that are over":     {upTo(10, 23, 1), 0.0099, 40, 1, Supported}, // a third of 40
-		"14 steps that are over":     {upTo(10, 24, 1), 0.0099, 40, 1, Strong},
-		"13 steps that last":         {upTo(27, 40, 1), 0.0099, 40, 1, Strong},
-		"two incidents":              {[]int{3, 4, 5, 20, 21}, 0.0099, 40, 1, Supported},
-		"three incidents":            {[]int{3, 4, 20, 28, 29}, 0.0099, 40, 1, Strong},
-		"three that are not apart":   {[]int{3, 4, 5, 6, 20}, 0.0099, 40, 1, Supported},
-		"the last of them the last":  {[]int{3, 39}, 0.0099, 40, 1, Strong},
-		"the last of them before it": {[]int{3, 38}, 0.0099, 40, 1, Strong}, // within one block of the end
-		"the last of them not":       {[]int{3, 37}, 0.0099, 40, 1, Supported},
+		"all steps":                  {upTo(0, 40, 1), 0.0099, 40, 1, claim.Strong},
+		"P above the level":          {upTo(0, 40, 1), 0.0101, 40, 1, claim.Supported},
+		"eight blocks":               {upTo(0, 40, 1), 0.0099, 8, 1, claim.Strong},
+		"seven blocks":               {upTo(0, 40, 1), 0.0099, 7, 1, claim.Supported},
+		"waits of 0.55":              {upTo(0, 40, 1), 0.0099, 40, 0.55, claim.Strong},
+		"waits of 0.45":              {upTo(0, 40, 1), 0.0099, 40, 0.45, claim.Supported},
+		"13 steps that are over":     {upTo(10, 23, 1), 0.0099, 40, 1, claim.Supported}, // a third of 40
+		"14 steps that are over":     {upTo(10, 24, 1), 0.0099, 40, 1, claim.Strong},
+		"13 steps that last":         {upTo(27, 40, 1), 0.0099, 40, 1, claim.Strong},
+		"two incidents":              {[]int{3, 4, 5, 20, 21}, 0.0099, 40, 1, claim.Supported},
+		"three incidents":            {[]int{3, 4, 20, 28, 29}, 0.0099, 40, 1, claim.Strong},
+		"three that are not apart":   {[]int{3, 4, 5, 6, 20}, 0.0099, 40, 1, claim.Supported},
+		"the last of them the last":  {[]int{3, 39}, 0.0099, 40, 1, claim.Strong},
+		"the last of them before it": {[]int{3, 38}, 0.0099, 40, 1, claim.Strong}, // within one block of the end
+		"the last of them not":       {[]int{3, 37}, 0.0099, 40, 1, claim.Supported},
 	} {
 		extra := make([]int64, 40)
 		for _, n := range c.at {
@@ -247,7 +248,7 @@ func TestCertainty(t *testing.T) {
 		}
 		s := jobOf(extra)
 		half(s, c.share)
-		x := &term{d: columnOf(40, 500, func(n int) bool { return extra[n] > 0 }), charged: 1, pattern: Irregular, chance: chance{p: c.p, block: 1, blocks: c.blocks}}
+		x := &term{d: columnOf(40, 500, func(n int) bool { return extra[n] > 0 }), charged: 1, pattern: claim.Irregular, chance: chance{p: c.p, block: 1, blocks: c.blocks}}
 		f := s.finding(cause{ranks: []int{0}, host: -1, terms: []*term{x}}, Options{}.orDefault())
 		if f.Certainty != c.want || f.P != c.p {
 			t.Errorf("%s: certainty %d, P %v, want %d, %v", name, f.Certainty, f.P, c.want, c.p)
@@ -290,20 +291,20 @@ func TestDescribed(t *testing.T) {
 	for name, c := range map[string]struct {
 		at            []int
 		block, period int
-		want          Struck
+		want          claim.Struck
 	}{
-		"some":              {[]int{3, 4, 6, 30}, 1, 0, Struck{Count: 4, Of: 40, First: 3, Last: 30, Pattern: Irregular, Incidents: 3, List: []int{3, 4, 6, 30}}},
-		"in blocks of two":  {[]int{3, 4, 6, 30}, 2, 0, Struck{Count: 4, Of: 40, First: 3, Last: 30, Pattern: Irregular, Incidents: 2, List: []int{3, 4, 6, 30}}},
-		"near the end":      {[]int{3, 37}, 2, 0, Struck{Count: 2, Of: 40, First: 3, Last: 37, Pattern: Irregular, Incidents: 2, Ongoing: true, List: []int{3, 37}}},
-		"not near the end":  {[]int{3, 36}, 2, 0, Struck{Count: 2, Of: 40, First: 3, Last: 36, Pattern: Irregular, Incidents: 2, List: []int{3, 36}}},
-		"every eighth":      {[]int{7, 15, 23, 31}, 1, 8, Struck{Count: 4, Of: 40, First: 7, Last: 31, Pattern: Periodic, Period: 8, Incidents: 4, Ongoing: true}},
-		"every eighth, not": {[]int{6, 14, 22, 30}, 1, 8, Struck{Count: 4, Of: 40, First: 6, Last: 30, Pattern: Periodic, Period: 8, Incidents: 4}},
-		"31 of 40":          {upTo(0, 31, 1), 1, 0, Struck{Count: 31, Of: 40, First: 0, Last: 30, Pattern: Irregular, Incidents: 1, List: upTo(0, 31, 1)}},
-		"32 of 40":          {upTo(0, 32, 1), 1, 0, Struck{Count: 32, Of: 40, First: 0, Last: 31, Pattern: Constant, Incidents: 1}},
+		"some":              {[]int{3, 4, 6, 30}, 1, 0, claim.Struck{Count: 4, Of: 40, First: 3, Last: 30, Pattern: claim.Irregular, Incidents: 3, List: []int{3, 4, 6, 30}}},
+		"in blocks of two":  {[]int{3, 4, 6, 30}, 2, 0, claim.Struck{Count: 4, Of: 40, First: 3, Last: 30, Pattern: claim.Irregular, Incidents: 2, List: []int{3, 4, 6, 30}}},
+		"near the end":      {[]int{3, 37}, 2, 0, claim.Struck{Count: 2, Of: 40, First: 3, Last: 37, Pattern: claim.Irregular, Incidents: 2, Ongoing: true, List: []int{3, 37}}},
+		"not near the end":  {[]int{3, 36}, 2, 0, claim.Struck{Count: 2, Of: 40, First: 3, Last: 36, Pattern: claim.Irregular, Incidents: 2, List: []int{3, 36}}},
+		"every eighth":      {[]int{7, 15, 23, 31}, 1, 8, claim.Struck{Count: 4, Of: 40, First: 7, Last: 31, Pattern: claim.Periodic, Period: 8, Incidents: 4, Ongoing: true}},
+		"every eighth, not": {[]int{6, 14, 22, 30}, 1, 8, claim.Struck{Count: 4, Of: 40, First: 6, Last: 30, Pattern: claim.Periodic, Period: 8, Incidents: 4}},
+		"31 of 40":          {upTo(0, 31, 1), 1, 0, claim.Struck{Count: 31, Of: 40, First: 0, Last: 30, Pattern: claim.Irregular, Incidents: 1, List: upTo(0, 31, 1)}},
+		"32 of 40":          {upTo(0, 32, 1), 1, 0, claim.Struck{Count: 32, Of: 40, First: 0, Last: 31, Pattern: claim.Constant, Incidents: 1}},
 	} {
-		pattern := Irregular
+		pattern := claim.Irregular
 		if c.period > 0 {
-			pattern = Periodic
+			pattern = claim.Periodic
 		}
 		got := s.steps(hits(40, c.at...), &term{pattern: pattern, period: c.period, chance: chance{block: c.block}})
 		list := got.List
@@ -349,7 +350,7 @@ func TestCauses(t *testing.T) {
 		}
 		return out
 	}
-	of := func(ranks int, peers, hosts []int, within [][]int, late ...int) (out [][]int, kinds []Kind) {
+	of := func(ranks int, peers, hosts []int, within [][]int, late ...int) (out [][]int, kinds []claim.Kind) {
 		d := division(0, repeated(4, make([]int64, ranks)...))
 		if within != nil {
 			d.Within = []points.Within{{Sets: within}}
@@ -365,21 +366,21 @@ func TestCauses(t *testing.T) {
 		within       [][]int
 		late         []int
 		want         [][]int
-		kinds        []Kind
+		kinds        []claim.Kind
 	}{
-		"two of sixteen":         {ranks: 16, late: []int{5, 3}, want: [][]int{{5}, {3}}, kinds: []Kind{Rank, Rank}},
-		"two of eight":           {ranks: 8, late: []int{5, 3}, want: [][]int{{5}, {3}}, kinds: []Kind{Rank, Rank}},
-		"three of sixteen":       {ranks: 16, late: []int{5, 3, 7}, want: [][]int{{3, 5, 7}}, kinds: []Kind{Ranks}},
-		"three of twenty-four":   {ranks: 24, late: []int{5, 3, 7}, want: [][]int{{5}, {3}, {7}}, kinds: []Kind{Rank, Rank, Rank}},
-		"a host":                 {ranks: 4, hosts: []int{0, 0, 1, 1}, late: []int{3, 2}, want: [][]int{{2, 3}}, kinds: []Kind{Host}},
-		"half of a host":         {ranks: 4, hosts: []int{0, 0, 1, 1}, late: []int{3, 1}, want: [][]int{{3}, {1}}, kinds: []Kind{Rank, Rank}},
-		"the only host":          {ranks: 2, hosts: []int{0, 0}, late: []int{0, 1}, want: [][]int{{0}, {1}}, kinds: []Kind{Rank, Rank}},
-		"a host of one":          {ranks: 4, hosts: []int{0, 1, 2, 2}, late: []int{0}, want: [][]int{{0}}, kinds: []Kind{Rank}},
-		"no host known":          {ranks: 4, hosts: []int{-1, -1, 0, 0}, late: []int{0, 1}, want: [][]int{{0}, {1}}, kinds: []Kind{Rank, Rank}},
-		"a host and three more":  {ranks: 8, hosts: []int{0, 0, 1, 1, 2, 2, 3, 3}, late: []int{0, 1, 2, 4, 6}, want: [][]int{{0, 1}, {2, 4, 6}}, kinds: []Kind{Host, Ranks}},
-		"a set of peers":         {ranks: 6, peers: []int{0, 0, 0, 1, 1, 1}, late: []int{4, 3, 5}, want: [][]int{{3, 4, 5}}, kinds: []Kind{PeerSet}},
-		"of two sets of peers":   {ranks: 6, peers: []int{0, 0, 0, 1, 1, 1}, late: []int{2, 3, 5}, want: [][]int{{2, 3, 5}}, kinds: []Kind{Ranks}},
-		"a set that is together": {ranks: 6, within: [][]int{{0, 1, 2}, {3, 4, 5}}, late: []int{4, 3, 5}, want: [][]int{{3, 4, 5}}, kinds: []Kind{PeerSet}},
+		"two of sixteen":         {ranks: 16, late: []int{5, 3}, want: [][]int{{5}, {3}}, kinds: []claim.Kind{claim.Rank, claim.Rank}},
+		"two of eight":           {ranks: 8, late: []int{5, 3}, want: [][]int{{5}, {3}}, kinds: []claim.Kind{claim.Rank, claim.Rank}},
+		"three of sixteen":       {ranks: 16, late: []int{5, 3, 7}, want: [][]int{{3, 5, 7}}, kinds: []claim.Kind{claim.Ranks}},
+		"three of twenty-four":   {ranks: 24, late: []int{5, 3, 7}, want: [][]int{{5}, {3}, {7}}, kinds: []claim.Kind{claim.Rank, claim.Rank, claim.Rank}},
+		"a host":                 {ranks: 4, hosts: []int{0, 0, 1, 1}, late: []int{3, 2}, want: [][]int{{2, 3}}, kinds: []claim.Kind{claim.Host}},
+		"half of a host":         {ranks: 4, hosts: []int{0, 0, 1, 1}, late: []int{3, 1}, want: [][]int{{3}, {1}}, kinds: []claim.Kind{claim.Rank, claim.Rank}},
+		"the only host":          {ranks: 2, hosts: []int{0, 0}, late: []int{0, 1}, want: [][]int{{0}, {1}}, kinds: []claim.Kind{claim.Rank, claim.Rank}},
+		"a host of one":          {ranks: 4, hosts: []int{0, 1, 2, 2}, late: []int{0}, want: [][]int{{0}}, kinds: []claim.Kind{claim.Rank}},
+		"no host known":          {ranks: 4, hosts: []int{-1, -1, 0, 0}, late: []int{0, 1}, want: [][]int{{0}, {1}}, kinds: []claim.Kind{claim.Rank, claim.Rank}},
+		"a host and three more":  {ranks: 8, hosts: []int{0, 0, 1, 1, 2, 2, 3, 3}, late: []int{0, 1, 2, 4, 6}, want: [][]int{{0, 1}, {2, 4, 6}}, kinds: []claim.Kind{claim.Host, claim.Ranks}},
+		"a set of peers":         {ranks: 6, peers: []int{0, 0, 0, 1, 1, 1}, late: []int{4, 3, 5}, want: [][]int{{3, 4, 5}}, kinds: []claim.Kind{claim.PeerSet}},
+		"of two sets of peers":   {ranks: 6, peers: []int{0, 0, 0, 1, 1, 1}, late: []int{2, 3, 5}, want: [][]int{{2, 3, 5}}, kinds: []claim.Kind{claim.Ranks}},
+		"a set that is together": {ranks: 6, within: [][]int{{0, 1, 2}, {3, 4, 5}}, late: []int{4, 3, 5}, want: [][]int{{3, 4, 5}}, kinds: []claim.Kind{claim.PeerSet}},
 	} {
 		got, kinds := of(c.ranks, c.peers, c.hosts, c.within, c.late...)
 		if !slices.EqualFunc(got, c.want, slices.Equal) || !slices.Equal(kinds, c.kinds) {
@@ -395,7 +396,7 @@ func TestCauses(t *testing.T) {
 
 // TestEvents: up to three strikes of more than half a step, that cost 3 % of the run, are told as events.
 func TestEvents(t *testing.T) {
-	told := func(size int64, at ...int) (out []Finding) {
+	told := func(size int64, at ...int) (out []claim.Claim) {
 		extra := make([]int64, 40)
 		for _, n := range at {
 			extra[n] = size
@@ -423,12 +424,12 @@ func TestEvents(t *testing.T) {
 		}
 		for _, f := range found {
 			cost := float64(c.size-2) * float64(len(c.at))
-			if f.Certainty != Event || f.P != 1 || f.Size != c.size-2 || !near(f.Saves.Alone, cost/(40_000+float64(c.size)*float64(len(c.at)))) || f.Saves.Low != 0 {
+			if f.Certainty != claim.Event || f.P != 1 || f.Size != c.size-2 || !near(f.Saves.Alone, cost/(40_000+float64(c.size)*float64(len(c.at)))) || f.Saves.Low != 0 {
 				t.Errorf("%s: %+v", name, f)
 			}
 		}
 	}
-	if got := jobOf(columnInts(40, 1000, 5)).once([]Finding{{Ranks: []int{0}}}, Options{}.orDefault()); len(got) != 0 {
+	if got := jobOf(columnInts(40, 1000, 5)).once([]claim.Claim{{Ranks: []int{0}}}, Options{}.orDefault()); len(got) != 0 {
 		t.Errorf("of a rank that was found: %+v", got)
 	}
 }
@@ -443,7 +444,7 @@ func columnInts(n int, x int64, at int) []int64 {
 // TestUnsure: where no rank is late for certain, one that is late in six of ten steps by enough to act on is told; else one whose
 // strikes have a chance of a third at most.
 func TestUnsure(t *testing.T) {
-	told := func(late, of int, size int64) []Finding {
+	told := func(late, of int, size int64) []claim.Claim {
 		extra := make([]int64, of)
 		for n := range late {
 			extra[n] = size
@@ -466,11 +467,11 @@ func TestUnsure(t *testing.T) {
 		found := told(c.late, c.of, c.size)
 		if len(found) != c.want {
 			t.Errorf("%s: %+v, want %d", name, found, c.want)
-		} else if c.want > 0 && (found[0].Certainty != Event || !slices.Equal(found[0].Ranks, []int{0})) {
+		} else if c.want > 0 && (found[0].Certainty != claim.Event || !slices.Equal(found[0].Ranks, []int{0})) {
 			t.Errorf("%s: %+v, want an event of rank 0", name, found[0])
 		}
 	}
-	if got := jobOf(slices.Repeat([]int64{150}, 5)).unsure([]Finding{{}}, Options{}.orDefault()); got != nil {
+	if got := jobOf(slices.Repeat([]int64{150}, 5)).unsure([]claim.Claim{{}}, Options{}.orDefault()); got != nil {
 		t.Errorf("beside a rank that is late for certain: %+v", got)
 	}
 	// Three strikes on one of 4 ranks in one of K pieces have P = 3·4·4⁻³ ÷ (½/K + ½): 0.30 of four pieces, and 0.357 of twenty, which is more

@@ -2,6 +2,7 @@ package delay
 
 import (
 	"cmp"
+	"github.com/sfstat/sfstat/engine/claim"
 	"math"
 	"slices"
 )
@@ -13,7 +14,7 @@ type term struct {
 	d           []float64 // [interval]
 	claim       float64   // size in the intervals struck, that was tested
 	charged     float64   // what was charged to it and is explained
-	pattern     Pattern
+	pattern     claim.Pattern
 	period      int
 	chance
 }
@@ -22,7 +23,7 @@ type term struct {
 type shape struct {
 	claim   float64
 	d       []float64
-	pattern Pattern
+	pattern claim.Pattern
 	period  int
 }
 
@@ -173,7 +174,7 @@ func (s *series) shapes(c cell, x, e, own []float64) (out []shape) {
 				d[n] = m
 			}
 		}
-		out = append(out, shape{claim: m, d: d, pattern: Constant})
+		out = append(out, shape{claim: m, d: d, pattern: claim.Constant})
 	}
 	return out
 }
@@ -194,7 +195,7 @@ func (s *series) struck(big []bool, e []float64, size, usual, noise float64) sha
 			for n := from; n < to; n++ {
 				d[n] = level
 			}
-			return shape{claim: size, d: d, pattern: Span}
+			return shape{claim: size, d: d, pattern: claim.Span}
 		}
 	}
 	// What is far smaller than most is noise beyond the slack; what is left of it may be a term of
@@ -208,9 +209,9 @@ func (s *series) struck(big []bool, e []float64, size, usual, noise float64) sha
 			d[n] = min(max(e[n]-usual, 0), 2*size+2*noise)
 		}
 	}
-	period, pattern := periodOf(big), Irregular
+	period, pattern := periodOf(big), claim.Irregular
 	if period > 0 {
-		pattern = Periodic
+		pattern = claim.Periodic
 	}
 	return shape{claim: size, d: d, pattern: pattern, period: period}
 }

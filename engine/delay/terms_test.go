@@ -2,6 +2,7 @@ package delay
 
 import (
 	"fmt"
+	"github.com/sfstat/sfstat/engine/claim"
 	"slices"
 	"testing"
 )
@@ -178,14 +179,14 @@ func TestStruck(t *testing.T) {
 	e := []float64{10, 110, 10, 36, 10, 35, 10, 500, 10, 10}
 	f := s.struck(hits(10, 1, 3, 5, 7), e, 100, 10, 7)
 	equal(t, "cut and left out", f.d, []float64{0, 100, 0, 26, 0, 0, 0, 214, 0, 0})
-	if f.claim != 100 || f.pattern != Irregular {
+	if f.claim != 100 || f.pattern != claim.Irregular {
 		t.Errorf("%+v, want a claim of 100 in some steps", f)
 	}
 	// Of one stretch it is a level: numpy.clip([30, 50, 30, 50, 30, 50, 30, 50], 30, 50).mean() − 10 = 30.
 	e = []float64{10, 30, 50, 30, 50, 30, 50, 30, 50, 10}
 	f = s.struck(hits(10, upTo(1, 9, 1)...), e, 28, 10, 1)
 	equal(t, "a span", f.d, []float64{0, 30, 30, 30, 30, 30, 30, 30, 30, 0})
-	if f.pattern != Span || f.claim != 28 {
+	if f.pattern != claim.Span || f.claim != 28 {
 		t.Errorf("%+v, want a span that claims 28", f)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/sfstat/sfstat/engine/claim"
 	"gonum.org/v1/gonum/mathext"
 )
 
@@ -20,7 +21,7 @@ const (
 // another, exactly one of R would be in at most (1 − 1/R)^(R−1) of the steps, however often each
 // is late; the number of such steps is tested against that. Noise and spikes, which cost as
 // much in large jobs, do not take turns. Or stalls of one size strike now one rank, now another.
-func (s *series) turns(o Options) (out []Finding) {
+func (s *series) turns(o Options) (out []claim.Claim) {
 	for k := range s.Pieces {
 		if f, ok := s.turnsIn(k, o); ok {
 			out = append(out, f)
@@ -33,10 +34,10 @@ func (s *series) turns(o Options) (out []Finding) {
 	return out
 }
 
-func (s *series) turnsIn(k int, o Options) (Finding, bool) {
+func (s *series) turnsIn(k int, o Options) (claim.Claim, bool) {
 	c := &s.charge[k]
 	if s.Ranks < 3 || len(s.peers) > 1 || c.sum < leastTurns*s.whole {
-		return Finding{}, false
+		return claim.Claim{}, false
 	}
 	top := make([]float64, s.Intervals)
 	for _, e := range c.entries {
@@ -44,7 +45,7 @@ func (s *series) turnsIn(k int, o Options) (Finding, bool) {
 	}
 	d := median(top)
 	if d < leastOfStep*s.step {
-		return Finding{}, false
+		return claim.Claim{}, false
 	}
 	count, own := make([]int, s.Intervals), make([]int, s.Ranks)
 	columns := make([][]float64, s.Ranks)
@@ -70,14 +71,14 @@ func (s *series) turnsIn(k int, o Options) (Finding, bool) {
 		}
 	}
 	if float64(slices.Max(own)) > mostOfOne*float64(one) {
-		return Finding{}, false
+		return claim.Claim{}, false
 	}
 	tau := newAutocovariance(columns).tau(-1)
 	draws := int(float64(seen) / tau)
 	R := float64(s.Ranks)
 	p := binomialTail(draws, int(math.Round(float64(draws)*float64(one)/float64(seen))), math.Pow(1-1/R, R-1)) * float64(len(s.Pieces))
 	if p > o.Level {
-		return Finding{}, false
+		return claim.Claim{}, false
 	}
 	f := s.chargedTurns(k, p, struck, d)
 	owner := make([]int, 0, one)
@@ -89,7 +90,7 @@ func (s *series) turnsIn(k int, o Options) (Finding, bool) {
 		}
 	}
 	f.Ranks = inTurn(owner)
-	f.count(own, tau)
+	f.Rotation = rotation(own, tau)
 	return f, true
 }
 
@@ -104,10 +105,10 @@ const (
 // stalls are delays of one size that strike several ranks in a piece, and none of them most of the
 // time: a time-out, a retry, a shared disk. That they cost what they do is no matter of chance, as
 // whom they strike is.
-func (s *series) stalls(k int) (Finding, bool) {
+func (s *series) stalls(k int) (claim.Claim, bool) {
 	c := &s.charge[k]
 	if s.Ranks < 3 || len(s.peers) > 1 || c.sum < leastTurns*s.whole {
-		return Finding{}, false
+		return claim.Claim{}, false
 	}
 	least := max(slowAbove*s.noise[k], leastShift*s.step)
 	var sizes []float64
@@ -120,7 +121,7 @@ func (s *series) stalls(k int) (Finding, bool) {
 		}
 	}
 	if len(sizes) < fewestStalls || float64(slices.Max(own)) > mostOfOne*float64(len(sizes)) {
-		return Finding{}, false
+		return claim.Claim{}, false
 	}
 	d, alike := median(sizes), 0
 	for _, x := range sizes {
@@ -129,7 +130,7 @@ func (s *series) stalls(k int) (Finding, bool) {
 		}
 	}
 	f := s.chargedTurns(k, 1, struck, d)
-	f.count(own, 1)
+	f.Rotation = rotation(own, 1)
 	return f, float64(alike) >= oneSize*float64(len(sizes)) && f.Saves.Alone >= leastTurns
 }
 
@@ -164,13 +165,13 @@ const bulk = 2
 // uneven finds a piece that takes ranks so different times in ordinary steps that evening it out
 // would save MinGain: each step's last arrival is another rank's. Spikes do not count, which cost
 // as much in large jobs.
-func (s *series) uneven(k int, o Options) (Finding, bool) {
+func (s *series) uneven(k int, o Options) (claim.Claim, bool) {
 	if s.Ranks < 3 || s.Free() || s.noise[k] < leastOfStep*s.step {
-		return Finding{}, false
+		return claim.Claim{}, false
 	}
 	longest, seen := s.longest(k)
 	if float64(slices.Max(longest)) > mostOfOne*float64(seen) { // not uneven, but that rank's
-		return Finding{}, false
+		return claim.Claim{}, false
 	}
 	most := int64(bulk * s.noise[k])
 	struck := make([]bool, s.Intervals)
@@ -184,7 +185,7 @@ func (s *series) uneven(k int, o Options) (Finding, bool) {
 	})
 	f.Size = int64(f.Saves.Alone * s.step)
 	f.Parts[0].Size = f.Size
-	f.count(longest, 1)
+	f.Rotation = rotation(longest, 1)
 	return f, f.Saves.Alone >= o.MinGain
 }
 
@@ -202,15 +203,16 @@ func (s *series) longest(k int) (count []int, seen int) {
 	return count, seen
 }
 
-// count fills in how often each rank is late, and how likely such counts are; as many turns as correlated count as one.
-func (f *Finding) count(turns []int, correlated float64) {
+// rotation returns how often each rank is late, and how likely such counts are; as many turns as correlated count as one.
+func rotation(turns []int, correlated float64) claim.Rotation {
+	out := claim.Rotation{Among: len(turns), Correlated: correlated}
 	for r, n := range turns {
 		if n > 0 {
-			f.Turns = append(f.Turns, Turn{r, n})
+			out.Turns = append(out.Turns, claim.Turn{Rank: r, N: n})
 		}
 	}
-	f.ranks, f.correlated = len(turns), correlated
-	f.even()
+	even(&out)
+	return out
 }
 
 // fewestOfRank is how many turns a rank must have on average for their counts to be compared (Cochran 1954, Biometrics
@@ -218,21 +220,21 @@ func (f *Finding) count(turns []int, correlated float64) {
 const fewestOfRank = 5
 
 // even sorts turns and computes by Pearson's χ² how likely their counts are.
-func (f *Finding) even() {
-	slices.SortStableFunc(f.Turns, func(a, b Turn) int { return cmp.Or(cmp.Compare(b.N, a.N), cmp.Compare(a.Rank, b.Rank)) })
+func even(f *claim.Rotation) {
+	slices.SortStableFunc(f.Turns, func(a, b claim.Turn) int { return cmp.Or(cmp.Compare(b.N, a.N), cmp.Compare(a.Rank, b.Rank)) })
 	all, squares := 0.0, 0.0
 	for _, t := range f.Turns {
 		all, squares = all+float64(t.N), squares+float64(t.N)*float64(t.N)
 	}
-	if f.Even = 0; f.Turns == nil || all < fewestOfRank*float64(f.ranks)*f.correlated {
+	if f.Even = 0; f.Turns == nil || all < fewestOfRank*float64(f.Among)*f.Correlated {
 		return
 	}
-	chi := (float64(f.ranks)*squares/all - all) / f.correlated
-	f.Even = mathext.GammaIncRegComp(float64(f.ranks-1)/2, max(0, chi)/2)
+	chi := (float64(f.Among)*squares/all - all) / f.Correlated
+	f.Even = mathext.GammaIncRegComp(float64(f.Among-1)/2, max(0, chi)/2)
 }
 
 // chargedTurns prices turns of a size: without what is charged in the piece.
-func (s *series) chargedTurns(k int, p float64, struck []bool, size float64) Finding {
+func (s *series) chargedTurns(k int, p float64, struck []bool, size float64) claim.Claim {
 	f := s.turnFinding(k, p, struck, func(arrive []int64) {
 		for _, e := range s.charge[k].entries {
 			arrive[int(e.at)*s.Ranks+int(e.rank)] -= int64(e.x)
@@ -244,14 +246,14 @@ func (s *series) chargedTurns(k int, p float64, struck []bool, size float64) Fin
 }
 
 // turnFinding prices turns in a piece by arrivals at its point that are less by something.
-func (s *series) turnFinding(k int, p float64, struck []bool, less func(arrive []int64)) Finding {
+func (s *series) turnFinding(k int, p float64, struck []bool, less func(arrive []int64)) claim.Claim {
 	at, arrive := s.Pieces[k].Point, slices.Clone(s.arrive)
 	arrive[at] = slices.Clone(arrive[at])
 	less(arrive[at])
 	gain := 1 - s.length(arrive)/s.length(s.arrive)
-	return Finding{Kind: Everyone, Cause: Turns, Host: -1, P: p, Certainty: Supported, Saves: exactly(gain), Length: lengthOf(s.took, struck),
-		Steps: s.steps(struck, &term{piece: k, pattern: Irregular, chance: chance{block: 1}}),
-		Parts: []Part{{Stage: s.Pieces[k].Stage, Charged: int64(gain * s.whole)}}}
+	return claim.Claim{Kind: claim.Everyone, Cause: claim.Turns, Host: -1, P: p, Certainty: claim.Supported, Saves: claim.Exact(gain), Length: lengthOf(s.took, struck),
+		Steps: s.steps(struck, &term{piece: k, pattern: claim.Irregular, chance: chance{block: 1}}),
+		Parts: []claim.Part{{Stage: s.Pieces[k].Stage, Charged: int64(gain * s.whole)}}}
 }
 
 // binomialTail is P(Bin(n, p) ≥ k).

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/sfstat/sfstat/engine/claim"
 	"github.com/sfstat/sfstat/engine/delay"
 )
 
@@ -27,8 +28,8 @@ func TestTurnsAreCounted(t *testing.T) {
 				faults = append(faults, fault{ranks: []int{r}, stage: 1, ms: 90, on: func(step int) bool { return c.whose(step) == r }})
 			}
 			run, _ := job{seed: 2, ranks: ranks, steps: c.steps, noise: 0.01}.play(faults...)
-			list := analyzed(run, delay.Options{}).Findings
-			i := slices.IndexFunc(list, func(f delay.Finding) bool { return f.Cause == delay.Turns })
+			list := analyzed(run, delay.Options{}).Claims
+			i := slices.IndexFunc(list, func(f claim.Claim) bool { return f.Cause == claim.Turns })
 			if i < 0 {
 				t.Fatalf("no turns in %+v", list)
 			}

@@ -1,10 +1,6 @@
 package delay
 
-import (
-	"fmt"
-
-	"github.com/sfstat/sfstat/trace/enum"
-)
+import "fmt"
 
 // Validate reports the first field of a run that does not fit the others, with what it holds and what is expected.
 func (r *Run) Validate() error {
@@ -48,15 +44,3 @@ func (o Options) Validate() error {
 	}
 	return o.Points.Validate()
 }
-
-var (
-	kindNames      = [...]string{"rank", "ranks", "host", "peer_set", "everyone"}
-	causeNames     = [...]string{"late", "turns", "regression", "slow_steps", "start_up"}
-	patternNames   = [...]string{"constant", "span", "periodic", "irregular"}
-	certaintyNames = [...]string{"event", "supported", "strong"}
-)
-
-func (k Kind) String() string      { return enum.Name(kindNames[:], k) }
-func (c Cause) String() string     { return enum.Name(causeNames[:], c) }
-func (p Pattern) String() string   { return enum.Name(patternNames[:], p) }
-func (c Certainty) String() string { return enum.Name(certaintyNames[:], c) }

@@ -2,7 +2,6 @@ package delay_test
 
 import (
 	"math"
-	"slices"
 	"strings"
 	"testing"
 
@@ -42,13 +41,5 @@ func TestRefused(t *testing.T) {
 	run.Peers, run.Hosts = []int{0, 0, 3, 3}, []int{-1, 0, 0, 7}
 	if _, err := delay.Analyze(run, delay.Options{Level: 0.1, Strong: 0.1, MinGain: 0.5}); err != nil {
 		t.Error(err)
-	}
-}
-
-// TestNames: closed sets name their values.
-func TestNames(t *testing.T) {
-	got := []string{delay.PeerSet.String(), delay.Regression.String(), delay.Periodic.String(), delay.Strong.String(), delay.Certainty(9).String()}
-	if want := []string{"peer_set", "regression", "periodic", "strong", "invalid(9)"}; !slices.Equal(got, want) {
-		t.Errorf("%v, want %v", got, want)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/sfstat/sfstat/engine/claim"
 	"github.com/sfstat/sfstat/engine/delay"
 	"github.com/sfstat/sfstat/engine/points"
 	"github.com/sfstat/sfstat/trace/stagename"
@@ -66,7 +67,7 @@ func (a *accounting) gathered() (run *delay.Run, group []int) {
 }
 
 // charge adds the part of a finding to the culprits, each of its ranks with as much.
-func (a *accounting) charge(f delay.Finding, part delay.Part, group int) {
+func (a *accounting) charge(f claim.Claim, part claim.Part, group int) {
 	whole := int64(0)
 	for _, p := range f.Parts {
 		whole += p.Charged

@@ -180,7 +180,7 @@ type Culprit struct {
 	Excess    int64   // ns beyond its peers in a step that was struck
 	Steps     int     // that were struck
 	Of        int     // that it was looked for in
-	P         float64 // as [delay.Finding]
+	P         float64 // as [claim.Claim]
 }
 
 // Device is what a device-event channel says about the stage that it times.

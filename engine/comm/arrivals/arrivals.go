@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/sfstat/sfstat/engine/claim"
 	"github.com/sfstat/sfstat/engine/delay"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
@@ -130,7 +131,7 @@ type Late struct {
 	Delay     int64           `json:"delay_ns" doc:"own delay there, mean over the points that it delayed"`
 	Excess    int64           `json:"excess_ns" doc:"own delay over all strikes and places"`
 	PerStep   int64           `json:"per_step_ns" doc:"own delay of a struck step, over all places, mean"`
-	Steps     delay.Struck    `json:"-"` // counted from the first that repeats
+	Steps     claim.Struck    `json:"-"` // counted from the first that repeats
 	_         struct{}        `as:"struck_steps" of:"Steps.Count" doc:"steps that it delayed, at any place"`
 	_         struct{}        `as:"steps" of:"Steps.Of" doc:"steps of the recording"`
 	Strikes   int             `json:"strikes" doc:"synchronisation points there that it delayed"`
@@ -138,7 +139,7 @@ type Late struct {
 	Points    int             `json:"points" doc:"synchronisation points there that it entered"`
 	P         float64         `json:"p" doc:"chance of so many strikes were all ranks alike; corrected for ranks and places"`
 	Gain      float64         `json:"gain" doc:"part of the struck steps that fixing it saves"` // alone
-	Saves     delay.Saving    `json:"-"`                                                        // of all that repeats
+	Saves     claim.Saving    `json:"-"`                                                        // of all that repeats
 	_         struct{}        `as:"run_gain" of:"Saves.Alone" doc:"part of all steps that fixing it alone saves"`
 	_         struct{}        `as:"run_gain_at_most" of:"Saves.Most" doc:"the same where all others are fixed, if that is more"`
 	Recorded  [2]int64        `json:"-"` // the first and last step struck, as recorded; −1: not known
@@ -147,7 +148,7 @@ type Late struct {
 	Clock     bool            `json:"clock_not_excluded" doc:"the delay is smaller than the uncertainty of the rank's clock"`
 	Ranks     []int           `json:"-"` // all that are late for the same reason, itself among them
 	Step      int64           `json:"-"` // length of a struck step
-	Certainty delay.Certainty `json:"-"`
+	Certainty claim.Certainty `json:"-"`
 	First     int64           `json:"-"` // first and last delay, on the common clock
 	End       int64           `json:"-"`
 }

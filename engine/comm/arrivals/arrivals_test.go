@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/sfstat/sfstat/engine/delay"
+	"github.com/sfstat/sfstat/engine/claim"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
@@ -383,7 +383,7 @@ func TestLateForAWhile(t *testing.T) {
 		}
 	}
 	late := j.Analyze(Options{}).Late
-	if len(late) != 1 || late[0].Rank != 2 || late[0].Steps.Pattern != delay.Span || late[0].Steps.Last > 30 {
+	if len(late) != 1 || late[0].Rank != 2 || late[0].Steps.Pattern != claim.Span || late[0].Steps.Last > 30 {
 		t.Errorf("%+v", late)
 	}
 }

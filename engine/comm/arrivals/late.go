@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/sfstat/sfstat/engine/claim"
 	"github.com/sfstat/sfstat/engine/delay"
 )
 
@@ -57,15 +58,15 @@ func (s *strikes) lateAmong(r *Result, o Options, lines []fitted, steps []int64)
 	for i := range r.Places {
 		calls[r.Places[i].Stage] = calls[r.Places[i].Stage] || r.Places[i].Repeats
 	}
-	for i := range out.Findings {
-		f := &out.Findings[i]
-		if f.Cause != delay.Late {
+	for i := range out.Claims {
+		f := &out.Claims[i]
+		if f.Cause != claim.Late {
 			continue
 		}
 		to := &r.Late
-		if f.Certainty == delay.Event {
+		if f.Certainty == claim.Event {
 			at := &r.Places[f.Parts[0].Stage]
-			at.Perhaps = at.Perhaps || f.Steps.Pattern == delay.Constant
+			at.Perhaps = at.Perhaps || f.Steps.Pattern == claim.Constant
 			if f.P == 1 {
 				continue
 			}
@@ -87,8 +88,8 @@ func (s *strikes) lateAmong(r *Result, o Options, lines []fitted, steps []int64)
 			case f.Steps.Of < len(d.cut.ends):
 				// A call that a step may lack: equal distances mean nothing.
 				l.Steps = stepsStruck(struck, rank, len(d.cut.ends), func(e entry) int { return d.cut.step(e, s.at(e)) })
-				if l.Steps.Pattern == delay.Periodic {
-					l.Steps.Pattern, l.Steps.Period = delay.Irregular, 0
+				if l.Steps.Pattern == claim.Periodic {
+					l.Steps.Pattern, l.Steps.Period = claim.Irregular, 0
 				}
 			}
 			l.Gain = min(1, l.Saves.Alone*float64(r.End-r.Begin)/float64(max(1, int64(l.Steps.Count)*l.Step)))
@@ -110,7 +111,7 @@ func (p *Place) charge(l *Late, cost int64) {
 }
 
 // struck are the entries of late ranks in the steps that a finding struck.
-func (d *division) struck(s *strikes, f *delay.Finding) map[entry]bool {
+func (d *division) struck(s *strikes, f *claim.Claim) map[entry]bool {
 	out := map[entry]bool{}
 	for _, p := range f.Parts {
 		for _, e := range slices.Concat(s.places[p.Stage].cohorts...) {
@@ -123,7 +124,7 @@ func (d *division) struck(s *strikes, f *delay.Finding) map[entry]bool {
 }
 
 // stepsStruck are the steps, of so many, in which a rank delayed entries.
-func stepsStruck(struck map[entry]bool, rank, steps int, step func(entry) int) delay.Struck {
+func stepsStruck(struck map[entry]bool, rank, steps int, step func(entry) int) claim.Struck {
 	hit := make([]bool, steps)
 	for e := range struck {
 		if int(e.Process) == rank {
@@ -134,7 +135,7 @@ func stepsStruck(struck map[entry]bool, rank, steps int, step func(entry) int) d
 }
 
 // lateRank is a rank of a finding, at the place where it costs most.
-func (s *strikes) lateRank(d *division, f *delay.Finding, rank int, struck map[entry]bool) Late {
+func (s *strikes) lateRank(d *division, f *claim.Claim, rank int, struck map[entry]bool) Late {
 	place := f.Parts[0].Stage
 	l := Late{Rank: s.ranks[rank].id, Place: place, Steps: f.Steps, Excess: 0, PerStep: f.Size, Step: f.Length, P: f.P,
 		Certainty: f.Certainty, Saves: f.Saves, First: d.begin(f.Steps.First), End: d.cut.ends[f.Steps.Last]}

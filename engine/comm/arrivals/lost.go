@@ -3,7 +3,7 @@ package arrivals
 import (
 	"slices"
 
-	"github.com/sfstat/sfstat/engine/delay"
+	"github.com/sfstat/sfstat/engine/claim"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/stagename"
 )
@@ -21,7 +21,7 @@ type rankStruck struct {
 // counts in which the rank spends most more than they do. Packets do not say when each stage
 // begins: in one without calls, all of which is the rank's own, no more is lost than it takes longer, and the
 // rest is lost in none. calls are the stages in which calls are entered.
-func (s *strikes) lostIn(parts []delay.Part, of rankStruck, lines []fitted, calls map[string]bool) (stage string, ok bool) {
+func (s *strikes) lostIn(parts []claim.Part, of rankStruck, lines []fitted, calls map[string]bool) (stage string, ok bool) {
 	peers := map[int]*fitted{}
 	for i := range lines {
 		peers[s.byRank[lines[i].rank]] = &lines[i]

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/sfstat/sfstat/engine/claim"
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/delay"
 	"github.com/sfstat/sfstat/engine/points"
@@ -104,9 +105,9 @@ func Latecomers(r *comm.Result) (found []Lateness, shares []float64) {
 		return nil, nil
 	}
 	out := delay.Divided(d, &delay.Run{Hosts: hosts}, delay.Options{Limits: delay.NoLimits})
-	for i := range out.Findings {
-		f := &out.Findings[i]
-		if f.Cause != delay.Late || f.Certainty < delay.Supported || f.Saves.Most() < plain {
+	for i := range out.Claims {
+		f := &out.Claims[i]
+		if f.Cause != claim.Late || f.Certainty < claim.Supported || f.Saves.Most() < plain {
 			continue
 		}
 		for _, rank := range f.Ranks {

@@ -1,0 +1,166 @@
+// Package claim has the one type in which every judge of the engine says what it found: who delays
+// a job, where, when, by how much, and how surely.
+//
+// A [Claim] holds:
+//
+//   - who: Kind, Ranks, Host, Hosts, Partners; positions or global IDs, as the source numbers them;
+//   - where: Parts by stage, Op, Group;
+//   - when: Steps, which were struck and how they lie in the run;
+//   - how much: Size and Length of a struck step, Saves of the run;
+//   - how surely: P, corrected for what its judge tested, and Certainty;
+//   - the numbers that its evidence needs, by source and cause: [Arrival], [Change], [Rotation].
+//
+// Judges decide what is certain; nothing here does.
+package claim
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Claim is one cause of delay.
+type Claim struct {
+	Source Source
+	Kind   Kind
+	Cause  Cause
+	// Ranks are positions, ascending; none of Everyone, but of Turns that are long those who are late, in
+	// the order of time.
+	Ranks []int
+	Host  int // position of the host of a claim about one; else −1
+	// Parts, the largest first. A rank that is slow by one Factor in all that can be seen
+	// of it has a part for each stage in which that is certain.
+	Parts  []Part
+	Steps  Struck
+	Size   int64 // ns in a struck step, all parts
+	Length int64 // median length of a struck step, ns
+	Saves  Saving
+	// P bounds the probability that ranks who are exchangeable within blocks of steps show a
+	// delay of this size on some rank and stage. 1 of what is not tested. Too small where noise as
+	// large as the delay stays correlated over a tenth of the run or longer (TestNull of engine/delay).
+	P         float64
+	Certainty Certainty
+
+	Arrival
+	Change
+	Rotation
+}
+
+// Arrival is how the ranks of a claim arrive where others wait for them, by the times of steps.
+type Arrival struct {
+	Factor float64 // by which a rank is slow in all that can be seen of it; 0: not by one factor
+	Last   int     // struck steps in which one of the ranks arrived last
+	Waited float64 // part of the delay that the other ranks' waits at the same points show
+}
+
+// Change is what the stage with most of a regression takes.
+type Change struct {
+	Before int64 // in the steps before it, ns
+	From   int64 // in those from there on, ns
+}
+
+// Rotation is how often each of the ranks is late that are late by turns.
+type Rotation struct {
+	Turns []Turn // the most often late first; nil: not by turns
+	// Even is the chance that counts differ so much where every rank is as likely to be late as any other; 0: too
+	// few to tell.
+	Even       float64
+	Among      int     // ranks that may have turns
+	Correlated float64 // turns that count as one independent turn
+}
+
+// Turn is in how many steps a rank is late.
+type Turn struct{ Rank, N int }
+
+// Part of a claim is what it does to one stage.
+type Part struct {
+	Stage   int
+	Size    int64 // ns in a struck step
+	Charged int64 // ns of the run
+}
+
+// Saving is the part of the run that would go.
+type Saving struct {
+	Alone     float64 // by fixing this alone
+	After     float64 // by fixing it where all others are fixed
+	Low, High float64 // Alone lies between them at about 90 %
+	// AtMost is Alone with what a stage in which ranks synchronise may hide of the same
+	// delay; Alone where nothing says that it does.
+	AtMost float64
+}
+
+// Exact returns a saving without an interval.
+func Exact(gain float64) Saving {
+	return Saving{Alone: gain, After: gain, Low: gain, High: gain, AtMost: gain}
+}
+
+// Most returns the larger of what it saves alone, with what may hide, and with the others fixed.
+func (s Saving) Most() float64 { return max(s.AtMost, s.After) }
+
+// Scale multiplies all figures.
+func (s *Saving) Scale(by float64) {
+	for _, x := range []*float64{&s.Alone, &s.After, &s.Low, &s.High, &s.AtMost} {
+		*x *= by
+	}
+}
+
+// Struck are the steps that a claim struck. Steps are counted from 0, as in the steps that its judge looked at.
+type Struck struct {
+	Count, Of   int
+	First, Last int
+	Pattern     Pattern
+	Period      int  // of Periodic
+	Incidents   int  // stretches of steps apart from one another
+	Ongoing     bool // the last of them reaches the end of the run
+	// List is which they are, where the others do not say so: of Irregular ones.
+	List []int
+}
+
+// Has reports whether a step was struck.
+func (s *Struck) Has(step int) bool {
+	switch {
+	case s.List != nil:
+		return slices.Contains(s.List, step)
+	case s.Period > 0:
+		return step >= s.First && step <= s.Last && (step-s.First)%s.Period == 0
+	}
+	return step >= s.First && step <= s.Last
+}
+
+// Steps returns the struck steps as far as they are known: List, or all from the first to the last at
+// the distance of Period.
+func (s *Struck) Steps() []int {
+	if s.List != nil {
+		return s.List
+	}
+	var out []int
+	for t, by := s.First, max(1, s.Period); t <= s.Last; t += by {
+		out = append(out, t)
+	}
+	return out
+}
+
+// Validate reports the first field that no judge may return: a kind without its ranks, a chance
+// outside [0, 1], a saving that is no number, a last struck step before the first.
+func (c *Claim) Validate() error {
+	switch {
+	case c.Kind == Rank && len(c.Ranks) != 1:
+		return fmt.Errorf("claim about one rank has ranks %v, expected exactly one", c.Ranks)
+	case c.Kind != Everyone && len(c.Ranks) == 0:
+		return fmt.Errorf("claim about %v has no ranks, expected those that it is about", c.Kind)
+	case c.Kind == Host && c.Host < 0:
+		return fmt.Errorf("claim about a host has host %d, expected its position", c.Host)
+	case !(c.P >= 0 && c.P <= 1):
+		return fmt.Errorf("claim has p %v, expected a chance from 0 to 1", c.P)
+	case c.Size < 0 || c.Length < 0:
+		return fmt.Errorf("claim has size %d ns and length %d ns, expected 0 or more", c.Size, c.Length)
+	case c.Steps.Count < 0 || c.Steps.Count > c.Steps.Of || c.Steps.Last < c.Steps.First:
+		return fmt.Errorf("claim struck %d of %d steps from %d to %d, expected at most all, the last not before the first", c.Steps.Count, c.Steps.Of, c.Steps.First, c.Steps.Last)
+	}
+	for _, x := range []float64{c.Saves.Alone, c.Saves.After, c.Saves.Low, c.Saves.High, c.Saves.AtMost} {
+		if math.IsNaN(x) || x > 1 {
+			return fmt.Errorf("claim saves %+v, expected parts of the run, at most 1", c.Saves)
+		}
+	}
+	return nil
+}

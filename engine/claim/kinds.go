@@ -1,0 +1,71 @@
+package claim
+
+import "github.com/sfstat/sfstat/trace/enum"
+
+// Source is what a claim was read from.
+type Source uint8
+
+const (
+	Steps Source = iota // times of stages of steps
+)
+
+var sourceNames = [...]string{"steps"}
+
+func (s Source) String() string { return enum.Name(sourceNames[:], s) }
+
+// Kind is whom a claim is about.
+type Kind uint8
+
+const (
+	Rank     Kind = iota // one rank
+	Ranks                // several ranks late for the same reason in the same steps
+	Host                 // all ranks of a host
+	PeerSet              // all ranks of a set of peers
+	Everyone             // all ranks alike
+)
+
+var kindNames = [...]string{"rank", "ranks", "host", "peer_set", "everyone"}
+
+func (k Kind) String() string { return enum.Name(kindNames[:], k) }
+
+// Cause is what kind of delay it is.
+type Cause uint8
+
+const (
+	Late       Cause = iota // others wait for the ranks
+	Turns                   // they wait for one rank after another
+	Regression              // a level that changes
+	SlowSteps               // steps that are longer than others
+	StartUp                 // the first steps
+)
+
+var causeNames = [...]string{"late", "turns", "regression", "slow_steps", "start_up"}
+
+func (c Cause) String() string { return enum.Name(causeNames[:], c) }
+
+// Pattern is how struck steps lie in the run.
+type Pattern uint8
+
+const (
+	Constant  Pattern = iota // (nearly) all
+	Span                     // from one step to another
+	Periodic                 // every n-th
+	Irregular                // any others
+)
+
+var patternNames = [...]string{"constant", "span", "periodic", "irregular"}
+
+func (p Pattern) String() string { return enum.Name(patternNames[:], p) }
+
+// Certainty of a claim, whatever its size.
+type Certainty uint8
+
+const (
+	Event     Certainty = iota // happened, and may be chance
+	Supported                  // not chance at the level of its judge
+	Strong                     // not chance at the strong level, and the waits of others add up to it
+)
+
+var certaintyNames = [...]string{"event", "supported", "strong"}
+
+func (c Certainty) String() string { return enum.Name(certaintyNames[:], c) }

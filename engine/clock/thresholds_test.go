@@ -1,6 +1,8 @@
 package clock
 
 import (
+	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 )
@@ -33,7 +35,23 @@ func TestFitThresholds(t *testing.T) {
 	}
 }
 
-// TestJumpThresholds: one change of 10 ms and more that is twenty times any other, with two points and more on either side, is a jump.
+// TestFitOfManyPoints: the drift is that of 256 points at equal distances.
+func TestFitOfManyPoints(t *testing.T) {
+	g := rand.New(rand.NewPCG(3, 1))
+	var all, thin []Point
+	for i := range int64(300) {
+		all = append(all, Point{At: 10_000 * i, Ahead: 100*i + g.Int64N(200)})
+	}
+	for i := range 256 {
+		thin = append(thin, all[i*300/256])
+	}
+	if got, want := Fit(all), Fit(thin); !got.Drifts || got.Drift != want.Drift || got.Points != 300 {
+		t.Errorf("%+v, want a drift of %v", got, want.Drift)
+	}
+}
+
+// TestJumpThresholds: one change of 10 ms and more that is twenty times any other, with two points and more on either side, is a jump, up to a quarter
+// of all times, 73 years.
 func TestJumpThresholds(t *testing.T) {
 	at := func(ahead ...int64) (out []Point) {
 		for i, x := range ahead {
@@ -56,6 +74,8 @@ func TestJumpThresholds(t *testing.T) {
 		"and a later one":     {at(0, 0, 10*ms, 1053*ms/100), 0, 0, false},
 		"one point before":    {at(0, 10*ms, 10*ms, 10*ms), 0, 0, false},
 		"one point behind":    {at(0, 0, 0, 10*ms), 0, 0, false},
+		"67 years":            {at(0, 0, math.MaxInt64/16*15/4-ms, math.MaxInt64/16*15/4-ms), 2, math.MaxInt64/16*15/4 - ms, true},
+		"78 years":            {at(0, 0, math.MaxInt64/16*17/4, math.MaxInt64/16*17/4), 0, 0, false},
 		"two points":          {at(0, 10*ms), 0, 0, false},
 		"none":                {nil, 0, 0, false},
 	} {

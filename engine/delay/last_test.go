@@ -2,6 +2,7 @@ package delay_test
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/sfstat/sfstat/engine/delay"
@@ -61,6 +62,62 @@ func TestLastMostOften(t *testing.T) {
 	}
 	if l := ties.Most(); l.Rank != -1 {
 		t.Errorf("ties: %+v, want no test", l)
+	}
+}
+
+// TestLastOfLongRuns: turns of more than 4096 arrivals are put together by two, and count as half as many. The chances are those of 4000 and 2250
+// independent arrivals, in exact rationals.
+func TestLastOfLongRuns(t *testing.T) {
+	for _, c := range []struct {
+		arrivals, last int
+		p              float64
+	}{{4000, 1100, 0.000641339}, {4500, 1240, 0.01194146}} {
+		l := order(c.arrivals, 4, 3, func(i int) bool { return i*c.last%c.arrivals < c.last }).Most()
+		if l.Rank != 3 || l.N != c.last || math.Abs(l.P-c.p) > 1e-3*c.p {
+			t.Errorf("%d of %d: %+v, want p = %g", c.last, c.arrivals, l, c.p)
+		}
+	}
+}
+
+// TestLastAmongMany: of the ranks in the order of their first turns 64 tell how long turns last. If those from the 55th to the 64th are last ten times on
+// end each, arrivals count as fewer; if those behind the 64th are, they do not.
+func TestLastAmongMany(t *testing.T) {
+	p := func(from, to int) float64 {
+		var turns, stretches []int
+		for range 10 {
+			for r := 1; r < 80; r++ {
+				if r < from || r >= to {
+					turns = append(turns, r)
+				}
+			}
+		}
+		for r := from; r < to; r++ {
+			stretches = append(stretches, slices.Repeat([]int{r}, 9)...)
+			turns = slices.Insert(turns, r, r) // its first turn is in order
+		}
+		l := &delay.LastArrivals{Ranks: 80}
+		add := func(r int) {
+			row := make([]int64, 80)
+			row[r] = 1
+			l.Add(row, self)
+		}
+		for i, r := range append(turns, stretches...) {
+			if i%16 == 0 {
+				add(0)
+			}
+			add(r)
+		}
+		if m := l.Most(); m.Rank != 0 || m.N != 50 || m.Of != 840 {
+			t.Errorf("%+v, want rank 0, 50 of 840", m)
+		}
+		return l.Most().P
+	}
+	even := p(80, 80)
+	if got := p(54, 64); got < 2*even {
+		t.Errorf("the 55th to the 64th on end: P = %g, by turns %g", got, even)
+	}
+	if got := p(64, 80); got != even {
+		t.Errorf("behind the 64th on end: P = %g, by turns %g", got, even)
 	}
 }
 

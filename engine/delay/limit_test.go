@@ -74,6 +74,23 @@ func TestLimitsByHand(t *testing.T) {
 	}
 }
 
+// TestLimitAmongStrikes: a delay is tried twelve times, each 15 % larger than before. In every second of 24 steps of 100 µs one of four ranks takes 10 µs
+// longer, each in turn; a delay has P = 3·4·4⁻²⁴ = 4e-14 if it is larger, and more than 1e-11 if not. What saves MinGain is the first
+// that is tried: it goes into the 15 steps in which no other rank is late.
+func TestLimitAmongStrikes(t *testing.T) {
+	rows := repeated(24, 100_000, 100_000, 100_000, 100_000)
+	for i := range 12 {
+		rows[2*i][i%4] += 10_000
+	}
+	for first, want := range map[float64]float64{8000: 8000 * math.Pow(1.15, 3), 2300: 2300 * math.Pow(1.15, 12), 2000: 0} { // 2000·1.15¹¹ is 9305
+		saved := 15 * first / (24*100_000 + 12*10_000) // of what is left
+		limits := LookAt(division(0, rows), &Run{}, Options{MinGain: saved / (1 + saved), Level: 1e-12, Strong: 1e-12}).Limits()
+		if got := float64(limits[0].Reported); math.Abs(got-want) > 2 {
+			t.Errorf("from %v on: %v, want %v", first, got, want)
+		}
+	}
+}
+
 // TestHiddenLimit: in a stage in which ranks wait, a rank may be at work as long as the one that stays shortest, step by step; in
 // one in which they may wait, as long as it takes. Of stages that are nothing but waiting nothing hides.
 func TestHiddenLimit(t *testing.T) {

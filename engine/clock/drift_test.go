@@ -50,3 +50,11 @@ func TestWrongBounds(t *testing.T) {
 		}
 	}
 }
+
+// TestReadTwice: what ended once and was read twice ended in the middle of the readings.
+func TestReadTwice(t *testing.T) {
+	end := []clock.Reading{{Clock: 0, At: 1000}, {Clock: 1, At: 3100}, {Clock: 1, At: 3200}, {Clock: 1, At: 3600}}
+	if p := clock.Align(2, clock.Events{Ends: [][]clock.Reading{end}})[1]; p.Offset != 2300 {
+		t.Errorf("%+v, want 2300 ahead", p)
+	}
+}

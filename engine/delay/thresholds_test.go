@@ -1,0 +1,161 @@
+package delay
+
+import (
+	"math"
+	"slices"
+	"testing"
+)
+
+// TestMostTerms: of 280 delays, of four ranks among nine in seventy pieces, 256 are found.
+func TestMostTerms(t *testing.T) {
+	var work [][][]int64
+	for range 70 {
+		work = append(work, repeated(24, 300, 0, 300, 0, 300, 0, 300, 0, 0))
+	}
+	if got := len(newSeries(division(0, work...), nil).peel(0.05)); got != 256 {
+		t.Errorf("%d terms, want 256", got)
+	}
+}
+
+// TestNoiseOfLongRuns: of more than twice 16,384 values every second step says what the noise is. The excess of one of two ranks changes by 1 µs to each odd
+// step and by 2 µs to each even one, but for the last steps.
+func TestNoiseOfLongRuns(t *testing.T) {
+	for steps, want := range map[int]float64{15_000: 2000, 16_380: 2000, 16_390: 1000, 19_000: 1000} {
+		rows, at := make([][]int64, steps), int64(3000)
+		for n := range rows {
+			by := []int64{-2000, 1000, 2000, -1000}[n%4]
+			if n > steps-20 { // so that the even ones are more
+				by *= 2 / (max(by, -by) / 1000)
+			}
+			at += by
+			rows[n] = []int64{at, 3000}
+		}
+		s := newSeries(division(0, rows), nil)
+		if got := (s.noise[0] - 1) / sigmaOfDifference; math.Abs(got-want) > 1 {
+			t.Errorf("%d steps: %v, want %v", steps, got, want)
+		}
+	}
+}
+
+// TestSampledSteps: of more than 4096 steps every second one says how long the others waited, and of a fourth of that what a stage usually takes.
+func TestSampledSteps(t *testing.T) {
+	for steps, want := range map[int]float64{3500: 0.5, 4090: 0.5, 4100: 1, 4800: 1} {
+		s := newSeries(division(0, repeated(steps, 1500, 1000, 1000)), nil)
+		for n := 0; n < steps; n += 2 {
+			copy(s.Spent[0][3*n:], []int64{0, 0, 0}) // nobody waits
+		}
+		if got := s.waited(cause{ranks: []int{0}, terms: []*term{{}}}, slices.Repeat([]bool{true}, steps)); math.Abs(got-want) > 1e-3 {
+			t.Errorf("%d steps: waited %v, want %v", steps, got, want)
+		}
+	}
+	for steps, want := range map[int]float64{900: 1250, 1020: 1250, 1030: 1000, 1200: 1000} {
+		rows := repeated(steps, 1000, 1000, 1000)
+		for n := 1; n < steps; n += 2 {
+			rows[n][0] = 1500
+		}
+		if own, peers := newSeries(division(0, rows), nil).typical(0, 0); own != want || peers != 1000 {
+			t.Errorf("%d steps: %v, peers %v, want %v and 1000", steps, own, peers, want)
+		}
+	}
+}
+
+// TestMostOfOne: one rank may have 22 of 40 turns, and not 26: of turns in every step, of stalls, and of what is uneven.
+func TestMostOfOne(t *testing.T) {
+	for most, want := range map[int]int{20: 1, 22: 1, 26: 0, 28: 0} {
+		whose := make([]int, 40)
+		for i := range whose {
+			if whose[i] = 0; i*most%40 >= most {
+				whose[i] = 1 + i%3
+			}
+		}
+		if found := turning(200, whose).turns(Options{}.orDefault()); len(found) != want {
+			t.Errorf("one has %d of 40 turns: %+v, want %d", most, found, want)
+		}
+		some := slices.Repeat([]int{-1}, 160)
+		for i, r := range whose {
+			some[4*i] = r
+		}
+		if found := turning(900, some).turns(Options{}.orDefault()); len(found) != want {
+			t.Errorf("one has %d of 40 stalls: %+v, want %d", most, found, want)
+		}
+	}
+}
+
+// TestStallsOfOneSize: stalls are of one size up to half as much again as the middle one.
+func TestStallsOfOneSize(t *testing.T) {
+	for size, want := range map[int64]int{540: 0, 640: 1, 1300: 1, 1500: 0} {
+		rows := repeated(40, 1000, 1000, 1000, 1000)
+		for i := range 10 {
+			if rows[4*i][i%4] += 900; i >= 7 {
+				rows[4*i][i%4] += size - 900
+			}
+		}
+		if found := newSeries(division(0, rows), nil).turns(Options{}.orDefault()); len(found) != want {
+			t.Errorf("three of ten stalls take %d, the others 900: %+v, want %d", size, found, want)
+		}
+	}
+}
+
+// TestMostTimes: a rank that is late in one of two steps is not late in most.
+func TestMostTimes(t *testing.T) {
+	if found := jobOf([]int64{900, 0}).unsure(nil, Options{}.orDefault()); len(found) != 0 {
+		t.Errorf("one of two: %+v, want nothing", found)
+	}
+	if found := jobOf([]int64{900, 900, 0}).unsure(nil, Options{}.orDefault()); len(found) != 1 {
+		t.Errorf("two of three: %+v, want one", found)
+	}
+}
+
+// TestSetsOfRanks: three ranks late for one reason are several if they are more than one in eight.
+func TestSetsOfRanks(t *testing.T) {
+	for ranks, want := range map[int]int{20: 1, 23: 1, 24: 3, 28: 3} {
+		var terms []*term
+		for r := range 3 {
+			terms = append(terms, &term{rank: r, claim: 100, charged: 5, d: columnOf(4, 100, always)})
+		}
+		if got := newSeries(division(0, repeated(4, make([]int64, ranks)...)), nil).causes(terms, &Run{}); len(got) != want {
+			t.Errorf("three of %d ranks: %d causes, want %d", ranks, len(got), want)
+		}
+	}
+}
+
+// TestFactorSavesAtMost: what a factor may hide makes a saving 95 % at most.
+func TestFactorSavesAtMost(t *testing.T) {
+	s := newSeries(division(10_000, repeated(20, 5000, 1000, 1000), repeated(20, 5000, 1000, 1000)), nil)
+	f := s.priced([]*term{{rank: 0, d: columnOf(20, 4000, always), claim: 4000, charged: 80_000, chance: chance{block: 1}}}, &Run{}, Options{}.orDefault())
+	if len(f) != 1 || f[0].Saves.AtMost != 0.95 {
+		t.Errorf("%+v, want 0.95 at most", f)
+	}
+}
+
+// TestSpreadOver: what other stages take longer in slow steps belongs to these from a tenth of what the first takes, and from 1 % of the run.
+func TestSpreadOver(t *testing.T) {
+	for other, want := range map[int64]int{90: 1, 110: 2} {
+		var rows [2][][]int64
+		for k, size := range []int64{1000, other} {
+			rows[k] = repeated(40, 100, 100, 100)
+			for n := 5; n < 40; n += 10 {
+				for r := range 3 {
+					rows[k][n][r] += size
+				}
+			}
+		}
+		found := Common(division(0, rows[0], rows[1]), Options{})
+		if len(found) == 0 || len(found[0].Parts) != want {
+			t.Errorf("another stage takes %d longer, the first 1000: %+v, want %d parts", other, found, want)
+		}
+	}
+}
+
+// TestStartUpIsOver: of the ten steps after a start-up the mean decides, which an eleventh has no part in.
+func TestStartUpIsOver(t *testing.T) {
+	for longer, want := range map[int]int{2: 1, 4: 0} { // 1.2 and 1.4 times the middle step
+		took := append([]int64{5000}, slices.Repeat([]int64{1000}, 40)...)
+		for i := range longer {
+			took[10-i] = 2000
+		}
+		if got := startUp(lengthsOf(took...)); got != want {
+			t.Errorf("%d of ten are twice as long: %d steps, want %d", longer, got, want)
+		}
+	}
+}

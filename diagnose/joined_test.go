@@ -47,6 +47,8 @@ func inShort(v *RunVerdict) (lines []string) {
 			lines = append(lines, fmt.Sprintf("known: nobody of %d late in %d steps of %d ms", e.Ranks, e.Steps, e.Step/1e6))
 		case evidence.Witness:
 			lines = append(lines, fmt.Sprintf("known: %s finds nobody", e.Source))
+		case evidence.LaunchedOperators:
+			lines = append(lines, fmt.Sprintf("known: %d of %d operators longer on rank %d in %s", e.N, e.Of, *e.Rank, e.Stage))
 		}
 	}
 	for _, p := range v.Problems {
@@ -105,6 +107,10 @@ func findingInShort(f *Finding) string {
 		switch e := e.(type) {
 		case evidence.Witness:
 			line += fmt.Sprintf("; %s agrees %v, raises %v", e.Source, e.Agrees, e.Raised)
+		case evidence.LaunchedOperators:
+			line += fmt.Sprintf("; %d of %d operators longer", e.N, e.Of)
+		case evidence.SpentIn:
+			line += fmt.Sprintf("; %d instead of %d ms at %s:%d", e.Own/1e6, e.Peers/1e6, e.Source.File, e.Source.Line)
 		case evidence.Lack:
 			line += fmt.Sprintf("; %s", e.Reason)
 			if e.Rank != nil {

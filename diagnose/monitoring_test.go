@@ -3,13 +3,16 @@ package diagnose
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/trace"
+	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/health"
 )
 
@@ -217,5 +220,100 @@ func TestProbes(t *testing.T) {
 	p, ok := evidence.Find[evidence.ProbeTime](s.Verdict().Findings[0].Evidence)
 	if !ok || p.Rank != 5 || p.Own < 38e6 || p.Own > 39e6 || p.Peers < 8e6 || p.Peers > 9e6 || p.Steps != 40 || p.P > 1e-3 {
 		t.Errorf("%v %+v, expected 38.5 ms on rank 5 and 8.5 ms on its peers", ok, p)
+	}
+}
+
+// TestMonitoringOfRuns: where nobody is to be acted on, what differs is told of the run; of an open question it is looked at first.
+func TestMonitoringOfRuns(t *testing.T) {
+	hosts := func(s simulate.Spec) []trace.Recording {
+		s.RanksPerHost = 4
+		return changed(t, s)
+	}
+	seldom := replicas(4, 40, atTrain, func(r, step int) float64 {
+		if r == 2 && (step == 20 || step == 30 || step == 35) {
+			return 800
+		}
+		return 0
+	})
+	for _, c := range seldom.records {
+		c.Processes[0].Host = "node1"
+	}
+	for _, c := range []struct {
+		name string
+		job  []trace.Recording
+		told bool // of the run
+		next answer.ActionKind
+	}{
+		{"nobody is late", hosts(spec(8, 40, 1)), true, ""},
+		{"little late", hosts(spec(8, 40, 1, fault(simulate.Data, 12, 3))), true, ""},
+		{"a transfer may be slow", hosts(entering(40, fault(simulate.BackwardComm, 80, 3))), true, answer.CheckMonitored},
+		{"a rank may be late", seldom.left(), true, answer.CheckMonitored},
+		{"late on the other host", hosts(spec(8, 40, 1, fault(simulate.Data, 80, 3))), false, answer.SampleStack},
+		{"late there", hosts(spec(8, 40, 1, fault(simulate.Data, 80, 5))), false, answer.CheckMonitored},
+		{"all ranks are slow in some steps", hosts(spec(8, 60, 1, simulate.Fault{Family: simulate.BackwardComm, Delay: 200, Ranks: []int{5}, When: simulate.When{Every: 5}})), false, answer.Profile},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			v := judged(t, Options{}, append(c.job, clocks("node0", "a", -1, 1767225601e9), clocks("node1", "b", 1, 1767225601e9))...)
+			m, told := evidence.Find[evidence.Monitored](v.Observed)
+			if told != c.told || told && (m.Host != "node1" || *m.Device != 1) {
+				t.Errorf("of the run %v %+v, want %v", told, m, c.told)
+			}
+			if first := append(v.Next, answer.Action{})[0].Action; first != c.next {
+				t.Errorf("%v: first %q, want %q", v.Status, first, c.next)
+			}
+		})
+	}
+}
+
+// TestMonitoringWithoutHosts counts the files that name no host.
+func TestMonitoringWithoutHosts(t *testing.T) {
+	v := judged(t, Options{}, watchedJob(), clocks("", "smi.csv", 1, 1795351500e9), clocks("", "again.csv", 1, 1795351500e9), clocks("h1", "h1.csv", -1, 1795351500e9))
+	i := slices.IndexFunc(v.Problems, func(p answer.Problem) bool { return p.Problem == answer.MonitoringHost })
+	if i < 0 || v.Problems[i].N != 2 || v.Problems[i].Path != "smi.csv" {
+		t.Errorf("%+v, want two files, the first smi.csv", v.Problems)
+	}
+}
+
+// TestMonitoringOfEntries: when calls were entered says when a job without windows ran, unless they count from something else than 1970.
+func TestMonitoringOfEntries(t *testing.T) {
+	const began = 1767225600e9
+	boot := func(c *comms.Record) {
+		for i := range c.Calls {
+			c.Calls[i].Enter -= began - 5e9
+		}
+	}
+	left := func(c *comms.Record) { // a call that was not entered
+		x := comms.UnknownCall(0)
+		x.Enter = began + 3601e9
+		c.Calls = append(c.Calls, x)
+	}
+	for _, c := range []struct {
+		name     string
+		change   func(c *comms.Record)
+		at       int64
+		found    bool
+		timeless bool
+		problem  answer.ProblemKind
+	}{
+		{"in the run", func(*comms.Record) {}, began, true, false, ""},
+		{"an hour later", func(*comms.Record) {}, began + 3600e9, false, false, answer.MonitoringZone},
+		{"an hour later, with a call that was not entered", left, began + 3600e9, false, false, answer.MonitoringZone},
+		{"times of no day", boot, began + 3600e9, true, true, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d := replicas(4, 40, atTrain, always(2, 40))
+			for _, r := range d.records {
+				c.change(r)
+			}
+			v := judged(t, Options{}, append(d.left(), clocks("node0", "a", 2, c.at))...)
+			m, found := evidence.Find[evidence.Monitored](v.Findings[0].Evidence)
+			problem := answer.ProblemKind("")
+			if len(v.Problems) > 0 {
+				problem = v.Problems[0].Problem
+			}
+			if found != c.found || m.Timeless != c.timeless || problem != c.problem {
+				t.Errorf("%v %+v, problem %q, want %v, timeless %v, %q", found, m, problem, c.found, c.timeless, c.problem)
+			}
+		})
 	}
 }

@@ -175,7 +175,7 @@ no_straggler
 open: rank_hidden_in_stage in model.backward_cpu_wall, hides 117 of 218 ms, unlikely
 hides: 117 ms in model.backward_cpu_wall
 known: nobody of 8 late in 39 steps of 218 ms`},
-		{"nobody is late, in traces a rank's device", spec(8, 40, 1), spec(8, 40, 2), nil, slowDevice, `
+		{"nobody is late, in traces a rank's device", spec(8, 40, 1), spec(8, 40, 2), nil, longerDevice(5, 40), `
 no_straggler
 open: rank_hidden_in_stage in model.backward_cpu_wall, hides 117 of 218 ms, unlikely
 hides: 117 ms in model.backward_cpu_wall
@@ -251,13 +251,4 @@ next: inspect_host device_counters of 5 in model.fwd_loss_cpu_wall`},
 // unnamed gives the stages of a window names that say nothing.
 func unnamed(w *trace.Window) {
 	w.Schema.Stages, w.Side = []string{"a", "b", "c", "d", "e"}, nil
-}
-
-// slowDevice makes rank 5 compute 40 ms longer than its host shows.
-func slowDevice(w *trace.Window) {
-	for i := range w.Side[0].Samples {
-		if s := &w.Side[0].Samples[i]; s.Rank == 5 {
-			s.Value += 40
-		}
-	}
 }

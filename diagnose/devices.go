@@ -9,15 +9,15 @@ import (
 // Device is how the device of a rank spent its time, from its first work to its last, as shares of that time.
 // What runs beside something else counts in both.
 type Device struct {
-	Rank          int      `json:"rank" doc:"global rank"`
-	Span          int64    `json:"span_ns" doc:"from the first work on the device in these steps to the last"`
-	Compute       float64  `json:"compute_share" doc:"kernels that do not communicate run; null: the device did nothing, here and below"`
-	Communication float64  `json:"communication_share" doc:"communication runs, covered by compute or not"`
-	Memory        float64  `json:"memory_share" doc:"copies and fills run, covered or not"`
-	Idle          float64  `json:"idle_share" doc:"nothing runs"`
-	Exposed       float64  `json:"exposed_communication_share" doc:"communication runs and no compute"`
-	OfComm        float64  `json:"exposed_part_of_communication" doc:"part of communication that no compute covers; null: there is none"`
-	Unlike        []string `json:"unlike_peers" doc:"shares that are unlike those of the ranks of the same role: p < 1 % over all comparisons of the run"`
+	Rank          int      // global rank
+	Span          int64    // from the first work on the device in these steps to the last
+	Compute       float64  // kernels that do not communicate run; NaN: the device did nothing, here and below
+	Communication float64  // communication runs, covered by compute or not
+	Memory        float64  // copies and fills run, covered or not
+	Idle          float64  // nothing runs
+	Exposed       float64  // communication runs and no compute
+	OfComm        float64  // part of communication that no compute covers; NaN: there is none
+	Unlike        []string // shares that are unlike those of the ranks of the same role: p < 1 % over all comparisons of the run
 }
 
 // addDevice adds how the devices of a run spent its steps. Only a run of one rank is judged by it: where ranks

@@ -7,15 +7,15 @@ import (
 
 // Finding is one answer: what delays whom, where, how much, how sure.
 type Finding struct {
-	Kind  Kind  `json:"kind" doc:"what delays the job"`
-	Cause Cause `json:"cause" doc:"how it delays the job"`
+	Kind  Kind  // what delays the job
+	Cause Cause // how it delays the job
 	Place
-	Confidence   evidence.Confidence `json:"confidence" doc:"how certain it is, whatever its size"`
-	BelowMinGain bool                `json:"below_min_gain" doc:"it is smaller than min_gain, however certain"`
+	Confidence   evidence.Confidence // how certain it is, whatever its size
+	BelowMinGain bool                // it is smaller than the least gain, however certain
 	Cost
-	Evidence []evidence.Observation `json:"evidence" doc:"what speaks for it, the strongest first; then what a higher confidence lacks"`
-	Windows  []int64                `json:"windows" doc:"numbers of the windows that show it"`
-	Detail   int                    `json:"-"` // index in RunVerdict.Windows of the one that the evidence is from
+	Evidence []evidence.Observation // what speaks for it, the strongest first; then what a higher confidence lacks
+	Windows  []int64                // numbers of the windows that show it
+	Detail   int                    // index in RunVerdict.Windows of the one that the evidence is from
 
 	modelled bool // from the model of steps
 }
@@ -80,30 +80,30 @@ func (Cause) Names() []string { return causeNames[:] }
 // Place is where a finding is. Whatever does not apply, or is not known, is
 // zero.
 type Place struct {
-	Rank      *int                 `json:"rank" doc:"global rank; null: not one rank, or not known which"`
-	StandsFor []int                `json:"stands_for" doc:"ranks that a worker of an operator trace stands for, which rank names; null: that rank alone"`
-	Host      string               `json:"host" null:"zero" doc:"host of the rank, or the host that delays the job"`
-	LocalRank *int                 `json:"local_rank" doc:"index of the rank on its host"`
-	Role      string               `json:"role" null:"zero" doc:"place of the rank in the layout"`
-	Stage     string               `json:"stage" null:"zero" doc:"stage with the delay; null: several, or not known"`
-	Op        string               `json:"op" null:"zero" doc:"operation with the delay, or at which the rank is waited for"`
-	Seq       *int                 `json:"seq" doc:"instance of the operation in its step; null: all of them"`
-	Group     string               `json:"group" null:"zero" doc:"role group, process group or communicator"`
-	Ranks     []int                `json:"ranks" doc:"ranks at the ends of a link, of a communicator, or late together"`
-	Source    *evidence.SourceLine `json:"source_line" doc:"line of the program with the delay, or that enters the operation"`
+	Rank      *int                 // global rank; nil: not one rank, or not known which
+	StandsFor []int                // ranks that a worker of an operator trace stands for, which Rank names; empty: that rank alone
+	Host      string               // host of the rank, or the host that delays the job
+	LocalRank *int                 // index of the rank on its host
+	Role      string               // place of the rank in the layout
+	Stage     string               // stage with the delay; "": several, or not known
+	Op        string               // operation with the delay, or at which the rank is waited for
+	Seq       *int                 // instance of the operation in its step; nil: all of them
+	Group     string               // role group, process group or communicator
+	Ranks     []int                // ranks at the ends of a link, of a communicator, or late together
+	Source    *evidence.SourceLine // line of the program with the delay, or that enters the operation
 }
 
 // Cost is what a finding costs. Times are nanoseconds.
 type Cost struct {
-	Gain      float64 `json:"gain" doc:"part of the steps that it struck that fixing it alone saves"`
-	RunGain   float64 `json:"run_gain" doc:"part of the run that fixing it alone saves"`
-	RunLow    float64 `json:"run_gain_low" null:"zero" doc:"run_gain lies above it, at 90 %"`
-	RunAtMost float64 `json:"run_gain_at_most" doc:"upper bound of run_gain: with what a stage in which ranks synchronise may hide, or with the other findings fixed before"`
-	Struck    Struck  `json:"steps_struck" doc:"which steps it struck"`
-	Step      int64   `json:"step_ns" doc:"length of a step that it struck"`
-	Excess    int64   `json:"excess_ns" doc:"how much longer a step that it struck is than one without it"`
-	Explained int64   `json:"explained_ns" doc:"exposed time that it explains, over all steps that it struck"`
-	Score     float64 `json:"score" doc:"explained_ns as a fraction of the windows that show it"`
+	Gain      float64 // part of the steps that it struck that fixing it alone saves
+	RunGain   float64 // part of the run that fixing it alone saves
+	RunLow    float64 // RunGain lies above it, at 90 %
+	RunAtMost float64 // upper bound of RunGain: with what a stage in which ranks synchronise may hide, or with the other findings fixed before
+	Struck    Struck  // which steps it struck
+	Step      int64   // length of a step that it struck
+	Excess    int64   // how much longer a step that it struck is than one without it
+	Explained int64   // exposed time that it explains, over all steps that it struck
+	Score     float64 // Explained as a fraction of the windows that show it
 }
 
 // times is a part of a cost, in the same steps.
@@ -115,13 +115,13 @@ func (c Cost) times(part float64) Cost {
 
 // Struck is which steps a finding struck.
 type Struck struct {
-	Count int   `json:"count" doc:"steps that it struck"`
-	Of    int   `json:"of" doc:"steps that were compared"`
-	First int64 `json:"first" null:"negative,without Count" doc:"first of the steps that it struck, as recorded; null: not known"`
-	Last  int64 `json:"last" null:"negative,without Count" doc:"last of them"`
+	Count int   // steps that it struck
+	Of    int   // steps that were compared
+	First int64 // first of the steps that it struck, as recorded; negative: not known
+	Last  int64 // last of them
 
-	Pattern Pattern `json:"pattern" doc:"how they lie in the run"`
-	Period  int     `json:"period" null:"zero" doc:"how many steps lie from one that it struck to the next; null: not always as many"`
+	Pattern Pattern // how they lie in the run
+	Period  int     // how many steps lie from one that it struck to the next; 0: not always as many
 }
 
 // rate is the fraction of the steps that were struck.

@@ -10,10 +10,10 @@ import (
 
 // Earlier is what a run had before the windows that its verdict is on.
 type Earlier struct {
-	First   int64 `json:"first_step" doc:"first step, as recorded"`
-	Last    int64 `json:"last_step" doc:"last step, as recorded"`
-	Windows int   `json:"windows" doc:"number of windows"`
-	Steps   int   `json:"steps" doc:"number of steps"`
+	First   int64 // first step, as recorded
+	Last    int64 // last step, as recorded
+	Windows int   // number of windows
+	Steps   int   // number of steps
 }
 
 // later is what is kept twice of a run that goes on: once with what is forgotten next, and once

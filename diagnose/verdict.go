@@ -20,29 +20,29 @@ import (
 
 // RunVerdict is the verdict on one run.
 type RunVerdict struct {
-	Run        string                 `json:"run" doc:"identity of the run"`
-	Status     answer.Status          `json:"status" doc:"the answer in one word"`
-	Confidence evidence.Confidence    `json:"confidence" doc:"certainty of the first finding"`
-	Findings   []Finding              `json:"findings" doc:"what may be acted on first, then what is uncertain, then what is small; within each by exposed time explained"`
-	Together   float64                `json:"run_gain_together" null:"zero" doc:"part of the run that fixing every rank that is late for certain saves; null: not known, or there is one at most"`
-	Limits     []answer.Limit         `json:"limits" doc:"how large a delay of one rank has to be to be reported, and where one may hide"`
-	Observed   []evidence.Observation `json:"observations" doc:"what is known of the run as a whole"`
-	Undecided  []answer.Undecided     `json:"undecided" doc:"what the data cannot answer, each with what would"`
-	Problems   []answer.Problem       `json:"problems" doc:"what was lost, skipped or refused"`
-	Next       []answer.Action        `json:"next" doc:"what to do next, the most useful first"`
-	Devices    []Device               `json:"devices" doc:"how the device of each rank spent its time; empty: not recorded"`
-	Earlier    *Earlier               `json:"earlier" doc:"of a run that goes on: what came before the windows that the verdict is on; null: nothing"`
+	Run        string                 // identity of the run
+	Status     answer.Status          // the answer in one word
+	Confidence evidence.Confidence    // certainty of the first finding
+	Findings   []Finding              // what may be acted on first, then what is uncertain, then what is small; within each by exposed time explained
+	Together   float64                // part of the run that fixing every rank that is late for certain saves; 0: not known, or there is one at most
+	Limits     []answer.Limit         // how large a delay of one rank has to be to be reported, and where one may hide
+	Observed   []evidence.Observation // what is known of the run as a whole
+	Undecided  []answer.Undecided     // what the data cannot answer, each with what would
+	Problems   []answer.Problem       // what was lost, skipped or refused
+	Next       []answer.Action        // what to do next, the most useful first
+	Devices    []Device               // how the device of each rank spent its time; empty: not recorded
+	Earlier    *Earlier               // of a run that goes on: what came before the windows that the verdict is on; nil: nothing
 
-	modelled  bool       // windows are judged by the model of steps
-	MinGain   float64    `json:"-"` // from which on a finding is large enough to act on
-	Windows   []Window   `json:"-"`
-	Operators *Operators `json:"-"` // of an operator trace, which has no windows; else nil
+	modelled  bool    // windows are judged by the model of steps
+	MinGain   float64 // from which on a finding is large enough to act on
+	Windows   []Window
+	Operators *Operators // of an operator trace, which has no windows; else nil
 	// Communications is what there was to compare, of a run that is judged by
 	// calls and kernels of NCCL alone; else nil.
-	Communications *Communications `json:"-"`
+	Communications *Communications
 	// Traffic is what calls and kernels of NCCL were put together to; nil where there
 	// are not both.
-	Traffic *comm.Result `json:"-"`
+	Traffic *comm.Result
 }
 
 // Window is one window of a run: the frontier by the analysis cut, by the
@@ -66,7 +66,7 @@ type Verdict struct {
 
 // Thresholds are what a verdict rests on.
 type Thresholds struct {
-	Gates gates.Gates `json:"gates" doc:"thresholds that were used"`
+	Gates gates.Gates // thresholds that were used
 }
 
 // All are the runs; a verdict that lists none is its own only one.

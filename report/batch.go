@@ -10,6 +10,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/internal/glyph"
 	"github.com/sfstat/sfstat/internal/table"
+	"github.com/sfstat/sfstat/publish"
 )
 
 // How much of a batch fits on a screen.
@@ -34,7 +35,7 @@ func (o Output) Batch(sum *findings.Summary) error {
 		json: func() any {
 			runs := sum.Runs()
 			return batchJSON{batchHeadline(sum, runs), sum.Windows, runs, sum.Hosts(), sum.GPUs(), sum.Weeks(), changes, onsets,
-				each(sum.Refused, func(r findings.Refused) problemJSON { return problemJSON{r.Path, r.Error} })}
+				each(sum.Refused, func(r findings.Refused) publish.Problem { return publish.Problem{Path: r.Path, Error: r.Error} })}
 		},
 		document: func() document { return batchDocument(sum, changes, onsets) },
 	})
@@ -49,7 +50,7 @@ type batchJSON struct {
 	Weeks    []*findings.Week      `json:"weeks" doc:"weeks, of runs that say when they began"`
 	Changes  []findings.Change     `json:"changes" doc:"days from which on the runs of a family take longer or shorter"`
 	Onsets   []findings.Onset      `json:"onsets" doc:"weeks from which on a host or a GPU delays more or fewer of the runs"`
-	LeftOut  []problemJSON         `json:"left_out" doc:"inputs that are not in it, or not whole"`
+	LeftOut  []publish.Problem     `json:"left_out" doc:"inputs that are not in it, or not whole"`
 }
 
 func batchDocument(sum *findings.Summary, changes []findings.Change, onsets []findings.Onset) document {

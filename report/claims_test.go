@@ -30,6 +30,7 @@ import (
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/engine/overhead"
 	"github.com/sfstat/sfstat/internal/glyph"
+	"github.com/sfstat/sfstat/publish"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -285,11 +286,11 @@ func worded[T any](of T, value string, words func(T) string) (string, error) {
 
 // observation returns evidence of a kind, filled from JSON.
 func observation(kind string, value []byte) (evidence.Observation, error) {
-	i := slices.IndexFunc(evidenceKinds, func(e evidence.Observation) bool { return string(e.Kind()) == kind })
+	i := slices.IndexFunc(publish.Observations(), func(e evidence.Observation) bool { return string(e.Kind()) == kind })
 	if i < 0 {
 		return nil, fmt.Errorf("no evidence %s", kind)
 	}
-	v := reflect.New(reflect.TypeOf(evidenceKinds[i])).Elem()
+	v := reflect.New(reflect.TypeOf(publish.Observations()[i])).Elem()
 	err := setFrom(v, value)
 	return v.Interface().(evidence.Observation), err
 }

@@ -88,17 +88,11 @@ func (e *encoder) value(v reflect.Value) error {
 		e.string(v.String())
 		return nil
 	case reflect.Slice, reflect.Array:
-		switch x := v.Interface().(type) {
-		case properties:
-			return e.properties(x)
-		case typeNames:
-			if len(x) == 1 {
-				e.string(x[0])
-				return nil
-			}
-		}
 		return e.list(v)
 	case reflect.Struct:
+		if v.NumField() == 1 && v.Type().Field(0).Name == "Of" { // of package publish
+			return e.value(v.Field(0))
+		}
 		return e.object(v, "")
 	case reflect.Map:
 		return e.mapped(v)
@@ -216,18 +210,6 @@ func (e *encoder) fields(v reflect.Value) error {
 			return err
 		}
 	}
-	return nil
-}
-
-// properties writes schemas by their names.
-func (e *encoder) properties(list properties) error {
-	e.open('{')
-	for _, x := range list {
-		if err := e.field(x.name, reflect.ValueOf(x.schema)); err != nil {
-			return err
-		}
-	}
-	e.end('}')
 	return nil
 }
 

@@ -6,13 +6,14 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/publish"
 )
 
 // TestEvidenceHasWords: every kind of evidence and every reason has a sentence
 // and a name of its own.
 func TestEvidenceHasWords(t *testing.T) {
 	seen := map[evidence.Kind]bool{}
-	for _, e := range evidenceKinds {
+	for _, e := range publish.Observations() {
 		if seen[e.Kind()] || e.Kind() == "" {
 			t.Errorf("two kinds of evidence are %q", e.Kind())
 		}

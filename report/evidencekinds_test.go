@@ -8,6 +8,7 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/publish"
 )
 
 // TestEvidenceIsWorded: package report has a sentence for every kind that package
@@ -20,7 +21,7 @@ func TestEvidenceIsWorded(t *testing.T) {
 		t.Fatal(err)
 	}
 	worded := map[string]bool{}
-	for _, e := range evidenceKinds {
+	for _, e := range publish.Observations() {
 		worded[string(e.Kind())] = true
 	}
 	declared := 0

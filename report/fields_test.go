@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/sfstat/sfstat/publish"
 )
 
 // TestPublishedFields: testdata/fields.txt lists every field of every published document
@@ -15,33 +17,40 @@ import (
 // description.
 func TestPublishedFields(t *testing.T) {
 	var out bytes.Buffer
-	for i := range documents {
-		p := &documents[i]
-		fmt.Fprintf(&out, "%s\n", p.id())
-		s := p.schema()
-		listFields(t, &out, p.name, *s)
+	for _, name := range SchemaNames() {
+		s := schemaOf(name)
+		fmt.Fprintf(&out, "%s\n", s.Title)
+		listFields(t, &out, name, *s)
 		for _, d := range s.Defs {
-			fmt.Fprintf(&out, "  %s\n", d.name)
-			if strings.HasPrefix(d.name, "evidence_") && d.Description == "" {
-				t.Errorf("%s has no description", d.name)
+			fmt.Fprintf(&out, "  %s\n", d.Name)
+			if strings.HasPrefix(d.Name, "evidence_") && d.Description == "" {
+				t.Errorf("%s has no description", d.Name)
 			}
-			listFields(t, &out, p.name+"."+d.name, d.schema)
+			listFields(t, &out, name+"."+d.Name, d.Schema)
 		}
 	}
 	golden(t, "fields.txt", out.Bytes())
+}
+
+func schemaOf(name string) *schema {
+	if f, ok := publish.FormOf(name); ok {
+		return f.Schema()
+	}
+	p, _ := documentOf(name)
+	return p.schema()
 }
 
 func listFields(t *testing.T, out *bytes.Buffer, at string, s schema) {
 	t.Helper()
 	for _, f := range s.Properties {
 		if f.Description == "" {
-			t.Errorf("%s.%s has no description", at, f.name)
+			t.Errorf("%s.%s has no description", at, f.Name)
 		}
 		optional := ""
-		if !slices.Contains(s.Required, f.name) {
+		if !slices.Contains(s.Required, f.Name) {
 			optional = "?"
 		}
-		fmt.Fprintf(out, "    %s%s %s\n", f.name, optional, typeOf(f.schema))
+		fmt.Fprintf(out, "    %s%s %s\n", f.Name, optional, typeOf(f.Schema))
 	}
 }
 
@@ -91,7 +100,7 @@ func TestSchemaFollowsTypes(t *testing.T) {
 	s := m.object(reflect.TypeFor[outer]())
 	var got []string
 	for _, p := range s.Properties {
-		got = append(got, p.name+" "+typeOf(p.schema)+": "+p.Description)
+		got = append(got, p.Name+" "+typeOf(p.Schema)+": "+p.Description)
 	}
 	want := "deep []number|null: deep numbers, name string: a name, rank integer|null: a rank, option string: an option, first integer|null: a step"
 	if text := strings.Join(got, ", "); text != want || strings.Join(s.Required, " ") != "deep name rank first" {
@@ -120,19 +129,15 @@ func TestColumnsAreExplained(t *testing.T) {
 		head, _, _ := strings.Cut(string(out), "\n")
 		heads[name] = append(heads[name], strings.Split(head, ",")...)
 	})
-	if len(heads) != len(documents) {
-		t.Errorf("CSV of %d documents, expected %d", len(heads), len(documents))
+	if len(heads) != len(SchemaNames()) {
+		t.Errorf("CSV of %d documents, expected %d", len(heads), len(SchemaNames()))
 	}
 	for name, columns := range heads {
-		p, ok := documentOf(name)
-		if !ok {
-			t.Fatalf("no document is called %q", name)
-		}
-		s := p.schema()
+		s := schemaOf(name)
 		slices.Sort(columns)
 		for _, column := range slices.Compact(columns) {
-			is := func(f property) bool { return f.name == column }
-			if !slices.ContainsFunc(s.Properties, is) && !slices.ContainsFunc(s.Defs, func(d property) bool { return slices.ContainsFunc(d.Properties, is) }) &&
+			is := func(f property) bool { return f.Name == column }
+			if !slices.ContainsFunc(s.Properties, is) && !slices.ContainsFunc(s.Defs, func(d property) bool { return slices.ContainsFunc(d.Schema.Properties, is) }) &&
 				!bytes.Contains(page, []byte("`"+column+"`")) {
 				t.Errorf("%s: the column %s is in no schema, nor in docs/output.md", name, column)
 			}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/publish"
 	"github.com/sfstat/sfstat/trace/enum"
 )
 
@@ -78,9 +79,10 @@ type Output struct {
 // Verdict writes v and the refused inputs. CSV has no place for the latter.
 func (o Output) Verdict(v *diagnose.Verdict) error {
 	return o.writeWhole(forms{
-		schema:   "verdict",
-		json:     func() any { return verdictOf(v, o.Problems) },
-		rows:     func() any { return runsOf(v) },
+		publish: func() any { return publish.VerdictOf(v, problemsOf(o.Problems), words) },
+		table: func() *publish.Rows {
+			return publish.FindingRows(each(v.All(), func(r diagnose.RunVerdict) publish.Run { return publish.RunOf(&r, words) }))
+		},
 		document: func() document { return verdictDocument(v, o.Problems, o.Style) },
 	})
 }
@@ -89,8 +91,8 @@ func (o Output) Verdict(v *diagnose.Verdict) error {
 // the latter.
 func (o Output) Frontier(results []*frontier.Result) error {
 	return o.write(forms{
-		schema:   "frontier",
-		json:     func() any { return windowsJSON[windowJSON]{each(results, windowFrom)} },
+		publish:  func() any { return publish.WindowsOf(results, problemsOf(o.Problems), words.WindowWords) },
+		table:    func() *publish.Rows { return publish.WindowsOf(results, nil, words.WindowWords).Rows() },
 		document: func() document { return frontierDocument(results) },
 	})
 }
@@ -101,6 +103,8 @@ type forms struct {
 	schema   string // by its name
 	json     func() any
 	rows     func() any // nil: the JSON
+	publish  func() any // instead of schema, json and rows
+	table    func() *publish.Rows
 	document func() document
 }
 
@@ -115,6 +119,14 @@ func (o Output) write(f forms) error {
 // writeWhole writes one of the forms of a result that says itself what was refused,
 // or has no inputs that might be.
 func (o Output) writeWhole(f forms) error {
+	switch {
+	case f.publish != nil && o.Format == JSON:
+		return publish.Write(o.W, f.publish())
+	case f.publish != nil && o.Format == CSV:
+		return f.table().Write(o.W)
+	case f.publish != nil:
+		return o.show(f.document())
+	}
 	p, ok := documentOf(f.schema)
 	switch {
 	case !ok:

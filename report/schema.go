@@ -9,38 +9,16 @@ import (
 	"unicode"
 
 	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/publish"
 	"github.com/sfstat/sfstat/trace/enum"
 )
 
-// schema is a JSON Schema (draft 2020-12), as far as published documents need one.
-type schema struct {
-	Draft       string     `json:"$schema,omitempty"`
-	Title       string     `json:"title,omitempty"`
-	Description string     `json:"description,omitempty"`
-	Ref         string     `json:"$ref,omitempty"`
-	Type        typeNames  `json:"type,omitempty"`
-	Const       string     `json:"const,omitempty"`
-	Enum        []any      `json:"enum,omitempty"`
-	AnyOf       []schema   `json:"anyOf,omitempty"`
-	Items       *schema    `json:"items,omitempty"`
-	MinItems    int        `json:"minItems,omitempty"`
-	MaxItems    int        `json:"maxItems,omitempty"`
-	Properties  properties `json:"properties,omitempty"`
-	Required    []string   `json:"required,omitempty"`
-	Others      any        `json:"additionalProperties,omitempty"` // false, or a schema
-	Defs        properties `json:"$defs,omitempty"`
-}
-
-// typeNames are the types that a value may have; JSON has one name as it is.
-type typeNames []string
-
-// properties are schemas by name, in the order in which fields are declared.
-type properties []property
-
-type property struct {
-	name string
-	schema
-}
+type (
+	schema     = publish.Schema
+	typeNames  = publish.TypeNames
+	properties = publish.Properties
+	property   = publish.Property
+)
 
 // schemaMaker makes the schema of a document. Structs are described once, in $defs.
 type schemaMaker struct {
@@ -53,15 +31,15 @@ func (p *published) schema() *schema {
 	m := schemaMaker{names: map[reflect.Type]string{}}
 	root := m.object(p.of)
 	root.Draft, root.Title, root.Description = "https://json-schema.org/draft/2020-12/schema", p.id(), p.doc
-	root.Properties = slices.Insert(root.Properties, 0, property{"schema", schema{Const: p.id(), Description: "name and version of this form"}})
+	root.Properties = slices.Insert(root.Properties, 0, property{Name: "schema", Schema: schema{Const: p.id(), Description: "name and version of this form"}})
 	root.Required = slices.Insert(root.Required, 0, "schema")
 	if p.problems {
-		problems := m.of(reflect.TypeFor[[]problemJSON]())
+		problems := m.of(reflect.TypeFor[[]publish.Problem]())
 		problems.Description = "inputs that were refused; the others were analysed"
-		root.Properties = append(root.Properties, property{"problems", problems})
+		root.Properties = append(root.Properties, property{Name: "problems", Schema: problems})
 		root.Required = append(root.Required, "problems")
 	}
-	slices.SortFunc(m.defs, func(a, b property) int { return strings.Compare(a.name, b.name) })
+	slices.SortFunc(m.defs, func(a, b property) int { return strings.Compare(a.Name, b.Name) })
 	root.Defs = m.defs
 	return &root
 }
@@ -77,12 +55,12 @@ func (m *schemaMaker) object(t reflect.Type) schema {
 		}
 		switch {
 		case f.null != nil:
-			s = s.orNull()
+			s = s.OrNull()
 		case f.omitEmpty && f.of.Kind() == reflect.Pointer:
 			s = m.of(f.of.Elem()) // there only where it points to something
 		}
 		s.Description = f.doc
-		out.Properties = append(out.Properties, property{f.name, s})
+		out.Properties = append(out.Properties, property{Name: f.name, Schema: s})
 		if !f.omitEmpty {
 			out.Required = append(out.Required, f.name)
 		}
@@ -95,6 +73,9 @@ func (m *schemaMaker) of(t reflect.Type) schema {
 	if t == reflect.TypeFor[evidence.Observation]() {
 		return m.anyEvidence()
 	}
+	if t.Kind() == reflect.Struct && t.NumField() == 1 && t.Field(0).Name == "Of" { // of package publish
+		return m.of(t.Field(0).Type)
+	}
 	if names, is := namesOf(t); is {
 		if names == nil {
 			return schema{Type: typeNames{"string"}}
@@ -103,7 +84,7 @@ func (m *schemaMaker) of(t reflect.Type) schema {
 	}
 	switch t.Kind() {
 	case reflect.Pointer:
-		return m.of(t.Elem()).orNull()
+		return m.of(t.Elem()).OrNull()
 	case reflect.Struct:
 		return schema{Ref: "#/$defs/" + m.define(t)}
 	case reflect.Slice, reflect.Array:
@@ -138,21 +119,21 @@ func (m *schemaMaker) define(t reflect.Type) string {
 	}
 	name, _, _ := strings.Cut(t.Name(), "[")
 	name = snakeCase(strings.TrimSuffix(name, "JSON"))
-	for base, n := name, 2; slices.ContainsFunc(m.defs, func(d property) bool { return d.name == name }); n++ {
+	for base, n := name, 2; slices.ContainsFunc(m.defs, func(d property) bool { return d.Name == name }); n++ {
 		name = fmt.Sprintf("%s_%d", base, n)
 	}
 	m.names[t] = name
-	m.defs = append(m.defs, property{name: name})
+	m.defs = append(m.defs, property{Name: name})
 	at := len(m.defs) - 1
 	described := m.object(t) // which defines others
-	m.defs[at].schema = described
+	m.defs[at].Schema = described
 	return name
 }
 
 // anyEvidence describes a piece of evidence: an object of one of the kinds.
 func (m *schemaMaker) anyEvidence() schema {
 	var out schema
-	for _, e := range evidenceKinds {
+	for _, e := range publish.Observations() {
 		out.AnyOf = append(out.AnyOf, schema{Ref: "#/$defs/" + m.defineEvidence(e)})
 	}
 	return out
@@ -163,30 +144,17 @@ func (m *schemaMaker) anyEvidence() schema {
 func (m *schemaMaker) defineEvidence(e evidence.Observation) string {
 	kind := string(e.Kind())
 	name := "evidence_" + kind
-	if slices.ContainsFunc(m.defs, func(d property) bool { return d.name == name }) {
+	if slices.ContainsFunc(m.defs, func(d property) bool { return d.Name == name }) {
 		return name
 	}
-	m.defs = append(m.defs, property{name: name})
+	m.defs = append(m.defs, property{Name: name})
 	at := len(m.defs) - 1
 	described := m.object(reflect.TypeOf(e))
-	described.Description = say("kind "+kind, nil)
-	described.Properties = slices.Insert(described.Properties, 0, property{"kind", schema{Const: kind, Description: "what was observed"}})
+	described.Description = publish.Meaning(e)
+	described.Properties = slices.Insert(described.Properties, 0, property{Name: "kind", Schema: schema{Const: kind, Description: "what was observed"}})
 	described.Required = slices.Insert(described.Required, 0, "kind")
-	m.defs[at].schema = described
+	m.defs[at].Schema = described
 	return name
-}
-
-// orNull describes a value that may lack.
-func (s schema) orNull() schema {
-	switch {
-	case s.Enum != nil:
-		s.Enum = append(slices.Clip(s.Enum), nil)
-	case s.Ref != "" || s.AnyOf != nil:
-		return schema{AnyOf: []schema{s, {Type: typeNames{"null"}}}}
-	case !slices.Contains(s.Type, "null"):
-		s.Type = append(slices.Clip(s.Type), "null")
-	}
-	return s
 }
 
 // namesOf lists the values of a type that names itself; nil where it does not know them

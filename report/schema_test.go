@@ -19,6 +19,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/engine/gates"
+	"github.com/sfstat/sfstat/publish"
 )
 
 // readSchema is the published schema of a document, ready to validate.
@@ -163,7 +164,7 @@ func fill(v reflect.Value, f float64) {
 
 // unusualEvidence is one of every kind, filled.
 func unusualEvidence(f float64) (list []evidence.Observation) {
-	for _, e := range evidenceKinds {
+	for _, e := range publish.Observations() {
 		v := reflect.New(reflect.TypeOf(e)).Elem()
 		if v.Kind() == reflect.Struct {
 			fill(v, f)

@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/sfstat/sfstat/publish"
 )
 
 // published is a document that a command writes as JSON: an object with its name and
@@ -39,12 +41,6 @@ var documents = []published{
 		"machines.paths", "host from_rank to_rank class gbps"},
 	{"compare", 1, "what two sets of runs differ in: sfstat compare", reflect.TypeFor[comparisonJSON](), true,
 		"rows", ""},
-	{"frontier", 1, "the accounts of windows and role groups: sfstat frontier", reflect.TypeFor[windowsJSON[windowJSON]](), true,
-		"windows.stages?", "run window group cut world_size ranks first_step steps makespan_ns labels downgrade_reasons leader_rank leader_switches " +
-			"closure_residual_share=quality.closure_residual_share overlap_error_share=quality.overlap_error_share " +
-			"missing_ranks=quality.missing_ranks gather_ok=quality.gather_ok " +
-			"stage=name advance_ns share gain sync_gain max_share mean_share latest_ranks lag_ns lag_increase_ns gap_ns synchronises wait_ns window_saves=saves " +
-			"routing_set co_critical_stages"},
 	{"hang", 1, "who is missing where a job stands still: sfstat hang", reflect.TypeFor[jobsJSON[hangJobJSON]](), true,
 		"rows", ""},
 	{"ks", 1, "K-S distances between the completion times of workers: sfstat ks", reflect.TypeFor[tracesJSON[completionsJSON]](), true,
@@ -55,10 +51,6 @@ var documents = []published{
 		"rows", ""},
 	{"sources", 1, "what several recorders say of one run: sfstat campaign sources", reflect.TypeFor[sourcesJSON](), false,
 		"rows", ""},
-	{"verdict", 3, "the verdict on all runs of the input: sfstat diagnose", reflect.TypeFor[verdictJSON](), false,
-		"runs.findings", "run status kind cause rank host local_rank role stage op seq group confidence below_min_gain gain run_gain run_gain_at_most " +
-			"struck_count=steps_struck.count struck_of=steps_struck.of struck_first=steps_struck.first struck_last=steps_struck.last pattern=steps_struck.pattern " +
-			"excess_ns explained_ns score windows evidence"},
 	{"whatif", 1, "what uneven work costs: sfstat whatif", reflect.TypeFor[tracesJSON[whatifJSON]](), true,
 		"figures", "run figure name index rank dp pp slowdown t_ns trem_ns tadd_ns saved_ns rem add"},
 	{"zscore", 1, "operators that run unlike themselves on other ranks: sfstat zscore", reflect.TypeFor[tracesJSON[outliersJSON]](), true,
@@ -93,12 +85,21 @@ func (o Output) publish(p *published, f forms) error {
 }
 
 // SchemaNames are the names of the published documents, in order.
-func SchemaNames() []string { return each(documents, func(p published) string { return p.name }) }
+func SchemaNames() []string {
+	names := append(each(documents, func(p published) string { return p.name }), each(publish.Forms, func(f publish.Form) string { return f.Name })...)
+	slices.Sort(names)
+	return names
+}
 
 // Schemas writes the names of the published documents, and what each is.
 func (o Output) Schemas() error {
 	var out strings.Builder
-	for _, p := range documents {
+	for _, name := range SchemaNames() {
+		if f, ok := publish.FormOf(name); ok {
+			fmt.Fprintf(&out, "%-13s  %s\n", f.Name, f.Doc)
+			continue
+		}
+		p, _ := documentOf(name)
 		fmt.Fprintf(&out, "%-13s  %s\n", p.name, p.doc)
 	}
 	_, err := io.WriteString(o.W, out.String())
@@ -109,7 +110,7 @@ func (o Output) Schemas() error {
 func (o Output) Schema(name string) error {
 	p, ok := documentOf(name)
 	if !ok {
-		return fmt.Errorf("no schema is called %q", name)
+		return publish.WriteSchema(o.W, name)
 	}
-	return o.JSON(p.schema())
+	return publish.Write(o.W, p.schema())
 }

@@ -5,11 +5,11 @@ import (
 	"strconv"
 
 	"github.com/sfstat/sfstat/diagnose"
-	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/parallel"
 	"github.com/sfstat/sfstat/internal/table"
+	"github.com/sfstat/sfstat/publish"
 )
 
 // Traffic writes what is known of a job's communication. CSV is one row per communicator
@@ -38,26 +38,26 @@ func (o Output) Matches(r *comm.Result) error {
 }
 
 type trafficJSON struct {
-	Headline      string              `json:"headline" doc:"the answer in one sentence"`
-	Confidence    evidence.Confidence `json:"confidence" doc:"how far the finding may be trusted"`
-	Findings      []diagnose.Finding  `json:"findings" doc:"what delays the job: certain findings first, then by what they cost"`
-	Undecided     []answer.Undecided  `json:"undecided" doc:"what the data cannot tell, each with what would"`
-	Next          []answer.Action     `json:"next" doc:"what to do next, the most useful first"`
-	OpCounts      map[string]int64    `json:"op_counts" doc:"calls in the logs by operation: complete lines, each call once, tuning lines not counted"`
-	Unparsed      int64               `json:"unparsed_lines" doc:"lines that begin like NCCL's and were not understood, such as calls cut short; see not_understood"`
-	Ranks         []commRankJSON      `json:"ranks" doc:"the processes of the job, by rank"`
-	Strategy      []comm.Dimension    `json:"strategy" doc:"the dimensions in which the job is parallel, from the ranks nearest to each other to the farthest; empty where no communicator has a known kind"`
-	Communicators []communicatorJSON  `json:"communicators" doc:"the communicators, in the order of the logs"`
-	Clocks        []clockJSON         `json:"clocks" doc:"the clock of each rank that is in an export, by rank"`
-	Matches       matchesJSON         `json:"matches" doc:"how many calls found their kernel"`
-	Lateness      []latenessJSON      `json:"lateness" doc:"how ranks arrive at collectives, by rank; a rank without a collective in which all ranks were seen is left out"`
-	Bandwidth     []bandwidthJSON     `json:"bandwidth" doc:"how fast data moved, waiting left out, by communicator or pair of ranks, operation and size"`
-	Slow          []slowJSON          `json:"slow" doc:"communicators and pairs of ranks that are surely slower than those that do the same, by what it costs"`
-	Messages      []messageJSON       `json:"messages" doc:"pairs of ranks that send each other messages, ascending"`
-	Accounts      []accountJSON       `json:"volumes" doc:"what each rank communicated next to what --model says; empty without it"`
-	Warnings      []warningJSON       `json:"warnings" doc:"what NCCL warned of"`
-	NotRead       []exampleJSON       `json:"not_understood" doc:"what unparsed_lines counts, by reason, the most frequent first, with the first of each"`
-	Notes         []string            `json:"notes" doc:"how processes were paired and ranks numbered, and what is lacking, as sentences"`
+	Headline      string                            `json:"headline" doc:"the answer in one sentence"`
+	Confidence    publish.Name[evidence.Confidence] `json:"confidence" doc:"how far the finding may be trusted"`
+	Findings      []publish.Finding                 `json:"findings" doc:"what delays the job: certain findings first, then by what they cost"`
+	Undecided     []publish.Undecided               `json:"undecided" doc:"what the data cannot tell, each with what would"`
+	Next          []publish.Action                  `json:"next" doc:"what to do next, the most useful first"`
+	OpCounts      map[string]int64                  `json:"op_counts" doc:"calls in the logs by operation: complete lines, each call once, tuning lines not counted"`
+	Unparsed      int64                             `json:"unparsed_lines" doc:"lines that begin like NCCL's and were not understood, such as calls cut short; see not_understood"`
+	Ranks         []commRankJSON                    `json:"ranks" doc:"the processes of the job, by rank"`
+	Strategy      []comm.Dimension                  `json:"strategy" doc:"the dimensions in which the job is parallel, from the ranks nearest to each other to the farthest; empty where no communicator has a known kind"`
+	Communicators []communicatorJSON                `json:"communicators" doc:"the communicators, in the order of the logs"`
+	Clocks        []clockJSON                       `json:"clocks" doc:"the clock of each rank that is in an export, by rank"`
+	Matches       matchesJSON                       `json:"matches" doc:"how many calls found their kernel"`
+	Lateness      []latenessJSON                    `json:"lateness" doc:"how ranks arrive at collectives, by rank; a rank without a collective in which all ranks were seen is left out"`
+	Bandwidth     []bandwidthJSON                   `json:"bandwidth" doc:"how fast data moved, waiting left out, by communicator or pair of ranks, operation and size"`
+	Slow          []slowJSON                        `json:"slow" doc:"communicators and pairs of ranks that are surely slower than those that do the same, by what it costs"`
+	Messages      []messageJSON                     `json:"messages" doc:"pairs of ranks that send each other messages, ascending"`
+	Accounts      []accountJSON                     `json:"volumes" doc:"what each rank communicated next to what --model says; empty without it"`
+	Warnings      []warningJSON                     `json:"warnings" doc:"what NCCL warned of"`
+	NotRead       []exampleJSON                     `json:"not_understood" doc:"what unparsed_lines counts, by reason, the most frequent first, with the first of each"`
+	Notes         []string                          `json:"notes" doc:"how processes were paired and ranks numbered, and what is lacking, as sentences"`
 }
 
 type commRankJSON struct {
@@ -104,7 +104,7 @@ type exampleJSON struct {
 
 func trafficOf(r *comm.Result) trafficJSON {
 	verdict := diagnose.Communication(r)
-	v := runFrom(&verdict)
+	v := publish.RunOf(&verdict, words)
 	out := trafficJSON{Headline: v.Headline, Confidence: v.Confidence, Findings: v.Findings, Undecided: v.Undecided,
 		Next: v.Next, OpCounts: map[string]int64{}, Unparsed: r.Unparsed,
 		Ranks: []commRankJSON{}, Communicators: []communicatorJSON{}, Clocks: []clockJSON{}, NotRead: []exampleJSON{}, Warnings: []warningJSON{},

@@ -4,19 +4,19 @@ import "github.com/sfstat/sfstat/diagnose/evidence"
 
 // Action is something to do next.
 type Action struct {
-	Action  ActionKind `json:"action" doc:"what to do"`
-	Host    string     `json:"host,omitempty" doc:"on which host"`
-	Ranks   []int      `json:"ranks,omitempty" doc:"on which ranks"`
-	Peers   []int      `json:"peers,omitempty" doc:"ranks to profile as well, to compare with"`
-	Workers []Worker   `json:"workers,omitempty" doc:"which ranks these stand for, of an operator trace whose workers stand for several"`
-	Stages  []string   `json:"stages,omitempty" doc:"in which stages"`
-	Steps   *[2]int64  `json:"steps,omitempty" doc:"first and last step to look at, as recorded"`
-	Window  *int64     `json:"window,omitempty" doc:"number of the window to look at"`
-	With    Source     `json:"with,omitempty" doc:"what to look with, or to turn on"`
+	Action  ActionKind // what to do
+	Host    string     // on which host
+	Ranks   []int      // on which ranks
+	Peers   []int      // ranks to profile as well, to compare with
+	Workers []Worker   // which ranks these stand for, of an operator trace whose workers stand for several
+	Stages  []string   // in which stages
+	Steps   *[2]int64  // first and last step to look at, as recorded
+	Window  *int64     // number of the window to look at
+	With    Source     // what to look with, or to turn on
 
-	Line      *evidence.SourceLine `json:"source_line,omitempty" doc:"line of the program to look at"`
-	Monitored *evidence.Monitored  `json:"monitored,omitempty" doc:"quantity in which a GPU or host differed"`
-	Reported  *evidence.Reported   `json:"reported,omitempty" doc:"what the kernel of a host reported"`
+	Line      *evidence.SourceLine // line of the program to look at
+	Monitored *evidence.Monitored  // quantity in which a GPU or host differed
+	Reported  *evidence.Reported   // what the kernel of a host reported
 }
 
 // Against is the action with ranks to compare with.
@@ -27,8 +27,8 @@ func (a Action) Against(peers []int) Action {
 
 // Worker of an operator trace that stands for several ranks.
 type Worker struct {
-	Worker    int   `json:"worker" doc:"the rank that names it"`
-	StandsFor []int `json:"stands_for" doc:"the ranks that it stands for"`
+	Worker    int   // the rank that names it
+	StandsFor []int // the ranks that it stands for
 }
 
 // ActionKind is what to do.

@@ -2,17 +2,17 @@ package answer
 
 // Problem is something that was lost, skipped or refused.
 type Problem struct {
-	Problem ProblemKind `json:"problem" doc:"what happened: a name of sfstat, or of a reader's note"`
-	Path    string      `json:"path,omitempty" doc:"the input"`
-	Window  *int64      `json:"window,omitempty" doc:"number of the window"`
-	Ranks   []int       `json:"ranks,omitempty" doc:"ranks"`
-	Steps   *[2]int64   `json:"steps,omitempty" doc:"first and last step it is about"`
-	N       int         `json:"n,omitempty" doc:"how many it is about"`
-	Of      int         `json:"of,omitempty" doc:"out of how many"`
-	Times   *[4]int64   `json:"times_ns,omitempty" doc:"first and last reading, then begin and end of the run; ns since 1970"`
-	Text    string      `json:"text,omitempty" doc:"what the reader says"`
-	Stage   string      `json:"stage,omitempty" doc:"stage of a value that was set aside"`
-	Size    int64       `json:"size_ns,omitempty" doc:"by which that value is too large"`
+	Problem ProblemKind // what happened: a name of sfstat, or of a reader's note
+	Path    string      // the input
+	Window  *int64      // number of the window
+	Ranks   []int       // ranks
+	Steps   *[2]int64   // first and last step it is about
+	N       int         // how many it is about
+	Of      int         // out of how many
+	Times   *[4]int64   // first and last reading, then begin and end of the run; ns since 1970
+	Text    string      // what the reader says
+	Stage   string      // stage of a value that was set aside
+	Size    int64       // by which that value is too large
 }
 
 // ProblemKind is what happened: one of those below, or the name of a kind of note

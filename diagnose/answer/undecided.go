@@ -4,19 +4,19 @@ import "github.com/sfstat/sfstat/diagnose/evidence"
 
 // Undecided is a question that the data leave open.
 type Undecided struct {
-	Question Question `json:"question" doc:"the question"`
-	Stage    string   `json:"stage,omitempty" doc:"stage that it is about"`
-	Hides    int64    `json:"hides_ns,omitempty" doc:"largest delay that may hide there, ns a step; absent: not known"`
-	Unlikely bool     `json:"unlikely,omitempty" doc:"the stage takes no longer than it needs, so that a delay in it is unlikely, not excluded"`
-	Time     int64    `json:"stage_ns,omitempty" doc:"length of the stage, ns a step"`
-	Step     int64    `json:"step_ns,omitempty" doc:"length of a step, ns"`
-	N        int      `json:"n,omitempty" doc:"what the question counts"`
-	Ranks    []int    `json:"ranks,omitempty" doc:"ranks that the question is about"`
-	Needs    Source   `json:"needs,omitempty" doc:"what would answer it"`
-	Name     string   `json:"name,omitempty" doc:"name of what the question is about, where it is no stage"`
-	Share    float64  `json:"share,omitempty" doc:"part of the step, or of the other link's bandwidth"`
+	Question Question // the question
+	Stage    string   // stage that it is about
+	Hides    int64    // largest delay that may hide there, ns a step; absent: not known
+	Unlikely bool     // the stage takes no longer than it needs, so that a delay in it is unlikely, not excluded
+	Time     int64    // length of the stage, ns a step
+	Step     int64    // length of a step, ns
+	N        int      // what the question counts
+	Ranks    []int    // ranks that the question is about
+	Needs    Source   // what would answer it
+	Name     string   // name of what the question is about, where it is no stage
+	Share    float64  // part of the step, or of the other link's bandwidth
 
-	About []evidence.Subject `json:"about,omitempty" doc:"links and communicators that the question is about"`
+	About []evidence.Subject // links and communicators that the question is about
 }
 
 // Question is something that the data cannot answer. Its value is a name, in the

@@ -21,6 +21,9 @@ var cutNames = [...]string{"auto", "step", "carried", "sync"}
 
 func (c Cut) String() string { return enum.Name(cutNames[:], c) }
 
+// Names are all cuts.
+func (Cut) Names() []string { return cutNames[:] }
+
 // ParseCut is the inverse of String.
 func ParseCut(s string) (Cut, error) { return enum.Parse[Cut]("cut", cutNames[:], s) }
 

@@ -28,6 +28,9 @@ var fitNames = [...]string{"auto", "none", "given"}
 
 func (m FitMode) String() string { return enum.Name(fitNames[:], m) }
 
+// Names are all modes.
+func (FitMode) Names() []string { return fitNames[:] }
+
 // ParseFit is the inverse of String.
 func ParseFit(s string) (FitMode, error) { return enum.Parse[FitMode]("model fit", fitNames[:], s) }
 

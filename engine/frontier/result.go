@@ -56,35 +56,33 @@ type Options struct {
 // semantic groups: accumulation-indexed stages are put together only after
 // the frontier was taken.
 type Result struct {
-	Run       string    `json:"run" doc:"identity of the run"`
-	Window    int64     `json:"window" doc:"number of the window in its run"`
-	Cut       Cut       `json:"cut" doc:"where steps begin"`
-	CutReason CutReason `json:"-"`
-	Group     string    `json:"group" null:"zero" doc:"role group of these ranks; null for all ranks"`
-	WorldSize int       `json:"world_size" doc:"ranks of the job"`
-	Ranks     []int     `json:"ranks" doc:"IDs of the ranks in this account, ascending"`
+	Run       string // identity of the run
+	Window    int64  // number of the window in its run
+	Cut       Cut    // where steps begin
+	CutReason CutReason
+	Group     string // role group of these ranks; "" for all ranks
+	WorldSize int    // ranks of the job
+	Ranks     []int  // IDs of the ranks in this account, ascending
 	// Steps are one less than the window has in a sync cut, unless it follows another or the ranks synchronise at
 	// the end of the step.
-	Steps     int          `json:"steps" doc:"steps of the cut; a sync cut has one less than was recorded"`
-	FirstStep int64        `json:"first_step" doc:"index of the first step"`
-	Members   []trace.Rank `json:"-"` // the same ranks with hosts and roles
+	Steps     int          // steps of the cut; a sync cut has one less than was recorded
+	FirstStep int64        // index of the first step
+	Members   []trace.Rank // the same ranks with hosts and roles
 
-	Makespan  int64   `json:"makespan_ns" doc:"exposed makespan, summed over steps"` // Σ_t F[t,S]; equals the sum of the stages' advances exactly
-	Stages    []Stage `json:"stages" doc:"the stages, in the order of the cut"`
-	Substages []Stage `json:"substages" doc:"the stages as recorded where accumulation expands them, else empty"`
+	Makespan  int64   // Σ_t F[t,S]; equals the sum of the stages' advances exactly
+	Stages    []Stage // the stages, in the order of the cut
+	Substages []Stage // the stages as recorded where accumulation expands them, else empty
 
 	labels.Decision
-	Leader    Leader     `json:"-"`
-	_         struct{}   `as:"leader_rank" of:"Leader.Rank" doc:"ID of the rank that leads most confident steps; null when none does"`
-	_         struct{}   `as:"leader_switches" of:"Leader.Switches" doc:"changes between consecutive confident leaders"`
-	Baselines []Ordering `json:"-"`
-	Quality   Quality    `json:"quality" doc:"how complete and how closed the input is"`
-	SyncPoint SyncPoint  `json:"sync_point" doc:"where the ranks synchronise"`
-	ModelFit  Fit        `json:"-"`
-	Culprits  []Culprit  `json:"-"` // ranks that others waited for because of one stage, by descending Explained
-	Saves     *float64   `json:"saves" doc:"part of the makespan that goes if no rank is late; null below the floor or without model fit"`
-	Work      []int64    `json:"work_ns" doc:"time that each rank of ranks does not wait where ranks synchronise"`
-	Device    *Device    `json:"device" doc:"device timers of a stage; null: none were recorded"`
+	Leader    Leader
+	Baselines []Ordering
+	Quality   Quality   // how complete and how closed the input is
+	SyncPoint SyncPoint // where the ranks synchronise
+	ModelFit  Fit
+	Culprits  []Culprit // ranks that others waited for because of one stage, by descending Explained
+	Saves     *float64  // part of the makespan that goes if no rank is late; nil below the floor or without model fit
+	Work      []int64   // time that each rank of ranks does not wait where ranks synchronise
+	Device    *Device   // device timers of a stage; nil: none were recorded
 
 	evidence labels.Evidence // what the decision was made from
 	slip     []float64       // [stage] as Slack says
@@ -92,19 +90,19 @@ type Result struct {
 
 // Stage is the account of one stage.
 type Stage struct {
-	Name        string   `json:"name" doc:"name of the stage; accumulation-indexed stages are grouped under their common name, except in substages"`
-	Advance     int64    `json:"advance_ns" doc:"exposed time: how far the stage moves the frontier, summed over steps. The advances of the stages add up to makespan_ns exactly"`
-	Share       *float64 `json:"share" doc:"advance_ns ÷ makespan_ns, 0 to 1; null where the makespan is at or below the denominator floor"`
-	Gain        *float64 `json:"gain" doc:"part of the makespan saved if the stage were clipped to its baseline and nothing else changed, 0 to 1; null as share, or without a baseline"`
-	SyncGain    *float64 `json:"sync_gain" doc:"the same when the waits that the stage induces in others go with it; null without model-fit evidence"`
-	MaxShare    *float64 `json:"max_share" doc:"the share that sums of the largest duration over ranks would give; null as share"`
-	MeanShare   *float64 `json:"mean_share" doc:"the share that sums of the mean duration over ranks would give; null as share"`
-	Latest      []int    `json:"latest_ranks" doc:"IDs of the ranks that are latest at the end of the stage over the window, within the leader tolerance"`
-	Lag         int64    `json:"lag_ns" doc:"sum over steps of the latest arrival less the median arrival at the end of the stage"`
-	LagIncrease int64    `json:"lag_increase_ns" doc:"sum over steps of what this stage adds to that lag, where it adds"`
-	Gap         int64    `json:"gap_ns" doc:"sum over steps of the latest arrival less the second latest; 0 for one rank"`
-	Syncs       bool     `json:"synchronises" doc:"the ranks synchronise in this stage: a rank that arrives later waits less"`
-	Wait        int64    `json:"wait_ns" doc:"mean time that ranks wait in this stage for the last one, summed over steps; 0 where they do not synchronise"`
+	Name        string   // name of the stage; accumulation-indexed stages are grouped under their common name, except in substages
+	Advance     int64    // exposed time: how far the stage moves the frontier, summed over steps. The advances of the stages add up to Makespan exactly
+	Share       *float64 // Advance over the makespan, 0 to 1; nil where the makespan is at or below the denominator floor
+	Gain        *float64 // part of the makespan saved if the stage were clipped to its baseline and nothing else changed, 0 to 1; nil as Share, or without a baseline
+	SyncGain    *float64 // the same when the waits that the stage induces in others go with it; nil without model-fit evidence
+	MaxShare    *float64 // the share that sums of the largest duration over ranks would give; nil as Share
+	MeanShare   *float64 // the share that sums of the mean duration over ranks would give; nil as Share
+	Latest      []int    // IDs of the ranks that are latest at the end of the stage over the window, within the leader tolerance
+	Lag         int64    // sum over steps of the latest arrival less the median arrival at the end of the stage
+	LagIncrease int64    // sum over steps of what this stage adds to that lag, where it adds
+	Gap         int64    // sum over steps of the latest arrival less the second latest; 0 for one rank
+	Syncs       bool     // the ranks synchronise in this stage: a rank that arrives later waits less
+	Wait        int64    // mean time that ranks wait in this stage for the last one, summed over steps; 0 where they do not synchronise
 }
 
 // Leader is who is latest at the end of the leading stage.
@@ -120,15 +118,13 @@ type Leader struct {
 // Quality says how complete and how closed the input is.
 type Quality struct {
 	// Residual and overlap are sums over the steps, over the sum of the wall time.
-	ClosureResidual float64      `json:"closure_residual_share" doc:"part of the wall time that no stage covers, on the worst rank, 0 to 1"`
-	OverlapError    float64      `json:"overlap_error_share" doc:"part by which stages exceed the wall time, on the worst rank"`
-	_               struct{}     `as:"missing_ranks" of:"Missing.len" doc:"number of ranks that did not report"`
-	Missing         []int        `json:"missing_rank_ids" doc:"their IDs, ascending"`
-	GatherOK        bool         `json:"gather_ok" doc:"the recorder gathered the window from all ranks"`
-	SchemaOK        bool         `json:"schema_ok" doc:"all ranks recorded the same stages"`
-	Wall            bool         `json:"wall" doc:"wall time was recorded"`
-	Notes           []input.Note `json:"-"` // of the window
-	_               struct{}     `as:"notes" of:"Texts" doc:"what is incomplete, as sentences"`
+	ClosureResidual float64      // part of the wall time that no stage covers, on the worst rank, 0 to 1
+	OverlapError    float64      // part by which stages exceed the wall time, on the worst rank
+	Missing         []int        // their IDs, ascending
+	GatherOK        bool         // the recorder gathered the window from all ranks
+	SchemaOK        bool         // all ranks recorded the same stages
+	Wall            bool         // wall time was recorded
+	Notes           []input.Note // of the window
 }
 
 // Texts are the notes as those who wrote them worded them: readers, recorders.
@@ -141,23 +137,23 @@ func (q Quality) Texts() (texts []string) {
 
 // Boundary is a stage at whose end the ranks may synchronise, and the evidence.
 type Boundary struct {
-	Name         string `json:"stage" doc:"name of the stage"`
+	Name         string // name of the stage
 	points.Point        // its Stage is in the order in which the step records them
-	Syncs        bool   `json:"synchronises" doc:"all ranks synchronise here, by that interval"`
-	Within       string `json:"within" doc:"axes of the layout along which sets of ranks synchronise here among themselves, such as tp; empty otherwise"`
+	Syncs        bool   // all ranks synchronise here, by that interval
+	Within       string // axes of the layout along which sets of ranks synchronise here among themselves, such as tp; empty otherwise
 
 	sets [][]int // columns, with Within
 }
 
 // SyncPoint is where the ranks synchronise.
 type SyncPoint struct {
-	At          int             `json:"-"` // stage, in recorded order, at whose end the sync cut begins; −1: unknown
-	Name        string          `json:"at" null:"zero" doc:"the stage at whose end the sync cut cuts; null when none is clear"`
-	Evidence    points.Evidence `json:"evidence" doc:"how it is known: by the slope (shown), by the name of the stage (likely), by the caller (named), or not (unknown)"`
-	WithinPeers bool            `json:"within_peers" doc:"ranks of equal role synchronise, ranks of different roles do not"`
-	Skew        int64           `json:"skew_ns" doc:"how far apart the ranks' clocks or starts are at the first step"`
-	Drift       float64         `json:"drift_ppm" doc:"largest drift between two ranks, parts per million"`
-	Boundaries  []Boundary      `json:"boundaries" doc:"the evidence for every recorded stage; empty with too few steps or ranks"`
+	At          int             // stage, in recorded order, at whose end the sync cut begins; −1: unknown
+	Name        string          // the stage at whose end the sync cut cuts; "" when none is clear
+	Evidence    points.Evidence // how it is known: by the slope (shown), by the name of the stage (likely), by the caller (named), or not (unknown)
+	WithinPeers bool            // ranks of equal role synchronise, ranks of different roles do not
+	Skew        int64           // how far apart the ranks' clocks or starts are at the first step
+	Drift       float64         // largest drift between two ranks, parts per million
+	Boundaries  []Boundary      // the evidence for every recorded stage; empty with too few steps or ranks
 }
 
 // Stages are the recorded stages in which all ranks synchronise.
@@ -185,24 +181,24 @@ type Culprit struct {
 
 // Device is what a device-event channel says about the stage that it times.
 type Device struct {
-	Channel string   `json:"channel" doc:"name of the channel"`
-	Stages  []int    `json:"-"` // indices in Stages that it times
-	Names   []string `json:"stages" doc:"the stages that it times"`
+	Channel string   // name of the channel
+	Stages  []int    // indices in Stages that it times
+	Names   []string // the stages that it times
 	labels.Events
-	Rank   int     `json:"rank" doc:"ID of the rank with the longest stage"`
-	Time   float64 `json:"time_ns" doc:"its mean device time"`
-	Wall   float64 `json:"wall_ns" doc:"its mean host wall time over the same steps"`
-	Peers  float64 `json:"peers_ns" doc:"median over the other ranks of their mean device time"`
-	Excess float64 `json:"excess_ns" doc:"time_ns less peers_ns"`
+	Rank   int     // ID of the rank with the longest stage
+	Time   float64 // its mean device time
+	Wall   float64 // its mean host wall time over the same steps
+	Peers  float64 // median over the other ranks of their mean device time
+	Excess float64 // Time less Peers
 	// PeerWall is the median over the other ranks of their mean host wall time, nanoseconds; 0 without any.
-	PeerWall float64 `json:"-"`
+	PeerWall float64
 	// PerStep estimates the excess of all steps from that of the sampled ones and
 	// the lengths of both, nanoseconds.
-	PerStep float64 `json:"-"`
+	PerStep float64
 	// P bounds the chance of so long times beside its peers' in the same step if all
 	// ranks were alike, by Student's t and by size, for all ranks. 1 where fewer than
 	// three steps have times of it and of others.
-	P float64 `json:"-"`
+	P float64
 }
 
 // BelowFloor reports whether the window is too short for shares to mean anything.

@@ -14,29 +14,29 @@ import (
 // Table 13 and App. C). All comparisons are inclusive with a slack of 1e-9.
 // Shares and gains are fractions of the exposed makespan, in [0, 1].
 type Gates struct {
-	Tau             float64 `yaml:"tau" json:"tau" doc:"cumulative share that the routing set must reach, above 0 and at most 1"`
-	TieTolerance    float64 `yaml:"tie_tolerance" json:"tie_tolerance" doc:"shares or gains this close are a tie"`
-	DominanceShare  float64 `yaml:"dominance_share_min" json:"dominance_share_min" doc:"share from which a strong label may name a stage"`
-	StaticGain      float64 `yaml:"static_gain_min" json:"static_gain_min" doc:"gain from which fixing counts"`
-	ClosureResidual float64 `yaml:"closure_residual_share_max" json:"closure_residual_share_max" doc:"largest share of wall time that no stage covers, on the worst rank"`
-	OverlapError    float64 `yaml:"overlap_error_share_max" json:"overlap_error_share_max" doc:"largest share by which stages exceed wall time, on the worst rank"`
-	MissingRanks    int     `yaml:"missing_ranks_max" json:"missing_ranks_max" doc:"most ranks that may be missing"`
+	Tau             float64 `yaml:"tau"`                        // cumulative share that the routing set must reach, above 0 and at most 1
+	TieTolerance    float64 `yaml:"tie_tolerance"`              // shares or gains this close are a tie
+	DominanceShare  float64 `yaml:"dominance_share_min"`        // share from which a strong label may name a stage
+	StaticGain      float64 `yaml:"static_gain_min"`            // gain from which fixing counts
+	ClosureResidual float64 `yaml:"closure_residual_share_max"` // largest share of wall time that no stage covers, on the worst rank
+	OverlapError    float64 `yaml:"overlap_error_share_max"`    // largest share by which stages exceed wall time, on the worst rank
+	MissingRanks    int     `yaml:"missing_ranks_max"`          // most ranks that may be missing
 
-	Event  Event  `yaml:"event" json:"event" doc:"when a device-event channel may be used"`
-	Leader Leader `yaml:"leader" json:"leader" doc:"when one rank is surely the latest"`
+	Event  Event  `yaml:"event"`  // when a device-event channel may be used
+	Leader Leader `yaml:"leader"` // when one rank is surely the latest
 
-	LagShare         float64     `yaml:"lag_share_min" json:"lag_share_min" doc:"least part of the advance that must be lag: one rank pulls away"`
-	DenominatorFloor Nanoseconds `yaml:"denominator_floor" json:"denominator_floor" doc:"makespan of a window up to which shares are null"`
+	LagShare         float64     `yaml:"lag_share_min"`     // least part of the advance that must be lag: one rank pulls away
+	DenominatorFloor Nanoseconds `yaml:"denominator_floor"` // makespan of a window up to which shares are nil
 
-	SyncPoint SyncPoint `yaml:"meeting" json:"meeting" doc:"when a stage is one where ranks synchronise"`
+	SyncPoint SyncPoint `yaml:"meeting"` // when a stage is one where ranks synchronise
 }
 
 // Event decide whether a device-event channel may be used.
 type Event struct {
-	ReadyRatio  float64 `yaml:"ready_ratio_min" json:"ready_ratio_min" doc:"least share of samples that are ready"`
-	Samples     int     `yaml:"ready_samples_min" json:"ready_samples_min" doc:"least number of ready samples"`
-	HighShare   float64 `yaml:"high_share_min" json:"high_share_min" doc:"share of the exposed step from which event time is long"`
-	LowOverWall float64 `yaml:"low_over_cpu_max" json:"low_over_cpu_max" doc:"largest ratio of event time to host wall time at which the host is to blame"`
+	ReadyRatio  float64 `yaml:"ready_ratio_min"`   // least share of samples that are ready
+	Samples     int     `yaml:"ready_samples_min"` // least number of ready samples
+	HighShare   float64 `yaml:"high_share_min"`    // share of the exposed step from which event time is long
+	LowOverWall float64 `yaml:"low_over_cpu_max"`  // largest ratio of event time to host wall time at which the host is to blame
 }
 
 // Leader decide when one rank is surely the latest: its gap to the second
@@ -45,9 +45,9 @@ type Leader struct {
 	// GapAbs is literal in labels of the step cut, as in the paper. Elsewhere it
 	// is the tolerance of a step of 200 ms, and scales with the step: 1 ms of 3
 	// is a straggler, and 1 ms of 30 s is noise.
-	GapAbs     Nanoseconds `yaml:"gap_abs" json:"gap_abs" doc:"least gap to the second rank"`
-	GapRel     float64     `yaml:"gap_rel" json:"gap_rel" doc:"the same as a part of the frontier"`
-	SwitchRate float64     `yaml:"switch_rate_max" json:"switch_rate_max" doc:"switch rate from which the leader is not one rank"`
+	GapAbs     Nanoseconds `yaml:"gap_abs"`         // least gap to the second rank
+	GapRel     float64     `yaml:"gap_rel"`         // the same as a part of the frontier
+	SwitchRate float64     `yaml:"switch_rate_max"` // switch rate from which the leader is not one rank
 }
 
 // Tolerance is the gap up to which two ranks count as equally late, in ns, where the frontier is.
@@ -57,9 +57,9 @@ func (g Leader) Tolerance(frontier int64) int64 {
 
 // SyncPoint decide when a stage is one in which the ranks synchronise.
 type SyncPoint struct {
-	Slope        float64 `yaml:"slope_max" json:"slope_max" doc:"largest slope of duration on arrival that the interval may reach; -1: a perfect synchronisation point, 0: none"`
-	Confidence   float64 `yaml:"confidence" json:"confidence" doc:"confidence of that interval, two-sided"`
-	Significance float64 `yaml:"significance" json:"significance" doc:"level of the test that one rank is late too often, corrected for ranks and stages"`
+	Slope        float64 `yaml:"slope_max"`    // largest slope of duration on arrival that the interval may reach; -1: a perfect synchronisation point, 0: none
+	Confidence   float64 `yaml:"confidence"`   // confidence of that interval, two-sided
+	Significance float64 `yaml:"significance"` // level of the test that one rank is late too often, corrected for ranks and stages
 }
 
 // Supported and Strong are the levels of significance, after correction for all that was tested of a

@@ -22,12 +22,12 @@ package points
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 
 	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/internal/robust"
+	"github.com/sfstat/sfstat/trace/enum"
 )
 
 // Role is what a stage is for, as whoever recorded it declares. Only what an answer
@@ -172,25 +172,24 @@ const (
 	Named           // by the caller
 )
 
-func (e Evidence) String() string {
-	names := [...]string{"unknown", "likely", "shown", "named"}
-	if int(e) < len(names) {
-		return names[e]
-	}
-	return fmt.Sprintf("invalid(%d)", e)
-}
+var evidenceNames = [...]string{"unknown", "likely", "shown", "named"}
+
+func (e Evidence) String() string { return enum.Name(evidenceNames[:], e) }
+
+// Names are all kinds of evidence, the weakest first.
+func (Evidence) Names() []string { return evidenceNames[:] }
 
 // Sure reports whether strong claims may rest on it.
 func (e Evidence) Sure() bool { return e >= Shown }
 
 // Point is a stage in which all ranks wait for the last of them.
 type Point struct {
-	Stage    int      `json:"-"`
-	Evidence Evidence `json:"-"`
+	Stage    int
+	Evidence Evidence
 	// Slope of duration on arrival with its interval; NaN: too few steps.
-	Slope float64 `json:"slope" doc:"slope of the stage's duration on the rank's arrival: -1 where a rank that arrives later waits less by as much, 0 where ranks run on freely"`
-	Low   float64 `json:"slope_low" doc:"lower end of its interval"`
-	High  float64 `json:"slope_high" doc:"upper end of its interval"`
+	Slope float64 // slope of the stage's duration on the rank's arrival: -1 where a rank that arrives later waits less by as much, 0 where ranks run on freely
+	Low   float64 // lower end of its interval
+	High  float64 // upper end of its interval
 }
 
 // Gates decide when a slope is that of a synchronisation point.

@@ -37,6 +37,9 @@ var labelNames = [...]string{"unknown", "frontier_accounting", "direct_exposure"
 
 func (l Label) String() string { return enum.Name(labelNames[:], l) }
 
+// Names are all labels.
+func (Label) Names() []string { return labelNames[:] }
+
 // Strong reports whether the label is a diagnosis rather than an accounting
 // statement or a doubt.
 func (l Label) Strong() bool {
@@ -77,6 +80,9 @@ var reasonNames = [...]string{"unknown", "accumulation_collapsed", "below_domina
 	"share_tie", "single_rank", "vector_unusable"}
 
 func (r Reason) String() string { return enum.Name(reasonNames[:], r) }
+
+// Names are all reasons.
+func (Reason) Names() []string { return reasonNames[:] }
 
 // Roles is what is known about the roles of the ranks in one frontier.
 type Roles uint8
@@ -128,19 +134,19 @@ const (
 
 // Events summarises a device-event channel.
 type Events struct {
-	Sampled     int     `json:"sampled" doc:"samples taken"`
-	Ready       int     `json:"ready" doc:"samples whose event had completed"`
-	SideStreams bool    `json:"side_streams" doc:"work runs on streams that the events do not cover"`
-	Share       float64 `json:"share" doc:"event time ÷ exposed step, on the rank with the longest stage"`
-	OverWall    float64 `json:"over_wall" doc:"event time ÷ host wall time of the stage, same rank"`
+	Sampled     int     // samples taken
+	Ready       int     // samples whose event had completed
+	SideStreams bool    // work runs on streams that the events do not cover
+	Share       float64 // event time ÷ exposed step, on the rank with the longest stage
+	OverWall    float64 // event time ÷ host wall time of the stage, same rank
 }
 
 // Decision is what follows from the evidence.
 type Decision struct {
-	Routing    []int    `json:"-"` // stages, by descending share; empty when a frontier over these ranks is unsafe
-	CoCritical []int    `json:"-"` // stages that cannot be told apart, ascending; only with the label
-	Labels     []Label  `json:"labels" doc:"what the evidence permits to say; docs/method-accounting.md explains each label"`
-	Reasons    []Reason `json:"downgrade_reasons" doc:"why no stronger label was given; docs/method-accounting.md explains each reason"`
+	Routing    []int    // stages, by descending share; empty when a frontier over these ranks is unsafe
+	CoCritical []int    // stages that cannot be told apart, ascending; only with the label
+	Labels     []Label  // what the evidence permits to say; docs/method-accounting.md explains each label
+	Reasons    []Reason // why no stronger label was given; docs/method-accounting.md explains each reason
 }
 
 // Strong reports whether a strong label was given.

@@ -1,0 +1,263 @@
+package publish
+
+import (
+	"github.com/sfstat/sfstat/diagnose"
+	"github.com/sfstat/sfstat/diagnose/answer"
+	"github.com/sfstat/sfstat/diagnose/evidence"
+)
+
+// Verdict is the run that most needs attention, then the others.
+type Verdict struct {
+	Schema  string   `json:"schema" doc:"name and version of this form"`
+	MinGain *float64 `json:"min_gain" doc:"fraction of a step from which on a finding is large enough to act on"`
+	Run
+	Others    []Run                             `json:"other_runs" doc:"all runs but the first, in the order of the input"`
+	Recurring *Evidence[evidence.RecurringHost] `json:"recurring_host" doc:"host that the late ranks of several runs are on; null: none"`
+	Gates     Gates                             `json:"gates" doc:"thresholds that were used"`
+}
+
+// Run is the verdict on a run, with its sentence and the accounts behind it.
+type Run struct {
+	Said
+	Name       string                           `json:"run" doc:"identity of the run"`
+	Status     Name[answer.Status]              `json:"status" doc:"the answer in one word"`
+	Confidence Name[evidence.Confidence]        `json:"confidence" doc:"certainty of the first finding"`
+	Findings   []Finding                        `json:"findings" doc:"what may be acted on first, then what is uncertain, then what is small; within each by exposed time explained"`
+	Together   *float64                         `json:"run_gain_together" doc:"part of the run that fixing every rank that is late for certain saves; null: not known, or there is one at most"`
+	Limits     []Limit                          `json:"limits" doc:"how large a delay of one rank has to be to be reported, and where one may hide"`
+	Observed   []Evidence[evidence.Observation] `json:"observations" doc:"what is known of the run as a whole"`
+	Undecided  []Undecided                      `json:"undecided" doc:"what the data cannot answer, each with what would"`
+	Problems   []VerdictProblem                 `json:"problems" doc:"what was lost, skipped or refused"`
+	Next       []Action                         `json:"next" doc:"what to do next, the most useful first"`
+	Devices    []VerdictDevice                  `json:"devices" doc:"how the device of each rank spent its time; empty: not recorded"`
+	Earlier    *Earlier                         `json:"earlier" doc:"of a run that goes on: what came before the windows that the verdict is on; null: nothing"`
+	Windows    []Window                         `json:"windows" doc:"one for each window by the cut of the analysis, each followed by its role groups"`
+	Paper      []Window                         `json:"paper_windows" doc:"the same windows by the step cut without model fit, where that differs"`
+}
+
+// Said is a verdict in sentences.
+type Said struct {
+	Headline string `json:"headline" doc:"what delays the job and what fixing it saves, in two sentences at most"`
+	Why      string `json:"why" doc:"what speaks for that, and how certain it is, in words; empty: nothing more is known"`
+	Advice   string `json:"advice" doc:"what to do first, in words; next has it as values"`
+}
+
+// Finding is one answer: what delays whom, where, how much, how sure.
+type Finding struct {
+	Kind  Name[diagnose.Kind]  `json:"kind" doc:"what delays the job"`
+	Cause Name[diagnose.Cause] `json:"cause" doc:"how it delays the job"`
+
+	Rank      *int                 `json:"rank" doc:"global rank; null: not one rank, or not known which"`
+	StandsFor []int                `json:"stands_for" doc:"ranks that a worker of an operator trace stands for, which rank names; null: that rank alone"`
+	Host      *string              `json:"host" doc:"host of the rank, or the host that delays the job"`
+	LocalRank *int                 `json:"local_rank" doc:"index of the rank on its host"`
+	Role      *string              `json:"role" doc:"place of the rank in the layout"`
+	Stage     *string              `json:"stage" doc:"stage with the delay; null: several, or not known"`
+	Op        *string              `json:"op" doc:"operation with the delay, or at which the rank is waited for"`
+	Seq       *int                 `json:"seq" doc:"instance of the operation in its step; null: all of them"`
+	Group     *string              `json:"group" doc:"role group, process group or communicator"`
+	Ranks     []int                `json:"ranks" doc:"ranks at the ends of a link, of a communicator, or late together"`
+	Source    *evidence.SourceLine `json:"source_line" doc:"line of the program with the delay, or that enters the operation"`
+
+	Confidence   Name[evidence.Confidence] `json:"confidence" doc:"how certain it is, whatever its size"`
+	BelowMinGain bool                      `json:"below_min_gain" doc:"it is smaller than min_gain, however certain"`
+
+	Gain      *float64 `json:"gain" doc:"part of the steps that it struck that fixing it alone saves"`
+	RunGain   *float64 `json:"run_gain" doc:"part of the run that fixing it alone saves"`
+	RunLow    *float64 `json:"run_gain_low" doc:"run_gain lies above it, at 90 %"`
+	RunAtMost *float64 `json:"run_gain_at_most" doc:"upper bound of run_gain: with what a stage in which ranks synchronise may hide, or with the other findings fixed before"`
+	Struck    Struck   `json:"steps_struck" doc:"which steps it struck"`
+	Step      int64    `json:"step_ns" doc:"length of a step that it struck"`
+	Excess    int64    `json:"excess_ns" doc:"how much longer a step that it struck is than one without it"`
+	Explained int64    `json:"explained_ns" doc:"exposed time that it explains, over all steps that it struck"`
+	Score     *float64 `json:"score" doc:"explained_ns as a fraction of the windows that show it"`
+
+	Evidence []Evidence[evidence.Observation] `json:"evidence" doc:"what speaks for it, the strongest first; then what a higher confidence lacks"`
+	Windows  []int64                          `json:"windows" doc:"numbers of the windows that show it"`
+}
+
+// Struck is which steps a finding struck.
+type Struck struct {
+	Count   int                    `json:"count" doc:"steps that it struck"`
+	Of      int                    `json:"of" doc:"steps that were compared"`
+	First   *int64                 `json:"first" doc:"first of the steps that it struck, as recorded; null: not known"`
+	Last    *int64                 `json:"last" doc:"last of them"`
+	Pattern Name[diagnose.Pattern] `json:"pattern" doc:"how they lie in the run"`
+	Period  *int                   `json:"period" doc:"how many steps lie from one that it struck to the next; null: not always as many"`
+}
+
+// Limit is what a delay of one rank has to be to be seen in a stage.
+type Limit struct {
+	Stage    string `json:"stage" doc:"stage of the delay; empty: before any collective"`
+	Reported int64  `json:"reported_ns,omitempty" doc:"least delay in every step that would have been reported, ns a step; absent: none would have been, or the stage hides it"`
+	MayHide  int64  `json:"may_hide_ns,omitempty" doc:"largest delay that may hide in it, ns a step; absent: it hides none"`
+}
+
+// Undecided is a question that the data leave open.
+type Undecided struct {
+	Question Name[answer.Question]        `json:"question" doc:"the question"`
+	Stage    string                       `json:"stage,omitempty" doc:"stage that it is about"`
+	Hides    int64                        `json:"hides_ns,omitempty" doc:"largest delay that may hide there, ns a step; absent: not known"`
+	Unlikely bool                         `json:"unlikely,omitempty" doc:"the stage takes no longer than it needs, so that a delay in it is unlikely, not excluded"`
+	Time     int64                        `json:"stage_ns,omitempty" doc:"length of the stage, ns a step"`
+	Step     int64                        `json:"step_ns,omitempty" doc:"length of a step, ns"`
+	N        int                          `json:"n,omitempty" doc:"what the question counts"`
+	Ranks    []int                        `json:"ranks,omitempty" doc:"ranks that the question is about"`
+	Needs    Name[answer.Source]          `json:"needs,omitempty" doc:"what would answer it"`
+	Name     string                       `json:"name,omitempty" doc:"name of what the question is about, where it is no stage"`
+	Share    *float64                     `json:"share,omitempty" doc:"part of the step, or of the other link's bandwidth"`
+	About    []Evidence[evidence.Subject] `json:"about,omitempty" doc:"links and communicators that the question is about"`
+}
+
+// VerdictProblem is something that was lost, skipped or refused.
+type VerdictProblem struct {
+	Problem answer.ProblemKind `json:"problem" doc:"what happened: a name of sfstat, or of a reader's note"`
+	Path    string             `json:"path,omitempty" doc:"the input"`
+	Window  *int64             `json:"window,omitempty" doc:"number of the window"`
+	Ranks   []int              `json:"ranks,omitempty" doc:"ranks"`
+	Steps   *[2]int64          `json:"steps,omitempty" doc:"first and last step it is about"`
+	N       int                `json:"n,omitempty" doc:"how many it is about"`
+	Of      int                `json:"of,omitempty" doc:"out of how many"`
+	Times   *[4]int64          `json:"times_ns,omitempty" doc:"first and last reading, then begin and end of the run; ns since 1970"`
+	Text    string             `json:"text,omitempty" doc:"what the reader says"`
+	Stage   string             `json:"stage,omitempty" doc:"stage of a value that was set aside"`
+	Size    int64              `json:"size_ns,omitempty" doc:"by which that value is too large"`
+}
+
+// Action is something to do next.
+type Action struct {
+	Action    Name[answer.ActionKind]       `json:"action" doc:"what to do"`
+	Host      string                        `json:"host,omitempty" doc:"on which host"`
+	Ranks     []int                         `json:"ranks,omitempty" doc:"on which ranks"`
+	Peers     []int                         `json:"peers,omitempty" doc:"ranks to profile as well, to compare with"`
+	Workers   []Worker                      `json:"workers,omitempty" doc:"which ranks these stand for, of an operator trace whose workers stand for several"`
+	Stages    []string                      `json:"stages,omitempty" doc:"in which stages"`
+	Steps     *[2]int64                     `json:"steps,omitempty" doc:"first and last step to look at, as recorded"`
+	Window    *int64                        `json:"window,omitempty" doc:"number of the window to look at"`
+	With      Name[answer.Source]           `json:"with,omitempty" doc:"what to look with, or to turn on"`
+	Line      *evidence.SourceLine          `json:"source_line,omitempty" doc:"line of the program to look at"`
+	Monitored *Evidence[evidence.Monitored] `json:"monitored,omitempty" doc:"quantity in which a GPU or host differed"`
+	Reported  *Evidence[evidence.Reported]  `json:"reported,omitempty" doc:"what the kernel of a host reported"`
+}
+
+// Worker of an operator trace stands for several ranks.
+type Worker struct {
+	Worker    int   `json:"worker" doc:"the rank that names it"`
+	StandsFor []int `json:"stands_for" doc:"the ranks that it stands for"`
+}
+
+// VerdictDevice is how the device of a rank spent its time, as shares of that time.
+type VerdictDevice struct {
+	Rank          int      `json:"rank" doc:"global rank"`
+	Span          int64    `json:"span_ns" doc:"from the first work on the device in these steps to the last"`
+	Compute       *float64 `json:"compute_share" doc:"kernels that do not communicate run; null: the device did nothing, here and below"`
+	Communication *float64 `json:"communication_share" doc:"communication runs, covered by compute or not"`
+	Memory        *float64 `json:"memory_share" doc:"copies and fills run, covered or not"`
+	Idle          *float64 `json:"idle_share" doc:"nothing runs"`
+	Exposed       *float64 `json:"exposed_communication_share" doc:"communication runs and no compute"`
+	OfComm        *float64 `json:"exposed_part_of_communication" doc:"part of communication that no compute covers; null: there is none"`
+	Unlike        []string `json:"unlike_peers" doc:"shares that are unlike those of the ranks of the same role: p < 1 % over all comparisons of the run"`
+}
+
+// Earlier is what a run had before the windows that its verdict is on.
+type Earlier struct {
+	First   int64 `json:"first_step" doc:"first step, as recorded"`
+	Last    int64 `json:"last_step" doc:"last step, as recorded"`
+	Windows int   `json:"windows" doc:"number of windows"`
+	Steps   int   `json:"steps" doc:"number of steps"`
+}
+
+// Worded words what results say in values alone.
+type Worded struct {
+	Verdict func(*diagnose.RunVerdict) Said
+	WindowWords
+}
+
+// refused is the kind of problem that an input was not read.
+const refused answer.ProblemKind = "input_refused"
+
+// VerdictOf returns the document of a verdict.
+func VerdictOf(v *diagnose.Verdict, problems []Problem, words Worded) Verdict {
+	out := Verdict{Schema: "sfstat.verdict/3", MinGain: number(v.MinGain), Run: RunOf(&v.RunVerdict, words), Others: []Run{},
+		Recurring: evidenceOf(v.Recurring), Gates: gatesOf(&v.Gates)}
+	for _, p := range problems {
+		out.Problems = append(out.Problems, VerdictProblem{Problem: refused, Path: p.Path, Text: p.Error})
+	}
+	for i := range v.Runs {
+		if i != v.First {
+			out.Others = append(out.Others, RunOf(&v.Runs[i], words))
+		}
+	}
+	return out
+}
+
+// RunOf returns the verdict on a run.
+func RunOf(v *diagnose.RunVerdict, words Worded) Run {
+	out := Run{Said: words.Verdict(v), Name: v.Run, Status: named(v.Status), Confidence: named(v.Confidence),
+		Findings: each(v.Findings, findingOf), Together: nonZeroNumber(v.Together), Observed: allEvidence(v.Observed),
+		Limits:    each(v.Limits, func(l answer.Limit) Limit { return Limit(l) }),
+		Undecided: each(v.Undecided, undecidedOf), Problems: each(v.Problems, func(p answer.Problem) VerdictProblem { return VerdictProblem(p) }),
+		Next: each(v.Next, actionOf), Devices: each(v.Devices, deviceOf), Windows: []Window{}, Paper: []Window{}}
+	if v.Earlier != nil {
+		earlier := Earlier(*v.Earlier)
+		out.Earlier = &earlier
+	}
+	for _, w := range v.Windows {
+		out.Windows = append(out.Windows, windowOf(w.Main, words.WindowWords))
+		for _, g := range w.Groups {
+			out.Windows = append(out.Windows, windowOf(g, words.WindowWords))
+		}
+		if w.Paper != nil {
+			out.Paper = append(out.Paper, windowOf(w.Paper, words.WindowWords))
+		}
+	}
+	return out
+}
+
+func findingOf(f diagnose.Finding) Finding {
+	out := Finding{Kind: named(f.Kind), Cause: named(f.Cause),
+		Rank: f.Rank, StandsFor: list(f.StandsFor), Host: nonZero(f.Host), LocalRank: f.LocalRank, Role: nonZero(f.Role), Stage: nonZero(f.Stage),
+		Op: nonZero(f.Op), Seq: f.Seq, Group: nonZero(f.Group), Ranks: list(f.Ranks), Source: f.Source,
+		Confidence: named(f.Confidence), BelowMinGain: f.BelowMinGain,
+		Gain: number(f.Gain), RunGain: number(f.RunGain), RunLow: nonZeroNumber(f.RunLow), RunAtMost: number(f.RunAtMost), Struck: struckOf(f.Struck),
+		Step: f.Step, Excess: f.Excess, Explained: f.Explained, Score: number(f.Score),
+		Evidence: allEvidence(f.Evidence), Windows: list(f.Windows)}
+	return out
+}
+
+func struckOf(s diagnose.Struck) Struck {
+	out := Struck{Count: s.Count, Of: s.Of, Pattern: named(s.Pattern), Period: nonZero(s.Period)}
+	if s.Count != 0 {
+		out.First, out.Last = nonNegative(s.First), nonNegative(s.Last)
+	}
+	return out
+}
+
+func undecidedOf(u answer.Undecided) Undecided {
+	return Undecided{Name[answer.Question](u.Question), u.Stage, u.Hides, u.Unlikely, u.Time, u.Step, u.N, u.Ranks, Name[answer.Source](u.Needs),
+		u.Name, nonZeroNumber(u.Share), allEvidence(u.About)}
+}
+
+func actionOf(a answer.Action) Action {
+	return Action{Name[answer.ActionKind](a.Action), a.Host, a.Ranks, a.Peers,
+		each(a.Workers, func(w answer.Worker) Worker { return Worker{w.Worker, list(w.StandsFor)} }), a.Stages, a.Steps, a.Window,
+		Name[answer.Source](a.With), a.Line, evidenceOf(a.Monitored), evidenceOf(a.Reported)}
+}
+
+func deviceOf(d diagnose.Device) VerdictDevice {
+	return VerdictDevice{d.Rank, d.Span, number(d.Compute), number(d.Communication), number(d.Memory), number(d.Idle), number(d.Exposed), number(d.OfComm), list(d.Unlike)}
+}
+
+// FindingRows returns a row for each finding of runs.
+func FindingRows(runs []Run) *Rows {
+	r := rowsUnder("run status kind cause rank host local_rank role stage op seq group confidence below_min_gain gain run_gain run_gain_at_most " +
+		"struck_count struck_of struck_first struck_last pattern excess_ns explained_ns score windows evidence")
+	for _, v := range runs {
+		for _, f := range v.Findings {
+			s := f.Struck
+			r.add(v.Name, v.Status, f.Kind, f.Cause, f.Rank, f.Host, f.LocalRank, f.Role, f.Stage, f.Op, f.Seq, f.Group, f.Confidence, f.BelowMinGain,
+				f.Gain, f.RunGain, f.RunAtMost, s.Count, s.Of, s.First, s.Last, s.Pattern, f.Excess, f.Explained, f.Score, f.Windows, f.Evidence)
+		}
+	}
+	return r
+}

@@ -71,12 +71,14 @@ func TestSlowOnAllRanks(t *testing.T) {
 	}
 }
 
-// TestShortBaseline: what is too short is not compared, which is a problem.
+// TestShortBaseline: what has fewer than sixteen steps is not compared, which is a problem.
 func TestShortBaseline(t *testing.T) {
-	v := beside(t, spec(8, frontier.LeastSample-1, 1), spec(8, 60, 2))
-	i := slices.IndexFunc(v.Problems, func(p answer.Problem) bool { return p.Problem == answer.BaselineTooShort })
-	if i < 0 || v.Problems[i].N != frontier.LeastSample-1 || v.Problems[i].Of != frontier.LeastSample {
-		t.Errorf("problems %+v", v.Problems)
+	for steps, compared := range map[int]bool{13: false, 15: false, 16: true, 18: true} {
+		v := beside(t, spec(8, steps, 1), spec(8, 60, 2))
+		i := slices.IndexFunc(v.Problems, func(p answer.Problem) bool { return p.Problem == answer.BaselineTooShort })
+		if (i < 0) != compared || i >= 0 && (v.Problems[i].N != steps || v.Problems[i].Of != 16) {
+			t.Errorf("%d steps: problems %+v, want it compared: %v", steps, v.Problems, compared)
+		}
 	}
 }
 

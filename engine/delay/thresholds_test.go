@@ -4,6 +4,9 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"github.com/sfstat/sfstat/engine/changepoint"
+	"github.com/sfstat/sfstat/engine/claim"
 )
 
 // TestMostTerms: of 280 delays, of four ranks among nine in seventy pieces, 256 are found.
@@ -157,5 +160,40 @@ func TestStartUpIsOver(t *testing.T) {
 		if got := startUp(lengthsOf(took...)); got != want {
 			t.Errorf("%d of ten are twice as long: %d steps, want %d", longer, got, want)
 		}
+	}
+}
+
+// TestEventsAreTold: a rank that keeps the others waiting in two steps, which no test takes for certain, is told of as an event.
+func TestEventsAreTold(t *testing.T) {
+	rows := repeated(40, 1000, 1000, 1000, 1000)
+	rows[15][0], rows[29][0] = 2000, 2000
+	got := Divided(division(0, rows), &Run{}, Options{}).Claims
+	if len(got) != 1 || got[0].Certainty != claim.Event || !slices.Equal(got[0].Ranks, []int{0}) || got[0].Steps.Count != 2 {
+		t.Errorf("%+v, want an event of rank 0 in two steps", got)
+	}
+}
+
+// TestBlocksOfChanges: a change of level is tested in blocks no shorter than what is left of the values stays correlated: here 1.6 steps, so that two steps
+// are a block.
+func TestBlocksOfChanges(t *testing.T) {
+	x := make([]float64, 48)
+	for i := range x {
+		if x[i] = 1000 + float64((3*i*i+7*i)%101) + float64((3*(i+1)*(i+1)+7*(i+1))%101)/2; i >= 24 {
+			x[i] += 900
+		}
+	}
+	tr := trendOf(x)
+	left := slices.Clone(x)
+	a, b := median(x[:24]), median(x[24:])
+	for i := range left {
+		if left[i] -= a; i >= 24 {
+			left[i] -= b - a
+		}
+	}
+	tau := newAutocovariance([][]float64{left}).tau(-1)
+	found, err := changepoint.Find(blockMedians(x, 2), changepoint.Options{Level: 0.01, Tests: len(tr.rows)})
+	got := tr.common(Options{}.orDefault())
+	if err != nil || len(found) != 1 || len(got) != 1 || got[0].P != found[0].P || tau <= 1 || tau >= 2 {
+		t.Errorf("correlated over %v: %+v, want P of %+v", tau, got, found)
 	}
 }

@@ -3,10 +3,12 @@ package frontier
 import (
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sfstat/sfstat/engine/frontier/labels"
 	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -83,6 +85,11 @@ func TestBriefOptions(t *testing.T) {
 			whole, brief := mustAnalyze(t, w, Options{Cut: by}).Main, mustAnalyze(t, w, Options{Cut: by, Brief: true}).Main
 			if diff := cmp.Diff(kept(whole), kept(brief)); diff != "" {
 				t.Errorf("cut %s: %s", by, diff)
+			}
+			if rests := func(x labels.Reason) bool {
+				return x == labels.DirectEvidenceDisagrees || x == labels.LowGainNoModelFit || x == labels.NoBaseline
+			}; slices.ContainsFunc(brief.Reasons, rests) || brief.Strong() || slices.Contains(brief.Labels, labels.CoCritical) || brief.CoCritical != nil {
+				t.Errorf("cut %s: a brief account says what rests on gains: %+v", by, brief.Decision)
 			}
 		}
 	})

@@ -203,6 +203,15 @@ func sums(n, of int) []float64 {
 	return out
 }
 
+// rising returns 0, 1, … to n − 1.
+func rising(n int) []float64 {
+	out := make([]float64, n)
+	for i := range out {
+		out[i] = float64(i)
+	}
+	return out
+}
+
 func times(x float64, v []float64) (out []float64) {
 	for _, y := range v {
 		out = append(out, x*y)
@@ -229,6 +238,10 @@ func TestTau(t *testing.T) {
 		"a large one":        {[][]float64{wave, times(5, wave), flip}, -1, 5.665840674682207},
 		"a peak":             {[][]float64{wave, wave, peak}, -1, 3.3715767157895535},
 		"short":              {[][]float64{wave[:7]}, -1, 1},
+		"eight":              {[][]float64{wave[:8]}, -1, 2.607142857142857},
+		"ramp":               {[][]float64{rising(300)}, -1, 158.70288558761766}, // up to a third of it, half of what the mean took off
+		"settles":            {[][]float64{sums(16, 7)}, -1, 5.136198382740529},  // from 4.04 on by 0.55 and by 0.54
+		"settled":            {[][]float64{sums(20, 6)}, -1, 4.156685356456159},
 		"constant":           {[][]float64{columnOf(24, 7, always)}, -1, 1},
 		"none":               {nil, -1, 1},
 		"falls slowly":       {[][]float64{sums(300, 8)}, -1, 9.004435858147607},
@@ -276,7 +289,18 @@ func TestBlockLength(t *testing.T) {
 			t.Errorf("excursions of %v of the rank's: blocks of %d steps, want that they count: %v", share, got, counts)
 		}
 	}
+	// Of three ranks the others are too few for one to be left out.
+	if got := waves(3, 0).blockLength(0, 0, 1e6, nil, x, sum/0.81); got == 1 {
+		t.Errorf("excursions of one of two others: blocks of %d steps, want that they count", got)
+	}
 	two := waves(2, 0)
+	// Of two ranks excursions count as well, either way, that last six steps here while their sizes do not.
+	excursions := slices.Repeat(slices.Concat([]float64{2, 60, 2, 60, 2, 60}, make([]float64, 6)), 2)
+	for _, left := range [][]float64{excursions, times(-1, excursions)} {
+		if got := two.blockLength(0, 0, 2, left, nil, 1); got != 4 {
+			t.Errorf("two ranks, excursions are left: blocks of %d steps, want 4", got)
+		}
+	}
 	if got := two.blockLength(0, 0, 1000, times(10, wave), nil, 1); got != 1 {
 		t.Errorf("two ranks, a small wave is left: blocks of %d steps, want 1", got)
 	}

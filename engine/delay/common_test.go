@@ -108,6 +108,17 @@ func TestRefine(t *testing.T) {
 	}
 }
 
+// TestRefineNearby: with more than fifty values on either side the levels are those of the nearest fifty. Here 12 is nearer to the 10 in front of it than to
+// the 20 behind it, and further from the 0 that most in front of it are.
+func TestRefineNearby(t *testing.T) {
+	for at, want := range map[int]int{48: 46, 50: 48, 51: 51, 55: 55, 60: 60} {
+		x := slices.Concat(slices.Repeat([]float64{0}, at/2+1), slices.Repeat([]float64{10}, at-at/2-2), []float64{12}, slices.Repeat([]float64{20}, at))
+		if got := refine(x, at, 1); got != want {
+			t.Errorf("%d values on either side: %d, want %d", at, got, want)
+		}
+	}
+}
+
 // TestBlockMedians: of three values each, the last of what is left.
 func TestBlockMedians(t *testing.T) {
 	equal(t, "medians", blockMedians([]float64{1, 9, 2, 4, 4, 7, 8, 6}, 3), []float64{2, 4, 7})

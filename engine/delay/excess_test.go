@@ -165,6 +165,18 @@ func TestNoiseOfWhatComesAndGoes(t *testing.T) {
 	}
 }
 
+// TestNoiseOfFewValues: fewer than eight differences say nothing of what comes and goes: of three steps more of two ranks there are six, of four eight.
+func TestNoiseOfFewValues(t *testing.T) {
+	rows := [][]int64{{0, 0}, {1000, 0}, {6000, 0}, {1000, 0}, {0, 0}}
+	if got, want := newSeries(division(0, rows[:4]), nil).noise[0], 1.4826/math.Sqrt2*5000+1; math.Abs(got-want) > 1e-4*want {
+		t.Errorf("of six %v, want that of differences, %v", got, want)
+	}
+	// Levels 0, 1, 6, 1, 0: their median is 1, the distances from it are 1, 0, 5, 0, 1 of either rank.
+	if got, want := newSeries(division(0, rows), nil).noise[0], 1.4826*1000+1; math.Abs(got-want) > 1e-4*want {
+		t.Errorf("of eight %v, want that of levels, %v", got, want)
+	}
+}
+
 // TestCharge: a rank is charged its excess beyond twice the noise, and no more than it led its peers by.
 func TestCharge(t *testing.T) {
 	var c charges

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/sfstat/sfstat/engine/changepoint"
 	"github.com/sfstat/sfstat/engine/claim"
 )
 
@@ -173,27 +172,49 @@ func TestEventsAreTold(t *testing.T) {
 	}
 }
 
-// TestBlocksOfChanges: a change of level is tested in blocks no shorter than what is left of the values stays correlated: here 1.6 steps, so that two steps
-// are a block.
+// TestBlocksOfChanges: a change of level is tested in blocks no shorter than what is left of the values stays correlated. Twenty values that are
+// correlated over 1.6 are ten blocks, of which five and five have a chance of 2 in 252 by row; twenty that are not are twenty blocks.
 func TestBlocksOfChanges(t *testing.T) {
-	x := make([]float64, 48)
-	for i := range x {
-		if x[i] = 1000 + float64((3*i*i+7*i)%101) + float64((3*(i+1)*(i+1)+7*(i+1))%101)/2; i >= 24 {
-			x[i] += 900
+	at := func(i int) float64 { return float64((3*i*i + 7*i) % 101) }
+	for part, want := range map[float64]int{0: 1, 0.5: 0} { // of the value that follows
+		x := make([]float64, 20)
+		for i := range x {
+			if x[i] = 1000 + at(i) + part*at(i+1); i >= 10 {
+				x[i] += 400
+			}
+		}
+		if got := trendOf(x).common(Options{}.orDefault()); len(got) != want {
+			t.Errorf("with %v of the next: %+v, want %d", part, got, want)
 		}
 	}
-	tr := trendOf(x)
-	left := slices.Clone(x)
-	a, b := median(x[:24]), median(x[24:])
-	for i := range left {
-		if left[i] -= a; i >= 24 {
-			left[i] -= b - a
+}
+
+// TestTurnsOfFewRanks: it takes three ranks for turns, stalls and uneven work: of two each is the other's only peer.
+func TestTurnsOfFewRanks(t *testing.T) {
+	of := func(ranks, every int) *series {
+		rows := repeated(48, slices.Repeat([]int64{1000}, ranks)...)
+		for n := 0; n < 48; n += every {
+			rows[n][n/every%ranks] += 900
 		}
+		return newSeries(division(0, rows), nil)
 	}
-	tau := newAutocovariance([][]float64{left}).tau(-1)
-	found, err := changepoint.Find(blockMedians(x, 2), changepoint.Options{Level: 0.01, Tests: len(tr.rows)})
-	got := tr.common(Options{}.orDefault())
-	if err != nil || len(found) != 1 || len(got) != 1 || got[0].P != found[0].P || tau <= 1 || tau >= 2 {
-		t.Errorf("correlated over %v: %+v, want P of %+v", tau, got, found)
+	o := Options{}.orDefault()
+	for ranks, want := range map[int]bool{2: false, 3: true, 4: true} {
+		if f, ok := of(ranks, 1).turnsIn(0, o); ok != want || ok && f.P > 1e-10 {
+			t.Errorf("turns of %d ranks: %v, %+v, want %v", ranks, ok, f, want)
+		}
+		if f, ok := of(ranks, 4).stalls(0); ok != want {
+			t.Errorf("stalls of %d ranks: %v, %+v, want %v", ranks, ok, f, want)
+		}
+		rows := repeated(40, slices.Repeat([]int64{1000}, ranks)...)
+		for n := range rows {
+			for r := range rows[n] {
+				m := (n + 20*r/ranks) % 20
+				rows[n][r] += int64(20 * min(m, 20-m))
+			}
+		}
+		if f, ok := newSeries(division(0, rows), nil).uneven(0, Options{MinGain: 0.005}.orDefault()); ok != want {
+			t.Errorf("uneven work of %d ranks: %v, %+v, want %v", ranks, ok, f, want)
+		}
 	}
 }

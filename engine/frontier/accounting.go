@@ -238,7 +238,7 @@ func (a *accounting) decide() {
 func (r *Result) withhold() {
 	r.Labels = slices.DeleteFunc(r.Labels, func(l labels.Label) bool { return l.Strong() || l == labels.CoCritical })
 	r.Reasons = slices.DeleteFunc(r.Reasons, func(r labels.Reason) bool {
-		return r == labels.DirectEvidenceDisagrees || r == labels.LowGainNoModelFit || r == labels.NoBaseline
+		return r == labels.LowGainNoModelFit || r == labels.NoBaseline
 	})
 	r.CoCritical = nil
 }

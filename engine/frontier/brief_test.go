@@ -86,13 +86,23 @@ func TestBriefOptions(t *testing.T) {
 			if diff := cmp.Diff(kept(whole), kept(brief)); diff != "" {
 				t.Errorf("cut %s: %s", by, diff)
 			}
-			if rests := func(x labels.Reason) bool {
-				return x == labels.DirectEvidenceDisagrees || x == labels.LowGainNoModelFit || x == labels.NoBaseline
-			}; slices.ContainsFunc(brief.Reasons, rests) || brief.Strong() || slices.Contains(brief.Labels, labels.CoCritical) || brief.CoCritical != nil {
-				t.Errorf("cut %s: a brief account says what rests on gains: %+v", by, brief.Decision)
+			reference := slices.Repeat([]int64{1 << 40}, stagesOf(w)) // clipped to which no stage gains
+			for _, o := range []Options{{Cut: by, Brief: true}, {Cut: by, Brief: true, Baseline: Reference, Reference: reference}} {
+				brief := mustAnalyze(t, w, o).Main
+				if slices.Contains(brief.Reasons, labels.LowGainNoModelFit) || slices.Contains(brief.Reasons, labels.NoBaseline) || brief.Strong() || slices.Contains(brief.Labels, labels.CoCritical) || brief.CoCritical != nil {
+					t.Errorf("cut %s: a brief account says what rests on gains: %+v", by, brief.Decision)
+				}
 			}
 		}
 	})
+}
+
+// stagesOf counts the stages of a window, with what none covers.
+func stagesOf(w *trace.Window) int {
+	if w.Wall != nil {
+		return len(w.Schema.Stages) + 1
+	}
+	return len(w.Schema.Stages)
 }
 
 // kept is what both have of an account.

@@ -9,7 +9,6 @@ import (
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/claim"
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
-	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/trace/nccl"
 	"github.com/sfstat/sfstat/trace/stagename"
 )
@@ -156,39 +155,6 @@ func (j *judge) transfer(u *answer.Undecided) float64 {
 	return float64(min(u.Hides, j.entered.Transfers[i].Time))
 }
 
-// lateArrivals are the ranks that arrive late by their own delay.
-func (j *judge) lateArrivals(r *arrivals.Result) (out []Finding) {
-	for _, l := range slices.Concat(r.Late, r.Doubted) {
-		p := &r.Places[l.Place]
-		f := Finding{Kind: KindRank, Cause: CauseLate, Place: Place{Rank: &l.Rank, Host: l.Host, Stage: lostIn(&l, p), Op: operation(p.Op), Group: groupOf(l.Group, l.Desc), Source: sourceOf(p.Line)},
-			Cost: Cost{Excess: l.PerStep, Step: l.Step, Explained: l.Excess, Score: l.Saves.Most(), Gain: l.Gain,
-				RunGain: l.Saves.Alone, RunLow: min(l.Saves.Low, l.Saves.Alone), RunAtMost: l.Saves.Most(),
-				Struck: Struck{Count: l.Steps.Count, Of: l.Steps.Of, First: l.Recorded[0], Last: l.Recorded[1], Pattern: modelPattern(l.Steps.Pattern), Period: l.Steps.Period}},
-			Confidence: evidence.Strong, BelowMinGain: l.Saves.Most() < j.minGain}
-		f.Evidence = append(f.Evidence, evidence.LastToEnter{Source: evidence.FromArrivals, Rank: l.Rank, N: l.Last, Of: l.Points, Op: f.Op, Group: f.Group, Delay: l.Delay, Strikes: l.Strikes, P: l.P, Line: f.Source, After: sourceOf(comeFrom(p))},
-			evidence.Replay{Ranks: l.Ranks, Saves: l.Saves.Alone, Charged: l.Saves.Most()})
-		if len(l.Ranks) > 1 {
-			f.Ranks = l.Ranks
-			f.Evidence = append(f.Evidence, evidence.LateTogether{Ranks: l.Ranks, Gain: l.Saves.Most(), RunGain: l.Saves.Most()})
-		}
-		switch {
-		case l.Certainty == claim.Event:
-			f.lack(evidence.Lack{Reason: evidence.ChanceNotExcluded, AtMost: evidence.Ambiguous, N: l.Steps.Count, P: gates.Supported})
-		case l.Certainty < claim.Strong:
-			f.lack(evidence.Lack{Reason: evidence.FewOccurrences, AtMost: evidence.Supported, N: l.Steps.Count, P: l.P})
-		}
-		if r.Apart {
-			f.lack(evidence.Lack{Reason: evidence.WaitNotRecorded, AtMost: evidence.Supported})
-		}
-		if l.Clock {
-			f.lack(evidence.Lack{Reason: evidence.ClockOffset, AtMost: evidence.Supported})
-		}
-		j.locate(&f)
-		out = append(out, f)
-	}
-	return out
-}
-
 // inherits reports whether a rank that is late by stage times has no own delay
 // before any call, while others do that may have held it up so long, or may have
 // without a record, or the waits of its receives are known. It waited for one of the
@@ -197,7 +163,7 @@ func (f *Finding) inherits(r *arrivals.Result) bool {
 	if f.Kind != KindRank || f.Rank == nil || f.Cause != CauseLate {
 		return false
 	}
-	held := r.Messages || len(r.Missing) > 0 || slices.ContainsFunc(r.Late, func(l arrivals.Late) bool { return l.Rank != *f.Rank && l.Saves.Most() >= accomplice*f.RunGain })
+	held := r.Messages || len(r.Missing) > 0 || slices.ContainsFunc(r.Late, func(l claim.Claim) bool { return l.Rank() != *f.Rank && l.Saves.Most() >= accomplice*f.RunGain })
 	entered := false
 	for i := range r.Places {
 		if p := &r.Places[i]; p.Unlike {
@@ -273,15 +239,6 @@ func (j *judge) lateSet(r *arrivals.Result) *Finding {
 	return &Finding{Kind: KindGroup, Cause: CauseLate, Place: Place{Ranks: s.Ranks, Stage: stageOf(p), Op: operation(p.Op), Group: groupOf(p.Group, p.Desc), Source: sourceOf(p.Line)},
 		Cost:       Cost{Excess: s.Delay, Step: r.Step, Score: gain, Gain: gain, RunGain: gain, Struck: Struck{Count: p.Points, Of: p.Points, First: -1, Last: -1, Pattern: PatternConstant}},
 		Confidence: evidence.Ambiguous, Evidence: []evidence.Observation{evidence.LateBehindMessages{Ranks: s.Ranks, Delay: s.Delay}}}
-}
-
-// lostIn is the stage in which a late rank loses its time: by stage times, else the
-// stage of the call that it enters late.
-func lostIn(l *arrivals.Late, p *arrivals.Place) string {
-	if l.Divided {
-		return l.Stage
-	}
-	return stageOf(p)
 }
 
 // stageOf is the stage that a place is in; without packets the phase that its

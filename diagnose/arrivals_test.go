@@ -16,7 +16,7 @@ import (
 // Ranks that are late each for a reason of its own are findings of their own, and those of one reason
 // are named together.
 func TestLateTogether(t *testing.T) {
-	sure := arrivals.Late{Rank: 3, P: 1e-9, Certainty: claim.Strong, Strikes: 40, Points: 57, Saves: claim.Saving{Alone: 0.2, AtMost: 0.2, After: 0.12}, PerStep: 60e6, Step: 400e6}
+	sure := claim.Claim{Ranks: []int{3}, P: 1e-9, Certainty: claim.Strong, Saves: claim.Saving{Alone: 0.2, AtMost: 0.2, After: 0.12}, Size: 60e6, Length: 400e6, Entered: &claim.Entered{Strikes: 40, Points: 57}}
 	for name, c := range map[string]struct {
 		ranks      []int
 		certainty  claim.Certainty
@@ -28,9 +28,9 @@ func TestLateTogether(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			other := sure
-			sure.Ranks, other.Ranks, other.Rank, other.Certainty = c.ranks, c.ranks, 4, c.certainty
+			sure.Together, other.Together, other.Ranks, other.Certainty = c.ranks, c.ranks, []int{4}, c.certainty
 			j := &judge{run: &run{}, minGain: 0.1}
-			all := j.lateArrivals(&arrivals.Result{Places: []arrivals.Place{{Op: "all_gather"}}, Late: []arrivals.Late{sure, other}})
+			all := j.lateArrivals(&arrivals.Result{Places: []arrivals.Place{{Op: "all_gather"}}, Late: []claim.Claim{sure, other}})
 			if len(all) != 2 || !slices.Equal(all[1].Ranks, c.ranks) || all[1].Confidence != c.confidence || all[1].RunAtMost != 0.2 {
 				t.Errorf("%+v", all)
 			}

@@ -223,7 +223,7 @@ func TestAccomplice(t *testing.T) {
 	rank := 3
 	f := Finding{Kind: KindRank, Cause: CauseLate, Place: Place{Rank: &rank, Stage: "forward"}, Cost: Cost{RunGain: 0.4, Excess: 100e6}}
 	for saves, want := range map[float64]bool{0.09: false, 0.11: true} {
-		r := &arrivals.Result{Late: []arrivals.Late{{Rank: 5, Saves: claim.Saving{Alone: saves, AtMost: saves}}}, Places: []arrivals.Place{{Repeats: true, Ranks: []arrivals.RankAt{{Rank: 3}}}}}
+		r := &arrivals.Result{Late: []claim.Claim{{Ranks: []int{5}, Saves: claim.Exact(saves)}}, Places: []arrivals.Place{{Repeats: true, Ranks: []arrivals.RankAt{{Rank: 3}}}}}
 		if got := f.inherits(r); got != want {
 			t.Errorf("another saves %v of 0.4: %v, want %v", saves, got, want)
 		}

@@ -8,7 +8,7 @@
 //   - when: Steps, which were struck and how they lie in the run;
 //   - how much: Size and Length of a struck step, Saves of the run;
 //   - how surely: P, corrected for what its judge tested, and Certainty;
-//   - the numbers that its evidence needs, by source and cause: [Arrival], [Change], [Rotation].
+//   - the numbers that its evidence needs, by source and cause: [Arrival], [Change], [Rotation], [Entered].
 //
 // Judges decide what is certain; nothing here does.
 package claim
@@ -24,13 +24,16 @@ type Claim struct {
 	Source Source
 	Kind   Kind
 	Cause  Cause
-	// Ranks are positions, ascending; none of Everyone, but of Turns that are long those who are late, in
-	// the order of time.
-	Ranks []int
-	Host  int // position of the host of a claim about one; else −1
+	// Ranks are ascending: positions of Steps, global of the others. None of Everyone, but of Turns that are long
+	// those who are late, in the order of time.
+	Ranks    []int
+	Together []int    // all that are late for the same reason in the same steps, one rank of a claim among them; nil: not known
+	Host     int      // position of the host of a claim about one; else −1
+	Hosts    []string // names of the hosts that Ranks are on, where records have them
 	// Parts, the largest first. A rank that is slow by one Factor in all that can be seen
 	// of it has a part for each stage in which that is certain.
 	Parts  []Part
+	Group  string // process group in which others wait, as recorded
 	Steps  Struck
 	Size   int64 // ns in a struck step, all parts
 	Length int64 // median length of a struck step, ns
@@ -44,6 +47,36 @@ type Claim struct {
 	Arrival
 	Change
 	Rotation
+	Entered *Entered // of Entries
+}
+
+// Rank returns the rank of a claim about one; else −1.
+func (c *Claim) Rank() int {
+	if c.Kind != Rank || len(c.Ranks) != 1 {
+		return -1
+	}
+	return c.Ranks[0]
+}
+
+// HostName returns the name of the host that all ranks are on; "" where they are on several or it is not known.
+func (c *Claim) HostName() string {
+	if len(c.Hosts) != 1 {
+		return ""
+	}
+	return c.Hosts[0]
+}
+
+// Charged returns what all parts cost, ns of the run.
+func (c *Claim) Charged() (sum int64) {
+	for _, p := range c.Parts {
+		sum += p.Charged
+	}
+	return sum
+}
+
+// StruckGain returns the part of the struck steps that fixing it alone saves, of a run of a length in ns.
+func (c *Claim) StruckGain(whole int64) float64 {
+	return min(1, c.Saves.Alone*float64(whole)/float64(max(1, int64(max(1, c.Steps.Count))*c.Length)))
 }
 
 // Arrival is how the ranks of a claim arrive where others wait for them, by the times of steps.
@@ -51,6 +84,22 @@ type Arrival struct {
 	Factor float64 // by which a rank is slow in all that can be seen of it; 0: not by one factor
 	Last   int     // struck steps in which one of the ranks arrived last
 	Waited float64 // part of the delay that the other ranks' waits at the same points show
+}
+
+// Entered is how a late rank enters the calls that others wait in, at the place where it costs most.
+type Entered struct {
+	Place    int      // of the places of its source
+	Desc     string   // description of Group
+	Stage    string   // in which it loses more than half of its delay, by stage times; "" where several
+	Divided  bool     // stage times show in which stages it loses its time
+	Delay    int64    // own delay there, mean over the points that it delayed, ns
+	Strikes  int      // synchronisation points there that it delayed
+	Last     int      // those that it entered last
+	Points   int      // those that it entered
+	Clock    bool     // the delay is smaller than the uncertainty of the rank's clock
+	Recorded [2]int64 // the first and last step struck, as recorded; −1: not known
+	First    int64    // begin of the first step struck, on the common clock, ns
+	End      int64    // end of the last
 }
 
 // Change is what the stage with most of a regression takes.
@@ -74,7 +123,7 @@ type Turn struct{ Rank, N int }
 
 // Part of a claim is what it does to one stage.
 type Part struct {
-	Stage   int
+	Stage   int   // of the stages of its source; of Entries of its places
 	Size    int64 // ns in a struck step
 	Charged int64 // ns of the run
 }

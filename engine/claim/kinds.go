@@ -6,10 +6,11 @@ import "github.com/sfstat/sfstat/trace/enum"
 type Source uint8
 
 const (
-	Steps Source = iota // times of stages of steps
+	Steps   Source = iota // times of stages of steps
+	Entries               // entries of collectives
 )
 
-var sourceNames = [...]string{"steps"}
+var sourceNames = [...]string{"steps", "entries"}
 
 func (s Source) String() string { return enum.Name(sourceNames[:], s) }
 

@@ -213,9 +213,9 @@ func TestArrivalsNameTheRank(t *testing.T) {
 					t.Fatalf("%d late ranks, expected %d: %+v", len(r.Late), c.late, r.Late)
 				}
 				for _, late := range r.Late {
-					place := r.Places[late.Place]
-					if late.Rank != hidden || place.Stage != c.stage || late.Delay < 50*ms || late.Delay > 70*ms {
-						t.Errorf("rank %d in %s by %d ns, expected rank %d in %s by 60 ms", late.Rank, place.Stage, late.Delay, hidden, c.stage)
+					place := r.Places[late.Entered.Place]
+					if late.Rank() != hidden || place.Stage != c.stage || late.Entered.Delay < 50*ms || late.Entered.Delay > 70*ms {
+						t.Errorf("rank %d in %s by %d ns, expected rank %d in %s by 60 ms", late.Rank(), place.Stage, late.Entered.Delay, hidden, c.stage)
 					}
 				}
 				if c.stage == "" {

@@ -119,7 +119,7 @@ func culpritsOf(r *arrivals.Result) (ranks []int, why string) {
 		return ranks, "never entered the last call"
 	}
 	for _, l := range r.Late {
-		ranks = append(ranks, l.Rank)
+		ranks = append(ranks, l.Ranks...)
 	}
 	if len(ranks) == 0 && r.Set != nil {
 		return r.Set.Ranks, "one of these is late of its own"

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/sfstat/sfstat/engine/claim"
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
 	"github.com/sfstat/sfstat/plots"
 )
@@ -86,7 +87,7 @@ func TestWhoIsPointedAt(t *testing.T) {
 		of   arrivals.Result
 		want []int
 	}{
-		"late":   {arrivals.Result{Late: []arrivals.Late{{Rank: 3}, {Rank: 1}}, Set: &arrivals.Set{Ranks: []int{4}}}, []int{3, 1}},
+		"late":   {arrivals.Result{Late: []claim.Claim{{Ranks: []int{3}}, {Ranks: []int{1}}}, Set: &arrivals.Set{Ranks: []int{4}}}, []int{3, 1}},
 		"a set":  {arrivals.Result{Set: &arrivals.Set{Ranks: []int{4, 5}}}, []int{4, 5}},
 		"nobody": {arrivals.Result{}, nil},
 	} {

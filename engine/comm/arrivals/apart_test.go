@@ -71,7 +71,7 @@ func TestApart(t *testing.T) {
 	}
 	for late := range 4 {
 		r := pipeline(late, true).Analyze(Options{MinGain: 0.1})
-		if !r.Apart || len(r.Late) != 1 || r.Late[0].Rank != late {
+		if !r.Apart || len(r.Late) != 1 || r.Late[0].Rank() != late {
 			t.Errorf("rank %d behind its messages: late %+v, together %+v", late, r.Late, r.Set)
 			continue
 		}
@@ -87,7 +87,7 @@ func TestNotApart(t *testing.T) {
 	if err := j.Add(&comms.Record{Sources: []comms.Source{{Name: "dump"}}, Processes: []comms.Process{{Rank: 9, Host: "node0"}}}); err != nil {
 		t.Fatal(err)
 	}
-	if r := j.Analyze(Options{MinGain: 0.1}); r.Apart || len(r.Late) != 1 || r.Late[0].Rank != 2 {
+	if r := j.Analyze(Options{MinGain: 0.1}); r.Apart || len(r.Late) != 1 || r.Late[0].Rank() != 2 {
 		t.Errorf("apart %v, late %+v", r.Apart, r.Late)
 	}
 }

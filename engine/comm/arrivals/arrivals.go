@@ -53,9 +53,10 @@ type Result struct {
 	Set     *Set     `json:"late_set" doc:"ranks that are late together, the cause among them not known; null: none"` // because of messages
 	Places  []Place  `json:"places" doc:"places of the program from which ranks enter calls"`
 	Latest  Latest   `json:"-"` // who enters last most often
-	Late    []Late   // by what they save
-	Doubted []Late   // late more often than is likely where Late is empty, which may be chance
-	Joint   float64  // part of what repeats that goes when all of them are fixed
+	// Late are claims about one rank each, by what they save; Doubted those about ranks that are late more often
+	// than is likely where Late is empty, which may be chance. Their parts and [claim.Entered] count in Places.
+	Late, Doubted []claim.Claim
+	Joint         float64 // part of what repeats that goes when all of them are fixed
 	// Between is who is longest between the steps, where calls are entered there.
 	Between Between
 	// Transfers are what follows the last entries of stages.
@@ -117,40 +118,6 @@ type RankAt struct {
 	Points  int     `json:"points" doc:"synchronisation points there that it entered"`
 	Charge  int64   `json:"cost_ns" doc:"its part of what late ranks cost there"`
 	P       float64 `json:"p" doc:"chance of so many strikes were all ranks alike; corrected for ranks and places"`
-}
-
-// Late is a rank that delays the others.
-type Late struct {
-	Rank      int             `json:"rank" doc:"global rank"`
-	Host      string          `json:"host" null:"zero" doc:"host of the rank"`
-	Group     string          `json:"group" doc:"process group of the rank"` // where it costs most
-	Desc      string          `json:"-"`
-	Place     int             `json:"place" doc:"index in places of the one where it costs most"`
-	Stage     string          `json:"lost_in" null:"zero,without Divided" before:"group" doc:"stage in which it loses more than half of its delay, by the stage times of packets"`
-	Divided   bool            `json:"-"` // stage times show in which stages it loses its time
-	Delay     int64           `json:"delay_ns" doc:"own delay there, mean over the points that it delayed"`
-	Excess    int64           `json:"excess_ns" doc:"own delay over all strikes and places"`
-	PerStep   int64           `json:"per_step_ns" doc:"own delay of a struck step, over all places, mean"`
-	Steps     claim.Struck    `json:"-"` // counted from the first that repeats
-	_         struct{}        `as:"struck_steps" of:"Steps.Count" doc:"steps that it delayed, at any place"`
-	_         struct{}        `as:"steps" of:"Steps.Of" doc:"steps of the recording"`
-	Strikes   int             `json:"strikes" doc:"synchronisation points there that it delayed"`
-	Last      int             `json:"last" doc:"synchronisation points there that it entered last"`
-	Points    int             `json:"points" doc:"synchronisation points there that it entered"`
-	P         float64         `json:"p" doc:"chance of so many strikes were all ranks alike; corrected for ranks and places"`
-	Gain      float64         `json:"gain" doc:"part of the struck steps that fixing it saves"` // alone
-	Saves     claim.Saving    `json:"-"`                                                        // of all that repeats
-	_         struct{}        `as:"run_gain" of:"Saves.Alone" doc:"part of all steps that fixing it alone saves"`
-	_         struct{}        `as:"run_gain_at_most" of:"Saves.Most" doc:"the same where all others are fixed, if that is more"`
-	Recorded  [2]int64        `json:"-"` // the first and last step struck, as recorded; −1: not known
-	_         struct{}        `as:"first_step" of:"Recorded.0" null:"negative" doc:"first struck step, where packets tell"`
-	_         struct{}        `as:"last_step" of:"Recorded.1" null:"negative" doc:"last struck step, likewise"`
-	Clock     bool            `json:"clock_not_excluded" doc:"the delay is smaller than the uncertainty of the rank's clock"`
-	Ranks     []int           `json:"-"` // all that are late for the same reason, itself among them
-	Step      int64           `json:"-"` // length of a struck step
-	Certainty claim.Certainty `json:"-"`
-	First     int64           `json:"-"` // first and last delay, on the common clock
-	End       int64           `json:"-"`
 }
 
 // Set is ranks that arrive late together, after sends and receives that the
@@ -323,7 +290,7 @@ func (s *strikes) clocksWithin(least int64) bool {
 }
 
 // suspected are the ranks that are late, for certain or not.
-func (r *Result) suspected() (list []*Late) {
+func (r *Result) suspected() (list []*claim.Claim) {
 	for i := range r.Late {
 		list = append(list, &r.Late[i])
 	}
@@ -335,7 +302,8 @@ func (r *Result) suspected() (list []*Late) {
 
 // locate fills in the recorded steps of late ranks.
 func (r *Result) locate(lines []fitted) {
-	for _, l := range r.suspected() {
+	for _, c := range r.suspected() {
+		l := c.Entered
 		l.Recorded = [2]int64{-1, -1}
 		for k := range lines {
 			first, last := lines[k].step(l.First), lines[k].step(l.End)
@@ -356,13 +324,13 @@ func (s *strikes) divided(at int) bool {
 // unconnected puts late ranks together that no recorded call connects with each other, as those of the
 // stages of a pipeline whose messages nobody recorded: each may be late because another is.
 func (s *strikes) unconnected(r *Result, of []int) {
-	if len(r.Late) == 0 || !slices.ContainsFunc(r.Late, func(l Late) bool { return of[s.byRank[l.Rank]] != of[s.byRank[r.Late[0].Rank]] }) {
+	if len(r.Late) == 0 || !slices.ContainsFunc(r.Late, func(l claim.Claim) bool { return of[s.byRank[l.Rank()]] != of[s.byRank[r.Late[0].Rank()]] }) {
 		return
 	}
-	r.Set = &Set{Place: r.Late[0].Place}
+	r.Set = &Set{Place: r.Late[0].Entered.Place}
 	for _, l := range r.Late {
-		r.Set.Delay = max(r.Set.Delay, l.PerStep)
-		r.Set.Ranks = append(r.Set.Ranks, l.Rank)
+		r.Set.Delay = max(r.Set.Delay, l.Size)
+		r.Set.Ranks = append(r.Set.Ranks, l.Rank())
 	}
 	slices.Sort(r.Set.Ranks)
 	r.Late, r.Joint = nil, 0

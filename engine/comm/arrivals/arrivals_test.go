@@ -12,6 +12,11 @@ import (
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
+// gainful returns the claims that save 2 % or more of the steps that they struck.
+func gainful(r *Result) []claim.Claim {
+	return slices.DeleteFunc(slices.Clone(r.Late), func(l claim.Claim) bool { return l.StruckGain(r.End-r.Begin) < 0.02 })
+}
+
 // No rank of a job without a fault costs others as much as a tenth, whatever
 // its size, clocks and ring.
 func TestHealthyJobs(t *testing.T) {
@@ -28,9 +33,9 @@ func TestHealthyJobs(t *testing.T) {
 				jobs++
 				for _, l := range r.Late {
 					small++
-					if l.Gain >= 0.1 {
+					if l.StruckGain(r.End-r.Begin) >= 0.1 {
 						named++
-						t.Errorf("%+v: rank %d, gain %.3f, delay %d, p %.2g", s, l.Rank, l.Gain, l.Delay, l.P)
+						t.Errorf("%+v: rank %d, gain %.3f, delay %d, p %.2g", s, l.Rank(), l.StruckGain(r.End-r.Begin), l.Entered.Delay, l.P)
 					}
 				}
 				if len(r.Mismatches) > 0 || r.Hang != nil {
@@ -90,10 +95,10 @@ func TestLateRanks(t *testing.T) {
 			r := s.job().Analyze(Options{})
 			var ranks []int
 			for _, l := range r.Late {
-				ranks = append(ranks, l.Rank)
-				p := r.Places[l.Place]
-				if math.Abs(float64(l.Delay)/ms-s.delay) > 6 {
-					t.Errorf("own delay %.1f ms, planted %.0f", float64(l.Delay)/ms, s.delay)
+				ranks = append(ranks, l.Rank())
+				p := r.Places[l.Entered.Place]
+				if math.Abs(float64(l.Entered.Delay)/ms-s.delay) > 6 {
+					t.Errorf("own delay %.1f ms, planted %.0f", float64(l.Entered.Delay)/ms, s.delay)
 				}
 				if line := p.Line.String(); s.frames && line != map[bool]string{true: "train.py:71", false: "train.py:66"}[s.at < 0] {
 					t.Errorf("from line %s", line)
@@ -117,7 +122,7 @@ func TestAlwaysLateAmongNoise(t *testing.T) {
 	for seed := range uint64(20) {
 		s := synthetic{seed: seed, ranks: 2, steps: 40, buckets: 2, barrier: true, jitter: 1, loud: 25, perHost: 2, delay: 52, late: []int{0}, at: -1}
 		for _, l := range s.job().Analyze(Options{}).Late {
-			if l.Rank != 0 {
+			if l.Rank() != 0 {
 				t.Errorf("seed %d: %+v", seed, l)
 			}
 		}
@@ -134,11 +139,11 @@ func TestLateTwiceInAStep(t *testing.T) {
 			t.Fatalf("%+v", r.Late)
 		}
 		l := r.Late[0]
-		if math.Abs(float64(l.PerStep)/ms-60) > 6 || math.Abs(float64(l.Steps.Count)-60/float64(every)) > 2 || math.Abs(float64(l.Steps.Of)-60) > 2 {
-			t.Errorf("%.1f ms in %d of %d steps, expected 60 in %d of 60", float64(l.PerStep)/ms, l.Steps.Count, l.Steps.Of, 60/every)
+		if math.Abs(float64(l.Size)/ms-60) > 6 || math.Abs(float64(l.Steps.Count)-60/float64(every)) > 2 || math.Abs(float64(l.Steps.Of)-60) > 2 {
+			t.Errorf("%.1f ms in %d of %d steps, expected 60 in %d of 60", float64(l.Size)/ms, l.Steps.Count, l.Steps.Of, 60/every)
 		}
-		if want := 60 * ms / float64(l.Step); math.Abs(l.Gain-want) > 0.06 || math.Abs(l.Saves.Alone-want/float64(every)) > 0.06 {
-			t.Errorf("every %d: gain %.3f of the steps, %.3f of the run, expected %.3f of the steps", every, l.Gain, l.Saves.Alone, want)
+		if want := 60 * ms / float64(l.Length); math.Abs(l.StruckGain(r.End-r.Begin)-want) > 0.06 || math.Abs(l.Saves.Alone-want/float64(every)) > 0.06 {
+			t.Errorf("every %d: gain %.3f of the steps, %.3f of the run, expected %.3f of the steps", every, l.StruckGain(r.End-r.Begin), l.Saves.Alone, want)
 		}
 	}
 }
@@ -149,7 +154,7 @@ func TestClockOrDelayOfSeveralSteps(t *testing.T) {
 	for seed := range uint64(4) {
 		s := synthetic{seed: seed, ranks: 2, steps: 60, buckets: 1, barrier: true, rarely: 5, jitter: 1, delay: 40, late: []int{1}}
 		r := s.job().Analyze(Options{})
-		if named := slices.ContainsFunc(r.Late, func(l Late) bool { return l.Rank == 1 }); !named && float64(r.MayHide.Delay) < 3.5*40*ms {
+		if named := slices.ContainsFunc(r.Late, func(l claim.Claim) bool { return l.Rank() == 1 }); !named && float64(r.MayHide.Delay) < 3.5*40*ms {
 			t.Errorf("seed %d: %.1f ms of a step of %.1f ms may be hidden, expected 140 or more: %+v", seed, float64(r.MayHide.Delay)/ms, r.stepMS(), r.Late)
 		}
 	}
@@ -174,12 +179,12 @@ func TestClockOrDelay(t *testing.T) {
 						t.Errorf("rank 2 is late: %+v, hidden %+v of %d", r.Late, r.MayHide, r.Step)
 					}
 					if s.barrier = true; skew > 100 {
-						if r := s.job().Analyze(Options{}); len(r.Late) != 1 || r.Late[0].Rank != 2 {
+						if r := s.job().Analyze(Options{}); len(r.Late) != 1 || r.Late[0].Rank() != 2 {
 							t.Errorf("with another place: %+v", r.Late)
 						}
 					}
 					s.barrier, s.perHost = false, 4
-					if r := s.job().Analyze(Options{}); len(r.Late) != 1 || r.Late[0].Rank != 2 {
+					if r := s.job().Analyze(Options{}); len(r.Late) != 1 || r.Late[0].Rank() != 2 {
 						t.Errorf("on one host: %+v", r.Late)
 					}
 				})
@@ -294,8 +299,8 @@ func ExampleJob_Analyze() {
 	s := synthetic{seed: 7, ranks: 4, steps: 30, buckets: 2, jitter: 1, perHost: 4, delay: 40, late: []int{3}, at: 1, frames: true}
 	r := s.job().Analyze(Options{})
 	l := r.Late[0]
-	p := r.Places[l.Place]
-	fmt.Printf("rank %d is last to enter %d of %d: %.0f ms of its own before %s (%s)\n", l.Rank, l.Last, l.Points, float64(l.Delay)/ms, p.Line, p.Line.Call)
+	p := r.Places[l.Entered.Place]
+	fmt.Printf("rank %d is last to enter %d of %d: %.0f ms of its own before %s (%s)\n", l.Rank(), l.Entered.Last, l.Entered.Points, float64(l.Entered.Delay)/ms, p.Line, p.Line.Call)
 	// Output: rank 3 is last to enter 30 of 30: 40 ms of its own before train.py:66 (backward)
 }
 
@@ -305,7 +310,7 @@ func TestOneCallAStep(t *testing.T) {
 	for _, jitter := range []float64{0.3, 2, 8} {
 		for seed := range uint64(20) {
 			s := synthetic{seed: seed, ranks: 3, steps: 57, buckets: 1, jitter: jitter, perHost: 3, delay: 50, late: []int{1}, frames: true}
-			if r := s.job().Analyze(Options{}); len(r.Late) != 1 || r.Late[0].Rank != 1 {
+			if r := s.job().Analyze(Options{}); len(r.Late) != 1 || r.Late[0].Rank() != 1 {
 				t.Errorf("jitter %g, seed %d: late %+v, want rank 1", jitter, seed, r.Late)
 			}
 		}
@@ -322,7 +327,7 @@ func TestProfiledOnHosts(t *testing.T) {
 			s := synthetic{seed: seed, ranks: ranks, steps: 10, buckets: 2, jitter: 2, perHost: ranks, profiled: true}
 			innocent += len(s.job().Analyze(Options{}).Late)
 			s.delay, s.late, s.at = 30, []int{1}, 1
-			if late := s.job().Analyze(Options{}).Late; len(late) == 1 && late[0].Rank == 1 {
+			if late := s.job().Analyze(Options{}).Late; len(late) == 1 && late[0].Rank() == 1 {
 				named++
 			}
 		}
@@ -357,7 +362,7 @@ func TestLevels(t *testing.T) {
 			for s.seed = range uint64(10) {
 				var late []int
 				for _, l := range s.job().Analyze(Options{}).Late {
-					late = append(late, l.Rank)
+					late = append(late, l.Rank())
 				}
 				if slices.Sort(late); !slices.Equal(late, s.late) {
 					t.Errorf("seed %d: late %v, planted %v", s.seed, late, s.late)
@@ -383,7 +388,7 @@ func TestLateForAWhile(t *testing.T) {
 		}
 	}
 	late := j.Analyze(Options{}).Late
-	if len(late) != 1 || late[0].Rank != 2 || late[0].Steps.Pattern != claim.Span || late[0].Steps.Last > 30 {
+	if len(late) != 1 || late[0].Rank() != 2 || late[0].Steps.Pattern != claim.Span || late[0].Steps.Last > 30 {
 		t.Errorf("%+v", late)
 	}
 }
@@ -473,7 +478,7 @@ func TestClocksWithinHost(t *testing.T) {
 			for i := range j.ranks[7].calls {
 				j.ranks[7].calls[i].enter += off
 			}
-			if r := j.Analyze(Options{}); len(r.Late) != 1 || r.Late[0].Rank != 5 {
+			if r := j.Analyze(Options{}); len(r.Late) != 1 || r.Late[0].Rank() != 5 {
 				t.Errorf("seed %d, off by %d: late %+v, hidden %+v", seed, off, r.Late, r.MayHide)
 			}
 		}

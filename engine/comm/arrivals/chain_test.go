@@ -77,8 +77,8 @@ func TestChain(t *testing.T) {
 				r := chain(seed, ranks, slow, true).Analyze(Options{})
 				var late []int
 				for _, l := range r.Late {
-					if l.Gain > 0.02 {
-						late = append(late, l.Rank)
+					if l.StruckGain(r.End-r.Begin) > 0.02 {
+						late = append(late, l.Rank())
 					}
 				}
 				want := []int{slow}
@@ -210,7 +210,7 @@ func TestHeldSender(t *testing.T) {
 	for seed := range uint64(5) {
 		for slow := -1; slow < 4; slow++ {
 			late := pipelines(seed, slow).Analyze(Options{}).Late
-			if slow < 0 && len(late) > 0 || slow >= 0 && (len(late) != 1 || late[0].Rank != slow || late[0].Saves.Alone < 0.2) {
+			if slow < 0 && len(late) > 0 || slow >= 0 && (len(late) != 1 || late[0].Rank() != slow || late[0].Saves.Alone < 0.2) {
 				t.Errorf("seed %d, rank %d slow: %+v", seed, slow, late)
 			}
 		}

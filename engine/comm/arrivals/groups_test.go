@@ -78,12 +78,11 @@ func TestOverlappingGroups(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for o.seed = range uint64(20) {
-				late := o.job(t).Analyze(Options{}).Late
-				late = slices.DeleteFunc(late, func(l Late) bool { return l.Gain < 0.02 })
+				late := gainful(o.job(t).Analyze(Options{}))
 				switch {
 				case o.rank < 0 && len(late) > 0:
 					t.Errorf("seed %d: %+v, expected nobody", o.seed, late)
-				case o.rank >= 0 && (len(late) != 1 || late[0].Rank != o.rank || math.Abs(float64(late[0].Delay)/ms-o.delay) > 6):
+				case o.rank >= 0 && (len(late) != 1 || late[0].Rank() != o.rank || math.Abs(float64(late[0].Entered.Delay)/ms-o.delay) > 6):
 					t.Errorf("seed %d: %+v, expected rank %d by %.0f ms", o.seed, late, o.rank, o.delay)
 				}
 			}

@@ -3,6 +3,8 @@ package arrivals
 import (
 	"math"
 	"slices"
+
+	"github.com/sfstat/sfstat/engine/claim"
 )
 
 // Hidden is a delay in every step that may be the offset of a clock.
@@ -18,7 +20,8 @@ func (h *Hidden) add(delay int64, ranks ...int) {
 
 // eitherClock reports whether a late rank may as well be the other of two, as either clock may be
 // wrong: one rank may be late at a place, or the other at all others.
-func (s *strikes) eitherClock(l Late) bool {
+func (s *strikes) eitherClock(c claim.Claim) bool {
+	l := c.Entered
 	return l.Clock && len(s.clocks) == 2 && !s.agree && 2*l.Strikes > l.Points
 }
 
@@ -31,8 +34,8 @@ func (s *strikes) mayHide(r *Result) (h Hidden) {
 	for _, l := range r.Late {
 		// Where clocks were moved, those of a whole group may have been moved by what
 		// its late member costs the others.
-		if l.Clock || len(s.clocks) > 1 && !s.agree && l.Saves.Most()*float64(r.Step) < float64(l.PerStep)/2 {
-			h.add(min(l.PerStep, r.Step), l.Rank)
+		if l.Entered.Clock || len(s.clocks) > 1 && !s.agree && l.Saves.Most()*float64(r.Step) < float64(l.Size)/2 {
+			h.add(min(l.Size, r.Step), l.Ranks...)
 		}
 	}
 	if len(s.clocks) < 2 || len(s.clocks) > 2 && len(s.goOn()) > 1 {

@@ -28,7 +28,7 @@ func (s *strikes) late(r *Result, o Options, lines []fitted, steps []int64) {
 			s.within(of, set).lateAmong(r, o, lines, steps)
 		}
 	}
-	slices.SortStableFunc(r.Late, func(a, b Late) int { return cmp.Compare(b.Saves.Most(), a.Saves.Most()) })
+	slices.SortStableFunc(r.Late, func(a, b claim.Claim) int { return cmp.Compare(b.Saves.Most(), a.Saves.Most()) })
 	if len(r.Late) > 0 {
 		r.Doubted = nil
 	}
@@ -72,9 +72,7 @@ func (s *strikes) lateAmong(r *Result, o Options, lines []fitted, steps []int64)
 			}
 			to = &r.Doubted
 		}
-		for _, saving := range []*float64{&f.Saves.Alone, &f.Saves.After, &f.Saves.Low, &f.Saves.High, &f.Saves.AtMost} {
-			*saving *= whole
-		}
+		f.Saves.Scale(whole)
 		struck := d.struck(s, f)
 		for _, rank := range f.Ranks {
 			*to = append(*to, s.lateRank(d, f, rank, struck))
@@ -82,7 +80,7 @@ func (s *strikes) lateAmong(r *Result, o Options, lines []fitted, steps []int64)
 			switch {
 			case len(lines) > 0 && len(steps) > 0: // as recorded: those in which the middle of its delay is
 				l.Steps = stepsStruck(struck, rank, len(steps)+1, func(e entry) int {
-					i, _ := slices.BinarySearch(steps, s.at(e)-l.PerStep/2)
+					i, _ := slices.BinarySearch(steps, s.at(e)-l.Size/2)
 					return i
 				})
 			case f.Steps.Of < len(d.cut.ends):
@@ -92,19 +90,18 @@ func (s *strikes) lateAmong(r *Result, o Options, lines []fitted, steps []int64)
 					l.Steps.Pattern, l.Steps.Period = claim.Irregular, 0
 				}
 			}
-			l.Gain = min(1, l.Saves.Alone*float64(r.End-r.Begin)/float64(max(1, int64(l.Steps.Count)*l.Step)))
-			l.Stage, l.Divided = s.lostIn(f.Parts, rankStruck{rank, struck}, lines, calls)
-			for _, p := range f.Parts {
-				r.Places[p.Stage].charge(l, p.Charged/int64(len(f.Ranks)))
+			l.Entered.Stage, l.Entered.Divided = s.lostIn(f.Parts, rankStruck{rank, struck}, lines, calls)
+			for _, p := range l.Parts {
+				r.Places[p.Stage].charge(l, p.Charged)
 			}
 		}
 	}
 }
 
 // charge adds to the rank of a place what it costs there.
-func (p *Place) charge(l *Late, cost int64) {
+func (p *Place) charge(l *claim.Claim, cost int64) {
 	for i := range p.Ranks {
-		if at := &p.Ranks[i]; at.Rank == l.Rank {
+		if at := &p.Ranks[i]; at.Rank == l.Rank() {
 			at.Charge, at.P = at.Charge+cost, min(at.P, l.P)
 		}
 	}
@@ -134,22 +131,23 @@ func stepsStruck(struck map[entry]bool, rank, steps int, step func(entry) int) c
 	return delay.Describe(hit)
 }
 
-// lateRank is a rank of a finding, at the place where it costs most.
-func (s *strikes) lateRank(d *division, f *claim.Claim, rank int, struck map[entry]bool) Late {
-	place := f.Parts[0].Stage
-	l := Late{Rank: s.ranks[rank].id, Place: place, Steps: f.Steps, Excess: 0, PerStep: f.Size, Step: f.Length, P: f.P,
-		Certainty: f.Certainty, Saves: f.Saves, First: d.begin(f.Steps.First), End: d.cut.ends[f.Steps.Last]}
+// lateRank returns the claim about one of the ranks of f, with its part of the cost and how it enters the place where it costs most.
+func (s *strikes) lateRank(d *division, f *claim.Claim, rank int, struck map[entry]bool) claim.Claim {
+	out, place := *f, f.Parts[0].Stage
+	out.Source, out.Kind, out.Ranks, out.Host = claim.Entries, claim.Rank, []int{s.ranks[rank].id}, -1
 	for _, r := range f.Ranks {
-		l.Ranks = append(l.Ranks, s.ranks[r].id)
+		out.Together = append(out.Together, s.ranks[r].id)
 	}
-	for _, p := range f.Parts {
-		l.Excess += p.Charged / int64(len(f.Ranks))
+	out.Parts = slices.Clone(f.Parts)
+	for i := range out.Parts {
+		out.Parts[i].Charged /= int64(len(f.Ranks))
 	}
-	if at, ok := s.message(rank, l.Excess/2); ok {
-		place, l.Place = at, at
+	if at, ok := s.message(rank, out.Charged()/2); ok {
+		place = at
 	}
 	t := s.cells[cell{place, rank}]
-	l.Last, l.Points, l.Strikes = t.last, len(t.own), t.strikes
+	l := &claim.Entered{Place: place, First: d.begin(f.Steps.First), End: d.cut.ends[f.Steps.Last], Last: t.last, Points: len(t.own), Strikes: t.strikes}
+	out.Entered = l
 	l.Delay = t.excess / int64(max(1, t.strikes))
 	hits := 0
 	for _, e := range slices.Concat(s.places[place].cohorts...) {
@@ -157,7 +155,7 @@ func (s *strikes) lateRank(d *division, f *claim.Claim, rank int, struck map[ent
 			continue
 		}
 		g := s.groups[s.call(e).group]
-		if l.Group, l.Desc = g.name, g.desc; struck[e] {
+		if out.Group, l.Desc = g.name, g.desc; struck[e] {
 			hits++
 		}
 	}
@@ -165,12 +163,14 @@ func (s *strikes) lateRank(d *division, f *claim.Claim, rank int, struck map[ent
 		l.Delay = f.Parts[0].Size * int64(f.Steps.Count) / int64(hits)
 	}
 	c := s.clocks[s.domain[rank]]
-	l.Host = c.Host
+	if c.Host != "" {
+		out.Hosts = []string{c.Host}
+	}
 	// Two clocks that were left as they are may be apart by as much: then the other
 	// rank is late elsewhere.
 	bounded := c.HalfWidth >= 0 && l.Delay >= c.HalfWidth && !(len(s.clocks) == 2 && s.agree && 2*l.Strikes > l.Points)
 	l.Clock = s.even(rank, l.Delay) || len(s.clocks) > 1 && s.places[place].lag > 0 && len(c.Ranks) < 2 && !bounded
-	return l
+	return out
 }
 
 // begin is when a step began.

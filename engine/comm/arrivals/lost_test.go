@@ -75,11 +75,11 @@ func TestStageOfDelay(t *testing.T) {
 				var j Job
 				j.AddWindow(losing(c.lost, epochs))
 				r := j.Analyze(Options{})
-				if len(r.Late) != 1 || r.Late[0].Rank != 1 {
+				if len(r.Late) != 1 || r.Late[0].Rank() != 1 {
 					t.Fatalf("late: %+v", r.Late)
 				}
-				if l := r.Late[0]; l.Stage != c.stage || l.Divided != c.divided || r.Places[l.Place].Stage != "backward" {
-					t.Errorf("loses its time in %q (divided: %v), enters late in %q", l.Stage, l.Divided, r.Places[l.Place].Stage)
+				if l := r.Late[0]; l.Entered.Stage != c.stage || l.Entered.Divided != c.divided || r.Places[l.Entered.Place].Stage != "backward" {
+					t.Errorf("loses its time in %q (divided: %v), enters late in %q", l.Entered.Stage, l.Entered.Divided, r.Places[l.Entered.Place].Stage)
 				}
 			})
 		}
@@ -89,7 +89,7 @@ func TestStageOfDelay(t *testing.T) {
 		w := losing([4]float64{20, 20, 5, 0}, true)
 		w.Schema.Stages, w.Accumulation = []string{"work@0", "work@1", "backward", "optim"}, 2
 		j.AddWindow(w)
-		if r := j.Analyze(Options{}); len(r.Late) != 1 || r.Late[0].Stage != "work" {
+		if r := j.Analyze(Options{}); len(r.Late) != 1 || r.Late[0].Entered.Stage != "work" {
 			t.Errorf("%+v", r.Late)
 		}
 	})
@@ -98,7 +98,7 @@ func TestStageOfDelay(t *testing.T) {
 		w := losing([4]float64{40, 0, 0, 0}, true)
 		w.Accumulation = 4
 		j.AddWindow(w)
-		if r := j.Analyze(Options{}); len(r.Late) != 1 || r.Late[0].Divided {
+		if r := j.Analyze(Options{}); len(r.Late) != 1 || r.Late[0].Entered.Divided {
 			t.Errorf("stages do not follow each other there: %+v", r.Late)
 		}
 	})

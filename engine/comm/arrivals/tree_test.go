@@ -80,7 +80,7 @@ func TestBroadcasts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for seed := range uint64(10) {
 				r := broadcasts(seed, 5, wait).Analyze(Options{})
-				if len(r.Late) != 1 || r.Late[0].Rank != 5 || math.Abs(float64(r.Late[0].Delay)/ms-60) > 6 {
+				if len(r.Late) != 1 || r.Late[0].Rank() != 5 || math.Abs(float64(r.Late[0].Entered.Delay)/ms-60) > 6 {
 					t.Errorf("seed %d: %+v", seed, r.Late)
 				}
 			}
@@ -97,7 +97,7 @@ func TestReduceToOne(t *testing.T) {
 			r := j.Analyze(Options{})
 			var got []int
 			for _, l := range r.Late {
-				got = append(got, l.Rank)
+				got = append(got, l.Rank())
 			}
 			if late < 0 && got != nil || late >= 0 && (len(got) != 1 || got[0] != late) {
 				t.Errorf("seed %d, rank %d late: %v", seed, late, got)

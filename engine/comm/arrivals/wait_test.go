@@ -16,7 +16,7 @@ func TestLateFromSomeStepOn(t *testing.T) {
 	for seed := range uint64(10) {
 		s := synthetic{seed: seed, ranks: 8, steps: 40, buckets: 3, jitter: 0.6, delay: 60, late: []int{0}, from: 32}
 		late := s.job().Analyze(Options{}).Late
-		if len(late) != 1 || late[0].Rank != 0 || late[0].Steps.Count != 8 || math.Abs(late[0].Saves.Alone-8*60./(40*145+8*60)) > 0.02 {
+		if len(late) != 1 || late[0].Rank() != 0 || late[0].Steps.Count != 8 || math.Abs(late[0].Saves.Alone-8*60./(40*145+8*60)) > 0.02 {
 			t.Errorf("seed %d: %+v, expected rank 0 in 8 steps", seed, late)
 		}
 	}
@@ -109,11 +109,11 @@ func TestLateAcrossGroups(t *testing.T) {
 	for seed := range uint64(10) {
 		for _, x := range []crossed{{late: -1}, {late: 3, delay: 20}} {
 			x.seed = seed
-			late := slices.DeleteFunc(x.job(t).Analyze(Options{}).Late, func(l Late) bool { return l.Gain < 0.02 })
+			late := gainful(x.job(t).Analyze(Options{}))
 			switch {
 			case x.late < 0 && len(late) > 0:
 				t.Errorf("seed %d: %+v, expected nobody", seed, late)
-			case x.late >= 0 && (len(late) != 1 || late[0].Rank != x.late || math.Abs(late[0].Saves.Alone-x.delay/(110+x.delay)) > 0.03):
+			case x.late >= 0 && (len(late) != 1 || late[0].Rank() != x.late || math.Abs(late[0].Saves.Alone-x.delay/(110+x.delay)) > 0.03):
 				t.Errorf("seed %d: %+v, expected rank %d by %.0f ms", seed, late, x.late, x.delay)
 			}
 		}

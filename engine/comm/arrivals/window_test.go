@@ -55,9 +55,9 @@ func TestArrivalsOfWindows(t *testing.T) {
 		t.Fatalf("%d calls and %d late ranks, want 120 and 1", r.Calls, len(r.Late))
 	}
 	late := r.Late[0]
-	at := r.Places[late.Place]
-	if late.Rank != 1 || late.Host != "n0" || at.Stage != "backward" || at.Line.Line != 66 {
-		t.Errorf("rank %d of %s in %s at %+v", late.Rank, late.Host, at.Stage, at.Line)
+	at := r.Places[late.Entered.Place]
+	if late.Rank() != 1 || !slices.Equal(late.Hosts, []string{"n0"}) || at.Stage != "backward" || at.Line.Line != 66 {
+		t.Errorf("rank %d of %s in %s at %+v", late.Rank(), late.Hosts, at.Stage, at.Line)
 	}
 }
 

@@ -161,3 +161,42 @@ func TestDataWaitGoesToTheConsumer(t *testing.T) {
 		}
 	}
 }
+
+// TestLeadsCollapse: of too few steps for slopes the ranks synchronise where a lead is gone, by half of it and more, at the end of a stage that is measured
+// waiting, if one rank of three and more leads in two steps and in half of those that follow another.
+func TestLeadsCollapse(t *testing.T) {
+	for name, c := range map[string]struct {
+		ranks int
+		late  []bool // in each step
+		waits int64  // ms of the 20 that it leads by
+		at    int
+	}{
+		"always":             {3, []bool{true, true, true, true}, 20, 1},
+		"four ranks":         {4, []bool{true, true, true, true}, 20, 1},
+		"two ranks":          {2, []bool{true, true, true, true}, 20, -1},
+		"three of six":       {3, []bool{false, true, false, true, false, true, false}, 20, 1},
+		"two of five":        {3, []bool{false, true, false, false, true, false}, 20, -1},
+		"once":               {3, []bool{false, true, false}, 20, -1},
+		"twice":              {3, []bool{false, true, true}, 20, 1},
+		"by 55 of a hundred": {3, []bool{true, true, true, true}, 11, 1},
+		"by 45 of a hundred": {3, []bool{true, true, true, true}, 9, -1},
+	} {
+		w := &trace.Window{WorldSize: c.ranks, Schema: trace.Schema{Stages: []string{"model.fwd_loss_device", "wait.ranks", "optim.step_device"}}}
+		for r := range c.ranks {
+			w.Ranks = append(w.Ranks, trace.Rank{ID: r})
+		}
+		for _, late := range c.late {
+			step := make([]int64, 3*c.ranks)
+			for r := range c.ranks {
+				step[r], step[c.ranks+r], step[2*c.ranks+r] = 30e6, 0, 5e6
+				if late && r > 0 {
+					step[r], step[c.ranks+r] = 10e6, c.waits*1e6
+				}
+			}
+			w.Durations = append(w.Durations, step...)
+		}
+		if got := mustAnalyze(t, w, Options{}).Main.SyncPoint; got.At != c.at || c.at >= 0 && got.Evidence != points.Likely {
+			t.Errorf("%s: stage %d, %v, want %d", name, got.At, got.Evidence, c.at)
+		}
+	}
+}

@@ -115,3 +115,14 @@ func TestNoStrongLabel(t *testing.T) {
 		t.Errorf("the spread is too small to say: %v", d.Labels)
 	}
 }
+
+// TestRankOfEqualScores: scores that differ by a billionth of a thousandth of the largest are equal, and keep their order.
+func TestRankOfEqualScores(t *testing.T) {
+	for _, unit := range []float64{1, 1e9} {
+		for less, want := range map[float64][]int{0.9e-12: {0, 1, 2}, 1.1e-12: {1, 0, 2}} {
+			if got := Rank([]float64{unit * (1 - less), unit, unit / 2}); !slices.Equal(got, want) {
+				t.Errorf("less by %v: %v, want %v", less, got, want)
+			}
+		}
+	}
+}

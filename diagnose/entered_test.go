@@ -12,6 +12,13 @@ import (
 
 // TestWindowsAndEntries: what stage times leave open entries of collectives decide, and what they hide entries show.
 func TestWindowsAndEntries(t *testing.T) {
+	slower := entering(40)
+	slower.Work = []simulate.WorkFactor{{Ranks: []int{3}, Factor: 1.5}}
+	unhosted := func(w *trace.Window) {
+		for i := range w.Ranks {
+			w.Ranks[i].Host = ""
+		}
+	}
 	for _, c := range []struct {
 		name    string
 		job     simulate.Spec
@@ -19,44 +26,44 @@ func TestWindowsAndEntries(t *testing.T) {
 		want    string
 	}{
 		{"nobody is late", entering(40), nil, `
-no_straggler
+no_straggler, on no_straggler: of 4 stages, from 28 ms on, searched
 known: nobody of 8 late in 39 steps of 218 ms`},
 		{"late by both", entering(40, fault(simulate.ForwardHost, 80, 3)), nil, `
-straggler
+straggler, on finding: one_rank, saves every_step; by evidence.LastToArrive
 rank, late: rank 3 on node0 in model.fwd_loss_cpu_wall at all_reduce of default_pg, strong, 80 ms, 26 %; arrivals agrees true, raises false
 next: profile profiler of 3 in model.fwd_loss_cpu_wall
 next: inspect_host device_counters of 3 in model.fwd_loss_cpu_wall
 next: profile profiler of 3 in model.fwd_loss_cpu_wall
 next: inspect_host device_counters of 3 in model.fwd_loss_cpu_wall`},
 		{"late where ranks wait", entering(40, fault(simulate.Backward, 80, 3)), nil, `
-straggler
+straggler, on finding: one_rank, saves every_step; by evidence.LastToEnter
 rank, late: rank 3 on node0 in model.backward_cpu_wall at all_reduce of default_pg, strong, 79 ms, 25 %
 next: profile profiler of 3 in model.backward_cpu_wall
 next: inspect_host device_counters of 3 in model.backward_cpu_wall`},
 		{"little late where ranks wait", entering(40, fault(simulate.Backward, 12, 3)), nil, `
-straggler
+straggler, on finding: one_rank, saves every_step, only insufficient; by evidence.LastToEnter
 rank, late: rank 3 on node0 in model.backward_cpu_wall at all_reduce of default_pg, strong, small, 11 ms, 3 %
 next: profile profiler of 3 in model.backward_cpu_wall
 next: inspect_host device_counters of 3 in model.backward_cpu_wall`},
 		{"a slow transfer", entering(40, fault(simulate.BackwardComm, 80, 3)), nil, `
-undecided
+undecided, on open_question: transfer_hidden
 open: transfer_hidden in model.backward_cpu_wall, hides 76 of 298 ms
 known: nobody of 8 late in 39 steps of 298 ms
 next: turn_on baseline in model.backward_cpu_wall`},
 		{"late where ranks wait, without a record", entering(40, fault(simulate.Backward, 80, 3)), []func(*trace.Window){unrecorded(3)}, `
-undecided
+undecided, on open_question: ranks_not_recorded
 open: ranks_not_recorded in model.backward_cpu_wall, hides 70 of 292 ms
 known: nobody of 8 late in 39 steps of 292 ms
 lost: dumps_missing 3
 next: turn_on all_ranks in model.backward_cpu_wall`},
 		{"late elsewhere, without a record", entering(40, fault(simulate.ForwardHost, 80, 3)), []func(*trace.Window){unrecorded(3)}, `
-straggler
+straggler, on finding: one_rank, saves every_step; by evidence.LastToArrive
 rank, late: rank 3 on node0 in model.fwd_loss_cpu_wall, strong, 80 ms, 26 %
 lost: dumps_missing 3
 next: profile profiler of 3 in model.fwd_loss_cpu_wall
 next: inspect_host device_counters of 3 in model.fwd_loss_cpu_wall`},
 		{"late, another without a record", entering(40, fault(simulate.ForwardHost, 80, 3)), []func(*trace.Window){unrecorded(5)}, `
-straggler
+straggler, on finding: one_rank, saves every_step; by evidence.LastToArrive
 rank, late: rank 3 on node0 in model.fwd_loss_cpu_wall at all_reduce of default_pg, strong, 80 ms, 26 %; arrivals agrees true, raises false
 lost: dumps_missing 5
 next: profile profiler of 3 in model.fwd_loss_cpu_wall
@@ -64,7 +71,7 @@ next: inspect_host device_counters of 3 in model.fwd_loss_cpu_wall
 next: profile profiler of 3 in model.fwd_loss_cpu_wall
 next: inspect_host device_counters of 3 in model.fwd_loss_cpu_wall`},
 		{"two, of which one hides", entering(40, fault(simulate.Backward, 80, 3), fault(simulate.ForwardHost, 80, 5)), nil, `
-straggler
+straggler, on finding: one_rank, saves every_step and rank, 2 together 26 %; by evidence.LastToArrive
 rank, late: rank 5 on node0 in model.fwd_loss_cpu_wall at all_reduce of default_pg, strong, 79 ms, 26 %; arrivals agrees true, raises false
 rank, late: rank 3 on node0 in model.backward_cpu_wall at all_reduce of default_pg, strong, 80 ms, 1 %
 next: profile profiler of 5 in model.fwd_loss_cpu_wall
@@ -72,7 +79,7 @@ next: inspect_host device_counters of 5 in model.fwd_loss_cpu_wall
 next: profile profiler of 5 in model.fwd_loss_cpu_wall
 next: inspect_host device_counters of 5 in model.fwd_loss_cpu_wall`},
 		{"two that are late alike", entering(40, fault(simulate.ForwardHost, 80, 3), fault(simulate.ForwardHost, 75, 5)), nil, `
-straggler
+straggler, on finding: one_rank, saves little_alone and rank, 2 together 27 %; by evidence.LastToArrive
 rank, late: rank 3 on node0 in model.fwd_loss_cpu_wall at all_reduce of default_pg, strong, 79 ms, 2 %; arrivals agrees true, raises false
 rank, late: rank 5 on node0 in model.fwd_loss_cpu_wall at all_reduce of default_pg, strong, 76 ms, 0 %; arrivals agrees true, raises false
 next: profile profiler of 3 in model.fwd_loss_cpu_wall
@@ -80,26 +87,47 @@ next: inspect_host device_counters of 3 in model.fwd_loss_cpu_wall
 next: profile profiler of 3 in model.fwd_loss_cpu_wall
 next: inspect_host device_counters of 3 in model.fwd_loss_cpu_wall`},
 		{"late in callbacks that end in a barrier", entering(40, fault(simulate.CallbackSync, 80, 3)), nil, `
-straggler
+straggler, on finding: one_rank, saves every_step; by evidence.LastToEnter
 rank, late: rank 3 on node0 in callbacks.cpu_wall at all_reduce of default_pg, strong, 80 ms, 26 %
 next: sample_stack py_spy of 3 in callbacks.cpu_wall
 next: profile profiler of 3 in callbacks.cpu_wall`},
 		{"without a record and without a row", entering(40), []func(*trace.Window){unrecorded(7), unrowed(7)}, `
-no_straggler
+no_straggler, on no_straggler: of 4 stages, from 28 ms on, searched
 known: nobody of 7 late in 39 steps of 218 ms
 lost: ranks_missing 7`},
 		{"a row without a record", entering(40), []func(*trace.Window){unrecorded(6), unrowed(7)}, `
-no_straggler
+no_straggler, on no_straggler: of 4 stages, from 28 ms on, searched
 known: nobody of 7 late in 39 steps of 218 ms
 lost: ranks_missing 7
 lost: dumps_missing 6`},
 		{"a ring of four calls", entering(40, fault(simulate.Backward, 80, 3)), []func(*trace.Window){lastCalls(4)}, `
-no_straggler
+no_straggler, on no_straggler: of 4 stages, from 38 ms on, searched and in model.backward_cpu_wall
 open: rank_hidden_in_stage in model.backward_cpu_wall, hides 192 of 292 ms
 hides: 192 ms in model.backward_cpu_wall
 known: nobody of 8 late in 39 steps of 292 ms`},
+		{"late a little, and much where ranks wait", entering(40, fault(simulate.ForwardHost, 30, 3), fault(simulate.Backward, 100, 3)), nil, `
+straggler, on finding: one_rank, saves every_step; by evidence.LastToArrive
+rank, late: rank 3 on node0 in model.backward_cpu_wall at all_reduce of default_pg, strong, 129 ms, 36 %; arrivals agrees true, raises true
+next: profile profiler of 3 in model.backward_cpu_wall
+next: inspect_host device_counters of 3 in model.backward_cpu_wall
+next: profile profiler of 3 in model.backward_cpu_wall
+next: inspect_host device_counters of 3 in model.backward_cpu_wall`},
+		{"slower all over", slower, nil, `
+straggler, on finding: one_rank, saves every_step, at all_reduce; by evidence.LastToArrive
+rank, late: rank 3 on node0 at all_reduce of default_pg, strong, 97 ms, 29 %; arrivals agrees true, raises false
+next: inspect_host device_counters of 3
+next: profile profiler of 3
+next: profile profiler of 3
+next: inspect_host device_counters of 3`},
+		{"late, on no host", entering(40, fault(simulate.ForwardHost, 80, 3)), []func(*trace.Window){unhosted}, `
+straggler, on finding: one_rank, saves every_step; by evidence.LastToArrive
+rank, late: rank 3 on node0 in model.fwd_loss_cpu_wall at all_reduce of default_pg, strong, 80 ms, 26 %; arrivals agrees true, raises false
+next: profile profiler of 3 in model.fwd_loss_cpu_wall
+next: inspect_host device_counters of 3 in model.fwd_loss_cpu_wall
+next: profile profiler of 3 in model.fwd_loss_cpu_wall
+next: inspect_host device_counters of 3 in model.fwd_loss_cpu_wall`},
 		{"six steps", entering(6, fault(simulate.Backward, 80, 3)), nil, `
-no_straggler
+no_straggler, on no_straggler: of 4 stages, from 33 ms on, searched and in model.backward_cpu_wall
 open: rank_hidden_in_stage in model.backward_cpu_wall, hides 190 of 291 ms
 hides: 190 ms in model.backward_cpu_wall
 known: nobody of 8 late in 5 steps of 291 ms`},
@@ -143,47 +171,47 @@ func TestSlowStepsAndEntries(t *testing.T) {
 		want string
 	}{
 		{"from a step on", entering(60, from(fault(simulate.Backward, 80, 3))), `
-straggler
+straggler, on finding: one_rank, saves steps; by evidence.LastToEnter
 rank, late: rank 3 on node0 in model.backward_cpu_wall at all_reduce of default_pg, strong, 80 ms, 15 %, window, 30 of 60 steps
 next: profile profiler of 3 in model.backward_cpu_wall
 next: inspect_host device_counters of 3 in model.backward_cpu_wall`},
 		{"from a step on, all ranks", entering(60, from(fault(simulate.BackwardComm, 80, 3))), `
-slow_everywhere
+slow_everywhere, on finding: all, saves steps, only supported; by evidence.Slower, not several_causes_fit
 stage, regression: in model.backward_cpu_wall, supported, 81 ms, 16 %, window, 30 of 60 steps; several_causes_fit
 open: transfer_hidden in model.backward_cpu_wall, hides 37 of 233 ms
 known: nobody of 8 late in 59 steps of 233 ms
 next: profile profiler of 0,2,4,6 in model.backward_cpu_wall`},
 		{"from a step on, a quarter is a late rank's", entering(60, from(fault(simulate.BackwardComm, 80, 3)), from(fault(simulate.Backward, 30, 3))), `
-straggler
+straggler, on finding: all, saves steps, only supported; by evidence.Slower, not several_causes_fit
 stage, regression: in model.backward_cpu_wall, supported, 105 ms, 19 %, window, 30 of 60 steps; several_causes_fit
 rank, late: rank 3 on node0 in model.backward_cpu_wall at all_reduce of default_pg, strong, small, 30 ms, 5 %, window, 30 of 60 steps
 open: transfer_hidden in model.backward_cpu_wall, hides 49 of 233 ms
 next: profile profiler of 0,2,4,6 in model.backward_cpu_wall`},
 		{"from a step on, a rank is late elsewhere", entering(60, from(fault(simulate.BackwardComm, 80, 3)), from(fault(simulate.ForwardHost, 60, 3))), `
-straggler
+straggler, on finding: all, saves steps, only supported and rank; by evidence.Slower, not several_causes_fit
 stage, regression: in model.backward_cpu_wall, supported, 76 ms, 13 %, window, 30 of 60 steps; several_causes_fit
 rank, late: rank 3 on node0 in model.fwd_loss_cpu_wall, strong, 60 ms, 10 %, window, 30 of 60 steps
 open: transfer_hidden in model.backward_cpu_wall, hides 35 of 233 ms
 next: profile profiler of 0,2,4,6 in model.backward_cpu_wall`},
 		{"every tenth step", entering(60, now(fault(simulate.Backward, 400, 3))), `
-straggler
+straggler, on finding: one_rank, saves steps; by evidence.LastToEnter
 rank, late: rank 3 on node0 in model.backward_cpu_wall at all_reduce of default_pg, strong, 399 ms, 13 %, periodic, 5 of 60 steps
 next: profile profiler of 3 in model.backward_cpu_wall
 next: inspect_host device_counters of 3 in model.backward_cpu_wall`},
 		{"every tenth step, all ranks", entering(60, now(fault(simulate.BackwardComm, 400, 3))), `
-slow_everywhere
+slow_everywhere, on finding: all, saves steps, only supported; by evidence.SlowSteps, not several_causes_fit
 stage, periodic: in model.backward_cpu_wall, supported, 400 ms, 15 %, periodic, 6 of 60 steps; several_causes_fit
 open: transfer_hidden in model.backward_cpu_wall, hides 37 of 218 ms
 known: nobody of 8 late in 59 steps of 218 ms
 next: profile profiler of 0,2,4,6 in model.backward_cpu_wall`},
 		{"every tenth step, half is a late rank's", entering(60, now(fault(simulate.Backward, 400, 3)), now(fault(simulate.BackwardComm, 400, 2))), `
-straggler
+straggler, on finding: all, saves steps, only supported and rank; by evidence.SlowSteps, not several_causes_fit
 stage, periodic: in model.backward_cpu_wall, supported, 457 ms, 15 %, periodic, 6 of 60 steps; several_causes_fit
 rank, late: rank 3 on node0 in model.backward_cpu_wall at all_reduce of default_pg, supported, 401 ms, 11 %, periodic, 5 of 60 steps; few_occurrences
 open: transfer_hidden in model.backward_cpu_wall, hides 56 of 218 ms
 next: profile profiler of 0,2,4,6 in model.backward_cpu_wall`},
 		{"one step", entering(60, simulate.Fault{Family: simulate.Backward, Delay: 500, Ranks: []int{3}, When: simulate.When{From: 30, Until: 31}}), `
-no_straggler
+no_straggler, on no_straggler: of 4 stages, from 30 ms on, searched, once
 stage, slow_steps: in model.backward_cpu_wall, ambiguous, small, 480 ms, 4 %, intermittent, 1 of 60 steps; several_causes_fit
 known: nobody of 8 late in 59 steps of 218 ms`},
 	} {
@@ -199,12 +227,12 @@ func TestBaselineAndEntries(t *testing.T) {
 		want  string
 	}{
 		{"enough steps", 60, `
-slow_everywhere
+slow_everywhere, on finding: all, saves every_step, only supported; by evidence.Slower, not several_causes_fit
 stage, regression: in model.backward_cpu_wall, supported, 78 ms, 27 %; several_causes_fit
 known: nobody of 8 late in 39 steps of 298 ms
 next: profile profiler of 0,2,4,6 in model.backward_cpu_wall`},
 		{"too few steps", 4, `
-undecided
+undecided, on open_question: transfer_hidden
 open: transfer_hidden in model.backward_cpu_wall, hides 76 of 298 ms
 known: nobody of 8 late in 39 steps of 298 ms
 lost: baseline_too_short
@@ -230,20 +258,20 @@ func TestHostsAndEntries(t *testing.T) {
 		want string
 	}{
 		{"two hosts", hosts(4, entering(40)), `
-no_straggler
+no_straggler, on no_straggler: of 4 stages, from 28 ms on, searched
 known: nobody of 8 late in 39 steps of 217 ms`},
 		{"late on one of two hosts", hosts(4, entering(40, fault(simulate.Backward, 80, 3))), `
-straggler
+straggler, on finding: one_rank, saves every_step; by evidence.LastToEnter
 rank, late: rank 3 on node0 in model.backward_cpu_wall at all_reduce of default_pg, strong, 80 ms, 25 %
 next: profile profiler of 3 in model.backward_cpu_wall
 next: inspect_host device_counters of 3 in model.backward_cpu_wall`},
 		{"eight hosts", hosts(1, entering(40)), `
-undecided
+undecided, on open_question: clock_or_delay
 open: clock_or_delay, hides 98 of 217 ms
 known: nobody of 8 late in 39 steps of 217 ms
 next: turn_on hosts`},
 		{"late on one of eight hosts", hosts(1, entering(40, fault(simulate.Backward, 80, 3))), `
-undecided
+undecided, on open_question: transfer_hidden
 open: transfer_hidden in model.backward_cpu_wall, hides 71 of 292 ms
 open: clock_or_delay, hides 162 of 292 ms
 known: nobody of 8 late in 39 steps of 292 ms
@@ -269,7 +297,7 @@ func TestInheritedDelays(t *testing.T) {
 		want    string
 	}{
 		{"late in data", simulate.Data, nil, `
-straggler
+straggler, on finding: one_rank, saves every_step; by evidence.LastToArrive
 rank, late: rank 3 on node0 in data.next_wait at all_reduce of 1, strong, 80 ms, 23 %; arrivals agrees true, raises false
 rank, late: rank 0 on node0 with 0-2 in model.fwd_loss_cpu_wall, insufficient, 78 ms, 2 %; may_be_by_design; delay_inherited
 rank, late: rank 1 on node0 with 0-2 in model.fwd_loss_cpu_wall, insufficient, 78 ms, 2 %; may_be_by_design; delay_inherited
@@ -279,7 +307,7 @@ next: check_loader loader_metrics of 3 in data.next_wait
 next: sample_stack py_spy of 3 in data.next_wait
 next: check_loader loader_metrics of 3 in data.next_wait`},
 		{"late in forward", simulate.ForwardHost, nil, `
-straggler
+straggler, on finding: one_rank, saves every_step; by evidence.LastToArrive
 rank, late: rank 3 on node0 in model.fwd_loss_cpu_wall at all_reduce of 1, strong, 80 ms, 23 %; arrivals agrees true, raises true
 rank, late: rank 0 on node0 with 0-3 in model.fwd_loss_cpu_wall, insufficient, 78 ms, 23 %; may_be_by_design; delay_inherited
 rank, late: rank 1 on node0 with 0-3 in model.fwd_loss_cpu_wall, insufficient, 78 ms, 23 %; may_be_by_design; delay_inherited
@@ -289,7 +317,7 @@ next: inspect_host device_counters of 3 in model.fwd_loss_cpu_wall
 next: profile profiler of 3 in model.fwd_loss_cpu_wall
 next: inspect_host device_counters of 3 in model.fwd_loss_cpu_wall`},
 		{"late in forward, another without a record", simulate.ForwardHost, []int{5}, `
-straggler
+straggler, on finding: one_rank, saves every_step, only supported; by evidence.LastToArrive, not may_be_by_design
 rank, late: rank 3 on node0 in model.fwd_loss_cpu_wall at all_reduce of 1, supported, 80 ms, 23 %; may_be_by_design; arrivals agrees true, raises false
 rank, late: rank 0 on node0 with 0-3 in model.fwd_loss_cpu_wall, insufficient, 78 ms, 23 %; may_be_by_design; delay_inherited
 rank, late: rank 1 on node0 with 0-3 in model.fwd_loss_cpu_wall, insufficient, 78 ms, 23 %; may_be_by_design; delay_inherited
@@ -336,13 +364,13 @@ func TestUnrecordedMessages(t *testing.T) {
 		want string
 	}{
 		{"nobody is late", entering(40), `
-undecided
+undecided, on open_question: messages_not_recorded
 open: messages_not_recorded, hides 217 of 217 ms
 hides: 117 ms in model.backward_cpu_wall
 known: nobody of 8 late in 39 steps of 218 ms
 next: turn_on messages`},
 		{"late in forward", entering(40, fault(simulate.ForwardHost, 80, 3)), `
-undecided
+undecided, on finding: some_ranks, saves every_step, only insufficient; by evidence.LateBehindMessages
 group, late: with 3 in model.backward_cpu_wall at all_reduce of default_pg, ambiguous, 77 ms, 26 %
 rank, late: rank 3 on node0 in model.fwd_loss_cpu_wall, insufficient, 80 ms, 26 %; wait_not_recorded
 open: messages_not_recorded, hides 292 of 292 ms
@@ -351,7 +379,7 @@ known: nobody of 8 late in 39 steps of 292 ms
 next: turn_on messages
 next: profile profiler of 3 in model.backward_cpu_wall`},
 		{"late where ranks wait", entering(40, fault(simulate.Backward, 80, 3)), `
-undecided
+undecided, on finding: some_ranks, saves every_step, only insufficient; by evidence.LateBehindMessages
 group, late: with 3 in model.backward_cpu_wall at all_reduce of default_pg, ambiguous, 77 ms, 26 %
 open: messages_not_recorded, hides 292 of 292 ms
 hides: 192 ms in model.backward_cpu_wall
@@ -359,13 +387,47 @@ known: nobody of 8 late in 39 steps of 292 ms
 next: turn_on messages
 next: profile profiler of 3 in model.backward_cpu_wall`},
 		{"little late where ranks wait", entering(40, fault(simulate.Backward, 15, 3)), `
-undecided
+undecided, on open_question: messages_not_recorded
 open: messages_not_recorded, hides 227 of 227 ms
 hides: 127 ms in model.backward_cpu_wall
 known: nobody of 8 late in 39 steps of 227 ms
 next: turn_on messages`},
 	} {
 		t.Run(c.name, func(t *testing.T) { says(t, judged(t, Options{}, changed(t, c.job, counted)...), c.want) })
+	}
+}
+
+// TestWindowsAndMessages: ranks that meet in messages alone do not compare; one that waits for a message there is not blamed.
+func TestWindowsAndMessages(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		job  simulate.Spec
+		want string
+	}{
+		{"nobody is late", spec(8, 40, 1), `
+undecided, on open_question: roles_mixed
+open: roles_mixed, hides 19 of 19 ms
+hides: 117 ms in model.backward_cpu_wall
+known: nobody of 8 late in 39 steps of 218 ms
+next: turn_on baseline`},
+		{"little late", spec(8, 40, 1, fault(simulate.ForwardHost, 12, 3)), `
+undecided, on open_question: roles_mixed
+rank, late: rank 3 on node0 in model.fwd_loss_cpu_wall, insufficient, small, 12 ms, 4 %; delay_inherited
+open: roles_mixed, hides 18 of 18 ms
+hides: 114 ms in model.backward_cpu_wall
+known: nobody of 8 late in 39 steps of 224 ms
+next: profile profiler of 3 in model.fwd_loss_cpu_wall
+next: inspect_host device_counters of 3 in model.fwd_loss_cpu_wall
+next: turn_on baseline`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			all := changed(t, c.job)
+			for _, r := range chain(8, 3, false, false).records {
+				r.Run = all[0].RunName()
+				all = append(all, r)
+			}
+			says(t, judged(t, Options{}, all...), c.want)
+		})
 	}
 }
 
@@ -385,139 +447,139 @@ func TestEntriesAlone(t *testing.T) {
 		want string
 	}{
 		{"nobody is late", replicas(4, 40, atTrain, always(2, 0)).left(), `
-no_straggler
+no_straggler, on no_straggler: of 1 stages, from 11 ms on, searched
 open: transfer_hidden
 known: nobody of 4 late in 39 steps of 86 ms`},
 		{"late", replicas(4, 40, atTrain, always(2, 40)).left(), `
-straggler
+straggler, on finding: one_rank, saves every_step, before it, at all_reduce; by evidence.LastToEnter
 rank, late: rank 2 on node0 at all_reduce of 0 from train.py:66, strong, 39 ms, 31 %
 known: nobody of 4 late in 39 steps of 125 ms
 next: profile profiler of 2
 next: inspect_host device_counters of 2`},
 		{"little late", replicas(4, 40, atTrain, always(2, 4)).left(), `
-straggler
+straggler, on finding: one_rank, saves every_step, before it, at all_reduce, only insufficient; by evidence.LastToEnter
 rank, late: rank 2 on node0 at all_reduce of 0 from train.py:66, strong, small, 3 ms, 4 %
 known: nobody of 4 late in 39 steps of 89 ms
 next: profile profiler of 2
 next: inspect_host device_counters of 2`},
 		{"late in backward", replicas(4, 40, atBackward, always(2, 40)).left(), `
-straggler
+straggler, on finding: one_rank, saves every_step, before it, at all_reduce; by evidence.LastToEnter
 rank, late: rank 2 on node0 at all_reduce of 0 from train.py:70, strong, 39 ms, 31 %
 known: nobody of 4 late in 39 steps of 125 ms
 next: profile profiler of 2
 next: inspect_host device_counters of 2`},
 		{"late in data", replicas(4, 40, atData, always(2, 40)).left(), `
-straggler
+straggler, on finding: one_rank, saves every_step; by evidence.LastToEnter
 rank, late: rank 2 on node0 in data at all_reduce of 0 from data.py:25, strong, 39 ms, 31 %
 known: nobody of 4 late in 39 steps of 125 ms
 next: sample_stack py_spy of 2 in data
 next: check_loader loader_metrics of 2 in data`},
 		{"late in the optimizer", replicas(4, 40, atClip, always(2, 40)).left(), `
-straggler
+straggler, on finding: one_rank, saves every_step; by evidence.LastToEnter
 rank, late: rank 2 on node0 in optimizer at all_reduce of 0 from train.py:72, strong, 39 ms, 31 %
 known: nobody of 4 late in 39 steps of 125 ms
 next: sample_stack py_spy of 2 in optimizer
 next: profile profiler of 2 in optimizer`},
 		{"late in forward", replicas(4, 40, atForward, always(2, 40)).left(), `
-straggler
+straggler, on finding: one_rank, saves every_step; by evidence.LastToEnter
 rank, late: rank 2 on node0 in forward at all_reduce of 0 from model.py:12, strong, 39 ms, 31 %
 known: nobody of 4 late in 39 steps of 125 ms
 next: profile profiler of 2 in forward
 next: inspect_host device_counters of 2 in forward`},
 		{"late in three steps", replicas(4, 40, atTrain, some(800, 20, 30, 35)).left(), `
-undecided
+undecided, on finding: one_rank, saves steps, before it, at all_reduce, only insufficient; by evidence.LastToEnter, not chance_not_excluded
 rank, late: rank 2 on node0 at all_reduce of 0 from train.py:66, ambiguous, 799 ms, 42 %, intermittent, 3 of 39 steps; chance_not_excluded
 open: transfer_hidden
 known: nobody of 4 late in 39 steps of 86 ms
 next: profile profiler of 2
 next: inspect_host device_counters of 2`},
 		{"late in two steps", replicas(4, 40, atTrain, some(800, 20, 30)).left(), `
-no_straggler
+no_straggler, on no_straggler: of 1 stages, from 17 ms on, searched
 open: transfer_hidden
 known: nobody of 4 late in 39 steps of 86 ms`},
 		{"late, of six steps", replicas(4, 6, atTrain, always(2, 40)).left(), `
-undecided
+undecided, on open_question: synchronisation_unknown
 open: transfer_hidden
 known: nobody of 4 late in 5 steps of 126 ms`},
 		{"late, of five steps", replicas(4, 5, atTrain, always(2, 40)).left(), `
-too_little_data
+too_little_data, on too_little: no_steps, 0 ranks, 0 steps, 0 of 0 missing
 open: transfer_hidden
 known: nobody of 4 late in 4 steps of 126 ms`},
 		{"a rank without a record", replicas(4, 40, atTrain, always(2, 0)).left(1), `
-undecided
+undecided, on open_question: ranks_not_recorded
 open: ranks_not_recorded, hides 86 of 86 ms
 open: transfer_hidden
 known: nobody of 3 late in 39 steps of 86 ms
 lost: dumps_missing 1
 next: turn_on all_ranks`},
 		{"late, and a rank without a record", replicas(4, 40, atTrain, always(2, 40)).left(1), `
-straggler
+straggler, on finding: one_rank, saves every_step, before it, at all_reduce; by evidence.LastToEnter
 rank, late: rank 2 on node0 at all_reduce of 0 from train.py:66, strong, 40 ms, 31 %
 known: nobody of 3 late in 39 steps of 125 ms
 lost: dumps_missing 1
 next: profile profiler of 2
 next: inspect_host device_counters of 2`},
 		{"late before the second of two calls in backward", buckets(atBackward).left(), `
-straggler
+straggler, on finding: one_rank, saves every_step, before it, at all_reduce; by evidence.LastToEnter
 rank, late: rank 2 on node0 at all_reduce of 0 from train.py:70, strong, 40 ms, 30 %
 known: nobody of 4 late in 39 steps of 132 ms
 next: profile profiler of 2
 next: inspect_host device_counters of 2`},
 		{"late before a call behind backward", buckets(atTrain).left(), `
-straggler
+straggler, on finding: one_rank, saves every_step, before it, at all_reduce; by evidence.LastToEnter
 rank, late: rank 2 on node0 at all_reduce of 0 from train.py:66, strong, 40 ms, 30 %
 known: nobody of 4 late in 39 steps of 132 ms
 next: profile profiler of 2
 next: inspect_host device_counters of 2`},
 		{"late before data behind backward", buckets(atData).left(), `
-straggler
+straggler, on finding: one_rank, saves every_step; by evidence.LastToEnter
 rank, late: rank 2 on node0 in data at all_reduce of 0 from data.py:25, strong, 40 ms, 30 %
 known: nobody of 4 late in 39 steps of 132 ms
 next: sample_stack py_spy of 2 in data
 next: check_loader loader_metrics of 2 in data`},
 		{"messages, nobody is late", chain(4, -1, true, false).left(), `
-undecided
+undecided, on open_question: synchronisation_unknown
 open: transfer_hidden
 known: nobody of 4 late in 39 steps of 66 ms`},
 		{"messages, late", chain(4, 1, true, false).left(), `
-straggler
+straggler, on finding: one_rank, saves every_step, before it, at send, only supported; by evidence.LastToEnter, not few_occurrences
 rank, late: rank 1 on node0 at send of 0 from train.py:66, supported, 40 ms, 38 %; few_occurrences
 known: nobody of 4 late in 39 steps of 107 ms
 next: profile profiler of 1
 next: inspect_host device_counters of 1`},
 		{"messages counted, nobody is late", chain(4, -1, true, true).left(), `
-undecided
+undecided, on open_question: messages_not_recorded
 open: messages_not_recorded, hides 66 of 66 ms
 known: nobody of 4 late in 39 steps of 66 ms
 next: turn_on messages`},
 		{"messages counted, late", chain(4, 1, true, true).left(), `
-undecided
+undecided, on finding: some_ranks, saves every_step, before it, at all_reduce, only insufficient; by evidence.LateBehindMessages
 group, late: with 1-3 at all_reduce of 0 from train.py:66, ambiguous, 40 ms, 38 %
 open: messages_not_recorded, hides 107 of 107 ms
 known: nobody of 4 late in 39 steps of 107 ms
 next: turn_on messages
 next: profile profiler of 1-3`},
 		{"messages and no collective, nobody is late", chain(4, -1, false, false).left(), `
-undecided
+undecided, on open_question: roles_mixed
 open: transfer_hidden
 open: roles_mixed, hides 18 of 18 ms
 known: nobody of 4 late in 40 steps of 18 ms
 next: turn_on baseline`},
 		{"messages and no collective, late", chain(4, 1, false, false).left(), `
-undecided
+undecided, on open_question: roles_mixed
 open: transfer_hidden
 open: roles_mixed, hides 59 of 59 ms
 known: nobody of 4 late in 40 steps of 59 ms
 next: turn_on baseline`},
 		{"stages that nothing connects, late before its messages", stagesApart(false).left(), `
-undecided
+undecided, on finding: some_ranks, saves every_step, before it, at all_reduce, only insufficient; by evidence.LateBehindMessages
 group, late: with 1,3 at all_reduce of 1 from train.py:66, ambiguous, 40 ms, 50 %
 open: messages_not_recorded, hides 81 of 81 ms
 known: nobody of 4 late in 39 steps of 81 ms
 next: turn_on messages
 next: profile profiler of 1,3`},
 		{"stages that nothing connects, late behind its messages", stagesApart(true).left(), `
-straggler
+straggler, on finding: one_rank, saves every_step, before it, at all_reduce, only supported; by evidence.LastToEnter, not few_occurrences
 rank, late: rank 1 on node0 at all_reduce of 1 from train.py:66, supported, 40 ms, 49 %; few_occurrences; wait_not_recorded
 known: nobody of 4 late in 39 steps of 81 ms
 next: profile profiler of 1
@@ -577,6 +639,13 @@ func stagesApart(behind bool) *dumps {
 
 // TestHangs: who never entered the call that the others wait in comes before everything.
 func TestHangs(t *testing.T) {
+	differentSizes := func(d *dumps) {
+		for r, c := range d.records {
+			c.Calls[10].Tensors = &comms.Tensors{InSizes: [][]int64{{int64(8 + r/3)}}}
+		}
+	}
+	goesOn := replicas(4, 40, atTrain, always(2, 0))
+	differentSizes(goesOn)
 	stack := &comms.Record{Run: "job", Sources: make([]comms.Source, 1), Processes: []comms.Process{{Rank: 2, Stack: []comms.Frame{{Function: "fetch", File: "/job/data.py", Line: 9}}}}}
 	for _, c := range []struct {
 		name string
@@ -584,41 +653,52 @@ func TestHangs(t *testing.T) {
 		want string
 	}{
 		{"five steps ago", hung(5, nil).left(), `
-no_straggler
+no_straggler, on no_straggler: of 1 stages, from 11 ms on, searched
 open: transfer_hidden
 known: nobody of 4 late in 18 steps of 86 ms`},
 		{"fifteen steps ago", hung(15, nil).left(), `
-hang
+hang, on finding: one_rank, saves nothing, at all_reduce; by evidence.NeverEntered
 rank, missing: rank 2 on node0 at all_reduce of 0 from train.py:70, strong, 0 ms, 0 %
 known: nobody of 4 late in 18 steps of 86 ms
 next: dump_stack py_spy of 2
 next: check_kernel_log of 2`},
 		{"it has no dump", hung(15, nil).left(2), `
-hang
+hang, on finding: one_rank, saves nothing, at all_reduce, only insufficient; by evidence.NeverEntered, not dump_incomplete
 rank, missing: rank 2 at all_reduce of 0, ambiguous, 0 ms, 0 %; dump_incomplete
 known: nobody of 3 late in 19 steps of 86 ms
 lost: dumps_missing 2
 next: dump_stack py_spy of 2
 next: check_kernel_log of 2`},
 		{"it was looked at", append(hung(15, nil).left(), stack), `
-hang
+hang, on finding: one_rank, saves nothing, at all_reduce; by evidence.NeverEntered
 rank, missing: rank 2 on node0 at all_reduce of 0 from train.py:70, strong, 0 ms, 0 %
 known: nobody of 4 late in 18 steps of 86 ms
 next: check_kernel_log of 2`},
 		{"two are missing", hung(15, func(d *dumps) { d.records[3].Calls = d.records[3].Calls[:19] }).left(), `
-hang
+hang, on finding: some_ranks, saves nothing, at all_reduce; by evidence.NeverEntered
 rank, missing: rank 2 on node0 with 2-3 at all_reduce of 0 from train.py:70, strong, 0 ms, 0 %
 rank, missing: rank 3 on node0 with 2-3 at all_reduce of 0 from train.py:70, strong, 0 ms, 0 %
 known: nobody of 4 late in 18 steps of 86 ms
 next: dump_stack py_spy of 2-3
 next: check_kernel_log of 2-3`},
+		{"sizes differ", hung(15, differentSizes).left(), `
+hang, on finding: one_rank, saves nothing, at all_reduce; by evidence.NeverEntered
+rank, missing: rank 2 on node0 at all_reduce of 0 from train.py:70, strong, 0 ms, 0 %
+rank, desync: rank 3 with 3 at all_reduce of 0 from train.py:70, strong, 0 ms, 0 %
+known: nobody of 4 late in 0 steps of 0 ms
+next: dump_stack py_spy of 2
+next: check_kernel_log of 2`},
+		{"sizes differ, and it goes on", goesOn.left(), `
+no_straggler, on no_straggler: of 1 stages, from 12 ms on, searched
+open: transfer_hidden
+known: nobody of 4 late in 37 steps of 86 ms`},
 		{"it is in another call", hung(15, func(d *dumps) {
 			c := d.records[2]
 			x := c.Calls[18]
 			x.Enter, x.State, x.Op, x.Name = x.Enter+100e6, comms.Started, nccl.Broadcast, "gloo:broadcast"
 			c.Calls = append(c.Calls, x)
 		}).left(), `
-hang
+hang, on finding: one_rank, saves nothing, at broadcast; by evidence.EnteredDifferently
 rank, desync: rank 2 with 2 at broadcast of 0 from train.py:70, strong, 0 ms, 0 %
 open: transfer_hidden
 known: nobody of 4 late in 19 steps of 86 ms

@@ -1,13 +1,14 @@
 package diagnose
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
@@ -19,7 +20,7 @@ import (
 
 // inShort returns a verdict in lines: its status, what it finds, what stays open, what was lost and what to do next.
 func inShort(v *RunVerdict) (lines []string) {
-	lines = append(lines, v.Status.String())
+	lines = append(lines, v.Status.String()+", "+answerInShort(v))
 	for i := range v.Findings {
 		lines = append(lines, findingInShort(&v.Findings[i]))
 	}
@@ -70,6 +71,61 @@ func inShort(v *RunVerdict) (lines []string) {
 		lines = append(lines, line)
 	}
 	return lines
+}
+
+// answerInShort returns what an answer to a run rests on, and who and what it names.
+func answerInShort(v *RunVerdict) string {
+	a := v.Answer()
+	line := "on " + string(a.Basis)
+	named := func(what string, there bool) {
+		if there {
+			line += ", " + what
+		}
+	}
+	if h := a.Healthy; h != nil {
+		line += fmt.Sprintf(": of %d stages, from %d ms on", len(h.Stages), h.Least/1e6)
+		named("searched", h.Searched != nil)
+		named("small", h.Small != nil)
+		named("once", h.Once != nil)
+		named("periodic", h.Periodic != nil)
+		named("start", h.StartUp != nil)
+		named("perhaps inside", h.Inside != nil)
+		named("perhaps a transfer", h.Transfer != nil)
+		for _, l := range h.Hiding {
+			line += " and in " + l.Stage
+		}
+	}
+	if s := a.Shortage; s.Of != "" {
+		line += fmt.Sprintf(": %s, %d ranks, %d steps, %d of %d missing", s.Of, s.Ranks, s.Steps, s.Missing, s.All)
+		named(s.Says, s.Says != "")
+	}
+	if a.Open.Question != "" {
+		line += ": " + string(a.Open.Question)
+		named("behind "+a.Open.Stage, a.Behind != nil)
+	}
+	if a.First != nil {
+		line += fmt.Sprintf(": %s, saves %s", cmp.Or(string(a.Who.Kind), "all"), cmp.Or(string(a.Saving.Kind), "nothing"))
+		named("before it", a.Where.Before)
+		named("on the device", a.Where.OnDevice)
+		named("at "+a.Where.Op, a.Where.Op != "")
+		named("only "+a.Certainty.String(), a.Certainty < evidence.Strong)
+	}
+	for _, f := range a.Also {
+		line += " and " + f.Kind.String()
+	}
+	if a.Late > 0 {
+		line += fmt.Sprintf(", %d together %.0f %%", a.Late, 100*a.Together)
+	}
+	if a.Why.Strongest != nil {
+		line += fmt.Sprintf("; by %T", a.Why.Strongest)
+	}
+	if l := a.Why.Lack; l != nil {
+		line += ", not " + string(l.Reason)
+	}
+	for _, s := range a.Why.Agree {
+		line += " and " + string(s)
+	}
+	return line
 }
 
 func findingInShort(f *Finding) string {
@@ -140,7 +196,7 @@ func judged(t *testing.T, o Options, all ...trace.Recording) *RunVerdict {
 // says fails where a verdict in short is another.
 func says(t *testing.T, v *RunVerdict, want string) {
 	t.Helper()
-	if diff := cmp.Diff(strings.Split(strings.TrimSpace(want), "\n"), inShort(v)); diff != "" {
+	if diff := gocmp.Diff(strings.Split(strings.TrimSpace(want), "\n"), inShort(v)); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -41,42 +41,42 @@ func TestWindowsAndKernels(t *testing.T) {
 		want          string
 	}{
 		{"nobody is late, and by kernels", "healthy", spec(8, 40, 1), `
-no_straggler
+no_straggler, on no_straggler: of 4 stages, from 28 ms on, searched and in model.backward_cpu_wall
 hides: 117 ms in model.backward_cpu_wall
 known: nobody of 8 late in 39 steps of 218 ms
 known: nccl finds nobody`},
 		{"nobody is late, a link is slow", "slow-card", spec(8, 40, 1), `
-straggler
+straggler, on communication: all, saves steps, at AllReduce; by evidence.SlowLink
 edge, link: with 1,5 at AllReduce, strong, 0 ms, 35 %
 hides: 117 ms in model.backward_cpu_wall
 next: test_link of 1,5`},
 		{"nobody is late, by kernels a rank", "late-rank", spec(8, 40, 1), `
-straggler
+straggler, on communication: one_rank, saves steps; by evidence.LastToEnter
 rank, late: rank 5 on node1 with 5, strong, 0 ms, 19 %
 hides: 117 ms in model.backward_cpu_wall
 next: profile of 5`},
 		{"nobody is late, a link is slow and a rank late", "slow-card-late-rank", spec(8, 40, 1), `
-straggler
+straggler, on communication: all, saves steps, at AllReduce and rank; by evidence.SlowLink
 edge, link: with 1,5 at AllReduce, strong, 0 ms, 30 %
 rank, late: rank 2 on node0 with 2, strong, 0 ms, 13 %
 hides: 117 ms in model.backward_cpu_wall
 next: test_link of 1,5`},
 		{"late by both", "late-rank", spec(8, 40, 1, fault(simulate.ForwardHost, 80, 5)), `
-straggler
+straggler, on finding: one_rank, saves every_step; by evidence.LastToArrive
 rank, late: rank 5 on node0 in model.fwd_loss_cpu_wall, strong, 79 ms, 26 %; nccl agrees true, raises false
 open: rank_hidden_in_stage in model.backward_cpu_wall, hides 115 of 292 ms, unlikely
 hides: 115 ms in model.backward_cpu_wall
 next: profile profiler of 5 in model.fwd_loss_cpu_wall
 next: inspect_host device_counters of 5 in model.fwd_loss_cpu_wall`},
 		{"late, by kernels nobody", "healthy", spec(8, 40, 1, fault(simulate.ForwardHost, 80, 5)), `
-straggler
+straggler, on finding: one_rank, saves every_step; by evidence.LastToArrive
 rank, late: rank 5 on node0 in model.fwd_loss_cpu_wall, strong, 79 ms, 26 %
 hides: 115 ms in model.backward_cpu_wall
 known: nccl finds nobody
 next: profile profiler of 5 in model.fwd_loss_cpu_wall
 next: inspect_host device_counters of 5 in model.fwd_loss_cpu_wall`},
 		{"late, by kernels another", "late-rank", spec(8, 40, 1, fault(simulate.ForwardHost, 80, 2)), `
-straggler
+straggler, on finding: one_rank, saves every_step and rank; by evidence.LastToArrive
 rank, late: rank 2 on node0 in model.fwd_loss_cpu_wall, strong, 80 ms, 26 %
 rank, late: rank 5 on node1 with 5, strong, 0 ms, 19 %
 open: rank_hidden_in_stage in model.backward_cpu_wall, hides 112 of 290 ms, unlikely
@@ -84,13 +84,13 @@ hides: 112 ms in model.backward_cpu_wall
 next: profile profiler of 2 in model.fwd_loss_cpu_wall
 next: inspect_host device_counters of 2 in model.fwd_loss_cpu_wall`},
 		{"late, a link is slow", "slow-card", spec(8, 40, 1, fault(simulate.ForwardHost, 80, 2)), `
-straggler
+straggler, on communication: all, saves steps, at AllReduce; by evidence.SlowLink
 edge, link: with 1,5 at AllReduce, strong, 0 ms, 35 %
 rank, late: rank 2 on node0 in model.fwd_loss_cpu_wall, insufficient, 80 ms, 26 %
 hides: 112 ms in model.backward_cpu_wall
 next: test_link of 1,5`},
 		{"late by both, a link is slow", "slow-card-late-rank", spec(8, 40, 1, fault(simulate.ForwardHost, 80, 2)), `
-straggler
+straggler, on finding: one_rank, saves every_step; by evidence.LastToArrive
 rank, late: rank 2 on node0 in model.fwd_loss_cpu_wall, strong, 80 ms, 26 %; nccl agrees true, raises false
 edge, link: with 1,5 at AllReduce, strong, 0 ms, 30 %
 open: rank_hidden_in_stage in model.backward_cpu_wall, hides 112 of 290 ms, unlikely
@@ -98,44 +98,44 @@ hides: 112 ms in model.backward_cpu_wall
 next: profile profiler of 2 in model.fwd_loss_cpu_wall
 next: inspect_host device_counters of 2 in model.fwd_loss_cpu_wall`},
 		{"late beside the rank that is, a link is slow", "slow-card-late-rank", spec(8, 40, 1, fault(simulate.ForwardHost, 80, 3)), `
-straggler
+straggler, on communication: all, saves steps, at AllReduce and rank; by evidence.SlowLink
 edge, link: with 1,5 at AllReduce, strong, 0 ms, 30 %
 rank, late: rank 2 on node0 with 2, strong, 0 ms, 13 %
 rank, late: rank 3 on node0 in model.fwd_loss_cpu_wall, insufficient, 80 ms, 26 %
 hides: 114 ms in model.backward_cpu_wall
 next: test_link of 1,5`},
 		{"little late by both", "late-rank", spec(8, 40, 1, fault(simulate.ForwardHost, 12, 5)), `
-straggler
+straggler, on finding: one_rank, saves steps; by evidence.LastToArrive
 rank, late: rank 5 on node0 in model.fwd_loss_cpu_wall, strong, 0 ms, 19 %; nccl agrees true, raises true
 open: rank_hidden_in_stage in model.backward_cpu_wall, hides 115 of 224 ms, unlikely
 hides: 115 ms in model.backward_cpu_wall
 next: profile profiler of 5 in model.fwd_loss_cpu_wall
 next: inspect_host device_counters of 5 in model.fwd_loss_cpu_wall`},
 		{"a delay may hide, by kernels nobody", "healthy", spec(8, 40, 1, fault(simulate.Backward, 120, 5)), `
-no_straggler
+no_straggler, on no_straggler: of 4 stages, from 43 ms on, searched and in model.backward_cpu_wall
 hides: 233 ms in model.backward_cpu_wall
 known: nobody of 8 late in 39 steps of 332 ms
 known: nccl finds nobody`},
 		{"a delay may hide, by kernels a rank", "late-rank", spec(8, 40, 1, fault(simulate.Backward, 120, 5)), `
-straggler
+straggler, on communication: one_rank, saves steps; by evidence.LastToEnter
 rank, late: rank 5 on node1 with 5, strong, 0 ms, 19 %
 hides: 233 ms in model.backward_cpu_wall
 next: profile of 5`},
 		{"waits in some steps, a link is slow", "slow-card", inStage("comm.all", every(fault(simulate.BackwardComm, 200, 5))), `
-straggler
+straggler, on communication: all, saves steps, at AllReduce; by evidence.SlowLink
 edge, link: with 1,5 at AllReduce, strong, 0 ms, 35 %
 stage, periodic: in comm.all, insufficient, 201 ms, 16 %, periodic, 12 of 60 steps; several_causes_fit
 hides: 158 ms in comm.all
 next: test_link of 1,5`},
 		{"backward in some steps, a link is slow", "slow-card", inStage(simulate.StageBackward, every(fault(simulate.BackwardComm, 200, 5))), `
-straggler
+straggler, on finding: all, saves steps, only supported; by evidence.SlowSteps, not several_causes_fit
 stage, periodic: in model.backward_cpu_wall, supported, 201 ms, 16 %, periodic, 12 of 60 steps; several_causes_fit
 edge, link: with 1,5 at AllReduce, strong, 0 ms, 35 %
 open: rank_hidden_in_stage in model.backward_cpu_wall, hides 158 of 219 ms
 hides: 158 ms in model.backward_cpu_wall
 next: profile profiler of 0,2,4,6 in model.backward_cpu_wall`},
 		{"waits in some steps, by kernels nobody", "healthy", inStage("comm.all", every(fault(simulate.BackwardComm, 200, 5))), `
-slow_everywhere
+slow_everywhere, on finding: all, saves steps, only supported; by evidence.SlowSteps, not several_causes_fit
 stage, periodic: in comm.all, supported, 201 ms, 16 %, periodic, 12 of 60 steps; several_causes_fit
 hides: 158 ms in comm.all
 known: nobody of 8 late in 59 steps of 219 ms
@@ -159,28 +159,28 @@ func TestKernelsAlone(t *testing.T) {
 		want          string
 	}{
 		{"nothing is wrong", "healthy", nil, `
-no_straggler`},
+no_straggler, on calls`},
 		{"a link is slow", "slow-card", nil, `
-straggler
+straggler, on communication: all, saves steps, at AllReduce; by evidence.SlowLink
 edge, link: with 1,5 at AllReduce, strong, 0 ms, 35 %
 next: test_link of 1,5`},
 		{"a rank is late", "late-rank", nil, `
-straggler
+straggler, on communication: one_rank, saves steps; by evidence.LastToEnter
 rank, late: rank 5 on node1 with 5, strong, 0 ms, 19 %
 next: profile of 5`},
 		{"both", "slow-card-late-rank", nil, `
-straggler
+straggler, on communication: all, saves steps, at AllReduce and rank; by evidence.SlowLink
 edge, link: with 1,5 at AllReduce, strong, 0 ms, 30 %
 rank, late: rank 2 on node0 with 2, strong, 0 ms, 13 %
 next: test_link of 1,5`},
 		{"without kernels", "late-rank", withoutKernels, `
-too_little_data
+too_little_data, on too_little: no_steps, 0 ranks, 0 steps, 0 of 0 missing
 lost: calls_without_kernels`},
 		{"without kernels and calls", "late-rank", func(c *comms.Record) { withoutKernels(c); c.Calls = nil }, `
-too_little_data
+too_little_data, on too_little: no_steps, 0 ranks, 0 steps, 0 of 0 missing
 lost: calls_without_kernels`},
 		{"without calls", "late-rank", func(c *comms.Record) { c.Calls = nil }, `
-too_little_data`},
+too_little_data, on calls`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := kernels(t, c.traffic)

@@ -38,61 +38,61 @@ func TestWindowsAndFunctions(t *testing.T) {
 		want   string
 	}{
 		{"nobody is late", spec(8, 40, 1), simulate.StageForward, 80e6, `
-no_straggler
+no_straggler, on no_straggler: of 4 stages, from 28 ms on, searched, perhaps inside and in model.backward_cpu_wall
 open: rank_hidden_in_stage in model.backward_cpu_wall, hides 117 of 218 ms, unlikely
 hides: 117 ms in model.backward_cpu_wall
 known: nobody of 8 late in 39 steps of 218 ms`},
 		{"late", spec(8, 40, 1, fault(simulate.ForwardHost, 80, 3)), simulate.StageForward, 80e6, `
-straggler
+straggler, on finding: one_rank, saves every_step; by evidence.LastToArrive
 rank, late: rank 3 on node0 in model.fwd_loss_cpu_wall from train.py:14, strong, 80 ms, 26 %; 81 instead of 1 ms at train.py:14
 open: rank_hidden_in_stage in model.backward_cpu_wall, hides 114 of 292 ms, unlikely
 hides: 114 ms in model.backward_cpu_wall
 next: read_line of 3 in model.fwd_loss_cpu_wall
 next: inspect_host device_counters of 3 in model.fwd_loss_cpu_wall`},
 		{"late in data", spec(8, 40, 1, fault(simulate.Data, 80, 3)), simulate.StageData, 80e6, `
-straggler
+straggler, on finding: one_rank, saves every_step; by evidence.LastToArrive
 rank, late: rank 3 on node0 in data.next_wait from train.py:14, strong, 80 ms, 26 %; 81 instead of 1 ms at train.py:14
 open: rank_hidden_in_stage in model.backward_cpu_wall, hides 114 of 292 ms, unlikely
 hides: 114 ms in model.backward_cpu_wall
 next: read_line of 3 in data.next_wait
 next: check_loader loader_metrics of 3 in data.next_wait`},
 		{"late, six tenths in a line", spec(8, 40, 1, fault(simulate.ForwardHost, 80, 3)), simulate.StageForward, 48e6, `
-straggler
+straggler, on finding: one_rank, saves every_step; by evidence.LastToArrive
 rank, late: rank 3 on node0 in model.fwd_loss_cpu_wall from train.py:14, strong, 80 ms, 26 %; 49 instead of 1 ms at train.py:14
 open: rank_hidden_in_stage in model.backward_cpu_wall, hides 114 of 292 ms, unlikely
 hides: 114 ms in model.backward_cpu_wall
 next: read_line of 3 in model.fwd_loss_cpu_wall
 next: inspect_host device_counters of 3 in model.fwd_loss_cpu_wall`},
 		{"late, four tenths in a line", spec(8, 40, 1, fault(simulate.ForwardHost, 80, 3)), simulate.StageForward, 32e6, `
-straggler
+straggler, on finding: one_rank, saves every_step; by evidence.LastToArrive
 rank, late: rank 3 on node0 in model.fwd_loss_cpu_wall, strong, 80 ms, 26 %
 open: rank_hidden_in_stage in model.backward_cpu_wall, hides 114 of 292 ms, unlikely
 hides: 114 ms in model.backward_cpu_wall
 next: profile profiler of 3 in model.fwd_loss_cpu_wall
 next: inspect_host device_counters of 3 in model.fwd_loss_cpu_wall`},
 		{"late, a line elsewhere", spec(8, 40, 1, fault(simulate.ForwardHost, 80, 3)), simulate.StageData, 80e6, `
-straggler
+straggler, on finding: one_rank, saves every_step; by evidence.LastToArrive
 rank, late: rank 3 on node0 in model.fwd_loss_cpu_wall, strong, 80 ms, 26 %
 open: rank_hidden_in_stage in model.backward_cpu_wall, hides 114 of 292 ms, unlikely
 hides: 114 ms in model.backward_cpu_wall
 next: profile profiler of 3 in model.fwd_loss_cpu_wall
 next: inspect_host device_counters of 3 in model.fwd_loss_cpu_wall`},
 		{"late, a line of another rank", spec(8, 40, 1, fault(simulate.ForwardHost, 80, 5)), simulate.StageForward, 80e6, `
-straggler
+straggler, on finding: one_rank, saves every_step; by evidence.LastToArrive
 rank, late: rank 5 on node0 in model.fwd_loss_cpu_wall, strong, 79 ms, 26 %
 open: rank_hidden_in_stage in model.backward_cpu_wall, hides 115 of 292 ms, unlikely
 hides: 115 ms in model.backward_cpu_wall
 next: profile profiler of 5 in model.fwd_loss_cpu_wall
 next: inspect_host device_counters of 5 in model.fwd_loss_cpu_wall`},
 		{"the ranks of a host are late", host, simulate.StageForward, 80e6, `
-straggler
+straggler, on finding: host_ranks, saves every_step; by evidence.LastToArrive
 host, late: on node1 with 2-3 in model.fwd_loss_cpu_wall, strong, 80 ms, 26 %
 open: rank_hidden_in_stage in model.backward_cpu_wall, hides 114 of 293 ms, unlikely
 hides: 114 ms in model.backward_cpu_wall
 next: inspect_host device_counters in model.fwd_loss_cpu_wall
 next: profile profiler of 2 in model.fwd_loss_cpu_wall`},
 		{"long on the device", deviceJob, simulate.StageForward, 80e6, `
-straggler
+straggler, on finding: one_rank, saves every_step, on the device, only supported; by evidence.DeviceTime, not unconfirmed
 rank, device: rank 3 on node0 in model.fwd_loss_cpu_wall, supported, 38 ms, 18 %; unconfirmed
 open: rank_hidden_in_stage in model.backward_cpu_wall, hides 117 of 218 ms, unlikely
 hides: 117 ms in model.backward_cpu_wall
@@ -137,12 +137,12 @@ func TestEntriesAndFunctions(t *testing.T) {
 		want   string
 	}{
 		{"in the stage", simulate.StageBackward, 80e6, `
-straggler
+straggler, on finding: one_rank, saves every_step; by evidence.LastToEnter
 rank, late: rank 3 on node0 in model.backward_cpu_wall at all_reduce of default_pg from train.py:14, strong, 79 ms, 25 %; 81 instead of 1 ms at train.py:14
 next: read_line of 3 in model.backward_cpu_wall
 next: inspect_host device_counters of 3 in model.backward_cpu_wall`},
 		{"in another stage", simulate.StageForward, 80e6, `
-straggler
+straggler, on finding: one_rank, saves every_step; by evidence.LastToEnter
 rank, late: rank 3 on node0 in model.backward_cpu_wall at all_reduce of default_pg, strong, 79 ms, 25 %
 next: profile profiler of 3 in model.backward_cpu_wall
 next: inspect_host device_counters of 3 in model.backward_cpu_wall`},
@@ -162,13 +162,13 @@ func TestEntriesAndOperators(t *testing.T) {
 		want string
 	}{
 		{"its operators take longer", 3, `
-straggler
+straggler, on finding: one_rank, saves every_step; by evidence.LastToEnter
 rank, late: rank 3 on node0 in model.backward_cpu_wall at all_reduce of default_pg, strong, 79 ms, 25 %; 1 of 4 operators longer
 known: 1 of 4 operators longer on rank 3 in model.backward_cpu_wall
 next: sample_stack profiler_stacks of 3 in model.backward_cpu_wall
 next: inspect_host device_counters of 3 in model.backward_cpu_wall`},
 		{"its operators take as long as others", -1, `
-straggler
+straggler, on finding: one_rank, saves every_step; by evidence.LastToEnter
 rank, late: rank 3 on node0 in model.backward_cpu_wall at all_reduce of default_pg, strong, 79 ms, 25 %; 0 of 4 operators longer
 next: sample_stack profiler_stacks of 3 in model.backward_cpu_wall
 next: inspect_host device_counters of 3 in model.backward_cpu_wall`},
@@ -182,6 +182,18 @@ next: inspect_host device_counters of 3 in model.backward_cpu_wall`},
 	}
 }
 
+// TestPeriodsAndOperators: where operators are recorded, steps that are slow on all ranks are to be compared with those of another run.
+func TestPeriodsAndOperators(t *testing.T) {
+	all := changed(t, spec(8, 60, 1, simulate.Fault{Family: simulate.BackwardComm, Delay: 200, Ranks: []int{5}, When: simulate.When{Every: 5}}))
+	says(t, judged(t, Options{}, append(all, launched(all[0].(*trace.Window), -1, 4, 1, 20e6))...), `
+slow_everywhere, on finding: all, saves steps, only supported; by evidence.SlowSteps, not several_causes_fit
+stage, periodic: in model.backward_cpu_wall, supported, 201 ms, 16 %, periodic, 12 of 60 steps; several_causes_fit
+open: rank_hidden_in_stage in model.backward_cpu_wall, hides 158 of 219 ms
+hides: 158 ms in model.backward_cpu_wall
+known: nobody of 8 late in 59 steps of 219 ms
+next: compare operators in model.backward_cpu_wall`)
+}
+
 // TestSlowStepsAndOperators: of steps that are slow on all ranks the ranks whose operators take longer are told, and not blamed.
 func TestSlowStepsAndOperators(t *testing.T) {
 	for _, c := range []struct {
@@ -190,14 +202,14 @@ func TestSlowStepsAndOperators(t *testing.T) {
 		want string
 	}{
 		{"a rank's operators take longer", 3, `
-slow_everywhere
+slow_everywhere, on finding: all, saves steps, only supported; by evidence.SlowSteps, not several_causes_fit
 stage, slow_steps: in model.backward_cpu_wall, supported, 397 ms, 25 %, intermittent, 11 of 60 steps; several_causes_fit; 1 of 4 operators longer
 open: rank_hidden_in_stage in model.backward_cpu_wall, hides 191 of 220 ms
 hides: 191 ms in model.backward_cpu_wall
 known: nobody of 8 late in 59 steps of 220 ms
 next: sample_stack py_spy of 0,4 in model.backward_cpu_wall`},
 		{"nobody's operators take longer", -1, `
-slow_everywhere
+slow_everywhere, on finding: all, saves steps, only supported; by evidence.SlowSteps, not several_causes_fit
 stage, slow_steps: in model.backward_cpu_wall, supported, 397 ms, 25 %, intermittent, 11 of 60 steps; several_causes_fit
 open: rank_hidden_in_stage in model.backward_cpu_wall, hides 191 of 220 ms
 hides: 191 ms in model.backward_cpu_wall

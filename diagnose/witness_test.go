@@ -32,20 +32,20 @@ func TestWindowsAndOperatorTraces(t *testing.T) {
 		want string
 	}{
 		{"nobody is late, and by operators", spec(8, 40, 1), workers(t, 8), `
-no_straggler
+no_straggler, on no_straggler: of 4 stages, from 28 ms on, searched, perhaps inside and in model.backward_cpu_wall
 open: rank_hidden_in_stage in model.backward_cpu_wall, hides 117 of 218 ms, unlikely
 open: transfer_hidden
 hides: 117 ms in model.backward_cpu_wall
 known: nobody of 8 late in 39 steps of 218 ms
 known: operator_trace finds nobody`},
 		{"nobody is late, by operators a rank", spec(8, 40, 1), workers(t, 8, slowed(5, "", 1.5)), `
-straggler
+straggler, on operators: one_rank, saves every_step, only supported; by evidence.PassTimes, not sources_disagree
 rank, compute: rank 5 in pp=0, supported, 580 ms, 26 %; sources_disagree
 open: transfer_hidden
 hides: 117 ms in model.backward_cpu_wall
 next: profile of 5 in pp=0`},
 		{"late by both", spec(8, 40, 1, fault(simulate.ForwardHost, 80, 3)), workers(t, 8, slowed(3, "forward-compute", 1.5)), `
-straggler
+straggler, on finding: one_rank, saves every_step; by evidence.LastToArrive and operator_trace
 rank, late: rank 3 on node0 in model.fwd_loss_cpu_wall at forward-compute, strong, 80 ms, 26 %; operator_trace agrees true, raises false
 open: rank_hidden_in_stage in model.backward_cpu_wall, hides 114 of 292 ms, unlikely
 open: transfer_hidden
@@ -53,7 +53,7 @@ hides: 114 ms in model.backward_cpu_wall
 next: profile profiler of 3 in model.fwd_loss_cpu_wall
 next: inspect_host device_counters of 3 in model.fwd_loss_cpu_wall`},
 		{"little late by both", spec(8, 40, 1, fault(simulate.ForwardHost, 12, 3)), workers(t, 8, slowed(3, "forward-compute", 1.04)), `
-no_straggler
+no_straggler, on no_straggler: of 4 stages, from 28 ms on, searched, small, perhaps inside and in model.backward_cpu_wall
 rank, late: rank 3 on node0 in model.fwd_loss_cpu_wall, strong, small, 12 ms, 4 %
 open: rank_hidden_in_stage in model.backward_cpu_wall, hides 114 of 224 ms, unlikely
 open: transfer_hidden
@@ -61,14 +61,14 @@ hides: 114 ms in model.backward_cpu_wall
 known: nobody of 8 late in 39 steps of 224 ms
 known: operator_trace finds nobody`},
 		{"little late, by operators much", spec(8, 40, 1, fault(simulate.ForwardHost, 12, 3)), workers(t, 8, slowed(3, "", 1.5)), `
-straggler
+straggler, on finding: one_rank, saves every_step; by evidence.LastToArrive and operator_trace
 rank, late: rank 3 on node0 in model.fwd_loss_cpu_wall, strong, 571 ms, 26 %; operator_trace agrees true, raises true
 open: transfer_hidden
 hides: 114 ms in model.backward_cpu_wall
 next: profile profiler of 3 in model.fwd_loss_cpu_wall
 next: inspect_host device_counters of 3 in model.fwd_loss_cpu_wall`},
 		{"late in forward, by operators nobody", spec(8, 40, 1, fault(simulate.ForwardHost, 80, 3)), workers(t, 8), `
-straggler
+straggler, on finding: one_rank, saves every_step; by evidence.LastToArrive
 rank, late: rank 3 on node0 in model.fwd_loss_cpu_wall, strong, 80 ms, 26 %; operator_trace agrees false, raises false
 open: rank_hidden_in_stage in model.backward_cpu_wall, hides 114 of 292 ms, unlikely
 open: transfer_hidden
@@ -77,7 +77,7 @@ known: operator_trace finds nobody
 next: profile profiler of 3 in model.fwd_loss_cpu_wall
 next: inspect_host device_counters of 3 in model.fwd_loss_cpu_wall`},
 		{"late in forward, by operators another", spec(8, 40, 1, fault(simulate.ForwardHost, 80, 3)), workers(t, 8, slowed(5, "", 1.5)), `
-straggler
+straggler, on finding: one_rank, saves every_step, only supported; by evidence.LastToArrive, not sources_disagree
 rank, late: rank 3 on node0 in model.fwd_loss_cpu_wall, supported, 80 ms, 26 %; sources_disagree 5
 rank, compute: rank 5 in pp=0, supported, 580 ms, 26 %; sources_disagree
 open: rank_hidden_in_stage in model.backward_cpu_wall, hides 114 of 292 ms, unlikely
@@ -86,7 +86,7 @@ hides: 114 ms in model.backward_cpu_wall
 next: profile profiler of 3 in model.fwd_loss_cpu_wall
 next: inspect_host device_counters of 3 in model.fwd_loss_cpu_wall`},
 		{"late in data, by operators another", spec(8, 40, 1, fault(simulate.Data, 80, 3)), workers(t, 8, slowed(5, "", 1.5)), `
-straggler
+straggler, on finding: one_rank, saves every_step; by evidence.LastToArrive
 rank, late: rank 3 on node0 in data.next_wait, strong, 80 ms, 26 %
 rank, compute: rank 5 in pp=0, supported, 580 ms, 26 %; sources_disagree
 open: rank_hidden_in_stage in model.backward_cpu_wall, hides 114 of 292 ms, unlikely
@@ -95,7 +95,7 @@ hides: 114 ms in model.backward_cpu_wall
 next: sample_stack py_spy of 3 in data.next_wait
 next: check_loader loader_metrics of 3 in data.next_wait`},
 		{"late in forward, of no worker", spec(8, 40, 1, fault(simulate.ForwardHost, 80, 6)), workers(t, 4, slowed(2, "", 1.5)), `
-straggler
+straggler, on finding: one_rank, saves every_step; by evidence.LastToArrive
 rank, late: rank 6 on node0 in model.fwd_loss_cpu_wall, strong, 79 ms, 26 %
 rank, compute: rank 2 in pp=0, supported, 582 ms, 27 %; sources_disagree
 open: rank_hidden_in_stage in model.backward_cpu_wall, hides 114 of 290 ms, unlikely
@@ -104,7 +104,7 @@ hides: 114 ms in model.backward_cpu_wall
 next: profile profiler of 6 in model.fwd_loss_cpu_wall
 next: inspect_host device_counters of 6 in model.fwd_loss_cpu_wall`},
 		{"late in forward, by operators passes are uneven", spec(8, 40, 1, fault(simulate.ForwardHost, 80, 3)), workers(t, 8, pipeline.Fault{Kind: pipeline.Workload, Size: pipeline.Size{Factor: 1.8}}), `
-straggler
+straggler, on finding: one_rank, saves every_step; by evidence.LastToArrive
 rank, late: rank 3 on node0 in model.fwd_loss_cpu_wall, strong, 80 ms, 26 %; operator_trace agrees false, raises false
 workload, turns:, supported, 2259 ms, 47 %; several_causes_fit
 open: rank_hidden_in_stage in model.backward_cpu_wall, hides 114 of 292 ms, unlikely
@@ -112,20 +112,20 @@ hides: 114 ms in model.backward_cpu_wall
 next: profile profiler of 3 in model.fwd_loss_cpu_wall
 next: inspect_host device_counters of 3 in model.fwd_loss_cpu_wall`},
 		{"a delay may hide, by operators nobody", spec(8, 40, 1, fault(simulate.Backward, 120, 5)), workers(t, 8), `
-no_straggler
+no_straggler, on no_straggler: of 4 stages, from 43 ms on, searched and in model.backward_cpu_wall
 open: rank_hidden_in_stage in model.backward_cpu_wall, hides 233 of 332 ms
 open: transfer_hidden
 hides: 233 ms in model.backward_cpu_wall
 known: nobody of 8 late in 39 steps of 332 ms
 known: operator_trace finds nobody`},
 		{"a delay may hide, by operators a rank", spec(8, 40, 1, fault(simulate.Backward, 120, 5)), workers(t, 8, slowed(5, "backward-compute", 1.5)), `
-straggler
+straggler, on operators: one_rank, saves every_step, at backward-compute; by evidence.PassTimes
 rank, compute: rank 5 in pp=0 at backward-compute, strong, 363 ms, 18 %
 open: transfer_hidden
 hides: 233 ms in model.backward_cpu_wall
 next: profile of 5 in pp=0`},
 		{"some steps are slow, by operators a rank", spec(8, 60, 1, simulate.Fault{Family: simulate.BackwardComm, Delay: 200, Ranks: []int{5}, When: simulate.When{Every: 5}}), workers(t, 8, slowed(5, "", 1.5)), `
-straggler
+straggler, on finding: all, saves steps, only supported; by evidence.SlowSteps, not several_causes_fit
 stage, periodic: in model.backward_cpu_wall, supported, 201 ms, 16 %, periodic, 12 of 60 steps; several_causes_fit
 rank, compute: rank 5 in pp=0, strong, 580 ms, 26 %
 open: rank_hidden_in_stage in model.backward_cpu_wall, hides 158 of 219 ms
@@ -153,69 +153,69 @@ func TestWindowsAndProfiles(t *testing.T) {
 		want          string
 	}{
 		{"nobody is late, and in traces", spec(8, 40, 1), spec(8, 12, 2), nil, nil, `
-no_straggler
+no_straggler, on no_straggler: of 4 stages, from 28 ms on, searched, perhaps inside and in model.backward_cpu_wall
 open: rank_hidden_in_stage in model.backward_cpu_wall, hides 117 of 218 ms, unlikely
 hides: 117 ms in model.backward_cpu_wall
 known: nobody of 8 late in 39 steps of 218 ms`},
 		{"nobody is late, in traces a rank", spec(8, 40, 1), spec(8, 12, 2, fault(simulate.ForwardHost, 80, 5)), nil, nil, `
-straggler
+straggler, on finding: one_rank, saves every_step, only supported; by evidence.LastToArrive, not sources_disagree
 rank, late: rank 5 on node0 in model.fwd_loss_cpu_wall, supported, 79 ms, 26 %; sources_disagree
 open: rank_hidden_in_stage in model.backward_cpu_wall, hides 117 of 218 ms, unlikely
 hides: 117 ms in model.backward_cpu_wall
 next: inspect_host device_counters of 5 in model.fwd_loss_cpu_wall`},
 		{"nobody is late, in traces a rank in data", spec(8, 40, 1), spec(8, 12, 2, fault(simulate.Data, 80, 5)), nil, nil, `
-straggler
+straggler, on finding: one_rank, saves every_step, only supported; by evidence.LastToArrive, not sources_disagree
 rank, late: rank 5 on node0 in data.next_wait, supported, 80 ms, 26 %; sources_disagree
 open: rank_hidden_in_stage in model.backward_cpu_wall, hides 117 of 218 ms, unlikely
 hides: 117 ms in model.backward_cpu_wall
 next: sample_stack py_spy of 5 in data.next_wait
 next: check_loader loader_metrics of 5 in data.next_wait`},
 		{"nobody is late, in traces the ranks of a host", spec(8, 40, 1), host, nil, nil, `
-no_straggler
+no_straggler, on no_straggler: of 4 stages, from 28 ms on, searched, perhaps inside and in model.backward_cpu_wall
 open: rank_hidden_in_stage in model.backward_cpu_wall, hides 117 of 218 ms, unlikely
 hides: 117 ms in model.backward_cpu_wall
 known: nobody of 8 late in 39 steps of 218 ms`},
 		{"nobody is late, in traces a rank's device", spec(8, 40, 1), spec(8, 40, 2), nil, longerDevice(5, 40), `
-no_straggler
+no_straggler, on no_straggler: of 4 stages, from 28 ms on, searched, perhaps inside and in model.backward_cpu_wall
 open: rank_hidden_in_stage in model.backward_cpu_wall, hides 117 of 218 ms, unlikely
 hides: 117 ms in model.backward_cpu_wall
 known: nobody of 8 late in 39 steps of 218 ms`},
 		{"late by both", spec(8, 40, 1, fault(simulate.ForwardHost, 80, 3)), spec(8, 12, 2, fault(simulate.ForwardHost, 80, 3)), nil, nil, `
-straggler
+straggler, on finding: one_rank, saves every_step; by evidence.LastToArrive and profiler
 rank, late: rank 3 on node0 in model.fwd_loss_cpu_wall, strong, 80 ms, 26 %; profiler agrees true, raises false
 open: rank_hidden_in_stage in model.backward_cpu_wall, hides 114 of 292 ms, unlikely
 hides: 114 ms in model.backward_cpu_wall
 next: profile profiler of 3 in model.fwd_loss_cpu_wall
 next: inspect_host device_counters of 3 in model.fwd_loss_cpu_wall`},
 		{"late by both, elsewhere in the step", spec(8, 40, 1, fault(simulate.ForwardHost, 80, 3)), spec(8, 12, 2, fault(simulate.Data, 80, 3)), nil, nil, `
-straggler
+straggler, on finding: one_rank, saves every_step; by evidence.LastToArrive and profiler
 rank, late: rank 3 on node0 in model.fwd_loss_cpu_wall, strong, 80 ms, 26 %; profiler agrees true, raises false
 open: rank_hidden_in_stage in model.backward_cpu_wall, hides 114 of 292 ms, unlikely
 hides: 114 ms in model.backward_cpu_wall
 next: profile profiler of 3 in model.fwd_loss_cpu_wall
 next: inspect_host device_counters of 3 in model.fwd_loss_cpu_wall`},
 		{"little late by both", spec(8, 40, 1, fault(simulate.ForwardHost, 12, 3)), spec(8, 12, 2, fault(simulate.ForwardHost, 12, 3)), nil, nil, `
-no_straggler
+no_straggler, on no_straggler: of 4 stages, from 28 ms on, searched, small, perhaps inside and in model.backward_cpu_wall
 rank, late: rank 3 on node0 in model.fwd_loss_cpu_wall, strong, small, 12 ms, 4 %
 open: rank_hidden_in_stage in model.backward_cpu_wall, hides 114 of 224 ms, unlikely
 hides: 114 ms in model.backward_cpu_wall
 known: nobody of 8 late in 39 steps of 224 ms`},
 		{"little late, in traces much", spec(8, 40, 1, fault(simulate.ForwardHost, 12, 3)), spec(8, 12, 2, fault(simulate.ForwardHost, 80, 3)), nil, nil, `
-straggler
+straggler, on finding: one_rank, saves every_step; by evidence.LastToArrive and profiler
 rank, late: rank 3 on node0 in model.fwd_loss_cpu_wall, strong, 79 ms, 26 %; profiler agrees true, raises true
 open: rank_hidden_in_stage in model.backward_cpu_wall, hides 114 of 224 ms, unlikely
 hides: 114 ms in model.backward_cpu_wall
 next: profile profiler of 3 in model.fwd_loss_cpu_wall
 next: inspect_host device_counters of 3 in model.fwd_loss_cpu_wall`},
 		{"late, in traces nobody", spec(8, 40, 1, fault(simulate.ForwardHost, 80, 3)), spec(8, 12, 2), nil, nil, `
-straggler
+straggler, on finding: one_rank, saves every_step; by evidence.LastToArrive
 rank, late: rank 3 on node0 in model.fwd_loss_cpu_wall, strong, 80 ms, 26 %
 open: rank_hidden_in_stage in model.backward_cpu_wall, hides 114 of 292 ms, unlikely
 hides: 114 ms in model.backward_cpu_wall
 next: profile profiler of 3 in model.fwd_loss_cpu_wall
 next: inspect_host device_counters of 3 in model.fwd_loss_cpu_wall`},
 		{"late, in traces another", spec(8, 40, 1, fault(simulate.ForwardHost, 80, 3)), spec(8, 12, 2, fault(simulate.ForwardHost, 80, 5)), nil, nil, `
-straggler
+straggler, on finding: one_rank, saves every_step, only supported and rank; by evidence.LastToArrive, not sources_disagree
 rank, late: rank 3 on node0 in model.fwd_loss_cpu_wall, supported, 80 ms, 26 %; sources_disagree 5
 rank, late: rank 5 on node0 in model.fwd_loss_cpu_wall, supported, 79 ms, 26 %; sources_disagree
 open: rank_hidden_in_stage in model.backward_cpu_wall, hides 114 of 292 ms, unlikely
@@ -223,14 +223,14 @@ hides: 114 ms in model.backward_cpu_wall
 next: profile profiler of 3 in model.fwd_loss_cpu_wall
 next: inspect_host device_counters of 3 in model.fwd_loss_cpu_wall`},
 		{"late in few steps, in traces more", spec(8, 4, 1, fault(simulate.ForwardHost, 80, 3)), spec(8, 30, 2, fault(simulate.ForwardHost, 80, 3)), nil, nil, `
-straggler
+straggler, on finding: one_rank, saves every_step; by evidence.LastToArrive and profiler
 rank, late: rank 3 on node0 in model.fwd_loss_cpu_wall, strong, 80 ms, 27 %; profiler agrees true, raises true
 open: rank_hidden_in_stage in model.backward_cpu_wall, hides 113 of 291 ms, unlikely
 hides: 113 ms in model.backward_cpu_wall
 next: profile profiler of 3 in model.fwd_loss_cpu_wall
 next: inspect_host device_counters of 3 in model.fwd_loss_cpu_wall`},
 		{"where ranks wait is not known, in traces a rank", spec(8, 6, 1), spec(8, 12, 2, fault(simulate.ForwardHost, 80, 5)), []func(*trace.Window){unnamed}, nil, `
-straggler
+straggler, on finding: one_rank, saves every_step; by evidence.LastToArrive
 rank, late: rank 5 on node0 in model.fwd_loss_cpu_wall, strong, 79 ms, 26 %
 open: synchronisation_unknown
 next: inspect_host device_counters of 5 in model.fwd_loss_cpu_wall`},

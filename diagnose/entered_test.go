@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/sfstat/sfstat/eval/simulate"
@@ -428,6 +429,20 @@ next: turn_on baseline`},
 			}
 			says(t, judged(t, Options{}, all...), c.want)
 		})
+	}
+}
+
+// TestMessagesAndCollective: where all ranks left records, a delay that stage times show and entries do not asks for none.
+func TestMessagesAndCollective(t *testing.T) {
+	all := changed(t, spec(8, 40, 1, fault(simulate.ForwardHost, 80, 3)))
+	for _, r := range chain(8, -1, true, false).records {
+		r.Run = all[0].RunName()
+		all = append(all, r)
+	}
+	for _, line := range inShort(judged(t, Options{}, all...)) {
+		if strings.HasPrefix(line, "open: ranks_not_recorded") {
+			t.Errorf("%s, and all ranks left records", line)
+		}
 	}
 }
 

@@ -115,3 +115,40 @@ func TestWorstRunLeads(t *testing.T) {
 		t.Errorf("run %q, suspect %v", v.Run, show(v.Findings[0]))
 	}
 }
+
+// TestFindingsOfWindows: what single windows show is one finding where it is the same, with the windows that show it.
+func TestFindingsOfWindows(t *testing.T) {
+	job := deviceJob
+	job.Schedule.Windows = 3
+	overhead := job
+	overhead.Stages = slices.Clone(job.Stages)
+	overhead.Stages[1].Work.Mean = 200
+	for _, c := range []struct {
+		name   string
+		job    simulate.Spec
+		slow   [3]int // rank whose device is slow, by window; −1: none
+		causes []Cause
+		want   [][]int64 // windows of each finding
+	}{
+		{"one rank", job, [3]int{3, -1, 3}, []Cause{CauseDevice}, [][]int64{{0, 2}}},
+		{"two ranks", job, [3]int{3, 5, 3}, []Cause{CauseDevice, CauseDevice}, [][]int64{{0, 2}, {1}}},
+		{"all hosts", overhead, [3]int{-1, -1, -1}, []Cause{CauseHost}, [][]int64{{0, 1, 2}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			all := changed(t, c.job)
+			for i, rank := range c.slow {
+				longerDevice(rank, 40)(all[i].(*trace.Window))
+			}
+			v := judged(t, Options{}, all...)
+			var causes []Cause
+			for i, f := range v.Findings {
+				if causes = append(causes, f.Cause); i < len(c.want) && !slices.Equal(f.Windows, c.want[i]) {
+					t.Errorf("%s in windows %v, want %v", findingInShort(&f), f.Windows, c.want[i])
+				}
+			}
+			if !slices.Equal(causes, c.causes) {
+				t.Errorf("%q, want %v", inShort(v), c.causes)
+			}
+		})
+	}
+}

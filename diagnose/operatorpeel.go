@@ -213,7 +213,7 @@ func (j *opJudge) peel() {
 // longData reports whether a worker takes longer than its peers now and then, and so do the other stages of
 // its replica: what they have in common is the data.
 func (j *opJudge) longData(d *delayed, found []*delayed) bool {
-	if j.v.Grid.Stages < 2 || constant(d.struck()) {
+	if constant(d.struck()) {
 		return false
 	}
 	stages := 0

@@ -85,3 +85,63 @@ func TestPeeledOperators(t *testing.T) {
 		}
 	}
 }
+
+// TestLongData: where both stages of a replica are long now and then, it is its data; where they always are, or one is, workers are slow.
+func TestLongData(t *testing.T) {
+	slow := func(when pipeline.When, stages ...int) (out []pipeline.Fault) {
+		for _, pp := range stages {
+			out = append(out, pipeline.Fault{Kind: pipeline.SlowWorker, Where: pipeline.Where{DP: at(1), PP: at(pp)}, Size: pipeline.Size{Factor: 2}, When: when})
+		}
+		return out
+	}
+	for _, c := range []struct {
+		name   string
+		stages int
+		faults []pipeline.Fault
+		want   int // slow workers
+	}{
+		{"both stages, every fourth step", 2, slow(pipeline.When{Every: 4}, 0, 1), 0},
+		{"both stages, always", 2, slow(pipeline.When{}, 0, 1), 2},
+		{"one of two stages, every fourth step", 2, slow(pipeline.When{Every: 4}, 1), 1},
+		{"the only stage, every fourth step", 1, slow(pipeline.When{Every: 4}, 0), 1},
+		{"two of four stages, every fourth step", 4, slow(pipeline.When{Every: 4}, 0, 1), 2},
+		{"three of four stages, every fourth step", 4, slow(pipeline.When{Every: 4}, 0, 1, 2), 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			v := operatorVerdict(t, made(t, job(func(s *pipeline.Spec) {
+				s.Layout.PP, s.Steps.Count, s.Faults = c.stages, 24, c.faults
+			})))
+			workers := 0
+			for _, f := range v.Findings {
+				if f.Cause == CauseCompute && f.Flagged() {
+					workers++
+				}
+			}
+			if workers != c.want {
+				t.Errorf("%d slow workers, want %d: %q", workers, c.want, inShort(&v.RunVerdict))
+			}
+		})
+	}
+}
+
+// TestBurstIsNoTurn: what may be one worker's, in too few steps to be sure, is not work that is uneven.
+func TestBurstIsNoTurn(t *testing.T) {
+	v := operatorVerdict(t, made(t, job(func(s *pipeline.Spec) {
+		s.Layout.PP, s.Steps.Count = 1, 24
+		s.Faults = []pipeline.Fault{{Kind: pipeline.SlowWorker, Where: pipeline.Where{DP: at(1), PP: at(0)}, Size: pipeline.Size{Factor: 8}, When: pipeline.When{From: 7, Until: 8}}}
+	})))
+	if slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Cause == CauseTurns }) {
+		t.Errorf("%q", inShort(&v.RunVerdict))
+	}
+}
+
+// TestVictimsOfAWorker: whom blame walks from are the victims of a slow worker, in order.
+func TestVictimsOfAWorker(t *testing.T) {
+	v := operatorVerdict(t, made(t, job(func(s *pipeline.Spec) {
+		s.Faults = []pipeline.Fault{{Kind: pipeline.SlowWorker, Where: pipeline.Where{DP: at(2), PP: at(1)}, Size: pipeline.Size{Factor: 1.5}}}
+	})))
+	walks, ok := evidence.Find[evidence.BlameWalks](v.Findings[0].Evidence)
+	if !ok || len(walks.Victims) == 0 || slices.Contains(walks.Victims, 6) || !slices.IsSorted(walks.Victims) {
+		t.Errorf("%v %+v, want victims of worker 6", ok, walks)
+	}
+}

@@ -69,8 +69,7 @@ func Recurrences(runs []Delayer) []Recurrence {
 
 // atLeast is the chance of k or more of independent events, by k. O(n²).
 func atLeast(chances []float64) []float64 {
-	exactly := make([]float64, 1, len(chances)+1)
-	exactly[0] = 1
+	exactly := []float64{1}
 	for _, p := range chances {
 		exactly = append(exactly, 0)
 		for k := len(exactly) - 1; k > 0; k-- {

@@ -9,7 +9,11 @@ import (
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/claim"
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
+	"github.com/sfstat/sfstat/engine/whatif"
+	"github.com/sfstat/sfstat/eval/simulate"
 	"github.com/sfstat/sfstat/eval/simulate/pipeline"
+	"github.com/sfstat/sfstat/fixtures/comm/commtest"
+	jobs "github.com/sfstat/sfstat/fixtures/comm/job"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/operator"
 )
@@ -180,6 +184,33 @@ func TestOperatorThresholds(t *testing.T) {
 			s.Layout.DP = int(replicas)
 			s.Faults = []pipeline.Fault{{Kind: pipeline.SlowWorker, Where: pipeline.Where{DP: at(1), PP: at(2)}, Size: pipeline.Size{Factor: 1.5}}}
 		}, func(f Finding) bool { return f.Cause == CauseCompute && f.Confidence == evidence.Strong }},
+		"two stretches are bursts": {2, 3, func(s *pipeline.Spec, stretches float64) {
+			s.Steps.Count = 24
+			for i := range int64(stretches) {
+				s.Faults = append(s.Faults, pipeline.Fault{Kind: pipeline.SlowWorker, Where: pipeline.Where{DP: at(1), PP: at(2)}, Size: pipeline.Size{Factor: 3}, When: pipeline.When{From: 3 + 6*i, Until: 5 + 6*i}})
+			}
+		}, func(f Finding) bool { return f.Cause == CauseCompute && f.Confidence == evidence.Strong }},
+		"a worker hides another that is 40 % as slow": {0.37, 0.44, func(s *pipeline.Spec, part float64) {
+			s.Layout.DP, s.Layout.PP = 4, 1
+			s.Faults = []pipeline.Fault{slowed(1, "", 2), slowed(2, "", 1+part)}
+		}, func(f Finding) bool {
+			r, _ := evidence.Find[evidence.StepReplay](f.Evidence)
+			return f.Cause == CauseCompute && *f.Rank == 1 && r.Masked && r.Joint > r.Saved
+		}},
+		"a stage that takes less than others in some steps is not slow": {-1.12, -1.08, func(s *pipeline.Spec, others float64) {
+			s.Layout.DP = 2
+			s.Faults = []pipeline.Fault{{Kind: pipeline.SlowStage, Where: pipeline.Where{PP: at(1)}, Size: pipeline.Size{Factor: 1.7}, When: pipeline.When{Until: 3}}}
+			for _, stage := range []int{0, 2, 3} {
+				s.Faults = append(s.Faults, pipeline.Fault{Kind: pipeline.SlowStage, Where: pipeline.Where{PP: at(stage)}, Size: pipeline.Size{Factor: -others}, When: pipeline.When{From: 3}})
+			}
+		}, func(f Finding) bool { return f.Cause == CauseHeavy }},
+		"passes of a microbatch that are related by 30 %": {1.14, 1.2, func(s *pipeline.Spec, factor float64) {
+			s.Ops.Forward.Jitter, s.Ops.Backward.Jitter = 0.2, 0.2
+			s.Faults = []pipeline.Fault{{Kind: pipeline.Workload, Size: pipeline.Size{Factor: factor}}}
+		}, func(f Finding) bool {
+			_, related := evidence.Find[evidence.MicrobatchCorrelation](f.Evidence)
+			return f.Cause == CauseTurns && related
+		}},
 	} {
 		for i, size := range []float64{c.below, c.above} {
 			v := operatorVerdict(t, operatorJob(t, func(s *pipeline.Spec) { c.set(s, size) }))
@@ -190,6 +221,56 @@ func TestOperatorThresholds(t *testing.T) {
 				}
 				t.Errorf("%s: %v: %v, want it told: %v", name, size, all, i == 1)
 			}
+		}
+	}
+}
+
+// TestCostlyKinds: a kind of operators is listed if it makes a step longer by half a percent, here of 10.3 s.
+func TestCostlyKinds(t *testing.T) {
+	for delay, want := range map[pipeline.Millis]bool{44: false, 67: true} {
+		v := operatorVerdict(t, operatorJob(t, func(s *pipeline.Spec) {
+			s.Faults = []pipeline.Fault{{Kind: pipeline.SlowWorker, Where: pipeline.Where{DP: at(1), PP: at(2), Op: "optimizer"}, Size: pipeline.Size{Delay: delay}}}
+		}))
+		if got := slices.ContainsFunc(v.Operators.Costly(), func(p whatif.Part) bool { return p.Name == "optimizer" }); got != want {
+			t.Errorf("%v ms of the optimizer: %v, want it listed: %v", delay, got, want)
+		}
+	}
+}
+
+// TestHostOverheadThresholds: launching on all hosts is told of if it costs the least gain and the stage is a large part of the step.
+func TestHostOverheadThresholds(t *testing.T) {
+	for _, c := range []struct {
+		name                  string
+		forward, device, data simulate.Millis // of work
+		minGain               float64
+		want                  bool
+	}{
+		{"a quarter of the step", 150, 75, 16, 0, true},
+		{"a quarter of the step, which is too little", 150, 75, 16, 0.3, false},
+		{"in less than four tenths of the step", 150, 75, 130, 0, false},
+	} {
+		s := deviceJob
+		s.Stages = slices.Clone(s.Stages)
+		s.Stages[0].Work.Mean, s.Stages[1].Work.Mean, s.Stages[1].Device.Mean = c.data, c.forward, c.device
+		v := judged(t, Options{MinGain: c.minGain}, changed(t, s)...)
+		if got := slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Cause == CauseHost }); got != c.want {
+			t.Errorf("%s: %q, want it told: %v", c.name, inShort(v), c.want)
+		}
+	}
+}
+
+// TestPeersOfACommunicator: of three communicators that do the same the slow one is known, of four it is certain.
+func TestPeersOfACommunicator(t *testing.T) {
+	for nodes, want := range map[int]evidence.Confidence{3: evidence.Supported, 4: evidence.Strong} {
+		s, err := jobs.Scenario("slow-group", nodes, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Steps = 4
+		f := judged(t, Options{}, commtest.Invented(t, s, nil)).Findings[0]
+		lack, few := evidence.Find[evidence.Lack](f.Evidence)
+		if f.Kind != KindGroup || f.Confidence != want || few != (nodes == 3) || few && (lack.Reason != evidence.FewPeers || lack.N != 2) {
+			t.Errorf("%d communicators: %s", nodes, findingInShort(&f))
 		}
 	}
 }

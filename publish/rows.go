@@ -62,9 +62,11 @@ func cell(v reflect.Value) string {
 			items[i] = cell(v.Index(i))
 		}
 		return strings.Join(items, " ")
-	}
-	if e, ok := v.Interface().(Evidence[evidence.Observation]); ok {
-		return evidenceName(e.Of)
+	case reflect.Struct:
+		if e, ok := v.Interface().(Evidence[evidence.Observation]); ok {
+			return evidenceName(e.Of)
+		}
+		return table.Harmless(glyph.Visible(fmt.Sprint(v.Interface())))
 	}
 	return fmt.Sprint(v.Interface())
 }

@@ -156,7 +156,7 @@ func (m *schemaMaker) of(t reflect.Type) Schema {
 		return Schema{Type: TypeNames{"boolean"}}
 	case reflect.String:
 		return Schema{Type: TypeNames{"string"}}
-	case reflect.Int, reflect.Int64:
+	case reflect.Int, reflect.Int64, reflect.Uint64:
 		return Schema{Type: TypeNames{"integer"}}
 	}
 	panic(fmt.Sprintf("publish: no schema for %v", t))
@@ -167,7 +167,7 @@ func (m *schemaMaker) define(t reflect.Type) string {
 	if name, known := m.names[t]; known {
 		return name
 	}
-	name := definedName(t)
+	name := DefinedName(t)
 	for base, n := name, 2; m.has(name); n++ {
 		name = fmt.Sprintf("%s_%d", base, n)
 	}
@@ -223,8 +223,8 @@ func (s Schema) OrNull() Schema {
 
 func anys(names []string) []any { return each(names, func(n string) any { return n }) }
 
-// definedName returns the name of a type as names in JSON are written, without that of the document that it is of.
-func definedName(t reflect.Type) string {
+// DefinedName returns the name of a type as names in JSON are written, without that of the document that it is of.
+func DefinedName(t reflect.Type) string {
 	name, _, _ := strings.Cut(t.Name(), "[")
 	for _, of := range documentTypes {
 		if rest, ok := strings.CutPrefix(name, of); ok && rest != "" && unicode.IsUpper(rune(rest[0])) {

@@ -130,7 +130,7 @@ type Action struct {
 	Host      string                        `json:"host,omitempty" doc:"on which host"`
 	Ranks     []int                         `json:"ranks,omitempty" doc:"on which ranks"`
 	Peers     []int                         `json:"peers,omitempty" doc:"ranks to profile as well, to compare with"`
-	Workers   []Worker                      `json:"workers,omitempty" doc:"which ranks these stand for, of an operator trace whose workers stand for several"`
+	Workers   []VerdictWorker               `json:"workers,omitempty" doc:"which ranks these stand for, of an operator trace whose workers stand for several"`
 	Stages    []string                      `json:"stages,omitempty" doc:"in which stages"`
 	Steps     *[2]int64                     `json:"steps,omitempty" doc:"first and last step to look at, as recorded"`
 	Window    *int64                        `json:"window,omitempty" doc:"number of the window to look at"`
@@ -140,8 +140,8 @@ type Action struct {
 	Reported  *Evidence[evidence.Reported]  `json:"reported,omitempty" doc:"what the kernel of a host reported"`
 }
 
-// Worker of an operator trace stands for several ranks.
-type Worker struct {
+// VerdictWorker of an operator trace stands for several ranks.
+type VerdictWorker struct {
 	Worker    int   `json:"worker" doc:"the rank that names it"`
 	StandsFor []int `json:"stands_for" doc:"the ranks that it stands for"`
 }
@@ -240,7 +240,7 @@ func undecidedOf(u answer.Undecided) Undecided {
 
 func actionOf(a answer.Action) Action {
 	return Action{Name[answer.ActionKind](a.Action), a.Host, a.Ranks, a.Peers,
-		each(a.Workers, func(w answer.Worker) Worker { return Worker{w.Worker, list(w.StandsFor)} }), a.Stages, a.Steps, a.Window,
+		each(a.Workers, func(w answer.Worker) VerdictWorker { return VerdictWorker{w.Worker, list(w.StandsFor)} }), a.Stages, a.Steps, a.Window,
 		Name[answer.Source](a.With), a.Line, evidenceOf(a.Monitored), evidenceOf(a.Reported)}
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose/operators"
 	"github.com/sfstat/sfstat/engine/blame"
 	"github.com/sfstat/sfstat/internal/table"
+	"github.com/sfstat/sfstat/publish"
 )
 
 // Blame is where the delays of an operator trace began.
@@ -21,42 +22,13 @@ type Blame struct {
 // culprit.
 func (o Output) Blame(results []Blame) error {
 	return o.write(forms{
-		schema:   "blame",
-		json:     func() any { return tracesJSON[blameJSON]{each(results, Blame.wire)} },
+		publish:  func() any { return tracesOf("sfstat.blame/1", each(results, Blame.published), o.Problems) },
+		table:    func() *publish.Rows { return publish.BlameRows(each(results, Blame.published)) },
 		document: func() document { return blameDocument(results) },
 	})
 }
 
-type blameJSON struct {
-	traceJSON
-	Semantics blame.Semantics `json:"semantics" doc:"which predecessors a walk goes to"`
-	Tie       int64           `json:"tie_ns" doc:"times closer than this count as equal"`
-	Alpha     float64         `json:"alpha" doc:"error rate of the outliers that the walks start from"`
-	*operators.Walks
-	Culprits []walkedOutJSON `json:"culprits" doc:"where walks ended, by descending number of symptoms"`
-}
-
-type walkedOutJSON struct {
-	Kind blame.Kind `json:"kind" doc:"kind of culprit"`
-	placeJSON
-	*operators.Culprit
-	Pred    *int  `json:"pred_rank" before:"pred_op" doc:"rank of the earlier ones of the edges; null where there is no edge"`
-	Victims []int `json:"victim_ranks" before:"path_step" doc:"other ranks that the walks began on"`
-}
-
-func (b Blame) wire() blameJSON {
-	out := blameJSON{traceJSON: b.Traced.wire(), Semantics: b.Semantics, Tie: b.Tie, Alpha: b.Alpha, Walks: b.Walks}
-	for i := range b.Culprits {
-		c := &b.Culprits[i]
-		j := walkedOutJSON{Kind: c.Kind, placeJSON: b.worker(c.Worker), Culprit: c, Victims: b.ranksOf(c.Victims)}
-		if c.Pred != "" {
-			rank := b.worker(c.PredWorker).Rank
-			j.Pred = &rank
-		}
-		out.Culprits = append(out.Culprits, j)
-	}
-	return out
-}
+func (b Blame) published() publish.Blame { return publish.BlameOf(b.View, b.Walks, b.Options, b.Alpha) }
 
 const (
 	culpritsShown = 20 // rows of the table

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sfstat/sfstat/engine/ks"
 	"github.com/sfstat/sfstat/internal/table"
+	"github.com/sfstat/sfstat/publish"
 )
 
 // Completions is how the completion times of an operator trace's workers compare.
@@ -17,75 +18,13 @@ type Completions struct {
 // is one row per worker; where all distances are kept, one per pair.
 func (o Output) Completions(results []Completions) error {
 	return o.write(forms{
-		schema:   "ks",
-		json:     func() any { return tracesJSON[completionsJSON]{each(results, Completions.wire)} },
-		rows:     func() any { return completionsRows(results) },
+		publish:  func() any { return tracesOf("sfstat.ks/1", each(results, Completions.published), o.Problems) },
+		table:    func() *publish.Rows { return publish.CompletionRows(each(results, Completions.published)) },
 		document: func() document { return completionsDocument(results) },
 	})
 }
 
-type completionsJSON struct {
-	traceJSON
-	*ks.Result
-
-	Workers []scoreJSON  `json:"workers" doc:"all workers, by stage, then by replica"`
-	Ranking []int        `json:"ranking" doc:"ranks by descending s; without those that have none"`
-	Matrix  [][]*float64 `json:"matrix" null:"zero" doc:"distance D of every two workers, 0 to 1, rows and columns in the order of workers, null where one completed nothing; null unless --matrix is given"`
-}
-
-type scoreJSON struct {
-	placeJSON
-	ks.Score
-}
-
-func (r Completions) wire() completionsJSON {
-	out := completionsJSON{traceJSON: r.Traced.wire(), Result: r.Result, Ranking: r.ranksOf(r.Ranking),
-		Workers: each(r.Scores, func(s ks.Score) scoreJSON { return scoreJSON{r.worker(s.Worker), s} })}
-	n := len(r.Scores)
-	for a := 0; a < n && r.Matrix != nil; a++ {
-		row := make([]*float64, n)
-		for b := range row {
-			row[b] = r.distance(a, b)
-		}
-		out.Matrix = append(out.Matrix, row)
-	}
-	return out
-}
-
-// distance is D of two workers, nil where one completed nothing.
-func (r Completions) distance(a, b int) *float64 {
-	d := r.Matrix[a*len(r.Scores)+b]
-	if d < 0 {
-		return nil
-	}
-	return &d
-}
-
-// pairJSON is two workers of a trace.
-type pairJSON struct {
-	Run      string   `json:"run"`
-	Rank     int      `json:"rank"`
-	Peer     int      `json:"peer_rank"`
-	Distance *float64 `json:"distance"`
-}
-
-// completionsRows is one row per worker in the order of the ranks' places, or one
-// per pair of workers.
-func completionsRows(results []Completions) any {
-	var pairs []pairJSON
-	for _, r := range results {
-		n := len(r.Scores)
-		for i := 0; i < n*n && r.Matrix != nil; i++ {
-			if a, b := i/n, i%n; a < b {
-				pairs = append(pairs, pairJSON{r.View.Trace.Run, r.worker(a).Rank, r.worker(b).Rank, r.distance(a, b)})
-			}
-		}
-	}
-	if len(pairs) > 0 {
-		return rowsJSON[pairJSON]{pairs}
-	}
-	return tracesJSON[completionsJSON]{each(results, Completions.wire)}
-}
+func (r Completions) published() publish.Completions { return publish.CompletionsOf(r.View, r.Result) }
 
 // workersShown is how many workers a table lists.
 const workersShown = 20

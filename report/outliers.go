@@ -9,6 +9,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose/opnames"
 	"github.com/sfstat/sfstat/engine/zscore"
 	"github.com/sfstat/sfstat/internal/table"
+	"github.com/sfstat/sfstat/publish"
 )
 
 // Outliers are the operators of a trace that ran unlike themselves elsewhere.
@@ -27,88 +28,14 @@ type Outliers struct {
 // is one row per outlier.
 func (o Output) Outliers(results []Outliers) error {
 	return o.write(forms{
-		schema:   "zscore",
-		json:     func() any { return tracesJSON[outliersJSON]{each(results, Outliers.wire)} },
+		publish:  func() any { return tracesOf("sfstat.zscore/1", each(results, Outliers.published), o.Problems) },
+		table:    func() *publish.Rows { return publish.OutlierRows(each(results, Outliers.published)) },
 		document: func() document { return outliersDocument(results) },
 	})
 }
 
-type outliersJSON struct {
-	traceJSON
-	Method    zscore.Method `json:"method" doc:"the method that was asked for"`
-	Alpha     float64       `json:"alpha" doc:"chance that a healthy operator instance is flagged"`
-	Instances int           `json:"instances" doc:"operator instances that were judged"`
-	Expected  *float64      `json:"expected" doc:"instances that would be flagged were all healthy; null for methods without an error rate"`
-
-	Outliers []outlierJSON   `json:"outliers" doc:"the outliers: sure ones first, then by descending effect over the window"`
-	Workers  []excessJSON    `json:"workers" doc:"workers with outliers, by descending excess_ns"`
-	Series   []seriesJSON    `json:"series" doc:"how every quantity of every operator was judged"`
-	Names    *opnames.Result `json:"names" doc:"operators by name, stage and rank, of a profiler's trace; null for others"`
-}
-
-type outlierJSON struct {
-	placeJSON
-	Op       string          `json:"op" doc:"name of the operator"`
-	Seq      *int            `json:"seq" doc:"its ordinal in the step; null for all of the name together, their durations added up"`
-	Step     *int64          `json:"step" doc:"index of the step; null where it is off in the whole window"`
-	Quantity zscore.Quantity `json:"quantity" doc:"what is off: a start is late above 0, a wait is that of a late member below 0"`
-	*zscore.Outlier
-}
-
-type excessJSON struct {
-	placeJSON
-	operators.Suspect
-}
-
-type seriesJSON struct {
-	Op       string          `json:"op" doc:"name of the operator"`
-	PP       *int            `json:"pp" doc:"pipeline stage; null for all of them together"`
-	Seq      *int            `json:"seq" doc:"ordinal in the step; null for all of the name together"`
-	Quantity zscore.Quantity `json:"quantity" doc:"what was compared"`
-	zscore.Report
-}
-
-func (o Outliers) wire() outliersJSON {
-	out := outliersJSON{traceJSON: o.Traced.wire(), Method: o.Method, Alpha: o.Alpha, Instances: o.Instances,
-		Expected: o.expected(), Outliers: []outlierJSON{}, Workers: []excessJSON{}, Series: []seriesJSON{}}
-	for i := range o.Result.Outliers {
-		x := outlierOf{o, &o.Result.Outliers[i]}
-		out.Outliers = append(out.Outliers, outlierJSON{x.at(), x.op().Name, seqOf(x.op()), x.step(), x.quantity(), x.Outlier})
-	}
-	for _, s := range o.Suspects {
-		out.Workers = append(out.Workers, excessJSON{o.worker(s.Worker), s})
-	}
-	for i, r := range o.Result.Series {
-		s := o.Series[i]
-		op := o.Operators[s.Op]
-		out.Series = append(out.Series, seriesJSON{op.Name, stageOf(op), seqOf(op), s.Quantity, r})
-	}
-	out.Names = o.Names
-	return out
-}
-
-// expected is how many instances would be flagged were all healthy; nil for
-// methods without an error rate.
-func (o Outliers) expected() *float64 {
-	if o.Method == zscore.Population {
-		return nil
-	}
-	n := o.Alpha * float64(o.Instances)
-	return &n
-}
-
-func stageOf(op operators.Operator) *int {
-	if op.Stage < 0 {
-		return nil
-	}
-	return &op.Stage
-}
-
-func seqOf(op operators.Operator) *int {
-	if op.Seq == operators.Total {
-		return nil
-	}
-	return &op.Seq
+func (o Outliers) published() publish.Outliers {
+	return publish.OutliersOf(o.View, &publish.Judged{Series: o.Series, Operators: o.Operators, Result: o.Result, Suspects: o.Suspects, Names: o.Names})
 }
 
 // outlierOf is an outlier of a trace.
@@ -122,7 +49,7 @@ func (x outlierOf) series() zscore.Series {
 	return x.Outliers.Series[x.Outlier.Series]
 }
 func (x outlierOf) quantity() zscore.Quantity { return x.series().Quantity }
-func (x outlierOf) at() placeJSON             { return x.Outliers.worker(x.Worker) }
+func (x outlierOf) at() publish.Worker        { return x.Outliers.worker(x.Worker) }
 
 // step is the index of the step, nil for all.
 func (x outlierOf) step() *int64 {
@@ -161,7 +88,7 @@ func (o Outliers) finding() string {
 		Outliers
 		Certain  int
 		Expected *float64
-	}{o, 0, o.expected()}
+	}{o, 0, o.Expected()}
 	for _, found := range o.Result.Outliers {
 		if found.Sure {
 			x.Certain++
@@ -211,7 +138,7 @@ func (o Outliers) judged() bullets {
 		Outliers
 		Expected    *float64
 		Other, Logs int
-	}{Outliers: o, Expected: o.expected()}
+	}{Outliers: o, Expected: o.Expected()}
 	doubts := make(map[zscore.Doubt]int)
 	for _, r := range o.Result.Series {
 		if r.Method != o.Method {

@@ -6,7 +6,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/publish"
@@ -117,8 +116,7 @@ func (m *schemaMaker) define(t reflect.Type) string {
 	if name, known := m.names[t]; known {
 		return name
 	}
-	name, _, _ := strings.Cut(t.Name(), "[")
-	name = snakeCase(strings.TrimSuffix(name, "JSON"))
+	name := strings.TrimSuffix(publish.DefinedName(t), "_j_s_o_n")
 	for base, n := name, 2; slices.ContainsFunc(m.defs, func(d property) bool { return d.Name == name }); n++ {
 		name = fmt.Sprintf("%s_%d", base, n)
 	}
@@ -186,16 +184,4 @@ func anys(names []string) (out []any) {
 		out = append(out, n)
 	}
 	return out
-}
-
-// snakeCase writes the name of a type as names in JSON are written.
-func snakeCase(name string) string {
-	var out strings.Builder
-	for i, r := range name {
-		if unicode.IsUpper(r) && i > 0 {
-			out.WriteByte('_')
-		}
-		out.WriteRune(unicode.ToLower(r))
-	}
-	return out.String()
 }

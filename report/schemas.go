@@ -29,8 +29,6 @@ var documents = []published{
 		"jobs.places.ranks", "run op group stage source_line call=source_line.call after waits_for points skew_ns noise_ns rank arrival_ns delay_ns last strikes cost_ns p"},
 	{"batch", 1, "what the runs of an archive come to: sfstat batch", reflect.TypeFor[batchJSON](), false,
 		"runs", ""},
-	{"blame", 1, "where delays began: sfstat blame", reflect.TypeFor[tracesJSON[blameJSON]](), true,
-		"traces.culprits", "run kind rank dp pp op seqs pred_rank pred_op edge symptoms in_step_ids delay_ns victim_ranks path_step path"},
 	{"comm", 1, "what a job communicated: sfstat comm", reflect.TypeFor[trafficJSON](), true,
 		"communicators.operations", "communicator=id kind nranks ranks op calls bytes"},
 	{"comm-matrix", 1, "how many bytes each rank sends each other: sfstat comm --show matrix", reflect.TypeFor[matrixJSON](), true,
@@ -43,18 +41,12 @@ var documents = []published{
 		"rows", ""},
 	{"hang", 1, "who is missing where a job stands still: sfstat hang", reflect.TypeFor[jobsJSON[hangJobJSON]](), true,
 		"rows", ""},
-	{"ks", 1, "K-S distances between the completion times of workers: sfstat ks", reflect.TypeFor[tracesJSON[completionsJSON]](), true,
-		"traces.workers", "run rank dp pp completions peers s median later_ns departure p q flagged undecided"},
 	{"overhead", 1, "what something costs: sfstat overhead", reflect.TypeFor[overheadJSON](), false,
 		"bounds", "statistic method value standard_error lower upper at_least at_most confidence gate standing paired_runs pairs replicates seed"},
 	{"slack", 1, "how long each rank was ahead of the last one at each boundary: sfstat frontier --detail slack", reflect.TypeFor[windowsJSON[Slack]](), true,
 		"rows", ""},
 	{"sources", 1, "what several recorders say of one run: sfstat campaign sources", reflect.TypeFor[sourcesJSON](), false,
 		"rows", ""},
-	{"whatif", 1, "what uneven work costs: sfstat whatif", reflect.TypeFor[tracesJSON[whatifJSON]](), true,
-		"figures", "run figure name index rank dp pp slowdown t_ns trem_ns tadd_ns saved_ns rem add"},
-	{"zscore", 1, "operators that run unlike themselves on other ranks: sfstat zscore", reflect.TypeFor[tracesJSON[outliersJSON]](), true,
-		"traces.outliers", "run rank dp pp op seq step quantity effect_ns score threshold p sure"},
 }
 
 func documentOf(name string) (p *published, ok bool) {

@@ -8,6 +8,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose/operators"
 	"github.com/sfstat/sfstat/diagnose/opnames"
 	"github.com/sfstat/sfstat/internal/table"
+	"github.com/sfstat/sfstat/publish"
 	"github.com/sfstat/sfstat/trace/operator"
 )
 
@@ -17,54 +18,13 @@ type Traced struct {
 	Launched *operator.Totals // of a profiler's trace, its operators by name and stage; else nil
 }
 
-// tracesJSON is the JSON of all commands over operator traces.
-type tracesJSON[T any] struct {
-	Traces []T `json:"traces" doc:"one for each operator trace, in the order of the input"`
+// tracesOf is the document of what an engine makes of traces.
+func tracesOf[T any](form string, traces []T, problems []Problem) publish.Traces[T] {
+	return publish.Traces[T]{Schema: form, Traces: traces, Problems: problemsOf(problems)}
 }
 
-// traceJSON is what is known of a trace before any engine.
-type traceJSON struct {
-	Run       string   `json:"run" doc:"name of the trace: its own, else that of its file"`
-	DP        int      `json:"dp_size" doc:"replicas"`
-	PP        int      `json:"pp_size" doc:"pipeline stages"`
-	World     int      `json:"world_size" doc:"ranks of the job; 0 where it is not known"`
-	Operators int      `json:"operators" doc:"operators in the trace"`
-	Steps     []int64  `json:"step_ids" doc:"indices of the steps that were analysed, ascending; lists per step are in this order"`
-	Offset    int64    `json:"clock_offset_ns" doc:"largest offset of a rank's clock before clocks were aligned; 0: clocks were left as they are"`
-	Notes     []string `json:"notes" doc:"what is incomplete, in sentences"`
-}
-
-func (t Traced) wire() traceJSON {
-	v := t.View
-	return traceJSON{v.Trace.Run, v.Grid.Replicas, v.Grid.Stages, v.Trace.Layout.World, v.Trace.Len(), v.Steps(), v.Offset, t.notes()}
-}
-
-// notes are what is incomplete, each once; never nil.
-func (t Traced) notes() []string {
-	out := []string{}
-	for _, n := range t.View.Notes() {
-		if !slices.Contains(out, n.Text) {
-			out = append(out, n.Text)
-		}
-	}
-	return out
-}
-
-// placeJSON is a worker and its place.
-type placeJSON struct {
-	Rank int `json:"rank" doc:"global rank"`
-	DP   int `json:"dp" doc:"its replica"`
-	PP   int `json:"pp" doc:"its pipeline stage"`
-}
-
-func (t Traced) worker(w int) placeJSON {
-	return placeJSON{t.View.Rank(w).ID, t.View.Replica(w), t.View.Stage(w)}
-}
-
-// ranksOf are the IDs of workers, never nil.
-func (t Traced) ranksOf(workers []int) []int {
-	return each(workers, func(w int) int { return t.View.Rank(w).ID })
-}
+func (t Traced) worker(w int) publish.Worker { return publish.WorkerOf(t.View, w) }
+func (t Traced) ranksOf(workers []int) []int { return publish.RanksOf(t.View, workers) }
 
 // title is "AR · 44 steps from 16 to 1238 · 16 workers, dp 4 × pp 4".
 func (t Traced) title() heading {
@@ -84,7 +44,7 @@ func (t Traced) basis() bullets {
 	if t.View.Offset > 0 {
 		b = append(b, say("clocks aligned", t.View.Offset))
 	}
-	return append(b, t.notes()...)
+	return append(b, publish.TraceOf(t.View).Notes...)
 }
 
 // operatorName is "forward-compute 3", or "forward-compute" for all of a step

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sfstat/sfstat/engine/whatif"
 	"github.com/sfstat/sfstat/internal/table"
+	"github.com/sfstat/sfstat/publish"
 )
 
 // WhatIf is what uneven work costs the steps of an operator trace.
@@ -21,7 +22,7 @@ type WhatIf struct {
 // Fix is a selection of operators as it was typed, and what it does to the
 // steps.
 type Fix struct {
-	Selection string `json:"selection" doc:"what is fixed, as --fix takes it"`
+	Selection string // what is fixed, as --fix takes it
 	whatif.Effect
 }
 
@@ -29,9 +30,8 @@ type Fix struct {
 // row per figure.
 func (o Output) WhatIf(results []WhatIf) error {
 	return o.write(forms{
-		schema:   "whatif",
-		json:     func() any { return tracesJSON[whatifJSON]{each(results, WhatIf.wire)} },
-		rows:     func() any { return figuresOf{slices.Concat(each(results, WhatIf.figures)...)} },
+		publish:  func() any { return tracesOf("sfstat.whatif/1", each(results, WhatIf.published), o.Problems) },
+		table:    func() *publish.Rows { return publish.WhatifRows(each(results, WhatIf.published)) },
 		document: func() document { return whatifDocument(results) },
 	})
 }
@@ -67,54 +67,8 @@ func partName(p whatif.Part, of string) string {
 	return fmt.Sprintf("%s %d", of, p.Index)
 }
 
-// figureOf is a row of CSV; what does not apply is empty.
-type figureOf struct {
-	Run    string `json:"run"`
-	Figure string `json:"figure"`
-	Name   string `json:"name"`
-	Index  *int   `json:"index"`
-	*placeJSON
-	Slowdown *float64 `json:"slowdown"`
-	Time     *float64 `json:"t_ns"`
-	*whatif.Effect
-}
-
-type figuresOf struct {
-	Figures []figureOf `json:"figures"`
-}
-
-func (x WhatIf) figures() []figureOf {
-	run := x.View.Trace.Run
-	rows := []figureOf{
-		{Run: run, Figure: "t_base", Time: &x.Recorded.Mean}, {Run: run, Figure: "t_nodelay", Time: &x.NoDelay.Mean},
-		{Run: run, Figure: "t_noblk", Time: &x.Result.Ideal.Mean},
-		{Run: run, Figure: "blocking_slowdown", Slowdown: &x.Slowdown.Overall}, {Run: run, Figure: "launch_slowdown", Slowdown: &x.Launch.Overall},
-	}
-	for _, each := range []struct {
-		figure string
-		parts  []whatif.Part
-	}{
-		{"optype", x.ByOp}, {"stage", x.ByStage}, {"dp_rank", x.ByDP},
-		{"launch_optype", x.LaunchByOp}, {"launch_stage", x.LaunchByStage}, {"launch_dp_rank", x.LaunchByDP},
-	} {
-		for i := range each.parts {
-			p := &each.parts[i]
-			row := figureOf{Run: run, Figure: each.figure, Name: p.Name, Slowdown: &p.Overall}
-			if p.Name == "" {
-				row.Index = &p.Index
-			}
-			rows = append(rows, row)
-		}
-	}
-	for i := range x.Workers {
-		w := &x.Workers[i]
-		rows = append(rows, figureOf{Run: run, Figure: "worker", placeJSON: &placeJSON{w.Rank, w.DP, w.Stage}, Slowdown: &w.Overall})
-	}
-	rows = append(rows, figureOf{Run: run, Figure: "m_s", Effect: &x.LastStage}, figureOf{Run: run, Figure: "m_w", Effect: &x.TopWorkers})
-	for _, f := range x.fixes() {
-		rows = append(rows, figureOf{Run: run, Figure: "fix", Name: f.Selection, Effect: &f.Effect})
-	}
-	return rows
+func (x WhatIf) published() publish.Whatif {
+	return publish.WhatifOf(x.View, x.Result, x.Ideal, each(x.fixes(), func(f Fix) publish.Fix { return publish.FixOf(f.Selection, &f.Effect) }))
 }
 
 // shareCell is a share of the excess, absent where there is none.

@@ -19,24 +19,24 @@ type Signs struct {
 
 // RankSigns are those of one rank.
 type RankSigns struct {
-	Rank int `json:"rank"` // ID
+	Rank int // ID
 
 	// Completion times (engine/ks): S and Q are those of the test.
-	Departs bool    `json:"departs"`
-	S       float64 `json:"s"`
-	Q       float64 `json:"q"`
-	Later   int64   `json:"later_ns"` // on average
+	Departs bool
+	S       float64
+	Q       float64
+	Later   int64 // on average
 
 	// Sure outliers on durations (engine/zscore) that are too long: stages over the
 	// whole window, stage instances in single steps.
-	Whole  int   `json:"whole"`
-	Steps  int   `json:"steps"`
-	Excess int64 `json:"excess_ns"` // over all steps that these are longer than on the peers, no time counted twice
+	Whole  int
+	Steps  int
+	Excess int64 // over all steps that these are longer than on the peers, no time counted twice
 
 	// Walks back from late operators (engine/blame) that end in long operators of
 	// the rank, most of them in Op.
-	Walks int    `json:"walks"`
-	Op    string `json:"op"`
+	Walks int
+	Op    string
 }
 
 // Alpha is the chance that any operator, or stage, of a healthy job is flagged.

@@ -207,12 +207,12 @@ func (v *View) operation(id int64) (Operator, int) {
 
 // Stop is one operator on the way of a walk.
 type Stop struct {
-	Rank  int    `json:"rank" doc:"global rank"`
-	Op    string `json:"op" doc:"name of the operator"`
-	Seq   int    `json:"seq" doc:"its ordinal in the step"`
-	Stage int    `json:"-"`
-	Start int64  `json:"start_ns" doc:"start since the first start of the step on any rank"`
-	Dur   int64  `json:"duration_ns" doc:"duration"`
+	Rank  int    // global rank
+	Op    string // name of the operator
+	Seq   int    // its ordinal in the step
+	Stage int
+	Start int64 // start since the first start of the step on any rank
+	Dur   int64 // duration
 }
 
 // String is "rank/operator/number".

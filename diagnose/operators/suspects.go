@@ -11,7 +11,7 @@ import (
 type Suspect struct {
 	zscore.Suspect
 	// Excess does not count starts: one delay makes every later start late.
-	Excess int64 `json:"excess_ns" doc:"how much longer than its peers' its flagged durations and transfers are, over all steps; of every name the instances or the total, whichever is more"`
+	Excess int64 // how much longer than its peers' its flagged durations and transfers are, over all steps; of every name the instances or the total, whichever is more
 }
 
 // Suspects are the workers of a result over the series and operators of

@@ -11,11 +11,11 @@ import (
 // Walks are what the walks of engine/blame from the symptoms of several steps
 // come down to.
 type Walks struct {
-	Steps       []int64   `json:"walked_step_ids" doc:"indices of the steps that were walked, ascending"`
-	Symptoms    int       `json:"symptoms" doc:"late operators that walks began on, in all of them"`
-	Unexplained int       `json:"unexplained" doc:"those whose walk leads nowhere"`
-	Contradict  []int64   `json:"-"` // indices of steps whose times contradict the schedule, so that they could not be walked
-	Culprits    []Culprit `json:"-"` // by descending number of symptoms
+	Steps       []int64   // indices of the steps that were walked, ascending
+	Symptoms    int       // late operators that walks began on, in all of them
+	Unexplained int       // those whose walk leads nowhere
+	Contradict  []int64   // indices of steps whose times contradict the schedule, so that they could not be walked
+	Culprits    []Culprit // by descending number of symptoms
 }
 
 // CrossRank reports whether a culprit is an edge between two ranks.
@@ -25,20 +25,19 @@ func (c *Culprit) CrossRank() bool { return c.Pred != "" && c.PredWorker != c.Wo
 // edges to them from operators of one name on one worker. A worker that is
 // slow is long in another operator of the same name in every step.
 type Culprit struct {
-	Kind       blame.Kind     `json:"-"`
-	Worker     int            `json:"-"`
-	Op         string         `json:"op" doc:"name of the operators, or of the later ones of the edges"`
-	Seqs       []int          `json:"seqs" doc:"their ordinals in the step, ascending"`
-	Pred       string         `json:"pred_op" null:"zero" doc:"their name"` // "" for LongOp and Source
-	PredWorker int            `json:"-"`                                    // −1 without one
-	Edge       blame.EdgeKind `json:"edge" null:"without Pred" doc:"why the one waits for the other"`
-	_          struct{}       `as:"cross_rank" of:"CrossRank" doc:"the edges join two ranks"`
-	Symptoms   int            `json:"symptoms" doc:"symptoms that lead here, in all steps"` // each counts once
-	Steps      []int64        `json:"in_step_ids" doc:"indices of the steps with such a symptom"`
-	Delay      int64          `json:"delay_ns" doc:"over these steps and operators: of an op by how much they were longer than their peers', of a source by how much they started later, of an edge from the end of the one to the start of the other; else 0"`
-	Victims    []int          `json:"-"` // workers other than this one that walks began on, ascending
-	PathStep   int64          `json:"path_step" doc:"index of the step of path"`
-	Path       []Stop         `json:"path" doc:"one walk, the longest, from symptom to culprit"`
+	Kind       blame.Kind
+	Worker     int
+	Op         string         // name of the operators, or of the later ones of the edges
+	Seqs       []int          // their ordinals in the step, ascending
+	Pred       string         // their name; "" for LongOp and Source
+	PredWorker int            // −1 without one
+	Edge       blame.EdgeKind // why the one waits for the other
+	Symptoms   int            // symptoms that lead here, in all steps; each counts once
+	Steps      []int64        // indices of the steps with such a symptom
+	Delay      int64          // over these steps and operators: of an op by how much they were longer than their peers', of a source by how much they started later, of an edge from the end of the one to the start of the other; else 0
+	Victims    []int          // workers other than this one that walks began on, ascending
+	PathStep   int64          // index of the step of path
+	Path       []Stop         // one walk, the longest, from symptom to culprit
 }
 
 // culpritKey tells culprits apart.

@@ -42,21 +42,23 @@ var kindNames = [...]string{"compute", "collective", "mixed"}
 
 func (k Kind) String() string { return enum.Name(kindNames[:], k) }
 
+// Names are all of them.
+func (Kind) Names() []string { return kindNames[:] }
+
 // Operator is all operators of one name that one stage launched.
 type Operator struct {
-	Stage string `json:"stage" null:"zero" doc:"stage in which it was launched; null: any"`
-	Name  string `json:"op" doc:"whole name of the operator"`
-	Kind  Kind   `json:"kind" doc:"what it does"`
+	Stage string // stage in which it was launched; "": any
+	Name  string // whole name of the operator
+	Kind  Kind   // what it does
 }
 
 // Means are what an operator takes in a step, on average over steps.
 type Means struct {
-	Own       float64  `json:"own_ns" doc:"its time on the rank, a step"` // without Waited
-	Peers     float64  `json:"peers_ns" doc:"its time on the peers, a step, median"`
-	_         struct{} `as:"factor" of:"Factor" doc:"own_ns over peers_ns"`
-	Count     float64  `json:"launches" doc:"launches a step"`
-	PeerCount float64  `json:"peer_launches" doc:"launches a step on the peers"`
-	Waited    float64  `json:"waited_ns" doc:"part of own_ns that is wait"` // for the last member
+	Own       float64 // its time on the rank, a step; without Waited
+	Peers     float64 // its time on the peers, a step, median
+	Count     float64 // launches a step
+	PeerCount float64 // launches a step on the peers
+	Waited    float64 // its wait for the last member
 }
 
 // Factor is own time over that of the peers; +Inf where these spend none, NaN
@@ -65,16 +67,15 @@ func (m Means) Factor() float64 { return m.Own / m.Peers }
 
 // Difference is an operator of one rank beside its peers.
 type Difference struct {
-	Rank int `json:"rank" doc:"the rank"`
+	Rank int // the rank
 	Operator
-	Means           // over Steps
-	Whole  Means    `json:"-"` // over all steps
-	_      struct{} `as:"excess_ns" of:"Excess" doc:"how much longer it takes, a step"`
-	Steps  []int64  `json:"steps" doc:"steps in which it differs"` // those that are off where they hold most of the excess, else all
-	Tested bool     `json:"tested" doc:"there are enough peers for a test"`
-	Sure   bool     `json:"sure" doc:"the test finds that it takes longer"`
-	Score  float64  `json:"score" doc:"z-score; null: not tested"` // the largest of those that are sure; 0 for none
-	Course []int64  `json:"-"`                                     // of what is sure to take longer: by how much in each step of the result, ns; less than 0 is shorter
+	Means          // over Steps
+	Whole  Means   // over all steps
+	Steps  []int64 // steps in which it differs; those that are off where they hold most of the excess, else all
+	Tested bool    // there are enough peers for a test
+	Sure   bool    // the test finds that it takes longer
+	Score  float64 // z-score, the largest of those that are sure; 0 for none
+	Course []int64 // of what is sure to take longer: by how much in each step of the result, ns; less than 0 is shorter
 }
 
 // Excess is by how much the operator takes longer than on the peers, ns a step
@@ -83,12 +84,12 @@ func (d *Difference) Excess() float64 { return d.Whole.Own - d.Whole.Peers }
 
 // Result is the comparison of a run.
 type Result struct {
-	Alpha float64 `json:"alpha" doc:"family-wise error"`
-	Steps []int64 `json:"-"`
-	Tests int     `json:"tests" doc:"tests that were made"` // operators times groups of peers
+	Alpha float64 // family-wise error
+	Steps []int64
+	Tests int // tests that were made; operators times groups of peers
 	// Differences has every operator on every rank that has peers, by excess, the
 	// largest first.
-	Differences []Difference `json:"differences" doc:"operators that differ, the largest excess first"`
+	Differences []Difference // operators that differ, the largest excess first
 }
 
 // Found are the differences that surely cost time, the largest first.

@@ -27,6 +27,9 @@ var unitNames = [...]string{"pairs", "runs", "batches"}
 
 func (u Unit) String() string { return enum.Name(unitNames[:], u) }
 
+// Names are all of them.
+func (Unit) Names() []string { return unitNames[:] }
+
 // Doubt is a reason to read a comparison with care.
 type Doubt uint8
 
@@ -44,6 +47,9 @@ const (
 var doubtNames = [doubtCount]string{"one_run_each", "few_runs", "runs_without_partner", "other_world_size", "other_stages", "other_cut", "mixed_stages"}
 
 func (d Doubt) String() string { return enum.Name(doubtNames[:], d) }
+
+// Names are all of them.
+func (Doubt) Names() []string { return doubtNames[:] }
 
 // Row is one measure of both sides.
 type Row struct {
@@ -74,6 +80,9 @@ const (
 var standingNames = [...]string{"", "within", "not_shown", "below_gate", "exceeded", "surely_exceeded"}
 
 func (s Standing) String() string { return enum.Name(standingNames[:], s) }
+
+// Names are all of them.
+func (Standing) Names() []string { return standingNames[1:] }
 
 // Options of a comparison. The zero value is usable.
 type Options struct {

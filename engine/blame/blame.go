@@ -78,6 +78,9 @@ var edgeNames = [...]string{"lane", "launch", "message", "member"}
 
 func (k EdgeKind) String() string { return enum.Name(edgeNames[:], k) }
 
+// Names are all of them.
+func (EdgeKind) Names() []string { return edgeNames[:] }
+
 // Edge says that operator To waits for the end of operator From. A From that is
 // no operator of the graph was lost from the trace.
 type Edge struct {
@@ -103,6 +106,9 @@ var semanticsNames = [...]string{"binding", "literal"}
 
 func (s Semantics) String() string { return enum.Name(semanticsNames[:], s) }
 
+// Names are all of them.
+func (Semantics) Names() []string { return semanticsNames[:] }
+
 // Options of a walk.
 type Options struct {
 	Semantics Semantics
@@ -125,6 +131,9 @@ const (
 var kindNames = [...]string{"op", "edge", "source", "missing_pred", "clock_inconsistent"}
 
 func (k Kind) String() string { return enum.Name(kindNames[:], k) }
+
+// Names are all of them.
+func (Kind) Names() []string { return kindNames[:] }
 
 // Culprit is where a walk ended.
 type Culprit struct {

@@ -58,6 +58,9 @@ var statisticNames = [statisticCount]string{"mean", "median", "total"}
 
 func (s Statistic) String() string { return enum.Name(statisticNames[:], s) }
 
+// Names are all of them.
+func (Statistic) Names() []string { return statisticNames[:] }
+
 // ParseStatistic is the inverse of String.
 func ParseStatistic(s string) (Statistic, error) {
 	return enum.Parse[Statistic]("statistic", statisticNames[:], s)
@@ -91,6 +94,9 @@ const (
 var methodNames = [methodCount]string{"studentised", "percentile", "order"}
 
 func (m Method) String() string { return enum.Name(methodNames[:], m) }
+
+// Names are all of them.
+func (Method) Names() []string { return methodNames[:] }
 
 // ParseMethod is the inverse of String.
 func ParseMethod(s string) (Method, error) { return enum.Parse[Method]("method", methodNames[:], s) }

@@ -48,6 +48,9 @@ var doubtNames = [doubtCount]string{"one_run", "very_few_runs", "few_runs", "ske
 
 func (d Doubt) String() string { return enum.Name(doubtNames[:], d) }
 
+// Names are all of them.
+func (Doubt) Names() []string { return doubtNames[:] }
+
 // Result is what is known of the overhead.
 type Result struct {
 	Confidence float64   `json:"confidence" doc:"confidence of every interval and every one-sided bound, each by itself"`
@@ -86,6 +89,9 @@ const (
 var standingNames = [standingCount]string{"within", "perhaps within", "perhaps above", "above"}
 
 func (s Standing) String() string { return enum.Name(standingNames[:], s) }
+
+// Names are all of them.
+func (Standing) Names() []string { return standingNames[:] }
 
 // Against holds the estimate and one of its intervals against a gate; of nil only the
 // estimate counts.

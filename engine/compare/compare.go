@@ -77,6 +77,9 @@ var verdictNames = [...]string{"untested", "none_shown", "regression", "improvem
 
 func (v Verdict) String() string { return enum.Name(verdictNames[:], v) }
 
+// Names are all of them.
+func (Verdict) Names() []string { return verdictNames[:] }
+
 // Difference is what is known of a row.
 type Difference struct {
 	Base, New float64 // means over the units that count; NaN of none

@@ -57,6 +57,9 @@ var clockNames = [...]string{"folded", "wall"}
 
 func (c Clock) String() string { return enum.Name(clockNames[:], c) }
 
+// Names are all of them.
+func (Clock) Names() []string { return clockNames[:] }
+
 // Against says whom a worker's mean is taken over.
 type Against uint8
 
@@ -68,6 +71,9 @@ const (
 var againstNames = [...]string{"peers", "everyone"}
 
 func (a Against) String() string { return enum.Name(againstNames[:], a) }
+
+// Names are all of them.
+func (Against) Names() []string { return againstNames[:] }
 
 // NoTest permutations make no test.
 const NoTest = -1
@@ -133,51 +139,41 @@ var doubtNames = [doubtCount]string{"", "no_operators", "no_peers", "two_workers
 
 func (d Doubt) String() string { return enum.Name(doubtNames[:], d) }
 
+// Names are all of them.
+func (Doubt) Names() []string { return doubtNames[1:] }
+
 // Score is what is known of one worker.
 type Score struct {
-	Worker int     `json:"-"` // index in the input
-	Ops    int     `json:"completions" doc:"operators that it completed"`
-	Peers  int     `json:"peers" doc:"workers that it was compared with"`
-	Mean   float64 `json:"s" null:"without Peers" doc:"S: mean distance to those workers, 0 to 1; null without completions or peers"`
+	Worker int     // index in the input
+	Ops    int     // operators that it completed
+	Peers  int     // workers that it was compared with
+	Mean   float64 // S: mean distance to those workers, 0 to 1; 0 without completions or peers
 	// Median holds while most peers are well.
-	Median float64 `json:"median" null:"without Peers" doc:"median of the same distances"`
+	Median float64 // median of the same distances
 	// Later has a direction, which D has not.
-	Later int64 `json:"later_ns" doc:"how much later than the median peer it completes on average; negative: earlier"`
+	Later int64 // how much later than the median peer it completes on average; negative: earlier
 
-	Test      *Test    `json:"-"` // nil when undecided
-	_         struct{} `as:"departure" of:"Test.Departure" doc:"largest distance from the median completion-time distribution of its stage, 0 to 1: what the test is about"`
-	_         struct{} `as:"p" of:"Test.P" doc:"chance of such a departure if the peers are exchangeable; null where undecided"`
-	_         struct{} `as:"q" of:"Test.Q" doc:"smallest false-discovery rate at which it is found; null where undecided"`
-	_         struct{} `as:"flagged" of:"Flagged" doc:"found at false_discovery_rate"`
-	_         struct{} `as:"draws" of:"Draws" doc:"departures that p was counted among; 0 where undecided"`
-	Undecided Doubt    `json:"undecided" null:"zero" doc:"why there is no test; null where there is one"`
+	Test      *Test // nil when undecided
+	Undecided Doubt // why there is no test; NoDoubt where there is one
 }
 
 // Flagged reports whether the worker was tested and found.
 func (s *Score) Flagged() bool { return s.Test != nil && s.Test.Flagged }
 
-// Draws is how many departures the p of the test was counted among; 0 where there is none.
-func (s *Score) Draws() int {
-	if s.Test == nil {
-		return 0
-	}
-	return s.Test.Draws
-}
-
 // Result is the comparison of all workers.
 type Result struct {
-	Clock      Clock   `json:"clock" doc:"what completions were measured from: the start of their step, or the first start of the trace"`
-	Against    Against `json:"against" doc:"workers that s is a mean over"`
-	Window     int64   `json:"window_ns" doc:"length of the windows in which completions are counted"`
-	Points     int     `json:"points" doc:"windows in which anything completes"`
-	Replicates int     `json:"replicates" doc:"most permutations of the test; 0 is no test"`
-	Discovery  float64 `json:"false_discovery_rate" doc:"the rate that flagged keeps"`
-	Seed       uint64  `json:"seed" doc:"seed of the permutations"`
-	Doubts     []Doubt `json:"doubts" doc:"reasons to read the result with care"` // ascending
+	Clock      Clock   // what completions were measured from: the start of their step, or the first start of the trace
+	Against    Against // workers that s is a mean over
+	Window     int64   // length of the windows in which completions are counted
+	Points     int     // windows in which anything completes
+	Replicates int     // most permutations of the test; 0 is no test
+	Discovery  float64 // the rate that flagged keeps
+	Seed       uint64  // seed of the permutations
+	Doubts     []Doubt // reasons to read the result with care; ascending
 
-	Scores  []Score   `json:"-"` // by worker
-	Ranking []int     `json:"-"` // workers by descending mean, the lower index first among equals; without those that have none
-	Matrix  []float64 `json:"-"` // D(A,B) at A·N + B, −1 where a worker has no completions; nil unless asked for
+	Scores  []Score   // by worker
+	Ranking []int     // workers by descending mean, the lower index first among equals; without those that have none
+	Matrix  []float64 // D(A,B) at A·N + B, −1 where a worker has no completions; nil unless asked for
 }
 
 // Analyze compares the workers. It fails on options and on completions before

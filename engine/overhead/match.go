@@ -27,6 +27,9 @@ var byNames = [byCount]string{"order", "name", "seed", "file"}
 
 func (b By) String() string { return enum.Name(byNames[:], b) }
 
+// Names are all of them.
+func (By) Names() []string { return byNames[:] }
+
 // ParseBy is the inverse of String.
 func ParseBy(s string) (By, error) { return enum.Parse[By]("way to match runs", byNames[:], s) }
 

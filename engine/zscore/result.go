@@ -14,35 +14,35 @@ const EveryStep = -1
 
 // Outlier is one flagged value.
 type Outlier struct {
-	Series    int      `json:"-"` // index in the input
-	Step      int      `json:"-"` // in the window, or EveryStep
-	Worker    int      `json:"-"`
-	Effect    int64    `json:"effect_ns" doc:"deviation from the median of the peers; of the whole window its median over the steps"`
-	Score     float64  `json:"score" doc:"signed score; null where it is infinite, because the peers do not vary at all"`
-	Threshold float64  `json:"threshold" doc:"threshold that the score passed"`
-	P         *float64 `json:"p" doc:"two-sided chance of such a score; null for methods that have none"`
-	Sure      bool     `json:"sure" doc:"still flagged when the error rate is that of the whole analysis"`
+	Series    int // index in the input
+	Step      int // in the window, or EveryStep
+	Worker    int
+	Effect    int64    // deviation from the median of the peers; of the whole window its median over the steps
+	Score     float64  // signed score; infinite where the peers do not vary at all
+	Threshold float64  // threshold that the score passed
+	P         *float64 // two-sided chance of such a score; nil for methods that have none
+	Sure      bool     // still flagged when the error rate is that of the whole analysis
 }
 
 // Report says how a series was judged.
 type Report struct {
-	Peers     int     `json:"peers" doc:"replicas with a value"`
-	Steps     int     `json:"steps" doc:"steps with values"`
-	Method    Method  `json:"method" doc:"the method used; another than asked for where that was impossible"`
-	Log       bool    `json:"logarithm" doc:"logarithms were compared"`
-	Sigma     float64 `json:"sigma" doc:"spread, in nanoseconds or of the logarithm; 0 for methods that see one step"`
-	Freedom   float64 `json:"freedom" doc:"degrees of freedom of sigma; 0 for methods that see one step"`
-	Threshold float64 `json:"threshold" doc:"score that flags in one step with all peers; 0: there is none"`
-	Sure      float64 `json:"sure_threshold" doc:"score that flags in the whole analysis; 0: there is none"`
-	Doubts    []Doubt `json:"doubts" doc:"why the series is undecided or to be read with care"`
+	Peers     int     // replicas with a value
+	Steps     int     // steps with values
+	Method    Method  // the method used; another than asked for where that was impossible
+	Log       bool    // logarithms were compared
+	Sigma     float64 // spread, in nanoseconds or of the logarithm; 0 for methods that see one step
+	Freedom   float64 // degrees of freedom of sigma; 0 for methods that see one step
+	Threshold float64 // score that flags in one step with all peers; 0: there is none
+	Sure      float64 // score that flags in the whole analysis; 0: there is none
+	Doubts    []Doubt // why the series is undecided or to be read with care
 }
 
 // Suspect is what is held against one worker.
 type Suspect struct {
-	Worker   int `json:"-"`
-	Outliers int `json:"outliers" doc:"number of its outliers"`
-	Sure     int `json:"sure" doc:"number of its sure outliers"`
-	Worst    int `json:"-"` // index of its first outlier in Result.Outliers
+	Worker   int
+	Outliers int // number of its outliers
+	Sure     int // number of its sure outliers
+	Worst    int // index of its first outlier in Result.Outliers
 }
 
 // Result is the account of all series.
@@ -54,6 +54,15 @@ type Result struct {
 	Outliers []Outlier // sure ones first, then by descending |Effect| over the window
 	Workers  []Suspect // workers with outliers, by their worst one
 	Series   []Report  // by series
+}
+
+// Expected returns how many instances would be flagged were all healthy; nil for methods without an error rate.
+func (r *Result) Expected() *float64 {
+	if r.Method == Population {
+		return nil
+	}
+	n := r.Alpha * float64(r.Instances)
+	return &n
 }
 
 // Doubt is a reason why a series is undecided or to be read with care.
@@ -74,6 +83,9 @@ const (
 var doubtNames = [doubtCount]string{"", "few_peers", "few_steps", "mostly_equal", "dependent", "heavy_tails", "cannot_fire", "uncalibrated", "masks_two"}
 
 func (d Doubt) String() string { return enum.Name(doubtNames[:], d) }
+
+// Names are all of them.
+func (Doubt) Names() []string { return doubtNames[1:] }
 
 // rank orders the outliers and sums them up by worker.
 func (r *Result) rank(series []Series, found [][]Outlier) {

@@ -47,6 +47,9 @@ var quantityNames = [...]string{"start", "duration", "wait", "transfer"}
 
 func (q Quantity) String() string { return enum.Name(quantityNames[:], q) }
 
+// Names are all of them.
+func (Quantity) Names() []string { return quantityNames[:] }
+
 // Absent marks a value that was not recorded.
 const Absent = math.MinInt64
 
@@ -73,6 +76,9 @@ const (
 var methodNames = [methodCount]string{"pooled", "leave-one-out", "population"}
 
 func (m Method) String() string { return enum.Name(methodNames[:], m) }
+
+// Names are all of them.
+func (Method) Names() []string { return methodNames[:] }
 
 // Scale is what values are compared on.
 type Scale uint8

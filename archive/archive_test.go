@@ -162,13 +162,29 @@ func randomChannel(g *rand.Rand, name string, first int64, T, R int) trace.SideC
 // bitwise compares float64 by bits, so that NaN and −0 count too.
 var bitwise = cmp.Comparer(func(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) })
 
+// numbers compares slices of numbers at once, which is many times as fast as one number after the other.
+var numbers = cmp.Options{
+	cmp.Comparer(func(a, b []int64) bool { return (a == nil) == (b == nil) && slices.Equal(a, b) }),
+	cmp.Comparer(func(a, b []float64) bool {
+		return (a == nil) == (b == nil) && slices.EqualFunc(a, b, func(x, y float64) bool { return math.Float64bits(x) == math.Float64bits(y) })
+	}),
+}
+
+// diff returns how windows differ, "" where they are equal.
+func diff(want, got any) string {
+	if cmp.Equal(want, got, bitwise, numbers) {
+		return ""
+	}
+	return cmp.Diff(want, got, bitwise)
+}
+
 func checkRoundTrip(t *testing.T, groupValues int, windows ...*trace.Window) {
 	t.Helper()
 	got, err := readAll(writeWith(t, groupValues, windows...))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff(windows, got, bitwise); d != "" {
+	if d := diff(windows, got); d != "" {
 		t.Fatalf("written and read again (-written +read):\n%.2000s", d)
 	}
 }
@@ -216,7 +232,7 @@ func TestRoundTripRandom(t *testing.T) {
 				t.Fatal(err)
 			}
 			got, err := readAll(b.Bytes())
-			if d := cmp.Diff(kept, got, bitwise); err != nil || d != "" {
+			if d := diff(kept, got); err != nil || d != "" {
 				t.Fatalf("%v, written and read again (-written +read):\n%.2000s", err, d)
 			}
 		}

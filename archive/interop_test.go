@@ -6,7 +6,6 @@ import (
 	"math"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/compress"
 
@@ -77,7 +76,7 @@ func TestOthersRead(t *testing.T) {
 	for _, w := range windows {
 		want = append(want, rowsOf(w)...)
 	}
-	if d := cmp.Diff(want, got, bitwise); d != "" {
+	if d := diff(want, got); d != "" {
 		t.Errorf("(-window +row) %.1000s", d)
 	}
 }
@@ -138,7 +137,7 @@ func TestOthersRewrite(t *testing.T) {
 				t.Fatal(err)
 			}
 			got, err := readAll(b.Bytes())
-			if d := cmp.Diff(windows, got, bitwise); err != nil || d != "" {
+			if d := diff(windows, got); err != nil || d != "" {
 				t.Errorf("%v %.1000s", err, d)
 			}
 		})

@@ -5,8 +5,6 @@ import (
 	"path/filepath"
 	"testing"
 
-	gocmp "github.com/google/go-cmp/cmp"
-
 	"github.com/sfstat/sfstat/ingest/ingesttest"
 	"github.com/sfstat/sfstat/ingest/packet"
 	"github.com/sfstat/sfstat/internal/largedata"
@@ -45,7 +43,7 @@ func TestRealRuns(t *testing.T) {
 	for _, windows := range realRuns(t) {
 		b := write(t, windows...)
 		got, err := readAll(b)
-		if d := gocmp.Diff(windows, got, bitwise); err != nil || d != "" {
+		if d := diff(windows, got); err != nil || d != "" {
 			t.Fatalf("%v %.1000s", err, d)
 		}
 		bytes += len(b)

@@ -168,7 +168,8 @@ func TestSpecErrors(t *testing.T) {
 func TestAbsurdlyLong(t *testing.T) {
 	for name, change := range map[string]func(*Spec){
 		"operators": func(s *Spec) { s.Ops.Forward.Mean = maxMillis },
-		"one jump": func(s *Spec) {
+		"one jump": func(s *Spec) { // of many operators one is that long
+			s.Layout.DP = 64
 			s.Ops.Forward.Jitter, s.Ops.Backward.Jitter, s.Ops.Backward.Mean = maxJitter, maxJitter, maxMillis
 		},
 		"steps": func(s *Spec) { s.Steps.Every = maxSteps / 10 },
@@ -178,12 +179,12 @@ func TestAbsurdlyLong(t *testing.T) {
 		"delays": func(s *Spec) {
 			s.Faults = []Fault{{Kind: LateStart, Where: Where{Op: "gc"}, Size: Size{Delay: maxMillis}}}
 			s.Steps.Count = 2000
-			s.Layout = layout(64, 8, 1)
+			s.Layout = layout(2, 8, 1)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := DefaultSpec()
-			s.Layout.DP, s.Layout.PP, s.Layout.Microbatches = 64, 16, 64
+			s.Layout.DP, s.Layout.PP, s.Layout.Microbatches = 2, 16, 64
 			s.Steps.Count = 5
 			change(&s)
 			if err := s.Validate(); err != nil {

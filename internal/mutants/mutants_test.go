@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -47,7 +48,7 @@ func TestFind(t *testing.T) {
 		t.Errorf("%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	m := places[0][0]
-	if text := string(m.text); !strings.Contains(text, "func f(a, b int) int { return *new(int)\n") || m.number != 3 || m.Line != "func f(a, b int) int {" {
+	if text := string(m.text); !strings.Contains(text, "func f(a, b int) int { return *new(int)\n") || m.number != 3 || m.within != (span{3, 10}) || m.Line != "func f(a, b int) int {" {
 		t.Errorf("%+v:\n%s", m.identity, text)
 	}
 }
@@ -96,6 +97,36 @@ func TestLists(t *testing.T) {
 	}
 	for id := range known {
 		t.Errorf("equivalent.yaml: there is no such place any more: %+v", id)
+	}
+}
+
+// TestSlow: of what go test -v prints, tests that are worth a run of their own, the quickest first.
+func TestSlow(t *testing.T) {
+	printed := "=== RUN   TestA\n--- PASS: TestA (6.00s)\n    --- PASS: TestA/part (5.90s)\n--- PASS: TestB (0.20s)\n--- PASS: TestC (3.00s)\n--- SKIP: TestD (4.00s)\n--- PASS: ExampleE (0.01s)\nPASS\n"
+	if got := slow(printed); !slices.Equal(got, []string{"TestB", "TestC", "TestA"}) {
+		t.Errorf("%v", got)
+	}
+	if got := slow("--- PASS: TestA (0.05s)\n"); got != nil {
+		t.Errorf("of a quick package %v", got)
+	}
+}
+
+// TestRuns: a slow test is run where it reaches the mutant's function, and where that cannot be told.
+func TestRuns(t *testing.T) {
+	profile := "mode: set\n" + module + "p/a.go:3.20,8.2 2 1\n" + module + "p/a.go:10.13,10.20 1 0\n" + module + "p/b.go:1.2,30.4 9 1\n"
+	s := suite{folder: "p", args: []string{"./p"}, slow: []slowTest{{"TestA", reached(profile)}, {"TestB", nil}}}
+	runs := func(within span) string {
+		return fmt.Sprint(s.runs(&mutant{identity: identity{File: "p/a.go"}, within: within}))
+	}
+	quick, a, b := "[-test.skip ^(TestA|TestB)$]", "[-test.run ^(TestA)$]", "[-test.run ^(TestB)$]"
+	for within, want := range map[span]string{{3, 8}: quick + " " + a, {8, 9}: quick + " " + a, {10, 12}: quick, {}: quick + " " + a + " " + b} {
+		if got := runs(within); got != "["+want+"]" {
+			t.Errorf("a function in lines %v: %s, want %s", within, got, want)
+		}
+	}
+	script := suite{args: []string{"-run", "TestScripts", "./cmd"}}
+	if got := fmt.Sprint(script.runs(&mutant{})); got != "[[-test.run TestScripts]]" {
+		t.Errorf("some tests of a package: %s", got)
 	}
 }
 

@@ -26,6 +26,7 @@ type mutant struct {
 	identity
 	name   string // of a mutant of a list
 	number int    // of the line
+	within span   // of the function that it is in; of none it is zero
 	text   []byte // of the whole file
 }
 
@@ -81,6 +82,7 @@ type finder struct {
 	path   string
 	text   []byte
 	file   *token.File
+	within span // of the function that is looked at
 	places [][]*mutant
 }
 
@@ -91,7 +93,13 @@ func findIn(path string, text []byte) ([][]*mutant, error) {
 		return nil, err
 	}
 	f := &finder{path: path, text: text, file: set.File(parsed.FileStart)}
-	ast.Inspect(parsed, f.visit)
+	for _, d := range parsed.Decls {
+		f.within = span{}
+		if function, ok := d.(*ast.FuncDecl); ok {
+			f.within = span{f.file.Line(function.Pos()), f.file.Line(function.End())}
+		}
+		ast.Inspect(d, f.visit)
+	}
 	return f.places, nil
 }
 
@@ -110,7 +118,7 @@ func (f *finder) add(n ast.Node, changes ...change) {
 		from, to := f.file.Offset(c.from), f.file.Offset(c.to)
 		text := slices.Concat(f.text[:from], []byte(c.text), f.text[to:])
 		id := identity{File: f.path, Line: lineOf(f.text, at), From: string(f.text[at:end]), To: string(text[at : end+len(text)-len(f.text)])}
-		list = append(list, &mutant{identity: id, number: line, text: text})
+		list = append(list, &mutant{identity: id, number: line, within: f.within, text: text})
 	}
 	if len(list) > 0 {
 		f.places = append(f.places, list)
@@ -216,5 +224,5 @@ func (f *finder) returnEarly(n *ast.FuncDecl) {
 	at := n.Body.Lbrace + 1
 	text := slices.Concat(f.text[:f.file.Offset(at)], []byte(" return "+strings.Join(zeros, ", ")+"\n"), f.text[f.file.Offset(at):])
 	id := identity{File: f.path, Line: lineOf(f.text, f.file.Offset(n.Pos())), From: "func " + n.Name.Name, To: "return at once"}
-	f.places = append(f.places, []*mutant{{identity: id, number: f.file.Line(n.Pos()), text: text}})
+	f.places = append(f.places, []*mutant{{identity: id, number: f.file.Line(n.Pos()), within: f.within, text: text}})
 }

@@ -59,16 +59,28 @@ type result struct {
 type tester struct {
 	flags  []string
 	own    bool
-	folder string                   // of overlays
-	limits map[string]time.Duration // of runs of tests, by their arguments
+	folder string            // of overlays and of the tests' programs
+	suites map[string]*suite // by the folder of mutants and the arguments of go test
 }
 
 func newTester(o options) (*tester, error) {
 	folder, err := os.MkdirTemp("", "mutants")
-	return &tester{flags: o.flags, own: o.own, folder: folder, limits: make(map[string]time.Duration)}, err
+	return &tester{flags: o.flags, own: o.own, folder: folder, suites: make(map[string]*suite)}, err
 }
 
 func (t *tester) close() { _ = os.RemoveAll(t.folder) }
+
+// suitesOf returns the suites that look at the mutants of a folder, the quickest first.
+func (t *tester) suitesOf(folder string) (out []*suite) {
+	for _, args := range t.testsOf(folder) {
+		key := folder + " " + strings.Join(args, " ")
+		if t.suites[key] == nil {
+			t.suites[key] = &suite{folder: folder, args: args}
+		}
+		out = append(out, t.suites[key])
+	}
+	return out
+}
 
 const (
 	// leastLimit and slower bound how long tests run with a mutant, which may never end: that long, or so many times as long as
@@ -78,51 +90,86 @@ const (
 	unmutated, grace = 10 * time.Minute, 5 * time.Minute
 )
 
-// run runs tests with an overlay, "" for none.
-func (t *tester) run(ctx context.Context, args []string, overlay string) (fate, string) {
-	limit, how := unmutated, []string{"-count=1"}
-	if overlay != "" {
-		limit, how = t.limits[strings.Join(args, " ")], []string{"-overlay", overlay}
-	}
-	line := append(how, "-vet=off", "-failfast", "-p", "1", "-timeout", limit.String(), "-exec", "env -u GOGC")
-	ctx, stop := context.WithTimeout(ctx, limit+grace)
+// build compiles the tests of a package into a program of that name. It returns what the compiler says where it fails.
+func (t *tester) build(ctx context.Context, program, path string, more ...string) (string, error) {
+	ctx, stop := context.WithTimeout(ctx, grace)
 	defer stop()
-	cmd := exec.CommandContext(ctx, "go", slices.Concat([]string{"test"}, line, t.flags, args)...)
+	args := slices.Concat([]string{"test", "-c", "-o", program, "-vet=off", "-p", "1"}, t.flags, more, []string{path})
+	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Env = append(os.Environ(), "GOMAXPROCS=1")
 	out, err := cmd.CombinedOutput()
-	text := string(out)
-	switch {
+	return string(out), err
+}
+
+// execute runs tests in the folder of their package.
+func (t *tester) execute(ctx context.Context, limit time.Duration, program, path string, args ...string) (fate, string) {
+	ctx, stop := context.WithTimeout(ctx, limit+grace)
+	defer stop()
+	cmd := exec.CommandContext(ctx, program, slices.Concat([]string{"-test.failfast", "-test.timeout", limit.String()}, args)...)
+	cmd.Dir, cmd.Env, cmd.WaitDelay = path, append(os.Environ(), "GOMAXPROCS=1", "GOGC=400"), grace
+	out, err := cmd.CombinedOutput()
+	switch text := string(out); {
 	case err == nil:
 		return alive, text
-	case strings.Contains(text, "[build failed]") || strings.Contains(text, "[setup failed]"):
-		return notCompiled, text
 	case ctx.Err() != nil || strings.Contains(text, "panic: test timed out"):
 		return timedOut, text
+	default:
+		return killed, text
 	}
-	return killed, text
 }
 
 // check runs the tests of the mutants' packages without a mutant. It reports those that fail, beside which nothing can be found, and
-// notes how long they take, compiling among it.
+// learns which of them take long.
 func (t *tester) check(ctx context.Context, list []*mutant) error {
 	for _, m := range list {
-		for _, args := range t.testsOf(m.folder()) {
-			key, begin := strings.Join(args, " "), time.Now()
-			if t.limits[key] > 0 {
+		for _, s := range t.suitesOf(m.folder()) {
+			if s.limit > 0 {
 				continue
 			}
-			if fate, out := t.run(ctx, args, ""); fate != alive {
-				return fmt.Errorf("go test %s fails as it is:\n%s", key, out)
+			if err := t.learn(ctx, s); err != nil {
+				return err
 			}
-			t.limits[key] = max(leastLimit, slower*time.Since(begin))
 		}
+	}
+	return nil
+}
+
+// learn runs the tests of a suite without a mutant, then those that take long one by one, to see what code each reaches.
+func (t *tester) learn(ctx context.Context, s *suite) error {
+	program, profile := filepath.Join(t.folder, "unmutated.test"), filepath.Join(t.folder, "profile")
+	var cover []string
+	if s.whole() {
+		cover = []string{"-cover", "-coverpkg=./" + s.folder}
+	}
+	if out, err := t.build(ctx, program, s.path(), cover...); err != nil {
+		return fmt.Errorf("the tests of %s do not compile as they are: %w\n%s", s.path(), err, out)
+	}
+	begin := time.Now()
+	fate, out := t.execute(ctx, unmutated, program, s.path(), append(s.options(), "-test.v")...)
+	if fate != alive {
+		return fmt.Errorf("go test %s fails as it is:\n%s", strings.Join(s.args, " "), out)
+	}
+	s.limit = max(leastLimit, slower*time.Since(begin))
+	if !s.whole() {
+		return nil
+	}
+	for _, name := range slow(out) {
+		if fate, out := t.execute(ctx, unmutated, program, s.path(), "-test.run", pattern(name), "-test.coverprofile", profile); fate != alive {
+			return fmt.Errorf("%s of %s fails by itself:\n%s", name, s.path(), out)
+		}
+		text, err := os.ReadFile(profile)
+		if err != nil {
+			return err
+		}
+		s.slow = append(s.slow, slowTest{name, reached(string(text))})
 	}
 	return nil
 }
 
 // test returns what becomes of a mutant.
 func (t *tester) test(ctx context.Context, m *mutant, worker int) (result, error) {
-	file, overlay := filepath.Join(t.folder, fmt.Sprint(worker, ".go")), filepath.Join(t.folder, fmt.Sprint(worker, ".json"))
+	base := filepath.Join(t.folder, fmt.Sprint(worker))
+	file, overlay, program := base+".go", base+".json", base+".test"
 	path, err := filepath.Abs(m.File)
 	if err != nil {
 		return result{}, err
@@ -137,9 +184,14 @@ func (t *tester) test(ctx context.Context, m *mutant, worker int) (result, error
 	if err := os.WriteFile(overlay, replaced, 0o600); err != nil {
 		return result{}, err
 	}
-	for _, args := range t.testsOf(m.folder()) {
-		if fate, _ := t.run(ctx, args, overlay); fate != alive {
-			return result{m, fate, args[len(args)-1]}, nil
+	for _, s := range t.suitesOf(m.folder()) {
+		if _, err := t.build(ctx, program, s.path(), "-overlay", overlay); err != nil {
+			return result{m, notCompiled, ""}, nil
+		}
+		for _, options := range s.runs(m) {
+			if fate, _ := t.execute(ctx, s.limit, program, s.path(), options...); fate != alive {
+				return result{m, fate, s.path()}, nil
+			}
 		}
 	}
 	return result{m, alive, ""}, nil

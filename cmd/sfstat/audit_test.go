@@ -13,6 +13,7 @@ import (
 // page says that they show, in what they print or in a file that they write. Of
 // commands that are not sh's or sfstat's, as tests in Python, the file must be there.
 func TestAudit(t *testing.T) {
+	t.Parallel()
 	text, err := os.ReadFile(filepath.Join(root, "docs", "audit.md"))
 	if err != nil {
 		t.Fatal(err)

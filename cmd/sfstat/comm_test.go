@@ -108,6 +108,7 @@ func runComm(t *testing.T, dir string, args ...string) (r commRun) {
 // certain is true, it counts the calls that were written, and communicators have exactly their ranks. Kinds are
 // those that the generator had; groups that the enumeration has no name for are unknown. Nothing is wrong in any of them, and nobody is suspected.
 func TestCommOnScenarios(t *testing.T) {
+	t.Parallel()
 	dirs, err := filepath.Glob(filepath.Join(largedata.Need(t, "data/nccl"), "dev*", "*"))
 	if err != nil {
 		t.Fatal(err)

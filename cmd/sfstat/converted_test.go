@@ -12,6 +12,7 @@ import (
 // TestConvertedFolder: what profilers recorded of a job of eight ranks gives the
 // same answers after it was converted. The script kineto has a job of four.
 func TestConvertedFolder(t *testing.T) {
+	t.Parallel()
 	traces := largedata.Need(t, "data/kineto/gen8")
 	folder := filepath.Join(t.TempDir(), "job")
 	if code, _, stderr := runArgs(t, nil, "convert", traces, "-o", folder+"/", "--to", "parquet"); code != 0 {

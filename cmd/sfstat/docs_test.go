@@ -20,6 +20,7 @@ import (
 // inside a line for any text. "go test ./cmd/sfstat -update" writes what is
 // really printed.
 func TestDocumentation(t *testing.T) {
+	t.Parallel()
 	shown := 0
 	for page, text := range documentation(t) {
 		if !strings.Contains(text, "\n```console\n") {
@@ -27,6 +28,7 @@ func TestDocumentation(t *testing.T) {
 		}
 		shown++
 		t.Run(filepath.Base(page), func(t *testing.T) {
+			t.Parallel()
 			shell := newShell(t)
 			checked, fresh := checkPage(t, text, shell)
 			if checked == 0 {
@@ -122,7 +124,6 @@ func matches(shown, printed string) bool {
 // and returns what it prints. "$?" is the exit code of the command before.
 func newShell(t *testing.T) func(string) string {
 	t.Helper()
-	t.Setenv("COLUMNS", "")
 	dir := t.TempDir()
 	fixtures, err := filepath.Abs(filepath.Join(root, "fixtures"))
 	if err != nil {
@@ -134,7 +135,7 @@ func newShell(t *testing.T) func(string) string {
 	code := 0
 	return func(command string) string {
 		cmd := exec.Command("sh", "-c", fmt.Sprintf("(exit %d)\n%s", code, command))
-		cmd.Dir = dir
+		cmd.Dir, cmd.Env = dir, append(os.Environ(), "COLUMNS=")
 		out, err := cmd.CombinedOutput()
 		if cmd.ProcessState == nil {
 			t.Fatalf("sh: %v", err)

@@ -156,6 +156,7 @@ func appended(path string, text []byte) error {
 // TestFollowingForLong: of a run that goes on, its last windows are kept, and these alone are
 // read again for a page.
 func TestFollowingForLong(t *testing.T) {
+	t.Parallel()
 	const ranks, windows, steps = 16, 700, 30 // 4,096 steps in a stretch
 	path := filepath.Join(t.TempDir(), "job.jsonl")
 	lines := simulated(t, "--ranks", "16", "--windows", "700", "--steps", "30", "--fault", "data")

@@ -175,6 +175,18 @@ func TestNoiseOfFewValues(t *testing.T) {
 	if got, want := newSeries(division(0, rows), nil).noise[0], 1.4826*1000+1; math.Abs(got-want) > 1e-4*want {
 		t.Errorf("of eight %v, want that of levels, %v", got, want)
 	}
+	// Of seven ranks three stay and four change by 9000.
+	if got, want := newSeries(division(0, [][]int64{slices.Repeat([]int64{10_000}, 7), {1000, 1000, 10_000, 10_000, 10_000, 19_000, 19_000}}), nil).noise[0], 1.4826/math.Sqrt2*9000+1; math.Abs(got-want) > 1e-4*want {
+		t.Errorf("of seven %v, want that of differences, %v", got, want)
+	}
+	// Six of 24 are of 1000: the first quartile is the seventh, 5000.
+	rows = nil
+	for _, x := range []int64{0, 5000, 0, 5000, 0, 5000, 0, 5000, 0, 5000, 6000, 5000, 6000} {
+		rows = append(rows, []int64{x, 0})
+	}
+	if got, want := newSeries(division(0, rows), nil).noise[0], 1.4826/math.Sqrt2*5000+1; math.Abs(got-want) > 1e-4*want {
+		t.Errorf("of 24, six of them small, %v, want that of differences, %v", got, want)
+	}
 }
 
 // TestCharge: a rank is charged its excess beyond twice the noise, and no more than it led its peers by.

@@ -98,6 +98,21 @@ func TestStallsOfOneSize(t *testing.T) {
 	}
 }
 
+// TestLeastStall: what is less than 3 % of a step is no stall: three of 26 ns beside eight of 900 leave these of one size.
+func TestLeastStall(t *testing.T) {
+	for small, want := range map[int64]int{28: 1, 36: 0} { // of which 2 are noise
+		rows := repeated(44, 1000, 1000, 1000, 1000)
+		for i := range 11 {
+			if rows[4*i][i%4] += 900; i >= 8 {
+				rows[4*i][i%4] += small - 900
+			}
+		}
+		if found := newSeries(division(0, rows), nil).turns(Options{}.orDefault()); len(found) != want {
+			t.Errorf("three of %d: %+v, want %d", small, found, want)
+		}
+	}
+}
+
 // TestMostTimes: a rank that is late in one of two steps is not late in most.
 func TestMostTimes(t *testing.T) {
 	if found := jobOf([]int64{900, 0}).unsure(nil, Options{}.orDefault()); len(found) != 0 {

@@ -1,6 +1,9 @@
 package ks
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 // TestAdjust: m·p/j of the four ascending P values are 0.04, 0.08, 0.0547 and 0.8; each Q is the least of these from its own on, so that
 // the second has that of the third.
@@ -40,5 +43,14 @@ func TestFewSteps(t *testing.T) {
 		if s := r.Scores[2]; (s.Test != nil) != tested || tested && !s.Test.Flagged {
 			t.Errorf("%d steps: %+v, %+v, want a test: %v", steps, s, r.Doubts, tested)
 		}
+	}
+}
+
+// TestRaise: each label is held against the lower median of those that have values; the largest departure of all windows is kept.
+func TestRaise(t *testing.T) {
+	d := &departures{total: []int32{1, 1, 0, 1, 1}, result: []int32{3, 3, 0, 3, 3}}
+	d.raise([]int32{0, 10, 7, 20, 100})
+	if want := []int32{10, 3, 0, 10, 90}; !slices.Equal(d.result, want) {
+		t.Errorf("%v, want %v", d.result, want)
 	}
 }

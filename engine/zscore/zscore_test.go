@@ -436,3 +436,20 @@ func scoresOf(m Method, x []int64) ([]float64, error) {
 	var memory scratch
 	return scoreStep(m, y, &memory), nil
 }
+
+// TestScaleOfEvenNoise: durations whose noise is not skewed are pooled as they are; on logarithms only where these are asked for and every value has one.
+func TestScaleOfEvenNoise(t *testing.T) {
+	s := &Series{Quantity: Duration, Workers: []int{0, 1, 2}}
+	for i := range int64(30) {
+		s.X = append(s.X, 1000+i*7%11, 1000+i*5%11, 1000+i*3%11)
+	}
+	for asked, want := range map[Scale]Scale{AutoScale: Linear, Linear: Linear, Log: Log} {
+		if got := chooseFit(s, asked, &scratch{}).scale; got != want {
+			t.Errorf("asked for %v: %v, want %v", asked, got, want)
+		}
+	}
+	s.X[4] = 0
+	if got := chooseFit(s, Log, &scratch{}).scale; got != Linear {
+		t.Errorf("of a value of 0: %v, want %v", got, Linear)
+	}
+}

@@ -133,6 +133,9 @@ func findingInShort(f *Finding) string {
 	if f.Rank != nil {
 		line += fmt.Sprintf(" rank %d", *f.Rank)
 	}
+	if f.StandsFor != nil {
+		line += " for " + trace.RankList(f.StandsFor)
+	}
 	if f.Host != "" {
 		line += " on " + f.Host
 	}

@@ -248,6 +248,30 @@ next: inspect_host device_counters of 5 in model.fwd_loss_cpu_wall`},
 	}
 }
 
+// TestShownBesideProfiles: what a profiler's traces alone show is in no window, so that the longest is shown.
+func TestShownBesideProfiles(t *testing.T) {
+	first, second := windows(t, spec(8, 12, 1))[0], windows(t, spec(8, 40, 1))[0]
+	second.Index, second.FirstStep, second.Side = 1, first.FirstStep+12, nil
+	traces := windows(t, spec(8, 12, 2, fault(simulate.ForwardHost, 80, 5)))[0]
+	traces.Run = first.Run
+	v := judged(t, Options{}, first, second, trace.ProfiledWindow{Window: traces})
+	if len(v.Findings) == 0 || *v.Findings[0].Rank != 5 || v.Shown().Main.Steps < 30 {
+		t.Errorf("a window of %d steps is shown of %q, want that of 40", v.Shown().Main.Steps, inShort(v))
+	}
+}
+
+// TestWorkersThatLack: a trace of fewer pipeline stages than its layout has asks for the others; the ranks that a worker stands for are told.
+func TestWorkersThatLack(t *testing.T) {
+	o := workers(t, 8, slowed(5, "", 1.5))
+	o.Layout.PP, o.Layout.TP = 2, 2
+	says(t, judged(t, Options{}, o), `
+straggler, on operators: one_rank, saves every_step; by evidence.PassTimes
+rank, compute: rank 5 for 10-11 in pp=0, strong, 580 ms, 26 %
+open: ranks_not_recorded
+open: rank_of_worker
+next: profile of 5 in pp=0`)
+}
+
 // unnamed gives the stages of a window names that say nothing.
 func unnamed(w *trace.Window) {
 	w.Schema.Stages, w.Side = []string{"a", "b", "c", "d", "e"}, nil

@@ -96,7 +96,7 @@ func (v *RunVerdict) basis() Basis {
 		return OnOperators
 	case v.Communications != nil && first == nil:
 		return OnCalls
-	case first != nil && first.heard():
+	case first != nil && first.byKernels():
 		return OnCommunication
 	case v.Status == answer.NoStraggler:
 		return OnNoStraggler
@@ -177,7 +177,7 @@ const slowerInside = 0.02
 
 // Saving is what fixing the finding saves, with all that are late together with it.
 func (f *Finding) Saving() Saving {
-	s := Saving{Steps: f.Gain, Run: f.RunGain, UpTo: f.RunAtMost, Below: f.BelowMinGain}
+	s := Saving{Steps: f.Gain, Run: f.RunGain, UpTo: f.RunAtMost, Below: f.BelowMinGain && !f.Jointly}
 	if e, ok := evidence.Find[evidence.LateTogether](f.Evidence); ok {
 		s.Steps, s.Run, s.All = e.Gain, e.RunGain, true
 	}

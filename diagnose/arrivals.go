@@ -9,81 +9,90 @@ import (
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/claim"
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
+	"github.com/sfstat/sfstat/engine/points"
 	"github.com/sfstat/sfstat/trace/nccl"
 	"github.com/sfstat/sfstat/trace/stagename"
 )
 
-// arrived joins the verdict of the windows with that of the arrivals:
-//
-//   - who is missing comes before everything;
-//   - a rank that both find late is one finding, with the evidence of both;
-//   - a stage in which ranks synchronise, and which is long on all of them alike,
-//     is what comes of a late rank where arrivals name it; and where they find
-//     nobody late, nobody hides in it, unless it is a rank without a record.
-func (j *judge) arrived(v *RunVerdict) {
-	r := j.entered
-	late := j.lateArrivals(r)
-	own := make([]int, len(late))
-	for i := range late {
-		own[i] = *late[i].Rank
-	}
-	seen := j.seenStages(r)
-	for i := range v.Undecided {
-		if u := &v.Undecided[i]; u.Needs == answer.SourceArrivals && slices.ContainsFunc(r.Places, func(p arrivals.Place) bool { return p.Stage == u.Stage }) {
-			u.Needs = answer.SourceRing
+// chargeRest charges all ranks with what is left when the ranks that enter calls late are taken out: others wait
+// for these where they synchronise, so that stage times show a longer stage or slow steps on all of them alike.
+func (j *judge) chargeRest(claims []Finding) (left []Finding) {
+	for _, f := range claims {
+		switch f.Cause {
+		case CauseRegression: // it came about when one of them became late
+			if slices.ContainsFunc(j.late, func(l Finding) bool { return j.delays(&l, &f) && 2*l.Excess >= f.Excess }) {
+				continue
+			}
+		case CauseSlowSteps, CausePeriodic:
+			if part := j.slowedBy(&f); part > 0 {
+				if (1-part)*f.Score < j.minGain {
+					continue
+				}
+				f.reduce(1 - part)
+			}
 		}
+		left = append(left, f)
 	}
-	// A stage that became slower on all ranks when one of them became late is that delay.
-	v.Findings = slices.DeleteFunc(v.Findings, func(f Finding) bool {
-		return f.Cause == CauseRegression && slices.ContainsFunc(late, func(l Finding) bool { return l.Stage == f.Stage && 2*l.Excess >= f.Excess })
-	})
-	v.Findings = j.attribute(v.Findings, late)
-	v.Undecided = slices.DeleteFunc(v.Undecided, func(u answer.Undecided) bool { return u.Question == answer.SyncPointUnknown && len(seen) > 0 })
-	if len(r.Missing) > 0 && r.Hang == nil && !slices.ContainsFunc(late, func(f Finding) bool { return !f.BelowMinGain }) {
-		j.unrecorded(v, seen)
+	return left
+}
+
+// joinEntries joins the claims with the ranks that entries of calls show late. A rank that is late by stage times,
+// and by entries waited for another one, is named no more.
+func (j *judge) joinEntries(claims []Finding) []Finding {
+	if j.entered == nil {
+		return claims
 	}
-	j.transfers(v, seen)
-	if len(j.windows) == 0 && len(r.Late) == 0 && r.Hang == nil && r.Step > 0 {
-		v.Undecided = append(v.Undecided, answer.Undecided{Question: answer.TransferHidden})
-	}
-	if !slices.ContainsFunc(late, func(f Finding) bool { return !f.BelowMinGain }) && float64(r.MayHide.Delay) >= j.minGain*float64(max(1, r.Step)) {
-		v.Undecided = append(v.Undecided, answer.Undecided{Question: answer.ClockOrDelay, Hides: r.MayHide.Delay, Step: r.Step, Ranks: r.MayHide.Ranks, Needs: answer.SourceHosts})
-	}
-	if messagesAlone(r) && !slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Flagged() }) {
-		v.Undecided = slices.DeleteFunc(v.Undecided, func(u answer.Undecided) bool { return u.Question == answer.RolesMixed || u.HidesRank() })
-		v.Undecided = append(v.Undecided, answer.Undecided{Question: answer.RolesMixed, Hides: r.Step, Step: r.Step, Needs: answer.SourceBaseline})
-	}
-	left := v.join(testimony{late: late, says: func(*Finding) evidence.Witness { return evidence.Witness{Source: evidence.FromArrivals} }, apart: func(f *Finding) {
-		if !f.inherits(r) {
-			return
-		}
-		f.lack(evidence.Lack{Reason: evidence.DelayInherited, AtMost: evidence.Insufficient})
-		if len(r.Missing) > 0 && len(r.Late) == 0 {
-			v.Undecided = append(v.Undecided, answer.Undecided{Question: answer.RanksNotRecorded, Stage: f.Stage, Hides: f.Excess, Step: f.Step, N: len(r.Missing), Needs: answer.SourceAllRanks})
-		}
+	return j.join(claims, testimony{late: j.late, agrees: func(*Finding) evidence.Witness { return evidence.Witness{Source: evidence.FromArrivals} }, denies: func(f Finding) Finding {
+		f.lackIf(f.inherits(j.entered), evidence.Lack{Reason: evidence.DelayInherited, AtMost: evidence.Insufficient})
+		return f
 	}})
-	for i := range v.Findings {
-		if at := sameRank(late, &v.Findings[i]); at >= 0 && v.Findings[i].Kind == KindRank {
-			v.Findings[i].alone(&late[at], own)
+}
+
+// leaveOutPunctual leaves out of ranks that are late together those that enter no call late.
+func (j *judge) leaveOutPunctual(claims []Finding) []Finding {
+	own := make([]int, len(j.late))
+	for i := range j.late {
+		own[i] = *j.late[i].Rank
+	}
+	out := slices.Clone(claims)
+	for i := range out {
+		f := &out[i]
+		if at := sameRank(j.late, f); at >= 0 && f.Kind == KindRank && f.source != evidence.FromArrivals {
+			f.alone(&j.late[at], own)
 		}
 	}
-	v.Findings = append(v.Findings, left...)
-	if len(r.Late) > 1 {
-		v.Together = max(v.Together, r.Joint)
+	return out
+}
+
+// hidesMessages reports whether ranks wait for each other in sends and receives that nobody recorded.
+func (j *judge) hidesMessages() bool {
+	return j.entered != nil && (len(j.entered.Silent) > 0 || j.entered.Apart && j.entered.Set != nil)
+}
+
+// doubtBehindMessages names no rank if the waits in sends and receives are unknown: stage times include those
+// waits. Ranks that are late together behind them are a claim.
+func (j *judge) doubtBehindMessages(claims []Finding) []Finding {
+	if !j.hidesMessages() {
+		return claims
 	}
-	j.behindMessages(v)
-	slices.SortStableFunc(v.Findings, func(a, b Finding) int { return byWeight(&a, &b) })
-	still := append(j.missing(r), desync(r)...)
-	v.Findings = append(still, v.Findings...)
-	if len(v.Findings) > 0 && slices.ContainsFunc(v.Findings[0].Evidence, isArrival) {
-		v.Next = append(v.Next, arrivalActions(&v.Findings[0], r)...)
+	out := slices.Clone(claims)
+	for i := range out {
+		if f := &out[i]; f.Cause == CauseLate && (f.Kind == KindRank || f.Kind == KindGroup || f.Kind == KindHost) {
+			f.lack(evidence.Lack{Reason: evidence.WaitNotRecorded, AtMost: evidence.Insufficient})
+		}
 	}
-	said := slices.ContainsFunc(v.Problems, func(p answer.Problem) bool {
-		return p.Problem == answer.RanksMissing && !slices.ContainsFunc(r.Missing, func(id int) bool { return !slices.Contains(p.Ranks, id) })
-	})
-	if len(r.Missing) > 0 && !said {
-		v.Problems = append(v.Problems, answer.Problem{Problem: answer.DumpsMissing, Ranks: r.Missing, N: len(r.Missing), Of: len(r.Missing) + len(r.Ranks)})
+	if s := j.lateSet(j.entered); s != nil {
+		out = append(out, *s)
 	}
+	return out
+}
+
+// addHang adds ranks that never entered a call in which others wait, and calls that ranks entered differently.
+func (j *judge) addHang(claims []Finding) []Finding {
+	if j.entered == nil {
+		return claims
+	}
+	return slices.Concat(j.missing(j.entered), desync(j.entered), claims)
 }
 
 // messagesAlone reports whether the ranks of a job meet in sends and receives and in no collective that a
@@ -91,68 +100,6 @@ func (j *judge) arrived(v *RunVerdict) {
 func messagesAlone(r *arrivals.Result) bool {
 	of := func(p arrivals.Place) bool { return p.Repeats && p.Unlike }
 	return len(r.Silent) == 0 && slices.ContainsFunc(r.Places, of) && !slices.ContainsFunc(r.Places, func(p arrivals.Place) bool { return p.Repeats && !p.Unlike })
-}
-
-// seenStages are the stages in which arrivals show who is late: a repeating call is
-// entered in them, and no time is lost there at another that shows nothing.
-func (j *judge) seenStages(r *arrivals.Result) (stages []string) {
-	untold := map[string]bool{}
-	for i := range r.Places {
-		p := &r.Places[i]
-		untold[p.Stage] = untold[p.Stage] || j.losesUntold(p)
-	}
-	for i := range r.Places {
-		if p := &r.Places[i]; p.Repeats && p.Stage != "" && p.Limit > 0 && !p.Unlike && !untold[p.Stage] && !slices.Contains(stages, p.Stage) {
-			stages = append(stages, p.Stage)
-		}
-	}
-	return stages
-}
-
-// unrecorded leaves open whether a rank without a record is late where none of
-// the others is: all of them would wait for it alike. Without stage times it may
-// be by as much as a step.
-func (j *judge) unrecorded(v *RunVerdict, seen []string) {
-	r := j.entered
-	if len(j.windows) == 0 && r.Step > 0 {
-		v.Undecided = append(v.Undecided, answer.Undecided{Question: answer.RanksNotRecorded, Hides: r.Step, Step: r.Step, N: len(r.Missing), Needs: answer.SourceAllRanks})
-	}
-	for i := range v.Undecided {
-		if u := &v.Undecided[i]; u.HidesRank() && !u.Unlikely && slices.Contains(seen, u.Stage) {
-			u.Question, u.N, u.Needs = answer.RanksNotRecorded, len(r.Missing), answer.SourceAllRanks
-		}
-	}
-}
-
-// transfers decides who is late inside the stages that arrivals cover. Arrivals
-// leave open whether the transfer after the last entry is slow; comparison with a
-// healthy run decides that.
-func (j *judge) transfers(v *RunVerdict, seen []string) {
-	v.Undecided = slices.DeleteFunc(v.Undecided, func(u answer.Undecided) bool {
-		return u.HidesRank() && slices.Contains(seen, u.Stage) && (u.Unlikely || j.transfer(&u) < j.minGain*float64(u.Step))
-	})
-	for i := range v.Limits {
-		if l := &v.Limits[i]; slices.Contains(seen, l.Stage) {
-			l.MayHide = 0
-		}
-	}
-	for i := range v.Undecided {
-		if u := &v.Undecided[i]; u.HidesRank() && !u.Unlikely && slices.Contains(seen, u.Stage) {
-			u.Question, u.Hides, u.Needs = answer.TransferHidden, int64(j.transfer(u)), answer.SourceBaseline
-		}
-	}
-}
-
-// transfer is how much of what hides in a stage may be its transfer, ns a step.
-func (j *judge) transfer(u *answer.Undecided) float64 {
-	i := slices.IndexFunc(j.entered.Transfers, func(t arrivals.Transfer) bool { return t.Stage == u.Stage })
-	switch {
-	case j.sample != nil && !slices.ContainsFunc(j.lost, func(p answer.Problem) bool { return p.Problem == answer.BaselineTooShort }):
-		return 0
-	case i < 0:
-		return float64(u.Hides)
-	}
-	return float64(min(u.Hides, j.entered.Transfers[i].Time))
 }
 
 // inherits reports whether a rank that is late by stage times has no own delay
@@ -197,35 +144,13 @@ func (f *Finding) alone(l *Finding, own []int) {
 		return
 	}
 	f.Ranks, f.Cost, f.BelowMinGain = l.Ranks, l.Cost, l.BelowMinGain
-	f.Evidence = slices.DeleteFunc(f.Evidence, func(e evidence.Observation) bool {
+	f.Evidence = slices.DeleteFunc(slices.Clone(f.Evidence), func(e evidence.Observation) bool {
 		switch e.(type) {
 		case evidence.LateTogether, evidence.Replay:
 			return true
 		}
 		return false
 	})
-}
-
-// behindMessages names no rank if the waits in sends and receives are unknown: stage
-// times include those waits.
-func (j *judge) behindMessages(v *RunVerdict) {
-	r := j.entered
-	if len(r.Silent) == 0 && !(r.Apart && r.Set != nil) {
-		return
-	}
-	for i := range v.Findings {
-		if f := &v.Findings[i]; f.Cause == CauseLate && (f.Kind == KindRank || f.Kind == KindGroup || f.Kind == KindHost) {
-			f.lack(evidence.Lack{Reason: evidence.WaitNotRecorded, AtMost: evidence.Insufficient})
-		}
-	}
-	if s := j.lateSet(r); s != nil {
-		v.Findings = append(v.Findings, *s)
-	}
-	// That nobody enters late does not leave a transfer: the wait may be one in a message.
-	v.Undecided = slices.DeleteFunc(v.Undecided, func(u answer.Undecided) bool {
-		return u.HidesRank() || u.Question == answer.TransferHidden || u.Question == answer.SyncPointUnknown
-	})
-	v.Undecided = append(v.Undecided, answer.Undecided{Question: answer.MessagesNotRecorded, Hides: r.Step, Step: r.Step, Needs: answer.SourceMessages})
 }
 
 // lateSet is ranks that are late together behind messages that nobody recorded.
@@ -236,7 +161,7 @@ func (j *judge) lateSet(r *arrivals.Result) *Finding {
 	}
 	p := &r.Places[s.Place]
 	gain := float64(s.Delay) / float64(r.Step)
-	return &Finding{Kind: KindGroup, Cause: CauseLate, Place: Place{Ranks: s.Ranks, Stage: stageOf(p), Op: operation(p.Op), Group: groupOf(p.Group, p.Desc), Source: sourceOf(p.Line)},
+	return &Finding{source: evidence.FromArrivals, Kind: KindGroup, Cause: CauseLate, Place: Place{Ranks: s.Ranks, Stage: stageOf(p), Op: operation(p.Op), Group: groupOf(p.Group, p.Desc), Source: sourceOf(p.Line)},
 		Cost:       Cost{Excess: s.Delay, Step: r.Step, Score: gain, Gain: gain, RunGain: gain, Struck: Struck{Count: p.Points, Of: p.Points, First: -1, Last: -1, Pattern: PatternConstant}},
 		Confidence: evidence.Ambiguous, Evidence: []evidence.Observation{evidence.LateBehindMessages{Ranks: s.Ranks, Delay: s.Delay}}}
 }
@@ -434,14 +359,26 @@ func (j *judge) locate(f *Finding) {
 	}
 }
 
-// slowedBy is the part of slow steps that late ranks explain. All ranks wait for a rank
-// that is late where they synchronise, so that stage times show slow steps on all of
-// them alike. A rank explains no more of a step than its own delay in one, and no more
-// steps than it strikes.
-func (f *Finding) slowedBy(late []Finding) (part float64) {
-	for i := range late {
-		l := &late[i]
-		if f.Excess <= 0 || f.Stage != "" && l.Stage != f.Stage || l.Confidence < min(f.Confidence, evidence.Supported) || l.BelowMinGain {
+// delays reports whether a late rank may be what makes a stage longer on all ranks: it is late there, or the others
+// wait for it there, in about as many steps.
+func (j *judge) delays(l, f *Finding) bool {
+	if f.Stage == "" || l.Stage == f.Stage {
+		return true
+	}
+	return j.synchronisesIn(f.Stage) && l.Struck.rate() <= 2*f.Struck.rate()
+}
+
+// synchronisesIn reports whether ranks wait for each other in a stage.
+func (j *judge) synchronisesIn(stage string) bool {
+	return j.modelled != nil && slices.ContainsFunc(j.modelled.Points, func(p points.Point) bool { return j.stageName(p.Stage) == stage })
+}
+
+// slowedBy returns the part of slow steps of all ranks that late ranks explain. A rank explains no more of a step
+// than its own delay in one, and no more steps than it strikes.
+func (j *judge) slowedBy(f *Finding) (part float64) {
+	for i := range j.late {
+		l := &j.late[i]
+		if f.Excess <= 0 || !j.delays(l, f) || l.Confidence < min(f.Confidence, evidence.Supported) || l.BelowMinGain {
 			continue
 		}
 		part += min(1, float64(l.Excess)/float64(f.Excess)) * min(1, l.Struck.rate()/max(f.Struck.rate(), math.SmallestNonzeroFloat64))
@@ -449,29 +386,13 @@ func (f *Finding) slowedBy(late []Finding) (part float64) {
 	return min(1, part)
 }
 
-// attribute takes from steps that are slow on all ranks what late ranks explain, and drops those of which
-// too little remains to report.
-func (j *judge) attribute(findings, late []Finding) (left []Finding) {
-	for _, f := range findings {
-		if f.Cause == CauseSlowSteps || f.Cause == CausePeriodic {
-			if part := f.slowedBy(late); part > 0 {
-				if (1-part)*f.Score < j.minGain {
-					continue
-				}
-				f.reduce(1 - part)
-			}
-		}
-		left = append(left, f)
-	}
-	return left
-}
-
 // reduce leaves a part of what steps that are slow on all ranks cost.
 func (f *Finding) reduce(part float64) {
 	// A step that is so much shorter is shorter for what still remains, too.
 	f.Gain *= part / (1 - (1-part)*f.Gain)
-	f.RunGain, f.RunLow, f.RunAtMost, f.Score = part*f.RunGain, part*f.RunLow, part*f.RunAtMost, part*f.Score
+	f.RunGain, f.RunLow, f.RunAtMost, f.After, f.Score = part*f.RunGain, part*f.RunLow, part*f.RunAtMost, part*f.After, part*f.Score
 	f.Excess, f.Explained = int64(part*float64(f.Excess)), int64(part*float64(f.Explained))
+	f.Evidence = slices.Clone(f.Evidence)
 	for i, e := range f.Evidence {
 		if slow, ok := e.(evidence.SlowSteps); ok {
 			slow.Factor, slow.Excess = 1+part*(slow.Factor-1), f.Excess
@@ -480,10 +401,10 @@ func (f *Finding) reduce(part float64) {
 	}
 }
 
-// arrivalLimits are what arrivals alone would have shown, the least delay of a rank before any call that would
-// have been reported; nil where there are windows.
+// arrivalLimits returns what entries alone would have shown, the least delay of a rank before any call that would
+// have been reported; nil without entries.
 func (j *judge) arrivalLimits() []answer.Limit {
-	if j.entered == nil || len(j.windows) > 0 {
+	if j.entered == nil {
 		return nil
 	}
 	var l answer.Limit

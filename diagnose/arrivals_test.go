@@ -54,17 +54,17 @@ func TestBehindMessages(t *testing.T) {
 			rank := 1
 			f := Finding{Kind: KindRank, Cause: CauseLate, Place: Place{Rank: &rank, Stage: "forward"}, Confidence: evidence.Strong}
 			j := &judge{run: &run{}, minGain: 0.1, entered: &arrivals.Result{Step: 100e6, Silent: c.silent}}
-			v := &RunVerdict{Status: answer.UndecidedRun, Findings: []Finding{f}, Next: []answer.Action{{Action: answer.Profile}}, Undecided: []answer.Undecided{
-				{Question: answer.TransferHidden, Hides: 40e6, Step: 100e6, Needs: answer.SourceBaseline}, {Question: answer.RankHidden, Hides: 40e6, Step: 100e6, Needs: answer.SourceArrivals}}}
-			j.behindMessages(v)
+			claims := j.doubtBehindMessages([]Finding{f})
+			open := j.askMessages(claims, []answer.Undecided{
+				{Question: answer.TransferHidden, Hides: 40e6, Step: 100e6, Needs: answer.SourceBaseline}, {Question: answer.RankHidden, Hides: 40e6, Step: 100e6, Needs: answer.SourceArrivals}})
 			var asked []answer.Question
-			for _, u := range v.Undecided {
+			for _, u := range open {
 				asked = append(asked, u.Question)
 			}
-			if v.Findings[0].Confidence != c.confidence || !slices.Equal(asked, c.questions) {
-				t.Errorf("%s, open: %v; expected %s, %v", v.Findings[0].Confidence, asked, c.confidence, c.questions)
+			if claims[0].Confidence != c.confidence || !slices.Equal(asked, c.questions) {
+				t.Errorf("%s, open: %v; expected %s, %v", claims[0].Confidence, asked, c.confidence, c.questions)
 			}
-			if next := j.next(v); next[0].With != c.first {
+			if next := j.next(answer.UndecidedRun, claims, open, nil); next[0].With != c.first {
 				t.Errorf("first %+v, expected to turn on %s", next[0], c.first)
 			}
 		})

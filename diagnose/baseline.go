@@ -41,7 +41,7 @@ func (j *judge) slower() {
 		return
 	}
 	if n := min(j.healthy.Steps(), j.sample.Steps()); n < frontier.LeastSample {
-		j.lost = append(j.lost, answer.Problem{Problem: answer.BaselineTooShort, N: n, Of: frontier.LeastSample})
+		j.noted = append(j.noted, answer.Problem{Problem: answer.BaselineTooShort, N: n, Of: frontier.LeastSample})
 		return
 	}
 	all, err := compare.Compare(batches(j.healthy, j.sample), compare.Options{})

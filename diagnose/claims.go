@@ -13,9 +13,9 @@ import (
 func (j *judge) lateArrivals(r *arrivals.Result) (out []Finding) {
 	for _, c := range slices.Concat(r.Late, r.Doubted) {
 		l, p, rank := c.Entered, &r.Places[c.Entered.Place], c.Rank()
-		f := Finding{Kind: KindRank, Cause: CauseLate, Place: Place{Rank: &rank, Host: c.HostName(), Stage: lostIn(l, p), Op: operation(p.Op), Group: groupOf(c.Group, l.Desc), Source: sourceOf(p.Line)},
+		f := Finding{source: evidence.FromArrivals, Kind: KindRank, Cause: CauseLate, Place: Place{Rank: &rank, Host: c.HostName(), Stage: lostIn(l, p), Op: operation(p.Op), Group: groupOf(c.Group, l.Desc), Source: sourceOf(p.Line)},
 			Cost: Cost{Excess: c.Size, Step: c.Length, Explained: c.Charged(), Score: c.Saves.Most(), Gain: c.StruckGain(r.End - r.Begin),
-				RunGain: c.Saves.Alone, RunLow: min(c.Saves.Low, c.Saves.Alone), RunAtMost: c.Saves.Most(),
+				RunGain: c.Saves.Alone, RunLow: min(c.Saves.Low, c.Saves.Alone), RunAtMost: c.Saves.Most(), After: c.Saves.After,
 				Struck: Struck{Count: c.Steps.Count, Of: c.Steps.Of, First: l.Recorded[0], Last: l.Recorded[1], Pattern: modelPattern(c.Steps.Pattern), Period: c.Steps.Period}},
 			Confidence: evidence.Strong, BelowMinGain: c.Saves.Most() < j.minGain}
 		f.Evidence = append(f.Evidence, evidence.LastToEnter{Source: evidence.FromArrivals, Rank: rank, N: l.Last, Of: l.Points, Op: f.Op, Group: f.Group, Delay: l.Delay, Strikes: l.Strikes, P: c.P, Line: f.Source, After: sourceOf(comeFrom(p))},

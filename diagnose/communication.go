@@ -46,7 +46,7 @@ type heardSuspect struct {
 }
 
 func (h heardSuspect) finding() Finding {
-	f := Finding{Kind: KindRank, Cause: CauseLate, Place: Place{Ranks: h.Ranks}, Cost: Cost{Explained: h.Cost, Score: h.Share, Gain: h.Share, RunGain: h.Share},
+	f := Finding{source: evidence.FromNCCL, Kind: KindRank, Cause: CauseLate, Place: Place{Ranks: h.Ranks}, Cost: Cost{Explained: h.Cost, Score: h.Share, Gain: h.Share, RunGain: h.Share},
 		BelowMinGain: h.Share < h.gates.StaticGain}
 	if len(h.Hosts) == 1 {
 		f.Host = h.Hosts[0]

@@ -17,11 +17,15 @@ type Finding struct {
 	Windows  []int64                // numbers of the windows that show it
 	Detail   int                    // index in RunVerdict.Windows of the one that the evidence is from
 
-	modelled bool // from the model of steps
+	Jointly  bool            `json:"-"` // it is worth acting on together with others
+	modelled bool            // from the model of steps
+	source   evidence.Source // that claims it; "": the steps
 }
 
-// Flagged reports whether a finding is certain and large enough to act on.
-func (f *Finding) Flagged() bool { return f.Confidence >= evidence.Supported && !f.BelowMinGain }
+// Flagged reports whether a finding is certain and large enough to act on, alone or together with others.
+func (f *Finding) Flagged() bool {
+	return f.Confidence >= evidence.Supported && (!f.BelowMinGain || f.Jointly)
+}
 
 // Kind is what is suspected.
 type Kind uint8
@@ -99,6 +103,7 @@ type Cost struct {
 	RunGain   float64 // part of the run that fixing it alone saves
 	RunLow    float64 // RunGain lies above it, at 90 %
 	RunAtMost float64 // upper bound of RunGain: with what a stage in which ranks synchronise may hide, or with the other findings fixed before
+	After     float64 // part of the run that it saves with the other findings fixed before
 	Struck    Struck  // which steps it struck
 	Step      int64   // length of a step that it struck
 	Excess    int64   // how much longer a step that it struck is than one without it
@@ -109,7 +114,7 @@ type Cost struct {
 // times is a part of a cost, in the same steps.
 func (c Cost) times(part float64) Cost {
 	c.Excess, c.Explained = int64(part*float64(c.Excess)), int64(part*float64(c.Explained))
-	c.Score, c.Gain, c.RunGain, c.RunAtMost = part*c.Score, part*c.Gain, part*c.RunGain, part*c.RunAtMost
+	c.Score, c.Gain, c.RunGain, c.RunAtMost, c.After = part*c.Score, part*c.Gain, part*c.RunGain, part*c.RunAtMost, part*c.After
 	return c
 }
 

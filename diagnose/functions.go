@@ -18,20 +18,13 @@ import (
 // the peers to stand for it.
 const mostOf = 0.5
 
-// lines adds to the findings on late ranks the line in which they spend what they are
-// late by, in profiled steps among those that they delay. Nobody is suspected because
-// of a function alone.
-func (j *judge) lines(v *RunVerdict) {
-	for i := range v.Findings {
-		f := &v.Findings[i]
-		if f.Kind != KindRank || f.Rank == nil || f.Cause != CauseLate {
-			continue
-		}
-		if e, ok := j.spentIn(f); ok {
-			f.Evidence = slices.Insert(slices.Clone(f.Evidence), min(1, len(f.Evidence)), evidence.Observation(e))
-			f.Source = &e.Source
-		}
+// line returns the line in which a late rank spends what it is late by, in profiled steps among those that it delays.
+// Nobody is suspected because of a function alone.
+func (j *judge) line(f *Finding) (e evidence.SpentIn, ok bool) {
+	if f.Kind != KindRank || f.Rank == nil || f.Cause != CauseLate {
+		return e, false
 	}
+	return j.spentIn(f)
 }
 
 // spentIn is the line of a finding, in the first stretch of profiled steps that shows

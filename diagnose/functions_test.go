@@ -70,10 +70,9 @@ func TestLines(t *testing.T) {
 		if c.outside {
 			all.Stages[0], stage = "", stagename.Residual
 		}
-		v := &RunVerdict{Findings: []Finding{{Kind: KindRank, Cause: CauseLate, Place: Place{Rank: &c.rank, Stage: stage},
-			Cost: Cost{Excess: c.excess, Struck: Struck{First: c.first, Last: 29}}, Evidence: []evidence.Observation{evidence.Replay{}}}}}
-		j.lines(v)
-		f := &v.Findings[0]
+		claims := j.addEvidence([]Finding{{Kind: KindRank, Cause: CauseLate, Place: Place{Rank: &c.rank, Stage: stage},
+			Cost: Cost{Excess: c.excess, Struck: Struck{First: c.first, Last: 29}}, Evidence: []evidence.Observation{evidence.Replay{}}}})
+		f := &claims[0]
 		e, found := evidence.Find[evidence.SpentIn](f.Evidence)
 		if found != c.confirm {
 			t.Errorf("%s: %v, want %v", c.what, found, c.confirm)

@@ -6,37 +6,42 @@ import (
 	"github.com/sfstat/sfstat/diagnose/evidence"
 )
 
-// testimony is what another recording of the same run says of who is late: a profiler's traces, operators,
+// testimony is what another recording of the same run claims beside its steps: a profiler's traces, operators,
 // NCCL's kernels, the entries of calls.
 type testimony struct {
-	late []Finding // of ranks
-	// says is what it is worth beside a finding of the same rank.
-	says func(l *Finding) evidence.Witness
-	// apart is told of findings of ranks that it does not find late; nil: that says nothing.
-	apart func(f *Finding)
+	late   []Finding                         // of ranks
+	rest   []Finding                         // of what else, which no claim of the steps is the same as
+	agrees func(l *Finding) evidence.Witness // what it is worth beside a claim on the same rank
+	denies func(f Finding) Finding           // what it makes of a claim on a rank that it does not find late; nil: nothing
+	alone  func(l Finding) Finding           // what a claim is that it alone makes; nil: what it was
 }
 
-// join adds to the findings on late ranks what another recording says of them, and gives back what that
-// alone finds. What both find is as certain as the surer of them says, and costs what the larger saving is
-// of: in a stage where ranks synchronise most of a delay looks like everybody's wait, so that stage times
-// see a part of it.
-func (v *RunVerdict) join(t testimony) (left []Finding) {
-	left = slices.Clone(t.late)
-	for i := range v.Findings {
-		f := &v.Findings[i]
-		if f.Kind != KindRank || f.Rank == nil {
-			continue
-		}
-		if at := sameRank(t.late, f); at < 0 {
-			if t.apart != nil {
-				t.apart(f)
+// join returns the claims with what another recording says of them, and what it alone claims, in order. What
+// both claim is as certain as the surer of them says, and costs what the larger saving is of: in a stage where
+// ranks synchronise most of a delay looks like everybody's wait, so that stage times see a part of it.
+func (j *judge) join(claims []Finding, t testimony) []Finding {
+	left := slices.Clone(t.late)
+	out := make([]Finding, 0, len(claims)+len(t.late)+len(t.rest))
+	for _, f := range claims {
+		if f.Kind == KindRank && f.Rank != nil {
+			if at := sameRank(t.late, &f); at < 0 {
+				if t.denies != nil {
+					f = t.denies(f)
+				}
+			} else if k := sameRank(left, &f); k >= 0 {
+				f.agree(&t.late[at], t.agrees(&t.late[at]))
+				left = slices.Delete(left, k, k+1)
 			}
-		} else if k := sameRank(left, f); k >= 0 {
-			f.agree(&t.late[at], t.says(&t.late[at]))
-			left = slices.Delete(left, k, k+1)
 		}
+		out = append(out, f)
 	}
-	return left
+	for _, l := range left {
+		if t.alone != nil {
+			l = t.alone(l)
+		}
+		out = append(out, l)
+	}
+	return j.order(append(out, t.rest...))
 }
 
 // seesMore is the factor by which another recording must find a larger saving for its cost to count: both are
@@ -70,7 +75,7 @@ func (f *Finding) agree(l *Finding, w evidence.Witness) {
 			f.Stage, f.Op, f.Group, f.Source = l.Stage, l.Op, l.Group, l.Source // where most of it is
 		}
 		f.Cost, f.BelowMinGain = l.Cost, l.BelowMinGain
-		f.Evidence = slices.DeleteFunc(f.Evidence, func(e evidence.Observation) bool { _, ok := e.(evidence.Replay); return ok })
+		f.Evidence = slices.DeleteFunc(slices.Clone(f.Evidence), func(e evidence.Observation) bool { _, ok := e.(evidence.Replay); return ok })
 		if replay, ok := evidence.Find[evidence.Replay](l.Evidence); ok {
 			f.Evidence = append(f.Evidence, replay)
 		}
@@ -80,7 +85,7 @@ func (f *Finding) agree(l *Finding, w evidence.Witness) {
 // lack notes a condition of a higher confidence that is not met.
 func (f *Finding) lack(l evidence.Lack) {
 	f.Confidence = min(f.Confidence, l.AtMost)
-	f.Evidence = append(f.Evidence, l)
+	f.Evidence = append(slices.Clip(f.Evidence), l)
 }
 
 // lackIf notes it where that holds.
@@ -90,7 +95,7 @@ func (f *Finding) lackIf(holds bool, l evidence.Lack) {
 	}
 }
 
-// sameRank is the index of the finding on the same rank, −1: there is none.
+// sameRank returns the index of the finding on the same rank, −1: there is none.
 func sameRank(late []Finding, f *Finding) int {
 	if f.Rank == nil {
 		return -1

@@ -142,35 +142,28 @@ func (in *inside) shown() []evidence.Observation {
 	return lines
 }
 
-// behindArrivals adds to the ranks that arrivals alone find late what they launched.
-func (j *judge) behindArrivals(v *RunVerdict) {
-	for i := range v.Findings {
-		f := &v.Findings[i]
-		_, described := evidence.Find[evidence.LaunchedOperators](f.Evidence)
-		if described || f.Cause != CauseLate || f.Rank == nil {
-			continue
-		}
-		for _, r := range j.launched {
-			if in := insideOf(r, *f.Rank, f.Stage); in != nil {
-				f.Evidence = append(f.Evidence, in.shown()...)
-				described = true
-				break
-			}
-		}
-		if i == 0 && described {
-			stacksNext(v.Next, *f.Rank)
+// launchedBy returns what a late rank launched where it is late, beside its peers; nil: it is not known.
+func (j *judge) launchedBy(f *Finding) []evidence.Observation {
+	if _, described := evidence.Find[evidence.LaunchedOperators](f.Evidence); described || f.Cause != CauseLate || f.Rank == nil {
+		return nil
+	}
+	for _, r := range j.launched {
+		if in := insideOf(r, *f.Rank, f.Stage); in != nil {
+			return in.shown()
 		}
 	}
+	return nil
 }
 
-// stacksNext asks for the stacks of a rank that was profiled already, instead of a
-// profile.
-func stacksNext(list []answer.Action, rank int) {
-	for i := range list {
-		if a := &list[i]; a.Action == answer.Profile && a.With == answer.SourceProfiler {
+// stacksFor returns the actions with the stacks of a rank that was profiled already in place of a profile.
+func stacksFor(list []answer.Action, rank int) []answer.Action {
+	out := slices.Clone(list)
+	for i := range out {
+		if a := &out[i]; a.Action == answer.Profile && a.With == answer.SourceProfiler {
 			a.Action, a.With, a.Ranks, a.Peers = answer.SampleStack, answer.SourceStacks, []int{rank}, nil
 		}
 	}
+	return out
 }
 
 // explain adds a finding on the operator that explains most of one on a rank.

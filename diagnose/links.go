@@ -24,10 +24,10 @@ func (r *run) addComm(c *comms.Record) error {
 	return nil
 }
 
-// together is what the calls and kernels of a run say; nil where there are no
-// kernels, by which alone times are known, or no calls.
-func (r *run) together(v *RunVerdict) *comm.Result {
-	all := comms.Join(r.calls...)
+// analyzeTraffic returns what the calls and kernels of a run say; nil where there are no kernels, by which alone
+// times are known, or no calls. What cannot be used is noted.
+func (j *judge) analyzeTraffic() *comm.Result {
+	all := comms.Join(j.calls...)
 	logs := 0
 	for _, s := range all.Sources {
 		if s.Kind == comms.SourceNCCLLog {
@@ -36,14 +36,14 @@ func (r *run) together(v *RunVerdict) *comm.Result {
 	}
 	if !slices.ContainsFunc(all.Processes, func(p comms.Process) bool { return len(p.Kernels) > 0 }) {
 		if len(all.Calls) > 0 || logs > 0 {
-			v.Problems = append(v.Problems, answer.Problem{Problem: answer.CallsWithoutKernels, N: len(all.Sources), Of: len(all.Calls)})
+			j.noted = append(j.noted, answer.Problem{Problem: answer.CallsWithoutKernels, N: len(all.Sources), Of: len(all.Calls)})
 		}
 		return nil
 	}
-	t, err := comm.Analyze(all, comm.Options{Theory: comm.Theory{Benchmarks: r.limits}})
+	t, err := comm.Analyze(all, comm.Options{Theory: comm.Theory{Benchmarks: j.limits}})
 	switch {
 	case err != nil:
-		v.Problems = append(v.Problems, answer.Problem{Problem: answer.CallsRefused, Path: all.Sources[0].Path, Text: err.Error()})
+		j.noted = append(j.noted, answer.Problem{Problem: answer.CallsRefused, Path: all.Sources[0].Path, Text: err.Error()})
 		return nil
 	case len(t.Calls) == 0 && logs == 0:
 		return nil // NCCL's ranges were not what they seemed
@@ -51,60 +51,62 @@ func (r *run) together(v *RunVerdict) *comm.Result {
 	return t
 }
 
-// heard joins the findings of the windows with those of the communication. Windows show who is late and where time goes, and not
-// why; of communication the calls and kernels show more:
-//
-//   - a rank that both find late is one finding, with the evidence of both;
-//   - where a link or communicator is slow, ranks that arrive late with no delay of their own, and stages of waiting or
-//     communicating, are its victims and not reported.
-func (j *judge) heard(v *RunVerdict) {
-	c := communicationBy(j.traffic, j.gates)
-	if len(j.windows) == 0 && j.operators == nil {
-		c.Run, c.MinGain = v.Run, v.MinGain
-		*v = c
-		return
-	}
-	late, slow, rest := split(c.Findings)
-	late = v.join(testimony{late: late, says: func(*Finding) evidence.Witness { return evidence.Witness{Source: evidence.FromNCCL} }})
-	for i := range v.Findings {
-		f := &v.Findings[i]
-		if _, agreed := evidence.WitnessOf(f.Evidence, evidence.FromNCCL); !agreed && len(slow) > 0 && j.victim(f) {
-			link, _ := evidence.Find[evidence.SlowLink](slow[0].Evidence)
-			link.Elsewhere = true
-			f.Confidence, f.Evidence = evidence.Insufficient, append(f.Evidence, link)
-		}
-	}
-	if len(c.Findings) == 0 && j.traffic.Speed.Compared > 0 {
-		v.Observed = append(v.Observed, evidence.Witness{Source: evidence.FromNCCL})
-		v.Undecided = slices.DeleteFunc(v.Undecided, func(u answer.Undecided) bool { return u.HidesRank() })
-	}
-	v.Findings = append(v.Findings, slices.Concat(slow, late, rest)...)
-	slices.SortStableFunc(v.Findings, func(a, b Finding) int { return byWeight(&a, &b) })
-	v.Undecided = append(v.Undecided, c.Undecided...)
-	if len(v.Findings) == 0 {
-		return
-	}
-	first := &v.Findings[0]
-	v.Confidence = first.Confidence
-	if !first.heard() {
-		return
-	}
-	// Who is late in a stage is known now.
-	v.Undecided = slices.DeleteFunc(v.Undecided, func(u answer.Undecided) bool { return u.HidesRank() })
-	if first.Rank == nil || first.Stage == "" {
-		v.Next = c.Next
-	}
+// joinsKernels reports whether kernels of NCCL stand beside another recording of the steps.
+func (j *judge) joinsKernels() bool {
+	return j.heard != nil && (len(j.windows) > 0 || j.operators != nil)
 }
 
-// heard reports whether a finding is that of the communication alone.
-func (f *Finding) heard() bool {
+// joinKernels joins the claims with those of NCCL's calls and kernels. Windows show who is late and where time
+// goes, and not why; of communication the calls and kernels show more.
+func (j *judge) joinKernels(claims []Finding) []Finding {
+	if !j.joinsKernels() {
+		return claims
+	}
+	late, slow, rest := split(j.heard.Findings)
+	return j.join(claims, testimony{late: late, rest: slices.Concat(slow, rest),
+		agrees: func(*Finding) evidence.Witness { return evidence.Witness{Source: evidence.FromNCCL} }})
+}
+
+// doubtVictims names nobody who waits behind a slow link or communicator: ranks that arrive late with no delay of
+// their own, and stages of waiting or communicating.
+func (j *judge) doubtVictims(claims []Finding) []Finding {
+	if !j.joinsKernels() {
+		return claims
+	}
+	_, slow, _ := split(j.heard.Findings)
+	if len(slow) == 0 {
+		return claims
+	}
+	link, _ := evidence.Find[evidence.SlowLink](slow[0].Evidence)
+	link.Elsewhere = true
+	out := slices.Clone(claims)
+	for i := range out {
+		f := &out[i]
+		if _, agreed := evidence.WitnessOf(f.Evidence, evidence.FromNCCL); !agreed && f.source != evidence.FromNCCL && j.victim(f) {
+			f.Confidence, f.Evidence = evidence.Insufficient, append(slices.Clip(f.Evidence), link)
+		}
+	}
+	return j.order(out)
+}
+
+// communicationsAlone returns what there was to compare of a run that is judged by calls and kernels of NCCL alone;
+// nil: it is not.
+func (j *judge) communicationsAlone() *Communications {
+	if j.heard == nil || j.joinsKernels() {
+		return nil
+	}
+	return j.heard.Communications
+}
+
+// byKernels reports whether a finding is that of the communication alone.
+func (f *Finding) byKernels() bool {
 	_, byStages := evidence.Find[evidence.LastToArrive](f.Evidence)
 	_, late := evidence.EntersLast(f.Evidence, evidence.FromNCCL)
 	_, slow := evidence.FindIf(f.Evidence, func(e evidence.SlowLink) bool { return !e.Elsewhere })
 	return slow || late && !byStages
 }
 
-// split is the findings of the communication: ranks and links or communicators that are reported, and the rest.
+// split returns the findings of the communication: ranks and links or communicators that are reported, and the rest.
 func split(all []Finding) (late, slow, rest []Finding) {
 	for _, f := range all {
 		switch {

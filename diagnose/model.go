@@ -50,7 +50,7 @@ func (j *judge) lookAtSteps() {
 // surfaced reports whether steps are longer on all ranks where they synchronise because a device finding
 // says so: the delay is charged once, where it is.
 func (j *judge) surfaced(f *Finding, found []*Finding) bool {
-	if f.Cause != CauseSlowSteps && f.Cause != CausePeriodic || !slices.ContainsFunc(j.modelled.Points, func(p points.Point) bool { return j.stageName(p.Stage) == f.Stage }) {
+	if f.Cause != CauseSlowSteps && f.Cause != CausePeriodic || !j.synchronisesIn(f.Stage) {
 		return false
 	}
 	return slices.ContainsFunc(found, func(d *Finding) bool { return d.Cause == CauseDevice && 2*d.Explained >= f.Explained })
@@ -169,7 +169,7 @@ func (j *judge) modelFinding(f *claim.Claim, at placed) Finding {
 	case claim.Event:
 		out.Confidence = evidence.Ambiguous
 	}
-	out.RunGain, out.RunLow, out.RunAtMost = f.Saves.Alone, min(f.Saves.Low, f.Saves.Alone), f.Saves.Most()
+	out.RunGain, out.RunLow, out.RunAtMost, out.After = f.Saves.Alone, min(f.Saves.Low, f.Saves.Alone), f.Saves.Most(), f.Saves.After
 	out.BelowMinGain = f.Saves.Most() < j.minGain
 	out.Excess, out.Step = f.Size, f.Length
 	out.Explained = all
@@ -221,7 +221,7 @@ func (j *judge) modelEvidence(f *claim.Claim, out *Finding, at placed) {
 	switch f.Cause {
 	case claim.StartUp:
 		out.Kind, out.Cause = KindStage, CauseStartUp
-		out.BelowMinGain, out.RunGain, out.RunLow, out.RunAtMost, out.Gain = true, 0, 0, 0, 0
+		out.BelowMinGain, out.RunGain, out.RunLow, out.RunAtMost, out.After, out.Gain = true, 0, 0, 0, 0, 0
 		if len(f.Ranks) == 1 {
 			id := at.ranks[f.Ranks[0]]
 			out.Kind, out.Rank = KindRank, &id
@@ -351,42 +351,51 @@ func (j *judge) modelExcludes() exclusion {
 	return excludesSome
 }
 
-// state adds to a verdict what the model says beside findings.
-func (j *judge) state(v *RunVerdict) {
-	m := j.modelled
-	if m == nil {
-		return
-	}
-	v.modelled = true
-	late := 0
-	for i := range m.Claims {
-		if f := &m.Claims[i]; f.Cause == claim.Late && f.Certainty >= claim.Supported {
-			late++
-		}
-	}
-	if late > 1 {
-		v.Together = m.Joint
-	}
-	v.Limits = []answer.Limit{}
+// stepLimits returns what would have been reported, or may hide, in each stage of the steps.
+func (j *judge) stepLimits() []answer.Limit {
+	out := []answer.Limit{}
 	for _, l := range j.modelled.Limits {
 		name := j.stageName(l.Stage)
-		i := slices.IndexFunc(v.Limits, func(have answer.Limit) bool { return have.Stage == name })
+		i := slices.IndexFunc(out, func(have answer.Limit) bool { return have.Stage == name })
 		if i < 0 {
-			v.Limits = append(v.Limits, answer.Limit{Stage: name, Reported: l.Reported, MayHide: l.MayHide})
+			out = append(out, answer.Limit{Stage: name, Reported: l.Reported, MayHide: l.MayHide})
 			continue
 		}
 		// Of a stage in each microstep: found if it is in any of them, hidden in all.
-		v.Limits[i].Reported, v.Limits[i].MayHide = max(v.Limits[i].Reported, l.Reported), v.Limits[i].MayHide+l.MayHide
+		out[i].Reported, out[i].MayHide = max(out[i].Reported, l.Reported), out[i].MayHide+l.MayHide
 	}
-	v.Undecided = append(j.hidden(v.Limits), v.Undecided...)
+	return out
+}
+
+// limitsLeft returns the limits: of the steps, where entries show who is late in a stage with nothing hidden in it; of
+// entries where there are no steps.
+func (j *judge) limitsLeft() []answer.Limit {
+	if len(j.windows) == 0 {
+		return j.arrivalLimits()
+	}
+	if j.modelled == nil {
+		return nil
+	}
+	out, seen := j.stepLimits(), j.stagesSeen()
+	for i := range out {
+		if slices.Contains(seen, out[i].Stage) {
+			out[i].MayHide = 0
+		}
+	}
+	return out
+}
+
+// recordingErrors returns the values that were set aside.
+func (j *judge) recordingErrors() (out []answer.Problem) {
+	if j.modelled == nil {
+		return nil
+	}
 	at := j.placed
-	for _, e := range m.Errors {
+	for _, e := range j.modelled.Errors {
 		n := at.numbers[max(0, e.Step)]
-		v.Problems = append(v.Problems, answer.Problem{Problem: answer.RecordingError, Ranks: []int{at.ranks[e.Rank]}, Steps: &[2]int64{n, n}, Stage: m.Stages[e.Stage].Name, Size: e.Size})
+		out = append(out, answer.Problem{Problem: answer.RecordingError, Ranks: []int{at.ranks[e.Rank]}, Steps: &[2]int64{n, n}, Stage: j.modelled.Stages[e.Stage].Name, Size: e.Size})
 	}
-	if !j.synchronises() {
-		v.Undecided = append(v.Undecided, answer.Undecided{Question: answer.SyncPointUnknown, Needs: answer.SourceMoreSteps, N: m.Steps})
-	}
+	return out
 }
 
 // mostLoading is the part of a step from which on the stage that waits for data is worth a word though

@@ -226,18 +226,27 @@ func (w *watched) outside(times []monitoring.Interval) (answer.Problem, bool) {
 // mostMonitored is how many differences are listed of a finding.
 const mostMonitored = 3
 
-// atTheTime adds what was so at the time of each finding, and lets it decide what to look
-// at first. By then status and confidence are decided.
-func (j *judge) atTheTime(v *RunVerdict, all []*health.Record) {
-	all = concluded(v, all)
+// monitored is what monitoring and other tools recorded beside a run: it changes no claim, and decides what to look at
+// first.
+type monitored struct {
+	shown    map[int][]evidence.Observation // by claim: what was so at its time
+	alike    map[int]*evidence.Monitored    // by claim: what was compared and alike
+	observed []evidence.Observation         // of the run
+	problems []answer.Problem
+	first    func(next []answer.Action) []answer.Action // what to look at first
+}
+
+// observeMonitoring returns what was so at the time of each claim. By then status and confidence are decided.
+func (j *judge) observeMonitoring(all []*health.Record, status answer.Status, claims []Finding) monitored {
+	m := monitored{shown: map[int][]evidence.Observation{}, alike: map[int]*evidence.Monitored{}, first: func(next []answer.Action) []answer.Action { return next }}
+	all = m.conclude(claims, all)
 	w, problems := j.watch(all)
-	v.Problems = append(v.Problems, problems...)
-	if w == nil {
-		return
+	if m.problems = problems; w == nil {
+		return m
 	}
 	w.tellDevices(all)
-	for i := range v.Findings {
-		f := &v.Findings[i]
+	for i := range claims {
+		f := &claims[i]
 		if f.Cause == CauseOperator || f.BelowMinGain && i > 0 {
 			continue
 		}
@@ -245,41 +254,49 @@ func (j *judge) atTheTime(v *RunVerdict, all []*health.Record) {
 		if len(units) == 0 {
 			continue
 		}
-		beside, alike := w.observe(units, j.times(f.Windows), f.Step)
-		f.Evidence = withBeside(f.Evidence, beside, alike)
-		if i == 0 && v.Status != answer.NoStraggler {
-			v.Next = lookFirst(v.Next, f, beside, alike)
+		seen, alike := w.observe(units, j.times(f.Windows), f.Step)
+		m.shown[i], m.alike[i] = append(m.shown[i], seen...), alike
+		if i == 0 && status != answer.NoStraggler {
+			m.first = func(next []answer.Action) []answer.Action { return lookFirst(next, f, seen, alike) }
 		}
 	}
-	if len(v.Findings) == 0 || v.Status <= answer.UndecidedRun {
-		beside, _ := w.observe(w.units, j.times(nil), 0)
-		v.Observed = append(slices.Clone(v.Observed), beside...)
-		if v.Status == answer.UndecidedRun {
-			v.Next = lookFirst(v.Next, nil, beside, nil)
+	if len(claims) == 0 || status <= answer.UndecidedRun {
+		seen, _ := w.observe(w.units, j.times(nil), 0)
+		m.observed = append(m.observed, seen...)
+		if before := m.first; status == answer.UndecidedRun {
+			m.first = func(next []answer.Action) []answer.Action { return lookFirst(before(next), nil, seen, nil) }
 		}
 	}
+	return m
 }
 
-// concluded puts what other tools conclude of ranks beside the findings of these, and the rest beside the run. It
-// changes nothing else. It returns the other recordings.
-func concluded(v *RunVerdict, all []*health.Record) (others []*health.Record) {
+// conclude takes what other tools conclude of ranks as evidence of the first claim on these, and the rest as
+// observations of the run. It returns the other recordings.
+func (m *monitored) conclude(claims []Finding, all []*health.Record) (others []*health.Record) {
 	for _, t := range all {
 		if len(t.Events) == 0 || t.Events[0].Kind != health.ToolReport {
 			others = append(others, t)
 			continue
 		}
 		for _, e := range t.Events {
-			says, at := evidence.Reported{Event: e.Kind.String(), Host: e.Host, N: 1, Text: e.Text}, 0
-			for ; at < len(v.Findings) && !v.Findings[at].concerns(e.Ranks); at++ {
-			}
-			if at < len(v.Findings) {
-				v.Findings[at].Evidence = withBeside(v.Findings[at].Evidence, []evidence.Observation{says}, nil)
+			says := evidence.Reported{Event: e.Kind.String(), Host: e.Host, N: 1, Text: e.Text}
+			if at := slices.IndexFunc(claims, func(f Finding) bool { return f.concerns(e.Ranks) }); at >= 0 {
+				m.shown[at] = append(m.shown[at], says)
 			} else {
-				v.Observed = append(slices.Clone(v.Observed), says)
+				m.observed = append(m.observed, says)
 			}
 		}
 	}
 	return others
+}
+
+// beside returns the claims with what was so at their time, before what a higher confidence lacks.
+func (m *monitored) beside(claims []Finding) []Finding {
+	out := slices.Clone(claims)
+	for i := range out {
+		out[i].Evidence = withBeside(out[i].Evidence, m.shown[i], m.alike[i])
+	}
+	return out
 }
 
 // concerns reports whether a finding is of one of some ranks.

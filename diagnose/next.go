@@ -9,24 +9,24 @@ import (
 	"github.com/sfstat/sfstat/trace/stagename"
 )
 
-// next says what to do, the most useful first.
-func (j *judge) next(v *RunVerdict) []answer.Action {
-	if a, ok := v.complete(); ok {
+// next returns what to do, the most useful first.
+func (j *judge) next(status answer.Status, claims []Finding, open []answer.Undecided, problems []answer.Problem) []answer.Action {
+	if a, ok := complete(status, problems); ok {
 		return []answer.Action{a}
 	}
 	var out []answer.Action
 	switch {
-	case v.Status == answer.TooLittleData && j.short():
+	case status == answer.TooLittleData && j.short():
 		out = []answer.Action{{Action: answer.TurnOn, With: answer.SourceSteps}}
-	case len(v.Findings) > 0 && v.Status != answer.NoStraggler:
-		out = j.actions(&v.Findings[0])
+	case len(claims) > 0 && status != answer.NoStraggler:
+		out = j.actions(&claims[0])
 	}
-	if with := v.doubtful(); with != "" {
+	if with := doubtful(problems); with != "" {
 		out = slices.Insert(out, 0, answer.Action{Action: answer.TurnOn, With: with})
 	}
 	found := len(out)
-	for _, u := range v.Undecided {
-		if (v.Status == answer.UndecidedRun || v.Status == answer.TooLittleData) && u.Needs != "" && !slices.ContainsFunc(out, func(a answer.Action) bool { return a.With == u.Needs }) {
+	for _, u := range open {
+		if (status == answer.UndecidedRun || status == answer.TooLittleData) && u.Needs != "" && !slices.ContainsFunc(out, func(a answer.Action) bool { return a.With == u.Needs }) {
 			a := answer.Action{Action: answer.TurnOn, With: u.Needs}
 			if u.Stage != "" {
 				a.Stages = []string{u.Stage}
@@ -34,12 +34,37 @@ func (j *judge) next(v *RunVerdict) []answer.Action {
 			out = append(out, a)
 		}
 	}
-	if len(v.Findings) > 0 && v.Findings[0].Confidence < evidence.Ambiguous && v.messagesHide() {
+	if len(claims) > 0 && claims[0].Confidence < evidence.Ambiguous && messagesHide(open) {
 		out = append(out[found:], out[:found]...) // who is late comes before why
 	}
-	out = append(out, v.Next...)
-	if len(v.Findings) > 0 {
-		out = reading(&v.Findings[0], out)
+	out = append(out, j.sourceNext(claims)...)
+	if len(claims) > 0 {
+		out = reading(&claims[0], out)
+	}
+	return out
+}
+
+// sourceNext returns what to do about the first claim by the recording that makes it.
+func (j *judge) sourceNext(claims []Finding) (out []answer.Action) {
+	var first Finding
+	if len(claims) > 0 {
+		first = claims[0]
+	}
+	switch {
+	case len(j.windows) == 0 && j.operators != nil && !(j.heard != nil && first.byKernels()):
+		out = j.operators.Next
+	case j.heard != nil && (!j.joinsKernels() || first.byKernels() && (first.Rank == nil || first.Stage == "")):
+		out = j.heard.Next
+	case first.source == evidence.FromOperators:
+		out = j.operators.Next
+	case first.source == evidence.FromProfiler:
+		out = j.tracesNext()
+	}
+	if slices.ContainsFunc(first.Evidence, isArrival) {
+		out = slices.Concat(out, arrivalActions(&first, j.entered))
+	}
+	if _, described := evidence.Find[evidence.LaunchedOperators](first.Evidence); described && first.source == evidence.FromArrivals {
+		out = stacksFor(out, *first.Rank)
 	}
 	return out
 }
@@ -56,26 +81,26 @@ var spoiling = []struct {
 	{answer.RanksMissing, RanksMissing, answer.SourceAllRanks},
 }
 
-// complete is what makes a recording whole that nothing can be said about.
-func (v *RunVerdict) complete() (a answer.Action, ok bool) {
-	if v.Status != answer.TooLittleData {
+// complete returns what makes a recording whole that nothing can be said about.
+func complete(status answer.Status, problems []answer.Problem) (a answer.Action, ok bool) {
+	if status != answer.TooLittleData {
 		return a, false
 	}
 	for _, c := range spoiling {
-		if i := slices.IndexFunc(v.Problems, func(p answer.Problem) bool { return p.Problem == c.problem }); i >= 0 {
-			return answer.Action{Action: answer.TurnOn, With: c.with, Ranks: v.Problems[i].Ranks}, true
+		if i := slices.IndexFunc(problems, func(p answer.Problem) bool { return p.Problem == c.problem }); i >= 0 {
+			return answer.Action{Action: answer.TurnOn, With: c.with, Ranks: problems[i].Ranks}, true
 		}
 	}
 	return a, false
 }
 
-// doubtful is what to correct in a table before anything that rests on it, "" for nothing:
+// doubtful returns what to correct in a table before anything that rests on it, "" for nothing:
 // times that may be in another unit, stages in an order in which no step runs them.
-func (v *RunVerdict) doubtful() answer.Source {
+func doubtful(problems []answer.Problem) answer.Source {
 	switch {
-	case v.says(answer.StagesDisordered) != "":
+	case problemText(problems, answer.StagesDisordered) != "":
 		return answer.SourceStageOrder
-	case v.says(answer.ProblemKind(input.NoteUnitDoubt.String())) != "":
+	case problemText(problems, answer.ProblemKind(input.NoteUnitDoubt.String())) != "":
 		return answer.SourceUnits
 	}
 	return ""
@@ -83,8 +108,8 @@ func (v *RunVerdict) doubtful() answer.Source {
 
 // messagesHide reports whether ranks may have waited for each other in sends and
 // receives that nobody recorded.
-func (v *RunVerdict) messagesHide() bool {
-	return slices.ContainsFunc(v.Undecided, func(u answer.Undecided) bool { return u.Question == answer.MessagesNotRecorded && u.Hides > 0 })
+func messagesHide(open []answer.Undecided) bool {
+	return slices.ContainsFunc(open, func(u answer.Undecided) bool { return u.Question == answer.MessagesNotRecorded && u.Hides > 0 })
 }
 
 // actions are what to do about a finding.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/diagnose/operators"
 	"github.com/sfstat/sfstat/engine/claim"
 	"github.com/sfstat/sfstat/engine/gates"
@@ -76,7 +77,10 @@ func (j *opJudge) judge(run string) (*RunVerdict, error) {
 	return v, j.err
 }
 
-func (j *opJudge) add(t *theory) { j.theories = append(j.theories, t) }
+func (j *opJudge) add(t *theory) {
+	t.source = evidence.FromOperators
+	j.theories = append(j.theories, t)
+}
 
 // addPriced adds a theory unless fixing it saves next to nothing.
 func (j *opJudge) addPriced(t *theory) {

@@ -30,7 +30,9 @@ func (j *opJudge) launches() {
 		}
 		return j.delayed(sum).Mean
 	})
-	j.theories = append(j.theories, list...)
+	for _, t := range list {
+		j.add(t)
+	}
 }
 
 // starts are ledgers of how late operators start after all that they wait for, each kind by itself: who

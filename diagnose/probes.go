@@ -47,17 +47,13 @@ func probesOf(w *trace.Window) (out []probed) {
 // probeResolution is the part of their time to which probes are known.
 const probeResolution = 0.02
 
-// probes adds to the findings on late ranks the probes in which they take longer than the
-// others. They change no confidence: a probe is a part of the time that was judged.
-func (j *judge) probes(v *RunVerdict) {
-	for i := range v.Findings {
-		f := &v.Findings[i]
-		if f.Rank == nil || f.Cause != CauseLate || f.Detail < 0 || f.Detail >= len(j.books) {
-			continue
-		}
-		found := longerProbes(j.books[f.Detail].probed, *f.Rank, f.Ranks)
-		f.Evidence = withBeside(f.Evidence, found, nil)
+// probes returns the probes in which a late rank takes longer than the others. They change no confidence: a probe
+// is a part of the time that was judged.
+func (j *judge) probes(f *Finding) []evidence.Observation {
+	if f.Rank == nil || f.Cause != CauseLate || f.Detail < 0 || f.Detail >= len(j.books) {
+		return nil
 	}
+	return longerProbes(j.books[f.Detail].probed, *f.Rank, f.Ranks)
 }
 
 // longerProbes are those in which a rank takes longer than those that are not late with it, the

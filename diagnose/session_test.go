@@ -698,9 +698,9 @@ func TestTooLittleDecides(t *testing.T) {
 		"certain, of too few":         {evidence.Strong, excludesNothing, answer.ImbalanceRun},
 	} {
 		t.Run(name, func(t *testing.T) {
-			v := RunVerdict{Findings: []Finding{{Kind: KindWorkload, Cause: CauseTurns, Confidence: c.confidence, Cost: Cost{Score: 0.3}}}}
-			if v.decide(c.can); v.Status != c.want {
-				t.Errorf("%v, want %v", v.Status, c.want)
+			claims := []Finding{{Kind: KindWorkload, Cause: CauseTurns, Confidence: c.confidence, Cost: Cost{Score: 0.3}}}
+			if got := statusOf(claims, nil, c.can); got != c.want {
+				t.Errorf("%v, want %v", got, c.want)
 			}
 		})
 	}

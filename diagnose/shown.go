@@ -41,7 +41,7 @@ func (v *RunVerdict) Account(w *Window) *frontier.Result {
 func (v *RunVerdict) InStage(stage string, w *frontier.Result) (list []*Finding, recoverable float64) {
 	for i := range v.Findings {
 		f := &v.Findings[i]
-		small := f.BelowMinGain && (i > 0 || f.Confidence < evidence.Supported)
+		small := f.BelowMinGain && !f.Jointly && (i > 0 || f.Confidence < evidence.Supported)
 		elsewhere := f.Stage != stage || f.Windows != nil && !slices.Contains(f.Windows, w.Window)
 		if elsewhere || small || f.Cause == CauseOperator || f.Confidence < evidence.Ambiguous {
 			continue

@@ -13,34 +13,25 @@ import (
 // status, however high the least gain is set. Healthy jobs have smaller delays.
 const leastTold = 0.02
 
-// decide gives a run the answer in one word: that of the findings which may be
-// acted on, else of those which are large and uncertain, or certain and small; else
-// what the data can exclude.
-func (v *RunVerdict) decide(can exclusion) {
+// status returns the answer in one word.
+func (j *judge) status(claims []Finding, open []answer.Undecided, problems []answer.Problem) answer.Status {
+	if problemText(problems, answer.StageContains) != "" || problemText(problems, answer.StagesDisordered) != "" {
+		return statusOf(claims, open, excludesNothing)
+	}
+	return statusOf(claims, open, j.excludes())
+}
+
+// statusOf returns the answer of the claims which may be acted on, else of those which are large and uncertain, or
+// certain and small; else what the data can exclude.
+func statusOf(claims []Finding, open []answer.Undecided, can exclusion) answer.Status {
 	best := answer.TooLittleData
-	for i := range v.Findings {
-		f := &v.Findings[i]
-		of := f.Cause.status()
-		switch {
-		case f.Flagged():
-			best = max(best, of)
-		case f.modelled && (f.BelowMinGain || f.Struck.Pattern != PatternConstant): // small, or once: what happened, not what will
-		case !f.BelowMinGain && f.Confidence == evidence.Ambiguous && can != excludesNothing:
-			// That time is lost is certain where ranks or roles differ; who loses
-			// it is not.
-			if of == answer.Straggler {
-				of = answer.UndecidedRun
-			}
-			best = max(best, of)
-		case f.Confidence == evidence.Strong && f.Score >= leastTold:
-			best = max(best, of)
-		}
+	for i := range claims {
+		best = max(best, claims[i].decides(can))
 	}
 	hides := func(u answer.Undecided) bool {
 		switch u.Question {
-		case answer.RankHidden:
-			// Where ranks synchronise one may always be at work: the limits say so.
-			return !v.modelled && u.Hides > 0 && !u.Unlikely
+		case answer.RankHidden: // where ranks synchronise one may always be at work: the limits say so
+			return false
 		case answer.TransferHidden:
 			return u.Hides > 0 && float64(u.Hides) >= exposedTransfer*float64(u.Step)
 		}
@@ -48,14 +39,32 @@ func (v *RunVerdict) decide(can exclusion) {
 	}
 	switch {
 	case best > answer.UndecidedRun:
-		v.Status = best
+		return best
 	case can == excludesNothing:
-		v.Status = answer.TooLittleData
-	case best == answer.UndecidedRun || can == excludesSome || slices.ContainsFunc(v.Undecided, hides):
-		v.Status = answer.UndecidedRun
-	default:
-		v.Status = answer.NoStraggler
+		return answer.TooLittleData
+	case best == answer.UndecidedRun || can == excludesSome || slices.ContainsFunc(open, hides):
+		return answer.UndecidedRun
 	}
+	return answer.NoStraggler
+}
+
+// decides returns what a claim by itself makes of a run; too little data: nothing.
+func (f *Finding) decides(can exclusion) answer.Status {
+	of := f.Cause.status()
+	switch {
+	case f.Flagged():
+		return of
+	case f.modelled && (f.BelowMinGain || f.Struck.Pattern != PatternConstant): // small, or once: what happened, not what will
+	case !f.BelowMinGain && f.Confidence == evidence.Ambiguous && can != excludesNothing:
+		// That time is lost is certain where ranks or roles differ; who loses it is not.
+		if of == answer.Straggler {
+			return answer.UndecidedRun
+		}
+		return of
+	case f.Confidence == evidence.Strong && f.Score >= leastTold:
+		return of
+	}
+	return answer.TooLittleData
 }
 
 // exclusion is what the data of a run can exclude.

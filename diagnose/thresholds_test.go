@@ -80,9 +80,8 @@ func TestDeviceShare(t *testing.T) {
 // TestTransferThatMayHide: a last transfer leaves the run undecided if a quarter of the step may hide in it.
 func TestTransferThatMayHide(t *testing.T) {
 	for hides, want := range map[int64]answer.Status{24e6: answer.NoStraggler, 26e6: answer.UndecidedRun} {
-		v := RunVerdict{Undecided: []answer.Undecided{{Question: answer.TransferHidden, Hides: hides, Step: 100e6}}}
-		if v.decide(excludesAll); v.Status != want {
-			t.Errorf("%d of 100 ms: %v, want %v", hides/1e6, v.Status, want)
+		if got := statusOf(nil, []answer.Undecided{{Question: answer.TransferHidden, Hides: hides, Step: 100e6}}, excludesAll); got != want {
+			t.Errorf("%d of 100 ms: %v, want %v", hides/1e6, got, want)
 		}
 	}
 }
@@ -90,9 +89,9 @@ func TestTransferThatMayHide(t *testing.T) {
 // TestLeastTold: a rank late for certain decides the status from 2 % of the step on, however high the least gain is.
 func TestLeastTold(t *testing.T) {
 	for score, want := range map[float64]answer.Status{0.019: answer.NoStraggler, 0.021: answer.Straggler} {
-		v := RunVerdict{Findings: []Finding{{Cause: CauseLate, Confidence: evidence.Strong, BelowMinGain: true, Cost: Cost{Score: score}}}}
-		if v.decide(excludesAll); v.Status != want {
-			t.Errorf("%v of a step: %v, want %v", score, v.Status, want)
+		claims := []Finding{{Cause: CauseLate, Confidence: evidence.Strong, BelowMinGain: true, Cost: Cost{Score: score}}}
+		if got := statusOf(claims, nil, excludesAll); got != want {
+			t.Errorf("%v of a step: %v, want %v", score, got, want)
 		}
 	}
 }

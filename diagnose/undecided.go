@@ -52,10 +52,11 @@ func (j *judge) needed(stage string) (ns int64) {
 	return ns
 }
 
-// Hidden is the stage of the run that may hide the largest delay, of one rank or
-// of a transfer.
-func (v *RunVerdict) Hidden() (u answer.Undecided, ok bool) {
-	for _, o := range v.Undecided {
+// Hidden returns the stage of the run that may hide the largest delay, of one rank or of a transfer.
+func (v *RunVerdict) Hidden() (u answer.Undecided, ok bool) { return hiddenIn(v.Undecided) }
+
+func hiddenIn(open []answer.Undecided) (u answer.Undecided, ok bool) {
+	for _, o := range open {
 		if (o.HidesRank() && !o.Unlikely || o.Question == answer.TransferHidden) && o.Hides > 0 && (!ok || o.Hides > u.Hides) {
 			u, ok = o, true
 		}
@@ -63,8 +64,33 @@ func (v *RunVerdict) Hidden() (u answer.Undecided, ok bool) {
 	return u, ok
 }
 
-// questions are the open questions of the windows, each once.
-func (j *judge) questions() (out []answer.Undecided) {
+// questions returns what each recording leaves open by itself.
+func (j *judge) questions() []answer.Undecided {
+	out := j.stepQuestions()
+	if j.operators != nil {
+		out = append(out, j.operators.Undecided...)
+	}
+	if j.heard != nil {
+		out = append(out, j.heard.Undecided...)
+	}
+	return out
+}
+
+// stepQuestions returns what the steps leave open: who is late where all ranks synchronise, what the labels of
+// windows withhold, and where ranks synchronise at all.
+func (j *judge) stepQuestions() (out []answer.Undecided) {
+	if j.modelled == nil {
+		return j.windowQuestions()
+	}
+	out = append(j.hidden(j.stepLimits()), j.windowQuestions()...)
+	if !j.synchronises() {
+		out = append(out, answer.Undecided{Question: answer.SyncPointUnknown, Needs: answer.SourceMoreSteps, N: j.modelled.Steps})
+	}
+	return out
+}
+
+// windowQuestions returns the open questions of the windows, each once.
+func (j *judge) windowQuestions() (out []answer.Undecided) {
 	ask := func(u answer.Undecided) {
 		if !slices.ContainsFunc(out, func(have answer.Undecided) bool { return have.Question == u.Question }) {
 			out = append(out, u)

@@ -143,7 +143,7 @@ func (v *RunVerdict) shortage() Shortage {
 // spoilt says what of a recording leaves nothing to be said about it, the first of [spoiling].
 func (v *RunVerdict) spoilt(s *Shortage) bool {
 	for _, c := range spoiling {
-		if text := v.says(c.problem); text != "" {
+		if text := problemText(v.Problems, c.problem); text != "" {
 			s.Of, s.Says = c.lacks, text
 			return true
 		}
@@ -151,13 +151,13 @@ func (v *RunVerdict) spoilt(s *Shortage) bool {
 	return false
 }
 
-// says is what a reader says of a problem of that kind, "" where there is none.
-func (v *RunVerdict) says(kind answer.ProblemKind) string {
-	i := slices.IndexFunc(v.Problems, func(p answer.Problem) bool { return p.Problem == kind })
+// problemText returns what a reader says of a problem of that kind, "" where there is none.
+func problemText(problems []answer.Problem, kind answer.ProblemKind) string {
+	i := slices.IndexFunc(problems, func(p answer.Problem) bool { return p.Problem == kind })
 	if i < 0 {
 		return ""
 	}
-	return v.Problems[i].Text
+	return problems[i].Text
 }
 
 // openQuestion is what leaves the run undecided: without any, where its ranks synchronise.

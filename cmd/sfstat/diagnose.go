@@ -108,7 +108,7 @@ func failOnVerdict(c *cli.Context, v *diagnose.Verdict) error {
 			return &exitError{exitFinding, fmt.Errorf("run %s has too little data (--fail-on %s)", r.Run, answer.TooLittleData)}
 		}
 		for k := range r.Findings {
-			if f := &r.Findings[k]; !f.BelowMinGain && f.Cause != diagnose.CausePeriodic {
+			if f := &r.Findings[k]; (!f.BelowMinGain || f.Jointly) && f.Cause != diagnose.CausePeriodic {
 				surest = max(surest, f.Confidence)
 			}
 		}

@@ -1,0 +1,171 @@
+package diagnose
+
+import (
+	"slices"
+
+	"github.com/sfstat/sfstat/diagnose/answer"
+	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/engine/comm/arrivals"
+)
+
+// The rules for open questions, in the order of [questionRules].
+
+// drop returns the questions but for some.
+func drop(open []answer.Undecided, which func(u *answer.Undecided) bool) []answer.Undecided {
+	return slices.DeleteFunc(slices.Clone(open), func(u answer.Undecided) bool { return which(&u) })
+}
+
+// closeNamed closes who is late in a stage: where an operator trace or NCCL's kernels name the first claim, and where
+// kernels were compared and show nobody.
+func (j *judge) closeNamed(claims []Finding, open []answer.Undecided) []answer.Undecided {
+	known := len(claims) > 0 && (j.operators != nil && len(j.windows) > 0 && claims[0].byOperators() || j.joinsKernels() && claims[0].byKernels())
+	nobody := j.joinsKernels() && len(j.heard.Findings) == 0 && j.traffic.Speed.Compared > 0
+	if !known && !nobody {
+		return open
+	}
+	return drop(open, (*answer.Undecided).HidesRank)
+}
+
+// closeEntered closes who is late in the stages that entries see into. What they leave open there is the ranks
+// without a record, and the transfer after the last entry, which comparison with a healthy run decides.
+func (j *judge) closeEntered(_ []Finding, open []answer.Undecided) []answer.Undecided {
+	r := j.entered
+	if r == nil {
+		return open
+	}
+	seen, missing := j.stagesSeen(), j.missingMayBeLate()
+	var out []answer.Undecided
+	for _, u := range open {
+		if u.Needs == answer.SourceArrivals && slices.ContainsFunc(r.Places, func(p arrivals.Place) bool { return p.Stage == u.Stage }) {
+			u.Needs = answer.SourceRing
+		}
+		switch in := slices.Contains(seen, u.Stage); {
+		case u.Question == answer.SyncPointUnknown && len(seen) > 0:
+			continue
+		case !u.HidesRank() || !in:
+		case missing && !u.Unlikely:
+			u.Question, u.N, u.Needs = answer.RanksNotRecorded, len(r.Missing), answer.SourceAllRanks
+		case u.Unlikely || j.transfer(&u) < j.minGain*float64(u.Step):
+			continue
+		default:
+			u.Question, u.Hides, u.Needs = answer.TransferHidden, int64(j.transfer(&u)), answer.SourceBaseline
+		}
+		out = append(out, u)
+	}
+	return out
+}
+
+// missingMayBeLate reports whether a rank without a record may be late: none of the others is, and all of them would
+// wait for it alike.
+func (j *judge) missingMayBeLate() bool {
+	return len(j.entered.Missing) > 0 && j.entered.Hang == nil && !j.entersLate()
+}
+
+// entersLate reports whether entries show a rank that is late by enough to act on.
+func (j *judge) entersLate() bool {
+	return slices.ContainsFunc(j.late, func(f Finding) bool { return !f.BelowMinGain })
+}
+
+// askMissing asks what ranks without a record did, where entries alone are there: any may be late by as much as a step.
+func (j *judge) askMissing(_ []Finding, open []answer.Undecided) []answer.Undecided {
+	if r := j.entered; r != nil && len(j.windows) == 0 && r.Step > 0 && j.missingMayBeLate() {
+		return append(slices.Clip(open), answer.Undecided{Question: answer.RanksNotRecorded, Hides: r.Step, Step: r.Step, N: len(r.Missing), Needs: answer.SourceAllRanks})
+	}
+	return open
+}
+
+// askTransfer asks whether transfers are slow where entries alone show that nobody is late.
+func (j *judge) askTransfer(_ []Finding, open []answer.Undecided) []answer.Undecided {
+	if r := j.entered; r != nil && len(j.windows) == 0 && len(r.Late) == 0 && r.Hang == nil && r.Step > 0 {
+		return append(slices.Clip(open), answer.Undecided{Question: answer.TransferHidden})
+	}
+	return open
+}
+
+// askClock asks whether ranks are late in every step or their clock is off.
+func (j *judge) askClock(_ []Finding, open []answer.Undecided) []answer.Undecided {
+	if r := j.entered; r != nil && !j.entersLate() && float64(r.MayHide.Delay) >= j.minGain*float64(max(1, r.Step)) {
+		return append(slices.Clip(open), answer.Undecided{Question: answer.ClockOrDelay, Hides: r.MayHide.Delay, Step: r.Step, Ranks: r.MayHide.Ranks, Needs: answer.SourceHosts})
+	}
+	return open
+}
+
+// askRoles asks for a baseline where ranks meet in messages alone: none of them does the work of another.
+func (j *judge) askRoles(claims []Finding, open []answer.Undecided) []answer.Undecided {
+	r := j.entered
+	if r == nil || !messagesAlone(r) || slices.ContainsFunc(claims, func(f Finding) bool { return f.Flagged() }) {
+		return open
+	}
+	open = drop(open, func(u *answer.Undecided) bool { return u.Question == answer.RolesMixed || u.HidesRank() })
+	return append(open, answer.Undecided{Question: answer.RolesMixed, Hides: r.Step, Step: r.Step, Needs: answer.SourceBaseline})
+}
+
+// askInherited asks for the ranks without a record where a rank that is late by stage times waited for another one.
+func (j *judge) askInherited(claims []Finding, open []answer.Undecided) []answer.Undecided {
+	if j.entered == nil || len(j.entered.Missing) == 0 || len(j.entered.Late) > 0 {
+		return open
+	}
+	out := slices.Clone(open)
+	for i := range claims {
+		f := &claims[i]
+		if _, inherited := evidence.FindIf(f.Evidence, func(e evidence.Lack) bool { return e.Reason == evidence.DelayInherited }); inherited {
+			out = append(out, answer.Undecided{Question: answer.RanksNotRecorded, Stage: f.Stage, Hides: f.Excess, Step: f.Step, N: len(j.entered.Missing), Needs: answer.SourceAllRanks})
+		}
+	}
+	return out
+}
+
+// askMessages asks for the messages that nobody recorded. That nobody enters late does not leave a transfer then:
+// the wait may be one in a message.
+func (j *judge) askMessages(_ []Finding, open []answer.Undecided) []answer.Undecided {
+	if !j.hidesMessages() {
+		return open
+	}
+	open = drop(open, func(u *answer.Undecided) bool {
+		return u.HidesRank() || u.Question == answer.TransferHidden || u.Question == answer.SyncPointUnknown
+	})
+	return append(open, answer.Undecided{Question: answer.MessagesNotRecorded, Hides: j.entered.Step, Step: j.entered.Step, Needs: answer.SourceMessages})
+}
+
+// hideWhole lets a stage in which all ranks synchronise hide all of its time: what a step needs of it at least is an
+// assumption.
+func (j *judge) hideWhole(_ []Finding, open []answer.Undecided) []answer.Undecided {
+	out := slices.Clone(open)
+	for i := range out {
+		if out[i].HidesRank() {
+			out[i].Hides = out[i].Time
+		}
+	}
+	return out
+}
+
+// stagesSeen returns the stages in which entries show who is late: a repeating call is entered in them, and no time is
+// lost there at another that shows nothing.
+func (j *judge) stagesSeen() (stages []string) {
+	if j.entered == nil {
+		return nil
+	}
+	places, untold := j.entered.Places, map[string]bool{}
+	for i := range places {
+		p := &places[i]
+		untold[p.Stage] = untold[p.Stage] || j.losesUntold(p)
+	}
+	for i := range places {
+		if p := &places[i]; p.Repeats && p.Stage != "" && p.Limit > 0 && !p.Unlike && !untold[p.Stage] && !slices.Contains(stages, p.Stage) {
+			stages = append(stages, p.Stage)
+		}
+	}
+	return stages
+}
+
+// transfer returns how much of what hides in a stage may be its transfer, ns a step.
+func (j *judge) transfer(u *answer.Undecided) float64 {
+	i := slices.IndexFunc(j.entered.Transfers, func(t arrivals.Transfer) bool { return t.Stage == u.Stage })
+	switch {
+	case j.sample != nil && !slices.ContainsFunc(j.noted, func(p answer.Problem) bool { return p.Problem == answer.BaselineTooShort }):
+		return 0
+	case i < 0:
+		return float64(u.Hides)
+	}
+	return float64(min(u.Hides, j.entered.Transfers[i].Time))
+}

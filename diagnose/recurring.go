@@ -18,12 +18,12 @@ type Delayer struct {
 
 // Recurrence is a host, or a GPU, that delays several runs.
 type Recurrence struct {
-	Host      string  `json:"host" doc:"the host"`
-	LocalRank int     `json:"local_rank" null:"negative" doc:"of the GPU on it; null: it is the host"`
-	Runs      int     `json:"runs" doc:"runs that it delays"`
-	Of        int     `json:"of" doc:"of so many with a finding to act on that names one of several"`
-	P         float64 `json:"p" doc:"chance that any comes up so often, at most; corrected for as many as there are"`
-	Lost      int64   `json:"lost_ns" doc:"time of all ranks"`
+	Host      string  // the host
+	LocalRank int     // of the GPU on it; negative: it is the host
+	Runs      int     // runs that it delays
+	Of        int     // of so many with a finding to act on that names one of several
+	P         float64 // chance that any comes up so often, at most; corrected for as many as there are
+	Lost      int64   // time of all ranks
 }
 
 // ByChance reports whether it may be chance that they come up so often.

@@ -16,16 +16,21 @@ type Form struct {
 
 // Forms are those of all documents, by name.
 var Forms = []Form{
+	{"batch", 1, "what the runs of an archive come to: sfstat batch", reflect.TypeFor[Batch]()},
 	{"blame", 1, "where delays began: sfstat blame", reflect.TypeFor[Traces[Blame]]()},
-	{"frontier", 1, "the accounts of windows and role groups: sfstat frontier", reflect.TypeFor[Windows]()},
+	{"compare", 1, "what two sets of runs differ in: sfstat compare", reflect.TypeFor[Comparison]()},
+	{"frontier", 1, "the accounts of windows and role groups: sfstat frontier", reflect.TypeFor[Windows[Window]]()},
 	{"ks", 1, "K-S distances between the completion times of workers: sfstat ks", reflect.TypeFor[Traces[Completions]]()},
+	{"overhead", 1, "what something costs: sfstat overhead", reflect.TypeFor[Overhead]()},
+	{"slack", 1, "how long each rank was ahead of the last one at each boundary: sfstat frontier --detail slack", reflect.TypeFor[Windows[Slack]]()},
+	{"sources", 1, "what several recorders say of one run: sfstat campaign sources", reflect.TypeFor[Sources]()},
 	{"verdict", 3, "the verdict on all runs of the input: sfstat diagnose", reflect.TypeFor[Verdict]()},
 	{"whatif", 1, "what uneven work costs: sfstat whatif", reflect.TypeFor[Traces[Whatif]]()},
 	{"zscore", 1, "operators that run unlike themselves on other ranks: sfstat zscore", reflect.TypeFor[Traces[Outliers]]()},
 }
 
 // documentTypes are what types begin with that other documents have, too.
-var documentTypes = []string{"Verdict", "Window", "Gates", "Whatif", "Names"}
+var documentTypes = []string{"Verdict", "Window", "Gates", "Whatif", "Names", "Batch", "Compare", "Changes", "Sources"}
 
 // FormOf returns the form of a document of that name.
 func FormOf(name string) (f *Form, ok bool) {

@@ -10,10 +10,10 @@ import (
 	"github.com/sfstat/sfstat/trace/input"
 )
 
-// Windows is the document of sfstat frontier.
-type Windows struct {
+// Windows is the document of all commands over windows.
+type Windows[T any] struct {
 	Schema   string    `json:"schema" doc:"name and version of this form"`
-	Windows  []Window  `json:"windows" doc:"one for each window and role group, in the order of the input"`
+	Windows  []T       `json:"windows" doc:"one for each window and role group, in the order of the input"`
 	Problems []Problem `json:"problems" doc:"inputs that were refused; the others were analysed"`
 }
 
@@ -158,8 +158,8 @@ type WindowWords struct {
 }
 
 // WindowsOf returns the document of accounts.
-func WindowsOf(results []*frontier.Result, problems []Problem, words WindowWords) Windows {
-	return Windows{"sfstat.frontier/1", each(results, func(r *frontier.Result) Window { return windowOf(r, words) }), list(problems)}
+func WindowsOf(results []*frontier.Result, problems []Problem, words WindowWords) Windows[Window] {
+	return Windows[Window]{"sfstat.frontier/1", each(results, func(r *frontier.Result) Window { return windowOf(r, words) }), list(problems)}
 }
 
 func windowOf(r *frontier.Result, words WindowWords) Window {
@@ -227,12 +227,12 @@ func windowDeviceOf(d *frontier.Device) *WindowDevice {
 		d.Rank, number(d.Time), number(d.Wall), number(d.Peers), number(d.Excess)}
 }
 
-// Rows returns a row for each stage of each window.
-func (d Windows) Rows() *Rows {
+// StageRows returns a row for each stage of each window.
+func StageRows(windows []Window) *Rows {
 	r := rowsUnder("run window group cut world_size ranks first_step steps makespan_ns labels downgrade_reasons leader_rank leader_switches " +
 		"closure_residual_share overlap_error_share missing_ranks gather_ok stage advance_ns share gain sync_gain max_share mean_share " +
 		"latest_ranks lag_ns lag_increase_ns gap_ns synchronises wait_ns window_saves routing_set co_critical_stages")
-	for _, w := range d.Windows {
+	for _, w := range windows {
 		before := []any{w.Run, w.Window, w.Group, w.Cut, w.WorldSize, w.Ranks, w.FirstStep, w.Steps, w.Makespan, w.Labels, w.Reasons, w.LeaderRank, w.Switches,
 			w.Quality.ClosureResidual, w.Quality.OverlapError, w.Quality.MissingRanks, w.Quality.GatherOK}
 		after := []any{w.Saves, w.Routing, w.CoCritical}

@@ -31,26 +31,10 @@ func (o Output) Batch(sum *findings.Summary) error {
 		return err
 	}
 	return o.writeWhole(forms{
-		schema: "batch",
-		json: func() any {
-			runs := sum.Runs()
-			return batchJSON{batchHeadline(sum, runs), sum.Windows, runs, sum.Hosts(), sum.GPUs(), sum.Weeks(), changes, onsets,
-				each(sum.Refused, func(r findings.Refused) publish.Problem { return publish.Problem{Path: r.Path, Error: r.Error} })}
-		},
+		publish:  func() any { return publish.BatchOf(sum, batchHeadline(sum, sum.Runs()), changes, onsets) },
+		table:    func() *publish.Rows { return publish.BatchOf(sum, "", changes, onsets).Rows() },
 		document: func() document { return batchDocument(sum, changes, onsets) },
 	})
-}
-
-type batchJSON struct {
-	Headline string                `json:"headline" doc:"one sentence"`
-	Windows  int                   `json:"windows" doc:"windows that were judged"`
-	Runs     []*findings.Run       `json:"runs" doc:"all runs, the worst first"`
-	Hosts    []diagnose.Recurrence `json:"hosts" doc:"hosts that two runs or more are delayed by, the least likely first"`
-	GPUs     []diagnose.Recurrence `json:"gpus" doc:"GPUs, by host and local rank, likewise"`
-	Weeks    []*findings.Week      `json:"weeks" doc:"weeks, of runs that say when they began"`
-	Changes  []findings.Change     `json:"changes" doc:"days from which on the runs of a family take longer or shorter"`
-	Onsets   []findings.Onset      `json:"onsets" doc:"weeks from which on a host or a GPU delays more or fewer of the runs"`
-	LeftOut  []publish.Problem     `json:"left_out" doc:"inputs that are not in it, or not whole"`
 }
 
 func batchDocument(sum *findings.Summary, changes []findings.Change, onsets []findings.Onset) document {

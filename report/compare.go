@@ -12,13 +12,14 @@ import (
 	"github.com/sfstat/sfstat/engine/compare"
 	"github.com/sfstat/sfstat/internal/glyph"
 	"github.com/sfstat/sfstat/internal/table"
+	"github.com/sfstat/sfstat/publish"
 )
 
 // Comparison writes what two sets of runs differ in. CSV is one row per measure.
 func (o Output) Comparison(c *runs.Comparison) error {
 	return o.write(forms{
-		schema:   "compare",
-		json:     func() any { return comparisonOf(c) },
+		publish:  func() any { return publish.ComparisonOf(c, comparisonHeadline(c), problemsOf(o.Problems)) },
+		table:    func() *publish.Rows { return publish.ComparisonOf(c, "", nil).MeasureRows() },
 		document: func() document { return comparisonDocument(c) },
 	})
 }
@@ -126,20 +127,9 @@ func foundTable(c *runs.Comparison) *table.Table {
 	t := tableOf("found")
 	for i := range c.Found {
 		f := &c.Found[i]
-		t.Row(say("found", f), fmt.Sprintf("%d of %d", f.Runs[0], len(c.Base)), fmt.Sprintf("%d of %d", f.Runs[1], len(c.New)), max(f.Most[0], f.Most[1]), foundStatus(f))
+		t.Row(say("found", f), fmt.Sprintf("%d of %d", f.Runs[0], len(c.Base)), fmt.Sprintf("%d of %d", f.Runs[1], len(c.New)), max(f.Most[0], f.Most[1]), string(f.Showing()))
 	}
 	return t
-}
-
-// foundStatus is on which side a finding is.
-func foundStatus(f *runs.Found) string {
-	switch {
-	case f.Runs[0] == 0:
-		return "new"
-	case f.Runs[1] == 0:
-		return "gone"
-	}
-	return "both"
 }
 
 func comparisonDoubts(c *runs.Comparison) (b bullets) {

@@ -8,48 +8,16 @@ import (
 	"github.com/sfstat/sfstat/engine/bootstrap"
 	"github.com/sfstat/sfstat/engine/overhead"
 	"github.com/sfstat/sfstat/internal/table"
+	"github.com/sfstat/sfstat/publish"
 )
 
 // Overhead writes what something costs. CSV is one row per statistic and method.
 func (o Output) Overhead(a *overhead.Account) error {
 	return o.writeWhole(forms{
-		schema:   "overhead",
-		json:     func() any { return overheadOf(a) },
-		rows:     func() any { return boundsJSON{overheadOf(a), boundsOf(a)} },
+		publish:  func() any { return publish.OverheadOf(a, overheadHeadline(a)) },
+		table:    func() *publish.Rows { return publish.OverheadRows(a) },
 		document: func() document { return overheadDocument(a) },
 	})
-}
-
-type overheadJSON struct {
-	Headline string `json:"headline" doc:"the answer in one sentence"`
-	*overhead.Account
-}
-
-func overheadOf(a *overhead.Account) overheadJSON { return overheadJSON{overheadHeadline(a), a} }
-
-// bound is an interval and the estimate that it bounds.
-type bound struct {
-	*bootstrap.Estimate
-	bootstrap.Interval
-	Standing string `json:"standing"`
-}
-
-func boundsOf(a *overhead.Account) (out []bound) {
-	for i := range a.Estimates {
-		for _, interval := range a.Estimates[i].Intervals {
-			b := bound{Estimate: &a.Estimates[i], Interval: interval}
-			if a.Gate != nil {
-				b.Standing = b.Against(*a.Gate, &b.Interval).String()
-			}
-			out = append(out, b)
-		}
-	}
-	return out
-}
-
-type boundsJSON struct {
-	overheadJSON
-	Bounds []bound `json:"bounds"`
 }
 
 // overheadDocument is what it costs, the bounds by every method, the pairs.
@@ -78,8 +46,10 @@ func overheadLevel(a *overhead.Account) evidence.Confidence {
 
 func boundTable(a *overhead.Account) *table.Table {
 	t := tableOf("bound")
-	for _, b := range boundsOf(a) {
-		t.Row(b.Statistic.String(), b.Value, b.Method.String(), b.Lower, b.Upper, b.AtLeast, b.AtMost)
+	for _, e := range a.Estimates {
+		for _, b := range e.Intervals {
+			t.Row(e.Statistic.String(), e.Value, b.Method.String(), b.Lower, b.Upper, b.AtLeast, b.AtMost)
+		}
 	}
 	return t.Tidy()
 }

@@ -91,8 +91,10 @@ func (o Output) Verdict(v *diagnose.Verdict) error {
 // the latter.
 func (o Output) Frontier(results []*frontier.Result) error {
 	return o.write(forms{
-		publish:  func() any { return publish.WindowsOf(results, problemsOf(o.Problems), words.WindowWords) },
-		table:    func() *publish.Rows { return publish.WindowsOf(results, nil, words.WindowWords).Rows() },
+		publish: func() any { return publish.WindowsOf(results, problemsOf(o.Problems), words.WindowWords) },
+		table: func() *publish.Rows {
+			return publish.StageRows(publish.WindowsOf(results, nil, words.WindowWords).Windows)
+		},
 		document: func() document { return frontierDocument(results) },
 	})
 }

@@ -74,8 +74,8 @@ func TestSchemas(t *testing.T) {
 func TestSlackSchema(t *testing.T) {
 	schema, _ := readSchema(t, "slack")
 	var out bytes.Buffer
-	w := Slack{Run: "job", Cut: frontier.CutSync, Steps: 2, Ranks: []int{0, 3}, Stages: []string{"data"}, Frontier: []int64{9}, Prefix: [][]int64{{7, 9}}, Slack: [][]int64{{2, 0}}}
-	if err := to(&out, JSON, Style{}, Problem{Path: "x", Err: errors.New("torn")}).Slack([]Slack{w}); err != nil {
+	w := publish.Slack{Run: "job", Cut: "sync", Steps: 2, Ranks: []int{0, 3}, Stages: []string{"data"}, Frontier: []int64{9}, Prefix: [][]int64{{7, 9}}, Slack: [][]int64{{2, 0}}}
+	if err := to(&out, JSON, Style{}, Problem{Path: "x", Err: errors.New("torn")}).Slack([]publish.Slack{w}); err != nil {
 		t.Fatal(err)
 	}
 	valid(t, schema, "slack", out.Bytes())

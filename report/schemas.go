@@ -27,8 +27,6 @@ type published struct {
 var documents = []published{
 	{"arrivals", 1, "who arrives last where ranks synchronise: sfstat arrivals", reflect.TypeFor[jobsJSON[arrivalJobJSON]](), true,
 		"jobs.places.ranks", "run op group stage source_line call=source_line.call after waits_for points skew_ns noise_ns rank arrival_ns delay_ns last strikes cost_ns p"},
-	{"batch", 1, "what the runs of an archive come to: sfstat batch", reflect.TypeFor[batchJSON](), false,
-		"runs", ""},
 	{"comm", 1, "what a job communicated: sfstat comm", reflect.TypeFor[trafficJSON](), true,
 		"communicators.operations", "communicator=id kind nranks ranks op calls bytes"},
 	{"comm-matrix", 1, "how many bytes each rank sends each other: sfstat comm --show matrix", reflect.TypeFor[matrixJSON](), true,
@@ -37,15 +35,7 @@ var documents = []published{
 		"steps.operations", "era step step_name op calls bytes"},
 	{"comm-topology", 1, "the machines of a job, as NCCL printed them: sfstat comm --show topology", reflect.TypeFor[topologyJSON](), true,
 		"machines.paths", "host from_rank to_rank class gbps"},
-	{"compare", 1, "what two sets of runs differ in: sfstat compare", reflect.TypeFor[comparisonJSON](), true,
-		"rows", ""},
 	{"hang", 1, "who is missing where a job stands still: sfstat hang", reflect.TypeFor[jobsJSON[hangJobJSON]](), true,
-		"rows", ""},
-	{"overhead", 1, "what something costs: sfstat overhead", reflect.TypeFor[overheadJSON](), false,
-		"bounds", "statistic method value standard_error lower upper at_least at_most confidence gate standing paired_runs pairs replicates seed"},
-	{"slack", 1, "how long each rank was ahead of the last one at each boundary: sfstat frontier --detail slack", reflect.TypeFor[windowsJSON[Slack]](), true,
-		"rows", ""},
-	{"sources", 1, "what several recorders say of one run: sfstat campaign sources", reflect.TypeFor[sourcesJSON](), false,
 		"rows", ""},
 }
 

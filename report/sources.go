@@ -9,53 +9,17 @@ import (
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/internal/glyph"
 	"github.com/sfstat/sfstat/internal/table"
+	"github.com/sfstat/sfstat/publish"
 )
 
 // Sources writes what several recorders tell of one run. CSV is one row per
 // source and stage.
 func (o Output) Sources(c *crosscheck.Comparison) error {
 	return o.writeWhole(forms{
-		schema:   "sources",
-		json:     func() any { return sourcesJSON{sourcesHeadline(c), c} },
-		rows:     func() any { return sourceRows(c) },
+		publish:  func() any { return publish.SourcesOf(c, sourcesHeadline(c)) },
+		table:    func() *publish.Rows { return publish.SourceRows(c) },
 		document: func() document { return sourcesDocument(c) },
 	})
-}
-
-type sourcesJSON struct {
-	Headline string `json:"headline" doc:"the answer in one sentence"`
-	*crosscheck.Comparison
-}
-
-// shareOfSource is a stage of a source.
-type shareOfSource struct {
-	Source     string  `json:"source"`
-	Format     string  `json:"format"`
-	Bytes      int64   `json:"bytes" null:"negative"`
-	Steps      int     `json:"steps"`
-	Ranks      int     `json:"ranks"`
-	Makespan   int64   `json:"makespan_ns"`
-	Index      int     `json:"stage_index"`
-	Stage      string  `json:"stage"`
-	Share      float64 `json:"share"`
-	Difference float64 `json:"difference"`
-	Routed     bool    `json:"routed"`
-	Same       *bool   `json:"same_routing_set"`
-}
-
-// sourceRows is one row per source and stage.
-func sourceRows(c *crosscheck.Comparison) (rows rowsJSON[shareOfSource]) {
-	for _, a := range c.Accounts {
-		for i, stage := range c.Stages {
-			r := shareOfSource{a.Name, a.Format, a.Bytes, c.Steps, len(c.Ranks), a.Makespan, i, stage,
-				a.Share[i], a.Share[i] - c.Accounts[0].Share[i], slices.Contains(a.Routing, stage), nil}
-			if a.Held != nil {
-				r.Same = &a.Held.SameRouting
-			}
-			rows.Rows = append(rows.Rows, r)
-		}
-	}
-	return rows
 }
 
 func sourcesDocument(c *crosscheck.Comparison) document {

@@ -25,14 +25,14 @@ func (d Day) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 // Change is a day from which on the runs of a family have longer or shorter steps, or
 // spend more or less of them in a stage.
 type Change struct {
-	Family string  `json:"family" doc:"name of the runs, # for the numbers in it"`
-	Stage  string  `json:"stage" null:"zero" doc:"what became longer or shorter; null: the step"`
-	Day    Day     `json:"day" doc:"from which on"`
-	Low    Day     `json:"day_low" doc:"that day lies between this and day_high, at 95 %"`
-	High   Day     `json:"day_high" doc:"its last day"`
-	Before int64   `json:"before_ns" doc:"in a step of the median run of a day, median over the days before"`
-	After  int64   `json:"after_ns" doc:"and after"`
-	P      float64 `json:"p" doc:"chance of such a change anywhere, if there is none"` // in any family and stage
+	Family string  // name of the runs, # for the numbers in it
+	Stage  string  // what became longer or shorter; "": the step
+	Day    Day     // from which on
+	Low    Day     // that day lies between this and day_high, at 95 %
+	High   Day     // its last day
+	Before int64   // in a step of the median run of a day, median over the days before
+	After  int64   // and after
+	P      float64 // chance of such a change anywhere, if there is none; in any family and stage
 }
 
 // level is the chance of any change in any family where there is none.
@@ -84,14 +84,14 @@ func (s *Summary) Changes() ([]Change, error) {
 
 // Onset is a week from which on a host, or one GPU of it, delays more or fewer of the runs.
 type Onset struct {
-	Host      string  `json:"host" doc:"the host"`
-	LocalRank int     `json:"local_rank" null:"negative" doc:"of the GPU on it; null: it is the host"`
-	Week      Day     `json:"monday" doc:"first day, UTC, of the week from which on"`
-	Low       Day     `json:"monday_low" doc:"that week lies between this and monday_high, at 95 %"`
-	High      Day     `json:"monday_high" doc:"its last week"`
-	Before    float64 `json:"before_share" doc:"part of the runs of a week that it delays, median over the weeks before"`
-	After     float64 `json:"after_share" doc:"and after"`
-	P         float64 `json:"p" doc:"chance of such a change of any host or GPU, if there is none"`
+	Host      string  // the host
+	LocalRank int     // of the GPU on it; negative: it is the host
+	Week      Day     // first day, UTC, of the week from which on
+	Low       Day     // that week lies between this and monday_high, at 95 %
+	High      Day     // its last week
+	Before    float64 // part of the runs of a week that it delays, median over the weeks before
+	After     float64 // and after
+	P         float64 // chance of such a change of any host or GPU, if there is none
 }
 
 // place is a host, or a GPU of it.

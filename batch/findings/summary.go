@@ -28,28 +28,17 @@ type runKey struct{ folder, file, run string }
 
 // Run is one run: what delays it most.
 type Run struct {
-	Folder  string   `json:"folder" doc:"of the recording"`
-	Name    string   `json:"run" doc:"name of the run"`
-	Begin   int64    `json:"begin_ns" null:"zero" doc:"when its first window began, since 1970; null: not known"`
-	Windows int      `json:"windows" doc:"windows that were judged"`
-	Steps   int64    `json:"steps" doc:"steps that are accounted for"`
-	Ranks   int64    `json:"ranks" doc:"ranks"`
-	_       struct{} `as:"step_ns" of:"Step" null:"zero" doc:"mean exposed time of a step; null: no window"`
-	Status  string   `json:"status" doc:"of its worst stretch"`
-	_       struct{} `as:"flagged" of:"Flagged" doc:"its worst finding is certain and large enough to act on"`
-	_       struct{} `as:"kind" of:"Worst.Kind" doc:"of its worst finding, as all below; null: it has none"`
-	_       struct{} `as:"cause" of:"Worst.Cause" doc:"what it is"`
-	_       struct{} `as:"rank" of:"Worst.Rank" doc:"the rank"`
-	_       struct{} `as:"host" of:"Worst.Host" doc:"its host"`
-	_       struct{} `as:"local_rank" of:"Worst.LocalRank" doc:"its number on the host"`
-	_       struct{} `as:"stage" of:"Worst.Stage" doc:"the stage"`
-	_       struct{} `as:"confidence" of:"Worst.Confidence" doc:"how certain"`
-	_       struct{} `as:"run_gain" of:"Worst.RunGain" doc:"part of the run that fixing it would save"`
-	_       struct{} `as:"lost_ns" of:"Lost" doc:"the same in time of all ranks"`
+	Folder  string // of the recording
+	Name    string // name of the run
+	Begin   int64  // when its first window began, since 1970; 0: not known
+	Windows int    // windows that were judged
+	Steps   int64  // steps that are accounted for
+	Ranks   int64  // ranks
+	Status  string // of its worst stretch
 
-	Hosts  int64              `json:"-"`
-	Time   int64              `json:"-"` // exposed, of all windows, ns
-	Worst  *Row               `json:"-"` // the finding that is worst; nil: none
+	Hosts  int64
+	Time   int64              // exposed, of all windows, ns
+	Worst  *Row               // the finding that is worst; nil: none
 	stages map[string]float64 // exposed time in all windows, ns
 	weight float64
 }
@@ -70,10 +59,10 @@ func (r *Run) Flagged() bool { return r.Worst != nil && r.Worst.Flagged }
 
 // Week is what runs that began in a week show.
 type Week struct {
-	Start   Day            `json:"monday" doc:"its first day, UTC"`
-	Runs    int            `json:"runs" doc:"runs that began in it"`
-	Flagged int            `json:"flagged" doc:"those with a finding to act on"`
-	Stages  map[string]int `json:"-"` // runs whose worst finding is flagged, by its stage
+	Start   Day            // its first day, UTC
+	Runs    int            // runs that began in it
+	Flagged int            // those with a finding to act on
+	Stages  map[string]int // runs whose worst finding is flagged, by its stage
 }
 
 // NewSummary starts a summary.

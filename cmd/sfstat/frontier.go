@@ -4,6 +4,7 @@ import (
 	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/frontier"
+	"github.com/sfstat/sfstat/publish"
 	"github.com/sfstat/sfstat/report"
 	"github.com/sfstat/sfstat/trace"
 )
@@ -19,7 +20,7 @@ func (p *program) frontier(c *cli.Context) error {
 	}
 	drawn := newPicture(c, o)
 	var results []*frontier.Result
-	var slack []report.Slack
+	var slack []publish.Slack
 	series := map[string]*frontier.Series{}
 	in, err := p.reduced(c, func(w *trace.Window) error {
 		if series[w.Run] == nil {
@@ -30,7 +31,7 @@ func (p *program) frontier(c *cli.Context) error {
 			return ofWindow(w, err)
 		}
 		if c.String("detail") == slackDetail {
-			slack = append(slack, report.SlackOf(d))
+			slack = append(slack, publish.SlackOf(d))
 		}
 		results = append(append(results, a.Main), a.Groups...)
 		return drawn.see(w)

@@ -68,38 +68,37 @@ type Options struct {
 
 // Comparison is what the sources tell of the steps and ranks that all have.
 type Comparison struct {
-	_        struct{}  `as:"agree" of:"Agree" doc:"every source has the stages to look into of the first, and no share differs by more than tie_tolerance"`
-	Steps    int       `json:"steps" doc:"steps compared: those that all sources have"`
-	Ranks    []int     `json:"ranks" doc:"ranks compared: those that all sources have"`
-	Match    Match     `json:"matched_by" doc:"how steps were matched"`
-	Tau      float64   `json:"tau" doc:"part of the exposed time that the stages to look into make up"`
-	Tie      float64   `json:"tie_tolerance" doc:"shares this close are a tie"`
-	Stages   []string  `json:"stages" doc:"the stages of all sources, in the order of the first"`
-	Accounts []Account `json:"sources" doc:"the sources, in the order given"` // the first is what the others are held against
-	Doubts   []string  `json:"doubts" doc:"what else differs, and what was left out, as sentences"`
+	Steps    int       // steps compared: those that all sources have
+	Ranks    []int     // ranks compared: those that all sources have
+	Match    Match     // how steps were matched
+	Tau      float64   // part of the exposed time that the stages to look into make up
+	Tie      float64   // shares this close are a tie
+	Stages   []string  // the stages of all sources, in the order of the first
+	Accounts []Account // the sources, in the order given; the first is what the others are held against
+	Doubts   []string  // what else differs, and what was left out, as sentences
 }
 
 // Account is one source's.
 type Account struct {
-	Name     string    `json:"source" doc:"the file or folder, as given"`
-	Format   string    `json:"format" doc:"format of its files"`
-	Bytes    int64     `json:"bytes" null:"negative" doc:"size of its files as stored; null when not known"`
-	Recorded int       `json:"recorded_steps" doc:"steps that it recorded, compared or not"`
-	Makespan int64     `json:"makespan_ns" doc:"exposed time of the steps compared"`
-	Share    []float64 `json:"shares" doc:"share of each stage, in the order of stages; 0 for a stage that it lacks"`
-	Lacks    []string  `json:"lacking_stages" doc:"stages that other sources have and this one does not"`
-	Routing  []string  `json:"routing_set" doc:"the stages to look into, by descending share"`
-	Held     *Held     `json:"against_first" doc:"how it stands against the first source; null for the first itself"`
+	Name     string    // the file or folder, as given
+	Format   string    // format of its files
+	Bytes    int64     // size of its files as stored; negative when not known
+	Recorded int       // steps that it recorded, compared or not
+	Makespan int64     // exposed time of the steps compared
+	Share    []float64 // share of each stage, in the order of stages; 0 for a stage that it lacks
+	Lacks    []string  // stages that other sources have and this one does not
+	Routing  []string  // the stages to look into, by descending share
+	Held     *Held     // how it stands against the first source; nil for the first itself
 }
 
 // Held is how a source stands against the first.
 type Held struct {
-	Difference  float64 `json:"share_difference" doc:"the largest difference of a stage's share from the first source's, 0 to 1"`
-	Stage       string  `json:"stage" doc:"the stage of that difference"`
-	SameRouting bool    `json:"same_routing_set" doc:"the stages to look into are the same as the first source's"`
-	SameRoute   bool    `json:"same_order" doc:"they are in the same order too"`
-	Longest     int64   `json:"duration_difference_ns" doc:"the largest difference of a stage's time on a rank in a step, of the stages that both have"`
-	Size        float64 `json:"size_ratio" null:"zero" doc:"bytes, divided by those of the first source; null when either is not known"`
+	Difference  float64 // the largest difference of a stage's share from the first source's, 0 to 1
+	Stage       string  // the stage of that difference
+	SameRouting bool    // the stages to look into are the same as the first source's
+	SameRoute   bool    // they are in the same order too
+	Longest     int64   // the largest difference of a stage's time on a rank in a step, of the stages that both have
+	Size        float64 // bytes, divided by those of the first source; 0 when either is not known
 }
 
 // Agree reports whether every source has the routing set of the first, and no

@@ -65,6 +65,32 @@ type Found struct {
 	Most             [2]float64 // the largest part of a run that fixing it saves, on either side
 }
 
+// Showing is on which side a finding is.
+type Showing string
+
+// The sides that a finding may be on.
+const (
+	ShownNew  Showing = "new"
+	ShownGone Showing = "gone"
+	ShownBoth Showing = "both"
+)
+
+// Names are all of them.
+func (Showing) Names() []string {
+	return []string{string(ShownNew), string(ShownGone), string(ShownBoth)}
+}
+
+// Showing returns the side that shows the finding.
+func (f *Found) Showing() Showing {
+	switch {
+	case f.Runs[0] == 0:
+		return ShownNew
+	case f.Runs[1] == 0:
+		return ShownGone
+	}
+	return ShownBoth
+}
+
 // Standing is where the step time of the other side stands against a gate.
 type Standing uint8
 
@@ -94,18 +120,18 @@ type Options struct {
 
 // Comparison is how two sets of runs differ.
 type Comparison struct {
-	Unit       Unit            `json:"unit" doc:"what varies by itself: pairs of runs, runs, or batches of consecutive steps of one run on each side"`
-	Confidence float64         `json:"confidence" doc:"confidence at which the intervals of all rows hold together"`
-	Seed       uint64          `json:"seed" doc:"seed of the correction for the number of rows"`
-	Gate       *float64        `json:"gate" doc:"part of the base's step time by which steps may be longer; null: none was given"`
-	Standing   Standing        `json:"standing" null:"without Gate" doc:"where step time stands against the gate. within: surely not longer by more; not_shown: neither surely longer nor surely within; below_gate, exceeded: surely longer, by less or by more as estimated; surely_exceeded: surely longer by more. null: no gate"`
-	Base       []*Run          `json:"base" doc:"the runs of the base that were compared"`
-	New        []*Run          `json:"new" doc:"the runs of the other side; of pairs in the same order"`
-	Left       []string        `json:"left_out" doc:"runs without a partner of the same name, where the others are paired"`
-	Rows       []Row           `json:"-"`
-	Found      []Found         `json:"-"`
-	Doubts     []Doubt         `json:"doubts" doc:"reasons to read the comparison with care"`
-	Traffic    *changes.Result `json:"communication" doc:"what the two sides communicate otherwise; null unless both recorded it"` // one run each
+	Unit       Unit     // what varies by itself: pairs of runs, runs, or batches of consecutive steps of one run on each side
+	Confidence float64  // confidence at which the intervals of all rows hold together
+	Seed       uint64   // seed of the correction for the number of rows
+	Gate       *float64 // part of the base's step time by which steps may be longer; nil: none was given
+	Standing   Standing // where step time stands against the gate. within: surely not longer by more; not_shown: neither surely longer nor surely within; below_gate, exceeded: surely longer, by less or by more as estimated; surely_exceeded: surely longer by more. 0: no gate
+	Base       []*Run   // the runs of the base that were compared
+	New        []*Run   // the runs of the other side; of pairs in the same order
+	Left       []string // runs without a partner of the same name, where the others are paired
+	Rows       []Row
+	Found      []Found
+	Doubts     []Doubt         // reasons to read the comparison with care
+	Traffic    *changes.Result // what the two sides communicate otherwise; nil unless both recorded it; one run each
 }
 
 // Compare compares runs measure by measure. It is an error if a side has none.

@@ -57,15 +57,14 @@ type Measure struct {
 
 // Run is what one run took.
 type Run struct {
-	Name    string              `json:"run" doc:"name of the run"`
-	World   int                 `json:"world_size" doc:"number of ranks"`
-	Windows int                 `json:"windows" doc:"recorded windows; 0: arrivals only"`
-	Steps   int                 `json:"steps" doc:"recorded steps"`
-	Begin   int64               `json:"begin_ns" null:"zero" doc:"when its first recorded step began, since 1970 UTC; null: not recorded"`
-	Cut     frontier.Cut        `json:"-"`
-	Values  map[Measure]float64 `json:"-"`
-	_       struct{}            `as:"step_time_ns" of:"StepTime" doc:"median over ranks of a step's time, mean over steps; null without windows"`
-	Found   []diagnose.Finding  `json:"-"` // certain and large enough to act on
+	Name    string // name of the run
+	World   int    // number of ranks
+	Windows int    // recorded windows; 0: arrivals only
+	Steps   int    // recorded steps
+	Begin   int64  // when its first recorded step began, since 1970 UTC; 0: not recorded
+	Cut     frontier.Cut
+	Values  map[Measure]float64
+	Found   []diagnose.Finding // certain and large enough to act on
 
 	entries arrivals.Job
 	parts   map[Measure]*compare.Batches

@@ -5,21 +5,21 @@ import "github.com/sfstat/sfstat/trace/enum"
 // Interval bounds a statistic. An infinite bound says that the data permit none
 // at this confidence.
 type Interval struct {
-	Method Method `json:"method" doc:"how the bounds were made"`
+	Method Method // how the bounds were made
 	// Lower and Upper hold the statistic between them with the confidence.
-	Lower float64 `json:"lower" doc:"lower end of the two-sided interval"`
-	Upper float64 `json:"upper" doc:"upper end of the two-sided interval"`
+	Lower float64 // lower end of the two-sided interval
+	Upper float64 // upper end of the two-sided interval
 	// AtLeast and AtMost are one-sided: each alone holds with the confidence.
-	AtLeast float64 `json:"at_least" doc:"one-sided lower bound"`
-	AtMost  float64 `json:"at_most" doc:"one-sided upper bound"`
+	AtLeast float64 // one-sided lower bound
+	AtMost  float64 // one-sided upper bound
 }
 
 // Estimate is one statistic with its intervals.
 type Estimate struct {
-	Statistic Statistic  `json:"statistic" doc:"mean or median of the pairs' overheads, or the overhead of all time together (total)"`
-	Value     float64    `json:"value" doc:"the estimate"`
-	SE        *float64   `json:"standard_error" doc:"its standard error, with paired runs as the unit; null of the median and of a single pair of runs"`
-	Intervals []Interval `json:"intervals" doc:"an interval for every method of the statistic, the recommended one first; empty for a single pair of runs"`
+	Statistic Statistic  // mean or median of the pairs' overheads, or the overhead of all time together (total)
+	Value     float64    // the estimate
+	SE        *float64   // its standard error, with paired runs as the unit; nil of the median and of a single pair of runs
+	Intervals []Interval // an interval for every method of the statistic, the recommended one first; empty for a single pair of runs
 }
 
 // By is the interval of a method, nil where there is none.
@@ -53,15 +53,15 @@ func (Doubt) Names() []string { return doubtNames[:] }
 
 // Result is what is known of the overhead.
 type Result struct {
-	Confidence float64   `json:"confidence" doc:"confidence of every interval and every one-sided bound, each by itself"`
-	Blocks     int       `json:"paired_runs" doc:"pairs of runs: the blocks that are resampled"`
-	Pairs      int       `json:"pairs" doc:"pairs of windows, or rows of the file"`
-	Overheads  []float64 `json:"-"` // x of every pair, in the order given
-	Replicates int       `json:"replicates" doc:"resamples"`
-	Seed       uint64    `json:"seed" doc:"seed of the resamples"`
-	Doubts     []Doubt   `json:"doubts" doc:"reasons to read the bounds with care"` // ascending
+	Confidence float64   // confidence of every interval and every one-sided bound, each by itself
+	Blocks     int       // pairs of runs: the blocks that are resampled
+	Pairs      int       // pairs of windows, or rows of the file
+	Overheads  []float64 // x of every pair, in the order given
+	Replicates int       // resamples
+	Seed       uint64    // seed of the resamples
+	Doubts     []Doubt   // reasons to read the bounds with care; ascending
 
-	Estimates []Estimate `json:"estimates" doc:"the statistics"` // in the order of Options.Statistics
+	Estimates []Estimate // the statistics; in the order of Options.Statistics
 }
 
 // Of is the estimate of a statistic, nil when it was not asked for.

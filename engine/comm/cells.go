@@ -25,6 +25,9 @@ var boundNames = [...]string{"unknown", "latency", "bandwidth"}
 
 func (b Bound) String() string { return enum.Name(boundNames[:], b) }
 
+// Names are all of them.
+func (Bound) Names() []string { return boundNames[:] }
+
 // Class is the size class of a message: the power of two that it reaches, so that 1 MiB and
 // all below 2 MiB are class 20. 0 is what has at most one byte.
 func Class(bytes int64) int { return bits.Len64(uint64(max(bytes, 1))) - 1 }

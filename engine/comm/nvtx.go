@@ -22,6 +22,9 @@ var joinNames = [...]string{"one side alone", "alignment", "NVTX ranges", "Inspe
 
 func (j Join) String() string { return enum.Name(joinNames[:], j) }
 
+// Names are all of them.
+func (Join) Names() []string { return joinNames[:] }
+
 // tie is a call and its kernel, as the profiler recorded them together.
 type tie struct {
 	call, kernel int

@@ -43,6 +43,9 @@ var standingNames = [...]string{"no peers", "too few calls", "too short for the 
 
 func (s Standing) String() string { return enum.Name(standingNames[:], s) }
 
+// Names are all of them.
+func (Standing) Names() []string { return standingNames[:] }
+
 // Suspect is a subject that is slower than its peers.
 type Suspect struct {
 	Subject int     `json:"-"`

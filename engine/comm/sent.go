@@ -22,6 +22,9 @@ var routeNames = [...]string{"ring", "tree", "direct"}
 
 func (r Route) String() string { return enum.Name(routeNames[:], r) }
 
+// Names are all of them.
+func (Route) Names() []string { return routeNames[:] }
+
 // Sent is what one rank sends another.
 type Sent struct {
 	From, To int // ranks of the job

@@ -27,6 +27,9 @@ var eraNames = [...]string{"unknown", "initialisation", "step", "between steps",
 
 func (e Era) String() string { return enum.Name(eraNames[:], e) }
 
+// Names are all of them.
+func (Era) Names() []string { return eraNames[:] }
+
 // Place is where in the job a call is.
 type Place struct {
 	Era  Era `json:"era" doc:"when in the job it was"`
@@ -45,6 +48,9 @@ const (
 var stepSourceNames = [...]string{"none", "marks", "repetition"}
 
 func (s StepSource) String() string { return enum.Name(stepSourceNames[:], s) }
+
+// Names are all of them.
+func (StepSource) Names() []string { return stepSourceNames[:] }
 
 // Steps is the steps of a job: those that the program marks, else the repetition of calls.
 type Steps struct {

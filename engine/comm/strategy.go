@@ -23,6 +23,9 @@ var variantNames = [...]string{"plain", "sequence_parallel", "sharded_optimizer"
 
 func (v Variant) String() string { return enum.Name(variantNames[:], v) }
 
+// Names are all of them.
+func (Variant) Names() []string { return variantNames[:] }
+
 // Dimension is one dimension of a job's strategy, and what speaks for it: calls of at least 16 KiB of one rank of its first group.
 type Dimension struct {
 	Kind    parallel.Kind `json:"kind" doc:"what it is for"`

@@ -17,14 +17,13 @@ import (
 
 // Measurement is one piece of work, timed without and with what is examined.
 type Measurement struct {
-	Pair   string  `json:"pair" doc:"name of the pair of runs; rows with the same name are resampled together"`
-	Run    string  `json:"base_run" null:"zero" doc:"the run without it; null when times came from a file"`
-	Other  string  `json:"with_run" null:"zero" doc:"the run with it; null when times came from a file"`
-	Window int     `json:"window" doc:"position of the window in its run, from 0"`
-	Base   float64 `json:"base_ns" doc:"time per step without"`
-	With   float64 `json:"with_ns" doc:"time per step with"`
+	Pair   string  // name of the pair of runs; rows with the same name are resampled together
+	Run    string  // the run without it; "" when times came from a file
+	Other  string  // the run with it; "" when times came from a file
+	Window int     // position of the window in its run, from 0
+	Base   float64 // time per step without
+	With   float64 // time per step with
 
-	_ struct{} `as:"overhead" of:"Overhead" doc:"with_ns ÷ base_ns − 1"`
 }
 
 // Overhead is With/Base − 1.
@@ -40,16 +39,14 @@ type Options struct {
 
 // Account is what the overhead is and how that is known.
 type Account struct {
-	Estimate *bootstrap.Estimate `json:"-"` // of the headline, among Result.Estimates
-	_        struct{}            `as:"statistic" of:"Estimate.Statistic" doc:"what headline and gate are about"`
-	_        struct{}            `as:"estimate" of:"Estimate.Value" doc:"its value, a fraction"`
-	Interval *bootstrap.Interval `json:"interval" doc:"the bounds behind headline and standing; null for a single pair of runs"`
-	Gate     *float64            `json:"gate" doc:"what the overhead should not exceed, a fraction; null without one"`
-	Standing bootstrap.Standing  `json:"standing" null:"without Gate" doc:"where the overhead stands against the gate. within: at_most is within it; perhaps within: the estimate alone is; perhaps above: the estimate is above it; above: at_least is. null: no gate"`
+	Estimate *bootstrap.Estimate // of the headline, among Result.Estimates
+	Interval *bootstrap.Interval // the bounds behind headline and standing; nil for a single pair of runs
+	Gate     *float64            // what the overhead should not exceed, a fraction; nil without one
+	Standing bootstrap.Standing  // where the overhead stands against the gate. within: at_most is within it; perhaps within: the estimate alone is; perhaps above: the estimate is above it; above: at_least is. 0: no gate
 
 	*bootstrap.Result
-	Matched      By            `json:"matched_by" before:"replicates" doc:"how runs were matched"`
-	Measurements []Measurement `json:"measurements" doc:"the pairs, in order"`
+	Matched      By            // how runs were matched
+	Measurements []Measurement // the pairs, in order
 }
 
 // Examine estimates the overhead from measurements, matched in some way.

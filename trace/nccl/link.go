@@ -34,6 +34,9 @@ var linkNames = [numLinks]string{"?", "LOC", "NVL", "NVB", "C2C", "PIX", "PXB", 
 
 func (l Link) String() string { return enum.Name(linkNames[:], l) }
 
+// Names are all of them.
+func (Link) Names() []string { return linkNames[:] }
+
 // ParseLink reads the name as topology lines write it, UnknownLink for any other.
 func ParseLink[T ~string | ~[]byte](name T) Link {
 	return named[Link](linkNames[:], name)
@@ -56,6 +59,9 @@ const (
 var deviceNames = [numDevices]string{"?", "GPU", "CPU", "PCI", "NVS", "NIC", "NET"}
 
 func (k DeviceKind) String() string { return enum.Name(deviceNames[:], k) }
+
+// Names are all of them.
+func (DeviceKind) Names() []string { return deviceNames[:] }
 
 // ParseDevice reads the name as topology lines write it, UnknownDevice for any other.
 func ParseDevice[T ~string | ~[]byte](name T) DeviceKind {

@@ -37,6 +37,9 @@ var phaseNames = [...]string{"unknown", "data", "forward", "backward", "optimize
 
 func (p Phase) String() string { return enum.Name(phaseNames[:], p) }
 
+// Names are all of them.
+func (Phase) Names() []string { return phaseNames[:] }
+
 // String is the line as people write it: "train.py:66".
 func (l Line) String() string {
 	if l.File == "" {

@@ -22,50 +22,50 @@ import (
 
 // Use is what communicators of one kind and size are used for.
 type Use struct {
-	Kind   parallel.Kind `json:"kind" doc:"what the communicators are for: data, tensor, pipeline, expert or context parallelism"`
-	NRanks int           `json:"nranks" doc:"ranks of each of them; 0: calls on no known communicator"`
-	Op     nccl.Op       `json:"op" doc:"operation"`
+	Kind   parallel.Kind // what the communicators are for: data, tensor, pipeline, expert or context parallelism
+	NRanks int           // ranks of each of them; 0: calls on no known communicator
+	Op     nccl.Op       // operation
 }
 
 // Amount is how much one side does of it.
 type Amount struct {
-	Calls     float64  `json:"calls" doc:"calls over all ranks, of a step where per_step, else of the recording"`
-	Bytes     float64  `json:"bytes" doc:"bytes as logged, likewise"`
-	Size      float64  `json:"bytes_per_call" doc:"median of a call's bytes"`
-	Choices   []Choice `json:"choices" doc:"algorithms and protocols that NCCL's tuning lines name, most calls first"`
-	Bandwidth float64  `json:"bus_gb_s" doc:"median bus bandwidth of the measured calls, GB/s; 0: none was measured"`
-	Measured  int      `json:"measured" doc:"calls that it is of"`
+	Calls     float64  // calls over all ranks, of a step where PerStep, else of the recording
+	Bytes     float64  // bytes as logged, likewise
+	Size      float64  // median of a call's bytes
+	Choices   []Choice // algorithms and protocols that NCCL's tuning lines name, most calls first
+	Bandwidth float64  // median bus bandwidth of the measured calls, GB/s; 0: none was measured
+	Measured  int      // calls that it is of
 }
 
 // Choice is how NCCL ran calls.
 type Choice struct {
-	Algorithm string `json:"algorithm" doc:"NCCL's name"`
-	Protocol  string `json:"protocol" doc:"NCCL's name"`
-	Calls     int    `json:"calls" doc:"calls of the recording whose tuning line says so"`
+	Algorithm string // NCCL's name
+	Protocol  string // NCCL's name
+	Calls     int    // calls of the recording whose tuning line says so
 }
 
 // Change is a use on both sides; one that a side lacks has no calls there.
 type Change struct {
 	Use
-	Base   Amount `json:"base" doc:"of the base"`
-	New    Amount `json:"new" doc:"of the other side"`
-	Differ bool   `json:"differs" doc:"counts, bytes, sizes or the usual algorithm and protocol are others; bandwidth, which is never equal, does not count"`
+	Base   Amount // of the base
+	New    Amount // of the other side
+	Differ bool   // counts, bytes, sizes or the usual algorithm and protocol are others; bandwidth, which is never equal, does not count
 }
 
 // Group is a communicator that only one side has.
 type Group struct {
-	Kind  parallel.Kind `json:"kind" doc:"what it is for"`
-	Ranks []int         `json:"ranks" doc:"ranks of the job that were seen in it"`
-	Size  int           `json:"nranks" doc:"ranks that are in it"`
+	Kind  parallel.Kind // what it is for
+	Ranks []int         // ranks of the job that were seen in it
+	Size  int           // ranks that are in it
 }
 
 // Result is what two recordings differ in.
 type Result struct {
-	PerStep bool     `json:"per_step" doc:"both recordings have steps, and calls and bytes are those of a step; else of the whole recording"`
-	Ranks   [2]int   `json:"ranks" doc:"processes of the base and of the other side"`
-	Changes []Change `json:"uses" doc:"each operation on communicators of each kind and size: what differs first, then by bytes"`
-	Gone    []Group  `json:"gone" doc:"communicators of the base that the other side has not, by their ranks"`
-	New     []Group  `json:"new" doc:"the reverse"`
+	PerStep bool     // both recordings have steps, and calls and bytes are those of a step; else of the whole recording
+	Ranks   [2]int   // processes of the base and of the other side
+	Changes []Change // each operation on communicators of each kind and size: what differs first, then by bytes
+	Gone    []Group  // communicators of the base that the other side has not, by their ranks
+	New     []Group  // the reverse
 }
 
 // Differing is how many of the uses differ.

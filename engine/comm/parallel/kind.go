@@ -22,6 +22,9 @@ var kindNames = [...]string{"unknown", "DP", "TP", "PP", "EP", "CP", "EDP"}
 
 func (k Kind) String() string { return enum.Name(kindNames[:], k) }
 
+// Names are all of them.
+func (Kind) Names() []string { return kindNames[:] }
+
 // Layout is how many ranks each dimension has; 0 is not given. Ranks are numbered as Megatron-LM
 // does: tensor first, then context, data, pipeline. Expert parallelism is within data.
 type Layout struct{ TP, CP, EP, DP, PP int }

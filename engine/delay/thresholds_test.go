@@ -218,6 +218,13 @@ func TestTurnsOfFewRanks(t *testing.T) {
 		if f, ok := of(ranks, 1).turnsIn(0, o); ok != want || ok && f.P > 1e-10 {
 			t.Errorf("turns of %d ranks: %v, %+v, want %v", ranks, ok, f, want)
 		}
+		whole := repeated(48, slices.Repeat([]int64{1000}, ranks)...)
+		for n := range whole {
+			whole[n][n/4%ranks] += 900
+		}
+		if f, ok := newSeries(division(0, whole), nil).turnsIn(0, o); ok != want {
+			t.Errorf("turns of four steps of %d ranks: %v, %+v, want %v", ranks, ok, f, want)
+		}
 		if f, ok := of(ranks, 4).stalls(0); ok != want {
 			t.Errorf("stalls of %d ranks: %v, %+v, want %v", ranks, ok, f, want)
 		}

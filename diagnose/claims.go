@@ -6,6 +6,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/claim"
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
+	"github.com/sfstat/sfstat/engine/comm/suspects"
 	"github.com/sfstat/sfstat/engine/gates"
 )
 
@@ -49,4 +50,49 @@ func lostIn(l *claim.Entered, p *arrivals.Place) string {
 		return l.Stage
 	}
 	return stageOf(p)
+}
+
+// finding returns the finding of a claim about the communication.
+func (h heardSuspect) finding() Finding {
+	share := h.Saves.Most()
+	f := Finding{source: evidence.FromNCCL, Kind: KindRank, Cause: CauseLate, Place: Place{Ranks: h.Ranks, Host: h.HostName()}, Cost: Cost{Explained: suspects.Cost(&h.Claim), Score: share, Gain: share, RunGain: share},
+		BelowMinGain: share < h.gates.StaticGain}
+	if h.Kind == claim.Rank || h.Bandwidth != nil && h.Bandwidth.Scope == claim.OneRank {
+		f.Rank = &h.Ranks[0]
+	}
+	switch h.Kind {
+	case claim.Rank:
+		f.Evidence = []evidence.Observation{h.lastToEnter()}
+	case claim.Communicator:
+		f.Kind, f.Cause, f.Op, f.Evidence = KindGroup, CauseCollective, h.work(), h.slowEvidence()
+		f.Group = groupName(h.communicator())
+	default:
+		f.Kind, f.Cause, f.Op, f.Evidence = KindEdge, CauseLink, h.work(), h.slowEvidence()
+	}
+	f.Confidence = evidence.Strong
+	h.lacks(&f)
+	if share < enoughShare {
+		f.Confidence, f.BelowMinGain = evidence.Insufficient, true
+	}
+	return f
+}
+
+// lastToEnter returns what speaks against a rank.
+func (h heardSuspect) lastToEnter() evidence.LastToEnter {
+	l := h.Entered
+	return evidence.LastToEnter{Source: evidence.FromNCCL, Rank: h.Ranks[0], N: l.Last, Of: l.Points, Delay: l.Delay, Share: h.Saves.Most(), P: h.P, Among: len(h.r.Ranks),
+		Own: l.Own, Waited: l.Waited, Transfer: l.Transfer}
+}
+
+// lacks adds why the claim is not more certain.
+func (h heardSuspect) lacks(f *Finding) {
+	if b := h.Bandwidth; b != nil {
+		f.lackIf(b.Settled == claim.Open, evidence.Lack{Reason: evidence.FewPeers, AtMost: evidence.Ambiguous, N: 1})
+		f.lackIf(b.Settled == claim.ByLimit, evidence.Lack{Reason: evidence.FewPeers, AtMost: evidence.Supported, N: 1})
+	}
+	f.lackIf(h.P > h.gates.SyncPoint.Significance, evidence.Lack{Reason: evidence.ChanceNotExcluded, AtMost: evidence.Supported, P: h.gates.SyncPoint.Significance})
+	if b := h.Bandwidth; b != nil {
+		f.lackIf(h.limit().Bandwidth == 0, evidence.Lack{Reason: evidence.LimitUnknown, AtMost: evidence.Supported})
+		f.lackIf(b.Settled == claim.ByPeers && b.Peers == 2, evidence.Lack{Reason: evidence.FewPeers, AtMost: evidence.Supported, N: 2})
+	}
 }

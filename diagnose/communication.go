@@ -5,6 +5,7 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/engine/claim"
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/parallel"
 	"github.com/sfstat/sfstat/engine/comm/suspects"
@@ -20,7 +21,7 @@ func Communication(r *comm.Result) RunVerdict { return communicationBy(r, gates.
 func communicationBy(r *comm.Result, g gates.Gates) RunVerdict {
 	var found []heardSuspect
 	for _, s := range suspects.Find(r) {
-		h := heardSuspect{r: r, Suspect: s, gates: g}
+		h := heardSuspect{r: r, Claim: s, gates: g}
 		h.f = h.finding()
 		found = append(found, h)
 	}
@@ -37,53 +38,27 @@ func communicationBy(r *comm.Result, g gates.Gates) RunVerdict {
 	return v
 }
 
-// heardSuspect is a suspect of the communication and its finding.
+// heardSuspect is a claim about the communication and its finding.
 type heardSuspect struct {
 	r *comm.Result
-	suspects.Suspect
+	claim.Claim
 	gates gates.Gates
 	f     Finding
 }
 
-func (h heardSuspect) finding() Finding {
-	f := Finding{source: evidence.FromNCCL, Kind: KindRank, Cause: CauseLate, Place: Place{Ranks: h.Ranks}, Cost: Cost{Explained: h.Cost, Score: h.Share, Gain: h.Share, RunGain: h.Share},
-		BelowMinGain: h.Share < h.gates.StaticGain}
-	if len(h.Hosts) == 1 {
-		f.Host = h.Hosts[0]
-	}
-	if h.Scope == suspects.OneRank {
-		f.Rank = &h.Ranks[0]
-	}
-	switch {
-	case h.Late != nil:
-		f.Evidence = []evidence.Observation{h.lastToEnter()}
-	case h.Scope == suspects.WholeComm:
-		f.Kind, f.Cause, f.Op, f.Evidence = KindGroup, CauseCollective, h.work(), h.slowEvidence()
-		f.Group = groupName(h.communicator())
-	default:
-		f.Kind, f.Cause, f.Op, f.Evidence = KindEdge, CauseLink, h.work(), h.slowEvidence()
-	}
-	f.Confidence = evidence.Strong
-	h.lacks(&f)
-	if h.Share < enoughShare {
-		f.Confidence, f.BelowMinGain = evidence.Insufficient, true
-	}
-	return f
-}
-
-func (h heardSuspect) cell() *comm.Cell { return &h.r.Speed.Cells[h.Worst.Cell] }
+func (h heardSuspect) cell() *comm.Cell { return &h.r.Speed.Cells[h.Bandwidth.Cell] }
 func (h heardSuspect) work() string     { return h.r.WorkOf(h.cell()) }
 
 func (h heardSuspect) limit() comm.Limit { return h.cell().Limit }
 
 func (h heardSuspect) communicator() *parallel.Communicator {
-	return &h.r.Communicators[h.r.Speed.Subjects[h.Subjects[0]].Communicator]
+	return &h.r.Communicators[h.r.Speed.Subjects[h.Bandwidth.Subjects[0]].Communicator]
 }
 
 // subject is what is slow.
 func (h heardSuspect) subject() evidence.Subject {
-	s := evidence.Subject{Scope: evidence.Scope(h.Scope), Ranks: h.Ranks, Hosts: h.Hosts}
-	if h.Scope == suspects.WholeComm {
+	s := evidence.Subject{Scope: evidence.Scope(h.Bandwidth.Scope), Ranks: h.Ranks, Hosts: h.Hosts}
+	if h.Kind == claim.Communicator {
 		s.Called = kindName(h.communicator())
 	}
 	return s
@@ -95,18 +70,18 @@ func bytes(class int) int64 { return 1 << min(class, 62) }
 // slowLink is what is slow, and how slow.
 func (h heardSuspect) slowLink() evidence.SlowLink {
 	c, l := h.cell(), h.limit()
-	e := evidence.SlowLink{Between: h.subject(), Op: h.work(), Bytes: bytes(c.Class), Bandwidth: c.Bus, Peers: h.Worst.Peers, PeersHave: h.Worst.Bus,
-		Lost: h.Cost, Share: h.Share}
+	e := evidence.SlowLink{Between: h.subject(), Op: h.work(), Bytes: bytes(c.Class), Bandwidth: c.Bus, Peers: h.Bandwidth.Peers, PeersHave: h.Bandwidth.Bus,
+		Lost: h.Charged(), Share: h.Saves.Most()}
 	if l.Bandwidth > 0 {
 		e.Link, e.Limit, e.Reaches = l.Source(), l.Bandwidth, c.Efficiency
 	}
-	if h.Smallest >= 0 {
-		e.From = bytes(h.Smallest)
+	if h.Bandwidth.Smallest >= 0 {
+		e.From = bytes(h.Bandwidth.Smallest)
 	}
 	switch {
-	case h.Scope == suspects.OneRank || h.Scope == suspects.OneHost || h.Scope == suspects.TwoHosts:
-		e.AllOfKind = len(h.Subjects)
-	case h.Scope == suspects.WholeComm && len(h.Hosts) > 1:
+	case h.Bandwidth.Scope == claim.OneRank || h.Bandwidth.Scope == claim.OneHost || h.Bandwidth.Scope == claim.TwoHosts:
+		e.AllOfKind = len(h.Bandwidth.Subjects)
+	case h.Kind == claim.Communicator && len(h.Hosts) > 1:
 		e.AnyLinkOf = true
 	}
 	return e
@@ -117,7 +92,7 @@ func (h heardSuspect) slowEvidence() []evidence.Observation {
 	list := []evidence.Observation{h.slowLink()}
 	n := 0
 	for _, x := range slices.Concat(h.r.Speed.Suspects, h.r.Speed.Unsettled) {
-		if !slices.Contains(h.Subjects, x.Subject) {
+		if !slices.Contains(h.Bandwidth.Subjects, x.Subject) {
 			continue
 		}
 		for _, e := range x.Evidence {
@@ -145,34 +120,19 @@ func (h heardSuspect) comparison(e comm.Evidence) evidence.Bandwidth {
 		case nccl.SendRecv:
 			b.Message = evidence.BothWays
 		}
-	} else if len(h.Subjects) > 1 {
+	} else if len(h.Bandwidth.Subjects) > 1 {
 		b.Ranks = h.r.RanksOf(c.Subject)
 	}
 	return b
 }
 
-// lastToEnter is what speaks against a rank.
-func (h heardSuspect) lastToEnter() evidence.LastToEnter {
-	l := h.Late
-	return evidence.LastToEnter{Source: evidence.FromNCCL, Rank: h.Ranks[0], N: l.Last, Of: l.Of, Delay: l.Usual, Share: h.Share, P: h.Chance, Among: len(h.r.Ranks),
-		Own: l.Own, Waited: l.Waited, Transfer: l.Moving}
-}
-
-// lacks is why the suspect is not more certain.
-func (h heardSuspect) lacks(f *Finding) {
-	slow := h.Late == nil
-	f.lackIf(h.Settled == suspects.Open, evidence.Lack{Reason: evidence.FewPeers, AtMost: evidence.Ambiguous, N: 1})
-	f.lackIf(h.Settled == suspects.ByLimit, evidence.Lack{Reason: evidence.FewPeers, AtMost: evidence.Supported, N: 1})
-	f.lackIf(h.Chance > h.gates.SyncPoint.Significance, evidence.Lack{Reason: evidence.ChanceNotExcluded, AtMost: evidence.Supported, P: h.gates.SyncPoint.Significance})
-	f.lackIf(slow && h.limit().Bandwidth == 0, evidence.Lack{Reason: evidence.LimitUnknown, AtMost: evidence.Supported})
-	f.lackIf(slow && h.Settled == suspects.ByPeers && h.Worst.Peers == 2, evidence.Lack{Reason: evidence.FewPeers, AtMost: evidence.Supported, N: 2})
-}
-
 // next is what to do about it.
 func (h heardSuspect) next() []answer.Action {
-	a := answer.Action{Action: answer.TestLink, Ranks: slices.Concat(h.Ranks, h.Partners)}
-	if h.Late != nil {
-		a.Action, a.Peers = answer.Profile, besides(h.r, h.Ranks)
+	a := answer.Action{Action: answer.Profile, Ranks: h.Ranks}
+	if h.Bandwidth != nil {
+		a.Action, a.Ranks = answer.TestLink, slices.Concat(h.Ranks, h.Bandwidth.Partners)
+	} else {
+		a.Peers = besides(h.r, h.Ranks)
 	}
 	for i := range h.r.Communicators {
 		if n := h.r.Communicators[i].Steps; n > 0 {

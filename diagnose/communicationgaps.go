@@ -31,8 +31,8 @@ func undecidedCommunication(r *comm.Result) (out []answer.Undecided) {
 		}
 	}
 	for _, s := range suspects.Undecided(r) {
-		h := heardSuspect{r: r, Suspect: s}
-		out = append(out, answer.Undecided{Question: answer.WhichOfFew, N: 1, About: []evidence.Subject{subjectOf(r, s.Subjects[0])}, Share: h.cell().Bus / s.Worst.Bus})
+		h := heardSuspect{r: r, Claim: s}
+		out = append(out, answer.Undecided{Question: answer.WhichOfFew, N: 1, About: []evidence.Subject{subjectOf(r, s.Bandwidth.Subjects[0])}, Share: h.cell().Bus / s.Bandwidth.Bus})
 	}
 	for _, q := range []struct {
 		question answer.Question
@@ -87,7 +87,7 @@ func communications(r *comm.Result) *Communications {
 		c.LastMost = &evidence.LastToEnter{Source: evidence.FromNCCL, Rank: r.Ranks[worst.Rank].Rank, N: worst.Last, Of: worst.Of}
 		c.LastHost = r.Ranks[worst.Rank].Host
 	} else if l, share, ok := suspects.Unproven(r); ok {
-		c.LastMost = &evidence.LastToEnter{Source: evidence.FromNCCL, Rank: r.Ranks[l.Rank].Rank, N: l.Last, Of: l.Of, Delay: l.Usual, Share: share, P: l.Chance, Among: len(r.Ranks)}
+		c.LastMost = &evidence.LastToEnter{Source: evidence.FromNCCL, Rank: r.Ranks[l.Rank].Rank, N: l.Last, Of: l.Of, Delay: l.Usual, Share: share, P: 1, Among: len(r.Ranks)}
 		c.LastHost = r.Ranks[l.Rank].Host
 	}
 	return c

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/engine/claim"
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/engine/comm/suspects"
 	"github.com/sfstat/sfstat/trace/comms"
@@ -136,11 +137,5 @@ func (j *judge) victim(f *Finding) bool {
 // ownLate reports whether the own delay of the rank exceeds that of the median rank
 // by a reportable amount.
 func (j *judge) ownLate(rank int) bool {
-	late, shares := suspects.Latecomers(j.traffic)
-	for i, l := range late {
-		if j.traffic.Ranks[l.Rank].Rank == rank && shares[i] >= enoughShare {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(suspects.Latecomers(j.traffic), func(c claim.Claim) bool { return c.Rank() == rank && c.Saves.Most() >= enoughShare })
 }

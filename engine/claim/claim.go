@@ -8,7 +8,7 @@
 //   - when: Steps, which were struck and how they lie in the run;
 //   - how much: Size and Length of a struck step, Saves of the run;
 //   - how surely: P, corrected for what its judge tested, and Certainty;
-//   - the numbers that its evidence needs, by source and cause: [Arrival], [Change], [Rotation], [Entered].
+//   - the numbers that its evidence needs, by source and cause: [Arrival], [Change], [Rotation], [Entered], [Bandwidth].
 //
 // Judges decide what is certain; nothing here does.
 package claim
@@ -47,7 +47,8 @@ type Claim struct {
 	Arrival
 	Change
 	Rotation
-	Entered *Entered // of Entries
+	Entered   *Entered   // of ranks of Entries and NCCL; else nil
+	Bandwidth *Bandwidth // of links and communicators; else nil
 }
 
 // Rank returns the rank of a claim about one; else −1.
@@ -100,6 +101,21 @@ type Entered struct {
 	Recorded [2]int64 // the first and last step struck, as recorded; −1: not known
 	First    int64    // begin of the first step struck, on the common clock, ns
 	End      int64    // end of the last
+	Own      int64    // of NCCL, over all points: own delay beyond the median rank's, ns
+	Waited   int64    // likewise: from its own start to the last one's
+	Transfer int64    // likewise: from the last start to its own end
+}
+
+// Bandwidth is by how much a link or communicator is slower than others like it, where it is slowest beside its peers.
+type Bandwidth struct {
+	Scope    Scope
+	Partners []int // ranks at the other ends of the ways of one rank or host, ascending
+	Subjects []int // of the comparison of speeds that show it
+	Settled  Settled
+	Cell     int     // of that comparison
+	Peers    int     // others in it
+	Bus      float64 // median of the others' medians, GB/s
+	Smallest int     // size class from which on it is slow, where smaller ones were compared and are not; −1: in all
 }
 
 // Change is what the stage with most of a regression takes.

@@ -8,9 +8,10 @@ type Source uint8
 const (
 	Steps   Source = iota // times of stages of steps
 	Entries               // entries of collectives
+	NCCL                  // calls and kernels of NCCL
 )
 
-var sourceNames = [...]string{"steps", "entries"}
+var sourceNames = [...]string{"steps", "entries", "nccl"}
 
 func (s Source) String() string { return enum.Name(sourceNames[:], s) }
 
@@ -18,14 +19,16 @@ func (s Source) String() string { return enum.Name(sourceNames[:], s) }
 type Kind uint8
 
 const (
-	Rank     Kind = iota // one rank
-	Ranks                // several ranks late for the same reason in the same steps
-	Host                 // all ranks of a host
-	PeerSet              // all ranks of a set of peers
-	Everyone             // all ranks alike
+	Rank         Kind = iota // one rank
+	Ranks                    // several ranks late for the same reason in the same steps
+	Host                     // all ranks of a host
+	PeerSet                  // all ranks of a set of peers
+	Everyone                 // all ranks alike
+	Link                     // what connects ranks, as far as Bandwidth.Scope says
+	Communicator             // all members of a communicator of more than two
 )
 
-var kindNames = [...]string{"rank", "ranks", "host", "peer_set", "everyone"}
+var kindNames = [...]string{"rank", "ranks", "host", "peer_set", "everyone", "link", "communicator"}
 
 func (k Kind) String() string { return enum.Name(kindNames[:], k) }
 
@@ -38,9 +41,10 @@ const (
 	Regression              // a level that changes
 	SlowSteps               // steps that are longer than others
 	StartUp                 // the first steps
+	Transfer                // transfers take longer than others like them
 )
 
-var causeNames = [...]string{"late", "turns", "regression", "slow_steps", "start_up"}
+var causeNames = [...]string{"late", "turns", "regression", "slow_steps", "start_up", "transfer"}
 
 func (c Cause) String() string { return enum.Name(causeNames[:], c) }
 
@@ -70,3 +74,27 @@ const (
 var certaintyNames = [...]string{"event", "supported", "strong"}
 
 func (c Certainty) String() string { return enum.Name(certaintyNames[:], c) }
+
+// Scope is how far a slow link reaches.
+type Scope string
+
+const (
+	OnePair   Scope = "pair"         // two ranks
+	OneRank   Scope = "rank"         // the card or socket of one rank: all its ways to others
+	OneHost   Scope = "host"         // all ways of a host to others
+	TwoHosts  Scope = "hosts"        // all ways between two hosts
+	WholeComm Scope = "communicator" // of more than two ranks
+)
+
+// Settled says what tells that a slow subject is at fault and not its peers at their best.
+type Settled uint8
+
+const (
+	Open    Settled = iota // nothing: its only peer differs, and no limit tells which is as it should be
+	ByPeers                // most of several peers are faster
+	ByLimit                // its only peer is faster, and it reaches less than half of what its link carries
+)
+
+var settledNames = [...]string{"open", "by_peers", "by_limit"}
+
+func (s Settled) String() string { return enum.Name(settledNames[:], s) }

@@ -25,9 +25,8 @@ type Lateness struct {
 	// Own is its own delay beyond the median rank: since its last kernel of NCCL had
 	// ended, more time went by than for the others since theirs. What began before, on a slow link or as wait for
 	// somebody late, is not in it.
-	Own    int64
-	Usual  int64   // the median of that, over collectives that it arrived last at
-	Chance float64 // of so much if all ranks are alike, for any rank; 1: not late beyond it
+	Own   int64
+	Usual int64 // the median of that, over collectives that it arrived last at
 }
 
 // LatenessOf is the arrival skew of every rank, by rank; span is from the first start of a collective to the last end, on the first clock.
@@ -61,7 +60,7 @@ func LatenessOf(r *comm.Result) (all []Lateness, span int64) {
 		}
 	}
 	for i := range all {
-		all[i].Rank, all[i].Chance = i, 1
+		all[i].Rank = i
 		all[i].Typical, all[i].Usual = robust.Upper(margins[i]), robust.Upper(owns[i])
 	}
 	return all, last - first
@@ -96,13 +95,13 @@ const (
 	plain = 0.05
 )
 
-// Latecomers are the ranks that make the others wait beyond chance, the worst first; shares are the parts of the recording
-// that fixing them saves.
-func Latecomers(r *comm.Result) (found []Lateness, shares []float64) {
+// Latecomers returns claims about the ranks that make the others wait beyond chance, the worst first; what they save are parts of
+// the recording.
+func Latecomers(r *comm.Result) (found []claim.Claim) {
 	all, _ := LatenessOf(r)
 	d, hosts := divide(r)
 	if d == nil {
-		return nil, nil
+		return nil
 	}
 	out := delay.Divided(d, &delay.Run{Hosts: hosts}, delay.Options{Limits: delay.NoLimits})
 	for i := range out.Claims {
@@ -111,13 +110,27 @@ func Latecomers(r *comm.Result) (found []Lateness, shares []float64) {
 			continue
 		}
 		for _, rank := range f.Ranks {
-			if l := all[rank]; l.Of >= enough {
-				l.Chance = f.P
-				found, shares = append(found, l), append(shares, f.Saves.Most())
+			if l := &all[rank]; l.Of >= enough {
+				found = append(found, latecomer(r, f, l))
 			}
 		}
 	}
-	return found, shares
+	return found
+}
+
+// latecomer returns the claim about one of the ranks of f.
+func latecomer(r *comm.Result, f *claim.Claim, l *Lateness) claim.Claim {
+	out, k := *f, &r.Ranks[l.Rank]
+	out.Source, out.Kind, out.Ranks, out.Host, out.Hosts = claim.NCCL, claim.Rank, []int{k.Rank}, -1, []string{k.Host}
+	for _, rank := range f.Ranks {
+		out.Together = append(out.Together, r.Ranks[rank].Rank)
+	}
+	out.Parts = slices.Clone(f.Parts)
+	for i := range out.Parts {
+		out.Parts[i].Charged /= int64(len(f.Ranks))
+	}
+	out.Entered = &claim.Entered{Place: f.Parts[0].Stage, Delay: l.Usual, Last: l.Last, Points: l.Of, Recorded: [2]int64{-1, -1}, Own: l.Own, Waited: l.Waited, Transfer: l.Moving}
+	return out
 }
 
 // mostIntervals bounds how finely a recording is divided: collectives that follow each other are put together where there

@@ -3,7 +3,9 @@ package suspects
 import (
 	"slices"
 
+	"github.com/sfstat/sfstat/engine/claim"
 	"github.com/sfstat/sfstat/engine/comm"
+	"github.com/sfstat/sfstat/engine/gates"
 )
 
 // Of pairs of ranks some are slow and some are not; which part they have in common is the place of the fault. In this order,
@@ -37,29 +39,29 @@ func newLocaliser(r *comm.Result) *localiser {
 }
 
 // slowOf is the slow links and communicators.
-func slowOf(r *comm.Result) (all []Suspect) {
+func slowOf(r *comm.Result) (all []claim.Claim) {
 	l := newLocaliser(r)
-	for _, scope := range []Scope{OneHost, TwoHosts, OneRank} {
+	for _, scope := range []claim.Scope{claim.OneHost, claim.TwoHosts, claim.OneRank} {
 		for _, key := range l.keys(scope) {
 			if members, subjects := l.common(scope, key); subjects != nil {
 				all = append(all, l.suspect(scope, members, subjects))
 			}
 		}
 	}
-	var groups []Suspect
+	var groups []claim.Claim
 	for _, s := range slices.Concat(r.Speed.Suspects, r.Speed.Unsettled) {
 		members := r.MembersOf(s.Subject)
 		switch {
 		case l.claimed[s.Subject]:
 		case len(members) == 2:
 			same := func(p int) bool { return l.isSlow(p) && slices.Equal(r.MembersOf(p), members) }
-			all = append(all, l.suspect(OnePair, members, kept(l.pairs, same)))
+			all = append(all, l.suspect(claim.OnePair, members, kept(l.pairs, same)))
 		default:
-			groups = append(groups, l.suspect(WholeComm, members, []int{s.Subject}))
+			groups = append(groups, l.suspect(claim.WholeComm, members, []int{s.Subject}))
 		}
 	}
 	for _, g := range groups {
-		if !slices.ContainsFunc(all, func(link Suspect) bool { return link.Scope != WholeComm && within(r, link, g) }) {
+		if !slices.ContainsFunc(all, func(link claim.Claim) bool { return link.Kind == claim.Link && within(r, link, g) }) {
 			all = append(all, g)
 		}
 	}
@@ -67,9 +69,9 @@ func slowOf(r *comm.Result) (all []Suspect) {
 }
 
 // within reports whether a slow link explains that a group is slow: it is part of the group.
-func within(r *comm.Result, link, group Suspect) bool {
-	of := r.MembersOf(group.Subjects[0])
-	return slices.ContainsFunc(link.Subjects, func(s int) bool {
+func within(r *comm.Result, link, group claim.Claim) bool {
+	of := r.MembersOf(group.Bandwidth.Subjects[0])
+	return slices.ContainsFunc(link.Bandwidth.Subjects, func(s int) bool {
 		return !slices.ContainsFunc(r.MembersOf(s), func(rank int) bool { return !slices.Contains(of, rank) })
 	})
 }
@@ -91,7 +93,7 @@ type spot struct {
 }
 
 // keys are the places of unclaimed slow pairs, in their order.
-func (l *localiser) keys(scope Scope) (keys []spot) {
+func (l *localiser) keys(scope claim.Scope) (keys []spot) {
 	for _, p := range l.pairs {
 		if !l.isSlow(p) || l.claimed[p] {
 			continue
@@ -106,22 +108,22 @@ func (l *localiser) keys(scope Scope) (keys []spot) {
 }
 
 // keysOf are the places of a kind that a pair is of. Pairs within a host have no part in what lies between hosts.
-func (l *localiser) keysOf(scope Scope, pair int) []spot {
+func (l *localiser) keysOf(scope claim.Scope, pair int) []spot {
 	ranks := l.r.MembersOf(pair)
 	a, b := l.r.Ranks[ranks[0]].Host, l.r.Ranks[ranks[1]].Host
 	switch {
-	case scope == OneRank:
+	case scope == claim.OneRank:
 		return []spot{{rank: ranks[0], inside: a == b}, {rank: ranks[1], inside: a == b}}
 	case a == b:
 		return nil
-	case scope == OneHost:
+	case scope == claim.OneHost:
 		return []spot{{hosts: [2]string{a}}, {hosts: [2]string{b}}}
 	}
 	return []spot{{hosts: [2]string{min(a, b), max(a, b)}}}
 }
 
 // common is the ranks and the slow pairs of a place, indices of Ranks and subjects, if all its pairs are slow, and enough.
-func (l *localiser) common(scope Scope, key spot) (members, subjects []int) {
+func (l *localiser) common(scope claim.Scope, key spot) (members, subjects []int) {
 	hosts := map[string]bool{}
 	for _, p := range l.pairs {
 		if !slices.Contains(l.keysOf(scope, p), key) {
@@ -142,48 +144,63 @@ func (l *localiser) common(scope Scope, key spot) (members, subjects []int) {
 		}
 	}
 	switch {
-	case scope == OneHost && len(hosts) < 3, scope == TwoHosts && len(members) < 4, scope == OneRank && len(members) < 3:
+	case scope == claim.OneHost && len(hosts) < 3, scope == claim.TwoHosts && len(members) < 4, scope == claim.OneRank && len(members) < 3:
 		return nil, nil
-	case scope == OneRank:
+	case scope == claim.OneRank:
 		members = kept(members, func(r int) bool { return r == key.rank })
-	case scope == OneHost:
+	case scope == claim.OneHost:
 		members = kept(members, func(r int) bool { return l.r.Ranks[r].Host == key.hosts[0] })
 	}
 	return members, subjects
 }
 
-// suspect is slow subjects with one place, which they are claimed for; members are indices of Ranks.
-func (l *localiser) suspect(scope Scope, members, subjects []int) Suspect {
-	s := Suspect{Scope: scope, Subjects: subjects, Chance: 1, Smallest: smallest(l.r, subjects), Settled: ByPeers}
+// suspect returns the claim about slow subjects with one place, which they are claimed for; members are indices of Ranks.
+func (l *localiser) suspect(scope claim.Scope, members, subjects []int) claim.Claim {
+	b := &claim.Bandwidth{Scope: scope, Subjects: subjects, Smallest: smallest(l.r, subjects), Settled: claim.ByPeers}
+	c := claim.Claim{Source: claim.NCCL, Kind: claim.Link, Cause: claim.Transfer, Host: -1, P: 1, Certainty: claim.Strong, Bandwidth: b}
+	if scope == claim.WholeComm {
+		c.Kind = claim.Communicator
+	}
 	for _, i := range members {
-		s.Ranks = append(s.Ranks, l.r.Ranks[i].Rank)
-		if h := l.r.Ranks[i].Host; !slices.Contains(s.Hosts, h) {
-			s.Hosts = append(s.Hosts, h)
+		c.Ranks = append(c.Ranks, l.r.Ranks[i].Rank)
+		if h := l.r.Ranks[i].Host; !slices.Contains(c.Hosts, h) {
+			c.Hosts = append(c.Hosts, h)
 		}
 	}
-	slices.Sort(s.Ranks)
-	worst := 2.0
+	slices.Sort(c.Ranks)
+	worst, part := 2.0, claim.Part{Stage: -1}
+	var slowest comm.Evidence
 	for _, subject := range subjects {
 		l.claimed[subject] = true
 		for _, i := range l.r.MembersOf(subject) {
-			if rank := l.r.Ranks[i].Rank; !slices.Contains(members, i) && !slices.Contains(s.Partners, rank) {
-				s.Partners = append(s.Partners, rank)
+			if rank := l.r.Ranks[i].Rank; !slices.Contains(members, i) && !slices.Contains(b.Partners, rank) {
+				b.Partners = append(b.Partners, rank)
 			}
 		}
-		b := l.slow[subject]
-		s.Cost, s.Chance = max(s.Cost, b.Cost), min(s.Chance, b.P)
-		for _, e := range b.Evidence {
+		s := l.slow[subject]
+		if c.P = min(c.P, s.P); s.Cost > part.Charged {
+			part = claim.Part{Stage: subject, Charged: s.Cost}
+		}
+		for _, e := range s.Evidence {
 			if ratio := l.r.Speed.Cells[e.Cell].Bus / e.Bus; ratio < worst {
-				worst, s.Worst = ratio, e
+				worst, slowest = ratio, e
 			}
 		}
 	}
-	slices.Sort(s.Partners)
+	slices.Sort(b.Partners)
+	b.Cell, b.Peers, b.Bus = slowest.Cell, slowest.Peers, slowest.Bus
+	c.Parts = []claim.Part{part}
 	if span := span(l.r); span > 0 {
-		s.Share = float64(s.Cost) / float64(span)
+		c.Saves = claim.Exact(float64(part.Charged) / float64(span))
 	}
-	if s.Worst.Peers < 2 {
-		s.Settled = byLimit(l.r, s.Worst)
+	if b.Peers < 2 {
+		b.Settled = byLimit(l.r, slowest)
 	}
-	return s
+	switch {
+	case b.Settled == claim.Open:
+		c.Certainty = claim.Event
+	case b.Settled == claim.ByLimit || c.P > gates.Strong:
+		c.Certainty = claim.Supported
+	}
+	return c
 }

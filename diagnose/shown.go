@@ -61,8 +61,8 @@ func (f *Finding) perStepOf(w *frontier.Result) float64 {
 	steps := float64(max(1, w.Steps))
 	out := float64(f.Excess) * f.Struck.rate()
 	for i := range w.Culprits {
-		if c := &w.Culprits[i]; f.Rank != nil && c.Rank == *f.Rank && w.Stages[c.Stage].Name == f.Stage {
-			out = float64(c.Explained) / steps
+		if c := &w.Culprits[i]; f.Rank != nil && c.Rank() == *f.Rank && w.Stages[c.Parts[0].Stage].Name == f.Stage {
+			out = float64(c.Charged()) / steps
 			break
 		}
 	}
@@ -88,12 +88,12 @@ func (v *RunVerdict) LateIn(w *Window) (l Lateness, ok bool) {
 	m := w.Main
 	for i := range m.Culprits {
 		c := &m.Culprits[i]
-		if c.Gain < v.MinGain {
+		if c.Saves.Alone < v.MinGain {
 			continue
 		}
-		l = Lateness{Rank: c.Rank, Stage: m.Stages[c.Stage].Name, Excess: c.Explained / int64(max(1, m.Steps))}
+		l = Lateness{Rank: c.Rank(), Stage: m.Stages[c.Parts[0].Stage].Name, Excess: c.Charged() / int64(max(1, m.Steps))}
 		for _, r := range m.Members {
-			if r.ID == c.Rank {
+			if r.ID == c.Rank() {
 				l.Host = r.Host
 			}
 		}

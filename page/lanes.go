@@ -46,7 +46,7 @@ func drawingOf(d *frontier.Detail, step int, w *placed, lanes []int) drawing {
 	late := d.Lateness(step)
 	out := drawing{step: d.FirstStep + int64(step), length: d.Frontier(step, len(d.Boundaries)-1), late: slices.Max(late)}
 	if len(d.Culprits) > 0 {
-		if r := slices.Index(d.Ranks, d.Culprits[0].Rank); r >= 0 {
+		if r := slices.Index(d.Ranks, d.Culprits[0].Rank()); r >= 0 {
 			out.held = late[r]
 		}
 	}
@@ -87,7 +87,7 @@ func lanesOf(d *frontier.Detail, total []int64) []int {
 		}
 	}
 	for _, c := range d.Culprits[:min(4, len(d.Culprits))] {
-		take(slices.Index(d.Ranks, c.Rank))
+		take(slices.Index(d.Ranks, c.Rank()))
 	}
 	latest := sequence(R)
 	slices.SortStableFunc(latest, func(a, b int) int { return cmp.Compare(total[b], total[a]) })

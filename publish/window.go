@@ -3,6 +3,7 @@ package publish
 import (
 	"slices"
 
+	"github.com/sfstat/sfstat/engine/claim"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/engine/frontier/labels"
 	"github.com/sfstat/sfstat/engine/gates"
@@ -175,8 +176,8 @@ func windowOf(r *frontier.Result, words WindowWords) Window {
 		Scores:     eachMethod(r, func(o frontier.Ordering) []*float64 { return each(o.Scores, number) }),
 		Quality:    qualityOf(&r.Quality), SyncPoint: syncPointOf(&r.SyncPoint),
 		ModelFit: Fit{named(r.ModelFit.Mode), r.ModelFit.Holds, words.Fit(r.ModelFit)},
-		Culprits: each(r.Culprits, func(c frontier.Culprit) Culprit {
-			return Culprit{c.Rank, r.Stages[c.Stage].Name, c.Explained, number(c.Gain), c.Excess, c.Steps, c.Of, number(c.P)}
+		Culprits: each(r.Culprits, func(c claim.Claim) Culprit {
+			return Culprit{c.Rank(), r.Stages[c.Parts[0].Stage].Name, c.Charged(), number(c.Saves.Alone), c.Size, c.Steps.Count, c.Steps.Of, number(c.P)}
 		}),
 		Saves: finite(r.Saves), Work: list(r.Work), Device: windowDeviceOf(r.Device),
 	}

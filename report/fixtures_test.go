@@ -8,6 +8,7 @@ import (
 	"github.com/sfstat/sfstat/diagnose"
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/engine/claim"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/engine/frontier/labels"
 	"github.com/sfstat/sfstat/engine/gates"
@@ -62,7 +63,7 @@ func accuse(r *frontier.Result, stage, rank int, gain float64) {
 	s := &r.Stages[stage]
 	s.Gain, s.SyncGain, s.Latest = ptr(0.012), ptr(gain), []int{rank}
 	r.Leader = frontier.Leader{Stage: stage, Rank: ptr(rank), Steps: 118, Confident: 119, Switches: 2, Rate: ptr(2.0 / 118)}
-	r.Culprits = []frontier.Culprit{{Rank: rank, Stage: stage, Explained: s.Lag * 40, Gain: gain, Excess: 119 * ms, Steps: 118, Of: 119, P: 3.2e-14}}
+	r.Culprits = []claim.Claim{{Ranks: []int{rank}, Parts: []claim.Part{{Stage: stage, Size: 119 * ms, Charged: s.Lag * 40}}, Size: 119 * ms, Saves: claim.Exact(gain), Steps: claim.Struck{Count: 118, Of: 119}, P: 3.2e-14}}
 }
 
 // single makes a verdict of one run.

@@ -162,6 +162,14 @@ func Exact(gain float64) Saving {
 // Most returns the larger of what it saves alone, with what may hide, and with the others fixed.
 func (s Saving) Most() float64 { return max(s.AtMost, s.After) }
 
+// Share returns the saving of a part of what a claim charges in all, both in ns.
+func (s Saving) Share(part, all int64) Saving {
+	for _, x := range []*float64{&s.Alone, &s.After, &s.Low, &s.High, &s.AtMost} {
+		*x = *x * float64(part) / float64(max(1, all))
+	}
+	return s
+}
+
 // Scale multiplies all figures.
 func (s *Saving) Scale(by float64) {
 	for _, x := range []*float64{&s.Alone, &s.After, &s.Low, &s.High, &s.AtMost} {

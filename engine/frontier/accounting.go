@@ -324,8 +324,8 @@ func (a *accounting) fit(lead int) {
 func (a *accounting) answered(stage int) float64 {
 	sum := int64(0)
 	for _, c := range a.r.Culprits {
-		if c.Stage == stage && c.P <= a.gates.SyncPoint.Significance {
-			sum += c.Explained
+		if c.Parts[0].Stage == stage && c.P <= a.gates.SyncPoint.Significance {
+			sum += c.Charged()
 		}
 	}
 	return float64(sum) / float64(max(1, a.acc.makespan))

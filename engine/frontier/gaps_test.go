@@ -25,8 +25,8 @@ func gapped(t testing.TB, part float64, change func(*simulate.Spec)) *trace.Wind
 // named is who is charged at the gates of a verdict; ok is false for nobody.
 func named(r *Result) (rank int, stage string, ok bool) {
 	for _, c := range r.Culprits {
-		if c.P <= 0.05 && float64(c.Explained) >= 0.1*float64(r.Makespan) {
-			return c.Rank, r.Stages[c.Stage].Name, true
+		if c.P <= 0.05 && float64(c.Charged()) >= 0.1*float64(r.Makespan) {
+			return c.Rank(), r.Stages[c.Parts[0].Stage].Name, true
 		}
 	}
 	return 0, "", false

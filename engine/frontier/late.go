@@ -23,8 +23,8 @@ func (a *accounting) late() {
 			a.charge(f, part, group[part.Stage])
 		}
 	}
-	slices.SortStableFunc(a.r.Culprits, func(p, q Culprit) int {
-		return cmp.Or(cmp.Compare(q.Explained, p.Explained), cmp.Compare(p.Rank, q.Rank), cmp.Compare(p.Stage, q.Stage))
+	slices.SortStableFunc(a.r.Culprits, func(p, q claim.Claim) int {
+		return cmp.Or(cmp.Compare(q.Charged(), p.Charged()), cmp.Compare(p.Rank(), q.Rank()), cmp.Compare(p.Parts[0].Stage, q.Parts[0].Stage))
 	})
 }
 
@@ -66,14 +66,13 @@ func (a *accounting) gathered() (run *delay.Run, group []int) {
 	return run, group
 }
 
-// charge adds the part of a finding to the culprits, each of its ranks with as much.
+// charge adds the part of a claim to the culprits: one claim for each of its ranks, with as much.
 func (a *accounting) charge(f claim.Claim, part claim.Part, group int) {
-	whole := int64(0)
-	for _, p := range f.Parts {
-		whole += p.Charged
-	}
 	for _, r := range f.Ranks {
-		a.r.Culprits = append(a.r.Culprits, Culprit{Rank: a.w.Ranks[r].ID, Stage: group, Explained: part.Charged / int64(len(f.Ranks)),
-			Gain: f.Saves.Alone * float64(part.Charged) / float64(max(1, whole)), Excess: part.Size, Steps: f.Steps.Count, Of: f.Steps.Of, P: f.P})
+		c := f
+		c.Kind, c.Ranks, c.Host, c.Size, c.Factor = claim.Rank, []int{a.w.Ranks[r].ID}, -1, part.Size, 0
+		c.Parts = []claim.Part{{Stage: group, Size: part.Size, Charged: part.Charged / int64(len(f.Ranks))}}
+		c.Saves = f.Saves.Share(part.Charged, f.Charged())
+		a.r.Culprits = append(a.r.Culprits, c)
 	}
 }

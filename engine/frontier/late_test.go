@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/sfstat/sfstat/engine/claim"
 	"github.com/sfstat/sfstat/trace"
 )
 
@@ -39,20 +40,23 @@ func TestCulprits(t *testing.T) {
 	if r.Makespan != whole {
 		t.Fatalf("makespan %d, want %d", r.Makespan, whole)
 	}
-	want := []Culprit{
-		{Rank: 6, Stage: 0, Explained: 40 * 20 * ms, Excess: 20 * ms, Steps: 40, Of: 40, Gain: float64(30*20*ms) / float64(whole)},
-		{Rank: 4, Stage: 1, Explained: 10 * 60 * ms, Excess: 60 * ms, Steps: 10, Of: 40, Gain: float64(10*40*ms) / float64(whole)},
+	want := []struct {
+		rank, struck int
+		part         claim.Part
+		gain         float64
+	}{
+		{6, 40, claim.Part{Stage: 0, Size: 20 * ms, Charged: 40 * 20 * ms}, float64(30*20*ms) / float64(whole)},
+		{4, 10, claim.Part{Stage: 1, Size: 60 * ms, Charged: 10 * 60 * ms}, float64(10*40*ms) / float64(whole)},
 	}
 	if len(r.Culprits) != len(want) {
 		t.Fatalf("charged %+v, want ranks 6 and 4", r.Culprits)
 	}
 	for i, c := range r.Culprits {
-		gain := math.Abs(c.Gain - want[i].Gain)
-		if c.P > 0.05 || gain > 1e-6 {
-			t.Errorf("%+v, want P ≤ 0.05 and a gain of %v", c, want[i].Gain)
+		if w := want[i]; c.Validate() != nil || c.P > 0.05 || math.Abs(c.Saves.Alone-w.gain) > 1e-6 {
+			t.Errorf("%+v, want P ≤ 0.05 and a gain of %v", c, w.gain)
 		}
-		if c.P, c.Gain = 0, want[i].Gain; c != want[i] {
-			t.Errorf("%+v, want %+v", c, want[i])
+		if w := want[i]; c.Rank() != w.rank || len(c.Parts) != 1 || c.Parts[0] != w.part || c.Steps.Count != w.struck || c.Steps.Of != 40 {
+			t.Errorf("%+v, want %+v", c, w)
 		}
 	}
 	// Without both every step takes 100 ms.

@@ -201,7 +201,7 @@ func accountOf(r *Result, rename map[int]int) string {
 		out += fmt.Sprintln(s.Name, s.Advance, s.Lag, s.LagIncrease, s.Gap, *s.Gain, latest, s.Syncs, s.Wait)
 	}
 	for _, c := range r.Culprits {
-		out += fmt.Sprintln(rename[c.Rank], c.Stage, c.Explained, c.Steps, c.Of)
+		out += fmt.Sprintln(rename[c.Rank()], c.Parts[0].Stage, c.Charged(), c.Steps.Count, c.Steps.Of)
 	}
 	return out
 }
@@ -231,7 +231,7 @@ func TestRankOrderDoesNotMatter(t *testing.T) {
 
 func tiedCulprits(r *Result) bool {
 	for i := 1; i < len(r.Culprits); i++ {
-		if r.Culprits[i].Explained == r.Culprits[i-1].Explained {
+		if r.Culprits[i].Charged() == r.Culprits[i-1].Charged() {
 			return true
 		}
 	}
@@ -296,8 +296,8 @@ func TestAnswersScaleWithTheStep(t *testing.T) {
 				t.Fatalf("synchronisation point %v %s labels %v culprits %v, want %v %s %v", got.SyncPoint.Evidence, got.SyncPoint.Name, got.Labels, got.Culprits, want.SyncPoint.Evidence, want.SyncPoint.Name, want.Labels)
 			}
 			a, b := got.Culprits[0], want.Culprits[0]
-			part, expected := float64(a.Explained)/float64(got.Makespan), float64(b.Explained)/float64(want.Makespan)
-			if a.Rank != b.Rank || a.Stage != b.Stage || a.Steps != b.Steps || math.Abs(part-expected) > 0.01 || math.Abs(a.Gain-b.Gain) > 0.01 {
+			part, expected := float64(a.Charged())/float64(got.Makespan), float64(b.Charged())/float64(want.Makespan)
+			if a.Rank() != b.Rank() || a.Parts[0].Stage != b.Parts[0].Stage || a.Steps.Count != b.Steps.Count || math.Abs(part-expected) > 0.01 || math.Abs(a.Saves.Alone-b.Saves.Alone) > 0.01 {
 				t.Errorf("culprit %+v with %.4f, want %+v with %.4f", a, part, b, expected)
 			}
 		})

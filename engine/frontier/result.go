@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sfstat/sfstat/engine/claim"
 	"github.com/sfstat/sfstat/engine/frontier/labels"
 	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/engine/points"
@@ -79,10 +80,12 @@ type Result struct {
 	Quality   Quality   // how complete and how closed the input is
 	SyncPoint SyncPoint // where the ranks synchronise
 	ModelFit  Fit
-	Culprits  []Culprit // ranks that others waited for because of one stage, by descending Explained
-	Saves     *float64  // part of the makespan that goes if no rank is late; nil below the floor or without model fit
-	Work      []int64   // time that each rank of ranks does not wait where ranks synchronise
-	Device    *Device   // device timers of a stage; nil: none were recorded
+	// Culprits are claims about one rank that others waited for because of one stage, by what they charge. Their ranks are IDs,
+	// and the stage of their part is an index in Stages.
+	Culprits []claim.Claim
+	Saves    *float64 // part of the makespan that goes if no rank is late; nil below the floor or without model fit
+	Work     []int64  // time that each rank of ranks does not wait where ranks synchronise
+	Device   *Device  // device timers of a stage; nil: none were recorded
 
 	evidence labels.Evidence // what the decision was made from
 	slip     []float64       // [stage] as Slack says
@@ -165,18 +168,6 @@ func (m SyncPoint) Stages() []string {
 		}
 	}
 	return names
-}
-
-// Culprit is a rank that others waited for because of one stage, as engine/delay says.
-type Culprit struct {
-	Rank      int     // ID
-	Stage     int     // index in Stages
-	Explained int64   // exposed time charged to this rank and stage, ns
-	Gain      float64 // part of the makespan that goes without it
-	Excess    int64   // ns beyond its peers in a step that was struck
-	Steps     int     // that were struck
-	Of        int     // that it was looked for in
-	P         float64 // as [claim.Claim]
 }
 
 // Device is what a device-event channel says about the stage that it times.

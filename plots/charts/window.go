@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sfstat/sfstat/engine/claim"
 	"github.com/sfstat/sfstat/engine/frontier"
 	"github.com/sfstat/sfstat/plots"
 )
@@ -29,7 +30,7 @@ func ranks(d *frontier.Detail) []plots.Worker {
 	culprits := d.Culprits
 	var out []plots.Worker
 	for _, id := range d.Ranks {
-		found := slices.ContainsFunc(culprits, func(c frontier.Culprit) bool { return c.Rank == id && c.Explained == culprits[0].Explained })
+		found := slices.ContainsFunc(culprits, func(c claim.Claim) bool { return c.Rank() == id && c.Charged() == culprits[0].Charged() })
 		out = append(out, plots.Worker{Name: strconv.Itoa(id), Culprit: found})
 	}
 	return out

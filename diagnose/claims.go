@@ -1,24 +1,239 @@
 package diagnose
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/claim"
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
 	"github.com/sfstat/sfstat/engine/comm/suspects"
+	"github.com/sfstat/sfstat/engine/frontier/labels"
 	"github.com/sfstat/sfstat/engine/gates"
+	"github.com/sfstat/sfstat/engine/points"
+	"github.com/sfstat/sfstat/trace/stagename"
 )
+
+// fromModel adds the findings that one of the model makes: as many as ranks are late together.
+func (j *judge) fromModel(f *claim.Claim) (out []*Finding) {
+	at := j.placed
+	base := j.modelFinding(f, at)
+	switch {
+	case f.Cause != claim.Late || f.Kind == claim.Everyone:
+		out = append(out, j.placedFinding(f, base, at))
+	case f.Kind == claim.Host:
+		base.Kind, base.Host, base.Ranks = KindHost, at.hosts[f.Host], at.ids(f.Ranks)
+		base.Evidence = append(base.Evidence, evidence.LateTogether{Ranks: base.Ranks, Host: base.Host, Gain: base.Gain, RunGain: base.RunGain})
+		out = append(out, j.placedFinding(f, base, at))
+	case f.Kind == claim.PeerSet:
+		base.Kind, base.Ranks = KindGroup, at.ids(f.Ranks)
+		base.Group = cmp.Or(at.nameOf(f.Ranks), j.roleGroup(base.Ranks[0]))
+		base.Evidence = append(base.Evidence, evidence.LateTogether{Ranks: base.Ranks, Group: base.Group, Gain: base.Gain, RunGain: base.RunGain})
+		out = append(out, j.placedFinding(f, base, at))
+	default:
+		for _, r := range f.Ranks {
+			one := base
+			id := at.ranks[r]
+			one.Rank = &id
+			one.Evidence = slices.Clone(base.Evidence)
+			if last, ok := one.Evidence[0].(evidence.LastToArrive); ok {
+				last.Rank = id
+				one.Evidence[0] = last
+			}
+			if len(f.Ranks) > 1 {
+				one.Ranks = at.ids(f.Ranks)
+				one.Evidence = append(one.Evidence, evidence.LateTogether{Ranks: one.Ranks, Gain: one.Gain, RunGain: one.RunGain})
+			}
+			out = append(out, j.placedFinding(f, one, at))
+		}
+	}
+	return out
+}
+
+// chiefStage is the part of a delay that one stage must have for the finding to be about it.
+const chiefStage = 0.6
+
+// modelFinding is what findings of the model have in common.
+func (j *judge) modelFinding(f *claim.Claim, at placed) Finding {
+	m := j.modelled
+	out := Finding{Kind: KindRank, Cause: CauseLate, Confidence: confidenceIn(f.Certainty), modelled: true}
+	if main, charged := j.mainStage(f); f.Factor == 0 && float64(charged) >= chiefStage*float64(f.Charged()) {
+		out.Stage = main
+	}
+	out.BelowMinGain = f.Saves.Most() < j.minGain
+	out.Cost = costOf(f, m.Whole, at.numbers[max(0, f.Steps.First)], at.numbers[max(0, f.Steps.Last)])
+	out.Score = min(1, float64(out.Explained)/float64(max(1, m.Whole)))
+	j.modelEvidence(f, &out, at)
+	return out
+}
+
+// mainStage returns the stage with most of a claim, all microsteps together, and what is charged to it, ns; "" where the claim has no parts.
+func (j *judge) mainStage(f *claim.Claim) (main string, most int64) {
+	charged := map[string]int64{}
+	for _, p := range f.Parts {
+		name := j.stageName(p.Stage)
+		if charged[name] += p.Charged; main == "" || charged[name] > charged[main] {
+			main = name
+		}
+	}
+	return main, charged[main]
+}
+
+func modelPattern(p claim.Pattern) Pattern {
+	switch p {
+	case claim.Constant:
+		return PatternConstant
+	case claim.Span:
+		return PatternWindow
+	case claim.Periodic:
+		return PatternPeriodic
+	}
+	return PatternIntermittent
+}
+
+// modelEvidence is what speaks for a finding of the model, and what a higher confidence lacks.
+func (j *judge) modelEvidence(f *claim.Claim, out *Finding, at placed) {
+	m := j.modelled
+	slow := evidence.SlowSteps{N: f.Steps.Count, Of: f.Steps.Of, Factor: 1 + float64(f.Size)/float64(max(1, m.Step)), Excess: f.Size, First: out.Struck.First, Last: out.Struck.Last}
+	switch f.Cause {
+	case claim.StartUp:
+		out.Kind, out.Cause = KindStage, CauseStartUp
+		out.BelowMinGain, out.RunGain, out.RunLow, out.RunAtMost, out.After, out.Gain = true, 0, 0, 0, 0, 0
+		if len(f.Ranks) == 1 {
+			id := at.ranks[f.Ranks[0]]
+			out.Kind, out.Rank = KindRank, &id
+		}
+		out.Evidence = []evidence.Observation{slow}
+		return
+	case claim.Regression, claim.SlowSteps:
+		out.Kind, out.Cause = KindStage, CauseSlowSteps
+		out.Evidence = []evidence.Observation{slow}
+		switch {
+		case out.Struck.Pattern == PatternPeriodic:
+			out.Cause = CausePeriodic
+		case f.Cause == claim.Regression:
+			out.Cause = CauseRegression
+			out.Evidence = []evidence.Observation{j.changed(f, at), slow}
+		}
+		if out.Stage == "" {
+			out.Kind = KindWorkload
+		}
+		// What a loop does at every n-th step outside of its stages is written there: nobody expects it to go.
+		if out.Cause == CausePeriodic && out.Stage == stagename.Residual {
+			out.lack(evidence.Lack{Reason: evidence.MayBeByDesign, AtMost: evidence.Ambiguous})
+			return
+		}
+		out.lack(evidence.Lack{Reason: evidence.SeveralCauses, AtMost: evidence.Supported})
+		return
+	case claim.Turns:
+		out.Kind, out.Cause = KindWorkload, CauseTurns
+		turns := evidence.LateIntermittently{Stage: out.Stage, Saves: f.Saves.Alone, Ranks: len(at.ranks), P: f.Even, Even: f.Even > gates.Supported}
+		for _, t := range f.Turns {
+			turns.Late, turns.Turns = append(turns.Late, at.ranks[t.Rank]), append(turns.Turns, t.N)
+		}
+		out.Evidence = append(out.Evidence, turns)
+		if len(f.Ranks) > 1 {
+			moving := evidence.RankToRank{Stage: out.Stage, Saves: f.Saves.Alone, P: f.P}
+			for _, r := range f.Ranks {
+				moving.Ranks = append(moving.Ranks, at.ranks[r])
+				if h := at.hostOf(r); h != "" && !slices.Contains(moving.Hosts, h) {
+					moving.Hosts = append(moving.Hosts, h)
+				}
+			}
+			out.Evidence = append(out.Evidence, moving)
+		}
+		out.lack(evidence.Lack{Reason: evidence.SeveralCauses, AtMost: evidence.Supported})
+		return
+	}
+	mainly := ""
+	if out.Stage == "" && len(f.Parts) > 0 {
+		mainly, _ = j.mainStage(f)
+	}
+	last := evidence.LastToArrive{Rank: at.ranks[f.Ranks[0]], Stage: out.Stage, Mainly: mainly, N: f.Last, Of: f.Steps.Count, Excess: f.Size, P: f.P}
+	if len(f.Ranks) > 1 {
+		last.Ranks = at.ids(f.Ranks)
+	}
+	out.Evidence = append(out.Evidence, last, evidence.Replay{Ranks: at.ids(f.Ranks), Saves: f.Saves.Alone, Charged: out.Score})
+	evident := points.None
+	if len(m.Points) > 0 {
+		p := m.Points[0]
+		evident = p.Evidence
+		s := evidence.SyncPoint{Stage: m.Stages[p.Stage].Name, By: map[points.Evidence]string{points.Likely: "name", points.Shown: "slope", points.Named: "named"}[p.Evidence]}
+		if p.Evidence == points.Shown {
+			s.Slope, s.Low, s.High = -p.Slope, -p.High, -p.Low
+		}
+		out.Evidence = append(out.Evidence, s)
+	}
+	out.lackIf(f.P > j.gates.SyncPoint.Significance, evidence.Lack{Reason: evidence.FewOccurrences, AtMost: evidence.Supported, P: f.P})
+	out.lackIf(evident == points.None, evidence.Lack{Reason: evidence.SyncNotShown, AtMost: evidence.Supported})
+	out.lackIf(evident == points.Likely, evidence.Lack{Reason: evidence.SyncLikely, AtMost: evidence.Supported})
+	out.lackIf(evident != points.None && f.Waited < 0.5, evidence.Lack{Reason: evidence.SyncNotShown, AtMost: evidence.Supported})
+	out.lackIf(!at.walled, evidence.Lack{Reason: evidence.NoWallTime, AtMost: evidence.Supported})
+	out.lackIf(j.labelled(labels.TelemetryLimited), evidence.Lack{Reason: evidence.Incomplete, AtMost: evidence.Supported})
+	out.lackIf(at.mixed, evidence.Lack{Reason: evidence.RolesMixed, AtMost: evidence.Supported})
+	out.lackIf(m.Within, evidence.Lack{Reason: evidence.WithinOneRole, AtMost: evidence.Supported})
+	out.lackIf(j.labelled(labels.GradientAccumulationAmbiguous), evidence.Lack{Reason: evidence.MicrostepsSummed, AtMost: evidence.Supported})
+	out.lackIf(len(f.Ranks) > 1 && f.Kind == claim.Ranks, evidence.Lack{Reason: evidence.MayBeByDesign, AtMost: evidence.Supported})
+}
+
+// changed says what a stage takes from the step on at which it changes, and before.
+func (j *judge) changed(f *claim.Claim, at placed) evidence.Slower {
+	first := f.Steps.First
+	return evidence.Slower{Stage: j.modelled.Stages[f.Parts[0].Stage].Name, Steps: [2]int64{at.numbers[first], at.numbers[len(at.numbers)-1]},
+		BaseSteps: [2]int64{at.numbers[0], at.numbers[max(0, first-1)]}, Time: f.From, BaseTime: f.Before}
+}
+
+// placedFinding is a finding with the windows that show it.
+func (j *judge) placedFinding(f *claim.Claim, one Finding, at placed) *Finding {
+	last := -1
+	see := func(t int) {
+		k := at.window[t] - j.forgotten()
+		if k < 0 || k == last {
+			return
+		}
+		if last < 0 {
+			one.Detail = k
+		}
+		last = k
+		if n := j.windows[k].Main.Window; !slices.Contains(one.Windows, n) {
+			one.Windows = append(one.Windows, n)
+		}
+	}
+	switch {
+	case f.Steps.List != nil:
+		for _, t := range f.Steps.List {
+			see(t)
+		}
+	default:
+		for t, by := max(0, f.Steps.First), max(1, f.Steps.Period); t <= f.Steps.Last; t += by {
+			see(t)
+		}
+	}
+	one.place(j.windows[one.Detail].Main)
+	return &one
+}
+
+// costOf returns what a claim costs in a run of a length in ns, of which the first and the last step that it struck have those numbers. How
+// large a part of the run it explains is left to its source.
+func costOf(c *claim.Claim, whole, first, last int64) Cost {
+	return Cost{Excess: c.Size, Step: c.Length, Explained: c.Charged(), Gain: c.StruckGain(whole),
+		RunGain: c.Saves.Alone, RunLow: min(c.Saves.Low, c.Saves.Alone), RunAtMost: c.Saves.Most(), After: c.Saves.After,
+		Struck: Struck{Count: c.Steps.Count, Of: c.Steps.Of, First: first, Last: last, Pattern: modelPattern(c.Steps.Pattern), Period: c.Steps.Period}}
+}
+
+// confidenceIn returns the confidence in a claim before anything is held against it.
+func confidenceIn(c claim.Certainty) evidence.Confidence {
+	return [...]evidence.Confidence{claim.Event: evidence.Ambiguous, claim.Supported: evidence.Supported, claim.Strong: evidence.Strong}[c]
+}
 
 // lateArrivals returns the findings of ranks that arrive late by their own delay.
 func (j *judge) lateArrivals(r *arrivals.Result) (out []Finding) {
 	for _, c := range slices.Concat(r.Late, r.Doubted) {
 		l, p, rank := c.Entered, &r.Places[c.Entered.Place], c.Rank()
 		f := Finding{source: evidence.FromArrivals, Kind: KindRank, Cause: CauseLate, Place: Place{Rank: &rank, Host: c.HostName(), Stage: lostIn(l, p), Op: operation(p.Op), Group: groupOf(c.Group, l.Desc), Source: sourceOf(p.Line)},
-			Cost: Cost{Excess: c.Size, Step: c.Length, Explained: c.Charged(), Score: c.Saves.Most(), Gain: c.StruckGain(r.End - r.Begin),
-				RunGain: c.Saves.Alone, RunLow: min(c.Saves.Low, c.Saves.Alone), RunAtMost: c.Saves.Most(), After: c.Saves.After,
-				Struck: Struck{Count: c.Steps.Count, Of: c.Steps.Of, First: l.Recorded[0], Last: l.Recorded[1], Pattern: modelPattern(c.Steps.Pattern), Period: c.Steps.Period}},
+			Cost:       costOf(&c, r.End-r.Begin, l.Recorded[0], l.Recorded[1]),
 			Confidence: evidence.Strong, BelowMinGain: c.Saves.Most() < j.minGain}
+		f.Score = c.Saves.Most()
 		f.Evidence = append(f.Evidence, evidence.LastToEnter{Source: evidence.FromArrivals, Rank: rank, N: l.Last, Of: l.Points, Op: f.Op, Group: f.Group, Delay: l.Delay, Strikes: l.Strikes, P: c.P, Line: f.Source, After: sourceOf(comeFrom(p))},
 			evidence.Replay{Ranks: c.Together, Saves: c.Saves.Alone, Charged: c.Saves.Most()})
 		if len(c.Together) > 1 {

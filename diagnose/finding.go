@@ -17,7 +17,7 @@ type Finding struct {
 	Windows  []int64                // numbers of the windows that show it
 	Detail   int                    // index in RunVerdict.Windows of the one that the evidence is from
 
-	Jointly  bool            `json:"-"` // it is worth acting on together with others
+	Jointly  bool            // it is worth acting on together with others
 	modelled bool            // from the model of steps
 	source   evidence.Source // that claims it; "": the steps
 }

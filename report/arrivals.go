@@ -10,6 +10,7 @@ import (
 	"github.com/sfstat/sfstat/engine/claim"
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
 	"github.com/sfstat/sfstat/internal/table"
+	"github.com/sfstat/sfstat/publish"
 )
 
 // Arrivals is who arrives last in one job.
@@ -22,15 +23,21 @@ type Arrivals struct {
 // place and rank.
 func (o Output) Arrivals(jobs []Arrivals) error {
 	return o.write(forms{
-		schema:   "arrivals",
-		json:     func() any { return jobsJSON[arrivalJobJSON]{each(jobs, Arrivals.wire)} },
+		json: func() any {
+			return publish.Jobs[publish.ArrivalJob]{Schema: "sfstat.arrivals/1", Problems: problemsOf(o.Problems),
+				Jobs: each(jobs, func(j Arrivals) publish.ArrivalJob { return publish.ArrivalJobOf(j.Run, j.Result) })}
+		},
+		rows:     func() *publish.Rows { return publish.ArrivalRows(parted(jobs)) },
 		document: func() document { return jobsDocument(jobs, Arrivals.document) },
 	})
 }
 
-// jobsJSON is the JSON of all commands over what ranks entered.
-type jobsJSON[T any] struct {
-	Jobs []T `json:"jobs" doc:"one for each job of the input"`
+// parted returns the names of jobs and what they came to.
+func parted(jobs []Arrivals) (runs []string, results []*arrivals.Result) {
+	for _, j := range jobs {
+		runs, results = append(runs, j.Run), append(results, j.Result)
+	}
+	return runs, results
 }
 
 func jobsDocument(jobs []Arrivals, of func(Arrivals) document) (d document) {
@@ -38,55 +45,6 @@ func jobsDocument(jobs []Arrivals, of func(Arrivals) document) (d document) {
 		d = append(d, of(j)...)
 	}
 	return d
-}
-
-type arrivalJobJSON struct {
-	Run string `json:"run" doc:"name of the folder, or of the run whose packets lie in it"`
-	*arrivals.Result
-	Late []lateRank `json:"late" before:"late_set" doc:"ranks that delay the others, the costliest first"`
-}
-
-// lateRank is a late rank and what is known of the place where it costs most.
-type lateRank struct {
-	Rank      int           `json:"rank" doc:"global rank"`
-	Host      string        `json:"host" null:"zero" doc:"host of the rank"`
-	Stage     string        `json:"stage" null:"zero" doc:"stage in which the call is entered, by packets next to the dumps"`
-	LostIn    *string       `json:"lost_in" doc:"stage in which it loses more than half of its delay, by the stage times of packets"`
-	Op        string        `json:"op" doc:"operation as recorded"`
-	Group     string        `json:"group" doc:"process group of the rank"`
-	Line      arrivals.Line `json:"source_line" null:"zero" doc:"line of the program from which the call is entered"`
-	Place     int           `json:"place" doc:"index in places of the one where it costs most"`
-	Delay     int64         `json:"delay_ns" doc:"own delay there, mean over the points that it delayed"`
-	Excess    int64         `json:"excess_ns" doc:"own delay over all strikes and places"`
-	PerStep   int64         `json:"per_step_ns" doc:"own delay of a struck step, over all places, mean"`
-	Struck    int           `json:"struck_steps" doc:"steps that it delayed, at any place"`
-	Steps     int           `json:"steps" doc:"steps of the recording"`
-	Strikes   int           `json:"strikes" doc:"synchronisation points there that it delayed"`
-	Last      int           `json:"last" doc:"synchronisation points there that it entered last"`
-	Points    int           `json:"points" doc:"synchronisation points there that it entered"`
-	P         float64       `json:"p" doc:"chance of so many strikes were all ranks alike; corrected for ranks and places"`
-	Gain      float64       `json:"gain" doc:"part of the struck steps that fixing it saves"`
-	RunGain   float64       `json:"run_gain" doc:"part of all steps that fixing it alone saves"`
-	RunAtMost float64       `json:"run_gain_at_most" doc:"the same where all others are fixed, if that is more"`
-	FirstStep int64         `json:"first_step" null:"negative" doc:"first struck step, where packets tell"`
-	LastStep  int64         `json:"last_step" null:"negative" doc:"last struck step, likewise"`
-	Clock     bool          `json:"clock_not_excluded" doc:"the delay is smaller than the uncertainty of the rank's clock"`
-}
-
-func (j Arrivals) wire() arrivalJobJSON {
-	out := arrivalJobJSON{j.Run, j.Result, []lateRank{}}
-	for i := range j.Late {
-		c := &j.Late[i]
-		l, p := c.Entered, &j.Places[c.Entered.Place]
-		r := lateRank{Rank: c.Rank(), Host: c.HostName(), Op: p.Op, Stage: p.Stage, Group: c.Group, Line: p.Line, Place: l.Place, Delay: l.Delay, Excess: c.Charged(), PerStep: c.Size,
-			Struck: c.Steps.Count, Steps: c.Steps.Of, Strikes: l.Strikes, Last: l.Last, Points: l.Points, P: c.P, Gain: c.StruckGain(j.End - j.Begin),
-			RunGain: c.Saves.Alone, RunAtMost: c.Saves.Most(), FirstStep: l.Recorded[0], LastStep: l.Recorded[1], Clock: l.Clock}
-		if l.Divided && l.Stage != "" {
-			r.LostIn = &l.Stage
-		}
-		out.Late = append(out.Late, r)
-	}
-	return out
 }
 
 const (

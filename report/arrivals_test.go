@@ -8,6 +8,7 @@ import (
 
 	"github.com/sfstat/sfstat/engine/claim"
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
+	"github.com/sfstat/sfstat/publish"
 )
 
 // everyArrival has every part of a result.
@@ -59,7 +60,7 @@ func TestHangWords(t *testing.T) {
 func TestHangOfRankWithoutDump(t *testing.T) {
 	h := &arrivals.Hang{Dumped: 9e9, Groups: []arrivals.Blocked{{Group: "0", Op: "nccl:barrier", Seq: 9, Waiting: []int{0, 1}, Since: 2e9, WaitsFor: -1,
 		Missing: []arrivals.Absent{{Rank: 2, Seq: -1, AtMost: 6e9, Unrecorded: true}}}}}
-	if got := blockedFrom(h, &h.Groups[0]); !slices.Equal(got.Unknown, []int{2}) || len(got.Missing) != 1 {
+	if got := publish.HangJobOf("a", &arrivals.Result{Hang: h}).Blocked[0]; !slices.Equal(got.Unknown, []int{2}) || len(got.Missing) != 1 {
 		t.Errorf("without dump %v, missing %v", got.Unknown, got.Missing)
 	}
 }

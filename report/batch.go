@@ -31,8 +31,8 @@ func (o Output) Batch(sum *findings.Summary) error {
 		return err
 	}
 	return o.writeWhole(forms{
-		publish:  func() any { return publish.BatchOf(sum, batchHeadline(sum, sum.Runs()), changes, onsets) },
-		table:    func() *publish.Rows { return publish.BatchOf(sum, "", changes, onsets).Rows() },
+		json:     func() any { return publish.BatchOf(sum, batchHeadline(sum, sum.Runs()), changes, onsets) },
+		rows:     func() *publish.Rows { return publish.BatchOf(sum, "", changes, onsets).Rows() },
 		document: func() document { return batchDocument(sum, changes, onsets) },
 	})
 }

@@ -22,8 +22,8 @@ type Blame struct {
 // culprit.
 func (o Output) Blame(results []Blame) error {
 	return o.write(forms{
-		publish:  func() any { return tracesOf("sfstat.blame/1", each(results, Blame.published), o.Problems) },
-		table:    func() *publish.Rows { return publish.BlameRows(each(results, Blame.published)) },
+		json:     func() any { return tracesOf("sfstat.blame/1", each(results, Blame.published), o.Problems) },
+		rows:     func() *publish.Rows { return publish.BlameRows(each(results, Blame.published)) },
 		document: func() document { return blameDocument(results) },
 	})
 }

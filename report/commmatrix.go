@@ -6,14 +6,15 @@ import (
 
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/internal/table"
+	"github.com/sfstat/sfstat/publish"
 )
 
 // CommMatrix writes how many bytes each rank sends each other, by algorithm. CSV is one row per pair and route.
 func (o Output) CommMatrix(r *comm.Result) error {
 	sent, unplaced := comm.SentBetween(r)
 	return o.write(forms{
-		schema:   "comm-matrix",
-		json:     func() any { return matrixOf(sent, unplaced) },
+		json:     func() any { return publish.CommMatrixOf(sent, unplaced, problemsOf(o.Problems)) },
+		rows:     func() *publish.Rows { return publish.CommMatrixOf(sent, unplaced, nil).Rows() },
 		document: func() document { return matrixDocument(sent, unplaced) },
 	})
 }
@@ -78,21 +79,4 @@ func heaviestTable(sent []comm.Sent) *table.Table {
 		t.Row(x.From, x.To, x.Route.String(), x.Calls, Size(int64(x.Bytes)))
 	}
 	return capped(t, mostRows, "json")
-}
-
-type matrixJSON struct {
-	Sent     []sentJSON `json:"sent" doc:"pairs of ranks and routes"`
-	Unplaced int64      `json:"unplaced_bytes" doc:"bytes to ranks that left no log"`
-}
-
-type sentJSON struct {
-	From  int        `json:"from_rank" doc:"sender, rank of the job"`
-	To    int        `json:"to_rank" doc:"receiver, rank of the job"`
-	Route comm.Route `json:"route" doc:"by what algorithm"`
-	Calls int64      `json:"calls" doc:"calls of the sender"`
-	Bytes int64      `json:"bytes" doc:"bytes sent"`
-}
-
-func matrixOf(sent []comm.Sent, unplaced float64) matrixJSON {
-	return matrixJSON{each(sent, func(x comm.Sent) sentJSON { return sentJSON{x.From, x.To, x.Route, x.Calls, int64(x.Bytes)} }), int64(unplaced)}
 }

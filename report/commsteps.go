@@ -3,24 +3,17 @@ package report
 import (
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/internal/table"
+	"github.com/sfstat/sfstat/publish"
 )
 
 // CommSteps writes what a job communicated in each step, initialisation and shutdown apart. CSV is one row per step and operation.
 func (o Output) CommSteps(r *comm.Result) error {
 	steps := comm.StepsOf(r)
 	return o.write(forms{
-		schema:   "comm-steps",
-		json:     func() any { return stepsOf(steps) },
+		json:     func() any { return publish.CommStepsOf(steps, problemsOf(o.Problems)) },
+		rows:     func() *publish.Rows { return publish.CommStepsOf(steps, nil).Rows() },
 		document: func() document { return stepsDocument(steps) },
 	})
-}
-
-// placeName is the step, or when in the job's life it was.
-func placeName(s *comm.Steps, p comm.Place) string {
-	if p.Era == comm.InStep {
-		return s.Names[p.Step]
-	}
-	return p.Era.String()
 }
 
 func stepsDocument(s *comm.Steps) document {
@@ -75,29 +68,11 @@ func commStepTable(s *comm.Steps) *table.Table {
 	t := tableOf("comm step")
 	for i := range s.Totals {
 		x := &s.Totals[i]
-		row := t.Cells(placeName(s, x.Place), x.Calls, Size(x.Bytes), nil, nil, nil)
+		row := t.Cells(publish.PlaceName(s, x.Place), x.Calls, Size(x.Bytes), nil, nil, nil)
 		if x.End > 0 {
 			row[3], row[4], row[5] = table.RealCell(float64(x.Length())), table.RealCell(float64(x.Transfer)), table.RealCell(float64(x.Wait))
 		}
 		t.Add(row...)
 	}
 	return capped(t.Tidy(), mostRows, "json")
-}
-
-type stepsJSON struct {
-	Source comm.StepSource `json:"source" doc:"where the steps are from"`
-	Steps  []stepOf        `json:"steps" doc:"steps in order, and what is outside of them"`
-}
-
-type stepOf struct {
-	*comm.StepTotal
-	Name string `json:"step_name" before:"calls" doc:"name of the step, or the era"`
-}
-
-func stepsOf(s *comm.Steps) stepsJSON {
-	out := stepsJSON{Source: s.Source, Steps: []stepOf{}}
-	for i := range s.Totals {
-		out.Steps = append(out.Steps, stepOf{&s.Totals[i], placeName(s, s.Totals[i].Place)})
-	}
-	return out
 }

@@ -18,8 +18,8 @@ import (
 // Comparison writes what two sets of runs differ in. CSV is one row per measure.
 func (o Output) Comparison(c *runs.Comparison) error {
 	return o.write(forms{
-		publish:  func() any { return publish.ComparisonOf(c, comparisonHeadline(c), problemsOf(o.Problems)) },
-		table:    func() *publish.Rows { return publish.ComparisonOf(c, "", nil).MeasureRows() },
+		json:     func() any { return publish.ComparisonOf(c, comparisonHeadline(c), problemsOf(o.Problems)) },
+		rows:     func() *publish.Rows { return publish.ComparisonOf(c, "", nil).MeasureRows() },
 		document: func() document { return comparisonDocument(c) },
 	})
 }

@@ -18,8 +18,8 @@ type Completions struct {
 // is one row per worker; where all distances are kept, one per pair.
 func (o Output) Completions(results []Completions) error {
 	return o.write(forms{
-		publish:  func() any { return tracesOf("sfstat.ks/1", each(results, Completions.published), o.Problems) },
-		table:    func() *publish.Rows { return publish.CompletionRows(each(results, Completions.published)) },
+		json:     func() any { return tracesOf("sfstat.ks/1", each(results, Completions.published), o.Problems) },
+		rows:     func() *publish.Rows { return publish.CompletionRows(each(results, Completions.published)) },
 		document: func() document { return completionsDocument(results) },
 	})
 }

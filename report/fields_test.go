@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -32,15 +31,12 @@ func TestPublishedFields(t *testing.T) {
 	golden(t, "fields.txt", out.Bytes())
 }
 
-func schemaOf(name string) *schema {
-	if f, ok := publish.FormOf(name); ok {
-		return f.Schema()
-	}
-	p, _ := documentOf(name)
-	return p.schema()
+func schemaOf(name string) *publish.Schema {
+	f, _ := publish.FormOf(name)
+	return f.Schema()
 }
 
-func listFields(t *testing.T, out *bytes.Buffer, at string, s schema) {
+func listFields(t *testing.T, out *bytes.Buffer, at string, s publish.Schema) {
 	t.Helper()
 	for _, f := range s.Properties {
 		if f.Description == "" {
@@ -55,7 +51,7 @@ func listFields(t *testing.T, out *bytes.Buffer, at string, s schema) {
 }
 
 // typeOf is the type of a field in a few words.
-func typeOf(s schema) string {
+func typeOf(s publish.Schema) string {
 	switch {
 	case s.Const != "":
 		return "=" + s.Const
@@ -82,32 +78,6 @@ func typeOf(s schema) string {
 	return strings.Join(s.Type, "|")
 }
 
-// TestSchemaFollowsTypes: a field that a type gains is in its schema, required and with its
-// description; one that may lack is not required; one without a name is not there.
-func TestSchemaFollowsTypes(t *testing.T) {
-	type inner struct {
-		Deep []float64 `json:"deep" doc:"deep numbers"`
-	}
-	type outer struct {
-		inner
-		Name   string  `json:"name" doc:"a name"`
-		Rank   *int    `json:"rank" doc:"a rank"`
-		Option string  `json:"option,omitempty" doc:"an option"`
-		First  int64   `json:"first" null:"negative" doc:"a step"`
-		Secret float64 `json:"-"`
-	}
-	m := schemaMaker{names: map[reflect.Type]string{}}
-	s := m.object(reflect.TypeFor[outer]())
-	var got []string
-	for _, p := range s.Properties {
-		got = append(got, p.Name+" "+typeOf(p.Schema)+": "+p.Description)
-	}
-	want := "deep []number|null: deep numbers, name string: a name, rank integer|null: a rank, option string: an option, first integer|null: a step"
-	if text := strings.Join(got, ", "); text != want || strings.Join(s.Required, " ") != "deep name rank first" {
-		t.Errorf("%s, required %v, expected %s", text, s.Required, want)
-	}
-}
-
 // TestColumnsAreExplained: a column of CSV is a field in the schema of its document, or
 // docs/output.md says what it is.
 func TestColumnsAreExplained(t *testing.T) {
@@ -115,15 +85,9 @@ func TestColumnsAreExplained(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	headOf := func(v any) []string {
-		p, _ := documentOf("hang")
-		return p.rowsOf(v).head
-	}
-	heads := map[string][]string{"hang": headOf(rowsJSON[standing]{}), "slack": publish.SlackTable(nil).Head}
-	for _, name := range []string{"arrivals", "comm", "comm-steps", "comm-matrix", "comm-topology"} {
-		p, _ := documentOf(name)
-		heads[name] = p.rowsOf(reflect.Zero(p.of).Interface()).head
-	}
+	heads := map[string][]string{"hang": publish.HangRows(nil, nil).Head, "slack": publish.SlackTable(nil).Head, "arrivals": publish.ArrivalRows(nil, nil).Head,
+		"comm": publish.Traffic{}.Rows().Head, "comm-steps": publish.CommSteps{}.Rows().Head, "comm-matrix": publish.CommMatrix{}.Rows().Head,
+		"comm-topology": publish.Topology{}.Rows().Head}
 	rendered(t, CSV, Style{}, func(name string, out []byte) {
 		name, _, _ = strings.Cut(name, "-")
 		head, _, _ := strings.Cut(string(out), "\n")
@@ -136,8 +100,8 @@ func TestColumnsAreExplained(t *testing.T) {
 		s := schemaOf(name)
 		slices.Sort(columns)
 		for _, column := range slices.Compact(columns) {
-			is := func(f property) bool { return f.Name == column }
-			if !slices.ContainsFunc(s.Properties, is) && !slices.ContainsFunc(s.Defs, func(d property) bool { return slices.ContainsFunc(d.Schema.Properties, is) }) &&
+			is := func(f publish.Property) bool { return f.Name == column }
+			if !slices.ContainsFunc(s.Properties, is) && !slices.ContainsFunc(s.Defs, func(d publish.Property) bool { return slices.ContainsFunc(d.Schema.Properties, is) }) &&
 				!bytes.Contains(page, []byte("`"+column+"`")) {
 				t.Errorf("%s: the column %s is in no schema, nor in docs/output.md", name, column)
 			}

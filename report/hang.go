@@ -2,95 +2,24 @@ package report
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/comm/arrivals"
 	"github.com/sfstat/sfstat/internal/table"
+	"github.com/sfstat/sfstat/publish"
 )
 
 // Hang writes who is missing where a job stands still, and calls whose members
 // disagree. CSV is one row per rank that is missing or waits.
 func (o Output) Hang(jobs []Arrivals) error {
 	return o.write(forms{
-		schema:   "hang",
-		json:     func() any { return jobsJSON[hangJobJSON]{each(jobs, Arrivals.hangWire)} },
-		rows:     func() any { return hangRows(jobs) },
+		json: func() any {
+			return publish.Jobs[publish.HangJob]{Schema: "sfstat.hang/1", Problems: problemsOf(o.Problems),
+				Jobs: each(jobs, func(j Arrivals) publish.HangJob { return publish.HangJobOf(j.Run, j.Result) })}
+		},
+		rows:     func() *publish.Rows { return publish.HangRows(parted(jobs)) },
 		document: func() document { return jobsDocument(jobs, Arrivals.hangDocument) },
 	})
-}
-
-type hangJobJSON struct {
-	Run        string              `json:"run" doc:"name of the folder, or of the run whose packets lie in it"`
-	Ranks      []int               `json:"ranks" doc:"ranks that left a dump"`
-	Missing    []int               `json:"missing_ranks" doc:"members of groups that left no dump"`
-	Hang       bool                `json:"hang" doc:"the job stands still"`
-	Loop       bool                `json:"loop" doc:"groups wait for each other in a circle"`
-	Roots      []int               `json:"root_ranks" doc:"ranks that did not enter a call and wait in no other: the others wait for them"`
-	Blocked    []blockedJSON       `json:"blocked" doc:"in the order in which groups block one another"`
-	Mismatches []arrivals.Mismatch `json:"mismatches" doc:"calls that ranks of a group disagree on, the first of each group"`
-	Stacks     []arrivals.Stack    `json:"stacks" doc:"where main threads are by py-spy, that of most ranks first"`
-	Asked      *arrivals.Asked     `json:"ras" doc:"what NCCL answered of its counts; null: nobody asked"`
-}
-
-type blockedJSON struct {
-	*arrivals.Blocked
-	AtLeast int64 `json:"waited_at_least_ns" before:"missing" doc:"time from then until the latest time in any dump"`
-	Unknown []int `json:"ranks_without_dump" before:"waits_for" doc:"members without a dump, or with one that is older than the others'"`
-}
-
-func (j Arrivals) hangWire() hangJobJSON {
-	out := hangJobJSON{Run: j.Run, Ranks: j.Ranks, Missing: j.Missing, Hang: j.Result.Hang != nil, Roots: []int{}, Blocked: []blockedJSON{}, Mismatches: j.Mismatches, Stacks: j.Stacks, Asked: j.Asked}
-	if h := j.Result.Hang; h != nil {
-		out.Loop = h.Loop
-		out.Roots = each(h.Roots(), func(r arrivals.Root) int { return r.Rank })
-		for _, b := range h.Groups {
-			out.Blocked = append(out.Blocked, blockedFrom(h, &b))
-		}
-	}
-	return out
-}
-
-func blockedFrom(h *arrivals.Hang, b *arrivals.Blocked) blockedJSON {
-	x := blockedJSON{b, h.Dumped - b.Since, slices.Clone(b.Unknown)}
-	for _, a := range b.Missing {
-		if a.Unrecorded {
-			x.Unknown = append(x.Unknown, a.Rank)
-		}
-	}
-	return x
-}
-
-// standing is a rank in a job that stands still.
-type standing struct {
-	Run      string        `json:"run"`
-	Group    string        `json:"group"`
-	Op       string        `json:"op"`
-	Seq      int64         `json:"seq"`
-	Rank     int           `json:"rank"`
-	Host     string        `json:"host"`
-	State    string        `json:"state"`
-	LastOp   string        `json:"last_op"`
-	LastSeq  int64         `json:"last_seq" null:"negative"`
-	LastLine arrivals.Line `json:"last_line"`
-	Enter    int64         `json:"last_enter_ns" null:"zero"`
-}
-
-func hangRows(jobs []Arrivals) (rows rowsJSON[standing]) {
-	for _, j := range jobs {
-		if j.Result.Hang == nil {
-			continue
-		}
-		for _, b := range j.Result.Hang.Groups {
-			for _, a := range b.Missing {
-				rows.Rows = append(rows.Rows, standing{j.Run, b.Group, b.Op, b.Seq, a.Rank, a.Host, "missing", a.Op, a.Seq, a.Line, a.Enter})
-			}
-			for _, rank := range b.Waiting {
-				rows.Rows = append(rows.Rows, standing{j.Run, b.Group, b.Op, b.Seq, rank, "", "waiting", b.Op, b.Seq, b.Line, b.Since})
-			}
-		}
-	}
-	return rows
 }
 
 func (j Arrivals) hangDocument() document {

@@ -28,8 +28,8 @@ type Outliers struct {
 // is one row per outlier.
 func (o Output) Outliers(results []Outliers) error {
 	return o.write(forms{
-		publish:  func() any { return tracesOf("sfstat.zscore/1", each(results, Outliers.published), o.Problems) },
-		table:    func() *publish.Rows { return publish.OutlierRows(each(results, Outliers.published)) },
+		json:     func() any { return tracesOf("sfstat.zscore/1", each(results, Outliers.published), o.Problems) },
+		rows:     func() *publish.Rows { return publish.OutlierRows(each(results, Outliers.published)) },
 		document: func() document { return outliersDocument(results) },
 	})
 }

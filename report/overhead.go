@@ -14,8 +14,8 @@ import (
 // Overhead writes what something costs. CSV is one row per statistic and method.
 func (o Output) Overhead(a *overhead.Account) error {
 	return o.writeWhole(forms{
-		publish:  func() any { return publish.OverheadOf(a, overheadHeadline(a)) },
-		table:    func() *publish.Rows { return publish.OverheadRows(a) },
+		json:     func() any { return publish.OverheadOf(a, overheadHeadline(a)) },
+		rows:     func() *publish.Rows { return publish.OverheadRows(a) },
 		document: func() document { return overheadDocument(a) },
 	})
 }

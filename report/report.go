@@ -79,8 +79,8 @@ type Output struct {
 // Verdict writes v and the refused inputs. CSV has no place for the latter.
 func (o Output) Verdict(v *diagnose.Verdict) error {
 	return o.writeWhole(forms{
-		publish: func() any { return publish.VerdictOf(v, problemsOf(o.Problems), words) },
-		table: func() *publish.Rows {
+		json: func() any { return publish.VerdictOf(v, problemsOf(o.Problems), words) },
+		rows: func() *publish.Rows {
 			return publish.FindingRows(each(v.All(), func(r diagnose.RunVerdict) publish.Run { return publish.RunOf(&r, words) }))
 		},
 		document: func() document { return verdictDocument(v, o.Problems, o.Style) },
@@ -91,22 +91,18 @@ func (o Output) Verdict(v *diagnose.Verdict) error {
 // the latter.
 func (o Output) Frontier(results []*frontier.Result) error {
 	return o.write(forms{
-		publish: func() any { return publish.WindowsOf(results, problemsOf(o.Problems), words.WindowWords) },
-		table: func() *publish.Rows {
+		json: func() any { return publish.WindowsOf(results, problemsOf(o.Problems), words.WindowWords) },
+		rows: func() *publish.Rows {
 			return publish.StageRows(publish.WindowsOf(results, nil, words.WindowWords).Windows)
 		},
 		document: func() document { return frontierDocument(results) },
 	})
 }
 
-// forms are those of one result: JSON by its schema, what rows of CSV are of, and a
-// document for Text and Markdown.
+// forms are those of one result: what is published as JSON, rows of CSV, and a document for Text and Markdown.
 type forms struct {
-	schema   string // by its name
-	json     func() any
-	rows     func() any // nil: the JSON
-	publish  func() any // instead of schema, json and rows
-	table    func() *publish.Rows
+	json     func() any // of package publish
+	rows     func() *publish.Rows
 	document func() document
 }
 
@@ -121,24 +117,11 @@ func (o Output) write(f forms) error {
 // writeWhole writes one of the forms of a result that says itself what was refused,
 // or has no inputs that might be.
 func (o Output) writeWhole(f forms) error {
-	switch {
-	case f.publish != nil && o.Format == JSON:
-		return publish.Write(o.W, f.publish())
-	case f.publish != nil && o.Format == CSV:
-		return f.table().Write(o.W)
-	case f.publish != nil:
-		return o.show(f.document())
-	}
-	p, ok := documentOf(f.schema)
-	switch {
-	case !ok:
-		return fmt.Errorf("report: no document is called %q", f.schema)
-	case o.Format == JSON:
-		return o.publish(p, f)
-	case o.Format == CSV && f.rows != nil:
-		return p.rowsOf(f.rows()).write(o.W)
-	case o.Format == CSV:
-		return p.rowsOf(f.json()).write(o.W)
+	switch o.Format {
+	case JSON:
+		return publish.Write(o.W, f.json())
+	case CSV:
+		return f.rows().Write(o.W)
 	}
 	return o.show(f.document())
 }

@@ -2,16 +2,12 @@ package report
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"reflect"
 	"strings"
 	"testing"
-	"unicode"
-	"unicode/utf16"
-	"unicode/utf8"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
@@ -172,47 +168,4 @@ func unusualEvidence(f float64) (list []evidence.Observation) {
 		list = append(list, v.Interface().(evidence.Observation))
 	}
 	return list
-}
-
-// steering writes what steers a terminal as JSON escapes it. Compact JSON has such characters in strings alone.
-func steering(compact string) string {
-	var out strings.Builder
-	for i, r := range compact {
-		switch {
-		case r < 0x7f || unicode.IsPrint(r):
-			_, n := utf8.DecodeRuneInString(compact[i:])
-			out.WriteString(compact[i : i+n])
-		case r > 0xffff:
-			high, low := utf16.EncodeRune(r)
-			fmt.Fprintf(&out, `\u%04x\u%04x`, high, low)
-		default:
-			fmt.Fprintf(&out, `\u%04x`, r)
-		}
-	}
-	return out.String()
-}
-
-// Values of any shape are written as encoding/json writes them, but for white space and escapes of what steers a terminal.
-func FuzzEncoder(f *testing.F) {
-	for _, s := range []string{`{}`, `[]`, `{"a":[1,2,{"b":"x,]}\""}],"c":[[]],"d":{"e":[]}}`, `"\\"`, `[1,"a: b",null,true]`, `[["\u005d"],-1.5e-3]`, "\"\x7f\"", "[\"\u009b31m\u202e\U000e0001\xff\"]"} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, s string) {
-		var v any
-		if json.Unmarshal([]byte(s), &v) != nil {
-			return
-		}
-		var want, got, out bytes.Buffer
-		enc := json.NewEncoder(&want)
-		enc.SetEscapeHTML(false)
-		if err := enc.Encode(v); err != nil {
-			t.Fatal(err)
-		}
-		if err := to(&out, JSON, Style{}).JSON(v); err != nil {
-			t.Fatal(err)
-		}
-		if err := json.Compact(&got, out.Bytes()); err != nil || got.String()+"\n" != steering(want.String()) {
-			t.Errorf("%q became %q (%v)", want.String(), got.String(), err)
-		}
-	})
 }

@@ -16,8 +16,8 @@ import (
 // source and stage.
 func (o Output) Sources(c *crosscheck.Comparison) error {
 	return o.writeWhole(forms{
-		publish:  func() any { return publish.SourcesOf(c, sourcesHeadline(c)) },
-		table:    func() *publish.Rows { return publish.SourceRows(c) },
+		json:     func() any { return publish.SourcesOf(c, sourcesHeadline(c)) },
+		rows:     func() *publish.Rows { return publish.SourceRows(c) },
 		document: func() document { return sourcesDocument(c) },
 	})
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sfstat/sfstat/engine/comm"
 	"github.com/sfstat/sfstat/internal/table"
+	"github.com/sfstat/sfstat/publish"
 	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
@@ -16,8 +17,8 @@ import (
 // Topology writes the machines of a job: paths between ranks, and the links between devices. CSV is one row per path.
 func (o Output) Topology(machines []comm.Machine) error {
 	return o.write(forms{
-		schema:   "comm-topology",
-		json:     func() any { return topologyOf(machines) },
+		json:     func() any { return publish.TopologyOf(machines, problemsOf(o.Problems)) },
+		rows:     func() *publish.Rows { return publish.TopologyOf(machines, nil).Rows() },
 		document: func() document { return topologyDocument(machines) },
 	})
 }
@@ -124,37 +125,6 @@ func deviceText(d comms.Device) string {
 
 // gigabytes writes a number with as many digits as it has.
 func gigabytes(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
-
-type topologyJSON struct {
-	Machines []machineJSON `json:"machines" doc:"the machines, each with its devices"`
-}
-
-type machineJSON struct {
-	Host    string         `json:"host" doc:"host, up to the first dot"`
-	Devices []comms.Device `json:"devices" doc:"devices that NCCL saw"`
-	Links   []linkJSON     `json:"links" doc:"links between devices"`
-	Paths   []comm.Path    `json:"paths" doc:"paths between ranks, and from ranks to the network"`
-}
-
-type linkJSON struct {
-	From  string    `json:"from" doc:"name of a device"`
-	To    string    `json:"to" doc:"name of a device"`
-	Class nccl.Link `json:"class" doc:"class of the link, as NCCL names it"`
-	GBps  float64   `json:"gbps" doc:"gigabytes per second"`
-}
-
-func topologyOf(machines []comm.Machine) topologyJSON {
-	out := topologyJSON{Machines: []machineJSON{}}
-	for i := range machines {
-		m := &machines[i]
-		j := machineJSON{Host: m.Host, Devices: m.Devices, Paths: m.Paths}
-		for _, l := range m.Links {
-			j.Links = append(j.Links, linkJSON{m.Devices[l.From].Name, m.Devices[l.To].Name, l.Class, l.Bandwidth})
-		}
-		out.Machines = append(out.Machines, j)
-	}
-	return out
-}
 
 // TopologyGraph writes the machines as a graph for Graphviz (DOT): a box for each host, its devices, and the links between them, with
 // class and GB/s; network ports meet in the network.

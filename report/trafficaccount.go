@@ -32,13 +32,3 @@ func modelBlocks(r *comm.Result) document {
 	}
 	return section("Volumes beside the model", t.Tidy(), prose(say("bubble", r.Accounts[0])))
 }
-
-type accountJSON struct {
-	Rank   int          `json:"rank" doc:"rank of the job"`
-	Bubble float64      `json:"bubble_fraction" doc:"time in which pipeline stages idle while the pipeline fills and drains, over that in which they compute, by the model; 0 without a pipeline"`
-	Rows   []volume.Row `json:"rows" doc:"by dimension and operation, what accounts for most bytes first"`
-}
-
-func accountsOf(r *comm.Result) []accountJSON {
-	return each(r.Accounts, func(a volume.Account) accountJSON { return accountJSON{r.Ranks[a.Rank].Rank, a.Bubble, a.Rows} })
-}

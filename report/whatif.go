@@ -30,8 +30,8 @@ type Fix struct {
 // row per figure.
 func (o Output) WhatIf(results []WhatIf) error {
 	return o.write(forms{
-		publish:  func() any { return tracesOf("sfstat.whatif/1", each(results, WhatIf.published), o.Problems) },
-		table:    func() *publish.Rows { return publish.WhatifRows(each(results, WhatIf.published)) },
+		json:     func() any { return tracesOf("sfstat.whatif/1", each(results, WhatIf.published), o.Problems) },
+		rows:     func() *publish.Rows { return publish.WhatifRows(each(results, WhatIf.published)) },
 		document: func() document { return whatifDocument(results) },
 	})
 }

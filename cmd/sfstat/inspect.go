@@ -12,6 +12,7 @@ import (
 	"github.com/sfstat/sfstat/ingest/auto"
 	"github.com/sfstat/sfstat/internal/ordered"
 	"github.com/sfstat/sfstat/internal/table"
+	"github.com/sfstat/sfstat/publish"
 	"github.com/sfstat/sfstat/report"
 )
 
@@ -60,7 +61,7 @@ func (p *program) inspect(c *cli.Context) error {
 	}
 	return p.publish(c, nil, func(to report.Output) error {
 		if to.Format == report.JSON {
-			return to.JSON(found)
+			return publish.Write(to.W, found)
 		}
 		return to.Tables(found.tables()...)
 	})

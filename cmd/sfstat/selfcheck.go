@@ -6,6 +6,7 @@ import (
 	"github.com/sfstat/sfstat/cmd/sfstat/internal/cli"
 	"github.com/sfstat/sfstat/eval/selfcheck"
 	"github.com/sfstat/sfstat/internal/table"
+	"github.com/sfstat/sfstat/publish"
 	"github.com/sfstat/sfstat/report"
 )
 
@@ -25,7 +26,7 @@ func (p *program) selfcheck(c *cli.Context) error {
 	rows := selfcheck.Run(o)
 	err := p.publish(c, nil, func(to report.Output) error {
 		if to.Format == report.JSON {
-			return to.JSON(checked{o.Seed, o.Trials, selfcheck.Passed(rows), rows})
+			return publish.Write(to.W, checked{o.Seed, o.Trials, selfcheck.Passed(rows), rows})
 		}
 		return to.Tables(checkTable(rows))
 	})

@@ -11,14 +11,14 @@ import (
 // independent trials. The bounds are exact: each holds at least as often as the
 // confidence says (Clopper and Pearson 1934, Biometrika 26:404–413).
 type Rate struct {
-	K int `json:"count" doc:"windows in which it held"`
-	N int `json:"of" doc:"windows that were tried"`
+	K int // windows in which it held
+	N int // windows that were tried
 	// Lower and Upper hold the probability between them, AtLeast and AtMost are
 	// one-sided: each alone holds with the confidence.
-	Lower   float64 `json:"lower" doc:"lower end of the exact two-sided 95 % interval"`
-	Upper   float64 `json:"upper" doc:"upper end of it"`
-	AtLeast float64 `json:"at_least" doc:"exact one-sided lower bound at 95 %"`
-	AtMost  float64 `json:"at_most" doc:"exact one-sided upper bound at 95 %"`
+	Lower   float64 // lower end of the exact two-sided 95 % interval
+	Upper   float64 // upper end of it
+	AtLeast float64 // exact one-sided lower bound at 95 %
+	AtMost  float64 // exact one-sided upper bound at 95 %
 }
 
 // Binomial bounds the probability of an event seen k times in n trials. None in

@@ -38,26 +38,24 @@ const leastClass = 14
 
 // Cell is the calls of one operation and one size class over one subject.
 type Cell struct {
-	Subject    int           `json:"-"`
-	Op         nccl.Op       `json:"-"`
-	Class      int           `json:"-"`
-	Calls      []*Collective `json:"-"` // those that could be measured, in order
-	_          struct{}      `as:"calls" of:"Calls.len" doc:"collectives or messages"`
-	Bytes      int64         `json:"-"` // as logged, of one rank, over all calls
-	Transfer   int64         `json:"transfer_ns" doc:"from the last start to the last end, the median"`
-	Wait       int64         `json:"wait_ns" doc:"mean wait of a rank, the median"`
-	Algorithm  float64       `json:"algorithm_gbps" doc:"size over transfer, 10⁹ bytes a second"` // median
-	Bus        float64       `json:"bus_gbps" doc:"the same times the factor of nccl-tests: what each link of a ring carries"`
-	Limit      Limit         `json:"-"` // what it is held against, at the mean size of its calls
-	_          struct{}      `as:"limit_gbps" of:"Limit.Bandwidth" null:"zero" doc:"what it carries, or what nccl-tests reached at the mean size of the calls; null likewise"`
-	Efficiency float64       `json:"efficiency" null:"zero" doc:"bus_gbps over limit_gbps. Where NCCL drives several paths at once it may exceed 1"`
-	Bound      Bound         `json:"bound_by" doc:"what most of the time is; latency where at the limit the transfer would take less than the latency"`
+	Subject    int
+	Op         nccl.Op
+	Class      int
+	Calls      []*Collective // those that could be measured, in order
+	Bytes      int64         // as logged, of one rank, over all calls
+	Transfer   int64         // from the last start to the last end, the median
+	Wait       int64         // mean wait of a rank, the median
+	Algorithm  float64       // size over transfer, 10⁹ bytes a second; median
+	Bus        float64       // the same times the factor of nccl-tests: what each link of a ring carries
+	Limit      Limit         // what it is held against, at the mean size of its calls
+	Efficiency float64       // Bus over that of Limit. Where NCCL drives several paths at once it may exceed 1
+	Bound      Bound         // what most of the time is; latency where at the limit the transfer would take less than the latency
 	// Of the comparison with cells of peers:
-	Standing Standing `json:"beside_peers" doc:"how it compares with peers: those that do the same over the same kind of link"`
-	Peers    int      `json:"peers" doc:"others that it was compared with"`
-	PeerBus  float64  `json:"peers_bus_gbps" null:"without Peers" doc:"median of the others' bus_gbps; null without others"`
+	Standing Standing // how it compares with peers: those that do the same over the same kind of link
+	Peers    int      // others that it was compared with
+	PeerBus  float64  // median of the others' Bus; 0 without others
 	// P is that it is not slower than most by the margin; 1 where Unmatched.
-	P float64 `json:"p" null:"without Peers" doc:"chance of so low a bandwidth where all are alike, corrected for all comparisons; null without others"`
+	P float64 // chance of so low a bandwidth where all are alike, corrected for all comparisons; 0 without others
 }
 
 // latency is what the shortest calls of a subject take.

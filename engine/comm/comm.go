@@ -46,20 +46,18 @@ type Options struct {
 
 // Rank is one process of the job.
 type Rank struct {
-	Rank     int             `json:"rank" doc:"number in the job"`
-	Host     string          `json:"host" doc:"host, up to the first dot"`
-	PID      int64           `json:"pid" doc:"process, as the log numbers it, or else the export; 0 where neither does"`
-	Device   int64           `json:"device" null:"negative" doc:"CUDA index of its GPU; null: not known"`
-	Log      int             `json:"-"` // its process among those that logged, comms.None: it left no log
-	_        struct{}        `as:"logged" of:"Logged" doc:"it left a log"`
-	Profile  int             `json:"-"` // its process among those that a profiler saw, comms.None: none did
-	Pairing  Pairing         `json:"paired_by" doc:"how the process of the log was found in the export"`
-	Join     Join            `json:"tied_by" doc:"how its calls were tied to its kernels: by NCCL's own NVTX ranges or the numbers of its Inspector, which is exact, or by alignment"`
-	Calls    []int           `json:"-"` // indices of Result.Calls
-	_        struct{}        `as:"calls" of:"Calls.len" doc:"calls in its log, and those that NVTX ranges add"`
-	Matching *align.Matching `json:"-"`
-	Pairs    int             `json:"matches" doc:"pairs of one of its calls and a kernel"`
-	Certain  int             `json:"certain_matches" doc:"of them those that are certain"`
+	Rank     int     // number in the job
+	Host     string  // host, up to the first dot
+	PID      int64   // process, as the log numbers it, or else the export; 0 where neither does
+	Device   int64   // CUDA index of its GPU; negative: not known
+	Log      int     // its process among those that logged, comms.None: it left no log
+	Profile  int     // its process among those that a profiler saw, comms.None: none did
+	Pairing  Pairing // how the process of the log was found in the export
+	Join     Join    // how its calls were tied to its kernels: by NCCL's own NVTX ranges or the numbers of its Inspector, which is exact, or by alignment
+	Calls    []int   // indices of Result.Calls
+	Matching *align.Matching
+	Pairs    int // pairs of one of its calls and a kernel
+	Certain  int // of them those that are certain
 }
 
 // Logged reports whether the rank left a log.

@@ -48,12 +48,12 @@ func (Standing) Names() []string { return standingNames[:] }
 
 // Suspect is a subject that is slower than its peers.
 type Suspect struct {
-	Subject int     `json:"-"`
-	Ratio   float64 `json:"ratio" doc:"its bus bandwidth over that of those that do the same, where that is least"`
-	P       float64 `json:"p" doc:"chance that one of a job in which nothing is slow looks so, corrected for all comparisons"`
-	Cost    int64   `json:"cost_ns" doc:"time that its calls took more than at the others' bandwidth"` // all that are in Evidence
+	Subject int
+	Ratio   float64 // its bus bandwidth over that of those that do the same, where that is least
+	P       float64 // chance that one of a job in which nothing is slow looks so, corrected for all comparisons
+	Cost    int64   // time that its calls took more than at the others' bandwidth; all that are in Evidence
 	// Evidence holds each comparison that it was slow in, by class.
-	Evidence []Evidence `json:"-"`
+	Evidence []Evidence
 }
 
 // Evidence is one comparison.

@@ -12,13 +12,13 @@ import (
 // StepTotal adds up the calls of one step, or of one era outside of steps, over all ranks.
 type StepTotal struct {
 	Place
-	Calls    int64            `json:"calls" doc:"calls of all ranks"`
-	Bytes    int64            `json:"bytes" doc:"bytes as logged, of all ranks"`
-	Begin    int64            `json:"begin_ns" null:"without End" doc:"start of the first kernel, on the first rank's clock; null without kernels"`
-	End      int64            `json:"end_ns" null:"zero" doc:"end of the last kernel, likewise"`
-	Transfer int64            `json:"transfer_ns" null:"without End" doc:"collectives and messages after the last rank arrived, added up"`
-	Wait     int64            `json:"waited_ns" null:"without End" doc:"waiting for the last rank, of all ranks, added up"`
-	Ops      []parallel.OpUse `json:"operations" doc:"what was called, by operation"` // most bytes first
+	Calls    int64            // calls of all ranks
+	Bytes    int64            // bytes as logged, of all ranks
+	Begin    int64            // start of the first kernel, on the first rank's clock; 0 without kernels
+	End      int64            // end of the last kernel, likewise
+	Transfer int64            // collectives and messages after the last rank arrived, added up
+	Wait     int64            // waiting for the last rank, of all ranks, added up
+	Ops      []parallel.OpUse // what was called, by operation; most bytes first
 }
 
 // Length is how long it was from the first kernel's start to the last one's end; 0 where none are known.

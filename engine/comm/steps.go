@@ -32,8 +32,8 @@ func (Era) Names() []string { return eraNames[:] }
 
 // Place is where in the job a call is.
 type Place struct {
-	Era  Era `json:"era" doc:"when in the job it was"`
-	Step int `json:"step" null:"negative" doc:"number of the step, from 0; null outside of steps"` // of its rank's steps
+	Era  Era // when in the job it was
+	Step int // number of the step, from 0; negative outside of steps; of its rank's steps
 }
 
 // StepSource says what tells steps.

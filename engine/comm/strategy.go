@@ -28,18 +28,18 @@ func (Variant) Names() []string { return variantNames[:] }
 
 // Dimension is one dimension of a job's strategy, and what speaks for it: calls of at least 16 KiB of one rank of its first group.
 type Dimension struct {
-	Kind    parallel.Kind `json:"kind" doc:"what it is for"`
-	Ranks   int           `json:"nranks" null:"zero" doc:"ranks of each group; null where groups are not all of one size"`
-	Groups  int           `json:"groups" doc:"communicators of more than one rank that are for it"`
-	Variant Variant       `json:"variant" doc:"how it is done: activations of split sequences; gradients reduce-scattered and parameters gathered once; parameters gathered for forward and backward"`
-	Steps   int           `json:"steps" doc:"steps that large_calls are of; 0: the whole recording"`
-	Ops     []OpCount     `json:"large_calls" doc:"calls of at least 16 KiB of one rank of its first group, most first"`
+	Kind    parallel.Kind // what it is for
+	Ranks   int           // ranks of each group; 0 where groups are not all of one size
+	Groups  int           // communicators of more than one rank that are for it
+	Variant Variant       // how it is done: activations of split sequences; gradients reduce-scattered and parameters gathered once; parameters gathered for forward and backward
+	Steps   int           // steps that Ops are of; 0: the whole recording
+	Ops     []OpCount     // calls of at least 16 KiB of one rank of its first group, most first
 }
 
 // OpCount is how often an operation was called.
 type OpCount struct {
-	Op    nccl.Op `json:"op" doc:"operation"`
-	Calls int     `json:"calls" doc:"calls of the rank"`
+	Op    nccl.Op // operation
+	Calls int     // calls of the rank
 }
 
 // Strategy is the dimensions in which a job is parallel, from the ranks nearest to each other to the farthest: those that communicators of more than one

@@ -26,10 +26,10 @@ type Link struct {
 
 // Path is the widest path between two ranks of the job that any topology shows.
 type Path struct {
-	From      int       `json:"from_rank" doc:"rank of the job"`
-	To        int       `json:"to_rank" null:"negative" doc:"rank of the job; null: the network"`
-	Class     nccl.Link `json:"class" doc:"class of the worst link"`
-	Bandwidth float64   `json:"gbps" doc:"gigabytes per second of the narrowest link"`
+	From      int       // rank of the job
+	To        int       // rank of the job; negative: the network
+	Class     nccl.Link // class of the worst link
+	Bandwidth float64   // gigabytes per second of the narrowest link
 }
 
 // Machines is the machines of the job's ranks whose logs have it (NCCL_DEBUG_SUBSYS=GRAPH), by host.

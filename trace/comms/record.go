@@ -176,9 +176,9 @@ type Path struct {
 
 // Device is a device of a machine, named as its topology names it.
 type Device struct {
-	Name string          `json:"name" doc:"name, unique on the host"`
-	Kind nccl.DeviceKind `json:"kind" doc:"kind of culprit"`
-	Rank int             `json:"rank" null:"negative" doc:"rank of the job that has it"`
+	Name string          // name, unique on the host
+	Kind nccl.DeviceKind // kind of culprit
+	Rank int             // rank of the job that has it
 }
 
 // Link is a link between two devices of one machine, as one process of a group saw the topology. Links of a group are those of the

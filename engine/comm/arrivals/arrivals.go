@@ -40,19 +40,19 @@ type Call struct {
 
 // Result is who arrives late, who is missing, and what does not match.
 type Result struct {
-	Ranks   []int    `json:"ranks" doc:"ranks that left a dump"` // ascending, as the next
-	Missing []int    `json:"missing_ranks" doc:"members of groups that left no dump"`
-	Calls   int      `json:"calls" doc:"calls that were read"`
-	Lost    int64    `json:"lost_calls" doc:"calls that had left the rings before the dump"`
-	Begin   int64    `json:"begin_ns" doc:"begin of the steps that repeat, on the first clock, since 1970"` // the first entry of what repeats
-	End     int64    `json:"end_ns" doc:"end of the steps that repeat, likewise"`
-	Step    int64    `json:"step_ns" doc:"length of a step; 0: nothing repeats"`
-	ByOrder []string `json:"matched_by_order" doc:"groups whose sequence numbers differ between ranks"`
-	Silent  []string `json:"messages_not_recorded" doc:"groups whose sends and receives are counted and not recorded"`
-	Clocks  []Clock  `json:"clocks" doc:"clocks of the hosts"`
-	Set     *Set     `json:"late_set" doc:"ranks that are late together, the cause among them not known; null: none"` // because of messages
-	Places  []Place  `json:"places" doc:"places of the program from which ranks enter calls"`
-	Latest  Latest   `json:"-"` // who enters last most often
+	Ranks   []int    // ranks that left a dump; ascending, as the next
+	Missing []int    // members of groups that left no dump
+	Calls   int      // calls that were read
+	Lost    int64    // calls that had left the rings before the dump
+	Begin   int64    // begin of the steps that repeat, on the first clock, since 1970; the first entry of what repeats
+	End     int64    // end of the steps that repeat, likewise
+	Step    int64    // length of a step; 0: nothing repeats
+	ByOrder []string // groups whose sequence numbers differ between ranks
+	Silent  []string // groups whose sends and receives are counted and not recorded
+	Clocks  []Clock  // clocks of the hosts
+	Set     *Set     // ranks that are late together, the cause among them not known; nil: none; because of messages
+	Places  []Place  // places of the program from which ranks enter calls
+	Latest  Latest   // who enters last most often
 	// Late are claims about one rank each, by what they save; Doubted those about ranks that are late more often
 	// than is likely where Late is empty, which may be chance. Their parts and [claim.Entered] count in Places.
 	Late, Doubted []claim.Claim
@@ -84,48 +84,48 @@ type Latest struct {
 
 // Place is one call of the program, over all ranks.
 type Place struct {
-	Op      string  `json:"op" doc:"operation as recorded"`
-	Bytes   int64   `json:"-"` // elements of the first member's input, −1: not known
-	Group   string  `json:"group" doc:"process group of the first of its points"`
-	Desc    string  `json:"group_description" null:"zero" doc:"of that group"`
-	Kind    nccl.Op `json:"-"` // of Op; nccl.UnknownOp where the records do not tell
-	Stage   string  `json:"stage" null:"zero" doc:"stage in which it is entered, by packets next to the dumps"`
-	Phase   Phase   `json:"phase" doc:"part of a step that it is in, by the names of functions"`
-	Line    Line    `json:"source_line" null:"zero" doc:"line of the program from which it is entered"`
-	After   string  `json:"after" doc:"operation of the call before it"`
-	AfterAt Line    `json:"after_line" null:"zero" doc:"line of the call before it"`
-	Waits   int     `json:"waits_for" doc:"how many calls back the one is that it is entered after waiting for; 0: it is entered without waiting"`
-	Points  int     `json:"points" doc:"synchronisation points that were compared"`
-	Members int     `json:"members" doc:"ranks of a point"`
-	Skew    int64   `json:"skew_ns" doc:"last entry less first, median"`
-	Noise   int64   `json:"noise_ns" doc:"robust standard deviation of own delays"`
-	Strikes int     `json:"strikes" doc:"own delays of all ranks beyond three times noise_ns"`
-	Repeats bool    `json:"repeats" doc:"it is entered in most steps, and not at the beginning only"`
+	Op      string  // operation as recorded
+	Bytes   int64   // elements of the first member's input, −1: not known
+	Group   string  // process group of the first of its points
+	Desc    string  // of that group
+	Kind    nccl.Op // of Op; nccl.UnknownOp where the records do not tell
+	Stage   string  // stage in which it is entered, by packets next to the dumps
+	Phase   Phase   // part of a step that it is in, by the names of functions
+	Line    Line    // line of the program from which it is entered
+	After   string  // operation of the call before it
+	AfterAt Line    // line of the call before it
+	Waits   int     // how many calls back the one is that it is entered after waiting for; 0: it is entered without waiting
+	Points  int     // synchronisation points that were compared
+	Members int     // ranks of a point
+	Skew    int64   // last entry less first, median
+	Noise   int64   // robust standard deviation of own delays
+	Strikes int     // own delays of all ranks beyond three times Noise
+	Repeats bool    // it is entered in most steps, and not at the beginning only
 	// Limit is the delay of one rank in every step that would have been found before it, ns; 0: none would.
-	Limit   int64    `json:"-"`
-	Perhaps bool     `json:"-"` // a rank is late there by enough to act on, and it may be chance
-	Unlike  bool     `json:"-"` // ends of messages, of a job without a collective at which the work of its ranks compares
-	Ranks   []RankAt `json:"ranks" doc:"the ranks at that place"`
+	Limit   int64
+	Perhaps bool     // a rank is late there by enough to act on, and it may be chance
+	Unlike  bool     // ends of messages, of a job without a collective at which the work of its ranks compares
+	Ranks   []RankAt // the ranks at that place
 }
 
 // RankAt is how one rank does at a place.
 type RankAt struct {
-	Rank    int     `json:"rank" doc:"global rank"`
-	Arrival int64   `json:"arrival_ns" doc:"arrival after the median of the members, median over points"`
-	Delay   int64   `json:"delay_ns" doc:"own delay, median"`
-	Last    int     `json:"last" doc:"synchronisation points there that it entered last"`
-	Strikes int     `json:"strikes" doc:"points that it delayed"`
-	Points  int     `json:"points" doc:"synchronisation points there that it entered"`
-	Charge  int64   `json:"cost_ns" doc:"its part of what late ranks cost there"`
-	P       float64 `json:"p" doc:"chance of so many strikes were all ranks alike; corrected for ranks and places"`
+	Rank    int     // global rank
+	Arrival int64   // arrival after the median of the members, median over points
+	Delay   int64   // own delay, median
+	Last    int     // synchronisation points there that it entered last
+	Strikes int     // points that it delayed
+	Points  int     // synchronisation points there that it entered
+	Charge  int64   // its part of what late ranks cost there
+	P       float64 // chance of so many strikes were all ranks alike; corrected for ranks and places
 }
 
 // Set is ranks that arrive late together, after sends and receives that the
 // record does not have.
 type Set struct {
-	Ranks []int `json:"ranks" doc:"ranks of the set"`
-	Place int   `json:"place" doc:"index in places"`
-	Delay int64 `json:"delay_ns" doc:"how much later than the others they arrive"`
+	Ranks []int // ranks of the set
+	Place int   // index in places
+	Delay int64 // how much later than the others they arrive
 }
 
 // Analyze compares the arrivals of all ranks.

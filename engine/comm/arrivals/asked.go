@@ -17,24 +17,24 @@ import (
 // apart by some calls while a job goes on: only a rank that is as far behind in a second report stands.
 // Whoever is behind in one communicator may wait in another, where it is ahead of others; who waits nowhere is a root.
 type Asked struct {
-	Reports    int            `json:"reports" doc:"reports that were compared"`
-	Behind     []Behind       `json:"behind" doc:"communicators that do not go on and whose members have launched unequal numbers of a collective"`
-	Roots      []int          `json:"root_ranks" doc:"ranks that are behind, and ahead of nobody elsewhere"`
-	Unanswered []int          `json:"unanswered_ranks" doc:"ranks that did not answer NCCL"`
-	Errors     []string       `json:"errors" doc:"errors of communicators, by rank"`
-	Hosts      map[int]string `json:"-"`
+	Reports    int      // reports that were compared
+	Behind     []Behind // communicators that do not go on and whose members have launched unequal numbers of a collective
+	Roots      []int    // ranks that are behind, and ahead of nobody elsewhere
+	Unanswered []int    // ranks that did not answer NCCL
+	Errors     []string // errors of communicators, by rank
+	Hosts      map[int]string
 }
 
 // Behind is a communicator whose members have launched unequal numbers of a collective.
 type Behind struct {
-	Communicator string  `json:"communicator" doc:"hash of the communicator"`
-	Op           nccl.Op `json:"-"`
-	Name         string  `json:"op" doc:"the collective"`
-	Ranks        []int   `json:"ranks" doc:"ranks that are behind"`
-	Least        int64   `json:"least" doc:"calls that the furthest behind has launched"`
-	Most         int64   `json:"most" doc:"calls that the others have launched"`
-	Ahead        []int   `json:"ahead" doc:"ranks that have launched most"`
-	Stands       int64   `json:"stands_ns" doc:"time for which reports have said the same: the communicator does not go on; 0: there is one report"`
+	Communicator string // hash of the communicator
+	Op           nccl.Op
+	Name         string // the collective
+	Ranks        []int  // ranks that are behind
+	Least        int64  // calls that the furthest behind has launched
+	Most         int64  // calls that the others have launched
+	Ahead        []int  // ranks that have launched most
+	Stands       int64  // time for which reports have said the same: the communicator does not go on; 0: there is one report
 }
 
 // answer is one report.

@@ -11,10 +11,10 @@ import (
 
 // Clock is one clock of the job.
 type Clock struct {
-	Host      string `json:"host" null:"zero" doc:"host of the clock; null where each process is taken to have its own"`
-	Ranks     []int  `json:"ranks" doc:"ranks that read the clock"`
-	Offset    int64  `json:"offset_ns" doc:"what is added to the clock to align it with the first"`
-	HalfWidth int64  `json:"half_width_ns" null:"negative" doc:"half of the interval that the entries leave for the offset; null: they do not bound it; 0: there is one clock"`
+	Host      string // host of the clock; "" where each process is taken to have its own
+	Ranks     []int  // ranks that read the clock
+	Offset    int64  // what is added to the clock to align it with the first
+	HalfWidth int64  // half of the interval that the entries leave for the offset; negative: they do not bound it; 0: there is one clock
 }
 
 // rounds of fitting offsets and learning the blocking calls, which depend on each

@@ -16,34 +16,34 @@ type Hang struct {
 
 // Blocked is one call that not all members entered.
 type Blocked struct {
-	Group    string   `json:"group" doc:"name of the process group"`
-	Desc     string   `json:"group_description" null:"zero" doc:"of the group"`
-	Op       string   `json:"op" doc:"operation as recorded"`
-	Seq      int64    `json:"seq" doc:"number of the call in the group"`
-	Line     Line     `json:"source_line" null:"zero" doc:"line of the program from which the others entered it"`
-	Waiting  []int    `json:"waiting_ranks" doc:"ranks that entered it and wait"`
-	Since    int64    `json:"since_ns" doc:"when the first of them entered, since 1970"` // on the common clock
-	Last     int64    `json:"-"`                                                         // when the last of them did
-	Missing  []Absent `json:"missing" doc:"ranks that did not enter"`
-	Unknown  []int    `json:"-"` // members without a record, or with an older one, which may be missing or waiting
-	WaitsFor int      `json:"waits_for" null:"negative" doc:"index in blocked of the call that the missing ranks wait in; null: none"`
+	Group    string   // name of the process group
+	Desc     string   // of the group
+	Op       string   // operation as recorded
+	Seq      int64    // number of the call in the group
+	Line     Line     // line of the program from which the others entered it
+	Waiting  []int    // ranks that entered it and wait
+	Since    int64    // when the first of them entered, since 1970; on the common clock
+	Last     int64    // when the last of them did
+	Missing  []Absent // ranks that did not enter
+	Unknown  []int    // members without a record, or with an older one, which may be missing or waiting
+	WaitsFor int      // index in Groups of the call that the missing ranks wait in; negative: none
 }
 
 // Absent is a rank that did not enter.
 type Absent struct {
-	Rank  int    `json:"rank" doc:"global rank"`
-	Host  string `json:"host" null:"zero" doc:"host of the rank"`
-	Seq   int64  `json:"last_seq" null:"negative" doc:"number of its last call in the group; null: none is recorded"`
-	Op    string `json:"last_op" null:"zero" doc:"operation of that call"`
-	Line  Line   `json:"last_line" null:"zero" doc:"line of the program from which that call was entered"`
-	Enter int64  `json:"last_enter_ns" null:"zero" doc:"when that call was entered; null: not known"`
-	In    string `json:"waits_in_group" null:"zero" doc:"group that it waits in instead; null: none"`
+	Rank  int    // global rank
+	Host  string // host of the rank
+	Seq   int64  // number of its last call in the group; negative: none is recorded
+	Op    string // operation of that call
+	Line  Line   // line of the program from which that call was entered
+	Enter int64  // when that call was entered; 0: not known
+	In    string // group that it waits in instead; "": none
 	// AtMost is how long after the first of the others entered its record was
 	// written at the latest; −1: not known.
-	AtMost int64 `json:"-"`
+	AtMost int64
 	// Unrecorded: it has no record at all. What the others wrote shows how long they
 	// have waited, and AtMost is that.
-	Unrecorded bool `json:"-"`
+	Unrecorded bool
 }
 
 // Root is a rank that did not enter a call and waits nowhere: the others wait for it.

@@ -11,11 +11,11 @@ import (
 
 // Line is the line of the user's code from which a call was entered.
 type Line struct {
-	File     string `json:"file" doc:"as recorded"`
-	Line     int    `json:"line" doc:"number of the line, from 1"`
-	Function string `json:"function" doc:"function that the line is in"`
-	Call     string `json:"call" null:"zero" doc:"library function that the line calls; null: not known"`
-	Phase    Phase  `json:"-"`
+	File     string // as recorded
+	Line     int    // number of the line, from 1
+	Function string // function that the line is in
+	Call     string // library function that the line calls; "": not known
+	Phase    Phase
 }
 
 // IsZero reports whether the line is not known.

@@ -34,21 +34,21 @@ func (Difference) Names() []string { return differenceNames[:] }
 // Mismatch is a call that members entered differently, or with sizes that cannot
 // be.
 type Mismatch struct {
-	Difference Difference `json:"difference" doc:"the first difference that was found"`
-	Group      string     `json:"group" doc:"name of the process group"`
-	Desc       string     `json:"group_description" null:"zero" doc:"of the group"`
-	Seq        int64      `json:"seq" doc:"number of the call"`
-	Sides      []Side     `json:"sides" doc:"ranks that agree with each other, the largest set first"`
+	Difference Difference // the first difference that was found
+	Group      string     // name of the process group
+	Desc       string     // of the group
+	Seq        int64      // number of the call
+	Sides      []Side     // ranks that agree with each other, the largest set first
 }
 
 // Side is ranks that agree.
 type Side struct {
-	Ranks []int       `json:"ranks" doc:"ranks of the set"`
-	Op    string      `json:"op" doc:"operation as recorded"`
-	Sizes string      `json:"sizes" doc:"sizes of the inputs; where inputs and outputs differ, of both"`
-	Types string      `json:"types" doc:"types of the inputs"`
-	State comms.State `json:"state" doc:"how far the call got"`
-	Line  Line        `json:"source_line" null:"zero" doc:"from which it was entered"`
+	Ranks []int       // ranks of the set
+	Op    string      // operation as recorded
+	Sizes string      // sizes of the inputs; where inputs and outputs differ, of both
+	Types string      // types of the inputs
+	State comms.State // how far the call got
+	Line  Line        // from which it was entered
 }
 
 // mismatches compares the members of each point; of a group, the first that

@@ -14,10 +14,10 @@ import (
 // In a hang most ranks wait at one line, and who is elsewhere is worth a look; ByteRobust (SOSP 2025)
 // isolates machines by it. A stack is of one moment, and ranks that work are elsewhere by right.
 type Stack struct {
-	Ranks []int    `json:"ranks" doc:"ranks that have this stack"`
-	Hosts []string `json:"-"` // of these, "": not known
-	Line  Line     `json:"source_line" null:"zero" doc:"first line outside of PyTorch, installed packages and the standard library, from the inside"`
-	Inner Line     `json:"innermost" doc:"innermost frame"`
+	Ranks []int    // ranks that have this stack
+	Hosts []string // of these, "": not known
+	Line  Line     // first line outside of PyTorch, installed packages and the standard library, from the inside
+	Inner Line     // innermost frame
 }
 
 // stood is where the main thread of a rank was.

@@ -13,25 +13,25 @@ import (
 
 // Communicator is one communicator of the job and what was done on it.
 type Communicator struct {
-	ID        string     `json:"id" doc:"commId as the log writes it; of a split the parent's with number and colour; else host, pid and pointer"`
-	Kind      Kind       `json:"kind" doc:"what it is for: data, tensor, pipeline, expert or context parallelism"`
-	Evidence  []Evidence `json:"-"`                                                                     // of the kind
-	Ranks     []int      `json:"ranks" doc:"ranks of the job that are in it and left a log, ascending"` // each once
-	NRanks    int        `json:"nranks" doc:"ranks that are in it"`
-	Sides     []int      `json:"-"` // indices of Groups, of those ranks
-	Joined    bool       `json:"-"` // put together by ends of collectives alone
-	Alone     bool       `json:"-"` // one side, and nothing tells the others
-	Hosts     int        `json:"hosts" doc:"hosts of ranks"`
-	Ops       []OpUse    `json:"operations" doc:"what was called on it, most calls first"`
-	Signature `json:"signature" null:"without Calls" doc:"how the rank with most calls on it uses it; null without calls"`
+	ID        string     // commId as the log writes it; of a split the parent's with number and colour; else host, pid and pointer
+	Kind      Kind       // what it is for: data, tensor, pipeline, expert or context parallelism
+	Evidence  []Evidence // of the kind
+	Ranks     []int      // ranks of the job that are in it and left a log, ascending; each once
+	NRanks    int        // ranks that are in it
+	Sides     []int      // indices of Groups, of those ranks
+	Joined    bool       // put together by ends of collectives alone
+	Alone     bool       // one side, and nothing tells the others
+	Hosts     int        // hosts of ranks
+	Ops       []OpUse    // what was called on it, most calls first
+	Signature            // how the rank with most calls on it uses it
 }
 
 // OpUse is what was done with one operation: calls and bytes (count × size of the type, as logged)
 // over all ranks.
 type OpUse struct {
-	Op    nccl.Op `json:"op" doc:"operation"`
-	Calls int64   `json:"calls" doc:"calls of all ranks"`
-	Bytes int64   `json:"bytes" doc:"count × size of the type as logged, of all ranks: for AllGather and ReduceScatter what one rank contributes or keeps"`
+	Op    nccl.Op // operation
+	Calls int64   // calls of all ranks
+	Bytes int64   // count × size of the type as logged, of all ranks: for AllGather and ReduceScatter what one rank contributes or keeps
 }
 
 // OpTally adds up calls by operation.
@@ -65,20 +65,20 @@ func (c *Communicator) Total() (calls, bytes int64) {
 
 // Signature is how a communicator is used, by one rank that has most calls on it.
 type Signature struct {
-	Calls      int             `json:"calls" doc:"calls of the rank"`
-	Large      int             `json:"large_calls" doc:"of them those of at least 16 KiB"`
-	Steps      int             `json:"steps" doc:"steps that its NVTX ranges mark; 0 where none do"`
-	PerStep    float64         `json:"large_calls_per_step" doc:"null without steps"`
-	Repeats    float64         `json:"repeats_of_one_size" doc:"how often the most frequent size of large calls comes, in a step; in all where there are none"`
-	Burstiness float64         `json:"burstiness" doc:"(σ − μ)/(σ + μ) of the times between calls: −1 even, 1 in bursts; null without times"`
-	Largest    int64           `json:"largest_bytes" doc:"the largest message"`
-	LargeOps   map[nccl.Op]int `json:"-"`
-	Averages   int             `json:"-"` // reductions that average
-	Grouped    int             `json:"-"` // large collectives that share their launch with others
-	Successive float64         `json:"-"` // of large all-gathers, the part that stands in runs of four or more without a reduction between
-	Visits     int             `json:"-"` // runs of large collectives that large messages of the rank, on any communicator, break
-	Elsewhere  int             `json:"-"` // launches of such messages
-	Sending    `json:"-"`
+	Calls      int     // calls of the rank
+	Large      int     // of them those of at least 16 KiB
+	Steps      int     // steps that its NVTX ranges mark; 0 where none do
+	PerStep    float64 // large calls in a step; NaN without steps
+	Repeats    float64 // how often the most frequent size of large calls comes, in a step; in all where there are none
+	Burstiness float64 // (σ − μ)/(σ + μ) of the times between calls: −1 even, 1 in bursts; NaN without times
+	Largest    int64   // the largest message
+	LargeOps   map[nccl.Op]int
+	Averages   int     // reductions that average
+	Grouped    int     // large collectives that share their launch with others
+	Successive float64 // of large all-gathers, the part that stands in runs of four or more without a reduction between
+	Visits     int     // runs of large collectives that large messages of the rank, on any communicator, break
+	Elsewhere  int     // launches of such messages
+	Sending
 }
 
 // Sending is how a communicator is used for sends and receives, by the same rank.

@@ -15,13 +15,13 @@ import (
 // Lateness is how a rank arrives at collectives, of those that all their ranks were seen in and every
 // match is certain. Sends and receives are left out: who waits for a message waits by design.
 type Lateness struct {
-	Rank    int   `json:"-"` // index of Ranks
-	Of      int   `json:"collectives" doc:"collectives with others, of which all ranks were seen and surely matched"`
-	Last    int   `json:"last" doc:"collectives of these that it entered last"`
-	Caused  int64 `json:"caused_ns" doc:"time that it alone made the others wait: its start less that of the last but one, over all of those"`
-	Typical int64 `json:"usually_ns" doc:"median of caused_ns over those collectives"`
-	Waited  int64 `json:"waited_ns" doc:"from its own start to the last one's, over all collectives"`
-	Moving  int64 `json:"transfer_ns" doc:"from the last start to its own end, over all"`
+	Rank    int   // index of Ranks
+	Of      int   // collectives with others, of which all ranks were seen and surely matched
+	Last    int   // collectives of these that it entered last
+	Caused  int64 // time that it alone made the others wait: its start less that of the last but one, over all of those
+	Typical int64 // median of Caused over those collectives
+	Waited  int64 // from its own start to the last one's, over all collectives
+	Moving  int64 // from the last start to its own end, over all
 	// Own is its own delay beyond the median rank: since its last kernel of NCCL had
 	// ended, more time went by than for the others since theirs. What began before, on a slow link or as wait for
 	// somebody late, is not in it.

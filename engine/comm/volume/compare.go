@@ -12,22 +12,16 @@ import (
 
 // Row holds what was expected of one operation beside what was seen.
 type Row struct {
-	Dimension parallel.Kind `json:"-"`
-	_         struct{}      `as:"dimension" of:"For" enum:"other DP TP PP EP CP EDP" doc:"what it is communicated for"`
-	Op        nccl.Op       `json:"-"`
-	_         struct{}      `as:"op" of:"Op.String" doc:"operation"`
-	Theory    Flow          `json:"-"` // zero where there is none, as the next
-	_         struct{}      `as:"expected_bytes" of:"Theory.Logged" doc:"what the model says, as logged; 0 where no formula is for it"`
-	_         struct{}      `as:"expected_sent_bytes" of:"Theory.Sent" doc:"what of that leaves the rank on a ring"`
-	Observed  Flow          `json:"-"`
-	_         struct{}      `as:"observed_bytes" of:"Observed.Logged" doc:"what the rank called, as logged"`
-	_         struct{}      `as:"observed_sent_bytes" of:"Observed.Sent" doc:"what of that leaves the rank on a ring"`
+	Dimension parallel.Kind
+	Op        nccl.Op
+	Theory    Flow // zero where there is none, as the next
+	Observed  Flow
 	// Ratio is the product of the other two: how many more calls, and how much larger each. NaN where
 	// nothing is expected; all 0 where nothing was seen.
-	Ratio  float64 `json:"ratio" doc:"observed over expected bytes, as logged: calls_ratio times size_ratio; null where nothing is expected"`
-	Count  float64 `json:"calls_ratio" doc:"observed over expected calls"`
-	Size   float64 `json:"size_ratio" doc:"observed over expected mean size"`
-	Excess float64 `json:"-"` // logged bytes more than expected
+	Ratio  float64 // observed over expected bytes, as logged: Count times Size; NaN where nothing is expected
+	Count  float64 // observed over expected calls
+	Size   float64 // observed over expected mean size
+	Excess float64 // logged bytes more than expected
 }
 
 // For is what the bytes are communicated for.

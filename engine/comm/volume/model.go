@@ -51,29 +51,29 @@ const (
 
 // Model describes what is trained and how it is laid out.
 type Model struct {
-	Layers        int64    `yaml:"layers" json:"layers"`
-	Hidden        int64    `yaml:"hidden" json:"hidden"`
-	Sequence      int64    `yaml:"sequence" json:"sequence"`
-	Vocabulary    int64    `yaml:"vocabulary" json:"vocabulary"` // as padded
-	Microbatch    int64    `yaml:"microbatch" json:"microbatch"` // sequences
-	GlobalBatch   int64    `yaml:"global_batch" json:"global_batch"`
-	ElementBytes  int64    `yaml:"element_bytes" json:"element_bytes"`                   // of activations and parameters
-	GradientBytes int64    `yaml:"gradient_bytes,omitempty" json:"gradient_bytes"`       // of a reduced gradient; 0: as ElementBytes
-	DP            int64    `yaml:"dp,omitempty" json:"dp"`                               // these four: 0 is 1
-	TP            int64    `yaml:"tp,omitempty" json:"tp"`                               //
-	PP            int64    `yaml:"pp,omitempty" json:"pp"`                               //
-	EP            int64    `yaml:"ep,omitempty" json:"ep"`                               // a part of the data dimension
-	CP            int64    `yaml:"cp,omitempty" json:"cp"`                               // context: each rank has 1/cp of every sequence; 0 is 1
-	Virtual       int64    `yaml:"virtual_stages,omitempty" json:"virtual_stages"`       // model chunks of a pipeline stage; 0 is 1
-	Dispatcher    Dispatch `yaml:"dispatcher,omitempty" json:"dispatcher"`               // "" is alltoall
-	Capacity      float64  `yaml:"capacity_factor,omitempty" json:"capacity_factor"`     // that exchanges of tokens are padded to; 0 is 1: not padded
-	MoELayers     int64    `yaml:"moe_layers,omitempty" json:"moe_layers"`               // of the layers, those with experts
-	Experts       int64    `yaml:"experts,omitempty" json:"experts"`                     // of such a layer; 0: one for each rank of EP
-	TopK          int64    `yaml:"top_k,omitempty" json:"top_k"`                         // experts that a token goes to; 0 is 1
-	Sharding      Sharding `yaml:"sharding,omitempty" json:"sharding"`                   // "" is none
-	SequenceTP    bool     `yaml:"sequence_parallel,omitempty" json:"sequence_parallel"` // within the tensor dimension
-	Recompute     bool     `yaml:"recompute,omitempty" json:"recompute"`                 // whole layers, in the backward pass
-	Iterations    int64    `yaml:"iterations" json:"iterations"`                         // that were recorded
+	Layers        int64    `yaml:"layers"`
+	Hidden        int64    `yaml:"hidden"`
+	Sequence      int64    `yaml:"sequence"`
+	Vocabulary    int64    `yaml:"vocabulary"` // as padded
+	Microbatch    int64    `yaml:"microbatch"` // sequences
+	GlobalBatch   int64    `yaml:"global_batch"`
+	ElementBytes  int64    `yaml:"element_bytes"`            // of activations and parameters
+	GradientBytes int64    `yaml:"gradient_bytes,omitempty"` // of a reduced gradient; 0: as ElementBytes
+	DP            int64    `yaml:"dp,omitempty"`             // these four: 0 is 1
+	TP            int64    `yaml:"tp,omitempty"`
+	PP            int64    `yaml:"pp,omitempty"`
+	EP            int64    `yaml:"ep,omitempty"`                // a part of the data dimension
+	CP            int64    `yaml:"cp,omitempty"`                // context: each rank has 1/cp of every sequence; 0 is 1
+	Virtual       int64    `yaml:"virtual_stages,omitempty"`    // model chunks of a pipeline stage; 0 is 1
+	Dispatcher    Dispatch `yaml:"dispatcher,omitempty"`        // "" is alltoall
+	Capacity      float64  `yaml:"capacity_factor,omitempty"`   // that exchanges of tokens are padded to; 0 is 1: not padded
+	MoELayers     int64    `yaml:"moe_layers,omitempty"`        // of the layers, those with experts
+	Experts       int64    `yaml:"experts,omitempty"`           // of such a layer; 0: one for each rank of EP
+	TopK          int64    `yaml:"top_k,omitempty"`             // experts that a token goes to; 0 is 1
+	Sharding      Sharding `yaml:"sharding,omitempty"`          // "" is none
+	SequenceTP    bool     `yaml:"sequence_parallel,omitempty"` // within the tensor dimension
+	Recompute     bool     `yaml:"recompute,omitempty"`         // whole layers, in the backward pass
+	Iterations    int64    `yaml:"iterations"`                  // that were recorded
 }
 
 // maxCapacity bounds a capacity factor; those in use are 1 to 2.

@@ -169,6 +169,27 @@ func (inv *Inventory) Finish() {
 		r.Missing = trace.RankList(slices.Sorted(maps.Keys(r.missing)))
 		r.Hosts = len(r.hosts)
 		r.group()
+		present(&r.Groups)
+		present(&r.StageLists)
+		present(&r.Side)
+		present(&r.Notes)
+		for k := range r.StageLists {
+			present(&r.StageLists[k].Stages)
+		}
+		for k := range r.Side {
+			present(&r.Side[k].Times)
+		}
+	}
+	for _, t := range inv.Traces {
+		present(&t.Names)
+		present(&t.Notes)
+	}
+}
+
+// present makes a list that is nil an empty one, which JSON writes as a list.
+func present[T any](list *[]T) {
+	if *list == nil {
+		*list = []T{}
 	}
 }
 

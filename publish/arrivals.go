@@ -76,6 +76,9 @@ type Line struct {
 	Call     *string `json:"call" doc:"library function that the line calls; null: not known"`
 }
 
+// String returns the line as people write it: "train.py:66".
+func (l Line) String() string { return arrivals.Line{File: l.File, Line: l.Line}.String() }
+
 // Set is ranks that arrive late together, after sends and receives that the record does not have.
 type Set struct {
 	Ranks []int `json:"ranks" doc:"ranks of the set"`
@@ -158,26 +161,20 @@ func lineOf(l arrivals.Line) *Line {
 func innermostOf(l arrivals.Line) Line { return Line{l.File, l.Line, l.Function, nonZero(l.Call)} }
 
 // ArrivalRows returns a row for each place and rank.
-func ArrivalRows(runs []string, jobs []*arrivals.Result) *Rows {
+func ArrivalRows(jobs []ArrivalJob) *Rows {
 	r := rowsUnder("run op group stage source_line call after waits_for points skew_ns noise_ns rank arrival_ns delay_ns last strikes cost_ns p")
-	for i, j := range jobs {
+	for _, j := range jobs {
 		for _, p := range j.Places {
+			var call *string
+			if p.Line != nil {
+				call = p.Line.Call
+			}
 			for _, a := range p.Ranks {
-				r.add(runs[i], p.Op, p.Group, nonZero(p.Stage), lineText(p.Line), nonZero(p.Line.Call), p.After, p.Waits, a.Points, p.Skew, p.Noise, a.Rank,
-					a.Arrival, a.Delay, a.Last, a.Strikes, a.Charge, number(a.P))
+				r.add(j.Run, p.Op, p.Group, p.Stage, p.Line, call, p.After, p.Waits, a.Points, p.Skew, p.Noise, a.Rank, a.Arrival, a.Delay, a.Last, a.Strikes, a.Charge, a.P)
 			}
 		}
 	}
 	return r
-}
-
-// lineText returns a line as text, nil where it is not known.
-func lineText(l arrivals.Line) *string {
-	if l.IsZero() {
-		return nil
-	}
-	text := l.String()
-	return &text
 }
 
 // HangJob is who is missing where a job stands still: sfstat hang.
@@ -304,18 +301,15 @@ func mismatchOf(m arrivals.Mismatch) Mismatch {
 }
 
 // HangRows returns a row for each rank that is missing or waits.
-func HangRows(runs []string, jobs []*arrivals.Result) *Rows {
+func HangRows(jobs []HangJob) *Rows {
 	r := rowsUnder("run group op seq rank host state last_op last_seq last_line last_enter_ns")
-	for i, j := range jobs {
-		if j.Hang == nil {
-			continue
-		}
-		for _, b := range j.Hang.Groups {
+	for _, j := range jobs {
+		for _, b := range j.Blocked {
 			for _, a := range b.Missing {
-				r.add(runs[i], b.Group, b.Op, b.Seq, a.Rank, a.Host, "missing", a.Op, nonNegative(a.Seq), a.Line.String(), nonZero(a.Enter))
+				r.add(j.Run, b.Group, b.Op, b.Seq, a.Rank, a.Host, "missing", a.Op, a.Seq, a.Line, a.Enter)
 			}
 			for _, rank := range b.Waiting {
-				r.add(runs[i], b.Group, b.Op, b.Seq, rank, "", "waiting", b.Op, nonNegative(b.Seq), b.Line.String(), nonZero(b.Since))
+				r.add(j.Run, b.Group, b.Op, b.Seq, rank, nil, "waiting", b.Op, nonNegative(b.Seq), b.Line, nonZero(b.Since))
 			}
 		}
 	}

@@ -33,6 +33,11 @@ func SlackOf(d *frontier.Detail) Slack {
 	return out
 }
 
+// SlacksOf returns the document of windows.
+func SlacksOf(windows []Slack, problems []Problem) Windows[Slack] {
+	return Windows[Slack]{"sfstat.slack/1", list(windows), list(problems)}
+}
+
 // SlackRow is one rank at one boundary, times as means over the steps.
 type SlackRow struct {
 	Run      string  `json:"run"`

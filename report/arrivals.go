@@ -23,21 +23,17 @@ type Arrivals struct {
 // place and rank.
 func (o Output) Arrivals(jobs []Arrivals) error {
 	return o.write(forms{
-		json: func() any {
-			return publish.Jobs[publish.ArrivalJob]{Schema: "sfstat.arrivals/1", Problems: problemsOf(o.Problems),
-				Jobs: each(jobs, func(j Arrivals) publish.ArrivalJob { return publish.ArrivalJobOf(j.Run, j.Result) })}
-		},
-		rows:     func() *publish.Rows { return publish.ArrivalRows(parted(jobs)) },
+		json:     func() any { return jobsOf("sfstat.arrivals/1", each(jobs, Arrivals.published), o.Problems) },
+		rows:     func() *publish.Rows { return publish.ArrivalRows(each(jobs, Arrivals.published)) },
 		document: func() document { return jobsDocument(jobs, Arrivals.document) },
 	})
 }
 
-// parted returns the names of jobs and what they came to.
-func parted(jobs []Arrivals) (runs []string, results []*arrivals.Result) {
-	for _, j := range jobs {
-		runs, results = append(runs, j.Run), append(results, j.Result)
-	}
-	return runs, results
+func (j Arrivals) published() publish.ArrivalJob { return publish.ArrivalJobOf(j.Run, j.Result) }
+
+// jobsOf is the document of what ranks of jobs entered.
+func jobsOf[T any](form string, jobs []T, problems []Problem) publish.Jobs[T] {
+	return publish.Jobs[T]{Schema: form, Jobs: jobs, Problems: problemsOf(problems)}
 }
 
 func jobsDocument(jobs []Arrivals, of func(Arrivals) document) (d document) {

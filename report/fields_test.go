@@ -85,7 +85,7 @@ func TestColumnsAreExplained(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	heads := map[string][]string{"hang": publish.HangRows(nil, nil).Head, "slack": publish.SlackTable(nil).Head, "arrivals": publish.ArrivalRows(nil, nil).Head,
+	heads := map[string][]string{"hang": publish.HangRows(nil).Head, "slack": publish.SlackTable(nil).Head, "arrivals": publish.ArrivalRows(nil).Head,
 		"comm": publish.Traffic{}.Rows().Head, "comm-steps": publish.CommSteps{}.Rows().Head, "comm-matrix": publish.CommMatrix{}.Rows().Head,
 		"comm-topology": publish.Topology{}.Rows().Head}
 	rendered(t, CSV, Style{}, func(name string, out []byte) {

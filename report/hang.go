@@ -13,14 +13,13 @@ import (
 // disagree. CSV is one row per rank that is missing or waits.
 func (o Output) Hang(jobs []Arrivals) error {
 	return o.write(forms{
-		json: func() any {
-			return publish.Jobs[publish.HangJob]{Schema: "sfstat.hang/1", Problems: problemsOf(o.Problems),
-				Jobs: each(jobs, func(j Arrivals) publish.HangJob { return publish.HangJobOf(j.Run, j.Result) })}
-		},
-		rows:     func() *publish.Rows { return publish.HangRows(parted(jobs)) },
+		json:     func() any { return jobsOf("sfstat.hang/1", each(jobs, Arrivals.hanging), o.Problems) },
+		rows:     func() *publish.Rows { return publish.HangRows(each(jobs, Arrivals.hanging)) },
 		document: func() document { return jobsDocument(jobs, Arrivals.hangDocument) },
 	})
 }
+
+func (j Arrivals) hanging() publish.HangJob { return publish.HangJobOf(j.Run, j.Result) }
 
 func (j Arrivals) hangDocument() document {
 	h := j.Result.Hang

@@ -8,9 +8,7 @@ import (
 // Slack writes the slack of windows: CSV and text have a row per rank and boundary.
 func (o Output) Slack(windows []publish.Slack) error {
 	return o.write(forms{
-		json: func() any {
-			return publish.Windows[publish.Slack]{Schema: "sfstat.slack/1", Windows: windows, Problems: problemsOf(o.Problems)}
-		},
+		json:     func() any { return publish.SlacksOf(windows, problemsOf(o.Problems)) },
 		rows:     func() *publish.Rows { return publish.SlackTable(windows) },
 		document: func() document { return document{slackTable(windows)} },
 	})

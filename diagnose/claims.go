@@ -311,3 +311,128 @@ func (h heardSuspect) lacks(f *Finding) {
 		f.lackIf(b.Settled == claim.ByPeers && b.Peers == 2, evidence.Lack{Reason: evidence.FewPeers, AtMost: evidence.Supported, N: 2})
 	}
 }
+
+// fromOperators returns the finding of a theory, with what speaks for it.
+func (j *opJudge) fromOperators(t *theory) *Finding {
+	whole := int64(0)
+	for _, ns := range j.Replay.Recorded.PerStep {
+		whole += ns
+	}
+	f := &Finding{source: evidence.FromOperators, modelled: t.delayed != nil, Place: Place{Op: t.Op, Ranks: j.alike(t)},
+		Cost: costOf(&t.Claim, whole, j.Steps[t.Steps.First], j.Steps[t.Steps.Last]), Confidence: evidence.Strong, BelowMinGain: !j.reported(t)}
+	// What several save together the replay divides by itself.
+	f.Gain, f.RunLow, f.RunAtMost, f.After = t.gain, 0, 0, 0
+	f.Score = float64(f.Explained) / float64(max(1, whole))
+	stage := t.Parts[0].Stage
+	if t.Kind != claim.Everyone {
+		f.Stage = j.stageName(stage)
+	}
+	if len(t.Seqs) == 1 {
+		f.Seq = &t.Seqs[0]
+	}
+	if t.delayed != nil {
+		f.Rank, f.StandsFor, f.Role = &t.Ranks[0], j.StandsFor(t.Ranks[0]), j.Workers[t.workers[0]].Role.String()
+	}
+	say := func(e ...evidence.Observation) { f.Evidence = append(f.Evidence, e...) }
+	switch {
+	case t.Cause == claim.Late:
+		if f.Kind, f.Cause = KindRank, CauseCompute; f.Seq != nil {
+			f.Kind = KindOp
+		}
+		say(timesOf(&t.Claim))
+		say(j.against(t.workers[0], t.P)...)
+	case t.Cause == claim.Launch:
+		f.Kind, f.Cause = KindEdge, CauseLaunch
+		say(evidence.LaunchDelay{Workers: j.several(), Rank: *f.Rank, Op: t.Op, Delay: t.Behind, Outlier: j.startsLate(t)})
+		if walk := j.walkToGap(t); walk != nil {
+			say(evidence.BlameWalks{Workers: j.several(), End: walk.Symptoms, Symptoms: j.Walks.Symptoms, Op: t.Op, Gap: true})
+		}
+	case t.delayed != nil:
+		f.Kind, f.Cause = KindEdge, CauseTransfer
+		say(evidence.TransferTimes{Workers: j.several(), Op: t.Op, Between: t.Ranks, Factor: t.Longer, P: t.P})
+	case t.Kind == claim.Link:
+		f.Kind, f.Cause = KindEdge, CauseLink
+		say(evidence.TransferTimes{Op: t.Op, Stage: f.Stage, To: j.stageName(t.Parts[1].Stage), Factor: t.Longer})
+	case t.Kind == claim.Communicator:
+		f.Kind, f.Cause, f.Group = KindGroup, CauseCollective, f.Stage
+		say(evidence.TransferTimes{Op: t.Op, Stage: f.Stage, Factor: t.Longer})
+	case t.Cause == claim.Heavy:
+		f.Kind, f.Cause = KindStage, CauseHeavy
+		heavy := evidence.PassTimes{Stage: &stage, Peers: j.Stages() - 1, Factor: t.Longer, Step: t.Length, Even: t.Evenly}
+		if j.Passes != nil && j.Passes.Stages[stage].Score != nil {
+			heavy.Between, heavy.P = &j.Passes.Between, &j.Passes.Stages[stage].P
+		}
+		say(heavy)
+	case t.Cause == claim.Turns:
+		if f.Kind, f.Cause = KindWorkload, CauseTurns; t.Op != "" {
+			f.Kind = KindOp
+		} else if j.sameData() {
+			s := j.Passes.Shared
+			say(evidence.MicrobatchCorrelation{Spread: s.Spread, Directions: s.Directions, PDirections: s.PDirections, Stages: s.Stages, PStages: s.PStages})
+		}
+	default:
+		if f.Kind, f.Cause = KindStage, CauseSlowSteps; t.Kind == claim.Everyone {
+			f.Kind = KindWorkload
+		}
+		switch {
+		case t.Cause == claim.Regression:
+			f.Cause = CauseRegression
+		case t.Steps.Pattern == claim.Periodic:
+			f.Cause = CausePeriodic
+		}
+	}
+	for _, c := range t.common {
+		first, last := c.Steps.First, c.Steps.Last
+		if c.Cause == claim.Regression {
+			say(evidence.Slower{Stage: c.Op, Steps: [2]int64{j.Steps[first], j.Steps[last]}, BaseSteps: [2]int64{j.Steps[0], j.Steps[max(0, first-1)]}, Time: c.From, BaseTime: c.Before})
+		}
+		say(evidence.SlowSteps{N: c.Steps.Count, Of: c.Steps.Of, Factor: 1 + float64(c.Size)/j.now, Excess: c.Size, First: j.Steps[first], Last: j.Steps[last]})
+	}
+	say(j.replayed(t))
+	j.lacks(t, f)
+	return f
+}
+
+// timesOf returns what the operators take in which a rank loses its time.
+func timesOf(c *claim.Claim) evidence.OperatorTimes {
+	out := evidence.OperatorTimes{P: c.P}
+	for _, o := range c.Took {
+		one := evidence.OpTime{Op: o.Op, Own: o.Own, Peers: o.Peers}
+		if o.Seq >= 0 {
+			one.Seq = &o.Seq
+		}
+		out.In = append(out.In, one)
+	}
+	return out
+}
+
+// lacks adds why a theory is not more certain.
+func (j *opJudge) lacks(t *theory, f *Finding) {
+	few := j.Replicas < enoughReplicas
+	switch f.Cause {
+	case CauseCompute, CauseTransfer:
+		confirmed := slices.ContainsFunc(t.workers, j.blamed) || f.Cause == CauseCompute && j.confirmedBy(t.workers[0])
+		f.lackIf(few, evidence.Lack{Reason: evidence.FewPeers, AtMost: evidence.Supported, N: j.Replicas - 1})
+		f.lackIf(!few && !confirmed, evidence.Lack{Reason: evidence.Unconfirmed, AtMost: evidence.Supported})
+	case CauseLink, CauseCollective:
+		f.lack(evidence.Lack{Reason: evidence.WorkUnknown, AtMost: evidence.Supported})
+	case CauseLaunch:
+		f.lackIf(!few && !j.startsLate(t) && j.walkToGap(t) == nil, evidence.Lack{Reason: evidence.Unconfirmed, AtMost: evidence.Ambiguous})
+		f.lack(evidence.Lack{Reason: evidence.WaitNotRecorded, AtMost: evidence.Supported})
+	case CauseHeavy:
+		f.lackIf(few, evidence.Lack{Reason: evidence.SeveralCauses, AtMost: evidence.Supported})
+		f.lackIf(few && j.Passes == nil, evidence.Lack{Reason: evidence.ChanceNotExcluded, AtMost: evidence.Supported})
+		f.lackIf(!few && !j.surelyHeavy(t.Parts[0].Stage), evidence.Lack{Reason: evidence.ChanceNotExcluded, AtMost: evidence.Ambiguous})
+	case CauseTurns:
+		f.lackIf(t.Op != "" || j.v.Grid.Stages < 2 || !j.sameData(), evidence.Lack{Reason: evidence.SeveralCauses, AtMost: evidence.Supported})
+	default:
+		f.lack(evidence.Lack{Reason: evidence.SeveralCauses, AtMost: evidence.Supported})
+	}
+	if t.delayed != nil {
+		f.lackIf(t.Certainty < claim.Strong, evidence.Lack{Reason: evidence.FewOccurrences, AtMost: evidence.Supported, P: t.P})
+		f.lackIf(t.Certainty < claim.Supported, evidence.Lack{Reason: evidence.ChanceNotExcluded, AtMost: evidence.Ambiguous})
+		f.lackIf(t.once(), evidence.Lack{Reason: evidence.FewOccurrences, AtMost: evidence.Supported, N: t.Steps.Incidents})
+		f.lackIf(t.Steps.Count < 2, evidence.Lack{Reason: evidence.FewOccurrences, AtMost: evidence.Ambiguous})
+	}
+	f.lackIf(len(j.Steps) < enoughSteps, evidence.Lack{Reason: evidence.FewOccurrences, AtMost: evidence.Supported, N: len(j.Steps)})
+}

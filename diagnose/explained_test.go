@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/engine/claim"
 )
 
 // TestSlowedBy: late ranks explain of steps that are slow on all ranks their own delay, in the steps
@@ -44,21 +45,25 @@ func TestSlowedBy(t *testing.T) {
 
 // TestSameStage: a collective's theory covers its own operator in its stage, a heavy stage's all computing there.
 func TestSameStage(t *testing.T) {
-	at := func(cause Cause, stage, op string) *theory {
-		return &theory{Finding: Finding{Cause: cause, Place: Place{Stage: stage, Op: op}}}
+	at := func(kind claim.Kind, cause claim.Cause, stage int, op string) *theory {
+		return &theory{Claim: claim.Claim{Kind: kind, Cause: cause, Parts: []claim.Part{{Stage: stage}}, Operation: claim.Operation{Op: op}}}
 	}
+	changes := func(stage int, op string) *theory { return at(claim.PeerSet, claim.Regression, stage, op) }
+	collective := func(op string) *theory { return at(claim.Communicator, claim.Transfer, 1, op) }
+	heavy := at(claim.PeerSet, claim.Heavy, 1, "")
 	for name, c := range map[string]struct {
 		one, other *theory
 		want       bool
 	}{
-		"one collective":             {at(CauseCompute, "1", "grads-reduce-scatter"), at(CauseCollective, "1", "grads-reduce-scatter"), true},
-		"another collective":         {at(CauseCompute, "1", "params-all-gather"), at(CauseCollective, "1", "grads-reduce-scatter"), false},
-		"a collective elsewhere":     {at(CauseCompute, "2", "grads-reduce-scatter"), at(CauseCollective, "1", "grads-reduce-scatter"), false},
-		"computing of a heavy stage": {at(CauseCompute, "1", "backward-compute"), at(CauseHeavy, "1", ""), true},
-		"all of a heavy stage":       {at(CauseCompute, "1", ""), at(CauseHeavy, "1", ""), true},
-		"a transfer there":           {at(CauseCompute, "1", "forward-send"), at(CauseHeavy, "1", ""), false},
-		"computing elsewhere":        {at(CauseCompute, "2", "backward-compute"), at(CauseHeavy, "1", ""), false},
-		"a worker's":                 {at(CauseCompute, "1", "backward-compute"), at(CauseCompute, "1", "backward-compute"), false},
+		"one collective":             {changes(1, "grads-reduce-scatter"), collective("grads-reduce-scatter"), true},
+		"another collective":         {changes(1, "params-all-gather"), collective("grads-reduce-scatter"), false},
+		"a collective elsewhere":     {changes(2, "grads-reduce-scatter"), collective("grads-reduce-scatter"), false},
+		"computing of a heavy stage": {changes(1, "backward-compute"), heavy, true},
+		"all of a heavy stage":       {changes(1, ""), heavy, true},
+		"a transfer there":           {changes(1, "forward-send"), heavy, false},
+		"computing elsewhere":        {changes(2, "backward-compute"), heavy, false},
+		"a worker's":                 {changes(1, "backward-compute"), at(claim.Rank, claim.Late, 1, "backward-compute"), false},
+		"everyone's":                 {at(claim.Everyone, claim.Regression, 1, "backward-compute"), heavy, false},
 	} {
 		if got := c.one.sameStage(c.other); got != c.want {
 			t.Errorf("%s: %v", name, got)

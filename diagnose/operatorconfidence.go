@@ -5,54 +5,59 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
-	"github.com/sfstat/sfstat/engine/gates"
+	"github.com/sfstat/sfstat/engine/claim"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/input"
 )
 
 // verdict ranks the theories and says how certain each is.
 func (j *opJudge) verdict() *RunVerdict {
-	total := int64(0)
-	for _, ns := range j.Replay.Recorded.PerStep {
-		total += ns
-	}
+	findings := map[*theory]*Finding{}
 	for _, t := range j.theories {
-		t.Gain = t.saved / max(1, j.base(t))
-		t.Score = float64(t.Explained) / float64(max(1, total))
-		t.RunGain = t.Gain
-		t.Excess, t.Step = t.Explained/int64(len(j.Steps)), int64(j.base(t))
-		if t.from == nil {
-			t.Struck = Struck{Count: len(j.Steps), Of: len(j.Steps), First: j.Steps[0], Last: j.Steps[len(j.Steps)-1], Pattern: PatternConstant}
-		}
-		j.strikes(t)
+		j.settle(t)
+		findings[t] = j.fromOperators(t)
 	}
-	for _, t := range j.theories {
-		j.trust(t)
-	}
-	slices.SortStableFunc(j.theories, func(a, b *theory) int { return byWeight(&a.Finding, &b.Finding) })
+	slices.SortStableFunc(j.theories, func(a, b *theory) int { return byWeight(findings[a], findings[b]) })
 	// The few largest of what is too small to report are enough.
-	first := slices.IndexFunc(j.theories, func(t *theory) bool { return t.BelowMinGain })
+	first := slices.IndexFunc(j.theories, func(t *theory) bool { return !j.reported(t) })
 	if first >= 0 {
 		j.theories = j.theories[:min(len(j.theories), first+maxSmall)]
 	}
 	v := &RunVerdict{Operators: j.Operators, Undecided: j.undecided(), Next: j.next()}
 	for _, t := range j.theories {
-		t.Ranks = j.alike(t)
-		if t.Rank != nil {
-			t.StandsFor = j.StandsFor(*t.Rank)
-		}
-		v.Findings = append(v.Findings, t.Finding)
+		v.Findings = append(v.Findings, *findings[t])
 	}
-	if len(v.Findings) > 0 {
-		v.Confidence = v.Findings[0].Confidence
-	}
+	v.Confidence = confidenceOf(v.Findings)
 	return v
+}
+
+// settle fills in what fixing a theory saves of the run, and what a step that it struck costs.
+func (j *opJudge) settle(t *theory) {
+	base := max(1, j.base(t))
+	t.Size, t.Length, t.Saves = t.Charged()/int64(len(j.Steps)), int64(j.base(t)), claim.Exact(t.saved/base)
+	t.Saves.After, t.gain = t.after/base, t.Saves.Alone
+	if t.delayed == nil || t.fix == nil || t.Steps.Pattern == claim.Constant {
+		return
+	}
+	struck, now, without := t.delayed.struck(), j.delayed(nil).PerStep, j.delayed(nil, t.fix).PerStep
+	if len(now) != len(struck) || len(without) != len(struck) {
+		return
+	}
+	saved, length := int64(0), int64(0)
+	for i, hit := range struck {
+		if hit {
+			saved += now[i] - without[i]
+			length += now[i]
+		}
+	}
+	t.Size, t.Length = saved/int64(t.Steps.Count), length/int64(t.Steps.Count)
+	t.gain = max(t.gain, float64(saved)/float64(max(1, length)))
 }
 
 // base is the step that a theory takes its savings from: as recorded for what
 // is lost before operators start, without launch delays for all else.
 func (j *opJudge) base(t *theory) float64 {
-	if t.Cause == CauseLaunch {
+	if t.Cause == claim.Launch {
 		return max(j.Replay.Recorded.Mean, t.saved)
 	}
 	return j.now
@@ -63,15 +68,6 @@ func (j *opJudge) reported(t *theory) bool {
 	return max(j.share(t), t.after/max(1, j.base(t))) >= j.minGain
 }
 
-// trust decides how certain a theory is, and closes its evidence with the
-// replay and with what a higher confidence lacks.
-func (j *opJudge) trust(t *theory) {
-	t.Evidence, t.modelled = append(t.Evidence, j.replayed(t)), t.delayed != nil
-	t.BelowMinGain = !j.reported(t)
-	t.Confidence = evidence.Strong
-	j.lacks(t)
-}
-
 // replayed is what a step would take without what the theory is about.
 func (j *opJudge) replayed(t *theory) evidence.StepReplay {
 	r := evidence.StepReplay{Without: evidence.WithoutFault, Step: int64(j.base(t)), Saved: int64(t.saved), Share: j.share(t), Record: int64(j.Replay.Recorded.Mean)}
@@ -79,62 +75,30 @@ func (j *opJudge) replayed(t *theory) evidence.StepReplay {
 		r.Masked, r.Joint = true, int64(t.joint)
 	}
 	switch t.Cause {
-	case CauseLaunch:
+	case claim.Launch:
 		r.Without = evidence.WithoutLateStart
-	case CauseTurns:
+	case claim.Turns:
 		r.Without, r.Op = evidence.WithoutUnevenness, t.Op
 	}
 	return r
 }
 
-// lacks are the reasons why a theory is not strong.
-func (j *opJudge) lacks(t *theory) {
-	few := j.Replicas < enoughReplicas
-	switch t.Cause {
-	case CauseCompute, CauseTransfer:
-		confirmed := slices.ContainsFunc(t.workers, j.blamed) || t.Cause == CauseCompute && j.confirmedBy(t.workers[0])
-		t.lackIf(few, evidence.Lack{Reason: evidence.FewPeers, AtMost: evidence.Supported, N: j.Replicas - 1})
-		t.lackIf(!few && !confirmed, evidence.Lack{Reason: evidence.Unconfirmed, AtMost: evidence.Supported})
-	case CauseLink, CauseCollective:
-		t.lack(evidence.Lack{Reason: evidence.WorkUnknown, AtMost: evidence.Supported})
-	case CauseLaunch:
-		t.lackIf(!t.confirmed && !few, evidence.Lack{Reason: evidence.Unconfirmed, AtMost: evidence.Ambiguous})
-		t.lack(evidence.Lack{Reason: evidence.WaitNotRecorded, AtMost: evidence.Supported})
-	case CauseHeavy:
-		t.lackIf(few, evidence.Lack{Reason: evidence.SeveralCauses, AtMost: evidence.Supported})
-		t.lackIf(few && j.Passes == nil, evidence.Lack{Reason: evidence.ChanceNotExcluded, AtMost: evidence.Supported})
-		t.lackIf(!few && !j.surelyHeavy(t.stage), evidence.Lack{Reason: evidence.ChanceNotExcluded, AtMost: evidence.Ambiguous})
-	case CauseTurns:
-		t.lackIf(t.Op != "" || j.v.Grid.Stages < 2 || !j.sameData(), evidence.Lack{Reason: evidence.SeveralCauses, AtMost: evidence.Supported})
-	case CauseRegression, CauseSlowSteps, CausePeriodic:
-		t.lack(evidence.Lack{Reason: evidence.SeveralCauses, AtMost: evidence.Supported})
-	}
-	if t.delayed != nil {
-		p := t.delayed.p()
-		t.lackIf(p > gates.Strong, evidence.Lack{Reason: evidence.FewOccurrences, AtMost: evidence.Supported, P: p})
-		t.lackIf(p > gates.Supported, evidence.Lack{Reason: evidence.ChanceNotExcluded, AtMost: evidence.Ambiguous})
-		t.lackIf(t.once(), evidence.Lack{Reason: evidence.FewOccurrences, AtMost: evidence.Supported, N: t.incidents})
-		t.lackIf(t.Struck.Count < 2, evidence.Lack{Reason: evidence.FewOccurrences, AtMost: evidence.Ambiguous})
-	}
-	t.lackIf(len(j.Steps) < enoughSteps, evidence.Lack{Reason: evidence.FewOccurrences, AtMost: evidence.Supported, N: len(j.Steps)})
-}
-
 // once reports whether what a theory is about is one stretch of the run and another, which cannot be told
 // from bursts as long.
 func (t *theory) once() bool {
-	return t.incidents < fewestIncidents && 3*t.Struck.Count < t.Struck.Of && !t.ongoing
+	return t.Steps.Incidents < fewestIncidents && 3*t.Steps.Count < t.Steps.Of && !t.Steps.Ongoing
 }
 
 // alike are the ranks of the workers that are slow together with a theory's,
 // ascending; nil for one alone.
 func (j *opJudge) alike(t *theory) []int {
-	if t.Cause != CauseCompute || !t.masked(len(j.Steps)) || t.BelowMinGain {
+	if t.Cause != claim.Late || !t.masked(len(j.Steps)) || !j.reported(t) {
 		return nil
 	}
 	var ids []int
 	for _, o := range j.theories {
-		if o.Cause == CauseCompute && !o.BelowMinGain && o.Explained*2 >= t.Explained {
-			ids = append(ids, *o.Rank)
+		if o.Cause == claim.Late && j.reported(o) && o.Charged()*2 >= t.Charged() {
+			ids = append(ids, o.Ranks[0])
 		}
 	}
 	if len(ids) < 2 {
@@ -160,7 +124,7 @@ func (j *opJudge) undecided() (out []answer.Undecided) {
 	ask(j.unlinked(), answer.Undecided{Question: answer.MessagesNotRecorded})
 	ask(len(j.Steps) < enoughSteps, answer.Undecided{Question: answer.FewSteps, N: len(j.Steps)})
 	local := slices.ContainsFunc(j.theories, func(t *theory) bool {
-		return t.delayed != nil && !t.BelowMinGain
+		return t.delayed != nil && j.reported(t)
 	})
 	ask(local && j.Layout.TP > 1, answer.Undecided{Question: answer.RankOfWorker, N: j.Layout.TP})
 	share := j.network()
@@ -188,17 +152,15 @@ func (j *opJudge) next() []answer.Action {
 	}
 	t := j.theories[0]
 	a := answer.Action{Action: answer.Profile, Steps: &[2]int64{j.Steps[0], j.Steps[len(j.Steps)-1]}}
-	if t.Stage != "" {
-		a.Stages = []string{t.Stage}
+	members := idsOf(j.ofStage(t.Parts[0].Stage))
+	if t.Kind != claim.Everyone {
+		a.Stages = []string{j.stageName(t.Parts[0].Stage)}
 	}
 	switch {
-	case len(t.workers) > 0 && (t.local() || t.Cause == CauseLaunch):
-		for _, w := range t.workers {
-			a.Ranks = append(a.Ranks, j.Workers[w].ID)
-		}
-		a.Peers = sample(idsOf(j.ofStage(j.v.Stage(t.workers[0]))), 2, a.Ranks)
-	case t.Cause == CauseHeavy:
-		members := idsOf(j.ofStage(t.stage))
+	case t.delayed != nil:
+		a.Ranks = slices.Clone(t.Ranks)
+		a.Peers = sample(members, 2, a.Ranks)
+	case t.Cause == claim.Heavy:
 		a.Ranks, a.Peers = sample(members, 1, nil), sample(idsOf(j.Workers), 1, members)
 	default:
 		a.Ranks = sample(idsOf(j.Workers), 4, nil)

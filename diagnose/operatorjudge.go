@@ -4,43 +4,74 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/diagnose/operators"
 	"github.com/sfstat/sfstat/engine/claim"
+	"github.com/sfstat/sfstat/engine/delay"
 	"github.com/sfstat/sfstat/engine/gates"
 	"github.com/sfstat/sfstat/engine/zscore"
 	"github.com/sfstat/sfstat/trace"
 	"github.com/sfstat/sfstat/trace/operator"
 )
 
-// theory is a finding of an operator trace with the change of costs that would
-// fix it.
+// theory is a claim about operators with the change of costs that would fix it.
 type theory struct {
-	Finding
-	workers []int // that it is about, by number
-	stage   int   // the pipeline stage that is heavy
+	claim.Claim
 	fix     fix
-	// delayed are the terms that it fixes, which struck so many stretches of steps, and the last step;
-	// nil of what is not a worker's.
-	delayed   *delayed
-	incidents int
-	ongoing   bool
-	from      *claim.Claim // of what all replicas of a stage have in common
-	late      []int64      // of a late start, what it adds to launch delays, [node][lane]
-	confirmed bool         // blame or an outlier speaks for it, beside a launch delay
-	saved     float64      // ns of a step that fixing it alone saves
-	after     float64      // ns of a step that fixing it saves where all others are fixed
-	joint     float64      // ns of a step that fixing it with all others saves
+	delayed *delayed       // the terms that it fixes; nil of what is not a worker's
+	workers []int          // of those Ranks, by number
+	common  []*claim.Claim // what all replicas of its stage have in common
+	late    []int64        // of a late start, what it adds to launch delays, [node][lane]
+	saved   float64        // ns of a step that fixing it alone saves
+	after   float64        // ns of a step that fixing it saves where all others are fixed
+	joint   float64        // ns of a step that fixing it with all others saves
+	gain    float64        // part of the steps that it struck that fixing it alone saves
+}
+
+// ofStages returns a theory about all replicas of pipeline stages, in all steps; without stages about everyone.
+func (j *opJudge) ofStages(kind claim.Kind, cause claim.Cause, stages ...int) *theory {
+	t, n := &theory{}, len(j.Steps)
+	t.Source, t.Kind, t.Cause, t.Host, t.P, t.Certainty = claim.Operators, kind, cause, -1, 1, claim.Event
+	t.Steps = claim.Struck{Count: n, Of: n, Last: n - 1, Pattern: claim.Constant, Incidents: 1, Ongoing: true}
+	for _, s := range stages {
+		t.Ranks, t.Parts = append(t.Ranks, idsOf(j.ofStage(s))...), append(t.Parts, claim.Part{Stage: s})
+	}
+	for s := range j.v.Grid.Stages {
+		if len(stages) == 0 {
+			t.Parts = append(t.Parts, claim.Part{Stage: s})
+		}
+	}
+	return t
+}
+
+// ofWorkers returns a theory about what delays workers, by number.
+func (j *opJudge) ofWorkers(d *delayed, kind claim.Kind, cause claim.Cause, workers ...int) *theory {
+	t := j.ofStages(kind, cause, j.v.Stage(workers[0]))
+	t.delayed, t.workers, t.Steps, t.P, t.Ranks = d, workers, delay.Describe(d.struck()), d.p(), nil
+	for _, w := range workers {
+		t.Ranks = append(t.Ranks, j.Workers[w].ID)
+	}
+	switch {
+	case t.P <= gates.Strong:
+		t.Certainty = claim.Strong
+	case t.P <= gates.Supported:
+		t.Certainty = claim.Supported
+	}
+	return t
 }
 
 // local reports whether a theory is about work or transfers at one place, which
 // are priced without launch delays.
 func (t *theory) local() bool {
-	switch t.Cause {
-	case CauseCompute, CauseTransfer, CauseLink, CauseCollective, CauseRegression, CauseSlowSteps, CausePeriodic:
-		return true
+	return t.Cause != claim.Launch && t.Cause != claim.Heavy && t.Cause != claim.Turns
+}
+
+// charge divides what a theory explains, ns of the run, evenly over its stages: which of them has how much is not known.
+func (t *theory) charge(ns int64) {
+	n := int64(len(t.Parts))
+	for i := range t.Parts {
+		t.Parts[i].Charged = ns / n
 	}
-	return false
+	t.Parts[0].Charged += ns % n
 }
 
 // opJudge turns what the engines say of an operator trace into findings.
@@ -77,10 +108,7 @@ func (j *opJudge) judge(run string) (*RunVerdict, error) {
 	return v, j.err
 }
 
-func (j *opJudge) add(t *theory) {
-	t.source = evidence.FromOperators
-	j.theories = append(j.theories, t)
-}
+func (j *opJudge) add(t *theory) { j.theories = append(j.theories, t) }
 
 // addPriced adds a theory unless fixing it saves next to nothing.
 func (j *opJudge) addPriced(t *theory) {
@@ -93,7 +121,7 @@ func (j *opJudge) addPriced(t *theory) {
 func (j *opJudge) localTheories(level float64) []*theory {
 	var out []*theory
 	for _, t := range j.theories {
-		if t.local() && j.share(t) >= trivial && (t.delayed == nil || t.delayed.p() <= level) {
+		if t.local() && j.share(t) >= trivial && (t.delayed == nil || t.P <= level) {
 			out = append(out, t)
 		}
 	}
@@ -102,7 +130,7 @@ func (j *opJudge) localTheories(level float64) []*theory {
 
 // share is the part of a step that a theory explains.
 func (j *opJudge) share(t *theory) float64 {
-	return float64(t.Explained) / float64(max(1, len(j.Steps))) / max(1, j.base(t))
+	return float64(t.Charged()) / float64(max(1, len(j.Steps))) / max(1, j.base(t))
 }
 
 // fixes are those of theories.
@@ -136,7 +164,7 @@ func (j *opJudge) divide(list []*theory, step func(left []*theory) float64) {
 		if sum > 0 {
 			explained = max(explained, t.joint*t.after/sum)
 		}
-		t.Explained = int64(explained * float64(len(j.Steps)))
+		t.charge(int64(explained * float64(len(j.Steps))))
 	}
 }
 
@@ -147,7 +175,7 @@ func (j *opJudge) price() {
 		return j.step(fixes(slices.DeleteFunc(slices.Clone(all), func(t *theory) bool { return slices.Contains(left, t) }))...)
 	})
 	j.theories = slices.DeleteFunc(j.theories, func(t *theory) bool {
-		if t.Cause == CauseHeavy || t.delayed != nil && t.delayed.p() > gates.Supported {
+		if t.Cause == claim.Heavy || t.delayed != nil && t.P > gates.Supported {
 			return j.share(t) < trivial
 		}
 		return j.share(t) < negligible
@@ -157,7 +185,7 @@ func (j *opJudge) price() {
 // masked reports whether a theory saves much more together with others than
 // alone.
 func (t *theory) masked(steps int) bool {
-	return float64(t.Explained) > maskedFactor*t.saved*float64(steps)
+	return float64(t.Charged()) > maskedFactor*t.saved*float64(steps)
 }
 
 // stageName names a pipeline stage as roles do.

@@ -3,9 +3,9 @@ package diagnose
 import (
 	"slices"
 
-	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/diagnose/operators"
 	"github.com/sfstat/sfstat/engine/blame"
+	"github.com/sfstat/sfstat/engine/claim"
 	"github.com/sfstat/sfstat/engine/zscore"
 	"github.com/sfstat/sfstat/internal/robust"
 )
@@ -64,9 +64,9 @@ func (j *opJudge) starts() (out []*ledger) {
 
 // lateStart makes a theory of operators that start later than those of the peers.
 func (j *opJudge) lateStart(d *delayed) *theory {
-	w, op, recorded := d.worker(), d.terms[0].kind().op, j.v.Model.Recorded().Delay
+	op, recorded := d.terms[0].kind().op, j.v.Model.Recorded().Delay
 	late := make([]int64, len(recorded))
-	rank, total, most := j.Workers[w].ID, int64(0), int64(0)
+	total, most := int64(0), int64(0)
 	bySeq := map[int]int64{}
 	d.each(func(node, lane int, part float64) {
 		x, seq := int64(part*float64(max(0, j.row(recorded, node)[lane]))), j.v.Model.Nodes()[node].Seq
@@ -80,16 +80,9 @@ func (j *opJudge) lateStart(d *delayed) *theory {
 			seqs = append(seqs, seq)
 		}
 	}
-	e := evidence.LaunchDelay{Workers: j.several(), Rank: rank, Op: op, Delay: total / int64(len(j.Steps)), Outlier: j.startsLate(w, op, seqs)}
-	t := &theory{workers: []int{w}, delayed: d, late: late, confirmed: e.Outlier, Finding: Finding{Kind: KindEdge, Cause: CauseLaunch,
-		Place:    Place{Rank: &rank, Role: j.Workers[w].Role.String(), Stage: j.stageName(j.v.Stage(w)), Op: op},
-		Evidence: []evidence.Observation{e}}}
-	if len(seqs) == 1 {
-		t.Seq = &seqs[0]
-	}
-	if walk := j.walkToGap(w, op); walk != nil {
-		t.Evidence, t.confirmed = append(t.Evidence, evidence.BlameWalks{Workers: j.several(), End: walk.Symptoms, Symptoms: j.Walks.Symptoms, Op: op, Gap: true}), true
-	}
+	slices.Sort(seqs)
+	t := j.ofWorkers(d, claim.Rank, claim.Launch, d.worker())
+	t.late, t.Operation = late, claim.Operation{Op: op, Seqs: seqs, Behind: total / int64(len(j.Steps))}
 	return t
 }
 
@@ -116,10 +109,10 @@ func (j *opJudge) endedLate() []int64 {
 	return out
 }
 
-// walkToGap is the walk that ends behind late operators of a worker.
-func (j *opJudge) walkToGap(worker int, op string) *operators.Culprit {
+// walkToGap is the walk that ends behind the operators of a late start.
+func (j *opJudge) walkToGap(t *theory) *operators.Culprit {
 	return j.walk(func(w operators.Culprit) bool {
-		return (w.Kind == blame.Gap || w.Kind == blame.Source) && w.Worker == worker && w.Op == op && 10*w.Symptoms >= j.Walks.Symptoms
+		return (w.Kind == blame.Gap || w.Kind == blame.Source) && w.Worker == t.workers[0] && w.Op == t.Op && 10*w.Symptoms >= j.Walks.Symptoms
 	})
 }
 
@@ -127,13 +120,12 @@ func (j *opJudge) walkToGap(worker int, op string) *operators.Culprit {
 // transfers that join them: then what a pass waits for is not known.
 func (j *opJudge) unlinked() bool { return j.v.Grid.Stages > 1 && len(j.otherEnd) == 0 }
 
-// startsLate reports whether the start of one of a worker's operators is surely
-// late.
-func (j *opJudge) startsLate(worker int, name string, seqs []int) bool {
+// startsLate reports whether the start of one of the operators of a late start is surely late.
+func (j *opJudge) startsLate(t *theory) bool {
 	return slices.ContainsFunc(j.Outliers.Outliers, func(o zscore.Outlier) bool {
 		s := j.series[o.Series]
 		op := j.ops[s.Op]
-		return o.Sure && o.Worker == worker && op.Name == name && slices.Contains(seqs, op.Seq) &&
+		return o.Sure && o.Worker == t.workers[0] && op.Name == t.Op && slices.Contains(t.Seqs, op.Seq) &&
 			(s.Quantity == zscore.Start && o.Effect > 0 || s.Quantity == zscore.Wait && o.Effect < 0)
 	})
 }

@@ -5,46 +5,43 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/engine/claim"
 	"github.com/sfstat/sfstat/internal/robust"
 )
 
-// localize is in which operators a worker loses its time: one kind, or one
-// instance, where that is nearly all; else op is "" and the times are of the
-// two kinds that cost it most.
-func (j *opJudge) localize(d *delayed) (op string, seq *int, times evidence.OperatorTimes) {
+// localize returns in which operators a worker loses its time: one kind, or one
+// instance, where that is nearly all; else the two kinds that cost it most.
+func (j *opJudge) localize(d *delayed) (in claim.Operation) {
 	charged, nodes, total := make(map[string]float64), make(map[string][]int), d.charged()
 	for _, t := range d.terms {
 		charged[t.kind().op] += t.Charged
 		nodes[t.kind().op] = slices.Concat(t.kind().nodes...)
 	}
 	names := slices.SortedFunc(maps.Keys(charged), func(a, b string) int { return cmp.Or(cmp.Compare(charged[b], charged[a]), cmp.Compare(a, b)) })
-	times.P = d.p()
 	rank := d.terms[0].Rank
 	for _, name := range names[:min(2, len(names))] {
 		own, peers := j.compared(rank, nodes[name])
-		times.In = append(times.In, evidence.OpTime{Op: name, Own: own, Peers: peers})
+		in.Took = append(in.Took, claim.Took{Op: name, Seq: -1, Own: own, Peers: peers})
 	}
-	op = names[0]
-	if charged[op] < nearlyAll*total {
-		return "", nil, times
+	if charged[names[0]] < nearlyAll*total {
+		return in
 	}
-	times.In = times.In[:1]
-	only, all := &times.In[0], nodes[op]
+	in.Op, in.Took = names[0], in.Took[:1]
+	only, all := &in.Took[0], nodes[in.Op]
 	if len(all) == 1 {
-		return op, new(int), times
+		in.Seqs = []int{0}
+		return in
 	}
 	best, least := *only, nearlyAll*float64(only.Own-only.Peers)
 	for i, n := range all {
 		if own, peers := j.compared(rank, []int{n}); i == 0 || own-peers > best.Own-best.Peers {
-			at := j.v.Model.Nodes()[n].Seq
-			best.Seq, best.Own, best.Peers = &at, own, peers
+			best.Seq, best.Own, best.Peers = j.v.Model.Nodes()[n].Seq, own, peers
 		}
 	}
 	if float64(best.Own-best.Peers) >= least {
-		*only, seq = best, best.Seq
+		*only, in.Seqs = best, []int{best.Seq}
 	}
-	return op, seq, times
+	return in
 }
 
 // compared is what nodes of a stage took on one of its replicas and, of the others, the median, ns over the window.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/sfstat/sfstat/diagnose/evidence"
 	"github.com/sfstat/sfstat/engine/claim"
 	"github.com/sfstat/sfstat/engine/delay"
 	"github.com/sfstat/sfstat/engine/gates"
@@ -259,60 +258,23 @@ func together(list []*ledger, terms []delay.Term) (out []*delayed) {
 
 // slowWorker makes a theory of a worker that takes longer than its peers.
 func (j *opJudge) slowWorker(d *delayed) {
-	w := d.worker()
-	rank := j.Workers[w].ID
-	op, seq, times := j.localize(d)
-	t := &theory{workers: []int{w}, delayed: d, fix: j.less(d), Finding: Finding{Kind: KindRank, Cause: CauseCompute,
-		Place: Place{Rank: &rank, Role: j.Workers[w].Role.String(), Stage: j.stageName(j.v.Stage(w)), Op: op, Seq: seq}}}
-	if seq != nil {
-		t.Kind = KindOp
-	}
-	t.Evidence = append([]evidence.Observation{times}, j.against(w, d.p())...)
+	t := j.ofWorkers(d, claim.Rank, claim.Late, d.worker())
+	t.fix, t.Operation = j.less(d), j.localize(d)
 	j.add(t)
 }
 
 // slowTransfer makes a theory of transfers that take longer than those between the peers of two workers.
 func (j *opJudge) slowTransfer(d *delayed) {
-	t := d.terms[0]
-	op, to := t.kind().op, j.v.Model.Nodes()[j.otherEnd[t.kind().nodes[0][0]]].Stage
-	sender, receiver := d.worker(), to*j.Replicas+t.Rank
-	from := j.Workers[sender].ID
-	own, peers := j.compared(t.Rank, slices.Concat(t.kind().nodes...))
-	f := float64(own) / float64(max(1, peers))
-	j.add(&theory{workers: []int{sender, receiver}, delayed: d, fix: j.less(d), Finding: Finding{Kind: KindEdge, Cause: CauseTransfer,
-		Place:    Place{Rank: &from, Role: j.Workers[sender].Role.String(), Stage: j.stageName(t.stage), Op: op},
-		Evidence: []evidence.Observation{evidence.TransferTimes{Workers: j.several(), Op: op, Between: []int{from, j.Workers[receiver].ID}, Factor: f, P: d.p()}}}})
+	first := d.terms[0]
+	kind, sender := first.kind(), d.worker()
+	to := j.v.Model.Nodes()[j.otherEnd[kind.nodes[0][0]]].Stage
+	own, peers := j.compared(first.Rank, slices.Concat(kind.nodes...))
+	t := j.ofWorkers(d, claim.Link, claim.Transfer, sender, to*j.Replicas+first.Rank)
+	t.fix, t.Op, t.Longer = j.less(d), kind.op, float64(own)/float64(max(1, peers))
+	j.add(t)
 }
 
-// strikes reports in which steps a theory's operators took longer than those of the peers, and what such
-// a step costs.
-func (j *opJudge) strikes(t *theory) {
-	if t.delayed == nil {
-		return
-	}
-	struck := t.delayed.struck()
-	at := delay.Describe(struck)
-	t.Struck = Struck{Count: at.Count, Of: at.Of, First: j.Steps[at.First], Last: j.Steps[at.Last], Pattern: modelPattern(at.Pattern), Period: at.Period}
-	t.incidents, t.ongoing = at.Incidents, at.Ongoing
-	if at.Pattern == claim.Constant || t.fix == nil {
-		return
-	}
-	now, without := j.delayed(nil).PerStep, j.delayed(nil, t.fix).PerStep
-	if len(now) != len(struck) || len(without) != len(struck) {
-		return
-	}
-	saved, length := int64(0), int64(0)
-	for i, hit := range struck {
-		if hit {
-			saved += now[i] - without[i]
-			length += now[i]
-		}
-	}
-	t.Excess, t.Step = saved/int64(at.Count), length/int64(at.Count)
-	t.Gain = max(t.RunGain, float64(saved)/float64(max(1, length)))
-}
-
-// shared finds what the replicas of a stage have in common: from which step on they take longer, and
+// inCommon finds what the replicas of a stage have in common: from which step on they take longer, and
 // which steps do.
 func (j *opJudge) inCommon() {
 	var list []*theory
@@ -328,8 +290,7 @@ func (j *opJudge) inCommon() {
 	for _, t := range list {
 		// Of a stage that takes longer than the others they say when.
 		if i := slices.IndexFunc(j.theories, t.sameStage); i >= 0 {
-			j.theories[i].from, j.theories[i].Struck = t.from, t.Struck
-			j.theories[i].Evidence = append(j.theories[i].Evidence, t.Evidence...)
+			j.theories[i].Steps, j.theories[i].common = t.Steps, append(j.theories[i].common, t.common...)
 			continue
 		}
 		j.add(t)
@@ -339,13 +300,10 @@ func (j *opJudge) inCommon() {
 // sameStage reports whether another theory is about what one stage takes longer than others in the same kind of
 // operators.
 func (t *theory) sameStage(o *theory) bool {
-	switch o.Cause {
-	case CauseCollective:
-		return o.Stage == t.Stage && o.Op == t.Op
-	case CauseHeavy:
-		return o.Stage == t.Stage && (t.Op == "" || operator.ParseClass(t.Op).IsCompute())
+	if t.Kind == claim.Everyone || o.Kind == claim.Everyone || o.Parts[0].Stage != t.Parts[0].Stage {
+		return false
 	}
-	return false
+	return o.Kind == claim.Communicator && o.Op == t.Op || o.Cause == claim.Heavy && (t.Op == "" || operator.ParseClass(t.Op).IsCompute())
 }
 
 // stepsApart is how many steps apart changes of several stages begin and end that are one.
@@ -354,39 +312,26 @@ const stepsApart = 3
 // sharedBy adds what a stage has in common to the theories of all stages: what strikes the same steps is
 // one.
 func (j *opJudge) sharedBy(list []*theory, l *ledger, f *claim.Claim, levels levels) []*theory {
+	f.Op, f.Steps.Of = l.pieces[f.Parts[0].Stage].op, len(j.Steps)
 	fix, at := j.evened(l, f, levels), f.Steps
-	struck := Struck{Count: at.Count, Of: len(j.Steps), First: j.Steps[at.First], Last: j.Steps[at.Last], Pattern: modelPattern(at.Pattern), Period: at.Period}
 	for _, t := range list {
-		if t.from.Cause != f.Cause || max(t.from.Steps.First-at.First, at.First-t.from.Steps.First) > stepsApart || max(t.from.Steps.Last-at.Last, at.Last-t.from.Steps.Last) > stepsApart {
+		if t.Cause != f.Cause || max(t.Steps.First-at.First, at.First-t.Steps.First) > stepsApart || max(t.Steps.Last-at.Last, at.Last-t.Steps.Last) > stepsApart {
 			continue
 		}
 		before := t.fix
 		t.fix = func(cost []int64) { before(cost); fix(cost) }
-		if t.Kind, t.Stage = KindWorkload, ""; t.Op != l.pieces[f.Parts[0].Stage].op {
+		if t.Kind, t.Ranks, t.Parts = claim.Everyone, nil, append(t.Parts, claim.Part{Stage: l.stage}); t.Op != f.Op {
 			t.Op = ""
 		}
 		return list
 	}
-	t := &theory{from: f, fix: fix, Finding: Finding{Kind: KindStage, Cause: CauseSlowSteps, Place: Place{Stage: j.stageName(l.stage)}, Cost: Cost{Struck: struck}}}
-	slow := evidence.SlowSteps{N: at.Count, Of: len(j.Steps), Factor: 1 + float64(f.Size)/j.now, Excess: f.Size, First: struck.First, Last: struck.Last}
-	op, most := l.pieces[f.Parts[0].Stage].op, float64(f.Parts[0].Charged)
-	sum := 0.0
-	for _, p := range f.Parts {
-		sum += float64(p.Charged)
+	t := j.ofStages(claim.PeerSet, f.Cause, l.stage)
+	t.fix, t.Steps, t.P, t.Certainty, t.common = fix, at, f.P, f.Certainty, []*claim.Claim{f}
+	if float64(f.Parts[0].Charged) >= chiefStage*float64(f.Charged()) {
+		t.Op = f.Op
 	}
-	if most >= chiefStage*sum {
-		t.Op = op
-	}
-	switch {
-	case f.Cause == claim.Regression:
-		t.Cause = CauseRegression
-		t.Evidence = append(t.Evidence, evidence.Slower{Stage: op, Steps: [2]int64{struck.First, struck.Last}, BaseSteps: [2]int64{j.Steps[0], j.Steps[max(0, at.First-1)]}, Time: f.From, BaseTime: f.Before})
-	case at.Pattern == claim.Periodic:
-		t.Cause = CausePeriodic
-	}
-	t.Evidence = append(t.Evidence, slow)
 	if j.v.Grid.Stages == 1 {
-		t.Kind, t.Stage = KindWorkload, ""
+		t.Kind, t.Ranks = claim.Everyone, nil
 	}
 	return append(list, t)
 }
@@ -422,11 +367,7 @@ func (j *opJudge) imbalance() {
 	if j.sameData() {
 		least = leastTurns
 	}
-	t := j.uneven("", j.evenPasses(), least)
-	if t != nil && j.sameData() {
-		s := j.Passes.Shared
-		t.Evidence = append(t.Evidence, evidence.MicrobatchCorrelation{Spread: s.Spread, Directions: s.Directions, PDirections: s.PDirections, Stages: s.Stages, PStages: s.PStages})
-	}
+	j.uneven("", j.evenPasses(), least)
 	if j.Replicas < 2 {
 		return
 	}
@@ -452,19 +393,17 @@ func (j *opJudge) sameData() bool {
 
 // uneven makes a theory of operators, or of forward and backward compute, where evening them saves at least a
 // part of a step.
-func (j *opJudge) uneven(op string, even fix, least float64) *theory {
+func (j *opJudge) uneven(op string, even fix, least float64) {
 	save := func(level float64) float64 {
 		fixed := fixes(j.localTheories(level))
 		return j.step(fixed...) - j.step(append(fixed, even)...)
 	}
 	saved := save(gates.Supported)
 	if saved < least*j.now || save(1) < leastTurns*j.now { // what may be a worker's is no turn
-		return nil
+		return
 	}
-	t := &theory{saved: saved, Finding: Finding{Kind: KindWorkload, Cause: CauseTurns, Place: Place{Op: op}, Cost: Cost{Explained: int64(saved * float64(len(j.Steps)))}}}
-	if op != "" {
-		t.Kind = KindOp
-	}
+	t := j.ofStages(claim.Everyone, claim.Turns)
+	t.Op, t.saved = op, saved
+	t.charge(int64(saved * float64(len(j.Steps))))
 	j.add(t)
-	return t
 }

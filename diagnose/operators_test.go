@@ -9,6 +9,7 @@ import (
 
 	"github.com/sfstat/sfstat/diagnose/answer"
 	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/engine/claim"
 	"github.com/sfstat/sfstat/eval/simulate/pipeline"
 	"github.com/sfstat/sfstat/fixtures/optrace/pipesim"
 	"github.com/sfstat/sfstat/ingest"
@@ -35,6 +36,31 @@ func published(t *testing.T, name string) *operator.Trace {
 		t.Fatal(err)
 	}
 	return o
+}
+
+// TestOperatorClaims: whatever is slow, the judge returns claims about operators that are sound, and findings that repeat them.
+func TestOperatorClaims(t *testing.T) {
+	for kind, size := range map[pipeline.Kind]pipeline.Size{pipeline.SlowWorker: {Factor: 2}, pipeline.SlowOp: {Delay: 2500}, pipeline.SlowStage: {Factor: 1.6}, pipeline.Workload: {Factor: 1.5},
+		pipeline.SlowEdge: {Delay: 400}, pipeline.SlowGroup: {Delay: 3000}, pipeline.LateStart: {Delay: 2500}} {
+		j, err := examine(made(t, job(func(s *pipeline.Spec) { s.Faults = []pipeline.Fault{{Kind: kind, Size: size}} })))
+		if err != nil {
+			t.Fatal(err)
+		}
+		j.gates, j.minGain = New(Options{}).gates()
+		v, err := j.judge("")
+		if err != nil || len(v.Findings) == 0 || len(v.Findings) != len(j.theories) {
+			t.Fatalf("%v: %d findings of %d claims, %v", kind, len(v.Findings), len(j.theories), err)
+		}
+		for i, one := range j.theories {
+			c, f := &one.Claim, &v.Findings[i]
+			if err := c.Validate(); err != nil || c.Source != claim.Operators {
+				t.Errorf("%v: %v of %v", kind, err, c.Source)
+			}
+			if f.RunGain != c.Saves.Alone || f.Explained != c.Charged() || f.Op != c.Op || f.Rank != nil && *f.Rank != c.Ranks[0] {
+				t.Errorf("%v: %s, claimed %+v", kind, show(*f), c)
+			}
+		}
+	}
 }
 
 // TestPublishedTraces: the verdicts on the public traces are their published

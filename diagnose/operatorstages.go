@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/sfstat/sfstat/diagnose/evidence"
+	"github.com/sfstat/sfstat/engine/claim"
 	"github.com/sfstat/sfstat/internal/robust"
 	"github.com/sfstat/sfstat/trace/operator"
 )
@@ -27,13 +27,9 @@ func (j *opJudge) heavyStages() {
 		if saved < j.gates.StaticGain*j.now && !j.surelyHeavy(stage) && !few {
 			continue
 		}
-		heavy := evidence.PassTimes{Stage: &stage, Peers: j.v.Grid.Stages - 1, Factor: j.stageFactor(levels, stage),
-			Step: int64(j.now), Even: int64(j.balanced(levels))}
-		if j.Passes != nil && j.Passes.Stages[stage].Score != nil {
-			heavy.Between, heavy.P = &j.Passes.Between, &j.Passes.Stages[stage].P
-		}
-		j.add(&theory{stage: stage, fix: change, Finding: Finding{Kind: KindStage, Cause: CauseHeavy, Place: Place{Stage: j.stageName(stage)},
-			Evidence: []evidence.Observation{heavy}}})
+		t := j.ofStages(claim.PeerSet, claim.Heavy, stage)
+		t.fix, t.Longer, t.Evenly = change, j.stageFactor(levels, stage), int64(j.balanced(levels))
+		j.add(t)
 	}
 }
 
@@ -106,9 +102,9 @@ func (j *opJudge) collectives() {
 		for _, op := range slices.Sorted(maps.Keys(over)) {
 			f := levels.mean(op, stage) / others(j.v.Grid.Stages, stage, func(s int) float64 { return levels.mean(op, s) })
 			if f >= heavierSize {
-				name := j.stageName(stage)
-				j.addPriced(&theory{fix: j.scaled(stage, map[string][]float64{op: over[op]}), Finding: Finding{Kind: KindGroup, Cause: CauseCollective,
-					Place: Place{Group: name, Stage: name, Op: op}, Evidence: []evidence.Observation{evidence.TransferTimes{Op: op, Stage: name, Factor: f}}}})
+				t := j.ofStages(claim.Communicator, claim.Transfer, stage)
+				t.fix, t.Op, t.Longer = j.scaled(stage, map[string][]float64{op: over[op]}), op, f
+				j.addPriced(t)
 			}
 		}
 	}
@@ -153,8 +149,8 @@ func (j *opJudge) links() {
 			continue
 		}
 		f := each(w) / usual
-		change := j.scaled(w.from, map[string][]float64{w.op: slices.Repeat([]float64{f}, len(j.Steps))})
-		j.addPriced(&theory{fix: change, Finding: Finding{Kind: KindEdge, Cause: CauseLink, Place: Place{Stage: j.stageName(w.from), Op: w.op},
-			Evidence: []evidence.Observation{evidence.TransferTimes{Op: w.op, Stage: j.stageName(w.from), To: j.stageName(w.to), Factor: f}}}})
+		t := j.ofStages(claim.Link, claim.Transfer, w.from, w.to)
+		t.fix, t.Op, t.Longer = j.scaled(w.from, map[string][]float64{w.op: slices.Repeat([]float64{f}, len(j.Steps))}), w.op, f
+		j.addPriced(t)
 	}
 }

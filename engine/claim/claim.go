@@ -4,11 +4,11 @@
 // A [Claim] holds:
 //
 //   - who: Kind, Ranks, Host, Hosts, Partners; positions or global IDs, as the source numbers them;
-//   - where: Parts by stage, Op, Group;
+//   - where: Parts by stage, Op and Seqs, Group;
 //   - when: Steps, which were struck and how they lie in the run;
 //   - how much: Size and Length of a struck step, Saves of the run;
 //   - how surely: P, corrected for what its judge tested, and Certainty;
-//   - the numbers that its evidence needs, by source and cause: [Arrival], [Change], [Rotation], [Entered], [Bandwidth].
+//   - the numbers that its evidence needs, by source and cause: [Arrival], [Change], [Rotation], [Operation], [Entered], [Bandwidth].
 //
 // Judges decide what is certain; nothing here does.
 package claim
@@ -25,7 +25,7 @@ type Claim struct {
 	Kind   Kind
 	Cause  Cause
 	// Ranks are ascending: positions of Steps, global of the others. None of Everyone, but of Turns that are long
-	// those who are late, in the order of time.
+	// those who are late, in the order of time; of a transfer of Operators the sender before the receiver.
 	Ranks    []int
 	Together []int    // all that are late for the same reason in the same steps, one rank of a claim among them; nil: not known
 	Host     int      // position of the host of a claim about one; else −1
@@ -47,6 +47,7 @@ type Claim struct {
 	Arrival
 	Change
 	Rotation
+	Operation
 	Entered   *Entered   // of ranks of Entries and NCCL; else nil
 	Bandwidth *Bandwidth // of links and communicators; else nil
 }
@@ -106,6 +107,23 @@ type Entered struct {
 	Transfer int64    // likewise: from the last start to its own end
 }
 
+// Operation is what the operators of a claim take, of Operators.
+type Operation struct {
+	Op     string  // kind with (nearly) all of the delay; "": several
+	Seqs   []int   // instances of Op in a step that have it; nil: all of them
+	Longer float64 // times as long as elsewhere: transfers, collectives, passes of a stage
+	Behind int64   // by which Op starts later than on the peers, ns of a step
+	Evenly int64   // length of a step with the passes divided evenly over the stages, ns
+	Took   []Took  // of a rank: the kinds that cost it most, the costliest first
+}
+
+// Took is what operators take over the run, ns.
+type Took struct {
+	Op         string
+	Seq        int   // instance in a step; −1: all of them
+	Own, Peers int64 // of the peers the median
+}
+
 // Bandwidth is by how much a link or communicator is slower than others like it, where it is slowest beside its peers.
 type Bandwidth struct {
 	Scope    Scope
@@ -139,7 +157,7 @@ type Turn struct{ Rank, N int }
 
 // Part of a claim is what it does to one stage.
 type Part struct {
-	Stage   int   // of the stages of its source; of Entries of its places
+	Stage   int   // of the stages of its source; of Entries of its places; of Operators of the pipeline
 	Size    int64 // ns in a struck step
 	Charged int64 // ns of the run
 }

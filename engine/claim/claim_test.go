@@ -8,8 +8,8 @@ import (
 
 // TestNames: closed sets name their values, and others by their number.
 func TestNames(t *testing.T) {
-	got := []string{PeerSet.String(), Regression.String(), Periodic.String(), Strong.String(), Steps.String(), Certainty(9).String()}
-	if want := []string{"peer_set", "regression", "periodic", "strong", "steps", "invalid(9)"}; !slices.Equal(got, want) {
+	got := []string{PeerSet.String(), Heavy.String(), Periodic.String(), Strong.String(), Operators.String(), Certainty(9).String()}
+	if want := []string{"peer_set", "heavy", "periodic", "strong", "operators", "invalid(9)"}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }

@@ -6,12 +6,13 @@ import "github.com/sfstat/sfstat/trace/enum"
 type Source uint8
 
 const (
-	Steps   Source = iota // times of stages of steps
-	Entries               // entries of collectives
-	NCCL                  // calls and kernels of NCCL
+	Steps     Source = iota // times of stages of steps
+	Entries                 // entries of collectives
+	NCCL                    // calls and kernels of NCCL
+	Operators               // operator traces
 )
 
-var sourceNames = [...]string{"steps", "entries", "nccl"}
+var sourceNames = [...]string{"steps", "entries", "nccl", "operators"}
 
 func (s Source) String() string { return enum.Name(sourceNames[:], s) }
 
@@ -42,9 +43,11 @@ const (
 	SlowSteps               // steps that are longer than others
 	StartUp                 // the first steps
 	Transfer                // transfers take longer than others like them
+	Launch                  // operators start late behind what was on time
+	Heavy                   // peers have more to compute than others
 )
 
-var causeNames = [...]string{"late", "turns", "regression", "slow_steps", "start_up", "transfer"}
+var causeNames = [...]string{"late", "turns", "regression", "slow_steps", "start_up", "transfer", "launch", "heavy"}
 
 func (c Cause) String() string { return enum.Name(causeNames[:], c) }
 

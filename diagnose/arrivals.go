@@ -217,6 +217,12 @@ func (j *judge) missing(r *arrivals.Result) (out []Finding) {
 		return nil
 	}
 	roots := h.Roots()
+	if len(roots) == 0 {
+		b := &h.Groups[0]
+		return []Finding{{Kind: KindGroup, Cause: CauseMissing, Confidence: evidence.Ambiguous, Place: Place{Op: operation(b.Op), Group: groupOf(b.Group, b.Desc)},
+			Evidence: []evidence.Observation{evidence.NeverEntered{Rank: -1, Op: operation(b.Op), N: b.Seq, Group: groupOf(b.Group, b.Desc), Waiting: b.Waiting, Since: b.Since,
+				AtLeast: h.Waited(b), At: sourceOf(b.Line), LastN: -1, Unknown: b.Unknown}}}}
+	}
 	for _, root := range roots {
 		a, b := root.Absent, root.In
 		var together []int // missing from the same call
@@ -230,12 +236,16 @@ func (j *judge) missing(r *arrivals.Result) (out []Finding) {
 		if len(together) > 1 {
 			f.Ranks = together
 		}
-		f.Evidence = append(f.Evidence, evidence.NeverEntered{Rank: a.Rank, Op: f.Op, N: b.Seq, Group: f.Group, Waiting: b.Waiting, Since: b.Since, AtLeast: h.Dumped - b.Since,
-			At: sourceOf(b.Line), LastOp: operation(a.Op), LastN: a.Seq, Last: f.Source, In: a.In, NoDump: a.Unrecorded, Stack: standsAt(r.StackOf(a.Rank))})
+		e := evidence.NeverEntered{Rank: a.Rank, Op: f.Op, N: b.Seq, Group: f.Group, Waiting: b.Waiting, Since: b.Since, AtLeast: h.Waited(b),
+			At: sourceOf(b.Line), LastOp: operation(a.Op), LastN: a.Seq, Last: f.Source, In: a.In, NoDump: a.Dump == arrivals.NoDump, Stack: standsAt(r.StackOf(a.Rank))}
+		if a.May && !e.NoDump {
+			e.Dump = a.Dump.String()
+		}
+		f.Evidence = append(f.Evidence, e)
 		switch {
-		case a.Unrecorded:
+		case a.May:
 			f.lack(evidence.Lack{Reason: evidence.DumpIncomplete, AtMost: evidence.Ambiguous})
-		case h.Dumped-b.Since < max(r.Step, 1)*arrivals.Still:
+		case h.Waited(b) < max(r.Step, 1)*arrivals.Still:
 			f.lack(evidence.Lack{Reason: evidence.DumpIncomplete, AtMost: evidence.Supported})
 		}
 		j.locate(&f)

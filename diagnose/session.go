@@ -289,7 +289,7 @@ func (r *run) empty() bool {
 // what is compared here is said here, and what a recorder says is no problem.
 func told(k input.NoteKind) bool {
 	switch k {
-	case input.NoteGatherFailed, input.NoteTruncated, input.NoteWallMissing, input.NoteTopologyChanged, input.NoteStepsSkipped, input.NoteUnits,
+	case input.NoteGatherFailed, input.NoteTruncated, input.NoteDamaged, input.NoteWallMissing, input.NoteTopologyChanged, input.NoteStepsSkipped, input.NoteUnits,
 		input.NoteUnitDoubt, input.NoteColumnsIgnored, input.NoteStepsRepeated, input.NoteStagesDiffer, input.NoteRowsEmpty, input.NoteWholeSteps, input.NoteRanksNumbered:
 		return true
 	}

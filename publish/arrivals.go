@@ -18,6 +18,7 @@ type Jobs[T any] struct {
 // ArrivalJob is who arrives last in one job: sfstat arrivals.
 type ArrivalJob struct {
 	Run     string          `json:"run" doc:"name of the folder, or of the run whose packets lie in it"`
+	Hang    bool            `json:"hang" doc:"the job stands still; sfstat hang says who is missing"`
 	Ranks   []int           `json:"ranks" doc:"ranks that left a dump"`
 	Missing []int           `json:"missing_ranks" doc:"members of groups that left no dump"`
 	Calls   int             `json:"calls" doc:"calls that were read"`
@@ -120,7 +121,7 @@ type RankAt struct {
 
 // ArrivalJobOf returns who arrives last in one job.
 func ArrivalJobOf(run string, r *arrivals.Result) ArrivalJob {
-	out := ArrivalJob{Run: run, Ranks: list(r.Ranks), Missing: list(r.Missing), Calls: r.Calls, Lost: r.Lost, Begin: r.Begin, End: r.End, Step: r.Step,
+	out := ArrivalJob{Run: run, Hang: r.Hang != nil, Ranks: list(r.Ranks), Missing: list(r.Missing), Calls: r.Calls, Lost: r.Lost, Begin: r.Begin, End: r.End, Step: r.Step,
 		ByOrder: list(r.ByOrder), Silent: list(r.Silent), Clocks: each(r.Clocks, func(c arrivals.Clock) ArrivalsClock {
 			return ArrivalsClock{nonZero(c.Host), list(c.Ranks), c.Offset, nonNegative(c.HalfWidth)}
 		}), Late: each(r.Late, func(c claim.Claim) LateRank { return lateRankOf(r, &c) }), Places: each(r.Places, placeOf)}
@@ -201,20 +202,22 @@ type Blocked struct {
 	Waiting  []int    `json:"waiting_ranks" doc:"ranks that entered it and wait"`
 	Since    int64    `json:"since_ns" doc:"when the first of them entered, since 1970"`
 	AtLeast  int64    `json:"waited_at_least_ns" doc:"time from then until the latest time in any dump"`
-	Missing  []Absent `json:"missing" doc:"ranks that did not enter"`
-	Unknown  []int    `json:"ranks_without_dump" doc:"members without a dump, or with one that is older than the others'"`
+	Missing  []Absent `json:"missing" doc:"ranks that did not enter; none where it cannot be told who"`
+	Unknown  []int    `json:"ranks_without_dump" doc:"members without a dump, or with one that does not show whether they entered: cut, damaged, empty, overwritten or older than the others'"`
 	WaitsFor *int     `json:"waits_for" doc:"index in blocked of the call that the missing ranks wait in; null: none"`
 }
 
 // Absent is a rank that did not enter.
 type Absent struct {
-	Rank  int     `json:"rank" doc:"global rank"`
-	Host  *string `json:"host" doc:"host of the rank"`
-	Seq   *int64  `json:"last_seq" doc:"number of its last call in the group; null: none is recorded"`
-	Op    *string `json:"last_op" doc:"operation of that call"`
-	Line  *Line   `json:"last_line" doc:"line of the program from which that call was entered"`
-	Enter *int64  `json:"last_enter_ns" doc:"when that call was entered; null: not known"`
-	In    *string `json:"waits_in_group" doc:"group that it waits in instead; null: none"`
+	Rank  int                 `json:"rank" doc:"global rank"`
+	May   bool                `json:"may" doc:"nothing shows whether it entered, and all others did"`
+	Dump  Name[arrivals.Dump] `json:"dump" doc:"what there is of its dump"`
+	Host  *string             `json:"host" doc:"host of the rank"`
+	Seq   *int64              `json:"last_seq" doc:"number of its last call in the group; null: none is recorded"`
+	Op    *string             `json:"last_op" doc:"operation of that call"`
+	Line  *Line               `json:"last_line" doc:"line of the program from which that call was entered"`
+	Enter *int64              `json:"last_enter_ns" doc:"when that call was entered; null: not known"`
+	In    *string             `json:"waits_in_group" doc:"group that it waits in instead; null: none"`
 }
 
 // Mismatch is a call that members entered differently, or with sizes that cannot be.
@@ -284,13 +287,13 @@ func HangJobOf(run string, r *arrivals.Result) HangJob {
 func blockedOf(h *arrivals.Hang, b *arrivals.Blocked) Blocked {
 	unknown := list(slices.Clone(b.Unknown))
 	for _, a := range b.Missing {
-		if a.Unrecorded {
+		if a.May {
 			unknown = append(unknown, a.Rank)
 		}
 	}
-	return Blocked{b.Group, nonZero(b.Desc), b.Op, b.Seq, lineOf(b.Line), list(b.Waiting), b.Since, h.Dumped - b.Since,
+	return Blocked{b.Group, nonZero(b.Desc), b.Op, b.Seq, lineOf(b.Line), list(b.Waiting), b.Since, h.Waited(b),
 		each(b.Missing, func(a arrivals.Absent) Absent {
-			return Absent{a.Rank, nonZero(a.Host), nonNegative(a.Seq), nonZero(a.Op), lineOf(a.Line), nonZero(a.Enter), nonZero(a.In)}
+			return Absent{a.Rank, a.May, named(a.Dump), nonZero(a.Host), nonNegative(a.Seq), nonZero(a.Op), lineOf(a.Line), nonZero(a.Enter), nonZero(a.In)}
 		}), unknown, nonNegative(b.WaitsFor)}
 }
 
@@ -306,7 +309,11 @@ func HangRows(jobs []HangJob) *Rows {
 	for _, j := range jobs {
 		for _, b := range j.Blocked {
 			for _, a := range b.Missing {
-				r.add(j.Run, b.Group, b.Op, b.Seq, a.Rank, a.Host, "missing", a.Op, a.Seq, a.Line, a.Enter)
+				state := "missing"
+				if a.May {
+					state = "may be missing"
+				}
+				r.add(j.Run, b.Group, b.Op, b.Seq, a.Rank, a.Host, state, a.Op, a.Seq, a.Line, a.Enter)
 			}
 			for _, rank := range b.Waiting {
 				r.add(j.Run, b.Group, b.Op, b.Seq, rank, nil, "waiting", b.Op, nonNegative(b.Seq), b.Line, nonZero(b.Since))

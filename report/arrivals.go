@@ -53,7 +53,11 @@ func (j Arrivals) document() document {
 	if len(j.Late) > 0 {
 		level = evidence.Strong
 	}
-	d := document{headline{say("arrivals", j), level}, prose(say("arrivals facts", j))}
+	var d document
+	if h := j.Result.Hang; h != nil {
+		d = hangHeads(h)
+	}
+	d = append(d, headline{say("arrivals", j), level}, prose(say("arrivals facts", j)))
 	late := slices.Concat(j.Late, j.Doubted)
 	for i := range late[:min(len(late), ranksShown)] {
 		d = append(d, prose(say("arrives late", lateAt{&late[i], late[i].Entered, &j.Places[late[i].Entered.Place]})))

@@ -59,7 +59,7 @@ func TestHangWords(t *testing.T) {
 // A missing rank of which there is no dump is one of the ranks without dump too.
 func TestHangOfRankWithoutDump(t *testing.T) {
 	h := &arrivals.Hang{Dumped: 9e9, Groups: []arrivals.Blocked{{Group: "0", Op: "nccl:barrier", Seq: 9, Waiting: []int{0, 1}, Since: 2e9, WaitsFor: -1,
-		Missing: []arrivals.Absent{{Rank: 2, Seq: -1, AtMost: 6e9, Unrecorded: true}}}}}
+		Missing: []arrivals.Absent{{Rank: 2, Seq: -1, AtMost: 6e9, May: true, Dump: arrivals.NoDump}}}}}
 	if got := publish.HangJobOf("a", &arrivals.Result{Hang: h}).Blocked[0]; !slices.Equal(got.Unknown, []int{2}) || len(got.Missing) != 1 {
 		t.Errorf("without dump %v, missing %v", got.Unknown, got.Missing)
 	}

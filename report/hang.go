@@ -31,9 +31,7 @@ func (j Arrivals) hangDocument() document {
 	}
 	var d document
 	if h != nil {
-		for _, text := range hangHeadlines(h) {
-			d = append(d, headline{text, evidence.Strong})
-		}
+		d = hangHeads(h)
 		d = put(d, prose(say("why hang", standstill{h, &h.Groups[0]})), prose(j.stackOfMissing()), prose("Next: "+j.hangNext()), hangTable(h))
 	}
 	d = put(d, stackTable(j.Stacks), j.answered())
@@ -41,6 +39,18 @@ func (j Arrivals) hangDocument() document {
 		d = append(d, mismatchBlocks(&m)...)
 	}
 	return append(d, prose(say("arrivals facts", j)))
+}
+
+// hangHeads are the headlines of a hang, as sure as it is who is missing.
+func hangHeads(h *arrivals.Hang) (d document) {
+	sure := evidence.Strong
+	if roots := h.Roots(); len(roots) == 0 || roots[0].May {
+		sure = evidence.Ambiguous
+	}
+	for _, text := range hangHeadlines(h) {
+		d = append(d, headline{text, sure})
+	}
+	return d
 }
 
 // standstill is a call that not all members entered, in a job that stands still.
@@ -82,6 +92,9 @@ func missingRanks(b *arrivals.Blocked) []int {
 
 func (j Arrivals) hangNext() string {
 	roots := j.Result.Hang.Roots()
+	if len(roots) == 0 {
+		return say("next hang of nobody", ranksWord(j.Result.Hang.Groups[0].Unknown))
+	}
 	who := ranksWord(each(roots, func(r arrivals.Root) int { return r.Rank }))
 	if len(roots) == 1 {
 		who = rankAt(roots[0].Rank, roots[0].Host, nil)

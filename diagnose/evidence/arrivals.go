@@ -35,7 +35,7 @@ func EntersLast(list []Observation, source Source) (LastToEnter, bool) {
 
 // NeverEntered: a rank is missing from a call in which others wait.
 type NeverEntered struct {
-	Rank    int         `json:"rank" doc:"the rank that is missing"`
+	Rank    int         `json:"rank" doc:"the rank that is missing; -1: the dumps do not tell which"`
 	Op      string      `json:"op" doc:"operation of the call"`
 	N       int64       `json:"n" doc:"number of the call in its group"`
 	Group   string      `json:"group" doc:"process group of the call"`
@@ -48,6 +48,8 @@ type NeverEntered struct {
 	Last    *SourceLine `json:"last,omitempty" doc:"where it entered that call from"`
 	In      string      `json:"waits_in,omitempty" doc:"group in which it waits instead"`
 	NoDump  bool        `json:"no_dump,omitempty" doc:"all others wait, and this rank left no dump"`
+	Dump    string      `json:"dump,omitempty" doc:"what its dump is that does not show whether it entered: cut, damaged, empty, overwritten or older"`
+	Unknown []int       `json:"unknown,omitempty" doc:"ranks whose dumps are missing or do not show whether they entered"`
 	Stack   *SourceLine `json:"stack,omitempty" doc:"line that its main thread is in by py-spy"`
 }
 

@@ -183,7 +183,7 @@ type Input struct {
 }
 
 // Problem is one input that was refused, from its beginning or somewhere in
-// it.
+// it, or that was not read whole.
 type Problem struct {
 	Path string
 	Err  error
@@ -195,6 +195,7 @@ type Reader struct {
 	paths     []string
 	inputs    []Input
 	problems  []Problem
+	unwhole   []Problem        // files that were not read whole
 	units     []*unit          // still to be read
 	files     []packetFile     // all inputs that are packets
 	packets   []*packet.Reader // of them
@@ -383,6 +384,9 @@ func (r *Reader) Next() (Item, error) {
 				r.refuse(u, err)
 				continue
 			}
+			if r.err = r.losses(u, item); r.err != nil {
+				break
+			}
 			if item.explains(r.o.Want) {
 				r.monitored++
 				r.said = append(r.said, item.concludes()...)
@@ -396,6 +400,8 @@ func (r *Reader) Next() (Item, error) {
 		r.meter.finish(u.size)
 		if err != io.EOF {
 			r.refuse(u, err)
+		} else if cut := r.cutPackets(); u.format == Packets && len(cut) > 0 && r.o.Strict == ingest.FirstError {
+			r.err = cut[0].Err
 		}
 	}
 	return Item{}, r.err
@@ -487,9 +493,9 @@ func (r *Reader) end() error {
 		len(r.inputs), first.Path, first.Skipped))
 }
 
-// Problems lists the inputs that were refused so far, by path.
+// Problems lists the inputs that were refused so far, or not read whole, by path.
 func (r *Reader) Problems() []Problem {
-	out := slices.Clone(r.problems)
+	out := slices.Concat(r.problems, r.unwhole, r.cutPackets())
 	for _, s := range r.summaries() {
 		if s.Err != nil {
 			out = append(out, Problem{s.Name, s.Err})

@@ -23,6 +23,9 @@ func (u *unit) profiles(give func(Item) bool) error {
 	for i, file := range u.sideBySide() {
 		if file.err == nil {
 			ranks = append(ranks, file.rank)
+			if err := u.r.loseNotes(u.inputs[i].Path, file.rank.Notes); err != nil {
+				return err
+			}
 			continue
 		}
 		u.inputs[i].Skipped = ""

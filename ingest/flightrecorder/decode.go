@@ -2,7 +2,6 @@ package flightrecorder
 
 import (
 	"encoding/binary"
-	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -29,6 +28,7 @@ type decoder struct {
 	stacks map[string]int // of out.Stacks, by the numbers of their frames
 	key    []byte
 	head   record
+	check  check
 	listed string // members as the dump before wrote them
 	ranks  []int  // … and read
 }
@@ -50,8 +50,8 @@ type tensorsOf struct {
 // hundred at most.
 const mostFrames = 256
 
-// comm is the whole dump.
-func (d *decoder) comm(root value, pattern *regexp.Regexp) (*comms.Record, error) {
+// comm is the whole dump, or one that is broken off.
+func (d *decoder) comm(root value, broken bool, pattern *regexp.Regexp) (*comms.Record, error) {
 	if root.kind != dict {
 		return nil, d.bad(input.ErrFormat, 0, "no dict at the top, as a Flight Recorder dump has: it may have broken off, or be another pickle")
 	}
@@ -72,11 +72,13 @@ func (d *decoder) comm(root value, pattern *regexp.Regexp) (*comms.Record, error
 	if d.head[fConfig].kind == null && d.head[fStatus].kind == null && d.head[fEntries].kind == null && d.head[fVersion].kind == null {
 		return nil, d.bad(input.ErrFormat, 0, "a dict without entries, pg_config and version: no Flight Recorder dump")
 	}
+	d.check = check{keys: d.check.keys, broken: broken}
 	d.entries()
 	d.status()
 	if err := d.exhausted(); err != nil {
 		return nil, err
 	}
+	d.tellExtent(root)
 	return d.out, nil
 }
 
@@ -89,6 +91,7 @@ func (d *decoder) entries() {
 	skipped := 0
 	var e record
 	first := int64(-1)
+	partial := d.partial()
 	for items := range d.parts(d.head[fEntries]) {
 		d.out.Calls = slices.Grow(d.out.Calls, min(len(items), d.unread()))
 		for _, v := range items {
@@ -97,7 +100,11 @@ func (d *decoder) entries() {
 				continue
 			}
 			d.containers[v.x].taken = true
+			if v.x == partial {
+				continue
+			}
 			d.read(v, &e)
+			d.checkEntry(v, &e)
 			if id, ok := number(e[fRecord]); ok && first < 0 {
 				first = max(id, 0)
 			}
@@ -107,9 +114,7 @@ func (d *decoder) entries() {
 		}
 	}
 	d.out.Processes[0].Lost = max(first, 0)
-	if skipped > 0 {
-		d.note(input.NoteRecorder, fmt.Sprintf("%d entries without a time of entry or a name are left out", skipped))
-	}
+	d.check.faults += skipped
 }
 
 // unread is how many entries there can be: those of a list that names one over

@@ -20,7 +20,6 @@ package flightrecorder
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"regexp"
 
@@ -102,11 +101,7 @@ func (r *Reader) Read(src io.Reader, name string) (*comms.Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := d.comm(root, r.Rank)
-	if err == nil && (cut || broken) {
-		d.note(input.NoteTruncated, fmt.Sprintf("the dump breaks off after %d entries", len(c.Calls)))
-	}
-	return c, err
+	return d.comm(root, cut || broken, r.Rank)
 }
 
 // parse makes values of either form.

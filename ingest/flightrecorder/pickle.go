@@ -47,8 +47,11 @@ func (m *machine) pickled() (root value, truncated bool, err error) {
 			return value{}, false, m.bad(input.ErrTooLarge, m.at, "a pickle of more parts than its length allows a Flight Recorder dump")
 		}
 	}
-	if len(m.stack) == 0 {
+	switch {
+	case len(m.stack) == 0:
 		return value{}, false, m.bad(input.ErrFormat, m.at, "the pickle ends with nothing on its stack")
+	case len(m.marks) > 0: // its end stands in the middle
+		return m.salvage(), true, nil
 	}
 	return m.stack[len(m.stack)-1], false, nil
 }

@@ -98,12 +98,23 @@ type Process struct {
 	Lost      int64  // records that a ring or a sample dropped; −1: some, and it is not known how many
 	Begin     int64  // of its first record; 0: not known
 	Written   int64  // when its file was last written, nanoseconds since 1970; 0: not known
+	Extent    Extent // how much of its file could be read
 	Steps     []Span
 	Phases    []Span   // of steps, as the program marks them: passes, microbatches, the optimizer
 	Kernels   []Kernel // by Start
 	Lines     []Lines  // of a log, each operation once
 	Stack     []Frame  // where its main thread was when somebody looked, innermost first; nil: nobody did
 }
+
+// Extent is how much of a file could be read.
+type Extent uint8
+
+const (
+	Whole     Extent = iota
+	CutOff           // it ends in the middle: what came last is missing
+	Damaged          // some of its entries cannot be read
+	NoEntries        // it is well-formed and has none
+)
 
 // Span is a named piece of time, such as a training step.
 type Span struct {

@@ -31,11 +31,13 @@ const (
 	NoteWholeSteps                   // nothing is timed but whole steps
 	NoteRanksNumbered                // nothing tells which rank a file is of
 	NoteRowsEmpty                    // rows of a table without a value in a stage are left out
+	NoteDamaged                      // parts of the input cannot be what was written
+	NoteNoEntries                    // the input is well-formed and holds nothing
 )
 
 var noteNames = [...]string{"unknown", "missing_ranks", "gather_failed", "stages_changed", "world_size_changed",
 	"accumulation_changed", "step_gap", "truncated", "wall_missing", "topology_changed",
-	"steps_skipped", "unjoined", "recorder", "units", "unit_doubt", "columns_ignored", "steps_repeated", "stages_differ", "whole_steps", "ranks_numbered", "rows_empty"}
+	"steps_skipped", "unjoined", "recorder", "units", "unit_doubt", "columns_ignored", "steps_repeated", "stages_differ", "whole_steps", "ranks_numbered", "rows_empty", "damaged", "no_entries"}
 
 func (k NoteKind) String() string { return enum.Name(noteNames[:], k) }
 
@@ -46,6 +48,11 @@ func (k NoteKind) MarshalText() ([]byte, error) { return []byte(k.String()), nil
 func (k *NoteKind) UnmarshalText(text []byte) error {
 	*k = NoteKind(max(0, slices.Index(noteNames[:], string(text))))
 	return nil
+}
+
+// Loses reports whether a note of this kind says that an input was not read whole.
+func (k NoteKind) Loses() bool {
+	return k == NoteTruncated || k == NoteDamaged || k == NoteNoEntries
 }
 
 // Note is one incompleteness of a window: what, and a sentence that says it

@@ -67,6 +67,7 @@ type Result struct {
 	// MidStep: calls that some entered and others did not are those of the step in
 	// which the records were written.
 	MidStep bool
+	Untold  []int   `json:"-"` // ranks whose records do not show how far they got
 	Stacks  []Stack // of main threads, that of most ranks first; nil: nobody looked
 	Asked   *Asked  // what NCCL answered of its counts; nil: nobody asked
 	// Mismatches are calls whose members disagree.

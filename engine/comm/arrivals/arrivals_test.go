@@ -241,7 +241,10 @@ func TestDumpedInMidStep(t *testing.T) {
 		"written 50 ms later":      {func(j *Job) { j.ranks[2].written = last + 50*ms }, false},
 		"others 50 ms later":       {func(j *Job) { j.ranks[0].written = last + 50*ms }, true},
 		"written before its calls": {func(j *Job) { j.ranks[2].written = last - 60_000*ms }, true},
-		"dumped two steps earlier": {func(j *Job) { j.ranks[2].calls = j.ranks[2].calls[:17] }, false},
+		"dumped two steps earlier": {func(j *Job) {
+			j.ranks[2].calls = j.ranks[2].calls[:17]
+			j.ranks[0].written = last + 50*ms
+		}, false},
 		"steps after that": {func(j *Job) {
 			w := &trace.Window{WorldSize: 4, Schema: trace.Schema{Stages: []string{"work"}}, Ranks: []trace.Rank{{ID: 2}},
 				Durations: []int64{100 * ms, 100 * ms, 100 * ms}, Epochs: []int64{last}}
@@ -426,10 +429,10 @@ func TestUnrecordedLast(t *testing.T) {
 	}
 }
 
-// All that have a record wait, and one has none: a hang where their records were
-// written long after, and else a job dumped in the middle of a step.
+// All that have a record wait, and one has none: a hang, unless their records were
+// written soon after, in the middle of a step.
 func TestHangOfUnrecorded(t *testing.T) {
-	for written, hang := range map[int64]bool{0: false, 50 * ms: false, 60_000 * ms: true} {
+	for written, hang := range map[int64]bool{0: true, 50 * ms: false, 60_000 * ms: true} {
 		s := synthetic{seed: 1, ranks: 4, steps: 20, buckets: 1, jitter: 1, perHost: 4, frames: true}
 		j := s.job()
 		for r := range j.ranks {
@@ -444,28 +447,60 @@ func TestHangOfUnrecorded(t *testing.T) {
 		if (r.Hang != nil) != hang || r.MidStep == hang {
 			t.Fatalf("written %d ns later: hang %+v, in the middle of a step %v", written, r.Hang, r.MidStep)
 		}
-		if hang && (len(r.Hang.Groups[0].Missing) != 1 || r.Hang.Groups[0].Missing[0].Rank != 2 || !r.Hang.Groups[0].Missing[0].Unrecorded) {
+		if hang && (len(r.Hang.Groups[0].Missing) != 1 || r.Hang.Groups[0].Missing[0].Rank != 2 || r.Hang.Groups[0].Missing[0].Dump != NoDump) {
 			t.Errorf("%+v", r.Hang.Groups[0])
 		}
 	}
 }
 
-// A rank whose dump is older than the others' has a record: it is not missing, whoever
-// waits, and no rank without a dump.
-func TestNoHangOfOlderDump(t *testing.T) {
-	s := synthetic{seed: 1, ranks: 4, steps: 20, buckets: 1, jitter: 1, perHost: 4, frames: true}
-	j := s.job()
-	for r := range j.ranks {
-		calls := j.ranks[r].calls
-		if r == 2 {
-			j.ranks[r].calls = calls[:len(calls)-5]
-			continue
-		}
-		calls[len(calls)-1].state = comms.Started
-		j.ranks[r].written = newest(&j.ranks[r]) + 60_000*ms
+// Ranks that wait for long are a hang, whatever the record of the last member shows: one that leaves open how far
+// it got names the rank as one that may be missing, and two such records name nobody.
+func TestHangWithoutProof(t *testing.T) {
+	of := func(e comms.Extent) func(r *rank) {
+		return func(r *rank) { r.calls, r.extent = r.calls[:len(r.calls)-5], e }
 	}
-	if r := j.Analyze(Options{}); r.Hang != nil {
-		t.Errorf("hang %+v", r.Hang.Groups)
+	for dump, change := range map[Dump]func(r *rank){OlderDump: of(comms.Whole), CutDump: of(comms.CutOff), DamagedDump: of(comms.Damaged),
+		EmptyDump: func(r *rank) { r.calls, r.extent = nil, comms.NoEntries },
+		LostDump:  func(r *rank) { r.calls, r.lost = nil, 20 }} {
+		for _, changed := range [][]int{{2}, {1, 2}} {
+			s := synthetic{seed: 1, ranks: 4, steps: 20, buckets: 1, jitter: 1, perHost: 4, frames: true}
+			j := s.job()
+			for i := range j.ranks {
+				r := &j.ranks[i]
+				r.calls[len(r.calls)-1].state, r.written = comms.Started, newest(r)+60_000*ms
+				if slices.Contains(changed, r.id) {
+					change(r)
+				}
+			}
+			h := j.Analyze(Options{}).Hang
+			switch {
+			case h == nil:
+				t.Errorf("%v of ranks %v: no hang", dump, changed)
+			case len(changed) == 1 && (len(h.Groups[0].Missing) != 1 || h.Roots()[0].Rank != 2 || !h.Roots()[0].May || h.Roots()[0].Dump != dump):
+				t.Errorf("%v: %+v, expected rank 2 as one that may be missing", dump, h.Groups[0])
+			case len(changed) == 2 && (len(h.Roots()) > 0 || !slices.Equal(h.Groups[0].Unknown, changed)):
+				t.Errorf("%v of two: %+v, expected nobody named", dump, h.Groups[0])
+			}
+		}
+	}
+}
+
+// What a record counts shows that a rank did not enter, also where its entries are lost.
+func TestHangByStatus(t *testing.T) {
+	for enqueued, roots := range map[int64]int{19: 1, 20: 0} {
+		s := synthetic{seed: 1, ranks: 4, steps: 20, buckets: 1, jitter: 1, perHost: 4, frames: true}
+		j := s.job()
+		for i := range j.ranks {
+			r := &j.ranks[i]
+			r.calls[19].state, r.written = comms.Started, newest(r)+60_000*ms
+			if i == 2 {
+				r.calls, r.extent, r.status[int(r.calls[0].group)] = r.calls[:5], comms.CutOff, status{enqueued, 19}
+			}
+		}
+		h := j.Analyze(Options{}).Hang
+		if (h != nil) != (roots > 0) || h != nil && (len(h.Roots()) != roots || h.Roots()[0].May || h.Roots()[0].Seq != enqueued) {
+			t.Errorf("counted %d: %+v", enqueued, h)
+		}
 	}
 }
 

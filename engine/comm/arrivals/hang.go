@@ -2,8 +2,10 @@ package arrivals
 
 import (
 	"cmp"
-	"math"
 	"slices"
+
+	"github.com/sfstat/sfstat/trace/comms"
+	"github.com/sfstat/sfstat/trace/enum"
 )
 
 // Hang is a job in which some ranks entered a call and others did not, with the
@@ -24,9 +26,11 @@ type Blocked struct {
 	Waiting  []int    // ranks that entered it and wait
 	Since    int64    // when the first of them entered, since 1970; on the common clock
 	Last     int64    // when the last of them did
-	Missing  []Absent // ranks that did not enter
-	Unknown  []int    // members without a record, or with an older one, which may be missing or waiting
+	Missing  []Absent // ranks that did not enter; none where it cannot be told who
+	Unknown  []int    // members whose record does not show whether they are missing or waiting
 	WaitsFor int      // index in Groups of the call that the missing ranks wait in; negative: none
+
+	waited int64 // by those that wait, when the first of their records was written; −1: not known
 }
 
 // Absent is a rank that did not enter.
@@ -41,9 +45,44 @@ type Absent struct {
 	// AtMost is how long after the first of the others entered its record was
 	// written at the latest; −1: not known.
 	AtMost int64
-	// Unrecorded: it has no record at all. What the others wrote shows how long they
-	// have waited, and AtMost is that.
-	Unrecorded bool
+	// May: nothing shows whether it entered, and it alone may not have. What the others wrote shows how long
+	// they have waited, and AtMost is that.
+	May bool
+	// Dump is what there is of its record.
+	Dump Dump
+}
+
+// Dump is what there is of a rank's record.
+type Dump uint8
+
+const (
+	WholeDump   Dump = iota
+	NoDump           // there is none
+	CutDump          // it ends in the middle
+	DamagedDump      // entries of it cannot be read
+	EmptyDump        // it has no entries
+	LostDump         // the calls of the group left the ring
+	OlderDump        // it was written before the others began to wait
+)
+
+var dumpNames = [...]string{"whole", "missing", "cut", "damaged", "empty", "overwritten", "older"}
+
+func (d Dump) String() string { return enum.Name(dumpNames[:], d) }
+
+// Names returns all of them.
+func (Dump) Names() []string { return dumpNames[:] }
+
+// dumpOf returns what there is of a record of some extent.
+func dumpOf(e comms.Extent) Dump {
+	switch e {
+	case comms.CutOff:
+		return CutDump
+	case comms.Damaged:
+		return DamagedDump
+	case comms.NoEntries:
+		return EmptyDump
+	}
+	return WholeDump
 }
 
 // Root is a rank that did not enter a call and waits nowhere: the others wait for it.
@@ -52,25 +91,34 @@ type Root struct {
 	In *Blocked // the first group that it blocks
 }
 
-// Roots are all of a hang, in the order of its groups; where groups wait for one another in a circle
-// those that block the first one.
-func (h *Hang) Roots() (out []Root) {
-	add := func(b *Blocked, a *Absent) {
-		if !slices.ContainsFunc(out, func(r Root) bool { return r.Rank == a.Rank }) {
-			out = append(out, Root{a, b})
-		}
+// Waited returns how long a call is waited in at least; 0: not known.
+func (h *Hang) Waited(b *Blocked) int64 {
+	if b.Since == 0 {
+		return 0
 	}
-	for i := range h.Groups {
-		b := &h.Groups[i]
-		for k := range b.Missing {
-			if a := &b.Missing[k]; a.In == "" && a.Unrecorded == h.Groups[0].Missing[0].Unrecorded {
-				add(b, a)
+	return h.Dumped - b.Since
+}
+
+// Roots are all of a hang, in the order of its groups; where groups wait for one another in a circle
+// those that block the first one. Ranks that may be missing are roots where none is for certain.
+func (h *Hang) Roots() (out []Root) {
+	each := func(take func(b *Blocked, a *Absent)) {
+		for i := range h.Groups {
+			for k := range h.Groups[i].Missing {
+				take(&h.Groups[i], &h.Groups[i].Missing[k])
 			}
 		}
 	}
+	certain := false
+	each(func(_ *Blocked, a *Absent) { certain = certain || a.In == "" && !a.May })
+	each(func(b *Blocked, a *Absent) {
+		if a.In == "" && a.May != certain && !slices.ContainsFunc(out, func(r Root) bool { return r.Rank == a.Rank }) {
+			out = append(out, Root{a, b})
+		}
+	})
 	if b := &h.Groups[0]; len(out) == 0 {
 		for k := range b.Missing {
-			add(b, &b.Missing[k])
+			out = append(out, Root{&b.Missing[k], b})
 		}
 	}
 	return out
@@ -79,16 +127,46 @@ func (h *Hang) Roots() (out []Root) {
 // Still is how many steps a wait must last to count as a hang rather than a delay.
 const Still = 10
 
+// soon reports whether a time is known and too short to tell a hang from a delay.
+func soon(after, step int64) bool { return after >= 0 && after < Still*step }
+
+// doubtOlder takes ranks back whose records were written too soon after the others entered, where these
+// waited for longer.
+func (b *Blocked) doubtOlder(step int64) {
+	if b.waited < 0 || soon(b.waited, step) {
+		return
+	}
+	var older []Absent
+	late := func(a Absent) bool { return !a.May && soon(a.AtMost, step) }
+	for _, a := range b.Missing {
+		if late(a) {
+			a.May, a.Dump, a.AtMost = true, OlderDump, b.waited
+			older = append(older, a)
+		}
+	}
+	b.Missing = slices.DeleteFunc(b.Missing, late)
+	if len(b.Missing) == 0 && len(older) == 1 && len(b.Unknown) == 0 {
+		b.Missing = older
+		return
+	}
+	for _, a := range older {
+		b.Unknown = append(b.Unknown, a.Rank)
+	}
+	slices.Sort(b.Unknown)
+}
+
 // midStep reports whether nothing shows that the missing ranks have been missing for
 // longer than a usual wait: their records were written too soon, or they completed
 // later steps.
 func (b *Blocked) midStep(step int64, lines []fitted) bool {
+	if len(b.Missing) == 0 {
+		return soon(b.waited, step)
+	}
 	return !slices.ContainsFunc(b.Missing, func(a Absent) bool {
-		soon := a.AtMost >= 0 && a.AtMost < Still*step
 		wentOn := slices.ContainsFunc(lines, func(l fitted) bool {
 			return l.exact && l.rank == a.Rank && len(l.begin) > 1 && l.begin[len(l.begin)-2] > b.Since
 		})
-		return !soon && !wentOn
+		return !soon(a.AtMost, step) && !wentOn
 	})
 }
 
@@ -96,6 +174,7 @@ func (b *Blocked) midStep(step int64, lines []fitted) bool {
 // middle of a step are counted and are not a hang.
 func (s *strikes) hang(r *Result, lines []fitted) {
 	h := &Hang{}
+	r.Untold = s.untold()
 	for i := range s.ranks {
 		for k := range s.ranks[i].calls {
 			h.Dumped = max(h.Dumped, s.at(nth(i, k)))
@@ -103,6 +182,7 @@ func (s *strikes) hang(r *Result, lines []fitted) {
 	}
 	for g := range s.groups {
 		if b, ok := s.blocked(int32(g)); ok {
+			b.doubtOlder(r.Step)
 			h.Groups = append(h.Groups, b)
 		}
 	}
@@ -125,33 +205,77 @@ type tailEnd struct {
 	seq       int64
 	done      bool
 	completed int64
+	dump      Dump // what of its record leaves open how far it got; WholeDump: nothing
 }
 
 // blocked finds the call at the end of a group in which some ranks wait and which
-// others have not entered. A rank is not missing if others completed a call after
-// its last one: its dump is older than theirs.
+// others have not entered, or may not have.
 func (t *timed) blocked(g int32) (b Blocked, ok bool) {
 	if t.byOrder[g] {
 		return b, false
 	}
-	var ends, waiting, missing []tailEnd
-	most, completed := int64(-1), int64(-1)
+	var ends []tailEnd
+	most, recorded := int64(-1), int64(-1)
 	for _, r := range t.members[g] {
 		if t.ranks[r].windows {
 			return b, false
 		}
 		e := t.end(r, g)
-		ends, most, completed = append(ends, e), max(most, e.seq), max(completed, e.completed)
+		if ends, most = append(ends, e), max(most, e.seq); e.call >= 0 {
+			recorded = max(recorded, e.seq)
+		}
 	}
 	b = Blocked{Group: t.groups[g].name, Desc: t.groups[g].desc, Seq: most, Unknown: slices.Clone(t.absent[g]), WaitsFor: -1}
+	waiting, missing, open, ok := t.divideEnds(ends, most, recorded)
+	if !ok || len(waiting) == 0 || most < 0 {
+		return b, false
+	}
+	for _, e := range open {
+		b.Unknown = append(b.Unknown, t.ranks[e.rank].id)
+	}
+	slices.Sort(b.Unknown)
+	if len(missing) == 0 && len(b.Unknown) == 0 {
+		return b, false
+	}
+	t.wait(&b, waiting)
+	for _, e := range missing {
+		b.Missing = append(b.Missing, t.missing(&b, e))
+	}
+	switch {
+	case len(missing) > 0:
+	case len(open) == 0: // all that have a record wait
+		b.Missing, b.Unknown = t.unrecordedIn(&b), nil
+	case len(b.Unknown) == 1:
+		a := t.missing(&b, open[0])
+		a.May, a.Dump, a.AtMost = true, open[0].dump, b.waited
+		b.Missing, b.Unknown = []Absent{a}, nil
+	}
+	return b, true
+}
+
+// divideEnds tells the members that wait in the last call of a group from those that are missing and those of
+// which their records do not tell; ok is false where nobody can be missing. recorded is the last call that has an
+// entry. A rank is not missing if others completed a call after its last one: its dump is older than theirs.
+func (t *timed) divideEnds(ends []tailEnd, most, recorded int64) (waiting, missing, open []tailEnd, ok bool) {
+	completed := int64(-1)
+	for i := range ends {
+		completed = max(completed, ends[i].completed)
+	}
 	for _, e := range ends {
+		counted := e.call < 0 && most > recorded && t.ranks[e.rank].extent == comms.Whole // perhaps of sends and receives
 		switch {
-		case e.seq == most && (e.done || e.call < 0): // nobody can be missing from what is done; a count may be of sends and receives
-			return b, false
+		case e.seq == most && (e.done || counted): // nobody can be missing from what is done
+			return nil, nil, nil, false
 		case e.seq == most:
 			waiting = append(waiting, e)
-		case e.seq < completed:
-			b.Unknown = append(b.Unknown, t.ranks[e.rank].id)
+		case e.dump != WholeDump:
+			open = append(open, e)
+		case e.seq < completed || recorded < 0:
+			e.dump = OlderDump
+			if recorded < 0 {
+				e.dump = EmptyDump
+			}
+			open = append(open, e)
 		default:
 			missing = append(missing, e)
 		}
@@ -159,28 +283,39 @@ func (t *timed) blocked(g int32) (b Blocked, ok bool) {
 	// One that waits in an earlier call of the group waits for the same ranks, where there are some that wait
 	// in none of it.
 	earlier := func(e tailEnd) bool { return e.call >= 0 && !e.done }
-	if slices.ContainsFunc(missing, func(e tailEnd) bool { return !earlier(e) }) {
-		for _, e := range missing {
-			if earlier(e) {
-				waiting = append(waiting, e)
+	elsewhere := func(e tailEnd) bool { return !earlier(e) }
+	for _, e := range missing {
+		behind := func(o tailEnd) bool { return o.seq < e.seq }
+		if earlier(e) && (slices.ContainsFunc(missing, elsewhere) || slices.ContainsFunc(open, behind)) {
+			waiting = append(waiting, e)
+		}
+	}
+	missing = slices.DeleteFunc(missing, func(e tailEnd) bool {
+		return slices.ContainsFunc(waiting, func(w tailEnd) bool { return w.rank == e.rank })
+	})
+	return waiting, missing, open, true
+}
+
+// untold returns the ranks whose records do not show how far they got in some group, ascending.
+func (t *timed) untold() (ranks []int) {
+	for i := range t.ranks {
+		r := &t.ranks[i]
+		if r.extent == comms.Whole {
+			continue
+		}
+		in, told := 0, 0
+		for g := range t.groups {
+			if slices.Contains(t.members[g], i) {
+				if in++; t.end(i, int32(g)).dump == WholeDump {
+					told++
+				}
 			}
 		}
-		missing = slices.DeleteFunc(missing, earlier)
+		if in == 0 || told < in {
+			ranks = append(ranks, r.id)
+		}
 	}
-	gone := t.absent[g]
-	alone := len(missing) == 0 && len(gone) > 0 && len(gone) == len(b.Unknown) // all that have a record wait
-	if len(waiting) == 0 || len(missing) == 0 && !alone || most < 0 {
-		return b, false
-	}
-	slices.Sort(b.Unknown)
-	t.wait(&b, waiting)
-	for _, e := range missing {
-		b.Missing = append(b.Missing, t.missing(&b, e))
-	}
-	if alone {
-		b.Missing, b.Unknown = t.unrecordedIn(&b, waiting), nil
-	}
-	return b, true
+	return ranks
 }
 
 // wait says who waits in a call, since when and where.
@@ -198,6 +333,14 @@ func (t *timed) wait(b *Blocked, waiting []tailEnd) {
 			b.Since = at
 		}
 		b.Last = max(b.Last, t.at(x))
+	}
+	b.waited = -1
+	for _, e := range waiting {
+		if r := &t.ranks[e.rank]; r.written > newest(r) && b.Last != 0 {
+			if w := r.written + t.offset[e.rank] - b.Last; b.waited < 0 || w < b.waited {
+				b.waited = max(0, w)
+			}
+		}
 	}
 }
 
@@ -217,13 +360,9 @@ func (t *timed) missing(b *Blocked, e tailEnd) Absent {
 
 // unrecordedIn are the members of a group without a record, for which all others wait:
 // for as long as they had when the first of their records was written.
-func (t *timed) unrecordedIn(b *Blocked, waiting []tailEnd) (out []Absent) {
-	waited := int64(math.MaxInt64)
-	for _, e := range waiting {
-		waited = min(waited, max(0, t.ranks[e.rank].written+t.offset[e.rank]-b.Last))
-	}
+func (t *timed) unrecordedIn(b *Blocked) (out []Absent) {
 	for _, id := range b.Unknown {
-		out = append(out, Absent{Rank: id, Host: t.hosts[id], Seq: -1, AtMost: waited, Unrecorded: true})
+		out = append(out, Absent{Rank: id, Host: t.hosts[id], Seq: -1, AtMost: b.waited, May: true, Dump: NoDump})
 	}
 	return out
 }
@@ -237,12 +376,12 @@ func (j *Job) lineAt(k *kind) Line {
 }
 
 // end is the last collective of a rank in a group. The status counts calls that
-// the ring may have dropped.
+// the ring may have dropped, or that a cut or damaged record lacks.
 func (t *timed) end(r int, g int32) tailEnd {
+	of := &t.ranks[r]
 	e := tailEnd{rank: r, call: -1, seq: -1, completed: -1}
-	calls := t.ranks[r].calls
-	for i := len(calls) - 1; i >= 0 && e.completed < 0; i-- {
-		c := &calls[i]
+	for i := len(of.calls) - 1; i >= 0 && e.completed < 0; i-- {
+		c := &of.calls[i]
 		if c.group != g || t.isMessage(c) {
 			continue
 		}
@@ -253,7 +392,7 @@ func (t *timed) end(r int, g int32) tailEnd {
 			e.completed = c.seq
 		}
 	}
-	s, ok := t.ranks[r].status[int(g)]
+	s, ok := of.status[int(g)]
 	ok = ok && !t.silent[g] // else it counts messages too
 	if ok {
 		e.completed = max(e.completed, s.completed)
@@ -261,8 +400,15 @@ func (t *timed) end(r int, g int32) tailEnd {
 	if ok && s.completed >= 0 && e.seq >= 0 && s.completed >= e.seq {
 		e.done = true
 	}
-	if ok && e.call < 0 && s.enqueued > 0 {
-		e.seq, e.done = s.enqueued, s.completed >= s.enqueued
+	if beyond := s.enqueued - e.seq; ok && (e.call < 0 && s.enqueued > 0 || e.call >= 0 && (beyond > mostBehind || beyond > 0 && of.extent != comms.Whole)) {
+		e.call, e.seq, e.done = -1, s.enqueued, s.completed >= s.enqueued
+	}
+	switch tells := ok && s.enqueued >= 0; {
+	case tells:
+	case of.extent != comms.Whole:
+		e.dump = dumpOf(of.extent)
+	case e.call < 0 && of.lost != 0:
+		e.dump = LostDump
 	}
 	return e
 }
@@ -293,7 +439,7 @@ func (h *Hang) chain() {
 		h.Loop = h.Loop || depth[i] > len(h.Groups)
 	}
 	slices.SortStableFunc(order, func(a, b int) int {
-		return cmp.Or(cmp.Compare(depth[a], depth[b]), cmp.Compare(h.Groups[a].Since, h.Groups[b].Since))
+		return cmp.Or(cmp.Compare(depth[a], depth[b]), cmp.Compare(h.Groups[a].doubt(), h.Groups[b].doubt()), cmp.Compare(h.Groups[a].Since, h.Groups[b].Since))
 	})
 	sorted := make([]Blocked, len(order))
 	for i, from := range order {
@@ -302,4 +448,15 @@ func (h *Hang) chain() {
 		}
 	}
 	h.Groups = sorted
+}
+
+// doubt orders groups by how sure it is who is missing: 0 for certain, 1 perhaps, 2 unknown.
+func (b *Blocked) doubt() int {
+	switch {
+	case len(b.Missing) == 0:
+		return 2
+	case b.Missing[0].May:
+		return 1
+	}
+	return 0
 }

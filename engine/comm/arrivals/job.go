@@ -47,6 +47,7 @@ type rank struct {
 	// nothing of what came after.
 	windows bool
 	written int64 // by when its record was, on its clock; 0: not known
+	extent  comms.Extent
 }
 
 // status is how far a process says that it got in a group.
@@ -79,6 +80,7 @@ type kind struct {
 // group is a process group over all its members.
 type group struct {
 	name, desc string
+	id         uint64
 	silent     bool  // its messages are counted and not recorded
 	onHost     bool  // its members wait for its calls
 	members    []int // global ranks, known from its configuration; nil: those that have entries
@@ -147,7 +149,7 @@ func (j *Job) adding(c *comms.Record) *adding {
 
 func (a *adding) process(p int) rank {
 	from := &a.c.Processes[p]
-	r := rank{id: from.Rank, host: from.Host, lost: from.Lost, written: from.Written, status: map[int]status{}}
+	r := rank{id: from.Rank, host: from.Host, lost: from.Lost, written: from.Written, extent: from.Extent, status: map[int]status{}}
 	groups := make([]int32, len(a.c.Groups))
 	for i := range a.c.Groups {
 		groups[i] = -1
@@ -224,21 +226,36 @@ func (a *adding) kind(c *comms.Call) int32 {
 }
 
 // group is the number of a group in the job. Names are not unique: those of different members are different
-// groups.
+// groups. A record without entries has no description: its group is the one that has the name and the members.
 func (j *Job) group(g *comms.Group) int32 {
-	key := append(append(append(j.key[:0], g.Name...), 0), g.Desc...)
-	key = binary.LittleEndian.AppendUint64(append(key, 0), g.ID)
-	for _, r := range g.Members {
-		key = binary.LittleEndian.AppendUint32(key, uint32(r))
+	if i, ok := j.named[j.keyOf(g)]; ok {
+		return int32(i)
 	}
-	j.key = key
-	i, ok := j.named[string(key)]
-	if !ok {
-		i = len(j.groups)
-		j.groups = append(j.groups, group{name: g.Name, desc: g.Desc, members: g.Members})
-		j.named[string(key)] = i
+	i := len(j.groups)
+	if g.Members != nil {
+		alike := func(of group) bool {
+			return (of.desc == "" || g.Desc == "") && of.name == g.Name && of.id == g.ID && slices.Equal(of.members, g.Members)
+		}
+		if at := slices.IndexFunc(j.groups, alike); at >= 0 {
+			i = at
+			j.groups[i].desc = cmp.Or(j.groups[i].desc, g.Desc)
+		}
 	}
+	if i == len(j.groups) {
+		j.groups = append(j.groups, group{name: g.Name, desc: g.Desc, id: g.ID, members: g.Members})
+	}
+	j.named[j.keyOf(g)] = i
 	return int32(i)
+}
+
+// keyOf returns what tells a group from others.
+func (j *Job) keyOf(g *comms.Group) string {
+	j.key = append(append(append(j.key[:0], g.Name...), 0), g.Desc...)
+	j.key = binary.LittleEndian.AppendUint64(append(j.key, 0), g.ID)
+	for _, r := range g.Members {
+		j.key = binary.LittleEndian.AppendUint32(j.key, uint32(r))
+	}
+	return string(j.key)
 }
 
 // merge adds a process, or what is new of one that is there.
@@ -250,7 +267,7 @@ func (j *Job) merge(r rank) {
 		return
 	}
 	old := &j.ranks[i]
-	if newest(&r) < newest(old) {
+	if now, had := newest(&r), newest(old); now < had || now == had && r.extent != comms.Whole && old.extent == comms.Whole {
 		r, *old = *old, r
 	}
 	// old is the earlier record now, and r the later.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sfstat/sfstat/engine/points"
 	"github.com/sfstat/sfstat/internal/ordered"
+	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/nccl"
 )
 
@@ -96,10 +97,20 @@ func (m *matching) whole(p *point) bool {
 // uncounted finds groups of which processes count more calls than they recorded: their
 // numbers have gaps, or end before what they count.
 func (m *matching) uncounted() {
+	latest := map[int32]int64{} // call of any rank
 	for g := range m.groups {
 		m.silent[g] = m.groups[g].silent
 	}
 	for r := range m.ranks {
+		for i := range m.ranks[r].calls {
+			c := &m.ranks[r].calls[i]
+			latest[c.group] = max(latest[c.group], c.seq)
+		}
+	}
+	for r := range m.ranks {
+		if e := m.ranks[r].extent; e == comms.CutOff || e == comms.Damaged { // what it lacks was recorded
+			continue
+		}
 		most, before := map[int32]int64{}, map[int32]int64{} // of any call; of collectives
 		for i := range m.ranks[r].calls {
 			c := &m.ranks[r].calls[i]
@@ -110,12 +121,15 @@ func (m *matching) uncounted() {
 			}
 		}
 		for g, s := range m.ranks[r].status {
-			if seq, ok := most[int32(g)]; ok && s.enqueued > seq+2 {
+			if _, ok := most[int32(g)]; ok && s.enqueued > latest[int32(g)]+mostBehind {
 				m.silent[g] = true
 			}
 		}
 	}
 }
+
+// mostBehind is how many calls the entries of a record may be behind what its status counts.
+const mostBehind = 2
 
 // join gives groups with unknown members the ranks that have entries in them, and
 // lists the members without a record.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/sfstat/sfstat/batch/findings"
 	"github.com/sfstat/sfstat/diagnose"
@@ -102,9 +101,6 @@ func (j *judge) read(ctx context.Context, u unit) error {
 			return err
 		}
 		at := findings.Where{Folder: folderOf(u.files[0].Path), File: base(item, u)}
-		if err := j.cut(item, u, at); err != nil {
-			return err
-		}
 		for _, recorded := range item.Recordings() {
 			if err := j.add(recorded, at, j.of.name(item.Path)); err != nil {
 				return err
@@ -116,36 +112,6 @@ func (j *judge) read(ctx context.Context, u unit) error {
 
 // refuse refers an input that is left out, or not whole.
 func (j *judge) refuse(r findings.Refused) error { return j.found(entry{Refused: &r}) }
-
-// cut refers what of an item ends in the middle: its windows are judged, and those behind
-// them are missing.
-func (j *judge) cut(item auto.Item, u unit, at findings.Where) error {
-	var notes []input.Note
-	if item.Window != nil {
-		notes = item.Window.Notes
-	}
-	if item.Ops != nil {
-		notes = append(notes[:len(notes):len(notes)], item.Ops.Notes...)
-	}
-	if item.Comm != nil {
-		notes = append(notes[:len(notes):len(notes)], item.Comm.Notes...)
-	}
-	for _, n := range notes {
-		if n.Kind != input.NoteTruncated {
-			continue
-		}
-		path := j.of.path(within(at.Folder, at.File))
-		for _, f := range u.files {
-			if of := j.of.path(f.Path); strings.HasPrefix(n.Text, of) {
-				path = of
-			}
-		}
-		if err := j.refuse(j.of.problem(path, errors.New(n.Text))); err != nil {
-			return err
-		}
-	}
-	return nil
-}
 
 // base is the name of the file that all of a run is of, if it is one.
 func base(item auto.Item, u unit) string {

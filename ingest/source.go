@@ -34,6 +34,8 @@ type Source struct {
 	file  io.Closer
 
 	decoded bool // from UTF-16
+	last    byte // that was read
+	ended   bool // all was
 }
 
 // Open opens the file at path. The caller closes the source.
@@ -78,13 +80,27 @@ func (s *Source) Read(p []byte) (int, error) {
 	if len(s.head) > 0 {
 		n := copy(p, s.head)
 		s.head = s.head[n:]
-		return n, nil
+		return s.noted(p[:n], nil)
 	}
 	if s.err != nil {
-		return 0, s.err
+		return s.noted(nil, s.err)
 	}
 	n, err := s.plain.Read(p)
-	return n, s.place(err)
+	return s.noted(p[:n], s.place(err))
+}
+
+// noted keeps what a read shows of the end.
+func (s *Source) noted(b []byte, err error) (int, error) {
+	if len(b) > 0 {
+		s.last = b[len(b)-1]
+	}
+	s.ended = s.ended || err == io.EOF
+	return len(b), err
+}
+
+// Unended reports whether all was read and the last line has no end.
+func (s *Source) Unended() bool {
+	return s.ended && s.last != 0 && s.last != '\n' && s.last != '\r'
 }
 
 // Peek returns the next n decompressed bytes without reading them. Fewer come

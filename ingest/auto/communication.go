@@ -91,10 +91,11 @@ func (r *Reader) join(j callJob) (*comms.Record, error) {
 	for _, format := range slices.Sorted(maps.Keys(recorders)) {
 		all = append(all, recorders[format].comms()...)
 	}
-	if c := comms.Join(all...); len(c.Sources) > 0 {
-		return c, nil
+	c := comms.Join(all...)
+	if len(c.Sources) == 0 {
+		return nil, nil
 	}
-	return nil, nil
+	return c, r.unread(c)
 }
 
 // record reads one file, unless it is a copy of one before it.
@@ -108,7 +109,10 @@ func (r *Reader) record(in *Input, name string, to recorder, seen beginnings) (e
 	if err := seen.copied(in.Path, src.Source, r.o.Limits); err != nil {
 		return err
 	}
-	return to.read(src.Source, name)
+	if err := to.read(src.Source, name); err != nil || in.Format == SQLite {
+		return err
+	}
+	return r.unended(in.Path, src.Source)
 }
 
 // names are what results call the files of a job. Those that would go by one name go by their paths.

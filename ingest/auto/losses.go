@@ -2,10 +2,15 @@ package auto
 
 import (
 	"errors"
+	"fmt"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/sfstat/sfstat/ingest"
+	"github.com/sfstat/sfstat/ingest/nsight"
+	"github.com/sfstat/sfstat/trace/comms"
 	"github.com/sfstat/sfstat/trace/input"
 )
 
@@ -68,4 +73,82 @@ func (r *Reader) cutPackets() (all []Problem) {
 		}
 	}
 	return all
+}
+
+// recordingName is what tools call their recordings: a file of such a name that is empty has lost one.
+var recordingName = regexp.MustCompile(`(?i)^(?:(?:fr_trace|nccl_trace_rank|comm_lib_trace_rank)_\d+(?:\.json|\.pkl)?|ras_?\d+\.json|pyspy_\d+\.txt|.*\.pt\.trace\.json|.*\.xplane\.pb|.*\.sqlite)(?:\.gz|\.zst)?$`)
+
+// isExport reports whether a file has the name of an export of Nsight Systems, or of a report of which no export
+// lies beside it.
+func isExport(path string) bool {
+	switch ext := strings.ToLower(filepath.Ext(path)); ext {
+	case ".sqlite":
+		return true
+	case ".nsys-rep":
+		return !exists(path[:len(path)-len(ext)] + ".sqlite")
+	}
+	return false
+}
+
+// lostRecording reports whether a file of a folder that cannot be read is a recording all the same: a database that
+// is damaged, a file with the name of an export, an empty one with that of a recording.
+func (r *Reader) lostRecording(in *Input, err error) (bool, error) {
+	switch {
+	case !wantsExports(r.o.Want) && in.Format != Empty:
+		return false, err
+	case in.Format == SQLite:
+		return !errors.Is(err, nsight.ErrForeign) && notOurs(in.Format, err) != nil && in.Compression == ingest.Plain, err
+	case in.Format == Empty:
+		return recordingName.MatchString(filepath.Base(in.Path)), err
+	case isExport(in.Path) && (in.Format == Binary || in.Format == Unknown || in.Format == Text):
+		if strings.EqualFold(filepath.Ext(in.Path), ".sqlite") {
+			return true, input.At(input.Pos{File: in.Path}, input.Bad(input.ErrFormat, "no SQLite database, but named as an export of Nsight Systems: is it damaged? Export it again from the .nsys-rep"))
+		}
+		return true, input.At(input.Pos{File: in.Path}, input.Bad(input.ErrFormat, "a report of Nsight Systems, of which no export lies beside it: nsys export --type=sqlite"))
+	}
+	return false, err
+}
+
+// wantsExports reports whether exports of Nsight Systems would be read.
+func wantsExports(want Wanted) bool { return SQLite.gives(want) }
+
+// refusedExports returns the exports in a folder that were refused.
+func (r *Reader) refusedExports(folder string) (paths []string) {
+	for _, in := range r.inputs {
+		if filepath.Dir(in.Path) == folder && (in.Format == SQLite || isExport(in.Path)) && slices.ContainsFunc(r.problems, func(p Problem) bool { return p.Path == in.Path }) {
+			paths = append(paths, in.Path)
+		}
+	}
+	return paths
+}
+
+// unended notes that a text ends in the middle of a line, where it does.
+func (r *Reader) unended(path string, src *ingest.Source) error {
+	if !src.Unended() {
+		return nil
+	}
+	return r.lose(path, input.Note{Kind: input.NoteTruncated, Text: "it ends in the middle of a line: what came before is used"})
+}
+
+// unread notes the records of files of NCCL that could not be read. In logs that processes share some are always cut
+// short, which the account of the calls says.
+func (r *Reader) unread(c *comms.Record) (err error) {
+	for i := range c.Sources {
+		if c.Sources[i].Kind == comms.SourceNCCLLog {
+			continue
+		}
+		n, first := int64(0), comms.Unread{}
+		for _, u := range c.Unread {
+			if u.Source == i {
+				if n += u.Count; first.Count == 0 || u.Line < first.Line {
+					first = u
+				}
+			}
+		}
+		if n > 0 {
+			err = errors.Join(err, r.lose(c.Sources[i].Path, input.Note{Kind: input.NoteDamaged,
+				Text: fmt.Sprintf("records that cannot be read: %d, the first in line %d (%s): the others are used", n, first.Line, first.Reason)}))
+		}
+	}
+	return err
 }

@@ -127,7 +127,7 @@ func (u *unit) exports(give func(Item) bool) error {
 		name = stem(paths[0])
 	}
 	r.meter.say() // nothing is known until all are read
-	ranks, problems := nsight.Read(paths, nsight.Options{Limits: r.o.Limits, Stages: r.o.Stages, Detail: wants[r.o.Want].detail})
+	ranks, problems := nsight.Read(paths, nsight.Options{Limits: r.o.Limits, Stages: r.o.Stages, Detail: wants[r.o.Want].detail, Refused: r.refusedExports(u.folder)})
 	for _, bad := range problems {
 		if r.o.Strict == ingest.FirstError || len(paths) == 1 {
 			return bad.Err

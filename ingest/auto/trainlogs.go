@@ -165,5 +165,8 @@ func (u *unit) readLog(b *trainlog.Builder, l *Input) (err error) {
 	}
 	defer src.Close()
 	_, rank, host := placeOf(l.Path, u.r.o.Rank)
-	return b.Read(src, l.Path, rank, host)
+	if err := b.Read(src, l.Path, rank, host); err != nil {
+		return err
+	}
+	return u.r.unended(l.Path, src.Source)
 }

@@ -62,6 +62,9 @@ func (r *Reader) look(c candidate, in *Input) (_ *metered, err error) {
 		}
 		src.Close()
 	}
+	if !ours {
+		ours, err = r.lostRecording(in, err)
+	}
 	if kind := notOurs(in.Format, err); !ours && kind != nil {
 		if in.Skipped = in.Format.row().noun; in.Skipped == "" || in.Format.gives(r.o.Want) {
 			text := strings.TrimPrefix(err.Error(), c.path+": ")

@@ -67,6 +67,9 @@ func (r *Reader) readToolReport(in *Input, src *metered) (Item, error) {
 func monitoring(f telemetry.Format) func(*unit, func(Item) bool) error {
 	return whole(func(r *Reader, in *Input, src *metered) (Item, error) {
 		got, err := telemetry.Read(src, in.Path, f, telemetry.Options{Limits: r.o.Limits, Zone: r.o.Zone, Written: written(in.Path)})
+		if err == nil {
+			err = r.unended(in.Path, src.Source)
+		}
 		return Item{Telemetry: got}, err
 	})
 }

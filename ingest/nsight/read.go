@@ -20,10 +20,14 @@ const Magic = export.Magic
 
 // Options of Read. The zero value is usable.
 type Options struct {
-	Limits ingest.Limits
-	Stages *stagemap.Map // nil: the built-in one
-	Detail profiler.Detail
+	Limits  ingest.Limits
+	Stages  *stagemap.Map // nil: the built-in one
+	Detail  profiler.Detail
+	Refused []string // exports of the run that were refused before
 }
+
+// ErrForeign is what [Check] says of a whole database that is none of Nsight Systems.
+var ErrForeign = export.ErrForeign
 
 // Check reports why the file at path cannot be an export, by its header and
 // its tables; nil when it can.

@@ -3,6 +3,7 @@ package nsight
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -32,7 +33,9 @@ type Problem struct {
 // have one; the number in the file's name, where files hold one rank each: after
 // the word rank, or, where they count from 0 without a gap, the last; the order
 // of hosts and, within a host, of GPUs, as launchers number them. A note
-// says which it was, for it is a guess but for the first.
+// says which it was, for it is a guess but for the first. The order of hosts says nothing where a file is refused,
+// here or before (Options.Refused): then files are counted by their names, as if those that are refused held as many
+// ranks as the others; where these differ, they are refused, too.
 func Read(paths []string, o Options) ([]*profile.Rank, []Problem) {
 	errs := make([]error, len(paths))
 	all := make([][]*process, len(paths))
@@ -47,20 +50,89 @@ func Read(paths []string, o Options) ([]*profile.Rank, []Problem) {
 			all[i] = nil
 		}
 	}
-	return number(all), problems
+	refused := slices.Clone(o.Refused)
+	for _, p := range problems {
+		refused = append(refused, p.Path)
+	}
+	if len(refused) == 0 || !byOrder(all) {
+		return number(all), problems
+	}
+	if ranks := numberAround(paths, all, refused); ranks != nil {
+		return ranks, problems
+	}
+	for i, path := range paths {
+		if errs[i] == nil {
+			problems = append(problems, Problem{path, input.At(input.Pos{File: path}, input.Bad(input.ErrMissing,
+				"nothing but the order of hosts tells its ranks, and an export beside it is refused: export that again, or take it away"))})
+		}
+	}
+	return nil, problems
 }
+
+// numberAround numbers the ranks of files in the order of their names, as if those that are refused held as many; nil
+// where files differ in how many they hold.
+func numberAround(paths []string, files [][]*process, refused []string) []*profile.Rank {
+	each := 0
+	of := make(map[string][]*process)
+	for i, f := range files {
+		if each = max(each, len(f)); len(f) > 0 {
+			of[paths[i]] = f
+		}
+	}
+	order := slices.Concat(refused, slices.Collect(maps.Keys(of)))
+	slices.SortFunc(order, natural.Compare)
+	order = slices.Compact(order)
+	if each*len(order) > trace.MaxRanks {
+		return nil
+	}
+	var ranks []*profile.Rank
+	for at, path := range order {
+		f := of[path]
+		if len(f) > 0 && len(f) != each {
+			return nil
+		}
+		number([][]*process{f}) // within the file
+		for _, p := range f {
+			p.rank.ID, p.rank.World, p.rank.Notes = at*each+p.rank.ID, each*len(order), nil
+			ranks = append(ranks, p.rank)
+		}
+	}
+	slices.SortFunc(ranks, func(a, b *profile.Rank) int { return cmp.Compare(a.ID, b.ID) })
+	ranks[0].Notes = append(ranks[0].Notes, input.Note{Kind: input.NoteRanksNumbered, Text: fmt.Sprintf(
+		"nothing tells the ranks of the exports, and %s is refused: they are counted by the names of the files, as if each held %d; only host and GPU are certain",
+		filepath.Base(refused[0]), each)})
+	return ranks
+}
+
+// byOrder reports whether nothing but the order of hosts and GPUs numbers the ranks of files.
+func byOrder(files [][]*process) bool {
+	all, single := joined(files)
+	if len(all) == 0 {
+		return false
+	}
+	_, how := choose(all, single)
+	return how == orderOfHosts
+}
+
+// joined returns the ranks of all files, and whether no file holds two.
+func joined(files [][]*process) (all []*process, single bool) {
+	single = true
+	for _, f := range files {
+		all = append(all, f...)
+		single = single && len(f) <= 1
+	}
+	return all, single
+}
+
+// orderOfHosts is how ranks are numbered where nothing tells theirs.
+const orderOfHosts = "by the order of hosts and, within a host, of GPUs"
 
 // readFile is read, unless a test has another.
 var readFile = read
 
 // number gives the ranks of files their numbers.
 func number(files [][]*process) []*profile.Rank {
-	var all []*process
-	single := true
-	for _, f := range files {
-		all = append(all, f...)
-		single = single && len(f) <= 1
-	}
+	all, single := joined(files)
 	if len(all) == 0 {
 		return nil
 	}
@@ -105,7 +177,7 @@ func choose(all []*process, single bool) (numbers []int, how string) {
 	for i := range all {
 		numbers = append(numbers, i)
 	}
-	return numbers, "by the order of hosts and, within a host, of GPUs"
+	return numbers, orderOfHosts
 }
 
 // distinct reports whether every entry is a rank, and no two the same.

@@ -92,9 +92,18 @@ func (f *File) open() (err error) {
 			return nil
 		}
 	}
-	return input.Bad(input.ErrFormat, "an SQLite database, but no export of Nsight Systems: none of the tables %s is in it",
-		strings.Join(known[:3], ", "))
+	return foreign{input.Bad(input.ErrFormat, "an SQLite database, but no export of Nsight Systems: none of the tables %s is in it",
+		strings.Join(known[:3], ", "))}
 }
+
+// ErrForeign says that a file is a whole database of another program.
+var ErrForeign = errors.New("the database of another program")
+
+// foreign is an error that is ErrForeign too.
+type foreign struct{ error }
+
+func (f foreign) Unwrap() error        { return f.error }
+func (f foreign) Is(target error) bool { return target == ErrForeign }
 
 // known are tables by one of which an export is told from other databases.
 var known = []string{"CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_RUNTIME", "NVTX_EVENTS", "META_DATA_EXPORT"}

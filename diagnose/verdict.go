@@ -33,7 +33,6 @@ type RunVerdict struct {
 	Devices    []Device               // how the device of each rank spent its time; empty: not recorded
 	Earlier    *Earlier               // of a run that goes on: what came before the windows that the verdict is on; nil: nothing
 
-	modelled  bool    // windows are judged by the model of steps
 	MinGain   float64 // from which on a finding is large enough to act on
 	Windows   []Window
 	Operators *Operators // of an operator trace, which has no windows; else nil

@@ -91,7 +91,7 @@ func isExport(path string) bool {
 }
 
 // lostRecording reports whether a file of a folder that cannot be read is a recording all the same: a database that
-// is damaged, a file with the name of an export, an empty one with that of a recording.
+// is damaged, a file with the name of an export, one with the name of a recording that is empty or damaged.
 func (r *Reader) lostRecording(in *Input, err error) (bool, error) {
 	switch {
 	case !wantsExports(r.o.Want) && in.Format != Empty:
@@ -100,6 +100,8 @@ func (r *Reader) lostRecording(in *Input, err error) (bool, error) {
 		return !errors.Is(err, nsight.ErrForeign) && notOurs(in.Format, err) != nil && in.Compression == ingest.Plain, err
 	case in.Format == Empty:
 		return recordingName.MatchString(filepath.Base(in.Path)), err
+	case in.Format == Binary && !isExport(in.Path) && recordingName.MatchString(filepath.Base(in.Path)):
+		return true, input.At(input.Pos{File: in.Path}, input.Bad(input.ErrFormat, "named as a recording, and not recognised as one: is it damaged?"))
 	case isExport(in.Path) && (in.Format == Binary || in.Format == Unknown || in.Format == Text):
 		if strings.EqualFold(filepath.Ext(in.Path), ".sqlite") {
 			return true, input.At(input.Pos{File: in.Path}, input.Bad(input.ErrFormat, "no SQLite database, but named as an export of Nsight Systems: is it damaged? Export it again from the .nsys-rep"))

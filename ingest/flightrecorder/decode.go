@@ -295,6 +295,8 @@ func (d *decoder) frameOf(v value) (f comms.Frame) {
 			f.File = d.held(item)
 		case fLine:
 			f.Line = int(numberOr(item, 0))
+		default:
+			d.checkKey(key)
 		}
 	}
 	return f

@@ -22,7 +22,7 @@ type check struct {
 }
 
 // conditional are the fields that entries of one dump may have or not.
-const conditional = 1<<fFrames | 1<<fSeq | 1<<fRetired
+const conditional = 1<<fFrames | 1<<fSeq
 
 // mostBack is by how much a clock may be set back between two entries, ns.
 const mostBack = 3600 * 1_000_000_000
@@ -33,7 +33,7 @@ func (d *decoder) checkEntry(v value, e *record) {
 	c := &d.check
 	has := uint64(0)
 	for f := range e {
-		if e[f].kind != null || field(f) == fRetired {
+		if e[f].kind != null {
 			has |= 1 << f
 		}
 	}
@@ -76,6 +76,20 @@ func (d *decoder) changed(key value) bool {
 		d.check.keys[string(name)] = is
 	}
 	return is
+}
+
+// checkKey counts a key that is a field with one byte changed.
+func (d *decoder) checkKey(key value) {
+	if d.changed(key) {
+		d.check.faults++
+	}
+}
+
+// checkKeys counts those of a dict.
+func (d *decoder) checkKeys(v value) {
+	for key := range d.pairs(v) {
+		d.checkKey(key)
+	}
 }
 
 // mostKeys is how many names of keys are remembered.
@@ -142,11 +156,7 @@ func (d *decoder) tellExtent(root value) {
 			c.faults++
 		}
 	}
-	for part := range d.pairs(root) {
-		if d.changed(part) {
-			c.faults++
-		}
-	}
+	d.checkKeys(root)
 	calls := len(d.out.Calls)
 	switch {
 	case c.broken:

@@ -115,6 +115,26 @@ func TestBreaksOff(t *testing.T) {
 	}
 }
 
+// What no recorder writes is damage: a key with a byte changed, a state that is none, a number that goes back. A dump
+// without entries is none.
+func TestExtent(t *testing.T) {
+	edit := func(old, now string) []byte { return bytes.Replace(dump(3), []byte(old), []byte(now), 1) }
+	for name, c := range map[string]struct {
+		data []byte
+		want comms.Extent
+	}{
+		"whole": {dump(3), comms.Whole}, "cut": {dump(3)[:600], comms.CutOff}, "no entries": {dump(0), comms.NoEntries},
+		"key of an entry": {edit("time_created_ns", "time_creatfd_ns"), comms.Damaged}, "key of a group": {edit("ranks", "ra~ks"), comms.Damaged},
+		"state": {edit("completed", "comqleted"), comms.Damaged}, "operation": {edit("all_reduce", "alm_reduce"), comms.Damaged},
+		"number": {edit("record_id\x8a\x08\x05", "record_id\x8a\x08\x45"), comms.Damaged},
+	} {
+		got, err := readBytes("rank_0", c.data)
+		if err != nil || got.Processes[0].Extent != c.want || (len(got.Notes) == 0) != (c.want == comms.Whole) {
+			t.Errorf("%s: %v, extent %v, expected %v; notes %v", name, err, got.Processes[0].Extent, c.want, got.Notes)
+		}
+	}
+}
+
 func TestRefused(t *testing.T) {
 	for op, name := range active {
 		data := append([]byte("\x80\x02}(X\x07\x00\x00\x00version"), op)

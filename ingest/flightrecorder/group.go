@@ -48,6 +48,7 @@ func (d *decoder) status() {
 	var s record
 	for number, item := range d.pairs(d.head[fStatus]) {
 		d.read(item, &s)
+		d.checkKeys(item)
 		g := d.numbered(d.held(number), names)
 		g.Enqueued = d.numberOrText(s[fEnqueued], -1)
 		g.Completed = d.numberOrText(s[fCompleted], -1)
@@ -55,6 +56,7 @@ func (d *decoder) status() {
 	var c record
 	for name, item := range d.pairs(d.head[fConfig]) {
 		d.read(item, &c)
+		d.checkKeys(item)
 		d.configure(d.held(name), &c)
 	}
 }
